@@ -1,0 +1,62 @@
+# The commands of the project; `make help` lists them. The work is done by CMake (CMakeLists.txt,
+# CMakePresets.json) and by scripts/.
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 600
+
+MAPS = negentropy l2 tsallis:0.5 tsallis:1.5 piecewise random:1
+PROGRAM = build/mirrormap
+
+# the builds below have their own -j; this make runs one command after the other
+.NOTPARALLEL:
+.PHONY: help build run test check-long bench lint format install clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|' 2>/dev/null || \
+	  sed -n 's/^\([a-z-]*\):.*## /  make \1   /p' Makefile
+
+build: ## build the program (build/mirrormap) and the libraries
+	@scripts/setup --check build || scripts/setup build
+	@scripts/build release $(JOBS) programs
+
+run: build ## draw the named mirror maps side by side (build/maps.svg, build/maps.png)
+	@scripts/setup --check run || scripts/setup run
+	@$(PROGRAM) map plot $(MAPS) --out build/maps.svg
+	@$(PROGRAM) map plot $(MAPS) --out build/maps.png
+	@$(PROGRAM) map compare $(MAPS)
+	@echo "The picture: $(CURDIR)/build/maps.svg (and maps.png beside it)"
+
+test: ## build and test: optimised, then with the sanitizers
+	@scripts/setup --check build run test || scripts/setup build run test
+	@scripts/test-build release $(JOBS)
+	@scripts/test-build sanitize $(JOBS)
+	@echo "make test: all tests passed (release and sanitize builds)"
+
+check-long: test ## test, then valgrind, clang, clang's sanitizers, FUZZ_SECONDS=600 per fuzz target
+	@scripts/setup --check check || scripts/setup check
+	@scripts/valgrind-tests $(JOBS)
+	@scripts/test-build clang $(JOBS)
+	@scripts/test-build clang-sanitize $(JOBS)
+	@scripts/fuzz $(FUZZ_SECONDS) $(JOBS)
+	@echo "make check-long: everything passed"
+
+bench: build ## measure speed against this machine's own limits
+	@$(PROGRAM) bench
+
+lint: build ## formatting, static analysis, shell scripts
+	@scripts/setup --check lint || scripts/setup lint
+	@scripts/lint $(JOBS)
+
+format: ## format all C sources in place
+	@scripts/setup --check lint || scripts/setup lint
+	@scripts/lint --format
+
+install: ## install below PREFIX=/usr/local (DESTDIR is honoured)
+	@scripts/setup --check build || scripts/setup build
+	@scripts/build release $(JOBS) programs -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@cmake --install build >build/install.log || { cat build/install.log; exit 1; }
+	@echo "installed below $(DESTDIR)$(PREFIX): `wc -l <build/install_manifest.txt` files"
+
+clean: ## remove everything that was built
+	@rm -rf build

@@ -1,0 +1,61 @@
+# What the build stands on. Each missing piece is named together with the Debian package.
+
+function(mm_missing what package)
+  message(FATAL_ERROR "${what} not found: install ${package}, or run scripts/setup")
+endfunction()
+
+find_package(PkgConfig)
+if(NOT PkgConfig_FOUND)
+  mm_missing("pkg-config" pkgconf)
+endif()
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+pkg_check_modules(CJSON QUIET IMPORTED_TARGET libcjson)
+if(NOT CJSON_FOUND)
+  mm_missing("cJSON" libcjson-dev)
+endif()
+
+find_path(RANDOM123_INCLUDE_DIR Random123/philox.h DOC "Folder that holds Random123/philox.h")
+mark_as_advanced(RANDOM123_INCLUDE_DIR)
+if(NOT RANDOM123_INCLUDE_DIR)
+  mm_missing("Random123 (Random123/philox.h)" librandom123-dev)
+endif()
+
+# cmocka: tests only
+set(MM_TESTS FALSE)
+if(NOT MIRRORMAP_TESTS STREQUAL "OFF")
+  pkg_check_modules(CMOCKA QUIET IMPORTED_TARGET cmocka)
+  if(CMOCKA_FOUND)
+    set(MM_TESTS TRUE)
+  elseif(NOT MIRRORMAP_TESTS STREQUAL "AUTO")
+    mm_missing("cmocka (MIRRORMAP_TESTS=${MIRRORMAP_TESTS})" libcmocka-dev)
+  endif()
+endif()
+
+# CUDA: a compiler is enough to build; devices are looked for at run time
+set(MM_CUDA FALSE)
+if(NOT MIRRORMAP_CUDA STREQUAL "OFF")
+  find_program(MIRRORMAP_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+               PATH_SUFFIXES bin DOC "The CUDA compiler")
+  mark_as_advanced(MIRRORMAP_NVCC)
+  if(MIRRORMAP_NVCC)
+    set(MM_CUDA TRUE)
+    set(CMAKE_CUDA_COMPILER "${MIRRORMAP_NVCC}")
+  elseif(NOT MIRRORMAP_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "MIRRORMAP_CUDA=${MIRRORMAP_CUDA}, but no nvcc was found: install the CUDA "
+                        "toolkit (12 or newer), put nvcc on the PATH, or use MIRRORMAP_CUDA=AUTO")
+  endif()
+endif()
+
+# include paths and definitions of one target made of our sources
+function(mm_configure_objects target)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include"
+                             "${PROJECT_SOURCE_DIR}/src" "${MM_GENERATED}")
+  target_include_directories(${target} SYSTEM PRIVATE "${RANDOM123_INCLUDE_DIR}"
+                             ${CJSON_INCLUDE_DIRS})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                        C_VISIBILITY_PRESET hidden)
+  target_link_libraries(${target} PRIVATE Threads::Threads)
+  add_dependencies(${target} mirrormap_build_info)
+endfunction()

@@ -1,0 +1,33 @@
+# make install: program, libraries, headers, pkg-config and CMake package files, data, documents.
+# Nothing installed holds an absolute path except the library's default data folder.
+
+include(CMakePackageConfigHelpers)
+
+install(TARGETS mirrormap mirrormap_static EXPORT mirrormapTargets)
+if(TARGET mirrormap_program)
+  install(TARGETS mirrormap_program)
+endif()
+install(DIRECTORY include/mirrormap DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILES_MATCHING PATTERN "*.h")
+
+set(mm_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/mirrormap")
+install(EXPORT mirrormapTargets NAMESPACE mirrormap:: DESTINATION "${mm_package_dir}")
+configure_package_config_file(cmake/mirrormapConfig.cmake.in
+                              "${PROJECT_BINARY_DIR}/mirrormapConfig.cmake"
+                              INSTALL_DESTINATION "${mm_package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/mirrormapConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/mirrormapConfig.cmake"
+              "${PROJECT_BINARY_DIR}/mirrormapConfigVersion.cmake"
+        DESTINATION "${mm_package_dir}")
+
+# the prefix is computed from the place of the .pc file, so a moved installation still works
+set(mm_pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH MM_PC_PREFIX "/prefix/${mm_pc_dir}" "/prefix")
+configure_file(cmake/mirrormap.pc.in "${PROJECT_BINARY_DIR}/mirrormap.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/mirrormap.pc" DESTINATION "${mm_pc_dir}")
+
+install(DIRECTORY presets maps DESTINATION "${CMAKE_INSTALL_DATADIR}/mirrormap" OPTIONAL)
+install(FILES README.md LICENSE CITATION.cff CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+        OPTIONAL)
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)

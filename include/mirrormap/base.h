@@ -1,0 +1,69 @@
+// Foundations shared by every stage: status codes, the text of the last error, and hooks for
+// messages and memory.
+//
+// Every call that can fail returns an mm_status; zero means success. On failure the calling thread
+// finds one sentence in mm_last_error() that names what was wrong and what was expected. Nothing in
+// the library prints or exits.
+
+#ifndef MIRRORMAP_BASE_H
+#define MIRRORMAP_BASE_H
+
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define MM_API __attribute__((visibility("default")))
+#else
+#define MM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// One line per status: name, meaning. MM_ERR_INPUT is the caller's or the user's mistake; the
+// others are failures while working.
+#define MM_STATUS_LIST(X)                                                                          \
+  X(OK, "success")                                                                                 \
+  X(ERR_INPUT, "bad input")                                                                        \
+  X(ERR_MEMORY, "out of memory")                                                                   \
+  X(ERR_IO, "reading or writing failed")                                                           \
+  X(ERR_NUMERIC, "numerical failure")                                                              \
+  X(ERR_UNSUPPORTED, "not available in this build or on this machine")                             \
+  X(ERR_INTERRUPTED, "interrupted")
+
+typedef enum mm_status {
+#define MM_STATUS_ENUM(name, meaning) MM_##name,
+  MM_STATUS_LIST(MM_STATUS_ENUM)
+#undef MM_STATUS_ENUM
+} mm_status;
+
+// The meaning of a status in words; never NULL, also for values outside the list.
+MM_API const char *mm_status_text(mm_status status);
+
+// The sentence left by the last failing call of this thread ("" if none failed yet), and the source
+// position that raised it. Both stay valid until the thread's next failing call.
+MM_API const char *mm_last_error(void);
+MM_API const char *mm_last_error_where(void);
+
+// The library's version, e.g. "0.1.0", and what it was built with (compiler, instruction sets).
+MM_API const char *mm_version(void);
+MM_API const char *mm_build_info(void);
+
+// Receives the library's rare messages (never errors: those are returned). NULL silences them,
+// which is the default.
+typedef void mm_log_function(const char *message, void *user);
+MM_API void mm_set_log(mm_log_function *function, void *user);
+
+// Replaces malloc and free for all objects created afterwards; an `allocate` that returns NULL
+// makes the call in hand fail with MM_ERR_MEMORY. Set it once, before other threads use the
+// library. Both NULL restores the C library's.
+typedef void *mm_allocate_function(size_t size, void *user);
+typedef void mm_release_function(void *block, void *user);
+MM_API void mm_set_allocator(mm_allocate_function *allocate, mm_release_function *release,
+                             void *user);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

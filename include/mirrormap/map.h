@@ -1,0 +1,185 @@
+// Mirror maps: how a policy moves.
+//
+// A mirror map is given by one increasing scalar function, the potential phi. Everything else
+// follows from it:
+//
+//   phi^-1                              the gradient of h, coordinate by coordinate
+//   h(p)    = sum_a int_1^{p_a} phi^-1  the mirror map itself
+//   D(p, q) = h(p) - h(q) - <grad h(q), p - q>        its Bregman divergence
+//   p_a     = max(phi(x_a + lambda), 0), sum_a p_a = 1      the projection of scores x to a policy
+//
+// phi = exp gives the negative entropy and softmax policies, phi(x) = x the Euclidean norm and
+// sparse ones. An mm_map is immutable once created: any number of threads may share one.
+
+#ifndef MIRRORMAP_MAP_H
+#define MIRRORMAP_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mirrormap/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mm_map mm_map;
+
+typedef enum mm_map_kind {
+  MM_MAP_NEGENTROPY, // phi(x) = exp x
+  MM_MAP_L2,         // phi(x) = x
+  MM_MAP_TSALLIS,    // phi(x) = max((q-1) x / q, 0)^(1/(q-1)), q > 0, q != 1
+  MM_MAP_PIECEWISE,  // n straight steps: phi(psi_1 + .. + psi_j) = j/n; 0 below 0, 1 above W
+  MM_MAP_NEURAL,     // phi^-1 is a monotone network of 126 units plus a x + b log x
+  MM_MAP_KINDS
+} mm_map_kind;
+
+enum {
+  MM_NEURAL_UNITS = 126,  // six kinds of unit, 21 of each
+  MM_NEURAL_SEARCH = 380, // 126 w, 126 c, 126 u, a, b
+  MM_PIECEWISE_N = 100,   // steps of a piecewise map unless another number is asked for
+  MM_PIECEWISE_MAX = 1000000
+};
+
+// The range of every psi_j.
+#define MM_PSI_MIN 1e-8
+#define MM_PSI_MAX 1e6
+
+// ---------------------------------------------------------------------------------------------
+// Making and keeping maps
+
+// The kind's name as used in files and on the command line, e.g. "piecewise".
+MM_API const char *mm_map_kind_name(mm_map_kind kind);
+
+// A map by its text: `negentropy`, `l2`, `tsallis:Q`, `piecewise` or `piecewise:N` (the initial map
+// of a search), `neural` (likewise), `random:SEED`, `random-neural:SEED` (controls), a map file's
+// path, or the name of a map shipped in maps/. A file is preferred when the text holds a '/' or
+// ends in ".json". Unknown names fail with the nearest valid spelling.
+MM_API mm_status mm_map_open(const char *text, mm_map **out);
+
+MM_API mm_status mm_map_create_negentropy(mm_map **out);
+MM_API mm_status mm_map_create_l2(mm_map **out);
+MM_API mm_status mm_map_create_tsallis(double q, mm_map **out);
+
+// psi[n], each in [MM_PSI_MIN, MM_PSI_MAX], 1 <= n <= MM_PIECEWISE_MAX.
+MM_API mm_status mm_map_create_piecewise(const double *psi, size_t n, mm_map **out);
+
+// phi^-1(x) = sum_j u_j s_j(w_j x + c_j) + a x + b log x. w, c, u: [126]; w, u, a, b >= 0. Units
+// come in blocks of 21 of the kinds z^3, (z)+^2, (z)+^1/2, (z)+^1/3, log((z)+ + 1e-3), exp z.
+MM_API mm_status mm_map_create_neural(const double *w, const double *c, const double *u, double a,
+                                      double b, mm_map **out);
+
+MM_API void mm_map_destroy(mm_map *map);
+
+// Reads and writes map files (JSON, format "mirrormap/1"); the round trip is exact to the bit.
+// Reading is strict: anything unexpected fails with MM_ERR_INPUT and a sentence that names the
+// file, the place and what was expected. `mm_map_parse` reads from memory; `source` names it in
+// errors.
+MM_API mm_status mm_map_load(const char *path, mm_map **out);
+MM_API mm_status mm_map_parse(const char *text, size_t length, const char *source, mm_map **out);
+
+// `meta`: NULL, or the text of a JSON object that says where the map comes from. Writing goes
+// through a temporary file and a rename, so a full disk leaves an old file as it was. mm_map_format
+// returns the file's text in *out, to be released with mm_map_text_free.
+MM_API mm_status mm_map_save(const mm_map *map, const char *meta, const char *path);
+MM_API mm_status mm_map_format(const mm_map *map, const char *meta, char **out);
+MM_API void mm_map_text_free(char *text);
+
+// ---------------------------------------------------------------------------------------------
+// Looking at a map
+
+MM_API mm_map_kind mm_map_get_kind(const mm_map *map);
+
+// Tsallis: q. Piecewise: n and psi[n]. Neural: w, c, u [126], a, b. Zero or NULL for other kinds.
+// The arrays belong to the map.
+MM_API double mm_map_tsallis_q(const mm_map *map);
+MM_API const double *mm_map_piecewise_psi(const mm_map *map, size_t *n);
+MM_API void mm_map_neural_parameters(const mm_map *map, const double **w, const double **c,
+                                     const double **u, double *a, double *b);
+
+// The meta object of the file the map was read from, as JSON text, or NULL.
+MM_API const char *mm_map_meta(const mm_map *map);
+
+// Is phi (its continuation beyond the knots, for a piecewise map) an omega-potential on what a
+// policy uses, (0, 1]? A failure makes the map invalid; a warning is worth knowing.
+typedef struct mm_map_report {
+  bool valid;
+  bool strictly_increasing; // phi^-1 on (0, 1]
+  bool essentially_smooth;  // phi^-1(0+) = -inf: policies stay inside the simplex
+  double phi_inverse_at_0;  // may be -inf
+  double phi_inverse_at_1;
+  double integral; // of phi^-1 over (0, 1]
+  int n_failure, n_warning;
+  char failure[8][200];
+  char warning[8][200];
+} mm_map_report;
+
+MM_API void mm_map_check(const mm_map *map, mm_map_report *report);
+
+// ---------------------------------------------------------------------------------------------
+// Using a map. Double precision, exact to rounding. Probabilities must lie in [0, 1], scores must
+// be finite; anything else is MM_ERR_INPUT. Arrays belong to the caller.
+
+// phi at x[n] into out[n]; raw: not clipped at 0 (l2 gives negative values).
+MM_API mm_status mm_map_phi(const mm_map *map, const double *x, size_t n, double *out);
+
+// phi^-1 at p[n] into out[n] (at 0 possibly -inf). This is also the gradient of h.
+MM_API mm_status mm_map_phi_inverse(const mm_map *map, const double *p, size_t n, double *out);
+
+// The terms int_1^{p_i} phi^-1 of h for p[n] into out[n]; h(p) is their sum.
+MM_API mm_status mm_map_h(const mm_map *map, const double *p, size_t n, double *out);
+
+// D(p, q) for p[n], q[n]; +inf where q_a = 0 < p_a and phi^-1(0) = -inf.
+MM_API mm_status mm_map_bregman(const mm_map *map, const double *p, const double *q, size_t n,
+                                double *out);
+
+typedef enum mm_projection {
+  MM_PROJECTION_EXACT,   // closed form, or solved to machine precision
+  MM_PROJECTION_BISECT10 // ten bisections, the reference implementation's approximation
+} mm_projection;
+
+// The policy of scores x: probs[n_action] >= 0 with sum 1, and the normaliser lambda (may be NULL).
+MM_API mm_status mm_map_project(const mm_map *map, mm_projection method, const double *scores,
+                                size_t n_action, double *probs, double *lambda);
+
+// The same for scores [rows][n_action]; probs [rows][n_action], lambda [rows] or NULL.
+MM_API mm_status mm_map_project_batch(const mm_map *map, mm_projection method, const double *scores,
+                                      size_t rows, size_t n_action, double *probs, double *lambda);
+
+// ---------------------------------------------------------------------------------------------
+// The engines' form: single precision, neural maps through their table. Same checks, same meaning.
+
+MM_API mm_status mm_map_phi_f(const mm_map *map, const float *x, size_t n, float *out);
+MM_API mm_status mm_map_phi_inverse_f(const mm_map *map, const float *p, size_t n, float *out);
+MM_API mm_status mm_map_project_batch_f(const mm_map *map, mm_projection method,
+                                        const float *scores, size_t rows, size_t n_action,
+                                        float *probs, float *lambda);
+
+// Neural maps are tabulated once: phi^-1 through that table in double, and a proven bound on
+// |table - exact| over [0, 1], with the range of the tabulated part beside it. Zero for other
+// kinds.
+MM_API mm_status mm_map_phi_inverse_tabulated(const mm_map *map, const double *p, size_t n,
+                                              double *out);
+MM_API double mm_map_table_error(const mm_map *map, double *range, size_t *cells);
+
+// ---------------------------------------------------------------------------------------------
+// Search coordinates: unconstrained numbers z that evolution works on. Piecewise: psi = exp z, kept
+// within its range. Neural: softplus of z gives w, 126 u, a, b; c is direct; order w, c, u, a, b.
+
+// Number of coordinates of `kind` (piecewise: n); 0 if the kind has none.
+MM_API size_t mm_map_search_size(mm_map_kind kind, size_t n);
+
+// The paper's starting point, close to the negative entropy, into z[mm_map_search_size].
+MM_API mm_status mm_map_search_initial(mm_map_kind kind, size_t n, double *z);
+
+MM_API mm_status mm_map_from_search(mm_map_kind kind, size_t n, const double *z, mm_map **out);
+
+// Exact zeros of a neural map have no coordinate; they are put at -40 (softplus 4e-18).
+MM_API mm_status mm_map_to_search(const mm_map *map, double *z);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

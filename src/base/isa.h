@@ -1,0 +1,24 @@
+// Which build of the hot kernels runs: the same source compiled for several instruction sets, all
+// giving the same bits.
+
+#ifndef MM_BASE_ISA_H
+#define MM_BASE_ISA_H
+
+#include "mirrormap/base.h"
+
+typedef enum mm_isa {
+  MM_ISA_PORTABLE, // any CPU; slow, for tests
+  MM_ISA_AVX2,     // AVX2 and FMA
+  MM_ISA_AVX512,   // AVX-512 F, BW, CD, DQ, VL
+  MM_ISA_COUNT
+} mm_isa;
+
+// Chooses by name: "auto" (the best this CPU has, the default), "avx512", "avx2", "portable". An
+// unknown name is MM_ERR_INPUT, one that the CPU or the build lacks MM_ERR_UNSUPPORTED. Affects the
+// whole process; call it before starting threads.
+mm_status mm_isa_select(const char *name);
+
+mm_isa mm_isa_current(void);
+const char *mm_isa_name(void);
+
+#endif

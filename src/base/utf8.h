@@ -1,0 +1,29 @@
+// UTF-8, one character at a time.
+
+#ifndef MM_BASE_UTF8_H
+#define MM_BASE_UTF8_H
+
+#include <stddef.h>
+
+// How many bytes the character at s takes, of `left` that may be read (at least one); 0 when they
+// are not UTF-8. Overlong forms, surrogates and numbers beyond U+10FFFF are not (RFC 3629).
+static inline size_t mm_utf8_length(const unsigned char *s, size_t left) {
+  unsigned char first = s[0], low = 0x80, high = 0xBF; // the range of the second byte
+  size_t n = 0;
+  if (first < 0x80) return 1;
+  if (first >= 0xC2 && first <= 0xDF) n = 2;
+  if (first >= 0xE0 && first <= 0xEF) n = 3;
+  if (first >= 0xF0 && first <= 0xF4) n = 4;
+  if (n == 0 || n > left) return 0;
+  if (first == 0xE0) low = 0xA0;  // below: overlong
+  if (first == 0xED) high = 0x9F; // above: surrogates
+  if (first == 0xF0) low = 0x90;  // below: overlong
+  if (first == 0xF4) high = 0x8F; // above: beyond U+10FFFF
+  if (s[1] < low || s[1] > high) return 0;
+  for (size_t i = 2; i < n; i++) {
+    if (s[i] < 0x80 || s[i] > 0xBF) return 0;
+  }
+  return n;
+}
+
+#endif

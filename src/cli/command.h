@@ -1,0 +1,131 @@
+// What a command is: its names and texts, its options, and the function that runs it. Parser
+// (options.c) and help (help.c) work from these tables alone.
+//
+// A new command is a file cmd_<name>.c that defines `const command command_<name>`, and one line in
+// COMMAND_LIST.
+
+#ifndef MM_CLI_COMMAND_H
+#define MM_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define COMMAND_LIST(X)                                                                            \
+  X(map)                                                                                           \
+  X(bench)
+
+#define MAP_COMMAND_LIST(X)                                                                        \
+  X(map_new)                                                                                       \
+  X(map_show)                                                                                      \
+  X(map_check)                                                                                     \
+  X(map_eval)                                                                                      \
+  X(map_project)                                                                                   \
+  X(map_bregman)                                                                                   \
+  X(map_plot)                                                                                      \
+  X(map_compare)
+
+// ---------------------------------------------------------------------------------------------
+// Options
+
+typedef struct option_numbers {
+  double *value; // [n], NULL when not given
+  size_t n;
+} option_numbers;
+
+typedef struct option_texts {
+  const char **value; // [n], NULL when not given
+  size_t n;
+} option_texts;
+
+// The type says what lies at the option's offset in the command's arguments.
+typedef enum option_type {
+  OPTION_FLAG,    // bool; the only type without a value
+  OPTION_TEXT,    // const char *
+  OPTION_TEXTS,   // option_texts; may be repeated
+  OPTION_CHOICE,  // const char *, one of `choices`
+  OPTION_CHOICES, // unsigned; a,b,.. sets bit i for choices[i]
+  OPTION_COUNT,   // uint64_t
+  OPTION_NUMBER,  // double, finite
+  OPTION_NUMBERS, // option_numbers, a,b,.. all finite
+  OPTION_SETTING  // key=value for the command's `settings`; may be repeated
+} option_type;
+
+typedef struct option {
+  const char *name; // without dashes; NULL ends a table
+  option_type type;
+  size_t offset;
+  const char *metavar;        // how help calls the value
+  const char *help;           // one sentence without a full stop
+  const char *fallback;       // the value when not given, as it would be typed; NULL for none
+  const char *const *choices; // ended by NULL
+  double low, high;           // bounds of each number; both 0 for none
+  bool low_open;              // low itself is excluded
+  bool required;
+} option;
+
+// Every command's arguments begin with these.
+typedef struct command_args {
+  bool help, json, quiet;
+  const char *isa;
+  option_texts positional;
+  uint64_t given; // bit i: option i of options_list was on the command line
+  uint64_t set;   // bit i: --set named settings[i]
+} command_args;
+
+// ---------------------------------------------------------------------------------------------
+// Commands
+
+// The common options a command takes, beside --quiet and --help.
+enum { COMMON_JSON = 1, COMMON_ISA = 2 };
+
+typedef struct command {
+  const char *name;
+  const char *summary;    // for lists of commands
+  const char *positional; // what follows the name in the usage line, e.g. "MAP..."
+  const char *about;      // paragraphs for --help
+  const char *examples;   // command lines, one per line
+  const option *options;
+  const option *settings; // what --set can set, or NULL
+  unsigned common;        // COMMON_* or-ed
+  size_t min_positional, max_positional;
+  size_t args_size; // of the struct that begins with command_args
+  int (*run)(void *args);
+  const struct command *const *subcommands; // ended by NULL; then nothing else but the texts counts
+} command;
+
+#define COMMAND_DECLARE(name) extern const command command_##name;
+COMMAND_LIST(COMMAND_DECLARE)
+MAP_COMMAND_LIST(COMMAND_DECLARE)
+#undef COMMAND_DECLARE
+
+// For tables: X(name) becomes a pointer to the command.
+#define COMMAND_POINTER(name) &command_##name,
+
+// ---------------------------------------------------------------------------------------------
+// Parsing (options.c)
+
+enum { OPTIONS_MAX = 48 };
+
+// All options of a command, its own first; returns their number.
+size_t options_list(const command *c, const option *out[OPTIONS_MAX]);
+
+// Reads argv, ended by NULL, into zeroed `args`. Stops early with args->help set at -h or --help.
+// Returns EXIT_DONE, or EXIT_USAGE after reporting the mistake. Release in either case.
+int options_parse(const command *c, char *const *argv, command_args *args);
+void options_release(const command *c, command_args *args);
+
+bool options_given(const command *c, const command_args *args, const char *name);
+
+// " (did you mean '--scores'?)", or "" when nothing is near. `dashes` goes before the name.
+enum { SUGGESTION_SIZE = 96 };
+const char *options_suggestion(const char *word, const char *const *names, size_t n,
+                               const char *dashes, char out[SUGGESTION_SIZE]);
+
+// ---------------------------------------------------------------------------------------------
+// Help (help.c), on stdout
+
+void help_program(const command *const *commands);
+void help_command(const command *c, const char *path);
+
+#endif

@@ -1,0 +1,53 @@
+// Results on stdout: JSON objects, aligned tables, numbers in a form for people.
+
+#ifndef MM_CLI_OUTPUT_H
+#define MM_CLI_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/json.h"
+
+// Makes lack of memory while building JSON the end of the program, so no field can go missing. Call
+// once, before anything else here.
+void output_start(void);
+
+// Flushes stdout and reports a failed write (a full disk, say) as EXIT_FAILED. A reader that went
+// away (`| head`) is no failure. Otherwise returns `exit_code`.
+int output_end(int exit_code);
+
+// Writes `root` as one line and releases it; `exit_code` is returned on success.
+int output_json(cJSON *root, int exit_code);
+
+// Text of any length as it is.
+void output_text(const char *text);
+
+// values [rows][columns] as an array of arrays.
+cJSON *output_json_rows(const double *values, size_t rows, size_t columns);
+
+// Adds fields to an object; short forms of cJSON's calls with our numbers.
+void output_add_number(cJSON *object, const char *key, double value);
+void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n);
+
+// Six significant digits: enough to compare, short enough to read.
+enum { OUTPUT_NUMBER_SIZE = 32 };
+const char *output_number(double value, char out[OUTPUT_NUMBER_SIZE]);
+
+// ---------------------------------------------------------------------------------------------
+// A table with one header row. Cells are copied; numbers align right, text left. Rows are filled
+// from left to right and wrap to the next row at the last column.
+
+typedef struct table table;
+
+// Header cells; a leading '<' makes the column text (left aligned).
+table *table_create(const char *const *header, size_t columns);
+void table_text(table *t, const char *text);
+void table_number(table *t, double value);
+
+// A style for the last cell added.
+void table_mark(table *t, bool good);
+
+// Prints with two spaces between columns and releases; prints nothing for no rows.
+void table_print(table *t);
+
+#endif

@@ -1,0 +1,67 @@
+// What the user sees on stderr: errors, messages, a progress bar; and what the terminals can show.
+//
+// stdout belongs to results (output.h). Errors always appear, as one line "mirrormap: ...".
+// Messages and the bar fall silent under --quiet; the bar and all colours need a terminal.
+
+#ifndef MM_CLI_TERMINAL_H
+#define MM_CLI_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+// What the program returns.
+enum {
+  EXIT_DONE = 0,
+  EXIT_FAILED = 1, // failed while running, or a check that did not hold
+  EXIT_USAGE = 2   // bad usage or input
+};
+
+// Looks at locale, terminals and environment; call once, before anything is written.
+void terminal_start(void);
+
+void terminal_set_quiet(bool quiet);
+
+// The command in hand, e.g. "map new": usage errors name it. Must outlive its use.
+void terminal_set_command(const char *name);
+
+// Columns of the terminal that `stream` is, or 80.
+int terminal_width(FILE *stream);
+
+// Whether the locale can show block and braille characters.
+bool terminal_unicode(void);
+
+// Whether a progress bar would be seen.
+bool terminal_live(void);
+
+typedef enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_GOOD, STYLE_BAD } style;
+
+// The text that switches a style on, STYLE_PLAIN off; "" where `stream` takes no colours.
+const char *terminal_style(FILE *stream, style wanted);
+
+// ---------------------------------------------------------------------------------------------
+// Errors: one line each, control characters made visible. They return the exit code, so that
+// `return fail_usage(...)` ends a command.
+
+int fail(int exit_code, const char *format, ...) MM_CHECK_FORMAT(2, 3);
+
+// A mistake on the command line: names the command, returns EXIT_USAGE.
+int fail_usage(const char *format, ...) MM_CHECK_FORMAT(1, 2);
+
+// The library's last error; bad input is EXIT_USAGE, everything else EXIT_FAILED.
+int fail_status(mm_status status);
+
+// Messages, unless --quiet.
+void note(const char *format, ...) MM_CHECK_FORMAT(1, 2);
+void warn(const char *format, ...) MM_CHECK_FORMAT(1, 2);
+
+// ---------------------------------------------------------------------------------------------
+// One progress bar at a time, redrawn at most ten times a second. A total of 0 means unknown: only
+// the count and the detail are shown then. `unit` names what is counted.
+
+void progress_begin(const char *label, double total, const char *unit);
+void progress_update(double done, const char *detail);
+void progress_end(void);
+
+#endif

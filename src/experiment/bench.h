@@ -1,0 +1,53 @@
+// Speed of the parts against what the machine allows, measured in one run.
+
+#ifndef MM_EXPERIMENT_BENCH_H
+#define MM_EXPERIMENT_BENCH_H
+
+#include <stddef.h>
+
+#include "mirrormap/base.h"
+
+typedef struct mm_bench_result {
+  char name[64];
+  double value;
+  char unit[24];
+  double limit; // the machine's own figure for the same thing, or NaN where there is none
+} mm_bench_result;
+
+typedef struct mm_bench_results {
+  mm_bench_result *entry; // [n]
+  size_t n, capacity;
+} mm_bench_results;
+
+// Appends to `results`, which starts zeroed and is released with mm_bench_free.
+// `progress` (may be NULL) is told the name of each measurement before it starts.
+typedef void mm_bench_progress(const char *name, void *user);
+
+// Nanoseconds per phi, per phi^-1 and per projection of each kind of map: `scalar`, one number or
+// one row of scores a call in double precision, and `batched`, many a call in single precision. The
+// limit is one expf of the C library for each number, in a loop of the same shape on the same core.
+mm_status mm_bench_map(mm_bench_results *results, mm_bench_progress *progress, void *user);
+void mm_bench_free(mm_bench_results *results);
+
+// ---------------------------------------------------------------------------------------------
+// For the benchmarks themselves
+
+mm_status mm_bench_add(mm_bench_results *results, const char *name, double value, const char *unit,
+                       double limit);
+
+// Seconds of one call of work(context): the median over several timings, each of as many calls as
+// fill a millisecond, after a warm-up. Fails when the work does.
+typedef mm_status mm_bench_work(void *context);
+mm_status mm_bench_seconds(mm_bench_work *work, void *context, double *seconds);
+
+// Keeps the calling thread on the core it runs on, so that a figure and its limit come from the
+// same one, and brings it to its speed; `release` undoes it. Without effect where the system does
+// not allow it.
+typedef struct mm_bench_core {
+  unsigned char before[128]; // the cores allowed until now
+  int held;
+} mm_bench_core;
+mm_bench_core mm_bench_core_hold(void);
+void mm_bench_core_release(const mm_bench_core *core);
+
+#endif

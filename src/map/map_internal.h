@@ -1,0 +1,30 @@
+// What the files of this folder share about an mm_map, and how engines get at its potential.
+
+#ifndef MM_MAP_MAP_INTERNAL_H
+#define MM_MAP_MAP_INTERNAL_H
+
+#include "base/arena.h"
+#include "map/potential.h"
+#include "mirrormap/map.h"
+
+struct mm_map {
+  mm_potential_d exact;  // neural: evaluates the units
+  mm_potential_d engine; // neural: through the table
+  mm_potential_f engine_f;
+  double table_error, table_range;
+  size_t n_cell;
+  bool finite; // phi^-1 is finite on (0, 1]
+  char *meta;  // JSON text or NULL
+  mm_arena arena;
+};
+
+// Keeps a copy of `text` (may be NULL) as the map's meta object.
+mm_status mm_map_set_meta(mm_map *map, const char *text);
+
+// The term int_q^p (phi^-1(x) - phi^-1(q)) dx >= 0 of the divergence, p, q in [0, 1].
+double mm_bregman_term(const mm_potential_d *f, double p, double q);
+
+// phi(x) of a neural map for any x: also beyond p = 1 and, where b = 0, below p = 0.
+double mm_neural_phi(const mm_potential_d *f, double x);
+
+#endif

@@ -1,0 +1,152 @@
+// Maps by name: the built-in ones, the random controls, files, and the learned maps that are
+// shipped in maps/.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/rng.h"
+#include "base/spelling.h"
+#include "base/status.h"
+#include "map/map_internal.h"
+#include "mm_build.h"
+
+enum { PATH_SIZE = 4096 };
+
+// ---------------------------------------------------------------------------------------------
+// Starting points and controls
+
+// The search's starting point plus `spread` times a standard normal number in every coordinate.
+static mm_status random_map(mm_map_kind kind, size_t n, double spread, uint64_t seed,
+                            mm_map **out) {
+  size_t size = mm_map_search_size(kind, n);
+  double *z = mm_alloc_array(size, sizeof *z);
+  if (!z) return MM_FAIL(MM_ERR_MEMORY, "no memory for a map");
+  mm_status status = mm_map_search_initial(kind, n, z);
+  mm_stream stream = mm_stream_make(seed, 0, MM_RNG_MAP_CONTROL, (uint32_t)kind);
+  for (size_t i = 0; i < size && spread > 0; i++)
+    z[i] += spread * mm_normal_d(mm_stream_pair(stream, i));
+  if (status == MM_OK) status = mm_map_from_search(kind, n, z, out);
+  mm_free(z);
+  return status;
+}
+
+// A whole number that fills `text`.
+static bool parse_whole(const char *text, uint64_t *out) {
+  if (*text < '0' || *text > '9') return false;
+  char *end;
+  errno = 0;
+  *out = strtoull(text, &end, 10);
+  return *end == 0 && errno == 0;
+}
+
+static mm_status open_tsallis(const char *text, const char *argument, mm_map **out) {
+  double q;
+  if (!argument || !mm_json_parse_number(argument, &q))
+    return MM_FAIL(MM_ERR_INPUT, "map '%s': expected tsallis:Q with a number Q, e.g. tsallis:0.5",
+                   text);
+  return mm_map_create_tsallis(q, out);
+}
+
+static mm_status open_piecewise(const char *text, const char *argument, mm_map **out) {
+  uint64_t n = MM_PIECEWISE_N;
+  if (argument && (!parse_whole(argument, &n) || n < 1 || n > MM_PIECEWISE_MAX))
+    return MM_FAIL(MM_ERR_INPUT,
+                   "map '%s': expected piecewise or piecewise:N with N from 1 to %d steps", text,
+                   MM_PIECEWISE_MAX);
+  return random_map(MM_MAP_PIECEWISE, (size_t)n, 0, 0, out);
+}
+
+static mm_status open_random(const char *text, const char *argument, mm_map_kind kind,
+                             mm_map **out) {
+  uint64_t seed;
+  if (!argument || !parse_whole(argument, &seed))
+    return MM_FAIL(MM_ERR_INPUT, "map '%s': expected %s:SEED with a whole number SEED, e.g. %s:1",
+                   text, kind == MM_MAP_NEURAL ? "random-neural" : "random",
+                   kind == MM_MAP_NEURAL ? "random-neural" : "random");
+  return random_map(kind, MM_PIECEWISE_N, kind == MM_MAP_NEURAL ? 0.5 : 2, seed, out);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Shipped maps
+
+// The folder of the running program with `tail` behind it.
+static bool beside_program(const char *tail, char out[PATH_SIZE]) {
+  ssize_t length = readlink("/proc/self/exe", out, PATH_SIZE - 1);
+  if (length <= 0) return false;
+  out[length] = 0;
+  char *slash = strrchr(out, '/');
+  if (!slash || (size_t)(slash - out) + strlen(tail) + 1 > PATH_SIZE) return false;
+  strcpy(slash, tail);
+  return true;
+}
+
+// Places with a folder maps/, best first: $MIRRORMAP_DATA, beside an installed or moved program,
+// the source tree of a program in build/, the prefix this library was installed to.
+static bool data_folder(int i, char out[PATH_SIZE]) {
+  const char *chosen = getenv("MIRRORMAP_DATA");
+  switch (i) {
+  case 0:
+    return chosen && snprintf(out, PATH_SIZE, "%s", chosen) < PATH_SIZE;
+  case 1:
+    return beside_program("/../share/mirrormap", out);
+  case 2:
+    return beside_program("/..", out);
+  default:
+    return snprintf(out, PATH_SIZE, "%s", MM_DATADIR) < PATH_SIZE;
+  }
+}
+
+static bool shipped_path(const char *name, char out[PATH_SIZE]) {
+  char folder[PATH_SIZE];
+  for (int i = 0; i < 4; i++) {
+    if (!data_folder(i, folder)) continue;
+    if (snprintf(out, PATH_SIZE, "%s/maps/%s.json", folder, name) < PATH_SIZE &&
+        access(out, R_OK) == 0)
+      return true;
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static mm_status unknown_name(const char *text) {
+  static const char *const valid[] = { "negentropy", "l2",      "tsallis:0.5", "piecewise",
+                                       "neural",     "tsallis", "random:1",    "random-neural:1" };
+  const char *near = mm_nearest(text, valid, sizeof valid / sizeof *valid);
+  if (near)
+    return MM_FAIL(MM_ERR_INPUT, "map '%s': no such name or file (did you mean '%s'?)", text, near);
+  return MM_FAIL(MM_ERR_INPUT,
+                 "map '%s': no such name or file: expected negentropy, l2, tsallis:Q, piecewise, "
+                 "neural, random:SEED, random-neural:SEED, a map file or a shipped map",
+                 text);
+}
+
+mm_status mm_map_open(const char *text, mm_map **out) {
+  *out = NULL;
+  size_t length = strlen(text);
+  if (strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".json") == 0))
+    return mm_map_load(text, out);
+
+  const char *colon = strchr(text, ':'), *argument = colon ? colon + 1 : NULL;
+  size_t head = colon ? (size_t)(colon - text) : length;
+#define NAMED(name) (head == sizeof name - 1 && memcmp(text, name, head) == 0)
+  if (NAMED("negentropy") && !argument) return mm_map_create_negentropy(out);
+  if (NAMED("l2") && !argument) return mm_map_create_l2(out);
+  if (NAMED("tsallis")) return open_tsallis(text, argument, out);
+  if (NAMED("piecewise")) return open_piecewise(text, argument, out);
+  if (NAMED("neural") && !argument) return random_map(MM_MAP_NEURAL, 0, 0, 0, out);
+  if (NAMED("random")) return open_random(text, argument, MM_MAP_PIECEWISE, out);
+  if (NAMED("random-neural")) return open_random(text, argument, MM_MAP_NEURAL, out);
+#undef NAMED
+
+  char path[PATH_SIZE];
+  if (shipped_path(text, path)) return mm_map_load(path, out);
+  if (access(text, F_OK) == 0) return mm_map_load(text, out);
+  return unknown_name(text);
+}

@@ -1,0 +1,166 @@
+# shellcheck shell=bash
+# Sourced by the command-line tests, which are called as: cli_X.sh PROGRAM SOURCE_DIR
+#
+# `run ARGS...` runs the program and keeps what it did in $code, $out and $err; the expect_* functions
+# look at that and count what does not hold. `finish` at the end of a script prints the count.
+
+set -u
+program=$1
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+unset NO_COLOR MIRRORMAP_DATA
+export LC_ALL=C TERM=xterm
+
+out=$work/stdout
+err=$work/stderr
+: >"$out"
+: >"$err"
+code=0
+last=
+n_checked=0
+n_failed=0
+
+run() {
+  last="mirrormap $*"
+  "$program" "$@" >"$out" 2>"$err" </dev/null
+  code=$?
+}
+
+# run with its standard input from a file
+run_stdin() {
+  local file=$1
+  shift
+  last="mirrormap $* < $file"
+  "$program" "$@" >"$out" 2>"$err" <"$file"
+  code=$?
+}
+
+failed() {
+  n_failed=$((n_failed + 1))
+  printf 'FAILED: %s\n  %s\n' "$1" "$last"
+  printf '  exit %s; stdout: %s\n  stderr: %s\n' "$code" "$(head -c 300 "$out")" "$(head -c 300 "$err")"
+}
+
+# expect WHAT COMMAND...: the command succeeds
+expect() {
+  local what=$1
+  shift
+  n_checked=$((n_checked + 1))
+  "$@" || failed "$what"
+}
+
+expect_not() {
+  local what=$1
+  shift
+  n_checked=$((n_checked + 1))
+  ! "$@" || failed "$what"
+}
+
+expect_code() {
+  expect "exit code $1" test "$code" -eq "$1"
+}
+
+expect_out() {
+  expect "stdout has '$1'" grep -qF -e "$1" "$out"
+}
+
+expect_no_out() {
+  expect "nothing on stdout" test ! -s "$out"
+}
+
+expect_err() {
+  expect "stderr has '$1'" grep -qF -e "$1" "$err"
+}
+
+expect_no_err() {
+  expect "nothing on stderr" test ! -s "$err"
+}
+
+# A refusal: the code, one line on stderr that begins with the program's name and holds each text,
+# nothing on stdout.
+expect_refusal() {
+  expect_code "$1"
+  shift
+  expect "one line on stderr" test "$(wc -l <"$err")" -eq 1
+  expect "stderr begins with the program" grep -q '^mirrormap: ' "$err"
+  expect_no_out
+  local text
+  for text in "$@"; do
+    expect_err "$text"
+  done
+}
+
+# One line on stdout that is one JSON object; the program's strict reader and, where there is one,
+# another parser agree that it is.
+expect_json() {
+  expect "one line on stdout" test "$(wc -l <"$out")" -eq 1
+  expect "an object" grep -q '^{.*}$' "$out"
+  if [ -n "$json_parser" ]; then
+    expect "JSON that $json_parser reads" parse_json "$out"
+  fi
+}
+
+json_parser=
+if command -v jq >/dev/null 2>&1; then
+  json_parser=jq
+elif python3 -c 'import json' >/dev/null 2>&1; then
+  json_parser=python3
+fi
+
+parse_json() {
+  case $json_parser in
+    jq) jq -e 'type == "object"' "$1" >/dev/null ;;
+    python3) python3 -c 'import json, sys; assert type(json.load(open(sys.argv[1]))) is dict' "$1" ;;
+  esac
+}
+
+# field NAME [K]: the numbers of the K-th (default first) field of that name in the last JSON output,
+# separated by blanks
+field() {
+  awk -v name="\"$1\":" -v k="${2:-1}" '
+    { text = text $0 }
+    END {
+      while (k-- > 0) {
+        at = index(text, name)
+        if (at == 0) exit 1
+        text = substr(text, at + length(name))
+      }
+      if (text ~ /^\[/) sub(/\].*/, "", text)
+      else sub(/[,}].*/, "", text)
+      gsub(/[][,"]/, " ", text)
+      n = split(text, word, " ")
+      for (i = 1; i <= n; i++) printf "%s%s", word[i], (i < n ? " " : "\n")
+    }' "$out"
+}
+
+# same_digits EXPECTED GOT: as many numbers, each equal when rounded to the digits of the expected
+# one; an expected number without a decimal point must be met exactly
+same_digits() {
+  awk -v expected="$1" -v got="$2" '
+    BEGIN {
+      n = split(expected, e, " ")
+      if (n == 0 || split(got, g, " ") != n) exit 1
+      for (i = 1; i <= n; i++) {
+        if (e[i] ~ /[a-z]/ || g[i] ~ /[a-df-z]/) bad = bad || e[i] != g[i]
+        else if (index(e[i], ".") == 0) bad = bad || e[i] + 0 != g[i] + 0
+        else {
+          format = "%." (length(e[i]) - index(e[i], ".")) "f"
+          bad = bad || sprintf(format, e[i]) != sprintf(format, g[i])
+        }
+      }
+      exit bad
+    }'
+}
+
+expect_field() {
+  local got
+  got=$(field "$1" "${3:-1}")
+  expect "$1 = $2, got $got" same_digits "$2" "$got"
+}
+
+finish() {
+  printf '%s: %d checks, %d failed\n' "$(basename "$0" .sh)" "$n_checked" "$n_failed"
+  [ "$n_checked" -gt 0 ] && [ "$n_failed" -eq 0 ]
+  exit
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# The form of `bench`; its figures are for `make bench`. The suite of measurements takes some seconds.
+# usage: cli_bench.sh PROGRAM SOURCE_DIR
+
+# shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
+. "$(dirname "$0")/cli.bash"
+
+run bench map --json --isa portable
+expect_code 0
+expect_no_err
+expect_json
+expect_out '{"results":[{"name":"'
+expect_out '"isa":"portable"'
+entry='{"name":"[^"]+","value":[0-9.e+-]+,"unit":"[^"]+","limit":([0-9.e+-]+|null),"fraction":([0-9.e+-]+|null)}'
+expect "all entries have the five fields" grep -Eq "\"results\":\\[$entry(,$entry)*\\]" "$out"
+for kind in negentropy l2 tsallis piecewise neural; do
+  expect "phi of $kind" grep -q "/phi/$kind" "$out"
+  expect "the projection of $kind" grep -q "/project-[0-9]*/$kind" "$out"
+done
+
+finish

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# examples/01_project.c, as the build made it, says what `mirrormap map project` says.
+# usage: cli_example_c.sh PROGRAM SOURCE_DIR
+set -euo pipefail
+
+program=$1
+example=$(dirname "$program")/examples/01_project
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$program" map new random:3 --quiet --out "$folder/map.json"
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+
+# the numbers of either, one a line, in the form that the example prints
+from_example() {
+  "$example" "$@" | sed -n -e 's/.*probability //p' -e 's/^lambda //p'
+}
+from_program() {
+  local map=$1
+  shift
+  "$program" map project --map "$map" --scores="$(IFS=,; echo "$*")" --json |
+    sed -e 's/.*"probs":\[\([^]]*\)\],"lambda":\([^,}]*\).*/\1,\2/' | tr ',' '\n' |
+    while read -r number; do printf '%.6f\n' "$number"; done
+}
+for map in negentropy l2 "$folder/map.json"; do
+  expected=$(from_program "$map" 0.3 -0.5 1.2 0 0.9)
+  found=$(from_example "$map" 0.3 -0.5 1.2 0 0.9)
+  [ "$(wc -l <<<"$found")" -eq 6 ] || fail "$map: expected 5 probabilities and lambda: $found"
+  [ "$expected" = "$found" ] || fail "$map: expected $expected, found $found"
+done
+
+# mistakes end in a sentence and a code, not in a crash
+code=0
+"$example" "$folder/absent.json" 1 2 2>"$folder/message" || code=$?
+[ "$code" -eq 1 ] && grep -q 'absent.json' "$folder/message" || fail "a missing map: code $code"
+code=0
+"$example" l2 1 two 2>"$folder/message" || code=$?
+[ "$code" -eq 2 ] && grep -q 'two' "$folder/message" || fail "not a number: code $code"
+code=0
+"$example" l2 1 nan 2>"$folder/message" || code=$?
+[ "$code" -eq 1 ] || fail "a score that is no number: code $code"

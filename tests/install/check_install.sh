@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs into an empty prefix, runs the program from there, and builds and runs a small user of
+# the library through pkg-config and through find_package, shared and static. Then the prefix is
+# moved and everything must work again from its new place.
+# usage: check_install.sh BUILD_DIR CMAKE CC LIBDIR
+set -euo pipefail
+build=$1 cmake=$2 cc=$3 libdir=$4
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "install: $*" >&2; exit 1; }
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "failed: $*"; }; }
+
+check() { # PREFIX
+  local prefix=$1 version lib=$1/$libdir
+  version=$("$prefix/bin/mirrormap" --version) || fail "$prefix/bin/mirrormap --version failed"
+  echo "program: ${version%%$'\n'*}"
+
+  pc() { PKG_CONFIG_PATH="$lib/pkgconfig" pkg-config "$@" mirrormap; }
+  [[ $version == *"$(pc --modversion)"* ]] || fail "pkg-config and the program disagree on the version"
+  # shellcheck disable=SC2046 # the flags are meant to be split
+  quietly "$cc" -std=c17 -Wall -Werror "$here/consumer.c" $(pc --cflags --libs) -o "$work/shared"
+  LD_LIBRARY_PATH=$lib "$work/shared" "pkg-config, shared"
+  # shellcheck disable=SC2046
+  quietly "$cc" -std=c17 -Wall -Werror "$here/consumer.c" $(pc --cflags) "$lib/libmirrormap.a" \
+    $(pc --static --libs | sed 's/-lmirrormap//') -o "$work/static"
+  "$work/static" "pkg-config, static"
+
+  rm -rf "$work/user"
+  quietly "$cmake" -S "$here" -B "$work/user" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$prefix"
+  quietly "$cmake" --build "$work/user"
+  "$work/user/consumer_shared" "find_package, shared"
+  "$work/user/consumer_static" "find_package, static"
+}
+
+quietly "$cmake" --install "$build" --prefix "$work/first"
+[ -f "$work/first/include/mirrormap/mirrormap.h" ] || fail "no headers"
+check "$work/first"
+mv "$work/first" "$work/moved"
+check "$work/moved"
+# shared users must see the public interface and nothing else
+leaked=$(nm -D --defined-only "$work/moved/$libdir/libmirrormap.so" | awk '{print $NF}' |
+  grep -vE '^mm_[a-z0-9_]+$' || true)
+[ -z "$leaked" ] || fail "symbols exported that are not mm_*: $leaked"

@@ -1,0 +1,62 @@
+// What every suite needs: cmocka with its own prerequisites, the list of suites, and assertions on
+// statuses.
+//
+// A suite X lives in test_X.c and defines `int suite_X(void)`, which returns what
+// cmocka_run_group_tests_name does: the number of tests that failed.
+
+#ifndef MM_TEST_H
+#define MM_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mirrormap/base.h"
+
+// One line per suite, in the order in which they run.
+#define MM_SUITE_LIST(SUITE)                                                                       \
+  SUITE(base)                                                                                      \
+  SUITE(json)                                                                                      \
+  SUITE(rng)                                                                                       \
+  SUITE(elementary)                                                                                \
+  SUITE(potential)                                                                                 \
+  SUITE(simplex)                                                                                   \
+  SUITE(bregman)                                                                                   \
+  SUITE(map)                                                                                       \
+  SUITE(map_file)                                                                                  \
+  SUITE(figure)                                                                                    \
+  SUITE(bench)
+
+#define MM_SUITE_DECLARE(name) int suite_##name(void);
+MM_SUITE_LIST(MM_SUITE_DECLARE)
+#undef MM_SUITE_DECLARE
+
+// MM_TEST_DATA is the folder of the tests; golden files lie below it.
+#ifndef MM_TEST_DATA
+#define MM_TEST_DATA "tests"
+#endif
+
+// The call succeeds; its error is shown if not.
+#define assert_ok(call)                                                                            \
+  do {                                                                                             \
+    mm_status assert_status = (call);                                                              \
+    if (assert_status != MM_OK)                                                                    \
+      fail_msg("%s: %s: %s", #call, mm_status_text(assert_status), mm_last_error());               \
+  } while (0)
+
+// The call fails with this status, and `part` is in the sentence it leaves.
+#define assert_fails(call, expected, part)                                                         \
+  do {                                                                                             \
+    mm_status assert_status = (call);                                                              \
+    if (assert_status != (expected))                                                               \
+      fail_msg("%s: expected '%s', found '%s'", #call, mm_status_text(expected),                   \
+               mm_status_text(assert_status));                                                     \
+    if (!strstr(mm_last_error(), (part)))                                                          \
+      fail_msg("%s: expected '%s' in the error, found '%s'", #call, (part), mm_last_error());      \
+  } while (0)
+
+#endif

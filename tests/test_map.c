@@ -1,0 +1,256 @@
+// Maps as objects: names, search coordinates, parameters, checks, and running out of memory at
+// every single allocation.
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "oracle.h"
+#include "random_map.h"
+
+static void test_names(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    mm_map_kind kind;
+  } good[] = {
+    { "negentropy", MM_MAP_NEGENTROPY },  { "l2", MM_MAP_L2 },
+    { "tsallis:0.5", MM_MAP_TSALLIS },    { "tsallis:1.0000001", MM_MAP_TSALLIS },
+    { "piecewise", MM_MAP_PIECEWISE },    { "piecewise:1", MM_MAP_PIECEWISE },
+    { "neural", MM_MAP_NEURAL },          { "random:18446744073709551615", MM_MAP_PIECEWISE },
+    { "random-neural:0", MM_MAP_NEURAL },
+  };
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    mm_map *map;
+    assert_ok(mm_map_open(good[i].text, &map));
+    assert_int_equal(mm_map_get_kind(map), good[i].kind);
+    mm_map_destroy(map);
+  }
+  static const char *const bad[][2] = {
+    { "negentrpy", "did you mean 'negentropy'" },
+    { "tsallis", "tsallis:Q" },
+    { "tsallis:1", "other than 1" },
+    { "tsallis:-2", "> 0" },
+    { "tsallis:x", "tsallis:Q" },
+    { "tsallis:nan", "> 0" },
+    { "piecewise:0", "1 to 1000000" },
+    { "piecewise:1000001", "1 to 1000000" },
+    { "random", "random:SEED" },
+    { "random:-1", "random:SEED" },
+    { "random:99999999999999999999", "random:SEED" },
+    { "l2:3", "no such name" },
+    { "", "no such name" },
+    { "no/such/file.json", "no/such/file.json" },
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    mm_map *map;
+    assert_fails(mm_map_open(bad[i][0], &map), MM_ERR_INPUT, bad[i][1]);
+    assert_null(map);
+  }
+}
+
+// The start of a search is close to the negative entropy: design.md, spec/ampo.md section 7.
+static void test_initial(void **state) {
+  (void)state;
+  mm_map *map;
+  assert_ok(mm_map_open("piecewise", &map));
+  size_t n;
+  const double *psi = mm_map_piecewise_psi(map, &n);
+  assert_int_equal(n, MM_PIECEWISE_N);
+  double sum = 0;
+  for (size_t j = 0; j < n; j++) {
+    double expected = j == 0 ? 3 * log(10) : log((double)(j + 1) / (double)j);
+    assert_true(fabs(psi[j] - expected) < 8 * DBL_EPSILON); // log(j+1/j) itself is rounded
+    sum += psi[j];
+    double x = sum, phi;
+    assert_ok(mm_map_phi(map, &x, 1, &phi));
+    assert_true(fabs(phi - (double)(j + 1) / 100) < 1e-13);
+  }
+  assert_true(fabs(sum - log(1000.0 * 100)) < 1e-12);
+  mm_map_destroy(map);
+
+  assert_ok(mm_map_open("neural", &map));
+  const double *w, *c, *u;
+  double a, b;
+  mm_map_neural_parameters(map, &w, &c, &u, &a, &b);
+  for (int j = 0; j < MM_NEURAL_UNITS; j++) {
+    assert_true(fabs(w[j] - 1) < 1e-15 && fabs(u[j] * 126 - 0.0485873515737420589) < 1e-15);
+    assert_true(c[j] == -(j % 21) / 21.0);
+  }
+  assert_true(fabs(a - 0.0485873515737420589) < 1e-15 && fabs(b - 1) < 1e-15);
+  mm_map_destroy(map);
+}
+
+static void test_search_round_trip(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 200; i++) {
+    double z[MM_NEURAL_SEARCH], back[MM_NEURAL_SEARCH];
+    mm_map_kind kind = i % 2 ? MM_MAP_NEURAL : MM_MAP_PIECEWISE;
+    size_t n = mm_map_search_size(kind, 100);
+    assert_int_equal(n, i % 2 ? 380 : 100);
+    assert_ok(mm_map_search_initial(kind, n, z));
+    for (uint32_t j = 0; j < n; j++)
+      z[j] += 2 * random_normal(i, 80, j);
+    mm_map *map;
+    assert_ok(mm_map_from_search(kind, n, z, &map));
+    assert_ok(mm_map_to_search(map, back));
+    for (size_t j = 0; j < n; j++)
+      assert_true(fabs(back[j] - z[j]) <= 64 * DBL_EPSILON * (1 + fabs(z[j])));
+    mm_map_destroy(map);
+  }
+  // psi stays in its range however far the search wanders; exact zeros get a coordinate
+  double far[2] = { -1000, 1000 }, w[MM_NEURAL_UNITS] = { 0 }, z[MM_NEURAL_SEARCH];
+  mm_map *map;
+  size_t n;
+  assert_ok(mm_map_from_search(MM_MAP_PIECEWISE, 2, far, &map));
+  const double *psi = mm_map_piecewise_psi(map, &n);
+  assert_true(psi[0] == MM_PSI_MIN && psi[1] == MM_PSI_MAX);
+  mm_map_destroy(map);
+  assert_ok(mm_map_create_neural(w, w, w, 0, 1, &map));
+  assert_ok(mm_map_to_search(map, z));
+  assert_true(z[0] == -40 && z[378] == -40);
+  mm_map_destroy(map);
+  far[1] = NAN;
+  assert_fails(mm_map_from_search(MM_MAP_PIECEWISE, 2, far, &map), MM_ERR_INPUT, "coordinate 1");
+  assert_fails(mm_map_from_search(MM_MAP_L2, 2, far, &map), MM_ERR_INPUT, "no search coordinates");
+}
+
+// Random controls are named by their seed: same seed same bits, another seed another map, and the
+// moments of design.md section 4.
+static void test_random_controls(void **state) {
+  (void)state;
+  double initial[100], sum = 0, squares = 0;
+  assert_ok(mm_map_search_initial(MM_MAP_PIECEWISE, 100, initial));
+  double first[100] = { 0 };
+  for (int seed = 0; seed < 200; seed++) {
+    char text[32];
+    snprintf(text, sizeof text, "random:%d", seed);
+    mm_map *map;
+    double z[100];
+    assert_ok(mm_map_open(text, &map));
+    assert_ok(mm_map_to_search(map, z));
+    mm_map_destroy(map);
+    assert_true(memcmp(z, first, sizeof z) != 0);
+    if (seed == 0) memcpy(first, z, sizeof z);
+    for (int j = 0; j < 100; j++) {
+      double d = z[j] - initial[j];
+      sum += d;
+      squares += d * d;
+    }
+  }
+  // 20000 draws of variance 4: standard errors 0.014 and 0.04
+  assert_true(fabs(sum / 20000) < 0.06 && fabs(squares / 20000 - 4) < 0.2);
+  mm_map *map;
+  double z[100];
+  assert_ok(mm_map_open("random:0", &map));
+  assert_ok(mm_map_to_search(map, z));
+  assert_memory_equal(z, first, sizeof z);
+  mm_map_destroy(map);
+}
+
+static void test_check(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    bool smooth;
+    double integral;
+  } expected[] = {
+    { "negentropy", true, -1 },
+    { "l2", false, 0.5 },
+    { "tsallis:0.5", true, -2 },
+    { "tsallis:1.5", false, 2 },
+    { "piecewise", false, 10.4875844072 },
+  };
+  for (size_t i = 0; i < 5; i++) {
+    mm_map *map;
+    mm_map_report report;
+    assert_ok(mm_map_open(expected[i].text, &map));
+    mm_map_check(map, &report);
+    assert_true(report.valid && report.strictly_increasing && report.n_failure == 0);
+    assert_int_equal(report.essentially_smooth, expected[i].smooth);
+    assert_true(fabs(report.integral - expected[i].integral) < 1e-9);
+    mm_map_destroy(map);
+  }
+  // steps that the sum of the others swallows are worth a warning, no more
+  double psi[3] = { 1e6, 1e-8, 1e6 };
+  mm_map *map;
+  mm_map_report report;
+  assert_ok(mm_map_create_piecewise(psi, 3, &map));
+  mm_map_check(map, &report);
+  assert_true(report.valid && report.n_warning > 0);
+  mm_map_destroy(map);
+}
+
+static void test_bad_parameters(void **state) {
+  (void)state;
+  mm_map *map;
+  double psi[2] = { 1, 1e-9 }, w[MM_NEURAL_UNITS] = { 0 }, bad[MM_NEURAL_UNITS] = { 0 };
+  assert_fails(mm_map_create_piecewise(psi, 2, &map), MM_ERR_INPUT, "psi[1]");
+  assert_fails(mm_map_create_piecewise(psi, 0, &map), MM_ERR_INPUT, "n = 0");
+  psi[1] = NAN;
+  assert_fails(mm_map_create_piecewise(psi, 2, &map), MM_ERR_INPUT, "psi[1]");
+  bad[3] = -1;
+  assert_fails(mm_map_create_neural(bad, w, w, 0, 0, &map), MM_ERR_INPUT, "w[3]");
+  assert_fails(mm_map_create_neural(w, w, bad, 0, 0, &map), MM_ERR_INPUT, "u[3]");
+  assert_fails(mm_map_create_neural(w, w, w, -1, 0, &map), MM_ERR_INPUT, "a = -1");
+  assert_fails(mm_map_create_neural(w, w, w, 0, INFINITY, &map), MM_ERR_INPUT, "b = inf");
+  bad[3] = INFINITY;
+  assert_fails(mm_map_create_neural(w, bad, w, 0, 0, &map), MM_ERR_INPUT, "c[3]");
+  assert_null(map);
+  mm_map_destroy(NULL);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Memory
+
+static size_t allocations_left;
+
+static void *scarce(size_t size, void *user) {
+  (void)user;
+  if (allocations_left == 0) return NULL;
+  allocations_left--;
+  return malloc(size);
+}
+
+static void give_back(void *block, void *user) {
+  (void)user;
+  free(block);
+}
+
+// Every allocation of every kind of map fails once; each time the call says so and leaks nothing
+// (which the sanitizer build and valgrind watch).
+static void test_out_of_memory(void **state) {
+  (void)state;
+  static const char *const names[] = { "l2", "tsallis:2", "piecewise:7", "random:1", "neural" };
+  mm_set_allocator(scarce, give_back, NULL);
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    size_t needed = 0;
+    for (;; needed++) {
+      mm_map *map;
+      char *text = NULL;
+      allocations_left = needed;
+      mm_status status = mm_map_open(names[k], &map);
+      if (status == MM_OK) status = mm_map_format(map, NULL, &text);
+      mm_map_text_free(text);
+      mm_map_destroy(map);
+      if (status == MM_OK) break;
+      assert_int_equal(status, MM_ERR_MEMORY);
+      assert_true(needed < 1000);
+    }
+    assert_true(needed >= 2);
+  }
+  mm_set_allocator(NULL, NULL, NULL);
+}
+
+int suite_map(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_names),
+    cmocka_unit_test(test_initial),
+    cmocka_unit_test(test_search_round_trip),
+    cmocka_unit_test(test_random_controls),
+    cmocka_unit_test(test_check),
+    cmocka_unit_test(test_bad_parameters),
+    cmocka_unit_test(test_out_of_memory),
+  };
+  return cmocka_run_group_tests_name("map", tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+// Map files: bit-exact round trips, and one clear sentence for everything else.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "random_map.h"
+
+static bool same_bits(const mm_map *a, const mm_map *b) {
+  size_t n, m;
+  const double *psi_a = mm_map_piecewise_psi(a, &n), *psi_b = mm_map_piecewise_psi(b, &m);
+  const double *pa[3], *pb[3];
+  double ends_a[3] = { mm_map_tsallis_q(a) }, ends_b[3] = { mm_map_tsallis_q(b) };
+  mm_map_neural_parameters(a, &pa[0], &pa[1], &pa[2], &ends_a[1], &ends_a[2]);
+  mm_map_neural_parameters(b, &pb[0], &pb[1], &pb[2], &ends_b[1], &ends_b[2]);
+  if (mm_map_get_kind(a) != mm_map_get_kind(b) || n != m) return false;
+  if (n && memcmp(psi_a, psi_b, n * sizeof *psi_a) != 0) return false;
+  for (int i = 0; i < 3 && pa[i]; i++)
+    if (memcmp(pa[i], pb[i], MM_NEURAL_UNITS * sizeof(double)) != 0) return false;
+  return memcmp(ends_a, ends_b, sizeof ends_a) == 0;
+}
+
+static void test_round_trip(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 400; i++) {
+    mm_map *map = i % 5 == 0 ? random_piecewise(i, true) : random_mild(i), *back;
+    char *text, *again;
+    assert_ok(mm_map_format(map, i % 3 ? NULL : "{\"seed\": 7, \"who\": \"\\u00e9\"}", &text));
+    assert_ok(mm_map_parse(text, strlen(text), "memory", &back));
+    assert_true(same_bits(map, back));
+    assert_true((mm_map_meta(back) != NULL) == (i % 3 == 0));
+    // the meta object travels along
+    assert_ok(mm_map_format(back, NULL, &again));
+    assert_string_equal(text, again);
+    mm_map_text_free(text);
+    mm_map_text_free(again);
+    mm_map_destroy(map);
+    mm_map_destroy(back);
+  }
+}
+
+static void test_file(void **state) {
+  (void)state;
+  char folder[] = "/tmp/mirrormap-test-XXXXXX", path[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/map.json", folder);
+  mm_map *map = random_piecewise(4, false), *back;
+  assert_ok(mm_map_save(map, "{\"note\": \"a test\"}", path));
+  assert_ok(mm_map_load(path, &back));
+  assert_true(same_bits(map, back));
+  assert_string_equal(mm_map_meta(back), "{\"note\":\"a test\"}");
+  mm_map_destroy(back);
+  // by its path it is a map like any other
+  assert_ok(mm_map_open(path, &back));
+  mm_map_destroy(back);
+  // bad meta leaves the file as it was
+  assert_fails(mm_map_save(map, "[1]", path), MM_ERR_INPUT, "meta");
+  assert_ok(mm_map_load(path, &back));
+  mm_map_destroy(back);
+  assert_fails(mm_map_load(folder, &back), MM_ERR_INPUT, folder);
+  unlink(path);
+  assert_fails(mm_map_load(path, &back), MM_ERR_INPUT, path);
+  rmdir(folder);
+  assert_int_equal(mm_map_save(map, NULL, path) == MM_OK, 0);
+  mm_map_destroy(map);
+}
+
+// A file and what its error must say.
+static void test_bad_files(void **state) {
+  (void)state;
+#define HEAD "{\"format\": \"mirrormap/1\", "
+  static const char *const cases[][2] = {
+    { "", "f.json:1:1" },
+    { "[]", "expected an object" },
+    { "{}", "'format'" },
+    { "{\"format\": \"mirrormap/2\", \"kind\": \"l2\"}", "'mirrormap/2': expected 'mirrormap/1'" },
+    { "{\"format\": 1, \"kind\": \"l2\"}", "'format'" },
+    { HEAD "\"kind\": \"l3\"}", "did you mean 'l2'" },
+    { HEAD "\"kind\": \"l2\", \"q\": 1}", "'q'" },
+    { HEAD "\"kind\": \"l2\"", "f.json:1:" },
+    { HEAD "\"kind\": \"l2\"} x", "f.json:1:" },
+    { HEAD "\"kind\": \"l2\", \"kind\": \"l2\"}", "kind" },
+    { HEAD "\"kind\": \"l2\", \"meta\": []}", "'meta'" },
+    { HEAD "\"kind\": \"tsallis\"}", "'q'" },
+    { HEAD "\"kind\": \"tsallis\", \"q\": 1}", "other than 1" },
+    { HEAD "\"kind\": \"tsallis\", \"q\": \"2\"}", "'q'" },
+    { HEAD "\"kind\": \"tsallis\", \"q\": 1e999}", "f.json:1:" },
+    { HEAD "\"kind\": \"piecewise\"}", "'psi'" },
+    { HEAD "\"kind\": \"piecewise\", \"psi\": []}", "'psi'" },
+    { HEAD "\"kind\": \"piecewise\", \"psi\": [1, NaN]}", "f.json:1:" },
+    { HEAD "\"kind\": \"piecewise\", \"psi\": [1, 0]}", "psi[1]" },
+    { HEAD "\"kind\": \"piecewise\", \"psi\": [1, 2e6]}", "psi[1]" },
+    { HEAD "\"kind\": \"piecewise\", \"psi\": [1, null]}", "entry 1" },
+    { HEAD "\"kind\": \"piecewise\", \"psi\": [1], \"pis\": 3}", "'pis'" },
+    { HEAD "\"kind\": \"neural\", \"w\": [1], \"c\": [1], \"u\": [1], \"a\": 1, \"b\": 1}", "126" },
+    { HEAD "\"kind\": \"\xff\"}", "f.json:1:" },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mm_map *map;
+    assert_fails(mm_map_parse(cases[i][0], strlen(cases[i][0]), "f.json", &map), MM_ERR_INPUT,
+                 cases[i][1]);
+    assert_non_null(strstr(mm_last_error(), "f.json"));
+    assert_null(strchr(mm_last_error(), '\n'));
+    assert_null(map);
+  }
+}
+
+// A neural file with one field of the wrong length or sign.
+static void test_bad_neural(void **state) {
+  (void)state;
+  mm_map *map, *back;
+  char *text;
+  assert_ok(mm_map_open("neural", &map));
+  assert_ok(mm_map_format(map, NULL, &text));
+  mm_map_destroy(map);
+  // every truncation is refused
+  size_t length = strlen(text);
+  for (size_t cut = 0; cut + 1 < length; cut += 1 + cut / 50) {
+    assert_int_equal(mm_map_parse(text, cut, "cut", &back), MM_ERR_INPUT);
+    assert_null(back);
+  }
+  // a negative kernel
+  char *b = strstr(text, "\"b\": ");
+  assert_non_null(b);
+  b[4] = '-';
+  assert_fails(mm_map_parse(text, length, "negative", &back), MM_ERR_INPUT, "b = -");
+  mm_map_text_free(text);
+}
+
+int suite_map_file(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_round_trip),
+    cmocka_unit_test(test_file),
+    cmocka_unit_test(test_bad_files),
+    cmocka_unit_test(test_bad_neural),
+  };
+  return cmocka_run_group_tests_name("map_file", tests, NULL, NULL);
+}

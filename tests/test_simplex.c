@@ -1,0 +1,317 @@
+// The projection: golden data, the tables of the specification, and its properties over thousands
+// of random maps and scores.
+
+#include <cjson/cJSON.h>
+#include <float.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/isa.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "oracle.h"
+#include "random_map.h"
+
+// ---------------------------------------------------------------------------------------------
+// Golden data
+
+static cJSON *read_golden(void) {
+  const char *path = MM_TEST_DATA "/golden/ampo_projection.json";
+  char *text;
+  size_t length;
+  cJSON *root;
+  assert_ok(mm_file_read(path, 1 << 20, &text, &length));
+  assert_ok(mm_json_parse(text, length, path, &root));
+  mm_free(text);
+  return root;
+}
+
+// Numbers written as float32: read as such and widened.
+static size_t read_row(const cJSON *array, bool single, double *out) {
+  size_t n = 0;
+  for (const cJSON *item = array->child; item; item = item->next)
+    out[n++] = single ? (double)(float)item->valuedouble : item->valuedouble;
+  return n;
+}
+
+static mm_map *golden_map(const cJSON *root, const char *phi) {
+  mm_map *map;
+  if (strcmp(phi, "exp") == 0) {
+    assert_ok(mm_map_create_negentropy(&map));
+  } else if (strcmp(phi, "identity") == 0) {
+    assert_ok(mm_map_create_l2(&map));
+  } else if (strcmp(phi, "piecewise") == 0) {
+    double psi[100];
+    assert_int_equal(read_row(mm_json_find(root, "psi"), true, psi), 100);
+    assert_ok(mm_map_create_piecewise(psi, 100, &map));
+  } else {
+    assert_ok(mm_map_create_tsallis(strcmp(phi, "tsallis_0.5") == 0 ? 0.5 : 1.5, &map));
+  }
+  return map;
+}
+
+static void check_row(const mm_map *map, const double *x, size_t n, const double *exact,
+                      const double *reference) {
+  double p[8], lambda;
+  float x_f[8], p_f[8], lambda_f;
+  for (size_t a = 0; a < n; a++)
+    x_f[a] = (float)x[a];
+  assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, x, n, p, &lambda));
+  for (size_t a = 0; a < n; a++)
+    assert_true(fabs(p[a] - exact[a]) <= 1e-12);
+  assert_ok(mm_map_project_batch_f(map, MM_PROJECTION_EXACT, x_f, 1, n, p_f, &lambda_f));
+  for (size_t a = 0; a < n; a++)
+    assert_true(fabs((double)p_f[a] - exact[a]) <= 1e-6);
+  // the reference's ten bisections, in both precisions
+  assert_ok(mm_map_project(map, MM_PROJECTION_BISECT10, x, n, p, &lambda));
+  assert_ok(mm_map_project_batch_f(map, MM_PROJECTION_BISECT10, x_f, 1, n, p_f, &lambda_f));
+  for (size_t a = 0; a < n; a++) {
+    assert_true(fabs(p[a] - reference[a]) <= 1e-5);
+    assert_true(fabs((double)p_f[a] - reference[a]) <= 1e-5);
+  }
+}
+
+static void test_golden(void **state) {
+  (void)state;
+  cJSON *root = read_golden();
+  size_t rows = 0;
+  for (const cJSON *c = mm_json_find(root, "cases")->child; c; c = c->next) {
+    mm_map *map = golden_map(root, mm_json_find(c, "phi")->valuestring);
+    const cJSON *x = mm_json_find(c, "x")->child, *exact = mm_json_find(c, "probs_exact")->child;
+    const cJSON *reference = mm_json_find(c, "probs")->child;
+    for (; x; x = x->next, exact = exact->next, reference = reference->next, rows++) {
+      double scores[8], p_exact[8], p_reference[8];
+      size_t n = read_row(x, true, scores);
+      read_row(exact, false, p_exact);
+      read_row(reference, true, p_reference);
+      check_row(map, scores, n, p_exact, p_reference);
+    }
+    mm_map_destroy(map);
+  }
+  assert_int_equal(rows, 315);
+  cJSON_Delete(root);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Properties
+
+// p >= 0, sum 1 within 4 units in the last place of 1, higher scores never get less.
+static void check_policy(const double *x, const double *p, size_t n, double epsilon, uint64_t i) {
+  long double sum = 0;
+  for (size_t a = 0; a < n; a++) {
+    if (!(p[a] >= 0)) fail_msg("case %zu: p[%zu] = %g", (size_t)i, a, p[a]);
+    sum += p[a];
+    for (size_t b = 0; b < n; b++)
+      if (x[a] >= x[b] && p[a] < p[b])
+        fail_msg("case %zu: scores %.17g >= %.17g, but %.17g < %.17g", (size_t)i, x[a], x[b], p[a],
+                 p[b]);
+  }
+  if (fabsl(sum - 1) > 4 * epsilon) fail_msg("case %zu: sum - 1 = %Lg", (size_t)i, sum - 1);
+}
+
+// lambda a few units in the last place lower leaves the sum at or below 1, higher at or above: the
+// sum crosses 1 within its backward error. Units are those of the numbers that lambda is made of.
+static void check_lambda(const mm_map *map, const double *x, size_t n, double lambda, uint64_t i) {
+  mm_map_report report;
+  mm_map_check(map, &report);
+  double size = fabs(report.phi_inverse_at_1) + fabs(lambda);
+  for (size_t a = 0; a < n; a++)
+    size = fmax(size, fabs(x[a]));
+  long double step = 8 * DBL_EPSILON * (long double)size;
+  long double below = oracle_total(map, x, n, lambda - step);
+  long double above = oracle_total(map, x, n, lambda + step);
+  // the oracle itself is good to about this
+  if (below > 1 + 1e-15L || above < 1 - 1e-15L)
+    fail_msg("case %zu (%s, %zu actions): lambda %.17g, sums %.17Lg .. %.17Lg", (size_t)i,
+             mm_map_kind_name(mm_map_get_kind(map)), n, lambda, below, above);
+}
+
+// The oracle inverts a neural map by bisection over 126 units: a sample of those must do.
+static bool oracle_is_cheap(const mm_map *map, uint64_t i) {
+  return mm_map_get_kind(map) != MM_MAP_NEURAL || (i / 8) % 8 == 0;
+}
+
+static void check_projection(const mm_map *map, uint64_t i) {
+  double x[18], p[18], lambda, widened[18];
+  float x_f[18], p_f[18], lambda_f;
+  size_t n = random_scores(i, x);
+  assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, x, n, p, &lambda));
+  check_policy(x, p, n, DBL_EPSILON, i);
+  if (oracle_is_cheap(map, i)) check_lambda(map, x, n, lambda, i);
+  for (size_t a = 0; a < n; a++)
+    x_f[a] = (float)x[a];
+  assert_ok(mm_map_project_batch_f(map, MM_PROJECTION_EXACT, x_f, 1, n, p_f, &lambda_f));
+  for (size_t a = 0; a < n; a++) {
+    x[a] = (double)x_f[a];
+    widened[a] = (double)p_f[a];
+  }
+  check_policy(x, widened, n, FLT_EPSILON, i);
+}
+
+static void test_properties_mild(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 6000; i++) {
+    mm_map *map = random_mild(i);
+    check_projection(map, i);
+    mm_map_destroy(map);
+  }
+}
+
+static void test_properties_rough(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 6000; i++) {
+    mm_map *map = random_piecewise(i, true);
+    check_projection(map, i);
+    mm_map_destroy(map);
+  }
+}
+
+// The single-precision policy is the exact one of scores that differ by a few units in the last
+// place of the numbers involved (and by the table's error).
+static void test_float_agrees(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 4000; i++) {
+    mm_map *map = random_mild(i);
+    double x[18], p[18], lambda, size = 1;
+    float x_f[18], p_f[18];
+    size_t n = random_scores(i, x), steps;
+    const double *psi = mm_map_piecewise_psi(map, &steps);
+    for (size_t j = 0; j < steps; j++)
+      size += psi[j];
+    for (size_t a = 0; a < n; a++) {
+      x_f[a] = (float)x[a];
+      x[a] = (double)x_f[a];
+      size = fmax(size, fabs(x[a]));
+    }
+    assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, x, n, p, &lambda));
+    assert_ok(mm_map_project_batch_f(map, MM_PROJECTION_EXACT, x_f, 1, n, p_f, NULL));
+    double shift = 6 * FLT_EPSILON * size + 2 * mm_map_table_error(map, NULL, NULL);
+    for (size_t a = 0; a < n && oracle_is_cheap(map, i); a++) {
+      long double least = oracle_phi(map, x[a] + (long double)lambda - shift);
+      long double most = oracle_phi(map, x[a] + (long double)lambda + shift);
+      if (p_f[a] < least * (1 - 4e-6L) - 1e-37L || p_f[a] > most * (1 + 4e-6L) + 1e-37L)
+        fail_msg("case %zu (%s q %g): %.9g, not %.9g", (size_t)i,
+                 mm_map_kind_name(mm_map_get_kind(map)), mm_map_tsallis_q(map), (double)p_f[a],
+                 p[a]);
+    }
+    mm_map_destroy(map);
+  }
+}
+
+// The paper's appendix: continuing phi beyond W with slope 1 changes no policy.
+static long double continued_total(const mm_map *map, const double *x, size_t n, double w,
+                                   long double lambda) {
+  long double total = 0;
+  for (size_t a = 0; a < n; a++) {
+    long double y = x[a] + lambda;
+    total += y > w ? 1 + (y - w) : oracle_phi(map, y);
+  }
+  return total;
+}
+
+static void test_continuation(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 2000; i++) {
+    mm_map *map = random_piecewise(i, i % 2);
+    mm_map_report report;
+    mm_map_check(map, &report);
+    double x[18], p[18], w = report.phi_inverse_at_1, top = -INFINITY;
+    size_t n = random_scores(i, x);
+    assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, x, n, p, NULL));
+    for (size_t a = 0; a < n; a++)
+      top = fmax(top, x[a]);
+    // the root of the continued function by bisection, over a bracket that reaches beyond W
+    long double low = -w - fabs(top) - 2, high = w + fabs(top) + 2;
+    for (size_t a = 0; a < n; a++)
+      low = fminl(low, -x[a] - 1), high = fmaxl(high, w - x[a] + 1);
+    for (int k = 0; k < 200; k++) {
+      long double mid = (low + high) / 2;
+      if (continued_total(map, x, n, w, mid) < 1)
+        low = mid;
+      else
+        high = mid;
+    }
+    // same policy wherever phi is not so steep that the last bit of lambda decides
+    for (size_t a = 0; a < n; a++) {
+      long double least = oracle_phi(map, x[a] + low - 1e-14L * (w + fabs(x[a])));
+      long double most = oracle_phi(map, x[a] + high + 1e-14L * (w + fabs(x[a])));
+      if (p[a] < (double)least - 1e-12 || p[a] > (double)most + 1e-12)
+        fail_msg("case %zu action %zu: %.17g outside [%.17Lg, %.17Lg]", (size_t)i, a, p[a], least,
+                 most);
+    }
+    mm_map_destroy(map);
+  }
+}
+
+// All builds of the kernels give the same bits, batched or row by row.
+static void test_same_bits(void **state) {
+  (void)state;
+  static const char *const isa[] = { "portable", "avx2", "avx512" };
+  enum { ROWS = 37 };
+  for (uint64_t i = 0; i < 400; i++) {
+    mm_map *map = random_mild(i);
+    size_t n = 2 + i % 17;
+    static double x[ROWS * 18], p[3][ROWS * 18], lambda[3][ROWS], row[18];
+    static float x_f[ROWS * 18], p_f[3][ROWS * 18], lambda_f[3][ROWS], inverse[3][ROWS * 18];
+    for (uint32_t k = 0; k < ROWS * n; k++) {
+      x[k] = random_in(i, 8, k, -3, 3);
+      x_f[k] = (float)x[k];
+    }
+    int first = -1;
+    for (int v = 0; v < 3; v++) {
+      if (mm_isa_select(isa[v]) != MM_OK) continue; // this CPU does not have it
+      assert_ok(mm_map_project_batch(map, MM_PROJECTION_EXACT, x, ROWS, n, p[v], lambda[v]));
+      assert_ok(
+          mm_map_project_batch_f(map, MM_PROJECTION_EXACT, x_f, ROWS, n, p_f[v], lambda_f[v]));
+      assert_ok(mm_map_phi_inverse_f(map, p_f[v], ROWS * n, inverse[v]));
+      if (first < 0) first = v;
+      assert_memory_equal(p[v], p[first], ROWS * n * sizeof **p);
+      assert_memory_equal(lambda[v], lambda[first], ROWS * sizeof **lambda);
+      assert_memory_equal(p_f[v], p_f[first], ROWS * n * sizeof **p_f);
+      assert_memory_equal(lambda_f[v], lambda_f[first], ROWS * sizeof **lambda_f);
+      assert_memory_equal(inverse[v], inverse[first], ROWS * n * sizeof **inverse);
+    }
+    assert_ok(mm_isa_select("auto"));
+    for (size_t r = 0; r < ROWS; r++) {
+      double l;
+      assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, x + r * n, n, row, &l));
+      assert_memory_equal(row, p[0] + r * n, n * sizeof *row);
+      assert_true(l == lambda[0][r]);
+    }
+    mm_map_destroy(map);
+  }
+}
+
+static void test_extremes(void **state) {
+  (void)state;
+  static const char *const names[] = { "negentropy", "l2",          "tsallis:0.5", "tsallis:1.5",
+                                       "piecewise",  "piecewise:1", "neural",      "random:3" };
+  for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    mm_map *map;
+    double p[3], lambda, one = 5, wide[3] = { 1e300, -1e300, 0 };
+    assert_ok(mm_map_open(names[k], &map));
+    // a single action has it all
+    assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, &one, 1, p, &lambda));
+    assert_true(p[0] == 1);
+    // scores far beyond any width: deterministic
+    assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, wide, 3, p, &lambda));
+    assert_true(p[0] == 1 && p[1] <= 1e-100 && p[2] <= 1e-100);
+    // bad scores are refused
+    wide[1] = NAN;
+    assert_fails(mm_map_project(map, MM_PROJECTION_EXACT, wide, 3, p, &lambda), MM_ERR_INPUT,
+                 "action 1");
+    assert_fails(mm_map_project(map, MM_PROJECTION_EXACT, wide, 0, p, &lambda), MM_ERR_INPUT,
+                 "at least one");
+    mm_map_destroy(map);
+  }
+}
+
+int suite_simplex(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_golden),           cmocka_unit_test(test_properties_mild),
+    cmocka_unit_test(test_properties_rough), cmocka_unit_test(test_float_agrees),
+    cmocka_unit_test(test_continuation),     cmocka_unit_test(test_same_bits),
+    cmocka_unit_test(test_extremes),
+  };
+  return cmocka_run_group_tests_name("simplex", tests, NULL, NULL);
+}
