@@ -33,8 +33,9 @@ test: ## build and test: optimised, then with the sanitizers
 	@scripts/test-build sanitize $(JOBS)
 	@echo "make test: all tests passed (release and sanitize builds)"
 
-check-long: test ## test, then valgrind, clang, clang's sanitizers, FUZZ_SECONDS=600 per fuzz target
+check-long: test ## test, then every float, valgrind, clang, fuzzing (FUZZ_SECONDS=600 each)
 	@scripts/setup --check check || scripts/setup check
+	@echo "== every float" && MM_TEST_ALL_FLOATS=1 build/mirrormap_tests elementary
 	@scripts/valgrind-tests $(JOBS)
 	@scripts/test-build clang $(JOBS)
 	@scripts/test-build clang-sanitize $(JOBS)

@@ -16,6 +16,11 @@ if(NOT CJSON_FOUND)
   mm_missing("cJSON" libcjson-dev)
 endif()
 
+pkg_check_modules(CYAML QUIET IMPORTED_TARGET libcyaml)
+if(NOT CYAML_FOUND)
+  mm_missing("libcyaml" libcyaml-dev)
+endif()
+
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h DOC "Folder that holds Random123/philox.h")
 mark_as_advanced(RANDOM123_INCLUDE_DIR)
 if(NOT RANDOM123_INCLUDE_DIR)
@@ -53,7 +58,7 @@ function(mm_configure_objects target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include"
                              "${PROJECT_SOURCE_DIR}/src" "${MM_GENERATED}")
   target_include_directories(${target} SYSTEM PRIVATE "${RANDOM123_INCLUDE_DIR}"
-                             ${CJSON_INCLUDE_DIRS})
+                             ${CJSON_INCLUDE_DIRS} ${CYAML_INCLUDE_DIRS})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
                         C_VISIBILITY_PRESET hidden)
   target_link_libraries(${target} PRIVATE Threads::Threads)

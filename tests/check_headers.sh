@@ -18,7 +18,9 @@ done)
 flags=(-Iinclude -Isrc)
 # naming the default folder again would break the order of the system headers
 [ "$random123" = /usr/include ] || flags+=(-isystem "$random123")
-warn=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -ffp-contract=off -fsyntax-only)
+# integer constants are enum members, C's way: arithmetic of doubles with them is no mistake
+warn=(-Wall -Wextra -Wpedantic -Wconversion -Wno-enum-float-conversion -Wshadow -Werror)
+warn+=(-ffp-contract=off -fsyntax-only)
 checked=0 failed=0 before=
 
 try() { # LABEL HEADER COMMAND...: compiles a file that only includes HEADER, after $before
@@ -40,8 +42,7 @@ if [ "$mode" = host ]; then
     cxx=${cc/gcc/g}
     for header in "${public[@]}" "${marked[@]}"; do
       try "$cc.c" "$header" "$cc" -std=c17 -Wstrict-prototypes "${warn[@]}" "${flags[@]}"
-      # constants are enum members, C's way; arithmetic with them is no mistake in C++ either
-      try "$cc.cc" "$header" "${cxx}++" -std=c++17 "${warn[@]}" -Wno-enum-float-conversion "${flags[@]}"
+      try "$cc.cc" "$header" "${cxx}++" -std=c++17 "${warn[@]}" "${flags[@]}"
     done
   done
 else

@@ -28,6 +28,11 @@
   SUITE(bregman)                                                                                   \
   SUITE(map)                                                                                       \
   SUITE(map_file)                                                                                  \
+  SUITE(gridworld)                                                                                 \
+  SUITE(grid_model)                                                                                \
+  SUITE(pmd)                                                                                       \
+  SUITE(backend)                                                                                   \
+  SUITE(theory)                                                                                    \
   SUITE(figure)                                                                                    \
   SUITE(bench)
 

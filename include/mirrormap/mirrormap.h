@@ -1,9 +1,11 @@
-// The whole public interface, in reading order.
+// The whole public interface. To read it, begin with base.h, then map.h, env.h, agent.h.
 
 #ifndef MIRRORMAP_MIRRORMAP_H
 #define MIRRORMAP_MIRRORMAP_H
 
+#include "mirrormap/agent.h"
 #include "mirrormap/base.h"
+#include "mirrormap/env.h"
 #include "mirrormap/map.h"
 
 #endif

@@ -18,6 +18,7 @@ typedef struct bench {
 
 static const bench benches[] = {
   { "map", mm_bench_map },
+  { "gridworld", mm_bench_gridworld },
 };
 enum { BENCH_COUNT = sizeof benches / sizeof benches[0] };
 
@@ -121,11 +122,11 @@ const command command_bench = {
   .name = "bench",
   .summary = "speed of the parts beside the machine's own limit",
   .positional = "[NAME...]",
-  .about = "NAME is map; all without one. Each line gives a figure, the machine's own limit for it "
-           "where "
-           "there is one, measured in the same run, and how near the two are.",
+  .about = "NAME is map or gridworld; all without one. Each line gives a figure, the machine's own "
+           "limit for it where there is one, measured in the same run, and how near the two are.",
   .examples = "mirrormap bench map\n"
-              "mirrormap bench map --isa avx2 --json",
+              "mirrormap bench map --isa avx2 --json\n"
+              "mirrormap bench gridworld",
   .common = COMMON_JSON | COMMON_ISA,
   .max_positional = SIZE_MAX,
   .args_size = sizeof(command_args),

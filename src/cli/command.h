@@ -13,6 +13,9 @@
 
 #define COMMAND_LIST(X)                                                                            \
   X(map)                                                                                           \
+  X(env)                                                                                           \
+  X(train)                                                                                         \
+  X(theory)                                                                                        \
   X(bench)
 
 #define MAP_COMMAND_LIST(X)                                                                        \
@@ -24,6 +27,12 @@
   X(map_bregman)                                                                                   \
   X(map_plot)                                                                                      \
   X(map_compare)
+
+#define ENV_COMMAND_LIST(X)                                                                        \
+  X(env_list)                                                                                      \
+  X(env_show)                                                                                      \
+  X(env_play)                                                                                      \
+  X(env_replay)
 
 // ---------------------------------------------------------------------------------------------
 // Options
@@ -97,6 +106,7 @@ typedef struct command {
 #define COMMAND_DECLARE(name) extern const command command_##name;
 COMMAND_LIST(COMMAND_DECLARE)
 MAP_COMMAND_LIST(COMMAND_DECLARE)
+ENV_COMMAND_LIST(COMMAND_DECLARE)
 #undef COMMAND_DECLARE
 
 // For tables: X(name) becomes a pointer to the command.

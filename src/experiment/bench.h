@@ -27,6 +27,12 @@ typedef void mm_bench_progress(const char *name, void *user);
 // one row of scores a call in double precision, and `batched`, many a call in single precision. The
 // limit is one expf of the C library for each number, in a loop of the same shape on the same core.
 mm_status mm_bench_map(mm_bench_results *results, mm_bench_progress *progress, void *user);
+
+// Milliseconds of tabular PMD runs with the paper's settings, by configuration and map: the whole
+// run, its rollouts, its updates and the exact value at the end; medians over instances. The limits
+// are the random numbers of the rollouts and the exponentials of the updates by themselves.
+mm_status mm_bench_gridworld(mm_bench_results *results, mm_bench_progress *progress, void *user);
+
 void mm_bench_free(mm_bench_results *results);
 
 // ---------------------------------------------------------------------------------------------

@@ -4,19 +4,16 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/data_folder.h"
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/spelling.h"
 #include "base/status.h"
 #include "map/map_internal.h"
-#include "mm_build.h"
-
-enum { PATH_SIZE = 4096 };
 
 // ---------------------------------------------------------------------------------------------
 // Starting points and controls
@@ -73,47 +70,6 @@ static mm_status open_random(const char *text, const char *argument, mm_map_kind
 }
 
 // ---------------------------------------------------------------------------------------------
-// Shipped maps
-
-// The folder of the running program with `tail` behind it.
-static bool beside_program(const char *tail, char out[PATH_SIZE]) {
-  ssize_t length = readlink("/proc/self/exe", out, PATH_SIZE - 1);
-  if (length <= 0) return false;
-  out[length] = 0;
-  char *slash = strrchr(out, '/');
-  if (!slash || (size_t)(slash - out) + strlen(tail) + 1 > PATH_SIZE) return false;
-  strcpy(slash, tail);
-  return true;
-}
-
-// Places with a folder maps/, best first: $MIRRORMAP_DATA, beside an installed or moved program,
-// the source tree of a program in build/, the prefix this library was installed to.
-static bool data_folder(int i, char out[PATH_SIZE]) {
-  const char *chosen = getenv("MIRRORMAP_DATA");
-  switch (i) {
-  case 0:
-    return chosen && snprintf(out, PATH_SIZE, "%s", chosen) < PATH_SIZE;
-  case 1:
-    return beside_program("/../share/mirrormap", out);
-  case 2:
-    return beside_program("/..", out);
-  default:
-    return snprintf(out, PATH_SIZE, "%s", MM_DATADIR) < PATH_SIZE;
-  }
-}
-
-static bool shipped_path(const char *name, char out[PATH_SIZE]) {
-  char folder[PATH_SIZE];
-  for (int i = 0; i < 4; i++) {
-    if (!data_folder(i, folder)) continue;
-    if (snprintf(out, PATH_SIZE, "%s/maps/%s.json", folder, name) < PATH_SIZE &&
-        access(out, R_OK) == 0)
-      return true;
-  }
-  return false;
-}
-
-// ---------------------------------------------------------------------------------------------
 
 static mm_status unknown_name(const char *text) {
   static const char *const valid[] = { "negentropy", "l2",      "tsallis:0.5", "piecewise",
@@ -145,8 +101,8 @@ mm_status mm_map_open(const char *text, mm_map **out) {
   if (NAMED("random-neural")) return open_random(text, argument, MM_MAP_NEURAL, out);
 #undef NAMED
 
-  char path[PATH_SIZE];
-  if (shipped_path(text, path)) return mm_map_load(path, out);
+  char path[MM_DATA_PATH_SIZE];
+  if (mm_data_find("maps", text, ".json", path)) return mm_map_load(path, out);
   if (access(text, F_OK) == 0) return mm_map_load(text, out);
   return unknown_name(text);
 }

@@ -1,0 +1,41 @@
+// --preset and --set. The parser keeps the texts of --set; only when the algorithm is known and its
+// preset read do they get a meaning.
+
+#include "cli/settings.h"
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "cli/terminal.h"
+#include "experiment/preset.h"
+
+#define PLACE(key) offsetof(settings_args, value) + MM_PMD_KEY_##key * sizeof(const char *)
+
+const option settings_options[] = {
+#define NUMBER(key, value_, least, most)                                                           \
+  { .name = #key,                                                                                  \
+    .type = OPTION_TEXT,                                                                           \
+    .offset = PLACE(key),                                                                          \
+    .metavar = "NUMBER",                                                                           \
+    .help = MM_PMD_HELP_##key " (default " #value_ ")" },
+#define SWITCH(key, field, no, yes, both, text)                                                    \
+  { .name = #key, .type = OPTION_TEXT, .offset = PLACE(key), .metavar = both, .help = text },
+  MM_PMD_NUMBERS(NUMBER) MM_PMD_SWITCHES(SWITCH)
+#undef NUMBER
+#undef SWITCH
+      { 0 },
+};
+
+int settings_resolve(const settings_args *args, mm_algo algo, mm_settings *out) {
+  *out = mm_settings_default(algo);
+  mm_status status = MM_OK;
+  if (args->preset != NULL) status = mm_preset_apply(args->preset, out);
+  if (status != MM_OK) return fail_status(status);
+  const char *key;
+  for (size_t i = 0; (key = mm_settings_key(algo, i)) != NULL; i++) {
+    if (args->value[i] == NULL) continue;
+    if (mm_settings_set(out, key, args->value[i]) != MM_OK)
+      return fail_usage("%s", mm_last_error());
+  }
+  return EXIT_DONE;
+}

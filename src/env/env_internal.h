@@ -1,0 +1,28 @@
+// What an opened environment holds.
+
+#ifndef MM_ENV_ENV_INTERNAL_H
+#define MM_ENV_ENV_INTERNAL_H
+
+#include "env/grid_task.h"
+#include "mirrormap/env.h"
+
+enum { MM_GRID_SIDE_MOST = 32767 }; // cells fit into 31 bits
+
+// Do the states of such a task fit into an index and into this machine's memory?
+mm_status mm_grid_check_size(int32_t side, int32_t n_object);
+
+// How a Grid-World configuration is drawn (src/env/grid_task.c).
+typedef struct mm_grid_law mm_grid_law;
+
+struct mm_env {
+  const mm_grid_law *law; // a family, or
+  mm_grid *task;          // the one task of a file
+  char id[];
+};
+
+// The configurations in listing order: NULL past the end.
+const mm_grid_law *mm_grid_law_at(size_t i);
+const char *mm_grid_law_id(const mm_grid_law *law);
+const char *mm_grid_law_summary(const mm_grid_law *law);
+
+#endif
