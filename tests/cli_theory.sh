@@ -66,6 +66,7 @@ expect "bound = rate + floor" close 0 "$(echo "$(field convergence_bound) $(fiel
 cp "$out" "$work/one"
 
 # the changes add up to the final value, and the average gap is what it says
+# shellcheck disable=SC2016
 expect "numbers fit together" awk '
   { text = text $0 }
   function number(name, from) {
