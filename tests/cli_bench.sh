@@ -18,4 +18,17 @@ for kind in negentropy l2 tsallis piecewise neural; do
   expect "the projection of $kind" grep -q "/project-[0-9]*/$kind" "$out"
 done
 
+run bench gridworld --json
+expect_code 0
+expect_no_err
+expect_json
+expect "all entries have the five fields" grep -Eq "\"results\":\\[$entry(,$entry)*\\]" "$out"
+for configuration in all dense sparse long sixteen_rooms labyrinth; do
+  for map in negentropy l2 neural; do
+    for part in run rollout update value steps; do
+      expect "$configuration, $map, $part" grep -q "\"gridworld/$configuration/$map/$part\"" "$out"
+    done
+  done
+done
+
 finish

@@ -36,10 +36,10 @@ done
 # mistakes end in a sentence and a code, not in a crash
 code=0
 "$example" "$folder/absent.json" 1 2 2>"$folder/message" || code=$?
-[ "$code" -eq 1 ] && grep -q 'absent.json' "$folder/message" || fail "a missing map: code $code"
+if [ "$code" -ne 1 ] || ! grep -q 'absent.json' "$folder/message"; then fail "a missing map: code $code"; fi
 code=0
 "$example" l2 1 two 2>"$folder/message" || code=$?
-[ "$code" -eq 2 ] && grep -q 'two' "$folder/message" || fail "not a number: code $code"
+if [ "$code" -ne 2 ] || ! grep -q 'two' "$folder/message"; then fail "not a number: code $code"; fi
 code=0
 "$example" l2 1 nan 2>"$folder/message" || code=$?
 [ "$code" -eq 1 ] || fail "a score that is no number: code $code"

@@ -86,6 +86,7 @@ static inline mm_map *random_mild(uint64_t i) {
 // Number of actions, 2 to 18, and scores; their spread goes from 1e-3 to 1e4. Some have ties.
 static inline size_t random_scores(uint64_t i, double scores[18]) {
   size_t n = 2 + (size_t)random_in(i, 5, 0, 0, 17);
+  memset(scores, 0, 18 * sizeof *scores);
   double spread = exp(random_in(i, 5, 1, log(1e-3), log(1e4)));
   for (uint32_t a = 0; a < n; a++)
     scores[a] = spread * random_in(i, 6, a, -0.5, 0.5);

@@ -282,7 +282,7 @@ static void test_edges(void **state) {
       mm_grid *g;
       assert_ok(mm_grid_create(&p, &g));
       for (int kind = 0; kind < 4; kind++) {
-        double *policy = random_policy(g, (uint64_t)(100 + i), kind);
+        double *policy = random_policy(g, 100 + (uint64_t)i, kind);
         check_dense(g, policy, false);
         check_dense(g, policy, true);
         free(policy);

@@ -242,7 +242,7 @@ static void test_cells(void **state) {
         if (!g->wall[c]) used[n++] = counts[k][c];
       }
       assert_int_equal(n, n_cells - n_walls);
-      double expected = DRAWS / 4 / (double)n;
+      double expected = DRAWS * 0.25 / (double)n;
       assert_plausible(chi_square_p(chi_square_uniform(used, n, expected), (double)n - 1));
     }
     mm_grid_destroy(g);
@@ -275,7 +275,7 @@ static void check_family(const char *id, int side, int side_to, int n, int n_to,
     }
     mm_grid_destroy(g);
   }
-  size_t cells = (size_t)(sides * ns), board = (size_t)from;
+  size_t cells = (size_t)sides * (size_t)ns, board = (size_t)from;
   assert_plausible(
       chi_square_p(chi_square_uniform(joint, cells, DRAWS / (double)cells), (double)cells - 1));
   // drawn without replacement: the statistic of the counts shrinks by the free share

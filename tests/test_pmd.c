@@ -152,7 +152,8 @@ static void brute_rollout(brute *b, sample *samples, int n_env, int unroll) {
       uint64_t step = (uint64_t)(b->step + t);
       mm_stream choices = mm_stream_make(b->seed, 0, MM_RNG_ACTION, (uint32_t)e);
       mm_stream outcomes = mm_stream_make(b->seed, 0, MM_RNG_ENV_STEP, (uint32_t)e);
-      double pi[A], u = mm_stream_block(choices, step / 4).word[step % 4] * 0x1p-32;
+      mm_block block = mm_stream_block(choices, step / 4);
+      double pi[A], u = block.word[step % 4] * 0x1p-32;
       k->state = mm_grid_index(b->grid, b->env[e]);
       softmax(b->theta + k->state * A, pi);
       k->action = mm_categorical_d(u, pi, A);
@@ -194,7 +195,7 @@ static void brute_advantages(const brute *b, sample *samples, int n_env, int unr
 
 static void brute_policy(brute *b, const sample *samples, int n) {
   size_t entries = (size_t)b->grid->n_state * A;
-  double *start = malloc(entries * sizeof *start), *step = malloc(entries * sizeof *step);
+  double *start = calloc(entries, sizeof *start), *step = calloc(entries, sizeof *step);
   for (int32_t s = 0; s < b->grid->n_state; s++)
     softmax(b->theta + s * A, start + s * A);
   for (int epoch = 0; epoch < (int)b->config->epochs; epoch++) {
@@ -253,7 +254,7 @@ static double compare(const mm_grid *grid, const mm_map *map, const mm_pmd_confi
               calloc(states * A, sizeof(double)),
               calloc(states, sizeof(double)),
               malloc((size_t)n_env * sizeof(mm_grid_state)) };
-  sample *samples = malloc((size_t)n * sizeof *samples);
+  sample *samples = calloc((size_t)n, sizeof *samples);
   double *policy = malloc(states * A * sizeof *policy), worst = 0;
   for (int e = 0; e < n_env; e++)
     b.env[e] = mm_grid_start(grid);

@@ -80,7 +80,7 @@ static void test_golden(void **state) {
     const cJSON *x = mm_json_find(c, "x")->child, *exact = mm_json_find(c, "probs_exact")->child;
     const cJSON *reference = mm_json_find(c, "probs")->child;
     for (; x; x = x->next, exact = exact->next, reference = reference->next, rows++) {
-      double scores[8], p_exact[8], p_reference[8];
+      double scores[8] = { 0 }, p_exact[8] = { 0 }, p_reference[8] = { 0 };
       size_t n = read_row(x, true, scores);
       read_row(exact, false, p_exact);
       read_row(reference, true, p_reference);

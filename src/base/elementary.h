@@ -161,8 +161,9 @@ MM_INLINE MM_HD double mm_pow_d(double x, double y) {
   return x == (double)INFINITY ? at_inf : r;
 }
 
-// x^(1/3) for x >= 0 without divisions: r = x^(-1/3) from minus a third of the exponent (1 - x r^3 is
-// then below 0.103), twice improved by the series of (1 - e)^(-1/3), and a Newton step for x r^2.
+// x^(1/3) for x >= 0 without divisions: r = x^(-1/3) from minus a third of the exponent (1 - x r^3
+// is then below 0.103), twice improved by the series of (1 - e)^(-1/3), and a Newton step for x
+// r^2.
 MM_INLINE MM_HD double mm_cbrt_d(double x) {
   double up = x < 0x1p-1000 ? 0x1p300 : 1.0, back = x < 0x1p-1000 ? 0x1p-100 : 1.0;
   double v = x * up;

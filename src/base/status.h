@@ -16,7 +16,7 @@ enum { MM_ERROR_SIZE = 1024 };
 // Leaves the formatted sentence in mm_last_error() and the source position in
 // mm_last_error_where(); evaluates to `status`. The arguments may include mm_last_error() itself,
 // to say more around an earlier failure.
-#define MM_FAIL(status, ...) mm_fail((status), __FILE__, __LINE__, __VA_ARGS__)
+#define MM_FAIL(status, ...) (mm_fail((status), __FILE__, __LINE__, __VA_ARGS__), (status))
 
 // Passes a failure on to the caller. For calls that leave nothing behind to release.
 #define MM_TRY(call)                                                                               \

@@ -274,7 +274,7 @@ static void explain_violations(const theory_runs *runs) {
             "None: no change fell below -E U / (1 - gamma). That bound is loose: on average it "
             "lets an iteration%s%s lose %.3g.",
             runs->n > 1 ? " with " : "", runs->n > 1 ? runs->label[0] : "",
-            -mean_bound(&runs->run[0]));
+            fabs(mean_bound(&runs->run[0])));
   for (size_t i = 0; i < runs->n; i++) {
     char list[200];
     if (runs->run[i].violations == 0) continue;

@@ -214,9 +214,9 @@ static void bicgstab(mm_grid_model *m, side which, double goal, int iterations) 
 static mm_status iterate(mm_grid_model *m, side which, double *residual) {
   double gamma = m->op.gamma;
   // enough to shrink anything by 1e-16, and once more
-  double most = 64 + 2 * 37 / (1 - gamma);
+  int64_t most = 64 + (int64_t)(2 * 37 / (1 - gamma));
   clear(m->x, m->op.padded);
-  for (double sweep = 0; sweep < most; sweep++) {
+  for (int64_t sweep = 0; sweep < most; sweep++) {
     *residual = compute_residual(m, which);
     if (!isfinite(*residual)) break;
     if (*residual <= tolerance(m, which, 1e-13, 16)) return MM_OK;
@@ -302,9 +302,9 @@ static void greedy(mm_grid_model *m, double slack, uint8_t *action) {
 }
 
 // Value iteration on x for at most `sweeps`; returns the last |max_a Q - x|_inf.
-static double improve(mm_grid_model *m, double sweeps) {
+static double improve(mm_grid_model *m, int64_t sweeps) {
   double residual = INFINITY;
-  for (double sweep = 0; sweep < sweeps; sweep++) {
+  for (int64_t sweep = 0; sweep < sweeps; sweep++) {
     mm_grid_operator_best(&m->op, m->x, m->r);
     subtract(m->op.n, 1, m->x, m->r);
     residual = norm_max(m->r, m->op.padded);
@@ -331,8 +331,10 @@ static void evaluate_greedy(mm_grid_model *m, uint8_t *action, double *kept) {
 // search ends as soon as that policy is optimal. Value iteration converges whatever the shortcuts
 // do, and its residual is what counts.
 mm_status mm_grid_optimal(mm_grid_model *model, double *value, uint8_t *action) {
-  const double most = 64 + 4 * 37 / (1 - model->op.gamma); // would do from anywhere
-  double residual, done = 0, sweeps = fmin(32 + 2 * model->op.grid->side, 512);
+  const int64_t most = 64 + (int64_t)(4 * 37 / (1 - model->op.gamma)); // would do from anywhere
+  int64_t done = 0, sweeps = 32 + 2 * (int64_t)model->op.grid->side;
+  double residual;
+  if (sweeps > 512) sweeps = 512;
   clear(model->x, model->op.padded);
   for (;;) {
     residual = improve(model, sweeps);

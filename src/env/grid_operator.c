@@ -159,13 +159,13 @@ void mm_grid_operator_after(mm_grid_operator *op, const double *value, bool rewa
 void mm_grid_operator_apply(mm_grid_operator *op, const double *value, bool rewards, double *out) {
   mm_grid_operator_after(op, value, rewards);
   const double *b = op->after;
-  const double *up = b + op->shift[0], *down = b + op->shift[1];
+  const double *up = b + op->shift[0], *down = b + op->shift[1], *left = b - 1, *right = b + 1;
   const double *restrict w0 = op->weight[0], *restrict w1 = op->weight[1],
                          *restrict w2 = op->weight[2], *restrict w3 = op->weight[3],
                          *restrict w4 = op->weight[4];
   double *restrict o = out;
   for (size_t s = 0; s < op->n; s++)
-    o[s] = (w0[s] * up[s] + w1[s] * down[s]) + (w2[s] * b[s - 1] + w3[s] * b[s + 1]) + w4[s] * b[s];
+    o[s] = (w0[s] * up[s] + w1[s] * down[s]) + (w2[s] * left[s] + w3[s] * right[s]) + w4[s] * b[s];
 }
 
 // Mass that collects object i: taken out of the whole and passed on along its own column.
@@ -219,11 +219,12 @@ void mm_grid_operator_best(mm_grid_operator *op, const double *value, double *ou
                          *restrict o3 = op->open[3];
   for (size_t s = 0; s < op->n; s += cells) {
     const double *b = op->after + s, *up = b + op->shift[0], *down = b + op->shift[1];
+    const double *left = b - 1, *right = b + 1;
     double *restrict o = out + s;
     for (size_t c = 0; c < cells; c++) {
       double stay = b[c];
       double v0 = o0[c] != 0 ? up[c] : stay, v1 = o1[c] != 0 ? down[c] : stay;
-      double v2 = o2[c] != 0 ? b[c - 1] : stay, v3 = o3[c] != 0 ? b[c + 1] : stay;
+      double v2 = o2[c] != 0 ? left[c] : stay, v3 = o3[c] != 0 ? right[c] : stay;
       double x = v0 > v1 ? v0 : v1, z = v2 > v3 ? v2 : v3;
       x = x > z ? x : z;
       o[c] = x > stay ? x : stay;

@@ -267,7 +267,7 @@ static double log_uniform(uint64_t random, double low, double high) {
 // Puts k entries of items[n], drawn uniformly without replacement, to the front; uses pairs
 // first, first + 1, ...
 static void deal(draw d, uint32_t lane, uint64_t first, int *items, int n, int k) {
-  for (int i = 0; i < k; i++) {
+  for (int i = 0; i < k && i < n; i++) {
     int j = between(pair(d, lane, first + (uint64_t)i), i, n - 1), item = items[i];
     items[i] = items[j];
     items[j] = item;
@@ -313,7 +313,7 @@ static mm_status draw_task(const mm_grid_law *law, draw d, mm_grid **out) {
   memset(&p, 0, sizeof p);
   p.side = between(pair(d, LANE_SIDE, 0), law->side_least, law->side_most);
   p.n_object = between(pair(d, LANE_COUNT, 0), law->n_least, law->n_most);
-  int cells = p.side * p.side, items[DRAWN_CELLS_MOST], n_free = 0;
+  int cells = p.side * p.side, items[DRAWN_CELLS_MOST] = { 0 }, n_free = 0;
   assert(cells <= DRAWN_CELLS_MOST && law->wall_from <= DRAWN_CELLS_MOST);
 
   uint8_t wall[DRAWN_CELLS_MOST] = { 0 };

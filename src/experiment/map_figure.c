@@ -82,7 +82,7 @@ static mm_status check(const mm_map_figure_config *c, size_t n_map) {
 
 mm_panel_grid mm_small_grid(const mm_map_picture *picture, double width) {
   int n = (int)picture->n_map;
-  mm_panel_grid g = { .columns = n <= 5 ? n : (n + 1) / 2 };
+  mm_panel_grid g = { .columns = n < 1 ? 1 : n <= 5 ? n : (n + 1) / 2 };
   g.rows = (n + g.columns - 1) / g.columns;
   g.cell = width / g.columns;
   return g;

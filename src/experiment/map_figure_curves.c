@@ -197,7 +197,8 @@ static mm_panel_grid legend_grid(const mm_map_picture *picture, double width) {
   wanted = fmin(wanted + STROKE + 6 + 24, fmax(width / 4, 170));
   mm_panel_grid g = { .columns = (int)(width / wanted) };
   if (g.columns > n) g.columns = n;
-  g.rows = (n + g.columns - 1) / g.columns;
+  if (g.columns < 1) g.columns = 1;
+  g.rows = n > g.columns ? (n + g.columns - 1) / g.columns : 1;
   g.columns = (n + g.rows - 1) / g.rows; // rows of about equal length
   g.cell = wanted;
   return g;
