@@ -285,7 +285,7 @@ static int free_cells(const uint8_t *wall, int cells, int *out) {
 
 // An index beyond the grid is a wall of nothing: small grids have fewer walls.
 static void draw_walls(const mm_grid_law *law, draw d, uint64_t attempt, int cells, uint8_t *wall) {
-  int items[DRAWN_CELLS_MOST];
+  int items[DRAWN_CELLS_MOST] = { 0 };
   for (int i = 0; i < law->wall_from; i++)
     items[i] = i;
   deal(d, LANE_WALLS, attempt * (uint64_t)law->wall_draws, items, law->wall_from, law->wall_draws);
