@@ -18,7 +18,7 @@ endif()
 
 pkg_check_modules(CYAML QUIET IMPORTED_TARGET libcyaml)
 if(NOT CYAML_FOUND)
-  mm_missing("libcyaml" libcyaml-dev)
+  mm_missing("libcyaml" "libcyaml-dev and libyaml-dev")
 endif()
 
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h DOC "Folder that holds Random123/philox.h")
