@@ -253,7 +253,7 @@ static void put_text(const train_args *args, const mm_settings *settings, const 
     printf(" %s %s (standard error)", terminal_unicode() ? "\u00b1" : "+-",
            output_number(o->final_value.sem, number));
   fputc('\n', stdout);
-  if (!isnan(o->optimal_mean))
+  if (o->optimal_mean > 0) // a share of nothing says nothing
     printf("optimum      %s on average: %.1f %% of it reached\n",
            output_number(o->optimal_mean, number), 100 * o->final_value.mean / o->optimal_mean);
   put_curve(o);

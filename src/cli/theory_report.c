@@ -298,7 +298,7 @@ static void explain_bound(const theory_runs *runs) {
     explain("convergence bound",
             "Vacuous: it allows the average gap to be that large, but no gap can exceed the reward "
             "range over 1 - gamma, %.4g. At gamma = %g it could say something only if E were "
-            "always below %.2g; it reached %.3g%s.",
+            "always below %.2g; it reached about %.3g%s.",
             most, gamma, first->reward_range * (1 - gamma) / 4, error,
             runs->n > 1 ? " or more with each map" : "");
   else

@@ -1,7 +1,10 @@
 // Environments by name: the table of IDs, and files by their path.
 
+#define _POSIX_C_SOURCE 200809L
+
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/spelling.h"
 #include "base/status.h"
@@ -78,7 +81,11 @@ mm_status mm_env_open(const char *id, mm_env **out) {
     MM_TRY(mm_grid_load(id, &task));
   } else {
     law = find_law(id);
-    if (!law) return unknown_id(id);
+    // a file without the usual ending is one all the same
+    if (!law && access(id, F_OK) == 0)
+      MM_TRY(mm_grid_load(id, &task));
+    else if (!law)
+      return unknown_id(id);
   }
   size_t size = strlen(id) + 1;
   mm_env *env = mm_alloc(sizeof *env + size);

@@ -194,7 +194,9 @@ void mm_map_text_free(char *text) {
 mm_status mm_map_save(const mm_map *map, const char *meta, const char *path) {
   char *text;
   MM_TRY(mm_map_format(map, meta, &text));
-  mm_status status = mm_file_write_atomic(path, text, strlen(text));
+  size_t length = strlen(text);
+  text[length] = '\n'; // in place of the final zero, which a file does not need
+  mm_status status = mm_file_write_atomic(path, text, length + 1);
   mm_map_text_free(text);
   return status;
 }

@@ -63,7 +63,8 @@ static mm_status open_random(const char *text, const char *argument, mm_map_kind
                              mm_map **out) {
   uint64_t seed;
   if (!argument || !parse_whole(argument, &seed))
-    return MM_FAIL(MM_ERR_INPUT, "map '%s': expected %s:SEED with a whole number SEED, e.g. %s:1",
+    return MM_FAIL(MM_ERR_INPUT,
+                   "map '%s': expected %s:SEED with a whole number SEED below 2^64, e.g. %s:1",
                    text, kind == MM_MAP_NEURAL ? "random-neural" : "random",
                    kind == MM_MAP_NEURAL ? "random-neural" : "random");
   return random_map(kind, MM_PIECEWISE_N, kind == MM_MAP_NEURAL ? 0.5 : 2, seed, out);
