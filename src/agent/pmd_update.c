@@ -43,15 +43,29 @@ static void softmax(mm_pmd_block *b) {
 static void table_units(const mm_potential_d *f, const double *restrict pi, double *restrict x) {
   const mm_cell_d *cell = f->cell;
   int32_t child[E];
+  double place[E];
   for (int k = 0; k < E; k++) {
     double t = pi[k] * MM_TABLE_ROOT;
     int i = (int)t;
     i = i < MM_TABLE_ROOT ? i : MM_TABLE_ROOT - 1;
-    x[k] = fma(t - i, cell[i].rise, cell[i].value);
+    place[k] = t - i;
+    x[k] = fma(place[k], cell[i].rise, cell[i].value);
     child[k] = cell[i].child;
   }
-  for (int k = 0; k < E; k++)
-    if (child[k] >= 0) x[k] = mm_table_units_d(f, pi[k]);
+  for (int k = 0; k < E; k++) {
+    if (child[k] < 0) continue;
+    // as mm_table_units_d goes on from here
+    double t = place[k];
+    int32_t i, next = child[k];
+    do {
+      t *= MM_TABLE_SPLIT;
+      int32_t part = t >= MM_TABLE_SPLIT ? MM_TABLE_SPLIT - 1 : (int32_t)t;
+      i = next + part;
+      t -= part;
+      next = cell[i].child;
+    } while (next >= 0);
+    x[k] = fma(t, cell[i].rise, cell[i].value);
+  }
 }
 
 // phi^-1 up to a constant, which cancels in the gradient. The logarithm is never taken of a stored
