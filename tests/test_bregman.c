@@ -181,6 +181,17 @@ static void test_edges(void **state) {
     assert_true(term(map, 0, 1) > 0 && term(map, 0, 0) == 0);
     mm_map_destroy(map);
   }
+  // neighbouring numbers around a knot are still apart
+  assert_ok(mm_map_open("piecewise:6", &map));
+  assert_true(term(map, nextafter(5.0 / 6, 0), 5.0 / 6) > 0);
+  assert_true(term(map, 5.0 / 6, nextafter(5.0 / 6, 0)) > 0);
+  mm_map_destroy(map);
+  // a steep exponential unit: exp(zq) vanishes, exp(zp) does not
+  double w[MM_NEURAL_UNITS] = { 0 }, c[MM_NEURAL_UNITS] = { 0 }, u[MM_NEURAL_UNITS] = { 0 };
+  w[110] = 712, c[110] = -712, u[110] = 1;
+  assert_ok(mm_map_create_neural(w, c, u, 0, 0, &map));
+  assert_true(fabs(term(map, 1, 0) * 712 - 1) < 1e-12);
+  mm_map_destroy(map);
   double bad = 1.5, good = 0.5, d;
   assert_ok(mm_map_create_l2(&map));
   assert_fails(mm_map_bregman(map, &bad, &good, 1, &d), MM_ERR_INPUT, "p[0] = 1.5");

@@ -96,6 +96,7 @@ static void test_special_values(void **state) {
   assert_true(mm_expm1_d(-INFINITY) == -1 && isinf(mm_expm1_d(INFINITY)));
   assert_true(mm_pow_d(0, 2) == 0 && isinf(mm_pow_d(0, -2)) && mm_pow_d(0, 0) == 1);
   assert_true(mm_pow_d(1, 1e300) == 1 && mm_pow_d(INFINITY, -1) == 0 && isnan(mm_pow_d(-1, 2)));
+  assert_true(mm_pow_d(0.5, 1e300) == 0 && isinf(mm_pow_d(2, 1e300)));
   assert_true(mm_cbrt_d(0) == 0 && mm_cbrt_d(27) == 3 && isinf(mm_cbrt_d(INFINITY)));
   assert_true(mm_exp_f(0) == 1 && mm_log_f(0) == -INFINITY && isnan(mm_log_f(-1)));
 }

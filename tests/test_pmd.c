@@ -395,6 +395,25 @@ static void test_numeric_trouble(void **state) {
   assert_true(status == MM_OK || status == MM_ERR_NUMERIC);
   assert_true(isfinite(result.final_value));
   mm_result_release(&result);
+  // a NaN among the logits does not lead a table look-up astray
+  static const char *const looked_up[] = { "piecewise", "neural", "tsallis:0.5" };
+  for (int m = 0; m < 3; m++) {
+    mm_map *other = open_map(looked_up[m]);
+    static mm_pmd_block block;
+    memset(&block, 0, sizeof block);
+    block.weight[0] = 1;
+    block.gain[0] = INFINITY;
+    mm_pmd_kernels_current()->epochs(&other->engine, 3, &block);
+    assert_true(!isfinite(block.theta[0]));
+    // and probabilities that have vanished move nothing
+    memset(&block, 0, sizeof block);
+    block.weight[0] = 1;
+    block.theta[0] = 3000;
+    mm_pmd_kernels_current()->epochs(&other->engine, 3, &block);
+    for (int k = 0; k < MM_PMD_ENTRIES; k++)
+      assert_true(isfinite(block.theta[k]));
+    mm_map_destroy(other);
+  }
   // settings out of range, and an interruption
   config = mm_pmd_config_default();
   config.gamma = 1;

@@ -284,6 +284,21 @@ static void test_same_bits(void **state) {
 
 static void test_extremes(void **state) {
   (void)state;
+  // an action within rounding of l2's threshold: dropping it and taking it back must not alternate
+  mm_map *l2;
+  double edge[4] = { 0, -0.10269477992576075, -0.097593117970942597, -0.40009596596556773 }, q[4];
+  assert_ok(mm_map_create_l2(&l2));
+  assert_ok(mm_map_project(l2, MM_PROJECTION_EXACT, edge, 4, q, NULL));
+  assert_true(fabs(q[0] + q[1] + q[2] + q[3] - 1) < 1e-15);
+  for (uint64_t i = 0; i < 20000; i++) {
+    // the threshold of three random scores, and a fourth a few ulp beside it
+    double x[4] = { 0, random_in(i, 9, 0, -0.3, 0), random_in(i, 9, 1, -0.3, 0), 0 };
+    double threshold = (x[1] + x[2] - 1) / 3;
+    x[3] = threshold * (1 + random_in(i, 9, 2, -4, 4) * DBL_EPSILON);
+    assert_ok(mm_map_project(l2, MM_PROJECTION_EXACT, x, 4, q, NULL));
+    check_policy(x, q, 4, DBL_EPSILON, i);
+  }
+  mm_map_destroy(l2);
   static const char *const names[] = { "negentropy", "l2",          "tsallis:0.5", "tsallis:1.5",
                                        "piecewise",  "piecewise:1", "neural",      "random:3" };
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {

@@ -49,7 +49,7 @@ typedef struct mm_job {
 } mm_job;
 
 typedef struct mm_result {
-  mm_status status; // MM_ERR_NUMERIC: the last finite policy's value was taken
+  mm_status status; // MM_ERR_NUMERIC with n_curve > 0: the last finite policy's value was taken
   double final_value;
   double optimal_value; // V* of the instance, exact; NaN where it would take too long (large tasks)
   double *curve;        // [n_curve] values at steps curve_step[i]; belongs to the result

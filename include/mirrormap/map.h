@@ -60,7 +60,7 @@ MM_API mm_status mm_map_open(const char *text, mm_map **out);
 
 MM_API mm_status mm_map_create_negentropy(mm_map **out);
 MM_API mm_status mm_map_create_l2(mm_map **out);
-MM_API mm_status mm_map_create_tsallis(double q, mm_map **out);
+MM_API mm_status mm_map_create_tsallis(double q, mm_map **out); // 0 < q <= 1e6, q != 1
 
 // psi[n], each in [MM_PSI_MIN, MM_PSI_MAX], 1 <= n <= MM_PIECEWISE_MAX.
 MM_API mm_status mm_map_create_piecewise(const double *psi, size_t n, mm_map **out);
@@ -79,9 +79,9 @@ MM_API void mm_map_destroy(mm_map *map);
 MM_API mm_status mm_map_load(const char *path, mm_map **out);
 MM_API mm_status mm_map_parse(const char *text, size_t length, const char *source, mm_map **out);
 
-// `meta`: NULL, or the text of a JSON object that says where the map comes from. Writing goes
-// through a temporary file and a rename, so a full disk leaves an old file as it was. mm_map_format
-// returns the file's text in *out, to be released with mm_map_text_free.
+// `meta`: the text of a JSON object that says where the map comes from; NULL keeps the map's own.
+// Writing goes through a temporary file and a rename, so a full disk leaves an old file as it was.
+// mm_map_format returns the file's text in *out, to be released with mm_map_text_free.
 MM_API mm_status mm_map_save(const mm_map *map, const char *meta, const char *path);
 MM_API mm_status mm_map_format(const mm_map *map, const char *meta, char **out);
 MM_API void mm_map_text_free(char *text);

@@ -79,10 +79,10 @@ static mm_status measure_optimum(run *r, mm_result *result) {
   if (r->grid->n_state > OPTIMUM_MOST_STATES) return MM_OK;
   uint8_t *action = mm_alloc((size_t)r->grid->n_state);
   if (!action) return MM_FAIL(MM_ERR_MEMORY, "no memory for an optimal policy");
-  mm_status status = mm_grid_optimal(r->model, r->value, action);
-  result->optimal_value = r->value[mm_grid_index(r->grid, mm_grid_start(r->grid))];
+  if (mm_grid_optimal(r->model, r->value, action) == MM_OK)
+    result->optimal_value = r->value[mm_grid_index(r->grid, mm_grid_start(r->grid))];
   mm_free(action);
-  return status;
+  return MM_OK;
 }
 
 static mm_status train(const mm_job *job, const volatile int *stop, run *r, mm_result *result) {
@@ -104,6 +104,7 @@ static mm_status train(const mm_job *job, const volatile int *stop, run *r, mm_r
 
 mm_status mm_job_run(const mm_job *job, const volatile int *stop, mm_result *result) {
   memset(result, 0, sizeof *result);
+  result->final_value = result->optimal_value = NAN;
   run r;
   mm_status status = run_open(job, &r, result);
   if (status == MM_OK) {
@@ -111,7 +112,9 @@ mm_status mm_job_run(const mm_job *job, const volatile int *stop, mm_result *res
     mm_pmd_seconds(r.pmd, &result->seconds_rollout, &result->seconds_update);
   }
   run_close(&r);
-  if (status != MM_OK && status != MM_ERR_NUMERIC) mm_result_release(result);
+  // numerical trouble of the agent leaves the last finite policy's value; of the solver, nothing
+  bool usable = status == MM_ERR_NUMERIC && result->n_curve > 0 && isfinite(result->final_value);
+  if (status != MM_OK && !usable) mm_result_release(result);
   result->status = status;
   return status;
 }

@@ -46,7 +46,7 @@ static void table_units(const mm_potential_d *f, const double *restrict pi, doub
   double place[E];
   for (int k = 0; k < E; k++) {
     double t = pi[k] * MM_TABLE_ROOT;
-    int i = (int)t;
+    int i = t > 0 ? (int)t : 0; // 0 for NaN: trouble is found after the epochs
     i = i < MM_TABLE_ROOT ? i : MM_TABLE_ROOT - 1;
     place[k] = t - i;
     x[k] = fma(place[k], cell[i].rise, cell[i].value);
@@ -59,7 +59,7 @@ static void table_units(const mm_potential_d *f, const double *restrict pi, doub
     int32_t i, next = child[k];
     do {
       t *= MM_TABLE_SPLIT;
-      int32_t part = t >= MM_TABLE_SPLIT ? MM_TABLE_SPLIT - 1 : (int32_t)t;
+      int32_t part = t >= MM_TABLE_SPLIT ? MM_TABLE_SPLIT - 1 : t > 0 ? (int32_t)t : 0;
       i = next + part;
       t -= part;
       next = cell[i].child;
@@ -82,15 +82,17 @@ static void inverse(const mm_potential_d *f, const mm_pmd_block *b, double *rest
       x[k] = pi[k];
     return;
   case MM_MAP_TSALLIS:
-    for (int k = 0; k < E; k++)
-      x[k] = f->ratio * mm_expm1_d(f->order * log_pi[k]);
+    for (int k = 0; k < E; k++) {
+      double power = f->order * log_pi[k];
+      x[k] = f->ratio * mm_expm1_d(power < 600 ? power : 600); // finite, however small pi is
+    }
     return;
   case MM_MAP_PIECEWISE: {
     // mm_piecewise_inverse_d without its branch for p > 1
     const double *restrict psi = f->psi, *restrict depth = f->depth;
     int n = f->n;
     for (int k = 0; k < E; k++) {
-      int j = (int)(pi[k] * n);
+      int j = pi[k] > 0 ? (int)(pi[k] * n) : 0;
       j = j < n ? j : n - 1;
       x[k] = fma(fma(pi[k], n, -j), psi[j], depth[j]);
     }
@@ -110,7 +112,7 @@ static void ascend(mm_pmd_block *b, const double *restrict x, const double *rest
   double *restrict theta = b->theta;
   const double *restrict pi = b->pi, *restrict gain = b->gain, *restrict weight = b->weight;
   for (int k = 0; k < E; k++)
-    g[k] = gain[k] - (x[k] - start[k]);
+    g[k] = pi[k] > 0 ? gain[k] - (x[k] - start[k]) : 0; // nothing to move where pi is 0
   for (int i = 0; i < L; i++)
     mean[i] = fma(pi[4 * L + i], g[4 * L + i],
                   fma(pi[3 * L + i], g[3 * L + i],

@@ -62,7 +62,7 @@ static void settle(pool *p, size_t i) {
   r->n_done += status != MM_ERR_INTERRUPTED;
   if (status != MM_OK && status != MM_ERR_INTERRUPTED) {
     keep_trouble(p, i, status);
-    if (status == MM_ERR_NUMERIC)
+    if (status == MM_ERR_NUMERIC && p->results[i].n_curve > 0)
       r->n_numeric++;
     else
       r->n_failed++;

@@ -154,7 +154,9 @@ MM_INLINE MM_HD double mm_pow_d(double x, double y) {
   // exact error of that sum (either may be the larger one), then the small parts
   double part = high - big;
   double low = ((big - (high - part)) + (2.0 * s - part)) + fma(k, MM_LN2_LO_D, 2.0 * s_low + tail);
-  double e = y * high, regular = mm_exp_sum_d(e, fma(y, high, -e) + y * low);
+  double e = y * high, rest = fma(y, high, -e) + y * low;
+  // beyond the ends of exp the small part has no say, and may be large
+  double regular = mm_exp_sum_d(e, e > -746.0 && e < 746.0 ? rest : 0.0);
   double at_zero = y > 0.0 ? 0.0 : y < 0.0 ? (double)INFINITY : 1.0;
   double at_inf = y > 0.0 ? (double)INFINITY : y < 0.0 ? 0.0 : 1.0;
   double r = x > 0.0 ? regular : x == 0.0 ? at_zero : (double)NAN;

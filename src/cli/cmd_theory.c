@@ -155,6 +155,11 @@ static int run_all(const theory_args *args, const mm_env *env, const map_list *m
     status = mm_theory_run(&job, stop, show_progress, &p, &runs->run[p.which]);
   }
   progress_end();
+  for (size_t i = 0; i < p.which; i++)
+    if (runs->run[i].broke_down)
+      warn("map %zu of %zu: a logit is not finite after iteration %zu; the iterations before it "
+           "count",
+           i + 1, maps->n, runs->run[i].n_step);
   return status == MM_OK ? EXIT_DONE : report_failure(status, &p);
 }
 

@@ -28,7 +28,7 @@ typedef struct owned_grid {
 } owned_grid;
 
 // Bytes per state that working with a task takes: tables of an agent and of the exact model.
-enum { STATE_BYTES = 256 };
+enum { STATE_BYTES = 460 };
 
 static int64_t machine_memory(void) {
   long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

@@ -113,15 +113,18 @@ static double update_distance(const workspace *w) {
   return largest;
 }
 
-// Iteration t; the value of pi^{t+1} is filled in when it is measured.
-static mm_status iterate(workspace *w, double gamma, mm_theory_step *step) {
+// Iteration t; the value of pi^{t+1} is filled in when it is measured. *broke_down: the policy is still
+// pi^t, and there is no going on.
+static mm_status iterate(workspace *w, double gamma, mm_theory_step *step, bool *broke_down) {
   memset(step, 0, sizeof *step);
   mm_pmd_policy(w->pmd, w->policy);
   MM_TRY(mm_grid_value(w->model, w->policy, w->value, NULL));
   mm_grid_q(w->model, w->value, w->q);
   memcpy(w->critic, mm_pmd_critic(w->pmd), w->states * sizeof *w->critic);
   step->value = w->value[start_state(w)];
-  MM_TRY(mm_pmd_iterate(w->pmd));
+  mm_status status = mm_pmd_iterate(w->pmd);
+  *broke_down = status == MM_ERR_NUMERIC;
+  if (status != MM_OK) return *broke_down ? MM_OK : status;
   mm_pmd_policy(w->pmd, w->next);
   estimation_errors(w, step);
   step->update_distance = update_distance(w);
@@ -170,12 +173,19 @@ static mm_status run(const mm_job *job, const volatile int *stop,
   for (size_t t = 0; t < total; t++) {
     if (stop && __atomic_load_n(stop, __ATOMIC_RELAXED))
       return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
-    MM_TRY(iterate(w, job->pmd->gamma, out->step + t));
+    MM_TRY(iterate(w, job->pmd->gamma, out->step + t, &out->broke_down));
+    if (out->broke_down) {
+      if (t == 0) return MM_FAIL(MM_ERR_NUMERIC, "a logit is not finite after the first iteration");
+      out->final_value = out->step[t].value;
+      break;
+    }
     out->n_step = t + 1;
     if (progress) progress(t + 1, total, user);
   }
-  MM_TRY(mm_grid_value(w->model, w->next, w->value, NULL));
-  out->final_value = w->value[start_state(w)];
+  if (!out->broke_down) {
+    MM_TRY(mm_grid_value(w->model, w->next, w->value, NULL));
+    out->final_value = w->value[start_state(w)];
+  }
   conclude(job, w->grid, out);
   return MM_OK;
 }

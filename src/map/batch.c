@@ -19,7 +19,7 @@
 // concave one that may have its kink there, by at most its rise from the kink. Per unit and level:
 typedef struct stray {
   double step;  // w width: how far z moves over the cell
-  double scale; // step^2 / 8, times the largest growth of an exponential over the cell
+  double scale; // step^2 / 8
   double cap;   // rise of a concave unit from its kink over one step
 } stray;
 
@@ -28,7 +28,7 @@ static stray stray_of(int block, double step) {
                : block == 3 ? mm_cbrt_d(step)
                : block == 4 ? mm_log1p_d(step / MM_LOG_UNIT_OFFSET)
                             : 0;
-  stray out = { step, step * step / 8 * (block == 5 ? mm_exp_d(step) : 1), cap };
+  stray out = { step, step * step / 8, cap };
   return out;
 }
 
@@ -48,7 +48,7 @@ static inline double curvature(int block, double z, double s, double right) {
   case 4:
     return 1 / (e * e);
   default:
-    return s;
+    return mm_exp_d(right);
   }
 }
 

@@ -91,6 +91,8 @@ static double unit_gap(int block, double w, double c, double p, double q) {
   double d = p - q, zq = fma(w, q, c), zp = fma(w, p, c), v = w * d;
   if (w == 0 || d == 0) return 0;
   if (block == 0) return w * d * d * (1.5 * zq * zq + zq * v + 0.25 * v * v);
+  // far to the right exp(zq) may vanish while exp(zp) does not
+  if (block == 5 && v > 1) return (mm_exp_d(zp) - mm_exp_d(zq) * (1 + v)) / w;
   if (block == 5) return w * d * d * mm_exp_d(zq) * exp_gap(v);
   return kinked(block, zp, zq, d, w);
 }
@@ -108,7 +110,9 @@ static double neural_gap(const mm_potential_d *f, double p, double q) {
 static double piecewise_gap(const mm_potential_d *f, double p, double q) {
   double low = fmin(p, q), high = fmax(p, q), n = f->n, sum = 0;
   if (low == high) return 0;
-  for (int32_t j = (int32_t)(low * n); j < f->n; j++) {
+  int32_t first = (int32_t)(low * n);
+  if (first > 0 && first / n > low) first--; // the product was rounded up
+  for (int32_t j = first; j < f->n; j++) {
     // the part of [low, high] in this segment; the weight |p - x| is a straight line
     double left = fmax(low, j / n), right = fmin(high, (j + 1) / n);
     if (left >= high) break;

@@ -24,6 +24,7 @@ static double bisect(const mm_potential_d *f, double x, double low, double high)
 }
 
 double mm_neural_phi(const mm_potential_d *f, double x) {
+  if (isinf(x)) return x > 0 ? INFINITY : f->b > 0 ? 0 : -INFINITY;
   double y = x - f->anchor;
   if (y > 0) {
     double high = 2;

@@ -81,14 +81,14 @@ static mm_status refine(const level *l, double width, double tolerance, mm_table
   size_t first = table->n_cell - l->n, cut = 0;
   bool may_cut = width > NARROWEST;
   for (size_t i = 0; i < l->n; i++)
-    cut += l->bound[i] > tolerance;
+    cut += l->bound[i] <= tolerance ? 0 : 1; // NaN too
   if (table->n_cell + cut * MM_TABLE_SPLIT > MOST_CELLS) may_cut = false;
   memset(next, 0, sizeof *next);
   if (may_cut && cut) MM_TRY(level_create(cut * MM_TABLE_SPLIT, next));
   size_t k = 0;
   for (size_t i = 0; i < l->n; i++) {
     if (!may_cut || l->bound[i] <= tolerance) {
-      table->error = fmax(table->error, l->bound[i]);
+      table->error = l->bound[i] >= 0 ? fmax(table->error, l->bound[i]) : INFINITY;
       continue;
     }
     next->parent[k / MM_TABLE_SPLIT] = (int32_t)(first + i);
@@ -106,6 +106,18 @@ static void join(level *l, size_t group) {
     if ((i + 1) % group) l->right[i] = l->value[i + 1];
 }
 
+// sum_j u_j |s_j| at its largest: units are monotone, so at one end or the other.
+static double largest_terms(const mm_potential_d *f) {
+  double sum = 0;
+  for (int j = 0; j < MM_NEURAL_UNITS; j++) {
+    if (f->u[j] == 0) continue;
+    double left = fabs(mm_unit_d(j / MM_BLOCK, f->c[j]));
+    double right = fabs(mm_unit_d(j / MM_BLOCK, f->w[j] + f->c[j]));
+    sum += f->u[j] * fmax(left, right);
+  }
+  return sum;
+}
+
 static mm_status build(const mm_potential_d *f, mm_table *table) {
   const mm_map_kernels *kernels = mm_map_kernels_current();
   double width = 1.0 / MM_TABLE_ROOT, end = 1, at_end, ignored;
@@ -121,7 +133,7 @@ static mm_status build(const mm_potential_d *f, mm_table *table) {
     join(&l, group);
     if (table->n_cell == 0) table->range = at_end - l.value[0];
     for (size_t i = 0; i < l.n; i++)
-      table->finite &= isfinite(l.value[i]) && isfinite(l.bound[i]);
+      table->finite &= isfinite(l.value[i]) != 0;
     mm_status status = append(f, &l, table);
     level next = { 0 };
     if (status == MM_OK && table->finite)
@@ -134,8 +146,8 @@ static mm_status build(const mm_potential_d *f, mm_table *table) {
       return status;
     }
   }
-  // rounding of the nodes and of the interpolation
-  table->error += 16 * 0x1p-52 * (fabs(at_end) + table->range);
+  // rounding of the nodes, sums of 126 terms, and of the interpolation
+  table->error += (MM_NEURAL_UNITS + 16) * 0x1p-52 * largest_terms(f);
   return MM_OK;
 }
 
