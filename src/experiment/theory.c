@@ -113,8 +113,8 @@ static double update_distance(const workspace *w) {
   return largest;
 }
 
-// Iteration t; the value of pi^{t+1} is filled in when it is measured. *broke_down: the policy is still
-// pi^t, and there is no going on.
+// Iteration t; the value of pi^{t+1} is filled in when it is measured. *broke_down: the policy is
+// still pi^t, and there is no going on.
 static mm_status iterate(workspace *w, double gamma, mm_theory_step *step, bool *broke_down) {
   memset(step, 0, sizeof *step);
   mm_pmd_policy(w->pmd, w->policy);

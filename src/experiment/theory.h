@@ -21,7 +21,7 @@ typedef struct mm_theory {
   mm_theory_step *step; // [n_step]
   size_t n_step;
   double v_star, final_value;
-  bool broke_down; // a logit was no longer finite: the steps before that are what there is
+  bool broke_down;    // a logit was no longer finite: the steps before that are what there is
   size_t violations;  // iterations whose change fell below the bound
   double average_gap; // V* - mean_t V^t
   // The convergence bound and its terms: rate = [D / (eta (1-gamma)) + 1 / (1-gamma)^2] / T with D
