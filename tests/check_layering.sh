@@ -8,7 +8,7 @@ cd "$1"
 find include src -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' \) \
   -print0 | sort -z | xargs -0 awk '
   BEGIN {
-    n = split("mirrormap base map,net,physics env agent backend evolve experiment cli", order, " ")
+    n = split("mirrormap base map,net,physics env agent backend,evolve experiment cli", order, " ")
     for (i = 1; i <= n; i++) {
       m = split(order[i], same, ",")
       for (j = 1; j <= m; j++) rank[same[j]] = i

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# examples/01_project.c, as the build made it, says what `mirrormap map project` says.
+# The examples as the build made them: 01_project.c says what `mirrormap map project` says,
+# 02_evolve.c finds the minimum.
 # usage: cli_example_c.sh PROGRAM SOURCE_DIR
 set -euo pipefail
 
 program=$1
-example=$(dirname "$program")/examples/01_project
+examples=$(dirname "$program")/examples
+example=$examples/01_project
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -43,3 +45,10 @@ if [ "$code" -ne 2 ] || ! grep -q 'two' "$folder/message"; then fail "not a numb
 code=0
 "$example" l2 1 nan 2>"$folder/message" || code=$?
 [ "$code" -eq 1 ] || fail "a score that is no number: code $code"
+
+# the search ends at 1, 2, 3, ... before its generations run out, and twice alike
+"$examples/02_evolve" >"$folder/search"
+grep -q '^generation  50 ' "$folder/search" || fail "no progress: $(cat "$folder/search")"
+grep -qE '^found in [0-9]+ generations: 1.0000 2.0000 3.0000 4.0000 5.0000 6.0000 7.0000 8.0000 9.0000 10.0000$' \
+  "$folder/search" || fail "not the minimum: $(cat "$folder/search")"
+"$examples/02_evolve" | cmp - "$folder/search" || fail "two searches differ"

@@ -32,6 +32,11 @@
   SUITE(grid_model)                                                                                \
   SUITE(pmd)                                                                                       \
   SUITE(backend)                                                                                   \
+  SUITE(evolve)                                                                                    \
+  SUITE(evolve_sep_cma)                                                                            \
+  SUITE(evolve_golden)                                                                             \
+  SUITE(evolve_state)                                                                              \
+  SUITE(evolve_search)                                                                             \
   SUITE(theory)                                                                                    \
   SUITE(figure)                                                                                    \
   SUITE(bench)

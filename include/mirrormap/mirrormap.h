@@ -1,4 +1,4 @@
-// The whole public interface. To read it, begin with base.h, then map.h, env.h, agent.h.
+// The whole public interface. To read it, begin with base.h, then map.h, env.h, agent.h, evolve.h.
 
 #ifndef MIRRORMAP_MIRRORMAP_H
 #define MIRRORMAP_MIRRORMAP_H
@@ -6,6 +6,7 @@
 #include "mirrormap/agent.h"
 #include "mirrormap/base.h"
 #include "mirrormap/env.h"
+#include "mirrormap/evolve.h"
 #include "mirrormap/map.h"
 
 #endif

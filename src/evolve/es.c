@@ -1,0 +1,283 @@
+// What all strategies have in common: names, the check of a config, one block of memory, draws, and
+// a `tell` that changes everything or nothing.
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/spelling.h"
+#include "base/status.h"
+#include "evolve/es_internal.h"
+
+// ---------------------------------------------------------------------------------------------
+// Names
+
+static const char *const names[MM_ES_KINDS] = {
+#define NAME(name, text) text,
+  MM_ES_LIST(NAME)
+#undef NAME
+};
+
+const char *mm_es_name(mm_es_kind kind) {
+  return (unsigned)kind < MM_ES_KINDS ? names[kind] : "unknown";
+}
+
+mm_status mm_es_find(const char *name, mm_es_kind *out) {
+  for (unsigned kind = 0; kind < MM_ES_KINDS; kind++) {
+    if (strcmp(name, names[kind]) != 0) continue;
+    *out = (mm_es_kind)kind;
+    return MM_OK;
+  }
+  const char *near = mm_nearest(name, names, MM_ES_KINDS);
+  if (near)
+    return MM_FAIL(MM_ERR_INPUT, "evolution strategy '%s': no such name (did you mean '%s'?)", name,
+                   near);
+#define LISTED(name, text) " " text
+  return MM_FAIL(MM_ERR_INPUT,
+                 "evolution strategy '%s': no such name: expected one of" MM_ES_LIST(LISTED), name);
+#undef LISTED
+}
+
+bool mm_es_is_paired(mm_es_kind kind) {
+  return kind == MM_ES_OPENES || kind == MM_ES_OPENES_EVOSAX;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Settings
+
+// A member is a lane of a random stream.
+enum { DIMENSION_MAX = 10000000, POPULATION_MIN = 4, POPULATION_MAX = 1 << 24 };
+
+mm_es_config mm_es_config_default(mm_es_kind kind) {
+  if (!mm_es_is_paired(kind)) return (mm_es_config){ .kind = kind, .population = 128, .sigma = 2 };
+  return (mm_es_config){
+    .kind = kind,
+    .population = 512,
+    .sigma = 0.5,
+    .shaping = kind == MM_ES_OPENES ? MM_SHAPING_PAIR : MM_SHAPING_RANK,
+    .lr = 0.01,
+    .sigma_decay = 0.995,
+    .sigma_min = 0.01,
+  };
+}
+
+static bool is_positive(double x) {
+  return x > 0 && x < (double)INFINITY;
+}
+
+static mm_status check_openes(const mm_es_config *c) {
+  const char *name = names[c->kind];
+  if (c->population % 2 != 0)
+    return MM_FAIL(MM_ERR_INPUT, "%s: population = %zu: expected an even number, members are pairs",
+                   name, c->population);
+  if ((unsigned)c->shaping >= MM_SHAPINGS)
+    return MM_FAIL(MM_ERR_INPUT, "%s: shaping = %d: no such shaping", name, (int)c->shaping);
+  if (!is_positive(c->lr))
+    return MM_FAIL(MM_ERR_INPUT, "%s: lr = %.17g: expected a finite number > 0", name, c->lr);
+  if (!(c->sigma_decay > 0 && c->sigma_decay <= 1))
+    return MM_FAIL(MM_ERR_INPUT, "%s: sigma_decay = %.17g: expected a number > 0 and <= 1", name,
+                   c->sigma_decay);
+  if (!(c->sigma_min >= 0 && c->sigma_min < (double)INFINITY))
+    return MM_FAIL(MM_ERR_INPUT, "%s: sigma_min = %.17g: expected a finite number >= 0", name,
+                   c->sigma_min);
+  return MM_OK;
+}
+
+static mm_status check_config(const mm_es_config *c) {
+  if ((unsigned)c->kind >= MM_ES_KINDS)
+    return MM_FAIL(MM_ERR_INPUT, "evolution strategy: kind = %d: no such kind", (int)c->kind);
+  const char *name = names[c->kind];
+  if (c->dimension < 1 || c->dimension > DIMENSION_MAX)
+    return MM_FAIL(MM_ERR_INPUT, "%s: dimension = %zu: expected 1 to %d", name, c->dimension,
+                   DIMENSION_MAX);
+  if (c->population < POPULATION_MIN || c->population > POPULATION_MAX)
+    return MM_FAIL(MM_ERR_INPUT, "%s: population = %zu: expected %d to %d", name, c->population,
+                   POPULATION_MIN, POPULATION_MAX);
+  // room for all slices together; within the limits above only a small address space is short of it
+  if (c->population > SIZE_MAX / 64 / sizeof(double) / c->dimension)
+    return MM_FAIL(MM_ERR_INPUT, "%s: population = %zu times dimension = %zu: too large", name,
+                   c->population, c->dimension);
+  if (!is_positive(c->sigma))
+    return MM_FAIL(MM_ERR_INPUT, "%s: sigma = %.17g: expected a finite number > 0", name, c->sigma);
+  return mm_es_is_paired(c->kind) ? check_openes(c) : MM_OK;
+}
+
+size_t mm_es_draws(const mm_es_config *config) {
+  return mm_es_is_paired(config->kind) ? config->population / 2 : config->population;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Creation
+
+static size_t block_size(const mm_es_config *c, const mm_es_method *method) {
+  size_t vector = mm_arena_size_of(c->dimension * sizeof(double));
+  return mm_arena_size_of(sizeof(mm_es)) + (2 * method->n_vectors + 3) * vector +
+         mm_arena_size_of(mm_es_draws(c) * c->dimension * sizeof(double)) +
+         2 * mm_arena_size_of(c->population * sizeof(double)) +
+         mm_arena_size_of(c->population * sizeof(mm_ranked));
+}
+
+mm_status mm_es_allocate(const mm_es_config *config, mm_es **out) {
+  *out = NULL;
+  MM_TRY(check_config(config));
+  const mm_es_method *method =
+      mm_es_is_paired(config->kind) ? &mm_openes_method : &mm_sep_cma_method;
+  mm_arena arena;
+  MM_TRY(mm_arena_create(block_size(config, method), &arena));
+  mm_es *es = mm_arena_take(&arena, sizeof *es);
+  size_t vector = config->dimension * sizeof(double);
+  for (size_t v = 0; v < method->n_vectors; v++) {
+    es->now[v] = mm_arena_take(&arena, vector);
+    es->next[v] = mm_arena_take(&arena, vector);
+  }
+  es->z = mm_arena_take(&arena, mm_es_draws(config) * vector);
+  es->deviation = mm_arena_take(&arena, vector);
+  es->sum = mm_arena_take(&arena, vector);
+  es->sum_squares = mm_arena_take(&arena, vector);
+  es->by_rank = mm_arena_take(&arena, config->population * sizeof(double));
+  es->weight = mm_arena_take(&arena, config->population * sizeof(double));
+  es->ranked = mm_arena_take(&arena, config->population * sizeof *es->ranked);
+  es->arena = arena;
+  es->config = *config;
+  es->method = method;
+  es->sigma = config->sigma;
+  method->prepare(es);
+  *out = es;
+  return MM_OK;
+}
+
+mm_status mm_es_create(const mm_es_config *config, const double *mean, mm_es **out) {
+  MM_TRY(mm_es_allocate(config, out));
+  for (size_t j = 0; j < config->dimension; j++) {
+    (*out)->now[MM_ES_MEAN][j] = mean[j];
+    if (isfinite(mean[j])) continue;
+    mm_es_destroy(*out);
+    *out = NULL;
+    return MM_FAIL(MM_ERR_INPUT, "%s: entry %zu of the mean is %g: expected a finite number",
+                   names[config->kind], j, mean[j]);
+  }
+  return MM_OK;
+}
+
+void mm_es_destroy(mm_es *es) {
+  if (!es) return;
+  mm_arena arena = es->arena; // the block holds *es
+  mm_arena_destroy(&arena);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Ask
+
+// z[row] is lane `row` of the generation's stream, one normal number per coordinate.
+static void draw(mm_es *es) {
+  size_t n = es->config.dimension;
+  for (size_t row = 0; row < mm_es_draws(&es->config); row++) {
+    mm_stream stream =
+        mm_stream_make(es->config.seed, (uint32_t)es->generation, MM_RNG_EVOLVE_ASK, (uint32_t)row);
+    double *z = es->z + row * n;
+    for (size_t j = 0; j < n; j += 2) {
+      mm_block block = mm_stream_block(stream, j / 2);
+      z[j] = mm_normal_d(mm_block_pair(block, 0));
+      if (j + 1 < n) z[j + 1] = mm_normal_d(mm_block_pair(block, 1));
+    }
+  }
+}
+
+static mm_status place(mm_es *es, double *member) {
+  size_t n = es->config.dimension;
+  es->method->place(es, member);
+  for (size_t i = 0; i < es->config.population * n; i++)
+    if (!isfinite(member[i]))
+      return MM_FAIL(MM_ERR_NUMERIC, "%s: coordinate %zu of member %zu is not finite (sigma %g)",
+                     names[es->config.kind], i % n, i / n, es->sigma);
+  es->asked = true;
+  return MM_OK;
+}
+
+mm_status mm_es_ask(mm_es *es, double *member) {
+  es->asked = false;
+  if (es->generation > UINT32_MAX)
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "%s: no random numbers are left after 2^32 generations",
+                   names[es->config.kind]);
+  draw(es);
+  return place(es, member);
+}
+
+mm_status mm_es_ask_with(mm_es *es, const double *z, double *member) {
+  es->asked = false;
+  size_t n = mm_es_draws(&es->config) * es->config.dimension;
+  for (size_t i = 0; i < n; i++)
+    if (!isfinite(z[i]))
+      return MM_FAIL(MM_ERR_INPUT, "%s: draw %zu is %g: expected a finite number",
+                     names[es->config.kind], i, z[i]);
+  memcpy(es->z, z, n * sizeof *z);
+  return place(es, member);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Tell
+
+static mm_status check_next(const mm_es *es, double sigma) {
+  const char *name = names[es->config.kind];
+  if (!is_positive(sigma))
+    return MM_FAIL(MM_ERR_NUMERIC, "%s: generation %llu: sigma would be %g", name,
+                   (unsigned long long)es->generation, sigma);
+  for (size_t v = 0; v < es->method->n_vectors; v++)
+    for (size_t j = 0; j < es->config.dimension; j++)
+      if (!isfinite(es->next[v][j]))
+        return MM_FAIL(MM_ERR_NUMERIC, "%s: generation %llu: coordinate %zu of the %s would be %g",
+                       name, (unsigned long long)es->generation, j, es->method->vector[v].name,
+                       es->next[v][j]);
+  return MM_OK;
+}
+
+mm_status mm_es_tell(mm_es *es, const double *fitness) {
+  if (!es->asked)
+    return MM_FAIL(MM_ERR_INPUT, "%s: generation %llu: told before members were asked for",
+                   names[es->config.kind], (unsigned long long)es->generation);
+  size_t nonfinite = es->method->weigh(es, fitness);
+  double sigma = es->method->step(es);
+  MM_TRY(check_next(es, sigma));
+  // copied, not swapped: what mm_es_mean returned stays valid
+  for (size_t v = 0; v < es->method->n_vectors; v++)
+    memcpy(es->now[v], es->next[v], es->config.dimension * sizeof(double));
+  es->sigma = sigma;
+  es->nonfinite += nonfinite;
+  es->generation++;
+  es->asked = false;
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// The state
+
+const mm_es_config *mm_es_get_config(const mm_es *es) {
+  return &es->config;
+}
+
+const double *mm_es_mean(const mm_es *es) {
+  return es->now[MM_ES_MEAN];
+}
+
+double mm_es_sigma(const mm_es *es) {
+  return es->sigma;
+}
+
+uint64_t mm_es_generation(const mm_es *es) {
+  return es->generation;
+}
+
+uint64_t mm_es_nonfinite(const mm_es *es) {
+  return es->nonfinite;
+}
+
+double mm_es_axis_ratio(const mm_es *es) {
+  if (mm_es_is_paired(es->config.kind)) return 1;
+  double least = mm_sep_cma_variance(es, 0), greatest = least;
+  for (size_t j = 1; j < es->config.dimension; j++) {
+    double variance = mm_sep_cma_variance(es, j);
+    least = fmin(least, variance);
+    greatest = fmax(greatest, variance);
+  }
+  return sqrt(greatest / least);
+}

@@ -1,0 +1,101 @@
+// What the files of this folder share: the object, the table of functions that each family of
+// strategies fills in, and the ranking of fitness.
+
+#ifndef MM_EVOLVE_ES_INTERNAL_H
+#define MM_EVOLVE_ES_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "mirrormap/evolve.h"
+
+// The vectors [dimension] of a state: the mean first, then what its strategy remembers.
+enum { MM_ES_MEAN = 0, MM_ES_VECTORS = 4 };
+enum { MM_OPENES_M1 = 1, MM_OPENES_M2 = 2 };
+enum { MM_SEP_CMA_PATH_SIGMA = 1, MM_SEP_CMA_PATH_C = 2, MM_SEP_CMA_VARIANCE = 3 };
+
+// Constants of openes.
+typedef struct mm_openes {
+  double beta1, beta2, epsilon; // Adam's
+  bool late;                    // sigma lags one generation behind its schedule
+} mm_openes;
+
+// Constants of sep-cma-es, in the notation of its literature.
+typedef struct mm_sep_cma {
+  size_t mu;
+  double mueff, c_sigma, d_sigma, c_c, c_1, c_mu, chi;
+  double lag; // the exponent in the test of the path's length is 2 (generation + lag)
+} mm_sep_cma;
+
+// A member in the order of fitness.
+typedef struct mm_ranked {
+  double fitness; // -infinity in place of anything that is not finite
+  size_t member;
+} mm_ranked;
+
+typedef struct mm_es_method mm_es_method;
+
+struct mm_es {
+  mm_arena arena; // holds this very struct too
+  mm_es_config config;
+  const mm_es_method *method;
+  uint64_t generation, nonfinite;
+  double sigma;
+  bool asked;
+  double *now[MM_ES_VECTORS];  // [dimension] each: the state
+  double *next[MM_ES_VECTORS]; // [dimension] each: the state that `tell` prepares
+  double *z;                   // [draws][dimension]: the draws of the last `ask`
+  double *deviation;           // [dimension]: of the coordinates in the last `ask`, in sigmas
+  double *sum, *sum_squares;   // [dimension]: over members, weighted
+  double *by_rank;             // [population]: what the member of each rank gets, best first
+  double *weight;              // [population]: what each member gets
+  mm_ranked *ranked;           // [population]
+  mm_openes openes;
+  mm_sep_cma sep_cma;
+};
+
+typedef struct mm_es_vector {
+  const char *name; // in messages
+  double min;       // no state has less; -DBL_MAX: any finite number
+} mm_es_vector;
+
+struct mm_es_method {
+  size_t n_vectors;
+  mm_es_vector vector[MM_ES_VECTORS];
+
+  // Fills in the constants, `by_rank` and vectors that do not start at zero.
+  void (*prepare)(mm_es *es);
+  // Candidates into member [population][dimension] from es->z.
+  void (*place)(mm_es *es, double *member);
+  // es->weight from fitness; the number of fitnesses that are not finite.
+  size_t (*weigh)(mm_es *es, const double *fitness);
+  // es->next from es->weight; the next sigma.
+  double (*step)(mm_es *es);
+};
+
+extern const mm_es_method mm_openes_method;
+extern const mm_es_method mm_sep_cma_method;
+
+// C of coordinate j as sampling takes it.
+double mm_sep_cma_variance(const mm_es *es, size_t j);
+
+// How many vectors of normal numbers a generation takes.
+size_t mm_es_draws(const mm_es_config *config);
+
+// A strategy at generation 0 with its mean at zero; MM_ERR_INPUT for a config out of range.
+mm_status mm_es_allocate(const mm_es_config *config, mm_es **out);
+
+// ---------------------------------------------------------------------------------------------
+// Ranking
+
+// ranked[n], best first; equals in the order of their members, which `mm_es_share` makes
+// irrelevant. Returns how many fitnesses are not finite.
+size_t mm_es_rank(const double *fitness, size_t n, mm_ranked *ranked);
+
+// The member of rank r gets by_rank[r]; members of equal fitness get the mean over their ranks, so
+// that nothing depends on the order in which members were made.
+void mm_es_share(const mm_ranked *ranked, size_t n, const double *by_rank, double *weight);
+
+#endif
