@@ -21,6 +21,12 @@ if(NOT CYAML_FOUND)
   mm_missing("libcyaml" "libcyaml-dev and libyaml-dev")
 endif()
 
+# STRICT tables need 3.37
+pkg_check_modules(SQLITE QUIET IMPORTED_TARGET sqlite3>=3.37)
+if(NOT SQLITE_FOUND)
+  mm_missing("SQLite 3.37 or newer" libsqlite3-dev)
+endif()
+
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h DOC "Folder that holds Random123/philox.h")
 mark_as_advanced(RANDOM123_INCLUDE_DIR)
 if(NOT RANDOM123_INCLUDE_DIR)
@@ -58,7 +64,8 @@ function(mm_configure_objects target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include"
                              "${PROJECT_SOURCE_DIR}/src" "${MM_GENERATED}")
   target_include_directories(${target} SYSTEM PRIVATE "${RANDOM123_INCLUDE_DIR}"
-                             ${CJSON_INCLUDE_DIRS} ${CYAML_INCLUDE_DIRS})
+                             ${CJSON_INCLUDE_DIRS} ${CYAML_INCLUDE_DIRS}
+                             ${SQLITE_INCLUDE_DIRS})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
                         C_VISIBILITY_PRESET hidden)
   target_link_libraries(${target} PRIVATE Threads::Threads)

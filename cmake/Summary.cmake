@@ -25,6 +25,7 @@ message(STATUS "  compiler    ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}
 message(STATUS "  kernels     ${mm_kernels}")
 message(STATUS "  Random123   ${RANDOM123_INCLUDE_DIR}")
 message(STATUS "  cJSON       ${CJSON_VERSION}")
+message(STATUS "  SQLite      ${SQLITE_VERSION}")
 message(STATUS "  unit tests  ${mm_tests_text}")
 message(STATUS "  CUDA        ${mm_cuda_text}")
 message(STATUS "  install to  ${CMAKE_INSTALL_PREFIX}")

@@ -37,6 +37,8 @@
   SUITE(evolve_golden)                                                                             \
   SUITE(evolve_state)                                                                              \
   SUITE(evolve_search)                                                                             \
+  SUITE(run)                                                                                       \
+  SUITE(run_faults)                                                                                \
   SUITE(theory)                                                                                    \
   SUITE(figure)                                                                                    \
   SUITE(bench)

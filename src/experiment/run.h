@@ -1,0 +1,159 @@
+// A run: a folder with one SQLite file, run.db, that holds everything a search or a training has
+// produced so far, and from which it can go on. docs/run-database.md describes the tables.
+//
+// What goes in between mm_run_begin and mm_run_commit gets in together or not at all. Tables
+// `session` and `timing` say when, where and how fast; all others depend on the configuration
+// alone, to the bit.
+
+#ifndef MM_EXPERIMENT_RUN_H
+#define MM_EXPERIMENT_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct mm_run mm_run;
+
+enum { MM_RUN_SCHEMA = 1, MM_RUN_PATH_SIZE = 4096 };
+
+// ---------------------------------------------------------------------------------------------
+// Opening
+
+// A new run in `folder`, which is made (with its parents) unless it exists; a run that is already
+// there is MM_ERR_INPUT. `command` is "learn" and the like, `config` JSON text. The database
+// appears under its name only when complete: after a crash there is either a run that can be
+// resumed or none. The calling process owns the run until it is closed.
+mm_status mm_run_create(const char *folder, const char *command, const char *config, mm_run **out);
+
+// The first free folder "<parent>/<stem>-<n>", n = 1, 2, ..; it is made, so that nobody else gets
+// it.
+mm_status mm_run_folder(const char *parent, const char *stem, char path[MM_RUN_PATH_SIZE]);
+
+typedef enum mm_run_access {
+  MM_RUN_READ, // also while somebody else writes
+  MM_RUN_WRITE // the owner; one at a time
+} mm_run_access;
+
+// `path` is the folder or its run.db. What is no run, belongs to another version of the format or
+// is damaged is MM_ERR_INPUT; one that another process owns or keeps locked, and one that may not
+// be written, is MM_ERR_IO. All sentences name the file and what to do.
+//
+// For reading, damage is no obstacle as long as the tables can be found: calls give what is intact.
+// For writing the database must be intact as a whole.
+mm_status mm_run_open(const char *path, mm_run_access access, mm_run **out);
+void mm_run_close(mm_run *run);
+
+// What was found damaged since the run was opened, in words; NULL for nothing so far.
+const char *mm_run_damage(const mm_run *run);
+
+const char *mm_run_folder_of(const mm_run *run);
+const char *mm_run_command(const mm_run *run);
+const char *mm_run_config(const mm_run *run); // JSON text
+
+// ---------------------------------------------------------------------------------------------
+// Writing. A failed call leaves the transaction to be dropped; the run stays at the last commit.
+// Of a run opened for reading, what lies between mm_run_begin and mm_run_drop sees one and the same
+// state of it, whatever a writer does meanwhile.
+
+mm_status mm_run_begin(mm_run *run);
+mm_status mm_run_commit(mm_run *run);
+void mm_run_drop(mm_run *run);
+
+mm_status mm_run_set_config(mm_run *run, const char *config);
+
+// Row g says how the g-th generation went and holds the state after it; row 0 is the start. Rows
+// come one by one without a gap, each in a transaction with all of its jobs and no others.
+typedef struct mm_run_generation {
+  int64_t generation;
+  int32_t phase;
+  double sigma;
+  double fitness_mean, fitness_sd,
+      fitness_best;   // over finite members; NaN (stored as NULL) where undefined
+  int64_t nonfinite;  // members whose fitness was not finite
+  uint64_t env_steps; // of this generation's jobs
+  const void *state;  // belongs to the caller, or on reading to the run until its next call
+  size_t state_size;
+} mm_run_generation;
+
+// One training of a generation's population.
+typedef struct mm_run_job {
+  int64_t generation;
+  int32_t member, task; // task: which of the member's environments and seeds
+  int32_t env;          // place in the configuration's list
+  uint64_t seed;
+  double value; // NaN (stored as NULL) where it failed
+  mm_status status;
+  uint64_t env_steps;
+} mm_run_job;
+
+// One training outside the search: validation of the mean ("learned") or of a control.
+typedef struct mm_run_score {
+  int64_t generation; // of the mean; controls have the generation in which their phase began
+  int32_t phase;
+  const char *map; // label: "learned", "negentropy", ..
+  int32_t task, env;
+  uint64_t seed;
+  double value, optimal; // NaN (stored as NULL) where not known
+  mm_status status;
+  uint64_t env_steps;
+} mm_run_score;
+
+// How long a generation took; a table of its own, since it differs from run to run.
+typedef struct mm_run_timing {
+  int64_t generation;
+  double seconds, seconds_jobs, seconds_validation; // in all; spent in the backend; on validation
+} mm_run_timing;
+
+mm_status mm_run_put_generation(mm_run *run, const mm_run_generation *row);
+mm_status mm_run_put_jobs(mm_run *run, const mm_run_job *row, size_t n);
+mm_status mm_run_put_scores(mm_run *run, const mm_run_score *row, size_t n);
+mm_status mm_run_put_timing(mm_run *run, const mm_run_timing *row);
+
+// A session is one process that worked on the run. Starting one returns its number; timings that
+// follow carry it. `outcome`: "running" until mm_run_session_end says better; a session that was
+// killed keeps that word.
+typedef struct mm_run_session {
+  const char *backend, *isa;
+  int threads;
+} mm_run_session;
+mm_status mm_run_session_start(mm_run *run, const mm_run_session *session);
+mm_status mm_run_session_end(mm_run *run,
+                             const char *outcome); // "done", "stopped", "interrupted", "failed"
+
+// ---------------------------------------------------------------------------------------------
+// Reading
+
+// Last complete generation with its state; *found is false when there is none. In a damaged
+// database opened for reading it is the last one that is intact.
+mm_status mm_run_last_generation(mm_run *run, mm_run_generation *row, bool *found);
+mm_status mm_run_generation_at(mm_run *run, int64_t generation, mm_run_generation *row,
+                               bool *found);
+
+// Calls `see` for each row in order; a nonzero return ends the walk. When rows are damaged the
+// others are shown all the same, and the call is MM_ERR_INPUT.
+typedef int mm_run_see_generation(const mm_run_generation *row,
+                                  void *user); // without the state: NULL, 0
+typedef int mm_run_see_score(const mm_run_score *row, void *user);
+typedef int mm_run_see_timing(const mm_run_timing *row, void *user);
+mm_status mm_run_each_generation(mm_run *run, mm_run_see_generation *see, void *user);
+mm_status mm_run_each_score(mm_run *run, mm_run_see_score *see,
+                            void *user); // by generation, phase, map, task
+mm_status mm_run_each_timing(mm_run *run, mm_run_see_timing *see, void *user);
+
+// What a list of runs shows.
+typedef struct mm_run_summary {
+  int64_t generations;        // complete
+  uint64_t evaluations;       // jobs
+  uint64_t env_steps;         // of these jobs
+  double seconds;             // of all sessions, in generations
+  char started[32], last[32]; // UTC, ISO 8601
+  char outcome[16];           // of the last session
+  bool owned;                 // a process is working on it now
+} mm_run_summary;
+
+// MM_ERR_INPUT for damage: then *out is what the intact rows say.
+mm_status mm_run_summarise(mm_run *run, mm_run_summary *out);
+
+#endif
