@@ -36,6 +36,25 @@ run_stdin() {
   code=$?
 }
 
+# interrupt PID SIGNAL: sends it once the process listens (a shell without job control starts its
+# children with SIGINT ignored), and waits for the end; one that does not stop is killed. Sets $code.
+interrupt() {
+  local pid=$1 signal=$2 i mask
+  for ((i = 0; i < 1200; i++)); do
+    mask=$(awk '/^SigCgt/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
+    ((0x${mask:-0} & 2)) && break
+    sleep 0.05
+  done
+  kill "-$signal" "$pid" 2>/dev/null
+  for ((i = 0; i < 1200; i++)); do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.05
+  done
+  kill -9 "$pid" 2>/dev/null
+  wait "$pid"
+  code=$?
+}
+
 failed() {
   n_failed=$((n_failed + 1))
   printf 'FAILED: %s\n  %s\n' "$1" "$last"

@@ -41,6 +41,8 @@
   SUITE(run_faults)                                                                                \
   SUITE(theory)                                                                                    \
   SUITE(figure)                                                                                    \
+  SUITE(transfer)                                                                                  \
+  SUITE(search_figure)                                                                             \
   SUITE(bench)
 
 #define MM_SUITE_DECLARE(name) int suite_##name(void);

@@ -11,13 +11,14 @@
 
 #include "backend/backend.h"
 #include "base/isa.h"
+#include "cli/env_argument.h"
 #include "cli/interrupt.h"
 #include "cli/map_argument.h"
 #include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
-#include "env/grid_task.h"
+#include "experiment/estimate.h"
 
 enum { SEEDS_MAX = 1000000, THREADS_MAX = 4096 };
 
@@ -82,15 +83,6 @@ static const option train_options[] = {
 // ---------------------------------------------------------------------------------------------
 // What is known after training
 
-typedef struct estimate {
-  double mean, sem; // standard error; NaN for a single number
-} estimate;
-
-typedef struct point {
-  uint64_t step;
-  estimate value;
-} point;
-
 typedef struct outcome {
   size_t n;
   mm_result *result; // [n] in the order of the seeds
@@ -98,44 +90,16 @@ typedef struct outcome {
   double wall_seconds;
   // from the results
   double *final; // [n]
-  estimate final_value;
-  double optimal_mean; // of V* over the instances; NaN where it is not known
-  point *curve;        // [n_curve]
+  mm_estimate final_value;
+  double optimal_mean;   // of V* over the instances; NaN where it is not known
+  mm_curve_point *curve; // [n_curve]
   size_t n_curve;
   uint64_t steps;                // of a run
   uint64_t env_steps;            // of all
   double rollout, update, value; // seconds, all threads together
 } outcome;
 
-static estimate estimate_of(const double *x, size_t n) {
-  estimate e = { 0, NAN };
-  double square = 0;
-  for (size_t i = 0; i < n; i++)
-    e.mean += x[i];
-  e.mean /= (double)n;
-  for (size_t i = 0; i < n; i++)
-    square += (x[i] - e.mean) * (x[i] - e.mean);
-  if (n > 1) e.sem = sqrt(square / (double)(n - 1) / (double)n);
-  return e;
-}
-
-// Runs that broke down have fewer points; from there on they count with their final value.
-static void summarise_curve(outcome *o) {
-  const mm_result *longest = &o->result[0];
-  for (size_t i = 1; i < o->n; i++)
-    if (o->result[i].n_curve > longest->n_curve) longest = &o->result[i];
-  o->n_curve = longest->n_curve;
-  o->curve = memory_take(o->n_curve, sizeof *o->curve);
-  double *x = memory_take(o->n, sizeof *x);
-  for (size_t k = 0; k < o->n_curve; k++) {
-    for (size_t i = 0; i < o->n; i++)
-      x[i] = k < o->result[i].n_curve ? o->result[i].curve[k] : o->result[i].final_value;
-    o->curve[k] = (point){ longest->curve_step[k], estimate_of(x, o->n) };
-  }
-  free(x);
-}
-
-static void summarise(outcome *o) {
+static mm_status summarise(outcome *o) {
   o->final = memory_take(o->n, sizeof *o->final);
   for (size_t i = 0; i < o->n; i++) {
     const mm_result *r = &o->result[i];
@@ -147,8 +111,8 @@ static void summarise(outcome *o) {
     o->update += r->seconds_update;
     o->value += r->seconds_value;
   }
-  o->final_value = estimate_of(o->final, o->n);
-  summarise_curve(o);
+  o->final_value = mm_estimate_of(o->final, o->n);
+  return mm_estimate_curve(o->result, o->n, &o->curve, &o->n_curve);
 }
 
 static void release(outcome *o) {
@@ -156,7 +120,7 @@ static void release(outcome *o) {
     mm_result_release(&o->result[i]);
   free(o->result);
   free(o->final);
-  free(o->curve);
+  mm_free(o->curve);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -320,25 +284,16 @@ static int train_and_show(const train_args *args, const mm_env *env, const mm_ma
   o.result = memory_take(o.n, sizeof *o.result);
   int code = train(args, env, map, settings, &o);
   if (code == EXIT_DONE) {
-    summarise(&o);
-    if (args->settings.common.json)
+    mm_status status = summarise(&o);
+    if (status != MM_OK)
+      code = fail_status(status);
+    else if (args->settings.common.json)
       code = put_json(args, settings, &o);
     else
       put_text(args, settings, &o);
   }
   release(&o);
   return code;
-}
-
-// The algorithm asked for, else the environment's own.
-static int choose_algo(const train_args *args, const mm_env *env, mm_algo *out) {
-  const char *name = args->algo;
-  mm_env_info info;
-  for (size_t i = 0; name == NULL && mm_env_list(i, &info); i++)
-    if (strcmp(info.id, mm_env_id(env)) == 0) name = info.algo;
-  if (name == NULL && mm_env_is_grid(env)) name = mm_algo_name(MM_ALGO_PMD); // a task file
-  if (name != NULL && mm_algo_find(name, out)) return EXIT_DONE;
-  return fail_usage("environment '%s' needs --algo", args->env);
 }
 
 static int run(void *raw) {
@@ -354,7 +309,7 @@ static int run(void *raw) {
   mm_settings settings;
   mm_status status = mm_env_open(args->env, &env);
   if (status != MM_OK) return fail_status(status);
-  int code = choose_algo(args, env, &algo);
+  int code = env_argument_algo(args->algo, env, args->env, &algo);
   if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, &settings);
   if (code == EXIT_DONE) code = map_argument_open(args->map, &map);
   if (code == EXIT_DONE) code = train_and_show(args, env, map, &settings);

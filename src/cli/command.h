@@ -15,6 +15,7 @@
   X(map)                                                                                           \
   X(env)                                                                                           \
   X(train)                                                                                         \
+  X(transfer)                                                                                      \
   X(theory)                                                                                        \
   X(bench)
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "experiment/sheet.h"
 
@@ -47,6 +48,32 @@ void mm_sheet_fill(const mm_sheet *s, mm_box b, const char *colour) {
 
 void mm_sheet_clear(const mm_sheet *s) {
   mm_figure_script(s->figure, "unset label\nunset arrow\nunset object\n");
+}
+
+double mm_sheet_legend(const mm_sheet *s, mm_box b, const char *const *names, size_t n,
+                       bool measure) {
+  const double stroke = 34, start = stroke + 6, between = 18;
+  double x = b.x, y = b.y;
+  for (size_t i = 0; i < n; i++) {
+    double room = fmin((double)strlen(names[i]) * MM_FIGURE_CHARACTER + 4, b.w - start);
+    if (x > b.x && x + start + room > b.x + b.w) {
+      x = b.x;
+      y += MM_SHEET_LINE;
+    }
+    if (!measure) {
+      mm_sheet_stroke(s, x, y + MM_SHEET_LINE / 2.0, stroke, (int)i + 1);
+      mm_sheet_name(s, x + start, y + MM_SHEET_LINE / 2.0, room, names[i]);
+    }
+    x += start + room + between;
+  }
+  return y + MM_SHEET_LINE - b.y;
+}
+
+const char *mm_steps_label(double steps, double *unit) {
+  *unit = steps >= 4e6 ? 1e6 : steps >= 4e3 ? 1e3 : 1;
+  return *unit == 1e6   ? "environment steps, millions"
+         : *unit == 1e3 ? "environment steps, thousands"
+                        : "environment steps";
 }
 
 static const double ramp[][3] = { { 247, 244, 233 }, { 187, 221, 214 }, { 103, 178, 199 },

@@ -38,6 +38,15 @@ void mm_sheet_stroke(const mm_sheet *sheet, double x, double y, double length, i
 void mm_sheet_fill(const mm_sheet *sheet, mm_box box, const char *colour);
 void mm_sheet_clear(const mm_sheet *sheet);
 
+// Names of the line types 1..n after strokes of them, in rows from left to right within the box's
+// width; draws unless `measure`d only. Returns the height.
+double mm_sheet_legend(const mm_sheet *sheet, mm_box box, const char *const *names, size_t n,
+                       bool measure);
+
+// The label of an axis that runs to so many environment steps. They are counted in thousands or
+// millions, *unit of them, where there are that many.
+const char *mm_steps_label(double steps, double *unit);
+
 // The ramp from light to dark that serves probabilities, divergences and other amounts; it works in
 // grey too. Its colour at t in [0, 1] as "#rrggbb"; returns whether white text stands out from it.
 bool mm_ramp_colour(double t, char out[8]);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "experiment/sheet.h"
@@ -19,7 +18,6 @@ enum {
   AXIS_LEFT = 40,   // room for the numbers of an axis
   AXIS_RIGHT = 30,  // for the mark of the optimum
   AXIS_BOTTOM = 42, // for numbers and a label
-  STROKE = 34,      // of the legend
   N_MARKED = 33,    // a curve of fewer points shows them
   N_MEAN = 9        // iterations of a running mean
 };
@@ -166,31 +164,13 @@ static void draw_panel(const picture *p, const panel *shown, mm_box b, bool last
 // ---------------------------------------------------------------------------------------------
 // The sheet
 
-// Names in rows from left to right; draws them unless `measure`d only. Returns the height.
-static double put_legend(const picture *p, mm_box b, bool measure_only) {
-  double x = b.x, y = b.y;
-  for (size_t i = 0; i < p->n_run; i++) {
-    double room = fmin((double)strlen(p->names[i]) * MM_FIGURE_CHARACTER + 4, b.w - STROKE - 6);
-    if (x > b.x && x + STROKE + 6 + room > b.x + b.w) {
-      x = b.x;
-      y += MM_SHEET_LINE;
-    }
-    if (!measure_only) {
-      mm_sheet_stroke(&p->sheet, x, y + MM_SHEET_LINE / 2.0, STROKE, (int)i + 1);
-      mm_sheet_name(&p->sheet, x + STROKE + 6, y + MM_SHEET_LINE / 2.0, room, p->names[i]);
-    }
-    x += STROKE + 6 + room + 18;
-  }
-  return y + MM_SHEET_LINE - b.y;
-}
-
 // Draws everything from the top down; with `measure_only` finds the height that this needs.
 static void lay_out(picture *p, bool measure_only) {
   const double between = 12, w = WIDTH - 2 * MARGIN - AXIS_LEFT - AXIS_RIGHT;
   mm_box b = { MARGIN + AXIS_LEFT, MARGIN, w, 0 };
   if (!measure_only) mm_sheet_name(&p->sheet, b.x, b.y + MM_SHEET_LINE / 2.0, w, p->title);
   b.y += MM_SHEET_LINE + 4;
-  b.y += put_legend(p, b, measure_only) + between;
+  b.y += mm_sheet_legend(&p->sheet, b, p->names, p->n_run, measure_only) + between;
   for (int i = 0; i < N_PANEL; i++) {
     bool last = i + 1 == N_PANEL;
     b.y += MM_SHEET_LINE;
@@ -205,15 +185,11 @@ static void lay_out(picture *p, bool measure_only) {
   if (measure_only) p->sheet.height = ceil(b.y + MARGIN / 2.0);
 }
 
-// Steps are counted in thousands or millions where there are so many.
 static void set_axis(picture *p, double steps) {
   for (size_t i = 0; i < p->n_run; i++)
     if (p->runs[i].n_step > p->longest) p->longest = p->runs[i].n_step;
-  double total = (double)p->longest * steps;
-  double unit = total >= 4e6 ? 1e6 : total >= 4e3 ? 1e3 : 1;
-  p->axis = unit == 1e6   ? "environment steps, millions"
-            : unit == 1e3 ? "environment steps, thousands"
-                          : "environment steps";
+  double total = (double)p->longest * steps, unit;
+  p->axis = mm_steps_label(total, &unit);
   p->steps = steps / unit;
   p->x_end = total / unit;
 }

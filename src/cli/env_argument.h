@@ -1,0 +1,13 @@
+// Environments as they appear on the command line.
+
+#ifndef MM_CLI_ENV_ARGUMENT_H
+#define MM_CLI_ENV_ARGUMENT_H
+
+#include "experiment/settings.h"
+#include "mirrormap/env.h"
+
+// The algorithm that was asked for, else the environment's own. Reports an environment that has
+// none, as `name`, and returns EXIT_USAGE.
+int env_argument_algo(const char *asked, const mm_env *env, const char *name, mm_algo *out);
+
+#endif

@@ -1,0 +1,35 @@
+// Means with their standard errors.
+
+#ifndef MM_EXPERIMENT_ESTIMATE_H
+#define MM_EXPERIMENT_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "mirrormap/agent.h"
+
+typedef struct mm_estimate {
+  double mean, sem; // sample standard deviation / sqrt(n); NaN for a single number
+} mm_estimate;
+
+mm_estimate mm_estimate_of(const double *x, size_t n);
+
+// Of x[i] - y[i]: what common random numbers are for.
+mm_estimate mm_estimate_paired(const double *x, const double *y, size_t n);
+
+// Whether a result holds a value: complete, or the last one before a numerical breakdown.
+bool mm_result_has_value(const mm_result *result);
+
+typedef struct mm_curve_point {
+  uint64_t step;
+  mm_estimate value;
+} mm_curve_point;
+
+// The mean curve of runs with the same settings, those with a value, into (*out)[*n_point], which
+// is released with mm_free. Runs that broke down have fewer points: from there on they count with
+// their final value.
+mm_status mm_estimate_curve(const mm_result *runs, size_t n, mm_curve_point **out, size_t *n_point);
+
+#endif

@@ -1,0 +1,188 @@
+// Maps x environments x seeds. Jobs lie in the order [env][map][seed]: all jobs of an environment
+// follow each other, and a cell's results are a slice of the list.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "experiment/transfer.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+// ---------------------------------------------------------------------------------------------
+// Places
+
+const mm_transfer_cell *mm_transfer_at(const mm_transfer *t, size_t map, size_t env) {
+  return &t->cell[map * t->config.n_env + env];
+}
+
+static double *finals_of(const mm_transfer *t, size_t map, size_t env) {
+  return t->final_value + (map * t->config.n_env + env) * t->config.n_seed;
+}
+
+// The row whose map has this kind; of several the one that is called so.
+static size_t find_kind(const mm_transfer_config *c, mm_map_kind kind) {
+  size_t found = c->n_map;
+  for (size_t i = c->n_map; i-- > 0;)
+    if (mm_map_get_kind(c->map[i].map) == kind) found = i;
+  for (size_t i = 0; i < c->n_map; i++)
+    if (strcmp(c->map[i].name, mm_map_kind_name(kind)) == 0) found = i;
+  return found;
+}
+
+int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline) {
+  mm_estimate d = cell->difference[baseline];
+  if (!(fabs(d.mean) > 2 * d.sem)) return 0;
+  return d.mean > 0 ? 1 : -1;
+}
+
+bool mm_transfer_has_curves(const mm_transfer *t) {
+  for (size_t i = 0; i < t->config.n_map * t->config.n_env; i++)
+    if (t->cell[i].n_curve > 1) return true;
+  return false;
+}
+
+// ---------------------------------------------------------------------------------------------
+// From results to numbers
+
+static mm_status summarise_cell(mm_transfer *t, size_t map, size_t env, const mm_result *runs,
+                                double *x) {
+  mm_transfer_cell *cell = &t->cell[map * t->config.n_env + env];
+  double *finals = finals_of(t, map, env);
+  for (size_t i = 0; i < t->config.n_seed; i++) {
+    bool has_value = mm_result_has_value(&runs[i]);
+    finals[i] = has_value ? runs[i].final_value : NAN;
+    if (has_value) x[cell->n++] = finals[i];
+    cell->n_numeric += has_value && runs[i].status != MM_OK;
+    cell->n_failed += !has_value;
+    t->env_steps += runs[i].env_steps;
+    if (runs[i].env_steps > t->steps[env]) t->steps[env] = runs[i].env_steps;
+    // V* is the instance's, whichever map found it out
+    double *optimal = &t->optimal[env * t->config.n_seed + i];
+    if (has_value && isnan(*optimal)) *optimal = runs[i].optimal_value;
+  }
+  cell->final = cell->n > 0 ? mm_estimate_of(x, cell->n) : (mm_estimate){ NAN, NAN };
+  return mm_estimate_curve(runs, t->config.n_seed, &cell->curve, &cell->n_curve);
+}
+
+// Over the seeds with which both have a value.
+static mm_estimate difference(const mm_transfer *t, size_t map, size_t from, size_t env,
+                              double *x) {
+  const double *a = finals_of(t, map, env), *b = finals_of(t, from, env);
+  size_t n = 0;
+  for (size_t i = 0; i < t->config.n_seed; i++)
+    if (!isnan(a[i]) && !isnan(b[i])) x[n++] = a[i] - b[i];
+  return n > 0 ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+}
+
+static void compare(mm_transfer *t, size_t map, size_t env, double *x) {
+  mm_transfer_cell *cell = &t->cell[map * t->config.n_env + env];
+  for (int b = 0; b < MM_BASELINES; b++) {
+    size_t from = t->baseline[b];
+    cell->difference[b] =
+        from < t->config.n_map ? difference(t, map, from, env, x) : (mm_estimate){ NAN, NAN };
+  }
+}
+
+static mm_status summarise(mm_transfer *t, const mm_result *results, double *x) {
+  const mm_transfer_config *c = &t->config;
+  for (size_t i = 0; i < c->n_env * c->n_seed; i++)
+    t->optimal[i] = NAN;
+  for (size_t e = 0; e < c->n_env; e++)
+    for (size_t m = 0; m < c->n_map; m++)
+      MM_TRY(summarise_cell(t, m, e, results + (e * c->n_map + m) * c->n_seed, x));
+  for (size_t e = 0; e < c->n_env; e++) {
+    t->optimal_mean[e] = mm_estimate_of(t->optimal + e * c->n_seed, c->n_seed).mean;
+    for (size_t m = 0; m < c->n_map; m++)
+      compare(t, m, e, x);
+  }
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Running
+
+static void *take(size_t count, size_t size) {
+  void *block = mm_alloc_array(count, size);
+  if (block) memset(block, 0, count * size);
+  return block;
+}
+
+static mm_status take_all(mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  size_t cells = c->n_map * c->n_env;
+  t->cell = take(cells, sizeof *t->cell);
+  t->final_value = take(cells * c->n_seed, sizeof *t->final_value);
+  t->optimal = take(c->n_env * c->n_seed, sizeof *t->optimal);
+  t->optimal_mean = take(c->n_env, sizeof *t->optimal_mean);
+  t->steps = take(c->n_env, sizeof *t->steps);
+  if (t->cell && t->final_value && t->optimal && t->optimal_mean && t->steps) return MM_OK;
+  return MM_FAIL(MM_ERR_MEMORY, "no memory for a table of %zu maps on %zu environments", c->n_map,
+                 c->n_env);
+}
+
+static void list_jobs(const mm_transfer_config *c, mm_job *job) {
+  for (size_t e = 0; e < c->n_env; e++)
+    for (size_t m = 0; m < c->n_map; m++)
+      for (size_t i = 0; i < c->n_seed; i++)
+        *job++ = (mm_job){ .env = c->env[e].env,
+                           .map = c->map[m].map,
+                           .pmd = &c->env[e].settings.pmd,
+                           .seed = c->seed + i };
+}
+
+static double seconds_now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static mm_status run_jobs(mm_transfer *t, mm_job *jobs, mm_result *results, size_t n) {
+  mm_backend_config backend = t->config.backend;
+  backend.report = &t->report;
+  list_jobs(&t->config, jobs);
+  double start = seconds_now();
+  mm_status status = mm_backend_run(&backend, jobs, n, results);
+  t->wall_seconds = seconds_now() - start;
+  if (t->report.trouble < n) t->trouble = results[t->report.trouble].status;
+  return status;
+}
+
+mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
+  *out = (mm_transfer){ .config = *config };
+  if (config->n_map == 0 || config->n_env == 0 || config->n_seed == 0)
+    return MM_FAIL(MM_ERR_INPUT, "a table needs a map, an environment and a seed");
+  if (config->seed > UINT64_MAX - (config->n_seed - 1))
+    return MM_FAIL(MM_ERR_INPUT, "no %zu seeds follow that one", config->n_seed);
+  out->baseline[MM_BASELINE_NEGENTROPY] = find_kind(config, MM_MAP_NEGENTROPY);
+  out->baseline[MM_BASELINE_L2] = find_kind(config, MM_MAP_L2);
+  MM_TRY(take_all(out));
+  size_t n = config->n_map * config->n_env * config->n_seed;
+  mm_job *jobs = mm_alloc_array(n, sizeof *jobs);
+  mm_result *results = take(n, sizeof *results);
+  double *x = mm_alloc_array(config->n_seed, sizeof *x);
+  mm_status status = MM_OK;
+  if (!jobs || !results || !x)
+    status = MM_FAIL(MM_ERR_MEMORY, "no memory for a list of %zu runs", n);
+  if (status == MM_OK) status = run_jobs(out, jobs, results, n);
+  if (status == MM_OK) status = summarise(out, results, x);
+  for (size_t i = 0; i < n && results; i++)
+    mm_result_release(&results[i]);
+  mm_free(x);
+  mm_free(results);
+  mm_free(jobs);
+  return status;
+}
+
+void mm_transfer_release(mm_transfer *t) {
+  for (size_t i = 0; i < t->config.n_map * t->config.n_env && t->cell; i++)
+    mm_free(t->cell[i].curve);
+  mm_free(t->cell);
+  mm_free(t->final_value);
+  mm_free(t->optimal);
+  mm_free(t->optimal_mean);
+  mm_free(t->steps);
+  t->cell = NULL;
+  t->final_value = t->optimal = t->optimal_mean = NULL;
+  t->steps = NULL;
+}

@@ -1,0 +1,75 @@
+// Maps against each other: every map trains on every environment with the same seeds, so that run i
+// of each meets the same instance and the same random numbers.
+
+#ifndef MM_EXPERIMENT_TRANSFER_H
+#define MM_EXPERIMENT_TRANSFER_H
+
+#include "backend/backend.h"
+#include "experiment/estimate.h"
+#include "experiment/settings.h"
+
+// A row and a column of the table. Everything belongs to the caller and must outlive its use.
+typedef struct mm_transfer_map {
+  const mm_map *map;
+  const char *name;  // as it was asked for: a name or a file
+  const char *label; // short; no two rows have the same
+  bool control;      // not asked for but added
+} mm_transfer_map;
+
+typedef struct mm_transfer_env {
+  const mm_env *env;
+  const char *name, *label; // likewise
+  mm_settings settings;
+} mm_transfer_env;
+
+typedef struct mm_transfer_config {
+  const mm_transfer_map *map; // [n_map]
+  const mm_transfer_env *env; // [n_env]
+  size_t n_map, n_env, n_seed;
+  uint64_t seed;             // of the first run; the others follow it
+  mm_backend_config backend; // its report is not used
+} mm_transfer_config;
+
+// Maps that differences are taken from.
+typedef enum mm_baseline { MM_BASELINE_NEGENTROPY, MM_BASELINE_L2, MM_BASELINES } mm_baseline;
+
+typedef struct mm_transfer_cell {
+  size_t n;                             // runs with a value; the numbers below are over these
+  size_t n_numeric;                     // of them, with that of the last finite policy
+  size_t n_failed;                      // runs without a value
+  mm_estimate final;                    // NaN where no run has a value
+  mm_estimate difference[MM_BASELINES]; // paired by seeds; NaN where there is nothing to pair
+  mm_curve_point *curve;                // [n_curve]
+  size_t n_curve;
+} mm_transfer_cell;
+
+typedef struct mm_transfer {
+  mm_transfer_config config;
+  size_t baseline[MM_BASELINES]; // row of each, n_map where there is none
+  mm_transfer_cell *cell;        // [n_map][n_env]
+  double *final_value;           // [n_map][n_env][n_seed]; NaN where a run failed
+  double *optimal;               // [n_env][n_seed] V* of the instances; NaN where it is not known
+  double *optimal_mean;          // [n_env]
+  uint64_t *steps;               // [n_env] of a run
+  mm_backend_report report;      // counts jobs as [n_env][n_map][n_seed]
+  mm_status trouble;             // status of the job that the report names
+  uint64_t env_steps;            // of all runs
+  double wall_seconds;
+} mm_transfer;
+
+// Runs everything as one list of jobs, environment by environment. Runs that fail are counted in
+// their cells and in the report; the call itself fails only when the list could not be run:
+// MM_ERR_INTERRUPTED leaves nothing but the report. Release in either case.
+mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out);
+void mm_transfer_release(mm_transfer *transfer);
+
+const mm_transfer_cell *mm_transfer_at(const mm_transfer *transfer, size_t map, size_t env);
+
+// Whether a map's runs differ from a baseline's by more than two standard errors of the paired
+// difference: 1 above, -1 below, 0 neither or not known.
+int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline);
+
+// Whether there are curves, not only final values.
+bool mm_transfer_has_curves(const mm_transfer *transfer);
+
+#endif

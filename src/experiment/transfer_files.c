@@ -1,0 +1,339 @@
+// JSON and CSV of a table of maps and environments. Numbers keep every bit.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "experiment/transfer_files.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/isa.h"
+
+// ---------------------------------------------------------------------------------------------
+// JSON
+
+// undefined is null; infinities would be texts
+static cJSON *number_or_null(double x) {
+  return isnan(x) ? cJSON_CreateNull() : mm_json_number(x);
+}
+
+static void add_number(cJSON *object, const char *key, double x) {
+  cJSON_AddItemToObject(object, key, number_or_null(x));
+}
+
+// 64 bits to the last digit, which a double would round
+static void add_whole(cJSON *object, const char *key, uint64_t x) {
+  char text[24];
+  snprintf(text, sizeof text, "%" PRIu64, x);
+  cJSON_AddRawToObject(object, key, text);
+}
+
+typedef enum content { NUMBER, COUNT } content;
+
+// One field of a cell by its place.
+static double read_cell(const mm_transfer_cell *cell, content what, size_t offset) {
+  const char *at = (const char *)cell + offset;
+  double number;
+  size_t count;
+  memcpy(&number, at, sizeof number);
+  memcpy(&count, at, sizeof count);
+  return what == COUNT ? (double)count : number;
+}
+
+// [map][env] of that field
+static void add_cells(cJSON *root, const char *key, const mm_transfer *t, content what,
+                      size_t offset) {
+  cJSON *rows = cJSON_AddArrayToObject(root, key);
+  for (size_t m = 0; m < t->config.n_map; m++) {
+    cJSON *row = cJSON_CreateArray();
+    for (size_t e = 0; e < t->config.n_env; e++)
+      cJSON_AddItemToArray(row, number_or_null(read_cell(mm_transfer_at(t, m, e), what, offset)));
+    cJSON_AddItemToArray(rows, row);
+  }
+}
+
+// A paired difference as "<key>" and "<key>_sem".
+static void add_difference(cJSON *root, const char *key, const mm_transfer *t, mm_baseline from) {
+  size_t offset = offsetof(mm_transfer_cell, difference) + (size_t)from * sizeof(mm_estimate);
+  char sem[64];
+  snprintf(sem, sizeof sem, "%s_sem", key);
+  add_cells(root, key, t, NUMBER, offset + offsetof(mm_estimate, mean));
+  add_cells(root, sem, t, NUMBER, offset + offsetof(mm_estimate, sem));
+}
+
+static cJSON *numbers_or_null(const double *x, size_t n) {
+  cJSON *array = cJSON_CreateArray();
+  for (size_t i = 0; i < n; i++)
+    cJSON_AddItemToArray(array, number_or_null(x[i]));
+  return array;
+}
+
+// [map][env][seed]
+static void add_finals(cJSON *root, const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  cJSON *rows = cJSON_AddArrayToObject(root, "finals");
+  for (size_t m = 0; m < c->n_map; m++) {
+    cJSON *row = cJSON_CreateArray();
+    for (size_t e = 0; e < c->n_env; e++)
+      cJSON_AddItemToArray(
+          row, numbers_or_null(t->final_value + (m * c->n_env + e) * c->n_seed, c->n_seed));
+    cJSON_AddItemToArray(rows, row);
+  }
+}
+
+static cJSON *curve_json(const mm_transfer_cell *cell) {
+  cJSON *object = cJSON_CreateObject();
+  cJSON *step = cJSON_AddArrayToObject(object, "step");
+  cJSON *mean = cJSON_AddArrayToObject(object, "mean");
+  cJSON *sem = cJSON_AddArrayToObject(object, "sem");
+  for (size_t k = 0; k < cell->n_curve; k++) {
+    cJSON_AddItemToArray(step, mm_json_number((double)cell->curve[k].step));
+    cJSON_AddItemToArray(mean, number_or_null(cell->curve[k].value.mean));
+    cJSON_AddItemToArray(sem, number_or_null(cell->curve[k].value.sem));
+  }
+  return object;
+}
+
+// [map][env] of {step: [..], mean: [..], sem: [..]}
+static void add_curves(cJSON *root, const mm_transfer *t) {
+  cJSON *rows = cJSON_AddArrayToObject(root, "curves");
+  for (size_t m = 0; m < t->config.n_map; m++) {
+    cJSON *row = cJSON_CreateArray();
+    for (size_t e = 0; e < t->config.n_env; e++)
+      cJSON_AddItemToArray(row, curve_json(mm_transfer_at(t, m, e)));
+    cJSON_AddItemToArray(rows, row);
+  }
+}
+
+static void add_maps(cJSON *root, const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  cJSON *names = cJSON_AddArrayToObject(root, "maps");
+  cJSON *labels = cJSON_AddArrayToObject(root, "labels");
+  cJSON *controls = cJSON_AddArrayToObject(root, "controls");
+  for (size_t m = 0; m < c->n_map; m++) {
+    cJSON_AddItemToArray(names, cJSON_CreateString(c->map[m].name));
+    cJSON_AddItemToArray(labels, cJSON_CreateString(c->map[m].label));
+    if (c->map[m].control) cJSON_AddItemToArray(controls, cJSON_CreateString(c->map[m].name));
+  }
+}
+
+static void add_envs(cJSON *root, const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  cJSON *names = cJSON_AddArrayToObject(root, "envs");
+  cJSON *algos = cJSON_AddArrayToObject(root, "algos");
+  cJSON *steps = cJSON_AddArrayToObject(root, "steps");
+  for (size_t e = 0; e < c->n_env; e++) {
+    cJSON_AddItemToArray(names, cJSON_CreateString(c->env[e].name));
+    cJSON_AddItemToArray(algos, cJSON_CreateString(mm_algo_name(c->env[e].settings.algo)));
+    cJSON_AddItemToArray(steps, mm_json_number((double)t->steps[e]));
+  }
+}
+
+static void add_baseline(cJSON *root, const mm_transfer *t) {
+  size_t row = t->baseline[MM_BASELINE_NEGENTROPY];
+  if (row < t->config.n_map)
+    cJSON_AddStringToObject(root, "baseline", t->config.map[row].name);
+  else
+    cJSON_AddNullToObject(root, "baseline");
+}
+
+static void add_origin(cJSON *root, const mm_transfer *t) {
+  add_number(root, "env_steps", (double)t->env_steps);
+  add_number(root, "env_steps_per_second", (double)t->env_steps / t->wall_seconds);
+  add_number(root, "wall_seconds", t->wall_seconds);
+  cJSON_AddStringToObject(root, "backend", "cpu");
+  add_number(root, "threads", t->report.threads);
+  cJSON_AddStringToObject(root, "isa", mm_isa_name());
+  cJSON *settings = cJSON_AddArrayToObject(root, "settings");
+  for (size_t e = 0; e < t->config.n_env; e++)
+    cJSON_AddItemToArray(settings, mm_settings_json(&t->config.env[e].settings));
+  cJSON_AddStringToObject(root, "version", mm_version());
+  cJSON_AddStringToObject(root, "build", mm_build_info());
+}
+
+cJSON *mm_transfer_json(const mm_transfer *t) {
+  cJSON *root = cJSON_CreateObject();
+  add_maps(root, t);
+  add_envs(root, t);
+  add_whole(root, "seed", t->config.seed);
+  add_whole(root, "seeds", t->config.n_seed);
+  add_cells(root, "mean", t, NUMBER, offsetof(mm_transfer_cell, final.mean));
+  add_cells(root, "sem", t, NUMBER, offsetof(mm_transfer_cell, final.sem));
+  add_baseline(root, t);
+  add_difference(root, "difference", t, MM_BASELINE_NEGENTROPY);
+  add_difference(root, "difference_l2", t, MM_BASELINE_L2);
+  cJSON_AddItemToObject(root, "optimal_mean", numbers_or_null(t->optimal_mean, t->config.n_env));
+  add_cells(root, "n", t, COUNT, offsetof(mm_transfer_cell, n));
+  add_cells(root, "failures", t, COUNT, offsetof(mm_transfer_cell, n_failed));
+  add_cells(root, "numeric_failures", t, COUNT, offsetof(mm_transfer_cell, n_numeric));
+  add_finals(root, t);
+  if (mm_transfer_has_curves(t)) add_curves(root, t);
+  add_origin(root, t);
+  return root;
+}
+
+// ---------------------------------------------------------------------------------------------
+// CSV, collected in memory
+
+// A field in the manner of RFC 4180; quoted also where a reader would take it for a remark.
+static void put_text(FILE *f, const char *text) {
+  if (*text != '#' && !strpbrk(text, ",\"\r\n")) {
+    fputs(text, f);
+    return;
+  }
+  fputc('"', f);
+  for (; *text; text++) {
+    if (*text == '"') fputc('"', f);
+    fputc(*text, f);
+  }
+  fputc('"', f);
+}
+
+static void put_number(FILE *f, double x) {
+  char text[MM_JSON_NUMBER_SIZE];
+  fputc(',', f);
+  if (!isnan(x)) fputs(mm_json_format_number(x, text), f);
+}
+
+static void put_names(FILE *f, const mm_transfer *t, size_t map, size_t env) {
+  put_text(f, t->config.map[map].label);
+  fputc(',', f);
+  put_text(f, t->config.env[env].label);
+}
+
+// "# maps: {...}", and the end of the tree. JSON keeps line breaks in names out of the file.
+static void put_remark(FILE *f, const char *what, cJSON *tree) {
+  char *text = mm_json_print(tree, false);
+  fprintf(f, "# %s: %s\n", what, text ? text : "");
+  mm_free(text);
+  cJSON_Delete(tree);
+}
+
+static void put_origin(FILE *f, const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  cJSON *maps = cJSON_CreateObject(), *envs = cJSON_CreateObject();
+  cJSON *settings = cJSON_CreateObject();
+  for (size_t m = 0; m < c->n_map; m++)
+    cJSON_AddStringToObject(maps, c->map[m].label, c->map[m].name);
+  for (size_t e = 0; e < c->n_env; e++) {
+    cJSON *object = mm_settings_json(&c->env[e].settings);
+    cJSON_AddStringToObject(object, "algo", mm_algo_name(c->env[e].settings.algo));
+    cJSON_AddItemToObject(settings, c->env[e].label, object);
+    cJSON_AddStringToObject(envs, c->env[e].label, c->env[e].name);
+  }
+  fprintf(f, "# mirrormap %s (%s): transfer\n", mm_version(), mm_build_info());
+  put_remark(f, "maps", maps);
+  put_remark(f, "envs", envs);
+  put_remark(f, "settings", settings);
+  fprintf(f, "# seeds: %" PRIu64 " to %" PRIu64 "\n", c->seed, c->seed + (c->n_seed - 1));
+  char seconds[MM_JSON_NUMBER_SIZE], speed[MM_JSON_NUMBER_SIZE];
+  fprintf(f, "# time: %s seconds, %s environment steps per second, cpu, %d threads, %s\n",
+          mm_json_format_number(t->wall_seconds, seconds),
+          mm_json_format_number((double)t->env_steps / t->wall_seconds, speed), t->report.threads,
+          mm_isa_name());
+}
+
+static void put_table(FILE *f, const mm_transfer *t) {
+  fputs("map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,diff_l2,diff_l2_sem,"
+        "failures\n",
+        f);
+  for (size_t m = 0; m < t->config.n_map; m++)
+    for (size_t e = 0; e < t->config.n_env; e++) {
+      const mm_transfer_cell *cell = mm_transfer_at(t, m, e);
+      put_names(f, t, m, e);
+      put_number(f, (double)cell->n);
+      put_number(f, cell->final.mean);
+      put_number(f, cell->final.sem);
+      put_number(f, t->optimal_mean[e]);
+      for (int b = 0; b < MM_BASELINES; b++) {
+        put_number(f, cell->difference[b].mean);
+        put_number(f, cell->difference[b].sem);
+      }
+      put_number(f, (double)cell->n_failed);
+      fputc('\n', f);
+    }
+}
+
+static void put_runs(FILE *f, const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  fputs("map,env,seed,final\n", f);
+  for (size_t m = 0; m < c->n_map; m++)
+    for (size_t e = 0; e < c->n_env; e++)
+      for (size_t i = 0; i < c->n_seed; i++) {
+        put_names(f, t, m, e);
+        fprintf(f, ",%" PRIu64, c->seed + i);
+        put_number(f, t->final_value[(m * c->n_env + e) * c->n_seed + i]);
+        fputc('\n', f);
+      }
+}
+
+static void put_curves(FILE *f, const mm_transfer *t) {
+  fputs("map,env,step,mean,sem\n", f);
+  for (size_t m = 0; m < t->config.n_map; m++)
+    for (size_t e = 0; e < t->config.n_env; e++) {
+      const mm_transfer_cell *cell = mm_transfer_at(t, m, e);
+      for (size_t k = 0; k < cell->n_curve; k++) {
+        put_names(f, t, m, e);
+        fprintf(f, ",%" PRIu64, cell->curve[k].step);
+        put_number(f, cell->curve[k].value.mean);
+        put_number(f, cell->curve[k].value.sem);
+        fputc('\n', f);
+      }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Files
+
+static mm_status write_file(const char *folder, const char *name, const char *text, size_t length) {
+  size_t size = strlen(folder) + strlen(name) + 2;
+  char *path = mm_alloc(size);
+  if (!path) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
+  snprintf(path, size, "%s/%s", folder, name);
+  mm_status status = mm_file_write_atomic(path, text, length);
+  mm_free(path);
+  return status;
+}
+
+typedef void put_rows(FILE *f, const mm_transfer *t);
+
+static mm_status write_csv(const mm_transfer *t, const char *folder, const char *name,
+                           put_rows *put) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *f = open_memstream(&text, &length);
+  if (!f) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
+  put_origin(f, t);
+  put(f, t);
+  int failed = ferror(f);
+  if (fclose(f) != 0) failed = 1;
+  mm_status status = MM_OK;
+  if (failed)
+    status = MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
+  else
+    status = write_file(folder, name, text, length);
+  free(text);
+  return status;
+}
+
+static mm_status write_json(const mm_transfer *t, const char *folder, const char *name) {
+  cJSON *root = mm_transfer_json(t);
+  char *text = root ? mm_json_print(root, true) : NULL;
+  cJSON_Delete(root);
+  if (!text) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
+  mm_status status = write_file(folder, name, text, strlen(text));
+  mm_free(text);
+  return status;
+}
+
+mm_status mm_transfer_write(const mm_transfer *t, const char *folder) {
+  MM_TRY(write_csv(t, folder, "runs.csv", put_runs));
+  if (mm_transfer_has_curves(t)) MM_TRY(write_csv(t, folder, "curves.csv", put_curves));
+  MM_TRY(write_json(t, folder, "table.json"));
+  return write_csv(t, folder, "table.csv", put_table);
+}

@@ -1,0 +1,274 @@
+#!/usr/bin/env bash
+# `transfer`: its tables, JSON and files, controls and labels, the same bits on any number of
+# threads, bad input, interruption. Runs are kept short by --set.
+# usage: cli_transfer.sh PROGRAM SOURCE_DIR
+
+# shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
+. "$(dirname "$0")/cli.bash"
+export MIRRORMAP_DATA=$2 # a program that is not in build/ has no presets beside it
+cd "$work" || exit 1
+
+short=(--set steps=1024 --set envs=8 --set unroll=16)
+transfer() { run transfer --envs GridWorld-small,GridWorld-sparse "$@" "${short[@]}"; }
+
+# without what a clock says: everything else must be the same
+timeless() {
+  sed -E 's/"(env_steps_per_second|wall_seconds)": ?[^,}]*/"\1":0/g; s/"threads": ?[0-9]+/"threads":0/; s/^# time: .*//; s/^speed .*//' "$1"
+}
+
+has_gnuplot() { command -v gnuplot >/dev/null; }
+
+# ---------------------------------------------------------------------------------------------
+# JSON
+
+transfer --maps tsallis:0.5,random:1 --seeds 3 --seed 5 --threads 2 --json
+expect_code 0
+expect_no_err
+expect_json
+for name in maps labels controls envs algos steps seed seeds mean sem baseline difference difference_sem \
+  difference_l2 difference_l2_sem optimal_mean n failures numeric_failures finals env_steps \
+  env_steps_per_second wall_seconds backend threads isa settings version build; do
+  expect "field $name" grep -qF "\"$name\":" "$out"
+done
+expect_out '"maps":["tsallis:0.5","random:1","negentropy","l2","random:0"]'
+expect_out '"controls":["negentropy","l2","random:0"]'
+expect_out '"envs":["GridWorld-small","GridWorld-sparse"]'
+expect_out '"baseline":"negentropy"'
+expect_out '"settings":[{"steps":1024,"envs":8,"unroll":16,'
+expect_not "no curves" grep -qF '"curves"' "$out"
+expect_field steps "1024 1024"
+expect_field seed 5
+expect_field seeds 3
+cp "$out" "$work/first.json"
+
+# rows [map][env] against train
+rows() { # FIELD: its rows, one per line
+  sed -E "s/.*\"$1\":\[\[([^\"]*)\]\],?\".*/\1/; s/\],\[/\n/g" "$work/first.json" | tr ',' ' '
+}
+n_row=0
+for map in tsallis:0.5 random:1 negentropy l2 random:0; do
+  n_row=$((n_row + 1))
+  run train --env GridWorld-sparse --map "$map" --seeds 3 --seed 5 --json "${short[@]}"
+  expect "mean of $map" test "$(field final_mean)" = "$(rows mean | sed -n ${n_row}p | cut -d' ' -f2)"
+  expect "sem of $map" test "$(field final_sem)" = "$(rows sem | sed -n ${n_row}p | cut -d' ' -f2)"
+done
+expect "five rows of means" test "$(rows mean | wc -l)" -eq 5
+expect "the baseline does not differ from itself" test "$(rows difference | sed -n 3p)" = "0 0"
+expect "nor l2 from itself" test "$(rows difference_l2 | sed -n 4p)" = "0 0"
+expect "differences are those of the means" awk -v m="$(rows mean | tr '\n' ' ')" -v d="$(rows difference | tr '\n' ' ')" '
+  BEGIN {
+    n = split(m, x, " ")
+    split(d, y, " ")
+    for (i = 1; i <= n; i++) {
+      e = x[i] - x[5 + (i + 1) % 2] - y[i]
+      bad = bad || e > 1e-12 || e < -1e-12
+    }
+    exit n != 10 || bad
+  }'
+
+# a single run has no standard error
+transfer --maps l2 --seeds 1 --json --controls none
+expect_code 0
+expect_out '"maps":["l2"]'
+expect_out '"sem":[[null,null]]'
+expect_out '"baseline":null'
+expect_out '"difference":[[null,null]]'
+expect_out '"difference_l2":[[0,0]]'
+
+# ---------------------------------------------------------------------------------------------
+# the same bits
+
+many=(--maps "random-neural:2,l2" --seeds 6 --set curve=exact)
+transfer "${many[@]}" --threads 1 --json
+expect_code 0
+expect_out '"curves":[[{"step":[0,128,'
+timeless "$out" >"$work/one"
+for option in "--threads 2" "--threads 8" "--isa portable"; do
+  # shellcheck disable=SC2086 # two words
+  transfer "${many[@]}" $option --json
+  expect_code 0
+  timeless "$out" | sed -E 's/"isa":"[a-z0-9]+"/"isa":"portable"/' >"$work/more"
+  sed -E 's/"isa":"[a-z0-9]+"/"isa":"portable"/' "$work/one" >"$work/reference"
+  expect "the same with $option" cmp -s "$work/reference" "$work/more"
+done
+transfer "${many[@]}" --threads 1
+timeless "$out" >"$work/one"
+transfer "${many[@]}" --threads 2
+timeless "$out" >"$work/more"
+expect "the same text" cmp -s "$work/one" "$work/more"
+
+# ---------------------------------------------------------------------------------------------
+# controls and labels
+
+maps_of() { sed -E 's/.*"maps":\[([^]]*)\].*/\1/; s/"//g' "$out"; }
+labels_of() { sed -E 's/.*"labels":\[([^]]*)\].*/\1/; s/"//g' "$out"; }
+expect_maps() { # OPTIONS EXPECTED
+  # shellcheck disable=SC2086 # several words
+  transfer $1 --seeds 1 --json
+  expect_code 0
+  expect "maps $2, got $(maps_of)" test "$(maps_of)" = "$2"
+}
+expect_maps "--maps l2" l2,negentropy
+expect_maps "--maps tsallis:2" tsallis:2,negentropy,l2
+expect_maps "--maps piecewise,l2,piecewise" piecewise,l2,negentropy,random:0
+expect_maps "--maps random:0" random:0,negentropy,l2
+expect_maps "--maps neural,piecewise" neural,piecewise,negentropy,l2,random-neural:0
+expect_maps "--maps neural --controls none" neural
+expect_maps "--maps neural,tsallis:1.5 --controls full" \
+  neural,tsallis:1.5,negentropy,l2,random-neural:0,tsallis:0.5
+expect_maps "--maps random:4 --controls full" \
+  random:4,negentropy,l2,random:0,tsallis:0.5,tsallis:1.5,piecewise
+run transfer --maps "negentropy, l2" --envs "GridWorld-small, GridWorld-small" --seeds 1 --json "${short[@]}"
+expect_out '"maps":["negentropy","l2"]'
+expect_out '"envs":["GridWorld-small"]'
+
+mkdir -p x y/x y/z
+for file in x/best.json y/x/best.json y/z/best.json l2.json; do
+  printf '{"format": "mirrormap/1", "kind": "piecewise", "psi": [1, 1, 1]}\n' >$file
+done
+transfer --maps x/best.json,y/x/best.json,y/z/best.json,l2.json --seeds 1 --json
+expect_code 0
+labels=$(labels_of)
+expect "distinct labels, got $labels" test "$(echo "$labels" | tr ',' '\n' | sort | uniq -d | wc -l)" -eq 0
+expect "labels tell what they are, got $labels" \
+  test "$labels" = "x/best.json,y/x/best,z/best,l2.json,negentropy,l2,random:0"
+transfer --maps x/best.json --seeds 2
+expect "a label of its own is short" grep -Eq '^best +' "$out"
+
+# ---------------------------------------------------------------------------------------------
+# for people
+
+transfer --maps random:1 --seeds 4
+expect_code 0
+expect_no_err
+expect_out "final value: mean +- standard error of 4 runs with the same seeds for each map"
+expect "a header" grep -Eq '^map +GridWorld-small +GridWorld-sparse$' "$out"
+expect "a row" grep -Eq '^random:1 +-?[0-9.]+ \+- [0-9.]+ +-?[0-9.]+ \+- [0-9.]+$' "$out"
+expect_out "minus negentropy, seed by seed"
+expect_out "minus l2, seed by seed"
+expect "a difference with its mark" grep -Eq '^random:1 +[-+][0-9.]+ \+- [0-9.]+ ( |\*)' "$out"
+expect "the speed" grep -Eq '^speed .* million steps/s: 32 runs in .* s on [0-9]+ threads?, ' "$out"
+expect_not "no colours in a file" grep -q "$(printf '\033')" "$out"
+run transfer --maps l2 --envs GridWorld-small,GridWorld-sparse,GridWorld-dense,GridWorld-long,GridWorld-longer,GridWorld-all \
+  --seeds 2 "${short[@]}"
+expect_code 0
+expect "no more than 80 columns" awk 'length > 80 { exit 1 }' "$out"
+expect "in blocks" test "$(grep -c '^map ' "$out")" -ge 6
+
+# ---------------------------------------------------------------------------------------------
+# files
+
+transfer --maps tsallis:0.5 --seeds 3 --set curve=exact --out "$work/a/b"
+expect_code 0
+files="curves.csv runs.csv table.csv table.json"
+if has_gnuplot; then
+  files="curves.csv curves.png curves.svg runs.csv table.csv table.json transfer.png transfer.svg"
+  expect_err "wrote tables and figures to $work/a/b"
+fi
+expect "the files" test "$(cd "$work/a/b" && echo ./*)" = "./${files// / ./}"
+for file in table.csv runs.csv curves.csv; do
+  for text in "# mirrormap " "# seeds: 0 to 2" "# maps: {" "# settings: {" "# time: "; do
+    expect "$file has $text" grep -qF "$text" "$work/a/b/$file"
+  done
+done
+expect "the table's header" grep -qx \
+  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,diff_l2,diff_l2_sem,failures' "$work/a/b/table.csv"
+expect "a row for each cell" test "$(grep -c '^[^#].*,0$' "$work/a/b/table.csv")" -eq 6
+expect "a row for each run" test "$(grep -c '^[a-z0-9:.]*,GridWorld-[a-z]*,[0-9]*,' "$work/a/b/runs.csv")" -eq 18
+expect "a row for each point" test "$(grep -c ',GridWorld-sparse,' "$work/a/b/curves.csv")" -eq 27
+if [ -n "$json_parser" ]; then
+  expect "table.json is JSON" parse_json "$work/a/b/table.json"
+fi
+# the table follows from the runs
+# shellcheck disable=SC2016 # the dollars are awk's
+expect "means of the runs" awk -F, '
+  /^#/ || FNR == 1 { next }
+  FILENAME ~ /runs/ { sum[$1 $2] += $4 / 3; next }
+  $1 != "map" { e = sum[$1 $2] - $4; n++; bad = bad || e > 1e-12 || e < -1e-12 }
+  END { exit bad || n != 6 }' "$work/a/b/runs.csv" "$work/a/b/table.csv"
+
+transfer --maps tsallis:0.5 --seeds 2 --out "$work/c" --quiet --json
+expect_code 0
+expect_no_err
+expect_json
+expect "no curves without them" test ! -e "$work/c/curves.csv"
+
+# nothing is overwritten, and this is known before any work
+before=$(ls -l --time-style=full-iso "$work/a/b" 2>/dev/null || ls -l "$work/a/b")
+run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out "$work/a/b"
+expect_refusal 2 "--out" "$work/a/b" "already"
+expect "untouched" test "$before" = "$(ls -l --time-style=full-iso "$work/a/b" 2>/dev/null || ls -l "$work/a/b")"
+mkdir run && touch run/run.db
+run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out run
+expect_refusal 2 "--out" "run.db"
+touch plain
+run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out plain
+expect_refusal 2 "--out" "plain"
+run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out plain/below
+expect_refusal 2 "--out" "plain/below"
+run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out /proc/absent
+expect_refusal 2 "--out" "/proc/absent"
+if [ "$(id -u)" -ne 0 ]; then
+  mkdir locked && chmod a-w locked
+  run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out locked
+  expect_refusal 2 "--out" "locked"
+fi
+# an old folder with other things in it will do
+mkdir mine && touch mine/notes.txt
+transfer --maps l2 --seeds 1 --out mine/ --quiet
+expect_code 0
+expect "the table beside the notes" test -s mine/table.csv -a -e mine/notes.txt
+
+# without gnuplot there are tables, and a word about the figures
+PATH=/nowhere run transfer --maps l2 --envs GridWorld-small --seeds 1 --out bare "${short[@]}"
+expect_code 0
+expect_err "no figures"
+expect "the table" test -s bare/table.csv
+expect "no picture" test ! -e bare/transfer.svg
+
+# ---------------------------------------------------------------------------------------------
+# bad usage
+
+run transfer --maps l2
+expect_refusal 2 "'--envs' is required"
+run transfer --envs GridWorld-small
+expect_refusal 2 "'--maps' is required"
+transfer --maps l2,,negentropy
+expect_refusal 2 "--maps" "entry 2"
+transfer --maps l2,
+expect_refusal 2 "--maps" "entry 2"
+run transfer --maps l2 --envs ,GridWorld-small
+expect_refusal 2 "--envs" "entry 1"
+transfer --maps l2,negentrpy
+expect_refusal 2 "negentrpy" "did you mean 'negentropy'"
+transfer --maps l2,absent.json
+expect_refusal 2 "absent.json"
+run transfer --maps l2 --envs GridWorld-small,GridWorld-dens
+expect_refusal 2 "GridWorld-dens" "did you mean 'GridWorld-dense'"
+transfer --maps l2 --controls some
+expect_refusal 2 "--controls" "some"
+transfer --maps l2 --seeds 0
+expect_refusal 2 "--seeds"
+transfer --maps l2 --seeds 2 --seed 18446744073709551615
+expect_refusal 2 "--seed"
+transfer --maps l2 --set stepz=4
+expect_refusal 2 "stepz" "did you mean 'steps'"
+run transfer --maps l2 --envs GridWorld-small --set steps=100 --out never
+expect_refusal 2 "steps = 100"
+expect "no folder is left behind" test ! -e never
+transfer --maps l2 --backend cuda
+expect_refusal 1 "cuda" "not part of this build"
+transfer --maps l2 stray
+expect_refusal 2 "stray"
+
+# ---------------------------------------------------------------------------------------------
+# interruption
+
+last="mirrormap transfer ... and SIGINT"
+"$program" transfer --maps l2,random:1 --envs GridWorld-dense,GridWorld-all --seeds 100000 --out gone --json \
+  >"$out" 2>"$err" </dev/null &
+interrupt $! INT
+expect_refusal 130 "interrupted after"
+expect "no folder is left behind" test ! -e gone
+
+finish

@@ -1,0 +1,533 @@
+// Suite `transfer`: every number of the table against jobs run one by one, cells with runs that
+// fail, files and figures.
+
+#define _XOPEN_SOURCE 700
+
+#include "test.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "experiment/gnuplot.h"
+#include "experiment/transfer.h"
+#include "experiment/transfer_figure.h"
+#include "experiment/transfer_files.h"
+
+// ---------------------------------------------------------------------------------------------
+// Estimates
+
+static void test_estimates(void **state) {
+  (void)state;
+  const double x[] = { 1, 2, 4, 9 }, y[] = { 0, 3, 3, 6 }; // differences 1, -1, 1, 3
+  mm_estimate e = mm_estimate_of(x, 4);
+  assert_true(e.mean == 4);
+  assert_true(fabs(e.sem - sqrt(38.0 / 3 / 4)) < 1e-15);
+  e = mm_estimate_paired(x, y, 4);
+  assert_true(e.mean == 1);
+  assert_true(fabs(e.sem - sqrt(8.0 / 3 / 4)) < 1e-15);
+  e = mm_estimate_of(x, 1);
+  assert_true(e.mean == 1 && isnan(e.sem));
+}
+
+// The second run broke down after two points, the third failed.
+static void test_curve(void **state) {
+  (void)state;
+  double curve[2][3] = { { 0, 2, 4 }, { 2, 8, 0 } };
+  uint64_t step[] = { 0, 10, 20 };
+  const mm_result runs[] = {
+    { .final_value = 4, .curve = curve[0], .curve_step = step, .n_curve = 3 },
+    { .status = MM_ERR_NUMERIC,
+      .final_value = 8,
+      .curve = curve[1],
+      .curve_step = step,
+      .n_curve = 2 },
+    { .status = MM_ERR_NUMERIC, .final_value = NAN },
+  };
+  mm_curve_point *point;
+  size_t n;
+  assert_ok(mm_estimate_curve(runs, 3, &point, &n));
+  assert_int_equal(n, 3);
+  const double mean[] = { 1, 5, 6 };
+  for (size_t k = 0; k < 3; k++) {
+    assert_true(point[k].step == step[k]);
+    assert_true(point[k].value.mean == mean[k]);
+    assert_true(fabs(point[k].value.sem - (k == 0 ? 1 : k == 1 ? 3 : 2)) < 1e-15);
+  }
+  mm_free(point);
+  assert_ok(mm_estimate_curve(runs + 2, 1, &point, &n));
+  assert_int_equal(n, 0);
+  assert_null(point);
+}
+
+// ---------------------------------------------------------------------------------------------
+// A small table
+
+enum { MAPS = 4, ENVS = 3, SEEDS = 5, FIRST = 7 };
+static const char *const map_names[MAPS] = { "random:3", "l2", "tsallis:0.5", "negentropy" };
+static const char *const env_names[ENVS] = { "GridWorld-small", "GridWorld-sparse",
+                                             "GridWorld-dense" };
+
+typedef struct fixture {
+  mm_transfer_map map[MAPS];
+  mm_transfer_env env[ENVS];
+  mm_map *maps[MAPS];
+  mm_env *envs[ENVS];
+  mm_transfer_config config;
+} fixture;
+
+// The second environment has curves, the third longer runs.
+static fixture open_fixture(void) {
+  fixture f = { 0 };
+  for (int i = 0; i < MAPS; i++) {
+    assert_ok(mm_map_open(map_names[i], &f.maps[i]));
+    f.map[i] = (mm_transfer_map){
+      .map = f.maps[i], .name = map_names[i], .label = map_names[i], .control = i > 1
+    };
+  }
+  for (int i = 0; i < ENVS; i++) {
+    assert_ok(mm_env_open(env_names[i], &f.envs[i]));
+    f.env[i] = (mm_transfer_env){ .env = f.envs[i], .name = env_names[i], .label = env_names[i] };
+    f.env[i].settings = mm_settings_default(MM_ALGO_PMD);
+    mm_pmd_config *pmd = &f.env[i].settings.pmd;
+    pmd->envs = 8;
+    pmd->unroll = 16;
+    pmd->steps = i == 2 ? 1024 : 512;
+    pmd->exact_curve = i == 1;
+  }
+  return f;
+}
+
+// (the arrays lie in the fixture, which must not move any more)
+static mm_transfer_config *config_of(fixture *f) {
+  f->config = (mm_transfer_config){ .map = f->map,
+                                    .env = f->env,
+                                    .n_map = MAPS,
+                                    .n_env = ENVS,
+                                    .n_seed = SEEDS,
+                                    .seed = FIRST,
+                                    .backend = { .threads = 2 } };
+  return &f->config;
+}
+
+static void close_fixture(fixture *f) {
+  for (int i = 0; i < MAPS; i++)
+    mm_map_destroy(f->maps[i]);
+  for (int i = 0; i < ENVS; i++)
+    mm_env_destroy(f->envs[i]);
+}
+
+// One job by itself.
+static void run_alone(const fixture *f, int map, int env, int i, mm_result *out) {
+  mm_job job = { .env = f->envs[env],
+                 .map = f->maps[map],
+                 .pmd = &f->env[env].settings.pmd,
+                 .seed = (uint64_t)(FIRST + i) };
+  mm_job_run(&job, NULL, out);
+}
+
+static void assert_same(double a, double b) {
+  if (!(a == b || (isnan(a) && isnan(b)))) fail_msg("%.17g is not %.17g", a, b);
+}
+
+static void check_cell(const fixture *f, const mm_transfer *t, int map, int env,
+                       const double final[MAPS][ENVS][SEEDS]) {
+  const mm_transfer_cell *cell = mm_transfer_at(t, (size_t)map, (size_t)env);
+  const double *x = final[map][env];
+  mm_estimate e = mm_estimate_of(x, SEEDS);
+  assert_int_equal(cell->n, SEEDS);
+  assert_int_equal(cell->n_failed + cell->n_numeric, 0);
+  assert_same(cell->final.mean, e.mean);
+  assert_same(cell->final.sem, e.sem);
+  const int baseline[] = { 3, 1 };
+  for (int b = 0; b < MM_BASELINES; b++) {
+    e = mm_estimate_paired(x, final[baseline[b]][env], SEEDS);
+    assert_same(cell->difference[b].mean, e.mean);
+    assert_same(cell->difference[b].sem, e.sem);
+    int verdict = e.mean > 2 * e.sem ? 1 : e.mean < -2 * e.sem ? -1 : 0;
+    assert_int_equal(mm_transfer_verdict(cell, (mm_baseline)b), verdict);
+  }
+  assert_int_equal(cell->n_curve, env == 1 ? 5 : 1);
+  assert_true(cell->curve[cell->n_curve - 1].step == (uint64_t)f->env[env].settings.pmd.steps);
+  assert_same(cell->curve[cell->n_curve - 1].value.mean, cell->final.mean);
+  assert_same(cell->curve[cell->n_curve - 1].value.sem, cell->final.sem);
+}
+
+static void test_numbers(void **state) {
+  (void)state;
+  fixture f = open_fixture();
+  mm_transfer t;
+  assert_ok(mm_transfer_run(config_of(&f), &t));
+  static double final[MAPS][ENVS][SEEDS];
+  double optimal[ENVS] = { 0 };
+  uint64_t steps = 0;
+  for (int m = 0; m < MAPS; m++)
+    for (int e = 0; e < ENVS; e++)
+      for (int i = 0; i < SEEDS; i++) {
+        mm_result alone;
+        run_alone(&f, m, e, i, &alone);
+        assert_int_equal(alone.status, MM_OK);
+        final[m][e][i] = alone.final_value;
+        assert_same(t.final_value[(m * ENVS + e) * SEEDS + i], alone.final_value);
+        if (m == 0) optimal[e] += alone.optimal_value / SEEDS;
+        steps += alone.env_steps;
+        mm_result_release(&alone);
+      }
+  assert_int_equal(t.baseline[MM_BASELINE_NEGENTROPY], 3);
+  assert_int_equal(t.baseline[MM_BASELINE_L2], 1);
+  int marked = 0;
+  for (int m = 0; m < MAPS; m++)
+    for (int e = 0; e < ENVS; e++) {
+      check_cell(&f, &t, m, e, (const double(*)[ENVS][SEEDS]) final);
+      marked += mm_transfer_verdict(mm_transfer_at(&t, (size_t)m, (size_t)e),
+                                    MM_BASELINE_NEGENTROPY) != 0;
+    }
+  assert_in_range(marked, 1, MAPS * ENVS - ENVS); // so that both cases were seen
+  for (int e = 0; e < ENVS; e++) {
+    assert_true(fabs(t.optimal_mean[e] - optimal[e]) < 1e-12);
+    assert_true(t.steps[e] == (e == 2 ? 1024 : 512));
+  }
+  assert_true(t.env_steps == steps);
+  assert_true(t.wall_seconds > 0);
+  assert_true(mm_transfer_has_curves(&t));
+  mm_transfer_release(&t);
+  mm_transfer_release(&t);
+  close_fixture(&f);
+}
+
+// A file of a baseline's kind serves in its place, but the one that is called so goes first;
+// without any there are no differences.
+static void test_baselines(void **state) {
+  (void)state;
+  fixture f = open_fixture();
+  mm_transfer_config *c = config_of(&f);
+  f.map[0].map = f.maps[3];
+  c->n_env = c->n_seed = 1;
+  mm_transfer t;
+  assert_ok(mm_transfer_run(c, &t));
+  assert_int_equal(t.baseline[MM_BASELINE_NEGENTROPY], 3);
+  mm_transfer_release(&t);
+  c->n_map = 1;
+  assert_ok(mm_transfer_run(c, &t));
+  assert_int_equal(t.baseline[MM_BASELINE_NEGENTROPY], 0);
+  assert_int_equal(t.baseline[MM_BASELINE_L2], 1);
+  assert_true(t.cell[0].difference[MM_BASELINE_NEGENTROPY].mean == 0);
+  assert_true(isnan(t.cell[0].difference[MM_BASELINE_NEGENTROPY].sem));
+  assert_true(isnan(t.cell[0].difference[MM_BASELINE_L2].mean));
+  assert_int_equal(mm_transfer_verdict(&t.cell[0], MM_BASELINE_NEGENTROPY), 0);
+  assert_int_equal(mm_transfer_verdict(&t.cell[0], MM_BASELINE_L2), 0);
+  assert_false(mm_transfer_has_curves(&t));
+  mm_transfer_release(&t);
+  close_fixture(&f);
+}
+
+// All runs of the second environment fail; the rest of the table is as without it.
+static void test_failing_cells(void **state) {
+  (void)state;
+  fixture f = open_fixture();
+  mm_transfer good, bad;
+  assert_ok(mm_transfer_run(config_of(&f), &good));
+  f.env[1].settings.pmd.steps = 1;
+  assert_ok(mm_transfer_run(config_of(&f), &bad));
+  for (size_t m = 0; m < MAPS; m++) {
+    const mm_transfer_cell *cell = mm_transfer_at(&bad, m, 1);
+    assert_int_equal(cell->n, 0);
+    assert_int_equal(cell->n_failed, SEEDS);
+    assert_true(isnan(cell->final.mean) && isnan(cell->final.sem));
+    assert_int_equal(cell->n_curve, 0);
+    for (int b = 0; b < MM_BASELINES; b++) {
+      assert_true(isnan(cell->difference[b].mean));
+      assert_int_equal(mm_transfer_verdict(cell, (mm_baseline)b), 0);
+    }
+    for (size_t e = 0; e < ENVS; e += 2) {
+      const mm_transfer_cell *one = mm_transfer_at(&good, m, e), *two = mm_transfer_at(&bad, m, e);
+      assert_same(one->final.mean, two->final.mean);
+      assert_same(one->difference[0].sem, two->difference[0].sem);
+    }
+  }
+  assert_true(isnan(bad.optimal_mean[1]) && isfinite(bad.optimal_mean[0]));
+  assert_int_equal(bad.report.n_failed, MAPS * SEEDS);
+  assert_int_equal(bad.report.trouble, MAPS * SEEDS); // the first job of the second environment
+  assert_int_equal(bad.trouble, MM_ERR_INPUT);
+  assert_non_null(strstr(bad.report.error, "steps"));
+  mm_transfer_release(&good);
+  mm_transfer_release(&bad);
+  close_fixture(&f);
+}
+
+static void stop_at_once(size_t done, size_t total, uint64_t env_steps, void *user) {
+  (void)done, (void)total, (void)env_steps;
+  *(volatile int *)user = 1;
+}
+
+static void test_bad_calls(void **state) {
+  (void)state;
+  fixture f = open_fixture();
+  mm_transfer t;
+  mm_transfer_config *c = config_of(&f);
+  c->n_seed = 0;
+  assert_fails(mm_transfer_run(c, &t), MM_ERR_INPUT, "a seed");
+  mm_transfer_release(&t);
+  c->n_seed = 2;
+  c->seed = UINT64_MAX;
+  assert_fails(mm_transfer_run(c, &t), MM_ERR_INPUT, "seeds");
+  mm_transfer_release(&t);
+
+  c->n_seed = 100000;
+  c->seed = 0;
+  volatile int stop = 0;
+  c->backend.stop = &stop;
+  c->backend.progress = stop_at_once;
+  c->backend.user = (void *)&stop;
+  c->n_map = c->n_env = 1;
+  assert_fails(mm_transfer_run(c, &t), MM_ERR_INTERRUPTED, "interrupted");
+  assert_true(t.report.n_done < 100000);
+  mm_transfer_release(&t);
+  close_fixture(&f);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Files
+
+static char folder[600];
+
+static int make_folder(void **state) {
+  (void)state;
+  const char *parent = getenv("TMPDIR");
+  snprintf(folder, sizeof folder, "%.500s/mirrormap-test-XXXXXX", parent ? parent : P_tmpdir);
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static const char *const names[] = { "table.csv", "runs.csv", "curves.csv", "table.json",
+                                     "a.svg",     "b.svg",    "c.png" };
+
+static char *path_of(const char *name) {
+  static char path[700];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return path;
+}
+
+static int remove_folder(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    unlink(path_of(names[i]));
+  return rmdir(folder);
+}
+
+static char *read_text(const char *name) {
+  char *text;
+  size_t length;
+  assert_ok(mm_file_read(path_of(name), 1u << 26, &text, &length));
+  return text;
+}
+
+static size_t count(const char *text, const char *part) {
+  size_t n = 0;
+  for (; (text = strstr(text, part)); text += strlen(part))
+    n++;
+  return n;
+}
+
+// Lines that are no remarks, the header included.
+static size_t count_rows(const char *text) {
+  size_t n = 0;
+  for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+    n += *line != '#';
+  return n;
+}
+
+// The k-th field of the row that begins with `start`.
+static double field(const char *text, const char *start, int k) {
+  size_t length = strlen(start);
+  const char *line = text;
+  while (*line && strncmp(line, start, length) != 0)
+    line = strchr(line, '\n') + 1;
+  assert_int_equal(strncmp(line, start, length), 0);
+  for (int i = 0; i < k; i++)
+    line = strchr(line, ',') + 1;
+  char number[64];
+  snprintf(number, sizeof number, "%.*s", (int)strcspn(line, ",\n"), line);
+  double value = NAN;
+  if (*number) assert_true(mm_json_parse_number(number, &value));
+  return value;
+}
+
+static void check_csv(const mm_transfer *t) {
+  char *table = read_text("table.csv"), *runs = read_text("runs.csv");
+  char *curves = read_text("curves.csv");
+  const char *all[] = { table, runs, curves };
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(count(all[i], "# mirrormap "), 1);
+    assert_int_equal(count(all[i], "# seeds: 7 to 11\n"), 1);
+    assert_int_equal(count(all[i], "# settings: {\"GridWorld-small\":{\"steps\":512,"), 1);
+    assert_int_equal(count(all[i], "# time: "), 1);
+  }
+  assert_int_equal(count_rows(table), 1 + MAPS * ENVS);
+  assert_int_equal(count_rows(runs), 1 + MAPS * ENVS * SEEDS);
+  assert_int_equal(count_rows(curves), 1 + MAPS * (1 + 5 + 1));
+  const mm_transfer_cell *cell = mm_transfer_at(t, 2, 1);
+  const char *row = "tsallis:0.5,GridWorld-sparse,";
+  assert_same(field(table, row, 2), SEEDS);
+  assert_same(field(table, row, 3), cell->final.mean);
+  assert_same(field(table, row, 4), cell->final.sem);
+  assert_same(field(table, row, 5), t->optimal_mean[1]);
+  assert_same(field(table, row, 6), cell->difference[MM_BASELINE_NEGENTROPY].mean);
+  assert_same(field(table, row, 7), cell->difference[MM_BASELINE_NEGENTROPY].sem);
+  assert_same(field(table, row, 8), cell->difference[MM_BASELINE_L2].mean);
+  assert_same(field(table, row, 9), cell->difference[MM_BASELINE_L2].sem);
+  assert_same(field(table, row, 10), 0);
+  assert_same(field(runs, "tsallis:0.5,GridWorld-sparse,9,", 3),
+              t->final_value[(2 * ENVS + 1) * SEEDS + 2]);
+  assert_same(field(curves, "tsallis:0.5,GridWorld-sparse,256,", 3), cell->curve[2].value.mean);
+  assert_same(field(curves, "tsallis:0.5,GridWorld-sparse,256,", 4), cell->curve[2].value.sem);
+  mm_free(table);
+  mm_free(runs);
+  mm_free(curves);
+}
+
+static double entry(const cJSON *root, const char *key, int map, int env) {
+  const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(root, key), map);
+  const cJSON *item = cJSON_GetArrayItem(row, env);
+  return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+}
+
+static void check_json(const mm_transfer *t) {
+  char *text = read_text("table.json");
+  cJSON *root;
+  assert_ok(mm_json_parse(text, strlen(text), "table.json", &root));
+  const mm_transfer_cell *cell = mm_transfer_at(t, 2, 1);
+  assert_same(entry(root, "mean", 2, 1), cell->final.mean);
+  assert_same(entry(root, "sem", 2, 1), cell->final.sem);
+  assert_same(entry(root, "difference", 2, 1), cell->difference[0].mean);
+  assert_same(entry(root, "difference_sem", 2, 1), cell->difference[0].sem);
+  assert_same(entry(root, "difference_l2", 2, 1), cell->difference[1].mean);
+  assert_same(entry(root, "difference_l2_sem", 2, 1), cell->difference[1].sem);
+  assert_same(entry(root, "n", 2, 1), SEEDS);
+  assert_same(entry(root, "failures", 2, 1), 0);
+  const cJSON *baseline = cJSON_GetObjectItemCaseSensitive(root, "baseline");
+  assert_string_equal(cJSON_GetStringValue(baseline), "negentropy");
+  const cJSON *controls = cJSON_GetObjectItemCaseSensitive(root, "controls");
+  assert_int_equal(cJSON_GetArraySize(controls), 2);
+  cJSON_Delete(root);
+  mm_free(text);
+}
+
+static void test_files(void **state) {
+  (void)state;
+  fixture f = open_fixture();
+  mm_transfer t;
+  assert_ok(mm_transfer_run(config_of(&f), &t));
+  assert_ok(mm_transfer_write(&t, folder));
+  check_csv(&t);
+  check_json(&t);
+  assert_fails(mm_transfer_write(&t, path_of("absent")), MM_ERR_INPUT, "absent/runs.csv");
+  mm_transfer_release(&t);
+
+  // undefined numbers are empty fields, names cannot break the form
+  f.map[0].label = f.map[0].name = "# a,\"b\"\nc";
+  config_of(&f)->n_map = 1;
+  f.config.n_seed = 1;
+  assert_ok(mm_transfer_run(&f.config, &t));
+  assert_ok(mm_transfer_write(&t, folder));
+  char *table = read_text("table.csv");
+  assert_non_null(strstr(table, "# maps: {\"# a,\\\"b\\\"\\nc\":"));
+  assert_non_null(strstr(table, "\n\"# a,\"\"b\"\"\nc\",GridWorld-small,1,"));
+  assert_non_null(strstr(table, ",,,,0\n"));
+  mm_free(table);
+  mm_transfer_release(&t);
+  close_fixture(&f);
+}
+
+static void test_figures(void **state) {
+  (void)state;
+  char program[1024];
+  if (mm_gnuplot_find(program, sizeof program) != MM_OK) skip();
+  fixture f = open_fixture();
+  mm_transfer t;
+  f.env[0].label = "'; !touch canary";
+  f.map[0].label = "`touch canary`";
+  assert_ok(mm_transfer_run(config_of(&f), &t));
+  assert_ok(mm_transfer_figure_finals(&t, path_of("a.svg")));
+  assert_ok(mm_transfer_figure_curves(&t, path_of("b.svg")));
+  assert_ok(mm_transfer_figure_curves(&t, path_of("c.png")));
+  char *finals = read_text("a.svg"), *curves = read_text("b.svg");
+  assert_int_equal(count(finals, ">tsallis:0.5<"), ENVS); // a row in each block
+  assert_int_equal(count(finals, ">GridWorld-dense<"), 1);
+  assert_int_equal(count(finals, ">Difference from negentropy<"), 1);
+  assert_int_equal(count(curves, ">tsallis:0.5<"), 1); // in the legend
+  assert_int_equal(count(curves, ">GridWorld-dense<"), 1);
+  assert_int_equal(count(curves, ">environment steps<"), 1);
+  mm_free(finals);
+  mm_free(curves);
+  mm_transfer_release(&t);
+
+  // a single run, a single map, failed cells
+  f.env[0].settings.pmd.steps = 1;
+  config_of(&f)->n_map = 1;
+  f.config.n_seed = 1;
+  assert_ok(mm_transfer_run(&f.config, &t));
+  assert_ok(mm_transfer_figure_finals(&t, path_of("a.svg")));
+  assert_ok(mm_transfer_figure_curves(&t, path_of("b.svg")));
+  mm_transfer_release(&t);
+  f.config.n_env = 1;
+  assert_ok(mm_transfer_run(&f.config, &t));
+  assert_ok(mm_transfer_figure_finals(&t, path_of("a.svg")));
+  assert_fails(mm_transfer_figure_curves(&t, path_of("b.svg")), MM_ERR_INPUT, "no curves");
+  mm_transfer_release(&t);
+  close_fixture(&f);
+}
+
+// Nine maps and more: the first ones and both baselines are shown.
+static void test_many_maps(void **state) {
+  (void)state;
+  char program[1024], label[12][16];
+  if (mm_gnuplot_find(program, sizeof program) != MM_OK) skip();
+  fixture f = open_fixture();
+  mm_transfer_map map[12];
+  for (int i = 0; i < 12; i++) {
+    snprintf(label[i], sizeof label[i], "map-%c", 'a' + i);
+    const mm_map *chosen = i == 9 ? f.maps[1] : i == 11 ? f.maps[3] : f.maps[2];
+    map[i] = (mm_transfer_map){ .map = chosen, .name = label[i], .label = label[i] };
+  }
+  mm_transfer t;
+  mm_transfer_config *c = config_of(&f);
+  c->map = map;
+  c->n_map = 12;
+  c->n_seed = 2;
+  c->env = &f.env[1];
+  c->n_env = 1;
+  assert_ok(mm_transfer_run(c, &t));
+  assert_ok(mm_transfer_figure_curves(&t, path_of("b.svg")));
+  char *curves = read_text("b.svg");
+  for (int i = 0; i < 12; i++) {
+    char text[24];
+    snprintf(text, sizeof text, ">%s<", label[i]);
+    assert_int_equal(count(curves, text), i < 6 || i == 9 || i == 11);
+  }
+  assert_int_equal(count(curves, "8 of 12 maps"), 1);
+  mm_free(curves);
+  mm_transfer_release(&t);
+  close_fixture(&f);
+}
+
+int suite_transfer(void) {
+#define IN_FOLDER(name) cmocka_unit_test_setup_teardown(test_##name, make_folder, remove_folder)
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_estimates),
+    cmocka_unit_test(test_curve),
+    cmocka_unit_test(test_numbers),
+    cmocka_unit_test(test_baselines),
+    cmocka_unit_test(test_failing_cells),
+    cmocka_unit_test(test_bad_calls),
+    IN_FOLDER(files),
+    IN_FOLDER(figures),
+    IN_FOLDER(many_maps),
+  };
+#undef IN_FOLDER
+  return cmocka_run_group_tests_name("transfer", tests, NULL, NULL);
+}
