@@ -5,8 +5,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 
-MAPS = negentropy l2 tsallis:0.5 tsallis:1.5 piecewise random:1
 PROGRAM = build/mirrormap
+RUN ?= runs/quick
 
 # the builds below have their own -j; this make runs one command after the other
 .NOTPARALLEL:
@@ -20,12 +20,9 @@ build: ## build the program (build/mirrormap) and the libraries
 	@scripts/setup --check build || scripts/setup build
 	@scripts/build release $(JOBS) programs
 
-run: build ## draw the named mirror maps side by side (build/maps.svg, build/maps.png)
+run: build ## learn a Grid-World map (two minutes), compare it, draw it; RUN=folder for another one
 	@scripts/setup --check run || scripts/setup run
-	@$(PROGRAM) map plot $(MAPS) --out build/maps.svg
-	@$(PROGRAM) map plot $(MAPS) --out build/maps.png
-	@$(PROGRAM) map compare $(MAPS)
-	@echo "The picture: $(CURDIR)/build/maps.svg (and maps.png beside it)"
+	@scripts/main-job $(PROGRAM) $(RUN)
 
 test: ## build and test: optimised, then with the sanitizers
 	@scripts/setup --check build run test || scripts/setup build run test
@@ -35,6 +32,8 @@ test: ## build and test: optimised, then with the sanitizers
 
 check-long: test ## test, then every float, valgrind, clang, fuzzing (FUZZ_SECONDS=600 each)
 	@scripts/setup --check check || scripts/setup check
+	@echo "== ten kills, ten thousand generations" && MM_TEST_LONG=1 build/mirrormap_tests learn && \
+	  MM_TEST_LONG=1 bash tests/cli_learn.sh $(CURDIR)/$(PROGRAM) $(CURDIR)
 	@echo "== every float" && MM_TEST_ALL_FLOATS=1 build/mirrormap_tests elementary
 	@scripts/valgrind-tests $(JOBS)
 	@scripts/test-build clang $(JOBS)

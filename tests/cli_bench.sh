@@ -31,4 +31,15 @@ for configuration in all dense sparse long sixteen_rooms labyrinth; do
   done
 done
 
+# a generation of the paper's size: half a minute, and minutes with sanitizers
+if ! "$program" --version | grep -q sanitizers; then
+  run bench learn --json
+  expect_code 0
+  expect_no_err
+  expect_json
+  for part in generation outside-training schedule steps evolution-and-database database-growth; do
+    expect "$part" grep -q "\"learn/$part\"" "$out"
+  done
+fi
+
 finish

@@ -198,13 +198,8 @@ expect_refusal 2 extra
 # Interrupted
 
 "$program" theory --env GridWorld-dense --map l2 --set steps=1e9 >"$out" 2>"$err" &
-pid=$!
-sleep 0.5
-# a shell without job control starts its children with SIGINT ignored; the program listens anyway
-kill -INT $pid
-wait $pid
-code=$?
 last="theory, interrupted"
+interrupt $! INT
 expect_refusal 130 interrupted
 
 # ---------------------------------------------------------------------------------------------

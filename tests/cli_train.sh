@@ -135,8 +135,9 @@ train --json --seeds 2 --preset gridworld --set steps=4096
 expect_code 0
 timeless "$out" >"$work/preset"
 expect "the preset gridworld is what is built in" cmp -s "$work/built-in" "$work/preset"
-expect "the preset names every key" test "$(grep -c '^[a-z_]*:' "$2/presets/gridworld.yaml")" -eq \
-  "$(($(sed -E 's/.*"settings":\{([^}]*)\}.*/\1/' "$out" | grep -o '":' | wc -l) + 1))"
+for key in $(sed -E 's/.*"settings":\{([^}]*)\}.*/\1/' "$out" | grep -oE '"[a-z_]+":' | tr -d '":'); do
+  expect "the preset names $key" grep -q "^$key:" "$2/presets/gridworld.yaml"
+done
 
 preset() { printf '%b' "$1" >"$work/own.yaml"; }
 preset 'algo: pmd\nsteps: 2048\nenvs: 8\nunroll: 16\neta: 0.5 # larger\ntermination: restart\n'
@@ -240,16 +241,8 @@ last="mirrormap train ... and SIGINT"
 for options in "--seeds 100000" "--seeds 1 --set steps=1e12"; do
   # shellcheck disable=SC2086 # two or four words
   "$program" train --env GridWorld-dense --map l2 --json $options >"$out" 2>"$err" </dev/null &
-  pid=$!
-  sleep 0.5
-  expect "still at work" kill -0 $pid
-  start=$(date +%s%N)
-  kill -INT $pid
-  wait $pid
-  code=$?
-  took=$((($(date +%s%N) - start) / 1000000))
+  interrupt $! INT
   expect_refusal 130 "interrupted after"
-  expect "an end within 3 s, not $took ms" test "$took" -lt 3000
 done
 
 finish

@@ -43,6 +43,7 @@
   SUITE(figure)                                                                                    \
   SUITE(transfer)                                                                                  \
   SUITE(search_figure)                                                                             \
+  SUITE(learn)                                                                                     \
   SUITE(bench)
 
 #define MM_SUITE_DECLARE(name) int suite_##name(void);

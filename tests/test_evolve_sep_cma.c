@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/rng.h"
 #include "evolve/es_internal.h"
 #include "test.h"
 
@@ -110,7 +111,6 @@ static void test_steps(void **state) {
       for (int i = 0; i < N; i++)
         fitness[i] = i % 8 == 3 ? member[3 * D] : member[i * D];
       assert_ok(mm_es_tell(es, fitness));
-      assert_true(es->weight[3] == es->weight[11] && es->weight[3] == es->weight[19]);
       oracle_step(&o, es, member, g);
       const long double *expected[4] = { o.mean, o.p_s, o.p_c, o.C };
       for (int v = 0; v < 4; v++)
@@ -147,7 +147,7 @@ static void test_stall(void **state) {
       for (int i = 0; i < N * D; i++)
         z[i] = length / sqrt(D);
       assert_ok(mm_es_ask_with(es, z, member));
-      assert_ok(mm_es_tell(es, (const double[N]){ 0 }));
+      assert_ok(mm_es_tell(es, (const double[N]){ 1 }));
       assert_true((es->now[MM_SEP_CMA_PATH_C][0] == 0) == beyond);
       mm_es_destroy(es);
     }
@@ -164,31 +164,63 @@ static void test_sigma_max(void **state) {
       z[i] = 10;
     es->sigma = 9.9e7;
     assert_ok(mm_es_ask_with(es, z, member));
-    assert_ok(mm_es_tell(es, (const double[N]){ 0 }));
+    assert_ok(mm_es_tell(es, (const double[N]){ 1 }));
     assert_true(k == MM_ES_SEP_CMA_EVOSAX ? es->sigma == 1e8 : es->sigma > 1.1e8);
     mm_es_destroy(es);
   }
 }
 
-// Equal members share: with all equal each weighs the same, and nobody is favoured for its number.
+// When all are equal, nothing moves; some equals get the weights of their ranks by lot.
 static void test_ties(void **state) {
   (void)state;
-  enum { D = 4, N = 10 };
+  enum { D = 4, N = 10, ROUNDS = 4000 };
   mm_es *es = create(MM_ES_SEP_CMA, D, N);
-  double member[N * D], fitness[N] = { 0 };
-  assert_ok(mm_es_ask(es, member));
-  assert_ok(mm_es_tell(es, fitness));
-  for (int i = 0; i < N; i++)
-    assert_true(fabs(es->weight[i] - 1.0 / N) < 1e-15);
+  double member[N * D], start[D], sum[N] = { 0 };
+  memcpy(start, mm_es_mean(es), sizeof start);
+  for (int g = 0; g < 50; g++) {
+    assert_ok(mm_es_ask(es, member));
+    assert_ok(mm_es_tell(es, (const double[N]){ 0 }));
+  }
+  assert_memory_equal(start, mm_es_mean(es), sizeof start);
+  assert_true(mm_es_sigma(es) == 2 && mm_es_generation(es) == 50);
   // one best, then equals across the border of those that count, and two that are not finite
   const double mixed[N] = { NAN, 1, 1, 5, 1, 1, 1, 1, 1, -INFINITY };
-  assert_ok(mm_es_ask(es, member));
-  assert_ok(mm_es_tell(es, mixed));
-  double rest = (1 - es->by_rank[0]) / 7;
-  assert_true(es->weight[3] == es->by_rank[0]);
-  assert_true(es->weight[0] == 0 && es->weight[9] == 0);
+  double mean = (1 - es->by_rank[0]) / 7, squares = 0;
+  for (int r = 1; r <= 7; r++)
+    squares += (es->by_rank[r] - mean) * (es->by_rank[r] - mean) / 7;
+  for (int g = 0; g < ROUNDS; g++) {
+    es->sigma = 2;
+    assert_ok(mm_es_ask(es, member));
+    assert_ok(mm_es_tell(es, mixed));
+    assert_true(es->weight[3] == es->by_rank[0]);
+    assert_true(es->weight[0] == 0 && es->weight[9] == 0);
+    double total = 0;
+    for (int i = 0; i < N; i++) {
+      total += es->weight[i];
+      sum[i] += es->weight[i];
+    }
+    assert_true(fabs(total - 1) < 1e-14);
+  }
   for (int i = 0; i < N; i++)
-    if (mixed[i] == 1) assert_true(fabs(es->weight[i] - rest) < 1e-15);
+    if (mixed[i] == 1) assert_true(fabs(sum[i] / ROUNDS - mean) < 5 * sqrt(squares / ROUNDS));
+  mm_es_destroy(es);
+}
+
+// Where fitness says nothing but has many equals, sigma goes nowhere.
+static void test_flat_fitness(void **state) {
+  (void)state;
+  enum { D = 100, N = 128, GENERATIONS = 200 };
+  mm_es *es = create(MM_ES_SEP_CMA, D, N);
+  static double member[N * D];
+  double fitness[N];
+  for (uint32_t g = 0; g < GENERATIONS; g++) {
+    mm_stream stream = mm_stream_make(3, g, MM_RNG_TEST, 0);
+    for (uint32_t i = 0; i < N; i++)
+      fitness[i] = mm_uniform_int(mm_stream_pair(stream, i), 2);
+    assert_ok(mm_es_ask(es, member));
+    assert_ok(mm_es_tell(es, fitness));
+  }
+  if (!(mm_es_sigma(es) > 2 / 3.0 && mm_es_sigma(es) < 6)) fail_msg("sigma %g", mm_es_sigma(es));
   mm_es_destroy(es);
 }
 
@@ -217,8 +249,10 @@ static void test_clamp(void **state) {
 
 int suite_evolve_sep_cma(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_constants), cmocka_unit_test(test_steps), cmocka_unit_test(test_stall),
-    cmocka_unit_test(test_sigma_max), cmocka_unit_test(test_ties),  cmocka_unit_test(test_clamp),
+    cmocka_unit_test(test_constants), cmocka_unit_test(test_steps),
+    cmocka_unit_test(test_stall),     cmocka_unit_test(test_sigma_max),
+    cmocka_unit_test(test_ties),      cmocka_unit_test(test_flat_fitness),
+    cmocka_unit_test(test_clamp),
   };
   return cmocka_run_group_tests_name("evolve_sep_cma", tests, NULL, NULL);
 }

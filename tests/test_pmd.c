@@ -259,7 +259,7 @@ static double compare(const mm_grid *grid, const mm_map *map, const mm_pmd_confi
   for (int e = 0; e < n_env; e++)
     b.env[e] = mm_grid_start(grid);
   mm_pmd *pmd;
-  assert_ok(mm_pmd_create(grid, map, config, seed, &pmd));
+  assert_ok(mm_pmd_create(grid, map, config, seed, 0, &pmd));
   for (int t = 0; t < 5; t++) {
     assert_ok(mm_pmd_iterate(pmd));
     brute_rollout(&b, samples, n_env, unroll);
@@ -318,7 +318,7 @@ static void test_same_bits(void **state) {
     mm_map *map = open_map(map_names[m]);
     mm_pmd_config config = mm_pmd_config_default();
     config.steps = 20 * 2048;
-    mm_job job = { env, map, &config, 3 };
+    mm_job job = { .env = env, .map = map, .pmd = &config, .seed = 3 };
     double first = 0;
     for (int v = 0; v < 4; v++) {
       if (mm_isa_select(isa[v]) != MM_OK) continue;
@@ -343,7 +343,7 @@ static void test_run(void **state) {
   mm_pmd_config config = mm_pmd_config_default();
   config.exact_curve = true;
   for (uint64_t seed = 0; seed < 6; seed++) {
-    mm_job job = { env, map, &config, seed };
+    mm_job job = { .env = env, .map = map, .pmd = &config, .seed = seed };
     mm_result result;
     assert_ok(mm_job_run(&job, NULL, &result));
     assert_int_equal(result.n_curve, 129);
@@ -389,7 +389,7 @@ static void test_numeric_trouble(void **state) {
   config.normalise_advantage = false;
   config.epochs = 65536;
   config.steps = 4 * 2048;
-  mm_job job = { env, map, &config, 1 };
+  mm_job job = { .env = env, .map = map, .pmd = &config, .seed = 1 };
   mm_result result;
   mm_status status = mm_job_run(&job, NULL, &result);
   assert_true(status == MM_OK || status == MM_ERR_NUMERIC);

@@ -310,7 +310,7 @@ static void check_run(const mm_env *env, const mm_map *map, const mm_pmd_config 
   assert_ok(mm_theory_run(&job, NULL, NULL, NULL, &theory));
   assert_int_equal(theory.n_step, mm_pmd_iterations(config));
   assert_ok(mm_grid_draw(env, seed, 0, &grid));
-  assert_ok(mm_pmd_create(grid, map, config, seed, &pmd));
+  assert_ok(mm_pmd_create(grid, map, config, seed, 0, &pmd));
   brute b = { .grid = grid, .gamma = config->gamma, .restart = config->restart };
   brute_open(&b);
   find_reachable(&b);

@@ -43,9 +43,16 @@ MM_API mm_pmd_config mm_pmd_config_default(void);
 // What is common to all jobs of a list is shared; everything must outlive the call.
 typedef struct mm_job {
   const mm_env *env;
-  const mm_map *map;
+  const mm_map *map; // NULL: the map of the search point below, made when the job begins
   const mm_pmd_config *pmd;
-  uint64_t seed; // names the instance of the environment and all random numbers of the run
+  uint64_t seed;   // names the instance of the environment and all random numbers of the run
+  uint32_t repeat; // runs on the same instance with other random numbers; usually 0
+  // A candidate of a search (mm_map_from_search). One that makes no usable map is MM_ERR_NUMERIC.
+  struct {
+    mm_map_kind kind;
+    size_t n;
+    const double *z;
+  } point;
 } mm_job;
 
 typedef struct mm_result {

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "env/grid_model.h"
 #include "env/grid_task.h"
+#include "map/map_internal.h"
 #include "mirrormap/agent.h"
 
 enum { OPTIMUM_MOST_STATES = 100000 };
@@ -24,6 +25,7 @@ void mm_result_release(mm_result *result) {
 
 // What a run works with.
 typedef struct run {
+  mm_map *own; // map of a search point, made for this run
   mm_grid *grid;
   mm_grid_model *model;
   mm_pmd *pmd;
@@ -36,15 +38,27 @@ static void run_close(run *r) {
   mm_pmd_destroy(r->pmd);
   mm_grid_model_destroy(r->model);
   mm_grid_destroy(r->grid);
+  mm_map_destroy(r->own);
   mm_free(r->policy);
   mm_free(r->value);
 }
 
+// A candidate that is no usable map has failed; it is nobody's mistake.
+static mm_status make_candidate(const mm_job *job, mm_map **out) {
+  mm_status status = mm_map_from_search(job->point.kind, job->point.n, job->point.z, out);
+  if (status == MM_ERR_INPUT) return MM_FAIL(MM_ERR_NUMERIC, "%s", mm_last_error());
+  if (status == MM_OK && !(*out)->finite)
+    return MM_FAIL(MM_ERR_NUMERIC, "candidate: phi^-1 is not finite on (0, 1]");
+  return status;
+}
+
 static mm_status run_open(const mm_job *job, run *r, mm_result *result) {
   memset(r, 0, sizeof *r);
+  if (!job->map) MM_TRY(make_candidate(job, &r->own));
+  const mm_map *map = job->map ? job->map : r->own;
   MM_TRY(mm_grid_draw(job->env, job->seed, 0, &r->grid));
   MM_TRY(mm_grid_model_create(r->grid, job->pmd->gamma, job->pmd->restart, &r->model));
-  MM_TRY(mm_pmd_create(r->grid, job->map, job->pmd, job->seed, &r->pmd));
+  MM_TRY(mm_pmd_create(r->grid, map, job->pmd, job->seed, job->repeat, &r->pmd));
   size_t states = (size_t)r->grid->n_state;
   size_t points = job->pmd->exact_curve ? (size_t)mm_pmd_iterations(job->pmd) + 1 : 1;
   r->per_iteration = (int64_t)(job->pmd->envs * job->pmd->unroll);

@@ -28,6 +28,7 @@ struct mm_pmd {
   const mm_potential_d *potential;
   mm_pmd_config config;
   uint64_t seed;
+  uint32_t repeat;
   int64_t step;          // steps every environment has done
   int32_t n_env, unroll; // N, T
   int32_t n_batch;       // N T
@@ -150,7 +151,7 @@ static void accumulate(mm_pmd *p, int32_t s) {
 }
 
 mm_status mm_pmd_create(const mm_grid *grid, const mm_map *map, const mm_pmd_config *config,
-                        uint64_t seed, mm_pmd **out) {
+                        uint64_t seed, uint32_t repeat, mm_pmd **out) {
   *out = NULL;
   MM_TRY(check(map, config));
   mm_pmd *p = mm_alloc(sizeof *p);
@@ -160,6 +161,7 @@ mm_status mm_pmd_create(const mm_grid *grid, const mm_map *map, const mm_pmd_con
   p->potential = &map->engine;
   p->config = *config;
   p->seed = seed;
+  p->repeat = repeat;
   p->n_env = (int32_t)config->envs;
   p->unroll = (int32_t)config->unroll;
   p->n_batch = p->n_env * p->unroll;
@@ -219,8 +221,8 @@ static void rollout(mm_pmd *p) {
   for (int32_t t = 0; t < p->unroll; t++) {
     uint64_t step = (uint64_t)(p->step + t);
     for (int32_t e = 0; e < p->n_env; e++) {
-      mm_stream choices = mm_stream_make(p->seed, 0, MM_RNG_ACTION, (uint32_t)e);
-      mm_stream outcomes = mm_stream_make(p->seed, 0, MM_RNG_ENV_STEP, (uint32_t)e);
+      mm_stream choices = mm_stream_make(p->seed, p->repeat, MM_RNG_ACTION, (uint32_t)e);
+      mm_stream outcomes = mm_stream_make(p->seed, p->repeat, MM_RNG_ENV_STEP, (uint32_t)e);
       int32_t k = t * p->n_env + e;
       // four steps share a block: word (step mod 4) of block step / 4
       if (t == 0 || step % 4 == 0) p->uniform[e] = mm_stream_block(choices, step / 4);

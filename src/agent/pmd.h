@@ -21,9 +21,9 @@ typedef struct mm_pmd_batch {
 
 typedef struct mm_pmd mm_pmd;
 
-// The task, map and config must outlive the agent. `seed` names all random numbers.
+// The task, map and config must outlive the agent. (seed, repeat) names all random numbers.
 mm_status mm_pmd_create(const mm_grid *grid, const mm_map *map, const mm_pmd_config *config,
-                        uint64_t seed, mm_pmd **out);
+                        uint64_t seed, uint32_t repeat, mm_pmd **out);
 void mm_pmd_destroy(mm_pmd *pmd);
 
 // Rolls out, estimates, updates. MM_ERR_NUMERIC: a logit was not finite; the policy is then the one

@@ -46,8 +46,10 @@ static bool stopped(const pool *p) {
 // and of equals the first in the list, whichever happened to end first.
 static void keep_trouble(pool *p, size_t i, mm_status status) {
   mm_backend_report *r = &p->report;
-  bool numeric = status == MM_ERR_NUMERIC, kept_numeric = r->n_failed == 0;
-  bool first = r->trouble == p->n || (numeric == kept_numeric && i < r->trouble);
+  bool none = r->trouble == p->n;
+  bool numeric = status == MM_ERR_NUMERIC;
+  bool kept_numeric = !none && p->results[r->trouble].status == MM_ERR_NUMERIC;
+  bool first = none || (numeric == kept_numeric && i < r->trouble);
   bool worse = !numeric && kept_numeric;
   if (!first && !worse) return;
   r->trouble = i;

@@ -22,20 +22,22 @@
 // What a stream is for. The numbers are part of every result ever published: add new ones at the
 // end, never change or reuse one.
 #define MM_RNG_PURPOSE_LIST(X)                                                                     \
-  X(TEST, 0)        /* the project's own tests */                                                  \
-  X(MAP_CONTROL, 1) /* parameters of the maps random:SEED and random-neural:SEED */                \
-  X(TASK, 2)        /* drawing tasks: levels of a family of environments */                        \
-  X(ENV_RESET, 3)   /* initial states; lane = environment */                                       \
-  X(ENV_STEP, 4)    /* transitions; lane = environment */                                          \
-  X(ACTION, 5)      /* sampling from a policy; lane = environment */                               \
-  X(NET_INIT, 6)    /* weights of networks */                                                      \
-  X(SHUFFLE, 7)     /* minibatches */                                                              \
-  X(EVOLVE_INIT, 8) /* start of a search */                                                        \
-  X(EVOLVE_ASK, 9)  /* perturbations of a generation; lane = member */                             \
-  X(VALIDATION, 10) /* seeds of validation and final jobs, apart from those of the search */       \
-  X(BOOTSTRAP, 11)  /* resampling for confidence intervals */                                      \
-  X(TUNE, 12)       /* hyper-parameters */                                                         \
-  X(BENCH, 13)      /* inputs of benchmarks */
+  X(TEST, 0)         /* the project's own tests */                                                 \
+  X(MAP_CONTROL, 1)  /* parameters of the maps random:SEED and random-neural:SEED */               \
+  X(TASK, 2)         /* drawing tasks: levels of a family of environments */                       \
+  X(ENV_RESET, 3)    /* initial states; lane = environment */                                      \
+  X(ENV_STEP, 4)     /* transitions; lane = environment */                                         \
+  X(ACTION, 5)       /* sampling from a policy; lane = environment */                              \
+  X(NET_INIT, 6)     /* weights of networks */                                                     \
+  X(SHUFFLE, 7)      /* minibatches */                                                             \
+  X(EVOLVE_INIT, 8)  /* start of a search */                                                       \
+  X(EVOLVE_ASK, 9)   /* perturbations of a generation; lane = member */                            \
+  X(VALIDATION, 10)  /* seeds of validation and final jobs, apart from those of the search */      \
+  X(BOOTSTRAP, 11)   /* resampling for confidence intervals */                                     \
+  X(TUNE, 12)        /* hyper-parameters */                                                        \
+  X(BENCH, 13)       /* inputs of benchmarks */                                                    \
+  X(EVOLVE_SEED, 14) /* seeds of a generation's jobs; lane = pair or task */                       \
+  X(EVOLVE_TIE, 15)  /* order of members of equal fitness */
 
 typedef enum mm_rng_purpose {
 #define MM_RNG_PURPOSE_ENUM(name, number) MM_RNG_##name = number,

@@ -19,6 +19,7 @@ typedef struct bench {
 static const bench benches[] = {
   { "map", mm_bench_map },
   { "gridworld", mm_bench_gridworld },
+  { "learn", mm_bench_learn },
 };
 enum { BENCH_COUNT = sizeof benches / sizeof benches[0] };
 
@@ -122,11 +123,12 @@ const command command_bench = {
   .name = "bench",
   .summary = "speed of the parts beside the machine's own limit",
   .positional = "[NAME...]",
-  .about = "NAME is map or gridworld; all without one. Each line gives a figure, the machine's own "
+  .about = "NAME is map, gridworld or learn; all without one. Each line gives a figure, the "
+           "machine's own "
            "limit for it where there is one, measured in the same run, and how near the two are.",
   .examples = "mirrormap bench map\n"
               "mirrormap bench map --isa avx2 --json\n"
-              "mirrormap bench gridworld",
+              "mirrormap bench gridworld learn",
   .common = COMMON_JSON | COMMON_ISA,
   .max_positional = SIZE_MAX,
   .args_size = sizeof(command_args),

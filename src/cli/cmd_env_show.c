@@ -163,7 +163,7 @@ static int train(const mm_grid *grid, const show_args *args, findings *f) {
   mm_pmd_config config = mm_pmd_config_default();
   config.gamma = args->gamma;
   config.restart = grid_restarts(args->termination);
-  mm_status status = mm_pmd_create(grid, map, &config, args->seed, &pmd);
+  mm_status status = mm_pmd_create(grid, map, &config, args->seed, 0, &pmd);
   if (status == MM_OK) status = iterate(pmd, &config);
   if (status == MM_OK) status = evaluate(pmd, grid, args, f);
   mm_pmd_destroy(pmd);

@@ -15,8 +15,11 @@
   X(map)                                                                                           \
   X(env)                                                                                           \
   X(train)                                                                                         \
+  X(learn)                                                                                         \
   X(transfer)                                                                                      \
   X(theory)                                                                                        \
+  X(runs)                                                                                          \
+  X(export)                                                                                        \
   X(bench)
 
 #define MAP_COMMAND_LIST(X)                                                                        \

@@ -4,20 +4,54 @@
 
 #include "cli/interrupt.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stddef.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile int flag;
+static volatile int signals;
 
 static void note_signal(int number) {
   (void)number;
-  if (__atomic_exchange_n(&flag, 1, __ATOMIC_RELAXED) != 0) _exit(INTERRUPT_EXIT);
+  if (__atomic_exchange_n(&signals, 1, __ATOMIC_RELAXED) != 0) _exit(INTERRUPT_EXIT);
+  __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
 }
 
 const volatile int *interrupt_watch(void) {
   struct sigaction action = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
   return &flag;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static double deadline = INFINITY;
+static bool timed_out;
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void interrupt_after(double seconds) {
+  deadline = seconds > 0 ? now() + seconds : INFINITY;
+}
+
+// A signal that came first keeps its meaning.
+void interrupt_check_time(void) {
+  if (now() < deadline) return;
+  if (__atomic_exchange_n(&flag, 1, __ATOMIC_RELAXED) == 0) timed_out = true;
+}
+
+bool interrupt_timed_out(void) {
+  return timed_out;
+}
+
+double interrupt_seconds_left(void) {
+  return deadline - now();
 }

@@ -10,8 +10,9 @@
 #include "experiment/preset.h"
 
 #define PLACE(key) offsetof(settings_args, value) + MM_PMD_KEY_##key * sizeof(const char *)
+#define SEARCH_PLACE(key)                                                                          \
+  offsetof(settings_args, value) + (MM_PMD_KEYS + MM_SEARCH_KEY_##key) * sizeof(const char *)
 
-const option settings_options[] = {
 #define NUMBER(key, value_, least, most)                                                           \
   { .name = #key,                                                                                  \
     .type = OPTION_TEXT,                                                                           \
@@ -20,10 +21,27 @@ const option settings_options[] = {
     .help = MM_PMD_HELP_##key " (default " #value_ ")" },
 #define SWITCH(key, field, no, yes, both, text)                                                    \
   { .name = #key, .type = OPTION_TEXT, .offset = PLACE(key), .metavar = both, .help = text },
-  MM_PMD_NUMBERS(NUMBER) MM_PMD_SWITCHES(SWITCH)
-#undef NUMBER
-#undef SWITCH
-      { 0 },
+#define SEARCH_NUMBER(key, value_, least, most, whole, text)                                       \
+  { .name = #key,                                                                                  \
+    .type = OPTION_TEXT,                                                                           \
+    .offset = SEARCH_PLACE(key),                                                                   \
+    .metavar = "NUMBER",                                                                           \
+    .help = text " (default " #value_ ")" },
+#define SEARCH_WORD(key, words, shown, text)                                                       \
+  {                                                                                                \
+    .name = #key, .type = OPTION_TEXT, .offset = SEARCH_PLACE(key), .metavar = shown, .help = text \
+  },
+
+const option settings_options[] = { MM_PMD_NUMBERS(NUMBER) MM_PMD_SWITCHES(SWITCH){ 0 } };
+
+const option search_options[] = {
+  MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD){
+      .name = "schedule",
+      .type = OPTION_TEXT,
+      .offset = SEARCH_PLACE(schedule),
+      .metavar = "GxSTEPS,..",
+      .help = "phases of G generations with that many steps a training, instead of generations" },
+  MM_PMD_NUMBERS(NUMBER) MM_PMD_SWITCHES(SWITCH){ 0 },
 };
 
 int settings_resolve(const settings_args *args, mm_algo algo, mm_settings *out) {

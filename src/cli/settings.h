@@ -1,7 +1,7 @@
 // --preset and --set for the commands that train.
 //
-// Such a command's arguments begin with settings_args, its options with SETTINGS_PRESET_OPTION, and
-// its table of settings is settings_options.
+// Such a command's arguments begin with settings_args, its options have SETTINGS_PRESET_OPTION, and
+// its table of settings is settings_options; with the keys of a search, search_options.
 
 #ifndef MM_CLI_SETTINGS_H
 #define MM_CLI_SETTINGS_H
@@ -16,6 +16,7 @@ typedef struct settings_args {
 } settings_args;
 
 extern const option settings_options[];
+extern const option search_options[];
 
 // clang-format off
 #define SETTINGS_PRESET_OPTION                                                                     \

@@ -143,6 +143,19 @@ void warn(const char *format, ...) {
   va_end(arguments);
 }
 
+void log_line(const char *format, ...) {
+  if (terminal.quiet) return;
+  char text[4096];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  clear_bar();
+  put_visible(text);
+  fputc('\n', stderr);
+  fflush(stderr);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Progress
 
@@ -152,19 +165,17 @@ static double now(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-// 59 s, 12:05, 3:07:21
-static void format_duration(double seconds, char *out, size_t size) {
-  if (!(seconds < 1e7)) {
-    snprintf(out, size, "?");
-    return;
-  }
-  long s = lround(seconds);
-  if (s < 60)
-    snprintf(out, size, "%ld s", s);
+const char *format_duration(double seconds, char out[DURATION_SIZE]) {
+  long s = seconds < 1e7 ? lround(seconds) : -1;
+  if (s < 0)
+    snprintf(out, DURATION_SIZE, "?");
+  else if (s < 60)
+    snprintf(out, DURATION_SIZE, "%ld s", s);
   else if (s < 3600)
-    snprintf(out, size, "%ld:%02ld", s / 60, s % 60);
+    snprintf(out, DURATION_SIZE, "%ld:%02ld", s / 60, s % 60);
   else
-    snprintf(out, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    snprintf(out, DURATION_SIZE, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+  return out;
 }
 
 // a bar of `width` cells, eighths shown where the locale can
@@ -190,8 +201,8 @@ static void format_state(double done, double elapsed, char *out, size_t size) {
     return;
   }
   double rate = elapsed > 0 ? done / elapsed : 0;
-  char left[24] = "?";
-  if (rate > 0) format_duration((bar.total - done) / rate, left, sizeof left);
+  char left[DURATION_SIZE] = "?";
+  if (rate > 0) format_duration((bar.total - done) / rate, left);
   snprintf(out, size, " %3.0f %%  %.3g %s/s  %s left", 100 * done / bar.total, rate, bar.unit,
            left);
 }

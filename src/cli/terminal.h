@@ -56,9 +56,17 @@ int fail_status(mm_status status);
 void note(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 void warn(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 
+// A line of a table that grows while the work goes on, as it is and unless --quiet; the bar stays
+// below it.
+void log_line(const char *format, ...) MM_CHECK_FORMAT(1, 2);
+
 // ---------------------------------------------------------------------------------------------
 // One progress bar at a time, redrawn at most ten times a second. A total of 0 means unknown: only
 // the count and the detail are shown then. `unit` names what is counted.
+
+// 59 s, 12:05, 3:07:21, or ? where it is not known.
+enum { DURATION_SIZE = 24 };
+const char *format_duration(double seconds, char out[DURATION_SIZE]);
 
 void progress_begin(const char *label, double total, const char *unit);
 void progress_update(double done, const char *detail);

@@ -90,8 +90,8 @@ mm_status mm_es_allocate(const mm_es_config *config, mm_es **out);
 // ---------------------------------------------------------------------------------------------
 // Ranking
 
-// ranked[n], best first; equals in the order of their members, which `mm_es_share` makes
-// irrelevant. Returns how many fitnesses are not finite.
+// ranked[n], best first; equals in the order of their members. Returns how many fitnesses are not
+// finite.
 size_t mm_es_rank(const double *fitness, size_t n, mm_ranked *ranked);
 
 // The member of rank r gets by_rank[r]; members of equal fitness get the mean over their ranks, so

@@ -33,6 +33,11 @@ mm_status mm_bench_map(mm_bench_results *results, mm_bench_progress *progress, v
 // are the random numbers of the rollouts and the exponentials of the updates by themselves.
 mm_status mm_bench_gridworld(mm_bench_results *results, mm_bench_progress *progress, void *user);
 
+// A generation of the paper's Grid-World search on all cores: seconds, with those in the backend as
+// the limit; the share that is not training; the whole schedule; milliseconds of evolution and
+// database by themselves; growth of the database per generation.
+mm_status mm_bench_learn(mm_bench_results *results, mm_bench_progress *progress, void *user);
+
 void mm_bench_free(mm_bench_results *results);
 
 // ---------------------------------------------------------------------------------------------

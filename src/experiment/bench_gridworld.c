@@ -119,7 +119,7 @@ static mm_status run_open(const mm_job *job, run *r) {
   *r = (run){ 0 };
   MM_TRY(mm_grid_draw(job->env, job->seed, 0, &r->grid));
   MM_TRY(mm_grid_model_create(r->grid, job->pmd->gamma, job->pmd->restart, &r->model));
-  MM_TRY(mm_pmd_create(r->grid, job->map, job->pmd, job->seed, &r->pmd));
+  MM_TRY(mm_pmd_create(r->grid, job->map, job->pmd, job->seed, job->repeat, &r->pmd));
   size_t states = (size_t)r->grid->n_state;
   r->policy = mm_alloc_array(states * (A + 1), sizeof *r->policy);
   if (!r->policy) return MM_FAIL(MM_ERR_MEMORY, "no memory for a policy of %zu states", states);

@@ -1,4 +1,4 @@
-// One table of keys per algorithm, made from the X-macros; everything else walks through it.
+// Tables of keys, made from the X-macros; everything else walks through them.
 
 #include "experiment/settings.h"
 
@@ -10,13 +10,16 @@
 #include "base/spelling.h"
 #include "base/status.h"
 
+typedef enum key_type { KEY_NUMBER, KEY_SWITCH, KEY_WORD, KEY_SCHEDULE } key_type;
+
 typedef struct key {
   const char *name;
-  size_t offset; // in mm_settings, of a double or, for a switch, a bool
-  bool is_switch;
+  size_t offset; // in mm_settings: of a double, a bool, an int, a char[MM_SCHEDULE_SIZE]
+  key_type type;
   bool whole;           // whole numbers only
   double low, high;     // of a number, both included
   const char *no, *yes; // of a switch
+  const char *words;    // "a|b|c"
 } key;
 
 // what counts something
@@ -36,13 +39,14 @@ static const key pmd_keys[] = {
 #define NUMBER(name_, value, least, most)                                                          \
   { .name = #name_,                                                                                \
     .offset = offsetof(mm_settings, pmd.name_),                                                    \
+    .type = KEY_NUMBER,                                                                            \
     .whole = WHOLE_##name_,                                                                        \
     .low = least,                                                                                  \
     .high = most },
 #define SWITCH(name_, field, no_, yes_, both, help)                                                \
   { .name = #name_,                                                                                \
     .offset = offsetof(mm_settings, pmd.field),                                                    \
-    .is_switch = true,                                                                             \
+    .type = KEY_SWITCH,                                                                            \
     .no = no_,                                                                                     \
     .yes = yes_ },
   MM_PMD_NUMBERS(NUMBER) MM_PMD_SWITCHES(SWITCH)
@@ -50,7 +54,29 @@ static const key pmd_keys[] = {
 #undef SWITCH
 };
 static_assert(sizeof pmd_keys / sizeof *pmd_keys == MM_PMD_KEYS, "one entry per key");
-static_assert(MM_PMD_KEYS <= (int)MM_SETTINGS_MAX, "room for all keys");
+
+static const key search_keys[] = {
+#define NUMBER(name_, value, least, most, whole_, help)                                            \
+  { .name = #name_,                                                                                \
+    .offset = offsetof(mm_settings, search.name_),                                                 \
+    .type = KEY_NUMBER,                                                                            \
+    .whole = whole_,                                                                               \
+    .low = least,                                                                                  \
+    .high = most },
+#define WORD(name_, words_, shown, help)                                                           \
+  { .name = #name_,                                                                                \
+    .offset = offsetof(mm_settings, search.name_),                                                 \
+    .type = KEY_WORD,                                                                              \
+    .words = words_ },
+  MM_SEARCH_NUMBERS(NUMBER) MM_SEARCH_WORDS(WORD)
+#undef NUMBER
+#undef WORD
+      { .name = "schedule",
+        .offset = offsetof(mm_settings, search.schedule),
+        .type = KEY_SCHEDULE },
+};
+static_assert(sizeof search_keys / sizeof *search_keys == MM_SEARCH_KEYS, "one entry per key");
+static_assert(MM_PMD_KEYS + (int)MM_SEARCH_KEYS <= (int)MM_SETTINGS_MAX, "room for all keys");
 
 typedef struct algorithm {
   const char *name;
@@ -76,12 +102,90 @@ bool mm_algo_find(const char *name, mm_algo *out) {
 }
 
 mm_settings mm_settings_default(mm_algo algo) {
-  mm_settings settings = { .algo = algo, .pmd = mm_pmd_config_default() };
+  mm_settings settings = {
+    .algo = algo,
+    .pmd = mm_pmd_config_default(),
+    .search = {
+#define DEFAULT(name, value, least, most, whole, help) .name = value,
+        MM_SEARCH_NUMBERS(DEFAULT)
+#undef DEFAULT
+        .schedule = "-" },
+  };
   return settings;
 }
 
+// The i-th key: the algorithm's own first, then the search's.
+static const key *key_at(mm_algo algo, size_t i) {
+  const algorithm *a = &algorithms[algo];
+  if (i < a->n) return &a->keys[i];
+  return i < a->n + MM_SEARCH_KEYS ? &search_keys[i - a->n] : NULL;
+}
+
 const char *mm_settings_key(mm_algo algo, size_t i) {
-  return i < algorithms[algo].n ? algorithms[algo].keys[i].name : NULL;
+  const key *k = key_at(algo, i);
+  return k ? k->name : NULL;
+}
+
+size_t mm_settings_own(mm_algo algo) {
+  return algorithms[algo].n;
+}
+
+// ---------------------------------------------------------------------------------------------
+// What a search's settings mean
+
+mm_map_kind mm_search_map_kind(const mm_search *search) {
+  return search->kind == 0 ? MM_MAP_NEURAL : MM_MAP_PIECEWISE;
+}
+
+// The words of `es` are in the order of mm_es_kind, those of `shaping` in that of mm_shaping behind
+// `auto`; a test compares them.
+mm_es_config mm_search_es(const mm_search *search, uint64_t seed) {
+  mm_es_config es = mm_es_config_default((mm_es_kind)search->es);
+  mm_map_kind kind = mm_search_map_kind(search);
+  es.dimension = mm_map_search_size(kind, (size_t)search->n);
+  es.population = (size_t)search->population;
+  es.sigma = search->sigma > 0 ? search->sigma : kind == MM_MAP_NEURAL ? 0.5 : 2;
+  es.seed = seed;
+  es.lr = search->es_lr;
+  es.sigma_decay = search->sigma_decay;
+  es.sigma_min = search->sigma_min;
+  if (search->shaping > 0) es.shaping = (mm_shaping)(search->shaping - 1);
+  return es;
+}
+
+// "GxS": whole numbers, both at least 1. Returns where the text goes on, or NULL.
+static const char *read_phase(const char *text, mm_phase *out) {
+  char number[32];
+  double value[2];
+  for (int i = 0; i < 2; i++) {
+    size_t length = strcspn(text, i == 0 ? "x" : ",");
+    if (length == 0 || length >= sizeof number) return NULL;
+    snprintf(number, sizeof number, "%.*s", (int)length, text);
+    if (!mm_json_parse_number(number, &value[i]) || !(value[i] >= 1 && value[i] <= 1e12) ||
+        value[i] != floor(value[i]))
+      return NULL;
+    text += length;
+    if (i == 0 && *text++ != 'x') return NULL;
+  }
+  if (value[0] > 1e9) return NULL;
+  *out = (mm_phase){ (int64_t)value[0], value[1] };
+  return text;
+}
+
+// Phases of a schedule's text; 0 if it is none.
+static size_t read_schedule(const char *text, mm_phase out[MM_PHASES_MAX]) {
+  size_t n = 0;
+  do {
+    if (n == MM_PHASES_MAX) return 0;
+    text = read_phase(text, &out[n++]);
+  } while (text && *text++ == ',');
+  return text ? n : 0;
+}
+
+size_t mm_search_phases(const mm_search *search, mm_phase out[MM_PHASES_MAX]) {
+  if (strcmp(search->schedule, "-") != 0) return read_schedule(search->schedule, out);
+  out[0] = (mm_phase){ (int64_t)search->generations, 0 };
+  return 1;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -112,40 +216,103 @@ static mm_status set_switch(const key *k, const char *text, bool *out) {
                  k->no, k->yes);
 }
 
-static mm_status unknown_key(const algorithm *a, const char *name) {
+static mm_status set_word(const key *k, const char *text, int *out) {
+  const char *word = k->words;
+  size_t wanted = strlen(text);
+  for (int i = 0; word; i++) {
+    size_t length = strcspn(word, "|");
+    if (length == wanted && memcmp(word, text, length) == 0) {
+      *out = i;
+      return MM_OK;
+    }
+    word = word[length] ? word + length + 1 : NULL;
+  }
+  return MM_FAIL(MM_ERR_INPUT, "setting '%s': unknown value '%s' (one of %s)", k->name, text,
+                 k->words);
+}
+
+// The i-th word of "a|b|c".
+static const char *word_at(const char *words, int i, char out[64]) {
+  while (i-- > 0)
+    words += strcspn(words, "|") + 1;
+  snprintf(out, 64, "%.*s", (int)strcspn(words, "|"), words);
+  return out;
+}
+
+static mm_status set_schedule(const char *text, char *out) {
+  mm_phase phase[MM_PHASES_MAX];
+  if (strlen(text) >= MM_SCHEDULE_SIZE ||
+      (strcmp(text, "-") != 0 && read_schedule(text, phase) == 0))
+    return MM_FAIL(MM_ERR_INPUT,
+                   "setting 'schedule': expected up to %d phases GENERATIONSxSTEPS, e.g. "
+                   "500x1000000,100x10000000, found '%.80s'",
+                   MM_PHASES_MAX, text);
+  memcpy(out, text, strlen(text) + 1);
+  return MM_OK;
+}
+
+static mm_status unknown_key(mm_algo algo, const char *name) {
   const char *names[MM_SETTINGS_MAX];
-  for (size_t i = 0; i < a->n; i++)
-    names[i] = a->keys[i].name;
-  const char *near = mm_nearest(name, names, a->n);
-  return MM_FAIL(MM_ERR_INPUT, "%s has no setting '%s'%s%s%s", a->name, name,
+  size_t n = 0;
+  for (const key *k; (k = key_at(algo, n)) != NULL; n++)
+    names[n] = k->name;
+  const char *near = mm_nearest(name, names, n);
+  return MM_FAIL(MM_ERR_INPUT, "%s has no setting '%s'%s%s%s", mm_algo_name(algo), name,
                  near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
 
 mm_status mm_settings_set(mm_settings *settings, const char *name, const char *text) {
-  const algorithm *a = &algorithms[settings->algo];
-  for (size_t i = 0; i < a->n; i++) {
-    const key *k = &a->keys[i];
-    if (strcmp(k->name, name) != 0) continue;
-    void *field = (char *)settings + k->offset;
-    if (!text[0])
-      return MM_FAIL(MM_ERR_INPUT, "setting '%s': expected a value, found nothing", name);
-    return k->is_switch ? set_switch(k, text, field) : set_number(k, text, field);
+  const key *k;
+  for (size_t i = 0; (k = key_at(settings->algo, i)) != NULL; i++)
+    if (strcmp(k->name, name) == 0) break;
+  if (!k) return unknown_key(settings->algo, name);
+  if (!text[0]) return MM_FAIL(MM_ERR_INPUT, "setting '%s': expected a value, found nothing", name);
+  void *field = (char *)settings + k->offset;
+  switch (k->type) {
+  case KEY_NUMBER:
+    return set_number(k, text, field);
+  case KEY_SWITCH:
+    return set_switch(k, text, field);
+  case KEY_WORD:
+    return set_word(k, text, field);
+  case KEY_SCHEDULE:
+    break;
   }
-  return unknown_key(a, name);
+  return set_schedule(text, field);
 }
 
 // ---------------------------------------------------------------------------------------------
 
+static void add_value(cJSON *object, const key *k, const mm_settings *settings) {
+  const void *field = (const char *)settings + k->offset;
+  char word[64];
+  switch (k->type) {
+  case KEY_NUMBER:
+    cJSON_AddItemToObject(object, k->name, mm_json_number(*(const double *)field));
+    break;
+  case KEY_SWITCH:
+    cJSON_AddStringToObject(object, k->name, *(const bool *)field ? k->yes : k->no);
+    break;
+  case KEY_WORD:
+    cJSON_AddStringToObject(object, k->name, word_at(k->words, *(const int *)field, word));
+    break;
+  case KEY_SCHEDULE:
+    cJSON_AddStringToObject(object, k->name, field);
+    break;
+  }
+}
+
 cJSON *mm_settings_json(const mm_settings *settings) {
   const algorithm *a = &algorithms[settings->algo];
   cJSON *object = cJSON_CreateObject();
-  for (size_t i = 0; i < a->n; i++) {
-    const key *k = &a->keys[i];
-    const void *field = (const char *)settings + k->offset;
-    if (k->is_switch)
-      cJSON_AddStringToObject(object, k->name, *(const bool *)field ? k->yes : k->no);
-    else
-      cJSON_AddItemToObject(object, k->name, mm_json_number(*(const double *)field));
-  }
+  for (size_t i = 0; i < a->n; i++)
+    add_value(object, &a->keys[i], settings);
+  return object;
+}
+
+cJSON *mm_search_json(const mm_settings *settings) {
+  cJSON *object = cJSON_CreateObject();
+  for (size_t i = 0; i < MM_SEARCH_KEYS; i++)
+    add_value(object, &search_keys[i], settings);
   return object;
 }

@@ -37,7 +37,7 @@ static mm_status open_workspace(const mm_job *job, workspace *w) {
   memset(w, 0, sizeof *w);
   MM_TRY(mm_grid_draw(job->env, job->seed, 0, &w->grid));
   MM_TRY(mm_grid_model_create(w->grid, job->pmd->gamma, job->pmd->restart, &w->model));
-  MM_TRY(mm_pmd_create(w->grid, job->map, job->pmd, job->seed, &w->pmd));
+  MM_TRY(mm_pmd_create(w->grid, job->map, job->pmd, job->seed, job->repeat, &w->pmd));
   size_t n = w->states = (size_t)w->grid->n_state, row = n * sizeof(double);
   MM_TRY(mm_arena_create(4 * mm_arena_size_of(A * row) + 2 * mm_arena_size_of(row) +
                              2 * mm_arena_size_of(n),

@@ -1,0 +1,392 @@
+// `learn`: evolve a mirror map, resumable at every generation.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/env_argument.h"
+#include "cli/interrupt.h"
+#include "cli/learn_report.h"
+#include "cli/memory.h"
+#include "cli/name_list.h"
+#include "cli/settings.h"
+#include "cli/terminal.h"
+#include "experiment/search_figure.h"
+
+enum { THREADS_MAX = 4096 };
+
+typedef struct learn_args {
+  settings_args settings;
+  const char *env, *resume, *kind, *es, *init, *out, *backend;
+  uint64_t generations, population, seed, threads;
+  double max_seconds;
+} learn_args;
+
+static const char *const backend_names[] = { "auto", "cpu", "cuda", NULL };
+static const char *const kind_names[] = { "neural", "piecewise", NULL };
+
+static const option learn_options[] = {
+  { .name = "env",
+    .type = OPTION_TEXT,
+    .offset = offsetof(learn_args, env),
+    .metavar = "ID[,ID..]",
+    .help = "the environments to learn on; task files too" },
+  { .name = "resume",
+    .type = OPTION_TEXT,
+    .offset = offsetof(learn_args, resume),
+    .metavar = "RUN",
+    .help = "go on with the run in this folder, instead of beginning one" },
+  { .name = "kind",
+    .type = OPTION_CHOICE,
+    .offset = offsetof(learn_args, kind),
+    .choices = kind_names,
+    .help = "family of maps to search in" },
+  { .name = "es",
+    .type = OPTION_TEXT,
+    .offset = offsetof(learn_args, es),
+    .metavar = "ES",
+    .help = "evolution strategy: openes, openes:evosax-0.3, sep-cma-es, sep-cma-es:isotropic or "
+            "sep-cma-es:evosax-0.3" },
+  { .name = "generations",
+    .type = OPTION_COUNT,
+    .offset = offsetof(learn_args, generations),
+    .metavar = "G",
+    .help = "length of the search; with --resume its new length",
+    .low = 1,
+    .high = 1e9 },
+  { .name = "population",
+    .type = OPTION_COUNT,
+    .offset = offsetof(learn_args, population),
+    .metavar = "P",
+    .help = "candidates of a generation",
+    .low = 4,
+    .high = 1e6 },
+  { .name = "init",
+    .type = OPTION_TEXT,
+    .offset = offsetof(learn_args, init),
+    .metavar = "MAP",
+    .help = "start from this map instead of the family's own start, close to negentropy" },
+  { .name = "max-seconds",
+    .type = OPTION_NUMBER,
+    .offset = offsetof(learn_args, max_seconds),
+    .metavar = "S",
+    .help = "stop after this time, to be resumed later",
+    .low = 0,
+    .low_open = true,
+    .high = 1e9 },
+  { .name = "seed",
+    .type = OPTION_COUNT,
+    .offset = offsetof(learn_args, seed),
+    .metavar = "N",
+    .help = "names all random numbers of the search (default 0)" },
+  { .name = "threads",
+    .type = OPTION_COUNT,
+    .offset = offsetof(learn_args, threads),
+    .metavar = "N",
+    .help = "trainings at a time (default: one per core); results are the same",
+    .low = 1,
+    .high = THREADS_MAX },
+  { .name = "backend",
+    .type = OPTION_CHOICE,
+    .offset = offsetof(learn_args, backend),
+    .choices = backend_names,
+    .fallback = "auto",
+    .help = "where to train" },
+  { .name = "out",
+    .type = OPTION_TEXT,
+    .offset = offsetof(learn_args, out),
+    .metavar = "DIR",
+    .help =
+        "the run's folder (default: runs/learn-<env>-<n>); an existing run is not overwritten" },
+  SETTINGS_PRESET_OPTION,
+  { 0 },
+};
+
+// ---------------------------------------------------------------------------------------------
+// From the command line to a plan
+
+// The algorithm that all environments have in common.
+static int choose_algo(const mm_learn_plan *plan, mm_algo *out) {
+  for (size_t i = 0; i < plan->n_env; i++) {
+    mm_env *env;
+    mm_algo algo = MM_ALGO_PMD;
+    if (mm_env_open(plan->env[i], &env) != MM_OK) return fail(EXIT_USAGE, "%s", mm_last_error());
+    int code = env_argument_algo(NULL, env, plan->env[i], &algo);
+    mm_env_destroy(env);
+    if (code != EXIT_DONE) return code;
+    if (i > 0 && algo != *out)
+      return fail_usage("environments '%s' and '%s' have different algorithms", plan->env[0],
+                        plan->env[i]);
+    *out = algo;
+  }
+  return EXIT_DONE;
+}
+
+static int split_envs(const char *text, mm_learn_plan *plan) {
+  name_list envs;
+  int code = name_list_read("env", text, &envs);
+  if (code == EXIT_DONE && envs.n > MM_LEARN_ENVS)
+    code = fail_usage("option '--env': expected at most %d environments", MM_LEARN_ENVS);
+  for (size_t i = 0; i < envs.n && code == EXIT_DONE; i++) {
+    if (strlen(envs.name[i]) >= MM_LEARN_NAME_SIZE)
+      code = fail_usage("option '--env': a name is too long");
+    else
+      snprintf(plan->env[plan->n_env++], MM_LEARN_NAME_SIZE, "%s", envs.name[i]);
+  }
+  name_list_release(&envs);
+  return code;
+}
+
+static int set(mm_settings *settings, const char *key, const char *text) {
+  if (text == NULL || mm_settings_set(settings, key, text) == MM_OK) return EXIT_DONE;
+  return fail_usage("%s", mm_last_error());
+}
+
+static int set_count(mm_settings *settings, const char *key, uint64_t value) {
+  char text[24];
+  if (value == 0) return EXIT_DONE;
+  snprintf(text, sizeof text, "%" PRIu64, value);
+  return set(settings, key, text);
+}
+
+// --kind and the like are short for --set.
+static int apply_options(const learn_args *args, mm_settings *settings) {
+  mm_es_kind es;
+  if (args->es != NULL && mm_es_find(args->es, &es) != MM_OK)
+    return fail_usage("option '--es': %s", mm_last_error());
+  int code = set(settings, "kind", args->kind);
+  if (code == EXIT_DONE) code = set(settings, "es", args->es);
+  if (code == EXIT_DONE) code = set_count(settings, "population", args->population);
+  size_t place = mm_settings_own(settings->algo) + MM_SEARCH_KEY_generations;
+  bool set_twice = args->generations > 0 || args->settings.value[place] != NULL;
+  mm_phase phase[MM_PHASES_MAX];
+  if (code == EXIT_DONE && strcmp(settings->search.schedule, "-") != 0) {
+    if (set_twice)
+      return fail_usage("generations: the schedule %s fixes their number",
+                        settings->search.schedule);
+    settings->search.generations = 0;
+    for (size_t i = mm_search_phases(&settings->search, phase); i-- > 0;)
+      settings->search.generations += (double)phase[i].generations;
+  }
+  if (code == EXIT_DONE) code = set_count(settings, "generations", args->generations);
+  if (code == EXIT_DONE && settings->pmd.exact_curve)
+    return fail_usage("setting 'curve': a search keeps final values only");
+  return code;
+}
+
+static int make_plan(const learn_args *args, mm_learn_plan *plan) {
+  mm_algo algo = MM_ALGO_PMD;
+  int code = split_envs(args->env, plan);
+  if (code == EXIT_DONE) code = choose_algo(plan, &algo);
+  if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, &plan->settings);
+  if (code == EXIT_DONE) code = apply_options(args, &plan->settings);
+  if (code != EXIT_DONE) return code;
+  plan->seed = args->seed;
+  if (args->init == NULL) return EXIT_DONE;
+  if (strlen(args->init) >= MM_LEARN_NAME_SIZE)
+    return fail_usage("option '--init': the name is too long");
+  snprintf(plan->init, sizeof plan->init, "%s", args->init);
+  return EXIT_DONE;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Beginning or going on
+
+// "learn-GridWorld-all", "learn-GridWorld-all-and-2-more", "learn-maze" for tasks/maze.yaml.
+static void stem_of(const mm_learn_plan *plan, char *out, size_t size) {
+  const char *name = plan->env[0], *slash = strrchr(name, '/');
+  if (slash != NULL) name = slash + 1;
+  size_t length = strlen(name);
+  const char *dot = strrchr(name, '.');
+  if (dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0))
+    length = (size_t)(dot - name);
+  if (plan->n_env == 1)
+    snprintf(out, size, "learn-%.*s", (int)length, name);
+  else
+    snprintf(out, size, "learn-%.*s-and-%zu-more", (int)length, name, plan->n_env - 1);
+}
+
+static int begin(const learn_args *args, mm_learn **out) {
+  mm_learn_plan *plan = memory_take(1, sizeof *plan);
+  char folder[MM_RUN_PATH_SIZE] = "", stem[MM_LEARN_NAME_SIZE];
+  int code = make_plan(args, plan);
+  mm_status status = MM_OK;
+  if (code == EXIT_DONE && args->out == NULL) {
+    stem_of(plan, stem, sizeof stem);
+    status = mm_run_folder("runs", stem, folder);
+  }
+  if (code == EXIT_DONE && status == MM_OK)
+    status = mm_learn_create(args->out != NULL ? args->out : folder, plan, out);
+  if (status != MM_OK) {
+    code = fail_status(status);
+    if (folder[0] != '\0') rmdir(folder); // ours, and empty unless the run was made
+  }
+  free(plan);
+  return code;
+}
+
+// What a run has fixed once and for all.
+static int refuse_changes(const learn_args *args) {
+  static const char *const fixed[] = { "env",  "kind", "es",  "population",
+                                       "init", "seed", "out", "preset" };
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    if (options_given(&command_learn, &args->settings.common, fixed[i]))
+      return fail_usage("option '--%s': the run to be resumed has fixed it", fixed[i]);
+  if (args->settings.common.set != 0)
+    return fail_usage("option '--set': the run to be resumed has fixed its settings");
+  return EXIT_DONE;
+}
+
+static int resume(const learn_args *args, mm_learn **out) {
+  int code = refuse_changes(args);
+  if (code != EXIT_DONE) return code;
+  mm_status status = mm_learn_resume(args->resume, (int64_t)args->generations, out);
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
+
+// ---------------------------------------------------------------------------------------------
+// The loop
+
+typedef struct progress {
+  mm_learn *learn;
+  double total;  // steps of the generations to come, when this process began
+  char text[96]; // beside the bar
+} progress;
+
+static void show_progress(size_t done, size_t total, uint64_t env_steps, void *user) {
+  progress *p = user;
+  mm_learn_view view;
+  interrupt_check_time();
+  mm_learn_look(p->learn, &view);
+  double trained = p->total - view.steps_left;
+  switch (mm_learn_get_stage(p->learn)) {
+  case MM_STAGE_CONTROLS:
+    snprintf(p->text, sizeof p->text, "controls %zu/%zu", done, total);
+    break;
+  case MM_STAGE_VALIDATION:
+    snprintf(p->text, sizeof p->text, "generation %" PRId64 ", validation %zu/%zu",
+             view.generation + 1, done, total);
+    break;
+  case MM_STAGE_POPULATION:
+    trained += (double)env_steps;
+    snprintf(p->text, sizeof p->text, "generation %" PRId64 ", sigma %.3g", view.generation + 1,
+             view.sigma);
+    break;
+  }
+  progress_update(trained, p->text);
+}
+
+// Would another generation end in time? The first one of a process is always tried.
+static bool fits(const mm_learn_view *view) {
+  return view->session_generations == 0 || interrupt_seconds_left() > view->generation_seconds;
+}
+
+static mm_status search(const learn_args *args, mm_learn *learn) {
+  progress p = { .learn = learn };
+  mm_learn_view view;
+  mm_learn_look(learn, &view);
+  p.total = view.steps_left;
+  mm_backend_config backend = {
+    .threads = (int)args->threads, .stop = interrupt_watch(), .progress = show_progress, .user = &p
+  };
+  interrupt_after(args->max_seconds);
+  int64_t shown = -1;
+  int32_t phase = -1;
+  mm_status status = MM_OK;
+  progress_begin("learn", p.total, "steps");
+  while (status == MM_OK && !mm_learn_done(learn) && *backend.stop == 0 && fits(&view)) {
+    status = mm_learn_advance(learn, &backend);
+    mm_learn_look(learn, &view);
+    interrupt_check_time();
+    if (status == MM_OK && view.last.known &&
+        (view.last.generation != shown || view.phase != phase)) {
+      learn_report_row(&view, view.phase != phase);
+      shown = view.last.generation;
+      phase = view.phase;
+    }
+  }
+  progress_end();
+  return status;
+}
+
+// search.svg in the run's folder. A search is worth more than its picture: trouble is a warning.
+static void draw(mm_learn *learn) {
+  char path[MM_RUN_PATH_SIZE + 16];
+  snprintf(path, sizeof path, "%s/search.svg", mm_learn_folder(learn));
+  if (mm_search_figure(mm_learn_run(learn), path) != MM_OK)
+    warn("no picture of the search: %s", mm_last_error());
+}
+
+static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
+  const char *folder = mm_learn_folder(learn);
+  mm_learn_view view;
+  mm_learn_look(learn, &view);
+  char error[MM_ERROR_SIZE];
+  snprintf(error, sizeof error, "%s", mm_last_error());
+  bool done = mm_learn_done(learn);
+  bool interrupted = !done && *interrupt_watch() != 0 && !interrupt_timed_out();
+  if (status != MM_OK && status != MM_ERR_INTERRUPTED) {
+    mm_learn_note_end(learn, "failed");
+    return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED,
+                "%s; %" PRId64 " generations are safe in %s: go on with 'learn --resume %s'", error,
+                view.generation, folder, folder);
+  }
+  mm_learn_note_end(learn, done ? "done" : interrupted ? "interrupted" : "stopped");
+  mm_status written = mm_learn_write_maps(learn);
+  if (written != MM_OK) return fail_status(written);
+  if (interrupted)
+    return fail(INTERRUPT_EXIT,
+                "interrupted after generation %" PRId64 "; go on with 'learn --resume %s'",
+                view.generation, folder);
+  if (!done) {
+    note("stopped after generation %" PRId64 " of %" PRId64 "; go on with 'learn --resume %s'",
+         view.generation, view.generations, folder);
+    if (view.session_generations == 0)
+      warn("not one generation ended within %g s", args->max_seconds);
+  }
+  draw(learn);
+  return learn_report(learn, done ? "done" : "stopped", args->settings.common.json);
+}
+
+static int run(void *raw) {
+  const learn_args *args = raw;
+  if (strcmp(args->backend, "cuda") == 0)
+    return fail(EXIT_FAILED, "backend 'cuda' is not part of this build (use --backend cpu)");
+  if (args->env == NULL && args->resume == NULL)
+    return fail_usage("expected --env to begin a search or --resume to go on with one");
+  interrupt_watch(); // from here on a signal leaves the run in order
+  mm_learn *learn = NULL;
+  int code = args->resume != NULL ? resume(args, &learn) : begin(args, &learn);
+  if (code != EXIT_DONE) return code;
+  learn_report_start(learn);
+  code = finish(args, learn, search(args, learn));
+  mm_learn_close(learn);
+  return code;
+}
+
+const command command_learn = {
+  .name = "learn",
+  .summary = "evolve a mirror map",
+  .about =
+      "An evolution strategy proposes maps, agents are trained with each of them, and what they "
+      "reach decides where the search goes. Every few generations the current map is scored on "
+      "fixed validation tasks beside negentropy, l2, a random map and the initial one.\n\n"
+      "The run's folder holds everything (run.db); mean.json is the map of the last generation, "
+      "best.json the best validated one, search.svg a picture of the search. A run can be stopped "
+      "at any moment, also by a crash, and "
+      "goes on with --resume to the same bits. Without --preset the settings are the paper's: "
+      "for Grid-World 512 generations of 512 trainings.",
+  .examples = "mirrormap learn --env GridWorld-all --preset gridworld-quick\n"
+              "mirrormap learn --env GridWorld-all --max-seconds 3600\n"
+              "mirrormap learn --resume runs/learn-GridWorld-all-1\n"
+              "mirrormap learn --env GridWorld-dense,GridWorld-sparse --es sep-cma-es",
+  .options = learn_options,
+  .settings = search_options,
+  .common = COMMON_JSON | COMMON_ISA,
+  .args_size = sizeof(learn_args),
+  .run = run,
+};

@@ -1,0 +1,220 @@
+#!/usr/bin/env bash
+# `learn`: the same bits from any number of threads and after any number of kills; stops and resumes;
+# refuses what it should.
+# usage: cli_learn.sh PROGRAM SOURCE_DIR
+# MM_TEST_LONG=1 makes the search that is killed larger (make check-long).
+
+# shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
+. "$(dirname "$0")/cli.bash"
+cd "$work" || exit 1
+
+small=(--env GridWorld-small --population 8 --set envs=8 --set unroll=8 --set validation_tasks=3 --set validation_every=2)
+tiny=("${small[@]}" --set steps=512)
+
+refuse() { # CODE TEXT ARGS...
+  local expected=$1 text=$2
+  shift 2
+  run "$@"
+  expect_refusal "$expected" "$text"
+}
+
+# same RUN RUN: both runs have the same maps and the same rows, timings aside
+same() {
+  local run
+  for run; do
+    run export "$run" --jsonl
+    [ "$code" -eq 0 ] || return 1
+    grep -vE '^\{"table":"(session|timing)"' "$out" >"$work/rows-$run"
+  done
+  cmp -s "$1/mean.json" "$2/mean.json" && cmp -s "$1/best.json" "$2/best.json" && cmp -s "rows-$1" "rows-$2"
+}
+
+# ---------------------------------------------------------------------------------------------
+# One run, what it says and leaves behind
+
+run learn "${tiny[@]}" --generations 5 --threads 1 --out one --json
+expect_code 0
+expect_json
+for field in '"run":"one"' '"state":"done"' '"generations":5' '"evaluations":40' '"mean_fitness":' '"best_fitness":null' \
+  '"validation":{"learned":{"mean":' '"negentropy":{' '"l2":{' '"random":{' '"initial":{' '"map_file":"one/best.json"' \
+  '"env_steps":20480' '"env_steps_per_second":' '"wall_seconds":' '"settings":{' '"learn":{'; do
+  expect_out "$field"
+done
+expect "the run has its files" test -s one/run.db -a -s one/mean.json -a -s one/best.json
+for map in mean best; do
+  run map check "one/$map.json"
+  expect_code 0
+done
+run map show one/best.json --json
+expect_out '"learned_on":["GridWorld-small"]'
+
+# the preset says what is built in, and all of it
+run learn "${tiny[@]}" --generations 5 --preset gridworld --out preset --json --quiet
+keys=$(sed -E 's/.*"learn":\{([^}]*)\}.*/\1/' "$out" | grep -oE '"[a-z_]+":' | tr -d '":')
+for key in $keys; do
+  expect "the preset names $key" grep -q "^$key:" "$2/presets/gridworld.yaml"
+done
+expect "the preset gridworld is what is built in" same one preset
+
+run learn "${tiny[@]}" --generations 5 --threads 2 --out two --quiet
+expect_code 0
+expect_no_err
+expect_out 'minus l2'
+expect "two threads give the same bits" same one two
+run learn "${tiny[@]}" --generations 5 --isa portable --out portable --quiet
+expect "the portable kernels give the same bits" same one portable
+run learn "${tiny[@]}" --generations 5 --seed 1 --out other --quiet
+expect_not "another seed gives others" cmp -s one/mean.json other/mean.json
+
+# the table on stderr, one row per validation: 0, 2, 4, 5
+run learn "${tiny[@]}" --generations 5
+expect_code 0
+expect_err 'runs/learn-GridWorld-small-1: 5 generations of 8 trainings, openes, neural maps'
+expect "a row per validation" test "$(grep -cE '^ +[0245]/5 ' "$err")" -eq 4
+run learn "${tiny[@]}" --generations 1 --quiet
+expect "the next folder is used" test -s runs/learn-GridWorld-small-2/run.db
+
+# ---------------------------------------------------------------------------------------------
+# Stopping and going on
+
+run learn "${tiny[@]}" --generations 3 --out grown --quiet
+run learn --resume grown --generations 5 --quiet --threads 2
+expect_code 0
+expect "a run that was made longer has the same mean" cmp -s one/mean.json grown/mean.json
+run learn "${tiny[@]}" --generations 1000 --max-seconds 0.5 --out cut --quiet --json
+done=$(field generations)
+run learn --resume cut --generations "$((done + 1))" --quiet --json
+expect_code 0
+expect_field generations "$((done + 1))"
+run learn --resume cut --generations "$((done + 1))" --quiet --json
+expect_out '"state":"done"'
+expect_field final_generation "$((done + 1))"
+run runs cut --json
+expect_out '"state":"done"'
+run learn --resume grown --quiet --json
+expect_code 0
+expect_out '"state":"done"'
+
+run learn "${small[@]}" --set steps=1048576 --generations 1000 --max-seconds 1 --out stopped
+expect_code 0
+expect_err "go on with 'learn --resume stopped'"
+run runs stopped --json
+expect_code 0
+expect_out '"state":"stopped"'
+
+for signal in INT TERM; do
+  last="mirrormap learn, $signal"
+  "$program" learn "${small[@]}" --set steps=1048576 --generations 1000 --out "by-$signal" >"$out" 2>"$err" </dev/null &
+  pid=$!
+  for ((i = 0; i < 1200; i++)); do # the controls are in
+    [ -s "by-$signal/best.json" ] && break
+    sleep 0.05
+  done
+  interrupt "$pid" "$signal"
+  expect_code 130
+  expect_no_out
+  expect_err "go on with 'learn --resume by-$signal'"
+  run runs "by-$signal" --json
+  expect_out '"state":"interrupted"'
+done
+
+# kill -9 at ten moments, then to the end: the same as a run that was left alone
+slow=(--env 'GridWorld-small,GridWorld-sparse' --population 8 --set validation_tasks=3 --set validation_every=3
+  --set 'schedule=14x8192,10x16384')
+if [ "${MM_TEST_LONG:-0}" = 1 ]; then
+  slow=(--env GridWorld-all --population 64 --set validation_tasks=8 --set validation_every=2
+    --set 'schedule=12x131072,8x262144')
+fi
+for es in openes sep-cma-es; do
+  run learn "${slow[@]}" --es "$es" --out "calm-$es" --quiet --json
+  expect_code 0
+  seconds=$(sed 's/.*"wall_seconds":\([0-9.]*\).*/\1/' "$out")
+  last="mirrormap learn --es $es, killed"
+  kills=0 tries=0
+  while [ "$kills" -lt 10 ] && [ "$tries" -lt 60 ]; do
+    tries=$((tries + 1))
+    if [ -e "killed-$es/run.db" ]; then
+      set -- --resume "killed-$es"
+    else
+      set -- "${slow[@]}" --es "$es" --out "killed-$es"
+    fi
+    "$program" learn "$@" --quiet >"$out" 2>"$err" </dev/null &
+    pid=$!
+    sleep "$(awk -v r="$RANDOM" -v s="$seconds" 'BEGIN { printf "%.3f", 0.005 + r / 32768 * s / 12 }')"
+    kill -9 "$pid" 2>"$err" && kills=$((kills + 1))
+    wait "$pid" 2>"$err"
+  done
+  expect "ten kills hit a running process" test "$kills" -eq 10
+  run learn --resume "killed-$es" --quiet
+  expect_code 0
+  expect "$es: ten kills change nothing" same "calm-$es" "killed-$es"
+done
+
+# ---------------------------------------------------------------------------------------------
+# The other ways to search
+
+run learn "${tiny[@]}" --kind piecewise --es sep-cma-es --set n=10 --generations 2 --out pieces --json --quiet
+expect_code 0
+expect_not "sep-cma-es has a best fitness" grep -q '"best_fitness":null' "$out"
+run learn "${tiny[@]}" --kind piecewise --set n=10 --init pieces/mean.json --generations 1 --out from --quiet
+expect_code 0
+run learn "${tiny[@]}" --set schedule=2x512,2x1024 --out phases --json --quiet
+expect_code 0
+expect_out '"env_steps":24576'
+run export phases --csv --table score
+expect_code 0
+for es in openes:evosax-0.3 sep-cma-es:isotropic sep-cma-es:evosax-0.3; do
+  run learn "${tiny[@]}" --es "$es" --generations 2 --out "es-$es" --quiet
+  expect_code 0
+done
+for setting in common_numbers=off shaping=rank shaping=raw sigma=0.1 es_lr=0.1; do
+  run learn "${tiny[@]}" --set "$setting" --generations 5 --out "with-$setting" --quiet
+  expect_code 0
+  expect_not "$setting makes a difference" cmp -s one/mean.json "with-$setting/mean.json"
+done
+
+# a task file travels with the run
+printf 'grid: 4\nstart: [0, 0]\nobjects:\n  - {cell: [3, 3], reward: 1, terminate: 1, respawn: 0}\n' >task.yaml
+run learn "${tiny[@]:2}" --env task.yaml --generations 4 --out maze --quiet
+expect_code 0
+run learn "${tiny[@]:2}" --env task.yaml --generations 2 --out moved --quiet
+rm task.yaml
+cp -r moved edited
+sed -i 's/3, 3/0, 1/' edited/env-0.yaml
+refuse 2 'edited/env-0.yaml' learn --resume edited --generations 4
+mkdir elsewhere && mv moved elsewhere/moved && mv elsewhere/moved moved-back
+run learn --resume moved-back --generations 4 --quiet
+expect_code 0
+expect "without the file, in another place, the same bits" cmp -s maze/mean.json moved-back/mean.json
+
+# ---------------------------------------------------------------------------------------------
+# Refusals
+
+refuse 2 "a run in 'one' already" learn "${tiny[@]}" --generations 1 --out one
+refuse 2 'did you mean' learn "${tiny[@]}" --es openess
+refuse 2 'did you mean' learn "${tiny[@]}" --populaton 8
+refuse 2 'did you mean' learn --env GridWorld-smal
+refuse 2 'expected --env' learn
+refuse 2 'has fixed it' learn --resume one --env GridWorld-small
+refuse 2 'has fixed its settings' learn --resume one --set sigma=1
+refuse 2 'generations already' learn --resume one --generations 2
+refuse 2 'even number' learn --env GridWorld-small --population 7
+refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x
+refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x512 --generations 3
+refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x512 --set generations=3
+refuse 2 'steps' learn "${small[@]}" --set schedule=2x512,2x10
+refuse 2 'final values' learn --env GridWorld-small --set curve=exact
+refuse 2 'steps' learn --env GridWorld-small --set steps=4
+refuse 2 'cannot start there' learn --env GridWorld-small --init l2
+refuse 2 'nowhere' learn --resume nowhere
+expect "nothing was made for what was refused" test ! -e runs/learn-GridWorld-small-3
+
+# a damaged run is refused, and stays as it is
+cp -r one torn && truncate -s 10000 torn/run.db
+before=$(cksum <torn/run.db)
+refuse 2 'torn' learn --resume torn --generations 9
+expect "it was not touched" test "$before" = "$(cksum <torn/run.db)"
+mkdir text && echo 'no database' >text/run.db
+refuse 2 'text' learn --resume text
+
+finish

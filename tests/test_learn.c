@@ -1,0 +1,427 @@
+// Suite `learn`: the loop of a search against a slow and obvious one, plans and their text, phases,
+// several environments, failures in the middle, memory and database over many generations.
+
+#define _XOPEN_SOURCE 700
+
+#include <dirent.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "base/status.h"
+#include "experiment/learn_internal.h"
+#include "test.h"
+
+// ---------------------------------------------------------------------------------------------
+// Folders that vanish
+
+static char folder[256];
+
+static int open_folder(void **state) {
+  (void)state;
+  snprintf(folder, sizeof folder, "%s/mm-learn-XXXXXX",
+           getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int close_folder(void **state) {
+  (void)state;
+  char command[300];
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  return system(command);
+}
+
+static const char *path_of(const char *name) {
+  static char path[2][400];
+  static int turn;
+  turn = !turn;
+  snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+  return path[turn];
+}
+
+// A search that takes no time.
+static mm_learn_plan *tiny_plan(void) {
+  mm_learn_plan *plan = calloc(1, sizeof *plan);
+  plan->n_env = 1;
+  snprintf(plan->env[0], sizeof plan->env[0], "GridWorld-small");
+  plan->settings = mm_settings_default(MM_ALGO_PMD);
+  mm_pmd_config *pmd = &plan->settings.pmd;
+  pmd->steps = 64;
+  pmd->envs = 4;
+  pmd->unroll = 8;
+  mm_search *search = &plan->settings.search;
+  search->population = 6;
+  search->generations = 4;
+  search->validation_every = 2;
+  search->validation_tasks = 3;
+  plan->seed = 7;
+  return plan;
+}
+
+static void advance_to(mm_learn *l, int64_t generation) {
+  mm_backend_config backend = { .threads = 1 };
+  mm_learn_view view;
+  do {
+    assert_ok(mm_learn_advance(l, &backend));
+    mm_learn_look(l, &view);
+  } while (view.generation < generation);
+}
+
+static mm_learn *run_plan(const char *name, const mm_learn_plan *plan) {
+  mm_learn *l;
+  assert_ok(mm_learn_create(path_of(name), plan, &l));
+  mm_learn_view view;
+  mm_learn_look(l, &view);
+  advance_to(l, view.generations);
+  assert_true(mm_learn_done(l));
+  return l;
+}
+
+// ---------------------------------------------------------------------------------------------
+// The loop
+
+static double train(const mm_env *env, const mm_map *map, const mm_pmd_config *pmd, uint64_t seed) {
+  mm_job job = { .env = env, .map = map, .pmd = pmd, .seed = seed };
+  mm_result result;
+  assert_ok(mm_job_run(&job, NULL, &result));
+  double value = result.final_value;
+  mm_result_release(&result);
+  return value;
+}
+
+// The same search written down once more, without database, backend or pieces.
+static void test_against_plain_loop(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  mm_learn *l = run_plan("plain", plan);
+  const mm_search *search = &plan->settings.search;
+  mm_es_config config = mm_search_es(search, plan->seed);
+  assert_int_equal(config.dimension, MM_NEURAL_SEARCH);
+  double start[MM_NEURAL_SEARCH], member[6][MM_NEURAL_SEARCH], fitness[6];
+  assert_ok(mm_map_search_initial(MM_MAP_NEURAL, 0, start));
+  mm_es *es;
+  mm_env *env;
+  assert_ok(mm_es_create(&config, start, &es));
+  assert_ok(mm_env_open(plan->env[0], &env));
+  for (uint32_t g = 0; g < 4; g++) {
+    assert_ok(mm_es_ask(es, &member[0][0]));
+    for (int i = 0; i < 6; i++) {
+      mm_map *map;
+      uint32_t pair = (uint32_t)(i / 2); // both members of a pair see the same task and numbers
+      uint64_t seed = mm_stream_pair(mm_stream_make(7, g, MM_RNG_EVOLVE_SEED, pair), 0);
+      assert_ok(mm_map_from_search(MM_MAP_NEURAL, 0, member[i], &map));
+      fitness[i] = train(env, map, &plan->settings.pmd, seed);
+      mm_map_destroy(map);
+    }
+    assert_ok(mm_es_tell(es, fitness));
+  }
+  assert_memory_equal(l->kept, mm_es_mean(es), sizeof start);
+  // and its validation
+  mm_map *map;
+  double value[3];
+  assert_ok(mm_map_from_search(MM_MAP_NEURAL, 0, mm_es_mean(es), &map));
+  for (uint64_t t = 0; t < 3; t++)
+    value[t] = train(env, map, &plan->settings.pmd,
+                     mm_stream_pair(mm_stream_make(7, 0, MM_RNG_VALIDATION, 0), t));
+  mm_learn_view view;
+  mm_learn_look(l, &view);
+  assert_int_equal(view.last.generation, 4);
+  assert_true(view.last.value.mean == mm_estimate_of(value, 3).mean);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+  mm_es_destroy(es);
+  mm_learn_close(l);
+  free(plan);
+}
+
+// Two environments under sep-cma-es: every member meets both, and the fitness is the mean of ranks.
+static void test_several_environments(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  plan->n_env = 2;
+  snprintf(plan->env[1], sizeof plan->env[1], "GridWorld-sparse");
+  assert_ok(mm_settings_set(&plan->settings, "es", "sep-cma-es"));
+  assert_ok(mm_settings_set(&plan->settings, "kind", "piecewise"));
+  plan->settings.search.n = 5;
+  plan->settings.search.generations = 1;
+  plan->settings.search.seeds_per_member = 2;
+  mm_learn *l = run_plan("both", plan);
+  assert_int_equal(l->n_task, 4);
+  for (int i = 0; i < 6; i++) {
+    double expected = 0;
+    for (int e = 0; e < 2; e++) {
+      double mean[6], below = 0;
+      for (int m = 0; m < 6; m++)
+        mean[m] = (l->job_row[m * 4 + 2 * e].value + l->job_row[m * 4 + 2 * e + 1].value) / 2;
+      for (int m = 0; m < 6; m++)
+        below += mean[m] < mean[i] ? 1 : m != i && mean[m] == mean[i] ? 0.5 : 0;
+      expected += (below / 5 - 0.5) / 2;
+    }
+    assert_true(fabs(l->fitness[i] - expected) < 1e-12);
+    for (int j = 0; j < 4; j++) {
+      assert_int_equal(l->job_row[i * 4 + j].env, j / 2);
+      assert_true(l->job_row[i * 4 + j].seed == l->job_row[j].seed);
+    }
+  }
+  mm_learn_close(l);
+  free(plan);
+}
+
+// Phases change the length of trainings, and each has its own controls.
+static void test_phases(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  assert_ok(mm_settings_set(&plan->settings, "schedule", "2x64,3x128"));
+  mm_learn *l = run_plan("phases", plan);
+  mm_learn_view view;
+  mm_learn_look(l, &view);
+  assert_int_equal(view.generations, 5);
+  assert_int_equal(view.phase, 1);
+  assert_int_equal(view.env_steps, 6 * (2 * 64 + 3 * 128));
+  assert_int_equal(view.control[0].generation, 2);
+  assert_true(view.best.generation >= 2);
+  mm_learn_close(l);
+  free(plan);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Interruption and resumption inside the process
+
+static void test_resume_anywhere(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  mm_learn *whole = run_plan("whole", plan);
+  mm_learn *l;
+  assert_ok(mm_learn_create(path_of("pieces"), plan, &l));
+  mm_backend_config backend = { .threads = 1 };
+  int steps = 0;
+  while (!mm_learn_done(l)) {
+    mm_learn_close(l);
+    assert_ok(mm_learn_resume(path_of("pieces"), 0, &l));
+    if (!mm_learn_done(l)) assert_ok(mm_learn_advance(l, &backend));
+    steps++;
+  }
+  assert_int_equal(steps, 5); // the controls and four generations
+  mm_learn_view a, b;
+  mm_learn_look(whole, &a);
+  mm_learn_look(l, &b);
+  assert_memory_equal(whole->kept, l->kept, MM_NEURAL_SEARCH * sizeof(double));
+  assert_memory_equal(whole->best, l->best, MM_NEURAL_SEARCH * sizeof(double));
+  assert_int_equal(a.best.generation, b.best.generation);
+  assert_true(a.best.over_l2.mean == b.best.over_l2.mean);
+  assert_int_equal(a.env_steps, b.env_steps);
+  assert_int_equal(a.evaluations, b.evaluations);
+  mm_learn_close(whole);
+  mm_learn_close(l);
+  free(plan);
+}
+
+static volatile int stop_now;
+
+// The end of the population is the last moment before the validation.
+static void stop_before_validation(size_t done, size_t total, uint64_t env_steps, void *user) {
+  (void)env_steps;
+  if (mm_learn_get_stage(user) == MM_STAGE_POPULATION && done == total) stop_now = 1;
+}
+
+// Stopped between the strategy's step and the commit: the step must be undone.
+static void test_interrupted_step_is_undone(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  mm_learn *whole = run_plan("whole", plan), *l;
+  assert_ok(mm_learn_create(path_of("cut"), plan, &l));
+  advance_to(l, 1);
+  double before[MM_NEURAL_SEARCH];
+  memcpy(before, mm_es_mean(l->es), sizeof before);
+  stop_now = 0;
+  mm_backend_config backend = {
+    .threads = 1, .stop = &stop_now, .progress = stop_before_validation, .user = l
+  };
+  assert_int_equal(mm_learn_advance(l, &backend), MM_ERR_INTERRUPTED);
+  mm_learn_view view;
+  mm_learn_look(l, &view);
+  assert_int_equal(view.generation, 1);
+  assert_memory_equal(mm_es_mean(l->es), before, sizeof before);
+  stop_now = 0;
+  backend.progress = NULL;
+  while (!mm_learn_done(l))
+    assert_ok(mm_learn_advance(l, &backend));
+  assert_memory_equal(whole->kept, l->kept, MM_NEURAL_SEARCH * sizeof(double));
+  mm_learn_close(whole);
+  mm_learn_close(l);
+  free(plan);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Plans as text
+
+static void test_plan_round_trip(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan(), *back = calloc(1, sizeof *back);
+  plan->seed = UINT64_MAX;
+  plan->settings.search.sigma = 1.0 / 3;
+  assert_ok(mm_settings_set(&plan->settings, "schedule", "2x64,3x128"));
+  snprintf(plan->init, sizeof plan->init, "random-neural:5");
+  mm_learn_start start, again;
+  char *text, *second;
+  assert_ok(mm_learn_start_read(plan, &start));
+  assert_int_equal(start.n, MM_NEURAL_SEARCH);
+  assert_ok(mm_learn_plan_write(plan, &start, &text));
+  assert_ok(mm_learn_plan_read(text, "plan", back, &again));
+  assert_memory_equal(start.z, again.z, start.n * sizeof *start.z);
+  assert_ok(mm_learn_plan_write(back, &again, &second));
+  assert_string_equal(text, second);
+  assert_true(back->seed == UINT64_MAX);
+  assert_true(back->settings.search.sigma == 1.0 / 3);
+
+  // every cut of the text is refused, with its source named
+  for (size_t n = 0; n < strlen(text); n += 1 + n / 64) {
+    mm_learn_start none;
+    char keep = text[n];
+    text[n] = 0;
+    assert_fails(mm_learn_plan_read(text, "plan", back, &none), MM_ERR_INPUT, "plan");
+    text[n] = keep;
+  }
+  mm_free(text);
+  mm_free(second);
+  mm_learn_start_release(&start);
+  mm_learn_start_release(&again);
+  free(plan);
+  free(back);
+}
+
+static void test_hostile_plans(void **state) {
+  (void)state;
+  static const char *const bad[] = {
+    "{}",
+    "[]",
+    "{\"command\":\"train\"}",
+    "{\"command\":\"learn\",\"env\":[],\"files\":[],\"algo\":\"pmd\",\"seed\":\"0\",\"init\":\"\","
+    "\"start\":[],\"settings\":{},\"learn\":{}}",
+    "{\"command\":\"learn\",\"env\":[\"x\"],\"files\":[1],\"algo\":\"pmd\",\"seed\":\"0\",\"init\":"
+    "\"\",\"start\":[],\"settings\":{},\"learn\":{}}",
+    "{\"command\":\"learn\",\"env\":[\"x\"],\"files\":[null],\"algo\":\"pmd\",\"seed\":\"-1\","
+    "\"init\":\"\",\"start\":[],\"settings\":{},\"learn\":{}}",
+    "{\"command\":\"learn\",\"env\":[\"x\"],\"files\":[null],\"algo\":\"pmd\",\"seed\":\"0\","
+    "\"init\":\"\",\"start\":[],\"settings\":{\"steps\":1e99},\"learn\":{}}",
+  };
+  mm_learn_plan *plan = calloc(1, sizeof *plan);
+  mm_learn_start start;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_fails(mm_learn_plan_read(bad[i], "config", plan, &start), MM_ERR_INPUT, "config");
+  free(plan);
+}
+
+// The words of the settings are in the order of the enums they stand for.
+static void test_words(void **state) {
+  (void)state;
+  mm_settings settings = mm_settings_default(MM_ALGO_PMD);
+  for (int kind = 0; kind < MM_ES_KINDS; kind++) {
+    assert_ok(mm_settings_set(&settings, "es", mm_es_name((mm_es_kind)kind)));
+    assert_int_equal(mm_search_es(&settings.search, 0).kind, kind);
+  }
+#define CHECK(name, text)                                                                          \
+  assert_ok(mm_settings_set(&settings, "es", "openes"));                                           \
+  assert_ok(mm_settings_set(&settings, "shaping", text));                                          \
+  assert_int_equal(mm_search_es(&settings.search, 0).shaping, MM_SHAPING_##name);
+  MM_SHAPING_LIST(CHECK)
+#undef CHECK
+  static const char *const bad[] = { "5", "5x", "x5", "0x5", "5x5,", "5x5;6x6", "1.5x5", "5x5,6" };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_fails(mm_settings_set(&settings, "schedule", bad[i]), MM_ERR_INPUT, "schedule");
+  mm_phase phase[MM_PHASES_MAX];
+  assert_ok(mm_settings_set(&settings, "schedule", "500x1000000,100x10000000"));
+  assert_int_equal(mm_search_phases(&settings.search, phase), 2);
+  assert_int_equal(phase[0].generations, 500);
+  assert_true(phase[1].steps == 1e7);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Over many generations
+
+static size_t live_bytes;
+
+static void *take_counted(size_t size, void *user) {
+  (void)user;
+  size_t *block = malloc(size + 16);
+  if (!block) return NULL;
+  *block = size;
+  __atomic_add_fetch(&live_bytes, size, __ATOMIC_RELAXED);
+  return (char *)block + 16;
+}
+
+static void give_counted(void *block, void *user) {
+  (void)user;
+  if (!block) return;
+  size_t *start = (void *)((char *)block - 16);
+  __atomic_sub_fetch(&live_bytes, *start, __ATOMIC_RELAXED);
+  free(start);
+}
+
+static double database_size(const char *name) {
+  struct stat found;
+  char path[500];
+  snprintf(path, sizeof path, "%s/run.db", path_of(name));
+  return stat(path, &found) == 0 ? (double)found.st_size : NAN;
+}
+
+// Memory stays, the database grows by the same amount each time. MM_TEST_LONG=1: 10,000
+// generations.
+static void test_many_generations(void **state) {
+  (void)state;
+  const char *text = getenv("MM_TEST_LONG");
+  int64_t part = text && strcmp(text, "1") == 0 ? 5000 : 150;
+  mm_set_allocator(take_counted, give_counted, NULL);
+  mm_learn_plan *plan = tiny_plan();
+  plan->settings.pmd.steps = plan->settings.pmd.envs = plan->settings.pmd.unroll = 1;
+  assert_ok(mm_settings_set(&plan->settings, "kind", "piecewise"));
+  plan->settings.search.n = 4;
+  plan->settings.search.generations = (double)(2 * part);
+  plan->settings.search.validation_every = (double)part;
+  mm_learn *l;
+  assert_ok(mm_learn_create(path_of("many"), plan, &l));
+  size_t memory[2];
+  int64_t sqlite[2];
+  double size[3];
+  for (int64_t i = 0; i < 2; i++) {
+    advance_to(l, 20 + i * (2 * part - 20));
+    memory[i] = live_bytes;
+    sqlite[i] = sqlite3_memory_used();
+  }
+  assert_int_equal(memory[0], memory[1]);
+  assert_true(sqlite[1] <= 2 * sqlite[0] + 65536); // a cache fills up to its limit
+  mm_learn_close(l);
+  size[2] = database_size("many");
+  for (int i = 1; i <= 2; i++) { // the same search with half and none of the generations
+    char name[16];
+    snprintf(name, sizeof name, "many%d", i);
+    plan->settings.search.generations = i == 1 ? (double)part : 1;
+    l = run_plan(name, plan);
+    mm_learn_close(l);
+    size[2 - i] = database_size(name);
+  }
+  double first = size[1] - size[0], second = size[2] - size[1];
+  if (!(fabs(second - first) <= 0.1 * first + 16384))
+    fail_msg("grew by %.0f bytes, then by %.0f", first, second);
+  free(plan);
+  mm_set_allocator(NULL, NULL, NULL);
+}
+
+int suite_learn(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_against_plain_loop, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_several_environments, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_phases, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_resume_anywhere, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_interrupted_step_is_undone, open_folder, close_folder),
+    cmocka_unit_test(test_plan_round_trip),
+    cmocka_unit_test(test_hostile_plans),
+    cmocka_unit_test(test_words),
+    cmocka_unit_test_setup_teardown(test_many_generations, open_folder, close_folder),
+  };
+  return cmocka_run_group_tests_name("learn", tests, NULL, NULL);
+}
