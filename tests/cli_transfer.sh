@@ -172,7 +172,7 @@ for file in table.csv runs.csv curves.csv; do
   done
 done
 expect "the table's header" grep -qx \
-  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,diff_l2,diff_l2_sem,failures' "$work/a/b/table.csv"
+  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,failures' "$work/a/b/table.csv"
 expect "a row for each cell" test "$(grep -c '^[^#].*,0$' "$work/a/b/table.csv")" -eq 6
 expect "a row for each run" test "$(grep -c '^[a-z0-9:.]*,GridWorld-[a-z]*,[0-9]*,' "$work/a/b/runs.csv")" -eq 18
 expect "a row for each point" test "$(grep -c ',GridWorld-sparse,' "$work/a/b/curves.csv")" -eq 27

@@ -149,6 +149,10 @@ static void check_cell(const fixture *f, const mm_transfer *t, int map, int env,
     e = mm_estimate_paired(x, final[baseline[b]][env], SEEDS);
     assert_same(cell->difference[b].mean, e.mean);
     assert_same(cell->difference[b].sem, e.sem);
+    double wins = 0;
+    for (int i = 0; i < SEEDS; i++)
+      wins += x[i] > final[baseline[b]][env][i] ? 1 : x[i] == final[baseline[b]][env][i] ? 0.5 : 0;
+    assert_same(cell->wins[b], wins / SEEDS);
     int verdict = e.mean > 2 * e.sem ? 1 : e.mean < -2 * e.sem ? -1 : 0;
     assert_int_equal(mm_transfer_verdict(cell, (mm_baseline)b), verdict);
   }
@@ -378,9 +382,11 @@ static void check_csv(const mm_transfer *t) {
   assert_same(field(table, row, 5), t->optimal_mean[1]);
   assert_same(field(table, row, 6), cell->difference[MM_BASELINE_NEGENTROPY].mean);
   assert_same(field(table, row, 7), cell->difference[MM_BASELINE_NEGENTROPY].sem);
-  assert_same(field(table, row, 8), cell->difference[MM_BASELINE_L2].mean);
-  assert_same(field(table, row, 9), cell->difference[MM_BASELINE_L2].sem);
-  assert_same(field(table, row, 10), 0);
+  assert_same(field(table, row, 8), cell->wins[MM_BASELINE_NEGENTROPY]);
+  assert_same(field(table, row, 9), cell->difference[MM_BASELINE_L2].mean);
+  assert_same(field(table, row, 10), cell->difference[MM_BASELINE_L2].sem);
+  assert_same(field(table, row, 11), cell->wins[MM_BASELINE_L2]);
+  assert_same(field(table, row, 12), 0);
   assert_same(field(runs, "tsallis:0.5,GridWorld-sparse,9,", 3),
               t->final_value[(2 * ENVS + 1) * SEEDS + 2]);
   assert_same(field(curves, "tsallis:0.5,GridWorld-sparse,256,", 3), cell->curve[2].value.mean);

@@ -70,8 +70,10 @@ static const char *format_cell(const view *v, size_t map, size_t env, char out[C
   }
   // a mark of its own width, so that the numbers stay below each other
   const char *mark = mm_transfer_verdict(mm_transfer_at(v->t, map, env), v->baseline) ? " *" : "  ";
-  if (missing || v->differences)
-    snprintf(out + used, CELL_SIZE - (size_t)used, "%s", missing ? " !" : mark);
+  if (missing) snprintf(out + used, CELL_SIZE - (size_t)used, " !");
+  if (v->differences)
+    snprintf(out + used, CELL_SIZE - (size_t)used, "%s %3.0f %%", mark,
+             100 * mm_transfer_at(v->t, map, env)->wins[v->baseline]);
   return out;
 }
 
@@ -168,8 +170,9 @@ static void put_differences(const mm_transfer *t, mm_baseline baseline) {
   view v = { .t = t, .differences = true, .baseline = baseline };
   size_t row = t->baseline[baseline];
   if (row == t->config.n_map || t->config.n_map < 2) return;
-  printf("\nminus %s, seed by seed (*: more than 2 standard errors from 0)\n",
-         t->config.map[row].label);
+  printf(
+      "\nminus %s, seed by seed (*: more than 2 standard errors from 0), and share of seeds won\n",
+      t->config.map[row].label);
   put_table(&v);
 }
 

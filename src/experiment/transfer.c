@@ -66,12 +66,17 @@ static mm_status summarise_cell(mm_transfer *t, size_t map, size_t env, const mm
 }
 
 // Over the seeds with which both have a value.
-static mm_estimate difference(const mm_transfer *t, size_t map, size_t from, size_t env,
-                              double *x) {
+static mm_estimate difference(const mm_transfer *t, size_t map, size_t from, size_t env, double *x,
+                              double *wins) {
   const double *a = finals_of(t, map, env), *b = finals_of(t, from, env);
   size_t n = 0;
-  for (size_t i = 0; i < t->config.n_seed; i++)
-    if (!isnan(a[i]) && !isnan(b[i])) x[n++] = a[i] - b[i];
+  *wins = 0;
+  for (size_t i = 0; i < t->config.n_seed; i++) {
+    if (isnan(a[i]) || isnan(b[i])) continue;
+    *wins += a[i] > b[i] ? 1 : a[i] == b[i] ? 0.5 : 0;
+    x[n++] = a[i] - b[i];
+  }
+  *wins /= (double)n;
   return n > 0 ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
 }
 
@@ -79,8 +84,10 @@ static void compare(mm_transfer *t, size_t map, size_t env, double *x) {
   mm_transfer_cell *cell = &t->cell[map * t->config.n_env + env];
   for (int b = 0; b < MM_BASELINES; b++) {
     size_t from = t->baseline[b];
-    cell->difference[b] =
-        from < t->config.n_map ? difference(t, map, from, env, x) : (mm_estimate){ NAN, NAN };
+    cell->difference[b] = (mm_estimate){ NAN, NAN };
+    cell->wins[b] = NAN;
+    if (from < t->config.n_map)
+      cell->difference[b] = difference(t, map, from, env, x, &cell->wins[b]);
   }
 }
 

@@ -39,7 +39,9 @@ typedef struct mm_transfer_cell {
   size_t n_failed;                      // runs without a value
   mm_estimate final;                    // NaN where no run has a value
   mm_estimate difference[MM_BASELINES]; // paired by seeds; NaN where there is nothing to pair
-  mm_curve_point *curve;                // [n_curve]
+  double wins[MM_BASELINES]; // share of these seeds with a higher value, equals counting half: a
+                             // few great losses can outweigh many wins in the mean
+  mm_curve_point *curve;     // [n_curve]
   size_t n_curve;
 } mm_transfer_cell;
 

@@ -167,6 +167,8 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
   add_baseline(root, t);
   add_difference(root, "difference", t, MM_BASELINE_NEGENTROPY);
   add_difference(root, "difference_l2", t, MM_BASELINE_L2);
+  add_cells(root, "wins", t, NUMBER, offsetof(mm_transfer_cell, wins[MM_BASELINE_NEGENTROPY]));
+  add_cells(root, "wins_l2", t, NUMBER, offsetof(mm_transfer_cell, wins[MM_BASELINE_L2]));
   cJSON_AddItemToObject(root, "optimal_mean", numbers_or_null(t->optimal_mean, t->config.n_env));
   add_cells(root, "n", t, COUNT, offsetof(mm_transfer_cell, n));
   add_cells(root, "failures", t, COUNT, offsetof(mm_transfer_cell, n_failed));
@@ -239,8 +241,8 @@ static void put_origin(FILE *f, const mm_transfer *t) {
 }
 
 static void put_table(FILE *f, const mm_transfer *t) {
-  fputs("map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,diff_l2,diff_l2_sem,"
-        "failures\n",
+  fputs("map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,"
+        "diff_l2,diff_l2_sem,wins_l2,failures\n",
         f);
   for (size_t m = 0; m < t->config.n_map; m++)
     for (size_t e = 0; e < t->config.n_env; e++) {
@@ -253,6 +255,7 @@ static void put_table(FILE *f, const mm_transfer *t) {
       for (int b = 0; b < MM_BASELINES; b++) {
         put_number(f, cell->difference[b].mean);
         put_number(f, cell->difference[b].sem);
+        put_number(f, cell->wins[b]);
       }
       put_number(f, (double)cell->n_failed);
       fputc('\n', f);
