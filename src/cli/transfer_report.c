@@ -170,9 +170,8 @@ static void put_differences(const mm_transfer *t, mm_baseline baseline) {
   view v = { .t = t, .differences = true, .baseline = baseline };
   size_t row = t->baseline[baseline];
   if (row == t->config.n_map || t->config.n_map < 2) return;
-  printf(
-      "\nminus %s, seed by seed (*: more than 2 standard errors from 0), and share of seeds won\n",
-      t->config.map[row].label);
+  printf("\nminus %s, seed by seed (*: over 2 standard errors), and seeds won\n",
+         t->config.map[row].label);
   put_table(&v);
 }
 
