@@ -37,12 +37,13 @@ run_stdin() {
 }
 
 # interrupt PID SIGNAL: sends it once the process listens (a shell without job control starts its
-# children with SIGINT ignored), and waits for the end; one that does not stop is killed. Sets $code.
+# children with SIGINT ignored, and for a moment they are still the shell itself), and waits for the
+# end; one that does not stop is killed. Sets $code.
 interrupt() {
   local pid=$1 signal=$2 i mask
   for ((i = 0; i < 1200; i++)); do
     mask=$(awk '/^SigCgt/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
-    ((0x${mask:-0} & 2)) && break
+    [ "/proc/$pid/exe" -ef "$program" ] && ((0x${mask:-0} & 2)) && break
     sleep 0.05
   done
   kill "-$signal" "$pid" 2>/dev/null

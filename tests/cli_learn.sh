@@ -49,7 +49,8 @@ run map show one/best.json --json
 expect_out '"learned_on":["GridWorld-small"]'
 
 # the preset says what is built in, and all of it
-run learn "${tiny[@]}" --generations 5 --preset gridworld --out preset --json --quiet
+run learn "${tiny[@]}" --generations 5 --preset "$2/presets/gridworld.yaml" --out preset --json --quiet
+expect_code 0
 keys=$(sed -E 's/.*"learn":\{([^}]*)\}.*/\1/' "$out" | grep -oE '"[a-z_]+":' | tr -d '":')
 for key in $keys; do
   expect "the preset names $key" grep -q "^$key:" "$2/presets/gridworld.yaml"
