@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/backend_argument.h"
 #include "cli/env_argument.h"
 #include "cli/interrupt.h"
 #include "cli/learn_report.h"
@@ -17,8 +18,6 @@
 #include "cli/terminal.h"
 #include "experiment/search_figure.h"
 
-enum { THREADS_MAX = 4096 };
-
 typedef struct learn_args {
   settings_args settings;
   const char *env, *resume, *kind, *es, *init, *out, *backend;
@@ -26,7 +25,6 @@ typedef struct learn_args {
   double max_seconds;
 } learn_args;
 
-static const char *const backend_names[] = { "auto", "cpu", "cuda", NULL };
 static const char *const kind_names[] = { "neural", "piecewise", NULL };
 
 static const option learn_options[] = {
@@ -83,19 +81,7 @@ static const option learn_options[] = {
     .offset = offsetof(learn_args, seed),
     .metavar = "N",
     .help = "names all random numbers of the search (default 0)" },
-  { .name = "threads",
-    .type = OPTION_COUNT,
-    .offset = offsetof(learn_args, threads),
-    .metavar = "N",
-    .help = "trainings at a time (default: one per core); results are the same",
-    .low = 1,
-    .high = THREADS_MAX },
-  { .name = "backend",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(learn_args, backend),
-    .choices = backend_names,
-    .fallback = "auto",
-    .help = "where to train" },
+  BACKEND_OPTIONS(learn_args),
   { .name = "out",
     .type = OPTION_TEXT,
     .offset = offsetof(learn_args, out),
@@ -354,8 +340,7 @@ static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
 
 static int run(void *raw) {
   const learn_args *args = raw;
-  if (strcmp(args->backend, "cuda") == 0)
-    return fail(EXIT_FAILED, "backend 'cuda' is not part of this build (use --backend cpu)");
+  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
   if (args->env == NULL && args->resume == NULL)
     return fail_usage("expected --env to begin a search or --resume to go on with one");
   interrupt_watch(); // from here on a signal leaves the run in order

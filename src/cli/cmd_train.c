@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "base/isa.h"
+#include "cli/backend_argument.h"
 #include "cli/env_argument.h"
 #include "cli/interrupt.h"
 #include "cli/map_argument.h"
@@ -20,7 +21,7 @@
 #include "cli/terminal.h"
 #include "experiment/estimate.h"
 
-enum { SEEDS_MAX = 1000000, THREADS_MAX = 4096 };
+enum { SEEDS_MAX = 1000000 };
 
 typedef struct train_args {
   settings_args settings;
@@ -29,7 +30,6 @@ typedef struct train_args {
 } train_args;
 
 static const char *const algo_names[] = { "pmd", NULL };
-static const char *const backend_names[] = { "auto", "cpu", "cuda", NULL };
 
 static const option train_options[] = {
   { .name = "env",
@@ -63,19 +63,7 @@ static const option train_options[] = {
     .metavar = "S",
     .help = "seed of the first; the others follow it",
     .fallback = "0" },
-  { .name = "threads",
-    .type = OPTION_COUNT,
-    .offset = offsetof(train_args, threads),
-    .metavar = "N",
-    .help = "agents trained at a time (default: one per core); results are the same",
-    .low = 1,
-    .high = THREADS_MAX },
-  { .name = "backend",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(train_args, backend),
-    .choices = backend_names,
-    .fallback = "auto",
-    .help = "where to train" },
+  BACKEND_OPTIONS(train_args),
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
@@ -126,21 +114,13 @@ static void release(outcome *o) {
 // ---------------------------------------------------------------------------------------------
 // Showing it
 
-// null where there is no such number
-static void add_defined(cJSON *object, const char *key, double value) {
-  if (isnan(value))
-    cJSON_AddNullToObject(object, key);
-  else
-    output_add_number(object, key, value);
-}
-
 static void add_curve(cJSON *root, const outcome *o) {
   cJSON *array = cJSON_AddArrayToObject(root, "curve");
   for (size_t k = 0; k < o->n_curve; k++) {
     cJSON *object = cJSON_CreateObject();
     output_add_number(object, "step", (double)o->curve[k].step);
     output_add_number(object, "mean", o->curve[k].value.mean);
-    add_defined(object, "sem", o->curve[k].value.sem);
+    output_add_defined(object, "sem", o->curve[k].value.sem);
     cJSON_AddItemToArray(array, object);
   }
 }
@@ -156,9 +136,9 @@ static int put_json(const train_args *args, const mm_settings *settings, const o
   output_add_number(root, "seeds", (double)o->n);
   output_add_number(root, "steps", (double)o->steps);
   output_add_number(root, "final_mean", o->final_value.mean);
-  add_defined(root, "final_sem", o->final_value.sem);
+  output_add_defined(root, "final_sem", o->final_value.sem);
   output_add_numbers(root, "finals", o->final, o->n);
-  add_defined(root, "optimal_mean", o->optimal_mean);
+  output_add_defined(root, "optimal_mean", o->optimal_mean);
   add_curve(root, o);
   output_add_number(root, "numeric_failures", (double)o->report.n_numeric);
   output_add_number(root, "env_steps_per_second", (double)o->env_steps / o->wall_seconds);
@@ -298,8 +278,7 @@ static int train_and_show(const train_args *args, const mm_env *env, const mm_ma
 
 static int run(void *raw) {
   const train_args *args = raw;
-  if (strcmp(args->backend, "cuda") == 0)
-    return fail(EXIT_FAILED, "backend 'cuda' is not part of this build (use --backend cpu)");
+  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
   if (args->seed > UINT64_MAX - (args->seeds - 1))
     return fail_usage("option '--seed': %" PRIu64 " leaves no room for %" PRIu64 " seeds",
                       args->seed, args->seeds);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/backend_argument.h"
 #include "cli/env_argument.h"
 #include "cli/interrupt.h"
 #include "cli/map_argument.h"
@@ -23,7 +24,7 @@
 #include "experiment/transfer_figure.h"
 #include "experiment/transfer_files.h"
 
-enum { SEEDS_MAX = 1000000, THREADS_MAX = 4096 };
+enum { SEEDS_MAX = 1000000 };
 
 typedef struct transfer_args {
   settings_args settings;
@@ -31,7 +32,6 @@ typedef struct transfer_args {
   uint64_t seeds, seed, threads;
 } transfer_args;
 
-static const char *const backend_names[] = { "auto", "cpu", "cuda", NULL };
 static const char *const control_names[] = { "none", "cheap", "full", NULL };
 
 static const option options[] = {
@@ -68,19 +68,7 @@ static const option options[] = {
     .fallback = "cheap",
     .help = "rows to add: none; negentropy, l2 and a random map of the first learned map's "
             "family; or with these tsallis:0.5, tsallis:1.5 and that family's initial map" },
-  { .name = "threads",
-    .type = OPTION_COUNT,
-    .offset = offsetof(transfer_args, threads),
-    .metavar = "N",
-    .help = "agents trained at a time (default: one per core); results are the same",
-    .low = 1,
-    .high = THREADS_MAX },
-  { .name = "backend",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(transfer_args, backend),
-    .choices = backend_names,
-    .fallback = "auto",
-    .help = "where to train" },
+  BACKEND_OPTIONS(transfer_args),
   { .name = "out",
     .type = OPTION_TEXT,
     .offset = offsetof(transfer_args, out),
@@ -377,8 +365,7 @@ static int run_and_show(const transfer_args *args, const plan *p) {
 
 static int run(void *raw) {
   const transfer_args *args = raw;
-  if (strcmp(args->backend, "cuda") == 0)
-    return fail(EXIT_FAILED, "backend 'cuda' is not part of this build (use --backend cpu)");
+  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
   if (args->seed > UINT64_MAX - (args->seeds - 1))
     return fail_usage("option '--seed': %" PRIu64 " leaves no room for %" PRIu64 " seeds",
                       args->seed, args->seeds);

@@ -79,17 +79,7 @@ void learn_report_row(const mm_learn_view *v, bool first) {
 static void add_estimate(cJSON *object, const char *key, mm_estimate e) {
   cJSON *pair = cJSON_AddObjectToObject(object, key);
   output_add_number(pair, "mean", e.mean);
-  if (isnan(e.sem))
-    cJSON_AddNullToObject(pair, "sem");
-  else
-    output_add_number(pair, "sem", e.sem);
-}
-
-static void add_defined(cJSON *object, const char *key, double value) {
-  if (isnan(value))
-    cJSON_AddNullToObject(object, key);
-  else
-    output_add_number(object, key, value);
+  output_add_defined(pair, "sem", e.sem);
 }
 
 static void add_validation(cJSON *root, const mm_learn_view *v) {
@@ -122,8 +112,8 @@ static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *s
   output_add_number(root, "generations_planned", (double)v->generations);
   output_add_number(root, "evaluations", (double)v->evaluations);
   output_add_number(root, "nonfinite", (double)v->nonfinite);
-  add_defined(root, "mean_fitness", v->fitness_mean);
-  add_defined(root, "best_fitness", v->fitness_best);
+  output_add_defined(root, "mean_fitness", v->fitness_mean);
+  output_add_defined(root, "best_fitness", v->fitness_best);
   output_add_number(root, "sigma", v->sigma);
   add_validation(root, v);
   if (v->best.known) {
@@ -136,7 +126,7 @@ static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *s
   cJSON_AddStringToObject(root, "mean_file", text);
   output_add_number(root, "env_steps", (double)v->env_steps);
   double rate = v->session_seconds > 0 ? (double)v->session_env_steps / v->session_seconds : NAN;
-  add_defined(root, "env_steps_per_second", rate);
+  output_add_defined(root, "env_steps_per_second", rate);
   output_add_number(root, "wall_seconds", v->session_seconds);
   cJSON_AddStringToObject(root, "backend", "cpu");
   cJSON_AddStringToObject(root, "isa", mm_isa_name());
