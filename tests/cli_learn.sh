@@ -78,6 +78,10 @@ expect "the next folder is used" test -s runs/learn-GridWorld-small-2/run.db
 # ---------------------------------------------------------------------------------------------
 # Stopping and going on
 
+run learn "${tiny[@]}" --generations 3 --out lines --quiet
+run learn --resume lines --generations 6 # validated at 3 so far: rows 4 and 6 follow
+expect_code 0
+expect "no row without a validation of its own" test "$(grep -oE '^ +[0-9]+/6' "$err" | tr -d ' ' | tr '\n' ' ')" = '4/6 6/6 '
 run learn "${tiny[@]}" --generations 3 --out grown --quiet
 run learn --resume grown --generations 5 --quiet --threads 2
 expect_code 0

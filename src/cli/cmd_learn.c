@@ -280,8 +280,10 @@ static mm_status search(const learn_args *args, mm_learn *learn) {
     .threads = (int)args->threads, .stop = interrupt_watch(), .progress = show_progress, .user = &p
   };
   interrupt_after(args->max_seconds);
-  int64_t shown = -1;
-  int32_t phase = -1;
+  // a resumed run has nothing new to say before its next validation
+  int64_t shown = view.last.known ? view.last.generation : -1;
+  int32_t phase = view.last.known ? view.phase : -1;
+  bool header = true;
   mm_status status = MM_OK;
   progress_begin("learn", p.total, "steps");
   while (status == MM_OK && !mm_learn_done(learn) && *backend.stop == 0 && fits(&view)) {
@@ -290,7 +292,8 @@ static mm_status search(const learn_args *args, mm_learn *learn) {
     interrupt_check_time();
     if (status == MM_OK && view.last.known &&
         (view.last.generation != shown || view.phase != phase)) {
-      learn_report_row(&view, view.phase != phase);
+      learn_report_row(&view, header || view.phase != phase);
+      header = false;
       shown = view.last.generation;
       phase = view.phase;
     }
