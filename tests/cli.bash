@@ -42,8 +42,10 @@ run_stdin() {
 interrupt() {
   local pid=$1 signal=$2 i mask
   for ((i = 0; i < 1200; i++)); do
-    mask=$(awk '/^SigCgt/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
-    [ "/proc/$pid/exe" -ef "$program" ] && ((0x${mask:-0} & 2)) && break
+    if [ "/proc/$pid/exe" -ef "$program" ]; then # and only then the mask: before, it is the shell's
+      mask=$(awk '/^SigCgt/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
+      ((0x${mask:-0} & 2)) && break
+    fi
     sleep 0.05
   done
   kill "-$signal" "$pid" 2>/dev/null
