@@ -30,6 +30,12 @@
   SUITE(map_file)                                                                                  \
   SUITE(gridworld)                                                                                 \
   SUITE(grid_model)                                                                                \
+  SUITE(classic)                                                                                   \
+  SUITE(classic_batch)                                                                             \
+  SUITE(minatar)                                                                                   \
+  SUITE(minatar_golden)                                                                            \
+  SUITE(minatar_seaquest)                                                                          \
+  SUITE(minatar_draws)                                                                             \
   SUITE(pmd)                                                                                       \
   SUITE(backend)                                                                                   \
   SUITE(evolve)                                                                                    \

@@ -31,6 +31,7 @@ static double draw(uint64_t i, uint32_t lane, double low, double high) {
 }
 
 enum { DRAWS = 300000 };
+#define SIN_COS_ULP 1.6
 
 #define WORST(worst, error, x)                                                                     \
   do {                                                                                             \
@@ -86,6 +87,32 @@ static void test_float(void **state) {
   }
 }
 
+// Sine and cosine of one number: errors, and the two together are what they are apart.
+static void check_angle(float x) {
+  float sine, cosine;
+  mm_sincos_f(x, &sine, &cosine);
+  WORST(SIN_COS_ULP, ulps_f(sine, (double)sinl((long double)x)), x);
+  WORST(SIN_COS_ULP, ulps_f(cosine, (double)cosl((long double)x)), x);
+  assert_true(mm_sin_f(x) == sine && mm_cos_f(x) == cosine);
+}
+
+static void test_sin_cos(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < DRAWS; i++) {
+    check_angle((float)draw(i, 0, -7, 7));
+    check_angle((float)draw(i, 1, -5000, 5000));
+    check_angle((float)draw(i, 2, -1e5, 1e5));
+    check_angle((float)(draw(i, 3, -1, 1) * exp(draw(i, 4, -80, 0))));
+  }
+  // nearest to the zeros of either, where the reduction cancels most
+  for (int k = -63661; k <= 63661; k++) {
+    float x = (float)(k * 1.57079632679489661923);
+    check_angle(x);
+    check_angle(nextafterf(x, INFINITY));
+    check_angle(nextafterf(x, -INFINITY));
+  }
+}
+
 static void test_special_values(void **state) {
   (void)state;
   assert_true(mm_exp_d(0) == 1 && mm_exp_d(-INFINITY) == 0 && isinf(mm_exp_d(INFINITY)));
@@ -99,15 +126,15 @@ static void test_special_values(void **state) {
   assert_true(mm_pow_d(0.5, 1e300) == 0 && isinf(mm_pow_d(2, 1e300)));
   assert_true(mm_cbrt_d(0) == 0 && mm_cbrt_d(27) == 3 && isinf(mm_cbrt_d(INFINITY)));
   assert_true(mm_exp_f(0) == 1 && mm_log_f(0) == -INFINITY && isnan(mm_log_f(-1)));
+  assert_true(mm_cos_f(0) == 1 && mm_sin_f(0) == 0 && mm_sin_f(1e-40f) == 1e-40f);
+  assert_true(isnan(mm_sin_f(NAN)) && isnan(mm_cos_f(INFINITY)) && isnan(mm_sin_f(-INFINITY)));
 }
 
 int suite_elementary(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_exp),
-    cmocka_unit_test(test_log),
-    cmocka_unit_test(test_powers),
-    cmocka_unit_test(test_float),
-    cmocka_unit_test(test_special_values),
+    cmocka_unit_test(test_exp),     cmocka_unit_test(test_log),
+    cmocka_unit_test(test_powers),  cmocka_unit_test(test_float),
+    cmocka_unit_test(test_sin_cos), cmocka_unit_test(test_special_values),
   };
   return cmocka_run_group_tests_name("elementary", tests, NULL, NULL);
 }

@@ -1,0 +1,59 @@
+// What the classic-control environments share: start values, limits, angles. [host/device]
+//
+// Laws common to all five: the state is float32 and counts its steps in `time`; a step first moves,
+// then counts, then tests for the end. Only the start is random. Dynamics follow gymnax 0.0.6.
+//
+// Actions outside their range have a meaning here, so that no caller can break a state: a discrete
+// action goes to the nearest valid one, a continuous one is clipped as the environment says, and
+// NaN counts as 0. (The vector layer refuses them before they get here.)
+
+#ifndef MM_ENV_CLASSIC_H
+#define MM_ENV_CLASSIC_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "base/elementary.h"
+#include "base/hostdev.h"
+#include "base/rng.h"
+#include "env/end.h"
+
+// NaN stays NaN.
+MM_INLINE MM_HD float mm_clip_f(float x, float low, float high) {
+  x = x < low ? low : x;
+  return x > high ? high : x;
+}
+
+MM_INLINE MM_HD int32_t mm_action_nearest(int32_t action, int32_t n_action) {
+  action = action < 0 ? 0 : action;
+  return action < n_action ? action : n_action - 1;
+}
+
+MM_INLINE MM_HD float mm_action_number(float action) {
+  return action == action ? action : 0.0f; // NaN alone differs from itself
+}
+
+// A start value, uniform in [low, high].
+MM_INLINE MM_HD float mm_uniform_between_f(uint32_t word, float low, float high) {
+  return fmaf(high - low, mm_uniform_f(word), low);
+}
+
+MM_INLINE MM_HD int mm_end_of(int terminal, int32_t time, int32_t limit) {
+  return (terminal ? MM_END_TERMINATED : 0) | (time >= limit ? MM_END_TRUNCATED : 0);
+}
+
+#define MM_PI_F 0x1.921fb6p1f
+#define MM_TWO_PI_HI_F 0x1.921fb6p2f
+#define MM_TWO_PI_LO_F (-0x1.777a5cp-23f)
+#define MM_ONE_OVER_TWO_PI_F 0x1.45f306p-3f
+
+// The angle in [-pi, pi) that differs by a multiple of 2 pi, for |x| up to 10^5.
+MM_INLINE MM_HD float mm_angle_wrap_f(float x) {
+  float turns = fmaf(x, MM_ONE_OVER_TWO_PI_F, MM_SHIFT_F) - MM_SHIFT_F;
+  float r = fmaf(-turns, MM_TWO_PI_LO_F, fmaf(-turns, MM_TWO_PI_HI_F, x));
+  // the nearest number of turns leaves both ends open to rounding
+  r = r >= MM_PI_F ? r - MM_TWO_PI_HI_F : r;
+  return r < -MM_PI_F ? r + MM_TWO_PI_HI_F : r;
+}
+
+#endif
