@@ -36,6 +36,7 @@
   SUITE(minatar_golden)                                                                            \
   SUITE(minatar_seaquest)                                                                          \
   SUITE(minatar_draws)                                                                             \
+  SUITE(vec)                                                                                       \
   SUITE(pmd)                                                                                       \
   SUITE(backend)                                                                                   \
   SUITE(evolve)                                                                                    \

@@ -56,8 +56,8 @@ static void test_list(void **state) {
   };
   mm_env_info info;
   size_t n = 0;
-  for (; mm_env_list(n, &info); n++) {
-    assert_true(n < sizeof names / sizeof *names);
+  for (; n < sizeof names / sizeof *names; n++) {
+    assert_true(mm_env_list(n, &info));
     assert_memory_equal(info.id, "GridWorld-", 10);
     assert_string_equal(info.id + 10, names[n]);
     assert_string_equal(info.algo, "pmd");
@@ -67,7 +67,12 @@ static void test_list(void **state) {
     assert_true(mm_env_is_grid(env));
     mm_env_destroy(env);
   }
-  assert_int_equal(n, sizeof names / sizeof *names);
+  for (; mm_env_list(n, &info); n++) {
+    mm_env *env = open_env(info.id);
+    assert_false(mm_env_is_grid(env));
+    mm_env_destroy(env);
+  }
+  assert_int_equal(n, sizeof names / sizeof *names + 15);
 }
 
 static void test_unknown(void **state) {
@@ -78,7 +83,11 @@ static void test_unknown(void **state) {
     { "dense", "did you mean 'GridWorld-dense'?" },
     { "GridWorld-labyrnith", "did you mean 'GridWorld-labyrinth'?" },
     { "GridWord-sparse", "did you mean 'GridWorld-sparse'?" },
-    { "GridWorld-xyzzy", "expected GridWorld-<configuration>" },
+    { "CartPole", "did you mean 'CartPole-v1'?" },
+    { "cartpol-v1", "did you mean 'CartPole-v1'?" },
+    { "asterix", "did you mean 'Asterix-MinAtar'?" },
+    { "MinAtar/Asterx-v1", "did you mean 'MinAtar/Asterix-v1'?" },
+    { "GridWorld-xyzzy", "expected one of 'env list'" },
     { "", "no such ID" },
     { "./no/such/task.yaml", "./no/such/task.yaml" },
     { "task.yml", "task.yml" },

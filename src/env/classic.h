@@ -16,7 +16,7 @@
 #include "base/elementary.h"
 #include "base/hostdev.h"
 #include "base/rng.h"
-#include "env/end.h"
+#include "mirrormap/env.h"
 
 // NaN stays NaN.
 MM_INLINE MM_HD float mm_clip_f(float x, float low, float high) {

@@ -12,15 +12,18 @@
 
 #define GRID_PREFIX "GridWorld-"
 
-enum { GRID_PREFIX_LENGTH = sizeof GRID_PREFIX - 1, IDS_MOST = 64 };
+enum { IDS_MOST = 64, BEGINNING_LEAST = 4 };
 
 bool mm_env_list(size_t i, mm_env_info *out) {
-  const mm_grid_law *law = mm_grid_law_at(i);
-  if (!law) return false;
-  out->id = mm_grid_law_id(law);
-  out->summary = mm_grid_law_summary(law);
-  out->algo = "pmd";
-  out->preset = "gridworld";
+  size_t n_grid = 0;
+  for (const mm_grid_law *law; (law = mm_grid_law_at(n_grid)) != NULL; n_grid++) {
+    if (n_grid < i) continue;
+    *out = (mm_env_info){ mm_grid_law_id(law), mm_grid_law_summary(law), "pmd", "gridworld" };
+    return true;
+  }
+  const mm_env_kind *kind = mm_env_kind_at(i - n_grid);
+  if (!kind) return false;
+  *out = (mm_env_info){ kind->id, kind->summary, kind->algo, kind->preset };
   return true;
 }
 
@@ -44,24 +47,41 @@ static bool begins_with(const char *text, const char *prefix) {
   return true;
 }
 
-static mm_status unknown_id(const char *id) {
-  const char *ids[IDS_MOST], *names[IDS_MOST], *near = NULL;
+// What tells the IDs apart, without the words that many of them share.
+static const char *bare_name(const char *id) {
+  static const char *const prefixes[] = { GRID_PREFIX, "MinAtar/" };
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    if (begins_with(id, prefixes[i])) return id + strlen(prefixes[i]);
+  }
+  return id;
+}
+
+// "CartPole" and "asterix" are the beginnings of one ID each; else the spelling decides.
+static const char *nearest_id(const char *id) {
+  const char *ids[IDS_MOST], *names[IDS_MOST];
   mm_env_info info;
   size_t n = 0;
   for (; n < IDS_MOST && mm_env_list(n, &info); n++) {
     ids[n] = info.id;
-    names[n] = info.id + GRID_PREFIX_LENGTH;
+    names[n] = bare_name(info.id);
+    if (strlen(id) >= BEGINNING_LEAST && begins_with(info.id, id)) return info.id;
   }
-  // behind a correct prefix, or without one, only the configuration's name tells them apart
-  const char *name = begins_with(id, GRID_PREFIX) ? id + GRID_PREFIX_LENGTH : id;
-  const char *near_name = mm_nearest(name, names, n);
-  if (near_name) near = near_name - GRID_PREFIX_LENGTH;
-  if (!near && name == id) near = mm_nearest(id, ids, n);
+  // behind a correct prefix only the bare name tells them apart
+  const char *near = bare_name(id) == id ? mm_nearest(id, ids, n) : NULL;
+  const char *name = near ? NULL : mm_nearest(bare_name(id), names, n);
+  for (size_t i = 0; name && i < n; i++) {
+    if (names[i] == name) return ids[i];
+  }
+  return near;
+}
+
+static mm_status unknown_id(const char *id) {
+  const char *near = nearest_id(id);
   if (near)
     return MM_FAIL(MM_ERR_INPUT, "environment '%.80s': no such ID (did you mean '%s'?)", id, near);
   return MM_FAIL(MM_ERR_INPUT,
-                 "environment '%.80s': no such ID: expected GridWorld-<configuration> (see 'env "
-                 "list') or the path of a task file",
+                 "environment '%.80s': no such ID: expected one of 'env list' or the path of a "
+                 "Grid-World task file",
                  id);
 }
 
@@ -73,19 +93,28 @@ static const mm_grid_law *find_law(const char *id) {
   return NULL;
 }
 
+static const mm_env_kind *find_kind(const char *id) {
+  const mm_env_kind *kind;
+  for (size_t i = 0; (kind = mm_env_kind_at(i)) != NULL; i++) {
+    if (strcmp(id, kind->id) == 0) return kind;
+  }
+  return NULL;
+}
+
+// A file without the usual ending is one all the same, and a path that is none may be a misspelt
+// "MinAtar/..." ID.
+static bool is_file(const char *id) {
+  return access(id, F_OK) == 0 || (is_path(id) && !begins_with(id, "MinAtar/"));
+}
+
 mm_status mm_env_open(const char *id, mm_env **out) {
   *out = NULL;
+  const mm_env_kind *kind = find_kind(id);
+  const mm_grid_law *law = kind ? NULL : find_law(id);
   mm_grid *task = NULL;
-  const mm_grid_law *law = NULL;
-  if (is_path(id)) {
+  if (!kind && !law) {
+    if (!is_file(id)) return unknown_id(id);
     MM_TRY(mm_grid_load(id, &task));
-  } else {
-    law = find_law(id);
-    // a file without the usual ending is one all the same
-    if (!law && access(id, F_OK) == 0)
-      MM_TRY(mm_grid_load(id, &task));
-    else if (!law)
-      return unknown_id(id);
   }
   size_t size = strlen(id) + 1;
   mm_env *env = mm_alloc(sizeof *env + size);
@@ -93,6 +122,7 @@ mm_status mm_env_open(const char *id, mm_env **out) {
     mm_grid_destroy(task);
     return MM_FAIL(MM_ERR_MEMORY, "no memory for environment '%.80s'", id);
   }
+  env->kind = kind;
   env->law = law;
   env->task = task;
   memcpy(env->id, id, size);

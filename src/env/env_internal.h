@@ -1,4 +1,4 @@
-// What an opened environment holds.
+// What an opened environment holds, and the table of those that are no Grid-World.
 
 #ifndef MM_ENV_ENV_INTERNAL_H
 #define MM_ENV_ENV_INTERNAL_H
@@ -14,9 +14,24 @@ mm_status mm_grid_check_size(int32_t side, int32_t n_object);
 // How a Grid-World configuration is drawn (src/env/grid_task.c).
 typedef struct mm_grid_law mm_grid_law;
 
+// How many environments of a kind are stepped (src/env/vec_internal.h).
+typedef struct mm_vec_law mm_vec_law;
+
+// An environment that its ID names completely.
+typedef struct mm_env_kind {
+  const char *id, *summary, *algo, *preset;
+  const mm_vec_law *law;
+  int32_t which;      // mm_classic_env or mm_minatar_game
+  mm_env_rules rules; // of MinAtar
+} mm_env_kind;
+
+// In listing order: NULL past the end.
+const mm_env_kind *mm_env_kind_at(size_t i);
+
 struct mm_env {
-  const mm_grid_law *law; // a family, or
-  mm_grid *task;          // the one task of a file
+  const mm_env_kind *kind; // or
+  const mm_grid_law *law;  // a family, or
+  mm_grid *task;           // the one task of a file
   char id[];
 };
 

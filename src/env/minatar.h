@@ -23,7 +23,7 @@
 
 #include "base/hostdev.h"
 #include "base/rng.h"
-#include "env/end.h"
+#include "mirrormap/env.h"
 
 enum { MM_MINATAR_SIDE = 10, MM_MINATAR_CELLS = 100 };
 
@@ -248,12 +248,35 @@ MM_INLINE MM_HD mm_minatar_map mm_minatar_to_right(mm_minatar_map a) {
 
 #define MM_MINATAR_WORDS(inputs) (((inputs) + 31) / 32)
 
+// In pieces as wide as a vector: for all of it at once compilers choose a string instruction, which
+// takes longer than the rest of a step.
 MM_INLINE MM_HD void mm_minatar_clear(uint32_t *words, int n) {
-  memset(words, 0, (size_t)n * sizeof *words);
+  enum { PIECE = 4 };
+  int i = 0;
+  for (; i + PIECE <= n; i += PIECE)
+    memset(words + i, 0, PIECE * sizeof *words);
+  for (; i < n; i++)
+    words[i] = 0;
 }
 
 MM_INLINE MM_HD void mm_minatar_light(uint32_t *words, int input) {
   words[input >> 5] |= 1u << (input & 31);
+}
+
+// Lights first + k for every bit k of `bits`, of which there are less than 25. The words are the
+// bytes of a little-endian machine, so one word at any byte takes them all.
+MM_INLINE MM_HD void mm_minatar_light_all(uint32_t *words, int first, uint64_t bits) {
+#ifdef __CUDA_ARCH__
+  uint64_t both = bits << (first & 31);
+  words[first >> 5] |= (uint32_t)both;
+  if (both >> 32) words[(first >> 5) + 1] |= (uint32_t)(both >> 32);
+#else
+  uint32_t word;
+  unsigned char *at = (unsigned char *)words + (first >> 3);
+  memcpy(&word, at, sizeof word);
+  word |= (uint32_t)(bits << (first & 7));
+  memcpy(at, &word, sizeof word);
+#endif
 }
 
 // Puts one more input into an ascending list out[n]. Lists are built almost in order, so few have

@@ -61,7 +61,8 @@ typedef struct mm_seaquest {
   // to the left and to the right
   mm_minatar_map own[2], enemy_bullet[2]; // bullets
   mm_minatar_map diver[2];
-  mm_minatar_map enemy_cells; // where the enemies are
+  mm_minatar_map enemy_cells[4]; // where the enemies are: fish, then submarines, each to the left
+                                 // and to the right; the list says more, the maps say it faster
   mm_seaquest_enemy enemy[MM_SEAQUEST_ENEMIES_MAX];
 } mm_seaquest;
 
@@ -103,11 +104,16 @@ MM_INLINE MM_HD mm_seaquest_draws mm_seaquest_draw_step(const mm_seaquest *s, in
 // ---------------------------------------------------------------------------------------------
 // Enemies
 
+// Which of the maps of cells an enemy belongs to.
+MM_INLINE MM_HD int mm_seaquest_sort(const mm_seaquest_enemy *e) {
+  return 2 * e->submarine + e->right;
+}
+
 // There is always room in play; a state made otherwise loses the newcomer.
 MM_INLINE MM_HD void mm_seaquest_add(mm_seaquest *s, mm_seaquest_enemy e) {
   if (s->n_enemy >= MM_SEAQUEST_ENEMIES_MAX) return;
   s->enemy[s->n_enemy++] = e;
-  mm_minatar_put(&s->enemy_cells, e.x, e.y);
+  mm_minatar_put(&s->enemy_cells[mm_seaquest_sort(&e)], e.x, e.y);
 }
 
 // The caller sets the map of cells right.
@@ -118,9 +124,17 @@ MM_INLINE MM_HD void mm_seaquest_remove(mm_seaquest *s, int i) {
 }
 
 MM_INLINE MM_HD void mm_seaquest_find_cells(mm_seaquest *s) {
-  s->enemy_cells = mm_minatar_map_none();
-  for (int i = 0; i < s->n_enemy; i++)
-    mm_minatar_put(&s->enemy_cells, s->enemy[i].x, s->enemy[i].y);
+  for (int k = 0; k < 4; k++)
+    s->enemy_cells[k] = mm_minatar_map_none();
+  for (int i = 0; i < s->n_enemy; i++) {
+    const mm_seaquest_enemy *e = &s->enemy[i];
+    mm_minatar_put(&s->enemy_cells[mm_seaquest_sort(e)], e->x, e->y);
+  }
+}
+
+// Where fish (0) or submarines (1) are.
+MM_INLINE MM_HD mm_minatar_map mm_seaquest_cells(const mm_seaquest *s, int submarine) {
+  return mm_minatar_either(s->enemy_cells[2 * submarine], s->enemy_cells[2 * submarine + 1]);
 }
 
 MM_INLINE MM_HD int mm_seaquest_touches(const mm_seaquest *s, const mm_seaquest_enemy *e) {
@@ -194,7 +208,8 @@ MM_INLINE MM_HD void mm_seaquest_move_maps(mm_minatar_map *maps) {
 MM_INLINE MM_HD int mm_seaquest_move_own(mm_seaquest *s) {
   int n = 0;
   mm_seaquest_move_maps(s->own);
-  mm_minatar_map hits = mm_minatar_both(mm_minatar_either(s->own[0], s->own[1]), s->enemy_cells);
+  mm_minatar_map enemies = mm_minatar_either(mm_seaquest_cells(s, 0), mm_seaquest_cells(s, 1));
+  mm_minatar_map hits = mm_minatar_both(mm_minatar_either(s->own[0], s->own[1]), enemies);
   if (!mm_minatar_map_any(hits)) return 0;
   for (int y = 0; y < MM_MINATAR_SIDE; y++) {
     for (uint64_t left = mm_minatar_row(&hits, y); left; left &= left - 1) {
@@ -264,8 +279,9 @@ MM_INLINE MM_HD void mm_seaquest_strike_fish(mm_seaquest *s, int *hits) {
 
 // Moves the enemies and lets the submarines shoot; returns whether one touched the submarine.
 MM_INLINE MM_HD int mm_seaquest_move_enemies(mm_seaquest *s, int *hits) {
-  mm_minatar_map cells = mm_minatar_map_none();
   int touched = 0, struck = 0;
+  for (int k = 0; k < 4; k++)
+    s->enemy_cells[k] = mm_minatar_map_none();
   for (int i = s->n_enemy - 1; i >= 0; i--) {
     mm_seaquest_enemy *e = &s->enemy[i];
     touched |= mm_seaquest_touches(s, e);
@@ -274,12 +290,11 @@ MM_INLINE MM_HD int mm_seaquest_move_enemies(mm_seaquest *s, int *hits) {
     else if (!mm_seaquest_swim(s, i, hits, &struck))
       continue;
     touched |= mm_seaquest_touches(s, e);
-    mm_minatar_put(&cells, e->x, e->y);
+    mm_minatar_put(&s->enemy_cells[mm_seaquest_sort(e)], e->x, e->y);
     if (!e->submarine) continue;
     if (e->shot == 0) mm_minatar_put(&s->enemy_bullet[e->right], e->x, e->y);
     e->shot = (int8_t)(e->shot == 0 ? MM_SEAQUEST_ENEMY_SHOT_INTERVAL : e->shot - 1);
   }
-  s->enemy_cells = cells;
   if (struck) mm_seaquest_strike_fish(s, hits);
   return touched;
 }
@@ -329,7 +344,7 @@ MM_INLINE MM_HD void mm_seaquest_reset(mm_seaquest *s, mm_minatar_rules rules,
   s->ramp_index = 0;
   s->diver_move = MM_SEAQUEST_DIVER_INTERVAL;
   s->n_enemy = 0;
-  s->enemy_cells = mm_minatar_map_none();
+  mm_seaquest_find_cells(s);
   for (int right = 0; right < 2; right++)
     s->own[right] = s->enemy_bullet[right] = s->diver[right] = mm_minatar_map_none();
 }
@@ -388,57 +403,54 @@ MM_INLINE MM_HD int mm_seaquest_diver_column(const mm_seaquest *s) {
   return mm_minatar_clamp(MM_MINATAR_SIDE - 1 - s->aboard, 0, MM_MINATAR_SIDE - 1);
 }
 
-// What is in the water: the channels as maps, those of the gauges without use.
+// What is in the water beside the submarine: the channels as maps.
 typedef struct mm_seaquest_view {
-  mm_minatar_map map[MM_SEAQUEST_CHANNELS];
-  mm_minatar_map any;
+  mm_minatar_map own, trail, bullet, fish, submarine, diver, any;
 } mm_seaquest_view;
 
 MM_INLINE MM_HD mm_seaquest_view mm_seaquest_look(const mm_seaquest *s) {
   mm_seaquest_view v;
-  mm_minatar_map enemies[2][2] = { { { { 0, 0 } }, { { 0, 0 } } }, { { { 0, 0 } }, { { 0, 0 } } } };
-  mm_minatar_map left = s->diver[0], right = s->diver[1], here = mm_minatar_cell(s->x, s->y);
-  for (int i = 0; i < s->n_enemy; i++) {
-    const mm_seaquest_enemy *e = &s->enemy[i];
-    mm_minatar_put(&enemies[e->submarine][e->right], e->x, e->y);
-  }
-  v.map[MM_SEAQUEST_FRONT] = here;
-  v.map[MM_SEAQUEST_BACK] = s->right ? mm_minatar_to_left(here) : mm_minatar_to_right(here);
-  v.map[MM_SEAQUEST_OWN_BULLET] = mm_minatar_either(s->own[0], s->own[1]);
-  v.map[MM_SEAQUEST_ENEMY_BULLET] = mm_minatar_either(s->enemy_bullet[0], s->enemy_bullet[1]);
-  v.map[MM_SEAQUEST_FISH] = mm_minatar_either(enemies[0][0], enemies[0][1]);
-  v.map[MM_SEAQUEST_SUBMARINE] = mm_minatar_either(enemies[1][0], enemies[1][1]);
-  v.map[MM_SEAQUEST_DIVER] = mm_minatar_either(left, right);
-  left = mm_minatar_either(left, mm_minatar_either(enemies[0][0], enemies[1][0]));
-  right = mm_minatar_either(right, mm_minatar_either(enemies[0][1], enemies[1][1]));
-  v.map[MM_SEAQUEST_TRAIL] =
-      mm_minatar_either(mm_minatar_to_right(left), mm_minatar_to_left(right));
-  v.map[MM_SEAQUEST_OXYGEN_GAUGE] = v.map[MM_SEAQUEST_DIVER_GAUGE] = mm_minatar_map_none();
-  v.any = v.map[0];
-  for (int c = 1; c < MM_SEAQUEST_CHANNELS; c++)
-    v.any = mm_minatar_either(v.any, v.map[c]);
+  v.own = mm_minatar_either(s->own[0], s->own[1]);
+  v.bullet = mm_minatar_either(s->enemy_bullet[0], s->enemy_bullet[1]);
+  v.fish = mm_seaquest_cells(s, 0);
+  v.submarine = mm_seaquest_cells(s, 1);
+  v.diver = mm_minatar_either(s->diver[0], s->diver[1]);
+  mm_minatar_map left = mm_minatar_either(s->enemy_cells[0], s->enemy_cells[2]);
+  mm_minatar_map right = mm_minatar_either(s->enemy_cells[1], s->enemy_cells[3]);
+  v.trail = mm_minatar_either(mm_minatar_to_right(mm_minatar_either(left, s->diver[0])),
+                              mm_minatar_to_left(mm_minatar_either(right, s->diver[1])));
+  v.any = mm_minatar_either(
+      mm_minatar_either(mm_minatar_either(v.own, v.bullet), mm_minatar_either(v.fish, v.submarine)),
+      mm_minatar_either(v.diver, v.trail));
   return v;
 }
 
 // The channels of cell i of a half, as bits.
-MM_INLINE MM_HD uint32_t mm_seaquest_channels_at(const mm_seaquest_view *v, int half, int i) {
-  uint32_t channels = 0;
-  for (int c = 0; c < MM_SEAQUEST_CHANNELS; c++)
-    channels |= (uint32_t)(v->map[c].half[half] >> i & 1) << c;
-  return channels;
+MM_INLINE MM_HD uint64_t mm_seaquest_channels_at(const mm_seaquest_view *v, int half, int i) {
+  return (v->own.half[half] >> i & 1) << MM_SEAQUEST_OWN_BULLET |
+         (v->trail.half[half] >> i & 1) << MM_SEAQUEST_TRAIL |
+         (v->bullet.half[half] >> i & 1) << MM_SEAQUEST_ENEMY_BULLET |
+         (v->fish.half[half] >> i & 1) << MM_SEAQUEST_FISH |
+         (v->submarine.half[half] >> i & 1) << MM_SEAQUEST_SUBMARINE |
+         (v->diver.half[half] >> i & 1) << MM_SEAQUEST_DIVER;
 }
 
 // Cell by cell in ascending order, then the gauges in the last row. A state that was not reached by
 // playing may have too much for the list, which then lacks some of it.
 static inline MM_HD int mm_seaquest_list(const mm_seaquest *s, uint16_t *out) {
   const mm_seaquest_view v = mm_seaquest_look(s);
+  const mm_minatar_map here = mm_minatar_cell(s->x, s->y);
+  const mm_minatar_map back = s->right ? mm_minatar_to_left(here) : mm_minatar_to_right(here);
   const int room = MM_SEAQUEST_ACTIVE - 2 * MM_MINATAR_SIDE; // for the gauges
   int n = 0;
   for (int half = 0; half < 2; half++) {
-    for (uint64_t left = v.any.half[half]; left; left &= left - 1) {
+    uint64_t left = v.any.half[half] | here.half[half] | back.half[half];
+    for (; left; left &= left - 1) {
       int i = mm_minatar_lowest(left);
       int first = (MM_MINATAR_CELLS / 2 * half + i) * MM_SEAQUEST_CHANNELS;
-      uint32_t channels = mm_seaquest_channels_at(&v, half, i);
+      uint64_t channels = mm_seaquest_channels_at(&v, half, i) |
+                          (here.half[half] >> i & 1) << MM_SEAQUEST_FRONT |
+                          (back.half[half] >> i & 1) << MM_SEAQUEST_BACK;
       for (; channels && n < room; channels &= channels - 1)
         out[n++] = (uint16_t)(first + mm_minatar_lowest(channels));
     }
@@ -475,51 +487,28 @@ MM_INLINE MM_HD void mm_seaquest_light_gauges(const mm_seaquest *s, uint32_t *wo
   words[31] = (uint32_t)(high >> 32);
 }
 
-MM_INLINE MM_HD void mm_seaquest_light(uint32_t *words, int x, int y, int channel) {
-  mm_minatar_light(words, (MM_MINATAR_SIDE * y + x) * MM_SEAQUEST_CHANNELS + channel);
+// The submarine and the cell behind it, if there is one.
+MM_INLINE MM_HD void mm_seaquest_light_own(const mm_seaquest *s, uint32_t *words) {
+  const int cell = MM_MINATAR_SIDE * s->y + s->x, step = 1 - 2 * s->right, x = s->x + step;
+  const uint32_t inside = x >= 0 && x < MM_MINATAR_SIDE;
+  const int behind = inside ? (cell + step) * MM_SEAQUEST_CHANNELS + MM_SEAQUEST_BACK : 0;
+  mm_minatar_light(words, cell * MM_SEAQUEST_CHANNELS + MM_SEAQUEST_FRONT);
+  words[behind >> 5] |= inside << (behind & 31);
 }
 
-// The same with the cell behind, if there is one.
-MM_INLINE MM_HD void mm_seaquest_light_long(uint32_t *words, int x, int y, int right, int channel,
-                                            int channel_behind) {
-  int behind = x + 1 - 2 * right;
-  mm_seaquest_light(words, x, y, channel);
-  if (behind >= 0 && behind < MM_MINATAR_SIDE) mm_seaquest_light(words, behind, y, channel_behind);
-}
-
-// Bullets, divers and their trails: one walk over all their cells, of which there are few.
-MM_INLINE MM_HD void mm_seaquest_light_maps(const mm_seaquest *s, uint32_t *words) {
-  mm_minatar_map own = mm_minatar_either(s->own[0], s->own[1]);
-  mm_minatar_map enemy = mm_minatar_either(s->enemy_bullet[0], s->enemy_bullet[1]);
-  mm_minatar_map diver = mm_minatar_either(s->diver[0], s->diver[1]);
-  mm_minatar_map trail =
-      mm_minatar_either(mm_minatar_to_right(s->diver[0]), mm_minatar_to_left(s->diver[1]));
-  mm_minatar_map any =
-      mm_minatar_either(mm_minatar_either(own, enemy), mm_minatar_either(diver, trail));
-  for (int half = 0; half < 2; half++) {
-    for (uint64_t left = any.half[half]; left; left &= left - 1) {
-      int i = mm_minatar_lowest(left);
-      int first = (MM_MINATAR_CELLS / 2 * half + i) * MM_SEAQUEST_CHANNELS, at = first & 31;
-      uint64_t channels = (own.half[half] >> i & 1) << MM_SEAQUEST_OWN_BULLET |
-                          (trail.half[half] >> i & 1) << MM_SEAQUEST_TRAIL |
-                          (enemy.half[half] >> i & 1) << MM_SEAQUEST_ENEMY_BULLET |
-                          (diver.half[half] >> i & 1) << MM_SEAQUEST_DIVER;
-      words[first >> 5] |= (uint32_t)(channels << at);
-      words[(first >> 5) + 1] |= (uint32_t)(channels << at >> 32);
-    }
-  }
-}
-
+// One walk over all cells that hold anything but the submarine; there are few.
 static inline MM_HD void mm_seaquest_bits(const mm_seaquest *s, uint32_t *words) {
+  const mm_seaquest_view v = mm_seaquest_look(s);
   mm_minatar_clear(words, MM_SEAQUEST_WORDS);
   mm_seaquest_light_gauges(s, words);
-  mm_seaquest_light_long(words, s->x, s->y, s->right, MM_SEAQUEST_FRONT, MM_SEAQUEST_BACK);
-  for (int i = 0; i < s->n_enemy; i++) {
-    const mm_seaquest_enemy *e = &s->enemy[i];
-    int channel = e->submarine ? MM_SEAQUEST_SUBMARINE : MM_SEAQUEST_FISH;
-    mm_seaquest_light_long(words, e->x, e->y, e->right, channel, MM_SEAQUEST_TRAIL);
+  mm_seaquest_light_own(s, words);
+  for (int half = 0; half < 2; half++) {
+    for (uint64_t left = v.any.half[half]; left; left &= left - 1) {
+      int i = mm_minatar_lowest(left);
+      int first = (MM_MINATAR_CELLS / 2 * half + i) * MM_SEAQUEST_CHANNELS;
+      mm_minatar_light_all(words, first, mm_seaquest_channels_at(&v, half, i));
+    }
   }
-  mm_seaquest_light_maps(s, words);
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #define _GNU_SOURCE // sched_setaffinity
 
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ mm_status mm_bench_add(mm_bench_results *results, const char *name, double value
   snprintf(entry->unit, sizeof entry->unit, "%s", unit);
   entry->value = value;
   entry->limit = limit;
+  entry->reference = NAN;
   return MM_OK;
 }
 

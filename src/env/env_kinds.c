@@ -1,0 +1,40 @@
+// The table of environments beside the Grid-Worlds.
+
+#include "env/classic_batch.h"
+#include "env/vec_internal.h"
+#include "env/vec_minatar.h"
+
+#define CLASSIC(id, which, algo, preset, summary)                                                  \
+  { id, summary, algo, preset, &mm_vec_classic, MM_CLASSIC_##which, MM_RULES_GYMNAX }
+
+#define GAME(name, which, summary)                                                                 \
+  { name "-MinAtar", summary, "ampo", "minatar", &mm_vec_minatar, MM_GAME_##which, MM_RULES_GYMNAX }
+
+#define ORIGINAL(name, which)                                                                      \
+  {                                                                                                \
+    "MinAtar/" name "-v1", name " by the original rules (sticky actions)", "ampo", "minatar",      \
+        &mm_vec_minatar, MM_GAME_##which, MM_RULES_MINATAR                                         \
+  }
+
+static const mm_env_kind kinds[] = {
+  CLASSIC("CartPole-v1", CARTPOLE, "ampo", "bcs", "balance a pole on a cart by pushing it"),
+  CLASSIC("Acrobot-v1", ACROBOT, "ampo", "bcs", "swing a two-link arm above a line"),
+  CLASSIC("MountainCar-v0", MOUNTAIN_CAR, "ampo", "bcs", "rock a weak car out of a valley"),
+  CLASSIC("MountainCarContinuous-v0", MOUNTAIN_CAR_CONTINUOUS, "pmd-gaussian", "mujoco",
+          "the same with a real-valued engine"),
+  CLASSIC("Pendulum-v1", PENDULUM, "pmd-gaussian", "mujoco", "swing a pendulum up and hold it"),
+  GAME("Asterix", ASTERIX, "collect gold, avoid enemies in eight lanes"),
+  GAME("Breakout", BREAKOUT, "break bricks with a ball and a paddle"),
+  GAME("Freeway", FREEWAY, "cross eight lanes of cars, again and again"),
+  GAME("SpaceInvaders", SPACE_INVADERS, "shoot the aliens before they land"),
+  GAME("Seaquest", SEAQUEST, "rescue divers, shoot fish, mind the oxygen"),
+  ORIGINAL("Asterix", ASTERIX),
+  ORIGINAL("Breakout", BREAKOUT),
+  ORIGINAL("Freeway", FREEWAY),
+  ORIGINAL("SpaceInvaders", SPACE_INVADERS),
+  ORIGINAL("Seaquest", SEAQUEST),
+};
+
+const mm_env_kind *mm_env_kind_at(size_t i) {
+  return i < sizeof kinds / sizeof *kinds ? &kinds[i] : NULL;
+}

@@ -1,0 +1,136 @@
+// Many environments at once: what is common to all laws. Arguments are checked here, once per call,
+// and never in the loops over environments.
+
+#include "env/vec_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N_MOST = INT32_MAX };
+
+mm_status mm_vec_form_refused(const mm_env *env, const char *expected) {
+  return MM_FAIL(MM_ERR_INPUT, "environment '%.80s': form of observations: expected %s",
+                 mm_env_id(env), expected);
+}
+
+static mm_status prepare(const mm_env *env, const mm_vec_config *config, mm_vec *vec) {
+  vec->config = *config;
+  vec->law = env->kind ? env->kind->law : &mm_vec_grid;
+  vec->which = env->kind ? env->kind->which : 0;
+  if (config->n > N_MOST)
+    return MM_FAIL(MM_ERR_INPUT, "%zu environments: expected at most %d", config->n, N_MOST);
+  if (config->obs < MM_OBS_FLOATS || config->obs > MM_OBS_LIST)
+    return mm_vec_form_refused(env, "one of mm_obs_form");
+  if (config->rules < MM_RULES_BY_ID || config->rules > MM_RULES_MINATAR)
+    return MM_FAIL(MM_ERR_INPUT, "rules: expected one of mm_env_rules");
+  if (config->rules == MM_RULES_BY_ID) vec->config.rules = env->kind ? env->kind->rules : 0;
+  MM_TRY(vec->law->prepare(vec, env));
+  size_t entry = config->obs == MM_OBS_LIST ? sizeof(uint16_t) : sizeof(float);
+  vec->info.n = config->n;
+  vec->info.obs_size = config->n * (size_t)vec->info.entries * entry;
+  return MM_OK;
+}
+
+// State and vec in one block, the state on a cache line of its own.
+enum { LINE = 64 };
+
+static mm_vec *place(const mm_vec *plan) {
+  size_t head = (sizeof *plan + LINE - 1) / LINE * LINE, each = plan->law->state_size(plan);
+  if (each > 0 && plan->config.n > (SIZE_MAX - head - LINE) / each) return NULL;
+  mm_vec *vec = mm_alloc(head + LINE + plan->config.n * each);
+  if (!vec) return NULL;
+  *vec = *plan;
+  uintptr_t after = (uintptr_t)vec + head;
+  vec->state = (char *)vec + head + (LINE - after % LINE) % LINE;
+  return vec;
+}
+
+mm_status mm_vec_create(const mm_env *env, const mm_vec_config *config, mm_vec **out) {
+  mm_vec plan = { 0 };
+  *out = NULL;
+  MM_TRY(prepare(env, config, &plan));
+  *out = place(&plan);
+  if (*out) return MM_OK;
+  mm_grid_destroy(plan.task);
+  return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu environments '%.80s'", config->n,
+                 mm_env_id(env));
+}
+
+void mm_vec_destroy(mm_vec *vec) {
+  if (!vec) return;
+  mm_grid_destroy(vec->task);
+  mm_free(vec);
+}
+
+void mm_vec_describe(const mm_vec *vec, mm_vec_info *out) {
+  *out = vec->info;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Reset and step
+
+mm_status mm_vec_reset(mm_vec *vec, const mm_vec_out *out) {
+  size_t n = vec->info.n;
+  if (n > 0 && !out->obs) return MM_FAIL(MM_ERR_INPUT, "reset: obs: expected a buffer");
+  vec->started = true;
+  if (n == 0) return MM_OK;
+  memset(vec->state, 0, n * vec->law->state_size(vec));
+  vec->law->reset(vec, out);
+  return MM_OK;
+}
+
+// One pass without branches: in the usual case nothing is wrong.
+static bool all_below(const int32_t *action, size_t n, int32_t most) {
+  uint32_t wrong = 0;
+  for (size_t i = 0; i < n; i++)
+    wrong |= (uint32_t)action[i] >= (uint32_t)most;
+  return !wrong;
+}
+
+static bool all_finite(const float *action, size_t n) {
+  int wrong = 0;
+  for (size_t i = 0; i < n; i++)
+    wrong |= !(fabsf(action[i]) < INFINITY);
+  return !wrong;
+}
+
+static mm_status check_actions(const mm_vec *vec, size_t from, size_t to, const void *action) {
+  const mm_vec_info *info = &vec->info;
+  if (info->n_action > 0) {
+    const int32_t *a = action;
+    if (all_below(a + from, to - from, info->n_action)) return MM_OK;
+    size_t i = from;
+    while ((uint32_t)a[i] < (uint32_t)info->n_action)
+      i++;
+    return MM_FAIL(MM_ERR_INPUT, "action[%zu] = %d: expected 0 .. %d", i, a[i], info->n_action - 1);
+  }
+  const float *a = action;
+  size_t k = (size_t)info->n_real;
+  if (all_finite(a + from * k, (to - from) * k)) return MM_OK;
+  size_t i = from * k;
+  while (fabsf(a[i]) < INFINITY)
+    i++;
+  return MM_FAIL(MM_ERR_INPUT, "action[%zu] is not finite: expected a number, clipped to %g .. %g",
+                 i, (double)info->low, (double)info->high);
+}
+
+mm_status mm_vec_step_part(mm_vec *vec, size_t from, size_t to, const void *action,
+                           const mm_vec_out *out) {
+  if (from > to || to > vec->info.n)
+    return MM_FAIL(MM_ERR_INPUT, "part %zu .. %zu of %zu environments", from, to, vec->info.n);
+  if (!vec->started) return MM_FAIL(MM_ERR_INPUT, "step: the environments were never reset");
+  if (from == to) return MM_OK;
+  if (!action || !out->obs || !out->reward || !out->end)
+    return MM_FAIL(MM_ERR_INPUT, "step: %s: expected a buffer",
+                   !action     ? "action"
+                   : !out->obs ? "obs"
+                   : out->end  ? "reward"
+                               : "end");
+  MM_TRY(check_actions(vec, from, to, action));
+  vec->law->step(vec, from, to, action, out);
+  return MM_OK;
+}
+
+mm_status mm_vec_step(mm_vec *vec, const void *action, const mm_vec_out *out) {
+  return mm_vec_step_part(vec, 0, vec->info.n, action, out);
+}

@@ -1,0 +1,44 @@
+// What an mm_vec is made of, and the laws by which kinds of environments are stepped side by side.
+
+#ifndef MM_ENV_VEC_INTERNAL_H
+#define MM_ENV_VEC_INTERNAL_H
+
+#include "base/rng.h"
+#include "base/status.h"
+#include "env/env_internal.h"
+
+struct mm_vec {
+  mm_vec_config config; // rules resolved: never MM_RULES_BY_ID
+  mm_vec_info info;
+  const mm_vec_law *law;
+  int32_t which; // environment within its law
+  bool started;
+  mm_grid *task;     // Grid-World: the instance
+  const void *stuff; // the law's own: kernels
+  void *state;       // [n] or columns, the law's own
+};
+
+// A law writes into buffers that vec.c has checked: `out` has every member but final_obs, actions
+// are valid, from <= to <= n.
+struct mm_vec_law {
+  // Fills law, stuff, task and all of info but n and obs_size; `entries` for the form of the
+  // config. MM_ERR_INPUT for a form that there is not.
+  mm_status (*prepare)(mm_vec *vec, const mm_env *env);
+  // Bytes of the state of n environments per environment, after `prepare`.
+  size_t (*state_size)(const mm_vec *vec);
+  // The state is zero.
+  void (*reset)(const mm_vec *vec, const mm_vec_out *out);
+  void (*step)(const mm_vec *vec, size_t from, size_t to, const void *action,
+               const mm_vec_out *out);
+};
+
+extern const mm_vec_law mm_vec_classic, mm_vec_minatar, mm_vec_grid;
+
+// The words of a set of bits.
+static inline int32_t mm_obs_words(int32_t n_input) {
+  return (n_input + 31) / 32;
+}
+
+mm_status mm_vec_form_refused(const mm_env *env, const char *expected);
+
+#endif
