@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "classic_single.h"
+#include "env/classic_single.h"
 #include "statistics.h"
 #include "test.h"
 
@@ -58,14 +58,14 @@ static bool is_angle(mm_classic_env env, int i) {
 }
 
 static int replay(mm_classic_env which, const cJSON *trajectory) {
-  const single_env *env = &singles[which];
+  const mm_single_env *env = &mm_singles[which];
   const cJSON *state = field(trajectory, "states"), *obs = field(trajectory, "obs");
   const cJSON *time = field(trajectory, "times"), *action = field(trajectory, "actions");
   const cJSON *reward = field(trajectory, "rewards"), *terminated = field(trajectory, "terminated");
   const cJSON *truncated = field(trajectory, "truncated");
   int n = 0;
   for (; action; n++) {
-    single s;
+    mm_single s;
     float next[MM_CLASSIC_STATE_MAX], seen[MM_CLASSIC_OBS_MAX], got[MM_CLASSIC_OBS_MAX], r;
     row(state, env->n_state, s.f);
     s.time = time->valueint;
@@ -98,7 +98,7 @@ static void test_golden(void **state) {
                 { MM_CLASSIC_MOUNTAIN_CAR, 2193 },
                 { MM_CLASSIC_PENDULUM, 1760 } };
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-    cJSON *root = read_golden(singles[files[i].env].name);
+    cJSON *root = read_golden(mm_singles[files[i].env].name);
     int n = 0;
     for (const cJSON *t = field(root, "trajectories"); t; t = t->next)
       n += replay(files[i].env, t);
@@ -115,19 +115,19 @@ typedef struct known {
   double state[MM_CLASSIC_STATE_MAX], reward;
 } known;
 
-static void check_run(mm_classic_env which, single s, const known *steps, size_t n) {
+static void check_run(mm_classic_env which, mm_single s, const known *steps, size_t n) {
   for (size_t t = 0; t < n; t++) {
     float r;
-    assert_int_equal(singles[which].step(&s, steps[t].action, &r), 0);
-    for (int i = 0; i < singles[which].n_state; i++)
-      check_near(singles[which].name, s.f[i], steps[t].state[i], 2e-6, false);
-    check_near(singles[which].name, r, steps[t].reward, 2e-6, false);
+    assert_int_equal(mm_singles[which].step(&s, steps[t].action, &r), 0);
+    for (int i = 0; i < mm_singles[which].n_state; i++)
+      check_near(mm_singles[which].name, s.f[i], steps[t].state[i], 2e-6, false);
+    check_near(mm_singles[which].name, r, steps[t].reward, 2e-6, false);
     assert_int_equal(s.time, t + 1);
   }
 }
 
 #define CHECK_RUN(env, steps, ...)                                                                 \
-  check_run(env, (single){ { __VA_ARGS__ }, 0 }, steps, sizeof(steps) / sizeof *(steps))
+  check_run(env, (mm_single){ { __VA_ARGS__ }, 0 }, steps, sizeof(steps) / sizeof *(steps))
 
 static void test_cartpole_run(void **state) {
   (void)state;
@@ -209,7 +209,7 @@ static void test_walls(void **state) {
 // A state one step before its end, the end it meets, and the reward there.
 typedef struct last_step {
   mm_classic_env env;
-  single before;
+  mm_single before;
   float action;
   int end;
   double reward;
@@ -239,9 +239,9 @@ static void test_ends(void **state) {
     { MM_CLASSIC_PENDULUM, { { 0, 0 }, 199 }, 0, MM_END_TRUNCATED, 0 },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    single s = cases[i].before;
+    mm_single s = cases[i].before;
     float r;
-    int end = singles[cases[i].env].step(&s, cases[i].action, &r);
+    int end = mm_singles[cases[i].env].step(&s, cases[i].action, &r);
     if (end != cases[i].end) fail_msg("case %zu: expected %d, found %d", i, cases[i].end, end);
     check_near("reward", r, cases[i].reward, 1e-6, false);
   }
@@ -331,10 +331,10 @@ static void test_starts(void **state) {
     mm_stream stream = mm_stream_make(5, 0, MM_RNG_ENV_RESET, (uint32_t)e);
     uint32_t count[MM_CLASSIC_STATE_MAX][BINS] = { 0 }, joint[JOINT * JOINT] = { 0 };
     for (uint64_t i = 0; i < DRAWS; i++) {
-      single s = singles[e].start(stream, i);
+      mm_single s = mm_singles[e].start(stream, i);
       int bin[MM_CLASSIC_STATE_MAX] = { 0 };
       assert_int_equal(s.time, 0);
-      for (int k = 0; k < singles[e].n_state; k++) {
+      for (int k = 0; k < mm_singles[e].n_state; k++) {
         float low = range[e][k].low, high = range[e][k].high;
         assert_true(s.f[k] >= low && s.f[k] <= high);
         if (low == high) continue;
@@ -344,7 +344,7 @@ static void test_starts(void **state) {
       }
       joint[bin[0] * JOINT / BINS * JOINT + bin[1] * JOINT / BINS]++;
     }
-    for (int k = 0; k < singles[e].n_state; k++) {
+    for (int k = 0; k < mm_singles[e].n_state; k++) {
       if (range[e][k].low == range[e][k].high) continue;
       double x = chi_square_uniform(count[k], BINS, DRAWS / (double)BINS);
       assert_plausible(chi_square_p(x, BINS - 1));
@@ -356,17 +356,17 @@ static void test_starts(void **state) {
 }
 
 // Mean and standard error of the return of n episodes of the uniform random policy.
-static double random_return(const single_env *env, int n, double *error) {
+static double random_return(const mm_single_env *env, int n, double *error) {
   mm_stream resets = mm_stream_make(11, 0, MM_RNG_ENV_RESET, 0);
   mm_stream actions = mm_stream_make(11, 0, MM_RNG_ACTION, 0);
   double sum = 0, squares = 0;
   uint64_t t = 0;
   for (int i = 0; i < n; i++) {
-    single s = env->start(resets, (uint64_t)i);
+    mm_single s = env->start(resets, (uint64_t)i);
     double total = 0;
     for (int end = 0; !end;) {
       float r;
-      end = env->step(&s, single_action(env, actions, t++), &r);
+      end = env->step(&s, mm_single_action(env, actions, t++), &r);
       total += (double)r;
     }
     sum += total;
@@ -389,11 +389,12 @@ static void test_random_policy(void **state) {
     [MM_CLASSIC_PENDULUM] = { 4000, -1228, 5 },
   };
   for (int e = 0; e < MM_CLASSIC_COUNT; e++) {
-    double error, mean = random_return(&singles[e], reference[e].episodes, &error);
+    double error, mean = random_return(&mm_singles[e], reference[e].episodes, &error);
     double allowed = 4 * hypot(error, reference[e].error);
-    print_message("  %s: %.3f +- %.3f\n", singles[e].name, mean, error);
+    print_message("  %s: %.3f +- %.3f\n", mm_singles[e].name, mean, error);
     if (!(fabs(mean - reference[e].mean) <= allowed))
-      fail_msg("%s: expected %g, found %g +- %g", singles[e].name, reference[e].mean, mean, error);
+      fail_msg("%s: expected %g, found %g +- %g", mm_singles[e].name, reference[e].mean, mean,
+               error);
   }
 }
 

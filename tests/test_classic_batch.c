@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/isa.h"
-#include "classic_single.h"
+#include "env/classic_single.h"
 #include "test.h"
 
 enum { MOST = 2100, ROOM = MOST + 5 }; // two chunks and a rest; rows are longer than needed
@@ -16,7 +16,7 @@ static const float untouched = -12345;
 
 // A batch, what it gives, and the same environments one by one.
 typedef struct world {
-  const single_env *env;
+  const mm_single_env *env;
   const mm_classic_kernel *kernel;
   size_t n;
   mm_classic_batch batch;
@@ -26,7 +26,7 @@ typedef struct world {
   int32_t time[ROOM], action[ROOM];
   uint32_t episode[ROOM];
   uint8_t end[ROOM];
-  single alone[ROOM];
+  mm_single alone[ROOM];
   uint32_t alone_episode[ROOM];
   int ended; // episodes, counted
 } world;
@@ -38,7 +38,7 @@ static mm_stream reset_stream(const world *w, size_t i) {
 // Resets all; then every environment is set to its own time, some just before the limit.
 static void begin(world *w, mm_classic_env which, size_t n, bool keep_final) {
   memset(w, 0, sizeof *w);
-  w->env = &singles[which];
+  w->env = &mm_singles[which];
   w->kernel = mm_classic_kernels_current()->of[which];
   w->n = n;
   w->batch = (mm_classic_batch){ .stride = ROOM,
@@ -62,7 +62,7 @@ static void begin(world *w, mm_classic_env which, size_t n, bool keep_final) {
 static void draw_actions(world *w, uint64_t t) {
   mm_stream stream = mm_stream_make(4, 0, MM_RNG_ACTION, 0);
   for (size_t i = 0; i < w->n; i++) {
-    w->real[i] = single_action(w->env, stream, t * ROOM + i);
+    w->real[i] = mm_single_action(w->env, stream, t * ROOM + i);
     w->action[i] = (int32_t)w->real[i];
   }
 }

@@ -40,6 +40,9 @@ char *mm_json_print(const cJSON *item, bool pretty);
 // locale; inf, -inf or nan for what is not finite. Returns `out`.
 const char *mm_json_format_number(double value, char out[MM_JSON_NUMBER_SIZE]);
 
+// The same with up to 9 digits, as few as read back to the same float.
+const char *mm_json_format_float(float value, char out[MM_JSON_NUMBER_SIZE]);
+
 // A tree item with that text, and the strings "inf", "-inf", "nan" for what is not finite. NULL
 // when out of memory, which cJSON's Add functions pass on.
 cJSON *mm_json_number(double value);

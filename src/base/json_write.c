@@ -53,6 +53,22 @@ const char *mm_json_format_number(double value, char out[MM_JSON_NUMBER_SIZE]) {
   return out;
 }
 
+const char *mm_json_format_float(float value, char out[MM_JSON_NUMBER_SIZE]) {
+  if (!isfinite(value)) return mm_json_format_number((double)value, out);
+  c_locale l = enter_c_locale();
+  int digits = 1;
+  for (float power = 10; digits < 9 && fabsf(value) >= power; power *= 10)
+    digits++; // not fewer than those before the point: 500, not 5e+02
+  for (; digits <= 9; digits++) {
+    snprintf(out, MM_JSON_NUMBER_SIZE, "%.*g", digits, (double)value);
+    // by way of a double, as a reader of JSON does it
+    float back = (float)strtod(out, NULL);
+    if (memcmp(&back, &value, sizeof back) == 0) break;
+  }
+  leave_c_locale(l);
+  return out;
+}
+
 cJSON *mm_json_number(double value) {
   char text[MM_JSON_NUMBER_SIZE];
   mm_json_format_number(value, text);

@@ -3,33 +3,19 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
-#include "env/grid_trace.h"
+#include "env/trace.h"
 
-// Which traces can be replayed, by the ID that stands for them.
-static const struct {
-  const char *id;
-  mm_status (*replay)(const char *path, mm_replay_report *out);
-} replayers[] = { { "GridWorld", mm_grid_replay } };
-
-enum { N_REPLAYERS = sizeof replayers / sizeof *replayers };
-
-static int unknown_id(const char *id) {
-  const char *names[N_REPLAYERS];
-  char near[SUGGESTION_SIZE];
-  for (size_t i = 0; i < N_REPLAYERS; i++) {
-    names[i] = replayers[i].id;
-    size_t length = strlen(names[i]);
-    if (strncmp(id, names[i], length) == 0 && id[length] == '-')
-      return fail_usage("the levels come from the trace: the ID is '%s', not '%s'", names[i], id);
-  }
-  options_suggestion(id, names, N_REPLAYERS, "", near);
-  return fail_usage("no traces of '%s' can be replayed%s", id, near);
+// null where a list has no such entry
+static void add_entry(cJSON *object, const char *key, double value, bool none) {
+  if (none)
+    cJSON_AddNullToObject(object, key);
+  else
+    output_add_number(object, key, value);
 }
 
 static cJSON *describe_mismatch(const mm_replay_mismatch *m) {
@@ -37,8 +23,8 @@ static cJSON *describe_mismatch(const mm_replay_mismatch *m) {
   output_add_number(object, "trajectory", (double)m->trajectory);
   output_add_number(object, "t", (double)m->t);
   cJSON_AddStringToObject(object, "field", m->field);
-  output_add_number(object, "expected", m->expected);
-  output_add_number(object, "got", m->got);
+  add_entry(object, "expected", m->expected, m->no_expected);
+  add_entry(object, "got", m->got, m->no_got);
   return object;
 }
 
@@ -63,22 +49,19 @@ static void print(const char *path, const mm_replay_report *report) {
          report->transitions, terminal_style(stdout, STYLE_PLAIN));
   if (good) return;
   const mm_replay_mismatch *m = &report->first;
+  mm_json_format_number(m->expected, number[0]);
+  mm_json_format_number(m->got, number[1]);
   printf("  first mismatch: trajectory %" PRId64 ", t %" PRId64 ", %s: expected %s, got %s\n",
-         m->trajectory, m->t, m->field, mm_json_format_number(m->expected, number[0]),
-         mm_json_format_number(m->got, number[1]));
+         m->trajectory, m->t, m->field, m->no_expected ? "nothing" : number[0],
+         m->no_got ? "nothing" : number[1]);
   printf("  largest difference: %s\n", output_number(report->max_abs_error, error));
 }
 
 static int run(void *raw) {
   const command_args *args = raw;
   const char *id = args->positional.value[0], *path = args->positional.value[1];
-  size_t i = 0;
-  while (i < N_REPLAYERS && strcmp(id, replayers[i].id) != 0)
-    i++;
-  if (i == N_REPLAYERS) return unknown_id(id);
-
   mm_replay_report report = { 0 };
-  mm_status status = replayers[i].replay(path, &report);
+  mm_status status = mm_trace_replay(id, path, &report);
   if (status == MM_ERR_IO) return fail(EXIT_USAGE, "%s", mm_last_error());
   if (status != MM_OK) return fail_status(status);
   int code = report.mismatched > 0 ? EXIT_FAILED : EXIT_DONE;
@@ -91,10 +74,19 @@ const command command_env_replay = {
   .name = "replay",
   .summary = "check a recorded trace transition by transition",
   .positional = "ID TRACE.json",
-  .about = "Every transition is repeated from its recorded state with the recorded random draws. "
-           "The ID GridWorld stands for all Grid-Worlds: the trace holds its levels. Exit code: 0 "
-           "all match, 1 some do not, 2 unreadable or not a trace of that environment.",
-  .examples = "mirrormap env replay GridWorld tests/golden/gridworld.json",
+  .about =
+      "Every transition is repeated from its recorded state with the recorded random draws, and "
+      "everything that matters is compared: the new state, the observation, the reward, both ends. "
+      "Classic control may differ by 1e-5 max(1, |recorded|), everything else not at all.\n\n"
+      "ID is one of CartPole-v1, Acrobot-v1, MountainCar-v0, MountainCarContinuous-v0, "
+      "Pendulum-v1; Asterix-MinAtar and the other four games by gymnax's rules, MinAtar/Asterix-v1 "
+      "and so on by the original ones; or GridWorld, whose traces hold their levels. `env record` "
+      "writes traces, docs/traces.md describes them.\n\n"
+      "Exit code: 0 all match, 1 some do not, 2 unreadable or not a trace of that environment.",
+  .examples = "mirrormap env replay GridWorld tests/golden/gridworld.json\n"
+              "mirrormap env replay CartPole-v1 tests/golden/classic_cartpole.json\n"
+              "mirrormap env record Seaquest-MinAtar --seed 3 --out mine.json\n"
+              "mirrormap env replay Seaquest-MinAtar mine.json --json",
   .common = COMMON_JSON,
   .min_positional = 2,
   .max_positional = 2,

@@ -36,7 +36,8 @@
   X(env_list)                                                                                      \
   X(env_show)                                                                                      \
   X(env_play)                                                                                      \
-  X(env_replay)
+  X(env_replay)                                                                                    \
+  X(env_record)
 
 // ---------------------------------------------------------------------------------------------
 // Options

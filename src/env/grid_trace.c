@@ -3,39 +3,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/status.h"
 #include "env/grid_task.h"
 #include "env/grid_trace.h"
 
-enum { FILE_MOST_BYTES = 256 << 20, OBJECTS_LISTED_MOST = 64, FIELDS = 13 };
+enum { OBJECTS_LISTED_MOST = 64, FIELDS = MM_GRID_TRACE_COUNT };
 
-// The numbers of a transition, in this order.
-#define FIELD_LIST(X)                                                                              \
-  X(time)                                                                                          \
-  X(pos)                                                                                           \
-  X(exists_bits)                                                                                   \
-  X(action)                                                                                        \
-  X(reward)                                                                                        \
-  X(next_pos)                                                                                      \
-  X(next_exists_bits)                                                                              \
-  X(next_early_term)                                                                               \
-  X(done)                                                                                          \
-  X(respawn_bits)                                                                                  \
-  X(term_draw)                                                                                     \
-  X(p_term)                                                                                        \
-  X(next_obs_index)
-
-enum {
-#define FIELD_ENUM(name) FIELD_##name,
-  FIELD_LIST(FIELD_ENUM)
-#undef FIELD_ENUM
-};
-
-static const char *const field_names[FIELDS] = {
+const char *const mm_grid_trace_field[FIELDS] = {
 #define FIELD_NAME(name) #name,
-  FIELD_LIST(FIELD_NAME)
+  MM_GRID_TRACE_FIELDS(FIELD_NAME)
 #undef FIELD_NAME
 };
 
@@ -148,16 +125,18 @@ static bool whole_below(double value, double end) {
 static mm_status check_inputs(const level *l, const char *source, int64_t trajectory, int64_t t,
                               const double *row) {
   const mm_grid *g = l->grid;
-  const double end[FIELDS] = { [FIELD_time] = 0x1p31,         [FIELD_pos] = g->cells,
-                               [FIELD_exists_bits] = 0x1p8,   [FIELD_action] = MM_GRID_ACTIONS,
-                               [FIELD_respawn_bits] = 0x1p31, [FIELD_term_draw] = 2 };
+  const double end[FIELDS] = {
+    [MM_GRID_TRACE_time] = 0x1p31,         [MM_GRID_TRACE_pos] = g->cells,
+    [MM_GRID_TRACE_exists_bits] = 0x1p8,   [MM_GRID_TRACE_action] = MM_GRID_ACTIONS,
+    [MM_GRID_TRACE_respawn_bits] = 0x1p31, [MM_GRID_TRACE_term_draw] = 2
+  };
   for (int i = 0; i < FIELDS; i++) {
     if (end[i] > 0 && !whole_below(row[i], end[i]))
       return MM_FAIL(MM_ERR_INPUT,
                      "%s: level %lld, transition %lld: field '%s': expected a whole number from 0 "
                      "to %.0f, found %g",
-                     source, (long long)trajectory, (long long)t, field_names[i], end[i] - 1,
-                     row[i]);
+                     source, (long long)trajectory, (long long)t, mm_grid_trace_field[i],
+                     end[i] - 1, row[i]);
   }
   return MM_OK;
 }
@@ -166,42 +145,28 @@ static mm_status check_inputs(const level *l, const char *source, int64_t trajec
 static void repeat(const level *l, const double *row, double *our) {
   const mm_grid *g = l->grid;
   uint32_t all = (1u << g->n_object) - 1;
-  mm_grid_state state = { (int32_t)row[FIELD_pos], (uint32_t)row[FIELD_exists_bits] & all };
-  int action = (int)row[FIELD_action];
+  mm_grid_state state = { (int32_t)row[MM_GRID_TRACE_pos],
+                          (uint32_t)row[MM_GRID_TRACE_exists_bits] & all };
+  int action = (int)row[MM_GRID_TRACE_action];
   int32_t i = g->object_at[g->next[state.cell * MM_GRID_ACTIONS + action]];
   bool collects = i >= 0 && (state.mask >> i & 1);
-  mm_grid_event event = mm_grid_move(g, &state, action, (uint32_t)row[FIELD_respawn_bits] & all,
-                                     (int)row[FIELD_term_draw]);
+  mm_grid_event event =
+      mm_grid_move(g, &state, action, (uint32_t)row[MM_GRID_TRACE_respawn_bits] & all,
+                   (int)row[MM_GRID_TRACE_term_draw]);
   memcpy(our, row, FIELDS * sizeof *our);
-  our[FIELD_reward] = event.reward;
-  our[FIELD_next_pos] = state.cell;
-  our[FIELD_next_exists_bits] = state.mask;
-  our[FIELD_next_early_term] = event.done;
-  our[FIELD_done] = event.done || row[FIELD_time] + 1 >= (double)l->max_steps;
-  our[FIELD_p_term] = collects ? g->terminate[i] : 0;
-  our[FIELD_next_obs_index] = state.cell + (double)l->index_cells * state.mask;
-}
-
-static void compare(int64_t trajectory, int64_t t, const double *row, const double *our,
-                    mm_replay_report *out) {
-  bool same = true;
-  for (int i = 0; i < FIELDS; i++) {
-    double error = fabs(row[i] - our[i]);
-    if (error == 0) continue;
-    if (error > out->max_abs_error) out->max_abs_error = error;
-    if (!out->has_mismatch)
-      out->first = (mm_replay_mismatch){ trajectory, t, field_names[i], row[i], our[i] };
-    out->has_mismatch = true;
-    same = false;
-  }
-  out->transitions++;
-  out->matched += same;
-  out->mismatched += !same;
+  our[MM_GRID_TRACE_reward] = event.reward;
+  our[MM_GRID_TRACE_next_pos] = state.cell;
+  our[MM_GRID_TRACE_next_exists_bits] = state.mask;
+  our[MM_GRID_TRACE_next_early_term] = event.done;
+  our[MM_GRID_TRACE_done] = event.done || row[MM_GRID_TRACE_time] + 1 >= (double)l->max_steps;
+  our[MM_GRID_TRACE_p_term] = collects ? g->terminate[i] : 0;
+  our[MM_GRID_TRACE_next_obs_index] = state.cell + (double)l->index_cells * state.mask;
 }
 
 static mm_status replay_level(const level *l, const char *source, int64_t trajectory,
                               mm_replay_report *out) {
   const cJSON *item;
+  mm_replay r = { .report = out };
   int64_t t = 0;
   cJSON_ArrayForEach(item, l->transitions) {
     double row[FIELDS], our[FIELDS];
@@ -211,8 +176,10 @@ static mm_status replay_level(const level *l, const char *source, int64_t trajec
     MM_TRY(mm_json_read_numbers(item, source, "transitions", FIELDS, row));
     MM_TRY(check_inputs(l, source, trajectory, t, row));
     repeat(l, row, our);
-    compare(trajectory, t, row, our, out);
-    t++;
+    mm_replay_begin(&r, trajectory, t++);
+    for (int i = 0; i < FIELDS; i++)
+      mm_replay_exact(&r, mm_grid_trace_field[i], -1, row[i], our[i]);
+    mm_replay_end(&r);
   }
   return MM_OK;
 }
@@ -226,12 +193,12 @@ static mm_status check_fields(const cJSON *root, const char *source) {
   if (!names) return MM_OK;
   bool same = cJSON_IsArray(names) && cJSON_GetArraySize(names) == FIELDS;
   for (name = same ? names->child : NULL; name; name = name->next, i++)
-    same = same && cJSON_IsString(name) && strcmp(name->valuestring, field_names[i]) == 0;
+    same = same && cJSON_IsString(name) && strcmp(name->valuestring, mm_grid_trace_field[i]) == 0;
   if (same) return MM_OK;
   return MM_FAIL(MM_ERR_INPUT,
                  "%s: field 'transition_fields': expected the %d of a Grid-World "
                  "trace, %s to %s",
-                 source, FIELDS, field_names[0], field_names[FIELDS - 1]);
+                 source, FIELDS, mm_grid_trace_field[0], mm_grid_trace_field[FIELDS - 1]);
 }
 
 static mm_status replay(const cJSON *root, const char *source, mm_replay_report *out) {
@@ -256,15 +223,10 @@ static mm_status replay(const cJSON *root, const char *source, mm_replay_report 
 }
 
 mm_status mm_grid_replay(const char *path, mm_replay_report *out) {
-  memset(out, 0, sizeof *out);
-  char *text;
-  size_t length;
-  MM_TRY(mm_file_read(path, FILE_MOST_BYTES, &text, &length));
   cJSON *root;
-  mm_status status = mm_json_parse(text, length, path, &root);
-  mm_free(text);
-  if (status != MM_OK) return status;
-  status = replay(root, path, out);
+  memset(out, 0, sizeof *out);
+  MM_TRY(mm_trace_open(path, &root));
+  mm_status status = replay(root, path, out);
   cJSON_Delete(root);
   return status;
 }

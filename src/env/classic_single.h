@@ -1,8 +1,8 @@
-// The classic-control environments one at a time behind one table of functions, for tests that
-// treat them alike.
+// The classic-control environments one at a time behind one table of functions, for code that
+// treats them alike and has time: traces and tests. (Batches: classic_batch.h.)
 
-#ifndef MM_TEST_CLASSIC_SINGLE_H
-#define MM_TEST_CLASSIC_SINGLE_H
+#ifndef MM_ENV_CLASSIC_SINGLE_H
+#define MM_ENV_CLASSIC_SINGLE_H
 
 #include <string.h>
 
@@ -13,60 +13,63 @@
 #include "env/pendulum.h"
 
 // The floats of any state in the order of its struct, and the time.
-typedef struct single {
+typedef struct mm_single {
   float f[MM_CLASSIC_STATE_MAX];
   int32_t time;
-} single;
+} mm_single;
 
-typedef struct single_env {
+typedef struct mm_single_env {
   const char *name;
   int n_state, n_obs;
   int n_action; // 0: a real number in [-action_max, action_max]
   float action_max;
   int32_t limit;
-  single (*start)(mm_stream stream, uint64_t index);
-  int (*step)(single *s, float action, float *reward);
-  void (*observe)(const single *s, float *obs);
-} single_env;
+  mm_single (*start)(mm_stream stream, uint64_t index);
+  int (*step)(mm_single *s, float action, float *reward);
+  void (*observe)(const mm_single *s, float *obs);
+} mm_single_env;
 
 // A state struct is its floats followed by the time.
-#define SINGLE_FUNCTIONS(env, floats, step_call)                                                   \
+#define MM_SINGLE_FUNCTIONS(env, floats, step_call)                                                \
   _Static_assert(sizeof(mm_##env) == (floats + 1) * sizeof(float), "floats, then the time");       \
-  static mm_##env env##_open(const single *s) {                                                    \
+  static mm_##env env##_open(const mm_single *s) {                                                 \
     mm_##env e;                                                                                    \
     memcpy(&e, s->f, floats * sizeof(float));                                                      \
     e.time = s->time;                                                                              \
     return e;                                                                                      \
   }                                                                                                \
-  static single env##_close(mm_##env e) {                                                          \
-    single s = { { 0 }, e.time };                                                                  \
+  static mm_single env##_close(mm_##env e) {                                                       \
+    mm_single s = { { 0 }, e.time };                                                               \
     memcpy(s.f, &e, floats * sizeof(float));                                                       \
     return s;                                                                                      \
   }                                                                                                \
-  static single env##_start(mm_stream stream, uint64_t index) {                                    \
+  static mm_single env##_start(mm_stream stream, uint64_t index) {                                 \
     mm_##env e;                                                                                    \
     mm_##env##_reset(&e, mm_##env##_draw(stream, index));                                          \
     return env##_close(e);                                                                         \
   }                                                                                                \
-  static int env##_step(single *s, float action, float *reward) {                                  \
+  static int env##_step(mm_single *s, float action, float *reward) {                               \
     mm_##env e = env##_open(s);                                                                    \
     int end = step_call;                                                                           \
     *s = env##_close(e);                                                                           \
     return end;                                                                                    \
   }                                                                                                \
-  static void env##_observe(const single *s, float *obs) {                                         \
+  static void env##_observe(const mm_single *s, float *obs) {                                      \
     mm_##env e = env##_open(s);                                                                    \
     mm_##env##_observe(&e, obs);                                                                   \
   }
 
-SINGLE_FUNCTIONS(cartpole, 4, mm_cartpole_step(&e, (int32_t)action, reward))
-SINGLE_FUNCTIONS(acrobot, 4, mm_acrobot_step(&e, (int32_t)action, reward))
-SINGLE_FUNCTIONS(mountain_car, 2, mm_mountain_car_step(&e, (int32_t)action, reward))
-SINGLE_FUNCTIONS(mountain_car_continuous, 2,
-                 mm_mountain_car_continuous_step(&e, action, MM_MOUNTAIN_CAR_WALLS_GYMNAX, reward))
-SINGLE_FUNCTIONS(pendulum, 2, mm_pendulum_step(&e, action, reward))
+MM_SINGLE_FUNCTIONS(cartpole, 4, mm_cartpole_step(&e, (int32_t)action, reward))
+MM_SINGLE_FUNCTIONS(acrobot, 4, mm_acrobot_step(&e, (int32_t)action, reward))
+MM_SINGLE_FUNCTIONS(mountain_car, 2, mm_mountain_car_step(&e, (int32_t)action, reward))
+MM_SINGLE_FUNCTIONS(mountain_car_continuous, 2,
+                    mm_mountain_car_continuous_step(&e, action, MM_MOUNTAIN_CAR_WALLS_GYMNAX,
+                                                    reward))
+MM_SINGLE_FUNCTIONS(pendulum, 2, mm_pendulum_step(&e, action, reward))
 
-static const single_env singles[MM_CLASSIC_COUNT] = {
+#undef MM_SINGLE_FUNCTIONS
+
+static const mm_single_env mm_singles[MM_CLASSIC_COUNT] = {
   [MM_CLASSIC_CARTPOLE] = { "cartpole", 4, MM_CARTPOLE_OBS, MM_CARTPOLE_ACTIONS, 0,
                             MM_CARTPOLE_LIMIT, cartpole_start, cartpole_step, cartpole_observe },
   [MM_CLASSIC_ACROBOT] = { "acrobot", 4, MM_ACROBOT_OBS, MM_ACROBOT_ACTIONS, 0, MM_ACROBOT_LIMIT,
@@ -86,7 +89,7 @@ static const single_env singles[MM_CLASSIC_COUNT] = {
 };
 
 // Action number `index` of the uniform random policy.
-static inline float single_action(const single_env *env, mm_stream stream, uint64_t index) {
+static inline float mm_single_action(const mm_single_env *env, mm_stream stream, uint64_t index) {
   uint64_t pair = mm_stream_pair(stream, index);
   if (env->n_action > 0) return (float)mm_uniform_int(pair, (uint32_t)env->n_action);
   return mm_uniform_between_f((uint32_t)pair, -env->action_max, env->action_max);

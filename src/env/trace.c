@@ -1,0 +1,141 @@
+// Traces by the ID of their environment.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/spelling.h"
+#include "base/status.h"
+#include "env/classic_trace.h"
+#include "env/grid_trace.h"
+#include "env/minatar_trace.h"
+#include "env/trace.h"
+#include "mirrormap/env.h"
+
+#define GRID_ID "GridWorld"
+#define GRID_PREFIX GRID_ID "-"
+
+enum { IDS_MOST = 64 };
+
+// What all kinds of traces but Grid-World's have in common.
+typedef struct trace_kind {
+  const char *(*id)(int which);
+  mm_status (*replay)(int which, const cJSON *root, const char *source, mm_replay_report *out);
+  void (*record)(int which, const mm_record_plan *plan, mm_text *out, uint64_t *transitions);
+} trace_kind;
+
+static const trace_kind kinds[] = {
+  { mm_classic_trace_id, mm_classic_replay, mm_classic_record },
+  { mm_minatar_trace_id, mm_minatar_replay, mm_minatar_record },
+};
+
+enum { N_KIND = sizeof kinds / sizeof *kinds };
+
+const char *mm_trace_id(size_t i) {
+  if (i == 0) return GRID_ID;
+  i--;
+  for (int k = 0; k < N_KIND; k++) {
+    for (int which = 0; kinds[k].id(which); which++, i--) {
+      if (i == 0) return kinds[k].id(which);
+    }
+  }
+  return NULL;
+}
+
+static const trace_kind *find(const char *id, int *which) {
+  for (int k = 0; k < N_KIND; k++) {
+    for (*which = 0; kinds[k].id(*which); ++*which) {
+      if (strcmp(kinds[k].id(*which), id) == 0) return &kinds[k];
+    }
+  }
+  return NULL;
+}
+
+static bool begins_with(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Replay
+
+static mm_status unknown_replay(const char *id) {
+  const char *names[IDS_MOST], *near;
+  size_t n = 0;
+  if (begins_with(id, GRID_PREFIX))
+    return MM_FAIL(MM_ERR_INPUT, "the levels come from the trace: the ID is '%s', not '%.80s'",
+                   GRID_ID, id);
+  while (n < IDS_MOST && (names[n] = mm_trace_id(n)) != NULL)
+    n++;
+  near = mm_nearest(id, names, n);
+  if (near)
+    return MM_FAIL(MM_ERR_INPUT, "no traces of '%.80s' can be replayed (did you mean '%s'?)", id,
+                   near);
+  return MM_FAIL(MM_ERR_INPUT, "no traces of '%.80s' can be replayed", id);
+}
+
+mm_status mm_trace_replay(const char *id, const char *path, mm_replay_report *out) {
+  int which;
+  cJSON *root;
+  memset(out, 0, sizeof *out);
+  if (strcmp(id, GRID_ID) == 0) return mm_grid_replay(path, out);
+  const trace_kind *kind = find(id, &which);
+  if (!kind) return unknown_replay(id);
+  MM_TRY(mm_trace_open(path, &root));
+  mm_status status = kind->replay(which, root, path, out);
+  cJSON_Delete(root);
+  return status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Recording
+
+// Among what can be recorded, the nearest to a name that is neither an ID nor a file.
+static const char *nearest_recorded(const char *id) {
+  const char *names[IDS_MOST];
+  mm_env_info info;
+  size_t n = 0;
+  for (size_t i = 1; n < IDS_MOST && mm_trace_id(i); i++)
+    names[n++] = mm_trace_id(i);
+  for (size_t i = 0; n < IDS_MOST && mm_env_list(i, &info); i++) {
+    if (begins_with(info.id, GRID_PREFIX)) names[n++] = info.id;
+  }
+  return mm_nearest(id, names, n);
+}
+
+static mm_status record(const char *id, const mm_record_plan *plan, mm_text *text,
+                        uint64_t *transitions) {
+  int which;
+  const trace_kind *kind = find(id, &which);
+  if (kind) {
+    kind->record(which, plan, text, transitions);
+    return MM_OK;
+  }
+  const char *near = nearest_recorded(id);
+  if (near && !begins_with(id, GRID_PREFIX) && access(id, F_OK) != 0)
+    return MM_FAIL(MM_ERR_INPUT, "'%.80s' cannot be recorded (did you mean '%s'?)", id, near);
+  if (strcmp(id, GRID_ID) == 0)
+    return MM_FAIL(MM_ERR_INPUT, "'%s' stands for many: expected one of them, like %sdense", id,
+                   GRID_PREFIX);
+  return mm_grid_record(id, plan, text, transitions);
+}
+
+mm_status mm_trace_record(const char *id, const mm_record_plan *plan, mm_recording *out) {
+  mm_text text = { 0 };
+  *out = (mm_recording){ 0 };
+  mm_status status = record(id, plan, &text, &out->transitions);
+  if (status == MM_OK && !text.failed && !mm_text_goes_on(&text))
+    status = MM_FAIL(MM_ERR_INPUT,
+                     "the trace would be larger than %d MiB: expected fewer episodes or steps",
+                     MM_TRACE_MOST_BYTES >> 20);
+  mm_text_end(&text);
+  if (status == MM_OK && text.failed)
+    status = MM_FAIL(MM_ERR_MEMORY, "no memory for a trace of '%.80s'", id);
+  if (status != MM_OK) {
+    mm_text_release(&text);
+    return status;
+  }
+  out->text = text.at;
+  out->length = text.used;
+  return MM_OK;
+}

@@ -1,0 +1,51 @@
+// The text of a trace while it grows: compact JSON, written from front to back.
+//
+// After a failed allocation everything is lost quietly; look at `failed` once, at the end.
+
+#ifndef MM_ENV_TRACE_WRITER_H
+#define MM_ENV_TRACE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "env/trace_reader.h"
+
+typedef struct mm_text {
+  char *at; // [used], then a zero; NULL before the first character
+  size_t used, room;
+  bool failed;
+} mm_text;
+
+void mm_text_release(mm_text *t);
+void mm_text_clear(mm_text *t);
+
+// False when more would be in vain: a failed allocation, or more than a replay reads.
+bool mm_text_goes_on(const mm_text *t);
+
+// A value, with a comma before it unless it is the first of its array or follows its key. Floats
+// are the shortest decimals that read back to the same float32, numbers to the same double; whole
+// ones have ".0" behind them, so that a reader sees their type.
+void mm_text_whole(mm_text *t, int64_t value);
+void mm_text_float(mm_text *t, float value);
+void mm_text_number(mm_text *t, double value);
+void mm_text_string(mm_text *t, const char *value);
+void mm_text_wholes(mm_text *t, const int32_t *values, int n);
+void mm_text_floats(mm_text *t, const float *values, int n);
+void mm_text_names(mm_text *t, const char *const *names, int n);
+
+// The key of the next value; arrays and objects: '[', ']', '{', '}'.
+void mm_text_key(mm_text *t, const char *key);
+void mm_text_open(mm_text *t, char bracket);
+void mm_text_close(mm_text *t, char bracket);
+
+// A line ends with its end.
+void mm_text_end(mm_text *t);
+
+// An array with these entries, as another text has collected them.
+void mm_text_array(mm_text *t, const char *key, const mm_text *entries);
+
+// "params": the limit of steps and a table; `whole` parameters have no decimal point.
+void mm_text_params(mm_text *t, int32_t limit, const mm_trace_param *params, bool whole);
+
+#endif
