@@ -37,6 +37,7 @@
   SUITE(minatar_seaquest)                                                                          \
   SUITE(minatar_draws)                                                                             \
   SUITE(vec)                                                                                       \
+  SUITE(trace)                                                                                     \
   SUITE(pmd)                                                                                       \
   SUITE(backend)                                                                                   \
   SUITE(evolve)                                                                                    \

@@ -57,7 +57,7 @@ const char *mm_json_format_float(float value, char out[MM_JSON_NUMBER_SIZE]) {
   if (!isfinite(value)) return mm_json_format_number((double)value, out);
   c_locale l = enter_c_locale();
   int digits = 1;
-  for (float power = 10; digits < 9 && fabsf(value) >= power; power *= 10)
+  for (float power = 10; fabsf(value) < 1e9f && fabsf(value) >= power; power *= 10)
     digits++; // not fewer than those before the point: 500, not 5e+02
   for (; digits <= 9; digits++) {
     snprintf(out, MM_JSON_NUMBER_SIZE, "%.*g", digits, (double)value);

@@ -1,0 +1,707 @@
+// Traces: every number of a recording is looked at, recordings replay to the bit and have the form
+// of the golden files, and nothing in a file does harm.
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/status.h"
+#include "env/classic_trace.h"
+#include "env/minatar.h"
+#include "env/minatar_trace.h"
+#include "env/trace.h"
+#include "test.h"
+
+static const struct {
+  const char *id, *name;
+  int transitions;
+} golden[] = {
+  { "CartPole-v1", "classic_cartpole", 2862 },
+  { "Acrobot-v1", "classic_acrobot", 2778 },
+  { "MountainCar-v0", "classic_mountain_car", 2193 },
+  { "Pendulum-v1", "classic_pendulum", 1760 },
+  { "Asterix-MinAtar", "minatar_asterix", 2592 },
+  { "Breakout-MinAtar", "minatar_breakout", 2312 },
+  { "Freeway-MinAtar", "minatar_freeway", 4100 },
+  { "SpaceInvaders-MinAtar", "minatar_space_invaders", 1940 },
+  { "Seaquest-MinAtar", "minatar_seaquest", 1469 },
+};
+
+enum { N_GOLDEN = sizeof golden / sizeof *golden };
+
+// ---------------------------------------------------------------------------------------------
+// Trees
+
+static cJSON *parse(const char *text, size_t length) {
+  cJSON *root;
+  assert_ok(mm_json_parse(text, length, "text", &root));
+  return root;
+}
+
+static cJSON *read_golden(int i) {
+  char path[512], *text;
+  size_t length;
+  snprintf(path, sizeof path, "%s/golden/%s.json", MM_TEST_DATA, golden[i].name);
+  assert_ok(mm_file_read(path, 1 << 20, &text, &length));
+  cJSON *root = parse(text, length);
+  mm_free(text);
+  return root;
+}
+
+static cJSON *field(const cJSON *object, const char *name) {
+  cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+  if (!item) fail_msg("no field '%s'", name);
+  return item;
+}
+
+static bool is_classic(const cJSON *root) {
+  return mm_json_find(root, "trajectories") != NULL;
+}
+
+static cJSON *trajectories(const cJSON *root) {
+  return field(root, is_classic(root) ? "trajectories" : "episodes");
+}
+
+static mm_status replay(const char *id, const cJSON *root, mm_replay_report *out) {
+  memset(out, 0, sizeof *out);
+  for (int i = 0; mm_classic_trace_id(i); i++) {
+    if (strcmp(id, mm_classic_trace_id(i)) == 0) return mm_classic_replay(i, root, "FILE", out);
+  }
+  for (int i = 0; mm_minatar_trace_id(i); i++) {
+    if (strcmp(id, mm_minatar_trace_id(i)) == 0) return mm_minatar_replay(i, root, "FILE", out);
+  }
+  fail_msg("no traces of %s", id);
+  return MM_ERR_INPUT;
+}
+
+static cJSON *record(const char *id, uint64_t seed, uint64_t episodes, uint64_t steps) {
+  const mm_record_plan plan = { seed, episodes, steps };
+  mm_recording recording;
+  assert_ok(mm_trace_record(id, &plan, &recording));
+  cJSON *root = parse(recording.text, recording.length);
+  assert_int_equal(recording.length, strlen(recording.text));
+  assert_true(recording.text[recording.length - 1] == '\n');
+  mm_free(recording.text);
+  return root;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Golden files
+
+static void test_golden(void **state) {
+  (void)state;
+  for (int i = 0; i < N_GOLDEN; i++) {
+    mm_replay_report report;
+    char path[512];
+    snprintf(path, sizeof path, "%s/golden/%s.json", MM_TEST_DATA, golden[i].name);
+    assert_ok(mm_trace_replay(golden[i].id, path, &report));
+    assert_int_equal(report.transitions, golden[i].transitions);
+    assert_int_equal(report.matched, golden[i].transitions);
+    assert_int_equal(report.mismatched, 0);
+    assert_false(report.has_mismatch);
+    assert_true(report.max_abs_error <= (i < 4 ? 1e-5 : 0));
+    for (int other = 0; other < N_GOLDEN; other++) { // only under its own name
+      if (other != i)
+        assert_fails(mm_trace_replay(golden[other].id, path, &report), MM_ERR_INPUT, "'env'");
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// One number changed
+
+// The change is found at this place and nowhere before, and named; `expected` is the file's number
+// there, or NaN where that may be another one of a sorted list.
+static void check_found(const char *id, const cJSON *root, int64_t trajectory, int64_t t,
+                        const char *name, double expected) {
+  mm_replay_report report;
+  assert_ok(replay(id, root, &report));
+  if (!report.has_mismatch) fail_msg("%s: a changed '%s' was not found", id, name);
+  const mm_replay_mismatch *m = &report.first;
+  if (m->trajectory != trajectory || m->t != t || strncmp(m->field, name, strlen(name)) != 0)
+    fail_msg("%s: '%s' of trajectory %d, t %d, found as '%s' of trajectory %d, t %d", id, name,
+             (int)trajectory, (int)t, m->field, (int)m->trajectory, (int)m->t);
+  assert_true(isnan(expected) || m->expected == expected);
+  assert_true(report.mismatched > 0 && report.matched + report.mismatched == report.transitions);
+}
+
+static void check_unseen(const char *id, const cJSON *root) {
+  mm_replay_report report;
+  assert_ok(replay(id, root, &report));
+  assert_false(report.has_mismatch);
+}
+
+static bool without_effect(const char *id, const char *name) {
+  return strcmp(name, "terminal") == 0 || strcmp(name, "ramping") == 0 ||
+         (strcmp(id, "Asterix-MinAtar") == 0 && strcmp(name, "shot_timer") == 0) ||
+         (strcmp(id, "SpaceInvaders-MinAtar") == 0 && strcmp(name, "ramp_index") == 0);
+}
+
+// Each number of a state, of its lists the first, at a step that has most of them.
+static void change_state(const char *id, cJSON *root, int64_t trajectory, int t) {
+  cJSON *item = cJSON_GetArrayItem(trajectories(root), (int)trajectory);
+  cJSON *row = cJSON_GetArrayItem(field(item, "states"), t + 1)->child;
+  for (cJSON *name = field(root, "state_fields")->child; name; name = name->next, row = row->next) {
+    cJSON *number = cJSON_IsArray(row) ? row->child : row;
+    if (!number) continue; // an empty list
+    if (strcmp(name->valuestring, "entities") == 0) number = cJSON_GetArrayItem(row, 4); // in use
+    double before = number->valuedouble, after = before + (is_classic(root) ? 0.01 : 1);
+    number->valuedouble = after;
+    if (without_effect(id, name->valuestring))
+      check_unseen(id, root);
+    else if (is_classic(root))
+      check_found(id, root, trajectory, t, name->valuestring, (double)(float)after);
+    else // a changed entry of a set may stand elsewhere in its order
+      check_found(id, root, trajectory, t, name->valuestring,
+                  strcmp(id, "Seaquest-MinAtar") == 0 && cJSON_IsArray(row) ? NAN : after);
+    number->valuedouble = before;
+  }
+}
+
+// The entry t of a column.
+static void change_entry(const char *id, cJSON *root, int64_t trajectory, int t,
+                         const char *column) {
+  cJSON *item = cJSON_GetArrayItem(trajectories(root), (int)trajectory);
+  cJSON *number = cJSON_GetArrayItem(field(item, column), t);
+  if (cJSON_IsArray(number)) number = number->child;
+  double before = number->valuedouble;
+  bool flag = strcmp(column, "terminated") == 0 || strcmp(column, "truncated") == 0;
+  double after = flag ? 1 - before : before + 1;
+  bool of_state = strcmp(column, "obs") == 0 || strcmp(column, "times") == 0;
+  number->valuedouble = after;
+  check_found(id, root, trajectory, of_state ? t - 1 : t, column, (double)(float)after);
+  number->valuedouble = before;
+}
+
+static void test_changed(void **state) {
+  (void)state;
+  for (int i = 0; i < N_GOLDEN; i++) {
+    const char *id = golden[i].id;
+    cJSON *root = read_golden(i);
+    const char *const columns[] = { "obs", "rewards", "terminated", "truncated", "times" };
+    for (int k = 0; k < (is_classic(root) ? 5 : 4); k++) {
+      change_entry(id, root, 2, 3, columns[k]);
+      change_entry(id, root, 0, 1, columns[k]);
+    }
+    change_state(id, root, 0, 4);
+    change_state(id, root, 1, 0);
+    cJSON_Delete(root);
+  }
+}
+
+// The longest lists of the golden Seaquest: entries of all kinds are in use somewhere.
+static void test_changed_lists(void **state) {
+  (void)state;
+  const int seaquest = N_GOLDEN - 1, first_list = 14;
+  cJSON *root = read_golden(seaquest), *episodes = field(root, "episodes");
+  for (int list = 0; list < 5; list++) {
+    const char *name =
+        cJSON_GetArrayItem(field(root, "state_fields"), first_list + list)->valuestring;
+    int best = 0, episode = -1, at = -1, e = 0;
+    for (cJSON *item = episodes->child; item; item = item->next, e++) {
+      int t = 0;
+      for (cJSON *row = field(item, "states")->child; row; row = row->next, t++) {
+        int n = cJSON_GetArraySize(cJSON_GetArrayItem(row, first_list + list));
+        if (t > 0 && n > best) best = n, episode = e, at = t;
+      }
+    }
+    assert_true(best > 0);
+    cJSON *row = cJSON_GetArrayItem(field(cJSON_GetArrayItem(episodes, episode), "states"), at);
+    cJSON *entries = cJSON_GetArrayItem(row, first_list + list);
+    for (cJSON *number = entries->child; number; number = number->next) {
+      number->valuedouble += 1;
+      check_found(golden[seaquest].id, root, episode, at - 1, name, NAN);
+      number->valuedouble -= 1;
+    }
+    check_unseen(golden[seaquest].id, root);
+  }
+  cJSON_Delete(root);
+}
+
+// Asterix: everything of what is there, and of an empty slot only that it is empty.
+static void test_changed_entities(void **state) {
+  (void)state;
+  enum { SLOTS = 8, WIDTH = 5, AT = 40 };
+  cJSON *root = read_golden(4), *states = field(trajectories(root)->child, "states");
+  cJSON *number = cJSON_GetArrayItem(cJSON_GetArrayItem(states, AT), 11)->child;
+  int used = 0;
+  for (int slot = 0; slot < SLOTS; slot++) {
+    bool in_use = number->next->next->next->next->valueint != 0;
+    used += in_use;
+    for (int k = 0; k < WIDTH; k++, number = number->next) {
+      number->valuedouble += 1;
+      if (in_use || k == WIDTH - 1)
+        check_found(golden[4].id, root, 0, AT - 1, "entities", NAN);
+      else
+        check_unseen(golden[4].id, root);
+      number->valuedouble -= 1;
+    }
+  }
+  assert_true(used > 0 && used < SLOTS);
+  cJSON_Delete(root);
+}
+
+// Draws are put in, and have to be possible.
+static void test_changed_draws(void **state) {
+  (void)state;
+  for (int i = 0; i < N_GOLDEN; i++) {
+    cJSON *root = read_golden(i), *episode = trajectories(root)->child;
+    cJSON *draws = cJSON_GetObjectItemCaseSensitive(episode, "draws");
+    int t = 0;
+    if (draws) {
+      for (cJSON *random = field(episode, "random")->child; !random->valueint; t++)
+        random = random->next;
+      for (cJSON *number = draws->child->child; number; number = number->next) {
+        double before = number->valuedouble;
+        mm_replay_report report;
+        number->valuedouble = 77;
+        assert_ok(replay(golden[i].id, root, &report));
+        // what Seaquest does not need has no effect
+        bool last_two = !number->next || !number->next->next;
+        bool idle = strcmp(golden[i].id, "Seaquest-MinAtar") == 0 && last_two;
+        assert_int_equal(report.has_mismatch, !idle);
+        if (!idle) {
+          assert_int_equal(report.first.t, t);
+          assert_memory_equal(report.first.field, "draws[", 6);
+        }
+        number->valuedouble = before;
+      }
+    }
+    if (!is_classic(root)) { // a draw where there is none, and none where there is one
+      cJSON *flag = field(episode, "random")->child;
+      assert_int_equal(flag->valueint, 0);
+      flag->valuedouble = 1;
+      if (draws) {
+        cJSON_InsertItemInArray(draws, 0, cJSON_Duplicate(draws->child, true));
+      }
+      check_found(golden[i].id, root, 0, 0, "random", 1);
+    }
+    if (draws) {
+      cJSON *flag = field(episode, "random")->child;
+      flag->valuedouble = 0;
+      cJSON_DeleteItemFromArray(draws, 0);
+      cJSON_GetArrayItem(field(episode, "random"), t)->valuedouble = 0;
+      cJSON_DeleteItemFromArray(draws, 0);
+      check_found(golden[i].id, root, 0, t, "random", 0);
+    }
+    cJSON_Delete(root);
+  }
+}
+
+// The first state: its observation, and whether it is one at all.
+static void test_starts(void **state) {
+  (void)state;
+  for (int i = 0; i < N_GOLDEN; i++) {
+    cJSON *root = read_golden(i), *item = trajectories(root)->child;
+    cJSON *number = field(item, "obs")->child->child;
+    double before = number->valuedouble;
+    number->valuedouble = before + 1;
+    check_found(golden[i].id, root, 0, 0, "start obs[0]", (double)(float)(before + 1));
+    number->valuedouble = before;
+    if (!is_classic(root)) {
+      number = field(item, "states")->child->child;
+      number->valuedouble = 1e6;
+      check_found(golden[i].id, root, 0, 0, "start ", 1e6);
+    }
+    cJSON_Delete(root);
+  }
+}
+
+// Lists of different lengths, numbers that are none, angles a turn away.
+static void test_comparison(void **state) {
+  (void)state;
+  mm_replay_report report;
+  cJSON *root = read_golden(5); // Breakout
+  cJSON *obs = cJSON_GetArrayItem(field(trajectories(root)->child, "obs"), 2);
+  int n = cJSON_GetArraySize(obs);
+  cJSON_AddItemToArray(obs, cJSON_CreateNumber(399));
+  assert_ok(replay(golden[5].id, root, &report));
+  assert_true(report.has_mismatch && report.first.no_got && !report.first.no_expected);
+  assert_true(report.first.expected == 399 && report.first.t == 1 && report.mismatched == 1);
+  cJSON_DeleteItemFromArray(obs, n);
+  cJSON_DeleteItemFromArray(obs, n - 1);
+  assert_ok(replay(golden[5].id, root, &report));
+  assert_true(report.has_mismatch && report.first.no_expected && !report.first.no_got);
+  char last[32];
+  snprintf(last, sizeof last, "obs[%d]", n - 1);
+  assert_string_equal(report.first.field, last);
+  cJSON_Delete(root);
+
+  root = read_golden(1); // Acrobot
+  cJSON *states = field(trajectories(root)->child, "states");
+  int length = cJSON_GetArraySize(states);
+  cJSON *angle = cJSON_GetArrayItem(states, length - 1)->child;
+  double before = angle->valuedouble;
+  angle->valuedouble = before + 4 * 3.14159265358979;
+  check_unseen(golden[1].id, root);
+  angle->valuedouble = before + 2e-5;
+  check_found(golden[1].id, root, 0, length - 2, "joint_angle1", (double)(float)(before + 2e-5));
+  angle->valuedouble = before + 2e-6;
+  check_unseen(golden[1].id, root);
+  cJSON_ReplaceItemInArray(cJSON_GetArrayItem(states, length - 1), 2, cJSON_CreateString("nan"));
+  assert_ok(replay(golden[1].id, root, &report));
+  assert_true(report.mismatched == 1 && isnan(report.first.expected));
+  assert_true(isinf(report.max_abs_error));
+  assert_string_equal(report.first.field, "velocity_1");
+  cJSON_Delete(root);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Recording
+
+static void test_record(void **state) {
+  (void)state;
+  const char *id;
+  int n = 0;
+  for (size_t i = 1; (id = mm_trace_id(i)) != NULL; i++, n++) {
+    for (uint64_t seed = 0; seed < 3; seed++) {
+      cJSON *root = record(id, seed, 4, seed == 2 ? 7 : 3000);
+      mm_replay_report report;
+      assert_ok(replay(id, root, &report));
+      if (report.has_mismatch)
+        fail_msg("%s: episode %d, t %d, %s: expected %g, got %g", id, (int)report.first.trajectory,
+                 (int)report.first.t, report.first.field, report.first.expected, report.first.got);
+      assert_true(report.transitions >= 4 && report.max_abs_error == 0);
+      assert_int_equal(cJSON_GetArraySize(trajectories(root)), 4);
+      // whole episodes end, cut ones do not
+      cJSON *item;
+      cJSON_ArrayForEach(item, trajectories(root)) {
+        cJSON *terminated = field(item, "terminated"), *truncated = field(item, "truncated");
+        int steps = cJSON_GetArraySize(terminated);
+        bool ended = cJSON_GetArrayItem(terminated, steps - 1)->valueint ||
+                     cJSON_GetArrayItem(truncated, steps - 1)->valueint;
+        assert_true(steps >= 1 && steps <= (seed == 2 ? 7 : 3000));
+        assert_true(ended || (seed == 2 && steps == 7));
+      }
+      cJSON_Delete(root);
+    }
+  }
+  assert_int_equal(n, 15);
+}
+
+static void test_record_seeds(void **state) {
+  (void)state;
+  const mm_record_plan plan = { 3, 2, 50 }, other = { 4, 2, 50 };
+  const char *id;
+  for (size_t i = 1; (id = mm_trace_id(i)) != NULL; i++) {
+    mm_recording a, b, c;
+    assert_ok(mm_trace_record(id, &plan, &a));
+    assert_ok(mm_trace_record(id, &plan, &b));
+    assert_ok(mm_trace_record(id, &other, &c));
+    assert_string_equal(a.text, b.text);
+    assert_true(a.transitions == b.transitions);
+    assert_string_not_equal(strchr(a.text, '['), strchr(c.text, '[')); // beyond the description
+    mm_free(a.text), mm_free(b.text), mm_free(c.text);
+  }
+}
+
+static void check_same_keys(const char *id, const cJSON *a, const cJSON *b) {
+  for (const cJSON *item = a->child; item; item = item->next) {
+    if (!mm_json_find(b, item->string)) fail_msg("%s: '%s' in one file only", id, item->string);
+  }
+  assert_int_equal(cJSON_GetArraySize(a), cJSON_GetArraySize(b));
+}
+
+// A recording has the form of the golden file: the same keys everywhere, the same descriptions.
+static void test_record_form(void **state) {
+  (void)state;
+  static const char *const equal[] = { "env",      "params",       "action_set",
+                                       "channels", "state_fields", "draw_fields" };
+  for (int i = 0; i < N_GOLDEN; i++) {
+    const char *id = golden[i].id;
+    cJSON *reference = read_golden(i), *ours = record(id, 1, 1, 20);
+    check_same_keys(id, reference, ours);
+    check_same_keys(id, trajectories(reference)->child, trajectories(ours)->child);
+    for (size_t k = 0; k < sizeof equal / sizeof *equal; k++) {
+      if (!mm_json_find(reference, equal[k])) continue;
+      char *a = mm_json_print(field(reference, equal[k]), false);
+      char *b = mm_json_print(field(ours, equal[k]), false);
+      if (strcmp(a, b) != 0) fail_msg("%s: '%s': %s, not %s", id, equal[k], b, a);
+      mm_free(a), mm_free(b);
+    }
+    cJSON_Delete(reference);
+    cJSON_Delete(ours);
+  }
+}
+
+// The original rules: one step in ten repeats what was executed last, also across resets.
+static void test_record_sticky(void **state) {
+  (void)state;
+  const char *const id = "MinAtar/Freeway-v1";
+  cJSON *root = record(id, 5, 4, 3000), *episode, *names = field(root, "state_fields");
+  int at = 0, last = 0, n = 0, sticky_steps = 0, changed = 0;
+  for (cJSON *name = names->child; strcmp(name->valuestring, "last_action") != 0; name = name->next)
+    at++;
+  assert_string_equal(field(root, "rules")->valuestring, "minatar");
+  cJSON_ArrayForEach(episode, field(root, "episodes")) {
+    cJSON *row = field(episode, "states")->child, *action = field(episode, "actions")->child;
+    cJSON *sticky = field(episode, "sticky")->child;
+    assert_int_equal(cJSON_GetArraySize(field(episode, "actions")), 2501);
+    for (; action; row = row->next, action = action->next, sticky = sticky->next, n++) {
+      assert_int_equal(cJSON_GetArrayItem(row, at)->valueint, last);
+      int code = cJSON_GetArrayItem(field(root, "action_set"), action->valueint)->valueint;
+      sticky_steps += sticky->valueint;
+      changed += sticky->valueint && code != last;
+      if (!sticky->valueint) last = code;
+    }
+  }
+  double expected = n / 10.0;
+  assert_true(fabs(sticky_steps - expected) < 5 * sqrt(expected) && changed > 0);
+  // without them another game
+  mm_replay_report report;
+  cJSON *item = field(field(root, "episodes")->child, "sticky")->child;
+  while (!item->valueint)
+    item = item->next;
+  for (; item; item = item->next)
+    item->valuedouble = 0;
+  assert_ok(replay(id, root, &report));
+  assert_true(report.has_mismatch);
+  cJSON_Delete(root);
+}
+
+static void test_record_refuses(void **state) {
+  (void)state;
+  const mm_record_plan plan = { 0, 1, 10 };
+  mm_recording out;
+  assert_fails(mm_trace_record("CartPole-v2", &plan, &out), MM_ERR_INPUT, "'CartPole-v1'");
+  assert_fails(mm_trace_record("MinAtar/Asterx-v1", &plan, &out), MM_ERR_INPUT,
+               "'MinAtar/Asterix-v1'");
+  assert_fails(mm_trace_record("GridWorld-labrinth", &plan, &out), MM_ERR_INPUT,
+               "'GridWorld-labyrinth'");
+  assert_fails(mm_trace_record("nowhere/at/all.yaml", &plan, &out), MM_ERR_INPUT, "all.yaml");
+  assert_null(out.text);
+}
+
+static int allocations_left;
+
+static void *scarce(size_t size, void *user) {
+  (void)user;
+  return allocations_left-- > 0 ? malloc(size) : NULL;
+}
+
+static void give_back(void *block, void *user) {
+  (void)user;
+  free(block);
+}
+
+// Every allocation may fail, and nothing stays behind.
+static void test_memory(void **state) {
+  (void)state;
+  static const char *const ids[] = { "Pendulum-v1", "MinAtar/Seaquest-v1", "GridWorld-small" };
+  const mm_record_plan plan = { 1, 2, 20 };
+  mm_set_allocator(scarce, give_back, NULL);
+  for (int i = 0; i < 3; i++) {
+    mm_status status = MM_ERR_MEMORY;
+    int n = 0;
+    for (; status != MM_OK; n++) {
+      mm_recording out;
+      allocations_left = n;
+      status = mm_trace_record(ids[i], &plan, &out);
+      assert_true(status == MM_OK || status == MM_ERR_MEMORY);
+      assert_true((status == MM_OK) == (out.text != NULL));
+      mm_free(out.text);
+    }
+    assert_true(n > 10);
+  }
+  mm_set_allocator(NULL, NULL, NULL);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Files that are no traces
+
+typedef struct damage {
+  const char *id;
+  const char *from, *to; // the first `from` in the text becomes `to`
+  const char *error;
+} damage;
+
+static void check_damage(const damage *d) {
+  const mm_record_plan plan = { 1, 2, 12 };
+  mm_recording good;
+  mm_replay_report report;
+  assert_ok(mm_trace_record(d->id, &plan, &good));
+  const char *at = strstr(good.text, d->from);
+  if (!at) fail_msg("%s: no '%s'", d->id, d->from);
+  size_t room = good.length + strlen(d->to) + 1, before = (size_t)(at - good.text);
+  char *text = malloc(room);
+  assert_non_null(text);
+  snprintf(text, room, "%.*s%s%s", (int)before, good.text, d->to, at + strlen(d->from));
+  cJSON *root = parse(text, strlen(text));
+  mm_status status = replay(d->id, root, &report);
+  if (status != MM_ERR_INPUT || !strstr(mm_last_error(), d->error) ||
+      strncmp(mm_last_error(), "FILE: ", 6) != 0 || strchr(mm_last_error(), '\n'))
+    fail_msg("%s, '%s' for '%s': expected '%s', found '%s'", d->id, d->to, d->from, d->error,
+             status == MM_OK ? "nothing wrong" : mm_last_error());
+  cJSON_Delete(root);
+  free(text);
+  mm_free(good.text);
+}
+
+static void test_refuses(void **state) {
+  (void)state;
+#define CART "CartPole-v1"
+#define SEA "Seaquest-MinAtar"
+#define ORIGINAL "MinAtar/Asterix-v1"
+  static const damage cases[] = {
+    { CART, "\"env\":\"CartPole-v1\"", "\"env\":\"Acrobot-v1\"", "expected 'CartPole-v1'" },
+    { CART, "\"env\":\"CartPole-v1\"", "\"env\":1", "expected a string" },
+    { CART, "\"env\":\"CartPole-v1\",", "", "'env' is missing" },
+    { CART, "\"params\":{", "\"params\":[],\"x\":{", "field 'params': expected an object" },
+    { CART, "\"gravity\":9.8", "\"gravity\":9.81", "'params.gravity': this environment has 9.8" },
+    { CART, "\"gravity\":9.8", "\"gravity\":null", "field 'gravity'" },
+    { CART, "in_episode\":500", "in_episode\":1.5", "field 'max_steps_in_episode'" },
+    { CART, "\"theta\",", "\"phi\",", "entry 2: expected 'theta', found 'phi'" },
+    { CART, "\"theta\",", "7,", "entry 2: expected 'theta', found a number" },
+    { CART, "\"theta\",", "", "'state_fields': expected 4 entries, found 3" },
+    { CART, "\"trajectories\":", "\"trajectory\":", "'trajectories' is missing" },
+    { CART, "\"trajectories\":", "\"trajectories\":[],\"x\":", "at least 1 entry" },
+    { CART, "[{\"policy\"", "[3,{\"policy\"", "trajectory 0: expected an object" },
+    { CART, "\"states\":[", "\"states\":[[1,2,3,4],", "trajectory 0: field 'states': expected 13" },
+    { CART, "\"states\":[[", "\"states\":[[0,",
+      "trajectory 0, t 0: field 'states': expected 4 numbers, found 5" },
+    { CART, "\"states\":[[", "\"states\":[\"no\"],\"x\":[[",
+      "field 'states': expected 13 entries" },
+    { CART, "\"states\":[[", "\"states\":[[1e39,", "found 5" },
+    { CART, "\"times\":[0,1,2", "\"times\":[0,1,-2",
+      "trajectory 0, t 1: field 'times': expected a whole" },
+    { CART, "\"times\":[0,1,2", "\"times\":[0,1,2e9", "trajectory 0, t 1: field 'times'" },
+    { CART, "\"obs\":", "\"observation\":", "trajectory 0: field 'obs' is missing" },
+    { CART, "\"actions\":[", "\"actions\":[2,", "expected 14 entries, found 13" },
+    { CART, "\"rewards\":[1.0", "\"rewards\":[\"one\"", "t 0: field 'rewards': expected a number" },
+    { CART, "\"rewards\":[1.0", "\"rewards\":[1e300", "field 'rewards': expected a number within" },
+    { CART, "\"terminated\":[0", "\"terminated\":[2",
+      "field 'terminated': expected a whole number from 0 to 1, found 2" },
+    { CART, "\"truncated\":[0", "\"truncated\":[false",
+      "field 'truncated': expected a whole number from 0 to 1, found false" },
+    { SEA, "\"channels\":10", "\"channels\":9", "field 'channels'" },
+    { SEA, "\"action_set\":[0,1", "\"action_set\":[1,0", "field 'action_set'" },
+    { SEA, "\"action_set\":[0,1", "\"action_set\":[0,1,1,1,1,1,1,1,1,1",
+      "'action_set': expected at most 6" },
+    { SEA, "\"oxygen\",", "", "field 'state_fields': expected 19 entries" },
+    { SEA, "\"env\":", "\"rules\":\"minatar\",\"env\":",
+      "field 'rules': expected 'gymnax', found 'minatar'" },
+    { SEA, "\"states\":[[200,", "\"states\":[[",
+      "episode 0, t 0: field 'states': expected a list of the 19" },
+    { SEA, "\"states\":[[200,", "\"states\":[[200.5,",
+      "episode 0, t 0: field 'oxygen': expected a whole" },
+    { SEA, "\"states\":[[200,", "\"states\":[[3e9,",
+      "episode 0, t 0: field 'oxygen': expected a whole" },
+    { SEA, "\"states\":[[200,", "\"states\":[[[],",
+      "episode 0, t 0: field 'oxygen': expected a whole" },
+    { SEA, ",[],[],[],[],[]]", ",[],[],0,[],[]]", "field 'e_fish': expected a list" },
+    { SEA, ",[],[],[],[],[]]", ",[],[null],[],[],[]]", "field 'e_bullets': expected a whole" },
+    { SEA, "\"actions\":[", "\"actions\":[6,", "expected 14 entries" },
+    { SEA, "\"random\":[0", "\"random\":[1", "field 'draws': expected 1 entries, found 0" },
+    { SEA, "\"random\":[0", "\"random\":[0.5", "field 'random'" },
+    { SEA, "\"draws\":[", "\"draws\":[[1,2,3,4,5,6,7]", "field 'draws': expected 0 entries" },
+    { SEA, "\"draws\":[", "\"x\":[", "'draws' is missing" },
+    { ORIGINAL, "\"rules\":\"minatar\",", "", "'rules' is missing" },
+    { ORIGINAL, "\"rules\":\"minatar\"", "\"rules\":\"gymnax\"", "expected 'minatar'" },
+    { ORIGINAL, "\"sticky\":[", "\"x\":[", "'sticky' is missing" },
+    { ORIGINAL, "\"sticky\":[0", "\"sticky\":[-1", "t 0: field 'sticky'" },
+    { ORIGINAL, "\"last_action\",", "", "field 'state_fields': expected 13" },
+    { ORIGINAL, "\"draws\":[[", "\"draws\":[[1,", "field 'draws': expected 6 numbers, found 7" },
+    { ORIGINAL, "\"draws\":[[", "\"draws\":[[1,1,1,1,", "field 'draws': expected at most 8" },
+  };
+#undef CART
+#undef SEA
+#undef ORIGINAL
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    check_damage(&cases[i]);
+}
+
+static uint32_t random_word(uint64_t *index) {
+  return mm_stream_block(mm_stream_make(9, 0, MM_RNG_TEST, 0), (*index)++).word[0];
+}
+
+// A leaf of the tree, somewhere.
+static cJSON *random_leaf(cJSON *item, uint64_t *index) {
+  while (cJSON_IsArray(item) || cJSON_IsObject(item)) {
+    int n = cJSON_GetArraySize(item);
+    if (n == 0) return NULL;
+    item = cJSON_GetArrayItem(item, (int)(random_word(index) % (uint32_t)n));
+  }
+  return item;
+}
+
+// Any numbers anywhere: matched, mismatched or refused, but always with a report or a reason.
+static void test_hostile_numbers(void **state) {
+  (void)state;
+  static const double values[] = { -1,  0,    1,     2,     9,           10,           127,
+                                   128, -128, 255,   1e6,   2147483647., -2147483648., 0.5,
+                                   300, 1e30, -1e30, 1e-40, 65536,       -32769 };
+  const char *id;
+  uint64_t index = 0;
+  for (size_t i = 1; (id = mm_trace_id(i)) != NULL; i++) {
+    cJSON *root = record(id, 2, 3, 40);
+    for (int round = 0; round < 300; round++) {
+      cJSON *copy = cJSON_Duplicate(root, true);
+      mm_replay_report report;
+      for (uint32_t k = 0; k < 1 + random_word(&index) % 20; k++) {
+        cJSON *leaf = random_leaf(trajectories(copy), &index);
+        if (cJSON_IsNumber(leaf))
+          leaf->valuedouble = values[random_word(&index) % (sizeof values / sizeof *values)];
+      }
+      mm_status status = replay(id, copy, &report);
+      assert_true(status == MM_OK || status == MM_ERR_INPUT);
+      if (status == MM_OK)
+        assert_true((report.mismatched > 0) == report.has_mismatch);
+      else
+        assert_memory_equal(mm_last_error(), "FILE: ", 6);
+      cJSON_Delete(copy);
+    }
+    cJSON_Delete(root);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Numbers
+
+static void test_floats(void **state) {
+  (void)state;
+  static const struct {
+    float value;
+    const char *text;
+  } known[] = { { 0, "0" },
+                { -0.0f, "-0" },
+                { 1, "1" },
+                { 0.1f, "0.1" },
+                { 500, "500" },
+                { -1234567, "-1234567" },
+                { 1e-5f, "1e-05" },
+                { 0.20943951f, "0.20943952" },
+                { 16777216, "16777216" },
+                { 1.5e30f, "1.5e+30" },
+                { INFINITY, "inf" },
+                { NAN, "nan" } };
+  char text[MM_JSON_NUMBER_SIZE];
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    assert_string_equal(mm_json_format_float(known[i].value, text), known[i].text);
+  uint64_t index = 1000000;
+  for (int i = 0; i < 100000; i++) {
+    uint32_t bits = random_word(&index);
+    float value, back;
+    memcpy(&value, &bits, sizeof value);
+    if (!isfinite(value)) continue;
+    back = strtof(mm_json_format_float(value, text), NULL);
+    assert_memory_equal(&back, &value, sizeof back);
+    back = (float)strtod(text, NULL);
+    assert_memory_equal(&back, &value, sizeof back);
+  }
+}
+
+int suite_trace(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_golden),           cmocka_unit_test(test_changed),
+    cmocka_unit_test(test_changed_lists),    cmocka_unit_test(test_changed_draws),
+    cmocka_unit_test(test_changed_entities), cmocka_unit_test(test_starts),
+    cmocka_unit_test(test_comparison),       cmocka_unit_test(test_record),
+    cmocka_unit_test(test_record_seeds),     cmocka_unit_test(test_record_form),
+    cmocka_unit_test(test_record_sticky),    cmocka_unit_test(test_record_refuses),
+    cmocka_unit_test(test_memory),           cmocka_unit_test(test_refuses),
+    cmocka_unit_test(test_hostile_numbers),  cmocka_unit_test(test_floats),
+  };
+  return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+}
