@@ -38,6 +38,7 @@
   SUITE(minatar_draws)                                                                             \
   SUITE(vec)                                                                                       \
   SUITE(trace)                                                                                     \
+  SUITE(trace_record)                                                                              \
   SUITE(pmd)                                                                                       \
   SUITE(backend)                                                                                   \
   SUITE(evolve)                                                                                    \

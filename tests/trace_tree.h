@@ -1,0 +1,91 @@
+// Traces as trees that tests look at and change, and random words to do so.
+
+#ifndef MM_TEST_TRACE_TREE_H
+#define MM_TEST_TRACE_TREE_H
+
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "env/classic_trace.h"
+#include "env/minatar_trace.h"
+#include "env/trace.h"
+#include "test.h"
+
+static const struct {
+  const char *id, *name;
+  int transitions;
+} golden[] = {
+  { "CartPole-v1", "classic_cartpole", 2862 },
+  { "Acrobot-v1", "classic_acrobot", 2778 },
+  { "MountainCar-v0", "classic_mountain_car", 2193 },
+  { "Pendulum-v1", "classic_pendulum", 1760 },
+  { "Asterix-MinAtar", "minatar_asterix", 2592 },
+  { "Breakout-MinAtar", "minatar_breakout", 2312 },
+  { "Freeway-MinAtar", "minatar_freeway", 4100 },
+  { "SpaceInvaders-MinAtar", "minatar_space_invaders", 1940 },
+  { "Seaquest-MinAtar", "minatar_seaquest", 1469 },
+};
+
+enum { N_GOLDEN = sizeof golden / sizeof *golden };
+
+static inline cJSON *parse(const char *text, size_t length) {
+  cJSON *root;
+  assert_ok(mm_json_parse(text, length, "text", &root));
+  return root;
+}
+
+static inline cJSON *read_golden(int i) {
+  char path[512], *text;
+  size_t length;
+  snprintf(path, sizeof path, "%s/golden/%s.json", MM_TEST_DATA, golden[i].name);
+  assert_ok(mm_file_read(path, 1 << 20, &text, &length));
+  cJSON *root = parse(text, length);
+  mm_free(text);
+  return root;
+}
+
+static inline cJSON *field(const cJSON *object, const char *name) {
+  cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+  if (!item) fail_msg("no field '%s'", name);
+  return item;
+}
+
+static inline bool is_classic(const cJSON *root) {
+  return mm_json_find(root, "trajectories") != NULL;
+}
+
+static inline cJSON *trajectories(const cJSON *root) {
+  return field(root, is_classic(root) ? "trajectories" : "episodes");
+}
+
+static inline mm_status replay(const char *id, const cJSON *root, mm_replay_report *out) {
+  memset(out, 0, sizeof *out);
+  for (int i = 0; mm_classic_trace_id(i); i++) {
+    if (strcmp(id, mm_classic_trace_id(i)) == 0) return mm_classic_replay(i, root, "FILE", out);
+  }
+  for (int i = 0; mm_minatar_trace_id(i); i++) {
+    if (strcmp(id, mm_minatar_trace_id(i)) == 0) return mm_minatar_replay(i, root, "FILE", out);
+  }
+  fail_msg("no traces of %s", id);
+  return MM_ERR_INPUT;
+}
+
+static inline cJSON *record(const char *id, uint64_t seed, uint64_t episodes, uint64_t steps) {
+  const mm_record_plan plan = { seed, episodes, steps };
+  mm_recording recording;
+  assert_ok(mm_trace_record(id, &plan, &recording));
+  cJSON *root = parse(recording.text, recording.length);
+  assert_int_equal(recording.length, strlen(recording.text));
+  assert_true(recording.text[recording.length - 1] == '\n');
+  mm_free(recording.text);
+  return root;
+}
+
+static inline uint32_t random_word(uint64_t *index) {
+  return mm_stream_block(mm_stream_make(9, 0, MM_RNG_TEST, 0), (*index)++).word[0];
+}
+
+#endif
