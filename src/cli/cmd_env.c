@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/env_facts.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "mirrormap/env.h"
@@ -24,26 +25,14 @@ static int list_json(void) {
 
 enum { SUMMARY_LEAST = 30 };
 
-static const char *const list_header[] = { "<environment", "<algo", "<preset", "<summary" };
-
-static int widest(int width, const char *text) {
-  int own = (int)strlen(text);
-  return own > width ? own : width;
-}
-
-// what the columns before the summary leave of the terminal's width
-static int summary_room(void) {
-  int width[3];
+static int id_width(void) {
   mm_env_info info;
-  for (int i = 0; i < 3; i++)
-    width[i] = (int)strlen(list_header[i]) - 1;
+  int width = 0;
   for (size_t i = 0; mm_env_list(i, &info); i++) {
-    width[0] = widest(width[0], info.id);
-    width[1] = widest(width[1], info.algo);
-    width[2] = widest(width[2], info.preset);
+    int own = (int)strlen(info.id);
+    if (own > width) width = own;
   }
-  int room = terminal_width(stdout) - width[0] - width[1] - width[2] - 6;
-  return room > SUMMARY_LEAST ? room : SUMMARY_LEAST;
+  return width;
 }
 
 // takes from *rest what fits into `room` characters without breaking a word
@@ -58,28 +47,49 @@ static void take_line(const char **rest, int room, char out[200]) {
   *rest += cut + ((*rest)[cut] == ' ');
 }
 
+// Environments that are alike and trained alike stand together: a table for each such group, all of
+// them as wide.
+static bool same_group(const mm_env_info *a, const mm_env_info *b) {
+  return env_group_of(a->id) == env_group_of(b->id) && strcmp(a->algo, b->algo) == 0 &&
+         strcmp(a->preset, b->preset) == 0;
+}
+
+static table *begin_group(const mm_env_info *info, int width) {
+  char group[80], trained[120];
+  const char *const header[] = { group, trained };
+  snprintf(group, sizeof group, "<%-*s", width, env_group_names[env_group_of(info->id)]);
+  snprintf(trained, sizeof trained, "<trained by %s, preset %s", info->algo, info->preset);
+  return table_create(header, 2);
+}
+
+static void add_row(table *t, const mm_env_info *info, int room) {
+  const char *rest = info->summary, *id = info->id;
+  char line[200];
+  do {
+    take_line(&rest, room, line);
+    table_text(t, id);
+    table_text(t, line);
+    id = "";
+  } while (*rest != '\0');
+}
+
 static int run_list(void *raw) {
   const command_args *args = raw;
   if (args->json) return list_json();
-  table *t = table_create(list_header, 4);
-  mm_env_info info;
-  char line[200];
-  int room = summary_room();
-  for (size_t i = 0; mm_env_list(i, &info); i++) {
-    const char *rest = info.summary;
-    take_line(&rest, room, line);
-    table_text(t, info.id);
-    table_text(t, info.algo);
-    table_text(t, info.preset);
-    table_text(t, line);
-    while (*rest != '\0') {
-      take_line(&rest, room, line);
-      for (int empty = 0; empty < 3; empty++)
-        table_text(t, "");
-      table_text(t, line);
+  mm_env_info info, before;
+  int width = id_width(), room = terminal_width(stdout) - width - 2;
+  if (room < SUMMARY_LEAST) room = SUMMARY_LEAST;
+  table *t = NULL;
+  for (size_t i = 0; mm_env_list(i, &info); before = info, i++) {
+    if (t != NULL && !same_group(&info, &before)) {
+      table_print(t);
+      fputc('\n', stdout);
+      t = NULL;
     }
+    if (t == NULL) t = begin_group(&info, width);
+    add_row(t, &info, room);
   }
-  table_print(t);
+  if (t != NULL) table_print(t);
   return EXIT_DONE;
 }
 
@@ -100,6 +110,8 @@ const command command_env = {
   .about = "An ID is one of `env list`, or the path of a Grid-World task file (YAML). "
            "GridWorld-<configuration> is a family: each seed and index names one instance of it.",
   .examples = "mirrormap env list\n"
+              "mirrormap env show Breakout-MinAtar\n"
+              "mirrormap env play CartPole-v1\n"
               "mirrormap env show GridWorld-labyrinth --optimal\n"
               "mirrormap env play GridWorld-dense --seed 3",
   .subcommands = subcommands,

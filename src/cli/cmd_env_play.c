@@ -1,354 +1,122 @@
-// `env play`: walk through a Grid-World by keys, on a terminal or from `--keys`.
-//
-// The player is environment 0 of a training run with the same seed: step t draws the same random
-// numbers there and here, so a game is a function of instance, seed and keys.
+// `env play`: any environment by keys, or by a policy.
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
+#include <stddef.h>
 
-#include "base/rng.h"
-#include "cli/command.h"
-#include "cli/grid_argument.h"
-#include "cli/grid_drawing.h"
-#include "cli/output.h"
-#include "cli/screen.h"
+#include "cli/env_settings.h"
+#include "cli/grid_play.h"
 #include "cli/terminal.h"
-#include "env/grid_sample.h"
+#include "cli/vec_play.h"
 #include "env/grid_task.h"
 
 typedef struct play_args {
-  command_args common;
-  uint64_t seed, index;
-  const char *keys;
-  double gamma;
-  const char *termination;
+  env_args env;
+  const char *keys, *policy;
+  uint64_t episodes;
+  double fps;
 } play_args;
 
-// ---------------------------------------------------------------------------------------------
-// The game
+static const char *const grid_only[] = { "index", NULL };
+static const char *const vec_only[] = { "policy", "episodes", "fps", NULL };
+static const env_options owned = { grid_only, vec_only };
 
-typedef struct game {
-  const mm_grid *grid;
-  double gamma;
-  bool restart; // termination leads back to the start
-  mm_grid_sampler sampler;
-  mm_stream outcomes;
-  uint64_t drawn; // steps since the program began: names the random numbers
-
-  mm_grid_state state;
-  bool ended;
-  uint64_t steps, collected, respawns, endings; // since the start
-  int last_object;                              // collected by the last step, or -1
-  double last_reward, total, discounted, discount;
-} game;
-
-static void game_start(game *g) {
-  g->state = mm_grid_start(g->grid);
-  g->ended = false;
-  g->steps = g->collected = g->respawns = g->endings = 0;
-  g->last_object = -1;
-  g->last_reward = g->total = g->discounted = 0;
-  g->discount = 1;
+static int play_grid(const char *id, const play_args *args) {
+  grid_play_config config = { .seed = args->env.seed,
+                              .index = args->env.index,
+                              .keys = args->keys,
+                              .gamma = args->env.gamma,
+                              .termination = args->env.termination,
+                              .json = args->env.common.json };
+  return grid_play(id, &config);
 }
 
-static uint64_t count_bits(uint32_t mask) {
-  uint64_t n = 0;
-  for (; mask != 0; mask &= mask - 1)
-    n++;
-  return n;
-}
-
-static void game_step(game *g, int action) {
-  if (g->ended) return;
-  uint32_t before = g->state.mask;
-  mm_grid_event event =
-      mm_grid_step(g->grid, &g->sampler, g->outcomes, g->drawn++, action, &g->state);
-  int object = g->grid->object_at[g->state.cell];
-  bool collected = object >= 0 && (before >> object & 1);
-  g->last_object = collected ? object : -1;
-  g->collected += collected;
-  g->respawns += count_bits(g->state.mask & ~before);
-  g->last_reward = event.reward;
-  g->total += event.reward;
-  g->discounted += g->discount * event.reward;
-  g->discount *= g->gamma;
-  g->steps++;
-  if (!event.done) return;
-  g->endings++;
-  g->ended = !g->restart;
-  if (g->restart) g->state = mm_grid_start(g->grid);
-}
-
-// ---------------------------------------------------------------------------------------------
-// Keys. Actions come first, in their order.
-
-typedef enum key { KEY_STAY = 4, KEY_RESTART, KEY_QUIT, KEY_PART, KEY_OTHER } key;
-
-static key key_of_byte(unsigned char byte) {
-  static const char *const bytes[] = { "kwKW", "jsJS", "haHA", "ldLD", " ", "rR", "qQ" };
-  for (int i = 0; i <= KEY_QUIT; i++)
-    if (byte != '\0' && strchr(bytes[i], byte) != NULL) return (key)i;
-  return KEY_OTHER;
-}
-
-// Arrow keys come as ESC [ A or ESC O A, with modifiers as ESC [ 1 ; 5 A. `*seen` keeps what came
-// so far: 0 nothing, 1 ESC, 2 within a sequence.
-static key key_read(int *seen, unsigned char byte) {
-  if (byte == '\033') {
-    *seen = 1;
-    return KEY_PART;
-  }
-  if (*seen == 1 && (byte == '[' || byte == 'O')) {
-    *seen = 2;
-    return KEY_PART;
-  }
-  if (*seen != 2) {
-    *seen = 0;
-    return key_of_byte(byte);
-  }
-  if (byte < 0x40 || byte > 0x7e) return KEY_PART; // parameters
-  *seen = 0;
-  static const key arrows[] = { (key)0, (key)1, (key)3, (key)2 }; // A up, B down, C right, D left
-  return byte >= 'A' && byte <= 'D' ? arrows[byte - 'A'] : KEY_OTHER;
-}
-
-static void game_key(game *g, key k) {
-  if (k <= KEY_STAY) game_step(g, (int)k);
-  if (k == KEY_RESTART) game_start(g);
-}
-
-// ---------------------------------------------------------------------------------------------
-// The picture
-
-static const char *signed_number(double value, char out[OUTPUT_NUMBER_SIZE]) {
-  snprintf(out, OUTPUT_NUMBER_SIZE, value == 0 ? "0" : "%+.6g", value);
-  return out;
-}
-
-static style sign_style(double value) {
-  return value > 0 ? STYLE_GOOD : value < 0 ? STYLE_BAD : STYLE_PLAIN;
-}
-
-static void fill_panel(const game *g, const grid_scene *scene, grid_panel *panel) {
-  const char *plain = terminal_style(stdout, STYLE_PLAIN);
-  const char *on = terminal_style(stdout, sign_style(g->last_reward));
-  const char *bold = terminal_style(stdout, STYLE_BOLD);
-  char number[OUTPUT_NUMBER_SIZE], from[16] = "";
-  if (g->last_object >= 0) snprintf(from, sizeof from, "  from %c", 'A' + g->last_object);
-  grid_panel_objects(panel, scene);
-  grid_panel_add(panel, "%s", "");
-  grid_panel_add(panel, "%-18s %10" PRIu64, "steps", g->steps);
-  grid_panel_add(panel, "%-18s %s%10s%s%s", "last reward", on,
-                 signed_number(g->last_reward, number), plain, from);
-  grid_panel_add(panel, "%-18s %s%10s%s", "return", bold, output_number(g->total, number), plain);
-  grid_panel_add(panel, "%-18s %10s", "discounted return", output_number(g->discounted, number));
-  grid_panel_add(panel, "%-18s %10" PRIu64, "collected", g->collected);
-  grid_panel_add(panel, "%-18s %10" PRIu64, "respawns", g->respawns);
-  if (g->restart) grid_panel_add(panel, "%-18s %10" PRIu64, "back at the start", g->endings);
-}
-
-// the same in two lines, where there is no room for a panel
-static void fill_short_panel(const game *g, grid_panel *panel) {
-  char number[3][OUTPUT_NUMBER_SIZE];
-  grid_panel_add(panel, "steps %" PRIu64 "  reward %s  respawns %" PRIu64, g->steps,
-                 signed_number(g->last_reward, number[0]), g->respawns);
-  grid_panel_add(panel, "return %s, discounted %s", output_number(g->total, number[1]),
-                 output_number(g->discounted, number[2]));
-}
-
-static void put_title(const char *title, const char *instance, const char *line_end) {
-  printf("%s%s%s%s%s", terminal_style(stdout, STYLE_BOLD), title,
-         terminal_style(stdout, STYLE_PLAIN), instance, line_end);
-}
-
-static const char ended_text[] = "The episode has ended.";
-
-// the state after the last key, as `env show` draws
-static void print(const game *g, const char *id, const play_args *args) {
-  grid_scene scene = { .grid = g->grid, .state = g->state, .player = true };
-  grid_panel panel = { 0 };
-  char instance[GRID_INSTANCE_SIZE];
-  int width = terminal_width(stdout);
-  fill_panel(g, &scene, &panel);
-  grid_view view = grid_view_fit(g->grid, g->state.cell, width, 0);
-  put_title(id, grid_instance(id, args->seed, args->index, instance), "\n");
-  grid_draw(&scene, &view, &panel, grid_panel_fits(&view, &panel, width), "\n");
-  if (g->ended) printf("\n%s\n", ended_text);
-  grid_panel_release(&panel);
-}
-
-static void put_help(const game *g, int columns) {
-  static const char *const help[] = {
-    "arrows, hjkl or wasd move   space stays   r restarts   q quits",
-    "hjkl wasd space r q",
-  };
-  static const char *const ended[] = { "The episode has ended: r starts again, q quits.",
-                                       "ended: r or q" };
-  const char *const *text = g->ended ? ended : help;
-  printf("%s%s%s\033[K", terminal_style(stdout, g->ended ? STYLE_BOLD : STYLE_DIM),
-         text[columns < (int)strlen(text[0])], terminal_style(stdout, STYLE_PLAIN));
-}
-
-// title, empty line and help leave this many lines to board and panel
-static int frame_room(int lines) {
-  return lines > 8 ? lines - 3 : 5;
-}
-
-// one frame of the game: title, board with its panel, a line of help
-static void draw_frame(const game *g, const char *id, const play_args *args) {
-  grid_scene scene = { .grid = g->grid, .state = g->state, .player = true };
-  grid_panel panel = { 0 };
-  char instance[GRID_INSTANCE_SIZE];
-  int columns, lines;
-  screen_size(&columns, &lines);
-  int room = frame_room(lines);
-  fill_panel(g, &scene, &panel);
-  grid_view view = grid_view_fit(g->grid, g->state.cell, columns, room);
-  bool beside = grid_panel_fits(&view, &panel, columns) && panel.n < room;
-  if (!beside && grid_view_lines(&view) + 1 + panel.n > room) {
-    grid_panel_release(&panel);
-    fill_short_panel(g, &panel);
-    view = grid_view_fit(g->grid, g->state.cell, columns, room > 7 ? room - 3 : 4);
-  }
-  screen_draw_begin();
-  put_title(id, grid_instance(id, args->seed, args->index, instance), SCREEN_LINE_END);
-  grid_draw(&scene, &view, &panel, beside, SCREEN_LINE_END);
-  fputs(SCREEN_LINE_END, stdout);
-  put_help(g, columns);
-  screen_draw_end();
-  grid_panel_release(&panel);
-}
-
-// ---------------------------------------------------------------------------------------------
-
-static int play_on_screen(game *g, const char *id, const play_args *args) {
-  static char buffer[1 << 16]; // whole frames at once, or it flickers
-  setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-  int seen = 0, code = screen_open();
-  if (code != EXIT_DONE) return code;
-  key k = KEY_PART;
-  unsigned char byte = 0;
-  draw_frame(g, id, args);
-  while (k != KEY_QUIT) {
-    screen_event event = screen_wait(&byte);
-    if (event == SCREEN_END) break;
-    k = event == SCREEN_BYTE ? key_read(&seen, byte) : KEY_OTHER;
-    game_key(g, k);
-    if (k != KEY_PART) draw_frame(g, id, args);
-  }
-  return screen_close(EXIT_DONE);
-}
-
-static int play_keys(game *g, const char *keys) {
-  int seen = 0;
-  for (size_t i = 0; keys[i] != '\0'; i++) {
-    key k = key_read(&seen, (unsigned char)keys[i]);
-    if (k == KEY_OTHER)
-      return fail_usage("option '--keys', byte %zu: not a key (hjkl or wasd, space, r, q)", i + 1);
-    if (k == KEY_QUIT) break;
-    game_key(g, k);
-  }
-  return EXIT_DONE;
-}
-
-static int print_json(const game *g, const char *id, const play_args *args) {
-  char seed[24];
-  cJSON *root = cJSON_CreateObject();
-  cJSON_AddStringToObject(root, "env", id);
-  snprintf(seed, sizeof seed, "%" PRIu64, args->seed);
-  cJSON_AddRawToObject(root, "seed", seed);
-  snprintf(seed, sizeof seed, "%" PRIu64, args->index);
-  cJSON_AddRawToObject(root, "index", seed);
-  const int cell[] = { g->state.cell / g->grid->side, g->state.cell % g->grid->side };
-  cJSON_AddItemToObject(root, "cell", cJSON_CreateIntArray(cell, 2));
-  cJSON *present = cJSON_AddArrayToObject(root, "present");
-  for (int i = 0; i < g->grid->n_object; i++)
-    cJSON_AddItemToArray(present, cJSON_CreateBool(g->state.mask >> i & 1));
-  output_add_number(root, "steps", (double)g->steps);
-  output_add_number(root, "last_reward", g->last_reward);
-  output_add_number(root, "return", g->total);
-  output_add_number(root, "discounted_return", g->discounted);
-  output_add_number(root, "collected", (double)g->collected);
-  output_add_number(root, "respawns", (double)g->respawns);
-  output_add_number(root, "endings", (double)g->endings);
-  cJSON_AddBoolToObject(root, "ended", g->ended);
-  return output_json(root, EXIT_DONE);
+static int play_vec(const mm_env *env, const play_args *args) {
+  vec_play_config config = { .game = env_args_game(&args->env),
+                             .keys = args->keys,
+                             .random = args->policy != NULL,
+                             .episodes = args->episodes,
+                             .fps = args->fps,
+                             .json = args->env.common.json };
+  return vec_play(env, &config);
 }
 
 static int run(void *raw) {
   const play_args *args = raw;
-  const char *id = args->common.positional.value[0];
-  if (args->common.json && args->keys == NULL)
-    return fail_usage("option '--json' needs '--keys': a game has no other end");
-  mm_grid *grid;
-  int code = grid_argument_open(id, args->seed, args->index, &grid);
+  bool given = args->keys != NULL || args->policy != NULL;
+  if (args->env.common.json && !given)
+    return fail_usage("option '--json' needs '--keys' or '--policy': a game has no other end");
+  if (args->keys != NULL && args->policy != NULL)
+    return fail_usage("expected '--keys' or '--policy', not both: one of them plays");
+  if (args->episodes > 0 && args->policy == NULL)
+    return fail_usage("option '--episodes' needs '--policy'");
+  mm_env *env;
+  int code = env_args_open(&command_env_play, &args->env, &owned, &env);
   if (code != EXIT_DONE) return code;
-  game g = { .grid = grid, .gamma = args->gamma, .restart = grid_restarts(args->termination) };
-  g.sampler = mm_grid_sampler_make(grid);
-  g.outcomes = mm_stream_make(args->seed, 0, MM_RNG_ENV_STEP, 0);
-  game_start(&g);
-  code = args->keys != NULL ? play_keys(&g, args->keys) : play_on_screen(&g, id, args);
-  if (code == EXIT_DONE && args->common.json)
-    code = print_json(&g, id, args);
-  else if (code == EXIT_DONE)
-    print(&g, id, args);
-  mm_grid_destroy(grid);
+  if (mm_env_is_grid(env))
+    code = play_grid(args->env.common.positional.value[0], args);
+  else
+    code = play_vec(env, args);
+  mm_env_destroy(env);
   return code;
 }
 
 #define AT(field) .offset = offsetof(play_args, field)
 
+static const char *const policies[] = { "random", NULL };
+
 static const option options[] = {
   { .name = "seed",
     .type = OPTION_COUNT,
-    AT(seed),
+    AT(env.seed),
     .metavar = "N",
     .fallback = "0",
-    .help = "names the instance, with --index, and all chance in the game" },
-  { .name = "index",
-    .type = OPTION_COUNT,
-    AT(index),
-    .metavar = "K",
-    .fallback = "0",
-    .help = "which instance of the seed" },
+    .help = "names all chance in the game, and in Grid-World the instance" },
+  ENV_INDEX_OPTION,
   { .name = "keys",
     .type = OPTION_TEXT,
     AT(keys),
     .metavar = "TEXT",
-    .help = "play these keys and print the last board; needs no terminal" },
-  { .name = NULL },
-};
-
-static const option settings[] = {
-  { .name = "gamma",
-    .type = OPTION_NUMBER,
-    AT(gamma),
-    .metavar = "G",
-    .fallback = "0.99",
-    .low = 0,
-    .high = 0.999999,
-    .help = "discount factor" },
-  { .name = "termination",
+    .help = "play these keys and print the last picture; needs no terminal" },
+  { .name = "policy",
     .type = OPTION_CHOICE,
-    AT(termination),
-    .choices = grid_termination_names,
-    .fallback = "absorb",
-    .help = "the episode ends, or goes on from the start" },
+    AT(policy),
+    .choices = policies,
+    .help = "the policy plays by itself; without a terminal only the results are shown" },
+  { .name = "episodes",
+    .type = OPTION_COUNT,
+    AT(episodes),
+    .metavar = "N",
+    .low = 1,
+    .high = 1e6,
+    .help = "of --policy (default: on a terminal until q, else one)" },
+  { .name = "fps",
+    .type = OPTION_NUMBER,
+    AT(fps),
+    .metavar = "F",
+    .low = 0.1,
+    .high = 1000,
+    .help = "steps per second on a terminal (default 10 to 30, by the environment)" },
   { .name = NULL },
 };
 
 const command command_env_play = {
   .name = "play",
-  .summary = "walk through a Grid-World by keys",
+  .summary = "play an environment by keys, or watch a policy play",
   .positional = "ID",
   .about =
-      "Arrows, hjkl or wasd move, space stays, r restarts, q quits. You are @; letters are "
-      "objects, small ones are away and may come back. The same seed and keys give the same game.",
+      "Arrows, hjkl or wasd move, r restarts, q quits. The same seed and keys give the same game.\n"
+      "Grid-World waits for each key: you are @, letters are objects, small ones are away and may "
+      "come back; space stays.\n"
+      "Classic control and MinAtar run in real time from the first move on: p pauses, . is a "
+      "single "
+      "step. In MinAtar a key lasts for one step and space fires, or does nothing where there is "
+      "nothing to fire; in classic control a push holds until the next key and space lets go. In "
+      "--keys each key is one step, . one without a key.",
   .examples = "mirrormap env play GridWorld-dense\n"
+              "mirrormap env play Breakout-MinAtar --fps 6\n"
+              "mirrormap env play CartPole-v1 --policy random --episodes 100 --json\n"
               "mirrormap env play GridWorld-labyrinth --seed 3 --keys 'jjjll  k'",
   .options = options,
-  .settings = settings,
+  .settings = env_settings,
   .common = COMMON_JSON,
   .min_positional = 1,
   .max_positional = 1,

@@ -3,12 +3,9 @@
 
 #include "cli/grid_drawing.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 
@@ -192,11 +189,11 @@ static int put_line(const grid_scene *scene, const grid_view *view, int line) {
   return line == view->rows + 2 ? put_edge(view, true) : 0;
 }
 
-bool grid_panel_fits(const grid_view *view, const grid_panel *panel, int columns) {
+bool grid_panel_fits(const grid_view *view, const text_panel *panel, int columns) {
   return grid_view_width(view) + GAP + panel->width <= columns;
 }
 
-void grid_draw(const grid_scene *scene, const grid_view *view, const grid_panel *panel, bool beside,
+void grid_draw(const grid_scene *scene, const grid_view *view, const text_panel *panel, bool beside,
                const char *line_end) {
   int lines = grid_view_lines(view), width = grid_view_width(view);
   // beside the board the panel begins at its upper edge
@@ -213,38 +210,6 @@ void grid_draw(const grid_scene *scene, const grid_view *view, const grid_panel 
 
 // ---------------------------------------------------------------------------------------------
 // The panel
-
-// characters of UTF-8 text that are seen: neither continuation bytes nor escape sequences
-static int visible_width(const char *text) {
-  int width = 0;
-  for (; *text != '\0'; text++) {
-    if (*text == '\033')
-      text += strcspn(text, "m");
-    else
-      width += ((unsigned char)*text & 0xc0) != 0x80;
-    if (*text == '\0') break;
-  }
-  return width;
-}
-
-void grid_panel_add(grid_panel *panel, const char *format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  panel->line = memory_grow(panel->line, (size_t)panel->n, sizeof *panel->line);
-  panel->line[panel->n++] = memory_text(text, strlen(text));
-  int width = visible_width(text);
-  if (width > panel->width) panel->width = width;
-}
-
-void grid_panel_release(grid_panel *panel) {
-  for (int i = 0; i < panel->n; i++)
-    free(panel->line[i]);
-  free(panel->line);
-  *panel = (grid_panel){ 0 };
-}
 
 static bool cell_reachable(const grid_scene *scene, int32_t cell) {
   for (int32_t s = cell; s < scene->grid->n_state; s += scene->grid->cells)
@@ -273,24 +238,24 @@ static const char *short_number(double value, char out[OUTPUT_NUMBER_SIZE]) {
   return out;
 }
 
-void grid_panel_objects(grid_panel *panel, const grid_scene *scene) {
+void grid_panel_objects(text_panel *panel, const grid_scene *scene) {
   const mm_grid *g = scene->grid;
   const char *plain = terminal_style(stdout, STYLE_PLAIN);
   const char *bold = terminal_style(stdout, STYLE_BOLD);
   char letter[2], cell[32], number[3][OUTPUT_NUMBER_SIZE];
-  grid_panel_add(panel, "   %s%-10s %8s %9s  %8s%s", bold, "cell", "reward", "terminate", "respawn",
-                 plain);
-  grid_panel_add(panel, "%s%s%s  %-10s %8s", bold, scene->player ? "@" : "S", plain,
-                 cell_text(g, scene->state.cell, cell), scene->player ? "you" : "start");
+  panel_add(panel, "   %s%-10s %8s %9s  %8s%s", bold, "cell", "reward", "terminate", "respawn",
+            plain);
+  panel_add(panel, "%s%s%s  %-10s %8s", bold, scene->player ? "@" : "S", plain,
+            cell_text(g, scene->state.cell, cell), scene->player ? "you" : "start");
   for (int i = 0; i < g->n_object; i++) {
     bool present = scene->state.mask >> i & 1;
     style look = object_style(g, i, present);
     // an object that is away is dim as a whole, a present one has its letter and reward coloured
     const char *on = terminal_style(stdout, look), *after = present ? plain : "";
-    grid_panel_add(panel, "%s%s%s  %-10s %s%8s%s %9s  %8s%s%s", on,
-                   object_letter(i, present, letter), after, cell_text(g, g->object[i], cell), on,
-                   short_number(g->reward[i], number[0]), after,
-                   short_number(g->terminate[i], number[1]), short_number(g->respawn[i], number[2]),
-                   plain, out_of_reach(scene, i) ? "  out of reach" : "");
+    panel_add(panel, "%s%s%s  %-10s %s%8s%s %9s  %8s%s%s", on, object_letter(i, present, letter),
+              after, cell_text(g, g->object[i], cell), on, short_number(g->reward[i], number[0]),
+              after, short_number(g->terminate[i], number[1]),
+              short_number(g->respawn[i], number[2]), plain,
+              out_of_reach(scene, i) ? "  out of reach" : "");
   }
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/status.h"
+#include "cli/panel.h"
 #include "env/gridworld.h"
 
 // What an arrow may be beside an action: absent, or dim (or-ed to the action).
@@ -45,26 +45,17 @@ int grid_view_lines(const grid_view *view);
 // ---------------------------------------------------------------------------------------------
 // The panel
 
-typedef struct grid_panel {
-  char **line; // [n]
-  int n;
-  int width; // of the longest, in columns
-} grid_panel;
-
-void grid_panel_add(grid_panel *panel, const char *format, ...) MM_CHECK_FORMAT(2, 3);
-void grid_panel_release(grid_panel *panel);
-
 // One line per object: its letter, cell, reward and probabilities; and one for the start or player.
-void grid_panel_objects(grid_panel *panel, const grid_scene *scene);
+void grid_panel_objects(text_panel *panel, const grid_scene *scene);
 
 // ---------------------------------------------------------------------------------------------
 // On stdout
 
 // Whether the panel has room beside the board.
-bool grid_panel_fits(const grid_view *view, const grid_panel *panel, int columns);
+bool grid_panel_fits(const grid_view *view, const text_panel *panel, int columns);
 
 // Board and panel; each line ends in `line_end`.
-void grid_draw(const grid_scene *scene, const grid_view *view, const grid_panel *panel, bool beside,
+void grid_draw(const grid_scene *scene, const grid_view *view, const text_panel *panel, bool beside,
                const char *line_end);
 
 #endif

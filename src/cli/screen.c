@@ -7,6 +7,7 @@
 #include "cli/screen.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/select.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/interrupt.h"
@@ -177,7 +179,23 @@ void screen_draw_end(void) {
   fflush(stdout);
 }
 
-screen_event screen_wait(unsigned char *byte) {
+double screen_clock(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+// what pselect may wait until then: NULL for ever
+static struct timespec *time_left(double until, struct timespec *out) {
+  if (isinf(until)) return NULL;
+  double left = until - screen_clock();
+  if (!(left > 0)) left = 0;
+  out->tv_sec = (time_t)left;
+  out->tv_nsec = (long)(1e9 * (left - (double)out->tv_sec));
+  return out;
+}
+
+screen_event screen_wait(unsigned char *byte, double until) {
   for (;;) {
     if (screen.leave) return SCREEN_END;
     if (screen.suspend) {
@@ -191,10 +209,14 @@ screen_event screen_wait(unsigned char *byte) {
     fd_set input;
     FD_ZERO(&input);
     FD_SET(STDIN_FILENO, &input);
-    if (pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &screen.mask_waiting) < 0) {
+    struct timespec left;
+    int ready = pselect(STDIN_FILENO + 1, &input, NULL, NULL, time_left(until, &left),
+                        &screen.mask_waiting);
+    if (ready < 0) {
       if (errno == EINTR) continue;
       return SCREEN_END;
     }
+    if (ready == 0) return SCREEN_TIME;
     ssize_t n = read(STDIN_FILENO, byte, 1);
     if (n == 1) return SCREEN_BYTE;
     if (n < 0 && errno == EINTR) continue;

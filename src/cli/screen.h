@@ -19,11 +19,16 @@ void screen_size(int *columns, int *lines);
 typedef enum screen_event {
   SCREEN_BYTE,   // one byte of a key
   SCREEN_REDRAW, // another size, or back from being suspended
+  SCREEN_TIME,   // the time has come
   SCREEN_END     // no more input, or a signal asks to leave
 } screen_event;
 
-// Waits for the next event.
-screen_event screen_wait(unsigned char *byte);
+// Seconds of a clock that never goes back.
+double screen_clock(void);
+
+// Waits for the next event, until the clock shows `until`; INFINITY for as long as it takes. A key
+// that is there already comes first, whatever the time.
+screen_event screen_wait(unsigned char *byte, double until);
 
 // Gives the terminal back and returns the exit code: `exit_code`, or 130 after SIGINT. After
 // another signal that asked to leave, the program ends by that signal.

@@ -66,8 +66,32 @@ bool terminal_live(void) {
 
 const char *terminal_style(FILE *stream, style wanted) {
   static const char *const code[] = { "\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[31m" };
+  return terminal_colourful(stream) ? code[wanted] : "";
+}
+
+bool terminal_colourful(FILE *stream) {
   bool tty = stream == stdout ? terminal.out_tty : terminal.err_tty;
-  return tty && terminal.colours ? code[wanted] : "";
+  return tty && terminal.colours;
+}
+
+// 16 .. 231 are a cube of six levels a channel (0, 95, 135, .. 255), 232 .. 255 greys from 8 to 238
+static unsigned colour_code(unsigned rgb) {
+  unsigned code = 16, step = 36;
+  for (int shift = 16; shift >= 0; shift -= 8, step /= 6) {
+    unsigned value = rgb >> shift & 255;
+    code += step * (value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40);
+  }
+  unsigned grey = rgb & 255;
+  bool is_grey = rgb == grey * 0x10101u && grey >= 8 && grey <= 238;
+  return is_grey ? 232 + (grey - 8) / 10 : code;
+}
+
+const char *terminal_colour(FILE *stream, unsigned rgb, bool behind,
+                            char out[TERMINAL_COLOUR_SIZE]) {
+  out[0] = '\0';
+  if (terminal_colourful(stream))
+    snprintf(out, TERMINAL_COLOUR_SIZE, "\033[%d;5;%um", behind ? 48 : 38, colour_code(rgb) & 255);
+  return out;
 }
 
 // ---------------------------------------------------------------------------------------------

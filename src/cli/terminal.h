@@ -40,6 +40,15 @@ typedef enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_GOOD, STYLE_BAD }
 // The text that switches a style on, STYLE_PLAIN off; "" where `stream` takes no colours.
 const char *terminal_style(FILE *stream, style wanted);
 
+// Whether `stream` takes colours at all.
+bool terminal_colourful(FILE *stream);
+
+// The text that makes letters, or what is behind them, the nearest of xterm's 256 colours to
+// 0xrrggbb; "" where `stream` takes no colours.
+enum { TERMINAL_COLOUR_SIZE = 16 };
+const char *terminal_colour(FILE *stream, unsigned rgb, bool behind,
+                            char out[TERMINAL_COLOUR_SIZE]);
+
 // ---------------------------------------------------------------------------------------------
 // Errors: one line each, control characters made visible. They return the exit code, so that
 // `return fail_usage(...)` ends a command.

@@ -1,0 +1,93 @@
+// The arguments of `env show` and `env play`.
+
+#include "cli/env_settings.h"
+
+#include <string.h>
+
+#include "cli/env_facts.h"
+#include "cli/grid_argument.h"
+#include "cli/terminal.h"
+#include "env/grid_task.h"
+
+#define AT(field) .offset = offsetof(env_args, field)
+
+enum { SETTING_GAMMA, SETTING_TERMINATION, SETTING_RULES, SETTING_WALLS };
+
+const option env_settings[] = {
+  [SETTING_GAMMA] = { .name = "gamma",
+                      .type = OPTION_NUMBER,
+                      AT(gamma),
+                      .metavar = "G",
+                      .fallback = "0.99",
+                      .low = 0,
+                      .high = 0.999999,
+                      .help = "Grid-World: discount factor" },
+  [SETTING_TERMINATION] = { .name = "termination",
+                            .type = OPTION_CHOICE,
+                            AT(termination),
+                            .choices = grid_termination_names,
+                            .fallback = "absorb",
+                            .help = "Grid-World: the episode ends, or goes on from the start" },
+  [SETTING_RULES] = { .name = "rules",
+                      .type = OPTION_CHOICE,
+                      AT(rules),
+                      .choices = vec_rules_names,
+                      .help = "MinAtar: those of gymnax, or the original's with sticky actions "
+                              "(default: as the ID says)" },
+  [SETTING_WALLS] = { .name = "gymnasium_walls",
+                      .type = OPTION_CHOICE,
+                      AT(gymnasium_walls),
+                      .choices = vec_switch_names,
+                      .help = "MountainCarContinuous: the left wall stops the car, as in Gymnasium "
+                              "(default off)" },
+  { .name = NULL },
+};
+
+// whom a setting is for, if not for this environment; else NULL
+static const char *foreign_setting(size_t setting, const char *id, bool grid) {
+  switch (setting) {
+  case SETTING_GAMMA:
+  case SETTING_TERMINATION:
+    return grid ? NULL : "Grid-World";
+  case SETTING_RULES:
+    return !grid && env_group_of(id) == GROUP_MINATAR ? NULL : "MinAtar";
+  default:
+    return strcmp(id, "MountainCarContinuous-v0") == 0 ? NULL : "MountainCarContinuous-v0";
+  }
+}
+
+static int check(const command *c, const env_args *args, const env_options *options, const char *id,
+                 bool grid) {
+  const char *const *foreign = grid ? options->vec : options->grid;
+  for (; *foreign != NULL; foreign++)
+    if (options_given(c, &args->common, *foreign))
+      return fail_usage("option '--%s' is for %s, not for '%s'", *foreign,
+                        grid ? "classic control and MinAtar" : "Grid-World", id);
+  for (size_t i = 0; env_settings[i].name != NULL; i++) {
+    const char *whose = foreign_setting(i, id, grid);
+    if ((args->common.set >> i & 1) != 0 && whose != NULL)
+      return fail_usage("setting '%s' is for %s, not for '%s'", env_settings[i].name, whose, id);
+  }
+  return EXIT_DONE;
+}
+
+int env_args_open(const command *c, const env_args *args, const env_options *options,
+                  mm_env **out) {
+  const char *id = args->common.positional.value[0];
+  mm_status status = mm_env_open(id, out);
+  if (status != MM_OK)
+    return fail(status == MM_ERR_INPUT || status == MM_ERR_IO ? EXIT_USAGE : EXIT_FAILED, "%s",
+                mm_last_error());
+  int code = check(c, args, options, id, mm_env_is_grid(*out));
+  if (code == EXIT_DONE) return code;
+  mm_env_destroy(*out);
+  *out = NULL;
+  return code;
+}
+
+vec_game_config env_args_game(const env_args *args) {
+  return (vec_game_config){ .seed = args->seed,
+                            .rules = args->rules,
+                            .gymnasium_walls = args->gymnasium_walls != NULL &&
+                                               strcmp(args->gymnasium_walls, "on") == 0 };
+}

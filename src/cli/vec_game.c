@@ -1,0 +1,125 @@
+// One game of an environment.
+
+#include "cli/vec_game.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/memory.h"
+
+const char *const vec_rules_names[] = { "gymnax", "minatar", NULL };
+const char *const vec_switch_names[] = { "off", "on", NULL };
+
+static mm_env_rules rules_of(const char *name) {
+  if (name == NULL) return MM_RULES_BY_ID;
+  return strcmp(name, "minatar") == 0 ? MM_RULES_MINATAR : MM_RULES_GYMNAX;
+}
+
+static mm_status start(vec_game *g) {
+  g->steps = 0;
+  g->end = 0;
+  g->reward = 0;
+  g->total = 0;
+  return mm_vec_reset(g->vec, &(mm_vec_out){ .obs = g->obs });
+}
+
+mm_status vec_game_open(const mm_env *env, const vec_game_config *config, vec_game *out) {
+  *out = (vec_game){ .env = env, .episode = 1 };
+  out->config = (mm_vec_config){ .n = 1,
+                                 .seed = config->seed,
+                                 .obs = MM_OBS_FLOATS,
+                                 .rules = rules_of(config->rules),
+                                 .gymnasium_walls = config->gymnasium_walls };
+  out->policy = mm_stream_make(config->seed, 0, MM_RNG_ACTION, 0);
+  mm_status status = mm_vec_create(env, &out->config, &out->vec);
+  if (status != MM_OK) return status;
+  mm_vec_describe(out->vec, &out->info);
+  out->obs = memory_take((size_t)out->info.n_input, sizeof *out->obs);
+  out->next = memory_take((size_t)out->info.n_input, sizeof *out->next);
+  status = start(out);
+  if (status != MM_OK) vec_game_release(out);
+  return status;
+}
+
+void vec_game_release(vec_game *g) {
+  mm_vec_destroy(g->vec);
+  free(g->obs);
+  free(g->next);
+  *g = (vec_game){ 0 };
+}
+
+mm_status vec_game_step(vec_game *g, vec_action action) {
+  if (g->end != 0) return MM_OK;
+  uint8_t end = 0;
+  const void *act = g->info.n_action > 0 ? (const void *)&action.index : &action.real;
+  mm_vec_out out = { .obs = g->next, .final_obs = g->obs, .reward = &g->reward, .end = &end };
+  mm_status status = mm_vec_step(g->vec, act, &out);
+  if (status != MM_OK) return status;
+  g->end = end;
+  g->steps++;
+  g->total += (double)g->reward;
+  if (end == 0) memcpy(g->obs, g->next, (size_t)g->info.n_input * sizeof *g->obs);
+  return MM_OK;
+}
+
+mm_status vec_game_next(vec_game *g) {
+  bool ended = g->end != 0;
+  g->episode++;
+  if (ended) { // it has begun already
+    g->steps = 0;
+    g->end = 0;
+    g->reward = 0;
+    g->total = 0;
+    memcpy(g->obs, g->next, (size_t)g->info.n_input * sizeof *g->obs);
+    return MM_OK;
+  }
+  mm_vec_destroy(g->vec);
+  g->vec = NULL;
+  g->config.repeat++;
+  mm_status status = mm_vec_create(g->env, &g->config, &g->vec);
+  return status == MM_OK ? start(g) : status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Actions
+
+vec_action vec_game_random(vec_game *g) {
+  uint64_t pair = mm_stream_pair(g->policy, g->drawn++);
+  vec_action action = { 0, 0 };
+  if (g->info.n_action > 0)
+    action.index = (int32_t)mm_uniform_int(pair, (uint32_t)g->info.n_action);
+  else
+    action.real = g->info.low + (g->info.high - g->info.low) * mm_uniform_f((uint32_t)(pair >> 32));
+  return action;
+}
+
+static bool find_action(const vec_game *g, const char *name, vec_action *out) {
+  for (int32_t i = 0; i < g->info.n_action; i++) {
+    if (strcmp(g->info.action_name[i], name) != 0) continue;
+    *out = (vec_action){ i, 0 };
+    return true;
+  }
+  return false;
+}
+
+bool vec_game_key_action(const vec_game *g, key k, vec_action *out) {
+  static const char *const names[] = { "up", "down", "left", "right", "fire" };
+  if (k > KEY_SPACE) return false;
+  if (g->info.n_action == 0) {
+    *out = (vec_action){ 0, k == KEY_LEFT ? g->info.low : k == KEY_RIGHT ? g->info.high : 0 };
+    return k >= KEY_LEFT;
+  }
+  return find_action(g, names[k], out) || (k == KEY_SPACE && find_action(g, "none", out));
+}
+
+vec_action vec_game_idle(const vec_game *g) {
+  vec_action action = { 0, 0 };
+  find_action(g, "none", &action);
+  return action;
+}
+
+const char *vec_game_end(const vec_game *g) {
+  static const char *const names[] = { NULL, "terminated", "truncated",
+                                       "terminated and truncated" };
+  return names[g->end & 3];
+}

@@ -1,0 +1,117 @@
+// MinAtar's boards: one list of marks a game, the one in front first.
+//
+// You are always white, what you shoot or hit with is yellow, what ends the game is vermilion or
+// pink, what follows something is grey: these differ in lightness as well as in hue, so they can be
+// told apart with any colour vision and in print. Freeway's trails are a ramp: the lighter, the
+// faster.
+
+#include <string.h>
+
+#include "env/asterix.h"
+#include "env/breakout.h"
+#include "env/freeway.h"
+#include "env/seaquest.h"
+#include "env/space_invaders.h"
+#include "experiment/picture.h"
+
+#define WHITE 0xffffff
+#define LIGHT 0xb2b2b2
+#define GREY 0x585858
+#define YELLOW 0xffff5f
+#define GOLD 0xffaf00
+#define BROWN 0x875f00
+#define VERMILION 0xd75f00
+#define PINK 0xff87d7
+#define GREEN 0x00af87
+#define BLUE 0x0087d7
+#define SKY 0x87d7ff
+
+static const mm_mark asterix[] = {
+  { "player", WHITE, 'P', MM_ASTERIX_PLAYER },
+  { "enemy", VERMILION, 'E', MM_ASTERIX_ENEMY },
+  { "gold", YELLOW, 'G', MM_ASTERIX_GOLD },
+  { "trail", GREY, '-', MM_ASTERIX_TRAIL },
+};
+
+static const mm_mark breakout[] = {
+  { "ball", YELLOW, 'O', MM_BREAKOUT_BALL },
+  { "paddle", WHITE, 'P', MM_BREAKOUT_PADDLE },
+  { "brick", BLUE, '#', MM_BREAKOUT_BRICK },
+  { "trail of the ball", GREY, 'o', MM_BREAKOUT_TRAIL },
+};
+
+static const mm_mark freeway[] = {
+  { "chicken", WHITE, 'C', MM_FREEWAY_CHICKEN },
+  { "car", VERMILION, 'X', MM_FREEWAY_CAR },
+  { "trail, moves every 2nd step", 0xafffff, '1', MM_FREEWAY_CAR + 1 },
+  { "every 3rd step", 0x5fd7ff, '2', MM_FREEWAY_CAR + 2 },
+  { "every 4th step", 0x00afd7, '3', MM_FREEWAY_CAR + 3 },
+  { "every 5th step", 0x0087af, '4', MM_FREEWAY_CAR + 4 },
+  { "every 6th step", 0x005f87, '5', MM_FREEWAY_CAR + 5 },
+};
+
+// Each alien lights the channel of aliens and that of its direction: the second says more.
+static const mm_mark space_invaders[] = {
+  { "cannon", WHITE, 'C', MM_SPACE_INVADERS_CANNON },
+  { "enemy bullet", PINK, '!', MM_SPACE_INVADERS_ENEMY_BULLET },
+  { "your bullet", YELLOW, '|', MM_SPACE_INVADERS_OWN_BULLET },
+  { "alien, going left", GREEN, '<', MM_SPACE_INVADERS_ALIEN_LEFT },
+  { "alien, going right", SKY, '>', MM_SPACE_INVADERS_ALIEN_RIGHT },
+};
+
+static const mm_mark seaquest[] = {
+  { "submarine, front", WHITE, 'S', MM_SEAQUEST_FRONT },
+  { "submarine, back", LIGHT, 's', MM_SEAQUEST_BACK },
+  { "enemy bullet", PINK, '!', MM_SEAQUEST_ENEMY_BULLET },
+  { "enemy submarine", VERMILION, 'E', MM_SEAQUEST_SUBMARINE },
+  { "fish", GREEN, 'F', MM_SEAQUEST_FISH },
+  { "your bullet", YELLOW, '*', MM_SEAQUEST_OWN_BULLET },
+  { "diver", GOLD, 'D', MM_SEAQUEST_DIVER },
+  { "divers aboard", BROWN, 'd', MM_SEAQUEST_DIVER_GAUGE },
+  { "oxygen", SKY, 'o', MM_SEAQUEST_OXYGEN_GAUGE },
+  { "trail", GREY, '-', MM_SEAQUEST_TRAIL },
+};
+
+#define GAME(name, marks, capitals)                                                                \
+  { name, marks, (int)(sizeof marks / sizeof *marks), MM_##capitals##_CHANNELS }
+
+static const struct {
+  const char *name;
+  const mm_mark *mark;
+  int n_mark, channels;
+} games[] = {
+  GAME("Asterix", asterix, ASTERIX),    GAME("Breakout", breakout, BREAKOUT),
+  GAME("Freeway", freeway, FREEWAY),    GAME("SpaceInvaders", space_invaders, SPACE_INVADERS),
+  GAME("Seaquest", seaquest, SEAQUEST),
+};
+
+// NAME-MinAtar or MinAtar/NAME-v1
+static bool is_game(const char *id, const char *name) {
+  static const char prefix[] = "MinAtar/";
+  bool original = strncmp(id, prefix, sizeof prefix - 1) == 0;
+  if (original) id += sizeof prefix - 1;
+  size_t length = strlen(name);
+  return strncmp(id, name, length) == 0 && strcmp(id + length, original ? "-v1" : "-MinAtar") == 0;
+}
+
+bool mm_scene_find(const char *id, mm_scene *out) {
+  for (size_t i = 0; i < sizeof games / sizeof *games; i++) {
+    if (!is_game(id, games[i].name)) continue;
+    *out = (mm_scene){ .mark = games[i].mark,
+                       .n_mark = games[i].n_mark,
+                       .rows = MM_MINATAR_SIDE,
+                       .columns = MM_MINATAR_SIDE,
+                       .channels = games[i].channels };
+    return true;
+  }
+  return mm_scene_find_classic(id, out);
+}
+
+void mm_scene_cells(const mm_scene *scene, const float *obs, uint8_t *cell) {
+  for (int i = 0; i < scene->rows * scene->columns; i++) {
+    const float *channel = obs + i * scene->channels;
+    cell[i] = 0;
+    for (int k = scene->n_mark - 1; k >= 0; k--)
+      if (channel[scene->mark[k].channel] != 0) cell[i] = (uint8_t)(k + 1);
+  }
+}
