@@ -24,13 +24,21 @@ run env list
 expect_code 0
 expect_no_err
 expect "lines of at most 80 columns" narrow
-ids=$(awk 'NR > 1 && /^[A-Z]/ { print $1 }' "$out")
+ids=$(awk '/^[A-Z]/ && !/  trained by / { print $1 }' "$out")
 for name in dense sparse long longer long_dense sixteen_rooms sixteen_rooms_2 labyrinth \
   labyrinth_flipped labyrinth_2 standard_maze standard_maze_2 standard_maze_3 small_corridor all \
   small medium large; do
   expect "GridWorld-$name is listed" grep -qx "GridWorld-$name" <<<"$ids"
 done
-expect "with algorithm and preset" grep -q '^GridWorld-dense  *pmd  *gridworld  *[^ ]' "$out"
+for name in CartPole-v1 Acrobot-v1 MountainCar-v0 MountainCarContinuous-v0 Pendulum-v1; do
+  expect "$name is listed" grep -qx "$name" <<<"$ids"
+done
+for name in Asterix Breakout Freeway SpaceInvaders Seaquest; do
+  expect "$name is listed" grep -qx "$name-MinAtar" <<<"$ids"
+  expect "$name is listed by its other rules" grep -qx "MinAtar/$name-v1" <<<"$ids"
+done
+expect "with a summary" grep -q '^GridWorld-dense  *[^ ]' "$out"
+expect "with algorithm and preset" grep -q '^Grid-World  *trained by pmd, preset gridworld$' "$out"
 run env list --json
 expect_code 0
 expect_json
@@ -40,7 +48,7 @@ expect_out '{"id":"GridWorld-dense","algo":"pmd","preset":"gridworld","summary":
 # ---------------------------------------------------------------------------------------------
 # show: every environment
 
-for id in $ids; do
+for id in $(grep '^GridWorld-' <<<"$ids"); do
   run env show "$id"
   expect_code 0
   expect_no_err

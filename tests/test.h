@@ -51,6 +51,7 @@
   SUITE(theory)                                                                                    \
   SUITE(figure)                                                                                    \
   SUITE(transfer)                                                                                  \
+  SUITE(picture)                                                                                   \
   SUITE(search_figure)                                                                             \
   SUITE(learn)                                                                                     \
   SUITE(bench)

@@ -138,7 +138,7 @@ static const option options[] = {
 
 const command command_env_show = {
   .name = "show",
-  .summary = "what an environment is like; an instance of a Grid-World; frames of an episode",
+  .summary = "what an environment is like, in words and pictures",
   .positional = "ID",
   .about = "Classic control and MinAtar: sizes, actions, rewards and ends, and the start that the "
            "seed names.\n"

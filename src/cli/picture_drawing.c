@@ -51,26 +51,36 @@ static void add_letters(const mm_scene *scene, const uint8_t *cell, text_panel *
   panel_add(out, "%s", line.text);
 }
 
-static void add_blocks(const mm_scene *scene, const uint8_t *cell, text_panel *out) {
+// a cell is 2 `scale` columns wide and `scale` lines high, which is about square
+static void add_blocks(const mm_scene *scene, const uint8_t *cell, int scale, text_panel *out) {
   text_line line = { .used = 0 };
   char colour[TERMINAL_COLOUR_SIZE];
   for (int i = 0; i < scene->columns; i++) {
     unsigned rgb = cell[i] > 0 ? scene->mark[cell[i] - 1].colour : MM_BOARD_COLOUR;
     if (i == 0 || cell[i] != cell[i - 1]) append(&line, terminal_colour(stdout, rgb, true, colour));
-    append(&line, "  ");
+    for (int k = 0; k < scale; k++)
+      append(&line, "  ");
   }
   append(&line, terminal_style(stdout, STYLE_PLAIN));
-  panel_add(out, "%s", line.text);
+  for (int k = 0; k < scale; k++)
+    panel_add(out, "%s", line.text);
 }
 
-static void draw_board(const mm_scene *scene, const float *obs, text_panel *out) {
+static int board_scale(const mm_scene *scene, int columns, int lines) {
+  enum { SCALE_MOST = 4 };
+  int wide = columns / (2 * scene->columns), high = lines / scene->rows;
+  int scale = wide < high ? wide : high;
+  return scale < 1 ? 1 : scale > SCALE_MOST ? SCALE_MOST : scale;
+}
+
+static void draw_board(const mm_scene *scene, const float *obs, int scale, text_panel *out) {
   uint8_t *cell = memory_take((size_t)(scene->rows * scene->columns), 1);
   bool blocks = terminal_colourful(stdout);
   mm_scene_cells(scene, obs, cell);
   if (!blocks) add_edge(scene, false, out);
   for (int row = 0; row < scene->rows; row++) {
     if (blocks)
-      add_blocks(scene, cell + row * scene->columns, out);
+      add_blocks(scene, cell + row * scene->columns, scale, out);
     else
       add_letters(scene, cell + row * scene->columns, out);
   }
@@ -207,7 +217,7 @@ static void draw_shapes(const mm_scene *scene, const float *obs, int columns, in
 void picture_draw(const mm_scene *scene, const float *obs, int columns, int lines,
                   text_panel *out) {
   if (scene->rows > 0)
-    draw_board(scene, obs, out);
+    draw_board(scene, obs, board_scale(scene, columns, lines), out);
   else
     draw_shapes(scene, obs, columns < 20 ? 20 : columns, lines < 5 ? 5 : lines, out);
 }

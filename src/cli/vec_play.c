@@ -161,13 +161,12 @@ static void put_status(const player *p) {
          SCREEN_LINE_END);
 }
 
-static void put_help(const player *p, int columns) {
-  char keys[160], text[240];
-  snprintf(text, sizeof text, "%s%sp pauses   . steps   r restarts   q quits",
-           p->config->random ? "" : describe_keys(p, keys), p->config->random ? "" : "   ");
-  printf("%s%s%s\033[K", terminal_style(stdout, STYLE_DIM),
-         (int)strlen(text) <= columns ? text : "p pauses  . steps  r restarts  q quits",
-         terminal_style(stdout, STYLE_PLAIN));
+// two lines: what plays, and what else there is
+static void put_help(const player *p) {
+  const char *dim = terminal_style(stdout, STYLE_DIM), *plain = terminal_style(stdout, STYLE_PLAIN);
+  char keys[160];
+  if (!p->config->random) printf("%s%s%s%s", dim, describe_keys(p, keys), plain, SCREEN_LINE_END);
+  printf("%sp pauses   . steps   r restarts   q quits%s\033[K", dim, plain);
 }
 
 static void draw_frame(const player *p) {
@@ -176,10 +175,11 @@ static void draw_frame(const player *p) {
   screen_draw_begin();
   put_title(p, SCREEN_LINE_END);
   fputs(SCREEN_LINE_END, stdout);
-  put_picture(p, columns, lines > 9 ? lines - 5 : 4, SCREEN_LINE_END);
+  // title, status and help take six lines; the last column would be erased with the rest of a line
+  put_picture(p, columns - 1, lines > 10 ? lines - 6 : 4, SCREEN_LINE_END);
   fputs(SCREEN_LINE_END, stdout);
   put_status(p);
-  put_help(p, columns);
+  put_help(p);
   screen_draw_end();
 }
 

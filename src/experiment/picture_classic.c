@@ -12,7 +12,6 @@
 #define GREY 0x808080
 #define BLUE 0x0087d7
 #define VERMILION 0xd75f00
-#define GREEN 0x00875f
 
 static mm_shape line(int mark, double x, double y, double x2, double y2, double width) {
   return (mm_shape){ MM_SHAPE_LINE, mark, x, y, x2, y2, width };
@@ -29,7 +28,7 @@ static mm_shape disc(int mark, double x, double y, double radius) {
 // ---------------------------------------------------------------------------------------------
 // CartPole: a track with its ends, the cart on it, the pole on the cart
 
-static const mm_mark cartpole_marks[] = { { "track, its ends, and 12 degrees", GREY, '-', 0 },
+static const mm_mark cartpole_marks[] = { { "track and limits", GREY, '-', 0 },
                                           { "cart", BLUE, '#', 0 },
                                           { "pole", VERMILION, '|', 0 } };
 
@@ -78,7 +77,7 @@ static int acrobot(const float *obs, mm_shape *out) {
 
 static const mm_mark car_marks[] = { { "valley", GREY, '-', 0 },
                                      { "car", BLUE, 'O', 0 },
-                                     { "goal", GREEN, '|', 0 } };
+                                     { "goal", VERMILION, '|', 0 } };
 
 // The slope of this curve is what the dynamics feel.
 static double ground(double x) {

@@ -1,9 +1,9 @@
 // MinAtar's boards: one list of marks a game, the one in front first.
 //
 // You are always white, what you shoot or hit with is yellow, what ends the game is vermilion or
-// pink, what follows something is grey: these differ in lightness as well as in hue, so they can be
-// told apart with any colour vision and in print. Freeway's trails are a ramp: the lighter, the
-// faster.
+// magenta, what follows something is grey. The colours were chosen so that those of a game differ
+// from each other and from the board in every common kind of colour vision (tests/test_picture.c
+// computes it). Freeway's trails go from light to dark: the lighter, the faster.
 
 #include <string.h>
 
@@ -15,16 +15,15 @@
 #include "experiment/picture.h"
 
 #define WHITE 0xffffff
-#define LIGHT 0xb2b2b2
+#define LIGHT_GREY 0x949494
 #define GREY 0x585858
-#define YELLOW 0xffff5f
-#define GOLD 0xffaf00
-#define BROWN 0x875f00
+#define YELLOW 0xd7d700
 #define VERMILION 0xd75f00
-#define PINK 0xff87d7
-#define GREEN 0x00af87
-#define BLUE 0x0087d7
-#define SKY 0x87d7ff
+#define MAGENTA 0xff00ff
+#define GREEN 0x87ffaf
+#define BLUE 0x0087af
+#define ORANGE 0xffaf5f
+#define BROWN 0xd7875f
 
 static const mm_mark asterix[] = {
   { "player", WHITE, 'P', MM_ASTERIX_PLAYER },
@@ -42,33 +41,33 @@ static const mm_mark breakout[] = {
 
 static const mm_mark freeway[] = {
   { "chicken", WHITE, 'C', MM_FREEWAY_CHICKEN },
-  { "car", VERMILION, 'X', MM_FREEWAY_CAR },
-  { "trail, moves every 2nd step", 0xafffff, '1', MM_FREEWAY_CAR + 1 },
-  { "every 3rd step", 0x5fd7ff, '2', MM_FREEWAY_CAR + 2 },
-  { "every 4th step", 0x00afd7, '3', MM_FREEWAY_CAR + 3 },
-  { "every 5th step", 0x0087af, '4', MM_FREEWAY_CAR + 4 },
-  { "every 6th step", 0x005f87, '5', MM_FREEWAY_CAR + 5 },
+  { "car", 0xff5f00, 'X', MM_FREEWAY_CAR },
+  { "trail, moves every 2nd step", 0xafd7ff, '1', MM_FREEWAY_CAR + 1 },
+  { "every 3rd step", 0x00afaf, '2', MM_FREEWAY_CAR + 2 },
+  { "every 4th step", 0x8787d7, '3', MM_FREEWAY_CAR + 3 },
+  { "every 5th step", 0x005f87, '4', MM_FREEWAY_CAR + 4 },
+  { "every 6th step", 0x0000ff, '5', MM_FREEWAY_CAR + 5 },
 };
 
 // Each alien lights the channel of aliens and that of its direction: the second says more.
 static const mm_mark space_invaders[] = {
   { "cannon", WHITE, 'C', MM_SPACE_INVADERS_CANNON },
-  { "enemy bullet", PINK, '!', MM_SPACE_INVADERS_ENEMY_BULLET },
+  { "enemy bullet", MAGENTA, '!', MM_SPACE_INVADERS_ENEMY_BULLET },
   { "your bullet", YELLOW, '|', MM_SPACE_INVADERS_OWN_BULLET },
   { "alien, going left", GREEN, '<', MM_SPACE_INVADERS_ALIEN_LEFT },
-  { "alien, going right", SKY, '>', MM_SPACE_INVADERS_ALIEN_RIGHT },
+  { "alien, going right", BLUE, '>', MM_SPACE_INVADERS_ALIEN_RIGHT },
 };
 
 static const mm_mark seaquest[] = {
   { "submarine, front", WHITE, 'S', MM_SEAQUEST_FRONT },
-  { "submarine, back", LIGHT, 's', MM_SEAQUEST_BACK },
-  { "enemy bullet", PINK, '!', MM_SEAQUEST_ENEMY_BULLET },
+  { "submarine, back", LIGHT_GREY, 's', MM_SEAQUEST_BACK },
+  { "enemy bullet", MAGENTA, '!', MM_SEAQUEST_ENEMY_BULLET },
   { "enemy submarine", VERMILION, 'E', MM_SEAQUEST_SUBMARINE },
   { "fish", GREEN, 'F', MM_SEAQUEST_FISH },
   { "your bullet", YELLOW, '*', MM_SEAQUEST_OWN_BULLET },
-  { "diver", GOLD, 'D', MM_SEAQUEST_DIVER },
+  { "diver", ORANGE, 'D', MM_SEAQUEST_DIVER },
   { "divers aboard", BROWN, 'd', MM_SEAQUEST_DIVER_GAUGE },
-  { "oxygen", SKY, 'o', MM_SEAQUEST_OXYGEN_GAUGE },
+  { "oxygen", BLUE, 'o', MM_SEAQUEST_OXYGEN_GAUGE },
   { "trail", GREY, '-', MM_SEAQUEST_TRAIL },
 };
 
