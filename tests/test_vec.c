@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "classic_single.h"
+#include "env/classic_single.h"
 #include "env/grid_sample.h"
 #include "env/grid_task.h"
 #include "minatar_games.h"
