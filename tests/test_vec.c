@@ -89,12 +89,12 @@ static void test_classic(void **state) {
   enum { N = 37, T = 1200 };
   int ends = 0;
   for (int which = 0; which < MM_CLASSIC_COUNT; which++) {
-    const single_env *env = &singles[which];
+    const mm_single_env *env = &mm_singles[which];
     rig r = rig_open(all_ids[which], (mm_vec_config){ .n = N, .seed = 5, .repeat = 2 });
     assert_int_equal(r.info.n_action, env->n_action);
     assert_int_equal(r.info.n_input, env->n_obs);
     assert_int_equal(r.info.limit, env->limit);
-    single s[N];
+    mm_single s[N];
     uint64_t episode[N] = { 0 };
     const float *obs = r.out.obs, *final_obs = r.out.final_obs;
     float expected[MM_CLASSIC_OBS_MAX];

@@ -1,8 +1,8 @@
 // The table of environments beside the Grid-Worlds.
 
 #include "env/classic_batch.h"
+#include "env/minatar.h"
 #include "env/vec_internal.h"
-#include "env/vec_minatar.h"
 
 #define CLASSIC(id, which, algo, preset, summary)                                                  \
   { id, summary, algo, preset, &mm_vec_classic, MM_CLASSIC_##which, MM_RULES_GYMNAX }

@@ -27,6 +27,15 @@
 
 enum { MM_MINATAR_SIDE = 10, MM_MINATAR_CELLS = 100 };
 
+typedef enum mm_minatar_game {
+  MM_GAME_ASTERIX,
+  MM_GAME_BREAKOUT,
+  MM_GAME_FREEWAY,
+  MM_GAME_SPACE_INVADERS,
+  MM_GAME_SEAQUEST,
+  MM_GAME_COUNT
+} mm_minatar_game;
+
 // GYMNAX has no sticky actions, a limit of 1000 steps (Freeway 2500) and the quirks of that
 // library. ORIGINAL repeats the action executed last with probability 1/10, across resets too; it
 // has no limit (Freeway 2501), and after its end an episode stays as it is, without rewards.

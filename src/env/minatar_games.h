@@ -75,24 +75,20 @@ MM_GAME_LIST(MM_GAME_FUNCTIONS)
 #undef MM_GAME_FUNCTIONS
 
 #define MM_GAME_ENTRY(name, NAME)                                                                  \
-  { #name,                                                                                         \
-    MM_##NAME##_CHANNELS,                                                                          \
-    MM_##NAME##_INPUTS,                                                                            \
-    MM_##NAME##_WORDS,                                                                             \
-    MM_##NAME##_ACTIVE,                                                                            \
-    MM_##NAME##_ACTIONS,                                                                           \
-    MM_##NAME##_ACTION_SET,                                                                        \
-    name##_draw_reset,                                                                             \
-    name##_reset,                                                                                  \
-    name##_draw_step,                                                                              \
-    name##_step,                                                                                   \
-    name##_list,                                                                                   \
-    name##_bits },
-static const mm_game mm_games[] = { MM_GAME_LIST(MM_GAME_ENTRY) };
+  [MM_GAME_##NAME] = { #name,                                                                      \
+                       MM_##NAME##_CHANNELS,                                                       \
+                       MM_##NAME##_INPUTS,                                                         \
+                       MM_##NAME##_WORDS,                                                          \
+                       MM_##NAME##_ACTIVE,                                                         \
+                       MM_##NAME##_ACTIONS,                                                        \
+                       MM_##NAME##_ACTION_SET,                                                     \
+                       name##_draw_reset,                                                          \
+                       name##_reset,                                                               \
+                       name##_draw_step,                                                           \
+                       name##_step,                                                                \
+                       name##_list,                                                                \
+                       name##_bits },
+static const mm_game mm_games[MM_GAME_COUNT] = { MM_GAME_LIST(MM_GAME_ENTRY) };
 #undef MM_GAME_ENTRY
-
-#define MM_GAME_INDEX(name, NAME) MM_GAMES_##NAME,
-enum { MM_GAME_LIST(MM_GAME_INDEX) MM_GAMES_COUNT };
-#undef MM_GAME_INDEX
 
 #endif

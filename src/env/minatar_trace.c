@@ -19,12 +19,12 @@
   X(space_invaders, "SpaceInvaders", SPACE_INVADERS)                                               \
   X(seaquest, "Seaquest", SEAQUEST)
 
-#define GYMNAX_ID(small, name, large) [MM_GAMES_##large] = name "-MinAtar",
-#define ORIGINAL_ID(small, name, large) [MM_GAMES_COUNT + MM_GAMES_##large] = "MinAtar/" name "-v1",
-#define FORM_OF(small, name, large) [MM_GAMES_##large] = &mm_form_##small,
+#define GYMNAX_ID(small, name, large) [MM_GAME_##large] = name "-MinAtar",
+#define ORIGINAL_ID(small, name, large) [MM_GAME_COUNT + MM_GAME_##large] = "MinAtar/" name "-v1",
+#define FORM_OF(small, name, large) [MM_GAME_##large] = &mm_form_##small,
 
-static const char *const ids[2 * MM_GAMES_COUNT] = { EACH_GAME(GYMNAX_ID) EACH_GAME(ORIGINAL_ID) };
-static const mm_form *const forms[MM_GAMES_COUNT] = { EACH_GAME(FORM_OF) };
+static const char *const ids[2 * MM_GAME_COUNT] = { EACH_GAME(GYMNAX_ID) EACH_GAME(ORIGINAL_ID) };
+static const mm_form *const forms[MM_GAME_COUNT] = { EACH_GAME(FORM_OF) };
 
 #undef GYMNAX_ID
 #undef ORIGINAL_ID
@@ -32,7 +32,7 @@ static const mm_form *const forms[MM_GAMES_COUNT] = { EACH_GAME(FORM_OF) };
 #undef EACH_GAME
 
 const char *mm_minatar_trace_id(int which) {
-  return which < 2 * MM_GAMES_COUNT ? ids[which] : NULL;
+  return which < 2 * MM_GAME_COUNT ? ids[which] : NULL;
 }
 
 typedef struct env {
@@ -47,11 +47,11 @@ typedef struct env {
 
 static env env_of(int which) {
   env e = { .id = ids[which],
-            .form = forms[which % MM_GAMES_COUNT],
-            .game = &mm_games[which % MM_GAMES_COUNT],
-            .rules = which < MM_GAMES_COUNT ? MM_MINATAR_GYMNAX : MM_MINATAR_ORIGINAL };
+            .form = forms[which % MM_GAME_COUNT],
+            .game = &mm_games[which % MM_GAME_COUNT],
+            .rules = which < MM_GAME_COUNT ? MM_MINATAR_GYMNAX : MM_MINATAR_ORIGINAL };
   bool original = e.rules == MM_MINATAR_ORIGINAL,
-       freeway = which % MM_GAMES_COUNT == MM_GAMES_FREEWAY;
+       freeway = which % MM_GAME_COUNT == MM_GAME_FREEWAY;
   e.limit = (int32_t)mm_minatar_limit(e.rules);
   if (freeway) e.limit = original ? MM_FREEWAY_LIMIT_ORIGINAL : MM_FREEWAY_LIMIT;
   // only the original rules look at the end of the episode again
@@ -205,7 +205,7 @@ static mm_game_draws no_draws(const env *e) {
     const int32_t none[MM_FORM_DRAWS] = { 0 };
     e->form->load_draws(none, &d);
   }
-  if (e->game == &mm_games[MM_GAMES_ASTERIX]) d.asterix.slot = MM_ASTERIX_SLOTS;
+  if (e->game == &mm_games[MM_GAME_ASTERIX]) d.asterix.slot = MM_ASTERIX_SLOTS;
   return d;
 }
 

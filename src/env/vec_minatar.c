@@ -1,9 +1,6 @@
 // MinAtar side by side: each environment is its game's struct with the counters that name its
 // random numbers. The loops over environments are written once, in vec_minatar.inc, and compiled
 // for every game.
-
-#include "env/vec_minatar.h"
-
 #include "env/asterix.h"
 #include "env/breakout.h"
 #include "env/freeway.h"
