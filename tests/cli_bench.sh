@@ -31,6 +31,22 @@ for configuration in all dense sparse long sixteen_rooms labyrinth; do
   done
 done
 
+run bench env --json
+expect_code 0
+expect_no_err
+expect_json
+for id in CartPole-v1 Acrobot-v1 MountainCar-v0 MountainCarContinuous-v0 Pendulum-v1; do
+  for form in single batched-floats batched-columns; do
+    expect "$id, $form" grep -q "\"env/$id/$form\"" "$out"
+  done
+done
+for id in Asterix-MinAtar Breakout-MinAtar Freeway-MinAtar SpaceInvaders-MinAtar Seaquest-MinAtar GridWorld-dense; do
+  for form in single batched-bits batched-list; do
+    expect "$id, $form" grep -q "\"env/$id/$form\"" "$out"
+  done
+done
+expect "a reference where one is known" grep -q '"env/CartPole-v1/batched-columns",[^}]*"reference":20000000' "$out"
+
 # a generation of the paper's size: half a minute, and minutes with sanitizers
 if ! "$program" --version | grep -q sanitizers; then
   run bench learn --json
