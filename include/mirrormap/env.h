@@ -66,7 +66,7 @@ typedef enum mm_env_rules {
 } mm_env_rules;
 
 typedef struct mm_vec_config {
-  size_t n;             // environments, from 0
+  size_t n;             // environments, 0 to 2^24
   uint64_t seed;        // names the instance of a family, and all random numbers
   uint32_t repeat;      // the same instance with other random numbers; usually 0
   mm_obs_form obs;      // MM_OBS_FLOATS is 0

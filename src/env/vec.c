@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { N_MOST = INT32_MAX };
+// Lanes of random streams: beyond them environments would repeat each other.
+enum { N_MOST = 1 << 24 };
 
 mm_status mm_vec_form_refused(const mm_env *env, const char *expected) {
   return MM_FAIL(MM_ERR_INPUT, "environment '%.80s': form of observations: expected %s",
