@@ -199,6 +199,8 @@ damage '"draws":\[\[' '"draws":[[1,' "episode 0, t 10: field 'draws': expected 6
 refuse "did you mean 'CartPole-v1'?" env replay CartPole-v0 "$trace"
 refuse "did you mean 'MinAtar/Seaquest-v1'?" env replay MinAtar/Seaqest-v1 "$trace"
 refuse "did you mean 'GridWorld'?" env replay Gridworld "$trace"
+refuse "did you mean 'Asterix-MinAtar'?" env replay asterix "$trace"
+refuse "did you mean 'GridWorld'?" env replay dense "$trace"
 refuse "no traces of 'zzz'" env replay zzz "$trace"
 refuse "did you mean 'CartPole-v1'?" env record Cartpole-v1
 refuse "did you mean 'Asterix-MinAtar'?" env record Asterix-MiniAtar

@@ -81,6 +81,7 @@ static void test_unknown(void **state) {
     { "GridWorld-dens", "did you mean 'GridWorld-dense'?" },
     { "gridworld-dense", "did you mean 'GridWorld-dense'?" },
     { "dense", "did you mean 'GridWorld-dense'?" },
+    { "GridWorld-dense         ", "no such ID" }, // nothing is read behind the end of an ID
     { "GridWorld-labyrnith", "did you mean 'GridWorld-labyrinth'?" },
     { "GridWord-sparse", "did you mean 'GridWorld-sparse'?" },
     { "CartPole", "did you mean 'CartPole-v1'?" },

@@ -42,7 +42,7 @@ static bool is_path(const char *id) {
 // Does `text` begin with `prefix`, in any letter case?
 static bool begins_with(const char *text, const char *prefix) {
   for (; *prefix; text++, prefix++) {
-    if ((*text | 32) != (*prefix | 32)) return false;
+    if (*text == '\0' || (*text | 32) != (*prefix | 32)) return false;
   }
   return true;
 }
@@ -57,7 +57,7 @@ static const char *bare_name(const char *id) {
 }
 
 // "CartPole" and "asterix" are the beginnings of one ID each; else the spelling decides.
-static const char *nearest_id(const char *id) {
+const char *mm_env_nearest(const char *id) {
   const char *ids[IDS_MOST], *names[IDS_MOST];
   mm_env_info info;
   size_t n = 0;
@@ -76,7 +76,7 @@ static const char *nearest_id(const char *id) {
 }
 
 static mm_status unknown_id(const char *id) {
-  const char *near = nearest_id(id);
+  const char *near = mm_env_nearest(id);
   if (near)
     return MM_FAIL(MM_ERR_INPUT, "environment '%.80s': no such ID (did you mean '%s'?)", id, near);
   return MM_FAIL(MM_ERR_INPUT,

@@ -35,6 +35,9 @@ struct mm_env {
   char id[];
 };
 
+// The ID that a wrong one most likely means, or NULL.
+const char *mm_env_nearest(const char *id);
+
 // The configurations in listing order: NULL past the end.
 const mm_grid_law *mm_grid_law_at(size_t i);
 const char *mm_grid_law_id(const mm_grid_law *law);

@@ -1,17 +1,14 @@
 // Traces by the ID of their environment.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <string.h>
-#include <unistd.h>
 
 #include "base/spelling.h"
 #include "base/status.h"
 #include "env/classic_trace.h"
+#include "env/env_internal.h"
 #include "env/grid_trace.h"
 #include "env/minatar_trace.h"
 #include "env/trace.h"
-#include "mirrormap/env.h"
 
 #define GRID_ID "GridWorld"
 #define GRID_PREFIX GRID_ID "-"
@@ -68,6 +65,8 @@ static mm_status unknown_replay(const char *id) {
   while (n < IDS_MOST && (names[n] = mm_trace_id(n)) != NULL)
     n++;
   near = mm_nearest(id, names, n);
+  if (!near) near = mm_env_nearest(id);
+  if (near && begins_with(near, GRID_PREFIX)) near = GRID_ID;
   if (near)
     return MM_FAIL(MM_ERR_INPUT, "no traces of '%.80s' can be replayed (did you mean '%s'?)", id,
                    near);
@@ -90,19 +89,6 @@ mm_status mm_trace_replay(const char *id, const char *path, mm_replay_report *ou
 // ---------------------------------------------------------------------------------------------
 // Recording
 
-// Among what can be recorded, the nearest to a name that is neither an ID nor a file.
-static const char *nearest_recorded(const char *id) {
-  const char *names[IDS_MOST];
-  mm_env_info info;
-  size_t n = 0;
-  for (size_t i = 1; n < IDS_MOST && mm_trace_id(i); i++)
-    names[n++] = mm_trace_id(i);
-  for (size_t i = 0; n < IDS_MOST && mm_env_list(i, &info); i++) {
-    if (begins_with(info.id, GRID_PREFIX)) names[n++] = info.id;
-  }
-  return mm_nearest(id, names, n);
-}
-
 static mm_status record(const char *id, const mm_record_plan *plan, mm_text *text,
                         uint64_t *transitions) {
   int which;
@@ -111,9 +97,6 @@ static mm_status record(const char *id, const mm_record_plan *plan, mm_text *tex
     kind->record(which, plan, text, transitions);
     return MM_OK;
   }
-  const char *near = nearest_recorded(id);
-  if (near && !begins_with(id, GRID_PREFIX) && access(id, F_OK) != 0)
-    return MM_FAIL(MM_ERR_INPUT, "'%.80s' cannot be recorded (did you mean '%s'?)", id, near);
   if (strcmp(id, GRID_ID) == 0)
     return MM_FAIL(MM_ERR_INPUT, "'%s' stands for many: expected one of them, like %sdense", id,
                    GRID_PREFIX);
