@@ -147,6 +147,17 @@ cp "$out" "$work/task.json"
 run env replay GridWorld "$work/task.json"
 expect_code 0
 
+# `env play --policy random` plays the episodes that `env record` writes, real actions too
+for id in CartPole-v1 Pendulum-v1 MinAtar/Breakout-v1; do
+  run env record "$id" --seed 7 --episodes 2
+  recorded=$(grep -o '"rewards":\[[^]]*\]' "$out" | tr -d '"rewads:[]' |
+    awk -F, '{ sum = 0; for (i = 1; i <= NF; i++) sum += $i; printf " %d %.3f", NF, sum }')
+  run env play "$id" --seed 7 --policy random --episodes 2 --json
+  played=$(grep -o '"steps":[0-9]*,"return":[-0-9.e]*' "$out" | tr -cs '0-9.e\n-' ' ' |
+    awk '{ printf " %d %.3f", $(NF - 1), $NF }')
+  expect "$id: played$played, recorded$recorded" test "$played" = "$recorded"
+done
+
 # a limit of steps that the file names is the one that counts
 sed 's/"max_steps_in_episode":500/"max_steps_in_episode":2/' "$work/CartPole-v1.json" >"$work/short.json"
 run env replay CartPole-v1 "$work/short.json" --json

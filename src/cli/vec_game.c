@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/memory.h"
+#include "env/classic.h"
 
 const char *const vec_rules_names[] = { "gymnax", "minatar", NULL };
 const char *const vec_switch_names[] = { "off", "on", NULL };
@@ -83,13 +84,14 @@ mm_status vec_game_next(vec_game *g) {
 // ---------------------------------------------------------------------------------------------
 // Actions
 
+// as `env record` draws them, so that both play the same episodes
 vec_action vec_game_random(vec_game *g) {
   uint64_t pair = mm_stream_pair(g->policy, g->drawn++);
   vec_action action = { 0, 0 };
   if (g->info.n_action > 0)
     action.index = (int32_t)mm_uniform_int(pair, (uint32_t)g->info.n_action);
   else
-    action.real = g->info.low + (g->info.high - g->info.low) * mm_uniform_f((uint32_t)(pair >> 32));
+    action.real = mm_uniform_between_f((uint32_t)pair, g->info.low, g->info.high);
   return action;
 }
 
