@@ -166,7 +166,7 @@ static void put_help(const player *p) {
   const char *dim = terminal_style(stdout, STYLE_DIM), *plain = terminal_style(stdout, STYLE_PLAIN);
   char keys[160];
   if (!p->config->random) printf("%s%s%s%s", dim, describe_keys(p, keys), plain, SCREEN_LINE_END);
-  printf("%sp pauses   . steps   r restarts   q quits%s\033[K", dim, plain);
+  printf("%sp pauses  . steps  r restarts  q quits%s\033[K", dim, plain);
 }
 
 static void draw_frame(const player *p) {
@@ -176,7 +176,7 @@ static void draw_frame(const player *p) {
   put_title(p, SCREEN_LINE_END);
   fputs(SCREEN_LINE_END, stdout);
   // title, status and help take six lines; the last column would be erased with the rest of a line
-  put_picture(p, columns - 1, lines > 10 ? lines - 6 : 4, SCREEN_LINE_END);
+  put_picture(p, columns - 1, lines > 7 ? lines - 6 : 1, SCREEN_LINE_END);
   fputs(SCREEN_LINE_END, stdout);
   put_status(p);
   put_help(p);

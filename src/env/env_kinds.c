@@ -21,7 +21,7 @@ static const mm_env_kind kinds[] = {
   CLASSIC("Acrobot-v1", ACROBOT, "ampo", "bcs", "swing a two-link arm above a line"),
   CLASSIC("MountainCar-v0", MOUNTAIN_CAR, "ampo", "bcs", "rock a weak car out of a valley"),
   CLASSIC("MountainCarContinuous-v0", MOUNTAIN_CAR_CONTINUOUS, "pmd-gaussian", "mujoco",
-          "the same with a real-valued engine"),
+          "rock the car out with an engine of variable strength"),
   CLASSIC("Pendulum-v1", PENDULUM, "pmd-gaussian", "mujoco", "swing a pendulum up and hold it"),
   GAME("Asterix", ASTERIX, "collect gold, avoid enemies in eight lanes"),
   GAME("Breakout", BREAKOUT, "break bricks with a ball and a paddle"),

@@ -11,7 +11,6 @@
 typedef struct kernel {
   size_t size; // of an environment
   int32_t n_input, most_active, n_action;
-  uint32_t action_set;
   int32_t limit, limit_original;
   const char *const *action_name;
   void (*reset)(const mm_vec *vec, const mm_vec_out *out);
