@@ -84,9 +84,8 @@ static mm_status step(void *context) {
 static mm_status move_bytes(void *context) {
   work *w = context;
   draw_actions(w);
-  const int32_t *action = w->action; // as a step does, something depends on each
-  for (size_t i = 0; i < w->info.n; i++)
-    w->out.reward[i] = (float)action[i];
+  // as in a step, something depends on each action; both have four bytes
+  memcpy(w->out.reward, w->action, w->info.n * sizeof *w->out.reward);
   memcpy(w->copy, w->vec->state, w->state_bytes);
   memset(w->out.obs, (int)(w->t & 1), w->info.obs_size);
   memset(w->out.end, (int)(w->t & 1), w->info.n);
