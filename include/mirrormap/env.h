@@ -98,7 +98,7 @@ typedef struct mm_vec_out {
 typedef struct mm_vec mm_vec;
 
 // Environments must be reset before the first step. Of a family (Grid-World), all n are the same
-// instance.
+// instance. `env` is not needed afterwards.
 MM_API mm_status mm_vec_create(const mm_env *env, const mm_vec_config *config, mm_vec **out);
 MM_API void mm_vec_destroy(mm_vec *vec);
 MM_API void mm_vec_describe(const mm_vec *vec, mm_vec_info *out);
