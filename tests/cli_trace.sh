@@ -150,11 +150,11 @@ expect_code 0
 # `env play --policy random` plays the episodes that `env record` writes, real actions too
 for id in CartPole-v1 Pendulum-v1 MinAtar/Breakout-v1; do
   run env record "$id" --seed 7 --episodes 2
-  recorded=$(grep -o '"rewards":\[[^]]*\]' "$out" | tr -d '"rewads:[]' |
+  recorded=$(grep -o '"rewards":\[[^]]*\]' "$out" | sed 's/.*\[//; s/\]//' |
     awk -F, '{ sum = 0; for (i = 1; i <= NF; i++) sum += $i; printf " %d %.3f", NF, sum }')
   run env play "$id" --seed 7 --policy random --episodes 2 --json
-  played=$(grep -o '"steps":[0-9]*,"return":[-0-9.e]*' "$out" | tr -cs '0-9.e\n-' ' ' |
-    awk '{ printf " %d %.3f", $(NF - 1), $NF }')
+  played=$(grep -o '"steps":[0-9]*,"return":[-0-9.e]*' "$out" |
+    awk -F'[:,]' '{ printf " %d %.3f", $2, $4 }')
   expect "$id: played$played, recorded$recorded" test "$played" = "$recorded"
 done
 
