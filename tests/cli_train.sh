@@ -223,7 +223,7 @@ train --threads 0
 expect_refusal 2 "--threads"
 train --threads -1
 expect_refusal 2 "--threads"
-train --algo ppo
+train --algo sarsa
 expect_refusal 2 "--algo" "ppo"
 train --algorithm pmd
 expect_refusal 2 "--algorithm"

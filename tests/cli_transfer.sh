@@ -115,9 +115,9 @@ expect_maps "--maps random:0" random:0,negentropy,l2
 expect_maps "--maps neural,piecewise" neural,piecewise,negentropy,l2,random-neural:0
 expect_maps "--maps neural --controls none" neural
 expect_maps "--maps neural,tsallis:1.5 --controls full" \
-  neural,tsallis:1.5,negentropy,l2,random-neural:0,tsallis:0.5
+  neural,tsallis:1.5,negentropy,l2,random-neural:0,tsallis:0.5,negentropy:tuned-eta,l2:tuned-eta
 expect_maps "--maps random:4 --controls full" \
-  random:4,negentropy,l2,random:0,tsallis:0.5,tsallis:1.5,piecewise
+  random:4,negentropy,l2,random:0,tsallis:0.5,tsallis:1.5,piecewise,negentropy:tuned-eta,l2:tuned-eta
 run transfer --maps "negentropy, l2" --envs "GridWorld-small, GridWorld-small" --seeds 1 --json "${short[@]}"
 expect_out '"maps":["negentropy","l2"]'
 expect_out '"envs":["GridWorld-small"]'
@@ -172,8 +172,8 @@ for file in table.csv runs.csv curves.csv; do
   done
 done
 expect "the table's header" grep -qx \
-  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,failures' "$work/a/b/table.csv"
-expect "a row for each cell" test "$(grep -c '^[^#].*,0$' "$work/a/b/table.csv")" -eq 6
+  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,failures,eta' "$work/a/b/table.csv"
+expect "a row for each cell" test "$(grep -c '^[^#].*,0,0.1$' "$work/a/b/table.csv")" -eq 6
 expect "a row for each run" test "$(grep -c '^[a-z0-9:.]*,GridWorld-[a-z]*,[0-9]*,' "$work/a/b/runs.csv")" -eq 18
 expect "a row for each point" test "$(grep -c ',GridWorld-sparse,' "$work/a/b/curves.csv")" -eq 27
 if [ -n "$json_parser" ]; then

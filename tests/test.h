@@ -28,6 +28,8 @@
   SUITE(bregman)                                                                                   \
   SUITE(map)                                                                                       \
   SUITE(map_file)                                                                                  \
+  SUITE(net)                                                                                       \
+  SUITE(net_learn)                                                                                 \
   SUITE(gridworld)                                                                                 \
   SUITE(grid_model)                                                                                \
   SUITE(classic)                                                                                   \
@@ -41,6 +43,9 @@
   SUITE(trace_record)                                                                              \
   SUITE(pmd)                                                                                       \
   SUITE(backend)                                                                                   \
+  SUITE(settings)                                                                                  \
+  SUITE(gae)                                                                                       \
+  SUITE(ampo)                                                                                      \
   SUITE(evolve)                                                                                    \
   SUITE(evolve_sep_cma)                                                                            \
   SUITE(evolve_golden)                                                                             \

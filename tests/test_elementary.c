@@ -53,6 +53,21 @@ static void test_exp(void **state) {
   }
 }
 
+// Made for speed: an absolute error, which at these sizes is a relative one as well.
+static void test_tanh(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < DRAWS; i++) {
+    float x = (float)draw(i, 0, -10, 10), small = x * (float)exp(draw(i, 1, -60, 0));
+    double error = fabs((double)mm_tanh_f(x) - tanh((double)x));
+    if (!(error <= 5e-7)) fail_msg("tanh: off by %g at %.9g", error, (double)x);
+    assert_true(fabsf(mm_tanh_f(x)) <= 1 && mm_tanh_f(-x) == -mm_tanh_f(x));
+    WORST(9, ulps_f(mm_tanh_f(small), tanh((double)small)), small);
+  }
+  assert_true(mm_tanh_f(0) == 0 && mm_tanh_f(INFINITY) == mm_tanh_f(8));
+  assert_true(mm_tanh_f(-INFINITY) == mm_tanh_f(-1e30f) && mm_tanh_f(8) > 0.999999f);
+  assert_true(isnan(mm_tanh_f(NAN)));
+}
+
 static void test_log(void **state) {
   (void)state;
   for (uint64_t i = 0; i < DRAWS; i++) {
@@ -132,9 +147,13 @@ static void test_special_values(void **state) {
 
 int suite_elementary(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_exp),     cmocka_unit_test(test_log),
-    cmocka_unit_test(test_powers),  cmocka_unit_test(test_float),
-    cmocka_unit_test(test_sin_cos), cmocka_unit_test(test_special_values),
+    cmocka_unit_test(test_exp),
+    cmocka_unit_test(test_tanh),
+    cmocka_unit_test(test_log),
+    cmocka_unit_test(test_powers),
+    cmocka_unit_test(test_float),
+    cmocka_unit_test(test_sin_cos),
+    cmocka_unit_test(test_special_values),
   };
   return cmocka_run_group_tests_name("elementary", tests, NULL, NULL);
 }

@@ -13,7 +13,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/rng.h"
 #include "base/status.h"
+#include "experiment/eta_tuning.h"
 #include "experiment/gnuplot.h"
 #include "experiment/transfer.h"
 #include "experiment/transfer_figure.h"
@@ -443,7 +445,7 @@ static void test_files(void **state) {
   char *table = read_text("table.csv");
   assert_non_null(strstr(table, "# maps: {\"# a,\\\"b\\\"\\nc\":"));
   assert_non_null(strstr(table, "\n\"# a,\"\"b\"\"\nc\",GridWorld-small,1,"));
-  assert_non_null(strstr(table, ",,,,0\n"));
+  assert_non_null(strstr(table, ",,,,0,0.1\n"));
   mm_free(table);
   mm_transfer_release(&t);
   close_fixture(&f);
@@ -521,12 +523,64 @@ static void test_many_maps(void **state) {
   close_fixture(&f);
 }
 
+// ---------------------------------------------------------------------------------------------
+// Step sizes
+
+// The best of nine, each trained on the same seeds; a row that is tuned trains with it.
+static void test_tuned(void **state) {
+  (void)state;
+  enum { TUNE = 3 };
+  fixture f = open_fixture();
+  mm_eta_tuning tuning;
+  const mm_settings *plain = &f.env[0].settings;
+  mm_backend_config backend = { .threads = 2 };
+  assert_ok(mm_eta_tune(f.envs[0], f.maps[0], plain, FIRST, TUNE, &backend, &tuning));
+  assert_true(tuning.env_steps == (uint64_t)(MM_ETAS * TUNE * 512));
+  for (int k = 0; k < MM_ETAS; k++) {
+    mm_settings with = *plain;
+    assert_true(tuning.eta[k] == ldexp(plain->pmd.eta, k - MM_ETAS / 2));
+    with.pmd.eta = tuning.eta[k];
+    double sum = 0;
+    for (int i = 0; i < TUNE; i++) {
+      mm_result r;
+      mm_stream seeds = mm_stream_make(FIRST, 0, MM_RNG_TUNE, 0);
+      mm_job job = { .env = f.envs[0],
+                     .map = f.maps[0],
+                     .pmd = &with.pmd,
+                     .seed = mm_stream_pair(seeds, (uint64_t)i) };
+      assert_ok(mm_job_run(&job, NULL, &r));
+      sum += r.final_value;
+      mm_result_release(&r);
+    }
+    assert_true(fabs(sum / TUNE - tuning.value[k].mean) < 1e-12);
+    assert_true(tuning.value[k].mean <= tuning.value[tuning.best].mean);
+  }
+  // in a table: the row trains with that eta, and is not taken for the baseline
+  mm_transfer t;
+  f.map[0].tuned = true;
+  config_of(&f)->n_tune = TUNE;
+  assert_ok(mm_transfer_run(&f.config, &t));
+  assert_true(mm_transfer_at(&t, 0, 0)->eta == tuning.eta[tuning.best]);
+  assert_true(mm_transfer_at(&t, 1, 0)->eta == plain->pmd.eta);
+  assert_true(t.tune_steps >= tuning.env_steps);
+  mm_settings with = *plain;
+  with.pmd.eta = tuning.eta[tuning.best];
+  mm_result r;
+  mm_job job = { .env = f.envs[0], .map = f.maps[0], .pmd = &with.pmd, .seed = FIRST };
+  assert_ok(mm_job_run(&job, NULL, &r));
+  assert_true(r.final_value == t.final_value[0]);
+  mm_result_release(&r);
+  mm_transfer_release(&t);
+  close_fixture(&f);
+}
+
 int suite_transfer(void) {
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(test_##name, make_folder, remove_folder)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_estimates),
     cmocka_unit_test(test_curve),
     cmocka_unit_test(test_numbers),
+    cmocka_unit_test(test_tuned),
     cmocka_unit_test(test_baselines),
     cmocka_unit_test(test_failing_cells),
     cmocka_unit_test(test_bad_calls),

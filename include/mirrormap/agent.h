@@ -40,13 +40,61 @@ typedef struct mm_pmd_config {
 
 MM_API mm_pmd_config mm_pmd_config_default(void);
 
+// Hyper-parameters of AMPO and of PPO, its yardstick: name, default, least, most. The paper's
+// settings for CartPole and Acrobot.
+#define MM_NET_NUMBERS(X)                                                                          \
+  X(steps, 500000, 1, 1e12)   /* environment steps of a run, cut to whole iterations */            \
+  X(envs, 4, 1, 65536)        /* environments side by side */                                      \
+  X(unroll, 128, 1, 65536)    /* steps of each per iteration */                                    \
+  X(minibatches, 4, 1, 65536) /* parts of a batch, one gradient step each */                       \
+  X(epochs, 16, 0, 65536)     /* passes over a batch */                                            \
+  X(lr, 0.004, 0, 1e3)        /* of Adam */                                                        \
+  X(gamma, 0.99, 0, 1)        /* discount */                                                       \
+  X(gae_lambda, 0.95, 0, 1)                                                                        \
+  X(max_grad_norm, 1.4, 0, 1e9) /* of both networks together; 0: no bound */                       \
+  X(value_clip, 0.2, 0, 1e9)    /* how far a value may move in one iteration; 0: no bound */       \
+  X(value_coef, 0.5, 0, 1e6)    /* weight of the value's loss */                                   \
+  X(hidden, 64, 1, 1024)        /* units of each of the two hidden layers */
+#define MM_AMPO_NUMBERS(X) X(eta, 0.9, 1e-6, 1e6) /* step size of mirror descent */
+#define MM_PPO_NUMBERS(X)                                                                          \
+  X(policy_clip, 0.2, 1e-6, 1e6) /* ratios of probabilities count within 1 -+ this */              \
+  X(entropy_coef, 0.01, 0, 1e6)
+
+typedef struct mm_ampo_config {
+#define MM_AMPO_FIELD(name, value, least, most) double name;
+  MM_NET_NUMBERS(MM_AMPO_FIELD)
+  MM_AMPO_NUMBERS(MM_AMPO_FIELD)
+  MM_PPO_NUMBERS(MM_AMPO_FIELD)
+#undef MM_AMPO_FIELD
+      bool ppo;              // the clipped objective on softmax policies instead of AMPO's
+  bool constant_lr;          // anneal=off: the learning rate does not fall to 0
+  bool relu;                 // activation=relu instead of tanh
+  bool code_target;          // target=code: eta twice, as in the authors' public code
+  bool bisect10;             // projection=bisect10
+  bool center;               // takes phi^-1(1/|A|) / eta off the regression target
+  bool raw_advantage;        // normalise_advantage=off
+  bool bootstrap_on_timeout; // the value behind a step limit counts
+  int rules;                 // mm_env_rules, of MinAtar
+} mm_ampo_config;
+
+MM_API mm_ampo_config mm_ampo_config_default(void);
+
+// PPO with the numbers its users are used to: four epochs, rate 0.00025, gradient norm 0.5.
+MM_API mm_ampo_config mm_ppo_config_default(void);
+
 // What is common to all jobs of a list is shared; everything must outlive the call.
 typedef struct mm_job {
   const mm_env *env;
   const mm_map *map; // NULL: the map of the search point below, made when the job begins
+  // one of the two: the algorithm
   const mm_pmd_config *pmd;
+  const mm_ampo_config *ampo;
   uint64_t seed;   // names the instance of the environment and all random numbers of the run
   uint32_t repeat; // runs on the same instance with other random numbers; usually 0
+  // For whoever follows a training (src/agent/job_hooks.h); NULL and 0 otherwise.
+  const struct mm_job_hooks *hooks;
+  const void *state;
+  size_t state_size;
   // A candidate of a search (mm_map_from_search). One that makes no usable map is MM_ERR_NUMERIC.
   struct {
     mm_map_kind kind;
@@ -56,14 +104,17 @@ typedef struct mm_job {
 } mm_job;
 
 typedef struct mm_result {
-  mm_status status; // MM_ERR_NUMERIC with n_curve > 0: the last finite policy's value was taken
-  double final_value;
+  mm_status status;    // MM_ERR_NUMERIC with n_curve > 0: the last finite policy's value was taken
+  double final_value;  // PMD: exact; AMPO: mean return of the episodes finished last
+  double recent_value; // AMPO: mean return of the episodes that ended in the last tenth of the run,
+                       // NaN without any
   double optimal_value; // V* of the instance, exact; NaN where it would take too long (large tasks)
   double *curve;        // [n_curve] values at steps curve_step[i]; belongs to the result
   uint64_t *curve_step;
   size_t n_curve;
   uint64_t env_steps;
-  double seconds_rollout, seconds_update, seconds_value; // the split of the time it took
+  double seconds_rollout, seconds_update, seconds_value; // the split of the time it took; the last
+                                                         // is PMD's exact values, AMPO's critic
 } mm_result;
 
 MM_API void mm_result_release(mm_result *result);

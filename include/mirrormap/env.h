@@ -97,6 +97,9 @@ typedef struct mm_vec_out {
 
 typedef struct mm_vec mm_vec;
 
+// Are the inputs on or off, so that BITS and LIST exist? (Else they are numbers.)
+MM_API bool mm_env_has_switches(const mm_env *env);
+
 // Environments must be reset before the first step. Of a family (Grid-World), all n are the same
 // instance. `env` is not needed afterwards.
 MM_API mm_status mm_vec_create(const mm_env *env, const mm_vec_config *config, mm_vec **out);

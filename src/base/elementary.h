@@ -4,7 +4,8 @@
 // is a fixed sequence of IEEE operations and explicit fused multiply-adds without branches, so it
 // gives the same bits from every compiler and instruction set, and loops over it vectorise. Errors,
 // measured against long double in tests/test_elementary.c, stay below 1.1 ulp for exp, log and cbrt
-// and below 2 ulp for the others. Sine and cosine hold that for arguments up to 10^5.
+// and below 2 ulp for the others; tanh, made for speed, has a relative error of 5e-7. Sine and
+// cosine hold what is said for arguments up to 10^5.
 
 #ifndef MM_BASE_ELEMENTARY_H
 #define MM_BASE_ELEMENTARY_H
@@ -254,6 +255,29 @@ MM_INLINE MM_HD float mm_cos_f(float x) {
   float sine, cosine;
   mm_sincos_f(x, &sine, &cosine);
   return cosine;
+}
+
+// tanh x = x P(x^2) / Q(x^2) on [-8, 8], minimax: relative error 1.5e-7 before rounding. Beyond it
+// is what it is at the ends, 2.3e-7 short of 1. The coefficients have names because the networks'
+// kernels go through the same steps with whole vectors.
+#define MM_TANH_END_F 8.0f
+#define MM_TANH_P0_F 0.999999854283f
+#define MM_TANH_P1_F 0.129256614995f
+#define MM_TANH_P2_F 0.00295102229873f
+#define MM_TANH_P3_F 1.1428409083e-05f
+#define MM_TANH_Q1_F 0.462588770682f
+#define MM_TANH_Q2_F 0.0238155478409f
+#define MM_TANH_Q3_F 0.000238668969669f
+#define MM_TANH_Q4_F 2.45920654602e-07f
+
+MM_INLINE MM_HD float mm_tanh_f(float x) {
+  // NaN passes both comparisons
+  float c = x < -MM_TANH_END_F ? -MM_TANH_END_F : x;
+  c = c > MM_TANH_END_F ? MM_TANH_END_F : c;
+  float z = c * c;
+  float p = fmaf(z, fmaf(z, fmaf(z, MM_TANH_P3_F, MM_TANH_P2_F), MM_TANH_P1_F), MM_TANH_P0_F);
+  float q = fmaf(z, fmaf(z, fmaf(z, MM_TANH_Q4_F, MM_TANH_Q3_F), MM_TANH_Q2_F), MM_TANH_Q1_F);
+  return c * p / fmaf(z, q, 1.0f);
 }
 
 MM_INLINE MM_HD float mm_expm1_f(float x) {

@@ -17,10 +17,8 @@ typedef struct bench {
 } bench;
 
 static const bench benches[] = {
-  { "map", mm_bench_map },
-  { "gridworld", mm_bench_gridworld },
-  { "env", mm_bench_env },
-  { "learn", mm_bench_learn },
+  { "map", mm_bench_map },     { "gridworld", mm_bench_gridworld }, { "env", mm_bench_env },
+  { "learn", mm_bench_learn }, { "ampo", mm_bench_ampo },
 };
 enum { BENCH_COUNT = sizeof benches / sizeof benches[0] };
 
@@ -127,10 +125,11 @@ const command command_bench = {
   .name = "bench",
   .summary = "speed of the parts beside the machine's own limit",
   .positional = "[NAME...]",
-  .about = "NAME is map, gridworld, env or learn; all without one. Each line gives a figure, the "
-           "machine's own limit for it where there is one, measured in the same run, and how near "
-           "the two are. The reference of env is gymnax on an A100 with 2000 environments, as "
-           "published (for MinAtar the fastest game).",
+  .about =
+      "NAME is map, gridworld, env, learn or ampo; all without one. Each line gives a figure, the "
+      "machine's own limit for it where there is one, measured in the same run, and how near "
+      "the two are. The reference of env is gymnax on an A100 with 2000 environments, as "
+      "published (for MinAtar the fastest game).",
   .examples = "mirrormap bench map\n"
               "mirrormap bench map --isa avx2 --json\n"
               "mirrormap bench gridworld learn",

@@ -20,11 +20,12 @@
 
 typedef struct learn_args {
   settings_args settings;
-  const char *env, *resume, *kind, *es, *init, *out, *backend;
+  const char *env, *resume, *algo, *kind, *es, *init, *out, *backend;
   uint64_t generations, population, seed, threads;
   double max_seconds;
 } learn_args;
 
+static const char *const algo_names[] = { "pmd", "ampo", NULL }; // ppo has no map to learn
 static const char *const kind_names[] = { "neural", "piecewise", NULL };
 
 static const option learn_options[] = {
@@ -38,6 +39,11 @@ static const option learn_options[] = {
     .offset = offsetof(learn_args, resume),
     .metavar = "RUN",
     .help = "go on with the run in this folder, instead of beginning one" },
+  { .name = "algo",
+    .type = OPTION_CHOICE,
+    .offset = offsetof(learn_args, algo),
+    .choices = algo_names,
+    .help = "the algorithm, instead of the environment's own" },
   { .name = "kind",
     .type = OPTION_CHOICE,
     .offset = offsetof(learn_args, kind),
@@ -95,19 +101,25 @@ static const option learn_options[] = {
 // ---------------------------------------------------------------------------------------------
 // From the command line to a plan
 
-// The algorithm that all environments have in common.
-static int choose_algo(const mm_learn_plan *plan, mm_algo *out) {
+// The algorithm and the preset that all environments have in common.
+static int choose_algo(const learn_args *args, const mm_learn_plan *plan, mm_algo *out,
+                       const char **preset) {
   for (size_t i = 0; i < plan->n_env; i++) {
     mm_env *env;
     mm_algo algo = MM_ALGO_PMD;
     if (mm_env_open(plan->env[i], &env) != MM_OK) return fail(EXIT_USAGE, "%s", mm_last_error());
-    int code = env_argument_algo(NULL, env, plan->env[i], &algo);
+    int code = env_argument_algo(args->algo, env, plan->env[i], &algo);
+    const char *own = env_argument_preset(env);
     mm_env_destroy(env);
     if (code != EXIT_DONE) return code;
     if (i > 0 && algo != *out)
       return fail_usage("environments '%s' and '%s' have different algorithms", plan->env[0],
                         plan->env[i]);
+    if (i > 0 && strcmp(own, *preset) != 0 && args->settings.preset == NULL)
+      return fail_usage("environments '%s' and '%s' have different presets: choose with --preset",
+                        plan->env[0], plan->env[i]);
     *out = algo;
+    *preset = own;
   }
   return EXIT_DONE;
 }
@@ -147,7 +159,7 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
   int code = set(settings, "kind", args->kind);
   if (code == EXIT_DONE) code = set(settings, "es", args->es);
   if (code == EXIT_DONE) code = set_count(settings, "population", args->population);
-  size_t place = mm_settings_own(settings->algo) + MM_SEARCH_KEY_generations;
+  size_t place = MM_KEYS + MM_SEARCH_KEY_generations;
   bool set_twice = args->generations > 0 || args->settings.value[place] != NULL;
   mm_phase phase[MM_PHASES_MAX];
   if (code == EXIT_DONE && strcmp(settings->search.schedule, "-") != 0) {
@@ -159,16 +171,17 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
       settings->search.generations += (double)phase[i].generations;
   }
   if (code == EXIT_DONE) code = set_count(settings, "generations", args->generations);
-  if (code == EXIT_DONE && settings->pmd.exact_curve)
+  if (code == EXIT_DONE && settings->algo == MM_ALGO_PMD && settings->pmd.exact_curve)
     return fail_usage("setting 'curve': a search keeps final values only");
   return code;
 }
 
 static int make_plan(const learn_args *args, mm_learn_plan *plan) {
   mm_algo algo = MM_ALGO_PMD;
+  const char *preset = "";
   int code = split_envs(args->env, plan);
-  if (code == EXIT_DONE) code = choose_algo(plan, &algo);
-  if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, &plan->settings);
+  if (code == EXIT_DONE) code = choose_algo(args, plan, &algo, &preset);
+  if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, preset, &plan->settings);
   if (code == EXIT_DONE) code = apply_options(args, &plan->settings);
   if (code != EXIT_DONE) return code;
   plan->seed = args->seed;
@@ -217,8 +230,8 @@ static int begin(const learn_args *args, mm_learn **out) {
 
 // What a run has fixed once and for all.
 static int refuse_changes(const learn_args *args) {
-  static const char *const fixed[] = { "env",  "kind", "es",  "population",
-                                       "init", "seed", "out", "preset" };
+  static const char *const fixed[] = { "env",  "algo", "kind", "es",    "population",
+                                       "init", "seed", "out",  "preset" };
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     if (options_given(&command_learn, &args->settings.common, fixed[i]))
       return fail_usage("option '--%s': the run to be resumed has fixed it", fixed[i]);

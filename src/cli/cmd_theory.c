@@ -242,7 +242,8 @@ static int run(void *raw) {
   mm_settings settings;
   map_list maps = { 0 };
   int code = check_picture(args);
-  if (code == EXIT_DONE) code = settings_resolve(&args->settings, MM_ALGO_PMD, &settings);
+  if (code == EXIT_DONE)
+    code = settings_resolve(&args->settings, MM_ALGO_PMD, "gridworld", &settings);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_env_open(args->env, &env);
   if (status != MM_OK) return fail_status(status);

@@ -29,7 +29,7 @@ typedef struct train_args {
   uint64_t seeds, seed, threads;
 } train_args;
 
-static const char *const algo_names[] = { "pmd", NULL };
+static const char *const algo_names[] = { "pmd", "ampo", "ppo", NULL };
 
 static const option train_options[] = {
   { .name = "env",
@@ -206,8 +206,9 @@ static void put_text(const train_args *args, const mm_settings *settings, const 
          o->report.threads == 1 ? "" : "s", mm_isa_name());
   double all = o->rollout + o->update + o->value;
   if (all > 0)
-    printf("time         %.0f %% rollouts, %.0f %% updates, %.0f %% exact values\n",
-           100 * o->rollout / all, 100 * o->update / all, 100 * o->value / all);
+    printf("time         %.0f %% rollouts, %.0f %% updates, %.0f %% %s values\n",
+           100 * o->rollout / all, 100 * o->update / all, 100 * o->value / all,
+           settings->algo == MM_ALGO_PMD ? "exact" : "estimated");
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -230,17 +231,17 @@ static int report_failure(const train_args *args, const outcome *o) {
 
 static int train(const train_args *args, const mm_env *env, const mm_map *map,
                  const mm_settings *settings, outcome *o) {
-  const mm_pmd_config *pmd = &settings->pmd;
   mm_job *jobs = memory_take(o->n, sizeof *jobs);
-  for (size_t i = 0; i < o->n; i++)
-    jobs[i] = (mm_job){ .env = env, .map = map, .pmd = pmd, .seed = args->seed + i };
+  for (size_t i = 0; i < o->n; i++) {
+    jobs[i] = (mm_job){ .env = env, .map = map, .seed = args->seed + i };
+    mm_settings_bind(settings, &jobs[i]);
+  }
   mm_backend_config config = { .threads = (int)args->threads,
                                .stop = interrupt_watch(),
                                .progress = show_progress,
                                .report = &o->report };
-  double batch = pmd->envs * pmd->unroll;
   struct timespec start, end;
-  progress_begin("train", (double)o->n * floor(pmd->steps / batch) * batch, "steps");
+  progress_begin("train", (double)o->n * mm_settings_steps(settings), "steps");
   clock_gettime(CLOCK_MONOTONIC, &start);
   mm_status status = mm_backend_run(&config, jobs, o->n, o->result);
   clock_gettime(CLOCK_MONOTONIC, &end);
@@ -289,7 +290,8 @@ static int run(void *raw) {
   mm_status status = mm_env_open(args->env, &env);
   if (status != MM_OK) return fail_status(status);
   int code = env_argument_algo(args->algo, env, args->env, &algo);
-  if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, &settings);
+  if (code == EXIT_DONE)
+    code = settings_resolve(&args->settings, algo, env_argument_preset(env), &settings);
   if (code == EXIT_DONE) code = map_argument_open(args->map, &map);
   if (code == EXIT_DONE) code = train_and_show(args, env, map, &settings);
   mm_map_destroy(map);

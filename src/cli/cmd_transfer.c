@@ -29,7 +29,7 @@ enum { SEEDS_MAX = 1000000 };
 typedef struct transfer_args {
   settings_args settings;
   const char *maps, *envs, *controls, *backend, *out;
-  uint64_t seeds, seed, threads;
+  uint64_t seeds, seed, tune_seeds, threads;
 } transfer_args;
 
 static const char *const control_names[] = { "none", "cheap", "full", NULL };
@@ -67,7 +67,16 @@ static const option options[] = {
     .choices = control_names,
     .fallback = "cheap",
     .help = "rows to add: none; negentropy, l2 and a random map of the first learned map's "
-            "family; or with these tsallis:0.5, tsallis:1.5 and that family's initial map" },
+            "family; or with these tsallis:0.5, tsallis:1.5, that family's initial map, and "
+            "negentropy and l2 with eta tuned for each environment" },
+  { .name = "tune-seeds",
+    .type = OPTION_COUNT,
+    .offset = offsetof(transfer_args, tune_seeds),
+    .metavar = "N",
+    .help = "trainings for each of nine values of eta, on seeds of their own",
+    .fallback = "8",
+    .low = 1,
+    .high = SEEDS_MAX },
   BACKEND_OPTIONS(transfer_args),
   { .name = "out",
     .type = OPTION_TEXT,
@@ -85,8 +94,10 @@ typedef struct plan {
   name_list maps, envs;
   size_t n_asked; // of the maps
   char (*map_label)[NAME_LABEL_SIZE], (*env_label)[NAME_LABEL_SIZE];
-  mm_map **map; // [maps.n]
-  mm_env **env; // [envs.n]
+  mm_map **map;   // [maps.n]
+  mm_env **env;   // [envs.n]
+  size_t n_tuned; // rows behind those of the maps
+  mm_map *tuned_map[2];
   mm_transfer_map *row;
   mm_transfer_env *column;
 } plan;
@@ -94,6 +105,8 @@ typedef struct plan {
 static void plan_release(plan *p) {
   for (size_t i = 0; i < p->maps.n && p->map != NULL; i++)
     mm_map_destroy(p->map[i]);
+  for (size_t i = 0; i < p->n_tuned; i++)
+    mm_map_destroy(p->tuned_map[i]);
   for (size_t i = 0; i < p->envs.n && p->env != NULL; i++)
     mm_env_destroy(p->env[i]);
   name_list_release(&p->maps);
@@ -135,7 +148,12 @@ static void add_controls(plan *p, const char *which) {
   name_list_add(&p->maps, "tsallis:0.5");
   name_list_add(&p->maps, "tsallis:1.5");
   if (family != MM_MAP_KINDS) name_list_add(&p->maps, mm_map_kind_name(family));
+  // the scale of a potential acts like eta: the same two with the best of it
+  p->n_tuned = 2;
 }
+
+static const char *const tuned_names[] = { "negentropy", "l2" };
+static const char *const tuned_labels[] = { "negentropy:tuned-eta", "l2:tuned-eta" };
 
 static int plan_maps(const transfer_args *args, plan *p) {
   int code = name_list_read("maps", args->maps, &p->maps);
@@ -146,13 +164,21 @@ static int plan_maps(const transfer_args *args, plan *p) {
   add_controls(p, args->controls);
   code = open_maps(p, p->n_asked);
   p->map_label = memory_take(p->maps.n, sizeof *p->map_label);
-  p->row = memory_take(p->maps.n, sizeof *p->row);
+  p->row = memory_take(p->maps.n + p->n_tuned, sizeof *p->row);
   name_list_label(&p->maps, p->map_label);
   for (size_t i = 0; i < p->maps.n; i++)
     p->row[i] = (mm_transfer_map){ .map = p->map[i],
                                    .name = p->maps.name[i],
                                    .label = p->map_label[i],
                                    .control = i >= p->n_asked };
+  for (size_t i = 0; i < p->n_tuned && code == EXIT_DONE; i++) {
+    code = map_argument_open(tuned_names[i], &p->tuned_map[i]);
+    p->row[p->maps.n + i] = (mm_transfer_map){ .map = p->tuned_map[i],
+                                               .name = tuned_labels[i],
+                                               .label = tuned_labels[i],
+                                               .control = true,
+                                               .tuned = true };
+  }
   return code;
 }
 
@@ -164,7 +190,9 @@ static int plan_env(const transfer_args *args, plan *p, size_t i) {
   if (status != MM_OK) return fail_status(status);
   int code = env_argument_algo(NULL, p->env[i], name, &algo);
   p->column[i] = (mm_transfer_env){ .env = p->env[i], .name = name, .label = p->env_label[i] };
-  if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, &p->column[i].settings);
+  if (code == EXIT_DONE)
+    code = settings_resolve(&args->settings, algo, env_argument_preset(p->env[i]),
+                            &p->column[i].settings);
   return code;
 }
 
@@ -335,10 +363,11 @@ static int show(const transfer_args *args, const mm_transfer *t) {
 static int run_and_show(const transfer_args *args, const plan *p) {
   mm_transfer_config config = { .map = p->row,
                                 .env = p->column,
-                                .n_map = p->maps.n,
+                                .n_map = p->maps.n + p->n_tuned,
                                 .n_env = p->envs.n,
                                 .n_seed = (size_t)args->seeds,
                                 .seed = args->seed,
+                                .n_tune = (size_t)args->tune_seeds,
                                 .backend = { .threads = (int)args->threads,
                                              .stop = interrupt_watch(),
                                              .progress = show_progress } };

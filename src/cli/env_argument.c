@@ -7,12 +7,24 @@
 #include "cli/terminal.h"
 #include "env/grid_task.h"
 
+static bool find(const mm_env *env, mm_env_info *out) {
+  for (size_t i = 0; mm_env_list(i, out); i++)
+    if (strcmp(out->id, mm_env_id(env)) == 0) return true;
+  return false;
+}
+
 int env_argument_algo(const char *asked, const mm_env *env, const char *name, mm_algo *out) {
-  const char *algo = asked;
+  mm_env_info info = { .algo = mm_algo_name(MM_ALGO_PMD) }; // of a task file
+  find(env, &info);
+  const char *algo = asked != NULL ? asked : info.algo;
+  if (!mm_algo_find(algo, out))
+    return fail_usage("environment '%s': its algorithm '%s' is not in this version", name, algo);
+  if (*out == MM_ALGO_PMD && !mm_env_is_grid(env))
+    return fail_usage("environment '%s' is not a Grid-World: pmd has a table of states", name);
+  return EXIT_DONE;
+}
+
+const char *env_argument_preset(const mm_env *env) {
   mm_env_info info;
-  for (size_t i = 0; algo == NULL && mm_env_list(i, &info); i++)
-    if (strcmp(info.id, mm_env_id(env)) == 0) algo = info.algo;
-  if (algo == NULL && mm_env_is_grid(env)) algo = mm_algo_name(MM_ALGO_PMD); // a task file
-  if (algo != NULL && mm_algo_find(algo, out)) return EXIT_DONE;
-  return fail_usage("environment '%s' needs --algo", name);
+  return find(env, &info) ? info.preset : "gridworld";
 }

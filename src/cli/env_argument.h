@@ -10,4 +10,7 @@
 // none, as `name`, and returns EXIT_USAGE.
 int env_argument_algo(const char *asked, const mm_env *env, const char *name, mm_algo *out);
 
+// The name of the environment's preset; a task file's is that of the Grid-Worlds.
+const char *env_argument_preset(const mm_env *env);
+
 #endif

@@ -52,7 +52,7 @@ void learn_report_row(const mm_learn_view *v, bool first) {
   if (first) {
     char line[512];
     size_t used = (size_t)snprintf(line, sizeof line, "controls:");
-    for (int c = 0; c < MM_LEARN_CONTROLS && used < sizeof line; c++)
+    for (int c = 0; c < v->n_control && used < sizeof line; c++)
       used +=
           (size_t)snprintf(line + used, sizeof line - used, "%s %s %s", c > 0 ? "," : "",
                            v->control_name[c], estimate_cell(v->control[c].value, false, value));
@@ -86,7 +86,7 @@ static void add_validation(cJSON *root, const mm_learn_view *v) {
   cJSON *object = cJSON_AddObjectToObject(root, "validation");
   if (!v->best.known) return;
   add_estimate(object, "learned", v->best.value);
-  for (int c = 0; c < MM_LEARN_CONTROLS; c++)
+  for (int c = 0; c < v->n_control; c++)
     add_estimate(object, v->control_name[c], v->control[c].value);
   add_estimate(object, "final", v->last.value);
   output_add_number(root, "final_generation", (double)v->last.generation);
@@ -157,7 +157,7 @@ static void put_scores(const mm_learn *learn, const mm_learn_view *v) {
     snprintf(name, sizeof name, "last (generation %" PRId64 ")", v->last.generation);
     put_score(t, name, &v->last, true);
   }
-  for (int c = 0; c < MM_LEARN_CONTROLS; c++)
+  for (int c = 0; c < v->n_control; c++)
     put_score(t, v->control_name[c], &v->control[c], false);
   printf("on %.0f validation tasks, %s standard error:\n",
          search->validation_tasks * (double)mm_learn_get_plan(learn)->n_env, plus_minus());

@@ -9,18 +9,16 @@
 #include "cli/terminal.h"
 #include "experiment/preset.h"
 
-#define PLACE(key) offsetof(settings_args, value) + MM_PMD_KEY_##key * sizeof(const char *)
+#define PLACE(key) offsetof(settings_args, value) + MM_KEY_##key * sizeof(const char *)
 #define SEARCH_PLACE(key)                                                                          \
-  offsetof(settings_args, value) + (MM_PMD_KEYS + MM_SEARCH_KEY_##key) * sizeof(const char *)
+  offsetof(settings_args, value) + (MM_KEYS + MM_SEARCH_KEY_##key) * sizeof(const char *)
 
-#define NUMBER(key, value_, least, most)                                                           \
+#define KEY(key, shown, text, defaults)                                                            \
   { .name = #key,                                                                                  \
     .type = OPTION_TEXT,                                                                           \
     .offset = PLACE(key),                                                                          \
-    .metavar = "NUMBER",                                                                           \
-    .help = MM_PMD_HELP_##key " (default " #value_ ")" },
-#define SWITCH(key, field, no, yes, both, text)                                                    \
-  { .name = #key, .type = OPTION_TEXT, .offset = PLACE(key), .metavar = both, .help = text },
+    .metavar = shown,                                                                              \
+    .help = text " (" defaults ")" },
 #define SEARCH_NUMBER(key, value_, least, most, whole, text)                                       \
   { .name = #key,                                                                                  \
     .type = OPTION_TEXT,                                                                           \
@@ -32,7 +30,7 @@
     .name = #key, .type = OPTION_TEXT, .offset = SEARCH_PLACE(key), .metavar = shown, .help = text \
   },
 
-const option settings_options[] = { MM_PMD_NUMBERS(NUMBER) MM_PMD_SWITCHES(SWITCH){ 0 } };
+const option settings_options[] = { MM_KEYS_LIST(KEY){ 0 } };
 
 const option search_options[] = {
   MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD){
@@ -41,16 +39,18 @@ const option search_options[] = {
       .offset = SEARCH_PLACE(schedule),
       .metavar = "GxSTEPS,..",
       .help = "phases of G generations with that many steps a training, instead of generations" },
-  MM_PMD_NUMBERS(NUMBER) MM_PMD_SWITCHES(SWITCH){ 0 },
+  MM_KEYS_LIST(KEY){ 0 },
 };
 
-int settings_resolve(const settings_args *args, mm_algo algo, mm_settings *out) {
+int settings_resolve(const settings_args *args, mm_algo algo, const char *preset,
+                     mm_settings *out) {
   *out = mm_settings_default(algo);
+  mm_settings_fit(out, preset);
   mm_status status = MM_OK;
   if (args->preset != NULL) status = mm_preset_apply(args->preset, out);
   if (status != MM_OK) return fail_status(status);
   const char *key;
-  for (size_t i = 0; (key = mm_settings_key(algo, i)) != NULL; i++) {
+  for (size_t i = 0; (key = mm_settings_any_key(i)) != NULL; i++) {
     if (args->value[i] == NULL) continue;
     if (mm_settings_set(out, key, args->value[i]) != MM_OK)
       return fail_usage("%s", mm_last_error());

@@ -27,8 +27,8 @@ extern const option search_options[];
     .help = "start from the settings of a preset" }
 // clang-format on
 
-// The algorithm's own values, changed by the preset, changed by --set. Returns EXIT_DONE, or
-// reports what is wrong and returns its exit code.
-int settings_resolve(const settings_args *args, mm_algo algo, mm_settings *out);
+// The algorithm's own values for environments of that preset, changed by --preset, changed by
+// --set. Returns EXIT_DONE, or reports what is wrong and returns its exit code.
+int settings_resolve(const settings_args *args, mm_algo algo, const char *preset, mm_settings *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "experiment/eta_tuning.h"
 
 enum { CELL_SIZE = 96, BETWEEN = 2 };
 
@@ -175,6 +176,21 @@ static void put_differences(const mm_transfer *t, mm_baseline baseline) {
   put_table(&v);
 }
 
+// The step sizes that tuning chose, one line a row.
+static void put_tuned(const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  for (size_t m = 0; m < c->n_map; m++) {
+    if (!c->map[m].tuned) continue;
+    printf("%s:", c->map[m].label);
+    for (size_t e = 0; e < c->n_env; e++)
+      printf("%s %s %g", e > 0 ? "," : "", c->env[e].label, mm_transfer_at(t, m, e)->eta);
+    putchar('\n');
+  }
+  if (t->tune_steps > 0)
+    printf("tuning took %.3g million steps (%zu runs for each of %d values, seeds of their own)\n",
+           1e-6 * (double)t->tune_steps, c->n_tune, MM_ETAS);
+}
+
 void transfer_report(const mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
   view finals = { .t = t, .baseline = MM_BASELINE_NEGENTROPY };
@@ -192,8 +208,9 @@ void transfer_report(const mm_transfer *t) {
   if (t->report.n_failed > 0) puts("!: runs failed there; the others count");
   for (int b = 0; b < MM_BASELINES; b++)
     put_differences(t, (mm_baseline)b);
+  put_tuned(t);
   size_t n = c->n_map * c->n_env * c->n_seed;
   printf("\nspeed  %.3g million steps/s: %zu runs in %.3g s on %d thread%s, %s\n",
-         1e-6 * (double)t->env_steps / t->wall_seconds, n, t->wall_seconds, t->report.threads,
-         t->report.threads == 1 ? "" : "s", mm_isa_name());
+         1e-6 * (double)(t->env_steps + t->tune_steps) / t->wall_seconds, n, t->wall_seconds,
+         t->report.threads, t->report.threads == 1 ? "" : "s", mm_isa_name());
 }

@@ -59,15 +59,16 @@ static const char *bare_name(const char *id) {
 // "CartPole" and "asterix" are the beginnings of one ID each; else the spelling decides.
 const char *mm_env_nearest(const char *id) {
   const char *ids[IDS_MOST], *names[IDS_MOST];
+  const bool bare = bare_name(id) == id;
   mm_env_info info;
   size_t n = 0;
   for (; n < IDS_MOST && mm_env_list(n, &info); n++) {
     ids[n] = info.id;
     names[n] = bare_name(info.id);
-    if (strlen(id) >= BEGINNING_LEAST && begins_with(info.id, id)) return info.id;
+    if (bare && strlen(id) >= BEGINNING_LEAST && begins_with(info.id, id)) return info.id;
   }
   // behind a correct prefix only the bare name tells them apart
-  const char *near = bare_name(id) == id ? mm_nearest(id, ids, n) : NULL;
+  const char *near = bare ? mm_nearest(id, ids, n) : NULL;
   const char *name = near ? NULL : mm_nearest(bare_name(id), names, n);
   for (size_t i = 0; name && i < n; i++) {
     if (names[i] == name) return ids[i];

@@ -14,6 +14,10 @@ mm_status mm_vec_form_refused(const mm_env *env, const char *expected) {
                  mm_env_id(env), expected);
 }
 
+bool mm_env_has_switches(const mm_env *env) {
+  return !env->kind || env->kind->law != &mm_vec_classic;
+}
+
 static mm_status prepare(const mm_env *env, const mm_vec_config *config, mm_vec *vec) {
   vec->config = *config;
   vec->law = env->kind ? env->kind->law : &mm_vec_grid;

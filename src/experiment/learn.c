@@ -11,6 +11,7 @@
 
 #include "base/isa.h"
 #include "base/rng.h"
+#include "experiment/eta_tuning.h"
 #include "experiment/learn_internal.h"
 
 static double now(void) {
@@ -43,12 +44,12 @@ static bool ends_phase(const mm_learn *l, int64_t done) {
 }
 
 // Curves would be thrown away.
-mm_pmd_config mm_learn_phase_config(const mm_learn *l, int32_t phase) {
-  mm_pmd_config config = l->plan.settings.pmd;
+mm_settings mm_learn_phase_settings(const mm_learn *l, int32_t phase) {
+  mm_settings settings = l->plan.settings;
   double steps = l->phase[phase].steps;
-  if (steps > 0) config.steps = steps;
-  config.exact_curve = false;
-  return config;
+  if (steps > 0) mm_settings_set_steps(&settings, steps);
+  settings.pmd.exact_curve = false;
+  return settings;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -62,7 +63,7 @@ static uint64_t seed_of(const mm_learn *l, mm_rng_purpose purpose, int64_t gener
 
 // The j-th training of member i. In a paired strategy a pair has one environment (they take turns)
 // and its own seeds; otherwise all members have the same environments and seeds.
-static mm_job member_job(const mm_learn *l, const mm_pmd_config *config, size_t i, size_t j) {
+static mm_job member_job(const mm_learn *l, const mm_settings *settings, size_t i, size_t j) {
   int64_t g = l->view.generation;
   size_t k = (size_t)l->plan.settings.search.seeds_per_member, e = j / k, pair = 0;
   bool paired = mm_es_is_paired(mm_es_get_config(l->es)->kind);
@@ -71,13 +72,14 @@ static mm_job member_job(const mm_learn *l, const mm_pmd_config *config, size_t 
     e = (pair + (size_t)g) % l->plan.n_env;
   }
   bool independent = paired && l->plan.settings.search.common_numbers != 0;
-  return (mm_job){
+  mm_job job = {
     .env = l->env[e],
-    .pmd = config,
     .seed = seed_of(l, MM_RNG_EVOLVE_SEED, g, pair, j),
     .repeat = independent ? (uint32_t)(i % 2) : 0,
     .point = { l->kind, (size_t)l->plan.settings.search.n, l->member + i * dimension(l) },
   };
+  mm_settings_bind(settings, &job);
+  return job;
 }
 
 static int32_t env_place(const mm_learn *l, const mm_env *env) {
@@ -186,14 +188,16 @@ static void describe_fitness(const mm_learn *l, mm_run_generation *row) {
 // Validation
 
 // Trains with `map` on all validation tasks: jobs first .. first + tasks.
-static void add_validation_jobs(mm_learn *l, const mm_pmd_config *config, const mm_map *map,
-                                size_t first) {
+// `settings` are those of all environments, or [n_env] where each has its own.
+static void add_validation_jobs(mm_learn *l, const mm_settings *settings, bool own,
+                                const mm_map *map, size_t first) {
   size_t tasks = validation_tasks(l), per_env = tasks / l->plan.n_env;
-  for (size_t t = 0; t < tasks; t++)
+  for (size_t t = 0; t < tasks; t++) {
     l->job[first + t] = (mm_job){ .env = l->env[t / per_env],
                                   .map = map,
-                                  .pmd = config,
                                   .seed = seed_of(l, MM_RNG_VALIDATION, 0, 0, t) };
+    mm_settings_bind(own ? &settings[t / per_env] : settings, &l->job[first + t]);
+  }
 }
 
 // The rows and values of those jobs. A broken training counts with its last finite policy; one
@@ -233,10 +237,10 @@ void mm_learn_note_best(mm_learn *l, const mm_learn_score *score, const double *
 
 // Scores of the mean after `generation`; the rows are left for the transaction.
 static mm_status validate(mm_learn *l, const mm_backend_config *backend) {
-  mm_pmd_config config = mm_learn_phase_config(l, l->view.phase);
+  mm_settings settings = mm_learn_phase_settings(l, l->view.phase);
   mm_map *map;
   MM_TRY(mean_map(l, mm_es_mean(l->es), &map));
-  add_validation_jobs(l, &config, map, 0);
+  add_validation_jobs(l, &settings, false, map, 0);
   mm_status status = run_jobs(l, backend, validation_tasks(l), MM_STAGE_VALIDATION);
   mm_map_destroy(map);
   return status;
@@ -245,29 +249,73 @@ static mm_status validate(mm_learn *l, const mm_backend_config *backend) {
 // ---------------------------------------------------------------------------------------------
 // The start of a phase: controls, and the mean as it comes into the phase
 
+enum { TUNE_SEEDS = 8 }; // trainings for each eta
+
 void mm_learn_set_controls(mm_learn *l, int64_t generation) {
-  for (int c = 0; c < MM_LEARN_CONTROLS; c++)
+  for (int c = 0; c < l->n_control; c++)
     l->view.control[c] = mm_learn_score_of(&l->controls, l->controls.value[c], generation);
   l->controls.known = true;
 }
 
+// The settings of a control with an eta of its own in every environment.
+static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int c,
+                              mm_settings *settings) {
+  mm_settings plain = mm_learn_phase_settings(l, l->view.phase);
+  l->stage = MM_STAGE_CONTROLS;
+  double start = now();
+  for (size_t e = 0; e < l->plan.n_env; e++) {
+    mm_eta_tuning tuning;
+    MM_TRY(mm_eta_tune(l->env[e], l->control_map[c], &plain, l->plan.seed, TUNE_SEEDS, backend,
+                       &tuning));
+    settings[e] = plain;
+    *mm_settings_eta(&settings[e]) = tuning.eta[tuning.best];
+    l->view.session_env_steps += tuning.env_steps;
+  }
+  l->view.session_job_seconds += now() - start;
+  return MM_OK;
+}
+
+// Jobs of the controls, and behind them of the mean. `settings`: [1 + tuned controls * n_env].
+static mm_status add_phase_jobs(mm_learn *l, const mm_backend_config *backend,
+                                mm_settings *settings, const mm_map *mean) {
+  size_t tasks = validation_tasks(l), n = (size_t)l->n_control;
+  settings[0] = mm_learn_phase_settings(l, l->view.phase);
+  for (size_t c = 0; c < n; c++) {
+    const bool tuned = c >= MM_CONTROL_TUNED;
+    mm_settings *own = tuned ? &settings[1 + (c - MM_CONTROL_TUNED) * l->plan.n_env] : settings;
+    if (tuned) MM_TRY(tune_control(l, backend, (int)c, own));
+    add_validation_jobs(l, own, tuned, l->control_map[c], c * tasks);
+  }
+  add_validation_jobs(l, settings, false, mean, n * tasks);
+  return MM_OK;
+}
+
+// Trains all of them; results lie in the order of the controls, then the mean.
+static mm_status train_phase(mm_learn *l, const mm_backend_config *backend) {
+  size_t tasks = validation_tasks(l), n = (size_t)l->n_control + 1;
+  size_t n_settings = 1 + (size_t)(l->n_control - MM_CONTROL_TUNED) * l->plan.n_env;
+  mm_settings *settings = mm_alloc_array(n_settings, sizeof *settings);
+  mm_map *map = NULL;
+  mm_status status = MM_OK;
+  if (!settings) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the controls");
+  if (status == MM_OK) status = mean_map(l, mm_es_mean(l->es), &map);
+  if (status == MM_OK) status = add_phase_jobs(l, backend, settings, map);
+  // before the first generation the mean is the initial map
+  size_t trained = l->view.generation == 0 ? n - 1 : n;
+  if (status == MM_OK) status = run_jobs(l, backend, trained * tasks, MM_STAGE_CONTROLS);
+  mm_map_destroy(map);
+  mm_free(settings);
+  if (status == MM_OK && trained < n)
+    memcpy(l->result + trained * tasks, l->result + MM_CONTROL_INITIAL * tasks,
+           tasks * sizeof *l->result);
+  return status;
+}
+
 static mm_status begin_phase(mm_learn *l, const mm_backend_config *backend) {
   int64_t generation = l->view.generation;
-  size_t tasks = validation_tasks(l), n = MM_LEARN_CONTROLS + 1;
-  mm_pmd_config config = mm_learn_phase_config(l, l->view.phase);
-  mm_map *map;
-  MM_TRY(mean_map(l, mm_es_mean(l->es), &map));
-  for (size_t c = 0; c < n; c++)
-    add_validation_jobs(l, &config, c < MM_LEARN_CONTROLS ? l->control_map[c] : map, c * tasks);
-  // before the first generation the mean is the initial map
-  size_t trained = generation == 0 ? n - 1 : n;
-  mm_status status = run_jobs(l, backend, trained * tasks, MM_STAGE_CONTROLS);
-  mm_map_destroy(map);
-  if (status != MM_OK) return status;
-  if (trained < n)
-    memcpy(l->result + trained * tasks, l->result + (trained - 1) * tasks,
-           tasks * sizeof *l->result);
-  for (size_t c = 0; c < MM_LEARN_CONTROLS; c++)
+  size_t tasks = validation_tasks(l), n = (size_t)l->n_control + 1;
+  MM_TRY(train_phase(l, backend));
+  for (size_t c = 0; c < n - 1; c++)
     take_validation(l, mm_control_names[c], generation, c * tasks, l->controls.value[c]);
   take_validation(l, "learned", generation, (n - 1) * tasks, l->value);
 
@@ -345,10 +393,10 @@ static void adopt(mm_learn *l, const mm_run_generation *row, double seconds) {
 static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   double start = now(), jobs_before = l->view.session_job_seconds;
   int64_t g = l->view.generation + 1;
-  mm_pmd_config config = mm_learn_phase_config(l, l->view.phase);
+  mm_settings settings = mm_learn_phase_settings(l, l->view.phase);
   MM_TRY(mm_es_ask(l->es, l->member));
   for (size_t j = 0; j < l->n_job; j++)
-    l->job[j] = member_job(l, &config, j / l->n_task, j % l->n_task);
+    l->job[j] = member_job(l, &settings, j / l->n_task, j % l->n_task);
   MM_TRY(run_jobs(l, backend, l->n_job, MM_STAGE_POPULATION));
   judge(l);
   mm_run_generation row;

@@ -19,7 +19,7 @@
 #include "experiment/run.h"
 #include "experiment/settings.h"
 
-enum { MM_LEARN_ENVS = 64, MM_LEARN_NAME_SIZE = 512, MM_LEARN_CONTROLS = 4 };
+enum { MM_LEARN_ENVS = 64, MM_LEARN_NAME_SIZE = 512, MM_LEARN_CONTROLS = 6 };
 
 // What decides the result.
 typedef struct mm_learn_plan {
@@ -86,8 +86,10 @@ typedef struct mm_learn_view {
   double steps_left; // environment steps of the generations to come
   // of the current phase
   mm_learn_score last, best; // the mean last validated; the best one
+  int n_control; // negentropy, l2, random, initial; with controls=full also the first two with
+                 // eta tuned
   const char *control_name[MM_LEARN_CONTROLS];
-  mm_learn_score control[MM_LEARN_CONTROLS]; // negentropy, l2, random, initial
+  mm_learn_score control[MM_LEARN_CONTROLS];
   // of this process
   uint64_t session_env_steps; // validation included
   int64_t session_generations;

@@ -37,7 +37,13 @@ mm_status mm_learn_open_env(const mm_learn_plan *plan, const mm_learn_start *sta
 // ---------------------------------------------------------------------------------------------
 // Scores on the validation tasks (learn_score.c)
 
-enum { MM_CONTROL_NEGENTROPY, MM_CONTROL_L2, MM_CONTROL_RANDOM, MM_CONTROL_INITIAL };
+enum {
+  MM_CONTROL_NEGENTROPY,
+  MM_CONTROL_L2,
+  MM_CONTROL_RANDOM,
+  MM_CONTROL_INITIAL,
+  MM_CONTROL_TUNED // from here on: the first ones with an eta of their own
+};
 extern const char *const mm_control_names[MM_LEARN_CONTROLS];
 
 // The controls of one phase: values[c] is [n_task], grouped by environment.
@@ -71,6 +77,7 @@ struct mm_learn {
   // fixed by the plan
   mm_env *env[MM_LEARN_ENVS];
   mm_map *control_map[MM_LEARN_CONTROLS];
+  int n_control;
   mm_map_kind kind;
   mm_phase phase[MM_PHASES_MAX];
   size_t n_phase;
@@ -102,7 +109,7 @@ struct mm_learn {
 int32_t mm_learn_phase_after(const mm_learn *l, int64_t done);
 
 // The settings of a phase's trainings.
-mm_pmd_config mm_learn_phase_config(const mm_learn *l, int32_t phase);
+mm_settings mm_learn_phase_settings(const mm_learn *l, int32_t phase);
 
 // After l->controls has its values: their scores, for the view.
 void mm_learn_set_controls(mm_learn *l, int64_t generation);

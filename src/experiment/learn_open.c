@@ -29,6 +29,9 @@ static mm_status open_controls(mm_learn *l, const mm_learn_start *start) {
   double *own = NULL;
   MM_TRY(mm_map_open("negentropy", &map[MM_CONTROL_NEGENTROPY]));
   MM_TRY(mm_map_open("l2", &map[MM_CONTROL_L2]));
+  l->n_control = l->plan.settings.search.controls ? MM_LEARN_CONTROLS : MM_CONTROL_TUNED;
+  for (int c = MM_CONTROL_TUNED; c < l->n_control; c++)
+    MM_TRY(mm_map_open(mm_control_names[c - MM_CONTROL_TUNED], &map[c]));
   MM_TRY(mm_map_open(l->kind == MM_MAP_NEURAL ? "random-neural:0" : "random:0",
                      &map[MM_CONTROL_RANDOM]));
   if (!z) {
@@ -85,10 +88,9 @@ static mm_status take_memory(mm_learn *l) {
 static mm_status rehearse(const mm_learn *l) {
   const volatile int stop = 1;
   for (size_t i = 0; i < l->n_phase * l->plan.n_env; i++) {
-    mm_pmd_config config = mm_learn_phase_config(l, (int32_t)(i / l->plan.n_env));
-    mm_job job = { .env = l->env[i % l->plan.n_env],
-                   .map = l->control_map[MM_CONTROL_INITIAL],
-                   .pmd = &config };
+    mm_settings settings = mm_learn_phase_settings(l, (int32_t)(i / l->plan.n_env));
+    mm_job job = { .env = l->env[i % l->plan.n_env], .map = l->control_map[MM_CONTROL_INITIAL] };
+    mm_settings_bind(&settings, &job);
     mm_result result;
     mm_status status = mm_job_run(&job, &stop, &result);
     mm_result_release(&result);
@@ -226,7 +228,7 @@ static int see_control(const mm_run_score *row, void *user) {
   replay *r = user;
   if (row->phase != r->phase || (size_t)row->task >= r->l->controls.n_task || row->task < 0)
     return 0;
-  for (int c = 0; c < MM_LEARN_CONTROLS; c++) {
+  for (int c = 0; c < r->l->n_control; c++) {
     if (strcmp(row->map, mm_control_names[c]) != 0) continue;
     r->l->controls.value[c][row->task] = row->value;
     r->seen[c]++;
@@ -290,7 +292,7 @@ static mm_status load_best(mm_learn *l) {
 static mm_status replay_phase(mm_learn *l, int32_t phase, int64_t only) {
   replay r = { .l = l, .phase = phase, .only = only, .generation = -1 };
   MM_TRY(mm_run_each_score(l->run, see_control, &r));
-  for (int c = 0; c < MM_LEARN_CONTROLS; c++)
+  for (int c = 0; c < l->n_control; c++)
     if (r.seen[c] != l->controls.n_task) return MM_OK; // the phase has yet to begin
   mm_learn_set_controls(l, r.began);
   MM_TRY(mm_run_each_score(l->run, see_mean, &r));
@@ -439,15 +441,15 @@ void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
   out->jobs_per_generation = l->n_job;
   int64_t end = 0, done = l->view.generation;
   for (size_t p = 0; p < l->n_phase; p++) {
-    mm_pmd_config config = mm_learn_phase_config(l, (int32_t)p);
-    double steps = (double)l->n_job * config.envs * config.unroll *
-                   floor(config.steps / (config.envs * config.unroll));
+    mm_settings settings = mm_learn_phase_settings(l, (int32_t)p);
+    double steps = (double)l->n_job * mm_settings_steps(&settings);
     int64_t left = l->phase[p].generations, begun = done - end;
     if (begun > 0) left -= begun < left ? begun : left;
     out->steps_left += (double)left * steps;
     end += l->phase[p].generations;
   }
-  for (int c = 0; c < MM_LEARN_CONTROLS; c++)
+  out->n_control = l->n_control;
+  for (int c = 0; c < l->n_control; c++)
     out->control_name[c] = mm_control_names[c];
 }
 

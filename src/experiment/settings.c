@@ -28,32 +28,55 @@ enum {
   WHOLE_envs = 1,
   WHOLE_unroll = 1,
   WHOLE_epochs = 1,
+  WHOLE_minibatches = 1,
+  WHOLE_hidden = 1,
   WHOLE_lr = 0,
   WHOLE_critic_lr = 0,
   WHOLE_eta = 0,
   WHOLE_gamma = 0,
-  WHOLE_gae_lambda = 0
+  WHOLE_gae_lambda = 0,
+  WHOLE_max_grad_norm = 0,
+  WHOLE_value_clip = 0,
+  WHOLE_value_coef = 0,
+  WHOLE_policy_clip = 0,
+  WHOLE_entropy_coef = 0
 };
 
-static const key pmd_keys[] = {
-#define NUMBER(name_, value, least, most)                                                          \
+#define NUMBER_OF(config, name_, least, most)                                                      \
   { .name = #name_,                                                                                \
-    .offset = offsetof(mm_settings, pmd.name_),                                                    \
+    .offset = offsetof(mm_settings, config.name_),                                                 \
     .type = KEY_NUMBER,                                                                            \
     .whole = WHOLE_##name_,                                                                        \
     .low = least,                                                                                  \
     .high = most },
-#define SWITCH(name_, field, no_, yes_, both, help)                                                \
+#define SWITCH_OF(config, name_, field, no_, yes_)                                                 \
   { .name = #name_,                                                                                \
-    .offset = offsetof(mm_settings, pmd.field),                                                    \
+    .offset = offsetof(mm_settings, config.field),                                                 \
     .type = KEY_SWITCH,                                                                            \
     .no = no_,                                                                                     \
     .yes = yes_ },
-  MM_PMD_NUMBERS(NUMBER) MM_PMD_SWITCHES(SWITCH)
-#undef NUMBER
-#undef SWITCH
+#define PMD_NUMBER(name_, value, least, most) NUMBER_OF(pmd, name_, least, most)
+#define PMD_SWITCH(name_, field, no_, yes_) SWITCH_OF(pmd, name_, field, no_, yes_)
+#define NET_NUMBER(name_, value, least, most) NUMBER_OF(ampo, name_, least, most)
+#define NET_SWITCH(name_, field, no_, yes_) SWITCH_OF(ampo, name_, field, no_, yes_)
+#define NET_WORD(name_, field, words_)                                                             \
+  {                                                                                                \
+    .name = #name_, .offset = offsetof(mm_settings, ampo.field), .type = KEY_WORD, .words = words_ \
+  },
+
+static const key pmd_keys[] = { MM_PMD_NUMBERS(PMD_NUMBER) MM_PMD_SWITCHES(PMD_SWITCH) };
+
+static const key ampo_keys[] = { MM_NET_NUMBERS(NET_NUMBER) MM_AMPO_NUMBERS(
+    NET_NUMBER) MM_NET_SWITCHES(NET_SWITCH) MM_AMPO_SWITCHES(NET_SWITCH) MM_NET_WORDS(NET_WORD) };
+
+static const key ppo_keys[] = { MM_NET_NUMBERS(NET_NUMBER) MM_PPO_NUMBERS(NET_NUMBER)
+                                    MM_NET_SWITCHES(NET_SWITCH) MM_NET_WORDS(NET_WORD) };
+
+static const char *const all_names[] = {
+#define NAME(name, shown, help, defaults) #name,
+  MM_KEYS_LIST(NAME)
+#undef NAME
 };
-static_assert(sizeof pmd_keys / sizeof *pmd_keys == MM_PMD_KEYS, "one entry per key");
 
 static const key search_keys[] = {
 #define NUMBER(name_, value, least, most, whole_, help)                                            \
@@ -76,7 +99,7 @@ static const key search_keys[] = {
         .type = KEY_SCHEDULE },
 };
 static_assert(sizeof search_keys / sizeof *search_keys == MM_SEARCH_KEYS, "one entry per key");
-static_assert(MM_PMD_KEYS + (int)MM_SEARCH_KEYS <= (int)MM_SETTINGS_MAX, "room for all keys");
+static_assert((int)MM_KEYS + (int)MM_SEARCH_KEYS <= (int)MM_SETTINGS_MAX, "room for all keys");
 
 typedef struct algorithm {
   const char *name;
@@ -85,7 +108,9 @@ typedef struct algorithm {
 } algorithm;
 
 static const algorithm algorithms[MM_ALGO_COUNT] = {
-  [MM_ALGO_PMD] = { "pmd", pmd_keys, MM_PMD_KEYS },
+  [MM_ALGO_PMD] = { "pmd", pmd_keys, sizeof pmd_keys / sizeof *pmd_keys },
+  [MM_ALGO_AMPO] = { "ampo", ampo_keys, sizeof ampo_keys / sizeof *ampo_keys },
+  [MM_ALGO_PPO] = { "ppo", ppo_keys, sizeof ppo_keys / sizeof *ppo_keys },
 };
 
 const char *mm_algo_name(mm_algo algo) {
@@ -101,17 +126,82 @@ bool mm_algo_find(const char *name, mm_algo *out) {
   return false;
 }
 
+enum { KIND_NEURAL, KIND_PIECEWISE }; // words of `kind`
+
 mm_settings mm_settings_default(mm_algo algo) {
   mm_settings settings = {
     .algo = algo,
     .pmd = mm_pmd_config_default(),
+    .ampo = algo == MM_ALGO_PPO ? mm_ppo_config_default() : mm_ampo_config_default(),
     .search = {
 #define DEFAULT(name, value, least, most, whole, help) .name = value,
         MM_SEARCH_NUMBERS(DEFAULT)
 #undef DEFAULT
         .schedule = "-" },
   };
+  if (algo == MM_ALGO_PMD) return settings;
+  // CartPole and Acrobot: piecewise maps, 600 generations of 128
+  settings.search.kind = KIND_PIECEWISE;
+  settings.search.es = MM_ES_SEP_CMA;
+  settings.search.population = 128;
+  settings.search.generations = 600;
+  settings.search.validation_every = 10;
+  settings.search.validation_tasks = 16;
   return settings;
+}
+
+void mm_settings_fit(mm_settings *settings, const char *preset) {
+  mm_ampo_config *c = &settings->ampo;
+  if (strcmp(preset, "minatar") != 0 || settings->algo == MM_ALGO_PMD) return;
+  c->steps = 1e7;
+  c->minibatches = 8;
+  if (settings->algo == MM_ALGO_PPO) { // as its users have it
+    c->envs = 64;
+    c->lr = 0.005;
+    c->relu = true;
+    return;
+  }
+  c->envs = 256;
+  c->epochs = 8;
+  c->lr = 0.0007;
+  c->max_grad_norm = 1;
+  snprintf(settings->search.schedule, sizeof settings->search.schedule, "500x1000000,100x10000000");
+}
+
+void mm_settings_bind(const mm_settings *settings, mm_job *job) {
+  job->pmd = settings->algo == MM_ALGO_PMD ? &settings->pmd : NULL;
+  job->ampo = settings->algo == MM_ALGO_PMD ? NULL : &settings->ampo;
+}
+
+// steps, envs and unroll of the algorithm in use
+typedef struct extent {
+  double *steps;
+  double batch;
+} extent;
+
+static extent extent_of(mm_settings *s) {
+  if (s->algo == MM_ALGO_PMD) return (extent){ &s->pmd.steps, s->pmd.envs * s->pmd.unroll };
+  return (extent){ &s->ampo.steps, s->ampo.envs * s->ampo.unroll };
+}
+
+double mm_settings_iterations(const mm_settings *settings) {
+  mm_settings copy = *settings;
+  extent l = extent_of(&copy);
+  return floor(*l.steps / l.batch);
+}
+
+double mm_settings_steps(const mm_settings *settings) {
+  mm_settings copy = *settings;
+  return mm_settings_iterations(settings) * extent_of(&copy).batch;
+}
+
+void mm_settings_set_steps(mm_settings *settings, double steps) {
+  *extent_of(settings).steps = steps;
+}
+
+const char *mm_settings_any_key(size_t i) {
+  if (i < MM_KEYS) return all_names[i];
+  return i < MM_KEYS + MM_SEARCH_KEYS ? search_keys[i - MM_KEYS].name : NULL;
 }
 
 // The i-th key: the algorithm's own first, then the search's.
@@ -134,7 +224,7 @@ size_t mm_settings_own(mm_algo algo) {
 // What a search's settings mean
 
 mm_map_kind mm_search_map_kind(const mm_search *search) {
-  return search->kind == 0 ? MM_MAP_NEURAL : MM_MAP_PIECEWISE;
+  return search->kind == KIND_NEURAL ? MM_MAP_NEURAL : MM_MAP_PIECEWISE;
 }
 
 // The words of `es` are in the order of mm_es_kind, those of `shaping` in that of mm_shaping behind

@@ -11,16 +11,17 @@
 #include "mirrormap/agent.h"
 #include "mirrormap/evolve.h"
 
-typedef enum mm_algo { MM_ALGO_PMD, MM_ALGO_COUNT } mm_algo;
+typedef enum mm_algo { MM_ALGO_PMD, MM_ALGO_AMPO, MM_ALGO_PPO, MM_ALGO_COUNT } mm_algo;
 
 const char *mm_algo_name(mm_algo algo);
 bool mm_algo_find(const char *name, mm_algo *out);
 
 // ---------------------------------------------------------------------------------------------
 // The keys of a search: name, default for tabular PMD (the paper's), least, most, whole, meaning.
+// The defaults of the others are in mm_settings_default.
 
 #define MM_SEARCH_NUMBERS(X)                                                                       \
-  X(population, 512, 4, 1e6, 1, "candidates of a generation")                                      \
+  X(population, 512, 4, 1e6, 1, "candidates of a generation; ampo 128")                            \
   X(generations, 512, 1, 1e9, 1, "generations of the search")                                      \
   X(sigma, 0, 0, 1e3, 0,                                                                           \
     "spread of the candidates at the start (0: 0.5 for neural, 2 for piecewise maps)")             \
@@ -39,6 +40,8 @@ bool mm_algo_find(const char *name, mm_algo *out);
     "evolution strategy, as --es")                                                                 \
   X(shaping, "auto|pair|rank|raw", "auto|pair|rank|raw",                                           \
     "openes: what is made of fitness (auto: pair; for evosax-0.3 rank)")                           \
+  X(controls, "cheap|full", "cheap|full",                                                          \
+    "validation beside negentropy, l2, a random and the initial map, or also with eta tuned")      \
   X(common_numbers, "on|off", "on|off",                                                            \
     "both members of a pair see the same random numbers, or only the same task")
 
@@ -71,42 +74,76 @@ size_t mm_search_phases(const mm_search *search, mm_phase out[MM_PHASES_MAX]);
 typedef struct mm_settings {
   mm_algo algo;
   mm_pmd_config pmd;
+  mm_ampo_config ampo; // and PPO
   mm_search search;
 } mm_settings;
 
 // ---------------------------------------------------------------------------------------------
-// The keys of tabular PMD. Its numbers are those of MM_PMD_NUMBERS; what a reader wants to know of
-// each is here. Names and order are the same everywhere.
+// The keys of the algorithms: name, what help shows of its values, meaning, defaults. A key means
+// the same to all algorithms that have it. Numbers and their ranges are those of MM_PMD_NUMBERS and
+// so on; a test holds the defaults here against them.
 
-#define MM_PMD_HELP_steps "environment steps of a run, cut to whole iterations"
-#define MM_PMD_HELP_envs "environments side by side"
-#define MM_PMD_HELP_unroll "steps of each environment per iteration"
-#define MM_PMD_HELP_epochs "full-batch gradient steps per iteration"
-#define MM_PMD_HELP_lr "learning rate of the policy"
-#define MM_PMD_HELP_critic_lr "learning rate of the value table"
-#define MM_PMD_HELP_eta "step size of mirror descent"
-#define MM_PMD_HELP_gamma "discount of future rewards"
-#define MM_PMD_HELP_gae_lambda "decay of the advantage estimates"
+#define MM_KEYS_LIST(X)                                                                            \
+  X(steps, "NUMBER", "environment steps of a run, cut to whole iterations",                        \
+    "pmd 262144, ampo 500000, ppo 500000")                                                         \
+  X(envs, "NUMBER", "environments side by side", "pmd 64, ampo 4, ppo 4")                          \
+  X(unroll, "NUMBER", "steps of each environment per iteration", "pmd 32, ampo 128, ppo 128")      \
+  X(minibatches, "NUMBER", "parts of a batch, one gradient step each", "ampo 4, ppo 4")            \
+  X(epochs, "NUMBER", "passes over a batch: gradient steps of pmd, shuffles of the others",        \
+    "pmd 32, ampo 16, ppo 4")                                                                      \
+  X(lr, "NUMBER", "learning rate: of pmd's policy, of Adam", "pmd 40, ampo 0.004, ppo 0.00025")    \
+  X(critic_lr, "NUMBER", "learning rate of the value table", "pmd 4")                              \
+  X(eta, "NUMBER", "step size of mirror descent", "pmd 0.1, ampo 0.9")                             \
+  X(gamma, "NUMBER", "discount of future rewards", "pmd 0.99, ampo 0.99, ppo 0.99")                \
+  X(gae_lambda, "NUMBER", "decay of the advantage estimates", "pmd 0.95, ampo 0.95, ppo 0.95")     \
+  X(max_grad_norm, "NUMBER", "bound on the gradient's norm, 0 for none", "ampo 1.4, ppo 0.5")      \
+  X(value_clip, "NUMBER", "how far a value may move in one iteration, 0 for any",                  \
+    "ampo 0.2, ppo 0.2")                                                                           \
+  X(value_coef, "NUMBER", "weight of the critic's loss", "ampo 0.5, ppo 0.5")                      \
+  X(policy_clip, "NUMBER", "ratios of probabilities count within 1 -+ this", "ppo 0.2")            \
+  X(entropy_coef, "NUMBER", "weight of the policy's entropy", "ppo 0.01")                          \
+  X(hidden, "NUMBER", "units of each of the two hidden layers", "ampo 64, ppo 64")                 \
+  X(termination, "absorb|restart",                                                                 \
+    "what follows the end of an episode: nothing, or the start state again", "pmd absorb")         \
+  X(normalise_advantage, "on|off",                                                                 \
+    "scale advantages (pmd: of a batch; else: of a minibatch) to mean 0 and deviation 1",          \
+    "pmd on, ampo on, ppo on")                                                                     \
+  X(curve, "final|exact", "exact value of the final policy only, or of every iteration's",         \
+    "pmd final")                                                                                   \
+  X(anneal, "on|off", "the learning rate falls to 0 in the course of the run", "ampo on, ppo on")  \
+  X(activation, "tanh|relu", "of the hidden units", "ampo tanh, ppo tanh")                         \
+  X(target, "paper|code", "regression target: the equation, or eta twice as in the public code",   \
+    "ampo paper")                                                                                  \
+  X(projection, "exact|bisect10", "policies to rounding, or by ten bisections", "ampo exact")      \
+  X(center, "off|on", "take the scores' common offset off the target", "ampo off")                 \
+  X(bootstrap_on_timeout, "off|on", "the value behind a step limit counts", "ampo off, ppo off")   \
+  X(rules, "id|gymnax|minatar", "rule set of MinAtar; id: as the environment's ID says",           \
+    "ampo id, ppo id")
 
-// Key, field of the config, its texts for false and true, both with the default first, meaning.
+// Key, field of the config, its texts for false and true.
 #define MM_PMD_SWITCHES(X)                                                                         \
-  X(termination, restart, "absorb", "restart", "absorb|restart",                                   \
-    "what follows the end of an episode: nothing, or the start state again")                       \
-  X(normalise_advantage, normalise_advantage, "off", "on", "on|off",                               \
-    "scale each batch of advantages to mean 0 and deviation 1")                                    \
-  X(curve, exact_curve, "final", "exact", "final|exact",                                           \
-    "exact value of the final policy only, or of every iteration's")
+  X(termination, restart, "absorb", "restart")                                                     \
+  X(normalise_advantage, normalise_advantage, "off", "on")                                         \
+  X(curve, exact_curve, "final", "exact")
+#define MM_NET_SWITCHES(X)                                                                         \
+  X(normalise_advantage, raw_advantage, "on", "off")                                               \
+  X(anneal, constant_lr, "on", "off")                                                              \
+  X(activation, relu, "tanh", "relu")                                                              \
+  X(bootstrap_on_timeout, bootstrap_on_timeout, "off", "on")
+#define MM_AMPO_SWITCHES(X)                                                                        \
+  X(target, code_target, "paper", "code")                                                          \
+  X(projection, bisect10, "exact", "bisect10")                                                     \
+  X(center, center, "off", "on")
+#define MM_NET_WORDS(X) X(rules, rules, "id|gymnax|minatar")
 
-// Places in the list of keys.
+// Places in the list of all keys, for whoever keeps texts until the algorithm is known.
 enum {
-#define MM_PMD_NUMBER_KEY(name, value, least, most) MM_PMD_KEY_##name,
-#define MM_PMD_SWITCH_KEY(name, field, no, yes, both, help) MM_PMD_KEY_##name,
-  MM_PMD_NUMBERS(MM_PMD_NUMBER_KEY) MM_PMD_SWITCHES(MM_PMD_SWITCH_KEY) MM_PMD_KEYS
-#undef MM_PMD_NUMBER_KEY
-#undef MM_PMD_SWITCH_KEY
+#define MM_KEY_PLACE(name, shown, help, defaults) MM_KEY_##name,
+  MM_KEYS_LIST(MM_KEY_PLACE) MM_KEYS
+#undef MM_KEY_PLACE
 };
 
-// Places of the search's keys, counted from the end of the algorithm's.
+// Places of the search's keys, counted from the end of those.
 enum {
 #define MM_SEARCH_NUMBER_KEY(name, value, least, most, whole, help) MM_SEARCH_KEY_##name,
 #define MM_SEARCH_WORD_KEY(name, words, shown, help) MM_SEARCH_KEY_##name,
@@ -121,8 +158,24 @@ enum { MM_SETTINGS_MAX = 64 }; // keys of any algorithm and of the search
 
 // ---------------------------------------------------------------------------------------------
 
-// The paper's values.
+// The paper's values; for AMPO and PPO those of CartPole and Acrobot.
 mm_settings mm_settings_default(mm_algo algo);
+
+// Changes them to what an environment's preset (mm_env_info) says; the files of that name in
+// presets/ say the same. Names without own values change nothing.
+void mm_settings_fit(mm_settings *settings, const char *preset);
+
+// Gives a job the algorithm; the settings must outlive it.
+void mm_settings_bind(const mm_settings *settings, mm_job *job);
+
+// Environment steps of a run, in whole iterations, and how many of those there are; set_steps asks
+// for others.
+double mm_settings_steps(const mm_settings *settings);
+double mm_settings_iterations(const mm_settings *settings);
+void mm_settings_set_steps(mm_settings *settings, double steps);
+
+// The i-th key of all algorithms together, then those of the search; NULL past the end.
+const char *mm_settings_any_key(size_t i);
 
 // The i-th key of an algorithm, then those of the search; NULL past the end.
 const char *mm_settings_key(mm_algo algo, size_t i);

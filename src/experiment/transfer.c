@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "experiment/eta_tuning.h"
+
 // ---------------------------------------------------------------------------------------------
 // Places
 
@@ -24,7 +26,7 @@ static double *finals_of(const mm_transfer *t, size_t map, size_t env) {
 static size_t find_kind(const mm_transfer_config *c, mm_map_kind kind) {
   size_t found = c->n_map;
   for (size_t i = c->n_map; i-- > 0;)
-    if (mm_map_get_kind(c->map[i].map) == kind) found = i;
+    if (mm_map_get_kind(c->map[i].map) == kind && !c->map[i].tuned) found = i;
   for (size_t i = 0; i < c->n_map; i++)
     if (strcmp(c->map[i].name, mm_map_kind_name(kind)) == 0) found = i;
   return found;
@@ -123,19 +125,42 @@ static mm_status take_all(mm_transfer *t) {
   t->optimal = take(c->n_env * c->n_seed, sizeof *t->optimal);
   t->optimal_mean = take(c->n_env, sizeof *t->optimal_mean);
   t->steps = take(c->n_env, sizeof *t->steps);
-  if (t->cell && t->final_value && t->optimal && t->optimal_mean && t->steps) return MM_OK;
+  t->settings = take(cells, sizeof *t->settings);
+  if (t->settings && t->cell && t->final_value && t->optimal && t->optimal_mean && t->steps)
+    return MM_OK;
   return MM_FAIL(MM_ERR_MEMORY, "no memory for a table of %zu maps on %zu environments", c->n_map,
                  c->n_env);
 }
 
-static void list_jobs(const mm_transfer_config *c, mm_job *job) {
+// Settings of every cell; where a row wants its own eta it is found first.
+static mm_status settle(mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  mm_backend_config backend = c->backend;
+  backend.progress = NULL; // which counts the runs of the table
+  for (size_t i = 0; i < c->n_map * c->n_env; i++) {
+    size_t m = i / c->n_env, e = i % c->n_env;
+    mm_settings *own = &t->settings[i];
+    *own = c->env[e].settings;
+    double *eta = mm_settings_eta(own);
+    if (eta && c->map[m].tuned) {
+      mm_eta_tuning tuning;
+      MM_TRY(mm_eta_tune(c->env[e].env, c->map[m].map, own, c->seed, c->n_tune, &backend, &tuning));
+      *eta = tuning.eta[tuning.best];
+      t->tune_steps += tuning.env_steps;
+    }
+    t->cell[i].eta = eta ? *eta : NAN;
+  }
+  return MM_OK;
+}
+
+static void list_jobs(const mm_transfer *t, mm_job *job) {
+  const mm_transfer_config *c = &t->config;
   for (size_t e = 0; e < c->n_env; e++)
     for (size_t m = 0; m < c->n_map; m++)
-      for (size_t i = 0; i < c->n_seed; i++)
-        *job++ = (mm_job){ .env = c->env[e].env,
-                           .map = c->map[m].map,
-                           .pmd = &c->env[e].settings.pmd,
-                           .seed = c->seed + i };
+      for (size_t i = 0; i < c->n_seed; i++, job++) {
+        *job = (mm_job){ .env = c->env[e].env, .map = c->map[m].map, .seed = c->seed + i };
+        mm_settings_bind(&t->settings[m * c->n_env + e], job);
+      }
 }
 
 static double seconds_now(void) {
@@ -147,8 +172,9 @@ static double seconds_now(void) {
 static mm_status run_jobs(mm_transfer *t, mm_job *jobs, mm_result *results, size_t n) {
   mm_backend_config backend = t->config.backend;
   backend.report = &t->report;
-  list_jobs(&t->config, jobs);
   double start = seconds_now();
+  MM_TRY(settle(t));
+  list_jobs(t, jobs);
   mm_status status = mm_backend_run(&backend, jobs, n, results);
   t->wall_seconds = seconds_now() - start;
   if (t->report.trouble < n) t->trouble = results[t->report.trouble].status;
@@ -189,7 +215,9 @@ void mm_transfer_release(mm_transfer *t) {
   mm_free(t->optimal);
   mm_free(t->optimal_mean);
   mm_free(t->steps);
+  mm_free(t->settings);
   t->cell = NULL;
   t->final_value = t->optimal = t->optimal_mean = NULL;
   t->steps = NULL;
+  t->settings = NULL;
 }

@@ -14,6 +14,7 @@ typedef struct mm_transfer_map {
   const char *name;  // as it was asked for: a name or a file
   const char *label; // short; no two rows have the same
   bool control;      // not asked for but added
+  bool tuned;        // trains with an eta of its own in each environment, tuned before
 } mm_transfer_map;
 
 typedef struct mm_transfer_env {
@@ -27,6 +28,7 @@ typedef struct mm_transfer_config {
   const mm_transfer_env *env; // [n_env]
   size_t n_map, n_env, n_seed;
   uint64_t seed;             // of the first run; the others follow it
+  size_t n_tune;             // seeds for tuning eta, apart from those; 0 without tuned rows
   mm_backend_config backend; // its report is not used
 } mm_transfer_config;
 
@@ -34,6 +36,7 @@ typedef struct mm_transfer_config {
 typedef enum mm_baseline { MM_BASELINE_NEGENTROPY, MM_BASELINE_L2, MM_BASELINES } mm_baseline;
 
 typedef struct mm_transfer_cell {
+  double eta;                           // NaN where the algorithm has none
   size_t n;                             // runs with a value; the numbers below are over these
   size_t n_numeric;                     // of them, with that of the last finite policy
   size_t n_failed;                      // runs without a value
@@ -48,6 +51,7 @@ typedef struct mm_transfer_cell {
 typedef struct mm_transfer {
   mm_transfer_config config;
   size_t baseline[MM_BASELINES]; // row of each, n_map where there is none
+  mm_settings *settings;         // [n_map][n_env] those of the environment, with the eta of the row
   mm_transfer_cell *cell;        // [n_map][n_env]
   double *final_value;           // [n_map][n_env][n_seed]; NaN where a run failed
   double *optimal;               // [n_env][n_seed] V* of the instances; NaN where it is not known
@@ -56,6 +60,7 @@ typedef struct mm_transfer {
   mm_backend_report report;      // counts jobs as [n_env][n_map][n_seed]
   mm_status trouble;             // status of the job that the report names
   uint64_t env_steps;            // of all runs
+  uint64_t tune_steps;           // beside these, for tuning
   double wall_seconds;
 } mm_transfer;
 

@@ -170,6 +170,8 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
   add_cells(root, "wins", t, NUMBER, offsetof(mm_transfer_cell, wins[MM_BASELINE_NEGENTROPY]));
   add_cells(root, "wins_l2", t, NUMBER, offsetof(mm_transfer_cell, wins[MM_BASELINE_L2]));
   cJSON_AddItemToObject(root, "optimal_mean", numbers_or_null(t->optimal_mean, t->config.n_env));
+  add_cells(root, "eta", t, NUMBER, offsetof(mm_transfer_cell, eta));
+  add_whole(root, "tune_env_steps", t->tune_steps);
   add_cells(root, "n", t, COUNT, offsetof(mm_transfer_cell, n));
   add_cells(root, "failures", t, COUNT, offsetof(mm_transfer_cell, n_failed));
   add_cells(root, "numeric_failures", t, COUNT, offsetof(mm_transfer_cell, n_numeric));
@@ -242,7 +244,7 @@ static void put_origin(FILE *f, const mm_transfer *t) {
 
 static void put_table(FILE *f, const mm_transfer *t) {
   fputs("map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,"
-        "diff_l2,diff_l2_sem,wins_l2,failures\n",
+        "diff_l2,diff_l2_sem,wins_l2,failures,eta\n",
         f);
   for (size_t m = 0; m < t->config.n_map; m++)
     for (size_t e = 0; e < t->config.n_env; e++) {
@@ -258,6 +260,7 @@ static void put_table(FILE *f, const mm_transfer *t) {
         put_number(f, cell->wins[b]);
       }
       put_number(f, (double)cell->n_failed);
+      put_number(f, cell->eta);
       fputc('\n', f);
     }
 }

@@ -1,0 +1,391 @@
+// The training loop of AMPO. Rows of a batch are (step t, environment e) at t * N + e; observations
+// are written by the environments straight into the batch, one step further, so that nothing is
+// copied but the last row to the first between two iterations.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "agent/ampo.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/gae.h"
+#include "base/arena.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "map/batch.h"
+#include "map/map_internal.h"
+
+struct mm_ampo {
+  mm_ampo_config config;
+  const mm_map *map;
+  uint64_t seed;
+  uint32_t repeat;
+  mm_net_learn_config learn;
+  mm_vec *vec;
+  mm_net *net;
+  mm_vec_info info;
+  size_t n_env, n_step, n_row; // N, T, T N
+  size_t row_size;             // bytes of an observation
+  bool lists;                  // observations are lists of inputs, not floats
+  int64_t iteration;           // done
+  mm_ampo_report last;
+  double seconds[3]; // rollout, value, update
+
+  // the batch
+  unsigned char *obs;        // [T + 1][N] observations
+  unsigned char *final_obs;  // [N] of episodes that ended in this step; for bootstrap_on_timeout
+  int32_t *action;           // [T][N]
+  float *policy;             // [T][N] z, or the logarithm of the probability
+  float *reward;             // [T][N]
+  uint8_t *end;              // [T][N]
+  float *value;              // [T + 1][N]
+  float *advantage, *target; // [T][N]
+  uint32_t *row;             // [T][N] a shuffle of all rows
+
+  // of one step
+  float *scores, *probs; // [N][|A|]
+  float *lambda;         // [N]
+  mm_block *uniform;     // [N] four steps share a block
+
+  // of the episodes
+  float *running;  // [N] return so far
+  float *finished; // [N] return of the last one that ended, 0 before
+  mm_arena arena;
+};
+
+enum { ROLLOUT, VALUE, UPDATE };
+
+mm_ampo_config mm_ampo_config_default(void) {
+  return (mm_ampo_config){
+#define DEFAULT(name, value, least, most) .name = value,
+    MM_NET_NUMBERS(DEFAULT) MM_AMPO_NUMBERS(DEFAULT) MM_PPO_NUMBERS(DEFAULT)
+#undef DEFAULT
+  };
+}
+
+mm_ampo_config mm_ppo_config_default(void) {
+  mm_ampo_config config = mm_ampo_config_default();
+  config.ppo = true;
+  config.epochs = 4;
+  config.lr = 0.00025;
+  config.max_grad_norm = 0.5;
+  return config;
+}
+
+int64_t mm_ampo_iterations(const mm_ampo_config *config) {
+  return (int64_t)floor(floor(config->steps / config->unroll) / config->envs);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Making one
+
+static mm_status check(const mm_ampo_config *c) {
+#define CHECK(name, value, least, most)                                                            \
+  if (!(c->name >= least && c->name <= most))                                                      \
+    return MM_FAIL(MM_ERR_INPUT, "setting '%s': %g is not between %g and %g", #name, c->name,      \
+                   (double)least, (double)most);
+  MM_NET_NUMBERS(CHECK)
+  MM_AMPO_NUMBERS(CHECK) MM_PPO_NUMBERS(CHECK)
+#undef CHECK
+      if (c->envs * c->unroll > 1 << 30) return MM_FAIL(
+          MM_ERR_INPUT, "envs * unroll = %g: expected at most 2^30", c->envs * c->unroll);
+  if (c->minibatches > c->envs * c->unroll)
+    return MM_FAIL(MM_ERR_INPUT, "minibatches = %g: a batch has only %g samples", c->minibatches,
+                   c->envs * c->unroll);
+  return MM_OK;
+}
+
+// phi^-1 at the probability that stands for 0 in the regression target.
+static mm_status floor_of(const mm_map *map, const mm_ampo_config *c, float *out) {
+  const double least[2] = { 0, 1e-6 };
+  double at[2];
+  MM_TRY(mm_map_phi_inverse(map, least, 2, at));
+  *out = (float)(c->code_target || !isfinite(at[0]) ? at[1] : at[0]);
+  return MM_OK;
+}
+
+static mm_status make_learn(mm_ampo *a) {
+  const mm_ampo_config *c = &a->config;
+  mm_net_learn_config *l = &a->learn;
+  *l = mm_net_learn_config_default(c->ppo ? MM_OBJECTIVE_PPO : MM_OBJECTIVE_AMPO);
+  l->eta = (float)c->eta;
+  l->policy_clip = (float)c->policy_clip;
+  l->entropy_coef = (float)c->entropy_coef;
+  l->normalise = !c->raw_advantage;
+  l->value_clip = c->value_clip > 0 ? (float)c->value_clip : INFINITY;
+  l->value_coef = (float)c->value_coef;
+  l->max_grad_norm = c->max_grad_norm > 0 ? (float)c->max_grad_norm : INFINITY;
+  if (c->ppo && mm_map_get_kind(a->map) != MM_MAP_NEGENTROPY)
+    return MM_FAIL(MM_ERR_INPUT, "ppo has softmax policies: expected the map negentropy");
+  if (c->ppo) return MM_OK;
+  MM_TRY(floor_of(a->map, c, &l->floor));
+  double share = 1.0 / a->info.n_action, middle;
+  MM_TRY(mm_map_phi_inverse(a->map, &share, 1, &middle));
+  l->center = c->center ? (float)(middle / c->eta) : 0;
+  return MM_OK;
+}
+
+// Called twice: without a block it only adds up.
+static size_t layout(mm_ampo *a) {
+  size_t size = 0, rows = a->n_row, n = a->n_env, scores = n * (size_t)a->info.n_action;
+#define SLICE(member, count)                                                                       \
+  size += mm_arena_size_of((count) * sizeof *a->member);                                           \
+  if (a->arena.base) a->member = mm_arena_take(&a->arena, (count) * sizeof *a->member);
+  SLICE(obs, (rows + n) * a->row_size)
+  SLICE(final_obs, n * a->row_size)
+  SLICE(action, rows)
+  SLICE(policy, rows)
+  SLICE(reward, rows)
+  SLICE(end, rows)
+  SLICE(value, rows + n)
+  SLICE(advantage, rows)
+  SLICE(target, rows)
+  SLICE(row, rows)
+  SLICE(scores, scores)
+  SLICE(probs, scores)
+  SLICE(lambda, n)
+  SLICE(uniform, n)
+  SLICE(running, n)
+  SLICE(finished, n)
+#undef SLICE
+  return size;
+}
+
+static mm_status open_environments(mm_ampo *a, const mm_env *env) {
+  mm_vec_config config = { .n = a->n_env,
+                           .seed = a->seed,
+                           .repeat = a->repeat,
+                           .rules = (mm_env_rules)a->config.rules,
+                           .obs = mm_env_has_switches(env) ? MM_OBS_LIST : MM_OBS_FLOATS };
+  MM_TRY(mm_vec_create(env, &config, &a->vec));
+  mm_vec_describe(a->vec, &a->info);
+  if (a->info.n_action == 0)
+    return MM_FAIL(MM_ERR_INPUT,
+                   "environment '%.80s' has real actions: ampo and ppo choose among some",
+                   mm_env_id(env));
+  a->lists = config.obs == MM_OBS_LIST;
+  a->row_size = a->info.obs_size / a->n_env;
+  return MM_OK;
+}
+
+// Observations from `at` on.
+static mm_net_obs obs_at(const mm_ampo *a, const unsigned char *at) {
+  return (mm_net_obs){ .floats = a->lists ? NULL : (const void *)at,
+                       .lists = a->lists ? (const void *)at : NULL,
+                       .entries = (size_t)a->info.entries };
+}
+
+static mm_status prepare(mm_ampo *a, const mm_env *env) {
+  const mm_ampo_config *c = &a->config;
+  MM_TRY(open_environments(a, env));
+  MM_TRY(make_learn(a));
+  mm_net_config net = mm_net_config_default(a->info.n_input, a->info.n_action);
+  net.hidden[0] = net.hidden[1] = (int32_t)c->hidden;
+  net.activation = c->relu ? MM_ACTIVATION_RELU : MM_ACTIVATION_TANH;
+  MM_TRY(mm_net_create(&net, &a->net));
+  MM_TRY(mm_net_init(a->net, a->seed, a->repeat));
+  MM_TRY(mm_arena_create(layout(a), &a->arena));
+  layout(a);
+  return mm_vec_reset(a->vec, &(mm_vec_out){ .obs = a->obs });
+}
+
+mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_config *config,
+                         uint64_t seed, uint32_t repeat, mm_ampo **out) {
+  *out = NULL;
+  MM_TRY(check(config));
+  mm_ampo *a = mm_alloc(sizeof *a);
+  if (!a) return MM_FAIL(MM_ERR_MEMORY, "no memory for an agent");
+  *a = (mm_ampo){ .config = *config, .map = map, .seed = seed, .repeat = repeat };
+  a->n_env = (size_t)config->envs;
+  a->n_step = (size_t)config->unroll;
+  a->n_row = a->n_env * a->n_step;
+  mm_status status = prepare(a, env);
+  if (status == MM_OK)
+    *out = a;
+  else
+    mm_ampo_destroy(a);
+  return status;
+}
+
+void mm_ampo_destroy(mm_ampo *a) {
+  if (!a) return;
+  mm_vec_destroy(a->vec);
+  mm_net_destroy(a->net);
+  mm_arena_destroy(&a->arena);
+  mm_free(a);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Rollout
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool all_finite(const float *x, size_t n) {
+  float sum = 0;
+  for (size_t i = 0; i < n; i++)
+    sum += x[i] * 0.0f; // NaN for whatever is not finite
+  return sum == 0;
+}
+
+// Policies of one step from its scores: of AMPO the projection of eta f, of PPO softmax.
+static mm_status project(mm_ampo *a) {
+  size_t n = a->n_env * (size_t)a->info.n_action;
+  if (!all_finite(a->scores, n)) return MM_FAIL(MM_ERR_NUMERIC, "a score is not finite");
+  const float eta = a->config.ppo ? 1 : (float)a->config.eta;
+  for (size_t i = 0; i < n; i++)
+    a->scores[i] *= eta;
+  mm_map_kernels_current()->project_f(
+      &a->map->engine_f, a->config.bisect10 ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT,
+      a->scores, a->n_env, (size_t)a->info.n_action, a->probs, a->lambda);
+  return MM_OK;
+}
+
+// Chooses an action in every environment and keeps what its target needs. lambda of softmax is
+// - log sum exp, so that for PPO z is the logarithm of the probability.
+static void choose(mm_ampo *a, size_t t) {
+  const size_t n_action = (size_t)a->info.n_action;
+  const uint64_t step = (uint64_t)a->iteration * a->n_step + t;
+  // eta twice, except in the first iteration, as the authors' code has it
+  const float k =
+      a->config.code_target && !a->config.ppo && a->iteration > 0 ? (float)a->config.eta : 1;
+  for (size_t e = 0; e < a->n_env; e++) {
+    mm_stream stream = mm_stream_make(a->seed, a->repeat, MM_RNG_ACTION, (uint32_t)e);
+    if (t == 0 || step % 4 == 0) a->uniform[e] = mm_stream_block(stream, step / 4);
+    double u = a->uniform[e].word[step % 4] * 0x1p-32;
+    int chosen = mm_categorical_f(u, a->probs + e * n_action, (int)n_action);
+    a->action[t * a->n_env + e] = chosen;
+    a->policy[t * a->n_env + e] = fmaf(k, a->scores[e * n_action + (size_t)chosen], a->lambda[e]);
+  }
+}
+
+// The value of where a step limit cut an episode off counts as reward, if asked for.
+static void add_cut_values(mm_ampo *a, size_t t) {
+  float *reward = a->reward + t * a->n_env;
+  const uint8_t *end = a->end + t * a->n_env;
+  for (size_t e = 0; e < a->n_env; e++) {
+    if (end[e] != MM_END_TRUNCATED) continue;
+    mm_net_obs obs = obs_at(a, a->final_obs + e * a->row_size);
+    float value;
+    mm_net_values(a->net, &obs, 1, &value);
+    reward[e] = fmaf((float)a->config.gamma, value, reward[e]);
+  }
+}
+
+static void count_episodes(mm_ampo *a, size_t t, double *sum) {
+  for (size_t e = 0; e < a->n_env; e++) {
+    a->running[e] += a->reward[t * a->n_env + e];
+    if (a->end[t * a->n_env + e]) {
+      a->finished[e] = a->running[e];
+      a->running[e] = 0;
+      a->last.finished_sum += (double)a->finished[e];
+      a->last.finished++;
+    }
+    *sum += (double)a->finished[e];
+  }
+}
+
+static mm_status rollout(mm_ampo *a) {
+  const size_t n = a->n_env;
+  double sum = 0;
+  a->last = (mm_ampo_report){ 0 };
+  if (a->iteration > 0) memcpy(a->obs, a->obs + a->n_row * a->row_size, n * a->row_size);
+  for (size_t t = 0; t < a->n_step; t++) {
+    mm_net_obs obs = obs_at(a, a->obs + t * n * a->row_size);
+    mm_net_scores(a->net, &obs, n, a->scores);
+    MM_TRY(project(a));
+    choose(a, t);
+    mm_vec_out out = { .obs = a->obs + (t + 1) * n * a->row_size,
+                       .final_obs = a->config.bootstrap_on_timeout ? a->final_obs : NULL,
+                       .reward = a->reward + t * n,
+                       .end = a->end + t * n };
+    MM_TRY(mm_vec_step(a->vec, a->action + t * n, &out));
+    count_episodes(a, t, &sum);
+    if (a->config.bootstrap_on_timeout) add_cut_values(a, t);
+  }
+  a->last.metric = sum / (double)a->n_row;
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Learning
+
+static void estimate(mm_ampo *a) {
+  mm_net_obs all = obs_at(a, a->obs);
+  mm_net_values(a->net, &all, a->n_row + a->n_env, a->value);
+  mm_gae gae = { .n_step = (int32_t)a->n_step,
+                 .n_env = (int32_t)a->n_env,
+                 .gamma = (float)a->config.gamma,
+                 .lambda = (float)a->config.gae_lambda,
+                 .reward = a->reward,
+                 .value = a->value,
+                 .end = a->end,
+                 .advantage = a->advantage,
+                 .target = a->target };
+  mm_gae_estimate(&gae);
+}
+
+// Minibatches of an epoch are as equal as they can be: the first ones take what is left over.
+static mm_status learn_epoch(mm_ampo *a, uint64_t epoch, double lr) {
+  mm_net_batch batch = { .obs = obs_at(a, a->obs),
+                         .action = a->action,
+                         .policy = a->policy,
+                         .value = a->value,
+                         .target = a->target,
+                         .advantage = a->advantage };
+  mm_stream stream = mm_stream_make(a->seed, a->repeat, MM_RNG_SHUFFLE, 0);
+  mm_shuffle shuffle = mm_shuffle_make(stream, epoch, (uint32_t)a->n_row);
+  for (size_t i = 0; i < a->n_row; i++)
+    a->row[i] = mm_shuffle_at(&shuffle, (uint32_t)i);
+  size_t m = (size_t)a->config.minibatches, from = 0;
+  for (size_t i = 0; i < m; i++) {
+    size_t n = a->n_row / m + (i < a->n_row % m);
+    MM_TRY(mm_net_learn(a->net, &a->learn, lr, &batch, a->row + from, n, &a->last.learned));
+    from += n;
+  }
+  return MM_OK;
+}
+
+static mm_status learn(mm_ampo *a) {
+  const uint64_t epochs = (uint64_t)a->config.epochs;
+  double left = 1 - (double)a->iteration / (double)mm_ampo_iterations(&a->config);
+  double lr = a->config.lr * (a->config.constant_lr ? 1 : left);
+  for (uint64_t e = 0; e < epochs; e++)
+    MM_TRY(learn_epoch(a, (uint64_t)a->iteration * epochs + e, lr));
+  return MM_OK;
+}
+
+mm_status mm_ampo_iterate(mm_ampo *a) {
+  double start = now();
+  MM_TRY(rollout(a));
+  double rolled = now();
+  estimate(a);
+  double estimated = now();
+  mm_status status = learn(a);
+  a->seconds[ROLLOUT] += rolled - start;
+  a->seconds[VALUE] += estimated - rolled;
+  a->seconds[UPDATE] += now() - estimated;
+  a->iteration++;
+  return status;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+mm_ampo_report mm_ampo_last(const mm_ampo *a) {
+  return a->last;
+}
+
+void mm_ampo_seconds(const mm_ampo *a, double *rollout_, double *value, double *update) {
+  *rollout_ = a->seconds[ROLLOUT];
+  *value = a->seconds[VALUE];
+  *update = a->seconds[UPDATE];
+}
+
+mm_net *mm_ampo_net(mm_ampo *a) {
+  return a->net;
+}

@@ -1,0 +1,41 @@
+// Approximate mirror policy optimisation: actor and critic networks on environments with discrete
+// actions, one iteration at a time. With another objective the same loop is PPO.
+
+#ifndef MM_AGENT_AMPO_H
+#define MM_AGENT_AMPO_H
+
+#include "mirrormap/agent.h"
+#include "net/net.h"
+
+typedef struct mm_ampo mm_ampo;
+
+// Environment and map must outlive the agent. (seed, repeat) names all random numbers. MM_ERR_INPUT
+// for an environment with real actions and for settings that do not go together.
+mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_config *config,
+                         uint64_t seed, uint32_t repeat, mm_ampo **out);
+void mm_ampo_destroy(mm_ampo *ampo);
+
+// Iterations of a whole run: floor(steps / unroll / envs).
+int64_t mm_ampo_iterations(const mm_ampo_config *config);
+
+// Rolls out, estimates, learns. MM_ERR_NUMERIC: a score, loss or gradient was not finite; further
+// iterations are of no use.
+mm_status mm_ampo_iterate(mm_ampo *ampo);
+
+// What the last iteration saw.
+typedef struct mm_ampo_report {
+  double metric;           // mean over its steps of the return that each environment finished last
+  double finished_sum;     // returns of the episodes that ended in it,
+  int64_t finished;        // and how many these were
+  mm_net_report learned; // of its last minibatch
+} mm_ampo_report;
+
+mm_ampo_report mm_ampo_last(const mm_ampo *ampo);
+
+// Seconds spent so far in rollouts, in the critic's values with the advantages, and in updates.
+void mm_ampo_seconds(const mm_ampo *ampo, double *rollout, double *value, double *update);
+
+// The networks; they belong to the agent.
+mm_net *mm_ampo_net(mm_ampo *ampo);
+
+#endif

@@ -1,0 +1,22 @@
+// How a training is followed from outside: kept to go on later, and its networks taken at the end.
+// Only AMPO and PPO have these; runs of tabular PMD take milliseconds.
+
+#ifndef MM_AGENT_JOB_HOOKS_H
+#define MM_AGENT_JOB_HOOKS_H
+
+#include "mirrormap/agent.h"
+#include "net/net.h"
+
+// Functions are called by the thread that runs the job, for different jobs at the same time.
+typedef struct mm_job_hooks {
+  // Where the job stands, between two iterations: every `save_seconds` (0: never) and when it is
+  // interrupted. The bytes are the callee's to copy. A job that begins with them as its `state`
+  // goes on to the same bits as one that was never stopped. May be NULL.
+  void (*save)(const mm_job *job, const void *state, size_t size, void *user);
+  double save_seconds;
+  // The networks of a job that came to its end. May be NULL.
+  void (*trained)(const mm_job *job, mm_net *net, void *user);
+  void *user;
+} mm_job_hooks;
+
+#endif

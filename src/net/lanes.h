@@ -1,0 +1,256 @@
+// Vectors of floats for the kernels: 16 lanes with AVX-512, 8 with AVX2, 4 plain numbers elsewhere.
+//
+// Every operation is one IEEE operation per lane and means the same at any width; `greatest` and
+// `least` give the second operand where a NaN is involved, as the instructions do. The only sum
+// across lanes is sums_of_8, whose tree is over 16 logical lanes whatever the width.
+
+#ifndef MM_NET_LANES_H
+#define MM_NET_LANES_H
+
+#include <math.h>
+#include <stddef.h>
+
+#include "base/elementary.h"
+#include "base/hostdev.h"
+
+// Loops over a handful of registers must not remain loops. Without registers they may.
+#if !defined(__AVX2__)
+#define UNROLL
+#elif defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 24")
+#endif
+
+// Columns of all matrices come in groups of this many.
+enum { GROUP = 16 };
+
+#if defined(__AVX512F__)
+
+#include <immintrin.h>
+
+enum { LANES = 16 };
+typedef __m512 vec;
+
+MM_INLINE vec load(const float *p) {
+  return _mm512_loadu_ps(p);
+}
+MM_INLINE void store(float *p, vec a) {
+  _mm512_storeu_ps(p, a);
+}
+MM_INLINE vec all(float x) {
+  return _mm512_set1_ps(x);
+}
+MM_INLINE vec add(vec a, vec b) {
+  return _mm512_add_ps(a, b);
+}
+MM_INLINE vec subtract(vec a, vec b) {
+  return _mm512_sub_ps(a, b);
+}
+MM_INLINE vec multiply(vec a, vec b) {
+  return _mm512_mul_ps(a, b);
+}
+MM_INLINE vec divide(vec a, vec b) {
+  return _mm512_div_ps(a, b);
+}
+MM_INLINE vec root(vec a) {
+  return _mm512_sqrt_ps(a);
+}
+MM_INLINE vec greatest(vec a, vec b) {
+  return _mm512_max_ps(a, b);
+}
+MM_INLINE vec least(vec a, vec b) {
+  return _mm512_min_ps(a, b);
+}
+// a b + c and c - a b, rounded once
+MM_INLINE vec fused(vec a, vec b, vec c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+MM_INLINE vec fused_minus(vec a, vec b, vec c) {
+  return _mm512_fnmadd_ps(a, b, c);
+}
+// a where x > y, else 0
+MM_INLINE vec where_above(vec x, vec y, vec a) {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, y, _CMP_GT_OQ), a);
+}
+// a where |x| >= y, else 0
+MM_INLINE vec where_large(vec x, vec y, vec a) {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_abs_ps(x), y, _CMP_GE_OQ), a);
+}
+
+#elif defined(__AVX2__) && defined(__FMA__)
+
+#include <immintrin.h>
+
+enum { LANES = 8 };
+typedef __m256 vec;
+
+MM_INLINE vec load(const float *p) {
+  return _mm256_loadu_ps(p);
+}
+MM_INLINE void store(float *p, vec a) {
+  _mm256_storeu_ps(p, a);
+}
+MM_INLINE vec all(float x) {
+  return _mm256_set1_ps(x);
+}
+MM_INLINE vec add(vec a, vec b) {
+  return _mm256_add_ps(a, b);
+}
+MM_INLINE vec subtract(vec a, vec b) {
+  return _mm256_sub_ps(a, b);
+}
+MM_INLINE vec multiply(vec a, vec b) {
+  return _mm256_mul_ps(a, b);
+}
+MM_INLINE vec divide(vec a, vec b) {
+  return _mm256_div_ps(a, b);
+}
+MM_INLINE vec root(vec a) {
+  return _mm256_sqrt_ps(a);
+}
+MM_INLINE vec greatest(vec a, vec b) {
+  return _mm256_max_ps(a, b);
+}
+MM_INLINE vec least(vec a, vec b) {
+  return _mm256_min_ps(a, b);
+}
+MM_INLINE vec fused(vec a, vec b, vec c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+MM_INLINE vec fused_minus(vec a, vec b, vec c) {
+  return _mm256_fnmadd_ps(a, b, c);
+}
+MM_INLINE vec where_above(vec x, vec y, vec a) {
+  return _mm256_and_ps(_mm256_cmp_ps(x, y, _CMP_GT_OQ), a);
+}
+MM_INLINE vec where_large(vec x, vec y, vec a) {
+  vec size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
+  return _mm256_and_ps(_mm256_cmp_ps(size, y, _CMP_GE_OQ), a);
+}
+
+#else
+
+enum { LANES = 4 };
+typedef struct vec {
+  float x[LANES];
+} vec;
+
+#define LANEWISE(expression)                                                                       \
+  vec out;                                                                                         \
+  for (int i = 0; i < LANES; i++)                                                                  \
+    out.x[i] = (expression);                                                                       \
+  return out
+
+MM_INLINE vec load(const float *p) {
+  LANEWISE(p[i]);
+}
+MM_INLINE void store(float *p, vec a) {
+  for (int i = 0; i < LANES; i++)
+    p[i] = a.x[i];
+}
+MM_INLINE vec all(float x) {
+  LANEWISE(x);
+}
+MM_INLINE vec add(vec a, vec b) {
+  LANEWISE(a.x[i] + b.x[i]);
+}
+MM_INLINE vec subtract(vec a, vec b) {
+  LANEWISE(a.x[i] - b.x[i]);
+}
+MM_INLINE vec multiply(vec a, vec b) {
+  LANEWISE(a.x[i] * b.x[i]);
+}
+MM_INLINE vec divide(vec a, vec b) {
+  LANEWISE(a.x[i] / b.x[i]);
+}
+MM_INLINE vec root(vec a) {
+  LANEWISE(sqrtf(a.x[i]));
+}
+MM_INLINE vec greatest(vec a, vec b) {
+  LANEWISE(a.x[i] > b.x[i] ? a.x[i] : b.x[i]);
+}
+MM_INLINE vec least(vec a, vec b) {
+  LANEWISE(a.x[i] < b.x[i] ? a.x[i] : b.x[i]);
+}
+MM_INLINE vec fused(vec a, vec b, vec c) {
+  LANEWISE(fmaf(a.x[i], b.x[i], c.x[i]));
+}
+MM_INLINE vec fused_minus(vec a, vec b, vec c) {
+  LANEWISE(fmaf(-a.x[i], b.x[i], c.x[i]));
+}
+MM_INLINE vec where_above(vec x, vec y, vec a) {
+  LANEWISE(x.x[i] > y.x[i] ? a.x[i] : 0.0f);
+}
+MM_INLINE vec where_large(vec x, vec y, vec a) {
+  LANEWISE(fabsf(x.x[i]) >= y.x[i] ? a.x[i] : 0.0f);
+}
+
+#endif
+
+// Registers that hold one group.
+enum { PARTS = GROUP / LANES };
+
+// As mm_tanh_f, step by step.
+MM_INLINE vec tanh_of(vec x) {
+  vec c = least(all(MM_TANH_END_F), greatest(all(-MM_TANH_END_F), x));
+  vec z = multiply(c, c);
+  vec p = fused(z, all(MM_TANH_P3_F), all(MM_TANH_P2_F));
+  vec q = fused(z, all(MM_TANH_Q4_F), all(MM_TANH_Q3_F));
+  p = fused(z, p, all(MM_TANH_P1_F));
+  q = fused(z, q, all(MM_TANH_Q2_F));
+  p = fused(z, p, all(MM_TANH_P0_F));
+  q = fused(z, q, all(MM_TANH_Q1_F));
+  return divide(multiply(c, p), fused(z, q, all(1.0f)));
+}
+
+// ---------------------------------------------------------------------------------------------
+// A group of 16 numbers, and the sum of its lanes: i + (i + 8), then neighbours with neighbours
+
+typedef struct group {
+  vec part[PARTS];
+} group;
+
+#if defined(__AVX2__) && defined(__FMA__)
+
+MM_INLINE __m256 folded(group a) {
+#if defined(__AVX512F__)
+  return _mm256_add_ps(_mm512_castps512_ps256(a.part[0]),
+                       _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a.part[0]), 1)));
+#else
+  return _mm256_add_ps(a.part[0], a.part[1]);
+#endif
+}
+
+MM_INLINE void sums_of_8(const group a[8], float *out) {
+  __m256 f[8];
+  UNROLL for (int i = 0; i < 8; i++) f[i] = folded(a[i]);
+  __m256 ab = _mm256_hadd_ps(f[0], f[1]), cd = _mm256_hadd_ps(f[2], f[3]);
+  __m256 ef = _mm256_hadd_ps(f[4], f[5]), gh = _mm256_hadd_ps(f[6], f[7]);
+  // four sums over lanes 0-3 below, the same over lanes 4-7 above
+  __m256 abcd = _mm256_hadd_ps(ab, cd), efgh = _mm256_hadd_ps(ef, gh);
+  __m256 low = _mm256_permute2f128_ps(abcd, efgh, 0x20);
+  __m256 high = _mm256_permute2f128_ps(abcd, efgh, 0x31);
+  _mm256_storeu_ps(out, _mm256_add_ps(low, high));
+}
+
+#else
+
+MM_INLINE void sums_of_8(const group a[8], float *out) {
+  for (int k = 0; k < 8; k++) {
+    float s[GROUP];
+    for (int i = 0; i < PARTS; i++)
+      store(s + LANES * i, a[k].part[i]);
+    for (int i = 0; i < 8; i++)
+      s[i] += s[i + 8];
+    for (int n = 4; n >= 1; n /= 2) {
+      for (int i = 0; i < n; i++)
+        s[i] = s[2 * i] + s[2 * i + 1];
+    }
+    out[k] = s[0];
+  }
+}
+
+#endif
+
+#endif

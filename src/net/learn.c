@@ -1,0 +1,380 @@
+// One gradient step (spec: ampo.md 4-6): blocks of rows forward and back through both networks,
+// gradients added up block by block, then the optimiser.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/elementary.h"
+#include "base/status.h"
+#include "net/net_internal.h"
+
+// A minibatch at work.
+typedef struct step {
+  mm_net *net;
+  const mm_net_kernels *kernels;
+  const mm_net_learn_config *config;
+  const mm_net_batch *batch;
+  const uint32_t *row; // [n]
+  size_t n;
+  float mean, scale; // normalised advantage = (advantage - mean) * scale
+  net_rows rows;     // the block
+  net_losses losses; // sums
+  double clock;
+} step;
+
+// ---------------------------------------------------------------------------------------------
+// Time
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// The time since the last mark belongs to this stage.
+static void mark(step *s, mm_net_stage stage) {
+  if (!s->net->seconds) return;
+  double time = now();
+  s->net->seconds[stage] += time - s->clock;
+  s->clock = time;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Rows
+
+// Mean and deviation of the minibatch's advantages, in 16 lanes of double precision.
+static void normalise(step *s) {
+  enum { SUMS = 16 };
+  const float *advantage = s->batch->advantage;
+  double lane[SUMS] = { 0 }, mean = 0, square = 0;
+  s->mean = 0;
+  s->scale = 1;
+  if (!s->config->normalise) return;
+  for (size_t i = 0; i < s->n; i++)
+    lane[i % SUMS] += (double)advantage[s->row[i]];
+  for (int k = 0; k < SUMS; k++) {
+    mean += lane[k];
+    lane[k] = 0;
+  }
+  mean /= (double)s->n;
+  for (size_t i = 0; i < s->n; i++) {
+    double d = (double)advantage[s->row[i]] - mean;
+    lane[i % SUMS] += d * d;
+  }
+  for (int k = 0; k < SUMS; k++)
+    square += lane[k];
+  s->mean = (float)mean;
+  s->scale = (float)(1 / (sqrt(square / (double)s->n) + 1e-8));
+}
+
+// Lists lie anywhere in a batch of megabytes: asked for so many rows ahead.
+enum { AHEAD = 16 };
+
+static void fetch_list(const uint16_t *list, size_t entries) {
+  enum { LINE = 64 / sizeof *list };
+  for (size_t k = 0; k < entries; k += LINE)
+    __builtin_prefetch(list + k);
+}
+
+// As mm_net_gather, for lists, which are copied behind each other: what follows then has no ends of
+// short loops to guess.
+static size_t gather_lists(step *s, size_t first, size_t n) {
+  mm_net *net = s->net;
+  const mm_net_obs *obs = &s->batch->obs;
+  const uint16_t filler = (uint16_t)net->n_input;
+  const size_t padded = (n + MM_NET_ROWS - 1) / MM_NET_ROWS * MM_NET_ROWS;
+  const size_t most = obs->entries < net->n_input ? obs->entries : net->n_input;
+  const uint32_t *row = s->row + first;
+  size_t at = 0;
+  for (size_t i = 0; i < n; i++) {
+    const uint16_t *restrict list = obs->lists + row[i] * obs->entries;
+    uint16_t *restrict on = net->on + at, length = 0;
+    if (i + AHEAD < n) fetch_list(obs->lists + row[i + AHEAD] * obs->entries, most);
+    // the filler is copied too, and then written over
+    for (size_t k = 0; k < most; k++) {
+      on[k] = list[k];
+      length = (uint16_t)(length + (list[k] < filler));
+    }
+    memset(net->on_row + at, (int)i, most);
+    net->list[i] = on;
+    net->listed[i] = length;
+    at += length;
+  }
+  for (size_t i = n; i < padded; i++)
+    net->listed[i] = 0;
+  net->n_on = at;
+  return padded;
+}
+
+static void gather_rows(step *s, size_t from, size_t n) {
+  net_rows *r = &s->rows;
+  const mm_net_batch *b = s->batch;
+  r->n = n;
+  r->share = 1 / (float)s->n;
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t row = s->row[from + i];
+    r->action[i] = (uint16_t)b->action[row];
+    r->policy[i] = b->policy[row];
+    r->value[i] = b->value[row];
+    r->target[i] = b->target[row];
+    r->advantage[i] = (b->advantage[row] - s->mean) * s->scale;
+  }
+  for (size_t i = n; i < BLOCK; i++)
+    r->action[i] = 0;
+}
+
+// Rows in the order of their actions; padded ones go with action 0.
+static void order_by_action(step *s, size_t padded) {
+  mm_net *net = s->net;
+  const size_t actions = net->of[ACTOR].outputs;
+  uint16_t *start = net->start;
+  memset(start, 0, (actions + 1) * sizeof *start);
+  for (size_t i = 0; i < padded; i++)
+    start[s->rows.action[i] + 1]++;
+  for (size_t a = 0; a < actions; a++)
+    start[a + 1] = (uint16_t)(start[a + 1] + start[a]);
+  for (size_t i = 0; i < padded; i++)
+    net->order[start[s->rows.action[i]]++] = (uint16_t)i;
+  // every start has moved to the next one's place
+  memmove(start + 1, start, actions * sizeof *start);
+  start[0] = 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Output layers: losses and errors of h2
+
+// One output counts in each row: the chosen action's score, or the value.
+static void through_chosen(step *s, int which, size_t padded) {
+  mm_net *net = s->net;
+  const net_place *of = &net->of[which];
+  float *g = net->gradient;
+  if (which == ACTOR) {
+    mm_net_outputs(net, which, padded, net->line, s->rows.action);
+    mm_net_loss_ampo(s->config, &s->rows, net->out, net->error, &s->losses);
+    order_by_action(s, padded);
+  } else {
+    mm_net_outputs(net, which, padded, net->line, net->first);
+    mm_net_loss_value(s->config, &s->rows, net->out, net->error, &s->losses);
+  }
+  for (size_t i = s->rows.n; i < padded; i++)
+    net->error[i] = 0;
+  const uint16_t all_rows[2] = { 0, (uint16_t)padded };
+  const uint16_t *start = which == ACTOR ? net->start : all_rows;
+  const uint16_t *order = which == ACTOR ? net->order : net->line;
+  for (size_t a = 0; a < of->outputs; a++) {
+    float sum = 0;
+    for (size_t k = start[a]; k < start[a + 1]; k++)
+      sum += net->error[order[k]];
+    g[of->b3 + a] += sum;
+  }
+  s->kernels->back_chosen(net->config.activation, of->outputs, net->width1, start, order,
+                          net->error, (mm_matrix){ net->param + of->w3, net->width1 },
+                          (mm_matrix_out){ net->h2, net->width1 },
+                          (mm_matrix_out){ g + of->w3, net->width1 }, g + of->b2);
+}
+
+// All scores count.
+static void through_all(step *s, size_t padded) {
+  mm_net *net = s->net;
+  const net_place *of = &net->of[ACTOR];
+  const size_t actions = of->outputs, width = net->width1;
+  float *g = net->gradient, *error = net->error;
+  mm_net_outputs(net, ACTOR, s->rows.n * actions, net->row, net->column);
+  mm_net_loss_ppo(s->config, &s->rows, actions, net->out, error, &s->losses);
+  for (size_t q = s->rows.n * actions; q < padded * actions; q++)
+    error[q] = 0;
+  for (size_t a = 0; a < actions; a++) {
+    float sum = 0;
+    for (size_t i = 0; i < padded; i++)
+      sum += error[i * actions + a];
+    g[of->b3 + a] += sum;
+  }
+  float ones[BLOCK];
+  for (size_t i = 0; i < padded; i++)
+    ones[i] = 1;
+  const mm_matrix e = { error, actions }, h2 = { net->h2, width };
+  s->kernels->outer(padded, actions, width, e, h2, (mm_matrix_out){ g + of->w3, width });
+  s->kernels->back(net->config.activation, padded, actions, width, e,
+                   (mm_matrix){ net->param + of->w3, width }, h2,
+                   (mm_matrix_out){ net->h2, width });
+  s->kernels->outer(padded, 1, width, (mm_matrix){ ones, 1 }, h2,
+                    (mm_matrix_out){ g + of->b2, width });
+}
+
+// ---------------------------------------------------------------------------------------------
+// Hidden layers
+
+// One network's way through a block of the span, which begins with its row number `from`.
+static void network(step *s, int which, size_t from, size_t padded) {
+  mm_net *net = s->net;
+  const net_place *of = &net->of[which];
+  const size_t width0 = net->width0, width1 = net->width1;
+  const mm_matrix h1 = { net->h1 + (size_t)which * BLOCK * width0, width0 };
+  const mm_matrix d2 = { net->h2, width1 };
+  float *d1 = net->d1 + ((size_t)which * SPAN + from) * width0;
+  mm_net_layer2(net, which, padded);
+  mark(s, MM_NET_LAYER2);
+  if (which == ACTOR && s->config->objective == MM_OBJECTIVE_PPO)
+    through_all(s, padded);
+  else
+    through_chosen(s, which, padded);
+  mark(s, MM_NET_LOSS);
+  s->kernels->back(net->config.activation, padded, width1, width0, d2,
+                   (mm_matrix){ net->back[which], width0 }, h1, (mm_matrix_out){ d1, width0 });
+  mark(s, MM_NET_BACK);
+  s->kernels->outer(padded, width0, width1, h1, d2,
+                    (mm_matrix_out){ net->gradient + of->w2, width1 });
+  mark(s, MM_NET_GRAD2);
+}
+
+// Inputs by how many rows use them, those that none uses left out. The kernel's loops then go the
+// same number of times again and again, which the processor foresees.
+static size_t sort_inputs(size_t n, const uint32_t *restrict count, const uint32_t *restrict start,
+                          mm_net_use *restrict out) {
+  uint32_t place[SPAN + 2] = { 0 }; // inputs used so often, then where the next of them goes
+  for (size_t i = 0; i < n; i++)
+    place[count[i] + 1]++;
+  place[1] = 0;
+  for (size_t c = 1; c <= SPAN; c++)
+    place[c + 1] += place[c];
+  const size_t used = place[SPAN + 1];
+  place[0] = (uint32_t)used; // the others go behind
+  for (size_t i = 0; i < n; i++)
+    out[place[count[i]]++] = (mm_net_use){ start[i], (uint16_t)i, (uint16_t)count[i] };
+  return used;
+}
+
+// Which rows of the span use which input. The biases count as one more input, on in every row.
+static mm_net_uses find_uses(mm_net *net, size_t rows) {
+  const size_t d = net->n_input, n_on = net->n_on;
+  const uint16_t *restrict on = net->on;
+  const uint8_t *restrict on_row = net->on_row;
+  uint32_t *restrict count = net->use_count, *restrict start = net->use_start, at = 0;
+  uint8_t *restrict row = net->use_row;
+  memset(count, 0, d * sizeof *count);
+  for (size_t k = 0; k < n_on; k++)
+    count[on[k]]++;
+  count[d] = (uint32_t)rows;
+  for (size_t i = 0; i <= d; i++) {
+    start[i] = at;
+    at += count[i];
+  }
+  const size_t n = sort_inputs(d + 1, count, start, net->use);
+  // from here on: where the next row goes
+  for (size_t k = 0; k < n_on; k++)
+    row[start[on[k]]++] = on_row[k];
+  for (size_t i = 0; i < rows; i++)
+    row[start[d] + i] = (uint8_t)i;
+  return (mm_net_uses){ n, net->use, row };
+}
+
+// The gradient of the first layers from the whole span.
+static void first_layers(step *s, bool lists, size_t rows) {
+  mm_net *net = s->net;
+  const size_t width = net->width0, d = net->n_input;
+  mm_net_uses uses = { 0 };
+  if (lists) uses = find_uses(net, rows);
+  mark(s, MM_NET_GATHER);
+  for (size_t which = 0; which < NETWORKS; which++) {
+    const mm_matrix d1 = { net->d1 + which * SPAN * width, width };
+    const mm_matrix_out g = { net->gradient + which * width, NETWORKS * width };
+    if (lists)
+      s->kernels->outer_uses(uses, width, d1, g);
+    else
+      s->kernels->outer(rows, d + 1, width, (mm_matrix){ net->x, d + 1 }, d1, g);
+  }
+  mark(s, MM_NET_GRAD1);
+}
+
+static void span(step *s, size_t first, size_t n) {
+  mm_net *net = s->net;
+  const bool lists = s->batch->obs.lists != NULL;
+  const size_t rows =
+      lists ? gather_lists(s, first, n) : mm_net_gather(net, &s->batch->obs, s->row + first, 0, n);
+  for (size_t from = 0; from < rows; from += BLOCK) {
+    const size_t padded = rows - from < BLOCK ? rows - from : BLOCK;
+    gather_rows(s, first + from, n - from < BLOCK ? n - from : BLOCK);
+    mark(s, MM_NET_GATHER);
+    if (lists) mm_net_layer1(net, true, NETWORKS, from, padded);
+    for (int which = 0; which < NETWORKS; which++) {
+      if (!lists) mm_net_layer1(net, false, which, from, padded);
+      mark(s, MM_NET_LAYER1);
+      network(s, which, from, padded);
+    }
+  }
+  first_layers(s, lists, rows);
+}
+
+// ---------------------------------------------------------------------------------------------
+// The optimiser
+
+static void refresh_back(mm_net *net) {
+  if (!net->back_is_old) return;
+  for (int i = 0; i < NETWORKS; i++)
+    mm_net_kernels_current()->transpose(net->width0, net->width1,
+                                        (mm_matrix){ net->param + net->of[i].w2, net->width1 },
+                                        (mm_matrix_out){ net->back[i], net->width0 });
+  net->back_is_old = false;
+}
+
+static void optimise(step *s, double learning_rate, double norm) {
+  mm_net *net = s->net;
+  const mm_net_learn_config *c = s->config;
+  const double count = (double)++net->count;
+  const double left1 = mm_pow_d(c->beta1, count), left2 = mm_pow_d(c->beta2, count);
+  const mm_adam a = {
+    .scale = norm >= (double)c->max_grad_norm ? (float)((double)c->max_grad_norm / norm) : 1,
+    .beta1 = (float)c->beta1,
+    .rest1 = (float)(1 - c->beta1),
+    .beta2 = (float)c->beta2,
+    .rest2 = (float)(1 - c->beta2),
+    .correction2 = (float)(1 / (1 - left2)),
+    .step = (float)(learning_rate / (1 - left1)),
+    .epsilon = c->epsilon,
+  };
+  s->kernels->adam(&a, net->size, net->gradient, net->m, net->v, net->param);
+  net->back_is_old = true;
+}
+
+static mm_net_report report_of(const step *s, double norm) {
+  const double n = (double)s->n, value_coef = (double)s->config->value_coef;
+  const double entropy_coef =
+      s->config->objective == MM_OBJECTIVE_PPO ? (double)s->config->entropy_coef : 0;
+  mm_net_report r = { .policy_loss = s->losses.policy / n,
+                      .value_loss = s->losses.value / n,
+                      .entropy = s->losses.entropy / n,
+                      .grad_norm = norm };
+  r.total_loss = r.policy_loss + value_coef * r.value_loss - entropy_coef * r.entropy;
+  return r;
+}
+
+mm_status mm_net_learn(mm_net *net, const mm_net_learn_config *config, double learning_rate,
+                       const mm_net_batch *batch, const uint32_t *row, size_t n,
+                       mm_net_report *report) {
+  step s = { .net = net,
+             .kernels = mm_net_kernels_current(),
+             .config = config,
+             .batch = batch,
+             .row = row,
+             .n = n };
+  if (net->seconds) s.clock = now();
+  refresh_back(net);
+  memset(net->gradient, 0, net->size * sizeof *net->gradient);
+  mark(&s, MM_NET_ADAM);
+  normalise(&s);
+  for (size_t first = 0; first < n; first += SPAN)
+    span(&s, first, n - first < SPAN ? n - first : SPAN);
+  const double norm = sqrt((double)s.kernels->sum_squares(net->size, net->gradient));
+  const mm_net_report found = report_of(&s, norm);
+  if (report) *report = found;
+  if (!isfinite(found.total_loss) || !isfinite(norm))
+    return MM_FAIL(MM_ERR_NUMERIC,
+                   "gradient step %llu: loss %g, gradient norm %g: expected finite numbers",
+                   (unsigned long long)(net->count + 1), found.total_loss, norm);
+  optimise(&s, learning_rate, norm);
+  mark(&s, MM_NET_ADAM);
+  return MM_OK;
+}

@@ -1,0 +1,218 @@
+// Shapes, memory and tensors of a net.
+
+#include "net/net.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "net/net_internal.h"
+
+static size_t rounded(size_t n, size_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+mm_net_config mm_net_config_default(int32_t n_input, int32_t n_action) {
+  return (mm_net_config){
+    .n_input = n_input, .n_action = n_action, .hidden = { 64, 64 }, .activation = MM_ACTIVATION_TANH
+  };
+}
+
+mm_net_learn_config mm_net_learn_config_default(mm_objective objective) {
+  return (mm_net_learn_config){ .objective = objective,
+                                .eta = 0.9f,
+                                .floor = -INFINITY,
+                                .policy_clip = 0.2f,
+                                .entropy_coef = 0.01f,
+                                .normalise = true,
+                                .value_clip = 0.2f,
+                                .value_coef = 0.5f,
+                                .max_grad_norm = INFINITY,
+                                .beta1 = 0.9,
+                                .beta2 = 0.999,
+                                .epsilon = 1e-5f };
+}
+
+// ---------------------------------------------------------------------------------------------
+// Memory
+
+static mm_status check_size(const char *name, int32_t size, int32_t most) {
+  if (size >= 1 && size <= most) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "network: %s: expected between 1 and %d, found %d", name, (int)most,
+                 (int)size);
+}
+
+static mm_status check_config(const mm_net_config *c) {
+  MM_TRY(check_size("inputs", c->n_input, MM_NET_INPUT_MAX));
+  MM_TRY(check_size("actions", c->n_action, MM_NET_ACTION_MAX));
+  MM_TRY(check_size("units of the first hidden layer", c->hidden[0], MM_NET_HIDDEN_MAX));
+  return check_size("units of the second hidden layer", c->hidden[1], MM_NET_HIDDEN_MAX);
+}
+
+static void place_all(mm_net *net, const mm_net_config *config) {
+  net->config = *config;
+  net->n_input = (size_t)config->n_input;
+  net->width0 = rounded((size_t)config->hidden[0], 16);
+  net->width1 = rounded((size_t)config->hidden[1], 16);
+  size_t at = (net->n_input + 1) * 2 * net->width0;
+  for (int i = 0; i < NETWORKS; i++) {
+    net_place *of = &net->of[i];
+    of->outputs = i == ACTOR ? (size_t)config->n_action : 1;
+    of->w2 = at;
+    of->b2 = of->w2 + net->width0 * net->width1;
+    of->w3 = of->b2 + net->width1;
+    of->b3 = of->w3 + of->outputs * net->width1;
+    at = of->b3 + rounded(of->outputs, 16);
+  }
+  net->size = rounded(at, 64);
+}
+
+// One array of the net: a slice of the arena, or only its size where there is none yet.
+static size_t slice(mm_arena *arena, size_t count, size_t size, void *where) {
+  if (arena) {
+    void *taken = mm_arena_take(arena, count * size);
+    memcpy(where, &taken, sizeof taken);
+  }
+  return mm_arena_size_of(count * size);
+}
+
+static size_t slices(mm_net *n, mm_arena *arena) {
+  size_t pairs = (size_t)BLOCK * n->of[ACTOR].outputs + 8, square = n->width0 * n->width1, sum = 0;
+  sum += slice(arena, n->size, sizeof *n->param, &n->param);
+  sum += slice(arena, n->size, sizeof *n->gradient, &n->gradient);
+  sum += slice(arena, n->size, sizeof *n->m, &n->m);
+  sum += slice(arena, n->size, sizeof *n->v, &n->v);
+  sum += slice(arena, square, sizeof *n->back[0], &n->back[ACTOR]);
+  sum += slice(arena, square, sizeof *n->back[0], &n->back[CRITIC]);
+  sum += slice(arena, SPAN * (n->n_input + 1), sizeof *n->x, &n->x);
+  sum += slice(arena, SPAN, sizeof *n->list, &n->list);
+  sum += slice(arena, SPAN, sizeof *n->listed, &n->listed);
+  sum += slice(arena, NETWORKS * BLOCK * n->width0, sizeof *n->h1, &n->h1);
+  sum += slice(arena, BLOCK * n->width1, sizeof *n->h2, &n->h2);
+  sum += slice(arena, NETWORKS * SPAN * n->width0, sizeof *n->d1, &n->d1);
+  sum += slice(arena, pairs, sizeof *n->out, &n->out);
+  sum += slice(arena, pairs, sizeof *n->error, &n->error);
+  sum += slice(arena, pairs, sizeof *n->row, &n->row);
+  sum += slice(arena, pairs, sizeof *n->column, &n->column);
+  sum += slice(arena, BLOCK + 8, sizeof *n->line, &n->line);
+  sum += slice(arena, BLOCK + 8, sizeof *n->first, &n->first);
+  sum += slice(arena, n->of[ACTOR].outputs + 1, sizeof *n->start, &n->start);
+  sum += slice(arena, BLOCK, sizeof *n->order, &n->order);
+  sum += slice(arena, (SPAN + 1) * n->n_input, sizeof *n->on, &n->on);
+  sum += slice(arena, (SPAN + 1) * n->n_input, sizeof *n->on_row, &n->on_row);
+  sum += slice(arena, n->n_input + 1, sizeof *n->use, &n->use);
+  sum += slice(arena, n->n_input + 1, sizeof *n->use_start, &n->use_start);
+  sum += slice(arena, n->n_input + 1, sizeof *n->use_count, &n->use_count);
+  sum += slice(arena, SPAN * (n->n_input + 1), sizeof *n->use_row, &n->use_row);
+  return sum;
+}
+
+mm_status mm_net_create(const mm_net_config *config, mm_net **out) {
+  *out = NULL;
+  MM_TRY(check_config(config));
+  mm_net plan = { .back_is_old = true };
+  place_all(&plan, config);
+  mm_arena arena;
+  MM_TRY(mm_arena_create(mm_arena_size_of(sizeof plan) + slices(&plan, NULL), &arena));
+  mm_net *net = mm_arena_take(&arena, sizeof *net);
+  slices(&plan, &arena);
+  plan.arena = arena;
+  *net = plan;
+  size_t actions = net->of[ACTOR].outputs;
+  for (size_t q = 0; q < BLOCK * actions; q++) {
+    net->row[q] = (uint16_t)(q / actions);
+    net->column[q] = (uint16_t)(q % actions);
+  }
+  for (size_t i = 0; i < BLOCK; i++)
+    net->line[i] = (uint16_t)i;
+  *out = net;
+  return MM_OK;
+}
+
+void mm_net_destroy(mm_net *net) {
+  if (!net) return;
+  mm_arena arena = net->arena; // the net itself lies in it
+  mm_arena_destroy(&arena);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Tensors
+
+// Where entry [i][j] of a tensor lies: at + i * row + j * column.
+typedef struct tensor_place {
+  size_t at, row, column;
+} tensor_place;
+
+static const char *const tensor_names[MM_NET_TENSORS] = {
+  "actor.0.weight",  "actor.0.bias",  "actor.1.weight",  "actor.1.bias",
+  "actor.2.weight",  "actor.2.bias",  "critic.0.weight", "critic.0.bias",
+  "critic.1.weight", "critic.1.bias", "critic.2.weight", "critic.2.bias",
+};
+
+static tensor_place tensor_at(const mm_net *net, int i) {
+  const size_t half = (size_t)(i / 6) * net->width0, both = 2 * net->width0;
+  const net_place *of = &net->of[i / 6];
+  switch (i % 6) {
+  case 0:
+    return (tensor_place){ half, both, 1 };
+  case 1:
+    return (tensor_place){ net->n_input * both + half, 0, 1 };
+  case 2:
+    return (tensor_place){ of->w2, net->width1, 1 };
+  case 3:
+    return (tensor_place){ of->b2, 0, 1 };
+  case 4:
+    return (tensor_place){ of->w3, 1, net->width1 };
+  default:
+    return (tensor_place){ of->b3, 0, 1 };
+  }
+}
+
+mm_net_tensor mm_net_describe(const mm_net *net, int i) {
+  const mm_net_config *c = &net->config;
+  const int32_t sizes[4] = { c->n_input, c->hidden[0], c->hidden[1], i < 6 ? c->n_action : 1 };
+  const int layer = i % 6 / 2, bias = i % 2;
+  return (mm_net_tensor){ tensor_names[i], bias ? 1 : sizes[layer], sizes[layer + 1] };
+}
+
+static float *part_of(const mm_net *net, mm_net_part part) {
+  float *const parts[MM_NET_PARTS] = { net->param, net->m, net->v, net->gradient };
+  return parts[part];
+}
+
+void mm_net_export(const mm_net *net, mm_net_part part, int tensor, float *out) {
+  const mm_net_tensor shape = mm_net_describe(net, tensor);
+  const tensor_place place = tensor_at(net, tensor);
+  const float *from = part_of(net, part) + place.at;
+  const size_t rows = (size_t)shape.rows, cols = (size_t)shape.cols;
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < cols; j++)
+      out[i * cols + j] = from[i * place.row + j * place.column];
+}
+
+void mm_net_import(mm_net *net, mm_net_part part, int tensor, const float *in) {
+  const mm_net_tensor shape = mm_net_describe(net, tensor);
+  const tensor_place place = tensor_at(net, tensor);
+  float *to = part_of(net, part) + place.at;
+  const size_t rows = (size_t)shape.rows, cols = (size_t)shape.cols;
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < cols; j++)
+      to[i * place.row + j * place.column] = in[i * cols + j];
+  net->back_is_old = true;
+}
+
+uint64_t mm_net_count(const mm_net *net) {
+  return net->count;
+}
+
+void mm_net_set_count(mm_net *net, uint64_t count) {
+  net->count = count;
+}
+
+const mm_net_config *mm_net_shape(const mm_net *net) {
+  return &net->config;
+}
+
+void mm_net_profile(mm_net *net, double *seconds) {
+  net->seconds = seconds;
+}

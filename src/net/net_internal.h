@@ -1,0 +1,109 @@
+// Inside a net: where everything lies.
+//
+// Parameters, moments and gradients are flat vectors of the same layout. Hidden widths are rounded
+// up to multiples of 16; what is added stays 0, because its gradients are exactly 0:
+//
+//   w1 [n_input + 1][2 width0]   first layers of actor and critic side by side; last row: biases
+//   of actor, then of critic:
+//   w2 [width0][width1]   b2 [width1]
+//   w3 [outputs][width1]  one row per output     b3 [outputs, rounded up to 16]
+//
+// The whole is rounded up to a multiple of 64 numbers and starts at a multiple of 64 bytes.
+
+#ifndef MM_NET_NET_INTERNAL_H
+#define MM_NET_NET_INTERNAL_H
+
+#include "base/arena.h"
+#include "net/kernels.h"
+#include "net/net.h"
+
+enum { ACTOR, CRITIC, NETWORKS };
+
+// Rows go through the layers in blocks of 64, small enough for the first-level cache with one
+// layer's weights. Gradients are sums over a block, added block by block; those of the first
+// layer, which is large, sums over a span of four.
+enum { BLOCK = 64, SPAN = 4 * BLOCK };
+
+typedef struct net_place {
+  size_t w2, b2, w3, b3;
+  size_t outputs;
+} net_place;
+
+struct mm_net {
+  mm_net_config config;
+  size_t n_input, width0, width1;
+  net_place of[NETWORKS];
+  size_t size;           // of each flat vector
+  float *param, *m, *v;  // [size]
+  float *gradient;       // [size]
+  float *back[NETWORKS]; // [width1][width0]: w2 transposed
+  bool back_is_old;      // w2 has changed since
+  uint64_t count;        // Adam steps
+  double *seconds;       // [MM_NET_STAGES], or NULL
+
+  // rows at work
+  float *x;                // [SPAN][n_input + 1], the last is 1; or
+  const uint16_t **list;   // [SPAN] into the caller's lists
+  int32_t *listed;         // [SPAN] their lengths
+  float *h1;               // [NETWORKS][BLOCK][width0]
+  float *h2;               // [BLOCK][width1], then its errors
+  float *d1;               // [NETWORKS][SPAN][width0]
+  float *out;              // [BLOCK n_action + 8] outputs
+  float *error;            // [BLOCK n_action + 8] errors of the outputs
+  uint16_t *row, *column;  // [BLOCK n_action + 8] all pairs of row and output
+  uint16_t *line, *first;  // [BLOCK + 8] 0, 1, ...; and zeros: the pairs of a single output
+  uint16_t *start, *order; // [n_action + 1], [BLOCK] rows by action
+  uint16_t *on;            // [(SPAN + 1) n_input] lists of the span behind each other,
+  uint8_t *on_row;         // [(SPAN + 1) n_input] and whose they are
+  size_t n_on;             // entries in all
+  uint32_t *use_count;     // [n_input + 1] rows of the span in which an input is on: how many,
+  uint32_t *use_start;     // [n_input + 1] from where on in
+  uint8_t *use_row;        // [SPAN (n_input + 1)]
+  mm_net_use *use;         // [n_input + 1] the same for the kernel
+  mm_arena arena;
+};
+
+// ---------------------------------------------------------------------------------------------
+// forward.c
+
+// Brings n <= SPAN observations to work: those of row[n], or from number `first` on where row is
+// NULL. Returns n rounded up to whole MM_NET_ROWS; the rows added are empty.
+size_t mm_net_gather(mm_net *net, const mm_net_obs *obs, const uint32_t *row, size_t first,
+                     size_t n);
+
+// First hidden layers of `rows` gathered rows from number `from` on, into h1: of one network, or of
+// both when lists are at work and `which` is NETWORKS.
+void mm_net_layer1(mm_net *net, bool lists, int which, size_t from, size_t rows);
+
+// h2 of one network from its h1.
+void mm_net_layer2(mm_net *net, int which, size_t rows);
+
+// out[q] = output column[q] of row row[q] of one network, q < n.
+void mm_net_outputs(mm_net *net, int which, size_t n, const uint16_t *row, const uint16_t *column);
+
+// ---------------------------------------------------------------------------------------------
+// loss.c
+
+// A block of a minibatch. Entries from n on stand for nothing.
+typedef struct net_rows {
+  size_t n;    // rows
+  float share; // 1 / size of the minibatch
+  uint16_t action[BLOCK + 8];
+  float policy[BLOCK], value[BLOCK], target[BLOCK], advantage[BLOCK]; // advantage: normalised
+} net_rows;
+
+// Sums over rows.
+typedef struct net_losses {
+  double policy, value, entropy;
+} net_losses;
+
+// Errors dL/dout of the rows' outputs, and losses added up. Scores and errors: [n] of the chosen
+// actions for AMPO, [n][n_action] for PPO.
+void mm_net_loss_ampo(const mm_net_learn_config *config, const net_rows *rows, const float *score,
+                      float *error, net_losses *sums);
+void mm_net_loss_ppo(const mm_net_learn_config *config, const net_rows *rows, size_t n_action,
+                     const float *score, float *error, net_losses *sums);
+void mm_net_loss_value(const mm_net_learn_config *config, const net_rows *rows, const float *value,
+                       float *error, net_losses *sums);
+
+#endif

@@ -1,0 +1,332 @@
+// The AMPO loop: what a rollout keeps, the metric, the same bits in every build and on every number
+// of threads, that it learns, and what is refused.
+
+#include "agent/ampo.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "backend/backend.h"
+#include "base/isa.h"
+#include "test.h"
+
+static mm_env *open_env(const char *id) {
+  mm_env *env;
+  assert_ok(mm_env_open(id, &env));
+  return env;
+}
+
+static mm_map *open_map(const char *name) {
+  mm_map *map;
+  assert_ok(mm_map_open(name, &map));
+  return map;
+}
+
+// A run of some iterations of a few environments.
+static mm_ampo_config small(void) {
+  mm_ampo_config c = mm_ampo_config_default();
+  c.envs = 6;
+  c.unroll = 32;
+  c.steps = 6 * 32 * 5;
+  c.epochs = 2;
+  c.minibatches = 3;
+  return c;
+}
+
+static mm_result run(const char *id, const char *map_name, const mm_ampo_config *config,
+                     uint64_t seed, uint32_t repeat) {
+  mm_env *env = open_env(id);
+  mm_map *map = open_map(map_name);
+  mm_result result;
+  mm_job job = { .env = env, .map = map, .ampo = config, .seed = seed, .repeat = repeat };
+  assert_ok(mm_job_run(&job, NULL, &result));
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+  return result;
+}
+
+static bool same_curve(const mm_result *a, const mm_result *b) {
+  assert_int_equal(a->n_curve, b->n_curve);
+  return memcmp(a->curve, b->curve, a->n_curve * sizeof *a->curve) == 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static void test_lengths(void **state) {
+  (void)state;
+  mm_ampo_config c = mm_ampo_config_default();
+  assert_int_equal(mm_ampo_iterations(&c), 976);
+  c = small();
+  mm_result r = run("CartPole-v1", "negentropy", &c, 1, 0);
+  assert_int_equal(r.n_curve, 5);
+  assert_true(r.env_steps == 6 * 32 * 5);
+  for (size_t i = 0; i < r.n_curve; i++)
+    assert_true(r.curve_step[i] == (i + 1) * 6 * 32);
+  assert_true(r.final_value == r.curve[4]);
+  assert_true(isnan(r.optimal_value) && r.recent_value > 0);
+  mm_result_release(&r);
+}
+
+// With one environment that never ends within a rollout and pays 1 a step, all is known: before the
+// first end the metric is 0, afterwards the length of the episode that ended last.
+static void test_metric(void **state) {
+  (void)state;
+  mm_ampo_config c = small();
+  c.envs = 1;
+  c.unroll = 8;
+  c.steps = 8 * 40;
+  c.minibatches = 1;
+  c.lr = 0; // the first policy stays: uniform, so some twenty steps an episode
+  mm_result r = run("CartPole-v1", "l2", &c, 3, 0);
+  assert_true(r.curve[0] == 0); // no pole falls within eight steps
+  int changes = 0;
+  for (size_t i = 1; i < r.n_curve; i++) {
+    double eighths = 8 * r.curve[i];
+    assert_true(eighths == floor(eighths)); // a mean of eight whole numbers
+    changes += r.curve[i] != r.curve[i - 1];
+  }
+  assert_true(changes >= 5 && r.curve[r.n_curve - 1] > 8);
+  mm_result_release(&r);
+}
+
+// All parameters after a training, as one array to be freed.
+static float *train_parameters(const char *id, const char *map_name, uint64_t seed, size_t *size) {
+  mm_ampo_config c = small();
+  mm_env *env = open_env(id);
+  mm_map *map = open_map(map_name);
+  mm_ampo *a;
+  assert_ok(mm_ampo_create(env, map, &c, seed, 0, &a));
+  for (int64_t i = mm_ampo_iterations(&c); i > 0; i--)
+    assert_ok(mm_ampo_iterate(a));
+  size_t n = 0;
+  float *all = NULL;
+  for (int i = 0; i < MM_NET_TENSORS; i++) {
+    mm_net_tensor t = mm_net_describe(mm_ampo_net(a), i);
+    size_t own = (size_t)t.rows * (size_t)t.cols;
+    all = realloc(all, (n + own) * sizeof *all);
+    assert_non_null(all);
+    mm_net_export(mm_ampo_net(a), MM_NET_PARAM, i, all + n);
+    n += own;
+  }
+  mm_ampo_destroy(a);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+  *size = n * sizeof *all;
+  return all;
+}
+
+// The same job gives the same networks again, with every build of the kernels; other seeds give
+// others.
+static void test_bits(void **state) {
+  (void)state;
+  static const char *const ids[] = { "CartPole-v1", "Breakout-MinAtar", "GridWorld-dense" };
+  static const char *const maps[] = { "negentropy",  "l2",       "piecewise",
+                                      "tsallis:0.5", "random:3", "neural" };
+  static const char *const isas[] = { "portable", "avx2", "avx512" };
+  for (int e = 0; e < 3; e++) {
+    for (int m = 0; m < 6; m++) {
+      size_t size, again;
+      float *first = train_parameters(ids[e], maps[m], 7, &size);
+      float *other = train_parameters(ids[e], maps[m], 8, &again);
+      assert_int_equal(size, again);
+      assert_true(memcmp(first, other, size) != 0);
+      free(other);
+      for (int isa = 0; isa < 3; isa++) {
+        if (mm_isa_select(isas[isa]) != MM_OK) continue; // not on this machine
+        other = train_parameters(ids[e], maps[m], 7, &again);
+        assert_memory_equal(first, other, size);
+        free(other);
+      }
+      assert_ok(mm_isa_select("auto"));
+      free(first);
+    }
+  }
+}
+
+// Every switch changes what happens, except those that must not.
+static void test_switches(void **state) {
+  (void)state;
+  mm_ampo_config base = small();
+  mm_result first = run("CartPole-v1", "l2", &base, 2, 0);
+#define CHANGED(statement)                                                                         \
+  do {                                                                                             \
+    mm_ampo_config c = base;                                                                       \
+    statement;                                                                                     \
+    mm_result r = run("CartPole-v1", "l2", &c, 2, 0);                                              \
+    if (same_curve(&first, &r)) fail_msg("no effect: %s", #statement);                             \
+    mm_result_release(&r);                                                                         \
+  } while (0)
+  CHANGED(c.eta = 0.5);
+  CHANGED(c.lr = 0.001);
+  CHANGED(c.gamma = 0.9);
+  CHANGED(c.gae_lambda = 0.5);
+  CHANGED(c.max_grad_norm = 0.01);
+  CHANGED(c.value_coef = 5);
+  CHANGED(c.epochs = 3);
+  CHANGED(c.hidden = 32);
+  CHANGED(c.code_target = true);
+  CHANGED(c.bisect10 = true);
+  CHANGED(c.center = true);
+  CHANGED(c.relu = true);
+  CHANGED(c.constant_lr = true);
+  CHANGED(c.raw_advantage = true);
+#undef CHANGED
+  mm_result_release(&first);
+  // a limit within the run: MountainCar's 200 steps
+  mm_ampo_config c = small();
+  c.steps = 6 * 32 * 12;
+  mm_env *env = open_env("MountainCar-v0");
+  mm_map *map = open_map("negentropy");
+  float value[2];
+  for (int k = 0; k < 2; k++) {
+    mm_ampo *a;
+    c.bootstrap_on_timeout = k == 1;
+    assert_ok(mm_ampo_create(env, map, &c, 2, 0, &a));
+    for (int i = 0; i < 12; i++)
+      assert_ok(mm_ampo_iterate(a));
+    float obs[2] = { -0.5f, 0 };
+    mm_net_values(mm_ampo_net(a), &(mm_net_obs){ .floats = obs }, 1, &value[k]);
+    mm_ampo_destroy(a);
+  }
+  assert_true(value[0] != value[1]);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+// Sticky actions are another game.
+static void test_rules(void **state) {
+  (void)state;
+  mm_ampo_config c = small(), original = c;
+  original.rules = MM_RULES_MINATAR;
+  mm_result a = run("Breakout-MinAtar", "l2", &c, 1, 0);
+  mm_result b = run("Breakout-MinAtar", "l2", &original, 1, 0);
+  mm_result by_id = run("MinAtar/Breakout-v1", "l2", &c, 1, 0);
+  assert_false(same_curve(&a, &b));
+  assert_true(same_curve(&b, &by_id));
+  mm_result_release(&a);
+  mm_result_release(&b);
+  mm_result_release(&by_id);
+}
+
+static void test_repeats(void **state) {
+  (void)state;
+  mm_ampo_config c = small();
+  mm_result a = run("GridWorld-all", "l2", &c, 1, 0), b = run("GridWorld-all", "l2", &c, 1, 1);
+  assert_false(same_curve(&a, &b));
+  mm_result_release(&a);
+  mm_result_release(&b);
+}
+
+// A short training on CartPole ends far above chance (22), for every kind of map and for PPO.
+static void test_learns(void **state) {
+  (void)state;
+  static const char *const maps[] = { "negentropy", "l2", "piecewise", "negentropy" };
+  mm_ampo_config c[4];
+  mm_job job[16];
+  mm_result result[16];
+  mm_env *env = open_env("CartPole-v1");
+  mm_map *map[4];
+  for (int k = 0; k < 4; k++) {
+    c[k] = k == 3 ? mm_ppo_config_default() : mm_ampo_config_default();
+    c[k].steps = 60000;
+    map[k] = open_map(maps[k]);
+    for (int i = 0; i < 4; i++)
+      job[4 * k + i] =
+          (mm_job){ .env = env, .map = map[k], .ampo = &c[k], .seed = (uint64_t)(10 + i) };
+  }
+  mm_backend_config backend = { 0 };
+  assert_ok(mm_backend_run(&backend, job, 16, result));
+  for (int k = 0; k < 4; k++) {
+    double mean = 0;
+    for (int i = 0; i < 4; i++)
+      mean += result[4 * k + i].final_value / 4;
+    assert_true(mean > 100);
+    mm_map_destroy(map[k]);
+  }
+  // and a single thread gives the same bits
+  backend.threads = 1;
+  mm_result again[2];
+  assert_ok(mm_backend_run(&backend, job, 2, again));
+  for (int i = 0; i < 2; i++) {
+    assert_true(same_curve(&again[i], &result[i]));
+    mm_result_release(&again[i]);
+  }
+  for (int i = 0; i < 16; i++)
+    mm_result_release(&result[i]);
+  mm_env_destroy(env);
+}
+
+// A rate that blows everything up is a numerical failure, not a crash.
+static void test_breakdown(void **state) {
+  (void)state;
+  mm_ampo_config c = small();
+  c.lr = 1000;
+  c.max_grad_norm = 0;
+  c.epochs = 50;
+  c.steps = 6 * 32 * 200;
+  c.relu = true;
+  mm_env *env = open_env("Acrobot-v1");
+  mm_map *map = open_map("negentropy");
+  mm_result result;
+  mm_job job = { .env = env, .map = map, .ampo = &c };
+  assert_int_equal(mm_job_run(&job, NULL, &result), MM_ERR_NUMERIC);
+  assert_true(result.n_curve == 0 || isfinite(result.final_value));
+  mm_result_release(&result);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+static void refuse(const char *id, const char *map_name, mm_ampo_config c, const char *why) {
+  mm_env *env = open_env(id);
+  mm_map *map = open_map(map_name);
+  mm_result result;
+  mm_job job = { .env = env, .map = map, .ampo = &c };
+  assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, why);
+  mm_result_release(&result);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+static void test_refused(void **state) {
+  (void)state;
+  mm_ampo_config c = small(), ppo = mm_ppo_config_default();
+  refuse("Pendulum-v1", "l2", c, "real actions");
+  refuse("CartPole-v1", "l2", ppo, "negentropy");
+#define WITH(field, value, why)                                                                    \
+  do {                                                                                             \
+    mm_ampo_config bad = c;                                                                        \
+    bad.field = value;                                                                             \
+    refuse("CartPole-v1", "l2", bad, why);                                                         \
+  } while (0)
+  WITH(eta, 0, "eta");
+  WITH(gamma, 1.5, "gamma");
+  WITH(lr, NAN, "lr");
+  WITH(minibatches, 6 * 32 + 1, "minibatches");
+  WITH(steps, 100, "less than one iteration");
+#undef WITH
+}
+
+static void test_interrupted(void **state) {
+  (void)state;
+  mm_ampo_config c = small();
+  const volatile int stop = 1;
+  mm_env *env = open_env("CartPole-v1");
+  mm_map *map = open_map("l2");
+  mm_result result;
+  mm_job job = { .env = env, .map = map, .ampo = &c };
+  assert_int_equal(mm_job_run(&job, &stop, &result), MM_ERR_INTERRUPTED);
+  mm_result_release(&result);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+int suite_ampo(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_lengths), cmocka_unit_test(test_metric),
+    cmocka_unit_test(test_bits),    cmocka_unit_test(test_switches),
+    cmocka_unit_test(test_rules),   cmocka_unit_test(test_repeats),
+    cmocka_unit_test(test_learns),  cmocka_unit_test(test_breakdown),
+    cmocka_unit_test(test_refused), cmocka_unit_test(test_interrupted),
+  };
+  return cmocka_run_group_tests_name("ampo", tests, NULL, NULL);
+}

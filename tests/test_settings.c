@@ -1,0 +1,99 @@
+// Settings: what help says of their defaults is true, presets that come with the program say what
+// is built in, and every algorithm knows its keys and no others.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "experiment/preset.h"
+#include "experiment/settings.h"
+#include "test.h"
+
+static const struct {
+  const char *name, *defaults;
+} listed[] = {
+#define LISTED(name, shown, help, defaults) { #name, defaults },
+  MM_KEYS_LIST(LISTED)
+#undef LISTED
+};
+
+// The text behind "algo " in "pmd 40, ampo 0.004", or NULL.
+static const char *default_of(const char *defaults, mm_algo algo, char out[64]) {
+  const char *name = mm_algo_name(algo);
+  size_t length = strlen(name);
+  for (const char *at = defaults; at != NULL; at = strchr(at, ',')) {
+    at += strspn(at, ", ");
+    if (strncmp(at, name, length) != 0 || at[length] != ' ') continue;
+    at += length + 1;
+    snprintf(out, 64, "%.*s", (int)strcspn(at, ","), at);
+    return out;
+  }
+  return NULL;
+}
+
+static void test_defaults(void **state) {
+  (void)state;
+  size_t own = 0;
+  for (int a = 0; a < MM_ALGO_COUNT; a++) {
+    mm_settings settings = mm_settings_default((mm_algo)a), changed = settings;
+    size_t n = 0;
+    for (int i = 0; i < MM_KEYS; i++) {
+      char text[64];
+      if (default_of(listed[i].defaults, (mm_algo)a, text) == NULL) {
+        assert_fails(mm_settings_set(&changed, listed[i].name, "1"), MM_ERR_INPUT, "no setting");
+        continue;
+      }
+      assert_ok(mm_settings_set(&changed, listed[i].name, text));
+      n++;
+    }
+    assert_memory_equal(&changed, &settings, sizeof settings);
+    assert_int_equal(n, mm_settings_own((mm_algo)a)); // no key is left out
+    own += n;
+  }
+  assert_true(own > 40);
+}
+
+static void compare(const char *preset, const char *path, mm_algo algo) {
+  mm_settings built_in = mm_settings_default(algo), read = built_in;
+  mm_settings_fit(&built_in, preset);
+  assert_ok(mm_preset_apply(path, &read));
+  cJSON *pair[2][2] = { { mm_settings_json(&built_in), mm_settings_json(&read) },
+                        { mm_search_json(&built_in), mm_search_json(&read) } };
+  for (int i = 0; i < 2; i++) {
+    char *text[2] = { cJSON_Print(pair[i][0]), cJSON_Print(pair[i][1]) };
+    assert_string_equal(text[0], text[1]);
+    for (int k = 0; k < 2; k++) {
+      cJSON_free(text[k]);
+      cJSON_Delete(pair[i][k]);
+    }
+  }
+}
+
+static void test_presets(void **state) {
+  (void)state;
+  compare("gridworld", MM_TEST_DATA "/../presets/gridworld.yaml", MM_ALGO_PMD);
+  compare("bcs", MM_TEST_DATA "/../presets/bcs.yaml", MM_ALGO_AMPO);
+  compare("minatar", MM_TEST_DATA "/../presets/minatar.yaml", MM_ALGO_AMPO);
+  compare("bcs", MM_TEST_DATA "/../presets/ppo-bcs.yaml", MM_ALGO_PPO);
+  compare("minatar", MM_TEST_DATA "/../presets/ppo-minatar.yaml", MM_ALGO_PPO);
+}
+
+static void test_lengths(void **state) {
+  (void)state;
+  mm_settings s = mm_settings_default(MM_ALGO_AMPO);
+  assert_true(mm_settings_iterations(&s) == 976 && mm_settings_steps(&s) == 499712);
+  mm_settings_fit(&s, "minatar");
+  assert_true(mm_settings_iterations(&s) == 305 && mm_settings_steps(&s) == 9994240);
+  mm_settings_set_steps(&s, 1e6);
+  assert_true(mm_settings_iterations(&s) == 30 && mm_settings_steps(&s) == 983040);
+  mm_settings g = mm_settings_default(MM_ALGO_PMD);
+  assert_true(mm_settings_iterations(&g) == 128 && mm_settings_steps(&g) == 262144);
+}
+
+int suite_settings(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_defaults),
+    cmocka_unit_test(test_presets),
+    cmocka_unit_test(test_lengths),
+  };
+  return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
+}
