@@ -53,6 +53,10 @@ expect_no_err
 expect_json
 expect "all entries have the five fields" grep -Eq "\"results\":\\[$entry(,$entry)*\\]" "$out"
 expect "the limit" grep -q '"ampo/fma-peak"' "$out"
+for part in steps rate rollout values update; do
+  expect "training, $part" grep -q "\"ampo/train/Asterix-MinAtar/piecewise/$part\"" "$out"
+done
+expect "scaling" grep -q '"ampo/train/scaling"' "$out"
 for shape in cartpole acrobot minatar-400-16 minatar-700-17 minatar-600-45 minatar-1000-45; do
   for part in update rows gather layer1 layer2 loss back grad2 grad1 adam scores values; do
     expect "$shape, $part" grep -q "\"ampo/$shape/$part\"" "$out"

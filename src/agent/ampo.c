@@ -86,11 +86,10 @@ static mm_status check(const mm_ampo_config *c) {
   if (!(c->name >= least && c->name <= most))                                                      \
     return MM_FAIL(MM_ERR_INPUT, "setting '%s': %g is not between %g and %g", #name, c->name,      \
                    (double)least, (double)most);
-  MM_NET_NUMBERS(CHECK)
-  MM_AMPO_NUMBERS(CHECK) MM_PPO_NUMBERS(CHECK)
+  MM_NET_NUMBERS(CHECK) MM_AMPO_NUMBERS(CHECK) MM_PPO_NUMBERS(CHECK);
 #undef CHECK
-      if (c->envs * c->unroll > 1 << 30) return MM_FAIL(
-          MM_ERR_INPUT, "envs * unroll = %g: expected at most 2^30", c->envs * c->unroll);
+  if (c->envs * c->unroll > 1 << 30)
+    return MM_FAIL(MM_ERR_INPUT, "envs * unroll = %g: expected at most 2^30", c->envs * c->unroll);
   if (c->minibatches > c->envs * c->unroll)
     return MM_FAIL(MM_ERR_INPUT, "minibatches = %g: a batch has only %g samples", c->minibatches,
                    c->envs * c->unroll);
@@ -384,6 +383,17 @@ void mm_ampo_seconds(const mm_ampo *a, double *rollout_, double *value, double *
   *rollout_ = a->seconds[ROLLOUT];
   *value = a->seconds[VALUE];
   *update = a->seconds[UPDATE];
+}
+
+mm_ampo_shape mm_ampo_get_shape(const mm_ampo *a) {
+  mm_ampo_shape shape = { a->info.n_input, a->info.n_action, a->lists, a->info.n_input };
+  if (!a->lists) return shape;
+  const uint16_t *entry = (const void *)a->obs;
+  size_t n = a->n_row * (size_t)a->info.entries, on = 0;
+  for (size_t i = 0; i < n; i++)
+    on += entry[i] < a->info.n_input;
+  shape.inputs_on = (double)on / (double)a->n_row;
+  return shape;
 }
 
 mm_net *mm_ampo_net(mm_ampo *a) {

@@ -24,9 +24,9 @@ mm_status mm_ampo_iterate(mm_ampo *ampo);
 
 // What the last iteration saw.
 typedef struct mm_ampo_report {
-  double metric;           // mean over its steps of the return that each environment finished last
-  double finished_sum;     // returns of the episodes that ended in it,
-  int64_t finished;        // and how many these were
+  double metric;         // mean over its steps of the return that each environment finished last
+  double finished_sum;   // returns of the episodes that ended in it,
+  int64_t finished;      // and how many these were
   mm_net_report learned; // of its last minibatch
 } mm_ampo_report;
 
@@ -34,6 +34,14 @@ mm_ampo_report mm_ampo_last(const mm_ampo *ampo);
 
 // Seconds spent so far in rollouts, in the critic's values with the advantages, and in updates.
 void mm_ampo_seconds(const mm_ampo *ampo, double *rollout, double *value, double *update);
+
+// What the agent sees.
+typedef struct mm_ampo_shape {
+  int32_t n_input, n_action;
+  bool lists;       // observations are lists of inputs that are on
+  double inputs_on; // mean length of these in the last batch
+} mm_ampo_shape;
+mm_ampo_shape mm_ampo_get_shape(const mm_ampo *ampo);
 
 // The networks; they belong to the agent.
 mm_net *mm_ampo_net(mm_ampo *ampo);

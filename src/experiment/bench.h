@@ -50,6 +50,11 @@ mm_status mm_bench_learn(mm_bench_results *results, mm_bench_progress *progress,
 // multiply-adds alone; nanoseconds per row of each stage, of a rollout's scores and of its values.
 mm_status mm_bench_ampo(mm_bench_results *results, mm_bench_progress *progress, void *user);
 
+// Whole trainings with AMPO on one core, by environment and map: environment steps a second with
+// all learning included, operations a second beside the rate of fused multiply-adds alone, shares
+// of the stages; and how many times as much all cores do with a job each.
+mm_status mm_bench_training(mm_bench_results *results, mm_bench_progress *progress, void *user);
+
 void mm_bench_free(mm_bench_results *results);
 
 // ---------------------------------------------------------------------------------------------
