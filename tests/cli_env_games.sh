@@ -214,7 +214,7 @@ refuse "needs a terminal" env play CartPole-v1
 refuse "not both" env play CartPole-v1 --keys l --policy random
 refuse "'--episodes' needs '--policy'" env play CartPole-v1 --episodes 3
 refuse "option '--episodes': 0 must be" env play CartPole-v1 --policy random --episodes 0
-refuse "option '--policy': unknown value 'greedy'" env play CartPole-v1 --policy greedy
+refuse "option '--policy': cannot read 'greedy'" env play CartPole-v1 --policy greedy
 refuse "option '--fps': 0 must be" env play CartPole-v1 --fps 0
 refuse "option '--index' is for Grid-World" env play CartPole-v1 --index 2 --keys l
 refuse "option '--policy' is for classic control and MinAtar" env play GridWorld-dense --policy random

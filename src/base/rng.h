@@ -37,7 +37,8 @@
   X(TUNE, 12)        /* hyper-parameters */                                                        \
   X(BENCH, 13)       /* inputs of benchmarks */                                                    \
   X(EVOLVE_SEED, 14) /* seeds of a generation's jobs; lane = pair or task */                       \
-  X(EVOLVE_TIE, 15)  /* order of members of equal fitness */
+  X(EVOLVE_TIE, 15)  /* order of members of equal fitness */                                       \
+  X(EVALUATION, 16)  /* episodes of trained policies, apart from those of their training */
 
 typedef enum mm_rng_purpose {
 #define MM_RNG_PURPOSE_ENUM(name, number) MM_RNG_##name = number,

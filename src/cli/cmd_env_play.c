@@ -10,13 +10,14 @@
 
 typedef struct play_args {
   env_args env;
-  const char *keys, *policy;
+  const char *keys;
+  env_policy policy;
   uint64_t episodes;
   double fps;
 } play_args;
 
 static const char *const grid_only[] = { "index", NULL };
-static const char *const vec_only[] = { "policy", "episodes", "fps", NULL };
+static const char *const vec_only[] = { "policy", "agent", "greedy", "episodes", "fps", NULL };
 static const env_options owned = { grid_only, vec_only };
 
 static int play_grid(const char *id, const play_args *args) {
@@ -29,39 +30,56 @@ static int play_grid(const char *id, const play_args *args) {
   return grid_play(id, &config);
 }
 
-static int play_vec(const mm_env *env, const play_args *args) {
-  vec_play_config config = { .game = env_args_game(&args->env),
+static int play_vec(const mm_env *env, const vec_game_config *game, const play_args *args) {
+  vec_play_config config = { .game = *game,
                              .keys = args->keys,
-                             .random = args->policy != NULL,
+                             .policy = args->policy.name,
+                             .agent = (size_t)args->policy.agent,
                              .episodes = args->episodes,
                              .fps = args->fps,
                              .json = args->env.common.json };
   return vec_play(env, &config);
 }
 
-static int run(void *raw) {
-  const play_args *args = raw;
-  bool given = args->keys != NULL || args->policy != NULL;
+static int check(const play_args *args) {
+  bool policy = args->policy.name != NULL, given = args->keys != NULL || policy;
+  if (args->env.common.positional.n == 0 && !env_policy_trained(&args->policy))
+    return fail_usage("expected ID");
   if (args->env.common.json && !given)
     return fail_usage("option '--json' needs '--keys' or '--policy': a game has no other end");
-  if (args->keys != NULL && args->policy != NULL)
+  if (args->keys != NULL && policy)
     return fail_usage("expected '--keys' or '--policy', not both: one of them plays");
-  if (args->episodes > 0 && args->policy == NULL)
-    return fail_usage("option '--episodes' needs '--policy'");
+  if (args->episodes > 0 && !policy) return fail_usage("option '--episodes' needs '--policy'");
+  return env_policy_check(&command_env_play, &args->env.common, &args->policy);
+}
+
+static int play(const char *id, const vec_game_config *game, const play_args *args) {
   mm_env *env;
-  int code = env_args_open(&command_env_play, &args->env, &owned, &env);
+  int code = env_args_open(&command_env_play, &args->env, id, &owned, &env);
   if (code != EXIT_DONE) return code;
-  if (mm_env_is_grid(env))
-    code = play_grid(args->env.common.positional.value[0], args);
-  else
-    code = play_vec(env, args);
+  code = mm_env_is_grid(env) ? play_grid(id, args) : play_vec(env, game, args);
   mm_env_destroy(env);
   return code;
 }
 
-#define AT(field) .offset = offsetof(play_args, field)
+static int run(void *raw) {
+  const play_args *args = raw;
+  int code = check(args);
+  if (code != EXIT_DONE) return code;
+  const option_texts *words = &args->env.common.positional;
+  const char *id = words->n > 0 ? words->value[0] : NULL;
+  vec_game_config game = env_args_game(&args->env);
+  policy_argument opened = { 0 };
+  if (env_policy_trained(&args->policy)) {
+    code = env_policy_open(&args->policy, id, &opened, &game);
+    if (id == NULL) id = opened.info.env_id;
+  }
+  if (code == EXIT_DONE) code = play(id, &game, args);
+  env_policy_release(&opened, &game);
+  return code;
+}
 
-static const char *const policies[] = { "random", NULL };
+#define AT(field) .offset = offsetof(play_args, field)
 
 static const option options[] = {
   { .name = "seed",
@@ -77,10 +95,12 @@ static const option options[] = {
     .metavar = "TEXT",
     .help = "play these keys and print the last picture; needs no terminal" },
   { .name = "policy",
-    .type = OPTION_CHOICE,
-    AT(policy),
-    .choices = policies,
-    .help = "the policy plays by itself; without a terminal only the results are shown" },
+    .type = OPTION_TEXT,
+    AT(policy.name),
+    .metavar = "random|RUN|FILE",
+    .help = "the policy plays by itself: at random, or what was trained (the folder of a run, a "
+            "policy file); without a terminal only the results are shown" },
+  ENV_AGENT_OPTIONS(play_args),
   { .name = "episodes",
     .type = OPTION_COUNT,
     AT(episodes),
@@ -101,7 +121,7 @@ static const option options[] = {
 const command command_env_play = {
   .name = "play",
   .summary = "play an environment by keys, or watch a policy play",
-  .positional = "ID",
+  .positional = "[ID]",
   .about =
       "Arrows, hjkl or wasd move, r restarts, q quits. The same seed and keys give the same game.\n"
       "Grid-World waits for each key: you are @, letters are objects, small ones are away and may "
@@ -110,15 +130,17 @@ const command command_env_play = {
       "single "
       "step. In MinAtar a key lasts for one step and space fires, or does nothing where there is "
       "nothing to fire; in classic control a push holds until the next key and space lets go. In "
-      "--keys each key is one step, . one without a key.",
+      "--keys each key is one step, . one without a key.\n"
+      "A trained policy needs no ID: it plays where it was trained, unless there is one. Bars are "
+      "the probabilities of its actions in the state in sight.",
   .examples = "mirrormap env play GridWorld-dense\n"
               "mirrormap env play Breakout-MinAtar --fps 6\n"
               "mirrormap env play CartPole-v1 --policy random --episodes 100 --json\n"
+              "mirrormap env play --policy runs/train-Breakout-MinAtar-1 --agent 3\n"
               "mirrormap env play GridWorld-labyrinth --seed 3 --keys 'jjjll  k'",
   .options = options,
   .settings = env_settings,
   .common = COMMON_JSON,
-  .min_positional = 1,
   .max_positional = 1,
   .args_size = sizeof(play_args),
   .run = run,

@@ -1,6 +1,8 @@
 // `env show`: what an environment is like; and frames of it as a picture.
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "cli/env_settings.h"
 #include "cli/frames.h"
@@ -13,7 +15,8 @@
 typedef struct show_args {
   env_args env;
   bool exact, optimal;
-  const char *map, *frames, *policy;
+  const char *map, *frames;
+  env_policy policy;
   uint64_t steps, every;
 } show_args;
 
@@ -21,10 +24,12 @@ static const char *const grid_only[] = { "index", "exact", "optimal", "map", NUL
 static const char *const vec_only[] = { NULL };
 static const env_options owned = { grid_only, vec_only };
 
-static frames_config frames_asked(const show_args *args) {
-  return (frames_config){
-    .path = args->frames, .steps = args->steps, .every = args->every, .json = args->env.common.json
-  };
+static frames_config frames_asked(const show_args *args, const char *who) {
+  return (frames_config){ .path = args->frames,
+                          .who = who,
+                          .steps = args->steps,
+                          .every = args->every,
+                          .json = args->env.common.json };
 }
 
 static int show_grid(const char *id, const show_args *args) {
@@ -38,7 +43,11 @@ static int show_grid(const char *id, const show_args *args) {
                               .termination = e->termination,
                               .json = e->common.json };
   if (args->frames == NULL) return grid_show(id, &config);
-  frames_config frames = frames_asked(args);
+  if (env_policy_trained(&args->policy))
+    return fail_usage("option '--policy': a trained policy plays in classic control and MinAtar, "
+                      "not in '%s'",
+                      id);
+  frames_config frames = frames_asked(args, "random policy");
   mm_grid *grid;
   int code = grid_argument_open(id, e->seed, e->index, &grid);
   if (code == EXIT_DONE) code = frames_of_grid(grid, id, e->seed, e->index, &frames);
@@ -48,33 +57,42 @@ static int show_grid(const char *id, const show_args *args) {
 
 static int show_vec(const mm_env *env, const show_args *args) {
   vec_game_config game = env_args_game(&args->env);
-  frames_config frames = frames_asked(args);
-  if (args->frames != NULL) return frames_of_vec(env, &game, &frames);
-  return vec_show(env, &game, args->env.common.json);
+  if (args->frames == NULL) return vec_show(env, &game, args->env.common.json);
+  char who[300] = "random policy";
+  frames_config frames = frames_asked(args, who);
+  if (!env_policy_trained(&args->policy)) return frames_of_vec(env, &game, &frames);
+  policy_argument opened;
+  int code = env_policy_open(&args->policy, mm_env_id(env), &opened, &game);
+  snprintf(who, sizeof who, "%.200s agent %" PRIu64 "%s", args->policy.name, args->policy.agent,
+           args->policy.greedy ? " (greedy)" : "");
+  if (code == EXIT_DONE) code = frames_of_vec(env, &game, &frames);
+  env_policy_release(&opened, &game);
+  return code;
 }
 
 static int check(const show_args *args) {
-  static const char *const needy[] = { "steps", "every", "policy" };
+  static const char *const needy[] = { "steps", "every", "policy", "agent", "greedy" };
   static const char *const foreign[] = { "exact", "optimal", "map" };
   if (args->optimal && args->map != NULL)
     return fail_usage("expected '--optimal' or '--map', not both: there is one set of arrows");
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 5; i++)
     if (args->frames == NULL && options_given(&command_env_show, &args->env.common, needy[i]))
       return fail_usage("option '--%s' needs '--frames'", needy[i]);
+  for (int i = 0; i < 3; i++)
     if (args->frames != NULL && options_given(&command_env_show, &args->env.common, foreign[i]))
       return fail_usage("expected '--%s' or '--frames', not both", foreign[i]);
-  }
-  return EXIT_DONE;
+  return env_policy_check(&command_env_show, &args->env.common, &args->policy);
 }
 
 static int run(void *raw) {
   const show_args *args = raw;
+  const char *id = args->env.common.positional.value[0];
   mm_env *env;
   int code = check(args);
-  if (code == EXIT_DONE) code = env_args_open(&command_env_show, &args->env, &owned, &env);
+  if (code == EXIT_DONE) code = env_args_open(&command_env_show, &args->env, id, &owned, &env);
   if (code != EXIT_DONE) return code;
   if (mm_env_is_grid(env))
-    code = show_grid(args->env.common.positional.value[0], args);
+    code = show_grid(id, args);
   else
     code = show_vec(env, args);
   mm_env_destroy(env);
@@ -82,8 +100,6 @@ static int run(void *raw) {
 }
 
 #define AT(field) .offset = offsetof(show_args, field)
-
-static const char *const policies[] = { "random", NULL };
 
 static const option options[] = {
   { .name = "seed",
@@ -128,11 +144,12 @@ static const option options[] = {
     .high = 1e6,
     .help = "steps from frame to frame (default: as many as make about 24 frames)" },
   { .name = "policy",
-    .type = OPTION_CHOICE,
-    AT(policy),
-    .choices = policies,
+    .type = OPTION_TEXT,
+    AT(policy.name),
+    .metavar = "random|RUN|FILE",
     .fallback = "random",
-    .help = "who plays in --frames" },
+    .help = "who plays in --frames: chance, or a trained policy (the folder of a run, a file)" },
+  ENV_AGENT_OPTIONS(show_args),
   { .name = NULL },
 };
 
@@ -148,6 +165,8 @@ const command command_env_show = {
            "present; with index 0 those of --map belong to the run of `train` with the same seed.",
   .examples = "mirrormap env show Asterix-MinAtar\n"
               "mirrormap env show CartPole-v1 --frames cartpole.svg --every 2\n"
+              "mirrormap env show Asterix-MinAtar --frames asterix.svg --policy "
+              "runs/train-Asterix-MinAtar-1\n"
               "mirrormap env show GridWorld-labyrinth --optimal\n"
               "mirrormap env show GridWorld-all --seed 7 --map l2\n"
               "mirrormap env show task.yaml --json",

@@ -15,6 +15,7 @@
   X(map)                                                                                           \
   X(env)                                                                                           \
   X(train)                                                                                         \
+  X(eval)                                                                                          \
   X(learn)                                                                                         \
   X(transfer)                                                                                      \
   X(theory)                                                                                        \

@@ -71,9 +71,8 @@ static int check(const command *c, const env_args *args, const env_options *opti
   return EXIT_DONE;
 }
 
-int env_args_open(const command *c, const env_args *args, const env_options *options,
-                  mm_env **out) {
-  const char *id = args->common.positional.value[0];
+int env_args_open(const command *c, const env_args *args, const char *id,
+                  const env_options *options, mm_env **out) {
   mm_status status = mm_env_open(id, out);
   if (status != MM_OK)
     return fail(status == MM_ERR_INPUT || status == MM_ERR_IO ? EXIT_USAGE : EXIT_FAILED, "%s",
@@ -90,4 +89,34 @@ vec_game_config env_args_game(const env_args *args) {
                             .rules = args->rules,
                             .gymnasium_walls = args->gymnasium_walls != NULL &&
                                                strcmp(args->gymnasium_walls, "on") == 0 };
+}
+
+bool env_policy_trained(const env_policy *policy) {
+  return policy->name != NULL && strcmp(policy->name, "random") != 0;
+}
+
+int env_policy_check(const command *c, const command_args *args, const env_policy *policy) {
+  static const char *const needy[] = { "agent", "greedy" };
+  for (int i = 0; i < 2 && !env_policy_trained(policy); i++)
+    if (options_given(c, args, needy[i]))
+      return fail_usage("option '--%s' needs '--policy' with a run or a file", needy[i]);
+  return EXIT_DONE;
+}
+
+int env_policy_open(const env_policy *policy, const char *id, policy_argument *opened,
+                    vec_game_config *game) {
+  int code = policy_argument_open(policy->name, id, game->rules, opened);
+  if (code != EXIT_DONE) return code;
+  if (policy->agent >= opened->info.n)
+    return fail_usage("option '--agent': %s has agents 0 to %zu", policy->name, opened->info.n - 1);
+  game->rules = policy_argument_rules(opened);
+  game->greedy = policy->greedy;
+  mm_status status = mm_player_create(opened->policy, (size_t)policy->agent, &game->player);
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
+
+void env_policy_release(policy_argument *opened, vec_game_config *game) {
+  mm_player_destroy(game->player);
+  game->player = NULL;
+  policy_argument_release(opened);
 }

@@ -5,6 +5,7 @@
 #define MM_CLI_ENV_SETTINGS_H
 
 #include "cli/command.h"
+#include "cli/policy_argument.h"
 #include "cli/vec_game.h"
 
 // Both commands' arguments begin with these.
@@ -34,9 +35,42 @@ typedef struct env_options {
   const char *const *vec;  // classic control and MinAtar
 } env_options;
 
-// Opens the environment and refuses options and settings that it does not have. Reports what is
-// wrong and returns its exit code.
-int env_args_open(const command *c, const env_args *args, const env_options *options, mm_env **out);
+// Opens the environment `id` and refuses options and settings that it does not have. Reports what
+// is wrong and returns its exit code.
+int env_args_open(const command *c, const env_args *args, const char *id,
+                  const env_options *options, mm_env **out);
+
+// --policy, --agent and --greedy.
+typedef struct env_policy {
+  const char *name; // NULL, "random", or what was trained
+  uint64_t agent;
+  bool greedy;
+} env_policy;
+
+// clang-format off
+#define ENV_AGENT_OPTIONS(args_type)                                                               \
+  { .name = "agent",                                                                               \
+    .type = OPTION_COUNT,                                                                          \
+    .offset = offsetof(args_type, policy.agent),                                                   \
+    .metavar = "I",                                                                                \
+    .help = "which one of a trained policy, from 0 (default 0)" },                                 \
+  { .name = "greedy",                                                                              \
+    .type = OPTION_FLAG,                                                                           \
+    .offset = offsetof(args_type, policy.greedy),                                                  \
+    .help = "a trained policy takes its most probable action instead of drawing one" }
+// clang-format on
+
+bool env_policy_trained(const env_policy *policy);
+
+// Refuses --agent and --greedy without a trained policy.
+int env_policy_check(const command *c, const command_args *args, const env_policy *policy);
+
+// Opens a trained policy for the environment `id`, its own where that is NULL, and gives the game
+// its rules, unless others were asked for, and a player. Reports what is wrong and returns its exit
+// code. Release both with env_policy_release in either case.
+int env_policy_open(const env_policy *policy, const char *id, policy_argument *opened,
+                    vec_game_config *game);
+void env_policy_release(policy_argument *opened, vec_game_config *game);
 
 vec_game_config env_args_game(const env_args *args);
 

@@ -44,7 +44,7 @@ static mm_status vec_begin(void *self) {
 
 static mm_status vec_step(void *self) {
   vec_source *s = self;
-  return vec_game_step(&s->game, vec_game_random(&s->game));
+  return vec_game_step(&s->game, vec_game_choose(&s->game));
 }
 
 static const char *vec_end(const void *self) {
@@ -214,11 +214,11 @@ static int write_frames(const episode *e, const mm_scene *scene, const char *id,
 int frames_of_vec(const mm_env *env, const vec_game_config *game, const frames_config *config) {
   vec_source s = { .env = env, .config = game };
   const char *id = mm_env_id(env);
-  char title[200];
+  char title[400];
   int code = check_path(config->path);
   if (code != EXIT_DONE) return code;
   if (!mm_scene_find(id, &s.scene)) return fail(EXIT_FAILED, "environment '%s' has no picture", id);
-  snprintf(title, sizeof title, "%s, seed %" PRIu64 ", random policy%s%s%s", id, game->seed,
+  snprintf(title, sizeof title, "%s, seed %" PRIu64 ", %s%s%s%s", id, game->seed, config->who,
            game->rules != NULL ? ", rules=" : "", game->rules != NULL ? game->rules : "",
            game->gymnasium_walls ? ", gymnasium_walls=on" : "");
   episode e = { &s, vec_begin, vec_step, vec_end, vec_draw };
@@ -240,8 +240,8 @@ int frames_of_grid(const mm_grid *grid, const char *id, uint64_t seed, uint64_t 
   s.outcomes = mm_stream_make(seed, 0, MM_RNG_ENV_STEP, 0);
   s.policy = mm_stream_make(seed, 0, MM_RNG_ACTION, 0);
   name_marks(&s);
-  snprintf(title, sizeof title, "%s%s, random policy", id,
-           grid_instance(id, seed, index, instance));
+  snprintf(title, sizeof title, "%s%s, %s", id, grid_instance(id, seed, index, instance),
+           config->who);
   episode e = { &s, grid_begin, grid_step, grid_end, grid_draw_frame };
   return write_frames(&e, &s.scene, id, title, config);
 }

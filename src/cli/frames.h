@@ -1,4 +1,4 @@
-// `env show --frames`: an episode of the random policy as a contact sheet.
+// `env show --frames`: an episode of a policy as a contact sheet.
 
 #ifndef MM_CLI_FRAMES_H
 #define MM_CLI_FRAMES_H
@@ -8,8 +8,9 @@
 
 typedef struct frames_config {
   const char *path;
-  uint64_t steps; // to go at most; 0: to the end of the episode, FRAMES_STEPS at most
-  uint64_t every; // steps from frame to frame; 0: so that FRAMES_USUAL frames show all
+  const char *who; // plays, for the title: "random policy"
+  uint64_t steps;  // to go at most; 0: to the end of the episode, FRAMES_STEPS at most
+  uint64_t every;  // steps from frame to frame; 0: so that FRAMES_USUAL frames show all
   bool json;
 } frames_config;
 

@@ -5,15 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/status.h"
 #include "cli/memory.h"
 #include "env/classic.h"
 
 const char *const vec_rules_names[] = { "gymnax", "minatar", NULL };
 const char *const vec_switch_names[] = { "off", "on", NULL };
 
-static mm_env_rules rules_of(const char *name) {
+mm_env_rules vec_rules_of(const char *name) {
   if (name == NULL) return MM_RULES_BY_ID;
   return strcmp(name, "minatar") == 0 ? MM_RULES_MINATAR : MM_RULES_GYMNAX;
+}
+
+static mm_status look(const vec_game *g) {
+  if (g->player == NULL) return MM_OK;
+  return mm_player_look(g->player, &(mm_net_obs){ .floats = g->obs }, 1);
 }
 
 static mm_status start(vec_game *g) {
@@ -21,15 +27,16 @@ static mm_status start(vec_game *g) {
   g->end = 0;
   g->reward = 0;
   g->total = 0;
-  return mm_vec_reset(g->vec, &(mm_vec_out){ .obs = g->obs });
+  MM_TRY(mm_vec_reset(g->vec, &(mm_vec_out){ .obs = g->obs }));
+  return look(g);
 }
 
 mm_status vec_game_open(const mm_env *env, const vec_game_config *config, vec_game *out) {
-  *out = (vec_game){ .env = env, .episode = 1 };
+  *out = (vec_game){ .env = env, .episode = 1, .player = config->player, .greedy = config->greedy };
   out->config = (mm_vec_config){ .n = 1,
                                  .seed = config->seed,
                                  .obs = MM_OBS_FLOATS,
-                                 .rules = rules_of(config->rules),
+                                 .rules = vec_rules_of(config->rules),
                                  .gymnasium_walls = config->gymnasium_walls };
   out->policy = mm_stream_make(config->seed, 0, MM_RNG_ACTION, 0);
   mm_status status = mm_vec_create(env, &out->config, &out->vec);
@@ -59,8 +66,9 @@ mm_status vec_game_step(vec_game *g, vec_action action) {
   g->end = end;
   g->steps++;
   g->total += (double)g->reward;
-  if (end == 0) memcpy(g->obs, g->next, (size_t)g->info.n_input * sizeof *g->obs);
-  return MM_OK;
+  if (end != 0) return MM_OK;
+  memcpy(g->obs, g->next, (size_t)g->info.n_input * sizeof *g->obs);
+  return look(g);
 }
 
 mm_status vec_game_next(vec_game *g) {
@@ -72,7 +80,7 @@ mm_status vec_game_next(vec_game *g) {
     g->reward = 0;
     g->total = 0;
     memcpy(g->obs, g->next, (size_t)g->info.n_input * sizeof *g->obs);
-    return MM_OK;
+    return look(g);
   }
   mm_vec_destroy(g->vec);
   g->vec = NULL;
@@ -84,15 +92,23 @@ mm_status vec_game_next(vec_game *g) {
 // ---------------------------------------------------------------------------------------------
 // Actions
 
-// as `env record` draws them, so that both play the same episodes
-vec_action vec_game_random(vec_game *g) {
+// random ones as `env record` draws them, so that both play the same episodes
+vec_action vec_game_choose(vec_game *g) {
   uint64_t pair = mm_stream_pair(g->policy, g->drawn++);
   vec_action action = { 0, 0 };
-  if (g->info.n_action > 0)
+  if (g->player != NULL && g->greedy)
+    action.index = mm_player_greedy(g->player, 0);
+  else if (g->player != NULL)
+    action.index = mm_player_sample(g->player, 0, mm_uniform_d(pair));
+  else if (g->info.n_action > 0)
     action.index = (int32_t)mm_uniform_int(pair, (uint32_t)g->info.n_action);
   else
     action.real = mm_uniform_between_f((uint32_t)pair, g->info.low, g->info.high);
   return action;
+}
+
+const float *vec_game_probs(const vec_game *g) {
+  return g->player != NULL ? mm_player_probs(g->player, 0) : NULL;
 }
 
 static bool find_action(const vec_game *g, const char *name, vec_action *out) {

@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "cli/keys.h"
+#include "experiment/evaluate.h"
 #include "mirrormap/env.h"
 
 // What of a game --set and --seed decide.
@@ -15,9 +16,12 @@ typedef struct vec_game_config {
   uint64_t seed;
   const char *rules; // of vec_rules_names, or NULL: as the ID says
   bool gymnasium_walls;
+  mm_player *player; // of a trained policy, which must outlive the game; NULL: random actions
+  bool greedy;       // the player takes the most probable action
 } vec_game_config;
 
 extern const char *const vec_rules_names[];
+mm_env_rules vec_rules_of(const char *name); // NULL: as the ID says
 extern const char *const vec_switch_names[]; // off, on
 
 typedef struct vec_action {
@@ -36,7 +40,9 @@ typedef struct vec_game {
   unsigned end;            // MM_END_ bits, 0 while the episode goes on
   float reward;            // of the last step
   double total;            // of the episode
-  mm_stream policy;        // random actions
+  mm_player *player;       // looks at every state that is seen, or NULL
+  bool greedy;
+  mm_stream policy; // chance in the policy's actions
   uint64_t drawn;
 } vec_game;
 
@@ -51,8 +57,13 @@ mm_status vec_game_step(vec_game *g, vec_action action);
 // numbers.
 mm_status vec_game_next(vec_game *g);
 
-// Uniform over all actions: a function of the seed and of the number of draws before.
-vec_action vec_game_random(vec_game *g);
+// The policy's action: the player's, or uniform over all. A function of the seed, of the number of
+// draws before and of what the player sees.
+vec_action vec_game_choose(vec_game *g);
+
+// The player's probabilities [n_action], of what is seen or, after an end, was seen before; NULL
+// without a player.
+const float *vec_game_probs(const vec_game *g);
 
 // The action of a key; false if it has none in this game. Real ones are the bounds and 0. Space is
 // to fire where that is possible, else to do nothing.

@@ -27,6 +27,8 @@ typedef struct episode {
   const char *end;
 } episode;
 
+enum { WHO_SIZE = 500, BAR_WIDTH = 12 };
+
 typedef enum phase { WAITING, RUNNING, PAUSED, ENDED } phase;
 
 typedef struct player {
@@ -46,7 +48,7 @@ typedef struct player {
 // Steps
 
 static vec_action choose(player *p) {
-  if (p->config->random) return vec_game_random(&p->game);
+  if (p->config->policy != NULL) return vec_game_choose(&p->game);
   if (p->pressed) return p->key_action;
   return p->scene.rows > 0 ? vec_game_idle(&p->game) : p->held;
 }
@@ -67,7 +69,7 @@ static mm_status step(player *p) {
 static mm_status next_episode(player *p) {
   p->pressed = false;
   p->held = vec_game_idle(&p->game);
-  p->now = p->config->random ? RUNNING : WAITING;
+  p->now = p->config->policy != NULL ? RUNNING : WAITING;
   return vec_game_next(&p->game);
 }
 
@@ -87,10 +89,52 @@ static const char *rules_text(const player *p) {
   return original ? ", original rules" : ", gymnax rules";
 }
 
+// ", random policy", or ", runs/a agent 0 (greedy)"
+static const char *who_plays(const player *p, char out[WHO_SIZE]) {
+  const vec_play_config *c = p->config;
+  out[0] = '\0';
+  if (c->policy != NULL && c->game.player == NULL) return ", random policy";
+  if (c->policy != NULL)
+    snprintf(out, WHO_SIZE, ", %.400s agent %zu%s", c->policy, c->agent,
+             c->game.greedy ? " (greedy)" : "");
+  return out;
+}
+
 static void put_title(const player *p, const char *line_end) {
+  char room[WHO_SIZE];
+  const char *who = who_plays(p, room);
   printf("%s%s%s  seed %" PRIu64 "%s%s%s", terminal_style(stdout, STYLE_BOLD), p->id,
-         terminal_style(stdout, STYLE_PLAIN), p->config->game.seed, rules_text(p),
-         p->config->random ? ", random policy" : "", line_end);
+         terminal_style(stdout, STYLE_PLAIN), p->config->game.seed, rules_text(p), who, line_end);
+}
+
+// the share of a bar that is filled, in eighths of a character where the locale has them
+static const char *format_bar(float share, char out[3 * BAR_WIDTH + 1]) {
+  const int eighths = (int)lroundf(share * 8 * BAR_WIDTH);
+  size_t used = 0;
+  for (int i = 0; i < BAR_WIDTH; i++) {
+    const int part = eighths - 8 * i < 8 ? eighths - 8 * i : 8;
+    if (terminal_unicode() && part > 0) {
+      memcpy(out + used, "\xe2\x96", 2); // U+258F .. U+2588: one to eight eighths
+      out[used + 2] = (char)(0x90 - part);
+      used += 3;
+    } else {
+      out[used++] = part >= 4 ? '#' : ' ';
+    }
+  }
+  out[used] = '\0';
+  return out;
+}
+
+// what the policy thinks of the state in sight
+static void add_probs(const player *p, text_panel *panel) {
+  const float *probs = vec_game_probs(&p->game);
+  const mm_vec_info *info = &p->game.info;
+  char bar[3 * BAR_WIDTH + 1];
+  if (probs == NULL) return;
+  for (int32_t i = 0; i < info->n_action; i++)
+    panel_add(panel, "%-6s %s %5.3f", info->action_name[i], format_bar(probs[i], bar),
+              (double)probs[i]);
+  panel_add(panel, "%s", "");
 }
 
 static void fill_panel(const player *p, text_panel *panel) {
@@ -103,6 +147,7 @@ static void fill_panel(const player *p, text_panel *panel) {
   panel_add(panel, "%-12s %s%8s%s", "return", terminal_style(stdout, STYLE_BOLD),
             output_number(g->total, number), terminal_style(stdout, STYLE_PLAIN));
   panel_add(panel, "%s", "");
+  add_probs(p, panel);
   for (int i = 0; p->facts->input != NULL && p->facts->input[i] != NULL; i++)
     panel_add(panel, "%-12s %8.3f", p->facts->input[i], (double)g->obs[i]);
   if (p->facts->input != NULL) panel_add(panel, "%s", "");
@@ -149,13 +194,13 @@ static void put_status(const player *p) {
   char ended[100];
   if (p->now == ENDED) {
     snprintf(ended, sizeof ended, "The episode has ended (%s).%s", vec_game_end(&p->game),
-             p->config->random ? "" : " r begins the next one.");
+             p->config->policy != NULL ? "" : " r begins the next one.");
     text = ended;
   } else if (p->now == WAITING) {
     text = "A move begins the game.";
   } else if (p->now == PAUSED) {
-    text = p->config->random ? "Paused: . is one step, p goes on."
-                             : "Paused: a move or . is one step, p goes on.";
+    text = p->config->policy != NULL ? "Paused: . is one step, p goes on."
+                                     : "Paused: a move or . is one step, p goes on.";
   }
   printf("%s%s%s%s", terminal_style(stdout, STYLE_BOLD), text, terminal_style(stdout, STYLE_PLAIN),
          SCREEN_LINE_END);
@@ -165,7 +210,8 @@ static void put_status(const player *p) {
 static void put_help(const player *p) {
   const char *dim = terminal_style(stdout, STYLE_DIM), *plain = terminal_style(stdout, STYLE_PLAIN);
   char keys[160];
-  if (!p->config->random) printf("%s%s%s%s", dim, describe_keys(p, keys), plain, SCREEN_LINE_END);
+  if (p->config->policy == NULL)
+    printf("%s%s%s%s", dim, describe_keys(p, keys), plain, SCREEN_LINE_END);
   printf("%sp pauses  . steps  r restarts  q quits%s\033[K", dim, plain);
 }
 
@@ -196,7 +242,7 @@ static mm_status take_key(player *p, key k, bool *leave) {
     p->now = PAUSED;
     return step(p);
   }
-  if (p->config->random || !press(p, k)) return MM_OK;
+  if (p->config->policy != NULL || !press(p, k)) return MM_OK;
   if (p->now == PAUSED) return step(p);
   p->now = RUNNING;
   return MM_OK;
@@ -212,7 +258,7 @@ static mm_status tick(player *p, bool *leave) {
 // when that is: in `period` seconds; an end stays in sight for a second
 static double next_tick(const player *p, double period) {
   if (p->now == RUNNING) return screen_clock() + period;
-  return p->now == ENDED && p->config->random ? screen_clock() + fmax(period, 1) : INFINITY;
+  return p->now == ENDED && p->config->policy != NULL ? screen_clock() + fmax(period, 1) : INFINITY;
 }
 
 static mm_status play_frames(player *p) {
@@ -221,7 +267,7 @@ static mm_status play_frames(player *p) {
   int seen = 0;
   bool leave = false;
   mm_status status = MM_OK;
-  p->now = p->config->random ? RUNNING : WAITING;
+  p->now = p->config->policy != NULL ? RUNNING : WAITING;
   draw_frame(p);
   until = next_tick(p, 1 / fps);
   while (!leave && status == MM_OK) {
@@ -348,7 +394,11 @@ static cJSON *begin_json(const player *p) {
 static int print_episodes_json(const player *p) {
   cJSON *root = begin_json(p), *list;
   mm_estimate mean = mean_return(p);
-  cJSON_AddStringToObject(root, "policy", "random");
+  cJSON_AddStringToObject(root, "policy", p->config->policy);
+  if (p->config->game.player != NULL) {
+    output_add_number(root, "agent", (double)p->config->agent);
+    cJSON_AddStringToObject(root, "actions", p->config->game.greedy ? "greedy" : "sample");
+  }
   output_add_number(root, "mean_return", mean.mean);
   output_add_defined(root, "sem_return", mean.sem);
   list = cJSON_AddArrayToObject(root, "episodes");
@@ -393,12 +443,13 @@ static int play(player *p) {
   bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
   const vec_play_config *config = p->config;
   if (config->keys != NULL) return play_keys(p);
-  return config->random && (config->json || !terminal) ? play_policy(p) : play_on_screen(p);
+  return config->policy != NULL && (config->json || !terminal) ? play_policy(p) : play_on_screen(p);
 }
 
 static int print(const player *p) {
-  if (p->config->json) return p->config->random ? print_episodes_json(p) : print_game_json(p);
-  if (p->config->random)
+  if (p->config->json)
+    return p->config->policy != NULL ? print_episodes_json(p) : print_game_json(p);
+  if (p->config->policy != NULL)
     print_episodes(p);
   else
     print_game(p);

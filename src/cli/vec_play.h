@@ -1,5 +1,5 @@
 // `env play` of classic control and MinAtar: in real time on a terminal, from --keys, or by a
-// policy that acts at random.
+// policy, which acts at random or was trained.
 
 #ifndef MM_CLI_VEC_PLAY_H
 #define MM_CLI_VEC_PLAY_H
@@ -8,10 +8,11 @@
 
 typedef struct vec_play_config {
   vec_game_config game;
-  const char *keys;  // to be played without a terminal, or NULL
-  bool random;       // the policy plays
-  uint64_t episodes; // of the policy; 0: on a terminal until it is left, else one
-  double fps;        // 0: the environment's own
+  const char *keys;   // to be played without a terminal, or NULL
+  const char *policy; // who plays: "random" or the name of what was trained; NULL: keys
+  size_t agent;       // of the latter
+  uint64_t episodes;  // of the policy; 0: on a terminal until it is left, else one
+  double fps;         // 0: the environment's own
   bool json;
 } vec_play_config;
 
