@@ -46,6 +46,8 @@
   SUITE(settings)                                                                                  \
   SUITE(gae)                                                                                       \
   SUITE(ampo)                                                                                      \
+  SUITE(policy)                                                                                    \
+  SUITE(evaluate)                                                                                  \
   SUITE(evolve)                                                                                    \
   SUITE(evolve_sep_cma)                                                                            \
   SUITE(evolve_golden)                                                                             \

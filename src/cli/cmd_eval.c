@@ -209,11 +209,11 @@ static void put_text(const outcome *o) {
   const mm_returns *r = &e->all;
   char number[4][OUTPUT_NUMBER_SIZE], kind[MAP_KIND_SIZE];
   const char *rules = policy_argument_rules(&o->of);
-  printf("%s%s%s, %s, map %s: %zu agent%s, %zu episode%s each, %s actions\n", mm_env_id(o->of.env),
+  printf("%s%s%s, %s, map %s: %zu agent%s, %zu episode%s%s, %s actions\n", mm_env_id(o->of.env),
          rules != NULL ? ", rules=" : "", rules != NULL ? rules : "",
          mm_algo_name(o->of.info.settings.algo), map_describe_kind(o->of.info.map, kind),
          e->n_agent, e->n_agent == 1 ? "" : "s", e->n_episode, e->n_episode == 1 ? "" : "s",
-         o->args->greedy ? "greedy" : "sampled");
+         e->n_agent == 1 ? "" : " each", o->args->greedy ? "greedy" : "sampled");
   printf("mean return  %s%s%s", terminal_style(stdout, STYLE_BOLD),
          output_number(r->value.mean, number[0]), terminal_style(stdout, STYLE_PLAIN));
   if (!isnan(r->value.sem))

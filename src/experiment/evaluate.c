@@ -195,17 +195,20 @@ static void keep_trouble(pool *p, size_t unit, mm_status status) {
   atomic_store_explicit(&p->failed, true, memory_order_relaxed);
 }
 
-static void work_on(pool *p, bool report) {
+static void show_progress(pool *p) {
   const mm_evaluate_config *c = p->config;
   const size_t total = p->out->n_agent * p->out->n_episode;
+  if (c->progress) c->progress(atomic_load(&p->done), total, atomic_load(&p->env_steps), c->user);
+}
+
+static void work_on(pool *p, bool report) {
   desk d = { .player = NULL };
   while (!atomic_load_explicit(&p->failed, memory_order_relaxed)) {
     const size_t unit = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
     if (unit >= p->n_unit) break;
     mm_status status = play_unit(p, &d, unit);
     if (status != MM_OK) keep_trouble(p, unit, status);
-    if (report && c->progress)
-      c->progress(atomic_load(&p->done), total, atomic_load(&p->env_steps), c->user);
+    if (report) show_progress(p);
   }
   clear_desk(&d);
 }
@@ -230,6 +233,7 @@ static void run_all(pool *p, int threads) {
   for (int i = 0; i < n; i++)
     pthread_join(thread[i], NULL);
   mm_free(thread);
+  show_progress(p);
   p->out->threads = n + 1;
 }
 
@@ -250,11 +254,12 @@ static mm_returns summarise(const mm_evaluation *e, size_t first, size_t n, doub
   r.max = sorted[n - 1];
   r.median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
   for (size_t i = first; i < first + n; i++) {
-    r.mean_length += (double)e->length[i] / (double)n;
+    r.mean_length += (double)e->length[i];
     r.terminated += (e->end[i] & MM_END_TERMINATED) != 0;
     r.truncated += e->end[i] == MM_END_TRUNCATED;
     r.cut += e->end[i] == 0;
   }
+  r.mean_length /= (double)n;
   return r;
 }
 
