@@ -168,32 +168,39 @@ static void test_properties_rough(void **state) {
 
 // The single-precision policy is the exact one of scores that differ by a few units in the last
 // place of the numbers involved (and by the table's error).
+static void check_float(const mm_map *map, const float *x_f, const float *p_f, size_t n,
+                        uint64_t i) {
+  double x[18], p[18], lambda, size = 1;
+  size_t steps;
+  const double *psi = mm_map_piecewise_psi(map, &steps);
+  for (size_t j = 0; j < steps; j++)
+    size += psi[j];
+  for (size_t a = 0; a < n; a++) {
+    x[a] = (double)x_f[a];
+    size = fmax(size, fabs(x[a]));
+  }
+  assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, x, n, p, &lambda));
+  double shift = 6 * FLT_EPSILON * size + 2 * mm_map_table_error(map, NULL, NULL);
+  for (size_t a = 0; a < n; a++) {
+    long double least = oracle_phi(map, x[a] + (long double)lambda - shift);
+    long double most = oracle_phi(map, x[a] + (long double)lambda + shift);
+    if (p_f[a] < least * (1 - 4e-6L) - 1e-37L || p_f[a] > most * (1 + 4e-6L) + 1e-37L)
+      fail_msg("case %zu (%s q %g): %.9g, not %.9g", (size_t)i,
+               mm_map_kind_name(mm_map_get_kind(map)), mm_map_tsallis_q(map), (double)p_f[a], p[a]);
+  }
+}
+
 static void test_float_agrees(void **state) {
   (void)state;
   for (uint64_t i = 0; i < 4000; i++) {
     mm_map *map = random_mild(i);
-    double x[18], p[18], lambda, size = 1;
+    double x[18];
     float x_f[18], p_f[18];
-    size_t n = random_scores(i, x), steps;
-    const double *psi = mm_map_piecewise_psi(map, &steps);
-    for (size_t j = 0; j < steps; j++)
-      size += psi[j];
-    for (size_t a = 0; a < n; a++) {
+    size_t n = random_scores(i, x);
+    for (size_t a = 0; a < n; a++)
       x_f[a] = (float)x[a];
-      x[a] = (double)x_f[a];
-      size = fmax(size, fabs(x[a]));
-    }
-    assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, x, n, p, &lambda));
     assert_ok(mm_map_project_batch_f(map, MM_PROJECTION_EXACT, x_f, 1, n, p_f, NULL));
-    double shift = 6 * FLT_EPSILON * size + 2 * mm_map_table_error(map, NULL, NULL);
-    for (size_t a = 0; a < n && oracle_is_cheap(map, i); a++) {
-      long double least = oracle_phi(map, x[a] + (long double)lambda - shift);
-      long double most = oracle_phi(map, x[a] + (long double)lambda + shift);
-      if (p_f[a] < least * (1 - 4e-6L) - 1e-37L || p_f[a] > most * (1 + 4e-6L) + 1e-37L)
-        fail_msg("case %zu (%s q %g): %.9g, not %.9g", (size_t)i,
-                 mm_map_kind_name(mm_map_get_kind(map)), mm_map_tsallis_q(map), (double)p_f[a],
-                 p[a]);
-    }
+    if (oracle_is_cheap(map, i)) check_float(map, x_f, p_f, n, i);
     mm_map_destroy(map);
   }
 }
@@ -282,6 +289,73 @@ static void test_same_bits(void **state) {
   }
 }
 
+// Piecewise maps for rows side by side: sizes on both sides of every limit of the search tree, from
+// the initial map to the random ones of the controls and, every tenth, steps beyond resolution.
+static mm_map *rows_map(uint64_t i) {
+  static const size_t sizes[] = { 1, 2, 100, 126, 127, 300, 1022, 1023 };
+  if (i % 10 == 9) return random_piecewise(i, true);
+  size_t n = sizes[i % 8];
+  double z[1023];
+  assert_ok(mm_map_search_initial(MM_MAP_PIECEWISE, n, z));
+  for (size_t j = 0; j < n; j++)
+    z[j] += (double)(i % 3) * random_normal(i, 13, (uint32_t)j);
+  mm_map *map;
+  assert_ok(mm_map_from_search(MM_MAP_PIECEWISE, n, z, &map));
+  return map;
+}
+
+// Score k of row r: rows of several sizes, with ties, all equal, and as far apart as floats get.
+static float rows_score(uint64_t i, size_t r, size_t k) {
+  static const double sizes[] = { 0.1, 1.5, 1.5, 10, 1e6 };
+  double x = sizes[(i + r) % 5] * random_normal(i, 14, (uint32_t)(r * 64 + k));
+  if (r % 7 == 3) x = floor(x);
+  if (r % 11 == 5) x = 0.25;
+  if (r % 13 == 7) x = k % 2 ? -(double)FLT_MAX : (double)FLT_MAX;
+  return (float)x;
+}
+
+// A row gets the same bits alone, beside other rows, in place, and with each instruction set.
+static void test_rows(void **state) {
+  (void)state;
+  static const char *const isa[] = { "portable", "avx2", "avx512" };
+  enum { ROWS = 37, ACTIONS = 34 };
+  static float x[ROWS * ACTIONS], p[ROWS * ACTIONS], other[ROWS * ACTIONS];
+  float lambda[ROWS], other_lambda[ROWS], alone;
+  for (uint64_t i = 0; i < 600; i++) {
+    mm_map *map = rows_map(i);
+    size_t rows = 1 + i % ROWS, n = 1 + i / 3 % ACTIONS;
+    for (size_t r = 0; r < rows; r++)
+      for (size_t a = 0; a < n; a++)
+        x[r * n + a] = rows_score(i, r, a);
+    assert_ok(mm_isa_select("portable"));
+    assert_ok(mm_map_project_batch_f(map, MM_PROJECTION_EXACT, x, rows, n, p, lambda));
+    for (int v = 0; v < 3; v++) {
+      if (mm_isa_select(isa[v]) != MM_OK) continue; // this CPU does not have it
+      memcpy(other, x, sizeof other);
+      assert_ok(
+          mm_map_project_batch_f(map, MM_PROJECTION_EXACT, other, rows, n, other, other_lambda));
+      assert_memory_equal(other, p, rows * n * sizeof *p);
+      assert_memory_equal(other_lambda, lambda, rows * sizeof *lambda);
+      for (size_t r = 0; r < rows; r++) {
+        assert_ok(mm_map_project_batch_f(map, MM_PROJECTION_EXACT, x + r * n, 1, n, other, &alone));
+        assert_memory_equal(other, p + r * n, n * sizeof *p);
+        assert_true(alone == lambda[r]);
+      }
+    }
+    assert_ok(mm_isa_select("auto"));
+    for (size_t r = 0; r < rows && n <= 18; r++) {
+      double wide_x[18], wide_p[18];
+      for (size_t a = 0; a < n; a++) {
+        wide_x[a] = (double)x[r * n + a];
+        wide_p[a] = (double)p[r * n + a];
+      }
+      check_policy(wide_x, wide_p, n, FLT_EPSILON, i);
+      if (i % 10 != 9) check_float(map, x + r * n, p + r * n, n, i);
+    }
+    mm_map_destroy(map);
+  }
+}
+
 static void test_extremes(void **state) {
   (void)state;
   // an action within rounding of l2's threshold: dropping it and taking it back must not alternate
@@ -323,9 +397,13 @@ static void test_extremes(void **state) {
 
 int suite_simplex(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_golden),           cmocka_unit_test(test_properties_mild),
-    cmocka_unit_test(test_properties_rough), cmocka_unit_test(test_float_agrees),
-    cmocka_unit_test(test_continuation),     cmocka_unit_test(test_same_bits),
+    cmocka_unit_test(test_golden),
+    cmocka_unit_test(test_properties_mild),
+    cmocka_unit_test(test_properties_rough),
+    cmocka_unit_test(test_float_agrees),
+    cmocka_unit_test(test_continuation),
+    cmocka_unit_test(test_same_bits),
+    cmocka_unit_test(test_rows),
     cmocka_unit_test(test_extremes),
   };
   return cmocka_run_group_tests_name("simplex", tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include "map/batch.h"
 
+#include "map/piecewise_rows.h"
 #include "map/simplex.h"
 
 #define JOIN_(a, b) a##_##b

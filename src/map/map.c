@@ -113,6 +113,14 @@ static double compensated_add(compensated *sum, double term) {
   return total + sum->low;
 }
 
+// Levels of the search tree: room for n + 1 knots in 2^levels - 1 nodes.
+static int tree_levels(size_t n) {
+  int levels = MM_TREE_LEAST;
+  while (levels <= MM_TREE_MOST && (size_t)1 << levels < n + 2)
+    levels++;
+  return levels <= MM_TREE_MOST ? levels : 0;
+}
+
 #define MM_REAL_BITS 64
 #include "map/piecewise_fill.inc"
 

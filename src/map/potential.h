@@ -18,6 +18,8 @@
 
 enum {
   MM_BINS = 256,        // uniform bins over [-W, 0] that start the search for a piecewise segment
+  MM_TREE_LEAST = 7,    // levels of the search tree of piecewise maps for rows side by side ...
+  MM_TREE_MOST = 10,    // ... and the most that one has; larger maps do without
   MM_BLOCK = 21,        // units of one kind in a neural map
   MM_TABLE_ROOT = 1024, // cells of a neural map's table over [0, 1] ...
   MM_TABLE_SPLIT = 8    // ... and the parts a cell is cut into where that is not fine enough
