@@ -9,6 +9,8 @@
 #include "base/isa.h"
 #include "base/json.h"
 #include "base/status.h"
+#include "map/batch.h"
+#include "map/map_internal.h"
 #include "oracle.h"
 #include "random_map.h"
 
@@ -356,6 +358,32 @@ static void test_rows(void **state) {
   }
 }
 
+// Engines call the kernels without a look at the scores: what is not a number must not come out as
+// a policy, nor spoil the rows beside it.
+static void test_rows_nan(void **state) {
+  (void)state;
+  const float bad[] = { NAN, INFINITY, -INFINITY };
+  mm_map *map;
+  assert_ok(mm_map_open("piecewise", &map));
+  for (size_t k = 0; k < 20 * 3 * 3; k++) {
+    float x[20 * 3], good[20 * 3], p[20 * 3], lambda[20];
+    for (size_t i = 0; i < 20 * 3; i++)
+      x[i] = (float)random_normal(k, 15, (uint32_t)i);
+    assert_ok(mm_map_project_batch_f(map, MM_PROJECTION_EXACT, x, 20, 3, good, NULL));
+    size_t at = k / 3, row = at / 3;
+    x[at] = bad[k % 3];
+    mm_map_kernels_current()->project_f(&map->engine_f, MM_PROJECTION_EXACT, x, 20, 3, p, lambda);
+    for (size_t i = 0; i < 20 * 3; i++)
+      if (i / 3 != row) assert_true(p[i] == good[i]);
+    // minus infinity is as good as a very low score
+    if (k % 3 < 2)
+      assert_true(!isfinite(p[3 * row] + p[3 * row + 1] + p[3 * row + 2]));
+    else
+      assert_true(p[at] == 0 && isfinite(lambda[row]));
+  }
+  mm_map_destroy(map);
+}
+
 static void test_extremes(void **state) {
   (void)state;
   // an action within rounding of l2's threshold: dropping it and taking it back must not alternate
@@ -404,6 +432,7 @@ int suite_simplex(void) {
     cmocka_unit_test(test_continuation),
     cmocka_unit_test(test_same_bits),
     cmocka_unit_test(test_rows),
+    cmocka_unit_test(test_rows_nan),
     cmocka_unit_test(test_extremes),
   };
   return cmocka_run_group_tests_name("simplex", tests, NULL, NULL);

@@ -54,10 +54,11 @@ static void rows_load(const mm_potential_f *f, const float *scores, size_t count
   mm_lanes_f top = b->d[0];
   for (size_t a = 1; a < n; a++)
     top = mm_lanes_max(top, b->d[a]);
-  // twice the width below the top phi is 0 whatever u is; the limit keeps infinity out
+  // twice the width below the top phi is 0 whatever u is; the limit keeps infinity out, and lets
+  // NaN pass, which is never solved
   mm_lanes_f least = mm_lanes_all(2 * f->depth[0]);
   for (size_t a = 0; a < n; a++)
-    b->d[a] = mm_lanes_max(b->d[a] - top, least);
+    b->d[a] = mm_lanes_max(least, b->d[a] - top);
   b->top = top;
   b->tolerance = (float)f->n * 0x1p-23f * (n > 8 ? (float)n / 4 : 2); // as in mm_solve
 }
@@ -90,7 +91,7 @@ MM_INLINE void rows_evaluate(const mm_potential_f *f, int levels, size_t n, rows
     mm_lanes_f slope = mm_lanes_take(f->inverse_psi, levels, knots - 1);
     mm_lanes_f j = __builtin_convertvector(knots, mm_lanes_f) - (float)((1 << levels) + 1);
     j = mm_lanes_max(j, zero);
-    mm_lanes_f t = mm_lanes_min((y - left) * slope, zero + 1), share = j + t;
+    mm_lanes_f t = mm_lanes_min(zero + 1, (y - left) * slope), share = j + t;
     b->whole[a] = j;
     b->part[a] = t;
     b->slope[a] = slope;
