@@ -241,7 +241,6 @@ static void test_learns(void **state) {
     for (int i = 0; i < 4; i++)
       mean += result[4 * k + i].final_value / 4;
     assert_true(mean > 100);
-    mm_map_destroy(map[k]);
   }
   // and a single thread gives the same bits
   backend.threads = 1;
@@ -253,6 +252,8 @@ static void test_learns(void **state) {
   }
   for (int i = 0; i < 16; i++)
     mm_result_release(&result[i]);
+  for (int k = 0; k < 4; k++)
+    mm_map_destroy(map[k]);
   mm_env_destroy(env);
 }
 

@@ -291,5 +291,7 @@ char *mm_json_print(const cJSON *item, bool pretty) {
   put_item(&w, item, 0);
   leave_c_locale(l);
   put(&w, "", 1);
-  return w.text;
+  if (!w.failed) return w.text;
+  mm_free(w.text); // what there is of it has no end
+  return NULL;
 }
