@@ -193,7 +193,7 @@ fi
 
 until_shown() {
   local i
-  for i in {1..200}; do
+  for i in {1..1200}; do
     tmux -L mirrormap capture-pane -p -t play >"$out" 2>/dev/null
     grep -q -e "$1" "$out" && return 0
     sleep 0.05
