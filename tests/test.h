@@ -39,6 +39,7 @@
   SUITE(minatar_seaquest)                                                                          \
   SUITE(minatar_draws)                                                                             \
   SUITE(vec)                                                                                       \
+  SUITE(vec_state)                                                                                 \
   SUITE(trace)                                                                                     \
   SUITE(trace_record)                                                                              \
   SUITE(pmd)                                                                                       \
@@ -48,6 +49,7 @@
   SUITE(ampo)                                                                                      \
   SUITE(policy)                                                                                    \
   SUITE(evaluate)                                                                                  \
+  SUITE(ampo_state)                                                                                \
   SUITE(evolve)                                                                                    \
   SUITE(evolve_sep_cma)                                                                            \
   SUITE(evolve_golden)                                                                             \

@@ -4,56 +4,16 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include "agent/ampo.h"
+#include "agent/ampo_internal.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
 #include "agent/gae.h"
-#include "base/arena.h"
-#include "base/rng.h"
 #include "base/status.h"
 #include "map/batch.h"
 #include "map/map_internal.h"
-
-struct mm_ampo {
-  mm_ampo_config config;
-  const mm_map *map;
-  uint64_t seed;
-  uint32_t repeat;
-  mm_net_learn_config learn;
-  mm_vec *vec;
-  mm_net *net;
-  mm_vec_info info;
-  size_t n_env, n_step, n_row; // N, T, T N
-  size_t row_size;             // bytes of an observation
-  bool lists;                  // observations are lists of inputs, not floats
-  int64_t iteration;           // done
-  mm_ampo_report last;
-  double seconds[3]; // rollout, value, update
-
-  // the batch
-  unsigned char *obs;        // [T + 1][N] observations
-  unsigned char *final_obs;  // [N] of episodes that ended in this step; for bootstrap_on_timeout
-  int32_t *action;           // [T][N]
-  float *policy;             // [T][N] z, or the logarithm of the probability
-  float *reward;             // [T][N]
-  uint8_t *end;              // [T][N]
-  float *value;              // [T + 1][N]
-  float *advantage, *target; // [T][N]
-  uint32_t *row;             // [T][N] a shuffle of all rows
-
-  // of one step
-  float *scores, *probs; // [N][|A|]
-  float *lambda;         // [N]
-  mm_block *uniform;     // [N] four steps share a block
-
-  // of the episodes
-  float *running;  // [N] return so far
-  float *finished; // [N] return of the last one that ended, 0 before
-  mm_arena arena;
-};
 
 enum { ROLLOUT, VALUE, UPDATE };
 
@@ -126,6 +86,16 @@ static mm_status make_learn(mm_ampo *a) {
   return MM_OK;
 }
 
+static size_t largest_tensor(const mm_net *net) {
+  size_t most = 0;
+  for (int i = 0; i < MM_NET_TENSORS; i++) {
+    mm_net_tensor t = mm_net_describe(net, i);
+    size_t size = (size_t)t.rows * (size_t)t.cols;
+    most = size > most ? size : most;
+  }
+  return most;
+}
+
 // Called twice: without a block it only adds up.
 static size_t layout(mm_ampo *a) {
   size_t size = 0, rows = a->n_row, n = a->n_env, scores = n * (size_t)a->info.n_action;
@@ -148,6 +118,7 @@ static size_t layout(mm_ampo *a) {
   SLICE(uniform, n)
   SLICE(running, n)
   SLICE(finished, n)
+  SLICE(tensor, largest_tensor(a->net))
 #undef SLICE
   return size;
 }

@@ -46,4 +46,19 @@ mm_ampo_shape mm_ampo_get_shape(const mm_ampo *ampo);
 // The networks; they belong to the agent.
 mm_net *mm_ampo_net(mm_ampo *ampo);
 
+// ---------------------------------------------------------------------------------------------
+// State (ampo_state.c): where an agent stands between two iterations, as bytes. One made with the
+// same environment, map, settings, seed and repeat that loads them goes on to the same bits, in
+// every build of the kernels.
+
+// Iterations done.
+int64_t mm_ampo_done(const mm_ampo *ampo);
+
+size_t mm_ampo_state_size(const mm_ampo *ampo);
+void mm_ampo_save(const mm_ampo *ampo, void *state);
+
+// Bytes that are no state of such an agent, or not all of it, are MM_ERR_INPUT; the agent is of no
+// use then.
+mm_status mm_ampo_load(mm_ampo *ampo, const void *state, size_t size);
+
 #endif

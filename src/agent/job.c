@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "agent/job_hooks.h"
 #include "agent/job_internal.h"
 #include "base/status.h"
 #include "map/map_internal.h"
@@ -43,5 +44,6 @@ mm_status mm_job_run(const mm_job *job, const volatile int *stop, mm_result *res
   bool usable = status == MM_ERR_NUMERIC && result->n_curve > 0 && isfinite(result->final_value);
   if (status != MM_OK && !usable) mm_result_release(result);
   result->status = status;
+  if (job->hooks && job->hooks->ended) job->hooks->ended(job, result, job->hooks->user);
   return status;
 }

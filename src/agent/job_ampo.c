@@ -1,53 +1,184 @@
-// A job of AMPO or PPO: trains, and keeps every iteration's metric as the curve.
+// A job of AMPO or PPO: trains, and keeps every iteration's metric as the curve. Between two
+// iterations all of it can be put down as bytes and taken up again:
+//
+//   16  mark "mirrormap/job", filled up with zeros
+//    8  each: version of this format, points of the curve, sum and number of recent returns
+//       curve so far, doubles
+//       the agent (mm_ampo_save)
+//    8  checksum of all that comes before
+
+#define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
+#include <string.h>
+#include <time.h>
 
 #include "agent/ampo.h"
+#include "agent/job_hooks.h"
 #include "agent/job_internal.h"
+#include "agent/state_bytes.h"
 #include "base/status.h"
+
+enum { VERSION = 1, HEAD_SIZE = MM_STATE_MARK + 4 * 8 };
+
+static const unsigned char mark[MM_STATE_MARK] = "mirrormap/job";
+
+typedef struct run {
+  const mm_job *job;
+  mm_ampo *ampo;
+  mm_result *result;
+  int64_t iterations;
+  uint64_t batch;    // environment steps of an iteration
+  double sum, count; // of the returns that recent_value is the mean of
+  // for whoever follows the job
+  unsigned char *state; // room for the longest, or NULL
+  int64_t saved;        // iterations done when it was saved last
+  double saved_at;      // seconds
+} run;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---------------------------------------------------------------------------------------------
+// State
+
+static size_t state_size(const run *r, size_t points) {
+  return HEAD_SIZE + points * sizeof(double) + mm_ampo_state_size(r->ampo) + MM_STATE_CHECKSUM;
+}
+
+static void save(run *r) {
+  const mm_job_hooks *hooks = r->job->hooks;
+  const mm_result *result = r->result;
+  uint64_t version = VERSION, points = result->n_curve;
+  unsigned char *to = r->state;
+  to = mm_state_put(to, mark, sizeof mark);
+  to = mm_state_put(to, &version, sizeof version);
+  to = mm_state_put(to, &points, sizeof points);
+  to = mm_state_put(to, &r->sum, sizeof r->sum);
+  to = mm_state_put(to, &r->count, sizeof r->count);
+  to = mm_state_put(to, result->curve, result->n_curve * sizeof *result->curve);
+  mm_ampo_save(r->ampo, to);
+  to += mm_ampo_state_size(r->ampo);
+  mm_state_seal(r->state, to);
+  hooks->save(r->job, r->state, state_size(r, result->n_curve), hooks->user);
+  r->saved = mm_ampo_done(r->ampo);
+  r->saved_at = now();
+}
+
+static bool is_due(const run *r) {
+  const mm_job_hooks *hooks = r->job->hooks;
+  return r->state && hooks->save_seconds > 0 && now() - r->saved_at >= hooks->save_seconds;
+}
+
+static mm_status load(run *r) {
+  const mm_job *job = r->job;
+  mm_result *result = r->result;
+  const unsigned char *from = job->state;
+  uint64_t version, points;
+  if (job->state_size < HEAD_SIZE || memcmp(from, mark, sizeof mark) != 0)
+    return MM_FAIL(MM_ERR_INPUT, "state of a training: these %zu bytes are none", job->state_size);
+  from = mm_state_get(from + sizeof mark, &version, sizeof version);
+  from = mm_state_get(from, &points, sizeof points);
+  if (version != VERSION)
+    return MM_FAIL(MM_ERR_INPUT, "state of a training: version %llu: expected %d",
+                   (unsigned long long)version, VERSION);
+  if (!mm_state_is_sealed(job->state, job->state_size))
+    return MM_FAIL(MM_ERR_INPUT, "state of a training: damaged, the checksum does not fit");
+  if (points > (uint64_t)r->iterations || job->state_size != state_size(r, (size_t)points))
+    return MM_FAIL(MM_ERR_INPUT, "state of a training: not of one with these settings");
+  from = mm_state_get(from, &r->sum, sizeof r->sum);
+  from = mm_state_get(from, &r->count, sizeof r->count);
+  from = mm_state_get(from, result->curve, (size_t)points * sizeof *result->curve);
+  MM_TRY(mm_ampo_load(r->ampo, from, mm_ampo_state_size(r->ampo)));
+  if (mm_ampo_done(r->ampo) != (int64_t)points)
+    return MM_FAIL(MM_ERR_INPUT, "state of a training: %llu points of a curve: expected %lld",
+                   (unsigned long long)points, (long long)mm_ampo_done(r->ampo));
+  result->n_curve = (size_t)points;
+  for (size_t i = 0; i < result->n_curve; i++)
+    result->curve_step[i] = (i + 1) * r->batch;
+  result->env_steps = points * r->batch;
+  if (points > 0) result->final_value = result->curve[points - 1];
+  r->saved = (int64_t)points;
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Training
 
 // The last tenth of a run, at least one iteration, is what recent_value looks at.
 static int64_t recent_from(int64_t iterations) {
   return iterations - (iterations + 9) / 10;
 }
 
-static mm_status train(const mm_job *job, mm_ampo *ampo, const volatile int *stop,
-                       mm_result *result) {
-  const int64_t iterations = mm_ampo_iterations(job->ampo);
-  const uint64_t batch = (uint64_t)(job->ampo->envs * job->ampo->unroll);
-  double sum = 0, count = 0;
-  for (int64_t t = 0; t < iterations; t++) {
-    if (mm_job_stopped(stop)) return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
-    mm_status status = mm_ampo_iterate(ampo);
-    if (status != MM_OK) return status;
-    mm_ampo_report report = mm_ampo_last(ampo);
-    result->env_steps += batch;
-    result->final_value = report.metric;
-    result->curve[result->n_curve] = report.metric;
-    result->curve_step[result->n_curve++] = result->env_steps;
-    if (t < recent_from(iterations)) continue;
-    sum += report.finished_sum;
-    count += (double)report.finished;
-  }
-  if (count > 0) result->recent_value = sum / count;
+static mm_status iterate(run *r) {
+  mm_result *result = r->result;
+  int64_t t = mm_ampo_done(r->ampo);
+  MM_TRY(mm_ampo_iterate(r->ampo));
+  mm_ampo_report report = mm_ampo_last(r->ampo);
+  result->env_steps += r->batch;
+  result->final_value = report.metric;
+  result->curve[result->n_curve] = report.metric;
+  result->curve_step[result->n_curve++] = result->env_steps;
+  if (t < recent_from(r->iterations)) return MM_OK;
+  r->sum += report.finished_sum;
+  r->count += (double)report.finished;
   return MM_OK;
+}
+
+static mm_status train(run *r, const volatile int *stop) {
+  while (mm_ampo_done(r->ampo) < r->iterations) {
+    bool stopped = mm_job_stopped(stop);
+    if (r->state && r->saved < mm_ampo_done(r->ampo) && (stopped || is_due(r))) save(r);
+    if (stopped) return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
+    MM_TRY(iterate(r));
+  }
+  if (r->count > 0) r->result->recent_value = r->sum / r->count;
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// The whole job
+
+static mm_status take_memory(run *r) {
+  const mm_job *job = r->job;
+  size_t points = (size_t)r->iterations;
+  if (points == 0)
+    return MM_FAIL(MM_ERR_INPUT, "steps = %g: less than one iteration of %g steps",
+                   job->ampo->steps, job->ampo->envs * job->ampo->unroll);
+  r->result->curve = mm_alloc_array(points, sizeof *r->result->curve);
+  r->result->curve_step = mm_alloc_array(points, sizeof *r->result->curve_step);
+  if (!r->result->curve || !r->result->curve_step)
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for a curve of %zu points", points);
+  if (!job->hooks || !job->hooks->save) return MM_OK;
+  r->state = mm_alloc(state_size(r, points));
+  return r->state ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the state of a training");
+}
+
+static mm_status run_all(run *r, const volatile int *stop) {
+  const mm_job_hooks *hooks = r->job->hooks;
+  MM_TRY(take_memory(r));
+  r->saved_at = now();
+  if (r->job->state) MM_TRY(load(r));
+  mm_status status = train(r, stop);
+  bool ended = status == MM_OK || status == MM_ERR_NUMERIC;
+  if (ended && hooks && hooks->trained) hooks->trained(r->job, mm_ampo_net(r->ampo), hooks->user);
+  return status;
 }
 
 mm_status mm_job_run_ampo(const mm_job *job, const mm_map *map, const volatile int *stop,
                           mm_result *result) {
-  mm_ampo *ampo;
-  const size_t points = (size_t)mm_ampo_iterations(job->ampo);
-  MM_TRY(mm_ampo_create(job->env, map, job->ampo, job->seed, job->repeat, &ampo));
-  mm_status status = MM_OK;
-  result->curve = mm_alloc_array(points, sizeof *result->curve);
-  result->curve_step = mm_alloc_array(points, sizeof *result->curve_step);
-  if (points == 0)
-    status = MM_FAIL(MM_ERR_INPUT, "steps = %g: less than one iteration of %g steps",
-                     job->ampo->steps, job->ampo->envs * job->ampo->unroll);
-  else if (!result->curve || !result->curve_step)
-    status = MM_FAIL(MM_ERR_MEMORY, "no memory for a curve of %zu points", points);
-  if (status == MM_OK) status = train(job, ampo, stop, result);
-  mm_ampo_seconds(ampo, &result->seconds_rollout, &result->seconds_value, &result->seconds_update);
-  mm_ampo_destroy(ampo);
+  run r = { .job = job,
+            .result = result,
+            .iterations = mm_ampo_iterations(job->ampo),
+            .batch = (uint64_t)(job->ampo->envs * job->ampo->unroll) };
+  MM_TRY(mm_ampo_create(job->env, map, job->ampo, job->seed, job->repeat, &r.ampo));
+  mm_status status = run_all(&r, stop);
+  mm_ampo_seconds(r.ampo, &result->seconds_rollout, &result->seconds_value,
+                  &result->seconds_update);
+  mm_free(r.state);
+  mm_ampo_destroy(r.ampo);
   return status;
 }

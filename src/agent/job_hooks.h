@@ -1,5 +1,5 @@
-// How a training is followed from outside: kept to go on later, and its networks taken at the end.
-// Only AMPO and PPO have these; runs of tabular PMD take milliseconds.
+// How a training is followed from outside: kept to go on later, its networks and its result taken
+// at the end. Only AMPO and PPO have states and networks; runs of tabular PMD take milliseconds.
 
 #ifndef MM_AGENT_JOB_HOOKS_H
 #define MM_AGENT_JOB_HOOKS_H
@@ -14,8 +14,12 @@ typedef struct mm_job_hooks {
   // goes on to the same bits as one that was never stopped. May be NULL.
   void (*save)(const mm_job *job, const void *state, size_t size, void *user);
   double save_seconds;
-  // The networks of a job that came to its end. May be NULL.
+  // The networks of a job that came to its end, or the last ones of one that broke down
+  // numerically. May be NULL.
   void (*trained)(const mm_job *job, mm_net *net, void *user);
+  // The result of a job as mm_job_run is about to return it, interrupted ones included. May be
+  // NULL.
+  void (*ended)(const mm_job *job, const mm_result *result, void *user);
   void *user;
 } mm_job_hooks;
 

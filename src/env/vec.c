@@ -72,6 +72,32 @@ void mm_vec_describe(const mm_vec *vec, mm_vec_info *out) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// State
+
+size_t mm_vec_state_size(const mm_vec *vec) {
+  return vec->info.n * vec->law->kept_size(vec);
+}
+
+void mm_vec_save(const mm_vec *vec, void *state) {
+  memcpy(state, vec->state, mm_vec_state_size(vec));
+}
+
+mm_status mm_vec_load(mm_vec *vec, const void *state, size_t size) {
+  size_t expected = mm_vec_state_size(vec), all = vec->info.n * vec->law->state_size(vec);
+  vec->started = false;
+  if (size != expected)
+    return MM_FAIL(MM_ERR_INPUT, "state of %zu environments: %zu bytes: expected %zu", vec->info.n,
+                   size, expected);
+  memset(vec->state, 0, all);
+  memcpy(vec->state, state, size);
+  if (!vec->law->sane(vec))
+    return MM_FAIL(MM_ERR_INPUT, "state of %zu environments: expected one that they can come to",
+                   vec->info.n);
+  vec->started = true;
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
 // Reset and step
 
 mm_status mm_vec_reset(mm_vec *vec, const mm_vec_out *out) {

@@ -141,4 +141,20 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   }
 }
 
-const mm_vec_law mm_vec_classic = { prepare, state_size, reset, step };
+// ---------------------------------------------------------------------------------------------
+
+// The columns behind it are written anew in every step.
+static size_t kept_size(const mm_vec *vec) {
+  const mm_classic_kernel *kernel = vec->stuff;
+  return (size_t)(kernel->n_state + 2) * sizeof(float);
+}
+
+// The dynamics take any float; an episode ends before its time does.
+static bool sane(const mm_vec *vec) {
+  mm_classic_batch batch = batch_of(vec);
+  for (size_t i = 0; i < vec->info.n; i++)
+    if (batch.time[i] < 0 || batch.time[i] >= vec->info.limit) return false;
+  return true;
+}
+
+const mm_vec_law mm_vec_classic = { prepare, state_size, reset, step, kept_size, sane };

@@ -107,4 +107,14 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   }
 }
 
-const mm_vec_law mm_vec_grid = { prepare, state_size, reset, step };
+static bool sane(const mm_vec *vec) {
+  const mm_grid *g = vec->task;
+  const one *all = vec->state;
+  for (size_t i = 0; i < vec->info.n; i++) {
+    mm_grid_state s = all[i].s;
+    if (s.cell < 0 || s.cell >= g->cells || g->wall[s.cell] || s.mask >> g->n_object) return false;
+  }
+  return true;
+}
+
+const mm_vec_law mm_vec_grid = { prepare, state_size, reset, step, state_size, sane };

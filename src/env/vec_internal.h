@@ -30,6 +30,11 @@ struct mm_vec_law {
   void (*reset)(const mm_vec *vec, const mm_vec_out *out);
   void (*step)(const mm_vec *vec, size_t from, size_t to, const void *action,
                const mm_vec_out *out);
+  // Bytes per environment of what must be kept to go on; they lie before the rest of the state.
+  size_t (*kept_size)(const mm_vec *vec);
+  // Is every environment in a state that it can be in between two steps? The bytes may be
+  // anybody's; whatever passes can be stepped on.
+  bool (*sane)(const mm_vec *vec);
 };
 
 extern const mm_vec_law mm_vec_classic, mm_vec_minatar, mm_vec_grid;
@@ -40,5 +45,18 @@ static inline int32_t mm_obs_words(int32_t n_input) {
 }
 
 mm_status mm_vec_form_refused(const mm_env *env, const char *expected);
+
+// ---------------------------------------------------------------------------------------------
+// The state as bytes of this kind of machine, without any mark: whoever keeps them knows of which
+// environments, rules and how many they are. A vec of the same configuration (the form of its
+// observations aside) that loads them goes on to the same bits.
+
+size_t mm_vec_state_size(const mm_vec *vec);
+
+// After a reset.
+void mm_vec_save(const mm_vec *vec, void *state);
+
+// Bytes that are no such state are MM_ERR_INPUT, and the environments must be reset then.
+mm_status mm_vec_load(mm_vec *vec, const void *state, size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 #include "env/asterix.h"
 #include "env/breakout.h"
 #include "env/freeway.h"
+#include "env/minatar_sane.h"
 #include "env/seaquest.h"
 #include "env/space_invaders.h"
 #include "env/vec_internal.h"
@@ -16,6 +17,7 @@ typedef struct kernel {
   void (*reset)(const mm_vec *vec, const mm_vec_out *out);
   void (*step)(const mm_vec *vec, size_t from, size_t to, const void *action,
                const mm_vec_out *out);
+  bool (*sane)(const mm_vec *vec);
 } kernel;
 
 static inline mm_minatar_rules rules_of(const mm_vec *vec) {
@@ -101,4 +103,8 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   ((const kernel *)vec->stuff)->step(vec, from, to, action, out);
 }
 
-const mm_vec_law mm_vec_minatar = { prepare, state_size, reset, step };
+static bool sane(const mm_vec *vec) {
+  return ((const kernel *)vec->stuff)->sane(vec);
+}
+
+const mm_vec_law mm_vec_minatar = { prepare, state_size, reset, step, state_size, sane };
