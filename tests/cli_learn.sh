@@ -155,6 +155,21 @@ for es in openes sep-cma-es; do
   expect "$es: ten kills change nothing" same "calm-$es" "killed-$es"
 done
 
+# a database of version 1, begun by the program of that time, is listed, exported and goes on
+mkdir old && cp "$2/tests/golden/run_version_1.db" old/run.db
+run runs old --json
+expect_code 0
+expect_out '"state":"done","error":null,"command":"learn"'
+run export old --jsonl
+expect_code 0
+expect "three generations and the start" test "$(grep -c '"table":"generation"' "$out")" -eq 4
+run learn --resume old --generations 5 --quiet
+expect_code 0
+run learn "${tiny[@]}" --kind piecewise --es sep-cma-es --set n=10 --generations 5 --out young --quiet
+expect "it ends where a new run ends" cmp -s old/mean.json young/mean.json
+run learn --resume old --generations 6 --quiet
+expect_code 0
+
 # ---------------------------------------------------------------------------------------------
 # The other ways to search
 

@@ -56,6 +56,7 @@
   SUITE(evolve_state)                                                                              \
   SUITE(evolve_search)                                                                             \
   SUITE(run)                                                                                       \
+  SUITE(run_training)                                                                              \
   SUITE(run_faults)                                                                                \
   SUITE(theory)                                                                                    \
   SUITE(figure)                                                                                    \

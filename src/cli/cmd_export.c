@@ -27,9 +27,9 @@ typedef struct export_args {
   uint64_t generation;
 } export_args;
 
-// Table `state` has nothing but a blob.
+// Tables `state` and `kept` have nothing but blobs.
 static const char *const table_names[] = {
-  "meta", "generation", "job", "score", "timing", "session", NULL,
+  "meta", "generation", "job", "score", "timing", "session", "training", "curve", NULL,
 };
 
 static const option export_options[] = {
@@ -273,7 +273,8 @@ static int put_file(mm_run *run, const export_args *args, const char *path) {
   int code = target_open(&t, path, args->csv);
   if (code != EXIT_DONE) return code;
   const char *only = args->table;
-  if (only == NULL && args->csv) only = "generation";
+  if (only == NULL && args->csv)
+    only = strcmp(mm_run_command(run), "train") == 0 ? "training" : "generation";
   for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE; i++)
     if (only == NULL || strcmp(only, table_names[i]) == 0)
       code = put_table(run, table_names[i], &t);
@@ -399,7 +400,8 @@ const command command_export = {
   .summary = "take the data of a run out",
   .positional = "RUN",
   .about =
-      "RUN is a run folder or its run.db. --csv prints table generation, or the one that --table "
+      "RUN is a run folder or its run.db. --csv prints table generation (of train: training), or "
+      "the one that --table "
       "names; with --out DIR it writes one file for each table. --jsonl gives all tables, or one. "
       "Numbers are the shortest text that reads back to the same bits; values that are not defined "
       "are empty or null. --map takes the mean of a generation out as a map. A run can be exported "

@@ -86,7 +86,7 @@ mm_status mm_run_commit(mm_run *run) {
 }
 
 // A single row outside a transaction gets one of its own.
-static mm_status put_alone(mm_run *run, mm_run_table_id id, bool replace, const mm_run_cell *cell) {
+mm_status mm_run_put_alone(mm_run *run, mm_run_table_id id, bool replace, const mm_run_cell *cell) {
   assert(run->access == MM_RUN_WRITE);
   bool own = !run->transaction;
   if (own) MM_TRY(mm_run_begin(run));
@@ -108,7 +108,7 @@ mm_status mm_run_set_config(mm_run *run, const char *config) {
   if (!copy) return fail_memory(run);
   memcpy(copy, config, size);
   mm_run_cell cell[] = { mm_run_text("config"), mm_run_text(config) };
-  mm_status status = put_alone(run, MM_RUN_META, true, cell);
+  mm_status status = mm_run_put_alone(run, MM_RUN_META, true, cell);
   if (status == MM_OK) {
     mm_free(run->config);
     run->config = copy;
@@ -116,17 +116,6 @@ mm_status mm_run_set_config(mm_run *run, const char *config) {
     mm_free(copy);
   }
   return status;
-}
-
-static mm_run_cell count(uint64_t value) {
-  // beyond the range of SQLite's integers: refused as out of range
-  return mm_run_integer(value > INT64_MAX ? -1 : (int64_t)value);
-}
-
-static mm_run_cell unsigned_bits(uint64_t value) {
-  int64_t same;
-  memcpy(&same, &value, sizeof same);
-  return mm_run_integer(same);
 }
 
 mm_status mm_run_put_generation(mm_run *run, const mm_run_generation *row) {
@@ -142,13 +131,10 @@ mm_status mm_run_put_generation(mm_run *run, const mm_run_generation *row) {
     mm_run_real(row->fitness_sd),
     mm_run_real(row->fitness_best),
     mm_run_integer(row->nonfinite),
-    count(row->env_steps),
+    mm_run_count(row->env_steps),
     mm_run_integer(0), // jobs: known at the commit
   };
-  const mm_run_cell state[] = {
-    cell[0],
-    { .data = row->state_size > 0 ? row->state : "", .size = row->state_size },
-  };
+  const mm_run_cell state[] = { cell[0], mm_run_bytes(row->state, row->state_size) };
   MM_TRY(mm_run_put_row(run, MM_RUN_STATE, state));
   memcpy(run->pending, cell, sizeof cell);
   run->has_pending = true;
@@ -160,9 +146,9 @@ mm_status mm_run_put_jobs(mm_run *run, const mm_run_job *row, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const mm_run_job *r = &row[i];
     const mm_run_cell cell[] = {
-      mm_run_integer(r->generation), mm_run_integer(r->member), mm_run_integer(r->task),
-      mm_run_integer(r->env),        unsigned_bits(r->seed),    mm_run_real(r->value),
-      mm_run_integer(r->status),     count(r->env_steps),
+      mm_run_integer(r->generation), mm_run_integer(r->member),  mm_run_integer(r->task),
+      mm_run_integer(r->env),        mm_run_bits(r->seed),       mm_run_real(r->value),
+      mm_run_integer(r->status),     mm_run_count(r->env_steps),
     };
     if (run->jobs > 0 && r->generation != run->job_generation)
       return MM_FAIL(MM_ERR_INPUT, "'%s': jobs of generations %" PRId64 " and %" PRId64 " together",
@@ -180,9 +166,9 @@ mm_status mm_run_put_scores(mm_run *run, const mm_run_score *row, size_t n) {
     const mm_run_score *r = &row[i];
     const mm_run_cell cell[] = {
       mm_run_integer(r->generation), mm_run_integer(r->phase), mm_run_text(r->map),
-      mm_run_integer(r->task),       mm_run_integer(r->env),   unsigned_bits(r->seed),
+      mm_run_integer(r->task),       mm_run_integer(r->env),   mm_run_bits(r->seed),
       mm_run_real(r->value),         mm_run_real(r->optimal),  mm_run_integer(r->status),
-      count(r->env_steps),
+      mm_run_count(r->env_steps),
     };
     MM_TRY(mm_run_put_row(run, MM_RUN_SCORE, cell));
   }
@@ -219,7 +205,7 @@ static mm_status put_session(mm_run *run, const char *outcome, bool ended) {
     mm_run_text(self->backend),   mm_run_text(self->isa),       mm_run_integer(self->threads),
     mm_run_text(mm_version()),    mm_run_text(mm_build_info()),
   };
-  return put_alone(run, MM_RUN_SESSION, ended, cell);
+  return mm_run_put_alone(run, MM_RUN_SESSION, ended, cell);
 }
 
 mm_status mm_run_session_start(mm_run *run, const mm_run_session *session) {
@@ -252,26 +238,16 @@ mm_status mm_run_session_end(mm_run *run, const char *outcome) {
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-static double real_of(const mm_run_cell *cell) {
-  return cell->null ? NAN : cell->real;
-}
-
-static uint64_t unsigned_of(const mm_run_cell *cell) {
-  uint64_t bits;
-  memcpy(&bits, &cell->integer, sizeof bits);
-  return bits;
-}
-
 static mm_run_generation generation_of(const mm_run_cell *cell) {
   return (mm_run_generation){
     .generation = cell[0].integer,
     .phase = (int32_t)cell[1].integer,
-    .sigma = real_of(&cell[2]),
-    .fitness_mean = real_of(&cell[3]),
-    .fitness_sd = real_of(&cell[4]),
-    .fitness_best = real_of(&cell[5]),
+    .sigma = mm_run_real_of(&cell[2]),
+    .fitness_mean = mm_run_real_of(&cell[3]),
+    .fitness_sd = mm_run_real_of(&cell[4]),
+    .fitness_best = mm_run_real_of(&cell[5]),
     .nonfinite = cell[6].integer,
-    .env_steps = unsigned_of(&cell[7]),
+    .env_steps = mm_run_bits_of(&cell[7]),
   };
 }
 
@@ -289,19 +265,23 @@ static int take_generation(const mm_run_table *table, const mm_run_cell *cell, v
   return 1;
 }
 
+bool mm_run_hold(mm_run *run, const mm_run_cell *cell) {
+  if (cell->size > run->state_room) {
+    mm_free(run->state);
+    run->state = mm_alloc(cell->size);
+    run->state_room = run->state ? cell->size : 0;
+    if (!run->state) return false;
+  }
+  if (cell->size > 0) memcpy(run->state, cell->data, cell->size);
+  return true;
+}
+
 static int take_state(const mm_run_table *table, const mm_run_cell *cell, void *user) {
   (void)table;
   one *o = user;
-  mm_run *run = o->run;
-  if (cell[1].size > run->state_room) {
-    mm_free(run->state);
-    run->state = mm_alloc(cell[1].size);
-    run->state_room = run->state ? cell[1].size : 0;
-    o->no_memory = !run->state;
-    if (o->no_memory) return 1;
-  }
-  if (cell[1].size > 0) memcpy(run->state, cell[1].data, cell[1].size);
-  o->row->state = run->state;
+  o->no_memory = !mm_run_hold(o->run, &cell[1]);
+  if (o->no_memory) return 1;
+  o->row->state = o->run->state;
   o->row->state_size = cell[1].size;
   o->found = true;
   return 1;
@@ -440,11 +420,11 @@ static int pass_score(const mm_run_table *table, const mm_run_cell *cell, void *
     .map = cell[2].data,
     .task = (int32_t)cell[3].integer,
     .env = (int32_t)cell[4].integer,
-    .seed = unsigned_of(&cell[5]),
-    .value = real_of(&cell[6]),
-    .optimal = real_of(&cell[7]),
+    .seed = mm_run_bits_of(&cell[5]),
+    .value = mm_run_real_of(&cell[6]),
+    .optimal = mm_run_real_of(&cell[7]),
     .status = (mm_status)cell[8].integer,
-    .env_steps = unsigned_of(&cell[9]),
+    .env_steps = mm_run_bits_of(&cell[9]),
   };
   return e->see_score(&row, e->user);
 }
@@ -453,9 +433,9 @@ static int pass_timing(const mm_run_table *table, const mm_run_cell *cell, void 
   (void)table;
   const each *e = user;
   mm_run_timing row = { .generation = cell[0].integer,
-                        .seconds = real_of(&cell[3]),
-                        .seconds_jobs = real_of(&cell[4]),
-                        .seconds_validation = real_of(&cell[5]) };
+                        .seconds = mm_run_real_of(&cell[3]),
+                        .seconds_jobs = mm_run_real_of(&cell[4]),
+                        .seconds_validation = mm_run_real_of(&cell[5]) };
   return e->see_timing(&row, e->user);
 }
 

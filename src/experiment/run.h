@@ -16,7 +16,7 @@
 
 typedef struct mm_run mm_run;
 
-enum { MM_RUN_SCHEMA = 1, MM_RUN_PATH_SIZE = 4096 };
+enum { MM_RUN_SCHEMA = 2, MM_RUN_PATH_SIZE = 4096, MM_RUN_KEPT_MAX = 64 * 1024 * 1024 };
 
 // ---------------------------------------------------------------------------------------------
 // Opening
@@ -36,9 +36,10 @@ typedef enum mm_run_access {
   MM_RUN_WRITE // the owner; one at a time
 } mm_run_access;
 
-// `path` is the folder or its run.db. What is no run, belongs to another version of the format or
-// is damaged is MM_ERR_INPUT; one that another process owns or keeps locked, and one that may not
-// be written, is MM_ERR_IO. All sentences name the file and what to do.
+// `path` is the folder or its run.db. One of an earlier version of the format is read as it is, and
+// brought up to this one when it is opened for writing. What is no run, belongs to a later version
+// or is damaged is MM_ERR_INPUT; one that another process owns or keeps locked, and one that may
+// not be written, is MM_ERR_IO. All sentences name the file and what to do.
 //
 // For reading, damage is no obstacle as long as the tables can be found: calls give what is intact.
 // For writing the database must be intact as a whole.
@@ -106,10 +107,31 @@ typedef struct mm_run_timing {
   double seconds, seconds_jobs, seconds_validation; // in all; spent in the backend; on validation
 } mm_run_timing;
 
+// One training of a run of `train`, complete. Files of version 1 have none.
+typedef struct mm_run_training {
+  int64_t job; // place in the list of seeds, from 0
+  uint64_t seed;
+  mm_status status;
+  double final, recent, optimal; // NaN (stored as NULL) where there is none
+  uint64_t env_steps;
+  int64_t points; // of its curve
+} mm_run_training;
+
 mm_status mm_run_put_generation(mm_run *run, const mm_run_generation *row);
 mm_status mm_run_put_jobs(mm_run *run, const mm_run_job *row, size_t n);
 mm_status mm_run_put_scores(mm_run *run, const mm_run_score *row, size_t n);
 mm_status mm_run_put_timing(mm_run *run, const mm_run_timing *row);
+
+// A training with its curve: step[points], ascending, and value[points].
+mm_status mm_run_put_training(mm_run *run, const mm_run_training *row, const uint64_t *step,
+                              const double *value);
+
+// What a job left to go on from, at most MM_RUN_KEPT_MAX bytes, in the place of what it left
+// before. mm_run_forget takes it out again (-1: that of all jobs), and mm_run_trim, outside a
+// transaction, gives the space back to the disk.
+mm_status mm_run_keep(mm_run *run, int64_t job, const void *state, size_t size);
+mm_status mm_run_forget(mm_run *run, int64_t job);
+mm_status mm_run_trim(mm_run *run);
 
 // A session is one process that worked on the run. Starting one returns its number; timings that
 // follow carry it. `outcome`: "running" until mm_run_session_end says better; a session that was
@@ -142,11 +164,19 @@ mm_status mm_run_each_score(mm_run *run, mm_run_see_score *see,
                             void *user); // by generation, phase, map, task
 mm_status mm_run_each_timing(mm_run *run, mm_run_see_timing *see, void *user);
 
+typedef int mm_run_see_training(const mm_run_training *row, void *user);
+typedef int mm_run_see_point(int64_t job, uint64_t step, double value, void *user);
+typedef int mm_run_see_kept(int64_t job, const void *state, size_t size, void *user);
+mm_status mm_run_each_training(mm_run *run, mm_run_see_training *see, void *user);
+mm_status mm_run_each_point(mm_run *run, mm_run_see_point *see, void *user); // by job, step
+mm_status mm_run_each_kept(mm_run *run, mm_run_see_kept *see, void *user);
+
 // What a list of runs shows.
 typedef struct mm_run_summary {
   int64_t generations;        // complete
   uint64_t evaluations;       // jobs
-  uint64_t env_steps;         // of these jobs
+  int64_t trainings, kept;    // rows of these tables
+  uint64_t env_steps;         // of the jobs and the trainings
   double seconds;             // of all sessions, in generations
   char started[32], last[32]; // UTC, ISO 8601
   char outcome[16];           // of the last session

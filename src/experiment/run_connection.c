@@ -47,8 +47,8 @@ static mm_status fail_damaged(const mm_run *run, const char *what) {
 
 static mm_status fail_full(const mm_run *run) {
   return MM_FAIL(MM_ERR_IO,
-                 "'%s': no space left on the disk; the last complete generation is safe: free some "
-                 "space and resume",
+                 "'%s': no space left on the disk; what was stored before is safe: free some space "
+                 "and resume",
                  run->file);
 }
 
@@ -64,7 +64,7 @@ static mm_status fail_system(const mm_run *run, int code) {
   if (error == ENOSPC || error == EDQUOT) return fail_full(run);
   if (error == EROFS || error == EACCES) return fail_readonly(run);
   return MM_FAIL(MM_ERR_IO,
-                 "'%s': %s (%s); the last complete generation is safe: see to the disk and resume",
+                 "'%s': %s (%s); what was stored before is safe: see to the disk and resume",
                  run->file, sqlite3_errstr(code), error ? strerror(error) : "no more is known");
 }
 
@@ -178,7 +178,8 @@ mm_status mm_run_harden(mm_run *run) {
   return mm_run_exec(run, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA synchronous=FULL");
 }
 
-// Exactly our tables, made by exactly our statements: no view, trigger, index or odd column.
+// Exactly our tables, as many as this version of the format has, made by exactly our statements: no
+// view, trigger, index or odd column.
 static mm_status check_schema(mm_run *run) {
   sqlite3_stmt *s;
   unsigned seen = 0;
@@ -190,10 +191,10 @@ static mm_status check_schema(mm_run *run) {
     const char *own = (const char *)sqlite3_column_text(s, 0);
     const char *sql = (const char *)sqlite3_column_text(s, 1);
     int i = 0;
-    while (i < MM_RUN_TABLES && (!own || strcmp(own, mm_run_tables[i].name) != 0))
+    while (i < run->tables && (!own || strcmp(own, mm_run_tables[i].name) != 0))
       i++;
-    if (i < MM_RUN_TABLES) mm_run_sql_create(&mm_run_tables[i], expected);
-    if (i == MM_RUN_TABLES || !sql || strcmp(sql, expected) != 0 || (seen >> i & 1)) {
+    if (i < run->tables) mm_run_sql_create(&mm_run_tables[i], expected);
+    if (i == run->tables || !sql || strcmp(sql, expected) != 0 || (seen >> i & 1)) {
       snprintf(name, sizeof name, "%s", own ? own : "");
       stranger = name;
     } else {
@@ -207,7 +208,7 @@ static mm_status check_schema(mm_run *run) {
                    "part of one",
                    run->file, stranger);
   if (code != SQLITE_DONE) return mm_run_fail(run, code);
-  if (seen != (1u << MM_RUN_TABLES) - 1)
+  if (seen != (1u << run->tables) - 1)
     return MM_FAIL(MM_ERR_INPUT, "'%s' is not as mirrormap makes a run: tables are missing",
                    run->file);
   return MM_OK;
@@ -220,13 +221,35 @@ static mm_status check_format(mm_run *run) {
   if (application != MM_RUN_APPLICATION)
     return MM_FAIL(MM_ERR_INPUT, "'%s' is an SQLite file, but not the database of a run",
                    run->file);
-  if (version != MM_RUN_SCHEMA)
+  if (version < 1 || version > MM_RUN_SCHEMA)
     return MM_FAIL(
         MM_ERR_INPUT,
-        "'%s' has version %lld of the run format, this program reads version %d: use the "
+        "'%s' has version %lld of the run format, this program reads versions 1 to %d: use the "
         "%s program",
         run->file, (long long)version, MM_RUN_SCHEMA, version > MM_RUN_SCHEMA ? "newer" : "older");
+  run->tables = version == 1 ? MM_RUN_TABLES_1 : MM_RUN_TABLES;
   return check_schema(run);
+}
+
+mm_status mm_run_make_tables(mm_run *run, int first) {
+  char sql[MM_RUN_SQL_SIZE];
+  for (int i = first; i < MM_RUN_TABLES; i++) {
+    mm_run_sql_create(&mm_run_tables[i], sql);
+    MM_TRY(mm_run_exec(run, sql));
+  }
+  snprintf(sql, sizeof sql, "PRAGMA user_version=%d", MM_RUN_SCHEMA);
+  return mm_run_exec(run, sql);
+}
+
+// An older file gets the tables that it lacks, all or none.
+static mm_status bring_up(mm_run *run) {
+  if (run->tables == MM_RUN_TABLES) return MM_OK;
+  MM_TRY(mm_run_exec(run, "BEGIN IMMEDIATE"));
+  mm_status status = mm_run_make_tables(run, run->tables);
+  if (status == MM_OK) status = mm_run_exec(run, "COMMIT");
+  if (status != MM_OK && !sqlite3_get_autocommit(run->db))
+    sqlite3_exec(run->db, "ROLLBACK", NULL, NULL, NULL);
+  return status;
 }
 
 mm_status mm_run_check_pages(mm_run *run) {
@@ -353,6 +376,7 @@ static mm_status connect_writer(mm_run *run) {
     return MM_FAIL(MM_ERR_IO, "'%s' cannot be switched to a write-ahead log here: use a local disk",
                    run->file);
   // the log comes into being with the first look at the database
+  MM_TRY(bring_up(run));
   MM_TRY(check_format(run));
   wal_path(run, wal);
   run->database = identity_of(run->real);
@@ -407,12 +431,12 @@ static void settle(mm_run *run) {
 
 void mm_run_disconnect(mm_run *run) {
   if (!run->db) return;
-  for (int i = 0; i < MM_RUN_TABLES; i++)
+  for (int i = 0; i < MM_RUN_TABLES; i++) {
     sqlite3_finalize(run->insert[i]);
-  sqlite3_finalize(run->replace_session);
-  sqlite3_finalize(run->replace_meta);
+    sqlite3_finalize(run->replace[i]);
+  }
   memset(run->insert, 0, sizeof run->insert);
-  run->replace_session = run->replace_meta = NULL;
+  memset(run->replace, 0, sizeof run->replace);
   if (run->access == MM_RUN_WRITE && run->database.known) settle(run);
   int code = sqlite3_close(run->db);
   assert(code == SQLITE_OK);

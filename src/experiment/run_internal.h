@@ -38,7 +38,8 @@ struct mm_run {
   sqlite3 *db;
   int lock; // descriptor of run.lock, or -1
   mm_run_identity database, wal;
-  sqlite3_stmt *insert[MM_RUN_TABLES], *replace_session, *replace_meta;
+  int tables; // in the file: the first so many of mm_run_tables
+  sqlite3_stmt *insert[MM_RUN_TABLES], *replace[MM_RUN_TABLES];
   bool salvage;     // opened for reading although its size is wrong
   int64_t patience; // how often the progress handler may still be called
 
@@ -49,7 +50,7 @@ struct mm_run {
   int64_t last;                 // greatest generation committed, -1 for none
   mm_run_self self, self_before;
 
-  void *state; // what mm_run_last_generation returned
+  void *state; // a blob that the caller looks at
   size_t state_room;
   char damage[MM_ERROR_SIZE]; // the first that was met, or ""
 };
@@ -57,8 +58,8 @@ struct mm_run {
 // ---------------------------------------------------------------------------------------------
 // Connection (run_connection.c)
 
-// Opens run->real with run->access; what is no run database of this version is refused. Closing
-// brings everything into the one file.
+// Opens run->real with run->access; what is no run database of a version that is known is refused.
+// A writer brings an older one up to this version. Closing brings everything into the one file.
 mm_status mm_run_connect(mm_run *run);
 void mm_run_disconnect(mm_run *run);
 
@@ -85,6 +86,9 @@ mm_status mm_run_check_place(mm_run *run);
 // Structure of all pages and rows.
 mm_status mm_run_check_pages(mm_run *run);
 
+// Makes the tables from number `first` on and notes the version; within a transaction.
+mm_status mm_run_make_tables(mm_run *run, int first);
+
 // ---------------------------------------------------------------------------------------------
 // Lock (run_lock.c): run.lock beside the database, held by flock, so that it ends with the process
 
@@ -99,6 +103,15 @@ bool mm_run_is_locked(const char *real);
 // Writes one row; its checksum is added.
 mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell);
 mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell);
+
+// The same, in a transaction of its own outside one.
+mm_status mm_run_put_alone(mm_run *run, mm_run_table_id id, bool replace, const mm_run_cell *cell);
+
+// Copies a blob to run->state; false without memory.
+bool mm_run_hold(mm_run *run, const mm_run_cell *cell);
+
+// The rows of `training` have the points of `curve` that they say (run_training.c).
+mm_status mm_run_verify_trainings(mm_run *run);
 
 void mm_run_note_damage(mm_run *run, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 

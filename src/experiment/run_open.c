@@ -277,14 +277,11 @@ void mm_run_close(mm_run *run) {
 static mm_status fill(mm_run *run, const char *command, const char *config) {
   char sql[MM_RUN_SQL_SIZE];
   MM_TRY(mm_run_harden(run));
-  MM_TRY(mm_run_exec(run, "BEGIN"));
-  snprintf(sql, sizeof sql, "PRAGMA application_id=%d; PRAGMA user_version=%d", MM_RUN_APPLICATION,
-           MM_RUN_SCHEMA);
+  // so that pages of what is no longer kept can be given back
+  MM_TRY(mm_run_exec(run, "PRAGMA auto_vacuum=INCREMENTAL; BEGIN"));
+  snprintf(sql, sizeof sql, "PRAGMA application_id=%d", MM_RUN_APPLICATION);
   MM_TRY(mm_run_exec(run, sql));
-  for (int i = 0; i < MM_RUN_TABLES; i++) {
-    mm_run_sql_create(&mm_run_tables[i], sql);
-    MM_TRY(mm_run_exec(run, sql));
-  }
+  MM_TRY(mm_run_make_tables(run, 0));
   mm_run_cell rows[][2] = { { mm_run_text("command"), mm_run_text(command) },
                             { mm_run_text("config"), mm_run_text(config) } };
   for (int i = 0; i < 2; i++)

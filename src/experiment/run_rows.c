@@ -74,8 +74,7 @@ mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cel
 }
 
 mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell) {
-  return write_prepared(run, id, true,
-                        id == MM_RUN_META ? &run->replace_meta : &run->replace_session, cell);
+  return write_prepared(run, id, true, &run->replace[id], cell);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -221,6 +220,7 @@ mm_status mm_run_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
                       mm_run_see_row *see, void *user) {
   walk w = { .run = run, .table = &mm_run_tables[id], .see = see, .user = user };
   char sql[MM_RUN_SQL_SIZE];
+  if ((int)id >= run->tables) return MM_OK; // an older file without any
   mm_run_sql_select(w.table, sql);
   MM_TRY(mm_run_prepare(run, sql, &w.statement));
   int code = pass(&w, from, to);

@@ -50,6 +50,21 @@ static int add_session(const mm_run_table *table, const mm_run_cell *cell, void 
   return 0;
 }
 
+static int add_training(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  mm_run_summary *s = user;
+  s->trainings++;
+  s->env_steps = add(s->env_steps, cell[6].integer);
+  return 0;
+}
+
+static int add_kept(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  (void)cell;
+  ((mm_run_summary *)user)->kept++;
+  return 0;
+}
+
 static mm_status walk_all(mm_run *run, mm_run_table_id id, mm_run_see_row *see, void *user) {
   return mm_run_walk(run, id, INT64_MIN, INT64_MAX, see, user);
 }
@@ -67,11 +82,14 @@ mm_status mm_run_summarise(mm_run *run, mm_run_summary *out) {
     { MM_RUN_GENERATION, add_generation },
     { MM_RUN_TIMING, add_timing },
     { MM_RUN_SESSION, add_session },
+    { MM_RUN_TRAINING, add_training },
+    { MM_RUN_KEPT, add_kept },
   };
   *out = (mm_run_summary){ .owned = mm_run_is_locked(run->real) };
   bool own = sqlite3_get_autocommit(run->db);
   mm_status status = own ? mm_run_exec(run, "BEGIN") : MM_OK;
-  for (size_t i = 0; i < 3 && (status == MM_OK || status == MM_ERR_INPUT); i++)
+  const size_t n = sizeof parts / sizeof *parts;
+  for (size_t i = 0; i < n && (status == MM_OK || status == MM_ERR_INPUT); i++)
     status = worse(status, walk_all(run, parts[i].id, parts[i].see, out));
   if (own && !sqlite3_get_autocommit(run->db)) sqlite3_exec(run->db, "COMMIT", NULL, NULL, NULL);
   return status;
@@ -143,7 +161,9 @@ static mm_status verify_rows(mm_run *run, ledger *l) {
       mm_run_note_damage(run, "generation %zu lacks %" PRId64 " of its jobs", g, l->jobs[g]);
   MM_TRY(walk_all(run, MM_RUN_SCORE, NULL, NULL));
   MM_TRY(walk_all(run, MM_RUN_TIMING, NULL, NULL));
-  return walk_all(run, MM_RUN_SESSION, NULL, NULL);
+  MM_TRY(walk_all(run, MM_RUN_SESSION, NULL, NULL));
+  MM_TRY(mm_run_verify_trainings(run));
+  return walk_all(run, MM_RUN_KEPT, NULL, NULL);
 }
 
 mm_status mm_run_verify(mm_run *run) {

@@ -95,6 +95,28 @@ static const mm_run_column session_columns[] = {
   WORD("build"),
 };
 
+static const mm_run_column training_columns[] = {
+  INTEGER("job", INT64_MAX),
+  UNSIGNED("seed"),
+  INTEGER("status", STATUS_MAX),
+  REAL("final"),
+  REAL("recent"),
+  REAL("optimal"),
+  INTEGER("env_steps", INT64_MAX),
+  INTEGER("points", INT64_MAX),
+};
+
+static const mm_run_column curve_columns[] = {
+  INTEGER("job", INT64_MAX),
+  INTEGER("step", INT64_MAX),
+  REAL("value"),
+};
+
+static const mm_run_column kept_columns[] = {
+  INTEGER("job", INT64_MAX),
+  { "state", MM_RUN_BLOB, false, 0 },
+};
+
 #define TABLE(name, n_key)                                                                         \
   { #name, name##_columns, sizeof name##_columns / sizeof *name##_columns, n_key }
 
@@ -102,7 +124,8 @@ const mm_run_table mm_run_tables[MM_RUN_TABLES] = {
   [MM_RUN_META] = TABLE(meta, 1),       [MM_RUN_GENERATION] = TABLE(generation, 1),
   [MM_RUN_STATE] = TABLE(state, 1),     [MM_RUN_JOB] = TABLE(job, 3),
   [MM_RUN_SCORE] = TABLE(score, 4),     [MM_RUN_TIMING] = TABLE(timing, 1),
-  [MM_RUN_SESSION] = TABLE(session, 1),
+  [MM_RUN_SESSION] = TABLE(session, 1), [MM_RUN_TRAINING] = TABLE(training, 1),
+  [MM_RUN_CURVE] = TABLE(curve, 2),     [MM_RUN_KEPT] = TABLE(kept, 1),
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -118,6 +141,30 @@ mm_run_cell mm_run_real(double value) {
 
 mm_run_cell mm_run_text(const char *text) {
   return (mm_run_cell){ .data = text, .size = strlen(text) };
+}
+
+mm_run_cell mm_run_bytes(const void *data, size_t size) {
+  return (mm_run_cell){ .data = size > 0 ? data : "", .size = size };
+}
+
+mm_run_cell mm_run_count(uint64_t value) {
+  return mm_run_integer(value > INT64_MAX ? -1 : (int64_t)value);
+}
+
+mm_run_cell mm_run_bits(uint64_t value) {
+  int64_t same;
+  memcpy(&same, &value, sizeof same);
+  return mm_run_integer(same);
+}
+
+double mm_run_real_of(const mm_run_cell *cell) {
+  return cell->null ? NAN : cell->real;
+}
+
+uint64_t mm_run_bits_of(const mm_run_cell *cell) {
+  uint64_t bits;
+  memcpy(&bits, &cell->integer, sizeof bits);
+  return bits;
 }
 
 // Control characters of the second page are UTF-8's C2 80 .. C2 9F.

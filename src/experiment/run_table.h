@@ -19,7 +19,10 @@
   X(JOB, job)                                                                                      \
   X(SCORE, score)                                                                                  \
   X(TIMING, timing)                                                                                \
-  X(SESSION, session)
+  X(SESSION, session)                                                                              \
+  X(TRAINING, training)                                                                            \
+  X(CURVE, curve)                                                                                  \
+  X(KEPT, kept)
 
 typedef enum mm_run_table_id {
 #define MM_RUN_TABLE_ENUM(NAME, name) MM_RUN_##NAME,
@@ -29,9 +32,10 @@ typedef enum mm_run_table_id {
 } mm_run_table_id;
 
 enum {
+  MM_RUN_TABLES_1 = MM_RUN_TRAINING, // version 1 of the format had those before
   MM_RUN_COLUMNS_MAX = 12,
-  MM_RUN_WORD_SIZE = 256,              // room for a short text, with its final zero
-  MM_RUN_VALUE_MAX = 64 * 1024 * 1024, // bytes of a state or a configuration
+  MM_RUN_WORD_SIZE = 256,             // room for a short text, with its final zero
+  MM_RUN_VALUE_MAX = MM_RUN_KEPT_MAX, // bytes of a state or a configuration
 };
 
 typedef enum mm_run_kind {
@@ -70,6 +74,12 @@ typedef struct mm_run_cell {
 mm_run_cell mm_run_integer(int64_t value);
 mm_run_cell mm_run_real(double value); // NaN becomes null, -0 becomes 0, as SQLite has it
 mm_run_cell mm_run_text(const char *text);
+mm_run_cell mm_run_bytes(const void *data, size_t size);
+mm_run_cell mm_run_count(uint64_t value); // beyond SQLite's integers: refused as out of range
+mm_run_cell mm_run_bits(uint64_t value);  // for MM_RUN_UNSIGNED
+
+double mm_run_real_of(const mm_run_cell *cell); // NaN for null
+uint64_t mm_run_bits_of(const mm_run_cell *cell);
 
 // CRC-32 (the one of zlib and PNG) over the table's name and the cells; docs/run-database.md has
 // the bytes.

@@ -1,0 +1,163 @@
+// Trainings of a run: their results and curves, and what unfinished ones are kept by.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "experiment/run_internal.h"
+
+// ---------------------------------------------------------------------------------------------
+// Writing
+
+mm_status mm_run_put_training(mm_run *run, const mm_run_training *row, const uint64_t *step,
+                              const double *value) {
+  assert(run->transaction && run->access == MM_RUN_WRITE);
+  const mm_run_cell cell[] = {
+    mm_run_integer(row->job),     mm_run_bits(row->seed),      mm_run_integer(row->status),
+    mm_run_real(row->final),      mm_run_real(row->recent),    mm_run_real(row->optimal),
+    mm_run_count(row->env_steps), mm_run_integer(row->points),
+  };
+  MM_TRY(mm_run_put_row(run, MM_RUN_TRAINING, cell));
+  for (int64_t k = 0; k < row->points; k++) {
+    const mm_run_cell point[] = { cell[0], mm_run_count(step[k]), mm_run_real(value[k]) };
+    MM_TRY(mm_run_put_row(run, MM_RUN_CURVE, point));
+  }
+  return MM_OK;
+}
+
+mm_status mm_run_keep(mm_run *run, int64_t job, const void *state, size_t size) {
+  const mm_run_cell cell[] = { mm_run_integer(job), mm_run_bytes(state, size) };
+  return mm_run_put_alone(run, MM_RUN_KEPT, true, cell);
+}
+
+mm_status mm_run_forget(mm_run *run, int64_t job) {
+  assert(run->transaction && run->access == MM_RUN_WRITE);
+  char sql[96] = "DELETE FROM kept";
+  if (job >= 0) snprintf(sql, sizeof sql, "DELETE FROM kept WHERE job = %" PRId64, job);
+  return mm_run_exec(run, sql);
+}
+
+mm_status mm_run_trim(mm_run *run) {
+  assert(!run->transaction && run->access == MM_RUN_WRITE);
+  return mm_run_exec(run, "PRAGMA incremental_vacuum");
+}
+
+// ---------------------------------------------------------------------------------------------
+// Reading
+
+typedef struct each {
+  void *user;
+  mm_run_see_training *see_training;
+  mm_run_see_point *see_point;
+  mm_run_see_kept *see_kept;
+} each;
+
+static int pass_training(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  const each *e = user;
+  mm_run_training row = {
+    .job = cell[0].integer,
+    .seed = mm_run_bits_of(&cell[1]),
+    .status = (mm_status)cell[2].integer,
+    .final = mm_run_real_of(&cell[3]),
+    .recent = mm_run_real_of(&cell[4]),
+    .optimal = mm_run_real_of(&cell[5]),
+    .env_steps = mm_run_bits_of(&cell[6]),
+    .points = cell[7].integer,
+  };
+  return e->see_training(&row, e->user);
+}
+
+static int pass_point(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  const each *e = user;
+  return e->see_point(cell[0].integer, mm_run_bits_of(&cell[1]), mm_run_real_of(&cell[2]), e->user);
+}
+
+static int pass_kept(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  const each *e = user;
+  return e->see_kept(cell[0].integer, cell[1].data, cell[1].size, e->user);
+}
+
+mm_status mm_run_each_training(mm_run *run, mm_run_see_training *see, void *user) {
+  each e = { .see_training = see, .user = user };
+  return mm_run_walk(run, MM_RUN_TRAINING, INT64_MIN, INT64_MAX, pass_training, &e);
+}
+
+mm_status mm_run_each_point(mm_run *run, mm_run_see_point *see, void *user) {
+  each e = { .see_point = see, .user = user };
+  return mm_run_walk(run, MM_RUN_CURVE, INT64_MIN, INT64_MAX, pass_point, &e);
+}
+
+mm_status mm_run_each_kept(mm_run *run, mm_run_see_kept *see, void *user) {
+  each e = { .see_kept = see, .user = user };
+  return mm_run_walk(run, MM_RUN_KEPT, INT64_MIN, INT64_MAX, pass_kept, &e);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Whether all of it is there: two tables side by side, in the order of the jobs
+
+typedef struct expected {
+  int64_t job, points; // points that have yet to be met
+} expected;
+
+typedef struct ledger {
+  mm_run *run;
+  expected *entry; // [n]
+  size_t n, room, next;
+  bool no_memory;
+} ledger;
+
+static int enter_training(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  ledger *l = user;
+  if (l->n == l->room) {
+    size_t room = l->room ? 2 * l->room : 256;
+    expected *larger = mm_alloc_array(room, sizeof *larger);
+    if (larger && l->n > 0) memcpy(larger, l->entry, l->n * sizeof *larger);
+    mm_free(l->entry);
+    l->entry = larger;
+    l->room = larger ? room : 0;
+    l->no_memory = !larger;
+    if (!larger) return 1;
+  }
+  l->entry[l->n++] = (expected){ cell[0].integer, cell[7].integer };
+  return 0;
+}
+
+static int strike_point(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  ledger *l = user;
+  while (l->next < l->n && l->entry[l->next].job < cell[0].integer)
+    l->next++;
+  expected *e = l->next < l->n ? &l->entry[l->next] : NULL;
+  if (e && e->job == cell[0].integer && e->points > 0) {
+    e->points--;
+    return 0;
+  }
+  mm_run_note_damage(l->run, "the curve of training %" PRId64 " has more points than it says",
+                     cell[0].integer);
+  return 1;
+}
+
+static mm_status verify(mm_run *run, ledger *l) {
+  MM_TRY(mm_run_walk(run, MM_RUN_TRAINING, INT64_MIN, INT64_MAX, enter_training, l));
+  if (l->no_memory) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", run->file);
+  MM_TRY(mm_run_walk(run, MM_RUN_CURVE, INT64_MIN, INT64_MAX, strike_point, l));
+  for (size_t i = 0; i < l->n; i++)
+    if (l->entry[i].points > 0)
+      mm_run_note_damage(run, "the curve of training %" PRId64 " lacks %" PRId64 " of its points",
+                         l->entry[i].job, l->entry[i].points);
+  return MM_OK;
+}
+
+mm_status mm_run_verify_trainings(mm_run *run) {
+  ledger l = { .run = run };
+  mm_status status = verify(run, &l);
+  mm_free(l.entry);
+  return status;
+}
