@@ -64,6 +64,7 @@
   SUITE(picture)                                                                                   \
   SUITE(search_figure)                                                                             \
   SUITE(learn)                                                                                     \
+  SUITE(train)                                                                                     \
   SUITE(bench)
 
 #define MM_SUITE_DECLARE(name) int suite_##name(void);

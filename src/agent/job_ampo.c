@@ -73,6 +73,14 @@ static bool is_due(const run *r) {
   return r->state && hooks->save_seconds > 0 && now() - r->saved_at >= hooks->save_seconds;
 }
 
+uint64_t mm_job_state_done(const void *state, size_t size) {
+  uint64_t points = 0;
+  if (size < HEAD_SIZE || memcmp(state, mark, sizeof mark) != 0) return 0;
+  mm_state_get((const unsigned char *)state + sizeof mark + sizeof(uint64_t), &points,
+               sizeof points);
+  return points;
+}
+
 static mm_status load(run *r) {
   const mm_job *job = r->job;
   mm_result *result = r->result;

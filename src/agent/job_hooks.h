@@ -23,4 +23,7 @@ typedef struct mm_job_hooks {
   void *user;
 } mm_job_hooks;
 
+// Iterations done in a state; 0 for bytes that are none.
+uint64_t mm_job_state_done(const void *state, size_t size);
+
 #endif

@@ -195,18 +195,11 @@ static int make_plan(const learn_args *args, mm_learn_plan *plan) {
 // ---------------------------------------------------------------------------------------------
 // Beginning or going on
 
-// "learn-GridWorld-all", "learn-GridWorld-all-and-2-more", "learn-maze" for tasks/maze.yaml.
+// "learn-GridWorld-all", "learn-GridWorld-all-and-2-more".
 static void stem_of(const mm_learn_plan *plan, char *out, size_t size) {
-  const char *name = plan->env[0], *slash = strrchr(name, '/');
-  if (slash != NULL) name = slash + 1;
-  size_t length = strlen(name);
-  const char *dot = strrchr(name, '.');
-  if (dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0))
-    length = (size_t)(dot - name);
-  if (plan->n_env == 1)
-    snprintf(out, size, "learn-%.*s", (int)length, name);
-  else
-    snprintf(out, size, "learn-%.*s-and-%zu-more", (int)length, name, plan->n_env - 1);
+  env_argument_stem("learn", plan->env[0], out, size);
+  size_t used = strlen(out);
+  if (plan->n_env > 1) snprintf(out + used, size - used, "-and-%zu-more", plan->n_env - 1);
 }
 
 static int begin(const learn_args *args, mm_learn **out) {

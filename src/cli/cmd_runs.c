@@ -126,6 +126,7 @@ typedef struct entry {
   char *command;
   cJSON *envs;     // array of strings
   int64_t planned; // generations; 0 where the configuration does not say
+  int64_t seeds;   // of a run of train, likewise
   mm_run_summary summary;
   // best mean of the map "learned" on the validation tasks, in the last phase that has any
   bool validated;
@@ -197,6 +198,9 @@ static void read_config(const mm_run *run, entry *e) {
       if (cJSON_IsString(item))
         cJSON_AddItemToArray(e->envs, cJSON_CreateString(item->valuestring));
   if (cJSON_IsObject(root)) e->planned = planned_generations(root);
+  const cJSON *seeds = mm_json_find(root, "seeds");
+  if (cJSON_IsNumber(seeds) && seeds->valuedouble >= 1 && seeds->valuedouble <= 1e15)
+    e->seeds = (int64_t)seeds->valuedouble;
   cJSON_Delete(root);
 }
 
@@ -242,6 +246,7 @@ static const char *state_of(const entry *e) {
   if (!e->readable) return "unreadable";
   if (e->summary.owned) return "running";
   if (e->planned > 0 && e->summary.generations >= e->planned) return "done";
+  if (e->seeds > 0 && e->summary.trainings >= e->seeds && e->summary.kept == 0) return "done";
   if (outcome[0] == '\0') return "new";
   return strcmp(outcome, "running") == 0 ? "killed" : outcome;
 }
@@ -276,6 +281,8 @@ static cJSON *entry_json(entry *e) {
   output_add_number(object, "generations", (double)s->generations);
   add_or_null(object, "planned", e->planned > 0, (double)e->planned);
   output_add_number(object, "evaluations", (double)s->evaluations);
+  output_add_number(object, "trainings", (double)s->trainings);
+  add_or_null(object, "seeds", e->seeds > 0, (double)e->seeds);
   output_add_number(object, "env_steps", (double)s->env_steps);
   add_or_null(object, "best_validation", e->validated, e->best);
   add_or_null(object, "best_generation", e->validated, (double)e->best_generation);
@@ -306,14 +313,25 @@ static void put_envs(table *t, const entry *e) {
   free(text);
 }
 
-static void put_generations(table *t, const entry *e) {
+// "3/8", or "3" where it is not known of how many.
+static void put_share(table *t, int64_t done, int64_t planned) {
   char text[64];
-  if (e->planned > 0)
-    snprintf(text, sizeof text, "%lld/%lld", (long long)e->summary.generations,
-             (long long)e->planned);
+  if (planned > 0)
+    snprintf(text, sizeof text, "%lld/%lld", (long long)done, (long long)planned);
   else
-    snprintf(text, sizeof text, "%lld", (long long)e->summary.generations);
+    snprintf(text, sizeof text, "%lld", (long long)done);
   table_text(t, text);
+}
+
+// A training has no generations; its evaluations are its seeds.
+static void put_counts(table *t, const entry *e) {
+  if (e->seeds > 0) {
+    table_text(t, "-");
+    put_share(t, e->summary.trainings, e->seeds);
+  } else {
+    put_share(t, e->summary.generations, e->planned);
+    table_number(t, (double)e->summary.evaluations);
+  }
 }
 
 // 2026-01-31T12:34:56.789Z without what is too fine
@@ -339,8 +357,7 @@ static void put_row(table *t, const entry *e) {
   }
   put_plain(t, e->command);
   put_envs(t, e);
-  put_generations(t, e);
-  table_number(t, (double)e->summary.evaluations);
+  put_counts(t, e);
   table_number(t, (double)e->summary.env_steps);
   if (e->validated)
     table_number(t, e->best);
@@ -401,7 +418,8 @@ const command command_runs = {
   .about = "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
            "stopped (by --max-seconds), interrupted, failed, killed (its process is gone without a "
            "word), new (nothing done yet), unreadable. All but done and running can go on with "
-           "'learn --resume'. The validation is the best mean value of the learned map on its "
+           "'learn --resume' or 'train --resume'. The evaluations of a training are its seeds. The "
+           "validation is the best mean value of the learned map on its "
            "validation tasks. Runs that cannot be read, or only in part, are named on stderr, and "
            "the exit code is 1 then.",
   .examples = "mirrormap runs\n"

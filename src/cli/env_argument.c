@@ -2,6 +2,7 @@
 
 #include "cli/env_argument.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/terminal.h"
@@ -27,4 +28,13 @@ int env_argument_algo(const char *asked, const mm_env *env, const char *name, mm
 const char *env_argument_preset(const mm_env *env) {
   mm_env_info info;
   return find(env, &info) ? info.preset : "gridworld";
+}
+
+void env_argument_stem(const char *command, const char *env, char *out, size_t size) {
+  const char *slash = strrchr(env, '/'), *name = slash != NULL ? slash + 1 : env;
+  const char *dot = strrchr(name, '.');
+  size_t length = strlen(name);
+  if (dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0))
+    length = (size_t)(dot - name);
+  snprintf(out, size, "%s-%.*s", command, (int)length, name);
 }

@@ -13,4 +13,7 @@ int env_argument_algo(const char *asked, const mm_env *env, const char *name, mm
 // The name of the environment's preset; a task file's is that of the Grid-Worlds.
 const char *env_argument_preset(const mm_env *env);
 
+// The beginning of a run folder's name: "learn-GridWorld-all"; "learn-maze" for tasks/maze.yaml.
+void env_argument_stem(const char *command, const char *env, char *out, size_t size);
+
 #endif

@@ -16,10 +16,11 @@
 
 #include "backend/backend.h"
 #include "experiment/estimate.h"
+#include "experiment/plan.h"
 #include "experiment/run.h"
 #include "experiment/settings.h"
 
-enum { MM_LEARN_ENVS = 64, MM_LEARN_NAME_SIZE = 512, MM_LEARN_CONTROLS = 6 };
+enum { MM_LEARN_ENVS = 64, MM_LEARN_NAME_SIZE = MM_PLAN_NAME_SIZE, MM_LEARN_CONTROLS = 6 };
 
 // What decides the result.
 typedef struct mm_learn_plan {

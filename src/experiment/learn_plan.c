@@ -2,30 +2,15 @@
 // "init", "start": [..], "settings": {..}, "learn": {..}}. The seed is text, since JSON numbers
 // cannot hold 64 bits.
 
-#define _POSIX_C_SOURCE 200809L
-
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "env/grid_task.h"
 #include "experiment/learn_internal.h"
-
-enum { TASK_FILE_MAX = 1 << 20 };
+#include "experiment/plan.h"
 
 // ---------------------------------------------------------------------------------------------
 // What comes from files
-
-static bool is_id(const char *name) {
-  mm_env_info info;
-  for (size_t i = 0; mm_env_list(i, &info); i++)
-    if (strcmp(info.id, name) == 0) return true;
-  return false;
-}
 
 static mm_status read_init(const mm_learn_plan *plan, mm_learn_start *out) {
   const mm_search *search = &plan->settings.search;
@@ -57,11 +42,8 @@ static mm_status read_init(const mm_learn_plan *plan, mm_learn_start *out) {
 mm_status mm_learn_start_read(const mm_learn_plan *plan, mm_learn_start *out) {
   *out = (mm_learn_start){ 0 };
   mm_status status = plan->init[0] ? read_init(plan, out) : MM_OK;
-  for (size_t i = 0; i < plan->n_env && status == MM_OK; i++) {
-    size_t length;
-    if (!is_id(plan->env[i]) && access(plan->env[i], F_OK) == 0)
-      status = mm_file_read(plan->env[i], TASK_FILE_MAX, &out->file[i], &length);
-  }
+  for (size_t i = 0; i < plan->n_env && status == MM_OK; i++)
+    status = mm_plan_read_task(plan->env[i], &out->file[i]);
   if (status != MM_OK) mm_learn_start_release(out);
   return status;
 }
@@ -73,37 +55,13 @@ void mm_learn_start_release(mm_learn_start *start) {
   *start = (mm_learn_start){ 0 };
 }
 
-static mm_status task_path(size_t i, const char *folder, char out[MM_RUN_PATH_SIZE]) {
-  int length = snprintf(out, MM_RUN_PATH_SIZE, "%s/env-%zu.yaml", folder, i);
-  if (length < 0 || length >= MM_RUN_PATH_SIZE)
-    return MM_FAIL(MM_ERR_INPUT, "%.200s: the path is too long", folder);
-  return MM_OK;
-}
-
 mm_status mm_learn_copy_task(const mm_learn_start *start, size_t i, const char *folder) {
-  const char *text = start->file[i];
-  char path[MM_RUN_PATH_SIZE], *found;
-  size_t length;
-  if (!text) return MM_OK;
-  MM_TRY(task_path(i, folder, path));
-  if (access(path, F_OK) != 0) return mm_file_write_atomic(path, text, strlen(text));
-  MM_TRY(mm_file_read(path, TASK_FILE_MAX, &found, &length));
-  bool same = length == strlen(text) && memcmp(found, text, length) == 0;
-  mm_free(found);
-  if (same) return MM_OK;
-  return MM_FAIL(MM_ERR_INPUT,
-                 "%s: not the task that the run was begun with: remove the file, or begin "
-                 "another run with it",
-                 path);
+  return mm_plan_copy_task(start->file[i], i, folder);
 }
 
 mm_status mm_learn_open_env(const mm_learn_plan *plan, const mm_learn_start *start, size_t i,
                             const char *folder, mm_env **out) {
-  char path[MM_RUN_PATH_SIZE];
-  if (!start->file[i]) return mm_env_open(plan->env[i], out);
-  MM_TRY(mm_learn_copy_task(start, i, folder));
-  MM_TRY(task_path(i, folder, path));
-  return mm_env_open(path, out);
+  return mm_plan_open_env(plan->env[i], start->file[i], i, folder, out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -135,14 +93,6 @@ mm_status mm_learn_plan_write(const mm_learn_plan *plan, const mm_learn_start *s
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-static mm_status copy_name(const char *text, const char *source, char out[MM_LEARN_NAME_SIZE]) {
-  if (strlen(text) >= MM_LEARN_NAME_SIZE)
-    return MM_FAIL(MM_ERR_INPUT, "%s: a name of %zu characters: expected fewer than %d", source,
-                   strlen(text), MM_LEARN_NAME_SIZE);
-  memcpy(out, text, strlen(text) + 1);
-  return MM_OK;
-}
-
 static mm_status read_envs(const cJSON *root, const char *source, mm_learn_plan *plan,
                            mm_learn_start *start) {
   const cJSON *envs, *files;
@@ -154,38 +104,12 @@ static mm_status read_envs(const cJSON *root, const char *source, mm_learn_plan 
     if (!cJSON_IsString(env) || !(cJSON_IsString(file) || cJSON_IsNull(file)))
       return MM_FAIL(MM_ERR_INPUT, "%s: fields 'env' and 'files': expected texts, found %s", source,
                      mm_json_describe(cJSON_IsString(env) ? file : env));
-    MM_TRY(copy_name(env->valuestring, source, plan->env[i]));
+    MM_TRY(mm_plan_copy_name(env->valuestring, source, plan->env[i]));
     if (cJSON_IsNull(file)) continue;
     size_t size = strlen(file->valuestring) + 1;
     start->file[i] = mm_alloc(size);
     if (!start->file[i]) return MM_FAIL(MM_ERR_MEMORY, "no memory for a task file");
     memcpy(start->file[i], file->valuestring, size);
-  }
-  return MM_OK;
-}
-
-// Every key must be there, and no other.
-static mm_status read_settings(const cJSON *root, const char *source, const char *name,
-                               size_t first, size_t end, mm_settings *settings) {
-  const cJSON *object;
-  MM_TRY(mm_json_get_object(root, source, name, &object));
-  const char *keys[MM_SETTINGS_MAX + 1];
-  size_t n = 0;
-  for (size_t i = first; i < end; i++)
-    keys[n++] = mm_settings_key(settings->algo, i);
-  keys[n] = NULL;
-  MM_TRY(mm_json_check_keys(object, source, keys));
-  for (size_t i = 0; i < n; i++) {
-    const cJSON *value = mm_json_find(object, keys[i]);
-    char number[MM_JSON_NUMBER_SIZE];
-    if (!value && strcmp(keys[i], "controls") == 0) continue; // younger than the first runs
-    if (!cJSON_IsString(value) && !cJSON_IsNumber(value))
-      return MM_FAIL(MM_ERR_INPUT, "%s: setting '%s': expected a value, found %s", source, keys[i],
-                     mm_json_describe(value));
-    const char *text = cJSON_IsString(value) ? value->valuestring
-                                             : mm_json_format_number(value->valuedouble, number);
-    if (mm_settings_set(settings, keys[i], text) != MM_OK)
-      return MM_FAIL(MM_ERR_INPUT, "%s: %s", source, mm_last_error());
   }
   return MM_OK;
 }
@@ -207,30 +131,24 @@ static mm_status read_start(const cJSON *root, const char *source, const mm_sett
 
 static mm_status read_plan(const cJSON *root, const char *source, mm_learn_plan *plan,
                            mm_learn_start *start) {
-  const char *command, *algo_name, *seed, *init;
-  MM_TRY(MM_JSON_KEYS(root, source, "command", "env", "files", "algo", "seed", "init", "start",
-                      "settings", "learn"));
+  const char *command, *algo_name, *init;
   MM_TRY(mm_json_get_string(root, source, "command", &command));
-  MM_TRY(mm_json_get_string(root, source, "algo", &algo_name));
-  MM_TRY(mm_json_get_string(root, source, "seed", &seed));
-  MM_TRY(mm_json_get_string(root, source, "init", &init));
-  mm_algo algo;
   if (strcmp(command, "learn") != 0)
     return MM_FAIL(MM_ERR_INPUT, "%s: a run of '%.40s', not of 'learn'", source, command);
+  MM_TRY(MM_JSON_KEYS(root, source, "command", "env", "files", "algo", "seed", "init", "start",
+                      "settings", "learn"));
+  MM_TRY(mm_json_get_string(root, source, "algo", &algo_name));
+  MM_TRY(mm_json_get_string(root, source, "init", &init));
+  mm_algo algo;
   if (!mm_algo_find(algo_name, &algo))
     return MM_FAIL(MM_ERR_INPUT, "%s: unknown algorithm '%.40s'", source, algo_name);
-  char *end;
-  errno = 0;
-  plan->seed = strtoull(seed, &end, 10);
-  if (seed[0] < '0' || seed[0] > '9' || *end || errno)
-    return MM_FAIL(MM_ERR_INPUT, "%s: field 'seed': expected a whole number, found '%.40s'", source,
-                   seed);
+  MM_TRY(mm_plan_read_seed(root, source, &plan->seed));
   plan->settings = mm_settings_default(algo);
   size_t own = mm_settings_own(algo);
-  MM_TRY(copy_name(init, source, plan->init));
+  MM_TRY(mm_plan_copy_name(init, source, plan->init));
   MM_TRY(read_envs(root, source, plan, start));
-  MM_TRY(read_settings(root, source, "settings", 0, own, &plan->settings));
-  MM_TRY(read_settings(root, source, "learn", own, own + MM_SEARCH_KEYS, &plan->settings));
+  MM_TRY(mm_plan_read_settings(root, source, "settings", 0, own, &plan->settings));
+  MM_TRY(mm_plan_read_settings(root, source, "learn", own, own + MM_SEARCH_KEYS, &plan->settings));
   return read_start(root, source, &plan->settings, start);
 }
 

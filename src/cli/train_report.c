@@ -1,0 +1,209 @@
+#include "cli/train_report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/isa.h"
+#include "cli/map_argument.h"
+#include "cli/memory.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "experiment/estimate.h"
+
+// What follows from the results.
+typedef struct outcome {
+  const mm_train_view *view;
+  size_t n, n_done; // seeds
+  mm_estimate final_value;
+  double optimal_mean;   // of V* over the instances; NaN where it is not known
+  mm_curve_point *curve; // [n_curve]
+  size_t n_curve;
+  uint64_t steps;                // of a run
+  double rollout, update, value; // seconds of this process, all threads together
+} outcome;
+
+static bool is_done(const mm_result *r) {
+  return r->status != MM_ERR_INTERRUPTED;
+}
+
+static mm_status summarise(const mm_train_view *view, outcome *o) {
+  *o = (outcome){ .view = view, .n = view->plan->seeds, .final_value = { NAN, NAN } };
+  double *final = memory_take(o->n, sizeof *final);
+  for (size_t i = 0; i < o->n; i++) {
+    const mm_result *r = &view->result[i];
+    if (!is_done(r)) continue;
+    final[o->n_done++] = r->final_value;
+    if (r->env_steps > o->steps) o->steps = r->env_steps;
+    o->rollout += r->seconds_rollout;
+    o->update += r->seconds_update;
+    o->value += r->seconds_value;
+  }
+  for (size_t i = 0; i < o->n; i++)
+    if (is_done(&view->result[i]))
+      o->optimal_mean += view->result[i].optimal_value / (double)o->n_done;
+  if (o->n_done > 0)
+    o->final_value = mm_estimate_of(final, o->n_done);
+  else
+    o->optimal_mean = NAN;
+  free(final);
+  return mm_estimate_curve(view->result, o->n, &o->curve, &o->n_curve);
+}
+
+// ---------------------------------------------------------------------------------------------
+// JSON
+
+static void add_text_or_null(cJSON *root, const char *key, const char *text) {
+  if (text != NULL && text[0] != '\0')
+    cJSON_AddStringToObject(root, key, text);
+  else
+    cJSON_AddNullToObject(root, key);
+}
+
+// Entry i is that of seed i; null for one that is not done.
+static void add_finals(cJSON *root, const outcome *o) {
+  cJSON *array = cJSON_AddArrayToObject(root, "finals");
+  for (size_t i = 0; i < o->n; i++) {
+    const mm_result *r = &o->view->result[i];
+    cJSON_AddItemToArray(array, is_done(r) ? mm_json_number(r->final_value) : cJSON_CreateNull());
+  }
+}
+
+static void add_curve(cJSON *root, const outcome *o) {
+  cJSON *array = cJSON_AddArrayToObject(root, "curve");
+  for (size_t k = 0; k < o->n_curve; k++) {
+    cJSON *object = cJSON_CreateObject();
+    output_add_number(object, "step", (double)o->curve[k].step);
+    output_add_number(object, "mean", o->curve[k].value.mean);
+    output_add_defined(object, "sem", o->curve[k].value.sem);
+    cJSON_AddItemToArray(array, object);
+  }
+}
+
+static int put_json(const outcome *o, const char *state) {
+  const mm_train_view *view = o->view;
+  const mm_train_plan *plan = view->plan;
+  cJSON *root = cJSON_CreateObject();
+  char seed[24];
+  snprintf(seed, sizeof seed, "%" PRIu64, plan->seed); // a double would round large ones
+  add_text_or_null(root, "run", view->folder);
+  cJSON_AddStringToObject(root, "state", state);
+  cJSON_AddStringToObject(root, "env", plan->env);
+  cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
+  cJSON_AddStringToObject(root, "map", plan->map);
+  cJSON_AddRawToObject(root, "seed", seed);
+  output_add_number(root, "seeds", (double)o->n);
+  output_add_number(root, "seeds_done", (double)o->n_done);
+  output_add_number(root, "steps", (double)o->steps);
+  output_add_defined(root, "final_mean", o->final_value.mean);
+  output_add_defined(root, "final_sem", o->final_value.sem);
+  add_finals(root, o);
+  output_add_defined(root, "optimal_mean", o->optimal_mean);
+  add_curve(root, o);
+  output_add_number(root, "numeric_failures", (double)view->n_numeric);
+  add_text_or_null(root, "policy", view->policy);
+  double rate = view->seconds > 0 ? (double)view->env_steps / view->seconds : NAN;
+  output_add_defined(root, "env_steps_per_second", rate);
+  output_add_number(root, "wall_seconds", view->seconds);
+  cJSON *seconds = cJSON_AddObjectToObject(root, "thread_seconds");
+  output_add_number(seconds, "rollout", o->rollout);
+  output_add_number(seconds, "update", o->update);
+  output_add_number(seconds, "value", o->value);
+  cJSON_AddStringToObject(root, "backend", "cpu");
+  output_add_number(root, "threads", view->threads);
+  cJSON_AddStringToObject(root, "isa", mm_isa_name());
+  cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
+  return output_json(root, EXIT_DONE);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Text
+
+enum { SPARKS = 48 };
+
+// Each character shows the mean of its share of the curve, from the least to the greatest of these.
+static void put_sparkline(const outcome *o) {
+  double height[SPARKS], low = INFINITY, high = -INFINITY;
+  size_t n = o->n_curve < SPARKS ? o->n_curve : SPARKS;
+  for (size_t i = 0; i < n; i++) {
+    size_t first = i * o->n_curve / n, end = (i + 1) * o->n_curve / n;
+    height[i] = 0;
+    for (size_t k = first; k < end; k++)
+      height[i] += o->curve[k].value.mean / (double)(end - first);
+    low = fmin(low, height[i]);
+    high = fmax(high, height[i]);
+  }
+  for (size_t i = 0; i < n; i++) {
+    int level = high > low ? (int)lround(7 * (height[i] - low) / (high - low)) : 0;
+    if (terminal_unicode())
+      printf("\xe2\x96%c", 0x81 + level); // U+2581 .. U+2588: one to eight eighths
+    else
+      fputc("_.,-=+*#"[level], stdout);
+  }
+}
+
+static void put_curve(const outcome *o) {
+  char first[OUTPUT_NUMBER_SIZE], last[OUTPUT_NUMBER_SIZE];
+  if (o->n_curve < 2) return;
+  fputs("curve        ", stdout);
+  put_sparkline(o);
+  printf("  from %s to %s\n", output_number(o->curve[0].value.mean, first),
+         output_number(o->curve[o->n_curve - 1].value.mean, last));
+}
+
+static void put_values(const outcome *o) {
+  char number[OUTPUT_NUMBER_SIZE];
+  printf("final value  %s%s%s", terminal_style(stdout, STYLE_BOLD),
+         output_number(o->final_value.mean, number), terminal_style(stdout, STYLE_PLAIN));
+  if (!isnan(o->final_value.sem))
+    printf(" %s %s (standard error)", terminal_unicode() ? "\u00b1" : "+-",
+           output_number(o->final_value.sem, number));
+  fputc('\n', stdout);
+  if (o->optimal_mean > 0) // a share of nothing says nothing
+    printf("optimum      %s on average: %.1f %% of it reached\n",
+           output_number(o->optimal_mean, number), 100 * o->final_value.mean / o->optimal_mean);
+  put_curve(o);
+}
+
+static void put_speed(const outcome *o) {
+  const mm_train_view *view = o->view;
+  double all = o->rollout + o->update + o->value;
+  if (view->env_steps == 0) return; // nothing was left to be done
+  printf("speed        %.3g million steps/s: %.3g s on %d thread%s, %s\n",
+         1e-6 * (double)view->env_steps / view->seconds, view->seconds, view->threads,
+         view->threads == 1 ? "" : "s", mm_isa_name());
+  if (all > 0)
+    printf("time         %.0f %% rollouts, %.0f %% updates, %.0f %% %s values\n",
+           100 * o->rollout / all, 100 * o->update / all, 100 * o->value / all,
+           view->plan->settings.algo == MM_ALGO_PMD ? "exact" : "estimated");
+}
+
+static void put_text(const outcome *o) {
+  const mm_train_plan *plan = o->view->plan;
+  char map[MAP_LABEL_SIZE], done[32] = "";
+  if (o->n_done < o->n) snprintf(done, sizeof done, "%zu of ", o->n_done);
+  printf("%s, %s, map %s: %s%zu run%s of %" PRIu64 " steps\n", plan->env,
+         mm_algo_name(plan->settings.algo), map_label(plan->map, map), done, o->n,
+         o->n == 1 ? "" : "s", o->steps);
+  if (o->n_done > 0) put_values(o);
+  put_speed(o);
+  if (o->view->policy[0] != '\0')
+    printf("policy       %s\n", o->view->policy);
+  else if (o->view->folder != NULL)
+    printf("run          %s\n", o->view->folder);
+}
+
+int train_report(const mm_train_view *view, const char *state, bool json) {
+  outcome o;
+  int code = EXIT_DONE;
+  mm_status status = summarise(view, &o);
+  if (status != MM_OK)
+    code = fail_status(status);
+  else if (json)
+    code = put_json(&o, state);
+  else
+    put_text(&o);
+  mm_free(o.curve);
+  return code;
+}

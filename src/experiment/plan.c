@@ -1,0 +1,113 @@
+// Parts of plans.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "experiment/plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "experiment/run.h"
+
+enum { TASK_FILE_MAX = 1 << 20 };
+
+// ---------------------------------------------------------------------------------------------
+// Task files
+
+static bool is_id(const char *name) {
+  mm_env_info info;
+  for (size_t i = 0; mm_env_list(i, &info); i++)
+    if (strcmp(info.id, name) == 0) return true;
+  return false;
+}
+
+mm_status mm_plan_read_task(const char *env, char **out) {
+  size_t length;
+  *out = NULL;
+  if (is_id(env) || access(env, F_OK) != 0) return MM_OK;
+  return mm_file_read(env, TASK_FILE_MAX, out, &length);
+}
+
+static mm_status task_path(size_t i, const char *folder, char out[MM_RUN_PATH_SIZE]) {
+  int length = snprintf(out, MM_RUN_PATH_SIZE, "%s/env-%zu.yaml", folder, i);
+  if (length < 0 || length >= MM_RUN_PATH_SIZE)
+    return MM_FAIL(MM_ERR_INPUT, "%.200s: the path is too long", folder);
+  return MM_OK;
+}
+
+mm_status mm_plan_copy_task(const char *text, size_t i, const char *folder) {
+  char path[MM_RUN_PATH_SIZE], *found;
+  size_t length;
+  if (!text) return MM_OK;
+  MM_TRY(task_path(i, folder, path));
+  if (access(path, F_OK) != 0) return mm_file_write_atomic(path, text, strlen(text));
+  MM_TRY(mm_file_read(path, TASK_FILE_MAX, &found, &length));
+  bool same = length == strlen(text) && memcmp(found, text, length) == 0;
+  mm_free(found);
+  if (same) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT,
+                 "%s: not the task that the run was begun with: remove the file, or begin "
+                 "another run with it",
+                 path);
+}
+
+mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
+                           mm_env **out) {
+  char path[MM_RUN_PATH_SIZE];
+  if (!text) return mm_env_open(env, out);
+  MM_TRY(mm_plan_copy_task(text, i, folder));
+  MM_TRY(task_path(i, folder, path));
+  return mm_env_open(path, out);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Fields
+
+mm_status mm_plan_copy_name(const char *text, const char *source, char out[MM_PLAN_NAME_SIZE]) {
+  if (strlen(text) >= MM_PLAN_NAME_SIZE)
+    return MM_FAIL(MM_ERR_INPUT, "%s: a name of %zu characters: expected fewer than %d", source,
+                   strlen(text), MM_PLAN_NAME_SIZE);
+  memcpy(out, text, strlen(text) + 1);
+  return MM_OK;
+}
+
+mm_status mm_plan_read_seed(const cJSON *root, const char *source, uint64_t *out) {
+  const char *seed;
+  char *end;
+  MM_TRY(mm_json_get_string(root, source, "seed", &seed));
+  errno = 0;
+  *out = strtoull(seed, &end, 10);
+  if (seed[0] < '0' || seed[0] > '9' || *end || errno)
+    return MM_FAIL(MM_ERR_INPUT, "%s: field 'seed': expected a whole number, found '%.40s'", source,
+                   seed);
+  return MM_OK;
+}
+
+mm_status mm_plan_read_settings(const cJSON *root, const char *source, const char *name,
+                                size_t first, size_t end, mm_settings *settings) {
+  const cJSON *object;
+  MM_TRY(mm_json_get_object(root, source, name, &object));
+  const char *keys[MM_SETTINGS_MAX + 1];
+  size_t n = 0;
+  for (size_t i = first; i < end; i++)
+    keys[n++] = mm_settings_key(settings->algo, i);
+  keys[n] = NULL;
+  MM_TRY(mm_json_check_keys(object, source, keys));
+  for (size_t i = 0; i < n; i++) {
+    const cJSON *value = mm_json_find(object, keys[i]);
+    char number[MM_JSON_NUMBER_SIZE];
+    if (!value && strcmp(keys[i], "controls") == 0) continue; // younger than the first runs
+    if (!cJSON_IsString(value) && !cJSON_IsNumber(value))
+      return MM_FAIL(MM_ERR_INPUT, "%s: setting '%s': expected a value, found %s", source, keys[i],
+                     mm_json_describe(value));
+    const char *text = cJSON_IsString(value) ? value->valuestring
+                                             : mm_json_format_number(value->valuedouble, number);
+    if (mm_settings_set(settings, keys[i], text) != MM_OK)
+      return MM_FAIL(MM_ERR_INPUT, "%s: %s", source, mm_last_error());
+  }
+  return MM_OK;
+}

@@ -1,0 +1,34 @@
+// What the plans of searches and of trainings have in common: names, seeds, settings and task
+// files, as the database keeps them. A plan must say everything that decides the result, since the
+// files it came from may change or stay behind. `source` begins errors.
+
+#ifndef MM_EXPERIMENT_PLAN_H
+#define MM_EXPERIMENT_PLAN_H
+
+#include "experiment/settings.h"
+#include "mirrormap/env.h"
+
+enum { MM_PLAN_NAME_SIZE = 512 };
+
+mm_status mm_plan_copy_name(const char *text, const char *source, char out[MM_PLAN_NAME_SIZE]);
+
+// Field "seed" is text, since JSON numbers cannot hold 64 bits.
+mm_status mm_plan_read_seed(const cJSON *root, const char *source, uint64_t *out);
+
+// The settings number first .. end - 1 of an algorithm from the object `name`: every key must be
+// there, and no other.
+mm_status mm_plan_read_settings(const cJSON *root, const char *source, const char *name,
+                                size_t first, size_t end, mm_settings *settings);
+
+// The text of an environment's task file (mm_free), NULL for an ID.
+mm_status mm_plan_read_task(const char *env, char **out);
+
+// A task file lives on in the run's folder, as env-<i>.yaml: made if it is not there; one that says
+// something else than the plan is MM_ERR_INPUT.
+mm_status mm_plan_copy_task(const char *text, size_t i, const char *folder);
+
+// The i-th environment of the run in `folder`: by its ID, or by the copy of its task file.
+mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
+                           mm_env **out);
+
+#endif
