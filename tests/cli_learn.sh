@@ -156,7 +156,7 @@ for es in openes sep-cma-es; do
 done
 
 # a database of version 1, begun by the program of that time, is listed, exported and goes on
-mkdir old && cp "$2/tests/golden/run_version_1.db" old/run.db
+mkdir old && cp "$MIRRORMAP_DATA/tests/golden/run_version_1.db" old/run.db
 run runs old --json
 expect_code 0
 expect_out '"state":"done","error":null,"command":"learn"'
