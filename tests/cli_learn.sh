@@ -6,6 +6,7 @@
 
 # shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
 . "$(dirname "$0")/cli.bash"
+source=$2
 cd "$work" || exit 1
 
 small=(--env GridWorld-small --population 8 --set envs=8 --set unroll=8 --set validation_tasks=3 --set validation_every=2)
@@ -156,7 +157,7 @@ for es in openes sep-cma-es; do
 done
 
 # a database of version 1, begun by the program of that time, is listed, exported and goes on
-mkdir old && cp "$MIRRORMAP_DATA/tests/golden/run_version_1.db" old/run.db
+mkdir old && cp "$source/tests/golden/run_version_1.db" old/run.db
 run runs old --json
 expect_code 0
 expect_out '"state":"done","error":null,"command":"learn"'
