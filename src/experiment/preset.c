@@ -16,7 +16,7 @@ enum { FILE_MAX = 1 << 20, NAMES_MAX = 64 };
 
 typedef struct preset {
   char *algo;
-  char *value[MM_SETTINGS_MAX]; // by the algorithm's list of keys; NULL where not mentioned
+  char *value[MM_SETTINGS_MAX]; // by the list of all keys; NULL where not mentioned
 } preset;
 
 static cyaml_schema_field_t text_field(const char *key, size_t offset, enum cyaml_flag flags) {
@@ -31,12 +31,13 @@ static cyaml_schema_field_t text_field(const char *key, size_t offset, enum cyam
   return field;
 }
 
-// `fields`: room for all keys, `algo` and the end mark. The schema points there.
-static cyaml_schema_value_t schema_of(mm_algo algo, cyaml_schema_field_t *fields) {
+// `fields`: room for all keys, `algo` and the end mark. The schema points there. It has the keys of
+// every algorithm: a preset for another one is told from a misspelt key.
+static cyaml_schema_value_t schema_of(cyaml_schema_field_t *fields) {
   size_t n = 0;
   fields[n++] = text_field("algo", offsetof(preset, algo), CYAML_FLAG_DEFAULT);
-  for (size_t i = 0; mm_settings_key(algo, i); i++)
-    fields[n++] = text_field(mm_settings_key(algo, i), offsetof(preset, value) + i * sizeof(char *),
+  for (size_t i = 0; mm_settings_any_key(i); i++)
+    fields[n++] = text_field(mm_settings_any_key(i), offsetof(preset, value) + i * sizeof(char *),
                              CYAML_FLAG_OPTIONAL);
   fields[n] = (cyaml_schema_field_t){ .key = NULL };
   cyaml_schema_value_t schema = { .type = CYAML_MAPPING,
@@ -52,9 +53,9 @@ static mm_status apply(const char *path, const preset *p, mm_settings *settings)
   if (strcmp(p->algo, own) != 0)
     return MM_FAIL(MM_ERR_INPUT, "%s: preset for the algorithm '%s', not for '%s'", path, p->algo,
                    own);
-  for (size_t i = 0; mm_settings_key(settings->algo, i); i++) {
+  for (size_t i = 0; mm_settings_any_key(i); i++) {
     if (!p->value[i]) continue;
-    mm_status status = mm_settings_set(&changed, mm_settings_key(settings->algo, i), p->value[i]);
+    mm_status status = mm_settings_set(&changed, mm_settings_any_key(i), p->value[i]);
     if (status != MM_OK) return MM_FAIL(status, "%s: %s", path, mm_last_error());
   }
   *settings = changed;
@@ -63,7 +64,7 @@ static mm_status apply(const char *path, const preset *p, mm_settings *settings)
 
 static mm_status apply_file(const char *path, mm_settings *settings) {
   cyaml_schema_field_t fields[MM_SETTINGS_MAX + 2];
-  cyaml_schema_value_t schema = schema_of(settings->algo, fields);
+  cyaml_schema_value_t schema = schema_of(fields);
   void *data;
   MM_TRY(mm_yaml_load(path, FILE_MAX, &schema, &data));
   mm_status status = apply(path, data, settings);
