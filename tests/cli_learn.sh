@@ -184,6 +184,12 @@ expect_code 0
 expect_out '"env_steps":24576'
 run export phases --csv --table score
 expect_code 0
+# MinAtar has phases of its own, which do not win over steps that were asked for
+run learn --env Breakout-MinAtar --population 4 --generations 1 --set steps=64 --set envs=4 --set unroll=16 --set epochs=1 \
+  --set validation_tasks=2 --set n=5 --out one-phase --json --quiet
+expect_code 0
+expect_out '"env_steps":256'
+expect_out '"schedule":"-"'
 for es in openes:evosax-0.3 sep-cma-es:isotropic sep-cma-es:evosax-0.3; do
   run learn "${tiny[@]}" --es "$es" --generations 2 --out "es-$es" --quiet
   expect_code 0
@@ -223,6 +229,7 @@ refuse 2 'even number' learn --env GridWorld-small --population 7
 refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x
 refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x512 --generations 3
 refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x512 --set generations=3
+refuse 2 'schedule=-' learn --env Breakout-MinAtar --generations 3
 refuse 2 'steps' learn "${small[@]}" --set schedule=2x512,2x10
 refuse 2 'final values' learn --env GridWorld-small --set curve=exact
 refuse 2 'steps' learn --env GridWorld-small --set steps=4

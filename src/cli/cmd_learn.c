@@ -159,12 +159,16 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
   int code = set(settings, "kind", args->kind);
   if (code == EXIT_DONE) code = set(settings, "es", args->es);
   if (code == EXIT_DONE) code = set_count(settings, "population", args->population);
-  size_t place = MM_KEYS + MM_SEARCH_KEY_generations;
-  bool set_twice = args->generations > 0 || args->settings.value[place] != NULL;
+  const char *const *asked = args->settings.value, *const *search = asked + MM_KEYS;
+  bool set_twice = args->generations > 0 || search[MM_SEARCH_KEY_generations] != NULL;
   mm_phase phase[MM_PHASES_MAX];
+  // a preset's phases have their own steps, which must not win over those asked for
+  if (asked[MM_KEY_steps] != NULL && search[MM_SEARCH_KEY_schedule] == NULL && code == EXIT_DONE)
+    code = set(settings, "schedule", "-");
   if (code == EXIT_DONE && strcmp(settings->search.schedule, "-") != 0) {
     if (set_twice)
-      return fail_usage("generations: the schedule %s fixes their number",
+      return fail_usage("generations: the schedule %s fixes their number; --set schedule=- or "
+                        "--set steps=N makes it one phase",
                         settings->search.schedule);
     settings->search.generations = 0;
     for (size_t i = mm_search_phases(&settings->search, phase); i-- > 0;)

@@ -38,7 +38,8 @@ const option search_options[] = {
       .type = OPTION_TEXT,
       .offset = SEARCH_PLACE(schedule),
       .metavar = "GxSTEPS,..",
-      .help = "phases of G generations with that many steps a training, instead of generations" },
+      .help = "phases of G generations with that many steps a training, instead of generations and "
+              "steps (- for one phase; MinAtar 500x1000000,100x10000000)" },
   MM_KEYS_LIST(KEY){ 0 },
 };
 

@@ -22,7 +22,7 @@ bool mm_algo_find(const char *name, mm_algo *out);
 
 #define MM_SEARCH_NUMBERS(X)                                                                       \
   X(population, 512, 4, 1e6, 1, "candidates of a generation; ampo 128")                            \
-  X(generations, 512, 1, 1e9, 1, "generations of the search")                                      \
+  X(generations, 512, 1, 1e9, 1, "generations of the search; ampo 600")                            \
   X(sigma, 0, 0, 1e3, 0,                                                                           \
     "spread of the candidates at the start (0: 0.5 for neural, 2 for piecewise maps)")             \
   X(sigma_decay, 0.995, 1e-3, 1, 0, "openes: factor of sigma after every generation")              \
@@ -30,14 +30,14 @@ bool mm_algo_find(const char *name, mm_algo *out);
   X(es_lr, 0.01, 1e-9, 1e3, 0, "openes: learning rate of Adam")                                    \
   X(seeds_per_member, 1, 1, 65536, 1, "trainings per candidate and environment")                   \
   X(n, 100, 1, 100000, 1, "steps of a piecewise map")                                              \
-  X(validation_every, 16, 1, 1e9, 1, "generations between two validations of the mean")            \
-  X(validation_tasks, 64, 2, 1e6, 1, "fixed tasks of a validation, for each environment")
+  X(validation_every, 16, 1, 1e9, 1, "generations between two validations of the mean; ampo 10")   \
+  X(validation_tasks, 64, 2, 1e6, 1, "fixed tasks of a validation, for each environment; ampo 16")
 
 // Key, its words with the default first, what help shows of them, meaning.
 #define MM_SEARCH_WORDS(X)                                                                         \
-  X(kind, "neural|piecewise", "neural|piecewise", "family of maps to search in")                   \
+  X(kind, "neural|piecewise", "neural|piecewise", "family of maps to search in; ampo piecewise")   \
   X(es, "openes|openes:evosax-0.3|sep-cma-es|sep-cma-es:isotropic|sep-cma-es:evosax-0.3", "ES",    \
-    "evolution strategy, as --es")                                                                 \
+    "evolution strategy, as --es; ampo sep-cma-es")                                                \
   X(shaping, "auto|pair|rank|raw", "auto|pair|rank|raw",                                           \
     "openes: what is made of fitness (auto: pair; for evosax-0.3 rank)")                           \
   X(controls, "cheap|full", "cheap|full",                                                          \
