@@ -143,6 +143,72 @@ static void test_bits(void **state) {
   }
 }
 
+// Losses of the first `n` iterations, each of a single gradient step.
+static void first_losses(const char *map_name, mm_ampo_config c, int n, mm_net_report *out) {
+  mm_env *env = open_env("CartPole-v1");
+  mm_map *map = open_map(map_name);
+  mm_ampo *a;
+  c.epochs = c.minibatches = 1;
+  assert_ok(mm_ampo_create(env, map, &c, 4, 0, &a));
+  for (int i = 0; i < n; i++) {
+    assert_ok(mm_ampo_iterate(a));
+    out[i] = mm_ampo_last(a).learned;
+  }
+  mm_ampo_destroy(a);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+// Scores begin near 0, so the first target is Ahat + phi^-1(1/2) / eta, the offset gone if centred;
+// Ahat has mean 0 and square 1.
+static void test_first_target(void **state) {
+  (void)state;
+  static const struct {
+    const char *map;
+    double middle; // phi^-1(1/2)
+  } cases[] = { { "negentropy", -0.693147 }, { "l2", 0.5 }, { "tsallis:1.5", 2.12132 } };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mm_net_report plain, centred;
+    mm_ampo_config c = small();
+    double offset = cases[i].middle / c.eta;
+    first_losses(cases[i].map, c, 1, &plain);
+    c.center = true;
+    first_losses(cases[i].map, c, 1, &centred);
+    assert_true(fabs(plain.policy_loss - (1 + offset * offset)) < 0.05);
+    assert_true(fabs(centred.policy_loss - 1) < 0.05);
+  }
+}
+
+// target=code applies eta twice from the second iteration on, and only then.
+static void test_code_target(void **state) {
+  (void)state;
+  mm_ampo_config c = small();
+  mm_net_report paper[2], code[2];
+  first_losses("negentropy", c, 2, paper);
+  c.code_target = true;
+  first_losses("negentropy", c, 2, code);
+  assert_true(paper[0].total_loss == code[0].total_loss);
+  assert_true(paper[0].grad_norm == code[0].grad_norm);
+  assert_true(paper[1].policy_loss != code[1].policy_loss);
+  assert_true(paper[1].value_loss == code[1].value_loss); // the same rollout
+}
+
+// With one step per iteration PPO's ratios are 1 when it learns, if the rollout kept the right
+// probabilities: the loss is minus the mean of Ahat.
+static void test_ppo_ratio(void **state) {
+  (void)state;
+  mm_ampo_config c = small();
+  mm_net_report r[5];
+  c.ppo = true;
+  c.bisect10 = true; // AMPO's
+  c.lr = 0.05;
+  first_losses("negentropy", c, 5, r);
+  assert_true(fabs(r[0].entropy - 0.693147) < 1e-3);
+  assert_true(r[4].entropy < r[0].entropy); // it has moved
+  for (int i = 0; i < 5; i++)
+    assert_true(fabs(r[i].policy_loss) < 1e-5);
+}
+
 // Every switch changes what happens, except those that must not.
 static void test_switches(void **state) {
   (void)state;
@@ -323,11 +389,13 @@ static void test_interrupted(void **state) {
 
 int suite_ampo(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_lengths), cmocka_unit_test(test_metric),
-    cmocka_unit_test(test_bits),    cmocka_unit_test(test_switches),
-    cmocka_unit_test(test_rules),   cmocka_unit_test(test_repeats),
-    cmocka_unit_test(test_learns),  cmocka_unit_test(test_breakdown),
-    cmocka_unit_test(test_refused), cmocka_unit_test(test_interrupted),
+    cmocka_unit_test(test_lengths),     cmocka_unit_test(test_metric),
+    cmocka_unit_test(test_bits),        cmocka_unit_test(test_first_target),
+    cmocka_unit_test(test_code_target), cmocka_unit_test(test_ppo_ratio),
+    cmocka_unit_test(test_switches),    cmocka_unit_test(test_rules),
+    cmocka_unit_test(test_repeats),     cmocka_unit_test(test_learns),
+    cmocka_unit_test(test_breakdown),   cmocka_unit_test(test_refused),
+    cmocka_unit_test(test_interrupted),
   };
   return cmocka_run_group_tests_name("ampo", tests, NULL, NULL);
 }

@@ -210,9 +210,10 @@ static mm_status project(mm_ampo *a) {
   const float eta = a->config.ppo ? 1 : (float)a->config.eta;
   for (size_t i = 0; i < n; i++)
     a->scores[i] *= eta;
+  const bool bisect = a->config.bisect10 && !a->config.ppo;
   mm_map_kernels_current()->project_f(
-      &a->map->engine_f, a->config.bisect10 ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT,
-      a->scores, a->n_env, (size_t)a->info.n_action, a->probs, a->lambda);
+      &a->map->engine_f, bisect ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT, a->scores, a->n_env,
+      (size_t)a->info.n_action, a->probs, a->lambda);
   return MM_OK;
 }
 

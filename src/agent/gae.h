@@ -8,8 +8,7 @@
 // Backwards through T steps of N environments; all arrays [T][N], `value` [T + 1][N] with the value
 // of what follows the last step behind. `end` nonzero cuts: nothing behind it counts.
 //
-//   delta_t = r_t + gamma V_{t+1} - V_t        A_t = delta_t + gamma lambda A_{t+1}        G = A +
-//   V
+//   delta_t = r_t + gamma V_{t+1} - V_t     A_t = delta_t + gamma lambda A_{t+1}     G = A + V
 typedef struct mm_gae {
   int32_t n_step, n_env;
   float gamma, lambda;
