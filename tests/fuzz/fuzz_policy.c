@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/status.h"
 #include "experiment/evaluate.h"
 #include "experiment/policy_internal.h"
 
@@ -46,6 +47,16 @@ static void make_path(void) {
   atexit(remove_file);
 }
 
+static void require_same_settings(const mm_settings *a, const mm_settings *b) {
+  cJSON *x = mm_settings_json(a), *y = mm_settings_json(b);
+  char *text = mm_json_print(x, false), *again = mm_json_print(y, false);
+  require(a->algo == b->algo && text && again && strcmp(text, again) == 0, "the same settings");
+  mm_free(text);
+  mm_free(again);
+  cJSON_Delete(x);
+  cJSON_Delete(y);
+}
+
 static void require_round_trip(const mm_policy *policy) {
   mm_policy *back;
   if (path[0] == '\0') make_path();
@@ -53,9 +64,7 @@ static void require_round_trip(const mm_policy *policy) {
   require(mm_policy_load(path, &back) == MM_OK, "what was written is read");
   const mm_policy_info a = mm_policy_describe(policy), b = mm_policy_describe(back);
   require(a.n == b.n && a.seed == b.seed && strcmp(a.env_id, b.env_id) == 0, "the same agents");
-  require(a.settings.algo == b.settings.algo &&
-              memcmp(&a.settings.ampo, &b.settings.ampo, sizeof a.settings.ampo) == 0,
-          "the same settings");
+  require_same_settings(&a.settings, &b.settings);
   require(memcmp(policy->data, back->data, a.n * mm_policy_size(&a.net) * sizeof(float)) == 0,
           "the same weights");
   for (size_t i = 0; i < a.n; i++)
