@@ -113,6 +113,8 @@ static mm_status add_generation(mm_run *run) {
   MM_TRY(mm_run_session_start(run, &session));
   MM_TRY(mm_run_put_generation(run, &row));
   MM_TRY(mm_run_put_jobs(run, &job, 1));
+  MM_TRY(mm_run_keep(run, 7, "xyz", 3));
+  MM_TRY(mm_run_forget(run, 0));
   return mm_run_commit(run);
 }
 
