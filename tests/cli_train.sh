@@ -225,6 +225,10 @@ train --threads 0
 expect_refusal 2 "--threads"
 train --threads -1
 expect_refusal 2 "--threads"
+run train --env CartPole-v1 --algo ppo --set steps=2048 --out "$work/ppo" --json
+expect_code 0
+expect_out '"algo":"ppo","map":"negentropy"'
+expect_out '"recent_mean":'
 train --algo sarsa
 expect_refusal 2 "--algo" "ppo"
 train --algorithm pmd

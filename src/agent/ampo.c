@@ -35,7 +35,8 @@ mm_ampo_config mm_ppo_config_default(void) {
 }
 
 int64_t mm_ampo_iterations(const mm_ampo_config *config) {
-  return (int64_t)floor(floor(config->steps / config->unroll) / config->envs);
+  double iterations = floor(floor(config->steps / config->unroll) / config->envs);
+  return iterations >= 0 && iterations < 1e15 ? (int64_t)iterations : 0;
 }
 
 // ---------------------------------------------------------------------------------------------

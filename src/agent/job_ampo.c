@@ -178,11 +178,9 @@ static mm_status run_all(run *r, const volatile int *stop) {
 
 mm_status mm_job_run_ampo(const mm_job *job, const mm_map *map, const volatile int *stop,
                           mm_result *result) {
-  run r = { .job = job,
-            .result = result,
-            .iterations = mm_ampo_iterations(job->ampo),
-            .batch = (uint64_t)(job->ampo->envs * job->ampo->unroll) };
+  run r = { .job = job, .result = result, .iterations = mm_ampo_iterations(job->ampo) };
   MM_TRY(mm_ampo_create(job->env, map, job->ampo, job->seed, job->repeat, &r.ampo));
+  r.batch = (uint64_t)(job->ampo->envs * job->ampo->unroll); // checked by now
   mm_status status = run_all(&r, stop);
   mm_ampo_seconds(r.ampo, &result->seconds_rollout, &result->seconds_value,
                   &result->seconds_update);

@@ -36,7 +36,7 @@ static const option train_options[] = {
     .type = OPTION_TEXT,
     .offset = offsetof(train_args, map),
     .metavar = "MAP",
-    .help = "the mirror map" },
+    .help = "the mirror map; not needed for ppo" },
   { .name = "resume",
     .type = OPTION_TEXT,
     .offset = offsetof(train_args, resume),
@@ -98,6 +98,12 @@ static int copy_name(const char *option_name, const char *text, char out[MM_PLAN
   return EXIT_DONE;
 }
 
+// PPO has softmax policies and no choice.
+static const char *map_of(const train_args *args) {
+  bool ppo = args->algo != NULL && strcmp(args->algo, "ppo") == 0;
+  return args->map == NULL && ppo ? "negentropy" : args->map;
+}
+
 static int make_plan(const train_args *args, const mm_env *env, mm_train_plan *plan) {
   mm_algo algo = MM_ALGO_PMD;
   plan->seed = args->seed;
@@ -106,7 +112,7 @@ static int make_plan(const train_args *args, const mm_env *env, mm_train_plan *p
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings);
   if (code == EXIT_DONE) code = copy_name("env", args->env, plan->env);
-  if (code == EXIT_DONE) code = copy_name("map", args->map, plan->map);
+  if (code == EXIT_DONE) code = copy_name("map", map_of(args), plan->map);
   return code;
 }
 
@@ -133,7 +139,7 @@ static int create(const train_args *args, const mm_train_plan *plan, const mm_ma
 
 static int check_usage(const train_args *args) {
   if (args->env == NULL) return fail_usage("option '--env' is required (or --resume RUN)");
-  if (args->map == NULL) return fail_usage("option '--map' is required (or --resume RUN)");
+  if (map_of(args) == NULL) return fail_usage("option '--map' is required (or --resume RUN)");
   if (args->seed > UINT64_MAX - (args->seeds - 1))
     return fail_usage("option '--seed': %" PRIu64 " leaves no room for %" PRIu64 " seeds",
                       args->seed, args->seeds);
@@ -149,7 +155,7 @@ static int begin(const train_args *args, mm_map **map, mm_train **out) {
   if (status != MM_OK) return fail_status(status);
   mm_train_plan *plan = memory_take(1, sizeof *plan);
   code = make_plan(args, env, plan);
-  if (code == EXIT_DONE) code = map_argument_open(args->map, map);
+  if (code == EXIT_DONE) code = map_argument_open(map_of(args), map);
   if (code == EXIT_DONE) code = create(args, plan, *map, out);
   free(plan);
   mm_env_destroy(env);
@@ -299,7 +305,8 @@ const command command_train = {
   .examples = "mirrormap train --env GridWorld-dense --map l2 --seeds 256\n"
               "mirrormap train --env GridWorld-all --map negentropy --set curve=exact --json\n"
               "mirrormap train --env Asterix-MinAtar --map l2 --seeds 8 --max-seconds 3600\n"
-              "mirrormap train --resume runs/train-Asterix-MinAtar-1",
+              "mirrormap train --resume runs/train-Asterix-MinAtar-1\n"
+              "mirrormap train --env CartPole-v1 --algo ppo --seeds 8",
   .options = train_options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,

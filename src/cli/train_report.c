@@ -17,8 +17,9 @@ typedef struct outcome {
   const mm_train_view *view;
   size_t n, n_done; // seeds
   mm_estimate final_value;
-  double optimal_mean;   // of V* over the instances; NaN where it is not known
-  mm_curve_point *curve; // [n_curve]
+  mm_estimate recent_value; // of the episodes that ended in the last tenth of the runs; or NaN
+  double optimal_mean;      // of V* over the instances; NaN where it is not known
+  mm_curve_point *curve;    // [n_curve]
   size_t n_curve;
   uint64_t steps;                // of a run
   double rollout, update, value; // seconds of this process, all threads together
@@ -30,10 +31,11 @@ static bool is_done(const mm_result *r) {
 
 static mm_status summarise(const mm_train_view *view, outcome *o) {
   *o = (outcome){ .view = view, .n = view->plan->seeds, .final_value = { NAN, NAN } };
-  double *final = memory_take(o->n, sizeof *final);
+  double *final = memory_take(o->n, sizeof *final), *recent = memory_take(o->n, sizeof *recent);
   for (size_t i = 0; i < o->n; i++) {
     const mm_result *r = &view->result[i];
     if (!is_done(r)) continue;
+    recent[o->n_done] = r->recent_value;
     final[o->n_done++] = r->final_value;
     if (r->env_steps > o->steps) o->steps = r->env_steps;
     o->rollout += r->seconds_rollout;
@@ -43,6 +45,8 @@ static mm_status summarise(const mm_train_view *view, outcome *o) {
   for (size_t i = 0; i < o->n; i++)
     if (is_done(&view->result[i]))
       o->optimal_mean += view->result[i].optimal_value / (double)o->n_done;
+  o->recent_value = mm_estimate_of(recent, o->n_done); // NaN if one run has none
+  free(recent);
   if (o->n_done > 0)
     o->final_value = mm_estimate_of(final, o->n_done);
   else
@@ -98,6 +102,8 @@ static int put_json(const outcome *o, const char *state) {
   output_add_number(root, "steps", (double)o->steps);
   output_add_defined(root, "final_mean", o->final_value.mean);
   output_add_defined(root, "final_sem", o->final_value.sem);
+  output_add_defined(root, "recent_mean", o->recent_value.mean);
+  output_add_defined(root, "recent_sem", o->recent_value.sem);
   add_finals(root, o);
   output_add_defined(root, "optimal_mean", o->optimal_mean);
   add_curve(root, o);
@@ -160,6 +166,12 @@ static void put_values(const outcome *o) {
     printf(" %s %s (standard error)", terminal_unicode() ? "\u00b1" : "+-",
            output_number(o->final_value.sem, number));
   fputc('\n', stdout);
+  if (!isnan(o->recent_value.mean))
+    printf("recent       %s over the episodes of the last tenth%s\n",
+           output_number(o->recent_value.mean, number),
+           o->view->plan->settings.algo != MM_ALGO_AMPO ? ""
+           : o->view->plan->settings.ampo.code_target   ? " (target=code)"
+                                                        : " (target=paper)");
   if (o->optimal_mean > 0) // a share of nothing says nothing
     printf("optimum      %s on average: %.1f %% of it reached\n",
            output_number(o->optimal_mean, number), 100 * o->final_value.mean / o->optimal_mean);

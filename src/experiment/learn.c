@@ -269,6 +269,9 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
                        &tuning));
     settings[e] = plain;
     *mm_settings_eta(&settings[e]) = tuning.eta[tuning.best];
+    mm_log("%s on %s: eta %g, the best of %d on %d seeds (%.3g million steps)", mm_control_names[c],
+           mm_env_id(l->env[e]), tuning.eta[tuning.best], MM_ETAS, TUNE_SEEDS,
+           1e-6 * (double)tuning.env_steps);
     l->view.session_env_steps += tuning.env_steps;
   }
   l->view.session_job_seconds += now() - start;
