@@ -136,12 +136,18 @@ static int start(char *const *argv) {
   return dispatch(argv + (help ? 2 : 1), help);
 }
 
+static void show_message(const char *message, void *user) {
+  (void)user;
+  log_line("%s", message);
+}
+
 int main(int argc, char **argv) {
   (void)argc;
   check_cpu();
   occupy_streams();
   signal(SIGPIPE, SIG_IGN); // a reader that went away is seen when writing, see output_end
   terminal_start();
+  mm_set_log(show_message, NULL);
   output_start();
   return output_end(start(argv));
 }
