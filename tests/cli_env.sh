@@ -48,6 +48,7 @@ expect_out '{"id":"GridWorld-dense","algo":"pmd","preset":"gridworld","summary":
 # ---------------------------------------------------------------------------------------------
 # show: every environment
 
+# shellcheck disable=SC2013 # IDs are single words
 for id in $(grep '^GridWorld-' <<<"$ids"); do
   run env show "$id"
   expect_code 0

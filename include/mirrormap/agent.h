@@ -61,12 +61,7 @@ MM_API mm_pmd_config mm_pmd_config_default(void);
   X(entropy_coef, 0.01, 0, 1e6)
 
 typedef struct mm_ampo_config {
-#define MM_AMPO_FIELD(name, value, least, most) double name;
-  MM_NET_NUMBERS(MM_AMPO_FIELD)
-  MM_AMPO_NUMBERS(MM_AMPO_FIELD)
-  MM_PPO_NUMBERS(MM_AMPO_FIELD)
-#undef MM_AMPO_FIELD
-      bool ppo;              // the clipped objective on softmax policies instead of AMPO's
+  bool ppo;                  // the clipped objective on softmax policies instead of AMPO's
   bool constant_lr;          // anneal=off: the learning rate does not fall to 0
   bool relu;                 // activation=relu instead of tanh
   bool code_target;          // target=code: eta twice, as in the authors' public code
@@ -75,6 +70,11 @@ typedef struct mm_ampo_config {
   bool raw_advantage;        // normalise_advantage=off
   bool bootstrap_on_timeout; // the value behind a step limit counts
   int rules;                 // mm_env_rules, of MinAtar
+#define MM_AMPO_FIELD(name, value, least, most) double name;
+  MM_NET_NUMBERS(MM_AMPO_FIELD)
+  MM_AMPO_NUMBERS(MM_AMPO_FIELD)
+  MM_PPO_NUMBERS(MM_AMPO_FIELD)
+#undef MM_AMPO_FIELD
 } mm_ampo_config;
 
 MM_API mm_ampo_config mm_ampo_config_default(void);
