@@ -66,7 +66,7 @@ expect "folders of their own" test -s runs/train-CartPole-v1-1/run.db -a -s runs
 
 run runs . --json
 expect_code 0
-expect_out '"run":"./one","state":"done","error":null,"command":"train","env":["CartPole-v1"],"generations":0,"planned":null,"evaluations":0,"trainings":3,"seeds":3,"env_steps":7680'
+expect_out '"run":"./one","state":"done","error":null,"command":"train","env":["CartPole-v1"],"generations":0,"planned":null,"evaluations":0,"env_steps":7680,"best_validation":null,"best_generation":null,"trainings":3,"seeds":3,'
 run runs one
 expect "a line of the list" grep -Eq '^one +done +train +CartPole-v1 +- +3/3 +7680 +- ' "$out"
 run export one --csv

@@ -281,11 +281,11 @@ static cJSON *entry_json(entry *e) {
   output_add_number(object, "generations", (double)s->generations);
   add_or_null(object, "planned", e->planned > 0, (double)e->planned);
   output_add_number(object, "evaluations", (double)s->evaluations);
-  output_add_number(object, "trainings", (double)s->trainings);
-  add_or_null(object, "seeds", e->seeds > 0, (double)e->seeds);
   output_add_number(object, "env_steps", (double)s->env_steps);
   add_or_null(object, "best_validation", e->validated, e->best);
   add_or_null(object, "best_generation", e->validated, (double)e->best_generation);
+  output_add_number(object, "trainings", (double)s->trainings);
+  add_or_null(object, "seeds", e->seeds > 0, (double)e->seeds);
   output_add_number(object, "seconds", s->seconds);
   add_text_or_null(object, "started", s->started);
   add_text_or_null(object, "last", s->last);

@@ -74,14 +74,16 @@ static mm_status store_seed(mm_train *t, size_t i, const mm_result *r) {
   return MM_OK;
 }
 
-// Seeds that could not be stored when they ended, in a run whose results are still where the
-// backend put them.
-static mm_status store_pending(mm_train *t) {
+// Seeds that could not be stored when they ended. The backend's own results may be looked at only
+// when it has returned: `at_end`.
+static mm_status store_pending(mm_train *t, bool at_end) {
   for (size_t k = 0; k < t->n_job && t->n_pending > 0; k++) {
-    size_t i = t->place[k];
-    if (!t->seed[i].pending) continue;
-    MM_TRY(store_seed(t, i, &t->fresh[k]));
-    t->seed[i].pending = false;
+    mm_train_seed *s = &t->seed[t->place[k]];
+    if (!s->pending || !(s->late || at_end)) continue;
+    MM_TRY(store_seed(t, t->place[k], at_end ? &t->fresh[k] : s->late));
+    s->pending = false;
+    mm_free(s->late);
+    s->late = NULL;
     t->n_pending--;
   }
   if (t->n_pending == 0) t->trouble_status = MM_OK;
@@ -131,7 +133,7 @@ static void save_state(const mm_job *job, const void *state, size_t size, void *
   if (status != MM_OK)
     note_trouble(t, status);
   else
-    (void)store_pending(t);
+    (void)store_pending(t, false);
   pthread_mutex_unlock(&t->lock);
   restore_sentence(&before);
 }
@@ -173,11 +175,15 @@ static void take_result(const mm_job *job, const mm_result *result, void *user) 
   pthread_mutex_lock(&t->lock);
   t->seed[i].ended = true;
   if (t->run) {
-    t->seed[i].pending = store_seed(t, i, result) != MM_OK;
-    if (t->seed[i].pending)
+    mm_train_seed *s = &t->seed[i];
+    s->pending = store_seed(t, i, result) != MM_OK;
+    if (s->pending) {
       t->n_pending++;
-    else
-      (void)store_pending(t);
+      s->late = mm_alloc(sizeof *s->late); // without it, at the end
+      if (s->late) *s->late = *result;
+    } else {
+      (void)store_pending(t, false);
+    }
   }
   pthread_mutex_unlock(&t->lock);
   restore_sentence(&before);
@@ -294,7 +300,7 @@ static mm_status run_jobs(mm_train *t, const mm_backend_config *backend, double 
   mm_status status = mm_backend_run(&config, t->job, t->n_job, t->fresh);
   t->seconds += now() - start;
   t->report_seed = t->report.trouble < t->n_job ? t->place[t->report.trouble] : 0;
-  if (t->run && store_pending(t) != MM_OK) status = t->trouble_status;
+  if (t->run && store_pending(t, true) != MM_OK) status = t->trouble_status;
   merge(t);
   return status;
 }

@@ -32,7 +32,8 @@ mm_status mm_train_net_load(const void *bytes, size_t size, mm_net **out);
 typedef struct mm_train_seed {
   bool ended;        // with a result that will be the same every time
   bool stored;       // it is in the database
-  bool pending;      // it could not be stored when it ended
+  bool pending;      // it could not be stored when it ended;
+  mm_result *late;   // its result, until it is; the curve is the backend's
   bool has_net;      // its networks are in the policy
   void *bytes;       // its state to begin with, or the networks that have yet to be stored
   size_t size;       //

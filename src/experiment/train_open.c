@@ -55,6 +55,7 @@ void mm_train_close(mm_train *t) {
   for (size_t i = 0; t->seed && i < t->plan.seeds; i++) {
     mm_result_release(&t->result[i]);
     mm_free(t->seed[i].bytes);
+    mm_free(t->seed[i].late);
   }
   mm_free(t->result);
   mm_free(t->seed);
