@@ -69,7 +69,7 @@ for name in run state error command env generations planned evaluations env_step
   best_generation seconds started last; do
   expect "field $name" grep -qF "\"$name\":" "$out"
 done
-expect_out '"run":"runs/learn-GridWorld-small-1","state":"done","error":null,"command":"learn","env":["GridWorld-small"],"generations":4,"planned":4,"evaluations":16,"trainings":0,"seeds":null,"env_steps":4096,'
+expect_out '"run":"runs/learn-GridWorld-small-1","state":"done","error":null,"command":"learn","env":["GridWorld-small"],"generations":4,"planned":4,"evaluations":16,"env_steps":4096,'
 run runs runs/learn-GridWorld-small-1/ --json
 expect_code 0
 expect_out '{"runs":[{"run":"runs/learn-GridWorld-small-1",'
