@@ -111,7 +111,7 @@ for table in meta generation job score timing session; do
   expect "$table.csv" test -s "tables/$table.csv"
 done
 expect "as on stdout" cmp -s tables/job.csv jobs.csv
-expect "nothing else" test "$(find tables -type f | wc -l)" -eq 8
+expect "nothing else" test "$(find tables -type f | wc -l)" -eq 10
 run export $one --csv --out tables
 expect_refusal 2 "tables/meta.csv exists already (--force replaces it)"
 run export $one --csv --out tables --table score
@@ -242,7 +242,7 @@ for name in damaged short; do
   cp "$out" part.jsonl
   run export bad/$name --csv --out "csv-$name"
   expect_code 1
-  expect "files all the same" test "$(find "csv-$name" -name '*.csv' | wc -l)" -eq 8
+  expect "files all the same" test "$(find "csv-$name" -name '*.csv' | wc -l)" -eq 10
   run learn --resume bad/$name
   expect_refusal 2 "is damaged" "mirrormap export"
 done

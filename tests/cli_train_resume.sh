@@ -205,6 +205,12 @@ expect_code 0
 refuse 2 "a run of 'learn', not of 'train'" train --resume search
 refuse 2 "not of 'learn'" learn --resume one
 
+# a database of version 2, begun by the program of that time, goes on
+mkdir old && cp "$MIRRORMAP_DATA/tests/golden/run_version_2.db" old/run.db
+run train --resume old --json --quiet
+expect_code 0
+expect_out '"finals":[266.32421875,349.6953125,307.5390625]'
+
 # damaged runs are refused and stay as they are; what is intact can be exported
 cp -r late torn && truncate -s 20000 torn/run.db
 cp -r late flipped && size=$(wc -c <flipped/run.db)

@@ -440,11 +440,12 @@ static void test_other_versions(void **state) {
   static const struct {
     const char *sql, *sentence;
   } cases[] = {
-    { "PRAGMA user_version=3", "has version 3 of the run format, this program reads versions 1 to "
-                               "2: use the newer program" },
+    { "PRAGMA user_version=4", "has version 4 of the run format, this program reads versions 1 to "
+                               "3: use the newer program" },
     { "PRAGMA user_version=0", "has version 0 of the run format, this program reads versions 1 to "
-                               "2: use the older program" },
-    { "PRAGMA user_version=1", "'training' in it" }, // version 1 had no such table
+                               "3: use the older program" },
+    { "PRAGMA user_version=1", "'training' in it" }, // version 1 had no such table,
+    { "PRAGMA user_version=2", "'batch' in it" },    // nor version 2 this one
     { "DROP TABLE kept", "tables are missing" },
     { "PRAGMA user_version=-7", "has version -7" },
     { "PRAGMA application_id=5", "not the database of a run" },

@@ -1,5 +1,5 @@
 // Trainings in the run database: what is put in comes out to the bit, states come and go, missing
-// points are noticed; and databases of version 1, which have none of that.
+// points are noticed; batches and measures; and databases of versions 1 and 2.
 
 #define _XOPEN_SOURCE 700
 
@@ -159,6 +159,94 @@ static void test_too_large(void **state) {
   free(state_);
 }
 
+// ---------------------------------------------------------------------------------------------
+// Batches and measures
+
+static mm_run_batch batch_row(int64_t k) {
+  static const char *const role[] = { "table", "tuning", "trial" };
+  return (mm_run_batch){ .batch = k,
+                         .first = 4 * k,
+                         .jobs = 4,
+                         .role = role[k % 3],
+                         .env = "GridWorld-small",
+                         .map = "it's \"<map>\"",
+                         .settings = "{\"eta\":0.5}" };
+}
+
+static int see_batch(const mm_run_batch *row, void *user) {
+  int *n = user;
+  mm_run_batch expected = batch_row((*n)++);
+  assert_int_equal(row->batch, expected.batch);
+  assert_int_equal(row->first, expected.first);
+  assert_int_equal(row->jobs, expected.jobs);
+  assert_string_equal(row->role, expected.role);
+  assert_string_equal(row->env, expected.env);
+  assert_string_equal(row->map, expected.map);
+  assert_string_equal(row->settings, expected.settings);
+  return 0;
+}
+
+static int see_measure(int64_t job, const char *name, uint64_t step, double value, void *user) {
+  int k = (*(int *)user)++;
+  assert_int_equal(job, 1);
+  assert_string_equal(name, k < 3 ? "distance" : "error"); // by name
+  assert_int_equal(step, k % 3);
+  same_real(value, k < 3 ? (k == 1 ? NAN : 0.5 * k) : k == 5 ? INFINITY : 1.0 / k);
+  return 0;
+}
+
+static void make_batches(const char *name) {
+  mm_run *run = create(name);
+  for (int64_t k = 0; k < 5; k++) {
+    mm_run_batch row = batch_row(k);
+    assert_ok(mm_run_put_batch(run, &row));
+  }
+  static const uint64_t step[] = { 0, 1, 2 };
+  const double error[] = { 1.0 / 3, 1.0 / 4, INFINITY }, distance[] = { 0, NAN, 1 };
+  mm_run_training row = { .job = 1, .seed = 5 };
+  assert_ok(mm_run_begin(run));
+  assert_ok(mm_run_put_training(run, &row, NULL, NULL));
+  assert_ok(mm_run_put_measure(run, 1, "error", step, error, 3));
+  assert_ok(mm_run_put_measure(run, 1, "distance", step, distance, 3));
+  assert_ok(mm_run_commit(run));
+  mm_run_close(run);
+}
+
+static void test_batches(void **state) {
+  (void)state;
+  mm_run *run;
+  int batches = 0, measures = 0;
+  make_batches("run");
+  assert_ok(mm_run_open(fixture_path("run"), MM_RUN_READ, &run));
+  assert_ok(mm_run_each_batch(run, see_batch, &batches));
+  assert_ok(mm_run_each_measure(run, see_measure, &measures));
+  assert_int_equal(batches, 5);
+  assert_int_equal(measures, 6);
+  assert_ok(mm_run_verify(run));
+  mm_run_close(run);
+}
+
+static void test_missing_batch(void **state) {
+  (void)state;
+  static const struct {
+    const char *sql, *sentence;
+  } cases[] = {
+    { "DELETE FROM batch WHERE batch = 2", "batch 2 is missing" },
+    { "UPDATE batch SET map = 'l2' WHERE batch = 4", "wrong checksum" },
+    { "UPDATE measure SET value = 3 WHERE step = 2", "wrong checksum" },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char name[32];
+    mm_run *run;
+    snprintf(name, sizeof name, "run-%zu", i);
+    make_batches(name);
+    fixture_sql(name, cases[i].sql);
+    assert_ok(mm_run_open(fixture_path(name), MM_RUN_READ, &run));
+    assert_fails(mm_run_verify(run), MM_ERR_INPUT, cases[i].sentence);
+    mm_run_close(run);
+  }
+}
+
 // A row more or less is damage.
 static void test_missing(void **state) {
   (void)state;
@@ -222,14 +310,19 @@ static void test_killed(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Version 1
 
-static void copy_version_1(const char *name) {
+static void copy_old(const char *file, const char *name) {
   char path[1100];
   size_t size;
-  char *bytes = fixture_load(MM_TEST_DATA "/golden/run_version_1.db", &size);
+  snprintf(path, sizeof path, "%s/%s", MM_TEST_DATA, file);
+  char *bytes = fixture_load(path, &size);
   assert_int_equal(mkdir(fixture_path(name), 0777), 0);
   snprintf(path, sizeof path, "%s/run.db", fixture_path(name));
   fixture_store(path, bytes, size);
   free(bytes);
+}
+
+static void copy_version_1(const char *name) {
+  copy_old("golden/run_version_1.db", name);
 }
 
 static int count_row(const mm_run_table *table, const mm_run_cell *cell, void *user) {
@@ -304,11 +397,36 @@ static void test_version_1_is_checked(void **state) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------
+// Version 2: a training of three seeds of which two are done
+
+static void test_version_2(void **state) {
+  (void)state;
+  mm_run *run;
+  mm_run_summary summary;
+  copy_old("golden/run_version_2.db", "run");
+  for (int i = 0; i < 3; i++) { // as it is; brought up; as any other
+    assert_ok(mm_run_open(fixture_path("run"), i == 1 ? MM_RUN_WRITE : MM_RUN_READ, &run));
+    int n[MM_RUN_TABLES] = { 0 };
+    for (int k = 0; k < MM_RUN_TABLES; k++)
+      assert_ok(mm_run_walk(run, (mm_run_table_id)k, INT64_MIN, INT64_MAX, count_row, &n[k]));
+    assert_int_equal(n[MM_RUN_TRAINING], 2);
+    assert_int_equal(n[MM_RUN_CURVE], 100);
+    assert_int_equal(n[MM_RUN_KEPT], 3);
+    assert_int_equal(n[MM_RUN_BATCH] + n[MM_RUN_MEASURE], 0);
+    assert_ok(mm_run_summarise(run, &summary));
+    assert_int_equal(summary.trainings, 2);
+    assert_ok(mm_run_verify(run));
+    mm_run_close(run);
+  }
+}
+
 int suite_run_training(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
-    TEST(test_round_trip), TEST(test_too_large), TEST(test_missing),
-    TEST(test_killed),     TEST(test_version_1), TEST(test_version_1_is_checked),
+    TEST(test_round_trip), TEST(test_too_large),     TEST(test_missing),
+    TEST(test_killed),     TEST(test_version_1),     TEST(test_version_1_is_checked),
+    TEST(test_batches),    TEST(test_missing_batch), TEST(test_version_2),
   };
 #undef TEST
   return cmocka_run_group_tests_name("run_training", tests, NULL, NULL);

@@ -29,7 +29,7 @@ typedef struct export_args {
 
 // Tables `state` and `kept` have nothing but blobs.
 static const char *const table_names[] = {
-  "meta", "generation", "job", "score", "timing", "session", "training", "curve", NULL,
+  "meta", "generation", "job", "score", "timing", "session", "training", "curve", "batch", "measure", NULL,
 };
 
 static const option export_options[] = {

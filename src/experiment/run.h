@@ -16,7 +16,7 @@
 
 typedef struct mm_run mm_run;
 
-enum { MM_RUN_SCHEMA = 2, MM_RUN_PATH_SIZE = 4096, MM_RUN_KEPT_MAX = 64 * 1024 * 1024 };
+enum { MM_RUN_SCHEMA = 3, MM_RUN_PATH_SIZE = 4096, MM_RUN_KEPT_MAX = 64 * 1024 * 1024 };
 
 // ---------------------------------------------------------------------------------------------
 // Opening
@@ -107,15 +107,25 @@ typedef struct mm_run_timing {
   double seconds, seconds_jobs, seconds_validation; // in all; spent in the backend; on validation
 } mm_run_timing;
 
-// One training of a run of `train`, complete. Files of version 1 have none.
+// One training of `train`, `transfer` and the like, complete. Files of version 1 have none.
 typedef struct mm_run_training {
-  int64_t job; // place in the list of seeds, from 0
+  int64_t job; // place in the list of all, from 0
   uint64_t seed;
   mm_status status;
   double final, recent, optimal; // NaN (stored as NULL) where there is none
   uint64_t env_steps;
   int64_t points; // of its curve
 } mm_run_training;
+
+// Trainings that follow each other: seeds of one map on one environment with the same settings.
+// Batches come in the order of their places, without gaps. Files before version 3 have none.
+typedef struct mm_run_batch {
+  int64_t batch;       // from 0
+  int64_t first, jobs; // places first .. first + jobs - 1
+  const char *role;    // what they are for: "train", "table", "tuning", "trial", "figure"
+  const char *env, *map;
+  const char *settings; // JSON text
+} mm_run_batch;
 
 mm_status mm_run_put_generation(mm_run *run, const mm_run_generation *row);
 mm_status mm_run_put_jobs(mm_run *run, const mm_run_job *row, size_t n);
@@ -125,6 +135,12 @@ mm_status mm_run_put_timing(mm_run *run, const mm_run_timing *row);
 // A training with its curve: step[points], ascending, and value[points].
 mm_status mm_run_put_training(mm_run *run, const mm_run_training *row, const uint64_t *step,
                               const double *value);
+
+// A further quantity of a training beside its curve, in the transaction of that training.
+mm_status mm_run_put_measure(mm_run *run, int64_t job, const char *name, const uint64_t *step,
+                             const double *value, size_t n);
+
+mm_status mm_run_put_batch(mm_run *run, const mm_run_batch *row);
 
 // What a job left to go on from, at most MM_RUN_KEPT_MAX bytes, in the place of what it left
 // before. mm_run_forget takes it out again (-1: that of all jobs), and mm_run_trim, outside a
@@ -167,6 +183,11 @@ mm_status mm_run_each_timing(mm_run *run, mm_run_see_timing *see, void *user);
 typedef int mm_run_see_training(const mm_run_training *row, void *user);
 typedef int mm_run_see_point(int64_t job, uint64_t step, double value, void *user);
 typedef int mm_run_see_kept(int64_t job, const void *state, size_t size, void *user);
+typedef int mm_run_see_batch(const mm_run_batch *row, void *user);
+typedef int mm_run_see_measure(int64_t job, const char *name, uint64_t step, double value,
+                               void *user);
+mm_status mm_run_each_batch(mm_run *run, mm_run_see_batch *see, void *user);
+mm_status mm_run_each_measure(mm_run *run, mm_run_see_measure *see, void *user); // by job, name
 mm_status mm_run_each_training(mm_run *run, mm_run_see_training *see, void *user);
 mm_status mm_run_each_point(mm_run *run, mm_run_see_point *see, void *user); // by job, step
 mm_status mm_run_each_kept(mm_run *run, mm_run_see_kept *see, void *user);

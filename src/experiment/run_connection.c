@@ -227,7 +227,8 @@ static mm_status check_format(mm_run *run) {
         "'%s' has version %lld of the run format, this program reads versions 1 to %d: use the "
         "%s program",
         run->file, (long long)version, MM_RUN_SCHEMA, version > MM_RUN_SCHEMA ? "newer" : "older");
-  run->tables = version == 1 ? MM_RUN_TABLES_1 : MM_RUN_TABLES;
+  static const int tables[] = { 0, MM_RUN_TABLES_1, MM_RUN_TABLES_2, MM_RUN_TABLES };
+  run->tables = tables[version];
   return check_schema(run);
 }
 
@@ -247,6 +248,7 @@ static mm_status bring_up(mm_run *run) {
   MM_TRY(mm_run_exec(run, "BEGIN IMMEDIATE"));
   mm_status status = mm_run_make_tables(run, run->tables);
   if (status == MM_OK) status = mm_run_exec(run, "COMMIT");
+  if (status == MM_OK) run->tables = MM_RUN_TABLES;
   if (status != MM_OK && !sqlite3_get_autocommit(run->db))
     sqlite3_exec(run->db, "ROLLBACK", NULL, NULL, NULL);
   return status;

@@ -117,6 +117,23 @@ static const mm_run_column kept_columns[] = {
   { "state", MM_RUN_BLOB, false, 0 },
 };
 
+static const mm_run_column batch_columns[] = {
+  INTEGER("batch", INT64_MAX),
+  INTEGER("first", INT64_MAX),
+  INTEGER("jobs", INT64_MAX),
+  WORD("role"),
+  WORD("env"),
+  WORD("map"),
+  { "settings", MM_RUN_TEXT, false, 0 },
+};
+
+static const mm_run_column measure_columns[] = {
+  INTEGER("job", INT64_MAX),
+  WORD("name"),
+  INTEGER("step", INT64_MAX),
+  REAL("value"),
+};
+
 #define TABLE(name, n_key)                                                                         \
   { #name, name##_columns, sizeof name##_columns / sizeof *name##_columns, n_key }
 
@@ -126,6 +143,7 @@ const mm_run_table mm_run_tables[MM_RUN_TABLES] = {
   [MM_RUN_SCORE] = TABLE(score, 4),     [MM_RUN_TIMING] = TABLE(timing, 1),
   [MM_RUN_SESSION] = TABLE(session, 1), [MM_RUN_TRAINING] = TABLE(training, 1),
   [MM_RUN_CURVE] = TABLE(curve, 2),     [MM_RUN_KEPT] = TABLE(kept, 1),
+  [MM_RUN_BATCH] = TABLE(batch, 1),     [MM_RUN_MEASURE] = TABLE(measure, 3),
 };
 
 // ---------------------------------------------------------------------------------------------

@@ -22,7 +22,9 @@
   X(SESSION, session)                                                                              \
   X(TRAINING, training)                                                                            \
   X(CURVE, curve)                                                                                  \
-  X(KEPT, kept)
+  X(KEPT, kept)                                                                                    \
+  X(BATCH, batch)                                                                                  \
+  X(MEASURE, measure)
 
 typedef enum mm_run_table_id {
 #define MM_RUN_TABLE_ENUM(NAME, name) MM_RUN_##NAME,
@@ -32,7 +34,8 @@ typedef enum mm_run_table_id {
 } mm_run_table_id;
 
 enum {
-  MM_RUN_TABLES_1 = MM_RUN_TRAINING, // version 1 of the format had those before
+  MM_RUN_TABLES_1 = MM_RUN_TRAINING, // version 1 of the format had those before,
+  MM_RUN_TABLES_2 = MM_RUN_BATCH,    // version 2 those before that
   MM_RUN_COLUMNS_MAX = 12,
   MM_RUN_WORD_SIZE = 256,             // room for a short text, with its final zero
   MM_RUN_VALUE_MAX = MM_RUN_KEPT_MAX, // bytes of a state or a configuration

@@ -28,6 +28,26 @@ mm_status mm_run_put_training(mm_run *run, const mm_run_training *row, const uin
   return MM_OK;
 }
 
+mm_status mm_run_put_measure(mm_run *run, int64_t job, const char *name, const uint64_t *step,
+                             const double *value, size_t n) {
+  assert(run->transaction && run->access == MM_RUN_WRITE);
+  for (size_t k = 0; k < n; k++) {
+    const mm_run_cell cell[] = { mm_run_integer(job), mm_run_text(name), mm_run_count(step[k]),
+                                 mm_run_real(value[k]) };
+    MM_TRY(mm_run_put_row(run, MM_RUN_MEASURE, cell));
+  }
+  return MM_OK;
+}
+
+mm_status mm_run_put_batch(mm_run *run, const mm_run_batch *row) {
+  const mm_run_cell cell[] = {
+    mm_run_integer(row->batch), mm_run_integer(row->first), mm_run_integer(row->jobs),
+    mm_run_text(row->role),     mm_run_text(row->env),      mm_run_text(row->map),
+    mm_run_text(row->settings),
+  };
+  return mm_run_put_alone(run, MM_RUN_BATCH, false, cell);
+}
+
 mm_status mm_run_keep(mm_run *run, int64_t job, const void *state, size_t size) {
   const mm_run_cell cell[] = { mm_run_integer(job), mm_run_bytes(state, size) };
   return mm_run_put_alone(run, MM_RUN_KEPT, true, cell);
@@ -53,6 +73,8 @@ typedef struct each {
   mm_run_see_training *see_training;
   mm_run_see_point *see_point;
   mm_run_see_kept *see_kept;
+  mm_run_see_batch *see_batch;
+  mm_run_see_measure *see_measure;
 } each;
 
 static int pass_training(const mm_run_table *table, const mm_run_cell *cell, void *user) {
@@ -83,6 +105,38 @@ static int pass_kept(const mm_run_table *table, const mm_run_cell *cell, void *u
   return e->see_kept(cell[0].integer, cell[1].data, cell[1].size, e->user);
 }
 
+static int pass_batch(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  const each *e = user;
+  mm_run_batch row = {
+    .batch = cell[0].integer,
+    .first = cell[1].integer,
+    .jobs = cell[2].integer,
+    .role = cell[3].data,
+    .env = cell[4].data,
+    .map = cell[5].data,
+    .settings = cell[6].data,
+  };
+  return e->see_batch(&row, e->user);
+}
+
+static int pass_measure(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  const each *e = user;
+  return e->see_measure(cell[0].integer, cell[1].data, mm_run_bits_of(&cell[2]),
+                        mm_run_real_of(&cell[3]), e->user);
+}
+
+mm_status mm_run_each_batch(mm_run *run, mm_run_see_batch *see, void *user) {
+  each e = { .see_batch = see, .user = user };
+  return mm_run_walk(run, MM_RUN_BATCH, INT64_MIN, INT64_MAX, pass_batch, &e);
+}
+
+mm_status mm_run_each_measure(mm_run *run, mm_run_see_measure *see, void *user) {
+  each e = { .see_measure = see, .user = user };
+  return mm_run_walk(run, MM_RUN_MEASURE, INT64_MIN, INT64_MAX, pass_measure, &e);
+}
+
 mm_status mm_run_each_training(mm_run *run, mm_run_see_training *see, void *user) {
   each e = { .see_training = see, .user = user };
   return mm_run_walk(run, MM_RUN_TRAINING, INT64_MIN, INT64_MAX, pass_training, &e);
@@ -99,7 +153,7 @@ mm_status mm_run_each_kept(mm_run *run, mm_run_see_kept *see, void *user) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Whether all of it is there: two tables side by side, in the order of the jobs
+// Whether all of it is there: trainings and curves side by side, in the order of the jobs
 
 typedef struct expected {
   int64_t job, points; // points that have yet to be met
@@ -144,7 +198,28 @@ static int strike_point(const mm_run_table *table, const mm_run_cell *cell, void
   return 1;
 }
 
+// Batches follow each other without gaps, in numbers and in places.
+typedef struct sequence {
+  mm_run *run;
+  int64_t batch, place;
+} sequence;
+
+static int follow(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  sequence *q = user;
+  int64_t jobs = cell[2].integer;
+  if (cell[0].integer != q->batch || cell[1].integer != q->place || jobs > INT64_MAX - q->place) {
+    mm_run_note_damage(q->run, "batch %" PRId64 " is missing or has other places", q->batch);
+    return 1;
+  }
+  q->batch++;
+  q->place += jobs;
+  return 0;
+}
+
 static mm_status verify(mm_run *run, ledger *l) {
+  sequence q = { .run = run };
+  MM_TRY(mm_run_walk(run, MM_RUN_BATCH, INT64_MIN, INT64_MAX, follow, &q));
   MM_TRY(mm_run_walk(run, MM_RUN_TRAINING, INT64_MIN, INT64_MAX, enter_training, l));
   if (l->no_memory) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", run->file);
   MM_TRY(mm_run_walk(run, MM_RUN_CURVE, INT64_MIN, INT64_MAX, strike_point, l));
@@ -152,7 +227,7 @@ static mm_status verify(mm_run *run, ledger *l) {
     if (l->entry[i].points > 0)
       mm_run_note_damage(run, "the curve of training %" PRId64 " lacks %" PRId64 " of its points",
                          l->entry[i].job, l->entry[i].points);
-  return MM_OK;
+  return mm_run_walk(run, MM_RUN_MEASURE, INT64_MIN, INT64_MAX, NULL, NULL);
 }
 
 mm_status mm_run_verify_trainings(mm_run *run) {

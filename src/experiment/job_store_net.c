@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "agent/state_bytes.h"
-#include "experiment/train_internal.h"
+#include "experiment/job_store_internal.h"
 
 enum { VERSION = 1, SIZES = 5, HEAD_SIZE = MM_STATE_MARK + 8 + 4 * SIZES };
 
@@ -31,7 +31,7 @@ static size_t bytes_of(const mm_net *net, size_t *largest) {
   return size;
 }
 
-mm_status mm_train_net_save(const mm_net *net, void **out, size_t *size) {
+mm_status mm_job_net_save(const mm_net *net, void **out, size_t *size) {
   const mm_net_config *c = mm_net_shape(net);
   const int32_t sizes[SIZES] = { c->n_input, c->n_action, c->hidden[0], c->hidden[1],
                                  (int32_t)c->activation };
@@ -82,7 +82,7 @@ static mm_status make(const int32_t sizes[SIZES], size_t size, mm_net **out) {
   return mm_net_create(&config, out);
 }
 
-mm_status mm_train_net_load(const void *bytes, size_t size, mm_net **out) {
+mm_status mm_job_net_load(const void *bytes, size_t size, mm_net **out) {
   int32_t sizes[SIZES];
   size_t largest;
   *out = NULL;
