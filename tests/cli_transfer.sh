@@ -160,9 +160,9 @@ expect "in blocks" test "$(grep -c '^map ' "$out")" -ge 6
 
 transfer --maps tsallis:0.5 --seeds 3 --set curve=exact --out "$work/a/b"
 expect_code 0
-files="curves.csv runs.csv table.csv table.json"
+files="curves.csv run.db runs.csv table.csv table.json"
 if has_gnuplot; then
-  files="curves.csv curves.png curves.svg runs.csv table.csv table.json transfer.png transfer.svg"
+  files="curves.csv curves.png curves.svg run.db runs.csv table.csv table.json transfer.png transfer.svg"
   expect_err "wrote tables and figures to $work/a/b"
 fi
 expect "the files" test "$(cd "$work/a/b" && echo ./*)" = "./${files// / ./}"
@@ -200,18 +200,18 @@ expect_refusal 2 "--out" "$work/a/b" "already"
 expect "untouched" test "$before" = "$(ls -l --time-style=full-iso "$work/a/b" 2>/dev/null || ls -l "$work/a/b")"
 mkdir run && touch run/run.db
 run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out run
-expect_refusal 2 "--out" "run.db"
+expect_refusal 2 "there is a run in 'run' already"
 touch plain
 run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out plain
-expect_refusal 2 "--out" "plain"
+expect_refusal 2 "plain"
 run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out plain/below
-expect_refusal 2 "--out" "plain/below"
+expect_refusal 2 "plain"
 run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out /proc/absent
-expect_refusal 2 "--out" "/proc/absent"
+expect_refusal 2 "/proc/absent"
 if [ "$(id -u)" -ne 0 ]; then
   mkdir locked && chmod a-w locked
   run transfer --maps l2 --envs GridWorld-dense --seeds 100000 --out locked
-  expect_refusal 2 "--out" "locked"
+  expect_refusal 1 "locked"
 fi
 # an old folder with other things in it will do
 mkdir mine && touch mine/notes.txt
@@ -225,6 +225,52 @@ expect_code 0
 expect_err "no figures"
 expect "the table" test -s bare/table.csv
 expect "no picture" test ! -e bare/transfer.svg
+
+# ---------------------------------------------------------------------------------------------
+# stopped, killed, gone on with
+
+numbers() { grep -v '^# time' "$1/table.csv" && grep -v '^# time' "$1/runs.csv"; }
+slow=(--maps random:1 --envs CartPole-v1,GridWorld-small --seeds 3 --controls full --tune-seeds 2
+  --set steps=6144 --set envs=4 --set unroll=32)
+run transfer "${slow[@]}" --out calm --quiet
+expect_code 0
+run transfer "${slow[@]}" --threads 1 --out late --max-seconds 0.5
+expect_code 0
+expect_err "go on with 'transfer --resume late'"
+expect_not "no table yet" test -e late/table.csv
+run runs late
+expect_code 0
+expect_out "stopped"
+"$program" transfer "${slow[@]}" --out killed --quiet >"$out" 2>"$err" </dev/null &
+pid=$!
+sleep 0.7
+kill -9 "$pid"
+wait "$pid" 2>"$err"
+for name in late killed; do
+  run transfer --resume $name --threads 2 --quiet
+  expect_code 0
+  expect "$name: the same numbers" test "$(numbers calm)" = "$(numbers $name)"
+done
+run transfer --resume calm --json --quiet
+expect_code 0
+expect_json
+expect "nothing to be done again" test "$(numbers calm)" != ""
+run export calm --jsonl
+expect_code 0
+expect "a batch for each eta and each cell" test "$(grep -c '"table":"batch"' "$out")" -eq $((4 * 9 + 2 * 9))
+run transfer --maps l2 --envs CartPole-v1 --seeds 1 --controls none --set steps=512 --quiet
+expect_code 0
+expect "networks are kept" test -s runs/transfer-CartPole-v1-1/run.db
+run transfer --maps l2 --resume calm
+expect_refusal 2 "--maps" "fixed"
+run transfer --resume calm --set eta=1
+expect_refusal 2 "--set" "fixed"
+run transfer --resume nowhere
+expect_refusal 2 "nowhere"
+run train --resume calm
+expect_refusal 2 "a run of 'transfer', not of 'train'"
+run transfer --maps l2 --envs GridWorld-small --max-seconds 1
+expect_refusal 2 "--max-seconds" "--out"
 
 # ---------------------------------------------------------------------------------------------
 # bad usage
@@ -265,10 +311,10 @@ expect_refusal 2 "stray"
 # interruption
 
 last="mirrormap transfer ... and SIGINT"
-"$program" transfer --maps l2,random:1 --envs GridWorld-dense,GridWorld-all --seeds 100000 --out gone --json \
+"$program" transfer --maps l2,random:1 --envs GridWorld-dense,GridWorld-all --seeds 100000 --out gone --json --quiet \
   >"$out" 2>"$err" </dev/null &
 interrupt $! INT
-expect_refusal 130 "interrupted after"
-expect "no folder is left behind" test ! -e gone
+expect_refusal 130 "interrupted after" "go on with 'transfer --resume gone'"
+expect "what was done is kept" test -s gone/run.db
 
 finish

@@ -58,6 +58,7 @@
   SUITE(run)                                                                                       \
   SUITE(run_training)                                                                              \
   SUITE(run_faults)                                                                                \
+  SUITE(job_store)                                                                                 \
   SUITE(theory)                                                                                    \
   SUITE(figure)                                                                                    \
   SUITE(transfer)                                                                                  \

@@ -534,7 +534,14 @@ static void test_tuned(void **state) {
   mm_eta_tuning tuning;
   const mm_settings *plain = &f.env[0].settings;
   mm_backend_config backend = { .threads = 2 };
-  assert_ok(mm_eta_tune(f.envs[0], f.maps[0], plain, FIRST, TUNE, &backend, &tuning));
+  mm_eta_task task = { .env = f.envs[0],
+                       .map = f.maps[0],
+                       .env_label = "here",
+                       .map_label = "this",
+                       .settings = plain,
+                       .seed = FIRST,
+                       .n_seed = TUNE };
+  assert_ok(mm_eta_tune(&task, NULL, &backend, &tuning));
   assert_true(tuning.env_steps == (uint64_t)(MM_ETAS * TUNE * 512));
   for (int k = 0; k < MM_ETAS; k++) {
     mm_settings with = *plain;

@@ -274,7 +274,7 @@ static int put_file(mm_run *run, const export_args *args, const char *path) {
   if (code != EXIT_DONE) return code;
   const char *only = args->table;
   if (only == NULL && args->csv)
-    only = strcmp(mm_run_command(run), "train") == 0 ? "training" : "generation";
+    only = strcmp(mm_run_command(run), "learn") == 0 ? "generation" : "training";
   for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE; i++)
     if (only == NULL || strcmp(only, table_names[i]) == 0)
       code = put_table(run, table_names[i], &t);

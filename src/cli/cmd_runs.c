@@ -126,7 +126,7 @@ typedef struct entry {
   char *command;
   cJSON *envs;     // array of strings
   int64_t planned; // generations; 0 where the configuration does not say
-  int64_t seeds;   // of a run of train, likewise
+  int64_t seeds;   // trainings as far as they are known to come, likewise
   mm_run_summary summary;
   // best mean of the map "learned" on the validation tasks, in the last phase that has any
   bool validated;
@@ -185,6 +185,12 @@ static int64_t planned_generations(const cJSON *root) {
   return planned;
 }
 
+// A text, or an object that has one as its name.
+static void add_env(entry *e, const cJSON *item) {
+  const cJSON *name = cJSON_IsObject(item) ? mm_json_find(item, "name") : item;
+  if (cJSON_IsString(name)) cJSON_AddItemToArray(e->envs, cJSON_CreateString(name->valuestring));
+}
+
 // Configurations of other commands, or of somebody else, may have any shape.
 static void read_config(const mm_run *run, entry *e) {
   const char *text = mm_run_config(run);
@@ -192,11 +198,11 @@ static void read_config(const mm_run *run, entry *e) {
   e->envs = cJSON_CreateArray();
   if (mm_json_parse(text, strlen(text), e->path, &root) != MM_OK) return;
   const cJSON *env = mm_json_find(root, "env");
-  if (cJSON_IsString(env)) cJSON_AddItemToArray(e->envs, cJSON_CreateString(env->valuestring));
+  if (env == NULL) env = mm_json_find(root, "envs");
+  if (cJSON_IsString(env)) add_env(e, env);
   if (cJSON_IsArray(env))
     for (const cJSON *item = env->child; item != NULL; item = item->next)
-      if (cJSON_IsString(item))
-        cJSON_AddItemToArray(e->envs, cJSON_CreateString(item->valuestring));
+      add_env(e, item);
   if (cJSON_IsObject(root)) e->planned = planned_generations(root);
   const cJSON *seeds = mm_json_find(root, "seeds");
   if (cJSON_IsNumber(seeds) && seeds->valuedouble >= 1 && seeds->valuedouble <= 1e15)
@@ -207,6 +213,12 @@ static void read_config(const mm_run *run, entry *e) {
 static void note_error(entry *e) {
   const char *text = mm_last_error();
   if (e->error == NULL) e->error = memory_text(text, strlen(text));
+}
+
+static int add_batch(const mm_run_batch *row, void *user) {
+  int64_t *sum = user;
+  *sum = row->jobs > INT64_MAX - *sum ? INT64_MAX : *sum + row->jobs;
+  return 0;
 }
 
 static void read_run(entry *e) {
@@ -225,6 +237,9 @@ static void read_run(entry *e) {
     e->readable = status == MM_OK || status == MM_ERR_INPUT;
   }
   if (status != MM_OK) note_error(e);
+  int64_t announced = 0;
+  if (e->readable && mm_run_each_batch(run, add_batch, &announced) != MM_OK) note_error(e);
+  if (announced > 0) e->seeds = announced;
   if (e->readable && mm_run_each_score(run, add_score, &v) != MM_OK) note_error(e);
   close_group(&v);
   if (e->error == NULL && mm_run_damage(run) != NULL)

@@ -1,4 +1,5 @@
-// `transfer`: maps x environments x seeds, with controls, as a table, files and figures.
+// `transfer`: maps x environments x seeds, with controls, as a table, files and figures; resumable
+// at any moment.
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -21,15 +22,18 @@
 #include "cli/terminal.h"
 #include "cli/transfer_report.h"
 #include "experiment/gnuplot.h"
+#include "experiment/plan.h"
 #include "experiment/transfer_figure.h"
 #include "experiment/transfer_files.h"
+#include "experiment/transfer_plan.h"
 
 enum { SEEDS_MAX = 1000000 };
 
 typedef struct transfer_args {
   settings_args settings;
-  const char *maps, *envs, *controls, *backend, *out;
+  const char *maps, *envs, *resume, *controls, *backend, *out;
   uint64_t seeds, seed, tune_seeds, threads;
+  double max_seconds, save_seconds;
 } transfer_args;
 
 static const char *const control_names[] = { "none", "cheap", "full", NULL };
@@ -39,14 +43,17 @@ static const option options[] = {
     .type = OPTION_TEXT,
     .offset = offsetof(transfer_args, maps),
     .metavar = "MAP,...",
-    .help = "the mirror maps: names or files",
-    .required = true },
+    .help = "the mirror maps: names or files" },
   { .name = "envs",
     .type = OPTION_TEXT,
     .offset = offsetof(transfer_args, envs),
     .metavar = "ID,...",
-    .help = "the environments: IDs or task files",
-    .required = true },
+    .help = "the environments: IDs or task files" },
+  { .name = "resume",
+    .type = OPTION_TEXT,
+    .offset = offsetof(transfer_args, resume),
+    .metavar = "RUN",
+    .help = "go on with the table in this folder, instead of beginning one" },
   { .name = "seeds",
     .type = OPTION_COUNT,
     .offset = offsetof(transfer_args, seeds),
@@ -77,12 +84,30 @@ static const option options[] = {
     .fallback = "8",
     .low = 1,
     .high = SEEDS_MAX },
+  { .name = "max-seconds",
+    .type = OPTION_NUMBER,
+    .offset = offsetof(transfer_args, max_seconds),
+    .metavar = "S",
+    .help = "stop after this time, to be resumed later",
+    .low = 0,
+    .low_open = true,
+    .high = 1e9 },
+  { .name = "save-seconds",
+    .type = OPTION_NUMBER,
+    .offset = offsetof(transfer_args, save_seconds),
+    .metavar = "S",
+    .help = "keep the state of unfinished agents this often",
+    .fallback = "60",
+    .low = 0,
+    .low_open = true,
+    .high = 1e9 },
   BACKEND_OPTIONS(transfer_args),
   { .name = "out",
     .type = OPTION_TEXT,
     .offset = offsetof(transfer_args, out),
     .metavar = "DIR",
-    .help = "write tables, raw numbers and figures to this folder" },
+    .help = "folder of the run, with tables, raw numbers and figures (default: "
+            "runs/transfer-<env>-<n>; for pmd none)" },
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
@@ -211,9 +236,10 @@ static int plan_envs(const transfer_args *args, plan *p) {
 // ---------------------------------------------------------------------------------------------
 // The folder
 
-static const char *const out_files[] = { "run.db",       "table.csv",  "runs.csv",
-                                         "curves.csv",   "table.json", "transfer.svg",
-                                         "transfer.png", "curves.svg", "curves.png" };
+static const char *const out_files[] = {
+  "table.csv",    "runs.csv",     "curves.csv", "table.json",
+  "transfer.svg", "transfer.png", "curves.svg", "curves.png"
+};
 enum { OUT_FILES = sizeof out_files / sizeof *out_files };
 
 static char *path_in(const char *folder, const char *name) {
@@ -223,46 +249,10 @@ static char *path_in(const char *folder, const char *name) {
   return path;
 }
 
-// Makes the folder and its parents; *made says that it was not there.
-static int make_folder(const char *path, bool *made) {
-  char *part = memory_text(path, strlen(path));
-  int error = 0;
-  *made = false;
-  for (char *at = part + 1; error == 0 && *part != '\0'; at++) {
-    if (*at != '/' && *at != '\0') continue;
-    char kept = *at;
-    *at = '\0';
-    *made = mkdir(part, 0777) == 0;
-    if (!*made && errno != EEXIST) error = errno;
-    *at = kept;
-    if (kept == '\0') break;
-  }
-  free(part);
+// What is wrong with the folder is known before the work is done. A run in it is mm_run_create's
+// to refuse.
+static int check_folder(const char *folder) {
   struct stat found;
-  if (error == 0 && stat(path, &found) != 0) error = errno;
-  if (error == 0 && !S_ISDIR(found.st_mode)) error = ENOTDIR;
-  if (error == 0) return EXIT_DONE;
-  return fail_usage("option '--out': %s: %s", path, strerror(error));
-}
-
-// Trying is the only way to know: permissions do not tell of a read-only disk.
-static int check_writable(const char *folder) {
-  char *name = path_in(folder, ".mm-XXXXXX");
-  int fd = mkstemp(name), error = errno;
-  if (fd >= 0) {
-    close(fd);
-    unlink(name);
-  }
-  free(name);
-  if (fd >= 0) return EXIT_DONE;
-  return fail_usage("option '--out': cannot write to %s: %s", folder, strerror(error));
-}
-
-// What is wrong with the folder is known before the work is done.
-static int open_folder(const char *folder, bool *made) {
-  struct stat found;
-  *made = false;
-  if (folder == NULL) return EXIT_DONE;
   for (int i = 0; i < OUT_FILES; i++) {
     char *path = path_in(folder, out_files[i]);
     bool there = lstat(path, &found) == 0;
@@ -271,8 +261,34 @@ static int open_folder(const char *folder, bool *made) {
       return fail_usage("option '--out': %s has a %s already; choose another folder", folder,
                         out_files[i]);
   }
-  int code = make_folder(folder, made);
-  if (code == EXIT_DONE) code = check_writable(folder);
+  return EXIT_DONE;
+}
+
+// Tables of trained networks take their time, so they are always kept; others with --out.
+static int create(const transfer_args *args, const mm_transfer_config *config, mm_run **out) {
+  char folder[MM_RUN_PATH_SIZE] = "", stem[MM_PLAN_NAME_SIZE + 16];
+  const char *place = args->out;
+  bool networks = false;
+  for (size_t i = 0; i < config->n_env; i++)
+    networks = networks || config->env[i].settings.algo != MM_ALGO_PMD;
+  if (place == NULL && !networks && args->max_seconds > 0)
+    return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
+  if (place == NULL && !networks) return EXIT_DONE;
+  int code = place != NULL ? check_folder(place) : EXIT_DONE;
+  if (code != EXIT_DONE) return code;
+  mm_status status = MM_OK;
+  if (place == NULL) {
+    env_argument_stem("transfer", config->env[0].name, stem, sizeof stem);
+    status = mm_run_folder("runs", stem, folder);
+    place = folder;
+  }
+  if (status == MM_OK) status = mm_transfer_create(place, config, out);
+  if (status == MM_OK) {
+    note("%s: kept to be resumed", place);
+    return EXIT_DONE;
+  }
+  code = fail_status(status);
+  if (folder[0] != '\0') rmdir(folder); // ours, and empty unless the run was made
   return code;
 }
 
@@ -281,7 +297,13 @@ static int open_folder(const char *folder, bool *made) {
 
 static void show_progress(size_t done, size_t total, uint64_t env_steps, void *user) {
   (void)total, (void)env_steps, (void)user;
+  interrupt_check_time();
   progress_update((double)done, NULL);
+}
+
+static void show_trouble(const char *sentence, void *user) {
+  (void)user;
+  warn("%s; going on without it", sentence);
 }
 
 // "map l2 on GridWorld-dense, seed 3: sentence"; what every run failed for concerns none of these.
@@ -352,7 +374,8 @@ static int write_out(const mm_transfer *t, const char *folder) {
 
 // The results appear even where a file fails.
 static int show(const transfer_args *args, const mm_transfer *t) {
-  int written = args->out != NULL ? write_out(t, args->out) : EXIT_DONE, code = EXIT_DONE;
+  const mm_run *run = t->config.run;
+  int written = run != NULL ? write_out(t, mm_run_folder_of(run)) : EXIT_DONE, code = EXIT_DONE;
   if (args->settings.common.json)
     code = output_json(mm_transfer_json(t), EXIT_DONE);
   else
@@ -360,28 +383,48 @@ static int show(const transfer_args *args, const mm_transfer *t) {
   return written != EXIT_DONE ? written : code;
 }
 
-static int run_and_show(const transfer_args *args, const plan *p) {
-  mm_transfer_config config = { .map = p->row,
-                                .env = p->column,
-                                .n_map = p->maps.n + p->n_tuned,
-                                .n_env = p->envs.n,
-                                .n_seed = (size_t)args->seeds,
-                                .seed = args->seed,
-                                .n_tune = (size_t)args->tune_seeds,
-                                .backend = { .threads = (int)args->threads,
-                                             .stop = interrupt_watch(),
-                                             .progress = show_progress } };
+static int report_stop(const mm_transfer *t, double total) {
+  char hint[MM_RUN_PATH_SIZE + 64] = "";
+  if (t->config.run != NULL)
+    snprintf(hint, sizeof hint, "; go on with 'transfer --resume %s'",
+             mm_run_folder_of(t->config.run));
+  if (!interrupt_timed_out())
+    return fail(INTERRUPT_EXIT, "interrupted after %zu of %.0f runs%s", t->report.n_done, total,
+                hint);
+  note("stopped after %zu of %.0f runs%s", t->report.n_done, total, hint);
+  return EXIT_DONE;
+}
+
+static void end_session(const mm_transfer_config *config, mm_status status) {
+  const char *outcome = status == MM_OK                ? "done"
+                        : status != MM_ERR_INTERRUPTED ? "failed"
+                        : interrupt_timed_out()        ? "stopped"
+                                                       : "interrupted";
+  if (config->run != NULL) (void)mm_run_session_end(config->run, outcome);
+}
+
+static int run_and_show(const transfer_args *args, const mm_transfer_config *what) {
+  mm_transfer_config config = *what;
+  config.backend = (mm_backend_config){ .threads = (int)args->threads,
+                                        .stop = interrupt_watch(),
+                                        .progress = show_progress };
+  config.save_seconds = args->save_seconds;
+  config.trouble = show_trouble;
   double total = (double)config.n_map * (double)config.n_env * (double)config.n_seed;
+  char error[MM_ERROR_SIZE];
   mm_transfer t;
+  interrupt_after(args->max_seconds);
   progress_begin("transfer", total, "runs");
   mm_status status = mm_transfer_run(&config, &t);
   progress_end();
+  snprintf(error, sizeof error, "%s", mm_last_error());
+  end_session(&config, status);
   int code;
   bool shown = false;
   if (status == MM_ERR_INTERRUPTED)
-    code = fail(INTERRUPT_EXIT, "interrupted after %zu of %.0f runs", t.report.n_done, total);
+    code = report_stop(&t, total);
   else if (status != MM_OK)
-    code = fail_status(status);
+    code = fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s", error);
   else
     code = judge(&t, &shown);
   if (shown) {
@@ -392,21 +435,69 @@ static int run_and_show(const transfer_args *args, const plan *p) {
   return code;
 }
 
-static int run(void *raw) {
-  const transfer_args *args = raw;
-  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
+// ---------------------------------------------------------------------------------------------
+// Beginning and going on
+
+static int check_usage(const transfer_args *args) {
+  if (args->maps == NULL) return fail_usage("option '--maps' is required (or --resume RUN)");
+  if (args->envs == NULL) return fail_usage("option '--envs' is required (or --resume RUN)");
   if (args->seed > UINT64_MAX - (args->seeds - 1))
     return fail_usage("option '--seed': %" PRIu64 " leaves no room for %" PRIu64 " seeds",
                       args->seed, args->seeds);
+  return EXIT_DONE;
+}
+
+static int begin(const transfer_args *args) {
   plan p = { 0 };
-  bool made = false;
-  int code = plan_envs(args, &p);
+  mm_run *run = NULL;
+  int code = check_usage(args);
+  if (code == EXIT_DONE) code = plan_envs(args, &p);
   if (code == EXIT_DONE) code = plan_maps(args, &p);
-  if (code == EXIT_DONE) code = open_folder(args->out, &made);
-  if (code == EXIT_DONE) code = run_and_show(args, &p);
-  if (code != EXIT_DONE && made) rmdir(args->out); // unless something got there
+  mm_transfer_config config = { .map = p.row,
+                                .env = p.column,
+                                .n_map = p.maps.n + p.n_tuned,
+                                .n_env = p.envs.n,
+                                .n_seed = (size_t)args->seeds,
+                                .seed = args->seed,
+                                .n_tune = (size_t)args->tune_seeds };
+  if (code == EXIT_DONE) code = create(args, &config, &run);
+  config.run = run;
+  if (code == EXIT_DONE) code = run_and_show(args, &config);
+  mm_run_close(run);
   plan_release(&p);
   return code;
+}
+
+// What a run has fixed once and for all.
+static int refuse_changes(const transfer_args *args) {
+  static const char *const fixed[] = { "maps",     "envs",       "seeds", "seed",
+                                       "controls", "tune-seeds", "out",   "preset" };
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    if (options_given(&command_transfer, &args->settings.common, fixed[i]))
+      return fail_usage("option '--%s': the run to be resumed has fixed it", fixed[i]);
+  if (args->settings.common.set != 0)
+    return fail_usage("option '--set': the run to be resumed has fixed its settings");
+  return EXIT_DONE;
+}
+
+static int resume(const transfer_args *args) {
+  mm_run *run;
+  mm_transfer_plan *p;
+  int code = refuse_changes(args);
+  if (code != EXIT_DONE) return code;
+  mm_status status = mm_transfer_resume(args->resume, &run, &p);
+  if (status != MM_OK) return fail_status(status);
+  code = run_and_show(args, mm_transfer_plan_config(p));
+  mm_run_close(run);
+  mm_transfer_plan_release(p);
+  return code;
+}
+
+static int run(void *raw) {
+  const transfer_args *args = raw;
+  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
+  interrupt_watch(); // from here on a signal leaves the run in order
+  return args->resume != NULL ? resume(args) : begin(args);
 }
 
 const command command_transfer = {
@@ -415,13 +506,17 @@ const command command_transfer = {
   .about =
       "Trains every map on every environment with the same seeds and shows the final values, mean "
       "and standard error, and how they differ from negentropy and l2 seed by seed. Controls are "
-      "added to the maps asked for. With --out DIR the folder gets table.csv (means and paired "
-      "differences), runs.csv (every run), table.json and a figure, and with --set curve=exact "
-      "also curves.csv and the learning curves.",
+      "added to the maps asked for.\n\n"
+      "Tables of ampo have a folder, others with --out DIR: run.db, in which finished runs and the "
+      "states of unfinished ones are kept, and at the end table.csv (means and paired "
+      "differences), runs.csv (every run), table.json and figures, with curves.csv and the "
+      "learning curves where there are any (of pmd with --set curve=exact). Such a table can be "
+      "stopped at any moment, also by a crash, and goes on with --resume to the same bits.",
   .examples =
       "mirrormap transfer --maps tsallis:0.5,random:1 --envs GridWorld-dense,GridWorld-long\n"
       "mirrormap transfer --maps map.json --envs GridWorld-all --seeds 256 --set curve=exact \\\n"
-      "  --out results",
+      "  --out results\n"
+      "mirrormap transfer --resume runs/transfer-CartPole-v1-1",
   .options = options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,

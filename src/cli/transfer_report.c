@@ -211,6 +211,6 @@ void transfer_report(const mm_transfer *t) {
   put_tuned(t);
   size_t n = c->n_map * c->n_env * c->n_seed;
   printf("\nspeed  %.3g million steps/s: %zu runs in %.3g s on %d thread%s, %s\n",
-         1e-6 * (double)(t->env_steps + t->tune_steps) / t->wall_seconds, n, t->wall_seconds,
+         1e-6 * (double)t->own_steps / t->wall_seconds, n, t->wall_seconds,
          t->report.threads, t->report.threads == 1 ? "" : "s", mm_isa_name());
 }

@@ -35,12 +35,30 @@ static mm_status choose(mm_eta_tuning *out, const mm_env *env) {
                  mm_env_id(env));
 }
 
-static mm_status run(const mm_backend_config *backend, const mm_job *job, size_t n,
-                     mm_result *result) {
+// Runs of the eta number k: a batch of its own.
+static mm_status announce(const mm_eta_task *task, mm_job_store *store, mm_settings *with,
+                          mm_job *job, size_t *first) {
+  mm_stream seeds = mm_stream_make(task->seed, 0, MM_RNG_TUNE, 0);
+  for (size_t i = 0; i < task->n_seed; i++) {
+    job[i] = (mm_job){ .env = task->env, .map = task->map, .seed = mm_stream_pair(seeds, i) };
+    mm_settings_bind(with, &job[i]);
+  }
+  mm_job_batch batch = { .jobs = task->n_seed,
+                         .role = "tuning",
+                         .env = task->env_label,
+                         .map = task->map_label,
+                         .settings = with,
+                         .job = job };
+  return mm_job_store_batch(store, &batch, first);
+}
+
+static mm_status run(mm_job_store *store, const mm_backend_config *backend, size_t first,
+                     const mm_job *job, size_t n) {
   mm_backend_report report = { 0 };
   mm_backend_config config = *backend;
   config.report = &report;
-  MM_TRY(mm_backend_run(&config, job, n, result));
+  MM_TRY(mm_job_store_run(store, &config, first, job, n));
+  const mm_result *result = mm_job_store_results(store, first);
   for (size_t i = 0; i < n; i++) {
     mm_status status = result[i].status;
     if (status != MM_OK && status != MM_ERR_NUMERIC) return MM_FAIL(status, "%s", report.error);
@@ -48,34 +66,36 @@ static mm_status run(const mm_backend_config *backend, const mm_job *job, size_t
   return MM_OK;
 }
 
-mm_status mm_eta_tune(const mm_env *env, const mm_map *map, const mm_settings *settings,
-                      uint64_t seed, size_t n_seed, const mm_backend_config *backend,
+static mm_status tune(const mm_eta_task *task, mm_job_store *store,
+                      const mm_backend_config *backend, mm_job *job, double *x,
                       mm_eta_tuning *out) {
-  memset(out, 0, sizeof *out);
   mm_settings with[MM_ETAS];
-  size_t n = MM_ETAS * n_seed;
-  mm_job *job = mm_alloc_array(n, sizeof *job);
-  mm_result *result = mm_alloc_array(n, sizeof *result);
-  double *x = mm_alloc_array(n_seed, sizeof *x);
-  mm_status status = MM_OK;
-  if (!job || !result || !x) status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", n);
-  if (result) memset(result, 0, n * sizeof *result);
-  for (size_t i = 0; i < n && status == MM_OK; i++) {
-    size_t k = i / n_seed;
-    with[k] = *settings;
+  size_t n = task->n_seed, first = 0, place;
+  for (size_t k = 0; k < MM_ETAS; k++) {
+    with[k] = *task->settings;
     out->eta[k] = *mm_settings_eta(&with[k]) *= ldexp(1, (int)k - MM_ETAS / 2);
-    mm_stream seeds = mm_stream_make(seed, 0, MM_RNG_TUNE, 0);
-    job[i] = (mm_job){ .env = env, .map = map, .seed = mm_stream_pair(seeds, i % n_seed) };
-    mm_settings_bind(&with[k], &job[i]);
+    MM_TRY(announce(task, store, &with[k], job + k * n, &place));
+    if (k == 0) first = place;
   }
-  if (status == MM_OK) status = run(backend, job, n, result);
-  for (size_t k = 0; k < MM_ETAS && status == MM_OK; k++)
-    summarise(result + k * n_seed, n_seed, x, out, k);
-  if (status == MM_OK) status = choose(out, env);
-  for (size_t i = 0; i < n && result; i++)
-    mm_result_release(&result[i]);
+  MM_TRY(run(store, backend, first, job, MM_ETAS * n));
+  for (size_t k = 0; k < MM_ETAS; k++)
+    summarise(mm_job_store_results(store, first + k * n), n, x, out, k);
+  return choose(out, task->env);
+}
+
+mm_status mm_eta_tune(const mm_eta_task *task, mm_job_store *store,
+                      const mm_backend_config *backend, mm_eta_tuning *out) {
+  memset(out, 0, sizeof *out);
+  mm_job_store *own = NULL;
+  mm_job *job = mm_alloc_array(MM_ETAS * task->n_seed, sizeof *job);
+  double *x = mm_alloc_array(task->n_seed, sizeof *x);
+  mm_status status = MM_OK;
+  if (!job || !x)
+    status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", MM_ETAS * task->n_seed);
+  if (status == MM_OK && !store) status = mm_job_store_open(NULL, &own);
+  if (status == MM_OK) status = tune(task, store ? store : own, backend, job, x, out);
+  mm_job_store_close(own);
   mm_free(x);
-  mm_free(result);
   mm_free(job);
   return status;
 }

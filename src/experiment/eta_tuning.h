@@ -4,9 +4,8 @@
 #ifndef MM_EXPERIMENT_ETA_TUNING_H
 #define MM_EXPERIMENT_ETA_TUNING_H
 
-#include "backend/backend.h"
 #include "experiment/estimate.h"
-#include "experiment/settings.h"
+#include "experiment/job_store.h"
 
 enum { MM_ETAS = 9 }; // eta 2^-4 .. 2^4 times the one of the settings
 
@@ -17,11 +16,19 @@ typedef struct mm_eta_tuning {
   uint64_t env_steps;
 } mm_eta_tuning;
 
-// Trains with every eta on the same `n_seed` seeds, which are named by `seed` and differ from all
-// that start there. Fails where the backend does, or when no eta has a value.
-mm_status mm_eta_tune(const mm_env *env, const mm_map *map, const mm_settings *settings,
-                      uint64_t seed, size_t n_seed, const mm_backend_config *backend,
-                      mm_eta_tuning *out);
+typedef struct mm_eta_task {
+  const mm_env *env;
+  const mm_map *map;
+  const char *env_label, *map_label; // for the store
+  const mm_settings *settings;
+  uint64_t seed; // names the seeds, which differ from all that start there
+  size_t n_seed;
+} mm_eta_task;
+
+// Trains with every eta on the same seeds. `store` may be NULL: nothing is kept then. Fails where
+// the backend does, or when no eta has a value.
+mm_status mm_eta_tune(const mm_eta_task *task, mm_job_store *store,
+                      const mm_backend_config *backend, mm_eta_tuning *out);
 
 // The eta of the algorithm in use; NULL for one that has none.
 double *mm_settings_eta(mm_settings *settings);

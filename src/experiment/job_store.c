@@ -277,6 +277,14 @@ static void complete_report(const mm_job_store *s, size_t n, const mm_backend_re
   if (same) memcpy(report->error, own->error, sizeof report->error);
 }
 
+mm_status mm_job_rehearse(const mm_job *job) {
+  const volatile int stop = 1;
+  mm_result result;
+  mm_status status = mm_job_run(job, &stop, &result);
+  mm_result_release(&result);
+  return status == MM_ERR_INTERRUPTED ? MM_OK : status;
+}
+
 mm_status mm_job_store_run(mm_job_store *s, const mm_backend_config *backend, size_t first,
                            const mm_job *jobs, size_t n) {
   mm_backend_report own = { 0 };

@@ -58,6 +58,10 @@ mm_status mm_job_store_check_end(const mm_job_store *store);
 // Everything is done: nothing need be kept of it but the results.
 mm_status mm_job_store_finish(mm_job_store *store);
 
+// Trains nothing, but makes everything that a training needs: what is wrong with a job shows before
+// there is a run.
+mm_status mm_job_rehearse(const mm_job *job);
+
 // What this process did.
 typedef struct mm_job_store_work {
   double seconds; // in the backend

@@ -265,8 +265,14 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
   double start = now();
   for (size_t e = 0; e < l->plan.n_env; e++) {
     mm_eta_tuning tuning;
-    MM_TRY(mm_eta_tune(l->env[e], l->control_map[c], &plain, l->plan.seed, TUNE_SEEDS, backend,
-                       &tuning));
+    mm_eta_task task = { .env = l->env[e],
+                         .map = l->control_map[c],
+                         .env_label = mm_env_id(l->env[e]),
+                         .map_label = mm_control_names[c],
+                         .settings = &plain,
+                         .seed = l->plan.seed,
+                         .n_seed = TUNE_SEEDS };
+    MM_TRY(mm_eta_tune(&task, NULL, backend, &tuning));
     settings[e] = plain;
     *mm_settings_eta(&settings[e]) = tuning.eta[tuning.best];
     mm_log("%s on %s: eta %g, the best of %d on %d seeds (%.3g million steps)", mm_control_names[c],

@@ -34,6 +34,7 @@ static mm_status take_net(size_t i, const mm_net *net, void *user) {
 
 static mm_status make_jobs(mm_train *t) {
   const size_t n = t->plan.seeds;
+  if (t->job) return MM_OK;
   t->job = mm_alloc_array(n, sizeof *t->job);
   if (!t->job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", n);
   for (size_t i = 0; i < n; i++) {
@@ -82,22 +83,11 @@ void mm_train_close(mm_train *t) {
 // ---------------------------------------------------------------------------------------------
 // A new one
 
-// Trains nothing, but makes everything that a training needs: what is wrong with the plan shows
-// now.
-static mm_status rehearse(const mm_train *t) {
-  const volatile int stop = 1;
-  mm_job job = { .env = t->env, .map = t->map, .seed = t->plan.seed };
-  mm_settings_bind(&t->plan.settings, &job);
-  mm_result result;
-  mm_status status = mm_job_run(&job, &stop, &result);
-  mm_result_release(&result);
-  return status == MM_ERR_INTERRUPTED ? MM_OK : status;
-}
-
 static mm_status create_run(mm_train *t, const char *folder) {
   char *config;
   MM_TRY(mm_plan_read_task(t->plan.env, &t->task));
-  MM_TRY(rehearse(t));
+  MM_TRY(make_jobs(t));
+  MM_TRY(mm_job_rehearse(&t->job[0]));
   MM_TRY(open_policy(t));
   MM_TRY(mm_train_plan_write(&t->plan, t->map, t->task, &config));
   mm_status status = mm_run_create(folder, "train", config, &t->run);

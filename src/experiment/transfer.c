@@ -1,14 +1,12 @@
 // Maps x environments x seeds. Jobs lie in the order [env][map][seed]: all jobs of an environment
 // follow each other, and a cell's results are a slice of the list.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include "experiment/transfer.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/isa.h"
 #include "experiment/eta_tuning.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -133,7 +131,7 @@ static mm_status take_all(mm_transfer *t) {
 }
 
 // Settings of every cell; where a row wants its own eta it is found first.
-static mm_status settle(mm_transfer *t) {
+static mm_status settle(mm_transfer *t, mm_job_store *store) {
   const mm_transfer_config *c = &t->config;
   mm_backend_config backend = c->backend;
   backend.progress = NULL; // which counts the runs of the table
@@ -144,7 +142,14 @@ static mm_status settle(mm_transfer *t) {
     double *eta = mm_settings_eta(own);
     if (eta && c->map[m].tuned) {
       mm_eta_tuning tuning;
-      MM_TRY(mm_eta_tune(c->env[e].env, c->map[m].map, own, c->seed, c->n_tune, &backend, &tuning));
+      mm_eta_task task = { .env = c->env[e].env,
+                           .map = c->map[m].map,
+                           .env_label = c->env[e].label,
+                           .map_label = c->map[m].label,
+                           .settings = own,
+                           .seed = c->seed,
+                           .n_seed = c->n_tune };
+      MM_TRY(mm_eta_tune(&task, store, &backend, &tuning));
       *eta = tuning.eta[tuning.best];
       t->tune_steps += tuning.env_steps;
     }
@@ -153,31 +158,83 @@ static mm_status settle(mm_transfer *t) {
   return MM_OK;
 }
 
-static void list_jobs(const mm_transfer *t, mm_job *job) {
+// One batch per cell; *first is the place of the first.
+static mm_status list_jobs(const mm_transfer *t, mm_job_store *store, mm_job *job, size_t *first) {
   const mm_transfer_config *c = &t->config;
   for (size_t e = 0; e < c->n_env; e++)
-    for (size_t m = 0; m < c->n_map; m++)
-      for (size_t i = 0; i < c->n_seed; i++, job++) {
-        *job = (mm_job){ .env = c->env[e].env, .map = c->map[m].map, .seed = c->seed + i };
-        mm_settings_bind(&t->settings[m * c->n_env + e], job);
+    for (size_t m = 0; m < c->n_map; m++, job += c->n_seed) {
+      const mm_settings *settings = &t->settings[m * c->n_env + e];
+      for (size_t i = 0; i < c->n_seed; i++) {
+        job[i] = (mm_job){ .env = c->env[e].env, .map = c->map[m].map, .seed = c->seed + i };
+        mm_settings_bind(settings, &job[i]);
       }
+      mm_job_batch batch = { .jobs = c->n_seed,
+                             .role = "table",
+                             .env = c->env[e].label,
+                             .map = c->map[m].label,
+                             .settings = settings,
+                             .job = job };
+      size_t place;
+      MM_TRY(mm_job_store_batch(store, &batch, &place));
+      if (e == 0 && m == 0) *first = place;
+    }
+  return mm_job_store_check_end(store);
 }
 
-static double seconds_now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+// Follows a store while it works: what it could not keep is told.
+typedef struct follower {
+  const mm_transfer_config *config;
+  mm_job_store *store;
+} follower;
+
+static void tell_trouble(const follower *f) {
+  char sentence[MM_ERROR_SIZE];
+  if (f->config->trouble && mm_job_store_trouble(f->store, sentence))
+    f->config->trouble(sentence, f->config->backend.user);
 }
 
-static mm_status run_jobs(mm_transfer *t, mm_job *jobs, mm_result *results, size_t n) {
+static void follow(size_t done, size_t total, uint64_t env_steps, void *user) {
+  const follower *f = user;
+  tell_trouble(f);
+  if (f->config->backend.progress)
+    f->config->backend.progress(done, total, env_steps, f->config->backend.user);
+}
+
+static mm_status run_jobs(mm_transfer *t, mm_job_store *store, mm_job *jobs, double *x) {
+  size_t n = t->config.n_map * t->config.n_env * t->config.n_seed, first = 0;
+  follower f = { &t->config, store };
   mm_backend_config backend = t->config.backend;
   backend.report = &t->report;
-  double start = seconds_now();
-  MM_TRY(settle(t));
-  list_jobs(t, jobs);
-  mm_status status = mm_backend_run(&backend, jobs, n, results);
-  t->wall_seconds = seconds_now() - start;
+  backend.progress = follow;
+  backend.user = &f;
+  MM_TRY(settle(t, store));
+  MM_TRY(list_jobs(t, store, jobs, &first));
+  mm_status status = mm_job_store_run(store, &backend, first, jobs, n);
+  tell_trouble(&f);
+  const mm_result *results = mm_job_store_results(store, first);
   if (t->report.trouble < n) t->trouble = results[t->report.trouble].status;
+  if (status == MM_OK) status = mm_job_store_finish(store);
+  return status == MM_OK ? summarise(t, results, x) : status;
+}
+
+static mm_status start_session(const mm_transfer_config *c) {
+  mm_run_session session = { .backend = "cpu",
+                             .isa = mm_isa_name(),
+                             .threads =
+                                 c->backend.threads > 0 ? c->backend.threads : mm_backend_cores() };
+  return c->run ? mm_run_session_start(c->run, &session) : MM_OK;
+}
+
+static mm_status run_stored(mm_transfer *t, mm_job *jobs, double *x) {
+  mm_job_store *store;
+  MM_TRY(start_session(&t->config));
+  MM_TRY(mm_job_store_open(t->config.run, &store));
+  mm_job_store_save_every(store, t->config.save_seconds);
+  mm_status status = run_jobs(t, store, jobs, x);
+  mm_job_store_work work = mm_job_store_work_of(store);
+  t->own_steps = work.env_steps;
+  t->wall_seconds = work.seconds;
+  mm_job_store_close(store);
   return status;
 }
 
@@ -192,17 +249,11 @@ mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
   MM_TRY(take_all(out));
   size_t n = config->n_map * config->n_env * config->n_seed;
   mm_job *jobs = mm_alloc_array(n, sizeof *jobs);
-  mm_result *results = take(n, sizeof *results);
   double *x = mm_alloc_array(config->n_seed, sizeof *x);
   mm_status status = MM_OK;
-  if (!jobs || !results || !x)
-    status = MM_FAIL(MM_ERR_MEMORY, "no memory for a list of %zu runs", n);
-  if (status == MM_OK) status = run_jobs(out, jobs, results, n);
-  if (status == MM_OK) status = summarise(out, results, x);
-  for (size_t i = 0; i < n && results; i++)
-    mm_result_release(&results[i]);
+  if (!jobs || !x) status = MM_FAIL(MM_ERR_MEMORY, "no memory for a list of %zu runs", n);
+  if (status == MM_OK) status = run_stored(out, jobs, x);
   mm_free(x);
-  mm_free(results);
   mm_free(jobs);
   return status;
 }

@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "experiment/estimate.h"
+#include "experiment/run.h"
 #include "experiment/settings.h"
 
 // A row and a column of the table. Everything belongs to the caller and must outlive its use.
@@ -30,6 +31,11 @@ typedef struct mm_transfer_config {
   uint64_t seed;             // of the first run; the others follow it
   size_t n_tune;             // seeds for tuning eta, apart from those; 0 without tuned rows
   mm_backend_config backend; // its report is not used
+  // Opened for writing, with the same plan since it was made: what it has is not done again, all
+  // else is kept there. The call starts a session, which the caller ends. NULL: nothing is kept.
+  mm_run *run;
+  double save_seconds; // how often unfinished runs are kept (0: only when they are interrupted)
+  void (*trouble)(const char *sentence, void *user); // what could not be stored; may be NULL
 } mm_transfer_config;
 
 // Maps that differences are taken from.
@@ -57,16 +63,17 @@ typedef struct mm_transfer {
   double *optimal;               // [n_env][n_seed] V* of the instances; NaN where it is not known
   double *optimal_mean;          // [n_env]
   uint64_t *steps;               // [n_env] of a run
-  mm_backend_report report;      // counts jobs as [n_env][n_map][n_seed]
+  mm_backend_report report;      // counts jobs as [n_env][n_map][n_seed]; zeros while tuning
   mm_status trouble;             // status of the job that the report names
   uint64_t env_steps;            // of all runs
   uint64_t tune_steps;           // beside these, for tuning
-  double wall_seconds;
+  uint64_t own_steps;            // of both, those that this process did, in
+  double wall_seconds;           // so many seconds
 } mm_transfer;
 
 // Runs everything as one list of jobs, environment by environment. Runs that fail are counted in
-// their cells and in the report; the call itself fails only when the list could not be run:
-// MM_ERR_INTERRUPTED leaves nothing but the report. Release in either case.
+// their cells and in the report; the call itself fails only when the list could not be run or
+// stored: MM_ERR_INTERRUPTED leaves nothing but the report. Release in either case.
 mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out);
 void mm_transfer_release(mm_transfer *transfer);
 

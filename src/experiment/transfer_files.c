@@ -144,7 +144,7 @@ static void add_baseline(cJSON *root, const mm_transfer *t) {
 
 static void add_origin(cJSON *root, const mm_transfer *t) {
   add_number(root, "env_steps", (double)t->env_steps);
-  add_number(root, "env_steps_per_second", (double)t->env_steps / t->wall_seconds);
+  add_number(root, "env_steps_per_second", (double)t->own_steps / t->wall_seconds);
   add_number(root, "wall_seconds", t->wall_seconds);
   cJSON_AddStringToObject(root, "backend", "cpu");
   add_number(root, "threads", t->report.threads);
@@ -238,7 +238,7 @@ static void put_origin(FILE *f, const mm_transfer *t) {
   char seconds[MM_JSON_NUMBER_SIZE], speed[MM_JSON_NUMBER_SIZE];
   fprintf(f, "# time: %s seconds, %s environment steps per second, cpu, %d threads, %s\n",
           mm_json_format_number(t->wall_seconds, seconds),
-          mm_json_format_number((double)t->env_steps / t->wall_seconds, speed), t->report.threads,
+          mm_json_format_number((double)t->own_steps / t->wall_seconds, speed), t->report.threads,
           mm_isa_name());
 }
 
