@@ -37,6 +37,38 @@ static void test_estimates(void **state) {
   assert_true(e.mean == 1 && isnan(e.sem));
 }
 
+// floor(n / 4) are left out at either end.
+static void test_middle(void **state) {
+  (void)state;
+  const double x[] = { 9, -100, 2, 4, 3, 1000, 1 };
+  mm_iqm e = mm_estimate_iqm(x, 7, 1); // 1, 2, 3, 4, 9
+  assert_true(fabs(e.iqm - 19.0 / 5) < 1e-15);
+  assert_true(e.low >= -100 && e.low < e.iqm && e.high > e.iqm && e.high <= 1000);
+  mm_iqm same = mm_estimate_iqm(x, 7, 1), other = mm_estimate_iqm(x, 7, 2);
+  assert_memory_equal(&e, &same, sizeof e);
+  assert_true(other.iqm == e.iqm && (other.low != e.low || other.high != e.high));
+  e = mm_estimate_iqm(x, 3, 1); // nothing is left out; 1 resample in 27 is all -100
+  assert_true(fabs(e.iqm + 89.0 / 3) < 1e-13 && e.low == -100 && e.high == 9);
+  e = mm_estimate_iqm(x, 1, 1);
+  assert_true(e.iqm == 9 && isnan(e.low) && isnan(e.high));
+  e = mm_estimate_iqm(x, 0, 1);
+  assert_true(isnan(e.iqm) && isnan(e.low) && isnan(e.high));
+}
+
+// The quartile-trimmed mean of n normal numbers has a standard error of 1.093 / sqrt(n): its
+// variance is that of the numbers held at the quartiles (winsorised), times 4.
+static void test_middle_interval(void **state) {
+  (void)state;
+  enum { N = 400 };
+  double x[N], width = 2 * 1.96 * 1.093 / sqrt(N);
+  for (int i = 0; i < N; i++)
+    x[i] = mm_normal_quantile_d((i + 0.5) / N);
+  mm_iqm e = mm_estimate_iqm(x, N, 5);
+  assert_true(fabs(e.iqm) < 1e-12);
+  assert_true(fabs((e.high - e.low) / width - 1) < 0.1);
+  assert_true(fabs(e.high + e.low) < 0.1 * width);
+}
+
 // The second run broke down after two points, the third failed.
 static void test_curve(void **state) {
   (void)state;
@@ -585,6 +617,8 @@ int suite_transfer(void) {
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(test_##name, make_folder, remove_folder)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_estimates),
+    cmocka_unit_test(test_middle),
+    cmocka_unit_test(test_middle_interval),
     cmocka_unit_test(test_curve),
     cmocka_unit_test(test_numbers),
     cmocka_unit_test(test_tuned),

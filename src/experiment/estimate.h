@@ -1,4 +1,4 @@
-// Means with their standard errors.
+// Means with their standard errors, and interquartile means with their intervals.
 
 #ifndef MM_EXPERIMENT_ESTIMATE_H
 #define MM_EXPERIMENT_ESTIMATE_H
@@ -18,6 +18,15 @@ mm_estimate mm_estimate_of(const double *x, size_t n);
 
 // Of x[i] - y[i]: what common random numbers are for.
 mm_estimate mm_estimate_paired(const double *x, const double *y, size_t n);
+
+// The mean of the middle half: of n numbers in order, floor(n / 4) are left out at either end. The
+// interval has 95 %, between percentiles of the interquartile means of MM_ESTIMATE_RESAMPLES
+// resamples (bootstrap), whose draws `seed` names: the same numbers have the same interval.
+enum { MM_ESTIMATE_RESAMPLES = 2000 };
+typedef struct mm_iqm {
+  double iqm, low, high; // NaN: all three without a number, or memory; the bounds of a single one
+} mm_iqm;
+mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed); // x[n] in any order, no NaN
 
 // Whether a result holds a value: complete, or the last one before a numerical breakdown.
 bool mm_result_has_value(const mm_result *result);
