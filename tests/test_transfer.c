@@ -421,6 +421,10 @@ static void check_csv(const mm_transfer *t) {
   assert_same(field(table, row, 10), cell->difference[MM_BASELINE_L2].sem);
   assert_same(field(table, row, 11), cell->wins[MM_BASELINE_L2]);
   assert_same(field(table, row, 12), 0);
+  mm_iqm iqm = mm_estimate_iqm(t->final_value + (2 * ENVS + 1) * SEEDS, SEEDS, FIRST);
+  assert_same(field(table, row, 14), iqm.iqm);
+  assert_same(field(table, row, 15), iqm.low);
+  assert_same(field(table, row, 16), iqm.high);
   assert_same(field(runs, "tsallis:0.5,GridWorld-sparse,9,", 3),
               t->final_value[(2 * ENVS + 1) * SEEDS + 2]);
   assert_same(field(curves, "tsallis:0.5,GridWorld-sparse,256,", 3), cell->curve[2].value.mean);
@@ -477,7 +481,8 @@ static void test_files(void **state) {
   char *table = read_text("table.csv");
   assert_non_null(strstr(table, "# maps: {\"# a,\\\"b\\\"\\nc\":"));
   assert_non_null(strstr(table, "\n\"# a,\"\"b\"\"\nc\",GridWorld-small,1,"));
-  assert_non_null(strstr(table, ",,,,0,0.1\n"));
+  assert_non_null(strstr(table, ",,,,0,0.1,"));
+  assert_int_equal(count(table, ",,\n"), ENVS); // no interval around a single value
   mm_free(table);
   mm_transfer_release(&t);
   close_fixture(&f);

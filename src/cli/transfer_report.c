@@ -210,7 +210,11 @@ void transfer_report(const mm_transfer *t) {
     put_differences(t, (mm_baseline)b);
   put_tuned(t);
   size_t n = c->n_map * c->n_env * c->n_seed;
+  if (t->own_steps == 0) {
+    puts("\nall runs were done before");
+    return;
+  }
   printf("\nspeed  %.3g million steps/s: %zu runs in %.3g s on %d thread%s, %s\n",
-         1e-6 * (double)t->own_steps / t->wall_seconds, n, t->wall_seconds,
-         t->report.threads, t->report.threads == 1 ? "" : "s", mm_isa_name());
+         1e-6 * mm_transfer_speed(t), n, t->wall_seconds, t->report.threads,
+         t->report.threads == 1 ? "" : "s", mm_isa_name());
 }

@@ -36,6 +36,10 @@ int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline) {
   return d.mean > 0 ? 1 : -1;
 }
 
+double mm_transfer_speed(const mm_transfer *t) {
+  return t->own_steps > 0 ? (double)t->own_steps / t->wall_seconds : 0;
+}
+
 bool mm_transfer_has_curves(const mm_transfer *t) {
   for (size_t i = 0; i < t->config.n_map * t->config.n_env; i++)
     if (t->cell[i].n_curve > 1) return true;
@@ -62,6 +66,7 @@ static mm_status summarise_cell(mm_transfer *t, size_t map, size_t env, const mm
     if (has_value && isnan(*optimal)) *optimal = runs[i].optimal_value;
   }
   cell->final = cell->n > 0 ? mm_estimate_of(x, cell->n) : (mm_estimate){ NAN, NAN };
+  cell->iqm = mm_estimate_iqm(x, cell->n, t->config.seed);
   return mm_estimate_curve(runs, t->config.n_seed, &cell->curve, &cell->n_curve);
 }
 

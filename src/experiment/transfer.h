@@ -47,6 +47,7 @@ typedef struct mm_transfer_cell {
   size_t n_numeric;                     // of them, with that of the last finite policy
   size_t n_failed;                      // runs without a value
   mm_estimate final;                    // NaN where no run has a value
+  mm_iqm iqm;                           // of the same values
   mm_estimate difference[MM_BASELINES]; // paired by seeds; NaN where there is nothing to pair
   double wins[MM_BASELINES]; // share of these seeds with a higher value, equals counting half: a
                              // few great losses can outweigh many wins in the mean
@@ -82,6 +83,9 @@ const mm_transfer_cell *mm_transfer_at(const mm_transfer *transfer, size_t map, 
 // Whether a map's runs differ from a baseline's by more than two standard errors of the paired
 // difference: 1 above, -1 below, 0 neither or not known.
 int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline);
+
+// Environment steps per second of this process; 0 when there was nothing left to be done.
+double mm_transfer_speed(const mm_transfer *transfer);
 
 // Whether there are curves, not only final values.
 bool mm_transfer_has_curves(const mm_transfer *transfer);

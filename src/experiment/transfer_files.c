@@ -144,7 +144,7 @@ static void add_baseline(cJSON *root, const mm_transfer *t) {
 
 static void add_origin(cJSON *root, const mm_transfer *t) {
   add_number(root, "env_steps", (double)t->env_steps);
-  add_number(root, "env_steps_per_second", (double)t->own_steps / t->wall_seconds);
+  add_number(root, "env_steps_per_second", mm_transfer_speed(t));
   add_number(root, "wall_seconds", t->wall_seconds);
   cJSON_AddStringToObject(root, "backend", "cpu");
   add_number(root, "threads", t->report.threads);
@@ -164,6 +164,9 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
   add_whole(root, "seeds", t->config.n_seed);
   add_cells(root, "mean", t, NUMBER, offsetof(mm_transfer_cell, final.mean));
   add_cells(root, "sem", t, NUMBER, offsetof(mm_transfer_cell, final.sem));
+  add_cells(root, "iqm", t, NUMBER, offsetof(mm_transfer_cell, iqm.iqm));
+  add_cells(root, "iqm_low", t, NUMBER, offsetof(mm_transfer_cell, iqm.low));
+  add_cells(root, "iqm_high", t, NUMBER, offsetof(mm_transfer_cell, iqm.high));
   add_baseline(root, t);
   add_difference(root, "difference", t, MM_BASELINE_NEGENTROPY);
   add_difference(root, "difference_l2", t, MM_BASELINE_L2);
@@ -238,13 +241,12 @@ static void put_origin(FILE *f, const mm_transfer *t) {
   char seconds[MM_JSON_NUMBER_SIZE], speed[MM_JSON_NUMBER_SIZE];
   fprintf(f, "# time: %s seconds, %s environment steps per second, cpu, %d threads, %s\n",
           mm_json_format_number(t->wall_seconds, seconds),
-          mm_json_format_number((double)t->own_steps / t->wall_seconds, speed), t->report.threads,
-          mm_isa_name());
+          mm_json_format_number(mm_transfer_speed(t), speed), t->report.threads, mm_isa_name());
 }
 
 static void put_table(FILE *f, const mm_transfer *t) {
   fputs("map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,"
-        "diff_l2,diff_l2_sem,wins_l2,failures,eta\n",
+        "diff_l2,diff_l2_sem,wins_l2,failures,eta,iqm,iqm_low,iqm_high\n",
         f);
   for (size_t m = 0; m < t->config.n_map; m++)
     for (size_t e = 0; e < t->config.n_env; e++) {
@@ -261,6 +263,9 @@ static void put_table(FILE *f, const mm_transfer *t) {
       }
       put_number(f, (double)cell->n_failed);
       put_number(f, cell->eta);
+      put_number(f, cell->iqm.iqm);
+      put_number(f, cell->iqm.low);
+      put_number(f, cell->iqm.high);
       fputc('\n', f);
     }
 }
