@@ -91,23 +91,5 @@ mm_status mm_plan_read_settings(const cJSON *root, const char *source, const cha
                                 size_t first, size_t end, mm_settings *settings) {
   const cJSON *object;
   MM_TRY(mm_json_get_object(root, source, name, &object));
-  const char *keys[MM_SETTINGS_MAX + 1];
-  size_t n = 0;
-  for (size_t i = first; i < end; i++)
-    keys[n++] = mm_settings_key(settings->algo, i);
-  keys[n] = NULL;
-  MM_TRY(mm_json_check_keys(object, source, keys));
-  for (size_t i = 0; i < n; i++) {
-    const cJSON *value = mm_json_find(object, keys[i]);
-    char number[MM_JSON_NUMBER_SIZE];
-    if (!value && strcmp(keys[i], "controls") == 0) continue; // younger than the first runs
-    if (!cJSON_IsString(value) && !cJSON_IsNumber(value))
-      return MM_FAIL(MM_ERR_INPUT, "%s: setting '%s': expected a value, found %s", source, keys[i],
-                     mm_json_describe(value));
-    const char *text = cJSON_IsString(value) ? value->valuestring
-                                             : mm_json_format_number(value->valuedouble, number);
-    if (mm_settings_set(settings, keys[i], text) != MM_OK)
-      return MM_FAIL(MM_ERR_INPUT, "%s: %s", source, mm_last_error());
-  }
-  return MM_OK;
+  return mm_settings_read(object, source, first, end, settings);
 }

@@ -15,8 +15,7 @@ mm_status mm_plan_copy_name(const char *text, const char *source, char out[MM_PL
 // Field "seed" is text, since JSON numbers cannot hold 64 bits.
 mm_status mm_plan_read_seed(const cJSON *root, const char *source, uint64_t *out);
 
-// The settings number first .. end - 1 of an algorithm from the object `name`: every key must be
-// there, and no other.
+// The settings number first .. end - 1 of an algorithm from the object `name` (mm_settings_read).
 mm_status mm_plan_read_settings(const cJSON *root, const char *source, const char *name,
                                 size_t first, size_t end, mm_settings *settings);
 

@@ -10,7 +10,6 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/status.h"
+#include "experiment/plan.h"
 #include "experiment/policy_internal.h"
 
 #define FORMAT "mirrormap/policy-1"
@@ -185,36 +185,6 @@ static mm_status in_source(mm_status status, const char *source) {
   return MM_FAIL(status, "%s: %s", source, mm_last_error());
 }
 
-static mm_status read_seed(const char *text, const char *source, uint64_t *out) {
-  char *end;
-  errno = 0;
-  *out = strtoull(text, &end, 10);
-  if (text[0] >= '0' && text[0] <= '9' && !*end && !errno) return MM_OK;
-  return MM_FAIL(MM_ERR_INPUT, "%s: field 'seed': expected a whole number, found '%.40s'", source,
-                 text);
-}
-
-// Every key of the algorithm must be there, and no other.
-static mm_status read_settings(const cJSON *object, const char *source, mm_settings *settings) {
-  const char *keys[MM_SETTINGS_MAX + 1];
-  const size_t n = mm_settings_own(settings->algo);
-  for (size_t i = 0; i < n; i++)
-    keys[i] = mm_settings_key(settings->algo, i);
-  keys[n] = NULL;
-  MM_TRY(mm_json_check_keys(object, source, keys));
-  for (size_t i = 0; i < n; i++) {
-    const cJSON *value = mm_json_find(object, keys[i]);
-    char number[MM_JSON_NUMBER_SIZE];
-    if (!cJSON_IsString(value) && !cJSON_IsNumber(value))
-      return MM_FAIL(MM_ERR_INPUT, "%s: field '%s': expected a value, found %s", source, keys[i],
-                     mm_json_describe(value));
-    const char *text = cJSON_IsString(value) ? value->valuestring
-                                             : mm_json_format_number(value->valuedouble, number);
-    MM_TRY(in_source(mm_settings_set(settings, keys[i], text), source));
-  }
-  return MM_OK;
-}
-
 static mm_status read_settings_text(const char *text, const char *source, const char *algo,
                                     mm_settings *out) {
   mm_algo which;
@@ -226,7 +196,7 @@ static mm_status read_settings_text(const char *text, const char *source, const 
   *out = mm_settings_default(which);
   snprintf(inner, sizeof inner, "%.900s: settings", source);
   MM_TRY(mm_json_parse(text, strlen(text), inner, &object));
-  mm_status status = read_settings(object, inner, out);
+  mm_status status = mm_settings_read(object, inner, 0, mm_settings_own(which), out);
   cJSON_Delete(object);
   return status;
 }
@@ -285,7 +255,7 @@ static mm_status read_metadata(const cJSON *root, const char *source, size_t n, 
   mm_map *map;
   char map_source[SOURCE_SIZE];
   MM_TRY(read_settings_text(text[4], inner, text[2], &settings));
-  MM_TRY(read_seed(text[5], inner, &seed));
+  MM_TRY(mm_plan_read_seed(object, inner, &seed));
   snprintf(map_source, sizeof map_source, "%.900s: map", inner);
   MM_TRY(mm_map_parse(text[3], strlen(text[3]), map_source, &map));
   mm_status status = in_source(mm_policy_create(text[1], map, &settings, seed, n, out), inner);

@@ -406,3 +406,30 @@ cJSON *mm_search_json(const mm_settings *settings) {
     add_value(object, &search_keys[i], settings);
   return object;
 }
+
+static mm_status read_value(const cJSON *object, const char *source, const char *name,
+                            mm_settings *settings) {
+  const cJSON *value = mm_json_find(object, name);
+  char number[MM_JSON_NUMBER_SIZE];
+  if (!value && strcmp(name, "controls") == 0) return MM_OK; // younger than the first runs
+  if (!cJSON_IsString(value) && !cJSON_IsNumber(value))
+    return MM_FAIL(MM_ERR_INPUT, "%s: field '%s': expected a value, found %s", source, name,
+                   mm_json_describe(value));
+  const char *text = cJSON_IsString(value) ? value->valuestring
+                                           : mm_json_format_number(value->valuedouble, number);
+  mm_status status = mm_settings_set(settings, name, text);
+  return status == MM_OK ? MM_OK : MM_FAIL(status, "%s: %s", source, mm_last_error());
+}
+
+mm_status mm_settings_read(const cJSON *object, const char *source, size_t first, size_t end,
+                           mm_settings *settings) {
+  const char *keys[MM_SETTINGS_MAX + 1];
+  size_t n = 0;
+  for (size_t i = first; i < end; i++)
+    keys[n++] = mm_settings_key(settings->algo, i);
+  keys[n] = NULL;
+  MM_TRY(mm_json_check_keys(object, source, keys));
+  for (size_t i = 0; i < n; i++)
+    MM_TRY(read_value(object, source, keys[i], settings));
+  return MM_OK;
+}

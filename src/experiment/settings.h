@@ -192,4 +192,9 @@ mm_status mm_settings_set(mm_settings *settings, const char *key, const char *te
 cJSON *mm_settings_json(const mm_settings *settings);
 cJSON *mm_search_json(const mm_settings *settings);
 
+// Takes such an object back: the keys number first .. end - 1 (mm_settings_key) of settings->algo.
+// Every one must be there, and no other; `source` begins errors.
+mm_status mm_settings_read(const cJSON *object, const char *source, size_t first, size_t end,
+                           mm_settings *settings);
+
 #endif
