@@ -11,8 +11,9 @@
 
 #include "base/status.h"
 #include "experiment/bench.h"
+#include "net/kernels.h"
 
-enum { N_TIMING = 9 };
+enum { N_TIMING = 9, PROBE_ROUNDS = 20000 };
 
 static const double least_time = 1e-3; // of one timing; the clock resolves some 1e-8
 
@@ -45,23 +46,41 @@ void mm_bench_free(mm_bench_results *results) {
 // ---------------------------------------------------------------------------------------------
 // Time
 
-static double now(void) {
+double mm_bench_wall_time(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static mm_status time_calls(mm_bench_work *work, void *context, size_t calls, double *seconds) {
-  double start = now();
-  for (size_t i = 0; i < calls; i++)
-    MM_TRY(work(context));
-  *seconds = now() - start;
-  return MM_OK;
+double mm_bench_thread_time(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double mm_bench_fma_rate(void) {
+  float sink[16];
+  double start = mm_bench_thread_time();
+  double done = mm_net_kernels_current()->peak(PROBE_ROUNDS, sink);
+  return done / (mm_bench_thread_time() - start);
 }
 
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
+}
+
+double mm_bench_median(double *x, size_t n) {
+  qsort(x, n, sizeof *x, by_value);
+  return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+static mm_status time_calls(mm_bench_work *work, void *context, size_t calls, double *seconds) {
+  double start = mm_bench_wall_time();
+  for (size_t i = 0; i < calls; i++)
+    MM_TRY(work(context));
+  *seconds = mm_bench_wall_time() - start;
+  return MM_OK;
 }
 
 mm_status mm_bench_seconds(mm_bench_work *work, void *context, double *seconds) {
@@ -77,8 +96,7 @@ mm_status mm_bench_seconds(mm_bench_work *work, void *context, double *seconds) 
   double timing[N_TIMING];
   for (int i = 0; i < N_TIMING; i++)
     MM_TRY(time_calls(work, context, calls, &timing[i]));
-  qsort(timing, N_TIMING, sizeof *timing, by_value);
-  *seconds = timing[N_TIMING / 2] / (double)calls;
+  *seconds = mm_bench_median(timing, N_TIMING) / (double)calls;
   return MM_OK;
 }
 
@@ -87,9 +105,9 @@ mm_status mm_bench_seconds(mm_bench_work *work, void *context, double *seconds) 
 
 // A core that was idle takes a while to reach its speed.
 static void warm_up(void) {
-  double end = now() + 0.3;
+  double end = mm_bench_wall_time() + 0.3;
   volatile double work = 1;
-  while (now() < end) {
+  while (mm_bench_wall_time() < end) {
     for (int i = 0; i < 1000; i++)
       work = work * 1.0000001 + 1e-9;
   }

@@ -68,6 +68,17 @@ mm_status mm_bench_add(mm_bench_results *results, const char *name, double value
 typedef mm_status mm_bench_work(void *context);
 mm_status mm_bench_seconds(mm_bench_work *work, void *context, double *seconds);
 
+// Seconds since some moment: of the clock, and of what the calling thread used.
+double mm_bench_wall_time(void);
+double mm_bench_thread_time(void);
+
+// Operations a second of fused multiply-adds alone, two for each; a short probe by the thread's
+// time.
+double mm_bench_fma_rate(void);
+
+// Of x[n], n > 0, which it sorts.
+double mm_bench_median(double *x, size_t n);
+
 // Keeps the calling thread on the core it runs on, so that a figure and its limit come from the
 // same one, and brings it to its speed; `release` undoes it. Without effect where the system does
 // not allow it.

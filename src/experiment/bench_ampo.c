@@ -8,20 +8,15 @@
 // thread used, not by the clock: on a busy machine a long minibatch is interrupted more often than
 // a short probe.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "base/rng.h"
 #include "base/status.h"
 #include "experiment/bench.h"
-#include "net/kernels.h"
 #include "net/net.h"
 
-enum { PROBE_ROUNDS = 20000, ROUNDS = 31 };
+enum { ROUNDS = 31 };
 
 typedef struct shape {
   const char *name;
@@ -166,52 +161,28 @@ static mm_status one_minibatch(void *context) {
   return mm_net_learn(r->net, &r->config, 1e-5, &r->batch, row, r->shape->minibatch, NULL);
 }
 
-static double thread_time(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-// Operations a second of fused multiply-adds alone.
-static double probe_once(void) {
-  float sink[16];
-  double start = thread_time();
-  double done = mm_net_kernels_current()->peak(PROBE_ROUNDS, sink);
-  return done / (thread_time() - start);
-}
-
 // Seconds of one minibatch, from as many as take a millisecond.
 static mm_status work_once(rows *r, double *seconds) {
-  double start = thread_time(), taken;
+  double start = mm_bench_thread_time(), taken;
   size_t count = 0;
   do {
     MM_TRY(one_minibatch(r));
     count++;
-    taken = thread_time() - start;
+    taken = mm_bench_thread_time() - start;
   } while (taken < 1e-3);
   *seconds = taken / (double)count;
   return MM_OK;
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *x, size_t n) {
-  qsort(x, n, sizeof *x, by_value);
-  return x[n / 2];
 }
 
 // Medians of probes and work in turn; the first round warms up.
 static mm_status measure_both(rows *r, double *peak, double *seconds) {
   double rates[ROUNDS + 1], times[ROUNDS + 1];
   for (int i = 0; i <= ROUNDS; i++) {
-    rates[i] = probe_once();
+    rates[i] = mm_bench_fma_rate();
     MM_TRY(work_once(r, &times[i]));
   }
-  *peak = median(rates + 1, ROUNDS);
-  *seconds = median(times + 1, ROUNDS);
+  *peak = mm_bench_median(rates + 1, ROUNDS);
+  *seconds = mm_bench_median(times + 1, ROUNDS);
   return MM_OK;
 }
 
@@ -244,7 +215,7 @@ static mm_status add_forward(mm_bench_results *results, rows *r) {
   if (!out) return MM_FAIL(MM_ERR_MEMORY, "benchmark outputs: out of memory");
   double scores[ROUNDS], values[ROUNDS];
   for (int i = 0; i < ROUNDS; i++) {
-    double start = thread_time();
+    double start = mm_bench_thread_time();
     for (size_t k = 0; k < n; k += envs) {
       mm_net_obs obs = r->batch.obs;
       if (obs.lists)
@@ -253,14 +224,14 @@ static mm_status add_forward(mm_bench_results *results, rows *r) {
         obs.floats += k * (size_t)r->shape->n_input;
       mm_net_scores(r->net, &obs, envs, out);
     }
-    double middle = thread_time();
+    double middle = mm_bench_thread_time();
     mm_net_values(r->net, &r->batch.obs, n, out);
     scores[i] = (middle - start) / (double)n;
-    values[i] = (thread_time() - middle) / (double)n;
+    values[i] = (mm_bench_thread_time() - middle) / (double)n;
   }
   mm_free(out);
-  MM_TRY(add(results, r->shape, "scores", 1e9 * median(scores, ROUNDS), "ns/row", NAN));
-  return add(results, r->shape, "values", 1e9 * median(values, ROUNDS), "ns/row", NAN);
+  MM_TRY(add(results, r->shape, "scores", 1e9 * mm_bench_median(scores, ROUNDS), "ns/row", NAN));
+  return add(results, r->shape, "values", 1e9 * mm_bench_median(values, ROUNDS), "ns/row", NAN);
 }
 
 static mm_status measure(mm_bench_results *results, rows *r) {
@@ -277,8 +248,9 @@ static mm_status measure(mm_bench_results *results, rows *r) {
 static mm_status measure_all(mm_bench_results *results, mm_bench_progress *progress, void *user) {
   double rates[ROUNDS];
   for (int i = 0; i < ROUNDS; i++)
-    rates[i] = probe_once();
-  MM_TRY(mm_bench_add(results, "ampo/fma-peak", 1e-9 * median(rates, ROUNDS), "GFLOP/s", NAN));
+    rates[i] = mm_bench_fma_rate();
+  MM_TRY(mm_bench_add(results, "ampo/fma-peak", 1e-9 * mm_bench_median(rates, ROUNDS), "GFLOP/s",
+                      NAN));
   for (int i = 0; i < SHAPES; i++) {
     char name[64];
     rows r;

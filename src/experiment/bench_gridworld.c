@@ -6,12 +6,8 @@
 // exponential per visited state, action and epoch. How many these are is known from what each
 // iteration visited; what one costs is measured beside each map's runs.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "agent/pmd.h"
 #include "base/rng.h"
@@ -85,12 +81,6 @@ typedef struct timing {
   double blocks, exponentials; // it needed
 } timing;
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 // Blocks that grid_sample.h makes in a step from `state` with action a.
 static int blocks_of_step(const mm_grid *g, int32_t state, int a) {
   uint32_t mask = (uint32_t)(state / g->cells), absent = ~mask & ((1u << g->n_object) - 1);
@@ -137,17 +127,17 @@ static void run_close(run *r) {
 
 // What `train` does for a seed; counting is not timed.
 static mm_status time_run(const mm_job *job, run *r, timing *out) {
-  double start = now(), *seconds = out->seconds;
+  double start = mm_bench_wall_time(), *seconds = out->seconds;
   MM_TRY(run_open(job, r));
-  double opened = now() - start;
+  double opened = mm_bench_wall_time() - start;
   for (int64_t t = mm_pmd_iterations(job->pmd); t > 0; t--) {
     MM_TRY(mm_pmd_iterate(r->pmd));
     count(r->grid, job->pmd, r->pmd, out);
   }
-  start = now();
+  start = mm_bench_wall_time();
   mm_pmd_policy(r->pmd, r->policy);
   MM_TRY(mm_grid_value(r->model, r->policy, r->policy + A * r->grid->n_state, NULL));
-  seconds[EXACT] = now() - start;
+  seconds[EXACT] = mm_bench_wall_time() - start;
   mm_pmd_seconds(r->pmd, &seconds[ROLLOUT], &seconds[UPDATE]);
   seconds[ALL] = opened + seconds[ROLLOUT] + seconds[UPDATE] + seconds[EXACT];
   return MM_OK;
@@ -163,30 +153,20 @@ typedef struct bench {
   floor_work floor;
 } bench;
 
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *x, int n) {
-  qsort(x, (size_t)n, sizeof *x, by_value);
-  return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
-}
-
 static mm_status report(bench *b, const char *name, const timing *runs, int n) {
   static const char *const part_names[PARTS] = { "run", "rollout", "update", "value" };
   double numbers[MOST_SEEDS], limit[PARTS] = { NAN, NAN, NAN, NAN }, whole = 0;
   char text[64];
   for (int i = 0; i < n; i++)
     numbers[i] = 1e3 * runs[i].blocks * b->floor.block_seconds;
-  limit[ROLLOUT] = median(numbers, n);
+  limit[ROLLOUT] = mm_bench_median(numbers, (size_t)n);
   for (int i = 0; i < n; i++)
     numbers[i] = 1e3 * runs[i].exponentials * b->floor.exp_seconds;
-  limit[UPDATE] = median(numbers, n);
+  limit[UPDATE] = mm_bench_median(numbers, (size_t)n);
   for (int part = 0; part < PARTS; part++) {
     for (int i = 0; i < n; i++)
       numbers[i] = 1e3 * runs[i].seconds[part];
-    double middle = median(numbers, n);
+    double middle = mm_bench_median(numbers, (size_t)n);
     if (part == ALL) whole = 1e-3 * middle;
     snprintf(text, sizeof text, "%s/%s", name, part_names[part]);
     MM_TRY(mm_bench_add(b->results, text, middle, "ms", limit[part]));

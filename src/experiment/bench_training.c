@@ -6,21 +6,16 @@
 // batch had them; environments, projections and everything else count nothing. The limit is the
 // rate of fused multiply-adds alone, probed between iterations.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
 #include "agent/ampo.h"
 #include "backend/backend.h"
 #include "base/status.h"
 #include "experiment/bench.h"
 #include "experiment/settings.h"
-#include "net/kernels.h"
 
-enum { PROBE_ROUNDS = 20000, ROUNDS_MOST = 4096 };
+enum { ROUNDS_MOST = 4096 };
 
 static const double least_seconds = 1.0; // of a measurement
 
@@ -39,29 +34,6 @@ static const subject subjects[] = {
   { "SpaceInvaders-MinAtar", "minatar", "negentropy" },
   { "Seaquest-MinAtar", "minatar", "negentropy" },
 };
-
-static double thread_time(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double probe(void) {
-  float sink[16];
-  double start = thread_time();
-  double done = mm_net_kernels_current()->peak(PROBE_ROUNDS, sink);
-  return done / (thread_time() - start);
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *x, size_t n) {
-  qsort(x, n, sizeof *x, by_value);
-  return x[n / 2];
-}
 
 // Of an environment step, with everything that is learned from it.
 static double operations(const mm_ampo_config *c, const mm_ampo_shape *s) {
@@ -90,15 +62,15 @@ static mm_status time_agent(mm_ampo *a, double *seconds, double *peak) {
   size_t n = 0;
   mm_status status = mm_ampo_iterate(a);
   while (status == MM_OK && n < ROUNDS_MOST && all < least_seconds) {
-    rates[n] = probe();
-    double start = thread_time();
+    rates[n] = mm_bench_fma_rate();
+    double start = mm_bench_thread_time();
     status = mm_ampo_iterate(a);
-    times[n] = thread_time() - start;
+    times[n] = mm_bench_thread_time() - start;
     all += times[n++];
   }
   if (status == MM_OK) {
-    *seconds = median(times, n);
-    *peak = median(rates, n);
+    *seconds = mm_bench_median(times, n);
+    *peak = mm_bench_median(rates, n);
   }
   mm_free(times);
   return status;
@@ -140,12 +112,6 @@ static mm_status measure(mm_bench_results *results, const subject *s) {
 
 enum { JOBS_PER_CORE = 3 };
 
-static double wall_time(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 // Seconds for `threads` threads with JOBS_PER_CORE short trainings each.
 static mm_status time_threads(const mm_env *env, const mm_map *map, const mm_ampo_config *c,
                               int threads, double *seconds) {
@@ -157,9 +123,9 @@ static mm_status time_threads(const mm_env *env, const mm_map *map, const mm_amp
   for (size_t i = 0; i < n && status == MM_OK; i++)
     job[i] = (mm_job){ .env = env, .map = map, .ampo = c, .seed = i };
   mm_backend_config backend = { .threads = threads };
-  double start = wall_time();
+  double start = mm_bench_wall_time();
   if (status == MM_OK) status = mm_backend_run(&backend, job, n, result);
-  *seconds = wall_time() - start;
+  *seconds = mm_bench_wall_time() - start;
   for (size_t i = 0; i < n && status == MM_OK; i++)
     mm_result_release(&result[i]);
   mm_free(result);
