@@ -116,20 +116,6 @@ void mm_ampo_save(const mm_ampo *a, void *state) {
 // ---------------------------------------------------------------------------------------------
 // Loading
 
-// The bytes are a whole state of this version as it was saved.
-static mm_status check_intact(const unsigned char *state, size_t size) {
-  uint64_t version = 0;
-  if (size < HEAD_SIZE || memcmp(state, mark, sizeof mark) != 0)
-    return MM_FAIL(MM_ERR_INPUT, "state of an agent: these %zu bytes are none", size);
-  mm_state_get(state + sizeof mark, &version, sizeof version);
-  if (version != VERSION)
-    return MM_FAIL(MM_ERR_INPUT, "state of an agent: version %llu: expected %d",
-                   (unsigned long long)version, VERSION);
-  if (!mm_state_is_sealed(state, size))
-    return MM_FAIL(MM_ERR_INPUT, "state of an agent: damaged, the checksum does not fit");
-  return MM_OK;
-}
-
 static mm_status check_fit(const mm_ampo *a, const uint64_t number[N_NUMBERS], size_t size) {
   uint64_t own[N_NUMBERS];
   describe(a, own);
@@ -173,7 +159,7 @@ static mm_status check_obs(const mm_ampo *a) {
 mm_status mm_ampo_load(mm_ampo *a, const void *state, size_t size) {
   uint64_t number[N_NUMBERS];
   const unsigned char *from = state;
-  MM_TRY(check_intact(from, size));
+  MM_TRY(mm_state_check(from, size, "state of an agent", mark, VERSION, HEAD_SIZE));
   from = mm_state_get(from + sizeof mark + sizeof(uint64_t), number, sizeof number);
   MM_TRY(check_fit(a, number, size));
   a->iteration = (int64_t)number[AT_iteration];

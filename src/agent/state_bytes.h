@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/status.h"
+
 enum { MM_STATE_MARK = 16, MM_STATE_CHECKSUM = 8 };
 
 static inline unsigned char *mm_state_put(unsigned char *to, const void *from, size_t size) {
@@ -40,6 +42,23 @@ static inline int mm_state_is_sealed(const unsigned char *state, size_t size) {
   if (size < MM_STATE_CHECKSUM) return 0;
   memcpy(&sum, state + size - sizeof sum, sizeof sum);
   return sum == mm_state_checksum(state, size - sizeof sum);
+}
+
+// The bytes are a whole state as it was saved: at least head_size of them, which begin with the
+// mark and the version, and sealed. `what` begins errors.
+static inline mm_status mm_state_check(const unsigned char *state, size_t size, const char *what,
+                                       const unsigned char mark[MM_STATE_MARK], uint64_t version,
+                                       size_t head_size) {
+  uint64_t found = 0;
+  if (size < head_size || memcmp(state, mark, MM_STATE_MARK) != 0)
+    return MM_FAIL(MM_ERR_INPUT, "%s: these %zu bytes are none", what, size);
+  mm_state_get(state + MM_STATE_MARK, &found, sizeof found);
+  if (found != version)
+    return MM_FAIL(MM_ERR_INPUT, "%s: version %llu: expected %llu", what, (unsigned long long)found,
+                   (unsigned long long)version);
+  if (!mm_state_is_sealed(state, size))
+    return MM_FAIL(MM_ERR_INPUT, "%s: damaged, the checksum does not fit", what);
+  return MM_OK;
 }
 
 #endif

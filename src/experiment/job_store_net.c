@@ -57,19 +57,6 @@ mm_status mm_job_net_save(const mm_net *net, void **out, size_t *size) {
   return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the networks of a training");
 }
 
-static mm_status check(const unsigned char *bytes, size_t size) {
-  uint64_t version = 0;
-  if (size < HEAD_SIZE || memcmp(bytes, mark, sizeof mark) != 0)
-    return MM_FAIL(MM_ERR_INPUT, "networks of a training: these %zu bytes are none", size);
-  mm_state_get(bytes + sizeof mark, &version, sizeof version);
-  if (version != VERSION)
-    return MM_FAIL(MM_ERR_INPUT, "networks of a training: version %llu: expected %d",
-                   (unsigned long long)version, VERSION);
-  if (!mm_state_is_sealed(bytes, size))
-    return MM_FAIL(MM_ERR_INPUT, "networks of a training: damaged, the checksum does not fit");
-  return MM_OK;
-}
-
 // Sizes that the bytes cannot have are found out before memory is taken for them.
 static mm_status make(const int32_t sizes[SIZES], size_t size, mm_net **out) {
   if (sizes[0] < 1 || sizes[2] < 1 || (size_t)sizes[0] > size || (size_t)sizes[2] > size ||
@@ -86,7 +73,7 @@ mm_status mm_job_net_load(const void *bytes, size_t size, mm_net **out) {
   int32_t sizes[SIZES];
   size_t largest;
   *out = NULL;
-  MM_TRY(check(bytes, size));
+  MM_TRY(mm_state_check(bytes, size, "networks of a training", mark, VERSION, HEAD_SIZE));
   const unsigned char *from = (const unsigned char *)bytes + sizeof mark + sizeof(uint64_t);
   from = mm_state_get(from, sizes, sizeof sizes);
   MM_TRY(make(sizes, size, out));
