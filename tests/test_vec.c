@@ -9,77 +9,7 @@
 #include "env/grid_task.h"
 #include "minatar_games.h"
 #include "test.h"
-
-typedef struct rig {
-  mm_env *env;
-  mm_vec *vec;
-  mm_vec_info info;
-  mm_vec_out out;
-  void *action;
-} rig;
-
-static void *zeroed(size_t n, size_t size) {
-  void *block = calloc(n > 0 ? n : 1, size);
-  assert_non_null(block);
-  return block;
-}
-
-static rig rig_open(const char *id, mm_vec_config config) {
-  rig r = { 0 };
-  assert_ok(mm_env_open(id, &r.env));
-  assert_ok(mm_vec_create(r.env, &config, &r.vec));
-  mm_vec_describe(r.vec, &r.info);
-  r.out.obs = zeroed(r.info.obs_size, 1);
-  r.out.final_obs = zeroed(r.info.obs_size, 1);
-  r.out.reward = zeroed(r.info.n, sizeof(float));
-  r.out.end = zeroed(r.info.n, 1);
-  r.action = zeroed(r.info.n, sizeof(int32_t));
-  return r;
-}
-
-static void rig_close(rig *r) {
-  free(r->out.obs);
-  free(r->out.final_obs);
-  free(r->out.reward);
-  free(r->out.end);
-  free(r->action);
-  mm_vec_destroy(r->vec);
-  mm_env_destroy(r->env);
-}
-
-static size_t row_size(const rig *r) {
-  return r->info.obs_size / r->info.n;
-}
-
-// Action t of environment i, from a stream that no environment uses.
-static void draw_actions(rig *r, uint64_t t) {
-  mm_stream stream = mm_stream_make(99, 0, MM_RNG_ACTION, 0);
-  for (size_t i = 0; i < r->info.n; i++) {
-    uint64_t pair = mm_stream_pair(stream, t * r->info.n + i);
-    if (r->info.n_action > 0)
-      ((int32_t *)r->action)[i] = (int32_t)mm_uniform_int(pair, (uint32_t)r->info.n_action);
-    else // beyond the range too: the environment clips
-      ((float *)r->action)[i] =
-          mm_uniform_between_f((uint32_t)pair, 1.5f * r->info.low, 1.5f * r->info.high);
-  }
-}
-
-static const char *const all_ids[] = {
-  "CartPole-v1",           "Acrobot-v1",
-  "MountainCar-v0",        "MountainCarContinuous-v0",
-  "Pendulum-v1",           "Asterix-MinAtar",
-  "Breakout-MinAtar",      "Freeway-MinAtar",
-  "SpaceInvaders-MinAtar", "Seaquest-MinAtar",
-  "MinAtar/Asterix-v1",    "MinAtar/Breakout-v1",
-  "MinAtar/Freeway-v1",    "MinAtar/SpaceInvaders-v1",
-  "MinAtar/Seaquest-v1",   "GridWorld-dense",
-  "GridWorld-all",
-};
-enum { N_IDS = sizeof all_ids / sizeof *all_ids };
-
-static bool is_classic(size_t i) {
-  return i < 5;
-}
+#include "vec_rig.h"
 
 // ---------------------------------------------------------------------------------------------
 // Against the environments one by one
@@ -90,7 +20,7 @@ static void test_classic(void **state) {
   int ends = 0;
   for (int which = 0; which < MM_CLASSIC_COUNT; which++) {
     const mm_single_env *env = &mm_singles[which];
-    rig r = rig_open(all_ids[which], (mm_vec_config){ .n = N, .seed = 5, .repeat = 2 });
+    rig r = rig_open(rig_ids[which], (mm_vec_config){ .n = N, .seed = 5, .repeat = 2 });
     assert_int_equal(r.info.n_action, env->n_action);
     assert_int_equal(r.info.n_input, env->n_obs);
     assert_int_equal(r.info.limit, env->limit);
@@ -169,8 +99,8 @@ static void check_game(int which, const char *id, mm_minatar_rules rules) {
 static void test_games(void **state) {
   (void)state;
   for (int which = 0; which < N_GAME; which++) {
-    check_game(which, all_ids[5 + which], MM_MINATAR_GYMNAX);
-    check_game(which, all_ids[10 + which], MM_MINATAR_ORIGINAL);
+    check_game(which, rig_ids[5 + which], MM_MINATAR_GYMNAX);
+    check_game(which, rig_ids[10 + which], MM_MINATAR_ORIGINAL);
   }
 }
 
@@ -284,17 +214,17 @@ static void compare_forms(const char *id, mm_obs_form form) {
 
 static void test_forms(void **state) {
   (void)state;
-  for (size_t i = 0; i < N_IDS; i++) {
+  for (size_t i = 0; i < RIG_IDS; i++) {
     for (int form = MM_OBS_COLUMNS; form <= MM_OBS_LIST; form++) {
-      bool there_is = is_classic(i) == (form == MM_OBS_COLUMNS);
+      bool there_is = (i < RIG_CLASSIC) == (form == MM_OBS_COLUMNS);
       if (there_is) {
-        compare_forms(all_ids[i], (mm_obs_form)form);
+        compare_forms(rig_ids[i], (mm_obs_form)form);
       } else {
         mm_env *env;
         mm_vec *vec;
-        assert_ok(mm_env_open(all_ids[i], &env));
+        assert_ok(mm_env_open(rig_ids[i], &env));
         assert_fails(mm_vec_create(env, &(mm_vec_config){ .n = 1, .obs = (mm_obs_form)form }, &vec),
-                     MM_ERR_INPUT, all_ids[i]);
+                     MM_ERR_INPUT, rig_ids[i]);
         assert_null(vec);
         mm_env_destroy(env);
       }
@@ -308,9 +238,9 @@ static void test_forms(void **state) {
 static void test_streams(void **state) {
   (void)state;
   enum { FEW = 3, MANY = 1500, T = 60 };
-  for (size_t id = 0; id < N_IDS; id++) {
-    rig few = rig_open(all_ids[id], (mm_vec_config){ .n = FEW, .seed = 1 });
-    rig many = rig_open(all_ids[id], (mm_vec_config){ .n = MANY, .seed = 1 });
+  for (size_t id = 0; id < RIG_IDS; id++) {
+    rig few = rig_open(rig_ids[id], (mm_vec_config){ .n = FEW, .seed = 1 });
+    rig many = rig_open(rig_ids[id], (mm_vec_config){ .n = MANY, .seed = 1 });
     size_t row = row_size(&few);
     assert_ok(mm_vec_reset(many.vec, &many.out));
     draw_actions(&many, 0);
@@ -359,18 +289,18 @@ static void refuse_actions(const char *id, const void *bad, size_t size, const c
 
 static void test_bad_actions(void **state) {
   (void)state;
-  for (size_t i = 0; i < N_IDS; i++) {
-    rig r = rig_open(all_ids[i], (mm_vec_config){ .n = 1 });
+  for (size_t i = 0; i < RIG_IDS; i++) {
+    rig r = rig_open(rig_ids[i], (mm_vec_config){ .n = 1 });
     int32_t n_action = r.info.n_action;
     rig_close(&r);
     if (n_action > 0) {
       const int32_t bad[] = { -1, n_action, INT32_MIN, INT32_MAX };
       for (int k = 0; k < 4; k++)
-        refuse_actions(all_ids[i], &bad[k], sizeof *bad, "action[68]");
+        refuse_actions(rig_ids[i], &bad[k], sizeof *bad, "action[68]");
     } else {
       const float bad[] = { NAN, INFINITY, -INFINITY };
       for (int k = 0; k < 3; k++)
-        refuse_actions(all_ids[i], &bad[k], sizeof *bad, "action[68] is not finite");
+        refuse_actions(rig_ids[i], &bad[k], sizeof *bad, "action[68] is not finite");
     }
   }
 }
@@ -410,8 +340,8 @@ static void test_refused(void **state) {
 
 static void test_none(void **state) {
   (void)state;
-  for (size_t i = 0; i < N_IDS; i++) {
-    rig r = rig_open(all_ids[i], (mm_vec_config){ .n = 0 });
+  for (size_t i = 0; i < RIG_IDS; i++) {
+    rig r = rig_open(rig_ids[i], (mm_vec_config){ .n = 0 });
     mm_vec_out none = { 0 };
     assert_int_equal(r.info.obs_size, 0);
     assert_ok(mm_vec_reset(r.vec, &none));

@@ -5,66 +5,10 @@
 
 #include "env/vec_internal.h"
 #include "test.h"
-
-static const char *const ids[] = {
-  "CartPole-v1",           "Acrobot-v1",
-  "MountainCar-v0",        "MountainCarContinuous-v0",
-  "Pendulum-v1",           "Asterix-MinAtar",
-  "Breakout-MinAtar",      "Freeway-MinAtar",
-  "SpaceInvaders-MinAtar", "Seaquest-MinAtar",
-  "MinAtar/Asterix-v1",    "MinAtar/Breakout-v1",
-  "MinAtar/Freeway-v1",    "MinAtar/SpaceInvaders-v1",
-  "MinAtar/Seaquest-v1",   "GridWorld-dense",
-  "GridWorld-all",
-};
-enum { N_IDS = sizeof ids / sizeof *ids, N_CLASSIC = 5 };
-
-typedef struct rig {
-  mm_env *env;
-  mm_vec *vec;
-  mm_vec_info info;
-  mm_vec_out out;
-  int32_t *action; // or floats
-} rig;
-
-static void *room(size_t size) {
-  void *block = calloc(size > 0 ? size : 1, 1);
-  assert_non_null(block);
-  return block;
-}
-
-static rig rig_open(const char *id, mm_vec_config config) {
-  rig r = { 0 };
-  assert_ok(mm_env_open(id, &r.env));
-  assert_ok(mm_vec_create(r.env, &config, &r.vec));
-  mm_vec_describe(r.vec, &r.info);
-  r.out.obs = room(r.info.obs_size);
-  r.out.final_obs = room(r.info.obs_size);
-  r.out.reward = room(r.info.n * sizeof(float));
-  r.out.end = room(r.info.n);
-  r.action = room(r.info.n * sizeof *r.action);
-  return r;
-}
-
-static void rig_close(rig *r) {
-  free(r->out.obs);
-  free(r->out.final_obs);
-  free(r->out.reward);
-  free(r->out.end);
-  free(r->action);
-  mm_vec_destroy(r->vec);
-  mm_env_destroy(r->env);
-}
+#include "vec_rig.h"
 
 static void step(rig *r, uint64_t t) {
-  mm_stream stream = mm_stream_make(99, 0, MM_RNG_ACTION, 0);
-  for (size_t i = 0; i < r->info.n; i++) {
-    uint64_t pair = mm_stream_pair(stream, t * r->info.n + i);
-    if (r->info.n_action > 0)
-      r->action[i] = (int32_t)mm_uniform_int(pair, (uint32_t)r->info.n_action);
-    else
-      ((float *)(void *)r->action)[i] = 3 * mm_uniform_f((uint32_t)pair) - 1.5f;
-  }
+  draw_actions(r, t);
   assert_ok(mm_vec_step(r->vec, r->action, &r->out));
 }
 
@@ -80,12 +24,12 @@ static void same_step(const rig *a, const rig *b) {
 static void test_goes_on(void **state) {
   (void)state;
   enum { N = 7, T = 900 };
-  for (size_t id = 0; id < N_IDS; id++) {
+  for (size_t id = 0; id < RIG_IDS; id++) {
     mm_vec_config config = { .n = N, .seed = 4, .repeat = 1 };
-    if (id >= N_CLASSIC) config.obs = MM_OBS_LIST;
-    rig a = rig_open(ids[id], config), b = rig_open(ids[id], config);
+    if (id >= RIG_CLASSIC) config.obs = MM_OBS_LIST;
+    rig a = rig_open(rig_ids[id], config), b = rig_open(rig_ids[id], config);
     size_t size = mm_vec_state_size(a.vec);
-    void *bytes = room(size), *again = room(size);
+    void *bytes = zeroed(size, 1), *again = zeroed(size, 1);
     assert_ok(mm_vec_reset(a.vec, &a.out));
     assert_ok(mm_vec_reset(b.vec, &b.out));
     for (uint64_t t = 0; t < T; t++) {
@@ -102,8 +46,8 @@ static void test_goes_on(void **state) {
       same_step(&a, &b);
     }
     // a fresh vec needs no reset, and another form of observations is no obstacle
-    config.obs = id < N_CLASSIC ? MM_OBS_COLUMNS : MM_OBS_BITS;
-    rig c = rig_open(ids[id], config);
+    config.obs = id < RIG_CLASSIC ? MM_OBS_COLUMNS : MM_OBS_BITS;
+    rig c = rig_open(rig_ids[id], config);
     mm_vec_save(a.vec, bytes);
     assert_ok(mm_vec_load(c.vec, bytes, size));
     for (uint64_t t = T; t < T + 50; t++) {
@@ -125,10 +69,10 @@ static void test_rules(void **state) {
   (void)state;
   enum { N = 3, T = 300 };
   mm_vec_config config = { .n = N, .seed = 4, .rules = MM_RULES_MINATAR };
-  for (size_t id = N_CLASSIC; id < N_CLASSIC + 5; id++) {
-    rig a = rig_open(ids[id], config), b = rig_open(ids[id], config);
+  for (size_t id = RIG_CLASSIC; id < RIG_CLASSIC + 5; id++) {
+    rig a = rig_open(rig_ids[id], config), b = rig_open(rig_ids[id], config);
     size_t size = mm_vec_state_size(a.vec);
-    void *bytes = room(size);
+    void *bytes = zeroed(size, 1);
     assert_ok(mm_vec_reset(a.vec, &a.out));
     for (uint64_t t = 0; t < 1500; t++) // beyond gymnax's limit, where nobody has lost yet
       step(&a, t);
@@ -149,7 +93,7 @@ static void test_sizes(void **state) {
   (void)state;
   rig r = rig_open("Seaquest-MinAtar", (mm_vec_config){ .n = 2 });
   size_t size = mm_vec_state_size(r.vec);
-  char *bytes = room(size + 1);
+  char *bytes = zeroed(size + 1, 1);
   assert_ok(mm_vec_reset(r.vec, &r.out));
   mm_vec_save(r.vec, bytes);
   assert_fails(mm_vec_load(r.vec, bytes, size - 1), MM_ERR_INPUT, "expected");
@@ -177,12 +121,12 @@ static void check_lists(const rig *r) {
 static void test_hostile(void **state) {
   (void)state;
   enum { N = 3, STEPS = 300 };
-  for (size_t id = 0; id < N_IDS; id++) {
+  for (size_t id = 0; id < RIG_IDS; id++) {
     mm_vec_config config = { .n = N, .seed = 9 };
-    if (id >= N_CLASSIC) config.obs = MM_OBS_LIST;
-    rig r = rig_open(ids[id], config);
+    if (id >= RIG_CLASSIC) config.obs = MM_OBS_LIST;
+    rig r = rig_open(rig_ids[id], config);
     size_t size = mm_vec_state_size(r.vec);
-    unsigned char *bytes = room(size), *bad = room(size);
+    unsigned char *bytes = zeroed(size, 1), *bad = zeroed(size, 1);
     int taken = 0, refused = 0;
     mm_stream stream = mm_stream_make(id, 0, MM_RNG_SHUFFLE, 0);
     assert_ok(mm_vec_reset(r.vec, &r.out));
@@ -207,7 +151,7 @@ static void test_hostile(void **state) {
       taken++;
       for (uint64_t t = 0; t < STEPS; t++) {
         step(&r, t);
-        if (id >= N_CLASSIC) check_lists(&r);
+        if (id >= RIG_CLASSIC) check_lists(&r);
       }
     }
     assert_true(taken > 0 && refused > 0);
@@ -220,10 +164,10 @@ static void test_hostile(void **state) {
 // Nothing but noise.
 static void test_noise(void **state) {
   (void)state;
-  for (size_t id = 0; id < N_IDS; id++) {
-    rig r = rig_open(ids[id], (mm_vec_config){ .n = 1, .seed = 9 });
+  for (size_t id = 0; id < RIG_IDS; id++) {
+    rig r = rig_open(rig_ids[id], (mm_vec_config){ .n = 1, .seed = 9 });
     size_t size = mm_vec_state_size(r.vec);
-    unsigned char *bytes = room(size);
+    unsigned char *bytes = zeroed(size, 1);
     mm_stream stream = mm_stream_make(id, 1, MM_RNG_SHUFFLE, 0);
     for (uint64_t k = 0; k < 300; k++) {
       for (size_t i = 0; i < size; i++)
