@@ -152,6 +152,16 @@ void *mm_alloc_array(size_t count, size_t size) {
   return mm_alloc(count * size);
 }
 
+void *mm_grow(void *array, size_t n, size_t size) {
+  if (n > 0 && (n & (n - 1)) != 0) return array;
+  if (n > SIZE_MAX / 2) return NULL;
+  void *larger = mm_alloc_array(n > 0 ? 2 * n : 1, size);
+  if (!larger) return NULL;
+  if (n > 0) memcpy(larger, array, n * size);
+  mm_free(array);
+  return larger;
+}
+
 void mm_free(void *block) {
   if (!block) return;
   header *start = (header *)block - 1;

@@ -39,9 +39,14 @@ void mm_log(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 
 // Memory through the hooks of mm_set_allocator, aligned for any scalar; NULL when there is none
 // left. Zero bytes give a block too. The array form is NULL as well when count * size overflows.
-// A block goes back to the allocator it came from, also when the hooks have changed since.
 void *mm_alloc(size_t size);
 void *mm_alloc_array(size_t count, size_t size);
+
+// Room for one more element of an array of n, NULL for n = 0, that grows in powers of two: the
+// array, which may have moved, or NULL when there is no memory; then it is as it was.
+void *mm_grow(void *array, size_t n, size_t size);
+
+// A block goes back to the allocator it came from, also when the hooks have changed since.
 void mm_free(void *block);
 
 #endif

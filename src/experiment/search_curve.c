@@ -29,17 +29,6 @@ typedef struct reader {
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-// Room for one more element of an array of n that grows in powers of two; false without memory.
-static bool grow(void **array, size_t n, size_t size) {
-  if (n > 0 && (n & (n - 1)) != 0) return true;
-  void *larger = mm_alloc_array(n > 0 ? 2 * n : 1, size);
-  if (!larger) return false;
-  if (n > 0) memcpy(larger, *array, n * size);
-  mm_free(*array);
-  *array = larger;
-  return true;
-}
-
 // False for what is no phase: a file may say anything.
 static bool note_phase(reader *r, int32_t phase) {
   if (phase < 0 || phase >= MM_SEARCH_PHASES) return false;
@@ -50,10 +39,10 @@ static bool note_phase(reader *r, int32_t phase) {
 static int see_generation(const mm_run_generation *row, void *user) {
   reader *r = user;
   if (!note_phase(r, row->phase)) return 0;
-  void *array = r->curve->generation;
-  r->no_memory = !grow(&array, r->curve->n_generation, sizeof *row);
+  mm_run_generation *array = mm_grow(r->curve->generation, r->curve->n_generation, sizeof *row);
+  r->no_memory = !array;
+  if (!array) return 1;
   r->curve->generation = array;
-  if (r->no_memory) return 1;
   r->curve->generation[r->curve->n_generation++] = *row;
   return 0;
 }
@@ -70,10 +59,10 @@ static int find_map(mm_search_curve *c, const char *name) {
 static int see_score(const mm_run_score *row, void *user) {
   reader *r = user;
   if (row->task < 0 || !note_phase(r, row->phase)) return 0;
-  void *array = r->score;
-  r->no_memory = !grow(&array, r->n_score, sizeof *r->score);
+  score *array = mm_grow(r->score, r->n_score, sizeof *r->score);
+  r->no_memory = !array;
+  if (!array) return 1;
   r->score = array;
-  if (r->no_memory) return 1;
   r->score[r->n_score++] = (score){ .generation = row->generation,
                                     .phase = row->phase,
                                     .task = row->task,
@@ -139,10 +128,9 @@ static mm_status take_groups(reader *r, double *x) {
     mm_estimate value = estimate(s, end - i, x);
     if (s->map >= 0) c->control[s->map].value[s->phase] = value;
     if (s->map != LEARNED || isnan(value.mean)) continue;
-    void *array = c->point;
-    bool grown = grow(&array, c->n_point, sizeof *c->point);
+    mm_search_point *array = mm_grow(c->point, c->n_point, sizeof *array);
+    if (!array) return MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
     c->point = array;
-    if (!grown) return MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
     c->point[c->n_point++] =
         (mm_search_point){ s->phase, (double)s->generation, value, difference(r, s, end - i, x) };
   }
