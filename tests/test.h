@@ -59,6 +59,7 @@
   SUITE(run_training)                                                                              \
   SUITE(run_faults)                                                                                \
   SUITE(job_store)                                                                                 \
+  SUITE(event_file)                                                                                \
   SUITE(theory)                                                                                    \
   SUITE(figure)                                                                                    \
   SUITE(transfer)                                                                                  \

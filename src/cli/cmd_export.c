@@ -1,4 +1,4 @@
-// `export`: what is in a run database, as CSV, as lines of JSON, or as a map file.
+// `export`: what is in a run database, as CSV, as lines of JSON, for TensorBoard, or as a map file.
 
 #define _XOPEN_SOURCE 700
 
@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/export_events.h"
 #include "cli/map_argument.h"
 #include "cli/memory.h"
 #include "cli/output.h"
@@ -22,7 +23,7 @@
 
 typedef struct export_args {
   command_args common;
-  bool csv, jsonl, force;
+  bool csv, jsonl, tensorboard, force;
   const char *out, *table, *map;
   uint64_t generation;
 } export_args;
@@ -41,6 +42,10 @@ static const option export_options[] = {
     .type = OPTION_FLAG,
     .offset = offsetof(export_args, jsonl),
     .help = "one JSON object per row and line" },
+  { .name = "tensorboard",
+    .type = OPTION_FLAG,
+    .offset = offsetof(export_args, tensorboard),
+    .help = "event files for TensorBoard, a folder for each curve" },
   { .name = "map",
     .type = OPTION_TEXT,
     .offset = offsetof(export_args, map),
@@ -61,7 +66,8 @@ static const option export_options[] = {
     .type = OPTION_TEXT,
     .offset = offsetof(export_args, out),
     .metavar = "FILE|DIR",
-    .help = "write there instead of stdout; a DIR gets one CSV file per table" },
+    .help = "write there instead of stdout; a DIR gets one CSV file per table, or the event files "
+            "(default for these: tensorboard in the run's folder)" },
   { .name = "force",
     .type = OPTION_FLAG,
     .offset = offsetof(export_args, force),
@@ -357,11 +363,13 @@ static int put_map(mm_run *run, const export_args *args) {
 
 static int check_usage(const export_args *args) {
   const command_args *common = &args->common;
-  if (args->csv + args->jsonl + (args->map != NULL) != 1)
-    return fail_usage("expected one of --csv, --jsonl and --map FILE");
+  if (args->csv + args->jsonl + args->tensorboard + (args->map != NULL) != 1)
+    return fail_usage("expected one of --csv, --jsonl, --tensorboard and --map FILE");
+  if (args->tensorboard && args->table != NULL)
+    return fail_usage("option '--table' is for --csv and --jsonl");
   if (args->map != NULL && (args->out != NULL || args->table != NULL))
-    return fail_usage("option '--%s' is for --csv and --jsonl",
-                      args->out != NULL ? "out" : "table");
+    return fail_usage(args->out != NULL ? "option '--out' is for --csv, --jsonl and --tensorboard"
+                                        : "option '--table' is for --csv and --jsonl");
   if (args->map == NULL && options_given(&command_export, common, "generation"))
     return fail_usage("option '--generation' is for --map");
   return EXIT_DONE;
@@ -379,6 +387,8 @@ static int run(void *raw) {
     code = fail_status(status);
   else if (args->map != NULL)
     code = put_map(run, args);
+  else if (args->tensorboard)
+    code = export_events(run, args->out, args->force);
   else
     code = put_tables(run, args);
   // numbers that are there are right; that none is missing takes a look at everything
@@ -404,12 +414,15 @@ const command command_export = {
       "the one that --table "
       "names; with --out DIR it writes one file for each table. --jsonl gives all tables, or one. "
       "Numbers are the shortest text that reads back to the same bits; values that are not defined "
-      "are empty or null. --map takes the mean of a generation out as a map. A run can be exported "
+      "are empty or null. --tensorboard writes event files into a folder for each curve, in single "
+      "precision, with undefined values left out. --map takes the mean of a generation out as a "
+      "map. A run can be exported "
       "while it is running. Of a damaged one everything intact is written; the exit code is 1 "
       "then.",
   .examples = "mirrormap export runs/learn-GridWorld-all-1 --csv > generations.csv\n"
               "mirrormap export runs/learn-GridWorld-all-1 --csv --out tables\n"
               "mirrormap export runs/learn-GridWorld-all-1 --jsonl --table score\n"
+              "mirrormap export runs/learn-GridWorld-all-1 --tensorboard --out logs/all-1\n"
               "mirrormap export runs/learn-GridWorld-all-1 --map half.json --generation 256",
   .options = export_options,
   .min_positional = 1,

@@ -1,0 +1,25 @@
+// A run as a folder of event files, for TensorBoard: one sub-folder with one file for each curve.
+//
+//   search           of a search: search/fitness_mean, .._best, .._sd and search/sigma by
+//   generation validation-<map> validation/value by generation, mean over the tasks seed-<n>, mean
+//   of trainings: return by environment steps
+//
+// Everything in them follows from the database, so that the same run always gives the same bytes.
+
+#ifndef MM_EXPERIMENT_EVENT_EXPORT_H
+#define MM_EXPERIMENT_EVENT_EXPORT_H
+
+#include "experiment/run.h"
+
+typedef struct mm_event_count {
+  size_t files;
+  uint64_t scalars;
+} mm_event_count;
+
+// Writes below `folder`, which exists; files that an earlier export of the same run left there are
+// replaced, each at once. Event files of another run, which TensorBoard would mix with these, are
+// MM_ERR_INPUT before anything is written. Damage is no obstacle: what is intact gets out, and
+// mm_run_damage says what was found.
+mm_status mm_event_export(mm_run *run, const char *folder, mm_event_count *out);
+
+#endif

@@ -1,0 +1,199 @@
+// Trainings as event files: one for every seed, and one for the mean over the seeds.
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiment/estimate.h"
+#include "experiment/event_internal.h"
+
+#define RETURN "return"
+
+// Numbers over steps under one tag, of all trainings of a group.
+typedef struct curves {
+  char tag[MM_RUN_WORD_SIZE];
+  mm_result *of; // [n] of the group; only curve and status count
+} curves;
+
+// Trainings that differ by their seeds alone.
+typedef struct group {
+  mm_run_training *training; // [n] by job
+  size_t n;
+  curves *curves; // [n_curves]; the returns come first
+  size_t n_curves;
+  size_t next;      // the training that the rows have come to
+  bool repeated;    // some seed is there twice
+  mm_status status; // of what is done with the rows
+} group;
+
+static void release(group *g) {
+  for (size_t i = 0; i < g->n_curves; i++) {
+    for (size_t k = 0; k < g->n; k++)
+      mm_result_release(&g->curves[i].of[k]);
+    mm_free(g->curves[i].of);
+  }
+  mm_free(g->curves);
+  mm_free(g->training);
+}
+
+static mm_status fail_on_memory(void) {
+  return MM_FAIL(MM_ERR_MEMORY, "no memory for the curves of trainings");
+}
+
+// ---------------------------------------------------------------------------------------------
+// Reading
+
+static int see_training(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  group *g = user;
+  mm_run_training *array = mm_grow(g->training, g->n, sizeof *array);
+  if (!array) {
+    g->status = fail_on_memory();
+    return 1;
+  }
+  g->training = array;
+  g->training[g->n++] = (mm_run_training){ .job = cell[0].integer,
+                                           .seed = mm_run_bits_of(&cell[1]),
+                                           .status = (mm_status)cell[2].integer,
+                                           .final = mm_run_real_of(&cell[3]),
+                                           .points = cell[7].integer };
+  return 0;
+}
+
+static mm_status find_curves(group *g, const char *tag, curves **out) {
+  for (size_t i = 0; i < g->n_curves; i++) {
+    *out = &g->curves[i];
+    if (strcmp((*out)->tag, tag) == 0) return MM_OK;
+  }
+  curves *array = mm_grow(g->curves, g->n_curves, sizeof *array);
+  mm_result *of = array ? mm_alloc_array(g->n, sizeof *of) : NULL;
+  if (array) g->curves = array;
+  if (!of) return fail_on_memory();
+  memset(of, 0, g->n * sizeof *of);
+  *out = &g->curves[g->n_curves++];
+  snprintf((*out)->tag, sizeof(*out)->tag, "%s", tag);
+  (*out)->of = of;
+  return MM_OK;
+}
+
+// A point of a training whose own row is lost has nowhere to go.
+static mm_status put_point(group *g, int64_t job, const char *tag, uint64_t step, double value) {
+  curves *c;
+  while (g->next < g->n && g->training[g->next].job < job)
+    g->next++;
+  if (g->next == g->n || g->training[g->next].job != job) return MM_OK;
+  MM_TRY(find_curves(g, tag, &c));
+  mm_result *r = &c->of[g->next];
+  double *values = mm_grow(r->curve, r->n_curve, sizeof *values);
+  if (values) r->curve = values;
+  uint64_t *steps = values ? mm_grow(r->curve_step, r->n_curve, sizeof *steps) : NULL;
+  if (!steps) return fail_on_memory();
+  r->curve_step = steps;
+  r->curve_step[r->n_curve] = step;
+  r->curve[r->n_curve++] = value;
+  return MM_OK;
+}
+
+static int see_point(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  group *g = user;
+  g->status =
+      put_point(g, cell[0].integer, RETURN, mm_run_bits_of(&cell[1]), mm_run_real_of(&cell[2]));
+  return g->status != MM_OK;
+}
+
+static int by_seed(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+// Seeds name the files; a file of anybody may have one twice.
+static mm_status look_at_seeds(group *g) {
+  uint64_t *seed = mm_alloc_array(g->n, sizeof *seed);
+  if (!seed) return fail_on_memory();
+  for (size_t i = 0; i < g->n; i++)
+    seed[i] = g->training[i].seed;
+  qsort(seed, g->n, sizeof *seed, by_seed);
+  for (size_t i = 1; i < g->n; i++)
+    g->repeated = g->repeated || seed[i] == seed[i - 1];
+  mm_free(seed);
+  return MM_OK;
+}
+
+static mm_status read_group(mm_run *run, int64_t from, int64_t to, group *g) {
+  MM_TRY(mm_event_walk(run, MM_RUN_TRAINING, from, to, see_training, g));
+  MM_TRY(g->status);
+  if (g->n == 0) return MM_OK;
+  MM_TRY(look_at_seeds(g));
+  MM_TRY(mm_event_walk(run, MM_RUN_CURVE, from, to, see_point, g));
+  return g->status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Writing
+
+static mm_status put_seed(const group *g, size_t k, mm_event_folder *folder, const char *stem,
+                          mm_event_file *file) {
+  char sub[MM_EVENT_SUB_SIZE], job[32] = "";
+  const mm_run_training *t = &g->training[k];
+  if (g->repeated) snprintf(job, sizeof job, "-job-%" PRId64, t->job);
+  snprintf(sub, sizeof sub, "%sseed-%" PRIu64 "%s", stem, t->seed, job);
+  MM_TRY(mm_event_file_start(file, folder->start));
+  for (size_t i = 0; i < g->n_curves; i++) {
+    const mm_result *r = &g->curves[i].of[k];
+    for (size_t p = 0; p < r->n_curve; p++)
+      MM_TRY(
+          mm_event_file_put(file, folder->start, r->curve_step[p], g->curves[i].tag, r->curve[p]));
+  }
+  return mm_event_save(folder, sub, file);
+}
+
+// Of trainings that are whole: points that a damaged file lost would shift the others.
+static mm_status put_mean_of(const group *g, curves *c, double time, mm_event_file *file) {
+  mm_curve_point *point;
+  size_t n;
+  const bool returns = strcmp(c->tag, RETURN) == 0;
+  for (size_t k = 0; k < g->n; k++) {
+    mm_result *r = &c->of[k];
+    bool whole = r->n_curve > 0 && (!returns || r->n_curve == (size_t)g->training[k].points);
+    r->status = whole ? g->training[k].status : MM_ERR_INPUT;
+    r->final_value = returns || !whole ? g->training[k].final : r->curve[r->n_curve - 1];
+  }
+  MM_TRY(mm_estimate_curve(c->of, g->n, &point, &n));
+  mm_status status = MM_OK;
+  for (size_t p = 0; p < n && status == MM_OK; p++)
+    status = mm_event_file_put(file, time, point[p].step, c->tag, point[p].value.mean);
+  mm_free(point);
+  return status;
+}
+
+static mm_status put_mean(const group *g, mm_event_folder *folder, const char *stem,
+                          mm_event_file *file) {
+  char sub[MM_EVENT_SUB_SIZE];
+  snprintf(sub, sizeof sub, "%smean", stem);
+  MM_TRY(mm_event_file_start(file, folder->start));
+  for (size_t i = 0; i < g->n_curves; i++)
+    MM_TRY(put_mean_of(g, &g->curves[i], folder->start, file));
+  return mm_event_save(folder, sub, file);
+}
+
+static mm_status write_group(const group *g, mm_event_folder *folder, const char *stem) {
+  mm_event_file file;
+  for (size_t k = 0; k <= g->n && g->n > 0; k++) {
+    mm_status status =
+        k < g->n ? put_seed(g, k, folder, stem, &file) : put_mean(g, folder, stem, &file);
+    mm_event_file_release(&file);
+    MM_TRY(status);
+  }
+  return MM_OK;
+}
+
+mm_status mm_event_export_trainings(mm_run *run, mm_event_folder *folder) {
+  group g = { .status = MM_OK };
+  mm_status status = read_group(run, INT64_MIN, INT64_MAX, &g);
+  if (status == MM_OK) status = write_group(&g, folder, "");
+  release(&g);
+  return status;
+}
