@@ -331,6 +331,64 @@ static void test_repeated(void **state) {
   expect_curve("seed-5-job-1", b, 2);
 }
 
+static void expect_measure(const char *sub, const double *value, const double *error, size_t n) {
+  assert_int_equal(read_sub(sub), 2 * n);
+  for (size_t k = 0; k < 2 * n; k++) {
+    assert_string_equal(events[k].tag, k < n ? "return" : "estimation_error");
+    assert_int_equal(events[k].step, 512 * (k % n));
+    assert_true(events[k].value == (float)(k < n ? value[k] : error[k - n]));
+  }
+}
+
+// Trainings of several maps and environments, with a measure beside the returns.
+static void test_batches(void **state) {
+  (void)state;
+  static const mm_run_batch batch[] = {
+    { 0, 0, 2, "table", "CartPole-v1", "tsallis:0.5", "{}" },
+    { 1, 2, 1, "tuning", "CartPole-v1", "l2", "{\"eta\":1}" },
+    { 2, 3, 1, "tuning", "CartPole-v1", "l2", "{\"eta\":2}" },
+    { 3, 4, 1, "table", "CartPole-v1", "tsallis:0.5", "{\"eta\":2}" },
+    { 4, 5, 3, "table", "Acrobot-v1", "l2", "{}" }, // nothing of it is done
+  };
+  const uint64_t step[] = { 0, 512 };
+  mm_run *run;
+  assert_ok(mm_run_create(fixture_path("run"), "transfer", "{}", &run));
+  fixture_start(run);
+  assert_ok(mm_run_begin(run));
+  for (size_t i = 0; i < sizeof batch / sizeof *batch; i++)
+    assert_ok(mm_run_put_batch(run, &batch[i]));
+  double value[5][2], error[5][2];
+  for (int64_t job = 0; job < 5; job++) {
+    for (int k = 0; k < 2; k++) {
+      value[job][k] = (double)(10 * job + k);
+      error[job][k] = 0.5 * (double)(job * job + k);
+    }
+    mm_run_training row = { .job = job, .seed = 100 + (uint64_t)(job % 2), .points = 2 };
+    assert_ok(mm_run_put_training(run, &row, step, value[job]));
+    assert_ok(mm_run_put_measure(run, job, "estimation_error", step, error[job], 2));
+  }
+  assert_ok(mm_run_commit(run));
+  mm_run_close(run);
+  mm_event_count count = export_run("run", false);
+  assert_int_equal(fixture_entries(fixture_path("out")), 4);
+  assert_true(count.files == 9 && count.scalars == 36);
+  expect_measure("CartPole-v1-tsallis-0_5/seed-100", value[0], error[0], 2);
+  expect_measure("CartPole-v1-tsallis-0_5/seed-101", value[1], error[1], 2);
+  expect_measure("tuning-1-CartPole-v1-l2/seed-100", value[2], error[2], 2);
+  expect_measure("tuning-2-CartPole-v1-l2/seed-101", value[3], error[3], 2);
+  expect_measure("CartPole-v1-tsallis-0_5-2/seed-100", value[4], error[4], 2);
+  const double mean[] = { 5, 6 }, mean_error[] = { 0.25, 0.75 };
+  expect_measure("CartPole-v1-tsallis-0_5/mean", mean, mean_error, 2);
+
+  // without the row of their batch they have no better name
+  fixture_sql("run", "DELETE FROM batch WHERE batch = 1");
+  assert_int_equal(rename(fixture_path("out"), fixture_path("before")), 0);
+  export_run("run", false); // that a row is missing is found by mm_run_verify
+  expect_measure("without-batch/seed-100", value[2], error[2], 2);
+  expect_measure("tuning-2-CartPole-v1-l2/seed-101", value[3], error[3], 2);
+  assert_int_equal(fixture_entries(fixture_path("out")), 4);
+}
+
 // Labels that would be other folders, the same folder, or a name too long for one.
 static void test_names(void **state) {
   (void)state;
@@ -491,6 +549,7 @@ int suite_event_file(void) {
     TEST(search),
     TEST(trainings),
     TEST(repeated),
+    TEST(batches),
     TEST(names),
     TEST(damage),
     TEST(again),

@@ -30,7 +30,8 @@ typedef struct export_args {
 
 // Tables `state` and `kept` have nothing but blobs.
 static const char *const table_names[] = {
-  "meta", "generation", "job", "score", "timing", "session", "training", "curve", "batch", "measure", NULL,
+  "meta",     "generation", "job",   "score",   "timing", "session",
+  "training", "curve",      "batch", "measure", NULL,
 };
 
 static const option export_options[] = {
@@ -410,15 +411,13 @@ const command command_export = {
   .summary = "take the data of a run out",
   .positional = "RUN",
   .about =
-      "RUN is a run folder or its run.db. --csv prints table generation (of train: training), or "
-      "the one that --table "
-      "names; with --out DIR it writes one file for each table. --jsonl gives all tables, or one. "
-      "Numbers are the shortest text that reads back to the same bits; values that are not defined "
-      "are empty or null. --tensorboard writes event files into a folder for each curve, in single "
-      "precision, with undefined values left out. --map takes the mean of a generation out as a "
-      "map. A run can be exported "
-      "while it is running. Of a damaged one everything intact is written; the exit code is 1 "
-      "then.",
+      "RUN is a run folder or its run.db. --csv prints table generation of learn, training of "
+      "other commands, or the one that --table names; with --out DIR it writes one file for each "
+      "table. --jsonl gives all tables, or one. Numbers are the shortest text that reads back to "
+      "the same bits; values that are not defined are empty or null. --tensorboard writes event "
+      "files into a folder for each curve, in single precision, with undefined values left out. "
+      "--map takes the mean of a generation out as a map. A run can be exported while it is "
+      "running. Of a damaged one everything intact is written; the exit code is 1 then.",
   .examples = "mirrormap export runs/learn-GridWorld-all-1 --csv > generations.csv\n"
               "mirrormap export runs/learn-GridWorld-all-1 --csv --out tables\n"
               "mirrormap export runs/learn-GridWorld-all-1 --jsonl --table score\n"

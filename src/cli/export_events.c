@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 #include "experiment/event_export.h"
 
-static int check_empty(const char *path) {
+static int check_folder(const char *path, bool force) {
   DIR *folder = opendir(path);
   if (folder == NULL)
     return fail(EXIT_USAGE, "cannot open the folder '%s': %s", path, strerror(errno));
@@ -22,16 +22,15 @@ static int check_empty(const char *path) {
   for (struct dirent *e; (e = readdir(folder)) != NULL;)
     entries += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
   closedir(folder);
-  if (entries == 0) return EXIT_DONE;
+  if (entries == 0 || force) return EXIT_DONE;
   return fail_usage("option '--out': %s exists already (--force replaces what is in it)", path);
 }
 
 static int write_to(mm_run *run, const char *path, bool force) {
   mm_event_count count;
-  int code = EXIT_DONE;
   if (mkdir(path, 0777) != 0 && errno != EEXIST)
     return fail(EXIT_USAGE, "cannot make the folder '%s': %s", path, strerror(errno));
-  if (!force) code = check_empty(path);
+  int code = check_folder(path, force);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_event_export(run, path, &count);
   if (status != MM_OK) return fail_status(status);

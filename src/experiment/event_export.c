@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,11 +152,13 @@ static mm_status check_folder(const mm_event_folder *folder) {
 
 // ---------------------------------------------------------------------------------------------
 
-// The first session names the files: the same names whenever the run is exported.
+// The first session names the files, as TensorBoard's own writers do by time, host and process: the
+// same name whenever the run is exported.
 typedef struct first_session {
   bool found;
   double start;
   char host[MM_RUN_WORD_SIZE];
+  int64_t pid;
 } first_session;
 
 static int see_session(const mm_run_table *table, const mm_run_cell *cell, void *user) {
@@ -163,6 +166,7 @@ static int see_session(const mm_run_table *table, const mm_run_cell *cell, void 
   first_session *s = user;
   s->found = mm_event_time(cell[1].data, &s->start);
   snprintf(s->host, sizeof s->host, "%s", (const char *)cell[4].data);
+  s->pid = cell[5].integer;
   return s->found;
 }
 
@@ -172,7 +176,8 @@ static mm_status name_files(mm_run *run, mm_event_folder *folder) {
   MM_TRY(mm_event_walk(run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, see_session, &s));
   put_safe(s.found && s.host[0] ? s.host : "unknown", host, sizeof host);
   folder->start = s.found ? s.start : 0;
-  snprintf(folder->file, sizeof folder->file, PREFIX "%.0f.%s", floor(folder->start), host);
+  snprintf(folder->file, sizeof folder->file, PREFIX "%.0f.%s.%" PRId64, floor(folder->start), host,
+           s.found ? s.pid : 0);
   return MM_OK;
 }
 

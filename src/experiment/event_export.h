@@ -1,8 +1,11 @@
 // A run as a folder of event files, for TensorBoard: one sub-folder with one file for each curve.
 //
-//   search           of a search: search/fitness_mean, .._best, .._sd and search/sigma by
-//   generation validation-<map> validation/value by generation, mean over the tasks seed-<n>, mean
-//   of trainings: return by environment steps
+//   search            of `learn`: search/fitness_mean, _best, _sd and search/sigma by generation
+//   validation-<map>  validation/value by generation, the mean over the tasks
+//   seed-<n>, mean    of `train`: return by environment steps, further measures by their names
+//
+// Other runs have a folder <env>-<map> for each batch of trainings around its seeds and their mean;
+// for a tuning's, role and number stand before that.
 //
 // Everything in them follows from the database, so that the same run always gives the same bytes.
 

@@ -1,4 +1,4 @@
-// Trainings as event files: one for every seed, and one for the mean over the seeds.
+// Trainings as event files: one for every seed of a batch, and one for the mean over its seeds.
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,7 +21,7 @@ typedef struct curves {
 typedef struct group {
   mm_run_training *training; // [n] by job
   size_t n;
-  curves *curves; // [n_curves]; the returns come first
+  curves *curves; // [n_curves]
   size_t n_curves;
   size_t next;      // the training that the rows have come to
   bool repeated;    // some seed is there twice
@@ -104,6 +104,16 @@ static int see_point(const mm_run_table *table, const mm_run_cell *cell, void *u
   return g->status != MM_OK;
 }
 
+static int see_measure(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  group *g = user;
+  const char *name = cell[1].data;
+  if (strcmp(name, RETURN) == 0) name = "measure/" RETURN; // that one is taken
+  g->status =
+      put_point(g, cell[0].integer, name, mm_run_bits_of(&cell[2]), mm_run_real_of(&cell[3]));
+  return g->status != MM_OK;
+}
+
 static int by_seed(const void *a, const void *b) {
   uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
   return (x > y) - (x < y);
@@ -122,13 +132,20 @@ static mm_status look_at_seeds(group *g) {
   return MM_OK;
 }
 
+static mm_status read_points(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
+                             mm_run_see_row *see, group *g) {
+  g->next = 0;
+  MM_TRY(mm_event_walk(run, id, from, to, see, g));
+  return g->status;
+}
+
 static mm_status read_group(mm_run *run, int64_t from, int64_t to, group *g) {
   MM_TRY(mm_event_walk(run, MM_RUN_TRAINING, from, to, see_training, g));
   MM_TRY(g->status);
   if (g->n == 0) return MM_OK;
   MM_TRY(look_at_seeds(g));
-  MM_TRY(mm_event_walk(run, MM_RUN_CURVE, from, to, see_point, g));
-  return g->status;
+  MM_TRY(read_points(run, MM_RUN_CURVE, from, to, see_point, g));
+  return read_points(run, MM_RUN_MEASURE, from, to, see_measure, g);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -150,16 +167,27 @@ static mm_status put_seed(const group *g, size_t k, mm_event_folder *folder, con
   return mm_event_save(folder, sub, file);
 }
 
-// Of trainings that are whole: points that a damaged file lost would shift the others.
+// Whether the points of a training lie at the first steps of the longest curve, at all of them
+// unless it broke down: points that a damaged file lost would shift the others.
+static bool is_whole(const mm_result *r, const mm_result *longest, mm_status status) {
+  if (r->n_curve == 0 || (r->n_curve < longest->n_curve && status == MM_OK)) return false;
+  return memcmp(r->curve_step, longest->curve_step, r->n_curve * sizeof *r->curve_step) == 0;
+}
+
 static mm_status put_mean_of(const group *g, curves *c, double time, mm_event_file *file) {
   mm_curve_point *point;
   size_t n;
   const bool returns = strcmp(c->tag, RETURN) == 0;
+  const mm_result *longest = &c->of[0];
+  for (size_t k = 1; k < g->n; k++)
+    if (c->of[k].n_curve > longest->n_curve) longest = &c->of[k];
   for (size_t k = 0; k < g->n; k++) {
     mm_result *r = &c->of[k];
-    bool whole = r->n_curve > 0 && (!returns || r->n_curve == (size_t)g->training[k].points);
-    r->status = whole ? g->training[k].status : MM_ERR_INPUT;
-    r->final_value = returns || !whole ? g->training[k].final : r->curve[r->n_curve - 1];
+    r->status = g->training[k].status;
+    if (!is_whole(r, longest, r->status))
+      r->status = MM_ERR_INPUT;
+    else
+      r->final_value = returns ? g->training[k].final : r->curve[r->n_curve - 1];
   }
   MM_TRY(mm_estimate_curve(c->of, g->n, &point, &n));
   mm_status status = MM_OK;
@@ -190,10 +218,78 @@ static mm_status write_group(const group *g, mm_event_folder *folder, const char
   return MM_OK;
 }
 
-mm_status mm_event_export_trainings(mm_run *run, mm_event_folder *folder) {
+// ---------------------------------------------------------------------------------------------
+// Batches
+
+typedef struct batch {
+  int64_t first, jobs;
+  char stem[MM_RUN_WORD_SIZE], label[2 * MM_RUN_WORD_SIZE];
+} batch;
+
+typedef struct batches {
+  batch *batch; // [n]
+  size_t n;
+  mm_status status;
+} batches;
+
+// Many batches of a tuning are the same but for their settings: their numbers tell them apart.
+static int see_batch(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  batches *all = user;
+  const char *role = cell[3].data;
+  batch *array = mm_grow(all->batch, all->n, sizeof *array);
+  if (!array) {
+    all->status = fail_on_memory();
+    return 1;
+  }
+  all->batch = array;
+  batch *b = &all->batch[all->n++];
+  *b = (batch){ .first = cell[1].integer, .jobs = cell[2].integer };
+  if (strcmp(role, "tuning") == 0 || strcmp(role, "trial") == 0)
+    snprintf(b->stem, sizeof b->stem, "%s-%" PRId64 "-", role, cell[0].integer);
+  snprintf(b->label, sizeof b->label, "%s-%s", (const char *)cell[4].data,
+           (const char *)cell[5].data);
+  return 0;
+}
+
+// Trainings from .. to - 1 in a sub-folder of their own, or, without a label, at the top.
+static mm_status export_group(mm_run *run, mm_event_folder *folder, int64_t from, int64_t to,
+                              const char *stem, const char *label) {
+  char name[MM_EVENT_NAME_SIZE], sub[MM_EVENT_NAME_SIZE + 1] = "";
   group g = { .status = MM_OK };
-  mm_status status = read_group(run, INT64_MIN, INT64_MAX, &g);
-  if (status == MM_OK) status = write_group(&g, folder, "");
+  if (from >= to) return MM_OK;
+  mm_status status = read_group(run, from, to - 1, &g);
+  if (status == MM_OK && g.n > 0 && label) {
+    status = mm_event_take_name(folder, stem, label, name);
+    if (status == MM_OK) snprintf(sub, sizeof sub, "%s/", name);
+  }
+  if (status == MM_OK) status = write_group(&g, folder, sub);
   release(&g);
+  return status;
+}
+
+// Trainings whose batch is lost are shown all the same, and none twice.
+static mm_status export_batches(mm_run *run, mm_event_folder *folder, const batches *all) {
+  static const char lost[] = "without-batch";
+  int64_t next = 0;
+  for (size_t i = 0; i < all->n; i++) {
+    const batch *b = &all->batch[i];
+    int64_t end = b->jobs > INT64_MAX - b->first ? INT64_MAX : b->first + b->jobs;
+    MM_TRY(export_group(run, folder, next, b->first, "", lost));
+    if (next < b->first) next = b->first;
+    MM_TRY(export_group(run, folder, next, end, b->stem, b->label));
+    if (next < end) next = end;
+  }
+  return export_group(run, folder, next, INT64_MAX, "", lost);
+}
+
+mm_status mm_event_export_trainings(mm_run *run, mm_event_folder *folder) {
+  batches all = { .status = MM_OK };
+  if (strcmp(mm_run_command(run), "train") == 0)
+    return export_group(run, folder, 0, INT64_MAX, "", NULL);
+  mm_status status = mm_event_walk(run, MM_RUN_BATCH, INT64_MIN, INT64_MAX, see_batch, &all);
+  if (status == MM_OK) status = all.status;
+  if (status == MM_OK) status = export_batches(run, folder, &all);
+  mm_free(all.batch);
   return status;
 }
