@@ -41,9 +41,9 @@ struct mm_job_store {
   bool complete; // nothing is kept any more
 
   mm_job_found *found; // [n_found]
-  size_t n_found, found_room, claimed;
+  size_t n_found, claimed;
   mm_job_found_batch *found_batch; // [n_found_batch]
-  size_t n_found_batch, found_batch_room, n_batch;
+  size_t n_found_batch, n_batch;
 
   mm_job_entry *entry; // [n]
   mm_result *result;   // [n]

@@ -30,19 +30,6 @@ static mm_status settle(const reader *r, mm_status walked) {
   return r->status != MM_OK ? r->status : walked;
 }
 
-// Room for one element more.
-static bool grow(void **array, size_t n, size_t *room, size_t size) {
-  if (n < *room) return true;
-  size_t larger = *room ? 2 * *room : 64;
-  void *moved = mm_alloc_array(larger, size);
-  if (!moved) return false;
-  if (n > 0) memcpy(moved, *array, n * size);
-  mm_free(*array);
-  *array = moved;
-  *room = larger;
-  return true;
-}
-
 // ---------------------------------------------------------------------------------------------
 // Batches
 
@@ -56,9 +43,9 @@ static char *copy_word(const char *word) {
 static int take_batch(const mm_run_batch *row, void *user) {
   reader *r = user;
   mm_job_store *s = r->s;
-  if (!grow((void **)&s->found_batch, s->n_found_batch, &s->found_batch_room,
-            sizeof *s->found_batch))
-    return out_of_memory(r, "batches");
+  void *larger = mm_grow(s->found_batch, s->n_found_batch, sizeof *s->found_batch);
+  if (!larger) return out_of_memory(r, "batches");
+  s->found_batch = larger;
   mm_job_found_batch *b = &s->found_batch[s->n_found_batch++];
   *b = (mm_job_found_batch){ .first = row->first, .jobs = row->jobs };
   const char *words[3] = { row->role, row->env, row->map };
@@ -72,13 +59,18 @@ static int take_batch(const mm_run_batch *row, void *user) {
 // ---------------------------------------------------------------------------------------------
 // Trainings
 
+static bool grow(mm_job_store *s) {
+  void *larger = mm_grow(s->found, s->n_found, sizeof *s->found);
+  if (larger) s->found = larger;
+  return larger != NULL;
+}
+
 static int take_training(const mm_run_training *row, void *user) {
   reader *r = user;
   mm_job_store *s = r->s;
   if (row->status != MM_OK && row->status != MM_ERR_NUMERIC)
     return spoil(r, "its status is not one of an end", row->job);
-  if (!grow((void **)&s->found, s->n_found, &s->found_room, sizeof *s->found))
-    return out_of_memory(r, "trainings");
+  if (!grow(s)) return out_of_memory(r, "trainings");
   mm_job_found *f = &s->found[s->n_found++];
   size_t points = (size_t)row->points;
   *f = (mm_job_found){
@@ -125,7 +117,7 @@ static mm_status check_curves(reader *r) {
 // Of a finished training the networks, of another one its state: an entry of its own then
 
 static mm_job_found *insert(mm_job_store *s, size_t at, int64_t job) {
-  if (!grow((void **)&s->found, s->n_found, &s->found_room, sizeof *s->found)) return NULL;
+  if (!grow(s)) return NULL;
   memmove(&s->found[at + 1], &s->found[at], (s->n_found - at) * sizeof *s->found);
   s->n_found++;
   s->found[at] = (mm_job_found){ .job = job, .result.status = MM_ERR_INTERRUPTED };
