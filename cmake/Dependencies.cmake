@@ -33,6 +33,17 @@ if(NOT RANDOM123_INCLUDE_DIR)
   mm_missing("Random123 (Random123/philox.h)" librandom123-dev)
 endif()
 
+# libmicrohttpd: report --watch only
+set(MM_WATCH FALSE)
+if(NOT MIRRORMAP_WATCH STREQUAL "OFF")
+  pkg_check_modules(MICROHTTPD QUIET IMPORTED_TARGET libmicrohttpd>=0.9.71)
+  if(MICROHTTPD_FOUND)
+    set(MM_WATCH TRUE)
+  elseif(NOT MIRRORMAP_WATCH STREQUAL "AUTO")
+    mm_missing("libmicrohttpd (MIRRORMAP_WATCH=${MIRRORMAP_WATCH})" libmicrohttpd-dev)
+  endif()
+endif()
+
 # cmocka: tests only
 set(MM_TESTS FALSE)
 if(NOT MIRRORMAP_TESTS STREQUAL "OFF")

@@ -15,8 +15,7 @@
 #include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
-#include "experiment/run.h"
-#include "experiment/settings.h"
+#include "experiment/run_state.h"
 
 enum { DEPTH_MAX = 8 };
 
@@ -124,9 +123,8 @@ typedef struct entry {
   char *error; // why it could not be read, or what is damaged; NULL
   bool readable;
   char *command;
-  cJSON *envs;     // array of strings
-  int64_t planned; // generations; 0 where the configuration does not say
-  int64_t seeds;   // trainings as far as they are known to come, likewise
+  cJSON *envs; // array of strings
+  mm_run_plan plan;
   mm_run_summary summary;
   // best mean of the map "learned" on the validation tasks, in the last phase that has any
   bool validated;
@@ -167,24 +165,6 @@ static int add_score(const mm_run_score *row, void *user) {
   return 0;
 }
 
-static int64_t planned_generations(const cJSON *root) {
-  mm_search search = { 0 };
-  mm_phase phase[MM_PHASES_MAX];
-  int64_t planned = 0;
-  const cJSON *learn = mm_json_find(root, "learn");
-  const cJSON *generations = mm_json_find(learn != NULL ? learn : root, "generations");
-  const cJSON *schedule = mm_json_find(learn, "schedule");
-  if (cJSON_IsNumber(generations) && generations->valuedouble >= 0 &&
-      generations->valuedouble <= 1e15)
-    search.generations = generations->valuedouble;
-  const char *text = cJSON_IsString(schedule) ? schedule->valuestring : "-";
-  snprintf(search.schedule, sizeof search.schedule, "%s", text);
-  size_t n = mm_search_phases(&search, phase);
-  for (size_t i = 0; i < n; i++)
-    planned += phase[i].generations;
-  return planned;
-}
-
 // A text, or an object that has one as its name.
 static void add_env(entry *e, const cJSON *item) {
   const cJSON *name = cJSON_IsObject(item) ? mm_json_find(item, "name") : item;
@@ -203,22 +183,12 @@ static void read_config(const mm_run *run, entry *e) {
   if (cJSON_IsArray(env))
     for (const cJSON *item = env->child; item != NULL; item = item->next)
       add_env(e, item);
-  if (cJSON_IsObject(root)) e->planned = planned_generations(root);
-  const cJSON *seeds = mm_json_find(root, "seeds");
-  if (cJSON_IsNumber(seeds) && seeds->valuedouble >= 1 && seeds->valuedouble <= 1e15)
-    e->seeds = (int64_t)seeds->valuedouble;
   cJSON_Delete(root);
 }
 
 static void note_error(entry *e) {
   const char *text = mm_last_error();
   if (e->error == NULL) e->error = memory_text(text, strlen(text));
-}
-
-static int add_batch(const mm_run_batch *row, void *user) {
-  int64_t *sum = user;
-  *sum = row->jobs > INT64_MAX - *sum ? INT64_MAX : *sum + row->jobs;
-  return 0;
 }
 
 static void read_run(entry *e) {
@@ -237,9 +207,7 @@ static void read_run(entry *e) {
     e->readable = status == MM_OK || status == MM_ERR_INPUT;
   }
   if (status != MM_OK) note_error(e);
-  int64_t announced = 0;
-  if (e->readable && mm_run_each_batch(run, add_batch, &announced) != MM_OK) note_error(e);
-  if (announced > 0) e->seeds = announced;
+  if (e->readable && mm_run_planned(run, &e->plan) != MM_OK) note_error(e);
   if (e->readable && mm_run_each_score(run, add_score, &v) != MM_OK) note_error(e);
   close_group(&v);
   if (e->error == NULL && mm_run_damage(run) != NULL)
@@ -254,16 +222,8 @@ static void release(entry *e) {
   cJSON_Delete(e->envs);
 }
 
-// What is complete is done, however its last session ended; a session that says it is running while
-// nobody owns the run was killed.
 static const char *state_of(const entry *e) {
-  const char *outcome = e->summary.outcome;
-  if (!e->readable) return "unreadable";
-  if (e->summary.owned) return "running";
-  if (e->planned > 0 && e->summary.generations >= e->planned) return "done";
-  if (e->seeds > 0 && e->summary.trainings >= e->seeds && e->summary.kept == 0) return "done";
-  if (outcome[0] == '\0') return "new";
-  return strcmp(outcome, "running") == 0 ? "killed" : outcome;
+  return e->readable ? mm_run_state(&e->summary, e->plan) : "unreadable";
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -294,13 +254,13 @@ static cJSON *entry_json(entry *e) {
   cJSON_AddItemToObject(object, "env", e->envs);
   e->envs = NULL;
   output_add_number(object, "generations", (double)s->generations);
-  add_or_null(object, "planned", e->planned > 0, (double)e->planned);
+  add_or_null(object, "planned", e->plan.generations > 0, (double)e->plan.generations);
   output_add_number(object, "evaluations", (double)s->evaluations);
   output_add_number(object, "env_steps", (double)s->env_steps);
   add_or_null(object, "best_validation", e->validated, e->best);
   add_or_null(object, "best_generation", e->validated, (double)e->best_generation);
   output_add_number(object, "trainings", (double)s->trainings);
-  add_or_null(object, "seeds", e->seeds > 0, (double)e->seeds);
+  add_or_null(object, "seeds", e->plan.trainings > 0, (double)e->plan.trainings);
   output_add_number(object, "seconds", s->seconds);
   add_text_or_null(object, "started", s->started);
   add_text_or_null(object, "last", s->last);
@@ -340,11 +300,11 @@ static void put_share(table *t, int64_t done, int64_t planned) {
 
 // A training has no generations; its evaluations are its seeds.
 static void put_counts(table *t, const entry *e) {
-  if (e->seeds > 0) {
+  if (e->plan.trainings > 0) {
     table_text(t, "-");
-    put_share(t, e->summary.trainings, e->seeds);
+    put_share(t, e->summary.trainings, e->plan.trainings);
   } else {
-    put_share(t, e->summary.generations, e->planned);
+    put_share(t, e->summary.generations, e->plan.generations);
     table_number(t, (double)e->summary.evaluations);
   }
 }

@@ -20,6 +20,7 @@
   X(transfer)                                                                                      \
   X(theory)                                                                                        \
   X(runs)                                                                                          \
+  X(report)                                                                                        \
   X(export)                                                                                        \
   X(bench)
 

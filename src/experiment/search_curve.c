@@ -85,11 +85,11 @@ static size_t group_end(const reader *r, size_t first) {
 }
 
 // Over the scores that are known; x has room for all of them.
-static mm_estimate estimate(const score *s, size_t n, double *x) {
-  size_t known = 0;
+static mm_estimate estimate(const score *s, size_t n, double *x, size_t *known) {
+  *known = 0;
   for (size_t i = 0; i < n; i++)
-    if (isfinite(s[i].value)) x[known++] = s[i].value;
-  return known > 0 ? mm_estimate_of(x, known) : (mm_estimate){ NAN, NAN };
+    if (isfinite(s[i].value)) x[(*known)++] = s[i].value;
+  return *known > 0 ? mm_estimate_of(x, *known) : (mm_estimate){ NAN, NAN };
 }
 
 // The reference's score on the same task in the same phase. Tasks are numbered, so that it mostly
@@ -125,14 +125,21 @@ static mm_status take_groups(reader *r, double *x) {
   for (size_t i = 0, end; i < r->n_score; i = end) {
     const score *s = &r->score[i];
     end = group_end(r, i);
-    mm_estimate value = estimate(s, end - i, x);
-    if (s->map >= 0) c->control[s->map].value[s->phase] = value;
+    size_t known;
+    mm_estimate value = estimate(s, end - i, x, &known);
+    if (s->map >= 0) {
+      c->control[s->map].value[s->phase] = value;
+      c->control[s->map].n[s->phase] = known;
+    }
     if (s->map != LEARNED || isnan(value.mean)) continue;
     mm_search_point *array = mm_grow(c->point, c->n_point, sizeof *array);
     if (!array) return MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
     c->point = array;
-    c->point[c->n_point++] =
-        (mm_search_point){ s->phase, (double)s->generation, value, difference(r, s, end - i, x) };
+    c->point[c->n_point++] = (mm_search_point){ .phase = s->phase,
+                                                .generation = (double)s->generation,
+                                                .value = value,
+                                                .n = known,
+                                                .difference = difference(r, s, end - i, x) };
   }
   return MM_OK;
 }
@@ -175,10 +182,14 @@ static mm_status derive(reader *r) {
   bool complete = c->phase_start && x && r->reference;
   for (size_t i = 0; i < c->n_control; i++) {
     mm_estimate *value = mm_alloc_array(c->n_phase, sizeof *value);
-    for (size_t p = 0; p < c->n_phase && value; p++)
+    size_t *n = mm_alloc_array(c->n_phase, sizeof *n);
+    for (size_t p = 0; p < c->n_phase && value && n; p++) {
       value[p] = (mm_estimate){ NAN, NAN };
+      n[p] = 0;
+    }
     c->control[i].value = value;
-    complete = complete && value;
+    c->control[i].n = n;
+    complete = complete && value && n;
   }
   mm_status status = MM_OK;
   if (!complete) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
@@ -193,11 +204,16 @@ static mm_status derive(reader *r) {
 mm_status mm_search_curve_read(mm_run *run, mm_search_curve *out) {
   *out = (mm_search_curve){ .end = 1 };
   reader r = { .curve = out };
+  char damage[MM_ERROR_SIZE] = "";
   mm_status status = mm_run_each_generation(run, see_generation, &r);
-  if (status == MM_OK && !r.no_memory) status = mm_run_each_score(run, see_score, &r);
+  if (status == MM_ERR_INPUT) snprintf(damage, sizeof damage, "%s", mm_last_error());
+  if ((status == MM_OK || damage[0]) && !r.no_memory)
+    status = mm_run_each_score(run, see_score, &r);
+  if (status == MM_ERR_INPUT) snprintf(damage, sizeof damage, "%s", mm_last_error());
   if (r.no_memory) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
-  if (status == MM_OK) status = derive(&r);
+  if (status == MM_OK || status == MM_ERR_INPUT) status = derive(&r);
   mm_free(r.score);
+  if (status == MM_OK && damage[0]) return MM_FAIL(MM_ERR_INPUT, "%s", damage);
   return status;
 }
 
@@ -205,7 +221,9 @@ void mm_search_curve_release(mm_search_curve *c) {
   mm_free(c->generation);
   mm_free(c->point);
   mm_free(c->phase_start);
-  for (size_t i = 0; i < MM_SEARCH_CONTROLS; i++)
+  for (size_t i = 0; i < MM_SEARCH_CONTROLS; i++) {
     mm_free(c->control[i].value);
+    mm_free(c->control[i].n);
+  }
   *c = (mm_search_curve){ 0 };
 }

@@ -14,12 +14,14 @@ typedef struct mm_search_point {
   int32_t phase;
   double generation;
   mm_estimate value;      // over the tasks
+  size_t n;               // tasks with a value
   mm_estimate difference; // from the reference, task by task; NaN where there is none
 } mm_search_point;
 
 typedef struct mm_search_control {
   char name[MM_SEARCH_NAME_SIZE];
   mm_estimate *value; // [n_phase]; NaN where it has no score
+  size_t *n;          // [n_phase] tasks with a value
 } mm_search_control;
 
 typedef struct mm_search_curve {
@@ -35,8 +37,8 @@ typedef struct mm_search_curve {
   double end; // last generation, at least 1
 } mm_search_curve;
 
-// Reads what there is: also while the run goes on, and before its first generation. Release in
-// either case.
+// Reads what there is: also while the run goes on, and before its first generation. MM_ERR_INPUT
+// for damage: then *out is what the intact rows say. Release in either case.
 mm_status mm_search_curve_read(mm_run *run, mm_search_curve *out);
 void mm_search_curve_release(mm_search_curve *curve);
 

@@ -1,0 +1,192 @@
+// GET / is the page, GET /data.json its document, read anew at most once a second. Nothing else is
+// served: no files, no other methods, and only to requests that name this machine as their host, so
+// that a foreign page cannot reach it through a name of its own (DNS rebinding).
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/report_watch.h"
+
+#include "cli/interrupt.h"
+#include "cli/terminal.h"
+
+#ifndef HAVE_MICROHTTPD
+
+int report_watch(const char *const *runs, size_t n, uint16_t port) {
+  (void)runs, (void)n, (void)port;
+  return fail(EXIT_FAILED, "this build cannot watch: libmicrohttpd was missing (install "
+                           "libmicrohttpd-dev, or run scripts/setup, and build again)");
+}
+
+#else
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "experiment/report_data.h"
+#include "experiment/report_page.h"
+
+enum { CONNECTIONS = 32, PATIENCE_S = 15, PERIOD_MS = 1000 };
+
+// Used by the server's one thread only.
+typedef struct watch {
+  const char *const *runs;
+  size_t n;
+  uint16_t port;
+  cJSON *document; // as it was read last, or NULL
+  double read_ms;  // when
+} watch;
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+// ---------------------------------------------------------------------------------------------
+// What is served
+
+// A run that cannot be read at the moment leaves the document as it was.
+static mm_status refresh(watch *w) {
+  mm_report *report;
+  if (w->document != NULL && now_ms() - w->read_ms < PERIOD_MS) return MM_OK;
+  mm_status status = mm_report_read(w->runs, w->n, &report);
+  if (status != MM_OK) return status;
+  cJSON *fresh = mm_report_json(report, true);
+  mm_report_release(report);
+  if (fresh == NULL) return MM_FAIL(MM_ERR_MEMORY, "no memory for a report");
+  cJSON_Delete(w->document);
+  w->document = fresh;
+  w->read_ms = now_ms();
+  return MM_OK;
+}
+
+static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type,
+                              const char *text, size_t length) {
+  struct MHD_Response *response =
+      MHD_create_response_from_buffer(length, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+  if (response == NULL) return MHD_NO;
+  MHD_add_response_header(response, "Content-Type", type);
+  MHD_add_response_header(response, "Cache-Control", "no-store");
+  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+  MHD_add_response_header(response, "X-Frame-Options", "DENY");
+  MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+  MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+  if (code == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(response, "Allow", "GET, HEAD");
+  enum MHD_Result result = MHD_queue_response(connection, code, response);
+  MHD_destroy_response(response);
+  return result;
+}
+
+static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned code,
+                                   const char *text) {
+  char line[MM_ERROR_SIZE + 2];
+  int length = snprintf(line, sizeof line, "%s\n", text);
+  return answer(connection, code, "text/plain; charset=utf-8", line, (size_t)length);
+}
+
+static enum MHD_Result answer_document(watch *w, struct MHD_Connection *connection, bool page) {
+  char *text = NULL;
+  size_t length = 0;
+  mm_status status = refresh(w);
+  if (status == MM_OK && page) status = mm_report_page(w->document, &text, &length);
+  if (status == MM_OK && !page) {
+    text = mm_json_print(w->document, false);
+    if (text == NULL) status = MM_FAIL(MM_ERR_MEMORY, "no memory for a report");
+    length = text != NULL ? strlen(text) : 0;
+  }
+  if (status != MM_OK)
+    return answer_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, mm_last_error());
+  const char *type = page ? "text/html; charset=utf-8" : "application/json";
+  enum MHD_Result result = answer(connection, MHD_HTTP_OK, type, text, length);
+  mm_free(text);
+  return result;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Requests
+
+static bool is_own_host(const watch *w, struct MHD_Connection *connection) {
+  static const char *const names[] = { "127.0.0.1", "localhost" };
+  const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+  char own[32];
+  for (size_t i = 0; i < 2 && host != NULL; i++) {
+    snprintf(own, sizeof own, "%s:%u", names[i], (unsigned)w->port);
+    if (strcasecmp(host, own) == 0) return true;
+    if (w->port == 80 && strcasecmp(host, names[i]) == 0) return true;
+  }
+  return false;
+}
+
+static enum MHD_Result handle(void *user, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **state) {
+  (void)version, (void)upload, (void)upload_size, (void)state;
+  watch *w = user;
+  if (!is_own_host(w, connection))
+    return answer_text(connection, MHD_HTTP_FORBIDDEN, "this page is for this machine only");
+  if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+    return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "expected GET");
+  if (strcmp(url, "/") == 0) return answer_document(w, connection, true);
+  if (strcmp(url, "/data.json") == 0) return answer_document(w, connection, false);
+  return answer_text(connection, MHD_HTTP_NOT_FOUND, "there is only / and /data.json");
+}
+
+// ---------------------------------------------------------------------------------------------
+// The server
+
+// A socket that listens on this machine's own address, and its port.
+static int listen_locally(uint16_t *port) {
+  struct sockaddr_in place = { .sin_family = AF_INET, .sin_port = htons(*port) };
+  socklen_t size = sizeof place;
+  int on = 1, s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (s < 0) return -1;
+  setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (bind(s, (struct sockaddr *)&place, sizeof place) == 0 && listen(s, CONNECTIONS) == 0 &&
+      getsockname(s, (struct sockaddr *)&place, &size) == 0) {
+    *port = ntohs(place.sin_port);
+    return s;
+  }
+  int error = errno;
+  close(s);
+  errno = error;
+  return -1;
+}
+
+static void wait_for(const volatile int *stop) {
+  const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
+  while (*stop == 0)
+    nanosleep(&pause, NULL);
+}
+
+int report_watch(const char *const *runs, size_t n, uint16_t port) {
+  watch w = { .runs = runs, .n = n, .port = port };
+  const volatile int *stop = interrupt_watch();
+  int s = listen_locally(&w.port);
+  if (s < 0)
+    return fail(EXIT_FAILED, "cannot listen on 127.0.0.1:%u: %s", (unsigned)port, strerror(errno));
+  struct MHD_Daemon *server = MHD_start_daemon(
+      MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, handle, &w, MHD_OPTION_LISTEN_SOCKET, s,
+      MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+      (unsigned)PATIENCE_S, MHD_OPTION_END);
+  if (server == NULL) {
+    close(s);
+    return fail(EXIT_FAILED, "cannot start the server");
+  }
+  log_line("watching http://127.0.0.1:%u/ (Ctrl-C ends it)", (unsigned)w.port);
+  wait_for(stop);
+  MHD_stop_daemon(server);
+  cJSON_Delete(w.document);
+  return EXIT_DONE;
+}
+
+#endif

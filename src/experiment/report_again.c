@@ -1,0 +1,273 @@
+// Command lines that make a run once more: its options, and of its settings those that the program
+// would not choose by itself. What comes from the configuration is quoted for a shell.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "experiment/plan.h"
+#include "experiment/report_internal.h"
+
+typedef struct line {
+  char *text; // [room], zero at the end
+  size_t used, room;
+  bool broken; // no memory
+} line;
+
+static void put(line *l, const char *bytes, size_t n) {
+  if (l->broken) return;
+  if (l->used + n + 1 > l->room) {
+    size_t room = 2 * (l->used + n + 1);
+    char *larger = mm_alloc(room);
+    l->broken = !larger;
+    if (l->broken) return;
+    if (l->text) memcpy(larger, l->text, l->used);
+    mm_free(l->text);
+    l->text = larger;
+    l->room = room;
+  }
+  memcpy(l->text + l->used, bytes, n);
+  l->used += n;
+  l->text[l->used] = 0;
+}
+
+static void put_text(line *l, const char *text) {
+  put(l, text, strlen(text));
+}
+
+// A word of a shell: plain where nothing in it means anything there.
+static void put_word(line *l, const char *text) {
+  static const char plain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,+=@%";
+  if (text[0] && strspn(text, plain) == strlen(text)) {
+    put_text(l, text);
+    return;
+  }
+  put_text(l, "'");
+  for (; *text; text++) {
+    if (*text == '\'')
+      put_text(l, "'\\''");
+    else
+      put(l, text, 1);
+  }
+  put_text(l, "'");
+}
+
+static void put_option(line *l, const char *name, const char *value) {
+  put_text(l, " --");
+  put_text(l, name);
+  put_text(l, " ");
+  put_word(l, value);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Settings
+
+static bool text_of(const cJSON *item, char out[MM_SCHEDULE_SIZE]) {
+  char number[MM_JSON_NUMBER_SIZE];
+  const char *text = cJSON_IsString(item) || cJSON_IsRaw(item) ? item->valuestring
+                     : cJSON_IsNumber(item) ? mm_json_format_number(item->valuedouble, number)
+                                            : NULL;
+  if (!text || strlen(text) >= MM_SCHEDULE_SIZE) return false;
+  strcpy(out, text);
+  return true;
+}
+
+static void put_setting(line *l, const char *key, const char *value) {
+  char pair[MM_SCHEDULE_SIZE + 64];
+  snprintf(pair, sizeof pair, "%s=%s", key, value);
+  put_option(l, "set", pair);
+}
+
+// The keys of `usual` whose value in `own` is another, once each: `done` has those that were put.
+static void put_settings(line *l, const cJSON *usual, const cJSON *own, cJSON *done) {
+  char value[MM_SCHEDULE_SIZE], other[MM_SCHEDULE_SIZE], schedule[MM_SCHEDULE_SIZE] = "-";
+  text_of(mm_json_find(own, "schedule"), schedule);
+  for (const cJSON *item = usual ? usual->child : NULL; item; item = item->next) {
+    if (!text_of(mm_json_find(own, item->string), value) || mm_json_find(done, item->string))
+      continue;
+    bool same = text_of(item, other) && strcmp(value, other) == 0;
+    // a schedule fixes the number of generations, and steps without one would end it
+    if (strcmp(item->string, "generations") == 0 && strcmp(schedule, "-") != 0) same = true;
+    if (strcmp(item->string, "schedule") == 0 && mm_json_find(done, "steps")) same = false;
+    if (same) continue;
+    put_setting(l, item->string, value);
+    cJSON_AddTrueToObject(done, item->string);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Environments
+
+// What the program would take for an environment; a task file's is Grid-World's.
+static void usual_of(const char *env, bool file, const char **algo, const char **preset) {
+  mm_env_info info;
+  *algo = "pmd";
+  *preset = "gridworld";
+  for (size_t i = 0; !file && mm_env_list(i, &info); i++)
+    if (strcmp(info.id, env) == 0) {
+      *algo = info.algo;
+      *preset = info.preset;
+      return;
+    }
+}
+
+// An environment's name, or the copy of its task file in the run.
+static void put_env(line *l, const mm_report_run *r, const char *env, bool file, size_t i) {
+  char place[32];
+  if (!file) {
+    put_text(l, env);
+    return;
+  }
+  snprintf(place, sizeof place, "/env-%zu.yaml", i);
+  put_text(l, mm_run_folder_of(r->run));
+  put_text(l, place);
+}
+
+// Everything that an environment's settings need; false where they cannot be told.
+static bool put_changes(line *l, const char *env, bool file, const char *algo_name,
+                        const cJSON *settings, const cJSON *search, cJSON *done) {
+  const char *usual_algo, *preset;
+  mm_algo algo;
+  usual_of(env, file, &usual_algo, &preset);
+  if (!algo_name || !mm_algo_find(algo_name, &algo)) return false;
+  mm_settings usual = mm_settings_default(algo);
+  mm_settings_fit(&usual, preset);
+  if (strcmp(algo_name, usual_algo) != 0 && !mm_json_find(done, "algo")) {
+    put_option(l, "algo", algo_name);
+    cJSON_AddTrueToObject(done, "algo");
+  }
+  cJSON *own = mm_settings_json(&usual), *searched = search ? mm_search_json(&usual) : NULL;
+  put_settings(l, own, settings, done);
+  put_settings(l, searched, search, done);
+  cJSON_Delete(own);
+  cJSON_Delete(searched);
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Commands
+
+static bool is_file(const cJSON *item) {
+  return cJSON_IsString(item);
+}
+
+static void put_seed(line *l, const cJSON *config) {
+  const char *seed = mm_report_config_text(config, "seed");
+  if (seed && strcmp(seed, "0") != 0) put_option(l, "seed", seed);
+}
+
+static void put_count(line *l, const char *name, const cJSON *item) {
+  char text[MM_SCHEDULE_SIZE];
+  if (text_of(item, text)) put_option(l, name, text);
+}
+
+static bool put_learn(line *l, const mm_report_run *r) {
+  const cJSON *envs = mm_json_find(r->config, "env"), *files = mm_json_find(r->config, "files");
+  const char *init = mm_report_config_text(r->config, "init");
+  line names = { 0 };
+  bool first_file = is_file(cJSON_GetArrayItem(files, 0));
+  size_t i = 0;
+  if (!cJSON_IsArray(envs) || !cJSON_IsString(envs->child)) return false;
+  for (const cJSON *env = envs->child; env; env = env->next, i++) {
+    if (!cJSON_IsString(env)) continue;
+    if (i > 0) put_text(&names, ",");
+    put_env(&names, r, env->valuestring, is_file(cJSON_GetArrayItem(files, (int)i)), i);
+  }
+  if (!names.broken) put_option(l, "env", names.text);
+  l->broken = l->broken || names.broken;
+  mm_free(names.text);
+  put_seed(l, r->config);
+  if (init && init[0]) put_option(l, "init", init);
+  cJSON *done = cJSON_CreateObject();
+  bool known =
+      put_changes(l, envs->child->valuestring, first_file, mm_report_config_text(r->config, "algo"),
+                  mm_json_find(r->config, "settings"), mm_json_find(r->config, "learn"), done);
+  cJSON_Delete(done);
+  return known;
+}
+
+static bool put_train(line *l, const mm_report_run *r) {
+  const char *env = mm_report_config_text(r->config, "env");
+  const char *map = mm_report_config_text(r->config, "map");
+  const char *algo = mm_report_config_text(r->config, "algo");
+  bool file = is_file(mm_json_find(r->config, "file"));
+  line name = { 0 };
+  if (!env || !map || !algo) return false;
+  put_env(&name, r, env, file, 0);
+  if (!name.broken) put_option(l, "env", name.text);
+  l->broken = l->broken || name.broken;
+  mm_free(name.text);
+  put_option(l, "map", map);
+  put_count(l, "seeds", mm_json_find(r->config, "seeds"));
+  put_seed(l, r->config);
+  cJSON *done = cJSON_CreateObject();
+  bool known = put_changes(l, env, file, algo, mm_json_find(r->config, "settings"), NULL, done);
+  cJSON_Delete(done);
+  if (strcmp(algo, "pmd") == 0) put_option(l, "out", "again"); // others have a folder anyway
+  return known;
+}
+
+// Controls are what the program adds by itself.
+static void put_asked_maps(line *l, const cJSON *maps) {
+  const char *controls = "none";
+  line names = { 0 };
+  for (const cJSON *map = maps->child; map; map = map->next) {
+    const char *name = mm_report_config_text(map, "name");
+    bool control = cJSON_IsTrue(mm_json_find(map, "control"));
+    if (control && strcmp(controls, "none") == 0) controls = "cheap";
+    if (cJSON_IsTrue(mm_json_find(map, "tuned"))) controls = "full";
+    if (control || !name) continue;
+    if (names.used > 0) put_text(&names, ",");
+    put_text(&names, name);
+  }
+  if (names.text) put_option(l, "maps", names.text);
+  put_option(l, "controls", controls);
+  l->broken = l->broken || names.broken;
+  mm_free(names.text);
+}
+
+static bool put_transfer(line *l, const mm_report_run *r) {
+  const cJSON *maps = mm_json_find(r->config, "maps"), *envs = mm_json_find(r->config, "envs");
+  line names = { 0 };
+  size_t i = 0;
+  if (!cJSON_IsArray(maps) || !cJSON_IsArray(envs) || !envs->child) return false;
+  put_asked_maps(l, maps);
+  for (const cJSON *env = envs->child; env; env = env->next, i++) {
+    const char *name = mm_report_config_text(env, "name");
+    if (i > 0) put_text(&names, ",");
+    put_env(&names, r, name ? name : "?", is_file(mm_json_find(env, "file")), i);
+  }
+  if (!names.broken) put_option(l, "envs", names.text);
+  l->broken = l->broken || names.broken;
+  mm_free(names.text);
+  put_count(l, "seeds", mm_json_find(r->config, "seeds"));
+  put_seed(l, r->config);
+  const cJSON *tune = mm_json_find(r->config, "tune_seeds");
+  if (cJSON_IsNumber(tune) && tune->valuedouble > 0) put_count(l, "tune-seeds", tune);
+  cJSON *done = cJSON_CreateObject();
+  bool known = true;
+  for (const cJSON *env = envs->child; env; env = env->next) {
+    const char *name = mm_report_config_text(env, "name");
+    known =
+        known && name &&
+        put_changes(l, name, is_file(mm_json_find(env, "file")), mm_report_config_text(env, "algo"),
+                    mm_json_find(env, "settings"), NULL, done);
+  }
+  cJSON_Delete(done);
+  return known;
+}
+
+cJSON *mm_report_again(const mm_report_run *r) {
+  const char *command = mm_run_command(r->run);
+  cJSON *array = cJSON_CreateArray();
+  line l = { 0 };
+  bool known = false;
+  put_text(&l, "mirrormap ");
+  put_word(&l, command);
+  if (strcmp(command, "learn") == 0) known = put_learn(&l, r);
+  if (strcmp(command, "train") == 0) known = put_train(&l, r);
+  if (strcmp(command, "transfer") == 0) known = put_transfer(&l, r);
+  if (known && !l.broken) cJSON_AddItemToArray(array, cJSON_CreateString(l.text));
+  mm_free(l.text);
+  return array;
+}

@@ -1,0 +1,121 @@
+// The document of a report.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "experiment/report_data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "experiment/report_internal.h"
+
+// ---------------------------------------------------------------------------------------------
+// What the parts share
+
+bool mm_report_grow(void **array, size_t n, size_t size) {
+  if (n > 0 && (n & (n - 1)) != 0) return true;
+  void *larger = mm_alloc_array(n > 0 ? 2 * n : 1, size);
+  if (!larger) return false;
+  if (n > 0) memcpy(larger, *array, n * size);
+  mm_free(*array);
+  *array = larger;
+  return true;
+}
+
+cJSON *mm_report_number(double value) {
+  return isnan(value) ? cJSON_CreateNull() : mm_json_number(value);
+}
+
+void mm_report_add_number(cJSON *object, const char *key, double value) {
+  cJSON_AddItemToObject(object, key, mm_report_number(value));
+}
+
+void mm_report_add_text(cJSON *object, const char *key, const char *text) {
+  cJSON_AddItemToObject(object, key,
+                        text && text[0] ? cJSON_CreateString(text) : cJSON_CreateNull());
+}
+
+const char *mm_report_config_text(const cJSON *config, const char *key) {
+  const cJSON *item = mm_json_find(config, key);
+  return cJSON_IsString(item) ? item->valuestring : NULL;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+mm_status mm_report_read(const char *const *runs, size_t n, mm_report **out) {
+  *out = NULL;
+  if (n == 0 || n > MM_REPORT_RUNS)
+    return MM_FAIL(MM_ERR_INPUT, "a report of %zu runs: expected 1 to %d", n, MM_REPORT_RUNS);
+  mm_report *report = mm_alloc(sizeof *report);
+  mm_report_run *list = mm_alloc_array(n, sizeof *list);
+  if (!report || !list) {
+    mm_free(report);
+    mm_free(list);
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for a report");
+  }
+  *report = (mm_report){ .run = list };
+  mm_status status = MM_OK;
+  for (; report->n < n && status == MM_OK; report->n++)
+    status = mm_report_open_run(runs[report->n], &list[report->n]);
+  if (status == MM_OK) status = mm_report_read_maps(list, n, &report->maps);
+  if (status == MM_OK)
+    *out = report;
+  else
+    mm_report_release(report);
+  return status;
+}
+
+void mm_report_release(mm_report *report) {
+  if (!report) return;
+  mm_report_release_maps(&report->maps);
+  for (size_t i = 0; i < report->n; i++)
+    mm_report_release_run(&report->run[i]);
+  mm_free(report->run);
+  mm_free(report);
+}
+
+size_t mm_report_runs(const mm_report *report) {
+  return report->n;
+}
+
+const char *mm_report_folder(const mm_report *report, size_t i) {
+  return mm_run_folder_of(report->run[i].run);
+}
+
+const char *mm_report_damage(const mm_report *report, size_t i) {
+  return i < report->n ? mm_run_damage(report->run[i].run) : NULL;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static void add_heading(cJSON *root, const mm_report *report) {
+  char text[MM_RUN_PATH_SIZE + 32], time_text[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  cJSON_AddStringToObject(root, "format", MM_REPORT_FORMAT);
+  if (report->n == 1)
+    snprintf(text, sizeof text, "%s", report->run[0].name);
+  else
+    snprintf(text, sizeof text, "%s and %zu more", report->run[0].name, report->n - 1);
+  cJSON_AddStringToObject(root, "title", text);
+  gmtime_r(&now, &utc);
+  strftime(time_text, sizeof time_text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  cJSON_AddStringToObject(root, "generated", time_text);
+  cJSON *program = cJSON_AddObjectToObject(root, "program");
+  cJSON_AddStringToObject(program, "version", mm_version());
+  cJSON_AddStringToObject(program, "build", mm_build_info());
+}
+
+cJSON *mm_report_json(const mm_report *report, bool watch) {
+  cJSON *root = cJSON_CreateObject();
+  if (!root) return NULL;
+  add_heading(root, report);
+  cJSON_AddBoolToObject(root, "watch", watch);
+  cJSON *runs = cJSON_AddArrayToObject(root, "runs");
+  for (size_t i = 0; i < report->n; i++)
+    cJSON_AddItemToArray(runs, mm_report_run_json(&report->run[i]));
+  cJSON_AddItemToObject(root, "maps", mm_report_maps_json(&report->maps));
+  return root;
+}
