@@ -67,6 +67,7 @@
   SUITE(search_figure)                                                                             \
   SUITE(learn)                                                                                     \
   SUITE(train)                                                                                     \
+  SUITE(report)                                                                                    \
   SUITE(bench)
 
 #define MM_SUITE_DECLARE(name) int suite_##name(void);
