@@ -37,6 +37,7 @@ typedef struct mm_report_trainings {
   size_t n_point;
   mm_report_batch *batch; // [n_batch]
   size_t n_batch;
+  uint64_t resampling; // seed of intervals: the configuration's, as the commands have it
 } mm_report_trainings;
 
 // `config` tells what the trainings of files before version 3 are. MM_ERR_INPUT for damage: then

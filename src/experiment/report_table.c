@@ -57,6 +57,11 @@ static void add_labels(mm_report_table *t, const mm_report_trainings *all, const
   }
 }
 
+// Of which nothing is done yet.
+static const mm_transfer_cell empty_cell = { .eta = NAN,
+                                             .final = { NAN, NAN },
+                                             .iqm = { NAN, NAN, NAN } };
+
 static void *take(size_t count, size_t size) {
   void *block = mm_alloc_array(count, size);
   if (block) memset(block, 0, count * size);
@@ -78,6 +83,10 @@ static mm_status take_all(mm_report_table *t) {
                    c->n_env);
   for (size_t i = 0; i < cells * c->n_seed; i++)
     x->final_value[i] = NAN;
+  for (size_t i = 0; i < cells; i++)
+    x->cell[i] = empty_cell;
+  for (size_t e = 0; e < c->n_env; e++)
+    x->optimal_mean[e] = NAN;
   return MM_OK;
 }
 
@@ -100,7 +109,7 @@ static mm_status fill_cell(mm_report_table *t, const mm_report_trainings *all,
   mm_transfer_cell *cell = &table->cell[map * table->config.n_env + env];
   double *finals = finals_of(table, map, env), optimal = 0;
   mm_free(cell->curve);
-  *cell = (mm_transfer_cell){ .eta = NAN };
+  *cell = empty_cell;
   for (size_t i = 0; i < batch->n; i++) {
     const mm_result *r = &all->result[batch->from + i];
     bool has_value = mm_result_has_value(r) && !isnan(r->final_value);
@@ -117,9 +126,10 @@ static mm_status fill_cell(mm_report_table *t, const mm_report_trainings *all,
     n_optimal++;
   }
   cell->final = estimate(x, cell->n);
+  cell->iqm = mm_estimate_iqm(x, cell->n, all->resampling);
   // V* of half the instances would not be comparable with the means
-  bool known = n_optimal == batch->n && n_optimal > 0;
-  table->optimal_mean[env] = known ? optimal / (double)n_optimal : NAN;
+  if (n_optimal == batch->n && n_optimal > 0)
+    table->optimal_mean[env] = optimal / (double)n_optimal;
   return mm_estimate_curve(all->result + batch->from, batch->n, &cell->curve, &cell->n_curve);
 }
 
@@ -186,22 +196,17 @@ void mm_report_release_table(mm_report_table *t) {
 // ---------------------------------------------------------------------------------------------
 // The document
 
-static cJSON *cell_json(const mm_transfer *t, size_t map, size_t env, mm_baseline from, double *x) {
+static cJSON *cell_json(const mm_transfer *t, size_t map, size_t env, mm_baseline from) {
   const mm_transfer_cell *cell = mm_transfer_at(t, map, env);
-  const double *finals = finals_of(t, map, env);
   mm_estimate difference = cell->difference[from];
-  size_t n = 0;
-  for (size_t i = 0; i < t->config.n_seed; i++)
-    if (!isnan(finals[i])) x[n++] = finals[i];
-  mm_iqm middle = mm_estimate_iqm(x, n, 0);
   cJSON *object = cJSON_CreateObject();
-  mm_report_add_number(object, "mean", cell->n > 0 ? cell->final.mean : NAN);
-  mm_report_add_number(object, "sem", cell->n > 0 ? cell->final.sem : NAN);
+  mm_report_add_number(object, "mean", cell->final.mean);
+  mm_report_add_number(object, "sem", cell->final.sem);
   mm_report_add_number(object, "n", (double)cell->n);
   mm_report_add_number(object, "failed", (double)cell->n_failed);
-  mm_report_add_number(object, "iqm", middle.iqm);
-  mm_report_add_number(object, "low", middle.low);
-  mm_report_add_number(object, "high", middle.high);
+  mm_report_add_number(object, "iqm", cell->iqm.iqm);
+  mm_report_add_number(object, "low", cell->iqm.low);
+  mm_report_add_number(object, "high", cell->iqm.high);
   mm_report_add_number(object, "difference", difference.mean);
   mm_report_add_number(object, "difference_sem", difference.sem);
   mm_report_add_number(object, "wins", cell->wins[from]);
@@ -228,8 +233,6 @@ cJSON *mm_report_table_json(const mm_report_table *table) {
   if (c->n_map < 2) return cJSON_CreateNull();
   mm_baseline from =
       t->baseline[MM_BASELINE_NEGENTROPY] < c->n_map ? MM_BASELINE_NEGENTROPY : MM_BASELINE_L2;
-  double *x = mm_alloc_array(c->n_seed, sizeof *x);
-  if (!x) return NULL;
   cJSON *object = cJSON_CreateObject(), *envs = cJSON_CreateArray();
   mm_report_add_text(object, "baseline",
                      t->baseline[from] < c->n_map ? c->map[t->baseline[from]].label : NULL);
@@ -241,9 +244,8 @@ cJSON *mm_report_table_json(const mm_report_table *table) {
   for (size_t m = 0; m < c->n_map; m++) {
     cJSON *row = cJSON_CreateArray();
     for (size_t e = 0; e < c->n_env; e++)
-      cJSON_AddItemToArray(row, cell_json(t, m, e, from, x));
+      cJSON_AddItemToArray(row, cell_json(t, m, e, from));
     cJSON_AddItemToArray(rows, row);
   }
-  mm_free(x);
   return object;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "experiment/plan.h"
 #include "experiment/report_internal.h"
 
 typedef struct reader {
@@ -126,6 +127,7 @@ static mm_status worse(mm_status so_far, mm_status status, const reader *r) {
 mm_status mm_report_read_trainings(mm_run *run, const cJSON *config, mm_report_trainings *out) {
   *out = (mm_report_trainings){ 0 };
   reader r = { .all = out };
+  if (mm_plan_read_seed(config, "config", &out->resampling) != MM_OK) out->resampling = 0;
   mm_status status = worse(MM_OK, mm_run_each_training(run, see_training, &r), &r);
   if (status == MM_OK || status == MM_ERR_INPUT)
     status = worse(status, mm_run_each_point(run, see_point, &r), &r);
@@ -157,13 +159,13 @@ bool mm_report_is_shown(const mm_report_batch *batch) {
   return strcmp(batch->role, "tuning") != 0 && strcmp(batch->role, "trial") != 0;
 }
 
-static cJSON *final_json(const mm_result *runs, size_t n, double *x) {
+static cJSON *final_json(const mm_result *runs, size_t n, uint64_t resampling, double *x) {
   size_t known = 0;
   for (size_t i = 0; i < n; i++)
     if (mm_result_has_value(&runs[i]) && !isnan(runs[i].final_value))
       x[known++] = runs[i].final_value;
   mm_estimate mean = known > 0 ? mm_estimate_of(x, known) : (mm_estimate){ NAN, NAN };
-  mm_iqm middle = mm_estimate_iqm(x, known, 0);
+  mm_iqm middle = mm_estimate_iqm(x, known, resampling);
   cJSON *object = cJSON_CreateObject();
   mm_report_add_number(object, "mean", mean.mean);
   mm_report_add_number(object, "sem", mean.sem);
@@ -199,7 +201,7 @@ static cJSON *batch_json(const mm_report_trainings *all, const mm_report_batch *
   mm_report_add_number(object, "n", (double)batch->n);
   mm_report_add_number(object, "planned", (double)batch->jobs);
   add_points(object, point, n_point);
-  cJSON_AddItemToObject(object, "final", final_json(runs, batch->n, x));
+  cJSON_AddItemToObject(object, "final", final_json(runs, batch->n, all->resampling, x));
   mm_free(point);
   return object;
 }

@@ -1,0 +1,308 @@
+#!/usr/bin/env bash
+# `report`: the page and its figures, refreshed; runs that go on, are damaged or are none; files that
+# are never overwritten; the page watched over HTTP, from this machine only.
+# usage: cli_report.sh PROGRAM SOURCE_DIR
+
+# shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
+. "$(dirname "$0")/cli.bash"
+export MIRRORMAP_DATA=$2 # a program that is not in build/ has no presets beside it
+cd "$work" || exit 1
+
+train=(--env GridWorld-small --map tsallis:0.5 --set steps=512 --set envs=8 --set unroll=8 --set curve=exact)
+learn=(--env GridWorld-small --kind piecewise --population 4 --set steps=256 --set envs=8 --set unroll=16
+  --set n=10 --set validation_tasks=2 --set validation_every=2)
+data() { sed -n 's/.*<script type="application\/json" id="report-data">\(.*\)<\/script>$/\1/p' "$1"; }
+
+# shellcheck disable=SC2329 # called below
+well_formed() {
+  ! command -v python3 >/dev/null || python3 -c 'import sys, xml.dom.minidom as d; d.parse(sys.argv[1])' "$1"
+}
+
+# shellcheck disable=SC2329 # called through expect
+is_picture() { # the file is what its ending says
+  case $1 in
+    *.svg) head -c 5 "$1" | grep -q '<?xml' && tail -c 10 "$1" | grep -q '</svg>' && well_formed "$1" ;;
+    *.pdf) head -c 5 "$1" | grep -q '%PDF-' && tail -c 8 "$1" | grep -q '%%EOF' ;;
+    *.png) [ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ] ;;
+  esac
+}
+
+# ---------------------------------------------------------------------------------------------
+# what is none
+
+run report
+expect_refusal 2 "report"
+run report nowhere
+expect_refusal 2 "no run 'nowhere'"
+mkdir empty
+run report empty
+expect_refusal 2 "there is no run.db in it"
+run report "$program"
+expect_code 2
+run report empty --port 1
+expect_refusal 2 "'--port' is for --watch"
+run report empty --watch --out x
+expect_refusal 2 "--watch writes nothing"
+run report empty --watch --json
+expect_refusal 2 "'--json'"
+run report empty --watch --port 70000
+expect_code 2
+run report --help
+expect_code 0
+expect_out "--no-figures"
+
+# ---------------------------------------------------------------------------------------------
+# one run
+
+run train "${train[@]}" --seeds 3 --out train --quiet
+expect_code 0
+run report train --no-figures
+expect_code 0
+expect_no_out
+expect_err "wrote train/report.html"
+expect "no figures" test ! -e train/figures
+expect "a page" grep -q '^<!DOCTYPE html>$' train/report.html
+expect "its data on one line" test "$(data train/report.html | wc -l)" -eq 1
+expect "nothing but the page" test "$(find train -newer train/run.db -name '*.tmp*' | wc -l)" -eq 0
+data train/report.html >data.json
+if [ -n "$json_parser" ]; then
+  expect "data that $json_parser reads" parse_json data.json
+fi
+expect "the format" grep -q '"format":"mirrormap-report/1"' data.json
+expect "no address but this machine's own" test -z "$(grep -oE '(src|href)="?(https?:)?//[^"]*' train/report.html)"
+for part in '"state":"done"' '"watch":false' '"curves":\[{' '"again":\["mirrormap train --env GridWorld-small'; do
+  expect "data with $part" grep -q "$part" data.json
+done
+
+# what it says how to make again is the same run
+again=$(sed 's/.*"again":\["mirrormap \([^"]*\)"\].*/\1/' data.json)
+# shellcheck disable=SC2086 # words
+run $again
+expect_code 0
+config() { "$program" export "$1" --csv --table meta; }
+expect "the same plan" test "$(config train)" = "$(config again)"
+run export train --csv --table training
+cp "$out" first.csv
+run export again --csv --table training
+expect "the same rows" cmp -s first.csv "$out"
+
+# refreshed, from another folder, by its database
+before=$(cat train/report.html)
+sleep 1.1
+run report train/run.db --no-figures --quiet
+expect_code 0
+expect_no_err
+expect "a new page" test "$before" != "$(cat train/report.html)"
+
+# somebody else's files
+mkdir other
+cp -r train/run.db other/
+echo '<p>precious</p>' >other/report.html
+run report other --no-figures
+expect_refusal 2 "other/report.html" "will not be overwritten"
+expect "it is still there" grep -q precious other/report.html
+rm other/report.html
+mkdir other/figures
+echo precious >other/figures/phi.svg
+run report other
+expect_refusal 2 "other/figures/phi.svg" "--out"
+expect "it is still there" grep -q precious other/figures/phi.svg
+expect "no page" test ! -e other/report.html
+
+# ---------------------------------------------------------------------------------------------
+# figures
+
+run learn "${learn[@]}" --generations 4 --out learn --quiet
+expect_code 0
+if command -v gnuplot >/dev/null; then
+  run report learn --json
+  expect_code 0
+  expect_json
+  expect_out '"page":"learn/report.html"'
+  for name in search phi policy; do
+    for ending in svg pdf png; do
+      expect "learn/figures/$name.$ending" is_picture "learn/figures/$name.$ending"
+      expect_out "learn/figures/$name.$ending"
+    done
+  done
+  expect "no others" test "$(find learn/figures -type f | wc -l)" -eq 9
+  run report learn # once more over its own
+  expect_code 0
+  run report train learn --out both
+  expect_code 0
+  expect_err "wrote both/report.html and figures in both/figures"
+  for name in curves-1 search-2 phi policy; do
+    expect "both/figures/$name.svg" is_picture "both/figures/$name.svg"
+  done
+fi
+run report train learn
+expect_refusal 2 "several runs need" "--out"
+run report train learn --out both/deep/er
+expect_code 1
+mkdir bare
+PATH=$work/bare run report learn --out alone
+expect_code 0
+expect_err "no figures: "
+expect "one line about it" test "$(grep -c gnuplot "$err")" -eq 1
+expect "a page all the same" test -s alone/report.html
+
+# a table
+run transfer --maps l2 --envs GridWorld-small,GridWorld-sparse --seeds 3 --set steps=512 --set envs=8 \
+  --set unroll=8 --out transfer --quiet
+expect_code 0
+run report transfer --no-figures
+expect_code 0
+data transfer/report.html >data.json
+expect "a table" grep -q '"table":{"baseline":"negentropy","envs":\["GridWorld-small","GridWorld-sparse"\]' data.json
+if [ "$json_parser" = jq ]; then
+  expect "the numbers of table.json" test \
+    "$(jq -c '.runs[0].table.cells | map(map([.mean, .sem, .difference, .difference_sem, .wins, .iqm, .low, .high]))' data.json)" = \
+    "$(jq -c '[.mean, .sem, .difference, .difference_sem, .wins, .iqm, .iqm_low, .iqm_high] | transpose | map(transpose)' transfer/table.json)"
+fi
+
+# names that try to break out
+evil='<b>"$(touch hurt)`touch hurt`'\''&'
+cp -r train "$evil"
+rm -r "$evil/report.html"
+run report "$evil"
+expect_code 0
+expect "a page" test -s "$evil/report.html"
+expect "no tag" test "$(grep -c '<b>' "$evil/report.html")" -eq 0
+expect "no command was run" test ! -e hurt
+expect "no command was run" test ! -e "$evil/hurt"
+
+# ---------------------------------------------------------------------------------------------
+# going on, damaged
+
+"$program" train --env CartPole-v1 --map l2 --seeds 64 --set steps=20000 --threads 1 --out busy --quiet \
+  >busy.out 2>&1 </dev/null &
+pid=$!
+for ((i = 0; i < 600; i++)); do
+  run export busy --csv
+  [ "$code" -eq 0 ] && [ "$(wc -l <"$out")" -gt 2 ] && break
+  sleep 0.1
+done
+run report busy --no-figures
+expect_code 0
+data busy/report.html >data.json
+expect "it goes on" grep -q '"state":"going on"' data.json
+expect "with curves" grep -q '"curves":\[{"env":"CartPole-v1"' data.json
+interrupt "$pid" INT
+expect_code 130
+run report busy --no-figures
+expect_code 0
+data busy/report.html >data.json
+expect "it was interrupted" grep -q '"state":"interrupted"' data.json
+
+if command -v python3 >/dev/null; then
+  cp -r train hurt
+  python3 - <<'EOF'
+import sqlite3
+db = sqlite3.connect("hurt/run.db")
+db.execute("UPDATE training SET final = 99 WHERE job = 1")
+db.commit()
+EOF
+  run report hurt --no-figures
+  expect_code 1
+  expect_err "is damaged"
+  data hurt/report.html >data.json
+  expect "the page says so" grep -q '"damage":"' data.json
+  expect "the others are there" grep -q '"n":2,"planned":3' data.json
+fi
+head -c 5000 train/run.db >empty/run.db # what is left can be read
+run report empty --no-figures
+expect_code 1
+expect_err "is damaged"
+rm empty/report.html
+echo 'no database' >empty/run.db
+run report empty --no-figures
+expect_refusal 2 "empty"
+
+# ---------------------------------------------------------------------------------------------
+# watched
+
+last="mirrormap report train learn --watch --port 0"
+"$program" report train learn --watch --port 0 >"$out" 2>"$err" </dev/null &
+pid=$!
+for ((i = 0; i < 600; i++)); do
+  grep -q . "$err" && break
+  sleep 0.1
+done
+if grep -q 'this build cannot watch' "$err"; then
+  wait "$pid"
+  code=$?
+  expect_refusal 1 "libmicrohttpd"
+  finish
+fi
+expect "its address" grep -q '^watching http://127\.0\.0\.1:[0-9]*/' "$err"
+port=$(sed 's/.*127\.0\.0\.1:\([0-9]*\).*/\1/' "$err")
+cp "$err" watching
+# on the loopback interface and nowhere else (local addresses as the kernel writes them)
+hex=$(printf '%04X' "$port")
+expect "one listener" test "$(awk -v p=":$hex" '$4 == "0A" && $2 ~ p"$" { print $2 }' /proc/net/tcp)" = "0100007F:$hex"
+expect "none on other addresses" test -z "$(awk -v p=":$hex" '$4 == "0A" && $2 ~ p"$"' /proc/net/tcp6 2>/dev/null)"
+
+if command -v curl >/dev/null; then
+  url=http://127.0.0.1:$port
+  get() { # sets $status; the body is in $out, the header in header
+    last="curl $*"
+    status=$(curl -s --max-time 20 -o "$out" -D header -w '%{http_code}' "$@")
+  }
+  expect_status() { expect "status $1, got $status" test "$status" = "$1"; }
+  get "$url/"
+  expect_status 200
+  expect "a page" grep -q '^<!DOCTYPE html>' "$out"
+  expect "that asks again" grep -q '"watch":true' "$out"
+  expect "as HTML" grep -qi '^content-type: text/html; charset=utf-8' header
+  expect "not to be kept" grep -qi '^cache-control: no-store' header
+  get "$url/data.json?t=1"
+  expect_status 200
+  [ -z "$json_parser" ] || expect "JSON" parse_json "$out"
+  expect_out '"format":"mirrormap-report/1"'
+  expect "as JSON" grep -qi '^content-type: application/json' header
+  get "http://localhost:$port/data.json"
+  expect_status 200
+  get -I "$url/"
+  expect_status 200
+  # what is not there
+  for path in /report.html /run.db /train/run.db /../run.db /%2e%2e/run.db //etc/passwd /data.json/ /figures; do
+    get --path-as-is "$url$path"
+    expect_status 404
+  done
+  for method in POST PUT DELETE OPTIONS PATCH; do
+    get -X "$method" "$url/"
+    expect_status 405
+  done
+  get --data-binary "@$program" -H 'Expect:' "$url/"
+  expect_status 405
+  # other hosts
+  for host in evil.example "evil.example:$port" "127.0.0.1:1" "127.0.0.1.evil.example:$port" "" "[::1]:$port"; do
+    get -H "Host: $host" "$url/"
+    expect "host '$host' is refused, got $status" test "$status" = 403 -o "$status" = 400
+    expect_not "no data for it" grep -q mirrormap-report "$out"
+  done
+  get -0 -H 'Host:' "$url/"
+  expect "no host is refused" test "$status" = 403 -o "$status" = 400
+
+  # it follows the run
+  run train --env GridWorld-small --map l2 --seeds 2 --set steps=512 --set envs=8 --set unroll=8 --out train2 --quiet
+  rm train/run.db
+  sleep 1.1
+  get "$url/data.json"
+  expect_status 503
+  expect_out "train"
+  mv train2/run.db train/run.db
+  get "$url/data.json"
+  expect_status 200
+  expect_out '"map":"l2"'
+fi
+
+# a port that is taken, then the end
+run report learn --watch --port "$port"
+expect_refusal 1 "cannot listen on 127.0.0.1:$port"
+interrupt "$pid" INT
+last="mirrormap report train learn --watch"
+expect_code 0
+expect "one line in all" test "$(wc -l <watching)" -eq 1
+
+finish
