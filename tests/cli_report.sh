@@ -136,7 +136,7 @@ if command -v gnuplot >/dev/null; then
   done
 fi
 run report train learn
-expect_refusal 2 "several runs need" "--out"
+expect_refusal 2 "several runs needs --out DIR"
 run report train learn --out both/deep/er
 expect_code 1
 mkdir bare
@@ -161,6 +161,7 @@ if [ "$json_parser" = jq ]; then
 fi
 
 # names that try to break out
+# shellcheck disable=SC2016 # not to be expanded
 evil='<b>"$(touch hurt)`touch hurt`'\''&'
 cp -r train "$evil"
 rm -r "$evil/report.html"

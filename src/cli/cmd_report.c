@@ -74,15 +74,12 @@ static int make_folder(const char *path) {
   return fail(EXIT_FAILED, "cannot make the folder '%s': %s", path, strerror(errno));
 }
 
-static int choose_folder(const report_args *args, const mm_report *report, folder *f) {
+static void choose_folder(const report_args *args, const mm_report *report, folder *f) {
   struct stat about;
-  if (args->out == NULL && mm_report_runs(report) > 1)
-    return fail_usage("a report of several runs needs --out DIR");
   f->path = args->out != NULL ? args->out : mm_report_folder(report, 0);
   f->page = join(f->path, "report", ".html");
   f->figures = join(f->path, "figures", "");
   f->fresh = stat(f->page, &about) != 0;
-  return args->out != NULL ? make_folder(f->path) : EXIT_DONE;
 }
 
 // Figures beside a page of ours are ours too, others may be anybody's.
@@ -169,8 +166,9 @@ static int write_all(const report_args *args, const mm_report *report) {
   size_t n = args->no_figures ? 0 : mm_report_figures(report, figure);
   folder f = { 0 };
   cJSON *drawn = cJSON_CreateArray();
-  int code = choose_folder(args, report, &f);
-  if (code == EXIT_DONE) code = check_figures(&f, figure, n);
+  choose_folder(args, report, &f);
+  int code = check_figures(&f, figure, n);
+  if (code == EXIT_DONE) code = make_folder(f.path);
   if (code == EXIT_DONE) code = write_page(report, &f);
   if (code == EXIT_DONE && n > 0) code = draw(report, &f, figure, n, drawn);
   if (code == EXIT_DONE)
@@ -189,6 +187,8 @@ static int check_usage(const report_args *args) {
   if (args->watch && args->common.json) return fail_usage("option '--json' is not for --watch");
   if (!args->watch && options_given(&command_report, &args->common, "port"))
     return fail_usage("option '--port' is for --watch");
+  if (!args->watch && args->out == NULL && args->common.positional.n > 1)
+    return fail_usage("a report of several runs needs --out DIR");
   return EXIT_DONE;
 }
 

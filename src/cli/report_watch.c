@@ -72,7 +72,7 @@ static mm_status refresh(watch *w) {
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type,
                               const char *text, size_t length) {
   struct MHD_Response *response =
-      MHD_create_response_from_buffer(length, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+      MHD_create_response_from_buffer(length, (void *)text, MHD_RESPMEM_MUST_COPY);
   if (response == NULL) return MHD_NO;
   MHD_add_response_header(response, "Content-Type", type);
   MHD_add_response_header(response, "Cache-Control", "no-store");

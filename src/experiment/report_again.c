@@ -167,20 +167,21 @@ static bool put_learn(line *l, const mm_report_run *r) {
   line names = { 0 };
   bool first_file = is_file(cJSON_GetArrayItem(files, 0));
   size_t i = 0;
-  if (!cJSON_IsArray(envs) || !cJSON_IsString(envs->child)) return false;
-  for (const cJSON *env = envs->child; env; env = env->next, i++) {
+  const cJSON *first = cJSON_IsArray(envs) ? envs->child : NULL;
+  if (!first || !cJSON_IsString(first)) return false;
+  for (const cJSON *env = first; env; env = env->next, i++) {
     if (!cJSON_IsString(env)) continue;
     if (i > 0) put_text(&names, ",");
     put_env(&names, r, env->valuestring, is_file(cJSON_GetArrayItem(files, (int)i)), i);
   }
-  if (!names.broken) put_option(l, "env", names.text);
+  if (names.text) put_option(l, "env", names.text);
   l->broken = l->broken || names.broken;
   mm_free(names.text);
   put_seed(l, r->config);
   if (init && init[0]) put_option(l, "init", init);
   cJSON *done = cJSON_CreateObject();
   bool known =
-      put_changes(l, envs->child->valuestring, first_file, mm_report_config_text(r->config, "algo"),
+      put_changes(l, first->valuestring, first_file, mm_report_config_text(r->config, "algo"),
                   mm_json_find(r->config, "settings"), mm_json_find(r->config, "learn"), done);
   cJSON_Delete(done);
   return known;
@@ -194,7 +195,7 @@ static bool put_train(line *l, const mm_report_run *r) {
   line name = { 0 };
   if (!env || !map || !algo) return false;
   put_env(&name, r, env, file, 0);
-  if (!name.broken) put_option(l, "env", name.text);
+  if (name.text) put_option(l, "env", name.text);
   l->broken = l->broken || name.broken;
   mm_free(name.text);
   put_option(l, "map", map);
@@ -237,7 +238,7 @@ static bool put_transfer(line *l, const mm_report_run *r) {
     if (i > 0) put_text(&names, ",");
     put_env(&names, r, name ? name : "?", is_file(mm_json_find(env, "file")), i);
   }
-  if (!names.broken) put_option(l, "envs", names.text);
+  if (names.text) put_option(l, "envs", names.text);
   l->broken = l->broken || names.broken;
   mm_free(names.text);
   put_count(l, "seeds", mm_json_find(r->config, "seeds"));

@@ -14,16 +14,6 @@
 // ---------------------------------------------------------------------------------------------
 // What the parts share
 
-bool mm_report_grow(void **array, size_t n, size_t size) {
-  if (n > 0 && (n & (n - 1)) != 0) return true;
-  void *larger = mm_alloc_array(n > 0 ? 2 * n : 1, size);
-  if (!larger) return false;
-  if (n > 0) memcpy(larger, *array, n * size);
-  mm_free(*array);
-  *array = larger;
-  return true;
-}
-
 cJSON *mm_report_number(double value) {
   return isnan(value) ? cJSON_CreateNull() : mm_json_number(value);
 }

@@ -124,9 +124,6 @@ struct mm_report {
   mm_report_maps maps;
 };
 
-// Room for one more element of an array of n that grows in powers of two; false without memory.
-bool mm_report_grow(void **array, size_t n, size_t size);
-
 // Fields of the document: undefined numbers are null, empty texts too.
 void mm_report_add_number(cJSON *object, const char *key, double value);
 void mm_report_add_text(cJSON *object, const char *key, const char *text);

@@ -11,11 +11,10 @@
 // Takes the map over; one that could not be made is none of the report.
 static mm_status add(mm_report_maps *maps, mm_map *map, const char *label, const char *role,
                      int run) {
-  void *array = maps->map;
   if (!map) return MM_OK;
-  bool grown = mm_report_grow(&array, maps->n, sizeof *maps->map);
-  maps->map = array;
-  if (!grown) {
+  mm_report_map *array = mm_grow(maps->map, maps->n, sizeof *array);
+  if (array) maps->map = array;
+  if (!array) {
     mm_map_destroy(map);
     return MM_FAIL(MM_ERR_MEMORY, "no memory for the maps of a report");
   }

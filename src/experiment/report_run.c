@@ -27,8 +27,8 @@ static double seconds_of(const char *text) {
     return NAN;
   // days before the month, in years that begin in March, so that a leap day comes last
   int y = month > 2 ? year : year - 1, m = month > 2 ? month - 3 : month + 9;
-  double days = 365.0 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 719469.0;
-  return ((days * 24 + hour) * 60 + minute) * 60 + second;
+  int64_t days = 365 * (int64_t)y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 719469;
+  return (double)((days * 24 + hour) * 60 + minute) * 60 + second;
 }
 
 static double now(void) {

@@ -18,14 +18,13 @@ typedef struct reader {
 // Reading
 
 static bool grow_all(mm_report_trainings *all) {
-  void *result = all->result, *place = all->place, *seed = all->seed;
-  bool grown = mm_report_grow(&result, all->n, sizeof *all->result) &&
-               mm_report_grow(&place, all->n, sizeof *all->place) &&
-               mm_report_grow(&seed, all->n, sizeof *all->seed);
-  all->result = result;
-  all->place = place;
-  all->seed = seed;
-  return grown;
+  mm_result *result = mm_grow(all->result, all->n, sizeof *result);
+  if (result) all->result = result;
+  int64_t *place = mm_grow(all->place, all->n, sizeof *place);
+  if (place) all->place = place;
+  uint64_t *seed = mm_grow(all->seed, all->n, sizeof *seed);
+  if (seed) all->seed = seed;
+  return result && place && seed;
 }
 
 static int see_training(const mm_run_training *row, void *user) {
@@ -50,11 +49,11 @@ static int see_point(int64_t job, uint64_t step, double value, void *user) {
   while (r->at < all->n && all->place[r->at] < job)
     r->at++;
   if (r->at == all->n || all->place[r->at] != job) return 0;
-  void *steps = all->step, *values = all->value;
-  r->no_memory = !mm_report_grow(&steps, all->n_point, sizeof *all->step) ||
-                 !mm_report_grow(&values, all->n_point, sizeof *all->value);
-  all->step = steps;
-  all->value = values;
+  uint64_t *steps = mm_grow(all->step, all->n_point, sizeof *steps);
+  if (steps) all->step = steps;
+  double *values = mm_grow(all->value, all->n_point, sizeof *values);
+  if (values) all->value = values;
+  r->no_memory = !steps || !values;
   if (r->no_memory) return 1;
   all->step[all->n_point] = step;
   all->value[all->n_point++] = value;
@@ -73,10 +72,10 @@ static void place_curves(mm_report_trainings *all) {
 
 static int see_batch(const mm_run_batch *row, void *user) {
   reader *r = user;
-  void *array = r->all->batch;
-  r->no_memory = !mm_report_grow(&array, r->all->n_batch, sizeof *r->all->batch);
+  mm_report_batch *array = mm_grow(r->all->batch, r->all->n_batch, sizeof *array);
+  r->no_memory = !array;
+  if (!array) return 1;
   r->all->batch = array;
-  if (r->no_memory) return 1;
   mm_report_batch *batch = &r->all->batch[r->all->n_batch++];
   *batch = (mm_report_batch){ .first = row->first, .jobs = row->jobs };
   snprintf(batch->role, sizeof batch->role, "%s", row->role);
