@@ -16,21 +16,28 @@ function readEmbedded() {
 // Light and dark
 
 function remembered(name) {
-  try { return localStorage.getItem(name); } catch { return null; }
+  try {
+    return localStorage.getItem(name);
+  } catch { return null; }
 }
 
 function remember(name, value) {
-  try { localStorage.setItem(name, value); } catch { /* a page from disk may have no storage */ }
+  try {
+    localStorage.setItem(name, value);
+  } catch { /* a page from disk may have no storage */
+  }
 }
 
 function startTheme() {
-  const system = window.matchMedia("(prefers-color-scheme: dark)"), button = document.getElementById("theme");
+  const system = window.matchMedia("(prefers-color-scheme: dark)"),
+        button = document.getElementById("theme");
   let chosen = remembered("mirrormap-theme");
   const apply = () => {
     const dark = chosen ? chosen === "dark" : system.matches;
     document.documentElement.dataset.theme = dark ? "dark" : "light";
     button.textContent = dark ? "light" : "dark";
-    button.setAttribute("aria-label", dark ? "Switch to the light page" : "Switch to the dark page");
+    button.setAttribute(
+      "aria-label", dark ? "Switch to the light page" : "Switch to the dark page");
   };
   button.addEventListener("click", () => {
     chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
@@ -44,70 +51,97 @@ function startTheme() {
 // ---------------------------------------------------------------------------------------------
 // Sections
 
-const built = new Map(); // name of a section -> { source, element }
+const built = new Map();  // name of a section -> { source, element }
 
 // Makes a section anew if what it shows has changed; keeps the focus where it was.
 function section(name, source, make) {
   const print = JSON.stringify(source), before = built.get(name);
   if (before && before.print === print) return before.element;
   const element = make() || document.createComment(name);
-  built.set(name, { print, element });
+  built.set(name, {print, element});
   return element;
 }
 
 function runSection(run, i, several) {
-  const key = "run" + i, { config, sessions, again, ...shown } = run;
-  return section(key, { shown, config, several }, () => el("section", { id: key, class: "run" },
-    several ? el("h2", {}, text(run.name)) : el("h2", { class: "only-heard" }, "Summary"),
-    summaryPart(run), searchPart(run, key), tablePart(run, key), curvesPart(run, key), tuningPart(run, key)));
+  const key = "run" + i, {config, sessions, again, ...shown} = run;
+  return section(key, {shown, config, several},
+    () => el("section", {id: key, class: "run"},
+      several ? el("h2", {}, text(run.name)) : el("h2", {class: "only-heard"}, "Summary"),
+      summaryPart(run), searchPart(run, key), tablePart(run, key), curvesPart(run, key),
+      tuningPart(run, key)));
 }
 
 function contents(data, maps) {
   const runs = list(data.runs), links = [];
   runs.forEach((run, i) => {
-    if (runs.length > 1) { links.push(["run" + i, text(run.name)]); return; }
+    if (runs.length > 1) {
+      links.push(["run" + i, text(run.name)]);
+      return;
+    }
     if (run.search) links.push(["run0-search", "Search"]);
     if (run.table) links.push(["run0-table", "Table"]);
     if (list(run.curves).length) links.push(["run0-curves", "Learning curves"]);
     if (run.tuning) links.push(["run0-tuning", "Hyper-parameters"]);
   });
   links.push(["maps", "Maps"], ["explorer", "Map explorer"], ["making", "How it was made"]);
-  return links.map(([id, name]) => el("a", { href: "#" + id }, name));
+  return links.map(([id, name]) => el("a", {href: "#" + id}, name));
 }
 
 function show(data) {
-  const runs = list(data.runs), several = runs.length > 1, { maps, refused } = catalogue(data);
+  const runs = list(data.runs), several = runs.length > 1, {maps, refused} = catalogue(data);
   // colours: what was learned first, then in the order of the page
-  maps.filter((m) => m.role === "learned").concat(maps).forEach((m) => styleOf(m.label));
+  maps.filter((m) => m.role === "learned")
+    .concat(maps.filter((m) => ["negentropy", "l2"].includes(m.label)), maps)
+    .forEach((m) => styleOf(m.label));
   const focus = document.activeElement && document.activeElement.dataset.key;
   const title = text(data.title) || (runs[0] && text(runs[0].name)) || "mirrormap report";
   document.title = title + " \u2013 mirrormap";
   document.getElementById("title").textContent = title;
-  document.getElementById("subtitle").textContent = [several ? plural(runs.length, "run") : runs[0] ? text(runs[0].folder || runs[0].name) : "", "page of " + moment(data.generated)].filter(Boolean).join(" \u00b7 ");
-  const nav = contents(data, maps), navPrint = nav.map((a) => a.textContent).join("\n"), navElement = document.getElementById("contents");
-  if (navElement.dataset.print !== navPrint) { navElement.replaceChildren(...nav); navElement.dataset.print = navPrint; }
+  document.getElementById("subtitle").textContent = [
+    several     ? plural(runs.length, "run")
+      : runs[0] ? text(runs[0].folder || runs[0].name)
+                : "",
+    "page of " + moment(data.generated)
+  ].filter(Boolean).join(" \u00b7 ");
+  const nav = contents(data, maps), navPrint = nav.map((a) => a.textContent).join("\n"),
+        navElement = document.getElementById("contents");
+  if (navElement.dataset.print !== navPrint) {
+    navElement.replaceChildren(...nav);
+    navElement.dataset.print = navPrint;
+  }
   const program = data.program || {};
-  document.getElementById("footer").textContent = `mirrormap ${text(program.version)}, build ${text(program.build)}. This page needs no network.`;
+  document.getElementById("footer").textContent =
+    `mirrormap ${text(program.version)}, build ${text(program.build)}. This page needs no network.`;
 
   const wanted = runs.map((run, i) => runSection(run, i, several));
   const source = maps.map((m) => [m.label, m.role, m.file]);
   wanted.push(section("maps", source, () => shapesSection(maps)));
   wanted.push(section("explorer", "always the same element", () => makeExplorer(maps)));
   updateExplorer(maps);
-  wanted.push(section("making", runs.map((run) => [run.name, run.folder, run.config, run.sessions, run.again]).concat([refused]), () => el("section", { id: "making" },
-    el("h2", {}, "How it was made"), refused.length ? el("p", { class: "warning" }, `Maps that could not be read: ${enumerate(refused)}.`) : null,
-    runs.map((run, i) => makingPart(run, "run" + i, several)))));
+  wanted.push(section("making",
+    runs.map((run) => [run.name, run.folder, run.config, run.sessions, run.again]).concat([
+      refused
+    ]),
+    () => el("section", {id: "making"}, el("h2", {}, "How it was made"),
+      refused.length
+        ? el("p", {class: "warning"}, `Maps that could not be read: ${enumerate(refused)}.`)
+        : null,
+      runs.map((run, i) => makingPart(run, "run" + i, several)))));
   place(document.getElementById("content"), wanted);
   if (focus && document.activeElement === document.body) {
-    const again = [...document.querySelectorAll("[data-key]")].find((node) => node.dataset.key === focus);
-    if (again) again.focus({ preventScroll: true });
+    const again =
+      [...document.querySelectorAll("[data-key]")].find((node) => node.dataset.key === focus);
+    if (again) again.focus({preventScroll: true});
   }
 }
 
 // The children of a parent become these, without taking out those that stay.
 function place(parent, wanted) {
-  for (const child of [...parent.childNodes]) if (!wanted.includes(child)) child.remove();
-  wanted.forEach((node, i) => { if (parent.childNodes[i] !== node) parent.insertBefore(node, parent.childNodes[i] || null); });
+  for (const child of [...parent.childNodes])
+    if (!wanted.includes(child)) child.remove();
+  wanted.forEach((node, i) => {
+    if (parent.childNodes[i] !== node) parent.insertBefore(node, parent.childNodes[i] || null);
+  });
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -124,16 +158,14 @@ function startWatch(data) {
   };
   const look = async () => {
     try {
-      const answer = await fetch("data.json", { cache: "no-store" });
+      const answer = await fetch("data.json", {cache: "no-store"});
       if (!answer.ok) throw new Error(answer.statusText);
       const next = await answer.json();
       if (next.format !== FORMAT) throw new Error("another format");
       current = next;
       show(current);
       tell(false);
-    } catch {
-      tell(true);
-    }
+    } catch { tell(true); }
     setTimeout(look, WATCH_MS);
   };
   state.hidden = false;
@@ -144,15 +176,20 @@ function startWatch(data) {
 function start() {
   startTheme();
   let data = null;
-  try { data = readEmbedded(); } catch { /* told below */ }
+  try {
+    data = readEmbedded();
+  } catch { /* told below */
+  }
   if (!data || data.format !== FORMAT) {
     document.getElementById("title").textContent = "No report";
-    document.getElementById("content").replaceChildren(el("p", { class: "warning" }, `This page holds no data of the format ${FORMAT}.`));
+    document.getElementById("content").replaceChildren(
+      el("p", {class: "warning"}, `This page holds no data of the format ${FORMAT}.`));
     return;
   }
   show(data);
   if (data.watch === true) startWatch(data);
-  window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => { fold.open = true; }));
+  window.addEventListener("beforeprint",
+    () => document.querySelectorAll("details").forEach((fold) => { fold.open = true; }));
 }
 
 document.addEventListener("DOMContentLoaded", start);

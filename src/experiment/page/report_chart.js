@@ -1,8 +1,10 @@
-// Charts in SVG: axes, lines with error bands, dots with whiskers, a legend of toggles, and a cursor
-// for pointer and keyboard that reads the values. A chart draws itself anew when its width changes.
+// Charts in SVG: axes, lines with error bands, dots with whiskers, a legend of toggles, and a
+// cursor for pointer and keyboard that reads the values. A chart draws itself anew when its width
+// changes.
 
 // Colours are --s0 .. --s7 of the style sheet (Okabe and Ito's); dashes tell them apart as well.
-const DASHES = ["", "9 3.5", "3.5 2.5", "9 3 2 3", "1.8 2.6", "9 3 3 3 3 3", "14 4", "14 3 2 3 2 3"];
+const DASHES =
+  ["", "9 3.5", "3.5 2.5", "9 3 2 3", "1.8 2.6", "9 3 3 3 3 3", "14 4", "14 3 2 3 2 3"];
 const N_STYLE = DASHES.length;
 
 // A label's colour and dash, the same on the whole page; after eight, dashes move against colours.
@@ -11,7 +13,10 @@ const styleOf = (() => {
   return (label) => {
     if (!known.has(label)) known.set(label, known.size);
     const i = known.get(label);
-    return { colour: `var(--s${i % N_STYLE})`, dash: DASHES[(i + Math.floor(i / N_STYLE)) % N_STYLE] };
+    return {
+      colour: `var(--s${i % N_STYLE})`,
+      dash: DASHES[(i + Math.floor(i / N_STYLE)) % N_STYLE]
+    };
   };
 })();
 
@@ -21,13 +26,14 @@ const styleOf = (() => {
 function niceStep(span, most) {
   const raw = span / Math.max(most, 1), power = 10 ** Math.floor(Math.log10(raw));
   const lead = raw / power;
-  return (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10) * power;
+  return (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10) * power;
 }
 
 function linearTicks(low, high, most) {
   const step = niceStep(high - low, most), out = [];
   if (!(step > 0)) return [low];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) out.push(Number((k * step).toPrecision(12)));
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++)
+    out.push(Number((k * step).toPrecision(12)));
   return out;
 }
 
@@ -36,9 +42,11 @@ function logTicks(low, high, most) {
   const every = Math.max(1, Math.ceil((last - first) / Math.max(most, 1)));
   for (let e = first; e <= last; e++) {
     const leads = last - first <= 2 ? [1, 2, 5] : [1];
-    if ((e - first) % every === 0) for (const lead of leads) out.push(Number((lead * 10 ** e).toPrecision(6)));
+    if ((e - first) % every === 0)
+      for (const lead of leads) out.push(Number((lead * 10 ** e).toPrecision(6)));
   }
-  return out.filter((v) => v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9));
+  const inside = out.filter((v) => v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9));
+  return inside.length > 2 ? inside : linearTicks(low, high, most).filter((v) => v > 0);
 }
 
 function makeScale(domain, range, log) {
@@ -48,7 +56,8 @@ function makeScale(domain, range, log) {
     const v = d0 + ((px - range[0]) / (range[1] - range[0])) * span;
     return log ? 10 ** v : v;
   };
-  scale.ticks = (most) => (log ? logTicks(domain[0], domain[1], most) : linearTicks(domain[0], domain[1], most));
+  scale.ticks = (most) =>
+    (log ? logTicks(domain[0], domain[1], most) : linearTicks(domain[0], domain[1], most));
   return scale;
 }
 
@@ -56,18 +65,24 @@ function makeScale(domain, range, log) {
 function extent(values, room, log) {
   let low = Infinity, high = -Infinity;
   for (const v of values)
-    if (Number.isFinite(v) && (!log || v > 0)) { low = Math.min(low, v); high = Math.max(high, v); }
+    if (Number.isFinite(v) && (!log || v > 0)) {
+      low = Math.min(low, v);
+      high = Math.max(high, v);
+    }
   if (!(low <= high)) return log ? [1, 10] : [0, 1];
-  if (log) return low === high ? [low / 2, high * 2] : [low / (high / low) ** room, high * (high / low) ** room];
+  if (log)
+    return low === high ? [low / 2, high * 2]
+                        : [low / (high / low) ** room, high * (high / low) ** room];
   let span = high - low;
-  if (!(span > 1e-9 * Math.max(Math.abs(high), Math.abs(low)))) span = Math.max(Math.abs(high), 1e-3);
+  if (!(span > 1e-9 * Math.max(Math.abs(high), Math.abs(low))))
+    span = Math.max(Math.abs(high), 1e-3);
   return [low - room * span, high + room * span];
 }
 
 // ---------------------------------------------------------------------------------------------
 // Legend: toggles whose state outlives the chart
 
-const hiddenSeries = new Map(); // key of a legend -> Set of names
+const hiddenSeries = new Map();  // key of a legend -> Set of names
 
 function hiddenOf(key) {
   if (!hiddenSeries.has(key)) hiddenSeries.set(key, new Set());
@@ -75,23 +90,42 @@ function hiddenOf(key) {
 }
 
 function swatch(style, wide = 26) {
-  return svg("svg", { class: "swatch", width: wide, height: 10, viewBox: `0 0 ${wide} 10`, "aria-hidden": "true" },
-    svg("line", { x1: 1, x2: wide - 1, y1: 5, y2: 5, stroke: style.colour, "stroke-width": 2.4, "stroke-dasharray": style.dash || null }));
+  return svg("svg",
+    {class: "swatch", width: wide, height: 10, viewBox: `0 0 ${wide} 10`, "aria-hidden": "true"},
+    svg("line", {
+      x1: 1,
+      x2: wide - 1,
+      y1: 5,
+      y2: 5,
+      stroke: style.colour,
+      "stroke-width": 2.4,
+      "stroke-dasharray": style.dash || null
+    }));
 }
 
 // names: [..]; onChange is called after each press. Returns { element, isHidden }.
 function makeLegend(key, names, onChange) {
-  const hidden = hiddenOf(key), element = el("div", { class: "legend", role: "group", "aria-label": "Curves" });
+  const hidden = hiddenOf(key),
+        element = el("div", {class: "legend", role: "group", "aria-label": "Curves"});
   for (const name of names) {
-    const button = el("button", { type: "button", "data-key": `${key}/${name}`, "data-series": name, "aria-pressed": String(!hidden.has(name)),
-      title: "show or hide", on: { click: () => {
-        if (!hidden.delete(name)) hidden.add(name);
-        button.setAttribute("aria-pressed", String(!hidden.has(name)));
-        onChange();
-      } } }, swatch(styleOf(name)), el("span", { class: "name" }, name));
+    const button = el("button", {
+      type: "button",
+      "data-key": `${key}/${name}`,
+      "data-series": name,
+      "aria-pressed": String(!hidden.has(name)),
+      title: "show or hide",
+      on: {
+        click: () => {
+          if (!hidden.delete(name)) hidden.add(name);
+          button.setAttribute("aria-pressed", String(!hidden.has(name)));
+          onChange();
+        }
+      }
+    },
+      swatch(styleOf(name)), el("span", {class: "name"}, name));
     element.append(button);
   }
-  return { element, isHidden: (name) => hidden.has(name) };
+  return {element, isHidden: (name) => hidden.has(name)};
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -101,23 +135,36 @@ function makeLegend(key, names, onChange) {
 // the first, the last and the extremes are kept.
 function linePath(xs, ys, sx, sy) {
   let path = "", pen = false, column = null;
-  const put = (px, py) => { path += (pen ? "L" : "M") + px.toFixed(1) + " " + py.toFixed(1); pen = true; };
+  const put = (px, py) => {
+    path += (pen ? "L" : "M") + px.toFixed(1) + " " + py.toFixed(1);
+    pen = true;
+  };
   const flush = () => {
     if (!column) return;
-    const { px, first, low, high, last } = column;
-    for (const py of new Set(first <= last ? [first, low, high, last] : [first, high, low, last])) put(px, py);
+    const {px, first, low, high, last} = column;
+    for (const py of new Set(first <= last ? [first, low, high, last] : [first, high, low, last]))
+      put(px, py);
     column = null;
   };
   for (let i = 0; i < xs.length; i++) {
     const px = sx(xs[i]), py = sy(ys[i]);
-    if (!Number.isFinite(px) || !Number.isFinite(py)) { flush(); pen = false; continue; }
-    if (xs.length < 1500) { put(px, py); continue; }
+    if (!Number.isFinite(px) || !Number.isFinite(py)) {
+      flush();
+      pen = false;
+      continue;
+    }
+    if (xs.length < 1500) {
+      put(px, py);
+      continue;
+    }
     const at = Math.round(px * 2) / 2;
     if (column && column.px === at) {
-      column.low = Math.min(column.low, py); column.high = Math.max(column.high, py); column.last = py;
+      column.low = Math.min(column.low, py);
+      column.high = Math.max(column.high, py);
+      column.last = py;
     } else {
       flush();
-      column = { px: at, first: py, low: py, high: py, last: py };
+      column = {px: at, first: py, low: py, high: py, last: py};
     }
   }
   flush();
@@ -133,7 +180,10 @@ function bandPath(xs, low, high, sx, sy) {
   };
   for (let i = 0; i < xs.length; i++) {
     const px = sx(xs[i]), a = sy(low[i]), b = sy(high[i]);
-    if (![px, a, b].every(Number.isFinite)) { close(); continue; }
+    if (![px, a, b].every(Number.isFinite)) {
+      close();
+      continue;
+    }
     up.push(px.toFixed(1) + " " + b.toFixed(1));
     down.push(px.toFixed(1) + " " + a.toFixed(1));
   }
@@ -145,28 +195,37 @@ let clipCount = 0;
 
 // The value of a series at x, or at its nearest point when x lies within its range.
 function readAt(series, x) {
-  if (series.level) return { y: series.y[0], sem: series.sem ? series.sem[0] : NaN };
+  if (series.level) return {y: series.y[0], sem: series.sem ? series.sem[0] : NaN};
   let best = -1;
   for (let i = 0; i < series.x.length; i++)
-    if (Number.isFinite(series.y[i]) && (best < 0 || Math.abs(series.x[i] - x) < Math.abs(series.x[best] - x))) best = i;
-  if (best < 0 || x < series.x[0] - 1e-9 * Math.abs(x) || x > series.x[series.x.length - 1] * (1 + 1e-9) + 1e-9) return null;
-  return { y: series.y[best], sem: series.sem ? series.sem[best] : NaN, x: series.x[best] };
+    if (Number.isFinite(series.y[i]) &&
+      (best < 0 || Math.abs(series.x[i] - x) < Math.abs(series.x[best] - x)))
+      best = i;
+  if (best < 0 || x < series.x[0] - 1e-9 * Math.abs(x) ||
+    x > series.x[series.x.length - 1] * (1 + 1e-9) + 1e-9)
+    return null;
+  return {y: series.y[best], sem: series.sem ? series.sem[best] : NaN, x: series.x[best]};
 }
 
-// spec: { title, about, xLabel, series, isHidden, xLog, yLog, xDomain, yDomain, yInclude, height, xFormat,
+// spec: { title, about, xLabel, series, isHidden, xLog, yLog, xDomain, yDomain, yInclude, height,
+// xFormat,
 //         yFormat, marks: [{ x, label }] }
-// A series: { name, label, x, y, sem | low and high, style, level (a horizontal line), dots, thin }.
-// Several series may share a name: they are toggled together.
+// A series: { name, label, x, y, sem | low and high, style, level (a horizontal line), dots, thin
+// }. Several series may share a name: they are toggled together.
 function lineChart(spec) {
-  const plot = el("div", { class: "plot" }), live = el("p", { class: "only-heard", "aria-live": "polite" });
-  const readout = el("div", { class: "readout", hidden: true });
-  const element = el("figure", { class: "chart", "data-chart": spec.id || null },
-    spec.title ? el("figcaption", {}, el("strong", {}, spec.title), spec.about ? el("span", { class: "muted" }, " ", spec.about) : null) : null,
-    el("div", { class: "plot-box" }, plot, readout), live);
+  const plot = el("div", {class: "plot"}),
+        live = el("p", {class: "only-heard", "aria-live": "polite"});
+  const readout = el("div", {class: "readout", hidden: true});
+  const element = el("figure", {class: "chart", "data-chart": spec.id || null},
+    spec.title ? el("figcaption", {}, el("strong", {}, spec.title),
+                   spec.about ? el("span", {class: "muted"}, " ", spec.about) : null)
+               : null,
+    el("div", {class: "plot-box"}, plot, readout), live);
   let frame = null, cursor = null;
 
   const shown = () => spec.series.filter((s) => !(spec.isHidden && spec.isHidden(s.name)));
-  const xFormat = spec.xFormat || ((v) => brief(v, 5)), yFormat = spec.yFormat || ((v, sem) => plusMinus(v, sem));
+  const xFormat = spec.xFormat || ((v) => brief(v, 5)),
+        yFormat = spec.yFormat || ((v, sem) => plusMinus(v, sem));
 
   function domains(series) {
     const xs = [], ys = [...(spec.yInclude || [])];
@@ -186,52 +245,104 @@ function lineChart(spec) {
     const series = shown(), [xd, yd] = domains(series);
     const yTicks = makeScale(yd, [0, 1], spec.yLog).ticks(height / 42);
     const tickText = (v) => (Math.abs(v) >= 1e4 ? count(v) : brief(v, 6));
-    const left = 14 + 6.6 * Math.max(3, ...yTicks.map((v) => tickText(v).length)), right = width - 12, top = 10, bottom = height - (spec.xLabel ? 40 : 24);
-    const sx = makeScale(xd, [left, right], spec.xLog), sy = makeScale(yd, [bottom, top], spec.yLog);
+    const left = 14 + 6.6 * Math.max(3, ...yTicks.map((v) => tickText(v).length)),
+          right = width - 12, top = 10, bottom = height - (spec.xLabel ? 40 : 24);
+    const sx = makeScale(xd, [left, right], spec.xLog),
+          sy = makeScale(yd, [bottom, top], spec.yLog);
     const id = "clip" + clipCount++;
-    const root = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "img",
-      "aria-label": `${spec.title || ""} ${spec.about || ""}. ${series.map((s) => s.label || s.name).join(", ")}. Left and right arrow keys read the values.` });
-    root.append(svg("clipPath", { id }, svg("rect", { x: left, y: top - 2, width: right - left, height: bottom - top + 4 })));
-    const grid = svg("g", { class: "grid" }), words = svg("g", { class: "words" });
+    const root = svg("svg", {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      tabindex: 0,
+      role: "img",
+      "aria-label": `${spec.title || ""} ${spec.about || ""}. ${
+        series.map((s) => s.label || s.name)
+          .join(", ")}. Left and right arrow keys read the values.`
+    });
+    root.append(svg("clipPath", {id},
+      svg("rect", {x: left, y: top - 2, width: right - left, height: bottom - top + 4})));
+    const grid = svg("g", {class: "grid"}), words = svg("g", {class: "words"});
     for (const v of yTicks) {
-      grid.append(svg("line", { x1: left, x2: right, y1: sy(v), y2: sy(v) }));
-      words.append(svg("text", { x: left - 7, y: sy(v) + 4, "text-anchor": "end" }, tickText(v)));
+      grid.append(svg("line", {x1: left, x2: right, y1: sy(v), y2: sy(v)}));
+      words.append(svg("text", {x: left - 7, y: sy(v) + 4, "text-anchor": "end"}, tickText(v)));
     }
     for (const v of sx.ticks((right - left) / 78)) {
-      grid.append(svg("line", { class: "tick", x1: sx(v), x2: sx(v), y1: bottom, y2: bottom + 4 }));
-      words.append(svg("text", { x: sx(v), y: bottom + 17, "text-anchor": "middle" }, tickText(v)));
+      grid.append(svg("line", {class: "tick", x1: sx(v), x2: sx(v), y1: bottom, y2: bottom + 4}));
+      const half = 3.4 * tickText(v).length, x = Math.min(sx(v), width - half);
+      words.append(svg("text", {x, y: bottom + 17, "text-anchor": "middle"}, tickText(v)));
     }
-    grid.append(svg("line", { class: "axis", x1: left, x2: right, y1: bottom, y2: bottom }));
-    for (const mark of spec.marks || []) grid.append(svg("line", { class: "mark", x1: sx(mark.x), x2: sx(mark.x), y1: top, y2: bottom }));
-    if (spec.xLabel) words.append(svg("text", { x: (left + right) / 2, y: height - 5, "text-anchor": "middle", class: "label" }, spec.xLabel));
-    const bands = svg("g", { "clip-path": `url(#${id})` }), lines = svg("g", { "clip-path": `url(#${id})` });
-    for (const s of series) drawSeries(s, { bands, lines, sx, sy, xd });
-    const cross = svg("line", { class: "cursor", y1: top, y2: bottom, visibility: "hidden" });
+    grid.append(svg("line", {class: "axis", x1: left, x2: right, y1: bottom, y2: bottom}));
+    for (const mark of spec.marks || [])
+      grid.append(
+        svg("line", {class: "mark", x1: sx(mark.x), x2: sx(mark.x), y1: top, y2: bottom}));
+    if (spec.xLabel)
+      words.append(
+        svg("text", {x: (left + right) / 2, y: height - 5, "text-anchor": "middle", class: "label"},
+          spec.xLabel));
+    const bands = svg("g", {"clip-path": `url(#${id})`}),
+          lines = svg("g", {"clip-path": `url(#${id})`});
+    for (const s of series) drawSeries(s, {bands, lines, sx, sy, xd});
+    const cross = svg("line", {class: "cursor", y1: top, y2: bottom, visibility: "hidden"});
     root.append(grid, bands, lines, words, cross);
     plot.replaceChildren(root);
-    frame = { root, sx, sy, left, right, top, bottom, width, series, cross };
+    frame = {root, sx, sy, left, right, top, bottom, width, series, cross};
     listen(root);
     if (cursor !== null) show(cursor);
   }
 
-  function drawSeries(s, { bands, lines, sx, sy, xd }) {
-    const style = s.style || styleOf(s.name), x = s.level ? xd : s.x, repeat = (l) => (s.level && l ? [l[0], l[0]] : l);
+  function drawSeries(s, {bands, lines, sx, sy, xd}) {
+    const style = s.style || styleOf(s.name), x = s.level ? xd : s.x,
+          repeat = (l) => (s.level && l ? [l[0], l[0]] : l);
     const y = repeat(s.y), sem = repeat(s.sem);
-    const low = repeat(s.low) || (sem && y.map((v, i) => v - sem[i])), high = repeat(s.high) || (sem && y.map((v, i) => v + sem[i]));
-    if (low && x.length > 1) bands.append(svg("path", { class: "band", "data-series": s.name, d: bandPath(x, low, high, sx, sy), fill: style.colour }));
-    if (x.length > 1) lines.append(svg("path", { class: s.thin ? "line thin" : "line", "data-series": s.name, d: linePath(x, y, sx, sy), stroke: style.colour, "stroke-dasharray": style.dash || null }));
+    const low = repeat(s.low) || (sem && y.map((v, i) => v - sem[i])),
+          high = repeat(s.high) || (sem && y.map((v, i) => v + sem[i]));
+    if (low && x.length > 1)
+      bands.append(svg("path", {
+        class: "band",
+        "data-series": s.name,
+        d: bandPath(x, low, high, sx, sy),
+        fill: style.colour
+      }));
+    if (x.length > 1)
+      lines.append(svg("path", {
+        class: s.thin ? "line thin" : "line",
+        "data-series": s.name,
+        d: linePath(x, y, sx, sy),
+        stroke: style.colour,
+        "stroke-dasharray": style.dash || null
+      }));
     if (s.level || !(s.dots || x.length === 1)) return;
     x.forEach((v, i) => {
       if (!Number.isFinite(y[i])) return;
-      if (low && Number.isFinite(low[i]) && x.length < 60) lines.append(svg("line", { class: "whisker", x1: sx(v), x2: sx(v), y1: sy(low[i]), y2: sy(high[i]), stroke: style.colour }));
-      lines.append(svg("circle", { class: "dot", "data-series": s.name, cx: sx(v), cy: sy(y[i]), r: x.length < 60 ? 3 : 1.8, fill: style.colour }));
+      if (low && Number.isFinite(low[i]) && x.length === 1)
+        lines.append(svg("line", {
+          class: "whisker thin",
+          x1: sx(v),
+          x2: sx(v),
+          y1: sy(low[i]),
+          y2: sy(high[i]),
+          stroke: style.colour
+        }));
+      lines.append(svg("circle", {
+        class: "dot",
+        "data-series": s.name,
+        cx: sx(v),
+        cy: sy(y[i]),
+        r: x.length < 60 ? 3 : 1.8,
+        fill: style.colour
+      }));
     });
   }
 
   // all places where some visible series has a point
   function places() {
     const all = new Set();
-    for (const s of frame.series) if (!s.level) s.x.forEach((v, i) => { if (Number.isFinite(s.y[i])) all.add(v); });
+    for (const s of frame.series)
+      if (!s.level)
+        s.x.forEach((v, i) => {
+          if (Number.isFinite(s.y[i])) all.add(v);
+        });
     return [...all].sort((a, b) => a - b);
   }
 
@@ -246,8 +357,10 @@ function lineChart(spec) {
       if (at) rows.push([s, yFormat(at.y, at.sem)]);
     }
     rows.splice(12);
-    readout.replaceChildren(el("p", { class: "where" }, (spec.xName || spec.xLabel || "x") + " " + xFormat(x)),
-      ...rows.map(([s, value]) => el("p", {}, swatch(s.style || styleOf(s.name), 18), el("span", { class: "name" }, s.label || s.name), el("b", {}, value))));
+    readout.replaceChildren(
+      el("p", {class: "where"}, (spec.xName || spec.xLabel || "x") + " " + xFormat(x)),
+      ...rows.map(([s, value]) => el("p", {}, swatch(s.style || styleOf(s.name), 18),
+                    el("span", {class: "name"}, s.label || s.name), el("b", {}, value))));
     readout.hidden = false;
     const wide = readout.offsetWidth, over = px + 14 + wide > frame.width;
     readout.style.left = Math.max(0, over ? px - wide - 14 : px + 14) + "px";
@@ -262,14 +375,16 @@ function lineChart(spec) {
 
   function near(list, x) {
     let best = list[0];
-    for (const v of list) if (Math.abs(frame.sx(v) - frame.sx(x)) < Math.abs(frame.sx(best) - frame.sx(x))) best = v;
+    for (const v of list)
+      if (Math.abs(frame.sx(v) - frame.sx(x)) < Math.abs(frame.sx(best) - frame.sx(x))) best = v;
     return best;
   }
 
   function listen(root) {
     const move = (event) => {
       const all = places();
-      if (all.length) show(near(all, frame.sx.invert(event.clientX - root.getBoundingClientRect().left)));
+      if (all.length)
+        show(near(all, frame.sx.invert(event.clientX - root.getBoundingClientRect().left)));
     };
     root.addEventListener("pointermove", move);
     root.addEventListener("pointerdown", move);
@@ -278,7 +393,12 @@ function lineChart(spec) {
     root.addEventListener("keydown", (event) => {
       const all = places(), i = cursor === null ? -1 : all.indexOf(near(all, cursor));
       const jump = event.shiftKey ? Math.ceil(all.length / 10) : 1;
-      const to = { ArrowRight: cursor === null ? 0 : i + jump, ArrowLeft: cursor === null ? all.length - 1 : i - jump, Home: 0, End: all.length - 1 }[event.key];
+      const to = {
+        ArrowRight: cursor === null ? 0 : i + jump,
+        ArrowLeft: cursor === null ? all.length - 1 : i - jump,
+        Home: 0,
+        End: all.length - 1
+      }[event.key];
       if (event.key === "Escape") hide();
       if (to === undefined || all.length === 0) return;
       event.preventDefault();
@@ -288,8 +408,17 @@ function lineChart(spec) {
   }
 
   observeWidth(plot, draw);
-  return { element, redraw: () => { hide(); if (plot.clientWidth > 0) draw(); },
-           set: (change) => { Object.assign(spec, change); if (plot.clientWidth > 0) draw(); } };
+  return {
+    element,
+    redraw: () => {
+      hide();
+      if (plot.clientWidth > 0) draw();
+    },
+    set: (change) => {
+      Object.assign(spec, change);
+      if (plot.clientWidth > 0) draw();
+    }
+  };
 }
 
 // Calls draw once the element has a width, and whenever that changes.
@@ -307,39 +436,79 @@ function observeWidth(element, draw) {
 
 // spec: { title, about, xLabel, rows: [{ name, mean, sem, n }], isHidden }
 function dotChart(spec) {
-  const plot = el("div", { class: "plot" });
-  const element = el("figure", { class: "chart", "data-chart": spec.id || null },
-    el("figcaption", {}, el("strong", {}, spec.title), spec.about ? el("span", { class: "muted" }, " ", spec.about) : null), plot);
+  const plot = el("div", {class: "plot"});
+  const element = el("figure", {class: "chart", "data-chart": spec.id || null},
+    el("figcaption", {}, el("strong", {}, spec.title),
+      spec.about ? el("span", {class: "muted"}, " ", spec.about) : null),
+    plot);
   const draw = () => {
     const rows = spec.rows.filter((r) => !(spec.isHidden && spec.isHidden(r.name)));
-    const width = Math.max(Math.floor(plot.clientWidth), 220), pitch = 26, height = 12 + pitch * rows.length + 40;
-    const names = Math.min(Math.max(60, ...rows.map((r) => 7 * r.name.length)), 0.32 * width), left = names + 12, right = width - 110, bottom = height - 40;
-    const domain = extent(rows.flatMap((r) => (Number.isFinite(r.sem) ? [r.mean - 2 * r.sem, r.mean + 2 * r.sem] : [r.mean])), 0.04);
+    const width = Math.max(Math.floor(plot.clientWidth), 220), pitch = 26,
+          height = 12 + pitch * rows.length + 40;
+    const names = Math.min(Math.max(60, ...rows.map((r) => 7 * r.name.length)), 0.32 * width),
+          left = names + 12, right = width - 110, bottom = height - 40;
+    const domain = extent(
+      rows.flatMap(
+        (r) => (Number.isFinite(r.sem) ? [r.mean - 2 * r.sem, r.mean + 2 * r.sem] : [r.mean])),
+      0.04);
     const sx = makeScale(domain, [left, right]);
-    const root = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-      "aria-label": `${spec.title}: ${rows.map((r) => `${r.name} ${plusMinus(r.mean, r.sem)}`).join("; ")}` });
-    const grid = svg("g", { class: "grid" }), words = svg("g", { class: "words" }), marks = svg("g", {});
+    const root = svg("svg", {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label":
+        `${spec.title}: ${rows.map((r) => `${r.name} ${plusMinus(r.mean, r.sem)}`).join("; ")}`
+    });
+    const grid = svg("g", {class: "grid"}), words = svg("g", {class: "words"}),
+          marks = svg("g", {});
     for (const v of sx.ticks((right - left) / 70)) {
-      grid.append(svg("line", { x1: sx(v), x2: sx(v), y1: 6, y2: bottom }));
-      words.append(svg("text", { x: sx(v), y: bottom + 16, "text-anchor": "middle" }, brief(v, 6)));
+      grid.append(svg("line", {x1: sx(v), x2: sx(v), y1: 6, y2: bottom}));
+      words.append(svg("text", {x: sx(v), y: bottom + 16, "text-anchor": "middle"}, brief(v, 6)));
     }
-    words.append(svg("text", { x: (left + right) / 2, y: height - 5, "text-anchor": "middle", class: "label" }, spec.xLabel || ""));
+    words.append(
+      svg("text", {x: (left + right) / 2, y: height - 5, "text-anchor": "middle", class: "label"},
+        spec.xLabel || ""));
     rows.forEach((r, i) => {
       const y = 12 + pitch * (i + 0.5), style = styleOf(r.name), fits = Math.floor(names / 7);
-      const name = r.name.length > fits ? r.name.slice(0, Math.max(fits - 1, 1)) + "\u2026" : r.name;
-      words.append(svg("text", { x: names, y: y + 4, "text-anchor": "end", class: "row" }, name, svg("title", {}, r.name)));
-      words.append(svg("text", { x: width - 2, y: y + 4, "text-anchor": "end" }, plusMinus(r.mean, r.sem)));
+      const name =
+        r.name.length > fits ? r.name.slice(0, Math.max(fits - 1, 1)) + "\u2026" : r.name;
+      words.append(svg("text", {x: names, y: y + 4, "text-anchor": "end", class: "row"}, name,
+        svg("title", {}, r.name)));
+      words.append(
+        svg("text", {x: width - 2, y: y + 4, "text-anchor": "end"}, plusMinus(r.mean, r.sem)));
       if (!Number.isFinite(r.mean)) return;
       if (Number.isFinite(r.sem)) {
-        marks.append(svg("line", { class: "whisker faint", x1: sx(r.mean - 2 * r.sem), x2: sx(r.mean + 2 * r.sem), y1: y, y2: y, stroke: style.colour }));
-        marks.append(svg("line", { class: "whisker", x1: sx(r.mean - r.sem), x2: sx(r.mean + r.sem), y1: y, y2: y, stroke: style.colour }));
+        marks.append(svg("line", {
+          class: "whisker faint",
+          x1: sx(r.mean - 2 * r.sem),
+          x2: sx(r.mean + 2 * r.sem),
+          y1: y,
+          y2: y,
+          stroke: style.colour
+        }));
+        marks.append(svg("line", {
+          class: "whisker",
+          x1: sx(r.mean - r.sem),
+          x2: sx(r.mean + r.sem),
+          y1: y,
+          y2: y,
+          stroke: style.colour
+        }));
       }
-      marks.append(svg("circle", { class: "dot", "data-series": r.name, cx: sx(r.mean), cy: y, r: 4.2, fill: style.colour },
-        svg("title", {}, `${r.name}: ${plusMinus(r.mean, r.sem)}${Number.isFinite(r.n) ? `, n = ${r.n}` : ""}`)));
+      marks.append(svg("circle",
+        {class: "dot", "data-series": r.name, cx: sx(r.mean), cy: y, r: 4.2, fill: style.colour},
+        svg("title", {},
+          `${r.name}: ${plusMinus(r.mean, r.sem)}${Number.isFinite(r.n) ? `, n = ${r.n}` : ""}`)));
     });
     root.append(grid, marks, words);
     plot.replaceChildren(root);
   };
   observeWidth(plot, draw);
-  return { element, redraw: () => { if (plot.clientWidth > 0) draw(); } };
+  return {
+    element,
+    redraw: () => {
+      if (plot.clientWidth > 0) draw();
+    }
+  };
 }

@@ -5,11 +5,14 @@ const SVG = "http://www.w3.org/2000/svg";
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
-    if (name === "on") for (const [type, listener] of Object.entries(value)) node.addEventListener(type, listener);
+    if (name === "on")
+      for (const [type, listener] of Object.entries(value)) node.addEventListener(type, listener);
     else if (value === true) node.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, String(value));
+    else if (value !== false && value !== null && value !== undefined)
+      node.setAttribute(name, String(value));
   }
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter(
+    (child) => child !== null && child !== undefined && child !== false));
   return node;
 }
 
@@ -37,9 +40,7 @@ const text = (value) => (value === null || value === undefined ? "" : String(val
 const MINUS = "\u2212";
 const signed = (s) => s.replace(/^-/, MINUS).replace(/e-/, "e" + MINUS).replace(/e\+/, "e");
 
-function special(v) {
-  return Number.isNaN(v) ? "\u2013" : v > 0 ? "\u221e" : MINUS + "\u221e";
-}
+function special(v) { return Number.isNaN(v) ? "\u2013" : v > 0 ? "\u221e" : MINUS + "\u221e"; }
 
 // A fixed number of digits behind the point.
 function fixed(v, digits) {
@@ -61,14 +62,17 @@ function brief(v, digits = 4) {
 function count(v) {
   if (!Number.isFinite(v)) return special(v);
   for (const [unit, name] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
-    if (Math.abs(v) >= unit && (name !== "k" || Math.abs(v) >= 1e4)) return signed(String(Number((v / unit).toPrecision(3)))) + "\u00a0" + name;
+    if (Math.abs(v) >= unit && (name !== "k" || Math.abs(v) >= 1e4))
+      return signed(String(Number((v / unit).toPrecision(3)))) + "\u00a0" + name;
   return brief(v, 6);
 }
 
 // Digits behind the point that give a standard error two figures.
 function decimalsFor(mean, sem) {
   if (sem > 0 && Number.isFinite(sem)) {
-    const wanted = 1 - Math.floor(Math.log10(sem)), most = Number.isFinite(mean) && mean !== 0 ? 6 - Math.floor(Math.log10(Math.abs(mean))) : 6;
+    const wanted = 1 - Math.floor(Math.log10(sem)),
+          most =
+            Number.isFinite(mean) && mean !== 0 ? 6 - Math.floor(Math.log10(Math.abs(mean))) : 6;
     return Math.min(Math.max(Math.min(wanted, most), 0), 8);
   }
   if (!Number.isFinite(mean) || mean === 0) return 2;
@@ -82,9 +86,7 @@ function plusMinus(mean, sem, digits = decimalsFor(mean, sem)) {
   return write(mean) + (Number.isFinite(sem) ? " \u00b1 " + write(sem) : "");
 }
 
-function difference(mean, sem) {
-  return (mean > 0 ? "+" : "") + plusMinus(mean, sem);
-}
+function difference(mean, sem) { return (mean > 0 ? "+" : "") + plusMinus(mean, sem); }
 
 function duration(seconds) {
   if (!Number.isFinite(seconds)) return special(seconds);
@@ -103,5 +105,6 @@ const plural = (n, word) => n + " " + word + (n === 1 ? "" : "s");
 
 // "a, b and c"
 function enumerate(words) {
-  return words.length < 2 ? words.join("") : words.slice(0, -1).join(", ") + " and " + words[words.length - 1];
+  return words.length < 2 ? words.join("")
+                          : words.slice(0, -1).join(", ") + " and " + words[words.length - 1];
 }

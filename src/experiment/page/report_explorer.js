@@ -1,10 +1,17 @@
 // The map explorer: scores that can be dragged, and the policies that the chosen maps make of them,
 // side by side. What is set here outlives a refresh of the page.
 
-const MOST_CHOSEN = 4, MOST_ACTIONS = 6, SCORE_END = 10;
+const MOST_CHOSEN = 4, MOST_ACTIONS = 6, SCORE_END = 5;
 const FIRST_SCORES = [2, 1, 0, -1, -2, 0.5];
 
-const explorer = { maps: [], chosen: null, actions: 4, scores: FIRST_SCORES.slice(), eta: 1, parts: null };
+const explorer = {
+  maps: [],
+  chosen: null,
+  actions: 4,
+  scores: FIRST_SCORES.slice(),
+  eta: 1,
+  parts: null
+};
 
 const bounded = (v, low, high) => Math.min(Math.max(v, low), high);
 const scoresNow = () => explorer.scores.slice(0, explorer.actions).map((s) => s * explorer.eta);
@@ -13,35 +20,44 @@ const scoresNow = () => explorer.scores.slice(0, explorer.actions).map((s) => s 
 // One map's policy
 
 function policyRow(action, p, ghost) {
-  const bar = el("span", { class: "bar" }), track = el("span", { class: "track" }, bar);
+  const bar = el("span", {class: "bar"}), track = el("span", {class: "track"}, bar);
   bar.style.width = `${100 * bounded(p, 0, 1)}%`;
   if (ghost !== undefined) {
-    const line = el("span", { class: "ghost" });
+    const line = el("span", {class: "ghost"});
     line.style.left = `${100 * bounded(ghost, 0, 1)}%`;
     track.append(line);
   }
-  return el("div", { class: "action" }, el("span", { class: "which" }, `a${action + 1}`), track, el("span", { class: "number", "data-probability": p, title: String(p) }, fixed(p, 5)));
+  return el("div", {class: "action"}, el("span", {class: "which"}, `a${action + 1}`), track,
+    el("span", {class: "number", "data-probability": p, title: String(p)}, fixed(p, 5)));
 }
 
 function figureLine(name, value, key) {
-  return el("div", {}, el("dt", {}, name), el("dd", { [`data-${key}`]: value, title: String(value) }, brief(value, 6)));
+  return el("div", {}, el("dt", {}, name),
+    el("dd", {[`data-${key}`]: value, title: String(value)}, brief(value, 6)));
 }
 
 // ghost: a policy to mark beside this one.
 function policyPanel(label, map, scores, style, ghost) {
-  const { probs, lambda } = project(map, scores), uniform = probs.map(() => 1 / probs.length), soft = project(negentropyMap(), scores).probs;
-  const panel = el("article", { class: "policy", "data-policy": label }, el("h4", {}, swatch(style), el("span", { class: "name" }, label)),
-    el("div", { class: "actions" }, probs.map((p, a) => policyRow(a, p, ghost && ghost[a]))),
-    el("dl", { class: "figures" }, figureLine("\u03bb", lambda, "lambda"), figureLine("D from uniform", divergence(map, probs, uniform), "uniform"),
-      figureLine("D from negentropy\u2019s", divergence(map, probs, soft), "negentropy")));
+  const {probs, lambda} = project(map, scores), uniform = probs.map(() => 1 / probs.length),
+                soft = project(negentropyMap(), scores).probs;
+  const panel = el("article", {class: "policy", "data-policy": label},
+    el("h4", {}, swatch(style), el("span", {class: "name"}, label)),
+    el("div", {class: "actions"}, probs.map((p, a) => policyRow(a, p, ghost && ghost[a]))),
+    el("dl", {class: "figures"}, figureLine("\u03bb", lambda, "lambda"),
+      figureLine("D from the uniform policy", divergence(map, probs, uniform), "uniform"),
+      figureLine("D from negentropy\u2019s policy", divergence(map, probs, soft), "negentropy")));
   panel.style.setProperty("--bar", style.colour);
-  return { panel, probs };
+  return {panel, probs};
 }
 
 function drawPolicies() {
-  const { parts } = explorer, chosen = explorer.maps.filter((m) => explorer.chosen.includes(m.label)), scores = scoresNow();
-  parts.policies.replaceChildren(...(chosen.length ? chosen.map((m) => policyPanel(m.label, m.map, scores, styleOf(m.label)).panel) : [el("p", { class: "muted" }, "No map is chosen.")]));
-  parts.command.textContent = `mirrormap map project --map MAP --scores ${scores.map(String).join(",")}`;
+  const {parts} = explorer, chosen = explorer.maps.filter((m) => explorer.chosen.includes(m.label)),
+        scores = scoresNow();
+  parts.policies.replaceChildren(...(chosen.length
+      ? chosen.map((m) => policyPanel(m.label, m.map, scores, styleOf(m.label)).panel)
+      : [el("p", {class: "muted"}, "No map is chosen.")]));
+  parts.command.textContent =
+    `mirrormap map project --map MAP --scores ${scores.map(String).join(",")}`;
   drawEdited();
 }
 
@@ -53,7 +69,7 @@ function draggable(node, begin, move, end) {
   node.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     event.preventDefault();
-    node.focus({ preventScroll: true });
+    node.focus({preventScroll: true});
     node.setPointerCapture(event.pointerId);
     begin(event);
     const stop = () => {
@@ -77,7 +93,16 @@ function setScore(action, value) {
 
 function scoreKey(event, action) {
   const large = event.shiftKey ? 1 : 0.1, now = explorer.scores[action];
-  const to = { ArrowUp: now + large, ArrowRight: now + large, ArrowDown: now - large, ArrowLeft: now - large, PageUp: now + 1, PageDown: now - 1, Home: -SCORE_END, End: SCORE_END }[event.key];
+  const to = {
+    ArrowUp: now + large,
+    ArrowRight: now + large,
+    ArrowDown: now - large,
+    ArrowLeft: now - large,
+    PageUp: now + 1,
+    PageDown: now - 1,
+    Home: -SCORE_END,
+    End: SCORE_END
+  }[event.key];
   if (to === undefined) return;
   event.preventDefault();
   setScore(action, Math.round(to * 1000) / 1000);
@@ -85,26 +110,46 @@ function scoreKey(event, action) {
 
 // The bar chart, drawn once for a width and number of actions; later only its parts are moved.
 function drawBars() {
-  const { parts } = explorer, n = explorer.actions, width = Math.max(parts.bars.clientWidth, 220), height = 230, left = 34, right = width - 8, top = 12, bottom = height - 24;
-  const sy = makeScale([-SCORE_END, SCORE_END], [bottom, top]), pitch = (right - left) / n, wide = Math.min(54, 0.62 * pitch);
-  const root = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, class: "score-bars" }), grid = svg("g", { class: "grid" }), words = svg("g", { class: "words" });
-  for (const v of [-10, -5, 0, 5, 10]) {
-    grid.append(svg("line", { class: v === 0 ? "axis" : null, x1: left, x2: right, y1: sy(v), y2: sy(v) }));
-    words.append(svg("text", { x: left - 7, y: sy(v) + 4, "text-anchor": "end" }, signed(String(v))));
+  const {parts} = explorer, n = explorer.actions, width = Math.max(parts.bars.clientWidth, 220),
+        height = 230, left = 34, right = width - 8, top = 12, bottom = height - 24;
+  const sy = makeScale([-SCORE_END, SCORE_END], [bottom, top]), pitch = (right - left) / n,
+        wide = Math.min(54, 0.62 * pitch);
+  const root = svg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, class: "score-bars"}),
+        grid = svg("g", {class: "grid"}), words = svg("g", {class: "words"});
+  for (const v of [-4, -2, 0, 2, 4]) {
+    grid.append(
+      svg("line", {class: v === 0 ? "axis" : null, x1: left, x2: right, y1: sy(v), y2: sy(v)}));
+    words.append(svg("text", {x: left - 7, y: sy(v) + 4, "text-anchor": "end"}, signed(String(v))));
   }
   root.append(grid);
   parts.handles = [];
   for (let a = 0; a < n; a++) {
-    const middle = left + pitch * (a + 0.5), bar = svg("rect", { class: "score-bar", x: middle - wide / 2, width: wide });
-    const knob = svg("rect", { class: "knob", x: middle - wide / 2 - 3, width: wide + 6, height: 9, rx: 4.5 });
-    const handle = svg("g", { class: "handle", tabindex: 0, role: "slider", "data-key": `score-${a}`, "data-score": a, "aria-orientation": "vertical", "aria-label": `Score of action ${a + 1}`, "aria-valuemin": -SCORE_END, "aria-valuemax": SCORE_END },
-      svg("rect", { class: "catch", x: middle - pitch / 2, width: pitch, y: top, height: bottom - top }), bar, knob);
-    const follow = (event) => setScore(a, Math.round(sy.invert(event.clientY - root.getBoundingClientRect().top) * 100) / 100);
+    const middle = left + pitch * (a + 0.5),
+          bar = svg("rect", {class: "score-bar", x: middle - wide / 2, width: wide});
+    const knob =
+      svg("rect", {class: "knob", x: middle - wide / 2 - 3, width: wide + 6, height: 9, rx: 4.5});
+    const handle = svg("g", {
+      class: "handle",
+      tabindex: 0,
+      role: "slider",
+      "data-key": `score-${a}`,
+      "data-score": a,
+      "aria-orientation": "vertical",
+      "aria-label": `Score of action ${a + 1}`,
+      "aria-valuemin": -SCORE_END,
+      "aria-valuemax": SCORE_END
+    },
+      svg("rect",
+        {class: "catch", x: middle - pitch / 2, width: pitch, y: top, height: bottom - top}),
+      bar, knob);
+    const follow = (event) => setScore(
+      a, Math.round(sy.invert(event.clientY - root.getBoundingClientRect().top) * 100) / 100);
     draggable(handle, follow, follow);
     handle.addEventListener("keydown", (event) => scoreKey(event, a));
-    words.append(svg("text", { x: middle, y: height - 6, "text-anchor": "middle", class: "label" }, `a${a + 1}`));
+    words.append(svg(
+      "text", {x: middle, y: height - 6, "text-anchor": "middle", class: "label"}, `a${a + 1}`));
     root.append(handle);
-    parts.handles.push({ handle, bar, knob, sy });
+    parts.handles.push({handle, bar, knob, sy});
   }
   root.append(words);
   parts.bars.replaceChildren(root);
@@ -113,29 +158,48 @@ function drawBars() {
 
 // Moves bars, sliders and fields to where the scores are.
 function showScores() {
-  const { parts } = explorer;
-  (parts.handles || []).forEach(({ handle, bar, knob, sy }, a) => {
+  const {parts} = explorer;
+  (parts.handles || []).forEach(({handle, bar, knob, sy}, a) => {
     const v = explorer.scores[a], y = sy(v), zero = sy(0);
     bar.setAttribute("y", Math.min(y, zero));
     bar.setAttribute("height", Math.abs(y - zero));
     knob.setAttribute("y", y - 4.5);
     handle.setAttribute("aria-valuenow", v);
   });
-  (parts.sliders || []).forEach(({ slider, field }, a) => {
+  (parts.sliders || []).forEach(({slider, field}, a) => {
     slider.value = String(explorer.scores[a]);
-    if (document.activeElement !== field || Number(field.value) !== explorer.scores[a]) field.value = String(explorer.scores[a]);
+    if (document.activeElement !== field || Number(field.value) !== explorer.scores[a])
+      field.value = String(explorer.scores[a]);
   });
 }
 
 function makeSliders() {
-  const { parts } = explorer;
+  const {parts} = explorer;
   parts.sliders = [];
-  parts.sliderBox.replaceChildren(...Array.from({ length: explorer.actions }, (_, a) => {
-    const take = (event) => { if (event.target.value.trim() !== "") setScore(a, Number(event.target.value)); };
-    const slider = el("input", { type: "range", min: -SCORE_END, max: SCORE_END, step: 0.01, "aria-label": `Score of action ${a + 1}`, on: { input: take } });
-    const field = el("input", { type: "number", min: -SCORE_END, max: SCORE_END, step: "any", "data-field": a, "aria-label": `Score of action ${a + 1}, as a number`, on: { change: take } });
-    parts.sliders.push({ slider, field });
-    return el("div", { class: "score-line" }, el("span", { class: "which" }, `a${a + 1}`), slider, field);
+  parts.sliderBox.replaceChildren(...Array.from({length: explorer.actions}, (_, a) => {
+    const take = (event) => {
+      if (event.target.value.trim() !== "") setScore(a, Number(event.target.value));
+    };
+    const slider = el("input", {
+      type: "range",
+      min: -SCORE_END,
+      max: SCORE_END,
+      step: 0.01,
+      "aria-label": `Score of action ${a + 1}`,
+      on: {input: take}
+    });
+    const field = el("input", {
+      type: "number",
+      min: -SCORE_END,
+      max: SCORE_END,
+      step: "any",
+      "data-field": a,
+      "aria-label": `Score of action ${a + 1}, as a number`,
+      on: {change: take}
+    });
+    parts.sliders.push({slider, field});
+    return el(
+      "div", {class: "score-line"}, el("span", {class: "which"}, `a${a + 1}`), slider, field);
   }));
   showScores();
 }
@@ -151,31 +215,67 @@ function setActions(n) {
 // Choices
 
 function drawChoices() {
-  const { parts } = explorer, full = explorer.chosen.length >= MOST_CHOSEN;
+  const {parts} = explorer, full = explorer.chosen.length >= MOST_CHOSEN;
   parts.choices.replaceChildren(...explorer.maps.map((m) => {
     const on = explorer.chosen.includes(m.label);
-    return el("label", { class: !on && full ? "off" : null }, el("input", { type: "checkbox", checked: on, disabled: !on && full, "data-key": `choose/${m.label}`, "data-choose": m.label, on: { change: (event) => {
-      explorer.chosen = event.target.checked ? [...explorer.chosen, m.label] : explorer.chosen.filter((label) => label !== m.label);
-      const key = event.target.dataset.key;
-      drawChoices();
-      [...parts.choices.querySelectorAll("input")].find((box) => box.dataset.key === key).focus();
-      drawPolicies();
-    } } }), swatch(styleOf(m.label)), el("span", { class: "name" }, m.label), m.role && m.role !== "named" ? el("span", { class: "muted" }, m.role) : null);
+    return el("label", {class: !on && full ? "off" : null}, el("input", {
+      type: "checkbox",
+      checked: on,
+      disabled: !on && full,
+      "data-key": `choose/${m.label}`,
+      "data-choose": m.label,
+      on: {
+        change: (event) => {
+          explorer.chosen = event.target.checked
+            ? [...explorer.chosen, m.label]
+            : explorer.chosen.filter((label) => label !== m.label);
+          const key = event.target.dataset.key;
+          drawChoices();
+          [...parts.choices.querySelectorAll("input")]
+            .find((box) => box.dataset.key === key)
+            .focus();
+          drawPolicies();
+        }
+      }
+    }),
+      swatch(styleOf(m.label)), el("span", {class: "name"}, m.label),
+      m.role && m.role !== "named" ? el("span", {class: "muted"}, m.role) : null);
   }));
   parts.full.textContent = full ? `At most ${MOST_CHOSEN} maps are shown at once.` : "";
 }
 
 function firstChoice(maps) {
-  const order = ["learned", "named", "control", "initial"], rank = (m) => (order.indexOf(m.role) + order.length) % order.length;
-  const learned = maps.filter((m) => m.role === "learned").slice(0, 2), named = ["negentropy", "l2"].map((label) => maps.find((m) => m.label === label)).filter(Boolean);
+  const order = ["learned", "named", "control", "initial"],
+        rank = (m) => (order.indexOf(m.role) + order.length) % order.length;
+  const learned = maps.filter((m) => m.role === "learned").slice(0, 2), named = ["negentropy",
+    "l2"].map((label) => maps.find((m) => m.label === label)).filter(Boolean);
   const first = [...new Set([...learned, ...named])];
-  for (const m of [...maps].sort((a, b) => rank(a) - rank(b))) if (first.length < 3 && !first.includes(m)) first.push(m);
+  for (const m of [...maps].sort((a, b) => rank(a) - rank(b)))
+    if (first.length < 3 && !first.includes(m)) first.push(m);
   return first.slice(0, MOST_CHOSEN).map((m) => m.label);
 }
 
 function etaControl() {
-  const field = el("input", { type: "number", min: 0.001, max: 1000, step: "any", value: explorer.eta, id: "eta-field", "aria-label": "eta, as a number", on: { change: (event) => set(Number(event.target.value)) } });
-  const slider = el("input", { type: "range", min: -2, max: 2, step: 0.01, value: Math.log10(explorer.eta), "data-key": "eta", "aria-label": "eta, multiplies the scores", on: { input: (event) => set(Number((10 ** Number(event.target.value)).toPrecision(3))) } });
+  const field = el("input", {
+    type: "number",
+    min: 0.001,
+    max: 1000,
+    step: "any",
+    value: explorer.eta,
+    id: "eta-field",
+    "aria-label": "eta, as a number",
+    on: {change: (event) => set(Number(event.target.value))}
+  });
+  const slider = el("input", {
+    type: "range",
+    min: -2,
+    max: 2,
+    step: 0.01,
+    value: Math.log10(explorer.eta),
+    "data-key": "eta",
+    "aria-label": "eta, multiplies the scores",
+    on: {input: (event) => set(Number((10 ** Number(event.target.value)).toPrecision(3)))}
+  });
   const set = (value) => {
     if (!(value > 0)) return;
     explorer.eta = bounded(value, 0.001, 1000);
@@ -183,29 +283,55 @@ function etaControl() {
     slider.value = String(Math.log10(explorer.eta));
     drawPolicies();
   };
-  return el("label", { class: "eta" }, el("span", {}, "\u03b7"), slider, field);
+  return el("label", {class: "eta"}, el("span", {}, "\u03b7"), slider, field);
 }
 
 // ---------------------------------------------------------------------------------------------
 // The section
 
 function makeExplorer(maps) {
-  const parts = { choices: el("div", { class: "choices", role: "group", "aria-label": "Maps to compare" }), full: el("p", { class: "muted small", role: "status" }),
-    bars: el("div", { class: "plot" }), sliderBox: el("div", { class: "sliders" }), policies: el("div", { class: "policies", id: "policies" }), command: el("code", { id: "command" }) };
+  const parts = {
+    choices: el("div", {class: "choices", role: "group", "aria-label": "Maps to compare"}),
+    full: el("p", {class: "muted small", role: "status"}),
+    bars: el("div", {class: "plot"}),
+    sliderBox: el("div", {class: "sliders"}),
+    policies: el("div", {class: "policies", id: "policies"}),
+    command: el("code", {id: "command"})
+  };
   explorer.parts = parts;
   explorer.maps = maps;
   explorer.chosen = firstChoice(maps);
-  const actions = el("select", { id: "actions", "data-key": "actions", on: { change: (event) => setActions(Number(event.target.value)) } }, [2, 3, 4, 5, 6].map((n) => el("option", { value: n, selected: n === explorer.actions }, String(n))));
-  const button = (label, make) => el("button", { type: "button", on: { click: () => { explorer.scores = explorer.scores.map(make); showScores(); drawPolicies(); } } }, label);
+  const actions = el("select", {
+    id: "actions",
+    "data-key": "actions",
+    on: {change: (event) => setActions(Number(event.target.value))}
+  },
+    [2, 3, 4, 5, 6].map(
+      (n) => el("option", {value: n, selected: n === explorer.actions}, String(n))));
+  const button = (label, make) => el("button", {
+    type: "button",
+    on: {
+      click: () => {
+        explorer.scores = explorer.scores.map(make);
+        showScores();
+        drawPolicies();
+      }
+    }
+  },
+    label);
   observeWidth(parts.bars, drawBars);
-  const element = el("section", { id: "explorer" }, el("h2", {}, "Map explorer"),
-    el("p", { class: "lead" }, "Drag the bars, or focus one and use the arrow keys. Each map turns \u03b7 times the scores into a policy: p = max(\u03c6(\u03b7x + \u03bb), 0), with the \u03bb that makes the sum 1. D is the map\u2019s own Bregman divergence."),
+  const element = el("section", {id: "explorer"}, el("h2", {}, "Map explorer"),
+    el("p", {class: "lead"},
+      "Drag the bars, or focus one and use the arrow keys. Each map turns \u03b7 times the scores into a policy: p = max(\u03c6(\u03b7x + \u03bb), 0), with the \u03bb that makes the sum 1. D is the map\u2019s own Bregman divergence."),
     parts.choices, parts.full,
-    el("div", { class: "explore" },
-      el("div", { class: "scores" }, el("h3", {}, "Scores"),
-        el("p", { class: "controls" }, el("label", {}, "actions ", actions), etaControl(), button("reset", (_, a) => FIRST_SCORES[a]), button("equal", () => 0), button("random", () => Math.round(600 * (Math.random() - 0.5)) / 100)),
+    el("div", {class: "explore"},
+      el("div", {class: "scores"}, el("h3", {}, "Scores"),
+        el("p", {class: "controls"}, el("label", {}, "actions ", actions), etaControl(),
+          button("reset", (_, a) => FIRST_SCORES[a]), button("equal", () => 0),
+          button("random", () => Math.round(800 * (Math.random() - 0.5)) / 100)),
         parts.bars, parts.sliderBox),
-      el("div", {}, el("h3", {}, "Policies"), parts.policies, el("p", { class: "muted small" }, "The same on the command line: ", parts.command))),
+      el("div", {}, el("h3", {}, "Policies"), parts.policies,
+        el("p", {class: "muted small"}, "The same on the command line: ", parts.command))),
     makeKnots());
   makeSliders();
   drawChoices();
@@ -220,8 +346,9 @@ function updateExplorer(maps) {
   explorer.print = print;
   explorer.maps = maps;
   explorer.chosen = explorer.chosen.filter((label) => maps.some((m) => m.label === label));
-  for (const m of maps) // what was learned since is shown at once
-    if (m.role === "learned" && !before.includes(m.label) && explorer.chosen.length < MOST_CHOSEN) explorer.chosen.push(m.label);
+  for (const m of maps)  // what was learned since is shown at once
+    if (m.role === "learned" && !before.includes(m.label) && explorer.chosen.length < MOST_CHOSEN)
+      explorer.chosen.push(m.label);
   drawChoices();
   updateKnots();
   drawPolicies();

@@ -5,11 +5,9 @@
 // Everything is anchored: y = x - phi^-1(1), so that phi(0) = 1. A map is an object with
 //   kind, label
 //   anchor          phi^-1(1)
-//   at(y)           { p, slope, left, right }: phi, its slope, and how far y may move with phi straight
-//   rough(y)        the same, good enough for a picture
-//   inverse(p)      phi^-1(p) - phi^-1(1)
-//   gap(p, q)       one term of D_h(p, q)
-//   psi             of a piecewise map
+//   at(y)           { p, slope, left, right }: phi, its slope, and how far y may move with phi
+//   straight rough(y)        the same, good enough for a picture inverse(p)      phi^-1(p) -
+//   phi^-1(1) gap(p, q)       one term of D_h(p, q) psi             of a piecewise map
 
 const EPSILON = 2 ** -52;
 const UNITS = 126, BLOCK = 21, LOG_OFFSET = 1e-3;
@@ -18,16 +16,19 @@ const UNITS = 126, BLOCK = 21, LOG_OFFSET = 1e-3;
 const GAUSS_NODE = [
   0.009219682876640375, 0.04794137181476257, 0.11504866290284765, 0.2063410228566913,
   0.3160842505009099, 0.43738329574426554, 0.5626167042557345, 0.6839157494990901,
-  0.7936589771433087, 0.8849513370971523, 0.9520586281852375, 0.9907803171233597];
+  0.7936589771433087, 0.8849513370971523, 0.9520586281852375, 0.9907803171233597
+];
 const GAUSS_WEIGHT = [
   0.023587668193255914, 0.05346966299765921, 0.08003916427167311, 0.10158371336153296,
   0.1167462682691774, 0.12457352290670139, 0.12457352290670139, 0.1167462682691774,
-  0.10158371336153296, 0.08003916427167311, 0.05346966299765921, 0.023587668193255914];
+  0.10158371336153296, 0.08003916427167311, 0.05346966299765921, 0.023587668193255914
+];
 
 // The integral of (1 - t) f(t) over [0, 1].
 function gaussTail(f) {
   let sum = 0;
-  for (let i = 0; i < GAUSS_NODE.length; i++) sum += GAUSS_WEIGHT[i] * (1 - GAUSS_NODE[i]) * f(GAUSS_NODE[i]);
+  for (let i = 0; i < GAUSS_NODE.length; i++)
+    sum += GAUSS_WEIGHT[i] * (1 - GAUSS_NODE[i]) * f(GAUSS_NODE[i]);
   return sum;
 }
 
@@ -77,26 +78,39 @@ function expGap(v) {
 // Kinds with a formula
 
 function negentropyMap() {
-  const at = (y) => ({ p: Math.exp(y), slope: Math.exp(y), left: 0, right: 0 });
-  return { kind: "negentropy", anchor: 0, at, rough: at, inverse: (p) => Math.log(p), gap: logGap };
+  const at = (y) => ({p: Math.exp(y), slope: Math.exp(y), left: 0, right: 0});
+  return {kind: "negentropy", anchor: 0, at, rough: at, inverse: (p) => Math.log(p), gap: logGap};
 }
 
 function l2Map() {
-  const at = (y) => ({ p: 1 + y, slope: 1, left: 0, right: 0 });
-  return { kind: "l2", anchor: 1, at, rough: at, inverse: (p) => p - 1,
-           gap: (p, q) => 0.5 * (p - q) * (p - q) };
+  const at = (y) => ({p: 1 + y, slope: 1, left: 0, right: 0});
+  return {
+    kind: "l2",
+    anchor: 1,
+    at,
+    rough: at,
+    inverse: (p) => p - 1,
+    gap: (p, q) => 0.5 * (p - q) * (p - q)
+  };
 }
 
 function tsallisMap(q) {
   const order = q - 1, ratio = q / order;
   const at = (y) => {
     const t = y / ratio, base = 1 + t;
-    if (!(base > 0)) return { p: order < 0 ? Infinity : 0, slope: 0, left: 0, right: 0 };
+    if (!(base > 0)) return {p: order < 0 ? Infinity : 0, slope: 0, left: 0, right: 0};
     const p = Math.exp(Math.log1p(t) / order);
-    return { p, slope: p / (q * base), left: 0, right: 0 };
+    return {p, slope: p / (q * base), left: 0, right: 0};
   };
-  return { kind: "tsallis", q, anchor: ratio, at, rough: at,
-           inverse: (p) => ratio * Math.expm1(order * Math.log(p)), gap: (p, r) => powerGap(p, r, q) };
+  return {
+    kind: "tsallis",
+    q,
+    anchor: ratio,
+    at,
+    rough: at,
+    inverse: (p) => ratio * Math.expm1(order * Math.log(p)),
+    gap: (p, r) => powerGap(p, r, q)
+  };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -107,36 +121,53 @@ function lastNotBeyond(list, n, y) {
   let low = 0, high = n - 1;
   while (low < high) {
     const mid = (low + high + 1) >> 1;
-    if (list[mid] <= y) low = mid; else high = mid - 1;
+    if (list[mid] <= y) low = mid;
+    else high = mid - 1;
   }
   return low;
 }
 
 function piecewiseMap(psi) {
   const n = psi.length, depth = new Float64Array(n + 1);
-  for (let j = n - 1; j >= 0; j--) depth[j] = depth[j + 1] - psi[j]; // s_j - W, summed from the top
+  for (let j = n - 1; j >= 0; j--)
+    depth[j] = depth[j + 1] - psi[j];  // s_j - W, summed from the top
   const at = (y) => {
-    if (!(y < 0)) return { p: y >= 0 ? 1 : y, slope: 0, left: -y, right: Infinity };
-    if (y < depth[0]) return { p: 0, slope: 0, left: -Infinity, right: depth[0] - y };
+    if (!(y < 0)) return {p: y >= 0 ? 1 : y, slope: 0, left: -y, right: Infinity};
+    if (y < depth[0]) return {p: 0, slope: 0, left: -Infinity, right: depth[0] - y};
     const j = lastNotBeyond(depth, n, y), left = depth[j] - y, steep = 1 / psi[j];
-    return { p: (j + Math.min(-left * steep, 1)) / n, slope: steep / n, left, right: depth[j + 1] - y };
+    return {
+      p: (j + Math.min(-left * steep, 1)) / n,
+      slope: steep / n,
+      left,
+      right: depth[j + 1] - y
+    };
   };
   const inverse = (p) => {
-    if (p >= 1) return p - 1; // the continuation of slope 1
+    if (p >= 1) return p - 1;  // the continuation of slope 1
     const j = Math.min(p > 0 ? Math.floor(p * n) : 0, n - 1);
     return depth[j] + Math.max(p * n - j, 0) * psi[j];
   };
   const gap = (p, q) => {
     const low = Math.min(p, q), high = Math.max(p, q);
     let sum = 0, j = Math.floor(low * n);
-    if (j > 0 && j / n > low) j--; // the product was rounded up
+    if (j > 0 && j / n > low) j--;  // the product was rounded up
     for (; j < n && j / n < high; j++) {
       const left = Math.max(low, j / n), right = Math.min(high, (j + 1) / n);
       if (right > left) sum += psi[j] * (right - left) * (Math.abs(p - left) + Math.abs(p - right));
     }
     return 0.5 * n * sum;
   };
-  return { kind: "piecewise", psi, n, depth, anchor: psi.reduce((s, v) => s + v, 0), at, rough: at, inverse, gap };
+  return {
+    kind: "piecewise",
+    psi,
+    n,
+    depth,
+    anchor: psi.reduce((s, v) => s + v, 0),
+    at,
+    rough: at,
+    inverse,
+    gap
+  };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -145,12 +176,18 @@ function piecewiseMap(psi) {
 function unitValue(block, z) {
   const t = z > 0 ? z : 0;
   switch (block) {
-    case 0: return z * z * z;
-    case 1: return t * t;
-    case 2: return Math.sqrt(t);
-    case 3: return Math.cbrt(t);
-    case 4: return Math.log(t + LOG_OFFSET);
-    default: return Math.exp(z);
+    case 0:
+      return z * z * z;
+    case 1:
+      return t * t;
+    case 2:
+      return Math.sqrt(t);
+    case 3:
+      return Math.cbrt(t);
+    case 4:
+      return Math.log(t + LOG_OFFSET);
+    default:
+      return Math.exp(z);
   }
 }
 
@@ -159,7 +196,10 @@ function unitSlope(block, z, s) {
   if (block === 0) return 3 * z * z;
   if (block === 5) return s;
   if (!(z > 0)) return 0;
-  return block === 1 ? 2 * z : block === 2 ? 0.5 / s : block === 3 ? s / (3 * z) : 1 / (z + LOG_OFFSET);
+  return block === 1 ? 2 * z
+    : block === 2    ? 0.5 / s
+    : block === 3    ? s / (3 * z)
+                     : 1 / (z + LOG_OFFSET);
 }
 
 // A unit that is constant left of its kink z = 0.
@@ -168,7 +208,10 @@ function kinkedGap(block, zp, zq, d, w) {
   const offset = block === 4 ? LOG_OFFSET : 0, k = block === 1 ? 3 : block === 2 ? 1.5 : 4 / 3;
   const end = Math.max(zp, 0) + offset, start = Math.max(zq, 0) + offset;
   if (zp > 0 && zq > 0 && w * Math.abs(d) < 0.01 * start)
-    return d * d * w * gaussTail((t) => { const z = zq + w * d * t; return unitSlope(block, z, unitValue(block, z)); });
+    return d * d * w * gaussTail((t) => {
+      const z = zq + w * d * t;
+      return unitSlope(block, z, unitValue(block, z));
+    });
   const gap = block === 4 ? logGap(end, start) : powerGap(end, start, k) * (k - 1) / k;
   const flat = zp < 0 ? (unitValue(block, zq) - unitValue(block, 0)) * -zp : 0;
   return (gap + flat) / w;
@@ -184,10 +227,11 @@ function unitGap(block, w, c, p, q) {
   return kinkedGap(block, zp, zq, d, w);
 }
 
-function neuralMap({ w, c, u, a, b }) {
+function neuralMap({w, c, u, a, b}) {
   const used = [];
-  for (let j = 0; j < UNITS; j++) if (u[j] > 0) used.push(j);
-  let rise = 0; // slope of the units where they were last evaluated
+  for (let j = 0; j < UNITS; j++)
+    if (u[j] > 0) used.push(j);
+  let rise = 0;  // slope of the units where they were last evaluated
   const units = (p) => {
     let sum = 0;
     rise = 0;
@@ -212,18 +256,19 @@ function neuralMap({ w, c, u, a, b }) {
   const guess = (y) => {
     if (y <= table[0]) return log ? Math.min((y - drop) / b, place[0]) : 0;
     const i = lastNotBeyond(table, nodes, y), width = table[i + 1] - table[i];
-    return place[i] + (width > 0 ? Math.min((y - table[i]) / width, 1) : 1) * (place[i + 1] - place[i]);
+    return place[i] +
+      (width > 0 ? Math.min((y - table[i]) / width, 1) : 1) * (place[i + 1] - place[i]);
   };
   const rough = (y) => {
-    if (y >= 0) return { p: 1, slope: 0, left: 0, right: 0 };
+    if (y >= 0) return {p: 1, slope: 0, left: 0, right: 0};
     const v = guess(y), h = 1e-4 * Math.max(1e-3, -y);
     const p = log ? Math.exp(v) : v, before = log ? Math.exp(guess(y - h)) : guess(y - h);
-    return { p, slope: (p - before) / h, left: 0, right: 0 };
+    return {p, slope: (p - before) / h, left: 0, right: 0};
   };
   // bracketed Newton in log p (in p without a logarithm)
   const at = (y) => {
-    if (y >= 0) return { p: 1, slope: 0, left: 0, right: 0 };
-    const point = { p: 0, slope: 0, left: 0, right: 0 };
+    if (y >= 0) return {p: 1, slope: 0, left: 0, right: 0};
+    const point = {p: 0, slope: 0, left: 0, right: 0};
     let low = 0, high = 1;
     if (log) {
       low = Math.max(y / b, -746);
@@ -237,11 +282,14 @@ function neuralMap({ w, c, u, a, b }) {
       point.p = p;
       point.slope = log ? p / (p * steep + b) : steep > 0 ? 1 / steep : 0;
       if (excess === 0) break;
-      if (excess > 0) high = v; else low = v;
-      const step = excess / (log ? p * steep + b : steep), least = 0.5 * EPSILON * Math.max(Math.abs(v), log ? 1 : 0);
+      if (excess > 0) high = v;
+      else low = v;
+      const step = excess / (log ? p * steep + b : steep),
+            least = 0.5 * EPSILON * Math.max(Math.abs(v), log ? 1 : 0);
       if (Math.abs(step) < least) break;
       let next = v - step;
-      if (!(next > low && next < high) || Math.abs(excess) > 0.5 * last) next = low + 0.5 * (high - low);
+      if (!(next > low && next < high) || Math.abs(excess) > 0.5 * last)
+        next = low + 0.5 * (high - low);
       last = Math.abs(excess);
       if (next === v || next <= low || next >= high) break;
       v = next;
@@ -253,23 +301,26 @@ function neuralMap({ w, c, u, a, b }) {
     for (const j of used) sum += u[j] * unitGap((j / BLOCK) | 0, w[j], c[j], p, q);
     return sum + 0.5 * a * (p - q) * (p - q);
   };
-  return { kind: "neural", anchor: units(1) + a, at, rough, inverse, gap };
+  return {kind: "neural", anchor: units(1) + a, at, rough, inverse, gap};
 }
 
 // ---------------------------------------------------------------------------------------------
 // Any kind
 
 const isNumber = (v) => typeof v === "number" && Number.isFinite(v);
-const areNumbers = (list, n) => Array.isArray(list) && (n === undefined ? list.length > 0 : list.length === n) && list.every(isNumber);
+const areNumbers = (list, n) => Array.isArray(list) &&
+  (n === undefined ? list.length > 0 : list.length === n) && list.every(isNumber);
 
 // The map of a map file's contents, or null where they are not such.
 function makeMap(file) {
   if (!file) return null;
   if (file.kind === "negentropy") return negentropyMap();
   if (file.kind === "l2") return l2Map();
-  if (file.kind === "tsallis" && isNumber(file.q) && file.q > 0 && file.q !== 1) return tsallisMap(file.q);
+  if (file.kind === "tsallis" && isNumber(file.q) && file.q > 0 && file.q !== 1)
+    return tsallisMap(file.q);
   if (file.kind === "piecewise" && areNumbers(file.psi)) return piecewiseMap(file.psi.slice());
-  if (file.kind === "neural" && [file.w, file.c, file.u].every((l) => areNumbers(l, UNITS)) && isNumber(file.a) && isNumber(file.b))
+  if (file.kind === "neural" && [file.w, file.c, file.u].every((l) => areNumbers(l, UNITS)) &&
+    isNumber(file.a) && isNumber(file.b))
     return neuralMap(file);
   return null;
 }
@@ -285,7 +336,7 @@ function divergence(map, p, q) {
 // From scores to a policy
 
 function totalAt(phi, x, top, u) {
-  const sum = { p: 0, slope: 0, left: -Infinity, right: Infinity };
+  const sum = {p: 0, slope: 0, left: -Infinity, right: Infinity};
   for (const score of x) {
     const at = phi(u + (score - top));
     sum.p += at.p;
@@ -298,18 +349,19 @@ function totalAt(phi, x, top, u) {
 
 // u = low + offset with phi straight in between, or between the neighbouring numbers low and high.
 function solve(map, phi, x, top) {
-  const n = x.length, straight = map.kind === "piecewise", tolerance = EPSILON * (n > 8 ? n / 4 : 2);
+  const n = x.length, straight = map.kind === "piecewise",
+        tolerance = EPSILON * (n > 8 ? n / 4 : 2);
   const margin = straight ? -4 * EPSILON * map.depth[0] : 0;
   let lo = map.inverse(1 / n), hi = 0, u = hi, last = Infinity, lowSeen = false;
   const least = straight ? 0 : -2 * EPSILON * lo;
   let at = totalAt(phi, x, top, hi);
-  if (at.p <= 1 + tolerance) return { low: hi, high: hi, offset: 0 };
+  if (at.p <= 1 + tolerance) return {low: hi, high: hi, offset: 0};
   for (let k = 0; k < 300; k++) {
     const step = (1 - at.p) / at.slope, size = Math.abs(at.p - 1);
     let next = u + step;
-    if (Math.abs(step) < least && size <= 16 * tolerance) return { low: u, high: u, offset: 0 };
+    if (Math.abs(step) < least && size <= 16 * tolerance) return {low: u, high: u, offset: 0};
     if (straight && step > at.left + margin && step < at.right - margin && next >= lo)
-      return { low: u, high: u, offset: step };
+      return {low: u, high: u, offset: step};
     if (size > 0.125 && at.p > 0) next = u - Math.log(at.p) * at.p / at.slope;
     if (next <= lo && !lowSeen) {
       next = lo;
@@ -321,10 +373,11 @@ function solve(map, phi, x, top) {
     last = size;
     at = totalAt(phi, x, top, next);
     u = next;
-    if (at.p <= 1 + tolerance && at.p >= 1 - tolerance) return { low: u, high: u, offset: 0 };
-    if (at.p < 1) lo = next; else hi = next;
+    if (at.p <= 1 + tolerance && at.p >= 1 - tolerance) return {low: u, high: u, offset: 0};
+    if (at.p < 1) lo = next;
+    else hi = next;
   }
-  return { low: lo, high: hi, offset: 0 };
+  return {low: lo, high: hi, offset: 0};
 }
 
 function normalise(p) {
@@ -340,11 +393,17 @@ function projectL2(x, top) {
     let sum = 0;
     for (const score of x) {
       const d = score - top;
-      if (d + shift > 0) { sum += d; active++; }
+      if (d + shift > 0) {
+        sum += d;
+        active++;
+      }
     }
     shift = (1 - sum) / active;
   } while (active < before);
-  return { probs: normalise(x.map((score) => Math.max(score - top + shift, 0))), lambda: shift - top };
+  return {
+    probs: normalise(x.map((score) => Math.max(score - top + shift, 0))),
+    lambda: shift - top
+  };
 }
 
 // { probs, lambda } with probs_a = max(phi(x_a + lambda), 0) and sum 1.
@@ -352,8 +411,9 @@ function project(map, x, rough = false) {
   const top = Math.max(...x);
   if (map.kind === "l2") return projectL2(x, top);
   if (map.kind === "negentropy") {
-    const weight = x.map((score) => Math.exp(score - top)), total = weight.reduce((s, v) => s + v, 0);
-    return { probs: weight.map((v) => v / total), lambda: -(top + Math.log(total)) };
+    const weight = x.map((score) => Math.exp(score - top)),
+          total = weight.reduce((s, v) => s + v, 0);
+    return {probs: weight.map((v) => v / total), lambda: -(top + Math.log(total))};
   }
   const phi = rough ? map.rough : map.at, root = solve(map, phi, x, top);
   let probs, offset = root.offset;
@@ -371,5 +431,5 @@ function project(map, x, rough = false) {
     });
     offset = t * (root.high - root.low);
   }
-  return { probs: normalise(probs), lambda: map.anchor + (root.low + offset) - top };
+  return {probs: normalise(probs), lambda: map.anchor + (root.low + offset) - top};
 }

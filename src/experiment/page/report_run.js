@@ -1,11 +1,14 @@
 // What one run has to show: summary, search, learning curves, tuning; and how it was made.
 
-const opened = new Map(); // key of a fold -> open?
+const opened = new Map();  // key of a fold -> open?
 
 // A fold that stays as it was when the page refreshes.
 function fold(key, title, open, ...children) {
-  const element = el("details", { open: opened.has(key) ? opened.get(key) : open, on: { toggle: () => opened.set(key, element.open) } },
-    el("summary", { "data-key": key }, title), ...children);
+  const element = el("details", {
+    open: opened.has(key) ? opened.get(key) : open,
+    on: {toggle: () => opened.set(key, element.open)}
+  },
+    el("summary", {"data-key": key}, title), ...children);
   return element;
 }
 
@@ -14,30 +17,61 @@ function fold(key, title, open, ...children) {
 
 function environmentsOf(run) {
   const config = run.config || {}, env = config.env || config.envs;
-  const names = Array.isArray(env) ? env : env ? [env] : run.table ? run.table.envs : [...new Set(list(run.curves).map((c) => c.env))];
+  const names = Array.isArray(env) ? env
+    : env                          ? [env]
+    : run.table                    ? run.table.envs
+                                   : [...new Set(list(run.curves).map((c) => c.env))];
   return list(names).map((e) => text(e && typeof e === "object" ? e.label || e.env || e.name : e));
 }
 
 function whatSentence(run) {
-  const config = run.config || {}, envs = environmentsOf(run), where = envs.length ? " on " + enumerate(envs) : "";
-  const learn = config.learn || {}, kind = learn.kind ? ` ${text(learn.kind)}` : "", algo = config.algo ? ` with ${text(config.algo)}` : "";
+  const config = run.config || {}, envs = environmentsOf(run),
+        where = envs.length ? " on " + enumerate(envs) : "";
+  const learn = config.learn || {}, kind = learn.kind ? ` ${text(learn.kind)}` : "",
+        algo = config.algo ? ` with ${text(config.algo)}` : "";
   switch (run.command) {
-    case "learn": return `A search for a${kind === " l2" ? "n" : ""}${kind} mirror map${where}${algo}${learn.es ? `, by ${text(learn.es)}` : ""}.`;
-    case "train": return `Agents trained${where}${algo}${config.map ? `, mirror map ${text(config.map)}` : ""}.`;
-    case "transfer": return `Mirror maps compared${where}.`;
-    case "tune": return `Hyper-parameters searched${where}.`;
-    case "reproduce": return "A part of the paper, made again.";
-    default: return `Command ${text(run.command)}${where}.`;
+    case "learn":
+      return `A search for a${kind === " l2" ? "n" : ""}${kind} mirror map${where}${algo}${
+        learn.es ? `, by ${text(learn.es)}` : ""}.`;
+    case "train":
+      return `Agents trained${where}${algo}${
+        config.map ? `, mirror map ${text(config.map)}` : ""}.`;
+    case "transfer":
+      return `Mirror maps compared${where}.`;
+    case "tune":
+      return `Hyper-parameters searched${where}.`;
+    case "reproduce":
+      return "A part of the paper, made again.";
+    default:
+      return `Command ${text(run.command)}${where}.`;
   }
 }
 
 function factsOf(run) {
-  const facts = [["state", el("span", { class: "state " + (run.state === "done" ? "done" : run.state === "going on" ? "live" : "broken") }, text(run.state))]];
+  const facts = [[
+    "state",
+    el("span", {
+      class: "state " +
+        (run.state === "done"          ? "done"
+            : run.state === "going on" ? "live"
+                                       : "broken")
+    },
+      text(run.state))
+  ]];
   const generations = run.search ? list(run.search.generation) : [];
-  if (generations.length) facts.push(["generations", `${num(generations[generations.length - 1])}${run.config && run.config.learn && run.config.learn.generations ? ` of ${text(run.config.learn.generations)}` : ""}`]);
-  if (Number.isFinite(num(run.env_steps))) facts.push(["environment steps", count(num(run.env_steps))]);
+  if (generations.length)
+    facts.push([
+      "generations",
+      `${num(generations[generations.length - 1])}${
+        run.config && run.config.learn && run.config.learn.generations
+          ? ` of ${text(run.config.learn.generations)}`
+          : ""}`
+    ]);
+  if (Number.isFinite(num(run.env_steps)))
+    facts.push(["environment steps", count(num(run.env_steps))]);
   if (Number.isFinite(num(run.seconds))) facts.push(["time", duration(num(run.seconds))]);
-  if (Number.isFinite(num(run.env_steps_per_second))) facts.push(["speed", count(num(run.env_steps_per_second)) + "\u00a0steps/s"]);
+  if (Number.isFinite(num(run.env_steps_per_second)))
+    facts.push(["speed", count(num(run.env_steps_per_second)) + "\u00a0steps/s"]);
   if (run.started) facts.push(["started", moment(run.started)]);
   if (run.last && run.last !== run.started) facts.push(["last sign of life", moment(run.last)]);
   return facts;
@@ -49,7 +83,8 @@ function compare(one, others) {
   for (const other of others) {
     const d = one.mean - other.mean, sem = Math.hypot(one.sem || 0, other.sem || 0);
     const known = Number.isFinite(one.sem) && Number.isFinite(other.sem);
-    sorted[known && Math.abs(d) > 2 * sem ? (d > 0 ? 0 : 2) : 1].push(`${other.name} (${difference(d, known ? sem : NaN)})`);
+    sorted[known && Math.abs(d) > 2 * sem ? (d > 0 ? 0 : 2) : 1].push(
+      `${other.name} (${difference(d, known ? sem : NaN)})`);
   }
   return sorted;
 }
@@ -58,51 +93,81 @@ function comparisonSentence(who, sorted) {
   const [above, within, below] = sorted, parts = [];
   if (above.length) parts.push(`better than ${enumerate(above)} by more than 2 standard errors`);
   if (below.length) parts.push(`worse than ${enumerate(below)} by more than 2 standard errors`);
-  if (within.length) parts.push(`not to be told apart from ${enumerate(within)}: within 2 standard errors`);
+  if (within.length)
+    parts.push(`not to be told apart from ${enumerate(within)}: within 2 standard errors`);
   return parts.length ? `${who} is ${parts.join("; ")}.` : "";
 }
 
 function lastPoint(entry, from = -Infinity) {
-  const points = list(entry.points).filter((p) => Number.isFinite(num(p.mean)) && num(p.generation) >= from);
+  const points =
+    list(entry.points).filter((p) => Number.isFinite(num(p.mean)) && num(p.generation) >= from);
   return points[points.length - 1] || null;
 }
 
 // The learned map's best validated mean against the controls of the same phase.
 function searchSentences(search) {
-  const entries = list(search.validation), learned = entries.find((v) => !v.control), controls = entries.filter((v) => v.control);
+  const entries = list(search.validation), learned = entries.find((v) => !v.control),
+        controls = entries.filter((v) => v.control);
   if (!learned || !lastPoint(learned)) return [];
-  const latest = controls.map((c) => lastPoint(c)).filter(Boolean), from = Math.max(-Infinity, ...latest.map((p) => num(p.generation)));
-  const points = list(learned.points).filter((p) => num(p.generation) >= from && Number.isFinite(num(p.mean)));
+  const latest = controls.map((c) => lastPoint(c)).filter(Boolean),
+        from = Math.max(-Infinity, ...latest.map((p) => num(p.generation)));
+  const points =
+    list(learned.points).filter((p) => num(p.generation) >= from && Number.isFinite(num(p.mean)));
   if (!points.length) return [];
   const best = points.reduce((a, b) => (num(b.mean) > num(a.mean) ? b : a));
-  const picked = points.length > 1 ? `, picked as the best of ${points.length} validations, which flatters it a little` : "";
-  const out = [`In validation the learned map reaches ${plusMinus(num(best.mean), num(best.sem))} (generation ${num(best.generation)}${Number.isFinite(num(best.n)) ? `, n = ${num(best.n)}` : ""}${picked}).`];
-  const others = controls.map((c) => ({ name: text(c.map), point: lastPoint(c, from) })).filter((c) => c.point)
-    .map((c) => ({ name: c.name, mean: num(c.point.mean), sem: num(c.point.sem) }));
-  const sentence = comparisonSentence("It", compare({ mean: num(best.mean), sem: num(best.sem) }, others));
-  if (sentence) out.push(sentence + " (Differences of means, as if seeds were independent.)");
+  const picked = points.length > 1
+    ? `, the best of ${points.length} validations, which flatters it a little`
+    : "";
+  const out = [`In validation the learned map reaches ${
+    plusMinus(num(best.mean), num(best.sem))} (generation ${num(best.generation)}${
+    Number.isFinite(num(best.n)) ? `, n = ${num(best.n)}` : ""}${picked}).`];
+  const others = controls.map((c) => ({name: text(c.map), point: lastPoint(c, from)}))
+                   .filter((c) => c.point)
+                   .map((c) => ({name: c.name, mean: num(c.point.mean), sem: num(c.point.sem)}));
+  const sentence =
+    comparisonSentence("It", compare({mean: num(best.mean), sem: num(best.sem)}, others));
+  if (sentence) out.push(sentence);
   return out;
 }
 
 function curveSentences(run) {
-  const curves = list(run.curves).filter((c) => c.role === "train" && c.final && Number.isFinite(num(c.final.mean)));
-  return curves.slice(0, 6).map((c) => `${text(c.map)} on ${text(c.env)} ends at ${plusMinus(num(c.final.mean), num(c.final.sem))} (${plural(num(c.final.n), "seed")}).`);
+  const curves = list(
+    run.curves).filter((c) => c.role === "train" && c.final && Number.isFinite(num(c.final.mean)));
+  return curves.slice(0, 6).map(
+    (c) => `${text(c.map)} on ${text(c.env)} ends at ${
+      plusMinus(num(c.final.mean), num(c.final.sem))} (${plural(num(c.final.n), "seed")}).`);
 }
 
 function tuningSentence(tuning) {
   const trials = list(tuning.trials), best = trials.find((t) => t.best);
   if (!best) return [];
-  const values = list(tuning.parameters).map((p, i) => `${text(p.name)} = ${parameterText(list(best.values)[i])}`);
-  return [`Best of ${plural(trials.length, "trial")}: ${values.join(", ")}, with ${plusMinus(num(best.mean), num(best.sem))}${Number.isFinite(num(best.n)) ? ` (n = ${num(best.n)})` : ""}. Picked as the best, it flatters itself a little.`];
+  const values = list(tuning.parameters)
+                   .map((p, i) => `${text(p.name)} = ${parameterText(list(best.values)[i])}`);
+  return [`Best of ${plural(trials.length, "trial")}: ${values.join(", ")}, with ${
+    plusMinus(num(best.mean), num(best.sem))}${
+    Number.isFinite(num(best.n)) ? ` (n = ${num(best.n)})`
+                                 : ""}. Picked as the best, it flatters itself a little.`];
 }
 
 function summaryPart(run) {
-  const sentences = [...(run.search ? searchSentences(run.search) : []), ...(run.table ? tableSentence(run.table) : []), ...curveSentences(run), ...(run.tuning ? tuningSentence(run.tuning) : [])];
-  return el("div", { class: "summary" },
-    el("p", { class: "what" }, whatSentence(run), " ", ...(sentences.length ? [el("span", { class: "result" }, sentences.join(" "))] : [el("span", { class: "muted" }, run.state === "going on" ? "No result yet." : "No result.")])),
-    run.damage ? el("p", { class: "warning", role: "alert" }, "Damage: ", text(run.damage)) : null,
-    el("dl", { class: "facts" }, factsOf(run).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-    list(run.notes).length ? el("ul", { class: "notes" }, list(run.notes).map((note) => el("li", {}, text(note)))) : null);
+  const sentences =
+    [
+      run.search ? searchSentences(run.search) : [], run.table ? tableSentences(run.table) : [],
+      curveSentences(run), run.tuning ? tuningSentence(run.tuning) : []
+    ].map((some) => some.join(" "))
+      .filter(Boolean);
+  return el("div", {class: "summary"},
+    el("p", {class: "what"}, whatSentence(run),
+      sentences.length ? null
+                       : el("span", {class: "muted"},
+                           run.state === "going on" ? " No result yet." : " No result.")),
+    sentences.map((sentence) => el("p", {class: "what result"}, sentence)),
+    run.damage ? el("p", {class: "warning", role: "alert"}, "Damage: ", text(run.damage)) : null,
+    el("dl", {class: "facts"},
+      factsOf(run).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
+    list(run.notes).length
+      ? el("ul", {class: "notes"}, list(run.notes).map((note) => el("li", {}, text(note))))
+      : null);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -110,30 +175,80 @@ function summaryPart(run) {
 
 function searchPart(run, key) {
   if (!run.search) return null;
-  const search = run.search, g = list(search.generation).map(num), mean = list(search.mean).map(num), sd = list(search.sd).map(num), best = list(search.best).map(num);
+  const search = run.search, g = list(search.generation).map(num),
+        mean = list(search.mean).map(num), sd = list(search.sd).map(num),
+        best = list(search.best).map(num);
   const entries = list(search.validation), phase = list(search.phase).map(num), charts = [];
-  const marks = g.filter((v, i) => i > 0 && phase[i] !== phase[i - 1]).map((x) => ({ x }));
+  const marks = g.filter((v, i) => i > 0 && phase[i] !== phase[i - 1]).map((x) => ({x}));
   const xDomain = [0, Math.max(1, ...g)], xLabel = "generation";
   if (entries.length) {
     // a control is a level from its phase on; what is best known now stands for all of it
     const series = entries.map((entry) => {
       const points = list(entry.points), last = lastPoint(entry), name = text(entry.map);
-      if (entry.control && last) return { name, level: true, x: [], y: [num(last.mean)], sem: [num(last.sem)] };
-      return { name, x: points.map((p) => num(p.generation)), y: points.map((p) => num(p.mean)), sem: points.map((p) => num(p.sem)), dots: true };
+      if (entry.control && last)
+        return {name, level: true, x: [], y: [num(last.mean)], sem: [num(last.sem)]};
+      return {
+        name,
+        x: points.map((p) => num(p.generation)),
+        y: points.map((p) => num(p.mean)),
+        sem: points.map((p) => num(p.sem)),
+        dots: true
+      };
     });
-    const legend = makeLegend(key + "/validation", series.map((s) => s.name), () => validation.redraw());
-    const validation = lineChart({ id: "validation", title: "Validation", about: "mean \u00b1 standard error on tasks the search never sees; controls as levels", xLabel, xDomain, series, isHidden: legend.isHidden, marks, height: 280 });
+    const legend =
+      makeLegend(key + "/validation", series.map((s) => s.name), () => validation.redraw());
+    const validation = lineChart({
+      id: "validation",
+      title: "Validation",
+      about: "mean \u00b1 standard error on tasks the search never sees; controls as levels",
+      xLabel,
+      xDomain,
+      series,
+      isHidden: legend.isHidden,
+      marks,
+      height: 280
+    });
     charts.push(legend.element, validation.element);
   }
   if (g.length) {
-    const style = (i) => ({ colour: `var(--s${i})`, dash: DASHES[i] });
-    const fitness = [{ name: "population mean", x: g, y: mean, low: mean.map((v, i) => v - sd[i]), high: mean.map((v, i) => v + sd[i]), style: style(0) }];
-    if (best.some(Number.isFinite)) fitness.push({ name: "population best", x: g, y: best, style: style(1), thin: true });
-    charts.push(el("div", { class: "charts two" },
-      lineChart({ id: "fitness", title: "Fitness in the search", about: `population mean \u00b1 standard deviation${fitness.length > 1 ? ", and best member (dashed)" : ""}`, xLabel, xDomain, series: fitness, marks, yFormat: (v) => brief(v, 5), height: 220 }).element,
-      lineChart({ id: "sigma", title: "Step size \u03c3", about: "of the search", xLabel, xDomain, yLog: true, series: [{ name: "sigma", x: g, y: list(search.sigma).map(num), style: style(2) }], marks, yFormat: (v) => brief(v, 4), height: 220 }).element));
+    const style = (i) => ({colour: `var(--s${i})`, dash: DASHES[i]});
+    const fitness = [{
+      name: "population mean",
+      x: g,
+      y: mean,
+      low: mean.map((v, i) => v - sd[i]),
+      high: mean.map((v, i) => v + sd[i]),
+      style: style(0)
+    }];
+    if (best.some(Number.isFinite))
+      fitness.push({name: "population best", x: g, y: best, style: style(1), thin: true});
+    charts.push(el("div", {class: "charts two"}, lineChart({
+      id: "fitness",
+      title: "Fitness in the search",
+      about: `population mean \u00b1 standard deviation${
+        fitness.length > 1 ? ", and best member (dashed)" : ""}`,
+      xLabel,
+      xDomain,
+      series: fitness,
+      marks,
+      yFormat: (v) => brief(v, 5),
+      height: 220
+    }).element,
+      lineChart({
+        id: "sigma",
+        title: "Step size \u03c3",
+        about: "of the search",
+        xLabel,
+        xDomain,
+        yLog: true,
+        series: [{name: "sigma", x: g, y: list(search.sigma).map(num), style: style(2)}],
+        marks,
+        yFormat: (v) => brief(v, 4),
+        height: 220
+      }).element));
   }
-  return charts.length ? el("section", { id: key + "-search" }, el("h3", {}, "Search"), charts) : null;
+  return charts.length ? el("section", {id: key + "-search"}, el("h3", {}, "Search"), charts)
+                       : null;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -141,45 +256,87 @@ function searchPart(run, key) {
 
 function estimateOf(curve) {
   const final = curve.final || {};
-  return { name: text(curve.map), mean: num(final.mean), sem: num(final.sem), n: num(final.n) };
+  return {name: text(curve.map), mean: num(final.mean), sem: num(final.sem), n: num(final.n)};
 }
 
 // One picture per environment: curves where there are some, else final values.
 function environmentChart(env, curves, isHidden) {
-  const series = curves.map((c) => ({ name: text(c.map), x: list(c.step).map(num), y: list(c.mean).map(num), sem: list(c.sem).map(num) }));
+  const series = curves.map((c) => ({
+    name: text(c.map),
+    x: list(c.step).map(num),
+    y: list(c.mean).map(num),
+    sem: list(c.sem).map(num)
+  }));
   if (series.every((s) => s.x.length < 2))
-    return dotChart({ id: "finals", title: env, about: "final value; thick: \u00b1 1 standard error, thin: \u00b1 2", rows: curves.map(estimateOf), isHidden, xLabel: "final value" });
-  return lineChart({ id: "curves", title: env, about: `mean \u00b1 standard error of ${[...new Set(curves.map((c) => num(c.n)))].join(" or ")} seeds`, xLabel: "environment steps", xFormat: count, series, isHidden, height: 250 });
+    return dotChart({
+      id: "finals",
+      title: env,
+      about: "final value; thick: \u00b1 1 standard error, thin: \u00b1 2",
+      rows: curves.map(estimateOf),
+      isHidden,
+      xLabel: "final value"
+    });
+  return lineChart({
+    id: "curves",
+    title: env,
+    about: `mean \u00b1 standard error of ${
+        [...new Set(curves.map((c) => num(c.n)))].join(" or ")} seeds`,
+    xLabel: "environment steps",
+    xFormat: count,
+    series,
+    isHidden,
+    height: 250
+  });
 }
 
 function curveGroup(curves, key) {
-  const envs = [...new Set(curves.map((c) => text(c.env)))], names = [...new Set(curves.map((c) => text(c.map)))];
+  const envs = [...new Set(curves.map((c) => text(c.env)))],
+        names = [...new Set(curves.map((c) => text(c.map)))];
   const charts = [], legend = makeLegend(key, names, () => charts.forEach((c) => c.redraw()));
-  for (const env of envs) charts.push(environmentChart(env, curves.filter((c) => text(c.env) === env), legend.isHidden));
-  return [legend.element, el("div", { class: envs.length > 1 ? "charts two" : "charts" }, charts.map((c) => c.element)), finalsTable(curves, key)];
+  for (const env of envs)
+    charts.push(environmentChart(env, curves.filter((c) => text(c.env) === env), legend.isHidden));
+  return [
+    legend.element,
+    el("div", {class: envs.length > 1 ? "charts two" : "charts"}, charts.map((c) => c.element)),
+    finalsTable(curves, key)
+  ];
 }
 
 function finalsTable(curves, key) {
   const rows = curves.filter((c) => c.final && Number.isFinite(num(c.final.mean)));
   if (!rows.length) return null;
-  const interval = (f) => (Number.isFinite(num(f.iqm)) ? `${brief(num(f.iqm), 5)} [${brief(num(f.low), 5)}, ${brief(num(f.high), 5)}]` : "\u2013");
-  const headers = ["environment", "map", "seeds", "mean \u00b1 standard error", "interquartile mean [interval]"];
-  return fold(`${key}/finals`, "Final values in numbers", false, plainTable("Final values", headers, rows.map((c) =>
-    [text(c.env), text(c.map), brief(num(c.final.n)), plusMinus(num(c.final.mean), num(c.final.sem)), interval(c.final)]), 2));
+  const interval = (f) => (Number.isFinite(num(f.iqm))
+      ? `${brief(num(f.iqm), 5)} [${brief(num(f.low), 5)}, ${brief(num(f.high), 5)}]`
+      : "\u2013");
+  const headers =
+    ["environment", "map", "seeds", "mean \u00b1 standard error", "interquartile mean [interval]"];
+  return fold(`${key}/finals`, "Final values in numbers", false,
+    plainTable("Final values", headers,
+      rows.map((c) => [text(c.env), text(c.map), brief(num(c.final.n)),
+                 plusMinus(num(c.final.mean), num(c.final.sem)), interval(c.final)]),
+      2));
 }
 
 function curvesPart(run, key) {
-  const all = list(run.curves), side = ["tuning", "trial"], main = all.filter((c) => !side.includes(c.role)), out = [];
+  const all = list(run.curves), side = ["tuning", "trial"],
+        main = all.filter((c) => !side.includes(c.role)), out = [];
   if (main.length) out.push(...curveGroup(main, key + "/curves"));
-  for (const [role, title] of [["tuning", "Trainings that tuned eta for the controls"], ["trial", "Trainings of the trials"]]) {
+  for (const [role, title] of [["tuning", "Trainings that tuned eta for the controls"],
+         ["trial", "Trainings of the trials"]]) {
     const some = all.filter((c) => c.role === role);
-    if (some.length) out.push(fold(`${key}/${role}`, `${title} (${some.length} curves)`, !main.length && !run.tuning, ...curveGroup(some, `${key}/${role}`)));
+    if (some.length)
+      out.push(fold(`${key}/${role}`, `${title} (${some.length} curves)`,
+        !main.length && !run.tuning, ...curveGroup(some, `${key}/${role}`)));
   }
-  return out.length ? el("section", { id: key + "-curves" }, el("h3", {}, "Learning curves"), out) : null;
+  return out.length ? el("section", {id: key + "-curves"}, el("h3", {}, "Learning curves"), out)
+                    : null;
 }
 
 function tablePart(run, key) {
-  return run.table && list(run.table.envs).length ? el("section", { id: key + "-table" }, el("h3", {}, "Maps against environments"), transferTable(run, key + "/table")) : null;
+  return run.table && list(run.table.envs).length
+    ? el("section", {id: key + "-table"}, el("h3", {}, "Maps against environments"),
+        transferTable(run, key + "/table"))
+    : null;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -196,33 +353,63 @@ function parameterChart(parameter, i, trials) {
     y.push(num(t.mean));
     sem.push(num(t.sem));
   }
-  const pick = (keep) => ({ x: x.filter((_, k) => keep(trials[k])), y: y.filter((_, k) => keep(trials[k])), sem: sem.filter((_, k) => keep(trials[k])) });
-  const groups = [["trials", (t) => !t.best && !t.pruned, 0], ["given up early", (t) => t.pruned, 7], ["best", (t) => t.best, 1]];
-  const dots = groups.map(([name, keep, colour]) => ({ name, ...pick(keep), colour })).filter((g) => g.x.length);
+  const pick = (keep) => ({
+    x: x.filter((_, k) => keep(trials[k])),
+    y: y.filter((_, k) => keep(trials[k])),
+    sem: sem.filter((_, k) => keep(trials[k]))
+  });
+  const groups = [
+    ["trials", (t) => !t.best && !t.pruned, 0], ["given up early", (t) => t.pruned, 7],
+    ["best", (t) => t.best, 1]
+  ];
+  const dots =
+    groups.map(([name, keep, colour]) => ({name, ...pick(keep), colour})).filter((g) => g.x.length);
   // single points, not a line: each is a series of one place
-  const series = dots.flatMap((g) => g.x.map((v, k) => ({ name: g.name, x: [v], y: [g.y[k]], sem: [g.sem[k]], style: { colour: `var(--s${g.colour})`, dash: "" } })));
-  return lineChart({ id: "parameter", title: text(parameter.name), about: dots.length > 1 ? "orange: the best; grey: given up early" : "", series, xLog: parameter.scale === "log", xLabel: numeric ? text(parameter.name) : levels.map((l, k) => `${k}: ${l}`).join(", "), height: 200 }).element;
+  const series = dots.flatMap((g) => g.x.map((v, k) => ({
+    name: g.name,
+    x: [v],
+    y: [g.y[k]],
+    sem: [g.sem[k]],
+    style: {colour: `var(--s${g.colour})`, dash: ""}
+  })));
+  return lineChart({
+    id: "parameter",
+    title: text(parameter.name),
+    about: dots.length > 1 ? "orange: the best; grey: given up early" : "",
+    series,
+    xLog: parameter.scale === "log",
+    xLabel: numeric ? text(parameter.name) : levels.map((l, k) => `${k}: ${l}`).join(", "),
+    height: 200
+  }).element;
 }
 
 function importanceBars(importance) {
   const largest = Math.max(1e-9, ...importance.map((p) => num(p.share) || 0));
-  return el("div", { class: "bars" }, importance.map((p) => {
-    const bar = el("span", { class: "bar" });
+  return el("div", {class: "bars"}, importance.map((p) => {
+    const bar = el("span", {class: "bar"});
     bar.style.width = `${(100 * Math.max(num(p.share) || 0, 0)) / largest}%`;
-    return el("div", {}, el("span", { class: "name" }, text(p.name)), el("span", { class: "track" }, bar), el("span", {}, `${fixed(100 * num(p.share), 0)} %`));
+    return el("div", {}, el("span", {class: "name"}, text(p.name)),
+      el("span", {class: "track"}, bar), el("span", {}, `${fixed(100 * num(p.share), 0)} %`));
   }));
 }
 
 function trialTable(parameters, trials) {
-  const rows = trials.map((t) => [brief(num(t.trial)), ...parameters.map((_, i) => parameterText(list(t.values)[i])),
-    plusMinus(num(t.mean), num(t.sem)), brief(num(t.n)), t.best ? "best" : t.pruned ? "given up early" : ""]);
-  return plainTable("Trials", ["trial", ...parameters.map((p) => text(p.name)), "value", "n", ""], rows, 1);
+  const rows = trials.map(
+    (t) => [brief(num(t.trial)), ...parameters.map((_, i) => parameterText(list(t.values)[i])),
+      plusMinus(num(t.mean), num(t.sem)), brief(num(t.n)),
+      t.best       ? "best"
+        : t.pruned ? "given up early"
+                   : ""]);
+  return plainTable(
+    "Trials", ["trial", ...parameters.map((p) => text(p.name)), "value", "n", ""], rows, 1);
 }
 
 function tuningPart(run, key) {
   const tuning = run.tuning;
   if (!tuning || !list(tuning.trials).length) return null;
-  const parameters = list(tuning.parameters), trials = list(tuning.trials), ranked = [...trials].sort((a, b) => (num(b.mean) || -Infinity) - (num(a.mean) || -Infinity));
+  const parameters = list(tuning.parameters), trials = list(tuning.trials),
+        ranked =
+          [...trials].sort((a, b) => (num(b.mean) || -Infinity) - (num(a.mean) || -Infinity));
   return el("section", { id: key + "-tuning" }, el("h3", {}, "Hyper-parameters"),
     list(tuning.importance).length ? [el("p", { class: "lead" }, "Share of the variation between trials that each explains:"), importanceBars(list(tuning.importance))] : null,
     el("div", { class: "charts two" }, parameters.map((p, i) => parameterChart(p, i, trials))),
@@ -234,31 +421,50 @@ function tuningPart(run, key) {
 
 // Dotted keys and texts of a nested configuration.
 function flatten(value, path, out) {
-  if (Array.isArray(value) && (value.length > 12 || value.some((v) => v && typeof v === "object"))) {
+  if (Array.isArray(value) &&
+    (value.length > 12 || value.some((v) => v && typeof v === "object"))) {
     if (value.every(isNumber)) out.push([path, `${value.length} numbers`]);
     else value.forEach((v, i) => flatten(v, `${path}[${i}]`, out));
-  } else if (Array.isArray(value)) out.push([path, value.map((v) => (v === null ? "none" : text(v))).join(", ")]);
-  else if (value && typeof value === "object") for (const [k, v] of Object.entries(value)) flatten(v, path ? `${path}.${k}` : k, out);
+  } else if (Array.isArray(value))
+    out.push([path, value.map((v) => (v === null ? "none" : text(v))).join(", ")]);
+  else if (value && typeof value === "object")
+    for (const [k, v] of Object.entries(value)) flatten(v, path ? `${path}.${k}` : k, out);
   else out.push([path, value === null ? "none" : text(value)]);
   return out;
 }
 
 function copyButton(lines) {
-  const button = el("button", { type: "button", class: "quiet", on: { click: async () => {
-    try {
-      await navigator.clipboard.writeText(lines.join("\n"));
-      button.textContent = "copied";
-    } catch {
-      button.textContent = "select it by hand";
+  const button = el("button", {
+    type: "button",
+    class: "quiet",
+    on: {
+      click: async () => {
+        try {
+          await navigator.clipboard.writeText(lines.join("\n"));
+          button.textContent = "copied";
+        } catch { button.textContent = "select it by hand"; }
+        setTimeout(() => { button.textContent = "copy"; }, 2000);
+      }
     }
-    setTimeout(() => { button.textContent = "copy"; }, 2000);
-  } } }, "copy");
+  },
+    "copy");
   return button;
 }
 
 function makingPart(run, key, several) {
-  const again = list(run.again).map(text), config = flatten(run.config || {}, "", []), sessions = list(run.sessions);
-  const names = { started: "started", ended: "ended", outcome: "outcome", host: "machine", backend: "backend", isa: "instructions", threads: "threads", version: "version", build: "build" };
+  const again = list(run.again).map(text), config = flatten(run.config || {}, "", []),
+        sessions = list(run.sessions);
+  const names = {
+    started: "started",
+    ended: "ended",
+    outcome: "outcome",
+    host: "machine",
+    backend: "backend",
+    isa: "instructions",
+    threads: "threads",
+    version: "version",
+    build: "build"
+  };
   return el("div", { class: "making" }, several ? el("h3", {}, text(run.name)) : null,
     el("p", { class: "muted" }, "Run folder ", el("code", {}, text(run.folder || run.name))),
     again.length ? [el("h4", {}, "Make it again ", copyButton(again)), el("pre", { class: "commands" }, again.join("\n"))] : null,

@@ -1,47 +1,67 @@
 // The table of maps and environments: final values coloured by whether they are above or below the
 // baseline, strongly where that is beyond 2 standard errors of the paired difference.
 
-const tableState = new Map(); // run name -> "values" | "differences"
+const tableState = new Map();  // run name -> "values" | "differences"
 
-// A table of texts that scrolls by itself where it is too wide; the first `left` columns hold words.
+// A table of texts that scrolls by itself where it is too wide; the first `left` columns hold
+// words.
 function plainTable(label, headers, rows, left) {
-  const side = (i) => ({ class: i < left ? "name word" : null });
-  return el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label }, el("table", {},
-    el("thead", {}, el("tr", {}, headers.map((h, i) => el("th", { scope: "col", ...side(i) }, h)))),
-    el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, i) => el("td", side(i), cell)))))));
+  return el("div", {class: "wide", tabindex: 0, role: "region", "aria-label": label},
+    el("table", {},
+      el("thead", {},
+        el("tr", {},
+          headers.map((h, i) => el("th", {scope: "col", class: i < left ? "word" : null}, h)))),
+      el("tbody", {},
+        rows.map((row) => el("tr", {},
+                   row.map((cell, i) => el("td", {class: i < left ? "word" : null}, cell)))))));
 }
 
 // Class and mark of a cell: better or worse, strong or faint.
 function verdictOf(cell, isBaseline) {
   const d = num(cell.difference), verdict = num(cell.verdict);
-  if (isBaseline || !Number.isFinite(d) || (d === 0 && !verdict)) return { kind: "", mark: "" };
-  const better = verdict !== 0 && Number.isFinite(verdict) ? verdict > 0 : cell.better === undefined || cell.better === null ? d > 0 : Boolean(cell.better);
+  if (isBaseline || !Number.isFinite(d) || (d === 0 && !verdict)) return {kind: "", mark: ""};
+  const better = verdict !== 0 && Number.isFinite(verdict) ? verdict > 0
+    : cell.better === undefined || cell.better === null    ? d > 0
+                                                           : Boolean(cell.better);
   const strong = verdict === 1 || verdict === -1;
-  return { kind: `${better ? "better" : "worse"} ${strong ? "strong" : "faint"}`, mark: better ? (strong ? "\u25b2" : "\u25b5") : strong ? "\u25bc" : "\u25bf" };
+  return {
+    kind: `${better ? "better" : "worse"} ${strong ? "strong" : "faint"}`,
+    mark: better ? (strong ? "\u25b2" : "\u25b5")
+      : strong   ? "\u25bc"
+                 : "\u25bf"
+  };
 }
 
 // Digits that give the column's typical standard error two figures.
 function columnDigits(table, env, values) {
   const cells = list(table.cells).map((row) => list(row)[env] || {});
-  const sems = cells.map((c) => num(values ? c.sem : c.difference_sem)).filter((v) => v > 0 && Number.isFinite(v));
-  const largest = Math.max(0, ...cells.map((c) => Math.abs(num(values ? c.mean : c.difference))).filter(Number.isFinite));
-  return decimalsFor(largest || NaN, sems.length ? Math.max(Math.min(...sems), Math.max(...sems) / 20) : NaN);
+  const sems = cells.map((c) => num(values ? c.sem : c.difference_sem))
+                 .filter((v) => v > 0 && Number.isFinite(v));
+  const largest = Math.max(
+    0, ...cells.map((c) => Math.abs(num(values ? c.mean : c.difference))).filter(Number.isFinite));
+  return decimalsFor(
+    largest || NaN, sems.length ? Math.max(Math.min(...sems), Math.max(...sems) / 20) : NaN);
 }
 
 function cellSentence(table, map, env, cell, isBaseline) {
-  const d = num(cell.difference), dSem = num(cell.difference_sem), wins = num(cell.wins), parts = [];
+  const d = num(cell.difference), dSem = num(cell.difference_sem), wins = num(cell.wins),
+        parts = [];
   const n = num(cell.n), base = text(table.baseline);
-  parts.push(`${map} on ${env}: ${plusMinus(num(cell.mean), num(cell.sem))}${Number.isFinite(n) ? ` (n = ${n})` : ""}`);
+  parts.push(`${map} on ${env}: ${plusMinus(num(cell.mean), num(cell.sem))}${
+    Number.isFinite(n) ? ` (n = ${n})` : ""}`);
   if (isBaseline) parts.push("the baseline");
   else if (Number.isFinite(d)) {
     const far = num(cell.verdict) !== 0 && Number.isFinite(num(cell.verdict));
-    const how = d === 0 ? "no difference" : `${d > 0 ? "better" : "worse"}, ${far ? "beyond 2 standard errors" : "within 2 standard errors"}`;
+    const how = d === 0 ? "no difference"
+                        : `${d > 0 ? "better" : "worse"}, ${
+                            far ? "beyond 2 standard errors" : "within 2 standard errors"}`;
     parts.push(`minus ${base}, seed by seed: ${difference(d, dSem)} (${how})`);
     if (Number.isFinite(wins)) parts.push(`${fixed(100 * wins, 0)} % of seeds won`);
   }
   if (Number.isFinite(num(cell.iqm))) {
     const low = num(cell.low), high = num(cell.high);
-    parts.push(`interquartile mean ${brief(num(cell.iqm), 5)}${Number.isFinite(low) ? ` [${brief(low, 5)}, ${brief(high, 5)}]` : ""}`);
+    parts.push(`interquartile mean ${brief(num(cell.iqm), 5)}${
+      Number.isFinite(low) ? ` [${brief(low, 5)}, ${brief(high, 5)}]` : ""}`);
   }
   if (Number.isFinite(num(cell.paper))) parts.push(`the paper has ${brief(num(cell.paper), 5)}`);
   return parts.join("; ") + ".";
@@ -52,18 +72,22 @@ function cellText(cell, mode, digits, isBaseline) {
     const d = num(cell.difference), wins = num(cell.wins);
     if (isBaseline) return "\u2013";
     if (!Number.isFinite(d)) return special(d);
-    return (d > 0 ? "+" : "") + plusMinus(d, num(cell.difference_sem), digits) + (Number.isFinite(wins) ? `  ${fixed(100 * wins, 0)} %` : "");
+    return (d > 0 ? "+" : "") + plusMinus(d, num(cell.difference_sem), digits) +
+      (Number.isFinite(wins) ? `  ${fixed(100 * wins, 0)} %` : "");
   }
   return plusMinus(num(cell.mean), num(cell.sem), digits);
 }
 
 // Arrow keys move between cells; one of them is in the tab order.
 function makeGrid(table) {
-  const rows = [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")]);
+  const rows =
+    [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")]);
   if (rows.length && rows[0].length) rows[0][0].tabIndex = 0;
   table.addEventListener("keydown", (event) => {
-    const r = rows.findIndex((row) => row.includes(event.target)), c = r < 0 ? -1 : rows[r].indexOf(event.target);
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const r = rows.findIndex((row) => row.includes(event.target)),
+          c = r < 0 ? -1 : rows[r].indexOf(event.target);
+    const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0,
+                    1]}[event.key];
     if (r < 0 || !step) return;
     const to = (rows[r + step[0]] || [])[c + step[1]];
     event.preventDefault();
@@ -75,59 +99,99 @@ function makeGrid(table) {
 }
 
 function transferTable(run, key) {
-  const table = run.table, envs = list(table.envs).map(text), maps = list(table.maps), base = text(table.baseline);
-  const holder = el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Table of final values" });
-  const detail = el("p", { class: "detail", "aria-live": "polite" }, "Point at a cell, or move to it with the arrow keys, to see its difference.");
+  const table = run.table, envs = list(table.envs).map(text), maps = list(table.maps),
+        base = text(table.baseline);
+  const holder =
+    el("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Table of final values"});
+  const detail = el("p", {class: "detail", "aria-live": "polite"},
+    "Point at a cell, or move to it with the arrow keys, to see its difference.");
 
   function draw() {
     const mode = tableState.get(key) || "values";
-    const head = el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "map"), envs.map((env) => el("th", { scope: "col" }, env))));
+    const head = el("thead", {},
+      el("tr", {}, el("th", {scope: "col"}, "map"),
+        envs.map((env) => el("th", {scope: "col"}, env))));
     const body = el("tbody", {}, maps.map((m, i) => {
       const label = text(m.label), isBaseline = label === base;
-      return el("tr", { class: m.control ? "control" : null },
-        el("th", { scope: "row" }, swatch(styleOf(label), 18), el("span", { class: "name" }, label), m.control ? el("span", { class: "muted" }, " control") : null),
+      return el("tr", {class: m.control ? "control" : null},
+        el("th", {scope: "row"}, swatch(styleOf(label), 18), el("span", {class: "name"}, label),
+          m.control ? el("span", {class: "muted"}, " control") : null),
         envs.map((env, e) => {
           const cell = (list(table.cells)[i] || [])[e];
-          if (!cell) return el("td", { tabindex: -1, class: "muted" }, "\u2013");
-          const { kind, mark } = verdictOf(cell, isBaseline), sentence = cellSentence(table, label, env, cell, isBaseline);
+          if (!cell) return el("td", {tabindex: -1, class: "muted"}, "\u2013");
+          const {kind, mark} = verdictOf(cell, isBaseline),
+                       sentence = cellSentence(table, label, env, cell, isBaseline);
           const tell = () => { detail.textContent = sentence; };
-          return el("td", { tabindex: -1, class: kind || null, title: sentence, "data-map": label, "data-env": env, "data-verdict": num(cell.verdict), on: { pointerenter: tell, focus: tell } },
-            el("span", { class: "value" }, cellText(cell, mode, columnDigits(table, e, mode === "values"), isBaseline)), mark ? el("span", { class: "sign", "aria-label": kind }, mark) : null,
-            Number.isFinite(num(cell.paper)) ? el("span", { class: "paper" }, `paper ${brief(num(cell.paper), 5)}`) : null);
+          return el("td", {
+            tabindex: -1,
+            class: kind || null,
+            title: sentence,
+            "data-map": label,
+            "data-env": env,
+            "data-verdict": num(cell.verdict),
+            on: {pointerenter: tell, focus: tell}
+          },
+            el("span", {class: "value"},
+              cellText(cell, mode, columnDigits(table, e, mode === "values"), isBaseline)),
+            mark ? el("span", {class: "sign", "aria-label": kind}, mark) : null,
+            Number.isFinite(num(cell.paper))
+              ? el("span", {class: "paper"}, `paper ${brief(num(cell.paper), 5)}`)
+              : null);
         }));
     }));
-    const grid = el("table", { class: "transfer" }, head, body);
+    const grid = el("table", {class: "transfer"}, head, body);
     makeGrid(grid);
     holder.replaceChildren(grid);
   }
 
-  const button = (mode, label) => el("button", { type: "button", "data-key": `${key}/${mode}`, "aria-pressed": String((tableState.get(key) || "values") === mode), on: { click: (event) => {
-    tableState.set(key, mode);
-    for (const other of event.currentTarget.parentNode.children) other.setAttribute("aria-pressed", String(other === event.currentTarget));
-    draw();
-  } } }, label);
+  const button = (mode, label) => el("button", {
+    type: "button",
+    "data-key": `${key}/${mode}`,
+    "aria-pressed": String((tableState.get(key) || "values") === mode),
+    on: {
+      click: (event) => {
+        tableState.set(key, mode);
+        for (const other of event.currentTarget.parentNode.children)
+          other.setAttribute("aria-pressed", String(other === event.currentTarget));
+        draw();
+      }
+    }
+  },
+    label);
   draw();
   return el("div", {},
-    el("div", { class: "choice", role: "group", "aria-label": "What the table shows" }, button("values", "final values"), button("differences", `minus ${base}, seed by seed`)),
+    el("div", {class: "choice", role: "group", "aria-label": "What the table shows"},
+      button("values", "final values"), button("differences", `minus ${base}, seed by seed`)),
     holder, detail,
-    el("p", { class: "key muted" }, el("span", { class: "better strong" }, "\u25b2 better"), " ", el("span", { class: "worse strong" }, "\u25bc worse"), ` than ${base} by more than 2 standard errors of the paired difference; `,
-      el("span", { class: "better faint" }, "\u25b5"), " ", el("span", { class: "worse faint" }, "\u25bf"), " by less. Mean \u00b1 standard error."));
+    el("p", {class: "key muted"}, el("span", {class: "better strong"}, "\u25b2 better"), " ",
+      el("span", {class: "worse strong"}, "\u25bc worse"),
+      ` than ${base} by more than 2 standard errors of the paired difference; `,
+      el("span", {class: "better faint"}, "\u25b5"), " ",
+      el("span", {class: "worse faint"}, "\u25bf"), " by less. Mean \u00b1 standard error."));
 }
 
 // "better on 3 of 5 environments (beyond 2 standard errors), worse on 1, level on 1"
-function tableSentence(table) {
+function tableSentences(table) {
   const base = text(table.baseline), out = [];
   list(table.maps).forEach((m, i) => {
     if (m.control || text(m.label) === base) return;
-    const names = { 1: [], 0: [], "-1": [] };
-    list(list(table.cells)[i]).forEach((cell, e) => { if (cell && Number.isFinite(num(cell.difference))) names[num(cell.verdict) || 0].push(text(list(table.envs)[e])); });
+    const names = {1: [], 0: [], "-1": []};
+    list(list(table.cells)[i]).forEach((cell, e) => {
+      if (cell && Number.isFinite(num(cell.difference)))
+        names[num(cell.verdict) || 0].push(text(list(table.envs)[e]));
+    });
     const total = names[1].length + names[0].length + names[-1].length;
     if (total === 0) return;
     const said = [];
     if (names[1].length) said.push(`better than ${base} on ${enumerate(names[1])}`);
-    if (names[-1].length) said.push(`worse${names[1].length ? "" : ` than ${base}`} on ${enumerate(names[-1])}`);
-    const level = names[0].length ? `within 2 standard errors ${said.length ? "" : `of ${base} `}on ${enumerate(names[0])}` : "";
-    out.push(`${text(m.label)} is ${said.length ? enumerate(said) + " (by more than 2 standard errors)" : ""}${said.length && level ? ", and " : ""}${level}.`);
+    if (names[-1].length)
+      said.push(`worse${names[1].length ? "" : ` than ${base}`} on ${enumerate(names[-1])}`);
+    const level = names[0].length
+      ? `within 2 standard errors ${said.length ? "" : `of ${base} `}on ${enumerate(names[0])}`
+      : "";
+    out.push(`${text(m.label)} is ${
+      said.length ? enumerate(said) + " (by more than 2 standard errors)"
+                  : ""}${said.length && level ? ", and " : ""}${level}.`);
   });
-  return out;
+  return out.length ? ["Over the environments: " + out.join(" ")] : [];
 }

@@ -1,0 +1,295 @@
+#!/usr/bin/env bash
+# The page of `report` in a real browser: curves are drawn, values can be read, the explorer gives the
+# numbers of `map project` and `map bregman`, colours mean what the data say, hostile texts stay texts,
+# dark mode, the width of a phone, watching. With PICTURES=FOLDER it leaves pictures to look at there.
+# usage: cli_report_page.sh PROGRAM SOURCE_DIR
+
+# shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
+. "$(dirname "$0")/cli.bash"
+. "$(dirname "$0")/browser/webdriver.bash"
+source_dir=$2
+export MIRRORMAP_DATA=$source_dir
+missing=$(browser_missing)
+if [ -n "$missing" ]; then
+  echo "skipped: no $missing here (Debian: chromium chromium-driver curl jq)"
+  exit 77
+fi
+cd "$work" || exit 1
+trap 'browser_stop; rm -rf "$work"' EXIT
+
+picture() { [ -z "${PICTURES-}" ] || browser_picture "$PICTURES/$1.png"; }
+
+# holds WHAT SCRIPT: the script returns true in the page
+holds() {
+  last="in the page: $2"
+  browser_js "$2" >"$out"
+  expect "$1" grep -qx true "$out"
+}
+
+quiet_page() { # no errors, no refusals by the content policy, nothing else either
+  browser_log >"$out"
+  expect "nothing in the console ($1)" test ! -s "$out"
+}
+
+# ---------------------------------------------------------------------------------------------
+# A document with everything in it, and hostile texts wherever there are texts
+
+hostile='</script><script>window.broken=1</script><img src=x onerror="window.broken=1">"'\''`$(touch broken)` &amp; <!--'$'\n''2nd line'
+mkdir maps
+for kind in negentropy l2 tsallis:1.5 piecewise random:3 random-neural:2; do
+  "$program" map new "$kind" --quiet --out "maps/$kind.json"
+done
+"$program" map new piecewise --n 4 --quiet --out maps/short.json
+
+jq -n --arg bad "$hostile" --slurpfile learned maps/random:3.json --slurpfile initial maps/piecewise.json \
+  --slurpfile tsallis maps/tsallis:1.5.json --slurpfile neural maps/random-neural:2.json --slurpfile short maps/short.json '
+  def cell(m; s; d; e; p): {mean: m, sem: s, n: 8, iqm: m, low: (m - s), high: (m + s), difference: d, difference_sem: e, wins: 0.625,
+    verdict: (if d > 2 * e then 1 elif d < -2 * e then -1 else 0 end), better: (d > 0), paper: p};
+  def curve(m; e; r; a): {env: e, map: m, role: r, n: 8, step: [range(21) * 5000], mean: [range(21) | a * (1 - pow(0.8; .))],
+    sem: [range(21) | 2 + 0 * .], final: {mean: a, sem: 2, n: 8, iqm: a, low: (a - 3), high: (a + 3)}};
+  def run: {name: $bad, folder: ("runs/" + $bad), state: "done", started: "2026-01-31T12:34:56.789Z", last: "2026-01-31T13:34:56.789Z",
+    seconds: 3600, env_steps: 123456789, env_steps_per_second: 1e6, config: {note: $bad, settings: {eta: 0.1}, ($bad): $bad}, again: ["mirrormap learn --out " + $bad],
+    sessions: [{started: "2026-01-31T12:34:56.789Z", ended: null, outcome: $bad, host: $bad, backend: "cpu", isa: "avx2", threads: 2, version: "1", build: $bad}],
+    damage: $bad, search: null, curves: [], table: null, tuning: null, notes: [$bad]};
+  {format: "mirrormap-report/1", title: $bad, generated: "2026-02-01T00:00:00.000Z", program: {version: "1", build: $bad}, watch: false,
+   runs: [
+    run + {command: "learn", config: {env: [$bad], algo: "pmd", learn: {kind: "piecewise", generations: 40, es: $bad}},
+      search: {generation: [range(41)], mean: [range(41) | . / 40], best: [range(41) | 1 + . / 40], sd: [range(41) | 0.1], sigma: [range(41) | 0.5], phase: [range(41) | if . < 20 then 0 else 1 end], env_steps: [range(41) | 1000],
+        validation: [{map: $bad, control: false, points: [range(0; 41; 8) | {generation: ., mean: (1 + . / 40), sem: 0.05, n: 16}]},
+          {map: "negentropy", control: true, points: [{generation: 20, mean: 1.5, sem: 0.05, n: 16}]},
+          {map: "l2", control: true, points: [{generation: 20, mean: 1.95, sem: 0.05, n: 16}]},
+          {map: "undefined", control: true, points: [{generation: 20, mean: null, sem: null, n: 0}]}]}},
+    run + {name: "table", command: "transfer", damage: null,
+      curves: [curve($bad; "CartPole-v1"; "table"; 480), curve("negentropy"; "CartPole-v1"; "table"; 400), curve("l2"; "CartPole-v1"; "tuning"; 300)],
+      table: {baseline: "negentropy", envs: ["CartPole-v1", $bad, "Acrobot-v1"], maps: [{label: $bad, control: false}, {label: "negentropy", control: true}, {label: "l2", control: true}],
+        cells: [[cell(480; 3; 80; 5; 495.5), cell(1.5; 0.1; 0.1; 0.08; null), cell(-90; 1; -9; 2; null)],
+                [cell(400; 4; 0; 0; 401), cell(1.4; 0.1; 0; 0; null), cell(-81; 1; 0; 0; null)],
+                [cell(390; 4; -10; 6; null), {mean: null, sem: null, n: 0, iqm: null, low: null, high: null, difference: null, difference_sem: null, wins: null, verdict: 0, better: false, paper: null}, cell(-70; 1; 11; 2; null)]]}},
+    run + {name: "tuning", command: "tune", state: "going on", damage: null,
+      tuning: {parameters: [{name: "eta", scale: "log", low: 0.01, high: 10}, {name: $bad, scale: "choice", low: null, high: null}],
+        trials: [{trial: 0, values: [0.1, $bad], mean: 1, sem: 0.1, n: 4, pruned: false, best: false}, {trial: 1, values: [1, "b"], mean: 2, sem: 0.1, n: 8, pruned: false, best: true}, {trial: 2, values: [3, "b"], mean: "-inf", sem: null, n: 1, pruned: true, best: false}],
+        importance: [{name: "eta", share: 0.75}, {name: $bad, share: 0.1}]}}],
+   maps: [{label: $bad, run: 0, role: "learned", map: ($learned[0] + {meta: {note: $bad}})}, {label: "initial", run: 0, role: "initial", map: $initial[0]},
+     {label: "negentropy", run: null, role: "control", map: {format: "mirrormap/1", kind: "negentropy"}}, {label: "l2", run: null, role: "control", map: {format: "mirrormap/1", kind: "l2"}},
+     {label: "tsallis:1.5", run: null, role: "control", map: $tsallis[0]}, {label: "neural", run: 1, role: "control", map: $neural[0]}, {label: "short", run: 1, role: "named", map: $short[0]},
+     {label: "unreadable", run: 1, role: "named", map: {format: "mirrormap/1", kind: "piecewise", psi: ["x"]}}]}' >document.json ||
+  { echo "cannot make the document"; exit 1; }
+
+# as the README beside the page says
+assemble() { # DOCUMENT PAGE
+  local folder=$source_dir/src/experiment/page line
+  while IFS= read -r line; do
+    case $line in
+      '<!--STYLE-->') echo '<style>' && cat "$folder"/*.css && echo '</style>' ;;
+      '<!--DATA-->') printf '<script type="application/json" id="report-data">' && sed 's/</\\u003c/g' "$1" && echo '</script>' ;;
+      '<!--SCRIPT-->') echo '<script>' && cat "$folder"/*.js && echo '</script>' ;;
+      *) printf '%s\n' "$line" ;;
+    esac
+  done <"$folder/report.html" >"$2"
+}
+assemble document.json page.html
+
+browser_start || { cat "$work/driver.log"; echo "the browser does not start"; exit 1; }
+browser_scheme light
+browser_size 1200 900
+browser_open "file://$work/page.html"
+holds "the page is complete" 'return document.querySelectorAll("#policies .policy").length >= 3'
+quiet_page "everything"
+picture everything
+
+# ---------------------------------------------------------------------------------------------
+# Hostile texts
+
+holds "no text became code" 'return window.broken === undefined && document.scripts.length === 2 && document.images.length === 0'
+holds "texts are there as they are" "const bad = $(jq -n --arg s "$hostile" '$s');
+  return document.getElementById('title').textContent === bad && [...document.querySelectorAll('.name')].some((n) => n.textContent === bad) && document.querySelector('td[data-env^=\"</script\"]').dataset.env === bad"
+holds "nothing was asked of a network" 'return performance.getEntriesByType("resource").length === 0'
+expect_not "no command was run" test -e broken
+
+# ---------------------------------------------------------------------------------------------
+# Curves
+
+holds "a curve and a band for each map" 'const c = document.querySelector("[data-chart=curves]"); return c.querySelectorAll("path.line").length === 2 && c.querySelectorAll("path.band").length === 2 && [...c.querySelectorAll("path")].filter((p) => p.classList.contains("line")).every((p) => p.getAttribute("d").split("L").length === 21 && p.getBBox().width > 200)'
+holds "search curve, levels of controls" 'const c = document.querySelector("[data-chart=validation]"); return c.querySelectorAll("path.line").length >= 3 && c.querySelectorAll("circle.dot").length === 6'
+holds "phi and phi^-1 of all maps that can be read, and of tsallis:0.5" 'return ["phi", "phi-inverse"].every((id) => document.querySelectorAll(`[data-chart=${id}] path.line`).length === 8)'
+holds "a policy picture per map" 'return document.querySelectorAll("[data-chart=policy-scale]").length === 8 && [...document.querySelectorAll("[data-chart=policy-scale]")].every((c) => c.querySelectorAll("path.line").length === 3)'
+holds "what cannot be read is named" 'return document.getElementById("making").textContent.includes("Maps that could not be read: unreadable")'
+holds "nothing undefined is written" 'return !/NaN|undefined\)|\[object|Infinity/.test(document.getElementById("content").textContent)'
+
+# pointer: the value under it; the middle of the plot is step 50000
+read -r x y <<<"$(browser_middle '[data-chart=curves] .plot svg')"
+browser_move "$x" "$y"
+holds "the pointer reads values" "const r = document.querySelector('[data-chart=curves] .readout'), step = Number(/steps (\\d+)/.exec(r.textContent)[1]);
+  return !r.hidden && step >= 45 && step <= 55 && r.children.length === 3 && r.textContent.includes((480 * (1 - 0.8 ** (step / 5))).toFixed(1)) && r.textContent.includes('± 2')"
+browser_keys '[data-chart=curves] .plot svg' 'Home'
+holds "keys read values" "const c = document.querySelector('[data-chart=curves]'); return !c.querySelector('.readout').hidden && /steps 0/.test(c.querySelector('.readout').textContent) && /0\\.0 ± 2/.test(c.querySelector('[aria-live]').textContent)"
+browser_keys '[data-chart=curves] .plot svg' 'ArrowRight ArrowRight'
+holds "arrow keys go from point to point" "return /steps 10\\D*k/.test(document.querySelector('[data-chart=curves] .readout').textContent)"
+browser_keys '[data-chart=curves] .plot svg' 'Escape'
+holds "escape hides them" "return document.querySelector('[data-chart=curves] .readout').hidden"
+
+# toggles, by pointer and by keyboard
+browser_click '#run1-curves .legend button[data-series=negentropy]'
+holds "a pressed name hides its curve" 'return document.querySelectorAll("[data-chart=curves] path.line").length === 1 && document.querySelector("#run1-curves button[data-series=negentropy]").getAttribute("aria-pressed") === "false"'
+browser_keys '#run1-curves .legend button[data-series=negentropy]' 'Space'
+holds "and shows it again" 'return document.querySelectorAll("[data-chart=curves] path.line").length === 2'
+
+# ---------------------------------------------------------------------------------------------
+# Summary and table
+
+holds "honest sentences" "const t = document.getElementById('run0').textContent;
+  return t.includes('2.000 ± 0.050') && /better than negentropy \\(\\+0\\.500 ± 0\\.071\\) by more than 2 standard errors/.test(t) && /not to be told apart from l2 \\(\\+0\\.050 ± 0\\.071\\): within 2 standard errors/.test(t)"
+holds "the table's sentence" "return document.getElementById('run1').textContent.includes('is better than negentropy on CartPole-v1 and worse on Acrobot-v1 (by more than 2 standard errors), and within 2 standard errors on')"
+holds "colours follow the verdicts" "const data = JSON.parse(document.getElementById('report-data').textContent).runs[1].table, rows = [...document.querySelectorAll('.transfer tbody tr')];
+  const rgb = (n) => getComputedStyle(n).backgroundColor.match(/[\\d.]+/g).map(Number);
+  const look = (n) => { const [r, g, , a] = rgb(n); return a === 0 ? 0 : g - r; };
+  const faint = look(document.querySelector('.key .better.faint')), deep = look(document.querySelector('.key .better.strong'));
+  return rows.length === 3 && deep > faint && faint > 0 && rows.every((row, i) => [...row.querySelectorAll('td')].every((cell, e) => {
+    const c = data.cells[i][e], tint = look(cell);
+    if (!c.difference) return tint === 0;
+    return Math.sign(tint) === Math.sign(c.difference) && (c.verdict !== 0) === (Math.abs(tint) > 1.5 * faint);
+  }))"
+holds "the paper's value stands beside" "return document.querySelector('.transfer td .paper').textContent === 'paper 495.5'"
+browser_keys '.transfer td[tabindex="0"]' 'ArrowRight ArrowRight'
+holds "difference and standard error in the detail line" "return document.querySelector('#run1-table .detail').textContent.includes('minus negentropy, seed by seed: ' + String.fromCharCode(8722) + '9.0 ± 2.0 (worse, beyond 2 standard errors)')"
+browser_click '#run1-table .choice button:nth-child(2)'
+holds "the table of differences" "return document.querySelector('.transfer td').textContent.startsWith('+80.0 ± 5.0')"
+
+# ---------------------------------------------------------------------------------------------
+# The explorer gives the program's numbers
+
+# close A B: two lists of numbers as JSON agree to 1e-9, relative or, below 1e-3, absolute to 1e-12
+close() {
+  jq -n --argjson a "$1" --argjson b "$2" '($a | length > 0) and ($a | length) == ($b | length) and
+    ([$a, $b] | transpose | all(.[]; (.[0] - .[1] | fabs) <= 1e-12 + 1e-9 * (.[0] | fabs)))' | grep -qx true
+}
+
+# panel LABEL: { scores, probs, lambda, uniform, negentropy }
+panel() {
+  browser_js "const p = [...document.querySelectorAll('.policy')].find((n) => n.dataset.policy === $(jq -n --arg s "$1" '$s')), number = (k) => Number(p.querySelector('[data-' + k + ']').dataset[k]);
+    return { scores: document.getElementById('command').textContent.split('--scores ')[1], probs: [...p.querySelectorAll('[data-probability]')].map((n) => Number(n.dataset.probability)), lambda: number('lambda'), uniform: number('uniform'), negentropy: number('negentropy') }"
+}
+
+# agrees WHAT LABEL MAP: policy, lambda and both divergences are those of the program
+agrees() {
+  local shown scores probs reference n
+  shown=$(panel "$2")
+  scores=$(jq -r .scores <<<"$shown")
+  probs=$(jq -r '.probs | map(tostring) | join(",")' <<<"$shown")
+  n=$(jq '.probs | length' <<<"$shown")
+  run map project --map "$3" "--scores=$scores" --json
+  expect "$1: policy of $2" close "$(jq -c .probs "$out")" "$(jq -c .probs <<<"$shown")"
+  expect "$1: lambda of $2" close "$(jq -c '[.lambda]' "$out")" "$(jq -c '[.lambda]' <<<"$shown")"
+  run map bregman --map "$3" --p "$probs" --q "$(jq -nr --argjson n "$n" '[range($n) | 1 / $n | tostring] | join(",")')" --json
+  expect "$1: divergence of $2 from uniform" close "$(jq -c '[.divergence]' "$out")" "$(jq -c '[.uniform]' <<<"$shown")"
+  run map project --map negentropy "--scores=$scores" --json
+  reference=$(jq -r '.probs | map(tostring) | join(",")' "$out")
+  run map bregman --map "$3" --p "$probs" --q "$reference" --json
+  expect "$1: divergence of $2 from negentropy's" close "$(jq -c '[.divergence]' "$out")" "$(jq -c '[.negentropy]' <<<"$shown")"
+}
+
+agrees "at first" negentropy negentropy
+agrees "at first" l2 l2
+agrees "at first" "$hostile" maps/random:3.json
+before=$(panel negentropy)
+
+# drag_score ACTION PIXELS: the bar's knob moves down by so many
+drag_score() {
+  local x y
+  read -r x y <<<"$(browser_middle "[data-score=\"$1\"] .knob")"
+  browser_drag "$x" "$y" "$x" $((y + $2))
+}
+drag_score 0 60
+drag_score 2 -33
+expect "a drag changes the policy" test "$(panel negentropy)" != "$before"
+holds "bars, sliders and fields agree" 'const at = (a) => Number(document.querySelector(`[data-score="${a}"]`).getAttribute("aria-valuenow")); return at(0) < 1 && at(2) > 0.5 && [0, 1, 2, 3].every((a) => Number(document.querySelector(`[data-field="${a}"]`).value) === at(a) && Number(document.querySelectorAll(".sliders input[type=range]")[a].value) === at(a))'
+agrees "dragged" negentropy negentropy
+agrees "dragged" l2 l2
+agrees "dragged" "$hostile" maps/random:3.json
+
+# four maps at once, not more; keys; six actions; another eta
+browser_click '[data-choose=neural]'
+holds "a fifth map cannot be chosen" 'return document.querySelectorAll("#policies .policy").length === 4 && document.querySelector("[data-choose=short]").disabled'
+browser_click '[data-choose=l2]'
+browser_click '[data-choose="tsallis:1.5"]'
+browser_js 'for (const [id, v] of [["actions", "6"], ["eta-field", "0.37"]]) { const n = document.getElementById(id); n.value = v; n.dispatchEvent(new Event("change", { bubbles: true })); }' >/dev/null
+browser_keys '[data-score="5"]' 'ArrowUp ArrowUp ArrowUp'
+holds "arrow keys move a score" 'return document.querySelector(`[data-score="5"]`).getAttribute("aria-valuenow") === "0.8"'
+for label in negentropy neural tsallis:1.5; do
+  file=$label
+  [ "$label" = neural ] && file=maps/random-neural:2.json
+  agrees "six actions" "$label" "$file"
+done
+
+# ---------------------------------------------------------------------------------------------
+# A potential drawn by hand
+
+mkdir -p downloads
+browser_devtools Browser.setDownloadBehavior "{\"behavior\": \"allow\", \"downloadPath\": \"$work/downloads\"}" >/dev/null
+download() {
+  local i
+  rm -f downloads/*
+  browser_click '#download-map'
+  for ((i = 0; i < 100; i++)); do
+    [ -s downloads/edited-map.json ] && return
+    sleep 0.1
+  done
+}
+holds "ten handles for a hundred steps" 'return document.querySelectorAll(".handle.knot").length === 10'
+before=$(panel edited)
+read -r x y <<<"$(browser_middle '[data-knot="4"] .knob')"
+browser_drag "$x" "$y" $((x - 40)) "$y"
+expect "a dragged knot changes policy and divergence" test "$(panel edited)" != "$before"
+holds "its neighbours stay" 'const at = (k) => Number(document.querySelector(`[data-knot="${k}"]`).getAttribute("aria-valuenow")), psi = JSON.parse(document.getElementById("report-data").textContent).maps[0].map.psi, sum = (n) => psi.slice(0, n).reduce((s, v) => s + v, 0); return Math.abs(at(3) - sum(40)) < 1e-6 && Math.abs(at(5) - sum(60)) < 1e-6 && at(4) < sum(50) - 1e-3 && at(4) >= at(3)'
+holds "D of the original is told" 'return Number(document.querySelector("[data-apart]").dataset.apart) > 0'
+download
+run map check downloads/edited-map.json --json
+expect_code 0
+expect_out '"valid":true'
+agrees "drawn" edited downloads/edited-map.json
+agrees "drawn" original maps/random:3.json
+browser_keys '[data-knot="9"]' 'ArrowRight ArrowRight ArrowLeft ArrowRight'
+download
+agrees "by keys" edited downloads/edited-map.json
+expect "keys widen the last step" jq -e --slurpfile o maps/random:3.json '.psi[-1] > $o[0].psi[-1] and (.psi | length) == 100' downloads/edited-map.json >/dev/null
+browser_click '#reset-knots'
+expect "reset" test "$(panel edited | jq -c .probs)" = "$(panel original | jq -c .probs)"
+browser_js 'const n = document.getElementById("edit-map"); n.value = "short"; n.dispatchEvent(new Event("change", { bubbles: true }))' >/dev/null
+holds "a short map has a handle for each knot" 'return document.querySelectorAll(".handle.knot").length === 4'
+agrees "short" edited maps/short.json
+picture explored
+quiet_page "after all that"
+
+# ---------------------------------------------------------------------------------------------
+# Light and dark, the width of a phone
+
+# the smallest contrast of texts with what is behind them
+contrast='const parse = (c) => { const v = c.match(/[\d.]+/g).map(Number); return v.length < 4 ? [...v, 1] : v; };
+  const light = (c) => { const [r, g, b] = c.map((v) => { const s = v / 255; return s <= 0.03928 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = (n) => { for (; n; n = n.parentElement) { const c = parse(getComputedStyle(n).backgroundColor); if (c[3] === 1) return c; } return [255, 255, 255, 1]; };
+  let least = 99; for (const n of document.querySelectorAll("p, h1, h2, h3, h4, td, th, dt, dd, button, a, summary, text, label")) { if (!n.textContent.trim() || n.closest(".off") || !n.getClientRects().length) continue;
+    const s = getComputedStyle(n), a = light(parse(n instanceof SVGElement ? s.fill : s.color)), b = light(behind(n)); least = Math.min(least, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)); }'
+holds "light: a light page with readable texts" "$contrast return light(behind(document.body)) > 0.9 && least >= 4.5"
+browser_scheme dark
+browser_open "file://$work/page.html"
+holds "dark: a dark page with readable texts" "$contrast return light(behind(document.body)) < 0.02 && least >= 4.5"
+holds "curves have the colours of the dark page" 'return getComputedStyle(document.querySelector("[data-chart=phi] path.line")).stroke !== "rgb(0, 114, 178)"'
+picture dark
+browser_click '#theme'
+holds "the button makes it light" "$contrast return light(behind(document.body)) > 0.9"
+browser_js 'localStorage.clear()' >/dev/null
+browser_scheme light
+browser_size 400 800
+browser_open "file://$work/page.html"
+holds "nothing is wider than a phone" 'return document.documentElement.scrollWidth <= 400 && [...document.querySelectorAll("body *")].every((n) => n.closest(".wide, svg, .only-heard, .skip") || n.getBoundingClientRect().right <= 400.5)'
+holds "charts fit" 'return [...document.querySelectorAll(".plot > svg")].every((n) => n.getBoundingClientRect().width <= 400 - 2 * 16 + 1) && document.querySelectorAll(".plot > svg").length > 10'
+drag_score 1 25
+agrees "on a phone" negentropy negentropy
+picture phone
+quiet_page "dark, phone"
+
+# ---------------------------------------------------------------------------------------------
+# Real runs
+
+browser_size 1200 900
+finish
