@@ -122,6 +122,6 @@ browser_scheme() {
 
 browser_picture() {
   local size
-  size=$(browser_js 'const e = document.documentElement; return { x: 0, y: 0, width: e.clientWidth, height: e.scrollHeight, scale: 1 }')
+  size=$(browser_js 'const e = document.documentElement; return { x: 0, y: 0, width: e.clientWidth, height: Math.min(e.scrollHeight, 16000), scale: 1 }')
   browser_devtools Page.captureScreenshot "{\"captureBeyondViewport\": true, \"clip\": $size}" | jq -r .data | base64 -d >"$1"
 }

@@ -128,6 +128,27 @@ function makeLegend(key, names, onChange) {
   return {element, isHidden: (name) => hidden.has(name)};
 }
 
+const switched = new Set();  // keys of switches that are on
+
+// A button that is on or off and stays so; onChange is called after each press.
+function makeSwitch(key, label, onChange) {
+  const button = el("button", {
+    type: "button",
+    class: "switch",
+    "data-key": key,
+    "aria-pressed": String(switched.has(key)),
+    on: {
+      click: () => {
+        if (!switched.delete(key)) switched.add(key);
+        button.setAttribute("aria-pressed", String(switched.has(key)));
+        onChange(switched.has(key));
+      }
+    }
+  },
+    label);
+  return button;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Lines
 

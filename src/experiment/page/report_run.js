@@ -77,14 +77,13 @@ function factsOf(run) {
   return facts;
 }
 
-// Estimates sorted by how they compare with one: [above, within, below], names only.
-function compare(one, others) {
+// Controls sorted by how one estimate compares with them: [above, within, below], in words.
+// others: [{ name, difference, sem }]
+function compare(others) {
   const sorted = [[], [], []];
-  for (const other of others) {
-    const d = one.mean - other.mean, sem = Math.hypot(one.sem || 0, other.sem || 0);
-    const known = Number.isFinite(one.sem) && Number.isFinite(other.sem);
-    sorted[known && Math.abs(d) > 2 * sem ? (d > 0 ? 0 : 2) : 1].push(
-      `${other.name} (${difference(d, known ? sem : NaN)})`);
+  for (const {name, difference: d, sem} of others) {
+    const far = Number.isFinite(sem) && Math.abs(d) > 2 * sem;
+    sorted[far ? (d > 0 ? 0 : 2) : 1].push(`${name} (${difference(d, sem)})`);
   }
   return sorted;
 }
@@ -98,36 +97,49 @@ function comparisonSentence(who, sorted) {
   return parts.length ? `${who} is ${parts.join("; ")}.` : "";
 }
 
-function lastPoint(entry, from = -Infinity) {
-  const points =
-    list(entry.points).filter((p) => Number.isFinite(num(p.mean)) && num(p.generation) >= from);
-  return points[points.length - 1] || null;
+// Points with a value; of the last phase only, if the data tell phases apart.
+function pointsOf(entry, phase = NaN) {
+  const points = list(entry.points).filter((p) => Number.isFinite(num(p.mean)));
+  return Number.isNaN(phase) ? points : points.filter((p) => num(p.phase) === phase);
+}
+
+const lastPoint = (entry, phase) => pointsOf(entry, phase).pop() || null;
+
+// learned - control: seed by seed where the data have that, else as if seeds were independent.
+function differenceFrom(search, control, best, point) {
+  const paired =
+    text(search.reference) === text(control.map) && Number.isFinite(num(best.difference));
+  if (paired)
+    return {
+      name: text(control.map),
+      difference: num(best.difference),
+      sem: num(best.difference_sem)
+    };
+  return {
+    name: text(control.map),
+    difference: num(best.mean) - num(point.mean),
+    sem: Math.hypot(num(best.sem), num(point.sem))
+  };
 }
 
 // The learned map's best validated mean against the controls of the same phase.
 function searchSentences(search) {
   const entries = list(search.validation), learned = entries.find((v) => !v.control),
-        controls = entries.filter((v) => v.control);
-  if (!learned || !lastPoint(learned)) return [];
-  const latest = controls.map((c) => lastPoint(c)).filter(Boolean),
-        from = Math.max(-Infinity, ...latest.map((p) => num(p.generation)));
-  const points =
-    list(learned.points).filter((p) => num(p.generation) >= from && Number.isFinite(num(p.mean)));
-  if (!points.length) return [];
+        last = learned && lastPoint(learned);
+  if (!last) return [];
+  const phase = num(last.phase), points = pointsOf(learned, phase);
   const best = points.reduce((a, b) => (num(b.mean) > num(a.mean) ? b : a));
   const picked = points.length > 1
     ? `, the best of ${points.length} validations, which flatters it a little`
     : "";
-  const out = [`In validation the learned map reaches ${
-    plusMinus(num(best.mean), num(best.sem))} (generation ${num(best.generation)}${
-    Number.isFinite(num(best.n)) ? `, n = ${num(best.n)}` : ""}${picked}).`];
-  const others = controls.map((c) => ({name: text(c.map), point: lastPoint(c, from)}))
-                   .filter((c) => c.point)
-                   .map((c) => ({name: c.name, mean: num(c.point.mean), sem: num(c.point.sem)}));
-  const sentence =
-    comparisonSentence("It", compare({mean: num(best.mean), sem: num(best.sem)}, others));
-  if (sentence) out.push(sentence);
-  return out;
+  const n = Number.isFinite(num(best.n)) ? `, n = ${num(best.n)}` : "";
+  const others = entries.filter((v) => v.control && lastPoint(v, phase))
+                   .map((v) => differenceFrom(search, v, best, lastPoint(v, phase)));
+  return [
+    `In validation the learned map reaches ${
+      plusMinus(num(best.mean), num(best.sem))} (generation ${num(best.generation)}${n}${picked}).`,
+    comparisonSentence("It", compare(others))
+  ].filter(Boolean);
 }
 
 function curveSentences(run) {
@@ -260,31 +272,34 @@ function estimateOf(curve) {
 }
 
 // One picture per environment: curves where there are some, else final values.
-function environmentChart(env, curves, isHidden) {
+function environmentChart(env, curves, isHidden, xLog) {
   const series = curves.map((c) => ({
     name: text(c.map),
     x: list(c.step).map(num),
     y: list(c.mean).map(num),
     sem: list(c.sem).map(num)
   }));
-  if (series.every((s) => s.x.length < 2))
+  if (series.every((s) => s.x.length < 2)) {
+    const about = "final value; thick: \u00b1 1 standard error, thin: \u00b1 2";
     return dotChart({
       id: "finals",
       title: env,
-      about: "final value; thick: \u00b1 1 standard error, thin: \u00b1 2",
+      about,
       rows: curves.map(estimateOf),
       isHidden,
       xLabel: "final value"
     });
+  }
+  const seeds = [...new Set(curves.map((c) => num(c.n)))].join(" or ");
   return lineChart({
     id: "curves",
     title: env,
-    about: `mean \u00b1 standard error of ${
-        [...new Set(curves.map((c) => num(c.n)))].join(" or ")} seeds`,
+    about: `mean \u00b1 standard error of ${seeds} seeds`,
     xLabel: "environment steps",
     xFormat: count,
     series,
     isHidden,
+    xLog,
     height: 250
   });
 }
@@ -294,7 +309,12 @@ function curveGroup(curves, key) {
         names = [...new Set(curves.map((c) => text(c.map)))];
   const charts = [], legend = makeLegend(key, names, () => charts.forEach((c) => c.redraw()));
   for (const env of envs)
-    charts.push(environmentChart(env, curves.filter((c) => text(c.env) === env), legend.isHidden));
+    charts.push(environmentChart(
+      env, curves.filter((c) => text(c.env) === env), legend.isHidden, switched.has(key + "/log")));
+  const lines = charts.filter((c) => c.set),
+        log = makeSwitch(
+          key + "/log", "logarithmic steps", (on) => lines.forEach((c) => c.set({xLog: on})));
+  if (lines.length) legend.element.append(log);
   return [
     legend.element,
     el("div", {class: envs.length > 1 ? "charts two" : "charts"}, charts.map((c) => c.element)),

@@ -50,7 +50,7 @@ function cubicGrid(n) { return Array.from({length: n + 1}, (_, i) => (i / n) ** 
 
 function inverseCurve(map) {
   const p = map.kind === "piecewise" && map.n <= 1000
-    ? Array.from({length: map.n + 1}, (_, j) => j / map.n)
+    ? [0, ...[1e-4, 3e-4, 1e-3, 3e-3].filter((v) => v < 1 / map.n), ...Array.from({length: map.n}, (_, j) => (j + 1) / map.n)]
     : cubicGrid(300);
   return {p, y: p.map((v) => map.inverse(v))};
 }
@@ -121,6 +121,7 @@ function shapesSection(maps) {
   }
   const pictures = el("div", {class: "charts two"}), policies = el("div", {class: "charts small"});
   const legend = makeLegend(key, maps.map((m) => m.label), () => drawAll());
+  legend.element.append(makeSwitch("maps/log", "logarithmic p", () => drawAll()));
 
   function drawAll() {
     const shown = maps.filter((m) => !legend.isHidden(m.label)),
@@ -132,7 +133,8 @@ function shapesSection(maps) {
       inverse.push({name: m.label, x: b.p, y: b.y});
     }
     const value = (v) => brief(v, 4);
-    pictures.replaceChildren(lineChart({
+    const logarithmic = switched.has("maps/log");
+    const phiChart = lineChart({
       id: "phi",
       title: "Potential \u03c6",
       about: "aligned where \u03c6 = 1",
@@ -143,19 +145,21 @@ function shapesSection(maps) {
       yDomain: [-0.02, 1.15],
       yFormat: value,
       height: 260
-    }).element,
-      lineChart({
-        id: "phi-inverse",
-        title: "Inverse \u03c6\u207b\u00b9",
-        about: "\u03c6\u207b\u00b9(p) \u2212 \u03c6\u207b\u00b9(1)",
-        xLabel: "probability p",
-        xName: "p =",
-        series: inverse,
-        xDomain: [0, 1],
-        yDomain: [left, -0.04 * left],
-        yFormat: value,
-        height: 260
-      }).element);
+    });
+    const inverseChart = lineChart({
+      id: "phi-inverse",
+      title: "Inverse \u03c6\u207b\u00b9",
+      about: "\u03c6\u207b\u00b9(p) \u2212 \u03c6\u207b\u00b9(1)",
+      xLabel: "probability p",
+      xName: "p =",
+      series: inverse,
+      xLog: logarithmic,
+      xDomain: logarithmic ? [1e-4, 1] : [0, 1],
+      yDomain: [left, -0.04 * left],
+      yFormat: value,
+      height: 260
+    });
+    pictures.replaceChildren(phiChart.element, inverseChart.element);
     drawPolicies(shown);
   }
 

@@ -63,6 +63,7 @@ function cellSentence(table, map, env, cell, isBaseline) {
     parts.push(`interquartile mean ${brief(num(cell.iqm), 5)}${
       Number.isFinite(low) ? ` [${brief(low, 5)}, ${brief(high, 5)}]` : ""}`);
   }
+  if (num(cell.failed) > 0) parts.push(`${plural(num(cell.failed), "training")} without a value`);
   if (Number.isFinite(num(cell.paper))) parts.push(`the paper has ${brief(num(cell.paper), 5)}`);
   return parts.join("; ") + ".";
 }
@@ -160,21 +161,24 @@ function transferTable(run, key) {
     label);
   draw();
   return el("div", {},
-    el("div", {class: "choice", role: "group", "aria-label": "What the table shows"},
-      button("values", "final values"), button("differences", `minus ${base}, seed by seed`)),
+    base ? el("div", {class: "choice", role: "group", "aria-label": "What the table shows"},
+             button("values", "final values"), button("differences", `minus ${base}, seed by seed`))
+         : null,
     holder, detail,
-    el("p", {class: "key muted"}, el("span", {class: "better strong"}, "\u25b2 better"), " ",
-      el("span", {class: "worse strong"}, "\u25bc worse"),
-      ` than ${base} by more than 2 standard errors of the paired difference; `,
-      el("span", {class: "better faint"}, "\u25b5"), " ",
-      el("span", {class: "worse faint"}, "\u25bf"), " by less. Mean \u00b1 standard error."));
+    !base
+      ? null
+      : el("p", {class: "key muted"}, el("span", {class: "better strong"}, "\u25b2 better"), " ",
+          el("span", {class: "worse strong"}, "\u25bc worse"),
+          ` than ${base} by more than 2 standard errors of the paired difference; `,
+          el("span", {class: "better faint"}, "\u25b5"), " ",
+          el("span", {class: "worse faint"}, "\u25bf"), " by less. Mean \u00b1 standard error."));
 }
 
 // "better on 3 of 5 environments (beyond 2 standard errors), worse on 1, level on 1"
 function tableSentences(table) {
-  const base = text(table.baseline), out = [];
+  const base = text(table.baseline), out = [], learned = list(table.maps).some((m) => !m.control);
   list(table.maps).forEach((m, i) => {
-    if (m.control || text(m.label) === base) return;
+    if ((m.control && learned) || text(m.label) === base) return;
     const names = {1: [], 0: [], "-1": []};
     list(list(table.cells)[i]).forEach((cell, e) => {
       if (cell && Number.isFinite(num(cell.difference)))
