@@ -5,6 +5,7 @@
 # usage: cli_report_page.sh PROGRAM SOURCE_DIR
 
 # shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
+# shellcheck disable=SC2016 # what is in single quotes is JavaScript
 . "$(dirname "$0")/cli.bash"
 . "$(dirname "$0")/browser/webdriver.bash"
 source_dir=$2
@@ -15,7 +16,8 @@ if [ -n "$missing" ]; then
   exit 77
 fi
 cd "$work" || exit 1
-trap 'browser_stop; rm -rf "$work"' EXIT
+learner='' watcher=''
+trap 'browser_stop; kill -9 $learner $watcher 2>/dev/null; rm -rf "$work"' EXIT
 
 picture() { [ -z "${PICTURES-}" ] || browser_picture "$PICTURES/$1.png"; }
 
@@ -292,4 +294,114 @@ quiet_page "dark, phone"
 # Real runs
 
 browser_size 1200 900
+short=(--set steps=1024 --set envs=8 --set unroll=16)
+name='<img src=x onerror=window.broken=1>"'\''`$(touch broken)`&'
+mkdir runs
+cp maps/random:3.json "maps/$name.json"
+
+run learn --env GridWorld-small --kind piecewise --generations 4 --population 8 --set validation_every=2 \
+  --set validation_tasks=8 "${short[@]}" --out runs/learn --json
+expect_code 0
+learned=$(jq -c '[.validation.learned.mean]' "$out")
+run train --env GridWorld-small --map "maps/$name.json" --seeds 3 --set curve=exact --set steps=4096 --out "runs/$name" --json
+expect_code 0
+final=$(jq -c '[.final_mean, .final_sem]' "$out")
+run transfer --maps random:3 --envs GridWorld-small,GridWorld-sparse --seeds 4 "${short[@]}" --out runs/table --json
+expect_code 0
+cp "$out" table.json
+
+# the page of one run, beside it
+page_of() { # RUN
+  run report "$1" --no-figures --quiet
+  expect_code 0
+  expect "a page in $1" test -s "$1/report.html"
+  browser_open "file://$work/$(jq -nr --arg s "$1" '$s | split("/") | map(@uri) | join("/")')/report.html"
+}
+page_data='const data = JSON.parse(document.getElementById("report-data").textContent), run = data.runs[0];'
+
+page_of runs/learn
+quiet_page "learn"
+holds "a search is drawn" 'const d = document.querySelector("[data-chart=validation] path.line").getAttribute("d"); return d.split("L").length >= 2 && document.querySelectorAll("[data-chart=fitness] path.line").length >= 1'
+expect "the best validation is that of learn" close "$learned" "$(browser_js "$page_data return [Math.max(...run.search.validation.find((v) => !v.control).points.map((p) => p.mean))]")"
+agrees "learned here" learned runs/learn/best.json
+holds "configuration, machine, how to make it again" 'const t = document.getElementById("making").textContent; return t.includes("mirrormap learn") && t.includes("learn.population") && t.includes("cpu")'
+picture learn
+
+page_of "runs/$name"
+quiet_page "a hostile name"
+holds "a name is a name" "return document.getElementById('making').textContent.includes($(jq -n --arg s "$name" '$s')) && window.broken === undefined && document.images.length === 0"
+expect_not "no command was run" test -e broken
+expect "the curve ends where train says" close "$final" "$(browser_js "$page_data const c = run.curves[0]; return [c.mean[c.mean.length - 1], c.sem[c.sem.length - 1]]")"
+holds "a learning curve with its band" 'return document.querySelectorAll("[data-chart=curves] path.line").length === 1 && document.querySelector("[data-chart=curves] path.band").getBBox().width > 200'
+
+page_of runs/table
+quiet_page "table"
+# rows: random:3, negentropy, l2, random:0; two environments
+expect "means of the table are those of transfer" close "$(jq -c '.mean | add' table.json)" "$(browser_js "$page_data return run.table.cells.flat().map((c) => c.mean)")"
+holds "each cell has the colour of its verdict" "$page_data
+  const words = (c, label) => label === run.table.baseline || !c.difference ? '' : (c.difference > 0 ? 'better ' : 'worse ') + (c.verdict ? 'strong' : 'faint');
+  return run.table.cells.every((row, i) => row.every((c, e) => document.querySelectorAll('.transfer tbody tr')[i].querySelectorAll('td')[e].className === words(c, run.table.maps[i].label)))"
+picture table
+
+run report runs/learn runs/table "runs/$name" --out all --no-figures --quiet
+expect_code 0
+browser_open "file://$work/all/report.html"
+quiet_page "several runs"
+holds "a part for each run" 'return document.querySelectorAll("section.run").length === 3 && document.querySelectorAll("nav a").length === 6'
+picture several
+
+# ---------------------------------------------------------------------------------------------
+# Watching a run that goes on
+
+"$program" learn --env GridWorld-small --kind piecewise --generations 1000000 --population 8 --set validation_every=1000000 \
+  --set validation_tasks=8 "${short[@]}" --threads 1 --quiet --out runs/live >/dev/null 2>&1 &
+learner=$!
+for ((i = 0; i < 300; i++)); do
+  [ -e runs/live/run.db ] && break
+  sleep 0.1
+done
+"$program" report --watch --port 0 runs/live >/dev/null 2>watch.log &
+watcher=$!
+for ((i = 0; i < 300; i++)); do
+  address=$(sed -n 's/.*\(http:[^ ]*\).*/\1/p' watch.log)
+  [ -n "$address" ] && break
+  kill -0 "$watcher" 2>/dev/null || break
+  sleep 0.1
+done
+
+# comes_true WHAT SCRIPT: within a minute
+comes_true() {
+  local i
+  for ((i = 0; i < 120; i++)); do
+    [ "$(browser_js "$2")" = true ] && break
+    sleep 0.5
+  done
+  holds "$1" "$2"
+}
+
+if [ -z "$address" ]; then
+  # a program without libmicrohttpd says so
+  expect "a reason not to watch" grep -qi 'microhttpd' watch.log
+  echo "not watched: $(cat watch.log)"
+  kill -9 "$learner"
+  wait "$learner" 2>/dev/null
+else
+  last="report --watch"
+  browser_open "$address"
+  generations='const now = Number(/^generations(\d+)/.exec([...document.querySelectorAll(".facts div")].map((n) => n.textContent).find((t) => t.startsWith("generations")))?.[1] ?? -1);'
+  comes_true "going on" 'return document.getElementById("watch-state").textContent === "going on" && document.querySelectorAll("[data-chart=validation] path.line").length > 0'
+  browser_click '#run0-search .legend button[data-series=l2]'
+  browser_js "$generations window.first = now; window.explorerWas = document.getElementById('explorer')" >/dev/null
+  drag_score 0 30
+  score=$(browser_js 'return document.querySelector("[data-score=\"0\"]").getAttribute("aria-valuenow")')
+  comes_true "it refreshes by itself" "$generations return now > window.first"
+  holds "toggles stay" 'return document.querySelector("#run0-search button[data-series=l2]").getAttribute("aria-pressed") === "false" && !document.querySelector("[data-chart=validation] path.line[data-series=l2]")'
+  holds "the explorer stays" "return window.explorerWas === document.getElementById('explorer') && document.querySelector('[data-score=\"0\"]').getAttribute('aria-valuenow') === $score"
+  quiet_page "watched"
+  interrupt "$learner" INT
+  comes_true "it is told when a run ends" 'return document.getElementById("watch-state").textContent === "interrupted" && document.querySelector(".state").textContent === "interrupted"'
+  interrupt "$watcher" INT
+  expect_code 0
+  comes_true "a lost connection is told" 'return document.getElementById("watch-state").textContent === "connection lost"'
+fi
 finish

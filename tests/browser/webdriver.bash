@@ -22,7 +22,7 @@ browser_missing() {
   done
 }
 
-driver_pid= session=
+driver_pid='' session=''
 
 # ask METHOD PATH [BODY]: the field `value` of the answer
 driver_ask() {

@@ -152,7 +152,9 @@ function startWatch(data) {
   let current = data;
   const going = () => list(current.runs).some((run) => run.state === "going on");
   const tell = (lost) => {
-    const words = lost ? "connection lost" : going() ? "going on" : "done";
+    const words = lost ? "connection lost"
+      : going()        ? "going on"
+                       : enumerate([...new Set(list(current.runs).map((run) => text(run.state)))]);
     if (state.textContent !== words) state.textContent = words;
     state.className = lost ? "lost" : going() ? "live" : "";
   };
