@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # A headless Chromium for tests, driven over the plain HTTP of the WebDriver protocol by curl and jq.
 # Sourced; needs $work, a folder of the test's own.
 #

@@ -158,17 +158,21 @@ function startWatch(data) {
     if (state.textContent !== words) state.textContent = words;
     state.className = lost ? "lost" : going() ? "live" : "";
   };
-  const look = async () => {
+  const ask = async () => {
     try {
       const answer = await fetch("data.json", {cache: "no-store"});
-      if (!answer.ok) throw new Error(answer.statusText);
-      const next = await answer.json();
-      if (next.format !== FORMAT) throw new Error("another format");
+      const next = answer.ok ? await answer.json() : null;
+      return next && next.format === FORMAT ? next : null;
+    } catch { return null; }
+  };
+  const look = async () => {
+    const next = await ask();
+    setTimeout(look, WATCH_MS);
+    if (next) {
       current = next;
       show(current);
-      tell(false);
-    } catch { tell(true); }
-    setTimeout(look, WATCH_MS);
+    }
+    tell(!next);
   };
   state.hidden = false;
   tell(false);
@@ -180,7 +184,8 @@ function start() {
   let data = null;
   try {
     data = readEmbedded();
-  } catch { /* told below */
+  } catch {
+    // told below
   }
   if (!data || data.format !== FORMAT) {
     document.getElementById("title").textContent = "No report";
