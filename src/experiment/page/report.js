@@ -45,6 +45,9 @@ function startTheme() {
     apply();
   });
   system.addEventListener("change", apply);
+  window.addEventListener(
+    "beforeprint", () => { document.documentElement.dataset.theme = "light"; });
+  window.addEventListener("afterprint", apply);
   apply();
 }
 
@@ -196,7 +199,7 @@ function start() {
   show(data);
   if (data.watch === true) startWatch(data);
   window.addEventListener("beforeprint",
-    () => document.querySelectorAll("details").forEach((fold) => { fold.open = true; }));
+    () => { document.querySelectorAll("details").forEach((fold) => { fold.open = true; }); });
 }
 
 document.addEventListener("DOMContentLoaded", start);

@@ -288,7 +288,8 @@ function lineChart(spec) {
       grid.append(svg("line", {x1: left, x2: right, y1: sy(v), y2: sy(v)}));
       words.append(svg("text", {x: left - 7, y: sy(v) + 4, "text-anchor": "end"}, tickText(v)));
     }
-    for (const v of sx.ticks((right - left) / 78)) {
+    for (const v of sx.ticks((right - left) / 78)
+           .filter((v) => !spec.xWhole || Number.isInteger(v))) {
       grid.append(svg("line", {class: "tick", x1: sx(v), x2: sx(v), y1: bottom, y2: bottom + 4}));
       const half = 3.4 * tickText(v).length, x = Math.min(sx(v), width - half);
       words.append(svg("text", {x, y: bottom + 17, "text-anchor": "middle"}, tickText(v)));
@@ -466,13 +467,17 @@ function dotChart(spec) {
     const rows = spec.rows.filter((r) => !(spec.isHidden && spec.isHidden(r.name)));
     const width = Math.max(Math.floor(plot.clientWidth), 220), pitch = 26,
           height = 12 + pitch * rows.length + 40;
-    const names = Math.min(Math.max(60, ...rows.map((r) => 7 * r.name.length)), 0.32 * width),
+    const names = Math.min(Math.max(60, ...rows.map((r) => 8 * r.name.length)), 0.32 * width),
           left = names + 12, right = width - 110, bottom = height - 40;
     const domain = extent(
       rows.flatMap(
         (r) => (Number.isFinite(r.sem) ? [r.mean - 2 * r.sem, r.mean + 2 * r.sem] : [r.mean])),
       0.04);
     const sx = makeScale(domain, [left, right]);
+    // digits for the largest standard error, so that the numbers can be compared
+    const sems = rows.map((r) => r.sem).filter((v) => v > 0),
+          sizes = rows.map((r) => Math.abs(r.mean)).filter(Number.isFinite);
+    const digits = decimalsFor(Math.max(0, ...sizes) || NaN, sems.length ? Math.max(...sems) : NaN);
     const root = svg("svg", {
       width,
       height,
@@ -491,13 +496,13 @@ function dotChart(spec) {
       svg("text", {x: (left + right) / 2, y: height - 5, "text-anchor": "middle", class: "label"},
         spec.xLabel || ""));
     rows.forEach((r, i) => {
-      const y = 12 + pitch * (i + 0.5), style = styleOf(r.name), fits = Math.floor(names / 7);
+      const y = 12 + pitch * (i + 0.5), style = styleOf(r.name), fits = Math.floor(names / 8);
       const name =
         r.name.length > fits ? r.name.slice(0, Math.max(fits - 1, 1)) + "\u2026" : r.name;
       words.append(svg("text", {x: names, y: y + 4, "text-anchor": "end", class: "row"}, name,
         svg("title", {}, r.name)));
-      words.append(
-        svg("text", {x: width - 2, y: y + 4, "text-anchor": "end"}, plusMinus(r.mean, r.sem)));
+      words.append(svg(
+        "text", {x: width - 2, y: y + 4, "text-anchor": "end"}, plusMinus(r.mean, r.sem, digits)));
       if (!Number.isFinite(r.mean)) return;
       if (Number.isFinite(r.sem)) {
         marks.append(svg("line", {

@@ -214,6 +214,7 @@ function searchPart(run, key) {
       title: "Validation",
       about: "mean \u00b1 standard error on tasks the search never sees; controls as levels",
       xLabel,
+      xWhole: true,
       xDomain,
       series,
       isHidden: legend.isHidden,
@@ -240,6 +241,7 @@ function searchPart(run, key) {
       about: `population mean \u00b1 standard deviation${
         fitness.length > 1 ? ", and best member (dashed)" : ""}`,
       xLabel,
+      xWhole: true,
       xDomain,
       series: fitness,
       marks,
@@ -251,6 +253,7 @@ function searchPart(run, key) {
         title: "Step size \u03c3",
         about: "of the search",
         xLabel,
+        xWhole: true,
         xDomain,
         yLog: true,
         series: [{name: "sigma", x: g, y: list(search.sigma).map(num), style: style(2)}],
@@ -364,41 +367,38 @@ function tablePart(run, key) {
 
 const parameterText = (v) => (typeof v === "number" ? brief(v, 4) : text(v));
 
+// A dot per trial: the best in orange, those given up early in grey.
 function parameterChart(parameter, i, trials) {
-  const x = [], y = [], sem = [], numeric = parameter.scale !== "choice";
-  const levels = [...new Set(trials.map((t) => text(list(t.values)[i])))];
-  for (const t of trials) {
-    const value = list(t.values)[i];
-    x.push(numeric ? num(value) : levels.indexOf(text(value)));
-    y.push(num(t.mean));
-    sem.push(num(t.sem));
-  }
-  const pick = (keep) => ({
-    x: x.filter((_, k) => keep(trials[k])),
-    y: y.filter((_, k) => keep(trials[k])),
-    sem: sem.filter((_, k) => keep(trials[k]))
-  });
-  const groups = [
-    ["trials", (t) => !t.best && !t.pruned, 0], ["given up early", (t) => t.pruned, 7],
-    ["best", (t) => t.best, 1]
+  const choice = parameter.scale === "choice", log = parameter.scale === "log",
+        pruned = trials.some((t) => t.pruned);
+  const levels = [...new Set(trials.map((t) => text(list(t.values)[i])))],
+        place = (t) => (choice ? levels.indexOf(text(list(t.values)[i])) : num(list(t.values)[i]));
+  const series = trials.map((t) => ({
+    name: t.best ? "best"
+      : t.pruned ? "given up early"
+                 : "trial",
+    x: [place(t)],
+    y: [num(t.mean)],
+    sem: [num(t.sem)],
+    style: {colour: `var(--s${
+              t.best       ? 1
+                : t.pruned ? 7
+                           : 0})`,
+      dash: ""}
+  }));
+  const about = [
+    choice ? levels.map((l, k) => `${k}: ${l}`).join(", ") : "",
+    `orange: the best${pruned ? ", grey: given up early" : ""}`
   ];
-  const dots =
-    groups.map(([name, keep, colour]) => ({name, ...pick(keep), colour})).filter((g) => g.x.length);
-  // single points, not a line: each is a series of one place
-  const series = dots.flatMap((g) => g.x.map((v, k) => ({
-    name: g.name,
-    x: [v],
-    y: [g.y[k]],
-    sem: [g.sem[k]],
-    style: {colour: `var(--s${g.colour})`, dash: ""}
-  })));
   return lineChart({
     id: "parameter",
     title: text(parameter.name),
-    about: dots.length > 1 ? "orange: the best; grey: given up early" : "",
+    about: about.filter(Boolean).join("; "),
     series,
-    xLog: parameter.scale === "log",
-    xLabel: numeric ? text(parameter.name) : levels.map((l, k) => `${k}: ${l}`).join(", "),
+    xLog: log,
+    xWhole: choice || parameter.scale === "integer",
+    xDomain: extent(trials.map(place), 0.05, log),
+    xName: "at",
     height: 200
   }).element;
 }
