@@ -97,6 +97,7 @@ browser_size 1200 900
 browser_open "file://$work/page.html"
 holds "the page is complete" 'return document.querySelectorAll("#policies .policy").length >= 3'
 quiet_page "everything"
+[ "$n_failed" -eq 0 ] || finish # nothing else can be looked at
 picture everything
 
 # ---------------------------------------------------------------------------------------------
