@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The examples as the build made them: 01_project.c says what `mirrormap map project` says,
-# 02_evolve.c finds the minimum, 03_environments.c plays as random policies do.
+# 02_evolve.c finds the minimum, 03_environments.c plays as random policies do, 04_own_loop.c improves.
 # usage: cli_example_c.sh PROGRAM SOURCE_DIR
 set -euo pipefail
 
@@ -60,3 +60,14 @@ grep -q '^4096 environments, 4 inputs, 2 actions, 65536 bytes of observations$' 
 awk '/mean return/ { for (i = 1; i < NF; i++) if ($i == "return") mean = $(i + 1) }
   END { exit !(mean > 22.0 && mean < 22.7) }' "$folder/environments" ||
   fail "not random play: $(cat "$folder/environments")"
+
+# an own training loop: with exact values every step of mirror descent improves, for every map
+for map in negentropy l2 tsallis:0.5 "$folder/map.json"; do
+  "$examples/04_own_loop" "$map" >"$folder/loop"
+  awk '{ value = $4 } NR == 1 { worst = value } value < last { exit 1 } { last = value }
+    END { exit !(NR == 9 && worst == 0.6259 && last > 5 * worst && last <= 11.9919) }' "$folder/loop" ||
+    fail "$map does not improve: $(cat "$folder/loop")"
+done
+code=0
+"$examples/04_own_loop" absent.json 2>"$folder/message" || code=$?
+if [ "$code" -ne 2 ] || ! grep -q 'absent.json' "$folder/message"; then fail "a missing map: code $code"; fi
