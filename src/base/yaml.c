@@ -86,7 +86,7 @@ static cyaml_config_t config_of(messages *m) {
   return config;
 }
 
-enum { KEYS_MAX = 64 };
+enum { KEYS_MAX = 256 };
 
 // Adds the keys of a value, and of the values within it, to the n there are.
 static size_t list_keys(const cyaml_schema_value_t *value, const char *names[KEYS_MAX], size_t n) {

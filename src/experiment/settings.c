@@ -392,6 +392,36 @@ static void add_value(cJSON *object, const key *k, const mm_settings *settings) 
   }
 }
 
+static const key *find_own(mm_algo algo, const char *name) {
+  const algorithm *a = &algorithms[algo];
+  for (size_t i = 0; i < a->n; i++)
+    if (strcmp(a->keys[i].name, name) == 0) return &a->keys[i];
+  return NULL;
+}
+
+bool mm_settings_about(mm_algo algo, const char *name, mm_setting_about *out) {
+  const key *k = find_own(algo, name);
+  if (!k) return false;
+  *out = (mm_setting_about){
+    .number = k->type == KEY_NUMBER, .whole = k->whole, .low = k->low, .high = k->high
+  };
+  return true;
+}
+
+static_assert((int)MM_JSON_NUMBER_SIZE <= (int)MM_SETTING_TEXT_SIZE, "room for a number");
+
+const char *mm_settings_text(const mm_settings *settings, const char *name,
+                             char out[MM_SETTING_TEXT_SIZE]) {
+  const key *k = find_own(settings->algo, name);
+  const void *field = (const char *)settings + (k ? k->offset : 0);
+  out[0] = '\0';
+  if (!k) return out;
+  if (k->type == KEY_NUMBER) return mm_json_format_number(*(const double *)field, out);
+  if (k->type == KEY_WORD) return word_at(k->words, *(const int *)field, out);
+  snprintf(out, MM_SETTING_TEXT_SIZE, "%s", *(const bool *)field ? k->yes : k->no);
+  return out;
+}
+
 cJSON *mm_settings_json(const mm_settings *settings) {
   const algorithm *a = &algorithms[settings->algo];
   cJSON *object = cJSON_CreateObject();

@@ -187,6 +187,18 @@ size_t mm_settings_own(mm_algo algo);
 // that are no value of that key and numbers out of range are MM_ERR_INPUT and change nothing.
 mm_status mm_settings_set(mm_settings *settings, const char *key, const char *text);
 
+// What values an algorithm's own key takes; false for a key that is not among these.
+typedef struct mm_setting_about {
+  bool number, whole;
+  double low, high; // of a number, both included
+} mm_setting_about;
+bool mm_settings_about(mm_algo algo, const char *key, mm_setting_about *out);
+
+// The value of the algorithm's own key as the text that mm_settings_set takes; "" for another key.
+enum { MM_SETTING_TEXT_SIZE = 64 };
+const char *mm_settings_text(const mm_settings *settings, const char *key,
+                             char out[MM_SETTING_TEXT_SIZE]);
+
 // The algorithm's keys with their values, as an object, and those of the search; texts and numbers
 // that mm_settings_set takes back.
 cJSON *mm_settings_json(const mm_settings *settings);
