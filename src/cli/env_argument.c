@@ -9,8 +9,12 @@
 #include "env/grid_task.h"
 
 static bool find(const mm_env *env, mm_env_info *out) {
-  for (size_t i = 0; mm_env_list(i, out); i++)
-    if (strcmp(out->id, mm_env_id(env)) == 0) return true;
+  mm_env_info info;
+  for (size_t i = 0; mm_env_list(i, &info); i++) {
+    if (strcmp(info.id, mm_env_id(env)) != 0) continue;
+    *out = info;
+    return true;
+  }
   return false;
 }
 
