@@ -68,6 +68,8 @@
   SUITE(learn)                                                                                     \
   SUITE(train)                                                                                     \
   SUITE(report)                                                                                    \
+  SUITE(tune)                                                                                      \
+  SUITE(tune_run)                                                                                  \
   SUITE(bench)
 
 #define MM_SUITE_DECLARE(name) int suite_##name(void);

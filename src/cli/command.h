@@ -18,6 +18,7 @@
   X(eval)                                                                                          \
   X(learn)                                                                                         \
   X(transfer)                                                                                      \
+  X(tune)                                                                                          \
   X(theory)                                                                                        \
   X(runs)                                                                                          \
   X(report)                                                                                        \

@@ -1,18 +1,15 @@
 // JSON and CSV of a table of maps and environments. Numbers keep every bit.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include "experiment/transfer_files.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/isa.h"
+#include "experiment/csv.h"
 
 // ---------------------------------------------------------------------------------------------
 // JSON
@@ -187,38 +184,10 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
 // ---------------------------------------------------------------------------------------------
 // CSV, collected in memory
 
-// A field in the manner of RFC 4180; quoted also where a reader would take it for a remark.
-static void put_text(FILE *f, const char *text) {
-  if (*text != '#' && !strpbrk(text, ",\"\r\n")) {
-    fputs(text, f);
-    return;
-  }
-  fputc('"', f);
-  for (; *text; text++) {
-    if (*text == '"') fputc('"', f);
-    fputc(*text, f);
-  }
-  fputc('"', f);
-}
-
-static void put_number(FILE *f, double x) {
-  char text[MM_JSON_NUMBER_SIZE];
-  fputc(',', f);
-  if (!isnan(x)) fputs(mm_json_format_number(x, text), f);
-}
-
 static void put_names(FILE *f, const mm_transfer *t, size_t map, size_t env) {
-  put_text(f, t->config.map[map].label);
+  mm_csv_text(f, t->config.map[map].label);
   fputc(',', f);
-  put_text(f, t->config.env[env].label);
-}
-
-// "# maps: {...}", and the end of the tree. JSON keeps line breaks in names out of the file.
-static void put_remark(FILE *f, const char *what, cJSON *tree) {
-  char *text = mm_json_print(tree, false);
-  fprintf(f, "# %s: %s\n", what, text ? text : "");
-  mm_free(text);
-  cJSON_Delete(tree);
+  mm_csv_text(f, t->config.env[env].label);
 }
 
 static void put_origin(FILE *f, const mm_transfer *t) {
@@ -234,9 +203,9 @@ static void put_origin(FILE *f, const mm_transfer *t) {
     cJSON_AddStringToObject(envs, c->env[e].label, c->env[e].name);
   }
   fprintf(f, "# mirrormap %s (%s): transfer\n", mm_version(), mm_build_info());
-  put_remark(f, "maps", maps);
-  put_remark(f, "envs", envs);
-  put_remark(f, "settings", settings);
+  mm_csv_remark(f, "maps", maps);
+  mm_csv_remark(f, "envs", envs);
+  mm_csv_remark(f, "settings", settings);
   fprintf(f, "# seeds: %" PRIu64 " to %" PRIu64 "\n", c->seed, c->seed + (c->n_seed - 1));
   char seconds[MM_JSON_NUMBER_SIZE], speed[MM_JSON_NUMBER_SIZE];
   fprintf(f, "# time: %s seconds, %s environment steps per second, cpu, %d threads, %s\n",
@@ -252,20 +221,20 @@ static void put_table(FILE *f, const mm_transfer *t) {
     for (size_t e = 0; e < t->config.n_env; e++) {
       const mm_transfer_cell *cell = mm_transfer_at(t, m, e);
       put_names(f, t, m, e);
-      put_number(f, (double)cell->n);
-      put_number(f, cell->final.mean);
-      put_number(f, cell->final.sem);
-      put_number(f, t->optimal_mean[e]);
+      mm_csv_number(f, (double)cell->n);
+      mm_csv_number(f, cell->final.mean);
+      mm_csv_number(f, cell->final.sem);
+      mm_csv_number(f, t->optimal_mean[e]);
       for (int b = 0; b < MM_BASELINES; b++) {
-        put_number(f, cell->difference[b].mean);
-        put_number(f, cell->difference[b].sem);
-        put_number(f, cell->wins[b]);
+        mm_csv_number(f, cell->difference[b].mean);
+        mm_csv_number(f, cell->difference[b].sem);
+        mm_csv_number(f, cell->wins[b]);
       }
-      put_number(f, (double)cell->n_failed);
-      put_number(f, cell->eta);
-      put_number(f, cell->iqm.iqm);
-      put_number(f, cell->iqm.low);
-      put_number(f, cell->iqm.high);
+      mm_csv_number(f, (double)cell->n_failed);
+      mm_csv_number(f, cell->eta);
+      mm_csv_number(f, cell->iqm.iqm);
+      mm_csv_number(f, cell->iqm.low);
+      mm_csv_number(f, cell->iqm.high);
       fputc('\n', f);
     }
 }
@@ -278,7 +247,7 @@ static void put_runs(FILE *f, const mm_transfer *t) {
       for (size_t i = 0; i < c->n_seed; i++) {
         put_names(f, t, m, e);
         fprintf(f, ",%" PRIu64, c->seed + i);
-        put_number(f, t->final_value[(m * c->n_env + e) * c->n_seed + i]);
+        mm_csv_number(f, t->final_value[(m * c->n_env + e) * c->n_seed + i]);
         fputc('\n', f);
       }
 }
@@ -291,8 +260,8 @@ static void put_curves(FILE *f, const mm_transfer *t) {
       for (size_t k = 0; k < cell->n_curve; k++) {
         put_names(f, t, m, e);
         fprintf(f, ",%" PRIu64, cell->curve[k].step);
-        put_number(f, cell->curve[k].value.mean);
-        put_number(f, cell->curve[k].value.sem);
+        mm_csv_number(f, cell->curve[k].value.mean);
+        mm_csv_number(f, cell->curve[k].value.sem);
         fputc('\n', f);
       }
     }
@@ -301,50 +270,27 @@ static void put_curves(FILE *f, const mm_transfer *t) {
 // ---------------------------------------------------------------------------------------------
 // Files
 
-static mm_status write_file(const char *folder, const char *name, const char *text, size_t length) {
-  size_t size = strlen(folder) + strlen(name) + 2;
-  char *path = mm_alloc(size);
-  if (!path) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
-  snprintf(path, size, "%s/%s", folder, name);
-  mm_status status = mm_file_write_atomic(path, text, length);
-  mm_free(path);
-  return status;
-}
+// Everything that a table's files have in common, then their rows.
+typedef struct sheet {
+  const mm_transfer *t;
+  void (*put)(FILE *f, const mm_transfer *t);
+} sheet;
 
-typedef void put_rows(FILE *f, const mm_transfer *t);
+static void put_sheet(FILE *f, const void *user) {
+  const sheet *s = user;
+  put_origin(f, s->t);
+  s->put(f, s->t);
+}
 
 static mm_status write_csv(const mm_transfer *t, const char *folder, const char *name,
-                           put_rows *put) {
-  char *text = NULL;
-  size_t length = 0;
-  FILE *f = open_memstream(&text, &length);
-  if (!f) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
-  put_origin(f, t);
-  put(f, t);
-  int failed = ferror(f);
-  if (fclose(f) != 0) failed = 1;
-  mm_status status = MM_OK;
-  if (failed)
-    status = MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
-  else
-    status = write_file(folder, name, text, length);
-  free(text);
-  return status;
-}
-
-static mm_status write_json(const mm_transfer *t, const char *folder, const char *name) {
-  cJSON *root = mm_transfer_json(t);
-  char *text = root ? mm_json_print(root, true) : NULL;
-  cJSON_Delete(root);
-  if (!text) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
-  mm_status status = write_file(folder, name, text, strlen(text));
-  mm_free(text);
-  return status;
+                           void (*put)(FILE *f, const mm_transfer *t)) {
+  const sheet s = { t, put };
+  return mm_csv_write(folder, name, put_sheet, &s);
 }
 
 mm_status mm_transfer_write(const mm_transfer *t, const char *folder) {
   MM_TRY(write_csv(t, folder, "runs.csv", put_runs));
   if (mm_transfer_has_curves(t)) MM_TRY(write_csv(t, folder, "curves.csv", put_curves));
-  MM_TRY(write_json(t, folder, "table.json"));
+  MM_TRY(mm_json_write(folder, "table.json", mm_transfer_json(t)));
   return write_csv(t, folder, "table.csv", put_table);
 }

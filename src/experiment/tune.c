@@ -48,15 +48,16 @@ static mm_status look_up(mm_tune *t, request *r, size_t n) {
   return MM_OK;
 }
 
-static mm_status announce(mm_tune *t, const request *r, size_t n, size_t *first) {
-  for (size_t i = 0; i < n; i++) {
+static mm_status announce(mm_tune *t, const request *r, size_t n, const mm_job *job,
+                          size_t *first) {
+  for (size_t i = 0; i < n; job += r[i++].count) {
     size_t place;
     mm_job_batch batch = { .jobs = r[i].count,
                            .role = r[i].role,
                            .env = t->plan.env[r[i].env],
                            .map = t->plan.map,
                            .settings = &r[i].settings,
-                           .seed = r[i].seed };
+                           .job = job };
     MM_TRY(mm_job_store_batch(t->store, &batch, &place));
     if (i == 0) *first = place;
   }
@@ -92,11 +93,11 @@ static mm_status perform(mm_tune *t, request *r, size_t n) {
   mm_backend_report report = { 0 };
   mm_backend_config backend = *t->backend;
   backend.report = &report;
-  MM_TRY(announce(t, r, n, &first));
   mm_job *job = mm_alloc_array(jobs, sizeof *job);
   if (!job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", jobs);
   list_jobs(t, r, n, job);
-  mm_status status = mm_job_store_run(t->store, &backend, first, job, jobs);
+  mm_status status = announce(t, r, n, job, &first);
+  if (status == MM_OK) status = mm_job_store_run(t->store, &backend, first, job, jobs);
   mm_free(job);
   t->threads = report.threads;
   if (status == MM_OK)

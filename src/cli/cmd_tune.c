@@ -1,0 +1,401 @@
+// `tune`: search for good settings on some environments, resumable at any moment.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/backend_argument.h"
+#include "cli/env_argument.h"
+#include "cli/interrupt.h"
+#include "cli/map_argument.h"
+#include "cli/memory.h"
+#include "cli/name_list.h"
+#include "cli/settings.h"
+#include "cli/terminal.h"
+#include "cli/tune_report.h"
+#include "experiment/gnuplot.h"
+#include "experiment/tune_figure.h"
+#include "experiment/tune_files.h"
+
+enum { USUAL_TRIALS = 64, USUAL_GRID = 1000 };
+
+typedef struct tune_args {
+  settings_args settings;
+  const char *env, *map, *space, *resume, *algo, *method, *prune, *out, *backend;
+  uint64_t trials, population, seeds, validate, seed, threads;
+  double max_seconds, save_seconds;
+} tune_args;
+
+static const char *const algo_names[] = { "pmd", "ampo", "ppo", NULL };
+static const char *const method_names[] = { "grid", "cma-es", NULL };
+static const char *const prune_names[] = { "on", "off", NULL };
+
+static const option tune_options[] = {
+  { .name = "env",
+    .type = OPTION_TEXT,
+    .offset = offsetof(tune_args, env),
+    .metavar = "ID[,ID..]",
+    .help = "the environments to tune for; task files too" },
+  { .name = "map",
+    .type = OPTION_TEXT,
+    .offset = offsetof(tune_args, map),
+    .metavar = "MAP",
+    .help = "the mirror map; not needed for ppo" },
+  { .name = "space",
+    .type = OPTION_TEXT,
+    .offset = offsetof(tune_args, space),
+    .metavar = "FILE",
+    .help = "YAML file with the parameters and their ranges" },
+  { .name = "resume",
+    .type = OPTION_TEXT,
+    .offset = offsetof(tune_args, resume),
+    .metavar = "RUN",
+    .help = "go on with the run in this folder, instead of beginning one" },
+  { .name = "algo",
+    .type = OPTION_CHOICE,
+    .offset = offsetof(tune_args, algo),
+    .choices = algo_names,
+    .help = "the algorithm, instead of the environments' own" },
+  { .name = "method",
+    .type = OPTION_CHOICE,
+    .offset = offsetof(tune_args, method),
+    .choices = method_names,
+    .help = "how to search, instead of the file's method" },
+  { .name = "trials",
+    .type = OPTION_COUNT,
+    .offset = offsetof(tune_args, trials),
+    .metavar = "N",
+    .help = "cma-es: try this many, in whole generations (default 64); grid: refuse a larger one "
+            "(default 1000)",
+    .low = 1,
+    .high = MM_TUNE_TRIALS_MAX },
+  { .name = "population",
+    .type = OPTION_COUNT,
+    .offset = offsetof(tune_args, population),
+    .metavar = "N",
+    .help = "trials of a generation of cma-es (default: 4 + 3 ln of the number of parameters)",
+    .low = 4,
+    .high = MM_TUNE_TRIALS_MAX },
+  { .name = "seeds",
+    .type = OPTION_COUNT,
+    .offset = offsetof(tune_args, seeds),
+    .metavar = "N",
+    .help = "train this many agents for each trial and environment, fewer for one that is stopped",
+    .fallback = "8",
+    .low = 1,
+    .high = MM_TUNE_SEEDS_MAX },
+  { .name = "prune",
+    .type = OPTION_CHOICE,
+    .offset = offsetof(tune_args, prune),
+    .choices = prune_names,
+    .fallback = "on",
+    .help = "stop trials that lie below the median after 1, 2, 4, .. seeds" },
+  { .name = "validate",
+    .type = OPTION_COUNT,
+    .offset = offsetof(tune_args, validate),
+    .metavar = "N",
+    .help = "train the winner and the own settings on this many fresh seeds; 0 for none",
+    .fallback = "32",
+    .low = 0,
+    .high = MM_TUNE_VALIDATE_MAX },
+  { .name = "seed",
+    .type = OPTION_COUNT,
+    .offset = offsetof(tune_args, seed),
+    .metavar = "S",
+    .help = "names all random numbers of the search",
+    .fallback = "0" },
+  { .name = "max-seconds",
+    .type = OPTION_NUMBER,
+    .offset = offsetof(tune_args, max_seconds),
+    .metavar = "S",
+    .help = "stop after this time, to be resumed later",
+    .low = 0,
+    .low_open = true,
+    .high = 1e9 },
+  { .name = "save-seconds",
+    .type = OPTION_NUMBER,
+    .offset = offsetof(tune_args, save_seconds),
+    .metavar = "S",
+    .help = "keep the state of unfinished agents this often",
+    .fallback = "60",
+    .low = 0,
+    .low_open = true,
+    .high = 1e9 },
+  { .name = "out",
+    .type = OPTION_TEXT,
+    .offset = offsetof(tune_args, out),
+    .metavar = "DIR",
+    .help = "folder of the run (default: runs/tune-<env>-<n>)" },
+  BACKEND_OPTIONS(tune_args),
+  SETTINGS_PRESET_OPTION,
+  { 0 },
+};
+
+// ---------------------------------------------------------------------------------------------
+// Beginning
+
+static int copy_name(const char *option_name, const char *text, char out[MM_PLAN_NAME_SIZE]) {
+  if (strlen(text) >= MM_PLAN_NAME_SIZE)
+    return fail_usage("option '--%s': the name is too long", option_name);
+  snprintf(out, MM_PLAN_NAME_SIZE, "%s", text);
+  return EXIT_DONE;
+}
+
+// PPO has softmax policies and no choice.
+static const char *map_of(const tune_args *args) {
+  bool ppo = args->algo != NULL && strcmp(args->algo, "ppo") == 0;
+  return args->map == NULL && ppo ? "negentropy" : args->map;
+}
+
+static int plan_env(const tune_args *args, const char *name, size_t i, mm_tune_plan *plan) {
+  mm_env *env;
+  mm_algo algo = MM_ALGO_PMD;
+  mm_status status = mm_env_open(name, &env);
+  if (status != MM_OK) return fail_status(status);
+  int code = env_argument_algo(args->algo, env, name, &algo);
+  if (code == EXIT_DONE)
+    code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings[i]);
+  if (code == EXIT_DONE) code = copy_name("env", name, plan->env[i]);
+  mm_env_destroy(env);
+  return code;
+}
+
+static int plan_envs(const tune_args *args, mm_tune_plan *plan) {
+  name_list envs;
+  int code = name_list_read("env", args->env, &envs);
+  if (code == EXIT_DONE && envs.n > MM_TUNE_ENVS)
+    code =
+        fail_usage("option '--env': %zu environments, expected at most %d", envs.n, MM_TUNE_ENVS);
+  plan->n_env = envs.n;
+  for (size_t i = 0; i < envs.n && code == EXIT_DONE; i++)
+    code = plan_env(args, envs.name[i], i, plan);
+  name_list_release(&envs);
+  return code;
+}
+
+static int plan_search(const tune_args *args, mm_tune_plan *plan) {
+  mm_status status = mm_tune_space_load(args->space, plan->settings[0].algo, &plan->space);
+  if (status != MM_OK) return fail_status(status);
+  if (args->method != NULL) mm_tune_method_find(args->method, &plan->space.method);
+  bool grid = plan->space.method == MM_TUNE_GRID;
+  plan->trials = (size_t)args->trials;
+  if (args->trials == 0) plan->trials = grid ? USUAL_GRID : USUAL_TRIALS;
+  plan->population = (size_t)args->population;
+  plan->seeds = (size_t)args->seeds;
+  plan->validate = (size_t)args->validate;
+  plan->prune = strcmp(args->prune, "on") == 0;
+  plan->seed = args->seed;
+  return copy_name("map", map_of(args), plan->map);
+}
+
+// The files that a tuning leaves beside its database; none is ever written over.
+static int check_folder(const char *folder) {
+  static const char *const names[] = { "preset.yaml", "trials.csv", "tune.json", "tune.svg",
+                                       "tune.png" };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    size_t size = strlen(folder) + strlen(names[i]) + 2;
+    char *path = memory_take(size, 1);
+    struct stat found;
+    snprintf(path, size, "%s/%s", folder, names[i]);
+    bool there = lstat(path, &found) == 0;
+    free(path);
+    if (there)
+      return fail_usage("option '--out': %s has a %s already; choose another folder", folder,
+                        names[i]);
+  }
+  return EXIT_DONE;
+}
+
+static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map *map,
+                  mm_tune **out) {
+  char folder[MM_RUN_PATH_SIZE] = "", stem[MM_PLAN_NAME_SIZE + 8];
+  mm_status status = MM_OK;
+  if (args->out != NULL) {
+    int code = check_folder(args->out);
+    if (code != EXIT_DONE) return code;
+  } else {
+    env_argument_stem("tune", plan->env[0], stem, sizeof stem);
+    status = mm_run_folder("runs", stem, folder);
+  }
+  if (status == MM_OK)
+    status = mm_tune_create(args->out != NULL ? args->out : folder, plan, map, out);
+  if (status == MM_OK) return EXIT_DONE;
+  int code = fail_status(status);
+  if (folder[0] != '\0') rmdir(folder); // ours, and empty unless the run was made
+  return code;
+}
+
+static int check_usage(const tune_args *args) {
+  if (args->env == NULL) return fail_usage("option '--env' is required (or --resume RUN)");
+  if (map_of(args) == NULL) return fail_usage("option '--map' is required (or --resume RUN)");
+  if (args->space == NULL) return fail_usage("option '--space' is required (or --resume RUN)");
+  return EXIT_DONE;
+}
+
+// The map belongs to the caller and must outlive the tuning.
+static int begin(const tune_args *args, mm_map **map, mm_tune **out) {
+  int code = check_usage(args);
+  if (code != EXIT_DONE) return code;
+  mm_tune_plan *plan = memory_take(1, sizeof *plan);
+  code = plan_envs(args, plan);
+  if (code == EXIT_DONE) code = plan_search(args, plan);
+  if (code == EXIT_DONE) code = map_argument_open(map_of(args), map);
+  if (code == EXIT_DONE) code = create(args, plan, *map, out);
+  free(plan);
+  return code;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Going on
+
+static int resume(const tune_args *args, mm_tune **out) {
+  static const char *const fixed[] = { "env",    "map",        "space", "algo",     "method",
+                                       "trials", "population", "seeds", "validate", "seed",
+                                       "prune",  "out",        "preset" };
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    if (options_given(&command_tune, &args->settings.common, fixed[i]))
+      return fail_usage("option '--%s': the run to be resumed has fixed it", fixed[i]);
+  if (args->settings.common.set != 0)
+    return fail_usage("option '--set': the run to be resumed has fixed its settings");
+  mm_status status = mm_tune_resume(args->resume, out);
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
+
+// ---------------------------------------------------------------------------------------------
+// The search
+
+static void show_progress(size_t done, size_t total, uint64_t env_steps, void *user) {
+  char trouble[MM_ERROR_SIZE], detail[96] = "";
+  mm_tune_view v;
+  (void)total, (void)env_steps;
+  interrupt_check_time();
+  if (mm_tune_trouble(user, trouble)) warn("%s; going on without it", trouble);
+  if (!terminal_live()) return;
+  mm_tune_look(user, &v);
+  if (v.search->n > 1)
+    snprintf(detail, sizeof detail, "trial %zu, best %zu: %+.3f", v.search->n - 1, v.best,
+             mm_tune_score(&v.search->trial[v.best]).mean);
+  progress_update((double)(v.trainings + done), detail);
+}
+
+static mm_status search(const tune_args *args, mm_tune *t) {
+  mm_backend_config backend = {
+    .threads = (int)args->threads, .stop = interrupt_watch(), .progress = show_progress, .user = t
+  };
+  interrupt_after(args->max_seconds);
+  progress_begin("tune", 0, "trainings");
+  mm_status status = mm_tune_run(t, &backend, args->save_seconds);
+  progress_end();
+  return status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// What it leaves behind
+
+static int draw(const mm_tune *t, const char *folder) {
+  static const char *const names[] = { "tune.svg", "tune.png" };
+  char program[1024], path[MM_RUN_PATH_SIZE + 16];
+  if (mm_gnuplot_find(program, sizeof program) != MM_OK) {
+    warn("no figure: %s", mm_last_error());
+    return EXIT_DONE;
+  }
+  for (int i = 0; i < 2; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    mm_status status = mm_tune_figure(t, path);
+    if (status == MM_ERR_INTERRUPTED) return fail(INTERRUPT_EXIT, "%s", mm_last_error());
+    if (status != MM_OK) return fail(EXIT_FAILED, "%s", mm_last_error());
+  }
+  return EXIT_DONE;
+}
+
+// The results appear even where a file fails. A preset that is there may have been changed by hand.
+static int show(const tune_args *args, const mm_tune *t, const char *folder) {
+  char preset[MM_RUN_PATH_SIZE + 16];
+  bool written;
+  snprintf(preset, sizeof preset, "%s/preset.yaml", folder);
+  mm_status status = mm_tune_write(t, folder);
+  if (status == MM_OK) status = mm_tune_write_preset(t, folder, &written);
+  int kept = status == MM_OK ? draw(t, folder) : fail(EXIT_FAILED, "%s", mm_last_error());
+  if (status == MM_OK && !written) note("%s was there already and stays as it is", preset);
+  int code = tune_report(t, "done", status == MM_OK ? preset : NULL, args->settings.common.json);
+  return kept != EXIT_DONE ? kept : code;
+}
+
+static int finish(const tune_args *args, mm_tune *t, mm_status status) {
+  char error[MM_ERROR_SIZE], trouble[MM_ERROR_SIZE];
+  mm_tune_view v;
+  snprintf(error, sizeof error, "%s", mm_last_error());
+  mm_tune_look(t, &v);
+  bool interrupted = status == MM_ERR_INTERRUPTED && !interrupt_timed_out();
+  const char *outcome = status == MM_OK                ? "done"
+                        : interrupted                  ? "interrupted"
+                        : status == MM_ERR_INTERRUPTED ? "stopped"
+                                                       : "failed";
+  mm_tune_note_end(t, outcome);
+  if (status == MM_ERR_INTERRUPTED && mm_tune_trouble(t, trouble)) warn("%s", trouble);
+  if (interrupted)
+    return fail(INTERRUPT_EXIT, "interrupted in trial %zu; go on with 'tune --resume %s'",
+                v.search->n > 0 ? v.search->n - 1 : 0, v.folder);
+  if (status == MM_ERR_INTERRUPTED) {
+    note("stopped in trial %zu; go on with 'tune --resume %s'",
+         v.search->n > 0 ? v.search->n - 1 : 0, v.folder);
+    return tune_report(t, outcome, NULL, args->settings.common.json);
+  }
+  if (status != MM_OK)
+    return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED,
+                "%s; go on with 'tune --resume %s'", error, v.folder);
+  return show(args, t, v.folder);
+}
+
+static int run(void *raw) {
+  const tune_args *args = raw;
+  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
+  interrupt_watch(); // from here on a signal leaves the run in order
+  mm_map *map = NULL;
+  mm_tune *t = NULL;
+  int code = args->resume != NULL ? resume(args, &t) : begin(args, &map, &t);
+  if (code == EXIT_DONE) {
+    tune_report_start(t);
+    code = finish(args, t, search(args, t));
+  }
+  mm_tune_close(t);
+  mm_map_destroy(map);
+  return code;
+}
+
+const command command_tune = {
+  .name = "tune",
+  .summary = "search for good hyper-parameters",
+  .about =
+      "Trials change settings within the ranges of a file, by a grid or by CMA-ES; each trains "
+      "agents on all environments with the same seeds. Its score is the difference from the own "
+      "settings (those of --preset and --set) in final value, seed by seed, in units of an "
+      "environment's own spread. Trials below the median are stopped after a few seeds.\n\n"
+      "The file has lines like these; names are those of --set, `points` is for grids:\n\n"
+      "  method: cma-es\n"
+      "  parameters:\n"
+      "    lr: {log: [1e-4, 1e-2], points: 5}\n"
+      "    eta: {linear: [0.5, 2]}\n"
+      "    epochs: {integer: [1, 16]}\n"
+      "    activation: {choice: [tanh, relu]}\n\n"
+      "At the end the winner is trained beside the own settings on fresh seeds, and its settings "
+      "become preset.yaml in the run's folder, beside run.db, trials.csv, tune.json and tune.svg. "
+      "A run can be stopped at any moment, also by a crash, and goes on with --resume to the same "
+      "bits.",
+  .examples =
+      "mirrormap tune --env CartPole-v1 --map negentropy --space examples/tune-bcs.yaml\n"
+      "mirrormap tune --env CartPole-v1,Acrobot-v1 --algo ppo --space examples/tune-ppo.yaml\n"
+      "mirrormap tune --resume runs/tune-CartPole-v1-1\n"
+      "mirrormap train --env CartPole-v1 --map negentropy --preset "
+      "runs/tune-CartPole-v1-1/preset.yaml",
+  .options = tune_options,
+  .settings = settings_options,
+  .common = COMMON_JSON | COMMON_ISA,
+  .args_size = sizeof(tune_args),
+  .run = run,
+};
