@@ -122,7 +122,7 @@ typedef struct mm_run_training {
 typedef struct mm_run_batch {
   int64_t batch;       // from 0
   int64_t first, jobs; // places first .. first + jobs - 1
-  const char *role;    // what they are for: "train", "table", "tuning", "trial", "figure"
+  const char *role;    // "train", "table", "tuning", "trial", "validation", "figure": what for
   const char *env, *map;
   const char *settings; // JSON text
 } mm_run_batch;

@@ -46,13 +46,15 @@ mm_status mm_run_planned(mm_run *run, mm_run_plan *out) {
   int64_t announced = 0;
   mm_status status = mm_run_each_batch(run, add_batch, &announced);
   if (announced > 0) out->trainings = announced;
+  out->open_ended = strcmp(mm_run_command(run), "train") != 0;
   return status;
 }
 
 const char *mm_run_state(const mm_run_summary *s, mm_run_plan plan) {
   if (s->owned) return "running";
   if (plan.generations > 0 && s->generations >= plan.generations) return "done";
-  if (plan.trainings > 0 && s->trainings >= plan.trainings && s->kept == 0) return "done";
+  bool all = plan.trainings > 0 && s->trainings >= plan.trainings && s->kept == 0;
+  if (all && !plan.open_ended) return "done";
   if (s->outcome[0] == '\0') return "new";
   return strcmp(s->outcome, "running") == 0 ? "killed" : s->outcome;
 }
