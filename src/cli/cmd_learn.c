@@ -14,6 +14,7 @@
 #include "cli/learn_report.h"
 #include "cli/memory.h"
 #include "cli/name_list.h"
+#include "cli/run_argument.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "experiment/search_figure.h"
@@ -225,20 +226,10 @@ static int begin(const learn_args *args, mm_learn **out) {
   return code;
 }
 
-// What a run has fixed once and for all.
-static int refuse_changes(const learn_args *args) {
-  static const char *const fixed[] = { "env",  "algo", "kind", "es",    "population",
-                                       "init", "seed", "out",  "preset" };
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-    if (options_given(&command_learn, &args->settings.common, fixed[i]))
-      return fail_usage("option '--%s': the run to be resumed has fixed it", fixed[i]);
-  if (args->settings.common.set != 0)
-    return fail_usage("option '--set': the run to be resumed has fixed its settings");
-  return EXIT_DONE;
-}
-
 static int resume(const learn_args *args, mm_learn **out) {
-  int code = refuse_changes(args);
+  static const char *const fixed[] = { "env",  "algo", "kind", "es",     "population",
+                                       "init", "seed", "out",  "preset", NULL };
+  int code = run_argument_refuse(&command_learn, &args->settings, fixed);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_learn_resume(args->resume, (int64_t)args->generations, out);
   return status == MM_OK ? EXIT_DONE : fail_status(status);

@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/map_argument.h"
 #include "cli/memory.h"
+#include "cli/run_argument.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "cli/train_report.h"
@@ -91,19 +92,6 @@ static const option train_options[] = {
 // ---------------------------------------------------------------------------------------------
 // Beginning
 
-static int copy_name(const char *option_name, const char *text, char out[MM_PLAN_NAME_SIZE]) {
-  if (strlen(text) >= MM_PLAN_NAME_SIZE)
-    return fail_usage("option '--%s': the name is too long", option_name);
-  snprintf(out, MM_PLAN_NAME_SIZE, "%s", text);
-  return EXIT_DONE;
-}
-
-// PPO has softmax policies and no choice.
-static const char *map_of(const train_args *args) {
-  bool ppo = args->algo != NULL && strcmp(args->algo, "ppo") == 0;
-  return args->map == NULL && ppo ? "negentropy" : args->map;
-}
-
 static int make_plan(const train_args *args, const mm_env *env, mm_train_plan *plan) {
   mm_algo algo = MM_ALGO_PMD;
   plan->seed = args->seed;
@@ -111,8 +99,9 @@ static int make_plan(const train_args *args, const mm_env *env, mm_train_plan *p
   int code = env_argument_algo(args->algo, env, args->env, &algo);
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings);
-  if (code == EXIT_DONE) code = copy_name("env", args->env, plan->env);
-  if (code == EXIT_DONE) code = copy_name("map", map_of(args), plan->map);
+  if (code == EXIT_DONE) code = run_argument_name("env", args->env, plan->env);
+  if (code == EXIT_DONE)
+    code = run_argument_name("map", run_argument_map(args->map, args->algo), plan->map);
   return code;
 }
 
@@ -139,7 +128,8 @@ static int create(const train_args *args, const mm_train_plan *plan, const mm_ma
 
 static int check_usage(const train_args *args) {
   if (args->env == NULL) return fail_usage("option '--env' is required (or --resume RUN)");
-  if (map_of(args) == NULL) return fail_usage("option '--map' is required (or --resume RUN)");
+  if (run_argument_map(args->map, args->algo) == NULL)
+    return fail_usage("option '--map' is required (or --resume RUN)");
   if (args->seed > UINT64_MAX - (args->seeds - 1))
     return fail_usage("option '--seed': %" PRIu64 " leaves no room for %" PRIu64 " seeds",
                       args->seed, args->seeds);
@@ -155,7 +145,7 @@ static int begin(const train_args *args, mm_map **map, mm_train **out) {
   if (status != MM_OK) return fail_status(status);
   mm_train_plan *plan = memory_take(1, sizeof *plan);
   code = make_plan(args, env, plan);
-  if (code == EXIT_DONE) code = map_argument_open(map_of(args), map);
+  if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
   if (code == EXIT_DONE) code = create(args, plan, *map, out);
   free(plan);
   mm_env_destroy(env);
@@ -165,19 +155,11 @@ static int begin(const train_args *args, mm_map **map, mm_train **out) {
 // ---------------------------------------------------------------------------------------------
 // Going on
 
-// What a run has fixed once and for all.
-static int refuse_changes(const train_args *args) {
-  static const char *const fixed[] = { "env", "map", "algo", "seeds", "seed", "out", "preset" };
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-    if (options_given(&command_train, &args->settings.common, fixed[i]))
-      return fail_usage("option '--%s': the run to be resumed has fixed it", fixed[i]);
-  if (args->settings.common.set != 0)
-    return fail_usage("option '--set': the run to be resumed has fixed its settings");
-  return EXIT_DONE;
-}
-
 static int resume(const train_args *args, mm_train **out) {
-  int code = refuse_changes(args);
+  static const char *const fixed[] = {
+    "env", "map", "algo", "seeds", "seed", "out", "preset", NULL
+  };
+  int code = run_argument_refuse(&command_train, &args->settings, fixed);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_train_resume(args->resume, out);
   return status == MM_OK ? EXIT_DONE : fail_status(status);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/backend_argument.h"
@@ -18,6 +17,7 @@
 #include "cli/memory.h"
 #include "cli/name_list.h"
 #include "cli/output.h"
+#include "cli/run_argument.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "cli/transfer_report.h"
@@ -236,32 +236,15 @@ static int plan_envs(const transfer_args *args, plan *p) {
 // ---------------------------------------------------------------------------------------------
 // The folder
 
-static const char *const out_files[] = {
-  "table.csv",    "runs.csv",     "curves.csv", "table.json",
-  "transfer.svg", "transfer.png", "curves.svg", "curves.png"
-};
-enum { OUT_FILES = sizeof out_files / sizeof *out_files };
+static const char *const out_files[] = { "table.csv",  "runs.csv",     "curves.csv",
+                                         "table.json", "transfer.svg", "transfer.png",
+                                         "curves.svg", "curves.png",   NULL };
 
 static char *path_in(const char *folder, const char *name) {
   size_t size = strlen(folder) + strlen(name) + 2;
   char *path = memory_take(size, 1);
   snprintf(path, size, "%s/%s", folder, name);
   return path;
-}
-
-// What is wrong with the folder is known before the work is done. A run in it is mm_run_create's
-// to refuse.
-static int check_folder(const char *folder) {
-  struct stat found;
-  for (int i = 0; i < OUT_FILES; i++) {
-    char *path = path_in(folder, out_files[i]);
-    bool there = lstat(path, &found) == 0;
-    free(path);
-    if (there)
-      return fail_usage("option '--out': %s has a %s already; choose another folder", folder,
-                        out_files[i]);
-  }
-  return EXIT_DONE;
 }
 
 // Tables of trained networks take their time, so they are always kept; others with --out.
@@ -274,7 +257,7 @@ static int create(const transfer_args *args, const mm_transfer_config *config, m
   if (place == NULL && !networks && args->max_seconds > 0)
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
   if (place == NULL && !networks) return EXIT_DONE;
-  int code = place != NULL ? check_folder(place) : EXIT_DONE;
+  int code = place != NULL ? run_argument_check_out(place, out_files) : EXIT_DONE;
   if (code != EXIT_DONE) return code;
   mm_status status = MM_OK;
   if (place == NULL) {
@@ -468,22 +451,12 @@ static int begin(const transfer_args *args) {
   return code;
 }
 
-// What a run has fixed once and for all.
-static int refuse_changes(const transfer_args *args) {
-  static const char *const fixed[] = { "maps",     "envs",       "seeds", "seed",
-                                       "controls", "tune-seeds", "out",   "preset" };
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-    if (options_given(&command_transfer, &args->settings.common, fixed[i]))
-      return fail_usage("option '--%s': the run to be resumed has fixed it", fixed[i]);
-  if (args->settings.common.set != 0)
-    return fail_usage("option '--set': the run to be resumed has fixed its settings");
-  return EXIT_DONE;
-}
-
 static int resume(const transfer_args *args) {
   mm_run *run;
   mm_transfer_plan *p;
-  int code = refuse_changes(args);
+  static const char *const fixed[] = { "maps",       "envs", "seeds",  "seed", "controls",
+                                       "tune-seeds", "out",  "preset", NULL };
+  int code = run_argument_refuse(&command_transfer, &args->settings, fixed);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_transfer_resume(args->resume, &run, &p);
   if (status != MM_OK) return fail_status(status);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/backend_argument.h"
@@ -15,6 +14,7 @@
 #include "cli/map_argument.h"
 #include "cli/memory.h"
 #include "cli/name_list.h"
+#include "cli/run_argument.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "cli/tune_report.h"
@@ -139,19 +139,6 @@ static const option tune_options[] = {
 // ---------------------------------------------------------------------------------------------
 // Beginning
 
-static int copy_name(const char *option_name, const char *text, char out[MM_PLAN_NAME_SIZE]) {
-  if (strlen(text) >= MM_PLAN_NAME_SIZE)
-    return fail_usage("option '--%s': the name is too long", option_name);
-  snprintf(out, MM_PLAN_NAME_SIZE, "%s", text);
-  return EXIT_DONE;
-}
-
-// PPO has softmax policies and no choice.
-static const char *map_of(const tune_args *args) {
-  bool ppo = args->algo != NULL && strcmp(args->algo, "ppo") == 0;
-  return args->map == NULL && ppo ? "negentropy" : args->map;
-}
-
 static int plan_env(const tune_args *args, const char *name, size_t i, mm_tune_plan *plan) {
   mm_env *env;
   mm_algo algo = MM_ALGO_PMD;
@@ -160,7 +147,7 @@ static int plan_env(const tune_args *args, const char *name, size_t i, mm_tune_p
   int code = env_argument_algo(args->algo, env, name, &algo);
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings[i]);
-  if (code == EXIT_DONE) code = copy_name("env", name, plan->env[i]);
+  if (code == EXIT_DONE) code = run_argument_name("env", name, plan->env[i]);
   mm_env_destroy(env);
   return code;
 }
@@ -190,33 +177,19 @@ static int plan_search(const tune_args *args, mm_tune_plan *plan) {
   plan->validate = (size_t)args->validate;
   plan->prune = strcmp(args->prune, "on") == 0;
   plan->seed = args->seed;
-  return copy_name("map", map_of(args), plan->map);
+  return run_argument_name("map", run_argument_map(args->map, args->algo), plan->map);
 }
 
-// The files that a tuning leaves beside its database; none is ever written over.
-static int check_folder(const char *folder) {
-  static const char *const names[] = { "preset.yaml", "trials.csv", "tune.json", "tune.svg",
-                                       "tune.png" };
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    size_t size = strlen(folder) + strlen(names[i]) + 2;
-    char *path = memory_take(size, 1);
-    struct stat found;
-    snprintf(path, size, "%s/%s", folder, names[i]);
-    bool there = lstat(path, &found) == 0;
-    free(path);
-    if (there)
-      return fail_usage("option '--out': %s has a %s already; choose another folder", folder,
-                        names[i]);
-  }
-  return EXIT_DONE;
-}
+// What a tuning leaves beside its database; nothing is ever written over.
+static const char *const out_files[] = { "preset.yaml", "trials.csv", "tune.json",
+                                         "tune.svg",    "tune.png",   NULL };
 
 static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map *map,
                   mm_tune **out) {
   char folder[MM_RUN_PATH_SIZE] = "", stem[MM_PLAN_NAME_SIZE + 8];
   mm_status status = MM_OK;
   if (args->out != NULL) {
-    int code = check_folder(args->out);
+    int code = run_argument_check_out(args->out, out_files);
     if (code != EXIT_DONE) return code;
   } else {
     env_argument_stem("tune", plan->env[0], stem, sizeof stem);
@@ -232,7 +205,8 @@ static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map 
 
 static int check_usage(const tune_args *args) {
   if (args->env == NULL) return fail_usage("option '--env' is required (or --resume RUN)");
-  if (map_of(args) == NULL) return fail_usage("option '--map' is required (or --resume RUN)");
+  if (run_argument_map(args->map, args->algo) == NULL)
+    return fail_usage("option '--map' is required (or --resume RUN)");
   if (args->space == NULL) return fail_usage("option '--space' is required (or --resume RUN)");
   return EXIT_DONE;
 }
@@ -244,7 +218,7 @@ static int begin(const tune_args *args, mm_map **map, mm_tune **out) {
   mm_tune_plan *plan = memory_take(1, sizeof *plan);
   code = plan_envs(args, plan);
   if (code == EXIT_DONE) code = plan_search(args, plan);
-  if (code == EXIT_DONE) code = map_argument_open(map_of(args), map);
+  if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
   if (code == EXIT_DONE) code = create(args, plan, *map, out);
   free(plan);
   return code;
@@ -254,14 +228,11 @@ static int begin(const tune_args *args, mm_map **map, mm_tune **out) {
 // Going on
 
 static int resume(const tune_args *args, mm_tune **out) {
-  static const char *const fixed[] = { "env",    "map",        "space", "algo",     "method",
-                                       "trials", "population", "seeds", "validate", "seed",
-                                       "prune",  "out",        "preset" };
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-    if (options_given(&command_tune, &args->settings.common, fixed[i]))
-      return fail_usage("option '--%s': the run to be resumed has fixed it", fixed[i]);
-  if (args->settings.common.set != 0)
-    return fail_usage("option '--set': the run to be resumed has fixed its settings");
+  static const char *const fixed[] = { "env",    "map",        "space",  "algo",     "method",
+                                       "trials", "population", "seeds",  "validate", "seed",
+                                       "prune",  "out",        "preset", NULL };
+  int code = run_argument_refuse(&command_tune, &args->settings, fixed);
+  if (code != EXIT_DONE) return code;
   mm_status status = mm_tune_resume(args->resume, out);
   return status == MM_OK ? EXIT_DONE : fail_status(status);
 }

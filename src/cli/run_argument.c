@@ -1,0 +1,49 @@
+// --out and --resume.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/run_argument.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/memory.h"
+#include "cli/terminal.h"
+
+int run_argument_refuse(const command *c, const settings_args *args, const char *const *fixed) {
+  for (; *fixed != NULL; fixed++)
+    if (options_given(c, &args->common, *fixed))
+      return fail_usage("option '--%s': the run to be resumed has fixed it", *fixed);
+  if (args->common.set != 0)
+    return fail_usage("option '--set': the run to be resumed has fixed its settings");
+  return EXIT_DONE;
+}
+
+int run_argument_check_out(const char *folder, const char *const *names) {
+  for (; *names != NULL; names++) {
+    size_t size = strlen(folder) + strlen(*names) + 2;
+    char *path = memory_take(size, 1);
+    struct stat found;
+    snprintf(path, size, "%s/%s", folder, *names);
+    bool there = lstat(path, &found) == 0;
+    free(path);
+    if (there)
+      return fail_usage("option '--out': %s has a %s already; choose another folder", folder,
+                        *names);
+  }
+  return EXIT_DONE;
+}
+
+int run_argument_name(const char *option_name, const char *text, char out[MM_PLAN_NAME_SIZE]) {
+  if (strlen(text) >= MM_PLAN_NAME_SIZE)
+    return fail_usage("option '--%s': the name is too long", option_name);
+  snprintf(out, MM_PLAN_NAME_SIZE, "%s", text);
+  return EXIT_DONE;
+}
+
+const char *run_argument_map(const char *map, const char *algo) {
+  bool ppo = algo != NULL && strcmp(algo, "ppo") == 0;
+  return map == NULL && ppo ? "negentropy" : map;
+}
