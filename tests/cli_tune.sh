@@ -20,7 +20,7 @@ parameters:
   epochs: {integer: [1, 4]}
   activation: {choice: [tanh, relu]}
 END
-small=(--env GridWorld-small,GridWorld-dense --map l2 --space grid.yaml --set steps=1024 --set envs=8 --set unroll=16
+small=(--env 'GridWorld-small,GridWorld-dense' --map l2 --space grid.yaml --set steps=1024 --set envs=8 --set unroll=16
   --seeds 4)
 shape=(--env CartPole-v1 --map negentropy --space cart.yaml --set hidden=16 --seeds 4 --validate 4)
 cart=("${shape[@]}" --set steps=2560 --trials 21)
@@ -110,6 +110,10 @@ run runs one --json
 expect_code 0
 expect_out '"state":"done"'
 expect_out '"command":"tune","env":["GridWorld-small","GridWorld-dense"]'
+run report one --no-figures --out page --quiet
+expect_code 0
+expect "its page has the trials" grep -q '"tuning":{"parameters":\[{"name":"lr","scale":"log","low":4,"high":400}' page/report.html
+expect "and the winner beside the own settings" grep -q '"map":"l2","role":"validation"' page/report.html
 
 # ---------------------------------------------------------------------------------------------
 # CMA-ES, its own folder, PPO without a map

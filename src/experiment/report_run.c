@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "experiment/report_internal.h"
+#include "experiment/tune_files.h"
 
 // ---------------------------------------------------------------------------------------------
 // Times
@@ -214,6 +215,17 @@ static cJSON *config_json(const mm_report_run *r) {
   return config;
 }
 
+// What a search for hyper-parameters has come to; null where there is none, or none that can be
+// followed.
+static cJSON *tuning_json(const mm_report_run *r) {
+  mm_tune *tune = NULL;
+  if (strcmp(mm_run_command(r->run), "tune") != 0 || mm_tune_read(r->run, &tune) != MM_OK)
+    return cJSON_CreateNull();
+  cJSON *tuning = mm_tune_tuning_json(tune);
+  mm_tune_close(tune);
+  return tuning ? tuning : cJSON_CreateNull();
+}
+
 cJSON *mm_report_run_json(const mm_report_run *r) {
   const mm_run_summary *s = &r->summary;
   double rate = r->seconds_training > 0 ? (double)s->env_steps / r->seconds_training : NAN;
@@ -234,7 +246,7 @@ cJSON *mm_report_run_json(const mm_report_run *r) {
   cJSON_AddItemToObject(object, "search", mm_report_search_json(r));
   cJSON_AddItemToObject(object, "curves", mm_report_curves(&r->trainings));
   cJSON_AddItemToObject(object, "table", mm_report_table_json(&r->table));
-  cJSON_AddNullToObject(object, "tuning");
+  cJSON_AddItemToObject(object, "tuning", tuning_json(r));
   cJSON_AddItemToObject(object, "notes", notes_json(r));
   return object;
 }

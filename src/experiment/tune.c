@@ -1,6 +1,7 @@
 // The trials of a search as trainings, and the winner on fresh seeds.
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/isa.h"
@@ -21,7 +22,7 @@ static uint64_t first_seed(const mm_tune *t, uint32_t lane) {
 // Seeds of one trial on one environment.
 typedef struct request {
   size_t env;
-  const char *role;
+  const char *role, *map; // labels
   mm_settings settings;
   uint64_t seed;
   size_t count;
@@ -55,7 +56,7 @@ static mm_status announce(mm_tune *t, const request *r, size_t n, const mm_job *
     mm_job_batch batch = { .jobs = r[i].count,
                            .role = r[i].role,
                            .env = t->plan.env[r[i].env],
-                           .map = t->plan.map,
+                           .map = r[i].map,
                            .settings = &r[i].settings,
                            .job = job };
     MM_TRY(mm_job_store_batch(t->store, &batch, &place));
@@ -165,6 +166,7 @@ static mm_status request_trial(mm_tune *t, size_t trial, size_t first, size_t co
     request *own = &r[(*n)++];
     *own = (request){ .env = e,
                       .role = "trial",
+                      .map = t->plan.map,
                       .seed = first_seed(t, LANE_TRIALS) + first,
                       .count = count,
                       .value = values_of(t, trial, e) + first };
@@ -249,10 +251,13 @@ static mm_estimate gain_of(const mm_tune *t, double *x) {
 static mm_status run_fresh(mm_tune *t, size_t arms, size_t best) {
   request r[2 * MM_TUNE_ENVS];
   size_t n = 0;
+  char tuned[MM_PLAN_NAME_SIZE + 8];
+  snprintf(tuned, sizeof tuned, "tuned:%s", t->plan.map);
   for (size_t e = 0; e < t->plan.n_env; e++)
     for (size_t arm = 0; arm < arms; arm++) {
       r[n] = (request){ .env = e,
                         .role = "validation",
+                        .map = arm == 0 ? t->plan.map : tuned,
                         .seed = first_seed(t, LANE_FRESH),
                         .count = t->plan.validate,
                         .value = fresh_of(t, arm, e) };
