@@ -623,6 +623,34 @@ static void test_several(void **state) {
   mm_report_release(report);
 }
 
+// Behind a reproduction come the runs in its folder, in the order of their names.
+static void test_parts(void **state) {
+  (void)state;
+  mm_run *run;
+  assert_ok(
+      mm_run_create(fixture_path("whole"), "reproduce",
+                    "{\"command\": \"reproduce\", \"artefact\": \"control\", \"scale\": "
+                    "\"smoke\", \"seed\": \"7\", \"seeds\": 2, \"set\": {\"steps\": \"1 2\"}, "
+                    "\"from\": [\"a b\", \"c\"]}",
+                    &run));
+  mm_run_close(make_table("whole/b", "mine", "CartPole-v1"));
+  mm_run_close(make_table("whole/a", "mine", "Acrobot-v1"));
+  mm_run_close(make_table("whole/a/inside", "mine", "Acrobot-v1")); // of no reproduction
+  assert_int_equal(mkdir(fixture_path("whole/figures"), 0777), 0);
+  cJSON *document = document_of(fixture_path("whole"));
+  assert_int_equal(cJSON_GetArraySize(get(document, "runs")), 3);
+  expect_text(document, "title", "whole");
+  expect_text(run_of(document, 1), "name", "a");
+  expect_text(run_of(document, 2), "name", "b");
+  assert_string_equal(entry(get(run_of(document, 0), "notes"), 0)->valuestring,
+                      "Reduced: smoke scale, not the paper's sizes.");
+  assert_string_equal(entry(get(run_of(document, 0), "again"), 0)->valuestring,
+                      "mirrormap reproduce control --scale smoke --seeds 2 --seed 7 "
+                      "--set 'steps=1 2' --maps-from 'a b,c'");
+  cJSON_Delete(document);
+  mm_run_close(run);
+}
+
 static void test_file(void **state) {
   (void)state;
   mm_run_close(make_table("run", "mine", "CartPole-v1"));
@@ -685,7 +713,8 @@ int suite_report(void) {
     TEST(test_training), TEST(test_search),        TEST(test_search_going_on),
     TEST(test_table),    TEST(test_hostile_names), TEST(test_hostile_figures),
     TEST(test_damage),   TEST(test_no_run),        TEST(test_versions),
-    TEST(test_several),  TEST(test_file),          TEST(test_memory),
+    TEST(test_several),  TEST(test_parts),         TEST(test_file),
+    TEST(test_memory),
   };
   return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

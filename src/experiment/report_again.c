@@ -258,6 +258,31 @@ static bool put_transfer(line *l, const mm_report_run *r) {
   return known;
 }
 
+static bool put_reproduce(line *l, const mm_report_run *r) {
+  const char *artefact = mm_report_config_text(r->config, "artefact");
+  const char *scale = mm_report_config_text(r->config, "scale");
+  const cJSON *seeds = mm_json_find(r->config, "seeds"), *set = mm_json_find(r->config, "set");
+  const cJSON *from = mm_json_find(r->config, "from");
+  line names = { 0 };
+  if (!artefact || !scale) return false;
+  put_text(l, " ");
+  put_word(l, artefact);
+  put_option(l, "scale", scale);
+  if (cJSON_IsNumber(seeds) && seeds->valuedouble > 0) put_count(l, "seeds", seeds);
+  put_seed(l, r->config);
+  for (const cJSON *item = set ? set->child : NULL; item; item = item->next)
+    if (item->string && cJSON_IsString(item)) put_setting(l, item->string, item->valuestring);
+  for (const cJSON *item = from ? from->child : NULL; item; item = item->next) {
+    if (!cJSON_IsString(item)) continue;
+    if (names.used > 0) put_text(&names, ",");
+    put_text(&names, item->valuestring);
+  }
+  if (names.text) put_option(l, "maps-from", names.text);
+  l->broken = l->broken || names.broken;
+  mm_free(names.text);
+  return true;
+}
+
 cJSON *mm_report_again(const mm_report_run *r) {
   const char *command = mm_run_command(r->run);
   cJSON *array = cJSON_CreateArray();
@@ -268,6 +293,7 @@ cJSON *mm_report_again(const mm_report_run *r) {
   if (strcmp(command, "learn") == 0) known = put_learn(&l, r);
   if (strcmp(command, "train") == 0) known = put_train(&l, r);
   if (strcmp(command, "transfer") == 0) known = put_transfer(&l, r);
+  if (strcmp(command, "reproduce") == 0) known = put_reproduce(&l, r);
   if (known && !l.broken) cJSON_AddItemToArray(array, cJSON_CreateString(l.text));
   mm_free(l.text);
   return array;

@@ -4,12 +4,17 @@
 
 #include "experiment/report_data.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "experiment/report_internal.h"
+
+enum { PARTS_DEPTH = 3 };
 
 // ---------------------------------------------------------------------------------------------
 // What the parts share
@@ -33,23 +38,61 @@ const char *mm_report_config_text(const cJSON *config, const char *key) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Reading
+
+static mm_status add_run(mm_report *report, const char *path) {
+  if (report->n == MM_REPORT_RUNS)
+    return MM_FAIL(MM_ERR_INPUT, "a report has at most %d runs", MM_REPORT_RUNS);
+  return mm_report_open_run(path, &report->run[report->n++]);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_visible(const struct dirent *entry) {
+  return entry->d_name[0] != '.';
+}
+
+// A reproduction holds the runs it is made of in folders of its own, and may itself be one of them.
+static mm_status add_parts(mm_report *report, size_t of, int depth) {
+  const char *folder = mm_run_folder_of(report->run[of].run);
+  struct dirent **entry;
+  if (strcmp(mm_run_command(report->run[of].run), "reproduce") != 0 || depth == PARTS_DEPTH)
+    return MM_OK;
+  int n = scandir(folder, &entry, is_visible, by_name);
+  mm_status status = MM_OK;
+  for (int i = 0; i < n; i++) {
+    char path[MM_RUN_PATH_SIZE], file[MM_RUN_PATH_SIZE + 8];
+    struct stat about;
+    int length = snprintf(path, sizeof path, "%s/%s", folder, entry[i]->d_name);
+    free(entry[i]);
+    snprintf(file, sizeof file, "%s/run.db", path);
+    if (length >= (int)sizeof path || lstat(file, &about) != 0 || status != MM_OK) continue;
+    size_t place = report->n;
+    status = add_run(report, path);
+    if (status == MM_OK) status = add_parts(report, place, depth + 1);
+  }
+  if (n >= 0) free(entry);
+  return status;
+}
 
 mm_status mm_report_read(const char *const *runs, size_t n, mm_report **out) {
   *out = NULL;
   if (n == 0 || n > MM_REPORT_RUNS)
     return MM_FAIL(MM_ERR_INPUT, "a report of %zu runs: expected 1 to %d", n, MM_REPORT_RUNS);
   mm_report *report = mm_alloc(sizeof *report);
-  mm_report_run *list = mm_alloc_array(n, sizeof *list);
-  if (!report || !list) {
-    mm_free(report);
-    mm_free(list);
-    return MM_FAIL(MM_ERR_MEMORY, "no memory for a report");
-  }
-  *report = (mm_report){ .run = list };
+  if (!report) return MM_FAIL(MM_ERR_MEMORY, "no memory for a report");
+  *report = (mm_report){ .n_asked = n };
+  report->run = mm_alloc_array(MM_REPORT_RUNS, sizeof *report->run);
   mm_status status = MM_OK;
-  for (; report->n < n && status == MM_OK; report->n++)
-    status = mm_report_open_run(runs[report->n], &list[report->n]);
-  if (status == MM_OK) status = mm_report_read_maps(list, n, &report->maps);
+  if (!report->run) status = MM_FAIL(MM_ERR_MEMORY, "no memory for a report");
+  for (size_t i = 0; i < n && status == MM_OK; i++) {
+    size_t place = report->n;
+    status = add_run(report, runs[i]);
+    if (status == MM_OK) status = add_parts(report, place, 0);
+  }
+  if (status == MM_OK) status = mm_report_read_maps(report->run, report->n, &report->maps);
   if (status == MM_OK)
     *out = report;
   else
@@ -85,10 +128,10 @@ static void add_heading(cJSON *root, const mm_report *report) {
   time_t now = time(NULL);
   struct tm utc;
   cJSON_AddStringToObject(root, "format", MM_REPORT_FORMAT);
-  if (report->n == 1)
+  if (report->n_asked == 1)
     snprintf(text, sizeof text, "%s", report->run[0].name);
   else
-    snprintf(text, sizeof text, "%s and %zu more", report->run[0].name, report->n - 1);
+    snprintf(text, sizeof text, "%s and %zu more", report->run[0].name, report->n_asked - 1);
   cJSON_AddStringToObject(root, "title", text);
   gmtime_r(&now, &utc);
   strftime(time_text, sizeof time_text, "%Y-%m-%dT%H:%M:%SZ", &utc);

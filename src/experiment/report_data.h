@@ -22,8 +22,8 @@ typedef struct mm_report mm_report;
 enum { MM_REPORT_RUNS = 64 };
 
 // Reads runs[n], each a folder or its run.db, of any command and any version of the database, also
-// while they go on. Of damaged ones it takes what is intact and says so; what is no run at all is
-// MM_ERR_INPUT.
+// while they go on; behind a reproduction come the runs in its folder. Of damaged ones it takes
+// what is intact and says so; what is no run at all is MM_ERR_INPUT.
 mm_status mm_report_read(const char *const *runs, size_t n, mm_report **out);
 void mm_report_release(mm_report *report);
 

@@ -120,7 +120,7 @@ cJSON *mm_report_maps_json(const mm_report_maps *maps);
 
 struct mm_report {
   mm_report_run *run; // [n]
-  size_t n;
+  size_t n, n_asked;  // with the runs inside of those that were asked for
   mm_report_maps maps;
 };
 

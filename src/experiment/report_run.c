@@ -190,8 +190,15 @@ static void note_tuned(cJSON *array, const mm_report_run *r) {
   }
 }
 
+static void note_scale(cJSON *array, const mm_report_run *r) {
+  const char *scale = mm_report_config_text(r->config, "scale");
+  if (scale && strcmp(mm_run_command(r->run), "reproduce") == 0 && strcmp(scale, "paper") != 0)
+    note(array, "Reduced: %.40s scale, not the paper's sizes.", scale);
+}
+
 static cJSON *notes_json(const mm_report_run *r) {
   cJSON *array = cJSON_CreateArray();
+  note_scale(array, r);
   note_progress(array, r);
   note_troubles(array, r);
   note_tuned(array, r);
