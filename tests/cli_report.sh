@@ -223,6 +223,7 @@ expect_refusal 2 "empty"
 # watched
 
 last="mirrormap report train learn --watch --port 0"
+: >"$err" # the program opens it only in a moment
 "$program" report train learn --watch --port 0 >"$out" 2>"$err" </dev/null &
 pid=$!
 for ((i = 0; i < 600; i++)); do
