@@ -75,16 +75,23 @@ for part in '"state":"done"' '"watch":false' '"curves":\[{' '"again":\["mirrorma
 done
 
 # what it says how to make again is the same run
-again=$(sed 's/.*"again":\["mirrormap \([^"]*\)"\].*/\1/' data.json)
-# shellcheck disable=SC2086 # words
-run $again
-expect_code 0
 config() { "$program" export "$1" --csv --table meta; }
-expect "the same plan" test "$(config train)" = "$(config again)"
-run export train --csv --table training
-cp "$out" first.csv
-run export again --csv --table training
-expect "the same rows" cmp -s first.csv "$out"
+again() { # RUN TABLE: makes it anew, in the folder that is left behind by the command, and compares
+  data "$1/report.html" >data.json
+  local words folder
+  words=$(sed 's/.*"again":\["mirrormap \([^"]*\)"\].*/\1/' data.json)
+  rm -rf again runs
+  # shellcheck disable=SC2086 # words
+  run $words
+  expect_code 0
+  folder=$(ls -d again runs/* 2>/dev/null)
+  expect "the same plan as $1" test "$(config "$1")" = "$(config "$folder")"
+  run export "$1" --csv --table "$2"
+  cp "$out" first.csv
+  run export "$folder" --csv --table "$2"
+  expect "the same rows as $1" cmp -s first.csv "$out"
+}
+again train training
 
 # refreshed, from another folder, by its database
 before=$(cat train/report.html)
@@ -135,6 +142,9 @@ if command -v gnuplot >/dev/null; then
     expect "both/figures/$name.svg" is_picture "both/figures/$name.svg"
   done
 fi
+run report learn --no-figures
+expect_code 0
+again learn generation
 run report train learn
 expect_refusal 2 "several runs needs --out DIR"
 run report train learn --out both/deep/er
@@ -159,6 +169,8 @@ if [ "$json_parser" = jq ]; then
     "$(jq -c '.runs[0].table.cells | map(map([.mean, .sem, .difference, .difference_sem, .wins, .iqm, .low, .high]))' data.json)" = \
     "$(jq -c '[.mean, .sem, .difference, .difference_sem, .wins, .iqm, .iqm_low, .iqm_high] | transpose | map(transpose)' transfer/table.json)"
 fi
+
+again transfer training
 
 # names that try to break out
 # shellcheck disable=SC2016 # not to be expanded

@@ -161,14 +161,13 @@ static void put_count(line *l, const char *name, const cJSON *item) {
   if (text_of(item, text)) put_option(l, name, text);
 }
 
-static bool put_learn(line *l, const mm_report_run *r) {
+// Fields "env" and "files", of several environments; the first one's name, or NULL.
+static const char *put_envs(line *l, const mm_report_run *r, bool *first_file) {
   const cJSON *envs = mm_json_find(r->config, "env"), *files = mm_json_find(r->config, "files");
-  const char *init = mm_report_config_text(r->config, "init");
-  line names = { 0 };
-  bool first_file = is_file(cJSON_GetArrayItem(files, 0));
-  size_t i = 0;
   const cJSON *first = cJSON_IsArray(envs) ? envs->child : NULL;
-  if (!first || !cJSON_IsString(first)) return false;
+  line names = { 0 };
+  size_t i = 0;
+  if (!first || !cJSON_IsString(first)) return NULL;
   for (const cJSON *env = first; env; env = env->next, i++) {
     if (!cJSON_IsString(env)) continue;
     if (i > 0) put_text(&names, ",");
@@ -177,11 +176,20 @@ static bool put_learn(line *l, const mm_report_run *r) {
   if (names.text) put_option(l, "env", names.text);
   l->broken = l->broken || names.broken;
   mm_free(names.text);
+  *first_file = is_file(cJSON_GetArrayItem(files, 0));
+  return first->valuestring;
+}
+
+static bool put_learn(line *l, const mm_report_run *r) {
+  const char *init = mm_report_config_text(r->config, "init");
+  bool file;
+  const char *env = put_envs(l, r, &file);
+  if (!env) return false;
   put_seed(l, r->config);
   if (init && init[0]) put_option(l, "init", init);
   cJSON *done = cJSON_CreateObject();
   bool known =
-      put_changes(l, first->valuestring, first_file, mm_report_config_text(r->config, "algo"),
+      put_changes(l, env, file, mm_report_config_text(r->config, "algo"),
                   mm_json_find(r->config, "settings"), mm_json_find(r->config, "learn"), done);
   cJSON_Delete(done);
   return known;
@@ -227,6 +235,22 @@ static void put_asked_maps(line *l, const cJSON *maps) {
   mm_free(names.text);
 }
 
+static bool put_env_changes(line *l, const cJSON *envs) {
+  cJSON *done = cJSON_CreateObject();
+  bool known = true, networks = false;
+  for (const cJSON *env = envs->child; env; env = env->next) {
+    const char *name = mm_report_config_text(env, "name");
+    const char *algo = mm_report_config_text(env, "algo");
+    networks = networks || (algo && strcmp(algo, "pmd") != 0);
+    known = known && name &&
+            put_changes(l, name, is_file(mm_json_find(env, "file")), algo,
+                        mm_json_find(env, "settings"), NULL, done);
+  }
+  cJSON_Delete(done);
+  if (!networks) put_option(l, "out", "again"); // others have a folder anyway
+  return known;
+}
+
 static bool put_transfer(line *l, const mm_report_run *r) {
   const cJSON *maps = mm_json_find(r->config, "maps"), *envs = mm_json_find(r->config, "envs");
   line names = { 0 };
@@ -245,15 +269,80 @@ static bool put_transfer(line *l, const mm_report_run *r) {
   put_seed(l, r->config);
   const cJSON *tune = mm_json_find(r->config, "tune_seeds");
   if (cJSON_IsNumber(tune) && tune->valuedouble > 0) put_count(l, "tune-seeds", tune);
-  cJSON *done = cJSON_CreateObject();
-  bool known = true;
-  for (const cJSON *env = envs->child; env; env = env->next) {
-    const char *name = mm_report_config_text(env, "name");
-    known =
-        known && name &&
-        put_changes(l, name, is_file(mm_json_find(env, "file")), mm_report_config_text(env, "algo"),
-                    mm_json_find(env, "settings"), NULL, done);
+  return put_env_changes(l, envs);
+}
+
+// A line of a space file, "  lr: {log: [0.1, 10], points: 5}", as a word of a shell.
+static bool put_parameter(line *l, const cJSON *parameter) {
+  const char *name = mm_report_config_text(parameter, "name");
+  const char *scale = mm_report_config_text(parameter, "scale");
+  const cJSON *choices = mm_json_find(parameter, "choice");
+  char low[MM_SCHEDULE_SIZE], high[MM_SCHEDULE_SIZE], points[MM_SCHEDULE_SIZE];
+  line text = { 0 };
+  if (!name || !scale) return false;
+  put_text(&text, "  ");
+  put_text(&text, name);
+  put_text(&text, ": {");
+  put_text(&text, scale);
+  put_text(&text, ": [");
+  for (const cJSON *item = choices ? choices->child : NULL; item; item = item->next) {
+    if (item != choices->child) put_text(&text, ", ");
+    put_text(&text, cJSON_IsString(item) ? item->valuestring : "");
   }
+  bool range = text_of(mm_json_find(parameter, "low"), low) &&
+               text_of(mm_json_find(parameter, "high"), high) &&
+               text_of(mm_json_find(parameter, "points"), points);
+  if (range) {
+    put_text(&text, low);
+    put_text(&text, ", ");
+    put_text(&text, high);
+    put_text(&text, "], points: ");
+    put_text(&text, points);
+  }
+  put_text(&text, range ? "}" : "]}");
+  put_text(l, " ");
+  if (text.text) put_word(l, text.text);
+  l->broken = l->broken || text.broken;
+  mm_free(text.text);
+  return range || cJSON_IsArray(choices);
+}
+
+// printf '%s\n' 'method: grid' 'parameters:' .. > space.yaml
+static bool put_space(line *l, const cJSON *config) {
+  const char *method = mm_report_config_text(config, "method");
+  const cJSON *parameters = mm_json_find(config, "parameters");
+  char text[64];
+  bool known = method && cJSON_IsArray(parameters);
+  snprintf(text, sizeof text, "method: %.40s", method ? method : "");
+  put_text(l, "printf '%s\\n' ");
+  put_word(l, text);
+  put_text(l, " parameters:");
+  for (const cJSON *item = known ? parameters->child : NULL; item; item = item->next)
+    known = put_parameter(l, item) && known;
+  put_text(l, " > space.yaml");
+  return known;
+}
+
+static bool put_tune(line *l, const mm_report_run *r) {
+  const char *map = mm_report_config_text(r->config, "map");
+  const char *prune = mm_report_config_text(r->config, "prune");
+  const cJSON *population = mm_json_find(r->config, "population");
+  const cJSON *settings = mm_json_find(r->config, "settings");
+  bool file;
+  const char *env = put_envs(l, r, &file);
+  if (!env || !map || !prune || !cJSON_IsArray(settings)) return false;
+  put_option(l, "map", map);
+  put_option(l, "space", "space.yaml");
+  put_count(l, "trials", mm_json_find(r->config, "trials"));
+  if (cJSON_IsNumber(population) && population->valuedouble > 0)
+    put_count(l, "population", population);
+  put_count(l, "seeds", mm_json_find(r->config, "seeds_per_trial"));
+  put_count(l, "validate", mm_json_find(r->config, "validate"));
+  put_option(l, "prune", prune);
+  put_seed(l, r->config);
+  cJSON *done = cJSON_CreateObject();
+  bool known = put_changes(l, env, file, mm_report_config_text(r->config, "algo"), settings->child,
+                           NULL, done);
   cJSON_Delete(done);
   return known;
 }
@@ -283,18 +372,34 @@ static bool put_reproduce(line *l, const mm_report_run *r) {
   return true;
 }
 
+static void add_line(cJSON *array, line *l, bool known) {
+  if (known && !l->broken) cJSON_AddItemToArray(array, cJSON_CreateString(l->text));
+  mm_free(l->text);
+  *l = (line){ 0 };
+}
+
 cJSON *mm_report_again(const mm_report_run *r) {
-  const char *command = mm_run_command(r->run);
+  static const struct {
+    const char *name;
+    bool (*put)(line *l, const mm_report_run *r);
+  } command[] = { { "learn", put_learn },
+                  { "train", put_train },
+                  { "transfer", put_transfer },
+                  { "tune", put_tune },
+                  { "reproduce", put_reproduce } };
+  const char *name = mm_run_command(r->run);
   cJSON *array = cJSON_CreateArray();
   line l = { 0 };
-  bool known = false;
-  put_text(&l, "mirrormap ");
-  put_word(&l, command);
-  if (strcmp(command, "learn") == 0) known = put_learn(&l, r);
-  if (strcmp(command, "train") == 0) known = put_train(&l, r);
-  if (strcmp(command, "transfer") == 0) known = put_transfer(&l, r);
-  if (strcmp(command, "reproduce") == 0) known = put_reproduce(&l, r);
-  if (known && !l.broken) cJSON_AddItemToArray(array, cJSON_CreateString(l.text));
-  mm_free(l.text);
+  for (size_t i = 0; i < sizeof command / sizeof *command; i++) {
+    if (strcmp(command[i].name, name) != 0) continue;
+    if (command[i].put == put_tune) {
+      bool known = put_space(&l, r->config);
+      add_line(array, &l, known);
+    }
+    put_text(&l, "mirrormap ");
+    put_text(&l, name);
+    bool known = command[i].put(&l, r);
+    add_line(array, &l, known);
+  }
   return array;
 }
