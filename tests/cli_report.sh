@@ -172,6 +172,30 @@ fi
 
 again transfer training
 
+# trials
+printf '%s\n' 'method: grid' parameters: '  lr: {log: [1, 100], points: 2}' \
+  '  normalise_advantage: {choice: [on, off]}' >trials.yaml
+run tune --env GridWorld-small --map l2 --space trials.yaml --seeds 2 --validate 2 --prune off --set steps=512 \
+  --set envs=8 --set unroll=8 --out tune --quiet
+expect_code 0
+run report tune
+expect_code 0
+data tune/report.html >data.json
+expect "parameters" grep -q '"tuning":{"parameters":\[{"name":"lr","scale":"log","low":1,"high":100}' data.json
+expect "four trials and the own values" test "$(grep -o '"trial":' data.json | wc -l)" -eq 5
+expect "choices by their words" grep -q '"values":\[100,"off"\]' data.json
+if command -v gnuplot >/dev/null; then
+  expect "tune/figures/tuning.svg" is_picture tune/figures/tuning.svg
+fi
+config=$(config tune)
+# its two lines, as they are before JSON
+# shellcheck disable=SC2016 # the script's own variable
+sed 's/.*"again":\["\(.*\)"\],"damage.*/\1/; s/","/\n/; s/mirrormap tune/"$program" tune/' data.json |
+  sed 's/\\u003e/>/g; s/\\\\/\\/g' >again.sh
+rm -rf runs
+program=$program bash -e again.sh >again.out 2>&1
+expect "the same plan as tune" test "$config" = "$(config runs/*)"
+
 # names that try to break out
 # shellcheck disable=SC2016 # not to be expanded
 evil='<b>"$(touch hurt)`touch hurt`'\''&'

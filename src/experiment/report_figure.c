@@ -8,8 +8,9 @@
 #include "experiment/report_internal.h"
 #include "experiment/search_figure.h"
 #include "experiment/transfer_figure.h"
+#include "experiment/tune_figure.h"
 
-static const char *const names[] = { "search", "curves", "transfer", "phi", "policy" };
+static const char *const names[] = { "search", "curves", "transfer", "tuning", "phi", "policy" };
 
 static bool has(const mm_report_run *run, mm_report_figure_kind kind) {
   const mm_transfer *table = &run->table.transfer;
@@ -20,6 +21,8 @@ static bool has(const mm_report_run *run, mm_report_figure_kind kind) {
     return mm_transfer_has_curves(table);
   case MM_REPORT_TRANSFER:
     return table->config.n_map > 1 && table->env_steps > 0;
+  case MM_REPORT_TUNING:
+    return strcmp(mm_run_command(run->run), "tune") == 0;
   default:
     return false;
   }
@@ -28,7 +31,7 @@ static bool has(const mm_report_run *run, mm_report_figure_kind kind) {
 size_t mm_report_figures(const mm_report *report, mm_report_figure out[MM_REPORT_FIGURES]) {
   size_t n = 0;
   for (size_t i = 0; i < report->n; i++)
-    for (int kind = MM_REPORT_SEARCH; kind <= MM_REPORT_TRANSFER; kind++) {
+    for (int kind = MM_REPORT_SEARCH; kind <= MM_REPORT_TUNING; kind++) {
       if (!has(&report->run[i], (mm_report_figure_kind)kind)) continue;
       mm_report_figure *figure = &out[n++];
       *figure = (mm_report_figure){ .kind = (mm_report_figure_kind)kind, .run = i };
@@ -86,6 +89,14 @@ static mm_status draw_maps(const mm_report *report, unsigned panels, const char 
   return status;
 }
 
+static mm_status draw_tuning(const mm_report_run *run, const char *path) {
+  mm_tune *tune;
+  MM_TRY(mm_tune_read(run->run, &tune));
+  mm_status status = mm_tune_figure(tune, path);
+  mm_tune_close(tune);
+  return status;
+}
+
 mm_status mm_report_draw(const mm_report *report, const mm_report_figure *figure,
                          const char *path) {
   const mm_report_run *run = &report->run[figure->run];
@@ -96,6 +107,8 @@ mm_status mm_report_draw(const mm_report *report, const mm_report_figure *figure
     return mm_transfer_figure_curves(&run->table.transfer, path);
   case MM_REPORT_TRANSFER:
     return mm_transfer_figure_finals(&run->table.transfer, path);
+  case MM_REPORT_TUNING:
+    return draw_tuning(run, path);
   case MM_REPORT_PHI:
     return draw_maps(report, MM_PANEL_PHI | MM_PANEL_PHI_INVERSE, path);
   default:

@@ -196,12 +196,20 @@ static void note_scale(cJSON *array, const mm_report_run *r) {
     note(array, "Reduced: %.40s scale, not the paper's sizes.", scale);
 }
 
+static void note_tuning(cJSON *array, const mm_report_run *r) {
+  if (strcmp(mm_run_command(r->run), "tune") == 0)
+    note(array,
+         "Scores of trials are differences from the settings' own values (trial 0), in units "
+         "of each environment's spread. 'tuned' is the best trial, on fresh seeds.");
+}
+
 static cJSON *notes_json(const mm_report_run *r) {
   cJSON *array = cJSON_CreateArray();
   note_scale(array, r);
   note_progress(array, r);
   note_troubles(array, r);
   note_tuned(array, r);
+  note_tuning(array, r);
   return array;
 }
 
