@@ -8,13 +8,12 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "backend/pool.h"
 #include "base/rng.h"
 #include "base/status.h"
 
@@ -56,9 +55,9 @@ typedef struct pool {
   uint64_t max_steps;
   bool lists;
   size_t n_unit, per_agent;
-  atomic_size_t next, done; // unit, episodes
+  struct desk *desk;  // [threads]
+  atomic_size_t done; // episodes
   atomic_ullong env_steps;
-  atomic_bool failed;
 
   pthread_mutex_t lock; // for the rest: what went wrong in the first unit of those that failed
   size_t trouble;
@@ -192,49 +191,20 @@ static void keep_trouble(pool *p, size_t unit, mm_status status) {
     snprintf(p->error, sizeof p->error, "%s", mm_last_error());
   }
   pthread_mutex_unlock(&p->lock);
-  atomic_store_explicit(&p->failed, true, memory_order_relaxed);
 }
 
-static void show_progress(pool *p) {
+static void show_progress(void *user) {
+  pool *p = user;
   const mm_evaluate_config *c = p->config;
   const size_t total = p->out->n_agent * p->out->n_episode;
   if (c->progress) c->progress(atomic_load(&p->done), total, atomic_load(&p->env_steps), c->user);
 }
 
-static void work_on(pool *p, bool report) {
-  desk d = { .player = NULL };
-  while (!atomic_load_explicit(&p->failed, memory_order_relaxed)) {
-    const size_t unit = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
-    if (unit >= p->n_unit) break;
-    mm_status status = play_unit(p, &d, unit);
-    if (status != MM_OK) keep_trouble(p, unit, status);
-    if (report) show_progress(p);
-  }
-  clear_desk(&d);
-}
-
-static void *work(void *raw) {
-  work_on(raw, false);
-  return NULL;
-}
-
-// The calling thread works too; the others leave signals to it.
-static void run_all(pool *p, int threads) {
-  const int more = threads - 1;
-  pthread_t *thread = more > 0 ? mm_alloc_array((size_t)more, sizeof *thread) : NULL;
-  int n = 0;
-  sigset_t all, mask;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &mask);
-  while (thread && n < more && pthread_create(&thread[n], NULL, work, p) == 0)
-    n++;
-  pthread_sigmask(SIG_SETMASK, &mask, NULL);
-  work_on(p, true);
-  for (int i = 0; i < n; i++)
-    pthread_join(thread[i], NULL);
-  mm_free(thread);
-  show_progress(p);
-  p->out->threads = n + 1;
+static bool work(size_t unit, size_t worker, void *user) {
+  pool *p = user;
+  mm_status status = play_unit(p, &p->desk[worker], unit);
+  if (status != MM_OK) keep_trouble(p, unit, status);
+  return status == MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -319,6 +289,30 @@ static mm_status make_room(mm_evaluation *e) {
   return MM_OK;
 }
 
+// A unit that is interrupted or fails ends the work, and is what the call fails with.
+static mm_status run_all(pool *p) {
+  const mm_evaluate_config *c = p->config;
+  const size_t wanted = c->threads > 0 ? (size_t)c->threads : (size_t)mm_pool_cores();
+  const size_t threads = wanted < p->n_unit ? wanted : p->n_unit;
+  mm_pool_config config = {
+    .n = p->n_unit, .threads = (int)threads, .work = work, .watch = show_progress, .user = p
+  };
+  if (pthread_mutex_init(&p->lock, NULL) != 0)
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for threads");
+  p->desk = mm_alloc_array(threads, sizeof *p->desk);
+  mm_status status = MM_OK;
+  if (!p->desk) status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu threads", threads);
+  for (size_t i = 0; i < threads && p->desk; i++)
+    p->desk[i] = (desk){ .player = NULL };
+  if (status == MM_OK) status = mm_pool_run(&config, &p->out->threads);
+  for (size_t i = 0; i < threads && p->desk; i++)
+    clear_desk(&p->desk[i]);
+  mm_free(p->desk);
+  pthread_mutex_destroy(&p->lock);
+  show_progress(p);
+  return status;
+}
+
 static mm_status play_all(const mm_evaluate_config *c, uint64_t agent_seed, mm_evaluation *out) {
   const size_t per_agent = (c->episodes + ROWS - 1) / ROWS;
   mm_block base = mm_stream_block(mm_stream_make(c->seed, 0, MM_RNG_EVALUATION, 0), 0);
@@ -331,11 +325,7 @@ static mm_status play_all(const mm_evaluate_config *c, uint64_t agent_seed, mm_e
              .n_unit = per_agent * out->n_agent,
              .per_agent = per_agent,
              .trouble = SIZE_MAX };
-  if (pthread_mutex_init(&p.lock, NULL) != 0)
-    return MM_FAIL(MM_ERR_MEMORY, "no memory for threads");
-  size_t threads = c->threads > 0 ? (size_t)c->threads : (size_t)mm_backend_cores();
-  run_all(&p, (int)(threads < p.n_unit ? threads : p.n_unit));
-  pthread_mutex_destroy(&p.lock);
+  MM_TRY(run_all(&p));
   out->env_steps = atomic_load(&p.env_steps);
   if (p.trouble != SIZE_MAX) return MM_FAIL(p.status, "%s", p.error);
   return summarise_all(out);
