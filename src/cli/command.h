@@ -19,6 +19,7 @@
   X(learn)                                                                                         \
   X(transfer)                                                                                      \
   X(tune)                                                                                          \
+  X(reproduce)                                                                                     \
   X(theory)                                                                                        \
   X(runs)                                                                                          \
   X(report)                                                                                        \

@@ -1,0 +1,316 @@
+// `reproduce`: the paper's figures and tables, at three scales, resumable.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/backend_argument.h"
+#include "cli/interrupt.h"
+#include "cli/memory.h"
+#include "cli/name_list.h"
+#include "cli/output.h"
+#include "cli/reproduce_report.h"
+#include "cli/settings.h"
+#include "cli/terminal.h"
+#include "experiment/reproduce.h"
+
+typedef struct reproduce_args {
+  settings_args settings;
+  const char *scale, *resume, *from, *out, *backend;
+  uint64_t seeds, seed, threads;
+  double max_seconds;
+} reproduce_args;
+
+static const char *const scale_names[] = { "smoke", "laptop", "paper", NULL };
+
+static const option reproduce_options[] = {
+  { .name = "scale",
+    .type = OPTION_CHOICE,
+    .offset = offsetof(reproduce_args, scale),
+    .choices = scale_names,
+    .fallback = "laptop",
+    .help = "sizes: under a minute, about 20 minutes on two cores, or the paper's" },
+  { .name = "seeds",
+    .type = OPTION_COUNT,
+    .offset = offsetof(reproduce_args, seeds),
+    .metavar = "N",
+    .help = "runs for each map and environment, instead of the scale's",
+    .low = 2,
+    .high = MM_REPRODUCE_SEEDS_MAX },
+  { .name = "seed",
+    .type = OPTION_COUNT,
+    .offset = offsetof(reproduce_args, seed),
+    .metavar = "S",
+    .help = "seed of the searches and of the first run; the others follow it (default 0)" },
+  { .name = "maps-from",
+    .type = OPTION_TEXT,
+    .offset = offsetof(reproduce_args, from),
+    .metavar = "DIR,...",
+    .help = "for transfer: reproductions of control and minatar whose learned maps to use" },
+  { .name = "resume",
+    .type = OPTION_TEXT,
+    .offset = offsetof(reproduce_args, resume),
+    .metavar = "DIR",
+    .help = "go on with the reproduction in this folder, instead of beginning one" },
+  { .name = "max-seconds",
+    .type = OPTION_NUMBER,
+    .offset = offsetof(reproduce_args, max_seconds),
+    .metavar = "S",
+    .help = "stop after this time, to be resumed later",
+    .low = 0,
+    .low_open = true,
+    .high = 1e9 },
+  { .name = "out",
+    .type = OPTION_TEXT,
+    .offset = offsetof(reproduce_args, out),
+    .metavar = "DIR",
+    .help = "its folder (default: runs/reproduce-<artefact>-<n>); an existing run is not "
+            "overwritten" },
+  BACKEND_OPTIONS(reproduce_args),
+  { 0 },
+};
+
+// ---------------------------------------------------------------------------------------------
+// Beginning or going on
+
+static int find_artefact(const reproduce_args *args, mm_artefact *out) {
+  const char *names[MM_ARTEFACTS];
+  char near[SUGGESTION_SIZE];
+  for (int i = 0; i < MM_ARTEFACTS; i++)
+    names[i] = mm_artefact_name((mm_artefact)i);
+  if (args->settings.common.positional.n == 0)
+    return fail_usage("expected what to reproduce: phi, gridworld, control, minatar, transfer, "
+                      "mujoco or all (or --resume DIR)");
+  const char *word = args->settings.common.positional.value[0];
+  if (mm_artefact_find(word, out)) return EXIT_DONE;
+  return fail_usage("unknown artefact '%s'%s", word,
+                    options_suggestion(word, names, MM_ARTEFACTS, "", near));
+}
+
+// --set as texts: what they mean depends on the algorithms of the artefact.
+static int copy_settings(const reproduce_args *args, mm_reproduce_plan *plan) {
+  const char *key;
+  for (size_t i = 0; (key = mm_settings_any_key(i)) != NULL; i++) {
+    const char *value = args->settings.value[i];
+    mm_reproduce_set *set = &plan->set[plan->n_set];
+    if (value == NULL) continue;
+    if (plan->n_set == MM_REPRODUCE_SETS || strlen(value) >= sizeof set->value)
+      return fail_usage("option '--set': '%s' is too long, or there are more than %d", key,
+                        MM_REPRODUCE_SETS);
+    snprintf(set->key, sizeof set->key, "%s", key);
+    snprintf(set->value, sizeof set->value, "%s", value);
+    plan->n_set++;
+  }
+  return EXIT_DONE;
+}
+
+// Of each folder a look whether it is one at all.
+static int copy_from(const reproduce_args *args, mm_reproduce_plan *plan) {
+  name_list list;
+  if (args->from == NULL) return EXIT_DONE;
+  int code = name_list_read("maps-from", args->from, &list);
+  if (code == EXIT_DONE && list.n > MM_REPRODUCE_FROM)
+    code = fail_usage("option '--maps-from': expected at most %d folders", MM_REPRODUCE_FROM);
+  for (size_t i = 0; i < list.n && code == EXIT_DONE; i++) {
+    if (strlen(list.name[i]) >= MM_PLAN_NAME_SIZE)
+      code = fail_usage("option '--maps-from': a name is too long");
+    else if (access(list.name[i], R_OK | X_OK) != 0)
+      code = fail_usage("option '--maps-from': cannot read folder '%s'", list.name[i]);
+    else
+      snprintf(plan->from[plan->n_from++], MM_PLAN_NAME_SIZE, "%s", list.name[i]);
+  }
+  name_list_release(&list);
+  return code;
+}
+
+static int make_plan(const reproduce_args *args, mm_reproduce_plan *plan) {
+  int code = find_artefact(args, &plan->artefact);
+  if (code != EXIT_DONE) return code;
+  mm_scale_find(args->scale, &plan->scale);
+  plan->seed = args->seed;
+  plan->seeds = (size_t)args->seeds;
+  code = copy_settings(args, plan);
+  if (code == EXIT_DONE) code = copy_from(args, plan);
+  return code;
+}
+
+// What cannot be had is the user's mistake as well.
+static int fail_plan(mm_status status) {
+  if (status == MM_ERR_UNSUPPORTED) return fail(EXIT_USAGE, "%s", mm_last_error());
+  return fail_status(status);
+}
+
+static int begin(const reproduce_args *args, mm_reproduce **out) {
+  mm_reproduce_plan *plan = memory_take(1, sizeof *plan);
+  char folder[MM_RUN_PATH_SIZE] = "", stem[64];
+  int code = make_plan(args, plan);
+  mm_status status = MM_OK;
+  if (code == EXIT_DONE && args->out == NULL) {
+    snprintf(stem, sizeof stem, "reproduce-%s", mm_artefact_name(plan->artefact));
+    status = mm_run_folder("runs", stem, folder);
+  }
+  if (code == EXIT_DONE && status == MM_OK)
+    status = mm_reproduce_create(args->out != NULL ? args->out : folder, plan, out);
+  if (status != MM_OK) {
+    code = fail_plan(status);
+    if (folder[0] != '\0') rmdir(folder); // ours, and empty unless the run was made
+  }
+  free(plan);
+  return code;
+}
+
+// What a reproduction has fixed once and for all.
+static int refuse_changes(const reproduce_args *args) {
+  static const char *const fixed[] = { "scale", "seeds", "seed", "maps-from", "out" };
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+    if (options_given(&command_reproduce, &args->settings.common, fixed[i]))
+      return fail_usage("option '--%s': the reproduction to be resumed has fixed it", fixed[i]);
+  if (args->settings.common.set != 0)
+    return fail_usage("option '--set': the reproduction to be resumed has fixed its settings");
+  if (args->settings.common.positional.n > 0)
+    return fail_usage("unexpected argument '%s': the folder says what is reproduced",
+                      args->settings.common.positional.value[0]);
+  return EXIT_DONE;
+}
+
+static int resume(const reproduce_args *args, mm_reproduce **out) {
+  int code = refuse_changes(args);
+  if (code != EXIT_DONE) return code;
+  mm_status status = mm_reproduce_resume(args->resume, out);
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Running
+
+typedef struct desk {
+  char stage[160]; // whose bar is shown
+  bool shown;
+  cJSON *parts; // of --json
+} desk;
+
+static void end_bar(desk *d) {
+  if (d->shown) progress_end();
+  d->shown = false;
+}
+
+static void show_progress(const char *stage, double done, double total, const char *unit,
+                          void *user) {
+  desk *d = user;
+  interrupt_check_time();
+  if (!d->shown || strcmp(d->stage, stage) != 0) {
+    end_bar(d);
+    if (strcmp(d->stage, stage) != 0) note("%s", stage);
+    snprintf(d->stage, sizeof d->stage, "%s", stage);
+    progress_begin("reproduce", total, unit);
+    d->shown = true;
+  }
+  progress_update(done, NULL);
+}
+
+static void show_warning(const char *sentence, void *user) {
+  end_bar(user);
+  warn("%s", sentence);
+}
+
+static void show_result(const mm_reproduction *result, void *user) {
+  desk *d = user;
+  end_bar(d);
+  if (d->parts != NULL)
+    cJSON_AddItemToArray(d->parts, mm_reproduction_json(result));
+  else
+    reproduce_report(result);
+}
+
+static int show_json(const mm_reproduce *r, cJSON *parts) {
+  if (mm_reproduce_get_plan(r)->artefact != MM_ARTEFACT_ALL) {
+    cJSON *only = cJSON_DetachItemFromArray(parts, 0);
+    cJSON_Delete(parts);
+    return output_json(only, EXIT_DONE);
+  }
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "artefact", "all");
+  cJSON_AddStringToObject(root, "folder", mm_reproduce_folder(r));
+  cJSON_AddItemToObject(root, "parts", parts);
+  return output_json(root, EXIT_DONE);
+}
+
+static int finish(mm_reproduce *r, mm_status status, desk *d) {
+  const char *folder = mm_reproduce_folder(r);
+  bool interrupted = status == MM_ERR_INTERRUPTED, timed_out = interrupted && interrupt_timed_out();
+  char error[MM_ERROR_SIZE];
+  snprintf(error, sizeof error, "%s", mm_last_error());
+  mm_reproduce_note_end(r, status == MM_OK ? "done"
+                           : timed_out     ? "stopped"
+                           : interrupted   ? "interrupted"
+                                           : "failed");
+  if (status == MM_OK) return d->parts != NULL ? show_json(r, d->parts) : EXIT_DONE;
+  cJSON_Delete(d->parts);
+  if (timed_out) {
+    note("stopped; go on with 'reproduce --resume %s'", folder);
+    return EXIT_DONE;
+  }
+  if (interrupted)
+    return fail(INTERRUPT_EXIT, "interrupted; go on with 'reproduce --resume %s'", folder);
+  return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED,
+              "%s; what is done is safe: go on with 'reproduce --resume %s'", error, folder);
+}
+
+static int run(void *raw) {
+  const reproduce_args *args = raw;
+  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
+  mm_reproduce *r = NULL;
+  interrupt_watch(); // from here on a signal leaves the run in order
+  int code = args->resume != NULL ? resume(args, &r) : begin(args, &r);
+  if (code != EXIT_DONE) return code;
+  desk d = { .parts = args->settings.common.json ? cJSON_CreateArray() : NULL };
+  mm_reproduce_job job = { .threads = (int)args->threads,
+                           .stop = interrupt_watch(),
+                           .progress = show_progress,
+                           .warn = show_warning,
+                           .finished = show_result,
+                           .user = &d };
+  note("%s: %s at %s scale, kept to be resumed", mm_reproduce_folder(r),
+       mm_artefact_name(mm_reproduce_get_plan(r)->artefact),
+       mm_scale_name(mm_reproduce_get_plan(r)->scale));
+  if (mm_reproduce_get_plan(r)->artefact == MM_ARTEFACT_ALL)
+    note("'mujoco' is left out: this version does not have its environments yet");
+  interrupt_after(args->max_seconds);
+  mm_status status = mm_reproduce_run(r, &job);
+  end_bar(&d);
+  code = finish(r, status, &d);
+  mm_reproduce_close(r);
+  return code;
+}
+
+const command command_reproduce = {
+  .name = "reproduce",
+  .summary = "make a figure or table of the paper again",
+  .positional = "ARTEFACT",
+  .about =
+      "ARTEFACT is phi (the parametrisation), gridworld (tabular PMD), control (AMPO on Acrobot "
+      "and "
+      "CartPole), minatar (Asterix, Freeway, SpaceInvaders), transfer (the table), mujoco, or "
+      "all.\n\n"
+      "Searches the maps, trains with them, with the baselines and with the controls, and writes "
+      "tables (table.csv, raw.csv, aggregate.csv, summary.json) and figures (SVG, PDF, PNG) to a "
+      "folder, our numbers next to the paper's; AMPO for both regression targets. The searches and "
+      "tables in it are runs like those of `learn` and `transfer`. What is smaller than in the "
+      "paper says so. --set changes a setting of all searches and trainings, --set target=code "
+      "leaves the other target out. Stopped at any moment, it goes on with --resume.",
+  .examples = "mirrormap reproduce gridworld --scale smoke\n"
+              "mirrormap reproduce control --scale laptop\n"
+              "mirrormap reproduce transfer --maps-from runs/reproduce-control-1,runs/"
+              "reproduce-minatar-1\n"
+              "mirrormap reproduce --resume runs/reproduce-gridworld-1",
+  .options = reproduce_options,
+  .settings = search_options,
+  .common = COMMON_JSON | COMMON_ISA,
+  .max_positional = 1,
+  .args_size = sizeof(reproduce_args),
+  .run = run,
+};

@@ -1,0 +1,208 @@
+// Tables of an artefact: a block per environment and target with a row per map, then the paper's
+// claims with a column per environment, then what should be known about all of it.
+
+#include "cli/reproduce_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/isa.h"
+#include "cli/memory.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+
+enum { TEXT = 80 };
+
+static const char *sign_of(void) {
+  return terminal_unicode() ? "\u00b1" : "+-";
+}
+
+// Four digits or so, as its standard error deserves.
+static const char *estimate_text(mm_estimate e, bool sign, char out[TEXT]) {
+  if (isnan(e.mean)) return "-";
+  double scale = e.sem > 0 ? e.sem : fabs(e.mean) / 100;
+  int digits = scale > 0 ? (int)fmin(fmax(1 - floor(log10(scale)), 0), 6) : 2;
+  int used = snprintf(out, TEXT, sign ? "%+.*f" : "%.*f", digits, e.mean);
+  if (!isnan(e.sem))
+    snprintf(out + used, TEXT - (size_t)used, " %s %.*f", sign_of(), digits, e.sem);
+  return out;
+}
+
+static const char *iqm_text(const mm_reproduction_cell *c, char out[TEXT]) {
+  if (isnan(c->iqm.iqm)) return "-";
+  snprintf(out, TEXT, "%.4g [%.4g, %.4g]", c->iqm.iqm, c->iqm.low, c->iqm.high);
+  return out;
+}
+
+static const char *difference_text(const mm_reproduction_cell *c, int from, char out[TEXT]) {
+  static const char *const name[2] = { "negentropy", "l2" };
+  mm_estimate e = c->difference[from];
+  if (strcmp(c->map, name[from]) == 0 || isnan(e.mean)) return "";
+  char text[TEXT];
+  snprintf(out, TEXT, "%.60s%s %3.0f %%", estimate_text(e, true, text),
+           fabs(e.mean) > 2 * e.sem ? " *" : "  ", fmin(100 * c->wins[from], 100));
+  return out;
+}
+
+// "476.41 (-1.3)": the paper's value and how many of our standard errors ours is above it.
+static const char *paper_text(const mm_reproduction_cell *c, char out[TEXT]) {
+  mm_estimate e = c->value[MM_QUANTITY_FINAL];
+  if (isnan(c->paper)) return "";
+  int used = snprintf(out, TEXT, "%.2f", c->paper);
+  if (e.sem > 0) snprintf(out + used, TEXT - (size_t)used, " (%+.1f)", (e.mean - c->paper) / e.sem);
+  return out;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Blocks
+
+static bool same_block(const mm_reproduction_cell *a, const mm_reproduction_cell *b) {
+  return strcmp(a->env, b->env) == 0 && strcmp(a->target, b->target) == 0;
+}
+
+static bool has_paper(const mm_reproduction *r) {
+  for (size_t i = 0; i < r->n_cell; i++)
+    if (!isnan(r->cell[i].paper)) return true;
+  return false;
+}
+
+static void put_row(table *out, const mm_reproduction_cell *c, bool paper) {
+  char text[TEXT], eta[OUTPUT_NUMBER_SIZE];
+  mm_estimate gain = c->difference[0];
+  table_text(out, c->map);
+  snprintf(text, sizeof text, "%zu", c->n);
+  table_text(out, text);
+  table_text(out, isnan(c->eta) ? "" : output_number(c->eta, eta));
+  table_text(out, estimate_text(c->value[MM_QUANTITY_FINAL], false, text));
+  if (fabs(gain.mean) > 2 * gain.sem && strcmp(c->map, "negentropy") != 0)
+    table_mark(out, gain.mean > 0);
+  table_text(out, iqm_text(c, text));
+  table_text(out, difference_text(c, 0, text));
+  table_text(out, difference_text(c, 1, text));
+  if (paper) table_text(out, paper_text(c, text));
+}
+
+static void put_block(const mm_reproduction *r, size_t first, size_t end) {
+  static const char *const header[] = { "<map",          "runs",        "eta",
+                                        "final value",   "IQM [95 %]",  "minus negentropy, won",
+                                        "minus l2, won", "paper (s.e.)" };
+  const mm_reproduction_cell *c = &r->cell[first];
+  bool paper = has_paper(r);
+  printf("\n%s%s%s", c->env, c->target[0] ? ", target=" : "", c->target);
+  if (!isnan(c->optimal)) printf(" (mean optimum %.4g)", c->optimal);
+  putchar('\n');
+  table *out = table_create(header, paper ? 8 : 7);
+  for (size_t i = first; i < end; i++)
+    put_row(out, &r->cell[i], paper);
+  table_print(out);
+}
+
+static void put_cells(const mm_reproduction *r) {
+  for (size_t first = 0, end; first < r->n_cell; first = end) {
+    end = first + 1;
+    while (end < r->n_cell && same_block(&r->cell[first], &r->cell[end]))
+      end++;
+    put_block(r, first, end);
+  }
+}
+
+// Grid-World has more to say of each run than its end.
+static void put_quantities(const mm_reproduction *r) {
+  static const char *const header[] = { "<environment", "<map",           "last 10 values",
+                                        "drops",        "early distance", "estimation error" };
+  if (r->n_cell == 0 || !r->cell[0].run[MM_QUANTITY_DISTANCE]) return;
+  static const mm_quantity shown[] = { MM_QUANTITY_LATE, MM_QUANTITY_DROPS, MM_QUANTITY_DISTANCE,
+                                       MM_QUANTITY_ERROR };
+  puts("\nmean value of the last 10 iterations; iterations that lose over 1 % of V* - V0; policy "
+       "distance of the\nfirst 24 iterations; estimation error of all");
+  table *out = table_create(header, 6);
+  for (size_t i = 0; i < r->n_cell; i++) {
+    char text[TEXT];
+    table_text(out, r->cell[i].env);
+    table_text(out, r->cell[i].map);
+    for (int q = 0; q < 4; q++)
+      table_text(out, estimate_text(r->cell[i].value[shown[q]], false, text));
+  }
+  table_print(out);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Claims
+
+static const char *verdict_of(const mm_reproduction *r, const char *text, const mm_claim *at) {
+  for (size_t i = 0; i < r->n_claim; i++) {
+    const mm_claim *c = &r->claim[i];
+    if (strcmp(c->text, text) == 0 && strcmp(c->env, at->env) == 0 &&
+        strcmp(c->target, at->target) == 0)
+      return c->verdict > 0 ? "holds" : c->verdict < 0 ? "no" : "open";
+  }
+  return "";
+}
+
+static bool is_first(const mm_reproduction *r, size_t i, bool place) {
+  const mm_claim *c = &r->claim[i];
+  for (size_t k = 0; k < i; k++) {
+    const mm_claim *other = &r->claim[k];
+    if (place ? strcmp(c->env, other->env) == 0 && strcmp(c->target, other->target) == 0
+              : strcmp(c->text, other->text) == 0)
+      return false;
+  }
+  return true;
+}
+
+static void put_claims(const mm_reproduction *r) {
+  if (r->n_claim == 0) return;
+  const char **header = memory_take(r->n_claim + 1, sizeof *header);
+  char(*name)[TEXT] = memory_take(r->n_claim, sizeof *name);
+  size_t n = 0;
+  header[0] = "<claim of the paper";
+  for (size_t i = 0; i < r->n_claim; i++) {
+    const mm_claim *c = &r->claim[i];
+    if (!is_first(r, i, true)) continue;
+    const char *env = strncmp(c->env, "GridWorld-", 10) == 0 ? c->env + 10 : c->env;
+    snprintf(name[n], sizeof *name, "%.50s%s%s", env, c->target[0] ? "/" : "", c->target);
+    header[n + 1] = name[n];
+    n++;
+  }
+  printf("\nclaims: holds, no (the opposite), open (within 2 standard errors)\n");
+  table *out = table_create(header, n + 1);
+  for (size_t i = 0; i < r->n_claim; i++) {
+    if (!is_first(r, i, false)) continue;
+    table_text(out, r->claim[i].text);
+    for (size_t k = 0; k < r->n_claim; k++) {
+      if (!is_first(r, k, true)) continue;
+      const char *verdict = verdict_of(r, r->claim[i].text, &r->claim[k]);
+      table_text(out, verdict);
+      if (verdict[0] == 'h' || verdict[0] == 'n') table_mark(out, verdict[0] == 'h');
+    }
+  }
+  table_print(out);
+  free(name);
+  free(header);
+}
+
+// ---------------------------------------------------------------------------------------------
+
+void reproduce_report(const mm_reproduction *r) {
+  printf("%sreproduction of '%s'%s\n%s\n", terminal_style(stdout, STYLE_BOLD), r->artefact,
+         terminal_style(stdout, STYLE_PLAIN), r->label);
+  if (r->n_cell > 0)
+    puts("final value: mean and standard error of the runs (IQM: interquartile mean with bootstrap "
+         "interval);\ndifferences seed by seed (*: over 2 standard errors) and the share of the "
+         "seeds "
+         "won; runs of all maps\nhave the same seeds");
+  put_cells(r);
+  put_quantities(r);
+  put_claims(r);
+  putchar('\n');
+  for (size_t i = 0; i < r->n_note; i++)
+    printf("- %s\n", r->note[i]);
+  printf("files   %s\n", r->folder);
+  if (r->env_steps > 0)
+    printf("speed   %.3g million steps/s: %.3g steps in %.3g s on %d thread%s, %s\n",
+           1e-6 * (double)r->env_steps / r->seconds, (double)r->env_steps, r->seconds, r->threads,
+           r->threads == 1 ? "" : "s", mm_isa_name());
+  putchar('\n');
+}

@@ -1,0 +1,357 @@
+// Beginning, resuming and running a reproduction, and the stages that artefacts are made of.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/isa.h"
+#include "experiment/gnuplot.h"
+#include "experiment/reproduce_internal.h"
+#include "experiment/search_figure.h"
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Opening
+
+static mm_status take(mm_reproduce **out) {
+  *out = mm_alloc(sizeof **out);
+  if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for a reproduction");
+  memset(*out, 0, sizeof **out);
+  return MM_OK;
+}
+
+void mm_reproduce_close(mm_reproduce *r) {
+  if (!r) return;
+  mm_reproduction_release(&r->result);
+  mm_run_close(r->run);
+  mm_free(r);
+}
+
+mm_status mm_reproduce_create(const char *folder, const mm_reproduce_plan *plan,
+                              mm_reproduce **out) {
+  char *config;
+  mm_reproduce *r;
+  *out = NULL;
+  MM_TRY(mm_reproduce_plan_check(plan));
+  MM_TRY(mm_reproduce_plan_write(plan, &config));
+  mm_status status = take(&r);
+  if (status == MM_OK) {
+    r->plan = *plan;
+    status = mm_run_create(folder, "reproduce", config, &r->run);
+  }
+  mm_free(config);
+  if (status == MM_OK)
+    *out = r;
+  else
+    mm_reproduce_close(r);
+  return status;
+}
+
+static mm_status resume(mm_reproduce *r, const char *folder) {
+  char source[MM_RUN_PATH_SIZE];
+  MM_TRY(mm_run_open(folder, MM_RUN_WRITE, &r->run));
+  snprintf(source, sizeof source, "%.4000s/run.db: config", mm_run_folder_of(r->run));
+  MM_TRY(mm_reproduce_plan_read(mm_run_config(r->run), source, &r->plan));
+  return mm_reproduce_plan_check(&r->plan);
+}
+
+mm_status mm_reproduce_resume(const char *folder, mm_reproduce **out) {
+  mm_reproduce *r;
+  *out = NULL;
+  MM_TRY(take(&r));
+  mm_status status = resume(r, folder);
+  if (status == MM_OK)
+    *out = r;
+  else
+    mm_reproduce_close(r);
+  return status;
+}
+
+const mm_reproduce_plan *mm_reproduce_get_plan(const mm_reproduce *r) {
+  return &r->plan;
+}
+
+const char *mm_reproduce_folder(const mm_reproduce *r) {
+  return mm_run_folder_of(r->run);
+}
+
+// Best effort: a run whose disk is full has nothing to say any more.
+void mm_reproduce_note_end(mm_reproduce *r, const char *outcome) {
+  if (r->session && mm_run_session_end(r->run, outcome) == MM_OK) r->session = false;
+}
+
+// ---------------------------------------------------------------------------------------------
+// What stages use
+
+const char *mm_reproduce_path(const mm_reproduce *r, const char *name,
+                              char out[MM_REPRODUCE_PATH]) {
+  snprintf(out, MM_REPRODUCE_PATH, "%s/%s", mm_reproduce_folder(r), name);
+  return out;
+}
+
+void mm_reproduce_tell(const mm_reproduce *r, const char *stage, double done, double total,
+                       const char *unit) {
+  if (r->job->progress) r->job->progress(stage, done, total, unit, r->job->user);
+}
+
+void mm_reproduce_warn(const mm_reproduce *r, const char *sentence) {
+  if (r->job->warn) r->job->warn(sentence, r->job->user);
+}
+
+static bool exists(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0;
+}
+
+bool mm_reproduce_has_run(const char *folder) {
+  char path[MM_REPRODUCE_PATH + 16];
+  snprintf(path, sizeof path, "%s/run.db", folder);
+  return exists(path);
+}
+
+mm_status mm_reproduce_keep_settings(mm_reproduce *r, const char *label,
+                                     const mm_settings *settings) {
+  if (!r->result.settings) r->result.settings = cJSON_CreateObject();
+  cJSON *object = mm_settings_json(settings);
+  if (object) cJSON_AddStringToObject(object, "algo", mm_algo_name(settings->algo));
+  if (object && cJSON_AddItemToObject(r->result.settings, label, object)) return MM_OK;
+  cJSON_Delete(object);
+  return MM_FAIL(MM_ERR_MEMORY, "no memory for settings");
+}
+
+mm_status mm_reproduce_picture(mm_reproduce *r, const char *name, mm_reproduce_draw *draw,
+                               void *user) {
+  static const char *const ending[] = { "svg", "pdf", "png" };
+  char path[MM_REPRODUCE_PATH], file[96], program[1024];
+  if (mm_gnuplot_find(program, sizeof program) != MM_OK) {
+    mm_reproduce_warn(r, mm_last_error());
+    return MM_OK;
+  }
+  for (int i = 0; i < 3; i++) {
+    snprintf(file, sizeof file, "%s.%s", name, ending[i]);
+    mm_status status = draw(&r->result, mm_reproduce_path(r, file, path), user);
+    if (status == MM_ERR_INTERRUPTED || status == MM_ERR_MEMORY) return status;
+    if (status != MM_OK) mm_reproduce_warn(r, mm_last_error());
+  }
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Searches
+
+typedef struct search {
+  mm_reproduce *r;
+  mm_learn *learn;
+  double total; // steps of the generations to come, when this process began
+  char stage[160];
+} search;
+
+static void show_search(size_t done, size_t total, uint64_t env_steps, void *user) {
+  const search *s = user;
+  mm_learn_view view;
+  (void)done, (void)total;
+  mm_learn_look(s->learn, &view);
+  bool population = mm_learn_get_stage(s->learn) == MM_STAGE_POPULATION;
+  double trained = s->total - view.steps_left + (population ? (double)env_steps : 0);
+  mm_reproduce_tell(s->r, s->stage, trained, s->total, "steps");
+}
+
+static mm_status open_search(search *s, const char *name, const char *env,
+                             const mm_settings *settings) {
+  char folder[MM_REPRODUCE_PATH];
+  mm_reproduce_path(s->r, name, folder);
+  if (mm_reproduce_has_run(folder)) return mm_learn_resume(folder, 0, &s->learn);
+  mm_learn_plan *plan = mm_alloc(sizeof *plan);
+  if (!plan) return MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a search");
+  memset(plan, 0, sizeof *plan);
+  plan->n_env = 1;
+  snprintf(plan->env[0], sizeof plan->env[0], "%s", env);
+  plan->settings = *settings;
+  plan->seed = s->r->plan.seed;
+  mm_status status = mm_learn_create(folder, plan, &s->learn);
+  mm_free(plan);
+  return status;
+}
+
+static mm_status advance(search *s) {
+  const mm_reproduce_job *job = s->r->job;
+  mm_backend_config backend = {
+    .threads = job->threads, .stop = job->stop, .progress = show_search, .user = s
+  };
+  mm_learn_view view;
+  mm_learn_look(s->learn, &view);
+  s->total = view.steps_left;
+  mm_status status = MM_OK;
+  while (status == MM_OK && !mm_learn_done(s->learn))
+    status = mm_learn_advance(s->learn, &backend);
+  mm_learn_look(s->learn, &view);
+  s->r->result.env_steps += view.session_env_steps;
+  mm_learn_note_end(s->learn, status == MM_OK                ? "done"
+                              : status == MM_ERR_INTERRUPTED ? "interrupted"
+                                                             : "failed");
+  return status;
+}
+
+// What the search says of itself: on validation tasks, by which its map was chosen.
+static mm_status note_search(const search *s, const char *name) {
+  mm_learn_view view;
+  mm_learn_look(s->learn, &view);
+  if (!view.best.known) return MM_OK;
+  return mm_reproduction_note(
+      &s->r->result,
+      "%s: %lld generations, %llu trainings, %.3g steps; best mean at generation %lld with %.5g on "
+      "its validation tasks, minus negentropy %+.3g (%.2g), minus l2 %+.3g (%.2g)",
+      name, (long long)view.generation, (unsigned long long)view.evaluations,
+      (double)view.env_steps, (long long)view.best.generation, view.best.value.mean,
+      view.best.over_negentropy.mean, view.best.over_negentropy.sem, view.best.over_l2.mean,
+      view.best.over_l2.sem);
+}
+
+static mm_status finish_search(search *s, const char *name, mm_map **out) {
+  char path[MM_REPRODUCE_PATH + 16], program[1024];
+  MM_TRY(mm_learn_write_maps(s->learn));
+  MM_TRY(note_search(s, name));
+  snprintf(path, sizeof path, "%s/search.svg", mm_learn_folder(s->learn));
+  if (!exists(path) && mm_gnuplot_find(program, sizeof program) == MM_OK &&
+      mm_search_figure(mm_learn_run(s->learn), path) != MM_OK)
+    mm_reproduce_warn(s->r, mm_last_error());
+  snprintf(path, sizeof path, "%s/best.json", mm_learn_folder(s->learn));
+  return mm_map_load(path, out);
+}
+
+mm_status mm_reproduce_learn(mm_reproduce *r, const char *name, const char *env,
+                             const mm_settings *settings, mm_map **out) {
+  search s = { .r = r };
+  *out = NULL;
+  snprintf(s.stage, sizeof s.stage, "%s", name);
+  MM_TRY(open_search(&s, name, env, settings));
+  mm_status status = advance(&s);
+  if (status == MM_OK) status = finish_search(&s, name, out);
+  mm_learn_close(s.learn);
+  return status;
+}
+
+mm_status mm_reproduce_borrow(mm_reproduce *r, const char *name, mm_map **out) {
+  char own[MM_REPRODUCE_PATH], file[160], other[MM_REPRODUCE_PATH];
+  *out = NULL;
+  snprintf(file, sizeof file, "%s.json", name);
+  mm_reproduce_path(r, file, own);
+  if (exists(own)) return mm_map_load(own, out);
+  for (size_t i = 0; i < r->plan.n_from; i++) {
+    snprintf(other, sizeof other, "%s/%s/best.json", r->plan.from[i], name);
+    if (!exists(other)) continue;
+    MM_TRY(mm_map_load(other, out));
+    mm_status status = mm_map_save(*out, NULL, own);
+    if (status == MM_OK) return MM_OK;
+    mm_map_destroy(*out);
+    *out = NULL;
+    return status;
+  }
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Running
+
+static mm_status start_session(mm_reproduce *r) {
+  if (r->session) return MM_OK;
+  mm_run_session session = { .backend = "cpu",
+                             .isa = mm_isa_name(),
+                             .threads =
+                                 r->job->threads > 0 ? r->job->threads : mm_backend_cores() };
+  MM_TRY(mm_run_session_start(r->run, &session));
+  r->session = true;
+  r->result.threads = session.threads;
+  return MM_OK;
+}
+
+static void name_result(mm_reproduce *r) {
+  static const mm_suite suite[MM_ARTEFACTS] = { [MM_ARTEFACT_CONTROL] = MM_SUITE_CONTROL,
+                                                [MM_ARTEFACT_TRANSFER] = MM_SUITE_CONTROL,
+                                                [MM_ARTEFACT_MINATAR] = MM_SUITE_MINATAR };
+  mm_reproduction *result = &r->result;
+  mm_reproduction_release(result);
+  *result = (mm_reproduction){ .folder = mm_reproduce_folder(r),
+                               .artefact = mm_artefact_name(r->plan.artefact),
+                               .scale = mm_scale_name(r->plan.scale),
+                               .seed = r->plan.seed };
+  if (r->plan.artefact == MM_ARTEFACT_PHI)
+    snprintf(result->label, sizeof result->label, "an illustration: the same at every scale");
+  else
+    mm_reproduce_label(&r->plan, suite[r->plan.artefact], result->label);
+}
+
+static mm_status run_artefact(mm_reproduce *r) {
+  name_result(r);
+  MM_TRY(start_session(r));
+  switch (r->plan.artefact) {
+  case MM_ARTEFACT_PHI:
+    MM_TRY(mm_reproduce_phi(r));
+    break;
+  case MM_ARTEFACT_GRIDWORLD:
+    MM_TRY(mm_reproduce_gridworld(r));
+    break;
+  case MM_ARTEFACT_TRANSFER:
+    MM_TRY(mm_reproduce_transfer(r));
+    break;
+  default:
+    MM_TRY(mm_reproduce_ampo(r));
+    break;
+  }
+  r->result.seconds = now() - r->start;
+  MM_TRY(mm_reproduction_write(&r->result));
+  if (r->job->finished) r->job->finished(&r->result, r->job->user);
+  return MM_OK;
+}
+
+// One artefact of `all`, in a folder of its own. The table takes the maps of those before it.
+static mm_status run_child(mm_reproduce *r, mm_artefact artefact) {
+  char folder[MM_REPRODUCE_PATH];
+  mm_reproduce *child = NULL;
+  mm_reproduce_path(r, mm_artefact_name(artefact), folder);
+  mm_status status;
+  if (mm_reproduce_has_run(folder)) {
+    status = mm_reproduce_resume(folder, &child);
+  } else {
+    mm_reproduce_plan plan = r->plan;
+    plan.artefact = artefact;
+    if (artefact == MM_ARTEFACT_PHI) plan.n_set = plan.seeds = 0;
+    status = mm_reproduce_create(folder, &plan, &child);
+  }
+  if (status == MM_OK && artefact == MM_ARTEFACT_TRANSFER) {
+    // by their places now: the folder may have been moved
+    child->plan.n_from = 2;
+    mm_reproduce_path(r, "control", folder);
+    MM_TRY(mm_plan_copy_name(folder, "folder", child->plan.from[0]));
+    mm_reproduce_path(r, "minatar", folder);
+    MM_TRY(mm_plan_copy_name(folder, "folder", child->plan.from[1]));
+  }
+  if (status == MM_OK) status = mm_reproduce_run(child, r->job);
+  if (child)
+    mm_reproduce_note_end(child, status == MM_OK                ? "done"
+                                 : status == MM_ERR_INTERRUPTED ? "interrupted"
+                                                                : "failed");
+  mm_reproduce_close(child);
+  return status;
+}
+
+mm_status mm_reproduce_run(mm_reproduce *r, const mm_reproduce_job *job) {
+  static const mm_artefact all[] = { MM_ARTEFACT_PHI, MM_ARTEFACT_GRIDWORLD, MM_ARTEFACT_CONTROL,
+                                     MM_ARTEFACT_MINATAR, MM_ARTEFACT_TRANSFER };
+  r->job = job;
+  r->start = now();
+  if (r->plan.artefact != MM_ARTEFACT_ALL) return run_artefact(r);
+  MM_TRY(start_session(r));
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    MM_TRY(run_child(r, all[i]));
+  return MM_OK;
+}

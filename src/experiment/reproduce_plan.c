@@ -1,0 +1,352 @@
+// The plan of a reproduction, and the sizes of its scales.
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "experiment/reproduce_internal.h"
+
+// ---------------------------------------------------------------------------------------------
+// Names
+
+static const char *const artefact_text[][2] = {
+#define TEXT(name, text, about) { text, about },
+  MM_ARTEFACT_LIST(TEXT)
+#undef TEXT
+};
+static const char *const scale_text[MM_SCALES] = { "smoke", "laptop", "paper" };
+
+const char *mm_artefact_name(mm_artefact artefact) {
+  return artefact_text[artefact][0];
+}
+
+const char *mm_artefact_about(mm_artefact artefact) {
+  return artefact_text[artefact][1];
+}
+
+const char *mm_scale_name(mm_scale scale) {
+  return scale_text[scale];
+}
+
+bool mm_artefact_find(const char *name, mm_artefact *out) {
+  for (int i = 0; i < MM_ARTEFACTS; i++) {
+    if (strcmp(name, artefact_text[i][0]) != 0) continue;
+    *out = (mm_artefact)i;
+    return true;
+  }
+  return false;
+}
+
+bool mm_scale_find(const char *name, mm_scale *out) {
+  for (int i = 0; i < MM_SCALES; i++) {
+    if (strcmp(name, scale_text[i]) != 0) continue;
+    *out = (mm_scale)i;
+    return true;
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Sizes
+
+enum { SIZE_KEYS = 10 };
+
+typedef struct sizes {
+  size_t seeds, tune_seeds;
+  struct {
+    const char *key, *value;
+  } set[SIZE_KEYS];
+} sizes;
+
+// What differs from the presets. The laptop's come from the speed of two cores: 10^7 steps/s of
+// Grid-World, 260,000 of AMPO on classic control, 200,000 on MinAtar.
+static const sizes scales[MM_SUITES][MM_SCALES] = {
+  [MM_SUITE_GRIDWORLD] = { [MM_SCALE_SMOKE] = { 3,
+                                                1,
+                                                { { "steps", "16384" },
+                                                  { "population", "8" },
+                                                  { "generations", "2" },
+                                                  { "validation_every", "2" },
+                                                  { "validation_tasks", "4" } } },
+                           // the quick preset: the paper's trainings, longer steps of the mean to
+                           // make up for their number
+                           [MM_SCALE_LAPTOP] = { 64,
+                                                 8,
+                                                 { { "population", "64" },
+                                                   { "generations", "64" },
+                                                   { "es_lr", "0.1" },
+                                                   { "validation_every", "16" },
+                                                   { "validation_tasks", "64" } } },
+                           [MM_SCALE_PAPER] = { 256, 8, { { "validation_tasks", "256" } } } },
+  [MM_SUITE_CONTROL] = { [MM_SCALE_SMOKE] = { 3,
+                                              1,
+                                              { { "steps", "2560" },
+                                                { "population", "4" },
+                                                { "generations", "2" },
+                                                { "validation_every", "2" },
+                                                { "validation_tasks", "2" } } },
+                         [MM_SCALE_LAPTOP] = { 32,
+                                               4,
+                                               { { "steps", "51200" },
+                                                 { "population", "32" },
+                                                 { "generations", "20" },
+                                                 { "validation_every", "5" },
+                                                 { "validation_tasks", "16" } } },
+                         [MM_SCALE_PAPER] = { 100, 8, { { NULL, NULL } } } },
+  [MM_SUITE_MINATAR] = { [MM_SCALE_SMOKE] = { 2,
+                                              1,
+                                              { { "steps", "2048" },
+                                                { "envs", "8" },
+                                                { "unroll", "64" },
+                                                { "schedule", "-" },
+                                                { "population", "4" },
+                                                { "generations", "1" },
+                                                { "validation_every", "1" },
+                                                { "validation_tasks", "2" } } },
+                         // fewer environments side by side: 64 iterations instead of 8 from the
+                         // same steps
+                         [MM_SCALE_LAPTOP] = { 4,
+                                               1,
+                                               { { "steps", "262144" },
+                                                 { "envs", "32" },
+                                                 { "schedule", "-" },
+                                                 { "population", "12" },
+                                                 { "generations", "8" },
+                                                 { "validation_every", "4" },
+                                                 { "validation_tasks", "4" } } },
+                         [MM_SCALE_PAPER] = { 100, 8, { { NULL, NULL } } } },
+};
+
+static bool ends_in(const char *text, const char *tail) {
+  size_t n = strlen(text), m = strlen(tail);
+  return n >= m && strcmp(text + n - m, tail) == 0;
+}
+
+mm_suite mm_reproduce_suite(const char *env) {
+  if (strncmp(env, "GridWorld", 9) == 0) return MM_SUITE_GRIDWORLD;
+  return ends_in(env, "-MinAtar") ? MM_SUITE_MINATAR : MM_SUITE_CONTROL;
+}
+
+size_t mm_reproduce_seeds(const mm_reproduce_plan *plan, mm_suite suite) {
+  return plan->seeds > 0 ? plan->seeds : scales[suite][plan->scale].seeds;
+}
+
+size_t mm_reproduce_tune_seeds(const mm_reproduce_plan *plan, mm_suite suite) {
+  return scales[suite][plan->scale].tune_seeds;
+}
+
+static const char *set_value(const mm_reproduce_plan *plan, const char *key) {
+  for (size_t i = 0; i < plan->n_set; i++)
+    if (strcmp(plan->set[i].key, key) == 0) return plan->set[i].value;
+  return NULL;
+}
+
+size_t mm_reproduce_targets(const mm_reproduce_plan *plan, const char *out[2]) {
+  const char *one = set_value(plan, "target");
+  out[0] = one ? one : "paper";
+  out[1] = "code";
+  return one ? 1 : 2;
+}
+
+static bool has_key(mm_algo algo, const char *key) {
+  const char *found;
+  for (size_t i = 0; (found = mm_settings_key(algo, i)); i++)
+    if (strcmp(found, key) == 0) return true;
+  return false;
+}
+
+// A schedule fixes the number of generations; one that steps were asked beside is none.
+static mm_status settle_schedule(const mm_reproduce_plan *plan, mm_settings *s) {
+  mm_phase phase[MM_PHASES_MAX];
+  bool asked = set_value(plan, "steps") || set_value(plan, "generations");
+  if (asked && !set_value(plan, "schedule")) MM_TRY(mm_settings_set(s, "schedule", "-"));
+  if (strcmp(s->search.schedule, "-") == 0) return MM_OK;
+  s->search.generations = 0;
+  for (size_t i = mm_search_phases(&s->search, phase); i-- > 0;)
+    s->search.generations += (double)phase[i].generations;
+  return MM_OK;
+}
+
+mm_status mm_reproduce_settings(const mm_reproduce_plan *plan, const char *env, const char *target,
+                                mm_settings *out) {
+  static const char *const preset[MM_SUITES] = { "gridworld", "bcs", "minatar" };
+  mm_suite suite = mm_reproduce_suite(env);
+  const sizes *sized = &scales[suite][plan->scale];
+  *out = mm_settings_default(suite == MM_SUITE_GRIDWORLD ? MM_ALGO_PMD : MM_ALGO_AMPO);
+  mm_settings_fit(out, preset[suite]);
+  for (int i = 0; i < SIZE_KEYS && sized->set[i].key; i++)
+    MM_TRY(mm_settings_set(out, sized->set[i].key, sized->set[i].value));
+  // of `all`, each artefact takes what it has
+  for (size_t i = 0; i < plan->n_set; i++)
+    if (has_key(out->algo, plan->set[i].key))
+      MM_TRY(mm_settings_set(out, plan->set[i].key, plan->set[i].value));
+  if (target[0]) MM_TRY(mm_settings_set(out, "target", target));
+  return settle_schedule(plan, out);
+}
+
+void mm_reproduce_label(const mm_reproduce_plan *plan, mm_suite suite,
+                        char out[MM_REPRODUCTION_TEXT]) {
+  const sizes *sized = &scales[suite][plan->scale], *whole = &scales[suite][MM_SCALE_PAPER];
+  size_t seeds = mm_reproduce_seeds(plan, suite), size = MM_REPRODUCTION_TEXT;
+  bool reduced = plan->scale != MM_SCALE_PAPER || seeds < whole->seeds;
+  int used = snprintf(out, size, "%s", reduced ? "reduced: " : "");
+  used += snprintf(out + used, size - (size_t)used, "%s scale, %zu runs",
+                   mm_scale_name(plan->scale), seeds);
+  if (seeds != whole->seeds)
+    used += snprintf(out + used, size - (size_t)used, " instead of the paper's %zu", whole->seeds);
+  for (int i = 0; plan->scale != MM_SCALE_PAPER && i < SIZE_KEYS && sized->set[i].key; i++) {
+    if (set_value(plan, sized->set[i].key)) continue;
+    used += snprintf(out + used, size - (size_t)used, ", %s=%s", sized->set[i].key,
+                     sized->set[i].value);
+  }
+  for (size_t i = 0; i < plan->n_set && (size_t)used < size; i++)
+    used +=
+        snprintf(out + used, size - (size_t)used, ", %s=%s", plan->set[i].key, plan->set[i].value);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Checking
+
+// Suites of an artefact's trainings, as bits.
+static unsigned suites_of(mm_artefact artefact) {
+  static const unsigned suites[MM_ARTEFACTS] = {
+    [MM_ARTEFACT_GRIDWORLD] = 1u << MM_SUITE_GRIDWORLD,
+    [MM_ARTEFACT_CONTROL] = 1u << MM_SUITE_CONTROL,
+    [MM_ARTEFACT_MINATAR] = 1u << MM_SUITE_MINATAR,
+    [MM_ARTEFACT_TRANSFER] = 1u << MM_SUITE_CONTROL | 1u << MM_SUITE_MINATAR,
+    [MM_ARTEFACT_ALL] = 7u,
+  };
+  return suites[artefact];
+}
+
+static mm_status check_set(const mm_reproduce_plan *plan, const mm_reproduce_set *set) {
+  unsigned suites = suites_of(plan->artefact);
+  mm_settings pmd = mm_settings_default(MM_ALGO_PMD), ampo = mm_settings_default(MM_ALGO_AMPO);
+  bool tabular = suites & 1u << MM_SUITE_GRIDWORLD;
+  if (suites == 0)
+    return MM_FAIL(MM_ERR_INPUT, "setting '%s': '%s' trains nothing", set->key,
+                   mm_artefact_name(plan->artefact));
+  // what one algorithm has not may be the other's; the error is then that of the other
+  if (tabular && (suites == 1u || has_key(MM_ALGO_PMD, set->key)))
+    MM_TRY(mm_settings_set(&pmd, set->key, set->value));
+  if (suites != 1u &&
+      (!tabular || has_key(MM_ALGO_AMPO, set->key) || !has_key(MM_ALGO_PMD, set->key)))
+    MM_TRY(mm_settings_set(&ampo, set->key, set->value));
+  if (strcmp(set->key, "curve") == 0)
+    return MM_FAIL(MM_ERR_INPUT, "setting 'curve': a figure needs all values and chooses itself");
+  return MM_OK;
+}
+
+static mm_status check_sizes(const mm_reproduce_plan *plan) {
+  static const char *const env[MM_SUITES] = { "GridWorld-all", "CartPole-v1", "Asterix-MinAtar" };
+  for (int suite = 0; suite < MM_SUITES; suite++) {
+    mm_settings settings;
+    if (!(suites_of(plan->artefact) & 1u << suite)) continue;
+    MM_TRY(mm_reproduce_settings(plan, env[suite], "", &settings));
+    if (!(mm_settings_iterations(&settings) >= 1))
+      return MM_FAIL(MM_ERR_INPUT, "steps: %.0f are less than one iteration of %s",
+                     mm_settings_steps(&settings), env[suite]);
+  }
+  return MM_OK;
+}
+
+mm_status mm_reproduce_plan_check(const mm_reproduce_plan *plan) {
+  if (plan->artefact == MM_ARTEFACT_MUJOCO)
+    return MM_FAIL(
+        MM_ERR_UNSUPPORTED,
+        "'mujoco' needs the environments Hopper, HalfCheetah and Ant, which this version "
+        "does not have yet");
+  if (plan->seeds > MM_REPRODUCE_SEEDS_MAX || plan->seed > UINT64_MAX - MM_REPRODUCE_SEEDS_MAX)
+    return MM_FAIL(MM_ERR_INPUT, "seeds: expected at most %d, and room for them behind the first",
+                   MM_REPRODUCE_SEEDS_MAX);
+  if (plan->seeds == 1)
+    return MM_FAIL(MM_ERR_INPUT, "seeds: expected at least 2, one has no standard error");
+  for (size_t i = 0; i < plan->n_set; i++)
+    MM_TRY(check_set(plan, &plan->set[i]));
+  if (plan->n_from > 0 && plan->artefact != MM_ARTEFACT_TRANSFER)
+    return MM_FAIL(MM_ERR_INPUT, "maps from other reproductions are for 'transfer', not for '%s'",
+                   mm_artefact_name(plan->artefact));
+  return check_sizes(plan);
+}
+
+// ---------------------------------------------------------------------------------------------
+// {"command": "reproduce", "artefact", "scale", "seed", "seeds", "set": {..}, "from": [..]}
+
+mm_status mm_reproduce_plan_write(const mm_reproduce_plan *plan, char **out) {
+  char seed[24];
+  snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "command", "reproduce");
+  cJSON_AddStringToObject(root, "artefact", mm_artefact_name(plan->artefact));
+  cJSON_AddStringToObject(root, "scale", mm_scale_name(plan->scale));
+  cJSON_AddStringToObject(root, "seed", seed);
+  cJSON_AddItemToObject(root, "seeds", mm_json_number((double)plan->seeds));
+  cJSON *set = cJSON_AddObjectToObject(root, "set");
+  for (size_t i = 0; i < plan->n_set; i++)
+    cJSON_AddStringToObject(set, plan->set[i].key, plan->set[i].value);
+  cJSON *from = cJSON_AddArrayToObject(root, "from");
+  for (size_t i = 0; i < plan->n_from; i++)
+    cJSON_AddItemToArray(from, cJSON_CreateString(plan->from[i]));
+  *out = mm_json_print(root, false);
+  cJSON_Delete(root);
+  return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a reproduction");
+}
+
+static mm_status read_sets(const cJSON *root, const char *source, mm_reproduce_plan *plan) {
+  const cJSON *object, *item;
+  MM_TRY(mm_json_get_object(root, source, "set", &object));
+  cJSON_ArrayForEach(item, object) {
+    mm_reproduce_set *set = &plan->set[plan->n_set];
+    if (!cJSON_IsString(item) || plan->n_set == MM_REPRODUCE_SETS ||
+        strlen(item->string) >= sizeof set->key || strlen(item->valuestring) >= sizeof set->value)
+      return MM_FAIL(MM_ERR_INPUT, "%s: field 'set': expected at most %d short texts", source,
+                     MM_REPRODUCE_SETS);
+    snprintf(set->key, sizeof set->key, "%s", item->string);
+    snprintf(set->value, sizeof set->value, "%s", item->valuestring);
+    plan->n_set++;
+  }
+  return MM_OK;
+}
+
+static mm_status read_from(const cJSON *root, const char *source, mm_reproduce_plan *plan) {
+  const cJSON *array, *item;
+  size_t n;
+  MM_TRY(mm_json_get_array(root, source, "from", 0, MM_REPRODUCE_FROM, &array, &n));
+  cJSON_ArrayForEach(item, array) {
+    if (!cJSON_IsString(item))
+      return MM_FAIL(MM_ERR_INPUT, "%s: field 'from': expected texts", source);
+    MM_TRY(mm_plan_copy_name(item->valuestring, source, plan->from[plan->n_from++]));
+  }
+  return MM_OK;
+}
+
+static mm_status read_plan(const cJSON *root, const char *source, mm_reproduce_plan *plan) {
+  const char *command, *artefact, *scale;
+  int64_t seeds;
+  MM_TRY(mm_json_get_string(root, source, "command", &command));
+  if (strcmp(command, "reproduce") != 0)
+    return MM_FAIL(MM_ERR_INPUT, "%s: a run of '%.40s', not of 'reproduce'", source, command);
+  MM_TRY(
+      MM_JSON_KEYS(root, source, "command", "artefact", "scale", "seed", "seeds", "set", "from"));
+  MM_TRY(mm_json_get_string(root, source, "artefact", &artefact));
+  MM_TRY(mm_json_get_string(root, source, "scale", &scale));
+  if (!mm_artefact_find(artefact, &plan->artefact))
+    return MM_FAIL(MM_ERR_INPUT, "%s: unknown artefact '%.40s'", source, artefact);
+  if (!mm_scale_find(scale, &plan->scale))
+    return MM_FAIL(MM_ERR_INPUT, "%s: unknown scale '%.40s'", source, scale);
+  MM_TRY(mm_json_get_integer(root, source, "seeds", 0, MM_REPRODUCE_SEEDS_MAX, &seeds));
+  plan->seeds = (size_t)seeds;
+  MM_TRY(mm_plan_read_seed(root, source, &plan->seed));
+  MM_TRY(read_sets(root, source, plan));
+  return read_from(root, source, plan);
+}
+
+mm_status mm_reproduce_plan_read(const char *text, const char *source, mm_reproduce_plan *plan) {
+  cJSON *root;
+  memset(plan, 0, sizeof *plan);
+  MM_TRY(mm_json_parse(text, strlen(text), source, &root));
+  mm_status status = read_plan(root, source, plan);
+  cJSON_Delete(root);
+  return status;
+}

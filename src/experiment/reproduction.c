@@ -1,0 +1,168 @@
+// Collecting the cells of a reproduction, and their statistics.
+
+#include "experiment/reproduction.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const quantity_names[MM_QUANTITIES] = {
+  "final", "late_value", "drops", "early_distance", "estimation_error", "early_surplus"
+};
+
+const char *mm_quantity_name(mm_quantity quantity) {
+  return quantity_names[quantity];
+}
+
+// ---------------------------------------------------------------------------------------------
+// Collecting
+
+// A longer copy of an array of `n` entries, one of them new; the old one stays on failure.
+static mm_status grow(void **array, size_t n, size_t size) {
+  void *more = mm_alloc_array(n + 1, size);
+  if (!more) return MM_FAIL(MM_ERR_MEMORY, "no memory for the numbers of a reproduction");
+  if (n > 0) memcpy(more, *array, n * size);
+  mm_free(*array);
+  *array = more;
+  return MM_OK;
+}
+
+mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity quantity) {
+  if (cell->run[quantity]) return MM_OK;
+  double *run = mm_alloc_array(cell->n_run, sizeof *run);
+  if (!run) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu runs", cell->n_run);
+  for (size_t i = 0; i < cell->n_run; i++)
+    run[i] = NAN;
+  cell->run[quantity] = run;
+  return MM_OK;
+}
+
+mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *map,
+                              const char *target, size_t n_seed, mm_reproduction_cell **out) {
+  void *cells = r->cell;
+  *out = NULL;
+  mm_status status = grow(&cells, r->n_cell, sizeof *r->cell);
+  r->cell = cells;
+  if (status != MM_OK) return status;
+  mm_reproduction_cell *cell = &r->cell[r->n_cell++];
+  memset(cell, 0, sizeof *cell);
+  snprintf(cell->env, sizeof cell->env, "%s", env);
+  snprintf(cell->map, sizeof cell->map, "%s", map);
+  snprintf(cell->target, sizeof cell->target, "%s", target);
+  cell->eta = cell->paper = cell->optimal = NAN;
+  cell->n_run = n_seed;
+  for (int q = 0; q < MM_QUANTITIES; q++)
+    cell->value[q] = (mm_estimate){ NAN, NAN };
+  if (n_seed > r->n_seed) r->n_seed = n_seed;
+  *out = cell;
+  return mm_reproduction_add_quantity(cell, MM_QUANTITY_FINAL);
+}
+
+mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) {
+  void *notes = r->note;
+  mm_status status = grow(&notes, r->n_note, sizeof *r->note);
+  r->note = notes;
+  if (status != MM_OK) return status;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(r->note[r->n_note++], sizeof *r->note, format, arguments);
+  va_end(arguments);
+  return MM_OK;
+}
+
+mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
+                                mm_estimate gain, const char *text) {
+  void *claims = r->claim;
+  mm_status status = grow(&claims, r->n_claim, sizeof *r->claim);
+  r->claim = claims;
+  if (status != MM_OK) return status;
+  mm_claim *claim = &r->claim[r->n_claim++];
+  snprintf(claim->env, sizeof claim->env, "%s", env);
+  snprintf(claim->target, sizeof claim->target, "%s", target);
+  snprintf(claim->text, sizeof claim->text, "%s", text);
+  claim->gain = gain;
+  claim->verdict = !(fabs(gain.mean) > 2 * gain.sem) ? 0 : gain.mean > 0 ? 1 : -1;
+  return MM_OK;
+}
+
+static void release_cell(mm_reproduction_cell *cell) {
+  for (int q = 0; q < MM_QUANTITIES; q++)
+    mm_free(cell->run[q]);
+  for (size_t i = 0; i < cell->n_curve; i++)
+    mm_free(cell->curve[i].point);
+}
+
+void mm_reproduction_release(mm_reproduction *r) {
+  for (size_t i = 0; i < r->n_cell; i++)
+    release_cell(&r->cell[i]);
+  mm_free(r->cell);
+  mm_free(r->claim);
+  mm_free(r->note);
+  cJSON_Delete(r->settings);
+  *r = (mm_reproduction){ 0 };
+}
+
+// ---------------------------------------------------------------------------------------------
+// Statistics
+
+const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const char *env,
+                                                 const char *map, const char *target) {
+  for (size_t i = 0; i < r->n_cell; i++) {
+    const mm_reproduction_cell *cell = &r->cell[i];
+    if (strcmp(cell->env, env) == 0 && strcmp(cell->map, map) == 0 &&
+        strcmp(cell->target, target) == 0)
+      return cell;
+  }
+  return NULL;
+}
+
+mm_estimate mm_reproduction_difference(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
+                                       mm_quantity quantity, double *wins) {
+  const mm_estimate none = { NAN, NAN };
+  if (wins) *wins = NAN;
+  if (!a || !b || !a->run[quantity] || !b->run[quantity]) return none;
+  size_t n_run = a->n_run < b->n_run ? a->n_run : b->n_run, n = 0;
+  double won = 0, *x = mm_alloc_array(n_run, sizeof *x);
+  for (size_t i = 0; x && i < n_run; i++) {
+    double difference = a->run[quantity][i] - b->run[quantity][i];
+    if (isnan(difference)) continue;
+    won += difference > 0 ? 1 : difference == 0 ? 0.5 : 0;
+    x[n++] = difference;
+  }
+  mm_estimate e = n > 0 ? mm_estimate_of(x, n) : none;
+  if (wins && n > 0) *wins = won / (double)n;
+  mm_free(x);
+  return e;
+}
+
+// The numbers that are defined, in x; returns how many.
+static size_t defined(const double *run, size_t n, double *x) {
+  size_t used = 0;
+  for (size_t i = 0; i < n; i++)
+    if (!isnan(run[i])) x[used++] = run[i];
+  return used;
+}
+
+static void summarise_cell(const mm_reproduction *r, mm_reproduction_cell *cell, double *x) {
+  static const char *const baselines[2] = { "negentropy", "l2" };
+  for (int q = 0; q < MM_QUANTITIES; q++) {
+    size_t n = cell->run[q] ? defined(cell->run[q], cell->n_run, x) : 0;
+    if (n > 0) cell->value[q] = mm_estimate_of(x, n);
+  }
+  cell->n = defined(cell->run[MM_QUANTITY_FINAL], cell->n_run, x);
+  cell->iqm = mm_estimate_iqm(x, cell->n, r->seed);
+  for (int b = 0; b < 2; b++)
+    cell->difference[b] = mm_reproduction_difference(
+        cell, mm_reproduction_find(r, cell->env, baselines[b], cell->target), MM_QUANTITY_FINAL,
+        &cell->wins[b]);
+}
+
+mm_status mm_reproduction_summarise(mm_reproduction *r) {
+  double *x = mm_alloc_array(r->n_seed, sizeof *x);
+  if (!x) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu runs", r->n_seed);
+  for (size_t i = 0; i < r->n_cell; i++)
+    summarise_cell(r, &r->cell[i], x);
+  mm_free(x);
+  return MM_OK;
+}

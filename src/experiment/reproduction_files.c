@@ -1,0 +1,287 @@
+// A reproduction as files. Numbers keep every bit; lines that begin with '#' say what they come
+// from, and are the only ones that differ between two runs of the same plan.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/isa.h"
+#include "experiment/reproduction.h"
+
+// ---------------------------------------------------------------------------------------------
+// JSON
+
+static void add_number(cJSON *object, const char *key, double x) {
+  cJSON_AddItemToObject(object, key, isnan(x) ? cJSON_CreateNull() : mm_json_number(x));
+}
+
+// 64 bits to the last digit, which a double would round
+static void add_whole(cJSON *object, const char *key, uint64_t x) {
+  char text[24];
+  snprintf(text, sizeof text, "%" PRIu64, x);
+  cJSON_AddRawToObject(object, key, text);
+}
+
+static cJSON *quantities_json(const mm_reproduction_cell *cell) {
+  cJSON *object = cJSON_CreateObject();
+  for (int q = 0; q < MM_QUANTITIES; q++) {
+    if (!cell->run[q]) continue;
+    cJSON *one = cJSON_AddObjectToObject(object, mm_quantity_name((mm_quantity)q));
+    add_number(one, "mean", cell->value[q].mean);
+    add_number(one, "sem", cell->value[q].sem);
+  }
+  return object;
+}
+
+static cJSON *cell_json(const mm_reproduction_cell *cell) {
+  static const char *const from[2][3] = { { "difference_negentropy", "difference_negentropy_sem",
+                                            "wins_negentropy" },
+                                          { "difference_l2", "difference_l2_sem", "wins_l2" } };
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "env", cell->env);
+  if (cell->target[0]) cJSON_AddStringToObject(object, "target", cell->target);
+  cJSON_AddStringToObject(object, "map", cell->map);
+  cJSON_AddBoolToObject(object, "control", cell->control);
+  add_number(object, "eta", cell->eta);
+  add_whole(object, "n", cell->n);
+  add_whole(object, "failures", cell->n_failed);
+  add_whole(object, "numeric_failures", cell->n_numeric);
+  add_number(object, "mean", cell->value[MM_QUANTITY_FINAL].mean);
+  add_number(object, "sem", cell->value[MM_QUANTITY_FINAL].sem);
+  add_number(object, "iqm", cell->iqm.iqm);
+  add_number(object, "iqm_low", cell->iqm.low);
+  add_number(object, "iqm_high", cell->iqm.high);
+  add_number(object, "optimal_mean", cell->optimal);
+  add_number(object, "paper", cell->paper);
+  for (int b = 0; b < 2; b++) {
+    add_number(object, from[b][0], cell->difference[b].mean);
+    add_number(object, from[b][1], cell->difference[b].sem);
+    add_number(object, from[b][2], cell->wins[b]);
+  }
+  cJSON_AddItemToObject(object, "quantities", quantities_json(cell));
+  return object;
+}
+
+static const char *verdict_text(int verdict) {
+  return verdict > 0 ? "holds" : verdict < 0 ? "does not hold" : "undecided";
+}
+
+static void add_claims(cJSON *root, const mm_reproduction *r) {
+  cJSON *claims = cJSON_AddArrayToObject(root, "claims");
+  for (size_t i = 0; i < r->n_claim; i++) {
+    cJSON *claim = cJSON_CreateObject();
+    cJSON_AddStringToObject(claim, "claim", r->claim[i].text);
+    cJSON_AddStringToObject(claim, "env", r->claim[i].env);
+    if (r->claim[i].target[0]) cJSON_AddStringToObject(claim, "target", r->claim[i].target);
+    cJSON_AddStringToObject(claim, "verdict", verdict_text(r->claim[i].verdict));
+    add_number(claim, "gain", r->claim[i].gain.mean);
+    add_number(claim, "gain_sem", r->claim[i].gain.sem);
+    cJSON_AddItemToArray(claims, claim);
+  }
+}
+
+cJSON *mm_reproduction_json(const mm_reproduction *r) {
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "artefact", r->artefact);
+  cJSON_AddStringToObject(root, "scale", r->scale);
+  cJSON_AddStringToObject(root, "label", r->label);
+  cJSON_AddStringToObject(root, "folder", r->folder);
+  add_whole(root, "seed", r->seed);
+  add_whole(root, "seeds", r->n_seed);
+  cJSON *cells = cJSON_AddArrayToObject(root, "cells");
+  for (size_t i = 0; i < r->n_cell; i++)
+    cJSON_AddItemToArray(cells, cell_json(&r->cell[i]));
+  add_claims(root, r);
+  cJSON *notes = cJSON_AddArrayToObject(root, "notes");
+  for (size_t i = 0; i < r->n_note; i++)
+    cJSON_AddItemToArray(notes, cJSON_CreateString(r->note[i]));
+  cJSON_AddItemToObject(root, "settings",
+                        r->settings ? cJSON_Duplicate(r->settings, true) : cJSON_CreateObject());
+  add_number(root, "result_env_steps", (double)r->result_steps);
+  add_number(root, "env_steps", (double)r->env_steps);
+  add_number(root, "wall_seconds", r->seconds);
+  add_number(root, "env_steps_per_second",
+             r->seconds > 0 ? (double)r->env_steps / r->seconds : NAN);
+  cJSON_AddStringToObject(root, "backend", "cpu");
+  add_number(root, "threads", r->threads);
+  cJSON_AddStringToObject(root, "isa", mm_isa_name());
+  cJSON_AddStringToObject(root, "version", mm_version());
+  cJSON_AddStringToObject(root, "build", mm_build_info());
+  return root;
+}
+
+// ---------------------------------------------------------------------------------------------
+// CSV
+
+// A field in the manner of RFC 4180; quoted also where a reader would take it for a remark.
+static void put_text(FILE *f, const char *text) {
+  if (*text != '#' && !strpbrk(text, ",\"\r\n")) {
+    fputs(text, f);
+    return;
+  }
+  fputc('"', f);
+  for (; *text; text++) {
+    if (*text == '"') fputc('"', f);
+    fputc(*text, f);
+  }
+  fputc('"', f);
+}
+
+static void put_number(FILE *f, double x) {
+  char text[MM_JSON_NUMBER_SIZE];
+  fputc(',', f);
+  if (!isnan(x)) fputs(mm_json_format_number(x, text), f);
+}
+
+static void put_names(FILE *f, const mm_reproduction_cell *cell) {
+  put_text(f, cell->env);
+  fputc(',', f);
+  put_text(f, cell->target);
+  fputc(',', f);
+  put_text(f, cell->map);
+}
+
+static void put_origin(FILE *f, const mm_reproduction *r) {
+  char speed[MM_JSON_NUMBER_SIZE], seconds[MM_JSON_NUMBER_SIZE];
+  char *settings = r->settings ? mm_json_print(r->settings, false) : NULL;
+  fprintf(f, "# mirrormap %s (%s): reproduce %s --scale %s\n", mm_version(), mm_build_info(),
+          r->artefact, r->scale);
+  fprintf(f, "# %s\n", r->label);
+  if (r->n_seed > 0)
+    fprintf(f, "# seeds: %" PRIu64 " to %" PRIu64 "\n", r->seed, r->seed + r->n_seed - 1);
+  for (size_t i = 0; i < r->n_note; i++)
+    fprintf(f, "# note: %s\n", r->note[i]);
+  if (settings) fprintf(f, "# settings: %s\n", settings);
+  mm_free(settings);
+  if (r->seconds > 0)
+    fprintf(f,
+            "# time: %s seconds and %s environment steps per second in the last session, cpu, %d "
+            "threads, %s\n",
+            mm_json_format_number(r->seconds, seconds),
+            mm_json_format_number((double)r->env_steps / r->seconds, speed), r->threads,
+            mm_isa_name());
+}
+
+static void put_table(FILE *f, const mm_reproduction *r) {
+  fputs("env,target,map,control,eta,n,failures,mean,sem,iqm,iqm_low,iqm_high,optimal_mean,"
+        "diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,paper,"
+        "paper_difference_in_sem",
+        f);
+  for (int q = 1; q < MM_QUANTITIES; q++)
+    fprintf(f, ",%s,%s_sem", mm_quantity_name((mm_quantity)q), mm_quantity_name((mm_quantity)q));
+  fputc('\n', f);
+  for (size_t i = 0; i < r->n_cell; i++) {
+    const mm_reproduction_cell *c = &r->cell[i];
+    mm_estimate final = c->value[MM_QUANTITY_FINAL];
+    put_names(f, c);
+    fprintf(f, ",%d", c->control);
+    put_number(f, c->eta);
+    fprintf(f, ",%zu,%zu", c->n, c->n_failed);
+    put_number(f, final.mean);
+    put_number(f, final.sem);
+    put_number(f, c->iqm.iqm);
+    put_number(f, c->iqm.low);
+    put_number(f, c->iqm.high);
+    put_number(f, c->optimal);
+    for (int b = 0; b < 2; b++) {
+      put_number(f, c->difference[b].mean);
+      put_number(f, c->difference[b].sem);
+      put_number(f, c->wins[b]);
+    }
+    put_number(f, c->paper);
+    put_number(f, final.sem > 0 ? (final.mean - c->paper) / final.sem : NAN);
+    for (int q = 1; q < MM_QUANTITIES; q++) {
+      put_number(f, c->value[q].mean);
+      put_number(f, c->value[q].sem);
+    }
+    fputc('\n', f);
+  }
+}
+
+static void put_raw(FILE *f, const mm_reproduction *r) {
+  fputs("env,target,map,seed", f);
+  for (int q = 0; q < MM_QUANTITIES; q++)
+    fprintf(f, ",%s", mm_quantity_name((mm_quantity)q));
+  fputc('\n', f);
+  for (size_t i = 0; i < r->n_cell; i++)
+    for (size_t k = 0; k < r->cell[i].n_run; k++) {
+      const mm_reproduction_cell *c = &r->cell[i];
+      put_names(f, c);
+      fprintf(f, ",%" PRIu64, r->seed + k);
+      for (int q = 0; q < MM_QUANTITIES; q++)
+        put_number(f, c->run[q] ? c->run[q][k] : NAN);
+      fputc('\n', f);
+    }
+}
+
+static void put_aggregate(FILE *f, const mm_reproduction *r) {
+  fputs("env,target,map,measure,step,mean,sem\n", f);
+  for (size_t i = 0; i < r->n_cell; i++)
+    for (size_t k = 0; k < r->cell[i].n_curve; k++) {
+      const mm_reproduction_curve *curve = &r->cell[i].curve[k];
+      for (size_t t = 0; t < curve->n; t++) {
+        put_names(f, &r->cell[i]);
+        fprintf(f, ",%s,%" PRIu64, curve->name, curve->point[t].step);
+        put_number(f, curve->point[t].value.mean);
+        put_number(f, curve->point[t].value.sem);
+        fputc('\n', f);
+      }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Files
+
+static mm_status write_file(const char *folder, const char *name, const char *text, size_t length) {
+  size_t size = strlen(folder) + strlen(name) + 2;
+  char *path = mm_alloc(size);
+  if (!path) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
+  snprintf(path, size, "%s/%s", folder, name);
+  mm_status status = mm_file_write_atomic(path, text, length);
+  mm_free(path);
+  return status;
+}
+
+typedef void put_rows(FILE *f, const mm_reproduction *r);
+
+static mm_status write_csv(const mm_reproduction *r, const char *name, put_rows *put) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *f = open_memstream(&text, &length);
+  if (!f) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
+  put_origin(f, r);
+  put(f, r);
+  int failed = ferror(f);
+  if (fclose(f) != 0) failed = 1;
+  mm_status status = MM_OK;
+  if (failed)
+    status = MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
+  else
+    status = write_file(r->folder, name, text, length);
+  free(text);
+  return status;
+}
+
+static mm_status write_json(const mm_reproduction *r, const char *name) {
+  cJSON *root = mm_reproduction_json(r);
+  char *text = root ? mm_json_print(root, true) : NULL;
+  cJSON_Delete(root);
+  if (!text) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
+  mm_status status = write_file(r->folder, name, text, strlen(text));
+  mm_free(text);
+  return status;
+}
+
+mm_status mm_reproduction_write(const mm_reproduction *r) {
+  if (r->n_cell > 0) {
+    MM_TRY(write_csv(r, "raw.csv", put_raw));
+    MM_TRY(write_csv(r, "aggregate.csv", put_aggregate));
+    MM_TRY(write_csv(r, "table.csv", put_table));
+  }
+  return write_json(r, "summary.json");
+}
