@@ -120,6 +120,7 @@ static void put_quantities(const mm_reproduction *r) {
   table *out = table_create(header, 6);
   for (size_t i = 0; i < r->n_cell; i++) {
     char text[TEXT];
+    if (!r->cell[i].run[MM_QUANTITY_DISTANCE]) continue;
     table_text(out, r->cell[i].env);
     table_text(out, r->cell[i].map);
     for (int q = 0; q < 4; q++)
@@ -152,35 +153,53 @@ static bool is_first(const mm_reproduction *r, size_t i, bool place) {
   return true;
 }
 
-static void put_claims(const mm_reproduction *r) {
-  if (r->n_claim == 0) return;
+// Without the part of an environment's name that all of its kind share.
+static void short_name(const char *env, char out[TEXT]) {
+  static const char *const tail[] = { "-MinAtar", "-v1" };
+  snprintf(out, TEXT, "%.70s", strncmp(env, "GridWorld-", 10) == 0 ? env + 10 : env);
+  for (int i = 0; i < 2; i++) {
+    char *at = strstr(out, tail[i]);
+    if (at) *at = '\0';
+  }
+}
+
+// A table per target: the claims against the environments.
+static void put_claims_of(const mm_reproduction *r, const char *target) {
   const char **header = memory_take(r->n_claim + 1, sizeof *header);
   char(*name)[TEXT] = memory_take(r->n_claim, sizeof *name);
-  size_t n = 0;
+  size_t *place = memory_take(r->n_claim, sizeof *place), n = 0;
   header[0] = "<claim of the paper";
   for (size_t i = 0; i < r->n_claim; i++) {
-    const mm_claim *c = &r->claim[i];
-    if (!is_first(r, i, true)) continue;
-    const char *env = strncmp(c->env, "GridWorld-", 10) == 0 ? c->env + 10 : c->env;
-    snprintf(name[n], sizeof *name, "%.50s%s%s", env, c->target[0] ? "/" : "", c->target);
+    if (strcmp(r->claim[i].target, target) != 0 || !is_first(r, i, true)) continue;
+    short_name(r->claim[i].env, name[n]);
     header[n + 1] = name[n];
-    n++;
+    place[n++] = i;
   }
-  printf("\nclaims: holds, no (the opposite), open (within 2 standard errors)\n");
+  printf("\nclaims%s%s: holds, no (the opposite), open (within 2 standard errors)\n",
+         target[0] ? ", target=" : "", target);
   table *out = table_create(header, n + 1);
   for (size_t i = 0; i < r->n_claim; i++) {
     if (!is_first(r, i, false)) continue;
     table_text(out, r->claim[i].text);
-    for (size_t k = 0; k < r->n_claim; k++) {
-      if (!is_first(r, k, true)) continue;
-      const char *verdict = verdict_of(r, r->claim[i].text, &r->claim[k]);
+    for (size_t k = 0; k < n; k++) {
+      const char *verdict = verdict_of(r, r->claim[i].text, &r->claim[place[k]]);
       table_text(out, verdict);
       if (verdict[0] == 'h' || verdict[0] == 'n') table_mark(out, verdict[0] == 'h');
     }
   }
   table_print(out);
+  free(place);
   free(name);
   free(header);
+}
+
+static void put_claims(const mm_reproduction *r) {
+  const char *last = NULL;
+  for (size_t i = 0; i < r->n_claim; i++) {
+    if (last != NULL && strcmp(last, r->claim[i].target) == 0) continue;
+    last = r->claim[i].target;
+    put_claims_of(r, last);
+  }
 }
 
 // ---------------------------------------------------------------------------------------------

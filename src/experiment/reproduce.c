@@ -313,6 +313,17 @@ static mm_status run_artefact(mm_reproduce *r) {
   return MM_OK;
 }
 
+// By their places now: the folder may have been moved.
+static mm_status lend_maps(const mm_reproduce *r, mm_reproduce *child) {
+  static const char *const lender[] = { "control", "minatar" };
+  char folder[MM_REPRODUCE_PATH];
+  child->plan.n_from = 2;
+  for (int i = 0; i < 2; i++)
+    MM_TRY(
+        mm_plan_copy_name(mm_reproduce_path(r, lender[i], folder), "folder", child->plan.from[i]));
+  return MM_OK;
+}
+
 // One artefact of `all`, in a folder of its own. The table takes the maps of those before it.
 static mm_status run_child(mm_reproduce *r, mm_artefact artefact) {
   char folder[MM_REPRODUCE_PATH];
@@ -327,14 +338,7 @@ static mm_status run_child(mm_reproduce *r, mm_artefact artefact) {
     if (artefact == MM_ARTEFACT_PHI) plan.n_set = plan.seeds = 0;
     status = mm_reproduce_create(folder, &plan, &child);
   }
-  if (status == MM_OK && artefact == MM_ARTEFACT_TRANSFER) {
-    // by their places now: the folder may have been moved
-    child->plan.n_from = 2;
-    mm_reproduce_path(r, "control", folder);
-    MM_TRY(mm_plan_copy_name(folder, "folder", child->plan.from[0]));
-    mm_reproduce_path(r, "minatar", folder);
-    MM_TRY(mm_plan_copy_name(folder, "folder", child->plan.from[1]));
-  }
+  if (status == MM_OK && artefact == MM_ARTEFACT_TRANSFER) status = lend_maps(r, child);
   if (status == MM_OK) status = mm_reproduce_run(child, r->job);
   if (child)
     mm_reproduce_note_end(child, status == MM_OK                ? "done"

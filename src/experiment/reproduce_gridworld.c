@@ -16,7 +16,7 @@
 #include "experiment/reproduction_figure.h"
 #include "experiment/theory.h"
 
-enum { N_ENV = 6, N_MAP = 9, EARLY = 24, LATE = 10 };
+enum { N_ENV = 6, N_MAP = 9, N_SHOWN = 3, EARLY = 24, LATE = 10 };
 
 static const char *const envs[N_ENV] = { "GridWorld-dense",     "GridWorld-sparse",
                                          "GridWorld-long",      "GridWorld-sixteen_rooms",
@@ -491,7 +491,30 @@ static mm_status fill(figure *f) {
     status = fill_cell(&c, k / N_MAP, k % N_MAP, x);
   release_curves(&c);
   mm_free(x);
-  return status == MM_OK ? mm_reproduction_summarise(&f->r->result) : status;
+  return status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// The configurations that the figure does not show: final values of its three maps
+
+static mm_status run_others(figure *f) {
+  static const char *const others[] = { "GridWorld-longer",          "GridWorld-long_dense",
+                                        "GridWorld-sixteen_rooms_2", "GridWorld-labyrinth_flipped",
+                                        "GridWorld-labyrinth_2",     "GridWorld-standard_maze",
+                                        "GridWorld-standard_maze_2", "GridWorld-standard_maze_3",
+                                        "GridWorld-small_corridor" };
+  mm_reproduce_entrant row[N_SHOWN];
+  for (size_t m = 0; m < N_SHOWN; m++)
+    row[m] = (mm_reproduce_entrant){ .map = f->map[m],
+                                     .name = entrants[m].label,
+                                     .label = entrants[m].label,
+                                     .paper_map = MM_REPRODUCE_NO_PAPER };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    mm_settings settings;
+    MM_TRY(mm_reproduce_settings(&f->r->plan, others[i], "", &settings));
+    MM_TRY(mm_reproduce_table(f->r, others[i], "", &settings, row, N_SHOWN));
+  }
+  return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -533,8 +556,9 @@ static mm_status claim(mm_reproduction *r) {
 static mm_status annotate(figure *f) {
   mm_reproduction *r = &f->r->result;
   MM_TRY(mm_reproduction_note(
-      r, "the paper's figure gives no numbers and does not name its five configurations: these are "
-         "our choice; GridWorld-all are its random tasks"));
+      r, "the paper's figure gives no numbers and does not name its five configurations: the first "
+         "five are our choice, the last nine are those left over; GridWorld-all are its random "
+         "tasks"));
   MM_TRY(mm_reproduction_note(
       r,
       "every run has an instance of its own, the same ones and the same random numbers for every "
@@ -585,6 +609,8 @@ static mm_status make(figure *f) {
   MM_TRY(list_runs(f));
   MM_TRY(run_all(f));
   MM_TRY(fill(f));
+  MM_TRY(run_others(f));
+  MM_TRY(mm_reproduction_summarise(&f->r->result));
   MM_TRY(annotate(f));
   return mm_reproduce_picture(f->r, "gridworld", draw, NULL);
 }

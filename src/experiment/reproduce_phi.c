@@ -11,7 +11,7 @@ enum { N_MAP = 3 };
 static const char *const maps[N_MAP] = { "piecewise:5", "piecewise:100", "negentropy" };
 
 static mm_status draw_maps(const mm_reproduction *result, const char *path, void *user) {
-  static const char *const names[N_MAP] = { "n = 5, initial psi", "n = 100, initial psi",
+  static const char *const names[N_MAP] = { "n = 5, initial", "n = 100, initial",
                                             "negative entropy" };
   mm_map_figure_config config = mm_map_figure_config_default();
   config.panels = MM_PANEL_PHI | MM_PANEL_PHI_INVERSE;

@@ -50,73 +50,42 @@ bool mm_scale_find(const char *name, mm_scale *out) {
 // ---------------------------------------------------------------------------------------------
 // Sizes
 
-enum { SIZE_KEYS = 10 };
-
+// What differs from the presets, as key=value.
 typedef struct sizes {
   size_t seeds, tune_seeds;
-  struct {
-    const char *key, *value;
-  } set[SIZE_KEYS];
+  const char *set;
 } sizes;
 
-// What differs from the presets. The laptop's come from the speed of two cores: 10^7 steps/s of
-// Grid-World, 260,000 of AMPO on classic control, 200,000 on MinAtar.
+// The laptop's come from the speed of two cores: 10^7 steps/s of Grid-World, 260,000 of AMPO on
+// classic control, 200,000 on MinAtar. Its Grid-World search is the quick preset's, with longer
+// steps of the mean to make up for their number; on MinAtar fewer environments side by side give 64
+// iterations instead of 8 from the same steps.
 static const sizes scales[MM_SUITES][MM_SCALES] = {
-  [MM_SUITE_GRIDWORLD] = { [MM_SCALE_SMOKE] = { 3,
-                                                1,
-                                                { { "steps", "16384" },
-                                                  { "population", "8" },
-                                                  { "generations", "2" },
-                                                  { "validation_every", "2" },
-                                                  { "validation_tasks", "4" } } },
-                           // the quick preset: the paper's trainings, longer steps of the mean to
-                           // make up for their number
-                           [MM_SCALE_LAPTOP] = { 64,
-                                                 8,
-                                                 { { "population", "64" },
-                                                   { "generations", "64" },
-                                                   { "es_lr", "0.1" },
-                                                   { "validation_every", "16" },
-                                                   { "validation_tasks", "64" } } },
-                           [MM_SCALE_PAPER] = { 256, 8, { { "validation_tasks", "256" } } } },
-  [MM_SUITE_CONTROL] = { [MM_SCALE_SMOKE] = { 3,
-                                              1,
-                                              { { "steps", "2560" },
-                                                { "population", "4" },
-                                                { "generations", "2" },
-                                                { "validation_every", "2" },
-                                                { "validation_tasks", "2" } } },
-                         [MM_SCALE_LAPTOP] = { 32,
-                                               4,
-                                               { { "steps", "51200" },
-                                                 { "population", "32" },
-                                                 { "generations", "20" },
-                                                 { "validation_every", "5" },
-                                                 { "validation_tasks", "16" } } },
-                         [MM_SCALE_PAPER] = { 100, 8, { { NULL, NULL } } } },
-  [MM_SUITE_MINATAR] = { [MM_SCALE_SMOKE] = { 2,
-                                              1,
-                                              { { "steps", "2048" },
-                                                { "envs", "8" },
-                                                { "unroll", "64" },
-                                                { "schedule", "-" },
-                                                { "population", "4" },
-                                                { "generations", "1" },
-                                                { "validation_every", "1" },
-                                                { "validation_tasks", "2" } } },
-                         // fewer environments side by side: 64 iterations instead of 8 from the
-                         // same steps
-                         [MM_SCALE_LAPTOP] = { 4,
-                                               1,
-                                               { { "steps", "262144" },
-                                                 { "envs", "32" },
-                                                 { "schedule", "-" },
-                                                 { "population", "12" },
-                                                 { "generations", "8" },
-                                                 { "validation_every", "4" },
-                                                 { "validation_tasks", "4" } } },
-                         [MM_SCALE_PAPER] = { 100, 8, { { NULL, NULL } } } },
+  { { 3, 1, "steps=16384 population=8 generations=2 validation_every=2 validation_tasks=4" },
+    { 128, 8, "population=64 generations=64 es_lr=0.1 validation_every=16 validation_tasks=64" },
+    { 256, 8, "validation_tasks=256" } },
+  { { 3, 1, "steps=1536 population=4 generations=2 validation_every=2 validation_tasks=2" },
+    { 32, 4, "steps=51200 population=32 generations=20 validation_every=5 validation_tasks=16" },
+    { 100, 8, "" } },
+  { { 2, 1,
+      "steps=1024 envs=4 unroll=64 schedule=- population=4 generations=1 validation_every=1 "
+      "validation_tasks=2" },
+    { 4, 1,
+      "steps=262144 envs=32 schedule=- population=12 generations=8 validation_every=4 "
+      "validation_tasks=4" },
+    { 100, 8, "" } },
 };
+
+// The next key and value of such a text; false at its end.
+static bool next_set(const char **text, mm_reproduce_set *out) {
+  *text += strspn(*text, " ");
+  if (**text == '\0') return false;
+  size_t key = strcspn(*text, "="), value = strcspn(*text + key + 1, " ");
+  snprintf(out->key, sizeof out->key, "%.*s", (int)key, *text);
+  snprintf(out->value, sizeof out->value, "%.*s", (int)value, *text + key + 1);
+  *text += key + 1 + value;
+  return true;
+}
 
 static bool ends_in(const char *text, const char *tail) {
   size_t n = strlen(text), m = strlen(tail);
@@ -175,8 +144,9 @@ mm_status mm_reproduce_settings(const mm_reproduce_plan *plan, const char *env, 
   const sizes *sized = &scales[suite][plan->scale];
   *out = mm_settings_default(suite == MM_SUITE_GRIDWORLD ? MM_ALGO_PMD : MM_ALGO_AMPO);
   mm_settings_fit(out, preset[suite]);
-  for (int i = 0; i < SIZE_KEYS && sized->set[i].key; i++)
-    MM_TRY(mm_settings_set(out, sized->set[i].key, sized->set[i].value));
+  mm_reproduce_set set;
+  for (const char *text = sized->set; next_set(&text, &set);)
+    MM_TRY(mm_settings_set(out, set.key, set.value));
   // of `all`, each artefact takes what it has
   for (size_t i = 0; i < plan->n_set; i++)
     if (has_key(out->algo, plan->set[i].key))
@@ -195,11 +165,10 @@ void mm_reproduce_label(const mm_reproduce_plan *plan, mm_suite suite,
                    mm_scale_name(plan->scale), seeds);
   if (seeds != whole->seeds)
     used += snprintf(out + used, size - (size_t)used, " instead of the paper's %zu", whole->seeds);
-  for (int i = 0; plan->scale != MM_SCALE_PAPER && i < SIZE_KEYS && sized->set[i].key; i++) {
-    if (set_value(plan, sized->set[i].key)) continue;
-    used += snprintf(out + used, size - (size_t)used, ", %s=%s", sized->set[i].key,
-                     sized->set[i].value);
-  }
+  mm_reproduce_set set;
+  for (const char *text = reduced ? sized->set : ""; next_set(&text, &set);)
+    if (!set_value(plan, set.key))
+      used += snprintf(out + used, size - (size_t)used, ", %s=%s", set.key, set.value);
   for (size_t i = 0; i < plan->n_set && (size_t)used < size; i++)
     used +=
         snprintf(out + used, size - (size_t)used, ", %s=%s", plan->set[i].key, plan->set[i].value);

@@ -151,7 +151,7 @@ mm_status mm_reproduce_table(mm_reproduce *r, const char *env, const char *targe
   t->r = r;
   t->env = env;
   t->target = target;
-  snprintf(t->name, sizeof t->name, "table-%s-%s", env, target);
+  snprintf(t->name, sizeof t->name, "table-%s%s%s", env, target[0] ? "-" : "", target);
   mm_status status = open_table(t, settings, row, n_row);
   if (status == MM_OK) status = run_table(t, row);
   if (t->run)
@@ -173,8 +173,7 @@ mm_status mm_reproduce_learned(mm_reproduce *r, const char *env, const char *tar
   char name[128];
   snprintf(name, sizeof name, "learn-%s-%s", env, target);
   MM_TRY(mm_reproduce_borrow(r, name, out));
-  if (*out) return mm_reproduction_note(&r->result, "%s: taken from another reproduction", name);
-  return mm_reproduce_learn(r, name, env, settings, out);
+  return *out ? MM_OK : mm_reproduce_learn(r, name, env, settings, out);
 }
 
 static mm_status worst_probability(const mm_map *map, size_t n_action, double eta, double c,

@@ -94,6 +94,10 @@ static mm_status annotate(figure *f) {
   char label[MM_REPRODUCTION_TEXT];
   mm_reproduce_label(&f->r->plan, MM_SUITE_MINATAR, label);
   MM_TRY(mm_reproduction_note(&f->r->result, "MinAtar: %.300s", label));
+  if (f->r->plan.n_from > 0)
+    MM_TRY(mm_reproduction_note(&f->r->result,
+                                "learned maps are those of other reproductions where "
+                                "these have them; copies are in the folder"));
   MM_TRY(mm_reproduction_note(&f->r->result, "the paper's table comes from the authors' code: "
                                              "compare with target=code; target=paper is its "
                                              "equation"));

@@ -16,6 +16,8 @@ enum {
   LABEL = 20,        // for the label of an axis
   GAP = 12,          // between columns
   BAND_POINTS = 200, // more cannot be seen
+  SKIPPED = 4,       // first iterations of AMPO, in which hardly an episode has ended: not drawn
+  LONG = 20,         // points of a curve that can do without them
   N_PHI = 401,       // points of a potential
   N_SCALE = 201,     // of a policy
   ACTIONS = 32,
@@ -48,6 +50,11 @@ static const mm_reproduction_curve *curve_of(const picture *p, size_t env, size_
   return NULL;
 }
 
+// The first point to draw, as the authors' plots do.
+static size_t first_of(const picture *p, const mm_reproduction_curve *curve) {
+  return p->grid->learned && curve->n > LONG ? SKIPPED : 0;
+}
+
 static void include(double x, double *low, double *high) {
   if (!isfinite(x)) return;
   *low = fmin(*low, x);
@@ -61,7 +68,7 @@ static void range_of(const picture *p, size_t env, const mm_reproduction_row *ro
   *high = row->from_zero ? 0 : -INFINITY;
   for (size_t m = 0; m < p->grid->n_map; m++) {
     const mm_reproduction_curve *curve = curve_of(p, env, m, row->curve);
-    for (size_t k = 0; curve && k < curve->n; k++) {
+    for (size_t k = curve ? first_of(p, curve) : 0; curve && k < curve->n; k++) {
       mm_estimate e = curve->point[k].value;
       double half = isnan(e.sem) ? 0 : e.sem;
       include(e.mean - half, low, high);
@@ -78,7 +85,7 @@ static void range_of(const picture *p, size_t env, const mm_reproduction_row *ro
 
 static int add_band(const picture *p, const mm_reproduction_curve *curve) {
   size_t n = 0, last = curve->n - 1, stride = last / BAND_POINTS + 1;
-  for (size_t k = 0;; k = k + stride < last ? k + stride : last) {
+  for (size_t k = first_of(p, curve);; k = k + stride < last ? k + stride : last) {
     mm_estimate e = curve->point[k].value;
     if (!isnan(e.sem)) {
       p->points[3 * n] = (double)curve->point[k].step / p->unit;
@@ -92,11 +99,12 @@ static int add_band(const picture *p, const mm_reproduction_curve *curve) {
 }
 
 static int add_line(const picture *p, const mm_reproduction_curve *curve, double dx, double dy) {
-  for (size_t k = 0; k < curve->n; k++) {
-    p->points[2 * k] = (double)curve->point[k].step / p->unit;
-    p->points[2 * k + 1] = curve->point[k].value.mean;
+  size_t first = first_of(p, curve), n = curve->n - first;
+  for (size_t k = 0; k < n; k++) {
+    p->points[2 * k] = (double)curve->point[first + k].step / p->unit;
+    p->points[2 * k + 1] = curve->point[first + k].value.mean;
   }
-  size_t n = mm_figure_thin(p->points, curve->n, dx, dy);
+  n = mm_figure_thin(p->points, n, dx, dy);
   return mm_figure_data(p->sheet.figure, p->points, n, 2);
 }
 
@@ -251,9 +259,9 @@ static double lay_out_curves(picture *p, mm_box b, bool measure) {
   const mm_reproduction_grid *g = p->grid;
   double y = b.y;
   for (size_t row = 0; row < g->n_row; row++) {
-    y += MM_SHEET_LINE + 4;
+    y += MM_SHEET_LINE + 8;
     if (!measure) {
-      put_title(p, b, y - 11, g->row[row].title);
+      put_title(p, b, y - 15, g->row[row].title);
       if (row + 1 == g->n_row) put_axis_label(p, b, y + p->height + AXIS_BOTTOM + 10, p->axis);
     }
     for (size_t e = 0; e < g->n_env && !measure; e++)
@@ -270,7 +278,7 @@ static mm_status lay_out_maps(picture *p, mm_box b, bool measure, double *height
   double y = b.y + MM_SHEET_LINE + 8;
   char text[160];
   if (!measure) {
-    put_title(p, b, y - 11, "potentials φ");
+    put_title(p, b, y - 15, "potentials φ");
     put_axis_label(p, b, y + p->height + AXIS_BOTTOM + 10, "x − φ^{−1}(1)");
   }
   for (size_t e = 0; e < g->n_env && !measure; e++)
@@ -278,9 +286,9 @@ static mm_status lay_out_maps(picture *p, mm_box b, bool measure, double *height
   y += p->height + AXIS_BOTTOM + LABEL;
   for (size_t m = 0; m <= N_BASE; m++) {
     bool last = m == N_BASE;
-    y += MM_SHEET_LINE + 4;
+    y += MM_SHEET_LINE + 8;
     if (!measure) {
-      put_title(p, b, y - 11, title[m]);
+      put_title(p, b, y - 15, title[m]);
       mm_figure_print(p->sheet.figure, text, sizeof text,
                       "score scale c: scores c · (1, …, |A|), η = %g; the best action is darkest",
                       g->eta);
@@ -294,17 +302,34 @@ static mm_status lay_out_maps(picture *p, mm_box b, bool measure, double *height
   return MM_OK;
 }
 
+// The label in lines of the box's width, broken at commas; returns their height.
+static double put_label(const picture *p, mm_box b, bool measure) {
+  size_t most = (size_t)(b.w / MM_FIGURE_CHARACTER), lines = 0;
+  const char *text = p->r->label;
+  while (*text) {
+    char line[MM_REPRODUCTION_TEXT];
+    size_t n = strlen(text), end = n;
+    for (size_t i = most < n ? most : n; i > 0 && n > most && end == n; i--)
+      if (text[i - 1] == ',') end = i;
+    snprintf(line, sizeof line, "%.*s", (int)end, text);
+    if (!measure)
+      mm_sheet_name(&p->sheet, b.x, b.y + MM_SHEET_LINE * ((double)lines + 0.5), b.w, line);
+    text += end;
+    text += strspn(text, " ");
+    lines++;
+  }
+  return MM_SHEET_LINE * (double)lines;
+}
+
 static mm_status lay_out(picture *p, bool measure) {
   const mm_reproduction_grid *g = p->grid;
   mm_box b = { MARGIN + AXIS_LEFT, MARGIN, p->sheet.width - 2 * MARGIN - AXIS_LEFT, 0 };
-  char text[MM_REPRODUCTION_TEXT + 160];
-  if (!measure) {
-    snprintf(text, sizeof text, "%s%s%s: mean of the runs, one standard error", g->heading,
-             g->target[0] ? ", target=" : "", g->target);
-    mm_sheet_name(&p->sheet, b.x, b.y + MM_SHEET_LINE / 2.0, b.w, text);
-    mm_sheet_name(&p->sheet, b.x, b.y + 1.5 * MM_SHEET_LINE, b.w, p->r->label);
-  }
-  b.y += 2 * MM_SHEET_LINE + 2;
+  char text[200];
+  snprintf(text, sizeof text, "%s%s%s: mean of the runs, one standard error", g->heading,
+           g->target[0] ? ", target=" : "", g->target);
+  if (!measure) mm_sheet_name(&p->sheet, b.x, b.y + MM_SHEET_LINE / 2.0, b.w, text);
+  b.y += MM_SHEET_LINE;
+  b.y += put_label(p, b, measure) + 2;
   b.y += mm_sheet_legend(&p->sheet, b, g->map, g->n_map, measure) + 6;
   for (size_t e = 0; e < g->n_env && !measure; e++) {
     mm_box at = panel_at(p, b, e, b.y, 0);
