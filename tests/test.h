@@ -43,6 +43,7 @@
   SUITE(trace)                                                                                     \
   SUITE(trace_record)                                                                              \
   SUITE(pmd)                                                                                       \
+  SUITE(pool)                                                                                      \
   SUITE(backend)                                                                                   \
   SUITE(settings)                                                                                  \
   SUITE(gae)                                                                                       \
@@ -70,6 +71,7 @@
   SUITE(report)                                                                                    \
   SUITE(tune)                                                                                      \
   SUITE(tune_run)                                                                                  \
+  SUITE(reproduce)                                                                                 \
   SUITE(bench)
 
 #define MM_SUITE_DECLARE(name) int suite_##name(void);

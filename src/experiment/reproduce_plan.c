@@ -160,7 +160,8 @@ void mm_reproduce_label(const mm_reproduce_plan *plan, mm_suite suite,
   const sizes *sized = &scales[suite][plan->scale], *whole = &scales[suite][MM_SCALE_PAPER];
   size_t seeds = mm_reproduce_seeds(plan, suite), size = MM_REPRODUCTION_TEXT;
   bool reduced = plan->scale != MM_SCALE_PAPER || seeds < whole->seeds;
-  int used = snprintf(out, size, "%s", reduced ? "reduced: " : "");
+  bool changed = plan->n_set > (set_value(plan, "target") ? 1u : 0u);
+  int used = snprintf(out, size, "%s", reduced ? "reduced: " : changed ? "changed: " : "");
   used += snprintf(out + used, size - (size_t)used, "%s scale, %zu runs",
                    mm_scale_name(plan->scale), seeds);
   if (seeds != whole->seeds)

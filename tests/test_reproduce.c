@@ -1,0 +1,446 @@
+// Suite `reproduce`: the paper's numbers, plans and their sizes, statistics of cells, policies
+// against the score scale, and a small Grid-World figure held against runs of `theory`, also when
+// it was interrupted in the middle.
+
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/status.h"
+#include "experiment/paper.h"
+#include "experiment/reproduce_internal.h"
+#include "experiment/theory.h"
+#include "run_fixture.h"
+
+static void assert_near(double got, double expected, double tolerance) {
+  if (!(fabs(got - expected) <= tolerance)) fail_msg("expected %.17g, got %.17g", expected, got);
+}
+
+// ---------------------------------------------------------------------------------------------
+// The paper
+
+static void test_paper(void **state) {
+  (void)state;
+  static const size_t green[MM_PAPER_ENVS] = { 5, 4, 5, 4, 3 };
+  size_t total = 0;
+  for (size_t m = 0; m < MM_PAPER_ENVS; m++) {
+    size_t row = 0;
+    for (size_t e = 0; e < MM_PAPER_ENVS; e++)
+      row += mm_paper_is_better(m, e);
+    assert_int_equal(row, green[m]);
+    assert_true(mm_paper_is_better(m, m));
+    total += row;
+  }
+  assert_int_equal(total, 21);
+  assert_true(mm_paper_final(MM_PAPER_ENVS, 1) == 359.14);
+  assert_true(mm_paper_final(4, mm_paper_env("Acrobot-v1")) == -78.29);
+  assert_int_equal(mm_paper_env("Breakout-MinAtar"), MM_PAPER_ENVS);
+  assert_true(isnan(mm_paper_final(0, MM_PAPER_ENVS)));
+  assert_false(mm_paper_is_better(MM_PAPER_ENVS, 0));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Policies against the score scale
+
+typedef struct scale_row {
+  size_t n;
+  double c;
+  double negentropy[5], l2[5];
+} scale_row;
+
+static const scale_row scale_rows[] = {
+  { 2, 0.5, { .389361, .610639 }, { .275, .725 } },
+  { 2, 1, { .289050, .710950 }, { .05, .95 } },
+  { 3, 0.5, { .198890, .311921, .489189 }, { 0, .275, .725 } },
+  { 3, 1, { .105161, .258654, .636186 }, { 0, .05, .95 } },
+  { 4, 1, { .041002, .100849, .248048, .610101 }, { 0, 0, .05, .95 } },
+  { 5, 2, { .000623, .003770, .022810, .137992, .834804 }, { 0, 0, 0, 0, 1 } },
+};
+
+static void test_score_scale(void **state) {
+  (void)state;
+  static const char *const names[] = { "negentropy", "l2" };
+  for (int k = 0; k < 2; k++) {
+    mm_map *map;
+    assert_ok(mm_map_open(names[k], &map));
+    for (size_t i = 0; i < sizeof scale_rows / sizeof *scale_rows; i++) {
+      const scale_row *row = &scale_rows[i];
+      double scores[5], probs[5];
+      for (size_t a = 0; a < row->n; a++)
+        scores[a] = 0.9 * row->c * (double)(a + 1);
+      assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, scores, row->n, probs, NULL));
+      for (size_t a = 0; a < row->n; a++)
+        assert_near(probs[a], k == 0 ? row->negentropy[a] : row->l2[a], 5.1e-7);
+    }
+    mm_map_destroy(map);
+  }
+}
+
+static double worst_at(const mm_map *map, size_t n, double c) {
+  double scores[5], probs[5];
+  for (size_t a = 0; a < n; a++)
+    scores[a] = 0.9 * c * (double)(a + 1);
+  assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, scores, n, probs, NULL));
+  return probs[0];
+}
+
+// l2: the worst action is out when the gaps to all others sum to 1.
+static void test_zero_scale(void **state) {
+  (void)state;
+  mm_map *l2, *entropy, *steps;
+  double c;
+  assert_ok(mm_map_open("l2", &l2));
+  assert_ok(mm_map_open("negentropy", &entropy));
+  assert_ok(mm_map_open("random:3", &steps));
+  for (size_t n = 2; n <= 5; n++) {
+    assert_ok(mm_reproduce_zero_scale(l2, n, 0.9, &c));
+    assert_near(c, 2 / (0.9 * (double)(n * (n - 1))), 1e-12);
+    assert_ok(mm_reproduce_zero_scale(entropy, n, 0.9, &c));
+    assert_true(isinf(c) && c > 0);
+    assert_ok(mm_reproduce_zero_scale(steps, n, 0.9, &c));
+    assert_true(isfinite(c) && worst_at(steps, n, c) == 0);
+    assert_true(worst_at(steps, n, 0.999 * c) > 0);
+  }
+  mm_map_destroy(steps);
+  mm_map_destroy(entropy);
+  mm_map_destroy(l2);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Plans and sizes
+
+static mm_reproduce_plan plan_of(mm_artefact artefact, mm_scale scale) {
+  return (mm_reproduce_plan){ .artefact = artefact, .scale = scale };
+}
+
+static void set(mm_reproduce_plan *plan, const char *key, const char *value) {
+  mm_reproduce_set *one = &plan->set[plan->n_set++];
+  snprintf(one->key, sizeof one->key, "%s", key);
+  snprintf(one->value, sizeof one->value, "%s", value);
+}
+
+static void test_plan_text(void **state) {
+  (void)state;
+  mm_reproduce_plan plan = plan_of(MM_ARTEFACT_TRANSFER, MM_SCALE_LAPTOP), back;
+  char *text;
+  plan.seed = UINT64_MAX / 2;
+  plan.seeds = 7;
+  set(&plan, "steps", "4096");
+  set(&plan, "target", "code");
+  snprintf(plan.from[plan.n_from++], MM_PLAN_NAME_SIZE, "some/where");
+  assert_ok(mm_reproduce_plan_write(&plan, &text));
+  assert_ok(mm_reproduce_plan_read(text, "test", &back));
+  assert_memory_equal(&plan, &back, sizeof plan);
+  mm_free(text);
+  assert_fails(mm_reproduce_plan_read("{\"command\":\"learn\"}", "test", &back), MM_ERR_INPUT,
+               "'learn'");
+  assert_fails(
+      mm_reproduce_plan_read("{\"command\":\"reproduce\",\"artefact\":\"pi\"}", "test", &back),
+      MM_ERR_INPUT, "scale");
+}
+
+static void test_plan_refused(void **state) {
+  (void)state;
+  mm_reproduce_plan plan = plan_of(MM_ARTEFACT_MUJOCO, MM_SCALE_SMOKE);
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_UNSUPPORTED, "Hopper");
+  plan = plan_of(MM_ARTEFACT_GRIDWORLD, MM_SCALE_SMOKE);
+  set(&plan, "target", "code");
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "target");
+  plan = plan_of(MM_ARTEFACT_CONTROL, MM_SCALE_SMOKE);
+  set(&plan, "termination", "restart");
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "termination");
+  plan = plan_of(MM_ARTEFACT_ALL, MM_SCALE_SMOKE);
+  set(&plan, "target", "code");
+  set(&plan, "termination", "restart");
+  assert_ok(mm_reproduce_plan_check(&plan));
+  set(&plan, "target", "both");
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "both");
+  plan = plan_of(MM_ARTEFACT_GRIDWORLD, MM_SCALE_SMOKE);
+  set(&plan, "curve", "final");
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "curve");
+  plan = plan_of(MM_ARTEFACT_PHI, MM_SCALE_SMOKE);
+  set(&plan, "steps", "10");
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "trains nothing");
+  plan = plan_of(MM_ARTEFACT_GRIDWORLD, MM_SCALE_SMOKE);
+  set(&plan, "steps", "100");
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "iteration");
+  plan = plan_of(MM_ARTEFACT_CONTROL, MM_SCALE_SMOKE);
+  plan.seeds = 1;
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "standard error");
+  plan.seeds = 2;
+  plan.n_from = 1;
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "'transfer'");
+}
+
+// The paper's scale is the presets'; reduced ones say so.
+static void test_sizes(void **state) {
+  (void)state;
+  mm_reproduce_plan plan = plan_of(MM_ARTEFACT_ALL, MM_SCALE_PAPER);
+  mm_settings s;
+  char label[MM_REPRODUCTION_TEXT];
+  const char *targets[2];
+  assert_ok(mm_reproduce_settings(&plan, "GridWorld-dense", "", &s));
+  assert_true(s.search.population == 512 && s.search.generations == 512 && s.pmd.steps == 262144);
+  assert_ok(mm_reproduce_settings(&plan, "CartPole-v1", "code", &s));
+  assert_true(s.search.population == 128 && s.search.generations == 600 && s.ampo.steps == 500000);
+  assert_true(s.ampo.code_target);
+  assert_ok(mm_reproduce_settings(&plan, "Freeway-MinAtar", "paper", &s));
+  assert_string_equal(s.search.schedule, "500x1000000,100x10000000");
+  assert_true(s.search.generations == 600 && s.ampo.envs == 256 && !s.ampo.code_target);
+  assert_int_equal(mm_reproduce_seeds(&plan, MM_SUITE_GRIDWORLD), 256);
+  assert_int_equal(mm_reproduce_seeds(&plan, MM_SUITE_CONTROL), 100);
+  assert_int_equal(mm_reproduce_targets(&plan, targets), 2);
+  mm_reproduce_label(&plan, MM_SUITE_CONTROL, label);
+  assert_string_equal(label, "paper scale, 100 runs");
+
+  set(&plan, "steps", "327680");
+  assert_ok(mm_reproduce_settings(&plan, "Freeway-MinAtar", "paper", &s));
+  assert_string_equal(s.search.schedule, "-");
+  assert_true(s.ampo.steps == 327680);
+  mm_reproduce_label(&plan, MM_SUITE_CONTROL, label);
+  assert_string_equal(label, "changed: paper scale, 100 runs, steps=327680");
+
+  plan = plan_of(MM_ARTEFACT_CONTROL, MM_SCALE_LAPTOP);
+  plan.seeds = 5;
+  set(&plan, "steps", "1024");
+  set(&plan, "target", "code");
+  mm_reproduce_label(&plan, MM_SUITE_CONTROL, label);
+  assert_non_null(strstr(label, "reduced: laptop scale, 5 runs instead of the paper's 100"));
+  assert_non_null(strstr(label, ", steps=1024"));
+  assert_null(strstr(label, "steps=51200"));
+  assert_int_equal(mm_reproduce_targets(&plan, targets), 1);
+  assert_string_equal(targets[0], "code");
+}
+
+// ---------------------------------------------------------------------------------------------
+// Numbers of cells
+
+static void fill_cell(mm_reproduction *r, const char *map, const double *x, size_t n) {
+  mm_reproduction_cell *cell;
+  assert_ok(mm_reproduction_add(r, "E", map, "code", n, &cell));
+  memcpy(cell->run[MM_QUANTITY_FINAL], x, n * sizeof *x);
+}
+
+static void test_cells(void **state) {
+  (void)state;
+  static const double learned[] = { 3, 5, NAN, 4, 8 }, entropy[] = { 1, 2, 3, 4, NAN },
+                      l2[] = { 3, 4, 9, 9, 9 };
+  mm_reproduction r = { .seed = 1 };
+  double wins;
+  fill_cell(&r, "learned", learned, 5);
+  fill_cell(&r, "negentropy", entropy, 5);
+  fill_cell(&r, "l2", l2, 5);
+  assert_ok(mm_reproduction_summarise(&r));
+  const mm_reproduction_cell *a = mm_reproduction_find(&r, "E", "learned", "code");
+  const mm_reproduction_cell *b = mm_reproduction_find(&r, "E", "negentropy", "code");
+  assert_non_null(a);
+  assert_null(mm_reproduction_find(&r, "E", "learned", "paper"));
+  assert_int_equal(a->n, 4);
+  assert_near(a->value[MM_QUANTITY_FINAL].mean, 5, 1e-15);
+  assert_near(a->iqm.iqm, 4.5, 1e-15); // of 3 4 5 8, one left out at either end
+  assert_true(a->iqm.low >= 3 && a->iqm.low <= 4.5 && a->iqm.high >= 4.5 && a->iqm.high <= 8);
+  // seeds 0, 1, 3: differences 2, 3, 0
+  mm_estimate d = mm_reproduction_difference(a, b, MM_QUANTITY_FINAL, &wins);
+  assert_near(d.mean, 5.0 / 3, 1e-15);
+  assert_near(d.sem, sqrt(7.0 / 3 / 3), 1e-15);
+  assert_near(wins, 2.5 / 3, 1e-15);
+  assert_near(a->difference[0].mean, d.mean, 0);
+  assert_near(a->wins[1], (0.5 + 1 + 0 + 0) / 4, 1e-15);
+  assert_true(isnan(mm_reproduction_difference(a, b, MM_QUANTITY_DROPS, &wins).mean));
+  assert_ok(mm_reproduction_claim(&r, "E", "code", (mm_estimate){ 3, 1 }, "up"));
+  assert_ok(mm_reproduction_claim(&r, "E", "code", (mm_estimate){ -3, 1 }, "down"));
+  assert_ok(mm_reproduction_claim(&r, "E", "code", (mm_estimate){ 2, 1 }, "open"));
+  assert_ok(mm_reproduction_claim(&r, "E", "code", (mm_estimate){ NAN, NAN }, "unknown"));
+  static const int verdict[] = { 1, -1, 0, 0 };
+  for (int i = 0; i < 4; i++)
+    assert_int_equal(r.claim[i].verdict, verdict[i]);
+  mm_reproduction_release(&r);
+}
+
+// ---------------------------------------------------------------------------------------------
+// A small Grid-World figure
+
+static mm_reproduce_plan small_figure(void) {
+  mm_reproduce_plan plan = plan_of(MM_ARTEFACT_GRIDWORLD, MM_SCALE_SMOKE);
+  plan.seeds = 2;
+  plan.seed = 77;
+  set(&plan, "steps", "1280");
+  set(&plan, "envs", "8");
+  set(&plan, "unroll", "16");
+  return plan;
+}
+
+typedef struct witness {
+  volatile int stop;
+  int runs_until_stop; // of the figure
+  double seen;
+  int finished;
+  // what the figure says of l2 on the long task
+  mm_reproduction_cell l2;
+  double final[2], error[2];
+} witness;
+
+static void see_progress(const char *stage, double done, double total, const char *unit,
+                         void *user) {
+  witness *w = user;
+  (void)total, (void)unit;
+  if (strcmp(stage, "runs of the figure") != 0) return;
+  w->seen = done;
+  if (w->runs_until_stop > 0 && done >= w->runs_until_stop) w->stop = 1;
+}
+
+static void see_result(const mm_reproduction *r, void *user) {
+  witness *w = user;
+  const mm_reproduction_cell *cell = mm_reproduction_find(r, "GridWorld-long", "l2", "");
+  w->finished++;
+  assert_non_null(cell);
+  w->l2 = *cell;
+  memcpy(w->final, cell->run[MM_QUANTITY_FINAL], sizeof w->final);
+  memcpy(w->error, cell->run[MM_QUANTITY_ERROR], sizeof w->error);
+  assert_int_equal(r->n_cell, 6 * 9 + 9 * 3);
+  assert_int_equal(r->n_claim, 6 * 9);
+  assert_non_null(strstr(r->label, "reduced"));
+}
+
+static mm_status run_figure(mm_reproduce *r, witness *w, int threads) {
+  mm_reproduce_job job = { .threads = threads,
+                           .stop = &w->stop,
+                           .progress = see_progress,
+                           .finished = see_result,
+                           .user = w };
+  mm_status status = mm_reproduce_run(r, &job);
+  mm_reproduce_note_end(r, status == MM_OK ? "done" : "interrupted");
+  return status;
+}
+
+// Each value against a run of `theory` with the same job.
+static void check_against_theory(const mm_reproduce_plan *plan, const witness *w) {
+  mm_settings settings;
+  mm_env *env;
+  mm_map *map;
+  assert_ok(mm_reproduce_settings(plan, "GridWorld-long", "", &settings));
+  assert_ok(mm_env_open("GridWorld-long", &env));
+  assert_ok(mm_map_open("l2", &map));
+  for (uint64_t i = 0; i < 2; i++) {
+    mm_job job = { .env = env, .map = map, .seed = plan->seed + i };
+    mm_theory theory;
+    mm_settings_bind(&settings, &job);
+    assert_ok(mm_theory_run(&job, NULL, NULL, NULL, &theory));
+    double error = 0;
+    for (size_t t = 0; t < theory.n_step; t++)
+      error += theory.step[t].estimation_error / (double)theory.n_step;
+    assert_int_equal(theory.n_step, 10);
+    assert_true(w->final[i] == theory.final_value);
+    assert_near(w->error[i], error, 1e-12);
+    mm_theory_release(&theory);
+  }
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+// Without remarks, in which times are.
+static char *load_numbers(const char *path) {
+  size_t size, used = 0;
+  char *text = fixture_load(path, &size);
+  for (size_t i = 0; i < size;) {
+    size_t end = i;
+    while (end < size && text[end] != '\n')
+      end++;
+    end += end < size;
+    if (text[i] != '#') {
+      memmove(text + used, text + i, end - i);
+      used += end - i;
+    }
+    i = end;
+  }
+  char *out = malloc(used + 1);
+  memcpy(out, text, used);
+  out[used] = '\0';
+  free(text);
+  return out;
+}
+
+static void assert_same_numbers(const char *a, const char *b) {
+  static const char *const file[] = { "aggregate.csv", "raw.csv", "table.csv" };
+  for (int i = 0; i < 3; i++) {
+    char one[512], two[512];
+    snprintf(one, sizeof one, "%s/%s", a, file[i]);
+    snprintf(two, sizeof two, "%s/%s", b, file[i]);
+    char *x = load_numbers(one), *y = load_numbers(two);
+    assert_true(strlen(x) > 200);
+    assert_string_equal(x, y);
+    free(x);
+    free(y);
+  }
+}
+
+static void test_gridworld(void **state) {
+  (void)state;
+  const mm_reproduce_plan plan = small_figure();
+  char whole[300], parts[300];
+  snprintf(whole, sizeof whole, "%s", fixture_path("whole"));
+  snprintf(parts, sizeof parts, "%s", fixture_path("parts"));
+  mm_reproduce *r;
+  witness w = { 0 };
+  assert_ok(mm_reproduce_create(whole, &plan, &r));
+  assert_ok(run_figure(r, &w, 2));
+  assert_int_equal(w.finished, 1);
+  check_against_theory(&plan, &w);
+  mm_reproduce_close(r);
+  assert_fails(mm_reproduce_create(whole, &plan, &r), MM_ERR_INPUT, "whole");
+
+  // stopped in the middle of the figure, gone on with on another number of threads
+  witness stopped = { .runs_until_stop = 5 };
+  assert_ok(mm_reproduce_create(parts, &plan, &r));
+  mm_status status = run_figure(r, &stopped, 1);
+  mm_reproduce_close(r);
+  // a machine that is fast enough is done before it is looked at
+  if (status != MM_OK) assert_int_equal(status, MM_ERR_INTERRUPTED);
+  witness again = { 0 };
+  assert_ok(mm_reproduce_resume(parts, &r));
+  assert_memory_equal(mm_reproduce_get_plan(r), &plan, sizeof plan);
+  assert_ok(run_figure(r, &again, 3));
+  mm_reproduce_close(r);
+  if (status != MM_OK) assert_true(again.seen < 6 * 9 * 2);
+  assert_same_numbers(whole, parts);
+
+  // once more: nothing is left to do, the files are written again
+  assert_ok(mm_reproduce_resume(parts, &r));
+  witness done = { 0 };
+  assert_ok(run_figure(r, &done, 1));
+  assert_true(done.seen == 0 && done.finished == 1);
+  mm_reproduce_close(r);
+  assert_same_numbers(whole, parts);
+}
+
+// A batch of another figure in the database is not taken for ours.
+static void test_gridworld_foreign(void **state) {
+  (void)state;
+  const mm_reproduce_plan plan = small_figure();
+  mm_reproduce *r;
+  witness w = { 0 };
+  assert_ok(mm_reproduce_create(fixture_path("foreign"), &plan, &r));
+  mm_run_batch batch = {
+    .jobs = 2, .role = "figure", .env = "GridWorld-dense", .map = "l2", .settings = "{}"
+  };
+  assert_ok(mm_run_put_batch(r->run, &batch));
+  assert_fails(run_figure(r, &w, 2), MM_ERR_INPUT, "not one of this figure");
+  mm_reproduce_close(r);
+}
+
+int suite_reproduce(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_paper),
+    cmocka_unit_test(test_score_scale),
+    cmocka_unit_test(test_zero_scale),
+    cmocka_unit_test(test_plan_text),
+    cmocka_unit_test(test_plan_refused),
+    cmocka_unit_test(test_sizes),
+    cmocka_unit_test(test_cells),
+    cmocka_unit_test_setup_teardown(test_gridworld, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_gridworld_foreign, fixture_open, fixture_close),
+  };
+  return cmocka_run_group_tests_name("reproduce", tests, NULL, NULL);
+}
