@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# `reproduce`: every artefact at the smallest scale, its files and labels; killed and interrupted in
+# the middle and taken up again it ends with the same numbers; refuses what it should.
+# usage: cli_reproduce.sh PROGRAM SOURCE_DIR
+
+# shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
+. "$(dirname "$0")/cli.bash"
+export MIRRORMAP_DATA=$2 # a program that is not in build/ has no presets beside it
+cd "$work" || exit 1
+
+figures=no
+command -v gnuplot >/dev/null 2>&1 && figures=yes
+
+refuse() { # CODE TEXT ARGS...
+  local expected=$1 text=$2
+  shift 2
+  run reproduce "$@"
+  expect_refusal "$expected" "$text"
+}
+
+# numbers FOLDER: all tables without remarks, in which times are
+numbers() {
+  cat "$1"/raw.csv "$1"/aggregate.csv "$1"/table.csv | grep -v '^#'
+}
+
+same_numbers() {
+  numbers "$1" >"$work/numbers-1" && numbers "$2" >"$work/numbers-2" || return 1
+  test -s "$work/numbers-1" && cmp -s "$work/numbers-1" "$work/numbers-2"
+}
+
+# pictures FOLDER NAME...: each in three formats
+pictures() {
+  local folder=$1 name ending
+  shift
+  [ $figures = yes ] || return 0
+  for name; do
+    for ending in svg pdf png; do
+      test -s "$folder/$name.$ending" || return 1
+    done
+  done
+}
+
+# ---------------------------------------------------------------------------------------------
+# Mistakes, before anything is made
+
+refuse 2 "did you mean 'gridworld'" gridword --scale smoke
+refuse 2 'expected what to reproduce'
+refuse 2 'Hopper' mujoco --scale smoke
+refuse 2 '--scale' gridworld --scale big
+refuse 2 'target' gridworld --scale smoke --set target=code
+refuse 2 'stepps' control --scale smoke --set stepps=4
+refuse 2 'steps' control --scale smoke --set steps=few
+refuse 2 'less than one iteration' gridworld --scale smoke --set steps=100
+refuse 2 'trains nothing' phi --set steps=100
+refuse 2 '--seeds' control --scale smoke --seeds 1
+refuse 2 'for '\''transfer'\' control --scale smoke --maps-from .
+refuse 2 'cannot read folder' transfer --scale smoke --maps-from nowhere
+refuse 2 'nowhere' --resume nowhere
+refuse 2 'unexpected argument' phi --resume nowhere
+refuse 2 '--scale' --resume nowhere --scale smoke
+expect "no folder is left behind" test -z "$(ls -A runs)"
+
+# ---------------------------------------------------------------------------------------------
+# phi
+
+run reproduce phi --json
+expect_code 0
+expect_json
+expect_out '"artefact":"phi"'
+expect_out '"folder":"runs/reproduce-phi-1"'
+expect "its picture" pictures runs/reproduce-phi-1 phi_param
+refuse 2 'phi-1' phi --out runs/reproduce-phi-1
+run reproduce phi --quiet
+expect_code 0
+expect_no_err
+expect "a folder of its own" test -s runs/reproduce-phi-2/summary.json
+
+# ---------------------------------------------------------------------------------------------
+# Grid-World
+
+run reproduce gridworld --scale smoke --threads 2 --out grid
+expect_code 0
+expect_out 'reduced: smoke scale, 3 runs instead of the paper'\''s 256'
+expect_out 'GridWorld-labyrinth (mean optimum '
+expect_out 'estimation error: learned > l2'
+expect_out 'negentropy:tuned-eta'
+expect "its picture" pictures grid gridworld
+for file in raw.csv aggregate.csv table.csv; do
+  expect "$file has its label" grep -q '^# reduced: smoke scale' "grid/$file"
+  expect "$file has its build" grep -q '^# mirrormap [0-9].*: reproduce gridworld --scale smoke$' "grid/$file"
+  expect "$file has its settings" grep -q '^# settings: {"GridWorld":{.*"normalise_advantage":"on"' "grid/$file"
+  expect "$file has its seeds" grep -q '^# seeds: 0 to 2$' "grid/$file"
+done
+# six columns with nine maps, nine more configurations with three; 9 points of each value, 8 of the others
+expect "all cells" test "$(grep -vc '^#' grid/table.csv)" -eq $((1 + 6 * 9 + 9 * 3))
+expect "all runs" test "$(grep -vc '^#' grid/raw.csv)" -eq $((1 + 3 * (6 * 9 + 9 * 3)))
+expect "values" test "$(grep -c ',value,' grid/aggregate.csv)" -eq $((6 * 9 * 9 + 9 * 3))
+expect "errors" test "$(grep -c ',estimation_error,' grid/aggregate.csv)" -eq $((6 * 3 * 8))
+expect "distances" test "$(grep -c ',update_distance,' grid/aggregate.csv)" -eq $((6 * 9 * 8))
+# the same instances and random numbers as `train` has; exact values are solved for from elsewhere
+run train --env GridWorld-sparse --map l2 --seeds 3 --set steps=16384 --json
+rounded=$(awk -F, '$1 == "GridWorld-sparse" && $3 == "l2" { printf "%.9f ", $5 }' grid/raw.csv)
+expect_field finals "$rounded"
+run runs grid grid/learn-GridWorld-all grid/table-GridWorld-longer
+expect_code 0
+for command in reproduce learn transfer; do
+  expect "a run of $command" grep -Eq " done +$command " "$out"
+done
+
+# killed again and again
+run_in_background() {
+  "$program" "$@" >/dev/null 2>&1 </dev/null &
+  pid=$!
+}
+run_in_background reproduce gridworld --scale smoke --threads 1 --out killed
+for pause in 0.3 0.5 0.7; do
+  sleep $pause
+  kill -9 "$pid" 2>/dev/null
+  wait "$pid" 2>/dev/null
+  [ -s killed/run.db ] || break
+  run_in_background reproduce --resume killed --threads 1
+done
+kill -9 "$pid" 2>/dev/null
+wait "$pid" 2>/dev/null
+if [ -s killed/run.db ]; then
+  run reproduce --resume killed --quiet
+else
+  run reproduce gridworld --scale smoke --out killed --quiet
+fi
+expect_code 0
+expect_no_err
+expect "the same numbers after kills" same_numbers grid killed
+
+# ---------------------------------------------------------------------------------------------
+# AMPO
+
+run reproduce control --scale smoke --out control --json
+expect_code 0
+expect_json
+for text in '"label":"reduced: smoke scale' '"target":"paper"' '"target":"code"' '"paper":359.14' '"iqm":' \
+  '"map":"l2:tuned-eta"' '"map":"random"' '"map":"initial"' '"map":"tsallis:1.5"' '"build":'; do
+  expect_out "$text"
+done
+expect "its pictures" pictures control control-paper control-code
+expect "knots" test "$(grep -vc '^#' control/knots.csv)" -eq $((1 + 4 * 100))
+expect "policies" test "$(grep -vc '^#' control/policies.csv)" -eq $((1 + 2 * 3 * 401 * (2 + 3)))
+# scores 0.9 c (1, 2) at c = 1
+expect "a policy" grep -Eq '^CartPole-v1,code,l2,1,1,0\.0(5|49999|50000)' control/policies.csv
+run runs control/learn-CartPole-v1-code control/table-CartPole-v1-code
+expect_code 0
+
+# interrupted in a search or a table, resumed
+"$program" reproduce control --scale smoke --set target=code --out stopped >"$out" 2>"$err" </dev/null &
+pid=$!
+sleep 1
+interrupt "$pid" INT
+last='mirrormap reproduce control, interrupted'
+if [ "$code" -ne 0 ]; then # a machine that is fast enough is done
+  expect_code 130
+  expect_err "go on with 'reproduce --resume stopped'"
+fi
+run reproduce --resume stopped --quiet
+expect_code 0
+grep -v '^#' stopped/aggregate.csv >part
+grep -v '^#' control/aggregate.csv | grep -v -e '-v1,paper,' >whole
+expect "the numbers of the uninterrupted one" cmp -s part whole
+
+run reproduce control --scale smoke --max-seconds 0.05 --out late
+expect_code 0
+expect_err "go on with 'reproduce --resume late'"
+
+# ---------------------------------------------------------------------------------------------
+# MinAtar and the table
+
+run reproduce minatar --scale smoke --set target=code --out games --quiet
+expect_code 0
+expect_out 'SpaceInvaders-MinAtar, target=code'
+expect_out 'learned more than twice negentropy'
+expect "its picture" pictures games minatar-code
+expect_not "one target only" grep -q -e '-MinAtar,paper,' games/table.csv
+
+run reproduce transfer --scale smoke --set target=code --seeds 2 --maps-from control,games --out table --quiet
+expect_code 0
+expect_out 'in the paper in'
+expect_out '144.01'
+expect "its picture" pictures table transfer-code
+expect "maps of the others" cmp -s control/learn-Acrobot-v1-code/best.json table/learn-Acrobot-v1-code.json
+expect "five columns of eight rows" test "$(grep -vc '^#' table/table.csv)" -eq $((1 + 5 * 8))
+expect "no searches" test ! -e table/learn-Acrobot-v1-code
+
+finish
