@@ -8,6 +8,16 @@
 export MIRRORMAP_DATA=$2 # a program that is not in build/ has no presets beside it
 cd "$work" || exit 1
 
+# ten times as slow with sanitizers: smaller networks and shorter runs do there
+iterations=8
+grid=()
+nets=()
+if "$program" --version | grep -q sanitizers; then
+  iterations=2
+  grid=(--set steps=4096)
+  nets=(--set hidden=8 --set epochs=1)
+fi
+
 figures=no
 command -v gnuplot >/dev/null 2>&1 && figures=yes
 
@@ -78,7 +88,7 @@ expect "a folder of its own" test -s runs/reproduce-phi-2/summary.json
 # ---------------------------------------------------------------------------------------------
 # Grid-World
 
-run reproduce gridworld --scale smoke --threads 2 --out grid
+run reproduce gridworld --scale smoke "${grid[@]}" --threads 2 --out grid
 expect_code 0
 expect_out 'reduced: smoke scale, 3 runs instead of the paper'\''s 256'
 expect_out 'GridWorld-labyrinth (mean optimum '
@@ -91,14 +101,14 @@ for file in raw.csv aggregate.csv table.csv; do
   expect "$file has its settings" grep -q '^# settings: {"GridWorld":{.*"normalise_advantage":"on"' "grid/$file"
   expect "$file has its seeds" grep -q '^# seeds: 0 to 2$' "grid/$file"
 done
-# six columns with nine maps, nine more configurations with three; 9 points of each value, 8 of the others
+# six columns with nine maps, nine more configurations with three; a value more than iterations
 expect "all cells" test "$(grep -vc '^#' grid/table.csv)" -eq $((1 + 6 * 9 + 9 * 3))
 expect "all runs" test "$(grep -vc '^#' grid/raw.csv)" -eq $((1 + 3 * (6 * 9 + 9 * 3)))
-expect "values" test "$(grep -c ',value,' grid/aggregate.csv)" -eq $((6 * 9 * 9 + 9 * 3))
-expect "errors" test "$(grep -c ',estimation_error,' grid/aggregate.csv)" -eq $((6 * 3 * 8))
-expect "distances" test "$(grep -c ',update_distance,' grid/aggregate.csv)" -eq $((6 * 9 * 8))
+expect "values" test "$(grep -c ',value,' grid/aggregate.csv)" -eq $((6 * 9 * (iterations + 1) + 9 * 3))
+expect "errors" test "$(grep -c ',estimation_error,' grid/aggregate.csv)" -eq $((6 * 3 * iterations))
+expect "distances" test "$(grep -c ',update_distance,' grid/aggregate.csv)" -eq $((6 * 9 * iterations))
 # the same instances and random numbers as `train` has; exact values are solved for from elsewhere
-run train --env GridWorld-sparse --map l2 --seeds 3 --set steps=16384 --json
+run train --env GridWorld-sparse --map l2 --seeds 3 --set steps=$((2048 * iterations)) --json
 rounded=$(awk -F, '$1 == "GridWorld-sparse" && $3 == "l2" { printf "%.9f ", $5 }' grid/raw.csv)
 expect_field finals "$rounded"
 run runs grid grid/learn-GridWorld-all grid/table-GridWorld-longer
@@ -112,7 +122,7 @@ run_in_background() {
   "$program" "$@" >/dev/null 2>&1 </dev/null &
   pid=$!
 }
-run_in_background reproduce gridworld --scale smoke --threads 1 --out killed
+run_in_background reproduce gridworld --scale smoke "${grid[@]}" --threads 1 --out killed
 for pause in 0.3 0.5 0.7; do
   sleep $pause
   kill -9 "$pid" 2>/dev/null
@@ -125,7 +135,7 @@ wait "$pid" 2>/dev/null
 if [ -s killed/run.db ]; then
   run reproduce --resume killed --quiet
 else
-  run reproduce gridworld --scale smoke --out killed --quiet
+  run reproduce gridworld --scale smoke "${grid[@]}" --out killed --quiet
 fi
 expect_code 0
 expect_no_err
@@ -134,7 +144,7 @@ expect "the same numbers after kills" same_numbers grid killed
 # ---------------------------------------------------------------------------------------------
 # AMPO
 
-run reproduce control --scale smoke --out control --json
+run reproduce control --scale smoke "${nets[@]}" --out control --json
 expect_code 0
 expect_json
 for text in '"label":"reduced: smoke scale' '"target":"paper"' '"target":"code"' '"paper":359.14' '"iqm":' \
@@ -150,7 +160,7 @@ run runs control/learn-CartPole-v1-code control/table-CartPole-v1-code
 expect_code 0
 
 # interrupted in a search or a table, resumed
-"$program" reproduce control --scale smoke --set target=code --out stopped >"$out" 2>"$err" </dev/null &
+"$program" reproduce control --scale smoke "${nets[@]}" --set target=code --out stopped >"$out" 2>"$err" </dev/null &
 pid=$!
 sleep 1
 interrupt "$pid" INT
@@ -172,14 +182,14 @@ expect_err "go on with 'reproduce --resume late'"
 # ---------------------------------------------------------------------------------------------
 # MinAtar and the table
 
-run reproduce minatar --scale smoke --set target=code --out games --quiet
+run reproduce minatar --scale smoke "${nets[@]}" --set target=code --out games --quiet
 expect_code 0
 expect_out 'SpaceInvaders-MinAtar, target=code'
 expect_out 'learned more than twice negentropy'
 expect "its picture" pictures games minatar-code
 expect_not "one target only" grep -q -e '-MinAtar,paper,' games/table.csv
 
-run reproduce transfer --scale smoke --set target=code --seeds 2 --maps-from control,games --out table --quiet
+run reproduce transfer --scale smoke "${nets[@]}" --set target=code --seeds 2 --maps-from control,games --out table --quiet
 expect_code 0
 expect_out 'in the paper in'
 expect_out '144.01'
