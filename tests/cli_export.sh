@@ -26,6 +26,12 @@ one_file_each() { # FOLDER: in every sub-folder one event file that is not empty
 # ---------------------------------------------------------------------------------------------
 # folders
 
+for form in --tensorboard --csv; do # parents are made as other commands make them
+  run export search $form --out "deep/er$form/logs"
+  expect_code 0
+done
+run report search --no-figures --out deep/page/here
+expect_code 0
 run export search --tensorboard
 expect_code 0
 expect_no_out
@@ -60,12 +66,10 @@ mkdir empty
 run export agents --tensorboard --out empty
 expect_code 0
 expect "an empty folder is filled" diff -r before empty
-run export agents --tensorboard --out no/such/folder
-expect_refusal 2 "cannot make the folder 'no/such/folder'"
 echo text >file
 for force in "" --force; do
   run export agents --tensorboard --out file $force
-  expect_refusal 2 "cannot open the folder 'file'"
+  expect_refusal 2 "cannot make the folder 'file'"
 done
 expect "the file is as it was" grep -qx text file
 if [ "$(id -u)" -ne 0 ]; then

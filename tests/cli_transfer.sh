@@ -234,9 +234,10 @@ slow=(--maps random:1 --envs CartPole-v1,GridWorld-small --seeds 3 --controls fu
   --set steps=6144 --set envs=4 --set unroll=32)
 run transfer "${slow[@]}" --out calm --quiet
 expect_code 0
-run transfer "${slow[@]}" --threads 1 --out late --max-seconds 0.5
+run transfer "${slow[@]}" --threads 1 --out late --max-seconds 0.5 --json # still tuning eta
 expect_code 0
 expect_err "go on with 'transfer --resume late'"
+expect_out '{"run":"late","state":"stopped","runs":54,"runs_done":0}'
 expect_not "no table yet" test -e late/table.csv
 run runs late
 expect_code 0
@@ -261,6 +262,12 @@ expect "a batch for each eta and each cell" test "$(grep -c '"table":"batch"' "$
 run transfer --maps l2 --envs CartPole-v1 --seeds 1 --controls none --set steps=512 --quiet
 expect_code 0
 expect "networks are kept" test -s runs/transfer-CartPole-v1-1/run.db
+# runs without a value fail the command, also when they were stored before
+broken=(--set steps=5120 --set lr=1000 --set eta=1000000 --set max_grad_norm=0 --set value_coef=1000000 --set activation=relu)
+run transfer --maps negentropy --envs CartPole-v1 --controls none --seeds 2 "${broken[@]}" --out broken --quiet
+expect_code 1
+run transfer --resume broken --quiet
+expect_refusal 1 "it broke down when it was trained before"
 run transfer --maps l2 --resume calm
 expect_refusal 2 "--maps" "fixed"
 run transfer --resume calm --set eta=1

@@ -300,8 +300,9 @@ static char *file_in(const char *folder, const char *name) {
 static int put_folder(mm_run *run, const export_args *args) {
   int code = EXIT_DONE;
   struct stat about;
-  if (mkdir(args->out, 0777) != 0 && errno != EEXIST)
-    return fail(EXIT_USAGE, "cannot make the folder '%s': %s", args->out, strerror(errno));
+  bool made;
+  mm_status status = mm_run_make_folder(args->out, &made);
+  if (status != MM_OK) return fail_status(status);
   // all or none of them: look before the first is written
   for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE && !args->force; i++) {
     char *path = file_in(args->out, table_names[i]);

@@ -18,6 +18,7 @@
 #include "experiment/report_data.h"
 #include "experiment/report_figure.h"
 #include "experiment/report_page.h"
+#include "experiment/run.h"
 
 typedef struct report_args {
   command_args common;
@@ -70,8 +71,9 @@ static char *join(const char *parent, const char *name, const char *ending) {
 }
 
 static int make_folder(const char *path) {
-  if (mkdir(path, 0777) == 0 || errno == EEXIST) return EXIT_DONE;
-  return fail(EXIT_FAILED, "cannot make the folder '%s': %s", path, strerror(errno));
+  bool made;
+  mm_status status = mm_run_make_folder(path, &made);
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
 }
 
 static void choose_folder(const report_args *args, const mm_report *report, folder *f) {

@@ -366,7 +366,16 @@ static int show(const transfer_args *args, const mm_transfer *t) {
   return written != EXIT_DONE ? written : code;
 }
 
-static int report_stop(const mm_transfer *t, double total) {
+static cJSON *stopped_json(const mm_transfer *t, double total) {
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "run", mm_run_folder_of(t->config.run));
+  cJSON_AddStringToObject(root, "state", "stopped");
+  cJSON_AddItemToObject(root, "runs", mm_json_number(total));
+  cJSON_AddItemToObject(root, "runs_done", mm_json_number((double)t->report.n_done));
+  return root;
+}
+
+static int report_stop(const transfer_args *args, const mm_transfer *t, double total) {
   char hint[MM_RUN_PATH_SIZE + 64] = "";
   if (t->config.run != NULL)
     snprintf(hint, sizeof hint, "; go on with 'transfer --resume %s'",
@@ -375,7 +384,7 @@ static int report_stop(const mm_transfer *t, double total) {
     return fail(INTERRUPT_EXIT, "interrupted after %zu of %.0f runs%s", t->report.n_done, total,
                 hint);
   note("stopped after %zu of %.0f runs%s", t->report.n_done, total, hint);
-  return EXIT_DONE;
+  return args->settings.common.json ? output_json(stopped_json(t, total), EXIT_DONE) : EXIT_DONE;
 }
 
 static void end_session(const mm_transfer_config *config, mm_status status) {
@@ -405,7 +414,7 @@ static int run_and_show(const transfer_args *args, const mm_transfer_config *wha
   int code;
   bool shown = false;
   if (status == MM_ERR_INTERRUPTED)
-    code = report_stop(&t, total);
+    code = report_stop(args, &t, total);
   else if (status != MM_OK)
     code = fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s", error);
   else

@@ -28,11 +28,12 @@ static int check_folder(const char *path, bool force) {
 
 static int write_to(mm_run *run, const char *path, bool force) {
   mm_event_count count;
-  if (mkdir(path, 0777) != 0 && errno != EEXIST)
-    return fail(EXIT_USAGE, "cannot make the folder '%s': %s", path, strerror(errno));
+  bool made;
+  mm_status status = mm_run_make_folder(path, &made);
+  if (status != MM_OK) return fail_status(status);
   int code = check_folder(path, force);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_event_export(run, path, &count);
+  status = mm_event_export(run, path, &count);
   if (status != MM_OK) return fail_status(status);
   note("wrote %s (%zu event files, %" PRIu64 " scalars)", path, count.files, count.scalars);
   return EXIT_DONE;

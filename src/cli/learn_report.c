@@ -167,8 +167,15 @@ static void put_scores(const mm_learn *learn, const mm_learn_view *v) {
 // How to judge the map where it was not chosen, in the settings it was learned with.
 static void put_hint(const mm_learn *learn) {
   const mm_learn_plan *plan = mm_learn_get_plan(learn);
-  mm_settings plain = mm_settings_default(plan->settings.algo);
-  cJSON *used = mm_settings_json(&plan->settings), *usual = mm_settings_json(&plain);
+  mm_settings last = plan->settings, plain = mm_settings_default(plan->settings.algo);
+  mm_phase phase[MM_PHASES_MAX];
+  size_t phases = mm_search_phases(&plan->settings.search, phase);
+  if (phases > 0 && phase[phases - 1].steps > 0) {
+    char steps[MM_JSON_NUMBER_SIZE];
+    mm_json_format_number(phase[phases - 1].steps, steps);
+    (void)mm_settings_set(&last, "steps", steps);
+  }
+  cJSON *used = mm_settings_json(&last), *usual = mm_settings_json(&plain);
   printf("The best map was chosen on these tasks; to judge it on fresh ones:\n"
          "  mirrormap transfer --maps %s/best.json --seeds 256 --seed 1000000 --envs ",
          mm_learn_folder(learn));
@@ -196,8 +203,11 @@ static void put_text(const mm_learn *learn, const mm_learn_view *v) {
            1e-6 * (double)v->session_env_steps / v->session_seconds,
            format_duration(v->session_seconds, time),
            100 * (1 - v->session_job_seconds / v->session_seconds));
-  printf("maps: %s/%s (the best validated one), %s/mean.json\n", mm_learn_folder(learn),
-         v->best.known ? "best.json" : "mean.json", mm_learn_folder(learn));
+  if (v->best.known)
+    printf("maps: %s/best.json (the best validated one), %s/mean.json\n", mm_learn_folder(learn),
+           mm_learn_folder(learn));
+  else
+    printf("map: %s/mean.json (not validated)\n", mm_learn_folder(learn));
   if (v->best.known) put_hint(learn);
 }
 

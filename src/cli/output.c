@@ -109,6 +109,16 @@ static void release(table *t) {
   free(t);
 }
 
+// C2 80 .. C2 9F are the control characters of the second page.
+char *output_visible(char *text) {
+  for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
+    bool second = c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0;
+    if (second) c[1] = '?';
+    if (second || *c < 0x20 || *c == 0x7F) *c = '?';
+  }
+  return text;
+}
+
 table *table_create(const char *const *header, size_t columns) {
   table *t = memory_take(1, sizeof *t);
   t->columns = columns;
@@ -122,7 +132,7 @@ table *table_create(const char *const *header, size_t columns) {
 
 void table_text(table *t, const char *text) {
   t->cells = memory_grow(t->cells, t->n, sizeof *t->cells);
-  t->cells[t->n++] = (cell){ memory_text(text, strlen(text)), STYLE_PLAIN };
+  t->cells[t->n++] = (cell){ output_visible(memory_text(text, strlen(text))), STYLE_PLAIN };
 }
 
 void table_number(table *t, double value) {

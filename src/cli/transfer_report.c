@@ -167,12 +167,18 @@ static void put_table(const view *v) {
 
 // ---------------------------------------------------------------------------------------------
 
+static void put_name(const char *before, const char *name) {
+  char *visible = output_visible(memory_text(name, strlen(name)));
+  printf("%s%s", before, visible);
+  free(visible);
+}
+
 static void put_differences(const mm_transfer *t, mm_baseline baseline) {
   view v = { .t = t, .differences = true, .baseline = baseline };
   size_t row = t->baseline[baseline];
   if (row == t->config.n_map || t->config.n_map < 2) return;
-  printf("\nminus %s, seed by seed (*: over 2 standard errors), and seeds won\n",
-         t->config.map[row].label);
+  put_name("\nminus ", t->config.map[row].label);
+  puts(", seed by seed (*: over 2 standard errors), and seeds won");
   put_table(&v);
 }
 
@@ -181,9 +187,12 @@ static void put_tuned(const mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
   for (size_t m = 0; m < c->n_map; m++) {
     if (!c->map[m].tuned) continue;
-    printf("%s:", c->map[m].label);
-    for (size_t e = 0; e < c->n_env; e++)
-      printf("%s %s %g", e > 0 ? "," : "", c->env[e].label, mm_transfer_at(t, m, e)->eta);
+    put_name("", c->map[m].label);
+    putchar(':');
+    for (size_t e = 0; e < c->n_env; e++) {
+      put_name(e > 0 ? ", " : " ", c->env[e].label);
+      printf(" %g", mm_transfer_at(t, m, e)->eta);
+    }
     putchar('\n');
   }
   if (t->tune_steps > 0)
@@ -210,7 +219,7 @@ void transfer_report(const mm_transfer *t) {
     put_differences(t, (mm_baseline)b);
   put_tuned(t);
   size_t n = c->n_map * c->n_env * c->n_seed;
-  if (t->own_steps == 0) {
+  if (t->all_found) {
     puts("\nall runs were done before");
     return;
   }

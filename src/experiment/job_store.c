@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "experiment/estimate.h"
 #include "experiment/job_store_internal.h"
 
 static double now(void) {
@@ -240,6 +241,7 @@ static void merge(mm_job_store *s) {
   for (size_t k = 0; k < s->n_job; k++) {
     mm_result *r = &s->fresh[k];
     uint64_t begun = s->entry[s->place[k]].begun_at;
+    s->work.trained++;
     if (r->env_steps > begun) s->work.env_steps += r->env_steps - begun;
     if (r->status == MM_ERR_INTERRUPTED) {
       mm_result_release(r);
@@ -264,17 +266,22 @@ static void complete_report(const mm_job_store *s, size_t n, const mm_backend_re
   *report = (mm_backend_report){ .threads = own->threads, .trouble = n };
   size_t numeric = n;
   for (size_t i = n; i-- > 0;) {
-    mm_status status = s->result[s->first + i].status;
-    report->n_done += status != MM_ERR_INTERRUPTED;
-    report->n_numeric += status == MM_ERR_NUMERIC;
-    if (status == MM_ERR_NUMERIC) numeric = i;
-    if (status == MM_OK || status == MM_ERR_NUMERIC || status == MM_ERR_INTERRUPTED) continue;
-    report->n_failed++;
-    report->trouble = i;
+    const mm_result *r = &s->result[s->first + i];
+    if (r->status == MM_ERR_INTERRUPTED) continue;
+    report->n_done++;
+    if (r->status == MM_OK) continue;
+    bool has_value = mm_result_has_value(r);
+    report->n_numeric += has_value;
+    report->n_failed += !has_value;
+    if (has_value) numeric = i;
+    if (!has_value) report->trouble = i;
   }
   if (report->n_failed == 0) report->trouble = numeric;
+  if (report->trouble == n) return;
   bool same = own->trouble < s->n_job && s->place[own->trouble] == s->first + report->trouble;
-  if (same) memcpy(report->error, own->error, sizeof report->error);
+  // sentences are not stored
+  snprintf(report->error, sizeof report->error, "%s",
+           same ? own->error : "it broke down when it was trained before");
 }
 
 mm_status mm_job_rehearse(const mm_job *job) {

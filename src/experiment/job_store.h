@@ -66,7 +66,8 @@ mm_status mm_job_rehearse(const mm_job *job);
 typedef struct mm_job_store_work {
   double seconds; // in the backend
   uint64_t env_steps;
-  size_t found; // jobs whose results came from the run
+  size_t found;   // jobs whose results came from the run
+  size_t trained; // jobs that it began or went on with
 } mm_job_store_work;
 mm_job_store_work mm_job_store_work_of(const mm_job_store *store);
 

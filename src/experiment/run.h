@@ -31,6 +31,9 @@ mm_status mm_run_create(const char *folder, const char *command, const char *con
 // it.
 mm_status mm_run_folder(const char *parent, const char *stem, char path[MM_RUN_PATH_SIZE]);
 
+// Makes a folder and those above it; *made says whether the last one is new.
+mm_status mm_run_make_folder(const char *path, bool *made);
+
 typedef enum mm_run_access {
   MM_RUN_READ, // also while somebody else writes
   MM_RUN_WRITE // the owner; one at a time

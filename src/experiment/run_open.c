@@ -51,8 +51,7 @@ static void synchronise_parent(const char *path) {
   synchronise_folder(!slash ? "." : slash == parent ? "/" : parent);
 }
 
-// Makes a folder and those above it; *made says whether the last one is new.
-static mm_status make_folder(const char *path, bool *made) {
+mm_status mm_run_make_folder(const char *path, bool *made) {
   char part[MM_RUN_PATH_SIZE];
   int length = snprintf(part, sizeof part, "%s", path);
   *made = false;
@@ -85,7 +84,7 @@ mm_status mm_run_folder(const char *parent, const char *stem, char path[MM_RUN_P
                  *c == '-' || *c == '_' || (*c == '.' && c != name);
     if (!plain) *c = '-';
   }
-  MM_TRY(make_folder(parent, &made));
+  MM_TRY(mm_run_make_folder(parent, &made));
   for (long n = 1; n < 10000000; n++) {
     int length = snprintf(path, MM_RUN_PATH_SIZE, "%s/%s-%ld", parent, name, n);
     if (length < 0 || length >= MM_RUN_PATH_SIZE) return fail_long(parent);
@@ -352,7 +351,7 @@ mm_status mm_run_create(const char *folder, const char *command, const char *con
   *out = NULL;
   MM_TRY(mm_json_parse(config, strlen(config), "configuration", &root));
   cJSON_Delete(root);
-  MM_TRY(make_folder(folder, &made));
+  MM_TRY(mm_run_make_folder(folder, &made));
   mm_status status = take_object(folder, MM_RUN_WRITE, &run);
   if (status == MM_OK) {
     status = name_new(run, folder);

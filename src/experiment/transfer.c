@@ -135,11 +135,40 @@ static mm_status take_all(mm_transfer *t) {
                  c->n_env);
 }
 
+// Follows a store while it works: what it could not keep is told.
+typedef struct follower {
+  const mm_transfer_config *config;
+  mm_job_store *store;
+} follower;
+
+static void tell_trouble(const follower *f) {
+  char sentence[MM_ERROR_SIZE];
+  if (f->config->trouble && mm_job_store_trouble(f->store, sentence))
+    f->config->trouble(sentence, f->config->backend.user);
+}
+
+static void follow(size_t done, size_t total, uint64_t env_steps, void *user) {
+  const follower *f = user;
+  tell_trouble(f);
+  if (f->config->backend.progress)
+    f->config->backend.progress(done, total, env_steps, f->config->backend.user);
+}
+
+// Progress counts the runs of the table, of which there are none yet.
+static void follow_tuning(size_t done, size_t total, uint64_t env_steps, void *user) {
+  const follower *f = user;
+  const mm_transfer_config *c = f->config;
+  (void)done, (void)total;
+  follow(0, c->n_map * c->n_env * c->n_seed, env_steps, user);
+}
+
 // Settings of every cell; where a row wants its own eta it is found first.
 static mm_status settle(mm_transfer *t, mm_job_store *store) {
   const mm_transfer_config *c = &t->config;
+  follower f = { c, store };
   mm_backend_config backend = c->backend;
-  backend.progress = NULL; // which counts the runs of the table
+  backend.progress = follow_tuning;
+  backend.user = &f;
   for (size_t i = 0; i < c->n_map * c->n_env; i++) {
     size_t m = i / c->n_env, e = i % c->n_env;
     mm_settings *own = &t->settings[i];
@@ -186,25 +215,6 @@ static mm_status list_jobs(const mm_transfer *t, mm_job_store *store, mm_job *jo
   return mm_job_store_check_end(store);
 }
 
-// Follows a store while it works: what it could not keep is told.
-typedef struct follower {
-  const mm_transfer_config *config;
-  mm_job_store *store;
-} follower;
-
-static void tell_trouble(const follower *f) {
-  char sentence[MM_ERROR_SIZE];
-  if (f->config->trouble && mm_job_store_trouble(f->store, sentence))
-    f->config->trouble(sentence, f->config->backend.user);
-}
-
-static void follow(size_t done, size_t total, uint64_t env_steps, void *user) {
-  const follower *f = user;
-  tell_trouble(f);
-  if (f->config->backend.progress)
-    f->config->backend.progress(done, total, env_steps, f->config->backend.user);
-}
-
 static mm_status run_jobs(mm_transfer *t, mm_job_store *store, mm_job *jobs, double *x) {
   size_t n = t->config.n_map * t->config.n_env * t->config.n_seed, first = 0;
   follower f = { &t->config, store };
@@ -239,6 +249,7 @@ static mm_status run_stored(mm_transfer *t, mm_job *jobs, double *x) {
   mm_job_store_work work = mm_job_store_work_of(store);
   t->own_steps = work.env_steps;
   t->wall_seconds = work.seconds;
+  t->all_found = t->config.run && work.trained == 0;
   mm_job_store_close(store);
   return status;
 }

@@ -70,6 +70,7 @@ typedef struct mm_transfer {
   uint64_t tune_steps;           // beside these, for tuning
   uint64_t own_steps;            // of both, those that this process did, in
   double wall_seconds;           // so many seconds
+  bool all_found;                // nothing was left to be done
 } mm_transfer;
 
 // Runs everything as one list of jobs, environment by environment. Runs that fail are counted in

@@ -44,6 +44,8 @@ static const char *fixed_reason(mm_algo algo, const char *name) {
   if (strcmp(name, "curve") == 0) return "it changes nothing in a training";
   if (algo == MM_ALGO_PMD && strcmp(name, "gamma") == 0)
     return "the value of a policy is discounted with it";
+  if (algo == MM_ALGO_PMD && strcmp(name, "termination") == 0)
+    return "it chooses the task whose value is measured";
   return NULL;
 }
 
