@@ -198,4 +198,22 @@ expect "maps of the others" cmp -s control/learn-Acrobot-v1-code/best.json table
 expect "five columns of eight rows" test "$(grep -vc '^#' table/table.csv)" -eq $((1 + 5 * 8))
 expect "no searches" test ! -e table/learn-Acrobot-v1-code
 
+# ---------------------------------------------------------------------------------------------
+# All of them, each with the settings that its trainings have
+
+run reproduce all --scale smoke --seeds 2 --set target=code --set termination=restart --set steps=2048 \
+  --set hidden=8 --set epochs=1 --json --out all
+expect_code 0
+expect_json
+expect_err "'mujoco' is left out"
+for artefact in phi gridworld control minatar transfer; do
+  expect_out "\"artefact\":\"$artefact\""
+  expect "a folder for $artefact" test -s "all/$artefact/run.db" -a -s "all/$artefact/summary.json"
+done
+expect "the switch of the Grid-Worlds" grep -q '"termination":"restart"' all/gridworld/table.csv
+expect "maps of the others in the table" test -s all/transfer/learn-Freeway-MinAtar-code.json
+run reproduce --resume all --quiet
+expect_code 0
+expect_no_err
+
 finish

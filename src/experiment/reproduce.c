@@ -333,9 +333,7 @@ static mm_status run_child(mm_reproduce *r, mm_artefact artefact) {
   if (mm_reproduce_has_run(folder)) {
     status = mm_reproduce_resume(folder, &child);
   } else {
-    mm_reproduce_plan plan = r->plan;
-    plan.artefact = artefact;
-    if (artefact == MM_ARTEFACT_PHI) plan.n_set = plan.seeds = 0;
+    mm_reproduce_plan plan = mm_reproduce_plan_part(&r->plan, artefact);
     status = mm_reproduce_create(folder, &plan, &child);
   }
   if (status == MM_OK && artefact == MM_ARTEFACT_TRANSFER) status = lend_maps(r, child);

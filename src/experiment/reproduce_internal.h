@@ -25,6 +25,9 @@ mm_status mm_reproduce_plan_read(const char *text, const char *source, mm_reprod
 // Every setting must be one of some training of the artefact.
 mm_status mm_reproduce_plan_check(const mm_reproduce_plan *plan);
 
+// The plan of one artefact of `all`: with the settings that its trainings have.
+mm_reproduce_plan mm_reproduce_plan_part(const mm_reproduce_plan *all, mm_artefact artefact);
+
 // Environments of one kind, which have settings and sizes in common.
 typedef enum mm_suite {
   MM_SUITE_GRIDWORLD,

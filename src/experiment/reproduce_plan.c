@@ -208,6 +208,18 @@ static mm_status check_set(const mm_reproduce_plan *plan, const mm_reproduce_set
   return MM_OK;
 }
 
+mm_reproduce_plan mm_reproduce_plan_part(const mm_reproduce_plan *all, mm_artefact artefact) {
+  mm_reproduce_plan plan = { .artefact = artefact,
+                             .scale = all->scale,
+                             .seed = all->seed,
+                             .seeds = artefact == MM_ARTEFACT_PHI ? 0 : all->seeds };
+  unsigned suites = suites_of(artefact);
+  for (size_t i = 0; i < all->n_set && suites != 0; i++)
+    if (has_key(suites == 1u ? MM_ALGO_PMD : MM_ALGO_AMPO, all->set[i].key))
+      plan.set[plan.n_set++] = all->set[i];
+  return plan;
+}
+
 static mm_status check_sizes(const mm_reproduce_plan *plan) {
   static const char *const env[MM_SUITES] = { "GridWorld-all", "CartPole-v1", "Asterix-MinAtar" };
   for (int suite = 0; suite < MM_SUITES; suite++) {
