@@ -92,6 +92,7 @@ static mm_status take_cell(table *t, const mm_transfer *x, size_t m,
       mm_reproduction_add(&t->r->result, t->env, row->label, t->target, x->config.n_seed, &cell));
   cell->control = row->control;
   cell->eta = from->eta;
+  cell->optimal = x->optimal_mean[0];
   cell->n_failed = from->n_failed;
   cell->n_numeric = from->n_numeric;
   if (row->paper_map != MM_REPRODUCE_NO_PAPER) {

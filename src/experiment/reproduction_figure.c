@@ -11,15 +11,15 @@
 
 enum {
   MARGIN = 12,
-  AXIS_LEFT = 40,    // room for the numbers of an axis
-  AXIS_BOTTOM = 20,  // for numbers
-  LABEL = 20,        // for the label of an axis
-  GAP = 12,          // between columns
-  BAND_POINTS = 200, // more cannot be seen
-  SKIPPED = 4,       // first iterations of AMPO, in which hardly an episode has ended: not drawn
-  LONG = 20,         // points of a curve that can do without them
-  N_PHI = 401,       // points of a potential
-  N_SCALE = 201,     // of a policy
+  AXIS_LEFT = 40,   // room for the numbers of an axis
+  AXIS_BOTTOM = 20, // for numbers
+  LABEL = 20,       // for the label of an axis
+  GAP = 12,         // between columns
+  BAND_POINTS = 64, // more cannot be seen
+  SKIPPED = 4,      // first iterations of AMPO, in which hardly an episode has ended: not drawn
+  LONG = 20,        // points of a curve that can do without them
+  N_PHI = 401,      // points of a potential
+  N_SCALE = 201,    // of a policy
   ACTIONS = 32,
   N_BASE = 2 // l2 and negentropy beside the learned map
 };
