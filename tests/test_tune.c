@@ -106,6 +106,8 @@ static void test_bad_files(void **state) {
     assert_fails(load(bad[i].text, MM_ALGO_AMPO, &s), MM_ERR_INPUT, bad[i].part);
   assert_fails(load("parameters: {gamma: {linear: [0.9, 0.99]}}\n", MM_ALGO_PMD, &s), MM_ERR_INPUT,
                "discounted");
+  assert_fails(load("parameters: {lr: {log: [5e-324, 1e3]}}\n", MM_ALGO_AMPO, &s), MM_ERR_INPUT,
+               "field 'lr.log'");
   assert_fails(load("parameters: {termination: {choice: [absorb, restart]}}\n", MM_ALGO_PMD, &s),
                MM_ERR_INPUT, "it chooses the task");
   assert_ok(load("parameters: {gamma: {linear: [0.9, 0.99]}}\n", MM_ALGO_AMPO, &s));

@@ -334,7 +334,7 @@ static void test_plans(void **state) {
   mm_tune_plan *plan = plan_of(grids, 2, MM_ALGO_PMD,
                                "parameters:\n  lr: {log: [4, 400], points: 3}\n"
                                "  eta: {linear: [0.01, 1]}\n  epochs: {integer: [1, 5]}\n"
-                               "  termination: {choice: [restart, absorb]}\n"),
+                               "  normalise_advantage: {choice: [off, on]}\n"),
                *back = calloc(1, sizeof *back);
   char *task[MM_TUNE_ENVS] = { NULL, (char *)"grid: 4\n" }, *read[MM_TUNE_ENVS], *text, *again;
   mm_map *map, *same;

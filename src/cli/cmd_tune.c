@@ -317,9 +317,10 @@ static int finish(const tune_args *args, mm_tune *t, mm_status status) {
          v.search->n > 0 ? v.search->n - 1 : 0, v.folder);
     return tune_report(t, outcome, NULL, args->settings.common.json);
   }
+  if (status == MM_ERR_INPUT || status == MM_ERR_NUMERIC) // trying again would not help
+    return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s", error);
   if (status != MM_OK)
-    return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED,
-                "%s; go on with 'tune --resume %s'", error, v.folder);
+    return fail(EXIT_FAILED, "%s; go on with 'tune --resume %s'", error, v.folder);
   return show(args, t, v.folder);
 }
 

@@ -88,6 +88,9 @@ static mm_status read_ends(const char *source, mm_algo algo, char *const *text, 
   if (out->scale == MM_TUNE_LOG && !(end[0] > 0))
     return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.log': expected a lower end above 0, found %s",
                    source, out->name, text[0]);
+  if (out->scale == MM_TUNE_LOG && !(end[1] / end[0] <= 1e100))
+    return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.log': expected ends not 1e100 times apart", source,
+                   out->name);
   out->low = end[0];
   out->high = end[1];
   return MM_OK;
