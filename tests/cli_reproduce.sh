@@ -179,6 +179,12 @@ run reproduce control --scale smoke --max-seconds 0.05 --out late
 expect_code 0
 expect_err "go on with 'reproduce --resume late'"
 
+# a setting that only some of the artefacts have does not stop the others
+run reproduce all --scale smoke --set target=code --set termination=restart --max-seconds 0.05 --out every
+expect_code 0
+expect_err "go on with 'reproduce --resume every'"
+expect "Grid-World is begun" test -s every/gridworld/run.db
+
 # ---------------------------------------------------------------------------------------------
 # MinAtar and the table
 

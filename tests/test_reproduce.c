@@ -181,6 +181,36 @@ static void test_plan_refused(void **state) {
   assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "'transfer'");
 }
 
+// Each artefact of `all` gets the settings that its trainings have, and passes with them.
+static void test_plan_parts(void **state) {
+  (void)state;
+  static const struct {
+    mm_artefact artefact;
+    size_t n_set, seeds;
+    const char *first;
+  } expected[] = { { MM_ARTEFACT_PHI, 0, 0, "" },
+                   { MM_ARTEFACT_GRIDWORLD, 2, 5, "termination" },
+                   { MM_ARTEFACT_CONTROL, 2, 5, "target" },
+                   { MM_ARTEFACT_MINATAR, 2, 5, "target" },
+                   { MM_ARTEFACT_TRANSFER, 2, 5, "target" } };
+  mm_reproduce_plan all = plan_of(MM_ARTEFACT_ALL, MM_SCALE_LAPTOP), part;
+  all.seed = 9;
+  all.seeds = 5;
+  set(&all, "target", "code");
+  set(&all, "termination", "restart");
+  set(&all, "steps", "65536");
+  assert_ok(mm_reproduce_plan_check(&all));
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    mm_reproduce_plan_part(&all, expected[i].artefact, &part);
+    assert_ok(mm_reproduce_plan_check(&part));
+    assert_int_equal(part.artefact, expected[i].artefact);
+    assert_int_equal(part.scale, MM_SCALE_LAPTOP);
+    assert_true(part.seed == 9 && part.seeds == expected[i].seeds);
+    assert_int_equal(part.n_set, expected[i].n_set);
+    assert_string_equal(part.set[0].key, expected[i].first);
+  }
+}
+
 // The paper's scale is the presets'; reduced ones say so.
 static void test_sizes(void **state) {
   (void)state;
@@ -444,6 +474,7 @@ int suite_reproduce(void) {
     cmocka_unit_test(test_zero_scale),
     cmocka_unit_test(test_plan_text),
     cmocka_unit_test(test_plan_refused),
+    cmocka_unit_test(test_plan_parts),
     cmocka_unit_test(test_sizes),
     cmocka_unit_test(test_cells),
     cmocka_unit_test_setup_teardown(test_gridworld, fixture_open, fixture_close),
