@@ -80,6 +80,12 @@ expect_out '"artefact":"phi"'
 expect_out '"folder":"runs/reproduce-phi-1"'
 expect "its picture" pictures runs/reproduce-phi-1 phi_param
 refuse 2 'phi-1' phi --out runs/reproduce-phi-1
+mkdir taken && echo mine >taken/table.csv
+refuse 2 'new or an empty folder' phi --out taken
+expect "what was there stays alone" test "$(ls -A taken) $(cat taken/table.csv)" = "table.csv mine"
+mkdir empty
+run reproduce phi --out empty --quiet
+expect_code 0
 run reproduce phi --quiet
 expect_code 0
 expect_no_err

@@ -158,7 +158,8 @@ static void test_plan_refused(void **state) {
   // every part has a plan of its own that holds
   static const size_t settings[MM_ARTEFACT_MUJOCO] = { 0, 1, 1, 1, 1 };
   for (int i = 0; i < MM_ARTEFACT_MUJOCO; i++) {
-    mm_reproduce_plan part = mm_reproduce_plan_part(&plan, (mm_artefact)i);
+    mm_reproduce_plan part;
+    mm_reproduce_plan_part(&plan, (mm_artefact)i, &part);
     assert_ok(mm_reproduce_plan_check(&part));
     assert_int_equal(part.n_set, settings[i]);
   }
@@ -467,6 +468,72 @@ static void test_gridworld_foreign(void **state) {
   mm_reproduce_close(r);
 }
 
+// A search or a table that came from elsewhere is not taken for ours.
+static void test_foreign_children(void **state) {
+  (void)state;
+  mm_reproduce_plan plan = small_figure();
+  mm_reproduce *r;
+  mm_learn_plan *search = calloc(1, sizeof *search);
+  mm_learn *learn;
+  witness w = { 0 };
+  char folder[300], child[400];
+  for (int other = 0; other < 2; other++) {
+    snprintf(folder, sizeof folder, "%s", fixture_path(other ? "lr" : "seed"));
+    assert_ok(mm_reproduce_create(folder, &plan, &r));
+    search->n_env = 1;
+    snprintf(search->env[0], sizeof search->env[0], "GridWorld-all");
+    assert_ok(mm_reproduce_settings(&plan, "GridWorld-all", "", &search->settings));
+    search->seed = plan.seed + (other == 0);
+    if (other) search->settings.search.sigma_decay = 0.5;
+    snprintf(child, sizeof child, "%s/learn-GridWorld-all", folder);
+    assert_ok(mm_learn_create(child, search, &learn));
+    mm_learn_close(learn);
+    assert_fails(run_figure(r, &w, 2), MM_ERR_INPUT, "not the search of this reproduction");
+    mm_reproduce_close(r);
+  }
+  free(search);
+}
+
+// A table is found again only by a plan with the same maps, seeds and settings.
+static void test_foreign_table(void **state) {
+  (void)state;
+  mm_reproduce_plan plan = small_figure();
+  mm_reproduce *r;
+  mm_map *map[2], *other;
+  mm_settings settings, changed;
+  mm_reproduce_job job = { .threads = 1 };
+  mm_reproduce_entrant row[2];
+  assert_ok(mm_map_open("l2", &map[0]));
+  assert_ok(mm_map_open("negentropy", &map[1]));
+  assert_ok(mm_map_open("random:0", &other));
+  for (int i = 0; i < 2; i++)
+    row[i] = (mm_reproduce_entrant){ .map = map[i],
+                                     .name = i ? "negentropy" : "learned",
+                                     .label = i ? "negentropy" : "learned",
+                                     .paper_map = MM_REPRODUCE_NO_PAPER };
+  assert_ok(mm_reproduce_create(fixture_path("tables"), &plan, &r));
+  r->job = &job;
+  assert_ok(mm_reproduce_settings(&plan, "GridWorld-long", "", &settings));
+  assert_ok(mm_reproduce_table(r, "GridWorld-long", "", &settings, row, 2));
+  assert_ok(mm_reproduce_table(r, "GridWorld-long", "", &settings, row, 2));
+  assert_int_equal(r->result.n_cell, 4);
+  changed = settings;
+  changed.pmd.eta = 0.5;
+  assert_fails(mm_reproduce_table(r, "GridWorld-long", "", &changed, row, 2), MM_ERR_INPUT,
+               "not the table of this reproduction");
+  row[0].map = other;
+  assert_fails(mm_reproduce_table(r, "GridWorld-long", "", &settings, row, 2), MM_ERR_INPUT,
+               "not the table of this reproduction");
+  row[0].map = map[0];
+  r->plan.seed++;
+  assert_fails(mm_reproduce_table(r, "GridWorld-long", "", &settings, row, 2), MM_ERR_INPUT,
+               "not the table of this reproduction");
+  mm_reproduce_close(r);
+  mm_map_destroy(other);
+  mm_map_destroy(map[0]);
+  mm_map_destroy(map[1]);
+}
+
 int suite_reproduce(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_paper),
@@ -479,6 +546,8 @@ int suite_reproduce(void) {
     cmocka_unit_test(test_cells),
     cmocka_unit_test_setup_teardown(test_gridworld, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_gridworld_foreign, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_foreign_children, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_foreign_table, fixture_open, fixture_close),
   };
   return cmocka_run_group_tests_name("reproduce", tests, NULL, NULL);
 }

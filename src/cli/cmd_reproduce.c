@@ -68,8 +68,7 @@ static const option reproduce_options[] = {
     .type = OPTION_TEXT,
     .offset = offsetof(reproduce_args, out),
     .metavar = "DIR",
-    .help = "its folder (default: runs/reproduce-<artefact>-<n>); an existing run is not "
-            "overwritten" },
+    .help = "its folder, new or empty (default: runs/reproduce-<artefact>-<n>)" },
   BACKEND_OPTIONS(reproduce_args),
   { 0 },
 };

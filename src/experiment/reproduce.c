@@ -2,6 +2,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,12 +37,42 @@ void mm_reproduce_close(mm_reproduce *r) {
   mm_free(r);
 }
 
+static bool exists(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0;
+}
+
+bool mm_reproduce_has_run(const char *folder) {
+  char path[MM_REPRODUCE_PATH + 16];
+  snprintf(path, sizeof path, "%s/run.db", folder);
+  return exists(path);
+}
+
+// What lies in the folder would be taken for what was made here, or be overwritten. A process that
+// was killed while it made the database leaves files of that name; a whole one is mm_run_create's
+// to refuse.
+static mm_status check_empty(const char *folder) {
+  DIR *opened = mm_reproduce_has_run(folder) ? NULL : opendir(folder);
+  if (!opened) return MM_OK;
+  mm_status status = MM_OK;
+  for (const struct dirent *entry; status == MM_OK && (entry = readdir(opened)) != NULL;) {
+    const char *name = entry->d_name;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strncmp(name, "run.db", 6) == 0)
+      continue;
+    status = MM_FAIL(MM_ERR_INPUT, "'%.300s': has '%.100s' in it; choose a new or an empty folder",
+                     folder, name);
+  }
+  closedir(opened);
+  return status;
+}
+
 mm_status mm_reproduce_create(const char *folder, const mm_reproduce_plan *plan,
                               mm_reproduce **out) {
   char *config;
   mm_reproduce *r;
   *out = NULL;
   MM_TRY(mm_reproduce_plan_check(plan));
+  MM_TRY(check_empty(folder));
   MM_TRY(mm_reproduce_plan_write(plan, &config));
   mm_status status = take(&r);
   if (status == MM_OK) {
@@ -107,17 +138,6 @@ void mm_reproduce_warn(const mm_reproduce *r, const char *sentence) {
   if (r->job->warn) r->job->warn(sentence, r->job->user);
 }
 
-static bool exists(const char *path) {
-  struct stat about;
-  return stat(path, &about) == 0;
-}
-
-bool mm_reproduce_has_run(const char *folder) {
-  char path[MM_REPRODUCE_PATH + 16];
-  snprintf(path, sizeof path, "%s/run.db", folder);
-  return exists(path);
-}
-
 mm_status mm_reproduce_keep_settings(mm_reproduce *r, const char *label,
                                      const mm_settings *settings) {
   if (!r->result.settings) r->result.settings = cJSON_CreateObject();
@@ -165,11 +185,25 @@ static void show_search(size_t done, size_t total, uint64_t env_steps, void *use
   mm_reproduce_tell(s->r, s->stage, trained, s->total, "steps");
 }
 
+// The search that is there, if it is the one that the plan asks for.
+static mm_status resume_search(search *s, const char *folder, const char *env,
+                               const mm_settings *settings) {
+  MM_TRY(mm_learn_resume(folder, 0, &s->learn));
+  const mm_learn_plan *plan = mm_learn_get_plan(s->learn);
+  if (plan->n_env == 1 && strcmp(plan->env[0], env) == 0 && plan->init[0] == '\0' &&
+      plan->seed == s->r->plan.seed && mm_reproduce_same_settings(&plan->settings, settings, true))
+    return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT,
+                 "%s/run.db: not the search of this reproduction: another environment, seed or "
+                 "settings",
+                 folder);
+}
+
 static mm_status open_search(search *s, const char *name, const char *env,
                              const mm_settings *settings) {
   char folder[MM_REPRODUCE_PATH];
   mm_reproduce_path(s->r, name, folder);
-  if (mm_reproduce_has_run(folder)) return mm_learn_resume(folder, 0, &s->learn);
+  if (mm_reproduce_has_run(folder)) return resume_search(s, folder, env, settings);
   mm_learn_plan *plan = mm_alloc(sizeof *plan);
   if (!plan) return MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a search");
   memset(plan, 0, sizeof *plan);
@@ -233,8 +267,8 @@ mm_status mm_reproduce_learn(mm_reproduce *r, const char *name, const char *env,
   search s = { .r = r };
   *out = NULL;
   snprintf(s.stage, sizeof s.stage, "%s", name);
-  MM_TRY(open_search(&s, name, env, settings));
-  mm_status status = advance(&s);
+  mm_status status = open_search(&s, name, env, settings);
+  if (status == MM_OK) status = advance(&s);
   if (status == MM_OK) status = finish_search(&s, name, out);
   mm_learn_close(s.learn);
   return status;
@@ -243,6 +277,7 @@ mm_status mm_reproduce_learn(mm_reproduce *r, const char *name, const char *env,
 mm_status mm_reproduce_borrow(mm_reproduce *r, const char *name, mm_map **out) {
   char own[MM_REPRODUCE_PATH], file[160], other[MM_REPRODUCE_PATH];
   *out = NULL;
+  if (r->plan.n_from == 0) return MM_OK;
   snprintf(file, sizeof file, "%s.json", name);
   mm_reproduce_path(r, file, own);
   if (exists(own)) return mm_map_load(own, out);
@@ -324,18 +359,32 @@ static mm_status lend_maps(const mm_reproduce *r, mm_reproduce *child) {
   return MM_OK;
 }
 
+// Whether two plans are the same as the database keeps them.
+static bool same_plan(const mm_reproduce_plan *a, const mm_reproduce_plan *b) {
+  char *one = NULL, *two = NULL;
+  bool same = mm_reproduce_plan_write(a, &one) == MM_OK &&
+              mm_reproduce_plan_write(b, &two) == MM_OK && strcmp(one, two) == 0;
+  mm_free(one);
+  mm_free(two);
+  return same;
+}
+
+static mm_status open_child(const mm_reproduce *r, mm_artefact artefact, mm_reproduce **out) {
+  char folder[MM_REPRODUCE_PATH];
+  mm_reproduce_plan plan;
+  mm_reproduce_path(r, mm_artefact_name(artefact), folder);
+  mm_reproduce_plan_part(&r->plan, artefact, &plan);
+  if (!mm_reproduce_has_run(folder)) return mm_reproduce_create(folder, &plan, out);
+  MM_TRY(mm_reproduce_resume(folder, out));
+  if (same_plan(&(*out)->plan, &plan)) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "%s/run.db: another plan than that of the reproduction it is in",
+                 folder);
+}
+
 // One artefact of `all`, in a folder of its own. The table takes the maps of those before it.
 static mm_status run_child(mm_reproduce *r, mm_artefact artefact) {
-  char folder[MM_REPRODUCE_PATH];
   mm_reproduce *child = NULL;
-  mm_reproduce_path(r, mm_artefact_name(artefact), folder);
-  mm_status status;
-  if (mm_reproduce_has_run(folder)) {
-    status = mm_reproduce_resume(folder, &child);
-  } else {
-    mm_reproduce_plan plan = mm_reproduce_plan_part(&r->plan, artefact);
-    status = mm_reproduce_create(folder, &plan, &child);
-  }
+  mm_status status = open_child(r, artefact, &child);
   if (status == MM_OK && artefact == MM_ARTEFACT_TRANSFER) status = lend_maps(r, child);
   if (status == MM_OK) status = mm_reproduce_run(child, r->job);
   if (child)

@@ -26,7 +26,8 @@ mm_status mm_reproduce_plan_read(const char *text, const char *source, mm_reprod
 mm_status mm_reproduce_plan_check(const mm_reproduce_plan *plan);
 
 // The plan of one artefact of `all`: with the settings that its trainings have.
-mm_reproduce_plan mm_reproduce_plan_part(const mm_reproduce_plan *all, mm_artefact artefact);
+void mm_reproduce_plan_part(const mm_reproduce_plan *all, mm_artefact artefact,
+                            mm_reproduce_plan *out);
 
 // Environments of one kind, which have settings and sizes in common.
 typedef enum mm_suite {
@@ -42,6 +43,9 @@ mm_suite mm_reproduce_suite(const char *env);
 // plan's. `target` "" leaves it.
 mm_status mm_reproduce_settings(const mm_reproduce_plan *plan, const char *env, const char *target,
                                 mm_settings *out);
+// Whether they are the same in all keys of the algorithm, and of the search as well.
+bool mm_reproduce_same_settings(const mm_settings *a, const mm_settings *b, bool search);
+
 size_t mm_reproduce_seeds(const mm_reproduce_plan *plan, mm_suite suite);
 size_t mm_reproduce_tune_seeds(const mm_reproduce_plan *plan, mm_suite suite);
 

@@ -175,6 +175,22 @@ void mm_reproduce_label(const mm_reproduce_plan *plan, mm_suite suite,
         snprintf(out + used, size - (size_t)used, ", %s=%s", plan->set[i].key, plan->set[i].value);
 }
 
+// Equal texts of two objects, which are deleted.
+static bool same_objects(cJSON *a, cJSON *b) {
+  char *one = a ? mm_json_print(a, false) : NULL, *two = b ? mm_json_print(b, false) : NULL;
+  bool same = one && two && strcmp(one, two) == 0;
+  mm_free(one);
+  mm_free(two);
+  cJSON_Delete(a);
+  cJSON_Delete(b);
+  return same;
+}
+
+bool mm_reproduce_same_settings(const mm_settings *a, const mm_settings *b, bool search) {
+  return a->algo == b->algo && same_objects(mm_settings_json(a), mm_settings_json(b)) &&
+         (!search || same_objects(mm_search_json(a), mm_search_json(b)));
+}
+
 // ---------------------------------------------------------------------------------------------
 // Checking
 
@@ -208,16 +224,16 @@ static mm_status check_set(const mm_reproduce_plan *plan, const mm_reproduce_set
   return MM_OK;
 }
 
-mm_reproduce_plan mm_reproduce_plan_part(const mm_reproduce_plan *all, mm_artefact artefact) {
-  mm_reproduce_plan plan = { .artefact = artefact,
-                             .scale = all->scale,
-                             .seed = all->seed,
-                             .seeds = artefact == MM_ARTEFACT_PHI ? 0 : all->seeds };
+void mm_reproduce_plan_part(const mm_reproduce_plan *all, mm_artefact artefact,
+                            mm_reproduce_plan *out) {
+  *out = (mm_reproduce_plan){ .artefact = artefact,
+                              .scale = all->scale,
+                              .seed = all->seed,
+                              .seeds = artefact == MM_ARTEFACT_PHI ? 0 : all->seeds };
   unsigned suites = suites_of(artefact);
   for (size_t i = 0; i < all->n_set && suites != 0; i++)
     if (has_key(suites == 1u ? MM_ALGO_PMD : MM_ALGO_AMPO, all->set[i].key))
-      plan.set[plan.n_set++] = all->set[i];
-  return plan;
+      out->set[out->n_set++] = all->set[i];
 }
 
 static mm_status check_sizes(const mm_reproduce_plan *plan) {

@@ -60,6 +60,32 @@ static mm_status create(table *t, const char *folder, const mm_settings *setting
   return mm_transfer_create(folder, &t->config, &t->run);
 }
 
+// Whatever their cards say: those name the program that wrote them.
+static bool same_map(const mm_map *a, const mm_map *b) {
+  char *one = NULL, *two = NULL;
+  bool same = mm_map_format(a, "{}", &one) == MM_OK && mm_map_format(b, "{}", &two) == MM_OK &&
+              strcmp(one, two) == 0;
+  mm_free(one);
+  mm_free(two);
+  return same;
+}
+
+// Seeds of tuning are the stored table's own affair: it goes on with those it began with.
+static bool is_ours(const table *t, const mm_settings *settings, const mm_reproduce_entrant *row,
+                    size_t n_row) {
+  const mm_transfer_config *c = &t->config;
+  if (c->n_map != n_row || c->n_env != 1 || c->seed != t->r->plan.seed ||
+      c->n_seed != mm_reproduce_seeds(&t->r->plan, mm_reproduce_suite(t->env)) ||
+      strcmp(c->env[0].name, t->env) != 0 ||
+      !mm_reproduce_same_settings(&c->env[0].settings, settings, false))
+    return false;
+  for (size_t i = 0; i < n_row; i++)
+    if (strcmp(c->map[i].label, row[i].label) != 0 || c->map[i].tuned != row[i].tuned ||
+        !same_map(c->map[i].map, row[i].map))
+      return false;
+  return true;
+}
+
 static mm_status open_table(table *t, const mm_settings *settings, const mm_reproduce_entrant *row,
                             size_t n_row) {
   char folder[MM_REPRODUCE_PATH];
@@ -67,8 +93,10 @@ static mm_status open_table(table *t, const mm_settings *settings, const mm_repr
   if (!mm_reproduce_has_run(folder)) return create(t, folder, settings, row, n_row);
   MM_TRY(mm_transfer_resume(folder, &t->run, &t->plan));
   t->config = *mm_transfer_plan_config(t->plan);
-  if (t->config.n_map == n_row && t->config.n_env == 1) return MM_OK;
-  return MM_FAIL(MM_ERR_INPUT, "%s/run.db: not the table of this reproduction", folder);
+  if (is_ours(t, settings, row, n_row)) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT,
+                 "%s/run.db: not the table of this reproduction: other maps, seeds or settings",
+                 folder);
 }
 
 // ---------------------------------------------------------------------------------------------
