@@ -65,6 +65,7 @@ refuse 2 'trains nothing' phi --set steps=100
 refuse 2 '--seeds' control --scale smoke --seeds 1
 refuse 2 'for '\''transfer'\' control --scale smoke --maps-from .
 refuse 2 'cannot read folder' transfer --scale smoke --maps-from nowhere
+refuse 2 'no run' transfer --scale smoke --maps-from .
 refuse 2 'nowhere' --resume nowhere
 refuse 2 'unexpected argument' phi --resume nowhere
 refuse 2 '--scale' --resume nowhere --scale smoke
@@ -201,8 +202,21 @@ expect_out 'learned more than twice negentropy'
 expect "its picture" pictures games minatar-code
 expect_not "one target only" grep -q -e '-MinAtar,paper,' games/table.csv
 
-run reproduce transfer --scale smoke "${nets[@]}" --set target=code --seeds 2 --maps-from control,games --out table --quiet
+# maps of another scale, none at all
+refuse 2 'of smoke scale, where this is of laptop scale' transfer --maps-from control
+refuse 2 'no learned map' transfer --scale smoke --maps-from grid
+refuse 2 'no learned map' transfer --scale smoke --set target=paper --maps-from games
+
+run reproduce transfer --scale smoke "${nets[@]}" --set target=code --seeds 2 --maps-from control,games --out table --quiet --max-seconds 0.01
 expect_code 0
+# from another directory, before the maps were copied: their owners are still found
+rm -f table/learn-*.json
+mkdir elsewhere && cd elsewhere || exit 1
+run reproduce --resume ../table --quiet
+cd .. || exit 1
+expect_code 0
+expect "how a map was learned" grep -q 'learn-Freeway-MinAtar-code: from another reproduction, generation [01] of 1' "$out"
+expect_not "all with the same settings" grep -q 'other settings' "$out"
 expect_out 'in the paper in'
 expect_out '144.01'
 expect "its picture" pictures table transfer-code

@@ -1,6 +1,6 @@
 // `reproduce`: the paper's figures and tables, at three scales, resumable.
 
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,21 +107,28 @@ static int copy_settings(const reproduce_args *args, mm_reproduce_plan *plan) {
   return EXIT_DONE;
 }
 
-// Of each folder a look whether it is one at all.
+// By their whole paths: the reproduction may be gone on with from another directory.
+static int copy_folder(const char *name, mm_reproduce_plan *plan) {
+  char *real = access(name, R_OK | X_OK) == 0 ? realpath(name, NULL) : NULL;
+  int code = EXIT_DONE;
+  if (real == NULL)
+    code = fail_usage("option '--maps-from': cannot read folder '%s'", name);
+  else if (strlen(real) >= MM_PLAN_NAME_SIZE)
+    code = fail_usage("option '--maps-from': a name is too long");
+  else
+    snprintf(plan->from[plan->n_from++], MM_PLAN_NAME_SIZE, "%s", real);
+  free(real);
+  return code;
+}
+
 static int copy_from(const reproduce_args *args, mm_reproduce_plan *plan) {
   name_list list;
   if (args->from == NULL) return EXIT_DONE;
   int code = name_list_read("maps-from", args->from, &list);
   if (code == EXIT_DONE && list.n > MM_REPRODUCE_FROM)
     code = fail_usage("option '--maps-from': expected at most %d folders", MM_REPRODUCE_FROM);
-  for (size_t i = 0; i < list.n && code == EXIT_DONE; i++) {
-    if (strlen(list.name[i]) >= MM_PLAN_NAME_SIZE)
-      code = fail_usage("option '--maps-from': a name is too long");
-    else if (access(list.name[i], R_OK | X_OK) != 0)
-      code = fail_usage("option '--maps-from': cannot read folder '%s'", list.name[i]);
-    else
-      snprintf(plan->from[plan->n_from++], MM_PLAN_NAME_SIZE, "%s", list.name[i]);
-  }
+  for (size_t i = 0; i < list.n && code == EXIT_DONE; i++)
+    code = copy_folder(list.name[i], plan);
   name_list_release(&list);
   return code;
 }

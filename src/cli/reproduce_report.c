@@ -207,6 +207,7 @@ static void put_claims(const mm_reproduction *r) {
 void reproduce_report(const mm_reproduction *r) {
   printf("%sreproduction of '%s'%s\n%s\n", terminal_style(stdout, STYLE_BOLD), r->artefact,
          terminal_style(stdout, STYLE_PLAIN), r->label);
+  if (r->more[0]) puts(r->more);
   if (r->n_cell > 0)
     puts("final value: mean and standard error of the runs (IQM: interquartile mean with bootstrap "
          "interval);\ndifferences seed by seed (*: over 2 standard errors) and the share of the "

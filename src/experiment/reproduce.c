@@ -72,6 +72,7 @@ mm_status mm_reproduce_create(const char *folder, const mm_reproduce_plan *plan,
   mm_reproduce *r;
   *out = NULL;
   MM_TRY(mm_reproduce_plan_check(plan));
+  MM_TRY(mm_reproduce_check_lenders(plan));
   MM_TRY(check_empty(folder));
   MM_TRY(mm_reproduce_plan_write(plan, &config));
   mm_status status = take(&r);
@@ -272,26 +273,6 @@ mm_status mm_reproduce_learn(mm_reproduce *r, const char *name, const char *env,
   if (status == MM_OK) status = finish_search(&s, name, out);
   mm_learn_close(s.learn);
   return status;
-}
-
-mm_status mm_reproduce_borrow(mm_reproduce *r, const char *name, mm_map **out) {
-  char own[MM_REPRODUCE_PATH], file[160], other[MM_REPRODUCE_PATH];
-  *out = NULL;
-  if (r->plan.n_from == 0) return MM_OK;
-  snprintf(file, sizeof file, "%s.json", name);
-  mm_reproduce_path(r, file, own);
-  if (exists(own)) return mm_map_load(own, out);
-  for (size_t i = 0; i < r->plan.n_from; i++) {
-    snprintf(other, sizeof other, "%s/%s/best.json", r->plan.from[i], name);
-    if (!exists(other)) continue;
-    MM_TRY(mm_map_load(other, out));
-    mm_status status = mm_map_save(*out, NULL, own);
-    if (status == MM_OK) return MM_OK;
-    mm_map_destroy(*out);
-    *out = NULL;
-    return status;
-  }
-  return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------

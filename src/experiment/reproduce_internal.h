@@ -76,9 +76,15 @@ bool mm_reproduce_has_run(const char *folder);
 mm_status mm_reproduce_learn(mm_reproduce *r, const char *name, const char *env,
                              const mm_settings *settings, mm_map **out);
 
+// Folders of the plan's `from` must be reproductions of the same scale that have learned maps
+// (reproduce_borrow.c).
+mm_status mm_reproduce_check_lenders(const mm_reproduce_plan *plan);
+
 // The learned map of another reproduction of the plan's `from`, or NULL where none has it; copied
-// to this folder, so that it can be moved.
-mm_status mm_reproduce_borrow(mm_reproduce *r, const char *name, mm_map **out);
+// to this folder, so that it can be moved. A note says how it was learned, and whether that was
+// with `settings`.
+mm_status mm_reproduce_borrow(mm_reproduce *r, const char *name, const mm_settings *settings,
+                              mm_map **out);
 
 // Draws <name>.svg, .pdf and .png. Trouble with a picture is a warning: numbers are worth more.
 typedef mm_status mm_reproduce_draw(const mm_reproduction *result, const char *path, void *user);

@@ -201,7 +201,7 @@ mm_status mm_reproduce_learned(mm_reproduce *r, const char *env, const char *tar
                                const mm_settings *settings, mm_map **out) {
   char name[128];
   snprintf(name, sizeof name, "learn-%s-%s", env, target);
-  MM_TRY(mm_reproduce_borrow(r, name, out));
+  MM_TRY(mm_reproduce_borrow(r, name, settings, out));
   return *out ? MM_OK : mm_reproduce_learn(r, name, env, settings, out);
 }
 

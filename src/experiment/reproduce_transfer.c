@@ -90,14 +90,17 @@ static mm_status claim(figure *f, const char *target) {
   return MM_OK;
 }
 
-static mm_status annotate(figure *f) {
+// The first line is that of classic control.
+static void add_label(figure *f) {
+  mm_reproduction *r = &f->r->result;
   char label[MM_REPRODUCTION_TEXT];
   mm_reproduce_label(&f->r->plan, MM_SUITE_MINATAR, label);
-  MM_TRY(mm_reproduction_note(&f->r->result, "MinAtar: %.300s", label));
-  if (f->r->plan.n_from > 0)
-    MM_TRY(mm_reproduction_note(&f->r->result,
-                                "learned maps are those of other reproductions where "
-                                "these have them; copies are in the folder"));
+  snprintf(r->more, sizeof r->more, "on MinAtar: %.220s%s", label,
+           r->foreign_maps ? "; some maps were learned with other settings: see the notes" : "");
+}
+
+static mm_status annotate(figure *f) {
+  add_label(f);
   MM_TRY(mm_reproduction_note(&f->r->result, "the paper's table comes from the authors' code: "
                                              "compare with target=code; target=paper is its "
                                              "equation"));

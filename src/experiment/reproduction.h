@@ -60,6 +60,8 @@ typedef struct mm_claim {
 typedef struct mm_reproduction {
   const char *folder, *artefact, *scale;
   char label[MM_REPRODUCTION_TEXT]; // "reduced: laptop scale, .." or "the paper's sizes"
+  char more[MM_REPRODUCTION_TEXT];  // a second line of it, or ""
+  bool foreign_maps;                // some were learned with other settings than these
   uint64_t seed;
   size_t n_seed; // the most that a cell has
   mm_reproduction_cell *cell;

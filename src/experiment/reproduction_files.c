@@ -90,6 +90,7 @@ cJSON *mm_reproduction_json(const mm_reproduction *r) {
   cJSON_AddStringToObject(root, "artefact", r->artefact);
   cJSON_AddStringToObject(root, "scale", r->scale);
   cJSON_AddStringToObject(root, "label", r->label);
+  if (r->more[0]) cJSON_AddStringToObject(root, "label_more", r->more);
   cJSON_AddStringToObject(root, "folder", r->folder);
   add_whole(root, "seed", r->seed);
   add_whole(root, "seeds", r->n_seed);
@@ -152,6 +153,7 @@ static void put_origin(FILE *f, const mm_reproduction *r) {
   fprintf(f, "# mirrormap %s (%s): reproduce %s --scale %s\n", mm_version(), mm_build_info(),
           r->artefact, r->scale);
   fprintf(f, "# %s\n", r->label);
+  if (r->more[0]) fprintf(f, "# %s\n", r->more);
   if (r->n_seed > 0)
     fprintf(f, "# seeds: %" PRIu64 " to %" PRIu64 "\n", r->seed, r->seed + r->n_seed - 1);
   for (size_t i = 0; i < r->n_note; i++)
