@@ -2,11 +2,14 @@
 // against the score scale, and a small Grid-World figure held against runs of `theory`, also when
 // it was interrupted in the middle.
 
+#define _POSIX_C_SOURCE 200809L
+
 #include "test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/status.h"
 #include "experiment/paper.h"
@@ -534,6 +537,67 @@ static void test_foreign_table(void **state) {
   mm_map_destroy(map[1]);
 }
 
+// Maps come from reproductions of the same scale, with a word on how each was learned.
+static void test_borrow(void **state) {
+  (void)state;
+  static const char *const name = "learn-CartPole-v1-code";
+  mm_reproduce_plan plan = plan_of(MM_ARTEFACT_CONTROL, MM_SCALE_SMOKE);
+  mm_reproduce *r;
+  mm_settings settings;
+  mm_map *map;
+  char lender[300], path[400], meta[1024];
+  snprintf(lender, sizeof lender, "%s", fixture_path("lender"));
+  assert_ok(mm_reproduce_create(lender, &plan, &r));
+  mm_reproduce_close(r);
+
+  plan = plan_of(MM_ARTEFACT_TRANSFER, MM_SCALE_SMOKE);
+  plan.n_from = 1;
+  snprintf(plan.from[0], sizeof plan.from[0], "%s", lender);
+  assert_fails(mm_reproduce_create(fixture_path("t"), &plan, &r), MM_ERR_INPUT, "no learned map");
+  assert_ok(mm_reproduce_settings(&plan, "CartPole-v1", "code", &settings));
+  cJSON *card = cJSON_CreateObject();
+  cJSON_AddNumberToObject(card, "generation", 0);
+  cJSON_AddItemToObject(card, "settings", mm_settings_json(&settings));
+  cJSON_AddItemToObject(card, "search", mm_search_json(&settings));
+  char *text = mm_json_print(card, false);
+  snprintf(meta, sizeof meta, "%s", text);
+  assert_true(strlen(text) < sizeof meta);
+  mm_free(text);
+  cJSON_Delete(card);
+  snprintf(path, sizeof path, "%s/%s", lender, name);
+  assert_int_equal(mkdir(path, 0777), 0);
+  snprintf(path, sizeof path, "%s/%s/best.json", lender, name);
+  assert_ok(mm_map_open("random:5", &map));
+  assert_ok(mm_map_save(map, meta, path));
+  mm_map_destroy(map);
+  plan.scale = MM_SCALE_LAPTOP;
+  assert_fails(mm_reproduce_create(fixture_path("t"), &plan, &r), MM_ERR_INPUT, "of smoke scale");
+  plan.scale = MM_SCALE_SMOKE;
+
+  assert_ok(mm_reproduce_create(fixture_path("t"), &plan, &r));
+  assert_ok(mm_reproduce_borrow(r, "learn-CartPole-v1-paper", &settings, &map));
+  assert_null(map);
+  assert_ok(mm_reproduce_borrow(r, name, &settings, &map));
+  assert_non_null(map);
+  mm_map_destroy(map);
+  assert_int_equal(r->result.n_note, 1);
+  assert_non_null(strstr(r->result.note[0], "generation 0 of 2 (the initial map"));
+  assert_null(strstr(r->result.note[0], "other settings"));
+  assert_false(r->result.foreign_maps);
+  // from the copy; a search here would have another size
+  settings.search.population = 16;
+  assert_int_equal(remove(path), 0);
+  assert_ok(mm_reproduce_borrow(r, name, &settings, &map));
+  mm_map_destroy(map);
+  assert_non_null(strstr(r->result.note[1], "other settings than those here: population=4"));
+  assert_true(r->result.foreign_maps);
+  // neither copy nor owner
+  snprintf(r->plan.from[0], sizeof r->plan.from[0], "%s/gone", lender);
+  assert_fails(mm_reproduce_borrow(r, "learn-Acrobot-v1-code", &settings, &map), MM_ERR_INPUT,
+               "no such folder");
+  mm_reproduce_close(r);
+}
+
 int suite_reproduce(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_paper),
@@ -548,6 +612,7 @@ int suite_reproduce(void) {
     cmocka_unit_test_setup_teardown(test_gridworld_foreign, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_foreign_children, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_foreign_table, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_borrow, fixture_open, fixture_close),
   };
   return cmocka_run_group_tests_name("reproduce", tests, NULL, NULL);
 }
