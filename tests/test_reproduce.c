@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "experiment/paper.h"
+#include "experiment/reproduce_gridworld.h"
 #include "experiment/reproduce_internal.h"
 #include "experiment/theory.h"
 #include "run_fixture.h"
@@ -321,6 +322,7 @@ typedef struct witness {
   // what the figure says of l2 on the long task
   mm_reproduction_cell l2;
   double final[2], error[2];
+  int early; // values of what only longer runs have
 } witness;
 
 static void see_progress(const char *stage, double done, double total, const char *unit,
@@ -340,6 +342,11 @@ static void see_result(const mm_reproduction *r, void *user) {
   w->l2 = *cell;
   memcpy(w->final, cell->run[MM_QUANTITY_FINAL], sizeof w->final);
   memcpy(w->error, cell->run[MM_QUANTITY_ERROR], sizeof w->error);
+  for (int i = 0; i < 2; i++)
+    w->early +=
+        !isnan(cell->run[MM_QUANTITY_EARLY][i]) + !isnan(cell->run[MM_QUANTITY_DISTANCE][i]);
+  for (size_t i = 0; i < r->n_claim; i++)
+    if (strstr(r->claim[i].text, "50,000")) assert_int_equal(r->claim[i].verdict, 0);
   assert_int_equal(r->n_cell, 6 * 9 + 9 * 3);
   assert_int_equal(r->n_claim, 6 * 9);
   assert_non_null(strstr(r->label, "reduced"));
@@ -428,6 +435,7 @@ static void test_gridworld(void **state) {
   assert_ok(mm_reproduce_create(whole, &plan, &r));
   assert_ok(run_figure(r, &w, 2));
   assert_int_equal(w.finished, 1);
+  assert_int_equal(w.early, 0); // 1280 steps have no beginning of 50,000
   check_against_theory(&plan, &w);
   mm_reproduce_close(r);
   assert_fails(mm_reproduce_create(whole, &plan, &r), MM_ERR_INPUT, "whole");
@@ -454,6 +462,20 @@ static void test_gridworld(void **state) {
   assert_true(done.seen == 0 && done.finished == 1);
   mm_reproduce_close(r);
   assert_same_numbers(whole, parts);
+}
+
+// The beginning is counted in steps, whatever an iteration is.
+static void test_early(void **state) {
+  (void)state;
+  static const struct {
+    double iteration;
+    size_t n_step, early;
+  } rows[] = { { 2048, 128, 24 }, { 2048, 25, 24 },   { 2048, 24, 0 }, { 2048, 8, 0 },
+               { 16384, 16, 3 },  { 128, 2048, 390 }, { 65536, 4, 0 } };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    mm_grid_figure f = { .iteration = rows[i].iteration, .n_step = rows[i].n_step };
+    assert_int_equal(mm_grid_figure_early(&f), rows[i].early);
+  }
 }
 
 // A batch of another figure in the database is not taken for ours.
@@ -608,6 +630,7 @@ int suite_reproduce(void) {
     cmocka_unit_test(test_plan_parts),
     cmocka_unit_test(test_sizes),
     cmocka_unit_test(test_cells),
+    cmocka_unit_test(test_early),
     cmocka_unit_test_setup_teardown(test_gridworld, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_gridworld_foreign, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_foreign_children, fixture_open, fixture_close),

@@ -116,7 +116,7 @@ static void put_quantities(const mm_reproduction *r) {
   static const mm_quantity shown[] = { MM_QUANTITY_LATE, MM_QUANTITY_DROPS, MM_QUANTITY_DISTANCE,
                                        MM_QUANTITY_ERROR };
   puts("\nmean value of the last 10 iterations; iterations that lose over 1 % of V* - V0; policy "
-       "distance of the\nfirst 24 iterations; estimation error of all");
+       "distance within the\nfirst 50,000 steps (-: runs are not longer); estimation error of all");
   table *out = table_create(header, 6);
   for (size_t i = 0; i < r->n_cell; i++) {
     char text[TEXT];

@@ -55,6 +55,10 @@ typedef struct mm_grid_figure {
   char error[MM_ERROR_SIZE];
 } mm_grid_figure;
 
+// How many iterations lie within the first 50,000 steps; 0 where that is none or all of them, and
+// nothing can be said of a beginning.
+size_t mm_grid_figure_early(const mm_grid_figure *figure);
+
 // Cells of the result from what the database has (reproduce_gridworld_cells.c).
 mm_status mm_grid_figure_fill(mm_grid_figure *figure);
 

@@ -6,7 +6,7 @@
 
 #include "experiment/reproduce_gridworld.h"
 
-enum { EARLY = 24, LATE = 10 };
+enum { EARLY_STEPS = 50000, LATE = 10 };
 
 // Curves of all runs: [n][n_step + 1], NaN where there is nothing.
 typedef struct curves {
@@ -122,17 +122,23 @@ static double mean_of(const double *y, size_t first, size_t end) {
   return n > 0 ? sum / (double)n : NAN;
 }
 
+size_t mm_grid_figure_early(const mm_grid_figure *f) {
+  size_t n = (size_t)(EARLY_STEPS / f->iteration);
+  return n < f->n_step ? n : 0;
+}
+
 static void measure_run(const curves *c, size_t place, size_t i, mm_reproduction_cell *cell) {
-  const size_t T = c->f->n_step, early = T < EARLY ? T : EARLY, late = T < LATE ? T : LATE;
+  const size_t T = c->f->n_step, early = mm_grid_figure_early(c->f), late = T < LATE ? T : LATE;
   const double *v = c->value + place * (T + 1);
-  // the range is the task's, the same for every map
-  double range = c->run[place].optimal_value - v[0], drops = 0;
+  // the range is the task's, the same for every map; where every policy is optimal it is nothing
+  // but rounding, of either sign
+  double range = fmax(c->run[place].optimal_value - v[0], 0), drops = 0;
   for (size_t t = 0; t < T; t++)
-    drops += v[t + 1] - v[t] < -0.01 * range;
+    drops += v[t + 1] - v[t] < -fmax(0.01 * range, 1e-9);
   cell->run[MM_QUANTITY_FINAL][i] = c->run[place].final_value;
   cell->run[MM_QUANTITY_LATE][i] = mean_of(v, T + 1 - late, T + 1);
   cell->run[MM_QUANTITY_DROPS][i] = drops;
-  cell->run[MM_QUANTITY_EARLY][i] = v[early] - v[0] - (v[T] - v[0]) / 2;
+  cell->run[MM_QUANTITY_EARLY][i] = early > 0 ? v[early] - v[0] - (v[T] - v[0]) / 2 : NAN;
   cell->run[MM_QUANTITY_DISTANCE][i] =
       mean_of(c->measure[MM_GRID_DISTANCE] + place * (T + 1), 0, early);
   if (cell->run[MM_QUANTITY_ERROR])

@@ -13,10 +13,12 @@ enum { MM_REPRODUCTION_TEXT = 320, MM_REPRODUCTION_CURVES = 4 };
 typedef enum mm_quantity {
   MM_QUANTITY_FINAL,    // value at the end
   MM_QUANTITY_LATE,     // Grid-World: mean value over the last 10 iterations
-  MM_QUANTITY_DROPS,    // iterations that lose more than 1 % of the range of values of the run
-  MM_QUANTITY_DISTANCE, // mean policy distance of the first 24 iterations (about 50,000 steps)
+  MM_QUANTITY_DROPS,    // iterations that lose more than 1 % of the task's range, V* - V0
+  MM_QUANTITY_DISTANCE, // mean policy distance of the iterations within 50,000 steps, the paper's
+                        // 24
   MM_QUANTITY_ERROR,    // mean estimation error
-  MM_QUANTITY_EARLY,    // gain in value within 24 iterations, minus half of that of the whole run
+  MM_QUANTITY_EARLY,    // gain in value within these, minus half of that of the whole run; both are
+                        // undefined for a run that is not longer
   MM_QUANTITIES
 } mm_quantity;
 
