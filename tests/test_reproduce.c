@@ -291,14 +291,70 @@ static void test_cells(void **state) {
   assert_near(a->difference[0].mean, d.mean, 0);
   assert_near(a->wins[1], (0.5 + 1 + 0 + 0) / 4, 1e-15);
   assert_true(isnan(mm_reproduction_difference(a, b, MM_QUANTITY_DROPS, &wins).mean));
-  assert_ok(mm_reproduction_claim(&r, "E", "code", (mm_estimate){ 3, 1 }, "up"));
-  assert_ok(mm_reproduction_claim(&r, "E", "code", (mm_estimate){ -3, 1 }, "down"));
-  assert_ok(mm_reproduction_claim(&r, "E", "code", (mm_estimate){ 2, 1 }, "open"));
-  assert_ok(mm_reproduction_claim(&r, "E", "code", (mm_estimate){ NAN, NAN }, "unknown"));
-  static const int verdict[] = { 1, -1, 0, 0 };
-  for (int i = 0; i < 4; i++)
-    assert_int_equal(r.claim[i].verdict, verdict[i]);
+  assert_int_equal(mm_reproduction_pairs(a, b, MM_QUANTITY_FINAL), 3);
+  assert_int_equal(mm_reproduction_pairs(a, b, MM_QUANTITY_DROPS), 0);
   mm_reproduction_release(&r);
+}
+
+// Two standard errors decide, of enough runs; within them a tie holds and all else is open.
+static void test_verdicts(void **state) {
+  (void)state;
+  static const struct {
+    mm_estimate gain;
+    size_t n;
+    int above, tie;
+  } rows[] = { { { 3, 1 }, 8, 1, -1 },    { { -3, 1 }, 8, -1, -1 }, { { 2, 1 }, 8, 0, 1 },
+               { { -2, 1 }, 100, 0, 1 },  { { 0, 0 }, 8, 0, 1 },    { { 1, 0 }, 8, 1, -1 },
+               { { 30, 1 }, 7, 0, 0 },    { { -30, 1 }, 2, 0, 0 },  { { 0, 1 }, 7, 0, 0 },
+               { { NAN, NAN }, 8, 0, 0 }, { { 5, NAN }, 1, 0, 0 } };
+  mm_reproduction r = { .seed = 1 };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    assert_ok(mm_reproduction_claim(&r, "E", "code", rows[i].gain, rows[i].n, "above"));
+    assert_ok(mm_reproduction_claim_tie(&r, "E", "code", rows[i].gain, rows[i].n, "tie"));
+    assert_int_equal(r.claim[2 * i].verdict, rows[i].above);
+    assert_int_equal(r.claim[2 * i + 1].verdict, rows[i].tie);
+  }
+  mm_reproduction_release(&r);
+}
+
+static int verdict_on(const mm_reproduction *r, const char *text) {
+  for (size_t i = 0; i < r->n_claim; i++)
+    if (strcmp(r->claim[i].text, text) == 0) return r->claim[i].verdict;
+  return 99; // not claimed
+}
+
+// The paper's words on each environment: a tie on Acrobot, twice on two games, a lower level on
+// three.
+static void test_claims_ampo(void **state) {
+  (void)state;
+  static const struct {
+    const char *env;
+    int above, tie, lower, twice;
+  } rows[] = { { "Acrobot-v1", 99, 1, 1, 99 },
+               { "CartPole-v1", 0, 99, 99, 99 },
+               { "Asterix-MinAtar", 0, 99, 1, -1 },
+               { "Freeway-MinAtar", 0, 99, 99, 99 },
+               { "SpaceInvaders-MinAtar", 0, 99, 1, -1 } };
+  static const char *const map[] = { "learned", "l2", "negentropy" };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    mm_reproduction r = { .seed = 1 };
+    for (int m = 0; m < 3; m++) {
+      mm_reproduction_cell *cell;
+      assert_ok(mm_reproduction_add(&r, rows[i].env, map[m], "code", 10, &cell));
+      for (int k = 0; k < 10; k++) // learned as l2 but for noise of both signs
+        cell->run[MM_QUANTITY_FINAL][k] = m == 2 ? 10 : 12 + (m == 0) * (k % 2 ? 0.5 : -0.5);
+    }
+    assert_ok(mm_reproduction_summarise(&r));
+    assert_ok(mm_reproduce_claim_ampo(&r, rows[i].env, "code"));
+    assert_int_equal(verdict_on(&r, "final value: learned > negentropy"), 1);
+    assert_int_equal(verdict_on(&r, "final value: learned > l2"), rows[i].above);
+    assert_int_equal(verdict_on(&r, "final value: learned ties with l2"), rows[i].tie);
+    assert_int_equal(verdict_on(&r, "negentropy levels off lower: final value of l2 > negentropy"),
+                     rows[i].lower);
+    assert_int_equal(verdict_on(&r, "final value: learned more than twice negentropy"),
+                     rows[i].twice);
+    mm_reproduction_release(&r);
+  }
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -630,6 +686,8 @@ int suite_reproduce(void) {
     cmocka_unit_test(test_plan_parts),
     cmocka_unit_test(test_sizes),
     cmocka_unit_test(test_cells),
+    cmocka_unit_test(test_verdicts),
+    cmocka_unit_test(test_claims_ampo),
     cmocka_unit_test(test_early),
     cmocka_unit_test_setup_teardown(test_gridworld, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_gridworld_foreign, fixture_open, fixture_close),

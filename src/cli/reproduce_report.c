@@ -175,8 +175,9 @@ static void put_claims_of(const mm_reproduction *r, const char *target) {
     header[n + 1] = name[n];
     place[n++] = i;
   }
-  printf("\nclaims%s%s: holds, no (the opposite), open (within 2 standard errors)\n",
-         target[0] ? ", target=" : "", target);
+  printf("\nclaims%s%s: holds, no (the opposite), open (within 2 standard errors, or fewer than %d "
+         "runs);\na tie holds within 2 standard errors\n",
+         target[0] ? ", target=" : "", target, MM_CLAIM_RUNS);
   table *out = table_create(header, n + 1);
   for (size_t i = 0; i < r->n_claim; i++) {
     if (!is_first(r, i, false)) continue;

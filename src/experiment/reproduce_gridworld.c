@@ -332,9 +332,10 @@ static mm_status run_others(mm_grid_figure *f) {
 // a's quantity is above b's.
 static mm_status claim_above(mm_reproduction *r, const char *env, const char *a, const char *b,
                              mm_quantity quantity, const char *text) {
-  mm_estimate gain = mm_reproduction_difference(
-      mm_reproduction_find(r, env, a, ""), mm_reproduction_find(r, env, b, ""), quantity, NULL);
-  return mm_reproduction_claim(r, env, "", gain, text);
+  const mm_reproduction_cell *x = mm_reproduction_find(r, env, a, ""),
+                             *y = mm_reproduction_find(r, env, b, "");
+  return mm_reproduction_claim(r, env, "", mm_reproduction_difference(x, y, quantity, NULL),
+                               mm_reproduction_pairs(x, y, quantity), text);
 }
 
 static mm_status claim(mm_reproduction *r) {
@@ -355,9 +356,10 @@ static mm_status claim(mm_reproduction *r) {
                        "drops in value: learned fewer than l2"));
     MM_TRY(claim_above(r, env, "negentropy", "learned", MM_QUANTITY_DROPS,
                        "drops in value: learned fewer than negentropy"));
-    MM_TRY(mm_reproduction_claim(
-        r, env, "", mm_reproduction_find(r, env, "learned", "")->value[MM_QUANTITY_EARLY],
-        "more than half of the gain within 50,000 steps (learned)"));
+    const mm_reproduction_cell *learned = mm_reproduction_find(r, env, "learned", "");
+    MM_TRY(mm_reproduction_claim(r, env, "", learned->value[MM_QUANTITY_EARLY],
+                                 mm_reproduction_pairs(learned, learned, MM_QUANTITY_EARLY),
+                                 "more than half of the gain within 50,000 steps (learned)"));
   }
   return MM_OK;
 }

@@ -130,4 +130,7 @@ mm_status mm_reproduce_gridworld(mm_reproduce *r);
 mm_status mm_reproduce_ampo(mm_reproduce *r);     // control and minatar
 mm_status mm_reproduce_transfer(mm_reproduce *r); // the table
 
+// What the paper says of AMPO on one environment, from the cells of learned, l2 and negentropy.
+mm_status mm_reproduce_claim_ampo(mm_reproduction *r, const char *env, const char *target);
+
 #endif

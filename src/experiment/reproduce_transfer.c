@@ -83,8 +83,10 @@ static mm_status claim(figure *f, const char *target) {
   mm_reproduction *r = &f->r->result;
   for (size_t e = 0; e < ENVS; e++) {
     const char *id = mm_paper_envs[e];
-    MM_TRY(mm_reproduction_claim(r, id, target,
-                                 mm_reproduction_find(r, id, id, target)->difference[0],
+    const mm_reproduction_cell *own = mm_reproduction_find(r, id, id, target),
+                               *base = mm_reproduction_find(r, id, "negentropy", target);
+    MM_TRY(mm_reproduction_claim(r, id, target, own->difference[0],
+                                 mm_reproduction_pairs(own, base, MM_QUANTITY_FINAL),
                                  "the map learned here is above negentropy"));
   }
   return MM_OK;

@@ -71,8 +71,15 @@ mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) {
   return MM_OK;
 }
 
-mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
-                                mm_estimate gain, const char *text) {
+static int verdict_of(mm_estimate gain, size_t n, bool tie) {
+  if (n < MM_CLAIM_RUNS || isnan(gain.mean) || isnan(gain.sem)) return 0;
+  bool beyond = fabs(gain.mean) > 2 * gain.sem;
+  if (tie) return beyond ? -1 : 1;
+  return !beyond ? 0 : gain.mean > 0 ? 1 : -1;
+}
+
+static mm_status add_claim(mm_reproduction *r, const char *env, const char *target,
+                           mm_estimate gain, size_t n, bool tie, const char *text) {
   void *claims = r->claim;
   mm_status status = grow(&claims, r->n_claim, sizeof *r->claim);
   r->claim = claims;
@@ -82,8 +89,20 @@ mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char 
   snprintf(claim->target, sizeof claim->target, "%s", target);
   snprintf(claim->text, sizeof claim->text, "%s", text);
   claim->gain = gain;
-  claim->verdict = !(fabs(gain.mean) > 2 * gain.sem) ? 0 : gain.mean > 0 ? 1 : -1;
+  claim->n = n;
+  claim->tie = tie;
+  claim->verdict = verdict_of(gain, n, tie);
   return MM_OK;
+}
+
+mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
+                                mm_estimate gain, size_t n, const char *text) {
+  return add_claim(r, env, target, gain, n, false, text);
+}
+
+mm_status mm_reproduction_claim_tie(mm_reproduction *r, const char *env, const char *target,
+                                    mm_estimate gain, size_t n, const char *text) {
+  return add_claim(r, env, target, gain, n, true, text);
 }
 
 static void release_cell(mm_reproduction_cell *cell) {
@@ -134,6 +153,15 @@ mm_estimate mm_reproduction_difference(const mm_reproduction_cell *a, const mm_r
   if (wins && n > 0) *wins = won / (double)n;
   mm_free(x);
   return e;
+}
+
+size_t mm_reproduction_pairs(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
+                             mm_quantity quantity) {
+  size_t n = 0;
+  if (!a || !b || !a->run[quantity] || !b->run[quantity]) return 0;
+  for (size_t i = 0; i < a->n_run && i < b->n_run; i++)
+    if (!isnan(a->run[quantity][i] - b->run[quantity][i])) n++;
+  return n;
 }
 
 // The numbers that are defined, in x; returns how many.

@@ -81,6 +81,8 @@ static void add_claims(cJSON *root, const mm_reproduction *r) {
     cJSON_AddStringToObject(claim, "verdict", verdict_text(r->claim[i].verdict));
     add_number(claim, "gain", r->claim[i].gain.mean);
     add_number(claim, "gain_sem", r->claim[i].gain.sem);
+    add_whole(claim, "runs", r->claim[i].n);
+    cJSON_AddBoolToObject(claim, "tie", r->claim[i].tie);
     cJSON_AddItemToArray(claims, claim);
   }
 }
