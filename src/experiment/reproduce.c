@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/isa.h"
+#include "experiment/eta_tuning.h"
 #include "experiment/gnuplot.h"
 #include "experiment/reproduce_internal.h"
 #include "experiment/search_figure.h"
@@ -149,6 +150,21 @@ mm_status mm_reproduce_keep_settings(mm_reproduce *r, const char *label,
   return MM_FAIL(MM_ERR_MEMORY, "no memory for settings");
 }
 
+mm_status mm_reproduce_note_tuning(mm_reproduce *r, const mm_settings *settings, size_t seeds) {
+  mm_settings copy = *settings;
+  mm_tuning_cost cost = { .eta = *mm_settings_eta(&copy),
+                          .seeds = seeds,
+                          .steps = MM_ETAS * (double)seeds * mm_settings_steps(settings),
+                          .map_steps = r->search_steps };
+  r->result.tuning = cost;
+  return mm_reproduction_note(
+      &r->result,
+      "tuned-eta: the best of nine values, 2^-4 to 2^4 times %g, on %zu seed%s of their own; for "
+      "each map and environment %d runs, %.3g steps: %.2g %% of the %.3g steps of a search",
+      cost.eta, seeds, seeds == 1 ? "" : "s", MM_ETAS * (int)seeds, cost.steps,
+      100 * cost.steps / cost.map_steps, cost.map_steps);
+}
+
 mm_status mm_reproduce_picture(mm_reproduce *r, const char *name, mm_reproduce_draw *draw,
                                void *user) {
   static const char *const ending[] = { "svg", "pdf", "png" };
@@ -240,6 +256,7 @@ static mm_status advance(search *s) {
 static mm_status note_search(const search *s, const char *name) {
   mm_learn_view view;
   mm_learn_look(s->learn, &view);
+  s->r->search_steps = (double)view.env_steps;
   if (!view.best.known) return MM_OK;
   return mm_reproduction_note(
       &s->r->result,

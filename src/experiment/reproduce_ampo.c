@@ -160,10 +160,9 @@ static mm_status annotate(figure *f) {
   MM_TRY(mm_reproduction_note(
       r, "the paper's curves come from the authors' code, which applies eta twice (target=code); "
          "target=paper is its equation. The paper's numbers are those of its transfer table"));
-  MM_TRY(mm_reproduction_note(r,
-                              "tuned-eta: the best of nine values, 2^-4 to 2^4 times %g, on seeds "
-                              "of their own",
-                              f->eta));
+  mm_settings settings; // all of a suite have the same size
+  MM_TRY(mm_reproduce_settings(&f->r->plan, f->env[0], f->target[0], &settings));
+  MM_TRY(mm_reproduce_note_tuning(f->r, &settings, f->r->tune_seeds));
   for (size_t t = 0; t < f->n_target; t++)
     for (size_t e = 0; e < f->n_env; e++) {
       MM_TRY(mm_reproduce_claim_ampo(r, f->env[e], f->target[t]));

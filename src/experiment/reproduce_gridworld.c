@@ -374,8 +374,10 @@ static mm_status annotate(mm_grid_figure *f) {
       r,
       "every run has an instance of its own, the same ones and the same random numbers for every "
       "map; values are exact, errors over all reachable states and actions"));
-  MM_TRY(mm_reproduction_note(r, "tuned-eta: the best of nine values, 2^-4 to 2^4 times 0.1, on "
-                                 "seeds of their own, for each column"));
+  mm_settings settings;
+  MM_TRY(mm_reproduce_settings(&f->r->plan, "GridWorld-all", "", &settings));
+  MM_TRY(mm_reproduce_note_tuning(f->r, &settings,
+                                  mm_reproduce_tune_seeds(&f->r->plan, MM_SUITE_GRIDWORLD)));
   return claim(r);
 }
 

@@ -13,6 +13,8 @@ struct mm_reproduce {
   // while it runs
   const mm_reproduce_job *job;
   double start;
+  double search_steps; // of the population of the last search
+  size_t tune_seeds;   // of the last table
   mm_reproduction result;
 };
 
@@ -90,6 +92,10 @@ mm_status mm_reproduce_borrow(mm_reproduce *r, const char *name, const mm_settin
 typedef mm_status mm_reproduce_draw(const mm_reproduction *result, const char *path, void *user);
 mm_status mm_reproduce_picture(mm_reproduce *r, const char *name, mm_reproduce_draw *draw,
                                void *user);
+
+// Says what tuning eta of a control costs with these settings and so many seeds, beside the last
+// search.
+mm_status mm_reproduce_note_tuning(mm_reproduce *r, const mm_settings *settings, size_t seeds);
 
 // Adds the settings of some trainings to what the files carry.
 mm_status mm_reproduce_keep_settings(mm_reproduce *r, const char *label,

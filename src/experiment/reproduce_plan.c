@@ -70,7 +70,7 @@ static const sizes scales[MM_SUITES][MM_SCALES] = {
   { { 2, 1,
       "steps=1024 envs=4 unroll=64 schedule=- population=4 generations=1 validation_every=1 "
       "validation_tasks=2" },
-    { 4, 1,
+    { 4, 2,
       "steps=262144 envs=32 schedule=- population=12 generations=8 validation_every=4 "
       "validation_tasks=4" },
     { 100, 8, "" } },

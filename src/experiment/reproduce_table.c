@@ -152,6 +152,7 @@ static mm_status take_results(table *t, const mm_transfer *x, const mm_reproduce
   for (size_t m = 0; m < x->config.n_map; m++)
     MM_TRY(take_cell(t, x, m, &row[m]));
   t->r->result.result_steps += x->env_steps;
+  t->r->tune_seeds = x->config.n_tune;
   return MM_OK;
 }
 

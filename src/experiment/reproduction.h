@@ -65,6 +65,14 @@ typedef struct mm_claim {
   int verdict;
 } mm_claim;
 
+// What tuning eta cost for each control on each environment, beside the search of a map.
+typedef struct mm_tuning_cost {
+  double eta;       // 2^-4 to 2^4 times this were tried
+  size_t seeds;     // each on so many seeds; 0: nothing was tuned
+  double steps;     // environment steps of all of that
+  double map_steps; // of a search
+} mm_tuning_cost;
+
 typedef struct mm_reproduction {
   const char *folder, *artefact, *scale;
   char label[MM_REPRODUCTION_TEXT]; // "reduced: laptop scale, .." or "the paper's sizes"
@@ -78,6 +86,7 @@ typedef struct mm_reproduction {
   size_t n_claim;
   char (*note)[MM_REPRODUCTION_TEXT]; // sentences: switches, what was learned, ..
   size_t n_note;
+  mm_tuning_cost tuning;
   cJSON *settings;       // {label: {key: value}}, of the trainings
   double seconds;        // of this process
   uint64_t env_steps;    // of this process, searches included

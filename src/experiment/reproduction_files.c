@@ -87,6 +87,16 @@ static void add_claims(cJSON *root, const mm_reproduction *r) {
   }
 }
 
+static void add_tuning(cJSON *root, const mm_tuning_cost *cost) {
+  if (cost->seeds == 0) return;
+  cJSON *object = cJSON_AddObjectToObject(root, "tuning");
+  add_number(object, "eta", cost->eta);
+  add_whole(object, "seeds", cost->seeds);
+  add_number(object, "env_steps", cost->steps);
+  add_number(object, "search_env_steps", cost->map_steps);
+  add_number(object, "share", cost->map_steps > 0 ? cost->steps / cost->map_steps : NAN);
+}
+
 cJSON *mm_reproduction_json(const mm_reproduction *r) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "artefact", r->artefact);
@@ -103,6 +113,7 @@ cJSON *mm_reproduction_json(const mm_reproduction *r) {
   cJSON *notes = cJSON_AddArrayToObject(root, "notes");
   for (size_t i = 0; i < r->n_note; i++)
     cJSON_AddItemToArray(notes, cJSON_CreateString(r->note[i]));
+  add_tuning(root, &r->tuning);
   cJSON_AddItemToObject(root, "settings",
                         r->settings ? cJSON_Duplicate(r->settings, true) : cJSON_CreateObject());
   add_number(root, "result_env_steps", (double)r->result_steps);
