@@ -164,6 +164,13 @@ done
 expect "its pictures" pictures control control-paper control-code
 expect "knots" test "$(grep -vc '^#' control/knots.csv)" -eq $((1 + 4 * 100))
 expect "policies" test "$(grep -vc '^#' control/policies.csv)" -eq $((1 + 2 * 3 * 401 * (2 + 3)))
+for file in knots.csv policies.csv; do
+  expect "$file has its label" grep -q '^# reduced: smoke scale' "control/$file"
+  expect "$file has its build" grep -q '^# mirrormap [0-9].*: reproduce control --scale smoke$' "control/$file"
+  expect "$file has its settings" grep -q '^# settings: {"Acrobot-v1, target=paper":{' "control/$file"
+  expect "$file has its seeds" grep -q '^# seeds: 0 to 2$' "control/$file"
+  expect "$file has its speed" grep -q '^# time: .* environment steps per second' "control/$file"
+done
 # scores 0.9 c (1, 2) at c = 1
 expect "a policy" grep -Eq '^CartPole-v1,code,l2,1,1,0\.0(5|49999|50000)' control/policies.csv
 run runs control/learn-CartPole-v1-code control/table-CartPole-v1-code
@@ -220,6 +227,10 @@ cd .. || exit 1
 expect_code 0
 expect "how a map was learned" grep -q 'learn-Freeway-MinAtar-code: from another reproduction, generation [01] of 1' "$out"
 expect_not "all with the same settings" grep -q 'other settings' "$out"
+expect_out 'on MinAtar: reduced: smoke scale, 2 runs'
+expect "both labels in the file" grep -q '^# on MinAtar: reduced: smoke scale' table/table.csv
+[ $figures = no ] || expect "both labels in the picture, to their ends" \
+  test "$(grep -o -e 'smoke scale' -e 'target=code<' table/transfer-code.svg | sort | uniq -c | tr -s ' \n' ' ')" = " 2 smoke scale 2 target=code< "
 expect_out 'in the paper in'
 expect_out '144.01'
 expect "its picture" pictures table transfer-code

@@ -15,6 +15,7 @@
 #include "experiment/paper.h"
 #include "experiment/reproduce_gridworld.h"
 #include "experiment/reproduce_internal.h"
+#include "experiment/reproduction_figure.h"
 #include "experiment/theory.h"
 #include "run_fixture.h"
 
@@ -177,7 +178,8 @@ static void test_plan_refused(void **state) {
   assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "trains nothing");
   plan = plan_of(MM_ARTEFACT_GRIDWORLD, MM_SCALE_SMOKE);
   set(&plan, "steps", "100");
-  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "iteration");
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT,
+               "100 are less than one iteration on GridWorld-all, which has 2048");
   plan = plan_of(MM_ARTEFACT_CONTROL, MM_SCALE_SMOKE);
   plan.seeds = 1;
   assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "standard error");
@@ -242,7 +244,18 @@ static void test_sizes(void **state) {
   assert_string_equal(s.search.schedule, "-");
   assert_true(s.ampo.steps == 327680);
   mm_reproduce_label(&plan, MM_SUITE_CONTROL, label);
-  assert_string_equal(label, "changed: paper scale, 100 runs, steps=327680");
+  assert_string_equal(label, "reduced: paper scale, 100 runs, steps=327680");
+  static const struct {
+    const char *key, *value, *label;
+  } sets[] = { { "steps", "600000", "changed: " },    { "steps", "400000", "reduced: " },
+               { "population", "127", "reduced: " },  { "population", "128", "changed: " },
+               { "generations", "599", "reduced: " }, { "eta", "0.5", "changed: " } };
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    plan = plan_of(MM_ARTEFACT_CONTROL, MM_SCALE_PAPER);
+    set(&plan, sets[i].key, sets[i].value);
+    mm_reproduce_label(&plan, MM_SUITE_CONTROL, label);
+    assert_memory_equal(label, sets[i].label, 9);
+  }
 
   plan = plan_of(MM_ARTEFACT_CONTROL, MM_SCALE_LAPTOP);
   plan.seeds = 5;
@@ -294,6 +307,43 @@ static void test_cells(void **state) {
   assert_int_equal(mm_reproduction_pairs(a, b, MM_QUANTITY_FINAL), 3);
   assert_int_equal(mm_reproduction_pairs(a, b, MM_QUANTITY_DROPS), 0);
   mm_reproduction_release(&r);
+}
+
+// Remarks of files with cells of different length say who has which seeds.
+static void test_origin(void **state) {
+  (void)state;
+  mm_reproduction r = { .seed = 7, .artefact = "transfer", .scale = "smoke" };
+  mm_reproduction_cell *cell;
+  char text[2048];
+  snprintf(r.label, sizeof r.label, "one");
+  snprintf(r.more, sizeof r.more, "two");
+  for (int i = 0; i < 6; i++)
+    assert_ok(mm_reproduction_add(&r,
+                                  i < 2   ? "A"
+                                  : i < 4 ? "B"
+                                          : "C",
+                                  i % 2 ? "l2" : "m", "", i < 4 ? 3 : 2, &cell));
+  FILE *f = fmemopen(text, sizeof text, "w");
+  assert_non_null(f);
+  mm_reproduction_put_origin(f, &r);
+  fclose(f);
+  assert_non_null(strstr(text, "\n# one\n# two\n# seeds: 7 to 9 on A, B\n# seeds: 7 to 8 on C\n"));
+  mm_reproduction_release(&r);
+}
+
+// No line of a label is cut, and none is longer than it may be if it has a comma.
+static void test_label_lines(void **state) {
+  (void)state;
+  static const char text[] = "reduced: scale, steps=1, envs=22, last";
+  size_t at = 0, lines = 0;
+  for (; text[at]; lines++) {
+    size_t n = mm_reproduction_line(text + at, 16);
+    assert_true(n > 0 && n <= 16);
+    at += n;
+    assert_true(text[at] == '\0' || text[at - 1] == ',');
+  }
+  assert_int_equal(lines, 3);
+  assert_int_equal(mm_reproduction_line("nowhere to break it", 5), 19);
 }
 
 // Two standard errors decide, of enough runs; within them a tie holds and all else is open.
@@ -686,6 +736,8 @@ int suite_reproduce(void) {
     cmocka_unit_test(test_plan_parts),
     cmocka_unit_test(test_sizes),
     cmocka_unit_test(test_cells),
+    cmocka_unit_test(test_origin),
+    cmocka_unit_test(test_label_lines),
     cmocka_unit_test(test_verdicts),
     cmocka_unit_test(test_claims_ampo),
     cmocka_unit_test(test_early),

@@ -140,6 +140,10 @@ void mm_reproduce_warn(const mm_reproduce *r, const char *sentence) {
   if (r->job->warn) r->job->warn(sentence, r->job->user);
 }
 
+void mm_reproduce_clock(mm_reproduce *r) {
+  r->result.seconds = now() - r->start;
+}
+
 mm_status mm_reproduce_keep_settings(mm_reproduce *r, const char *label,
                                      const mm_settings *settings) {
   if (!r->result.settings) r->result.settings = cJSON_CreateObject();
@@ -340,7 +344,7 @@ static mm_status run_artefact(mm_reproduce *r) {
     MM_TRY(mm_reproduce_ampo(r));
     break;
   }
-  r->result.seconds = now() - r->start;
+  mm_reproduce_clock(r);
   MM_TRY(mm_reproduction_write(&r->result));
   if (r->job->finished) r->job->finished(&r->result, r->job->user);
   return MM_OK;

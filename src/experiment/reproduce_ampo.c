@@ -223,7 +223,9 @@ static mm_status write_rows(const figure *f, const char *name, const char *heade
   size_t length = 0;
   FILE *out = open_memstream(&text, &length);
   if (!out) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
-  fprintf(out, "# %s\n%s\n", f->r->result.label, header);
+  mm_reproduce_clock(f->r);
+  mm_reproduction_put_origin(out, &f->r->result);
+  fprintf(out, "%s\n", header);
   mm_status status = MM_OK;
   for (size_t t = 0; t < f->n_target; t++)
     for (size_t e = 0; e < f->n_env && status == MM_OK; e++)

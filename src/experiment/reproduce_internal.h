@@ -97,6 +97,9 @@ mm_status mm_reproduce_picture(mm_reproduce *r, const char *name, mm_reproduce_d
 // search.
 mm_status mm_reproduce_note_tuning(mm_reproduce *r, const mm_settings *settings, size_t seeds);
 
+// Sets the result's seconds to those so far.
+void mm_reproduce_clock(mm_reproduce *r);
+
 // Adds the settings of some trainings to what the files carry.
 mm_status mm_reproduce_keep_settings(mm_reproduce *r, const char *label,
                                      const mm_settings *settings);

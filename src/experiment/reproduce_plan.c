@@ -155,11 +155,27 @@ mm_status mm_reproduce_settings(const mm_reproduce_plan *plan, const char *env, 
   return settle_schedule(plan, out);
 }
 
+static const char *const example[MM_SUITES] = { "GridWorld-all", "CartPole-v1", "Asterix-MinAtar" };
+
+// Whether anything is smaller than in the paper, by whatever it was set.
+static bool is_reduced(const mm_reproduce_plan *plan, mm_suite suite) {
+  const mm_reproduce_plan paper = { .artefact = plan->artefact, .scale = MM_SCALE_PAPER };
+  mm_settings ours, theirs;
+  if (plan->scale != MM_SCALE_PAPER ||
+      mm_reproduce_seeds(plan, suite) < mm_reproduce_seeds(&paper, suite) ||
+      mm_reproduce_settings(plan, example[suite], "", &ours) != MM_OK ||
+      mm_reproduce_settings(&paper, example[suite], "", &theirs) != MM_OK)
+    return true;
+  return mm_settings_steps(&ours) < mm_settings_steps(&theirs) ||
+         ours.search.population < theirs.search.population ||
+         ours.search.generations < theirs.search.generations;
+}
+
 void mm_reproduce_label(const mm_reproduce_plan *plan, mm_suite suite,
                         char out[MM_REPRODUCTION_TEXT]) {
   const sizes *sized = &scales[suite][plan->scale], *whole = &scales[suite][MM_SCALE_PAPER];
   size_t seeds = mm_reproduce_seeds(plan, suite), size = MM_REPRODUCTION_TEXT;
-  bool reduced = plan->scale != MM_SCALE_PAPER || seeds < whole->seeds;
+  bool reduced = is_reduced(plan, suite);
   bool changed = plan->n_set > (set_value(plan, "target") ? 1u : 0u);
   int used = snprintf(out, size, "%s", reduced ? "reduced: " : changed ? "changed: " : "");
   used += snprintf(out + used, size - (size_t)used, "%s scale, %zu runs",
@@ -168,7 +184,7 @@ void mm_reproduce_label(const mm_reproduce_plan *plan, mm_suite suite,
     used += snprintf(out + used, size - (size_t)used, " instead of the paper's %zu", whole->seeds);
   mm_reproduce_set set;
   for (const char *text = reduced ? sized->set : ""; next_set(&text, &set);)
-    if (!set_value(plan, set.key))
+    if (!set_value(plan, set.key) && (size_t)used < size)
       used += snprintf(out + used, size - (size_t)used, ", %s=%s", set.key, set.value);
   for (size_t i = 0; i < plan->n_set && (size_t)used < size; i++)
     used +=
@@ -237,14 +253,17 @@ void mm_reproduce_plan_part(const mm_reproduce_plan *all, mm_artefact artefact,
 }
 
 static mm_status check_sizes(const mm_reproduce_plan *plan) {
-  static const char *const env[MM_SUITES] = { "GridWorld-all", "CartPole-v1", "Asterix-MinAtar" };
   for (int suite = 0; suite < MM_SUITES; suite++) {
-    mm_settings settings;
+    mm_settings s;
     if (!(suites_of(plan->artefact) & 1u << suite)) continue;
-    MM_TRY(mm_reproduce_settings(plan, env[suite], "", &settings));
-    if (!(mm_settings_iterations(&settings) >= 1))
-      return MM_FAIL(MM_ERR_INPUT, "steps: %.0f are less than one iteration of %s",
-                     mm_settings_steps(&settings), env[suite]);
+    MM_TRY(mm_reproduce_settings(plan, example[suite], "", &s));
+    bool pmd = s.algo == MM_ALGO_PMD;
+    double envs = pmd ? s.pmd.envs : s.ampo.envs, unroll = pmd ? s.pmd.unroll : s.ampo.unroll;
+    if (!(mm_settings_iterations(&s) >= 1))
+      return MM_FAIL(MM_ERR_INPUT,
+                     "steps: %.0f are less than one iteration on %s, which has %.0f (envs %.0f "
+                     "times unroll %.0f)",
+                     pmd ? s.pmd.steps : s.ampo.steps, example[suite], envs * unroll, envs, unroll);
   }
   return MM_OK;
 }

@@ -97,7 +97,7 @@ static void add_label(figure *f) {
   mm_reproduction *r = &f->r->result;
   char label[MM_REPRODUCTION_TEXT];
   mm_reproduce_label(&f->r->plan, MM_SUITE_MINATAR, label);
-  snprintf(r->more, sizeof r->more, "on MinAtar: %.220s%s", label,
+  snprintf(r->more, sizeof r->more, "on MinAtar: %s%s", label,
            r->foreign_maps ? "; some maps were learned with other settings: see the notes" : "");
 }
 

@@ -4,6 +4,8 @@
 #ifndef MM_EXPERIMENT_REPRODUCTION_H
 #define MM_EXPERIMENT_REPRODUCTION_H
 
+#include <stdio.h>
+
 #include "base/json.h"
 #include "experiment/estimate.h"
 
@@ -75,9 +77,9 @@ typedef struct mm_tuning_cost {
 
 typedef struct mm_reproduction {
   const char *folder, *artefact, *scale;
-  char label[MM_REPRODUCTION_TEXT]; // "reduced: laptop scale, .." or "the paper's sizes"
-  char more[MM_REPRODUCTION_TEXT];  // a second line of it, or ""
-  bool foreign_maps;                // some were learned with other settings than these
+  char label[MM_REPRODUCTION_TEXT];     // "reduced: laptop scale, .." or "the paper's sizes"
+  char more[MM_REPRODUCTION_TEXT + 96]; // a second line of it, or ""
+  bool foreign_maps;                    // some were learned with other settings than these
   uint64_t seed;
   size_t n_seed; // the most that a cell has
   mm_reproduction_cell *cell;
@@ -131,6 +133,7 @@ size_t mm_reproduction_pairs(const mm_reproduction_cell *a, const mm_reproductio
 //   summary.json   everything but the curves and single runs
 // Each begins with what it was made from: CSV files in lines with '#'.
 mm_status mm_reproduction_write(const mm_reproduction *r);
+void mm_reproduction_put_origin(FILE *file, const mm_reproduction *r); // these lines
 cJSON *mm_reproduction_json(const mm_reproduction *r);
 
 #endif

@@ -302,15 +302,21 @@ static mm_status lay_out_maps(picture *p, mm_box b, bool measure, double *height
   return MM_OK;
 }
 
-// The label in lines of the box's width, broken at commas; returns their height.
+size_t mm_reproduction_line(const char *text, size_t most) {
+  size_t n = strlen(text);
+  if (n <= most) return n;
+  for (size_t i = most; i > 0; i--)
+    if (text[i - 1] == ',') return i;
+  return n;
+}
+
+// The label in lines of the box's width; returns their height.
 static double put_label(const picture *p, mm_box b, bool measure) {
   size_t most = (size_t)(b.w / MM_FIGURE_CHARACTER), lines = 0;
   const char *text = p->r->label;
   while (*text) {
     char line[MM_REPRODUCTION_TEXT];
-    size_t n = strlen(text), end = n;
-    for (size_t i = most < n ? most : n; i > 0 && n > most && end == n; i--)
-      if (text[i - 1] == ',') end = i;
+    size_t end = mm_reproduction_line(text, most);
     snprintf(line, sizeof line, "%.*s", (int)end, text);
     if (!measure)
       mm_sheet_name(&p->sheet, b.x, b.y + MM_SHEET_LINE * ((double)lines + 0.5), b.w, line);

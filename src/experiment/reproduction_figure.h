@@ -31,6 +31,9 @@ typedef struct mm_reproduction_grid {
 mm_status mm_reproduction_figure_grid(const mm_reproduction *r, const mm_reproduction_grid *grid,
                                       const char *path);
 
+// How many bytes of a label go into a line of at most so many, which ends behind a comma.
+size_t mm_reproduction_line(const char *text, size_t most);
+
 // The table of maps and environments: our number, its standard error and the paper's in each cell,
 // coloured where it is above the negative entropy.
 mm_status mm_reproduction_figure_table(const mm_reproduction *r, const char *const *map,

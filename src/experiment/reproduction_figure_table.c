@@ -11,7 +11,8 @@
 enum {
   MARGIN = 14,
   LINE = 18,
-  NAME = 150, // width of the column of names
+  CHARACTER = 7, // width of one, or a little more
+  NAME = 150,    // width of the column of names
   CELL_WIDTH = 150,
   CELL_HEIGHT = 44,
   TEXT = 0x222222,
@@ -52,21 +53,43 @@ static void put_cell(mm_page *page, const mm_reproduction_cell *cell, double x, 
   put(page, x + CELL_WIDTH / 2.0, y + 31, true, false, QUIET, text);
 }
 
+// A label in lines from y on, or only measured without a page; returns the height of the lines.
+static double put_label(mm_page *page, double y, double width, const char *text) {
+  size_t most = (size_t)((width - 2 * MARGIN) / CHARACTER);
+  double height = 0;
+  if (most >= MM_PAGE_TEXT) most = MM_PAGE_TEXT - 1;
+  while (*text) {
+    char line[MM_REPRODUCTION_TEXT];
+    size_t end = mm_reproduction_line(text, most);
+    snprintf(line, sizeof line, "%.*s", (int)end, text);
+    if (page) put(page, MARGIN, y + height, false, false, QUIET, line);
+    text += end;
+    text += strspn(text, " ");
+    height += LINE;
+  }
+  return height;
+}
+
 mm_status mm_reproduction_figure_table(const mm_reproduction *r, const char *const *map,
                                        size_t n_map, const char *const *env, size_t n_env,
                                        const char *target, const char *path) {
   mm_page page;
-  MM_TRY(mm_page_create(n_map * n_env + n_map + 4, 2 * n_map * n_env + n_map + n_env + 8, &page));
-  page.width = 2 * MARGIN + NAME + CELL_WIDTH * (double)n_env;
-  page.height = 2 * MARGIN + 5 * LINE + CELL_HEIGHT * (double)n_map;
+  double width = 2 * MARGIN + NAME + CELL_WIDTH * (double)n_env;
+  double labels = put_label(NULL, 0, width, r->label) + put_label(NULL, 0, width, r->more);
+  MM_TRY(mm_page_create(n_map * n_env + n_map + 4,
+                        2 * n_map * n_env + n_map + n_env + 8 + (size_t)(labels / LINE), &page));
+  page.width = width;
+  page.height = 2 * MARGIN + 4 * LINE + labels + CELL_HEIGHT * (double)n_map;
   char text[MM_REPRODUCTION_TEXT];
   double y = MARGIN + LINE / 2.0;
   snprintf(text, sizeof text,
            "Final value of AMPO, target=%s: rows are maps, columns the environment trained on",
            target);
   put(&page, MARGIN, y, false, true, TEXT, text);
-  put(&page, MARGIN, y += LINE, false, false, QUIET, r->label);
-  put(&page, MARGIN, y += LINE, false, false, QUIET,
+  y += LINE;
+  y += put_label(&page, y, width, r->label);
+  y += put_label(&page, y, width, r->more);
+  put(&page, MARGIN, y, false, false, QUIET,
       "green: above negentropy (dark: by more than 2 standard errors), red: below by more; *: "
       "green in the paper");
   y += 1.5 * LINE;

@@ -160,15 +160,40 @@ static void put_names(FILE *f, const mm_reproduction_cell *cell) {
   put_text(f, cell->map);
 }
 
-static void put_origin(FILE *f, const mm_reproduction *r) {
+static bool is_first(const mm_reproduction *r, size_t i, bool env) {
+  for (size_t k = 0; k < i; k++)
+    if (r->cell[k].n_run == r->cell[i].n_run &&
+        (!env || strcmp(r->cell[k].env, r->cell[i].env) == 0))
+      return false;
+  return true;
+}
+
+// A line for each number of seeds, with the environments that have it where there are several.
+static void put_seeds(FILE *f, const mm_reproduction *r) {
+  size_t numbers = 0;
+  for (size_t i = 0; i < r->n_cell; i++)
+    numbers += is_first(r, i, false) ? 1 : 0;
+  for (size_t i = 0; i < r->n_cell; i++) {
+    if (!is_first(r, i, false)) continue;
+    fprintf(f, "# seeds: %" PRIu64 " to %" PRIu64, r->seed, r->seed + r->cell[i].n_run - 1);
+    const char *joint = " on ";
+    for (size_t k = i; k < r->n_cell && numbers > 1; k++) {
+      if (r->cell[k].n_run != r->cell[i].n_run || !is_first(r, k, true)) continue;
+      fprintf(f, "%s%s", joint, r->cell[k].env);
+      joint = ", ";
+    }
+    fputc('\n', f);
+  }
+}
+
+void mm_reproduction_put_origin(FILE *f, const mm_reproduction *r) {
   char speed[MM_JSON_NUMBER_SIZE], seconds[MM_JSON_NUMBER_SIZE];
   char *settings = r->settings ? mm_json_print(r->settings, false) : NULL;
   fprintf(f, "# mirrormap %s (%s): reproduce %s --scale %s\n", mm_version(), mm_build_info(),
           r->artefact, r->scale);
   fprintf(f, "# %s\n", r->label);
   if (r->more[0]) fprintf(f, "# %s\n", r->more);
-  if (r->n_seed > 0)
-    fprintf(f, "# seeds: %" PRIu64 " to %" PRIu64 "\n", r->seed, r->seed + r->n_seed - 1);
+  put_seeds(f, r);
   for (size_t i = 0; i < r->n_note; i++)
     fprintf(f, "# note: %s\n", r->note[i]);
   if (settings) fprintf(f, "# settings: %s\n", settings);
@@ -269,7 +294,7 @@ static mm_status write_csv(const mm_reproduction *r, const char *name, put_rows 
   size_t length = 0;
   FILE *f = open_memstream(&text, &length);
   if (!f) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
-  put_origin(f, r);
+  mm_reproduction_put_origin(f, r);
   put(f, r);
   int failed = ferror(f);
   if (fclose(f) != 0) failed = 1;
