@@ -599,6 +599,51 @@ static void test_gridworld_foreign(void **state) {
   mm_reproduce_close(r);
 }
 
+static int count_batch(const mm_run_batch *row, void *user) {
+  (void)row;
+  ++*(int *)user;
+  return 0;
+}
+
+// Neither a batch with other settings nor a run with another seed is.
+static void test_gridworld_changed(void **state) {
+  (void)state;
+  static const char *const text[] = { "{\"eta\":1e400}", NULL };
+  const mm_reproduce_plan plan = small_figure();
+  mm_reproduce *r;
+  mm_settings settings;
+  witness w = { 0 };
+  for (int i = 0; i < 2; i++) {
+    char folder[32];
+    snprintf(folder, sizeof folder, "changed-%d", i);
+    assert_ok(mm_reproduce_create(fixture_path(folder), &plan, &r));
+    assert_ok(mm_reproduce_settings(&plan, "GridWorld-dense", "", &settings));
+    settings.pmd.eta *= 2;
+    cJSON *tree = mm_settings_json(&settings);
+    char *changed = mm_json_print(tree, false);
+    cJSON_Delete(tree);
+    mm_run_batch batch = { .jobs = 2,
+                           .role = "figure",
+                           .env = "GridWorld-dense",
+                           .map = "learned",
+                           .settings = text[i] ? text[i] : changed };
+    assert_ok(mm_run_put_batch(r->run, &batch));
+    assert_fails(run_figure(r, &w, 2), MM_ERR_INPUT,
+                 text[i] ? "batch 0" : "not one of this figure");
+    mm_reproduce_close(r);
+    mm_free(changed);
+  }
+  // all is announced, but a run of another seed is there already
+  int batches = 0;
+  assert_ok(mm_reproduce_create(fixture_path("changed-seed"), &plan, &r));
+  mm_run_training row = { .seed = plan.seed + 1 };
+  assert_ok(mm_run_put_training(r->run, &row, NULL, NULL));
+  assert_fails(run_figure(r, &w, 1), MM_ERR_INPUT, "run 0 is not one of this figure");
+  assert_ok(mm_run_each_batch(r->run, count_batch, &batches));
+  assert_int_equal(batches, 6 * 9);
+  mm_reproduce_close(r);
+}
+
 // A search or a table that came from elsewhere is not taken for ours.
 static void test_foreign_children(void **state) {
   (void)state;
@@ -743,6 +788,7 @@ int suite_reproduce(void) {
     cmocka_unit_test(test_early),
     cmocka_unit_test_setup_teardown(test_gridworld, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_gridworld_foreign, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_gridworld_changed, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_foreign_children, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_foreign_table, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_borrow, fixture_open, fixture_close),

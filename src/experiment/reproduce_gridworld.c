@@ -116,26 +116,41 @@ typedef struct found {
   mm_status status;
 } found;
 
+static mm_status fail_batch(const found *b, const mm_run_batch *row) {
+  return MM_FAIL(MM_ERR_INPUT, "%s/run.db: batch %lld is not one of this figure",
+                 mm_reproduce_folder(b->f->r), (long long)row->batch);
+}
+
+// Settings of a batch: those of the plan, with an eta of its own where it was tuned.
+static mm_status read_batch(const found *b, const mm_run_batch *row, bool tuned,
+                            mm_settings *settings) {
+  char source[MM_REPRODUCE_PATH + 64];
+  cJSON *tree;
+  mm_settings stored = *settings, expected = *settings;
+  snprintf(source, sizeof source, "%s/run.db: batch %lld", mm_reproduce_folder(b->f->r),
+           (long long)row->batch);
+  MM_TRY(mm_json_parse(row->settings, strlen(row->settings), source, &tree));
+  mm_status status = mm_settings_read(tree, source, 0, mm_settings_own(stored.algo), &stored);
+  cJSON_Delete(tree);
+  if (status != MM_OK) return status;
+  if (tuned) *mm_settings_eta(&expected) = *mm_settings_eta(&stored);
+  if (!mm_reproduce_same_settings(&stored, &expected, false)) return fail_batch(b, row);
+  *settings = expected;
+  return MM_OK;
+}
+
 // The step sizes that were tuned before.
 static int take_batch(const mm_run_batch *row, void *user) {
   found *b = user;
   size_t e = (size_t)row->batch / MM_GRID_FIGURE_MAPS, m = (size_t)row->batch % MM_GRID_FIGURE_MAPS;
-  cJSON *tree = NULL;
-  double eta;
   if (row->batch >= MM_GRID_FIGURE_CELLS || row->jobs != (int64_t)b->f->n_seed ||
       strcmp(row->env, mm_grid_figure_env[e]) != 0 ||
-      strcmp(row->map, mm_grid_figure_map_list[m].label) != 0) {
-    b->status = MM_FAIL(MM_ERR_INPUT, "%s/run.db: batch %lld is not one of this figure",
-                        mm_reproduce_folder(b->f->r), (long long)row->batch);
-    return 1;
-  }
-  b->status = mm_json_parse(row->settings, strlen(row->settings), "run.db: batch", &tree);
-  if (b->status == MM_OK) b->status = mm_json_get_number(tree, "run.db: batch", "eta", &eta);
-  cJSON_Delete(tree);
-  if (b->status != MM_OK) return 1;
-  *mm_settings_eta(&b->f->settings[e][m]) = eta;
+      strcmp(row->map, mm_grid_figure_map_list[m].label) != 0)
+    b->status = fail_batch(b, row);
+  else
+    b->status = read_batch(b, row, mm_grid_figure_map_list[m].tuned, &b->f->settings[e][m]);
   b->n++;
-  return 0;
+  return b->status != MM_OK;
 }
 
 static mm_status put_batch(mm_grid_figure *f, size_t k) {
@@ -257,10 +272,16 @@ static void show_runs(void *user) {
   mm_reproduce_tell(f->r, "runs of the figure", (double)done, (double)f->n_todo, "runs");
 }
 
+// Runs of other seeds would be taken for those of this plan.
 static int mark_stored(const mm_run_training *row, void *user) {
   mm_grid_figure *f = user;
-  if ((uint64_t)row->job < f->n) f->stored[row->job] = 1;
-  return 0;
+  if ((uint64_t)row->job < f->n && row->seed == f->r->plan.seed + (uint64_t)row->job % f->n_seed) {
+    f->stored[row->job] = 1;
+    return 0;
+  }
+  f->status = MM_FAIL(MM_ERR_INPUT, "%s/run.db: run %lld is not one of this figure",
+                      mm_reproduce_folder(f->r), (long long)row->job);
+  return 1;
 }
 
 static mm_status list_runs(mm_grid_figure *f) {
@@ -274,6 +295,7 @@ static mm_status list_runs(mm_grid_figure *f) {
   for (size_t k = 0; k <= f->n_step; k++)
     f->step[k] = (uint64_t)((double)k * f->iteration);
   MM_TRY(mm_run_each_training(f->r->run, mark_stored, f));
+  MM_TRY(f->status);
   for (size_t i = 0; i < f->n; i++)
     if (!f->stored[i]) f->todo[f->n_todo++] = i;
   return MM_OK;
