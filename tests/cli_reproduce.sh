@@ -66,6 +66,7 @@ refuse 2 '--seeds' control --scale smoke --seeds 1
 refuse 2 'for '\''transfer'\' control --scale smoke --maps-from .
 refuse 2 'cannot read folder' transfer --scale smoke --maps-from nowhere
 refuse 2 'no run' transfer --scale smoke --maps-from .
+refuse 2 'can have 503 bytes' all --scale smoke --out "runs/$(printf '%0250d/%0250d' 0 0)"
 refuse 2 'nowhere' --resume nowhere
 refuse 2 'unexpected argument' phi --resume nowhere
 refuse 2 '--scale' --resume nowhere --scale smoke
@@ -192,9 +193,11 @@ grep -v '^#' stopped/aggregate.csv >part
 grep -v '^#' control/aggregate.csv | grep -v -e '-v1,paper,' >whole
 expect "the numbers of the uninterrupted one" cmp -s part whole
 
-run reproduce control --scale smoke --max-seconds 0.05 --out late
+run reproduce control --scale smoke --max-seconds 0.05 --out late --json
 expect_code 0
 expect_err "go on with 'reproduce --resume late'"
+expect_json
+expect_out '{"run":"late","state":"stopped","artefact":"control","scale":"smoke","parts":[]}'
 
 # a setting that only some of the artefacts have does not stop the others
 run reproduce all --scale smoke --set target=code --set termination=restart --max-seconds 0.05 --out every

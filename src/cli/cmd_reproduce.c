@@ -33,7 +33,7 @@ static const option reproduce_options[] = {
     .offset = offsetof(reproduce_args, scale),
     .choices = scale_names,
     .fallback = "laptop",
-    .help = "sizes: under a minute, about 20 minutes on two cores, or the paper's" },
+    .help = "sizes: under a minute, 10 to 30 minutes on two cores, or the paper's" },
   { .name = "seeds",
     .type = OPTION_COUNT,
     .offset = offsetof(reproduce_args, seeds),
@@ -245,6 +245,17 @@ static int show_json(const mm_reproduce *r, cJSON *parts) {
   return output_json(root, EXIT_DONE);
 }
 
+// Artefacts of `all` that are complete already come along.
+static int show_stopped(const mm_reproduce *r, cJSON *parts) {
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "run", mm_reproduce_folder(r));
+  cJSON_AddStringToObject(root, "state", "stopped");
+  cJSON_AddStringToObject(root, "artefact", mm_artefact_name(mm_reproduce_get_plan(r)->artefact));
+  cJSON_AddStringToObject(root, "scale", mm_scale_name(mm_reproduce_get_plan(r)->scale));
+  cJSON_AddItemToObject(root, "parts", parts);
+  return output_json(root, EXIT_DONE);
+}
+
 static int finish(mm_reproduce *r, mm_status status, desk *d) {
   const char *folder = mm_reproduce_folder(r);
   bool interrupted = status == MM_ERR_INTERRUPTED, timed_out = interrupted && interrupt_timed_out();
@@ -255,11 +266,11 @@ static int finish(mm_reproduce *r, mm_status status, desk *d) {
                            : interrupted   ? "interrupted"
                                            : "failed");
   if (status == MM_OK) return d->parts != NULL ? show_json(r, d->parts) : EXIT_DONE;
-  cJSON_Delete(d->parts);
   if (timed_out) {
     note("stopped; go on with 'reproduce --resume %s'", folder);
-    return EXIT_DONE;
+    return d->parts != NULL ? show_stopped(r, d->parts) : EXIT_DONE;
   }
+  cJSON_Delete(d->parts);
   if (interrupted)
     return fail(INTERRUPT_EXIT, "interrupted; go on with 'reproduce --resume %s'", folder);
   return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED,

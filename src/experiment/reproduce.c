@@ -67,6 +67,14 @@ static mm_status check_empty(const char *folder) {
   return status;
 }
 
+// The table of `all` takes the maps of folders beside it by their names, when all else is done.
+static mm_status check_length(const char *folder, mm_artefact artefact) {
+  if (artefact != MM_ARTEFACT_ALL || strlen(folder) + sizeof "/control" <= MM_PLAN_NAME_SIZE)
+    return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "'%.40s..': the name of a folder for 'all' can have %d bytes",
+                 folder, (int)(MM_PLAN_NAME_SIZE - sizeof "/control"));
+}
+
 mm_status mm_reproduce_create(const char *folder, const mm_reproduce_plan *plan,
                               mm_reproduce **out) {
   char *config;
@@ -74,6 +82,7 @@ mm_status mm_reproduce_create(const char *folder, const mm_reproduce_plan *plan,
   *out = NULL;
   MM_TRY(mm_reproduce_plan_check(plan));
   MM_TRY(mm_reproduce_check_lenders(plan));
+  MM_TRY(check_length(folder, plan->artefact));
   MM_TRY(check_empty(folder));
   MM_TRY(mm_reproduce_plan_write(plan, &config));
   mm_status status = take(&r);
@@ -94,6 +103,7 @@ static mm_status resume(mm_reproduce *r, const char *folder) {
   MM_TRY(mm_run_open(folder, MM_RUN_WRITE, &r->run));
   snprintf(source, sizeof source, "%.4000s/run.db: config", mm_run_folder_of(r->run));
   MM_TRY(mm_reproduce_plan_read(mm_run_config(r->run), source, &r->plan));
+  MM_TRY(check_length(mm_run_folder_of(r->run), r->plan.artefact));
   return mm_reproduce_plan_check(&r->plan);
 }
 

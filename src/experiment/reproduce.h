@@ -35,7 +35,7 @@ typedef enum mm_artefact {
 
 typedef enum mm_scale {
   MM_SCALE_SMOKE,  // under a minute: everything is there, nothing is learned
-  MM_SCALE_LAPTOP, // about 20 minutes on two cores
+  MM_SCALE_LAPTOP, // 10 to 30 minutes on two cores
   MM_SCALE_PAPER,  // the paper's sizes
   MM_SCALES
 } mm_scale;
