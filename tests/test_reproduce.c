@@ -637,7 +637,9 @@ static void test_gridworld_changed(void **state) {
   int batches = 0;
   assert_ok(mm_reproduce_create(fixture_path("changed-seed"), &plan, &r));
   mm_run_training row = { .seed = plan.seed + 1 };
+  assert_ok(mm_run_begin(r->run));
   assert_ok(mm_run_put_training(r->run, &row, NULL, NULL));
+  assert_ok(mm_run_commit(r->run));
   assert_fails(run_figure(r, &w, 1), MM_ERR_INPUT, "run 0 is not one of this figure");
   assert_ok(mm_run_each_batch(r->run, count_batch, &batches));
   assert_int_equal(batches, 6 * 9);
