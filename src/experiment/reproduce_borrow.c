@@ -59,21 +59,45 @@ mm_status mm_reproduce_check_lenders(const mm_reproduce_plan *plan) {
 // ---------------------------------------------------------------------------------------------
 // Taking a map
 
-// The first setting of the map's card that is not that of a search here, as "key=value"; false
+// The settings that the map's card tells of.
+static mm_status read_card(const cJSON *card, const char *source, mm_settings *out) {
+  const cJSON *settings, *search;
+  size_t own = mm_settings_own(out->algo);
+  MM_TRY(mm_json_get_object(card, source, "settings", &settings));
+  MM_TRY(mm_json_get_object(card, source, "search", &search));
+  MM_TRY(mm_settings_read(settings, source, 0, own, out));
+  return mm_settings_read(search, source, own, own + MM_SEARCH_KEYS, out);
+}
+
+// The first value of `there` that is another one `here`, as "key=value"; both are deleted. False
 // where all are the same.
-static bool find_other(const cJSON *card, const char *part, cJSON *here, char out[96]) {
-  const cJSON *there = cJSON_GetObjectItemCaseSensitive(card, part), *item;
+static bool find_other(cJSON *there, cJSON *here, char out[96]) {
+  const cJSON *item;
   bool other = false;
-  cJSON_ArrayForEach(item, here) {
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(there, item->string);
-    if (other || cJSON_Compare(item, value, true)) continue;
-    char *text = value ? mm_json_print(value, false) : NULL;
-    snprintf(out, 96, "%.40s=%.40s", item->string, text ? text : "?");
-    mm_free(text);
-    other = true;
+  cJSON_ArrayForEach(item, there) {
+    const cJSON *same = cJSON_GetObjectItemCaseSensitive(here, item->string);
+    char *one = mm_json_print(item, false), *two = same ? mm_json_print(same, false) : NULL;
+    if (!other && !(one && two && strcmp(one, two) == 0)) {
+      snprintf(out, 96, "%.40s=%.40s", item->string, one ? one : "?");
+      other = true;
+    }
+    mm_free(one);
+    mm_free(two);
   }
+  cJSON_Delete(there);
   cJSON_Delete(here);
   return other;
+}
+
+// Whether a search with other settings than these made the map; what differs first.
+static bool is_other(const cJSON *card, const char *name, const mm_settings *settings,
+                     char out[96]) {
+  mm_settings stored = *settings;
+  snprintf(out, 96, "its card does not tell them");
+  if (read_card(card, name, &stored) != MM_OK) return true;
+  out[0] = '\0';
+  return find_other(mm_settings_json(&stored), mm_settings_json(settings), out) ||
+         find_other(mm_search_json(&stored), mm_search_json(settings), out);
 }
 
 static double number_of(const cJSON *object, const char *key) {
@@ -87,8 +111,7 @@ static mm_status note_card(mm_reproduce *r, const char *name, const mm_settings 
   const cJSON *search = cJSON_GetObjectItemCaseSensitive(card, "search");
   char other[96] = "";
   double generation = number_of(card, "generation");
-  bool differs = find_other(card, "settings", mm_settings_json(settings), other) ||
-                 find_other(card, "search", mm_search_json(settings), other);
+  bool differs = is_other(card, name, settings, other);
   if (differs) r->result.foreign_maps = true;
   return mm_reproduction_note(
       &r->result,
