@@ -183,11 +183,12 @@ mm_status mm_reproduce_table(mm_reproduce *r, const char *env, const char *targe
   t->target = target;
   snprintf(t->name, sizeof t->name, "table-%s%s%s", env, target[0] ? "-" : "", target);
   mm_status status = open_table(t, settings, row, n_row);
-  if (status == MM_OK) status = run_table(t, row);
-  if (t->run)
+  if (status == MM_OK) { // else there is no session to end, and the error is to stay
+    status = run_table(t, row);
     (void)mm_run_session_end(t->run, status == MM_OK                ? "done"
                                      : status == MM_ERR_INTERRUPTED ? "interrupted"
                                                                     : "failed");
+  }
   mm_run_close(t->run);
   mm_transfer_plan_release(t->plan);
   mm_env_destroy(t->opened);
