@@ -103,7 +103,7 @@ expect_out 'GridWorld-labyrinth (mean optimum '
 expect_out 'estimation error: learned > l2'
 expect_out 'negentropy:tuned-eta'
 # nine runs beside the 2 x 8 of the search
-expect_out "times 0.1, on 1 seed of their own; for each map and environment 9 runs, $(awk "BEGIN { printf \"%.3g\", 9 * 2048 * $iterations }") steps: 56 %"
+expect_out "times 0.1, on 1 seed of their own; for each map and environment 9 runs, $(awk "BEGIN { printf \"%.3g\", 9 * 2048 * $iterations }") steps: 56.2 %"
 expect "what tuning took" grep -Eq '"tuning": *\{"eta": *0.1,"seeds": *1,' <(tr -d '\n\t ' <grid/summary.json)
 expect "its picture" pictures grid gridworld
 for file in raw.csv aggregate.csv table.csv; do

@@ -174,7 +174,7 @@ mm_status mm_reproduce_note_tuning(mm_reproduce *r, const mm_settings *settings,
   return mm_reproduction_note(
       &r->result,
       "tuned-eta: the best of nine values, 2^-4 to 2^4 times %g, on %zu seed%s of their own; for "
-      "each map and environment %d runs, %.3g steps: %.2g %% of the %.3g steps of a search",
+      "each map and environment %d runs, %.3g steps: %.3g %% of the %.3g steps of a search",
       cost.eta, seeds, seeds == 1 ? "" : "s", MM_ETAS * (int)seeds, cost.steps,
       100 * cost.steps / cost.map_steps, cost.map_steps);
 }
