@@ -242,6 +242,24 @@ static void expect_validation(const cJSON *search_of_run, const char *map, bool 
   fail_msg("no validation of '%s'", map);
 }
 
+// Differences from both, task by task, are those that `learn` tells.
+static void expect_minus(const cJSON *search_of_run, mm_learn_score last) {
+  const cJSON *points = get(entry(get(search_of_run, "validation"), 0), "points");
+  const cJSON *minus = get(entry(points, cJSON_GetArraySize(points) - 1), "minus");
+  int found = 0;
+  for (const cJSON *item = minus->child; item; item = item->next) {
+    const char *map = get(item, "map")->valuestring;
+    bool l2 = strcmp(map, "l2") == 0;
+    if (!l2 && strcmp(map, "negentropy") != 0) continue;
+    mm_estimate expected = l2 ? last.over_l2 : last.over_negentropy;
+    assert_true(isfinite(expected.mean) && isfinite(expected.sem));
+    expect_number(item, "mean", expected.mean);
+    expect_number(item, "sem", expected.sem);
+    found++;
+  }
+  assert_int_equal(found, 2);
+}
+
 static void test_search(void **state) {
   (void)state;
   mm_learn_view view;
@@ -259,6 +277,7 @@ static void test_search(void **state) {
   expect_validation(curve, "learned", false, 3, view.last);
   expect_validation(curve, "negentropy", true, 1, view.control[0]);
   expect_validation(curve, "l2", true, 1, view.control[1]);
+  expect_minus(curve, view.last);
   assert_string_equal(entry(get(run, "again"), 0)->valuestring,
                       "mirrormap learn --env GridWorld-small --set steps=64 --set envs=4 --set "
                       "unroll=8 --set population=4 --set generations=4 --set validation_every=2 "

@@ -151,6 +151,13 @@ static void test_curve(void **state) {
     assert_near(point->difference.mean, gain);
     assert_near(point->difference.sem, sqrt(6 * 0.25 / 5 / 6)); // +-0.5 on every task
     assert_true(point->value.sem > 7);                          // what pairing is for
+    mm_estimate minus = point->minus[find_control(&c, "negentropy")];
+    assert_near(minus.mean, gain + 1);
+    assert_near(minus.sem, point->difference.sem);
+    assert_near(point->minus[find_control(&c, "initial")].mean, gain + 2);
+    // the noise of random, +-1 on the same tasks, leaves half of it
+    assert_near(point->minus[find_control(&c, "random")].mean, gain + 50);
+    assert_near(point->minus[find_control(&c, "random")].sem, point->difference.sem);
   }
   mm_search_curve_release(&c);
   mm_run_close(run);
@@ -179,6 +186,7 @@ static void test_holes(void **state) {
   assert_true(c.point[0].value.mean == 7 && c.point[0].value.sem == 2);
   assert_string_equal(c.control[c.reference].name, "negentropy");
   assert_true(c.point[0].difference.mean == 2 && isnan(c.point[0].difference.sem));
+  assert_true(c.point[0].minus[c.reference].mean == 2 && isnan(c.point[0].minus[c.reference].sem));
   mm_search_curve_release(&c);
   mm_run_close(run);
 }

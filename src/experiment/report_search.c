@@ -55,6 +55,21 @@ static cJSON *add_map(cJSON *maps, const char *name, bool control) {
   return cJSON_AddArrayToObject(object, "points");
 }
 
+// Differences from all controls of the phase, task by task.
+static void add_differences(cJSON *point, const mm_search_curve *c, const mm_search_point *p) {
+  mm_report_add_number(point, "difference", p->difference.mean);
+  mm_report_add_number(point, "difference_sem", p->difference.sem);
+  cJSON *minus = cJSON_AddArrayToObject(point, "minus");
+  for (size_t k = 0; k < c->n_control; k++) {
+    if (isnan(p->minus[k].mean)) continue;
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "map", c->control[k].name);
+    mm_report_add_number(object, "mean", p->minus[k].mean);
+    mm_report_add_number(object, "sem", p->minus[k].sem);
+    cJSON_AddItemToArray(minus, object);
+  }
+}
+
 // Controls have a point where their phase began.
 static void add_validation(cJSON *object, const mm_search_curve *c) {
   cJSON *maps = cJSON_AddArrayToObject(object, "validation");
@@ -62,8 +77,7 @@ static void add_validation(cJSON *object, const mm_search_curve *c) {
   for (size_t i = 0; i < c->n_point; i++) {
     const mm_search_point *p = &c->point[i];
     cJSON *point = point_json(p->generation, p->phase, p->value, p->n);
-    mm_report_add_number(point, "difference", p->difference.mean);
-    mm_report_add_number(point, "difference_sem", p->difference.sem);
+    add_differences(point, c, p);
     cJSON_AddItemToArray(points, point);
   }
   for (size_t i = 0; i < c->n_control; i++) {

@@ -21,7 +21,7 @@ typedef struct reader {
   mm_search_curve *curve;
   score *score;
   size_t n_score;
-  size_t *reference; // [n_phase] where the reference's scores begin; n_score for none
+  size_t *first; // [n_control][n_phase] where a control's scores begin; n_score for none
   int32_t last_phase;
   bool no_memory;
 } reader;
@@ -92,10 +92,10 @@ static mm_estimate estimate(const score *s, size_t n, double *x, size_t *known) 
   return *known > 0 ? mm_estimate_of(x, *known) : (mm_estimate){ NAN, NAN };
 }
 
-// The reference's score on the same task in the same phase. Tasks are numbered, so that it mostly
-// lies as far from the group's beginning as its own number says.
-static double reference_of(const reader *r, const score *s) {
-  size_t first = r->reference[s->phase];
+// A control's score on the same task in the same phase. Tasks are numbered, so that it mostly lies
+// as far from the group's beginning as its own number says.
+static double control_of(const reader *r, size_t control, const score *s) {
+  size_t first = r->first[control * r->curve->n_phase + (size_t)s->phase];
   if (first == r->n_score) return NAN;
   size_t end = group_end(r, first), guess = first + (size_t)s->task;
   if (guess < end && r->score[guess].task == s->task) return r->score[guess].value;
@@ -104,20 +104,33 @@ static double reference_of(const reader *r, const score *s) {
   return NAN;
 }
 
-static void find_references(reader *r) {
-  for (size_t p = 0; p < r->curve->n_phase; p++)
-    r->reference[p] = r->n_score;
-  for (size_t i = r->n_score; i-- > 0;)
-    if (r->score[i].map == (int)r->curve->reference) r->reference[r->score[i].phase] = i;
+static void find_controls(reader *r) {
+  size_t n_phase = r->curve->n_phase;
+  for (size_t i = 0; i < r->curve->n_control * n_phase; i++)
+    r->first[i] = r->n_score;
+  for (size_t i = r->n_score; i-- > 0;) {
+    const score *s = &r->score[i];
+    if (s->map >= 0) r->first[(size_t)s->map * n_phase + (size_t)s->phase] = i;
+  }
 }
 
-static mm_estimate difference(const reader *r, const score *s, size_t n, double *x) {
+static mm_estimate difference(const reader *r, size_t control, const score *s, size_t n,
+                              double *x) {
   size_t known = 0;
   for (size_t i = 0; i < n; i++) {
-    double d = s[i].value - reference_of(r, &s[i]);
+    double d = s[i].value - control_of(r, control, &s[i]);
     if (isfinite(d)) x[known++] = d;
   }
   return known > 0 ? mm_estimate_of(x, known) : (mm_estimate){ NAN, NAN };
+}
+
+static void take_differences(const reader *r, const score *s, size_t n, double *x,
+                             mm_search_point *point) {
+  const mm_search_curve *c = r->curve;
+  point->difference = (mm_estimate){ NAN, NAN };
+  for (size_t k = 0; k < c->n_control; k++)
+    point->minus[k] = difference(r, k, s, n, x);
+  if (c->reference < c->n_control) point->difference = point->minus[c->reference];
 }
 
 static mm_status take_groups(reader *r, double *x) {
@@ -135,11 +148,11 @@ static mm_status take_groups(reader *r, double *x) {
     mm_search_point *array = mm_grow(c->point, c->n_point, sizeof *array);
     if (!array) return MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
     c->point = array;
-    c->point[c->n_point++] = (mm_search_point){ .phase = s->phase,
-                                                .generation = (double)s->generation,
-                                                .value = value,
-                                                .n = known,
-                                                .difference = difference(r, s, end - i, x) };
+    mm_search_point *point = &c->point[c->n_point++];
+    *point = (mm_search_point){
+      .phase = s->phase, .generation = (double)s->generation, .value = value, .n = known
+    };
+    take_differences(r, s, end - i, x, point);
   }
   return MM_OK;
 }
@@ -178,8 +191,8 @@ static mm_status derive(reader *r) {
   c->reference = find_reference(c);
   c->phase_start = mm_alloc_array(c->n_phase, sizeof *c->phase_start);
   double *x = mm_alloc_array(r->n_score, sizeof *x);
-  r->reference = mm_alloc_array(c->n_phase, sizeof *r->reference);
-  bool complete = c->phase_start && x && r->reference;
+  r->first = mm_alloc_array(MM_SEARCH_CONTROLS * c->n_phase, sizeof *r->first);
+  bool complete = c->phase_start && x && r->first;
   for (size_t i = 0; i < c->n_control; i++) {
     mm_estimate *value = mm_alloc_array(c->n_phase, sizeof *value);
     size_t *n = mm_alloc_array(c->n_phase, sizeof *n);
@@ -194,10 +207,10 @@ static mm_status derive(reader *r) {
   mm_status status = MM_OK;
   if (!complete) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
   if (complete) find_phases(r);
-  if (complete) find_references(r);
+  if (complete) find_controls(r);
   if (complete) status = take_groups(r, x);
   mm_free(x);
-  mm_free(r->reference);
+  mm_free(r->first);
   return status;
 }
 

@@ -16,6 +16,7 @@ typedef struct mm_search_point {
   mm_estimate value;      // over the tasks
   size_t n;               // tasks with a value
   mm_estimate difference; // from the reference, task by task; NaN where there is none
+  mm_estimate minus[MM_SEARCH_CONTROLS]; // [n_control] from each control, likewise
 } mm_search_point;
 
 typedef struct mm_search_control {

@@ -103,23 +103,13 @@ function pointsOf(entry, phase = NaN) {
   return Number.isNaN(phase) ? points : points.filter((p) => num(p.phase) === phase);
 }
 
-const lastPoint = (entry, phase) => pointsOf(entry, phase).pop() || null;
+const lastPoint = (entry) => pointsOf(entry).pop() || null;
 
-// learned - control: seed by seed where the data have that, else as if seeds were independent.
-function differenceFrom(search, control, best, point) {
-  const paired =
-    text(search.reference) === text(control.map) && Number.isFinite(num(best.difference));
-  if (paired)
-    return {
-      name: text(control.map),
-      difference: num(best.difference),
-      sem: num(best.difference_sem)
-    };
-  return {
-    name: text(control.map),
-    difference: num(best.mean) - num(point.mean),
-    sem: Math.hypot(num(best.sem), num(point.sem))
-  };
+// learned - control, task by task: what the data have no such difference for is not compared.
+function differencesFrom(point) {
+  return list(point.minus)
+    .map((d) => ({name: text(d.map), difference: num(d.mean), sem: num(d.sem)}))
+    .filter((d) => Number.isFinite(d.difference) && Number.isFinite(d.sem));
 }
 
 // The learned map's best validated mean against the controls of the same phase.
@@ -133,12 +123,10 @@ function searchSentences(search) {
     ? `, the best of ${points.length} validations, which flatters it a little`
     : "";
   const n = Number.isFinite(num(best.n)) ? `, n = ${num(best.n)}` : "";
-  const others = entries.filter((v) => v.control && lastPoint(v, phase))
-                   .map((v) => differenceFrom(search, v, best, lastPoint(v, phase)));
   return [
     `In validation the learned map reaches ${
       plusMinus(num(best.mean), num(best.sem))} (generation ${num(best.generation)}${n}${picked}).`,
-    comparisonSentence("It", compare(others))
+    comparisonSentence("Task by task it", compare(differencesFrom(best)))
   ].filter(Boolean);
 }
 
