@@ -93,6 +93,34 @@ again() { # RUN TABLE: makes it anew, in the folder that is left behind by the c
 }
 again train training
 
+# a map from a file that is gone: the run has its text
+run map new random:5 --out gone.json --quiet
+run train --env GridWorld-small --map gone.json --set steps=512 --set envs=8 --set unroll=8 --seeds 2 --out gone --quiet
+expect_code 0
+run transfer --maps gone.json,tsallis:0.5 --envs GridWorld-small --seeds 2 --set steps=512 --set envs=8 \
+  --set unroll=8 --out gone-table --quiet
+expect_code 0
+rm gone.json
+for name in gone gone-table; do
+  run report "$name" --no-figures --quiet
+  expect_code 0
+  expect "its text" test "$(data "$name/report.html" | grep -c 'again-maps/gone.json')" -eq 1
+  rm -rf again again-maps
+  # its lines, as they are before JSON
+  # shellcheck disable=SC2016 # the script's own variable
+  data "$name/report.html" | sed 's/.*"again":\["\(.*\)"\],"damage.*/\1/; s/","/\n/' |
+    sed 's/^mirrormap /"$program" /; s/\\u003e/>/g; s/\\u0026/\&/g; s/\\"/"/g; s/\\\\/\\/g' >again.sh
+  last="the lines of $name"
+  program=$program bash -e again.sh >"$out" 2>"$err"
+  code=$?
+  expect_code 0
+  run export "$name" --csv --table training
+  cp "$out" first.csv
+  run export again --csv --table training
+  expect "the same rows as $name" cmp -s first.csv "$out"
+done
+rm -rf again again-maps
+
 # refreshed, from another folder, by its database
 before=$(cat train/report.html)
 sleep 1.1

@@ -652,6 +652,7 @@ static void test_parts(void **state) {
                     "\"smoke\", \"seed\": \"7\", \"seeds\": 2, \"set\": {\"steps\": \"1 2\"}, "
                     "\"from\": [\"a b\", \"c\"]}",
                     &run));
+  fixture_start(run);
   mm_run_close(make_table("whole/b", "mine", "CartPole-v1"));
   mm_run_close(make_table("whole/a", "mine", "Acrobot-v1"));
   mm_run_close(make_table("whole/a/inside", "mine", "Acrobot-v1")); // of no reproduction
@@ -666,8 +667,134 @@ static void test_parts(void **state) {
   assert_string_equal(entry(get(run_of(document, 0), "again"), 0)->valuestring,
                       "mirrormap reproduce control --scale smoke --seeds 2 --seed 7 "
                       "--set 'steps=1 2' --maps-from 'a b,c'");
+  expect_number(run_of(document, 0), "env_steps", 2200); // of its parts
+  expect_null(run_of(document, 0), "env_steps_per_second");
+  expect_number(run_of(document, 1), "env_steps", 1100);
   cJSON_Delete(document);
   mm_run_close(run);
+}
+
+// Nothing of phi is smaller than in the paper.
+static void test_scale(void **state) {
+  (void)state;
+  mm_run *run;
+  assert_ok(mm_run_create(fixture_path("phi"), "reproduce",
+                          "{\"artefact\": \"phi\", \"scale\": \"laptop\"}", &run));
+  cJSON *document = document_of(fixture_path("phi"));
+  assert_int_equal(cJSON_GetArraySize(get(run_of(document, 0), "notes")), 0);
+  cJSON_Delete(document);
+  mm_run_close(run);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Maps of several runs
+
+// A transfer of random:FIRST, random:FIRST+1 .. with files of these names and labels. No path leads
+// to them.
+static void make_maps(const char *folder, int first, int n, const char *label) {
+  cJSON *root = cJSON_CreateObject(), *maps = cJSON_AddArrayToObject(root, "maps");
+  cJSON *env = cJSON_CreateObject(), *envs = cJSON_AddArrayToObject(root, "envs");
+  for (int i = 0; i < n; i++) {
+    char name[64], *text;
+    mm_map *map;
+    snprintf(name, sizeof name, "random:%d", first + i);
+    assert_ok(mm_map_open(name, &map));
+    assert_ok(mm_map_format(map, NULL, &text));
+    cJSON *object = cJSON_CreateObject();
+    snprintf(name, sizeof name, "%s%d", label, i);
+    cJSON_AddStringToObject(object, "name", name);
+    cJSON_AddStringToObject(object, "label", name);
+    cJSON_AddBoolToObject(object, "control", false);
+    cJSON_AddStringToObject(object, "map_file", text);
+    cJSON_AddItemToArray(maps, object);
+    mm_map_text_free(text);
+    mm_map_destroy(map);
+  }
+  cJSON_AddStringToObject(env, "name", "CartPole-v1");
+  cJSON_AddStringToObject(env, "algo", "ampo");
+  cJSON_AddItemToArray(envs, env);
+  char *config = mm_json_print(root, false);
+  mm_run *run;
+  assert_ok(mm_run_create(folder, "transfer", config, &run));
+  mm_run_close(run);
+  mm_free(config);
+  cJSON_Delete(root);
+}
+
+// A map that several runs have is there once; another of the same label is another.
+static void test_same_maps(void **state) {
+  (void)state;
+  make_maps(fixture_path("a"), 0, 2, "mine");
+  make_maps(fixture_path("b"), 0, 2, "mine");
+  make_maps(fixture_path("c"), 7, 1, "mine");
+  make_maps(fixture_path("d"), 0, 1, "other");
+  char path[4][700];
+  const char *runs[4];
+  for (int i = 0; i < 4; i++)
+    runs[i] = strcpy(path[i], fixture_path((const char *[]){ "a", "b", "c", "d" }[i]));
+  cJSON *document = document_of_all(runs, 4);
+  const cJSON *maps = get(document, "maps");
+  static const char *const label[] = { "mine0", "mine1", "mine0", "other0", "negentropy", "l2" };
+  assert_int_equal(cJSON_GetArraySize(maps), 6);
+  for (int i = 0; i < 6; i++)
+    expect_text(entry(maps, i), "label", label[i]);
+  expect_number(entry(maps, 2), "run", 2);
+  cJSON_Delete(document);
+}
+
+// The named maps are in the picture, however many were learned.
+static void test_many_maps(void **state) {
+  (void)state;
+  char gnuplot[1024], *text;
+  size_t length;
+  if (mm_gnuplot_find(gnuplot, sizeof gnuplot) != MM_OK) skip();
+  make_maps(fixture_path("many"), 0, 30, "mine");
+  const char *path = fixture_path("many");
+  mm_report *report;
+  mm_report_figure figure[MM_REPORT_FIGURES];
+  assert_ok(mm_report_read(&path, 1, &report));
+  size_t n = mm_report_figures(report, figure);
+  assert_string_equal(figure[n - 2].name, "phi");
+  assert_ok(mm_report_draw(report, &figure[n - 2], fixture_path("phi.svg")));
+  assert_ok(mm_file_read(fixture_path("phi.svg"), 1 << 24, &text, &length));
+  assert_non_null(strstr(text, "mine0"));
+  assert_non_null(strstr(text, "negentropy"));
+  assert_non_null(strstr(text, "l2"));
+  assert_null(strstr(text, "mine29"));
+  mm_free(text);
+  mm_report_release(report);
+}
+
+// Maps that the program does not know by name are written anew.
+static void test_again_maps(void **state) {
+  (void)state;
+  make_maps(fixture_path("again"), 0, 2, "learned, ");
+  cJSON *document = document_of(fixture_path("again"));
+  const cJSON *again = get(run_of(document, 0), "again");
+  assert_int_equal(cJSON_GetArraySize(again), 3);
+  const char *first = entry(again, 0)->valuestring, *last = entry(again, 2)->valuestring;
+  static const char start[] = "mkdir -p again-maps && printf '%s\\n' '{\"format\":\"mirrormap/1\"";
+  assert_memory_equal(first, start, sizeof start - 1);
+  assert_non_null(strstr(first, "}' > again-maps/map-1.json"));
+  assert_null(strchr(first, '\n'));
+  assert_non_null(strstr(last, "--maps again-maps/map-1.json,again-maps/map-2.json --controls"));
+  cJSON_Delete(document);
+  make_maps(fixture_path("plain"), 0, 1, "learned-");
+  document = document_of(fixture_path("plain"));
+  again = get(run_of(document, 0), "again");
+  assert_non_null(strstr(entry(again, 0)->valuestring, "}' > again-maps/learned-0.json"));
+  assert_non_null(strstr(entry(again, 1)->valuestring, "--maps again-maps/learned-0.json "));
+  cJSON_Delete(document);
+  make_maps(fixture_path("named"), 3, 1, "random:"); // says random:0 and is not
+  document = document_of(fixture_path("named"));
+  assert_int_equal(cJSON_GetArraySize(get(run_of(document, 0), "again")), 2);
+  cJSON_Delete(document);
+  make_maps(fixture_path("known"), 0, 1, "random:");
+  document = document_of(fixture_path("known"));
+  again = get(run_of(document, 0), "again");
+  assert_int_equal(cJSON_GetArraySize(again), 1);
+  assert_non_null(strstr(entry(again, 0)->valuestring, "--maps random:0 "));
+  cJSON_Delete(document);
 }
 
 static void test_file(void **state) {
@@ -729,11 +856,12 @@ static void test_memory(void **state) {
 int suite_report(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
-    TEST(test_training), TEST(test_search),        TEST(test_search_going_on),
-    TEST(test_table),    TEST(test_hostile_names), TEST(test_hostile_figures),
-    TEST(test_damage),   TEST(test_no_run),        TEST(test_versions),
-    TEST(test_several),  TEST(test_parts),         TEST(test_file),
-    TEST(test_memory),
+    TEST(test_training),  TEST(test_search),        TEST(test_search_going_on),
+    TEST(test_table),     TEST(test_hostile_names), TEST(test_hostile_figures),
+    TEST(test_damage),    TEST(test_no_run),        TEST(test_versions),
+    TEST(test_several),   TEST(test_parts),         TEST(test_scale),
+    TEST(test_same_maps), TEST(test_many_maps),     TEST(test_again_maps),
+    TEST(test_file),      TEST(test_memory),
   };
   return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

@@ -1,8 +1,11 @@
 // Command lines that make a run once more: its options, and of its settings those that the program
 // would not choose by itself. What comes from the configuration is quoted for a shell.
 
+#define _XOPEN_SOURCE 700
+
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "experiment/plan.h"
 #include "experiment/report_internal.h"
@@ -145,6 +148,102 @@ static bool put_changes(line *l, const char *env, bool file, const char *algo_na
 }
 
 // ---------------------------------------------------------------------------------------------
+// Maps. The run holds the texts of their files: what the program does not know by name is written
+// anew from there, since the path of that day may lead to nothing or to another map by now.
+
+#define MAPS_FOLDER "again-maps"
+enum { MAP_PLACE_SIZE = 128 };
+
+static bool is_path(const char *name) {
+  size_t length = strlen(name);
+  return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0) ||
+         access(name, F_OK) == 0;
+}
+
+// Whether the program makes this very map of the name.
+static bool is_named(const char *name, const char *file_text) {
+  mm_map *named = NULL, *own = NULL;
+  char *a = NULL, *b = NULL;
+  bool same = !is_path(name) && mm_map_open(name, &named) == MM_OK &&
+              mm_map_parse(file_text, strlen(file_text), "map", &own) == MM_OK &&
+              mm_map_format(named, NULL, &a) == MM_OK && mm_map_format(own, NULL, &b) == MM_OK &&
+              strcmp(a, b) == 0;
+  mm_map_text_free(a);
+  mm_map_text_free(b);
+  mm_map_destroy(named);
+  mm_map_destroy(own);
+  return same;
+}
+
+// Where the map's file is written, of its own name as far as that is a plain one, since tables are
+// labelled by it; NULL where the name will do.
+static const char *place_of(const cJSON *object, const char *name, size_t i,
+                            char out[MAP_PLACE_SIZE]) {
+  static const char plain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:+=@";
+  const char *text = mm_report_config_text(object, "map_file");
+  const char *label = mm_report_config_text(object, "label"), *slash = strrchr(name, '/');
+  if (!text || is_named(name, text)) return NULL;
+  if (!label) label = slash ? slash + 1 : name;
+  size_t length = strlen(label);
+  if (length > 5 && strcmp(label + length - 5, ".json") == 0) length -= 5;
+  bool usable = length > 0 && length < MAP_PLACE_SIZE - 20 && label[0] != '.' &&
+                strspn(label, plain) >= length;
+  if (usable)
+    snprintf(out, MAP_PLACE_SIZE, MAPS_FOLDER "/%.*s.json", (int)length, label);
+  else
+    snprintf(out, MAP_PLACE_SIZE, MAPS_FOLDER "/map-%zu.json", i + 1);
+  return out;
+}
+
+static void put_map(line *l, const cJSON *object, const char *name, size_t i) {
+  char place[MAP_PLACE_SIZE];
+  const char *file = place_of(object, name, i, place);
+  put_text(l, file ? file : name);
+}
+
+static void put_map_option(line *l, const cJSON *config, const char *map) {
+  line name = { 0 };
+  put_map(&name, config, map, 0);
+  if (name.text) put_option(l, "map", name.text);
+  l->broken = l->broken || name.broken;
+  mm_free(name.text);
+}
+
+static void add_line(cJSON *array, line *l, bool known) {
+  if (known && !l->broken) cJSON_AddItemToArray(array, cJSON_CreateString(l->text));
+  mm_free(l->text);
+  *l = (line){ 0 };
+}
+
+// mkdir -p again-maps && printf '%s\n' '{..}' > again-maps/mine.json
+static void add_map_line(cJSON *array, const cJSON *object, const char *key, size_t i) {
+  const char *name = mm_report_config_text(object, key);
+  const char *text = mm_report_config_text(object, "map_file");
+  char place[MAP_PLACE_SIZE];
+  cJSON *file;
+  if (!name || !place_of(object, name, i, place)) return;
+  if (mm_json_parse(text, strlen(text), "map", &file) != MM_OK) return;
+  char *contents = mm_json_print(file, false);
+  line l = { .broken = !contents };
+  put_text(&l, "mkdir -p " MAPS_FOLDER " && printf '%s\\n' ");
+  if (contents) put_word(&l, contents);
+  put_text(&l, " > ");
+  put_word(&l, place);
+  add_line(array, &l, true);
+  mm_free(contents);
+  cJSON_Delete(file);
+}
+
+static void add_map_lines(cJSON *array, const cJSON *config) {
+  const cJSON *maps = mm_json_find(config, "maps");
+  size_t i = 0;
+  add_map_line(array, config, "map", 0);
+  for (const cJSON *map = maps ? maps->child : NULL; map; map = map->next, i++)
+    if (!cJSON_IsTrue(mm_json_find(map, "control"))) add_map_line(array, map, "name", i);
+}
+
+// ---------------------------------------------------------------------------------------------
 // Commands
 
 static bool is_file(const cJSON *item) {
@@ -206,7 +305,7 @@ static bool put_train(line *l, const mm_report_run *r) {
   if (name.text) put_option(l, "env", name.text);
   l->broken = l->broken || name.broken;
   mm_free(name.text);
-  put_option(l, "map", map);
+  put_map_option(l, r->config, map);
   put_count(l, "seeds", mm_json_find(r->config, "seeds"));
   put_seed(l, r->config);
   cJSON *done = cJSON_CreateObject();
@@ -220,14 +319,15 @@ static bool put_train(line *l, const mm_report_run *r) {
 static void put_asked_maps(line *l, const cJSON *maps) {
   const char *controls = "none";
   line names = { 0 };
-  for (const cJSON *map = maps->child; map; map = map->next) {
+  size_t i = 0;
+  for (const cJSON *map = maps->child; map; map = map->next, i++) {
     const char *name = mm_report_config_text(map, "name");
     bool control = cJSON_IsTrue(mm_json_find(map, "control"));
     if (control && strcmp(controls, "none") == 0) controls = "cheap";
     if (cJSON_IsTrue(mm_json_find(map, "tuned"))) controls = "full";
     if (control || !name) continue;
     if (names.used > 0) put_text(&names, ",");
-    put_text(&names, name);
+    put_map(&names, map, name, i);
   }
   if (names.text) put_option(l, "maps", names.text);
   put_option(l, "controls", controls);
@@ -331,7 +431,7 @@ static bool put_tune(line *l, const mm_report_run *r) {
   bool file;
   const char *env = put_envs(l, r, &file);
   if (!env || !map || !prune || !cJSON_IsArray(settings)) return false;
-  put_option(l, "map", map);
+  put_map_option(l, r->config, map);
   put_option(l, "space", "space.yaml");
   put_count(l, "trials", mm_json_find(r->config, "trials"));
   if (cJSON_IsNumber(population) && population->valuedouble > 0)
@@ -372,12 +472,6 @@ static bool put_reproduce(line *l, const mm_report_run *r) {
   return true;
 }
 
-static void add_line(cJSON *array, line *l, bool known) {
-  if (known && !l->broken) cJSON_AddItemToArray(array, cJSON_CreateString(l->text));
-  mm_free(l->text);
-  *l = (line){ 0 };
-}
-
 cJSON *mm_report_again(const mm_report_run *r) {
   static const struct {
     const char *name;
@@ -392,6 +486,7 @@ cJSON *mm_report_again(const mm_report_run *r) {
   line l = { 0 };
   for (size_t i = 0; i < sizeof command / sizeof *command; i++) {
     if (strcmp(command[i].name, name) != 0) continue;
+    add_map_lines(array, r->config);
     if (command[i].put == put_tune) {
       bool known = put_space(&l, r->config);
       add_line(array, &l, known);

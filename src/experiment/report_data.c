@@ -72,6 +72,7 @@ static mm_status add_parts(mm_report *report, size_t of, int depth) {
     size_t place = report->n;
     status = add_run(report, path);
     if (status == MM_OK) status = add_parts(report, place, depth + 1);
+    if (status == MM_OK) report->run[of].env_steps += report->run[place].env_steps;
   }
   if (n >= 0) free(entry);
   return status;

@@ -69,13 +69,19 @@ static void choose(const mm_report *report, const mm_report_map *map, chosen *c)
   c->map[c->n++] = map->map;
 }
 
-// With more maps than lines: learned ones first, then the named ones.
+// With more maps than lines: the first one learned and the named ones, then all others.
 static void choose_all(const mm_report *report, chosen *c) {
-  static const char *const order[] = { "learned", "named", "initial", "control" };
+  static const char *const order[] = { "named", "learned", "initial", "control" };
+  const mm_report_map *first = NULL;
   c->n = 0;
+  for (size_t i = report->maps.n; i-- > 0;)
+    if (strcmp(report->maps.map[i].role, "learned") == 0) first = &report->maps.map[i];
+  if (first) choose(report, first, c);
   for (size_t k = 0; k < sizeof order / sizeof *order; k++)
-    for (size_t i = 0; i < report->maps.n; i++)
-      if (strcmp(report->maps.map[i].role, order[k]) == 0) choose(report, &report->maps.map[i], c);
+    for (size_t i = 0; i < report->maps.n; i++) {
+      const mm_report_map *map = &report->maps.map[i];
+      if (map != first && strcmp(map->role, order[k]) == 0) choose(report, map, c);
+    }
 }
 
 static mm_status draw_maps(const mm_report *report, unsigned panels, const char *path) {

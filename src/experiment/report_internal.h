@@ -78,7 +78,8 @@ typedef struct mm_report_run {
   mm_run_plan plan;
   cJSON *config;           // NULL where it is no JSON
   double seconds;          // of all sessions
-  double seconds_training; // of these, in what env_steps counts
+  double seconds_training; // of these, in what env_steps counts; NaN: not known
+  uint64_t env_steps;      // with those of the runs inside
   mm_search_curve search;
   bool has_search;
   mm_report_trainings trainings;
@@ -100,6 +101,7 @@ cJSON *mm_report_again(const mm_report_run *run);
 
 typedef struct mm_report_map {
   mm_map *map;
+  cJSON *file; // its contents
   char label[MM_REPORT_LABEL];
   const char *role; // "learned", "initial", "control", "named"
   int run;          // -1: of none
@@ -110,8 +112,8 @@ typedef struct mm_report_maps {
   size_t n;
 } mm_report_maps;
 
-// Maps of all runs and the named ones; what cannot be made a map is left out. Release in either
-// case.
+// Maps of all runs and the named ones; what cannot be made a map is left out, and what several runs
+// have under one label, as the parts of a reproduction do, is there once. Release in either case.
 mm_status mm_report_read_maps(const mm_report_run *run, size_t n, mm_report_maps *out);
 void mm_report_release_maps(mm_report_maps *maps);
 cJSON *mm_report_maps_json(const mm_report_maps *maps);

@@ -8,19 +8,52 @@
 #include "experiment/learn.h"
 #include "experiment/report_internal.h"
 
+// The contents of a map's file.
+static mm_status read_contents(const mm_map *map, cJSON **out) {
+  char *text;
+  MM_TRY(mm_map_format(map, NULL, &text));
+  mm_status status = mm_json_parse(text, strlen(text), "map", out);
+  mm_map_text_free(text);
+  return status;
+}
+
+// Equal but for where they come from.
+static bool is_same(const cJSON *a, const cJSON *b) {
+  if (cJSON_GetArraySize(a) == 0) return false;
+  for (const cJSON *item = a->child; item; item = item->next)
+    if (strcmp(item->string, "meta") != 0 &&
+        !cJSON_Compare(item, mm_json_find(b, item->string), true))
+      return false;
+  return true;
+}
+
+static bool is_there(const mm_report_maps *maps, const char *label, const cJSON *file) {
+  for (size_t i = 0; i < maps->n; i++)
+    if (strcmp(maps->map[i].label, label) == 0 && is_same(file, maps->map[i].file)) return true;
+  return false;
+}
+
+static mm_status append(mm_report_maps *maps, mm_report_map map) {
+  mm_report_map *array = mm_grow(maps->map, maps->n, sizeof *array);
+  if (!array) return MM_FAIL(MM_ERR_MEMORY, "no memory for the maps of a report");
+  maps->map = array;
+  maps->map[maps->n++] = map;
+  return MM_OK;
+}
+
 // Takes the map over; one that could not be made is none of the report.
 static mm_status add(mm_report_maps *maps, mm_map *map, const char *label, const char *role,
                      int run) {
+  mm_report_map entry = { .map = map, .role = role, .run = run };
   if (!map) return MM_OK;
-  mm_report_map *array = mm_grow(maps->map, maps->n, sizeof *array);
-  if (array) maps->map = array;
-  if (!array) {
-    mm_map_destroy(map);
-    return MM_FAIL(MM_ERR_MEMORY, "no memory for the maps of a report");
-  }
-  maps->map[maps->n] = (mm_report_map){ .map = map, .role = role, .run = run };
-  snprintf(maps->map[maps->n++].label, MM_REPORT_LABEL, "%s", label);
-  return MM_OK;
+  snprintf(entry.label, sizeof entry.label, "%s", label);
+  mm_status status = read_contents(map, &entry.file);
+  bool there = status == MM_OK && is_there(maps, entry.label, entry.file);
+  if (status == MM_OK && !there) status = append(maps, entry);
+  if (status == MM_OK && !there) return MM_OK;
+  cJSON_Delete(entry.file);
+  mm_map_destroy(map);
+  return status;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -134,8 +167,10 @@ mm_status mm_report_read_maps(const mm_report_run *run, size_t n, mm_report_maps
 }
 
 void mm_report_release_maps(mm_report_maps *maps) {
-  for (size_t i = 0; i < maps->n; i++)
+  for (size_t i = 0; i < maps->n; i++) {
+    cJSON_Delete(maps->map[i].file);
     mm_map_destroy(maps->map[i].map);
+  }
   mm_free(maps->map);
   *maps = (mm_report_maps){ 0 };
 }
@@ -144,18 +179,12 @@ cJSON *mm_report_maps_json(const mm_report_maps *maps) {
   cJSON *array = cJSON_CreateArray();
   for (size_t i = 0; i < maps->n; i++) {
     const mm_report_map *m = &maps->map[i];
-    char *text;
-    cJSON *file = NULL;
-    if (mm_map_format(m->map, NULL, &text) == MM_OK) {
-      if (mm_json_parse(text, strlen(text), "map", &file) != MM_OK) file = NULL;
-      mm_map_text_free(text);
-    }
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "label", m->label);
     cJSON_AddItemToObject(object, "run",
                           m->run < 0 ? cJSON_CreateNull() : mm_json_number((double)m->run));
     cJSON_AddStringToObject(object, "role", m->role);
-    cJSON_AddItemToObject(object, "map", file ? file : cJSON_CreateNull());
+    cJSON_AddItemToObject(object, "map", cJSON_Duplicate(m->file, true));
     cJSON_AddItemToArray(array, object);
   }
   return array;

@@ -67,6 +67,9 @@ static mm_status read_times(mm_report_run *r) {
   r->seconds = c.seconds + (open > 0 ? open : 0);
   MM_TRY(mm_run_each_timing(r->run, add_timing, &r->seconds_training));
   if (!r->has_search) r->seconds_training = r->seconds;
+  // what a reproduction does besides is in none of the counts: it has no speed
+  if (strcmp(mm_run_command(r->run), "reproduce") == 0) r->seconds_training = NAN;
+  r->env_steps = r->summary.env_steps;
   return MM_OK;
 }
 
@@ -190,9 +193,12 @@ static void note_tuned(cJSON *array, const mm_report_run *r) {
   }
 }
 
+// phi only draws maps: it has no sizes.
 static void note_scale(cJSON *array, const mm_report_run *r) {
   const char *scale = mm_report_config_text(r->config, "scale");
-  if (scale && strcmp(mm_run_command(r->run), "reproduce") == 0 && strcmp(scale, "paper") != 0)
+  const char *artefact = mm_report_config_text(r->config, "artefact");
+  if (!scale || strcmp(mm_run_command(r->run), "reproduce") != 0) return;
+  if (strcmp(scale, "paper") != 0 && !(artefact && strcmp(artefact, "phi") == 0))
     note(array, "Reduced: %.40s scale, not the paper's sizes.", scale);
 }
 
@@ -243,7 +249,7 @@ static cJSON *tuning_json(const mm_report_run *r) {
 
 cJSON *mm_report_run_json(const mm_report_run *r) {
   const mm_run_summary *s = &r->summary;
-  double rate = r->seconds_training > 0 ? (double)s->env_steps / r->seconds_training : NAN;
+  double rate = r->seconds_training > 0 ? (double)r->env_steps / r->seconds_training : NAN;
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "name", r->name);
   cJSON_AddStringToObject(object, "folder", mm_run_folder_of(r->run));
@@ -252,7 +258,7 @@ cJSON *mm_report_run_json(const mm_report_run *r) {
   mm_report_add_text(object, "started", s->started);
   mm_report_add_text(object, "last", s->last);
   mm_report_add_number(object, "seconds", round(1e3 * r->seconds) / 1e3);
-  mm_report_add_number(object, "env_steps", (double)s->env_steps);
+  mm_report_add_number(object, "env_steps", (double)r->env_steps);
   mm_report_add_number(object, "env_steps_per_second", rate);
   cJSON_AddItemToObject(object, "config", config_json(r));
   cJSON_AddItemToObject(object, "sessions", sessions_json(r));

@@ -92,10 +92,7 @@ function contents(data, maps) {
 
 function show(data) {
   const runs = list(data.runs), several = runs.length > 1, {maps, refused} = catalogue(data);
-  // colours: what was learned first, then in the order of the page
-  maps.filter((m) => m.role === "learned")
-    .concat(maps.filter((m) => ["negentropy", "l2"].includes(m.label)), maps)
-    .forEach((m) => styleOf(m.label));
+  byWeight(maps).forEach((m) => styleOf(m.label));  // colours
   const focus = document.activeElement && document.activeElement.dataset.key;
   const title = text(data.title) || (runs[0] && text(runs[0].name)) || "mirrormap report";
   document.title = title + " \u2013 mirrormap";

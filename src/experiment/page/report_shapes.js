@@ -43,6 +43,14 @@ function catalogue(data) {
   return {maps: out, refused};
 }
 
+// The first that was learned, the named ones that everything is compared with, other learned ones,
+// the rest.
+function byWeight(maps) {
+  const learned = maps.filter((m) => m.role === "learned"),
+        named = maps.filter((m) => ["negentropy", "l2"].includes(m.label));
+  return [...new Set([...learned.slice(0, 1), ...named, ...learned, ...maps])];
+}
+
 // ---------------------------------------------------------------------------------------------
 // Points of curves
 
@@ -117,7 +125,7 @@ function shapesSection(maps) {
   const key = "maps", hidden = hiddenOf(key);
   if (!shapesState.shown) {
     shapesState.shown = true;
-    maps.slice(MOST_SHAPES).forEach((m) => hidden.add(m.label));
+    byWeight(maps).slice(MOST_SHAPES).forEach((m) => hidden.add(m.label));
   }
   const pictures = el("div", {class: "charts two"}), policies = el("div", {class: "charts small"});
   const legend = makeLegend(key, maps.map((m) => m.label), () => drawAll());
