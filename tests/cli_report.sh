@@ -347,6 +347,8 @@ if command -v curl >/dev/null; then
     expect "host '$host' is refused, got $status" test "$status" = 403 -o "$status" = 400
     expect_not "no data for it" grep -q mirrormap-report "$out"
   done
+  get -H "Host: evil.example" "$url/"
+  expect_out "ask for 127.0.0.1:$port"
   get -0 -H 'Host:' "$url/"
   expect "no host is refused" test "$status" = 403 -o "$status" = 400
 
@@ -358,9 +360,23 @@ if command -v curl >/dev/null; then
   expect_status 503
   expect_out "train"
   mv train2/run.db train/run.db
+  sleep 1.1
   get "$url/data.json"
   expect_status 200
   expect_out '"map":"l2"'
+
+  # what cannot be read is tried once a second as well: some time two requests come within one
+  for ((i = 0; i < 20; i++)); do
+    mv train/run.db kept.db
+    sleep 1.1
+    get "$url/data.json"
+    mv kept.db train/run.db
+    expect_status 503
+    get "$url/data.json"
+    [ "$status" = 503 ] && break
+  done
+  expect_status 503
+  expect_out "train"
 fi
 
 # a port that is taken, then the end

@@ -271,7 +271,7 @@ quiet_page "after all that"
 contrast='const parse = (c) => { const v = c.match(/[\d.]+/g).map(Number); return v.length < 4 ? [...v, 1] : v; };
   const light = (c) => { const [r, g, b] = c.map((v) => { const s = v / 255; return s <= 0.03928 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
   const behind = (n) => { for (; n; n = n.parentElement) { const c = parse(getComputedStyle(n).backgroundColor); if (c[3] === 1) return c; } return [255, 255, 255, 1]; };
-  let least = 99; for (const n of document.querySelectorAll("p, h1, h2, h3, h4, td, th, dt, dd, button, a, summary, text, label")) { if (!n.textContent.trim() || n.closest(".off") || !n.getClientRects().length) continue;
+  let least = 99; for (const n of document.querySelectorAll("p, h1, h2, h3, h4, td, th, dt, dd, .state, button, a, summary, text, label")) { if (!n.textContent.trim() || n.closest(".off") || !n.getClientRects().length) continue;
     const s = getComputedStyle(n), a = light(parse(n instanceof SVGElement ? s.fill : s.color)), b = light(behind(n)); least = Math.min(least, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)); }'
 holds "light: a light page with readable texts" "$contrast return light(behind(document.body)) > 0.9 && least >= 4.5"
 browser_scheme dark
@@ -402,6 +402,11 @@ else
   quiet_page "watched"
   interrupt "$learner" INT
   comes_true "it is told when a run ends" 'return document.getElementById("watch-state").textContent === "interrupted" && document.querySelector(".state").textContent === "interrupted"'
+  mv runs/live/run.db kept.db
+  comes_true "a run that cannot be read is named" 'const s = document.getElementById("watch-state"); return s.className === "lost" && s.textContent.includes("runs/live") && document.querySelectorAll("[data-chart=validation] path.line").length > 0'
+  mv kept.db runs/live/run.db
+  comes_true "and followed again" 'return document.getElementById("watch-state").textContent === "interrupted"'
+  browser_log >/dev/null # the browser notes every 503
   interrupt "$watcher" INT
   expect_code 0
   comes_true "a lost connection is told" 'return document.getElementById("watch-state").textContent === "connection lost"'

@@ -21,6 +21,7 @@ int report_watch(const char *const *runs, size_t n, uint16_t port) {
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -41,8 +42,11 @@ typedef struct watch {
   const char *const *runs;
   size_t n;
   uint16_t port;
-  cJSON *document; // as it was read last, or NULL
-  double read_ms;  // when
+  const volatile int *stop;
+  cJSON *document;  // as it was read last, or NULL
+  double read_ms;   // when it was tried last; -INFINITY: never
+  mm_status status; // of that
+  char error[MM_ERROR_SIZE];
 } watch;
 
 static double now_ms(void) {
@@ -54,19 +58,27 @@ static double now_ms(void) {
 // ---------------------------------------------------------------------------------------------
 // What is served
 
-// A run that cannot be read at the moment leaves the document as it was.
-static mm_status refresh(watch *w) {
+static mm_status read_anew(watch *w) {
   mm_report *report;
-  if (w->document != NULL && now_ms() - w->read_ms < PERIOD_MS) return MM_OK;
-  mm_status status = mm_report_read(w->runs, w->n, &report);
-  if (status != MM_OK) return status;
+  MM_TRY(mm_report_read(w->runs, w->n, &report));
   cJSON *fresh = mm_report_json(report, true);
   mm_report_release(report);
   if (fresh == NULL) return MM_FAIL(MM_ERR_MEMORY, "no memory for a report");
   cJSON_Delete(w->document);
   w->document = fresh;
-  w->read_ms = now_ms();
   return MM_OK;
+}
+
+// A run that cannot be read is not tried more often than others: to wait for its database may take
+// seconds. Until then everybody hears why; their pages keep what they show.
+static mm_status refresh(watch *w) {
+  if (*w->stop != 0) return MM_FAIL(MM_ERR_INTERRUPTED, "the report is no longer served");
+  if (now_ms() - w->read_ms < PERIOD_MS)
+    return w->status == MM_OK ? MM_OK : MM_FAIL(w->status, "%s", w->error);
+  w->status = read_anew(w);
+  if (w->status != MM_OK) snprintf(w->error, sizeof w->error, "%s", mm_last_error());
+  w->read_ms = now_ms();
+  return w->status;
 }
 
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned code, const char *type,
@@ -131,8 +143,12 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
                               size_t *upload_size, void **state) {
   (void)version, (void)upload, (void)upload_size, (void)state;
   watch *w = user;
-  if (!is_own_host(w, connection))
-    return answer_text(connection, MHD_HTTP_FORBIDDEN, "this page is for this machine only");
+  if (!is_own_host(w, connection)) {
+    char text[64];
+    snprintf(text, sizeof text, "this page is for this machine only: ask for 127.0.0.1:%u",
+             (unsigned)w->port);
+    return answer_text(connection, MHD_HTTP_FORBIDDEN, text);
+  }
   if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
     return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "expected GET");
   if (strcmp(url, "/") == 0) return answer_document(w, connection, true);
@@ -169,8 +185,8 @@ static void wait_for(const volatile int *stop) {
 }
 
 int report_watch(const char *const *runs, size_t n, uint16_t port) {
-  watch w = { .runs = runs, .n = n, .port = port };
   const volatile int *stop = interrupt_watch();
+  watch w = { .runs = runs, .n = n, .port = port, .stop = stop, .read_ms = -INFINITY };
   int s = listen_locally(&w.port);
   if (s < 0)
     return fail(EXIT_FAILED, "cannot listen on 127.0.0.1:%u: %s", (unsigned)port, strerror(errno));

@@ -152,30 +152,38 @@ function startWatch(data) {
   let current = data;
   const going = () => list(current.runs).some((run) => run.state === "going on");
   const tell = (lost) => {
-    const words = lost ? "connection lost"
+    const words = lost ? lost
       : going()        ? "going on"
                        : enumerate([...new Set(list(current.runs).map((run) => text(run.state)))]);
     if (state.textContent !== words) state.textContent = words;
     state.className = lost ? "lost" : going() ? "live" : "";
   };
+  let pressed = false;
+  for (const type of ["pointerdown", "pointerup", "pointercancel"])
+    window.addEventListener(type, () => { pressed = type === "pointerdown"; }, true);
+  // the document, or why there is none at the moment
   const ask = async () => {
     try {
       const answer = await fetch("data.json", {cache: "no-store"});
+      if (answer.status === 503) return {lost: (await answer.text()).trim() || "no answer"};
       const next = answer.ok ? await answer.json() : null;
-      return next && next.format === FORMAT ? next : null;
-    } catch { return null; }
+      if (next && next.format === FORMAT) return {next};
+    } catch {
+      // told below
+    }
+    return {lost: "connection lost"};
   };
   const look = async () => {
-    const next = await ask();
+    const {next, lost} = await ask();
     setTimeout(look, WATCH_MS);
-    if (next) {
+    if (next && !pressed) {  // what is pressed is not taken away before it is released
       current = next;
       show(current);
     }
-    tell(!next);
+    tell(lost);
   };
   state.hidden = false;
-  tell(false);
+  tell(null);
   setTimeout(look, WATCH_MS);
 }
 

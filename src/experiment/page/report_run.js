@@ -319,8 +319,10 @@ function finalsTable(curves, key) {
   const interval = (f) => (Number.isFinite(num(f.iqm))
       ? `${brief(num(f.iqm), 5)} [${brief(num(f.low), 5)}, ${brief(num(f.high), 5)}]`
       : "\u2013");
-  const headers =
-    ["environment", "map", "seeds", "mean \u00b1 standard error", "interquartile mean [interval]"];
+  const headers = [
+    "environment", "map", "seeds", "mean \u00b1 standard error",
+    "interquartile mean [95 % bootstrap]"
+  ];
   return fold(`${key}/finals`, "Final values in numbers", false,
     plainTable("Final values", headers,
       rows.map((c) => [text(c.env), text(c.map), brief(num(c.final.n)),
