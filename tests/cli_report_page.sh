@@ -293,6 +293,31 @@ picture phone
 quiet_page "dark, phone"
 
 # ---------------------------------------------------------------------------------------------
+# Refreshed data: what did not change stays, and so do focus, cursor and what was drawn
+
+browser_size 1200 900
+browser_open "file://$work/page.html"
+browser_keys '[data-chart=curves] .plot svg' 'Home ArrowRight'
+fresh='const data = JSON.parse(document.getElementById("report-data").textContent);'
+browser_js "$fresh window.was = ['.transfer', '[data-chart=curves]', '[data-chart=validation]', '[data-chart=parameter]'].map((s) => document.querySelector(s));
+  for (const run of data.runs) { run.seconds += 2; run.env_steps += 1000; run.last = '2026-01-31T13:34:58.789Z'; } data.runs[0].search.sigma[3] = 0.25; show(data)" >/dev/null
+holds "only what shows the change is made anew" "const now = ['.transfer', '[data-chart=curves]', '[data-chart=validation]', '[data-chart=parameter]'].map((s) => document.querySelector(s));
+  return now.map((n, i) => n === window.was[i]).join() === 'true,true,false,true' && document.querySelector('#run0 .facts').textContent.includes('2026-01-31 13:34')"
+browser_js "$fresh data.runs[1].curves[0].mean[20] += 1; show(data)" >/dev/null
+holds "a new chart keeps focus and cursor" "const c = document.querySelector('[data-chart=curves]'); return c !== window.was[1] && document.activeElement === c.querySelector('.plot svg') && !c.querySelector('.readout').hidden && /steps 5000/.test(c.querySelector('.readout').textContent)"
+browser_keys '[data-chart=curves] .plot svg' 'ArrowRight'
+holds "and reads on" "return /steps 10\\D*k/.test(document.querySelector('[data-chart=curves] .readout').textContent)"
+browser_keys '.transfer td[tabindex="0"]' 'ArrowRight ArrowDown'
+browser_js "$fresh data.runs[1].table.cells[0][0].mean += 1; show(data)" >/dev/null
+holds "a new table keeps its cell" "const cell = document.activeElement, rows = document.querySelectorAll('.transfer tbody tr'); return document.querySelector('.transfer') !== window.was[0] && cell === rows[1].querySelectorAll('td')[1] && cell.tabIndex === 0 && document.querySelectorAll('.transfer td[tabindex=\"0\"]').length === 1"
+browser_js "$fresh data.maps[0].map.psi = data.maps[0].map.psi.map((v) => 2 * v); show(data)" >/dev/null
+holds "the editor takes a map that was learned further" "$fresh return knots.psi[7] === 2 * data.maps[0].map.psi[7] && knots.original[7] === knots.psi[7]"
+browser_keys '[data-knot="4"]' 'ArrowLeft'
+browser_js "$fresh window.drawn = knots.psi.slice(); data.maps[0].map.psi = data.maps[0].map.psi.map((v) => 3 * v); show(data)" >/dev/null
+holds "but keeps what was drawn" "$fresh return JSON.stringify(knots.psi) === JSON.stringify(window.drawn) && knots.original[7] === 3 * data.maps[0].map.psi[7]"
+quiet_page "refreshed"
+
+# ---------------------------------------------------------------------------------------------
 # Real runs
 
 browser_size 1200 900
@@ -395,8 +420,10 @@ else
   browser_click '#run0-search .legend button[data-series=l2]'
   browser_js "$generations window.first = now; window.explorerWas = document.getElementById('explorer')" >/dev/null
   drag_score 0 30
+  browser_keys '[data-chart=validation] .plot svg' 'Home'
   score=$(browser_js 'return document.querySelector("[data-score=\"0\"]").getAttribute("aria-valuenow")')
   comes_true "it refreshes by itself" "$generations return now > window.first"
+  holds "the focus stays" 'const c = document.querySelector("[data-chart=validation]"); return document.activeElement === c.querySelector(".plot svg") && !c.querySelector(".readout").hidden'
   holds "toggles stay" 'return document.querySelector("#run0-search button[data-series=l2]").getAttribute("aria-pressed") === "false" && !document.querySelector("[data-chart=validation] path.line[data-series=l2]")'
   holds "the explorer stays" "return window.explorerWas === document.getElementById('explorer') && document.querySelector('[data-score=\"0\"]').getAttribute('aria-valuenow') === $score"
   quiet_page "watched"

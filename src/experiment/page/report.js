@@ -65,13 +65,21 @@ function section(name, source, make) {
   return element;
 }
 
+// Times and counts change with every refresh: what does not show them stays.
 function runSection(run, i, several) {
-  const key = "run" + i, {config, sessions, again, ...shown} = run;
-  return section(key, {shown, config, several},
-    () => el("section", {id: key, class: "run"},
-      several ? el("h2", {}, text(run.name)) : el("h2", {class: "only-heard"}, "Summary"),
-      summaryPart(run), searchPart(run, key), tablePart(run, key), curvesPart(run, key),
-      tuningPart(run, key)));
+  const key = "run" + i, {sessions, again, ...shown} = run,
+        element =
+          section(key, "always the same element", () => el("section", {id: key, class: "run"}));
+  place(element, [
+    section(key + "/heading", [run.name, several],
+      () => (several ? el("h2", {}, text(run.name)) : el("h2", {class: "only-heard"}, "Summary"))),
+    section(key + "/summary", shown, () => summaryPart(run)),
+    section(key + "/search", run.search, () => searchPart(run, key)),
+    section(key + "/table", run.table, () => tablePart(run, key)),
+    section(key + "/curves", [run.curves, Boolean(run.tuning)], () => curvesPart(run, key)),
+    section(key + "/tuning", run.tuning, () => tuningPart(run, key))
+  ]);
+  return element;
 }
 
 function contents(data, maps) {

@@ -228,11 +228,14 @@ function readAt(series, x) {
   return {y: series.y[best], sem: series.sem ? series.sem[best] : NaN, x: series.x[best]};
 }
 
-// spec: { title, about, xLabel, series, isHidden, xLog, yLog, xDomain, yDomain, yInclude, height,
-// xFormat,
-//         yFormat, marks: [{ x, label }] }
-// A series: { name, label, x, y, sem | low and high, style, level (a horizontal line), dots, thin
-// }. Several series may share a name: they are toggled together.
+const cursors = new Map();  // key of a chart -> where its values are read
+
+// spec: { key, title, about, xLabel, series, isHidden, xLog, yLog, xDomain, yDomain, yInclude,
+//         height, xFormat, yFormat, xTicks, xTickText, marks: [{ x, label }] }
+// The key keeps focus and cursor when the chart is made anew.
+// A series: { name, label, x, y, sem | low and high, style, level (a horizontal line, all across or
+// between `from` and `to`), dots, thin }. Several series may share a name: they are toggled
+// together.
 function lineChart(spec) {
   const plot = el("div", {class: "plot"}),
         live = el("p", {class: "only-heard", "aria-live": "polite"});
@@ -242,7 +245,11 @@ function lineChart(spec) {
                    spec.about ? el("span", {class: "muted"}, " ", spec.about) : null)
                : null,
     el("div", {class: "plot-box"}, plot, readout), live);
-  let frame = null, cursor = null;
+  // one for as long as the chart lives, so that it keeps the focus
+  const root = svg("svg",
+    {width: 1, height: spec.height || 240, tabindex: 0, role: "img", "data-key": spec.key || null});
+  plot.append(root);
+  let frame = null, cursor = cursors.has(spec.key) ? cursors.get(spec.key) : null;
 
   const shown = () => spec.series.filter((s) => !(spec.isHidden && spec.isHidden(s.name)));
   const xFormat = spec.xFormat || ((v) => brief(v, 5)),
@@ -271,18 +278,17 @@ function lineChart(spec) {
     const sx = makeScale(xd, [left, right], spec.xLog),
           sy = makeScale(yd, [bottom, top], spec.yLog);
     const id = "clip" + clipCount++;
-    const root = svg("svg", {
+    fill(root, {
       width,
       height,
       viewBox: `0 0 ${width} ${height}`,
-      tabindex: 0,
-      role: "img",
       "aria-label": `${spec.title || ""} ${spec.about || ""}. ${
-        series.map((s) => s.label || s.name)
-          .join(", ")}. Left and right arrow keys read the values.`
-    });
-    root.append(svg("clipPath", {id},
-      svg("rect", {x: left, y: top - 2, width: right - left, height: bottom - top + 4})));
+          [...new Set(series.map((s) => s.label || s.name))].join(
+            ", ")}. Left and right arrow keys read the values.`
+    },
+      []);
+    const clip = svg("clipPath", {id},
+      svg("rect", {x: left, y: top - 2, width: right - left, height: bottom - top + 4}));
     const grid = svg("g", {class: "grid"}), words = svg("g", {class: "words"});
     for (const v of yTicks) {
       grid.append(svg("line", {x1: left, x2: right, y1: sy(v), y2: sy(v)}));
@@ -306,10 +312,8 @@ function lineChart(spec) {
           lines = svg("g", {"clip-path": `url(#${id})`});
     for (const s of series) drawSeries(s, {bands, lines, sx, sy, xd});
     const cross = svg("line", {class: "cursor", y1: top, y2: bottom, visibility: "hidden"});
-    root.append(grid, bands, lines, words, cross);
-    plot.replaceChildren(root);
-    frame = {root, sx, sy, left, right, top, bottom, width, series, cross};
-    listen(root);
+    root.replaceChildren(clip, grid, bands, lines, words, cross);
+    frame = {sx, sy, left, right, top, bottom, width, series, cross};
     if (cursor !== null) show(cursor);
   }
 
@@ -370,6 +374,7 @@ function lineChart(spec) {
 
   function show(x) {
     cursor = x;
+    if (spec.key) cursors.set(spec.key, x);
     const px = frame.sx(x), rows = [];
     frame.cross.setAttribute("x1", px);
     frame.cross.setAttribute("x2", px);
@@ -391,6 +396,7 @@ function lineChart(spec) {
 
   function hide() {
     cursor = null;
+    if (spec.key) cursors.delete(spec.key);
     if (frame) frame.cross.setAttribute("visibility", "hidden");
     readout.hidden = true;
   }
@@ -402,9 +408,9 @@ function lineChart(spec) {
     return best;
   }
 
-  function listen(root) {
+  function listen() {
     const move = (event) => {
-      const all = places();
+      const all = frame ? places() : [];
       if (all.length)
         show(near(all, frame.sx.invert(event.clientX - root.getBoundingClientRect().left)));
     };
@@ -413,6 +419,7 @@ function lineChart(spec) {
     root.addEventListener("pointerleave", hide);
     root.addEventListener("blur", hide);
     root.addEventListener("keydown", (event) => {
+      if (!frame) return;
       const all = places(), i = cursor === null ? -1 : all.indexOf(near(all, cursor));
       const jump = event.shiftKey ? Math.ceil(all.length / 10) : 1;
       const to = {
@@ -429,6 +436,7 @@ function lineChart(spec) {
     });
   }
 
+  listen();
   observeWidth(plot, draw);
   return {
     element,

@@ -242,9 +242,21 @@ function makeKnots() {
     el("div", {class: "explore"}, parts.plot, el("div", {}, parts.panels, parts.apart)));
 }
 
+const isSame = (a, b) => a.length === b.length && a.every((v, i) => v === b[i]);
+
 function updateKnots() {
   const all = editable(), {select} = knots.parts;
   select.replaceChildren(
     ...all.map((m) => el("option", {value: m.label, selected: m.label === knots.label}, m.label)));
-  if (!knots.psi || !all.some((m) => m.label === knots.label)) chooseKnots(all[0].label);
+  const entry = all.find((m) => m.label === knots.label);
+  if (!knots.psi || !entry) chooseKnots(all[0].label);
+  else if (!isSame(entry.psi, knots.original)) {
+    // the map has been learned further; what was drawn on it stays
+    if (isSame(knots.psi, knots.original)) chooseKnots(knots.label);
+    else {
+      knots.original = entry.psi.slice();
+      freshDomain();
+      drawKnots();
+    }
+  }
 }

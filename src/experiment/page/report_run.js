@@ -199,6 +199,7 @@ function searchPart(run, key) {
       makeLegend(key + "/validation", series.map((s) => s.name), () => validation.redraw());
     const validation = lineChart({
       id: "validation",
+      key: key + "/validation-chart",
       title: "Validation",
       about: "mean \u00b1 standard error on tasks the search never sees; controls as levels",
       xLabel,
@@ -225,6 +226,7 @@ function searchPart(run, key) {
       fitness.push({name: "population best", x: g, y: best, style: style(1), thin: true});
     charts.push(el("div", {class: "charts two"}, lineChart({
       id: "fitness",
+      key: key + "/fitness-chart",
       title: "Fitness in the search",
       about: `population mean \u00b1 standard deviation${
         fitness.length > 1 ? ", and best member (dashed)" : ""}`,
@@ -238,6 +240,7 @@ function searchPart(run, key) {
     }).element,
       lineChart({
         id: "sigma",
+        key: key + "/sigma-chart",
         title: "Step size \u03c3",
         about: "of the search",
         xLabel,
@@ -263,7 +266,7 @@ function estimateOf(curve) {
 }
 
 // One picture per environment: curves where there are some, else final values.
-function environmentChart(env, curves, isHidden, xLog) {
+function environmentChart(env, curves, isHidden, xLog, key) {
   const series = curves.map((c) => ({
     name: text(c.map),
     x: list(c.step).map(num),
@@ -284,6 +287,7 @@ function environmentChart(env, curves, isHidden, xLog) {
   const seeds = [...new Set(curves.map((c) => num(c.n)))].join(" or ");
   return lineChart({
     id: "curves",
+    key: `${key}/chart/${env}`,
     title: env,
     about: `mean \u00b1 standard error of ${seeds} seeds`,
     xLabel: "environment steps",
@@ -300,8 +304,8 @@ function curveGroup(curves, key) {
         names = [...new Set(curves.map((c) => text(c.map)))];
   const charts = [], legend = makeLegend(key, names, () => charts.forEach((c) => c.redraw()));
   for (const env of envs)
-    charts.push(environmentChart(
-      env, curves.filter((c) => text(c.env) === env), legend.isHidden, switched.has(key + "/log")));
+    charts.push(environmentChart(env, curves.filter((c) => text(c.env) === env), legend.isHidden,
+      switched.has(key + "/log"), key));
   const lines = charts.filter((c) => c.set),
         log = makeSwitch(
           key + "/log", "logarithmic steps", (on) => lines.forEach((c) => c.set({xLog: on})));
@@ -324,7 +328,7 @@ function finalsTable(curves, key) {
     "interquartile mean [95 % bootstrap]"
   ];
   return fold(`${key}/finals`, "Final values in numbers", false,
-    plainTable("Final values", headers,
+    plainTable(`${key}/finals-table`, "Final values", headers,
       rows.map((c) => [text(c.env), text(c.map), brief(num(c.final.n)),
                  plusMinus(num(c.final.mean), num(c.final.sem)), interval(c.final)]),
       2));
@@ -358,7 +362,7 @@ function tablePart(run, key) {
 const parameterText = (v) => (typeof v === "number" ? brief(v, 4) : text(v));
 
 // A dot per trial: the best in orange, those given up early in grey.
-function parameterChart(parameter, i, trials) {
+function parameterChart(parameter, i, trials, key) {
   const choice = parameter.scale === "choice", log = parameter.scale === "log",
         pruned = trials.some((t) => t.pruned);
   const levels = [...new Set(trials.map((t) => text(list(t.values)[i])))],
@@ -382,6 +386,7 @@ function parameterChart(parameter, i, trials) {
   ];
   return lineChart({
     id: "parameter",
+    key: `${key}/parameter/${text(parameter.name)}`,
     title: text(parameter.name),
     about: about.filter(Boolean).join("; "),
     series,
@@ -403,15 +408,24 @@ function importanceBars(importance) {
   }));
 }
 
-function trialTable(parameters, trials) {
+function trialTable(parameters, trials, key) {
   const rows = trials.map(
     (t) => [brief(num(t.trial)), ...parameters.map((_, i) => parameterText(list(t.values)[i])),
       plusMinus(num(t.mean), num(t.sem)), brief(num(t.n)),
       t.best       ? "best"
         : t.pruned ? "given up early"
                    : ""]);
-  return plainTable(
-    "Trials", ["trial", ...parameters.map((p) => text(p.name)), "value", "n", ""], rows, 1);
+  return plainTable(key + "/trials-table", "Trials",
+    ["trial", ...parameters.map((p) => text(p.name)), "value", "n", ""], rows, 1);
+}
+
+// Best first, as the program ranks them: a trial that was given up stands behind those with more
+// seeds, whatever its few say, and one without a value behind all.
+function rankTrials(trials) {
+  const known = (t) => Number(Number.isFinite(num(t.mean))),
+        mean = (t) => (known(t) ? num(t.mean) : 0), n = (t) => num(t.n) || 0;
+  return [...trials].sort((a, b) => known(b) - known(a) || n(b) - n(a) || mean(b) - mean(a) ||
+      num(a.trial) - num(b.trial));
 }
 
 function tuningPart(run, key) {
@@ -422,8 +436,8 @@ function tuningPart(run, key) {
           [...trials].sort((a, b) => (num(b.mean) || -Infinity) - (num(a.mean) || -Infinity));
   return el("section", { id: key + "-tuning" }, el("h3", {}, "Hyper-parameters"),
     list(tuning.importance).length ? [el("p", { class: "lead" }, "Share of the variation between trials that each explains:"), importanceBars(list(tuning.importance))] : null,
-    el("div", { class: "charts two" }, parameters.map((p, i) => parameterChart(p, i, trials))),
-    fold(key + "/trials", `All ${plural(trials.length, "trial")}, best first`, trials.length <= 12, trialTable(parameters, ranked)));
+    el("div", { class: "charts two" }, parameters.map((p, i) => parameterChart(p, i, trials, key))),
+    fold(key + "/trials", `All ${plural(trials.length, "trial")}, best first`, trials.length <= 12, trialTable(parameters, ranked, key)));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -443,10 +457,11 @@ function flatten(value, path, out) {
   return out;
 }
 
-function copyButton(lines) {
+function copyButton(lines, key) {
   const button = el("button", {
     type: "button",
     class: "quiet",
+    "data-key": key + "/copy",
     on: {
       click: async () => {
         try {
@@ -477,8 +492,8 @@ function makingPart(run, key, several) {
   };
   return el("div", { class: "making" }, several ? el("h3", {}, text(run.name)) : null,
     el("p", { class: "muted" }, "Run folder ", el("code", {}, text(run.folder || run.name))),
-    again.length ? [el("h4", {}, "Make it again ", copyButton(again)), el("pre", { class: "commands" }, again.join("\n"))] : null,
-    sessions.length ? [el("h4", {}, "Machine and build"), plainTable("Sessions", Object.values(names), sessions.map((s) =>
+    again.length ? [el("h4", {}, "Make it again ", copyButton(again, key)), el("pre", { class: "commands" }, again.join("\n"))] : null,
+    sessions.length ? [el("h4", {}, "Machine and build"), plainTable(key + "/sessions", "Sessions", Object.values(names), sessions.map((s) =>
       Object.keys(names).map((k) => (k === "started" || k === "ended" ? moment(s[k]) : text(s[k])))), Infinity)] : null,
     fold(key + "/config", "Resolved configuration", true, el("dl", { class: "config" }, config.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value.length > 400 ? value.slice(0, 400) + "\u2026" : value))))));
 }

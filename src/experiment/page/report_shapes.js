@@ -144,6 +144,7 @@ function shapesSection(maps) {
     const logarithmic = switched.has("maps/log");
     const phiChart = lineChart({
       id: "phi",
+      key: "maps/phi",
       title: "Potential \u03c6",
       about: "aligned where \u03c6 = 1",
       xLabel: "x \u2212 \u03c6\u207b\u00b9(1)",
@@ -156,6 +157,7 @@ function shapesSection(maps) {
     });
     const inverseChart = lineChart({
       id: "phi-inverse",
+      key: "maps/phi-inverse",
       title: "Inverse \u03c6\u207b\u00b9",
       about: "\u03c6\u207b\u00b9(p) \u2212 \u03c6\u207b\u00b9(1)",
       xLabel: "probability p",
@@ -186,6 +188,7 @@ function shapesSection(maps) {
                        .reverse();
       return lineChart({
         id: "policy-scale",
+        key: "maps/policy/" + m.label,
         title: m.label,
         xLabel: "score scale c",
         xName: "c =",

@@ -5,8 +5,9 @@ const tableState = new Map();  // run name -> "values" | "differences"
 
 // A table of texts that scrolls by itself where it is too wide; the first `left` columns hold
 // words.
-function plainTable(label, headers, rows, left) {
-  return el("div", {class: "wide", tabindex: 0, role: "region", "aria-label": label},
+function plainTable(key, label, headers, rows, left) {
+  return el("div",
+    {class: "wide", tabindex: 0, "data-key": key, role: "region", "aria-label": label},
     el("table", {},
       el("thead", {},
         el("tr", {},
@@ -92,18 +93,25 @@ function makeGrid(table) {
     if (r < 0 || !step) return;
     const to = (rows[r + step[0]] || [])[c + step[1]];
     event.preventDefault();
-    if (!to) return;
-    event.target.tabIndex = -1;
-    to.tabIndex = 0;
-    to.focus();
+    if (to) to.focus();
+  });
+  table.addEventListener("focusin", (event) => {
+    const cell = event.target.closest("td");
+    if (!cell) return;
+    for (const other of table.querySelectorAll("td")) other.tabIndex = other === cell ? 0 : -1;
   });
 }
 
 function transferTable(run, key) {
   const table = run.table, envs = list(table.envs).map(text), maps = list(table.maps),
         base = text(table.baseline);
-  const holder =
-    el("div", {class: "wide", tabindex: 0, role: "region", "aria-label": "Table of final values"});
+  const holder = el("div", {
+    class: "wide",
+    tabindex: 0,
+    "data-key": key + "/region",
+    role: "region",
+    "aria-label": "Table of final values"
+  });
   const detail = el("p", {class: "detail", "aria-live": "polite"},
     "Point at a cell, or move to it with the arrow keys, to see its difference.");
 
@@ -119,12 +127,14 @@ function transferTable(run, key) {
           m.control ? el("span", {class: "muted"}, " control") : null),
         envs.map((env, e) => {
           const cell = (list(table.cells)[i] || [])[e];
-          if (!cell) return el("td", {tabindex: -1, class: "muted"}, "\u2013");
+          const cellKey = JSON.stringify([key, label, env]);
+          if (!cell) return el("td", {tabindex: -1, "data-key": cellKey, class: "muted"}, "\u2013");
           const {kind, mark} = verdictOf(cell, isBaseline),
                        sentence = cellSentence(table, label, env, cell, isBaseline);
           const tell = () => { detail.textContent = sentence; };
           return el("td", {
             tabindex: -1,
+            "data-key": cellKey,
             class: kind || null,
             title: sentence,
             "data-map": label,
