@@ -69,8 +69,9 @@ jq -n --arg bad "$hostile" --slurpfile learned maps/random:3.json --slurpfile in
                 [cell(400; 4; 0; 0; 401), cell(1.4; 0.1; 0; 0; null), cell(-81; 1; 0; 0; null)],
                 [cell(390; 4; -10; 6; null), {mean: null, sem: null, n: 0, iqm: null, low: null, high: null, difference: null, difference_sem: null, wins: null, verdict: 0, better: false, paper: null}, cell(-70; 1; 11; 2; null)]]}},
     run + {name: "tuning", command: "tune", state: "going on", damage: null,
-      tuning: {parameters: [{name: "eta", scale: "log", low: 0.01, high: 10}, {name: $bad, scale: "choice", low: null, high: null}],
-        trials: [{trial: 0, values: [0.1, $bad], mean: 1, sem: 0.1, n: 4, pruned: false, best: false}, {trial: 1, values: [1, "b"], mean: 2, sem: 0.1, n: 8, pruned: false, best: true}, {trial: 2, values: [3, "b"], mean: "-inf", sem: null, n: 1, pruned: true, best: false}],
+      tuning: {parameters: [{name: "eta", scale: "log", low: 0.01, high: 10}, {name: $bad, scale: "choice", low: null, high: null, choice: ["first", "b", $bad]}],
+        trials: [{trial: 0, values: [0.1, $bad], mean: 0, sem: 0, n: 8, pruned: false, best: false}, {trial: 1, values: [1, "b"], mean: 2, sem: 0.1, n: 8, pruned: false, best: true}, {trial: 2, values: [3, "b"], mean: null, sem: null, n: 8, pruned: true, best: false},
+          {trial: 3, values: [2, "first"], mean: 5, sem: null, n: 1, pruned: true, best: false}, {trial: 4, values: [1, "first"], mean: -1, sem: 0.1, n: 8, pruned: false, best: false}],
         importance: [{name: "eta", share: 0.75}, {name: $bad, share: 0.1}]}}],
    maps: [{label: $bad, run: 0, role: "learned", map: ($learned[0] + {meta: {note: $bad}})}, {label: "initial", run: 0, role: "initial", map: $initial[0]},
      {label: "negentropy", run: null, role: "control", map: {format: "mirrormap/1", kind: "negentropy"}}, {label: "l2", run: null, role: "control", map: {format: "mirrormap/1", kind: "l2"}},
@@ -115,6 +116,24 @@ expect_not "no command was run" test -e broken
 
 holds "a curve and a band for each map" 'const c = document.querySelector("[data-chart=curves]"); return c.querySelectorAll("path.line").length === 2 && c.querySelectorAll("path.band").length === 2 && [...c.querySelectorAll("path")].filter((p) => p.classList.contains("line")).every((p) => p.getAttribute("d").split("L").length === 21 && p.getBBox().width > 200)'
 holds "search curve, levels of controls" 'const c = document.querySelector("[data-chart=validation]"); return c.querySelectorAll("path.line").length >= 3 && c.querySelectorAll("circle.dot").length === 6'
+# phase 1 begins at generation 20, between the learned map's points at 16 and 24
+holds "levels and marks of phases, a line broken between them" 'const c = document.querySelector("[data-chart=validation]"), near = (a, b) => Math.abs(a - b) < 0.2,
+  box = (name) => [...c.querySelectorAll(`path.line[data-series=${name}]`)].map((p) => p.getBBox()), n = box("negentropy"), l2 = box("l2"), at = [...c.querySelectorAll("circle.dot")].map((d) => Number(d.getAttribute("cx"))),
+  mark = Number(c.querySelector("line.mark").getAttribute("x1"));
+  return near(mark, (at[2] + at[3]) / 2) && c.querySelectorAll("line.mark").length === 1 && n.length === 2 && l2.length === 1 && near(n[0].x, at[0]) && near(n[0].x + n[0].width, mark) && near(n[1].x, mark) && near(l2[0].x, mark) &&
+    c.querySelector("path.line:not([data-series=negentropy]):not([data-series=l2])").getAttribute("d").split("M").length === 3'
+browser_keys '[data-chart=validation] .plot svg' 'Home'
+holds "a level of its phase is read" 'const t = document.querySelector("[data-chart=validation] .readout").textContent; return t.includes("9.000 \u00b1 0.050") && !t.includes("1.500")'
+browser_keys '[data-chart=validation] .plot svg' 'End'
+holds "and of the next one" 'const t = document.querySelector("[data-chart=validation] .readout").textContent; return t.includes("1.500 \u00b1 0.050") && t.includes("1.950") && !t.includes("9.000")'
+browser_keys '[data-chart=validation] .plot svg' 'Escape'
+holds "trials are ranked as tune ranks them" 'return [...document.querySelectorAll("#run2-tuning tbody tr")].map((r) => r.querySelector("td").textContent).join() === "1,0,4,3,2"'
+holds "choices in their order, by their words" 'const c = document.querySelectorAll("[data-chart=parameter]")[1], words = [...c.querySelectorAll(".words text[text-anchor=middle]")], x = (n) => Number(n.getAttribute("x")), dots = [...c.querySelectorAll("circle.dot")].map((n) => Number(n.getAttribute("cx")));
+  return words.length === 3 && words[0].textContent === "first" && words[1].textContent === "b" && words[2].textContent.startsWith("</script") && x(words[0]) < x(words[1]) && Math.abs(dots[1] - x(words[1])) < 0.2 && dots[0] > dots[1] && dots[2] < dots[1]'
+holds "ticks do not lie on each other" 'const apart = (a, b) => a.right < b.left || b.right < a.left || a.bottom <= b.top + 4 || b.bottom <= a.top + 4;
+  return [...document.querySelectorAll("[data-chart=parameter], [data-chart=sigma]")].every((c) => { const boxes = [...c.querySelectorAll(".words text")].map((n) => n.getBoundingClientRect()); return boxes.length > 4 && boxes.every((a, i) => boxes.every((b, k) => k <= i || apart(a, b))); }) &&
+    logTicks(2, 900, 5).join() === "10,100" && logTicks(0.084, 3.6, 5).join() === "0.1,0.2,0.5,1,2" && logTicks(2, 4, 5).length > 2'
+holds "the named maps are among the first, however many were learned" 'const many = [...Array(10).keys()].map((i) => ({label: "m" + i, role: "learned"})).concat({label: "negentropy", role: "named"}, {label: "l2", role: "named"}); return byWeight(many).map((m) => m.label).join() === "m0,negentropy,l2,m1,m2,m3,m4,m5,m6,m7,m8,m9"'
 holds "phi and phi^-1 of all maps that can be read, and of tsallis:0.5" 'return ["phi", "phi-inverse"].every((id) => document.querySelectorAll(`[data-chart=${id}] path.line`).length === 8)'
 holds "a policy picture per map" 'return document.querySelectorAll("[data-chart=policy-scale]").length === 8 && [...document.querySelectorAll("[data-chart=policy-scale]")].every((c) => c.querySelectorAll("path.line").length === 3)'
 holds "what cannot be read is named" 'return document.getElementById("making").textContent.includes("Maps that could not be read: unreadable")'

@@ -39,14 +39,16 @@ function linearTicks(low, high, most) {
 
 function logTicks(low, high, most) {
   const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high)), out = [];
-  const every = Math.max(1, Math.ceil((last - first) / Math.max(most, 1)));
-  for (let e = first; e <= last; e++) {
-    const leads = last - first <= 2 ? [1, 2, 5] : [1];
-    if ((e - first) % every === 0)
+  const decades = Math.log10(high / low),
+        every = Math.max(1, Math.ceil(decades / Math.max(most, 1))),
+        leads = decades <= 2.5 && 1.5 * decades <= most ? [1, 2, 5] : [1];
+  for (let e = first; e <= last; e++)
+    if (e % every === 0)
       for (const lead of leads) out.push(Number((lead * 10 ** e).toPrecision(6)));
-  }
   const inside = out.filter((v) => v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9));
-  return inside.length > 2 ? inside : linearTicks(low, high, most).filter((v) => v > 0);
+  // equal steps lie on top of each other at the end of a decade, but can be read within one
+  return inside.length > 2 || decades > 1 ? inside
+                                          : linearTicks(low, high, most).filter((v) => v > 0);
 }
 
 function makeScale(domain, range, log) {
@@ -212,11 +214,19 @@ function bandPath(xs, low, high, sx, sy) {
   return path;
 }
 
+const shortened = (words, most) =>
+  (words.length > most ? words.slice(0, Math.max(most - 1, 1)) + "\u2026" : words);
+
 let clipCount = 0;
 
 // The value of a series at x, or at its nearest point when x lies within its range.
 function readAt(series, x) {
-  if (series.level) return {y: series.y[0], sem: series.sem ? series.sem[0] : NaN};
+  if (series.level) {
+    const {from = -Infinity, to = Infinity} = series;
+    // where one level ends and the next begins, the value is that of the first
+    if (x > to || x < from || (x === from && from > 0)) return null;
+    return {y: series.y[0], sem: series.sem ? series.sem[0] : NaN};
+  }
   let best = -1;
   for (let i = 0; i < series.x.length; i++)
     if (Number.isFinite(series.y[i]) &&
@@ -294,11 +304,14 @@ function lineChart(spec) {
       grid.append(svg("line", {x1: left, x2: right, y1: sy(v), y2: sy(v)}));
       words.append(svg("text", {x: left - 7, y: sy(v) + 4, "text-anchor": "end"}, tickText(v)));
     }
-    for (const v of sx.ticks((right - left) / 78)
-           .filter((v) => !spec.xWhole || Number.isInteger(v))) {
+    const xTicks = spec.xTicks ||
+      sx.ticks((right - left) / 78).filter((v) => !spec.xWhole || Number.isInteger(v));
+    const room = Math.max(2, Math.floor((right - left) / 7 / xTicks.length) - 1);
+    for (const v of xTicks) {
+      const word = spec.xTickText ? shortened(spec.xTickText(v), room) : tickText(v);
       grid.append(svg("line", {class: "tick", x1: sx(v), x2: sx(v), y1: bottom, y2: bottom + 4}));
-      const half = 3.4 * tickText(v).length, x = Math.min(sx(v), width - half);
-      words.append(svg("text", {x, y: bottom + 17, "text-anchor": "middle"}, tickText(v)));
+      const half = 3.4 * word.length, x = Math.min(sx(v), width - half);
+      words.append(svg("text", {x, y: bottom + 17, "text-anchor": "middle"}, word));
     }
     grid.append(svg("line", {class: "axis", x1: left, x2: right, y1: bottom, y2: bottom}));
     for (const mark of spec.marks || [])
@@ -318,8 +331,8 @@ function lineChart(spec) {
   }
 
   function drawSeries(s, {bands, lines, sx, sy, xd}) {
-    const style = s.style || styleOf(s.name), x = s.level ? xd : s.x,
-          repeat = (l) => (s.level && l ? [l[0], l[0]] : l);
+    const style = s.style || styleOf(s.name), {from = xd[0], to = xd[1]} = s,
+          x = s.level ? [from, to] : s.x, repeat = (l) => (s.level && l ? [l[0], l[0]] : l);
     const y = repeat(s.y), sem = repeat(s.sem);
     const low = repeat(s.low) || (sem && y.map((v, i) => v - sem[i])),
           high = repeat(s.high) || (sem && y.map((v, i) => v + sem[i]));
@@ -504,9 +517,8 @@ function dotChart(spec) {
       svg("text", {x: (left + right) / 2, y: height - 5, "text-anchor": "middle", class: "label"},
         spec.xLabel || ""));
     rows.forEach((r, i) => {
-      const y = 12 + pitch * (i + 0.5), style = styleOf(r.name), fits = Math.floor(names / 8);
-      const name =
-        r.name.length > fits ? r.name.slice(0, Math.max(fits - 1, 1)) + "\u2026" : r.name;
+      const y = 12 + pitch * (i + 0.5), style = styleOf(r.name),
+            name = shortened(r.name, Math.floor(names / 8));
       words.append(svg("text", {x: names, y: y + 4, "text-anchor": "end", class: "row"}, name,
         svg("title", {}, r.name)));
       words.append(svg(

@@ -173,35 +173,72 @@ function summaryPart(run) {
 // ---------------------------------------------------------------------------------------------
 // Search
 
+// Where phases begin: [{ phase, x }]. A phase begins with the validation of its controls; where
+// that is missing, with the generation before its first one.
+function phasesOf(search) {
+  const g = list(search.generation).map(num), phase = list(search.phase).map(num), out = new Map();
+  for (const entry of list(search.validation))
+    if (entry.control)
+      for (const p of pointsOf(entry)) out.set(num(p.phase), num(p.generation));
+  phase.forEach((p, i) => {
+    if (!out.has(p)) out.set(p, i > 0 ? g[i - 1] : 0);
+  });
+  return [...out].map(([p, x]) => ({phase: p, x})).sort((a, b) => a.phase - b.phase);
+}
+
+// A control is a level for as long as its phase lasts.
+function levelsOf(entry, phases) {
+  return pointsOf(entry).map((p) => {
+    const next = phases.find((other) => other.phase > num(p.phase));
+    return {
+      name: text(entry.map),
+      level: true,
+      from: num(p.generation),
+      to: next ? next.x : undefined,
+      x: [],
+      y: [num(p.mean)],
+      sem: [num(p.sem)]
+    };
+  });
+}
+
+// Another phase has other tasks: the line is broken where one begins.
+function learnedOf(entry) {
+  const x = [], y = [], sem = [];
+  let phase = null;
+  for (const p of list(entry.points)) {
+    if (phase !== null && num(p.phase) !== phase) {
+      x.push(num(p.generation));
+      y.push(NaN);
+      sem.push(NaN);
+    }
+    phase = num(p.phase);
+    x.push(num(p.generation));
+    y.push(num(p.mean));
+    sem.push(num(p.sem));
+  }
+  return {name: text(entry.map), x, y, sem, dots: true};
+}
+
 function searchPart(run, key) {
   if (!run.search) return null;
   const search = run.search, g = list(search.generation).map(num),
         mean = list(search.mean).map(num), sd = list(search.sd).map(num),
         best = list(search.best).map(num);
-  const entries = list(search.validation), phase = list(search.phase).map(num), charts = [];
-  const marks = g.filter((v, i) => i > 0 && phase[i] !== phase[i - 1]).map((x) => ({x}));
+  const entries = list(search.validation), phases = phasesOf(search), charts = [];
+  const marks = phases.slice(1);
   const xDomain = [0, Math.max(1, ...g)], xLabel = "generation";
   if (entries.length) {
-    // a control is a level from its phase on; what is best known now stands for all of it
-    const series = entries.map((entry) => {
-      const points = list(entry.points), last = lastPoint(entry), name = text(entry.map);
-      if (entry.control && last)
-        return {name, level: true, x: [], y: [num(last.mean)], sem: [num(last.sem)]};
-      return {
-        name,
-        x: points.map((p) => num(p.generation)),
-        y: points.map((p) => num(p.mean)),
-        sem: points.map((p) => num(p.sem)),
-        dots: true
-      };
-    });
-    const legend =
-      makeLegend(key + "/validation", series.map((s) => s.name), () => validation.redraw());
+    const series =
+      entries.flatMap((entry) => (entry.control ? levelsOf(entry, phases) : [learnedOf(entry)]));
+    const names = [...new Set(series.map((s) => s.name))],
+          legend = makeLegend(key + "/validation", names, () => validation.redraw());
     const validation = lineChart({
       id: "validation",
       key: key + "/validation-chart",
       title: "Validation",
-      about: "mean \u00b1 standard error on tasks the search never sees; controls as levels",
+      about: `mean \u00b1 standard error on tasks the search never sees; controls as levels${
+        phases.length > 1 ? "; each phase has tasks of its own" : ""}`,
       xLabel,
       xWhole: true,
       xDomain,
@@ -365,7 +402,11 @@ const parameterText = (v) => (typeof v === "number" ? brief(v, 4) : text(v));
 function parameterChart(parameter, i, trials, key) {
   const choice = parameter.scale === "choice", log = parameter.scale === "log",
         pruned = trials.some((t) => t.pruned);
-  const levels = [...new Set(trials.map((t) => text(list(t.values)[i])))],
+  // in the order of the space; a document without it: as they come
+  const levels = [...new Set([
+    ...list(parameter.choice), ...trials.map((t) => list(t.values)[i])
+  ].filter((v) => v !== null &&
+            v !== undefined).map(text))],
         place = (t) => (choice ? levels.indexOf(text(list(t.values)[i])) : num(list(t.values)[i]));
   const series = trials.map((t) => ({
     name: t.best ? "best"
@@ -380,19 +421,19 @@ function parameterChart(parameter, i, trials, key) {
                            : 0})`,
       dash: ""}
   }));
-  const about = [
-    choice ? levels.map((l, k) => `${k}: ${l}`).join(", ") : "",
-    `orange: the best${pruned ? ", grey: given up early" : ""}`
-  ];
+  const word = (v) => text(levels[v]);
   return lineChart({
     id: "parameter",
     key: `${key}/parameter/${text(parameter.name)}`,
     title: text(parameter.name),
-    about: about.filter(Boolean).join("; "),
+    about: `orange: the best${pruned ? ", grey: given up early" : ""}`,
     series,
     xLog: log,
-    xWhole: choice || parameter.scale === "integer",
-    xDomain: extent(trials.map(place), 0.05, log),
+    xWhole: parameter.scale === "integer",
+    xDomain: choice ? [-0.5, levels.length - 0.5] : extent(trials.map(place), 0.05, log),
+    xTicks: choice ? levels.map((_, k) => k) : null,
+    xTickText: choice ? word : null,
+    xFormat: choice ? word : null,
     xName: "at",
     height: 200
   }).element;
@@ -432,8 +473,7 @@ function tuningPart(run, key) {
   const tuning = run.tuning;
   if (!tuning || !list(tuning.trials).length) return null;
   const parameters = list(tuning.parameters), trials = list(tuning.trials),
-        ranked =
-          [...trials].sort((a, b) => (num(b.mean) || -Infinity) - (num(a.mean) || -Infinity));
+        ranked = rankTrials(trials);
   return el("section", { id: key + "-tuning" }, el("h3", {}, "Hyper-parameters"),
     list(tuning.importance).length ? [el("p", { class: "lead" }, "Share of the variation between trials that each explains:"), importanceBars(list(tuning.importance))] : null,
     el("div", { class: "charts two" }, parameters.map((p, i) => parameterChart(p, i, trials, key))),
