@@ -176,7 +176,10 @@ again learn generation
 run report train learn
 expect_refusal 2 "several runs needs --out DIR"
 run report train learn --out both/deep/er
-expect_code 1
+expect_code 0
+touch plain
+run report train learn --out plain/er
+expect_refusal 2 "plain"
 mkdir bare
 PATH=$work/bare run report learn --out alone
 expect_code 0
