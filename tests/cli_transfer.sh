@@ -230,7 +230,7 @@ expect "no picture" test ! -e bare/transfer.svg
 # stopped, killed, gone on with
 
 numbers() { grep -v '^# time' "$1/table.csv" && grep -v '^# time' "$1/runs.csv"; }
-slow=(--maps random:1 --envs CartPole-v1,GridWorld-small --seeds 3 --controls full --tune-seeds 2
+slow=(--maps random:1 --envs "CartPole-v1,GridWorld-small" --seeds 3 --controls full --tune-seeds 2
   --set steps=6144 --set envs=4 --set unroll=32)
 run transfer "${slow[@]}" --out calm --quiet
 expect_code 0
