@@ -127,6 +127,10 @@ done
 # kill -9 at ten moments, then to the end: the same as a run that was left alone
 slow=(--env 'GridWorld-small,GridWorld-sparse' --population 8 --set validation_tasks=3 --set validation_every=3
   --set 'schedule=14x8192,10x16384')
+if "$program" --version | grep -q sanitizers; then # each step takes ten times as long there
+  slow=(--env 'GridWorld-small,GridWorld-sparse' --population 8 --set validation_tasks=3 --set validation_every=3
+    --set 'schedule=7x2048,5x4096')
+fi
 if [ "${MM_TEST_LONG:-0}" = 1 ]; then
   slow=(--env GridWorld-all --population 64 --set validation_tasks=8 --set validation_every=2
     --set 'schedule=12x131072,8x262144')

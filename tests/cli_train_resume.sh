@@ -136,12 +136,12 @@ for signal in INT TERM; do
 done
 
 # kill -9 at ten moments, then to the end: the same as a run that was left alone
-slow=("${short[@]}" --set steps=51200 --seeds 4)
-wanted=10
-"$program" --version | grep -q sanitizers && wanted=3 # each takes ten times as long there
+wanted=10 steps=51200
+"$program" --version | grep -q sanitizers && wanted=3 steps=12800 # each takes ten times as long there
+slow=("${short[@]}" --set "steps=$steps" --seeds 4)
 for algo in ampo ppo; do
   wild=("${slow[@]}" --algo "$algo")
-  [ $algo = ampo ] || wild=(--env Breakout-MinAtar --map negentropy --algo ppo --set envs=8 --set steps=40960 --seeds 4)
+  [ $algo = ampo ] || wild=(--env Breakout-MinAtar --map negentropy --algo ppo --set envs=8 --set "steps=$steps" --seeds 4)
   run train "${wild[@]}" --out "calm-$algo" --quiet --json
   expect_code 0
   seconds=$(field wall_seconds)

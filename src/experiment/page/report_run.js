@@ -149,6 +149,12 @@ function tuningSentence(tuning) {
                                  : ""}. Picked as the best, it flatters itself a little.`];
 }
 
+function noResult(run) {
+  if (run.command === "reproduce")
+    return " Its searches and tables follow; its figures, numbers beside the paper's and claims are the files in its folder.";
+  return run.state === "going on" ? " No result yet." : " No result.";
+}
+
 function summaryPart(run) {
   const sentences =
     [
@@ -158,9 +164,7 @@ function summaryPart(run) {
       .filter(Boolean);
   return el("div", {class: "summary"},
     el("p", {class: "what"}, whatSentence(run),
-      sentences.length ? null
-                       : el("span", {class: "muted"},
-                           run.state === "going on" ? " No result yet." : " No result.")),
+      sentences.length ? null : el("span", {class: "muted"}, noResult(run))),
     sentences.map((sentence) => el("p", {class: "what result"}, sentence)),
     run.damage ? el("p", {class: "warning", role: "alert"}, "Damage: ", text(run.damage)) : null,
     el("dl", {class: "facts"},
