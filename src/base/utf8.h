@@ -3,6 +3,7 @@
 #ifndef MM_BASE_UTF8_H
 #define MM_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 // How many bytes the character at s takes, of `left` that may be read (at least one); 0 when they
@@ -24,6 +25,12 @@ static inline size_t mm_utf8_length(const unsigned char *s, size_t left) {
     if (s[i] < 0x80 || s[i] > 0xBF) return 0;
   }
   return n;
+}
+
+// Whether the character at s, of `n` bytes, is a control character. Those of the second page are C2
+// 80 .. C2 9F.
+static inline bool mm_utf8_is_control(const unsigned char *s, size_t n) {
+  return s[0] < 0x20 || s[0] == 0x7F || (n == 2 && s[0] == 0xC2 && s[1] < 0xA0);
 }
 
 #endif

@@ -14,6 +14,7 @@
 #include "cli/name_list.h"
 #include "cli/output.h"
 #include "cli/reproduce_report.h"
+#include "cli/run_argument.h"
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "experiment/reproduce.h"
@@ -56,14 +57,7 @@ static const option reproduce_options[] = {
     .offset = offsetof(reproduce_args, resume),
     .metavar = "DIR",
     .help = "go on with the reproduction in this folder, instead of beginning one" },
-  { .name = "max-seconds",
-    .type = OPTION_NUMBER,
-    .offset = offsetof(reproduce_args, max_seconds),
-    .metavar = "S",
-    .help = "stop after this time, to be resumed later",
-    .low = 0,
-    .low_open = true,
-    .high = 1e9 },
+  RUN_MAX_SECONDS_OPTION(reproduce_args),
   { .name = "out",
     .type = OPTION_TEXT,
     .offset = offsetof(reproduce_args, out),

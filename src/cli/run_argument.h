@@ -6,6 +6,30 @@
 #include "cli/settings.h"
 #include "experiment/plan.h"
 
+// Options for arguments of `args_type` with the fields `double max_seconds` and `double
+// save_seconds`.
+// clang-format off
+#define RUN_MAX_SECONDS_OPTION(args_type)                                                          \
+  { .name = "max-seconds",                                                                         \
+    .type = OPTION_NUMBER,                                                                         \
+    .offset = offsetof(args_type, max_seconds),                                                    \
+    .metavar = "S",                                                                                \
+    .help = "stop after this time, to be resumed later",                                           \
+    .low = 0,                                                                                      \
+    .low_open = true,                                                                              \
+    .high = 1e9 }
+#define RUN_SAVE_SECONDS_OPTION(args_type)                                                         \
+  { .name = "save-seconds",                                                                        \
+    .type = OPTION_NUMBER,                                                                         \
+    .offset = offsetof(args_type, save_seconds),                                                   \
+    .metavar = "S",                                                                                \
+    .help = "keep the state of unfinished agents this often",                                      \
+    .fallback = "60",                                                                              \
+    .low = 0,                                                                                      \
+    .low_open = true,                                                                              \
+    .high = 1e9 }
+// clang-format on
+
 // Refuses (EXIT_USAGE) whatever a run that goes on has fixed once and for all: --set, and the
 // options in the list, which NULL ends.
 int run_argument_refuse(const command *c, const settings_args *args, const char *const *fixed);

@@ -142,7 +142,7 @@ static void fit_word(const char *text, char out[MM_RUN_WORD_SIZE]) {
   size_t used = 0, left = strlen(text), n;
   for (; left > 0; c += n, left -= n) {
     n = mm_utf8_length(c, left);
-    bool bad = n == 0 || *c < 0x20 || *c == 0x7F || (n == 2 && *c == 0xC2 && c[1] < 0xA0);
+    bool bad = n == 0 || mm_utf8_is_control(c, n);
     if (n == 0) n = 1;
     if (used + (bad ? 1 : n) >= MM_RUN_WORD_SIZE) break;
     if (bad)

@@ -93,27 +93,6 @@ mm_status mm_learn_plan_write(const mm_learn_plan *plan, const mm_learn_start *s
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-static mm_status read_envs(const cJSON *root, const char *source, mm_learn_plan *plan,
-                           mm_learn_start *start) {
-  const cJSON *envs, *files;
-  size_t n_file;
-  MM_TRY(mm_json_get_array(root, source, "env", 1, MM_LEARN_ENVS, &envs, &plan->n_env));
-  MM_TRY(mm_json_get_array(root, source, "files", plan->n_env, plan->n_env, &files, &n_file));
-  const cJSON *env = envs->child, *file = files->child;
-  for (size_t i = 0; i < plan->n_env; i++, env = env->next, file = file->next) {
-    if (!cJSON_IsString(env) || !(cJSON_IsString(file) || cJSON_IsNull(file)))
-      return MM_FAIL(MM_ERR_INPUT, "%s: fields 'env' and 'files': expected texts, found %s", source,
-                     mm_json_describe(cJSON_IsString(env) ? file : env));
-    MM_TRY(mm_plan_copy_name(env->valuestring, source, plan->env[i]));
-    if (cJSON_IsNull(file)) continue;
-    size_t size = strlen(file->valuestring) + 1;
-    start->file[i] = mm_alloc(size);
-    if (!start->file[i]) return MM_FAIL(MM_ERR_MEMORY, "no memory for a task file");
-    memcpy(start->file[i], file->valuestring, size);
-  }
-  return MM_OK;
-}
-
 static mm_status read_start(const cJSON *root, const char *source, const mm_settings *settings,
                             mm_learn_start *start) {
   const cJSON *array;
@@ -146,7 +125,7 @@ static mm_status read_plan(const cJSON *root, const char *source, mm_learn_plan 
   plan->settings = mm_settings_default(algo);
   size_t own = mm_settings_own(algo);
   MM_TRY(mm_plan_copy_name(init, source, plan->init));
-  MM_TRY(read_envs(root, source, plan, start));
+  MM_TRY(mm_plan_read_envs(root, source, MM_LEARN_ENVS, plan->env, start->file, &plan->n_env));
   MM_TRY(mm_plan_read_settings(root, source, "settings", 0, own, &plan->settings));
   MM_TRY(mm_plan_read_settings(root, source, "learn", own, own + MM_SEARCH_KEYS, &plan->settings));
   return read_start(root, source, &plan->settings, start);

@@ -93,3 +93,24 @@ mm_status mm_plan_read_settings(const cJSON *root, const char *source, const cha
   MM_TRY(mm_json_get_object(root, source, name, &object));
   return mm_settings_read(object, source, first, end, settings);
 }
+
+mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
+                            char (*env)[MM_PLAN_NAME_SIZE], char **file, size_t *n) {
+  const cJSON *envs, *files;
+  size_t n_file;
+  MM_TRY(mm_json_get_array(root, source, "env", 1, max, &envs, n));
+  MM_TRY(mm_json_get_array(root, source, "files", *n, *n, &files, &n_file));
+  const cJSON *name = envs->child, *text = files->child;
+  for (size_t i = 0; i < *n; i++, name = name->next, text = text->next) {
+    if (!cJSON_IsString(name) || !(cJSON_IsString(text) || cJSON_IsNull(text)))
+      return MM_FAIL(MM_ERR_INPUT, "%s: fields 'env' and 'files': expected texts, found %s", source,
+                     mm_json_describe(cJSON_IsString(name) ? text : name));
+    MM_TRY(mm_plan_copy_name(name->valuestring, source, env[i]));
+    if (cJSON_IsNull(text)) continue;
+    size_t size = strlen(text->valuestring) + 1;
+    file[i] = mm_alloc(size);
+    if (!file[i]) return MM_FAIL(MM_ERR_MEMORY, "no memory for a task file");
+    memcpy(file[i], text->valuestring, size);
+  }
+  return MM_OK;
+}

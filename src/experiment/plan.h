@@ -19,6 +19,11 @@ mm_status mm_plan_read_seed(const cJSON *root, const char *source, uint64_t *out
 mm_status mm_plan_read_settings(const cJSON *root, const char *source, const char *name,
                                 size_t first, size_t end, mm_settings *settings);
 
+// Fields "env" and "files" of several environments, at most `max`: their names, and the texts of
+// their task files (mm_free), which stay as they are for IDs.
+mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
+                            char (*env)[MM_PLAN_NAME_SIZE], char **file, size_t *n);
+
 // The text of an environment's task file (mm_free), NULL for an ID.
 mm_status mm_plan_read_task(const char *env, char **out);
 

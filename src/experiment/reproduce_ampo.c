@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "experiment/csv.h"
 #include "experiment/paper.h"
 #include "experiment/reproduce_internal.h"
 #include "experiment/reproduction_figure.h"
@@ -176,11 +177,6 @@ static mm_status annotate(figure *f) {
 
 typedef mm_status put_rows(const figure *f, size_t target, size_t env, FILE *out);
 
-static void put_number(FILE *out, double x) {
-  char text[MM_JSON_NUMBER_SIZE];
-  fprintf(out, ",%s", mm_json_format_number(x, text));
-}
-
 // The knots (s_j, j/n) of the learned map; of a neural one phi^-1 at j/100.
 static mm_status put_knots(const figure *f, size_t target, size_t env, FILE *out) {
   const mm_map *map = f->learned[target][env];
@@ -190,8 +186,8 @@ static mm_status put_knots(const figure *f, size_t target, size_t env, FILE *out
     double p = (double)j / (double)n, s;
     MM_TRY(mm_map_phi_inverse(map, &p, 1, &s));
     fprintf(out, "%s,%s,%zu", f->env[env], f->target[target], j);
-    put_number(out, s);
-    put_number(out, p);
+    mm_csv_number(out, s);
+    mm_csv_number(out, p);
     fputc('\n', out);
   }
   return MM_OK;
@@ -209,9 +205,9 @@ static mm_status put_policies(const figure *f, size_t target, size_t env, FILE *
                             scores, f->n_action[env], probs, NULL));
       for (size_t a = 0; a < f->n_action[env]; a++) {
         fprintf(out, "%s,%s,%s", f->env[env], f->target[target], label[m]);
-        put_number(out, c);
+        mm_csv_number(out, c);
         fprintf(out, ",%zu", a + 1);
-        put_number(out, probs[a]);
+        mm_csv_number(out, probs[a]);
         fputc('\n', out);
       }
     }

@@ -6,11 +6,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/isa.h"
+#include "experiment/csv.h"
 #include "experiment/reproduction.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -132,32 +131,12 @@ cJSON *mm_reproduction_json(const mm_reproduction *r) {
 // ---------------------------------------------------------------------------------------------
 // CSV
 
-// A field in the manner of RFC 4180; quoted also where a reader would take it for a remark.
-static void put_text(FILE *f, const char *text) {
-  if (*text != '#' && !strpbrk(text, ",\"\r\n")) {
-    fputs(text, f);
-    return;
-  }
-  fputc('"', f);
-  for (; *text; text++) {
-    if (*text == '"') fputc('"', f);
-    fputc(*text, f);
-  }
-  fputc('"', f);
-}
-
-static void put_number(FILE *f, double x) {
-  char text[MM_JSON_NUMBER_SIZE];
-  fputc(',', f);
-  if (!isnan(x)) fputs(mm_json_format_number(x, text), f);
-}
-
 static void put_names(FILE *f, const mm_reproduction_cell *cell) {
-  put_text(f, cell->env);
+  mm_csv_text(f, cell->env);
   fputc(',', f);
-  put_text(f, cell->target);
+  mm_csv_text(f, cell->target);
   fputc(',', f);
-  put_text(f, cell->map);
+  mm_csv_text(f, cell->map);
 }
 
 static bool is_first(const mm_reproduction *r, size_t i, bool env) {
@@ -220,24 +199,24 @@ static void put_table(FILE *f, const mm_reproduction *r) {
     mm_estimate final = c->value[MM_QUANTITY_FINAL];
     put_names(f, c);
     fprintf(f, ",%d", c->control);
-    put_number(f, c->eta);
+    mm_csv_number(f, c->eta);
     fprintf(f, ",%zu,%zu", c->n, c->n_failed);
-    put_number(f, final.mean);
-    put_number(f, final.sem);
-    put_number(f, c->iqm.iqm);
-    put_number(f, c->iqm.low);
-    put_number(f, c->iqm.high);
-    put_number(f, c->optimal);
+    mm_csv_number(f, final.mean);
+    mm_csv_number(f, final.sem);
+    mm_csv_number(f, c->iqm.iqm);
+    mm_csv_number(f, c->iqm.low);
+    mm_csv_number(f, c->iqm.high);
+    mm_csv_number(f, c->optimal);
     for (int b = 0; b < 2; b++) {
-      put_number(f, c->difference[b].mean);
-      put_number(f, c->difference[b].sem);
-      put_number(f, c->wins[b]);
+      mm_csv_number(f, c->difference[b].mean);
+      mm_csv_number(f, c->difference[b].sem);
+      mm_csv_number(f, c->wins[b]);
     }
-    put_number(f, c->paper);
-    put_number(f, final.sem > 0 ? (final.mean - c->paper) / final.sem : NAN);
+    mm_csv_number(f, c->paper);
+    mm_csv_number(f, final.sem > 0 ? (final.mean - c->paper) / final.sem : NAN);
     for (int q = 1; q < MM_QUANTITIES; q++) {
-      put_number(f, c->value[q].mean);
-      put_number(f, c->value[q].sem);
+      mm_csv_number(f, c->value[q].mean);
+      mm_csv_number(f, c->value[q].sem);
     }
     fputc('\n', f);
   }
@@ -254,7 +233,7 @@ static void put_raw(FILE *f, const mm_reproduction *r) {
       put_names(f, c);
       fprintf(f, ",%" PRIu64, r->seed + k);
       for (int q = 0; q < MM_QUANTITIES; q++)
-        put_number(f, c->run[q] ? c->run[q][k] : NAN);
+        mm_csv_number(f, c->run[q] ? c->run[q][k] : NAN);
       fputc('\n', f);
     }
 }
@@ -267,8 +246,8 @@ static void put_aggregate(FILE *f, const mm_reproduction *r) {
       for (size_t t = 0; t < curve->n; t++) {
         put_names(f, &r->cell[i]);
         fprintf(f, ",%s,%" PRIu64, curve->name, curve->point[t].step);
-        put_number(f, curve->point[t].value.mean);
-        put_number(f, curve->point[t].value.sem);
+        mm_csv_number(f, curve->point[t].value.mean);
+        mm_csv_number(f, curve->point[t].value.sem);
         fputc('\n', f);
       }
     }
@@ -277,44 +256,22 @@ static void put_aggregate(FILE *f, const mm_reproduction *r) {
 // ---------------------------------------------------------------------------------------------
 // Files
 
-static mm_status write_file(const char *folder, const char *name, const char *text, size_t length) {
-  size_t size = strlen(folder) + strlen(name) + 2;
-  char *path = mm_alloc(size);
-  if (!path) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
-  snprintf(path, size, "%s/%s", folder, name);
-  mm_status status = mm_file_write_atomic(path, text, length);
-  mm_free(path);
-  return status;
-}
-
 typedef void put_rows(FILE *f, const mm_reproduction *r);
 
-static mm_status write_csv(const mm_reproduction *r, const char *name, put_rows *put) {
-  char *text = NULL;
-  size_t length = 0;
-  FILE *f = open_memstream(&text, &length);
-  if (!f) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
-  mm_reproduction_put_origin(f, r);
-  put(f, r);
-  int failed = ferror(f);
-  if (fclose(f) != 0) failed = 1;
-  mm_status status = MM_OK;
-  if (failed)
-    status = MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
-  else
-    status = write_file(r->folder, name, text, length);
-  free(text);
-  return status;
+typedef struct sheet {
+  const mm_reproduction *r;
+  put_rows *put;
+} sheet;
+
+static void put_sheet(FILE *f, const void *user) {
+  const sheet *s = user;
+  mm_reproduction_put_origin(f, s->r);
+  s->put(f, s->r);
 }
 
-static mm_status write_json(const mm_reproduction *r, const char *name) {
-  cJSON *root = mm_reproduction_json(r);
-  char *text = root ? mm_json_print(root, true) : NULL;
-  cJSON_Delete(root);
-  if (!text) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", name);
-  mm_status status = write_file(r->folder, name, text, strlen(text));
-  mm_free(text);
-  return status;
+static mm_status write_csv(const mm_reproduction *r, const char *name, put_rows *put) {
+  const sheet s = { r, put };
+  return mm_csv_write(r->folder, name, put_sheet, &s);
 }
 
 mm_status mm_reproduction_write(const mm_reproduction *r) {
@@ -323,5 +280,5 @@ mm_status mm_reproduction_write(const mm_reproduction *r) {
     MM_TRY(write_csv(r, "aggregate.csv", put_aggregate));
     MM_TRY(write_csv(r, "table.csv", put_table));
   }
-  return write_json(r, "summary.json");
+  return mm_json_write(r->folder, "summary.json", mm_reproduction_json(r));
 }

@@ -185,15 +185,12 @@ uint64_t mm_run_bits_of(const mm_run_cell *cell) {
   return bits;
 }
 
-// Control characters of the second page are UTF-8's C2 80 .. C2 9F.
 static const char *text_fault(const unsigned char *text, size_t size, bool lines) {
   for (size_t i = 0, n; i < size; i += n) {
     n = mm_utf8_length(text + i, size - i);
     if (n == 0) return "text that is not UTF-8";
     bool line = lines && (text[i] == '\n' || text[i] == '\r' || text[i] == '\t');
-    bool control =
-        text[i] < 0x20 || text[i] == 0x7F || (n == 2 && text[i] == 0xC2 && text[i + 1] < 0xA0);
-    if (control && !line) return "a control character";
+    if (mm_utf8_is_control(text + i, n) && !line) return "a control character";
   }
   return NULL;
 }

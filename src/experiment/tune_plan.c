@@ -75,27 +75,6 @@ mm_status mm_tune_plan_write(const mm_tune_plan *plan, const mm_map *map, char *
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-static mm_status read_envs(const cJSON *root, const char *source, mm_tune_plan *plan,
-                           char *task[MM_TUNE_ENVS]) {
-  const cJSON *envs, *files;
-  size_t n_file;
-  MM_TRY(mm_json_get_array(root, source, "env", 1, MM_TUNE_ENVS, &envs, &plan->n_env));
-  MM_TRY(mm_json_get_array(root, source, "files", plan->n_env, plan->n_env, &files, &n_file));
-  const cJSON *env = envs->child, *file = files->child;
-  for (size_t i = 0; i < plan->n_env; i++, env = env->next, file = file->next) {
-    if (!cJSON_IsString(env) || !(cJSON_IsString(file) || cJSON_IsNull(file)))
-      return MM_FAIL(MM_ERR_INPUT, "%s: fields 'env' and 'files': expected texts, found %s", source,
-                     mm_json_describe(cJSON_IsString(env) ? file : env));
-    MM_TRY(mm_plan_copy_name(env->valuestring, source, plan->env[i]));
-    if (cJSON_IsNull(file)) continue;
-    size_t size = strlen(file->valuestring) + 1;
-    task[i] = mm_alloc(size);
-    if (!task[i]) return MM_FAIL(MM_ERR_MEMORY, "no memory for a task file");
-    memcpy(task[i], file->valuestring, size);
-  }
-  return MM_OK;
-}
-
 static mm_status read_settings(const cJSON *root, const char *source, mm_algo algo,
                                mm_tune_plan *plan) {
   const cJSON *list;
@@ -221,7 +200,7 @@ static mm_status read_plan(const cJSON *root, const char *source, mm_tune_plan *
   MM_TRY(mm_json_get_string(root, source, "map", &name));
   MM_TRY(mm_json_get_string(root, source, "map_file", &map_text));
   MM_TRY(mm_plan_copy_name(name, source, plan->map));
-  MM_TRY(read_envs(root, source, plan, task));
+  MM_TRY(mm_plan_read_envs(root, source, MM_TUNE_ENVS, plan->env, task, &plan->n_env));
   MM_TRY(read_settings(root, source, algo, plan));
   MM_TRY(read_parameters(root, source, algo, &plan->space));
   MM_TRY(read_search(root, source, plan));
