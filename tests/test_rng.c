@@ -511,6 +511,21 @@ static int compare_words(const void *a, const void *b) {
 }
 
 // The largest sizes: a sample of entries goes to different places within the range.
+static void all_entries_go_where_each_does(void **state) {
+  (void)state;
+  static const uint32_t sizes[] = { 1,   2,    16,   17,    18,    31,    64,    100,   511,
+                                    512, 1000, 4097, 32767, 32768, 65535, 65536, 65537, 100000 };
+  for (uint32_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    uint32_t n = sizes[k], *to = malloc(n * sizeof *to);
+    assert_non_null(to);
+    mm_shuffle s = mm_shuffle_make(test_stream(7), k, n);
+    mm_shuffle_all(&s, to);
+    for (uint32_t i = 0; i < n; i++)
+      if (to[i] != mm_shuffle_at(&s, i)) fail_msg("%u entries: number %u", n, i);
+    free(to);
+  }
+}
+
 static void the_largest_shuffles_hold(void **state) {
   (void)state;
   static const uint32_t sizes[] = { 1u << 31, (1u << 31) - 1, (1u << 30) + 1, 2000000011 };
@@ -665,6 +680,7 @@ int suite_rng(void) {
     cmocka_unit_test(categories_follow_their_probabilities),
     cmocka_unit_test(categories_at_the_edges),
     cmocka_unit_test(shuffles_are_bijections),
+    cmocka_unit_test(all_entries_go_where_each_does),
     cmocka_unit_test(the_largest_shuffles_hold),
     cmocka_unit_test(all_small_permutations_are_equally_likely),
     cmocka_unit_test(every_entry_goes_everywhere),

@@ -312,8 +312,7 @@ static mm_status learn_epoch(mm_ampo *a, uint64_t epoch, double lr) {
                          .advantage = a->advantage };
   mm_stream stream = mm_stream_make(a->seed, a->repeat, MM_RNG_SHUFFLE, 0);
   mm_shuffle shuffle = mm_shuffle_make(stream, epoch, (uint32_t)a->n_row);
-  for (size_t i = 0; i < a->n_row; i++)
-    a->row[i] = mm_shuffle_at(&shuffle, (uint32_t)i);
+  mm_shuffle_all(&shuffle, a->row);
   size_t m = (size_t)a->config.minibatches, from = 0;
   for (size_t i = 0; i < m; i++) {
     size_t n = a->n_row / m + (i < a->n_row % m);

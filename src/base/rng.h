@@ -332,4 +332,36 @@ MM_INLINE MM_HD uint32_t mm_shuffle_at(const mm_shuffle *s, uint32_t i) {
   return i;
 }
 
+// Where all entries go; out: [n]. Up to 2^16 of them a half has at most 512 values, so each round
+// is looked up: several times as fast as one by one.
+static inline MM_HD void mm_shuffle_all(const mm_shuffle *s, uint32_t *out) {
+  enum { HALF_MAX = 512 };
+  const uint32_t n = s->n, a = s->a, shift = s->shift, b = 1u << shift;
+  if (n <= MM_SHUFFLE_DEALT || n > 1u << 16) {
+    for (uint32_t i = 0; i < n; i++)
+      out[i] = mm_shuffle_at(s, i);
+    return;
+  }
+  uint16_t move[MM_SHUFFLE_ROUNDS_MAX][HALF_MAX]; // what a round adds, by the half it looks at
+  for (uint32_t round = 0; round < s->rounds; round += 2) {
+    for (uint32_t r = 0; r < b; r++)
+      move[round][r] = (uint16_t)((uint64_t)mm_shuffle_hash(r, s->key[round]) * a >> 32);
+    for (uint32_t l = 0; l < a; l++)
+      move[round + 1][l] = (uint16_t)(mm_shuffle_hash(l, s->key[round + 1]) >> 8 & (b - 1));
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t at = i;
+    do {
+      uint32_t l = at >> shift, r = at & (b - 1);
+      for (uint32_t round = 0; round < s->rounds; round += 2) {
+        uint32_t sum = l + move[round][r];
+        l = sum < a ? sum : sum - a;
+        r = (r + move[round + 1][l]) & (b - 1);
+      }
+      at = l << shift | r;
+    } while (at >= n);
+    out[i] = at;
+  }
+}
+
 #endif
