@@ -242,6 +242,54 @@ static void test_tanh_bits(void **state) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Roots of the optimiser
+
+// With second moments x, first moments x and nothing else a parameter moves by x / sqrt(x), which
+// tells a root from its neighbours.
+static void check_roots(const float *x, size_t n) {
+  enum { MOST = 4096 };
+  const mm_adam plain = {
+    .scale = 1, .beta1 = 1, .beta2 = 1, .correction2 = 1, .step = 1, .epsilon = 0x1p-126f
+  };
+  float g[MOST] = { 0 }, m[MOST], v[MOST], p[MOST] = { 0 };
+  assert_true(n <= MOST);
+  memcpy(m, x, n * sizeof *x);
+  memcpy(v, x, n * sizeof *x);
+  mm_net_kernels_current()->adam(&plain, n, g, m, v, p);
+  for (size_t i = 0; i < n; i++) {
+    float expected = 0.0f - x[i] / (sqrtf(x[i]) + 0x1p-126f);
+    if (memcmp(&p[i], &expected, sizeof expected) != 0)
+      fail_msg("%s: root of %a: found %a for %a", mm_isa_name(), (double)x[i], (double)p[i],
+               (double)expected);
+  }
+}
+
+// Every number from 1 to 4 stands for all others, whose roots differ by a power of 2; the smallest
+// that can occur are looked at too.
+static void test_roots(void **state) {
+  (void)state;
+  enum { N = 4096 };
+  for (int isa = 0; isa < ISAS; isa++) {
+    if (mm_isa_select(isa_names[isa]) == MM_ERR_UNSUPPORTED) continue;
+    float x[N];
+    for (uint32_t from = 0; from < 1u << 24; from += N) {
+      for (uint32_t i = 0; i < N; i++) {
+        uint32_t bits = 0x3f800000u + from + i;
+        memcpy(&x[i], &bits, sizeof bits);
+      }
+      check_roots(x, N);
+    }
+    for (int e = -100; e < 128; e++) {
+      for (int i = 0; i < N; i++)
+        x[i] = ldexpf(1 + (float)i / N, e);
+      x[N - 1] = 0;
+      check_roots(x, N);
+    }
+  }
+  assert_ok(mm_isa_select("auto"));
+}
+
+// ---------------------------------------------------------------------------------------------
 // Recorded updates: two consecutive minibatches of a 4-64-64-2 actor and its critic, both in single
 // precision. Adam's first step is nearly the sign of each gradient, which makes rounding visible:
 // plain double precision too would be 1e-5 off in the values that follow it. So the second step
@@ -414,6 +462,7 @@ int suite_net(void) {
     cmocka_unit_test(test_first_weights),
     cmocka_unit_test(test_first_weights_depend_on_seed),
     cmocka_unit_test(test_tanh_bits),
+    cmocka_unit_test(test_roots),
     cmocka_unit_test(test_recorded_updates),
   };
   return cmocka_run_group_tests_name("net", tests, NULL, NULL);

@@ -34,18 +34,12 @@ typedef struct mm_net_lists {
   const int32_t *count;
 } mm_net_lists;
 
-// The same the other way round: use[i].input is on in the rows row[use[i].start] and the
-// use[i].count - 1 behind it. The order of the inputs is free.
+// The same the other way round: an input is on in the rows row[0], ..., row[count - 1].
 typedef struct mm_net_use {
-  uint32_t start;
-  uint16_t input, count;
-} mm_net_use;
-
-typedef struct mm_net_uses {
-  size_t n;
-  const mm_net_use *use; // [n]
   const uint8_t *row;
-} mm_net_uses;
+  uint16_t input, count;
+  uint8_t same; // 1: in the same rows as the use before
+} mm_net_use;
 
 // One step of Adam for parameters that lie side by side.
 typedef struct mm_adam {
@@ -77,17 +71,19 @@ typedef struct mm_net_kernels {
 
   // Backward through an output layer where each row has one error: error[i] at the output to whose
   // stretch order[start[a]] .. order[start[a + 1] - 1] it belongs. Turns h into the errors of the
-  // layer before it, and adds to dw [outputs][columns] and to dbias [columns], the sum of those.
+  // layer before it, and adds to dw [outputs][columns], to derror [outputs], the sums of errors,
+  // and to dbias [columns], the sum of what h becomes.
   void (*back_chosen)(mm_activation activation, size_t outputs, size_t columns,
                       const uint16_t *start, const uint16_t *order, const float *error, mm_matrix w,
-                      mm_matrix_out h, mm_matrix_out dw, float *dbias);
+                      mm_matrix_out h, mm_matrix_out dw, float *derror, float *dbias);
 
   // out[k][c] += sum_i a[i][k] b[i][c].
   void (*outer)(size_t rows, size_t inner, size_t columns, mm_matrix a, mm_matrix b,
                 mm_matrix_out out);
 
-  // The same where a is given by the uses of its columns.
-  void (*outer_uses)(mm_net_uses uses, size_t columns, mm_matrix b, mm_matrix_out out);
+  // The same where a is given by the uses of its columns, n of them in any order.
+  void (*outer_uses)(size_t n, const mm_net_use *use, size_t columns, mm_matrix b,
+                     mm_matrix_out out);
 
   // out[c][r] = in[r][c]; both sizes multiples of 16.
   void (*transpose)(size_t rows, size_t columns, mm_matrix in, mm_matrix_out out);
@@ -95,7 +91,7 @@ typedef struct mm_net_kernels {
   // sum of g[i]^2; n a multiple of 64.
   float (*sum_squares)(size_t n, const float *g);
 
-  // n a multiple of 16.
+  // n a multiple of 32.
   void (*adam)(const mm_adam *a, size_t n, const float *g, float *m, float *v, float *p);
 
   // Nothing but independent fused multiply-adds in registers, for benchmarks: the machine's limit.

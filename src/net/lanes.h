@@ -22,6 +22,13 @@
 #define UNROLL _Pragma("GCC unroll 24")
 #endif
 
+// Has a pointer worked out once, where the compiler would work out each place behind it anew.
+#if defined(__AVX2__)
+#define KEEP(pointer) __asm__("" : "+r"(pointer))
+#else
+#define KEEP(pointer) ((void)(pointer))
+#endif
+
 // Columns of all matrices come in groups of this many.
 enum { GROUP = 16 };
 
@@ -203,6 +210,28 @@ MM_INLINE vec tanh_of(vec x) {
   q = fused(z, q, all(MM_TANH_Q1_F));
   return divide(multiply(c, p), fused(z, q, all(1.0f)));
 }
+
+// The root of 0 or of a number from 2^-100 on, rounded as `root` does: whether it does is checked
+// for every mantissa in tests/test_net.c. Without the divider, which a wide vector occupies for
+// long. With g -> sqrt(x) and h -> 1 / (2 sqrt(x)), both improve by their distance from g h = 1/2.
+#if defined(__AVX512F__)
+MM_INLINE vec root_by_steps(vec x) {
+  const vec half = all(0.5f);
+  vec y = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32(0x5f375a86),
+                                               _mm512_srli_epi32(_mm512_castps_si512(x), 1)));
+  vec g = multiply(x, y), h = multiply(half, y);
+  UNROLL for (int i = 0; i < 3; i++) {
+    vec short_of = fused_minus(g, h, half);
+    g = fused(g, short_of, g);
+    h = fused(h, short_of, h);
+  }
+  return fused(fused_minus(g, g, x), h, g);
+}
+#else
+MM_INLINE vec root_by_steps(vec x) {
+  return root(x);
+}
+#endif
 
 // ---------------------------------------------------------------------------------------------
 // A group of 16 numbers, and the sum of its lanes: i + (i + 8), then neighbours with neighbours

@@ -70,45 +70,6 @@ static void normalise(step *s) {
   s->scale = (float)(1 / (sqrt(square / (double)s->n) + 1e-8));
 }
 
-// Lists lie anywhere in a batch of megabytes: asked for so many rows ahead.
-enum { AHEAD = 16 };
-
-static void fetch_list(const uint16_t *list, size_t entries) {
-  enum { LINE = 64 / sizeof *list };
-  for (size_t k = 0; k < entries; k += LINE)
-    __builtin_prefetch(list + k);
-}
-
-// As mm_net_gather, for lists, which are copied behind each other: what follows then has no ends of
-// short loops to guess.
-static size_t gather_lists(step *s, size_t first, size_t n) {
-  mm_net *net = s->net;
-  const mm_net_obs *obs = &s->batch->obs;
-  const uint16_t filler = (uint16_t)net->n_input;
-  const size_t padded = (n + MM_NET_ROWS - 1) / MM_NET_ROWS * MM_NET_ROWS;
-  const size_t most = obs->entries < net->n_input ? obs->entries : net->n_input;
-  const uint32_t *row = s->row + first;
-  size_t at = 0;
-  for (size_t i = 0; i < n; i++) {
-    const uint16_t *restrict list = obs->lists + row[i] * obs->entries;
-    uint16_t *restrict on = net->on + at, length = 0;
-    if (i + AHEAD < n) fetch_list(obs->lists + row[i + AHEAD] * obs->entries, most);
-    // the filler is copied too, and then written over
-    for (size_t k = 0; k < most; k++) {
-      on[k] = list[k];
-      length = (uint16_t)(length + (list[k] < filler));
-    }
-    memset(net->on_row + at, (int)i, most);
-    net->list[i] = on;
-    net->listed[i] = length;
-    at += length;
-  }
-  for (size_t i = n; i < padded; i++)
-    net->listed[i] = 0;
-  net->n_on = at;
-  return padded;
-}
-
 static void gather_rows(step *s, size_t from, size_t n) {
   net_rows *r = &s->rows;
   const mm_net_batch *b = s->batch;
@@ -130,14 +91,27 @@ static void gather_rows(step *s, size_t from, size_t n) {
 static void order_by_action(step *s, size_t padded) {
   mm_net *net = s->net;
   const size_t actions = net->of[ACTOR].outputs;
-  uint16_t *start = net->start;
+  const uint16_t *action = s->rows.action;
+  uint16_t *start = net->start, *order = net->order;
+  if (actions <= 8) { // few: once through the rows for each, without a place in memory to wait for
+    size_t n = 0;
+    for (size_t a = 0; a < actions; a++) {
+      start[a] = (uint16_t)n;
+      for (size_t i = 0; i < padded; i++) {
+        order[n] = (uint16_t)i;
+        n += action[i] == a;
+      }
+    }
+    start[actions] = (uint16_t)n;
+    return;
+  }
   memset(start, 0, (actions + 1) * sizeof *start);
   for (size_t i = 0; i < padded; i++)
-    start[s->rows.action[i] + 1]++;
+    start[action[i] + 1]++;
   for (size_t a = 0; a < actions; a++)
     start[a + 1] = (uint16_t)(start[a + 1] + start[a]);
   for (size_t i = 0; i < padded; i++)
-    net->order[start[s->rows.action[i]]++] = (uint16_t)i;
+    order[start[action[i]]++] = (uint16_t)i;
   // every start has moved to the next one's place
   memmove(start + 1, start, actions * sizeof *start);
   start[0] = 0;
@@ -164,16 +138,10 @@ static void through_chosen(step *s, int which, size_t padded) {
   const uint16_t all_rows[2] = { 0, (uint16_t)padded };
   const uint16_t *start = which == ACTOR ? net->start : all_rows;
   const uint16_t *order = which == ACTOR ? net->order : net->line;
-  for (size_t a = 0; a < of->outputs; a++) {
-    float sum = 0;
-    for (size_t k = start[a]; k < start[a + 1]; k++)
-      sum += net->error[order[k]];
-    g[of->b3 + a] += sum;
-  }
   s->kernels->back_chosen(net->config.activation, of->outputs, net->width1, start, order,
                           net->error, (mm_matrix){ net->param + of->w3, net->width1 },
                           (mm_matrix_out){ net->h2, net->width1 },
-                          (mm_matrix_out){ g + of->w3, net->width1 }, g + of->b2);
+                          (mm_matrix_out){ g + of->w3, net->width1 }, g + of->b3, g + of->b2);
 }
 
 // All scores count.
@@ -230,59 +198,17 @@ static void network(step *s, int which, size_t from, size_t padded) {
   mark(s, MM_NET_GRAD2);
 }
 
-// Inputs by how many rows use them, those that none uses left out. The kernel's loops then go the
-// same number of times again and again, which the processor foresees.
-static size_t sort_inputs(size_t n, const uint32_t *restrict count, const uint32_t *restrict start,
-                          mm_net_use *restrict out) {
-  uint32_t place[SPAN + 2] = { 0 }; // inputs used so often, then where the next of them goes
-  for (size_t i = 0; i < n; i++)
-    place[count[i] + 1]++;
-  place[1] = 0;
-  for (size_t c = 1; c <= SPAN; c++)
-    place[c + 1] += place[c];
-  const size_t used = place[SPAN + 1];
-  place[0] = (uint32_t)used; // the others go behind
-  for (size_t i = 0; i < n; i++)
-    out[place[count[i]]++] = (mm_net_use){ start[i], (uint16_t)i, (uint16_t)count[i] };
-  return used;
-}
-
-// Which rows of the span use which input. The biases count as one more input, on in every row.
-static mm_net_uses find_uses(mm_net *net, size_t rows) {
-  const size_t d = net->n_input, n_on = net->n_on;
-  const uint16_t *restrict on = net->on;
-  const uint8_t *restrict on_row = net->on_row;
-  uint32_t *restrict count = net->use_count, *restrict start = net->use_start, at = 0;
-  uint8_t *restrict row = net->use_row;
-  memset(count, 0, d * sizeof *count);
-  for (size_t k = 0; k < n_on; k++)
-    count[on[k]]++;
-  count[d] = (uint32_t)rows;
-  for (size_t i = 0; i <= d; i++) {
-    start[i] = at;
-    at += count[i];
-  }
-  const size_t n = sort_inputs(d + 1, count, start, net->use);
-  // from here on: where the next row goes
-  for (size_t k = 0; k < n_on; k++)
-    row[start[on[k]]++] = on_row[k];
-  for (size_t i = 0; i < rows; i++)
-    row[start[d] + i] = (uint8_t)i;
-  return (mm_net_uses){ n, net->use, row };
-}
-
 // The gradient of the first layers from the whole span.
 static void first_layers(step *s, bool lists, size_t rows) {
   mm_net *net = s->net;
   const size_t width = net->width0, d = net->n_input;
-  mm_net_uses uses = { 0 };
-  if (lists) uses = find_uses(net, rows);
+  const size_t uses = lists ? mm_net_find_uses(net, rows) : 0;
   mark(s, MM_NET_GATHER);
   for (size_t which = 0; which < NETWORKS; which++) {
     const mm_matrix d1 = { net->d1 + which * SPAN * width, width };
     const mm_matrix_out g = { net->gradient + which * width, NETWORKS * width };
     if (lists)
-      s->kernels->outer_uses(uses, width, d1, g);
+      s->kernels->outer_uses(uses, net->use, width, d1, g);
     else
       s->kernels->outer(rows, d + 1, width, (mm_matrix){ net->x, d + 1 }, d1, g);
   }
@@ -292,8 +218,8 @@ static void first_layers(step *s, bool lists, size_t rows) {
 static void span(step *s, size_t first, size_t n) {
   mm_net *net = s->net;
   const bool lists = s->batch->obs.lists != NULL;
-  const size_t rows =
-      lists ? gather_lists(s, first, n) : mm_net_gather(net, &s->batch->obs, s->row + first, 0, n);
+  const size_t rows = lists ? mm_net_gather_lists(net, &s->batch->obs, s->row + first, n)
+                            : mm_net_gather(net, &s->batch->obs, s->row + first, 0, n);
   for (size_t from = 0; from < rows; from += BLOCK) {
     const size_t padded = rows - from < BLOCK ? rows - from : BLOCK;
     gather_rows(s, first + from, n - from < BLOCK ? n - from : BLOCK);
@@ -336,7 +262,7 @@ static void optimise(step *s, double learning_rate, double norm) {
     .epsilon = c->epsilon,
   };
   s->kernels->adam(&a, net->size, net->gradient, net->m, net->v, net->param);
-  net->back_is_old = true;
+  net->back_is_old = net->spread_is_old = true;
 }
 
 static mm_net_report report_of(const step *s, double norm) {

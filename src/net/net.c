@@ -84,6 +84,7 @@ static size_t slices(mm_net *n, mm_arena *arena) {
   sum += slice(arena, n->size, sizeof *n->v, &n->v);
   sum += slice(arena, square, sizeof *n->back[0], &n->back[ACTOR]);
   sum += slice(arena, square, sizeof *n->back[0], &n->back[CRITIC]);
+  sum += slice(arena, n->n_input * (2 * n->width0 + 16), sizeof *n->spread, &n->spread);
   sum += slice(arena, SPAN * (n->n_input + 1), sizeof *n->x, &n->x);
   sum += slice(arena, SPAN, sizeof *n->list, &n->list);
   sum += slice(arena, SPAN, sizeof *n->listed, &n->listed);
@@ -97,20 +98,20 @@ static size_t slices(mm_net *n, mm_arena *arena) {
   sum += slice(arena, BLOCK + 8, sizeof *n->line, &n->line);
   sum += slice(arena, BLOCK + 8, sizeof *n->first, &n->first);
   sum += slice(arena, n->of[ACTOR].outputs + 1, sizeof *n->start, &n->start);
-  sum += slice(arena, BLOCK, sizeof *n->order, &n->order);
+  sum += slice(arena, BLOCK + 1, sizeof *n->order, &n->order);
   sum += slice(arena, (SPAN + 1) * n->n_input, sizeof *n->on, &n->on);
   sum += slice(arena, (SPAN + 1) * n->n_input, sizeof *n->on_row, &n->on_row);
   sum += slice(arena, n->n_input + 1, sizeof *n->use, &n->use);
-  sum += slice(arena, n->n_input + 1, sizeof *n->use_start, &n->use_start);
-  sum += slice(arena, n->n_input + 1, sizeof *n->use_count, &n->use_count);
-  sum += slice(arena, SPAN * (n->n_input + 1), sizeof *n->use_row, &n->use_row);
+  sum += slice(arena, n->n_input * USE_STRIDE, sizeof *n->use_row, &n->use_row);
+  sum += slice(arena, n->n_input, sizeof *n->use_end, &n->use_end);
+  sum += slice(arena, SPAN, sizeof *n->every_row, &n->every_row);
   return sum;
 }
 
 mm_status mm_net_create(const mm_net_config *config, mm_net **out) {
   *out = NULL;
   MM_TRY(check_config(config));
-  mm_net plan = { .back_is_old = true };
+  mm_net plan = { .back_is_old = true, .spread_is_old = true };
   place_all(&plan, config);
   mm_arena arena;
   MM_TRY(mm_arena_create(mm_arena_size_of(sizeof plan) + slices(&plan, NULL), &arena));
@@ -125,6 +126,8 @@ mm_status mm_net_create(const mm_net_config *config, mm_net **out) {
   }
   for (size_t i = 0; i < BLOCK; i++)
     net->line[i] = (uint16_t)i;
+  for (size_t i = 0; i < SPAN; i++)
+    net->every_row[i] = (uint8_t)i;
   *out = net;
   return MM_OK;
 }
@@ -198,7 +201,7 @@ void mm_net_import(mm_net *net, mm_net_part part, int tensor, const float *in) {
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < cols; j++)
       to[i * place.row + j * place.column] = in[i * cols + j];
-  net->back_is_old = true;
+  net->back_is_old = net->spread_is_old = true;
 }
 
 uint64_t mm_net_count(const mm_net *net) {

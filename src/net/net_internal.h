@@ -24,6 +24,10 @@ enum { ACTOR, CRITIC, NETWORKS };
 // layer, which is large, sums over a span of four.
 enum { BLOCK = 64, SPAN = 4 * BLOCK };
 
+// Room for the rows of a span in a table with one line per input: no power of two, or the
+// beginnings of all would share few sets of the cache.
+enum { USE_STRIDE = SPAN + 64 };
+
 typedef struct net_place {
   size_t w2, b2, w3, b3;
   size_t outputs;
@@ -33,13 +37,14 @@ struct mm_net {
   mm_net_config config;
   size_t n_input, width0, width1;
   net_place of[NETWORKS];
-  size_t size;           // of each flat vector
-  float *param, *m, *v;  // [size]
-  float *gradient;       // [size]
-  float *back[NETWORKS]; // [width1][width0]: w2 transposed
-  bool back_is_old;      // w2 has changed since
-  uint64_t count;        // Adam steps
-  double *seconds;       // [MM_NET_STAGES], or NULL
+  size_t size;                     // of each flat vector
+  float *param, *m, *v;            // [size]
+  float *gradient;                 // [size]
+  float *back[NETWORKS];           // [width1][width0]: w2 transposed
+  float *spread;                   // [n_input][2 width0 + 16]: w1 with rows further apart
+  bool back_is_old, spread_is_old; // the parameters have changed since
+  uint64_t count;                  // Adam steps
+  double *seconds;                 // [MM_NET_STAGES], or NULL
 
   // rows at work
   float *x;                // [SPAN][n_input + 1], the last is 1; or
@@ -52,13 +57,13 @@ struct mm_net {
   float *error;            // [BLOCK n_action + 8] errors of the outputs
   uint16_t *row, *column;  // [BLOCK n_action + 8] all pairs of row and output
   uint16_t *line, *first;  // [BLOCK + 8] 0, 1, ...; and zeros: the pairs of a single output
-  uint16_t *start, *order; // [n_action + 1], [BLOCK] rows by action
+  uint16_t *start, *order; // [n_action + 1], [BLOCK + 1] rows by action
   uint16_t *on;            // [(SPAN + 1) n_input] lists of the span behind each other,
   uint8_t *on_row;         // [(SPAN + 1) n_input] and whose they are
   size_t n_on;             // entries in all
-  uint32_t *use_count;     // [n_input + 1] rows of the span in which an input is on: how many,
-  uint32_t *use_start;     // [n_input + 1] from where on in
-  uint8_t *use_row;        // [SPAN (n_input + 1)]
+  uint8_t *use_row;        // [n_input][USE_STRIDE] rows of the span in which an input is on,
+  uint8_t **use_end;       // [n_input] where they end
+  uint8_t *every_row;      // [SPAN] and all rows
   mm_net_use *use;         // [n_input + 1] the same for the kernel
   mm_arena arena;
 };
@@ -80,6 +85,17 @@ void mm_net_layer2(mm_net *net, int which, size_t rows);
 
 // out[q] = output column[q] of row row[q] of one network, q < n.
 void mm_net_outputs(mm_net *net, int which, size_t n, const uint16_t *row, const uint16_t *column);
+
+// ---------------------------------------------------------------------------------------------
+// lists.c
+
+// As mm_net_gather, for lists, which are copied behind each other: what follows then has no ends of
+// short loops to guess.
+size_t mm_net_gather_lists(mm_net *net, const mm_net_obs *obs, const uint32_t *row, size_t n);
+
+// Which of the gathered rows use which input, into `use`; returns how many entries it has. The
+// biases count as one more input, on in every row.
+size_t mm_net_find_uses(mm_net *net, size_t rows);
 
 // ---------------------------------------------------------------------------------------------
 // loss.c

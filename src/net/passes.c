@@ -77,37 +77,40 @@ enum { SUM_VECS = 8 }; // side by side
 #define ADD_ROWS(vecs, sum, n, index, w)                                                           \
   for (size_t entry = 0; entry < (size_t)(n); entry++) {                                           \
     const float *from = (w).at + (size_t)(index)[entry] * (w).ld;                                  \
+    KEEP(from);                                                                                    \
     UNROLL for (int j = 0; j < (vecs); j++) sum[j] = add(sum[j], load(from + LANES * j));          \
   }
 
-MM_INLINE void lists_row(int vecs, mm_activation activation, const uint16_t *list, int32_t count,
-                         mm_matrix w, const float *bias, size_t column, size_t width, size_t plane,
-                         float *out) {
-  vec sum[SUM_VECS];
-  UNROLL for (int j = 0; j < vecs; j++) sum[j] = load(bias + LANES * j);
-  ADD_ROWS(vecs, sum, count, list, w)
+// Columns from `column` on, as many as `vecs` vectors hold.
+MM_INLINE void lists_columns(int vecs, mm_activation activation, size_t rows, mm_net_lists x,
+                             mm_matrix w, const float *bias, size_t column, size_t width,
+                             size_t plane, float *out) {
+  size_t to[SUM_VECS];
   UNROLL for (int j = 0; j < vecs; j++) {
-    size_t c = column + (size_t)(LANES * j);
-    store(out + c / width * plane + c % width, activated(activation, sum[j]));
+    const size_t c = column + (size_t)(LANES * j);
+    to[j] = c / width * plane + c % width;
+  }
+  for (size_t i = 0; i < rows; i++) {
+    vec sum[SUM_VECS];
+    UNROLL for (int j = 0; j < vecs; j++) sum[j] = load(bias + LANES * j);
+    ADD_ROWS(vecs, sum, x.count[i], x.list[i], w)
+    UNROLL for (int j = 0; j < vecs; j++)
+        store(out + i * width + to[j], activated(activation, sum[j]));
   }
 }
 
 MM_INLINE void layer_lists_of(mm_activation activation, size_t rows, size_t columns, mm_net_lists x,
                               mm_matrix w, const float *bias, size_t width, size_t plane,
                               float *out) {
-  for (size_t i = 0; i < rows; i++) {
-    float *row = out + i * width;
-    size_t c = 0;
-    for (; c + SUM_VECS * LANES <= columns; c += SUM_VECS * LANES)
-      lists_row(SUM_VECS, activation, x.list[i], x.count[i], matrix_at(w, 0, c), bias + c, c, width,
-                plane, row);
-    for (; c + SUM_VECS / 2 * LANES <= columns; c += SUM_VECS / 2 * LANES)
-      lists_row(SUM_VECS / 2, activation, x.list[i], x.count[i], matrix_at(w, 0, c), bias + c, c,
-                width, plane, row);
-    for (; c < columns; c += GROUP)
-      lists_row(PARTS, activation, x.list[i], x.count[i], matrix_at(w, 0, c), bias + c, c, width,
-                plane, row);
-  }
+  size_t c = 0;
+  for (; c + SUM_VECS * LANES <= columns; c += SUM_VECS * LANES)
+    lists_columns(SUM_VECS, activation, rows, x, matrix_at(w, 0, c), bias + c, c, width, plane,
+                  out);
+  for (; c + SUM_VECS / 2 * LANES <= columns; c += SUM_VECS / 2 * LANES)
+    lists_columns(SUM_VECS / 2, activation, rows, x, matrix_at(w, 0, c), bias + c, c, width, plane,
+                  out);
+  for (; c < columns; c += GROUP)
+    lists_columns(PARTS, activation, rows, x, matrix_at(w, 0, c), bias + c, c, width, plane, out);
 }
 
 static void layer_lists(mm_activation activation, size_t rows, size_t columns, mm_net_lists x,
@@ -121,34 +124,33 @@ enum { USE_VECS = 64 / LANES };
 // The gradient's rows come in any order from the second-level cache: asked for this far ahead.
 enum { AHEAD = 3 };
 
-MM_INLINE void use_columns(int vecs, const mm_net_use *use, const mm_net_use *later,
-                           const uint8_t *rows, mm_matrix b, mm_matrix_out out) {
-  const uint8_t *row = rows + use->start, *end = row + use->count;
-  float *to = out.at + use->input * out.ld, *next = out.at + later->input * out.ld;
-  vec sum[USE_VECS];
-  UNROLL for (int j = 0; j < vecs; j++) {
-    if (j % PARTS == 0) __builtin_prefetch(next + LANES * j, 1);
-    sum[j] = all(0.0f);
+// Sums of rows of b, added to all uses that have the same ones.
+MM_INLINE void uses_columns(int vecs, size_t n, const mm_net_use *use, mm_matrix b,
+                            mm_matrix_out out) {
+  const mm_net_use *last = use + n - 1;
+  while (use <= last) {
+    vec sum[USE_VECS];
+    UNROLL for (int j = 0; j < vecs; j++) sum[j] = all(0.0f);
+    ADD_ROWS(vecs, sum, use->count, use->row, b)
+    do {
+      const float *next = out.at + (last - use > AHEAD ? use + AHEAD : last)->input * out.ld;
+      float *to = out.at + use->input * out.ld;
+      UNROLL for (int j = 0; j < vecs; j++) {
+        if (j % PARTS == 0) __builtin_prefetch(next + LANES * j, 1);
+        store(to + LANES * j, add(load(to + LANES * j), sum[j]));
+      }
+      use++;
+    } while (use <= last && use->same);
   }
-  for (; row < end; row++) {
-    const float *from = b.at + *row * b.ld;
-    UNROLL for (int j = 0; j < vecs; j++) sum[j] = add(sum[j], load(from + LANES * j));
-  }
-  UNROLL for (int j = 0; j < vecs; j++) store(to + LANES * j, add(load(to + LANES * j), sum[j]));
 }
 
-static void outer_uses(mm_net_uses uses, size_t columns, mm_matrix b, mm_matrix_out out) {
-  const mm_net_use *last = uses.use + uses.n - 1;
+static void outer_uses(size_t n, const mm_net_use *use, size_t columns, mm_matrix b,
+                       mm_matrix_out out) {
   size_t c = 0;
-  for (; c + 64 <= columns; c += 64) {
-    for (const mm_net_use *use = uses.use; use <= last; use++)
-      use_columns(USE_VECS, use, last - use > AHEAD ? use + AHEAD : last, uses.row,
-                  matrix_at(b, 0, c), matrix_out_at(out, 0, c));
-  }
-  for (; c < columns; c += GROUP) {
-    for (const mm_net_use *use = uses.use; use <= last; use++)
-      use_columns(PARTS, use, use, uses.row, matrix_at(b, 0, c), matrix_out_at(out, 0, c));
-  }
+  for (; c + 64 <= columns; c += 64)
+    uses_columns(USE_VECS, n, use, matrix_at(b, 0, c), matrix_out_at(out, 0, c));
+  for (; c < columns; c += GROUP)
+    uses_columns(PARTS, n, use, matrix_at(b, 0, c), matrix_out_at(out, 0, c));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -174,11 +176,12 @@ static void dots(size_t n, size_t columns, mm_matrix h, const uint16_t *row, mm_
   }
 }
 
-// A stretch of columns of one output and its rows: sums of `vecs` vectors in registers.
-MM_INLINE void back_stretch(int vecs, mm_activation activation, const uint16_t *order, size_t n,
-                            const float *error, const float *w, mm_matrix_out h, float *dw,
-                            vec *dbias) {
-  vec weight[TILE_VECS], dweight[TILE_VECS];
+// A stretch of columns of one output and its rows: sums of `vecs` vectors in registers. Returns the
+// sum of the errors, in every lane.
+MM_INLINE vec back_stretch(int vecs, mm_activation activation, const uint16_t *order, size_t n,
+                           const float *error, const float *w, mm_matrix_out h, float *dw,
+                           vec *dbias) {
+  vec weight[TILE_VECS], dweight[TILE_VECS], errors = all(0.0f);
   UNROLL for (int j = 0; j < vecs; j++) {
     weight[j] = load(w + LANES * j);
     dweight[j] = all(0.0f);
@@ -186,6 +189,7 @@ MM_INLINE void back_stretch(int vecs, mm_activation activation, const uint16_t *
   for (size_t k = 0; k < n; k++) {
     float *row = h.at + order[k] * h.ld;
     vec e = all(error[order[k]]);
+    errors = add(errors, e);
     UNROLL for (int j = 0; j < vecs; j++) {
       vec x = load(row + LANES * j);
       vec d = with_slope(activation, x, multiply(e, weight[j]));
@@ -196,37 +200,48 @@ MM_INLINE void back_stretch(int vecs, mm_activation activation, const uint16_t *
   }
   UNROLL for (int j = 0; j < vecs; j++)
       store(dw + LANES * j, add(load(dw + LANES * j), dweight[j]));
+  return errors;
 }
 
+// derror may be NULL.
 MM_INLINE void back_columns(int vecs, mm_activation activation, size_t outputs,
                             const uint16_t *start, const uint16_t *order, const float *error,
-                            mm_matrix w, mm_matrix_out h, mm_matrix_out dw, float *dbias) {
+                            mm_matrix w, mm_matrix_out h, mm_matrix_out dw, float *derror,
+                            float *dbias) {
   vec sum[TILE_VECS];
   UNROLL for (int j = 0; j < vecs; j++) sum[j] = all(0.0f);
-  for (size_t a = 0; a < outputs; a++)
-    back_stretch(vecs, activation, order + start[a], (size_t)(start[a + 1] - start[a]), error,
-                 w.at + a * w.ld, h, dw.at + a * dw.ld, sum);
+  for (size_t a = 0; a < outputs; a++) {
+    float errors[LANES];
+    store(errors,
+          back_stretch(vecs, activation, order + start[a], (size_t)(start[a + 1] - start[a]), error,
+                       w.at + a * w.ld, h, dw.at + a * dw.ld, sum));
+    if (derror) derror[a] += errors[0];
+  }
   UNROLL for (int j = 0; j < vecs; j++)
       store(dbias + LANES * j, add(load(dbias + LANES * j), sum[j]));
 }
 
 MM_INLINE void back_chosen_of(mm_activation activation, size_t outputs, size_t columns,
                               const uint16_t *start, const uint16_t *order, const float *error,
-                              mm_matrix w, mm_matrix_out h, mm_matrix_out dw, float *dbias) {
+                              mm_matrix w, mm_matrix_out h, mm_matrix_out dw, float *derror,
+                              float *dbias) {
   size_t c = 0;
   for (; c + TILE_VECS * LANES <= columns; c += TILE_VECS * LANES)
     back_columns(TILE_VECS, activation, outputs, start, order, error, matrix_at(w, 0, c),
-                 matrix_out_at(h, 0, c), matrix_out_at(dw, 0, c), dbias + c);
+                 matrix_out_at(h, 0, c), matrix_out_at(dw, 0, c), c == 0 ? derror : NULL,
+                 dbias + c);
   for (; c < columns; c += GROUP)
     back_columns(PARTS, activation, outputs, start, order, error, matrix_at(w, 0, c),
-                 matrix_out_at(h, 0, c), matrix_out_at(dw, 0, c), dbias + c);
+                 matrix_out_at(h, 0, c), matrix_out_at(dw, 0, c), c == 0 ? derror : NULL,
+                 dbias + c);
 }
 
 static void back_chosen(mm_activation activation, size_t outputs, size_t columns,
                         const uint16_t *start, const uint16_t *order, const float *error,
-                        mm_matrix w, mm_matrix_out h, mm_matrix_out dw, float *dbias) {
+                        mm_matrix w, mm_matrix_out h, mm_matrix_out dw, float *derror,
+                        float *dbias) {
   WITH_ACTIVATION(activation, back_chosen_of, outputs, columns, start, order, error, w, h, dw,
-                  dbias);
+                  derror, dbias);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -335,20 +350,25 @@ static float sum_squares(size_t n, const float *g) {
 // normal range would slow everything down.
 #define FADED 0x1p-100f
 
+// Every other root goes without the divider, which has enough to do with the quotients.
 static void adam(const mm_adam *a, size_t n, const float *g, float *m, float *v, float *p) {
   const vec scale = all(a->scale), beta1 = all(a->beta1), rest1 = all(a->rest1);
   const vec beta2 = all(a->beta2), rest2 = all(a->rest2), correction2 = all(a->correction2);
   const vec step = all(a->step), epsilon = all(a->epsilon), faded = all(FADED);
-  for (size_t i = 0; i < n; i += LANES) {
-    vec x = multiply(scale, load(g + i));
-    vec first = fused(rest1, x, multiply(beta1, load(m + i)));
-    vec second = fused(multiply(rest2, x), x, multiply(beta2, load(v + i)));
-    first = where_large(first, faded, first);
-    second = where_large(second, faded, second);
-    store(m + i, first);
-    store(v + i, second);
-    vec size = add(root(multiply(second, correction2)), epsilon);
-    store(p + i, subtract(load(p + i), divide(multiply(step, first), size)));
+  for (size_t i = 0; i < n; i += 2 * LANES) {
+    UNROLL for (size_t k = 0; k < 2; k++) {
+      const size_t at = i + k * LANES;
+      vec x = multiply(scale, load(g + at));
+      vec first = fused(rest1, x, multiply(beta1, load(m + at)));
+      vec second = fused(multiply(rest2, x), x, multiply(beta2, load(v + at)));
+      first = where_large(first, faded, first);
+      second = where_large(second, faded, second);
+      store(m + at, first);
+      store(v + at, second);
+      vec square = multiply(second, correction2);
+      vec size = add(k ? root_by_steps(square) : root(square), epsilon);
+      store(p + at, subtract(load(p + at), divide(multiply(step, first), size)));
+    }
   }
 }
 
