@@ -97,12 +97,23 @@ static size_t largest_tensor(const mm_net *net) {
   return most;
 }
 
-// Called twice: without a block it only adds up.
-static size_t layout(mm_ampo *a) {
-  size_t size = 0, rows = a->n_row, n = a->n_env, scores = n * (size_t)a->info.n_action;
+// A slice of an arena, which the size of all slices is counted for first.
 #define SLICE(member, count)                                                                       \
   size += mm_arena_size_of((count) * sizeof *a->member);                                           \
-  if (a->arena.base) a->member = mm_arena_take(&a->arena, (count) * sizeof *a->member);
+  if (arena->base) a->member = mm_arena_take(arena, (count) * sizeof *a->member);
+
+// Called twice: without a block it only adds up.
+static size_t lay_out(mm_ampo *a, mm_arena *arena) {
+  size_t size = 0, n = a->n_env;
+  SLICE(now, n * a->row_size)
+  SLICE(running, n)
+  SLICE(finished, n)
+  SLICE(tensor, largest_tensor(a->net))
+  return size;
+}
+
+static size_t lay_out_batch(mm_ampo *a, mm_arena *arena) {
+  size_t size = 0, rows = a->n_row, n = a->n_env, scores = n * (size_t)a->info.n_action;
   SLICE(obs, (rows + n) * a->row_size)
   SLICE(final_obs, n * a->row_size)
   SLICE(action, rows)
@@ -117,12 +128,10 @@ static size_t layout(mm_ampo *a) {
   SLICE(probs, scores)
   SLICE(lambda, n)
   SLICE(uniform, n)
-  SLICE(running, n)
-  SLICE(finished, n)
-  SLICE(tensor, largest_tensor(a->net))
-#undef SLICE
   return size;
 }
+
+#undef SLICE
 
 static mm_status open_environments(mm_ampo *a, const mm_env *env) {
   mm_vec_config config = { .n = a->n_env,
@@ -157,9 +166,9 @@ static mm_status prepare(mm_ampo *a, const mm_env *env) {
   net.activation = c->relu ? MM_ACTIVATION_RELU : MM_ACTIVATION_TANH;
   MM_TRY(mm_net_create(&net, &a->net));
   MM_TRY(mm_net_init(a->net, a->seed, a->repeat));
-  MM_TRY(mm_arena_create(layout(a), &a->arena));
-  layout(a);
-  return mm_vec_reset(a->vec, &(mm_vec_out){ .obs = a->obs });
+  MM_TRY(mm_arena_create(lay_out(a, &a->arena), &a->arena));
+  lay_out(a, &a->arena);
+  return mm_vec_reset(a->vec, &(mm_vec_out){ .obs = a->now });
 }
 
 mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_config *config,
@@ -184,6 +193,7 @@ void mm_ampo_destroy(mm_ampo *a) {
   if (!a) return;
   mm_vec_destroy(a->vec);
   mm_net_destroy(a->net);
+  mm_arena_destroy(&a->batch_arena);
   mm_arena_destroy(&a->arena);
   mm_free(a);
 }
@@ -266,7 +276,7 @@ static mm_status rollout(mm_ampo *a) {
   const size_t n = a->n_env;
   double sum = 0;
   a->last = (mm_ampo_report){ 0 };
-  if (a->iteration > 0) memcpy(a->obs, a->obs + a->n_row * a->row_size, n * a->row_size);
+  memcpy(a->obs, a->now, n * a->row_size);
   for (size_t t = 0; t < a->n_step; t++) {
     mm_net_obs obs = obs_at(a, a->obs + t * n * a->row_size);
     mm_net_scores(a->net, &obs, n, a->scores);
@@ -280,6 +290,7 @@ static mm_status rollout(mm_ampo *a) {
     count_episodes(a, t, &sum);
     if (a->config.bootstrap_on_timeout) add_cut_values(a, t);
   }
+  memcpy(a->now, a->obs + a->n_row * a->row_size, n * a->row_size);
   a->last.metric = sum / (double)a->n_row;
   return MM_OK;
 }
@@ -332,6 +343,10 @@ static mm_status learn(mm_ampo *a) {
 }
 
 mm_status mm_ampo_iterate(mm_ampo *a) {
+  if (!a->batch_arena.base) {
+    MM_TRY(mm_arena_create(lay_out_batch(a, &a->batch_arena), &a->batch_arena));
+    lay_out_batch(a, &a->batch_arena);
+  }
   double start = now();
   MM_TRY(rollout(a));
   double rolled = now();
@@ -359,7 +374,7 @@ void mm_ampo_seconds(const mm_ampo *a, double *rollout_, double *value, double *
 
 mm_ampo_shape mm_ampo_get_shape(const mm_ampo *a) {
   mm_ampo_shape shape = { a->info.n_input, a->info.n_action, a->lists, a->info.n_input };
-  if (!a->lists) return shape;
+  if (!a->lists || !a->obs) return shape;
   const uint16_t *entry = (const void *)a->obs;
   size_t n = a->n_row * (size_t)a->info.entries, on = 0;
   for (size_t i = 0; i < n; i++)

@@ -23,7 +23,9 @@ struct mm_ampo {
   mm_ampo_report last;
   double seconds[3]; // rollout, value, update
 
-  // the batch
+  unsigned char *now; // [N] observations that the next iteration begins with
+
+  // the batch; its memory is taken by the first iteration
   unsigned char *obs;        // [T + 1][N] observations
   unsigned char *final_obs;  // [N] of episodes that ended in this step; for bootstrap_on_timeout
   int32_t *action;           // [T][N]
@@ -44,12 +46,7 @@ struct mm_ampo {
   float *finished; // [N] return of the last one that ended, 0 before
 
   float *tensor; // as large as the largest tensor, for states
-  mm_arena arena;
+  mm_arena arena, batch_arena;
 };
-
-// The observations that the next iteration begins with: [N].
-static inline unsigned char *mm_ampo_current_obs(const mm_ampo *a) {
-  return a->obs + (a->iteration > 0 ? a->n_row * a->row_size : 0);
-}
 
 #endif

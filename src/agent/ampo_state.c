@@ -102,7 +102,7 @@ void mm_ampo_save(const mm_ampo *a, void *state) {
   to = mm_state_put(to, number, sizeof number);
   to = mm_state_put(to, a->running, a->n_env * sizeof *a->running);
   to = mm_state_put(to, a->finished, a->n_env * sizeof *a->finished);
-  to = mm_state_put(to, mm_ampo_current_obs(a), a->n_env * a->row_size);
+  to = mm_state_put(to, a->now, a->n_env * a->row_size);
   mm_vec_save(a->vec, to);
   to += mm_vec_state_size(a->vec);
   for (int p = 0; p < PARTS; p++)
@@ -148,7 +148,7 @@ static bool list_is_sane(const uint16_t *list, int32_t entries, int32_t n_input)
 }
 
 static mm_status check_obs(const mm_ampo *a) {
-  const uint16_t *list = (const void *)mm_ampo_current_obs(a);
+  const uint16_t *list = (const void *)a->now;
   for (size_t e = 0; e < a->n_env && a->lists; e++)
     if (!list_is_sane(list + e * (size_t)a->info.entries, a->info.entries, a->info.n_input))
       return MM_FAIL(MM_ERR_INPUT, "state of an agent: observation %zu: expected inputs ascending",
@@ -166,7 +166,7 @@ mm_status mm_ampo_load(mm_ampo *a, const void *state, size_t size) {
   mm_net_set_count(a->net, number[AT_gradient_steps]);
   from = mm_state_get(from, a->running, a->n_env * sizeof *a->running);
   from = mm_state_get(from, a->finished, a->n_env * sizeof *a->finished);
-  from = mm_state_get(from, mm_ampo_current_obs(a), a->n_env * a->row_size);
+  from = mm_state_get(from, a->now, a->n_env * a->row_size);
   MM_TRY(check_obs(a));
   MM_TRY(mm_vec_load(a->vec, from, mm_vec_state_size(a->vec)));
   from += mm_vec_state_size(a->vec);

@@ -1,5 +1,5 @@
-// A job of AMPO or PPO: trains, and keeps every iteration's metric as the curve. Between two
-// iterations all of it can be put down as bytes and taken up again:
+// A job of AMPO or PPO keeps every iteration's metric as the curve. Between two iterations all of
+// it can be put down as bytes and taken up again:
 //
 //   16  mark "mirrormap/job", filled up with zeros
 //    8  each: version of this format, points of the curve, sum and number of recent returns
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/ampo.h"
+#include "agent/ampo_run.h"
 #include "agent/job_hooks.h"
 #include "agent/job_internal.h"
 #include "agent/state_bytes.h"
@@ -23,7 +23,7 @@ enum { VERSION = 1, HEAD_SIZE = MM_STATE_MARK + 4 * 8 };
 
 static const unsigned char mark[MM_STATE_MARK] = "mirrormap/job";
 
-typedef struct run {
+struct mm_ampo_run {
   const mm_job *job;
   mm_ampo *ampo;
   mm_result *result;
@@ -34,7 +34,7 @@ typedef struct run {
   unsigned char *state; // room for the longest, or NULL
   int64_t saved;        // iterations done when it was saved last
   double saved_at;      // seconds
-} run;
+};
 
 static double now(void) {
   struct timespec t;
@@ -45,11 +45,11 @@ static double now(void) {
 // ---------------------------------------------------------------------------------------------
 // State
 
-static size_t state_size(const run *r, size_t points) {
+static size_t state_size(const mm_ampo_run *r, size_t points) {
   return HEAD_SIZE + points * sizeof(double) + mm_ampo_state_size(r->ampo) + MM_STATE_CHECKSUM;
 }
 
-static void save(run *r) {
+void mm_ampo_run_save(mm_ampo_run *r) {
   const mm_job_hooks *hooks = r->job->hooks;
   const mm_result *result = r->result;
   uint64_t version = VERSION, points = result->n_curve;
@@ -64,13 +64,14 @@ static void save(run *r) {
   to += mm_ampo_state_size(r->ampo);
   mm_state_seal(r->state, to);
   hooks->save(r->job, r->state, state_size(r, result->n_curve), hooks->user);
-  r->saved = mm_ampo_done(r->ampo);
+  r->saved = (int64_t)result->n_curve;
   r->saved_at = now();
 }
 
-static bool is_due(const run *r) {
-  const mm_job_hooks *hooks = r->job->hooks;
-  return r->state && hooks->save_seconds > 0 && now() - r->saved_at >= hooks->save_seconds;
+bool mm_ampo_run_is_due(const mm_ampo_run *r, bool stopped) {
+  if (!r->state || r->saved == (int64_t)r->result->n_curve) return false;
+  const double every = r->job->hooks->save_seconds;
+  return stopped || (every > 0 && now() - r->saved_at >= every);
 }
 
 uint64_t mm_job_state_done(const void *state, size_t size) {
@@ -81,7 +82,7 @@ uint64_t mm_job_state_done(const void *state, size_t size) {
   return points;
 }
 
-static mm_status load(run *r) {
+static mm_status load(mm_ampo_run *r) {
   const mm_job *job = r->job;
   mm_result *result = r->result;
   const unsigned char *from = job->state;
@@ -121,36 +122,38 @@ static int64_t recent_from(int64_t iterations) {
   return iterations - (iterations + 9) / 10;
 }
 
-static mm_status iterate(run *r) {
+void mm_ampo_run_note(mm_ampo_run *r, const mm_ampo_report *report) {
   mm_result *result = r->result;
-  int64_t t = mm_ampo_done(r->ampo);
-  MM_TRY(mm_ampo_iterate(r->ampo));
-  mm_ampo_report report = mm_ampo_last(r->ampo);
+  const int64_t t = (int64_t)result->n_curve;
   result->env_steps += r->batch;
-  result->final_value = report.metric;
-  result->curve[result->n_curve] = report.metric;
+  result->final_value = report->metric;
+  result->curve[result->n_curve] = report->metric;
   result->curve_step[result->n_curve++] = result->env_steps;
-  if (t < recent_from(r->iterations)) return MM_OK;
-  r->sum += report.finished_sum;
-  r->count += (double)report.finished;
-  return MM_OK;
+  if (t < recent_from(r->iterations)) return;
+  r->sum += report->finished_sum;
+  r->count += (double)report->finished;
 }
 
-static mm_status train(run *r, const volatile int *stop) {
-  while (mm_ampo_done(r->ampo) < r->iterations) {
+int64_t mm_ampo_run_left(const mm_ampo_run *r) {
+  return r->iterations - (int64_t)r->result->n_curve;
+}
+
+static mm_status train(mm_ampo_run *r, const volatile int *stop) {
+  while (mm_ampo_run_left(r) > 0) {
     bool stopped = mm_job_stopped(stop);
-    if (r->state && r->saved < mm_ampo_done(r->ampo) && (stopped || is_due(r))) save(r);
+    if (mm_ampo_run_is_due(r, stopped)) mm_ampo_run_save(r);
     if (stopped) return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
-    MM_TRY(iterate(r));
+    MM_TRY(mm_ampo_iterate(r->ampo));
+    mm_ampo_report report = mm_ampo_last(r->ampo);
+    mm_ampo_run_note(r, &report);
   }
-  if (r->count > 0) r->result->recent_value = r->sum / r->count;
   return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
 // The whole job
 
-static mm_status take_memory(run *r) {
+static mm_status take_memory(mm_ampo_run *r) {
   const mm_job *job = r->job;
   size_t points = (size_t)r->iterations;
   if (points == 0)
@@ -165,26 +168,58 @@ static mm_status take_memory(run *r) {
   return r->state ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the state of a training");
 }
 
-static mm_status run_all(run *r, const volatile int *stop) {
-  const mm_job_hooks *hooks = r->job->hooks;
+static mm_status open(mm_ampo_run *r, const mm_map *map) {
+  const mm_job *job = r->job;
+  MM_TRY(mm_ampo_create(job->env, map, job->ampo, job->seed, job->repeat, &r->ampo));
+  r->batch = (uint64_t)(job->ampo->envs * job->ampo->unroll); // checked by now
   MM_TRY(take_memory(r));
   r->saved_at = now();
-  if (r->job->state) MM_TRY(load(r));
-  mm_status status = train(r, stop);
+  return job->state ? load(r) : MM_OK;
+}
+
+static void release(mm_ampo_run *r) {
+  mm_ampo_destroy(r->ampo);
+  mm_free(r->state);
+  mm_free(r);
+}
+
+mm_status mm_ampo_run_open(const mm_job *job, const mm_map *map, mm_result *result,
+                           mm_ampo_run **out) {
+  *out = NULL;
+  mm_ampo_run *r = mm_alloc(sizeof *r);
+  if (!r) return MM_FAIL(MM_ERR_MEMORY, "no memory for a training");
+  *r = (mm_ampo_run){ .job = job, .result = result, .iterations = mm_ampo_iterations(job->ampo) };
+  mm_status status = open(r, map);
+  if (status == MM_OK)
+    *out = r;
+  else
+    release(r);
+  return status;
+}
+
+mm_ampo *mm_ampo_run_agent(mm_ampo_run *r) {
+  return r->ampo;
+}
+
+bool mm_ampo_run_is_followed(const mm_ampo_run *r) {
+  return r->job->hooks && r->job->hooks->trained;
+}
+
+mm_status mm_ampo_run_close(mm_ampo_run *r, mm_status status) {
+  const mm_job_hooks *hooks = r->job->hooks;
+  mm_result *result = r->result;
+  if (status == MM_OK && r->count > 0) result->recent_value = r->sum / r->count;
   bool ended = status == MM_OK || status == MM_ERR_NUMERIC;
   if (ended && hooks && hooks->trained) hooks->trained(r->job, mm_ampo_net(r->ampo), hooks->user);
+  mm_ampo_seconds(r->ampo, &result->seconds_rollout, &result->seconds_value,
+                  &result->seconds_update);
+  release(r);
   return status;
 }
 
 mm_status mm_job_run_ampo(const mm_job *job, const mm_map *map, const volatile int *stop,
                           mm_result *result) {
-  run r = { .job = job, .result = result, .iterations = mm_ampo_iterations(job->ampo) };
-  MM_TRY(mm_ampo_create(job->env, map, job->ampo, job->seed, job->repeat, &r.ampo));
-  r.batch = (uint64_t)(job->ampo->envs * job->ampo->unroll); // checked by now
-  mm_status status = run_all(&r, stop);
-  mm_ampo_seconds(r.ampo, &result->seconds_rollout, &result->seconds_value,
-                  &result->seconds_update);
-  mm_free(r.state);
-  mm_ampo_destroy(r.ampo);
-  return status;
+  mm_ampo_run *r;
+  MM_TRY(mm_ampo_run_open(job, map, result, &r));
+  return mm_ampo_run_close(r, train(r, stop));
 }
