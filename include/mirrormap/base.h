@@ -29,7 +29,8 @@ extern "C" {
   X(ERR_IO, "reading or writing failed")                                                           \
   X(ERR_NUMERIC, "numerical failure")                                                              \
   X(ERR_UNSUPPORTED, "not available in this build or on this machine")                             \
-  X(ERR_INTERRUPTED, "interrupted")
+  X(ERR_INTERRUPTED, "interrupted")                                                                \
+  X(ERR_DEVICE, "the device failed")
 
 typedef enum mm_status {
 #define MM_STATUS_ENUM(name, meaning) MM_##name,

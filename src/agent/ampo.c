@@ -383,6 +383,10 @@ mm_ampo_shape mm_ampo_get_shape(const mm_ampo *a) {
   return shape;
 }
 
+const mm_ampo_config *mm_ampo_get_config(const mm_ampo *a) {
+  return &a->config;
+}
+
 mm_net *mm_ampo_net(mm_ampo *a) {
   return a->net;
 }

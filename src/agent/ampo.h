@@ -43,6 +43,8 @@ typedef struct mm_ampo_shape {
 } mm_ampo_shape;
 mm_ampo_shape mm_ampo_get_shape(const mm_ampo *ampo);
 
+const mm_ampo_config *mm_ampo_get_config(const mm_ampo *ampo);
+
 // The networks; they belong to the agent.
 mm_net *mm_ampo_net(mm_ampo *ampo);
 
@@ -60,5 +62,10 @@ void mm_ampo_save(const mm_ampo *ampo, void *state);
 // Bytes that are no state of such an agent, or not all of it, are MM_ERR_INPUT; the agent is of no
 // use then.
 mm_status mm_ampo_load(mm_ampo *ampo, const void *state, size_t size);
+
+// The agent has done `iteration` iterations elsewhere, and its environments are as these bytes say
+// (mm_vec_save), their returns [envs] as the next two. Its networks are the caller's to import.
+mm_status mm_ampo_follow(mm_ampo *ampo, int64_t iteration, const void *env, const float *running,
+                         const float *finished);
 
 #endif

@@ -177,3 +177,15 @@ mm_status mm_ampo_load(mm_ampo *a, const void *state, size_t size) {
     }
   return MM_OK;
 }
+
+mm_status mm_ampo_follow(mm_ampo *a, int64_t iteration, const void *env, const float *running,
+                         const float *finished) {
+  a->iteration = iteration;
+  mm_net_set_count(a->net, (uint64_t)iteration * (uint64_t)a->config.epochs *
+                               (uint64_t)a->config.minibatches);
+  memcpy(a->running, running, a->n_env * sizeof *running);
+  memcpy(a->finished, finished, a->n_env * sizeof *finished);
+  MM_TRY(mm_vec_load(a->vec, env, mm_vec_state_size(a->vec)));
+  mm_vec_observe(a->vec, a->now);
+  return MM_OK;
+}

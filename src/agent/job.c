@@ -17,18 +17,18 @@ void mm_result_release(mm_result *result) {
   result->n_curve = 0;
 }
 
-// A candidate that is no usable map has failed; it is nobody's mistake.
-static mm_status make_candidate(const mm_job *job, mm_map **out) {
+mm_status mm_job_candidate(const mm_job *job, mm_map **out) {
   mm_status status = mm_map_from_search(job->point.kind, job->point.n, job->point.z, out);
   if (status == MM_ERR_INPUT) return MM_FAIL(MM_ERR_NUMERIC, "%s", mm_last_error());
-  if (status == MM_OK && !(*out)->finite)
-    return MM_FAIL(MM_ERR_NUMERIC, "candidate: phi^-1 is not finite on (0, 1]");
-  return status;
+  if (status != MM_OK || (*out)->finite) return status;
+  mm_map_destroy(*out);
+  *out = NULL;
+  return MM_FAIL(MM_ERR_NUMERIC, "candidate: phi^-1 is not finite on (0, 1]");
 }
 
 static mm_status run(const mm_job *job, const volatile int *stop, mm_result *result) {
   mm_map *own = NULL;
-  if (!job->map) MM_TRY(make_candidate(job, &own));
+  if (!job->map) MM_TRY(mm_job_candidate(job, &own));
   const mm_map *map = job->map ? job->map : own;
   mm_status status =
       job->pmd ? mm_job_run_pmd(job, map, stop, result) : mm_job_run_ampo(job, map, stop, result);
@@ -36,14 +36,21 @@ static mm_status run(const mm_job *job, const volatile int *stop, mm_result *res
   return status;
 }
 
-mm_status mm_job_run(const mm_job *job, const volatile int *stop, mm_result *result) {
+void mm_job_begin(mm_result *result) {
   memset(result, 0, sizeof *result);
   result->final_value = result->recent_value = result->optimal_value = NAN;
-  mm_status status = run(job, stop, result);
+}
+
+mm_status mm_job_end(const mm_job *job, mm_status status, mm_result *result) {
   // numerical trouble of the agent leaves the last finite policy's value; of the solver, nothing
   bool usable = status == MM_ERR_NUMERIC && result->n_curve > 0 && isfinite(result->final_value);
   if (status != MM_OK && !usable) mm_result_release(result);
   result->status = status;
   if (job->hooks && job->hooks->ended) job->hooks->ended(job, result, job->hooks->user);
   return status;
+}
+
+mm_status mm_job_run(const mm_job *job, const volatile int *stop, mm_result *result) {
+  mm_job_begin(result);
+  return mm_job_end(job, run(job, stop, result), result);
 }

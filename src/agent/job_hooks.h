@@ -7,6 +7,10 @@
 #include "mirrormap/agent.h"
 #include "net/net.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Functions are called by the thread that runs the job, for different jobs at the same time.
 typedef struct mm_job_hooks {
   // Where the job stands, between two iterations: every `save_seconds` (0: never) and when it is
@@ -25,5 +29,9 @@ typedef struct mm_job_hooks {
 
 // Iterations done in a state; 0 for bytes that are none.
 uint64_t mm_job_state_done(const void *state, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,14 @@ mm_status mm_job_run_pmd(const mm_job *job, const mm_map *map, const volatile in
 mm_status mm_job_run_ampo(const mm_job *job, const mm_map *map, const volatile int *stop,
                           mm_result *result);
 
+// What mm_job_run does around these, for whoever runs jobs in another way: the result before
+// anything is known, the map of the search point (one that is not usable has failed,
+// MM_ERR_NUMERIC; it is nobody's mistake), and what becomes of the result of a job that ended with
+// `status`, which is returned.
+void mm_job_begin(mm_result *result);
+mm_status mm_job_candidate(const mm_job *job, mm_map **out);
+mm_status mm_job_end(const mm_job *job, mm_status status, mm_result *result);
+
 // Has the caller had enough?
 static inline bool mm_job_stopped(const volatile int *stop) {
   return stop && __atomic_load_n(stop, __ATOMIC_RELAXED) != 0;

@@ -87,7 +87,7 @@ int64_t mm_pmd_iterations(const mm_pmd_config *config) {
 // ---------------------------------------------------------------------------------------------
 // Creation
 
-static mm_status check(const mm_map *map, const mm_pmd_config *config) {
+mm_status mm_pmd_check(const mm_map *map, const mm_pmd_config *config) {
 #define CHECK(name, value, least, most)                                                            \
   if (!(config->name >= (least) && config->name <= (most)))                                        \
     return MM_FAIL(MM_ERR_INPUT, #name " = %g: expected %g to %g", config->name, (double)(least),  \
@@ -153,7 +153,7 @@ static void accumulate(mm_pmd *p, int32_t s) {
 mm_status mm_pmd_create(const mm_grid *grid, const mm_map *map, const mm_pmd_config *config,
                         uint64_t seed, uint32_t repeat, mm_pmd **out) {
   *out = NULL;
-  MM_TRY(check(map, config));
+  MM_TRY(mm_pmd_check(map, config));
   mm_pmd *p = mm_alloc(sizeof *p);
   if (!p) return MM_FAIL(MM_ERR_MEMORY, "no memory for an agent");
   memset(p, 0, sizeof *p);

@@ -21,6 +21,9 @@ typedef struct mm_pmd_batch {
 
 typedef struct mm_pmd mm_pmd;
 
+// Can these settings be run with this map? MM_ERR_INPUT if not.
+mm_status mm_pmd_check(const mm_map *map, const mm_pmd_config *config);
+
 // The task, map and config must outlive the agent. (seed, repeat) names all random numbers.
 mm_status mm_pmd_create(const mm_grid *grid, const mm_map *map, const mm_pmd_config *config,
                         uint64_t seed, uint32_t repeat, mm_pmd **out);

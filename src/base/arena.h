@@ -10,6 +10,10 @@
 
 #include "mirrormap/base.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Slices start at multiples of this: a cache line, and the widest vector register.
 enum { MM_ARENA_ALIGN = 64 };
 
@@ -33,5 +37,9 @@ void *mm_arena_take(mm_arena *arena, size_t bytes);
 
 // Releases the block and with it all slices; an empty arena is fine.
 void mm_arena_destroy(mm_arena *arena);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,7 +13,9 @@
 #ifndef MM_BASE_RNG_H
 #define MM_BASE_RNG_H
 
+#ifndef __CUDACC__
 #include <Random123/philox.h>
+#endif
 #include <stdint.h>
 
 #include "base/elementary.h"
@@ -70,6 +72,26 @@ MM_INLINE MM_HD mm_stream mm_stream_make(uint64_t seed, uint32_t job, mm_rng_pur
   return s;
 }
 
+#ifdef __CUDACC__
+
+// Philox once more: as C++ Random123 brings in the C++ library, which nothing else here needs.
+MM_INLINE MM_HD mm_block mm_stream_block(mm_stream s, uint64_t index) {
+  mm_block b = { { (uint32_t)index, (uint32_t)(index >> 32), s.job, s.tag } };
+  uint32_t key0 = s.key[0], key1 = s.key[1];
+  for (int round = 0; round < 10; round++) {
+    uint64_t even = (uint64_t)0xd2511f53u * b.word[0], odd = (uint64_t)0xcd9e8d57u * b.word[2];
+    b.word[0] = (uint32_t)(odd >> 32) ^ b.word[1] ^ key0;
+    b.word[1] = (uint32_t)odd;
+    b.word[2] = (uint32_t)(even >> 32) ^ b.word[3] ^ key1;
+    b.word[3] = (uint32_t)even;
+    key0 += 0x9e3779b9u;
+    key1 += 0xbb67ae85u;
+  }
+  return b;
+}
+
+#else
+
 MM_INLINE MM_HD mm_block mm_stream_block(mm_stream s, uint64_t index) {
   philox4x32_ctr_t counter;
   philox4x32_key_t key;
@@ -85,6 +107,8 @@ MM_INLINE MM_HD mm_block mm_stream_block(mm_stream s, uint64_t index) {
     b.word[i] = random.v[i];
   return b;
 }
+
+#endif
 
 // Pair 0 or 1 of a block as one number.
 MM_INLINE MM_HD uint64_t mm_block_pair(mm_block b, int pair) {
@@ -280,31 +304,40 @@ MM_INLINE MM_HD uint64_t mm_shuffle_deal(mm_stream s, uint64_t first_pair, uint3
   return entries;
 }
 
-// Shuffle number `index` of a stream, of n entries, 1 <= n <= 2^31. Uses up to 16 blocks of the
-// stream, from number 16 index on: a stream serves either shuffles or other draws.
-static inline MM_HD mm_shuffle mm_shuffle_make(mm_stream s, uint64_t index, uint32_t n) {
-  mm_shuffle shuffle;
-  uint64_t first_block = index * MM_SHUFFLE_ROUNDS_MAX;
+// Makes shuffle number `index` of a stream, of n entries, 1 <= n <= 2^31, in two parts: all but the
+// keys, and key i < rounds, which can be made side by side. Uses up to 16 blocks of the stream,
+// from number 16 index on: a stream serves either shuffles or other draws.
+static inline MM_HD void mm_shuffle_begin(mm_shuffle *shuffle, mm_stream s, uint64_t index,
+                                          uint32_t n) {
   uint32_t log2_n = 0, pairs = 3;
   while (n >> log2_n > 1)
     log2_n++;
-  shuffle.n = n;
-  shuffle.shift = log2_n / 2;
-  shuffle.a = ((n - 1) >> shuffle.shift) + 1;
-  shuffle.rounds = 0;
-  shuffle.dealt = 0;
+  shuffle->n = n;
+  shuffle->shift = log2_n / 2;
+  shuffle->a = ((n - 1) >> shuffle->shift) + 1;
+  shuffle->rounds = 0;
+  shuffle->dealt = 0;
   if (n <= MM_SHUFFLE_DEALT) {
-    shuffle.dealt = mm_shuffle_deal(s, 2 * first_block, n);
-    return shuffle;
+    shuffle->dealt = mm_shuffle_deal(s, 2 * index * MM_SHUFFLE_ROUNDS_MAX, n);
+    return;
   }
-  while (pairs * shuffle.shift < 16)
+  while (pairs * shuffle->shift < 16)
     pairs++;
-  shuffle.rounds = 2 * pairs;
-  for (uint32_t i = 0; i < shuffle.rounds; i++) {
-    mm_block b = mm_stream_block(s, first_block + i);
-    shuffle.key[i][0] = mm_block_pair(b, 0) | 1;
-    shuffle.key[i][1] = mm_block_pair(b, 1);
-  }
+  shuffle->rounds = 2 * pairs;
+}
+
+MM_INLINE MM_HD void mm_shuffle_set_key(mm_shuffle *shuffle, mm_stream s, uint64_t index,
+                                        uint32_t i) {
+  mm_block b = mm_stream_block(s, index * MM_SHUFFLE_ROUNDS_MAX + i);
+  shuffle->key[i][0] = mm_block_pair(b, 0) | 1;
+  shuffle->key[i][1] = mm_block_pair(b, 1);
+}
+
+static inline MM_HD mm_shuffle mm_shuffle_make(mm_stream s, uint64_t index, uint32_t n) {
+  mm_shuffle shuffle;
+  mm_shuffle_begin(&shuffle, s, index, n);
+  for (uint32_t i = 0; i < shuffle.rounds; i++)
+    mm_shuffle_set_key(&shuffle, s, index, i);
   return shuffle;
 }
 

@@ -10,6 +10,10 @@
 
 #include "mirrormap/base.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Room for the sentence of an error, with its final zero.
 enum { MM_ERROR_SIZE = 1024 };
 
@@ -48,5 +52,9 @@ void *mm_grow(void *array, size_t n, size_t size);
 
 // A block goes back to the allocator it came from, also when the hooks have changed since.
 void mm_free(void *block);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

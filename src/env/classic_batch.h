@@ -52,6 +52,8 @@ typedef struct mm_classic_kernel {
   // are real, float. An environment whose episode ended begins the next one at once.
   void (*step)(const mm_classic_batch *batch, size_t from, size_t to, const void *action,
                const mm_classic_out *out);
+  // What is seen of the environments from <= i < to as they are; writes obs only.
+  void (*observe)(const mm_classic_batch *batch, size_t from, size_t to, const mm_classic_out *out);
 } mm_classic_kernel;
 
 typedef struct mm_classic_kernels {

@@ -97,6 +97,10 @@ mm_status mm_vec_load(mm_vec *vec, const void *state, size_t size) {
   return MM_OK;
 }
 
+void mm_vec_observe(const mm_vec *vec, void *obs) {
+  vec->law->observe(vec, obs);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Reset and step
 

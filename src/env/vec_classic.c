@@ -149,6 +149,14 @@ static size_t kept_size(const mm_vec *vec) {
   return (size_t)(kernel->n_state + 2) * sizeof(float);
 }
 
+static void observe(const mm_vec *vec, void *obs) {
+  const mm_classic_kernel *kernel = vec->stuff;
+  mm_classic_batch batch = batch_of(vec);
+  mm_classic_out columns = columns_of(vec, &(mm_vec_out){ .obs = obs });
+  kernel->observe(&batch, 0, vec->info.n, &columns);
+  if (vec->config.obs == MM_OBS_FLOATS) turn(vec, columns.obs, 0, vec->info.n, obs);
+}
+
 // The dynamics take any float; an episode ends before its time does.
 static bool sane(const mm_vec *vec) {
   mm_classic_batch batch = batch_of(vec);
@@ -157,4 +165,4 @@ static bool sane(const mm_vec *vec) {
   return true;
 }
 
-const mm_vec_law mm_vec_classic = { prepare, state_size, reset, step, kept_size, sane };
+const mm_vec_law mm_vec_classic = { prepare, state_size, reset, step, kept_size, observe, sane };

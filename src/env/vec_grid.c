@@ -107,6 +107,12 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   }
 }
 
+static void observe_all(const mm_vec *vec, void *obs) {
+  const one *all = vec->state;
+  for (size_t i = 0; i < vec->info.n; i++)
+    observe(vec, all[i].s, i, obs);
+}
+
 static bool sane(const mm_vec *vec) {
   const mm_grid *g = vec->task;
   const one *all = vec->state;
@@ -117,4 +123,4 @@ static bool sane(const mm_vec *vec) {
   return true;
 }
 
-const mm_vec_law mm_vec_grid = { prepare, state_size, reset, step, state_size, sane };
+const mm_vec_law mm_vec_grid = { prepare, state_size, reset, step, state_size, observe_all, sane };

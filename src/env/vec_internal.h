@@ -32,6 +32,8 @@ struct mm_vec_law {
                const mm_vec_out *out);
   // Bytes per environment of what must be kept to go on; they lie before the rest of the state.
   size_t (*kept_size)(const mm_vec *vec);
+  // What the agent sees of the state, as reset and step write it.
+  void (*observe)(const mm_vec *vec, void *obs);
   // Is every environment in a state that it can be in between two steps? The bytes may be
   // anybody's; whatever passes can be stepped on.
   bool (*sane)(const mm_vec *vec);
@@ -58,5 +60,8 @@ void mm_vec_save(const mm_vec *vec, void *state);
 
 // Bytes that are no such state are MM_ERR_INPUT, and the environments must be reset then.
 mm_status mm_vec_load(mm_vec *vec, const void *state, size_t size);
+
+// The observations that the last reset or step, or a load, left the agent with.
+void mm_vec_observe(const mm_vec *vec, void *obs);
 
 #endif

@@ -17,6 +17,7 @@ typedef struct kernel {
   void (*reset)(const mm_vec *vec, const mm_vec_out *out);
   void (*step)(const mm_vec *vec, size_t from, size_t to, const void *action,
                const mm_vec_out *out);
+  void (*observe)(const mm_vec *vec, void *obs);
   bool (*sane)(const mm_vec *vec);
 } kernel;
 
@@ -103,8 +104,12 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   ((const kernel *)vec->stuff)->step(vec, from, to, action, out);
 }
 
+static void observe(const mm_vec *vec, void *obs) {
+  ((const kernel *)vec->stuff)->observe(vec, obs);
+}
+
 static bool sane(const mm_vec *vec) {
   return ((const kernel *)vec->stuff)->sane(vec);
 }
 
-const mm_vec_law mm_vec_minatar = { prepare, state_size, reset, step, state_size, sane };
+const mm_vec_law mm_vec_minatar = { prepare, state_size, reset, step, state_size, observe, sane };

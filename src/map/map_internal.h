@@ -7,6 +7,10 @@
 #include "map/potential.h"
 #include "mirrormap/map.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct mm_map {
   mm_potential_d exact;  // neural: evaluates the units
   mm_potential_d engine; // neural: through the table
@@ -18,6 +22,16 @@ struct mm_map {
   mm_arena arena;
 };
 
+// A map elsewhere: all arrays of its potentials lie in its arena, so a copy of these bytes and a
+// potential that points into it are the map. `to` is where the copy is, maybe in another memory.
+static inline const void *mm_map_moved_pointer(const mm_map *map, const void *p, const void *to) {
+  if (!p) return NULL;
+  return (const char *)to + ((const char *)p - (const char *)map->arena.base);
+}
+
+mm_potential_d mm_map_moved_d(const mm_map *map, const void *to); // of engine
+mm_potential_f mm_map_moved_f(const mm_map *map, const void *to); // of engine_f
+
 // Keeps a copy of `text` (may be NULL) as the map's meta object.
 mm_status mm_map_set_meta(mm_map *map, const char *text);
 
@@ -26,5 +40,9 @@ double mm_bregman_term(const mm_potential_d *f, double p, double q);
 
 // phi(x) of a neural map for any x: also beyond p = 1 and, where b = 0, below p = 0.
 double mm_neural_phi(const mm_potential_d *f, double x);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
