@@ -78,7 +78,8 @@ function(mm_configure_objects target)
                              ${CJSON_INCLUDE_DIRS} ${CYAML_INCLUDE_DIRS}
                              ${SQLITE_INCLUDE_DIRS})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
-                        C_VISIBILITY_PRESET hidden)
+                        C_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
+                        LINKER_LANGUAGE C)
   target_link_libraries(${target} PRIVATE Threads::Threads)
   add_dependencies(${target} mirrormap_build_info)
 endfunction()

@@ -2,7 +2,8 @@
 // statuses.
 //
 // A suite X lives in test_X.c and defines `int suite_X(void)`, which returns what
-// cmocka_run_group_tests_name does: the number of tests that failed.
+// cmocka_run_group_tests_name does: the number of tests that failed. One that cannot run here says
+// why and returns MM_SUITE_SKIPPED.
 
 #ifndef MM_TEST_H
 #define MM_TEST_H
@@ -16,6 +17,8 @@
 #include <cmocka.h>
 
 #include "mirrormap/base.h"
+
+enum { MM_SUITE_SKIPPED = -77 };
 
 // One line per suite, in the order in which they run.
 #define MM_SUITE_LIST(SUITE)                                                                       \
@@ -45,6 +48,9 @@
   SUITE(pmd)                                                                                       \
   SUITE(pool)                                                                                      \
   SUITE(backend)                                                                                   \
+  SUITE(cuda_ampo)                                                                                 \
+  SUITE(cuda_functions)                                                                            \
+  SUITE(cuda_pmd)                                                                                  \
   SUITE(settings)                                                                                  \
   SUITE(gae)                                                                                       \
   SUITE(ampo)                                                                                      \
@@ -56,6 +62,7 @@
   SUITE(evolve_golden)                                                                             \
   SUITE(evolve_state)                                                                              \
   SUITE(evolve_search)                                                                             \
+  SUITE(machine)                                                                                   \
   SUITE(run)                                                                                       \
   SUITE(run_training)                                                                              \
   SUITE(run_faults)                                                                                \

@@ -170,8 +170,10 @@ static void test_bad_config(void **state) {
   const fixture *f = *state;
   mm_result result;
   mm_backend_report report;
-  mm_backend_config config = { .threads = -1 };
+  mm_backend_config config = { .threads = -1, .report = &report };
   assert_fails(mm_backend_run(&config, f->job, 1, &result), MM_ERR_INPUT, "threads = -1");
+  assert_int_equal(report.trouble, 1);
+  assert_false(report.cuda);
   mm_result_release(&result);
   config = (mm_backend_config){ .threads = 2, .report = &report };
   assert_ok(mm_backend_run(&config, NULL, 0, NULL));
@@ -320,13 +322,26 @@ static void test_cores(void **state) {
   assert_int_equal(mm_backend_cores(), cores);
 }
 
+static void test_names(void **state) {
+  (void)state;
+  const mm_backend_place cpu = { .kind = MM_BACKEND_CPU }, cuda = { .kind = MM_BACKEND_CUDA };
+  assert_string_equal(mm_backend_name(&cpu), "cpu");
+  assert_string_equal(mm_backend_name(&cuda), "cuda");
+  assert_string_equal(mm_backend_ran_name(0, &cpu), "cpu");
+  assert_string_equal(mm_backend_ran_name(0, &cuda), "cuda");
+  assert_string_equal(mm_backend_ran_name(MM_BACKEND_ON_CPU, &cuda), "cpu");
+  assert_string_equal(mm_backend_ran_name(MM_BACKEND_ON_CUDA, &cpu), "cuda");
+  assert_string_equal(mm_backend_ran_name(MM_BACKEND_ON_CPU | MM_BACKEND_ON_CUDA, &cpu),
+                      "cpu+cuda");
+}
+
 int suite_backend(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_same_bits),      cmocka_unit_test(test_report),
     cmocka_unit_test(test_failures_stay),  cmocka_unit_test(test_bad_config),
     cmocka_unit_test(test_progress),       cmocka_unit_test(test_cancel),
     cmocka_unit_test(test_stopped_before), cmocka_unit_test(test_no_threads),
-    cmocka_unit_test(test_cores),
+    cmocka_unit_test(test_cores),          cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests_name("backend", tests, open_fixture, close_fixture);
 }

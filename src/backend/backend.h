@@ -7,9 +7,34 @@
 #include "base/status.h"
 #include "mirrormap/agent.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// `auto` is cuda where there is a device that can run all of a list, else cpu.
+typedef enum mm_backend_kind { MM_BACKEND_CPU, MM_BACKEND_CUDA, MM_BACKEND_AUTO } mm_backend_kind;
+
+// Where to work.
+typedef struct mm_backend_place {
+  mm_backend_kind kind;
+  const int *devices; // [n_device] numbers of those to use; NULL: all
+  size_t n_device;
+  int tile; // of the kernels on a device: 0, or the one to take (for tests)
+} mm_backend_place;
+
+// "cpu" or "cuda": what the place stands for on this machine.
+const char *mm_backend_name(const mm_backend_place *place);
+
+// Where lists ran, or-ed: on `auto` not every list need be for the devices of a machine.
+enum { MM_BACKEND_ON_CPU = 1, MM_BACKEND_ON_CUDA = 2 };
+
+// "cpu", "cuda" or "cpu+cuda"; where none ran yet, what the place stands for.
+const char *mm_backend_ran_name(unsigned ran, const mm_backend_place *place);
+
 // What a call did beside its results.
 typedef struct mm_backend_report {
-  int threads;      // that worked
+  bool cuda;        // on devices
+  int threads;      // that worked, of the processor
   size_t n_done;    // jobs that were not interrupted
   size_t n_numeric; // MM_ERR_NUMERIC: they have a value nevertheless
   size_t n_failed;  // other failures: no value
@@ -20,12 +45,13 @@ typedef struct mm_backend_report {
 } mm_backend_report;
 
 typedef struct mm_backend_config {
+  mm_backend_place place;
   int threads;              // 0: one per core that this process may use
   const volatile int *stop; // nonzero: finish or drop jobs in flight and return MM_ERR_INTERRUPTED
   // called from the calling thread, a few times a second and at the end
   void (*progress)(size_t done, size_t total, uint64_t env_steps, void *user);
   void *user;
-  mm_backend_report *report; // filled on return unless NULL
+  mm_backend_report *report; // filled on return, failures included, unless NULL
 } mm_backend_config;
 
 // results[n]: each is filled, with its own status; release each with mm_result_release. The call
@@ -36,5 +62,9 @@ mm_status mm_backend_run(const mm_backend_config *config, const mm_job *jobs, si
 
 // Cores this process may use.
 int mm_backend_cores(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

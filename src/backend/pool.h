@@ -10,6 +10,10 @@
 
 #include "base/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct mm_pool_config {
   size_t n;                 // units, taken in order
   int threads;              // at least 1; no more are started than there are units
@@ -27,5 +31,9 @@ mm_status mm_pool_run(const mm_pool_config *config, int *threads);
 
 // Cores this process may use.
 int mm_pool_cores(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,56 @@
+// Which backend runs a list.
+
+#include "backend/backend.h"
+
+#include "backend/cpu.h"
+#include "backend/cuda.h"
+#include "backend/job_list.h"
+#include "backend/pool.h"
+
+int mm_backend_cores(void) {
+  return mm_pool_cores();
+}
+
+const char *mm_backend_name(const mm_backend_place *place) {
+  int count;
+  if (place->kind == MM_BACKEND_CUDA) return "cuda";
+  return place->kind == MM_BACKEND_AUTO && mm_cuda_find(&count) == MM_OK ? "cuda" : "cpu";
+}
+
+const char *mm_backend_ran_name(unsigned ran, const mm_backend_place *place) {
+  static const char *const names[] = { NULL, "cpu", "cuda", "cpu+cuda" };
+  return ran == 0 ? mm_backend_name(place) : names[ran & 3];
+}
+
+static bool cuda_takes_all(const mm_job *jobs, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (!mm_cuda_takes(&jobs[i])) return false;
+  return true;
+}
+
+// `auto` takes the devices where there are any and they can run all of the list.
+static mm_status choose(const mm_backend_config *config, const mm_job *jobs, size_t n, bool *cuda) {
+  int count;
+  *cuda = false;
+  if (config->place.kind == MM_BACKEND_CPU) return MM_OK;
+  mm_status found = mm_cuda_find(&count);
+  if (config->place.kind == MM_BACKEND_CUDA) MM_TRY(found);
+  if (found != MM_OK) return MM_OK;
+  *cuda = cuda_takes_all(jobs, n);
+  if (*cuda || config->place.kind == MM_BACKEND_AUTO) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "backend 'cuda': %s (use --backend cpu)", mm_last_error());
+}
+
+mm_status mm_backend_run(const mm_backend_config *config, const mm_job *jobs, size_t n,
+                         mm_result *results) {
+  mm_job_list list;
+  bool cuda;
+  MM_TRY(mm_job_list_open(&list, config, jobs, n, results));
+  mm_status status = choose(config, jobs, n, &cuda);
+  if (status == MM_OK && config->threads < 0)
+    status = MM_FAIL(MM_ERR_INPUT, "threads = %d: expected at least 1, or 0 for one per core",
+                     config->threads);
+  if (status == MM_OK) status = cuda ? mm_cuda_run(&list) : mm_cpu_run(&list);
+  list.report.cuda = cuda;
+  return mm_job_list_close(&list, status);
+}

@@ -1,0 +1,519 @@
+// A device has as many places as it has multiprocessors; each is a training on its way. All places
+// go through a slice of time together: some iterations in one launch, then the host looks at what
+// came of it, fills places that have become free, and asks whether to go on. A training's way does
+// not depend on how it is cut into slices, so neither the clock nor the neighbours change a bit.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "backend/cuda_ampo.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/ampo_run.h"
+#include "agent/job_internal.h"
+#include "backend/cuda_block.h"
+#include "backend/cuda_error.h"
+#include "backend/pool.h"
+#include "map/map_internal.h"
+
+enum { SPAN_MOST = 4096, FIRST_SPAN = 2, N_SPEEDS = MM_CLASSIC_COUNT + MM_GAME_COUNT };
+
+static const double slice_seconds = 0.1;
+
+// Memory on both sides, kept from call to call and made larger when it must be.
+typedef struct twin {
+  unsigned char *host, *device;
+  size_t size;
+} twin;
+
+typedef struct place {
+  bool taken;
+  bool closed; // for this list: there is no memory for it
+  size_t job;
+  mm_status status; // of opening, and later of the training
+  char error[MM_ERROR_SIZE];
+  mm_map *own; // made of the job's search point
+  mm_ampo_run *run;
+  mm_cuda_kernel kernel;
+  mm_cuda_block block;
+  mm_cuda_agent agent;
+  twin memory; // the host's part is as large as what travels
+  size_t device_size;
+  uint64_t said; // environment steps told to the list
+  size_t order;  // among the agents of a slice
+} place;
+
+// A device at work. It stays open until the program ends: a search calls every second.
+typedef struct engine {
+  pthread_mutex_t lock;
+  bool open;
+  int device;
+  mm_cuda_device facts;
+  cudaStream_t stream;
+  place *place;
+  int n_place;
+  twin agents, reports, rates;
+  double seconds_each[N_SPEEDS]; // of a unit of work, by environment
+  int64_t *clocks;               // in device memory, for who asked where the time goes
+  mm_cuda_queue *queue;
+  size_t *fresh; // [n_place] places that were filled just now
+  size_t n_fresh;
+  size_t *returned; // [n_place] jobs that the device had no memory for beside the others
+  size_t n_returned;
+} engine;
+
+static engine engines[MM_CUDA_DEVICES_MOST];
+static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Memory
+
+static mm_status reserve(const engine *e, twin *t, size_t host, size_t device) {
+  if (t->size >= host && t->device) return MM_OK;
+  cudaFreeHost(t->host);
+  cudaFree(t->device);
+  *t = (twin){ 0 };
+  void *block = NULL;
+  MM_TRY_CUDA(e->device, cudaMallocHost(&block, host), "taking %zu bytes of the host", host);
+  t->host = block;
+  MM_TRY_CUDA(e->device, cudaMalloc(&block, device), "taking %zu bytes", device);
+  t->device = block;
+  t->size = host;
+  return MM_OK;
+}
+
+static mm_status reserve_place(const engine *e, place *p) {
+  if (p->memory.size >= p->block.moved && p->device_size >= p->block.size) return MM_OK;
+  p->memory.size = 0;
+  MM_TRY(reserve(e, &p->memory, p->block.moved, p->block.size));
+  p->device_size = p->block.size;
+  return MM_OK;
+}
+
+static mm_status open_engine(engine *e, int device) {
+  MM_TRY_CUDA(device, cudaSetDevice(device), "choosing it");
+  if (e->open) return MM_OK;
+  e->device = device;
+  MM_TRY(mm_cuda_describe(device, &e->facts));
+  MM_TRY_CUDA(device, cudaStreamCreateWithFlags(&e->stream, cudaStreamNonBlocking),
+              "making a stream");
+  e->n_place = e->facts.processors;
+  e->place = mm_alloc_array((size_t)e->n_place, sizeof *e->place);
+  e->fresh = mm_alloc_array((size_t)e->n_place, sizeof *e->fresh);
+  e->returned = mm_alloc_array((size_t)e->n_place, sizeof *e->returned);
+  if (!e->place || !e->fresh || !e->returned)
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for %d trainings", e->n_place);
+  memset(e->place, 0, (size_t)e->n_place * sizeof *e->place);
+  e->open = true;
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Beginning and ending a training
+
+static const mm_job *job_of(const engine *e, const place *p) {
+  return &e->queue->list->jobs[p->job];
+}
+
+static mm_result *result_of(const engine *e, const place *p) {
+  return &e->queue->list->results[p->job];
+}
+
+// On the host: the agent at its beginning, and what travels.
+static mm_status prepare(engine *e, place *p) {
+  const mm_job *job = job_of(e, p);
+  mm_job_begin(result_of(e, p));
+  if (!job->map) MM_TRY(mm_job_candidate(job, &p->own));
+  MM_TRY(mm_ampo_run_open(job, job->map ? job->map : p->own, result_of(e, p), &p->run));
+  const mm_ampo *ampo = mm_ampo_run_agent(p->run);
+  MM_TRY(
+      mm_cuda_kernel_choose(ampo, e->queue->list->config->place.tile, e->facts.shared, &p->kernel));
+  p->block = mm_cuda_block_of(ampo, &p->kernel);
+  MM_TRY(reserve_place(e, p));
+  mm_cuda_block_fill(&p->block, ampo, p->memory.host, p->memory.device, &p->agent);
+  p->said = result_of(e, p)->env_steps;
+  mm_job_list_say(e->queue->list, p->said);
+  return MM_OK;
+}
+
+static bool prepare_unit(size_t unit, size_t worker, void *user) {
+  engine *e = user;
+  place *p = &e->place[e->fresh[unit]];
+  (void)worker;
+  cudaSetDevice(e->device);
+  p->status = prepare(e, p);
+  if (p->status != MM_OK) snprintf(p->error, sizeof p->error, "%s", mm_last_error());
+  return true;
+}
+
+// The job is over, with the place's status; the agent's networks come back if anybody wants them.
+static mm_status finish(engine *e, place *p) {
+  const mm_job *job = job_of(e, p);
+  mm_result *result = result_of(e, p);
+  mm_status status = p->status;
+  if (p->run) {
+    if (status != MM_ERR_INTERRUPTED && mm_ampo_run_is_followed(p->run)) {
+      MM_TRY_CUDA(
+          e->device,
+          cudaMemcpy(p->memory.host, p->memory.device, p->block.moved, cudaMemcpyDeviceToHost),
+          "reading an agent");
+      // a broken one may have environments that no sane agent has: its networks are what counts
+      mm_cuda_block_follow(&p->block, p->memory.host, p->agent.iteration,
+                           mm_ampo_run_agent(p->run));
+    }
+    mm_ampo_run_close(p->run, status);
+  }
+  if (status != MM_OK) (void)MM_FAIL(status, "%s", p->error);
+  mm_job_end(job, status, result);
+  mm_job_list_settle(e->queue->list, p->job, p->said);
+  mm_map_destroy(p->own);
+  p->run = NULL;
+  p->own = NULL;
+  p->taken = false;
+  return MM_OK;
+}
+
+static void give_up(place *p, mm_status status, const char *error) {
+  p->status = status;
+  snprintf(p->error, sizeof p->error, "%s", error);
+}
+
+// The number of the next job; false if there is none.
+static bool take_job(engine *e, size_t *job) {
+  mm_cuda_queue *q = e->queue;
+  if (e->n_returned > 0) {
+    *job = e->returned[--e->n_returned];
+    return true;
+  }
+  size_t next = atomic_fetch_add(&q->next, 1);
+  if (next < q->n) *job = q->job[next];
+  return next < q->n;
+}
+
+// The device has no memory for this job beside the others: it waits, and the place stays empty from
+// now on. A job that is alone has no hope.
+static mm_status put_back(engine *e, place *p, bool alone) {
+  if (alone) return MM_FAIL(p->status, "%s", p->error);
+  if (p->run) mm_ampo_run_close(p->run, MM_ERR_INTERRUPTED);
+  mm_result_release(result_of(e, p));
+  mm_map_destroy(p->own);
+  p->run = NULL;
+  p->own = NULL;
+  p->taken = false;
+  p->closed = true;
+  e->returned[e->n_returned++] = p->job;
+  return MM_OK;
+}
+
+static bool any_ready(const engine *e) {
+  for (int i = 0; i < e->n_place; i++)
+    if (e->place[i].taken && e->place[i].status == MM_OK) return true;
+  return false;
+}
+
+// Jobs for the free places, made ready by all cores.
+static mm_status fill_places(engine *e) {
+  mm_cuda_queue *q = e->queue;
+  e->n_fresh = 0;
+  for (int i = 0; i < e->n_place; i++) {
+    place *p = &e->place[i];
+    if (p->taken || p->closed) continue;
+    if (!take_job(e, &p->job)) break;
+    p->taken = true;
+    p->said = 0;
+    e->fresh[e->n_fresh++] = (size_t)i;
+  }
+  if (e->n_fresh == 0) return MM_OK;
+  const int threads = q->list->config->threads;
+  int worked;
+  mm_pool_config pool = { .n = e->n_fresh,
+                          .threads = threads > 0 ? threads : mm_pool_cores(),
+                          .work = prepare_unit,
+                          .user = e };
+  MM_TRY(mm_pool_run(&pool, &worked));
+  for (size_t k = 0; k < e->n_fresh; k++) {
+    place *p = &e->place[e->fresh[k]];
+    if (p->status == MM_ERR_DEVICE || p->status == MM_ERR_UNSUPPORTED)
+      return MM_FAIL(p->status, "%s", p->error);
+    if (p->status == MM_ERR_MEMORY) {
+      MM_TRY(put_back(e, p, !any_ready(e)));
+      continue;
+    }
+    if (p->status != MM_OK) {
+      MM_TRY(finish(e, p));
+      continue;
+    }
+    MM_TRY_CUDA(e->device,
+                cudaMemcpyAsync(p->memory.device, p->memory.host, p->block.moved,
+                                cudaMemcpyHostToDevice, e->stream),
+                "writing an agent");
+  }
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// A slice of time
+
+// Agents of one kernel stand side by side, so that one launch takes them all.
+typedef struct group {
+  const mm_cuda_kernel *kernel;
+  int first, n;
+  int32_t span, longest; // what fits into a slice, what the agents have left of it
+  double work;           // of an iteration of its first agent
+} group;
+
+// Where the speed of a kernel is remembered: by environment.
+static double *speed_of(engine *e, const mm_cuda_kernel *k) {
+  return &e->seconds_each[k->bits ? MM_CLASSIC_COUNT + (int)k->game : (int)k->dense.env];
+}
+
+// What an iteration takes, by which different settings can be compared.
+static double work_of(const mm_cuda_agent *agent) {
+  return (double)agent->n_row * (double)(agent->epochs + 1);
+}
+
+static int32_t span_of(engine *e, const place *p) {
+  const double each = *speed_of(e, &p->kernel) * work_of(&p->agent);
+  const double wanted = each > 0 ? slice_seconds / each : FIRST_SPAN;
+  return wanted < 1 ? 1 : wanted > SPAN_MOST ? SPAN_MOST : (int32_t)wanted;
+}
+
+static bool same_rates(const place *a, const place *b) {
+  const mm_ampo_config *x = mm_ampo_get_config(mm_ampo_run_agent(a->run));
+  const mm_ampo_config *y = mm_ampo_get_config(mm_ampo_run_agent(b->run));
+  return a->agent.iteration == b->agent.iteration && a->agent.span == b->agent.span &&
+         x->epochs == y->epochs && x->minibatches == y->minibatches && x->lr == y->lr &&
+         x->constant_lr == y->constant_lr && mm_ampo_iterations(x) == mm_ampo_iterations(y);
+}
+
+static size_t n_rates(const place *p) {
+  return (size_t)p->agent.span * (size_t)p->agent.epochs * (size_t)p->agent.minibatches;
+}
+
+// Tables of Adam's rates, one for all agents that stand at the same point with the same settings.
+static mm_status make_rates(engine *e, place **at_work, int n) {
+  size_t total = 0;
+  for (int i = 0; i < n; i++)
+    if (i == 0 || !same_rates(at_work[i], at_work[i - 1])) total += n_rates(at_work[i]);
+  MM_TRY(reserve(e, &e->rates, total * sizeof(mm_cuda_rate) + 1, total * sizeof(mm_cuda_rate) + 1));
+  mm_cuda_rate *host = (void *)e->rates.host, *device = (void *)e->rates.device;
+  size_t used = 0, first = 0;
+  for (int i = 0; i < n; i++) {
+    place *p = at_work[i];
+    if (i == 0 || !same_rates(p, at_work[i - 1])) {
+      first = used;
+      mm_cuda_block_rates(mm_ampo_run_agent(p->run), p->agent.iteration, p->agent.span,
+                          host + first);
+      used += n_rates(p);
+    }
+    p->agent.rate = device + first;
+  }
+  MM_TRY_CUDA(
+      e->device,
+      cudaMemcpyAsync(device, host, total * sizeof *host, cudaMemcpyHostToDevice, e->stream),
+      "writing rates");
+  return MM_OK;
+}
+
+// The places at work in the order of their kernels; returns how many groups that makes.
+static int arrange(engine *e, place **at_work, group *groups, int *n) {
+  int n_group = 0;
+  *n = 0;
+  for (int i = 0; i < e->n_place; i++)
+    e->place[i].order = SIZE_MAX;
+  for (int i = 0; i < e->n_place; i++) {
+    place *p = &e->place[i];
+    if (!p->taken || p->order != SIZE_MAX) continue;
+    group *g = &groups[n_group++];
+    *g = (group){
+      .kernel = &p->kernel, .first = *n, .span = span_of(e, p), .work = work_of(&p->agent)
+    };
+    for (int k = i; k < e->n_place; k++) {
+      place *q = &e->place[k];
+      if (!q->taken || q->order != SIZE_MAX || !mm_cuda_kernel_same(&q->kernel, g->kernel))
+        continue;
+      const int64_t left = mm_ampo_run_left(q->run);
+      q->order = (size_t)*n;
+      q->agent.span = left < g->span ? (int32_t)left : g->span;
+      if (q->agent.span > g->longest) g->longest = q->agent.span;
+      at_work[(*n)++] = q;
+      g->n++;
+    }
+  }
+  return n_group;
+}
+
+static mm_status launch(engine *e, const group *groups, int n_group) {
+  mm_cuda_agent *agents = (void *)e->agents.device;
+  for (int i = 0; i < n_group; i++) {
+    const group *g = &groups[i];
+    const double start = now();
+    MM_TRY_CUDA(e->device,
+                mm_cuda_kernel_launch(g->kernel, agents + g->first, g->n, e->clocks, e->stream),
+                "starting %d trainings", g->n);
+    MM_TRY_CUDA(e->device, cudaStreamSynchronize(e->stream), "training %d agents", g->n);
+    *speed_of(e, g->kernel) = (now() - start) / (g->longest * g->work);
+  }
+  return MM_OK;
+}
+
+// What the slice brought: points of curves, and trainings that broke down.
+static void take_in(engine *e, place *p, const mm_cuda_agent *seen, const mm_cuda_report *report) {
+  const int64_t done = seen->iteration - p->agent.iteration;
+  for (int64_t i = 0; i < done; i++) {
+    const mm_ampo_report r = { .metric = report[i].metric,
+                               .finished_sum = report[i].finished_sum,
+                               .finished = report[i].finished };
+    mm_ampo_run_note(p->run, &r);
+  }
+  p->agent.iteration = seen->iteration;
+  const uint64_t steps = result_of(e, p)->env_steps;
+  mm_job_list_say(e->queue->list, steps - p->said);
+  p->said = steps;
+  if (seen->broken) give_up(p, MM_ERR_NUMERIC, "a score or a gradient is not finite");
+}
+
+static mm_status slice(engine *e, place **at_work, group *groups) {
+  int n, n_group = arrange(e, at_work, groups, &n);
+  size_t spans = 0;
+  if (n == 0) return MM_OK;
+  const size_t agents = (size_t)n * sizeof(mm_cuda_agent);
+  MM_TRY(make_rates(e, at_work, n));
+  for (int i = 0; i < n; i++)
+    spans += (size_t)at_work[i]->agent.span;
+  MM_TRY(reserve(e, &e->agents, agents, agents));
+  MM_TRY(reserve(e, &e->reports, spans * sizeof(mm_cuda_report), spans * sizeof(mm_cuda_report)));
+  mm_cuda_agent *host = (void *)e->agents.host;
+  mm_cuda_report *report = (void *)e->reports.device;
+  for (int i = 0; i < n; i++) {
+    at_work[i]->agent.report = report;
+    report += at_work[i]->agent.span;
+    host[i] = at_work[i]->agent;
+  }
+  MM_TRY_CUDA(e->device,
+              cudaMemcpyAsync(e->agents.device, host, agents, cudaMemcpyHostToDevice, e->stream),
+              "writing agents");
+  MM_TRY(launch(e, groups, n_group));
+  MM_TRY_CUDA(e->device,
+              cudaMemcpyAsync(host, e->agents.device, agents, cudaMemcpyDeviceToHost, e->stream),
+              "reading agents");
+  MM_TRY_CUDA(e->device,
+              cudaMemcpyAsync(e->reports.host, e->reports.device, spans * sizeof *report,
+                              cudaMemcpyDeviceToHost, e->stream),
+              "reading reports");
+  MM_TRY_CUDA(e->device, cudaStreamSynchronize(e->stream), "reading results");
+  const mm_cuda_report *seen = (void *)e->reports.host;
+  for (int i = 0; i < n; i++) {
+    take_in(e, at_work[i], &host[i], seen);
+    seen += at_work[i]->agent.span;
+  }
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+// Trainings that are over, or that are to be put down.
+static mm_status settle_places(engine *e, bool stopped) {
+  for (int i = 0; i < e->n_place; i++) {
+    place *p = &e->place[i];
+    if (!p->taken) continue;
+    const bool over = p->status != MM_OK || mm_ampo_run_left(p->run) == 0;
+    if (!over && mm_ampo_run_is_due(p->run, stopped)) {
+      MM_TRY_CUDA(
+          e->device,
+          cudaMemcpy(p->memory.host, p->memory.device, p->block.moved, cudaMemcpyDeviceToHost),
+          "reading an agent");
+      MM_TRY(mm_cuda_block_follow(&p->block, p->memory.host, p->agent.iteration,
+                                  mm_ampo_run_agent(p->run)));
+      mm_ampo_run_save(p->run);
+    }
+    if (!over && stopped) give_up(p, MM_ERR_INTERRUPTED, "interrupted");
+    if (over || stopped) MM_TRY(finish(e, p));
+  }
+  return MM_OK;
+}
+
+static bool any_taken(const engine *e) {
+  for (int i = 0; i < e->n_place; i++)
+    if (e->place[i].taken) return true;
+  return false;
+}
+
+static mm_status work(engine *e, place **at_work, group *groups) {
+  const volatile int *stop = e->queue->list->config->stop;
+  for (;;) {
+    const bool stopped = mm_job_stopped(stop);
+    MM_TRY(settle_places(e, stopped));
+    if (stopped) return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
+    MM_TRY(fill_places(e));
+    // a round in which every job failed to begin is not the end
+    if (any_taken(e))
+      MM_TRY(slice(e, at_work, groups));
+    else if (e->n_returned == 0 && atomic_load(&e->queue->next) >= e->queue->n)
+      return MM_OK;
+  }
+}
+
+// After a failure of the device its trainings are lost; they can be run again.
+static void drop_places(engine *e) {
+  for (int i = 0; i < e->n_place; i++) {
+    place *p = &e->place[i];
+    if (!p->taken) continue;
+    if (p->run) mm_ampo_run_close(p->run, MM_ERR_INTERRUPTED);
+    mm_job_end(job_of(e, p), MM_ERR_INTERRUPTED, result_of(e, p));
+    mm_map_destroy(p->own);
+    p->run = NULL;
+    p->own = NULL;
+    p->taken = false;
+  }
+}
+
+static mm_status run(engine *e, int device) {
+  MM_TRY(open_engine(e, device));
+  e->n_returned = 0;
+  for (int i = 0; i < e->n_place; i++)
+    e->place[i].closed = false;
+  // other settings may be slower than those seen last: begin with a short slice
+  for (int i = 0; i < N_SPEEDS; i++)
+    e->seconds_each[i] = 0;
+  const size_t n = (size_t)e->n_place;
+  place **at_work = mm_alloc_array(n, sizeof *at_work);
+  group *groups = mm_alloc_array(n, sizeof *groups);
+  mm_status status = MM_ERR_MEMORY;
+  if (at_work && groups)
+    status = work(e, at_work, groups);
+  else
+    (void)MM_FAIL(status, "no memory for %zu trainings", n);
+  mm_free(at_work);
+  mm_free(groups);
+  char error[MM_ERROR_SIZE];
+  snprintf(error, sizeof error, "%s", status == MM_OK ? "" : mm_last_error());
+  drop_places(e);
+  return status == MM_OK ? MM_OK : MM_FAIL(status, "%s", error);
+}
+
+mm_status mm_cuda_ampo_run(int device, mm_cuda_queue *queue) {
+  engine *e = &engines[device];
+  pthread_mutex_lock(&engines_lock);
+  if (!e->open) pthread_mutex_init(&e->lock, NULL);
+  pthread_mutex_unlock(&engines_lock);
+  pthread_mutex_lock(&e->lock);
+  e->queue = queue;
+  mm_status status = run(e, device);
+  pthread_mutex_unlock(&e->lock);
+  return status;
+}
+
+void mm_cuda_ampo_profile(int device, int64_t *clocks) {
+  engines[device].clocks = clocks;
+}

@@ -1,0 +1,23 @@
+// One environment's kernels as the host sees them.
+
+#ifndef MM_BACKEND_CUDA_DENSE_ENTRY_H
+#define MM_BACKEND_CUDA_DENSE_ENTRY_H
+
+#include <stddef.h>
+
+enum { MM_CUDA_DENSE_TILES = 3 };
+
+typedef struct mm_cuda_dense_entry {
+  int n_input;
+  // by size, largest first
+  struct {
+    int rows;
+    size_t shared;         // bytes, without the batch
+    const void *kernel[2]; // with tanh, with relu
+  } tile[MM_CUDA_DENSE_TILES];
+} mm_cuda_dense_entry;
+
+extern const mm_cuda_dense_entry mm_cuda_dense_cartpole, mm_cuda_dense_acrobot,
+    mm_cuda_dense_mountain_car;
+
+#endif

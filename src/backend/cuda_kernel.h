@@ -1,0 +1,37 @@
+// The kernel that trains a job on a device, and what it needs.
+
+#ifndef MM_BACKEND_CUDA_KERNEL_H
+#define MM_BACKEND_CUDA_KERNEL_H
+
+#include <cuda_runtime_api.h>
+
+#include "agent/ampo.h"
+#include "backend/cuda_bits.h"
+#include "backend/cuda_dense.h"
+
+typedef struct mm_cuda_kernel {
+  bool bits; // observations are bits: cuda_bits.h, else cuda_dense.h
+  mm_minatar_game game;
+  bool relu;
+  int rows; // of a tile, of the kernel for bits
+  mm_cuda_dense_plan dense;
+  size_t obs_size; // bytes of an observation
+  size_t scratch;  // bytes of the kernel's own memory
+} mm_cuda_kernel;
+
+// Why a job cannot run on any device, or NULL.
+const char *mm_cuda_kernel_refusal(const mm_job *job);
+
+// For an agent on a device whose blocks may have `shared` bytes of shared memory. `tile`: 0, or the
+// size that is wanted. MM_ERR_UNSUPPORTED if the device is too small.
+mm_status mm_cuda_kernel_choose(const mm_ampo *ampo, int tile, size_t shared, mm_cuda_kernel *out);
+
+// One launch may hold agents of both.
+bool mm_cuda_kernel_same(const mm_cuda_kernel *a, const mm_cuda_kernel *b);
+
+// agents: [n] in device memory; each does its `span` iterations. clocks: NULL, or device memory for
+// what the kernel's launch function says.
+cudaError_t mm_cuda_kernel_launch(const mm_cuda_kernel *kernel, mm_cuda_agent *agents, int n,
+                                  int64_t *clocks, cudaStream_t stream);
+
+#endif

@@ -1,0 +1,490 @@
+// AMPO on a CUDA device: first gradients as on the processor, to the rounding of halves; the same
+// bits however a list is put together and cut; states that move between processor and device;
+// learning as the reference's own runs.
+
+#include <stdio.h>
+
+#include "test.h"
+
+#if HAVE_CUDA
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "agent/job_hooks.h"
+#include "backend/backend.h"
+#include "backend/cuda.h"
+#include "base/status.h"
+
+// What a training leaves behind.
+typedef struct nets {
+  size_t n[MM_NET_TENSORS];
+  char name[MM_NET_TENSORS][32];
+  float *param[MM_NET_TENSORS], *moment[MM_NET_TENSORS];
+} nets;
+
+static void keep_nets(const mm_job *job, mm_net *net, void *user) {
+  nets *k = user;
+  (void)job;
+  for (int i = 0; i < MM_NET_TENSORS; i++) {
+    const mm_net_tensor t = mm_net_describe(net, i);
+    k->n[i] = (size_t)t.rows * (size_t)t.cols;
+    snprintf(k->name[i], sizeof k->name[i], "%s", t.name);
+    k->param[i] = malloc(k->n[i] * sizeof(float));
+    k->moment[i] = malloc(k->n[i] * sizeof(float));
+    mm_net_export(net, MM_NET_PARAM, i, k->param[i]);
+    mm_net_export(net, MM_NET_MOMENT1, i, k->moment[i]);
+  }
+}
+
+static void free_nets(nets *k) {
+  for (int i = 0; i < MM_NET_TENSORS; i++) {
+    free(k->param[i]);
+    free(k->moment[i]);
+  }
+}
+
+static void assert_same_nets(const nets *a, const nets *b) {
+  for (int i = 0; i < MM_NET_TENSORS; i++) {
+    if (memcmp(a->param[i], b->param[i], a->n[i] * sizeof(float)) != 0)
+      fail_msg("%s differs", a->name[i]);
+    if (memcmp(a->moment[i], b->moment[i], a->n[i] * sizeof(float)) != 0)
+      fail_msg("Adam's moments of %s differ", a->name[i]);
+  }
+}
+
+// How far tensor i of b's first moments is from a's, by the size of all moments of its network.
+static double distance(const nets *a, const nets *b, int i) {
+  const int first = i / (MM_NET_TENSORS / 2) * (MM_NET_TENSORS / 2);
+  double difference = 0, size = 0;
+  for (size_t k = 0; k < a->n[i]; k++)
+    difference += pow((double)b->moment[i][k] - (double)a->moment[i][k], 2);
+  for (int t = first; t < first + MM_NET_TENSORS / 2; t++)
+    for (size_t k = 0; k < a->n[t]; k++)
+      size += pow((double)a->moment[t][k], 2);
+  return sqrt(difference / (size > 0 ? size : 1));
+}
+
+static mm_status run_on(mm_backend_kind kind, int tile, const mm_job *jobs, size_t n,
+                        mm_result *results) {
+  mm_backend_config config = { .place = { .kind = kind, .tile = tile } };
+  return mm_backend_run(&config, jobs, n, results);
+}
+
+// One job with its networks.
+static void train(mm_backend_kind kind, int tile, mm_job job, mm_result *result, nets *out) {
+  const mm_job_hooks hooks = { .trained = keep_nets, .user = out };
+  job.hooks = &hooks;
+  assert_ok(run_on(kind, tile, &job, 1, result));
+  assert_int_equal(result->status, MM_OK);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Gradients
+
+typedef struct shape {
+  const char *env, *map;
+  double envs, unroll, minibatches;
+  int tile;
+  bool relu, code, bisect, raw, center;
+} shape;
+
+static mm_ampo_config config_of(const shape *s) {
+  mm_ampo_config c = mm_ampo_config_default();
+  c.envs = s->envs;
+  c.unroll = s->unroll;
+  c.minibatches = s->minibatches;
+  c.steps = s->envs * s->unroll;
+  c.epochs = 1;
+  c.lr = 1e-4;
+  c.relu = s->relu;
+  c.code_target = s->code;
+  c.bisect10 = s->bisect;
+  c.raw_advantage = s->raw;
+  c.center = s->center;
+  return c;
+}
+
+// After one epoch Adam's first moments are sums of the epoch's gradients. Every operand of a
+// product is rounded to a half, by up to 2^-12 of its size; a gradient has come through about ten
+// of them, and sums over many rows do better. They do not over few rows, and relu's slope jumps
+// where a sum that was rounded passes 0.
+static double tolerance_of(const shape *s) {
+  const double rows = s->envs * s->unroll / s->minibatches;
+  return (s->relu || rows < 64 ? 4 : 1) * 10 * 0x1p-11;
+}
+
+static void check_gradients(const shape *s) {
+  mm_env *env;
+  mm_map *map;
+  assert_ok(mm_env_open(s->env, &env));
+  assert_ok(mm_map_open(s->map, &map));
+  const mm_ampo_config config = config_of(s);
+  const mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 7 };
+  mm_result cpu, cuda;
+  nets a = { 0 }, b = { 0 };
+  train(MM_BACKEND_CPU, 0, job, &cpu, &a);
+  train(MM_BACKEND_CUDA, s->tile, job, &cuda, &b);
+  assert_int_equal(cpu.n_curve, 1);
+  assert_int_equal(cuda.n_curve, 1);
+  if (fabs(cuda.curve[0] - cpu.curve[0]) > 1e-9 * (1 + fabs(cpu.curve[0])))
+    fail_msg("%s, %s: metric %.17g, on the processor %.17g", s->env, s->map, cuda.curve[0],
+             cpu.curve[0]);
+  for (int i = 0; i < MM_NET_TENSORS; i++) {
+    const double d = distance(&a, &b, i);
+    if (!(d < tolerance_of(s)))
+      fail_msg("%s, %s, tile %d: gradient of %s is off by %.2g of its network's", s->env, s->map,
+               s->tile, a.name[i], d);
+  }
+  mm_result_release(&cpu);
+  mm_result_release(&cuda);
+  free_nets(&a);
+  free_nets(&b);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+static void test_gradients(void **state) {
+  static const char *const envs[] = { "CartPole-v1",      "Acrobot-v1",           "MountainCar-v0",
+                                      "Asterix-MinAtar",  "Breakout-MinAtar",     "Freeway-MinAtar",
+                                      "Seaquest-MinAtar", "SpaceInvaders-MinAtar" };
+  (void)state;
+  for (size_t i = 0; i < sizeof envs / sizeof *envs; i++) {
+    const bool bits = i >= 3;
+    for (int tile = 32; tile <= 128; tile *= 2)
+      check_gradients(&(shape){ .env = envs[i],
+                                .map = "negentropy",
+                                .envs = bits ? 64 : 4,
+                                .unroll = bits ? 16 : 128,
+                                .minibatches = bits ? 2 : 4,
+                                .tile = tile });
+  }
+}
+
+// Sizes that fill no tile, many environments, minibatches of different sizes, a batch that does not
+// fit into a block's memory.
+static void test_sizes(void **state) {
+  (void)state;
+  static const double sizes[][3] = { { 1, 7, 1 },   { 3, 33, 7 },    { 9, 50, 5 },  { 40, 30, 3 },
+                                     { 300, 4, 2 }, { 17, 129, 64 }, { 16, 512, 4 } };
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    shape s = {
+      .map = "l2", .envs = sizes[i][0], .unroll = sizes[i][1], .minibatches = sizes[i][2]
+    };
+    s.env = "Acrobot-v1";
+    check_gradients(&s);
+    s.env = "Freeway-MinAtar";
+    check_gradients(&s);
+  }
+}
+
+static void test_switches(void **state) {
+  static const char *const maps[] = { "negentropy", "l2",       "tsallis:0.5", "tsallis:1.5",
+                                      "piecewise",  "random:4", "neural" };
+  (void)state;
+  for (int i = 0; i < 7; i++) {
+    shape s = { .map = maps[i], .envs = 4, .unroll = 128, .minibatches = 4 };
+    s.relu = i % 2 == 1;
+    s.code = i % 3 == 1;
+    s.raw = i % 4 == 2;
+    s.center = i % 5 == 3;
+    s.bisect = i == 4;
+    s.env = i % 2 ? "CartPole-v1" : "Acrobot-v1";
+    check_gradients(&s);
+    s.env = i % 2 ? "Asterix-MinAtar" : "MinAtar/Breakout-v1";
+    s.envs = 32;
+    s.unroll = 24;
+    s.minibatches = 3;
+    check_gradients(&s);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Bits
+
+static mm_ampo_config short_run(double iterations) {
+  mm_ampo_config c = mm_ampo_config_default();
+  c.steps = c.envs * c.unroll * iterations;
+  return c;
+}
+
+static mm_ampo_config short_minatar(double iterations) {
+  mm_ampo_config c = mm_ampo_config_default();
+  c.envs = 64;
+  c.unroll = 32;
+  c.minibatches = 4;
+  c.epochs = 2;
+  c.lr = 7e-4;
+  c.steps = c.envs * c.unroll * iterations;
+  return c;
+}
+
+static void assert_same_curves(const mm_result *a, const mm_result *b) {
+  assert_int_equal(a->status, b->status);
+  assert_int_equal(a->n_curve, b->n_curve);
+  assert_memory_equal(a->curve, b->curve, a->n_curve * sizeof *a->curve);
+}
+
+// Alone, and among many jobs of different lengths and environments, more than there are places.
+static void test_company(void **state) {
+  enum { N = 300 };
+  static const char *const ids[] = { "CartPole-v1", "Acrobot-v1", "Asterix-MinAtar" };
+  (void)state;
+  mm_env *env[3];
+  mm_map *map;
+  for (int i = 0; i < 3; i++)
+    assert_ok(mm_env_open(ids[i], &env[i]));
+  assert_ok(mm_map_open("piecewise", &map));
+  const mm_ampo_config config[4] = { short_run(20), short_run(33), short_minatar(5),
+                                     short_minatar(3) };
+  mm_job *job = calloc(N, sizeof *job);
+  mm_result *result = calloc(N, sizeof *result);
+  for (size_t i = 0; i < N; i++) {
+    const size_t e = i % 5 == 4 ? 2 : i % 2;
+    job[i] = (mm_job){
+      .env = env[e], .map = map, .ampo = &config[(e == 2 ? 2 : 0) + i / 7 % 2], .seed = i % 11
+    };
+  }
+  assert_ok(run_on(MM_BACKEND_CUDA, 0, job, N, result));
+  for (size_t i = 0; i < N; i += 23) {
+    mm_result alone;
+    assert_ok(run_on(MM_BACKEND_CUDA, 0, &job[i], 1, &alone));
+    assert_same_curves(&alone, &result[i]);
+    mm_result_release(&alone);
+  }
+  for (size_t i = 0; i < N; i++) {
+    assert_int_equal(result[i].status, MM_OK);
+    mm_result_release(&result[i]);
+  }
+  free(job);
+  free(result);
+  mm_map_destroy(map);
+  for (int i = 0; i < 3; i++)
+    mm_env_destroy(env[i]);
+}
+
+// ---------------------------------------------------------------------------------------------
+// States
+
+typedef struct saved {
+  void *state;
+  size_t size;
+  volatile int stop;
+  nets nets;
+} saved;
+
+static void keep_state(const mm_job *job, const void *state, size_t size, void *user) {
+  saved *s = user;
+  (void)job;
+  free(s->state);
+  s->state = malloc(size);
+  s->size = size;
+  memcpy(s->state, state, size);
+}
+
+static void keep_trained(const mm_job *job, mm_net *net, void *user) {
+  keep_nets(job, net, &((saved *)user)->nets);
+}
+
+static void stop_soon(size_t done, size_t total, uint64_t env_steps, void *user) {
+  (void)done, (void)total;
+  if (env_steps > 0) ((saved *)user)->stop = 1;
+}
+
+// Interrupts a training on the device, and goes on there to the same bits; then on the processor.
+static void check_states(const char *id, const mm_ampo_config *config) {
+  mm_env *env;
+  mm_map *map;
+  assert_ok(mm_env_open(id, &env));
+  assert_ok(mm_map_open("piecewise", &map));
+  saved s = { 0 };
+  const mm_job_hooks hooks = { .save = keep_state, .trained = keep_trained, .user = &s };
+  mm_job job = { .env = env, .map = map, .ampo = config, .seed = 3, .hooks = &hooks };
+  mm_result whole, result;
+  nets expected = { 0 };
+  train(MM_BACKEND_CUDA, 0, job, &whole, &expected);
+
+  mm_backend_config backend = {
+    .place.kind = MM_BACKEND_CUDA, .stop = &s.stop, .progress = stop_soon, .user = &s
+  };
+  assert_int_equal(mm_backend_run(&backend, &job, 1, &result), MM_ERR_INTERRUPTED);
+  assert_int_equal(result.status, MM_ERR_INTERRUPTED);
+  assert_non_null(s.state);
+  const uint64_t done = mm_job_state_done(s.state, s.size);
+  assert_in_range(done, 1, whole.n_curve - 1);
+  job.state = s.state;
+  job.state_size = s.size;
+  assert_ok(run_on(MM_BACKEND_CUDA, 0, &job, 1, &result));
+  assert_same_curves(&whole, &result);
+  assert_same_nets(&expected, &s.nets);
+  mm_result_release(&result);
+  free_nets(&s.nets);
+
+  assert_ok(run_on(MM_BACKEND_CPU, 0, &job, 1, &result));
+  assert_int_equal(result.n_curve, whole.n_curve);
+  assert_memory_equal(result.curve, whole.curve, (size_t)done * sizeof *result.curve);
+  mm_result_release(&result);
+  free_nets(&s.nets);
+  mm_result_release(&whole);
+  free_nets(&expected);
+  free(s.state);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+static void test_states(void **state) {
+  (void)state;
+  const mm_ampo_config classic = short_run(900);
+  mm_ampo_config minatar = short_minatar(400);
+  check_states("CartPole-v1", &classic);
+  check_states("Acrobot-v1", &classic);
+  check_states("Seaquest-MinAtar", &minatar);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Trouble
+
+static void test_numeric(void **state) {
+  mm_env *env;
+  mm_map *map;
+  (void)state;
+  assert_ok(mm_env_open("CartPole-v1", &env));
+  assert_ok(mm_map_open("l2", &map));
+  mm_ampo_config wild = short_run(40);
+  wild.lr = 1e3;
+  wild.constant_lr = true;
+  wild.max_grad_norm = 0;
+  const mm_ampo_config tame = short_run(40);
+  const mm_job job[2] = { { .env = env, .map = map, .ampo = &wild },
+                          { .env = env, .map = map, .ampo = &tame } };
+  mm_result result[2], alone;
+  mm_backend_report report;
+  const mm_backend_config config = { .place.kind = MM_BACKEND_CUDA, .report = &report };
+  assert_ok(mm_backend_run(&config, job, 2, result));
+  assert_int_equal(result[0].status, MM_ERR_NUMERIC);
+  assert_int_equal(report.trouble, 0);
+  assert_non_null(strstr(report.error, "not finite"));
+  assert_ok(run_on(MM_BACKEND_CUDA, 0, &job[1], 1, &alone));
+  assert_same_curves(&alone, &result[1]);
+  mm_result_release(&alone);
+  mm_result_release(&result[0]);
+  mm_result_release(&result[1]);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+static void test_refusals(void **state) {
+  mm_env *env;
+  mm_map *map;
+  (void)state;
+  assert_ok(mm_env_open("CartPole-v1", &env));
+  assert_ok(mm_map_open("negentropy", &map));
+  mm_ampo_config wide = short_run(1), ppo = mm_ppo_config_default();
+  wide.hidden = 65;
+  mm_job job = { .env = env, .map = map, .ampo = &wide };
+  mm_result result;
+  assert_fails(run_on(MM_BACKEND_CUDA, 0, &job, 1, &result), MM_ERR_INPUT, "64 hidden units");
+  ppo.steps = 1024;
+  job.ampo = &ppo;
+  assert_fails(run_on(MM_BACKEND_CUDA, 0, &job, 1, &result), MM_ERR_INPUT, "ppo");
+  assert_ok(run_on(MM_BACKEND_AUTO, 0, &job, 1, &result)); // by the processor
+  mm_result_release(&result);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+// Fewer hidden units are padded.
+static void test_narrow(void **state) {
+  (void)state;
+  mm_env *env;
+  mm_map *map;
+  assert_ok(mm_env_open("CartPole-v1", &env));
+  assert_ok(mm_map_open("negentropy", &map));
+  mm_ampo_config config = config_of(&(shape){ .envs = 4, .unroll = 128, .minibatches = 4 });
+  config.hidden = 24;
+  const mm_job job = { .env = env, .map = map, .ampo = &config };
+  mm_result cpu, cuda;
+  nets a = { 0 }, b = { 0 };
+  train(MM_BACKEND_CPU, 0, job, &cpu, &a);
+  train(MM_BACKEND_CUDA, 0, job, &cuda, &b);
+  for (int i = 0; i < MM_NET_TENSORS; i++)
+    if (!(distance(&a, &b, i) < 10 * 0x1p-11)) fail_msg("%s", a.name[i]);
+  mm_result_release(&cpu);
+  mm_result_release(&cuda);
+  free_nets(&a);
+  free_nets(&b);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Learning: the reference implementation's own final means over 64 seeds, with standard errors.
+
+static void test_learning(void **state) {
+  enum { SEEDS = 128 };
+  static const struct {
+    const char *env, *map;
+    bool code;
+    double mean, sem;
+  } rows[] = {
+    { "CartPole-v1", "negentropy", false, 479.3, 6.1 },
+    { "Acrobot-v1", "negentropy", false, -86.8, 2.2 },
+    { "CartPole-v1", "negentropy", true, 385.4, 11.5 },
+    { "Acrobot-v1", "negentropy", true, -106.0, 1.9 },
+    { "CartPole-v1", "l2", false, 458.3, 13.5 },
+    { "Acrobot-v1", "l2", false, -77.5, 0.8 },
+  };
+  (void)state;
+  mm_job job[SEEDS];
+  mm_result result[SEEDS];
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    mm_env *env;
+    mm_map *map;
+    assert_ok(mm_env_open(rows[k].env, &env));
+    assert_ok(mm_map_open(rows[k].map, &map));
+    mm_ampo_config config = mm_ampo_config_default();
+    config.code_target = rows[k].code;
+    for (size_t i = 0; i < SEEDS; i++)
+      job[i] = (mm_job){ .env = env, .map = map, .ampo = &config, .seed = i };
+    assert_ok(run_on(MM_BACKEND_CUDA, 0, job, SEEDS, result));
+    double sum = 0, square = 0;
+    for (size_t i = 0; i < SEEDS; i++) {
+      sum += result[i].final_value;
+      square += result[i].final_value * result[i].final_value;
+      mm_result_release(&result[i]);
+    }
+    const double mean = sum / SEEDS, variance = square / SEEDS - mean * mean;
+    const double own = variance / (SEEDS - 1), sem = sqrt(own + rows[k].sem * rows[k].sem);
+    print_message("%s, %s, target=%s: %.1f (%.1f), reference %.1f (%.1f)\n", rows[k].env,
+                  rows[k].map, rows[k].code ? "code" : "paper", mean, sqrt(own), rows[k].mean,
+                  rows[k].sem);
+    assert_true(fabs(mean - rows[k].mean) <= 3 * sem);
+    mm_map_destroy(map);
+    mm_env_destroy(env);
+  }
+}
+
+int suite_cuda_ampo(void) {
+  int count;
+  if (mm_cuda_find(&count) != MM_OK) {
+    printf("skipped: %s\n", mm_last_error());
+    return MM_SUITE_SKIPPED;
+  }
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_gradients), cmocka_unit_test(test_sizes),
+    cmocka_unit_test(test_switches),  cmocka_unit_test(test_company),
+    cmocka_unit_test(test_states),    cmocka_unit_test(test_numeric),
+    cmocka_unit_test(test_refusals),  cmocka_unit_test(test_narrow),
+    cmocka_unit_test(test_learning),
+  };
+  return cmocka_run_group_tests_name("cuda_ampo", tests, NULL, NULL);
+}
+
+#else
+
+int suite_cuda_ampo(void) {
+  printf("skipped: built without CUDA\n");
+  return MM_SUITE_SKIPPED;
+}
+
+#endif
