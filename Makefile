@@ -52,11 +52,16 @@ format: ## format all C sources in place
 	@scripts/setup --check lint || scripts/setup lint
 	@scripts/lint --format
 
-install: ## install below PREFIX=/usr/local (DESTDIR is honoured)
+# unit tests that were built go along with a bundle
+INSTALLED = $(if $(and $(BUNDLE),$(wildcard build/mirrormap_tests)),all,programs)
+install: ## install below PREFIX=/usr/local (DESTDIR is honoured); BUNDLE=1: to be copied, with its libraries
 	@scripts/setup --check build || scripts/setup build
-	@scripts/build release $(JOBS) programs -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@scripts/build release $(JOBS) $(INSTALLED) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --install build >build/install.log || { cat build/install.log; exit 1; }
 	@echo "installed below $(DESTDIR)$(PREFIX): `wc -l <build/install_manifest.txt` files"
+	@[ -z "$(BUNDLE)" ] || cmake --install build --component bundle >build/install.log || \
+	  { cat build/install.log; exit 1; }
+	@[ -z "$(BUNDLE)" ] || echo "and what it needs: `wc -l <build/install_manifest_bundle.txt` files"
 
 clean: ## remove everything that was built
 	@rm -rf build

@@ -3,6 +3,32 @@
 
 include(CMakePackageConfigHelpers)
 
+# ---------------------------------------------------------------------------------------------
+# The bundle, a component of its own (make install BUNDLE=1): the libraries that the program needs
+# beyond the C library, in a folder where it and the shared library look first, and the unit tests if
+# they were built. With it the tree runs on machines that have none of them.
+#
+# Libraries of a library are looked for along an RPATH of the program, but not along a RUNPATH.
+
+set(mm_bundle_dir "${CMAKE_INSTALL_LIBDIR}/mirrormap")
+
+function(mm_look_in_bundle target folder)
+  file(RELATIVE_PATH path "/prefix/${folder}" "/prefix/${mm_bundle_dir}")
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${path}"
+                        BUILD_WITH_INSTALL_RPATH TRUE)
+  target_link_options(${target} PRIVATE LINKER:--disable-new-dtags)
+endfunction()
+
+mm_look_in_bundle(mirrormap "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET mirrormap_program)
+  mm_look_in_bundle(mirrormap_program "${CMAKE_INSTALL_BINDIR}")
+  install(CODE "set(MM_BUNDLE_OF \"$<TARGET_FILE:mirrormap_program>\" \"${PROJECT_BINARY_DIR}/mirrormap_tests\")
+set(MM_BUNDLE_DIR \"${mm_bundle_dir}\")" COMPONENT bundle EXCLUDE_FROM_ALL)
+  install(SCRIPT cmake/Bundle.cmake COMPONENT bundle EXCLUDE_FROM_ALL)
+endif()
+
+# ---------------------------------------------------------------------------------------------
+
 install(TARGETS mirrormap mirrormap_static EXPORT mirrormapTargets)
 if(TARGET mirrormap_program)
   install(TARGETS mirrormap_program)

@@ -11,6 +11,12 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 unset NO_COLOR MIRRORMAP_DATA
 export LC_ALL=C TERM=xterm
+# what is compared are the processor's numbers; a test that looks at devices says so
+visible=${CUDA_VISIBLE_DEVICES-all}
+export CUDA_VISIBLE_DEVICES=
+see_devices() {
+  case $visible in all) unset CUDA_VISIBLE_DEVICES ;; *) export CUDA_VISIBLE_DEVICES=$visible ;; esac
+}
 
 out=$work/stdout
 err=$work/stderr

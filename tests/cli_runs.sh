@@ -61,15 +61,17 @@ expect "in order, numbers by their value" test "$(awk 'NR > 1 { printf "%s ", $1
   "runs/deeper/other runs/learn-GridWorld-small-1 runs/learn-GridWorld-small-2 runs/learn-GridWorld-small-11 "
 expect_out "4/4"
 expect_out "GridWorld-small"
+expect "the backend of all" test "$(grep -Ec ' cpu +20[0-9-]+ [0-9:]+$' "$out")" -eq 4
 expect "only the database is left" test "$(find runs -name 'run.*' | sort | uniq | grep -vc 'run.db$')" -eq 0
 run runs --json
 expect_code 0
 expect_json
 for name in run state error command env generations planned evaluations env_steps best_validation \
-  best_generation seconds started last; do
+  best_generation seconds started last sessions; do
   expect "field $name" grep -qF "\"$name\":" "$out"
 done
 expect_out '"run":"runs/learn-GridWorld-small-1","state":"done","error":null,"command":"learn","env":["GridWorld-small"],"generations":4,"planned":4,"evaluations":16,"env_steps":4096,'
+expect "who worked on it" grep -Eq '"sessions":\[\{"started":"[^"]+Z","ended":"[^"]+Z","outcome":"done","host":"[^"]*","backend":"cpu"\}\]' "$out"
 run runs runs/learn-GridWorld-small-1/ --json
 expect_code 0
 expect_out '{"runs":[{"run":"runs/learn-GridWorld-small-1",'

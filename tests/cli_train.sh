@@ -241,7 +241,7 @@ expect_refusal 2 "--algorithm"
 train --backend gpu
 expect_refusal 2 "--backend" "gpu"
 train --backend cuda
-expect_refusal 1 "cuda" "not part of this build"
+expect_refusal 1 "cuda" "backend 'cuda'"
 train stray
 expect_refusal 2 "stray"
 

@@ -312,7 +312,7 @@ run transfer --maps l2 --envs GridWorld-small --set steps=100 --out never
 expect_refusal 2 "steps = 100"
 expect "no folder is left behind" test ! -e never
 transfer --maps l2 --backend cuda
-expect_refusal 1 "cuda" "not part of this build"
+expect_refusal 1 "cuda" "backend 'cuda'"
 transfer --maps l2 stray
 expect_refusal 2 "stray"
 

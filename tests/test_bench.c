@@ -69,6 +69,29 @@ static void test_failing_work(void **state) {
   }
 }
 
+// The table of the algorithm's work: thousands of operations for each environment step.
+static void test_step_work(void **state) {
+  (void)state;
+  static const struct {
+    int32_t n_input, n_action;
+    double on, dense, sparse;
+  } known[] = {
+    { 4, 2, 0, 863, 0 },        { 6, 3, 0, 881, 0 },       { 400, 5, 10, 2160, 440 },
+    { 400, 3, 33, 2160, 490 },  { 700, 3, 17, 3470, 456 }, { 600, 4, 44, 3030, 514 },
+    { 1000, 6, 13, 4770, 448 },
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    mm_ampo_config c = mm_ampo_config_default();
+    if (known[i].on > 0) c.envs = 256, c.minibatches = 8, c.epochs = 8;
+    mm_ampo_shape s = { .n_input = known[i].n_input, .n_action = known[i].n_action };
+    assert_true(fabs(mm_bench_step_work(&c, &s) / 1e3 / known[i].dense - 1) < 0.003);
+    s.lists = true;
+    s.inputs_on = known[i].on;
+    if (known[i].on > 0)
+      assert_true(fabs(mm_bench_step_work(&c, &s) / 1e3 / known[i].sparse - 1) < 0.003);
+  }
+}
+
 static void test_core(void **state) {
   (void)state;
   mm_bench_core first = mm_bench_core_hold();
@@ -81,10 +104,9 @@ static void test_core(void **state) {
 
 int suite_bench(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_results_grow),
-    cmocka_unit_test(test_seconds),
-    cmocka_unit_test(test_failing_work),
-    cmocka_unit_test(test_core),
+    cmocka_unit_test(test_results_grow), cmocka_unit_test(test_seconds),
+    cmocka_unit_test(test_failing_work), cmocka_unit_test(test_core),
+    cmocka_unit_test(test_step_work),
   };
   return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
 }

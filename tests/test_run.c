@@ -481,6 +481,38 @@ static mm_status use(const char *folder) {
   return status;
 }
 
+// What a session says to have worked with, in the order of the sessions.
+static int see_backend(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  for (int i = 0; i < table->n; i++)
+    if (strcmp(table->column[i].name, "backend") == 0) {
+      strcat(user, cell[i].data);
+      strcat(user, " ");
+    }
+  return 0;
+}
+
+static void test_session_backend(void **state) {
+  (void)state;
+  char names[64] = "";
+  mm_run *run;
+  mm_run_session session = { "cuda", "avx2", 1 };
+  fixture_make("run", 1);
+  assert_ok(mm_run_open(fixture_path("run"), MM_RUN_WRITE, &run));
+  mm_run_session_backend(run, "cpu"); // there is no session yet
+  assert_ok(mm_run_session_start(run, &session));
+  assert_ok(mm_run_session_end(run, "done"));
+  assert_ok(mm_run_session_start(run, &session));
+  (void)MM_FAIL(MM_ERR_INPUT, "before");
+  mm_run_session_backend(run, "cpu+cuda"); // a process that is killed now has said so
+  assert_string_equal(mm_last_error(), "before");
+  mm_run_close(run);
+  assert_ok(mm_run_open(fixture_path("run"), MM_RUN_WRITE, &run));
+  assert_ok(mm_run_walk(run, MM_RUN_SESSION, 2, INT64_MAX, see_backend, names));
+  assert_string_equal(names, "cuda cpu+cuda ");
+  assert_ok(mm_run_verify(run));
+  mm_run_close(run);
+}
+
 static void test_no_memory(void **state) {
   (void)state;
   fixture_make("run", 3);
@@ -557,23 +589,15 @@ static void test_no_memory_for_sqlite(void **state) {
 int suite_run(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
-    TEST(round_trip),
-    TEST(goes_on),
-    TEST(odd_numbers),
-    TEST(config),
-    TEST(checksum),
-    TEST(walk_stops),
-    TEST(drop),
-    TEST(misuse),
-    TEST(sessions),
-    TEST(one_owner),
-    TEST(reading_while_writing),
-    TEST(folders),
-    TEST(relative_and_links),
-    TEST(missing),
-    TEST(leftovers),
-    TEST(no_memory),
-    TEST(no_memory_for_sqlite),
+    TEST(round_trip),  TEST(goes_on),
+    TEST(odd_numbers), TEST(config),
+    TEST(checksum),    TEST(walk_stops),
+    TEST(drop),        TEST(misuse),
+    TEST(sessions),    TEST(session_backend),
+    TEST(one_owner),   TEST(reading_while_writing),
+    TEST(folders),     TEST(relative_and_links),
+    TEST(missing),     TEST(leftovers),
+    TEST(no_memory),   TEST(no_memory_for_sqlite),
   };
 #undef TEST
   return cmocka_run_group_tests_name("run", tests, NULL, NULL);

@@ -1,34 +1,55 @@
-// --threads and --backend, for the commands that train.
+// --threads, --backend and --devices, for the commands that train, and what they say when it is the
+// devices that cannot.
 
 #ifndef MM_CLI_BACKEND_ARGUMENT_H
 #define MM_CLI_BACKEND_ARGUMENT_H
 
+#include "backend/backend.h"
 #include "cli/command.h"
+#include "experiment/settings.h"
 
-enum { BACKEND_THREADS_MAX = 4096 };
+enum { BACKEND_THREADS_MAX = 4096, BACKEND_DEVICES_MAX = 64 };
+
+typedef struct backend_args {
+  uint64_t threads;
+  const char *backend, *devices;
+} backend_args;
 
 extern const char *const backend_names[];
 
-// Options for arguments of `args_type` with the fields `uint64_t threads` and `const char
-// *backend`.
+// Options for arguments of `args_type` with a field `backend_args on`.
 // clang-format off
 #define BACKEND_OPTIONS(args_type)                                                                 \
   { .name = "threads",                                                                             \
     .type = OPTION_COUNT,                                                                          \
-    .offset = offsetof(args_type, threads),                                                        \
+    .offset = offsetof(args_type, on.threads),                                                     \
     .metavar = "N",                                                                                \
     .help = "agents trained at a time (default: one per core); results are the same",              \
     .low = 1,                                                                                      \
     .high = BACKEND_THREADS_MAX },                                                                 \
   { .name = "backend",                                                                             \
     .type = OPTION_CHOICE,                                                                         \
-    .offset = offsetof(args_type, backend),                                                        \
+    .offset = offsetof(args_type, on.backend),                                                     \
     .choices = backend_names,                                                                      \
     .fallback = "auto",                                                                            \
-    .help = "where to train" }
+    .help = "where to train; auto: cuda if this machine has a device that can, else cpu" },        \
+  { .name = "devices",                                                                             \
+    .type = OPTION_TEXT,                                                                           \
+    .offset = offsetof(args_type, on.devices),                                                     \
+    .metavar = "N,..",                                                                             \
+    .help = "CUDA devices to use, as 'mirrormap devices' counts them (default: all)" }
 // clang-format on
 
-// Reports a backend that this build does not have; EXIT_DONE otherwise.
-int backend_check(const char *name);
+// Where to train, from the options; keeps the list of devices until the next call. What this build
+// or machine does not have, or what is no list of devices, is reported.
+int backend_choose(const backend_args *args, mm_backend_place *out);
+
+// With --backend cuda: whether devices can train with these settings at all; if not, reported. To
+// be asked before anything is made.
+int backend_check(const mm_backend_place *place, const mm_env *env, const mm_settings *settings);
+
+// For the hint how to go on after a failure: " --backend cpu" where a device failed or was too
+// small, "" otherwise. May change mm_last_error().
+const char *backend_hint(const mm_backend_place *place, mm_status status);
 
 #endif

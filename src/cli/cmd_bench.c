@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/cuda.h"
 #include "base/isa.h"
 #include "base/json.h"
 #include "cli/command.h"
@@ -11,9 +12,13 @@
 #include "cli/terminal.h"
 #include "experiment/bench.h"
 
+typedef mm_status bench_function(mm_bench_results *results, mm_bench_progress *progress,
+                                 void *user);
+
+// On the processor, and on a device where there is something to measure.
 typedef struct bench {
   const char *name;
-  mm_status (*run)(mm_bench_results *results, mm_bench_progress *progress, void *user);
+  bench_function *cpu, *cuda;
 } bench;
 
 // Gradient steps by themselves, then whole trainings.
@@ -22,12 +27,33 @@ static mm_status bench_ampo(mm_bench_results *results, mm_bench_progress *progre
   return status == MM_OK ? mm_bench_training(results, progress, user) : status;
 }
 
+// `cuda` among the names stands for --backend cuda.
 static const bench benches[] = {
-  { "map", mm_bench_map }, { "gridworld", mm_bench_gridworld },
-  { "env", mm_bench_env }, { "learn", mm_bench_learn },
-  { "ampo", bench_ampo },
+  { "map", mm_bench_map, NULL },
+  { "gridworld", mm_bench_gridworld, mm_bench_cuda_gridworld },
+  { "env", mm_bench_env, NULL },
+  { "learn", mm_bench_learn, mm_bench_cuda_learn },
+  { "ampo", bench_ampo, mm_bench_cuda_ampo },
+  { "cuda", NULL, NULL },
 };
 enum { BENCH_COUNT = sizeof benches / sizeof benches[0] };
+
+typedef struct bench_args {
+  command_args common;
+  const char *backend; // NULL: the processor, and a device where it is named or all are wanted
+} bench_args;
+
+static const char *const backend_choices[] = { "cpu", "cuda", NULL };
+
+static const option bench_options[] = {
+  { .name = "backend",
+    .type = OPTION_CHOICE,
+    .offset = offsetof(bench_args, backend),
+    .choices = backend_choices,
+    .help = "what to measure (default: the processor; without a NAME also the first CUDA device, "
+            "if there is one)" },
+  { 0 },
+};
 
 // Nearness to the limit, 1 at it. For times the limit is the least, for rates the most.
 static double fraction(const mm_bench_result *result) {
@@ -40,7 +66,13 @@ static void show_progress(const char *name, void *user) {
   progress_update(++*done, name);
 }
 
-static int put_json(const mm_bench_results *results) {
+// The name of the device that was measured.
+static const char *device_name(mm_cuda_device *facts) {
+  return mm_cuda_describe(0, facts) == MM_OK ? facts->name : "unknown";
+}
+
+static int put_json(const mm_bench_results *results, bool cuda) {
+  mm_cuda_device facts;
   cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "results");
   for (size_t i = 0; i < results->n; i++) {
     const mm_bench_result *entry = &results->entry[i];
@@ -59,11 +91,13 @@ static int put_json(const mm_bench_results *results) {
     cJSON_AddItemToArray(array, object);
   }
   cJSON_AddStringToObject(root, "isa", mm_isa_name());
+  if (cuda) cJSON_AddStringToObject(root, "device", device_name(&facts));
   cJSON_AddStringToObject(root, "version", mm_version());
   return output_json(root, EXIT_DONE);
 }
 
-static void put_table(const mm_bench_results *results) {
+static void put_table(const mm_bench_results *results, bool cuda) {
+  mm_cuda_device facts;
   table *t = table_create(
       (const char *const[]){ "<what", "value", "<unit", "limit", "fraction", "reference" }, 6);
   for (size_t i = 0; i < results->n; i++) {
@@ -82,12 +116,13 @@ static void put_table(const mm_bench_results *results) {
   }
   table_print(t);
   printf("instruction set: %s\n", mm_isa_name());
+  if (cuda) printf("CUDA device: %s\n", device_name(&facts));
 }
 
-static bool wanted(const option_texts *names, const char *name) {
+static bool named(const option_texts *names, const char *name) {
   for (size_t i = 0; i < names->n; i++)
     if (strcmp(names->value[i], name) == 0) return true;
-  return names->n == 0;
+  return false;
 }
 
 static int check_names(const option_texts *given) {
@@ -106,24 +141,73 @@ static int check_names(const option_texts *given) {
   return EXIT_DONE;
 }
 
-static int run(void *raw) {
-  const command_args *args = raw;
-  int code = check_names(&args->positional);
+// What is to be measured where; bit i stands for benches[i].
+typedef struct choice {
+  unsigned cpu, cuda;
+} choice;
+
+static int refuse_backend(const char *name, const char *backend) {
+  return fail_usage("benchmark '%s' has nothing to measure with --backend %s", name, backend);
+}
+
+static int choose_named(const option_texts *names, const char *backend, choice *out) {
+  const bool cuda = backend != NULL && strcmp(backend, "cuda") == 0;
+  for (unsigned i = 0; i < BENCH_COUNT; i++) {
+    const bench *b = &benches[i];
+    if (!named(names, b->name)) continue;
+    if (b->cpu == NULL && backend != NULL && !cuda) return refuse_backend(b->name, backend);
+    if (cuda && b->cpu != NULL && b->cuda == NULL) return refuse_backend(b->name, backend);
+    if (b->cpu == NULL)
+      out->cuda = ~0u;
+    else if (cuda)
+      out->cuda |= 1u << i;
+    else
+      out->cpu |= 1u << i;
+  }
+  return EXIT_DONE;
+}
+
+static int choose(const bench_args *args, choice *out) {
+  const option_texts *names = &args->common.positional;
+  int count, code = check_names(names);
+  *out = (choice){ 0 };
   if (code != EXIT_DONE) return code;
-  mm_bench_results results = { 0 };
+  if (names->n > 0) return choose_named(names, args->backend, out);
+  if (args->backend == NULL || strcmp(args->backend, "cpu") == 0) out->cpu = ~0u;
+  if (args->backend == NULL ? mm_cuda_find(&count) == MM_OK : strcmp(args->backend, "cuda") == 0)
+    out->cuda = ~0u;
+  return EXIT_DONE;
+}
+
+static mm_status measure(const choice *c, mm_bench_results *results) {
   mm_status status = MM_OK;
   double done = 0;
+  int count;
+  if (c->cuda != 0) status = mm_cuda_find(&count); // before anything else takes its time
   progress_begin("bench", 0, "measured");
-  for (size_t i = 0; i < BENCH_COUNT && status == MM_OK; i++)
-    if (wanted(&args->positional, benches[i].name))
-      status = benches[i].run(&results, show_progress, &done);
+  for (unsigned i = 0; i < BENCH_COUNT && status == MM_OK; i++)
+    if (benches[i].cpu != NULL && c->cpu >> i & 1)
+      status = benches[i].cpu(results, show_progress, &done);
+  for (unsigned i = 0; i < BENCH_COUNT && status == MM_OK; i++)
+    if (benches[i].cuda != NULL && c->cuda >> i & 1)
+      status = benches[i].cuda(results, show_progress, &done);
   progress_end();
+  return status;
+}
+
+static int run(void *raw) {
+  const bench_args *args = raw;
+  choice c;
+  int code = choose(args, &c);
+  if (code != EXIT_DONE) return code;
+  mm_bench_results results = { 0 };
+  mm_status status = measure(&c, &results);
   if (status != MM_OK)
     code = fail_status(status);
-  else if (args->json)
-    code = put_json(&results);
+  else if (args->common.json)
+    code = put_json(&results, c.cuda != 0);
   else
-    put_table(&results);
+    put_table(&results, c.cuda != 0);
   mm_bench_free(&results);
   return code;
 }
@@ -136,12 +220,19 @@ const command command_bench = {
       "NAME is map, gridworld, env, learn or ampo; all without one. Each line gives a figure, the "
       "machine's own limit for it where there is one, measured in the same run, and how near "
       "the two are. The reference of env is gymnax on an A100 with 2000 environments, as "
-      "published (for MinAtar the fastest game).",
+      "published (for MinAtar the fastest game).\n\n"
+      "With --backend cuda, or the NAME cuda, gridworld, learn and ampo are measured on the first "
+      "CUDA device (CUDA_VISIBLE_DEVICES chooses another): whole trainings by environment and "
+      "population, held against its rates of fused multiply-adds and of tensor cores. Their "
+      "reference is the paper's own stack (JAX) on an H200 with a population of 128.",
   .examples = "mirrormap bench map\n"
               "mirrormap bench map --isa avx2 --json\n"
-              "mirrormap bench gridworld learn",
+              "mirrormap bench gridworld learn\n"
+              "mirrormap bench cuda --json\n"
+              "mirrormap bench ampo --backend cuda",
+  .options = bench_options,
   .common = COMMON_JSON | COMMON_ISA,
   .max_positional = SIZE_MAX,
-  .args_size = sizeof(command_args),
+  .args_size = sizeof(bench_args),
   .run = run,
 };

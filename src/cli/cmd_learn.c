@@ -21,8 +21,10 @@
 
 typedef struct learn_args {
   settings_args settings;
-  const char *env, *resume, *algo, *kind, *es, *init, *out, *backend;
-  uint64_t generations, population, seed, threads;
+  const char *env, *resume, *algo, *kind, *es, *init, *out;
+  backend_args on;
+  mm_backend_place place; // what `on` says
+  uint64_t generations, population, seed;
   double max_seconds;
 } learn_args;
 
@@ -174,6 +176,18 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
   return code;
 }
 
+static int check_backend(const learn_args *args, const mm_learn_plan *plan) {
+  int code = EXIT_DONE;
+  for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++) {
+    mm_env *env;
+    mm_status status = mm_env_open(plan->env[i], &env);
+    if (status != MM_OK) return fail_status(status);
+    code = backend_check(&args->place, env, &plan->settings);
+    mm_env_destroy(env);
+  }
+  return code;
+}
+
 static int make_plan(const learn_args *args, mm_learn_plan *plan) {
   mm_algo algo = MM_ALGO_PMD;
   const char *preset = "";
@@ -181,6 +195,7 @@ static int make_plan(const learn_args *args, mm_learn_plan *plan) {
   if (code == EXIT_DONE) code = choose_algo(args, plan, &algo, &preset);
   if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, preset, &plan->settings);
   if (code == EXIT_DONE) code = apply_options(args, &plan->settings);
+  if (code == EXIT_DONE) code = check_backend(args, plan);
   if (code != EXIT_DONE) return code;
   plan->seed = args->seed;
   if (args->init == NULL) return EXIT_DONE;
@@ -270,9 +285,11 @@ static mm_status search(const learn_args *args, mm_learn *learn) {
   mm_learn_view view;
   mm_learn_look(learn, &view);
   p.total = view.steps_left;
-  mm_backend_config backend = {
-    .threads = (int)args->threads, .stop = interrupt_watch(), .progress = show_progress, .user = &p
-  };
+  mm_backend_config backend = { .place = args->place,
+                                .threads = (int)args->on.threads,
+                                .stop = interrupt_watch(),
+                                .progress = show_progress,
+                                .user = &p };
   interrupt_after(args->max_seconds);
   // a resumed run has nothing new to say before its next validation
   int64_t shown = view.last.known ? view.last.generation : -1;
@@ -315,8 +332,8 @@ static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
   if (status != MM_OK && status != MM_ERR_INTERRUPTED) {
     mm_learn_note_end(learn, "failed");
     return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED,
-                "%s; %" PRId64 " generations are safe in %s: go on with 'learn --resume %s'", error,
-                view.generation, folder, folder);
+                "%s; %" PRId64 " generations are safe in %s: go on with 'learn --resume %s%s'",
+                error, view.generation, folder, folder, backend_hint(&args->place, status));
   }
   mm_learn_note_end(learn, done ? "done" : interrupted ? "interrupted" : "stopped");
   mm_status written = mm_learn_write_maps(learn);
@@ -336,8 +353,9 @@ static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
 }
 
 static int run(void *raw) {
-  const learn_args *args = raw;
-  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
+  learn_args *args = raw;
+  const int chosen = backend_choose(&args->on, &args->place);
+  if (chosen != EXIT_DONE) return chosen;
   if (args->env == NULL && args->resume == NULL)
     return fail_usage("expected --env to begin a search or --resume to go on with one");
   interrupt_watch(); // from here on a signal leaves the run in order

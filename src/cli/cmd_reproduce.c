@@ -21,8 +21,10 @@
 
 typedef struct reproduce_args {
   settings_args settings;
-  const char *scale, *resume, *from, *out, *backend;
-  uint64_t seeds, seed, threads;
+  const char *scale, *resume, *from, *out;
+  backend_args on;
+  mm_backend_place place; // what `on` says
+  uint64_t seeds, seed;
   double max_seconds;
 } reproduce_args;
 
@@ -250,7 +252,7 @@ static int show_stopped(const mm_reproduce *r, cJSON *parts) {
   return output_json(root, EXIT_DONE);
 }
 
-static int finish(mm_reproduce *r, mm_status status, desk *d) {
+static int finish(const reproduce_args *args, mm_reproduce *r, mm_status status, desk *d) {
   const char *folder = mm_reproduce_folder(r);
   bool interrupted = status == MM_ERR_INTERRUPTED, timed_out = interrupted && interrupt_timed_out();
   char error[MM_ERROR_SIZE];
@@ -268,18 +270,21 @@ static int finish(mm_reproduce *r, mm_status status, desk *d) {
   if (interrupted)
     return fail(INTERRUPT_EXIT, "interrupted; go on with 'reproduce --resume %s'", folder);
   return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED,
-              "%s; what is done is safe: go on with 'reproduce --resume %s'", error, folder);
+              "%s; what is done is safe: go on with 'reproduce --resume %s%s'", error, folder,
+              backend_hint(&args->place, status));
 }
 
 static int run(void *raw) {
-  const reproduce_args *args = raw;
-  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
+  reproduce_args *args = raw;
+  const int chosen = backend_choose(&args->on, &args->place);
+  if (chosen != EXIT_DONE) return chosen;
   mm_reproduce *r = NULL;
   interrupt_watch(); // from here on a signal leaves the run in order
   int code = args->resume != NULL ? resume(args, &r) : begin(args, &r);
   if (code != EXIT_DONE) return code;
   desk d = { .parts = args->settings.common.json ? cJSON_CreateArray() : NULL };
-  mm_reproduce_job job = { .threads = (int)args->threads,
+  mm_reproduce_job job = { .place = args->place,
+                           .threads = (int)args->on.threads,
                            .stop = interrupt_watch(),
                            .progress = show_progress,
                            .warn = show_warning,
@@ -293,7 +298,7 @@ static int run(void *raw) {
   interrupt_after(args->max_seconds);
   mm_status status = mm_reproduce_run(r, &job);
   end_bar(&d);
-  code = finish(r, status, &d);
+  code = finish(args, r, status, &d);
   mm_reproduce_close(r);
   return code;
 }

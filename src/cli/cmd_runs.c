@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "experiment/run_state.h"
+#include "experiment/run_table.h"
 
 enum { DEPTH_MAX = 8 };
 
@@ -123,7 +124,8 @@ typedef struct entry {
   char *error; // why it could not be read, or what is damaged; NULL
   bool readable;
   char *command;
-  cJSON *envs; // array of strings
+  cJSON *envs;     // array of strings
+  cJSON *sessions; // array of objects
   mm_run_plan plan;
   mm_run_summary summary;
   // best mean of the map "learned" on the validation tasks, in the last phase that has any
@@ -186,6 +188,19 @@ static void read_config(const mm_run *run, entry *e) {
   cJSON_Delete(root);
 }
 
+static int add_session(const mm_run_table *of, const mm_run_cell *cell, void *user) {
+  static const char *const shown[] = { "started", "ended", "outcome", "host", "backend" };
+  cJSON *object = cJSON_CreateObject();
+  for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
+    for (int i = 0; i < of->n; i++) {
+      if (strcmp(of->column[i].name, shown[k]) != 0) continue;
+      cJSON_AddItemToObject(object, shown[k],
+                            cell[i].null ? cJSON_CreateNull() : cJSON_CreateString(cell[i].data));
+    }
+  cJSON_AddItemToArray(user, object);
+  return 0;
+}
+
 static void note_error(entry *e) {
   const char *text = mm_last_error();
   if (e->error == NULL) e->error = memory_text(text, strlen(text));
@@ -209,6 +224,9 @@ static void read_run(entry *e) {
   if (status != MM_OK) note_error(e);
   if (e->readable && mm_run_planned(run, &e->plan) != MM_OK) note_error(e);
   if (e->readable && mm_run_each_score(run, add_score, &v) != MM_OK) note_error(e);
+  e->sessions = cJSON_CreateArray();
+  if (e->readable) // damage is noted
+    (void)mm_run_walk(run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, add_session, e->sessions);
   close_group(&v);
   if (e->error == NULL && mm_run_damage(run) != NULL)
     e->error = memory_text(mm_run_damage(run), strlen(mm_run_damage(run)));
@@ -220,6 +238,7 @@ static void release(entry *e) {
   free(e->error);
   free(e->command);
   cJSON_Delete(e->envs);
+  cJSON_Delete(e->sessions);
 }
 
 static const char *state_of(const entry *e) {
@@ -228,6 +247,8 @@ static const char *state_of(const entry *e) {
 
 // ---------------------------------------------------------------------------------------------
 // Showing it
+
+enum { COLUMNS = 10 };
 
 static void add_or_null(cJSON *object, const char *key, bool known, double value) {
   if (known)
@@ -264,6 +285,8 @@ static cJSON *entry_json(entry *e) {
   output_add_number(object, "seconds", s->seconds);
   add_text_or_null(object, "started", s->started);
   add_text_or_null(object, "last", s->last);
+  cJSON_AddItemToObject(object, "sessions", e->sessions);
+  e->sessions = NULL;
   return object;
 }
 
@@ -286,6 +309,21 @@ static void put_envs(table *t, const entry *e) {
   snprintf(text, room, n > 1 ? "%s +%d" : "%s", first, n - 1);
   put_plain(t, text);
   free(text);
+}
+
+// "cpu", or "cpu, cuda" for one that was moved: each once, in the order of the sessions.
+static void put_backends(table *t, const entry *e) {
+  char text[96] = "";
+  size_t used = 0;
+  for (const cJSON *s = e->sessions->child; s != NULL && used < sizeof text; s = s->next) {
+    const char *name = mm_json_find(s, "backend")->valuestring;
+    bool seen = false;
+    for (const cJSON *b = e->sessions->child; b != s; b = b->next)
+      seen = seen || strcmp(mm_json_find(b, "backend")->valuestring, name) == 0;
+    if (!seen)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", name);
+  }
+  put_plain(t, text);
 }
 
 // "3/8", or "3" where it is not known of how many.
@@ -326,7 +364,7 @@ static void put_row(table *t, const entry *e) {
   if (!e->readable || strcmp(state, "killed") == 0 || strcmp(state, "failed") == 0)
     table_mark(t, false);
   if (!e->readable) {
-    for (int i = 2; i < 9; i++)
+    for (int i = 2; i < COLUMNS; i++)
       table_text(t, "-");
     return;
   }
@@ -338,14 +376,16 @@ static void put_row(table *t, const entry *e) {
     table_number(t, e->best);
   else
     table_text(t, "-");
+  put_backends(t, e);
   put_time(t, e->summary.last);
 }
 
 static int put_table(const entry *entries, size_t n) {
-  static const char *const header[] = { "<run",      "<state",      "<command",
-                                        "<env",      "generations", "evaluations",
-                                        "env steps", "validation",  "<last (UTC)" };
-  table *t = table_create(header, 9);
+  static const char *const header[COLUMNS] = { "<run",       "<state",      "<command",
+                                               "<env",       "generations", "evaluations",
+                                               "env steps",  "validation",  "<backend",
+                                               "<last (UTC)" };
+  table *t = table_create(header, COLUMNS);
   for (size_t i = 0; i < n; i++)
     put_row(t, &entries[i]);
   table_print(t);

@@ -20,8 +20,10 @@
 
 typedef struct train_args {
   settings_args settings;
-  const char *env, *map, *resume, *algo, *out, *backend;
-  uint64_t seeds, seed, threads;
+  const char *env, *map, *resume, *algo, *out;
+  backend_args on;
+  mm_backend_place place; // what `on` says
+  uint64_t seeds, seed;
   double max_seconds, save_seconds;
 } train_args;
 
@@ -84,6 +86,7 @@ static int make_plan(const train_args *args, const mm_env *env, mm_train_plan *p
   int code = env_argument_algo(args->algo, env, args->env, &algo);
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings);
+  if (code == EXIT_DONE) code = backend_check(&args->place, env, &plan->settings);
   if (code == EXIT_DONE) code = run_argument_name("env", args->env, plan->env);
   if (code == EXIT_DONE)
     code = run_argument_name("map", run_argument_map(args->map, args->algo), plan->map);
@@ -176,9 +179,11 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
 static mm_status train(const train_args *args, mm_train *t) {
   mm_train_view view;
   mm_train_look(t, &view);
-  mm_backend_config backend = {
-    .threads = (int)args->threads, .stop = interrupt_watch(), .progress = show_progress, .user = t
-  };
+  mm_backend_config backend = { .place = args->place,
+                                .threads = (int)args->on.threads,
+                                .stop = interrupt_watch(),
+                                .progress = show_progress,
+                                .user = t };
   interrupt_after(args->max_seconds);
   progress_begin("train",
                  (double)(view.plan->seeds - view.n_done) * mm_settings_steps(&view.plan->settings),
@@ -188,22 +193,30 @@ static mm_status train(const train_args *args, mm_train *t) {
   return status;
 }
 
-// ", go on with ..", where there is something to go on with.
-static const char *hint_of(const mm_train_view *view, char *out, size_t size) {
+// "; go on with ..", where there is something to go on with, on another backend if it was this one.
+static const char *hint_of(const train_args *args, const mm_train_view *view, mm_status status,
+                           char *out, size_t size) {
+  const char *other = backend_hint(&args->place, status);
   out[0] = '\0';
-  if (view->folder != NULL) snprintf(out, size, "; go on with 'train --resume %s'", view->folder);
+  if (view->folder != NULL)
+    snprintf(out, size, "; go on with 'train --resume %s%s'", view->folder, other);
+  else if (other[0] != '\0')
+    snprintf(out, size, "; try it with%s", other);
   return out;
 }
 
 // A single seed's failure names it; what fails for all of them has nothing to do with seeds.
-static int report_failure(const mm_train_view *view) {
+static int report_failure(const train_args *args, const mm_train_view *view) {
   const mm_result *r = &view->result[view->trouble];
+  char hint[MM_RUN_PATH_SIZE + 64] = "";
   size_t n = view->plan->seeds;
   const char *error = view->error[0] != '\0' ? view->error : mm_status_text(r->status);
   int code = r->status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED;
-  if (view->n_failed == n) return fail(code, "%s", error);
-  return fail(code, "%zu of %zu runs failed; seed %" PRIu64 ": %s", view->n_failed, n,
-              view->plan->seed + view->trouble, error);
+  if (backend_hint(&args->place, r->status)[0] != '\0')
+    hint_of(args, view, r->status, hint, sizeof hint);
+  if (view->n_failed == n) return fail(code, "%s%s", error, hint);
+  return fail(code, "%zu of %zu runs failed; seed %" PRIu64 ": %s%s", view->n_failed, n,
+              view->plan->seed + view->trouble, error, hint);
 }
 
 static void warn_of_breakdowns(const mm_train_view *view) {
@@ -225,7 +238,7 @@ static int finish(const train_args *args, mm_train *t, mm_status status) {
   snprintf(error, sizeof error, "%s", mm_last_error());
   mm_train_look(t, &view);
   const char *outcome = outcome_of(status, &view);
-  hint_of(&view, hint, sizeof hint);
+  hint_of(args, &view, status, hint, sizeof hint);
   mm_train_note_end(t, outcome);
   if (status == MM_ERR_INTERRUPTED && mm_train_trouble(t, trouble)) warn("%s", trouble);
   if (strcmp(outcome, "interrupted") == 0)
@@ -237,14 +250,15 @@ static int finish(const train_args *args, mm_train *t, mm_status status) {
   }
   if (status != MM_OK)
     return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s%s", error, hint);
-  if (view.n_failed > 0) return report_failure(&view);
+  if (view.n_failed > 0) return report_failure(args, &view);
   warn_of_breakdowns(&view);
   return train_report(&view, outcome, args->settings.common.json);
 }
 
 static int run(void *raw) {
-  const train_args *args = raw;
-  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
+  train_args *args = raw;
+  const int chosen = backend_choose(&args->on, &args->place);
+  if (chosen != EXIT_DONE) return chosen;
   interrupt_watch(); // from here on a signal leaves the run in order
   mm_map *map = NULL;
   mm_train *t = NULL;

@@ -31,8 +31,10 @@ enum { SEEDS_MAX = 1000000 };
 
 typedef struct transfer_args {
   settings_args settings;
-  const char *maps, *envs, *resume, *controls, *backend, *out;
-  uint64_t seeds, seed, tune_seeds, threads;
+  const char *maps, *envs, *resume, *controls, *out;
+  backend_args on;
+  mm_backend_place place; // what `on` says
+  uint64_t seeds, seed, tune_seeds;
   double max_seconds, save_seconds;
 } transfer_args;
 
@@ -203,6 +205,7 @@ static int plan_env(const transfer_args *args, plan *p, size_t i) {
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(p->env[i]),
                             &p->column[i].settings);
+  if (code == EXIT_DONE) code = backend_check(&args->place, p->env[i], &p->column[i].settings);
   return code;
 }
 
@@ -287,20 +290,35 @@ static const char *describe_trouble(const mm_transfer *t, char *out, size_t size
   return out;
 }
 
+enum { HINT_SIZE = MM_RUN_PATH_SIZE + 64 };
+
+// "; go on with ..", where there is something to go on with, on another backend if it was this one.
+static const char *hint_of(const mm_transfer *t, mm_status status, char out[HINT_SIZE]) {
+  const char *other = backend_hint(&t->config.backend.place, status);
+  out[0] = '\0';
+  if (t->config.run != NULL)
+    snprintf(out, HINT_SIZE, "; go on with 'transfer --resume %s%s'",
+             mm_run_folder_of(t->config.run), other);
+  else if (other[0] != '\0')
+    snprintf(out, HINT_SIZE, "; try it with%s", other);
+  return out;
+}
+
 // A table with holes is still a table, but the exit code says so.
 static int judge(const mm_transfer *t, bool *shown) {
   const mm_backend_report *r = &t->report;
-  char text[MM_ERROR_SIZE + 200];
+  char text[MM_ERROR_SIZE + 200], hint[HINT_SIZE] = "";
+  if (backend_hint(&t->config.backend.place, t->trouble)[0] != '\0') hint_of(t, t->trouble, hint);
   size_t n = t->config.n_map * t->config.n_env * t->config.n_seed;
   *shown = r->n_failed < n;
   if (!*shown) {
     // a setting that no run accepts is the user's mistake
-    return fail(t->trouble == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s",
-                describe_trouble(t, text, sizeof text));
+    return fail(t->trouble == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s%s",
+                describe_trouble(t, text, sizeof text), hint);
   }
   if (r->n_failed > 0)
-    return fail(EXIT_FAILED, "%zu of %zu runs failed and are left out; %s", r->n_failed, n,
-                describe_trouble(t, text, sizeof text));
+    return fail(EXIT_FAILED, "%zu of %zu runs failed and are left out; %s%s", r->n_failed, n,
+                describe_trouble(t, text, sizeof text), hint);
   if (r->n_numeric > 0)
     warn("%zu of %zu runs broke down and count with their last finite policy; %s", r->n_numeric, n,
          describe_trouble(t, text, sizeof text));
@@ -361,10 +379,8 @@ static cJSON *stopped_json(const mm_transfer *t, double total) {
 }
 
 static int report_stop(const transfer_args *args, const mm_transfer *t, double total) {
-  char hint[MM_RUN_PATH_SIZE + 64] = "";
-  if (t->config.run != NULL)
-    snprintf(hint, sizeof hint, "; go on with 'transfer --resume %s'",
-             mm_run_folder_of(t->config.run));
+  char hint[HINT_SIZE];
+  hint_of(t, MM_ERR_INTERRUPTED, hint);
   if (!interrupt_timed_out())
     return fail(INTERRUPT_EXIT, "interrupted after %zu of %.0f runs%s", t->report.n_done, total,
                 hint);
@@ -382,13 +398,14 @@ static void end_session(const mm_transfer_config *config, mm_status status) {
 
 static int run_and_show(const transfer_args *args, const mm_transfer_config *what) {
   mm_transfer_config config = *what;
-  config.backend = (mm_backend_config){ .threads = (int)args->threads,
+  config.backend = (mm_backend_config){ .place = args->place,
+                                        .threads = (int)args->on.threads,
                                         .stop = interrupt_watch(),
                                         .progress = show_progress };
   config.save_seconds = args->save_seconds;
   config.trouble = show_trouble;
   double total = (double)config.n_map * (double)config.n_env * (double)config.n_seed;
-  char error[MM_ERROR_SIZE];
+  char error[MM_ERROR_SIZE], hint[HINT_SIZE];
   mm_transfer t;
   interrupt_after(args->max_seconds);
   progress_begin("transfer", total, "runs");
@@ -400,8 +417,10 @@ static int run_and_show(const transfer_args *args, const mm_transfer_config *wha
   bool shown = false;
   if (status == MM_ERR_INTERRUPTED)
     code = report_stop(args, &t, total);
+  else if (status == MM_ERR_INPUT) // trying again would not help
+    code = fail(EXIT_USAGE, "%s", error);
   else if (status != MM_OK)
-    code = fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s", error);
+    code = fail(EXIT_FAILED, "%s%s", error, hint_of(&t, status, hint));
   else
     code = judge(&t, &shown);
   if (shown) {
@@ -461,8 +480,9 @@ static int resume(const transfer_args *args) {
 }
 
 static int run(void *raw) {
-  const transfer_args *args = raw;
-  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
+  transfer_args *args = raw;
+  const int chosen = backend_choose(&args->on, &args->place);
+  if (chosen != EXIT_DONE) return chosen;
   interrupt_watch(); // from here on a signal leaves the run in order
   return args->resume != NULL ? resume(args) : begin(args);
 }

@@ -26,8 +26,10 @@ enum { USUAL_TRIALS = 64, USUAL_GRID = 1000 };
 
 typedef struct tune_args {
   settings_args settings;
-  const char *env, *map, *space, *resume, *algo, *method, *prune, *out, *backend;
-  uint64_t trials, population, seeds, validate, seed, threads;
+  const char *env, *map, *space, *resume, *algo, *method, *prune, *out;
+  backend_args on;
+  mm_backend_place place; // what `on` says
+  uint64_t trials, population, seeds, validate, seed;
   double max_seconds, save_seconds;
 } tune_args;
 
@@ -132,6 +134,7 @@ static int plan_env(const tune_args *args, const char *name, size_t i, mm_tune_p
   int code = env_argument_algo(args->algo, env, name, &algo);
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings[i]);
+  if (code == EXIT_DONE) code = backend_check(&args->place, env, &plan->settings[i]);
   if (code == EXIT_DONE) code = run_argument_name("env", name, plan->env[i]);
   mm_env_destroy(env);
   return code;
@@ -240,9 +243,11 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
 }
 
 static mm_status search(const tune_args *args, mm_tune *t) {
-  mm_backend_config backend = {
-    .threads = (int)args->threads, .stop = interrupt_watch(), .progress = show_progress, .user = t
-  };
+  mm_backend_config backend = { .place = args->place,
+                                .threads = (int)args->on.threads,
+                                .stop = interrupt_watch(),
+                                .progress = show_progress,
+                                .user = t };
   interrupt_after(args->max_seconds);
   progress_begin("tune", 0, "trainings");
   mm_status status = mm_tune_run(t, &backend, args->save_seconds);
@@ -305,13 +310,15 @@ static int finish(const tune_args *args, mm_tune *t, mm_status status) {
   if (status == MM_ERR_INPUT || status == MM_ERR_NUMERIC) // trying again would not help
     return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s", error);
   if (status != MM_OK)
-    return fail(EXIT_FAILED, "%s; go on with 'tune --resume %s'", error, v.folder);
+    return fail(EXIT_FAILED, "%s; go on with 'tune --resume %s%s'", error, v.folder,
+                backend_hint(&args->place, status));
   return show(args, t, v.folder);
 }
 
 static int run(void *raw) {
-  const tune_args *args = raw;
-  if (backend_check(args->backend) != EXIT_DONE) return EXIT_FAILED;
+  tune_args *args = raw;
+  const int chosen = backend_choose(&args->on, &args->place);
+  if (chosen != EXIT_DONE) return chosen;
   interrupt_watch(); // from here on a signal leaves the run in order
   mm_map *map = NULL;
   mm_tune *t = NULL;

@@ -24,7 +24,8 @@
   X(runs)                                                                                          \
   X(report)                                                                                        \
   X(export)                                                                                        \
-  X(bench)
+  X(bench)                                                                                         \
+  X(devices)
 
 #define MAP_COMMAND_LIST(X)                                                                        \
   X(map_new)                                                                                       \

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 
@@ -128,8 +127,7 @@ static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *s
   double rate = v->session_seconds > 0 ? (double)v->session_env_steps / v->session_seconds : NAN;
   output_add_defined(root, "env_steps_per_second", rate);
   output_add_number(root, "wall_seconds", v->session_seconds);
-  cJSON_AddStringToObject(root, "backend", "cpu");
-  cJSON_AddStringToObject(root, "isa", mm_isa_name());
+  mm_machine_add(root, &v->machine);
   cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
   cJSON_AddItemToObject(root, "learn", mm_search_json(&plan->settings));
   return output_json(root, EXIT_DONE);
@@ -192,16 +190,16 @@ static void put_hint(const mm_learn *learn) {
 
 static void put_text(const mm_learn *learn, const mm_learn_view *v) {
   const mm_learn_plan *plan = mm_learn_get_plan(learn);
-  char time[DURATION_SIZE];
+  char time[DURATION_SIZE], machine[MM_MACHINE_TEXT];
   printf("%s%s: %" PRId64 " generations, %" PRIu64 " trainings, %.3g steps\n", plan->env[0],
          plan->n_env > 1 ? " and others" : "", v->generation, v->evaluations, (double)v->env_steps);
   if (v->best.known) put_scores(learn, v);
   if (v->nonfinite > 0)
     printf("%" PRIu64 " candidates broke down in training and lost\n", v->nonfinite);
   if (v->session_seconds > 0)
-    printf("speed: %.3g million steps/s, %s, %.2f %% of the time outside training\n",
+    printf("speed: %.3g million steps/s, %s on %s, %.2f %% of the time outside training\n",
            1e-6 * (double)v->session_env_steps / v->session_seconds,
-           format_duration(v->session_seconds, time),
+           format_duration(v->session_seconds, time), mm_machine_text(&v->machine, machine),
            100 * (1 - v->session_job_seconds / v->session_seconds));
   if (v->best.known)
     printf("maps: %s/best.json (the best validated one), %s/mean.json\n", mm_learn_folder(learn),

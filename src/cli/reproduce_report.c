@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -206,6 +205,7 @@ static void put_claims(const mm_reproduction *r) {
 // ---------------------------------------------------------------------------------------------
 
 void reproduce_report(const mm_reproduction *r) {
+  char machine[MM_MACHINE_TEXT];
   printf("%sreproduction of '%s'%s\n%s\n", terminal_style(stdout, STYLE_BOLD), r->artefact,
          terminal_style(stdout, STYLE_PLAIN), r->label);
   if (r->more[0]) puts(r->more);
@@ -222,8 +222,8 @@ void reproduce_report(const mm_reproduction *r) {
     printf("- %s\n", r->note[i]);
   printf("files   %s\n", r->folder);
   if (r->env_steps > 0)
-    printf("speed   %.3g million steps/s: %.3g steps in %.3g s on %d thread%s, %s\n",
-           1e-6 * (double)r->env_steps / r->seconds, (double)r->env_steps, r->seconds, r->threads,
-           r->threads == 1 ? "" : "s", mm_isa_name());
+    printf("speed   %.3g million steps/s: %.3g steps in %.3g s on %s\n",
+           1e-6 * (double)r->env_steps / r->seconds, (double)r->env_steps, r->seconds,
+           mm_machine_text(&r->machine, machine));
   putchar('\n');
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/isa.h"
 #include "cli/map_argument.h"
 #include "cli/memory.h"
 #include "cli/output.h"
@@ -85,6 +84,18 @@ static void add_curve(cJSON *root, const outcome *o) {
   }
 }
 
+// Devices do not tell where their time goes (see bench cuda).
+static void add_split(cJSON *root, const outcome *o) {
+  if (o->view->machine.ran & MM_BACKEND_ON_CUDA) {
+    cJSON_AddNullToObject(root, "thread_seconds");
+    return;
+  }
+  cJSON *seconds = cJSON_AddObjectToObject(root, "thread_seconds");
+  output_add_number(seconds, "rollout", o->rollout);
+  output_add_number(seconds, "update", o->update);
+  output_add_number(seconds, "value", o->value);
+}
+
 static int put_json(const outcome *o, const char *state) {
   const mm_train_view *view = o->view;
   const mm_train_plan *plan = view->plan;
@@ -112,13 +123,8 @@ static int put_json(const outcome *o, const char *state) {
   double rate = view->seconds > 0 ? (double)view->env_steps / view->seconds : NAN;
   output_add_defined(root, "env_steps_per_second", rate);
   output_add_number(root, "wall_seconds", view->seconds);
-  cJSON *seconds = cJSON_AddObjectToObject(root, "thread_seconds");
-  output_add_number(seconds, "rollout", o->rollout);
-  output_add_number(seconds, "update", o->update);
-  output_add_number(seconds, "value", o->value);
-  cJSON_AddStringToObject(root, "backend", "cpu");
-  output_add_number(root, "threads", view->threads);
-  cJSON_AddStringToObject(root, "isa", mm_isa_name());
+  add_split(root, o);
+  mm_machine_add(root, &view->machine);
   cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
   return output_json(root, EXIT_DONE);
 }
@@ -181,11 +187,12 @@ static void put_values(const outcome *o) {
 static void put_speed(const outcome *o) {
   const mm_train_view *view = o->view;
   double all = o->rollout + o->update + o->value;
+  char machine[MM_MACHINE_TEXT];
   if (view->env_steps == 0) return; // nothing was left to be done
-  printf("speed        %.3g million steps/s: %.3g s on %d thread%s, %s\n",
-         1e-6 * (double)view->env_steps / view->seconds, view->seconds, view->threads,
-         view->threads == 1 ? "" : "s", mm_isa_name());
-  if (all > 0)
+  printf("speed        %.3g million steps/s: %.3g s on %s\n",
+         1e-6 * (double)view->env_steps / view->seconds, view->seconds,
+         mm_machine_text(&view->machine, machine));
+  if (all > 0 && (view->machine.ran & MM_BACKEND_ON_CUDA) == 0)
     printf("time         %.0f %% rollouts, %.0f %% updates, %.0f %% %s values\n",
            100 * o->rollout / all, 100 * o->update / all, 100 * o->value / all,
            view->plan->settings.algo == MM_ALGO_PMD ? "exact" : "estimated");

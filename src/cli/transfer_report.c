@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -223,7 +222,7 @@ void transfer_report(const mm_transfer *t) {
     puts("\nall runs were done before");
     return;
   }
-  printf("\nspeed  %.3g million steps/s: %zu runs in %.3g s on %d thread%s, %s\n",
-         1e-6 * mm_transfer_speed(t), n, t->wall_seconds, t->report.threads,
-         t->report.threads == 1 ? "" : "s", mm_isa_name());
+  char machine[MM_MACHINE_TEXT];
+  printf("\nspeed  %.3g million steps/s: %zu runs in %.3g s on %s\n", 1e-6 * mm_transfer_speed(t),
+         n, t->wall_seconds, mm_machine_text(&t->machine, machine));
 }

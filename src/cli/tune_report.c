@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/isa.h"
 #include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -43,9 +42,7 @@ static int put_json(const mm_tune *tune, const mm_tune_view *v, const char *stat
   output_add_number(root, "wall_seconds", v->seconds);
   double rate = v->seconds > 0 ? (double)v->session_env_steps / v->seconds : NAN;
   output_add_defined(root, "env_steps_per_second", rate);
-  output_add_number(root, "threads", v->threads);
-  cJSON_AddStringToObject(root, "backend", "cpu");
-  cJSON_AddStringToObject(root, "isa", mm_isa_name());
+  mm_machine_add(root, &v->machine);
   return output_json(root, EXIT_DONE);
 }
 
@@ -209,10 +206,10 @@ static void put_text(const mm_tune *tune, const mm_tune_view *v, const char *pre
   if (v->validated) put_checks(v);
   if (v->search->complete) put_verdict(v);
   put_importance(v);
+  char machine[MM_MACHINE_TEXT];
   if (v->session_env_steps > 0)
-    printf("speed: %.3g million steps/s on %d thread%s, %s\n",
-           1e-6 * (double)v->session_env_steps / v->seconds, v->threads, v->threads == 1 ? "" : "s",
-           mm_isa_name());
+    printf("speed: %.3g million steps/s on %s\n", 1e-6 * (double)v->session_env_steps / v->seconds,
+           mm_machine_text(&v->machine, machine));
   if (preset != NULL) printf("preset: %s (for --preset of train, learn and transfer)\n", preset);
 }
 

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "agent/ampo.h"
 #include "mirrormap/base.h"
 
 typedef struct mm_bench_result {
@@ -55,6 +56,22 @@ mm_status mm_bench_ampo(mm_bench_results *results, mm_bench_progress *progress, 
 // of the stages; and how many times as much all cores do with a job each.
 mm_status mm_bench_training(mm_bench_results *results, mm_bench_progress *progress, void *user);
 
+// The same on a CUDA device, the first of the machine; without one they are MM_ERR_UNSUPPORTED.
+//
+// Whole trainings with AMPO through the backend, by environment and population, a piecewise map for
+// each member: environment steps a second, with the device's own rate of fused multiply-adds as the
+// limit and the paper's stack (JAX) on an H200 as the reference; operations a second of all layers
+// dense beside the rates of multiply-adds and of tensor cores, and of the sparse count; seconds of
+// warming up; memory and shares of the stages.
+mm_status mm_bench_cuda_ampo(mm_bench_results *results, mm_bench_progress *progress, void *user);
+
+// Seconds of a list of the paper's Grid-World generation, 512 candidates.
+mm_status mm_bench_cuda_gridworld(mm_bench_results *results, mm_bench_progress *progress,
+                                  void *user);
+
+// mm_bench_learn's generation, with the trainings there.
+mm_status mm_bench_cuda_learn(mm_bench_results *results, mm_bench_progress *progress, void *user);
+
 void mm_bench_free(mm_bench_results *results);
 
 // ---------------------------------------------------------------------------------------------
@@ -75,6 +92,11 @@ double mm_bench_thread_time(void);
 // Operations a second of fused multiply-adds alone, two for each; a short probe by the thread's
 // time.
 double mm_bench_fma_rate(void);
+
+// Operations of an environment step with AMPO and everything that is learned from it: multiply-adds
+// as two, for lists of inputs that are on the sums of weight rows alone, twelve of Adam for each
+// parameter. Environments, projections and everything else count nothing.
+double mm_bench_step_work(const mm_ampo_config *config, const mm_ampo_shape *shape);
 
 // Of x[n], n > 0, which it sorts.
 double mm_bench_median(double *x, size_t n);

@@ -16,7 +16,7 @@
 #include "experiment/bench.h"
 #include "experiment/learn.h"
 
-enum { GENERATIONS = 2, STORED = 20 };
+enum { GENERATIONS = 2, CUDA_GENERATIONS = 8, STORED = 20 };
 
 // ---------------------------------------------------------------------------------------------
 // A folder for the while
@@ -69,9 +69,10 @@ static void plan_paper(mm_learn_plan *plan, int64_t generations) {
 }
 
 // Runs the plan and tells what a generation took, in all and outside the trainings.
-static mm_status measure(const char *folder, const mm_learn_plan *plan, mm_learn_view *view) {
+static mm_status measure(const char *folder, const mm_learn_plan *plan, mm_backend_kind kind,
+                         mm_learn_view *view) {
   mm_learn *learn;
-  mm_backend_config backend = { .progress = look_on };
+  mm_backend_config backend = { .place.kind = kind, .progress = look_on };
   MM_TRY(mm_learn_create(folder, plan, &learn));
   mm_learn_view start;
   mm_status status = mm_learn_advance(learn, &backend); // the controls
@@ -87,28 +88,37 @@ static mm_status measure(const char *folder, const mm_learn_plan *plan, mm_learn
   return status;
 }
 
-static mm_status measure_in_folder(const mm_learn_plan *plan, mm_learn_view *view, double *bytes) {
+static mm_status measure_in_folder(const mm_learn_plan *plan, mm_backend_kind kind,
+                                   mm_learn_view *view, double *bytes) {
   char folder[MM_RUN_PATH_SIZE];
   MM_TRY(make_folder(folder, sizeof folder));
-  mm_status status = measure(folder, plan, view);
+  mm_status status = measure(folder, plan, kind, view);
   *bytes = database_bytes(folder);
   remove_folder(folder);
   return status;
 }
 
 // Whole generations with the paper's trainings.
-static mm_status bench_generation(mm_learn_plan *plan, mm_bench_results *results) {
+static mm_status add(mm_bench_results *results, mm_backend_kind kind, const char *part,
+                     double value, const char *unit, double limit) {
+  char name[64];
+  snprintf(name, sizeof name, "%slearn/%s", kind == MM_BACKEND_CUDA ? "cuda/" : "", part);
+  return mm_bench_add(results, name, value, unit, limit);
+}
+
+static mm_status bench_generation(mm_learn_plan *plan, mm_backend_kind kind, int64_t generations,
+                                  mm_bench_results *results) {
   mm_learn_view v;
   double bytes;
-  plan_paper(plan, GENERATIONS);
-  MM_TRY(measure_in_folder(plan, &v, &bytes));
+  plan_paper(plan, generations);
+  MM_TRY(measure_in_folder(plan, kind, &v, &bytes));
   double n = (double)v.session_generations;
   double seconds = v.session_seconds / n, jobs = v.session_job_seconds / n;
-  MM_TRY(mm_bench_add(results, "learn/generation", seconds, "s", jobs));
-  MM_TRY(mm_bench_add(results, "learn/outside-training", 100 * (1 - jobs / seconds), "%", NAN));
-  MM_TRY(mm_bench_add(results, "learn/schedule", 512 * seconds / 60, "min", 512 * jobs / 60));
-  return mm_bench_add(results, "learn/steps", (double)v.session_env_steps / v.session_seconds,
-                      "steps/s", NAN);
+  MM_TRY(add(results, kind, "generation", seconds, "s", jobs));
+  MM_TRY(add(results, kind, "outside-training", 100 * (1 - jobs / seconds), "%", NAN));
+  MM_TRY(add(results, kind, "schedule", 512 * seconds / 60, "min", 512 * jobs / 60));
+  return add(results, kind, "steps", (double)v.session_env_steps / v.session_seconds, "steps/s",
+             NAN);
 }
 
 // The same population with next to no training, for a sharper look at the rest and at the size of
@@ -118,9 +128,9 @@ static mm_status bench_rest(mm_learn_plan *plan, mm_bench_results *results) {
   double few, many;
   plan_paper(plan, 1);
   plan->settings.pmd.steps = plan->settings.pmd.envs = plan->settings.pmd.unroll = 1;
-  MM_TRY(measure_in_folder(plan, &v, &few));
+  MM_TRY(measure_in_folder(plan, MM_BACKEND_CPU, &v, &few));
   plan->settings.search.generations = 1 + STORED;
-  MM_TRY(measure_in_folder(plan, &v, &many));
+  MM_TRY(measure_in_folder(plan, MM_BACKEND_CPU, &v, &many));
   double n = (double)v.session_generations;
   double rest = (v.session_seconds - v.session_job_seconds) / n;
   MM_TRY(mm_bench_add(results, "learn/evolution-and-database", 1e3 * rest, "ms", NAN));
@@ -131,9 +141,18 @@ mm_status mm_bench_learn(mm_bench_results *results, mm_bench_progress *progress,
   mm_learn_plan *plan = mm_alloc(sizeof *plan);
   if (!plan) return MM_FAIL(MM_ERR_MEMORY, "no memory for a plan");
   if (progress) progress("learn/generation", user);
-  mm_status status = bench_generation(plan, results);
+  mm_status status = bench_generation(plan, MM_BACKEND_CPU, GENERATIONS, results);
   if (progress) progress("learn/evolution-and-database", user);
   if (status == MM_OK) status = bench_rest(plan, results);
+  mm_free(plan);
+  return status;
+}
+
+mm_status mm_bench_cuda_learn(mm_bench_results *results, mm_bench_progress *progress, void *user) {
+  mm_learn_plan *plan = mm_alloc(sizeof *plan);
+  if (!plan) return MM_FAIL(MM_ERR_MEMORY, "no memory for a plan");
+  if (progress) progress("cuda/learn/generation", user);
+  mm_status status = bench_generation(plan, MM_BACKEND_CUDA, CUDA_GENERATIONS, results);
   mm_free(plan);
   return status;
 }

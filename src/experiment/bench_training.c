@@ -35,8 +35,7 @@ static const subject subjects[] = {
   { "Seaquest-MinAtar", "minatar", "negentropy" },
 };
 
-// Of an environment step, with everything that is learned from it.
-static double operations(const mm_ampo_config *c, const mm_ampo_shape *s) {
+double mm_bench_step_work(const mm_ampo_config *c, const mm_ampo_shape *s) {
   const double h = c->hidden, square = 2 * h * h, out = 2 * h;
   const double input = s->lists ? 2 * h * s->inputs_on : 2 * 2 * h * s->n_input;
   const double act = input + 2 * square + out * s->n_action + out;
@@ -81,7 +80,7 @@ static mm_status measure_agent(mm_bench_results *results, const subject *s, cons
   double seconds, peak, part[3];
   MM_TRY(time_agent(a, &seconds, &peak));
   mm_ampo_shape shape = mm_ampo_get_shape(a);
-  double steps = c->envs * c->unroll / seconds, each = operations(c, &shape);
+  double steps = c->envs * c->unroll / seconds, each = mm_bench_step_work(c, &shape);
   MM_TRY(add(results, s, "steps", steps, "steps/s", peak / each));
   MM_TRY(add(results, s, "rate", 1e-9 * steps * each, "GFLOP/s", 1e-9 * peak));
   mm_ampo_seconds(a, &part[0], &part[1], &part[2]);

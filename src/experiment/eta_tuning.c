@@ -78,6 +78,7 @@ static mm_status tune(const mm_eta_task *task, mm_job_store *store,
     if (k == 0) first = place;
   }
   MM_TRY(run(store, backend, first, job, MM_ETAS * n));
+  out->ran = mm_job_store_work_of(store).ran;
   for (size_t k = 0; k < MM_ETAS; k++)
     summarise(mm_job_store_results(store, first + k * n), n, x, out, k);
   return choose(out, task->env);

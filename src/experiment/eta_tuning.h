@@ -14,6 +14,7 @@ typedef struct mm_eta_tuning {
   mm_estimate value[MM_ETAS]; // final value over the seeds; NaN where a run had none
   size_t best;                // the largest mean, of equals the one nearest to the settings'
   uint64_t env_steps;
+  unsigned ran; // where the store's jobs ran so far: MM_BACKEND_ON_.. or-ed
 } mm_eta_tuning;
 
 typedef struct mm_eta_task {

@@ -263,7 +263,7 @@ static void tell_progress(size_t done, size_t total, uint64_t env_steps, void *u
 static void complete_report(const mm_job_store *s, size_t n, const mm_backend_report *own) {
   mm_backend_report *report = s->backend->report;
   if (!report) return;
-  *report = (mm_backend_report){ .threads = own->threads, .trouble = n };
+  *report = (mm_backend_report){ .cuda = own->cuda, .threads = own->threads, .trouble = n };
   size_t numeric = n;
   for (size_t i = n; i-- > 0;) {
     const mm_result *r = &s->result[s->first + i];
@@ -305,6 +305,7 @@ mm_status mm_job_store_run(mm_job_store *s, const mm_backend_config *backend, si
     double start = now();
     status = mm_backend_run(&config, s->job, s->n_job, s->fresh);
     s->work.seconds += now() - start;
+    if (s->n_job > 0) s->work.ran |= own.cuda ? MM_BACKEND_ON_CUDA : MM_BACKEND_ON_CPU;
     if (s->run && store_pending(s, true) != MM_OK) status = s->trouble_status;
     merge(s);
     complete_report(s, n, &own);

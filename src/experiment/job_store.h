@@ -68,6 +68,7 @@ typedef struct mm_job_store_work {
   uint64_t env_steps;
   size_t found;   // jobs whose results came from the run
   size_t trained; // jobs that it began or went on with
+  unsigned ran;   // where: MM_BACKEND_ON_.. or-ed
 } mm_job_store_work;
 mm_job_store_work mm_job_store_work_of(const mm_job_store *store);
 

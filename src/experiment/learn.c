@@ -89,6 +89,12 @@ static int32_t env_place(const mm_learn *l, const mm_env *env) {
   return i;
 }
 
+static void note_machine(mm_learn *l, const mm_backend_config *backend, unsigned ran, int threads) {
+  mm_machine *m = &l->view.machine;
+  *m = (mm_machine){ backend->place, m->ran | ran, threads };
+  if (m->ran != 0) mm_run_session_backend(l->run, mm_backend_ran_name(m->ran, &m->place));
+}
+
 // Runs l->job[n]. A training that broke down is a result; anything else that fails depends on the
 // machine and ends the step.
 static mm_status run_jobs(mm_learn *l, const mm_backend_config *backend, size_t n,
@@ -100,6 +106,8 @@ static mm_status run_jobs(mm_learn *l, const mm_backend_config *backend, size_t 
   double start = now();
   mm_status status = mm_backend_run(&config, l->job, n, l->result);
   l->view.session_job_seconds += now() - start;
+  if (n > 0)
+    note_machine(l, backend, report.cuda ? MM_BACKEND_ON_CUDA : MM_BACKEND_ON_CPU, report.threads);
   for (size_t i = 0; i < n; i++) {
     l->view.session_env_steps += l->result[i].env_steps;
     mm_status own = l->result[i].status;
@@ -279,6 +287,7 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
            mm_env_id(l->env[e]), tuning.eta[tuning.best], MM_ETAS, TUNE_SEEDS,
            1e-6 * (double)tuning.env_steps);
     l->view.session_env_steps += tuning.env_steps;
+    note_machine(l, backend, tuning.ran, l->view.machine.threads);
   }
   l->view.session_job_seconds += now() - start;
   return MM_OK;
@@ -451,7 +460,9 @@ static mm_status restore(mm_learn *l) {
 
 static mm_status enter_session(mm_learn *l, const mm_backend_config *backend) {
   int threads = backend->threads > 0 ? backend->threads : mm_backend_cores();
-  mm_run_session session = { .backend = "cpu", .isa = mm_isa_name(), .threads = threads };
+  mm_run_session session = { .backend = mm_backend_name(&backend->place),
+                             .isa = mm_isa_name(),
+                             .threads = threads };
   if (l->session) return MM_OK;
   MM_TRY(mm_run_session_start(l->run, &session));
   l->session = true;

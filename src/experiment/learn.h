@@ -16,6 +16,7 @@
 
 #include "backend/backend.h"
 #include "experiment/estimate.h"
+#include "experiment/machine.h"
 #include "experiment/plan.h"
 #include "experiment/run.h"
 #include "experiment/settings.h"
@@ -92,6 +93,7 @@ typedef struct mm_learn_view {
   const char *control_name[MM_LEARN_CONTROLS];
   mm_learn_score control[MM_LEARN_CONTROLS];
   // of this process
+  mm_machine machine;
   uint64_t session_env_steps; // validation included
   int64_t session_generations;
   double session_seconds;     // in mm_learn_advance

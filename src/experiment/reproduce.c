@@ -150,6 +150,13 @@ void mm_reproduce_warn(const mm_reproduce *r, const char *sentence) {
   if (r->job->warn) r->job->warn(sentence, r->job->user);
 }
 
+void mm_reproduce_ran(mm_reproduce *r, unsigned ran) {
+  mm_machine *m = &r->result.machine;
+  m->ran |= ran;
+  if (r->session && m->ran != 0)
+    mm_run_session_backend(r->run, mm_backend_ran_name(m->ran, &m->place));
+}
+
 void mm_reproduce_clock(mm_reproduce *r) {
   r->result.seconds = now() - r->start;
 }
@@ -249,9 +256,11 @@ static mm_status open_search(search *s, const char *name, const char *env,
 
 static mm_status advance(search *s) {
   const mm_reproduce_job *job = s->r->job;
-  mm_backend_config backend = {
-    .threads = job->threads, .stop = job->stop, .progress = show_search, .user = s
-  };
+  mm_backend_config backend = { .place = job->place,
+                                .threads = job->threads,
+                                .stop = job->stop,
+                                .progress = show_search,
+                                .user = s };
   mm_learn_view view;
   mm_learn_look(s->learn, &view);
   s->total = view.steps_left;
@@ -260,6 +269,7 @@ static mm_status advance(search *s) {
     status = mm_learn_advance(s->learn, &backend);
   mm_learn_look(s->learn, &view);
   s->r->result.env_steps += view.session_env_steps;
+  mm_reproduce_ran(s->r, view.machine.ran);
   mm_learn_note_end(s->learn, status == MM_OK                ? "done"
                               : status == MM_ERR_INTERRUPTED ? "interrupted"
                                                              : "failed");
@@ -311,13 +321,13 @@ mm_status mm_reproduce_learn(mm_reproduce *r, const char *name, const char *env,
 
 static mm_status start_session(mm_reproduce *r) {
   if (r->session) return MM_OK;
-  mm_run_session session = { .backend = "cpu",
+  mm_run_session session = { .backend = mm_backend_name(&r->job->place),
                              .isa = mm_isa_name(),
                              .threads =
                                  r->job->threads > 0 ? r->job->threads : mm_backend_cores() };
   MM_TRY(mm_run_session_start(r->run, &session));
   r->session = true;
-  r->result.threads = session.threads;
+  r->result.machine = (mm_machine){ .place = r->job->place, .threads = session.threads };
   return MM_OK;
 }
 
@@ -399,6 +409,7 @@ static mm_status run_child(mm_reproduce *r, mm_artefact artefact) {
   mm_status status = open_child(r, artefact, &child);
   if (status == MM_OK && artefact == MM_ARTEFACT_TRANSFER) status = lend_maps(r, child);
   if (status == MM_OK) status = mm_reproduce_run(child, r->job);
+  if (child) mm_reproduce_ran(r, child->result.machine.ran);
   if (child)
     mm_reproduce_note_end(child, status == MM_OK                ? "done"
                                  : status == MM_ERR_INTERRUPTED ? "interrupted"

@@ -82,6 +82,7 @@ const char *mm_reproduce_folder(const mm_reproduce *reproduce);
 // Who runs it, and who hears of it. The functions may be NULL; they are called from the calling
 // thread.
 typedef struct mm_reproduce_job {
+  mm_backend_place place;
   int threads; // 0: one per core
   const volatile int *stop;
   // What is being done ("search on CartPole-v1, target=code"), how much of it, in what.

@@ -85,9 +85,11 @@ static void show_tuning(size_t done, size_t total, uint64_t env_steps, void *use
 
 static mm_status tune(mm_grid_figure *f) {
   const mm_reproduce_plan *plan = &f->r->plan;
-  mm_backend_config backend = {
-    .threads = f->r->job->threads, .stop = f->r->job->stop, .progress = show_tuning, .user = f->r
-  };
+  mm_backend_config backend = { .place = f->r->job->place,
+                                .threads = f->r->job->threads,
+                                .stop = f->r->job->stop,
+                                .progress = show_tuning,
+                                .user = f->r };
   for (int e = 0; e < MM_GRID_FIGURE_ENVS; e++)
     for (int m = 0; m < MM_GRID_FIGURE_MAPS; m++) {
       mm_settings *own = &f->settings[e][m];
@@ -103,6 +105,7 @@ static mm_status tune(mm_grid_figure *f) {
       MM_TRY(mm_eta_tune(&task, NULL, &backend, &tuning));
       *mm_settings_eta(own) = tuning.eta[tuning.best];
       f->r->result.env_steps += tuning.env_steps;
+      mm_reproduce_ran(f->r, tuning.ran);
     }
   return MM_OK;
 }
@@ -316,6 +319,7 @@ static mm_status run_all(mm_grid_figure *f) {
   if (status == MM_OK) show_runs(f);
   pthread_mutex_destroy(&f->lock);
   f->r->result.env_steps += f->env_steps;
+  if (f->n_todo > 0) mm_reproduce_ran(f->r, MM_BACKEND_ON_CPU); // theory.c looks at every iteration
   if (status != MM_OK) return status;
   if (f->trouble < f->n && f->status != MM_ERR_INTERRUPTED)
     return MM_FAIL(f->status, "map %s on %s: %s",

@@ -97,6 +97,9 @@ mm_status mm_reproduce_picture(mm_reproduce *r, const char *name, mm_reproduce_d
 // search.
 mm_status mm_reproduce_note_tuning(mm_reproduce *r, const mm_settings *settings, size_t seeds);
 
+// Notes where jobs ran (MM_BACKEND_ON_..), in the result and in the session.
+void mm_reproduce_ran(mm_reproduce *r, unsigned ran);
+
 // Sets the result's seconds to those so far.
 void mm_reproduce_clock(mm_reproduce *r);
 

@@ -159,14 +159,17 @@ static mm_status take_results(table *t, const mm_transfer *x, const mm_reproduce
 static mm_status run_table(table *t, const mm_reproduce_entrant *row) {
   const mm_reproduce_job *job = t->r->job;
   mm_transfer x;
-  t->config.backend = (mm_backend_config){
-    .threads = job->threads, .stop = job->stop, .progress = show_progress, .user = t
-  };
+  t->config.backend = (mm_backend_config){ .place = job->place,
+                                           .threads = job->threads,
+                                           .stop = job->stop,
+                                           .progress = show_progress,
+                                           .user = t };
   t->config.run = t->run;
   t->config.save_seconds = SAVE_SECONDS;
   t->config.trouble = show_trouble;
   mm_status status = mm_transfer_run(&t->config, &x);
   t->r->result.env_steps += x.own_steps;
+  mm_reproduce_ran(t->r, x.machine.ran);
   if (status == MM_OK) status = take_results(t, &x, row);
   mm_transfer_release(&x);
   return status;

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "experiment/estimate.h"
+#include "experiment/machine.h"
 
 enum { MM_REPRODUCTION_TEXT = 320, MM_REPRODUCTION_CURVES = 4 };
 
@@ -93,7 +94,7 @@ typedef struct mm_reproduction {
   double seconds;        // of this process
   uint64_t env_steps;    // of this process, searches included
   uint64_t result_steps; // that went into the numbers: trainings of the cells
-  int threads;
+  mm_machine machine;    // of this process
 } mm_reproduction;
 
 void mm_reproduction_release(mm_reproduction *r);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "experiment/csv.h"
 #include "experiment/reproduction.h"
 
@@ -120,9 +119,7 @@ cJSON *mm_reproduction_json(const mm_reproduction *r) {
   add_number(root, "wall_seconds", r->seconds);
   add_number(root, "env_steps_per_second",
              r->seconds > 0 ? (double)r->env_steps / r->seconds : NAN);
-  cJSON_AddStringToObject(root, "backend", "cpu");
-  add_number(root, "threads", r->threads);
-  cJSON_AddStringToObject(root, "isa", mm_isa_name());
+  mm_machine_add(root, &r->machine);
   cJSON_AddStringToObject(root, "version", mm_version());
   cJSON_AddStringToObject(root, "build", mm_build_info());
   return root;
@@ -166,7 +163,7 @@ static void put_seeds(FILE *f, const mm_reproduction *r) {
 }
 
 void mm_reproduction_put_origin(FILE *f, const mm_reproduction *r) {
-  char speed[MM_JSON_NUMBER_SIZE], seconds[MM_JSON_NUMBER_SIZE];
+  char speed[MM_JSON_NUMBER_SIZE], seconds[MM_JSON_NUMBER_SIZE], machine[MM_MACHINE_TEXT];
   char *settings = r->settings ? mm_json_print(r->settings, false) : NULL;
   fprintf(f, "# mirrormap %s (%s): reproduce %s --scale %s\n", mm_version(), mm_build_info(),
           r->artefact, r->scale);
@@ -179,11 +176,11 @@ void mm_reproduction_put_origin(FILE *f, const mm_reproduction *r) {
   mm_free(settings);
   if (r->seconds > 0)
     fprintf(f,
-            "# time: %s seconds and %s environment steps per second in the last session, cpu, %d "
-            "threads, %s\n",
+            "# time: %s seconds and %s environment steps per second in the last session, %s, %s\n",
             mm_json_format_number(r->seconds, seconds),
-            mm_json_format_number((double)r->env_steps / r->seconds, speed), r->threads,
-            mm_isa_name());
+            mm_json_format_number((double)r->env_steps / r->seconds, speed),
+            mm_backend_ran_name(r->machine.ran, &r->machine.place),
+            mm_machine_text(&r->machine, machine));
 }
 
 static void put_table(FILE *f, const mm_reproduction *r) {

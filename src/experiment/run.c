@@ -193,7 +193,7 @@ mm_status mm_run_put_timing(mm_run *run, const mm_run_timing *row) {
 // ---------------------------------------------------------------------------------------------
 // Sessions
 
-static mm_status put_session(mm_run *run, const char *outcome, bool ended) {
+static mm_status put_session(mm_run *run, const char *outcome, bool ended, bool replace) {
   const mm_run_self *self = &run->self;
   char now[32];
   mm_run_now(now);
@@ -205,7 +205,7 @@ static mm_status put_session(mm_run *run, const char *outcome, bool ended) {
     mm_run_text(self->backend),   mm_run_text(self->isa),       mm_run_integer(self->threads),
     mm_run_text(mm_version()),    mm_run_text(mm_build_info()),
   };
-  return mm_run_put_alone(run, MM_RUN_SESSION, ended, cell);
+  return mm_run_put_alone(run, MM_RUN_SESSION, replace, cell);
 }
 
 mm_status mm_run_session_start(mm_run *run, const mm_run_session *session) {
@@ -219,9 +219,19 @@ mm_status mm_run_session_start(mm_run *run, const mm_run_session *session) {
   snprintf(self->isa, sizeof self->isa, "%s", session->isa ? session->isa : "");
   if (gethostname(self->host, sizeof self->host - 1) != 0) self->host[0] = '\0';
   mm_run_self started = *self;
-  mm_status status = put_session(run, "running", false);
+  mm_status status = put_session(run, "running", false, false);
   run->self = status == MM_OK ? started : before;
   return status;
+}
+
+void mm_run_session_backend(mm_run *run, const char *backend) {
+  mm_run_self *self = &run->self;
+  char error[MM_ERROR_SIZE];
+  if (self->number == 0 || strcmp(self->backend, backend) == 0) return;
+  snprintf(error, sizeof error, "%s", mm_last_error());
+  snprintf(self->backend, sizeof self->backend, "%s", backend);
+  (void)put_session(run, "running", false, true);
+  (void)MM_FAIL(MM_OK, "%s", error);
 }
 
 mm_status mm_run_session_end(mm_run *run, const char *outcome) {
@@ -232,7 +242,7 @@ mm_status mm_run_session_end(mm_run *run, const char *outcome) {
   if (i == 4) return MM_FAIL(MM_ERR_INPUT, "unknown outcome '%s' of a session", outcome);
   if (run->self.number == 0)
     return MM_FAIL(MM_ERR_INPUT, "'%s': no session was started", run->file);
-  return put_session(run, outcome, true);
+  return put_session(run, outcome, true, true);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -160,6 +160,10 @@ typedef struct mm_run_session {
   int threads;
 } mm_run_session;
 mm_status mm_run_session_start(mm_run *run, const mm_run_session *session);
+
+// What the session really works with, where it is not what it was started with. Best effort: of no
+// consequence for anything else, and mm_last_error() stays as it is.
+void mm_run_session_backend(mm_run *run, const char *backend);
 mm_status mm_run_session_end(mm_run *run,
                              const char *outcome); // "done", "stopped", "interrupted", "failed"
 

@@ -10,9 +10,10 @@ bool mm_train_trouble(mm_train *t, char out[MM_ERROR_SIZE]) {
   return mm_job_store_trouble(t->store, out);
 }
 
-static mm_status start_session(mm_train *t, int threads) {
+static mm_status start_session(mm_train *t, const mm_backend_config *backend) {
+  const int threads = backend->threads;
   if (!t->run || t->session) return MM_OK;
-  mm_run_session session = { .backend = "cpu",
+  mm_run_session session = { .backend = mm_backend_name(&backend->place),
                              .isa = mm_isa_name(),
                              .threads = threads > 0 ? threads : mm_backend_cores() };
   MM_TRY(mm_run_session_start(t->run, &session));
@@ -49,10 +50,14 @@ static bool all_ended(const mm_train *t) {
 
 mm_status mm_train_run(mm_train *t, const mm_backend_config *backend, double save_seconds) {
   mm_backend_config config = *backend;
-  MM_TRY(start_session(t, config.threads));
+  MM_TRY(start_session(t, &config));
   config.report = &t->report;
+  t->place = config.place;
   mm_job_store_save_every(t->store, save_seconds);
-  MM_TRY(mm_job_store_run(t->store, &config, 0, t->job, t->plan.seeds));
+  mm_status status = mm_job_store_run(t->store, &config, 0, t->job, t->plan.seeds);
+  const unsigned ran = mm_job_store_work_of(t->store).ran;
+  if (t->session && ran != 0) mm_run_session_backend(t->run, mm_backend_ran_name(ran, &t->place));
+  MM_TRY(status);
   return all_ended(t) ? finish(t) : MM_OK;
 }
 
@@ -67,7 +72,7 @@ void mm_train_look(const mm_train *t, mm_train_view *out) {
                           .trouble = t->plan.seeds,
                           .complete = t->complete,
                           .no_policy = t->no_policy,
-                          .threads = t->report.threads,
+                          .machine = { t->place, work.ran, t->report.threads },
                           .seconds = work.seconds,
                           .env_steps = work.env_steps,
                           .error = "" };

@@ -14,6 +14,7 @@
 #define MM_EXPERIMENT_TRAIN_H
 
 #include "backend/backend.h"
+#include "experiment/machine.h"
 #include "experiment/plan.h"
 #include "experiment/run.h"
 #include "mirrormap/map.h"
@@ -66,7 +67,7 @@ typedef struct mm_train_view {
   char policy[MM_RUN_PATH_SIZE + 24]; // file of the networks, "" for none
   const char *no_policy;              // why there is none though there should, or ""
   // of this process
-  int threads;
+  mm_machine machine;
   double seconds;
   uint64_t env_steps;
 } mm_train_view;

@@ -39,7 +39,8 @@ struct mm_train {
   pthread_mutex_t lock; // of the next
   char no_policy[MM_ERROR_SIZE];
 
-  mm_backend_report report; // of the last run
+  mm_backend_place place;   // of the last run
+  mm_backend_report report; // likewise
 };
 
 #endif

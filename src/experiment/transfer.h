@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "experiment/estimate.h"
+#include "experiment/machine.h"
 #include "experiment/run.h"
 #include "experiment/settings.h"
 
@@ -70,6 +71,7 @@ typedef struct mm_transfer {
   uint64_t tune_steps;           // beside these, for tuning
   uint64_t own_steps;            // of both, those that this process did, in
   double wall_seconds;           // so many seconds
+  mm_machine machine;            // that did them
   bool all_found;                // nothing was left to be done
 } mm_transfer;
 

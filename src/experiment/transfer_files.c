@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "experiment/csv.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -143,9 +142,7 @@ static void add_origin(cJSON *root, const mm_transfer *t) {
   add_number(root, "env_steps", (double)t->env_steps);
   add_number(root, "env_steps_per_second", mm_transfer_speed(t));
   add_number(root, "wall_seconds", t->wall_seconds);
-  cJSON_AddStringToObject(root, "backend", "cpu");
-  add_number(root, "threads", t->report.threads);
-  cJSON_AddStringToObject(root, "isa", mm_isa_name());
+  mm_machine_add(root, &t->machine);
   cJSON *settings = cJSON_AddArrayToObject(root, "settings");
   for (size_t e = 0; e < t->config.n_env; e++)
     cJSON_AddItemToArray(settings, mm_settings_json(&t->config.env[e].settings));
@@ -207,10 +204,12 @@ static void put_origin(FILE *f, const mm_transfer *t) {
   mm_csv_remark(f, "envs", envs);
   mm_csv_remark(f, "settings", settings);
   fprintf(f, "# seeds: %" PRIu64 " to %" PRIu64 "\n", c->seed, c->seed + (c->n_seed - 1));
-  char seconds[MM_JSON_NUMBER_SIZE], speed[MM_JSON_NUMBER_SIZE];
-  fprintf(f, "# time: %s seconds, %s environment steps per second, cpu, %d threads, %s\n",
+  char seconds[MM_JSON_NUMBER_SIZE], speed[MM_JSON_NUMBER_SIZE], machine[MM_MACHINE_TEXT];
+  fprintf(f, "# time: %s seconds, %s environment steps per second, %s, %s\n",
           mm_json_format_number(t->wall_seconds, seconds),
-          mm_json_format_number(mm_transfer_speed(t), speed), t->report.threads, mm_isa_name());
+          mm_json_format_number(mm_transfer_speed(t), speed),
+          mm_backend_ran_name(t->machine.ran, &t->machine.place),
+          mm_machine_text(&t->machine, machine));
 }
 
 static void put_table(FILE *f, const mm_transfer *t) {

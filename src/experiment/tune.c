@@ -87,6 +87,13 @@ static mm_status take_results(mm_tune *t, request *r, size_t n, const mm_result 
   return MM_OK;
 }
 
+static void note_machine(mm_tune *t, int threads) {
+  mm_machine *m = &t->machine;
+  *m = (mm_machine){ t->backend->place, m->ran | mm_job_store_work_of(t->store).ran, threads };
+  if (t->session && m->ran != 0)
+    mm_run_session_backend(t->run, mm_backend_ran_name(m->ran, &m->place));
+}
+
 static mm_status perform(mm_tune *t, request *r, size_t n) {
   if (n == 0) return MM_OK;
   if (t->reading) return look_up(t, r, n);
@@ -100,7 +107,7 @@ static mm_status perform(mm_tune *t, request *r, size_t n) {
   mm_status status = announce(t, r, n, job, &first);
   if (status == MM_OK) status = mm_job_store_run(t->store, &backend, first, job, jobs);
   mm_free(job);
-  t->threads = report.threads;
+  note_machine(t, report.threads);
   if (status == MM_OK)
     status = take_results(t, r, n, mm_job_store_results(t->store, first), &report);
   return status;
@@ -322,9 +329,10 @@ mm_status mm_tune_search_all(mm_tune *t) {
   return validate(t);
 }
 
-static mm_status start_session(mm_tune *t, int threads) {
+static mm_status start_session(mm_tune *t, const mm_backend_config *backend) {
+  const int threads = backend->threads;
   if (!t->run || t->session) return MM_OK;
-  mm_run_session session = { .backend = "cpu",
+  mm_run_session session = { .backend = mm_backend_name(&backend->place),
                              .isa = mm_isa_name(),
                              .threads = threads > 0 ? threads : mm_backend_cores() };
   MM_TRY(mm_run_session_start(t->run, &session));
@@ -342,7 +350,7 @@ static mm_status open_store(mm_tune *t, double save_seconds) {
 }
 
 mm_status mm_tune_run(mm_tune *t, const mm_backend_config *backend, double save_seconds) {
-  MM_TRY(start_session(t, backend->threads));
+  MM_TRY(start_session(t, backend));
   MM_TRY(open_store(t, save_seconds));
   t->backend = backend;
   mm_status status = mm_tune_search_all(t);
@@ -372,7 +380,7 @@ void mm_tune_look(const mm_tune *t, mm_tune_view *out) {
                          .first_seed = first_seed(t, LANE_TRIALS),
                          .trainings = t->trainings,
                          .env_steps = t->env_steps,
-                         .threads = t->threads,
+                         .machine = t->machine,
                          .seconds = work.seconds,
                          .session_env_steps = work.env_steps };
 }

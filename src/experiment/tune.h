@@ -18,6 +18,7 @@
 #define MM_EXPERIMENT_TUNE_H
 
 #include "backend/backend.h"
+#include "experiment/machine.h"
 #include "experiment/plan.h"
 #include "experiment/run.h"
 #include "experiment/tune_importance.h"
@@ -84,7 +85,7 @@ typedef struct mm_tune_view {
   size_t trainings;           // done, those that the run had included
   uint64_t env_steps;         // of these
   // of this process
-  int threads;
+  mm_machine machine;
   double seconds;
   uint64_t session_env_steps;
 } mm_tune_view;

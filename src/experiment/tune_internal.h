@@ -51,7 +51,7 @@ struct mm_tune {
 
   // while it runs
   const mm_backend_config *backend;
-  int threads;
+  mm_machine machine;
 };
 
 // The search over the plan (tune.c); the run or the store must be open.

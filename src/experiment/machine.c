@@ -1,0 +1,61 @@
+#include "experiment/machine.h"
+
+#include <stdio.h>
+
+#include "backend/cuda.h"
+#include "base/isa.h"
+
+// Numbers of the devices that the place means; returns how many.
+static int list_devices(const mm_backend_place *place, int device[MM_CUDA_DEVICES_MOST]) {
+  int count;
+  if (mm_cuda_find(&count) != MM_OK) return 0;
+  const int n = place->devices ? (int)place->n_device : count;
+  for (int i = 0; i < n; i++)
+    device[i] = place->devices ? place->devices[i] : i;
+  return n;
+}
+
+static const char *name_of(int device, mm_cuda_device *facts) {
+  return mm_cuda_describe(device, facts) == MM_OK ? facts->name : "unknown";
+}
+
+static bool used_devices(const mm_machine *m) {
+  return (m->ran & MM_BACKEND_ON_CUDA) != 0;
+}
+
+static void add_devices(cJSON *object, const mm_backend_place *place) {
+  int device[MM_CUDA_DEVICES_MOST], n = list_devices(place, device);
+  mm_cuda_device facts;
+  cJSON *array = cJSON_AddArrayToObject(object, "devices");
+  for (int i = 0; i < n; i++)
+    cJSON_AddItemToArray(array, cJSON_CreateString(name_of(device[i], &facts)));
+}
+
+void mm_machine_add(cJSON *object, const mm_machine *m) {
+  cJSON_AddStringToObject(object, "backend", mm_backend_ran_name(m->ran, &m->place));
+  if (used_devices(m)) add_devices(object, &m->place);
+  cJSON_AddItemToObject(object, "threads", mm_json_number(m->threads));
+  cJSON_AddStringToObject(object, "isa", mm_isa_name());
+}
+
+static size_t put_devices(const mm_backend_place *place, char *out, size_t size) {
+  int device[MM_CUDA_DEVICES_MOST], n = list_devices(place, device);
+  mm_cuda_device facts;
+  size_t used = n > 1 ? (size_t)snprintf(out, size, "%d devices (", n) : 0;
+  for (int i = 0; i < n && used < size; i++)
+    used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? ", " : "",
+                             name_of(device[i], &facts));
+  if (n > 1 && used < size) used += (size_t)snprintf(out + used, size - used, ")");
+  return used;
+}
+
+const char *mm_machine_text(const mm_machine *m, char out[MM_MACHINE_TEXT]) {
+  size_t used = 0;
+  out[0] = '\0';
+  if (m->ran != MM_BACKEND_ON_CUDA)
+    used =
+        (size_t)snprintf(out, MM_MACHINE_TEXT, "%d thread%s, %s%s", m->threads,
+                         m->threads == 1 ? "" : "s", mm_isa_name(), used_devices(m) ? " and " : "");
+  if (used_devices(m)) put_devices(&m->place, out + used, MM_MACHINE_TEXT - used);
+  return out;
+}

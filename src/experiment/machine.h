@@ -1,0 +1,23 @@
+// Who did the work, as results and their files say it.
+
+#ifndef MM_EXPERIMENT_MACHINE_H
+#define MM_EXPERIMENT_MACHINE_H
+
+#include "backend/backend.h"
+#include "base/json.h"
+
+typedef struct mm_machine {
+  mm_backend_place place; // its list of devices belongs to the caller
+  unsigned ran;           // MM_BACKEND_ON_CPU, .._CUDA, or-ed; 0: nothing was to be done
+  int threads;            // of the processor
+} mm_machine;
+
+// Adds `backend`, `threads` and `isa`; where devices worked also `devices`, their names.
+void mm_machine_add(cJSON *object, const mm_machine *machine);
+
+// "2 threads, avx512", "NVIDIA H200", "2 devices (NVIDIA H200, NVIDIA H200)", or both kinds with
+// " and " between.
+enum { MM_MACHINE_TEXT = 512 };
+const char *mm_machine_text(const mm_machine *machine, char out[MM_MACHINE_TEXT]);
+
+#endif
