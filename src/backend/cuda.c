@@ -10,6 +10,12 @@
 #include "backend/cuda_pmd.h"
 #include "backend/pool.h"
 
+static bool is_usable(int device) {
+  int major = 0;
+  return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+         major >= 8;
+}
+
 mm_status mm_cuda_find(int *count) {
   *count = 0;
   cudaError_t error = cudaGetDeviceCount(count);
@@ -22,7 +28,12 @@ mm_status mm_cuda_find(int *count) {
   if (error != cudaSuccess)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "backend 'cuda': %s", cudaGetErrorString(error));
   if (*count > MM_CUDA_DEVICES_MOST) *count = MM_CUDA_DEVICES_MOST;
-  return MM_OK;
+  for (int i = 0; i < *count; i++)
+    if (is_usable(i)) return MM_OK;
+  *count = 0;
+  return MM_FAIL(
+      MM_ERR_UNSUPPORTED,
+      "backend 'cuda': no CUDA device of compute capability 8.0 or newer on this machine");
 }
 
 mm_status mm_cuda_describe(int device, mm_cuda_device *out) {
@@ -137,9 +148,18 @@ static mm_status run_crew(crew *c) {
 static mm_status choose_devices(const mm_backend_config *config, int *device, size_t *n) {
   int count;
   MM_TRY(mm_cuda_find(&count));
-  *n = config->place.devices ? config->place.n_device : (size_t)count;
+  *n = 0;
+  if (!config->place.devices) {
+    for (int i = 0; i < count; i++)
+      if (is_usable(i)) device[(*n)++] = i;
+    return MM_OK;
+  }
+  if (config->place.n_device > MM_CUDA_DEVICES_MOST)
+    return MM_FAIL(MM_ERR_INPUT, "%zu devices: expected at most %d", config->place.n_device,
+                   (int)MM_CUDA_DEVICES_MOST);
+  *n = config->place.n_device;
   for (size_t i = 0; i < *n; i++) {
-    device[i] = config->place.devices ? config->place.devices[i] : (int)i;
+    device[i] = config->place.devices[i];
     if (device[i] < 0 || device[i] >= count)
       return MM_FAIL(MM_ERR_INPUT, "device %d: this machine has devices 0 .. %d", device[i],
                      count - 1);

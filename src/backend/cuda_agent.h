@@ -1,5 +1,5 @@
 // What a training on the device is made of: one mm_cuda_agent per job, in device memory, which a
-// kernel takes from one iteration to a later one. Hosts make them (cuda_jobs.cu), kernels of
+// kernel takes from one iteration to a later one. Hosts make them (cuda_block.c), kernels of
 // cuda_dense.cu and cuda_bits.cu run them. [host/device]
 
 #ifndef MM_BACKEND_CUDA_AGENT_H
@@ -11,8 +11,12 @@
 #include "map/potential.h"
 
 // Both networks have two hidden layers of 64 units; fewer units are padded with zeros, which stay
-// zeros. More actions than the kernels have room for are refused.
-enum { MM_CUDA_HIDDEN = 64, MM_CUDA_ACTIONS = 8 };
+// zeros.
+enum { MM_CUDA_HIDDEN = 64 };
+
+// What has happened to an agent that does not go on: a number was not finite, and the iteration did
+// not end; or the program has no code of this tile for this device, and none was begun.
+enum { MM_CUDA_NOT_FINITE = 1, MM_CUDA_NOT_COMPILED = 2 };
 
 // Parameters, and Adam's two moments, are flat vectors of one layout:
 //
@@ -66,7 +70,7 @@ typedef struct mm_cuda_agent {
 
   // where it stands
   int64_t iteration;
-  int32_t broken;            // a number was not finite: the iteration did not end
+  int32_t broken;            // 0, or why not
   float *param, *m, *v;      // mm_cuda_layout
   void *env;                 // as mm_vec_save leaves it
   float *running, *finished; // [n_env] returns

@@ -67,7 +67,12 @@ typedef struct engine {
 } engine;
 
 static engine engines[MM_CUDA_DEVICES_MOST];
-static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t engines_once = PTHREAD_ONCE_INIT;
+
+static void init_locks(void) {
+  for (int i = 0; i < MM_CUDA_DEVICES_MOST; i++)
+    pthread_mutex_init(&engines[i].lock, NULL);
+}
 
 static double now(void) {
   struct timespec t;
@@ -136,8 +141,7 @@ static mm_status prepare(engine *e, place *p) {
   if (!job->map) MM_TRY(mm_job_candidate(job, &p->own));
   MM_TRY(mm_ampo_run_open(job, job->map ? job->map : p->own, result_of(e, p), &p->run));
   const mm_ampo *ampo = mm_ampo_run_agent(p->run);
-  MM_TRY(
-      mm_cuda_kernel_choose(ampo, e->queue->list->config->place.tile, e->facts.shared, &p->kernel));
+  MM_TRY(mm_cuda_kernel_choose(ampo, e->queue->list->config->place.tile, &e->facts, &p->kernel));
   p->block = mm_cuda_block_of(ampo, &p->kernel);
   MM_TRY(reserve_place(e, p));
   mm_cuda_block_fill(&p->block, ampo, p->memory.host, p->memory.device, &p->agent);
@@ -162,7 +166,8 @@ static mm_status finish(engine *e, place *p) {
   mm_result *result = result_of(e, p);
   mm_status status = p->status;
   if (p->run) {
-    if (status != MM_ERR_INTERRUPTED && mm_ampo_run_is_followed(p->run)) {
+    const bool ended = status == MM_OK || status == MM_ERR_NUMERIC;
+    if (ended && mm_ampo_run_is_followed(p->run)) {
       MM_TRY_CUDA(
           e->device,
           cudaMemcpy(p->memory.host, p->memory.device, p->block.moved, cudaMemcpyDeviceToHost),
@@ -200,15 +205,34 @@ static bool take_job(engine *e, size_t *job) {
   return next < q->n;
 }
 
-// The device has no memory for this job beside the others: it waits, and the place stays empty from
-// now on. A job that is alone has no hope.
-static mm_status put_back(engine *e, place *p, bool alone) {
-  if (alone) return MM_FAIL(p->status, "%s", p->error);
+static void drop_run(engine *e, place *p) {
   if (p->run) mm_ampo_run_close(p->run, MM_ERR_INTERRUPTED);
   mm_result_release(result_of(e, p));
   mm_map_destroy(p->own);
   p->run = NULL;
   p->own = NULL;
+}
+
+// Once more, with the memory of the places that nobody uses.
+static void prepare_again(engine *e, place *p) {
+  drop_run(e, p);
+  for (int i = 0; i < e->n_place; i++) {
+    place *idle = &e->place[i];
+    if (idle->taken) continue;
+    cudaFreeHost(idle->memory.host);
+    cudaFree(idle->memory.device);
+    idle->memory = (twin){ 0 };
+    idle->device_size = 0;
+  }
+  p->status = prepare(e, p);
+  if (p->status != MM_OK) snprintf(p->error, sizeof p->error, "%s", mm_last_error());
+}
+
+// The device has no memory for this job beside the others: it waits, and the place stays empty from
+// now on.
+static mm_status put_back(engine *e, place *p) {
+  drop_run(e, p);
+  *result_of(e, p) = (mm_result){ .status = MM_ERR_INTERRUPTED };
   p->taken = false;
   p->closed = true;
   e->returned[e->n_returned++] = p->job;
@@ -245,8 +269,9 @@ static mm_status fill_places(engine *e) {
     place *p = &e->place[e->fresh[k]];
     if (p->status == MM_ERR_DEVICE || p->status == MM_ERR_UNSUPPORTED)
       return MM_FAIL(p->status, "%s", p->error);
-    if (p->status == MM_ERR_MEMORY) {
-      MM_TRY(put_back(e, p, !any_ready(e)));
+    if (p->status == MM_ERR_MEMORY && !any_ready(e)) prepare_again(e, p);
+    if (p->status == MM_ERR_MEMORY && any_ready(e)) {
+      MM_TRY(put_back(e, p));
       continue;
     }
     if (p->status != MM_OK) {
@@ -268,8 +293,8 @@ static mm_status fill_places(engine *e) {
 typedef struct group {
   const mm_cuda_kernel *kernel;
   int first, n;
-  int32_t span, longest; // what fits into a slice, what the agents have left of it
-  double work;           // of an iteration of its first agent
+  int32_t span; // what fits into a slice
+  double work;  // of the agent that has most to do
 } group;
 
 // Where the speed of a kernel is remembered: by environment.
@@ -345,7 +370,7 @@ static int arrange(engine *e, place **at_work, group *groups, int *n) {
       const int64_t left = mm_ampo_run_left(q->run);
       q->order = (size_t)*n;
       q->agent.span = left < g->span ? (int32_t)left : g->span;
-      if (q->agent.span > g->longest) g->longest = q->agent.span;
+      g->work = fmax(g->work, q->agent.span * work_of(&q->agent));
       at_work[(*n)++] = q;
       g->n++;
     }
@@ -362,13 +387,14 @@ static mm_status launch(engine *e, const group *groups, int n_group) {
                 mm_cuda_kernel_launch(g->kernel, agents + g->first, g->n, e->clocks, e->stream),
                 "starting %d trainings", g->n);
     MM_TRY_CUDA(e->device, cudaStreamSynchronize(e->stream), "training %d agents", g->n);
-    *speed_of(e, g->kernel) = (now() - start) / (g->longest * g->work);
+    *speed_of(e, g->kernel) = (now() - start) / g->work;
   }
   return MM_OK;
 }
 
 // What the slice brought: points of curves, and trainings that broke down.
-static void take_in(engine *e, place *p, const mm_cuda_agent *seen, const mm_cuda_report *report) {
+static mm_status take_in(engine *e, place *p, const mm_cuda_agent *seen,
+                         const mm_cuda_report *report) {
   const int64_t done = seen->iteration - p->agent.iteration;
   for (int64_t i = 0; i < done; i++) {
     const mm_ampo_report r = { .metric = report[i].metric,
@@ -380,7 +406,12 @@ static void take_in(engine *e, place *p, const mm_cuda_agent *seen, const mm_cud
   const uint64_t steps = result_of(e, p)->env_steps;
   mm_job_list_say(e->queue->list, steps - p->said);
   p->said = steps;
-  if (seen->broken) give_up(p, MM_ERR_NUMERIC, "a score or a gradient is not finite");
+  if (seen->broken == MM_CUDA_NOT_FINITE)
+    give_up(p, MM_ERR_NUMERIC, "a score or a gradient is not finite");
+  if (seen->broken == MM_CUDA_NOT_COMPILED)
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "CUDA device %d: this program has no code for it",
+                   e->device);
+  return MM_OK;
 }
 
 static mm_status slice(engine *e, place **at_work, group *groups) {
@@ -414,7 +445,7 @@ static mm_status slice(engine *e, place **at_work, group *groups) {
   MM_TRY_CUDA(e->device, cudaStreamSynchronize(e->stream), "reading results");
   const mm_cuda_report *seen = (void *)e->reports.host;
   for (int i = 0; i < n; i++) {
-    take_in(e, at_work[i], &host[i], seen);
+    MM_TRY(take_in(e, at_work[i], &host[i], seen));
     seen += at_work[i]->agent.span;
   }
   return MM_OK;
@@ -498,15 +529,15 @@ static mm_status run(engine *e, int device) {
   mm_free(groups);
   char error[MM_ERROR_SIZE];
   snprintf(error, sizeof error, "%s", status == MM_OK ? "" : mm_last_error());
+  // what is not the device's failure leaves it able to give back what it has
+  if (status != MM_OK && status != MM_ERR_DEVICE) (void)settle_places(e, true);
   drop_places(e);
   return status == MM_OK ? MM_OK : MM_FAIL(status, "%s", error);
 }
 
 mm_status mm_cuda_ampo_run(int device, mm_cuda_queue *queue) {
   engine *e = &engines[device];
-  pthread_mutex_lock(&engines_lock);
-  if (!e->open) pthread_mutex_init(&e->lock, NULL);
-  pthread_mutex_unlock(&engines_lock);
+  pthread_once(&engines_once, init_locks);
   pthread_mutex_lock(&e->lock);
   e->queue = queue;
   mm_status status = run(e, device);

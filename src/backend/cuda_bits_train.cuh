@@ -64,7 +64,10 @@ template <class S, int ACT> MM_DEVICE bool iterate(room<S> &s, int i) {
 
 template <class S, int ACT>
 __global__ void __launch_bounds__(THREADS, 1) train(mm_cuda_agent *agents, int64_t *clocks) {
-  if constexpr (!tile_is_compiled<S::ROWS>()) return;
+  if constexpr (!tile_is_compiled<S::ROWS>()) {
+    if (threadIdx.x == 0) agents[blockIdx.x].broken = MM_CUDA_NOT_COMPILED;
+    return;
+  }
   room<S> &s = here<S>();
   mm_cuda_agent *agent = agents + blockIdx.x;
   if (agent->broken) return;

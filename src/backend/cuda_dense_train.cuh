@@ -144,7 +144,10 @@ template <class W> MM_DEVICE void close_agent(W &S, mm_cuda_agent *to) {
 template <class Env, int ACT, int TILE>
 __global__ void __launch_bounds__(4 * TILE, 1)
     train(mm_cuda_agent *agents, int batch_inside, int64_t *clocks) {
-  if constexpr (!tile_is_compiled<TILE>()) return;
+  if constexpr (!tile_is_compiled<TILE>()) {
+    if (threadIdx.x == 0) agents[blockIdx.x].broken = MM_CUDA_NOT_COMPILED;
+    return;
+  }
   typedef Work<Env, TILE> W;
   constexpr bool ONE = TILE == 128;
   W &S = here<W>();

@@ -21,26 +21,36 @@ static int largest_minibatch(const mm_ampo *a) {
   return (int)((a->n_row + m - 1) / m);
 }
 
-mm_status mm_cuda_kernel_choose(const mm_ampo *a, int tile, size_t shared, mm_cuda_kernel *out) {
-  *out = (mm_cuda_kernel){ .bits = a->lists, .relu = a->config.relu, .rows = tile };
+// As tile_is_compiled in cuda_warp.cuh has it for the kind of device.
+bool mm_cuda_kernel_is_compiled(const mm_cuda_device *device, int rows) {
+  const int kind = 10 * device->major + device->minor;
+  return kind >= 90 || (kind >= 86 ? rows == 32 : rows <= 64);
+}
+
+static bool fits(const mm_ampo *a, int rows, size_t shared, mm_cuda_kernel *out) {
+  out->rows = rows;
+  if (out->bits) return mm_cuda_bits_shared(out->game, rows) <= shared;
+  return mm_cuda_dense_choose((mm_classic_env)a->vec->which, out->relu, (int)a->n_row,
+                              (int)a->n_env, largest_minibatch(a), rows, shared, &out->dense);
+}
+
+mm_status mm_cuda_kernel_choose(const mm_ampo *a, int tile, const mm_cuda_device *device,
+                                mm_cuda_kernel *out) {
+  *out = (mm_cuda_kernel){ .bits = a->lists, .relu = a->config.relu };
   if (a->n_row > INT32_MAX / 2)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "envs * unroll = %zu: too many for a device", a->n_row);
+  out->obs_size = (size_t)a->info.n_input * sizeof(float);
   if (out->bits) {
     out->game = (mm_minatar_game)a->vec->which;
     out->obs_size = mm_cuda_bits_obs_size(out->game);
     out->scratch = mm_cuda_bits_scratch(out->game, (int32_t)a->n_env);
-    for (int rows = 128; rows >= 32; rows /= 2)
-      if ((tile == 0 || tile == rows) && mm_cuda_bits_shared(out->game, rows) <= shared) {
-        out->rows = rows;
-        return MM_OK;
-      }
-  } else {
-    out->obs_size = (size_t)a->info.n_input * sizeof(float);
-    if (mm_cuda_dense_choose((mm_classic_env)a->vec->which, out->relu, (int)a->n_row, (int)a->n_env,
-                             largest_minibatch(a), tile, shared, &out->dense))
-      return MM_OK;
   }
-  return MM_FAIL(MM_ERR_UNSUPPORTED, "%zu bytes of shared memory in a block are too few", shared);
+  for (int rows = 128; rows >= 32; rows /= 2)
+    if ((tile == 0 || tile == rows) && mm_cuda_kernel_is_compiled(device, rows) &&
+        fits(a, rows, device->shared, out))
+      return MM_OK;
+  return MM_FAIL(MM_ERR_UNSUPPORTED, "%zu bytes of shared memory in a block are too few",
+                 device->shared);
 }
 
 bool mm_cuda_kernel_same(const mm_cuda_kernel *a, const mm_cuda_kernel *b) {

@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include "agent/ampo.h"
+#include "backend/cuda.h"
 #include "backend/cuda_bits.h"
 #include "backend/cuda_dense.h"
 
@@ -22,9 +23,13 @@ typedef struct mm_cuda_kernel {
 // Why a job cannot run on any device, or NULL.
 const char *mm_cuda_kernel_refusal(const mm_job *job);
 
-// For an agent on a device whose blocks may have `shared` bytes of shared memory. `tile`: 0, or the
-// size that is wanted. MM_ERR_UNSUPPORTED if the device is too small.
-mm_status mm_cuda_kernel_choose(const mm_ampo *ampo, int tile, size_t shared, mm_cuda_kernel *out);
+// For an agent on a device. `tile`: 0, or the size that is wanted. MM_ERR_UNSUPPORTED if the device
+// is too small.
+mm_status mm_cuda_kernel_choose(const mm_ampo *ampo, int tile, const mm_cuda_device *device,
+                                mm_cuda_kernel *out);
+
+// Has the program code of this tile for that kind of device?
+bool mm_cuda_kernel_is_compiled(const mm_cuda_device *device, int rows);
 
 // One launch may hold agents of both.
 bool mm_cuda_kernel_same(const mm_cuda_kernel *a, const mm_cuda_kernel *b);

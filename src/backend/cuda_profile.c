@@ -76,7 +76,7 @@ static mm_status send_rates(party *p, const mm_ampo *ampo) {
 static mm_status make_room(party *p, const mm_ampo *ampo) {
   mm_cuda_device facts;
   MM_TRY(mm_cuda_describe(p->device, &facts));
-  MM_TRY(mm_cuda_kernel_choose(ampo, 0, facts.shared, &p->kernel));
+  MM_TRY(mm_cuda_kernel_choose(ampo, 0, &facts, &p->kernel));
   p->block = mm_cuda_block_of(ampo, &p->kernel);
   p->stride = (p->block.size + 255) / 256 * 256;
   const size_t n = (size_t)p->n;

@@ -2,23 +2,33 @@
 
 #include "backend/cuda_bits.h"
 #include "backend/cuda_dense.h"
+#include "backend/cuda_kernel.h"
 #include "env/env_internal.h"
 #include "env/vec_internal.h"
 
-static void cut_bits(mm_minatar_game game, size_t limit, mm_cuda_tile *out) {
-  for (int rows = 128; rows >= 32 && out->rows == 0; rows /= 2) {
-    const size_t shared = mm_cuda_bits_shared(game, rows);
-    if (shared > 0 && shared <= limit) *out = (mm_cuda_tile){ out->env, rows, shared };
-  }
+static size_t bits_size(mm_minatar_game game, int tile) {
+  return mm_cuda_bits_shared(game, tile);
 }
 
-static void cut_dense(mm_classic_env env, size_t limit, mm_cuda_tile *out) {
+// With the paper's settings; 0 if there is no room.
+static size_t dense_size(mm_classic_env env, int tile, size_t limit) {
   const mm_ampo_config c = mm_ampo_config_default();
   const int rows = (int)(c.envs * c.unroll);
   mm_cuda_dense_plan plan;
-  if (mm_cuda_dense_choose(env, false, rows, (int)c.envs, rows / (int)c.minibatches, 0, limit,
-                           &plan))
-    *out = (mm_cuda_tile){ out->env, plan.tile, plan.shared_size };
+  const bool fits = mm_cuda_dense_choose(env, false, rows, (int)c.envs, rows / (int)c.minibatches,
+                                         tile, limit, &plan);
+  return fits ? plan.shared_size : 0;
+}
+
+// The largest that the device has code and room for.
+static void cut(const mm_cuda_device *device, const mm_env_kind *kind, mm_cuda_tile *out) {
+  for (int rows = 128; rows >= 32 && out->rows == 0; rows /= 2) {
+    const size_t size = kind->law == &mm_vec_minatar
+                            ? bits_size((mm_minatar_game)kind->which, rows)
+                            : dense_size((mm_classic_env)kind->which, rows, device->shared);
+    if (size > 0 && size <= device->shared && mm_cuda_kernel_is_compiled(device, rows))
+      *out = (mm_cuda_tile){ out->env, rows, size };
+  }
 }
 
 size_t mm_cuda_tiles(const mm_cuda_device *device, mm_cuda_tile out[MM_CUDA_TILES_MOST]) {
@@ -27,12 +37,10 @@ size_t mm_cuda_tiles(const mm_cuda_device *device, mm_cuda_tile out[MM_CUDA_TILE
   for (size_t i = 0; n < MM_CUDA_TILES_MOST && (kind = mm_env_kind_at(i)) != NULL; i++) {
     mm_cuda_tile *tile = &out[n];
     *tile = (mm_cuda_tile){ .env = kind->id };
-    if (kind->law == &mm_vec_minatar && kind->rules == MM_RULES_GYMNAX)
-      cut_bits((mm_minatar_game)kind->which, device->shared, tile);
-    else if (kind->law == &mm_vec_classic && kind->which <= MM_CLASSIC_MOUNTAIN_CAR)
-      cut_dense((mm_classic_env)kind->which, device->shared, tile);
-    else
-      continue;
+    const bool minatar = kind->law == &mm_vec_minatar && kind->rules == MM_RULES_GYMNAX;
+    const bool classic = kind->law == &mm_vec_classic && kind->which <= MM_CLASSIC_MOUNTAIN_CAR;
+    if (!minatar && !classic) continue;
+    cut(device, kind, tile);
     n++;
   }
   return n;
