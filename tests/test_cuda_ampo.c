@@ -84,7 +84,7 @@ static void train(mm_backend_kind kind, int tile, mm_job job, mm_result *result,
 
 typedef struct shape {
   const char *env, *map;
-  double envs, unroll, minibatches;
+  double envs, unroll, minibatches, hidden; // 0 hidden units: as usual
   int tile;
   bool relu, code, bisect, raw, center;
 } shape;
@@ -94,6 +94,7 @@ static mm_ampo_config config_of(const shape *s) {
   c.envs = s->envs;
   c.unroll = s->unroll;
   c.minibatches = s->minibatches;
+  if (s->hidden > 0) c.hidden = s->hidden;
   c.steps = s->envs * s->unroll;
   c.epochs = 1;
   c.lr = 1e-4;
@@ -396,25 +397,12 @@ static void test_refusals(void **state) {
 // Fewer hidden units are padded.
 static void test_narrow(void **state) {
   (void)state;
-  mm_env *env;
-  mm_map *map;
-  assert_ok(mm_env_open("CartPole-v1", &env));
-  assert_ok(mm_map_open("negentropy", &map));
-  mm_ampo_config config = config_of(&(shape){ .envs = 4, .unroll = 128, .minibatches = 4 });
-  config.hidden = 24;
-  const mm_job job = { .env = env, .map = map, .ampo = &config };
-  mm_result cpu, cuda;
-  nets a = { 0 }, b = { 0 };
-  train(MM_BACKEND_CPU, 0, job, &cpu, &a);
-  train(MM_BACKEND_CUDA, 0, job, &cuda, &b);
-  for (int i = 0; i < MM_NET_TENSORS; i++)
-    if (!(distance(&a, &b, i) < 10 * 0x1p-11)) fail_msg("%s", a.name[i]);
-  mm_result_release(&cpu);
-  mm_result_release(&cuda);
-  free_nets(&a);
-  free_nets(&b);
-  mm_map_destroy(map);
-  mm_env_destroy(env);
+  check_gradients(&(shape){ .env = "CartPole-v1",
+                            .map = "negentropy",
+                            .envs = 4,
+                            .unroll = 128,
+                            .minibatches = 4,
+                            .hidden = 24 });
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -21,10 +21,6 @@ size_t mm_cuda_bits_obs_size(mm_minatar_game game) {
   return entry_of(game)->obs_size;
 }
 
-size_t mm_cuda_bits_env_size(mm_minatar_game game) {
-  return entry_of(game)->env_size;
-}
-
 size_t mm_cuda_bits_scratch(mm_minatar_game game, int32_t n_env) {
   return entry_of(game)->scratch(n_env);
 }
@@ -39,15 +35,7 @@ size_t mm_cuda_bits_shared(mm_minatar_game game, int rows) {
 cudaError_t mm_cuda_bits_launch(mm_minatar_game game, bool relu, int rows, mm_cuda_agent *agents,
                                 int n, int64_t *clocks, cudaStream_t stream) {
   const mm_cuda_bits_entry *entry = entry_of(game);
-  int device, limit;
-  cudaError_t error = cudaGetDevice(&device);
-  if (error == cudaSuccess)
-    error = cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  if (error != cudaSuccess) return error;
-  for (int i = 0; i < MM_CUDA_BITS_TILES; i++) {
-    const bool wanted = rows == 0 || entry->tile[i].rows == rows;
-    if (wanted && entry->tile[i].shared <= (size_t)limit)
-      return entry->tile[i].launch(relu, agents, n, clocks, stream);
-  }
+  for (int i = 0; i < MM_CUDA_BITS_TILES; i++)
+    if (entry->tile[i].rows == rows) return entry->tile[i].launch(relu, agents, n, clocks, stream);
   return cudaErrorInvalidConfiguration;
 }

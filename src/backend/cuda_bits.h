@@ -4,7 +4,7 @@
 // Of an mm_cuda_agent's arrays these are the kernel's own in form:
 //
 //   obs      [n_row + n_env] bit sets of mm_cuda_bits_obs_size bytes; written by the kernel alone
-//   env      [n_env] of mm_cuda_bits_env_size bytes each, as mm_vec_save leaves them
+//   env      [n_env] as mm_vec_save leaves them
 //   scratch  mm_cuda_bits_scratch bytes, of no meaning between launches
 //
 // Arrays start at multiples of 16 bytes. `bootstrap_on_timeout` is not known here.
@@ -25,11 +25,10 @@ extern "C" {
 #endif
 
 size_t mm_cuda_bits_obs_size(mm_minatar_game game);
-size_t mm_cuda_bits_env_size(mm_minatar_game game);
 size_t mm_cuda_bits_scratch(mm_minatar_game game, int32_t n_env);
 
-// Rows that go through the networks at a time: 128, 64 or 32, the more the faster. 0 in a launch
-// stands for the most that the device's shared memory has room for.
+// Rows that go through the networks at a time: 128, 64 or 32, the more the faster. Bytes of shared
+// memory that a block needs for them.
 size_t mm_cuda_bits_shared(mm_minatar_game game, int rows);
 
 // Where a block's time goes, in clock cycles of its first thread.

@@ -9,7 +9,7 @@
 enum { MM_CUDA_BITS_TILES = 3 };
 
 typedef struct mm_cuda_bits_entry {
-  size_t obs_size, env_size;
+  size_t obs_size;
   size_t (*scratch)(int32_t n_env);
   // by size of the tile, largest first
   struct {

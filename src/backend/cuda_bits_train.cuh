@@ -121,7 +121,6 @@ template <mm_minatar_game GAME> size_t scratch_size(int32_t n_env) {
 
 template <mm_minatar_game GAME> constexpr mm_cuda_bits_entry entry() {
   return { inputs<GAME>::PADDED * sizeof(uint32_t),
-           sizeof(typename game<GAME>::one),
            scratch_size<GAME>,
            { { 128, sizeof(room<shape<GAME, 128>>), launch<GAME, 128> },
              { 64, sizeof(room<shape<GAME, 64>>), launch<GAME, 64> },

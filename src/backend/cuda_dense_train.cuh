@@ -4,8 +4,9 @@
 #ifndef MM_BACKEND_CUDA_DENSE_TRAIN_CUH
 #define MM_BACKEND_CUDA_DENSE_TRAIN_CUH
 
-#include "backend/cuda_dense.cuh"
 #include "backend/cuda_dense_entry.h"
+#include "backend/cuda_dense_learn.cuh"
+#include "backend/cuda_dense_rollout.cuh"
 
 namespace mm {
 

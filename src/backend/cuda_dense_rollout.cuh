@@ -1,0 +1,447 @@
+// Rollout. A team of warps takes up to eight environments through all steps. Its players have the
+// policy: each computes some of the hidden units, and the first of them projects and chooses. The
+// last warp is the world, which steps every environment with every action at the same time, so that
+// nobody waits for a whole step of somebody else. All meet once a step: the first player says what
+// was chosen, and everybody finds there what follows from it.
+//
+// Products have units for rows and environments for columns; lane (g, t) of a player knows what
+// environment g sees.
+
+#ifndef MM_BACKEND_CUDA_DENSE_ROLLOUT_CUH
+#define MM_BACKEND_CUDA_DENSE_ROLLOUT_CUH
+
+#include "backend/cuda_dense.cuh"
+
+namespace mm {
+
+template <class W> struct Team {
+  alignas(16) __half h1[8 * HALF_ROW];         // [environment][unit]
+  alignas(16) float part[8][W::A][W::PLAYERS]; // scores by player
+  float obs[2][8][W::A][W::D];                 // by parity of the step, for each action
+  int chosen[2][8];
+};
+
+template <class W> MM_DEVICE Team<W> &team_of(W &S, int team) {
+  static_assert(2 * W::TEAMS <= 15, "each has two barriers");
+  static_assert(sizeof(Team<W>) * W::TEAMS <= sizeof S.h1 + sizeof S.d2 + sizeof S.hd,
+                "hidden units of learning rest in the meantime");
+  return reinterpret_cast<Team<W> *>(&S.h1[0][0])[team];
+}
+
+// Lanes come to a barrier together.
+template <class W> MM_DEVICE void wait_for_players(int team) {
+  __syncwarp();
+  if (W::PLAYERS > 1) barrier(1 + 2 * team, 32 * W::PLAYERS);
+}
+
+template <class W> MM_DEVICE void wait_for_team(int team) {
+  __syncwarp();
+  barrier(2 + 2 * team, 32 * (W::PLAYERS + 1));
+}
+
+// A player's units are 16 from 16 (player + PLAYERS i) on, i < PARTS. With one part all that the
+// player needs to know of the actor stays in its registers through the rollout.
+template <class W> struct Part {
+  uint32_t w1[W::SLOTS][4], w2[4][4]; // operands
+  float b2[2], w3[W::A][2];           // of units g and g + 8
+};
+
+template <class W> MM_DEVICE Part<W> take_part(const W &S, int part, int lane) {
+  const int g = lane >> 2, t = lane & 3, unit = 16 * part + g;
+  const uint32_t w2 = shared_address(S.w2[ACTOR]) +
+                      ((lane & 15) * HALF_ROW + (lane >> 4) * 8 + 16 * part) * (int)sizeof(__half);
+  Part<W> p;
+#pragma unroll
+  for (int k = 0; k < W::SLOTS; k++) {
+    const __half *slots = &S.w1[ACTOR][unit * W::W1_ROW + 16 * k + 4 * t];
+    const uint2 upper = *reinterpret_cast<const uint2 *>(slots);
+    const uint2 lower = *reinterpret_cast<const uint2 *>(slots + 8 * W::W1_ROW);
+    p.w1[k][0] = upper.x;
+    p.w1[k][1] = lower.x;
+    p.w1[k][2] = upper.y;
+    p.w1[k][3] = lower.y;
+  }
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    uint32_t b[4];
+    load_transposed(b, w2 + 16 * k * HALF_ROW * (int)sizeof(__half));
+    p.w2[k][0] = b[0];
+    p.w2[k][1] = b[2];
+    p.w2[k][2] = b[1];
+    p.w2[k][3] = b[3];
+  }
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    p.b2[half] = S.small[W::B2 + unit + 8 * half];
+#pragma unroll
+    for (int a = 0; a < W::A; a++)
+      p.w3[a][half] = S.small[W::W3 + a * H + unit + 8 * half];
+  }
+  return p;
+}
+
+// h1 of the part's units, to where all players look.
+template <int ACT, class W>
+MM_DEVICE void first_layer(bool relu, const Part<W> &p, int part, const uint32_t in[W::SLOTS][2],
+                           int lane, __half *h1) {
+  float c[4] = { 0, 0, 0, 0 };
+#pragma unroll
+  for (int k = 0; k < W::SLOTS; k++)
+    multiply(c, p.w1[k], in[k][0], in[k][1]);
+  __half *to = h1 + 2 * (lane & 3) * HALF_ROW + 16 * part + (lane >> 2);
+  to[0] = __float2half_rn(activate<ACT>(relu, c[0]));
+  to[HALF_ROW] = __float2half_rn(activate<ACT>(relu, c[1]));
+  to[8] = __float2half_rn(activate<ACT>(relu, c[2]));
+  to[HALF_ROW + 8] = __float2half_rn(activate<ACT>(relu, c[3]));
+}
+
+// What the part's units add to the scores of environments 2t and 2t + 1.
+template <int ACT, class W>
+MM_DEVICE void other_layers(bool relu, const Part<W> &p, const uint32_t h1[4][2], float even[W::A],
+                            float odd[W::A]) {
+  // two chains, since each product waits for the one before it
+  float sum[4] = { p.b2[0], p.b2[0], p.b2[1], p.b2[1] }, rest[4] = { 0, 0, 0, 0 };
+  multiply(sum, p.w2[0], h1[0][0], h1[0][1]);
+  multiply(rest, p.w2[1], h1[1][0], h1[1][1]);
+  multiply(sum, p.w2[2], h1[2][0], h1[2][1]);
+  multiply(rest, p.w2[3], h1[3][0], h1[3][1]);
+#pragma unroll
+  for (int half = 0; half < 2; half++) {
+    const float left = activate<ACT>(relu, sum[2 * half] + rest[2 * half]);
+    const float right = activate<ACT>(relu, sum[2 * half + 1] + rest[2 * half + 1]);
+#pragma unroll
+    for (int a = 0; a < W::A; a++) {
+      even[a] = fmaf(left, p.w3[a][half], even[a]);
+      odd[a] = fmaf(right, p.w3[a][half], odd[a]);
+    }
+  }
+}
+
+// All players together; f: what environment g's actions score. `own` is used where a player has one
+// part only.
+template <int ACT, class W>
+MM_DEVICE void scores_of(const W &S, Team<W> &team, const Part<W> &own, int player, int index,
+                         const float x[W::D], int lane, float f[W::A]) {
+  const bool relu = ACT == ANY && S.agent.relu;
+  const int g = lane >> 2, t = lane & 3;
+  uint32_t in[W::SLOTS][2], h1[4][2];
+  float high[W::D], low[W::D], even[W::A], odd[W::A];
+  split<W::D>(x, high, low);
+#pragma unroll
+  for (int k = 0; k < W::SLOTS; k++) {
+    in[k][0] = input_pair<W::D>(high, low, t, 16 * k);
+    in[k][1] = input_pair<W::D>(high, low, t, 16 * k + 8);
+  }
+#pragma unroll
+  for (int i = 0; i < W::PARTS; i++) {
+    const int part = player + W::PLAYERS * i;
+    first_layer<ACT, W>(relu, W::PARTS == 1 ? own : take_part(S, part, lane), part, in, lane,
+                        team.h1);
+  }
+  wait_for_players<W>(index);
+#pragma unroll
+  for (int k = 0; k < 4; k += 2) {
+    uint32_t r[4];
+    load_matrices(r, shared_address(team.h1 + (lane & 7) * HALF_ROW + 16 * k + 8 * (lane >> 3)));
+    h1[k][0] = r[0];
+    h1[k][1] = r[1];
+    h1[k + 1][0] = r[2];
+    h1[k + 1][1] = r[3];
+  }
+#pragma unroll
+  for (int a = 0; a < W::A; a++)
+    even[a] = odd[a] = 0;
+#pragma unroll
+  for (int i = 0; i < W::PARTS; i++)
+    other_layers<ACT, W>(relu, W::PARTS == 1 ? own : take_part(S, player + W::PLAYERS * i, lane),
+                         h1, even, odd);
+  // over the lanes of the same t; lanes 0 .. 15 take the even environments, the others the odd ones
+  const bool upper = lane & 16;
+#pragma unroll
+  for (int a = 0; a < W::A; a++) {
+    const float kept = upper ? odd[a] : even[a], given = upper ? even[a] : odd[a];
+    float sum = kept + __shfl_xor_sync(ALL_LANES, given, 16);
+    sum += __shfl_xor_sync(ALL_LANES, sum, 8);
+    sum += __shfl_xor_sync(ALL_LANES, sum, 4);
+    if ((lane & 12) == 0) team.part[2 * t + upper][a][player] = sum;
+  }
+  wait_for_players<W>(index);
+#pragma unroll
+  for (int a = 0; a < W::A; a++) {
+    f[a] = 0;
+#pragma unroll
+    for (int i = 0; i < W::PLAYERS; i++)
+      f[a] += team.part[g][a][i];
+  }
+}
+
+// The environments' columns, as src/env/vec_classic.c keeps them.
+template <class Env> struct Columns {
+  float *state;      // [FLOATS][n]
+  int32_t *time;     // [n]
+  uint32_t *episode; // [n]
+  int n;
+  MM_DEVICE explicit Columns(const mm_cuda_agent &agent) {
+    n = agent.n_env;
+    state = static_cast<float *>(agent.env);
+    time = reinterpret_cast<int32_t *>(state + (size_t)Env::FLOATS * n);
+    episode = reinterpret_cast<uint32_t *>(time + n);
+  }
+  MM_DEVICE typename Env::State load(int e) const {
+    typename Env::State s;
+    float *f = reinterpret_cast<float *>(&s);
+#pragma unroll
+    for (int i = 0; i < Env::FLOATS; i++)
+      f[i] = state[(size_t)i * n + e];
+    s.time = time[e];
+    return s;
+  }
+  MM_DEVICE void store(int e, const typename Env::State &s) const {
+    const float *f = reinterpret_cast<const float *>(&s);
+#pragma unroll
+    for (int i = 0; i < Env::FLOATS; i++)
+      state[(size_t)i * n + e] = f[i];
+    time[e] = s.time;
+  }
+};
+
+// As mm_categorical_f, in floats: u is a multiple of 2^-24.
+template <int A> MM_DEVICE int choose(float u, const float p[A]) {
+  float sum = 0;
+  int chosen = 0;
+  bool open = true;
+#pragma unroll
+  for (int a = 0; a < A; a++) {
+    sum += p[a];
+    const bool here = open && p[a] > 0.0f;
+    chosen = here ? a : chosen;
+    open = open && !(here && u < sum);
+  }
+  return chosen;
+}
+
+// What the first player needs of the agent, kept in registers through the rollout.
+template <class W> struct Rules {
+  Quarters quarters;
+  float eta, anchor, factor, b3[W::A];
+  bool knots, softmax, bisect;
+  MM_DEVICE explicit Rules(const W &S) : quarters(S.knots) {
+    const mm_cuda_agent &agent = S.agent;
+    eta = agent.eta;
+    anchor = agent.map.anchor;
+    factor = agent.iteration > 0 ? agent.code_factor : 1.0f;
+    bisect = agent.bisect;
+    knots = S.knots.n > 0 && !bisect;
+    softmax = agent.map.kind == MM_MAP_NEGENTROPY && !bisect;
+#pragma unroll
+    for (int a = 0; a < W::A; a++)
+      b3[a] = S.small[W::B3 + a];
+  }
+};
+
+// The first player's part of a step: from scores to an action, and z.
+template <class W>
+MM_DEVICE int choose_action(const W &S, const Rules<W> &rules, const Crew &crew, float u,
+                            float f[W::A], float *z, bool *finite) {
+  float p[W::A], lambda, chosen = 0;
+#pragma unroll
+  for (int a = 0; a < W::A; a++) {
+    f[a] += rules.b3[a];
+    *finite = *finite && fabsf(f[a]) < INFINITY;
+    f[a] *= rules.eta;
+  }
+  if (rules.knots) {
+    float root, top = f[0];
+#pragma unroll
+    for (int a = 1; a < W::A; a++)
+      top = fmaxf(top, f[a]);
+    if (W::A == 2)
+      project_pair(S.knots, f, p, &root);
+    else
+      project_several<W::A>(S.knots, rules.quarters, crew, f, p, &root);
+    lambda = (rules.anchor + root) - top;
+  } else if (rules.softmax) {
+    project_softmax<W::A>(f, p, &lambda);
+  } else {
+    project_any<W::A>(&S.agent.map, rules.bisect, f, p, &lambda);
+  }
+  const int action = choose<W::A>(u, p);
+#pragma unroll
+  for (int a = 0; a < W::A; a++)
+    chosen = a == action ? f[a] : chosen;
+  *z = fmaf(rules.factor, chosen, lambda);
+  return action;
+}
+
+template <int ACT, class W> MM_DEVICE void play(W &S, int first, int player, int index, int lane) {
+  const mm_cuda_agent &agent = S.agent;
+  Team<W> &team = team_of(S, index);
+  const Batch batch = S.batch;
+  const int n = agent.n_env, n_step = agent.n_step;
+  const Crew crew = crew_of(lane, n <= 4);
+  const int wanted = first + crew.base / 4, e = min(wanted, n - 1); // lanes without one go along
+  const bool mine = player == 0 && crew.rank == 0 && wanted < n;
+  const int column = e - first;
+  const Rules<W> rules(S);
+  Part<W> own;
+  if (W::PARTS == 1) own = take_part(S, player, lane);
+  float x[W::D], f[W::A], z;
+  bool finite = true;
+  wait_for_team<W>(index);
+#pragma unroll
+  for (int i = 0; i < W::D; i++)
+    x[i] = team.obs[1][column][0][i];
+  for (int t = 0; t < n_step; t++) {
+    const int row = t * n + e;
+    const float u = mm_uniform_f(__float_as_uint(batch.policy[row]));
+    if (mine) {
+#pragma unroll
+      for (int i = 0; i < W::D; i++)
+        batch.obs[(size_t)row * W::D + i] = x[i];
+    }
+    scores_of<ACT>(S, team, own, player, index, x, lane, f);
+    if (player == 0) {
+      const int action = choose_action(S, rules, crew, u, f, &z, &finite);
+      if (mine) {
+        team.chosen[t & 1][column] = action;
+        batch.action[row] = (uint8_t)action;
+        batch.policy[row] = z;
+      }
+    }
+    wait_for_team<W>(index);
+    const int action = team.chosen[t & 1][column];
+#pragma unroll
+    for (int i = 0; i < W::D; i++)
+      x[i] = team.obs[t & 1][column][action][i];
+  }
+  if (mine) {
+#pragma unroll
+    for (int i = 0; i < W::D; i++)
+      batch.obs[(size_t)(agent.n_row + e) * W::D + i] = x[i];
+  }
+  if (!finite) S.broken = 1;
+}
+
+// A state as its floats and its time: what a lane of the world takes over from another.
+template <class Env>
+MM_DEVICE typename Env::State state_from(const typename Env::State &s, int lane) {
+  typename Env::State to;
+  const float *from = reinterpret_cast<const float *>(&s);
+  float *f = reinterpret_cast<float *>(&to);
+#pragma unroll
+  for (int i = 0; i < Env::FLOATS; i++)
+    f[i] = __shfl_sync(ALL_LANES, from[i], lane);
+  to.time = __shfl_sync(ALL_LANES, s.time, lane);
+  return to;
+}
+
+template <class Env, class W>
+MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
+                          double *finished_sum, int *n_finished) {
+  const mm_cuda_agent &agent = S.agent;
+  Team<W> &team = team_of(S, index);
+  const int n = agent.n_env, column = min(lane / W::A, 7), action = lane % W::A;
+  const bool mine = action == 0 && lane < 8 * W::A && first + column < n;
+  const int e = first + column < n ? first + column : n - 1;
+  const mm_stream starts = mm_stream_make(agent.seed, agent.repeat, MM_RNG_ENV_RESET, (uint32_t)e);
+  const Columns<Env> columns(agent);
+  typename Env::State s = columns.load(e), fresh_start;
+  uint32_t episode = columns.episode[e];
+  float running = agent.running[e], finished = agent.finished[e], x[W::D];
+  double sum = 0, ended = 0;
+  int count = 0;
+  Env::reset(&fresh_start, starts, episode + 1);
+  Env::observe(&s, x);
+#pragma unroll
+  for (int i = 0; i < W::D; i++)
+    if (lane < 8 * W::A && action == 0) team.obs[1][column][0][i] = x[i];
+  wait_for_team<W>(index);
+  for (int t = 0; t < agent.n_step; t++) {
+    typename Env::State next = s;
+    float reward;
+    int end = Env::step(&next, action, &reward);
+    if (end) next = fresh_start;
+    Env::observe(&next, x);
+    if (lane < 8 * W::A) {
+#pragma unroll
+      for (int i = 0; i < W::D; i++)
+        team.obs[t & 1][column][action][i] = x[i];
+    }
+    wait_for_team<W>(index);
+    const int from = W::A * column + team.chosen[t & 1][e - first];
+    s = state_from<Env>(next, from);
+    reward = __shfl_sync(ALL_LANES, reward, from);
+    end = __shfl_sync(ALL_LANES, end, from);
+    running += reward;
+    if (end) {
+      finished = running;
+      running = 0;
+      ended += (double)finished;
+      count++;
+      Env::reset(&fresh_start, starts, ++episode + 1);
+    }
+    sum += (double)finished;
+    if (mine) {
+      S.batch.end[t * n + e] = (uint8_t)end;
+      S.batch.reward[t * n + e] = reward;
+    }
+  }
+  if (mine) {
+    columns.store(e, s);
+    columns.episode[e] = episode;
+    agent.running[e] = running;
+    agent.finished[e] = finished;
+  }
+  *metric += warp_sum(mine ? sum : 0.0);
+  *finished_sum += warp_sum(mine ? ended : 0.0);
+  *n_finished += __reduce_add_sync(ALL_LANES, mine ? count : 0);
+}
+
+// All random words of the iteration's actions first, then teams of warps with groups of
+// environments.
+template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
+  W &S = here<W>();
+  const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
+  const mm_cuda_agent &agent = S.agent;
+  for (int i = tid; i < agent.n_row; i += W::THREADS) {
+    const uint64_t step = (uint64_t)agent.iteration * agent.n_step + i / agent.n_env;
+    const mm_stream stream =
+        mm_stream_make(agent.seed, agent.repeat, MM_RNG_ACTION, (uint32_t)(i % agent.n_env));
+    const mm_block b = mm_stream_block(stream, step / 4);
+    const uint32_t q = step % 4;
+    const uint32_t word =
+        q < 2 ? (q == 0 ? b.word[0] : b.word[1]) : (q == 2 ? b.word[2] : b.word[3]);
+    S.batch.policy[i] = __uint_as_float(word);
+  }
+  __syncthreads();
+  const int team = warp / (W::PLAYERS + 1), player = warp % (W::PLAYERS + 1);
+  double metric = 0, finished_sum = 0;
+  int finished = 0;
+  for (int first = 8 * team; team < W::TEAMS && first < agent.n_env; first += 8 * W::TEAMS) {
+    if (player < W::PLAYERS)
+      play<ACT>(S, first, player, team, lane);
+    else
+      turn_world<Env>(S, first, team, lane, &metric, &finished_sum, &finished);
+  }
+  if (lane == 0) {
+    S.metric[warp] = metric;
+    S.finished_sum[warp] = finished_sum;
+    S.finished[warp] = finished;
+  }
+  __syncthreads();
+}
+
+template <class W> MM_DEVICE void report(const W &S, mm_cuda_report *to) {
+  mm_cuda_report r = { 0, 0, 0 };
+  for (int w = 0; w < W::WARPS; w++) {
+    r.metric += S.metric[w];
+    r.finished_sum += S.finished_sum[w];
+    r.finished += S.finished[w];
+  }
+  r.metric /= (double)S.agent.n_row;
+  *to = r;
+}
+
+} // namespace mm
+
+#endif
