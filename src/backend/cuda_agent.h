@@ -76,7 +76,8 @@ typedef struct mm_cuda_agent {
   float *running, *finished; // [n_env] returns
 
   // this launch
-  int32_t span;             // iterations to do
+  int32_t span;             // iterations to do, unless
+  const int32_t *stop;      // the host says so here, in its own memory
   const mm_cuda_rate *rate; // [span][epochs][minibatches]
   mm_cuda_report *report;   // [span]
 
@@ -92,5 +93,12 @@ typedef struct mm_cuda_agent {
   float *target;    // [n_row]
   void *scratch;    // the kernel's own
 } mm_cuda_agent;
+
+#ifdef __CUDACC__
+// One thread asks, between iterations.
+__device__ __forceinline__ bool mm_cuda_told_to_stop(const mm_cuda_agent &agent) {
+  return agent.stop && *(const volatile int32_t *)agent.stop != 0;
+}
+#endif
 
 #endif

@@ -1,7 +1,8 @@
 // A device has as many places as it has multiprocessors; each is a training on its way. All places
 // go through a slice of time together: some iterations in one launch, then the host looks at what
-// came of it, fills places that have become free, and asks whether to go on. A training's way does
-// not depend on how it is cut into slices, so neither the clock nor the neighbours change a bit.
+// came of it and fills places that have become free. Who wants to stop need not wait for that: the
+// agents look at a word of the host's memory between iterations. A training's way does not depend
+// on how it is cut into slices, so neither the clock nor the neighbours change a bit.
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -22,7 +23,11 @@
 
 enum { SPAN_MOST = 4096, FIRST_SPAN = 2, N_SPEEDS = MM_CLASSIC_COUNT + MM_GAME_COUNT };
 
-static const double slice_seconds = 0.1;
+// Kernels that can be on their way side by side: environments, for two activations.
+enum { LANES = 2 * N_SPEEDS };
+
+// Short while others wait for a place.
+static const double slice_seconds = 1.0, slice_seconds_queued = 0.2;
 
 // Memory on both sides, kept from call to call and made larger when it must be.
 typedef struct twin {
@@ -47,6 +52,12 @@ typedef struct place {
   size_t order;  // among the agents of a slice
 } place;
 
+// One kernel after the other; lanes do not wait for each other.
+typedef struct lane {
+  cudaStream_t stream;
+  cudaEvent_t begun, ended;
+} lane;
+
 // A device at work. It stays open until the program ends: a search calls every second.
 typedef struct engine {
   pthread_mutex_t lock;
@@ -54,6 +65,9 @@ typedef struct engine {
   int device;
   mm_cuda_device facts;
   cudaStream_t stream;
+  lane lane[LANES];
+  cudaEvent_t ready, done; // a slice's agents are there; its results are here
+  int32_t *stop;           // the host's memory, seen by all agents
   place *place;
   int n_place;
   twin agents, reports, rates;
@@ -72,12 +86,6 @@ static pthread_once_t engines_once = PTHREAD_ONCE_INIT;
 static void init_locks(void) {
   for (int i = 0; i < MM_CUDA_DEVICES_MOST; i++)
     pthread_mutex_init(&engines[i].lock, NULL);
-}
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -105,6 +113,25 @@ static mm_status reserve_place(const engine *e, place *p) {
   return MM_OK;
 }
 
+static mm_status open_lanes(engine *e) {
+  void *word = NULL;
+  for (int i = 0; i < LANES; i++) {
+    lane *l = &e->lane[i];
+    MM_TRY_CUDA(e->device, cudaStreamCreateWithFlags(&l->stream, cudaStreamNonBlocking),
+                "making a stream");
+    MM_TRY_CUDA(e->device, cudaEventCreate(&l->begun), "making an event");
+    MM_TRY_CUDA(e->device, cudaEventCreate(&l->ended), "making an event");
+  }
+  MM_TRY_CUDA(e->device, cudaEventCreateWithFlags(&e->ready, cudaEventDisableTiming),
+              "making an event");
+  MM_TRY_CUDA(e->device, cudaEventCreateWithFlags(&e->done, cudaEventDisableTiming),
+              "making an event");
+  MM_TRY_CUDA(e->device, cudaHostAlloc(&word, sizeof *e->stop, cudaHostAllocMapped),
+              "taking a word of the host");
+  e->stop = word;
+  return MM_OK;
+}
+
 static mm_status open_engine(engine *e, int device) {
   MM_TRY_CUDA(device, cudaSetDevice(device), "choosing it");
   if (e->open) return MM_OK;
@@ -112,6 +139,7 @@ static mm_status open_engine(engine *e, int device) {
   MM_TRY(mm_cuda_describe(device, &e->facts));
   MM_TRY_CUDA(device, cudaStreamCreateWithFlags(&e->stream, cudaStreamNonBlocking),
               "making a stream");
+  MM_TRY(open_lanes(e));
   e->n_place = e->facts.processors;
   e->place = mm_alloc_array((size_t)e->n_place, sizeof *e->place);
   e->fresh = mm_alloc_array((size_t)e->n_place, sizeof *e->fresh);
@@ -309,7 +337,9 @@ static double work_of(const mm_cuda_agent *agent) {
 
 static int32_t span_of(engine *e, const place *p) {
   const double each = *speed_of(e, &p->kernel) * work_of(&p->agent);
-  const double wanted = each > 0 ? slice_seconds / each : FIRST_SPAN;
+  const bool queued = e->n_returned > 0 || atomic_load(&e->queue->next) < e->queue->n;
+  const double seconds = queued ? slice_seconds_queued : slice_seconds;
+  const double wanted = each > 0 ? seconds / each : FIRST_SPAN;
   return wanted < 1 ? 1 : wanted > SPAN_MOST ? SPAN_MOST : (int32_t)wanted;
 }
 
@@ -378,16 +408,46 @@ static int arrange(engine *e, place **at_work, group *groups, int *n) {
   return n_group;
 }
 
+// All groups side by side; e->stream goes on when the last of them has ended.
 static mm_status launch(engine *e, const group *groups, int n_group) {
   mm_cuda_agent *agents = (void *)e->agents.device;
+  MM_TRY_CUDA(e->device, cudaEventRecord(e->ready, e->stream), "marking a time");
   for (int i = 0; i < n_group; i++) {
     const group *g = &groups[i];
-    const double start = now();
+    const lane *l = &e->lane[i % LANES];
+    MM_TRY_CUDA(e->device, cudaStreamWaitEvent(l->stream, e->ready, 0), "waiting for agents");
+    MM_TRY_CUDA(e->device, cudaEventRecord(l->begun, l->stream), "marking a time");
     MM_TRY_CUDA(e->device,
-                mm_cuda_kernel_launch(g->kernel, agents + g->first, g->n, e->clocks, e->stream),
+                mm_cuda_kernel_launch(g->kernel, agents + g->first, g->n, e->clocks, l->stream),
                 "starting %d trainings", g->n);
-    MM_TRY_CUDA(e->device, cudaStreamSynchronize(e->stream), "training %d agents", g->n);
-    *speed_of(e, g->kernel) = (now() - start) / g->work;
+    MM_TRY_CUDA(e->device, cudaEventRecord(l->ended, l->stream), "marking a time");
+    MM_TRY_CUDA(e->device, cudaStreamWaitEvent(e->stream, l->ended, 0), "waiting for a kernel");
+  }
+  return MM_OK;
+}
+
+// Until the slice is over. The agents end early where the caller wants to stop.
+static mm_status await(engine *e) {
+  const struct timespec moment = { .tv_nsec = 100000 };
+  MM_TRY_CUDA(e->device, cudaEventRecord(e->done, e->stream), "marking a time");
+  for (;;) {
+    const cudaError_t state = cudaEventQuery(e->done);
+    if (state == cudaSuccess) return MM_OK;
+    if (state != cudaErrorNotReady) MM_TRY_CUDA(e->device, state, "training");
+    if (mm_job_stopped(e->queue->list->config->stop))
+      __atomic_store_n(e->stop, 1, __ATOMIC_RELAXED);
+    nanosleep(&moment, NULL);
+  }
+}
+
+// How long each kernel took, for the next slice.
+static mm_status remember_speeds(engine *e, const group *groups, int n_group) {
+  for (int i = 0; i < n_group; i++) {
+    const lane *l = &e->lane[i % LANES];
+    float milliseconds;
+    MM_TRY_CUDA(e->device, cudaEventElapsedTime(&milliseconds, l->begun, l->ended),
+                "reading a time");
+    *speed_of(e, groups[i].kernel) = 1e-3 * (double)milliseconds / groups[i].work;
   }
   return MM_OK;
 }
@@ -426,7 +486,9 @@ static mm_status slice(engine *e, place **at_work, group *groups) {
   MM_TRY(reserve(e, &e->reports, spans * sizeof(mm_cuda_report), spans * sizeof(mm_cuda_report)));
   mm_cuda_agent *host = (void *)e->agents.host;
   mm_cuda_report *report = (void *)e->reports.device;
+  *e->stop = 0;
   for (int i = 0; i < n; i++) {
+    at_work[i]->agent.stop = e->stop;
     at_work[i]->agent.report = report;
     report += at_work[i]->agent.span;
     host[i] = at_work[i]->agent;
@@ -442,7 +504,8 @@ static mm_status slice(engine *e, place **at_work, group *groups) {
               cudaMemcpyAsync(e->reports.host, e->reports.device, spans * sizeof *report,
                               cudaMemcpyDeviceToHost, e->stream),
               "reading reports");
-  MM_TRY_CUDA(e->device, cudaStreamSynchronize(e->stream), "reading results");
+  MM_TRY(await(e));
+  MM_TRY(remember_speeds(e, groups, n_group));
   const mm_cuda_report *seen = (void *)e->reports.host;
   for (int i = 0; i < n; i++) {
     MM_TRY(take_in(e, at_work[i], &host[i], seen));

@@ -166,6 +166,8 @@ __global__ void __launch_bounds__(4 * TILE, 1)
 #pragma unroll 1
   for (int done = 0; done < S.agent.span && !S.broken; done++) {
     const mm_cuda_rate *rate = S.agent.rate + (size_t)done * epochs * minibatches;
+    // an iteration is short and the host's memory far away: now and then is enough
+    if (done % 8 == 0 && __syncthreads_or(threadIdx.x == 0 && mm_cuda_told_to_stop(S.agent))) break;
     roll_out<Env, ACT, W>();
     if (S.broken) break;
     if (threadIdx.x == 0) report(S, S.agent.report + done);
