@@ -1,4 +1,4 @@
-// Status and errors, messages, memory, arena, spelling, files.
+// Status and errors, messages, memory, arena, spelling, the clock, files.
 
 #define _XOPEN_SOURCE 700
 
@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/spelling.h"
 #include "base/status.h"
@@ -323,6 +325,21 @@ static void a_swap_counts_once(void **state) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Clock
+
+static double monotonic(void) {
+  struct timespec t;
+  assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &t), 0);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void the_clock_counts_seconds_and_never_goes_back(void **state) {
+  (void)state;
+  const double before = monotonic(), time = mm_clock_seconds(), after = monotonic();
+  assert_true(before <= time && time <= after);
+}
+
+// ---------------------------------------------------------------------------------------------
 // Files, in a folder of their own
 
 typedef struct folder {
@@ -556,6 +573,7 @@ int suite_base(void) {
     cmocka_unit_test(the_nearest_word_is_found),
     cmocka_unit_test(far_words_are_not_suggested),
     cmocka_unit_test(a_swap_counts_once),
+    cmocka_unit_test(the_clock_counts_seconds_and_never_goes_back),
     file_test(a_file_is_written_and_read),
     file_test(the_size_limit_holds),
     cmocka_unit_test(a_file_longer_than_its_size_is_read),

@@ -2,15 +2,13 @@
 // are written by the environments straight into the batch, one step further, so that nothing is
 // copied but the last row to the first between two iterations.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include "agent/ampo_internal.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/gae.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "map/batch.h"
 #include "map/map_internal.h"
@@ -201,12 +199,6 @@ void mm_ampo_destroy(mm_ampo *a) {
 // ---------------------------------------------------------------------------------------------
 // Rollout
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool all_finite(const float *x, size_t n) {
   float sum = 0;
   for (size_t i = 0; i < n; i++)
@@ -347,15 +339,15 @@ mm_status mm_ampo_iterate(mm_ampo *a) {
     MM_TRY(mm_arena_create(lay_out_batch(a, &a->batch_arena), &a->batch_arena));
     lay_out_batch(a, &a->batch_arena);
   }
-  double start = now();
+  double start = mm_clock_seconds();
   MM_TRY(rollout(a));
-  double rolled = now();
+  double rolled = mm_clock_seconds();
   estimate(a);
-  double estimated = now();
+  double estimated = mm_clock_seconds();
   mm_status status = learn(a);
   a->seconds[ROLLOUT] += rolled - start;
   a->seconds[VALUE] += estimated - rolled;
-  a->seconds[UPDATE] += now() - estimated;
+  a->seconds[UPDATE] += mm_clock_seconds() - estimated;
   a->iteration++;
   return status;
 }

@@ -7,16 +7,14 @@
 //       the agent (mm_ampo_save)
 //    8  checksum of all that comes before
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/ampo_run.h"
 #include "agent/job_hooks.h"
 #include "agent/job_internal.h"
 #include "agent/state_bytes.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 enum { VERSION = 1, HEAD_SIZE = MM_STATE_MARK + 4 * 8 };
@@ -35,12 +33,6 @@ struct mm_ampo_run {
   int64_t saved;        // iterations done when it was saved last
   double saved_at;      // seconds
 };
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // ---------------------------------------------------------------------------------------------
 // State
@@ -65,13 +57,13 @@ void mm_ampo_run_save(mm_ampo_run *r) {
   mm_state_seal(r->state, to);
   hooks->save(r->job, r->state, state_size(r, result->n_curve), hooks->user);
   r->saved = (int64_t)result->n_curve;
-  r->saved_at = now();
+  r->saved_at = mm_clock_seconds();
 }
 
 bool mm_ampo_run_is_due(const mm_ampo_run *r, bool stopped) {
   if (!r->state || r->saved == (int64_t)r->result->n_curve) return false;
   const double every = r->job->hooks->save_seconds;
-  return stopped || (every > 0 && now() - r->saved_at >= every);
+  return stopped || (every > 0 && mm_clock_seconds() - r->saved_at >= every);
 }
 
 uint64_t mm_job_state_done(const void *state, size_t size) {
@@ -173,7 +165,7 @@ static mm_status open(mm_ampo_run *r, const mm_map *map) {
   MM_TRY(mm_ampo_create(job->env, map, job->ampo, job->seed, job->repeat, &r->ampo));
   r->batch = (uint64_t)(job->ampo->envs * job->ampo->unroll); // checked by now
   MM_TRY(take_memory(r));
-  r->saved_at = now();
+  r->saved_at = mm_clock_seconds();
   return job->state ? load(r) : MM_OK;
 }
 

@@ -6,15 +6,13 @@
 //
 // Everything is double. No call allocates after creation.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include "agent/pmd.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/isa.h"
 #include "base/rng.h"
 #include "base/status.h"
@@ -61,12 +59,6 @@ struct mm_pmd {
   double seconds_rollout, seconds_update;
   mm_arena arena;
 };
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 mm_pmd_config mm_pmd_config_default(void) {
   mm_pmd_config config = {
@@ -336,18 +328,18 @@ static void commit(mm_pmd *p) {
 }
 
 mm_status mm_pmd_iterate(mm_pmd *p) {
-  double start = now();
+  double start = mm_clock_seconds();
   for (int32_t i = 0; i < p->n_visited; i++)
     p->slot[p->visited[i]] = -1;
   p->n_visited = 0;
   rollout(p);
-  double rolled = now();
+  double rolled = mm_clock_seconds();
   estimate(p);
   normalise(p);
   bool finite = improve(p);
   if (finite) commit(p);
   p->seconds_rollout += rolled - start;
-  p->seconds_update += now() - rolled;
+  p->seconds_update += mm_clock_seconds() - rolled;
   if (finite) return MM_OK;
   return MM_FAIL(MM_ERR_NUMERIC, "a logit is not finite after step %lld",
                  (long long)(p->step * p->n_env));

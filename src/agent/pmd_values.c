@@ -1,14 +1,12 @@
 // Values of policies by the exact model of the task, into the result of a job.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include "agent/pmd_values.h"
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/pmd.h"
+#include "base/clock.h"
 #include "base/status.h"
 
 enum { OPTIMUM_MOST_STATES = 100000 };
@@ -48,12 +46,9 @@ static double value_of_start(const mm_pmd_values *v) {
 }
 
 mm_status mm_pmd_values_point(mm_pmd_values *v, mm_result *result) {
-  struct timespec start, end;
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  const double start = mm_clock_seconds();
   MM_TRY(mm_grid_value(v->model, v->policy, v->value, NULL));
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  result->seconds_value +=
-      (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+  result->seconds_value += mm_clock_seconds() - start;
   result->final_value = value_of_start(v);
   result->curve[result->n_curve] = result->final_value;
   result->curve_step[result->n_curve++] = result->env_steps;

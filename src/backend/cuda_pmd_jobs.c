@@ -2,11 +2,8 @@
 // device trains in slices of iterations, the host's threads value the policies. What two jobs have
 // in common is made and sent once.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/job_internal.h"
 #include "agent/pmd.h"
@@ -14,6 +11,7 @@
 #include "backend/cuda_pmd.h"
 #include "backend/cuda_pmd_internal.h"
 #include "backend/pool.h"
+#include "base/clock.h"
 #include "env/grid_task.h"
 
 enum { TOGETHER = 1024 }; // jobs that are prepared at a time
@@ -40,12 +38,6 @@ typedef struct list {
   size_t n_source;
   part part;
 } list;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // Units of work by all of the host's threads.
 static mm_status share_work(list *l, size_t n, bool (*work)(size_t, size_t, void *)) {
@@ -251,7 +243,7 @@ static mm_status train(list *l) {
   MM_TRY(share_work(l, l->part.n, value_start));
   for (bool ended = false; !ended;) {
     if (mm_job_stopped(l->stop)) return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
-    double start = now();
+    double start = mm_clock_seconds();
     bool curve = wants_curve(&l->part);
     MM_TRY(mm_cuda_pmd_part_train(&l->part, curve ? 1 : span));
     ended = look(l);
@@ -259,7 +251,7 @@ static mm_status train(list *l) {
     if (curve) {
       MM_TRY(mm_cuda_pmd_part_fetch(&l->part));
       MM_TRY(share_work(l, l->part.n, value_next));
-    } else if (now() - start < SLICE / 4) {
+    } else if (mm_clock_seconds() - start < SLICE / 4) {
       span *= 4;
     }
   }

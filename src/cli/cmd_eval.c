@@ -1,12 +1,10 @@
 // `eval`: episodes of trained policies, and the returns they bring.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/isa.h"
 #include "cli/backend_argument.h"
 #include "cli/interrupt.h"
@@ -250,14 +248,11 @@ static mm_status evaluate(outcome *o) {
                                 .threads = (int)args->threads,
                                 .stop = interrupt_watch(),
                                 .progress = show_progress };
-  struct timespec start, end;
   progress_begin("eval", (double)args->episodes * (one ? 1 : (double)o->of.info.n), "episodes");
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  const double start = mm_clock_seconds();
   mm_status status = mm_evaluate_run(&config, &o->evaluation);
-  clock_gettime(CLOCK_MONOTONIC, &end);
+  o->wall_seconds = mm_clock_seconds() - start;
   progress_end();
-  o->wall_seconds =
-      (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
   return status;
 }
 

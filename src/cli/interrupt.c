@@ -7,8 +7,9 @@
 #include <math.h>
 #include <signal.h>
 #include <stddef.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 static volatile int flag;
 static volatile int signals;
@@ -32,19 +33,13 @@ const volatile int *interrupt_watch(void) {
 static double deadline = INFINITY;
 static bool timed_out;
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 void interrupt_after(double seconds) {
-  deadline = seconds > 0 ? now() + seconds : INFINITY;
+  deadline = seconds > 0 ? mm_clock_seconds() + seconds : INFINITY;
 }
 
 // A signal that came first keeps its meaning.
 void interrupt_check_time(void) {
-  if (now() < deadline) return;
+  if (mm_clock_seconds() < deadline) return;
   if (__atomic_exchange_n(&flag, 1, __ATOMIC_RELAXED) == 0) timed_out = true;
 }
 
@@ -53,5 +48,5 @@ bool interrupt_timed_out(void) {
 }
 
 double interrupt_seconds_left(void) {
-  return deadline - now();
+  return deadline - mm_clock_seconds();
 }

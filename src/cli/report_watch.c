@@ -6,6 +6,7 @@
 
 #include "cli/report_watch.h"
 
+#include "base/clock.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
 
@@ -50,9 +51,7 @@ typedef struct watch {
 } watch;
 
 static double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+  return 1e3 * mm_clock_seconds();
 }
 
 // ---------------------------------------------------------------------------------------------

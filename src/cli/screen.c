@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
 
@@ -179,16 +180,10 @@ void screen_draw_end(void) {
   fflush(stdout);
 }
 
-double screen_clock(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 // what pselect may wait until then: NULL for ever
 static struct timespec *time_left(double until, struct timespec *out) {
   if (isinf(until)) return NULL;
-  double left = until - screen_clock();
+  double left = until - mm_clock_seconds();
   if (!(left > 0)) left = 0;
   out->tv_sec = (time_t)left;
   out->tv_nsec = (long)(1e9 * (left - (double)out->tv_sec));

@@ -23,11 +23,8 @@ typedef enum screen_event {
   SCREEN_END     // no more input, or a signal asks to leave
 } screen_event;
 
-// Seconds of a clock that never goes back.
-double screen_clock(void);
-
-// Waits for the next event, until the clock shows `until`; INFINITY for as long as it takes. A key
-// that is there already comes first, whatever the time.
+// Waits for the next event, until mm_clock_seconds() `until`; INFINITY for as long as it takes. A
+// key that is there already comes first, whatever the time.
 screen_event screen_wait(unsigned char *byte, double until);
 
 // Gives the terminal back and returns the exit code: `exit_code`, or 130 after SIGINT. After

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 static struct {
   bool quiet, unicode;
@@ -183,12 +184,6 @@ void log_line(const char *format, ...) {
 // ---------------------------------------------------------------------------------------------
 // Progress
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 const char *format_duration(double seconds, char out[DURATION_SIZE]) {
   long s = seconds < 1e7 ? lround(seconds) : -1;
   if (s < 0)
@@ -236,13 +231,13 @@ void progress_begin(const char *label, double total, const char *unit) {
   bar.label = label;
   bar.unit = unit;
   bar.total = total;
-  bar.start = now();
+  bar.start = mm_clock_seconds();
   bar.last = -INFINITY;
 }
 
 void progress_update(double done, const char *detail) {
   if (!bar.active) return;
-  double time = now();
+  double time = mm_clock_seconds();
   if (time - bar.last < 0.1) return;
   bar.last = time;
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/env_facts.h"
 #include "cli/memory.h"
 #include "cli/output.h"
@@ -257,8 +258,9 @@ static mm_status tick(player *p, bool *leave) {
 
 // when that is: in `period` seconds; an end stays in sight for a second
 static double next_tick(const player *p, double period) {
-  if (p->now == RUNNING) return screen_clock() + period;
-  return p->now == ENDED && p->config->policy != NULL ? screen_clock() + fmax(period, 1) : INFINITY;
+  if (p->now == RUNNING) return mm_clock_seconds() + period;
+  return p->now == ENDED && p->config->policy != NULL ? mm_clock_seconds() + fmax(period, 1)
+                                                      : INFINITY;
 }
 
 static mm_status play_frames(player *p) {

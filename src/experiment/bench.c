@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "experiment/bench.h"
 #include "net/kernels.h"
@@ -46,12 +47,6 @@ void mm_bench_free(mm_bench_results *results) {
 // ---------------------------------------------------------------------------------------------
 // Time
 
-double mm_bench_wall_time(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 double mm_bench_thread_time(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -76,10 +71,10 @@ double mm_bench_median(double *x, size_t n) {
 }
 
 static mm_status time_calls(mm_bench_work *work, void *context, size_t calls, double *seconds) {
-  double start = mm_bench_wall_time();
+  double start = mm_clock_seconds();
   for (size_t i = 0; i < calls; i++)
     MM_TRY(work(context));
-  *seconds = mm_bench_wall_time() - start;
+  *seconds = mm_clock_seconds() - start;
   return MM_OK;
 }
 
@@ -105,9 +100,9 @@ mm_status mm_bench_seconds(mm_bench_work *work, void *context, double *seconds) 
 
 // A core that was idle takes a while to reach its speed.
 static void warm_up(void) {
-  double end = mm_bench_wall_time() + 0.3;
+  double end = mm_clock_seconds() + 0.3;
   volatile double work = 1;
-  while (mm_bench_wall_time() < end) {
+  while (mm_clock_seconds() < end) {
     for (int i = 0; i < 1000; i++)
       work = work * 1.0000001 + 1e-9;
   }

@@ -85,8 +85,7 @@ mm_status mm_bench_add(mm_bench_results *results, const char *name, double value
 typedef mm_status mm_bench_work(void *context);
 mm_status mm_bench_seconds(mm_bench_work *work, void *context, double *seconds);
 
-// Seconds since some moment: of the clock, and of what the calling thread used.
-double mm_bench_wall_time(void);
+// Seconds that the calling thread used since some moment.
 double mm_bench_thread_time(void);
 
 // Operations a second of fused multiply-adds alone, two for each; a short probe by the thread's

@@ -10,6 +10,7 @@
 #include "backend/cuda.h"
 #include "backend/cuda_probe.h"
 #include "backend/cuda_profile.h"
+#include "base/clock.h"
 #include "base/rng.h"
 #include "base/status.h"
 #include "experiment/bench.h"
@@ -88,9 +89,9 @@ static mm_status time_generation(generation *g, size_t n, double *seconds, doubl
   const mm_backend_config backend = {
     .place = { .kind = MM_BACKEND_CUDA, .devices = device, .n_device = 1 }, .report = &report
   };
-  const double start = mm_bench_wall_time();
+  const double start = mm_clock_seconds();
   mm_status status = mm_backend_run(&backend, g->job, n, g->result);
-  *seconds = mm_bench_wall_time() - start;
+  *seconds = mm_clock_seconds() - start;
   *steps = 0;
   for (size_t i = 0; i < n; i++) {
     *steps += (double)g->result[i].env_steps;

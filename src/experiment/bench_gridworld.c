@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "agent/pmd.h"
+#include "base/clock.h"
 #include "base/rng.h"
 #include "base/status.h"
 #include "env/grid_model.h"
@@ -127,17 +128,17 @@ static void run_close(run *r) {
 
 // What `train` does for a seed; counting is not timed.
 static mm_status time_run(const mm_job *job, run *r, timing *out) {
-  double start = mm_bench_wall_time(), *seconds = out->seconds;
+  double start = mm_clock_seconds(), *seconds = out->seconds;
   MM_TRY(run_open(job, r));
-  double opened = mm_bench_wall_time() - start;
+  double opened = mm_clock_seconds() - start;
   for (int64_t t = mm_pmd_iterations(job->pmd); t > 0; t--) {
     MM_TRY(mm_pmd_iterate(r->pmd));
     count(r->grid, job->pmd, r->pmd, out);
   }
-  start = mm_bench_wall_time();
+  start = mm_clock_seconds();
   mm_pmd_policy(r->pmd, r->policy);
   MM_TRY(mm_grid_value(r->model, r->policy, r->policy + A * r->grid->n_state, NULL));
-  seconds[EXACT] = mm_bench_wall_time() - start;
+  seconds[EXACT] = mm_clock_seconds() - start;
   mm_pmd_seconds(r->pmd, &seconds[ROLLOUT], &seconds[UPDATE]);
   seconds[ALL] = opened + seconds[ROLLOUT] + seconds[UPDATE] + seconds[EXACT];
   return MM_OK;

@@ -11,6 +11,7 @@
 
 #include "agent/ampo.h"
 #include "backend/backend.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "experiment/bench.h"
 #include "experiment/settings.h"
@@ -122,9 +123,9 @@ static mm_status time_threads(const mm_env *env, const mm_map *map, const mm_amp
   for (size_t i = 0; i < n && status == MM_OK; i++)
     job[i] = (mm_job){ .env = env, .map = map, .ampo = c, .seed = i };
   mm_backend_config backend = { .threads = threads };
-  double start = mm_bench_wall_time();
+  double start = mm_clock_seconds();
   if (status == MM_OK) status = mm_backend_run(&backend, job, n, result);
-  *seconds = mm_bench_wall_time() - start;
+  *seconds = mm_clock_seconds() - start;
   for (size_t i = 0; i < n && status == MM_OK; i++)
     mm_result_release(&result[i]);
   mm_free(result);

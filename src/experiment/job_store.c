@@ -2,20 +2,12 @@
 // them as they go on. Hooks are called by the threads that train; one lock keeps the database to
 // one of them at a time.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "experiment/estimate.h"
 #include "experiment/job_store_internal.h"
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // ---------------------------------------------------------------------------------------------
 // Trouble with the database; the lock is held
@@ -302,9 +294,9 @@ mm_status mm_job_store_run(mm_job_store *s, const mm_backend_config *backend, si
     config.report = &own;
     config.user = s;
     if (backend->progress) config.progress = tell_progress;
-    double start = now();
+    double start = mm_clock_seconds();
     status = mm_backend_run(&config, s->job, s->n_job, s->fresh);
-    s->work.seconds += now() - start;
+    s->work.seconds += mm_clock_seconds() - start;
     if (s->n_job > 0) s->work.ran |= own.cuda ? MM_BACKEND_ON_CUDA : MM_BACKEND_ON_CPU;
     if (s->run && store_pending(s, true) != MM_OK) status = s->trouble_status;
     merge(s);

@@ -1,24 +1,16 @@
 // The loop of a search. One step: ask the strategy, train with every candidate, tell it what came
 // out, validate the mean when it is due, commit.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/isa.h"
 #include "base/rng.h"
 #include "experiment/eta_tuning.h"
 #include "experiment/learn_internal.h"
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static size_t dimension(const mm_learn *l) {
   return mm_es_get_config(l->es)->dimension;
@@ -103,9 +95,9 @@ static mm_status run_jobs(mm_learn *l, const mm_backend_config *backend, size_t 
   mm_backend_config config = *backend;
   config.report = &report;
   l->stage = stage;
-  double start = now();
+  double start = mm_clock_seconds();
   mm_status status = mm_backend_run(&config, l->job, n, l->result);
-  l->view.session_job_seconds += now() - start;
+  l->view.session_job_seconds += mm_clock_seconds() - start;
   if (n > 0)
     note_machine(l, backend, report.cuda ? MM_BACKEND_ON_CUDA : MM_BACKEND_ON_CPU, report.threads);
   for (size_t i = 0; i < n; i++) {
@@ -270,7 +262,7 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
                               mm_settings *settings) {
   mm_settings plain = mm_learn_phase_settings(l, l->view.phase);
   l->stage = MM_STAGE_CONTROLS;
-  double start = now();
+  double start = mm_clock_seconds();
   for (size_t e = 0; e < l->plan.n_env; e++) {
     mm_eta_tuning tuning;
     mm_eta_task task = { .env = l->env[e],
@@ -289,7 +281,7 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
     l->view.session_env_steps += tuning.env_steps;
     note_machine(l, backend, tuning.ran, l->view.machine.threads);
   }
-  l->view.session_job_seconds += now() - start;
+  l->view.session_job_seconds += mm_clock_seconds() - start;
   return MM_OK;
 }
 
@@ -409,7 +401,7 @@ static void adopt(mm_learn *l, const mm_run_generation *row, double seconds) {
 }
 
 static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
-  double start = now(), jobs_before = l->view.session_job_seconds;
+  double start = mm_clock_seconds(), jobs_before = l->view.session_job_seconds;
   int64_t g = l->view.generation + 1;
   mm_settings settings = mm_learn_phase_settings(l, l->view.phase);
   MM_TRY(mm_es_ask(l->es, l->member));
@@ -422,13 +414,13 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   MM_TRY(mm_es_tell(l->es, l->fitness));
   row.sigma = mm_es_sigma(l->es);
 
-  double validation = now();
+  double validation = mm_clock_seconds();
   bool due = ends_phase(l, g) || g % (int64_t)l->plan.settings.search.validation_every == 0;
   if (due) {
     MM_TRY(validate(l, backend));
     take_validation(l, "learned", g, 0, l->value);
   }
-  double end = now();
+  double end = mm_clock_seconds();
   mm_run_timing timing = { .generation = g,
                            .seconds = end - start,
                            .seconds_jobs = l->view.session_job_seconds - jobs_before,
@@ -441,7 +433,7 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   mm_status status = store(l, &row, &timing, due);
   mm_free(state);
   if (status != MM_OK) return status;
-  adopt(l, &row, now() - start);
+  adopt(l, &row, mm_clock_seconds() - start);
   if (!due) return MM_OK;
   mm_learn_score score = mm_learn_score_of(&l->controls, l->value, g);
   mm_learn_note_best(l, &score, l->value, mm_es_mean(l->es));
@@ -477,11 +469,11 @@ mm_status mm_learn_advance(mm_learn *l, const mm_backend_config *backend) {
     l->view.phase = phase;
     l->controls.known = false;
   }
-  double start = now();
+  double start = mm_clock_seconds();
   mm_status status = !l->controls.known                    ? begin_phase(l, backend)
                      : l->view.generation < l->generations ? run_generation(l, backend)
                                                            : validate_end(l, backend);
-  l->view.session_seconds += now() - start;
+  l->view.session_seconds += mm_clock_seconds() - start;
   if (status == MM_OK) return MM_OK;
   char error[MM_ERROR_SIZE];
   snprintf(error, sizeof error, "%s", mm_last_error());

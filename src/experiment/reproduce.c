@@ -1,25 +1,17 @@
 // Beginning, resuming and running a reproduction, and the stages that artefacts are made of.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/isa.h"
 #include "experiment/eta_tuning.h"
 #include "experiment/gnuplot.h"
 #include "experiment/reproduce_internal.h"
 #include "experiment/search_figure.h"
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // ---------------------------------------------------------------------------------------------
 // Opening
@@ -158,7 +150,7 @@ void mm_reproduce_ran(mm_reproduce *r, unsigned ran) {
 }
 
 void mm_reproduce_clock(mm_reproduce *r) {
-  r->result.seconds = now() - r->start;
+  r->result.seconds = mm_clock_seconds() - r->start;
 }
 
 mm_status mm_reproduce_keep_settings(mm_reproduce *r, const char *label,
@@ -422,7 +414,7 @@ mm_status mm_reproduce_run(mm_reproduce *r, const mm_reproduce_job *job) {
   static const mm_artefact all[] = { MM_ARTEFACT_PHI, MM_ARTEFACT_GRIDWORLD, MM_ARTEFACT_CONTROL,
                                      MM_ARTEFACT_MINATAR, MM_ARTEFACT_TRANSFER };
   r->job = job;
-  r->start = now();
+  r->start = mm_clock_seconds();
   if (r->plan.artefact != MM_ARTEFACT_ALL) return run_artefact(r);
   MM_TRY(start_session(r));
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)

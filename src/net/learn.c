@@ -1,12 +1,10 @@
 // One gradient step (spec: ampo.md 4-6): blocks of rows forward and back through both networks,
 // gradients added up block by block, then the optimiser.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/elementary.h"
 #include "base/status.h"
 #include "net/net_internal.h"
@@ -28,16 +26,10 @@ typedef struct step {
 // ---------------------------------------------------------------------------------------------
 // Time
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 // The time since the last mark belongs to this stage.
 static void mark(step *s, mm_net_stage stage) {
   if (!s->net->seconds) return;
-  double time = now();
+  double time = mm_clock_seconds();
   s->net->seconds[stage] += time - s->clock;
   s->clock = time;
 }
@@ -286,7 +278,7 @@ mm_status mm_net_learn(mm_net *net, const mm_net_learn_config *config, double le
              .batch = batch,
              .row = row,
              .n = n };
-  if (net->seconds) s.clock = now();
+  if (net->seconds) s.clock = mm_clock_seconds();
   refresh_back(net);
   memset(net->gradient, 0, net->size * sizeof *net->gradient);
   mark(&s, MM_NET_ADAM);
