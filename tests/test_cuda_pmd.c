@@ -91,7 +91,11 @@ static int close_fixture(void **state) {
 }
 
 static mm_status run(const mm_job *jobs, const size_t *which, size_t n, mm_result *results) {
-  return mm_cuda_pmd_run(0, jobs, which, n, NULL, NULL, NULL, NULL, results);
+  const mm_cuda_pmd_config config = { .threads = 2 };
+  int threads;
+  mm_status status = mm_cuda_pmd_run(&config, jobs, which, n, results, &threads);
+  assert_true(threads <= 2);
+  return status;
 }
 
 // Everything but the times.
@@ -211,7 +215,9 @@ static void test_failures_stay(void **state) {
   job[2].point.kind = MM_MAP_NEURAL;
   job[2].point.z = z;
   mm_result results[8];
-  assert_ok(mm_cuda_pmd_run(0, job, f->which, 8, NULL, NULL, note_end, &d, results));
+  const mm_cuda_pmd_config config = { .threads = 3, .ended = note_end, .user = &d };
+  int threads;
+  assert_ok(mm_cuda_pmd_run(&config, job, f->which, 8, results, &threads));
   assert_int_equal(d.ended, 8);
   assert_int_equal(d.hooked, 8);
   assert_true(d.sentence);
@@ -269,13 +275,17 @@ static void test_stop(void **state) {
   diary d = { .stop = 1 };
   mm_pmd_config endless = mm_pmd_config_default();
   endless.steps = 1e12;
+  const mm_cuda_pmd_config config = {
+    .threads = 1, .stop = &d.stop, .progress = note_progress, .user = &d
+  };
+  int threads;
   mm_job job[3];
   for (size_t i = 0; i < 3; i++)
     job[i] = (mm_job){ .env = f->env[0], .map = f->map[0], .pmd = &endless, .seed = i };
   for (int round = 0; round < 2; round++) {
     mm_result results[3];
-    assert_fails(mm_cuda_pmd_run(0, job, f->which, 3, &d.stop, note_progress, NULL, &d, results),
-                 MM_ERR_INTERRUPTED, "interrupted");
+    assert_fails(mm_cuda_pmd_run(&config, job, f->which, 3, results, &threads), MM_ERR_INTERRUPTED,
+                 "interrupted");
     for (size_t i = 0; i < 3; i++) {
       assert_int_equal(results[i].status, MM_ERR_INTERRUPTED);
       assert_null(results[i].curve);
@@ -288,8 +298,10 @@ static void test_stop(void **state) {
 static void test_no_such_device(void **state) {
   const fixture *f = *state;
   mm_result result;
-  assert_fails(mm_cuda_pmd_run(1000, f->job, f->which, 1, NULL, NULL, NULL, NULL, &result),
-               MM_ERR_UNSUPPORTED, "CUDA device 1000");
+  const mm_cuda_pmd_config config = { .device = 1000, .threads = 1 };
+  int threads;
+  assert_fails(mm_cuda_pmd_run(&config, f->job, f->which, 1, &result, &threads), MM_ERR_UNSUPPORTED,
+               "CUDA device 1000");
   assert_int_equal(result.status, MM_ERR_UNSUPPORTED);
   assert_ok(run(f->job, f->which, 0, NULL));
 }

@@ -34,7 +34,7 @@ const char *mm_backend_ran_name(unsigned ran, const mm_backend_place *place);
 // What a call did beside its results.
 typedef struct mm_backend_report {
   bool cuda;        // on devices
-  int threads;      // that worked, of the processor
+  int threads;      // of the processor that worked at a time: for devices they make and value
   size_t n_done;    // jobs that were not interrupted
   size_t n_numeric; // MM_ERR_NUMERIC: they have a value nevertheless
   size_t n_failed;  // other failures: no value
@@ -46,7 +46,7 @@ typedef struct mm_backend_report {
 
 typedef struct mm_backend_config {
   mm_backend_place place;
-  int threads;              // 0: one per core that this process may use
+  int threads;              // at most, also for devices; 0: one per core that this process may use
   const volatile int *stop; // nonzero: finish or drop jobs in flight and return MM_ERR_INTERRUPTED
   // called from the calling thread, a few times a second and at the end
   void (*progress)(size_t done, size_t total, uint64_t env_steps, void *user);

@@ -61,7 +61,7 @@ bool mm_cuda_takes(const mm_job *job) {
 
 // ---------------------------------------------------------------------------------------------
 // Several devices: trainings of networks are taken from one queue, those of tables, which are
-// short, are dealt out beforehand.
+// short, are dealt out beforehand. The host's threads are shared out among them, one each at least.
 
 typedef struct crew {
   mm_job_list *list;
@@ -73,16 +73,24 @@ typedef struct crew {
     const size_t *tables; // [n_tables]
     size_t n_tables;
     uint64_t said; // environment steps of tables told to the list
+    int threads;   // of the host that worked for it at a time
     mm_status status;
     char error[MM_ERROR_SIZE];
   } member[MM_CUDA_DEVICES_MOST];
 } crew;
 
+static int threads_each(const crew *c) {
+  const int wanted = c->list->config->threads;
+  const int each = (wanted > 0 ? wanted : mm_pool_cores()) / (int)c->n_device;
+  return each > 0 ? each : 1;
+}
+
 static void deal(crew *c) {
   size_t used = 0, tables = 0;
   for (size_t i = 0; i < c->list->n; i++)
     if (!c->list->jobs[i].pmd) c->order[used++] = i;
-  c->queue = (mm_cuda_queue){ .list = c->list, .job = c->order, .n = used };
+  c->queue =
+      (mm_cuda_queue){ .list = c->list, .job = c->order, .n = used, .threads = threads_each(c) };
   for (size_t d = 0; d < c->n_device; d++) {
     c->member[d] = (struct member){ .tables = c->order + used };
     tables = 0;
@@ -111,13 +119,25 @@ static void settle_table(size_t job, void *user) {
   mm_job_list_settle(t->list, job, t->list->results[job].env_steps);
 }
 
+static mm_status run_tables(crew *c, size_t d, int *threads) {
+  const struct member *m = &c->member[d];
+  teller t = { c->list, &c->member[d] };
+  const mm_cuda_pmd_config config = { .device = c->device[d],
+                                      .threads = c->queue.threads,
+                                      .stop = c->list->config->stop,
+                                      .progress = say_steps,
+                                      .ended = settle_table,
+                                      .user = &t };
+  return mm_cuda_pmd_run(&config, c->list->jobs, m->tables, m->n_tables, c->list->results, threads);
+}
+
 static mm_status run_share(crew *c, size_t d) {
   struct member *m = &c->member[d];
-  teller t = { c->list, m };
-  if (m->n_tables > 0)
-    MM_TRY(mm_cuda_pmd_run(c->device[d], c->list->jobs, m->tables, m->n_tables,
-                           c->list->config->stop, say_steps, settle_table, &t, c->list->results));
-  return c->queue.n > 0 ? mm_cuda_ampo_run(c->device[d], &c->queue) : MM_OK;
+  int threads = 0;
+  if (m->n_tables > 0) MM_TRY(run_tables(c, d, &m->threads));
+  mm_status status = c->queue.n > 0 ? mm_cuda_ampo_run(c->device[d], &c->queue, &threads) : MM_OK;
+  if (threads > m->threads) m->threads = threads;
+  return status;
 }
 
 static bool run_device(size_t unit, size_t worker, void *user) {
@@ -137,8 +157,11 @@ static mm_status run_crew(crew *c) {
   mm_pool_config pool = {
     .n = c->n_device, .threads = (int)c->n_device, .work = run_device, .watch = show, .user = c
   };
+  int hosts; // one thread for each device, which mostly waits for it
   deal(c);
-  MM_TRY(mm_pool_run(&pool, &c->list->report.threads));
+  MM_TRY(mm_pool_run(&pool, &hosts));
+  for (size_t d = 0; d < c->n_device; d++)
+    c->list->report.threads += c->member[d].threads;
   for (size_t d = 0; d < c->n_device; d++)
     if (c->member[d].status != MM_OK && c->member[d].status != MM_ERR_INTERRUPTED)
       return MM_FAIL(c->member[d].status, "%s", c->member[d].error);

@@ -74,6 +74,7 @@ typedef struct engine {
   double seconds_each[N_SPEEDS]; // of a unit of work, by environment
   int64_t *clocks;               // in device memory, for who asked where the time goes
   mm_cuda_queue *queue;
+  int worked;    // threads of the host at a time, for this list
   size_t *fresh; // [n_place] places that were filled just now
   size_t n_fresh;
   size_t *returned; // [n_place] jobs that the device had no memory for beside the others
@@ -273,9 +274,8 @@ static bool any_ready(const engine *e) {
   return false;
 }
 
-// Jobs for the free places, made ready by all cores.
+// Jobs for the free places, made ready by several cores.
 static mm_status fill_places(engine *e) {
-  mm_cuda_queue *q = e->queue;
   e->n_fresh = 0;
   for (int i = 0; i < e->n_place; i++) {
     place *p = &e->place[i];
@@ -286,13 +286,12 @@ static mm_status fill_places(engine *e) {
     e->fresh[e->n_fresh++] = (size_t)i;
   }
   if (e->n_fresh == 0) return MM_OK;
-  const int threads = q->list->config->threads;
   int worked;
-  mm_pool_config pool = { .n = e->n_fresh,
-                          .threads = threads > 0 ? threads : mm_pool_cores(),
-                          .work = prepare_unit,
-                          .user = e };
+  mm_pool_config pool = {
+    .n = e->n_fresh, .threads = e->queue->threads, .work = prepare_unit, .user = e
+  };
   MM_TRY(mm_pool_run(&pool, &worked));
+  if (worked > e->worked) e->worked = worked;
   for (size_t k = 0; k < e->n_fresh; k++) {
     place *p = &e->place[e->fresh[k]];
     if (p->status == MM_ERR_DEVICE || p->status == MM_ERR_UNSUPPORTED)
@@ -598,12 +597,14 @@ static mm_status run(engine *e, int device) {
   return status == MM_OK ? MM_OK : MM_FAIL(status, "%s", error);
 }
 
-mm_status mm_cuda_ampo_run(int device, mm_cuda_queue *queue) {
+mm_status mm_cuda_ampo_run(int device, mm_cuda_queue *queue, int *threads) {
   engine *e = &engines[device];
   pthread_once(&engines_once, init_locks);
   pthread_mutex_lock(&e->lock);
   e->queue = queue;
+  e->worked = 0;
   mm_status status = run(e, device);
+  *threads = e->worked;
   pthread_mutex_unlock(&e->lock);
   return status;
 }

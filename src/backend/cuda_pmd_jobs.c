@@ -23,11 +23,10 @@ typedef mm_cuda_pmd_source source;
 
 // The whole list.
 typedef struct list {
+  const mm_cuda_pmd_config *config;
   int device;
   const volatile int *stop;
-  void (*progress)(uint64_t env_steps, void *user);
-  void (*ended)(size_t job, void *user);
-  void *user;
+  int worked; // threads of the host at a time, so far
   cudaStream_t stream;
   double clock;       // of the device, per second
   uint64_t env_steps; // done so far
@@ -39,13 +38,15 @@ typedef struct list {
   part part;
 } list;
 
-// Units of work by all of the host's threads.
+// Units of work by the host's threads.
 static mm_status share_work(list *l, size_t n, bool (*work)(size_t, size_t, void *)) {
   int threads;
   mm_pool_config pool = {
-    .n = n, .threads = mm_pool_cores(), .stop = l->stop, .work = work, .user = l
+    .n = n, .threads = l->config->threads, .stop = l->stop, .work = work, .user = l
   };
-  return mm_pool_run(&pool, &threads);
+  mm_status status = mm_pool_run(&pool, &threads);
+  if (threads > l->worked) l->worked = threads;
+  return status;
 }
 
 // Right after a failure, in the thread that met it: its sentence is then the last one.
@@ -53,7 +54,7 @@ static void settle(list *l, member *m, mm_status status) {
   mm_job_end(m->job, status, m->result);
   mm_pmd_values_close(&m->values);
   m->open = false;
-  if (l->ended) l->ended(m->index, l->user);
+  if (l->config->ended) l->config->ended(m->index, l->config->user);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -247,7 +248,7 @@ static mm_status train(list *l) {
     bool curve = wants_curve(&l->part);
     MM_TRY(mm_cuda_pmd_part_train(&l->part, curve ? 1 : span));
     ended = look(l);
-    if (l->progress) l->progress(l->env_steps, l->user);
+    if (l->config->progress) l->config->progress(l->env_steps, l->config->user);
     if (curve) {
       MM_TRY(mm_cuda_pmd_part_fetch(&l->part));
       MM_TRY(share_work(l, l->part.n, value_next));
@@ -351,14 +352,13 @@ static mm_status run_all(list *l, const mm_job *jobs, const size_t *which, size_
   return status;
 }
 
-mm_status mm_cuda_pmd_run(int device, const mm_job *jobs, const size_t *which, size_t n,
-                          const volatile int *stop,
-                          void (*progress)(uint64_t env_steps, void *user),
-                          void (*ended)(size_t job, void *user), void *user, mm_result *results) {
+mm_status mm_cuda_pmd_run(const mm_cuda_pmd_config *config, const mm_job *jobs, const size_t *which,
+                          size_t n, mm_result *results, int *threads) {
   for (size_t i = 0; i < n; i++)
     results[which[i]] = (mm_result){ .status = MM_ERR_INTERRUPTED };
-  list l = { .device = device, .stop = stop, .progress = progress, .ended = ended, .user = user };
+  list l = { .config = config, .device = config->device, .stop = config->stop };
   mm_status status = run_all(&l, jobs, which, n, results);
+  *threads = l.worked;
   // jobs that were never begun
   for (size_t i = 0; i < n && status != MM_OK; i++)
     if (results[which[i]].status == MM_ERR_INTERRUPTED) results[which[i]].status = status;

@@ -9,7 +9,7 @@
 typedef struct mm_machine {
   mm_backend_place place; // its list of devices belongs to the caller
   unsigned ran;           // MM_BACKEND_ON_CPU, .._CUDA, or-ed; 0: nothing was to be done
-  int threads;            // of the processor
+  int threads;            // of the processor, as in mm_backend_report
 } mm_machine;
 
 // Adds `backend`, `threads` and `isa`; where devices worked also `devices`, their names.

@@ -1,0 +1,277 @@
+// A stand-in for the CUDA runtime and for the kernels, so that the host's side of the backend and
+// what commands say of devices can be tested without one. Linked before the library, whose own
+// kernels then stay out. Devices have the host's memory; a training does nothing but count, and its
+// metric is a fingerprint of the networks and environments that were sent.
+//
+//   STANDIN_DEVICES=N   how many there are (2)
+//   STANDIN_DUMB=I      device I does not say what it is
+//   STANDIN_OLD=I       device I is one of compute capability 7.5
+//   STANDIN_BROKEN=K    of K trainings side by side the last breaks down in its first iteration
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cuda_bits.h"
+#include "backend/cuda_dense.h"
+#include "backend/cuda_pmd_launch.h"
+#include "backend/cuda_probe_launch.h"
+
+#undef cudaGetDeviceProperties // a macro for the newest form of it
+
+enum { SHARED = 232448, PROCESSORS = 4, DRIVER = 13000 };
+
+static int number(const char *name, int otherwise) {
+  const char *text = getenv(name);
+  return text ? atoi(text) : otherwise;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Devices
+
+cudaError_t cudaGetDeviceCount(int *count) {
+  *count = number("STANDIN_DEVICES", 2);
+  return *count > 0 ? cudaSuccess : cudaErrorNoDevice;
+}
+
+static int major_of(int device) {
+  return device == number("STANDIN_OLD", -1) ? 7 : 9;
+}
+
+static bool exists(int device) {
+  return device >= 0 && device < number("STANDIN_DEVICES", 2);
+}
+
+static cudaError_t describe(struct cudaDeviceProp *out, int device) {
+  memset(out, 0, sizeof *out);
+  if (!exists(device)) return cudaErrorInvalidDevice;
+  if (device == number("STANDIN_DUMB", -1)) return cudaErrorECCUncorrectable;
+  snprintf(out->name, sizeof out->name, "Stand-in %d", device);
+  out->major = major_of(device);
+  out->minor = out->major == 7 ? 5 : 0;
+  out->multiProcessorCount = PROCESSORS;
+  out->totalGlobalMem = (size_t)16 << 30;
+  out->sharedMemPerBlockOptin = SHARED;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device) {
+  return describe(out, device);
+}
+
+cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *out, int device);
+cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *out, int device) {
+  return describe(out, device);
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int device) {
+  *value = which == cudaDevAttrComputeCapabilityMajor ? major_of(device)
+           : which == cudaDevAttrClockRate            ? 1000000
+                                                      : SHARED;
+  return exists(device) ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  return exists(device) ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaDriverGetVersion(int *version) {
+  *version = DRIVER;
+  return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version) {
+  *version = DRIVER;
+  return cudaSuccess;
+}
+
+const char *cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorECCUncorrectable ? "uncorrectable ECC error encountered"
+                                            : "failure of the stand-in";
+}
+
+cudaError_t cudaGetLastError(void) {
+  return cudaSuccess;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Memory and time
+
+static cudaError_t take(void **out, size_t size) {
+  *out = calloc(1, size > 0 ? size : 1);
+  return *out ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaMalloc(void **out, size_t size) {
+  return take(out, size);
+}
+
+cudaError_t cudaMallocHost(void **out, size_t size) {
+  return take(out, size);
+}
+
+cudaError_t cudaFree(void *block) {
+  free(block);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *block) {
+  free(block);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
+  *available = *total = (size_t)1 << 30;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind) {
+  (void)kind;
+  memcpy(to, from, size);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  (void)stream;
+  return cudaMemcpy(to, from, size, kind);
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags) {
+  (void)flags;
+  *out = NULL;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  (void)stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  (void)stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void) {
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *out) {
+  return take((void **)out, 1);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  free(event);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  (void)event, (void)stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  (void)event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  (void)from, (void)to;
+  *milliseconds = 30;
+  return cudaSuccess;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Kernels
+
+// Of all that lies between the parameters and the running returns: both networks with their
+// moments, and the environments.
+static double fingerprint(const mm_cuda_agent *a) {
+  uint64_t sum = 14695981039346656037u;
+  const unsigned char *end = (const void *)a->running;
+  for (const unsigned char *at = (const void *)a->param; at < end; at++)
+    sum = (sum ^ *at) * 1099511628211u;
+  return (double)(sum >> 32) / 4096;
+}
+
+static cudaError_t train(mm_cuda_agent *agents, int n, int64_t *clocks, int stages) {
+  const int broken = number("STANDIN_BROKEN", 0);
+  for (int i = 0; i < n; i++) {
+    mm_cuda_agent *a = &agents[i];
+    for (int k = 0; clocks && k < stages; k++)
+      clocks[i * stages + k] = k + 1;
+    a->broken = broken > 0 && i % broken == broken - 1 ? MM_CUDA_NOT_FINITE : 0;
+    if (a->broken) continue;
+    const double metric = fingerprint(a);
+    for (int k = 0; k < a->span; k++)
+      a->report[k] = (mm_cuda_report){ metric, 20, 2 };
+    a->iteration += a->span;
+  }
+  return cudaSuccess;
+}
+
+bool mm_cuda_dense_choose(mm_classic_env env, bool relu, int n_row, int n_env, int largest,
+                          int tile, size_t shared_limit, mm_cuda_dense_plan *out) {
+  (void)n_row, (void)n_env, (void)largest;
+  static const char kernel;
+  *out = (mm_cuda_dense_plan){
+    .env = env, .relu = relu, .tile = tile > 0 ? tile : 128, .shared_size = 1000, .kernel = &kernel
+  };
+  return shared_limit >= out->shared_size;
+}
+
+cudaError_t mm_cuda_dense_launch(const mm_cuda_dense_plan *plan, mm_cuda_agent *agents, int n,
+                                 int64_t *clocks, cudaStream_t stream) {
+  (void)plan, (void)stream;
+  return train(agents, n, clocks, MM_CUDA_DENSE_STAGES);
+}
+
+size_t mm_cuda_bits_obs_size(mm_minatar_game game) {
+  (void)game;
+  return 128;
+}
+
+size_t mm_cuda_bits_scratch(mm_minatar_game game, int32_t n_env) {
+  (void)game, (void)n_env;
+  return 1024;
+}
+
+size_t mm_cuda_bits_shared(mm_minatar_game game, int rows) {
+  (void)game;
+  return 1000 * (size_t)rows;
+}
+
+cudaError_t mm_cuda_bits_launch(mm_minatar_game game, bool relu, int rows, mm_cuda_agent *agents,
+                                int n, int64_t *clocks, cudaStream_t stream) {
+  (void)game, (void)relu, (void)rows, (void)stream;
+  return train(agents, n, clocks, MM_CUDA_BITS_STAGES);
+}
+
+size_t mm_cuda_pmd_block_bytes(int32_t n_batch) {
+  (void)n_batch;
+  return 1000;
+}
+
+// Tables learn nothing: their policies stay uniform.
+cudaError_t mm_cuda_pmd_launch(const mm_cuda_pmd *agents, size_t n, int64_t span, size_t bytes,
+                               cudaStream_t stream) {
+  (void)bytes, (void)stream;
+  for (size_t i = 0; i < n; i++) {
+    const mm_cuda_pmd *a = &agents[i];
+    const int64_t left = a->iterations - a->state->iteration;
+    for (size_t k = 0; k < (size_t)a->grid.n_state * MM_GRID_ACTIONS; k++)
+      a->pi[k] = 1.0 / MM_GRID_ACTIONS;
+    a->state->iteration += span < left ? span : left;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t mm_cuda_probe_fma(int blocks, int rounds, float *sink, cudaStream_t stream) {
+  (void)blocks, (void)rounds, (void)sink, (void)stream;
+  return cudaSuccess;
+}
+
+cudaError_t mm_cuda_probe_mma(int blocks, int rounds, float *sink, cudaStream_t stream) {
+  return mm_cuda_probe_fma(blocks, rounds, sink, stream);
+}
