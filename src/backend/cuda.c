@@ -2,6 +2,7 @@
 
 #include "backend/cuda.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "backend/cuda_ampo.h"
@@ -10,10 +11,25 @@
 #include "backend/cuda_pmd.h"
 #include "backend/pool.h"
 
+mm_status mm_cuda_usable(int device) {
+  mm_cuda_device facts;
+  MM_TRY(mm_cuda_describe(device, &facts));
+  if (facts.major >= 8) return MM_OK;
+  return MM_FAIL(MM_ERR_UNSUPPORTED,
+                 "CUDA device %d: compute capability %d.%d, expected 8.0 or newer", device,
+                 facts.major, facts.minor);
+}
+
+// Asked once in a process: a search looks for devices every second.
 static bool is_usable(int device) {
-  int major = 0;
-  return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
-         major >= 8;
+  enum { UNKNOWN, YES, NO };
+  static atomic_int known[MM_CUDA_DEVICES_MOST];
+  int answer = atomic_load_explicit(&known[device], memory_order_relaxed);
+  if (answer == UNKNOWN) {
+    answer = mm_cuda_usable(device) == MM_OK ? YES : NO;
+    atomic_store_explicit(&known[device], answer, memory_order_relaxed);
+  }
+  return answer == YES;
 }
 
 mm_status mm_cuda_find(int *count) {
@@ -28,12 +44,13 @@ mm_status mm_cuda_find(int *count) {
   if (error != cudaSuccess)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "backend 'cuda': %s", cudaGetErrorString(error));
   if (*count > MM_CUDA_DEVICES_MOST) *count = MM_CUDA_DEVICES_MOST;
-  for (int i = 0; i < *count; i++)
+  const int n = *count;
+  for (int i = 0; i < n; i++)
     if (is_usable(i)) return MM_OK;
   *count = 0;
-  return MM_FAIL(
-      MM_ERR_UNSUPPORTED,
-      "backend 'cuda': no CUDA device of compute capability 8.0 or newer on this machine");
+  (void)mm_cuda_usable(0);
+  return MM_FAIL(MM_ERR_UNSUPPORTED, "backend 'cuda': %s%s", mm_last_error(),
+                 n > 1 ? "; the others cannot be used either" : "");
 }
 
 mm_status mm_cuda_describe(int device, mm_cuda_device *out) {
@@ -186,6 +203,7 @@ static mm_status choose_devices(const mm_backend_config *config, int *device, si
     if (device[i] < 0 || device[i] >= count)
       return MM_FAIL(MM_ERR_INPUT, "device %d: this machine has devices 0 .. %d", device[i],
                      count - 1);
+    MM_TRY(mm_cuda_usable(device[i]));
   }
   return MM_OK;
 }

@@ -18,9 +18,14 @@ typedef struct mm_cuda_device {
   int driver, runtime; // versions as CUDA counts them: 1000 major + 10 minor
 } mm_cuda_device;
 
-// Devices of this machine, which may be none: MM_ERR_UNSUPPORTED with the reason.
+// Devices of this machine, of which one at least can be used; else MM_ERR_UNSUPPORTED with the
+// reason.
 mm_status mm_cuda_find(int *count);
 mm_status mm_cuda_describe(int device, mm_cuda_device *out);
+
+// Can this one be used? A device that does not say what it is, or that is too old, cannot:
+// MM_ERR_UNSUPPORTED or MM_ERR_DEVICE with the reason.
+mm_status mm_cuda_usable(int device);
 
 // Can this job run on a device? Else false, and mm_last_error() says why not.
 bool mm_cuda_takes(const mm_job *job);

@@ -21,6 +21,11 @@ mm_status mm_cuda_describe(int device, mm_cuda_device *out) {
   return absent();
 }
 
+mm_status mm_cuda_usable(int device) {
+  (void)device;
+  return absent();
+}
+
 size_t mm_cuda_tiles(const mm_cuda_device *device, mm_cuda_tile out[MM_CUDA_TILES_MOST]) {
   (void)device;
   (void)out;

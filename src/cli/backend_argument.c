@@ -58,10 +58,13 @@ int backend_choose(const backend_args *args, mm_backend_place *out) {
   if (cpu) return fail(EXIT_USAGE, "--devices: these are for --backend cuda, not cpu");
   if ((code = read_devices(args->devices, device, &out->n_device)) != EXIT_DONE) return code;
   if ((code = find_devices(&count)) != EXIT_DONE) return code;
-  for (size_t i = 0; i < out->n_device; i++)
+  for (size_t i = 0; i < out->n_device; i++) {
     if (device[i] >= count)
       return fail(EXIT_USAGE, "--devices '%s': this machine has devices 0 .. %d", args->devices,
                   count - 1);
+    if (mm_cuda_usable(device[i]) != MM_OK)
+      return fail(EXIT_FAILED, "--devices '%s': %s", args->devices, mm_last_error());
+  }
   out->devices = device;
   return EXIT_DONE;
 }

@@ -10,22 +10,27 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 
-// What was found. Devices that do not answer are as good as none.
+// What was found.
 typedef struct machine {
   int cores;
   int count;                  // CUDA devices
-  char reason[MM_ERROR_SIZE]; // why there is none, or ""
+  char reason[MM_ERROR_SIZE]; // why none can be used, or ""
   mm_cuda_device device[MM_CUDA_DEVICES_MOST];
+  char unusable[MM_CUDA_DEVICES_MOST][MM_ERROR_SIZE]; // why this one cannot, or ""
 } machine;
 
+// The same question as a run asks; where one device can be used, `auto` is cuda.
 static void look(machine *m) {
   *m = (machine){ .cores = mm_backend_cores() };
-  mm_status status = mm_cuda_find(&m->count);
-  for (int i = 0; i < m->count && status == MM_OK; i++)
-    status = mm_cuda_describe(i, &m->device[i]);
-  if (status == MM_OK) return;
-  m->count = 0;
-  snprintf(m->reason, sizeof m->reason, "%s", mm_last_error());
+  if (mm_cuda_find(&m->count) != MM_OK) {
+    m->count = 0;
+    snprintf(m->reason, sizeof m->reason, "%s", mm_last_error());
+  }
+  for (int i = 0; i < m->count; i++) {
+    mm_status status = mm_cuda_usable(i);
+    if (status == MM_OK) status = mm_cuda_describe(i, &m->device[i]);
+    if (status != MM_OK) snprintf(m->unusable[i], sizeof m->unusable[i], "%s", mm_last_error());
+  }
 }
 
 enum { VERSION_SIZE = 32 };
@@ -39,11 +44,16 @@ static const char *version(int number, char out[VERSION_SIZE]) {
 // ---------------------------------------------------------------------------------------------
 // JSON
 
-static cJSON *device_json(int number, const mm_cuda_device *d) {
+static cJSON *device_json(int number, const machine *m) {
+  const mm_cuda_device *d = &m->device[number];
   char text[VERSION_SIZE];
   mm_cuda_tile tile[MM_CUDA_TILES_MOST];
   cJSON *object = cJSON_CreateObject();
   output_add_number(object, "device", number);
+  if (m->unusable[number][0] != '\0') {
+    cJSON_AddStringToObject(object, "unusable", m->unusable[number]);
+    return object;
+  }
   cJSON_AddStringToObject(object, "name", d->name);
   snprintf(text, sizeof text, "%d.%d", d->major, d->minor);
   cJSON_AddStringToObject(object, "compute_capability", text);
@@ -73,7 +83,7 @@ static int put_json(const machine *m) {
   cJSON_AddStringToObject(cpu, "isa", mm_isa_name());
   cJSON *devices = cJSON_AddArrayToObject(root, "devices");
   for (int i = 0; i < m->count; i++)
-    cJSON_AddItemToArray(devices, device_json(i, &m->device[i]));
+    cJSON_AddItemToArray(devices, device_json(i, m));
   if (m->count == 0)
     cJSON_AddStringToObject(root, "no_devices", m->reason);
   else
@@ -124,8 +134,12 @@ static void put_device(int number, const mm_cuda_device *d) {
 static void put_text(const machine *m) {
   printf("processor    %d core%s, instruction set %s\n", m->cores, m->cores == 1 ? "" : "s",
          mm_isa_name());
-  for (int i = 0; i < m->count; i++)
-    put_device(i, &m->device[i]);
+  for (int i = 0; i < m->count; i++) {
+    if (m->unusable[i][0] == '\0')
+      put_device(i, &m->device[i]);
+    else
+      printf("device %-4d  cannot be used: %s\n", i, m->unusable[i]);
+  }
   if (m->count == 0) printf("no devices   %s\n", m->reason);
   printf("--backend    auto means %s here\n", m->count > 0 ? "cuda" : "cpu");
 }

@@ -7,11 +7,12 @@
 
 // Numbers of the devices that the place means; returns how many.
 static int list_devices(const mm_backend_place *place, int device[MM_CUDA_DEVICES_MOST]) {
-  int count;
+  int count, n = 0;
   if (mm_cuda_find(&count) != MM_OK) return 0;
-  const int n = place->devices ? (int)place->n_device : count;
-  for (int i = 0; i < n; i++)
-    device[i] = place->devices ? place->devices[i] : i;
+  for (size_t i = 0; place->devices && i < place->n_device; i++)
+    device[n++] = place->devices[i];
+  for (int i = 0; !place->devices && i < count; i++)
+    if (mm_cuda_usable(i) == MM_OK) device[n++] = i;
   return n;
 }
 

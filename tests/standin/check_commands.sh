@@ -22,4 +22,30 @@ for case in 1:1:"$grid" 1:3:"$grid" 2:4:"$grid" 2:1:"$grid" 1:1:"$cart" 1:3:"$ca
   expect_field threads $((threads < devices ? devices : threads))
 done
 
+# a device that cannot be used: `devices` and `auto` agree about what is left
+for trouble in STANDIN_DUMB=1:"uncorrectable ECC error" STANDIN_OLD=1:"compute capability 7.5"; do
+  export "${trouble%%:*}"
+  run devices --json
+  expect_code 0
+  expect_json
+  expect "the first can be used" grep -q '"devices":\[{"device":0,"name":"Stand-in 0"' "$out"
+  expect "the second says why not" grep -q "{\"device\":1,\"unusable\":\"CUDA device 1: .*${trouble#*:}" "$out"
+  expect "auto takes the first" grep -q '"no_devices":null,"auto":"cuda"' "$out"
+  run devices
+  expect "in words" grep -q "^device 1     cannot be used: CUDA device 1: .*${trouble#*:}" "$out"
+  expect "one has tiles" test "$(grep -c ' tiles: ' "$out")" -eq 1
+  run train --env CartPole-v1 --map l2 --seeds 8 --set steps=2560 --out "auto-$n_checked" --json
+  expect_code 0
+  expect "auto took the first alone" grep -q '"backend":"cuda","devices":\["Stand-in 0"\]' "$out"
+  run train --env CartPole-v1 --map l2 --devices 0,1
+  expect_refusal 1 "--devices '0,1': CUDA device 1: " "${trouble#*:}"
+  export STANDIN_DEVICES=1 "${trouble%%=*}=0"
+  run devices --json
+  expect "none is left" grep -q "\"devices\":\[\],\"no_devices\":\"backend 'cuda': CUDA device 0: .*\",\"auto\":\"cpu\"" "$out"
+  run train --env CartPole-v1 --map l2 --backend cuda
+  expect_refusal 1 "backend 'cuda': CUDA device 0: " "${trouble#*:}" "use --backend cpu"
+  unset STANDIN_DEVICES "${trouble%%=*}"
+done
+expect "nothing was begun" test ! -e runs
+
 finish
