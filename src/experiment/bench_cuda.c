@@ -81,9 +81,15 @@ static mm_status open_generation(generation *g, const char *env, size_t most) {
   return draw_maps(g);
 }
 
-// The first n members: seconds, and the steps they did. Maps as wild as some of a first generation
-// are may break down; those ended early.
-static mm_status time_generation(generation *g, size_t n, double *seconds, double *steps) {
+// What a generation took.
+typedef struct timing {
+  double seconds, steps;
+  size_t broken; // trainings that ended early
+} timing;
+
+// The first n members. Maps as wild as some of a first generation are may break down, in the first
+// iteration too: that is counted, and no failure.
+static mm_status time_generation(generation *g, size_t n, timing *out) {
   static const int device[] = { DEVICE };
   mm_backend_report report;
   const mm_backend_config backend = {
@@ -91,15 +97,17 @@ static mm_status time_generation(generation *g, size_t n, double *seconds, doubl
   };
   const double start = mm_clock_seconds();
   mm_status status = mm_backend_run(&backend, g->job, n, g->result);
-  *seconds = mm_clock_seconds() - start;
-  *steps = 0;
+  *out = (timing){ .seconds = mm_clock_seconds() - start };
+  size_t failed = 0;
   for (size_t i = 0; i < n; i++) {
-    *steps += (double)g->result[i].env_steps;
+    const mm_status one = g->result[i].status;
+    out->steps += (double)g->result[i].env_steps;
+    out->broken += one == MM_ERR_NUMERIC;
+    failed += one != MM_OK && one != MM_ERR_NUMERIC;
     mm_result_release(&g->result[i]);
   }
-  if (status == MM_OK && report.n_failed > 0)
-    return MM_FAIL(MM_ERR_DEVICE, "%zu of %zu trainings failed: %s", report.n_failed, n,
-                   report.error);
+  if (status == MM_OK && failed > 0)
+    return MM_FAIL(MM_ERR_DEVICE, "%zu of %zu trainings failed: %s", failed, n, report.error);
   return status;
 }
 
@@ -132,10 +140,10 @@ static void set_iterations(measurement *m, double iterations) {
 
 // One iteration first, of as many agents as there are places.
 static mm_status warm_up(measurement *m) {
-  double seconds, steps;
+  timing t;
   set_iterations(m, 1);
-  MM_TRY(time_generation(&m->g, (size_t)m->device.processors, &seconds, &steps));
-  return add(m, 0, "warm-up", seconds, "s", NAN);
+  MM_TRY(time_generation(&m->g, (size_t)m->device.processors, &t));
+  return add(m, 0, "warm-up", t.seconds, "s", NAN);
 }
 
 static mm_status add_rates(measurement *m, size_t population, double steps) {
@@ -156,13 +164,14 @@ static mm_status add_rates(measurement *m, size_t population, double steps) {
 
 static mm_status measure_populations(measurement *m, const size_t population[POPULATIONS]) {
   const mm_ampo_config *c = &m->g.settings.ampo;
-  double seconds, steps;
+  timing t;
   MM_TRY(warm_up(m));
   set_iterations(m, floor(m->subject->steps / (c->envs * c->unroll)));
   for (int i = 0; i < POPULATIONS; i++) {
     if (i > 0 && population[i] == population[0]) continue;
-    MM_TRY(time_generation(&m->g, population[i], &seconds, &steps));
-    MM_TRY(add_rates(m, population[i], steps / seconds));
+    MM_TRY(time_generation(&m->g, population[i], &t));
+    MM_TRY(add_rates(m, population[i], t.steps / t.seconds));
+    MM_TRY(add(m, population[i], "broken", (double)t.broken, "trainings", NAN));
   }
   return MM_OK;
 }
@@ -214,12 +223,12 @@ static mm_status measure_subject(measurement *m, const subject *s) {
 // Seconds of the first list of a process, with all that the device needs to begin.
 static mm_status measure_start(mm_bench_results *results) {
   generation g = { .settings = mm_settings_default(MM_ALGO_AMPO) };
-  double seconds, steps;
+  timing t;
   g.settings.ampo.steps = g.settings.ampo.envs * g.settings.ampo.unroll;
   mm_status status = open_generation(&g, subjects[0].env, 1);
-  if (status == MM_OK) status = time_generation(&g, 1, &seconds, &steps);
+  if (status == MM_OK) status = time_generation(&g, 1, &t);
   close_generation(&g);
-  return status == MM_OK ? mm_bench_add(results, "cuda/warm-up", seconds, "s", NAN) : status;
+  return status == MM_OK ? mm_bench_add(results, "cuda/warm-up", t.seconds, "s", NAN) : status;
 }
 
 static mm_status measure_device(measurement *m) {
@@ -249,15 +258,17 @@ mm_status mm_bench_cuda_ampo(mm_bench_results *results, mm_bench_progress *progr
 // Grid-World
 
 static mm_status measure_grid(mm_bench_results *results, generation *g) {
-  double first, seconds, steps, best = INFINITY;
-  MM_TRY(time_generation(g, g->most, &first, &steps));
+  timing first, t;
+  double best = INFINITY;
+  MM_TRY(time_generation(g, g->most, &first));
   for (int i = 0; i < GRID_REPEATS; i++) {
-    MM_TRY(time_generation(g, g->most, &seconds, &steps));
-    best = fmin(best, seconds);
+    MM_TRY(time_generation(g, g->most, &t));
+    best = fmin(best, t.seconds);
   }
-  MM_TRY(mm_bench_add(results, "cuda/gridworld/warm-up", first - best, "s", NAN));
+  MM_TRY(mm_bench_add(results, "cuda/gridworld/warm-up", first.seconds - best, "s", NAN));
   MM_TRY(mm_bench_add(results, "cuda/gridworld/generation", best, "s", NAN));
-  return mm_bench_add(results, "cuda/gridworld/steps", steps / best, "steps/s", NAN);
+  MM_TRY(mm_bench_add(results, "cuda/gridworld/steps", t.steps / best, "steps/s", NAN));
+  return mm_bench_add(results, "cuda/gridworld/broken", (double)t.broken, "trainings", NAN);
 }
 
 mm_status mm_bench_cuda_gridworld(mm_bench_results *results, mm_bench_progress *progress,

@@ -48,4 +48,15 @@ for trouble in STANDIN_DUMB=1:"uncorrectable ECC error" STANDIN_OLD=1:"compute c
 done
 expect "nothing was begun" test ! -e runs
 
+# a map that breaks in its first iteration is counted, and the measurement goes on
+STANDIN_BROKEN=4 run bench ampo --backend cuda --json
+expect_code 0
+expect_no_err
+expect_json
+for env in CartPole-v1 Acrobot-v1 Asterix-MinAtar Breakout-MinAtar Freeway-MinAtar SpaceInvaders-MinAtar \
+  Seaquest-MinAtar; do
+  expect "$env: those that broke" grep -Eq "\"cuda/$env/4/broken\",\"value\":1,\"unit\":\"trainings\"" "$out"
+  expect "$env: and the rest" grep -Eq "\"cuda/$env/128/steps\",\"value\":[1-9]" "$out"
+done
+
 finish
