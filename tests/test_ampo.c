@@ -283,6 +283,62 @@ static void test_repeats(void **state) {
   mm_result_release(&b);
 }
 
+static void assert_same_agent(const mm_ampo *a, const mm_ampo *b) {
+  const size_t size = mm_ampo_state_size(a);
+  assert_int_equal(mm_ampo_state_size(b), size);
+  unsigned char *x = calloc(2, size), *y = x + size;
+  mm_ampo_save(a, x);
+  mm_ampo_save(b, y);
+  assert_memory_equal(x, y, size);
+  free(x);
+}
+
+// An agent made like another is the one it would have been without it, whatever the two have in
+// common: the networks, or the seed alone, or nothing.
+static void test_like_another(void **state) {
+  (void)state;
+  static const struct other {
+    const char *env;
+    uint64_t seed;
+    uint32_t repeat;
+    double hidden;
+    bool relu, iterated;
+  } others[] = {
+    { "CartPole-v1", 3, 1, 64, false, false }, { "CartPole-v1", 3, 1, 64, true, false },
+    { "CartPole-v1", 3, 1, 64, false, true },  { "CartPole-v1", 4, 1, 64, false, false },
+    { "CartPole-v1", 3, 0, 64, false, false }, { "CartPole-v1", 3, 1, 32, false, false },
+    { "Acrobot-v1", 3, 1, 64, false, false },  { "Asterix-MinAtar", 3, 1, 64, false, false },
+  };
+  mm_env *env = open_env("CartPole-v1");
+  mm_map *l2 = open_map("l2"), *entropy = open_map("negentropy");
+  const mm_ampo_config c = small();
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    const struct other *o = &others[i];
+    mm_ampo_config changed = c;
+    mm_ampo *like, *copied, *alone;
+    mm_env *other = open_env(o->env);
+    changed.hidden = o->hidden;
+    changed.relu = o->relu;
+    changed.eta = 0.5;
+    changed.envs = 5;
+    assert_ok(mm_ampo_create(other, l2, &changed, o->seed, o->repeat, &like));
+    if (o->iterated) assert_ok(mm_ampo_iterate(like));
+    assert_ok(mm_ampo_create_like(like, env, entropy, &c, 3, 1, &copied));
+    mm_ampo_destroy(like);
+    assert_ok(mm_ampo_create(env, entropy, &c, 3, 1, &alone));
+    assert_same_agent(copied, alone);
+    assert_ok(mm_ampo_iterate(copied));
+    assert_ok(mm_ampo_iterate(alone));
+    assert_same_agent(copied, alone);
+    mm_ampo_destroy(copied);
+    mm_ampo_destroy(alone);
+    mm_env_destroy(other);
+  }
+  mm_map_destroy(l2);
+  mm_map_destroy(entropy);
+  mm_env_destroy(env);
+}
+
 // A short training on CartPole ends far above chance (22), for every kind of map and for PPO.
 static void test_learns(void **state) {
   (void)state;
@@ -398,7 +454,7 @@ int suite_ampo(void) {
     cmocka_unit_test(test_switches),    cmocka_unit_test(test_rules),
     cmocka_unit_test(test_repeats),     cmocka_unit_test(test_learns),
     cmocka_unit_test(test_breakdown),   cmocka_unit_test(test_refused),
-    cmocka_unit_test(test_interrupted),
+    cmocka_unit_test(test_interrupted), cmocka_unit_test(test_like_another),
   };
   return cmocka_run_group_tests_name("ampo", tests, NULL, NULL);
 }

@@ -155,7 +155,14 @@ static mm_net_obs obs_at(const mm_ampo *a, const unsigned char *at) {
                        .entries = (size_t)a->info.entries };
 }
 
-static mm_status prepare(mm_ampo *a, const mm_env *env) {
+// First networks are a function of (seed, repeat) and the sizes.
+static bool begins_as(const mm_ampo *like, const mm_ampo *a) {
+  return like->seed == a->seed && like->repeat == a->repeat && like->iteration == 0 &&
+         like->info.n_input == a->info.n_input && like->info.n_action == a->info.n_action &&
+         (int32_t)like->config.hidden == (int32_t)a->config.hidden;
+}
+
+static mm_status prepare(mm_ampo *a, const mm_env *env, const mm_ampo *like) {
   const mm_ampo_config *c = &a->config;
   MM_TRY(open_environments(a, env));
   MM_TRY(make_learn(a));
@@ -163,14 +170,18 @@ static mm_status prepare(mm_ampo *a, const mm_env *env) {
   net.hidden[0] = net.hidden[1] = (int32_t)c->hidden;
   net.activation = c->relu ? MM_ACTIVATION_RELU : MM_ACTIVATION_TANH;
   MM_TRY(mm_net_create(&net, &a->net));
-  MM_TRY(mm_net_init(a->net, a->seed, a->repeat));
+  if (like && begins_as(like, a))
+    mm_net_copy(a->net, like->net);
+  else
+    MM_TRY(mm_net_init(a->net, a->seed, a->repeat));
   MM_TRY(mm_arena_create(lay_out(a, &a->arena), &a->arena));
   lay_out(a, &a->arena);
   return mm_vec_reset(a->vec, &(mm_vec_out){ .obs = a->now });
 }
 
-mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_config *config,
-                         uint64_t seed, uint32_t repeat, mm_ampo **out) {
+mm_status mm_ampo_create_like(const mm_ampo *like, const mm_env *env, const mm_map *map,
+                              const mm_ampo_config *config, uint64_t seed, uint32_t repeat,
+                              mm_ampo **out) {
   *out = NULL;
   MM_TRY(check(config));
   mm_ampo *a = mm_alloc(sizeof *a);
@@ -179,12 +190,17 @@ mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_con
   a->n_env = (size_t)config->envs;
   a->n_step = (size_t)config->unroll;
   a->n_row = a->n_env * a->n_step;
-  mm_status status = prepare(a, env);
+  mm_status status = prepare(a, env, like);
   if (status == MM_OK)
     *out = a;
   else
     mm_ampo_destroy(a);
   return status;
+}
+
+mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_config *config,
+                         uint64_t seed, uint32_t repeat, mm_ampo **out) {
+  return mm_ampo_create_like(NULL, env, map, config, seed, repeat, out);
 }
 
 void mm_ampo_destroy(mm_ampo *a) {

@@ -13,6 +13,12 @@ typedef struct mm_ampo mm_ampo;
 // for an environment with real actions and for settings that do not go together.
 mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_config *config,
                          uint64_t seed, uint32_t repeat, mm_ampo **out);
+
+// The same agent, in less time: where `like`, which has done nothing yet, began with the same
+// networks, they are copied.
+mm_status mm_ampo_create_like(const mm_ampo *like, const mm_env *env, const mm_map *map,
+                              const mm_ampo_config *config, uint64_t seed, uint32_t repeat,
+                              mm_ampo **out);
 void mm_ampo_destroy(mm_ampo *ampo);
 
 // Iterations of a whole run: floor(steps / unroll / envs).

@@ -160,9 +160,9 @@ static mm_status take_memory(mm_ampo_run *r) {
   return r->state ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the state of a training");
 }
 
-static mm_status open(mm_ampo_run *r, const mm_map *map) {
+static mm_status open(mm_ampo_run *r, const mm_map *map, const mm_ampo *like) {
   const mm_job *job = r->job;
-  MM_TRY(mm_ampo_create(job->env, map, job->ampo, job->seed, job->repeat, &r->ampo));
+  MM_TRY(mm_ampo_create_like(like, job->env, map, job->ampo, job->seed, job->repeat, &r->ampo));
   r->batch = (uint64_t)(job->ampo->envs * job->ampo->unroll); // checked by now
   MM_TRY(take_memory(r));
   r->saved_at = mm_clock_seconds();
@@ -175,13 +175,13 @@ static void release(mm_ampo_run *r) {
   mm_free(r);
 }
 
-mm_status mm_ampo_run_open(const mm_job *job, const mm_map *map, mm_result *result,
-                           mm_ampo_run **out) {
+mm_status mm_ampo_run_open(const mm_job *job, const mm_map *map, const mm_ampo *like,
+                           mm_result *result, mm_ampo_run **out) {
   *out = NULL;
   mm_ampo_run *r = mm_alloc(sizeof *r);
   if (!r) return MM_FAIL(MM_ERR_MEMORY, "no memory for a training");
   *r = (mm_ampo_run){ .job = job, .result = result, .iterations = mm_ampo_iterations(job->ampo) };
-  mm_status status = open(r, map);
+  mm_status status = open(r, map, like);
   if (status == MM_OK)
     *out = r;
   else
@@ -212,6 +212,6 @@ mm_status mm_ampo_run_close(mm_ampo_run *r, mm_status status) {
 mm_status mm_job_run_ampo(const mm_job *job, const mm_map *map, const volatile int *stop,
                           mm_result *result) {
   mm_ampo_run *r;
-  MM_TRY(mm_ampo_run_open(job, map, result, &r));
+  MM_TRY(mm_ampo_run_open(job, map, NULL, result, &r));
   return mm_ampo_run_close(r, train(r, stop));
 }

@@ -11,9 +11,9 @@ typedef struct mm_ampo_run mm_ampo_run;
 
 // The agent of the job, at its beginning or where the job's state says. `map` is the job's, or the
 // one made of its search point; both must outlive the run. `result` comes zeroed, its values NaN,
-// and is filled on the way.
-mm_status mm_ampo_run_open(const mm_job *job, const mm_map *map, mm_result *result,
-                           mm_ampo_run **out);
+// and is filled on the way. `like`: as for mm_ampo_create_like, or NULL.
+mm_status mm_ampo_run_open(const mm_job *job, const mm_map *map, const mm_ampo *like,
+                           mm_result *result, mm_ampo_run **out);
 
 mm_ampo *mm_ampo_run_agent(mm_ampo_run *run);
 

@@ -41,7 +41,8 @@ typedef struct place {
   size_t job;
   mm_status status; // of opening, and later of the training
   char error[MM_ERROR_SIZE];
-  mm_map *own; // made of the job's search point
+  const struct place *like; // filled together with this one, and begins with the same networks
+  mm_map *own;              // made of the job's search point
   mm_ampo_run *run;
   mm_cuda_kernel kernel;
   mm_cuda_block block;
@@ -75,8 +76,9 @@ typedef struct engine {
   int64_t *clocks;               // in device memory, for who asked where the time goes
   mm_cuda_queue *queue;
   int worked;    // threads of the host at a time, for this list
-  size_t *fresh; // [n_place] places that were filled just now
-  size_t n_fresh;
+  size_t *fresh; // [n_place] places that were filled just now; those like others come last
+  size_t n_fresh, n_first, n_begun;
+  size_t *later;    // [n_place] room to order them
   size_t *returned; // [n_place] jobs that the device had no memory for beside the others
   size_t n_returned;
 } engine;
@@ -144,8 +146,9 @@ static mm_status open_engine(engine *e, int device) {
   e->n_place = e->facts.processors;
   e->place = mm_alloc_array((size_t)e->n_place, sizeof *e->place);
   e->fresh = mm_alloc_array((size_t)e->n_place, sizeof *e->fresh);
+  e->later = mm_alloc_array((size_t)e->n_place, sizeof *e->later);
   e->returned = mm_alloc_array((size_t)e->n_place, sizeof *e->returned);
-  if (!e->place || !e->fresh || !e->returned)
+  if (!e->place || !e->fresh || !e->later || !e->returned)
     return MM_FAIL(MM_ERR_MEMORY, "no memory for %d trainings", e->n_place);
   memset(e->place, 0, (size_t)e->n_place * sizeof *e->place);
   e->open = true;
@@ -166,9 +169,14 @@ static mm_result *result_of(const engine *e, const place *p) {
 // On the host: the agent at its beginning, and what travels.
 static mm_status prepare(engine *e, place *p) {
   const mm_job *job = job_of(e, p);
+  const mm_map *map = job->map;
+  const mm_ampo *like = p->like && p->like->run ? mm_ampo_run_agent(p->like->run) : NULL;
   mm_job_begin(result_of(e, p));
-  if (!job->map) MM_TRY(mm_job_candidate(job, &p->own));
-  MM_TRY(mm_ampo_run_open(job, job->map ? job->map : p->own, result_of(e, p), &p->run));
+  if (!map) {
+    MM_TRY(mm_job_candidate(job, &p->own));
+    map = p->own;
+  }
+  MM_TRY(mm_ampo_run_open(job, map, like, result_of(e, p), &p->run));
   const mm_ampo *ampo = mm_ampo_run_agent(p->run);
   MM_TRY(mm_cuda_kernel_choose(ampo, e->queue->list->config->place.tile, &e->facts, &p->kernel));
   p->block = mm_cuda_block_of(ampo, &p->kernel);
@@ -181,7 +189,7 @@ static mm_status prepare(engine *e, place *p) {
 
 static bool prepare_unit(size_t unit, size_t worker, void *user) {
   engine *e = user;
-  place *p = &e->place[e->fresh[unit]];
+  place *p = &e->place[e->fresh[e->n_begun + unit]];
   (void)worker;
   cudaSetDevice(e->device);
   p->status = prepare(e, p);
@@ -274,6 +282,44 @@ static bool any_ready(const engine *e) {
   return false;
 }
 
+// First networks take longer to make than to copy, and in a search many are the same. What a job's
+// settings make of them is for mm_ampo_create_like to compare.
+static const place *find_like(const engine *e, const place *p) {
+  const mm_job *job = job_of(e, p);
+  for (size_t k = 0; k < e->n_first && !job->state; k++) {
+    const place *other = &e->place[e->fresh[k]];
+    const mm_job *made = job_of(e, other);
+    if (made->env == job->env && made->seed == job->seed && made->repeat == job->repeat &&
+        made->ampo->hidden == job->ampo->hidden && !made->state)
+      return other;
+  }
+  return NULL;
+}
+
+// Those that are like others behind all others.
+static void order_fresh(engine *e) {
+  size_t others = 0;
+  e->n_first = 0;
+  for (size_t k = 0; k < e->n_fresh; k++) {
+    const size_t i = e->fresh[k];
+    e->place[i].like = find_like(e, &e->place[i]);
+    if (e->place[i].like)
+      e->later[others++] = i;
+    else
+      e->fresh[e->n_first++] = i;
+  }
+  memcpy(e->fresh + e->n_first, e->later, others * sizeof *e->later);
+}
+
+static mm_status prepare_some(engine *e, size_t first, size_t n) {
+  int worked = 0;
+  mm_pool_config pool = { .n = n, .threads = e->queue->threads, .work = prepare_unit, .user = e };
+  e->n_begun = first;
+  mm_status status = n > 0 ? mm_pool_run(&pool, &worked) : MM_OK;
+  if (worked > e->worked) e->worked = worked;
+  return status;
+}
+
 // Jobs for the free places, made ready by several cores.
 static mm_status fill_places(engine *e) {
   e->n_fresh = 0;
@@ -286,12 +332,9 @@ static mm_status fill_places(engine *e) {
     e->fresh[e->n_fresh++] = (size_t)i;
   }
   if (e->n_fresh == 0) return MM_OK;
-  int worked;
-  mm_pool_config pool = {
-    .n = e->n_fresh, .threads = e->queue->threads, .work = prepare_unit, .user = e
-  };
-  MM_TRY(mm_pool_run(&pool, &worked));
-  if (worked > e->worked) e->worked = worked;
+  order_fresh(e);
+  MM_TRY(prepare_some(e, 0, e->n_first));
+  MM_TRY(prepare_some(e, e->n_first, e->n_fresh - e->n_first));
   for (size_t k = 0; k < e->n_fresh; k++) {
     place *p = &e->place[e->fresh[k]];
     if (p->status == MM_ERR_DEVICE || p->status == MM_ERR_UNSUPPORTED)

@@ -2,6 +2,7 @@
 
 #include "net/net.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -136,6 +137,15 @@ void mm_net_destroy(mm_net *net) {
   if (!net) return;
   mm_arena arena = net->arena; // the net itself lies in it
   mm_arena_destroy(&arena);
+}
+
+void mm_net_copy(mm_net *net, const mm_net *from) {
+  assert(net->size == from->size);
+  memcpy(net->param, from->param, net->size * sizeof *net->param);
+  memcpy(net->m, from->m, net->size * sizeof *net->m);
+  memcpy(net->v, from->v, net->size * sizeof *net->v);
+  net->count = from->count;
+  net->back_is_old = net->spread_is_old = true;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -51,6 +51,9 @@ void mm_net_destroy(mm_net *net);
 // MM_RNG_NET_INIT, one lane per kernel. Fails only without memory.
 mm_status mm_net_init(mm_net *net, uint64_t seed, uint32_t job);
 
+// Parameters, moments and count of another net with as many inputs, actions and units.
+void mm_net_copy(mm_net *net, const mm_net *from);
+
 // ---------------------------------------------------------------------------------------------
 // Scores and values
 

@@ -59,4 +59,22 @@ for env in CartPole-v1 Acrobot-v1 Asterix-MinAtar Breakout-MinAtar Freeway-MinAt
   expect "$env: and the rest" grep -Eq "\"cuda/$env/128/steps\",\"value\":[1-9]" "$out"
 done
 
+# networks that begin alike are made once for a list, and are those that each training has alone
+for env in CartPole-v1 Asterix-MinAtar; do
+  sizes="--set envs=4 --set unroll=16 --set steps=128 --backend cuda --json"
+  # shellcheck disable=SC2086 # words
+  STANDIN_DEVICES=1 run transfer --maps l2,negentropy,tsallis:0.5 --controls none --envs "$env" --seeds 2 \
+    --out "together-$env" $sizes
+  expect_code 0
+  for map in l2 negentropy tsallis:0.5; do
+    for seed in 0 1; do
+      # shellcheck disable=SC2086
+      STANDIN_DEVICES=1 run train --env "$env" --map "$map" --seed "$seed" --seeds 1 \
+        --out "alone-$env-$map-$seed" $sizes
+      expect_code 0
+      expect "$env, $map, seed $seed" grep -qxF "$map,$env,$seed,$(field finals)" "together-$env/runs.csv"
+    done
+  done
+done
+
 finish
