@@ -33,11 +33,19 @@ static int find_devices(int *count) {
   return fail(EXIT_FAILED, "%s (use --backend cpu)", mm_last_error());
 }
 
-int backend_check(const mm_backend_place *place, const mm_env *env, const mm_settings *settings) {
+bool backend_takes(const mm_env *env, const mm_settings *settings) {
   mm_job job = { .env = env };
   mm_settings_bind(settings, &job);
-  if (place->kind != MM_BACKEND_CUDA || mm_cuda_takes(&job)) return EXIT_DONE;
+  return mm_cuda_takes(&job);
+}
+
+int backend_refuse(void) {
   return fail(EXIT_USAGE, "backend 'cuda': %s (use --backend cpu)", mm_last_error());
+}
+
+int backend_check(const mm_backend_place *place, const mm_env *env, const mm_settings *settings) {
+  if (place->kind != MM_BACKEND_CUDA || backend_takes(env, settings)) return EXIT_DONE;
+  return backend_refuse();
 }
 
 const char *backend_hint(const mm_backend_place *place, mm_status status) {

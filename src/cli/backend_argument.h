@@ -44,8 +44,14 @@ extern const char *const backend_names[];
 // or machine does not have, or what is no list of devices, is reported.
 int backend_choose(const backend_args *args, mm_backend_place *out);
 
-// With --backend cuda: whether devices can train with these settings at all; if not, reported. To
-// be asked before anything is made.
+// Whether devices can train with these settings at all; if not, mm_last_error() says why.
+bool backend_takes(const mm_env *env, const mm_settings *settings);
+
+// What devices cannot do, with mm_last_error() as the reason: one line, EXIT_USAGE.
+int backend_refuse(void);
+
+// With --backend cuda: whether devices can train with these settings; if not, reported. To be asked
+// before anything is made or gone on with.
 int backend_check(const mm_backend_place *place, const mm_env *env, const mm_settings *settings);
 
 // For the hint how to go on after a failure: " --backend cpu" where a device failed or was too

@@ -240,7 +240,11 @@ static int resume(const learn_args *args, mm_learn **out) {
   int code = run_argument_refuse(&command_learn, &args->settings, fixed);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_learn_resume(args->resume, (int64_t)args->generations, out);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  if (status != MM_OK) return fail_status(status);
+  const mm_learn_plan *plan = mm_learn_get_plan(*out);
+  for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++)
+    code = backend_check(&args->place, mm_learn_get_env(*out, i), &plan->settings);
+  return code;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -361,9 +365,10 @@ static int run(void *raw) {
   interrupt_watch(); // from here on a signal leaves the run in order
   mm_learn *learn = NULL;
   int code = args->resume != NULL ? resume(args, &learn) : begin(args, &learn);
-  if (code != EXIT_DONE) return code;
-  learn_report_start(learn);
-  code = finish(args, learn, search(args, learn));
+  if (code == EXIT_DONE) {
+    learn_report_start(learn);
+    code = finish(args, learn, search(args, learn));
+  }
   mm_learn_close(learn);
   return code;
 }

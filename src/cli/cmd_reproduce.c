@@ -146,10 +146,18 @@ static int fail_plan(mm_status status) {
   return fail_status(status);
 }
 
+// With --backend cuda. What is wrong with the plan itself is said when it is checked.
+static int check_devices(const reproduce_args *args, const mm_reproduce_plan *plan) {
+  const bool asked = args->place.kind == MM_BACKEND_CUDA;
+  return asked && mm_reproduce_check_devices(plan) == MM_ERR_UNSUPPORTED ? backend_refuse()
+                                                                         : EXIT_DONE;
+}
+
 static int begin(const reproduce_args *args, mm_reproduce **out) {
   mm_reproduce_plan *plan = memory_take(1, sizeof *plan);
   char folder[MM_RUN_PATH_SIZE] = "", stem[64];
   int code = make_plan(args, plan);
+  if (code == EXIT_DONE) code = check_devices(args, plan);
   mm_status status = MM_OK;
   if (code == EXIT_DONE && args->out == NULL) {
     snprintf(stem, sizeof stem, "reproduce-%s", mm_artefact_name(plan->artefact));
@@ -183,7 +191,7 @@ static int resume(const reproduce_args *args, mm_reproduce **out) {
   int code = refuse_changes(args);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_reproduce_resume(args->resume, out);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status == MM_OK ? check_devices(args, mm_reproduce_get_plan(*out)) : fail_status(status);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -281,7 +289,10 @@ static int run(void *raw) {
   mm_reproduce *r = NULL;
   interrupt_watch(); // from here on a signal leaves the run in order
   int code = args->resume != NULL ? resume(args, &r) : begin(args, &r);
-  if (code != EXIT_DONE) return code;
+  if (code != EXIT_DONE) {
+    mm_reproduce_close(r);
+    return code;
+  }
   desk d = { .parts = args->settings.common.json ? cJSON_CreateArray() : NULL };
   mm_reproduce_job job = { .place = args->place,
                            .threads = (int)args->on.threads,

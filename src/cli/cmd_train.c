@@ -150,7 +150,10 @@ static int resume(const train_args *args, mm_train **out) {
   int code = run_argument_refuse(&command_train, &args->settings, fixed);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_train_resume(args->resume, out);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  if (status != MM_OK) return fail_status(status);
+  mm_train_view view;
+  mm_train_look(*out, &view);
+  return backend_check(&args->place, view.env, &view.plan->settings);
 }
 
 static void note_start(const mm_train *train) {

@@ -473,7 +473,10 @@ static int resume(const transfer_args *args) {
   if (code != EXIT_DONE) return code;
   mm_status status = mm_transfer_resume(args->resume, &run, &p);
   if (status != MM_OK) return fail_status(status);
-  code = run_and_show(args, mm_transfer_plan_config(p));
+  const mm_transfer_config *config = mm_transfer_plan_config(p);
+  for (size_t i = 0; i < config->n_env && code == EXIT_DONE; i++)
+    code = backend_check(&args->place, config->env[i].env, &config->env[i].settings);
+  if (code == EXIT_DONE) code = run_and_show(args, config);
   mm_run_close(run);
   mm_transfer_plan_release(p);
   return code;

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,7 +135,6 @@ static int plan_env(const tune_args *args, const char *name, size_t i, mm_tune_p
   int code = env_argument_algo(args->algo, env, name, &algo);
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings[i]);
-  if (code == EXIT_DONE) code = backend_check(&args->place, env, &plan->settings[i]);
   if (code == EXIT_DONE) code = run_argument_name("env", name, plan->env[i]);
   mm_env_destroy(env);
   return code;
@@ -166,6 +166,49 @@ static int plan_search(const tune_args *args, mm_tune_plan *plan) {
   plan->prune = strcmp(args->prune, "on") == 0;
   plan->seed = args->seed;
   return run_argument_name("map", run_argument_map(args->map, args->algo), plan->map);
+}
+
+// Whether devices can do whatever a trial may ask for: the settings' own values, then the ends of
+// every range and all choices, each alone. (A device refuses a training for one setting, not for
+// two together.)
+static bool takes_space(const mm_env *env, const mm_settings *own, const mm_tune_space *space) {
+  double value[MM_TUNE_PARAMETERS];
+  for (size_t j = 0; j < space->n; j++)
+    value[j] = NAN;
+  bool takes = backend_takes(env, own);
+  for (size_t j = 0; j < space->n; value[j++] = NAN) {
+    const mm_tune_parameter *p = &space->parameter[j];
+    const bool choice = p->scale == MM_TUNE_CHOICE;
+    for (size_t k = 0; k < (choice ? p->n_choice : 2) && takes; k++) {
+      mm_settings settings = *own;
+      value[j] = choice ? (double)k : k == 0 ? p->low : p->high;
+      // what no training accepts is no trial either
+      if (mm_tune_apply(space, value, &settings) == MM_OK) takes = backend_takes(env, &settings);
+    }
+  }
+  return takes;
+}
+
+// A search that devices could do in parts only is refused with --backend cuda, and for the
+// processor on `auto`: trials are compared with each other.
+static int check_devices(tune_args *args, const mm_tune_plan *plan, size_t i, const mm_env *env) {
+  if (args->place.kind == MM_BACKEND_CPU || takes_space(env, &plan->settings[i], &plan->space))
+    return EXIT_DONE;
+  if (args->place.kind == MM_BACKEND_CUDA) return backend_refuse();
+  args->place = (mm_backend_place){ .kind = MM_BACKEND_CPU };
+  return EXIT_DONE;
+}
+
+static int check_plan(tune_args *args, const mm_tune_plan *plan) {
+  int code = EXIT_DONE;
+  for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++) {
+    mm_env *env;
+    mm_status status = mm_env_open(plan->env[i], &env);
+    if (status != MM_OK) return fail_status(status);
+    code = check_devices(args, plan, i, env);
+    mm_env_destroy(env);
+  }
+  return code;
 }
 
 // What a tuning leaves beside its database; nothing is ever written over.
@@ -200,12 +243,13 @@ static int check_usage(const tune_args *args) {
 }
 
 // The map belongs to the caller and must outlive the tuning.
-static int begin(const tune_args *args, mm_map **map, mm_tune **out) {
+static int begin(tune_args *args, mm_map **map, mm_tune **out) {
   int code = check_usage(args);
   if (code != EXIT_DONE) return code;
   mm_tune_plan *plan = memory_take(1, sizeof *plan);
   code = plan_envs(args, plan);
   if (code == EXIT_DONE) code = plan_search(args, plan);
+  if (code == EXIT_DONE) code = check_plan(args, plan);
   if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
   if (code == EXIT_DONE) code = create(args, plan, *map, out);
   free(plan);
@@ -215,14 +259,19 @@ static int begin(const tune_args *args, mm_map **map, mm_tune **out) {
 // ---------------------------------------------------------------------------------------------
 // Going on
 
-static int resume(const tune_args *args, mm_tune **out) {
+static int resume(tune_args *args, mm_tune **out) {
   static const char *const fixed[] = { "env",    "map",        "space",  "algo",     "method",
                                        "trials", "population", "seeds",  "validate", "seed",
                                        "prune",  "out",        "preset", NULL };
   int code = run_argument_refuse(&command_tune, &args->settings, fixed);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_tune_resume(args->resume, out);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  if (status != MM_OK) return fail_status(status);
+  mm_tune_view view;
+  mm_tune_look(*out, &view);
+  for (size_t i = 0; i < view.plan->n_env && code == EXIT_DONE; i++)
+    code = check_devices(args, view.plan, i, view.env[i]);
+  return code;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -103,6 +103,7 @@ typedef struct mm_learn_view {
 
 void mm_learn_look(const mm_learn *learn, mm_learn_view *out);
 const mm_learn_plan *mm_learn_get_plan(const mm_learn *learn);
+const mm_env *mm_learn_get_env(const mm_learn *learn, size_t i); // of the plan's
 const char *mm_learn_folder(const mm_learn *learn);
 mm_run *mm_learn_run(mm_learn *learn);
 

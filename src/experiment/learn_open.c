@@ -457,6 +457,10 @@ const mm_learn_plan *mm_learn_get_plan(const mm_learn *l) {
   return &l->plan;
 }
 
+const mm_env *mm_learn_get_env(const mm_learn *l, size_t i) {
+  return l->env[i];
+}
+
 mm_learn_stage mm_learn_get_stage(const mm_learn *l) {
   return l->stage;
 }

@@ -76,6 +76,10 @@ mm_status mm_reproduce_create(const char *folder, const mm_reproduce_plan *plan,
 mm_status mm_reproduce_resume(const char *folder, mm_reproduce **out);
 void mm_reproduce_close(mm_reproduce *reproduce);
 
+// Can devices do all that the plan trains? Else MM_ERR_UNSUPPORTED with the reason. (What is always
+// done by the processor is no matter.)
+mm_status mm_reproduce_check_devices(const mm_reproduce_plan *plan);
+
 const mm_reproduce_plan *mm_reproduce_get_plan(const mm_reproduce *reproduce);
 const char *mm_reproduce_folder(const mm_reproduce *reproduce);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/cuda.h"
 #include "experiment/reproduce_internal.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -285,6 +286,23 @@ mm_status mm_reproduce_plan_check(const mm_reproduce_plan *plan) {
     return MM_FAIL(MM_ERR_INPUT, "maps from other reproductions are for 'transfer', not for '%s'",
                    mm_artefact_name(plan->artefact));
   return check_sizes(plan);
+}
+
+// Environments of a suite have the same settings, and devices take all of them or none.
+mm_status mm_reproduce_check_devices(const mm_reproduce_plan *plan) {
+  for (int suite = 0; suite < MM_SUITES; suite++) {
+    mm_settings s;
+    mm_env *env;
+    if (!(suites_of(plan->artefact) & 1u << suite)) continue;
+    MM_TRY(mm_reproduce_settings(plan, example[suite], "", &s));
+    MM_TRY(mm_env_open(example[suite], &env));
+    mm_job job = { .env = env };
+    mm_settings_bind(&s, &job);
+    const bool takes = mm_cuda_takes(&job);
+    mm_env_destroy(env);
+    if (!takes) return MM_FAIL(MM_ERR_UNSUPPORTED, "%s: %s", example[suite], mm_last_error());
+  }
+  return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -67,6 +67,7 @@ mm_status mm_train_run(mm_train *t, const mm_backend_config *backend, double sav
 void mm_train_look(const mm_train *t, mm_train_view *out) {
   const mm_job_store_work work = mm_job_store_work_of(t->store);
   *out = (mm_train_view){ .plan = &t->plan,
+                          .env = t->env,
                           .folder = t->run ? mm_run_folder_of(t->run) : NULL,
                           .result = mm_job_store_results(t->store, 0),
                           .trouble = t->plan.seeds,

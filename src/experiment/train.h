@@ -55,6 +55,7 @@ bool mm_train_trouble(mm_train *train, char out[MM_ERROR_SIZE]);
 
 typedef struct mm_train_view {
   const mm_train_plan *plan;
+  const mm_env *env;
   const char *folder; // NULL: none
   // [seeds] in the order of the seeds; MM_ERR_INTERRUPTED for those that are not done
   const mm_result *result;

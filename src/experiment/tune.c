@@ -368,6 +368,7 @@ void mm_tune_look(const mm_tune *t, mm_tune_view *out) {
   mm_job_store_work work = { 0 };
   if (t->store) work = mm_job_store_work_of(t->store);
   *out = (mm_tune_view){ .plan = &t->plan,
+                         .env = t->env,
                          .folder = t->folder[0] ? t->folder : NULL,
                          .search = &t->search,
                          .best = t->search.n > 0 ? mm_tune_best(&t->search) : 0,

@@ -72,6 +72,7 @@ typedef struct mm_tune_check {
 
 typedef struct mm_tune_view {
   const mm_tune_plan *plan;
+  mm_env *const *env; // [n_env]
   const char *folder; // NULL: none
   const mm_tune_search *search;
   size_t best;                // trial; 0: the settings' own values

@@ -77,4 +77,58 @@ for env in CartPole-v1 Asterix-MinAtar; do
   done
 done
 
+# what devices cannot do is refused in one line before anything begins
+printf 'method: grid\nparameters:\n  hidden: {choice: [16, 128]}\n' >wide.yaml
+printf 'method: grid\nparameters:\n  hidden: {integer: [32, 64], points: 2}\n' >narrow.yaml
+printf 'method: cma-es\nparameters:\n  lr: {log: [1e-4, 1e-2]}\n  hidden: {integer: [16, 65]}\n' >range.yaml
+small="--set envs=2 --set unroll=8 --set steps=32 --set minibatches=2"
+tune="tune --env CartPole-v1 --map l2 --seeds 1 --validate 0 --trials 4 $small"
+for space in wide range; do
+  # shellcheck disable=SC2086 # words
+  run $tune --space $space.yaml --backend cuda
+  expect_refusal 2 "backend 'cuda': networks have at most 64 hidden units there (use --backend cpu)"
+done
+for artefact in control minatar transfer all; do
+  run reproduce $artefact --scale smoke --set hidden=65 --backend cuda
+  expect_refusal 2 "backend 'cuda': " "networks have at most 64 hidden units there (use --backend cpu)"
+done
+expect "nothing was begun" test ! -e runs
+# shellcheck disable=SC2086
+run $tune --space narrow.yaml --backend cuda --out narrow --json
+expect_code 0
+expect "on devices" grep -q '"backend":"cuda"' "$out"
+# a search that fits in parts is the processor's as a whole on auto
+# shellcheck disable=SC2086
+run $tune --space wide.yaml --out wide --json
+expect_code 0
+expect "on the processor" grep -q '"backend":"cpu","threads"' "$out"
+
+# .. nor does such a run go on: its sessions stay as they were
+sessions() { "$program" runs "$1" --json | grep -o '"outcome":' | wc -l; }
+# shellcheck disable=SC2086
+{
+  run train --env CartPole-v1 --algo ppo --seeds 2 $small --backend cpu --out no-train
+  expect_code 0
+  run learn --env CartPole-v1 $small --set hidden=65 --set population=4 --set generations=1 \
+    --set validation_tasks=2 --backend cpu --out no-learn
+  expect_code 0
+  run transfer --maps l2 --envs CartPole-v1 --seeds 2 $small --set bootstrap_on_timeout=on --backend cpu \
+    --out no-transfer
+  expect_code 0
+}
+cp -r wide no-tune
+for command in train learn transfer tune; do
+  before=$(sessions "no-$command")
+  expect "a session is there" test "$before" -gt 0
+  run $command --resume "no-$command" --backend cuda
+  expect_refusal 2 "backend 'cuda': " "(use --backend cpu)"
+  expect "no other session" test "$(sessions "no-$command")" -eq "$before"
+  run $command --resume "no-$command"
+  expect_code 0
+done
+run reproduce control --scale smoke --set hidden=65 --max-seconds 0.01 --out no-reproduce
+expect_code 0
+run reproduce --resume no-reproduce --backend cuda
+expect_refusal 2 "backend 'cuda': CartPole-v1: networks have at most 64 hidden units"
+
 finish
