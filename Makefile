@@ -24,9 +24,12 @@ run: build ## learn a Grid-World map (two minutes), compare it, draw it; RUN=fol
 	@scripts/setup --check run || scripts/setup run
 	@scripts/main-job $(PROGRAM) $(RUN)
 
+# of devices that the kernels are compiled for, as 90 or 80;90; empty: as the build is configured
+CUDA_ARCHITECTURES ?=
+KINDS = $(if $(CUDA_ARCHITECTURES),"-DCMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES)")
 test: ## build and test: optimised, then with the sanitizers
 	@scripts/setup --check build run test || scripts/setup build run test
-	@scripts/test-build release $(JOBS)
+	@scripts/test-build release $(JOBS) $(KINDS)
 	@scripts/test-build sanitize $(JOBS)
 	@echo "make test: all tests passed (release and sanitize builds)"
 

@@ -230,10 +230,10 @@ expect "no picture" test ! -e bare/transfer.svg
 # stopped, killed, gone on with
 
 numbers() { grep -v '^# time' "$1/table.csv" && grep -v '^# time' "$1/runs.csv"; }
-steps=6144
-"$program" --version | grep -q sanitizers && steps=1024 # each takes ten times as long there
+steps=6144 epochs=16
+"$program" --version | grep -q sanitizers && steps=1024 epochs=4 # each takes ten times as long there
 slow=(--maps random:1 --envs "CartPole-v1,GridWorld-small" --seeds 3 --controls full --tune-seeds 2
-  --set "steps=$steps" --set envs=4 --set unroll=32)
+  --set "steps=$steps" --set "epochs=$epochs" --set envs=4 --set unroll=32)
 run transfer "${slow[@]}" --out calm --quiet
 expect_code 0
 run transfer "${slow[@]}" --threads 1 --out late --max-seconds 0.5 --json # still tuning eta

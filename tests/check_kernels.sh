@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The kernels compile for every kind of device that the usual build serves. A build for some of them
+# only (CMAKE_CUDA_ARCHITECTURES) has one environment of each family of kernels compiled here for the
+# others, whose tiles differ.
+# usage: check_kernels.sh SOURCE_DIR NVCC RANDOM123_DIR BUILT...
+set -euo pipefail
+cd "$1"
+nvcc=$2 random123=$3
+shift 3
+built=" $* "
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ ! -x "$nvcc" ]; then echo "skipped: no CUDA compiler: $nvcc"; exit 77; fi
+flags=(-std=c++17 -O3 --fmad=false --expt-relaxed-constexpr -DHAVE_CUDA=1 -Iinclude -Isrc)
+[ "$random123" = /usr/include ] || flags+=(-isystem "$random123")
+checked=0 failed=0
+for kernel in 80:cuda_dense_cartpole 89:cuda_bits_asterix 90:cuda_dense_cartpole 90:cuda_bits_asterix; do
+  kind=${kernel%%:*} source=src/backend/${kernel#*:}.cu
+  case $built in *" $kind "*) continue ;; esac
+  checked=$((checked + 1))
+  if ! "$nvcc" "${flags[@]}" -arch="sm_$kind" -cubin -o "$work/cubin" "$source" >"$work/log" 2>&1; then
+    failed=$((failed + 1))
+    printf 'FAILED %s for %s\n' "$source" "$kind"
+    sed 's/^/    /' "$work/log"
+  fi
+done
+if [ $checked -eq 0 ]; then echo "skipped: the build has them for all kinds of devices"; exit 77; fi
+echo "kernels: built for$built: $checked compilations for others, $failed failed"
+[ "$failed" -eq 0 ]
