@@ -9,39 +9,46 @@
 
 namespace {
 
-// A warp takes `group` rows; lanes stand for them as in a rollout.
+// A row has `lanes` lanes of a warp, 4 to 32, as in rollouts.
 template <int A>
-__global__ void project_rows(mm_potential_f map, int group, int rows, const float *x, float *p,
+__global__ void project_rows(mm_potential_f map, int lanes, int rows, const float *x, float *p,
                              float *lambda) {
   __shared__ mm::Knots knots;
+  __shared__ __align__(16) mm::Guide guide[mm::BINS];
   mm::fill_knots<32>(&knots, &map);
   __syncthreads();
-  const mm::Crew crew = mm::crew_of((int)threadIdx.x, group == 4);
-  const int wanted = (int)blockIdx.x * group + crew.base / 4, row = min(wanted, rows - 1);
-  float mine[A], probs[A], u, top = x[row * A];
+  if (threadIdx.x == 0) mm::choose_bins(&knots);
+  __syncthreads();
+  mm::fill_guide<32>(knots, guide);
+  __syncthreads();
+  const bool few = lanes == 8 || lanes == 32;
+  const mm::Crew crew = mm::crew_of(0, lanes / (few ? 8 : 4), (int)threadIdx.x, few);
+  const int wanted = (int)blockIdx.x * (32 / lanes) + crew.place, row = min(wanted, rows - 1);
+  float mine[A], weight[A], total = 1, u, top = x[row * A];
   for (int a = 0; a < A; a++) {
     mine[a] = x[row * A + a];
     top = fmaxf(top, mine[a]);
   }
-  if (A == 2)
-    mm::project_pair(knots, mine, probs, &u);
+  if constexpr (A == 2)
+    mm::project_pair(knots, mine, weight, &u);
   else
-    mm::project_several<A>(knots, mm::Quarters(knots), crew, mine, probs, &u);
+    mm::project_several<A>(mm::Plan<A>(knots, guide, crew), mine, weight, &total, &u);
   if (crew.rank != 0 || wanted >= rows) return;
   for (int a = 0; a < A; a++)
-    p[row * A + a] = probs[a];
+    p[row * A + a] = weight[a] / total;
   lambda[row] = (map.anchor + u) - top;
 }
 
 template <int A>
-void launch(const mm_potential_f &map, int group, int rows, const float *x, float *p,
+void launch(const mm_potential_f &map, int lanes, int rows, const float *x, float *p,
             float *lambda) {
-  project_rows<A><<<(rows + group - 1) / group, 32>>>(map, group, rows, x, p, lambda);
+  const int group = 32 / lanes;
+  project_rows<A><<<(rows + group - 1) / group, 32>>>(map, lanes, rows, x, p, lambda);
 }
 
 } // namespace
 
-int cuda_project(const mm_map *map, int n_action, int group, int rows, const float *x, float *p,
+int cuda_project(const mm_map *map, int n_action, int lanes, int rows, const float *x, float *p,
                  float *lambda) {
   const size_t size = (size_t)rows * (size_t)n_action * sizeof(float);
   unsigned char *block = nullptr;
@@ -52,9 +59,9 @@ int cuda_project(const mm_map *map, int n_action, int group, int rows, const flo
   cudaMemcpy(block, map->arena.base, map->arena.size, cudaMemcpyHostToDevice);
   cudaMemcpy(at[0], x, size, cudaMemcpyHostToDevice);
   const mm_potential_f moved = mm_map_moved_f(map, block);
-  if (n_action == 2) launch<2>(moved, group, rows, at[0], at[1], at[2]);
-  if (n_action == 3) launch<3>(moved, group, rows, at[0], at[1], at[2]);
-  if (n_action == 6) launch<6>(moved, group, rows, at[0], at[1], at[2]);
+  if (n_action == 2) launch<2>(moved, lanes, rows, at[0], at[1], at[2]);
+  if (n_action == 3) launch<3>(moved, lanes, rows, at[0], at[1], at[2]);
+  if (n_action == 6) launch<6>(moved, lanes, rows, at[0], at[1], at[2]);
   cudaMemcpy(p, at[1], size, cudaMemcpyDeviceToHost);
   cudaMemcpy(lambda, at[2], (size_t)rows * sizeof(float), cudaMemcpyDeviceToHost);
   const cudaError_t error = cudaGetLastError();

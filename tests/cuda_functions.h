@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-// Projects rows of scores x[rows][n_action] onto a piecewise map, `group` rows (4 or 8) to a warp;
-// n_action: 2, 3 or 6. 0 if the device did it.
-int cuda_project(const mm_map *map, int n_action, int group, int rows, const float *x, float *p,
+// Projects rows of scores x[rows][n_action] onto a piecewise map, by `lanes` lanes (4, 8, 16 or 32)
+// each; n_action: 2, 3 or 6. 0 if the device did it.
+int cuda_project(const mm_map *map, int n_action, int lanes, int rows, const float *x, float *p,
                  float *lambda);
 
 #ifdef __cplusplus

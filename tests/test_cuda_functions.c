@@ -33,10 +33,10 @@ static void draw_scores(const mm_map *map, int n_action, uint32_t lane, float *x
   }
 }
 
-static void check_map(const mm_map *map, const char *name, int n_action, int group) {
+static void check_map(const mm_map *map, const char *name, int n_action, int lanes) {
   static float x[ROWS * ACTIONS_MOST], p[ROWS * ACTIONS_MOST], lambda[ROWS];
-  draw_scores(map, n_action, (uint32_t)(n_action * 16 + group), x);
-  assert_int_equal(cuda_project(map, n_action, group, ROWS, x, p, lambda), 0);
+  draw_scores(map, n_action, (uint32_t)(n_action * 16 + lanes), x);
+  assert_int_equal(cuda_project(map, n_action, lanes, ROWS, x, p, lambda), 0);
   double worst = 0, worst_lambda = 0;
   for (int i = 0; i < ROWS; i++) {
     double scores[ACTIONS_MOST], expected[ACTIONS_MOST], shift;
@@ -53,7 +53,7 @@ static void check_map(const mm_map *map, const char *name, int n_action, int gro
       worst_lambda = fmax(worst_lambda, fabs((double)lambda[i] - shift) / (1 + fabs(shift)));
   }
   if (!(worst < 2e-5) || !(worst_lambda < 1e-4))
-    fail_msg("%s, %d actions, %d to a warp: off by %.2g, lambda by %.2g", name, n_action, group,
+    fail_msg("%s, %d actions, %d lanes: off by %.2g, lambda by %.2g", name, n_action, lanes,
              worst, worst_lambda);
 }
 
@@ -64,10 +64,10 @@ static void test_projection(void **state) {
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     mm_map *map;
     assert_ok(mm_map_open(names[i], &map));
-    for (int group = 4; group <= 8; group += 4) {
-      check_map(map, names[i], 2, group);
-      check_map(map, names[i], 3, group);
-      check_map(map, names[i], 6, group);
+    for (int lanes = 4; lanes <= 32; lanes *= 2) {
+      check_map(map, names[i], 2, lanes);
+      check_map(map, names[i], 3, lanes);
+      check_map(map, names[i], 6, lanes);
     }
     mm_map_destroy(map);
   }
@@ -86,7 +86,8 @@ static void test_sizes(void **state) {
     assert_ok(mm_map_create_piecewise(psi, sizes[i], &map));
     snprintf(name, sizeof name, "%zu segments", sizes[i]);
     for (int n_action = 2; n_action <= 3; n_action++)
-      check_map(map, name, n_action, 4);
+      for (int lanes = 4; lanes <= 32; lanes *= 8)
+        check_map(map, name, n_action, lanes);
     mm_map_destroy(map);
   }
 }

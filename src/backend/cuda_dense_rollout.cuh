@@ -1,11 +1,12 @@
 // Rollout. A team of warps takes up to eight environments through all steps. Its players have the
-// policy: each computes some of the hidden units, and the first of them projects and chooses. The
-// last warp is the world, which steps every environment with every action at the same time, so that
-// nobody waits for a whole step of somebody else. All meet once a step: the first player says what
+// policy: each computes some of the hidden units, and projects and chooses for some environments.
+// The last warp is the world, which steps every environment with every action at the same time, so
+// that nobody waits for a whole step of somebody else. All meet once a step: the players say what
 // was chosen, and everybody finds there what follows from it.
 //
 // Products have units for rows and environments for columns; lane (g, t) of a player knows what
-// environment g sees.
+// environment g sees. When scores are known a player's lanes stand for other environments: all of
+// them for one, or half of them for each of two.
 
 #ifndef MM_BACKEND_CUDA_DENSE_ROLLOUT_CUH
 #define MM_BACKEND_CUDA_DENSE_ROLLOUT_CUH
@@ -15,6 +16,7 @@
 namespace mm {
 
 template <class W> struct Team {
+  static_assert(W::PLAYERS == 4 || W::PLAYERS == 1, "how their parts are added");
   alignas(16) __half h1[8 * HALF_ROW];         // [environment][unit]
   alignas(16) float part[8][W::A][W::PLAYERS]; // scores by player
   float obs[2][8][W::A][W::D];                 // by parity of the step, for each action
@@ -23,9 +25,15 @@ template <class W> struct Team {
 
 template <class W> MM_DEVICE Team<W> &team_of(W &S, int team) {
   static_assert(2 * W::TEAMS <= 15, "each has two barriers");
-  static_assert(sizeof(Team<W>) * W::TEAMS <= sizeof S.h1 + sizeof S.d2 + sizeof S.hd,
-                "hidden units of learning rest in the meantime");
   return reinterpret_cast<Team<W> *>(&S.h1[0][0])[team];
+}
+
+// Behind the teams.
+template <class W> MM_DEVICE Guide *guide_of(W &S) {
+  static_assert(sizeof(Team<W>) * W::TEAMS + BINS * sizeof(Guide) <=
+                    sizeof S.h1 + sizeof S.d2 + sizeof S.hd,
+                "hidden units of learning rest in the meantime");
+  return reinterpret_cast<Guide *>(&team_of(S, W::TEAMS));
 }
 
 // Lanes come to a barrier together.
@@ -117,13 +125,13 @@ MM_DEVICE void other_layers(bool relu, const Part<W> &p, const uint32_t h1[4][2]
   }
 }
 
-// All players together; f: what environment g's actions score. `own` is used where a player has one
-// part only.
+// All players together, from what environment g sees to what the actions of environment `place`
+// score. `own` is used where a player has one part only.
 template <int ACT, class W>
 MM_DEVICE void scores_of(const W &S, Team<W> &team, const Part<W> &own, int player, int index,
-                         const float x[W::D], int lane, float f[W::A]) {
+                         const float x[W::D], int lane, int place, float f[W::A]) {
   const bool relu = ACT == ANY && S.agent.relu;
-  const int g = lane >> 2, t = lane & 3;
+  const int t = lane & 3;
   uint32_t in[W::SLOTS][2], h1[4][2];
   float high[W::D], low[W::D], even[W::A], odd[W::A];
   split<W::D>(x, high, low);
@@ -168,10 +176,8 @@ MM_DEVICE void scores_of(const W &S, Team<W> &team, const Part<W> &own, int play
   wait_for_players<W>(index);
 #pragma unroll
   for (int a = 0; a < W::A; a++) {
-    f[a] = 0;
-#pragma unroll
-    for (int i = 0; i < W::PLAYERS; i++)
-      f[a] += team.part[g][a][i];
+    const float *part = team.part[place][a];
+    f[a] = W::PLAYERS == 4 ? (part[0] + part[1]) + (part[2] + part[3]) : part[0];
   }
 }
 
@@ -205,27 +211,27 @@ template <class Env> struct Columns {
   }
 };
 
-// As mm_categorical_f, in floats: u is a multiple of 2^-24.
-template <int A> MM_DEVICE int choose(float u, const float p[A]) {
+// As mm_categorical_f, in floats: u is a multiple of 2^-24, times the weights' total.
+template <int A> MM_DEVICE int choose(float u, const float weight[A]) {
   float sum = 0;
   int chosen = 0;
   bool open = true;
 #pragma unroll
   for (int a = 0; a < A; a++) {
-    sum += p[a];
-    const bool here = open && p[a] > 0.0f;
+    sum += weight[a];
+    const bool here = open && weight[a] > 0.0f;
     chosen = here ? a : chosen;
     open = open && !(here && u < sum);
   }
   return chosen;
 }
 
-// What the first player needs of the agent, kept in registers through the rollout.
+// What a player needs of the agent to choose, kept in registers through the rollout.
 template <class W> struct Rules {
-  Quarters quarters;
+  Plan<W::A> plan;
   float eta, anchor, factor, b3[W::A];
   bool knots, softmax, bisect;
-  MM_DEVICE explicit Rules(const W &S) : quarters(S.knots) {
+  MM_DEVICE Rules(W &S, const Crew &crew) : plan(S.knots, guide_of(S), crew) {
     const mm_cuda_agent &agent = S.agent;
     eta = agent.eta;
     anchor = agent.map.anchor;
@@ -239,11 +245,11 @@ template <class W> struct Rules {
   }
 };
 
-// The first player's part of a step: from scores to an action, and z.
+// From scores to an action, and z.
 template <class W>
-MM_DEVICE int choose_action(const W &S, const Rules<W> &rules, const Crew &crew, float u,
-                            float f[W::A], float *z, bool *finite) {
-  float p[W::A], lambda, chosen = 0;
+MM_DEVICE int choose_action(const W &S, const Rules<W> &rules, float u, float f[W::A], float *z,
+                            bool *finite) {
+  float p[W::A], total = 1, lambda, chosen = 0;
 #pragma unroll
   for (int a = 0; a < W::A; a++) {
     f[a] += rules.b3[a];
@@ -255,17 +261,26 @@ MM_DEVICE int choose_action(const W &S, const Rules<W> &rules, const Crew &crew,
 #pragma unroll
     for (int a = 1; a < W::A; a++)
       top = fmaxf(top, f[a]);
-    if (W::A == 2)
+    if constexpr (W::A == 2)
       project_pair(S.knots, f, p, &root);
     else
-      project_several<W::A>(S.knots, rules.quarters, crew, f, p, &root);
+      project_several<W::A>(rules.plan, f, p, &total, &root);
     lambda = (rules.anchor + root) - top;
   } else if (rules.softmax) {
-    project_softmax<W::A>(f, p, &lambda);
+    project_softmax<W::A>(f, p, &total, &lambda);
   } else {
-    project_any<W::A>(&S.agent.map, rules.bisect, f, p, &lambda);
+    // what is called wants memory; f and p stay in registers
+    float scores[W::A], probs[W::A], shift;
+#pragma unroll
+    for (int a = 0; a < W::A; a++)
+      scores[a] = f[a];
+    project_any<W::A>(&S.agent.map, rules.bisect, scores, probs, &shift);
+#pragma unroll
+    for (int a = 0; a < W::A; a++)
+      p[a] = probs[a];
+    lambda = shift;
   }
-  const int action = choose<W::A>(u, p);
+  const int action = choose<W::A>(u * total, p);
 #pragma unroll
   for (int a = 0; a < W::A; a++)
     chosen = a == action ? f[a] : chosen;
@@ -277,12 +292,13 @@ template <int ACT, class W> MM_DEVICE void play(W &S, int first, int player, int
   const mm_cuda_agent &agent = S.agent;
   Team<W> &team = team_of(S, index);
   const Batch batch = S.batch;
-  const int n = agent.n_env, n_step = agent.n_step;
-  const Crew crew = crew_of(lane, n <= 4);
-  const int wanted = first + crew.base / 4, e = min(wanted, n - 1); // lanes without one go along
-  const bool mine = player == 0 && crew.rank == 0 && wanted < n;
-  const int column = e - first;
-  const Rules<W> rules(S);
+  const int n = agent.n_env, n_step = agent.n_step, last = n - 1 - first;
+  const Crew crew = crew_of(player, W::PLAYERS, lane, n <= 4);
+  // lanes without an environment go along with the last one
+  const int column = min(lane >> 2, last), place = min(crew.place, last);
+  const bool sees = player == 0 && (lane & 3) == 0 && lane >> 2 <= last;
+  const bool chooses = crew.rank == 0 && crew.place <= last;
+  const Rules<W> rules(S, crew);
   Part<W> own;
   if (W::PARTS == 1) own = take_part(S, player, lane);
   float x[W::D], f[W::A], z;
@@ -292,32 +308,30 @@ template <int ACT, class W> MM_DEVICE void play(W &S, int first, int player, int
   for (int i = 0; i < W::D; i++)
     x[i] = team.obs[1][column][0][i];
   for (int t = 0; t < n_step; t++) {
-    const int row = t * n + e;
-    const float u = mm_uniform_f(__float_as_uint(batch.policy[row]));
-    if (mine) {
+    const int row = t * n + first;
+    const float u = mm_uniform_f(__float_as_uint(batch.policy[row + place]));
+    if (sees) {
 #pragma unroll
       for (int i = 0; i < W::D; i++)
-        batch.obs[(size_t)row * W::D + i] = x[i];
+        batch.obs[(size_t)(row + column) * W::D + i] = x[i];
     }
-    scores_of<ACT>(S, team, own, player, index, x, lane, f);
-    if (player == 0) {
-      const int action = choose_action(S, rules, crew, u, f, &z, &finite);
-      if (mine) {
-        team.chosen[t & 1][column] = action;
-        batch.action[row] = (uint8_t)action;
-        batch.policy[row] = z;
-      }
+    scores_of<ACT>(S, team, own, player, index, x, lane, place, f);
+    const int action = choose_action(S, rules, u, f, &z, &finite);
+    if (chooses) {
+      team.chosen[t & 1][place] = action;
+      batch.action[row + place] = (uint8_t)action;
+      batch.policy[row + place] = z;
     }
     wait_for_team<W>(index);
-    const int action = team.chosen[t & 1][column];
+    const int taken = team.chosen[t & 1][column];
 #pragma unroll
     for (int i = 0; i < W::D; i++)
-      x[i] = team.obs[t & 1][column][action][i];
+      x[i] = team.obs[t & 1][column][taken][i];
   }
-  if (mine) {
+  if (sees) {
 #pragma unroll
     for (int i = 0; i < W::D; i++)
-      batch.obs[(size_t)(agent.n_row + e) * W::D + i] = x[i];
+      batch.obs[(size_t)(agent.n_row + first + column) * W::D + i] = x[i];
   }
   if (!finite) S.broken = 1;
 }
@@ -347,10 +361,11 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
   const Columns<Env> columns(agent);
   typename Env::State s = columns.load(e), fresh_start;
   uint32_t episode = columns.episode[e];
-  float running = agent.running[e], finished = agent.finished[e], x[W::D];
+  float running = agent.running[e], finished = agent.finished[e], x[W::D], fresh_x[W::D];
   double sum = 0, ended = 0;
   int count = 0;
   Env::reset(&fresh_start, starts, episode + 1);
+  Env::observe(&fresh_start, fresh_x);
   Env::observe(&s, x);
 #pragma unroll
   for (int i = 0; i < W::D; i++)
@@ -359,9 +374,13 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
   for (int t = 0; t < agent.n_step; t++) {
     typename Env::State next = s;
     float reward;
-    int end = Env::step(&next, action, &reward);
-    if (end) next = fresh_start;
-    Env::observe(&next, x);
+    int end = Env::step(&next, x, action, &reward);
+    if (end) {
+      next = fresh_start;
+#pragma unroll
+      for (int i = 0; i < W::D; i++)
+        x[i] = fresh_x[i];
+    }
     if (lane < 8 * W::A) {
 #pragma unroll
       for (int i = 0; i < W::D; i++)
@@ -370,6 +389,9 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
     wait_for_team<W>(index);
     const int from = W::A * column + team.chosen[t & 1][e - first];
     s = state_from<Env>(next, from);
+#pragma unroll
+    for (int i = 0; i < W::D; i++)
+      if (Env::REMEMBERS) x[i] = __shfl_sync(ALL_LANES, x[i], from);
     reward = __shfl_sync(ALL_LANES, reward, from);
     end = __shfl_sync(ALL_LANES, end, from);
     running += reward;
@@ -379,6 +401,7 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
       ended += (double)finished;
       count++;
       Env::reset(&fresh_start, starts, ++episode + 1);
+      Env::observe(&fresh_start, fresh_x);
     }
     sum += (double)finished;
     if (mine) {
@@ -413,6 +436,7 @@ template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
         q < 2 ? (q == 0 ? b.word[0] : b.word[1]) : (q == 2 ? b.word[2] : b.word[3]);
     S.batch.policy[i] = __uint_as_float(word);
   }
+  if (W::A > 2 && S.knots.n > 0) fill_guide<W::THREADS>(S.knots, guide_of(S));
   __syncthreads();
   const int team = warp / (W::PLAYERS + 1), player = warp % (W::PLAYERS + 1);
   double metric = 0, finished_sum = 0;

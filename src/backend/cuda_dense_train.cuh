@@ -10,19 +10,24 @@
 
 namespace mm {
 
-// What a kernel knows of an environment, from its header.
-#define MM_CUDA_ENVIRONMENT(Name, name, NAME, floats)                                              \
+// What a kernel knows of an environment, from its header. A step goes from a state and what is seen
+// of it to the next; environments that remember make use of what was seen.
+#define MM_CUDA_ENVIRONMENT_STEPPED(Name, name, NAME, floats, remembers, ...)                      \
   struct Name {                                                                                    \
     typedef mm_##name State;                                                                       \
     enum { INPUTS = MM_##NAME##_OBS, ACTIONS = MM_##NAME##_ACTIONS, FLOATS = floats };             \
-    static MM_DEVICE int step(State *s, int action, float *reward) {                               \
-      return mm_##name##_step(s, action, reward);                                                  \
-    }                                                                                              \
+    static constexpr bool REMEMBERS = remembers;                                                   \
+    static MM_DEVICE int step(State *s, float *x, int action, float *reward) { __VA_ARGS__ }       \
     static MM_DEVICE void reset(State *s, mm_stream stream, uint64_t index) {                      \
       mm_##name##_reset(s, mm_##name##_draw(stream, index));                                       \
     }                                                                                              \
     static MM_DEVICE void observe(const State *s, float *x) { mm_##name##_observe(s, x); }         \
   };
+
+#define MM_CUDA_ENVIRONMENT(Name, name, NAME, floats)                                              \
+  MM_CUDA_ENVIRONMENT_STEPPED(                                                                     \
+      Name, name, NAME, floats, false, const int end = mm_##name##_step(s, action, reward);        \
+      mm_##name##_observe(s, x); return end;)
 
 // ---------------------------------------------------------------------------------------------
 // Begin and end of a launch
@@ -65,6 +70,8 @@ template <class W> MM_DEVICE void open_agent(W &S, const mm_cuda_agent *from, vo
     place_batch(&S.batch, S.agent, W::D, inside);
   }
   fill_knots<W::THREADS>(&S.knots, &S.agent.map);
+  __syncthreads();
+  if (threadIdx.x == 0 && S.knots.n > 0) choose_bins(&S.knots);
   for (int i = threadIdx.x; i < W::SMALL; i += W::THREADS) {
     refresh_small(S, i, S.agent.param[i]);
     S.moments[i] = make_float2(S.agent.m[i], S.agent.v[i]);

@@ -2,7 +2,8 @@
 // of a warp that stand for the same environment.
 //
 // phi is straight between knots, n + 1 of them at depths s_0 < .. < s_n = 0 with phi(s_j) = j / n;
-// shares are n phi. Lanes look for u with sum_a phi(u + d_a) = 1, d_a = x_a - max x <= 0.
+// shares are n phi. Lanes look for u with sum_a phi(u + d_a) = 1, d_a = x_a - max x <= 0. Weights
+// of actions are shares, or probabilities, together with their total.
 
 #ifndef MM_BACKEND_CUDA_PROJECT_CUH
 #define MM_BACKEND_CUDA_PROJECT_CUH
@@ -12,21 +13,27 @@
 
 namespace mm {
 
-// A map in shared memory. Maps with more knots go the general way. Tables are searched in three
-// steps, a quarter, an eighth of that, then its numbers.
+// Maps with more knots go the general way.
 enum { KNOTS = 128, PAIRS = 64 };
 
-struct Knots {
-  alignas(16) float depth[KNOTS]; // [n + 1], then infinity
-  alignas(16) float pair[PAIRS];  // two actions: by how much the scores differ when the first one's
-                                  // share is n / 2 + i; then infinity
-  float4 quarter[4];              // of depth: where the second, third and last eighth of it begin
-  float inverse[KNOTS];           // [n] 1 / psi, then 0
-  int n;                          // segments; 0: the map is not for this
+// phi between the j-th knot (depth s_{j-1}) and the next: share j - 1 + (y - begin) slope, in [j -
+// 1, j]. Before the first knot shares are 0, which is -1 + 1.
+struct Line {
+  float begin, end, slope, next_slope;
 };
 
-MM_DEVICE float depth_or_infinity(const mm_potential_f *map, int j) {
-  return j <= map->n ? map->depth[j] : INFINITY;
+// A map in shared memory.
+struct Knots {
+  alignas(16) Line line[KNOTS];  // [n + 2]; the last one is flat and has no end
+  alignas(16) float pair[PAIRS]; // two actions: by how much the scores differ when the first one's
+                                 // share is n / 2 + i; then infinity
+  float near;                    // see bin_of
+  int bin_shift, last_bin;
+  int n; // segments; 0: the map is not for this
+};
+
+MM_DEVICE float knot_depth(const Knots &k, int j) {
+  return k.line[j + 1].begin;
 }
 
 template <int THREADS> __device__ void fill_knots(Knots *to, const mm_potential_f *map) {
@@ -34,16 +41,19 @@ template <int THREADS> __device__ void fill_knots(Knots *to, const mm_potential_
   const int half = n / 2;
   if (threadIdx.x == 0) to->n = n;
   for (int i = threadIdx.x; i < KNOTS && n > 0; i += THREADS) {
-    to->depth[i] = depth_or_infinity(map, i);
-    to->inverse[i] = i < n ? map->inverse_psi[i] : 0.0f;
+    Line line;
+    line.begin = i == 0 ? -0x1p127f : i <= n + 1 ? map->depth[i - 1] : INFINITY;
+    line.end = i <= n ? map->depth[i] : INFINITY;
+    line.slope = i == 0 ? 1.0f : i <= n ? map->inverse_psi[i - 1] : 0.0f;
+    line.next_slope = i < n ? map->inverse_psi[i] : 0.0f;
+    to->line[i] = line;
     if (i < PAIRS)
       to->pair[i] = half + i <= n ? map->depth[half + i] - map->depth[n - half - i] : INFINITY;
-    if (i < 4)
-      to->quarter[i] =
-          make_float4(depth_or_infinity(map, 32 * i + 8), depth_or_infinity(map, 32 * i + 16),
-                      depth_or_infinity(map, 32 * i + 24), 0.0f);
   }
 }
+
+// ---------------------------------------------------------------------------------------------
+// Two actions
 
 // How many of eight ascending numbers are at most y.
 MM_DEVICE int count_eight(const float *numbers, float y) {
@@ -53,25 +63,8 @@ MM_DEVICE int count_eight(const float *numbers, float y) {
          (y >= b.w);
 }
 
-// Where the quarters of a table begin, for the registers of who looks often.
-struct Quarters {
-  float second, third, last;
-  MM_DEVICE explicit Quarters(const Knots &k)
-      : second(k.depth[32]), third(k.depth[64]), last(k.depth[96]) {}
-};
-
-// n phi(y), and how many knots are at or below y.
-MM_DEVICE float share_at(const Knots &k, const Quarters &quarters, float y, int *below) {
-  const int q = (y >= quarters.second) + (y >= quarters.third) + (y >= quarters.last);
-  const float4 part = k.quarter[q];
-  const int from = 32 * q + 8 * ((y >= part.x) + (y >= part.y) + (y >= part.z));
-  *below = from + count_eight(k.depth + from, y);
-  const int j = max(*below - 1, 0);
-  return (float)j + fminf(fmaxf((y - k.depth[j]) * k.inverse[j], 0.0f), 1.0f);
-}
-
-// Two actions. phi^-1(p) - phi^-1(1 - p) is straight in p between multiples of 1 / n, so one look
-// at a table of it is enough.
+// phi^-1(p) - phi^-1(1 - p) is straight in p between multiples of 1 / n, so one look at a table of
+// it is enough.
 MM_DEVICE void project_pair(const Knots &k, const float x[2], float p[2], float *u) {
   const bool first = x[0] >= x[1];
   const float gap = first ? x[0] - x[1] : x[1] - x[0], n = (float)k.n;
@@ -84,214 +77,365 @@ MM_DEVICE void project_pair(const Knots &k, const float x[2], float p[2], float 
   const float from = k.pair[i], width = k.pair[i + 1] - from;
   const float t = fminf(fmaxf(__fdividef(gap - from, width), 0.0f), 1.0f);
   const float high = fminf(__fdividef((float)(half + i) + t, n), 1.0f), low = 1.0f - high;
+  const Line line = k.line[half + i + 1];
   p[0] = first ? high : low;
   p[1] = first ? low : high;
-  *u = fmaf(t, k.depth[half + i + 1] - k.depth[half + i], k.depth[half + i]);
+  *u = fmaf(t, line.end - line.begin, line.begin);
 }
 
-// The lanes that stand for an environment: those from `base` on, four of them, or four more 16
-// further on.
-struct Crew {
-  int lanes, base, rank;
+// ---------------------------------------------------------------------------------------------
+// Looking up
+
+// Knots may lie many orders of magnitude apart, closest where phi is near 1. Depths y are sorted
+// into bins by the leading bits of near - y, which is about a logarithm; most bins have one knot or
+// none.
+enum { BINS = 8192, SEVERAL = 128 };
+
+// [BINS] how many knots are in bins before this one; SEVERAL on top if it has two or more.
+typedef uint8_t Guide;
+
+// What a lane keeps in registers to look up.
+struct Binning {
+  float near;
+  int shift, last;
+  MM_DEVICE explicit Binning(const Knots &k)
+      : near(k.near), shift(k.bin_shift), last(k.last_bin) {}
 };
 
-// `lane` is one of environment number lane / 4, or of lane / 4 % 4 where there are no more than
-// four.
-MM_DEVICE Crew crew_of(int lane, bool few) {
+MM_DEVICE int bin_of(const Binning &b, float y) {
+  return min(max(b.last - (__float_as_int(b.near - y) >> b.shift), 0), BINS - 1);
+}
+
+// How the bins lie: as narrow as their number allows. By one thread, after fill_knots.
+MM_DEVICE void choose_bins(Knots *k) {
+  const float near = -0.5f * knot_depth(*k, k->n / 2);
+  int shift = 0, last;
+  do {
+    shift++;
+    last = __float_as_int(near - knot_depth(*k, 0)) >> shift;
+  } while (last - (__float_as_int(near) >> shift) >= BINS);
+  k->near = near;
+  k->bin_shift = shift;
+  k->last_bin = last;
+}
+
+// By all threads, after choose_bins.
+template <int THREADS> __device__ void fill_guide(const Knots &k, Guide *guide) {
+  enum { EACH = 16 };
+  const Binning binning(k);
+  for (int first = EACH * threadIdx.x; first < BINS; first += EACH * THREADS) {
+    int j = 0; // knots in bins before
+    for (int step = KNOTS / 2; step > 0; step /= 2)
+      if (j + step <= k.n + 1 && bin_of(binning, knot_depth(k, j + step - 1)) < first) j += step;
+    uint32_t four = 0;
+    for (int i = 0; i < EACH; i++) {
+      int inside = 0;
+      while (j + inside <= k.n && bin_of(binning, knot_depth(k, j + inside)) == first + i)
+        inside++;
+      four |= (uint32_t)(j + (inside > 1 ? SEVERAL : 0)) << 8 * (i & 3);
+      j += inside;
+      if ((i & 3) == 3) {
+        *reinterpret_cast<uint32_t *>(guide + first + i - 3) = four;
+        four = 0;
+      }
+    }
+  }
+}
+
+// Small whole numbers by their bits, sooner than by conversion.
+MM_DEVICE float small_float(int i) {
+  return __int_as_float(0x4b400000 + i) - 0x1.8p23f;
+}
+
+// n phi of each y, and how many knots are at or below it; side by side, since each is a chain of
+// loads.
+template <int N>
+MM_DEVICE void shares_at(const Knots &k, const Guide *guide, const Binning &binning,
+                         const float y[N], float share[N], int below[N]) {
+  int several = 0;
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    below[i] = guide[bin_of(binning, y[i])];
+    several |= below[i];
+  }
+  if (several >= SEVERAL) {
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      below[i] &= SEVERAL - 1;
+      while (y[i] >= k.line[below[i]].end)
+        below[i]++;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const Line line = k.line[below[i]];
+    const bool next = y[i] >= line.end;
+    const float begin = next ? line.end : line.begin, slope = next ? line.next_slope : line.slope;
+    below[i] += next;
+    share[i] = small_float(below[i] - 1) + __saturatef((y[i] - begin) * slope);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// More actions
+
+// The lanes of a warp that stand for an environment, which is number `place` of its team.
+struct Crew {
+  int lanes, base, rank, place;
+};
+
+// warps: that share the team's environments, 4 if there are few, else 8.
+MM_DEVICE Crew crew_of(int warp, int warps, int lane, bool few) {
   Crew crew;
-  crew.lanes = few ? 8 : 4;
-  crew.base = few ? lane & 12 : lane & 28;
-  crew.rank = (lane & 3) + (few ? (lane >> 4) * 4 : 0);
+  crew.lanes = few ? 8 * warps : 4 * warps;
+  crew.rank = lane & (crew.lanes - 1);
+  crew.base = lane - crew.rank;
+  crew.place = (32 * warp + lane) / crew.lanes;
   return crew;
 }
 
-MM_DEVICE int lane_of(const Crew &crew, int rank) {
-  return crew.base + (rank & 3) + ((rank & 4) << 2);
-}
-
-// The largest and the smallest of a crew's numbers; each lane gets it.
-MM_DEVICE float crew_max(const Crew &crew, float x) {
-  x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, 1));
-  x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, 2));
-  const float other = __shfl_xor_sync(ALL_LANES, x, 16);
-  return crew.lanes == 8 ? fmaxf(x, other) : x;
-}
-
-MM_DEVICE float crew_min(const Crew &crew, float x) {
-  return -crew_max(crew, -x);
-}
-
-// What is known at a point u: every action's share, and how many knots are at or below u + d_a.
-template <int A> struct Point {
-  float u, sum, share[A];
-  int below[A];
-};
-
-// More actions. The search goes from knot to knot of the action with the highest score, then over
-// all knots of the others that lie between the two found, until the sum is straight; every lane of
-// an environment tries another knot.
-template <int A> struct Search {
-  const Knots &knots;
-  const Quarters &quarters;
-  const Crew &crew;
-  float d[A];         // scores minus the highest
-  int top;            // the action that has it
-  Point<A> low, high; // the root is between
-};
-
-// Looks at u, a knot of one action, whose share is a whole number there.
-template <int A> MM_DEVICE Point<A> look_at(const Search<A> &s, float u, int action, int knot) {
-  Point<A> point;
-  point.u = u;
-  point.sum = 0;
-#pragma unroll
-  for (int a = 0; a < A; a++) {
-    const float share = share_at(s.knots, s.quarters, u + s.d[a], &point.below[a]);
-    point.share[a] = a == action ? (float)knot : share;
-    point.below[a] = a == action ? knot + 1 : point.below[a];
-    point.sum += point.share[a];
-  }
-  return point;
-}
-
-// Takes another lane's point, if wanted.
-template <int A>
-MM_DEVICE void take_point(Point<A> &to, const Point<A> &from, int lane, bool wanted) {
-  const float u = __shfl_sync(ALL_LANES, from.u, lane),
-              sum = __shfl_sync(ALL_LANES, from.sum, lane);
-  to.u = wanted ? u : to.u;
-  to.sum = wanted ? sum : to.sum;
-#pragma unroll
-  for (int a = 0; a < A; a++) {
-    const float share = __shfl_sync(ALL_LANES, from.share[a], lane);
-    const int below = __shfl_sync(ALL_LANES, from.below[a], lane);
-    to.share[a] = wanted ? share : to.share[a];
-    to.below[a] = wanted ? below : to.below[a];
-  }
-}
-
+// Which of the crew's lanes, by rank.
 MM_DEVICE unsigned crew_ballot(const Crew &crew, bool holds) {
-  return __ballot_sync(ALL_LANES, holds) & ((crew.lanes == 8 ? 0xf000fu : 0xfu) << crew.base);
+  return (__ballot_sync(ALL_LANES, holds) >> crew.base) & bit_mask(0, crew.lanes);
 }
 
-template <int A> MM_DEVICE float top_share(const Search<A> &s, const Point<A> &point) {
-  float share = 0;
+// What does not change while the map is the same. The first round looks at knots of the action with
+// the highest score, whose share is between n / A, where the sum is at most n, and n.
+template <int A> struct Plan {
+  const Knots &knots;
+  const Guide *guide;
+  Binning binning;
+  Crew crew;
+  float n, u;
+  int knot;
+  MM_DEVICE Plan(const Knots &k, const Guide *g, const Crew &c)
+      : knots(k), guide(g), binning(k), crew(c), n((float)k.n) {
+    const int first = k.n / A;
+    knot = first + (k.n - first) * c.rank / (c.lanes - 1);
+    u = knot_depth(k, knot);
+  }
+};
+
+// The highest score is number 0 here. Of action a the root has all knots before lo[a] below it, and
+// all from hi[a] on above.
+template <int A> struct Search {
+  float d[A]; // scores minus the highest
+  int lo[A], hi[A];
+  MM_DEVICE int left() const {
+    int sum = 0;
 #pragma unroll
-  for (int a = 0; a < A; a++)
-    share = a == s.top ? point.share[a] : share;
-  return share;
+    for (int a = 0; a < A; a++)
+      sum += hi[a] - lo[a];
+    return sum;
+  }
+};
+
+// The sum at a knot of action `own`; below: knots at or below of the others, in their order.
+template <int A>
+MM_DEVICE float sum_at(const Plan<A> &plan, const Search<A> &s, float u, int own, int knot,
+                       int below[A - 1]) {
+  float y[A - 1], share[A - 1], sum = small_float(knot);
+#pragma unroll
+  for (int i = 0; i < A - 1; i++)
+    y[i] = u + (i < own ? s.d[i] : s.d[i + 1]);
+  shares_at<A - 1>(plan.knots, plan.guide, plan.binning, y, share, below);
+#pragma unroll
+  for (int i = 0; i < A - 1; i++)
+    sum += share[i];
+  return sum;
 }
 
-// The highest score's share is a whole number at its knots: between n / A, where the sum is at most
-// n, and n.
-template <int A> MM_DEVICE void search_top(Search<A> &s) {
-  const float n = (float)s.knots.n;
-  int first = s.knots.n / A, last = s.knots.n;
-  bool low_known = false, high_known = false;
-  while (__any_sync(ALL_LANES, last - first > 1)) {
-    const int inside = last - first - 1, lanes = s.crew.lanes;
-    const int knot = first + (inside * (s.crew.rank + 1) + lanes - 1) / lanes;
-    const Point<A> point = look_at(s, s.knots.depth[knot], s.top, knot);
-    // ranks are in the order of their knots: those below the root come first
-    const int count = __popc(crew_ballot(s.crew, point.sum < n));
-    const int left = lane_of(s.crew, max(count - 1, 0));
-    const int right = lane_of(s.crew, min(count, lanes - 1));
-    const bool low = inside > 0 && count > 0, high = inside > 0 && count < lanes;
-    take_point(s.low, point, left, low);
-    take_point(s.high, point, right, high);
-    first = low ? __float2int_rn(top_share(s, s.low)) : first;
-    last = high ? __float2int_rn(top_share(s, s.high)) : last;
-    low_known = low_known || low;
-    high_known = high_known || high;
-  }
-  // ends that never moved
-  if (__any_sync(ALL_LANES, !low_known)) {
-    const Point<A> point = look_at(s, s.knots.depth[first], s.top, first);
-    if (!low_known) s.low = point;
-  }
-  if (__any_sync(ALL_LANES, !high_known)) {
-    const Point<A> point = look_at(s, s.knots.depth[last], s.top, last);
-    if (!high_known) s.high = point;
-  }
-}
-
-// Knots of the others, as many at a time as there are lanes.
-template <int A> MM_DEVICE void search_others(Search<A> &s) {
-  const float n = (float)s.knots.n;
-  for (;;) {
-    int mine = s.crew.rank, left = 0, knot = -1, action = 0;
-    float u = s.high.u;
+// Counts of all actions in bytes: knots at or below a lane's knot, itself not included.
+template <int A> struct Counts {
+  uint32_t word[(A + 3) / 4];
+  MM_DEVICE Counts(int own, int knot, const int below[A - 1]) {
+#pragma unroll
+    for (int i = 0; i < (A + 3) / 4; i++)
+      word[i] = 0;
 #pragma unroll
     for (int a = 0; a < A; a++) {
-      // knots number low.below .. high.below - 1; the highest score's are the ends themselves
-      const int inside = a == s.top ? 0 : s.high.below[a] - s.low.below[a];
-      if (mine >= 0 && mine < inside) {
-        knot = s.low.below[a] + mine;
-        action = a;
-        u = s.knots.depth[knot] - s.d[a];
-      }
-      mine -= inside;
-      left += inside;
+      const int other = a < own ? below[a < A - 1 ? a : 0] : below[a > 0 ? a - 1 : 0];
+      word[a / 4] |= (uint32_t)(a == own ? knot : other) << 8 * (a % 4);
     }
-    if (!__any_sync(ALL_LANES, left > 0)) return;
-    const bool any = knot >= 0 && u > s.low.u && u < s.high.u;
-    // what is left are knots too close for floats to tell them from the ends
-    if (!__any_sync(ALL_LANES, any)) return;
-    const Point<A> point = look_at(s, u, any ? action : -1, knot);
-    const bool below = any && point.sum < n, above = any && !(point.sum < n);
-    const float low = crew_max(s.crew, below ? u : -INFINITY);
-    const float high = crew_min(s.crew, above ? u : INFINITY);
-    const unsigned at_low = crew_ballot(s.crew, below && u == low);
-    const unsigned at_high = crew_ballot(s.crew, above && u == high);
-    take_point(s.low, point, max(__ffs((int)at_low) - 1, 0), at_low != 0);
-    take_point(s.high, point, max(__ffs((int)at_high) - 1, 0), at_high != 0);
   }
+  MM_DEVICE int operator[](int a) const { return (int)(word[a / 4] >> 8 * (a % 4) & 255); }
+  MM_DEVICE Counts from(int lane) const {
+    Counts c = *this;
+#pragma unroll
+    for (int i = 0; i < (A + 3) / 4; i++)
+      c.word[i] = __shfl_sync(ALL_LANES, word[i], lane);
+    return c;
+  }
+};
+
+// Between two of the plan's knots.
+template <int A> MM_DEVICE void search_top(const Plan<A> &plan, Search<A> &s) {
+  const Crew &crew = plan.crew;
+  int below[A - 1];
+  const float sum = sum_at(plan, s, plan.u, 0, plan.knot, below);
+  const Counts<A> counts(0, plan.knot, below);
+  // ranks are in the order of their knots; the first and the last have the root between them
+  const bool low = crew.rank == 0 || (sum < plan.n && crew.rank < crew.lanes - 1);
+  const int right = crew.base + __popc(crew_ballot(crew, low));
+  const Counts<A> before = counts.from(right - 1), after = counts.from(right);
+#pragma unroll
+  for (int a = 0; a < A; a++) {
+    s.lo[a] = before[a] + (a == 0);
+    s.hi[a] = max(after[a], s.lo[a]); // few knots: the first may be looked at twice
+  }
+}
+
+// Until a crew has a lane for every knot that is left: more rounds, on the action with the most of
+// them.
+template <int A> MM_DEVICE void search_longest(const Plan<A> &plan, Search<A> &s) {
+  const Crew &crew = plan.crew;
+  while (__any_sync(ALL_LANES, s.left() > crew.lanes)) {
+    const bool wanted = s.left() > crew.lanes;
+    int own = 0, first = s.lo[0], inside = s.hi[0] - s.lo[0], below[A - 1];
+    float d = s.d[0];
+#pragma unroll
+    for (int a = 1; a < A; a++) {
+      const bool longer = s.hi[a] - s.lo[a] > inside;
+      own = longer ? a : own;
+      d = longer ? s.d[a] : d;
+      first = longer ? s.lo[a] : first;
+      inside = longer ? s.hi[a] - s.lo[a] : inside;
+    }
+    const int knot = first + inside * (crew.rank + 1) / (crew.lanes + 1);
+    const float sum = sum_at(plan, s, knot_depth(plan.knots, knot) - d, own, knot, below);
+    const Counts<A> counts(own, knot, below);
+    const int count = __popc(crew_ballot(crew, sum < plan.n));
+    const Counts<A> before = counts.from(crew.base + max(count - 1, 0));
+    const Counts<A> after = counts.from(crew.base + min(count, crew.lanes - 1));
+#pragma unroll
+    for (int a = 0; a < A; a++) {
+      if (wanted && count > 0) s.lo[a] = max(s.lo[a], before[a] + (a == own));
+      if (wanted && count < crew.lanes) s.hi[a] = max(min(s.hi[a], after[a]), s.lo[a]);
+    }
+  }
+}
+
+// A lane for every knot: where the sum is straight.
+template <int A> MM_DEVICE void search_rest(const Plan<A> &plan, Search<A> &s) {
+  const Crew &crew = plan.crew;
+  int own = -1, knot = 0, begin = 0, below[A - 1];
+  unsigned lanes[A];
+  float d = 0;
+#pragma unroll
+  for (int a = 0; a < A; a++) {
+    const int inside = s.hi[a] - s.lo[a], at = crew.rank - begin;
+    const bool here = at >= 0 && at < inside;
+    own = here ? a : own;
+    knot = here ? s.lo[a] + at : knot;
+    d = here ? s.d[a] : d;
+    lanes[a] = bit_mask(begin, inside);
+    begin += inside;
+  }
+  if (!__any_sync(ALL_LANES, begin > 0)) return;
+  const float sum = sum_at(plan, s, knot_depth(plan.knots, knot) - d, own, knot, below);
+  const unsigned low = crew_ballot(crew, sum < plan.n);
+#pragma unroll
+  for (int a = 0; a < A; a++)
+    s.lo[a] += __popc(low & lanes[a]);
+}
+
+// Where all actions are on a straight piece: shares at both ends of it, and between them by the
+// part of the sum that is missing. Shares at knots are whole numbers, whatever rounding says. If
+// that does not make n, then several actions are at knots so close to each other that they are one
+// number, and have to pass them together.
+template <int A>
+MM_DEVICE void solve(const Plan<A> &plan, const Search<A> &s, float share[A], float *total,
+                     float *u) {
+  Line line[A];
+  float from = -INFINITY, to = INFINITY, low_sum = 0, high_sum = 0, high[A];
+#pragma unroll
+  for (int a = 0; a < A; a++) {
+    line[a] = plan.knots.line[s.lo[a]];
+    from = fmaxf(from, line[a].begin - s.d[a]);
+    to = fminf(to, line[a].end - s.d[a]);
+  }
+#pragma unroll
+  for (int a = 0; a < A; a++) {
+    const float base = small_float(s.lo[a] - 1), slope = line[a].slope, d = s.d[a];
+    const float low_part = __saturatef((from + d - line[a].begin) * slope);
+    const float high_part = __saturatef((to + d - line[a].begin) * slope);
+    share[a] = base + (line[a].begin - d == from ? 0.0f : low_part);
+    high[a] = base + (line[a].end - d == to ? 1.0f : high_part);
+    low_sum += share[a];
+    high_sum += high[a];
+  }
+  if (high_sum < plan.n * (1 - 1e-5f)) {
+    float y[A];
+    int below[A];
+#pragma unroll
+    for (int a = 0; a < A; a++) {
+      share[a] = high[a];
+      y[a] = to + s.d[a];
+    }
+    shares_at<A>(plan.knots, plan.guide, plan.binning, y, high, below);
+    from = to;
+    low_sum = high_sum;
+    high_sum = 0;
+#pragma unroll
+    for (int a = 0; a < A; a++)
+      high_sum += high[a];
+  }
+  const float rise = high_sum - low_sum;
+  const float t = rise > 0.0f ? __saturatef(__fdividef(plan.n - low_sum, rise)) : 1.0f;
+  *total = 0;
+#pragma unroll
+  for (int a = 0; a < A; a++) {
+    share[a] = fmaf(t, high[a] - share[a], share[a]);
+    *total += share[a];
+  }
+  *u = fmaf(t, to - from, from);
 }
 
 template <int A>
-MM_DEVICE void project_several(const Knots &k, const Quarters &quarters, const Crew &crew,
-                               const float x[A], float p[A], float *u) {
-  Search<A> s = { k, quarters, crew, {}, 0, {}, {} };
-  float top = x[0];
+MM_DEVICE void project_several(const Plan<A> &plan, const float x[A], float share[A], float *total,
+                               float *u) {
+  Search<A> s;
+  float top = x[0], at_top = 0;
+  int first = 0;
 #pragma unroll
   for (int a = 1; a < A; a++) {
-    s.top = x[a] > top ? a : s.top;
+    first = x[a] > top ? a : first;
     top = fmaxf(top, x[a]);
   }
+  s.d[0] = 0;
 #pragma unroll
-  for (int a = 0; a < A; a++)
-    s.d[a] = fmaxf(x[a] - top, 2.0f * k.depth[0]); // below that phi is 0 whatever u is
-  search_top(s);
-  search_others(s);
-  const float rise = s.high.sum - s.low.sum, missing = (float)k.n - s.low.sum;
-  const float t = rise > 0.0f ? fminf(fmaxf(__fdividef(missing, rise), 0.0f), 1.0f) : 1.0f;
-  float total = 0;
+  for (int a = 1; a < A; a++)
+    s.d[a] = fmaxf((a == first ? x[0] : x[a]) - top, -0x1p100f); // finite
+  search_top(plan, s);
+  search_longest(plan, s);
+  search_rest(plan, s);
+  solve(plan, s, share, total, u);
+  // back to where they were
+  at_top = share[0];
 #pragma unroll
-  for (int a = 0; a < A; a++) {
-    p[a] = fmaf(t, s.high.share[a] - s.low.share[a], s.low.share[a]);
-    total += p[a];
+  for (int a = 1; a < A; a++) {
+    share[0] = a == first ? share[a] : share[0];
+    share[a] = a == first ? at_top : share[a];
   }
-#pragma unroll
-  for (int a = 0; a < A; a++)
-    p[a] = __fdividef(p[a], total);
-  *u = fmaf(t, s.high.u - s.low.u, s.low.u);
 }
 
+// ---------------------------------------------------------------------------------------------
+// Other maps
+
 // Softmax, as mm_project_negentropy but for the divisions.
-template <int A> MM_DEVICE void project_softmax(const float x[A], float p[A], float *lambda) {
-  float top = x[0], total = 0;
+template <int A>
+MM_DEVICE void project_softmax(const float x[A], float p[A], float *total, float *lambda) {
+  float top = x[0];
 #pragma unroll
   for (int a = 1; a < A; a++)
     top = fmaxf(top, x[a]);
+  *total = 0;
 #pragma unroll
   for (int a = 0; a < A; a++) {
     p[a] = mm_exp_f(x[a] - top);
-    total += p[a];
+    *total += p[a];
   }
-#pragma unroll
-  for (int a = 0; a < A; a++)
-    p[a] = __fdividef(p[a], total);
-  *lambda = -(top + mm_log_f(total));
+  *lambda = -(top + mm_log_f(*total));
 }
 
 // Any map.

@@ -181,6 +181,13 @@ MM_DEVICE float row_sum(float x) {
   return x + __shfl_xor_sync(ALL_LANES, x, 2);
 }
 
+// `count` bits from number `first` on; those beyond 31 are left out.
+MM_DEVICE unsigned bit_mask(int first, int count) {
+  unsigned mask;
+  asm("bmsk.clamp.b32 %0,%1,%2;" : "=r"(mask) : "r"(first), "r"(count));
+  return mask;
+}
+
 // threadIdx.x, asked for anew each time, so that what follows from it is computed again where it is
 // needed and does not fill registers in between.
 MM_DEVICE int this_thread() {
