@@ -53,8 +53,8 @@ static void check_map(const mm_map *map, const char *name, int n_action, int lan
       worst_lambda = fmax(worst_lambda, fabs((double)lambda[i] - shift) / (1 + fabs(shift)));
   }
   if (!(worst < 2e-5) || !(worst_lambda < 1e-4))
-    fail_msg("%s, %d actions, %d lanes: off by %.2g, lambda by %.2g", name, n_action, lanes,
-             worst, worst_lambda);
+    fail_msg("%s, %d actions, %d lanes: off by %.2g, lambda by %.2g", name, n_action, lanes, worst,
+             worst_lambda);
 }
 
 static void test_projection(void **state) {

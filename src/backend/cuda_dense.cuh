@@ -59,7 +59,8 @@ template <class Env, int TILE> struct Work {
     W3 = B2 + NETS * H,
     B3 = W3 + (A + 1) * H,
     SMALL = B3 + 16, // parameters but w2
-    EACH = (SMALL + THREADS - 1) / THREADS
+    EACH = (SMALL + THREADS - 1) / THREADS,
+    MOVES = 3072
   };
   static constexpr bool RESIDENT = TILE == 128;
   union {
@@ -81,9 +82,15 @@ template <class Env, int TILE> struct Work {
   float part3b[WARPS][8];                         // of b3
   alignas(16) float total[16];                    // of warps
   float mean[16], scale[16];                      // of the advantages of minibatches
+  float share[16];                                // of a row in the mean of minibatches
   double metric[16], finished_sum[16];
   int finished[16];
   mm_shuffle shuffle;
+  float center;             // of the advantages of all rows
+  float2 part[WARPS];       // of sums of advantages and of their squares
+  int rows_each, rows_more; // of a minibatch; one more each in the first ones
+  int shuffles;             // in moves; 0: it is not used
+  uint8_t moves[MOVES];
   bool timed; // clocks are to be kept
   int64_t clock, clocks[MM_CUDA_DENSE_STAGES];
   Batch batch;

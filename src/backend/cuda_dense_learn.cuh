@@ -1,9 +1,9 @@
-// Learning: values and advantages, minibatches, tiles of rows forward and back, gradients, Adam.
+// Learning: values and advantages, tiles of rows forward and back, gradients, Adam.
 
 #ifndef MM_BACKEND_CUDA_DENSE_LEARN_CUH
 #define MM_BACKEND_CUDA_DENSE_LEARN_CUH
 
-#include "backend/cuda_dense.cuh"
+#include "backend/cuda_dense_minibatch.cuh"
 
 namespace mm {
 
@@ -65,55 +65,12 @@ template <class W> __device__ __noinline__ void estimate_advantages() {
   for (int i = threadIdx.x; i < agent.n_row; i += W::THREADS)
     batch.policy[i] = __fdividef(fmaxf(batch.policy[i], agent.floor), agent.eta) - agent.center;
   __syncthreads();
-}
-
-// ---------------------------------------------------------------------------------------------
-// Minibatches
-
-MM_DEVICE int minibatch_size(const mm_cuda_agent &agent, int i) {
-  return agent.n_row / agent.minibatches + (i < agent.n_row % agent.minibatches);
-}
-
-MM_DEVICE int minibatch_first(const mm_cuda_agent &agent, int i) {
-  const int more = agent.n_row % agent.minibatches;
-  return i * (agent.n_row / agent.minibatches) + (i < more ? i : more);
-}
-
-template <class W> MM_DEVICE void shuffle_rows(W &S, uint64_t epoch) {
-  const mm_cuda_agent &agent = S.agent;
-  const mm_stream stream = mm_stream_make(agent.seed, agent.repeat, MM_RNG_SHUFFLE, 0);
-  if (threadIdx.x == 32) mm_shuffle_begin(&S.shuffle, stream, epoch, (uint32_t)agent.n_row);
-  if (threadIdx.x < MM_SHUFFLE_ROUNDS_MAX)
-    mm_shuffle_set_key(&S.shuffle, stream, epoch, threadIdx.x);
-  __syncthreads();
-  for (int i = threadIdx.x; i < agent.n_row; i += W::THREADS)
-    S.batch.row[i] = mm_shuffle_at(&S.shuffle, (uint32_t)i);
-  __syncthreads();
-}
-
-// Mean and deviation of the advantages of WARPS minibatches from number `first` on, one per warp.
-template <class W> MM_DEVICE void normalise(W &S, int first) {
-  const mm_cuda_agent &agent = S.agent;
-  const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, mb = first + warp;
-  if (mb < agent.minibatches) {
-    const int n = minibatch_size(agent, mb);
-    const uint32_t *row = S.batch.row + minibatch_first(agent, mb);
-    float mean = 0, scale = 1;
-    if (agent.normalise) {
-      float sum = 0, square = 0;
-      for (int i = lane; i < n; i += 32)
-        sum += S.batch.advantage[row[i]];
-      mean = warp_sum(sum) / (float)n;
-      for (int i = lane; i < n; i += 32) {
-        const float d = S.batch.advantage[row[i]] - mean;
-        square = fmaf(d, d, square);
-      }
-      scale = 1.0f / (sqrtf(warp_sum(square) / (float)n) + 1e-8f);
-    }
-    if (lane == 0) {
-      S.mean[warp] = mean;
-      S.scale[warp] = scale;
-    }
+  if (threadIdx.x < 32) {
+    float sum = 0;
+    for (int i = threadIdx.x; i < agent.n_row; i += 32)
+      sum += batch.advantage[i];
+    sum = warp_sum(sum);
+    if (threadIdx.x == 0) S.center = sum / (float)agent.n_row;
   }
   __syncthreads();
 }
@@ -364,13 +321,13 @@ template <class W> MM_DEVICE int owned_place(int net, int q, int j, int half, in
          2 * (lane & 3);
 }
 
-// False, and nothing has changed, if the gradient is not finite.
+// share: of a row in the mean. False, and nothing has changed, if the gradient is not finite.
 template <class W>
-MM_DEVICE bool optimise(W &S, Gradient<W> &g2, Owned<W> &own, int n, mm_cuda_rate rate, int w2_at) {
+MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share, mm_cuda_rate rate,
+                        int w2_at) {
   const int tid = this_thread(), lane = tid & 31, warp = tid >> 5;
   const int net = warp / W::TEAM, w = warp % W::TEAM;
   const mm_cuda_agent &agent = S.agent;
-  const float share = 1.0f / (float)n;
   float small[W::EACH], square = 0;
   __syncthreads(); // h1 and d2 have been read
   spread_side(S, g2);
@@ -378,15 +335,14 @@ MM_DEVICE bool optimise(W &S, Gradient<W> &g2, Owned<W> &own, int n, mm_cuda_rat
 #pragma unroll
   for (int k = 0; k < W::EACH; k++) {
     const int i = tid + k * W::THREADS;
-    small[k] = i < W::SMALL ? small_gradient(S, i) * share : 0.0f;
+    small[k] = i < W::SMALL ? small_gradient(S, i) : 0.0f;
     square = fmaf(small[k], small[k], square);
   }
 #pragma unroll
   for (int i = 0; i < W::OWN; i++) {
 #pragma unroll
     for (int j = 0; j < 16; j++) {
-      const float x = g2.w2[i][j >> 2][j & 3] * share;
-      g2.w2[i][j >> 2][j & 3] = x;
+      const float x = g2.w2[i][j >> 2][j & 3];
       square = fmaf(x, x, square);
     }
   }
@@ -399,17 +355,18 @@ MM_DEVICE bool optimise(W &S, Gradient<W> &g2, Owned<W> &own, int n, mm_cuda_rat
     const float4 four = reinterpret_cast<const float4 *>(S.total)[i];
     total += (four.x + four.y) + (four.z + four.w);
   }
-  const float norm = fast_sqrt(total);
+  const float norm = fast_sqrt(total) * share;
   if (!(norm < INFINITY)) return false;
-  const float scale = norm >= agent.max_grad_norm ? __fdividef(agent.max_grad_norm, norm) : 1.0f;
-  const float beta1 = agent.beta1, rest1 = agent.rest1, beta2 = agent.beta2, rest2 = agent.rest2;
+  const float clip = norm >= agent.max_grad_norm ? __fdividef(agent.max_grad_norm, norm) : 1.0f;
+  const float scale = clip * share, beta1 = agent.beta1, beta2 = agent.beta2;
+  const float rest1 = agent.rest1 * scale, rest2 = agent.rest2 * scale * scale;
 #pragma unroll
   for (int k = 0; k < W::EACH; k++) {
     const int i = tid + k * W::THREADS;
     if (i >= W::SMALL) break;
     float2 mv = S.moments[i];
-    const float p = adam(S.small[i], scale * small[k], &mv.x, &mv.y, beta1, rest1, beta2, rest2,
-                         rate.rate, rate.epsilon);
+    const float p = adam(S.small[i], small[k], &mv.x, &mv.y, beta1, rest1, beta2, rest2, rate.rate,
+                         rate.epsilon);
     S.moments[i] = mv;
     refresh_small(S, i, p);
   }
@@ -422,14 +379,10 @@ MM_DEVICE bool optimise(W &S, Gradient<W> &g2, Owned<W> &own, int n, mm_cuda_rat
         float4 *at = &S.master[((warp * W::OWN + i) * 4 + j) * 32 + lane], p = *at;
         float *m = own.m + 16 * i + 4 * j, *v = own.v + 16 * i + 4 * j;
         const float *d = g2.w2[i][j];
-        p.x = adam(p.x, scale * d[0], m + 0, v + 0, beta1, rest1, beta2, rest2, rate.rate,
-                   rate.epsilon);
-        p.y = adam(p.y, scale * d[1], m + 1, v + 1, beta1, rest1, beta2, rest2, rate.rate,
-                   rate.epsilon);
-        p.z = adam(p.z, scale * d[2], m + 2, v + 2, beta1, rest1, beta2, rest2, rate.rate,
-                   rate.epsilon);
-        p.w = adam(p.w, scale * d[3], m + 3, v + 3, beta1, rest1, beta2, rest2, rate.rate,
-                   rate.epsilon);
+        p.x = adam(p.x, d[0], m + 0, v + 0, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
+        p.y = adam(p.y, d[1], m + 1, v + 1, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
+        p.z = adam(p.z, d[2], m + 2, v + 2, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
+        p.w = adam(p.w, d[3], m + 3, v + 3, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
         *at = p;
         __half *to = S.w2[net] + (tile_row(q) + (lane >> 2)) * HALF_ROW + tile_column(q) + 8 * j +
                      2 * (lane & 3);
@@ -443,10 +396,8 @@ MM_DEVICE bool optimise(W &S, Gradient<W> &g2, Owned<W> &own, int n, mm_cuda_rat
           float2 m = *reinterpret_cast<float2 *>(agent.m + at),
                  v = *reinterpret_cast<float2 *>(agent.v + at);
           const float *d = g2.w2[i][j] + 2 * half;
-          p.x = adam(p.x, scale * d[0], &m.x, &v.x, beta1, rest1, beta2, rest2, rate.rate,
-                     rate.epsilon);
-          p.y = adam(p.y, scale * d[1], &m.y, &v.y, beta1, rest1, beta2, rest2, rate.rate,
-                     rate.epsilon);
+          p.x = adam(p.x, d[0], &m.x, &v.x, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
+          p.y = adam(p.y, d[1], &m.y, &v.y, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
           *reinterpret_cast<float2 *>(agent.param + at) = p;
           *reinterpret_cast<float2 *>(agent.m + at) = m;
           *reinterpret_cast<float2 *>(agent.v + at) = v;
@@ -464,8 +415,8 @@ MM_DEVICE bool optimise(W &S, Gradient<W> &g2, Owned<W> &own, int n, mm_cuda_rat
 
 template <int ACT, bool ONE, class W>
 MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int mb, mm_cuda_rate rate, int w2_at) {
-  const int n = minibatch_size(S.agent, mb);
-  const uint32_t *rows = S.batch.row + minibatch_first(S.agent, mb);
+  const int n = minibatch_size(S, mb);
+  const uint32_t *rows = S.batch.row + minibatch_first(S, mb);
   const float mean = S.mean[mb % W::WARPS], scale = S.scale[mb % W::WARPS];
   Gradient<W> gradient;
   if (ONE) {
@@ -489,7 +440,7 @@ MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int mb, mm_cuda_rate rate, i
       mark(S, MM_CUDA_DENSE_GRADIENT);
     }
   }
-  return optimise(S, gradient, own, n, rate, w2_at);
+  return optimise(S, gradient, own, S.share[mb % W::WARPS], rate, w2_at);
 }
 
 } // namespace mm

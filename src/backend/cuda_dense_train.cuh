@@ -25,9 +25,9 @@ namespace mm {
   };
 
 #define MM_CUDA_ENVIRONMENT(Name, name, NAME, floats)                                              \
-  MM_CUDA_ENVIRONMENT_STEPPED(                                                                     \
-      Name, name, NAME, floats, false, const int end = mm_##name##_step(s, action, reward);        \
-      mm_##name##_observe(s, x); return end;)
+  MM_CUDA_ENVIRONMENT_STEPPED(Name, name, NAME, floats, false,                                     \
+                              const int end = mm_##name##_step(s, action, reward);                 \
+                              mm_##name##_observe(s, x); return end;)
 
 // ---------------------------------------------------------------------------------------------
 // Begin and end of a launch
@@ -68,6 +68,7 @@ template <class W> MM_DEVICE void open_agent(W &S, const mm_cuda_agent *from, vo
   if (threadIdx.x == 0) {
     S.broken = 0;
     place_batch(&S.batch, S.agent, W::D, inside);
+    plan_minibatches(S);
   }
   fill_knots<W::THREADS>(&S.knots, &S.agent.map);
   __syncthreads();
@@ -185,12 +186,13 @@ __global__ void __launch_bounds__(4 * TILE, 1)
     bool finite = true;
     Owned<W> own;
     take_moments(S, own);
+    int shuffle = 0;
 #pragma unroll 1
     for (int epoch = 0; epoch < epochs && finite; epoch++) {
-      shuffle_rows(S, (uint64_t)S.agent.iteration * epochs + epoch);
+      shuffle = begin_epoch(S, epoch, shuffle);
 #pragma unroll 1
       for (int mb = 0; mb < minibatches && finite; mb++) {
-        if (mb % W::WARPS == 0) normalise(S, mb);
+        if (mb % W::WARPS == 0) gather(S, shuffle, mb);
         mark(S, MM_CUDA_DENSE_SHUFFLE);
         finite = learn_minibatch<ACT, ONE>(S, own, mb, rate[epoch * minibatches + mb], W::SMALL);
         mark(S, MM_CUDA_DENSE_ADAM);

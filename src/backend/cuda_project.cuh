@@ -98,8 +98,7 @@ typedef uint8_t Guide;
 struct Binning {
   float near;
   int shift, last;
-  MM_DEVICE explicit Binning(const Knots &k)
-      : near(k.near), shift(k.bin_shift), last(k.last_bin) {}
+  MM_DEVICE explicit Binning(const Knots &k) : near(k.near), shift(k.bin_shift), last(k.last_bin) {}
 };
 
 MM_DEVICE int bin_of(const Binning &b, float y) {
@@ -258,7 +257,9 @@ template <int A> struct Counts {
       word[a / 4] |= (uint32_t)(a == own ? knot : other) << 8 * (a % 4);
     }
   }
-  MM_DEVICE int operator[](int a) const { return (int)(word[a / 4] >> 8 * (a % 4) & 255); }
+  MM_DEVICE int operator[](int a) const {
+    return (int)(word[a / 4] >> 8 * (a % 4) & 255);
+  }
   MM_DEVICE Counts from(int lane) const {
     Counts c = *this;
 #pragma unroll

@@ -135,6 +135,12 @@ MM_DEVICE float fast_sqrt(float x) {
   return y;
 }
 
+MM_DEVICE float fast_inverse(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0,%1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 // The hidden units' activation: known when the kernel is compiled, which is faster, or not.
 enum { TANH, RELU, ANY };
 
@@ -149,12 +155,13 @@ template <int ACT> MM_DEVICE float slope_at(bool relu, float h) {
   return fmaf(-h, h, 1.0f);
 }
 
-// One parameter's step; g: its gradient, already scaled.
+// One parameter's step; g: its gradient, already scaled, or with its scale in rest1 and that
+// scale's square in rest2.
 MM_DEVICE float adam(float p, float g, float *m, float *v, float beta1, float rest1, float beta2,
                      float rest2, float rate, float epsilon) {
   *m = fmaf(rest1, g, beta1 * *m);
   *v = fmaf(rest2 * g, g, beta2 * *v);
-  return p - rate * __fdividef(*m, fast_sqrt(*v) + epsilon);
+  return fmaf(-rate, *m * fast_inverse(fast_sqrt(*v) + epsilon), p);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -326,18 +326,17 @@ static inline MM_HD void mm_shuffle_begin(mm_shuffle *shuffle, mm_stream s, uint
   shuffle->rounds = 2 * pairs;
 }
 
-MM_INLINE MM_HD void mm_shuffle_set_key(mm_shuffle *shuffle, mm_stream s, uint64_t index,
-                                        uint32_t i) {
+MM_INLINE MM_HD void mm_shuffle_key(mm_stream s, uint64_t index, uint32_t i, uint64_t *key) {
   mm_block b = mm_stream_block(s, index * MM_SHUFFLE_ROUNDS_MAX + i);
-  shuffle->key[i][0] = mm_block_pair(b, 0) | 1;
-  shuffle->key[i][1] = mm_block_pair(b, 1);
+  key[0] = mm_block_pair(b, 0) | 1;
+  key[1] = mm_block_pair(b, 1);
 }
 
 static inline MM_HD mm_shuffle mm_shuffle_make(mm_stream s, uint64_t index, uint32_t n) {
   mm_shuffle shuffle;
   mm_shuffle_begin(&shuffle, s, index, n);
   for (uint32_t i = 0; i < shuffle.rounds; i++)
-    mm_shuffle_set_key(&shuffle, s, index, i);
+    mm_shuffle_key(s, index, i, shuffle.key[i]);
   return shuffle;
 }
 
