@@ -119,8 +119,8 @@ template <class W> MM_DEVICE void mark(W &S, int stage) {
 // high, 1 x bias low, and, where there is room, inputs high x weights low.
 
 // Where slot s lies in a unit's row, so that lane t finds 2t, 2t + 1, 2t + 8, 2t + 9 together.
-MM_DEVICE int slot_place(int s) {
-  return (s & ~15) + 4 * ((s & 7) >> 1) + 2 * ((s >> 3) & 1) + (s & 1);
+MM_DEVICE unsigned slot_place(unsigned s) {
+  return (s & ~15u) + 4 * ((s & 7) >> 1) + 2 * ((s >> 3) & 1) + (s & 1);
 }
 
 // Inputs in slots first + 2t and the one after it, as halves.
@@ -152,11 +152,11 @@ template <int D> MM_DEVICE void split(const float x[D], float high[D], float low
 }
 
 // Puts parameter i of the small ones to where the products read it.
-template <class W> MM_DEVICE void refresh_small(W &S, int i, float p) {
+template <class W> MM_DEVICE void refresh_small(W &S, unsigned i, float p) {
   S.small[i] = p;
   if (i >= W::W3 && i < W::B3) S.w3[(i - W::W3) / H * W::W3_ROW + (i - W::W3) % H] = p;
   if (i >= W::B2) return;
-  const int input = i / (NETS * H), unit = i % H, net = i / H % NETS;
+  const unsigned input = i / (NETS * H), unit = i % H, net = i / H % NETS;
   const __half high = __float2half_rn(p), low = __float2half_rn(p - __half2float(high));
   __half *slots = S.w1[net] + unit * W::W1_ROW;
   if (input < W::D) {

@@ -311,6 +311,11 @@ template <class W> MM_DEVICE float small_gradient(const W &S, int i) {
   return sum;
 }
 
+// A thread's k-th small parameter is one.
+template <class W> MM_DEVICE bool is_small(int tid, int k) {
+  return (k + 1) * W::THREADS <= W::SMALL || tid + k * W::THREADS < W::SMALL;
+}
+
 template <class W> struct Owned {       // Adam's moments of a warp's tiles of w2, by lane
   float m[W::OWN * 16], v[W::OWN * 16]; // of no use where w2 is not resident
 };
@@ -325,7 +330,7 @@ template <class W> MM_DEVICE int owned_place(int net, int q, int j, int half, in
 template <class W>
 MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share, mm_cuda_rate rate,
                         int w2_at) {
-  const int tid = this_thread(), lane = tid & 31, warp = tid >> 5;
+  const int tid = this_thread() & (W::THREADS - 1), lane = tid & 31, warp = tid >> 5;
   const int net = warp / W::TEAM, w = warp % W::TEAM;
   const mm_cuda_agent &agent = S.agent;
   float small[W::EACH], square = 0;
@@ -334,8 +339,7 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < W::EACH; k++) {
-    const int i = tid + k * W::THREADS;
-    small[k] = i < W::SMALL ? small_gradient(S, i) : 0.0f;
+    small[k] = is_small<W>(tid, k) ? small_gradient(S, tid + k * W::THREADS) : 0.0f;
     square = fmaf(small[k], small[k], square);
   }
 #pragma unroll
@@ -360,15 +364,15 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
   const float clip = norm >= agent.max_grad_norm ? __fdividef(agent.max_grad_norm, norm) : 1.0f;
   const float scale = clip * share, beta1 = agent.beta1, beta2 = agent.beta2;
   const float rest1 = agent.rest1 * scale, rest2 = agent.rest2 * scale * scale;
+  // no branches here, so that each of the steps below hides what the others wait for
 #pragma unroll
   for (int k = 0; k < W::EACH; k++) {
-    const int i = tid + k * W::THREADS;
-    if (i >= W::SMALL) break;
+    const bool mine = is_small<W>(tid, k);
+    const int i = mine ? tid + k * W::THREADS : tid; // or one that is its own, for nothing
     float2 mv = S.moments[i];
-    const float p = adam(S.small[i], small[k], &mv.x, &mv.y, beta1, rest1, beta2, rest2, rate.rate,
-                         rate.epsilon);
-    S.moments[i] = mv;
-    refresh_small(S, i, p);
+    small[k] = adam(S.small[i], small[k], &mv.x, &mv.y, beta1, rest1, beta2, rest2, rate.rate,
+                    rate.epsilon);
+    if (mine) S.moments[i] = mv;
   }
 #pragma unroll
   for (int i = 0; i < W::OWN; i++) {
@@ -406,6 +410,9 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
       }
     }
   }
+#pragma unroll
+  for (int k = 0; k < W::EACH; k++)
+    if (is_small<W>(tid, k)) refresh_small(S, (unsigned)(tid + k * W::THREADS), small[k]);
   __syncthreads();
   return true;
 }
