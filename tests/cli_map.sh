@@ -115,6 +115,18 @@ expect_out '"valid":true,"failures":[]'
 run map check negentropy neural random:3 --json
 expect_code 0
 expect_out '"valid":true,"failures":[],"maps":[{'
+# maps of this project are found by their names, and are what their files say
+for file in "$2"/maps/*.json; do
+  name=$(basename "$file" .json)
+  run map check "$name" "$file" --json
+  expect_code 0
+  expect_out '"valid":true,"failures":[]'
+  run map eval --map "$name" --x 0.25,1,2 --json
+  sed 's/"map":"[^"]*"//' "$out" >"$work/by_name"
+  run map eval --map "$file" --x 0.25,1,2 --json
+  sed 's/"map":"[^"]*"//' "$out" >"$work/by_file"
+  expect "$name: the map of its file" cmp -s "$work/by_name" "$work/by_file"
+done
 # phi^-1 = 0 everywhere is no potential
 awk 'BEGIN {
   for (j = 0; j < 126; j++) s = s (j ? "," : "") 0
