@@ -342,8 +342,11 @@ if command -v curl >/dev/null; then
     get -X "$method" "$url/"
     expect_status 405
   done
+  # a long body is not read to its end: who still sends may lose the connection before the answer
   get --data-binary "@$program" -H 'Expect:' "$url/"
-  expect_status 405
+  expect "a long body is refused, got $status" test "$status" = 405 -o "$status" = 000
+  get "$url/"
+  expect_status 200
   # other hosts
   for host in evil.example "evil.example:$port" "127.0.0.1:1" "127.0.0.1.evil.example:$port" "" "[::1]:$port"; do
     get -H "Host: $host" "$url/"

@@ -110,6 +110,11 @@ cudaError_t cudaMallocHost(void **out, size_t size) {
   return take(out, size);
 }
 
+cudaError_t cudaHostAlloc(void **out, size_t size, unsigned flags) {
+  (void)flags;
+  return take(out, size);
+}
+
 cudaError_t cudaFree(void *block) {
   free(block);
   return cudaSuccess;
@@ -143,6 +148,11 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags) {
   return cudaSuccess;
 }
 
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+  (void)stream, (void)event, (void)flags;
+  return cudaSuccess;
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   (void)stream;
   return cudaSuccess;
@@ -159,6 +169,16 @@ cudaError_t cudaDeviceSynchronize(void) {
 
 cudaError_t cudaEventCreate(cudaEvent_t *out) {
   return take((void **)out, 1);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags) {
+  (void)flags;
+  return take((void **)out, 1);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  (void)event;
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
