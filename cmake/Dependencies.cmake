@@ -44,6 +44,26 @@ if(NOT MIRRORMAP_WATCH STREQUAL "OFF")
   endif()
 endif()
 
+# MuJoCo: the engine of physics=mujoco, and what our own is held against. Its package files also ask
+# for OpenGL, which only its viewers need.
+set(MM_MUJOCO FALSE)
+if(NOT MIRRORMAP_MUJOCO STREQUAL "OFF")
+  find_path(MUJOCO_INCLUDE_DIR mujoco/mujoco.h DOC "Folder that holds mujoco/mujoco.h")
+  find_library(MUJOCO_LIBRARY mujoco DOC "The MuJoCo library")
+  mark_as_advanced(MUJOCO_INCLUDE_DIR MUJOCO_LIBRARY)
+  set(mm_mujoco_found 0)
+  if(MUJOCO_INCLUDE_DIR AND MUJOCO_LIBRARY)
+    file(STRINGS "${MUJOCO_INCLUDE_DIR}/mujoco/mujoco.h" mm_line REGEX "define mjVERSION_HEADER")
+    string(REGEX MATCH "[0-9]+" mm_mujoco_found "${mm_line}")
+  endif()
+  if(mm_mujoco_found GREATER_EQUAL 220)
+    set(MM_MUJOCO TRUE)
+    string(REGEX REPLACE "([0-9]+)([0-9])([0-9])$" "\\1.\\2.\\3" MM_MUJOCO_VERSION "${mm_mujoco_found}")
+  elseif(NOT MIRRORMAP_MUJOCO STREQUAL "AUTO")
+    mm_missing("MuJoCo 2.2 or newer (MIRRORMAP_MUJOCO=${MIRRORMAP_MUJOCO})" libmujoco-dev)
+  endif()
+endif()
+
 # cmocka: tests only
 set(MM_TESTS FALSE)
 if(NOT MIRRORMAP_TESTS STREQUAL "OFF")
@@ -77,6 +97,10 @@ function(mm_configure_objects target)
   target_include_directories(${target} SYSTEM PRIVATE "${RANDOM123_INCLUDE_DIR}"
                              ${CJSON_INCLUDE_DIRS} ${CYAML_INCLUDE_DIRS}
                              ${SQLITE_INCLUDE_DIRS})
+  if(MM_MUJOCO)
+    target_include_directories(${target} SYSTEM PRIVATE "${MUJOCO_INCLUDE_DIR}")
+    target_compile_definitions(${target} PRIVATE HAVE_MUJOCO=1)
+  endif()
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON
                         C_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
                         LINKER_LANGUAGE C)

@@ -53,7 +53,7 @@ file(RELATIVE_PATH MM_PC_PREFIX "/prefix/${mm_pc_dir}" "/prefix")
 configure_file(cmake/mirrormap.pc.in "${PROJECT_BINARY_DIR}/mirrormap.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/mirrormap.pc" DESTINATION "${mm_pc_dir}")
 
-install(DIRECTORY presets maps DESTINATION "${CMAKE_INSTALL_DATADIR}/mirrormap" OPTIONAL)
+install(DIRECTORY presets maps models DESTINATION "${CMAKE_INSTALL_DATADIR}/mirrormap" OPTIONAL)
 install(FILES README.md LICENSE CITATION.cff CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
         OPTIONAL)
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)

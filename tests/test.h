@@ -33,6 +33,8 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(map_file)                                                                                  \
   SUITE(net)                                                                                       \
   SUITE(net_learn)                                                                                 \
+  SUITE(physics)                                                                                   \
+  SUITE(physics_mujoco)                                                                            \
   SUITE(gridworld)                                                                                 \
   SUITE(grid_model)                                                                                \
   SUITE(classic)                                                                                   \

@@ -224,6 +224,15 @@ MM_INLINE MM_HD float mm_log_f(float x) {
 #define MM_PI_HALF_LO_F (-0x1.ee59dap-50f)
 #define MM_TWO_OVER_PI_F 0x1.45f306p-1f
 
+// Polynomials of the two in z = r^2. They have names because the physics goes through the same
+// steps with whole vectors.
+#define MM_SIN_P1_F (-0x1.555544p-3f)
+#define MM_SIN_P2_F 0x1.1106c6p-7f
+#define MM_SIN_P3_F (-0x1.991c26p-13f)
+#define MM_COS_P2_F 0x1.555554p-5f
+#define MM_COS_P3_F (-0x1.6c1132p-10f)
+#define MM_COS_P4_F 0x1.9b2298p-16f
+
 // Sine and cosine of x = k pi/2 + r with |r| <= pi/4: polynomials in r, minimax on that interval
 // (relative errors 2^-27.8 and 2^-31.4), then the quadrant k swaps them and sets the signs. The
 // first step of the reduction is exact. Beyond |x| = 10^5 the error grows, and from about 10^7 on
@@ -233,8 +242,8 @@ MM_INLINE MM_HD void mm_sincos_f(float x, float *sine, float *cosine) {
   float r = fmaf(-k, MM_PI_HALF_HI_F, x);
   r = fmaf(-k, MM_PI_HALF_LO_F, fmaf(-k, MM_PI_HALF_MID_F, r));
   float z = r * r;
-  float sin_tail = fmaf(z, fmaf(z, -0x1.991c26p-13f, 0x1.1106c6p-7f), -0x1.555544p-3f);
-  float cos_tail = fmaf(z, fmaf(z, 0x1.9b2298p-16f, -0x1.6c1132p-10f), 0x1.555554p-5f);
+  float sin_tail = fmaf(z, fmaf(z, MM_SIN_P3_F, MM_SIN_P2_F), MM_SIN_P1_F);
+  float cos_tail = fmaf(z, fmaf(z, MM_COS_P4_F, MM_COS_P3_F), MM_COS_P2_F);
   float sin_r = fmaf(z * r, sin_tail, r);
   float cos_r = fmaf(z * z, cos_tail, fmaf(-0.5f, z, 1.0f));
   // the low bits of the shifted number are those of k, also for negative ones
