@@ -47,6 +47,19 @@ for id in Asterix-MinAtar Breakout-MinAtar Freeway-MinAtar SpaceInvaders-MinAtar
 done
 expect "a reference where one is known" grep -q '"env/CartPole-v1/batched-columns",[^}]*"reference":20000000' "$out"
 
+export MIRRORMAP_DATA=$2 # a program that is not in build/ has no models beside it
+run bench physics --json
+expect_code 0
+expect_no_err
+expect_json
+for body in Hopper HalfCheetah Ant; do
+  expect "$body" grep -q "\"physics/$body/portable\"" "$out"
+  if "$program" --version | grep -q mujoco; then
+    expect "$body, mujoco" grep -q "\"physics/$body/mujoco\"" "$out"
+    expect "$body, ratio" grep -q "\"physics/$body/times-mujoco\"" "$out"
+  fi
+done
+
 # a generation of the paper's size: half a minute, and minutes with sanitizers
 # and whole trainings likewise
 if ! "$program" --version | grep -q sanitizers; then
@@ -64,6 +77,22 @@ if ! "$program" --version | grep -q sanitizers; then
     for part in update rows gather layer1 layer2 loss back grad2 grad1 adam scores values; do
       expect "$shape, $part" grep -q "\"ampo/$shape/$part\"" "$out"
     done
+  done
+
+  run bench gaussian --json
+  expect_code 0
+  expect_no_err
+  expect_json
+  for shape in hopper half-cheetah ant; do
+    for part in update rows gather layer1 layer2 loss back grad2 grad1 adam means values; do
+      expect "$shape, $part" grep -q "\"gaussian/$shape/$part\"" "$out"
+    done
+  done
+  for map in negentropy l2 tsallis:1.5 piecewise neural; do
+    expect "weigh, $map" grep -q "\"gaussian/weigh/$map\"" "$out"
+  done
+  for part in steps rollout values update; do
+    expect "training, $part" grep -q "\"gaussian/train/Hopper/neural/$part\"" "$out"
   done
 
   run bench learn --json

@@ -86,6 +86,17 @@ if [ -n "$map" ]; then
   expect_code 0
   expect_json
 fi
+# models of bodies, for the library that came along
+expect "models" test -f "$tree/share/mirrormap/models/ant_gymnasium.xml"
+if "$program" --version | grep -q 'mujoco [0-9]'; then
+  sed -i 's/iterations="4"/iterations="bad"/' "$tree/share/mirrormap/models/hopper_brax.xml"
+  run env play Hopper --set physics=mujoco --keys l --json
+  expect_refusal 2 "/else where/tree/bin/../share/mirrormap/models/hopper_brax.xml: MuJoCo: "
+  sed -i 's/iterations="bad"/iterations="4"/' "$tree/share/mirrormap/models/hopper_brax.xml"
+  run env play Hopper --set physics=mujoco --keys l --json
+  expect_code 0
+  expect_json
+fi
 if [ -x "$tree/bin/mirrormap_tests" ]; then
   last="mirrormap_tests machine"
   "$tree/bin/mirrormap_tests" machine >"$out" 2>"$err"

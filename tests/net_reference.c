@@ -25,7 +25,8 @@ static void widen(const mm_net *net, mm_net_part part, int tensor, size_t n, dou
 void reference_open(reference *r, const mm_net *net) {
   r->config = *mm_net_shape(net);
   r->count = mm_net_count(net);
-  for (int t = 0; t < MM_NET_TENSORS; t++) {
+  r->tensors = mm_net_tensors(net);
+  for (int t = 0; t < r->tensors; t++) {
     mm_net_tensor shape = mm_net_describe(net, t);
     size_t n = r->size[t] = (size_t)shape.rows * (size_t)shape.cols;
     r->param[t] = numbers(n);
@@ -39,7 +40,7 @@ void reference_open(reference *r, const mm_net *net) {
 }
 
 void reference_close(reference *r) {
-  for (int t = 0; t < MM_NET_TENSORS; t++) {
+  for (int t = 0; t < r->tensors; t++) {
     free(r->param[t]);
     free(r->gradient[t]);
     free(r->m[t]);
@@ -170,6 +171,43 @@ static void ppo(const mm_net_learn_config *c, const double *f, size_t n, size_t 
   *entropy = h;
 }
 
+static double log_std(const reference *r, size_t k) {
+  return clip(r->param[MM_NET_LOG_STD][k], -5, 2);
+}
+
+double reference_log_density(const reference *r, const double *mean, const float *action) {
+  double sum = 0;
+  for (size_t k = 0; k < (size_t)r->config.n_action; k++) {
+    double z = ((double)action[k] - mean[k]) / exp(log_std(r, k));
+    sum -= z * z / 2 + log_std(r, k) + log(2 * acos(-1)) / 2;
+  }
+  return sum;
+}
+
+// Errors of the means of one row, whose share of the minibatch is 1/n; those of the log deviations
+// go to the gradient.
+static void gaussian(reference *r, const mm_net_learn_config *c, const double *mean,
+                     const float *action, double advantage, double log_q, double n, double *error,
+                     double *loss, double *entropy) {
+  double delta = reference_log_density(r, mean, action) - log_q, ratio = exp(delta), pull;
+  if (c->objective == MM_OBJECTIVE_AMPO) {
+    *loss = -(double)c->eta * ratio * advantage + ratio * delta - ratio + 1;
+    pull = ratio * ((double)c->eta * advantage - delta);
+  } else {
+    double width = (double)c->policy_clip, plain = ratio * advantage;
+    double clipped = clip(ratio, 1 - width, 1 + width) * advantage;
+    *loss = -fmin(plain, clipped);
+    pull = plain <= clipped ? plain : 0;
+  }
+  *entropy = 0;
+  for (size_t k = 0; k < (size_t)r->config.n_action; k++) {
+    double std = exp(log_std(r, k)), z = ((double)action[k] - mean[k]) / std;
+    error[k] = -pull * z / std;
+    r->gradient[MM_NET_LOG_STD][k] += (-pull * (z * z - 1) - (double)c->entropy_coef) / n;
+    *entropy += log_std(r, k) + log(2 * acos(-1)) / 2 + 0.5;
+  }
+}
+
 static void value_error(const mm_net_learn_config *c, double v, double old, double target,
                         double *error, double *loss) {
   double width = (double)c->value_clip;
@@ -195,17 +233,20 @@ mm_net_report reference_loss(reference *r, const mm_net_learn_config *c, const m
   double *x = numbers((size_t)r->config.n_input), mean = 0, deviation = 1, squares = 0;
   mm_net_report out = { 0 };
   if (c->normalise) moments(batch, row, n, &mean, &deviation);
-  for (int t = 0; t < MM_NET_TENSORS; t++)
+  for (int t = 0; t < r->tensors; t++)
     for (size_t i = 0; i < r->size[t]; i++)
       r->gradient[t][i] = 0;
   for (size_t i = 0; i < n; i++) {
-    const size_t at = row[i], a = (size_t)batch->action[at];
+    const size_t at = row[i], a = batch->action ? (size_t)batch->action[at] : 0;
     const double advantage = ((double)batch->advantage[at] - mean) / deviation;
     double error[MM_NET_ACTION_MAX] = { 0 }, loss, entropy = 0;
     activations act;
     reference_observe(r, &batch->obs, at, x);
     forward(r, 0, x, &act);
-    if (c->objective == MM_OBJECTIVE_AMPO)
+    if (r->config.gaussian)
+      gaussian(r, c, act.out, batch->real + at * actions, advantage, (double)batch->policy[at],
+               (double)n, error, &loss, &entropy);
+    else if (c->objective == MM_OBJECTIVE_AMPO)
       ampo(c, act.out, a, advantage, (double)batch->policy[at], error, &loss);
     else
       ppo(c, act.out, actions, a, advantage, (double)batch->policy[at], error, &loss, &entropy);
@@ -221,8 +262,9 @@ mm_net_report reference_loss(reference *r, const mm_net_learn_config *c, const m
     backward(r, 6, x, &act, error);
   }
   out.total_loss = out.policy_loss + (double)c->value_coef * out.value_loss;
-  if (c->objective == MM_OBJECTIVE_PPO) out.total_loss -= (double)c->entropy_coef * out.entropy;
-  for (int t = 0; t < MM_NET_TENSORS; t++)
+  if (r->config.gaussian || c->objective == MM_OBJECTIVE_PPO)
+    out.total_loss -= (double)c->entropy_coef * out.entropy;
+  for (int t = 0; t < r->tensors; t++)
     for (size_t i = 0; i < r->size[t]; i++)
       squares += r->gradient[t][i] * r->gradient[t][i];
   out.grad_norm = sqrt(squares);
@@ -232,12 +274,12 @@ mm_net_report reference_loss(reference *r, const mm_net_learn_config *c, const m
 
 void reference_adam(reference *r, const mm_net_learn_config *c, double learning_rate) {
   double squares = 0;
-  for (int t = 0; t < MM_NET_TENSORS; t++)
+  for (int t = 0; t < r->tensors; t++)
     for (size_t i = 0; i < r->size[t]; i++)
       squares += r->gradient[t][i] * r->gradient[t][i];
   double most = (double)c->max_grad_norm, norm = sqrt(squares);
   double scale = norm >= most ? most / norm : 1, k = (double)++r->count;
-  for (int t = 0; t < MM_NET_TENSORS; t++) {
+  for (int t = 0; t < r->tensors; t++) {
     for (size_t i = 0; i < r->size[t]; i++) {
       double g = scale * r->gradient[t][i];
       double m = r->m[t][i] = c->beta1 * r->m[t][i] + (1 - c->beta1) * g;

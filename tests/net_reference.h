@@ -1,6 +1,7 @@
 // Actor, critic and their gradient step written down once more: plain loops in double precision,
-// row by row, from the equations (spec: ampo.md 2, 4-6). Slow, and independent of src/net but for
-// its types.
+// row by row, from the equations (spec: ampo.md 2, 4-6; continuous-control.md 7, 8.3 for Gaussian
+// nets: the objective AMPO stands for PMD with the negative entropy there). Slow, and independent of
+// src/net but for its types.
 
 #ifndef MM_TEST_NET_REFERENCE_H
 #define MM_TEST_NET_REFERENCE_H
@@ -9,10 +10,11 @@
 
 typedef struct reference {
   mm_net_config config;
-  size_t size[MM_NET_TENSORS];
-  double *param[MM_NET_TENSORS]; // weights [in][out]
-  double *gradient[MM_NET_TENSORS];
-  double *m[MM_NET_TENSORS], *v[MM_NET_TENSORS];
+  int tensors;
+  size_t size[MM_NET_TENSORS_MAX];
+  double *param[MM_NET_TENSORS_MAX]; // weights [in][out]
+  double *gradient[MM_NET_TENSORS_MAX];
+  double *m[MM_NET_TENSORS_MAX], *v[MM_NET_TENSORS_MAX];
   uint64_t count;
 } reference;
 
@@ -25,6 +27,9 @@ void reference_observe(const reference *r, const mm_net_obs *obs, size_t row, do
 
 // scores: [n_action].
 void reference_forward(const reference *r, const double *x, double *scores, double *value);
+
+// Of a Gaussian net, log p of an action [n_action].
+double reference_log_density(const reference *r, const double *mean, const float *action);
 
 // Losses of a minibatch and, into r->gradient, their derivatives; grad_norm is the norm of those.
 mm_net_report reference_loss(reference *r, const mm_net_learn_config *c, const mm_net_batch *batch,

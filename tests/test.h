@@ -31,6 +31,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(bregman)                                                                                   \
   SUITE(map)                                                                                       \
   SUITE(map_file)                                                                                  \
+  SUITE(density)                                                                                   \
   SUITE(net)                                                                                       \
   SUITE(net_learn)                                                                                 \
   SUITE(physics)                                                                                   \
@@ -45,6 +46,9 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(minatar_draws)                                                                             \
   SUITE(vec)                                                                                       \
   SUITE(vec_state)                                                                                 \
+  SUITE(wrap)                                                                                      \
+  SUITE(bodies)                                                                                    \
+  SUITE(body_models)                                                                               \
   SUITE(trace)                                                                                     \
   SUITE(trace_record)                                                                              \
   SUITE(pmd)                                                                                       \
@@ -59,6 +63,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(policy)                                                                                    \
   SUITE(evaluate)                                                                                  \
   SUITE(ampo_state)                                                                                \
+  SUITE(gaussian)                                                                                  \
   SUITE(evolve)                                                                                    \
   SUITE(evolve_sep_cma)                                                                            \
   SUITE(evolve_golden)                                                                             \

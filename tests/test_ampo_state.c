@@ -16,23 +16,27 @@ typedef struct setting {
   mm_ampo_config config;
 } setting;
 
-// Five of them: both algorithms, numbers and lists, limits, rules.
-enum { N_SETTING = 5, ITERATIONS = 12 };
+// All algorithms, numbers and lists, limits, rules, real actions.
+enum { N_SETTING = 7, ITERATIONS = 12 };
 
 static setting make_setting(int k) {
-  static const char *const envs[N_SETTING] = { "CartPole-v1", "Seaquest-MinAtar", "CartPole-v1",
-                                               "MinAtar/Breakout-v1", "GridWorld-all" };
-  static const char *const maps[N_SETTING] = { "l2", "random:3", "negentropy", "negentropy",
-                                               "tsallis:0.5" };
-  bool ppo = k == 2 || k == 3;
+  static const char *const envs[N_SETTING] = {
+    "CartPole-v1", "Seaquest-MinAtar",        "CartPole-v1", "MinAtar/Breakout-v1", "GridWorld-all",
+    "Pendulum-v1", "MountainCarContinuous-v0"
+  };
+  static const char *const maps[N_SETTING] = { "l2",         "random:3",    "negentropy",
+                                               "negentropy", "tsallis:0.5", "random-neural:2",
+                                               "negentropy" };
+  bool ppo = k == 2 || k == 3 || k == 6;
   setting s = { envs[k], maps[k], ppo ? mm_ppo_config_default() : mm_ampo_config_default() };
+  s.config.gaussian = k == 5;
   s.config.envs = 5;
   s.config.unroll = 24;
   s.config.steps = 5 * 24 * ITERATIONS;
   s.config.epochs = 2;
   s.config.minibatches = 3;
   s.config.hidden = 20;
-  s.config.bootstrap_on_timeout = k == 0;
+  s.config.bootstrap_on_timeout = k == 0 || k == 5;
   return s;
 }
 

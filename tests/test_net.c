@@ -73,7 +73,7 @@ static void test_tensors(void **state) {
     { "critic.1.bias", 1, 35 },   { "critic.2.weight", 35, 1 }, { "critic.2.bias", 1, 1 },
   };
   mm_net *net;
-  mm_net_config c = { 7, 3, { 20, 35 }, MM_ACTIVATION_RELU };
+  mm_net_config c = { 7, 3, { 20, 35 }, MM_ACTIVATION_RELU, false };
   assert_ok(mm_net_create(&c, &net));
   // numbers that say where they come from; all are written before any is read
   for (int part = 0; part < MM_NET_PARTS; part++) {
@@ -182,10 +182,10 @@ static void check_first_weights(const mm_net_config *c) {
 static void test_first_weights(void **state) {
   (void)state;
   static const mm_net_config configs[] = {
-    { 4, 2, { 64, 64 }, MM_ACTIVATION_TANH },
-    { 400, 5, { 64, 64 }, MM_ACTIVATION_TANH },
-    { 50, 60, { 17, 33 }, MM_ACTIVATION_RELU },
-    { 1, 1, { 1, 1 }, MM_ACTIVATION_TANH },
+    { 4, 2, { 64, 64 }, MM_ACTIVATION_TANH, false },
+    { 400, 5, { 64, 64 }, MM_ACTIVATION_TANH, false },
+    { 50, 60, { 17, 33 }, MM_ACTIVATION_RELU, false },
+    { 1, 1, { 1, 1 }, MM_ACTIVATION_TANH, false },
   };
   for (size_t i = 0; i < sizeof configs / sizeof *configs; i++)
     check_first_weights(&configs[i]);

@@ -30,14 +30,28 @@ typedef struct problem {
 #define PPO MM_OBJECTIVE_PPO
 
 static const problem shapes[] = {
-  { { 4, 2, { 64, 64 }, TANH }, 128, 0, AMPO },    { { 6, 3, { 64, 64 }, TANH }, 128, 0, AMPO },
-  { { 4, 2, { 64, 64 }, RELU }, 128, 0, AMPO },    { { 1, 1, { 1, 1 }, TANH }, 9, 0, AMPO },
-  { { 5, 18, { 64, 64 }, TANH }, 131, 0, AMPO },   { { 3, 4, { 17, 33 }, RELU }, 63, 0, AMPO },
-  { { 13, 7, { 100, 48 }, TANH }, 65, 0, AMPO },   { { 2, 3, { 128, 80 }, TANH }, 200, 0, AMPO },
-  { { 400, 5, { 64, 64 }, TANH }, 300, 16, AMPO }, { { 1000, 6, { 64, 64 }, RELU }, 129, 45, AMPO },
-  { { 90, 3, { 48, 64 }, TANH }, 77, 9, AMPO },    { { 31, 2, { 16, 96 }, TANH }, 7, 3, AMPO },
-  { { 4, 2, { 64, 64 }, TANH }, 128, 0, PPO },     { { 9, 18, { 32, 48 }, RELU }, 90, 0, PPO },
-  { { 400, 5, { 64, 64 }, TANH }, 140, 16, PPO },  { { 4, 1, { 64, 64 }, TANH }, 30, 0, PPO },
+  { { 4, 2, { 64, 64 }, TANH, false }, 128, 0, AMPO },
+  { { 6, 3, { 64, 64 }, TANH, false }, 128, 0, AMPO },
+  { { 4, 2, { 64, 64 }, RELU, false }, 128, 0, AMPO },
+  { { 1, 1, { 1, 1 }, TANH, false }, 9, 0, AMPO },
+  { { 5, 18, { 64, 64 }, TANH, false }, 131, 0, AMPO },
+  { { 3, 4, { 17, 33 }, RELU, false }, 63, 0, AMPO },
+  { { 13, 7, { 100, 48 }, TANH, false }, 65, 0, AMPO },
+  { { 2, 3, { 128, 80 }, TANH, false }, 200, 0, AMPO },
+  { { 400, 5, { 64, 64 }, TANH, false }, 300, 16, AMPO },
+  { { 1000, 6, { 64, 64 }, RELU, false }, 129, 45, AMPO },
+  { { 90, 3, { 48, 64 }, TANH, false }, 77, 9, AMPO },
+  { { 31, 2, { 16, 96 }, TANH, false }, 7, 3, AMPO },
+  { { 4, 2, { 64, 64 }, TANH, false }, 128, 0, PPO },
+  { { 9, 18, { 32, 48 }, RELU, false }, 90, 0, PPO },
+  { { 400, 5, { 64, 64 }, TANH, false }, 140, 16, PPO },
+  { { 4, 1, { 64, 64 }, TANH, false }, 30, 0, PPO },
+  // Gaussian nets: AMPO stands for PMD with the negative entropy
+  { { 11, 3, { 256, 256 }, TANH, true }, 160, 0, AMPO },
+  { { 17, 6, { 144, 80 }, TANH, true }, 300, 0, PPO },
+  { { 1, 1, { 1, 1 }, TANH, true }, 9, 0, AMPO },
+  { { 5, 8, { 100, 48 }, RELU, true }, 67, 0, PPO },
+  { { 3, 2, { 32, 64 }, TANH, true }, 514, 0, AMPO },
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -51,6 +65,7 @@ typedef struct scene {
   float *x;        // [batch_rows][n_input]
   uint16_t *lists; // [batch_rows][entries]
   int32_t *action;
+  float *real; // [batch_rows][n_action], of Gaussian nets
   float *policy, *value, *target, *advantage;
   uint32_t *row;
 } scene;
@@ -98,7 +113,7 @@ static void draw_lists(scene *s) {
 }
 
 static void perturb(mm_net *net) {
-  for (int t = 0; t < MM_NET_TENSORS; t++) {
+  for (int t = 0; t < mm_net_tensors(net) && t <= MM_NET_LOG_STD; t++) {
     mm_net_tensor shape = mm_net_describe(net, t);
     size_t n = (size_t)shape.rows * (size_t)shape.cols;
     float *w = array(n, sizeof *w);
@@ -108,6 +123,40 @@ static void perturb(mm_net *net) {
     mm_net_import(net, MM_NET_PARAM, t, w);
     free(w);
   }
+}
+
+// PMD with the negative entropy, or PPO, as the reference has them.
+static void weigh(void *user, size_t n, const float *log_p, const float *log_q,
+                  const float *advantage, float *gain, float *weight) {
+  const scene *s = user;
+  for (size_t i = 0; i < n; i++) {
+    float delta = log_p[i] - log_q[i], r = mm_exp_f(delta), a = advantage[i];
+    if (s->shape->objective == AMPO) {
+      gain[i] = s->config.eta * r * a - (r * delta - mm_expm1_f(delta));
+      weight[i] = r * (s->config.eta * a - delta);
+    } else {
+      float clip = s->config.policy_clip, within = fminf(fmaxf(r, 1 - clip), 1 + clip);
+      gain[i] = fminf(r * a, within * a);
+      weight[i] = r * a <= within * a ? r * a : r * a > within * a ? 0 : NAN;
+    }
+  }
+}
+
+// Actions near the means, and densities near those that they have.
+static void draw_real(scene *s) {
+  const size_t n = s->batch_rows, d = (size_t)s->shape->net.n_action;
+  float *mean = array(n * d, sizeof *mean), *shift = normals(n, 7, 0.3);
+  s->real = normals(n * d, 6, 1);
+  mm_net_scores(s->net, &(mm_net_obs){ .floats = s->x }, n, mean);
+  for (size_t i = 0; i < n * d; i++)
+    s->real[i] += mean[i];
+  mm_net_log_density(s->net, n, mean, s->real, s->policy);
+  for (size_t i = 0; i < n; i++)
+    s->policy[i] += shift[i];
+  s->config.weigh = weigh;
+  s->config.user = s;
+  free(mean);
+  free(shift);
 }
 
 static void open_scene(scene *s, const problem *shape) {
@@ -137,8 +186,9 @@ static void open_scene(scene *s, const problem *shape) {
     uint64_t pair = mm_stream_pair(mm_stream_make(11, 0, MM_RNG_TEST, 5), i);
     s->action[i] = (int32_t)mm_uniform_int(pair, (uint32_t)shape->net.n_action);
     // a probability, for PPO
-    if (shape->objective == PPO) s->policy[i] = -0.1f - fabsf(s->policy[i]);
+    if (shape->objective == PPO && !shape->net.gaussian) s->policy[i] = -0.1f - fabsf(s->policy[i]);
   }
+  if (shape->net.gaussian) draw_real(s);
   mm_shuffle shuffle =
       mm_shuffle_make(mm_stream_make(11, 0, MM_RNG_TEST, 6), 0, (uint32_t)s->batch_rows);
   for (size_t i = 0; i < shape->rows; i++)
@@ -146,6 +196,7 @@ static void open_scene(scene *s, const problem *shape) {
   s->batch = (mm_net_batch){
     .obs = { .floats = shape->on ? NULL : s->x, .lists = s->lists, .entries = s->entries },
     .action = s->action,
+    .real = s->real,
     .policy = s->policy,
     .value = s->value,
     .target = s->target,
@@ -158,6 +209,7 @@ static void close_scene(scene *s) {
   free(s->x);
   free(s->lists);
   free(s->action);
+  free(s->real);
   free(s->policy);
   free(s->value);
   free(s->target);
@@ -195,14 +247,14 @@ static void check_near(const char *what, const scene *s, double found, double ex
 // entries may be a sum that nearly cancels and keeps the rounding of its terms.
 static void check_tensors(const char *what, const scene *s, mm_net_part part,
                           double *const *expected, double *const *before, double tolerance) {
-  double largest[2] = { 0, 0 };
-  for (int t = 0; t < MM_NET_TENSORS; t++) {
+  double largest[3] = { 0, 0, 0 }; // of actor, critic, and all else
+  for (int t = 0; t < mm_net_tensors(s->net); t++) {
     mm_net_tensor shape = mm_net_describe(s->net, t);
     for (int i = 0; i < shape.rows * shape.cols; i++)
       largest[t / 6] =
           fmax(largest[t / 6], fmax(fabs(expected[t][i]), before ? fabs(before[t][i]) : 0));
   }
-  for (int t = 0; t < MM_NET_TENSORS; t++) {
+  for (int t = 0; t < mm_net_tensors(s->net); t++) {
     mm_net_tensor shape = mm_net_describe(s->net, t);
     size_t n = (size_t)shape.rows * (size_t)shape.cols;
     float *found = array(n, sizeof *found);
@@ -251,7 +303,7 @@ static void check_step(scene *s) {
   check_near("total loss", s, found.total_loss, expected.total_loss, 1e-5);
   check_near("gradient norm", s, found.grad_norm, expected.grad_norm, 1e-5);
   check_tensors("gradient", s, MM_NET_GRADIENT, r.gradient, NULL, 1e-5);
-  for (int t = 0; t < MM_NET_TENSORS; t++) {
+  for (int t = 0; t < r.tensors; t++) {
     float *g = array(r.size[t], sizeof *g);
     mm_net_export(s->net, MM_NET_GRADIENT, t, g);
     for (size_t i = 0; i < r.size[t]; i++)
@@ -299,7 +351,7 @@ static void check_differences(const problem *shape) {
   reference r;
   open_scene(&s, shape);
   reference_open(&r, s.net);
-  for (int t = 0; t < MM_NET_TENSORS; t++) {
+  for (int t = 0; t < r.tensors; t++) {
     double *analytic = array(r.size[t], sizeof *analytic), largest = 0, worst = 0;
     total_loss(&r, &s);
     memcpy(analytic, r.gradient[t], r.size[t] * sizeof *analytic);
@@ -324,10 +376,12 @@ static void check_differences(const problem *shape) {
 static void test_central_differences(void **state) {
   (void)state;
   static const problem small[] = {
-    { { 3, 4, { 7, 5 }, TANH }, 24, 0, AMPO },
-    { { 3, 4, { 7, 5 }, TANH }, 24, 0, PPO },
-    { { 3, 4, { 7, 5 }, RELU }, 24, 0, AMPO },
-    { { 8, 2, { 6, 9 }, TANH }, 24, 3, AMPO },
+    { { 3, 4, { 7, 5 }, TANH, false }, 24, 0, AMPO },
+    { { 3, 4, { 7, 5 }, TANH, false }, 24, 0, PPO },
+    { { 3, 4, { 7, 5 }, RELU, false }, 24, 0, AMPO },
+    { { 8, 2, { 6, 9 }, TANH, false }, 24, 3, AMPO },
+    { { 3, 4, { 7, 5 }, TANH, true }, 24, 0, AMPO },
+    { { 3, 4, { 7, 5 }, TANH, true }, 24, 0, PPO },
   };
   for (size_t i = 0; i < sizeof small / sizeof *small; i++)
     check_differences(&small[i]);
@@ -458,7 +512,7 @@ static void check_padding(void) {
     for (int step = 0; step < 2; step++)
       assert_ok(learn(&s, NULL));
     for (int part = 0; part < MM_NET_PARTS; part++) {
-      for (int t = 0; t < MM_NET_TENSORS; t++) {
+      for (int t = 0; t < mm_net_tensors(s.net); t++) {
         mm_net_tensor shape = mm_net_describe(s.net, t);
         float *zeros = array((size_t)shape.rows * (size_t)shape.cols, sizeof *zeros);
         mm_net_import(s.net, (mm_net_part)part, t, zeros);
@@ -482,7 +536,7 @@ static void test_padding(void **state) {
 
 static void copy_state(const mm_net *from, mm_net *to) {
   for (int part = 0; part <= MM_NET_MOMENT2; part++) {
-    for (int t = 0; t < MM_NET_TENSORS; t++) {
+    for (int t = 0; t < mm_net_tensors(from); t++) {
       mm_net_tensor shape = mm_net_describe(from, t);
       float *numbers = array((size_t)shape.rows * (size_t)shape.cols, sizeof *numbers);
       mm_net_export(from, (mm_net_part)part, t, numbers);

@@ -490,7 +490,7 @@ static void test_bad_headers(void **state) {
     { "\"env\":\"CartPole-v1\"", "\"env\":\"a\\u001b[2J\"", "control characters" },
     { "\"algo\":\"ampo\"", "\"algo\":\"pmd\"", "__metadata__: settings" },
     { "\"algo\":\"ampo\"", "\"algo\":\"ppo\"", "__metadata__: settings: unknown field 'eta'" },
-    { "\"algo\":\"ampo\"", "\"algo\":\"dqn\"", "field 'algo': expected ampo or ppo, found 'dqn'" },
+    { "\"algo\":\"ampo\"", "\"algo\":\"dqn\"", "field 'algo': expected ampo, pmd-gaussian or ppo, found 'dqn'" },
     { "\"seed\":\"1", "\"seed\":\"-1", "field 'seed': expected a whole number" },
     { "\"seed\":\"1", "\"seed\":\"x", "field 'seed': expected a whole number" },
     { "\"seed\":\"1844", "\"seed\":\"99991844", "field 'seed': expected a whole number" },

@@ -75,6 +75,8 @@ static void test_presets(void **state) {
   compare("minatar", MM_TEST_DATA "/../presets/minatar.yaml", MM_ALGO_AMPO);
   compare("bcs", MM_TEST_DATA "/../presets/ppo-bcs.yaml", MM_ALGO_PPO);
   compare("minatar", MM_TEST_DATA "/../presets/ppo-minatar.yaml", MM_ALGO_PPO);
+  compare("mujoco", MM_TEST_DATA "/../presets/mujoco.yaml", MM_ALGO_GAUSSIAN);
+  compare("mujoco", MM_TEST_DATA "/../presets/ppo-mujoco.yaml", MM_ALGO_PPO);
 }
 
 static void test_lengths(void **state) {

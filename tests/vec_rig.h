@@ -29,7 +29,7 @@ typedef struct rig {
   mm_vec *vec;
   mm_vec_info info;
   mm_vec_out out;
-  void *action; // int32_t[n] or float[n]
+  void *action; // int32_t[n] or float[n][n_real]
 } rig;
 
 static inline void *zeroed(size_t n, size_t size) {
@@ -47,7 +47,7 @@ static inline rig rig_open(const char *id, mm_vec_config config) {
   r.out.final_obs = zeroed(r.info.obs_size, 1);
   r.out.reward = zeroed(r.info.n, sizeof(float));
   r.out.end = zeroed(r.info.n, 1);
-  r.action = zeroed(r.info.n, sizeof(int32_t));
+  r.action = zeroed(r.info.n * (size_t)(r.info.n_real > 0 ? r.info.n_real : 1), sizeof(int32_t));
   return r;
 }
 
@@ -68,8 +68,9 @@ static inline size_t row_size(const rig *r) {
 // Action t of environment i, from a stream that no environment uses.
 static inline void draw_actions(rig *r, uint64_t t) {
   mm_stream stream = mm_stream_make(99, 0, MM_RNG_ACTION, 0);
-  for (size_t i = 0; i < r->info.n; i++) {
-    uint64_t pair = mm_stream_pair(stream, t * r->info.n + i);
+  const size_t n = r->info.n * (size_t)(r->info.n_real > 0 ? r->info.n_real : 1);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t pair = mm_stream_pair(stream, t * n + i);
     if (r->info.n_action > 0)
       ((int32_t *)r->action)[i] = (int32_t)mm_uniform_int(pair, (uint32_t)r->info.n_action);
     else // beyond the range too: the environment clips

@@ -40,8 +40,8 @@ typedef struct mm_pmd_config {
 
 MM_API mm_pmd_config mm_pmd_config_default(void);
 
-// Hyper-parameters of AMPO and of PPO, its yardstick: name, default, least, most. The paper's
-// settings for CartPole and Acrobot.
+// Hyper-parameters of AMPO, of PMD with Gaussian policies and of PPO, their yardstick: name,
+// default, least, most. The paper's settings for CartPole and Acrobot.
 #define MM_NET_NUMBERS(X)                                                                          \
   X(steps, 500000, 1, 1e12)   /* environment steps of a run, cut to whole iterations */            \
   X(envs, 4, 1, 65536)        /* environments side by side */                                      \
@@ -56,12 +56,15 @@ MM_API mm_pmd_config mm_pmd_config_default(void);
   X(value_coef, 0.5, 0, 1e6)    /* weight of the value's loss */                                   \
   X(hidden, 64, 1, 1024)        /* units of each of the two hidden layers */
 #define MM_AMPO_NUMBERS(X) X(eta, 0.9, 1e-6, 1e6) /* step size of mirror descent */
+#define MM_GAUSSIAN_NUMBERS(X)                                                                     \
+  X(density_scale, 1, 1e-30, 1e30) /* the map is applied to this times a density */
 #define MM_PPO_NUMBERS(X)                                                                          \
   X(policy_clip, 0.2, 1e-6, 1e6) /* ratios of probabilities count within 1 -+ this */              \
   X(entropy_coef, 0.01, 0, 1e6)
 
 typedef struct mm_ampo_config {
-  bool ppo;                  // the clipped objective on softmax policies instead of AMPO's
+  bool ppo;                  // the clipped objective, on softmax or Gaussian policies
+  bool gaussian;             // PMD with Gaussian policies: for real actions
   bool constant_lr;          // anneal=off: the learning rate does not fall to 0
   bool relu;                 // activation=relu instead of tanh
   bool code_target;          // target=code: eta twice, as in the authors' public code
@@ -69,15 +72,23 @@ typedef struct mm_ampo_config {
   bool center;               // takes phi^-1(1/|A|) / eta off the regression target
   bool raw_advantage;        // normalise_advantage=off
   bool bootstrap_on_timeout; // the value behind a step limit counts
+  bool raw_observation;      // normalise_observation=off, of real actions as the next
+  bool raw_reward;           // scale_reward=off
+  bool fresh_reset;          // of bodies: every episode starts somewhere else
   int rules;                 // mm_env_rules, of MinAtar
+  int flavour, physics;      // mm_env_flavour and mm_env_physics, of bodies
 #define MM_AMPO_FIELD(name, value, least, most) double name;
   MM_NET_NUMBERS(MM_AMPO_FIELD)
   MM_AMPO_NUMBERS(MM_AMPO_FIELD)
   MM_PPO_NUMBERS(MM_AMPO_FIELD)
+  MM_GAUSSIAN_NUMBERS(MM_AMPO_FIELD)
 #undef MM_AMPO_FIELD
 } mm_ampo_config;
 
 MM_API mm_ampo_config mm_ampo_config_default(void);
+
+// PMD with Gaussian policies and the paper's settings for Hopper, HalfCheetah and Ant.
+MM_API mm_ampo_config mm_gaussian_config_default(void);
 
 // PPO with the numbers its users are used to: four epochs, rate 0.00025, gradient norm 0.5.
 MM_API mm_ampo_config mm_ppo_config_default(void);
@@ -88,7 +99,7 @@ typedef struct mm_job {
   const mm_map *map; // NULL: the map of the search point below, made when the job begins
   // one of the two: the algorithm
   const mm_pmd_config *pmd;
-  const mm_ampo_config *ampo;
+  const mm_ampo_config *ampo; // and its relatives
   uint64_t seed;   // names the instance of the environment and all random numbers of the run
   uint32_t repeat; // runs on the same instance with other random numbers; usually 0
   // For whoever follows a training (src/agent/job_hooks.h); NULL and 0 otherwise.
@@ -103,6 +114,27 @@ typedef struct mm_job {
   } point;
 } mm_job;
 
+// What the samples of a Gaussian policy's updates met, an update each: effective sample size (its
+// share, 1 where the policy has not moved), largest |log p/q|, divergence from the policy that
+// acted, and how many samples came to the ends of the densities' range, to a bound within the map,
+// or were not finite. Divergences are PMD's, NaN otherwise. Last, how often the physics of an
+// environment was not to be trusted (mm_vec_unstable), from the beginning on.
+#define MM_MEASURE_LIST(X)                                                                         \
+  X(ESS, "ess")                                                                                    \
+  X(LOG_RATIO, "log_ratio_max")                                                                    \
+  X(DIVERGENCE, "divergence")                                                                      \
+  X(CLAMPED, "clamped")                                                                            \
+  X(CAPPED, "capped")                                                                              \
+  X(NONFINITE, "nonfinite")                                                                        \
+  X(UNSTABLE, "unstable")
+
+typedef enum mm_measure {
+#define MM_MEASURE_ENUM(id, name) MM_MEASURE_##id,
+  MM_MEASURE_LIST(MM_MEASURE_ENUM)
+#undef MM_MEASURE_ENUM
+      MM_MEASURES
+} mm_measure;
+
 typedef struct mm_result {
   mm_status status;    // MM_ERR_NUMERIC with n_curve > 0: the last finite policy's value was taken
   double final_value;  // PMD: exact; AMPO: mean return of the episodes finished last
@@ -112,6 +144,8 @@ typedef struct mm_result {
   double *curve;        // [n_curve] values at steps curve_step[i]; belongs to the result
   uint64_t *curve_step;
   size_t n_curve;
+  double *measure; // [n_curve][MM_MEASURES] of real actions; else, and for results that were read
+                   // back, NULL; belongs to the result
   uint64_t env_steps;
   double seconds_rollout, seconds_update, seconds_value; // the split of the time it took; the last
                                                          // is PMD's exact values, AMPO's critic

@@ -65,13 +65,30 @@ typedef enum mm_env_rules {
   MM_RULES_MINATAR
 } mm_env_rules;
 
+// Hopper, HalfCheetah, Ant: contacts, integrator and start of brax, or of Gymnasium's -v4.
+typedef enum mm_env_flavour {
+  MM_ENV_FLAVOUR_BY_ID, // Hopper: brax; Hopper-v4: gymnasium
+  MM_ENV_FLAVOUR_BRAX,
+  MM_ENV_FLAVOUR_GYMNASIUM
+} mm_env_flavour;
+
+// What moves them: our own engine, or the MuJoCo library where the build has it.
+typedef enum mm_env_physics {
+  MM_ENV_PHYSICS_AUTO, // our own where it has the flavour, else MuJoCo
+  MM_ENV_PHYSICS_OWN,
+  MM_ENV_PHYSICS_MUJOCO
+} mm_env_physics;
+
 typedef struct mm_vec_config {
-  size_t n;             // environments, 0 to 2^24
-  uint64_t seed;        // names the instance of a family, and all random numbers
-  uint32_t repeat;      // the same instance with other random numbers; usually 0
-  mm_obs_form obs;      // MM_OBS_FLOATS is 0
-  mm_env_rules rules;   // MinAtar
-  bool gymnasium_walls; // MountainCarContinuous: the walls of Gymnasium instead of gymnax's
+  size_t n;               // environments, 0 to 2^24
+  uint64_t seed;          // names the instance of a family, and all random numbers
+  uint32_t repeat;        // the same instance with other random numbers; usually 0
+  mm_obs_form obs;        // MM_OBS_FLOATS is 0
+  mm_env_rules rules;     // MinAtar
+  bool gymnasium_walls;   // MountainCarContinuous: the walls of Gymnasium instead of gymnax's
+  mm_env_flavour flavour; // Hopper, HalfCheetah, Ant, and so on
+  mm_env_physics physics;
+  bool fresh_reset; // every episode starts somewhere else, not where the environment's first did
 } mm_vec_config;
 
 // Sizes of everything that is exchanged with an mm_vec.
@@ -119,6 +136,13 @@ MM_API mm_status mm_vec_step(mm_vec *vec, const void *action, const mm_vec_out *
 // parts may be stepped by different threads at the same time.
 MM_API mm_status mm_vec_step_part(mm_vec *vec, size_t from, size_t to, const void *action,
                                   const mm_vec_out *out);
+
+// How often the physics of an environment came to a state that is not to be trusted (a number above
+// 1e10, or none) since the reset. Such a step ends its episode, with a reward of 0.
+MM_API uint64_t mm_vec_unstable(const mm_vec *vec);
+
+// The engine that moves the bodies, "own" or "mujoco"; NULL where there is none.
+MM_API const char *mm_vec_physics(const mm_vec *vec);
 
 #ifdef __cplusplus
 }

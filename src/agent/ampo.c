@@ -19,6 +19,7 @@ mm_ampo_config mm_ampo_config_default(void) {
   return (mm_ampo_config){
 #define DEFAULT(name, value, least, most) .name = value,
     MM_NET_NUMBERS(DEFAULT) MM_AMPO_NUMBERS(DEFAULT) MM_PPO_NUMBERS(DEFAULT)
+        MM_GAUSSIAN_NUMBERS(DEFAULT)
 #undef DEFAULT
   };
 }
@@ -29,6 +30,23 @@ mm_ampo_config mm_ppo_config_default(void) {
   config.epochs = 4;
   config.lr = 0.00025;
   config.max_grad_norm = 0.5;
+  return config;
+}
+
+mm_ampo_config mm_gaussian_config_default(void) {
+  mm_ampo_config config = mm_ampo_config_default();
+  config.gaussian = true;
+  config.steps = 1e7;
+  config.envs = 2048;
+  config.unroll = 10;
+  config.minibatches = 128;
+  config.epochs = 8;
+  config.lr = 1e-4;
+  config.constant_lr = true;
+  config.eta = 0.5;
+  config.max_grad_norm = 1;
+  config.hidden = 256;
+  config.entropy_coef = 0;
   return config;
 }
 
@@ -45,7 +63,7 @@ static mm_status check(const mm_ampo_config *c) {
   if (!(c->name >= least && c->name <= most))                                                      \
     return MM_FAIL(MM_ERR_INPUT, "setting '%s': %g is not between %g and %g", #name, c->name,      \
                    (double)least, (double)most);
-  MM_NET_NUMBERS(CHECK) MM_AMPO_NUMBERS(CHECK) MM_PPO_NUMBERS(CHECK);
+  MM_NET_NUMBERS(CHECK) MM_AMPO_NUMBERS(CHECK) MM_PPO_NUMBERS(CHECK) MM_GAUSSIAN_NUMBERS(CHECK);
 #undef CHECK
   if (c->envs * c->unroll > 1 << 30)
     return MM_FAIL(MM_ERR_INPUT, "envs * unroll = %g: expected at most 2^30", c->envs * c->unroll);
@@ -70,13 +88,14 @@ static mm_status make_learn(mm_ampo *a) {
   *l = mm_net_learn_config_default(c->ppo ? MM_OBJECTIVE_PPO : MM_OBJECTIVE_AMPO);
   l->eta = (float)c->eta;
   l->policy_clip = (float)c->policy_clip;
-  l->entropy_coef = (float)c->entropy_coef;
+  l->entropy_coef = c->gaussian ? 0 : (float)c->entropy_coef;
   l->normalise = !c->raw_advantage;
   l->value_clip = c->value_clip > 0 ? (float)c->value_clip : INFINITY;
   l->value_coef = (float)c->value_coef;
   l->max_grad_norm = c->max_grad_norm > 0 ? (float)c->max_grad_norm : INFINITY;
   if (c->ppo && mm_map_get_kind(a->map) != MM_MAP_NEGENTROPY)
-    return MM_FAIL(MM_ERR_INPUT, "ppo has softmax policies: expected the map negentropy");
+    return MM_FAIL(MM_ERR_INPUT, "ppo has no use for a map: expected negentropy");
+  if (a->real) return mm_ampo_real_open(a);
   if (c->ppo) return MM_OK;
   MM_TRY(floor_of(a->map, c, &l->floor));
   double share = 1.0 / a->info.n_action, middle;
@@ -87,7 +106,7 @@ static mm_status make_learn(mm_ampo *a) {
 
 static size_t largest_tensor(const mm_net *net) {
   size_t most = 0;
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
+  for (int i = 0; i < mm_net_tensors(net); i++) {
     mm_net_tensor t = mm_net_describe(net, i);
     size_t size = (size_t)t.rows * (size_t)t.cols;
     most = size > most ? size : most;
@@ -111,10 +130,11 @@ static size_t lay_out(mm_ampo *a, mm_arena *arena) {
 }
 
 static size_t lay_out_batch(mm_ampo *a, mm_arena *arena) {
-  size_t size = 0, rows = a->n_row, n = a->n_env, scores = n * (size_t)a->info.n_action;
+  size_t size = 0, rows = a->n_row, n = a->n_env, scores = n * a->n_out;
   SLICE(obs, (rows + n) * a->row_size)
   SLICE(final_obs, n * a->row_size)
-  SLICE(action, rows)
+  SLICE(action, a->real ? 0 : rows)
+  SLICE(real_action, a->real ? rows * a->n_out : 0)
   SLICE(policy, rows)
   SLICE(reward, rows)
   SLICE(end, rows)
@@ -123,7 +143,8 @@ static size_t lay_out_batch(mm_ampo *a, mm_arena *arena) {
   SLICE(target, rows)
   SLICE(row, rows)
   SLICE(scores, scores)
-  SLICE(probs, scores)
+  SLICE(probs, a->real ? 0 : scores)
+  SLICE(sent, a->real ? scores : 0)
   SLICE(lambda, n)
   SLICE(uniform, n)
   return size;
@@ -136,13 +157,21 @@ static mm_status open_environments(mm_ampo *a, const mm_env *env) {
                            .seed = a->seed,
                            .repeat = a->repeat,
                            .rules = (mm_env_rules)a->config.rules,
+                           .flavour = (mm_env_flavour)a->config.flavour,
+                           .physics = (mm_env_physics)a->config.physics,
+                           .fresh_reset = a->config.fresh_reset,
                            .obs = mm_env_has_switches(env) ? MM_OBS_LIST : MM_OBS_FLOATS };
   MM_TRY(mm_vec_create(env, &config, &a->vec));
   mm_vec_describe(a->vec, &a->info);
-  if (a->info.n_action == 0)
-    return MM_FAIL(MM_ERR_INPUT,
-                   "environment '%.80s' has real actions: ampo and ppo choose among some",
+  a->real = a->info.n_action == 0;
+  a->n_out = (size_t)(a->real ? a->info.n_real : a->info.n_action);
+  if (a->real && !a->config.gaussian && !a->config.ppo)
+    return MM_FAIL(MM_ERR_INPUT, "environment '%.80s' has real actions: ampo chooses among some",
                    mm_env_id(env));
+  if (!a->real && a->config.gaussian)
+    return MM_FAIL(MM_ERR_INPUT,
+                   "environment '%.80s' has %d actions to choose among: pmd-gaussian has real ones",
+                   mm_env_id(env), (int)a->info.n_action);
   a->lists = config.obs == MM_OBS_LIST;
   a->row_size = a->info.obs_size / a->n_env;
   return MM_OK;
@@ -166,9 +195,10 @@ static mm_status prepare(mm_ampo *a, const mm_env *env, const mm_ampo *like) {
   const mm_ampo_config *c = &a->config;
   MM_TRY(open_environments(a, env));
   MM_TRY(make_learn(a));
-  mm_net_config net = mm_net_config_default(a->info.n_input, a->info.n_action);
+  mm_net_config net = mm_net_config_default(a->info.n_input, (int32_t)a->n_out);
   net.hidden[0] = net.hidden[1] = (int32_t)c->hidden;
   net.activation = c->relu ? MM_ACTIVATION_RELU : MM_ACTIVATION_TANH;
+  net.gaussian = a->real;
   MM_TRY(mm_net_create(&net, &a->net));
   if (like && begins_as(like, a))
     mm_net_copy(a->net, like->net);
@@ -176,7 +206,11 @@ static mm_status prepare(mm_ampo *a, const mm_env *env, const mm_ampo *like) {
     MM_TRY(mm_net_init(a->net, a->seed, a->repeat));
   MM_TRY(mm_arena_create(lay_out(a, &a->arena), &a->arena));
   lay_out(a, &a->arena);
-  return mm_vec_reset(a->vec, &(mm_vec_out){ .obs = a->now });
+  const mm_vec_out start = { .obs = a->now };
+  if (!a->real) return mm_vec_reset(a->vec, &start);
+  MM_TRY(mm_wrap_reset(a->wrap, &start));
+  mm_ampo_real_keep_scale(a);
+  return MM_OK;
 }
 
 mm_status mm_ampo_create_like(const mm_ampo *like, const mm_env *env, const mm_map *map,
@@ -205,6 +239,8 @@ mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_con
 
 void mm_ampo_destroy(mm_ampo *a) {
   if (!a) return;
+  mm_wrap_destroy(a->wrap);
+  mm_free(a->objective);
   mm_vec_destroy(a->vec);
   mm_net_destroy(a->net);
   mm_arena_destroy(&a->batch_arena);
@@ -215,17 +251,10 @@ void mm_ampo_destroy(mm_ampo *a) {
 // ---------------------------------------------------------------------------------------------
 // Rollout
 
-static bool all_finite(const float *x, size_t n) {
-  float sum = 0;
-  for (size_t i = 0; i < n; i++)
-    sum += x[i] * 0.0f; // NaN for whatever is not finite
-  return sum == 0;
-}
-
 // Policies of one step from its scores: of AMPO the projection of eta f, of PPO softmax.
 static mm_status project(mm_ampo *a) {
   size_t n = a->n_env * (size_t)a->info.n_action;
-  if (!all_finite(a->scores, n)) return MM_FAIL(MM_ERR_NUMERIC, "a score is not finite");
+  if (!mm_ampo_all_finite(a->scores, n)) return MM_FAIL(MM_ERR_NUMERIC, "a score is not finite");
   const float eta = a->config.ppo ? 1 : (float)a->config.eta;
   for (size_t i = 0; i < n; i++)
     a->scores[i] *= eta;
@@ -280,26 +309,43 @@ static void count_episodes(mm_ampo *a, size_t t, double *sum) {
   }
 }
 
+// One step of all environments. Real ones are scaled for the agent after their returns are counted
+// as they are.
+static mm_status step(mm_ampo *a, size_t t, double *sum) {
+  const size_t n = a->n_env;
+  mm_net_obs obs = obs_at(a, a->obs + t * n * a->row_size);
+  mm_net_scores(a->net, &obs, n, a->scores);
+  mm_vec_out out = { .obs = a->obs + (t + 1) * n * a->row_size,
+                     .final_obs = a->config.bootstrap_on_timeout ? a->final_obs : NULL,
+                     .reward = a->reward + t * n,
+                     .end = a->end + t * n };
+  if (a->real) {
+    MM_TRY(mm_ampo_real_choose(a, t));
+    MM_TRY(mm_wrap_step_part(a->wrap, 0, n, a->sent, &out));
+    count_episodes(a, t, sum);
+    mm_wrap_merge(a->wrap);
+    MM_TRY(mm_wrap_scale_part(a->wrap, 0, n, &out));
+  } else {
+    MM_TRY(project(a));
+    choose(a, t);
+    MM_TRY(mm_vec_step(a->vec, a->action + t * n, &out));
+    count_episodes(a, t, sum);
+  }
+  if (a->config.bootstrap_on_timeout) add_cut_values(a, t);
+  return MM_OK;
+}
+
 static mm_status rollout(mm_ampo *a) {
   const size_t n = a->n_env;
   double sum = 0;
   a->last = (mm_ampo_report){ 0 };
   memcpy(a->obs, a->now, n * a->row_size);
-  for (size_t t = 0; t < a->n_step; t++) {
-    mm_net_obs obs = obs_at(a, a->obs + t * n * a->row_size);
-    mm_net_scores(a->net, &obs, n, a->scores);
-    MM_TRY(project(a));
-    choose(a, t);
-    mm_vec_out out = { .obs = a->obs + (t + 1) * n * a->row_size,
-                       .final_obs = a->config.bootstrap_on_timeout ? a->final_obs : NULL,
-                       .reward = a->reward + t * n,
-                       .end = a->end + t * n };
-    MM_TRY(mm_vec_step(a->vec, a->action + t * n, &out));
-    count_episodes(a, t, &sum);
-    if (a->config.bootstrap_on_timeout) add_cut_values(a, t);
-  }
+  for (size_t t = 0; t < a->n_step; t++)
+    MM_TRY(step(a, t, &sum));
   memcpy(a->now, a->obs + a->n_row * a->row_size, n * a->row_size);
   a->last.metric = sum / (double)a->n_row;
+  a->last.unstable = mm_vec_unstable(a->vec);
+  if (a->real) mm_ampo_real_keep_scale(a);
   return MM_OK;
 }
 
@@ -322,9 +368,10 @@ static void estimate(mm_ampo *a) {
 }
 
 // Minibatches of an epoch are as equal as they can be: the first ones take what is left over.
-static mm_status learn_epoch(mm_ampo *a, uint64_t epoch, double lr) {
+static mm_status learn_epoch(mm_ampo *a, uint64_t epoch, bool last, double lr) {
   mm_net_batch batch = { .obs = obs_at(a, a->obs),
                          .action = a->action,
+                         .real = a->real_action,
                          .policy = a->policy,
                          .value = a->value,
                          .target = a->target,
@@ -335,6 +382,7 @@ static mm_status learn_epoch(mm_ampo *a, uint64_t epoch, double lr) {
   size_t m = (size_t)a->config.minibatches, from = 0;
   for (size_t i = 0; i < m; i++) {
     size_t n = a->n_row / m + (i < a->n_row % m);
+    if (a->real) a->objective->measure = i + 1 == m && last;
     MM_TRY(mm_net_learn(a->net, &a->learn, lr, &batch, a->row + from, n, &a->last.learned));
     from += n;
   }
@@ -345,9 +393,12 @@ static mm_status learn(mm_ampo *a) {
   const uint64_t epochs = (uint64_t)a->config.epochs;
   double left = 1 - (double)a->iteration / (double)mm_ampo_iterations(&a->config);
   double lr = a->config.lr * (a->config.constant_lr ? 1 : left);
-  for (uint64_t e = 0; e < epochs; e++)
-    MM_TRY(learn_epoch(a, (uint64_t)a->iteration * epochs + e, lr));
-  return MM_OK;
+  if (a->real) mm_gaussian_objective_begin(a->objective);
+  mm_status status = MM_OK;
+  for (uint64_t e = 0; e < epochs && status == MM_OK; e++)
+    status = learn_epoch(a, (uint64_t)a->iteration * epochs + e, e + 1 == epochs, lr);
+  if (a->real && status == MM_OK) status = mm_ampo_real_judge(a);
+  return status;
 }
 
 mm_status mm_ampo_iterate(mm_ampo *a) {
@@ -381,7 +432,7 @@ void mm_ampo_seconds(const mm_ampo *a, double *rollout_, double *value, double *
 }
 
 mm_ampo_shape mm_ampo_get_shape(const mm_ampo *a) {
-  mm_ampo_shape shape = { a->info.n_input, a->info.n_action, a->lists, a->info.n_input };
+  mm_ampo_shape shape = { a->info.n_input, (int32_t)a->n_out, a->lists, a->info.n_input };
   if (!a->lists || !a->obs) return shape;
   const uint16_t *entry = (const void *)a->obs;
   size_t n = a->n_row * (size_t)a->info.entries, on = 0;
@@ -393,6 +444,10 @@ mm_ampo_shape mm_ampo_get_shape(const mm_ampo *a) {
 
 const mm_ampo_config *mm_ampo_get_config(const mm_ampo *a) {
   return &a->config;
+}
+
+bool mm_ampo_is_real(const mm_ampo *a) {
+  return a->real;
 }
 
 mm_net *mm_ampo_net(mm_ampo *a) {

@@ -1,16 +1,20 @@
-// Approximate mirror policy optimisation: actor and critic networks on environments with discrete
-// actions, one iteration at a time. With another objective the same loop is PPO.
+// Approximate mirror policy optimisation: actor and critic networks, one iteration at a time. With
+// other objectives the same loop is PPO, and, on environments with real actions, policy mirror
+// descent and PPO with Gaussian policies.
 
 #ifndef MM_AGENT_AMPO_H
 #define MM_AGENT_AMPO_H
 
+#include "agent/gaussian_objective.h"
+#include "base/rng.h"
 #include "mirrormap/agent.h"
 #include "net/net.h"
 
 typedef struct mm_ampo mm_ampo;
 
 // Environment and map must outlive the agent. (seed, repeat) names all random numbers. MM_ERR_INPUT
-// for an environment with real actions and for settings that do not go together.
+// for an environment whose actions are not the algorithm's (PPO has both), and for settings that do
+// not go together.
 mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_config *config,
                          uint64_t seed, uint32_t repeat, mm_ampo **out);
 
@@ -34,6 +38,8 @@ typedef struct mm_ampo_report {
   double finished_sum;   // returns of the episodes that ended in it,
   int64_t finished;      // and how many these were
   mm_net_report learned; // of its last minibatch
+  mm_gaussian_report policy; // of all its samples, for real actions
+  uint64_t unstable;         // mm_vec_unstable, from the beginning on
 } mm_ampo_report;
 
 mm_ampo_report mm_ampo_last(const mm_ampo *ampo);
@@ -43,16 +49,25 @@ void mm_ampo_seconds(const mm_ampo *ampo, double *rollout, double *value, double
 
 // What the agent sees.
 typedef struct mm_ampo_shape {
-  int32_t n_input, n_action;
-  bool lists;       // observations are lists of inputs that are on
-  double inputs_on; // mean length of these in the last batch
+  int32_t n_input, n_action; // n_action: or numbers of a real action
+  bool lists;                // observations are lists of inputs that are on
+  double inputs_on;          // mean length of these in the last batch
 } mm_ampo_shape;
 mm_ampo_shape mm_ampo_get_shape(const mm_ampo *ampo);
 
 const mm_ampo_config *mm_ampo_get_config(const mm_ampo *ampo);
 
+// Are its actions real?
+bool mm_ampo_is_real(const mm_ampo *ampo);
+
 // The networks; they belong to the agent.
 mm_net *mm_ampo_net(mm_ampo *ampo);
+
+// How real actions are made, for whoever plays a trained policy (ampo_real.c): d standard normal
+// numbers of step number `step` of a stream, and n numbers as drawn turned into what the
+// environment takes.
+void mm_ampo_real_noise(mm_stream stream, uint64_t step, size_t d, float *out);
+void mm_ampo_real_send(const mm_vec_info *info, const float *action, size_t n, float *out);
 
 // ---------------------------------------------------------------------------------------------
 // State (ampo_state.c): where an agent stands between two iterations, as bytes. One made with the

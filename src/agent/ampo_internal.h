@@ -6,6 +6,7 @@
 #include "agent/ampo.h"
 #include "base/arena.h"
 #include "base/rng.h"
+#include "env/wrap.h"
 
 struct mm_ampo {
   mm_ampo_config config;
@@ -16,10 +17,14 @@ struct mm_ampo {
   mm_vec *vec;
   mm_net *net;
   mm_vec_info info;
-  size_t n_env, n_step, n_row; // N, T, T N
-  size_t row_size;             // bytes of an observation
-  bool lists;                  // observations are lists of inputs, not floats
-  int64_t iteration;           // done
+  bool real;                        // actions are numbers: Gaussian policies
+  mm_wrap *wrap;                    // of real actions: what the agent sees of the environments
+  mm_gaussian_objective *objective; // of real actions
+  size_t n_out;                     // outputs of the actor: actions, or numbers of one
+  size_t n_env, n_step, n_row;      // N, T, T N
+  size_t row_size;                  // bytes of an observation
+  bool lists;                       // observations are lists of inputs, not floats
+  int64_t iteration;                // done
   mm_ampo_report last;
   double seconds[3]; // rollout, value, update
 
@@ -28,8 +33,9 @@ struct mm_ampo {
   // the batch; its memory is taken by the first iteration
   unsigned char *obs;        // [T + 1][N] observations
   unsigned char *final_obs;  // [N] of episodes that ended in this step; for bootstrap_on_timeout
-  int32_t *action;           // [T][N]
-  float *policy;             // [T][N] z, or the logarithm of the probability
+  int32_t *action;           // [T][N], or
+  float *real_action;        // [T][N][n_out] as drawn
+  float *policy;             // [T][N] z, or the logarithm of the probability or density
   float *reward;             // [T][N]
   uint8_t *end;              // [T][N]
   float *value;              // [T + 1][N]
@@ -37,7 +43,8 @@ struct mm_ampo {
   uint32_t *row;             // [T][N] a shuffle of all rows
 
   // of one step
-  float *scores, *probs; // [N][|A|]
+  float *scores, *probs; // [N][n_out]
+  float *sent;           // [N][n_out] real actions as the environment takes them
   float *lambda;         // [N]
   mm_block *uniform;     // [N] four steps share a block
 
@@ -48,5 +55,28 @@ struct mm_ampo {
   float *tensor; // as large as the largest tensor, for states
   mm_arena arena, batch_arena;
 };
+
+static inline bool mm_ampo_all_finite(const float *x, size_t n) {
+  float sum = 0;
+  for (size_t i = 0; i < n; i++)
+    sum += x[i] * 0.0f; // NaN for whatever is not finite
+  return sum == 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Real actions (ampo_real.c)
+
+// Objective and wrapped environments, after all else is known.
+mm_status mm_ampo_real_open(mm_ampo *a);
+
+// Draws actions of step t from the means in `scores`, and what their environments are sent.
+// MM_ERR_NUMERIC: a mean is not finite.
+mm_status mm_ampo_real_choose(mm_ampo *a, size_t t);
+
+// Gives the net the numbers that its observations are scaled by.
+void mm_ampo_real_keep_scale(mm_ampo *a);
+
+// After an update: reports what its samples met. MM_ERR_NUMERIC: too many were not finite.
+mm_status mm_ampo_real_judge(mm_ampo *a);
 
 #endif

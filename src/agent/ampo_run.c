@@ -3,7 +3,7 @@
 //
 //   16  mark "mirrormap/job", filled up with zeros
 //    8  each: version of this format, points of the curve, sum and number of recent returns
-//       curve so far, doubles
+//       curve so far, doubles; for real actions then MM_MEASURES of each of its points
 //       the agent (mm_ampo_save)
 //    8  checksum of all that comes before
 
@@ -37,8 +37,13 @@ struct mm_ampo_run {
 // ---------------------------------------------------------------------------------------------
 // State
 
+static size_t measures_size(const mm_ampo_run *r, size_t points) {
+  return r->result->measure ? points * MM_MEASURES * sizeof(double) : 0;
+}
+
 static size_t state_size(const mm_ampo_run *r, size_t points) {
-  return HEAD_SIZE + points * sizeof(double) + mm_ampo_state_size(r->ampo) + MM_STATE_CHECKSUM;
+  return HEAD_SIZE + points * sizeof(double) + measures_size(r, points) +
+         mm_ampo_state_size(r->ampo) + MM_STATE_CHECKSUM;
 }
 
 void mm_ampo_run_save(mm_ampo_run *r) {
@@ -52,6 +57,7 @@ void mm_ampo_run_save(mm_ampo_run *r) {
   to = mm_state_put(to, &r->sum, sizeof r->sum);
   to = mm_state_put(to, &r->count, sizeof r->count);
   to = mm_state_put(to, result->curve, result->n_curve * sizeof *result->curve);
+  if (result->measure) to = mm_state_put(to, result->measure, measures_size(r, result->n_curve));
   mm_ampo_save(r->ampo, to);
   to += mm_ampo_state_size(r->ampo);
   mm_state_seal(r->state, to);
@@ -93,6 +99,7 @@ static mm_status load(mm_ampo_run *r) {
   from = mm_state_get(from, &r->sum, sizeof r->sum);
   from = mm_state_get(from, &r->count, sizeof r->count);
   from = mm_state_get(from, result->curve, (size_t)points * sizeof *result->curve);
+  if (result->measure) from = mm_state_get(from, result->measure, measures_size(r, (size_t)points));
   MM_TRY(mm_ampo_load(r->ampo, from, mm_ampo_state_size(r->ampo)));
   if (mm_ampo_done(r->ampo) != (int64_t)points)
     return MM_FAIL(MM_ERR_INPUT, "state of a training: %llu points of a curve: expected %lld",
@@ -114,8 +121,20 @@ static int64_t recent_from(int64_t iterations) {
   return iterations - (iterations + 9) / 10;
 }
 
+static void note_measures(double *to, const mm_ampo_report *report) {
+  const mm_gaussian_report *p = &report->policy;
+  to[MM_MEASURE_ESS] = p->ess;
+  to[MM_MEASURE_LOG_RATIO] = p->max_delta;
+  to[MM_MEASURE_DIVERGENCE] = p->divergence;
+  to[MM_MEASURE_CLAMPED] = (double)p->clamped;
+  to[MM_MEASURE_CAPPED] = (double)p->capped;
+  to[MM_MEASURE_NONFINITE] = (double)p->nonfinite;
+  to[MM_MEASURE_UNSTABLE] = (double)report->unstable;
+}
+
 void mm_ampo_run_note(mm_ampo_run *r, const mm_ampo_report *report) {
   mm_result *result = r->result;
+  if (result->measure) note_measures(result->measure + MM_MEASURES * result->n_curve, report);
   const int64_t t = (int64_t)result->n_curve;
   result->env_steps += r->batch;
   result->final_value = report->metric;
@@ -153,7 +172,10 @@ static mm_status take_memory(mm_ampo_run *r) {
                    job->ampo->steps, job->ampo->envs * job->ampo->unroll);
   r->result->curve = mm_alloc_array(points, sizeof *r->result->curve);
   r->result->curve_step = mm_alloc_array(points, sizeof *r->result->curve_step);
-  if (!r->result->curve || !r->result->curve_step)
+  if (mm_ampo_is_real(r->ampo))
+    r->result->measure = mm_alloc_array(points * MM_MEASURES, sizeof *r->result->measure);
+  if (!r->result->curve || !r->result->curve_step ||
+      (mm_ampo_is_real(r->ampo) && !r->result->measure))
     return MM_FAIL(MM_ERR_MEMORY, "no memory for a curve of %zu points", points);
   if (!job->hooks || !job->hooks->save) return MM_OK;
   r->state = mm_alloc(state_size(r, points));

@@ -3,7 +3,8 @@
 //   16  mark "mirrormap/ampo", filled up with zeros
 //    8  each: version of this format, then the numbers below
 //       running and last finished return of every environment, floats [N] each
-//       current observations [N], environments (mm_vec_save)
+//       current observations [N], environments (mm_vec_save), for real actions their scales
+//       (mm_wrap_save)
 //       parameters, first and second moments: the tensors of net.h, floats
 //    8  checksum of all that comes before
 
@@ -58,7 +59,7 @@ static void describe(const mm_ampo *a, uint64_t number[N_NUMBERS]) {
   number[AT_unroll] = a->n_step;
   number[AT_inputs] = (uint64_t)a->info.n_input;
   number[AT_entries] = (uint64_t)a->info.entries;
-  number[AT_actions] = (uint64_t)a->info.n_action;
+  number[AT_actions] = (uint64_t)a->n_out;
   number[AT_hidden] = (uint64_t)a->config.hidden;
   number[AT_iterations] = (uint64_t)mm_ampo_iterations(&a->config);
   number[AT_iteration] = (uint64_t)a->iteration;
@@ -76,7 +77,7 @@ static size_t tensor_size(const mm_net *net, int i) {
 
 static size_t net_size(const mm_net *net) {
   size_t size = 0;
-  for (int i = 0; i < MM_NET_TENSORS; i++)
+  for (int i = 0; i < mm_net_tensors(net); i++)
     size += tensor_size(net, i);
   return size;
 }
@@ -84,9 +85,13 @@ static size_t net_size(const mm_net *net) {
 static const mm_net_part parts[] = { MM_NET_PARAM, MM_NET_MOMENT1, MM_NET_MOMENT2 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
+static size_t wrap_size(const mm_ampo *a) {
+  return a->real ? mm_wrap_state_size(a->wrap) : 0;
+}
+
 size_t mm_ampo_state_size(const mm_ampo *a) {
   return HEAD_SIZE + 2 * a->n_env * sizeof(float) + a->n_env * a->row_size +
-         mm_vec_state_size(a->vec) + PARTS * net_size(a->net) + MM_STATE_CHECKSUM;
+         mm_vec_state_size(a->vec) + wrap_size(a) + PARTS * net_size(a->net) + MM_STATE_CHECKSUM;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -105,8 +110,10 @@ void mm_ampo_save(const mm_ampo *a, void *state) {
   to = mm_state_put(to, a->now, a->n_env * a->row_size);
   mm_vec_save(a->vec, to);
   to += mm_vec_state_size(a->vec);
+  if (a->real) mm_wrap_save(a->wrap, to);
+  to += wrap_size(a);
   for (int p = 0; p < PARTS; p++)
-    for (int i = 0; i < MM_NET_TENSORS; i++) {
+    for (int i = 0; i < mm_net_tensors(a->net); i++) {
       mm_net_export(a->net, parts[p], i, a->tensor);
       to = mm_state_put(to, a->tensor, tensor_size(a->net, i));
     }
@@ -170,8 +177,10 @@ mm_status mm_ampo_load(mm_ampo *a, const void *state, size_t size) {
   MM_TRY(check_obs(a));
   MM_TRY(mm_vec_load(a->vec, from, mm_vec_state_size(a->vec)));
   from += mm_vec_state_size(a->vec);
+  if (a->real) MM_TRY(mm_wrap_load(a->wrap, from, wrap_size(a)));
+  from += wrap_size(a);
   for (int p = 0; p < PARTS; p++)
-    for (int i = 0; i < MM_NET_TENSORS; i++) {
+    for (int i = 0; i < mm_net_tensors(a->net); i++) {
       from = mm_state_get(from, a->tensor, tensor_size(a->net, i));
       mm_net_import(a->net, parts[p], i, a->tensor);
     }

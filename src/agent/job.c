@@ -12,8 +12,10 @@
 void mm_result_release(mm_result *result) {
   mm_free(result->curve);
   mm_free(result->curve_step);
+  mm_free(result->measure);
   result->curve = NULL;
   result->curve_step = NULL;
+  result->measure = NULL;
   result->n_curve = 0;
 }
 

@@ -7,6 +7,7 @@
 const char *mm_cuda_kernel_refusal(const mm_job *job) {
   const mm_ampo_config *c = job->ampo;
   const mm_env_kind *kind = job->env->kind;
+  if (c->gaussian) return "algorithm pmd-gaussian runs on the processor only";
   if (c->ppo) return "algorithm ppo runs on the processor only";
   if (!kind) return "ampo on Grid-World runs on the processor only";
   if (kind->law == &mm_vec_classic && kind->which > MM_CLASSIC_MOUNTAIN_CAR)

@@ -32,8 +32,10 @@ static const bench benches[] = {
   { "map", mm_bench_map, NULL },
   { "gridworld", mm_bench_gridworld, mm_bench_cuda_gridworld },
   { "env", mm_bench_env, NULL },
+  { "physics", mm_bench_physics, NULL },
   { "learn", mm_bench_learn, mm_bench_cuda_learn },
   { "ampo", bench_ampo, mm_bench_cuda_ampo },
+  { "gaussian", mm_bench_gaussian, NULL },
   { "cuda", NULL, NULL },
 };
 enum { BENCH_COUNT = sizeof benches / sizeof benches[0] };
@@ -217,10 +219,13 @@ const command command_bench = {
   .summary = "speed of the parts beside the machine's own limit",
   .positional = "[NAME...]",
   .about =
-      "NAME is map, gridworld, env, learn or ampo; all without one. Each line gives a figure, the "
+      "NAME is map, gridworld, env, physics, learn, ampo or gaussian; all without one. Each line "
+      "gives a "
+      "figure, the "
       "machine's own limit for it where there is one, measured in the same run, and how near "
       "the two are. The reference of env is gymnax on an A100 with 2000 environments, as "
-      "published (for MinAtar the fastest game).\n\n"
+      "published (for MinAtar the fastest game); that of physics is the MuJoCo library on the same "
+      "core in the same run.\n\n"
       "With --backend cuda, or the NAME cuda, gridworld, learn and ampo are measured on the first "
       "CUDA device (CUDA_VISIBLE_DEVICES chooses another): whole trainings by environment and "
       "population, held against its rates of fused multiply-adds and of tensor cores. Their "

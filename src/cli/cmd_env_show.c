@@ -44,9 +44,10 @@ static int show_grid(const char *id, const show_args *args) {
                               .json = e->common.json };
   if (args->frames == NULL) return grid_show(id, &config);
   if (env_policy_trained(&args->policy))
-    return fail_usage("option '--policy': a trained policy plays in classic control and MinAtar, "
-                      "not in '%s'",
-                      id);
+    return fail_usage(
+        "option '--policy': a trained policy plays in classic control, bodies and MinAtar, "
+        "not in '%s'",
+        id);
   frames_config frames = frames_asked(args, "random policy");
   mm_grid *grid;
   int code = grid_argument_open(id, e->seed, e->index, &grid);

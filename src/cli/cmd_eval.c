@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/isa.h"
 #include "cli/backend_argument.h"
+#include "cli/env_facts.h"
 #include "cli/interrupt.h"
 #include "cli/map_argument.h"
 #include "cli/output.h"
@@ -17,7 +18,7 @@
 
 typedef struct eval_args {
   command_args common;
-  const char *policy, *env, *rules;
+  const char *policy, *env, *rules, *flavour, *physics;
   uint64_t episodes, seed, agent, max_steps, threads;
   bool sample, greedy;
 } eval_args;
@@ -88,6 +89,16 @@ static const option settings[] = {
     .choices = vec_rules_names,
     .help = "MinAtar: those of gymnax, or the original's with sticky actions (default: as in "
             "training)" },
+  { .name = "flavour",
+    .type = OPTION_CHOICE,
+    AT(flavour),
+    .choices = vec_flavour_names,
+    .help = "Hopper, HalfCheetah, Ant: contacts and integrator (default: as in training)" },
+  { .name = "physics",
+    .type = OPTION_CHOICE,
+    AT(physics),
+    .choices = vec_physics_names,
+    .help = "what moves them: our own engine, or the MuJoCo library (default: as in training)" },
   { .name = NULL },
 };
 
@@ -240,6 +251,8 @@ static mm_status evaluate(outcome *o) {
   mm_evaluate_config config = { .policy = o->of.policy,
                                 .env = o->of.env,
                                 .rules = o->of.rules,
+                                .flavour = vec_flavour_of(args->flavour),
+                                .physics = vec_physics_of(args->physics),
                                 .agent = one ? (int64_t)args->agent : MM_EVALUATE_ALL,
                                 .episodes = (size_t)args->episodes,
                                 .seed = args->seed,
@@ -265,6 +278,12 @@ static int evaluate_and_show(outcome *o) {
   return EXIT_DONE;
 }
 
+static int check_body(const eval_args *args, const char *id) {
+  const char *given = args->flavour != NULL ? "flavour" : args->physics != NULL ? "physics" : NULL;
+  if (given == NULL || env_group_of(id) == GROUP_BODY) return EXIT_DONE;
+  return fail_usage("setting '%s' is for Hopper, HalfCheetah and Ant, not for '%s'", given, id);
+}
+
 static int run(void *raw) {
   const eval_args *args = raw;
   outcome o = { .args = args };
@@ -273,6 +292,7 @@ static int run(void *raw) {
   if (args->agent > INT32_MAX)
     return fail_usage("option '--agent': %" PRIu64 " is too large", args->agent);
   int code = policy_argument_open(args->policy, args->env, args->rules, &o.of);
+  if (code == EXIT_DONE) code = check_body(args, mm_env_id(o.of.env));
   if (code == EXIT_DONE) code = evaluate_and_show(&o);
   mm_evaluation_release(&o.evaluation);
   policy_argument_release(&o.of);

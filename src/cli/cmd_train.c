@@ -27,7 +27,7 @@ typedef struct train_args {
   double max_seconds, save_seconds;
 } train_args;
 
-static const char *const algo_names[] = { "pmd", "ampo", "ppo", NULL };
+static const char *const algo_names[] = { "pmd", "ampo", "pmd-gaussian", "ppo", NULL };
 
 static const option train_options[] = {
   { .name = "env",

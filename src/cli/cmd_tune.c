@@ -34,7 +34,7 @@ typedef struct tune_args {
   double max_seconds, save_seconds;
 } tune_args;
 
-static const char *const algo_names[] = { "pmd", "ampo", "ppo", NULL };
+static const char *const algo_names[] = { "pmd", "ampo", "pmd-gaussian", "ppo", NULL };
 static const char *const method_names[] = { "grid", "cma-es", NULL };
 static const char *const prune_names[] = { "on", "off", NULL };
 

@@ -7,18 +7,21 @@
 #include <stdbool.h>
 
 typedef struct env_facts {
-  const char *name;         // an ID, or a MinAtar game
-  const char *const *input; // names of the inputs, ended by NULL; NULL: the channels of a board
-  const char *observation;  // what they are, in a sentence
+  const char *name; // an ID, or a MinAtar game
+  // names of the inputs, ended by NULL, "" for those that a player need not see; NULL: the channels
+  // of a board
+  const char *const *input;
+  const char *observation; // what they are, in a sentence
   const char *reward, *end, *random;
-  int fps; // of a game on the screen
+  int fps;   // of a game on the screen
+  bool body; // moved by physics
 } env_facts;
 
-typedef enum env_group { GROUP_GRID, GROUP_CLASSIC, GROUP_MINATAR } env_group;
+typedef enum env_group { GROUP_GRID, GROUP_CLASSIC, GROUP_BODY, GROUP_MINATAR } env_group;
 env_group env_group_of(const char *id);
 extern const char *const env_group_names[];
 
-// Classic control and MinAtar; NULL for others.
+// All but Grid-Worlds; NULL for those.
 const env_facts *env_facts_find(const char *id);
 
 #endif

@@ -11,7 +11,15 @@
 
 #define AT(field) .offset = offsetof(env_args, field)
 
-enum { SETTING_GAMMA, SETTING_TERMINATION, SETTING_RULES, SETTING_WALLS };
+enum {
+  SETTING_GAMMA,
+  SETTING_TERMINATION,
+  SETTING_RULES,
+  SETTING_WALLS,
+  SETTING_FLAVOUR,
+  SETTING_PHYSICS,
+  SETTING_FRESH
+};
 
 const option env_settings[] = {
   [SETTING_GAMMA] = { .name = "gamma",
@@ -40,6 +48,24 @@ const option env_settings[] = {
                       .choices = vec_switch_names,
                       .help = "MountainCarContinuous: the left wall stops the car, as in Gymnasium "
                               "(default off)" },
+  [SETTING_FLAVOUR] = { .name = "flavour",
+                        .type = OPTION_CHOICE,
+                        AT(flavour),
+                        .choices = vec_flavour_names,
+                        .help = "Hopper, HalfCheetah, Ant: contacts, integrator and start of brax, "
+                                "or of Gymnasium's -v4 (default: as the ID says)" },
+  [SETTING_PHYSICS] = { .name = "physics",
+                        .type = OPTION_CHOICE,
+                        AT(physics),
+                        .choices = vec_physics_names,
+                        .help = "Hopper, HalfCheetah, Ant: our own engine, or the MuJoCo library "
+                                "(default own where it has the flavour)" },
+  [SETTING_FRESH] = { .name = "fresh_reset",
+                      .type = OPTION_CHOICE,
+                      AT(fresh_reset),
+                      .choices = vec_switch_names,
+                      .help = "Hopper, HalfCheetah, Ant: each episode has a start of its own, or "
+                              "that of the first (default on here; off when training)" },
   { .name = NULL },
 };
 
@@ -51,6 +77,10 @@ static const char *foreign_setting(size_t setting, const char *id, bool grid) {
     return grid ? NULL : "Grid-World";
   case SETTING_RULES:
     return !grid && env_group_of(id) == GROUP_MINATAR ? NULL : "MinAtar";
+  case SETTING_FLAVOUR:
+  case SETTING_PHYSICS:
+  case SETTING_FRESH:
+    return !grid && env_group_of(id) == GROUP_BODY ? NULL : "Hopper, HalfCheetah and Ant";
   default:
     return strcmp(id, "MountainCarContinuous-v0") == 0 ? NULL : "MountainCarContinuous-v0";
   }
@@ -62,7 +92,7 @@ static int check(const command *c, const env_args *args, const env_options *opti
   for (; *foreign != NULL; foreign++)
     if (options_given(c, &args->common, *foreign))
       return fail_usage("option '--%s' is for %s, not for '%s'", *foreign,
-                        grid ? "classic control and MinAtar" : "Grid-World", id);
+                        grid ? "classic control, bodies and MinAtar" : "Grid-World", id);
   for (size_t i = 0; env_settings[i].name != NULL; i++) {
     const char *whose = foreign_setting(i, id, grid);
     if ((args->common.set >> i & 1) != 0 && whose != NULL)
@@ -85,10 +115,14 @@ int env_args_open(const command *c, const env_args *args, const char *id,
 }
 
 vec_game_config env_args_game(const env_args *args) {
-  return (vec_game_config){ .seed = args->seed,
-                            .rules = args->rules,
-                            .gymnasium_walls = args->gymnasium_walls != NULL &&
-                                               strcmp(args->gymnasium_walls, "on") == 0 };
+  return (vec_game_config){
+    .seed = args->seed,
+    .rules = args->rules,
+    .gymnasium_walls = args->gymnasium_walls != NULL && strcmp(args->gymnasium_walls, "on") == 0,
+    .flavour = args->flavour,
+    .physics = args->physics,
+    .same_start = args->fresh_reset != NULL && strcmp(args->fresh_reset, "off") == 0
+  };
 }
 
 bool env_policy_trained(const env_policy *policy) {
@@ -103,6 +137,14 @@ int env_policy_check(const command *c, const command_args *args, const env_polic
   return EXIT_DONE;
 }
 
+// a body as the policy knows it, unless another was asked for
+static void take_body(const mm_ampo_config *trained, vec_game_config *game) {
+  if (game->flavour == NULL && trained->flavour != MM_ENV_FLAVOUR_BY_ID)
+    game->flavour = vec_flavour_names[trained->flavour - 1];
+  if (game->physics == NULL && trained->physics != MM_ENV_PHYSICS_AUTO)
+    game->physics = vec_physics_names[trained->physics - 1];
+}
+
 int env_policy_open(const env_policy *policy, const char *id, policy_argument *opened,
                     vec_game_config *game) {
   int code = policy_argument_open(policy->name, id, game->rules, opened);
@@ -110,6 +152,7 @@ int env_policy_open(const env_policy *policy, const char *id, policy_argument *o
   if (policy->agent >= opened->info.n)
     return fail_usage("option '--agent': %s has agents 0 to %zu", policy->name, opened->info.n - 1);
   game->rules = policy_argument_rules(opened);
+  take_body(&opened->info.settings.ampo, game);
   game->greedy = policy->greedy;
   mm_status status = mm_player_create(opened->policy, (size_t)policy->agent, &game->player);
   return status == MM_OK ? EXIT_DONE : fail_status(status);

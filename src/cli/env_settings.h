@@ -15,6 +15,7 @@ typedef struct env_args {
   double gamma;                        // Grid-World
   const char *termination;             // Grid-World
   const char *rules, *gymnasium_walls; // as given, or NULL
+  const char *flavour, *physics, *fresh_reset;
 } env_args;
 
 // clang-format off
@@ -32,7 +33,7 @@ extern const option env_settings[];
 // Names of options, ended by NULL, that only one kind of environment has.
 typedef struct env_options {
   const char *const *grid; // --index and so on
-  const char *const *vec;  // classic control and MinAtar
+  const char *const *vec;  // all others
 } env_options;
 
 // Opens the environment `id` and refuses options and settings that it does not have. Reports what
@@ -66,8 +67,8 @@ bool env_policy_trained(const env_policy *policy);
 int env_policy_check(const command *c, const command_args *args, const env_policy *policy);
 
 // Opens a trained policy for the environment `id`, its own where that is NULL, and gives the game
-// its rules, unless others were asked for, and a player. Reports what is wrong and returns its exit
-// code. Release both with env_policy_release in either case.
+// its rules and its body's flavour and physics, unless others were asked for, and a player. Reports
+// what is wrong and returns its exit code. Release both with env_policy_release in either case.
 int env_policy_open(const env_policy *policy, const char *id, policy_argument *opened,
                     vec_game_config *game);
 void env_policy_release(policy_argument *opened, vec_game_config *game);

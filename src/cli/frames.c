@@ -27,7 +27,7 @@ typedef struct episode {
 } episode;
 
 // ---------------------------------------------------------------------------------------------
-// Classic control and MinAtar
+// Classic control, bodies and MinAtar
 
 typedef struct vec_source {
   const mm_env *env;
@@ -211,6 +211,18 @@ static int write_frames(const episode *e, const mm_scene *scene, const char *id,
   return code;
 }
 
+// what --set said of a body, behind the rest of the title
+static void add_settings(const vec_game_config *game, char *title, size_t size) {
+  const struct {
+    const char *name, *value;
+  } said[] = { { "flavour", game->flavour }, { "physics", game->physics } };
+  for (size_t i = 0; i < 2; i++) {
+    size_t used = strlen(title);
+    if (said[i].value != NULL)
+      snprintf(title + used, size - used, ", %s=%s", said[i].name, said[i].value);
+  }
+}
+
 int frames_of_vec(const mm_env *env, const vec_game_config *game, const frames_config *config) {
   vec_source s = { .env = env, .config = game };
   const char *id = mm_env_id(env);
@@ -221,6 +233,7 @@ int frames_of_vec(const mm_env *env, const vec_game_config *game, const frames_c
   snprintf(title, sizeof title, "%s, seed %" PRIu64 ", %s%s%s%s", id, game->seed, config->who,
            game->rules != NULL ? ", rules=" : "", game->rules != NULL ? game->rules : "",
            game->gymnasium_walls ? ", gymnasium_walls=on" : "");
+  add_settings(game, title, sizeof title);
   episode e = { &s, vec_begin, vec_step, vec_end, vec_draw };
   code = write_frames(&e, &s.scene, id, title, config);
   vec_game_release(&s.game);

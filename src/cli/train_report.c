@@ -96,6 +96,31 @@ static void add_split(cJSON *root, const outcome *o) {
   output_add_number(seconds, "value", o->value);
 }
 
+// Of the Gaussian policies trained by this process: the least effective sample size of an update,
+// how many samples came to a bound or were not finite, and steps that the physics broke down in.
+static void add_samples(cJSON *root, const outcome *o) {
+  double least = INFINITY, sum[MM_MEASURES] = { 0 };
+  bool any = false;
+  for (size_t i = 0; i < o->n; i++) {
+    const mm_result *r = &o->view->result[i];
+    for (size_t k = 0; k < r->n_curve && r->measure != NULL; k++) {
+      const double *at = r->measure + k * MM_MEASURES;
+      any = true;
+      least = fmin(least, at[MM_MEASURE_ESS]);
+      for (int m = MM_MEASURE_CLAMPED; m <= MM_MEASURE_NONFINITE; m++)
+        sum[m] += at[m];
+      if (k + 1 == r->n_curve) sum[MM_MEASURE_UNSTABLE] += at[MM_MEASURE_UNSTABLE];
+    }
+  }
+  if (!any) return;
+  cJSON *object = cJSON_AddObjectToObject(root, "samples");
+  output_add_defined(object, "least_ess", least);
+  output_add_number(object, "clamped", sum[MM_MEASURE_CLAMPED]);
+  output_add_number(object, "capped", sum[MM_MEASURE_CAPPED]);
+  output_add_number(object, "nonfinite", sum[MM_MEASURE_NONFINITE]);
+  output_add_number(object, "unstable", sum[MM_MEASURE_UNSTABLE]);
+}
+
 static int put_json(const outcome *o, const char *state) {
   const mm_train_view *view = o->view;
   const mm_train_plan *plan = view->plan;
@@ -119,6 +144,7 @@ static int put_json(const outcome *o, const char *state) {
   output_add_defined(root, "optimal_mean", o->optimal_mean);
   add_curve(root, o);
   output_add_number(root, "numeric_failures", (double)view->n_numeric);
+  add_samples(root, o);
   add_text_or_null(root, "policy", view->policy);
   double rate = view->seconds > 0 ? (double)view->env_steps / view->seconds : NAN;
   output_add_defined(root, "env_steps_per_second", rate);

@@ -16,6 +16,8 @@ typedef struct vec_game_config {
   uint64_t seed;
   const char *rules; // of vec_rules_names, or NULL: as the ID says
   bool gymnasium_walls;
+  const char *flavour, *physics; // of vec_flavour_names and vec_physics_names, or NULL
+  bool same_start;               // every episode of a body starts where the first did
   mm_player *player; // of a trained policy, which must outlive the game; NULL: random actions
   bool greedy;       // the player takes the most probable action
 } vec_game_config;
@@ -23,10 +25,15 @@ typedef struct vec_game_config {
 extern const char *const vec_rules_names[];
 mm_env_rules vec_rules_of(const char *name); // NULL: as the ID says
 extern const char *const vec_switch_names[]; // off, on
+extern const char *const vec_flavour_names[], *const vec_physics_names[];
+mm_env_flavour vec_flavour_of(const char *name); // NULL: as the ID says
+mm_env_physics vec_physics_of(const char *name); // NULL: our own where it has the flavour
+
+enum { VEC_REALS_MOST = 8 };
 
 typedef struct vec_action {
-  int32_t index; // of a discrete action, or
-  float real;    // of a real one
+  int32_t index;              // of a discrete action, or
+  float real[VEC_REALS_MOST]; // of a real one
 } vec_action;
 
 typedef struct vec_game {
@@ -65,8 +72,8 @@ vec_action vec_game_choose(vec_game *g);
 // without a player.
 const float *vec_game_probs(const vec_game *g);
 
-// The action of a key; false if it has none in this game. Real ones are the bounds and 0. Space is
-// to fire where that is possible, else to do nothing.
+// The action of a key; false if it has none in this game. Real ones are the bounds and 0, the same
+// for all motors. Space is to fire where that is possible, else to do nothing.
 bool vec_game_key_action(const vec_game *g, key k, vec_action *out);
 
 // The action of a step without a key: to do nothing where that is possible, else the first.

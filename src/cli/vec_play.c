@@ -1,8 +1,7 @@
-// `env play` of classic control and MinAtar.
+// `env play` of classic control, bodies and MinAtar.
 //
 // A terminal tells when a key goes down but not when it comes up. In MinAtar, where a step is a
-// move, a key lasts for one step; in classic control, where a push takes many, it holds until the
-// next one.
+// move, a key lasts for one step; elsewhere, where a push takes many, it holds until the next one.
 
 #include "cli/vec_play.h"
 
@@ -84,6 +83,10 @@ static bool press(player *p, key k) {
 // The picture
 
 static const char *rules_text(const player *p) {
+  if (p->facts->body)
+    return p->game.config.flavour == MM_ENV_FLAVOUR_GYMNASIUM ? ", Gymnasium's flavour"
+           : p->game.config.flavour == MM_ENV_FLAVOUR_BRAX    ? ", brax' flavour"
+                                                              : "";
   if (p->scene.rows == 0) return p->game.config.gymnasium_walls ? ", Gymnasium's walls" : "";
   bool original = p->game.config.rules == MM_RULES_MINATAR ||
                   (p->game.config.rules == MM_RULES_BY_ID && strncmp(p->id, "MinAtar/", 8) == 0);
@@ -150,7 +153,8 @@ static void fill_panel(const player *p, text_panel *panel) {
   panel_add(panel, "%s", "");
   add_probs(p, panel);
   for (int i = 0; p->facts->input != NULL && p->facts->input[i] != NULL; i++)
-    panel_add(panel, "%-12s %8.3f", p->facts->input[i], (double)g->obs[i]);
+    if (p->facts->input[i][0] != '\0')
+      panel_add(panel, "%-12s %8.3f", p->facts->input[i], (double)g->obs[i]);
   if (p->facts->input != NULL) panel_add(panel, "%s", "");
   picture_legend(&p->scene, panel);
 }

@@ -1,5 +1,5 @@
-// `env play` of classic control and MinAtar: in real time on a terminal, from --keys, or by a
-// policy, which acts at random or was trained.
+// `env play` of classic control, bodies and MinAtar: in real time on a terminal, from --keys, or by
+// a policy, which acts at random or was trained.
 
 #ifndef MM_CLI_VEC_PLAY_H
 #define MM_CLI_VEC_PLAY_H

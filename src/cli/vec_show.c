@@ -1,4 +1,4 @@
-// `env show` of classic control and MinAtar: sizes, laws in a few words, and the first picture.
+// `env show` of all but Grid-World: sizes, laws in a few words, and the first picture.
 
 #include "cli/vec_show.h"
 
@@ -24,6 +24,27 @@ static const char minatar_gymnax[] =
 static const char minatar_original[] =
     "minatar: with probability 0.1 a step repeats the action before; no limit but Freeway's";
 
+static bool is_gymnasium(const shown *s) {
+  const mm_env_flavour asked = s->game.config.flavour;
+  if (asked != MM_ENV_FLAVOUR_BY_ID) return asked == MM_ENV_FLAVOUR_GYMNASIUM;
+  return strchr(s->info.id, '-') != NULL; // Hopper-v4
+}
+
+// what is different in the two flavours of a body
+static const char *flavour_of(const shown *s) {
+  const bool gymnasium = is_gymnasium(s);
+  if (strncmp(s->info.id, "Hopper", 6) == 0)
+    return gymnasium ? "gymnasium: every part touches the floor, Runge-Kutta steps of 0.002 s"
+                     : "brax: the foot touches the floor, Euler steps of 0.002 s";
+  if (strncmp(s->info.id, "Ant", 3) == 0)
+    return gymnasium ? "gymnasium: every part touches the floor, Runge-Kutta steps of 0.01 s, "
+                       "start 0.75 high with straight legs"
+                     : "brax: the feet touch the floor, Euler steps of 0.01 s, start 0.55 high "
+                       "with bent legs";
+  return gymnasium ? "gymnasium: every part touches the floor, Euler steps of 0.01 s"
+                   : "brax: head, thighs and feet touch the floor, Euler steps of 0.01 s";
+}
+
 static const char *rules_of(const shown *s) {
   if (s->scene.rows > 0) return s->original ? minatar_original : minatar_gymnax;
   if (strcmp(s->info.id, "MountainCarContinuous-v0") != 0)
@@ -31,6 +52,11 @@ static const char *rules_of(const shown *s) {
   return s->game.config.gymnasium_walls
              ? "Gymnasium's walls: the left one stops the car"
              : "gymnax's walls: a car that leans on the left wall keeps its speed";
+}
+
+static const char *physics_of(const shown *s) {
+  return strcmp(mm_vec_physics(s->game.vec), "own") == 0 ? "own: our own engine"
+                                                         : "mujoco: the MuJoCo library";
 }
 
 static const char *forms_of(const shown *s) {
@@ -88,10 +114,17 @@ static void print_facts(const shown *s) {
     snprintf(text, sizeof text, "none");
   put_fact("limit", text);
   put_fact("random", s->facts->random);
-  put_fact("rules", rules_of(s));
+  if (s->facts->body) {
+    put_fact("flavour", flavour_of(s));
+    put_fact("physics", physics_of(s));
+  } else {
+    put_fact("rules", rules_of(s));
+  }
   snprintf(text, sizeof text, "%s, preset %s", s->info.algo, s->info.preset);
   put_fact("trained by", text);
-  put_fact("see also", "env play, env show --frames, bench env (steps per second)");
+  put_fact("see also", s->facts->body
+                           ? "env play, env show --frames, bench physics (steps per second)"
+                           : "env play, env show --frames, bench env (steps per second)");
 }
 
 static void print(const shown *s) {
@@ -159,6 +192,10 @@ static int print_json(const shown *s) {
   cJSON_AddStringToObject(root, "end", s->facts->end);
   cJSON_AddStringToObject(root, "random", s->facts->random);
   if (s->scene.rows > 0) cJSON_AddStringToObject(root, "rules", s->original ? "minatar" : "gymnax");
+  if (s->facts->body) {
+    cJSON_AddStringToObject(root, "flavour", is_gymnasium(s) ? "gymnasium" : "brax");
+    cJSON_AddStringToObject(root, "physics", mm_vec_physics(s->game.vec));
+  }
   return output_json(root, EXIT_DONE);
 }
 

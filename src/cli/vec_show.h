@@ -1,4 +1,4 @@
-// `env show` of classic control and MinAtar.
+// `env show` of classic control, bodies and MinAtar.
 
 #ifndef MM_CLI_VEC_SHOW_H
 #define MM_CLI_VEC_SHOW_H

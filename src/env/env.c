@@ -94,14 +94,6 @@ static const mm_grid_law *find_law(const char *id) {
   return NULL;
 }
 
-static const mm_env_kind *find_kind(const char *id) {
-  const mm_env_kind *kind;
-  for (size_t i = 0; (kind = mm_env_kind_at(i)) != NULL; i++) {
-    if (strcmp(id, kind->id) == 0) return kind;
-  }
-  return NULL;
-}
-
 // A file without the usual ending is one all the same, and a path that is none may be a misspelt
 // "MinAtar/..." ID.
 static bool is_file(const char *id) {
@@ -110,7 +102,7 @@ static bool is_file(const char *id) {
 
 mm_status mm_env_open(const char *id, mm_env **out) {
   *out = NULL;
-  const mm_env_kind *kind = find_kind(id);
+  const mm_env_kind *kind = mm_env_kind_find(id);
   const mm_grid_law *law = kind ? NULL : find_law(id);
   mm_grid *task = NULL;
   if (!kind && !law) {

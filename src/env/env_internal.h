@@ -21,12 +21,16 @@ typedef struct mm_vec_law mm_vec_law;
 typedef struct mm_env_kind {
   const char *id, *summary, *algo, *preset;
   const mm_vec_law *law;
-  int32_t which;      // mm_classic_env or mm_minatar_game
-  mm_env_rules rules; // of MinAtar
+  int32_t which;          // mm_classic_env, mm_minatar_game or mm_body
+  mm_env_rules rules;     // of MinAtar
+  mm_env_flavour flavour; // of a body
 } mm_env_kind;
 
 // In listing order: NULL past the end.
 const mm_env_kind *mm_env_kind_at(size_t i);
+
+// By its ID, or NULL.
+const mm_env_kind *mm_env_kind_find(const char *id);
 
 struct mm_env {
   const mm_env_kind *kind; // or

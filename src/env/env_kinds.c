@@ -1,19 +1,31 @@
 // The table of environments beside the Grid-Worlds.
 
+#include <string.h>
+
 #include "env/classic_batch.h"
 #include "env/minatar.h"
 #include "env/vec_internal.h"
+#include "physics/body.h"
 
 #define CLASSIC(id, which, algo, preset, summary)                                                  \
-  { id, summary, algo, preset, &mm_vec_classic, MM_CLASSIC_##which, MM_RULES_GYMNAX }
+  { id, summary, algo, preset, &mm_vec_classic, MM_CLASSIC_##which, MM_RULES_GYMNAX, 0 }
 
 #define GAME(name, which, summary)                                                                 \
-  { name "-MinAtar", summary, "ampo", "minatar", &mm_vec_minatar, MM_GAME_##which, MM_RULES_GYMNAX }
+  {                                                                                                \
+    name "-MinAtar", summary, "ampo", "minatar", &mm_vec_minatar, MM_GAME_##which,                 \
+        MM_RULES_GYMNAX, 0                                                                         \
+  }
 
 #define ORIGINAL(name, which)                                                                      \
   {                                                                                                \
     "MinAtar/" name "-v1", name " by the original rules (sticky actions)", "ampo", "minatar",      \
-        &mm_vec_minatar, MM_GAME_##which, MM_RULES_MINATAR                                         \
+        &mm_vec_minatar, MM_GAME_##which, MM_RULES_MINATAR, 0                                      \
+  }
+
+#define BODY(id, which, flavour, summary)                                                          \
+  {                                                                                                \
+    id, summary, "pmd-gaussian", "mujoco", &mm_vec_body, MM_BODY_##which, 0,                       \
+        MM_ENV_FLAVOUR_##flavour                                                                   \
   }
 
 static const mm_env_kind kinds[] = {
@@ -23,6 +35,12 @@ static const mm_env_kind kinds[] = {
   CLASSIC("MountainCarContinuous-v0", MOUNTAIN_CAR_CONTINUOUS, "pmd-gaussian", "mujoco",
           "rock the car out with an engine of variable strength"),
   CLASSIC("Pendulum-v1", PENDULUM, "pmd-gaussian", "mujoco", "swing a pendulum up and hold it"),
+  BODY("Hopper", HOPPER, BRAX, "hop forward on one leg without falling"),
+  BODY("HalfCheetah", HALF_CHEETAH, BRAX, "run forward on two legs"),
+  BODY("Ant", ANT, BRAX, "walk forward on four legs without turning over"),
+  BODY("Hopper-v4", HOPPER, GYMNASIUM, "Hopper with Gymnasium's contacts and integrator"),
+  BODY("HalfCheetah-v4", HALF_CHEETAH, GYMNASIUM, "HalfCheetah with Gymnasium's contacts"),
+  BODY("Ant-v4", ANT, GYMNASIUM, "Ant with Gymnasium's contacts, integrator and start"),
   GAME("Asterix", ASTERIX, "collect gold, avoid enemies in eight lanes"),
   GAME("Breakout", BREAKOUT, "break bricks with a ball and a paddle"),
   GAME("Freeway", FREEWAY, "cross eight lanes of cars, again and again"),
@@ -37,4 +55,11 @@ static const mm_env_kind kinds[] = {
 
 const mm_env_kind *mm_env_kind_at(size_t i) {
   return i < sizeof kinds / sizeof *kinds ? &kinds[i] : NULL;
+}
+
+const mm_env_kind *mm_env_kind_find(const char *id) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    if (strcmp(id, kinds[i].id) == 0) return &kinds[i];
+  }
+  return NULL;
 }

@@ -100,6 +100,8 @@ static mm_status record(const char *id, const mm_record_plan *plan, mm_text *tex
   if (strcmp(id, GRID_ID) == 0)
     return MM_FAIL(MM_ERR_INPUT, "'%s' stands for many: expected one of them, like %sdense", id,
                    GRID_PREFIX);
+  if (mm_env_kind_find(id))
+    return MM_FAIL(MM_ERR_INPUT, "no traces of '%.80s' can be recorded", id);
   return mm_grid_record(id, plan, text, transitions);
 }
 

@@ -15,7 +15,7 @@ mm_status mm_vec_form_refused(const mm_env *env, const char *expected) {
 }
 
 bool mm_env_has_switches(const mm_env *env) {
-  return !env->kind || env->kind->law != &mm_vec_classic;
+  return !env->kind || env->kind->law == &mm_vec_minatar;
 }
 
 static mm_status prepare(const mm_env *env, const mm_vec_config *config, mm_vec *vec) {
@@ -28,7 +28,13 @@ static mm_status prepare(const mm_env *env, const mm_vec_config *config, mm_vec 
     return mm_vec_form_refused(env, "one of mm_obs_form");
   if (config->rules < MM_RULES_BY_ID || config->rules > MM_RULES_MINATAR)
     return MM_FAIL(MM_ERR_INPUT, "rules: expected one of mm_env_rules");
+  if (config->flavour < MM_ENV_FLAVOUR_BY_ID || config->flavour > MM_ENV_FLAVOUR_GYMNASIUM)
+    return MM_FAIL(MM_ERR_INPUT, "flavour: expected one of mm_env_flavour");
+  if (config->physics < MM_ENV_PHYSICS_AUTO || config->physics > MM_ENV_PHYSICS_MUJOCO)
+    return MM_FAIL(MM_ERR_INPUT, "physics: expected one of mm_env_physics");
   if (config->rules == MM_RULES_BY_ID) vec->config.rules = env->kind ? env->kind->rules : 0;
+  if (config->flavour == MM_ENV_FLAVOUR_BY_ID)
+    vec->config.flavour = env->kind ? env->kind->flavour : 0;
   MM_TRY(vec->law->prepare(vec, env));
   size_t entry = config->obs == MM_OBS_LIST ? sizeof(uint16_t) : sizeof(float);
   vec->info.n = config->n;
@@ -57,6 +63,7 @@ mm_status mm_vec_create(const mm_env *env, const mm_vec_config *config, mm_vec *
   *out = place(&plan);
   if (*out) return MM_OK;
   mm_grid_destroy(plan.task);
+  mm_physics_destroy(plan.physics);
   return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu environments '%.80s'", config->n,
                  mm_env_id(env));
 }
@@ -64,11 +71,20 @@ mm_status mm_vec_create(const mm_env *env, const mm_vec_config *config, mm_vec *
 void mm_vec_destroy(mm_vec *vec) {
   if (!vec) return;
   mm_grid_destroy(vec->task);
+  mm_physics_destroy(vec->physics);
   mm_free(vec);
 }
 
 void mm_vec_describe(const mm_vec *vec, mm_vec_info *out) {
   *out = vec->info;
+}
+
+uint64_t mm_vec_unstable(const mm_vec *vec) {
+  return vec->law->unstable ? vec->law->unstable(vec) : 0;
+}
+
+const char *mm_vec_physics(const mm_vec *vec) {
+  return vec->physics ? vec->physics->engine->name : NULL;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -79,7 +95,10 @@ size_t mm_vec_state_size(const mm_vec *vec) {
 }
 
 void mm_vec_save(const mm_vec *vec, void *state) {
-  memcpy(state, vec->state, mm_vec_state_size(vec));
+  if (vec->law->save)
+    vec->law->save(vec, state);
+  else
+    memcpy(state, vec->state, mm_vec_state_size(vec));
 }
 
 mm_status mm_vec_load(mm_vec *vec, const void *state, size_t size) {
@@ -89,7 +108,10 @@ mm_status mm_vec_load(mm_vec *vec, const void *state, size_t size) {
     return MM_FAIL(MM_ERR_INPUT, "state of %zu environments: %zu bytes: expected %zu", vec->info.n,
                    size, expected);
   memset(vec->state, 0, all);
-  memcpy(vec->state, state, size);
+  if (vec->law->load)
+    vec->law->load(vec, state);
+  else
+    memcpy(vec->state, state, size);
   if (!vec->law->sane(vec))
     return MM_FAIL(MM_ERR_INPUT, "state of %zu environments: expected one that they can come to",
                    vec->info.n);

@@ -165,4 +165,5 @@ static bool sane(const mm_vec *vec) {
   return true;
 }
 
-const mm_vec_law mm_vec_classic = { prepare, state_size, reset, step, kept_size, observe, sane };
+const mm_vec_law mm_vec_classic = { prepare, state_size, reset, step, kept_size,
+                                    observe, sane,       NULL,  NULL, NULL };

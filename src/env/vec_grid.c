@@ -123,4 +123,5 @@ static bool sane(const mm_vec *vec) {
   return true;
 }
 
-const mm_vec_law mm_vec_grid = { prepare, state_size, reset, step, state_size, observe_all, sane };
+const mm_vec_law mm_vec_grid = { prepare,     state_size, reset, step, state_size,
+                                 observe_all, sane,       NULL,  NULL, NULL };

@@ -6,22 +6,24 @@
 #include "base/rng.h"
 #include "base/status.h"
 #include "env/env_internal.h"
+#include "physics/physics.h"
 
 struct mm_vec {
-  mm_vec_config config; // rules resolved: never MM_RULES_BY_ID
+  mm_vec_config config; // rules and flavour resolved: never by ID
   mm_vec_info info;
   const mm_vec_law *law;
   int32_t which; // environment within its law
   bool started;
-  mm_grid *task;     // Grid-World: the instance
-  const void *stuff; // the law's own: kernels
-  void *state;       // [n] or columns, the law's own
+  mm_grid *task;       // Grid-World: the instance
+  mm_physics *physics; // bodies: their states
+  const void *stuff;   // the law's own: kernels
+  void *state;         // [n] or columns, the law's own
 };
 
 // A law writes into buffers that vec.c has checked: `out` has every member but final_obs, actions
 // are valid, from <= to <= n.
 struct mm_vec_law {
-  // Fills law, stuff, task and all of info but n and obs_size; `entries` for the form of the
+  // Fills stuff, task or physics, and all of info but n and obs_size; `entries` for the form of the
   // config. MM_ERR_INPUT for a form that there is not.
   mm_status (*prepare)(mm_vec *vec, const mm_env *env);
   // Bytes of the state of n environments per environment, after `prepare`.
@@ -37,9 +39,13 @@ struct mm_vec_law {
   // Is every environment in a state that it can be in between two steps? The bytes may be
   // anybody's; whatever passes can be stepped on.
   bool (*sane)(const mm_vec *vec);
+  // Where the state is not all there is: what is kept, out and in. NULL elsewhere.
+  void (*save)(const mm_vec *vec, void *state);
+  void (*load)(const mm_vec *vec, const void *state);
+  uint64_t (*unstable)(const mm_vec *vec); // or NULL
 };
 
-extern const mm_vec_law mm_vec_classic, mm_vec_minatar, mm_vec_grid;
+extern const mm_vec_law mm_vec_classic, mm_vec_minatar, mm_vec_grid, mm_vec_body;
 
 // The words of a set of bits.
 static inline int32_t mm_obs_words(int32_t n_input) {

@@ -112,4 +112,5 @@ static bool sane(const mm_vec *vec) {
   return ((const kernel *)vec->stuff)->sane(vec);
 }
 
-const mm_vec_law mm_vec_minatar = { prepare, state_size, reset, step, state_size, observe, sane };
+const mm_vec_law mm_vec_minatar = { prepare, state_size, reset, step, state_size,
+                                    observe, sane,       NULL,  NULL, NULL };

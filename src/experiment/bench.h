@@ -41,6 +41,12 @@ mm_status mm_bench_gridworld(mm_bench_results *results, mm_bench_progress *progr
 // environments.
 mm_status mm_bench_env(mm_bench_results *results, mm_bench_progress *progress, void *user);
 
+// Environment steps per second of each body's physics on one core, 2048 environments with random
+// actions and resets: our own engine in each build that this CPU runs, with the MuJoCo library in
+// the same run as the reference; then how many times the library's rate the best is. Without the
+// library its lines are missing.
+mm_status mm_bench_physics(mm_bench_results *results, mm_bench_progress *progress, void *user);
+
 // A generation of the paper's Grid-World search on all cores: seconds, with those in the backend as
 // the limit; the share that is not training; the whole schedule; milliseconds of evolution and
 // database by themselves; growth of the database per generation.
@@ -56,7 +62,13 @@ mm_status mm_bench_ampo(mm_bench_results *results, mm_bench_progress *progress, 
 // of the stages; and how many times as much all cores do with a job each.
 mm_status mm_bench_training(mm_bench_results *results, mm_bench_progress *progress, void *user);
 
-// The same on a CUDA device, the first of the machine; without one they are MM_ERR_UNSUPPORTED.
+// Gaussian policies on one core: gradient steps of the paper's size with made-up data, whole and by
+// stage, beside the rate of fused multiply-adds alone; nanoseconds per sample of the maps; whole
+// iterations by environment and map.
+mm_status mm_bench_gaussian(mm_bench_results *results, mm_bench_progress *progress, void *user);
+
+// AMPO, Grid-World and searches on a CUDA device, the first of the machine; without one they are
+// MM_ERR_UNSUPPORTED.
 //
 // Whole trainings with AMPO through the backend, by environment and population, a piecewise map for
 // each member: environment steps a second, with the device's own rate of fused multiply-adds as the

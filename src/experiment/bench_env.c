@@ -156,7 +156,7 @@ static mm_status measure_form(const subject *s, const mm_env *env, const form *f
 static mm_status measure(const subject *s, mm_bench_results *results) {
   mm_env *env;
   MM_TRY(mm_env_open(s->id, &env));
-  bool numbers = env->kind && env->kind->law == &mm_vec_classic;
+  bool numbers = !mm_env_has_switches(env);
   mm_status status = MM_OK;
   for (int i = 0; i < FORMS && status == MM_OK; i++)
     status = measure_form(s, env, &(numbers ? number_forms : switch_forms)[i], results);

@@ -7,7 +7,7 @@
 
 double *mm_settings_eta(mm_settings *settings) {
   if (settings->algo == MM_ALGO_PMD) return &settings->pmd.eta;
-  return settings->algo == MM_ALGO_AMPO ? &settings->ampo.eta : NULL;
+  return settings->algo != MM_ALGO_PPO ? &settings->ampo.eta : NULL;
 }
 
 // What is measured of one eta. A run without a value spoils it: eta must be safe.

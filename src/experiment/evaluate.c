@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/ampo.h"
 #include "backend/pool.h"
 #include "base/rng.h"
 #include "base/status.h"
@@ -24,22 +25,31 @@ enum { ROWS = MM_PLAYER_ROWS };
 
 mm_status mm_evaluate_check(const mm_policy *policy, const mm_env *env, mm_env_rules rules) {
   const mm_policy_info info = mm_policy_describe(policy);
-  mm_vec_config config = { .n = 0, .seed = info.seed, .rules = rules };
+  mm_vec_config config = { .n = 0,
+                           .seed = info.seed,
+                           .rules = rules,
+                           .flavour = (mm_env_flavour)info.settings.ampo.flavour,
+                           .physics = (mm_env_physics)info.settings.ampo.physics };
   mm_vec_info found;
   mm_vec *vec;
   MM_TRY(mm_vec_create(env, &config, &vec));
   mm_vec_describe(vec, &found);
   mm_vec_destroy(vec);
   const char *id = mm_env_id(env);
-  if (found.n_action == 0)
+  const bool real = found.n_action == 0;
+  const int32_t actions = real ? found.n_real : found.n_action;
+  if (real != info.net.gaussian)
     return MM_FAIL(MM_ERR_INPUT,
-                   "environment '%.80s' has real actions; the policy, of '%.80s', chooses among %d",
+                   real ? "environment '%.80s' has real actions; the policy, of '%.80s', chooses "
+                          "among %d"
+                        : "environment '%.80s' has actions to choose among; the policy, of "
+                          "'%.80s', has %d real ones",
                    id, info.env_id, (int)info.net.n_action);
-  if (found.n_action != info.net.n_action || found.n_input != info.net.n_input)
+  if (actions != info.net.n_action || found.n_input != info.net.n_input)
     return MM_FAIL(MM_ERR_INPUT,
                    "environment '%.80s' has %d inputs and %d actions; the policy, of '%.80s', has "
                    "%d and %d",
-                   id, (int)found.n_input, (int)found.n_action, info.env_id, (int)info.net.n_input,
+                   id, (int)found.n_input, (int)actions, info.env_id, (int)info.net.n_input,
                    (int)info.net.n_action);
   return MM_OK;
 }
@@ -54,6 +64,8 @@ typedef struct pool {
   uint32_t first_repeat;
   uint64_t max_steps;
   bool lists;
+  mm_env_flavour flavour; // of bodies
+  mm_env_physics physics;
   size_t n_unit, per_agent;
   struct desk *desk;  // [threads]
   atomic_size_t done; // episodes
@@ -74,6 +86,7 @@ typedef struct desk {
   float reward[ROWS];
   uint8_t end[ROWS];
   int32_t action[ROWS];
+  float *real;           // [ROWS][reals] of a Gaussian policy, as the environment takes them
   uint32_t active[ROWS]; // rows of episodes that go on
   mm_block uniform[ROWS];
 } desk;
@@ -86,7 +99,11 @@ static mm_status take_agent(const pool *p, desk *d, size_t agent) {
   if (d->player && d->agent == agent) return MM_OK;
   mm_player_destroy(d->player);
   d->agent = agent;
-  return mm_player_create(p->config->policy, agent, &d->player);
+  MM_TRY(mm_player_create(p->config->policy, agent, &d->player));
+  const size_t reals = mm_player_reals(d->player);
+  if (reals == 0 || d->real) return MM_OK;
+  d->real = mm_alloc_array(ROWS * reals, sizeof *d->real);
+  return d->real ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for actions");
 }
 
 static mm_status take_room(desk *d, size_t row_size) {
@@ -104,17 +121,37 @@ static void clear_desk(desk *d) {
   mm_player_destroy(d->player);
   mm_free(d->obs);
   mm_free(d->packed);
+  mm_free(d->real);
+}
+
+// Actions of a Gaussian policy in the episodes that go on; the others get 0, which changes nothing.
+static void choose_real(const pool *p, desk *d, const mm_vec_config *vec, const mm_vec_info *info,
+                        size_t n_active, uint64_t t) {
+  const size_t reals = mm_player_reals(d->player);
+  float noise[MM_NET_ACTION_MAX];
+  memset(d->real, 0, ROWS * reals * sizeof *d->real);
+  for (size_t k = 0; k < n_active; k++) {
+    const uint32_t row = d->active[k];
+    float *action = d->real + row * reals;
+    mm_ampo_real_noise(mm_stream_make(vec->seed, vec->repeat, MM_RNG_ACTION, row), t, reals, noise);
+    mm_player_real(d->player, k, p->config->greedy ? NULL : noise, action);
+    mm_ampo_real_send(info, action, reals, action);
+  }
 }
 
 // Actions of the episodes that go on; the others get the first one, which changes nothing.
-static mm_status choose(const pool *p, desk *d, const mm_vec_config *vec, size_t n_active,
-                        size_t entries, uint64_t t) {
+static mm_status choose(const pool *p, desk *d, const mm_vec_config *vec, const mm_vec_info *info,
+                        size_t n_active, uint64_t t) {
   mm_net_obs obs = { .floats = p->lists ? NULL : (const void *)d->packed,
                      .lists = p->lists ? (const void *)d->packed : NULL,
-                     .entries = entries };
+                     .entries = (size_t)info->entries };
   for (size_t k = 0; k < n_active; k++)
     memcpy(d->packed + k * d->row_size, d->obs + d->active[k] * d->row_size, d->row_size);
   MM_TRY(mm_player_look(d->player, &obs, n_active));
+  if (d->real) {
+    choose_real(p, d, vec, info, n_active, t);
+    return MM_OK;
+  }
   memset(d->action, 0, sizeof d->action);
   for (size_t k = 0; k < n_active; k++) {
     const uint32_t row = d->active[k];
@@ -132,7 +169,8 @@ static mm_status step(const pool *p, desk *d, mm_vec *vec, size_t place, size_t 
   mm_evaluation *out = p->out;
   const size_t from = d->active[0], to = d->active[*n_active - 1] + 1;
   mm_vec_out result = { .obs = d->obs, .reward = d->reward, .end = d->end };
-  MM_TRY(mm_vec_step_part(vec, from, to, d->action, &result));
+  const void *action = d->real ? (const void *)d->real : d->action;
+  MM_TRY(mm_vec_step_part(vec, from, to, action, &result));
   size_t left = 0;
   for (size_t k = 0; k < *n_active; k++) {
     const uint32_t row = d->active[k];
@@ -157,7 +195,7 @@ static mm_status play(pool *p, desk *d, mm_vec *vec, const mm_vec_config *config
   for (uint64_t t = 0; t < p->max_steps && n_active > 0; t++) {
     if (stopped(p)) return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
     steps += n_active;
-    MM_TRY(choose(p, d, config, n_active, (size_t)info.entries, t));
+    MM_TRY(choose(p, d, config, &info, n_active, t));
     MM_TRY(step(p, d, vec, place, &n_active));
   }
   atomic_fetch_add_explicit(&p->env_steps, steps, memory_order_relaxed);
@@ -172,6 +210,8 @@ static mm_status play_unit(pool *p, desk *d, size_t unit) {
                            .repeat =
                                0x80000000u | ((p->first_repeat + (uint32_t)chunk) & INT32_MAX),
                            .rules = p->config->rules,
+                           .flavour = p->flavour,
+                           .physics = p->physics,
                            .obs = p->lists ? MM_OBS_LIST : MM_OBS_FLOATS };
   mm_vec *vec;
   MM_TRY(take_agent(p, d, p->out->first + agent));
@@ -313,7 +353,8 @@ static mm_status run_all(pool *p) {
   return status;
 }
 
-static mm_status play_all(const mm_evaluate_config *c, uint64_t agent_seed, mm_evaluation *out) {
+static mm_status play_all(const mm_evaluate_config *c, uint64_t agent_seed,
+                          const mm_ampo_config *settings, mm_evaluation *out) {
   const size_t per_agent = (c->episodes + ROWS - 1) / ROWS;
   mm_block base = mm_stream_block(mm_stream_make(c->seed, 0, MM_RNG_EVALUATION, 0), 0);
   pool p = { .config = c,
@@ -322,6 +363,8 @@ static mm_status play_all(const mm_evaluate_config *c, uint64_t agent_seed, mm_e
              .first_repeat = base.word[0],
              .max_steps = c->max_steps > 0 ? c->max_steps : MM_EVALUATE_STEPS,
              .lists = mm_env_has_switches(c->env),
+             .flavour = c->flavour ? c->flavour : (mm_env_flavour)settings->flavour,
+             .physics = c->physics ? c->physics : (mm_env_physics)settings->physics,
              .n_unit = per_agent * out->n_agent,
              .per_agent = per_agent,
              .trouble = SIZE_MAX };
@@ -340,7 +383,7 @@ mm_status mm_evaluate_run(const mm_evaluate_config *c, mm_evaluation *out) {
                           .n_agent = all ? info.n : 1,
                           .n_episode = c->episodes };
   mm_status status = make_room(out);
-  if (status == MM_OK) status = play_all(c, info.seed, out);
+  if (status == MM_OK) status = play_all(c, info.seed, &info.settings.ampo, out);
   if (status != MM_OK) mm_evaluation_release(out);
   return status;
 }

@@ -35,6 +35,12 @@ const float *mm_player_probs(const mm_player *player, size_t row);
 int32_t mm_player_sample(const mm_player *player, size_t row, double u);
 int32_t mm_player_greedy(const mm_player *player, size_t row);
 
+// A Gaussian policy (reals > 0) instead has a number of reals in each action, as the agent draws
+// them: with standard normal `noise` [reals], or the most probable one where that is NULL. The
+// environment takes what mm_ampo_real_send (src/agent/ampo.h) makes of them; probs are NULL.
+size_t mm_player_reals(const mm_player *player);
+void mm_player_real(const mm_player *player, size_t row, const float *noise, float *action);
+
 // ---------------------------------------------------------------------------------------------
 // Many episodes
 
@@ -43,9 +49,11 @@ enum { MM_EVALUATE_ALL = -1, MM_EVALUATE_STEPS = 100000, MM_EVALUATE_EPISODES_MA
 typedef struct mm_evaluate_config {
   const mm_policy *policy;
   const mm_env *env;
-  mm_env_rules rules; // MinAtar
-  int64_t agent;      // MM_EVALUATE_ALL, or one of them
-  size_t episodes;    // of each
+  mm_env_rules rules;     // MinAtar
+  mm_env_flavour flavour; // of bodies, and
+  mm_env_physics physics; // what moves them; 0: as in the training
+  int64_t agent;          // MM_EVALUATE_ALL, or one of them
+  size_t episodes;        // of each
   uint64_t seed;
   bool greedy;              // the most probable action instead of a random one
   uint64_t max_steps;       // episodes are cut off there; 0: MM_EVALUATE_STEPS

@@ -2,6 +2,7 @@
 // them as they go on. Hooks are called by the threads that train; one lock keeps the database to
 // one of them at a time.
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,26 @@ bool mm_job_store_trouble(mm_job_store *s, char out[MM_ERROR_SIZE]) {
 // ---------------------------------------------------------------------------------------------
 // Storing a job that ended; the lock is held
 
+// Each measure as a curve of its own; one that the algorithm does not have is left out.
+static mm_status put_measures(mm_job_store *s, size_t place, const mm_result *r) {
+  static const char *const names[MM_MEASURES] = {
+#define NAME(id, name) name,
+    MM_MEASURE_LIST(NAME)
+#undef NAME
+  };
+  double *value = mm_alloc_array(r->n_curve, sizeof *value);
+  if (!value) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu points", r->n_curve);
+  mm_status status = MM_OK;
+  for (size_t m = 0; m < MM_MEASURES && status == MM_OK; m++) {
+    if (isnan(r->measure[m])) continue;
+    for (size_t k = 0; k < r->n_curve; k++)
+      value[k] = r->measure[k * MM_MEASURES + m];
+    status = mm_run_put_measure(s->run, (int64_t)place, names[m], r->curve_step, value, r->n_curve);
+  }
+  mm_free(value);
+  return status;
+}
+
 static mm_status put_job(mm_job_store *s, size_t place, const mm_result *r) {
   const mm_job_entry *e = &s->entry[place];
   mm_run_training row = { .job = (int64_t)place,
@@ -41,6 +62,7 @@ static mm_status put_job(mm_job_store *s, size_t place, const mm_result *r) {
                           .env_steps = r->env_steps,
                           .points = (int64_t)r->n_curve };
   if (!e->stored) MM_TRY(mm_run_put_training(s->run, &row, r->curve_step, r->curve));
+  if (!e->stored && r->measure && r->n_curve > 0) MM_TRY(put_measures(s, place, r));
   // networks beyond what a database takes are not worth failing for
   if (s->see_net && e->bytes && e->size <= MM_RUN_KEPT_MAX)
     return mm_run_keep(s->run, (int64_t)place, e->bytes, e->size);

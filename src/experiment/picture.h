@@ -47,7 +47,7 @@ typedef struct mm_scene {
   int (*shapes)(const float *obs, mm_shape *out);
 } mm_scene;
 
-// The scene of a classic-control environment or a MinAtar game; false for other IDs.
+// The scene of a classic-control environment, a body or a MinAtar game; false for other IDs.
 bool mm_scene_find(const char *id, mm_scene *out);
 
 // The board of a MinAtar observation: cell[rows * columns] is 0 for nothing, else 1 + mark.
@@ -58,5 +58,8 @@ int mm_scene_shapes(const mm_scene *scene, const float *obs, mm_shape *out);
 
 // The scenes of classic control (picture_classic.c); false for other IDs.
 bool mm_scene_find_classic(const char *id, mm_scene *out);
+
+// The scenes of Hopper, HalfCheetah and Ant (picture_body.c); false for other IDs.
+bool mm_scene_find_body(const char *id, mm_scene *out);
 
 #endif

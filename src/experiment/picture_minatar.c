@@ -103,7 +103,7 @@ bool mm_scene_find(const char *id, mm_scene *out) {
                        .channels = games[i].channels };
     return true;
   }
-  return mm_scene_find_classic(id, out);
+  return mm_scene_find_classic(id, out) || mm_scene_find_body(id, out);
 }
 
 void mm_scene_cells(const mm_scene *scene, const float *obs, uint8_t *cell) {

@@ -11,28 +11,45 @@
 // ---------------------------------------------------------------------------------------------
 // Tensors
 
+int mm_policy_tensors(const mm_net_config *config) {
+  return config->gaussian ? MM_NET_TENSORS_MAX : MM_NET_TENSORS;
+}
+
+// Name and shape of a layer's tensor.
+static void layer_tensor(const mm_net_config *c, int i, mm_policy_tensor *t) {
+  const bool actor = i < MM_NET_TENSORS / 2;
+  const int layer = i % (MM_NET_TENSORS / 2) / 2;
+  const int32_t sizes[4] = { c->n_input, c->hidden[0], c->hidden[1], actor ? c->n_action : 1 };
+  t->bias = i % 2 != 0;
+  t->rows = t->bias ? 1 : (size_t)sizes[layer];
+  t->cols = (size_t)sizes[layer + 1];
+  snprintf(t->name, sizeof t->name, "%s.%d.%s", actor ? "actor" : "critic", layer,
+           t->bias ? "bias" : "weight");
+}
+
+// Of those that Gaussian nets have beside their layers.
+static void row_tensor(const mm_net_config *c, int i, mm_policy_tensor *t) {
+  static const char *const names[] = { "actor.log_std", "input.mean", "input.variance" };
+  t->bias = true;
+  t->rows = 1;
+  t->cols = (size_t)(i == MM_NET_LOG_STD ? c->n_action : c->n_input);
+  snprintf(t->name, sizeof t->name, "%s", names[i - MM_NET_LOG_STD]);
+}
+
 mm_policy_tensor mm_policy_tensor_at(const mm_net_config *c, int i) {
   mm_policy_tensor t = { .first = 0 };
   size_t first = 0;
   for (int k = 0; k <= i; k++) {
-    const bool actor = k < MM_NET_TENSORS / 2;
-    const int layer = k % (MM_NET_TENSORS / 2) / 2;
-    const int32_t sizes[4] = { c->n_input, c->hidden[0], c->hidden[1], actor ? c->n_action : 1 };
-    t.bias = k % 2 != 0;
-    t.rows = t.bias ? 1 : (size_t)sizes[layer];
-    t.cols = (size_t)sizes[layer + 1];
+    (k < MM_NET_TENSORS ? layer_tensor : row_tensor)(c, k, &t);
     t.size = t.rows * t.cols;
     t.first = first;
     first += t.size;
-    if (k == i)
-      snprintf(t.name, sizeof t.name, "%s.%d.%s", actor ? "actor" : "critic", layer,
-               t.bias ? "bias" : "weight");
   }
   return t;
 }
 
 size_t mm_policy_size(const mm_net_config *config) {
-  mm_policy_tensor last = mm_policy_tensor_at(config, MM_NET_TENSORS - 1);
+  mm_policy_tensor last = mm_policy_tensor_at(config, mm_policy_tensors(config) - 1);
   return last.first + last.size;
 }
 
@@ -69,9 +86,10 @@ static mm_status check(const char *env_id, const mm_map *map, const mm_settings 
     if (*s < 0x20 || *s == 0x7F)
       return MM_FAIL(MM_ERR_INPUT, "the environment's name: expected no control characters");
   if (settings->algo == MM_ALGO_PMD)
-    return MM_FAIL(MM_ERR_INPUT, "policies of pmd are tables: expected networks of ampo or ppo");
+    return MM_FAIL(MM_ERR_INPUT,
+                   "policies of pmd are tables: expected networks of another algorithm");
   if (settings->algo == MM_ALGO_PPO && mm_map_get_kind(map) != MM_MAP_NEGENTROPY)
-    return MM_FAIL(MM_ERR_INPUT, "ppo has softmax policies: expected the map negentropy, found %s",
+    return MM_FAIL(MM_ERR_INPUT, "ppo has no use for a map: expected negentropy, found %s",
                    mm_map_kind_name(mm_map_get_kind(map)));
   if (n < 1 || n > MM_POLICY_AGENTS_MAX)
     return MM_FAIL(MM_ERR_INPUT, "agents: expected 1 to %d, found %zu", MM_POLICY_AGENTS_MAX, n);
@@ -143,6 +161,9 @@ mm_status mm_policy_shape(mm_policy *p, const mm_net_config *config) {
   if ((config->activation == MM_ACTIVATION_RELU) != s->relu)
     return MM_FAIL(MM_ERR_INPUT, "activation of the networks: expected %s as set",
                    s->relu ? "relu" : "tanh");
+  if (p->settings.algo != MM_ALGO_PPO && config->gaussian != s->gaussian)
+    return MM_FAIL(MM_ERR_INPUT, "networks: expected %s as %s has them",
+                   s->gaussian ? "Gaussian ones" : "plain ones", mm_algo_name(p->settings.algo));
   const size_t size = mm_policy_size(config);
   if (size > MM_POLICY_BYTES_MAX / sizeof *p->data / p->n)
     return MM_FAIL(MM_ERR_INPUT, "%zu networks of %zu numbers: expected at most %zu bytes in all",
@@ -156,7 +177,8 @@ mm_status mm_policy_shape(mm_policy *p, const mm_net_config *config) {
 
 static bool same_shape(const mm_net_config *a, const mm_net_config *b) {
   return a->n_input == b->n_input && a->n_action == b->n_action && a->hidden[0] == b->hidden[0] &&
-         a->hidden[1] == b->hidden[1] && a->activation == b->activation;
+         a->hidden[1] == b->hidden[1] && a->activation == b->activation &&
+         a->gaussian == b->gaussian;
 }
 
 mm_status mm_policy_set(mm_policy *p, size_t i, const mm_net *net) {
@@ -170,7 +192,7 @@ mm_status mm_policy_set(mm_policy *p, size_t i, const mm_net *net) {
     return MM_FAIL(
         MM_ERR_INPUT, "agent %zu: expected networks with %d inputs and %d actions, found %d and %d",
         i, (int)p->net.n_input, (int)p->net.n_action, (int)shape->n_input, (int)shape->n_action);
-  for (int t = 0; t < MM_NET_TENSORS; t++) {
+  for (int t = 0; t < mm_policy_tensors(&p->net); t++) {
     mm_policy_tensor tensor = mm_policy_tensor_at(&p->net, t);
     float *to = mm_policy_place(p, &tensor, i);
     size_t at;
@@ -201,7 +223,7 @@ mm_status mm_policy_net(const mm_policy *p, size_t i, mm_net **out) {
   if (i >= p->n) return MM_FAIL(MM_ERR_INPUT, "agent %zu: expected one below %zu", i, p->n);
   if (!p->is_set[i]) return MM_FAIL(MM_ERR_INPUT, "agent %zu has no networks", i);
   MM_TRY(mm_net_create(&p->net, out));
-  for (int t = 0; t < MM_NET_TENSORS; t++) {
+  for (int t = 0; t < mm_policy_tensors(&p->net); t++) {
     mm_policy_tensor tensor = mm_policy_tensor_at(&p->net, t);
     mm_net_import(*out, MM_NET_PARAM, t, mm_policy_place(p, &tensor, i));
   }

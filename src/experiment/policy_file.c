@@ -102,7 +102,7 @@ static bool add_tensor(cJSON *root, const mm_policy *p, int i) {
 static mm_status fill_header(cJSON *root, const mm_policy *p, char **out) {
   MM_TRY(add_metadata(root, p));
   bool complete = true;
-  for (int i = 0; i < MM_NET_TENSORS && complete; i++)
+  for (int i = 0; i < mm_policy_tensors(&p->net) && complete; i++)
     complete = add_tensor(root, p, i);
   if (complete) *out = mm_json_print(root, false);
   return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory to write a policy");
@@ -191,7 +191,8 @@ static mm_status read_settings_text(const char *text, const char *source, const 
   cJSON *object;
   char inner[SOURCE_SIZE];
   if (!mm_algo_find(algo, &which))
-    return MM_FAIL(MM_ERR_INPUT, "%s: field 'algo': expected ampo or ppo, found '%.40s'", source,
+    return MM_FAIL(MM_ERR_INPUT,
+                   "%s: field 'algo': expected ampo, pmd-gaussian or ppo, found '%.40s'", source,
                    algo);
   *out = mm_settings_default(which);
   snprintf(inner, sizeof inner, "%.900s: settings", source);
@@ -309,7 +310,8 @@ static mm_status read_sizes(const cJSON *root, const char *source, mm_net_config
   MM_TRY(read_shape(root, source, "actor.2.weight", 3, last));
   *config = (mm_net_config){ .n_input = (int32_t)first[1],
                              .n_action = (int32_t)last[2],
-                             .hidden = { (int32_t)first[2], (int32_t)last[1] } };
+                             .hidden = { (int32_t)first[2], (int32_t)last[1] },
+                             .gaussian = mm_json_find(root, "actor.log_std") != NULL };
   *n_agent = first[0];
   return MM_OK;
 }
@@ -352,12 +354,12 @@ static int by_begin(const void *a, const void *b) {
 }
 
 // The tensors, in any order, make up the data without gaps and without sharing a byte.
-static mm_status check_cover(const span *spans, const char *source, size_t data_size) {
-  span sorted[MM_NET_TENSORS];
+static mm_status check_cover(const span *spans, size_t n, const char *source, size_t data_size) {
+  span sorted[MM_NET_TENSORS_MAX];
   size_t at = 0;
-  memcpy(sorted, spans, sizeof sorted);
-  qsort(sorted, MM_NET_TENSORS, sizeof *sorted, by_begin);
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
+  memcpy(sorted, spans, n * sizeof *sorted);
+  qsort(sorted, n, sizeof *sorted, by_begin);
+  for (size_t i = 0; i < n; i++) {
     if (sorted[i].begin != at)
       return MM_FAIL(MM_ERR_INPUT,
                      "%s: tensor '%s': field 'data_offsets': expected to begin at %zu, where the "
@@ -371,7 +373,7 @@ static mm_status check_cover(const span *spans, const char *source, size_t data_
 
 static mm_status read_data(const unsigned char *data, const char *source, const span *spans,
                            mm_policy *p) {
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
+  for (int i = 0; i < mm_policy_tensors(&p->net); i++) {
     mm_policy_tensor t = mm_policy_tensor_at(&p->net, i);
     float *to = mm_policy_place(p, &t, 0);
     size_t at;
@@ -379,6 +381,10 @@ static mm_status read_data(const unsigned char *data, const char *source, const 
     if (!mm_policy_finite(to, p->n * t.size, &at))
       return MM_FAIL(MM_ERR_INPUT, "%s: tensor '%s': entry %zu: expected a finite number", source,
                      t.name, at);
+    for (at = 0; i == MM_NET_INPUT_VARIANCE && at < p->n * t.size; at++)
+      if (to[at] < 0)
+        return MM_FAIL(MM_ERR_INPUT, "%s: tensor '%s': entry %zu: expected a number >= 0", source,
+                       t.name, at);
   }
   memset(p->is_set, 1, p->n);
   return MM_OK;
@@ -388,10 +394,11 @@ static mm_status read_data(const unsigned char *data, const char *source, const 
 // Reading: the file
 
 static mm_status check_names(const cJSON *root, const char *source) {
-  char name[MM_NET_TENSORS][MM_POLICY_NAME_SIZE];
-  const char *keys[MM_NET_TENSORS + 2] = { METADATA };
-  const mm_net_config any = mm_net_config_default(1, 1);
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
+  char name[MM_NET_TENSORS_MAX][MM_POLICY_NAME_SIZE];
+  const char *keys[MM_NET_TENSORS_MAX + 2] = { METADATA };
+  mm_net_config any = mm_net_config_default(1, 1);
+  any.gaussian = mm_json_find(root, "actor.log_std") != NULL;
+  for (int i = 0; i < mm_policy_tensors(&any); i++) {
     mm_policy_tensor t = mm_policy_tensor_at(&any, i);
     memcpy(name[i], t.name, sizeof t.name);
     keys[i + 1] = name[i];
@@ -402,16 +409,17 @@ static mm_status check_names(const cJSON *root, const char *source) {
 static mm_status read_root(const cJSON *root, const unsigned char *data, size_t data_size,
                            const char *source, mm_policy **out) {
   mm_net_config config;
-  mm_policy_tensor tensor[MM_NET_TENSORS];
-  span spans[MM_NET_TENSORS];
+  mm_policy_tensor tensor[MM_NET_TENSORS_MAX];
+  span spans[MM_NET_TENSORS_MAX];
   size_t n;
   MM_TRY(check_names(root, source));
   MM_TRY(read_sizes(root, source, &config, &n));
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
+  const int tensors = mm_policy_tensors(&config);
+  for (int i = 0; i < tensors; i++) {
     tensor[i] = mm_policy_tensor_at(&config, i);
     MM_TRY(read_tensor(root, source, &tensor[i], n, data_size, &spans[i]));
   }
-  MM_TRY(check_cover(spans, source, data_size));
+  MM_TRY(check_cover(spans, (size_t)tensors, source, data_size));
   MM_TRY(read_metadata(root, source, n, out));
   config.activation = (*out)->settings.ampo.relu ? MM_ACTIVATION_RELU : MM_ACTIVATION_TANH;
   MM_TRY(in_source(mm_policy_shape(*out, &config), source));

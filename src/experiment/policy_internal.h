@@ -36,6 +36,7 @@ typedef struct mm_policy_tensor {
   size_t first; // sum of the sizes before
 } mm_policy_tensor;
 mm_policy_tensor mm_policy_tensor_at(const mm_net_config *config, int i);
+int mm_policy_tensors(const mm_net_config *config);
 
 // Numbers of one agent, and where tensor i of agent k lies.
 size_t mm_policy_size(const mm_net_config *config);

@@ -39,7 +39,8 @@ enum {
   WHOLE_value_clip = 0,
   WHOLE_value_coef = 0,
   WHOLE_policy_clip = 0,
-  WHOLE_entropy_coef = 0
+  WHOLE_entropy_coef = 0,
+  WHOLE_density_scale = 0
 };
 
 #define NUMBER_OF(config, name_, least, most)                                                      \
@@ -69,8 +70,17 @@ static const key pmd_keys[] = { MM_PMD_NUMBERS(PMD_NUMBER) MM_PMD_SWITCHES(PMD_S
 static const key ampo_keys[] = { MM_NET_NUMBERS(NET_NUMBER) MM_AMPO_NUMBERS(
     NET_NUMBER) MM_NET_SWITCHES(NET_SWITCH) MM_AMPO_SWITCHES(NET_SWITCH) MM_NET_WORDS(NET_WORD) };
 
-static const key ppo_keys[] = { MM_NET_NUMBERS(NET_NUMBER) MM_PPO_NUMBERS(NET_NUMBER)
-                                    MM_NET_SWITCHES(NET_SWITCH) MM_NET_WORDS(NET_WORD) };
+// clang-format off
+static const key ppo_keys[] = {
+  MM_NET_NUMBERS(NET_NUMBER) MM_PPO_NUMBERS(NET_NUMBER) MM_NET_SWITCHES(NET_SWITCH)
+  MM_REAL_SWITCHES(NET_SWITCH) MM_REAL_WORDS(NET_WORD) MM_NET_WORDS(NET_WORD)
+};
+
+static const key gaussian_keys[] = {
+  MM_NET_NUMBERS(NET_NUMBER) MM_AMPO_NUMBERS(NET_NUMBER) MM_GAUSSIAN_NUMBERS(NET_NUMBER)
+  MM_NET_SWITCHES(NET_SWITCH) MM_REAL_SWITCHES(NET_SWITCH) MM_REAL_WORDS(NET_WORD)
+};
+// clang-format on
 
 static const char *const all_names[] = {
 #define NAME(name, shown, help, defaults) #name,
@@ -111,6 +121,8 @@ static const algorithm algorithms[MM_ALGO_COUNT] = {
   [MM_ALGO_PMD] = { "pmd", pmd_keys, sizeof pmd_keys / sizeof *pmd_keys },
   [MM_ALGO_AMPO] = { "ampo", ampo_keys, sizeof ampo_keys / sizeof *ampo_keys },
   [MM_ALGO_PPO] = { "ppo", ppo_keys, sizeof ppo_keys / sizeof *ppo_keys },
+  [MM_ALGO_GAUSSIAN] = { "pmd-gaussian", gaussian_keys,
+                         sizeof gaussian_keys / sizeof *gaussian_keys },
 };
 
 const char *mm_algo_name(mm_algo algo) {
@@ -132,14 +144,20 @@ mm_settings mm_settings_default(mm_algo algo) {
   mm_settings settings = {
     .algo = algo,
     .pmd = mm_pmd_config_default(),
-    .ampo = algo == MM_ALGO_PPO ? mm_ppo_config_default() : mm_ampo_config_default(),
+    .ampo = algo == MM_ALGO_PPO        ? mm_ppo_config_default()
+            : algo == MM_ALGO_GAUSSIAN ? mm_gaussian_config_default()
+                                       : mm_ampo_config_default(),
     .search = {
 #define DEFAULT(name, value, least, most, whole, help) .name = value,
         MM_SEARCH_NUMBERS(DEFAULT)
 #undef DEFAULT
         .schedule = "-" },
   };
-  if (algo == MM_ALGO_PMD) return settings;
+  if (algo == MM_ALGO_GAUSSIAN) { // Hopper: neural maps, 256 generations of 512
+    settings.search.generations = 256;
+    settings.search.validation_tasks = 8;
+  }
+  if (algo == MM_ALGO_PMD || algo == MM_ALGO_GAUSSIAN) return settings;
   // CartPole and Acrobot: piecewise maps, 600 generations of 128
   settings.search.kind = KIND_PIECEWISE;
   settings.search.es = MM_ES_SEP_CMA;
@@ -150,9 +168,24 @@ mm_settings mm_settings_default(mm_algo algo) {
   return settings;
 }
 
+// PPO on Hopper, HalfCheetah and Ant, as its users have it.
+static void fit_real_ppo(mm_ampo_config *c) {
+  c->steps = 1e7;
+  c->envs = 2048;
+  c->unroll = 10;
+  c->minibatches = 32;
+  c->epochs = 4;
+  c->lr = 0.0003;
+  c->constant_lr = true;
+  c->entropy_coef = 0;
+  c->hidden = 256;
+}
+
 void mm_settings_fit(mm_settings *settings, const char *preset) {
   mm_ampo_config *c = &settings->ampo;
-  if (strcmp(preset, "minatar") != 0 || settings->algo == MM_ALGO_PMD) return;
+  if (strcmp(preset, "mujoco") == 0 && settings->algo == MM_ALGO_PPO) fit_real_ppo(c);
+  if (strcmp(preset, "minatar") != 0) return;
+  if (settings->algo != MM_ALGO_AMPO && settings->algo != MM_ALGO_PPO) return;
   c->steps = 1e7;
   c->minibatches = 8;
   if (settings->algo == MM_ALGO_PPO) { // as its users have it
@@ -437,11 +470,21 @@ cJSON *mm_search_json(const mm_settings *settings) {
   return object;
 }
 
+// Keys that the first runs did not have: their defaults are what was done then.
+static bool is_young(const char *name) {
+  static const char *const young[] = { "controls",     "normalise_observation",
+                                       "scale_reward", "fresh_reset",
+                                       "flavour",      "physics" };
+  for (size_t i = 0; i < sizeof young / sizeof *young; i++)
+    if (strcmp(young[i], name) == 0) return true;
+  return false;
+}
+
 static mm_status read_value(const cJSON *object, const char *source, const char *name,
                             mm_settings *settings) {
   const cJSON *value = mm_json_find(object, name);
   char number[MM_JSON_NUMBER_SIZE];
-  if (!value && strcmp(name, "controls") == 0) return MM_OK; // younger than the first runs
+  if (!value && is_young(name)) return MM_OK;
   if (!cJSON_IsString(value) && !cJSON_IsNumber(value))
     return MM_FAIL(MM_ERR_INPUT, "%s: field '%s': expected a value, found %s", source, name,
                    mm_json_describe(value));

@@ -11,7 +11,13 @@
 #include "mirrormap/agent.h"
 #include "mirrormap/evolve.h"
 
-typedef enum mm_algo { MM_ALGO_PMD, MM_ALGO_AMPO, MM_ALGO_PPO, MM_ALGO_COUNT } mm_algo;
+typedef enum mm_algo {
+  MM_ALGO_PMD,
+  MM_ALGO_AMPO,
+  MM_ALGO_PPO,
+  MM_ALGO_GAUSSIAN,
+  MM_ALGO_COUNT
+} mm_algo;
 
 const char *mm_algo_name(mm_algo algo);
 bool mm_algo_find(const char *name, mm_algo *out);
@@ -22,7 +28,7 @@ bool mm_algo_find(const char *name, mm_algo *out);
 
 #define MM_SEARCH_NUMBERS(X)                                                                       \
   X(population, 512, 4, 1e6, 1, "candidates of a generation; ampo 128")                            \
-  X(generations, 512, 1, 1e9, 1, "generations of the search; ampo 600")                            \
+  X(generations, 512, 1, 1e9, 1, "generations of the search; ampo 600, pmd-gaussian 256")          \
   X(sigma, 0, 0, 1e3, 0,                                                                           \
     "spread of the candidates at the start (0: 0.5 for neural, 2 for piecewise maps)")             \
   X(sigma_decay, 0.995, 1e-3, 1, 0, "openes: factor of sigma after every generation")              \
@@ -31,7 +37,8 @@ bool mm_algo_find(const char *name, mm_algo *out);
   X(seeds_per_member, 1, 1, 65536, 1, "trainings per candidate and environment")                   \
   X(n, 100, 1, 100000, 1, "steps of a piecewise map")                                              \
   X(validation_every, 16, 1, 1e9, 1, "generations between two validations of the mean; ampo 10")   \
-  X(validation_tasks, 64, 2, 1e6, 1, "fixed tasks of a validation, for each environment; ampo 16")
+  X(validation_tasks, 64, 2, 1e6, 1,                                                               \
+    "fixed tasks of a validation, for each environment; ampo 16, pmd-gaussian 8")
 
 // Key, its words with the default first, what help shows of them, meaning.
 #define MM_SEARCH_WORDS(X)                                                                         \
@@ -74,7 +81,7 @@ size_t mm_search_phases(const mm_search *search, mm_phase out[MM_PHASES_MAX]);
 typedef struct mm_settings {
   mm_algo algo;
   mm_pmd_config pmd;
-  mm_ampo_config ampo; // and PPO
+  mm_ampo_config ampo; // and PPO, and PMD with Gaussian policies
   mm_search search;
 } mm_settings;
 
@@ -85,38 +92,58 @@ typedef struct mm_settings {
 
 #define MM_KEYS_LIST(X)                                                                            \
   X(steps, "NUMBER", "environment steps of a run, cut to whole iterations",                        \
-    "pmd 262144, ampo 500000, ppo 500000")                                                         \
-  X(envs, "NUMBER", "environments side by side", "pmd 64, ampo 4, ppo 4")                          \
-  X(unroll, "NUMBER", "steps of each environment per iteration", "pmd 32, ampo 128, ppo 128")      \
-  X(minibatches, "NUMBER", "parts of a batch, one gradient step each", "ampo 4, ppo 4")            \
+    "pmd 262144, ampo 500000, ppo 500000, pmd-gaussian 10000000")                                  \
+  X(envs, "NUMBER", "environments side by side", "pmd 64, ampo 4, ppo 4, pmd-gaussian 2048")       \
+  X(unroll, "NUMBER", "steps of each environment per iteration",                                   \
+    "pmd 32, ampo 128, ppo 128, pmd-gaussian 10")                                                  \
+  X(minibatches, "NUMBER", "parts of a batch, one gradient step each",                             \
+    "ampo 4, ppo 4, pmd-gaussian 128")                                                             \
   X(epochs, "NUMBER", "passes over a batch: gradient steps of pmd, shuffles of the others",        \
-    "pmd 32, ampo 16, ppo 4")                                                                      \
-  X(lr, "NUMBER", "learning rate: of pmd's policy, of Adam", "pmd 40, ampo 0.004, ppo 0.00025")    \
+    "pmd 32, ampo 16, ppo 4, pmd-gaussian 8")                                                      \
+  X(lr, "NUMBER", "learning rate: of pmd's policy, of Adam",                                       \
+    "pmd 40, ampo 0.004, ppo 0.00025, pmd-gaussian 0.0001")                                        \
   X(critic_lr, "NUMBER", "learning rate of the value table", "pmd 4")                              \
-  X(eta, "NUMBER", "step size of mirror descent", "pmd 0.1, ampo 0.9")                             \
-  X(gamma, "NUMBER", "discount of future rewards", "pmd 0.99, ampo 0.99, ppo 0.99")                \
-  X(gae_lambda, "NUMBER", "decay of the advantage estimates", "pmd 0.95, ampo 0.95, ppo 0.95")     \
-  X(max_grad_norm, "NUMBER", "bound on the gradient's norm, 0 for none", "ampo 1.4, ppo 0.5")      \
+  X(eta, "NUMBER", "step size of mirror descent", "pmd 0.1, ampo 0.9, pmd-gaussian 0.5")           \
+  X(gamma, "NUMBER", "discount of future rewards",                                                 \
+    "pmd 0.99, ampo 0.99, ppo 0.99, pmd-gaussian 0.99")                                            \
+  X(gae_lambda, "NUMBER", "decay of the advantage estimates",                                      \
+    "pmd 0.95, ampo 0.95, ppo 0.95, pmd-gaussian 0.95")                                            \
+  X(max_grad_norm, "NUMBER", "bound on the gradient's norm, 0 for none",                           \
+    "ampo 1.4, ppo 0.5, pmd-gaussian 1")                                                           \
   X(value_clip, "NUMBER", "how far a value may move in one iteration, 0 for any",                  \
-    "ampo 0.2, ppo 0.2")                                                                           \
-  X(value_coef, "NUMBER", "weight of the critic's loss", "ampo 0.5, ppo 0.5")                      \
+    "ampo 0.2, ppo 0.2, pmd-gaussian 0.2")                                                         \
+  X(value_coef, "NUMBER", "weight of the critic's loss", "ampo 0.5, ppo 0.5, pmd-gaussian 0.5")    \
   X(policy_clip, "NUMBER", "ratios of probabilities count within 1 -+ this", "ppo 0.2")            \
   X(entropy_coef, "NUMBER", "weight of the policy's entropy", "ppo 0.01")                          \
-  X(hidden, "NUMBER", "units of each of the two hidden layers", "ampo 64, ppo 64")                 \
+  X(hidden, "NUMBER", "units of each of the two hidden layers",                                    \
+    "ampo 64, ppo 64, pmd-gaussian 256")                                                           \
+  X(density_scale, "NUMBER", "the map is applied to this times a density", "pmd-gaussian 1")       \
   X(termination, "absorb|restart",                                                                 \
     "what follows the end of an episode: nothing, or the start state again", "pmd absorb")         \
   X(normalise_advantage, "on|off",                                                                 \
     "scale advantages (pmd: of a batch; else: of a minibatch) to mean 0 and deviation 1",          \
-    "pmd on, ampo on, ppo on")                                                                     \
+    "pmd on, ampo on, ppo on, pmd-gaussian on")                                                    \
   X(curve, "final|exact", "exact value of the final policy only, or of every iteration's",         \
     "pmd final")                                                                                   \
-  X(anneal, "on|off", "the learning rate falls to 0 in the course of the run", "ampo on, ppo on")  \
-  X(activation, "tanh|relu", "of the hidden units", "ampo tanh, ppo tanh")                         \
+  X(anneal, "on|off", "the learning rate falls to 0 in the course of the run",                     \
+    "ampo on, ppo on, pmd-gaussian off")                                                           \
+  X(activation, "tanh|relu", "of the hidden units", "ampo tanh, ppo tanh, pmd-gaussian tanh")      \
   X(target, "paper|code", "regression target: the equation, or eta twice as in the public code",   \
     "ampo paper")                                                                                  \
   X(projection, "exact|bisect10", "policies to rounding, or by ten bisections", "ampo exact")      \
   X(center, "off|on", "take the scores' common offset off the target", "ampo off")                 \
-  X(bootstrap_on_timeout, "off|on", "the value behind a step limit counts", "ampo off, ppo off")   \
+  X(bootstrap_on_timeout, "off|on", "the value behind a step limit counts",                        \
+    "ampo off, ppo off, pmd-gaussian off")                                                         \
+  X(normalise_observation, "on|off",                                                               \
+    "real actions: observations in units of their running deviation", "ppo on, pmd-gaussian on")   \
+  X(scale_reward, "on|off", "real actions: rewards in units of the return's running deviation",    \
+    "ppo on, pmd-gaussian on")                                                                     \
+  X(fresh_reset, "off|on", "bodies: every episode starts somewhere else, not where the first did", \
+    "ppo off, pmd-gaussian off")                                                                   \
+  X(flavour, "id|brax|gymnasium", "contacts and integrator of bodies; id: as the ID says",         \
+    "ppo id, pmd-gaussian id")                                                                     \
+  X(physics, "auto|own|mujoco", "what moves bodies; auto: own, where it has the flavour",          \
+    "ppo auto, pmd-gaussian auto")                                                                 \
   X(rules, "id|gymnax|minatar", "rule set of MinAtar; id: as the environment's ID says",           \
     "ampo id, ppo id")
 
@@ -134,6 +161,14 @@ typedef struct mm_settings {
   X(target, code_target, "paper", "code")                                                          \
   X(projection, bisect10, "exact", "bisect10")                                                     \
   X(center, center, "off", "on")
+// of real actions
+#define MM_REAL_SWITCHES(X)                                                                        \
+  X(normalise_observation, raw_observation, "on", "off")                                           \
+  X(scale_reward, raw_reward, "on", "off")                                                         \
+  X(fresh_reset, fresh_reset, "off", "on")
+#define MM_REAL_WORDS(X)                                                                           \
+  X(flavour, flavour, "id|brax|gymnasium")                                                         \
+  X(physics, physics, "auto|own|mujoco")
 #define MM_NET_WORDS(X) X(rules, rules, "id|gymnax|minatar")
 
 // Places in the list of all keys, for whoever keeps texts until the algorithm is known.
@@ -158,7 +193,8 @@ enum { MM_SETTINGS_MAX = 64 }; // keys of any algorithm and of the search
 
 // ---------------------------------------------------------------------------------------------
 
-// The paper's values; for AMPO and PPO those of CartPole and Acrobot.
+// The paper's values; for AMPO and PPO those of CartPole and Acrobot, for PMD with Gaussian
+// policies those of Hopper, HalfCheetah and Ant.
 mm_settings mm_settings_default(mm_algo algo);
 
 // Changes them to what an environment's preset (mm_env_info) says; the files of that name in

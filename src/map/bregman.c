@@ -87,7 +87,7 @@ static double kinked(int block, double zp, double zq, double d, double w) {
   return (gap + flat) / w;
 }
 
-static double unit_gap(int block, double w, double c, double p, double q) {
+double mm_bregman_unit(int block, double w, double c, double p, double q) {
   double d = p - q, zq = fma(w, q, c), zp = fma(w, p, c), v = w * d;
   if (w == 0 || d == 0) return 0;
   if (block == 0) return w * d * d * (1.5 * zq * zq + zq * v + 0.25 * v * v);
@@ -100,17 +100,17 @@ static double unit_gap(int block, double w, double c, double p, double q) {
 static double neural_gap(const mm_potential_d *f, double p, double q) {
   double d = p - q, sum = f->b > 0 ? f->b * log_gap(p, q) : 0;
   for (int j = 0; j < MM_NEURAL_UNITS; j++)
-    if (f->u[j] > 0) sum += f->u[j] * unit_gap(j / MM_BLOCK, f->w[j], f->c[j], p, q);
+    if (f->u[j] > 0) sum += f->u[j] * mm_bregman_unit(j / MM_BLOCK, f->w[j], f->c[j], p, q);
   return fma(0.5 * f->a * d, d, sum);
 }
 
 // ---------------------------------------------------------------------------------------------
-// Piecewise: phi^-1 has slope n psi_j on [j/n, (j+1)/n]
+// Piecewise: phi^-1 has slope n psi_j on [j/n, (j+1)/n], and 1 beyond 1
 
 static double piecewise_gap(const mm_potential_d *f, double p, double q) {
   double low = fmin(p, q), high = fmax(p, q), n = f->n, sum = 0;
   if (low == high) return 0;
-  int32_t first = (int32_t)(low * n);
+  int32_t first = low < 1 ? (int32_t)(low * n) : f->n;
   if (first > 0 && first / n > low) first--; // the product was rounded up
   for (int32_t j = first; j < f->n; j++) {
     // the part of [low, high] in this segment; the weight |p - x| is a straight line
@@ -118,7 +118,9 @@ static double piecewise_gap(const mm_potential_d *f, double p, double q) {
     if (left >= high) break;
     if (right > left) sum += f->psi[j] * (right - left) * (fabs(p - left) + fabs(p - right));
   }
-  return 0.5 * n * sum;
+  const double left = fmax(low, 1);
+  const double beyond = high > left ? (high - left) * (fabs(p - left) + fabs(p - high)) : 0;
+  return 0.5 * (n * sum + beyond);
 }
 
 double mm_bregman_term(const mm_potential_d *f, double p, double q) {

@@ -35,8 +35,12 @@ mm_potential_f mm_map_moved_f(const mm_map *map, const void *to); // of engine_f
 // Keeps a copy of `text` (may be NULL) as the map's meta object.
 mm_status mm_map_set_meta(mm_map *map, const char *text);
 
-// The term int_q^p (phi^-1(x) - phi^-1(q)) dx >= 0 of the divergence, p, q in [0, 1].
+// The term int_q^p (phi^-1(x) - phi^-1(q)) dx >= 0 of the divergence, p, q >= 0 (a policy's are at
+// most 1; beyond, a piecewise map goes on with slope 1).
 double mm_bregman_term(const mm_potential_d *f, double p, double q);
+
+// The same for s(w x + c), one unit of a neural map.
+double mm_bregman_unit(int block, double w, double c, double p, double q);
 
 // phi(x) of a neural map for any x: also beyond p = 1 and, where b = 0, below p = 0.
 double mm_neural_phi(const mm_potential_d *f, double x);

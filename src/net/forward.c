@@ -81,7 +81,7 @@ void mm_net_outputs(mm_net *net, int which, size_t n, const uint16_t *row, const
   const net_place *of = &net->of[which];
   const float *bias = net->param + of->b3;
   // groups of eight: the pairs behind the last are harmless
-  mm_net_kernels_current()->dots((n + 7) / 8 * 8, net->width1, (mm_matrix){ net->h2, net->width1 },
+  mm_net_kernels_current()->dots((n + 7) / 8 * 8, net->width1, (mm_matrix){ net->h2, net->ld1 },
                                  row, (mm_matrix){ net->param + of->w3, net->width1 }, column,
                                  net->out);
   for (size_t q = 0; q < n; q++)
@@ -104,9 +104,9 @@ static void outputs(mm_net *net, int which, const mm_net_obs *obs, size_t rows, 
 }
 
 void mm_net_scores(mm_net *net, const mm_net_obs *obs, size_t rows, float *scores) {
-  outputs(net, ACTOR, obs, rows, scores);
+  (net->config.gaussian ? mm_net_outputs_wide : outputs)(net, ACTOR, obs, rows, scores);
 }
 
 void mm_net_values(mm_net *net, const mm_net_obs *obs, size_t rows, float *values) {
-  outputs(net, CRITIC, obs, rows, values);
+  (net->config.gaussian ? mm_net_outputs_wide : outputs)(net, CRITIC, obs, rows, values);
 }

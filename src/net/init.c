@@ -73,6 +73,10 @@ mm_status mm_net_init(mm_net *net, uint64_t seed, uint32_t job) {
   memset(net->m, 0, net->size * sizeof *net->m);
   memset(net->v, 0, net->size * sizeof *net->v);
   net->count = 0;
+  for (size_t i = 0; i < net->n_input && net->config.gaussian; i++) {
+    net->input[0][i] = 0;
+    net->input[1][i] = 1;
+  }
   for (uint32_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
     MM_TRY(init_kernel(net, kernels[i].tensor, kernels[i].gain,
                        mm_stream_make(seed, job, MM_RNG_NET_INIT, i)));

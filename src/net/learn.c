@@ -26,40 +26,48 @@ typedef struct step {
 // ---------------------------------------------------------------------------------------------
 // Time
 
+double mm_net_clock(const mm_net *net) {
+  return net->seconds ? mm_clock_seconds() : 0;
+}
+
 // The time since the last mark belongs to this stage.
-static void mark(step *s, mm_net_stage stage) {
-  if (!s->net->seconds) return;
+void mm_net_mark(mm_net *net, mm_net_stage stage, double *clock) {
+  if (!net->seconds) return;
   double time = mm_clock_seconds();
-  s->net->seconds[stage] += time - s->clock;
-  s->clock = time;
+  net->seconds[stage] += time - *clock;
+  *clock = time;
+}
+
+static void mark(step *s, mm_net_stage stage) {
+  mm_net_mark(s->net, stage, &s->clock);
 }
 
 // ---------------------------------------------------------------------------------------------
 // Rows
 
 // Mean and deviation of the minibatch's advantages, in 16 lanes of double precision.
-static void normalise(step *s) {
+void mm_net_normalise(const mm_net_learn_config *config, const float *advantage,
+                      const uint32_t *row, size_t n, float *mean_, float *scale) {
   enum { SUMS = 16 };
-  const float *advantage = s->batch->advantage;
   double lane[SUMS] = { 0 }, mean = 0, square = 0;
-  s->mean = 0;
-  s->scale = 1;
-  if (!s->config->normalise) return;
-  for (size_t i = 0; i < s->n; i++)
-    lane[i % SUMS] += (double)advantage[s->row[i]];
+  *mean_ = 0;
+  *scale = 1;
+  if (!config->normalise) return;
+  for (size_t i = 0; i < n; i++)
+    lane[i % SUMS] += (double)advantage[row[i]];
   for (int k = 0; k < SUMS; k++) {
     mean += lane[k];
     lane[k] = 0;
   }
-  mean /= (double)s->n;
-  for (size_t i = 0; i < s->n; i++) {
-    double d = (double)advantage[s->row[i]] - mean;
+  mean /= (double)n;
+  for (size_t i = 0; i < n; i++) {
+    double d = (double)advantage[row[i]] - mean;
     lane[i % SUMS] += d * d;
   }
   for (int k = 0; k < SUMS; k++)
     square += lane[k];
-  s->mean = (float)mean;
-  s->scale = (float)(1 / (sqrt(square / (double)s->n) + 1e-8));
+  *mean_ = (float)mean;
+  *scale = (float)(1 / (sqrt(square / (double)n) + 1e-8));
 }
 
 static void gather_rows(step *s, size_t from, size_t n) {
@@ -229,18 +237,16 @@ static void span(step *s, size_t first, size_t n) {
 // ---------------------------------------------------------------------------------------------
 // The optimiser
 
-static void refresh_back(mm_net *net) {
+void mm_net_refresh_back(mm_net *net) {
   if (!net->back_is_old) return;
   for (int i = 0; i < NETWORKS; i++)
     mm_net_kernels_current()->transpose(net->width0, net->width1,
-                                        (mm_matrix){ net->param + net->of[i].w2, net->width1 },
-                                        (mm_matrix_out){ net->back[i], net->width0 });
+                                        (mm_matrix){ net->param + net->of[i].w2, net->ld1 },
+                                        (mm_matrix_out){ net->back[i], net->ld0 });
   net->back_is_old = false;
 }
 
-static void optimise(step *s, double learning_rate, double norm) {
-  mm_net *net = s->net;
-  const mm_net_learn_config *c = s->config;
+static void optimise(mm_net *net, const mm_net_learn_config *c, double learning_rate, double norm) {
   const double count = (double)++net->count;
   const double left1 = mm_pow_d(c->beta1, count), left2 = mm_pow_d(c->beta2, count);
   const mm_adam a = {
@@ -253,46 +259,68 @@ static void optimise(step *s, double learning_rate, double norm) {
     .step = (float)(learning_rate / (1 - left1)),
     .epsilon = c->epsilon,
   };
-  s->kernels->adam(&a, net->size, net->gradient, net->m, net->v, net->param);
+  mm_net_kernels_current()->adam(&a, net->size, net->gradient, net->m, net->v, net->param);
   net->back_is_old = net->spread_is_old = true;
 }
 
-static mm_net_report report_of(const step *s, double norm) {
-  const double n = (double)s->n, value_coef = (double)s->config->value_coef;
-  const double entropy_coef =
-      s->config->objective == MM_OBJECTIVE_PPO ? (double)s->config->entropy_coef : 0;
-  mm_net_report r = { .policy_loss = s->losses.policy / n,
-                      .value_loss = s->losses.value / n,
-                      .entropy = s->losses.entropy / n,
+static mm_net_report report_of(const mm_net *net, const mm_net_learn_config *c,
+                               const net_losses *sums, double n, double norm) {
+  const double value_coef = (double)c->value_coef;
+  const bool has_entropy = net->config.gaussian || c->objective == MM_OBJECTIVE_PPO;
+  const double entropy_coef = has_entropy ? (double)c->entropy_coef : 0;
+  mm_net_report r = { .policy_loss = sums->policy / n,
+                      .value_loss = sums->value / n,
+                      .entropy = sums->entropy / n,
                       .grad_norm = norm };
   r.total_loss = r.policy_loss + value_coef * r.value_loss - entropy_coef * r.entropy;
   return r;
 }
 
-mm_status mm_net_learn(mm_net *net, const mm_net_learn_config *config, double learning_rate,
-                       const mm_net_batch *batch, const uint32_t *row, size_t n,
-                       mm_net_report *report) {
-  step s = { .net = net,
-             .kernels = mm_net_kernels_current(),
-             .config = config,
-             .batch = batch,
-             .row = row,
-             .n = n };
-  if (net->seconds) s.clock = mm_clock_seconds();
-  refresh_back(net);
-  memset(net->gradient, 0, net->size * sizeof *net->gradient);
-  mark(&s, MM_NET_ADAM);
-  normalise(&s);
-  for (size_t first = 0; first < n; first += SPAN)
-    span(&s, first, n - first < SPAN ? n - first : SPAN);
-  const double norm = sqrt((double)s.kernels->sum_squares(net->size, net->gradient));
-  const mm_net_report found = report_of(&s, norm);
+// Of the gradient. Squares of a large net are summed in double between chunks: one single sum would
+// cost digits of the clip.
+static double gradient_norm(const mm_net *net) {
+  enum { CHUNK = 4096 };
+  const mm_net_kernels *kernels = mm_net_kernels_current();
+  if (!net->config.gaussian) return sqrt((double)kernels->sum_squares(net->size, net->gradient));
+  double sum = 0;
+  for (size_t i = 0; i < net->size; i += CHUNK)
+    sum += (double)kernels->sum_squares(net->size - i < CHUNK ? net->size - i : CHUNK,
+                                        net->gradient + i);
+  return sqrt(sum);
+}
+
+mm_status mm_net_finish(mm_net *net, const mm_net_learn_config *config, double learning_rate,
+                        const net_losses *sums, size_t n, mm_net_report *report) {
+  const double norm = gradient_norm(net);
+  const mm_net_report found = report_of(net, config, sums, (double)n, norm);
   if (report) *report = found;
   if (!isfinite(found.total_loss) || !isfinite(norm))
     return MM_FAIL(MM_ERR_NUMERIC,
                    "gradient step %llu: loss %g, gradient norm %g: expected finite numbers",
                    (unsigned long long)(net->count + 1), found.total_loss, norm);
-  optimise(&s, learning_rate, norm);
+  optimise(net, config, learning_rate, norm);
+  return MM_OK;
+}
+
+mm_status mm_net_learn(mm_net *net, const mm_net_learn_config *config, double learning_rate,
+                       const mm_net_batch *batch, const uint32_t *row, size_t n,
+                       mm_net_report *report) {
+  if (net->config.gaussian)
+    return mm_net_learn_gaussian(net, config, learning_rate, batch, row, n, report);
+  step s = { .net = net,
+             .kernels = mm_net_kernels_current(),
+             .config = config,
+             .batch = batch,
+             .row = row,
+             .n = n,
+             .clock = mm_net_clock(net) };
+  mm_net_refresh_back(net);
+  memset(net->gradient, 0, net->size * sizeof *net->gradient);
+  mark(&s, MM_NET_ADAM);
+  mm_net_normalise(config, batch->advantage, row, n, &s.mean, &s.scale);
+  for (size_t first = 0; first < n; first += SPAN)
+    span(&s, first, n - first < SPAN ? n - first : SPAN);
+  MM_TRY(mm_net_finish(net, config, learning_rate, &s.losses, n, report));
   mark(&s, MM_NET_ADAM);
   return MM_OK;
 }

@@ -39,7 +39,7 @@ void mm_net_loss_ampo(const mm_net_learn_config *config, const net_rows *rows, c
 void mm_net_loss_value(const mm_net_learn_config *config, const net_rows *rows, const float *value,
                        float *error, net_losses *sums) {
   const float clip = config->value_clip, slope = config->value_coef * rows->share;
-  float square[BLOCK];
+  float square[SPAN];
   for (size_t i = 0; i < rows->n; i++) {
     float old = rows->value[i], target = rows->target[i], move = value[i] - old;
     float within = move < -clip ? -clip : move > clip ? clip : move;

@@ -1,9 +1,11 @@
 // Actor and critic: two small networks over one flat parameter vector, and how they learn.
 //
 // Both are n_input - hidden[0] - hidden[1] multilayer perceptrons on the same input and share
-// nothing: the actor ends in a score for each action, the critic in one value. An mm_net is one
-// agent's pair with its optimiser and its working memory. Nothing here knows environments,
-// mirror maps or random minibatches: observations, targets and row numbers come from the caller.
+// nothing: the actor ends in a score for each action, the critic in one value. A Gaussian actor's
+// scores are the means of independent normal numbers, whose deviations depend on no input: their
+// logarithms are parameters too. An mm_net is one agent's pair with its optimiser and its working
+// memory. Nothing here knows environments, mirror maps or random minibatches: observations, targets
+// and row numbers come from the caller.
 //
 // Results depend on the parameters and the rows alone: not on the instruction set, nor (for scores
 // and values) on how many rows are asked for at once. Calls on different nets may run at the same
@@ -34,6 +36,7 @@ typedef struct mm_net_config {
   int32_t n_action;  // |A|
   int32_t hidden[2]; // units of the two hidden layers, of actor and critic alike
   mm_activation activation;
+  bool gaussian; // n_action real numbers: scores are their means, with log deviations beside them
 } mm_net_config;
 
 // 64 and 64 units, tanh.
@@ -48,7 +51,7 @@ void mm_net_destroy(mm_net *net);
 
 // Orthogonal kernels (gain sqrt 2 for the hidden ones, 0.01 for the actor's last, 1 for the
 // critic's), biases, moments and count 0; a function of (seed, job) through the streams
-// MM_RNG_NET_INIT, one lane per kernel. Fails only without memory.
+// MM_RNG_NET_INIT, one lane per kernel. Log deviations are 0. Fails only without memory.
 mm_status mm_net_init(mm_net *net, uint64_t seed, uint32_t job);
 
 // Parameters, moments and count of another net with as many inputs, actions and units.
@@ -70,6 +73,17 @@ void mm_net_scores(mm_net *net, const mm_net_obs *obs, size_t rows, float *score
 // V(s); values: [rows].
 void mm_net_values(mm_net *net, const mm_net_obs *obs, size_t rows, float *values);
 
+// Gaussian: what the log deviations count as, within MM_NET_LOG_STD_LEAST and _MOST; out:
+// [n_action].
+#define MM_NET_LOG_STD_LEAST (-5.0f)
+#define MM_NET_LOG_STD_MOST 2.0f
+void mm_net_log_std(const mm_net *net, float *out);
+
+// Gaussian: logarithms [rows] of the densities of actions [rows][n_action] under the current
+// deviations, where the scores [rows][n_action] are the means.
+void mm_net_log_density(const mm_net *net, size_t rows, const float *scores, const float *action,
+                        float *out);
+
 // ---------------------------------------------------------------------------------------------
 // Learning
 
@@ -77,7 +91,9 @@ void mm_net_values(mm_net *net, const mm_net_obs *obs, size_t rows, float *value
 typedef struct mm_net_batch {
   mm_net_obs obs;
   const int32_t *action;  // [row] 0 .. n_action - 1
-  const float *policy;    // [row] AMPO: z = k x_a + lambda; PPO: log pi_old(a|s)
+  const float *real;      // Gaussian, instead: [row][n_action]
+  const float *policy;    // [row] AMPO: z = k x_a + lambda; PPO: log pi_old(a|s); Gaussian: log
+                          // density of the action then
   const float *value;     // [row] V_old
   const float *target;    // [row] G, what the value should be
   const float *advantage; // [row] A, as estimated; normalised per minibatch
@@ -88,16 +104,25 @@ typedef enum mm_objective {
   MM_OBJECTIVE_PPO   // - mean min(r Ahat, clip(r) Ahat) - entropy_coef mean H(softmax f)
 } mm_objective;
 
-// Everything fixed over a run. The value's loss and the optimiser are the same for both.
+// A Gaussian policy's objective, to be made large: what each of n rows (at most MM_NET_ROWS_MOST)
+// gains, and the derivative of that by log p. log_p, log_q: [n] logarithms of the densities now and
+// then; advantage: [n] as normalised.
+enum { MM_NET_ROWS_MOST = 256 };
+typedef void mm_net_weigh(void *user, size_t n, const float *log_p, const float *log_q,
+                          const float *advantage, float *gain, float *weight);
+
+// Everything fixed over a run. The value's loss and the optimiser are the same for all.
 typedef struct mm_net_learn_config {
   mm_objective objective;
-  float eta;          // AMPO
-  float floor;        // AMPO: phi^-1(0) or what stands for it; -INFINITY for none
-  float center;       // AMPO: constant taken off the regression target, usually 0
-  float policy_clip;  // PPO: ratios count within 1 -+ this
-  float entropy_coef; // PPO
-  bool normalise;     // advantages to mean 0 and standard deviation 1 over the minibatch
-  float value_clip;   // INFINITY for none
+  float eta;           // AMPO
+  float floor;         // AMPO: phi^-1(0) or what stands for it; -INFINITY for none
+  float center;        // AMPO: constant taken off the regression target, usually 0
+  float policy_clip;   // PPO: ratios count within 1 -+ this
+  float entropy_coef;  // PPO, Gaussian
+  mm_net_weigh *weigh; // Gaussian: instead of the objective above
+  void *user;          // its first argument
+  bool normalise;      // advantages to mean 0 and standard deviation 1 over the minibatch
+  float value_clip;    // INFINITY for none
   float value_coef;
   float max_grad_norm; // INFINITY for none
   double beta1, beta2; // Adam
@@ -112,7 +137,7 @@ mm_net_learn_config mm_net_learn_config_default(mm_objective objective);
 typedef struct mm_net_report {
   double policy_loss; // L_pi; for PPO without the entropy
   double value_loss;  // L_v = 1/2 mean max(e1^2, e2^2)
-  double entropy;     // PPO: mean entropy of the policy; else 0
+  double entropy;     // PPO, Gaussian: mean entropy of the policy; else 0
   double total_loss;  // L_pi + value_coef L_v - entropy_coef H
   double grad_norm;   // over both networks, before clipping
 } mm_net_report;
@@ -143,7 +168,12 @@ void mm_net_profile(mm_net *net, double *seconds);
 // ---------------------------------------------------------------------------------------------
 // State, tensor by tensor: names, shapes and plain row-major copies
 
-enum { MM_NET_TENSORS = 12 };
+// Plain nets have the first MM_NET_TENSORS. Gaussian ones have three more, of one row each:
+// "actor.log_std" [n_action], and "input.mean" and "input.variance" [n_input], which the net only
+// keeps: they say how its observations were made from those of the environment.
+enum { MM_NET_TENSORS = 12, MM_NET_TENSORS_MAX = 15 };
+enum { MM_NET_LOG_STD = 12, MM_NET_INPUT_MEAN, MM_NET_INPUT_VARIANCE };
+int mm_net_tensors(const mm_net *net);
 
 typedef struct mm_net_tensor {
   const char *name; // "actor.0.weight", "actor.0.bias", ..., "critic.2.bias"; the library's
@@ -159,11 +189,12 @@ typedef enum mm_net_part {
   MM_NET_PARTS
 } mm_net_part;
 
-// Tensor i, 0 <= i < MM_NET_TENSORS: actor before critic, from input to output, weight before bias.
+// Tensor i, 0 <= i < mm_net_tensors: actor before critic, from input to output, weight before bias.
 mm_net_tensor mm_net_describe(const mm_net *net, int i);
 
 // out, in: [rows][cols], the caller's. A weight is W[in][out] with y = x W + b.
 void mm_net_export(const mm_net *net, mm_net_part part, int tensor, float *out);
+// What the net only keeps has no moments and no gradient: 0 there.
 void mm_net_import(mm_net *net, mm_net_part part, int tensor, const float *in);
 
 // Adam steps taken.

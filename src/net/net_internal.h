@@ -9,6 +9,10 @@
 //   w3 [outputs][width1]  one row per output     b3 [outputs, rounded up to 16]
 //
 // The whole is rounded up to a multiple of 64 numbers and starts at a multiple of 64 bytes.
+//
+// Gaussian nets are wide ones. Their w2, its transpose and their hidden units have rows PAD numbers
+// further apart, b3 of the actor is followed by its log deviations [actions, rounded up to 16], and
+// all rows of a span go through a layer at once.
 
 #ifndef MM_NET_NET_INTERNAL_H
 #define MM_NET_NET_INTERNAL_H
@@ -24,6 +28,9 @@ enum { ACTOR, CRITIC, NETWORKS };
 // layer, which is large, sums over a span of four.
 enum { BLOCK = 64, SPAN = 4 * BLOCK };
 
+// Numbers between the rows of a wide net's matrices: a line of the cache.
+enum { PAD = 16 };
+
 // Room for the rows of a span in a table with one line per input: no power of two, or the
 // beginnings of all would share few sets of the cache.
 enum { USE_STRIDE = SPAN + 64 };
@@ -36,11 +43,14 @@ typedef struct net_place {
 struct mm_net {
   mm_net_config config;
   size_t n_input, width0, width1;
+  size_t ld0, ld1; // distances of rows with width0 and width1 numbers
   net_place of[NETWORKS];
+  size_t log_std;                  // Gaussian: where it lies
   size_t size;                     // of each flat vector
   float *param, *m, *v;            // [size]
   float *gradient;                 // [size]
-  float *back[NETWORKS];           // [width1][width0]: w2 transposed
+  float *back[NETWORKS];           // [width1][ld0]: w2 transposed
+  float *input[2];                 // Gaussian: [n_input] mean, variance
   float *spread;                   // [n_input][2 width0 + 16]: w1 with rows further apart
   bool back_is_old, spread_is_old; // the parameters have changed since
   uint64_t count;                  // Adam steps
@@ -57,6 +67,7 @@ struct mm_net {
   float *error;            // [BLOCK n_action + 8] errors of the outputs
   uint16_t *row, *column;  // [BLOCK n_action + 8] all pairs of row and output
   uint16_t *line, *first;  // [BLOCK + 8] 0, 1, ...; and zeros: the pairs of a single output
+                           // (Gaussian: h1, h2, d1 [SPAN][ld], these with SPAN for BLOCK)
   uint16_t *start, *order; // [n_action + 1], [BLOCK + 1] rows by action
   uint16_t *on;            // [(SPAN + 1) n_input] lists of the span behind each other,
   uint8_t *on_row;         // [(SPAN + 1) n_input] and whose they are
@@ -87,6 +98,38 @@ void mm_net_layer2(mm_net *net, int which, size_t rows);
 void mm_net_outputs(mm_net *net, int which, size_t n, const uint16_t *row, const uint16_t *column);
 
 // ---------------------------------------------------------------------------------------------
+// learn.c: what all gradient steps have in common
+
+typedef struct net_losses {
+  double policy, value, entropy; // sums over rows
+} net_losses;
+
+// The clock of a step whose stages are timed.
+double mm_net_clock(const mm_net *net);
+void mm_net_mark(mm_net *net, mm_net_stage stage, double *clock);
+
+// normalised advantage = (advantage - mean) * scale, for the minibatch row[n].
+void mm_net_normalise(const mm_net_learn_config *config, const float *advantage,
+                      const uint32_t *row, size_t n, float *mean, float *scale);
+
+// w2 transposed, where the parameters have changed.
+void mm_net_refresh_back(mm_net *net);
+
+// With the gradient complete: reports, and takes the step if all is finite.
+mm_status mm_net_finish(mm_net *net, const mm_net_learn_config *config, double learning_rate,
+                        const net_losses *sums, size_t n, mm_net_report *report);
+
+// ---------------------------------------------------------------------------------------------
+// gaussian.c
+
+mm_status mm_net_learn_gaussian(mm_net *net, const mm_net_learn_config *config,
+                                double learning_rate, const mm_net_batch *batch,
+                                const uint32_t *row, size_t n, mm_net_report *report);
+
+// All outputs of one network for many rows; out: [rows][outputs].
+void mm_net_outputs_wide(mm_net *net, int which, const mm_net_obs *obs, size_t rows, float *out);
+
+// ---------------------------------------------------------------------------------------------
 // lists.c
 
 // As mm_net_gather, for lists, which are copied behind each other: what follows then has no ends of
@@ -100,18 +143,13 @@ size_t mm_net_find_uses(mm_net *net, size_t rows);
 // ---------------------------------------------------------------------------------------------
 // loss.c
 
-// A block of a minibatch. Entries from n on stand for nothing.
+// A block of a minibatch, or a span of a wide net's. Entries from n on stand for nothing.
 typedef struct net_rows {
   size_t n;    // rows
   float share; // 1 / size of the minibatch
   uint16_t action[BLOCK + 8];
-  float policy[BLOCK], value[BLOCK], target[BLOCK], advantage[BLOCK]; // advantage: normalised
+  float policy[SPAN], value[SPAN], target[SPAN], advantage[SPAN]; // advantage: normalised
 } net_rows;
-
-// Sums over rows.
-typedef struct net_losses {
-  double policy, value, entropy;
-} net_losses;
 
 // Errors dL/dout of the rows' outputs, and losses added up. Scores and errors: [n] of the chosen
 // actions for AMPO, [n][n_action] for PPO.

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Environments with real actions from end to end: train with pmd-gaussian and ppo, the same bits on
+# any number of threads, after an interruption and in every build; policies played; refusals.
+# usage: cli_gaussian.sh PROGRAM SOURCE_DIR
+
+# shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
+. "$(dirname "$0")/cli.bash"
+export MIRRORMAP_DATA=$2 # a program that is not in build/ has no presets beside it
+cd "$work" || exit 1
+
+short=(--env Pendulum-v1 --set envs=8 --set unroll=16 --set minibatches=4 --set epochs=2 --set hidden=24)
+
+refuse() { # CODE TEXT ARGS...
+  local expected=$1 text=$2
+  shift 2
+  run "$@"
+  expect_refusal "$expected" "$text"
+}
+
+# without what a clock says and where it ran
+timeless() {
+  sed -E 's/"(env_steps_per_second|wall_seconds)":[^,}]*/"\1":0/g; s/"threads":[0-9]+/"threads":0/
+    s/"isa":"[a-z0-9]+"/"isa":""/' "$1"
+}
+
+# ---------------------------------------------------------------------------------------------
+# The environment's own algorithm, every kind of map
+
+for map in negentropy l2 tsallis:0.5 piecewise random-neural:1; do
+  run train "${short[@]}" --map "$map" --set steps=2560 --out "run-$map" --json --quiet
+  expect_code 0
+  expect_json
+  expect_out '"env":"Pendulum-v1","algo":"pmd-gaussian"'
+  expect_out '"density_scale":1'
+  expect_out '"samples":{"least_ess":'
+  expect_out '"normalise_observation":"on","scale_reward":"on"'
+done
+expect "the policy" test -s run-l2/policy.safetensors
+run export run-l2 --csv --table measure
+expect_code 0
+for measure in ess log_ratio_max divergence clamped capped nonfinite unstable; do
+  expect "$measure at each of twenty updates" test "$(grep -c ",$measure," "$out")" -eq 20
+done
+expect "its own numbers" grep -aq '"actor.log_std"' run-l2/policy.safetensors
+expect "what observations are scaled by" grep -aq '"input.variance"' run-l2/policy.safetensors
+
+# threads, builds
+run train "${short[@]}" --map l2 --set steps=2560 --seeds 3 --threads 1 --isa portable --out one --quiet
+expect_code 0
+run train "${short[@]}" --map l2 --set steps=2560 --seeds 3 --threads 2 --out two --quiet
+expect_code 0
+expect "other threads and kernels, the same bits" cmp -s one/policy.safetensors two/policy.safetensors
+
+# in the middle
+long=("${short[@]}" --map random-neural:1 --set steps=131072 --seeds 2 --threads 2 --quiet)
+run train "${long[@]}" --out whole
+expect_code 0
+"$program" train "${long[@]}" --out cut >"$out" 2>"$err" </dev/null &
+interrupt $! INT
+last="an interrupted training"
+expect_code 130
+run train --resume cut --threads 1 --quiet
+expect_code 0
+expect "taken up again, the same bits" cmp -s whole/policy.safetensors cut/policy.safetensors
+
+# ppo
+run train "${short[@]}" --algo ppo --set steps=2560 --out ppo --json --quiet
+expect_code 0
+expect_out '"algo":"ppo"'
+expect_out '"entropy_coef":0,' # as the preset of these environments has it
+
+# presets
+run train --env Pendulum-v1 --map negentropy --preset mujoco-quick --set steps=4096 --out quick --quiet
+expect_code 0
+run train --env MountainCarContinuous-v0 --algo ppo --preset ppo-mujoco --set envs=32 --set minibatches=2 \
+  --set steps=640 --out car --quiet
+expect_code 0
+
+# ---------------------------------------------------------------------------------------------
+# Policies
+
+for kind in run-random-neural:1 ppo one; do
+  run eval --policy "$kind" --episodes 5 --json
+  expect_code 0
+  expect_json
+  timeless "$out" >first
+  run eval --policy "$kind" --episodes 5 --json --threads 1 --isa portable
+  timeless "$out" >second
+  expect "the same episodes" cmp -s first second
+done
+run eval --policy run-l2 --episodes 5 --greedy
+expect_code 0
+run env play --policy run-l2 --episodes 1 --json
+expect_code 0
+
+# a body, elsewhere too
+run train --env Hopper --map negentropy --set envs=16 --set minibatches=4 --set hidden=32 --set steps=640 --out hop --quiet
+expect_code 0
+run eval --policy hop --episodes 3
+expect_code 0
+run eval --policy hop --episodes 3 --set physics=own --json
+expect_code 0
+expect_json
+
+# ---------------------------------------------------------------------------------------------
+# Refusals
+
+refuse 2 'has real actions: ampo chooses among some' train --env Pendulum-v1 --map l2 --algo ampo
+refuse 2 "'CartPole-v1' has 2 actions to choose among" train --env CartPole-v1 --map l2 --algo pmd-gaussian
+refuse 2 "'density_scale'" train --env Pendulum-v1 --map l2 --set density_scale=0
+refuse 2 "has no setting 'target'" train --env Pendulum-v1 --map l2 --set target=code
+refuse 2 "has no setting 'density_scale'" train --env CartPole-v1 --map l2 --set density_scale=2
+refuse 2 'expected negentropy' train --env Pendulum-v1 --map l2 --algo ppo
+refuse 2 'has actions to choose among' eval --policy run-l2 --env CartPole-v1
+refuse 2 "'physics' is for Hopper, HalfCheetah and Ant" eval --policy run-l2 --set physics=own
+refuse 2 'has 2 inputs and 1 actions' eval --policy run-l2 --env MountainCarContinuous-v0
+
+finish
