@@ -28,7 +28,8 @@ typedef struct learn_args {
   double max_seconds;
 } learn_args;
 
-static const char *const algo_names[] = { "pmd", "ampo", "pmd-gaussian", NULL }; // ppo has no map to learn
+static const char *const algo_names[] = { "pmd", "ampo", "pmd-gaussian",
+                                          NULL }; // ppo has no map to learn
 static const char *const kind_names[] = { "neural", "piecewise", NULL };
 
 static const option learn_options[] = {
