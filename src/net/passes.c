@@ -9,25 +9,8 @@
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
 
-// The two activations as constants for everything inlined below.
-#define WITH_ACTIVATION(activation, function, ...)                                                 \
-  ((activation) == MM_ACTIVATION_TANH ? function(MM_ACTIVATION_TANH, __VA_ARGS__)                  \
-                                      : function(MM_ACTIVATION_RELU, __VA_ARGS__))
-
-static mm_matrix matrix_at(mm_matrix a, size_t row, size_t column) {
-  return (mm_matrix){ a.at + row * a.ld + column, a.ld };
-}
-
-static mm_matrix_out matrix_out_at(mm_matrix_out a, size_t row, size_t column) {
-  return (mm_matrix_out){ a.at + row * a.ld + column, a.ld };
-}
-
 // ---------------------------------------------------------------------------------------------
 // Dense layers, forward
-
-// With few registers the activation is left to a pass of its own: its constants would drive sums
-// out of the tile.
-enum { FUSED = LANES == 16 };
 
 MM_INLINE void layer_tile(int rows, int vecs, mm_activation activation, size_t inner, mm_matrix x,
                           mm_matrix w, const float *bias, mm_matrix_out out) {
@@ -38,15 +21,6 @@ MM_INLINE void layer_tile(int rows, int vecs, mm_activation activation, size_t i
     UNROLL for (int j = 0; j < vecs; j++)
         store(out.at + (size_t)i * out.ld + (size_t)(LANES * j),
               FUSED ? activated(activation, t.c[i][j]) : t.c[i][j]);
-  }
-}
-
-MM_INLINE void activate(mm_activation activation, size_t rows, size_t columns, mm_matrix_out out) {
-  for (size_t i = 0; i < rows; i++) {
-    for (size_t c = 0; c < columns; c += LANES) {
-      float *at = out.at + i * out.ld + c;
-      store(at, activated(activation, load(at)));
-    }
   }
 }
 

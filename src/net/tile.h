@@ -19,6 +19,14 @@ enum { TILE_GROUPS = 4 };
 enum { TILE_GROUPS = 1 };
 #endif
 
+MM_INLINE mm_matrix matrix_at(mm_matrix a, size_t row, size_t column) {
+  return (mm_matrix){ a.at + row * a.ld + column, a.ld };
+}
+
+MM_INLINE mm_matrix_out matrix_out_at(mm_matrix_out a, size_t row, size_t column) {
+  return (mm_matrix_out){ a.at + row * a.ld + column, a.ld };
+}
+
 typedef struct tile {
   vec c[TILE_ROWS][TILE_VECS];
 } tile;
@@ -46,6 +54,19 @@ MM_INLINE void start_tile(int rows, int vecs, const float *bias, tile *t) {
 
 MM_INLINE vec activated(mm_activation activation, vec x) {
   return activation == MM_ACTIVATION_TANH ? tanh_of(x) : greatest(all(0.0f), x);
+}
+
+// With few registers the activation is left to a pass of its own: its constants would drive sums
+// out of the tile.
+enum { FUSED = LANES == 16 };
+
+MM_INLINE void activate(mm_activation activation, size_t rows, size_t columns, mm_matrix_out out) {
+  for (size_t i = 0; i < rows; i++) {
+    for (size_t c = 0; c < columns; c += LANES) {
+      float *at = out.at + i * out.ld + c;
+      store(at, activated(activation, load(at)));
+    }
+  }
 }
 
 // x times the derivative of the activation, as a function of its result h.
@@ -76,5 +97,10 @@ MM_INLINE size_t next_groups(size_t left) {
 #define WITH_TILE(rows, groups, function, ...)                                                     \
   ((rows) == 6 ? WITH_VECS(groups, function, 6, __VA_ARGS__)                                       \
                : WITH_VECS(groups, function, 4, __VA_ARGS__))
+
+// The two activations as constants for everything inlined into the function.
+#define WITH_ACTIVATION(activation, function, ...)                                                 \
+  ((activation) == MM_ACTIVATION_TANH ? function(MM_ACTIVATION_TANH, __VA_ARGS__)                  \
+                                      : function(MM_ACTIVATION_RELU, __VA_ARGS__))
 
 #endif

@@ -12,23 +12,8 @@
 // The longest stretch of the inner index: with 64 columns 32 kB of the second factor.
 enum { STRETCH = 128 };
 
-// With few registers the activation is left to a pass of its own, as in passes.c.
-enum { FUSED = LANES == 16 };
-
-#define WITH_ACTIVATION(activation, function, ...)                                                 \
-  ((activation) == MM_ACTIVATION_TANH ? function(MM_ACTIVATION_TANH, __VA_ARGS__)                  \
-                                      : function(MM_ACTIVATION_RELU, __VA_ARGS__))
-
 // What becomes of a tile's sums when its stretch is done.
 typedef enum fate { KEEP_SUMS, ACTIVATE, SLOPE } fate;
-
-static mm_matrix matrix_at(mm_matrix a, size_t row, size_t column) {
-  return (mm_matrix){ a.at + row * a.ld + column, a.ld };
-}
-
-static mm_matrix_out matrix_out_at(mm_matrix_out a, size_t row, size_t column) {
-  return (mm_matrix_out){ a.at + row * a.ld + column, a.ld };
-}
 
 // Length of the next stretch: all as equal as can be.
 static size_t next_stretch(size_t left) {
@@ -75,15 +60,6 @@ MM_INLINE void layer_stretch(fate then, mm_activation activation, bool begin, si
     n = next_rows(rows - i);
     WITH_TILE(n, groups, wide_tile, then, activation, begin, inner, x.at + i * x.ld, x.ld, 1, w,
               bias, x, matrix_out_at(out, i, 0));
-  }
-}
-
-MM_INLINE void activate(mm_activation activation, size_t rows, size_t columns, mm_matrix_out out) {
-  for (size_t i = 0; i < rows; i++) {
-    for (size_t c = 0; c < columns; c += LANES) {
-      float *at = out.at + i * out.ld + c;
-      store(at, activated(activation, load(at)));
-    }
   }
 }
 
