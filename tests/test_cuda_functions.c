@@ -92,6 +92,64 @@ static void test_sizes(void **state) {
   }
 }
 
+// Maps with knots that are one number in floats: a policy may then change altogether when a score
+// changes by its last bit. What is found has to be right for scores that differ by no more than
+// that, and add up to 1.
+static void check_steep(const mm_map *map, const char *name, int lanes) {
+  enum { ACTIONS = 3 };
+  static float x[ROWS * ACTIONS], p[ROWS * ACTIONS], lambda[ROWS];
+  size_t n;
+  const double *psi = mm_map_piecewise_psi(map, &n);
+  double width = 0;
+  for (size_t j = 0; j < n; j++)
+    width += psi[j];
+  draw_scores(map, ACTIONS, (uint32_t)lanes, x);
+  for (int i = 0; i < ROWS; i += 16) // all alike, where phi rises
+    for (int a = 0; a < ACTIONS; a++)
+      x[i * ACTIONS + a] = -(float)width;
+  assert_int_equal(cuda_project(map, ACTIONS, lanes, ROWS, x, p, lambda), 0);
+  for (int i = 0; i < ROWS; i++) {
+    double sum = 0, size = width;
+    for (int a = 0; a < ACTIONS; a++) {
+      sum += (double)p[i * ACTIONS + a];
+      size = fmax(size, fabs((double)x[i * ACTIONS + a]));
+    }
+    if (!(fabs(sum - 1) < 1e-6)) fail_msg("%s, %d lanes: policy adds up to %.9g", name, lanes, sum);
+    for (int a = 0; a < ACTIONS; a++) {
+      const double y = (double)x[i * ACTIONS + a] + (double)lambda[i], off = 0x1p-21 * size;
+      const double around[2] = { y - off, y + off }, own = (double)p[i * ACTIONS + a];
+      double phi[2];
+      assert_ok(mm_map_phi(map, around, 2, phi));
+      // lambda is not unique where an action has all the weight
+      if (!(own > phi[0] - 1e-5 && (own < phi[1] + 1e-5 || phi[0] >= 1)))
+        fail_msg("%s, %d lanes, row %d: probability %.9g is not from %.9g to %.9g", name, lanes, i,
+                 own, phi[0], phi[1]);
+    }
+  }
+}
+
+static void test_steep(void **state) {
+  enum { N = 100, KINDS = 4 };
+  double psi[N];
+  (void)state;
+  for (int kind = 0; kind < KINDS; kind++) {
+    mm_map *map;
+    char name[32];
+    for (int j = 0; j < N; j++)
+      psi[j] = kind == 0   ? (j < N / 2 ? 1e-8 : 1)
+               : kind == 1 ? (j % 10 ? 1e-8 : 1)
+               : kind == 2 ? (j % 2 ? 1e-8 : 1e6)
+                           : (j < N / 4   ? 1
+                              : j < N / 2 ? 1e-8
+                                          : 1);
+    assert_ok(mm_map_create_piecewise(psi, N, &map));
+    snprintf(name, sizeof name, "steep map %d", kind);
+    for (int lanes = 4; lanes <= 32; lanes *= 2)
+      check_steep(map, name, lanes);
+    mm_map_destroy(map);
+  }
+}
+
 int suite_cuda_functions(void) {
   int count;
   if (mm_cuda_find(&count) != MM_OK) {
@@ -99,7 +157,7 @@ int suite_cuda_functions(void) {
     return MM_SUITE_SKIPPED;
   }
   const struct CMUnitTest tests[] = { cmocka_unit_test(test_projection),
-                                      cmocka_unit_test(test_sizes) };
+                                      cmocka_unit_test(test_sizes), cmocka_unit_test(test_steep) };
   return cmocka_run_group_tests_name("cuda_functions", tests, NULL, NULL);
 }
 

@@ -69,7 +69,7 @@ template <class Env, int TILE> struct Work {
       __half d2[NETS][TILE * HALF_ROW];
       __half hd[NETS][TILE * HALF_ROW]; // h2, then d1
     };
-    float gradient[W3]; // of w1, b1 and b2, when the errors have been used up
+    float late[RESIDENT ? 1 : W3]; // gradient of w1, b1 and b2, when the errors have been used up
   };
   __half w2[NETS][H * HALF_ROW];
   __half w1[NETS][H * W1_ROW]; // [unit][slot], the four halves that a lane needs side by side
@@ -78,7 +78,8 @@ template <class Env, int TILE> struct Work {
   alignas(16) float w3[(A + 1) * W3_ROW]; // once more, rows of different actions in different banks
   float2 moments[SMALL];
   float4 master[RESIDENT ? NETS * H * H / 4 : 1]; // w2, in the order of its owners' registers
-  float part3[WARPS][A * H];                      // gradient of w3 by warp
+  float soon[RESIDENT ? W3 : 1];                  // the same, at once
+  float part3[TEAM * (A + 1)][H];                 // gradient of w3 by warp and action
   float part3b[WARPS][8];                         // of b3
   alignas(16) float total[16];                    // of warps
   float mean[16], scale[16];                      // of the advantages of minibatches

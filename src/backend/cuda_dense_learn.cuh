@@ -91,6 +91,11 @@ MM_DEVICE float error_of(const W &S, int net, uint32_t row, float output, float 
   return clipped ? 0.0f : agent.value_coef * e1;
 }
 
+// Where warp w of a network puts what it adds to the weights of an output.
+template <class W> MM_DEVICE int part3_row(int net, int w, int output) {
+  return net == ACTOR ? w * W::A + output : W::TEAM * W::A + w;
+}
+
 // Rows first .. of the minibatch's n rows; leaves h1, d2, d1 and x in shared memory, and this
 // warp's part of the output layer's gradient, added to what is there if MORE.
 template <int ACT, class W>
@@ -118,7 +123,7 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
     }
     forward<ACT, true>(S, net, xa, xb, lane, h1s, sum);
   }
-  // outputs; `sum` becomes the outputs' weights times the activation's slope
+  // outputs; d2 first has the outputs' weights times the activation's slope
   const int aa = net == ACTOR ? S.batch.action[ia] : 0, ab = net == ACTOR ? S.batch.action[ib] : 0;
   const float *w3 = S.w3 + net * W::A * W::W3_ROW + 2 * t;
   float ya = 0, yb = 0;
@@ -130,26 +135,26 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
     const float h2 = activate<ACT>(relu, sum[k][2]), h3 = activate<ACT>(relu, sum[k][3]);
     ya = fmaf(h0, wa.x, fmaf(h1, wa.y, ya));
     yb = fmaf(h2, wb.x, fmaf(h3, wb.y, yb));
-    store_pair(hds + g * HALF_ROW + 8 * k + 2 * t, pack(h0, h1));
-    store_pair(hds + (g + 8) * HALF_ROW + 8 * k + 2 * t, pack(h2, h3));
-    sum[k][0] = wa.x * slope_at<ACT>(relu, h0);
-    sum[k][1] = wa.y * slope_at<ACT>(relu, h1);
-    sum[k][2] = wb.x * slope_at<ACT>(relu, h2);
-    sum[k][3] = wb.y * slope_at<ACT>(relu, h3);
+    const uint32_t upper = pack(h0, h1), lower = pack(h2, h3);
+    store_pair(hds + g * HALF_ROW + 8 * k + 2 * t, upper);
+    store_pair(hds + (g + 8) * HALF_ROW + 8 * k + 2 * t, lower);
+    uint32_t *to = d2[k >> 1] + (k & 1) * 2;
+    to[0] = times_pair(pack(wa.x, wa.y), slopes_at<ACT>(relu, upper));
+    to[1] = times_pair(pack(wb.x, wb.y), slopes_at<ACT>(relu, lower));
   }
   const float *b3 = S.small + W::B3 + net * W::A;
   ya = row_sum(ya) + b3[aa];
   yb = row_sum(yb) + b3[ab];
   const float ea = first + ra < n ? error_of(S, net, ia, ya, mean, scale) : 0.0f;
   const float eb = first + rb < n ? error_of(S, net, ib, yb, mean, scale) : 0.0f;
+  const uint32_t pair_a = pack(ea, ea), pair_b = pack(eb, eb);
 #pragma unroll
   for (int k = 0; k < 8; k++) {
-    const uint32_t upper = pack(ea * sum[k][0], ea * sum[k][1]);
-    const uint32_t lower = pack(eb * sum[k][2], eb * sum[k][3]);
-    d2[k >> 1][(k & 1) * 2] = upper;
-    d2[k >> 1][(k & 1) * 2 + 1] = lower;
-    store_pair(d2s + g * HALF_ROW + 8 * k + 2 * t, upper);
-    store_pair(d2s + (g + 8) * HALF_ROW + 8 * k + 2 * t, lower);
+    uint32_t *to = d2[k >> 1] + (k & 1) * 2;
+    to[0] = times_pair(to[0], pair_a);
+    to[1] = times_pair(to[1], pair_b);
+    store_pair(d2s + g * HALF_ROW + 8 * k + 2 * t, to[0]);
+    store_pair(d2s + (g + 8) * HALF_ROW + 8 * k + 2 * t, to[1]);
   }
   // gradient of the output layer: errors by action (columns) against h2
   {
@@ -184,7 +189,7 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
 #pragma unroll
       for (int i = 0; i < 2; i++) {
         if (2 * t + i < (net == ACTOR ? (int)W::A : 1)) {
-          float *to = S.part3[warp] + (2 * t + i) * H + 16 * m + g;
+          float *to = S.part3[part3_row<W>(net, w, 2 * t + i)] + 16 * m + g;
           to[0] = more ? to[0] + c[i] : c[i];
           to[8] = more ? to[8] + c[2 + i] : c[2 + i];
         }
@@ -216,12 +221,11 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
 #pragma unroll
   for (int k = 0; k < 8; k++) {
     if ((k & 1) == 0) load_matrices(h1, kept + 8 * k * (int)sizeof(__half));
-    const float2 upper = unpack(h1[(k & 1) * 2]), lower = unpack(h1[(k & 1) * 2 + 1]);
-    store_pair(hds + g * HALF_ROW + 8 * k + 2 * t, pack(sum[k][0] * slope_at<ACT>(relu, upper.x),
-                                                        sum[k][1] * slope_at<ACT>(relu, upper.y)));
-    store_pair(
-        hds + (g + 8) * HALF_ROW + 8 * k + 2 * t,
-        pack(sum[k][2] * slope_at<ACT>(relu, lower.x), sum[k][3] * slope_at<ACT>(relu, lower.y)));
+    const uint32_t *h = h1 + (k & 1) * 2;
+    store_pair(hds + g * HALF_ROW + 8 * k + 2 * t,
+               times_pair(pack(sum[k][0], sum[k][1]), slopes_at<ACT>(relu, h[0])));
+    store_pair(hds + (g + 8) * HALF_ROW + 8 * k + 2 * t,
+               times_pair(pack(sum[k][2], sum[k][3]), slopes_at<ACT>(relu, h[1])));
   }
 }
 
@@ -276,10 +280,16 @@ template <class W> MM_DEVICE void add_gradient(const W &S, Gradient<W> *to) {
 // ---------------------------------------------------------------------------------------------
 // The optimiser
 
+// Of w1, b1 and b2.
+template <class W> MM_DEVICE float *side_gradient(W &S) {
+  return W::RESIDENT ? S.soon : S.late;
+}
+
 // Gradients of w1, b1 and b2 to where their owners look.
 template <class W> MM_DEVICE void spread_side(W &S, const Gradient<W> &from) {
   const int tid = this_thread(), lane = tid & 31, warp = tid >> 5, g = lane >> 2, t = lane & 3;
   const int net = warp / W::TEAM, w = warp % W::TEAM;
+  float *to = side_gradient(S);
 #pragma unroll
   for (int i = 0; i < W::OWN; i++) {
     const int q = w + W::TEAM * i, unit = net * H + tile_row(q) + g;
@@ -288,26 +298,25 @@ template <class W> MM_DEVICE void spread_side(W &S, const Gradient<W> &from) {
       const int input = 2 * t + c;
       const float upper = from.side[i][c], lower = from.side[i][2 + c];
       if (q >> 2 == 0 && input <= W::D) {
-        S.gradient[input * NETS * H + unit] = upper;
-        S.gradient[input * NETS * H + unit + 8] = lower;
+        to[input * NETS * H + unit] = upper;
+        to[input * NETS * H + unit + 8] = lower;
       } else if (q >> 2 == 1 && input == W::D) {
-        S.gradient[W::B2 + unit] = upper;
-        S.gradient[W::B2 + unit + 8] = lower;
+        to[W::B2 + unit] = upper;
+        to[W::B2 + unit + 8] = lower;
       }
     }
   }
 }
 
-template <class W> MM_DEVICE float small_gradient(const W &S, int i) {
-  if (i < W::W3) return S.gradient[i];
+template <class W> MM_DEVICE float small_gradient(W &S, int i) {
+  if (i < W::W3) return side_gradient(S)[i];
   float sum = 0;
   const bool bias = i >= W::B3;
   const int k = bias ? i - W::B3 : i - W::W3, output = bias ? k : k / H;
   if (output > W::A) return 0; // what fills up b3
-  const int net = output == W::A ? CRITIC : ACTOR,
-            at = net == CRITIC ? k - W::A * (bias ? 1 : H) : k;
+  const int net = output == W::A ? CRITIC : ACTOR, at = net == CRITIC ? 0 : output;
   for (int w = 0; w < W::TEAM; w++)
-    sum += bias ? S.part3b[net * W::TEAM + w][at] : S.part3[net * W::TEAM + w][at];
+    sum += bias ? S.part3b[net * W::TEAM + w][at] : S.part3[part3_row<W>(net, w, at)][k % H];
   return sum;
 }
 
@@ -334,7 +343,7 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
   const int net = warp / W::TEAM, w = warp % W::TEAM;
   const mm_cuda_agent &agent = S.agent;
   float small[W::EACH], square = 0;
-  __syncthreads(); // h1 and d2 have been read
+  if (!W::RESIDENT) __syncthreads(); // h1 and d2 have been read
   spread_side(S, g2);
   __syncthreads();
 #pragma unroll

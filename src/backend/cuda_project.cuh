@@ -29,7 +29,8 @@ struct Knots {
                                  // share is n / 2 + i; then infinity
   float near;                    // see bin_of
   int bin_shift, last_bin;
-  int n; // segments; 0: the map is not for this
+  int n;     // segments; 0: the map is not for this
+  int equal; // some knots are the same number, because phi is that steep
 };
 
 MM_DEVICE float knot_depth(const Knots &k, int j) {
@@ -105,7 +106,8 @@ MM_DEVICE int bin_of(const Binning &b, float y) {
   return min(max(b.last - (__float_as_int(b.near - y) >> b.shift), 0), BINS - 1);
 }
 
-// How the bins lie: as narrow as their number allows. By one thread, after fill_knots.
+// How the bins lie: as narrow as their number allows; and whether knots are equal. By one thread,
+// after fill_knots.
 MM_DEVICE void choose_bins(Knots *k) {
   const float near = -0.5f * knot_depth(*k, k->n / 2);
   int shift = 0, last;
@@ -113,6 +115,9 @@ MM_DEVICE void choose_bins(Knots *k) {
     shift++;
     last = __float_as_int(near - knot_depth(*k, 0)) >> shift;
   } while (last - (__float_as_int(near) >> shift) >= BINS);
+  k->equal = 0;
+  for (int j = 0; j < k->n; j++)
+    k->equal |= knot_depth(*k, j) == knot_depth(*k, j + 1);
   k->near = near;
   k->bin_shift = shift;
   k->last_bin = last;
@@ -158,12 +163,21 @@ MM_DEVICE void shares_at(const Knots &k, const Guide *guide, const Binning &binn
     several |= below[i];
   }
   if (several >= SEVERAL) {
+    // four at a time, since each look is as long as all of them; rarely more than once
+    bool more;
+    do {
+      more = false;
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-      below[i] &= SEVERAL - 1;
-      while (y[i] >= k.line[below[i]].end)
-        below[i]++;
-    }
+      for (int i = 0; i < N; i++) {
+        const int at = below[i] & (SEVERAL - 1);
+        int passed = 0;
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+          passed += y[i] >= k.line[min(at + j, KNOTS - 1)].end;
+        below[i] = at + passed;
+        more = more || passed == 4;
+      }
+    } while (more);
   }
 #pragma unroll
   for (int i = 0; i < N; i++) {
@@ -198,6 +212,22 @@ MM_DEVICE unsigned crew_ballot(const Crew &crew, bool holds) {
   return (__ballot_sync(ALL_LANES, holds) >> crew.base) & bit_mask(0, crew.lanes);
 }
 
+// The first and the last of the knots that are the same number as this one. Sums go up by all of
+// these at once: it takes as many looks as there are, but few maps have any.
+MM_DEVICE int first_equal(const Knots &k, bool any, int knot) {
+  if (any)
+    while (knot > 0 && knot_depth(k, knot - 1) == knot_depth(k, knot))
+      knot--;
+  return knot;
+}
+
+MM_DEVICE int last_equal(const Knots &k, bool any, int knot) {
+  if (any)
+    while (knot < k.n && knot_depth(k, knot + 1) == knot_depth(k, knot))
+      knot++;
+  return knot;
+}
+
 // What does not change while the map is the same. The first round looks at knots of the action with
 // the highest score, whose share is between n / A, where the sum is at most n, and n.
 template <int A> struct Plan {
@@ -207,10 +237,13 @@ template <int A> struct Plan {
   Crew crew;
   float n, u;
   int knot;
+  bool equal;
   MM_DEVICE Plan(const Knots &k, const Guide *g, const Crew &c)
-      : knots(k), guide(g), binning(k), crew(c), n((float)k.n) {
+      : knots(k), guide(g), binning(k), crew(c), n((float)k.n), equal(k.equal != 0) {
     const int first = k.n / A;
-    knot = first + (k.n - first) * c.rank / (c.lanes - 1);
+    knot = last_equal(k, equal, first + (k.n - first) * c.rank / (c.lanes - 1));
+    // where the sum is not more than n for sure, which may be before all knots
+    if (c.rank == 0 && knot > first) knot = first_equal(k, equal, first) - 1;
     u = knot_depth(k, knot);
   }
 };
@@ -244,17 +277,17 @@ MM_DEVICE float sum_at(const Plan<A> &plan, const Search<A> &s, float u, int own
   return sum;
 }
 
-// Counts of all actions in bytes: knots at or below a lane's knot, itself not included.
+// Counts of all actions in bytes: knots at or below a lane's knot.
 template <int A> struct Counts {
   uint32_t word[(A + 3) / 4];
-  MM_DEVICE Counts(int own, int knot, const int below[A - 1]) {
+  MM_DEVICE Counts(int own, int at_own, const int below[A - 1]) {
 #pragma unroll
     for (int i = 0; i < (A + 3) / 4; i++)
       word[i] = 0;
 #pragma unroll
     for (int a = 0; a < A; a++) {
       const int other = a < own ? below[a < A - 1 ? a : 0] : below[a > 0 ? a - 1 : 0];
-      word[a / 4] |= (uint32_t)(a == own ? knot : other) << 8 * (a % 4);
+      word[a / 4] |= (uint32_t)(a == own ? at_own : other) << 8 * (a % 4);
     }
   }
   MM_DEVICE int operator[](int a) const {
@@ -274,15 +307,16 @@ template <int A> MM_DEVICE void search_top(const Plan<A> &plan, Search<A> &s) {
   const Crew &crew = plan.crew;
   int below[A - 1];
   const float sum = sum_at(plan, s, plan.u, 0, plan.knot, below);
-  const Counts<A> counts(0, plan.knot, below);
   // ranks are in the order of their knots; the first and the last have the root between them
   const bool low = crew.rank == 0 || (sum < plan.n && crew.rank < crew.lanes - 1);
+  const Counts<A> counts(0, (low ? plan.knot : first_equal(plan.knots, plan.equal, plan.knot)) + 1,
+                         below);
   const int right = crew.base + __popc(crew_ballot(crew, low));
   const Counts<A> before = counts.from(right - 1), after = counts.from(right);
 #pragma unroll
   for (int a = 0; a < A; a++) {
-    s.lo[a] = before[a] + (a == 0);
-    s.hi[a] = max(after[a], s.lo[a]); // few knots: the first may be looked at twice
+    s.lo[a] = before[a];
+    s.hi[a] = max(after[a] - (a == 0), s.lo[a]); // few knots: the first may be looked at twice
   }
 }
 
@@ -302,16 +336,19 @@ template <int A> MM_DEVICE void search_longest(const Plan<A> &plan, Search<A> &s
       first = longer ? s.lo[a] : first;
       inside = longer ? s.hi[a] - s.lo[a] : inside;
     }
-    const int knot = first + inside * (crew.rank + 1) / (crew.lanes + 1);
+    const int knot =
+        last_equal(plan.knots, plan.equal, first + inside * (crew.rank + 1) / (crew.lanes + 1));
     const float sum = sum_at(plan, s, knot_depth(plan.knots, knot) - d, own, knot, below);
-    const Counts<A> counts(own, knot, below);
-    const int count = __popc(crew_ballot(crew, sum < plan.n));
+    const bool low = sum < plan.n;
+    const Counts<A> counts(own, (low ? knot : first_equal(plan.knots, plan.equal, knot)) + 1,
+                           below);
+    const int count = __popc(crew_ballot(crew, low));
     const Counts<A> before = counts.from(crew.base + max(count - 1, 0));
     const Counts<A> after = counts.from(crew.base + min(count, crew.lanes - 1));
 #pragma unroll
     for (int a = 0; a < A; a++) {
-      if (wanted && count > 0) s.lo[a] = max(s.lo[a], before[a] + (a == own));
-      if (wanted && count < crew.lanes) s.hi[a] = max(min(s.hi[a], after[a]), s.lo[a]);
+      if (wanted && count > 0) s.lo[a] = max(s.lo[a], before[a]);
+      if (wanted && count < crew.lanes) s.hi[a] = max(min(s.hi[a], after[a] - (a == own)), s.lo[a]);
     }
   }
 }
@@ -332,8 +369,8 @@ template <int A> MM_DEVICE void search_rest(const Plan<A> &plan, Search<A> &s) {
     lanes[a] = bit_mask(begin, inside);
     begin += inside;
   }
-  if (!__any_sync(ALL_LANES, begin > 0)) return;
-  const float sum = sum_at(plan, s, knot_depth(plan.knots, knot) - d, own, knot, below);
+  const float u = knot_depth(plan.knots, knot) - d;
+  const float sum = sum_at(plan, s, u, own, last_equal(plan.knots, plan.equal, knot), below);
   const unsigned low = crew_ballot(crew, sum < plan.n);
 #pragma unroll
   for (int a = 0; a < A; a++)
@@ -342,8 +379,8 @@ template <int A> MM_DEVICE void search_rest(const Plan<A> &plan, Search<A> &s) {
 
 // Where all actions are on a straight piece: shares at both ends of it, and between them by the
 // part of the sum that is missing. Shares at knots are whole numbers, whatever rounding says. If
-// that does not make n, then several actions are at knots so close to each other that they are one
-// number, and have to pass them together.
+// that does not make n, then there are knots so close to each other that they are one number, and
+// all actions have to pass theirs together.
 template <int A>
 MM_DEVICE void solve(const Plan<A> &plan, const Search<A> &s, float share[A], float *total,
                      float *u) {
@@ -371,7 +408,7 @@ MM_DEVICE void solve(const Plan<A> &plan, const Search<A> &s, float share[A], fl
 #pragma unroll
     for (int a = 0; a < A; a++) {
       share[a] = high[a];
-      y[a] = to + s.d[a];
+      y[a] = line[a].end - s.d[a] == to ? line[a].end : to + s.d[a];
     }
     shares_at<A>(plan.knots, plan.guide, plan.binning, y, high, below);
     from = to;

@@ -36,6 +36,11 @@ MM_DEVICE float2 unpack(uint32_t halves) {
   return __half22float2(*reinterpret_cast<__half2 *>(&halves));
 }
 
+MM_DEVICE uint32_t times_pair(uint32_t a, uint32_t b) {
+  __half2 h = __hmul2(*reinterpret_cast<__half2 *>(&a), *reinterpret_cast<__half2 *>(&b));
+  return *reinterpret_cast<uint32_t *>(&h);
+}
+
 MM_DEVICE void store_pair(__half *to, uint32_t halves) {
   *reinterpret_cast<uint32_t *>(to) = halves;
 }
@@ -153,6 +158,17 @@ template <int ACT> MM_DEVICE float activate(bool relu, float x) {
 template <int ACT> MM_DEVICE float slope_at(bool relu, float h) {
   if (ACT == RELU || (ACT == ANY && relu)) return h > 0.0f ? 1.0f : 0.0f;
   return fmaf(-h, h, 1.0f);
+}
+
+// Two at a time, of halves: exact but for the last rounding.
+template <int ACT> MM_DEVICE uint32_t slopes_at(bool relu, uint32_t halves) {
+  const __half2 h = *reinterpret_cast<__half2 *>(&halves);
+  __half2 slope;
+  if (ACT == RELU || (ACT == ANY && relu))
+    slope = __hgt2(h, __float2half2_rn(0.0f));
+  else
+    slope = __hfma2(__hneg2(h), h, __float2half2_rn(1.0f));
+  return *reinterpret_cast<uint32_t *>(&slope);
 }
 
 // One parameter's step; g: its gradient, already scaled, or with its scale in rest1 and that
