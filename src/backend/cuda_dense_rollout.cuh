@@ -230,14 +230,13 @@ template <int A> MM_DEVICE int choose(float u, const float weight[A]) {
 template <class W> struct Rules {
   Plan<W::A> plan;
   float eta, anchor, factor, b3[W::A];
-  bool knots, softmax, bisect;
+  bool softmax, bisect;
   MM_DEVICE Rules(W &S, const Crew &crew) : plan(S.knots, guide_of(S), crew) {
     const mm_cuda_agent &agent = S.agent;
     eta = agent.eta;
     anchor = agent.map.anchor;
     factor = agent.iteration > 0 ? agent.code_factor : 1.0f;
     bisect = agent.bisect;
-    knots = S.knots.n > 0 && !bisect;
     softmax = agent.map.kind == MM_MAP_NEGENTROPY && !bisect;
 #pragma unroll
     for (int a = 0; a < W::A; a++)
@@ -245,8 +244,13 @@ template <class W> struct Rules {
   }
 };
 
-// From scores to an action, and z.
-template <class W>
+// From scores to an action, and z. Whether the map goes by its knots is known when this is
+// compiled: what other maps call costs registers wherever it may be called.
+template <class W> MM_DEVICE bool goes_by_knots(const W &S) {
+  return S.knots.n > 0 && !S.agent.bisect;
+}
+
+template <bool BY_KNOTS, class W>
 MM_DEVICE int choose_action(const W &S, const Rules<W> &rules, float u, float f[W::A], float *z,
                             bool *finite) {
   float p[W::A], total = 1, lambda, chosen = 0;
@@ -256,7 +260,7 @@ MM_DEVICE int choose_action(const W &S, const Rules<W> &rules, float u, float f[
     *finite = *finite && fabsf(f[a]) < INFINITY;
     f[a] *= rules.eta;
   }
-  if (rules.knots) {
+  if constexpr (BY_KNOTS) {
     float root, top = f[0];
 #pragma unroll
     for (int a = 1; a < W::A; a++)
@@ -288,7 +292,8 @@ MM_DEVICE int choose_action(const W &S, const Rules<W> &rules, float u, float f[
   return action;
 }
 
-template <int ACT, class W> MM_DEVICE void play(W &S, int first, int player, int index, int lane) {
+template <int ACT, bool BY_KNOTS, class W>
+MM_DEVICE void play(W &S, int first, int player, int index, int lane) {
   const mm_cuda_agent &agent = S.agent;
   Team<W> &team = team_of(S, index);
   const Batch batch = S.batch;
@@ -316,7 +321,7 @@ template <int ACT, class W> MM_DEVICE void play(W &S, int first, int player, int
         batch.obs[(size_t)(row + column) * W::D + i] = x[i];
     }
     scores_of<ACT>(S, team, own, player, index, x, lane, place, f);
-    const int action = choose_action(S, rules, u, f, &z, &finite);
+    const int action = choose_action<BY_KNOTS>(S, rules, u, f, &z, &finite);
     if (chooses) {
       team.chosen[t & 1][place] = action;
       batch.action[row + place] = (uint8_t)action;
@@ -442,8 +447,10 @@ template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
   double metric = 0, finished_sum = 0;
   int finished = 0;
   for (int first = 8 * team; team < W::TEAMS && first < agent.n_env; first += 8 * W::TEAMS) {
-    if (player < W::PLAYERS)
-      play<ACT>(S, first, player, team, lane);
+    if (player < W::PLAYERS && goes_by_knots(S))
+      play<ACT, true>(S, first, player, team, lane);
+    else if (player < W::PLAYERS)
+      play<ACT, false>(S, first, player, team, lane);
     else
       turn_world<Env>(S, first, team, lane, &metric, &finished_sum, &finished);
   }
