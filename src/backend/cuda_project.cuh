@@ -378,9 +378,10 @@ template <int A> MM_DEVICE void search_rest(const Plan<A> &plan, Search<A> &s) {
 }
 
 // Where all actions are on a straight piece: shares at both ends of it, and between them by the
-// part of the sum that is missing. Shares at knots are whole numbers, whatever rounding says. If
-// that does not make n, then there are knots so close to each other that they are one number, and
-// all actions have to pass theirs together.
+// part of the sum that is missing. Shares at knots are whole numbers, whatever rounding says. If n
+// is not between the ends, then there are knots so close to each other that they are one number, or
+// several actions have one there and rounding has let each pass for itself: they have to pass
+// theirs together, at the end where n was missed.
 template <int A>
 MM_DEVICE void solve(const Plan<A> &plan, const Search<A> &s, float share[A], float *total,
                      float *u) {
@@ -402,21 +403,29 @@ MM_DEVICE void solve(const Plan<A> &plan, const Search<A> &s, float share[A], fl
     low_sum += share[a];
     high_sum += high[a];
   }
-  if (high_sum < plan.n * (1 - 1e-5f)) {
-    float y[A];
+  const bool late = high_sum < plan.n * (1 - 1e-5f);
+  const bool early = low_sum > plan.n * (1 + 1e-5f);
+  if (late || early) {
+    const float at = late ? to : from;
+    float y[A], other[A];
     int below[A];
 #pragma unroll
     for (int a = 0; a < A; a++) {
-      share[a] = high[a];
-      y[a] = line[a].end - s.d[a] == to ? line[a].end : to + s.d[a];
+      const float knot = late ? line[a].end : line[a].begin;
+      y[a] = at + s.d[a];
+      if (knot - s.d[a] == at) y[a] = late ? knot : nextafterf(knot, -INFINITY);
     }
-    shares_at<A>(plan.knots, plan.guide, plan.binning, y, high, below);
-    from = to;
-    low_sum = high_sum;
-    high_sum = 0;
+    shares_at<A>(plan.knots, plan.guide, plan.binning, y, other, below);
+    low_sum = high_sum = 0;
 #pragma unroll
-    for (int a = 0; a < A; a++)
+    for (int a = 0; a < A; a++) {
+      const float near = late ? high[a] : share[a];
+      share[a] = late ? near : other[a];
+      high[a] = late ? other[a] : near;
+      low_sum += share[a];
       high_sum += high[a];
+    }
+    from = to = at;
   }
   const float rise = high_sum - low_sum;
   const float t = rise > 0.0f ? __saturatef(__fdividef(plan.n - low_sum, rise)) : 1.0f;
