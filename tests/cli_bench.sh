@@ -60,10 +60,9 @@ for body in Hopper HalfCheetah Ant; do
   fi
 done
 
-# a generation of the paper's size: half a minute, and minutes with sanitizers
-# and whole trainings likewise
+# trainings: minutes with sanitizers
 if ! "$program" --version | grep -q sanitizers; then
-  run bench ampo --json
+  run bench ampo --quick --json
   expect_code 0
   expect_no_err
   expect_json
@@ -79,7 +78,7 @@ if ! "$program" --version | grep -q sanitizers; then
     done
   done
 
-  run bench gaussian --json
+  run bench gaussian --quick --json
   expect_code 0
   expect_no_err
   expect_json
@@ -95,7 +94,7 @@ if ! "$program" --version | grep -q sanitizers; then
     expect "training, $part" grep -q "\"gaussian/train/Hopper/neural/$part\"" "$out"
   done
 
-  run bench learn --json
+  run bench learn --quick --json
   expect_code 0
   expect_no_err
   expect_json

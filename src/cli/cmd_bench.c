@@ -42,6 +42,7 @@ enum { BENCH_COUNT = sizeof benches / sizeof benches[0] };
 
 typedef struct bench_args {
   command_args common;
+  bool quick;
   const char *backend; // NULL: the processor, and a device where it is named or all are wanted
 } bench_args;
 
@@ -54,6 +55,11 @@ static const option bench_options[] = {
     .choices = backend_choices,
     .help = "what to measure (default: the processor; without a NAME also the first CUDA device, "
             "if there is one)" },
+  { .name = "quick",
+    .type = OPTION_FLAG,
+    .offset = offsetof(bench_args, quick),
+    .help = "a short look: fewer rounds of the trainings, a search of 16 candidates; figures are "
+            "rougher" },
   { 0 },
 };
 
@@ -202,7 +208,7 @@ static int run(void *raw) {
   choice c;
   int code = choose(args, &c);
   if (code != EXIT_DONE) return code;
-  mm_bench_results results = { 0 };
+  mm_bench_results results = { .quick = args->quick };
   mm_status status = measure(&c, &results);
   if (status != MM_OK)
     code = fail_status(status);

@@ -65,6 +65,10 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+int mm_bench_rounds(const mm_bench_results *results, int most) {
+  return results->quick && most > 3 ? 3 : most;
+}
+
 double mm_bench_median(double *x, size_t n) {
   qsort(x, n, sizeof *x, by_value);
   return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;

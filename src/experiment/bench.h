@@ -3,6 +3,7 @@
 #ifndef MM_EXPERIMENT_BENCH_H
 #define MM_EXPERIMENT_BENCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "agent/ampo.h"
@@ -19,6 +20,7 @@ typedef struct mm_bench_result {
 typedef struct mm_bench_results {
   mm_bench_result *entry; // [n]
   size_t n, capacity;
+  bool quick; // a short look at everything: few rounds, and a search of fewer candidates
 } mm_bench_results;
 
 // Appends to `results`, which starts zeroed and is released with mm_bench_free.
@@ -96,6 +98,9 @@ mm_status mm_bench_add(mm_bench_results *results, const char *name, double value
 // fill a millisecond, after a warm-up. Fails when the work does.
 typedef mm_status mm_bench_work(void *context);
 mm_status mm_bench_seconds(mm_bench_work *work, void *context, double *seconds);
+
+// How many rounds to take medians of, where it would be `most`.
+int mm_bench_rounds(const mm_bench_results *results, int most);
 
 // Seconds that the calling thread used since some moment.
 double mm_bench_thread_time(void);

@@ -175,14 +175,14 @@ static mm_status work_once(rows *r, double *seconds) {
 }
 
 // Medians of probes and work in turn; the first round warms up.
-static mm_status measure_both(rows *r, double *peak, double *seconds) {
+static mm_status measure_both(rows *r, int rounds, double *peak, double *seconds) {
   double rates[ROUNDS + 1], times[ROUNDS + 1];
-  for (int i = 0; i <= ROUNDS; i++) {
+  for (int i = 0; i <= rounds; i++) {
     rates[i] = mm_bench_fma_rate();
     MM_TRY(work_once(r, &times[i]));
   }
-  *peak = mm_bench_median(rates + 1, ROUNDS);
-  *seconds = mm_bench_median(times + 1, ROUNDS);
+  *peak = mm_bench_median(rates + 1, (size_t)rounds);
+  *seconds = mm_bench_median(times + 1, (size_t)rounds);
   return MM_OK;
 }
 
@@ -214,7 +214,8 @@ static mm_status add_forward(mm_bench_results *results, rows *r) {
   float *out = mm_alloc_array(n * (size_t)r->shape->n_action, sizeof *out);
   if (!out) return MM_FAIL(MM_ERR_MEMORY, "benchmark outputs: out of memory");
   double scores[ROUNDS], values[ROUNDS];
-  for (int i = 0; i < ROUNDS; i++) {
+  const int rounds = mm_bench_rounds(results, ROUNDS);
+  for (int i = 0; i < rounds; i++) {
     double start = mm_bench_thread_time();
     for (size_t k = 0; k < n; k += envs) {
       mm_net_obs obs = r->batch.obs;
@@ -230,13 +231,15 @@ static mm_status add_forward(mm_bench_results *results, rows *r) {
     values[i] = (mm_bench_thread_time() - middle) / (double)n;
   }
   mm_free(out);
-  MM_TRY(add(results, r->shape, "scores", 1e9 * mm_bench_median(scores, ROUNDS), "ns/row", NAN));
-  return add(results, r->shape, "values", 1e9 * mm_bench_median(values, ROUNDS), "ns/row", NAN);
+  MM_TRY(add(results, r->shape, "scores", 1e9 * mm_bench_median(scores, (size_t)rounds), "ns/row",
+             NAN));
+  return add(results, r->shape, "values", 1e9 * mm_bench_median(values, (size_t)rounds), "ns/row",
+             NAN);
 }
 
 static mm_status measure(mm_bench_results *results, rows *r) {
   double peak, seconds;
-  MM_TRY(measure_both(r, &peak, &seconds));
+  MM_TRY(measure_both(r, mm_bench_rounds(results, ROUNDS), &peak, &seconds));
   const double work = operations(r);
   MM_TRY(add(results, r->shape, "update", 1e-9 * work / seconds, "GFLOP/s", 1e-9 * peak));
   MM_TRY(add(results, r->shape, "rows", (double)r->shape->minibatch / seconds, "rows/s",

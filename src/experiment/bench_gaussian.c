@@ -181,8 +181,9 @@ static mm_status add_forward(mm_bench_results *results, rows *r, double peak) {
   const double h = HIDDEN, both = 2 * h * (r->shape->n_input + h);
   float *out = mm_alloc_array(BATCH * (size_t)r->shape->n_action, sizeof *out);
   double means[ROUNDS], values[ROUNDS];
+  const int rounds = mm_bench_rounds(results, ROUNDS);
   if (!out) return MM_FAIL(MM_ERR_MEMORY, "benchmark outputs: out of memory");
-  for (int i = 0; i < ROUNDS; i++) {
+  for (int i = 0; i < rounds; i++) {
     const double start = mm_bench_thread_time();
     mm_net_scores(r->net, &r->batch.obs, ENVS, out);
     const double middle = mm_bench_thread_time();
@@ -192,20 +193,22 @@ static mm_status add_forward(mm_bench_results *results, rows *r, double peak) {
   }
   mm_free(out);
   MM_TRY(add(results, r->shape->name, "means",
-             1e-9 * (both + 2 * h * r->shape->n_action) / mm_bench_median(means, ROUNDS), "GFLOP/s",
-             1e-9 * peak));
+             1e-9 * (both + 2 * h * r->shape->n_action) / mm_bench_median(means, (size_t)rounds),
+             "GFLOP/s", 1e-9 * peak));
   return add(results, r->shape->name, "values",
-             1e-9 * (both + 2 * h) / mm_bench_median(values, ROUNDS), "GFLOP/s", 1e-9 * peak);
+             1e-9 * (both + 2 * h) / mm_bench_median(values, (size_t)rounds), "GFLOP/s",
+             1e-9 * peak);
 }
 
 static mm_status measure_steps(mm_bench_results *results, rows *r) {
   double rates[ROUNDS + 1], times[ROUNDS + 1];
-  for (int i = 0; i <= ROUNDS; i++) {
+  const int rounds = mm_bench_rounds(results, ROUNDS);
+  for (int i = 0; i <= rounds; i++) {
     rates[i] = mm_bench_fma_rate();
     MM_TRY(time_steps(r, 8, &times[i]));
   }
-  const double peak = mm_bench_median(rates + 1, ROUNDS), work = work_of_step(r->shape);
-  const double seconds = mm_bench_median(times + 1, ROUNDS);
+  const double peak = mm_bench_median(rates + 1, (size_t)rounds), work = work_of_step(r->shape);
+  const double seconds = mm_bench_median(times + 1, (size_t)rounds);
   MM_TRY(add(results, r->shape->name, "update", 1e-9 * work / seconds, "GFLOP/s", 1e-9 * peak));
   MM_TRY(
       add(results, r->shape->name, "rows", MINIBATCH / seconds, "rows/s", MINIBATCH * peak / work));
@@ -221,6 +224,7 @@ static mm_status measure_map(mm_bench_results *results, const char *text) {
   float log_p[MINIBATCH], log_q[MINIBATCH], advantage[MINIBATCH], gain[MINIBATCH],
       weight[MINIBATCH];
   double times[ROUNDS];
+  const int rounds = mm_bench_rounds(results, ROUNDS);
   const mm_stream stream = mm_stream_make(0, 0, MM_RNG_BENCH, 27);
   MM_TRY(mm_map_open(text, &map));
   for (size_t i = 0; i < MINIBATCH; i++) {
@@ -231,7 +235,7 @@ static mm_status measure_map(mm_bench_results *results, const char *text) {
   }
   mm_gaussian_objective o;
   mm_gaussian_objective_make(map, 1, false, 0.5, 0.2, &o);
-  for (int i = 0; i < ROUNDS; i++) {
+  for (int i = 0; i < rounds; i++) {
     enum { COUNT = 50 };
     const double start = mm_bench_thread_time();
     for (int k = 0; k < COUNT; k++)
@@ -239,7 +243,7 @@ static mm_status measure_map(mm_bench_results *results, const char *text) {
     times[i] = (mm_bench_thread_time() - start) / (COUNT * MINIBATCH);
   }
   mm_map_destroy(map);
-  return add(results, "weigh", text, 1e9 * mm_bench_median(times, ROUNDS), "ns/row", NAN);
+  return add(results, "weigh", text, 1e9 * mm_bench_median(times, (size_t)rounds), "ns/row", NAN);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -250,18 +254,19 @@ static mm_status measure_agent(mm_bench_results *results, const char *env, const
   const mm_ampo_config *c = mm_ampo_get_config(a);
   const double batch = c->envs * c->unroll;
   double before[3], part[3], rates[ITERATIONS];
+  const int iterations = results->quick ? 1 : ITERATIONS;
   char name[64];
   MM_TRY(mm_ampo_iterate(a));
   mm_ampo_seconds(a, &before[0], &before[1], &before[2]);
   const double start = mm_bench_thread_time();
   double probing = 0;
-  for (int i = 0; i < ITERATIONS; i++) {
+  for (int i = 0; i < iterations; i++) {
     const double probe = mm_bench_thread_time();
     rates[i] = mm_bench_fma_rate();
     probing += mm_bench_thread_time() - probe;
     MM_TRY(mm_ampo_iterate(a));
   }
-  const double seconds = (mm_bench_thread_time() - start - probing) / ITERATIONS;
+  const double seconds = (mm_bench_thread_time() - start - probing) / iterations;
   mm_ampo_seconds(a, &part[0], &part[1], &part[2]);
   double all = 0;
   for (int i = 0; i < 3; i++)
@@ -272,7 +277,7 @@ static mm_status measure_agent(mm_bench_results *results, const char *env, const
   const double work = act * batch + c->epochs * c->minibatches * work_of_step(&own);
   snprintf(name, sizeof name, "train/%s/%s", env, map);
   MM_TRY(add(results, name, "steps", batch / seconds, "steps/s",
-             batch * mm_bench_median(rates, ITERATIONS) / work));
+             batch * mm_bench_median(rates, (size_t)iterations) / work));
   MM_TRY(add(results, name, "rollout", 100 * (part[0] - before[0]) / all, "%", NAN));
   MM_TRY(add(results, name, "values", 100 * (part[1] - before[1]) / all, "%", NAN));
   return add(results, name, "update", 100 * (part[2] - before[2]) / all, "%", NAN);

@@ -16,7 +16,13 @@
 #include "experiment/bench.h"
 #include "experiment/learn.h"
 
-enum { GENERATIONS = 2, CUDA_GENERATIONS = 8, STORED = 20 };
+enum {
+  GENERATIONS = 2,
+  CUDA_GENERATIONS = 8,
+  STORED = 20,
+  QUICK_POPULATION = 16,
+  QUICK_STORED = 3
+};
 
 // ---------------------------------------------------------------------------------------------
 // A folder for the while
@@ -110,13 +116,16 @@ static mm_status bench_generation(mm_learn_plan *plan, mm_backend_kind kind, int
                                   mm_bench_results *results) {
   mm_learn_view v;
   double bytes;
-  plan_paper(plan, generations);
+  plan_paper(plan, results->quick ? 1 : generations);
+  const double whole = plan->settings.search.population;
+  if (results->quick) plan->settings.search.population = QUICK_POPULATION;
   MM_TRY(measure_in_folder(plan, kind, &v, &bytes));
   double n = (double)v.session_generations;
   double seconds = v.session_seconds / n, jobs = v.session_job_seconds / n;
   MM_TRY(add(results, kind, "generation", seconds, "s", jobs));
   MM_TRY(add(results, kind, "outside-training", 100 * (1 - jobs / seconds), "%", NAN));
-  MM_TRY(add(results, kind, "schedule", 512 * seconds / 60, "min", 512 * jobs / 60));
+  const double schedule = 512 * whole / plan->settings.search.population / 60;
+  MM_TRY(add(results, kind, "schedule", schedule * seconds, "min", schedule * jobs));
   return add(results, kind, "steps", (double)v.session_env_steps / v.session_seconds, "steps/s",
              NAN);
 }
@@ -126,15 +135,16 @@ static mm_status bench_generation(mm_learn_plan *plan, mm_backend_kind kind, int
 static mm_status bench_rest(mm_learn_plan *plan, mm_bench_results *results) {
   mm_learn_view v;
   double few, many;
+  const int stored = results->quick ? QUICK_STORED : STORED;
   plan_paper(plan, 1);
   plan->settings.pmd.steps = plan->settings.pmd.envs = plan->settings.pmd.unroll = 1;
   MM_TRY(measure_in_folder(plan, MM_BACKEND_CPU, &v, &few));
-  plan->settings.search.generations = 1 + STORED;
+  plan->settings.search.generations = 1 + stored;
   MM_TRY(measure_in_folder(plan, MM_BACKEND_CPU, &v, &many));
   double n = (double)v.session_generations;
   double rest = (v.session_seconds - v.session_job_seconds) / n;
   MM_TRY(mm_bench_add(results, "learn/evolution-and-database", 1e3 * rest, "ms", NAN));
-  return mm_bench_add(results, "learn/database-growth", (many - few) / STORED / 1024, "KiB", NAN);
+  return mm_bench_add(results, "learn/database-growth", (many - few) / stored / 1024, "KiB", NAN);
 }
 
 mm_status mm_bench_learn(mm_bench_results *results, mm_bench_progress *progress, void *user) {

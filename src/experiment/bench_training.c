@@ -18,7 +18,7 @@
 
 enum { ROUNDS_MOST = 4096 };
 
-static const double least_seconds = 1.0; // of a measurement
+static const double least_seconds = 1.0, quick_seconds = 0.05; // of a measurement
 
 typedef struct subject {
   const char *env, *preset, *map;
@@ -55,13 +55,13 @@ static mm_status add(mm_bench_results *results, const subject *s, const char *pa
 }
 
 // Iterations and probes in turn, medians of both. The first iterations warm up.
-static mm_status time_agent(mm_ampo *a, double *seconds, double *peak) {
+static mm_status time_agent(mm_ampo *a, double least, double *seconds, double *peak) {
   double *times = mm_alloc_array(2 * ROUNDS_MOST, sizeof *times), *rates, all = 0;
   if (!times) return MM_FAIL(MM_ERR_MEMORY, "benchmark: out of memory");
   rates = times + ROUNDS_MOST;
   size_t n = 0;
   mm_status status = mm_ampo_iterate(a);
-  while (status == MM_OK && n < ROUNDS_MOST && all < least_seconds) {
+  while (status == MM_OK && n < ROUNDS_MOST && all < least) {
     rates[n] = mm_bench_fma_rate();
     double start = mm_bench_thread_time();
     status = mm_ampo_iterate(a);
@@ -79,7 +79,7 @@ static mm_status time_agent(mm_ampo *a, double *seconds, double *peak) {
 static mm_status measure_agent(mm_bench_results *results, const subject *s, const mm_ampo_config *c,
                                mm_ampo *a) {
   double seconds, peak, part[3];
-  MM_TRY(time_agent(a, &seconds, &peak));
+  MM_TRY(time_agent(a, results->quick ? quick_seconds : least_seconds, &seconds, &peak));
   mm_ampo_shape shape = mm_ampo_get_shape(a);
   double steps = c->envs * c->unroll / seconds, each = mm_bench_step_work(c, &shape);
   MM_TRY(add(results, s, "steps", steps, "steps/s", peak / each));
@@ -136,7 +136,7 @@ static mm_status time_threads(const mm_env *env, const mm_map *map, const mm_amp
 // How many times as much all cores do as one. The limit is their number.
 static mm_status measure_scaling(mm_bench_results *results) {
   mm_ampo_config c = mm_ampo_config_default();
-  c.steps = 25600;
+  c.steps = results->quick ? 5120 : 25600;
   mm_env *env = NULL;
   mm_map *map = NULL;
   double one = 0, all = 0;
