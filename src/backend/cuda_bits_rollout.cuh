@@ -31,48 +31,94 @@ template <class S> MM_DEVICE void store_obs(const typename S::play::one *one, ui
         make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
 }
 
-// Chooses from scores [ACTIONS] of step t of the iteration; false where one is not finite.
-template <class S>
-MM_DEVICE bool choose(const mm_cuda_agent &a, const float *scores, int e, int t, int *action,
-                      float *z) {
-  float x[S::ACTIONS], probs[S::ACTIONS], lambda, finite = 0;
-#pragma unroll
-  for (int i = 0; i < S::ACTIONS; i++) {
-    x[i] = scores[i];
-    finite += x[i] * 0.0f;
-    x[i] *= a.eta;
-  }
-  if (!(finite == 0)) return false;
-  if (a.bisect)
-    mm_project_bisect10_f(&a.map, x, S::ACTIONS, probs, &lambda);
-  else
-    mm_project_f(&a.map, x, S::ACTIONS, probs, &lambda);
+// What decides the action of environment e in step t of the iteration, from 0 to 1.
+MM_DEVICE double luck(const mm_cuda_agent &a, int e, int t) {
   const uint64_t step = (uint64_t)a.iteration * (uint64_t)a.n_step + (uint64_t)t;
   const mm_stream stream = mm_stream_make(a.seed, a.repeat, MM_RNG_ACTION, (uint32_t)e);
   const mm_block block = mm_stream_block(stream, step / 4);
   const int word = (int)(step % 4);
   const uint32_t bits = word < 2 ? (word == 0 ? block.word[0] : block.word[1])
                                  : (word == 2 ? block.word[2] : block.word[3]);
-  const int chosen = mm_categorical_f(bits * 0x1p-32, probs, S::ACTIONS);
-  float score = x[0];
-#pragma unroll
-  for (int i = 1; i < S::ACTIONS; i++)
-    score = chosen == i ? x[i] : score;
-  *action = chosen;
-  *z = fmaf(a.iteration > 0 ? a.code_factor : 1.0f, score, lambda);
-  return true;
+  return bits * 0x1p-32;
 }
 
-template <class S> __device__ __noinline__ bool play(int e, int t, tally *sums) {
-  const mm_cuda_agent &a = here<S>().agent;
-  const float *scores = scores_of(here<S>());
-  const size_t i = (size_t)t * (size_t)a.n_env + (size_t)e;
-  int action;
-  float z, reward;
-  if (!choose<S>(a, scores + (size_t)e * OUTPUTS, e, t, &action, &z)) return false;
-  a.action[i] = (uint8_t)action;
-  a.policy[i] = z;
+// Scores times eta; false where one is not finite, and then all are 0.
+template <class S> MM_DEVICE bool take_scores(const mm_cuda_agent &a, int e, float x[S::ACTIONS]) {
+  const float *scores = scores_of(here<S>()) + (size_t)e * OUTPUTS;
+  float finite = 0;
+#pragma unroll
+  for (int i = 0; i < S::ACTIONS; i++) {
+    x[i] = scores[i];
+    finite += x[i] * 0.0f;
+  }
+#pragma unroll
+  for (int i = 0; i < S::ACTIONS; i++)
+    x[i] = finite == 0 ? x[i] * a.eta : 0;
+  return finite == 0;
+}
 
+// The action of environment e, and z.
+template <class S>
+MM_DEVICE void decide(const mm_cuda_agent &a, int e, int t, const float x[S::ACTIONS],
+                      const float probs[S::ACTIONS], float lambda) {
+  const size_t i = (size_t)t * (size_t)a.n_env + (size_t)e;
+  const int chosen = mm_categorical_f(luck(a, e, t), probs, S::ACTIONS);
+  float score = x[0];
+#pragma unroll
+  for (int k = 1; k < S::ACTIONS; k++)
+    score = chosen == k ? x[k] : score;
+  a.action[i] = (uint8_t)chosen;
+  a.policy[i] = fmaf(a.iteration > 0 ? a.code_factor : 1.0f, score, lambda);
+}
+
+// Any map, one thread an environment; false where a score is not finite.
+template <class S> __device__ __noinline__ bool choose_alone(int t) {
+  const mm_cuda_agent &a = here<S>().agent;
+  bool fine = true;
+  for (int e = threadIdx.x; e < a.n_env; e += THREADS) {
+    float x[S::ACTIONS], probs[S::ACTIONS], lambda;
+    fine &= take_scores<S>(a, e, x);
+    if (a.bisect)
+      mm_project_bisect10_f(&a.map, x, S::ACTIONS, probs, &lambda);
+    else
+      mm_project_f(&a.map, x, S::ACTIONS, probs, &lambda);
+    decide<S>(a, e, t, x, probs, lambda);
+  }
+  return fine;
+}
+
+// Maps that go by their knots, four lanes an environment: alone a thread takes as long as the
+// slowest of its warp, which on maps as a search draws them is several times as long.
+template <class S> __device__ __noinline__ bool choose_by_knots(int t) {
+  room<S> &s = here<S>();
+  const mm_cuda_agent &a = s.agent;
+  const Crew crew = crew_of(0, 1, (int)threadIdx.x % 32, false);
+  const Plan<S::ACTIONS> plan(s.knots, guide_of(s), crew);
+  const int together = THREADS / crew.lanes;
+  bool fine = true;
+  for (int first = 0; first < a.n_env; first += together) {
+    const int wanted = first + (int)threadIdx.x / crew.lanes, e = min(wanted, a.n_env - 1);
+    float x[S::ACTIONS], probs[S::ACTIONS], total, root;
+    fine &= take_scores<S>(a, e, x);
+    project_several<S::ACTIONS>(plan, x, probs, &total, &root);
+    if (crew.rank != 0 || wanted != e) continue;
+    float top = x[0];
+#pragma unroll
+    for (int i = 0; i < S::ACTIONS; i++) {
+      top = fmaxf(top, x[i]);
+      probs[i] = __fdividef(probs[i], total);
+    }
+    decide<S>(a, e, t, x, probs, (a.map.anchor + root) - top);
+  }
+  return fine;
+}
+
+// One step of an environment, with the action that was chosen.
+template <class S> __device__ __noinline__ void play(int e, int t, tally *sums) {
+  const mm_cuda_agent &a = here<S>().agent;
+  const size_t i = (size_t)t * (size_t)a.n_env + (size_t)e;
+  const int action = a.action[i];
+  float reward;
   typename S::play::one *env = (typename S::play::one *)a.env + e, one = *env;
   const place at = { a.seed, a.repeat, (uint32_t)e, (mm_minatar_rules)a.rules };
   const unsigned end = S::play::step(&one, at, action, &reward);
@@ -91,7 +137,6 @@ template <class S> __device__ __noinline__ bool play(int e, int t, tally *sums) 
   }
   a.running[e] = running;
   sums->metric += (double)a.finished[e];
-  return true;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -117,6 +162,8 @@ template <class S, int ACT> __device__ __noinline__ bool rollout(mm_cuda_report 
   room<S> &s = here<S>();
   const mm_cuda_agent &a = s.agent;
   tally sums = { 0, 0, 0 };
+  const bool by_knots = s.knots.n > 0 && !a.bisect;
+  if (by_knots) fill_guide<THREADS>(s.knots, guide_of(s));
   for (int e = threadIdx.x; e < a.n_env; e += THREADS)
     store_obs<S>((const typename S::play::one *)a.env + e,
                  (uint32_t *)a.obs + (size_t)e * S::in::PADDED);
@@ -124,10 +171,11 @@ template <class S, int ACT> __device__ __noinline__ bool rollout(mm_cuda_report 
   for (int t = 0; t < a.n_step; t++) {
     look<S, ACT>(s, t);
     mark(s, MM_CUDA_BITS_VALUES);
-    bool broken = false;
+    const bool fine = by_knots ? choose_by_knots<S>(t) : choose_alone<S>(t);
+    if (__syncthreads_or(!fine)) return false;
     for (int e = threadIdx.x; e < a.n_env; e += THREADS)
-      broken |= !play<S>(e, t, &sums);
-    if (__syncthreads_or(broken)) return false;
+      play<S>(e, t, &sums);
+    __syncthreads();
     mark(s, MM_CUDA_BITS_ROLLOUT);
   }
   look<S, ACT>(s, a.n_step);

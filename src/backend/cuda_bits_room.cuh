@@ -7,6 +7,7 @@
 #include "backend/cuda_agent.h"
 #include "backend/cuda_bits.h"
 #include "backend/cuda_bits_game.cuh"
+#include "backend/cuda_project.cuh"
 #include "base/rng.h"
 
 namespace mm {
@@ -97,6 +98,7 @@ template <class S> struct room {
   uint8_t action[S::SPAN];
   minibatch batch;
 
+  alignas(16) Knots knots;
   double sums[WARPS];
   mm_shuffle shuffle;
   mm_cuda_agent agent;
@@ -108,6 +110,12 @@ template <class S> struct room {
 template <class S> MM_DEVICE room<S> &here() {
   extern __shared__ __align__(128) unsigned char memory[];
   return *reinterpret_cast<room<S> *>(memory);
+}
+
+// Only while environments are stepped: there are no errors of the second layer then.
+template <class S> MM_DEVICE Guide *guide_of(room<S> &s) {
+  static_assert(sizeof s.forward.d2 >= BINS * sizeof(Guide), "no room for the guide");
+  return reinterpret_cast<Guide *>(s.forward.d2);
 }
 
 // ---------------------------------------------------------------------------------------------

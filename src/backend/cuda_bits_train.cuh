@@ -27,12 +27,15 @@ template <class S> __device__ __noinline__ void open_block(const mm_cuda_agent *
   __half *w1 = w1_of(s);
   for (int i = 4 * i0; i < l.size; i += 4 * THREADS)
     keep(s, w1, i, *reinterpret_cast<const float4 *>(s.agent.param + i));
+  fill_knots<THREADS>(&s.knots, &s.agent.map);
   for (int i = i0; i < 16; i += THREADS)
     gradient_of(s)[l.b3 + i] = 0;
   for (int i = S::in::REAL * BOTH + i0; i < S::in::ALL * BOTH; i += THREADS) {
     const int input = i / BOTH, place = (input & ~31) + place_of_bit(input & 31);
     w1[place * BOTH + i % BOTH] = __float2half_rn(0);
   }
+  __syncthreads();
+  if (i0 == 0 && s.knots.n > 0) choose_bins(&s.knots);
   __syncthreads();
 }
 
