@@ -326,6 +326,12 @@ static void spoil_infinite(mm_physics *p, size_t i, float *action) {
   p->v[2 * p->stride + i] = INFINITY;
 }
 
+// of the Ant's quaternion, which has a direction all the same
+static void spoil_large(mm_physics *p, size_t i, float *action) {
+  (void)action;
+  p->q[4 * p->stride + i] = -1e11f;
+}
+
 static void spoil_floor(mm_physics *p, size_t i, float *action) {
   (void)action;
   p->q[(size_t)p->info->z_index * p->stride + i] = -1e6f;
@@ -341,8 +347,11 @@ static const struct {
   spoil *spoil;
   int bad; // at once
 } spoils[] = {
-  { "velocity", spoil_velocity, MM_BAD_STATE }, { "position", spoil_position, MM_BAD_STATE },
-  { "infinite", spoil_infinite, MM_BAD_STATE }, { "floor", spoil_floor, -1 },
+  { "velocity", spoil_velocity, MM_BAD_STATE },
+  { "position", spoil_position, MM_BAD_STATE },
+  { "infinite", spoil_infinite, MM_BAD_STATE },
+  { "large", spoil_large, MM_BAD_STATE },
+  { "floor", spoil_floor, -1 },
   { "action", spoil_action, MM_BAD_ACTION },
 };
 
