@@ -5,6 +5,7 @@
 
 #include "physics/ant.h"
 #include "physics/controls.h"
+#include "physics/hopper_all.h"
 #include "physics/kernels.h"
 #include "physics/planar_bodies.h"
 
@@ -23,12 +24,13 @@
                                                  body##_once, body##_matrices };
 
 REFERENCE(hopper)
+REFERENCE(hopper_all)
 REFERENCE(half_cheetah)
 REFERENCE(half_cheetah_all)
 REFERENCE(ant)
 
 static const mm_reference *const references[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = {
-  [MM_BODY_HOPPER] = { &hopper_reference, NULL },
+  [MM_BODY_HOPPER] = { &hopper_reference, &hopper_all_reference },
   [MM_BODY_HALF_CHEETAH] = { &half_cheetah_reference, &half_cheetah_all_reference },
   [MM_BODY_ANT] = { &ant_reference, NULL },
 };
