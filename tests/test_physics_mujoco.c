@@ -79,7 +79,7 @@ static const struct {
 } own[] = {
   { MM_BODY_HOPPER, MM_FLAVOUR_BRAX },       { MM_BODY_HOPPER, MM_FLAVOUR_GYMNASIUM },
   { MM_BODY_HALF_CHEETAH, MM_FLAVOUR_BRAX }, { MM_BODY_HALF_CHEETAH, MM_FLAVOUR_GYMNASIUM },
-  { MM_BODY_ANT, MM_FLAVOUR_BRAX },
+  { MM_BODY_ANT, MM_FLAVOUR_BRAX },          { MM_BODY_ANT, MM_FLAVOUR_GYMNASIUM },
 };
 enum { OWN = sizeof own / sizeof *own };
 
@@ -380,7 +380,7 @@ static double velocity_error(const double *expected, const float *v, int stride,
 static void compare_visits(const world *w, visits *g, errors *all, errors kind[3]) {
   uint8_t bad[GROUP];
   mm_physics_columns columns = { GROUP, g->q, g->v, g->warm, bad, g->u };
-  w->kernel->step(w->model, w->info->iterations, 1, GROUP, &columns);
+  w->kernel->step(w->model, mm_body_iterations(w->body, w->flavour), 1, GROUP, &columns);
   for (int e = 0; e < GROUP; e++) {
     double error = velocity_error(g->after[e], g->v + e, GROUP, w->m->nv);
     assert_int_equal(bad[e], 0);
@@ -432,6 +432,7 @@ static void test_exact_steps(void **state) {
   for (int o = 0; o < OWN; o++) {
     world w;
     open_world(&w, own[o].body, own[o].flavour);
+    w.m->opt.tolerance = 0; // else the library stops there, at 1e-8 of a step's gain
     for (all.n = 0; all.n < VISITS / 4;) {
       if (all.n % 1000 == 0 || has_ended(&w)) start(&w);
       if (all.n % w.info->substeps == 0) act(&w);
@@ -505,7 +506,7 @@ static void compare_folded(world *w, folded *f) {
   }
   for (int i = 0; i < w->m->nu; i++)
     u1[i] = (float)w->d->ctrl[i];
-  w->kernel->step(w->model, w->info->iterations, 1, GROUP, &columns);
+  w->kernel->step(w->model, mm_body_iterations(w->body, w->flavour), 1, GROUP, &columns);
   assert_int_equal(w->reference->step(w->exact, 30, w->d->ctrl, q, v, warm), 0);
   mj_step(w->m, w->d);
   double error = 0, size = 0;
@@ -704,7 +705,7 @@ static void test_rest(void **state) {
     read_state(p, q, v);
     mj_resetData(w.m, w.d);
     settled = depth(&w, q, v, &energy);
-    assert_true(settled < 0);
+    assert_true(settled < w.table.margin); // carried by the floor
     for (int t = 0; t < (int)(10 * second) * w.info->substeps; t++)
       mj_step(w.m, w.d);
     double library_q[NQ], library_v[NV];
