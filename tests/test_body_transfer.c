@@ -96,7 +96,7 @@ static void compare_samples(const char *id, const char *what, double *own, doubl
   mm_estimate a = mm_estimate_of(own, n), b = mm_estimate_of(library, n);
   double error = hypot(a.sem, b.sem), d = distance(own, library, n);
   double p = kolmogorov_p(d, 0.5 * (double)n);
-  print_message("%s, %zu random episodes, %s: own %.3f (%.3f), library %.3f (%.3f), KS p %.2f\n",
+  print_message("%s, %zu random episodes, %s: own %.3f (%.3f), library %.3f (%.3f), KS p %.3f\n",
                 id, n, what, a.mean, a.sem, b.mean, b.sem, p);
   if (!(fabs(a.mean - b.mean) <= 2 * error)) fail_msg("%s: the means of %s differ", id, what);
   if (!(p > 0.01)) fail_msg("%s: the distributions of %s differ", id, what);
