@@ -103,6 +103,42 @@ expect_code 0
 expect_json
 
 # ---------------------------------------------------------------------------------------------
+# A search on a body: the same bits on any number of threads, after kills and when it grows
+
+search=(--env Hopper --preset mujoco-laptop --set steps=1024 --set envs=8 --set minibatches=4 --set hidden=16
+  --population 6 --set validation_every=2 --set validation_tasks=2 --quiet)
+maps() { # FOLDER FOLDER
+  cmp -s "$1/best.json" "$2/best.json" && cmp -s "$1/mean.json" "$2/mean.json"
+}
+run learn "${search[@]}" --generations 4 --out search --json
+expect_code 0
+expect_json
+expect_out '"env":["Hopper"],"algo":"pmd-gaussian"'
+expect "a neural map" grep -q '"neural"' search/best.json
+run learn "${search[@]}" --generations 4 --threads 1 --isa portable --out search-one
+expect "one thread and plain kernels, the same maps" maps search search-one
+run learn "${search[@]}" --generations 2 --out search-grown
+run learn --resume search-grown --generations 4 --quiet
+expect_code 0
+expect "grown, the same mean" cmp -s search/mean.json search-grown/mean.json
+for pause in 0.05 0.1 0.2 0.3; do
+  if [ -s search-killed/run.db ]; then
+    "$program" learn --resume search-killed --quiet >"$out" 2>"$err" </dev/null &
+  else
+    "$program" learn "${search[@]}" --generations 4 --out search-killed >"$out" 2>"$err" </dev/null &
+  fi
+  pid=$!
+  sleep $pause
+  kill -9 "$pid" 2>/dev/null
+  wait "$pid" 2>/dev/null
+done
+run learn --resume search-killed --quiet
+expect_code 0
+expect "killed and taken up, the same maps" maps search search-killed
+run train --env Ant --map search/best.json --set envs=8 --set minibatches=4 --set hidden=16 --set steps=1024 --out learned --quiet
+expect_code 0
+
+# ---------------------------------------------------------------------------------------------
 # Refusals
 
 refuse 2 'has real actions: ampo chooses among some' train --env Pendulum-v1 --map l2 --algo ampo

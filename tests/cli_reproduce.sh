@@ -55,7 +55,7 @@ pictures() {
 
 refuse 2 "did you mean 'gridworld'" gridword --scale smoke
 refuse 2 'expected what to reproduce'
-refuse 2 'Hopper' mujoco --scale smoke
+refuse 2 "no setting 'target'" mujoco --scale smoke --set target=code
 refuse 2 '--scale' gridworld --scale big
 refuse 2 'target' gridworld --scale smoke --set target=code
 refuse 2 'stepps' control --scale smoke --set stepps=4
@@ -242,14 +242,45 @@ expect "five columns of eight rows" test "$(grep -vc '^#' table/table.csv)" -eq 
 expect "no searches" test ! -e table/learn-Acrobot-v1-code
 
 # ---------------------------------------------------------------------------------------------
+# Bodies
+
+run reproduce mujoco --scale smoke --out bodies
+expect_code 0
+for text in 'reduced: smoke scale, 2 runs instead of the paper'\''s 8' 'moved by our own engine' \
+  'final return: learned > negentropy' 'negentropy:tuned-eta' 'times 0.5, on 1 seed of their own'; do
+  expect_out "$text"
+done
+expect "its picture" pictures bodies mujoco
+expect "three bodies with nine maps" test "$(grep -vc '^#' bodies/table.csv)" -eq $((1 + 3 * 9))
+expect "two runs of each" test "$(grep -vc '^#' bodies/raw.csv)" -eq $((1 + 2 * 3 * 9))
+expect "no run without a value" test "$(grep -v '^#' bodies/raw.csv | awk -F, 'NR > 1 && $5 == ""' | wc -l)" -eq 0
+expect "its label" grep -q '^# reduced: smoke scale' bodies/aggregate.csv
+expect "its settings" grep -q '^# settings: {"Hopper":{.*"algo":"pmd-gaussian"' bodies/table.csv
+# the same numbers as `train` has
+run train --env Ant --map l2 --seeds 2 --set steps=2048 --set envs=2 --set unroll=64 --set minibatches=4 \
+  --set epochs=1 --set hidden=16 --json
+expect_field finals "$(awk -F, '$1 == "Ant" && $3 == "l2" { printf "%.9f ", $5 }' bodies/raw.csv)"
+run runs bodies/learn-Hopper bodies/table-HalfCheetah
+expect_code 0
+
+# stopped and taken up again and again
+run reproduce mujoco --scale smoke --out bodies-parts --max-seconds 0.05 --quiet
+for seconds in 0.1 0.2 0.4; do
+  run reproduce --resume bodies-parts --max-seconds $seconds --threads 1 --quiet
+  expect_code 0
+done
+run reproduce --resume bodies-parts --quiet
+expect_code 0
+expect "the same numbers in parts" same_numbers bodies bodies-parts
+
+# ---------------------------------------------------------------------------------------------
 # All of them, each with the settings that its trainings have
 
 run reproduce all --scale smoke --seeds 2 --set target=code --set termination=restart --set steps=2048 \
   --set hidden=8 --set epochs=1 --json --out all
 expect_code 0
 expect_json
-expect_err "'mujoco' is left out"
-for artefact in phi gridworld control minatar transfer; do
+for artefact in phi gridworld control minatar transfer mujoco; do
   expect_out "\"artefact\":\"$artefact\""
   expect "a folder for $artefact" test -s "all/$artefact/run.db" -a -s "all/$artefact/summary.json"
 done

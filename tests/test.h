@@ -62,6 +62,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(ampo)                                                                                      \
   SUITE(policy)                                                                                    \
   SUITE(evaluate)                                                                                  \
+  SUITE(body_transfer)                                                                             \
   SUITE(ampo_state)                                                                                \
   SUITE(gaussian)                                                                                  \
   SUITE(evolve)                                                                                    \

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "experiment/paper.h"
+#include "experiment/preset.h"
 #include "experiment/reproduce_gridworld.h"
 #include "experiment/reproduce_internal.h"
 #include "experiment/reproduction_figure.h"
@@ -149,7 +150,16 @@ static void test_plan_text(void **state) {
 static void test_plan_refused(void **state) {
   (void)state;
   mm_reproduce_plan plan = plan_of(MM_ARTEFACT_MUJOCO, MM_SCALE_SMOKE);
-  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_UNSUPPORTED, "Hopper");
+  set(&plan, "target", "code");
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT,
+               "pmd-gaussian has no setting 'target'");
+  plan = plan_of(MM_ARTEFACT_MUJOCO, MM_SCALE_SMOKE);
+  set(&plan, "physics", "bullet");
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "bullet");
+  plan = plan_of(MM_ARTEFACT_MUJOCO, MM_SCALE_SMOKE);
+  set(&plan, "steps", "100");
+  assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT,
+               "100 are less than one iteration on Hopper, which has 128");
   plan = plan_of(MM_ARTEFACT_GRIDWORLD, MM_SCALE_SMOKE);
   set(&plan, "target", "code");
   assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "target");
@@ -159,6 +169,8 @@ static void test_plan_refused(void **state) {
   plan = plan_of(MM_ARTEFACT_ALL, MM_SCALE_SMOKE);
   set(&plan, "target", "code");
   set(&plan, "termination", "restart");
+  assert_ok(mm_reproduce_plan_check(&plan));
+  set(&plan, "density_scale", "2");
   assert_ok(mm_reproduce_plan_check(&plan));
   set(&plan, "target", "both");
   assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "both");
@@ -191,7 +203,8 @@ static void test_plan_parts(void **state) {
                    { MM_ARTEFACT_GRIDWORLD, 2, 5, "termination" },
                    { MM_ARTEFACT_CONTROL, 2, 5, "target" },
                    { MM_ARTEFACT_MINATAR, 2, 5, "target" },
-                   { MM_ARTEFACT_TRANSFER, 2, 5, "target" } };
+                   { MM_ARTEFACT_TRANSFER, 2, 5, "target" },
+                   { MM_ARTEFACT_MUJOCO, 1, 5, "steps" } };
   mm_reproduce_plan all = plan_of(MM_ARTEFACT_ALL, MM_SCALE_LAPTOP), part;
   all.seed = 9;
   all.seeds = 5;
@@ -227,6 +240,10 @@ static void test_sizes(void **state) {
   assert_true(s.search.generations == 600 && s.ampo.envs == 256 && !s.ampo.code_target);
   assert_int_equal(mm_reproduce_seeds(&plan, MM_SUITE_GRIDWORLD), 256);
   assert_int_equal(mm_reproduce_seeds(&plan, MM_SUITE_CONTROL), 100);
+  assert_ok(mm_reproduce_settings(&plan, "Hopper", "", &s));
+  assert_true(s.algo == MM_ALGO_GAUSSIAN && s.search.population == 512);
+  assert_true(s.search.generations == 256 && mm_settings_iterations(&s) == 488);
+  assert_int_equal(mm_reproduce_seeds(&plan, MM_SUITE_MUJOCO), 8);
   assert_int_equal(mm_reproduce_targets(&plan, targets), 2);
   mm_reproduce_label(&plan, MM_SUITE_CONTROL, label);
   assert_string_equal(label, "paper scale, 100 runs");
@@ -395,6 +412,40 @@ static void test_claims_ampo(void **state) {
                      rows[i].lower);
     assert_int_equal(verdict_on(&r, "final value: learned more than twice negentropy"),
                      rows[i].twice);
+    mm_reproduction_release(&r);
+  }
+}
+
+// The laptop's settings on bodies are a preset as well, for `learn` and `train`.
+static void test_laptop_preset(void **state) {
+  (void)state;
+  mm_reproduce_plan plan = plan_of(MM_ARTEFACT_MUJOCO, MM_SCALE_LAPTOP);
+  mm_settings ours, theirs = mm_settings_default(MM_ALGO_GAUSSIAN);
+  assert_ok(mm_preset_apply(MM_TEST_DATA "/../presets/mujoco-laptop.yaml", &theirs));
+  assert_ok(mm_reproduce_settings(&plan, "Ant", "", &ours));
+  assert_true(mm_reproduce_same_settings(&ours, &theirs, true));
+  theirs.search.es_lr = 0.2;
+  assert_false(mm_reproduce_same_settings(&ours, &theirs, true));
+}
+
+// On bodies the learned map is above the negative entropy, and a ratio is told where there is one.
+static void test_claims_mujoco(void **state) {
+  (void)state;
+  for (int sign = -1; sign <= 1; sign += 2) {
+    mm_reproduction r = { .seed = 1 };
+    for (int m = 0; m < 2; m++) {
+      mm_reproduction_cell *cell;
+      assert_ok(mm_reproduction_add(&r, "Ant", m ? "negentropy" : "learned", "", 8, &cell));
+      for (int k = 0; k < 8; k++)
+        cell->run[MM_QUANTITY_FINAL][k] = sign * (m ? 200 : 300) + k % 2;
+    }
+    assert_ok(mm_reproduction_summarise(&r));
+    assert_ok(mm_reproduce_claim_mujoco(&r, "Ant"));
+    assert_int_equal(verdict_on(&r, "final return: learned > negentropy"), sign);
+    assert_int_equal(r.n_note, sign > 0);
+    if (sign > 0)
+      assert_string_equal(r.note[0],
+                          "Ant: return with the learned map 1.5 times that with negentropy");
     mm_reproduction_release(&r);
   }
 }
@@ -779,6 +830,8 @@ int suite_reproduce(void) {
     cmocka_unit_test(test_label_lines),
     cmocka_unit_test(test_verdicts),
     cmocka_unit_test(test_claims_ampo),
+    cmocka_unit_test(test_claims_mujoco),
+    cmocka_unit_test(test_laptop_preset),
     cmocka_unit_test(test_early),
     cmocka_unit_test_setup_teardown(test_gridworld, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_gridworld_foreign, fixture_open, fixture_close),

@@ -141,7 +141,8 @@ typedef struct mm_result {
   double recent_value; // AMPO: mean return of the episodes that ended in the last tenth of the run,
                        // NaN without any
   double optimal_value; // V* of the instance, exact; NaN where it would take too long (large tasks)
-  double *curve;        // [n_curve] values at steps curve_step[i]; belongs to the result
+  double *curve;        // [n_curve] values at steps curve_step[i]; belongs to the result. NaN at
+                        // the steps before an episode has ended
   uint64_t *curve_step;
   size_t n_curve;
   double *measure; // [n_curve][MM_MEASURES] of real actions; else, and for results that were read

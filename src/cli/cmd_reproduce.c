@@ -304,8 +304,6 @@ static int run(void *raw) {
   note("%s: %s at %s scale, kept to be resumed", mm_reproduce_folder(r),
        mm_artefact_name(mm_reproduce_get_plan(r)->artefact),
        mm_scale_name(mm_reproduce_get_plan(r)->scale));
-  if (mm_reproduce_get_plan(r)->artefact == MM_ARTEFACT_ALL)
-    note("'mujoco' is left out: this version does not have its environments yet");
   interrupt_after(args->max_seconds);
   mm_status status = mm_reproduce_run(r, &job);
   end_bar(&d);
@@ -321,8 +319,8 @@ const command command_reproduce = {
   .about =
       "ARTEFACT is phi (the parametrisation), gridworld (tabular PMD), control (AMPO on Acrobot "
       "and "
-      "CartPole), minatar (Asterix, Freeway, SpaceInvaders), transfer (the table), mujoco, or "
-      "all.\n\n"
+      "CartPole), minatar (Asterix, Freeway, SpaceInvaders), transfer (the table), mujoco "
+      "(Gaussian policies on Hopper, HalfCheetah and Ant), or all.\n\n"
       "Searches the maps, trains with them, with the baselines and with the controls, and writes "
       "tables (table.csv, raw.csv, aggregate.csv, summary.json) and figures (SVG, PDF, PNG) to a "
       "folder, our numbers next to the paper's; AMPO for both regression targets. The searches and "

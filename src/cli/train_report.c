@@ -78,7 +78,7 @@ static void add_curve(cJSON *root, const outcome *o) {
   for (size_t k = 0; k < o->n_curve; k++) {
     cJSON *object = cJSON_CreateObject();
     output_add_number(object, "step", (double)o->curve[k].step);
-    output_add_number(object, "mean", o->curve[k].value.mean);
+    output_add_defined(object, "mean", o->curve[k].value.mean);
     output_add_defined(object, "sem", o->curve[k].value.sem);
     cJSON_AddItemToArray(array, object);
   }
@@ -160,7 +160,8 @@ static int put_json(const outcome *o, const char *state) {
 
 enum { SPARKS = 48 };
 
-// Each character shows the mean of its share of the curve, from the least to the greatest of these.
+// Each character shows the mean of its share of the curve, from the least to the greatest of these;
+// a blank where there is none.
 static void put_sparkline(const outcome *o) {
   double height[SPARKS], low = INFINITY, high = -INFINITY;
   size_t n = o->n_curve < SPARKS ? o->n_curve : SPARKS;
@@ -173,6 +174,10 @@ static void put_sparkline(const outcome *o) {
     high = fmax(high, height[i]);
   }
   for (size_t i = 0; i < n; i++) {
+    if (isnan(height[i])) {
+      fputc(' ', stdout);
+      continue;
+    }
     int level = high > low ? (int)lround(7 * (height[i] - low) / (high - low)) : 0;
     if (terminal_unicode())
       printf("\xe2\x96%c", 0x81 + level); // U+2581 .. U+2588: one to eight eighths
@@ -183,10 +188,13 @@ static void put_sparkline(const outcome *o) {
 
 static void put_curve(const outcome *o) {
   char first[OUTPUT_NUMBER_SIZE], last[OUTPUT_NUMBER_SIZE];
-  if (o->n_curve < 2) return;
+  size_t begin = 0; // where all runs have a value
+  while (begin < o->n_curve && isnan(o->curve[begin].value.mean))
+    begin++;
+  if (begin + 2 > o->n_curve) return;
   fputs("curve        ", stdout);
   put_sparkline(o);
-  printf("  from %s to %s\n", output_number(o->curve[0].value.mean, first),
+  printf("  from %s to %s\n", output_number(o->curve[begin].value.mean, first),
          output_number(o->curve[o->n_curve - 1].value.mean, last));
 }
 

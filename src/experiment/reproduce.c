@@ -326,7 +326,8 @@ static mm_status start_session(mm_reproduce *r) {
 static void name_result(mm_reproduce *r) {
   static const mm_suite suite[MM_ARTEFACTS] = { [MM_ARTEFACT_CONTROL] = MM_SUITE_CONTROL,
                                                 [MM_ARTEFACT_TRANSFER] = MM_SUITE_CONTROL,
-                                                [MM_ARTEFACT_MINATAR] = MM_SUITE_MINATAR };
+                                                [MM_ARTEFACT_MINATAR] = MM_SUITE_MINATAR,
+                                                [MM_ARTEFACT_MUJOCO] = MM_SUITE_MUJOCO };
   mm_reproduction *result = &r->result;
   mm_reproduction_release(result);
   *result = (mm_reproduction){ .folder = mm_reproduce_folder(r),
@@ -351,6 +352,9 @@ static mm_status run_artefact(mm_reproduce *r) {
     break;
   case MM_ARTEFACT_TRANSFER:
     MM_TRY(mm_reproduce_transfer(r));
+    break;
+  case MM_ARTEFACT_MUJOCO:
+    MM_TRY(mm_reproduce_mujoco(r));
     break;
   default:
     MM_TRY(mm_reproduce_ampo(r));
@@ -411,8 +415,9 @@ static mm_status run_child(mm_reproduce *r, mm_artefact artefact) {
 }
 
 mm_status mm_reproduce_run(mm_reproduce *r, const mm_reproduce_job *job) {
-  static const mm_artefact all[] = { MM_ARTEFACT_PHI, MM_ARTEFACT_GRIDWORLD, MM_ARTEFACT_CONTROL,
-                                     MM_ARTEFACT_MINATAR, MM_ARTEFACT_TRANSFER };
+  static const mm_artefact all[] = { MM_ARTEFACT_PHI,      MM_ARTEFACT_GRIDWORLD,
+                                     MM_ARTEFACT_CONTROL,  MM_ARTEFACT_MINATAR,
+                                     MM_ARTEFACT_TRANSFER, MM_ARTEFACT_MUJOCO };
   r->job = job;
   r->start = mm_clock_seconds();
   if (r->plan.artefact != MM_ARTEFACT_ALL) return run_artefact(r);

@@ -36,6 +36,7 @@ typedef enum mm_suite {
   MM_SUITE_GRIDWORLD,
   MM_SUITE_CONTROL,
   MM_SUITE_MINATAR,
+  MM_SUITE_MUJOCO,
   MM_SUITES
 } mm_suite;
 
@@ -141,8 +142,12 @@ mm_status mm_reproduce_phi(mm_reproduce *r);
 mm_status mm_reproduce_gridworld(mm_reproduce *r);
 mm_status mm_reproduce_ampo(mm_reproduce *r);     // control and minatar
 mm_status mm_reproduce_transfer(mm_reproduce *r); // the table
+mm_status mm_reproduce_mujoco(mm_reproduce *r);   // Gaussian policies
 
 // What the paper says of AMPO on one environment, from the cells of learned, l2 and negentropy.
 mm_status mm_reproduce_claim_ampo(mm_reproduction *r, const char *env, const char *target);
+
+// What it says of Gaussian policies on one body, from the cells of learned and negentropy.
+mm_status mm_reproduce_claim_mujoco(mm_reproduction *r, const char *body);
 
 #endif

@@ -58,9 +58,10 @@ typedef struct sizes {
 } sizes;
 
 // The laptop's come from the speed of two cores: 10^7 steps/s of Grid-World, 260,000 of AMPO on
-// classic control, 200,000 on MinAtar. Its Grid-World search is the quick preset's, with longer
-// steps of the mean to make up for their number; on MinAtar fewer environments side by side give 64
-// iterations instead of 8 from the same steps.
+// classic control, 200,000 on MinAtar, 600,000 of Gaussian policies with the smaller
+// networks here (its preset is mujoco-laptop). Its Grid-World search is the quick preset's, with
+// longer steps of the mean to make up for their number; on MinAtar fewer environments side by side
+// give 64 iterations instead of 8 from the same steps.
 static const sizes scales[MM_SUITES][MM_SCALES] = {
   { { 3, 1, "steps=16384 population=8 generations=2 validation_every=2 validation_tasks=4" },
     { 128, 8, "population=64 generations=64 es_lr=0.1 validation_every=16 validation_tasks=64" },
@@ -75,6 +76,25 @@ static const sizes scales[MM_SUITES][MM_SCALES] = {
       "steps=262144 envs=32 schedule=- population=12 generations=8 validation_every=4 "
       "validation_tasks=4" },
     { 100, 8, "" } },
+  // an episode of HalfCheetah has 1000 steps: each environment makes more than that
+  { { 2, 1,
+      "steps=2048 envs=2 unroll=64 minibatches=4 epochs=1 hidden=16 population=4 generations=1 "
+      "validation_every=1 validation_tasks=2" },
+    { 8, 1,
+      "steps=1024000 envs=64 unroll=32 minibatches=16 epochs=4 lr=0.001 hidden=64 population=32 "
+      "generations=16 es_lr=0.1 validation_every=4 validation_tasks=8" },
+    { 8, 2, "" } },
+};
+
+// Of the environments of each suite: what trains there, the preset, one of them.
+static const struct {
+  mm_algo algo;
+  const char *preset, *example;
+} suites[MM_SUITES] = {
+  [MM_SUITE_GRIDWORLD] = { MM_ALGO_PMD, "gridworld", "GridWorld-all" },
+  [MM_SUITE_CONTROL] = { MM_ALGO_AMPO, "bcs", "CartPole-v1" },
+  [MM_SUITE_MINATAR] = { MM_ALGO_AMPO, "minatar", "Asterix-MinAtar" },
+  [MM_SUITE_MUJOCO] = { MM_ALGO_GAUSSIAN, "mujoco", "Hopper" },
 };
 
 // The next key and value of such a text; false at its end.
@@ -94,7 +114,10 @@ static bool ends_in(const char *text, const char *tail) {
 }
 
 mm_suite mm_reproduce_suite(const char *env) {
+  static const char *const bodies[] = { "Hopper", "HalfCheetah", "Ant" };
   if (strncmp(env, "GridWorld", 9) == 0) return MM_SUITE_GRIDWORLD;
+  for (int i = 0; i < 3; i++)
+    if (strcmp(env, bodies[i]) == 0) return MM_SUITE_MUJOCO;
   return ends_in(env, "-MinAtar") ? MM_SUITE_MINATAR : MM_SUITE_CONTROL;
 }
 
@@ -140,11 +163,10 @@ static mm_status settle_schedule(const mm_reproduce_plan *plan, mm_settings *s) 
 
 mm_status mm_reproduce_settings(const mm_reproduce_plan *plan, const char *env, const char *target,
                                 mm_settings *out) {
-  static const char *const preset[MM_SUITES] = { "gridworld", "bcs", "minatar" };
   mm_suite suite = mm_reproduce_suite(env);
   const sizes *sized = &scales[suite][plan->scale];
-  *out = mm_settings_default(suite == MM_SUITE_GRIDWORLD ? MM_ALGO_PMD : MM_ALGO_AMPO);
-  mm_settings_fit(out, preset[suite]);
+  *out = mm_settings_default(suites[suite].algo);
+  mm_settings_fit(out, suites[suite].preset);
   mm_reproduce_set set;
   for (const char *text = sized->set; next_set(&text, &set);)
     MM_TRY(mm_settings_set(out, set.key, set.value));
@@ -156,16 +178,14 @@ mm_status mm_reproduce_settings(const mm_reproduce_plan *plan, const char *env, 
   return settle_schedule(plan, out);
 }
 
-static const char *const example[MM_SUITES] = { "GridWorld-all", "CartPole-v1", "Asterix-MinAtar" };
-
 // Whether anything is smaller than in the paper, by whatever it was set.
 static bool is_reduced(const mm_reproduce_plan *plan, mm_suite suite) {
   const mm_reproduce_plan paper = { .artefact = plan->artefact, .scale = MM_SCALE_PAPER };
   mm_settings ours, theirs;
   if (plan->scale != MM_SCALE_PAPER ||
       mm_reproduce_seeds(plan, suite) < mm_reproduce_seeds(&paper, suite) ||
-      mm_reproduce_settings(plan, example[suite], "", &ours) != MM_OK ||
-      mm_reproduce_settings(&paper, example[suite], "", &theirs) != MM_OK)
+      mm_reproduce_settings(plan, suites[suite].example, "", &ours) != MM_OK ||
+      mm_reproduce_settings(&paper, suites[suite].example, "", &theirs) != MM_OK)
     return true;
   return mm_settings_steps(&ours) < mm_settings_steps(&theirs) ||
          ours.search.population < theirs.search.population ||
@@ -211,31 +231,40 @@ bool mm_reproduce_same_settings(const mm_settings *a, const mm_settings *b, bool
 // ---------------------------------------------------------------------------------------------
 // Checking
 
-// Suites of an artefact's trainings, as bits.
-static unsigned suites_of(mm_artefact artefact) {
-  static const unsigned suites[MM_ARTEFACTS] = {
+// Whether an artefact trains in a suite.
+static bool trains_in(mm_artefact artefact, int suite) {
+  static const unsigned bits[MM_ARTEFACTS] = {
     [MM_ARTEFACT_GRIDWORLD] = 1u << MM_SUITE_GRIDWORLD,
     [MM_ARTEFACT_CONTROL] = 1u << MM_SUITE_CONTROL,
     [MM_ARTEFACT_MINATAR] = 1u << MM_SUITE_MINATAR,
     [MM_ARTEFACT_TRANSFER] = 1u << MM_SUITE_CONTROL | 1u << MM_SUITE_MINATAR,
-    [MM_ARTEFACT_ALL] = 7u,
+    [MM_ARTEFACT_MUJOCO] = 1u << MM_SUITE_MUJOCO,
+    [MM_ARTEFACT_ALL] = (1u << MM_SUITES) - 1,
   };
-  return suites[artefact];
+  return (bits[artefact] >> suite & 1u) != 0;
 }
 
+// Whether any of its trainings has the setting.
+static bool takes_key(mm_artefact artefact, const char *key) {
+  for (int suite = 0; suite < MM_SUITES; suite++)
+    if (trains_in(artefact, suite) && has_key(suites[suite].algo, key)) return true;
+  return false;
+}
+
+// Every algorithm that has the setting must take the value; one that nobody has is the error of the
+// artefact's first.
 static mm_status check_set(const mm_reproduce_plan *plan, const mm_reproduce_set *set) {
-  unsigned suites = suites_of(plan->artefact);
-  mm_settings pmd = mm_settings_default(MM_ALGO_PMD), ampo = mm_settings_default(MM_ALGO_AMPO);
-  bool tabular = suites & 1u << MM_SUITE_GRIDWORLD;
-  if (suites == 0)
+  bool known = takes_key(plan->artefact, set->key), any = false;
+  for (int suite = 0; suite < MM_SUITES; suite++) {
+    mm_algo algo = suites[suite].algo;
+    if (!trains_in(plan->artefact, suite)) continue;
+    any = true;
+    mm_settings settings = mm_settings_default(algo);
+    if (!known || has_key(algo, set->key)) MM_TRY(mm_settings_set(&settings, set->key, set->value));
+  }
+  if (!any)
     return MM_FAIL(MM_ERR_INPUT, "setting '%s': '%s' trains nothing", set->key,
                    mm_artefact_name(plan->artefact));
-  // what one algorithm has not may be the other's; the error is then that of the other
-  if (tabular && (suites == 1u || has_key(MM_ALGO_PMD, set->key)))
-    MM_TRY(mm_settings_set(&pmd, set->key, set->value));
-  if (suites != 1u &&
-      (!tabular || has_key(MM_ALGO_AMPO, set->key) || !has_key(MM_ALGO_PMD, set->key)))
-    MM_TRY(mm_settings_set(&ampo, set->key, set->value));
   if (strcmp(set->key, "curve") == 0)
     return MM_FAIL(MM_ERR_INPUT, "setting 'curve': a figure needs all values and chooses itself");
   return MM_OK;
@@ -247,34 +276,28 @@ void mm_reproduce_plan_part(const mm_reproduce_plan *all, mm_artefact artefact,
                               .scale = all->scale,
                               .seed = all->seed,
                               .seeds = artefact == MM_ARTEFACT_PHI ? 0 : all->seeds };
-  unsigned suites = suites_of(artefact);
-  for (size_t i = 0; i < all->n_set && suites != 0; i++)
-    if (has_key(suites == 1u ? MM_ALGO_PMD : MM_ALGO_AMPO, all->set[i].key))
-      out->set[out->n_set++] = all->set[i];
+  for (size_t i = 0; i < all->n_set; i++)
+    if (takes_key(artefact, all->set[i].key)) out->set[out->n_set++] = all->set[i];
 }
 
 static mm_status check_sizes(const mm_reproduce_plan *plan) {
   for (int suite = 0; suite < MM_SUITES; suite++) {
     mm_settings s;
-    if (!(suites_of(plan->artefact) & 1u << suite)) continue;
-    MM_TRY(mm_reproduce_settings(plan, example[suite], "", &s));
+    if (!trains_in(plan->artefact, suite)) continue;
+    MM_TRY(mm_reproduce_settings(plan, suites[suite].example, "", &s));
     bool pmd = s.algo == MM_ALGO_PMD;
     double envs = pmd ? s.pmd.envs : s.ampo.envs, unroll = pmd ? s.pmd.unroll : s.ampo.unroll;
     if (!(mm_settings_iterations(&s) >= 1))
       return MM_FAIL(MM_ERR_INPUT,
                      "steps: %.0f are less than one iteration on %s, which has %.0f (envs %.0f "
                      "times unroll %.0f)",
-                     pmd ? s.pmd.steps : s.ampo.steps, example[suite], envs * unroll, envs, unroll);
+                     pmd ? s.pmd.steps : s.ampo.steps, suites[suite].example, envs * unroll, envs,
+                     unroll);
   }
   return MM_OK;
 }
 
 mm_status mm_reproduce_plan_check(const mm_reproduce_plan *plan) {
-  if (plan->artefact == MM_ARTEFACT_MUJOCO)
-    return MM_FAIL(
-        MM_ERR_UNSUPPORTED,
-        "'mujoco' needs the environments Hopper, HalfCheetah and Ant, which this version "
-        "does not have yet");
   if (plan->seeds > MM_REPRODUCE_SEEDS_MAX || plan->seed > UINT64_MAX - MM_REPRODUCE_SEEDS_MAX)
     return MM_FAIL(MM_ERR_INPUT, "seeds: expected at most %d, and room for them behind the first",
                    MM_REPRODUCE_SEEDS_MAX);
@@ -293,14 +316,15 @@ mm_status mm_reproduce_check_devices(const mm_reproduce_plan *plan) {
   for (int suite = 0; suite < MM_SUITES; suite++) {
     mm_settings s;
     mm_env *env;
-    if (!(suites_of(plan->artefact) & 1u << suite)) continue;
-    MM_TRY(mm_reproduce_settings(plan, example[suite], "", &s));
-    MM_TRY(mm_env_open(example[suite], &env));
+    if (!trains_in(plan->artefact, suite)) continue;
+    MM_TRY(mm_reproduce_settings(plan, suites[suite].example, "", &s));
+    MM_TRY(mm_env_open(suites[suite].example, &env));
     mm_job job = { .env = env };
     mm_settings_bind(&s, &job);
     const bool takes = mm_cuda_takes(&job);
     mm_env_destroy(env);
-    if (!takes) return MM_FAIL(MM_ERR_UNSUPPORTED, "%s: %s", example[suite], mm_last_error());
+    if (!takes)
+      return MM_FAIL(MM_ERR_UNSUPPORTED, "%s: %s", suites[suite].example, mm_last_error());
   }
   return MM_OK;
 }

@@ -70,14 +70,15 @@ static int add_band(const picture *p, const mm_transfer_cell *cell) {
   size_t n = 0, last = cell->n_curve - 1, stride = last / BAND_POINTS + 1;
   for (size_t k = 0;; k = k + stride < last ? k + stride : last) {
     const mm_curve_point *point = &cell->curve[k];
-    if (isnan(point->value.sem)) return -1;
-    p->points[3 * n] = (double)point->step / p->unit;
-    p->points[3 * n + 1] = point->value.mean - point->value.sem;
-    p->points[3 * n + 2] = point->value.mean + point->value.sem;
-    n++;
+    if (!isnan(point->value.sem)) {
+      p->points[3 * n] = (double)point->step / p->unit;
+      p->points[3 * n + 1] = point->value.mean - point->value.sem;
+      p->points[3 * n + 2] = point->value.mean + point->value.sem;
+      n++;
+    }
     if (k == last) break;
   }
-  return mm_figure_data(p->sheet.figure, p->points, n, 3);
+  return n > 1 ? mm_figure_data(p->sheet.figure, p->points, n, 3) : -1;
 }
 
 static int add_line(const picture *p, const mm_transfer_cell *cell, double dx, double dy) {

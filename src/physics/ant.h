@@ -386,7 +386,8 @@ BODY_INLINE MM_HD vec ant_flipped(int i, int extra, vec x) {
 }
 
 // `substeps` steps of LANES environments: q, v, warm in columns, controls [8][LANES] in the order
-// of the actions, which begin with leg 4. A state that went bad is left as it was.
+// of the actions, which begin with leg 4. A state that went bad is left as it was; a quaternion
+// that comes in bad would be normalised before anything else looks at it.
 BODY_INLINE MM_HD void ant_block(const void *model, int iterations, int substeps, size_t stride,
                                  const real *controls, real *q_at, real *v_at, real *warm_at,
                                  uint8_t *bad) {
@@ -399,6 +400,8 @@ BODY_INLINE MM_HD void ant_block(const void *model, int iterations, int substeps
     v[i] = ant_flipped(i, 0, load(v_at + (size_t)i * stride));
     a[i] = ant_flipped(i, 0, load(warm_at + (size_t)i * stride));
   }
+  UNROLL for (int i = 3; i < 7; i++) ok =
+      both(ok, below(size_of(q[i]), all_of((real)MM_PHYSICS_LARGEST)));
   for (int s = 0; s < substeps; s++)
     ant_step(m, iterations, u, q, v, a, &ok);
   UNROLL for (int i = 0; i < ANT_NQ; i++) {

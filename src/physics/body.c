@@ -50,6 +50,11 @@ const mm_body_info *mm_body_describe(mm_body body) {
   return &infos[body];
 }
 
+int32_t mm_body_iterations(mm_body body, mm_flavour flavour) {
+  const bool ant = body == MM_BODY_ANT && flavour == MM_FLAVOUR_GYMNASIUM;
+  return infos[body].iterations + (ant ? 2 : 0);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Pieces of a description
 

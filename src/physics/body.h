@@ -31,7 +31,7 @@ typedef struct mm_body_info {
   int32_t n_obs;
   double h;           // seconds of a physics step
   int32_t substeps;   // physics steps of an environment step
-  int32_t iterations; // of Newton's method in a physics step, at most: default
+  int32_t iterations; // of Newton's method in a physics step, at most, with brax' contacts
   // [nu] the velocity that each motor drives, in the order of the actions; its coordinate is one
   // further for a body with a free joint, else the same
   int32_t motor[MM_BODY_MOST_U];
@@ -41,6 +41,10 @@ typedef struct mm_body_info {
 } mm_body_info;
 
 const mm_body_info *mm_body_describe(mm_body body);
+
+// How many iterations of Newton's method a physics step has by default, at most: more where more
+// touches.
+int32_t mm_body_iterations(mm_body body, mm_flavour flavour);
 
 // ---------------------------------------------------------------------------------------------
 // The table

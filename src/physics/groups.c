@@ -1,8 +1,9 @@
 // Environments of each body in groups. Compiled once per instruction set with MM_ISA set to its
 // name; physics/kernels.h says what it computes and why the bits do not depend on the build.
 
-#include "physics/ant.h"
+#include "physics/ant_all.h"
 #include "physics/controls.h"
+#include "physics/hopper_all.h"
 #include "physics/kernels.h"
 #include "physics/planar_bodies.h"
 
@@ -40,14 +41,16 @@
                                                    body##_run, body##_matrices };
 
 KERNEL(hopper, 6, 3)
+KERNEL(hopper_all, 6, 3)
 KERNEL(half_cheetah, 9, 6)
 KERNEL(half_cheetah_all, 9, 6)
 KERNEL(ant, 14, 8)
+KERNEL(ant_all, 14, 8)
 
 extern const mm_physics_kernels JOIN(mm_physics_kernels, MM_ISA);
 
 const mm_physics_kernels JOIN(mm_physics_kernels, MM_ISA) = {
-  .of = { [MM_BODY_HOPPER] = { &hopper_kernel, NULL },
+  .of = { [MM_BODY_HOPPER] = { &hopper_kernel, &hopper_all_kernel },
           [MM_BODY_HALF_CHEETAH] = { &half_cheetah_kernel, &half_cheetah_all_kernel },
-          [MM_BODY_ANT] = { &ant_kernel, NULL } },
+          [MM_BODY_ANT] = { &ant_kernel, &ant_all_kernel } },
 };

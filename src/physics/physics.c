@@ -53,7 +53,7 @@ mm_status mm_physics_create(const mm_physics_config *config, mm_physics **out) {
                       .engine = engines[config->engine],
                       .stride = (config->n + GROUP - 1) / GROUP * GROUP };
   if (config->iterations == 0 && config->engine == MM_ENGINE_OWN) // a model file has its own
-    plan.config.iterations = plan.info->iterations;
+    plan.config.iterations = mm_body_iterations(config->body, config->flavour);
   mm_physics *p;
   MM_TRY(place(&plan, &p));
   const double *start = p->info->start[config->flavour];

@@ -3,8 +3,9 @@
 
 #define MM_PHYSICS_DOUBLE 1
 
-#include "physics/ant.h"
+#include "physics/ant_all.h"
 #include "physics/controls.h"
+#include "physics/hopper_all.h"
 #include "physics/kernels.h"
 #include "physics/planar_bodies.h"
 
@@ -23,14 +24,16 @@
                                                  body##_once, body##_matrices };
 
 REFERENCE(hopper)
+REFERENCE(hopper_all)
 REFERENCE(half_cheetah)
 REFERENCE(half_cheetah_all)
 REFERENCE(ant)
+REFERENCE(ant_all)
 
 static const mm_reference *const references[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = {
-  [MM_BODY_HOPPER] = { &hopper_reference, NULL },
+  [MM_BODY_HOPPER] = { &hopper_reference, &hopper_all_reference },
   [MM_BODY_HALF_CHEETAH] = { &half_cheetah_reference, &half_cheetah_all_reference },
-  [MM_BODY_ANT] = { &ant_reference, NULL },
+  [MM_BODY_ANT] = { &ant_reference, &ant_all_reference },
 };
 
 const mm_reference *mm_physics_reference(mm_body body, mm_flavour flavour) {
