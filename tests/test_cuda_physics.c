@@ -1,6 +1,8 @@
 // Bodies on a device against those of mm_vec: the same bits in states, observations, rewards and
 // ends, from starts, from states in the midst of trouble, and through starts of new episodes.
 
+#define _POSIX_C_SOURCE 200809L
+
 #include <stdio.h>
 
 #include "test.h"
