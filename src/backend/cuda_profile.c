@@ -140,7 +140,7 @@ static mm_status share_out(const party *p, mm_cuda_profile *out) {
 static mm_status profile(party *p, const mm_job *job, mm_cuda_profile *out) {
   MM_TRY_CUDA(p->device, cudaSetDevice(p->device), "choosing it");
   MM_TRY(gather(p, job));
-  MM_TRY_CUDA(p->device, mm_cuda_kernel_launch(&p->kernel, p->agents, p->n, p->clocks, NULL),
+  MM_TRY_CUDA(p->device, mm_cuda_kernel_launch(&p->kernel, p->agents, p->n, p->span, p->clocks, NULL),
               "starting %d trainings", p->n);
   MM_TRY_CUDA(p->device, cudaDeviceSynchronize(), "training %d agents", p->n);
   out->memory = p->block.size;
