@@ -463,10 +463,10 @@ static mm_status launch(engine *e, const group *groups, int n_group) {
     const lane *l = &e->lane[i % LANES];
     MM_TRY_CUDA(e->device, cudaStreamWaitEvent(l->stream, e->ready, 0), "waiting for agents");
     MM_TRY_CUDA(e->device, cudaEventRecord(l->begun, l->stream), "marking a time");
-    MM_TRY_CUDA(e->device,
-                mm_cuda_kernel_launch(g->kernel, agents + g->first, g->n, g->span, e->clocks,
-                                      l->stream),
-                "starting %d trainings", g->n);
+    MM_TRY_CUDA(
+        e->device,
+        mm_cuda_kernel_launch(g->kernel, agents + g->first, g->n, g->span, e->clocks, l->stream),
+        "starting %d trainings", g->n);
     MM_TRY_CUDA(e->device, cudaEventRecord(l->ended, l->stream), "marking a time");
     MM_TRY_CUDA(e->device, cudaStreamWaitEvent(e->stream, l->ended, 0), "waiting for a kernel");
   }

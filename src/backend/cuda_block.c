@@ -36,8 +36,7 @@ static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
   b->sums = take(at, blocks * 2 * ((size_t)a->info.n_input + 1) * sizeof(double));
   b->metric = take(at, n * 2 * sizeof(double));
   b->ended = take(at, n * sizeof(int32_t));
-  b->gradient =
-      take(at, 2 * (size_t)mm_cuda_wide_layout_of(a->info.n_input).size * sizeof(float));
+  b->gradient = take(at, 2 * (size_t)mm_cuda_wide_layout_of(a->info.n_input).size * sizeof(float));
   b->measures = take(at, MM_CUDA_GAUSS_SPAN_MOST * sizeof(mm_cuda_gauss_report));
 }
 
@@ -210,8 +209,8 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
   g.density.knot = moved.knot;
   g.now = (void *)(device + b->now);
   g.kept = (void *)(device + b->wrap);
-  g.lanes = (void *)(device + b->wrap + mm_wrap_state_size(a->wrap) -
-                     a->n_env * sizeof(mm_wrap_lane));
+  g.lanes =
+      (void *)(device + b->wrap + mm_wrap_state_size(a->wrap) - a->n_env * sizeof(mm_wrap_lane));
   g.word = (void *)(device + b->word);
   g.real = (void *)(device + b->real);
   g.mean = (void *)(device + b->mean);
@@ -280,7 +279,7 @@ mm_gaussian_report mm_cuda_block_measure(const mm_cuda_gauss_report *seen) {
     .samples = seen->samples,
     .ess = seen->squares > 0 ? seen->ratios * seen->ratios / (n * seen->squares) : NAN,
     .max_delta = seen->max_delta,
-    .divergence = NAN,
+    .divergence = seen->measured > 0 ? seen->gaps / (double)seen->measured : NAN,
     .clamped = seen->clamped,
     .capped = seen->capped,
     .nonfinite = seen->nonfinite,

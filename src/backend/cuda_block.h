@@ -32,8 +32,8 @@ void mm_cuda_block_fill(const mm_cuda_block *block, const mm_ampo *ampo, void *h
 mm_status mm_cuda_block_follow(const mm_cuda_block *block, const void *host, int64_t iteration,
                                mm_ampo *ampo);
 
-// What the iterations of the last launch saw of real actions, as a report has it: reads what lies at
-// `measures` in device memory, MM_CUDA_GAUSS_SPAN_MOST of mm_cuda_gauss_report.
+// What the iterations of the last launch saw of real actions, as a report has it: reads what lies
+// at `measures` in device memory, MM_CUDA_GAUSS_SPAN_MOST of mm_cuda_gauss_report.
 mm_gaussian_report mm_cuda_block_measure(const mm_cuda_gauss_report *seen);
 
 // Adam's rates for `span` iterations from `iteration` on: [span][epochs][minibatches].

@@ -2,6 +2,8 @@
 
 #include "backend/cuda_gauss.h"
 
+#include <stdlib.h>
+
 #include "backend/cuda_gauss_learn.cuh"
 #include "backend/cuda_gauss_rollout.cuh"
 
@@ -25,6 +27,11 @@ size_t mm_cuda_gauss_shared(int rows) {
   return rows == Work<5>::R ? sizeof(Work<5>) : rows == Work<2>::R ? sizeof(Work<2>) : 0;
 }
 
+static int mode() {
+  const char *m = getenv("GAUSS_MODE");
+  return m ? atoi(m) : 0;
+}
+
 static dim3 grid(int count, int each, int n) {
   return dim3((unsigned)((count + each - 1) / each), (unsigned)n);
 }
@@ -39,7 +46,7 @@ static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, 
   begin<<<n, 256, 0, stream>>>(agents, turn);
   for (int t = 0; t < p->n_step; t++) {
     infer<MT><<<grid(p->n_env, tile, n), THREADS, shared, stream>>>(agents, ACTOR, t * p->n_env,
-                                                                     p->n_env);
+                                                                    p->n_env);
     of->step<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t);
     sum_blocks<<<grid(p->n_env, MM_RUNNING_BLOCK, n), 32, 0, stream>>>(agents, t);
     merge<<<n, 64, 0, stream>>>(agents);
@@ -54,15 +61,16 @@ static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, 
 // As many agents at a time as have room for both of their blocks: a block waits for its partner.
 template <int MT>
 static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
-                             cudaStream_t stream) {
+                             int64_t *clocks, cudaStream_t stream) {
   const int most = p->processors / 2;
   for (int first = 0; first < n; first += most) {
     const int some = n - first < most ? n - first : most;
     mm_cuda_agent *from = agents + first;
-    void *arguments[] = { &from, &turn };
-    const cudaError_t error =
-        cudaLaunchCooperativeKernel((const void *)learn<MT>, dim3((unsigned)(2 * some)),
-                                    dim3(THREADS), arguments, sizeof(Work<MT>), stream);
+    int64_t *own = clocks ? clocks + (size_t)first * 2 * MM_CUDA_GAUSS_STAGES : nullptr;
+    void *arguments[] = { &from, &turn, &own };
+    const cudaError_t error = cudaLaunchCooperativeKernel(
+        mode() ? (const void *)learn<MT, 1> : (const void *)learn<MT, 0>,
+        dim3((unsigned)(2 * some)), dim3(THREADS), arguments, sizeof(Work<MT>), stream);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -70,8 +78,9 @@ static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents,
 
 template <int MT>
 static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int span,
-                          cudaStream_t stream) {
-  const void *kernels[] = { (const void *)infer<MT>, (const void *)learn<MT> };
+                          int64_t *clocks, cudaStream_t stream) {
+  const void *kernels[] = { (const void *)infer<MT>, (const void *)learn<MT, 0>,
+                            (const void *)learn<MT, 1> };
   for (const void *kernel : kernels) {
     const cudaError_t error = cudaFuncSetAttribute(
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(Work<MT>));
@@ -79,7 +88,7 @@ static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, in
   }
   for (int turn = 0; turn < span; turn++) {
     roll_out<MT>(p, agents, n, turn, stream);
-    const cudaError_t error = learn_all<MT>(p, agents, n, turn, stream);
+    const cudaError_t error = learn_all<MT>(p, agents, n, turn, clocks, stream);
     if (error != cudaSuccess) return error;
     end<<<(n + 63) / 64, 64, 0, stream>>>(agents, n);
   }
@@ -87,7 +96,7 @@ static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, in
 }
 
 cudaError_t mm_cuda_gauss_launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n,
-                                 int span, cudaStream_t stream) {
-  if (p->rows == Work<5>::R) return launch<5>(p, agents, n, span, stream);
-  return launch<2>(p, agents, n, span, stream);
+                                 int span, int64_t *clocks, cudaStream_t stream) {
+  if (p->rows == Work<5>::R) return launch<5>(p, agents, n, span, clocks, stream);
+  return launch<2>(p, agents, n, span, clocks, stream);
 }

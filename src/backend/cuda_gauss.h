@@ -18,9 +18,9 @@ extern "C" {
 #endif
 
 enum {
-  MM_CUDA_WIDE = 256,         // hidden units; fewer are padded with zeros, which stay zeros
-  MM_CUDA_GAUSS_INPUTS = 47,  // at most
-  MM_CUDA_GAUSS_ACTIONS = 8,  // numbers of an action at most, to which all are padded
+  MM_CUDA_WIDE = 256,          // hidden units; fewer are padded with zeros, which stay zeros
+  MM_CUDA_GAUSS_INPUTS = 47,   // at most
+  MM_CUDA_GAUSS_ACTIONS = 8,   // numbers of an action at most, to which all are padded
   MM_CUDA_GAUSS_SPAN_MOST = 64 // iterations of a launch
 };
 
@@ -62,8 +62,8 @@ MM_INLINE MM_HD size_t mm_cuda_wide_at(int32_t squares, int32_t out, int32_t in)
 
 // Of the samples of an update, as in mm_gaussian_objective.
 typedef struct mm_cuda_gauss_report {
-  double ratios, squares, max_delta;
-  uint64_t samples, clamped, capped, nonfinite, unstable;
+  double ratios, squares, max_delta, gaps;
+  uint64_t samples, clamped, capped, nonfinite, measured, unstable;
 } mm_cuda_gauss_report;
 
 // What a network's block tells the other's: the square of its gradient's norm at gradient step
@@ -84,9 +84,9 @@ typedef struct mm_cuda_gauss {
   mm_density_f density;
 
   // where it stands
-  float *now;             // [n_env][n_input] scaled observations that the next iteration begins with
-  double *kept;           // as mm_wrap_save leaves it
-  mm_wrap_lane *lanes;    // [n_env], behind it
+  float *now;          // [n_env][n_input] scaled observations that the next iteration begins with
+  double *kept;        // as mm_wrap_save leaves it
+  mm_wrap_lane *lanes; // [n_env], behind it
   mm_cuda_gauss_word *word; // [2][2] by network and parity
 
   // of the batch
@@ -109,13 +109,27 @@ typedef struct mm_cuda_gauss_plan {
   int n_env, n_step, processors;
 } mm_cuda_gauss_plan;
 
+// Where the time of a learning block goes, in clock cycles of its first thread.
+enum {
+  MM_CUDA_GAUSS_GATHER, // rows of the batch, and their advantages
+  MM_CUDA_GAUSS_FORWARD,
+  MM_CUDA_GAUSS_LOSS,
+  MM_CUDA_GAUSS_BACK,
+  MM_CUDA_GAUSS_LAYER1, // gradients of the first layer
+  MM_CUDA_GAUSS_LAYER2, // of the second
+  MM_CUDA_GAUSS_WAIT,   // for the other network
+  MM_CUDA_GAUSS_ADAM,
+  MM_CUDA_GAUSS_STAGES
+};
+
 // Bytes of shared memory that tiles of so many rows take; 0: there are no such tiles.
 size_t mm_cuda_gauss_shared(int rows);
 
 // Agents [n] in device memory, up to `span` iterations each. One launch after the other on the
-// stream; the last ones may still be on their way when this returns.
+// stream; the last ones may still be on their way when this returns. clocks: [n][2 stages] in
+// device memory, the actor's and the critic's, written over, or NULL.
 cudaError_t mm_cuda_gauss_launch(const mm_cuda_gauss_plan *plan, mm_cuda_agent *agents, int n,
-                                 int span, cudaStream_t stream);
+                                 int span, int64_t *clocks, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

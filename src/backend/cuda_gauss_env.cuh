@@ -1,6 +1,6 @@
-// Environments with real actions, one of them a step further: from its columns as mm_vec_save leaves
-// them, with an action of its own range, to reward, end and what is seen then. An environment that
-// ended starts again.
+// Environments with real actions, one of them a step further: from its columns as mm_vec_save
+// leaves them, with an action of its own range, to reward, end and what is seen then. An
+// environment that ended starts again.
 
 #ifndef MM_BACKEND_CUDA_GAUSS_ENV_CUH
 #define MM_BACKEND_CUDA_GAUSS_ENV_CUH
@@ -56,11 +56,9 @@ struct MountainCar {
     s.position = at.state[0];
     s.velocity = at.state[a.n_env];
     s.time = *at.time;
-    const int end = mm_mountain_car_continuous_step(&s, action[0],
-                                                    g.gymnasium_walls
-                                                        ? MM_MOUNTAIN_CAR_WALLS_GYMNASIUM
-                                                        : MM_MOUNTAIN_CAR_WALLS_GYMNAX,
-                                                    reward);
+    const int end = mm_mountain_car_continuous_step(
+        &s, action[0],
+        g.gymnasium_walls ? MM_MOUNTAIN_CAR_WALLS_GYMNASIUM : MM_MOUNTAIN_CAR_WALLS_GYMNAX, reward);
     if (end)
       mm_mountain_car_continuous_reset(
           &s, mm_mountain_car_continuous_draw(start_stream(a, e), ++*at.episode));

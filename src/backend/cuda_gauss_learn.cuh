@@ -1,7 +1,8 @@
-// A gradient step of one network by one thread block. Errors are scaled by a power of two that makes
-// the largest of them about 64, so that halves have digits for all that count. The gradient of the
-// second layer, which is nearly all of it, never leaves the registers: its norm must be known, the
-// other network's too, before any parameter moves. Whoever holds a number's gradient moves it.
+// A gradient step of one network by one thread block. Errors are scaled by a power of two that
+// makes the largest of them about 64, so that halves have digits for all that count. The gradient
+// of the second layer, which is nearly all of it, never leaves the registers: its norm must be
+// known, the other network's too, before any parameter moves. Whoever holds a number's gradient
+// moves it.
 
 #ifndef MM_BACKEND_CUDA_GAUSS_LEARN_CUH
 #define MM_BACKEND_CUDA_GAUSS_LEARN_CUH
@@ -26,7 +27,26 @@ struct Step {
   int first, n;   // of the minibatch, among the shuffled rows
   int from, rows; // of the tile, among those
   bool add, last; // not the first tile of its minibatch; the last one
+  bool measure;   // the divergence of this minibatch
 };
+
+// ---------------------------------------------------------------------------------------------
+// Time
+
+template <int MT> MM_DEVICE void begin_clock(Work<MT> &S, bool timed) {
+  S.timed = timed;
+  for (int i = 0; i < MM_CUDA_GAUSS_STAGES; i++)
+    S.clocks[i] = 0;
+  S.clock = clock64();
+}
+
+// The time since the last mark belongs to this stage.
+template <int MT> MM_DEVICE void mark(Work<MT> &S, int stage) {
+  if (threadIdx.x != 0 || !S.timed) return;
+  const int64_t now = clock64();
+  S.clocks[stage] += now - S.clock;
+  S.clock = now;
+}
 
 // ---------------------------------------------------------------------------------------------
 // Sums over the block; everybody gets them
@@ -75,8 +95,7 @@ template <int MT> __device__ __noinline__ void normalise(const Step &s) {
   const double mean = block_sum(S, sum) / s.n;
   sum = 0;
   for (int i = threadIdx.x; i < s.n; i += THREADS) {
-    const double d =
-        (double)a.advantage[mm_shuffle_at(&S.shuffle, (uint32_t)(s.first + i))] - mean;
+    const double d = (double)a.advantage[mm_shuffle_at(&S.shuffle, (uint32_t)(s.first + i))] - mean;
     sum += d * d;
   }
   const double square = block_sum(S, sum);
@@ -92,8 +111,7 @@ template <int MT> __device__ __noinline__ void gather(const Step &s) {
   const int i = threadIdx.x;
   if (i < Work<MT>::R) {
     const bool there = i < s.rows;
-    const uint32_t row =
-        there ? mm_shuffle_at(&S.shuffle, (uint32_t)(s.first + s.from + i)) : 0;
+    const uint32_t row = there ? mm_shuffle_at(&S.shuffle, (uint32_t)(s.first + s.from + i)) : 0;
     S.row[i] = row;
     if (there && s.which == ACTOR) {
       S.policy[i] = a.policy[row];
@@ -191,6 +209,27 @@ MM_DEVICE float ppo_weight(float clip, float r, float advantage) {
   return plain <= clipped ? plain : plain > clipped ? 0.0f : NAN;
 }
 
+// d(p, q) / q, the integral of (phi^-1(x) - phi^-1(q)) / q from q to p, over log x: Gauss's rule of
+// five points on pieces of half a unit. Once in an iteration.
+__device__ __noinline__ double divergence(const mm_density_f *f, float log_p, float log_q) {
+  const double node[5] = { 0.04691007703066800, 0.23076534494715845, 0.5, 0.76923465505284155,
+                           0.95308992296933200 };
+  const double weight[5] = { 0.11846344252809454, 0.23931433524968324, 0.28444444444444444,
+                             0.23931433524968324, 0.11846344252809454 };
+  const double most = MM_DENSITY_EXP;
+  double t = (double)log_p - (double)log_q, sum = 0;
+  t = t < -most ? -most : t > most ? most : t;
+  const int pieces = 1 + (int)(2 * fabs(t));
+  int32_t acted = 0;
+  for (int i = 0; i < 5 * pieces; i++) {
+    const double s = t * ((i / 5) + node[i % 5]) / pieces;
+    const float rise = mm_density_rise_f(f, (float)((double)log_q + s), log_q, &acted);
+    sum += weight[i % 5] * (double)rise * mm_exp_d(s);
+  }
+  const double d = sum * t / pieces;
+  return d >= 0 && d <= MM_DENSITY_MOST ? d : d < 0 ? 0 : MM_DENSITY_MOST;
+}
+
 // What row r pulls log p by.
 template <int MT> MM_DEVICE float weight_of(Work<MT> &S, const Step &s, int r) {
   const mm_cuda_gauss &g = *s.gauss;
@@ -210,6 +249,10 @@ template <int MT> MM_DEVICE float weight_of(Work<MT> &S, const Step &s, int r) {
   tally.samples++;
   tally.clamped += d != delta || (S.acted[r] & MM_DENSITY_CLAMPED) != 0;
   tally.capped += (S.acted[r] & MM_DENSITY_CAPPED) != 0;
+  if (s.measure && !g.ppo) {
+    tally.gaps += divergence(&g.density, log_p, log_q);
+    tally.measured++;
+  }
   if (fabsf(weight) < INFINITY) return weight;
   tally.nonfinite++;
   return 0;
@@ -227,8 +270,7 @@ template <int MT> __device__ __noinline__ void lose_actor(const Step &s) {
     S.acted[r] = 0;
     if (!g.ppo && g.density.kind == MM_MAP_NEURAL) {
       int32_t acted = 0;
-      const mm_density_pair_f x =
-          mm_density_pair_of_f(&g.density, S.log_p[r], S.policy[r], &acted);
+      const mm_density_pair_f x = mm_density_pair_of_f(&g.density, S.log_p[r], S.policy[r], &acted);
       S.p[r] = x.p;
       S.q[r] = x.q;
       S.rise[r] = x.rise;
@@ -463,8 +505,8 @@ template <int MT> __device__ __noinline__ void first_layer(const Step &s) {
     if (q >= squares) break;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      float4 *to = reinterpret_cast<float4 *>(s.gradient + s.l.w1 +
-                                              (warp * squares + q) * SQUARE + h * 128 + lane * 4);
+      float4 *to = reinterpret_cast<float4 *>(s.gradient + s.l.w1 + (warp * squares + q) * SQUARE +
+                                              h * 128 + lane * 4);
       const float4 old = s.add ? *to : make_float4(0, 0, 0, 0);
       *to = make_float4(fmaf(down, c[q][0][2 * h], old.x), fmaf(down, c[q][0][2 * h + 1], old.y),
                         fmaf(down, c[q][1][2 * h], old.z), fmaf(down, c[q][1][2 * h + 1], old.w));
@@ -496,16 +538,28 @@ struct Rates {
   float clip, beta1, rest1, beta2, rest2, rate, epsilon;
 };
 
+template <int MODE>
 MM_DEVICE void move(const Rates &r, float4 g, float *param, float *m_, float *v_) {
-  float4 p = *reinterpret_cast<float4 *>(param), m = __ldcg(reinterpret_cast<float4 *>(m_)),
-         v = __ldcg(reinterpret_cast<float4 *>(v_));
+  float4 p = *reinterpret_cast<float4 *>(param), m, v;
+  if (MODE & 1) {
+    m = __ldcs(reinterpret_cast<float4 *>(m_));
+    v = __ldcs(reinterpret_cast<float4 *>(v_));
+  } else {
+    m = __ldcg(reinterpret_cast<float4 *>(m_));
+    v = __ldcg(reinterpret_cast<float4 *>(v_));
+  }
   p.x = adam(p.x, r.clip * g.x, &m.x, &v.x, r.beta1, r.rest1, r.beta2, r.rest2, r.rate, r.epsilon);
   p.y = adam(p.y, r.clip * g.y, &m.y, &v.y, r.beta1, r.rest1, r.beta2, r.rest2, r.rate, r.epsilon);
   p.z = adam(p.z, r.clip * g.z, &m.z, &v.z, r.beta1, r.rest1, r.beta2, r.rest2, r.rate, r.epsilon);
   p.w = adam(p.w, r.clip * g.w, &m.w, &v.w, r.beta1, r.rest1, r.beta2, r.rest2, r.rate, r.epsilon);
   *reinterpret_cast<float4 *>(param) = p;
-  __stcg(reinterpret_cast<float4 *>(m_), m);
-  __stcg(reinterpret_cast<float4 *>(v_), v);
+  if (MODE & 1) {
+    __stcs(reinterpret_cast<float4 *>(m_), m);
+    __stcs(reinterpret_cast<float4 *>(v_), v);
+  } else {
+    __stcg(reinterpret_cast<float4 *>(m_), m);
+    __stcg(reinterpret_cast<float4 *>(v_), v);
+  }
 }
 
 MM_DEVICE uint32_t pack_wide(float low, float high) {
@@ -521,9 +575,9 @@ MM_DEVICE float square_of(float4 x) {
   return x.x * x.x + x.y * x.y + (x.z * x.z + x.w * x.w);
 }
 
-// Gradient of the second layer; with the last tile of a minibatch the norm, and all parameters move.
-// False: the norm is not finite.
-template <int MT>
+// Gradient of the second layer; with the last tile of a minibatch the norm, and all parameters
+// move. False: the norm is not finite.
+template <int MT, int MODE>
 __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_rate rate) {
   Work<MT> &S = here<MT>();
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
@@ -541,8 +595,8 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
 #pragma unroll
         for (int h = 0; h < 2; h++) {
           const size_t at = ((out + m) * 16 + in + 2 * half + q) * SQUARE + h * 128 + lane * 4;
-          const float4 old = s.add ? *reinterpret_cast<const float4 *>(s.gradient + at)
-                                   : make_float4(0, 0, 0, 0);
+          const float4 old =
+              s.add ? *reinterpret_cast<const float4 *>(s.gradient + at) : make_float4(0, 0, 0, 0);
           c[m][2 * q][2 * h] = up * old.x;
           c[m][2 * q][2 * h + 1] = up * old.y;
           c[m][2 * q + 1][2 * h] = up * old.z;
@@ -590,13 +644,21 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
   for (int i = s.l.w1 + 4 * threadIdx.x; i < s.l.size; i += 4 * THREADS)
     square += square_of(*reinterpret_cast<const float4 *>(s.gradient + i));
   const double own = block_sum(S, (double)square);
+  mark(S, MM_CUDA_GAUSS_LAYER2);
   if (threadIdx.x == 0) S.total = both_squares(s.gauss->word, s.which, step, own);
   __syncthreads();
+  mark(S, MM_CUDA_GAUSS_WAIT);
   const double norm = sqrt(S.total);
   if (!(norm < INFINITY)) return false;
   const mm_cuda_agent &a = *s.agent;
-  const Rates r = { norm >= (double)a.max_grad_norm ? (float)((double)a.max_grad_norm / norm) : 1.0f,
-                    a.beta1, a.rest1, a.beta2, a.rest2, rate.rate, rate.epsilon };
+  const Rates r = { norm >= (double)a.max_grad_norm ? (float)((double)a.max_grad_norm / norm)
+                                                    : 1.0f,
+                    a.beta1,
+                    a.rest1,
+                    a.beta2,
+                    a.rest2,
+                    rate.rate,
+                    rate.epsilon };
 #pragma unroll
   for (int half = 0; half < 2; half++) {
 #pragma unroll
@@ -608,21 +670,25 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
           const size_t at = ((out + m) * 16 + in + 2 * half + q) * SQUARE + h * 128 + lane * 4;
           const float2 low = unpack_wide(kept[half][m][q][2 * h]);
           const float2 high = unpack_wide(kept[half][m][q][2 * h + 1]);
-          move(r, make_float4(low.x, low.y, high.x, high.y), s.param + at, s.m + at, s.v + at);
+          move<MODE>(r, make_float4(low.x, low.y, high.x, high.y), s.param + at, s.m + at,
+                     s.v + at);
         }
       }
     }
   }
   for (int i = s.l.w1 + 4 * threadIdx.x; i < s.l.size; i += 4 * THREADS)
-    move(r, *reinterpret_cast<const float4 *>(s.gradient + i), s.param + i, s.m + i, s.v + i);
+    move<MODE>(r, *reinterpret_cast<const float4 *>(s.gradient + i), s.param + i, s.m + i, s.v + i);
   __syncthreads();
+  mark(S, MM_CUDA_GAUSS_ADAM);
   return true;
 }
 
 // ---------------------------------------------------------------------------------------------
 
 // One gradient step; false: its gradient is not finite.
-template <int MT> MM_DEVICE bool learn_minibatch(Step &s, uint64_t step, mm_cuda_rate rate) {
+template <int MT, int MODE>
+MM_DEVICE bool learn_minibatch(Step &s, uint64_t step, mm_cuda_rate rate) {
+  Work<MT> &S = here<MT>();
   bool finite = true;
   if (s.which == ACTOR) normalise<MT>(s);
 #pragma unroll 1
@@ -631,56 +697,67 @@ template <int MT> MM_DEVICE bool learn_minibatch(Step &s, uint64_t step, mm_cuda
     s.add = s.from > 0;
     s.last = s.from + s.rows == s.n;
     gather<MT>(s);
+    mark(S, MM_CUDA_GAUSS_GATHER);
     forward<MT>(s.param, s.gauss->n_input, s.agent->relu);
+    mark(S, MM_CUDA_GAUSS_FORWARD);
     if (s.which == ACTOR)
       lose_actor<MT>(s);
     else
       lose_critic<MT>(s);
     spread_errors<MT>(s);
+    mark(S, MM_CUDA_GAUSS_LOSS);
     through_outputs<MT>(s);
     back<MT>(s.param, s.agent->relu);
+    mark(S, MM_CUDA_GAUSS_BACK);
     first_layer<MT>(s);
-    finite = second_layer<MT>(s, step, rate);
+    mark(S, MM_CUDA_GAUSS_LAYER1);
+    finite = second_layer<MT, MODE>(s, step, rate);
   }
   return finite;
 }
 
 // An account of the iteration, by the first warp.
 template <int MT> MM_DEVICE void account(Work<MT> &S, mm_cuda_gauss_report *out) {
-  double ratios = 0, squares = 0;
+  double ratios = 0, squares = 0, gaps = 0;
   float most = 0;
-  uint32_t count[4] = { 0, 0, 0, 0 };
+  uint32_t count[5] = { 0, 0, 0, 0, 0 };
   for (int r = threadIdx.x; r < Work<MT>::R; r += 32) {
     const Tally &t = S.tally[r];
     ratios += t.ratios;
     squares += t.squares;
+    gaps += t.gaps;
     most = fmaxf(most, t.most);
     count[0] += t.samples;
     count[1] += t.clamped;
     count[2] += t.capped;
     count[3] += t.nonfinite;
+    count[4] += t.measured;
   }
   ratios = warp_sum(ratios);
   squares = warp_sum(squares);
+  gaps = warp_sum(gaps);
 #pragma unroll
   for (int lanes = 16; lanes > 0; lanes >>= 1)
     most = fmaxf(most, __shfl_xor_sync(ALL_LANES, most, lanes));
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 5; i++)
     count[i] = __reduce_add_sync(ALL_LANES, count[i]);
   if (threadIdx.x != 0) return;
   out->ratios = ratios;
   out->squares = squares;
   out->max_delta = (double)most;
+  out->gaps = gaps;
   out->samples = count[0];
   out->clamped = count[1];
   out->capped = count[2];
   out->nonfinite = count[3];
+  out->measured = count[4];
 }
 
 // All epochs of iteration number `turn` of the launch; block 2 i has the actor of agent i, block
 // 2 i + 1 its critic. All blocks are on the device at the same time.
-template <int MT>
-__global__ void __launch_bounds__(THREADS, 1) learn(mm_cuda_agent *agents, int turn) {
+template <int MT, int MODE>
+__global__ void __launch_bounds__(THREADS, 1)
+    learn(mm_cuda_agent *agents, int turn, int64_t *clocks) {
   mm_cuda_agent &a = agents[blockIdx.x / 2];
   mm_cuda_gauss *gauss = static_cast<mm_cuda_gauss *>(a.scratch);
   if constexpr (!rows_are_compiled<MT>()) {
@@ -699,6 +776,7 @@ __global__ void __launch_bounds__(THREADS, 1) learn(mm_cuda_agent *agents, int t
   s.v = a.v + s.which * s.l.size;
   s.gradient = gauss->gradient + s.which * s.l.size;
   if (threadIdx.x < Work<MT>::R) S.tally[threadIdx.x] = Tally{};
+  if (threadIdx.x == 0) begin_clock(S, clocks != nullptr);
   const mm_stream stream = mm_stream_make(a.seed, a.repeat, MM_RNG_SHUFFLE, 0);
   const uint64_t steps = (uint64_t)a.epochs * (uint64_t)a.minibatches;
   const mm_cuda_rate *rate = a.rate + (size_t)turn * steps;
@@ -714,12 +792,18 @@ __global__ void __launch_bounds__(THREADS, 1) learn(mm_cuda_agent *agents, int t
 #pragma unroll 1
     for (int mb = 0; mb < a.minibatches && finite; mb++) {
       const int done = epoch * a.minibatches + mb;
+      s.measure = done + 1 == a.epochs * a.minibatches;
       s.n = a.n_row / a.minibatches + (mb < a.n_row % a.minibatches);
-      finite = learn_minibatch<MT>(s, (uint64_t)a.iteration * steps + done + 1, rate[done]);
+      finite = learn_minibatch<MT, MODE>(s, (uint64_t)a.iteration * steps + done + 1, rate[done]);
       s.first += s.n;
     }
   }
   __syncthreads();
+  if (threadIdx.x == 0 && clocks)
+    for (int i = 0; i < MM_CUDA_GAUSS_STAGES; i++) {
+      int64_t *to = clocks + blockIdx.x * MM_CUDA_GAUSS_STAGES + i;
+      *to = (turn > 0 ? *to : 0) + S.clocks[i];
+    }
   if (s.which != ACTOR || threadIdx.x >= 32) return;
   account(S, gauss->report + turn);
   if (threadIdx.x == 0 && !finite) a.broken = MM_CUDA_NOT_FINITE;

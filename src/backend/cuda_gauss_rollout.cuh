@@ -34,8 +34,8 @@ __global__ void begin(mm_cuda_agent *agents, int turn) {
   }
 }
 
-// Outputs of one network for `count` rows from `first` on: the actor's means, or values. A block has
-// a tile of rows.
+// Outputs of one network for `count` rows from `first` on: the actor's means, or values. A block
+// has a tile of rows.
 template <int MT>
 __global__ void __launch_bounds__(THREADS, 1)
     infer(mm_cuda_agent *agents, int which, int first, int count) {
@@ -123,9 +123,8 @@ template <class Env> __global__ void step(mm_cuda_agent *agents, int t) {
   const size_t row = (size_t)t * a.n_env + e;
   float sent[A], reward;
   choose(a, g, e, t, sent);
-  const int end =
-      Env::step(a, g, e, sent, &reward,
-                static_cast<float *>(a.obs) + (row + (size_t)a.n_env) * g.n_input);
+  const int end = Env::step(a, g, e, sent, &reward,
+                            static_cast<float *>(a.obs) + (row + (size_t)a.n_env) * g.n_input);
   a.reward[row] = reward;
   a.end[row] = (uint8_t)end;
   count(a, g, e, reward, end);

@@ -1,6 +1,6 @@
-// Wide networks on tiles of rows: forward. All rows of a tile go through a layer at once; a warp has
-// half of them and 32 units. Weights are read from global memory as operands and rounded to halves
-// on the way: each is used once in a layer, by one warp or two.
+// Wide networks on tiles of rows: forward. All rows of a tile go through a layer at once; a warp
+// has half of them and 32 units. Weights are read from global memory as operands and rounded to
+// halves on the way: each is used once in a layer, by one warp or two.
 
 #ifndef MM_BACKEND_CUDA_GAUSS_TILE_CUH
 #define MM_BACKEND_CUDA_GAUSS_TILE_CUH
@@ -26,9 +26,9 @@ enum {
 
 // A row's account of an iteration.
 struct Tally {
-  double ratios, squares;
+  double ratios, squares, gaps;
   float most;
-  uint32_t samples, clamped, capped, nonfinite;
+  uint32_t samples, clamped, capped, nonfinite, measured;
 };
 
 // MT tiles of 16 rows in each half.
@@ -50,10 +50,11 @@ template <int MT> struct Work {
   double sums[WARPS];
   float tops[WARPS];
   double total;
-  float mean, scale;     // of advantages
-  float up, down;        // errors are scaled by this power of two, and back
+  float mean, scale; // of advantages
+  float up, down;    // errors are scaled by this power of two, and back
   float inverse[A], log_scale;
-  int stop;
+  bool timed;
+  int64_t clock, clocks[MM_CUDA_GAUSS_STAGES];
 };
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
@@ -73,8 +74,8 @@ MM_DEVICE void load_rows(uint32_t a[4], const __half *from, int row, int lane) {
 // 16 rows are the inner index, 16 columns the product's rows.
 MM_DEVICE void load_rows_transposed(uint32_t a[4], const __half *from, int row, int lane) {
   const int matrix = lane >> 3;
-  load_transposed(a, shared_address(from + ((matrix >> 1) * 8 + (lane & 7)) * row +
-                                    (matrix & 1) * 8));
+  load_transposed(a,
+                  shared_address(from + ((matrix >> 1) * 8 + (lane & 7)) * row + (matrix & 1) * 8));
 }
 
 // 16 rows are the inner index, 16 columns those of two products: b[0], b[1] and b[2], b[3].
@@ -182,15 +183,14 @@ MM_DEVICE void take_inputs(Work<MT> &S, const float *obs, int n_input, int input
   for (int i = warp; i < Work<MT>::R; i += WARPS) {
     const float *from = obs + (size_t)(i < n ? number(i) : 0) * n_input;
     for (int j = lane; j < inputs; j += 32)
-      S.x[i * x_row + j] = i >= n      ? __float2half_rn(0.0f)
+      S.x[i * x_row + j] = i >= n        ? __float2half_rn(0.0f)
                            : j < n_input ? input_half(from[j])
                                          : __float2half_rn(j == n_input ? 1.0f : 0.0f);
   }
 }
 
 // From inputs to outputs.
-template <int MT>
-__device__ __noinline__ void forward(const float *net, int n_input, bool relu) {
+template <int MT> __device__ __noinline__ void forward(const float *net, int n_input, bool relu) {
   Work<MT> &S = here<MT>();
   const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(n_input);
   layer<MT>(S.x, l.inputs + 8, l.inputs / 16, net + l.w1, nullptr, relu, S.h1);
@@ -205,7 +205,7 @@ __device__ __noinline__ void forward(const float *net, int n_input, bool relu) {
 // Densities, as net/gaussian.c has them
 
 MM_DEVICE float log_std_of(float x) {
-  return x < MM_NET_LOG_STD_LEAST ? MM_NET_LOG_STD_LEAST
+  return x < MM_NET_LOG_STD_LEAST  ? MM_NET_LOG_STD_LEAST
          : x > MM_NET_LOG_STD_MOST ? MM_NET_LOG_STD_MOST
                                    : x;
 }

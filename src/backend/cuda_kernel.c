@@ -23,7 +23,8 @@ static const char *refusal_of_real(const mm_job *job) {
   if (!c->gaussian && !c->ppo) return "ampo chooses among actions: real ones take pmd-gaussian";
   if (gauss_env(kind->law, kind->which) == MM_CUDA_GAUSS_ENVS)
     return "Hopper, HalfCheetah and Ant run on the processor only";
-  if (c->hidden > MM_CUDA_WIDE) return "networks of real actions have at most 256 hidden units there";
+  if (c->hidden > MM_CUDA_WIDE)
+    return "networks of real actions have at most 256 hidden units there";
   return NULL;
 }
 
@@ -34,7 +35,7 @@ const char *mm_cuda_kernel_refusal(const mm_job *job) {
   if (c->bootstrap_on_timeout) return "bootstrap_on_timeout=on runs on the processor only";
   if (has_real_actions(kind)) return refusal_of_real(job);
   if (c->gaussian) return "pmd-gaussian has real actions, which this environment does not take";
-  if (c->ppo) return "ppo on actions to choose among runs on the processor only";
+  if (c->ppo) return "ppo runs on the processor only where actions are chosen among some";
   if (c->hidden > MM_CUDA_HIDDEN) return "networks have at most 64 hidden units there";
   return NULL;
 }
@@ -117,7 +118,7 @@ int32_t mm_cuda_kernel_span_most(const mm_cuda_kernel *k) {
 
 cudaError_t mm_cuda_kernel_launch(const mm_cuda_kernel *k, mm_cuda_agent *agents, int n,
                                   int32_t longest, int64_t *clocks, cudaStream_t stream) {
-  if (k->real) return mm_cuda_gauss_launch(&k->gauss, agents, n, longest, stream);
+  if (k->real) return mm_cuda_gauss_launch(&k->gauss, agents, n, longest, clocks, stream);
   if (k->bits) return mm_cuda_bits_launch(k->game, k->relu, k->rows, agents, n, clocks, stream);
   return mm_cuda_dense_launch(&k->dense, agents, n, clocks, stream);
 }

@@ -17,7 +17,7 @@ struct mm_wrap {
   double *kept; // [n_kept] room for both counts, then mean and variance of either
   size_t n_kept;
   mm_running obs, ret; // their mean and var lie in `kept`
-  mm_wrap_lane *lanes;         // [n]
+  mm_wrap_lane *lanes; // [n]
   double *obs_sum;     // [n_block][2][k]
   double *ret_sum;     // [n_block][2]
   double *scale;       // [k]
