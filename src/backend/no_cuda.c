@@ -4,6 +4,7 @@
 #include "backend/cuda_probe.h"
 #include "backend/cuda_profile.h"
 #include "backend/cuda_tile.h"
+#include "backend/cuda_wander.h"
 
 static mm_status absent(void) {
   return MM_FAIL(MM_ERR_UNSUPPORTED, "backend 'cuda' is not part of this build: it needs the CUDA "
@@ -42,6 +43,22 @@ mm_status mm_cuda_profile_job(int device, const mm_job *job, int n, int span,
                               mm_cuda_profile *out) {
   (void)device, (void)job, (void)n, (void)span;
   *out = (mm_cuda_profile){ 0 };
+  return absent();
+}
+
+mm_status mm_cuda_wander_open(int device, mm_body body, size_t n, mm_cuda_wander **out) {
+  (void)device, (void)body, (void)n;
+  *out = NULL;
+  return absent();
+}
+
+void mm_cuda_wander_close(mm_cuda_wander *wander) {
+  (void)wander;
+}
+
+mm_status mm_cuda_wander_run(mm_cuda_wander *wander, int steps, double *seconds) {
+  (void)wander, (void)steps;
+  *seconds = 0;
   return absent();
 }
 

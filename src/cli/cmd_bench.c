@@ -32,7 +32,7 @@ static const bench benches[] = {
   { "map", mm_bench_map, NULL },
   { "gridworld", mm_bench_gridworld, mm_bench_cuda_gridworld },
   { "env", mm_bench_env, NULL },
-  { "physics", mm_bench_physics, NULL },
+  { "physics", mm_bench_physics, mm_bench_cuda_physics },
   { "learn", mm_bench_learn, mm_bench_cuda_learn },
   { "ampo", bench_ampo, mm_bench_cuda_ampo },
   { "gaussian", mm_bench_gaussian, NULL },
@@ -226,10 +226,11 @@ const command command_bench = {
       "the two are. The reference of env is gymnax on an A100 with 2000 environments, as "
       "published (for MinAtar the fastest game); that of physics is the MuJoCo library on the same "
       "core in the same run.\n\n"
-      "With --backend cuda, or the NAME cuda, gridworld, learn and ampo are measured on the first "
-      "CUDA device (CUDA_VISIBLE_DEVICES chooses another): whole trainings by environment and "
-      "population, held against its rates of fused multiply-adds and of tensor cores. Their "
-      "reference is the paper's own stack (JAX) on an H200 with a population of 128.",
+      "With --backend cuda, or the NAME cuda, gridworld, learn, ampo and physics are measured on "
+      "the first CUDA device (CUDA_VISIBLE_DEVICES chooses another): whole trainings by "
+      "environment and population, held against its rates of fused multiply-adds and of tensor "
+      "cores, with the paper's own stack (JAX) on an H200 and a population of 128 as their "
+      "reference; bodies by their number, after the processor's and the library's figures.",
   .examples = "mirrormap bench map\n"
               "mirrormap bench map --isa avx2 --json\n"
               "mirrormap bench gridworld learn\n"

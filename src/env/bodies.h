@@ -14,6 +14,13 @@ enum {
   MM_BODIES_DRAWS = 16    // random words for coordinates, and as many for velocities
 };
 
+// What an environment has beside its body.
+typedef struct mm_bodies_lane {
+  int32_t time;      // steps of the episode
+  uint32_t episode;  // number of the next one
+  uint32_t unstable; // steps that came to nothing
+} mm_bodies_lane;
+
 // Chance at a start. HalfCheetah and Ant move at random, Hopper only a little.
 typedef struct mm_bodies_draws {
   uint32_t q[MM_BODIES_DRAWS], v[MM_BODIES_DRAWS];

@@ -10,12 +10,7 @@
 #include "env/hopper.h"
 #include "env/vec_internal.h"
 
-// What an environment has beside its body.
-typedef struct lane {
-  int32_t time;      // steps of the episode
-  uint32_t episode;  // number of the next one
-  uint32_t unstable; // steps that came to nothing
-} lane;
+typedef mm_bodies_lane lane;
 
 enum { CHUNK = 256 }; // environments that stay in the cache from clipping to observing
 
@@ -177,7 +172,8 @@ static void reset(const mm_vec *vec, const mm_vec_out *out) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// The state as bytes: lanes, then the columns of coordinates, velocities and warm start
+// The state as bytes: lanes, then the columns of coordinates, velocities and warm start. Devices
+// step it as it is (backend/cuda_body.cuh).
 
 static size_t kept_size(const mm_vec *vec) {
   const mm_body_info *b = vec->physics->info;

@@ -67,8 +67,8 @@ mm_status mm_bench_training(mm_bench_results *results, mm_bench_progress *progre
 // iterations by environment and map.
 mm_status mm_bench_gaussian(mm_bench_results *results, mm_bench_progress *progress, void *user);
 
-// AMPO, Grid-World and searches on a CUDA device, the first of the machine; without one they are
-// MM_ERR_UNSUPPORTED.
+// AMPO, Grid-World, searches and physics on a CUDA device, the first of the machine; without one
+// they are MM_ERR_UNSUPPORTED.
 //
 // Whole trainings with AMPO through the backend, by environment and population, a piecewise map for
 // each member: environment steps a second, with the device's own rate of fused multiply-adds as the
@@ -80,6 +80,11 @@ mm_status mm_bench_cuda_ampo(mm_bench_results *results, mm_bench_progress *progr
 // Seconds of a list of the paper's Grid-World generation, 512 candidates.
 mm_status mm_bench_cuda_gridworld(mm_bench_results *results, mm_bench_progress *progress,
                                   void *user);
+
+// Environment steps per second of each body there by the number of environments, random actions,
+// resets and observations included, after those of mm_bench_physics unless `results` has them; the
+// MuJoCo library on one core is their reference too.
+mm_status mm_bench_cuda_physics(mm_bench_results *results, mm_bench_progress *progress, void *user);
 
 // mm_bench_learn's generation, with the trainings there.
 mm_status mm_bench_cuda_learn(mm_bench_results *results, mm_bench_progress *progress, void *user);

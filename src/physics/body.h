@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef enum mm_body { MM_BODY_HOPPER, MM_BODY_HALF_CHEETAH, MM_BODY_ANT, MM_BODY_COUNT } mm_body;
 
 // Contact set, integrator and start pose: of brax, or of Gymnasium's -v4.
@@ -107,5 +111,9 @@ void mm_body_derive(mm_body body, mm_flavour flavour, mm_body_table *out);
 // Where the capsules are in the world at the coordinates q [nq]: ends[i] = from, to.
 void mm_body_place(const mm_body_table *table, const double *q,
                    double ends[MM_BODY_MOST_CAPSULES][2][3]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "backend/cuda_bits.h"
+#include "backend/cuda_body_entry.h"
 #include "backend/cuda_dense.h"
 #include "backend/cuda_gauss.h"
 #include "backend/cuda_pmd_launch.h"
@@ -314,3 +315,21 @@ cudaError_t mm_cuda_probe_fma(int blocks, int rounds, float *sink, cudaStream_t 
 cudaError_t mm_cuda_probe_mma(int blocks, int rounds, float *sink, cudaStream_t stream) {
   return mm_cuda_probe_fma(blocks, rounds, sink, stream);
 }
+
+// Bodies stand still.
+static cudaError_t stand(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
+                         int n_most, cudaStream_t stream) {
+  (void)body, (void)bodies, (void)count, (void)n_most, (void)stream;
+  return cudaSuccess;
+}
+
+static cudaError_t stay(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
+                        int n_most, uint64_t first, int steps, cudaStream_t stream) {
+  (void)first, (void)steps;
+  return stand(body, bodies, count, n_most, stream);
+}
+
+const mm_cuda_body_entry mm_cuda_body_hopper = { stand, stand, stay };
+const mm_cuda_body_entry mm_cuda_body_half_cheetah = { stand, stand, stay };
+const mm_cuda_body_entry mm_cuda_body_half_cheetah_all = { stand, stand, stay };
+const mm_cuda_body_entry mm_cuda_body_ant = { stand, stand, stay };
