@@ -33,6 +33,7 @@ static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
   const size_t n = a->n_env, blocks = (n + MM_RUNNING_BLOCK - 1) / MM_RUNNING_BLOCK;
   b->real = take(at, a->n_row * a->n_out * sizeof(float));
   b->mean = take(at, n * MM_CUDA_GAUSS_ACTIONS * sizeof(float));
+  b->sent = take(at, n * a->n_out * sizeof(float));
   b->sums = take(at, blocks * 2 * ((size_t)a->info.n_input + 1) * sizeof(double));
   b->metric = take(at, n * 2 * sizeof(double));
   b->ended = take(at, n * sizeof(int32_t));
@@ -196,6 +197,7 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
                       .n_real = (int32_t)a->n_out,
                       .ppo = c->ppo,
                       .gymnasium_walls = a->vec->config.gymnasium_walls,
+                      .fresh_reset = c->fresh_reset,
                       .raw_obs = c->raw_observation,
                       .raw_reward = c->raw_reward,
                       .clip = a->objective->clip,
@@ -214,6 +216,7 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
   g.word = (void *)(device + b->word);
   g.real = (void *)(device + b->real);
   g.mean = (void *)(device + b->mean);
+  g.sent = (void *)(device + b->sent);
   g.sums = (void *)(device + b->sums);
   g.metric = (void *)(device + b->metric);
   g.ended = (void *)(device + b->ended);

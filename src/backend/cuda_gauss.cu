@@ -16,8 +16,9 @@ struct entry {
 };
 
 static const entry entries[MM_CUDA_GAUSS_ENVS] = {
-  { step<Pendulum>, close_rollout<Pendulum> },
-  { step<MountainCar>, close_rollout<MountainCar> },
+  { step<Pendulum>, close_rollout<Pendulum> }, { step<MountainCar>, close_rollout<MountainCar> },
+  { nullptr, close_rollout<Bodies> },          { nullptr, close_rollout<Bodies> },
+  { nullptr, close_rollout<Bodies> },
 };
 
 static_assert(sizeof(Work<5>) <= 227 * 1024, "a block of the newest devices");
@@ -36,9 +37,17 @@ static dim3 grid(int count, int each, int n) {
   return dim3((unsigned)((count + each - 1) / each), (unsigned)n);
 }
 
+static void step_bodies(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int t,
+                        mm_cuda_bodies *bodies, cudaStream_t stream) {
+  enum { EACH = 128 };
+  draw<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t, bodies);
+  mm_cuda_body_step(&p->body, bodies, n, p->n_env, stream);
+  note<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t);
+}
+
 template <int MT>
 static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
-                     cudaStream_t stream) {
+                     mm_cuda_bodies *bodies, cudaStream_t stream) {
   enum { EACH = 128 };
   const int tile = Work<MT>::R, rows = p->n_env * p->n_step;
   const size_t shared = sizeof(Work<MT>);
@@ -47,7 +56,10 @@ static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, 
   for (int t = 0; t < p->n_step; t++) {
     infer<MT><<<grid(p->n_env, tile, n), THREADS, shared, stream>>>(agents, ACTOR, t * p->n_env,
                                                                     p->n_env);
-    of->step<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t);
+    if (of->step)
+      of->step<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t);
+    else
+      step_bodies(p, agents, n, t, bodies, stream);
     sum_blocks<<<grid(p->n_env, MM_RUNNING_BLOCK, n), 32, 0, stream>>>(agents, t);
     merge<<<n, 64, 0, stream>>>(agents);
     scale<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t);
@@ -86,12 +98,18 @@ static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, in
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(Work<MT>));
     if (error != cudaSuccess) return error;
   }
+  mm_cuda_bodies *bodies = nullptr; // a table of where each agent's environments are
+  if (!entries[p->env].step) {
+    const cudaError_t error = cudaMallocAsync((void **)&bodies, n * sizeof *bodies, stream);
+    if (error != cudaSuccess) return error;
+  }
   for (int turn = 0; turn < span; turn++) {
-    roll_out<MT>(p, agents, n, turn, stream);
+    roll_out<MT>(p, agents, n, turn, bodies, stream);
     const cudaError_t error = learn_all<MT>(p, agents, n, turn, clocks, stream);
     if (error != cudaSuccess) return error;
     end<<<(n + 63) / 64, 64, 0, stream>>>(agents, n);
   }
+  if (bodies) cudaFreeAsync(bodies, stream);
   return cudaGetLastError();
 }
 

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "backend/cuda_agent.h"
+#include "backend/cuda_body.h"
 #include "env/wrap.h"
 #include "map/density.h"
 
@@ -27,6 +28,8 @@ enum {
 typedef enum mm_cuda_gauss_env {
   MM_CUDA_GAUSS_PENDULUM,
   MM_CUDA_GAUSS_MOUNTAIN_CAR,
+  MM_CUDA_GAUSS_HOPPER, // and the other bodies, in their order
+  MM_CUDA_GAUSS_ANT = MM_CUDA_GAUSS_HOPPER + MM_BODY_COUNT - 1,
   MM_CUDA_GAUSS_ENVS
 } mm_cuda_gauss_env;
 
@@ -77,7 +80,7 @@ typedef struct mm_cuda_gauss_word {
 // memory.
 typedef struct mm_cuda_gauss {
   int32_t n_input, n_real;
-  int32_t ppo, gymnasium_walls, raw_obs, raw_reward;
+  int32_t ppo, gymnasium_walls, fresh_reset, raw_obs, raw_reward;
   float clip, entropy_coef;
   float middle, half; // of the environment's range of actions
   double gamma;       // of the return that rewards are scaled by
@@ -92,6 +95,7 @@ typedef struct mm_cuda_gauss {
   // of the batch
   float *real;     // [n_row][n_real] actions as drawn
   float *mean;     // [n_env][MM_CUDA_GAUSS_ACTIONS]
+  float *sent;     // [n_env][n_real] what bodies are sent
   double *sums;    // [blocks of environments][2][n_input + 1], the last of the returns
   double *metric;  // [n_env][2] returns finished last, by steps; returns of episodes that ended
   int32_t *ended;  // [n_env] how many these were
@@ -104,6 +108,7 @@ typedef struct mm_cuda_gauss {
 // How a launch is cut to the device. Agents of one launch have the same.
 typedef struct mm_cuda_gauss_plan {
   mm_cuda_gauss_env env;
+  mm_cuda_body body;  // of bodies
   int rows;           // of a tile: 160 or 64
   size_t shared_size; // bytes of shared memory
   int n_env, n_step, processors;

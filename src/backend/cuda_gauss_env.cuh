@@ -7,6 +7,7 @@
 
 #include "backend/cuda_gauss.h"
 #include "backend/cuda_warp.cuh"
+#include "env/bodies.h"
 #include "env/mountain_car_continuous.h"
 #include "env/pendulum.h"
 
@@ -69,6 +70,13 @@ struct MountainCar {
     return end;
   }
   static MM_DEVICE uint32_t unstable(const mm_cuda_agent &, int) { return 0; }
+};
+
+// Bodies are stepped by launches of their own (cuda_body.h).
+struct Bodies {
+  static MM_DEVICE uint32_t unstable(const mm_cuda_agent &a, int e) {
+    return static_cast<const mm_bodies_lane *>(a.env)[e].unstable;
+  }
 };
 
 } // namespace wide

@@ -130,6 +130,45 @@ template <class Env> __global__ void step(mm_cuda_agent *agents, int t) {
   count(a, g, e, reward, end);
 }
 
+// The same in three parts around a step of bodies: actions, and where the step finds them and
+// leaves what it has;
+__global__ void draw(mm_cuda_agent *agents, int t, mm_cuda_bodies *bodies) {
+  mm_cuda_agent &a = agents[blockIdx.y];
+  const mm_cuda_gauss &g = gauss_of(a);
+  const int e = blockIdx.x * blockDim.x + threadIdx.x;
+  const bool goes_on = g.active && !a.broken;
+  const size_t row = (size_t)t * a.n_env;
+  if (e == 0) {
+    mm_cuda_bodies b = {};
+    b.seed = a.seed;
+    b.repeat = a.repeat;
+    b.fresh_reset = g.fresh_reset;
+    b.n = goes_on ? a.n_env : 0;
+    b.state = a.env;
+    b.action = g.sent;
+    b.obs = static_cast<float *>(a.obs) + (row + (size_t)a.n_env) * g.n_input;
+    b.reward = a.reward + row;
+    b.end = a.end + row;
+    bodies[blockIdx.y] = b;
+  }
+  if (!goes_on || e >= a.n_env) return;
+  float sent[A];
+  choose(a, g, e, t, sent);
+#pragma unroll
+  for (int k = 0; k < A; k++)
+    if (k < g.n_real) g.sent[e * g.n_real + k] = sent[k];
+}
+
+// and what follows from it.
+__global__ void note(mm_cuda_agent *agents, int t) {
+  mm_cuda_agent &a = agents[blockIdx.y];
+  const mm_cuda_gauss &g = gauss_of(a);
+  const int e = blockIdx.x * blockDim.x + threadIdx.x;
+  if (!g.active || a.broken || e >= a.n_env) return;
+  const size_t row = (size_t)t * a.n_env + e;
+  count(a, g, e, a.reward[row], a.end[row]);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Running numbers: sums of blocks of environments, then all of them merged, then what was seen is
 // scaled

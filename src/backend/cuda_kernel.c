@@ -14,15 +14,27 @@ static mm_cuda_gauss_env gauss_env(const mm_vec_law *law, int32_t which) {
   if (law == &mm_vec_classic && which == MM_CLASSIC_PENDULUM) return MM_CUDA_GAUSS_PENDULUM;
   if (law == &mm_vec_classic && which == MM_CLASSIC_MOUNTAIN_CAR_CONTINUOUS)
     return MM_CUDA_GAUSS_MOUNTAIN_CAR;
+  if (law == &mm_vec_body) return MM_CUDA_GAUSS_HOPPER + (mm_cuda_gauss_env)which;
   return MM_CUDA_GAUSS_ENVS;
+}
+
+// In this flavour, by our own engine.
+static bool has_body(const mm_env_kind *kind, mm_env_flavour flavour) {
+  const mm_env_flavour own = flavour == MM_ENV_FLAVOUR_BY_ID ? kind->flavour : flavour;
+  mm_cuda_body body;
+  return mm_cuda_body_open((mm_body)kind->which,
+                           own == MM_ENV_FLAVOUR_GYMNASIUM ? MM_FLAVOUR_GYMNASIUM : MM_FLAVOUR_BRAX,
+                           0, &body) == MM_OK;
 }
 
 static const char *refusal_of_real(const mm_job *job) {
   const mm_ampo_config *c = job->ampo;
   const mm_env_kind *kind = job->env->kind;
   if (!c->gaussian && !c->ppo) return "ampo chooses among actions: real ones take pmd-gaussian";
-  if (gauss_env(kind->law, kind->which) == MM_CUDA_GAUSS_ENVS)
-    return "Hopper, HalfCheetah and Ant run on the processor only";
+  if (kind->law == &mm_vec_body && c->physics == MM_ENV_PHYSICS_MUJOCO)
+    return "physics=mujoco runs on the processor only";
+  if (kind->law == &mm_vec_body && !has_body(kind, (mm_env_flavour)c->flavour))
+    return "this body's flavour=gymnasium runs on the processor only";
   if (c->hidden > MM_CUDA_WIDE)
     return "networks of real actions have at most 256 hidden units there";
   return NULL;
@@ -45,6 +57,13 @@ static int largest_minibatch(const mm_ampo *a) {
   return (int)((a->n_row + m - 1) / m);
 }
 
+static mm_status open_body(const mm_ampo *a, mm_cuda_gauss_plan *out) {
+  const mm_physics_config *c = &a->vec->physics->config;
+  if (c->engine != MM_ENGINE_OWN)
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "physics=mujoco runs on the processor only");
+  return mm_cuda_body_open(c->body, c->flavour, 0, &out->body);
+}
+
 // Tiles of 160 rows where there is room, of 64 otherwise and for minibatches that fit into them.
 static mm_status choose_gauss(const mm_ampo *a, int tile, const mm_cuda_device *device,
                               mm_cuda_kernel *out) {
@@ -56,6 +75,7 @@ static mm_status choose_gauss(const mm_ampo *a, int tile, const mm_cuda_device *
   if (out->gauss.env == MM_CUDA_GAUSS_ENVS || a->info.n_input > MM_CUDA_GAUSS_INPUTS ||
       a->n_out > MM_CUDA_GAUSS_ACTIONS)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "no kernel for this environment");
+  if (a->vec->law == &mm_vec_body) MM_TRY(open_body(a, &out->gauss));
   for (int i = tile == 0 ? least : 0; i < 2; i++) {
     const size_t size = mm_cuda_gauss_shared(all[i]);
     if ((tile != 0 && tile != all[i]) || size > device->shared) continue;
@@ -105,7 +125,8 @@ bool mm_cuda_kernel_same(const mm_cuda_kernel *a, const mm_cuda_kernel *b) {
   if (a->real != b->real) return false;
   if (a->real)
     return a->gauss.env == b->gauss.env && a->gauss.rows == b->gauss.rows &&
-           a->gauss.n_env == b->gauss.n_env && a->gauss.n_step == b->gauss.n_step;
+           a->gauss.body.flavour == b->gauss.body.flavour && a->gauss.n_env == b->gauss.n_env &&
+           a->gauss.n_step == b->gauss.n_step;
   if (a->bits != b->bits || a->relu != b->relu) return false;
   if (a->bits) return a->game == b->game && a->rows == b->rows;
   return a->dense.kernel == b->dense.kernel && a->dense.shared_size == b->dense.shared_size &&

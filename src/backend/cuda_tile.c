@@ -21,7 +21,8 @@ static size_t dense_size(mm_classic_env env, int tile, size_t limit) {
 }
 
 static bool has_real_actions(const mm_env_kind *kind) {
-  return kind->law == &mm_vec_classic && kind->which > MM_CLASSIC_MOUNTAIN_CAR;
+  return (kind->law == &mm_vec_classic && kind->which > MM_CLASSIC_MOUNTAIN_CAR) ||
+         (kind->law == &mm_vec_body && kind->flavour == MM_ENV_FLAVOUR_BRAX);
 }
 
 static void cut_wide(const mm_cuda_device *device, mm_cuda_tile *out) {
