@@ -454,14 +454,20 @@ static int arrange(engine *e, place **at_work, group *groups, int *n) {
   return n_group;
 }
 
-// All groups side by side; e->stream goes on when the last of them has ended.
+// All groups side by side; e->stream goes on when the last of them has ended. Those of real actions
+// come one after the other: their blocks wait for each other, so that all of a launch must be on
+// the device, and parts of two launches would wait for ever.
 static mm_status launch(engine *e, const group *groups, int n_group) {
   mm_cuda_agent *agents = (void *)e->agents.device;
+  const lane *before = NULL;
   MM_TRY_CUDA(e->device, cudaEventRecord(e->ready, e->stream), "marking a time");
   for (int i = 0; i < n_group; i++) {
     const group *g = &groups[i];
     const lane *l = &e->lane[i % LANES];
     MM_TRY_CUDA(e->device, cudaStreamWaitEvent(l->stream, e->ready, 0), "waiting for agents");
+    if (g->kernel->real && before)
+      MM_TRY_CUDA(e->device, cudaStreamWaitEvent(l->stream, before->ended, 0),
+                  "waiting for a kernel");
     MM_TRY_CUDA(e->device, cudaEventRecord(l->begun, l->stream), "marking a time");
     MM_TRY_CUDA(
         e->device,
@@ -469,6 +475,7 @@ static mm_status launch(engine *e, const group *groups, int n_group) {
         "starting %d trainings", g->n);
     MM_TRY_CUDA(e->device, cudaEventRecord(l->ended, l->stream), "marking a time");
     MM_TRY_CUDA(e->device, cudaStreamWaitEvent(e->stream, l->ended, 0), "waiting for a kernel");
+    if (g->kernel->real) before = l;
   }
   return MM_OK;
 }
