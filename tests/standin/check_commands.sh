@@ -54,7 +54,7 @@ expect_code 0
 expect_no_err
 expect_json
 for env in CartPole-v1 Acrobot-v1 Asterix-MinAtar Breakout-MinAtar Freeway-MinAtar SpaceInvaders-MinAtar \
-  Seaquest-MinAtar; do
+  Seaquest-MinAtar Hopper; do
   expect "$env: those that broke" grep -Eq "\"cuda/$env/4/broken\",\"value\":1,\"unit\":\"trainings\"" "$out"
   expect "$env: and the rest" grep -Eq "\"cuda/$env/128/steps\",\"value\":[1-9]" "$out"
 done
