@@ -56,6 +56,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(backend)                                                                                   \
   SUITE(cuda_ampo)                                                                                 \
   SUITE(cuda_functions)                                                                            \
+  SUITE(cuda_gaussian)                                                                             \
   SUITE(cuda_physics)                                                                              \
   SUITE(cuda_pmd)                                                                                  \
   SUITE(settings)                                                                                  \

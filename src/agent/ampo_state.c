@@ -188,13 +188,19 @@ mm_status mm_ampo_load(mm_ampo *a, const void *state, size_t size) {
 }
 
 mm_status mm_ampo_follow(mm_ampo *a, int64_t iteration, const void *env, const float *running,
-                         const float *finished) {
+                         const float *finished, const void *wrap) {
   a->iteration = iteration;
   mm_net_set_count(a->net, (uint64_t)iteration * (uint64_t)a->config.epochs *
                                (uint64_t)a->config.minibatches);
   memcpy(a->running, running, a->n_env * sizeof *running);
   memcpy(a->finished, finished, a->n_env * sizeof *finished);
   MM_TRY(mm_vec_load(a->vec, env, mm_vec_state_size(a->vec)));
-  mm_vec_observe(a->vec, a->now);
+  if (!a->real) {
+    mm_vec_observe(a->vec, a->now);
+    return MM_OK;
+  }
+  MM_TRY(mm_wrap_load(a->wrap, wrap, wrap_size(a)));
+  mm_wrap_observe(a->wrap, (float *)(void *)a->now);
+  mm_ampo_real_keep_scale(a);
   return MM_OK;
 }

@@ -21,7 +21,7 @@
 #include "backend/pool.h"
 #include "map/map_internal.h"
 
-enum { SPAN_MOST = 4096, FIRST_SPAN = 2, N_SPEEDS = MM_CLASSIC_COUNT + MM_GAME_COUNT };
+enum { FIRST_SPAN = 2, N_SPEEDS = MM_CLASSIC_COUNT + MM_GAME_COUNT + MM_CUDA_GAUSS_ENVS };
 
 // Kernels that can be on their way side by side: environments, for two activations.
 enum { LANES = 2 * N_SPEEDS };
@@ -369,7 +369,10 @@ typedef struct group {
 
 // Where the speed of a kernel is remembered: by environment.
 static double *speed_of(engine *e, const mm_cuda_kernel *k) {
-  return &e->seconds_each[k->bits ? MM_CLASSIC_COUNT + (int)k->game : (int)k->dense.env];
+  const int at = k->real   ? MM_CLASSIC_COUNT + MM_GAME_COUNT + (int)k->gauss.env
+                 : k->bits ? MM_CLASSIC_COUNT + (int)k->game
+                           : (int)k->dense.env;
+  return &e->seconds_each[at];
 }
 
 // What an iteration takes, by which different settings can be compared.
@@ -382,7 +385,8 @@ static int32_t span_of(engine *e, const place *p) {
   const bool queued = e->n_returned > 0 || atomic_load(&e->queue->next) < e->queue->n;
   const double seconds = queued ? slice_seconds_queued : slice_seconds;
   const double wanted = each > 0 ? seconds / each : FIRST_SPAN;
-  return wanted < 1 ? 1 : wanted > SPAN_MOST ? SPAN_MOST : (int32_t)wanted;
+  const int32_t most = mm_cuda_kernel_span_most(&p->kernel);
+  return wanted < 1 ? 1 : wanted > most ? most : (int32_t)wanted;
 }
 
 static bool same_rates(const place *a, const place *b) {
@@ -450,20 +454,28 @@ static int arrange(engine *e, place **at_work, group *groups, int *n) {
   return n_group;
 }
 
-// All groups side by side; e->stream goes on when the last of them has ended.
+// All groups side by side; e->stream goes on when the last of them has ended. Those of real actions
+// come one after the other: their blocks wait for each other, so that all of a launch must be on
+// the device, and parts of two launches would wait for ever.
 static mm_status launch(engine *e, const group *groups, int n_group) {
   mm_cuda_agent *agents = (void *)e->agents.device;
+  const lane *before = NULL;
   MM_TRY_CUDA(e->device, cudaEventRecord(e->ready, e->stream), "marking a time");
   for (int i = 0; i < n_group; i++) {
     const group *g = &groups[i];
     const lane *l = &e->lane[i % LANES];
     MM_TRY_CUDA(e->device, cudaStreamWaitEvent(l->stream, e->ready, 0), "waiting for agents");
+    if (g->kernel->real && before)
+      MM_TRY_CUDA(e->device, cudaStreamWaitEvent(l->stream, before->ended, 0),
+                  "waiting for a kernel");
     MM_TRY_CUDA(e->device, cudaEventRecord(l->begun, l->stream), "marking a time");
-    MM_TRY_CUDA(e->device,
-                mm_cuda_kernel_launch(g->kernel, agents + g->first, g->n, e->clocks, l->stream),
-                "starting %d trainings", g->n);
+    MM_TRY_CUDA(
+        e->device,
+        mm_cuda_kernel_launch(g->kernel, agents + g->first, g->n, g->span, e->clocks, l->stream),
+        "starting %d trainings", g->n);
     MM_TRY_CUDA(e->device, cudaEventRecord(l->ended, l->stream), "marking a time");
     MM_TRY_CUDA(e->device, cudaStreamWaitEvent(e->stream, l->ended, 0), "waiting for a kernel");
+    if (g->kernel->real) before = l;
   }
   return MM_OK;
 }
@@ -494,15 +506,34 @@ static mm_status remember_speeds(engine *e, const group *groups, int n_group) {
   return MM_OK;
 }
 
+// What the samples of real actions met in the slice.
+static mm_status read_measures(const engine *e, const place *p, int64_t done,
+                               mm_cuda_gauss_report *out) {
+  if (!p->kernel.real || done <= 0) return MM_OK;
+  MM_TRY_CUDA(e->device,
+              cudaMemcpy(out, p->memory.device + p->block.measures, (size_t)done * sizeof *out,
+                         cudaMemcpyDeviceToHost),
+              "reading measures");
+  return MM_OK;
+}
+
 // What the slice brought: points of curves, and trainings that broke down.
 static mm_status take_in(engine *e, place *p, const mm_cuda_agent *seen,
                          const mm_cuda_report *report) {
   const int64_t done = seen->iteration - p->agent.iteration;
-  for (int64_t i = 0; i < done; i++) {
-    const mm_ampo_report r = { .metric = report[i].metric,
-                               .finished_sum = report[i].finished_sum,
-                               .finished = report[i].finished };
-    mm_ampo_run_note(p->run, &r);
+  mm_cuda_gauss_report measure[MM_CUDA_GAUSS_SPAN_MOST];
+  MM_TRY(read_measures(e, p, done, measure));
+  for (int64_t i = 0; i < done && p->status == MM_OK; i++) {
+    mm_ampo_report r = { .metric = report[i].metric,
+                         .finished_sum = report[i].finished_sum,
+                         .finished = report[i].finished };
+    if (p->kernel.real) {
+      r.policy = mm_cuda_block_measure(&measure[i]);
+      r.unstable = measure[i].unstable;
+      if (1000 * r.policy.nonfinite > r.policy.samples)
+        give_up(p, MM_ERR_NUMERIC, "samples of an update are not finite: too many");
+    }
+    if (p->status == MM_OK) mm_ampo_run_note(p->run, &r);
   }
   p->agent.iteration = seen->iteration;
   const uint64_t steps = result_of(e, p)->env_steps;

@@ -21,8 +21,34 @@ static mm_cuda_layout layout_of(const mm_ampo *a) {
   return mm_cuda_layout_of(a->info.n_input, a->info.n_action);
 }
 
+// What real actions have beside the others.
+static void place_moved(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
+  b->gauss = take(at, sizeof(mm_cuda_gauss));
+  b->now = take(at, a->n_env * a->row_size);
+  b->wrap = take(at, mm_wrap_state_size(a->wrap));
+  b->word = take(at, 4 * sizeof(mm_cuda_gauss_word));
+}
+
+static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
+  const size_t n = a->n_env, blocks = (n + MM_RUNNING_BLOCK - 1) / MM_RUNNING_BLOCK;
+  b->real = take(at, a->n_row * a->n_out * sizeof(float));
+  b->mean = take(at, n * MM_CUDA_GAUSS_ACTIONS * sizeof(float));
+  b->sent = take(at, n * a->n_out * sizeof(float));
+  b->sums = take(at, blocks * 2 * ((size_t)a->info.n_input + 1) * sizeof(double));
+  b->metric = take(at, n * 2 * sizeof(double));
+  b->ended = take(at, n * sizeof(int32_t));
+  b->gradient = take(at, 2 * (size_t)mm_cuda_wide_layout_of(a->info.n_input).size * sizeof(float));
+  b->measures = take(at, MM_CUDA_GAUSS_SPAN_MOST * sizeof(mm_cuda_gauss_report));
+}
+
+// Numbers of a flat vector.
+static size_t flat_size(const mm_ampo *a) {
+  if (a->real) return 2 * (size_t)mm_cuda_wide_layout_of(a->info.n_input).size;
+  return (size_t)layout_of(a).size;
+}
+
 mm_cuda_block mm_cuda_block_of(const mm_ampo *a, const mm_cuda_kernel *kernel) {
-  const size_t params = (size_t)layout_of(a).size * sizeof(float), n = a->n_env;
+  const size_t params = flat_size(a) * sizeof(float), n = a->n_env;
   const size_t rows = a->n_row * sizeof(float), all = (a->n_row + n) * sizeof(float);
   mm_cuda_block b = { 0 };
   size_t at = 0;
@@ -33,6 +59,7 @@ mm_cuda_block mm_cuda_block_of(const mm_ampo *a, const mm_cuda_kernel *kernel) {
   b.running = take(&at, n * sizeof(float));
   b.finished = take(&at, n * sizeof(float));
   b.map = take(&at, a->map->arena.size);
+  if (a->real) place_moved(a, &b, &at);
   b.moved = at;
   b.obs = take(&at, (a->n_row + n) * kernel->obs_size);
   b.row = take(&at, rows);
@@ -44,6 +71,7 @@ mm_cuda_block mm_cuda_block_of(const mm_ampo *a, const mm_cuda_kernel *kernel) {
   b.advantage = take(&at, rows);
   b.target = take(&at, rows);
   b.scratch = take(&at, kernel->scratch);
+  if (a->real) place_batch(a, &b, &at);
   b.size = at;
   return b;
 }
@@ -71,27 +99,59 @@ static size_t place(const mm_ampo *a, const mm_cuda_layout *l, int i, size_t r, 
   }
 }
 
+// The same for wide networks.
+static size_t place_wide(const mm_ampo *a, int i, size_t r, size_t c) {
+  enum { OF_NET = MM_NET_TENSORS / 2 };
+  const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(a->info.n_input);
+  const size_t net = i < MM_NET_TENSORS ? (size_t)(i / OF_NET) * (size_t)l.size : 0;
+  const int32_t in = (int32_t)r, out = (int32_t)c;
+  if (i == MM_NET_LOG_STD) return (size_t)l.log_std + c;
+  switch (i % OF_NET) {
+  case 0:
+    return net + (size_t)l.w1 + mm_cuda_wide_at(l.inputs / 16, out, in);
+  case 1:
+    return net + (size_t)l.w1 + mm_cuda_wide_at(l.inputs / 16, out, a->info.n_input);
+  case 2:
+    return net + mm_cuda_wide_at(MM_CUDA_WIDE / 16, out, in);
+  case 3:
+    return net + (size_t)l.b2 + c;
+  case 4:
+    return net + (size_t)l.w3 + c * MM_CUDA_WIDE + r;
+  default:
+    return net + (size_t)l.b3 + c;
+  }
+}
+
+static size_t place_any(const mm_ampo *a, const mm_cuda_layout *l, int i, size_t r, size_t c) {
+  return a->real ? place_wide(a, i, r, c) : place(a, l, i, r, c);
+}
+
+// Tensors of a net that learn.
+static int n_learning(const mm_ampo *a) {
+  return a->real ? MM_NET_LOG_STD + 1 : MM_NET_TENSORS;
+}
+
 static void spread(const mm_ampo *a, mm_net_part part, float *flat) {
   const mm_cuda_layout l = layout_of(a);
-  memset(flat, 0, (size_t)l.size * sizeof *flat);
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
+  memset(flat, 0, flat_size(a) * sizeof *flat);
+  for (int i = 0; i < n_learning(a); i++) {
     const mm_net_tensor t = mm_net_describe(a->net, i);
     const size_t rows = (size_t)t.rows, cols = (size_t)t.cols;
     mm_net_export(a->net, part, i, a->tensor);
     for (size_t r = 0; r < rows; r++)
       for (size_t c = 0; c < cols; c++)
-        flat[place(a, &l, i, r, c)] = a->tensor[r * cols + c];
+        flat[place_any(a, &l, i, r, c)] = a->tensor[r * cols + c];
   }
 }
 
 static void gather(mm_ampo *a, mm_net_part part, const float *flat) {
   const mm_cuda_layout l = layout_of(a);
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
+  for (int i = 0; i < n_learning(a); i++) {
     const mm_net_tensor t = mm_net_describe(a->net, i);
     const size_t rows = (size_t)t.rows, cols = (size_t)t.cols;
     for (size_t r = 0; r < rows; r++)
       for (size_t c = 0; c < cols; c++)
-        a->tensor[r * cols + c] = flat[place(a, &l, i, r, c)];
+        a->tensor[r * cols + c] = flat[place_any(a, &l, i, r, c)];
     mm_net_import(a->net, part, i, a->tensor);
   }
 }
@@ -130,6 +190,50 @@ static mm_cuda_agent describe(const mm_ampo *a) {
   };
 }
 
+static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
+                                    unsigned char *device) {
+  const mm_ampo_config *c = &a->config;
+  mm_cuda_gauss g = { .n_input = a->info.n_input,
+                      .n_real = (int32_t)a->n_out,
+                      .ppo = c->ppo,
+                      .gymnasium_walls = a->vec->config.gymnasium_walls,
+                      .fresh_reset = c->fresh_reset,
+                      .raw_obs = c->raw_observation,
+                      .raw_reward = c->raw_reward,
+                      .clip = a->objective->clip,
+                      .entropy_coef = a->learn.entropy_coef,
+                      .middle = 0.5f * (a->info.high + a->info.low),
+                      .half = 0.5f * (a->info.high - a->info.low),
+                      .gamma = c->gamma,
+                      .density = a->objective->density.f };
+  const mm_potential_f moved = mm_map_moved_f(a->map, device + b->map);
+  g.density.psi = moved.psi;
+  g.density.knot = moved.knot;
+  g.now = (void *)(device + b->now);
+  g.kept = (void *)(device + b->wrap);
+  g.lanes =
+      (void *)(device + b->wrap + mm_wrap_state_size(a->wrap) - a->n_env * sizeof(mm_wrap_lane));
+  g.word = (void *)(device + b->word);
+  g.real = (void *)(device + b->real);
+  g.mean = (void *)(device + b->mean);
+  g.sent = (void *)(device + b->sent);
+  g.sums = (void *)(device + b->sums);
+  g.metric = (void *)(device + b->metric);
+  g.ended = (void *)(device + b->ended);
+  g.gradient = (void *)(device + b->gradient);
+  g.report = (void *)(device + b->measures);
+  return g;
+}
+
+static void fill_gauss(const mm_cuda_block *b, const mm_ampo *a, unsigned char *to,
+                       unsigned char *device) {
+  const mm_cuda_gauss g = describe_gauss(b, a, device);
+  memcpy(to + b->gauss, &g, sizeof g);
+  memcpy(to + b->now, a->now, a->n_env * a->row_size);
+  mm_wrap_save(a->wrap, to + b->wrap);
+  memset(to + b->word, 0, 4 * sizeof(mm_cuda_gauss_word));
+}
+
 void mm_cuda_block_fill(const mm_cuda_block *b, const mm_ampo *a, void *host, unsigned char *device,
                         mm_cuda_agent *out) {
   unsigned char *to = host;
@@ -158,7 +262,8 @@ void mm_cuda_block_fill(const mm_cuda_block *b, const mm_ampo *a, void *host, un
   out->value = (void *)(device + b->value);
   out->advantage = (void *)(device + b->advantage);
   out->target = (void *)(device + b->target);
-  out->scratch = device + b->scratch;
+  out->scratch = device + (a->real ? b->gauss : b->scratch);
+  if (a->real) fill_gauss(b, a, to, device);
 }
 
 mm_status mm_cuda_block_follow(const mm_cuda_block *b, const void *host, int64_t iteration,
@@ -168,7 +273,20 @@ mm_status mm_cuda_block_follow(const mm_cuda_block *b, const void *host, int64_t
   gather(a, MM_NET_MOMENT1, (const void *)(from + b->m));
   gather(a, MM_NET_MOMENT2, (const void *)(from + b->v));
   return mm_ampo_follow(a, iteration, from + b->env, (const void *)(from + b->running),
-                        (const void *)(from + b->finished));
+                        (const void *)(from + b->finished), a->real ? from + b->wrap : NULL);
+}
+
+mm_gaussian_report mm_cuda_block_measure(const mm_cuda_gauss_report *seen) {
+  const double n = (double)seen->samples;
+  return (mm_gaussian_report){
+    .samples = seen->samples,
+    .ess = seen->squares > 0 ? seen->ratios * seen->ratios / (n * seen->squares) : NAN,
+    .max_delta = seen->max_delta,
+    .divergence = seen->measured > 0 ? seen->gaps / (double)seen->measured : NAN,
+    .clamped = seen->clamped,
+    .capped = seen->capped,
+    .nonfinite = seen->nonfinite,
+  };
 }
 
 // p -= step m / (sqrt(v c) + epsilon) with c = 1 / (1 - beta2^k) is

@@ -9,13 +9,16 @@
 #include "backend/cuda.h"
 #include "backend/cuda_bits.h"
 #include "backend/cuda_dense.h"
+#include "backend/cuda_gauss.h"
 
 typedef struct mm_cuda_kernel {
+  bool real; // actions are numbers: cuda_gauss.h
   bool bits; // observations are bits: cuda_bits.h, else cuda_dense.h
   mm_minatar_game game;
   bool relu;
   int rows; // of a tile, of the kernel for bits
   mm_cuda_dense_plan dense;
+  mm_cuda_gauss_plan gauss;
   size_t obs_size; // bytes of an observation
   size_t scratch;  // bytes of the kernel's own memory
 } mm_cuda_kernel;
@@ -34,9 +37,12 @@ bool mm_cuda_kernel_is_compiled(const mm_cuda_device *device, int rows);
 // One launch may hold agents of both.
 bool mm_cuda_kernel_same(const mm_cuda_kernel *a, const mm_cuda_kernel *b);
 
-// agents: [n] in device memory; each does its `span` iterations. clocks: NULL, or device memory for
-// what the kernel's launch function says.
+// Iterations that one launch can do at most.
+int32_t mm_cuda_kernel_span_most(const mm_cuda_kernel *kernel);
+
+// agents: [n] in device memory; each does its `span` iterations, which are `longest` at most.
+// clocks: NULL, or device memory for what the kernel's launch function says.
 cudaError_t mm_cuda_kernel_launch(const mm_cuda_kernel *kernel, mm_cuda_agent *agents, int n,
-                                  int64_t *clocks, cudaStream_t stream);
+                                  int32_t longest, int64_t *clocks, cudaStream_t stream);
 
 #endif

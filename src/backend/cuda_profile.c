@@ -20,11 +20,26 @@ static const char *const bits_stages[MM_CUDA_BITS_STAGES] = {
   [MM_CUDA_BITS_ADAM] = "adam",
 };
 
+// Of both blocks of an agent that learns; rollouts are apart.
+static const char *const gauss_stages[2 * MM_CUDA_GAUSS_STAGES] = {
+#define STAGE(name, text)                                                                          \
+  [MM_CUDA_GAUSS_##name] = "actor-" text,                                                          \
+  [MM_CUDA_GAUSS_STAGES + MM_CUDA_GAUSS_##name] = "critic-" text
+  STAGE(GATHER, "gather"), STAGE(FORWARD, "forward"), STAGE(LOSS, "loss"), STAGE(BACK, "back"),
+  STAGE(LAYER1, "grad1"),  STAGE(LAYER2, "grad2"),    STAGE(WAIT, "wait"), STAGE(ADAM, "adam"),
+#undef STAGE
+};
+
 _Static_assert((int)MM_CUDA_BITS_STAGES <= (int)MM_CUDA_PROFILE_STAGES &&
-                   (int)MM_CUDA_DENSE_STAGES <= (int)MM_CUDA_PROFILE_STAGES,
+                   (int)MM_CUDA_DENSE_STAGES <= (int)MM_CUDA_PROFILE_STAGES &&
+                   2 * (int)MM_CUDA_GAUSS_STAGES <= (int)MM_CUDA_PROFILE_STAGES,
                "room for all stages");
 
 static int stages_of(const mm_cuda_kernel *kernel, const char *const **names) {
+  if (kernel->real) {
+    *names = gauss_stages;
+    return 2 * MM_CUDA_GAUSS_STAGES;
+  }
   *names = kernel->bits ? bits_stages : dense_stages;
   return kernel->bits ? MM_CUDA_BITS_STAGES : MM_CUDA_DENSE_STAGES;
 }
@@ -140,13 +155,15 @@ static mm_status share_out(const party *p, mm_cuda_profile *out) {
 static mm_status profile(party *p, const mm_job *job, mm_cuda_profile *out) {
   MM_TRY_CUDA(p->device, cudaSetDevice(p->device), "choosing it");
   MM_TRY(gather(p, job));
-  MM_TRY_CUDA(p->device, mm_cuda_kernel_launch(&p->kernel, p->agents, p->n, p->clocks, NULL),
+  MM_TRY_CUDA(p->device,
+              mm_cuda_kernel_launch(&p->kernel, p->agents, p->n, p->span, p->clocks, NULL),
               "starting %d trainings", p->n);
   MM_TRY_CUDA(p->device, cudaDeviceSynchronize(), "training %d agents", p->n);
   out->memory = p->block.size;
-  out->rows = p->kernel.bits ? p->kernel.rows : p->kernel.dense.tile;
-  out->shared = p->kernel.bits ? mm_cuda_bits_shared(p->kernel.game, p->kernel.rows)
-                               : p->kernel.dense.shared_size;
+  out->rows = p->kernel.real || p->kernel.bits ? p->kernel.rows : p->kernel.dense.tile;
+  out->shared = p->kernel.real   ? p->kernel.gauss.shared_size
+                : p->kernel.bits ? mm_cuda_bits_shared(p->kernel.game, p->kernel.rows)
+                                 : p->kernel.dense.shared_size;
   return share_out(p, out);
 }
 

@@ -20,8 +20,23 @@ static size_t dense_size(mm_classic_env env, int tile, size_t limit) {
   return fits ? plan.shared_size : 0;
 }
 
+static bool has_real_actions(const mm_env_kind *kind) {
+  return (kind->law == &mm_vec_classic && kind->which > MM_CLASSIC_MOUNTAIN_CAR) ||
+         (kind->law == &mm_vec_body && kind->flavour == MM_ENV_FLAVOUR_BRAX);
+}
+
+static void cut_wide(const mm_cuda_device *device, mm_cuda_tile *out) {
+  for (int rows = 160; rows >= 64 && out->rows == 0; rows -= 96)
+    if (mm_cuda_gauss_shared(rows) <= device->shared && (rows == 64 || device->major >= 9))
+      *out = (mm_cuda_tile){ out->env, rows, mm_cuda_gauss_shared(rows) };
+}
+
 // The largest that the device has code and room for.
 static void cut(const mm_cuda_device *device, const mm_env_kind *kind, mm_cuda_tile *out) {
+  if (has_real_actions(kind)) {
+    cut_wide(device, out);
+    return;
+  }
   for (int rows = 128; rows >= 32 && out->rows == 0; rows /= 2) {
     const size_t size = kind->law == &mm_vec_minatar
                             ? bits_size((mm_minatar_game)kind->which, rows)
@@ -39,7 +54,7 @@ size_t mm_cuda_tiles(const mm_cuda_device *device, mm_cuda_tile out[MM_CUDA_TILE
     *tile = (mm_cuda_tile){ .env = kind->id };
     const bool minatar = kind->law == &mm_vec_minatar && kind->rules == MM_RULES_GYMNAX;
     const bool classic = kind->law == &mm_vec_classic && kind->which <= MM_CLASSIC_MOUNTAIN_CAR;
-    if (!minatar && !classic) continue;
+    if (!minatar && !classic && !has_real_actions(kind)) continue;
     cut(device, kind, tile);
     n++;
   }

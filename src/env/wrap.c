@@ -9,15 +9,6 @@
 #include "base/status.h"
 #include "env/vec_internal.h"
 
-// An environment's running numbers.
-typedef struct lane {
-  double discounted; // return that rewards are measured by
-  double now;        // raw return of the running episode
-  double last;       // of the last finished one
-  uint32_t length, last_length;
-  uint64_t episodes; // finished
-} lane;
-
 struct mm_wrap {
   mm_wrap_config config;
   mm_vec *vec;
@@ -26,7 +17,7 @@ struct mm_wrap {
   double *kept; // [n_kept] room for both counts, then mean and variance of either
   size_t n_kept;
   mm_running obs, ret; // their mean and var lie in `kept`
-  lane *lanes;         // [n]
+  mm_wrap_lane *lanes; // [n]
   double *obs_sum;     // [n_block][2][k]
   double *ret_sum;     // [n_block][2]
   double *scale;       // [k]
@@ -51,7 +42,7 @@ static void find_scales(mm_wrap *w) {
 }
 
 static mm_status take_memory(mm_wrap *w) {
-  const size_t sizes[] = { w->n_kept * sizeof(double), w->n * sizeof(lane),
+  const size_t sizes[] = { w->n_kept * sizeof(double), w->n * sizeof(mm_wrap_lane),
                            w->n_block * 2 * w->k * sizeof(double), w->n_block * 2 * sizeof(double),
                            w->k * sizeof(double) };
   size_t all = 0;
@@ -110,7 +101,7 @@ static mm_status check_part(const mm_wrap *w, size_t from, size_t to) {
 
 // An end counts before the reward: the return begins anew with the reward of the last step.
 static void note(mm_wrap *w, size_t i, float reward, uint8_t end) {
-  lane *l = &w->lanes[i];
+  mm_wrap_lane *l = &w->lanes[i];
   l->discounted = (end ? 0 : w->config.gamma * l->discounted) + (double)reward;
   l->now += (double)reward;
   l->length++;
@@ -201,7 +192,7 @@ void mm_wrap_read_log(const mm_wrap *wrap, mm_wrap_log *out) {
   double sum = 0, length = 0;
   *out = (mm_wrap_log){ 0 };
   for (size_t i = 0; i < wrap->n; i++) {
-    const lane *l = &wrap->lanes[i];
+    const mm_wrap_lane *l = &wrap->lanes[i];
     out->episodes += l->episodes;
     if (l->episodes == 0) continue;
     out->finished++;
@@ -220,7 +211,7 @@ const mm_running *mm_wrap_observations(const mm_wrap *wrap) {
 // State: the statistics, then the lanes
 
 size_t mm_wrap_state_size(const mm_wrap *wrap) {
-  return wrap->n_kept * sizeof(double) + wrap->n * sizeof(lane);
+  return wrap->n_kept * sizeof(double) + wrap->n * sizeof(mm_wrap_lane);
 }
 
 void mm_wrap_save(const mm_wrap *wrap, void *state) {
@@ -228,13 +219,13 @@ void mm_wrap_save(const mm_wrap *wrap, void *state) {
   const double counts[2] = { wrap->obs.count, wrap->ret.count };
   memcpy(state, wrap->kept, size);
   memcpy(state, counts, sizeof counts);
-  memcpy((char *)state + size, wrap->lanes, wrap->n * sizeof(lane));
+  memcpy((char *)state + size, wrap->lanes, wrap->n * sizeof(mm_wrap_lane));
 }
 
 static bool sane(const mm_wrap *w) {
   bool good = mm_running_sane(&w->obs) && mm_running_sane(&w->ret);
   for (size_t i = 0; i < w->n; i++) {
-    const lane *l = &w->lanes[i];
+    const mm_wrap_lane *l = &w->lanes[i];
     good &= fabs(l->discounted) < INFINITY && fabs(l->now) < INFINITY && fabs(l->last) < INFINITY;
   }
   return good;
@@ -246,7 +237,7 @@ mm_status mm_wrap_load(mm_wrap *wrap, const void *state, size_t size) {
     return MM_FAIL(MM_ERR_INPUT, "state of %zu wrapped environments: %zu bytes: expected %zu",
                    wrap->n, size, expected);
   memcpy(wrap->kept, state, head);
-  memcpy(wrap->lanes, (const char *)state + head, wrap->n * sizeof(lane));
+  memcpy(wrap->lanes, (const char *)state + head, wrap->n * sizeof(mm_wrap_lane));
   wrap->obs.count = wrap->kept[0];
   wrap->ret.count = wrap->kept[1];
   if (!sane(wrap))

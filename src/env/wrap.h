@@ -28,6 +28,15 @@ typedef struct mm_wrap_log {
   double mean_length;
 } mm_wrap_log;
 
+// An environment's running numbers.
+typedef struct mm_wrap_lane {
+  double discounted; // return that rewards are measured by
+  double now;        // raw return of the running episode
+  double last;       // of the last finished one
+  uint32_t length, last_length;
+  uint64_t episodes; // finished
+} mm_wrap_lane;
+
 typedef struct mm_wrap mm_wrap;
 
 // `vec` has observations in the form MM_OBS_FLOATS. It stays the caller's and must outlive the

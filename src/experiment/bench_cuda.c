@@ -20,19 +20,21 @@ enum { DEVICE = 0, POPULATIONS = 3, PROFILED = 4, GRID_REPEATS = 3 };
 
 typedef struct subject {
   const char *env, *preset;
+  mm_algo algo;
   double on;    // inputs that are on, on average (0: inputs are numbers)
-  double steps; // of a training: the paper's, of its first phase
+  double steps; // of a training: the paper's, of its first phase, or some of them
   double jax;   // steps a second of the paper's stack on an H200, population 128; or NaN
 } subject;
 
 static const subject subjects[] = {
-  { "CartPole-v1", "bcs", 0, 5e5, 3.98e6 },
-  { "Acrobot-v1", "bcs", 0, 5e5, 3.75e6 },
-  { "Asterix-MinAtar", "minatar", 10, 1e6, 13.0e6 },
-  { "Breakout-MinAtar", "minatar", 33, 1e6, NAN },
-  { "Freeway-MinAtar", "minatar", 17, 1e6, 10.5e6 },
-  { "SpaceInvaders-MinAtar", "minatar", 44, 1e6, 11.6e6 },
-  { "Seaquest-MinAtar", "minatar", 13, 1e6, NAN },
+  { "CartPole-v1", "bcs", MM_ALGO_AMPO, 0, 5e5, 3.98e6 },
+  { "Acrobot-v1", "bcs", MM_ALGO_AMPO, 0, 5e5, 3.75e6 },
+  { "Asterix-MinAtar", "minatar", MM_ALGO_AMPO, 10, 1e6, 13.0e6 },
+  { "Breakout-MinAtar", "minatar", MM_ALGO_AMPO, 33, 1e6, NAN },
+  { "Freeway-MinAtar", "minatar", MM_ALGO_AMPO, 17, 1e6, 10.5e6 },
+  { "SpaceInvaders-MinAtar", "minatar", MM_ALGO_AMPO, 44, 1e6, 11.6e6 },
+  { "Seaquest-MinAtar", "minatar", MM_ALGO_AMPO, 13, 1e6, NAN },
+  { "Hopper", "mujoco", MM_ALGO_GAUSSIAN, 0, 163840, NAN },
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -210,7 +212,7 @@ static mm_status measure_subject(measurement *m, const subject *s) {
   const size_t population[POPULATIONS] = { 128, processors, 2 * processors };
   const size_t most = population[0] > population[2] ? population[0] : population[2];
   m->subject = s;
-  m->g = (generation){ .settings = mm_settings_default(MM_ALGO_AMPO) };
+  m->g = (generation){ .settings = mm_settings_default(s->algo) };
   mm_settings_fit(&m->g.settings, s->preset);
   mm_status status = open_generation(&m->g, s->env, most);
   if (status == MM_OK) status = look_at_shape(m);

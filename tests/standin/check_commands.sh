@@ -54,7 +54,7 @@ expect_code 0
 expect_no_err
 expect_json
 for env in CartPole-v1 Acrobot-v1 Asterix-MinAtar Breakout-MinAtar Freeway-MinAtar SpaceInvaders-MinAtar \
-  Seaquest-MinAtar; do
+  Seaquest-MinAtar Hopper; do
   expect "$env: those that broke" grep -Eq "\"cuda/$env/4/broken\",\"value\":1,\"unit\":\"trainings\"" "$out"
   expect "$env: and the rest" grep -Eq "\"cuda/$env/128/steps\",\"value\":[1-9]" "$out"
 done
@@ -88,6 +88,23 @@ for env in CartPole-v1 Asterix-MinAtar; do
     done
   done
 done
+
+# Gaussian policies: all that the host does for them
+for env in Pendulum-v1 MountainCarContinuous-v0 Hopper HalfCheetah Ant; do
+  sizes="--set envs=32 --set unroll=4 --set minibatches=4 --set hidden=16 --set steps=512 --seeds 3"
+  for algo in "--map neural" "--algo ppo"; do
+    # shellcheck disable=SC2086 # words
+    run train --env $env $algo $sizes --backend cuda --json --out "real-$env-$n_checked"
+    expect_code 0
+    expect "$env on devices" grep -q '"backend":"cuda"' "$out"
+  done
+done
+run train --env Hopper --map l2 --set physics=mujoco --backend cuda
+expect_refusal 2 "backend 'cuda': physics=mujoco runs on the processor only (use --backend cpu)"
+run train --env Ant-v4 --map l2 --backend cuda
+expect_refusal 2 "backend 'cuda': this body's flavour=gymnasium runs on the processor only (use --backend cpu)"
+run train --env Hopper --map l2 --set hidden=257 --backend cuda
+expect_refusal 2 "backend 'cuda': networks of real actions have at most 256 hidden units there"
 
 # what devices cannot do is refused in one line before anything begins
 printf 'method: grid\nparameters:\n  hidden: {choice: [16, 128]}\n' >wide.yaml

@@ -1,0 +1,120 @@
+// Launches: what an iteration of many agents is made of.
+
+#include "backend/cuda_gauss.h"
+
+#include <stdlib.h>
+
+#include "backend/cuda_gauss_learn.cuh"
+#include "backend/cuda_gauss_rollout.cuh"
+
+using namespace mm::wide;
+
+// The kernels of one environment.
+struct entry {
+  void (*step)(mm_cuda_agent *, int);
+  void (*close_rollout)(mm_cuda_agent *, int);
+};
+
+static const entry entries[MM_CUDA_GAUSS_ENVS] = {
+  { step<Pendulum>, close_rollout<Pendulum> }, { step<MountainCar>, close_rollout<MountainCar> },
+  { nullptr, close_rollout<Bodies> },          { nullptr, close_rollout<Bodies> },
+  { nullptr, close_rollout<Bodies> },
+};
+
+static_assert(sizeof(Work<5>) <= 227 * 1024, "a block of the newest devices");
+static_assert(sizeof(Work<2>) <= 99 * 1024, "a block of the smallest devices");
+
+size_t mm_cuda_gauss_shared(int rows) {
+  return rows == Work<5>::R ? sizeof(Work<5>) : rows == Work<2>::R ? sizeof(Work<2>) : 0;
+}
+
+static int mode() {
+  const char *m = getenv("GAUSS_MODE");
+  return m ? atoi(m) : 0;
+}
+
+static dim3 grid(int count, int each, int n) {
+  return dim3((unsigned)((count + each - 1) / each), (unsigned)n);
+}
+
+static void step_bodies(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int t,
+                        mm_cuda_bodies *bodies, cudaStream_t stream) {
+  enum { EACH = 128 };
+  draw<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t, bodies);
+  mm_cuda_body_step(&p->body, bodies, n, p->n_env, stream);
+  note<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t);
+}
+
+template <int MT>
+static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
+                     mm_cuda_bodies *bodies, cudaStream_t stream) {
+  enum { EACH = 128 };
+  const int tile = Work<MT>::R, rows = p->n_env * p->n_step;
+  const size_t shared = sizeof(Work<MT>);
+  const entry *of = &entries[p->env];
+  begin<<<n, 256, 0, stream>>>(agents, turn);
+  for (int t = 0; t < p->n_step; t++) {
+    infer<MT><<<grid(p->n_env, tile, n), THREADS, shared, stream>>>(agents, ACTOR, t * p->n_env,
+                                                                    p->n_env);
+    if (of->step)
+      of->step<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t);
+    else
+      step_bodies(p, agents, n, t, bodies, stream);
+    sum_blocks<<<grid(p->n_env, MM_RUNNING_BLOCK, n), 32, 0, stream>>>(agents, t);
+    merge<<<n, 64, 0, stream>>>(agents);
+    scale<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t);
+  }
+  of->close_rollout<<<n, 256, 0, stream>>>(agents, turn);
+  infer<MT><<<grid(rows + p->n_env, tile, n), THREADS, shared, stream>>>(agents, CRITIC, 0,
+                                                                         rows + p->n_env);
+  advantages<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents);
+}
+
+// As many agents at a time as have room for both of their blocks: a block waits for its partner.
+template <int MT>
+static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
+                             int64_t *clocks, cudaStream_t stream) {
+  const int most = p->processors / 2;
+  for (int first = 0; first < n; first += most) {
+    const int some = n - first < most ? n - first : most;
+    mm_cuda_agent *from = agents + first;
+    int64_t *own = clocks ? clocks + (size_t)first * 2 * MM_CUDA_GAUSS_STAGES : nullptr;
+    void *arguments[] = { &from, &turn, &own };
+    const cudaError_t error = cudaLaunchCooperativeKernel(
+        mode() ? (const void *)learn<MT, 1> : (const void *)learn<MT, 0>,
+        dim3((unsigned)(2 * some)), dim3(THREADS), arguments, sizeof(Work<MT>), stream);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+template <int MT>
+static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int span,
+                          int64_t *clocks, cudaStream_t stream) {
+  const void *kernels[] = { (const void *)infer<MT>, (const void *)learn<MT, 0>,
+                            (const void *)learn<MT, 1> };
+  for (const void *kernel : kernels) {
+    const cudaError_t error = cudaFuncSetAttribute(
+        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(Work<MT>));
+    if (error != cudaSuccess) return error;
+  }
+  mm_cuda_bodies *bodies = nullptr; // a table of where each agent's environments are
+  if (!entries[p->env].step) {
+    const cudaError_t error = cudaMallocAsync((void **)&bodies, n * sizeof *bodies, stream);
+    if (error != cudaSuccess) return error;
+  }
+  for (int turn = 0; turn < span; turn++) {
+    roll_out<MT>(p, agents, n, turn, bodies, stream);
+    const cudaError_t error = learn_all<MT>(p, agents, n, turn, clocks, stream);
+    if (error != cudaSuccess) return error;
+    end<<<(n + 63) / 64, 64, 0, stream>>>(agents, n);
+  }
+  if (bodies) cudaFreeAsync(bodies, stream);
+  return cudaGetLastError();
+}
+
+cudaError_t mm_cuda_gauss_launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n,
+                                 int span, int64_t *clocks, cudaStream_t stream) {
+  if (p->rows == Work<5>::R) return launch<5>(p, agents, n, span, clocks, stream);
+  return launch<2>(p, agents, n, span, clocks, stream);
+}

@@ -1,0 +1,167 @@
+// From the errors of the outputs back to those of the first layer, and all gradients but the second
+// layer's.
+
+#ifndef MM_BACKEND_CUDA_GAUSS_BACK_CUH
+#define MM_BACKEND_CUDA_GAUSS_BACK_CUH
+
+#include "backend/cuda_gauss_step.cuh"
+
+namespace mm {
+namespace wide {
+
+// Through the last layer: a warp has 16 units, their part of w3's gradient and of b2's, and their
+// errors in place of themselves.
+template <int MT> __device__ __noinline__ void through_outputs(const Step &s) {
+  Work<MT> &S = here<MT>();
+  const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+  const int unit = 16 * warp;
+  const bool relu = s.agent->relu;
+  const float down = S.down, *w3 = s.param + s.l.w3;
+  float c[2][4] = { { 0 } };
+#pragma unroll 2
+  for (int k = 0; k < Work<MT>::TILES; k++) {
+    uint32_t a[4], b[4];
+    load_rows_transposed(a, S.e + 16 * k * E_ROW, E_ROW, lane);
+    load_columns(b, S.h2 + 16 * k * ROW + unit, ROW, lane);
+    multiply(c[0], a, b[0], b[1]);
+    multiply(c[1], a, b[2], b[3]);
+  }
+  uint32_t w[2];
+#pragma unroll
+  for (int j = 0; j < 2; j++) {
+    float2 *to = reinterpret_cast<float2 *>(s.gradient + s.l.w3 + g * H + unit + 8 * j + 2 * t);
+    const float2 old = s.add ? *to : make_float2(0, 0);
+    *to = make_float2(fmaf(down, c[j][0], old.x), fmaf(down, c[j][1], old.y));
+    w[j] = pack(w3[2 * t * H + unit + 8 * j + g], w3[(2 * t + 1) * H + unit + 8 * j + g]);
+  }
+  __syncwarp();
+  float sum[2][2] = { { 0 } };
+#pragma unroll 2
+  for (int m = 0; m < Work<MT>::TILES; m++) {
+    uint32_t a[4];
+    load_rows(a, S.e + 16 * m * E_ROW, E_ROW, lane);
+#pragma unroll
+    for (int j = 0; j < 2; j++) {
+      float d[4] = { 0, 0, 0, 0 };
+      __half *at = S.h2 + (16 * m + g) * ROW + unit + 8 * j + 2 * t;
+      multiply(d, a, w[j], 0u);
+      const float2 low = unpack(load_pair(at)), high = unpack(load_pair(at + 8 * ROW));
+      d[0] *= slope_at<ANY>(relu, low.x);
+      d[1] *= slope_at<ANY>(relu, low.y);
+      d[2] *= slope_at<ANY>(relu, high.x);
+      d[3] *= slope_at<ANY>(relu, high.y);
+      store_pair(at, pack(d[0], d[1]));
+      store_pair(at + 8 * ROW, pack(d[2], d[3]));
+      sum[j][0] += d[0] + d[2];
+      sum[j][1] += d[1] + d[3];
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < 2; j++) {
+#pragma unroll
+    for (int c2 = 0; c2 < 2; c2++) {
+      float x = sum[j][c2];
+      x += __shfl_xor_sync(ALL_LANES, x, 4);
+      x += __shfl_xor_sync(ALL_LANES, x, 8);
+      x += __shfl_xor_sync(ALL_LANES, x, 16);
+      float *to = s.gradient + s.l.b2 + unit + 8 * j + 2 * t + c2;
+      if (g == 0) *to = fmaf(down, x, s.add ? *to : 0.0f);
+    }
+  }
+  __syncthreads();
+}
+
+// Errors of the first layer's units, in their place.
+template <int MT> __device__ __noinline__ void back(const float *w2, bool relu) {
+  Work<MT> &S = here<MT>();
+  const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+  const int first = (warp & 1) * 16 * MT, unit = (warp >> 1) * 32;
+  const float *from = w2 + unit / 16 * SQUARE;
+  constexpr int SQUARES = H / 16;
+  float c[MT][4][4];
+#pragma unroll
+  for (int m = 0; m < MT; m++)
+#pragma unroll
+    for (int j = 0; j < 4; j++)
+#pragma unroll
+      for (int i = 0; i < 4; i++)
+        c[m][j][i] = 0;
+  Square next[2] = { load_square(from, lane), load_square(from + SQUARE, lane) };
+#pragma unroll 1
+  for (int k = 0; k < SQUARES; k++) {
+    uint32_t b[4][2];
+#pragma unroll
+    for (int q = 0; q < 2; q++) {
+      b[2 * q][0] = transpose(pack(next[q].low.x, next[q].low.y));
+      b[2 * q + 1][0] = transpose(pack(next[q].low.z, next[q].low.w));
+      b[2 * q][1] = transpose(pack(next[q].high.x, next[q].high.y));
+      b[2 * q + 1][1] = transpose(pack(next[q].high.z, next[q].high.w));
+      if (k + 1 < SQUARES) next[q] = load_square(from + ((k + 1) * SQUARES + q) * SQUARE, lane);
+    }
+#pragma unroll
+    for (int m = 0; m < MT; m++) {
+      uint32_t a[4];
+      load_rows(a, S.h2 + (first + 16 * m) * ROW + 16 * k, ROW, lane);
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        multiply(c[m][j], a, b[j][0], b[j][1]);
+    }
+  }
+#pragma unroll
+  for (int m = 0; m < MT; m++) {
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      __half *at = S.h1 + (first + 16 * m + g) * ROW + unit + 8 * j + 2 * t;
+      const float2 low = unpack(load_pair(at)), high = unpack(load_pair(at + 8 * ROW));
+      store_pair(at, pack(c[m][j][0] * slope_at<ANY>(relu, low.x),
+                          c[m][j][1] * slope_at<ANY>(relu, low.y)));
+      store_pair(at + 8 * ROW, pack(c[m][j][2] * slope_at<ANY>(relu, high.x),
+                                    c[m][j][3] * slope_at<ANY>(relu, high.y)));
+    }
+  }
+  __syncthreads();
+}
+
+// Gradient of the first layer, from the errors of its units: a warp has 16 of them. Then the units
+// themselves once more, for the second layer's.
+template <int MT> __device__ __noinline__ void first_layer(const Step &s) {
+  enum { SQUARES = (MM_CUDA_GAUSS_INPUTS + 1) / 16 };
+  Work<MT> &S = here<MT>();
+  const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, x_row = s.l.inputs + 8;
+  const int squares = s.l.inputs / 16;
+  const float down = S.down;
+  float c[SQUARES][2][4] = { { { 0 } } };
+#pragma unroll 2
+  for (int k = 0; k < Work<MT>::TILES; k++) {
+    uint32_t a[4];
+    load_rows_transposed(a, S.h1 + 16 * k * ROW + 16 * warp, ROW, lane);
+#pragma unroll
+    for (int q = 0; q < SQUARES; q++) {
+      if (q >= squares) break;
+      uint32_t b[4];
+      load_columns(b, S.x + 16 * k * x_row + 16 * q, x_row, lane);
+      multiply(c[q][0], a, b[0], b[1]);
+      multiply(c[q][1], a, b[2], b[3]);
+    }
+  }
+#pragma unroll
+  for (int q = 0; q < SQUARES; q++) {
+    if (q >= squares) break;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      float4 *to = reinterpret_cast<float4 *>(s.gradient + s.l.w1 + (warp * squares + q) * SQUARE +
+                                              h * 128 + lane * 4);
+      const float4 old = s.add ? *to : make_float4(0, 0, 0, 0);
+      *to = make_float4(fmaf(down, c[q][0][2 * h], old.x), fmaf(down, c[q][0][2 * h + 1], old.y),
+                        fmaf(down, c[q][1][2 * h], old.z), fmaf(down, c[q][1][2 * h + 1], old.w));
+    }
+  }
+  __syncthreads();
+  layer<MT>(S.x, x_row, squares, s.param + s.l.w1, nullptr, s.agent->relu, S.h1);
+  __syncthreads();
+}
+
+} // namespace wide
+} // namespace mm
+
+#endif

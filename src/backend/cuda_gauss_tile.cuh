@@ -1,0 +1,242 @@
+// Wide networks on tiles of rows: forward. All rows of a tile go through a layer at once; a warp
+// has half of them and 32 units. Weights are read from global memory as operands and rounded to
+// halves on the way: each is used once in a layer, by one warp or two.
+
+#ifndef MM_BACKEND_CUDA_GAUSS_TILE_CUH
+#define MM_BACKEND_CUDA_GAUSS_TILE_CUH
+
+#include "backend/cuda_gauss.h"
+#include "backend/cuda_warp.cuh"
+#include "base/rng.h"
+#include "net/net.h"
+
+namespace mm {
+namespace wide {
+
+enum {
+  H = MM_CUDA_WIDE,
+  A = MM_CUDA_GAUSS_ACTIONS,
+  THREADS = 512,
+  WARPS = THREADS / 32,
+  ROW = H + 8, // halves from row to row: eight rows lie in different banks
+  X_MOST = (MM_CUDA_GAUSS_INPUTS + 1) + 8,
+  E_ROW = 24,
+  SQUARE = 256, // numbers
+};
+
+// A row's account of an iteration.
+struct Tally {
+  double ratios, squares, gaps;
+  float most;
+  uint32_t samples, clamped, capped, nonfinite, measured;
+};
+
+// MT tiles of 16 rows in each half.
+template <int MT> struct Work {
+  enum { R = 32 * MT, TILES = 2 * MT };
+  alignas(16) __half h1[R * ROW]; // hidden units, later errors of the first layer's
+  alignas(16) __half h2[R * ROW]; // and of the second's
+  alignas(16) __half x[R * X_MOST];
+  alignas(16) __half e[R * E_ROW]; // scaled errors of the outputs
+  alignas(16) float out[R * A];    // outputs, then their errors
+  float bend[R * A];               // what rows want of the log deviations
+  float part[WARPS * R];           // parts of phi^-1(p) - phi^-1(q), by warp
+  float policy[R], advantage[R], value[R], target[R];
+  float p[R], q[R], rise[R], log_p[R]; // densities
+  uint32_t row[R];
+  int acted[R];
+  Tally tally[R];
+  mm_shuffle shuffle;
+  double sums[WARPS];
+  float tops[WARPS];
+  double total;
+  float mean, scale; // of advantages
+  float up, down;    // errors are scaled by this power of two, and back
+  float inverse[A], log_scale;
+  bool timed;
+  int64_t clock, clocks[MM_CUDA_GAUSS_STAGES];
+};
+
+extern __shared__ __align__(16) unsigned char shared_memory[];
+
+template <int MT> MM_DEVICE Work<MT> &here() {
+  return *reinterpret_cast<Work<MT> *>(shared_memory);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Operands
+
+// Rows from `from` on are the product's rows.
+MM_DEVICE void load_rows(uint32_t a[4], const __half *from, int row, int lane) {
+  load_matrices(a, shared_address(from + (lane & 15) * row + (lane >> 4) * 8));
+}
+
+// 16 rows are the inner index, 16 columns the product's rows.
+MM_DEVICE void load_rows_transposed(uint32_t a[4], const __half *from, int row, int lane) {
+  const int matrix = lane >> 3;
+  load_transposed(a,
+                  shared_address(from + ((matrix >> 1) * 8 + (lane & 7)) * row + (matrix & 1) * 8));
+}
+
+// 16 rows are the inner index, 16 columns those of two products: b[0], b[1] and b[2], b[3].
+MM_DEVICE void load_columns(uint32_t b[4], const __half *from, int row, int lane) {
+  load_transposed(b, shared_address(from + (lane & 15) * row + (lane >> 4) * 8));
+}
+
+// A square of weights, as it lies.
+struct Square {
+  float4 low, high; // of output g and g + 8
+};
+
+MM_DEVICE Square load_square(const float *w, int lane) {
+  Square s;
+  s.low = *reinterpret_cast<const float4 *>(w + lane * 4);
+  s.high = *reinterpret_cast<const float4 *>(w + 128 + lane * 4);
+  return s;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Layers
+
+// out = activation(bias + in w), for 16 `squares` inputs.
+template <int MT>
+MM_DEVICE void layer(const __half *in, int in_row, int squares, const float *w, const float *bias,
+                     bool relu, __half *out) {
+  const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+  const int first = (warp & 1) * 16 * MT, unit = (warp >> 1) * 32;
+  const float *from = w + (size_t)(unit / 16) * squares * SQUARE;
+  float c[MT][4][4];
+#pragma unroll
+  for (int j = 0; j < 4; j++) {
+    const float b0 = bias ? bias[unit + 8 * j + 2 * t] : 0.0f;
+    const float b1 = bias ? bias[unit + 8 * j + 2 * t + 1] : 0.0f;
+#pragma unroll
+    for (int m = 0; m < MT; m++) {
+      c[m][j][0] = c[m][j][2] = b0;
+      c[m][j][1] = c[m][j][3] = b1;
+    }
+  }
+  Square next[2] = { load_square(from, lane), load_square(from + squares * SQUARE, lane) };
+#pragma unroll 1
+  for (int k = 0; k < squares; k++) {
+    uint32_t b[4][2];
+#pragma unroll
+    for (int q = 0; q < 2; q++) {
+      b[2 * q][0] = pack(next[q].low.x, next[q].low.y);
+      b[2 * q][1] = pack(next[q].low.z, next[q].low.w);
+      b[2 * q + 1][0] = pack(next[q].high.x, next[q].high.y);
+      b[2 * q + 1][1] = pack(next[q].high.z, next[q].high.w);
+      if (k + 1 < squares) next[q] = load_square(from + (q * squares + k + 1) * SQUARE, lane);
+    }
+#pragma unroll
+    for (int m = 0; m < MT; m++) {
+      uint32_t a[4];
+      load_rows(a, in + (first + 16 * m) * in_row + 16 * k, in_row, lane);
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        multiply(c[m][j], a, b[j][0], b[j][1]);
+    }
+  }
+#pragma unroll
+  for (int m = 0; m < MT; m++) {
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      __half *to = out + (first + 16 * m + g) * ROW + unit + 8 * j + 2 * t;
+      store_pair(to, pack(activate<ANY>(relu, c[m][j][0]), activate<ANY>(relu, c[m][j][1])));
+      store_pair(to + 8 * ROW,
+                 pack(activate<ANY>(relu, c[m][j][2]), activate<ANY>(relu, c[m][j][3])));
+    }
+  }
+}
+
+// Outputs of all rows, eight of each, into S.out; a warp for 16 rows.
+template <int MT> MM_DEVICE void outputs(Work<MT> &S, const float *w3, const float *b3) {
+  const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+  if (warp >= Work<MT>::TILES) return;
+  float c[4] = { b3[2 * t], b3[2 * t + 1], b3[2 * t], b3[2 * t + 1] };
+#pragma unroll 4
+  for (int k = 0; k < H; k += 16) {
+    const float *w = w3 + g * H + k + 2 * t;
+    uint32_t a[4];
+    load_rows(a, S.h2 + 16 * warp * ROW + k, ROW, lane);
+    multiply(c, a, pack(w[0], w[1]), pack(w[8], w[9]));
+  }
+  float *to = S.out + (16 * warp + g) * A + 2 * t;
+  to[0] = c[0];
+  to[1] = c[1];
+  to[8 * A] = c[2];
+  to[8 * A + 1] = c[3];
+}
+
+// Halves have an end; what is no number stays none.
+MM_DEVICE __half input_half(float x) {
+  const float most = 65504.0f;
+  return __float2half_rn(x < -most ? -most : x > most ? most : x);
+}
+
+// The tile's observations: row i of it is number number(i) of the batch, and from n on there are
+// none.
+template <int MT, class F>
+MM_DEVICE void take_inputs(Work<MT> &S, const float *obs, int n_input, int inputs, int n,
+                           F number) {
+  const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, x_row = inputs + 8;
+  for (int i = warp; i < Work<MT>::R; i += WARPS) {
+    const float *from = obs + (size_t)(i < n ? number(i) : 0) * n_input;
+    for (int j = lane; j < inputs; j += 32)
+      S.x[i * x_row + j] = i >= n        ? __float2half_rn(0.0f)
+                           : j < n_input ? input_half(from[j])
+                                         : __float2half_rn(j == n_input ? 1.0f : 0.0f);
+  }
+}
+
+// From inputs to outputs.
+template <int MT> __device__ __noinline__ void forward(const float *net, int n_input, bool relu) {
+  Work<MT> &S = here<MT>();
+  const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(n_input);
+  layer<MT>(S.x, l.inputs + 8, l.inputs / 16, net + l.w1, nullptr, relu, S.h1);
+  __syncthreads();
+  layer<MT>(S.h1, ROW, H / 16, net, net + l.b2, relu, S.h2);
+  __syncthreads();
+  outputs<MT>(S, net + l.w3, net + l.b3);
+  __syncthreads();
+}
+
+// ---------------------------------------------------------------------------------------------
+// Densities, as net/gaussian.c has them
+
+MM_DEVICE float log_std_of(float x) {
+  return x < MM_NET_LOG_STD_LEAST  ? MM_NET_LOG_STD_LEAST
+         : x > MM_NET_LOG_STD_MOST ? MM_NET_LOG_STD_MOST
+                                   : x;
+}
+
+MM_DEVICE float log_scale_of(const float *log_std, int d) {
+  double sum = 0;
+  for (int k = 0; k < d; k++)
+    sum += (double)log_std_of(log_std[k]) + 0.918938533204672741780329736406;
+  return (float)sum;
+}
+
+MM_DEVICE float log_density(int d, const float *mean, const float *action, const float *inverse,
+                            float scale) {
+  float sum = 0;
+  for (int k = 0; k < d; k++) {
+    const float z = (action[k] - mean[k]) * inverse[k];
+    sum = fmaf(0.5f * z, z, sum);
+  }
+  return -sum - scale;
+}
+
+// Which sizes a device has code for.
+template <int MT> MM_DEVICE constexpr bool rows_are_compiled() {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+  return true;
+#else
+  return MT == 2;
+#endif
+}
+
+} // namespace wide
+} // namespace mm
+
+#endif
