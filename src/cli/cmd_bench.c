@@ -237,6 +237,7 @@ const command command_bench = {
               "mirrormap bench ampo --backend cuda",
   .options = bench_options,
   .common = COMMON_JSON | COMMON_ISA,
+  .ranks = true,
   .max_positional = SIZE_MAX,
   .args_size = sizeof(bench_args),
   .run = run,
