@@ -54,6 +54,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(pmd)                                                                                       \
   SUITE(pool)                                                                                      \
   SUITE(backend)                                                                                   \
+  SUITE(ranks)                                                                                     \
   SUITE(cuda_ampo)                                                                                 \
   SUITE(cuda_functions)                                                                            \
   SUITE(cuda_pmd)                                                                                  \
