@@ -55,6 +55,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(pool)                                                                                      \
   SUITE(backend)                                                                                   \
   SUITE(ranks)                                                                                     \
+  SUITE(rank_model)                                                                                \
   SUITE(cuda_ampo)                                                                                 \
   SUITE(cuda_functions)                                                                            \
   SUITE(cuda_pmd)                                                                                  \

@@ -37,7 +37,8 @@ struct mm_rank_team {
   peer *peer; // [size]; 0 is this one
   uint32_t list;
   double silence;
-  bool broken; // the transport failed, or somebody did not answer
+  double job_seconds; // of the last list; 0: not known yet
+  bool broken;        // the transport failed, or somebody did not answer
   mm_rank_traffic traffic;
 };
 

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <time.h>
 
-static const double shortest = 20e-6, longest = 5e-3, usual = 1e-3;
+static const double shortest = 20e-6, longest = 10e-3, usual = 1e-3;
+static const double look = 5e-6; // seconds of a look for messages
 
 mm_status mm_rank_wait_open(mm_rank_wait *w) {
   pthread_condattr_t clock;
@@ -26,7 +27,7 @@ void mm_rank_wait_close(mm_rank_wait *w) {
 }
 
 void mm_rank_wait_suit(mm_rank_wait *w, double job_seconds) {
-  w->most = fmin(fmax(job_seconds / 1000, 10 * shortest), longest);
+  w->most = fmin(fmax(sqrt(2 * look * job_seconds), shortest), longest);
 }
 
 void mm_rank_wait_reset(mm_rank_wait *w) {

@@ -18,7 +18,8 @@ typedef struct mm_rank_wait {
 mm_status mm_rank_wait_open(mm_rank_wait *w);
 void mm_rank_wait_close(mm_rank_wait *w);
 
-// The longest sleep that does not count beside jobs of that length.
+// Long sleeps let threads wait for their next job, short ones take time for looking: the length at
+// which both cost the same, beside jobs of so many seconds.
 void mm_rank_wait_suit(mm_rank_wait *w, double job_seconds);
 
 // Something happened: sleeps are short again.
