@@ -1,9 +1,12 @@
 // Ranks: what dealing jobs out costs beside the jobs, on as many ranks as this program was started
 // with; and, from two on, what that would come to on many more (rank_model.h).
 
+#define _POSIX_C_SOURCE 200809L
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/backend.h"
 #include "backend/ranks.h"
@@ -16,10 +19,11 @@
 #include "mirrormap/env.h"
 
 enum {
-  TRAININGS = 4,  // for each thread
+  TRAININGS = 32, // of a generation
   EMPTY = 2000,   // jobs without work
   STEPS = 51200,  // of a training here, a tenth of the paper's
-  GRID_JOBS = 32, // trainings on one core, for their lengths
+  GRID_JOBS = 64, // of Grid-World
+  LENGTHS = 12,   // trainings of classic control whose length is taken
   RANKS_LEAST = 16,
   POINTS = 21 // 16 .. 16384, two for each doubling
 };
@@ -79,16 +83,19 @@ static mm_status run(list *l, mm_backend_report *report, double *seconds, double
   return status;
 }
 
-static double length_of(const mm_result *r) {
-  return r->seconds_rollout + r->seconds_update + r->seconds_value;
-}
-
-static mm_status take_lengths(const list *l, double **out, size_t *n) {
-  *n = l->n;
-  *out = mm_alloc_array(l->n, sizeof **out);
-  if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu numbers", l->n);
-  for (size_t i = 0; i < l->n; i++)
-    (*out)[i] = length_of(&l->result[i]);
+// Seconds that trainings of the list take by themselves, of this thread's own time: what else runs
+// on the machine does not count.
+static mm_status take_lengths(const list *l, size_t n, double **out) {
+  *out = mm_alloc_array(n, sizeof **out);
+  if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu numbers", n);
+  for (size_t i = 0; i < n; i++) {
+    mm_result result;
+    double start = mm_bench_thread_time();
+    mm_status status = mm_job_run(&l->job[i], NULL, &result);
+    (*out)[i] = mm_bench_thread_time() - start;
+    mm_result_release(&result);
+    if (status != MM_OK && status != MM_ERR_NUMERIC) return status;
+  }
   return MM_OK;
 }
 
@@ -132,7 +139,7 @@ static mm_status bench_empty(mm_bench_results *results, measured *m) {
   MM_TRY(status);
   after = mm_ranks_traffic();
   double away = EMPTY * (1 - 1.0 / report.ranks); // about as many as went to others
-  m->service = own / fmax(away, 1);
+  m->service = own / EMPTY;
   MM_TRY(mm_bench_add(results, "mpi/empty-jobs", EMPTY / seconds, "jobs/s", NAN));
   if (report.ranks < 2) return MM_OK;
   MM_TRY(mm_bench_add(results, "mpi/service-per-job", 1e6 * m->service, "us", NAN));
@@ -140,23 +147,24 @@ static mm_status bench_empty(mm_bench_results *results, measured *m) {
   return mm_bench_add(results, "mpi/jobs-per-message", away / fmax(sent, 1), "jobs", NAN);
 }
 
-// A generation of classic control: some trainings for each thread.
+// A generation of classic control, of short trainings.
 static mm_status bench_generation(mm_bench_results *results, measured *m) {
   mm_backend_report report;
   mm_rank_traffic before = mm_ranks_traffic(), after;
   double seconds, own, spread;
-  list l = { .n = TRAININGS * (size_t)mm_backend_threads(0),
-             .settings = mm_settings_default(MM_ALGO_AMPO) };
+  list l = { .n = TRAININGS, .settings = mm_settings_default(MM_ALGO_AMPO) };
   mm_status status = fill(&l, "CartPole-v1", STEPS);
   if (status == MM_OK) status = run(&l, &report, &seconds, &own);
-  if (status == MM_OK) status = take_lengths(&l, &m->control, &m->n_control);
+  if (status == MM_OK) status = take_lengths(&l, m->n_control = LENGTHS, &m->control);
   empty(&l);
   MM_TRY(status);
   after = mm_ranks_traffic();
-  double mean = mean_of(m->control, m->n_control, &spread), n = (double)m->n_control;
+  double mean = mean_of(m->control, m->n_control, &spread), n = TRAININGS;
+  double cores = (double)sysconf(_SC_NPROCESSORS_ONLN),
+         limit = n * mean / fmin(report.threads, cores);
   MM_TRY(mm_bench_add(results, "mpi/control/job", mean, "s", NAN));
   MM_TRY(mm_bench_add(results, "mpi/control/job-spread", 100 * spread, "%", NAN));
-  MM_TRY(mm_bench_add(results, "mpi/control/generation", seconds, "s", n * mean / report.threads));
+  MM_TRY(mm_bench_add(results, "mpi/control/generation", seconds, "s", limit));
   MM_TRY(mm_bench_add(results, "mpi/control/dealing-out", 100 * own / (n * mean), "%", NAN));
   if (report.ranks < 2) return MM_OK;
   double away = n * (1 - 1.0 / report.ranks);
@@ -173,7 +181,7 @@ static mm_status bench_grid(mm_bench_results *results, measured *m) {
   list l = { .n = GRID_JOBS, .settings = mm_settings_default(MM_ALGO_PMD) };
   mm_status status = fill(&l, "GridWorld-all", l.settings.pmd.steps);
   if (status == MM_OK) status = run(&l, &report, &seconds, &own);
-  if (status == MM_OK) status = take_lengths(&l, &m->grid, &m->n_grid);
+  if (status == MM_OK) status = take_lengths(&l, m->n_grid = GRID_JOBS, &m->grid);
   empty(&l);
   MM_TRY(status);
   double mean = mean_of(m->grid, m->n_grid, &spread);
