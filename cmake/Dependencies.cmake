@@ -64,6 +64,18 @@ if(NOT MIRRORMAP_MUJOCO STREQUAL "OFF")
   endif()
 endif()
 
+# MPI: ranks. What it is compiled and linked with is for one small library alone.
+set(MM_MPI FALSE)
+if(NOT MIRRORMAP_MPI STREQUAL "OFF")
+  set(MPI_CXX_SKIP_MPICXX TRUE)
+  find_package(MPI QUIET COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(MM_MPI TRUE)
+  elseif(NOT MIRRORMAP_MPI STREQUAL "AUTO")
+    mm_missing("MPI (MIRRORMAP_MPI=${MIRRORMAP_MPI})" libopenmpi-dev)
+  endif()
+endif()
+
 # cmocka: tests only
 set(MM_TESTS FALSE)
 if(NOT MIRRORMAP_TESTS STREQUAL "OFF")

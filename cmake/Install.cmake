@@ -33,6 +33,9 @@ install(TARGETS mirrormap mirrormap_static EXPORT mirrormapTargets)
 if(TARGET mirrormap_program)
   install(TARGETS mirrormap_program)
 endif()
+if(TARGET mirrormap_mpi)
+  install(TARGETS mirrormap_mpi LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/mirrormap")
+endif()
 install(DIRECTORY include/mirrormap DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.h")
 

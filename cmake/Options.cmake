@@ -6,6 +6,8 @@ set(MIRRORMAP_WATCH AUTO CACHE STRING "Build report --watch: AUTO (when libmicro
 set_property(CACHE MIRRORMAP_WATCH PROPERTY STRINGS AUTO ON OFF)
 set(MIRRORMAP_MUJOCO AUTO CACHE STRING "Use the MuJoCo library: AUTO (when libmujoco is found), ON or OFF")
 set_property(CACHE MIRRORMAP_MUJOCO PROPERTY STRINGS AUTO ON OFF)
+set(MIRRORMAP_MPI AUTO CACHE STRING "Ranks over MPI: AUTO (when it is found), ON or OFF")
+set_property(CACHE MIRRORMAP_MPI PROPERTY STRINGS AUTO ON OFF)
 set(MIRRORMAP_TESTS AUTO CACHE STRING "Build unit tests: AUTO (when cmocka is found), ON or OFF")
 set_property(CACHE MIRRORMAP_TESTS PROPERTY STRINGS AUTO ON OFF)
 option(MIRRORMAP_WERROR "Turn warnings into errors" OFF)

@@ -54,6 +54,8 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(pmd)                                                                                       \
   SUITE(pool)                                                                                      \
   SUITE(backend)                                                                                   \
+  SUITE(ranks)                                                                                     \
+  SUITE(rank_model)                                                                                \
   SUITE(cuda_ampo)                                                                                 \
   SUITE(cuda_functions)                                                                            \
   SUITE(cuda_gaussian)                                                                             \

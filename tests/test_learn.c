@@ -256,6 +256,58 @@ static void test_interrupted_step_is_undone(void **state) {
   free(plan);
 }
 
+static int count_row(int64_t job, const void *bytes, size_t size, void *user) {
+  (void)job, (void)bytes, (void)size;
+  ++*(int *)user;
+  return 0;
+}
+
+static int kept_rows(mm_learn *l) {
+  int n = 0;
+  assert_ok(mm_run_each_kept(mm_learn_run(l), count_row, &n));
+  return n;
+}
+
+// What was trained before the interruption is not trained again by whoever goes on, and leaves no
+// trace in the end. Rows that are something else are passed over.
+static void test_results_are_kept(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  mm_learn *whole = run_plan("whole", plan), *l;
+  assert_ok(mm_learn_create(path_of("kept"), plan, &l));
+  advance_to(l, 1);
+  assert_int_equal(kept_rows(l), 0);
+  stop_now = 0;
+  mm_backend_config backend = {
+    .threads = 1, .stop = &stop_now, .progress = stop_before_validation, .user = l
+  };
+  assert_int_equal(mm_learn_advance(l, &backend), MM_ERR_INTERRUPTED);
+  assert_int_equal(kept_rows(l), 6);
+  assert_ok(mm_run_keep(mm_learn_run(l), 1000000, "stray", 5));
+  mm_learn_close(l);
+  assert_ok(mm_learn_resume(path_of("kept"), 0, &l));
+  mm_learn_view view;
+  stop_now = 0;
+  backend.progress = NULL;
+  assert_ok(mm_learn_advance(l, &backend));
+  mm_learn_look(l, &view);
+  assert_int_equal(view.generation, 2);
+  assert_int_equal(view.session_env_steps, 3 * 64); // the validation
+  assert_int_equal(kept_rows(l), 0);
+  assert_ok(mm_learn_advance(l, &backend));
+  mm_learn_look(l, &view);
+  assert_int_equal(view.session_env_steps, (3 + 6) * 64);
+  assert_ok(mm_learn_advance(l, &backend));
+  assert_memory_equal(whole->kept, l->kept, MM_NEURAL_SEARCH * sizeof(double));
+  mm_learn_view a;
+  mm_learn_look(whole, &a);
+  mm_learn_look(l, &view);
+  assert_int_equal(a.env_steps, view.env_steps);
+  mm_learn_close(whole);
+  mm_learn_close(l);
+  free(plan);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Plans as text
 
@@ -418,6 +470,7 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_phases, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_resume_anywhere, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_interrupted_step_is_undone, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_results_are_kept, open_folder, close_folder),
     cmocka_unit_test(test_plan_round_trip),
     cmocka_unit_test(test_hostile_plans),
     cmocka_unit_test(test_words),

@@ -30,7 +30,8 @@ extern "C" {
   X(ERR_NUMERIC, "numerical failure")                                                              \
   X(ERR_UNSUPPORTED, "not available in this build or on this machine")                             \
   X(ERR_INTERRUPTED, "interrupted")                                                                \
-  X(ERR_DEVICE, "the device failed")
+  X(ERR_DEVICE, "the device failed")                                                               \
+  X(ERR_TIMEOUT, "not done in the time allowed")
 
 typedef enum mm_status {
 #define MM_STATUS_ENUM(name, meaning) MM_##name,

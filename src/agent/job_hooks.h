@@ -30,6 +30,10 @@ typedef struct mm_job_hooks {
 // Iterations done in a state; 0 for bytes that are none.
 uint64_t mm_job_state_done(const void *state, size_t size);
 
+// Networks of a finished training as bytes (net_bytes.c), released with mm_free.
+mm_status mm_job_net_save(const mm_net *net, void **out, size_t *size);
+mm_status mm_job_net_load(const void *bytes, size_t size, mm_net **out);
+
 #ifdef __cplusplus
 }
 #endif

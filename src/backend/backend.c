@@ -6,9 +6,18 @@
 #include "backend/cuda.h"
 #include "backend/job_list.h"
 #include "backend/pool.h"
+#include "backend/ranks.h"
 
 int mm_backend_cores(void) {
-  return mm_pool_cores();
+  return mm_ranks_cores(mm_pool_cores());
+}
+
+int mm_backend_ranks(void) {
+  return mm_ranks_count();
+}
+
+int mm_backend_threads(int threads) {
+  return mm_ranks_count() * (threads > 0 ? threads : mm_backend_cores());
 }
 
 const char *mm_backend_name(const mm_backend_place *place) {
@@ -28,7 +37,7 @@ static bool cuda_takes_all(const mm_job *jobs, size_t n) {
   return true;
 }
 
-// `auto` takes the devices where there are any and they can run all of the list.
+// `auto` takes the devices where there are any, with every rank, and they can run all of the list.
 static mm_status choose(const mm_backend_config *config, const mm_job *jobs, size_t n, bool *cuda) {
   int count;
   *cuda = false;
@@ -36,9 +45,15 @@ static mm_status choose(const mm_backend_config *config, const mm_job *jobs, siz
   mm_status found = mm_cuda_find(&count);
   if (config->place.kind == MM_BACKEND_CUDA) MM_TRY(found);
   if (found != MM_OK) return MM_OK;
+  if (config->place.kind == MM_BACKEND_AUTO && !mm_ranks_have_devices()) return MM_OK;
   *cuda = cuda_takes_all(jobs, n);
   if (*cuda || config->place.kind == MM_BACKEND_AUTO) return MM_OK;
   return MM_FAIL(MM_ERR_INPUT, "backend 'cuda': %s (use --backend cpu)", mm_last_error());
+}
+
+static mm_status run_here(mm_job_list *list, bool cuda) {
+  list->report.ranks = 1;
+  return cuda ? mm_cuda_run(list) : mm_cpu_run(list);
 }
 
 mm_status mm_backend_run(const mm_backend_config *config, const mm_job *jobs, size_t n,
@@ -50,7 +65,8 @@ mm_status mm_backend_run(const mm_backend_config *config, const mm_job *jobs, si
   if (status == MM_OK && config->threads < 0)
     status = MM_FAIL(MM_ERR_INPUT, "threads = %d: expected at least 1, or 0 for one per core",
                      config->threads);
-  if (status == MM_OK) status = cuda ? mm_cuda_run(&list) : mm_cpu_run(&list);
+  if (status == MM_OK)
+    status = mm_ranks_count() > 1 ? mm_ranks_run(&list, cuda) : run_here(&list, cuda);
   list.report.cuda = cuda;
   return mm_job_list_close(&list, status);
 }

@@ -1,5 +1,5 @@
 // Runs a list of jobs; the caller cannot tell how. Results come in job order and do not depend on
-// the number of threads.
+// the number of threads, nor on that of the ranks (ranks.h) among which a list is dealt out.
 
 #ifndef MM_BACKEND_BACKEND_H
 #define MM_BACKEND_BACKEND_H
@@ -35,6 +35,7 @@ const char *mm_backend_ran_name(unsigned ran, const mm_backend_place *place);
 typedef struct mm_backend_report {
   bool cuda;        // on devices
   int threads;      // of the processor that worked at a time: for devices they make and value
+  int ranks;        // processes among which the list was dealt out; their threads together
   size_t n_done;    // jobs that were not interrupted
   size_t n_numeric; // MM_ERR_NUMERIC: they have a value nevertheless
   size_t n_failed;  // other failures: no value
@@ -47,6 +48,8 @@ typedef struct mm_backend_report {
 typedef struct mm_backend_config {
   mm_backend_place place;
   int threads;              // at most, also for devices; 0: one per core that this process may use
+  double job_timeout;       // > 0: a job at work for longer fails with MM_ERR_TIMEOUT (on the
+                            // processor, and noticed between two iterations)
   const volatile int *stop; // nonzero: finish or drop jobs in flight and return MM_ERR_INTERRUPTED
   // called from the calling thread, a few times a second and at the end
   void (*progress)(size_t done, size_t total, uint64_t env_steps, void *user);
@@ -60,8 +63,13 @@ typedef struct mm_backend_config {
 mm_status mm_backend_run(const mm_backend_config *config, const mm_job *jobs, size_t n,
                          mm_result *results);
 
-// Cores this process may use.
+// Cores this process may use; its share of them where other ranks are on the same machine.
 int mm_backend_cores(void);
+
+// Processes that a list is dealt out among, and the threads that they have together, where each may
+// have so many (0: one per core).
+int mm_backend_ranks(void);
+int mm_backend_threads(int threads);
 
 #ifdef __cplusplus
 }

@@ -4,24 +4,52 @@
 
 #include "backend/cpu.h"
 
+#include "backend/job_clock.h"
 #include "backend/pool.h"
+
+typedef struct work {
+  mm_job_list *list;
+  mm_job_clock *clock; // NULL: jobs may take as long as they like
+} work;
 
 // Jobs never begun keep the mark they have from the start.
 static bool run_job(size_t i, size_t worker, void *user) {
-  mm_job_list *l = user;
-  (void)worker;
-  l->results[i].status = mm_job_run(&l->jobs[i], l->config->stop, &l->results[i]);
+  const work *w = user;
+  mm_job_list *l = w->list;
+  bool late = false;
+  const volatile int *stop = w->clock ? mm_job_clock_begin(w->clock, worker) : l->config->stop;
+  mm_status status = mm_job_run(&l->jobs[i], stop, &l->results[i]);
+  if (w->clock) {
+    (void)mm_job_clock_end(w->clock, worker, &late);
+    status = mm_job_clock_judge(w->clock, late, status);
+  }
+  l->results[i].status = status;
   mm_job_list_settle(l, i, 0);
   return true;
 }
 
+static void look(void *user) {
+  const work *w = user;
+  if (w->clock) (void)mm_job_clock_check(w->clock);
+  mm_job_list_show(w->list);
+}
+
 mm_status mm_cpu_run(mm_job_list *l) {
   const mm_backend_config *c = l->config;
+  mm_job_clock clock;
+  work w = { .list = l };
+  int threads = c->threads > 0 ? c->threads : mm_backend_cores();
+  if (c->job_timeout > 0) {
+    MM_TRY(mm_job_clock_open(&clock, (size_t)threads, c->job_timeout, c->stop));
+    w.clock = &clock;
+  }
   mm_pool_config pool = { .n = l->n,
-                          .threads = c->threads > 0 ? c->threads : mm_backend_cores(),
+                          .threads = threads,
                           .stop = c->stop,
                           .work = run_job,
-                          .watch = c->progress ? mm_job_list_show : NULL,
-                          .user = l };
-  return mm_pool_run(&pool, &l->report.threads);
+                          .watch = c->progress || w.clock ? look : NULL,
+                          .user = &w };
+  mm_status status = mm_pool_run(&pool, &l->report.threads);
+  if (w.clock) mm_job_clock_close(w.clock);
+  return status;
 }

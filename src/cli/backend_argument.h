@@ -1,4 +1,4 @@
-// --threads, --backend and --devices, for the commands that train, and what they say when it is the
+// --threads, --backend, --devices and --job-timeout, for the commands that train, and what they say when it is the
 // devices that cannot.
 
 #ifndef MM_CLI_BACKEND_ARGUMENT_H
@@ -13,6 +13,7 @@ enum { BACKEND_THREADS_MAX = 4096, BACKEND_DEVICES_MAX = 64 };
 typedef struct backend_args {
   uint64_t threads;
   const char *backend, *devices;
+  double job_timeout;
 } backend_args;
 
 extern const char *const backend_names[];
@@ -37,7 +38,15 @@ extern const char *const backend_names[];
     .type = OPTION_TEXT,                                                                           \
     .offset = offsetof(args_type, on.devices),                                                     \
     .metavar = "N,..",                                                                             \
-    .help = "CUDA devices to use, as 'mirrormap devices' counts them (default: all)" }
+    .help = "CUDA devices to use, as 'mirrormap devices' counts them (default: all)" },            \
+  { .name = "job-timeout",                                                                         \
+    .type = OPTION_NUMBER,                                                                         \
+    .offset = offsetof(args_type, on.job_timeout),                                                 \
+    .metavar = "S",                                                                                \
+    .help = "an agent not trained after this time has failed (on the processor; default: never)",  \
+    .low = 0,                                                                                      \
+    .low_open = true,                                                                              \
+    .high = 1e9 }
 // clang-format on
 
 // Where to train, from the options; keeps the list of devices until the next call. What this build

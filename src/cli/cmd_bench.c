@@ -27,7 +27,14 @@ static mm_status bench_ampo(mm_bench_results *results, mm_bench_progress *progre
   return status == MM_OK ? mm_bench_training(results, progress, user) : status;
 }
 
-// `cuda` among the names stands for --backend cuda.
+// Where --figure says, if it does; only the benchmark that makes one looks at it.
+static const char *figure;
+
+static mm_status bench_mpi(mm_bench_results *results, mm_bench_progress *progress, void *user) {
+  return mm_bench_mpi(results, progress, user, figure);
+}
+
+// `cuda` among the names stands for --backend cuda; `mpi` is measured only when it is named.
 static const bench benches[] = {
   { "map", mm_bench_map, NULL },
   { "gridworld", mm_bench_gridworld, mm_bench_cuda_gridworld },
@@ -36,14 +43,16 @@ static const bench benches[] = {
   { "learn", mm_bench_learn, mm_bench_cuda_learn },
   { "ampo", bench_ampo, mm_bench_cuda_ampo },
   { "gaussian", mm_bench_gaussian, NULL },
+  { "mpi", bench_mpi, NULL },
   { "cuda", NULL, NULL },
 };
-enum { BENCH_COUNT = sizeof benches / sizeof benches[0] };
+enum { BENCH_COUNT = sizeof benches / sizeof benches[0], BENCH_MPI = BENCH_COUNT - 2 };
 
 typedef struct bench_args {
   command_args common;
   bool quick;
   const char *backend; // NULL: the processor, and a device where it is named or all are wanted
+  const char *figure;
 } bench_args;
 
 static const char *const backend_choices[] = { "cpu", "cuda", NULL };
@@ -60,6 +69,11 @@ static const option bench_options[] = {
     .offset = offsetof(bench_args, quick),
     .help = "a short look: fewer rounds of the trainings, a search of 16 candidates; figures are "
             "rougher" },
+  { .name = "figure",
+    .type = OPTION_TEXT,
+    .offset = offsetof(bench_args, figure),
+    .metavar = "FILE",
+    .help = "of mpi: draw how it would scale (.svg, .pdf or .png)" },
   { 0 },
 };
 
@@ -181,7 +195,7 @@ static int choose(const bench_args *args, choice *out) {
   *out = (choice){ 0 };
   if (code != EXIT_DONE) return code;
   if (names->n > 0) return choose_named(names, args->backend, out);
-  if (args->backend == NULL || strcmp(args->backend, "cpu") == 0) out->cpu = ~0u;
+  if (args->backend == NULL || strcmp(args->backend, "cpu") == 0) out->cpu = ~(1u << BENCH_MPI);
   if (args->backend == NULL ? mm_cuda_find(&count) == MM_OK : strcmp(args->backend, "cuda") == 0)
     out->cuda = ~0u;
   return EXIT_DONE;
@@ -208,6 +222,9 @@ static int run(void *raw) {
   choice c;
   int code = choose(args, &c);
   if (code != EXIT_DONE) return code;
+  figure = args->figure;
+  if (figure != NULL && !named(&args->common.positional, "mpi"))
+    return fail_usage("option '--figure': only the benchmark 'mpi' makes one");
   mm_bench_results results = { .quick = args->quick };
   mm_status status = measure(&c, &results);
   if (status != MM_OK)
@@ -225,7 +242,8 @@ const command command_bench = {
   .summary = "speed of the parts beside the machine's own limit",
   .positional = "[NAME...]",
   .about =
-      "NAME is map, gridworld, env, physics, learn, ampo or gaussian; all without one. Each line "
+      "NAME is map, gridworld, env, physics, learn, ampo or gaussian; all without one; or mpi. "
+      "Each line "
       "gives a "
       "figure, the "
       "machine's own limit for it where there is one, measured in the same run, and how near "
@@ -236,14 +254,18 @@ const command command_bench = {
       "the first CUDA device (CUDA_VISIBLE_DEVICES chooses another): whole trainings by "
       "environment and population, held against its rates of fused multiply-adds and of tensor "
       "cores, with the paper's own stack (JAX) on an H200 and a population of 128 as their "
-      "reference; bodies by their number, after the processor's and the library's figures.",
+      "reference; bodies by their number, after the processor's and the library's figures.\n\n"
+      "mpi is for several ranks (mpirun): what dealing jobs out costs beside the jobs, and, from "
+      "what was measured, at how many threads a model of many ranks falls below 90 % efficiency.",
   .examples = "mirrormap bench map\n"
               "mirrormap bench map --isa avx2 --json\n"
               "mirrormap bench gridworld learn\n"
               "mirrormap bench cuda --json\n"
-              "mirrormap bench ampo --backend cuda",
+              "mirrormap bench ampo --backend cuda\n"
+              "mpirun -n 2 mirrormap bench mpi --figure scaling.svg",
   .options = bench_options,
   .common = COMMON_JSON | COMMON_ISA,
+  .ranks = true,
   .max_positional = SIZE_MAX,
   .args_size = sizeof(bench_args),
   .run = run,

@@ -292,6 +292,7 @@ static mm_status search(const learn_args *args, mm_learn *learn) {
   p.total = view.steps_left;
   mm_backend_config backend = { .place = args->place,
                                 .threads = (int)args->on.threads,
+                                .job_timeout = args->on.job_timeout,
                                 .stop = interrupt_watch(),
                                 .progress = show_progress,
                                 .user = &p };
@@ -393,6 +394,7 @@ const command command_learn = {
   .options = learn_options,
   .settings = search_options,
   .common = COMMON_JSON | COMMON_ISA,
+  .ranks = true,
   .args_size = sizeof(learn_args),
   .run = run,
 };

@@ -296,6 +296,7 @@ static int run(void *raw) {
   desk d = { .parts = args->settings.common.json ? cJSON_CreateArray() : NULL };
   mm_reproduce_job job = { .place = args->place,
                            .threads = (int)args->on.threads,
+                           .job_timeout = args->on.job_timeout,
                            .stop = interrupt_watch(),
                            .progress = show_progress,
                            .warn = show_warning,
@@ -335,6 +336,7 @@ const command command_reproduce = {
   .options = reproduce_options,
   .settings = search_options,
   .common = COMMON_JSON | COMMON_ISA,
+  .ranks = true,
   .max_positional = 1,
   .args_size = sizeof(reproduce_args),
   .run = run,

@@ -184,6 +184,7 @@ static mm_status train(const train_args *args, mm_train *t) {
   mm_train_look(t, &view);
   mm_backend_config backend = { .place = args->place,
                                 .threads = (int)args->on.threads,
+                                .job_timeout = args->on.job_timeout,
                                 .stop = interrupt_watch(),
                                 .progress = show_progress,
                                 .user = t };
@@ -294,6 +295,7 @@ const command command_train = {
   .options = train_options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,
+  .ranks = true,
   .args_size = sizeof(train_args),
   .run = run,
 };

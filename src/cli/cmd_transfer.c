@@ -400,6 +400,7 @@ static int run_and_show(const transfer_args *args, const mm_transfer_config *wha
   mm_transfer_config config = *what;
   config.backend = (mm_backend_config){ .place = args->place,
                                         .threads = (int)args->on.threads,
+                                        .job_timeout = args->on.job_timeout,
                                         .stop = interrupt_watch(),
                                         .progress = show_progress };
   config.save_seconds = args->save_seconds;
@@ -510,6 +511,7 @@ const command command_transfer = {
   .options = options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,
+  .ranks = true,
   .args_size = sizeof(transfer_args),
   .run = run,
 };

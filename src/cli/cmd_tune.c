@@ -294,6 +294,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
 static mm_status search(const tune_args *args, mm_tune *t) {
   mm_backend_config backend = { .place = args->place,
                                 .threads = (int)args->on.threads,
+                                .job_timeout = args->on.job_timeout,
                                 .stop = interrupt_watch(),
                                 .progress = show_progress,
                                 .user = t };
@@ -406,6 +407,7 @@ const command command_tune = {
   .options = tune_options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,
+  .ranks = true,
   .args_size = sizeof(tune_args),
   .run = run,
 };

@@ -107,6 +107,7 @@ typedef struct command {
   const option *options;
   const option *settings; // what --set can set, or NULL
   unsigned common;        // COMMON_* or-ed
+  bool ranks;             // several processes do its work together (cli/rank_command.h)
   size_t min_positional, max_positional;
   size_t args_size; // of the struct that begins with command_args
   int (*run)(void *args);

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/isa.h"
 #include "cli/command.h"
 #include "cli/cpu.h"
 #include "cli/memory.h"
 #include "cli/output.h"
+#include "cli/rank_command.h"
 #include "cli/terminal.h"
 
 static const command *const commands[] = { COMMAND_LIST(COMMAND_POINTER) NULL };
@@ -79,8 +79,7 @@ static int run(const command *c, char *const *argv, const char *path) {
     help_command(c, path);
   } else if (code == EXIT_DONE) {
     terminal_set_quiet(args->quiet);
-    mm_status status = args->isa != NULL ? mm_isa_select(args->isa) : MM_OK;
-    code = status == MM_OK ? c->run(args) : fail_status(status);
+    code = rank_command_run(c, args);
   }
   options_release(c, args);
   free(args);
@@ -148,6 +147,7 @@ int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN); // a reader that went away is seen when writing, see output_end
   terminal_start();
   mm_set_log(show_message, NULL);
+  rank_command_hush();
   output_start();
-  return output_end(start(argv));
+  return rank_command_end(output_end(start(argv)));
 }

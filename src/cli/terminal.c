@@ -17,7 +17,7 @@
 #include "base/clock.h"
 
 static struct {
-  bool quiet, unicode;
+  bool quiet, mute, unicode;
   bool out_tty, err_tty;
   bool colours; // wanted by the environment, where there is a terminal
   const char *command;
@@ -45,6 +45,10 @@ void terminal_start(void) {
 
 void terminal_set_quiet(bool quiet) {
   terminal.quiet = quiet;
+}
+
+void terminal_set_mute(bool mute) {
+  terminal.mute = mute;
 }
 
 void terminal_set_command(const char *name) {
@@ -117,6 +121,7 @@ static void put_visible(const char *text) {
 
 static void put_line(style colour, const char *prefix, const char *format, va_list arguments) {
   char text[4096];
+  if (terminal.mute) return;
   vsnprintf(text, sizeof text, format, arguments);
   if (terminal.out_tty) fflush(stdout); // keep the order where both go to one terminal
   clear_bar();
@@ -169,7 +174,7 @@ void warn(const char *format, ...) {
 }
 
 void log_line(const char *format, ...) {
-  if (terminal.quiet) return;
+  if (terminal.quiet || terminal.mute) return;
   char text[4096];
   va_list arguments;
   va_start(arguments, format);

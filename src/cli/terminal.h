@@ -23,6 +23,9 @@ void terminal_start(void);
 
 void terminal_set_quiet(bool quiet);
 
+// Nothing at all goes to stderr, errors included: for processes that another one speaks for.
+void terminal_set_mute(bool mute);
+
 // The command in hand, e.g. "map new": usage errors name it. Must outlive its use.
 void terminal_set_command(const char *name);
 

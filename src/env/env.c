@@ -100,15 +100,8 @@ static bool is_file(const char *id) {
   return access(id, F_OK) == 0 || (is_path(id) && !begins_with(id, "MinAtar/"));
 }
 
-mm_status mm_env_open(const char *id, mm_env **out) {
-  *out = NULL;
-  const mm_env_kind *kind = mm_env_kind_find(id);
-  const mm_grid_law *law = kind ? NULL : find_law(id);
-  mm_grid *task = NULL;
-  if (!kind && !law) {
-    if (!is_file(id)) return unknown_id(id);
-    MM_TRY(mm_grid_load(id, &task));
-  }
+static mm_status make(const char *id, const mm_env_kind *kind, const mm_grid_law *law,
+                      mm_grid *task, mm_env **out) {
   size_t size = strlen(id) + 1;
   mm_env *env = mm_alloc(sizeof *env + size);
   if (!env) {
@@ -121,6 +114,38 @@ mm_status mm_env_open(const char *id, mm_env **out) {
   memcpy(env->id, id, size);
   *out = env;
   return MM_OK;
+}
+
+mm_status mm_env_open(const char *id, mm_env **out) {
+  *out = NULL;
+  const mm_env_kind *kind = mm_env_kind_find(id);
+  const mm_grid_law *law = kind ? NULL : find_law(id);
+  mm_grid *task = NULL;
+  if (!kind && !law) {
+    if (!is_file(id)) return unknown_id(id);
+    MM_TRY(mm_grid_load(id, &task));
+  }
+  return make(id, kind, law, task, out);
+}
+
+mm_status mm_env_open_task(const char *id, const mm_grid_parts *parts, mm_env **out) {
+  mm_grid *task;
+  *out = NULL;
+  MM_TRY(mm_grid_create(parts, &task));
+  return make(id, NULL, NULL, task, out);
+}
+
+bool mm_env_task_parts(const mm_env *env, mm_grid_parts *out) {
+  const mm_grid *g = env->task;
+  if (!g) return false;
+  *out = (mm_grid_parts){
+    .side = g->side, .n_object = g->n_object, .start = g->start, .wall = g->wall
+  };
+  memcpy(out->object, g->object, sizeof out->object);
+  memcpy(out->reward, g->reward, sizeof out->reward);
+  memcpy(out->terminate, g->terminate, sizeof out->terminate);
+  memcpy(out->respawn, g->respawn, sizeof out->respawn);
+  return true;
 }
 
 void mm_env_destroy(mm_env *env) {

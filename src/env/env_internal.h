@@ -39,6 +39,11 @@ struct mm_env {
   char id[];
 };
 
+// The task of an environment that was read from a file, whose walls stay its own; false for one
+// that an ID names. And the same environment from them, on a machine that has no such file.
+bool mm_env_task_parts(const mm_env *env, mm_grid_parts *out);
+mm_status mm_env_open_task(const char *id, const mm_grid_parts *parts, mm_env **out);
+
 // The ID that a wrong one most likely means, or NULL.
 const char *mm_env_nearest(const char *id);
 

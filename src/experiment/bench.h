@@ -91,6 +91,13 @@ mm_status mm_bench_cuda_physics(mm_bench_results *results, mm_bench_progress *pr
 // mm_bench_learn's generation, with the trainings there.
 mm_status mm_bench_cuda_learn(mm_bench_results *results, mm_bench_progress *progress, void *user);
 
+// Ranks, as many as the program was started with: microseconds of messages, what dealing out costs
+// rank 0 for a job without work and beside trainings of classic control and Grid-World, bytes of a
+// job out and back. With two ranks or more also a model of many: at how many threads efficiency
+// falls below 90 %, in several cases, and a picture of that at `figure` (NULL: none).
+mm_status mm_bench_mpi(mm_bench_results *results, mm_bench_progress *progress, void *user,
+                       const char *figure);
+
 void mm_bench_free(mm_bench_results *results);
 
 // ---------------------------------------------------------------------------------------------

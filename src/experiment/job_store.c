@@ -277,7 +277,9 @@ static void tell_progress(size_t done, size_t total, uint64_t env_steps, void *u
 static void complete_report(const mm_job_store *s, size_t n, const mm_backend_report *own) {
   mm_backend_report *report = s->backend->report;
   if (!report) return;
-  *report = (mm_backend_report){ .cuda = own->cuda, .threads = own->threads, .trouble = n };
+  *report = (mm_backend_report){
+    .cuda = own->cuda, .threads = own->threads, .ranks = own->ranks, .trouble = n
+  };
   size_t numeric = n;
   for (size_t i = n; i-- > 0;) {
     const mm_result *r = &s->result[s->first + i];

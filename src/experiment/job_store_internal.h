@@ -70,8 +70,4 @@ struct mm_job_store {
 mm_status mm_job_store_load(mm_job_store *store);
 void mm_job_store_release_found(mm_job_store *store);
 
-// Networks of a finished training as bytes (job_store_net.c), released with mm_free.
-mm_status mm_job_net_save(const mm_net *net, void **out, size_t *size);
-mm_status mm_job_net_load(const void *bytes, size_t size, mm_net **out);
-
 #endif

@@ -81,9 +81,15 @@ static int32_t env_place(const mm_learn *l, const mm_env *env) {
   return i;
 }
 
-static void note_machine(mm_learn *l, const mm_backend_config *backend, unsigned ran, int threads) {
+static void note_machine(mm_learn *l, const mm_backend_config *backend, unsigned ran,
+                         const mm_backend_report *report) {
   mm_machine *m = &l->view.machine;
-  *m = (mm_machine){ backend->place, m->ran | ran, threads };
+  m->place = backend->place;
+  m->ran |= ran;
+  if (report) {
+    m->threads = report->threads;
+    m->ranks = report->ranks;
+  }
   if (m->ran != 0) mm_run_session_backend(l->run, mm_backend_ran_name(m->ran, &m->place));
 }
 
@@ -96,10 +102,12 @@ static mm_status run_jobs(mm_learn *l, const mm_backend_config *backend, size_t 
   config.report = &report;
   l->stage = stage;
   double start = mm_clock_seconds();
-  mm_status status = mm_backend_run(&config, l->job, n, l->result);
+  uint64_t known_steps;
+  mm_status status = mm_learn_kept_run(l, &config, n, &known_steps);
   l->view.session_job_seconds += mm_clock_seconds() - start;
-  if (n > 0)
-    note_machine(l, backend, report.cuda ? MM_BACKEND_ON_CUDA : MM_BACKEND_ON_CPU, report.threads);
+  if (n > 0 && report.ranks > 0)
+    note_machine(l, backend, report.cuda ? MM_BACKEND_ON_CUDA : MM_BACKEND_ON_CPU, &report);
+  l->view.session_env_steps -= known_steps;
   for (size_t i = 0; i < n; i++) {
     l->view.session_env_steps += l->result[i].env_steps;
     mm_status own = l->result[i].status;
@@ -279,7 +287,7 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
            mm_env_id(l->env[e]), tuning.eta[tuning.best], MM_ETAS, TUNE_SEEDS,
            1e-6 * (double)tuning.env_steps);
     l->view.session_env_steps += tuning.env_steps;
-    note_machine(l, backend, tuning.ran, l->view.machine.threads);
+    note_machine(l, backend, tuning.ran, NULL);
   }
   l->view.session_job_seconds += mm_clock_seconds() - start;
   return MM_OK;
@@ -331,7 +339,9 @@ static mm_status begin_phase(mm_learn *l, const mm_backend_config *backend) {
 
   MM_TRY(mm_run_begin(l->run));
   MM_TRY(mm_run_put_scores(l->run, l->score_row, n * tasks));
+  MM_TRY(mm_learn_kept_forget(l));
   MM_TRY(mm_run_commit(l->run));
+  mm_learn_kept_clear(l);
   mm_learn_set_controls(l, generation);
   l->view.best.known = false;
   mm_learn_score score = mm_learn_score_of(&l->controls, l->value, generation);
@@ -347,7 +357,9 @@ static mm_status validate_end(mm_learn *l, const mm_backend_config *backend) {
   take_validation(l, "learned", l->view.generation, 0, l->value);
   MM_TRY(mm_run_begin(l->run));
   MM_TRY(mm_run_put_scores(l->run, l->score_row, validation_tasks(l)));
+  MM_TRY(mm_learn_kept_forget(l));
   MM_TRY(mm_run_commit(l->run));
+  mm_learn_kept_clear(l);
   mm_learn_score score = mm_learn_score_of(&l->controls, l->value, l->view.generation);
   mm_learn_note_best(l, &score, l->value, mm_es_mean(l->es));
   return mm_learn_write_maps(l);
@@ -363,6 +375,7 @@ static mm_status store(mm_learn *l, const mm_run_generation *row, const mm_run_t
   MM_TRY(mm_run_put_jobs(l->run, l->job_row, l->n_job));
   if (validated) MM_TRY(mm_run_put_scores(l->run, l->score_row, validation_tasks(l)));
   MM_TRY(mm_run_put_timing(l->run, timing));
+  MM_TRY(mm_learn_kept_forget(l));
   return mm_run_commit(l->run);
 }
 
@@ -395,6 +408,7 @@ static void adopt(mm_learn *l, const mm_run_generation *row, double seconds) {
   v->evaluations += l->n_job;
   v->env_steps += row->env_steps;
   v->session_generations++;
+  mm_learn_kept_clear(l);
   v->generation_seconds = seconds;
   memcpy(l->kept, mm_es_mean(l->es), dimension(l) * sizeof *l->kept);
   mm_es_save(l->es, l->state);
@@ -451,10 +465,9 @@ static mm_status restore(mm_learn *l) {
 }
 
 static mm_status enter_session(mm_learn *l, const mm_backend_config *backend) {
-  int threads = backend->threads > 0 ? backend->threads : mm_backend_cores();
   mm_run_session session = { .backend = mm_backend_name(&backend->place),
                              .isa = mm_isa_name(),
-                             .threads = threads };
+                             .threads = mm_backend_threads(backend->threads) };
   if (l->session) return MM_OK;
   MM_TRY(mm_run_session_start(l->run, &session));
   l->session = true;

@@ -73,6 +73,8 @@ static mm_status take_memory(mm_learn *l) {
   TAKE(result, jobs);
   TAKE(job_row, l->n_job);
   TAKE(score_row, scores);
+  TAKE(early.early, l->n_job + scores);
+  l->early.room = l->n_job + scores;
   for (int c = 0; c < MM_LEARN_CONTROLS; c++)
     TAKE(controls.value[c], tasks);
 #undef TAKE
@@ -131,11 +133,16 @@ static mm_status take(mm_learn **out) {
   *out = mm_alloc(sizeof **out);
   if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for a search");
   memset(*out, 0, sizeof **out);
-  return MM_OK;
+  mm_status status = mm_learn_kept_open(&(*out)->early);
+  if (status == MM_OK) return MM_OK;
+  mm_free(*out);
+  *out = NULL;
+  return status;
 }
 
 void mm_learn_close(mm_learn *l) {
   if (!l) return;
+  mm_learn_kept_close(&l->early);
   mm_run_close(l->run);
   mm_es_destroy(l->es);
   for (size_t i = 0; i < MM_LEARN_ENVS; i++)
@@ -367,7 +374,8 @@ static mm_status resume(mm_learn *l, const char *folder, int64_t generations,
   MM_TRY(replay_generations(l));
   if (generations > 0 && generations != l->generations)
     MM_TRY(change_length(l, generations, start));
-  return replay_scores(l);
+  MM_TRY(replay_scores(l));
+  return mm_learn_kept_load(l);
 }
 
 mm_status mm_learn_resume(const char *folder, int64_t generations, mm_learn **out) {

@@ -36,6 +36,7 @@ void mm_machine_add(cJSON *object, const mm_machine *m) {
   cJSON_AddStringToObject(object, "backend", mm_backend_ran_name(m->ran, &m->place));
   if (used_devices(m)) add_devices(object, &m->place);
   cJSON_AddItemToObject(object, "threads", mm_json_number(m->threads));
+  if (m->ranks > 1) cJSON_AddItemToObject(object, "ranks", mm_json_number(m->ranks));
   cJSON_AddStringToObject(object, "isa", mm_isa_name());
 }
 
@@ -57,6 +58,8 @@ const char *mm_machine_text(const mm_machine *m, char out[MM_MACHINE_TEXT]) {
     used =
         (size_t)snprintf(out, MM_MACHINE_TEXT, "%d thread%s, %s%s", m->threads,
                          m->threads == 1 ? "" : "s", mm_isa_name(), used_devices(m) ? " and " : "");
-  if (used_devices(m)) put_devices(&m->place, out + used, MM_MACHINE_TEXT - used);
+  if (used_devices(m)) used += put_devices(&m->place, out + used, MM_MACHINE_TEXT - used);
+  if (m->ranks > 1 && used < MM_MACHINE_TEXT)
+    snprintf(out + used, MM_MACHINE_TEXT - used, " of %d ranks", m->ranks);
   return out;
 }

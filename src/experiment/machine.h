@@ -10,9 +10,11 @@ typedef struct mm_machine {
   mm_backend_place place; // its list of devices belongs to the caller
   unsigned ran;           // MM_BACKEND_ON_CPU, .._CUDA, or-ed; 0: nothing was to be done
   int threads;            // of the processor, as in mm_backend_report
+  int ranks;              // processes that worked together; 0 and 1: this one alone
 } mm_machine;
 
-// Adds `backend`, `threads` and `isa`; where devices worked also `devices`, their names.
+// Adds `backend`, `threads` and `isa`; where devices worked also `devices`, the names of this
+// process's; where several processes worked `ranks`.
 void mm_machine_add(cJSON *object, const mm_machine *machine);
 
 // "2 threads, avx512", "NVIDIA H200", "2 devices (NVIDIA H200, NVIDIA H200)", or both kinds with

@@ -250,6 +250,7 @@ static mm_status advance(search *s) {
   const mm_reproduce_job *job = s->r->job;
   mm_backend_config backend = { .place = job->place,
                                 .threads = job->threads,
+                                .job_timeout = job->job_timeout,
                                 .stop = job->stop,
                                 .progress = show_search,
                                 .user = s };
@@ -315,11 +316,12 @@ static mm_status start_session(mm_reproduce *r) {
   if (r->session) return MM_OK;
   mm_run_session session = { .backend = mm_backend_name(&r->job->place),
                              .isa = mm_isa_name(),
-                             .threads =
-                                 r->job->threads > 0 ? r->job->threads : mm_backend_cores() };
+                             .threads = mm_backend_threads(r->job->threads) };
   MM_TRY(mm_run_session_start(r->run, &session));
   r->session = true;
-  r->result.machine = (mm_machine){ .place = r->job->place, .threads = session.threads };
+  r->result.machine = (mm_machine){ .place = r->job->place,
+                                    .threads = session.threads,
+                                    .ranks = mm_backend_ranks() };
   return MM_OK;
 }
 

@@ -87,7 +87,8 @@ const char *mm_reproduce_folder(const mm_reproduce *reproduce);
 // thread.
 typedef struct mm_reproduce_job {
   mm_backend_place place;
-  int threads; // 0: one per core
+  int threads;        // 0: one per core
+  double job_timeout; // as in mm_backend_config
   const volatile int *stop;
   // What is being done ("search on CartPole-v1, target=code"), how much of it, in what.
   void (*progress)(const char *stage, double done, double total, const char *unit, void *user);

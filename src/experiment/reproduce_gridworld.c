@@ -87,6 +87,7 @@ static mm_status tune(mm_grid_figure *f) {
   const mm_reproduce_plan *plan = &f->r->plan;
   mm_backend_config backend = { .place = f->r->job->place,
                                 .threads = f->r->job->threads,
+                                .job_timeout = f->r->job->job_timeout,
                                 .stop = f->r->job->stop,
                                 .progress = show_tuning,
                                 .user = f->r };

@@ -161,6 +161,7 @@ static mm_status run_table(table *t, const mm_reproduce_entrant *row) {
   mm_transfer x;
   t->config.backend = (mm_backend_config){ .place = job->place,
                                            .threads = job->threads,
+                                           .job_timeout = job->job_timeout,
                                            .stop = job->stop,
                                            .progress = show_progress,
                                            .user = t };

@@ -11,11 +11,10 @@ bool mm_train_trouble(mm_train *t, char out[MM_ERROR_SIZE]) {
 }
 
 static mm_status start_session(mm_train *t, const mm_backend_config *backend) {
-  const int threads = backend->threads;
   if (!t->run || t->session) return MM_OK;
   mm_run_session session = { .backend = mm_backend_name(&backend->place),
                              .isa = mm_isa_name(),
-                             .threads = threads > 0 ? threads : mm_backend_cores() };
+                             .threads = mm_backend_threads(backend->threads) };
   MM_TRY(mm_run_session_start(t->run, &session));
   t->session = true;
   return MM_OK;
@@ -73,7 +72,7 @@ void mm_train_look(const mm_train *t, mm_train_view *out) {
                           .trouble = t->plan.seeds,
                           .complete = t->complete,
                           .no_policy = t->no_policy,
-                          .machine = { t->place, work.ran, t->report.threads },
+                          .machine = { t->place, work.ran, t->report.threads, t->report.ranks },
                           .seconds = work.seconds,
                           .env_steps = work.env_steps,
                           .error = "" };

@@ -235,8 +235,7 @@ static mm_status run_jobs(mm_transfer *t, mm_job_store *store, mm_job *jobs, dou
 static mm_status start_session(const mm_transfer_config *c) {
   mm_run_session session = { .backend = mm_backend_name(&c->backend.place),
                              .isa = mm_isa_name(),
-                             .threads =
-                                 c->backend.threads > 0 ? c->backend.threads : mm_backend_cores() };
+                             .threads = mm_backend_threads(c->backend.threads) };
   return c->run ? mm_run_session_start(c->run, &session) : MM_OK;
 }
 
@@ -249,7 +248,8 @@ static mm_status run_stored(mm_transfer *t, mm_job *jobs, double *x) {
   mm_job_store_work work = mm_job_store_work_of(store);
   t->own_steps = work.env_steps;
   t->wall_seconds = work.seconds;
-  t->machine = (mm_machine){ t->config.backend.place, work.ran, t->report.threads };
+  t->machine =
+      (mm_machine){ t->config.backend.place, work.ran, t->report.threads, t->report.ranks };
   if (t->config.run && work.ran != 0)
     mm_run_session_backend(t->config.run, mm_backend_ran_name(work.ran, &t->machine.place));
   t->all_found = t->config.run && work.trained == 0;

@@ -87,9 +87,10 @@ static mm_status take_results(mm_tune *t, request *r, size_t n, const mm_result 
   return MM_OK;
 }
 
-static void note_machine(mm_tune *t, int threads) {
+static void note_machine(mm_tune *t, const mm_backend_report *report) {
   mm_machine *m = &t->machine;
-  *m = (mm_machine){ t->backend->place, m->ran | mm_job_store_work_of(t->store).ran, threads };
+  *m = (mm_machine){ t->backend->place, m->ran | mm_job_store_work_of(t->store).ran,
+                     report->threads, report->ranks };
   if (t->session && m->ran != 0)
     mm_run_session_backend(t->run, mm_backend_ran_name(m->ran, &m->place));
 }
@@ -107,7 +108,7 @@ static mm_status perform(mm_tune *t, request *r, size_t n) {
   mm_status status = announce(t, r, n, job, &first);
   if (status == MM_OK) status = mm_job_store_run(t->store, &backend, first, job, jobs);
   mm_free(job);
-  note_machine(t, report.threads);
+  note_machine(t, &report);
   if (status == MM_OK)
     status = take_results(t, r, n, mm_job_store_results(t->store, first), &report);
   return status;
@@ -330,11 +331,10 @@ mm_status mm_tune_search_all(mm_tune *t) {
 }
 
 static mm_status start_session(mm_tune *t, const mm_backend_config *backend) {
-  const int threads = backend->threads;
   if (!t->run || t->session) return MM_OK;
   mm_run_session session = { .backend = mm_backend_name(&backend->place),
                              .isa = mm_isa_name(),
-                             .threads = threads > 0 ? threads : mm_backend_cores() };
+                             .threads = mm_backend_threads(backend->threads) };
   MM_TRY(mm_run_session_start(t->run, &session));
   t->session = true;
   return MM_OK;

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
+#include "agent/job_hooks.h"
 #include "agent/state_bytes.h"
-#include "experiment/job_store_internal.h"
 
 enum { GAUSSIAN = 2 }; // beside the activation
 
