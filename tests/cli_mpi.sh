@@ -45,7 +45,7 @@ ranks 3 "${train[@]}" --out three
 expect_code 0
 expect "policies are the same to the byte" cmp -s one/policy.safetensors three/policy.safetensors
 
-table=(transfer --maps l2,tsallis:0.5 --envs GridWorld-small,GridWorld-dense --seeds 3 --set steps=512 --set envs=8 --set unroll=8 --quiet)
+table=(transfer --maps "l2,tsallis:0.5" --envs "GridWorld-small,GridWorld-dense" --seeds 3 --set steps=512 --set envs=8 --set unroll=8 --quiet)
 run "${table[@]}" --out table
 ranks 2 "${table[@]}" --out table-2
 expect_code 0

@@ -14,7 +14,8 @@ export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 # which therefore must stay loaded and be found in whole stacks.
 keep=$(dirname "$program")/keep_loaded.so
 if [ -e "$keep" ]; then
-  export LSAN_OPTIONS=suppressions=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/openmpi.supp:print_suppressions=0
+  here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+  export LSAN_OPTIONS=suppressions=$here/openmpi.supp:print_suppressions=0
   export ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0:fast_unwind_on_malloc=0
   mkdir "$work/launcher"
   printf '#!/bin/sh\nexec %s -x LD_PRELOAD=%s -x LSAN_OPTIONS -x ASAN_OPTIONS "$@"\n' \
@@ -44,6 +45,7 @@ start_ranks() {
 # all processes below PID
 below() {
   local child
+  # shellcheck disable=SC2013 # words are what is there
   for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
     echo "$child"
     below "$child"
