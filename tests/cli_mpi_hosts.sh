@@ -50,6 +50,7 @@ expect_code 0
 bytes_sent() { ip netns exec "$a" cat "/sys/class/net/$a/statistics/tx_bytes"; }
 
 last="mpirun over two hosts"
+# shellcheck disable=SC2016 # the dollars are for the shells on the hosts
 timeout 90 ip netns exec "$a" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$a" \
   mpirun --mca plm_rsh_agent "$work/agent" --mca btl tcp,self --mca btl_tcp_if_include 10.213.77.0/30 \
   --mca oob_tcp_if_include 10.213.77.0/30 --host 10.213.77.1:1,10.213.77.2:2 -n 3 \

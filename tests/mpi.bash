@@ -9,8 +9,20 @@ command -v mpirun >/dev/null || { echo "skipped: no mpirun here"; exit 77; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_mpi_yield_when_idle=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-# what Open MPI itself leaves behind, by its libraries' names alone
-export LSAN_OPTIONS=suppressions=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/openmpi.supp:print_suppressions=0
+
+# With the leak checker: what Open MPI itself leaves behind is passed over, by its libraries' names alone,
+# which therefore must stay loaded and be found in whole stacks.
+keep=$(dirname "$program")/keep_loaded.so
+if [ -e "$keep" ]; then
+  here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+  export LSAN_OPTIONS=suppressions=$here/openmpi.supp:print_suppressions=0
+  export ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0:fast_unwind_on_malloc=0
+  mkdir "$work/launcher"
+  printf '#!/bin/sh\nexec %s -x LD_PRELOAD=%s -x LSAN_OPTIONS -x ASAN_OPTIONS "$@"\n' \
+    "$(command -v mpirun)" "$keep" >"$work/launcher/mpirun"
+  chmod +x "$work/launcher/mpirun"
+  PATH=$work/launcher:$PATH
+fi
 
 # ranks N ARGS...: the program as so many ranks; as `run`
 ranks() {
@@ -33,6 +45,7 @@ start_ranks() {
 # all processes below PID
 below() {
   local child
+  # shellcheck disable=SC2013 # words are what is there
   for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
     echo "$child"
     below "$child"

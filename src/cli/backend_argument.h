@@ -1,5 +1,5 @@
-// --threads, --backend, --devices and --job-timeout, for the commands that train, and what they say when it is the
-// devices that cannot.
+// --threads, --backend, --devices and --job-timeout, for the commands that train, and what they say
+// when it is the devices that cannot.
 
 #ifndef MM_CLI_BACKEND_ARGUMENT_H
 #define MM_CLI_BACKEND_ARGUMENT_H
