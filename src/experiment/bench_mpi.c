@@ -260,7 +260,7 @@ static mm_status draw(const char *path, const double *table) {
   mm_figure *figure;
   MM_TRY(mm_figure_create(path, 700, 420, &figure));
   mm_figure_script(figure,
-                   "set lmargin at screen 0.09\nset rmargin at screen 0.97\n"
+                   "set lmargin at screen 0.11\nset rmargin at screen 0.97\n"
                    "set logscale x 2\nset xrange [16:16384]\nset yrange [0:102]\n"
                    "set format x '%%g'\nset xlabel 'ranks of one thread'\n"
                    "set ylabel 'efficiency, %%'\nset key bottom left samplen 2 spacing 1.1\n"
