@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "backend/cuda_gauss_arrange.cuh"
 #include "backend/cuda_gauss_learn.cuh"
 #include "backend/cuda_gauss_rollout.cuh"
 
@@ -28,9 +29,18 @@ size_t mm_cuda_gauss_shared(int rows) {
   return rows == Work<5>::R ? sizeof(Work<5>) : rows == Work<2>::R ? sizeof(Work<2>) : 0;
 }
 
-static int mode() {
+template <int MT> static const void *kernel() {
   const char *m = getenv("GAUSS_MODE");
-  return m ? atoi(m) : 0;
+  switch (m ? atoi(m) : 2) {
+  case 0:
+    return (const void *)learn<MT, 0>;
+  case 4:
+    return (const void *)learn<MT, 4>;
+  case 16:
+    return (const void *)learn<MT, 16>;
+  default:
+    return (const void *)learn<MT, 2>;
+  }
 }
 
 static dim3 grid(int count, int each, int n) {
@@ -73,16 +83,27 @@ static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, 
 // As many agents at a time as have room for both of their blocks: a block waits for its partner.
 template <int MT>
 static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
-                             int64_t *clocks, cudaStream_t stream) {
+                             int epoch, int64_t *clocks, cudaStream_t stream) {
   const int most = p->processors / 2;
   for (int first = 0; first < n; first += most) {
     const int some = n - first < most ? n - first : most;
     mm_cuda_agent *from = agents + first;
     int64_t *own = clocks ? clocks + (size_t)first * 2 * MM_CUDA_GAUSS_STAGES : nullptr;
-    void *arguments[] = { &from, &turn, &own };
-    const cudaError_t error = cudaLaunchCooperativeKernel(
-        mode() ? (const void *)learn<MT, 1> : (const void *)learn<MT, 0>,
-        dim3((unsigned)(2 * some)), dim3(THREADS), arguments, sizeof(Work<MT>), stream);
+    int late = getenv("GAUSS_LATE") ? atoi(getenv("GAUSS_LATE")) : 0;
+    void *arguments[] = { &from, &turn, &epoch, &own, &late };
+    const cudaError_t error =
+        cudaLaunchCooperativeKernel(kernel<MT>(), dim3((unsigned)(2 * some)), dim3(THREADS),
+                                    arguments, sizeof(Work<MT>), stream);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+template <int MT> static cudaError_t make_room() {
+  const void *kernels[] = { (const void *)infer<MT>, kernel<MT>() };
+  for (const void *one : kernels) {
+    const cudaError_t error = cudaFuncSetAttribute(one, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                   (int)sizeof(Work<MT>));
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -91,26 +112,23 @@ static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents,
 template <int MT>
 static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int span,
                           int64_t *clocks, cudaStream_t stream) {
-  const void *kernels[] = { (const void *)infer<MT>, (const void *)learn<MT, 0>,
-                            (const void *)learn<MT, 1> };
-  for (const void *kernel : kernels) {
-    const cudaError_t error = cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(Work<MT>));
-    if (error != cudaSuccess) return error;
-  }
+  enum { EACH = 64, AT_ONCE = 128 };
   mm_cuda_bodies *bodies = nullptr; // a table of where each agent's environments are
-  if (!entries[p->env].step) {
-    const cudaError_t error = cudaMallocAsync((void **)&bodies, n * sizeof *bodies, stream);
-    if (error != cudaSuccess) return error;
-  }
-  for (int turn = 0; turn < span; turn++) {
+  cudaError_t error = make_room<MT>();
+  if (error == cudaSuccess && !entries[p->env].step)
+    error = cudaMallocAsync((void **)&bodies, n * sizeof *bodies, stream);
+  if (error != cudaSuccess) return error;
+  round_parameters<<<dim3(EACH, (unsigned)n), 256, 0, stream>>>(agents);
+  for (int turn = 0; turn < span && error == cudaSuccess; turn++) {
     roll_out<MT>(p, agents, n, turn, bodies, stream);
-    const cudaError_t error = learn_all<MT>(p, agents, n, turn, clocks, stream);
-    if (error != cudaSuccess) return error;
+    for (int epoch = 0; epoch < p->epochs && error == cudaSuccess; epoch++) {
+      arrange<<<dim3(AT_ONCE, (unsigned)n), ARRANGERS, 0, stream>>>(agents, epoch);
+      error = learn_all<MT>(p, agents, n, turn, epoch, clocks, stream);
+    }
     end<<<(n + 63) / 64, 64, 0, stream>>>(agents, n);
   }
   if (bodies) cudaFreeAsync(bodies, stream);
-  return cudaGetLastError();
+  return error == cudaSuccess ? cudaGetLastError() : error;
 }
 
 cudaError_t mm_cuda_gauss_launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n,
