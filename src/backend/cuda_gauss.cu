@@ -2,8 +2,6 @@
 
 #include "backend/cuda_gauss.h"
 
-#include <stdlib.h>
-
 #include "backend/cuda_gauss_arrange.cuh"
 #include "backend/cuda_gauss_learn.cuh"
 #include "backend/cuda_gauss_rollout.cuh"
@@ -27,20 +25,6 @@ static_assert(sizeof(Work<2>) <= 99 * 1024, "a block of the smallest devices");
 
 size_t mm_cuda_gauss_shared(int rows) {
   return rows == Work<5>::R ? sizeof(Work<5>) : rows == Work<2>::R ? sizeof(Work<2>) : 0;
-}
-
-template <int MT> static const void *kernel() {
-  const char *m = getenv("GAUSS_MODE");
-  switch (m ? atoi(m) : 2) {
-  case 0:
-    return (const void *)learn<MT, 0>;
-  case 4:
-    return (const void *)learn<MT, 4>;
-  case 16:
-    return (const void *)learn<MT, 16>;
-  default:
-    return (const void *)learn<MT, 2>;
-  }
 }
 
 static dim3 grid(int count, int each, int n) {
@@ -89,18 +73,17 @@ static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents,
     const int some = n - first < most ? n - first : most;
     mm_cuda_agent *from = agents + first;
     int64_t *own = clocks ? clocks + (size_t)first * 2 * MM_CUDA_GAUSS_STAGES : nullptr;
-    int late = getenv("GAUSS_LATE") ? atoi(getenv("GAUSS_LATE")) : 0;
-    void *arguments[] = { &from, &turn, &epoch, &own, &late };
+    void *arguments[] = { &from, &turn, &epoch, &own };
     const cudaError_t error =
-        cudaLaunchCooperativeKernel(kernel<MT>(), dim3((unsigned)(2 * some)), dim3(THREADS),
-                                    arguments, sizeof(Work<MT>), stream);
+        cudaLaunchCooperativeKernel((const void *)learn<MT>, dim3((unsigned)(2 * some)),
+                                    dim3(THREADS), arguments, sizeof(Work<MT>), stream);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }
 
 template <int MT> static cudaError_t make_room() {
-  const void *kernels[] = { (const void *)infer<MT>, kernel<MT>() };
+  const void *kernels[] = { (const void *)infer<MT>, (const void *)learn<MT> };
   for (const void *one : kernels) {
     const cudaError_t error = cudaFuncSetAttribute(one, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                    (int)sizeof(Work<MT>));

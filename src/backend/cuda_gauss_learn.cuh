@@ -31,15 +31,19 @@ struct Rates {
   float clip, beta1, rest1, beta2, rest2, rate, epsilon;
 };
 
+// Of a warp's 16 squares, those whose numbers stay in the device's cache. All agents' numbers do
+// not fit there: if all were treated alike, each would be gone before it is used again.
+enum { KEPT = 2 };
+
 // Four parameters with their moments.
 struct Four {
   float4 p, m, v;
 };
 
-// KEPT: what is near comes back soon, what is not is not to drive it out.
-template <bool KEPT> MM_DEVICE Four take_four(const Step &s, size_t at) {
+// NEAR: to stay in the cache, from which others must not drive it out.
+template <bool NEAR> MM_DEVICE Four take_four(const Step &s, size_t at) {
   Four x;
-  if (KEPT) {
+  if (NEAR) {
     x.p = __ldcg(reinterpret_cast<const float4 *>(s.param + at));
     x.m = __ldcg(reinterpret_cast<const float4 *>(s.m + at));
     x.v = __ldcg(reinterpret_cast<const float4 *>(s.v + at));
@@ -51,8 +55,8 @@ template <bool KEPT> MM_DEVICE Four take_four(const Step &s, size_t at) {
   return x;
 }
 
-template <bool KEPT> MM_DEVICE void put_four(const Step &s, size_t at, const Four &x) {
-  if (KEPT) {
+template <bool NEAR> MM_DEVICE void put_four(const Step &s, size_t at, const Four &x) {
+  if (NEAR) {
     __stcg(reinterpret_cast<float4 *>(s.param + at), x.p);
     __stcg(reinterpret_cast<float4 *>(s.m + at), x.m);
     __stcg(reinterpret_cast<float4 *>(s.v + at), x.v);
@@ -89,7 +93,7 @@ MM_DEVICE float square_of(float4 x) {
 
 // Gradient of the second layer; with the last tile of a minibatch the norm, and all parameters
 // move. False: the norm is not finite.
-template <int MT, int KEPT>
+template <int MT>
 __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_rate rate) {
   Work<MT> &S = here<MT>();
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
@@ -227,7 +231,7 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
 
 // One gradient step; false: its gradient is not finite. The first tile of the next one, of `next`
 // rows, is sent for.
-template <int MT, int KEPT>
+template <int MT>
 MM_DEVICE bool learn_minibatch(Step &s, int next, uint64_t step, mm_cuda_rate rate) {
   enum { R = Work<MT>::R };
   Work<MT> &S = here<MT>();
@@ -254,7 +258,7 @@ MM_DEVICE bool learn_minibatch(Step &s, int next, uint64_t step, mm_cuda_rate ra
     mark(S, MM_CUDA_GAUSS_LAYER1);
     const int left = s.last ? next : s.n - s.from - s.rows;
     if (left > 0) fetch<MT>(s, s.first + s.from + s.rows, left < R ? left : (int)R);
-    finite = second_layer<MT, KEPT>(s, step, rate);
+    finite = second_layer<MT>(s, step, rate);
   }
   return finite;
 }
@@ -302,9 +306,9 @@ template <int MT> MM_DEVICE void account(Work<MT> &S, bool add, mm_cuda_gauss_re
 
 // An epoch of iteration number `turn` of the launch; block 2 i has the actor of agent i, block
 // 2 i + 1 its critic. All blocks are on the device at the same time.
-template <int MT, int KEPT>
+template <int MT>
 __global__ void __launch_bounds__(THREADS, 1)
-    learn(mm_cuda_agent *agents, int turn, int epoch, int64_t *clocks, int late) {
+    learn(mm_cuda_agent *agents, int turn, int epoch, int64_t *clocks) {
   mm_cuda_agent &a = agents[blockIdx.x / 2];
   mm_cuda_gauss *gauss = static_cast<mm_cuda_gauss *>(a.scratch);
   if constexpr (!rows_are_compiled<MT>()) {
@@ -328,9 +332,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     reinterpret_cast<uint32_t *>(&S.density)[i] =
         reinterpret_cast<const uint32_t *>(&gauss->density)[i];
   if (threadIdx.x == 0) begin_clock(S, clocks != nullptr);
-  const int64_t start = clock64();
-  while (clock64() - start < (int64_t)late * (blockIdx.x / 2 % 4)) {
-  }
   const int each = a.n_row / a.minibatches, larger = a.n_row % a.minibatches;
   const int before = (turn * a.epochs + epoch) * a.minibatches;
   const uint64_t steps =
@@ -344,7 +345,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const bool end = mb + 1 == a.minibatches;
     const int next = end ? 0 : each + (mb + 1 < larger);
     s.measure = end && epoch + 1 == a.epochs;
-    finite = learn_minibatch<MT, KEPT>(s, next, steps + (uint64_t)mb + 1, a.rate[before + mb]);
+    finite = learn_minibatch<MT>(s, next, steps + (uint64_t)mb + 1, a.rate[before + mb]);
     s.first += s.n;
     s.n = next;
   }
