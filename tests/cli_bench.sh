@@ -111,7 +111,7 @@ expect_refusal 2 "benchmark 'map' has nothing to measure with --backend cuda"
 run bench cuda --backend cpu
 expect_refusal 2 "benchmark 'cuda' has nothing to measure with --backend cpu"
 if "$program" devices --json | grep -q '"devices":\[\]'; then
-  for words in "cuda" "--backend cuda" "ampo --backend cuda" "learn gridworld --backend cuda" "map cuda"; do
+  for words in "cuda" "--backend cuda" "ampo --backend cuda" "physics --backend cuda" "learn gridworld --backend cuda" "map cuda"; do
     # shellcheck disable=SC2086 # words
     run bench $words
     expect_refusal 1 "backend 'cuda'"
@@ -125,6 +125,10 @@ else
   for name in warm-up fp32-fma fp16-tensor gridworld/generation learn/generation CartPole-v1/128/steps \
     Seaquest-MinAtar/128/sparse-of-fp32 Asterix-MinAtar/rollout CartPole-v1/forward-and-back Asterix-MinAtar/memory; do
     expect "$name" grep -q "\"cuda/$name\"" "$out"
+  done
+  for body in Hopper HalfCheetah Ant; do
+    expect "$body" grep -q "\"physics/$body/portable\"" "$out"
+    expect "$body on the device" grep -q "\"physics/$body/cuda/131072\"" "$out"
   done
   expect "the reference where one is known" grep -q '"cuda/CartPole-v1/128/steps",[^}]*"reference":3980000' "$out"
   expect "its name" grep -q '"device":"[^"]\+"' "$out"

@@ -1,6 +1,8 @@
 // Bodies on a device against those of mm_vec: the same bits in states, observations, rewards and
 // ends, from starts, from states in the midst of trouble, and through starts of new episodes.
 
+#define _POSIX_C_SOURCE 200809L
+
 #include <stdio.h>
 
 #include "test.h"
@@ -186,6 +188,8 @@ static void throw_about(const pair *p, void *state) {
       *q = (float)start[k] + mm_uniform_between_f(b.word[0], -1.0f, 1.0f);
       if (k == p->info->z_index)
         *q = (float)start[k] + mm_uniform_between_f(b.word[0], -0.6f, 0.1f);
+      if (p->info->nq > p->info->nv && k >= 3 && k < 7) // a quaternion needs a direction
+        *q = (float)start[k] + mm_uniform_between_f(b.word[0], -0.4f, 0.4f);
       if (k >= p->info->nv) continue;
       column_of(p, state, p->info->nq + k)[i] = mm_uniform_between_f(b.word[1], -10.0f, 10.0f);
       column_of(p, state, p->info->nq + p->info->nv + k)[i] =
@@ -228,6 +232,7 @@ static void test_moves(void **state) {
     assert_ok(mm_vec_create(p.r.env, &p.config, &other));
     assert_ok(mm_vec_load(other, p.state[1], p.state_size));
     mm_vec *first = p.r.vec;
+    memset(p.final[0], 0, (size_t)p.steps * obs_of(&p) * sizeof(float));
     run_processor(&p);
     check_pair(&p);
     p.r.vec = other;

@@ -1,9 +1,5 @@
 // One thread takes one environment through a step: physics, reward, end, start of the next episode,
 // observation. What vec_body.c does on processors, from the same headers.
-//
-// A file that includes this may set MM_PHYSICS_THREADS first (physics/lanes.h): then a thread's
-// state and rows lie in shared memory, of which a block needs sizeof(Body::Room) bytes, and
-// registers are left for matrices.
 
 #ifndef MM_BACKEND_CUDA_BODY_CUH
 #define MM_BACKEND_CUDA_BODY_CUH
@@ -19,25 +15,38 @@ namespace mm {
 
 // ---------------------------------------------------------------------------------------------
 // Bodies: sizes, the engine's step, the environment's law
+//
+// TOGETHER: a body's code may be larger than what a multiprocessor has at hand of it. Then the
+// warps of a block had better be in the same part: they wait for each other before each physics
+// step.
 
+// Coordinates, velocities, warm start.
+template <int NQ, int NV> struct State { float q[NQ], v[NV], a[NV]; };
+
+// inward, outward: a state's numbers from columns to those of the engine, and back to numbers side
+// by side.
 #define MM_CUDA_PLANAR(Name, prefix)                                                               \
   struct Name##Physics {                                                                           \
     using Model = prefix##_model;                                                                  \
-    struct Room {                                                                                  \
-      held q[prefix##_NV], v[prefix##_NV], u[prefix##_NU];                                         \
-      prefix##_aside aside;                                                                        \
-    };                                                                                             \
     enum { NQ = prefix##_NV, NV = prefix##_NV, NU = prefix##_NU };                                 \
-    static __device__ __forceinline__ float turned_q(int i, float x) {                             \
-      return prefix##_turned(i, x);                                                                \
+    static __device__ __forceinline__ void inward(const float *q, const float *v, const float *a,  \
+                                                  size_t stride, State<NQ, NV> *s) {               \
+      prefix##_load_state(q, stride, s->q);                                                        \
+      prefix##_load_state(v, stride, s->v);                                                        \
+      prefix##_load_state(a, stride, s->a);                                                        \
     }                                                                                              \
-    static __device__ __forceinline__ float turned_v(int i, float x) {                             \
-      return prefix##_turned(i, x);                                                                \
+    static __device__ __forceinline__ void outward(State<NQ, NV> *s) {                             \
+      prefix##_store_state(s->q, 1, 1, s->q);                                                      \
+      prefix##_store_state(s->v, 1, 1, s->v);                                                      \
+      prefix##_store_state(s->a, 1, 1, s->a);                                                      \
     }                                                                                              \
-    static __device__ __forceinline__ float control(int i, const float *u) { return u[i]; }        \
-    static __device__ __forceinline__ void step(const Model *m, int iterations, Room *r, float *a, \
-                                                int *ok) {                                         \
-      prefix##_step(m, iterations, r->u, r->q, r->v, a, &r->aside, ok);                            \
+    static __device__ __forceinline__ void controls(const float *action, float *u) {               \
+      for (int k = 0; k < NU; k++)                                                                 \
+        u[k] = action[k];                                                                          \
+    }                                                                                              \
+    static __device__ __forceinline__ void step(const Model *m, int iterations, const float *u,    \
+                                                State<NQ, NV> *s, int *ok) {                       \
+      prefix##_step(m, iterations, u, s->q, s->v, s->a, ok);                                       \
     }                                                                                              \
   };
 
@@ -50,7 +59,7 @@ MM_CUDA_PLANAR(HalfCheetah, half_cheetah)
 MM_CUDA_PLANAR(HalfCheetahAll, half_cheetah_all)
 
 struct Hopper : HopperPhysics {
-  enum { OBS = MM_HOPPER_OBS };
+  enum { OBS = MM_HOPPER_OBS, TOGETHER = 0 };
   static __device__ __forceinline__ void reset(float *q, float *v, size_t stride,
                                                const float *start, const mm_bodies_draws *d) {
     mm_hopper_reset(q, v, stride, start, d);
@@ -68,7 +77,7 @@ struct Hopper : HopperPhysics {
 };
 
 template <class Physics> struct Cheetah : Physics {
-  enum { OBS = MM_HALF_CHEETAH_OBS };
+  enum { OBS = MM_HALF_CHEETAH_OBS, TOGETHER = 1 };
   static __device__ __forceinline__ void reset(float *q, float *v, size_t stride,
                                                const float *start, const mm_bodies_draws *d) {
     mm_half_cheetah_reset(q, v, stride, start, d);
@@ -90,19 +99,30 @@ using HalfCheetahAll = Cheetah<HalfCheetahAllPhysics>;
 
 struct Ant {
   using Model = ant_model;
-  struct Room {
-    held q[ANT_NQ], v[ANT_NV], u[MM_ANT_U];
-    ant_aside aside;
-  };
-  enum { NQ = ANT_NQ, NV = ANT_NV, NU = MM_ANT_U, OBS = MM_ANT_OBS };
-  static __device__ __forceinline__ float turned_q(int i, float x) { return ant_flipped(i, 1, x); }
-  static __device__ __forceinline__ float turned_v(int i, float x) { return ant_flipped(i, 0, x); }
-  static __device__ __forceinline__ float control(int i, const float *u) {
-    return ant_flipped(i + 6, 0, u[(i + 2) % 8]);
+  enum { NQ = ANT_NQ, NV = ANT_NV, NU = MM_ANT_U, OBS = MM_ANT_OBS, TOGETHER = 1 };
+  static __device__ __forceinline__ void inward(const float *q, const float *v, const float *a,
+                                                size_t stride, State<NQ, NV> *s) {
+#pragma unroll
+    for (int k = 0; k < NQ; k++)
+      s->q[k] = ant_flipped(k, 1, q[(size_t)k * stride]);
+#pragma unroll
+    for (int k = 0; k < NV; k++) {
+      s->v[k] = ant_flipped(k, 0, v[(size_t)k * stride]);
+      s->a[k] = ant_flipped(k, 0, a[(size_t)k * stride]);
+    }
   }
-  static __device__ __forceinline__ void step(const Model *m, int iterations, Room *r, float *a,
-                                              int *ok) {
-    ant_step(m, iterations, r->u, r->q, r->v, a, &r->aside, ok);
+  static __device__ __forceinline__ void outward(State<NQ, NV> *s) {
+    inward(s->q, s->v, s->a, 1, s); // signs that are changed twice are as they were
+  }
+  // those of the actions begin with leg 4
+  static __device__ __forceinline__ void controls(const float *action, float *u) {
+#pragma unroll
+    for (int k = 0; k < NU; k++)
+      u[k] = ant_flipped(k + 6, 0, action[(k + 2) % NU]);
+  }
+  static __device__ __forceinline__ void step(const Model *m, int iterations, const float *u,
+                                              State<NQ, NV> *s, int *ok) {
+    ant_step(m, iterations, u, s->q, s->v, s->a, ok);
   }
   static __device__ __forceinline__ void reset(float *q, float *v, size_t stride,
                                                const float *start, const mm_bodies_draws *d) {
@@ -208,42 +228,29 @@ __device__ __forceinline__ void finish_step(const mm_cuda_body &law, const mm_cu
   observe<Body>(law, e, q, v, 1, i, e.obs);
 }
 
-// One step of environment i with action [NU].
+// One step of environment i with action [NU]. Called by all threads of a block that have not
+// exited, as often by each.
 template <class Body>
 __device__ __forceinline__ void step_body(const mm_cuda_body &law, const mm_cuda_bodies &e, int i,
-                                          const float *action, typename Body::Room *room) {
+                                          const float *action) {
   const typename Body::Model *m = (const typename Body::Model *)law.model;
   const Columns<Body> c = columns_of<Body>(e, i);
-  float a[Body::NV], clipped[Body::NU];
+  float clipped[Body::NU], u[Body::NU];
+  State<Body::NQ, Body::NV> s;
   int ok = 1;
 #pragma unroll
   for (int k = 0; k < Body::NU; k++)
     clipped[k] = mm_bodies_clip(action[k]);
-#pragma unroll
-  for (int k = 0; k < Body::NU; k++)
-    room->u[k] = Body::control(k, clipped);
-  room->q[0] = 0.0f; // the way forward of this step
-#pragma unroll
-  for (int k = 1; k < Body::NQ; k++)
-    room->q[k] = Body::turned_q(k, c.q[(size_t)k * c.stride]);
-#pragma unroll
-  for (int k = 0; k < Body::NV; k++) {
-    room->v[k] = Body::turned_v(k, c.v[(size_t)k * c.stride]);
-    a[k] = Body::turned_v(k, c.warm[(size_t)k * c.stride]);
-  }
+  Body::controls(clipped, u);
+  Body::inward(c.q, c.v, c.warm, c.stride, &s);
+  s.q[0] = 0.0f; // the way forward of this step
 #pragma unroll 1
-  for (int s = 0; s < law.substeps; s++)
-    Body::step(m, law.iterations, room, a, &ok);
-  float q[Body::NQ], v[Body::NV];
-#pragma unroll
-  for (int k = 0; k < Body::NQ; k++)
-    q[k] = Body::turned_q(k, room->q[k]);
-#pragma unroll
-  for (int k = 0; k < Body::NV; k++) {
-    v[k] = Body::turned_v(k, room->v[k]);
-    a[k] = Body::turned_v(k, a[k]);
+  for (int k = 0; k < law.substeps; k++) {
+    if (Body::TOGETHER) __syncthreads();
+    Body::step(m, law.iterations, u, &s, &ok);
   }
-  finish_step<Body>(law, e, afresh(i), q, v, a, ok != 0, Body::reward(q[0], clipped));
+  Body::outward(&s);
+  finish_step<Body>(law, e, afresh(i), s.q, s.v, s.a, ok != 0, Body::reward(s.q[0], clipped));
 }
 
 } // namespace mm

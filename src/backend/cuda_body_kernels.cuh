@@ -10,35 +10,17 @@ namespace {
 
 constexpr int THREADS = MM_CUDA_BODY_THREADS;
 
-#ifdef MM_PHYSICS_THREADS
-static_assert(MM_PHYSICS_THREADS == THREADS, "a block's rooms lie between each other");
-extern __shared__ float rooms[];
-#define MM_CUDA_BODY_ROOM(Body)                                                                    \
-  typename Body::Room *room = (typename Body::Room *)(rooms + threadIdx.x)
-template <class Body> constexpr size_t room_size() {
-  return sizeof(typename Body::Room);
-}
-#else
-#define MM_CUDA_BODY_ROOM(Body)                                                                    \
-  typename Body::Room in_registers;                                                                \
-  typename Body::Room *room = &in_registers
-template <class Body> constexpr size_t room_size() {
-  return 0;
-}
-#endif
-
 template <class Body>
 __global__ void __launch_bounds__(THREADS, MM_CUDA_BODY_BLOCKS)
     step_all(const __grid_constant__ mm_cuda_body law, const mm_cuda_bodies *bodies) {
   const mm_cuda_bodies &e = bodies[blockIdx.y];
   const int i = (int)blockIdx.x * THREADS + (int)threadIdx.x;
   if (i >= e.n) return;
-  MM_CUDA_BODY_ROOM(Body);
   float action[Body::NU];
 #pragma unroll
   for (int k = 0; k < Body::NU; k++)
     action[k] = e.action[(size_t)i * Body::NU + (size_t)k];
-  step_body<Body>(law, e, i, action, room);
+  step_body<Body>(law, e, i, action);
 }
 
 template <class Body>
@@ -48,7 +30,6 @@ __global__ void __launch_bounds__(THREADS, MM_CUDA_BODY_BLOCKS)
   const mm_cuda_bodies &e = bodies[blockIdx.y];
   const int i = (int)blockIdx.x * THREADS + (int)threadIdx.x;
   if (i >= e.n) return;
-  MM_CUDA_BODY_ROOM(Body);
   const mm_stream stream = mm_stream_make(e.seed, e.repeat, MM_RNG_BENCH, (uint32_t)i);
 #pragma unroll 1
   for (int t = 0; t < steps; t++) {
@@ -60,7 +41,7 @@ __global__ void __launch_bounds__(THREADS, MM_CUDA_BODY_BLOCKS)
       for (int j = 0; j < 4; j++)
         if (k + j < Body::NU) action[k + j] = 2.0f * mm_uniform_f(b.word[j]) - 1.0f;
     }
-    step_body<Body>(law, e, afresh(i), action, room);
+    step_body<Body>(law, e, afresh(i), action);
   }
 }
 
@@ -78,29 +59,17 @@ inline dim3 grid_of(int count, int n_most) {
   return dim3((unsigned)((n_most + THREADS - 1) / THREADS), (unsigned)count);
 }
 
-// A kernel may need to be told that it has more shared memory than is usual.
-template <class Body, class Kernel> cudaError_t make_room(Kernel *kernel) {
-  if (room_size<Body>() == 0) return cudaSuccess;
-  return cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                              (int)room_size<Body>());
-}
-
 template <class Body>
 cudaError_t launch_step(const mm_cuda_body *law, const mm_cuda_bodies *bodies, int count,
                         int n_most, cudaStream_t stream) {
-  const cudaError_t error = make_room<Body>(step_all<Body>);
-  if (error != cudaSuccess) return error;
-  step_all<Body><<<grid_of(count, n_most), THREADS, room_size<Body>(), stream>>>(*law, bodies);
+  step_all<Body><<<grid_of(count, n_most), THREADS, 0, stream>>>(*law, bodies);
   return cudaGetLastError();
 }
 
 template <class Body>
 cudaError_t launch_wander(const mm_cuda_body *law, const mm_cuda_bodies *bodies, int count,
                           int n_most, uint64_t first, int steps, cudaStream_t stream) {
-  const cudaError_t error = make_room<Body>(wander_all<Body>);
-  if (error != cudaSuccess) return error;
-  wander_all<Body>
-      <<<grid_of(count, n_most), THREADS, room_size<Body>(), stream>>>(*law, bodies, first, steps);
+  wander_all<Body><<<grid_of(count, n_most), THREADS, 0, stream>>>(*law, bodies, first, steps);
   return cudaGetLastError();
 }
 

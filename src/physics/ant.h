@@ -10,7 +10,7 @@
 // ---------------------------------------------------------------------------------------------
 // Constraints
 
-BODY_INLINE MM_HD void ant_find_limits(const ant_model *m, const held *q, const held *v,
+BODY_INLINE MM_HD void ant_find_limits(const ant_model *m, const vec *q, const vec *v,
                                        ant_pose *p) {
   p->limits = 0;
   UNROLL for (int i = 0; i < 8; i++) {
@@ -18,64 +18,56 @@ BODY_INLINE MM_HD void ant_find_limits(const ant_model *m, const held *q, const 
         up = subtract(all_of(m->high[i % 2]), q[i + 7]);
     vec rho = least(down, up);
     mask active = below(rho, zero());
-    leave(&p->aside->limit_side[i]);
-    leave(&p->aside->limit_ref[i]);
-    leave(&p->aside->limit_d[i]);
+    p->limit_side[i] = p->limit_d[i] = p->limit_ref[i] = zero();
     if (!some(active)) continue;
     vec imp = impedance(&m->limit, rho), side = choose(below(down, up), all_of(1), all_of(-1));
     vec ref = fused_minus(multiply(all_of(m->limit.damping), side), v[i + 6],
                           pushed_back(&m->limit, imp, rho));
     p->limits |= 1u << i;
-    p->aside->limit_side[i] = side;
-    p->aside->limit_d[i] = stiffness(imp, m->per_limit_weight[i % 2]);
-    p->aside->limit_ref[i] = choose(active, ref, all_of(MM_NEVER));
+    p->limit_side[i] = side;
+    p->limit_d[i] = stiffness(imp, m->per_limit_weight[i % 2]);
+    p->limit_ref[i] = choose(active, ref, all_of(MM_NEVER));
   }
 }
 
 // Velocity or acceleration of the point of leg k that touches.
-BODY_INLINE MM_HD vec3 ant_point(const ant_leg_aside *leg, vec3 move, vec3 turn, vec hip,
-                                 vec ankle) {
+BODY_INLINE MM_HD vec3 ant_point(const ant_leg_pose *leg, int k, vec3 move, vec3 turn,
+                                 const vec *v) {
   vec3 out = cross_add(turn, leg->at, move);
-  return along(ankle, leg->by_ankle, along(hip, leg->by_hip, out));
+  return along(v[ANT_ANKLE(k)], leg->by_ankle, along(v[ANT_HIP(k)], leg->by_hip, out));
 }
 
 BODY_INLINE MM_HD void ant_find_touches(const ant_model *m, vec height, vec3 move, vec3 turn,
-                                        const held *v, ant_pose *p) {
+                                        const vec *v, ant_pose *p) {
   const real length = m->length;
   p->touches = 0;
   UNROLL for (int k = 0; k < ANT_LEGS; k++) {
-    const ant_leg_pose *leg = &p->leg[k];
-    ant_leg_aside *aside = &p->aside->leg[k];
+    ant_leg_pose *leg = &p->leg[k];
     const vec3 hip = times(all_of(length), ant_towards_hip(p, k));
     vec3 lower = times(all_of(2 * length), leg->l), upper = times(all_of(length), leg->u);
     vec reach = add(add(lower.z, upper.z), hip.z);
     vec distance = add(reach, subtract(height, all_of(m->radius)));
     vec rho = subtract(distance, all_of(m->margin));
     mask active = below(rho, zero());
-    leave3(&aside->at);
-    leave3(&aside->by_hip);
-    leave3(&aside->by_ankle);
-    leave(&aside->d);
-    leave(&aside->ref_n);
-    leave(&aside->ref_x);
-    leave(&aside->ref_y);
+    leg->at = leg->by_hip = leg->by_ankle = nowhere();
+    leg->d = leg->ref_n = leg->ref_x = leg->ref_y = zero();
     if (!some(active)) continue;
     // half way between the foot's surface and the floor
     vec3 from_ankle = lower;
     from_ankle.z = fused_minus(all_of((real)0.5), distance, subtract(lower.z, all_of(m->radius)));
     vec3 from_hip = sum(from_ankle, upper);
-    aside->at = sum(from_hip, hip);
-    aside->by_hip = cross(p->z, from_hip);
-    aside->by_ankle = cross(leg->w, from_ankle);
-    vec3 velocity = ant_point(aside, move, turn, v[ANT_HIP(k)], v[ANT_ANKLE(k)]);
+    leg->at = sum(from_hip, hip);
+    leg->by_hip = cross(p->z, from_hip);
+    leg->by_ankle = cross(leg->w, from_ankle);
+    vec3 velocity = ant_point(leg, k, move, turn, v);
     vec imp = impedance(&m->contact, rho), slow = all_of(-m->contact.damping * m->friction);
     vec ref =
         fused_minus(all_of(m->contact.damping), velocity.z, pushed_back(&m->contact, imp, rho));
     p->touches |= 1u << k;
-    aside->d = stiffness(imp, m->per_touch_weight);
-    aside->ref_n = choose(active, ref, all_of(MM_NEVER));
-    aside->ref_x = multiply(slow, velocity.x);
-    aside->ref_y = multiply(slow, velocity.y);
+    leg->d = stiffness(imp, m->per_touch_weight);
+    leg->ref_n = choose(active, ref, all_of(MM_NEVER));
+    leg->ref_x = multiply(slow, velocity.x);
+    leg->ref_y = multiply(slow, velocity.y);
   }
 }
 
@@ -102,7 +94,7 @@ BODY_INLINE MM_HD void ant_assemble(const ant_model *m, const ant_pose *p, vec *
   a[ANT_ENTRY(5, 4)] = p->inertia.yz;
   a[ANT_ENTRY(5, 5)] = p->inertia.zz;
   UNROLL for (int k = 0; k < ANT_LEGS; k++) {
-    const ant_leg_aside *leg = &p->aside->leg[k];
+    const ant_leg_pose *leg = &p->leg[k];
     vec *hip = a + ANT_ENTRY(ANT_HIP(k), 0), *ankle = a + ANT_ENTRY(ANT_ANKLE(k), 0);
     put3(hip, leg->hip_move);
     put3(hip + 3, leg->hip_turn);
@@ -121,7 +113,7 @@ BODY_INLINE MM_HD void ant_inertial(const ant_model *m, const ant_pose *p, const
   vec3 force = cross_add(turn, p->first, times(all_of(m->mass), move));
   vec3 moment = cross_add(p->first, move, applied(p->inertia, turn));
   UNROLL for (int k = 0; k < ANT_LEGS; k++) {
-    const ant_leg_aside *leg = &p->aside->leg[k];
+    const ant_leg_pose *leg = &p->leg[k];
     vec hip = a[ANT_HIP(k)], ankle = a[ANT_ANKLE(k)];
     force = along(ankle, leg->ankle_move, along(hip, leg->hip_move, force));
     moment = along(ankle, leg->ankle_turn, along(hip, leg->hip_turn, moment));
@@ -178,9 +170,9 @@ typedef struct ant_rows {
 // Takes the force of a contact off g: rows n + mu x, n - mu x, n + mu y, n - mu y.
 BODY_INLINE MM_HD void ant_push(const ant_model *m, const ant_pose *p, int k, const vec *a,
                                 ant_rows *rows, vec *g) {
-  const ant_leg_aside *leg = &p->aside->leg[k];
+  const ant_leg_pose *leg = &p->leg[k];
   const vec mu = all_of(m->friction), square = all_of(m->friction * m->friction), d = leg->d;
-  vec3 point = ant_point(leg, take3(a), take3(a + 3), a[ANT_HIP(k)], a[ANT_ANKLE(k)]);
+  vec3 point = ant_point(leg, k, take3(a), take3(a + 3), a);
   vec rn = subtract(point.z, leg->ref_n);
   vec rx = fused(mu, point.x, subtract(zero(), leg->ref_x));
   vec ry = fused(mu, point.y, subtract(zero(), leg->ref_y));
@@ -209,7 +201,7 @@ BODY_INLINE MM_HD void ant_push(const ant_model *m, const ant_pose *p, int k, co
 BODY_INLINE MM_HD void ant_gradient(const ant_model *m, const ant_pose *p, const vec *a,
                                     ant_rows *rows, vec *g) {
   ant_inertial(m, p, a, g);
-  UNROLL for (int i = 0; i < ANT_NV; i++) g[i] = subtract(p->aside->tau[i], g[i]);
+  UNROLL for (int i = 0; i < ANT_NV; i++) g[i] = subtract(p->tau[i], g[i]);
   rows->set = no_bits();
   UNROLL for (int k = 0; k < ANT_LEGS; k++) {
     rows->nn[k] = rows->nx[k] = rows->ny[k] = rows->xx[k] = rows->yy[k] = zero();
@@ -218,16 +210,16 @@ BODY_INLINE MM_HD void ant_gradient(const ant_model *m, const ant_pose *p, const
   UNROLL for (int i = 0; i < 8; i++) {
     rows->limit[i] = zero();
     if (!(p->limits & 1u << i)) continue;
-    vec r = fused(p->aside->limit_side[i], a[i + 6], subtract(zero(), p->aside->limit_ref[i]));
+    vec r = fused(p->limit_side[i], a[i + 6], subtract(zero(), p->limit_ref[i]));
     mask active = below(r, zero());
-    rows->limit[i] = where(active, p->aside->limit_d[i]);
+    rows->limit[i] = where(active, p->limit_d[i]);
     rows->set = with_bit(rows->set, active, 1u << (16 + i));
-    g[i + 6] = fused_minus(multiply(rows->limit[i], r), p->aside->limit_side[i], g[i + 6]);
+    g[i + 6] = fused_minus(multiply(rows->limit[i], r), p->limit_side[i], g[i + 6]);
   }
 }
 
 // A contact's stiffness, seen by the velocities: J^T G J.
-BODY_INLINE MM_HD void ant_stiffen(const ant_leg_aside *leg, int k, const ant_rows *rows, vec *h) {
+BODY_INLINE MM_HD void ant_stiffen(const ant_leg_pose *leg, int k, const ant_rows *rows, vec *h) {
   const vec nn = rows->nn[k], nx = rows->nx[k], ny = rows->ny[k], xx = rows->xx[k],
             yy = rows->yy[k];
   const vec3 r = leg->at;
@@ -275,7 +267,7 @@ BODY_INLINE MM_HD void ant_hessian(const ant_model *m, const ant_pose *p, const 
                                    vec *h) {
   ant_assemble(m, p, h);
   UNROLL for (int k = 0; k < ANT_LEGS; k++) {
-    if (p->touches & 1u << k) ant_stiffen(&p->aside->leg[k], k, rows, h);
+    if (p->touches & 1u << k) ant_stiffen(&p->leg[k], k, rows, h);
   }
   UNROLL for (int i = 0; i < 8; i++) {
     vec d = add(h[ANT_ENTRY(i + 6, i + 6)], all_of(m->armature));
@@ -292,7 +284,6 @@ BODY_INLINE MM_HD void ant_newton(const ant_model *m, const ant_pose *p, int ite
   UNROLL for (int i = 0; i < ANT_ENTRIES; i++) h[i] = zero();
   for (int it = 0; it < iterations; it++) {
     ant_rows rows;
-    let_go();
     ant_gradient(m, p, a, &rows, g);
     mask same = both(everywhere(it > 0), equal(rows.set, before));
     before = rows.set;
@@ -309,7 +300,7 @@ BODY_INLINE MM_HD void ant_newton(const ant_model *m, const ant_pose *p, int ite
 
 // ---------------------------------------------------------------------------------------------
 
-BODY_INLINE MM_HD mask ant_sound(const held *q, const held *v, const vec *a) {
+BODY_INLINE MM_HD mask ant_sound(const vec *q, const vec *v, const vec *a) {
   const vec most = all_of((real)MM_PHYSICS_LARGEST);
   mask ok = everywhere(1);
   UNROLL for (int i = 0; i < ANT_NQ; i++) ok = both(ok, below(size_of(q[i]), most));
@@ -321,7 +312,7 @@ BODY_INLINE MM_HD mask ant_sound(const held *q, const held *v, const vec *a) {
 }
 
 // The quaternion, turned by h times the turning along the torso's own axes.
-BODY_INLINE MM_HD void ant_spin(real h, const held *v, held *q) {
+BODY_INLINE MM_HD void ant_spin(real h, const vec *v, vec *q) {
   vec rate = root(fused(v[5], v[5], fused(v[4], v[4], multiply(v[3], v[3])))), s, c;
   sincos_of(multiply(all_of(h / 2), rate), &s, &c);
   s = divide(s, greatest(rate, all_of((real)1e-30)));
@@ -334,8 +325,8 @@ BODY_INLINE MM_HD void ant_spin(real h, const held *v, held *q) {
 }
 
 // Damping of the joints is taken implicitly: (M + h C) a' = M a.
-BODY_INLINE MM_HD void ant_integrate(const ant_model *m, const ant_pose *p, const vec *a, held *q,
-                                     held *v) {
+BODY_INLINE MM_HD void ant_integrate(const ant_model *m, const ant_pose *p, const vec *a, vec *q,
+                                     vec *v) {
   vec h[ANT_ENTRIES], b[ANT_NV];
   ant_inertial(m, p, a, b);
   UNROLL for (int i = 0; i < ANT_ENTRIES; i++) h[i] = zero();
@@ -352,34 +343,31 @@ BODY_INLINE MM_HD void ant_integrate(const ant_model *m, const ant_pose *p, cons
   ant_spin(m->h, v, q);
 }
 
-BODY_INLINE MM_HD void ant_place(const ant_model *m, held *q, ant_pose *p) {
+BODY_INLINE MM_HD void ant_place(const ant_model *m, vec *q, ant_pose *p) {
   ant_turn(q, p);
   UNROLL for (int k = 0; k < ANT_LEGS; k++) ant_place_leg(m, q, k, p);
   ant_weigh(m, p);
 }
 
 // One physics step: q [15], v [14]; u [8] in the order of the velocities, clipped; a [14] the warm
-// start, then the acceleration; `aside` is room. Where `ok` ends up false the state is not to be
-// trusted.
-BODY_INLINE MM_HD void ant_step(const ant_model *m, int iterations, const held *u, held *q, held *v,
-                                vec *a, ant_aside *aside, mask *ok) {
+// start, then the acceleration. Where `ok` ends up false the state is not to be trusted.
+BODY_INLINE MM_HD void ant_step(const ant_model *m, int iterations, const vec *u, vec *q, vec *v,
+                                vec *a, mask *ok) {
   ant_pose p;
   vec bias[ANT_NV];
-  p.aside = aside;
   ant_place(m, q, &p);
   vec3 move = take3(v), turn = ant_outward(&p, take3(v + 3));
   ant_bias(m, &p, turn, v, bias);
-  UNROLL for (int i = 0; i < ANT_NV; i++) p.aside->tau[i] = subtract(zero(), bias[i]);
+  UNROLL for (int i = 0; i < ANT_NV; i++) p.tau[i] = subtract(zero(), bias[i]);
   UNROLL for (int i = 0; i < 8; i++) {
-    vec t = fused(all_of(m->gear), u[i], p.aside->tau[i + 6]);
-    p.aside->tau[i + 6] = fused_minus(all_of(m->damping), v[i + 6], t);
+    vec t = fused(all_of(m->gear), u[i], p.tau[i + 6]);
+    p.tau[i + 6] = fused_minus(all_of(m->damping), v[i + 6], t);
   }
   ant_find_limits(m, q, v, &p);
   ant_find_touches(m, add(q[2], all_of(m->height)), move, turn, v, &p);
   vec3 start = ant_outward(&p, take3(a + 3));
   put3(a + 3, start);
   ant_newton(m, &p, iterations, a);
-  let_go();
   ant_integrate(m, &p, a, q, v);
   vec3 end = ant_inward(&p, take3(a + 3));
   put3(a + 3, end);
@@ -397,29 +385,22 @@ BODY_INLINE MM_HD vec ant_flipped(int i, int extra, vec x) {
   return flip ? subtract(zero(), x) : x;
 }
 
-// Joint i's motor, of those in the order of the actions, which begin with leg 4.
-BODY_INLINE MM_HD vec ant_control(int i, const held *given) {
-  return ant_flipped(i + 6, 0, given[(i + 2) % 8]);
-}
-
 // `substeps` steps of LANES environments: q, v, warm in columns, controls [8][LANES] in the order
-// of the actions. A state that went bad is left as it was.
+// of the actions, which begin with leg 4. A state that went bad is left as it was.
 BODY_INLINE MM_HD void ant_block(const void *model, int iterations, int substeps, size_t stride,
                                  const real *controls, real *q_at, real *v_at, real *warm_at,
                                  uint8_t *bad) {
   const ant_model *m = (const ant_model *)model;
-  held q[ANT_NQ], v[ANT_NV], given[8], u[8];
-  vec a[ANT_NV];
-  ant_aside aside;
+  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], given[8], u[8];
   mask ok = everywhere(1), moved = read_controls(controls, 8, given);
-  UNROLL for (int i = 0; i < 8; i++) u[i] = ant_control(i, given);
+  UNROLL for (int i = 0; i < 8; i++) u[i] = ant_flipped(i + 6, 0, given[(i + 2) % 8]);
   UNROLL for (int i = 0; i < ANT_NQ; i++) q[i] = ant_flipped(i, 1, load(q_at + (size_t)i * stride));
   UNROLL for (int i = 0; i < ANT_NV; i++) {
     v[i] = ant_flipped(i, 0, load(v_at + (size_t)i * stride));
     a[i] = ant_flipped(i, 0, load(warm_at + (size_t)i * stride));
   }
   for (int s = 0; s < substeps; s++)
-    ant_step(m, iterations, u, q, v, a, &aside, &ok);
+    ant_step(m, iterations, u, q, v, a, &ok);
   UNROLL for (int i = 0; i < ANT_NQ; i++) {
     real *at = q_at + (size_t)i * stride;
     store(at, choose(ok, ant_flipped(i, 1, q[i]), load(at)));
@@ -437,9 +418,7 @@ BODY_INLINE MM_HD void ant_matrices_at(const void *model, const vec *q_given, co
                                        vec *mass, vec *bias) {
   const ant_model *m = (const ant_model *)model;
   ant_pose p;
-  ant_aside aside;
-  held q[ANT_NQ], v[ANT_NV];
-  p.aside = &aside;
+  vec q[ANT_NQ], v[ANT_NV];
   for (int i = 0; i < ANT_NQ; i++)
     q[i] = ant_flipped(i, 1, q_given[i]);
   for (int i = 0; i < ANT_NV; i++)

@@ -81,32 +81,23 @@ static inline void ant_prepare(const mm_body_table *t, double h, void *out) {
 typedef struct ant_leg_pose {
   vec3 u, w, l;
   vec cos_h, sin_h, cos_b, sin_b;
+  // the mass matrix between hip, ankle and torso: moving, turning; hip with itself, no armature
+  vec3 hip_move, hip_turn, ankle_move, ankle_turn;
+  vec hip;
+  // contact: where, velocity of that point by hip and ankle, stiffness and references (n, x, y)
+  vec3 at, by_hip, by_ankle;
+  vec d, ref_n, ref_x, ref_y;
 } ant_leg_pose;
 
-typedef struct ant_leg_aside {
-  // the mass matrix between hip, ankle and torso: moving, turning; hip with itself, no armature
-  held3 hip_move, hip_turn, ankle_move, ankle_turn;
-  held hip;
-  // contact: where, velocity of that point by hip and ankle, stiffness and references (n, x, y)
-  held3 at, by_hip, by_ankle;
-  held d, ref_n, ref_x, ref_y;
-} ant_leg_aside;
-
-// What Newton's method takes up leg by leg and joint by joint.
-typedef struct ant_aside {
-  ant_leg_aside leg[ANT_LEGS];
-  held limit_side[8], limit_ref[8], limit_d[8];
-  held tau[ANT_NV];
-} ant_aside;
-
-// Everything else that a step works out once.
+// Everything that a step works out once.
 typedef struct ant_pose {
   vec3 x, y, z;  // the torso's axes
   vec3 d, t;     // towards hip 1 and hip 2; hips 3 and 4 are opposite
   vec3 first;    // first moment of mass
   form3 inertia; // of everything, about the torso's centre
   ant_leg_pose leg[ANT_LEGS];
-  ant_aside *aside;
+  vec tau[ANT_NV];
+  vec limit_side[8], limit_ref[8], limit_d[8];
   uint32_t limits, touches; // bit: some lane has it
 } ant_pose;
 
@@ -124,7 +115,7 @@ BODY_INLINE MM_HD vec3 ant_beside_hip(const ant_pose *p, int k) {
 }
 
 // The torso's axes from its quaternion, which is normalised.
-BODY_INLINE MM_HD void ant_turn(held *q, ant_pose *p) {
+BODY_INLINE MM_HD void ant_turn(vec *q, ant_pose *p) {
   vec n = fused(q[6], q[6], fused(q[5], q[5], fused(q[4], q[4], multiply(q[3], q[3]))));
   vec inverse = divide(all_of(1), root(n));
   UNROLL for (int i = 3; i < 7; i++) q[i] = multiply(q[i], inverse);
@@ -147,9 +138,8 @@ BODY_INLINE MM_HD vec3 ant_inward(const ant_pose *p, vec3 a) {
   return of_parts(inner(p->x, a), inner(p->y, a), inner(p->z, a));
 }
 
-BODY_INLINE MM_HD void ant_place_leg(const ant_model *m, const held *q, int k, ant_pose *p) {
+BODY_INLINE MM_HD void ant_place_leg(const ant_model *m, const vec *q, int k, ant_pose *p) {
   ant_leg_pose *leg = &p->leg[k];
-  ant_leg_aside *aside = &p->aside->leg[k];
   const vec3 d = ant_towards_hip(p, k), t = ant_beside_hip(p, k);
   const real length = m->length, square = length * length;
   const vec mass_l = all_of(m->lower_mass * length), mass_ll = all_of(m->lower_mass * square);
@@ -166,16 +156,16 @@ BODY_INLINE MM_HD void ant_place_leg(const ant_model *m, const held *q, int k, a
                      all_of(m->upper_across + m->upper_mass * square / 4 + m->lower_across));
   turned = fused(slim, sb, turned);
   vec bent = fused_minus(slim, cb, multiply(multiply(mass_ll, reach), sb));
-  aside->hip_move = times(moved, leg->w);
-  aside->hip_turn =
+  leg->hip_move = times(moved, leg->w);
+  leg->hip_turn =
       along(bent, leg->u, times(fused(multiply(all_of(length), moved), leg->cos_h, turned), p->z));
-  aside->hip = turned;
+  leg->hip = turned;
   // and of a turning ankle
   vec across = fused(mass_ll, reach, all_of(m->lower_across));
-  aside->ankle_move = along(subtract(zero(), multiply(mass_l, cb)), p->z,
-                            times(subtract(zero(), multiply(mass_l, sb)), leg->u));
-  aside->ankle_turn = along(subtract(zero(), multiply(multiply(mass_ll, sb), leg->sin_h)), p->z,
-                            along(multiply(mass_ll, cb), t, times(across, leg->w)));
+  leg->ankle_move = along(subtract(zero(), multiply(mass_l, cb)), p->z,
+                          times(subtract(zero(), multiply(mass_l, sb)), leg->u));
+  leg->ankle_turn = along(subtract(zero(), multiply(multiply(mass_ll, sb), leg->sin_h)), p->z,
+                          along(multiply(mass_ll, cb), t, times(across, leg->w)));
 }
 
 // First moment and inertia of the whole, about the torso's centre.
@@ -222,7 +212,7 @@ BODY_INLINE MM_HD vec3 ant_swing(vec3 n, vec3 alpha, vec3 w) {
 
 // Adds a leg's part to the force and moment on the torso.
 BODY_INLINE MM_HD void ant_bias_leg(const ant_model *m, const ant_pose *p, int k, vec3 lift, vec3 w,
-                                    const held *v, vec *bias, vec3 *force, vec3 *moment) {
+                                    const vec *v, vec *bias, vec3 *force, vec3 *moment) {
   const ant_leg_pose *leg = &p->leg[k];
   const real length = m->length;
   const vec3 hip = times(all_of(length), ant_towards_hip(p, k));
@@ -249,7 +239,7 @@ BODY_INLINE MM_HD void ant_bias_leg(const ant_model *m, const ant_pose *p, int k
 }
 
 // w: the torso's turning.
-BODY_INLINE MM_HD void ant_bias(const ant_model *m, const ant_pose *p, vec3 w, const held *v,
+BODY_INLINE MM_HD void ant_bias(const ant_model *m, const ant_pose *p, vec3 w, const vec *v,
                                 vec *bias) {
   vec3 lift = of_parts(zero(), zero(), all_of(m->gravity));
   vec3 force = times(all_of(m->torso_mass), lift);

@@ -7,7 +7,7 @@
 #include "physics/physics.h"
 
 // Controls [n][LANES], clipped to [-1, 1]; false where one of them is bad: there all are 0.
-MM_INLINE MM_HD mask read_controls(const real *controls, int n, held *u) {
+MM_INLINE MM_HD mask read_controls(const real *controls, int n, vec *u) {
   mask ok = everywhere(1);
   UNROLL for (int k = 0; k < n; k++) {
     vec x = load(controls + k * LANES);

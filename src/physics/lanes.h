@@ -356,32 +356,6 @@ MM_INLINE MM_HD vec zero(void) {
   return all_of(0);
 }
 
-// Numbers that a step needs now and then. In a file that sets MM_PHYSICS_THREADS, the size of a
-// block of a CUDA device, they lie in shared memory: number k of a thread is MM_PHYSICS_THREADS
-// words behind its number k - 1, so that a warp's numbers lie side by side, and a pointer to a
-// thread's numbers is the block's plus one word for each thread before it. Elsewhere they are as
-// any others.
-#if defined(__CUDACC__) && defined(MM_PHYSICS_THREADS)
-struct held {
-  vec word[MM_PHYSICS_THREADS];
-  MM_HD __forceinline__ operator vec() const { return word[0]; }
-  MM_HD __forceinline__ vec operator=(vec x) { return word[0] = x; }
-  MM_HD __forceinline__ vec operator=(const held &x) { return word[0] = x.word[0]; }
-};
-// What was held is read again from here on, not kept in registers.
-MM_INLINE MM_HD void let_go(void) {
-  asm volatile("" ::: "memory");
-}
-MM_INLINE MM_HD void leave(held *) {}
-#else
-typedef vec held;
-MM_INLINE MM_HD void let_go(void) {}
-// A number at which nobody will look: set where that costs nothing.
-MM_INLINE MM_HD void leave(held *x) {
-  *x = zero();
-}
-#endif
-
 #ifdef LANES_OF_VECTORS
 // As mm_sincos_f, step by step.
 MM_INLINE void sincos_of(vec x, vec *sine, vec *cosine) {

@@ -16,30 +16,6 @@ MM_INLINE MM_HD vec3 of_parts(vec x, vec y, vec z) {
   out.z = z;
   return out;
 }
-
-#if defined(__CUDACC__) && defined(MM_PHYSICS_THREADS)
-struct held3 {
-  held x, y, z;
-  MM_HD __forceinline__ operator vec3() const { return of_parts(x, y, z); }
-  MM_HD __forceinline__ vec3 operator=(vec3 a) {
-    x = a.x;
-    y = a.y;
-    z = a.z;
-    return a;
-  }
-};
-MM_INLINE MM_HD vec3 take3(const held *at) {
-  return of_parts(at[0], at[1], at[2]);
-}
-#else
-typedef vec3 held3;
-#endif
-MM_INLINE MM_HD void leave3(held3 *a) {
-  leave(&a->x);
-  leave(&a->y);
-  leave(&a->z);
-}
-
 // Three numbers that lie side by side.
 MM_INLINE MM_HD vec3 take3(const vec *at) {
   return of_parts(at[0], at[1], at[2]);

@@ -59,6 +59,18 @@ for env in CartPole-v1 Acrobot-v1 Asterix-MinAtar Breakout-MinAtar Freeway-MinAt
   expect "$env: and the rest" grep -Eq "\"cuda/$env/128/steps\",\"value\":[1-9]" "$out"
 done
 
+# bodies on the device come after those of the processor
+run bench physics --backend cuda --json
+expect_code 0
+expect_no_err
+expect_json
+for body in Hopper HalfCheetah Ant; do
+  expect "$body" grep -q "\"physics/$body/portable\"" "$out"
+  for n in 2048 16384 131072 1048576; do
+    expect "$body: $n on the device" grep -Eq "\"physics/$body/cuda/$n\",\"value\":[1-9]" "$out"
+  done
+done
+
 # networks that begin alike are made once for a list, and are those that each training has alone
 for env in CartPole-v1 Asterix-MinAtar; do
   sizes="--set envs=4 --set unroll=16 --set steps=128 --backend cuda --json"
