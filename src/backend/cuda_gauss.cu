@@ -2,8 +2,6 @@
 
 #include "backend/cuda_gauss.h"
 
-#include <stdlib.h>
-
 #include "backend/cuda_gauss_learn.cuh"
 #include "backend/cuda_gauss_rollout.cuh"
 
@@ -26,11 +24,6 @@ static_assert(sizeof(Work<2>) <= 99 * 1024, "a block of the smallest devices");
 
 size_t mm_cuda_gauss_shared(int rows) {
   return rows == Work<5>::R ? sizeof(Work<5>) : rows == Work<2>::R ? sizeof(Work<2>) : 0;
-}
-
-static int mode() {
-  const char *m = getenv("GAUSS_MODE");
-  return m ? atoi(m) : 0;
 }
 
 static dim3 grid(int count, int each, int n) {
@@ -80,9 +73,9 @@ static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents,
     mm_cuda_agent *from = agents + first;
     int64_t *own = clocks ? clocks + (size_t)first * 2 * MM_CUDA_GAUSS_STAGES : nullptr;
     void *arguments[] = { &from, &turn, &own };
-    const cudaError_t error = cudaLaunchCooperativeKernel(
-        mode() ? (const void *)learn<MT, 1> : (const void *)learn<MT, 0>,
-        dim3((unsigned)(2 * some)), dim3(THREADS), arguments, sizeof(Work<MT>), stream);
+    const cudaError_t error =
+        cudaLaunchCooperativeKernel((const void *)learn<MT>, dim3((unsigned)(2 * some)),
+                                    dim3(THREADS), arguments, sizeof(Work<MT>), stream);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -91,8 +84,7 @@ static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents,
 template <int MT>
 static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int span,
                           int64_t *clocks, cudaStream_t stream) {
-  const void *kernels[] = { (const void *)infer<MT>, (const void *)learn<MT, 0>,
-                            (const void *)learn<MT, 1> };
+  const void *kernels[] = { (const void *)infer<MT>, (const void *)learn<MT> };
   for (const void *kernel : kernels) {
     const cudaError_t error = cudaFuncSetAttribute(
         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(Work<MT>));

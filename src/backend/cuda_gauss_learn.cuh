@@ -36,28 +36,20 @@ struct Four {
   float4 p, m, v;
 };
 
-template <int MODE> MM_DEVICE Four take_four(const Step &s, size_t at) {
+// Moments are read and written once in a step and do not fit into the device's cache: they are not
+// to drive out parameters, which are read three times.
+MM_DEVICE Four take_four(const Step &s, size_t at) {
   Four x;
   x.p = *reinterpret_cast<const float4 *>(s.param + at);
-  if (MODE & 1) {
-    x.m = __ldcs(reinterpret_cast<const float4 *>(s.m + at));
-    x.v = __ldcs(reinterpret_cast<const float4 *>(s.v + at));
-  } else {
-    x.m = __ldcg(reinterpret_cast<const float4 *>(s.m + at));
-    x.v = __ldcg(reinterpret_cast<const float4 *>(s.v + at));
-  }
+  x.m = __ldcs(reinterpret_cast<const float4 *>(s.m + at));
+  x.v = __ldcs(reinterpret_cast<const float4 *>(s.v + at));
   return x;
 }
 
-template <int MODE> MM_DEVICE void put_four(const Step &s, size_t at, const Four &x) {
+MM_DEVICE void put_four(const Step &s, size_t at, const Four &x) {
   *reinterpret_cast<float4 *>(s.param + at) = x.p;
-  if (MODE & 1) {
-    __stcs(reinterpret_cast<float4 *>(s.m + at), x.m);
-    __stcs(reinterpret_cast<float4 *>(s.v + at), x.v);
-  } else {
-    __stcg(reinterpret_cast<float4 *>(s.m + at), x.m);
-    __stcg(reinterpret_cast<float4 *>(s.v + at), x.v);
-  }
+  __stcs(reinterpret_cast<float4 *>(s.m + at), x.m);
+  __stcs(reinterpret_cast<float4 *>(s.v + at), x.v);
 }
 
 MM_DEVICE void move_one(const Rates &r, float g, float *p, float *m, float *v) {
@@ -86,7 +78,7 @@ MM_DEVICE float square_of(float4 x) {
 
 // Gradient of the second layer; with the last tile of a minibatch the norm, and all parameters
 // move. False: the norm is not finite.
-template <int MT, int MODE>
+template <int MT>
 __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_rate rate) {
   Work<MT> &S = here<MT>();
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
@@ -177,20 +169,20 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
       Four x[4];
 #pragma unroll
       for (int i = 0; i < 4; i++)
-        x[i] = take_four<MODE>(s, at + i * 128);
+        x[i] = take_four(s, at + i * 128);
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         const float2 low = unpack_wide(kept[half][m][i >> 1][2 * (i & 1)]);
         const float2 high = unpack_wide(kept[half][m][i >> 1][2 * (i & 1) + 1]);
         move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[i]);
-        put_four<MODE>(s, at + i * 128, x[i]);
+        put_four(s, at + i * 128, x[i]);
       }
     }
   }
   for (int i = s.l.w1 + 4 * threadIdx.x; i < s.l.size; i += 4 * THREADS) {
-    Four x = take_four<MODE>(s, i);
+    Four x = take_four(s, i);
     move_four(r, *reinterpret_cast<const float4 *>(s.gradient + i), &x);
-    put_four<MODE>(s, i, x);
+    put_four(s, i, x);
   }
   __syncthreads();
   mark(S, MM_CUDA_GAUSS_ADAM);
@@ -200,8 +192,7 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
 // ---------------------------------------------------------------------------------------------
 
 // One gradient step; false: its gradient is not finite.
-template <int MT, int MODE>
-MM_DEVICE bool learn_minibatch(Step &s, uint64_t step, mm_cuda_rate rate) {
+template <int MT> MM_DEVICE bool learn_minibatch(Step &s, uint64_t step, mm_cuda_rate rate) {
   Work<MT> &S = here<MT>();
   bool finite = true;
   if (s.which == ACTOR) normalise<MT>(s);
@@ -225,7 +216,7 @@ MM_DEVICE bool learn_minibatch(Step &s, uint64_t step, mm_cuda_rate rate) {
     mark(S, MM_CUDA_GAUSS_BACK);
     first_layer<MT>(s);
     mark(S, MM_CUDA_GAUSS_LAYER1);
-    finite = second_layer<MT, MODE>(s, step, rate);
+    finite = second_layer<MT>(s, step, rate);
   }
   return finite;
 }
@@ -269,7 +260,7 @@ template <int MT> MM_DEVICE void account(Work<MT> &S, mm_cuda_gauss_report *out)
 
 // All epochs of iteration number `turn` of the launch; block 2 i has the actor of agent i, block
 // 2 i + 1 its critic. All blocks are on the device at the same time.
-template <int MT, int MODE>
+template <int MT>
 __global__ void __launch_bounds__(THREADS, 1)
     learn(mm_cuda_agent *agents, int turn, int64_t *clocks) {
   mm_cuda_agent &a = agents[blockIdx.x / 2];
@@ -308,7 +299,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       const int done = epoch * a.minibatches + mb;
       s.measure = done + 1 == a.epochs * a.minibatches;
       s.n = a.n_row / a.minibatches + (mb < a.n_row % a.minibatches);
-      finite = learn_minibatch<MT, MODE>(s, (uint64_t)a.iteration * steps + done + 1, rate[done]);
+      finite = learn_minibatch<MT>(s, (uint64_t)a.iteration * steps + done + 1, rate[done]);
       s.first += s.n;
     }
   }
