@@ -52,7 +52,7 @@ else
   system=$(grep -rhoE '^ *# *include +<[a-z]+\.h>' src --include='*.h' --include='*.inc' | sort -u || true)
   for header in "${marked[@]}"; do
     before=
-    try nvcc.cu "$header" "${cuda[@]}" -c -o "$work/check.o" "${flags[@]}"
+    try nvcc.cu "$header" "${cuda[@]}" -ptx -o "$work/check.ptx" "${flags[@]}"
     before=$(printf '%s\n#include <Random123/philox.h>\n#define static\n#define inline' "$system")
     try nvcc-device.cu "$header" "${cuda[@]}" --keep-device-functions -diag-suppress 2473 \
       -ptx -o "$work/check.ptx" "${flags[@]}"
