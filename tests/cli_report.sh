@@ -169,6 +169,20 @@ if command -v gnuplot >/dev/null; then
   for name in curves-1 search-2 phi policy; do
     expect "both/figures/$name.svg" is_picture "both/figures/$name.svg"
   done
+  expect "nothing to compare" test ! -e both/figures/comparison.svg
+  # runs of train in one picture, by what tells them apart
+  run train "${train[@]}" --seeds 3 --set lr=10 --out slow --quiet
+  run train "${train[@]/tsallis:0.5/l2}" --seeds 2 --set lr=10 --out other-map --quiet
+  expect_code 0
+  run train "${train[@]/small/sparse}" --seeds 3 --out other-env --quiet
+  expect_code 0
+  run report train slow other-map other-env train --out compared
+  expect_code 0
+  expect "compared/figures/comparison.svg" is_picture compared/figures/comparison.svg
+  for text in 'mean of 2 to 3 runs' 'tsallis:0.5, lr=40<' 'tsallis:0.5, lr=10<' 'l2, lr=10<' 'GridWorld-sparse<' \
+    'tsallis:0.5, lr=40, train<'; do
+    expect "its text '$text'" grep -q "$text" compared/figures/comparison.svg
+  done
 fi
 run report learn --no-figures
 expect_code 0

@@ -554,7 +554,7 @@ static void test_many_maps(void **state) {
     snprintf(text, sizeof text, ">%s<", label[i]);
     assert_int_equal(count(curves, text), i < 6 || i == 9 || i == 11);
   }
-  assert_int_equal(count(curves, "8 of 12 maps"), 1);
+  assert_int_equal(count(curves, "8 of 12 shown"), 1);
   mm_free(curves);
   mm_transfer_release(&t);
   close_fixture(&f);

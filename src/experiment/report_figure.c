@@ -10,7 +10,8 @@
 #include "experiment/transfer_figure.h"
 #include "experiment/tune_figure.h"
 
-static const char *const names[] = { "search", "curves", "transfer", "tuning", "phi", "policy" };
+static const char *const names[] = { "search",     "curves", "transfer", "tuning",
+                                     "comparison", "phi",    "policy" };
 
 static bool has(const mm_report_run *run, mm_report_figure_kind kind) {
   const mm_transfer *table = &run->table.transfer;
@@ -40,7 +41,8 @@ size_t mm_report_figures(const mm_report *report, mm_report_figure out[MM_REPORT
       else
         snprintf(figure->name, sizeof figure->name, "%s-%zu", names[kind], i + 1);
     }
-  for (int kind = MM_REPORT_PHI; kind <= MM_REPORT_POLICY; kind++) {
+  for (int kind = MM_REPORT_COMPARED; kind <= MM_REPORT_POLICY; kind++) {
+    if (kind == MM_REPORT_COMPARED && mm_report_contestants(report) < 2) continue;
     out[n] = (mm_report_figure){ .kind = (mm_report_figure_kind)kind };
     snprintf(out[n].name, sizeof out[n].name, "%s", names[kind]);
     n++;
@@ -103,6 +105,14 @@ static mm_status draw_tuning(const mm_report_run *run, const char *path) {
   return status;
 }
 
+static mm_status draw_comparison(const mm_report *report, const char *path) {
+  mm_report_comparison comparison;
+  mm_status status = mm_report_compare(report, &comparison);
+  if (status == MM_OK) status = mm_transfer_figure_curves(&comparison.table.transfer, path);
+  mm_report_release_comparison(&comparison);
+  return status;
+}
+
 mm_status mm_report_draw(const mm_report *report, const mm_report_figure *figure,
                          const char *path) {
   const mm_report_run *run = &report->run[figure->run];
@@ -115,6 +125,8 @@ mm_status mm_report_draw(const mm_report *report, const mm_report_figure *figure
     return mm_transfer_figure_finals(&run->table.transfer, path);
   case MM_REPORT_TUNING:
     return draw_tuning(run, path);
+  case MM_REPORT_COMPARED:
+    return draw_comparison(report, path);
   case MM_REPORT_PHI:
     return draw_maps(report, MM_PANEL_PHI | MM_PANEL_PHI_INVERSE, path);
   default:

@@ -120,6 +120,22 @@ cJSON *mm_report_maps_json(const mm_report_maps *maps);
 
 // ---------------------------------------------------------------------------------------------
 
+// Runs of `train` beside each other (report_compare.c)
+
+typedef struct mm_report_comparison {
+  mm_report_trainings all;
+  mm_report_table table; // labels tell the runs apart
+} mm_report_comparison;
+
+// How many runs have curves to compare.
+size_t mm_report_contestants(const mm_report *report);
+
+// Valid while the report is. Release in either case.
+mm_status mm_report_compare(const mm_report *report, mm_report_comparison *out);
+void mm_report_release_comparison(mm_report_comparison *comparison);
+
+// ---------------------------------------------------------------------------------------------
+
 struct mm_report {
   mm_report_run *run; // [n]
   size_t n, n_asked;  // with the runs inside of those that were asked for

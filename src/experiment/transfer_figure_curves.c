@@ -163,16 +163,30 @@ static void choose_maps(picture *p) {
   }
 }
 
+// "mean of 4 runs, one standard error", or "of 3 to 4" where cells have different numbers of them.
+static int write_heading(const mm_transfer *t, char *out, size_t size) {
+  size_t least = SIZE_MAX, most = 0;
+  for (size_t i = 0; i < t->config.n_map * t->config.n_env; i++) {
+    if (t->cell[i].n_curve == 0) continue;
+    size_t n = t->cell[i].n;
+    least = n < least ? n : least;
+    most = n > most ? n : most;
+  }
+  int used = snprintf(out, size, "Value: mean of ");
+  if (least < most) used += snprintf(out + used, size - (size_t)used, "%zu to ", least);
+  return used + snprintf(out + used, size - (size_t)used, "%zu run%s%s", most, most == 1 ? "" : "s",
+                         most == 1 ? "" : ", one standard error");
+}
+
 // Draws everything from the top down; with `measure` only finds the height that this needs.
 static void lay_out(picture *p, bool measure) {
   const mm_transfer_config *c = &p->t->config;
   const double pitch = AXIS_LEFT + p->width + AXIS_RIGHT;
   mm_box b = { MARGIN + AXIS_LEFT, MARGIN, p->sheet.width - 2 * MARGIN - AXIS_LEFT, 0 };
   char text[160];
-  int used = snprintf(text, sizeof text, "Value: mean of %zu run%s%s", c->n_seed,
-                      c->n_seed == 1 ? "" : "s", c->n_seed == 1 ? "" : ", one standard error");
+  int used = write_heading(p->t, text, sizeof text);
   if (p->n < c->n_map)
-    snprintf(text + used, sizeof text - (size_t)used, "; %zu of %zu maps", p->n, c->n_map);
+    snprintf(text + used, sizeof text - (size_t)used, "; %zu of %zu shown", p->n, c->n_map);
   if (!measure) mm_sheet_text(&p->sheet, b.x, b.y + MM_SHEET_LINE / 2.0, text, "left");
   b.y += MM_SHEET_LINE + 2;
   b.y += mm_sheet_legend(&p->sheet, b, p->name, p->n, measure) + 8;
