@@ -183,6 +183,17 @@ if command -v gnuplot >/dev/null; then
     'tsallis:0.5, lr=40, train<'; do
     expect "its text '$text'" grep -q "$text" compared/figures/comparison.svg
   done
+  # algorithms have settings that others lack, and PPO no use for its map
+  for algo in "ampo --map l2" ppo "ppo --set lr=0.01"; do
+    # shellcheck disable=SC2086 # words
+    run train --env CartPole-v1 --algo $algo --set steps=2048 --seeds 2 --out "algo-${algo##*[ =]}" --quiet
+    expect_code 0
+  done
+  run report algo-* --out algos
+  expect_code 0
+  for text in '>ampo, lr=0.004<' '>ppo, lr=0.00025<' '>ppo, lr=0.01<'; do
+    expect "its text '$text'" grep -q "$text" algos/figures/comparison.svg
+  done
 fi
 run report learn --no-figures
 expect_code 0

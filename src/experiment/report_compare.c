@@ -69,13 +69,17 @@ static bool alike(const contestant *a, const contestant *b) {
          strcmp(a->map, b->map) == 0;
 }
 
+static bool same_setting(const contestant *a, const contestant *b, const char *key) {
+  const cJSON *x = mm_json_find(a->batch->settings, key);
+  const cJSON *y = mm_json_find(b->batch->settings, key);
+  return x || y ? cJSON_Compare(x, y, true) : true;
+}
+
 // Whether a setting differs between two runs that are alike otherwise.
 static bool tells(const contestant *c, size_t n, const char *key) {
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < i; j++)
-      if (alike(&c[i], &c[j]) && !cJSON_Compare(mm_json_find(c[i].batch->settings, key),
-                                                mm_json_find(c[j].batch->settings, key), true))
-        return true;
+      if (alike(&c[i], &c[j]) && !same_setting(&c[i], &c[j], key)) return true;
   return false;
 }
 
