@@ -28,12 +28,14 @@ template <class W> MM_DEVICE Team<W> &team_of(W &S, int team) {
   return reinterpret_cast<Team<W> *>(&S.h1[0][0])[team];
 }
 
-// Behind the teams.
+// Behind the teams, or what takes their place.
+enum { GUIDE_AT = 12288 };
+
 template <class W> MM_DEVICE Guide *guide_of(W &S) {
-  static_assert(sizeof(Team<W>) * W::TEAMS + BINS * sizeof(Guide) <=
-                    sizeof S.h1 + sizeof S.d2 + sizeof S.hd,
+  static_assert(sizeof(Team<W>) * W::TEAMS <= GUIDE_AT, "in front of it");
+  static_assert(GUIDE_AT + BINS * sizeof(Guide) <= sizeof S.h1 + sizeof S.d2 + sizeof S.hd,
                 "hidden units of learning rest in the meantime");
-  return reinterpret_cast<Guide *>(&team_of(S, W::TEAMS));
+  return reinterpret_cast<Guide *>(&S.h1[0][0]) + GUIDE_AT;
 }
 
 // Lanes come to a barrier together.
@@ -125,11 +127,11 @@ MM_DEVICE void other_layers(bool relu, const Part<W> &p, const uint32_t h1[4][2]
   }
 }
 
-// All players together, from what environment g sees to what the actions of environment `place`
-// score. `own` is used where a player has one part only.
-template <int ACT, class W>
-MM_DEVICE void scores_of(const W &S, Team<W> &team, const Part<W> &own, int player, int index,
-                         const float x[W::D], int lane, int place, float f[W::A]) {
+// All players together, from what environment g sees to each player's part of the scores of eight
+// environments. `own` is used where a player has one part only. wait: for the players.
+template <int ACT, class W, class F>
+MM_DEVICE void add_scores(const W &S, __half *hidden, float (*parts)[W::A][W::PLAYERS],
+                          const Part<W> &own, int player, const float x[W::D], int lane, F wait) {
   const bool relu = ACT == ANY && S.agent.relu;
   const int t = lane & 3;
   uint32_t in[W::SLOTS][2], h1[4][2];
@@ -144,13 +146,13 @@ MM_DEVICE void scores_of(const W &S, Team<W> &team, const Part<W> &own, int play
   for (int i = 0; i < W::PARTS; i++) {
     const int part = player + W::PLAYERS * i;
     first_layer<ACT, W>(relu, W::PARTS == 1 ? own : take_part(S, part, lane), part, in, lane,
-                        team.h1);
+                        hidden);
   }
-  wait_for_players<W>(index);
+  wait();
 #pragma unroll
   for (int k = 0; k < 4; k += 2) {
     uint32_t r[4];
-    load_matrices(r, shared_address(team.h1 + (lane & 7) * HALF_ROW + 16 * k + 8 * (lane >> 3)));
+    load_matrices(r, shared_address(hidden + (lane & 7) * HALF_ROW + 16 * k + 8 * (lane >> 3)));
     h1[k][0] = r[0];
     h1[k][1] = r[1];
     h1[k + 1][0] = r[2];
@@ -171,12 +173,15 @@ MM_DEVICE void scores_of(const W &S, Team<W> &team, const Part<W> &own, int play
     float sum = kept + __shfl_xor_sync(ALL_LANES, given, 16);
     sum += __shfl_xor_sync(ALL_LANES, sum, 8);
     sum += __shfl_xor_sync(ALL_LANES, sum, 4);
-    if ((lane & 12) == 0) team.part[2 * t + upper][a][player] = sum;
+    if ((lane & 12) == 0) parts[2 * t + upper][a][player] = sum;
   }
-  wait_for_players<W>(index);
+}
+
+// What the actions of an environment score, without their biases.
+template <class W> MM_DEVICE void sum_parts(const float parts[W::A][W::PLAYERS], float f[W::A]) {
 #pragma unroll
   for (int a = 0; a < W::A; a++) {
-    const float *part = team.part[place][a];
+    const float *part = parts[a];
     f[a] = W::PLAYERS == 4 ? (part[0] + part[1]) + (part[2] + part[3]) : part[0];
   }
 }
@@ -320,7 +325,10 @@ MM_DEVICE void play(W &S, int first, int player, int index, int lane) {
       for (int i = 0; i < W::D; i++)
         batch.obs[(size_t)(row + column) * W::D + i] = x[i];
     }
-    scores_of<ACT>(S, team, own, player, index, x, lane, place, f);
+    const auto wait = [index] { wait_for_players<W>(index); };
+    add_scores<ACT>(S, team.h1, team.part, own, player, x, lane, wait);
+    wait();
+    sum_parts<W>(team.part[place], f);
     const int action = choose_action<BY_KNOTS>(S, rules, u, f, &z, &finite);
     if (chooses) {
       team.chosen[t & 1][place] = action;
@@ -423,54 +431,6 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
   *metric += warp_sum(mine ? sum : 0.0);
   *finished_sum += warp_sum(mine ? ended : 0.0);
   *n_finished += __reduce_add_sync(ALL_LANES, mine ? count : 0);
-}
-
-// All random words of the iteration's actions first, then teams of warps with groups of
-// environments.
-template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
-  W &S = here<W>();
-  const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
-  const mm_cuda_agent &agent = S.agent;
-  for (int i = tid; i < agent.n_row; i += W::THREADS) {
-    const uint64_t step = (uint64_t)agent.iteration * agent.n_step + i / agent.n_env;
-    const mm_stream stream =
-        mm_stream_make(agent.seed, agent.repeat, MM_RNG_ACTION, (uint32_t)(i % agent.n_env));
-    const mm_block b = mm_stream_block(stream, step / 4);
-    const uint32_t q = step % 4;
-    const uint32_t word =
-        q < 2 ? (q == 0 ? b.word[0] : b.word[1]) : (q == 2 ? b.word[2] : b.word[3]);
-    S.batch.policy[i] = __uint_as_float(word);
-  }
-  if (W::A > 2 && S.knots.n > 0) fill_guide<W::THREADS>(S.knots, guide_of(S));
-  __syncthreads();
-  const int team = warp / (W::PLAYERS + 1), player = warp % (W::PLAYERS + 1);
-  double metric = 0, finished_sum = 0;
-  int finished = 0;
-  for (int first = 8 * team; team < W::TEAMS && first < agent.n_env; first += 8 * W::TEAMS) {
-    if (player < W::PLAYERS && goes_by_knots(S))
-      play<ACT, true>(S, first, player, team, lane);
-    else if (player < W::PLAYERS)
-      play<ACT, false>(S, first, player, team, lane);
-    else
-      turn_world<Env>(S, first, team, lane, &metric, &finished_sum, &finished);
-  }
-  if (lane == 0) {
-    S.metric[warp] = metric;
-    S.finished_sum[warp] = finished_sum;
-    S.finished[warp] = finished;
-  }
-  __syncthreads();
-}
-
-template <class W> MM_DEVICE void report(const W &S, mm_cuda_report *to) {
-  mm_cuda_report r = { 0, 0, 0 };
-  for (int w = 0; w < W::WARPS; w++) {
-    r.metric += S.metric[w];
-    r.finished_sum += S.finished_sum[w];
-    r.finished += S.finished[w];
-  }
-  r.metric /= (double)S.agent.n_row;
-  *to = r;
 }
 
 } // namespace mm

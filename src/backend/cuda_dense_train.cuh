@@ -6,7 +6,7 @@
 
 #include "backend/cuda_dense_entry.h"
 #include "backend/cuda_dense_learn.cuh"
-#include "backend/cuda_dense_rollout.cuh"
+#include "backend/cuda_dense_relay.cuh"
 
 namespace mm {
 

@@ -1,0 +1,272 @@
+// Rollout of a few environments by all warps of a block, in which nobody waits for an action that
+// is about to be chosen. What follows from it is computed for every action, a step ahead of the
+// choice, so that a step takes as long as the longest of its parts, not as their sum. In turn j
+//
+//   choosers  choose action j - 1, from the scores for what was seen after the one before
+//   scorers   score what may be seen before action j, one case for every action j - 1
+//   worlds    step from each of these cases with every action j
+//   a scribe  writes down what came of action j - 2
+//
+// and then all meet. Bits are those of teams (cuda_dense_rollout.cuh).
+
+#ifndef MM_BACKEND_CUDA_DENSE_RELAY_CUH
+#define MM_BACKEND_CUDA_DENSE_RELAY_CUH
+
+#include "backend/cuda_dense_rollout.cuh"
+
+namespace mm {
+
+// What a step led to.
+template <class W> struct Outcome {
+  float x[W::D], reward;
+  int end;
+};
+
+template <class W> struct Relay {
+  enum {
+    ENVS = 4,
+    CASES = W::A * W::A,               // of an environment in a turn: the last two actions
+    GROUPS = (ENVS * W::A + 7) / 8,    // of scorers, for eight columns: (environment, action)
+    WORLDS = (ENVS * CASES + 31) / 32, // each for some environments
+    EACH = ENVS / WORLDS,
+    FIRST_WORLD = ENVS, // warps, one chooser for an environment
+    SCRIBE = FIRST_WORLD + WORLDS,
+    FIRST_SCORER = SCRIBE + 1,
+    WARPS = FIRST_SCORER + 4 * GROUPS
+  };
+  static constexpr bool FITS = W::PLAYERS == 4 && WARPS <= W::WARPS;
+  alignas(16) __half h1[GROUPS][8 * HALF_ROW];
+  alignas(16) float part[2][8 * GROUPS][W::A][W::PLAYERS]; // scores by scorer; by parity
+  Outcome<W> outcome[4][ENVS][W::A][W::A]; // by turn; actions of the turn before and of this one
+  int chosen[2][ENVS];                     // by parity of the action's number
+};
+
+template <class W> MM_DEVICE Relay<W> &relay_of(W &S) {
+  static_assert(sizeof(Relay<W>) <= GUIDE_AT, "the guide is behind it");
+  return *reinterpret_cast<Relay<W> *>(&S.h1[0][0]);
+}
+
+template <class W> MM_DEVICE void end_turn() {
+  __syncwarp();
+  barrier(1, 32 * Relay<W>::WARPS);
+}
+
+template <bool BY_KNOTS, class W> MM_DEVICE void run_chooser(W &S, int warp, int lane) {
+  Relay<W> &relay = relay_of(S);
+  const Batch batch = S.batch;
+  const int n = S.agent.n_env, n_step = S.agent.n_step, place = min(warp, n - 1);
+  const bool chooses = lane == 0 && warp < n;
+  const Rules<W> rules(S, crew_of(warp, W::PLAYERS, lane, true));
+  float f[W::A], z;
+  bool finite = true;
+  int action = 0;
+  end_turn<W>();
+  end_turn<W>();
+  for (int t = 0; t < n_step; t++) {
+    const int row = t * n + place;
+    const float u = mm_uniform_f(__float_as_uint(batch.policy[row]));
+    sum_parts<W>(relay.part[t & 1][place * W::A + action], f);
+    action = choose_action<BY_KNOTS>(S, rules, u, f, &z, &finite);
+    if (chooses) {
+      relay.chosen[t & 1][place] = action;
+      batch.action[row] = (uint8_t)action;
+      batch.policy[row] = z;
+    }
+    end_turn<W>();
+  }
+  if (!finite) S.broken = 1;
+}
+
+template <int ACT, class W> MM_DEVICE void run_scorer(W &S, int scorer, int lane) {
+  Relay<W> &relay = relay_of(S);
+  const int group = scorer / W::PLAYERS, player = scorer % W::PLAYERS;
+  const int column = 8 * group + (lane >> 2), action = column % W::A;
+  const int place = min(column / W::A, S.agent.n_env - 1), n_step = S.agent.n_step;
+  const Part<W> own = take_part(S, player, lane);
+  const auto wait = [group] {
+    __syncwarp();
+    barrier(2 + group, 32 * W::PLAYERS);
+  };
+  end_turn<W>();
+  for (int j = 0; j < n_step; j++) {
+    const Outcome<W> &seen = relay.outcome[(j + 3) & 3][place][relay.chosen[j & 1][place]][action];
+    float x[W::D];
+#pragma unroll
+    for (int i = 0; i < W::D; i++)
+      x[i] = seen.x[i];
+    add_scores<ACT>(S, relay.h1[group], relay.part[j & 1] + 8 * group, own, player, x, lane, wait);
+    end_turn<W>();
+  }
+  end_turn<W>();
+}
+
+// Lanes stand for an environment, its action before and its action now. Others do as the last ones.
+template <class Env, class W> MM_DEVICE void run_world(W &S, int world, int lane) {
+  typedef Relay<W> R;
+  Relay<W> &relay = relay_of(S);
+  const mm_cuda_agent &agent = S.agent;
+  const int local = min(lane / R::CASES, R::EACH - 1), n_step = agent.n_step;
+  const int before = lane % R::CASES / W::A, action = lane % W::A;
+  const int env = R::EACH * world + local, e = min(env, agent.n_env - 1);
+  const bool mine = lane < R::EACH * R::CASES && env < agent.n_env;
+  const mm_stream starts = mm_stream_make(agent.seed, agent.repeat, MM_RNG_ENV_RESET, (uint32_t)e);
+  const Columns<Env> columns(agent);
+  typename Env::State s = columns.load(e);
+  uint32_t episode = columns.episode[e];
+  float x[W::D];
+  Env::observe(&s, x);
+  if (mine && before == 0) { // turn 0 begins as if all actions had been 0
+#pragma unroll
+    for (int i = 0; i < W::D; i++)
+      relay.outcome[3][e][0][action].x[i] = x[i];
+    relay.chosen[0][e] = relay.chosen[1][e] = 0;
+  }
+  end_turn<W>();
+  for (int j = 0; j <= n_step; j++) {
+    // the case that has come true, with the action that may follow
+    const int from = local * R::CASES + relay.chosen[j & 1][e] * W::A + before;
+    s = state_from<Env>(s, from);
+    episode = __shfl_sync(ALL_LANES, episode, from);
+    if (j < n_step) {
+#pragma unroll
+      for (int i = 0; i < W::D; i++)
+        if (Env::REMEMBERS) x[i] = __shfl_sync(ALL_LANES, x[i], from);
+      float reward;
+      const int end = Env::step(&s, x, action, &reward);
+      if (end) {
+        Env::reset(&s, starts, ++episode);
+        Env::observe(&s, x);
+      }
+      if (mine) {
+        Outcome<W> &to = relay.outcome[j & 3][e][before][action];
+#pragma unroll
+        for (int i = 0; i < W::D; i++)
+          to.x[i] = x[i];
+        to.reward = reward;
+        to.end = end;
+      }
+    }
+    end_turn<W>();
+  }
+  if (mine && action == 0 && before == relay.chosen[(n_step - 1) & 1][e]) {
+    columns.store(e, s);
+    columns.episode[e] = episode;
+  }
+}
+
+// Eight lanes for an environment.
+template <class W>
+MM_DEVICE void run_scribe(W &S, int lane, double *metric, double *finished_sum, int *n_finished) {
+  const Relay<W> &relay = relay_of(S);
+  const mm_cuda_agent &agent = S.agent;
+  const Batch batch = S.batch;
+  const int n = agent.n_env, n_step = agent.n_step, e = min(lane >> 3, n - 1), input = lane & 7;
+  const bool sees = lane >> 3 < n && input < W::D, mine = lane >> 3 < n && input == 0;
+  static_assert(W::D <= 8, "a lane for every input");
+  float running = agent.running[e], finished = agent.finished[e];
+  double sum = 0, ended = 0;
+  int count = 0, action = 0;
+  end_turn<W>();
+  for (int j = 0; j <= n_step + 1; j++) {
+    const int before = action;
+    action = relay.chosen[j & 1][e];
+    const Outcome<W> &o = relay.outcome[(j + 2) & 3][e][before][action];
+    if (j > 0 && sees) batch.obs[(size_t)((j - 1) * n + e) * W::D + input] = o.x[input];
+    if (j > 1) {
+      const float reward = o.reward;
+      const int end = o.end;
+      running += reward;
+      if (end) {
+        finished = running;
+        running = 0;
+        ended += (double)finished;
+        count++;
+      }
+      sum += (double)finished;
+      if (mine) {
+        batch.end[(j - 2) * n + e] = (uint8_t)end;
+        batch.reward[(j - 2) * n + e] = reward;
+      }
+    }
+    if (j <= n_step) end_turn<W>();
+  }
+  if (mine) {
+    agent.running[e] = running;
+    agent.finished[e] = finished;
+  }
+  *metric = warp_sum(mine ? sum : 0.0);
+  *finished_sum = warp_sum(mine ? ended : 0.0);
+  *n_finished = __reduce_add_sync(ALL_LANES, mine ? count : 0);
+}
+
+template <class Env, int ACT, class W>
+MM_DEVICE void run_relay(W &S, int warp, int lane, double *metric, double *finished_sum,
+                         int *n_finished) {
+  typedef Relay<W> R;
+  if (warp < R::FIRST_WORLD && goes_by_knots(S))
+    run_chooser<true>(S, warp, lane);
+  else if (warp < R::FIRST_WORLD)
+    run_chooser<false>(S, warp, lane);
+  else if (warp < R::SCRIBE)
+    run_world<Env>(S, warp - R::FIRST_WORLD, lane);
+  else if (warp == R::SCRIBE)
+    run_scribe(S, lane, metric, finished_sum, n_finished);
+  else if (warp < R::WARPS)
+    run_scorer<ACT>(S, warp - R::FIRST_SCORER, lane);
+}
+
+// All random words of the iteration's actions first, then a relay, or teams of warps with groups of
+// environments.
+template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
+  W &S = here<W>();
+  const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
+  const mm_cuda_agent &agent = S.agent;
+  for (int i = tid; i < agent.n_row; i += W::THREADS) {
+    const uint64_t step = (uint64_t)agent.iteration * agent.n_step + i / agent.n_env;
+    const mm_stream stream =
+        mm_stream_make(agent.seed, agent.repeat, MM_RNG_ACTION, (uint32_t)(i % agent.n_env));
+    const mm_block b = mm_stream_block(stream, step / 4);
+    const uint32_t q = step % 4;
+    const uint32_t word =
+        q < 2 ? (q == 0 ? b.word[0] : b.word[1]) : (q == 2 ? b.word[2] : b.word[3]);
+    S.batch.policy[i] = __uint_as_float(word);
+  }
+  if (W::A > 2 && S.knots.n > 0) fill_guide<W::THREADS>(S.knots, guide_of(S));
+  __syncthreads();
+  const int team = warp / (W::PLAYERS + 1), player = warp % (W::PLAYERS + 1);
+  double metric = 0, finished_sum = 0;
+  int finished = 0;
+  const bool relay = Relay<W>::FITS && agent.n_env <= Relay<W>::ENVS;
+  if constexpr (Relay<W>::FITS)
+    if (relay) run_relay<Env, ACT>(S, warp, lane, &metric, &finished_sum, &finished);
+  for (int first = 8 * team; !relay && team < W::TEAMS && first < agent.n_env;
+       first += 8 * W::TEAMS) {
+    if (player < W::PLAYERS && goes_by_knots(S))
+      play<ACT, true>(S, first, player, team, lane);
+    else if (player < W::PLAYERS)
+      play<ACT, false>(S, first, player, team, lane);
+    else
+      turn_world<Env>(S, first, team, lane, &metric, &finished_sum, &finished);
+  }
+  if (lane == 0) {
+    S.metric[warp] = metric;
+    S.finished_sum[warp] = finished_sum;
+    S.finished[warp] = finished;
+  }
+  __syncthreads();
+}
+
+template <class W> MM_DEVICE void report(const W &S, mm_cuda_report *to) {
+  mm_cuda_report r = { 0, 0, 0 };
+  for (int w = 0; w < W::WARPS; w++) {
+    r.metric += S.metric[w];
+    r.finished_sum += S.finished_sum[w];
+    r.finished += S.finished[w];
+  }
+  r.metric /= (double)S.agent.n_row;
+  *to = r;
+}
+
+} // namespace mm
+
+#endif
