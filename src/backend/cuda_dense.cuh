@@ -20,7 +20,7 @@
 #include "backend/cuda_agent.h"
 #include "backend/cuda_dense.h"
 #include "backend/cuda_project.cuh"
-#include "backend/cuda_warp.cuh"
+#include "backend/cuda_warpgroup.cuh"
 #include "base/rng.h"
 
 namespace mm {
@@ -63,15 +63,16 @@ template <class Env, int TILE> struct Work {
     MOVES = 3072
   };
   static constexpr bool RESIDENT = TILE == 128;
+  static constexpr bool GROUPS = HAS_GROUPS && TEAM % 4 == 0; // four warps of a network at a time
   union {
     struct {
-      __half h1[NETS][TILE * HALF_ROW];
-      __half d2[NETS][TILE * HALF_ROW];
-      __half hd[NETS][TILE * HALF_ROW]; // h2, then d1
+      alignas(1024) __half h1[NETS][TILE * WIDE_ROW];
+      __half d2[NETS][2][TILE * NARROW_ROW]; // [half of the units]
+      __half hd[NETS][TILE * WIDE_ROW];      // h2, then d1
     };
     float late[RESIDENT ? 1 : W3]; // gradient of w1, b1 and b2, when the errors have been used up
   };
-  __half w2[NETS][H * HALF_ROW];
+  alignas(1024) __half w2[NETS][H * WIDE_ROW];
   __half w1[NETS][H * W1_ROW]; // [unit][slot], the four halves that a lane needs side by side
   __half x[NETS][8 * X_ROW];   // [input][row], then a row of ones, then zeros
   float small[SMALL];
@@ -103,7 +104,7 @@ template <class Env, int TILE> struct Work {
 // The block's memory. Functions that are called, not inlined, find it by themselves: as an argument
 // it would be any memory.
 template <class W> MM_DEVICE W &here() {
-  extern __shared__ __align__(16) unsigned char memory[];
+  extern __shared__ __align__(1024) unsigned char memory[];
   return *reinterpret_cast<W *>(memory);
 }
 
@@ -173,11 +174,11 @@ template <class W> MM_DEVICE void refresh_small(W &S, unsigned i, float p) {
 // ---------------------------------------------------------------------------------------------
 // Forward, 16 rows by a warp
 
-// h1 of rows g (xa) and g + 8 (xb) to shared memory if KEEP; the sums of layer 2, before the
-// activation, to `sum`.
-template <int ACT, bool KEEP, class W>
+// h1 of rows g (xa) and g + 8 (xb) to shared memory, at the lane's place of it, if KEEP; the sums
+// of layer 2, before the activation, to `sum`. GROUP: four warps are here together.
+template <int ACT, bool KEEP, bool GROUP, class W>
 MM_DEVICE void forward(W &S, int net, const float xa[W::D], const float xb[W::D], int lane,
-                       __half *kept, float sum[8][4]) {
+                       uint32_t kept, float sum[8][4]) {
   const bool relu = ACT == ANY && S.agent.relu;
   const int g = lane >> 2, t = lane & 3;
   uint32_t in[W::SLOTS][4], h1[4][4];
@@ -209,10 +210,7 @@ MM_DEVICE void forward(W &S, int net, const float xa[W::D], const float xb[W::D]
     const uint32_t lower = pack(activate<ACT>(relu, c[2]), activate<ACT>(relu, c[3]));
     h1[n >> 1][(n & 1) * 2] = upper;
     h1[n >> 1][(n & 1) * 2 + 1] = lower;
-    if (KEEP) {
-      store_pair(kept + g * HALF_ROW + 8 * n + 2 * t, upper);
-      store_pair(kept + (g + 8) * HALF_ROW + 8 * n + 2 * t, lower);
-    }
+    if (KEEP && (n & 1)) store_matrices(kept ^ right(n >> 1), h1[n >> 1]);
   }
   const float *bias = S.small + W::B2 + net * H + 2 * t;
 #pragma unroll
@@ -221,14 +219,17 @@ MM_DEVICE void forward(W &S, int net, const float xa[W::D], const float xb[W::D]
     sum[n][0] = sum[n][2] = b.x;
     sum[n][1] = sum[n][3] = b.y;
   }
-  const uint32_t weights =
-      shared_address(S.w2[net]) + ((lane & 15) * HALF_ROW + (lane >> 4) * 8) * (int)sizeof(__half);
+  if (GROUP) {
+    multiply_rows(sum, h1, wide_matrix(S.w2[net]));
+    return;
+  }
+  const uint32_t weights = shared_address(S.w2[net]) + wide_plain(lane);
 #pragma unroll
   for (int k = 0; k < 4; k++) {
 #pragma unroll
     for (int n = 0; n < 4; n++) {
       uint32_t b[4];
-      load_transposed(b, weights + (16 * k * HALF_ROW + 16 * n) * (int)sizeof(__half));
+      load_transposed(b, (weights + k * WIDE_DOWN) ^ right(n));
       multiply(sum[2 * n], h1[k], b[0], b[1]);
       multiply(sum[2 * n + 1], h1[k], b[2], b[3]);
     }

@@ -24,7 +24,7 @@ template <int ACT, class W> __device__ __noinline__ void estimate_values() {
     float xa[W::D], xb[W::D], sum[8][4], upper = 0, lower = 0;
     load_row(S, (uint32_t)a, xa);
     load_row(S, (uint32_t)b, xb);
-    forward<ACT, false>(S, CRITIC, xa, xb, lane, nullptr, sum);
+    forward<ACT, false, false>(S, CRITIC, xa, xb, lane, 0, sum);
 #pragma unroll
     for (int n = 0; n < 8; n++) {
       const float2 w = *reinterpret_cast<const float2 *>(w3 + 8 * n);
@@ -106,8 +106,9 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
   const int net = warp / W::TEAM, w = warp % W::TEAM, ra = 16 * w + g, rb = ra + 8;
   const uint32_t ia = rows[first + ra < n ? first + ra : n - 1];
   const uint32_t ib = rows[first + rb < n ? first + rb : n - 1];
-  __half *h1s = S.h1[net] + 16 * w * HALF_ROW, *hds = S.hd[net] + 16 * w * HALF_ROW;
-  __half *d2s = S.d2[net] + 16 * w * HALF_ROW;
+  const uint32_t h1s = shared_address(S.h1[net]) + w * WIDE_DOWN;
+  const uint32_t hds = shared_address(S.hd[net]) + w * WIDE_DOWN;
+  const uint32_t d2s = shared_address(S.d2[net]) + w * NARROW_DOWN;
   uint32_t d2[4][4];
   float sum[8][4];
   {
@@ -121,26 +122,27 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
         S.x[net][i * W::X_ROW + rb] = __float2half_rn(xb[i]);
       }
     }
-    forward<ACT, true>(S, net, xa, xb, lane, h1s, sum);
+    forward<ACT, true, W::GROUPS>(S, net, xa, xb, lane, h1s + wide_plain(lane), sum);
   }
   // outputs; d2 first has the outputs' weights times the activation's slope
   const int aa = net == ACTOR ? S.batch.action[ia] : 0, ab = net == ACTOR ? S.batch.action[ib] : 0;
   const float *w3 = S.w3 + net * W::A * W::W3_ROW + 2 * t;
   float ya = 0, yb = 0;
+  uint32_t h2[4];
 #pragma unroll
   for (int k = 0; k < 8; k++) {
     const float2 wa = *reinterpret_cast<const float2 *>(w3 + aa * W::W3_ROW + 8 * k);
     const float2 wb = *reinterpret_cast<const float2 *>(w3 + ab * W::W3_ROW + 8 * k);
-    const float h0 = activate<ACT>(relu, sum[k][0]), h1 = activate<ACT>(relu, sum[k][1]);
-    const float h2 = activate<ACT>(relu, sum[k][2]), h3 = activate<ACT>(relu, sum[k][3]);
-    ya = fmaf(h0, wa.x, fmaf(h1, wa.y, ya));
-    yb = fmaf(h2, wb.x, fmaf(h3, wb.y, yb));
-    const uint32_t upper = pack(h0, h1), lower = pack(h2, h3);
-    store_pair(hds + g * HALF_ROW + 8 * k + 2 * t, upper);
-    store_pair(hds + (g + 8) * HALF_ROW + 8 * k + 2 * t, lower);
-    uint32_t *to = d2[k >> 1] + (k & 1) * 2;
-    to[0] = times_pair(pack(wa.x, wa.y), slopes_at<ACT>(relu, upper));
-    to[1] = times_pair(pack(wb.x, wb.y), slopes_at<ACT>(relu, lower));
+    const float a0 = activate<ACT>(relu, sum[k][0]), a1 = activate<ACT>(relu, sum[k][1]);
+    const float b0 = activate<ACT>(relu, sum[k][2]), b1 = activate<ACT>(relu, sum[k][3]);
+    ya = fmaf(a0, wa.x, fmaf(a1, wa.y, ya));
+    yb = fmaf(b0, wb.x, fmaf(b1, wb.y, yb));
+    uint32_t *both = h2 + (k & 1) * 2, *to = d2[k >> 1] + (k & 1) * 2;
+    both[0] = pack(a0, a1);
+    both[1] = pack(b0, b1);
+    if (k & 1) store_matrices((hds + wide_plain(lane)) ^ right(k >> 1), h2);
+    to[0] = times_pair(pack(wa.x, wa.y), slopes_at<ACT>(relu, both[0]));
+    to[1] = times_pair(pack(wb.x, wb.y), slopes_at<ACT>(relu, both[1]));
   }
   const float *b3 = S.small + W::B3 + net * W::A;
   ya = row_sum(ya) + b3[aa];
@@ -153,8 +155,8 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
     uint32_t *to = d2[k >> 1] + (k & 1) * 2;
     to[0] = times_pair(to[0], pair_a);
     to[1] = times_pair(to[1], pair_b);
-    store_pair(d2s + g * HALF_ROW + 8 * k + 2 * t, to[0]);
-    store_pair(d2s + (g + 8) * HALF_ROW + 8 * k + 2 * t, to[1]);
+    const uint32_t half = (uint32_t)(k >> 2) * sizeof S.d2[0][0];
+    if (k & 1) store_matrices((d2s + half + narrow_plain(lane)) ^ right(k >> 1 & 1), d2[k >> 1]);
   }
   // gradient of the output layer: errors by action (columns) against h2
   {
@@ -177,14 +179,12 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
       to[1] = more ? to[1] + bias[1] : bias[1];
     }
     __syncwarp();
-    const uint32_t from = shared_address(hds) +
-                          (((lane & 7) + ((lane >> 4) << 3)) * HALF_ROW + ((lane >> 3) & 1) * 8) *
-                              (int)sizeof(__half);
+    const uint32_t from = hds + wide_turned(lane);
 #pragma unroll
     for (int m = 0; m < 4; m++) {
       uint32_t a[4];
       float c[4] = { 0, 0, 0, 0 };
-      load_transposed(a, from + 16 * m * (int)sizeof(__half));
+      load_transposed(a, from ^ right(m));
       multiply(c, a, b[0], b[1]);
 #pragma unroll
       for (int i = 0; i < 2; i++) {
@@ -201,32 +201,35 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
 #pragma unroll
   for (int k = 0; k < 8; k++)
     sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = 0;
-  const uint32_t weights =
-      shared_address(S.w2[net]) +
-      (((lane & 7) + ((lane >> 4) << 3)) * HALF_ROW + ((lane >> 3) & 1) * 8) * (int)sizeof(__half);
+  if (W::GROUPS) {
+    multiply_columns(sum, d2, wide_matrix(S.w2[net]));
+  } else {
+    const uint32_t weights = shared_address(S.w2[net]) + wide_turned(lane);
 #pragma unroll
-  for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 4; k++) {
 #pragma unroll
-    for (int m = 0; m < 4; m++) {
-      uint32_t b[4];
-      load_matrices(b, weights + (16 * m * HALF_ROW + 16 * k) * (int)sizeof(__half));
-      multiply(sum[2 * m], d2[k], b[0], b[1]);
-      multiply(sum[2 * m + 1], d2[k], b[2], b[3]);
+      for (int m = 0; m < 4; m++) {
+        uint32_t b[4];
+        load_matrices(b, (weights + m * WIDE_DOWN) ^ right(k));
+        multiply(sum[2 * m], d2[k], b[0], b[1]);
+        multiply(sum[2 * m + 1], d2[k], b[2], b[3]);
+      }
     }
   }
   // h1 comes back from shared memory: registers are what is short here
-  const uint32_t kept =
-      shared_address(h1s) + ((lane & 15) * HALF_ROW + (lane >> 4) * 8) * (int)sizeof(__half);
-  uint32_t h1[4];
+  const uint32_t place = wide_plain(lane);
 #pragma unroll
-  for (int k = 0; k < 8; k++) {
-    if ((k & 1) == 0) load_matrices(h1, kept + 8 * k * (int)sizeof(__half));
-    const uint32_t *h = h1 + (k & 1) * 2;
-    store_pair(hds + g * HALF_ROW + 8 * k + 2 * t,
-               times_pair(pack(sum[k][0], sum[k][1]), slopes_at<ACT>(relu, h[0])));
-    store_pair(hds + (g + 8) * HALF_ROW + 8 * k + 2 * t,
-               times_pair(pack(sum[k][2], sum[k][3]), slopes_at<ACT>(relu, h[1])));
+  for (int k = 0; k < 4; k++) {
+    uint32_t h[4];
+    load_matrices(h, (h1s + place) ^ right(k));
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const float *pair = sum[2 * k + (i >> 1)] + 2 * (i & 1);
+      h[i] = times_pair(pack(pair[0], pair[1]), slopes_at<ACT>(relu, h[i]));
+    }
+    store_matrices((hds + place) ^ right(k), h);
   }
+  publish_operands();
 }
 
 // A warp's tiles of a gradient step: 16 x 32 of w2 each; and 16 units of b2, or of w1 with b1.
@@ -246,32 +249,37 @@ MM_DEVICE int tile_column(int q) {
 template <class W> MM_DEVICE void add_gradient(const W &S, Gradient<W> *to) {
   const int tid = this_thread(), lane = tid & 31, warp = tid >> 5, g = lane >> 2, t = lane & 3;
   const int net = warp / W::TEAM, w = warp % W::TEAM;
-  const int turned = ((lane & 7) + ((lane >> 4) << 3)) * HALF_ROW + ((lane >> 3) & 1) * 8;
-  const int plain = (lane & 15) * HALF_ROW + (lane >> 4) * 8;
 #pragma unroll
   for (int i = 0; i < W::OWN; i++) {
     const int q = w + W::TEAM * i;
-    const uint32_t h1 = shared_address(S.h1[net] + turned + tile_row(q));
-    const uint32_t d2 = shared_address(S.d2[net] + plain + tile_column(q));
+    if (W::GROUPS) {
+      multiply_turned<W::TILE_ROWS>(to->w2[i], wide_matrix(S.h1[net]),
+                                    narrow_matrix(S.d2[net][q >> 2]));
+    } else {
+      const uint32_t h1 = (shared_address(S.h1[net]) + wide_turned(lane)) ^ right(q & 3);
+      const uint32_t d2 = shared_address(S.d2[net][q >> 2]) + narrow_plain(lane);
 #pragma unroll
-    for (int k = 0; k < W::TEAM; k++) {
-      uint32_t a[4], b[4], c[4];
-      const uint32_t down = 16 * k * HALF_ROW * (int)sizeof(__half);
-      load_transposed(a, h1 + down);
-      load_transposed(b, d2 + down);
-      load_transposed(c, d2 + down + 16 * (int)sizeof(__half));
-      multiply(to->w2[i][0], a, b[0], b[1]);
-      multiply(to->w2[i][1], a, b[2], b[3]);
-      multiply(to->w2[i][2], a, c[0], c[1]);
-      multiply(to->w2[i][3], a, c[2], c[3]);
+      for (int k = 0; k < W::TEAM; k++) {
+        uint32_t a[4], b[4], c[4];
+        load_transposed(a, h1 + k * WIDE_DOWN);
+        load_transposed(b, d2 + k * NARROW_DOWN);
+        load_transposed(c, (d2 + k * NARROW_DOWN) ^ right(1));
+        multiply(to->w2[i][0], a, b[0], b[1]);
+        multiply(to->w2[i][1], a, b[2], b[3]);
+        multiply(to->w2[i][2], a, c[0], c[1]);
+        multiply(to->w2[i][3], a, c[2], c[3]);
+      }
     }
-    const __half *errors = (q >> 2 ? S.d2[net] : S.hd[net]) + turned + tile_row(q);
-    const uint32_t from = shared_address(errors);
+    // errors of h1, or of h2 in the second half of the tiles
+    const uint32_t d1 = (shared_address(S.hd[net]) + wide_turned(lane)) ^ right(q & 3);
+    const uint32_t d2 =
+        (shared_address(S.d2[net][q >> 1 & 1]) + narrow_turned(lane)) ^ right(q & 1);
+    const uint32_t from = q >> 2 ? d2 : d1, down = q >> 2 ? NARROW_DOWN : WIDE_DOWN;
     const __half *x = S.x[net] + g * W::X_ROW + 2 * t;
 #pragma unroll
     for (int k = 0; k < W::TEAM; k++) {
       uint32_t a[4];
-      load_transposed(a, from + 16 * k * HALF_ROW * (int)sizeof(__half));
+      load_transposed(a, from + k * down);
       multiply(to->side[i], a, load_pair(x + 16 * k), load_pair(x + 16 * k + 8));
     }
   }
@@ -397,10 +405,10 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
         p.z = adam(p.z, d[2], m + 2, v + 2, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
         p.w = adam(p.w, d[3], m + 3, v + 3, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
         *at = p;
-        __half *to = S.w2[net] + (tile_row(q) + (lane >> 2)) * HALF_ROW + tile_column(q) + 8 * j +
-                     2 * (lane & 3);
+        __half *to = S.w2[net] +
+                     wide_place(tile_row(q) + (lane >> 2), tile_column(q) + 8 * j + 2 * (lane & 3));
         store_pair(to, pack(p.x, p.y));
-        store_pair(to + 8 * HALF_ROW, pack(p.z, p.w));
+        store_pair(to + 8 * WIDE_ROW, pack(p.z, p.w));
       } else {
 #pragma unroll
         for (int half = 0; half < 2; half++) {
@@ -414,7 +422,7 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
           *reinterpret_cast<float2 *>(agent.param + at) = p;
           *reinterpret_cast<float2 *>(agent.m + at) = m;
           *reinterpret_cast<float2 *>(agent.v + at) = v;
-          store_pair(S.w2[net] + (place / H % H) * HALF_ROW + place % H, pack(p.x, p.y));
+          store_pair(S.w2[net] + wide_place(place / H % H, place % H), pack(p.x, p.y));
         }
       }
     }
@@ -422,6 +430,7 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
 #pragma unroll
   for (int k = 0; k < W::EACH; k++)
     if (is_small<W>(tid, k)) refresh_small(S, (unsigned)(tid + k * W::THREADS), small[k]);
+  publish_operands();
   __syncthreads();
   return true;
 }

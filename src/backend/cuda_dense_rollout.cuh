@@ -58,8 +58,7 @@ template <class W> struct Part {
 
 template <class W> MM_DEVICE Part<W> take_part(const W &S, int part, int lane) {
   const int g = lane >> 2, t = lane & 3, unit = 16 * part + g;
-  const uint32_t w2 = shared_address(S.w2[ACTOR]) +
-                      ((lane & 15) * HALF_ROW + (lane >> 4) * 8 + 16 * part) * (int)sizeof(__half);
+  const uint32_t w2 = (shared_address(S.w2[ACTOR]) + wide_plain(lane)) ^ right(part);
   Part<W> p;
 #pragma unroll
   for (int k = 0; k < W::SLOTS; k++) {
@@ -74,7 +73,7 @@ template <class W> MM_DEVICE Part<W> take_part(const W &S, int part, int lane) {
 #pragma unroll
   for (int k = 0; k < 4; k++) {
     uint32_t b[4];
-    load_transposed(b, w2 + 16 * k * HALF_ROW * (int)sizeof(__half));
+    load_transposed(b, w2 + k * WIDE_DOWN);
     p.w2[k][0] = b[0];
     p.w2[k][1] = b[2];
     p.w2[k][2] = b[1];

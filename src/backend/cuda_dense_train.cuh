@@ -104,8 +104,9 @@ template <class W> __device__ __noinline__ void open_w2() {
   const float *param = S.agent.param + W::SMALL;
   for_each_owned(S, [&](int, float *own, int at) {
     if (W::RESIDENT) *own = param[at];
-    S.w2[at / (H * H)][(at / H % H) * HALF_ROW + at % H] = __float2half_rn(param[at]);
+    S.w2[at / (H * H)][wide_place(at / H % H, at % H)] = __float2half_rn(param[at]);
   });
+  publish_operands();
 }
 
 template <class W> __device__ __noinline__ void close_w2() {
