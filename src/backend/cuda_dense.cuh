@@ -197,20 +197,22 @@ MM_DEVICE void forward(W &S, int net, const float xa[W::D], const float xb[W::D]
       in[k][3] = input_pair<W::D>(high, low, t, 16 * k + 8);
     }
   }
+  // all loads before all stores, which would hold them up
+  float c[8][4];
 #pragma unroll
   for (int n = 0; n < 8; n++) {
-    float c[4] = { 0, 0, 0, 0 };
+    c[n][0] = c[n][1] = c[n][2] = c[n][3] = 0;
 #pragma unroll
     for (int k = 0; k < W::SLOTS; k++) {
       uint2 b =
           *reinterpret_cast<const uint2 *>(&S.w1[net][(8 * n + g) * W::W1_ROW + 16 * k + 4 * t]);
-      multiply(c, in[k], b.x, b.y);
+      multiply(c[n], in[k], b.x, b.y);
     }
-    const uint32_t upper = pack(activate<ACT>(relu, c[0]), activate<ACT>(relu, c[1]));
-    const uint32_t lower = pack(activate<ACT>(relu, c[2]), activate<ACT>(relu, c[3]));
-    h1[n >> 1][(n & 1) * 2] = upper;
-    h1[n >> 1][(n & 1) * 2 + 1] = lower;
-    if (KEEP && (n & 1)) store_matrices(kept ^ right(n >> 1), h1[n >> 1]);
+  }
+#pragma unroll
+  for (int n = 0; n < 8; n++) {
+    h1[n >> 1][(n & 1) * 2] = pack(activate<ACT>(relu, c[n][0]), activate<ACT>(relu, c[n][1]));
+    h1[n >> 1][(n & 1) * 2 + 1] = pack(activate<ACT>(relu, c[n][2]), activate<ACT>(relu, c[n][3]));
   }
   const float *bias = S.small + W::B2 + net * H + 2 * t;
 #pragma unroll
@@ -219,8 +221,12 @@ MM_DEVICE void forward(W &S, int net, const float xa[W::D], const float xb[W::D]
     sum[n][0] = sum[n][2] = b.x;
     sum[n][1] = sum[n][3] = b.y;
   }
+  if (GROUP) begin_rows(sum, h1, wide_matrix(S.w2[net]));
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    if (KEEP) store_matrices(kept ^ right(k), h1[k]);
   if (GROUP) {
-    multiply_rows(sum, h1, wide_matrix(S.w2[net]));
+    end_products<8>(sum);
     return;
   }
   const uint32_t weights = shared_address(S.w2[net]) + wide_plain(lane);

@@ -78,17 +78,27 @@ template <class W> __device__ __noinline__ void estimate_advantages() {
 // ---------------------------------------------------------------------------------------------
 // One tile forward and back
 
-// Error of a row's output, without the factor 1 / size of the minibatch. Rows behind the end: 0.
+// What the error of a row's output depends on, fetched well before the output is known.
+struct Goal {
+  float first, second; // advantage and policy's part of the target, or old value and target
+};
+
+template <class W> MM_DEVICE Goal goal_of(const W &S, int net, uint32_t row) {
+  const float *first = net == ACTOR ? S.batch.advantage : S.batch.value;
+  const float *second = net == ACTOR ? S.batch.policy : S.batch.reward;
+  return { first[row], second[row] };
+}
+
+// Error of a row's output, without the factor 1 / size of the minibatch.
 template <class W>
-MM_DEVICE float error_of(const W &S, int net, uint32_t row, float output, float mean, float scale) {
+MM_DEVICE float error_of(const W &S, int net, Goal goal, float output, float mean, float scale) {
   const mm_cuda_agent &agent = S.agent;
-  if (net == ACTOR)
-    return 2.0f * (output - fmaf(S.batch.advantage[row] - mean, scale, S.batch.policy[row]));
-  const float old = S.batch.value[row], target = S.batch.reward[row], move = output - old;
+  const float actor = 2.0f * (output - fmaf(goal.first - mean, scale, goal.second));
+  const float old = goal.first, target = goal.second, move = output - old;
   const float within = fminf(fmaxf(move, -agent.value_clip), agent.value_clip);
   const float e1 = output - target, e2 = old + within - target;
   const bool clipped = fabsf(move) > agent.value_clip && e2 * e2 > e1 * e1;
-  return clipped ? 0.0f : agent.value_coef * e1;
+  return net == ACTOR ? actor : clipped ? 0.0f : agent.value_coef * e1;
 }
 
 // Where warp w of a network puts what it adds to the weights of an output.
@@ -109,6 +119,9 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
   const uint32_t h1s = shared_address(S.h1[net]) + w * WIDE_DOWN;
   const uint32_t hds = shared_address(S.hd[net]) + w * WIDE_DOWN;
   const uint32_t d2s = shared_address(S.d2[net]) + w * NARROW_DOWN;
+  const int taken_a = S.batch.action[ia], taken_b = S.batch.action[ib];
+  const int aa = net == ACTOR ? taken_a : 0, ab = net == ACTOR ? taken_b : 0;
+  const Goal goal_a = goal_of(S, net, ia), goal_b = goal_of(S, net, ib);
   uint32_t d2[4][4];
   float sum[8][4];
   {
@@ -125,10 +138,9 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
     forward<ACT, true, W::GROUPS>(S, net, xa, xb, lane, h1s + wide_plain(lane), sum);
   }
   // outputs; d2 first has the outputs' weights times the activation's slope
-  const int aa = net == ACTOR ? S.batch.action[ia] : 0, ab = net == ACTOR ? S.batch.action[ib] : 0;
   const float *w3 = S.w3 + net * W::A * W::W3_ROW + 2 * t;
   float ya = 0, yb = 0;
-  uint32_t h2[4];
+  uint32_t h2[4][4];
 #pragma unroll
   for (int k = 0; k < 8; k++) {
     const float2 wa = *reinterpret_cast<const float2 *>(w3 + aa * W::W3_ROW + 8 * k);
@@ -137,26 +149,34 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
     const float b0 = activate<ACT>(relu, sum[k][2]), b1 = activate<ACT>(relu, sum[k][3]);
     ya = fmaf(a0, wa.x, fmaf(a1, wa.y, ya));
     yb = fmaf(b0, wb.x, fmaf(b1, wb.y, yb));
-    uint32_t *both = h2 + (k & 1) * 2, *to = d2[k >> 1] + (k & 1) * 2;
+    uint32_t *both = h2[k >> 1] + (k & 1) * 2, *to = d2[k >> 1] + (k & 1) * 2;
     both[0] = pack(a0, a1);
     both[1] = pack(b0, b1);
-    if (k & 1) store_matrices((hds + wide_plain(lane)) ^ right(k >> 1), h2);
     to[0] = times_pair(pack(wa.x, wa.y), slopes_at<ACT>(relu, both[0]));
     to[1] = times_pair(pack(wb.x, wb.y), slopes_at<ACT>(relu, both[1]));
   }
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    store_matrices((hds + wide_plain(lane)) ^ right(k), h2[k]);
   const float *b3 = S.small + W::B3 + net * W::A;
   ya = row_sum(ya) + b3[aa];
   yb = row_sum(yb) + b3[ab];
-  const float ea = first + ra < n ? error_of(S, net, ia, ya, mean, scale) : 0.0f;
-  const float eb = first + rb < n ? error_of(S, net, ib, yb, mean, scale) : 0.0f;
+  // 0 for rows behind the end
+  const float error_a = error_of(S, net, goal_a, ya, mean, scale);
+  const float error_b = error_of(S, net, goal_b, yb, mean, scale);
+  const float ea = first + ra < n ? error_a : 0.0f, eb = first + rb < n ? error_b : 0.0f;
   const uint32_t pair_a = pack(ea, ea), pair_b = pack(eb, eb);
 #pragma unroll
   for (int k = 0; k < 8; k++) {
     uint32_t *to = d2[k >> 1] + (k & 1) * 2;
     to[0] = times_pair(to[0], pair_a);
     to[1] = times_pair(to[1], pair_b);
-    const uint32_t half = (uint32_t)(k >> 2) * sizeof S.d2[0][0];
-    if (k & 1) store_matrices((d2s + half + narrow_plain(lane)) ^ right(k >> 1 & 1), d2[k >> 1]);
+  }
+  if (W::GROUPS) begin_columns(sum, d2, wide_matrix(S.w2[net]));
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    const uint32_t half = (uint32_t)(k >> 1) * sizeof S.d2[0][0];
+    store_matrices((d2s + half + narrow_plain(lane)) ^ right(k & 1), d2[k]);
   }
   // gradient of the output layer: errors by action (columns) against h2
   {
@@ -180,12 +200,14 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
     }
     __syncwarp();
     const uint32_t from = hds + wide_turned(lane);
+    uint32_t a[4][4];
+#pragma unroll
+    for (int m = 0; m < 4; m++)
+      load_transposed(a[m], from ^ right(m));
 #pragma unroll
     for (int m = 0; m < 4; m++) {
-      uint32_t a[4];
       float c[4] = { 0, 0, 0, 0 };
-      load_transposed(a, from ^ right(m));
-      multiply(c, a, b[0], b[1]);
+      multiply(c, a[m], b[0], b[1]);
 #pragma unroll
       for (int i = 0; i < 2; i++) {
         if (2 * t + i < (net == ACTOR ? (int)W::A : 1)) {
@@ -198,12 +220,10 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
     __syncwarp();
   }
   // d1 takes the place of h2
+  if (!W::GROUPS) {
 #pragma unroll
-  for (int k = 0; k < 8; k++)
-    sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = 0;
-  if (W::GROUPS) {
-    multiply_columns(sum, d2, wide_matrix(S.w2[net]));
-  } else {
+    for (int k = 0; k < 8; k++)
+      sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = 0;
     const uint32_t weights = shared_address(S.w2[net]) + wide_turned(lane);
 #pragma unroll
     for (int k = 0; k < 4; k++) {
@@ -218,16 +238,19 @@ MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float 
   }
   // h1 comes back from shared memory: registers are what is short here
   const uint32_t place = wide_plain(lane);
+  uint32_t h[4][4];
+#pragma unroll
+  for (int k = 0; k < 4; k++)
+    load_matrices(h[k], (h1s + place) ^ right(k));
+  if (W::GROUPS) end_products<8>(sum);
 #pragma unroll
   for (int k = 0; k < 4; k++) {
-    uint32_t h[4];
-    load_matrices(h, (h1s + place) ^ right(k));
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       const float *pair = sum[2 * k + (i >> 1)] + 2 * (i & 1);
-      h[i] = times_pair(pack(pair[0], pair[1]), slopes_at<ACT>(relu, h[i]));
+      h[k][i] = times_pair(pack(pair[0], pair[1]), slopes_at<ACT>(relu, h[k][i]));
     }
-    store_matrices((hds + place) ^ right(k), h);
+    store_matrices((hds + place) ^ right(k), h[k]);
   }
   publish_operands();
 }
@@ -253,8 +276,8 @@ template <class W> MM_DEVICE void add_gradient(const W &S, Gradient<W> *to) {
   for (int i = 0; i < W::OWN; i++) {
     const int q = w + W::TEAM * i;
     if (W::GROUPS) {
-      multiply_turned<W::TILE_ROWS>(to->w2[i], wide_matrix(S.h1[net]),
-                                    narrow_matrix(S.d2[net][q >> 2]));
+      begin_turned<W::TILE_ROWS>(to->w2[i], wide_matrix(S.h1[net]),
+                                 narrow_matrix(S.d2[net][q >> 2]));
     } else {
       const uint32_t h1 = (shared_address(S.h1[net]) + wide_turned(lane)) ^ right(q & 3);
       const uint32_t d2 = shared_address(S.d2[net][q >> 2]) + narrow_plain(lane);
@@ -282,6 +305,7 @@ template <class W> MM_DEVICE void add_gradient(const W &S, Gradient<W> *to) {
       load_transposed(a, from + k * down);
       multiply(to->side[i], a, load_pair(x + 16 * k), load_pair(x + 16 * k + 8));
     }
+    if (W::GROUPS) end_products<4>(to->w2[i]);
   }
 }
 
@@ -316,8 +340,26 @@ template <class W> MM_DEVICE void spread_side(W &S, const Gradient<W> &from) {
   }
 }
 
-template <class W> MM_DEVICE float small_gradient(W &S, int i) {
-  if (i < W::W3) return side_gradient(S)[i];
+// Its squares. Of the second half of the tiles only the column of ones belongs to the gradient.
+template <class W> MM_DEVICE float side_square(const Gradient<W> &g) {
+  const int tid = this_thread(), lane = tid & 31, w = (tid >> 5) % W::TEAM, t = lane & 3;
+  float square = 0;
+#pragma unroll
+  for (int i = 0; i < W::OWN; i++) {
+    const int q = w + W::TEAM * i;
+#pragma unroll
+    for (int c = 0; c < 4; c++) {
+      const int input = 2 * t + (c & 1);
+      const bool counts = q >> 2 ? input == W::D : input <= W::D;
+      const float x = counts ? g.side[i][c] : 0.0f;
+      square = fmaf(x, x, square);
+    }
+  }
+  return square;
+}
+
+// Gradient of w3 or b3, parameter i >= W3.
+template <class W> MM_DEVICE float output_gradient(const W &S, int i) {
   float sum = 0;
   const bool bias = i >= W::B3;
   const int k = bias ? i - W::B3 : i - W::W3, output = bias ? k : k / H;
@@ -350,13 +392,15 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
   const int tid = this_thread() & (W::THREADS - 1), lane = tid & 31, warp = tid >> 5;
   const int net = warp / W::TEAM, w = warp % W::TEAM;
   const mm_cuda_agent &agent = S.agent;
-  float small[W::EACH], square = 0;
+  float small[W::EACH], square = side_square(g2);
   if (!W::RESIDENT) __syncthreads(); // h1 and d2 have been read
   spread_side(S, g2);
-  __syncthreads();
 #pragma unroll
   for (int k = 0; k < W::EACH; k++) {
-    small[k] = is_small<W>(tid, k) ? small_gradient(S, tid + k * W::THREADS) : 0.0f;
+    const int i = tid + k * W::THREADS;
+    small[k] = 0;
+    if ((k + 1) * W::THREADS > W::W3 && i >= W::W3 && i < W::SMALL)
+      small[k] = output_gradient(S, i);
     square = fmaf(small[k], small[k], square);
   }
 #pragma unroll
@@ -386,6 +430,7 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
   for (int k = 0; k < W::EACH; k++) {
     const bool mine = is_small<W>(tid, k);
     const int i = mine ? tid + k * W::THREADS : tid; // or one that is its own, for nothing
+    if (k * W::THREADS < W::W3 && i < W::W3) small[k] = side_gradient(S)[i];
     float2 mv = S.moments[i];
     small[k] = adam(S.small[i], small[k], &mv.x, &mv.y, beta1, rest1, beta2, rest2, rate.rate,
                     rate.epsilon);

@@ -37,12 +37,15 @@ MM_DEVICE void publish_operands() {
 #endif
 }
 
+// Products are begun, and are there when they have been ended; in between nobody may touch what
+// they read and write.
+
 #define MM_C32                                                                                     \
   "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,"                                        \
   "%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%26,%27,%28,%29,%30,%31}"
 
 // c += a b for 64 rows and b [64][64], wide: [inner][column].
-MM_DEVICE void multiply_rows(float c[8][4], const uint32_t a[4][4], uint64_t b) {
+MM_DEVICE void begin_rows(float c[8][4], const uint32_t a[4][4], uint64_t b) {
 #ifdef MM_CUDA_GROUPS
   asm volatile("wgmma.fence.sync.aligned;\n"
                "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " MM_C32
@@ -53,8 +56,7 @@ MM_DEVICE void multiply_rows(float c[8][4], const uint32_t a[4][4], uint64_t b) 
                ",{%40,%41,%42,%43},%50,1,1,1,1;\n"
                "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " MM_C32
                ",{%44,%45,%46,%47},%51,1,1,1,1;\n"
-               "wgmma.commit_group.sync.aligned;\n"
-               "wgmma.wait_group.sync.aligned 0;\n"
+               "wgmma.commit_group.sync.aligned;"
                : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]),
                  "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]),
                  "+f"(c[2][2]), "+f"(c[2][3]), "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]),
@@ -70,27 +72,26 @@ MM_DEVICE void multiply_rows(float c[8][4], const uint32_t a[4][4], uint64_t b) 
 #endif
 }
 
-// c += a b for b given as [column][inner].
-MM_DEVICE void multiply_columns(float c[8][4], const uint32_t a[4][4], uint64_t b) {
+// c = a b for b given as [column][inner].
+MM_DEVICE void begin_columns(float c[8][4], const uint32_t a[4][4], uint64_t b) {
 #ifdef MM_CUDA_GROUPS
   asm volatile("wgmma.fence.sync.aligned;\n"
                "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " MM_C32
-               ",{%32,%33,%34,%35},%48,1,1,1,0;\n"
+               ",{%32,%33,%34,%35},%48,0,1,1,0;\n"
                "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " MM_C32
                ",{%36,%37,%38,%39},%49,1,1,1,0;\n"
                "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " MM_C32
                ",{%40,%41,%42,%43},%50,1,1,1,0;\n"
                "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 " MM_C32
                ",{%44,%45,%46,%47},%51,1,1,1,0;\n"
-               "wgmma.commit_group.sync.aligned;\n"
-               "wgmma.wait_group.sync.aligned 0;\n"
-               : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]),
-                 "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]),
-                 "+f"(c[2][2]), "+f"(c[2][3]), "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]),
-                 "+f"(c[3][3]), "+f"(c[4][0]), "+f"(c[4][1]), "+f"(c[4][2]), "+f"(c[4][3]),
-                 "+f"(c[5][0]), "+f"(c[5][1]), "+f"(c[5][2]), "+f"(c[5][3]), "+f"(c[6][0]),
-                 "+f"(c[6][1]), "+f"(c[6][2]), "+f"(c[6][3]), "+f"(c[7][0]), "+f"(c[7][1]),
-                 "+f"(c[7][2]), "+f"(c[7][3])
+               "wgmma.commit_group.sync.aligned;"
+               : "=f"(c[0][0]), "=f"(c[0][1]), "=f"(c[0][2]), "=f"(c[0][3]), "=f"(c[1][0]),
+                 "=f"(c[1][1]), "=f"(c[1][2]), "=f"(c[1][3]), "=f"(c[2][0]), "=f"(c[2][1]),
+                 "=f"(c[2][2]), "=f"(c[2][3]), "=f"(c[3][0]), "=f"(c[3][1]), "=f"(c[3][2]),
+                 "=f"(c[3][3]), "=f"(c[4][0]), "=f"(c[4][1]), "=f"(c[4][2]), "=f"(c[4][3]),
+                 "=f"(c[5][0]), "=f"(c[5][1]), "=f"(c[5][2]), "=f"(c[5][3]), "=f"(c[6][0]),
+                 "=f"(c[6][1]), "=f"(c[6][2]), "=f"(c[6][3]), "=f"(c[7][0]), "=f"(c[7][1]),
+                 "=f"(c[7][2]), "=f"(c[7][3])
                : "r"(a[0][0]), "r"(a[0][1]), "r"(a[0][2]), "r"(a[0][3]), "r"(a[1][0]), "r"(a[1][1]),
                  "r"(a[1][2]), "r"(a[1][3]), "r"(a[2][0]), "r"(a[2][1]), "r"(a[2][2]), "r"(a[2][3]),
                  "r"(a[3][0]), "r"(a[3][1]), "r"(a[3][2]), "r"(a[3][3]), "l"(b + 0), "l"(b + 2),
@@ -101,8 +102,8 @@ MM_DEVICE void multiply_columns(float c[8][4], const uint32_t a[4][4], uint64_t 
 
 #undef MM_C32
 
-// c += a b for a [rows][64], wide, turned, and b [rows][32], narrow; 64 x 32.
-template <int ROWS> MM_DEVICE void multiply_turned(float c[4][4], uint64_t a, uint64_t b) {
+// c += a b for a [ROWS][64], wide, turned, and b [ROWS][32], narrow; 64 x 32.
+template <int ROWS> MM_DEVICE void begin_turned(float c[4][4], uint64_t a, uint64_t b) {
 #ifdef MM_CUDA_GROUPS
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll
@@ -114,14 +115,16 @@ template <int ROWS> MM_DEVICE void multiply_turned(float c[4][4], uint64_t a, ui
           "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]), "+f"(c[2][2]), "+f"(c[2][3]),
           "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]), "+f"(c[3][3])
         : "l"(a + (uint64_t)(k * (WIDE_DOWN >> 4))), "l"(b + (uint64_t)(k * (NARROW_DOWN >> 4))));
-  asm volatile("wgmma.commit_group.sync.aligned;\n"
-               "wgmma.wait_group.sync.aligned 0;"
-               : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[0][2]), "+f"(c[0][3]), "+f"(c[1][0]),
-                 "+f"(c[1][1]), "+f"(c[1][2]), "+f"(c[1][3]), "+f"(c[2][0]), "+f"(c[2][1]),
-                 "+f"(c[2][2]), "+f"(c[2][3]), "+f"(c[3][0]), "+f"(c[3][1]), "+f"(c[3][2]),
-                 "+f"(c[3][3])
-               :
-               : "memory");
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+}
+
+template <int N> MM_DEVICE void end_products(float c[N][4]) {
+#ifdef MM_CUDA_GROUPS
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+#pragma unroll
+  for (int i = 0; i < N; i++)
+    asm volatile("" : "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])::"memory");
 #endif
 }
 
