@@ -60,7 +60,9 @@ template <class Env, int TILE> struct Work {
     B3 = W3 + (A + 1) * H,
     SMALL = B3 + 16, // parameters but w2
     EACH = (SMALL + THREADS - 1) / THREADS,
-    MOVES = 3072
+    MOVES = 3072,
+    AHEAD = TILE == 128 ? 4096 : 8,    // rows whose places are known at a time
+    STATISTICS = TILE == 128 ? 64 : 16 // minibatches, at least as many as warps
   };
   static constexpr bool RESIDENT = TILE == 128;
   static constexpr bool GROUPS = HAS_GROUPS && TEAM % 4 == 0; // four warps of a network at a time
@@ -83,8 +85,8 @@ template <class Env, int TILE> struct Work {
   float part3[TEAM * (A + 1)][H];                 // gradient of w3 by warp and action
   float part3b[WARPS][8];                         // of b3
   alignas(16) float total[16];                    // of warps
-  float mean[16], scale[16];                      // of the advantages of minibatches
-  float share[16];                                // of a row in the mean of minibatches
+  float mean[STATISTICS], scale[STATISTICS];      // of the advantages of minibatches
+  float share[STATISTICS];                        // of a row in the mean of minibatches
   double metric[16], finished_sum[16];
   int finished[16];
   mm_shuffle shuffle;
@@ -92,6 +94,8 @@ template <class Env, int TILE> struct Work {
   float2 part[WARPS];       // of sums of advantages and of their squares
   int rows_each, rows_more; // of a minibatch; one more each in the first ones
   int shuffles;             // in moves; 0: it is not used
+  int epochs_ahead;         // whose rows are in `ahead`; 0: it is not used, rows are in the batch
+  uint16_t ahead[AHEAD];
   uint8_t moves[MOVES];
   bool timed; // clocks are to be kept
   int64_t clock, clocks[MM_CUDA_DENSE_STAGES];

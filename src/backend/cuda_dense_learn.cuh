@@ -106,16 +106,17 @@ template <class W> MM_DEVICE int part3_row(int net, int w, int output) {
   return net == ACTOR ? w * W::A + output : W::TEAM * W::A + w;
 }
 
-// Rows first .. of the minibatch's n rows; leaves h1, d2, d1 and x in shared memory, and this
-// warp's part of the output layer's gradient, added to what is there if MORE.
+// Rows first .. of the minibatch's n rows, the epoch's from `begin` on; leaves h1, d2, d1 and x in
+// shared memory, and this warp's part of the output layer's gradient, added to what is there if
+// MORE.
 template <int ACT, class W>
-MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float mean, float scale,
+MM_DEVICE void through_tile(W &S, int behind, int begin, int n, int first, float mean, float scale,
                             bool more) {
   const bool relu = ACT == ANY && S.agent.relu;
   const int tid = this_thread(), lane = tid & 31, warp = tid >> 5, g = lane >> 2, t = lane & 3;
   const int net = warp / W::TEAM, w = warp % W::TEAM, ra = 16 * w + g, rb = ra + 8;
-  const uint32_t ia = rows[first + ra < n ? first + ra : n - 1];
-  const uint32_t ib = rows[first + rb < n ? first + rb : n - 1];
+  const uint32_t ia = row_of(S, behind, begin + (first + ra < n ? first + ra : n - 1));
+  const uint32_t ib = row_of(S, behind, begin + (first + rb < n ? first + rb : n - 1));
   const uint32_t h1s = shared_address(S.h1[net]) + w * WIDE_DOWN;
   const uint32_t hds = shared_address(S.hd[net]) + w * WIDE_DOWN;
   const uint32_t d2s = shared_address(S.d2[net]) + w * NARROW_DOWN;
@@ -483,14 +484,16 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
 // ---------------------------------------------------------------------------------------------
 // Iterations
 
+// at: where its statistics are.
 template <int ACT, bool ONE, class W>
-MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int mb, mm_cuda_rate rate, int w2_at) {
+MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int behind, int mb, int at, mm_cuda_rate rate,
+                               int w2_at) {
   const int n = minibatch_size(S, mb);
-  const uint32_t *rows = S.batch.row + minibatch_first(S, mb);
-  const float mean = S.mean[mb % W::WARPS], scale = S.scale[mb % W::WARPS];
+  const int begin = minibatch_first(S, mb);
+  const float mean = S.mean[at], scale = S.scale[at];
   Gradient<W> gradient;
   if (ONE) {
-    through_tile<ACT>(S, rows, n, 0, mean, scale, false);
+    through_tile<ACT>(S, behind, begin, n, 0, mean, scale, false);
     mark(S, MM_CUDA_DENSE_TILE);
     __syncthreads();
     mark(S, MM_CUDA_DENSE_WAIT);
@@ -502,7 +505,7 @@ MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int mb, mm_cuda_rate rate, i
 #pragma unroll 1
     for (int first = 0; first < n; first += W::TILE_ROWS) {
       if (first > 0) __syncthreads();
-      through_tile<ACT>(S, rows, n, first, mean, scale, first > 0);
+      through_tile<ACT>(S, behind, begin, n, first, mean, scale, first > 0);
       mark(S, MM_CUDA_DENSE_TILE);
       __syncthreads();
       mark(S, MM_CUDA_DENSE_WAIT);
@@ -510,7 +513,7 @@ MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int mb, mm_cuda_rate rate, i
       mark(S, MM_CUDA_DENSE_GRADIENT);
     }
   }
-  return optimise(S, gradient, own, S.share[mb % W::WARPS], rate, w2_at);
+  return optimise(S, gradient, own, S.share[at], rate, w2_at);
 }
 
 } // namespace mm

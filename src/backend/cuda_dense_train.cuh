@@ -191,11 +191,13 @@ __global__ void __launch_bounds__(4 * TILE, 1)
 #pragma unroll 1
     for (int epoch = 0; epoch < epochs && finite; epoch++) {
       shuffle = begin_epoch(S, epoch, shuffle);
+      const int behind = S.epochs_ahead > 0 ? epoch % S.epochs_ahead : 0;
 #pragma unroll 1
       for (int mb = 0; mb < minibatches && finite; mb++) {
-        if (mb % W::WARPS == 0) gather(S, shuffle, mb);
+        const int at = prepare(S, shuffle, epoch, behind, mb);
         mark(S, MM_CUDA_DENSE_SHUFFLE);
-        finite = learn_minibatch<ACT, ONE>(S, own, mb, rate[epoch * minibatches + mb], W::SMALL);
+        finite = learn_minibatch<ACT, ONE>(S, own, behind, mb, at, rate[epoch * minibatches + mb],
+                                           W::SMALL);
         mark(S, MM_CUDA_DENSE_ADAM);
       }
     }
