@@ -25,11 +25,11 @@
 
 namespace mm {
 
-enum { H = MM_CUDA_HIDDEN, ACTOR = 0, CRITIC = 1, NETS = 2 };
+enum { H = MM_CUDA_HIDDEN, ACTOR = 0, CRITIC = 1, NETS = 2, SLOTS = 16 };
 
 // Where the rows of the batch are: in the block's shared memory if they fit, else in the agent's.
 struct Batch {
-  float *obs;            // [n_row + n_env][D]
+  uint2 *obs;            // [n_row + n_env][4], inputs of layer 1: see row_slots
   float *policy;         // [n_row]
   float *reward;         // [n_row], which is also where the targets go
   float *value;          // [n_row + n_env]
@@ -45,11 +45,10 @@ template <class Env, int TILE> struct Work {
     TILE_ROWS = TILE,
     THREADS = 4 * TILE,
     WARPS = TILE / 8,
-    TEAM = TILE / 16,                      // warps of a network
-    OWN = 8 / TEAM,                        // 16 x 32 tiles of w2 that a warp owns
-    LOW = 3 * D + 2 <= 16,                 // the weights' low halves have room beside the rest
-    SLOTS = ((2 + LOW) * D + 2 + 15) / 16, // products of layer 1
-    W1_ROW = 16 * SLOTS + 4,
+    TEAM = TILE / 16,         // warps of a network
+    OWN = 8 / TEAM,           // 16 x 32 tiles of w2 that a warp owns
+    LOW = 3 * D + 2 <= SLOTS, // the weights' low halves have room beside the rest
+    W1_ROW = SLOTS + 4,
     X_ROW = TILE + 8,
     W3_ROW = H + 8,
     PLAYERS = WARPS > 4 ? 4 : 1, // of a team, beside its world
@@ -76,7 +75,7 @@ template <class Env, int TILE> struct Work {
   };
   alignas(1024) __half w2[NETS][H * WIDE_ROW];
   __half w1[NETS][H * W1_ROW]; // [unit][slot], the four halves that a lane needs side by side
-  __half x[NETS][8 * X_ROW];   // [input][row], then a row of ones, then zeros
+  __half x[NETS][8 * X_ROW];   // [input][row], then a row of ones, then what is of no use
   float small[SMALL];
   alignas(16) float w3[(A + 1) * W3_ROW]; // once more, rows of different actions in different banks
   float2 moments[SMALL];
@@ -121,40 +120,37 @@ template <class W> MM_DEVICE void mark(W &S, int stage) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Layer 1. Slots of its product: inputs high x weights high, inputs low x weights high, 1 x bias
-// high, 1 x bias low, and, where there is room, inputs high x weights low.
+// Layer 1. Slots of its product, in two halves: inputs high x weights high, 1 x bias high; inputs
+// low x weights high, 1 x bias low; and, where there is room behind these, inputs high x weights
+// low.
 
-// Where slot s lies in a unit's row, so that lane t finds 2t, 2t + 1, 2t + 8, 2t + 9 together.
+// Where slot s lies in a row, so that lane t finds 2t, 2t + 1, 2t + 8, 2t + 9 together.
 MM_DEVICE unsigned slot_place(unsigned s) {
-  return (s & ~15u) + 4 * ((s & 7) >> 1) + 2 * ((s >> 3) & 1) + (s & 1);
+  return 4 * ((s & 7) >> 1) + 2 * ((s >> 3) & 1) + (s & 1);
 }
 
-// Inputs in slots first + 2t and the one after it, as halves.
-template <int D>
-MM_DEVICE uint32_t input_pair(const float *high, const float *low, int t, int first) {
-  float pair[2] = { 0, 0 };
-#pragma unroll
-  for (int q = 0; q < 4; q++) {
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      const int s = first + 2 * q + i;
-      float v = s < D           ? high[s < D ? s : 0]
-                : s < 2 * D     ? low[s < 2 * D && s >= D ? s - D : 0]
-                : s < 2 * D + 2 ? 1.0f
-                : s < 3 * D + 2 ? high[s < 3 * D + 2 && s >= 2 * D + 2 ? s - 2 * D - 2 : 0]
-                                : 0.0f;
-      pair[i] = t == q ? v : pair[i];
-    }
-  }
-  return pack(pair[0], pair[1]);
+// Of input i high x its weight low.
+template <int D> MM_DEVICE constexpr unsigned low_slot(unsigned i) {
+  return i < 7 - D ? D + 1 + i : 2 + 2 * D + i;
 }
 
-template <int D> MM_DEVICE void split(const float x[D], float high[D], float low[D]) {
+// What is seen, as the product reads it: made once, when it is seen.
+template <class W> MM_DEVICE void row_slots(const float x[W::D], uint2 row[4]) {
+  static_assert(2 * W::D + 2 <= SLOTS, "they have room");
+  float slot[SLOTS];
 #pragma unroll
-  for (int i = 0; i < D; i++) {
-    high[i] = __half2float(__float2half_rn(x[i]));
-    low[i] = x[i] - high[i];
+  for (int s = 0; s < SLOTS; s++)
+    slot[s] = 0;
+#pragma unroll
+  for (int i = 0; i < W::D; i++) {
+    slot[i] = __half2float(__float2half_rn(x[i]));
+    slot[8 + i] = x[i] - slot[i];
+    if (W::LOW) slot[low_slot<W::D>(i) & (SLOTS - 1)] = slot[i];
   }
+  slot[W::D] = slot[8 + W::D] = 1;
+#pragma unroll
+  for (int t = 0; t < 4; t++)
+    row[t] = make_uint2(pack(slot[2 * t], slot[2 * t + 1]), pack(slot[2 * t + 8], slot[2 * t + 9]));
 }
 
 // Puts parameter i of the small ones to where the products read it.
@@ -167,51 +163,32 @@ template <class W> MM_DEVICE void refresh_small(W &S, unsigned i, float p) {
   __half *slots = S.w1[net] + unit * W::W1_ROW;
   if (input < W::D) {
     slots[slot_place(input)] = high;
-    slots[slot_place(W::D + input)] = high;
-    if (W::LOW) slots[slot_place(2 * W::D + 2 + input)] = low;
+    slots[slot_place(8 + input)] = high;
+    if (W::LOW) slots[slot_place(low_slot<W::D>(input))] = low;
   } else {
-    slots[slot_place(2 * W::D)] = high;
-    slots[slot_place(2 * W::D + 1)] = low;
+    slots[slot_place(W::D)] = high;
+    slots[slot_place(8 + W::D)] = low;
   }
 }
 
 // ---------------------------------------------------------------------------------------------
 // Forward, 16 rows by a warp
 
-// h1 of rows g (xa) and g + 8 (xb) to shared memory, at the lane's place of it, if KEEP; the sums
-// of layer 2, before the activation, to `sum`. GROUP: four warps are here together.
+// h1 of rows g (a: its slots) and g + 8 (b) to shared memory, at the lane's place of it, if KEEP;
+// the sums of layer 2, before the activation, to `sum`. GROUP: four warps are here together.
 template <int ACT, bool KEEP, bool GROUP, class W>
-MM_DEVICE void forward(W &S, int net, const float xa[W::D], const float xb[W::D], int lane,
-                       uint32_t kept, float sum[8][4]) {
+MM_DEVICE void forward(W &S, int net, uint2 a, uint2 b, int lane, uint32_t kept, float sum[8][4]) {
   const bool relu = ACT == ANY && S.agent.relu;
   const int g = lane >> 2, t = lane & 3;
-  uint32_t in[W::SLOTS][4], h1[4][4];
-  {
-    float high[W::D], low[W::D];
-    split<W::D>(xa, high, low);
-#pragma unroll
-    for (int k = 0; k < W::SLOTS; k++) {
-      in[k][0] = input_pair<W::D>(high, low, t, 16 * k);
-      in[k][2] = input_pair<W::D>(high, low, t, 16 * k + 8);
-    }
-    split<W::D>(xb, high, low);
-#pragma unroll
-    for (int k = 0; k < W::SLOTS; k++) {
-      in[k][1] = input_pair<W::D>(high, low, t, 16 * k);
-      in[k][3] = input_pair<W::D>(high, low, t, 16 * k + 8);
-    }
-  }
+  const uint32_t in[4] = { a.x, b.x, a.y, b.y };
+  uint32_t h1[4][4];
   // all loads before all stores, which would hold them up
   float c[8][4];
 #pragma unroll
   for (int n = 0; n < 8; n++) {
     c[n][0] = c[n][1] = c[n][2] = c[n][3] = 0;
-#pragma unroll
-    for (int k = 0; k < W::SLOTS; k++) {
-      uint2 b =
-          *reinterpret_cast<const uint2 *>(&S.w1[net][(8 * n + g) * W::W1_ROW + 16 * k + 4 * t]);
-      multiply(c[n], in[k], b.x, b.y);
-    }
+    const uint2 w = *reinterpret_cast<const uint2 *>(&S.w1[net][(8 * n + g) * W::W1_ROW + 4 * t]);
+    multiply(c[n], in, w.x, w.y);
   }
 #pragma unroll
   for (int n = 0; n < 8; n++) {
@@ -243,16 +220,6 @@ MM_DEVICE void forward(W &S, int net, const float xa[W::D], const float xb[W::D]
       multiply(sum[2 * n], h1[k], b[0], b[1]);
       multiply(sum[2 * n + 1], h1[k], b[2], b[3]);
     }
-  }
-}
-
-template <class W> MM_DEVICE void load_row(const W &S, uint32_t row, float x[W::D]) {
-  const float2 *from = reinterpret_cast<const float2 *>(S.batch.obs + (size_t)row * W::D);
-#pragma unroll
-  for (int i = 0; i < W::D / 2; i++) {
-    const float2 pair = from[i];
-    x[2 * i] = pair.x;
-    x[2 * i + 1] = pair.y;
   }
 }
 

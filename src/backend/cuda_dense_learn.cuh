@@ -21,10 +21,9 @@ template <int ACT, class W> __device__ __noinline__ void estimate_values() {
   for (int first = 16 * warp; first < rows; first += 16 * W::WARPS) {
     const int a = first + g < rows ? first + g : rows - 1;
     const int b = first + g + 8 < rows ? first + g + 8 : rows - 1;
-    float xa[W::D], xb[W::D], sum[8][4], upper = 0, lower = 0;
-    load_row(S, (uint32_t)a, xa);
-    load_row(S, (uint32_t)b, xb);
-    forward<ACT, false, false>(S, CRITIC, xa, xb, lane, 0, sum);
+    float sum[8][4], upper = 0, lower = 0;
+    forward<ACT, false, false>(S, CRITIC, S.batch.obs[4 * a + t], S.batch.obs[4 * b + t], lane, 0,
+                               sum);
 #pragma unroll
     for (int n = 0; n < 8; n++) {
       const float2 w = *reinterpret_cast<const float2 *>(w3 + 8 * n);
@@ -43,28 +42,48 @@ template <int ACT, class W> __device__ __noinline__ void estimate_values() {
   __syncthreads();
 }
 
-// Advantages backwards through time, then what the rollout left of the regression targets.
+// Advantages of an environment backwards through time, from one-step errors in their place. Several
+// at a time, since only the sum itself has to wait for the step before.
+template <class W> MM_DEVICE void sum_errors(const W &S, int e) {
+  enum { SIDE = 16 };
+  const int n = S.agent.n_env, n_step = S.agent.n_step;
+  const float decay = S.agent.gamma * S.agent.gae_lambda;
+  float advantage = 0;
+#pragma unroll 1
+  for (int last = n_step - 1; last >= 0; last -= SIDE) {
+    float error[SIDE], keep[SIDE];
+#pragma unroll
+    for (int k = 0; k < SIDE; k++) {
+      const int i = max(last - k, 0) * n + e;
+      error[k] = S.batch.advantage[i];
+      keep[k] = S.batch.end[i] ? 0.0f : decay;
+    }
+#pragma unroll
+    for (int k = 0; k < SIDE; k++) {
+      advantage = fmaf(keep[k], advantage, error[k]);
+      if (k <= last) S.batch.advantage[(last - k) * n + e] = advantage;
+    }
+  }
+}
+
+// Advantages, the regression targets of the critic and what the rollout left of the actor's.
 template <class W> __device__ __noinline__ void estimate_advantages() {
   W &S = here<W>();
   const mm_cuda_agent &agent = S.agent;
   const Batch &batch = S.batch;
   const int n = agent.n_env;
-  const float decay = agent.gamma * agent.gae_lambda;
-  for (int e = threadIdx.x; e < n; e += W::THREADS) {
-    float advantage = 0, next = batch.value[agent.n_row + e];
-#pragma unroll 4
-    for (int i = agent.n_row - n + e; i >= 0; i -= n) {
-      const float alive = batch.end[i] ? 0.0f : 1.0f, v = batch.value[i];
-      const float delta = fmaf(agent.gamma * alive, next, batch.reward[i]) - v;
-      advantage = fmaf(decay * alive, advantage, delta);
-      next = v;
-      batch.advantage[i] = advantage;
-      batch.reward[i] = advantage + v;
-    }
-  }
-  for (int i = threadIdx.x; i < agent.n_row; i += W::THREADS)
+  for (int i = threadIdx.x; i < agent.n_row; i += W::THREADS) {
+    const float alive = batch.end[i] ? 0.0f : 1.0f;
+    batch.advantage[i] =
+        fmaf(agent.gamma * alive, batch.value[i + n], batch.reward[i]) - batch.value[i];
     batch.policy[i] = __fdividef(fmaxf(batch.policy[i], agent.floor), agent.eta) - agent.center;
+  }
   __syncthreads();
+  for (int e = threadIdx.x; e < n; e += W::THREADS)
+    sum_errors(S, e);
+  __syncthreads();
+  for (int i = threadIdx.x; i < agent.n_row; i += W::THREADS)
+    batch.reward[i] = batch.advantage[i] + batch.value[i];
   if (threadIdx.x < 32) {
     float sum = 0;
     for (int i = threadIdx.x; i < agent.n_row; i += 32)
@@ -126,17 +145,15 @@ MM_DEVICE void through_tile(W &S, int behind, int begin, int n, int first, float
   uint32_t d2[4][4];
   float sum[8][4];
   {
-    float xa[W::D], xb[W::D];
-    load_row(S, ia, xa);
-    load_row(S, ib, xb);
-#pragma unroll
-    for (int i = 0; i < W::D; i++) {
-      if (t == (i & 3)) {
-        S.x[net][i * W::X_ROW + ra] = __float2half_rn(xa[i]);
-        S.x[net][i * W::X_ROW + rb] = __float2half_rn(xb[i]);
-      }
-    }
-    forward<ACT, true, W::GROUPS>(S, net, xa, xb, lane, h1s + wide_plain(lane), sum);
+    const uint2 a = S.batch.obs[(size_t)4 * ia + t], b = S.batch.obs[(size_t)4 * ib + t];
+    __half *x = S.x[net] + 2 * t * W::X_ROW + ra;
+    const __half2 xa = *reinterpret_cast<const __half2 *>(&a.x);
+    const __half2 xb = *reinterpret_cast<const __half2 *>(&b.x);
+    x[0] = __low2half(xa);
+    x[W::X_ROW] = __high2half(xa);
+    x[8] = __low2half(xb);
+    x[W::X_ROW + 8] = __high2half(xb);
+    forward<ACT, true, W::GROUPS>(S, net, a, b, lane, h1s + wide_plain(lane), sum);
   }
   // outputs; d2 first has the outputs' weights times the activation's slope
   const float *w3 = S.w3 + net * W::A * W::W3_ROW + 2 * t;

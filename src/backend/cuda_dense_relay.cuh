@@ -18,7 +18,8 @@ namespace mm {
 
 // What a step led to.
 template <class W> struct Outcome {
-  float x[W::D], reward;
+  uint2 seen[4]; // slots
+  float reward;
   int end;
 };
 
@@ -89,12 +90,9 @@ template <int ACT, class W> MM_DEVICE void run_scorer(W &S, int scorer, int lane
   };
   end_turn<W>();
   for (int j = 0; j < n_step; j++) {
-    const Outcome<W> &seen = relay.outcome[(j + 3) & 3][place][relay.chosen[j & 1][place]][action];
-    float x[W::D];
-#pragma unroll
-    for (int i = 0; i < W::D; i++)
-      x[i] = seen.x[i];
-    add_scores<ACT>(S, relay.h1[group], relay.part[j & 1] + 8 * group, own, player, x, lane, wait);
+    const Outcome<W> &o = relay.outcome[(j + 3) & 3][place][relay.chosen[j & 1][place]][action];
+    add_scores<ACT>(S, relay.h1[group], relay.part[j & 1] + 8 * group, own, player,
+                    o.seen[lane & 3], lane, wait);
     end_turn<W>();
   }
   end_turn<W>();
@@ -116,9 +114,7 @@ template <class Env, class W> MM_DEVICE void run_world(W &S, int world, int lane
   float x[W::D];
   Env::observe(&s, x);
   if (mine && before == 0) { // turn 0 begins as if all actions had been 0
-#pragma unroll
-    for (int i = 0; i < W::D; i++)
-      relay.outcome[3][e][0][action].x[i] = x[i];
+    row_slots<W>(x, relay.outcome[3][e][0][action].seen);
     relay.chosen[0][e] = relay.chosen[1][e] = 0;
   }
   end_turn<W>();
@@ -139,9 +135,7 @@ template <class Env, class W> MM_DEVICE void run_world(W &S, int world, int lane
       }
       if (mine) {
         Outcome<W> &to = relay.outcome[j & 3][e][before][action];
-#pragma unroll
-        for (int i = 0; i < W::D; i++)
-          to.x[i] = x[i];
+        row_slots<W>(x, to.seen);
         to.reward = reward;
         to.end = end;
       }
@@ -160,9 +154,8 @@ MM_DEVICE void run_scribe(W &S, int lane, double *metric, double *finished_sum, 
   const Relay<W> &relay = relay_of(S);
   const mm_cuda_agent &agent = S.agent;
   const Batch batch = S.batch;
-  const int n = agent.n_env, n_step = agent.n_step, e = min(lane >> 3, n - 1), input = lane & 7;
-  const bool sees = lane >> 3 < n && input < W::D, mine = lane >> 3 < n && input == 0;
-  static_assert(W::D <= 8, "a lane for every input");
+  const int n = agent.n_env, n_step = agent.n_step, e = min(lane >> 3, n - 1), quarter = lane & 7;
+  const bool sees = lane >> 3 < n && quarter < 4, mine = lane >> 3 < n && quarter == 0;
   float running = agent.running[e], finished = agent.finished[e];
   double sum = 0, ended = 0;
   int count = 0, action = 0;
@@ -171,7 +164,7 @@ MM_DEVICE void run_scribe(W &S, int lane, double *metric, double *finished_sum, 
     const int before = action;
     action = relay.chosen[j & 1][e];
     const Outcome<W> &o = relay.outcome[(j + 2) & 3][e][before][action];
-    if (j > 0 && sees) batch.obs[(size_t)((j - 1) * n + e) * W::D + input] = o.x[input];
+    if (j > 0 && sees) batch.obs[(size_t)4 * ((j - 1) * n + e) + quarter] = o.seen[quarter];
     if (j > 1) {
       const float reward = o.reward;
       const int end = o.end;

@@ -19,7 +19,7 @@ template <class W> struct Team {
   static_assert(W::PLAYERS == 4 || W::PLAYERS == 1, "how their parts are added");
   alignas(16) __half h1[8 * HALF_ROW];         // [environment][unit]
   alignas(16) float part[8][W::A][W::PLAYERS]; // scores by player
-  float obs[2][8][W::A][W::D];                 // by parity of the step, for each action
+  uint2 obs[2][8][W::A][4];                    // by parity of the step, for each action: slots
   int chosen[2][8];
 };
 
@@ -52,24 +52,21 @@ template <class W> MM_DEVICE void wait_for_team(int team) {
 // A player's units are 16 from 16 (player + PLAYERS i) on, i < PARTS. With one part all that the
 // player needs to know of the actor stays in its registers through the rollout.
 template <class W> struct Part {
-  uint32_t w1[W::SLOTS][4], w2[4][4]; // operands
-  float b2[2], w3[W::A][2];           // of units g and g + 8
+  uint32_t w1[4], w2[4][4]; // operands
+  float b2[2], w3[W::A][2]; // of units g and g + 8
 };
 
 template <class W> MM_DEVICE Part<W> take_part(const W &S, int part, int lane) {
   const int g = lane >> 2, t = lane & 3, unit = 16 * part + g;
   const uint32_t w2 = (shared_address(S.w2[ACTOR]) + wide_plain(lane)) ^ right(part);
   Part<W> p;
-#pragma unroll
-  for (int k = 0; k < W::SLOTS; k++) {
-    const __half *slots = &S.w1[ACTOR][unit * W::W1_ROW + 16 * k + 4 * t];
-    const uint2 upper = *reinterpret_cast<const uint2 *>(slots);
-    const uint2 lower = *reinterpret_cast<const uint2 *>(slots + 8 * W::W1_ROW);
-    p.w1[k][0] = upper.x;
-    p.w1[k][1] = lower.x;
-    p.w1[k][2] = upper.y;
-    p.w1[k][3] = lower.y;
-  }
+  const __half *slots = &S.w1[ACTOR][unit * W::W1_ROW + 4 * t];
+  const uint2 upper = *reinterpret_cast<const uint2 *>(slots);
+  const uint2 lower = *reinterpret_cast<const uint2 *>(slots + 8 * W::W1_ROW);
+  p.w1[0] = upper.x;
+  p.w1[1] = lower.x;
+  p.w1[2] = upper.y;
+  p.w1[3] = lower.y;
 #pragma unroll
   for (int k = 0; k < 4; k++) {
     uint32_t b[4];
@@ -91,12 +88,9 @@ template <class W> MM_DEVICE Part<W> take_part(const W &S, int part, int lane) {
 
 // h1 of the part's units, to where all players look.
 template <int ACT, class W>
-MM_DEVICE void first_layer(bool relu, const Part<W> &p, int part, const uint32_t in[W::SLOTS][2],
-                           int lane, __half *h1) {
+MM_DEVICE void first_layer(bool relu, const Part<W> &p, int part, uint2 in, int lane, __half *h1) {
   float c[4] = { 0, 0, 0, 0 };
-#pragma unroll
-  for (int k = 0; k < W::SLOTS; k++)
-    multiply(c, p.w1[k], in[k][0], in[k][1]);
+  multiply(c, p.w1, in.x, in.y);
   __half *to = h1 + 2 * (lane & 3) * HALF_ROW + 16 * part + (lane >> 2);
   to[0] = __float2half_rn(activate<ACT>(relu, c[0]));
   to[HALF_ROW] = __float2half_rn(activate<ACT>(relu, c[1]));
@@ -130,17 +124,11 @@ MM_DEVICE void other_layers(bool relu, const Part<W> &p, const uint32_t h1[4][2]
 // environments. `own` is used where a player has one part only. wait: for the players.
 template <int ACT, class W, class F>
 MM_DEVICE void add_scores(const W &S, __half *hidden, float (*parts)[W::A][W::PLAYERS],
-                          const Part<W> &own, int player, const float x[W::D], int lane, F wait) {
+                          const Part<W> &own, int player, uint2 in, int lane, F wait) {
   const bool relu = ACT == ANY && S.agent.relu;
   const int t = lane & 3;
-  uint32_t in[W::SLOTS][2], h1[4][2];
-  float high[W::D], low[W::D], even[W::A], odd[W::A];
-  split<W::D>(x, high, low);
-#pragma unroll
-  for (int k = 0; k < W::SLOTS; k++) {
-    in[k][0] = input_pair<W::D>(high, low, t, 16 * k);
-    in[k][1] = input_pair<W::D>(high, low, t, 16 * k + 8);
-  }
+  uint32_t h1[4][2];
+  float even[W::A], odd[W::A];
 #pragma unroll
   for (int i = 0; i < W::PARTS; i++) {
     const int part = player + W::PLAYERS * i;
@@ -305,27 +293,22 @@ MM_DEVICE void play(W &S, int first, int player, int index, int lane) {
   const Crew crew = crew_of(player, W::PLAYERS, lane, n <= 4);
   // lanes without an environment go along with the last one
   const int column = min(lane >> 2, last), place = min(crew.place, last);
-  const bool sees = player == 0 && (lane & 3) == 0 && lane >> 2 <= last;
+  const bool sees = player == 0 && lane >> 2 <= last;
+  const int quarter = lane & 3; // of the slots
   const bool chooses = crew.rank == 0 && crew.place <= last;
   const Rules<W> rules(S, crew);
   Part<W> own;
   if (W::PARTS == 1) own = take_part(S, player, lane);
-  float x[W::D], f[W::A], z;
+  float f[W::A], z;
   bool finite = true;
   wait_for_team<W>(index);
-#pragma unroll
-  for (int i = 0; i < W::D; i++)
-    x[i] = team.obs[1][column][0][i];
+  uint2 in = team.obs[1][column][0][quarter];
   for (int t = 0; t < n_step; t++) {
     const int row = t * n + first;
     const float u = mm_uniform_f(__float_as_uint(batch.policy[row + place]));
-    if (sees) {
-#pragma unroll
-      for (int i = 0; i < W::D; i++)
-        batch.obs[(size_t)(row + column) * W::D + i] = x[i];
-    }
+    if (sees) batch.obs[(size_t)4 * (row + column) + quarter] = in;
     const auto wait = [index] { wait_for_players<W>(index); };
-    add_scores<ACT>(S, team.h1, team.part, own, player, x, lane, wait);
+    add_scores<ACT>(S, team.h1, team.part, own, player, in, lane, wait);
     wait();
     sum_parts<W>(team.part[place], f);
     const int action = choose_action<BY_KNOTS>(S, rules, u, f, &z, &finite);
@@ -335,16 +318,9 @@ MM_DEVICE void play(W &S, int first, int player, int index, int lane) {
       batch.policy[row + place] = z;
     }
     wait_for_team<W>(index);
-    const int taken = team.chosen[t & 1][column];
-#pragma unroll
-    for (int i = 0; i < W::D; i++)
-      x[i] = team.obs[t & 1][column][taken][i];
+    in = team.obs[t & 1][column][team.chosen[t & 1][column]][quarter];
   }
-  if (sees) {
-#pragma unroll
-    for (int i = 0; i < W::D; i++)
-      batch.obs[(size_t)(agent.n_row + first + column) * W::D + i] = x[i];
-  }
+  if (sees) batch.obs[(size_t)4 * (agent.n_row + first + column) + quarter] = in;
   if (!finite) S.broken = 1;
 }
 
@@ -379,9 +355,7 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
   Env::reset(&fresh_start, starts, episode + 1);
   Env::observe(&fresh_start, fresh_x);
   Env::observe(&s, x);
-#pragma unroll
-  for (int i = 0; i < W::D; i++)
-    if (lane < 8 * W::A && action == 0) team.obs[1][column][0][i] = x[i];
+  if (lane < 8 * W::A && action == 0) row_slots<W>(x, team.obs[1][column][0]);
   wait_for_team<W>(index);
   for (int t = 0; t < agent.n_step; t++) {
     typename Env::State next = s;
@@ -393,11 +367,7 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
       for (int i = 0; i < W::D; i++)
         x[i] = fresh_x[i];
     }
-    if (lane < 8 * W::A) {
-#pragma unroll
-      for (int i = 0; i < W::D; i++)
-        team.obs[t & 1][column][action][i] = x[i];
-    }
+    if (lane < 8 * W::A) row_slots<W>(x, team.obs[t & 1][column][action]);
     wait_for_team<W>(index);
     const int from = W::A * column + team.chosen[t & 1][e - first];
     s = state_from<Env>(next, from);

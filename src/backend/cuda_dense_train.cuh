@@ -32,10 +32,10 @@ namespace mm {
 // ---------------------------------------------------------------------------------------------
 // Begin and end of a launch
 
-MM_DEVICE void place_batch(Batch *to, const mm_cuda_agent &agent, int n_input, void *inside) {
+MM_DEVICE void place_batch(Batch *to, const mm_cuda_agent &agent, void *inside) {
   const size_t rows = agent.n_row, all = rows + agent.n_env;
   if (!inside) {
-    to->obs = static_cast<float *>(agent.obs);
+    to->obs = static_cast<uint2 *>(agent.obs);
     to->policy = agent.policy;
     to->reward = agent.reward;
     to->value = agent.value;
@@ -45,8 +45,8 @@ MM_DEVICE void place_batch(Batch *to, const mm_cuda_agent &agent, int n_input, v
     to->end = agent.end;
     return;
   }
-  to->obs = static_cast<float *>(inside);
-  to->policy = to->obs + all * n_input;
+  to->obs = static_cast<uint2 *>(inside);
+  to->policy = reinterpret_cast<float *>(to->obs + all * 4);
   to->reward = to->policy + rows;
   to->value = to->reward + rows;
   to->advantage = to->value + all;
@@ -62,12 +62,10 @@ template <class W> MM_DEVICE void open_agent(W &S, const mm_cuda_agent *from, vo
     reinterpret_cast<uint32_t *>(&S.agent)[i] = words[i];
   for (int i = threadIdx.x; i < NETS * H * W::W1_ROW; i += W::THREADS)
     (&S.w1[0][0])[i] = __float2half_rn(0.0f);
-  for (int i = threadIdx.x; i < NETS * 8 * W::X_ROW; i += W::THREADS)
-    (&S.x[0][0])[i] = __float2half_rn(i / W::X_ROW % 8 == W::D ? 1.0f : 0.0f);
   __syncthreads();
   if (threadIdx.x == 0) {
     S.broken = 0;
-    place_batch(&S.batch, S.agent, W::D, inside);
+    place_batch(&S.batch, S.agent, inside);
     plan_minibatches(S);
   }
   fill_knots<W::THREADS>(&S.knots, &S.agent.map);
