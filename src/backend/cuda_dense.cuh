@@ -96,10 +96,11 @@ template <class Env, int TILE> struct Work {
   int epochs_ahead;         // whose rows are in `ahead`; 0: it is not used, rows are in the batch
   uint16_t ahead[AHEAD];
   uint8_t moves[MOVES];
-  bool timed; // clocks are to be kept
   int64_t clock, clocks[MM_CUDA_DENSE_STAGES];
   Batch batch;
   alignas(16) Knots knots;
+  mm_cuda_rate rate[2];          // of this step of Adam and the next, in turn
+  const mm_cuda_rate *next_rate; // where the one after those known is
   int broken;
   mm_cuda_agent agent;
 };
@@ -111,9 +112,9 @@ template <class W> MM_DEVICE W &here() {
   return *reinterpret_cast<W *>(memory);
 }
 
-// The time since the last mark belongs to this stage.
-template <class W> MM_DEVICE void mark(W &S, int stage) {
-  if (threadIdx.x != 0 || !S.timed) return;
+// The time since the last mark belongs to this stage. By one thread, if it is told to.
+template <class W> MM_DEVICE void mark(W &S, bool timed, int stage) {
+  if (!timed) return;
   const int64_t time = clock64();
   S.clocks[stage] += time - S.clock;
   S.clock = time;
@@ -176,8 +177,10 @@ template <class W> MM_DEVICE void refresh_small(W &S, unsigned i, float p) {
 
 // h1 of rows g (a: its slots) and g + 8 (b) to shared memory, at the lane's place of it, if KEEP;
 // the sums of layer 2, before the activation, to `sum`. GROUP: four warps are here together.
-template <int ACT, bool KEEP, bool GROUP, class W>
-MM_DEVICE void forward(W &S, int net, uint2 a, uint2 b, int lane, uint32_t kept, float sum[8][4]) {
+// between: what else is to be fetched, while the tensor cores are at work.
+template <int ACT, bool KEEP, bool GROUP, class W, class F>
+MM_DEVICE void forward(W &S, int net, uint2 a, uint2 b, int lane, uint32_t kept, float sum[8][4],
+                       F between) {
   const bool relu = ACT == ANY && S.agent.relu;
   const int g = lane >> 2, t = lane & 3;
   const uint32_t in[4] = { a.x, b.x, a.y, b.y };
@@ -203,6 +206,7 @@ MM_DEVICE void forward(W &S, int net, uint2 a, uint2 b, int lane, uint32_t kept,
     sum[n][1] = sum[n][3] = b.y;
   }
   if (GROUP) begin_rows(sum, h1, wide_matrix(S.w2[net]));
+  between();
 #pragma unroll
   for (int k = 0; k < 4; k++)
     if (KEEP) store_matrices(kept ^ right(k), h1[k]);

@@ -23,7 +23,7 @@ template <int ACT, class W> __device__ __noinline__ void estimate_values() {
     const int b = first + g + 8 < rows ? first + g + 8 : rows - 1;
     float sum[8][4], upper = 0, lower = 0;
     forward<ACT, false, false>(S, CRITIC, S.batch.obs[4 * a + t], S.batch.obs[4 * b + t], lane, 0,
-                               sum);
+                               sum, [] {});
 #pragma unroll
     for (int n = 0; n < 8; n++) {
       const float2 w = *reinterpret_cast<const float2 *>(w3 + 8 * n);
@@ -139,9 +139,8 @@ MM_DEVICE void through_tile(W &S, int behind, int begin, int n, int first, float
   const uint32_t h1s = shared_address(S.h1[net]) + w * WIDE_DOWN;
   const uint32_t hds = shared_address(S.hd[net]) + w * WIDE_DOWN;
   const uint32_t d2s = shared_address(S.d2[net]) + w * NARROW_DOWN;
-  const int taken_a = S.batch.action[ia], taken_b = S.batch.action[ib];
-  const int aa = net == ACTOR ? taken_a : 0, ab = net == ACTOR ? taken_b : 0;
-  const Goal goal_a = goal_of(S, net, ia), goal_b = goal_of(S, net, ib);
+  int aa, ab;
+  Goal goal_a, goal_b;
   uint32_t d2[4][4];
   float sum[8][4];
   {
@@ -153,7 +152,12 @@ MM_DEVICE void through_tile(W &S, int behind, int begin, int n, int first, float
     x[W::X_ROW] = __high2half(xa);
     x[8] = __low2half(xb);
     x[W::X_ROW + 8] = __high2half(xb);
-    forward<ACT, true, W::GROUPS>(S, net, a, b, lane, h1s + wide_plain(lane), sum);
+    forward<ACT, true, W::GROUPS>(S, net, a, b, lane, h1s + wide_plain(lane), sum, [&] {
+      aa = net == ACTOR ? S.batch.action[ia] : 0;
+      ab = net == ACTOR ? S.batch.action[ib] : 0;
+      goal_a = goal_of(S, net, ia);
+      goal_b = goal_of(S, net, ib);
+    });
   }
   // outputs; d2 first has the outputs' weights times the activation's slope
   const float *w3 = S.w3 + net * W::A * W::W3_ROW + 2 * t;
@@ -218,20 +222,22 @@ MM_DEVICE void through_tile(W &S, int behind, int begin, int n, int first, float
     }
     __syncwarp();
     const uint32_t from = hds + wide_turned(lane);
-    uint32_t a[4][4];
 #pragma unroll
-    for (int m = 0; m < 4; m++)
-      load_transposed(a[m], from ^ right(m));
+    for (int half = 0; half < 2; half++) {
+      uint32_t a[2][4];
+      load_transposed(a[0], from ^ right(2 * half));
+      load_transposed(a[1], from ^ right(2 * half + 1));
 #pragma unroll
-    for (int m = 0; m < 4; m++) {
-      float c[4] = { 0, 0, 0, 0 };
-      multiply(c, a[m], b[0], b[1]);
+      for (int m = 0; m < 2; m++) {
+        float c[4] = { 0, 0, 0, 0 };
+        multiply(c, a[m], b[0], b[1]);
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        if (2 * t + i < (net == ACTOR ? (int)W::A : 1)) {
-          float *to = S.part3[part3_row<W>(net, w, 2 * t + i)] + 16 * m + g;
-          to[0] = more ? to[0] + c[i] : c[i];
-          to[8] = more ? to[8] + c[2 + i] : c[2 + i];
+        for (int i = 0; i < 2; i++) {
+          if (2 * t + i < (net == ACTOR ? (int)W::A : 1)) {
+            float *to = S.part3[part3_row<W>(net, w, 2 * t + i)] + 32 * half + 16 * m + g;
+            to[0] = more ? to[0] + c[i] : c[i];
+            to[8] = more ? to[8] + c[2 + i] : c[2 + i];
+          }
         }
       }
     }
@@ -258,9 +264,10 @@ MM_DEVICE void through_tile(W &S, int behind, int begin, int n, int first, float
   const uint32_t place = wide_plain(lane);
   uint32_t h[4][4];
 #pragma unroll
-  for (int k = 0; k < 4; k++)
+  for (int k = 0; k < 4; k++) {
+    if (k == 1 && W::GROUPS) end_products<8>(sum);
     load_matrices(h[k], (h1s + place) ^ right(k));
-  if (W::GROUPS) end_products<8>(sum);
+  }
 #pragma unroll
   for (int k = 0; k < 4; k++) {
 #pragma unroll
@@ -403,9 +410,10 @@ template <class W> MM_DEVICE int owned_place(int net, int q, int j, int half, in
          2 * (lane & 3);
 }
 
-// share: of a row in the mean. False, and nothing has changed, if the gradient is not finite.
+// share: of a row in the mean; step: of Adam, in this iteration. False, and nothing has changed, if
+// the gradient is not finite.
 template <class W>
-MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share, mm_cuda_rate rate,
+MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share, int step,
                         int w2_at) {
   const int tid = this_thread() & (W::THREADS - 1), lane = tid & 31, warp = tid >> 5;
   const int net = warp / W::TEAM, w = warp % W::TEAM;
@@ -443,6 +451,7 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
   const float clip = norm >= agent.max_grad_norm ? __fdividef(agent.max_grad_norm, norm) : 1.0f;
   const float scale = clip * share, beta1 = agent.beta1, beta2 = agent.beta2;
   const float rest1 = agent.rest1 * scale, rest2 = agent.rest2 * scale * scale;
+  const mm_cuda_rate rate = S.rate[step & 1];
   // no branches here, so that each of the steps below hides what the others wait for
 #pragma unroll
   for (int k = 0; k < W::EACH; k++) {
@@ -494,8 +503,17 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
   for (int k = 0; k < W::EACH; k++)
     if (is_small<W>(tid, k)) refresh_small(S, (unsigned)(tid + k * W::THREADS), small[k]);
   publish_operands();
+  if (tid == 0) wait_copies<0>(); // see fetch_rate
   __syncthreads();
   return true;
+}
+
+// The rate of step `step` of the iteration, on the side; known when the step before has ended.
+template <class W> MM_DEVICE void fetch_rate(W &S, int step) {
+  static_assert(sizeof(mm_cuda_rate) == 8, "copied as one");
+  if (threadIdx.x != 0) return;
+  copy8(&S.rate[step & 1], S.next_rate++);
+  end_copies();
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -503,34 +521,34 @@ MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share,
 
 // at: where its statistics are.
 template <int ACT, bool ONE, class W>
-MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int behind, int mb, int at, mm_cuda_rate rate,
-                               int w2_at) {
+MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int behind, int mb, int at, int step, int w2_at,
+                               bool timed) {
   const int n = minibatch_size(S, mb);
   const int begin = minibatch_first(S, mb);
   const float mean = S.mean[at], scale = S.scale[at];
   Gradient<W> gradient;
   if (ONE) {
     through_tile<ACT>(S, behind, begin, n, 0, mean, scale, false);
-    mark(S, MM_CUDA_DENSE_TILE);
+    mark(S, timed, MM_CUDA_DENSE_TILE);
     __syncthreads();
-    mark(S, MM_CUDA_DENSE_WAIT);
+    mark(S, timed, MM_CUDA_DENSE_WAIT);
     gradient = Gradient<W>();
     add_gradient(S, &gradient);
-    mark(S, MM_CUDA_DENSE_GRADIENT);
+    mark(S, timed, MM_CUDA_DENSE_GRADIENT);
   } else {
     gradient = Gradient<W>();
 #pragma unroll 1
     for (int first = 0; first < n; first += W::TILE_ROWS) {
       if (first > 0) __syncthreads();
       through_tile<ACT>(S, behind, begin, n, first, mean, scale, first > 0);
-      mark(S, MM_CUDA_DENSE_TILE);
+      mark(S, timed, MM_CUDA_DENSE_TILE);
       __syncthreads();
-      mark(S, MM_CUDA_DENSE_WAIT);
+      mark(S, timed, MM_CUDA_DENSE_WAIT);
       add_gradient(S, &gradient);
-      mark(S, MM_CUDA_DENSE_GRADIENT);
+      mark(S, timed, MM_CUDA_DENSE_GRADIENT);
     }
   }
-  return optimise(S, gradient, own, S.share[at], rate, w2_at);
+  return optimise(S, gradient, own, S.share[at], step, w2_at);
 }
 
 } // namespace mm

@@ -44,7 +44,8 @@ template <class W> MM_DEVICE void plan_minibatches(W &S) {
 }
 
 // Moves of `count` shuffles from number `first` on, several threads for each round.
-template <class W> MM_DEVICE void make_moves(W &S, uint64_t first, int count) {
+template <class W> __device__ __noinline__ void make_moves(uint64_t first, int count) {
+  W &S = here<W>();
   const mm_shuffle &s = S.shuffle;
   const int rounds = (int)s.rounds, items = count * rounds;
   const int threads = items < W::THREADS ? W::THREADS / items : 1, each = W::THREADS / threads;
@@ -112,7 +113,7 @@ template <class W> MM_DEVICE int begin_epoch(W &S, int epoch, int before) {
   const uint64_t number = (uint64_t)agent.iteration * agent.epochs + epoch;
   if (S.shuffles > 0) {
     if (epoch > 0 && before + 1 < S.shuffles) return before + 1;
-    make_moves(S, number, min(S.shuffles, agent.epochs - epoch));
+    make_moves<W>(number, min(S.shuffles, agent.epochs - epoch));
   } else {
     const mm_stream stream = shuffle_stream(agent);
     if (threadIdx.x == 32) mm_shuffle_begin(&S.shuffle, stream, number, (uint32_t)agent.n_row);
@@ -145,8 +146,9 @@ template <class W> MM_DEVICE void put_statistics(W &S, int at, int n, float sum,
 // Rows of minibatches first to first + WARPS - 1, and how their advantages are normalised. Several
 // warps share a minibatch if there are few. Deviations are from S.center first, which is near their
 // mean, so that one pass is enough.
-template <class W> MM_DEVICE void gather(W &S, int shuffle, int first) {
-  const int tid = this_thread(), lane = tid & 31, warp = tid >> 5;
+template <class W> __device__ __noinline__ void gather(int shuffle, int first) {
+  W &S = here<W>();
+  const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
   const int count = min(S.agent.minibatches - first, (int)W::WARPS);
   const int shift = group_shift<W>(count), group = 1 << shift;
   const int mine = warp >> shift, part = warp & (group - 1);
@@ -227,7 +229,7 @@ template <class W> MM_DEVICE uint32_t row_of(const W &S, int behind, int i) {
 // What minibatch mb of an epoch needs; where its statistics are.
 template <class W> MM_DEVICE int prepare(W &S, int shuffle, int epoch, int behind, int mb) {
   if (S.epochs_ahead == 0) {
-    if (mb % W::WARPS == 0) gather(S, shuffle, mb);
+    if (mb % W::WARPS == 0) gather<W>(shuffle, mb);
     return mb % W::WARPS;
   }
   if (behind == 0 && mb == 0) look_ahead<W>(shuffle, min(S.epochs_ahead, S.agent.epochs - epoch));

@@ -8,6 +8,10 @@
 //   a scribe  writes down what came of action j - 2
 //
 // and then all meet. Bits are those of teams (cuda_dense_rollout.cuh).
+//
+// Warps of a kind are on the same one or two of the multiprocessor's four schedulers, which a
+// warp's number modulo 4 tells: a scheduler's cache has room for the instructions of one kind, not
+// of two.
 
 #ifndef MM_BACKEND_CUDA_DENSE_RELAY_CUH
 #define MM_BACKEND_CUDA_DENSE_RELAY_CUH
@@ -27,15 +31,12 @@ template <class W> struct Relay {
   enum {
     ENVS = 4,
     CASES = W::A * W::A,               // of an environment in a turn: the last two actions
-    GROUPS = (ENVS * W::A + 7) / 8,    // of scorers, for eight columns: (environment, action)
+    GROUPS = (ENVS * W::A + 7) / 8,    // of eight columns of scores: (environment, action)
     WORLDS = (ENVS * CASES + 31) / 32, // each for some environments
     EACH = ENVS / WORLDS,
-    FIRST_WORLD = ENVS, // warps, one chooser for an environment
-    SCRIBE = FIRST_WORLD + WORLDS,
-    FIRST_SCORER = SCRIBE + 1,
-    WARPS = FIRST_SCORER + 4 * GROUPS
+    WARPS = ENVS + WORLDS + 1 + W::PLAYERS // choosers, worlds, the scribe, scorers
   };
-  static constexpr bool FITS = W::PLAYERS == 4 && WARPS <= W::WARPS;
+  static constexpr bool FITS = W::PLAYERS == 4 && W::WARPS == 16 && WORLDS < 4;
   alignas(16) __half h1[GROUPS][8 * HALF_ROW];
   alignas(16) float part[2][8 * GROUPS][W::A][W::PLAYERS]; // scores by scorer; by parity
   Outcome<W> outcome[4][ENVS][W::A][W::A]; // by turn; actions of the turn before and of this one
@@ -78,21 +79,31 @@ template <bool BY_KNOTS, class W> MM_DEVICE void run_chooser(W &S, int warp, int
   if (!finite) S.broken = 1;
 }
 
-template <int ACT, class W> MM_DEVICE void run_scorer(W &S, int scorer, int lane) {
+template <int ACT, class W> MM_DEVICE void run_scorer(W &S, int player, int lane) {
+  enum { GROUPS = Relay<W>::GROUPS };
   Relay<W> &relay = relay_of(S);
-  const int group = scorer / W::PLAYERS, player = scorer % W::PLAYERS;
-  const int column = 8 * group + (lane >> 2), action = column % W::A;
-  const int place = min(column / W::A, S.agent.n_env - 1), n_step = S.agent.n_step;
+  const int n_step = S.agent.n_step;
+  int place[GROUPS], action[GROUPS];
+#pragma unroll
+  for (int i = 0; i < GROUPS; i++) {
+    const int column = 8 * i + (lane >> 2);
+    place[i] = min(column / W::A, S.agent.n_env - 1);
+    action[i] = column % W::A;
+  }
   const Part<W> own = take_part(S, player, lane);
-  const auto wait = [group] {
-    __syncwarp();
-    barrier(2 + group, 32 * W::PLAYERS);
-  };
   end_turn<W>();
   for (int j = 0; j < n_step; j++) {
-    const Outcome<W> &o = relay.outcome[(j + 3) & 3][place][relay.chosen[j & 1][place]][action];
-    add_scores<ACT>(S, relay.h1[group], relay.part[j & 1] + 8 * group, own, player,
-                    o.seen[lane & 3], lane, wait);
+#pragma unroll
+    for (int i = 0; i < GROUPS; i++) {
+      const int before = relay.chosen[j & 1][place[i]];
+      const uint2 in = relay.outcome[(j + 3) & 3][place[i]][before][action[i]].seen[lane & 3];
+      begin_scores<ACT>(S, relay.h1[i], own, player, in, lane);
+    }
+    __syncwarp();
+    barrier(2, 32 * W::PLAYERS);
+#pragma unroll
+    for (int i = 0; i < GROUPS; i++)
+      end_scores<ACT>(S, relay.h1[i], relay.part[j & 1] + 8 * i, own, player, lane);
     end_turn<W>();
   }
   end_turn<W>();
@@ -195,17 +206,19 @@ MM_DEVICE void run_scribe(W &S, int lane, double *metric, double *finished_sum, 
 template <class Env, int ACT, class W>
 MM_DEVICE void run_relay(W &S, int warp, int lane, double *metric, double *finished_sum,
                          int *n_finished) {
-  typedef Relay<W> R;
-  if (warp < R::FIRST_WORLD && goes_by_knots(S))
-    run_chooser<true>(S, warp, lane);
-  else if (warp < R::FIRST_WORLD)
-    run_chooser<false>(S, warp, lane);
-  else if (warp < R::SCRIBE)
-    run_world<Env>(S, warp - R::FIRST_WORLD, lane);
-  else if (warp == R::SCRIBE)
+  const int scheduler = warp & 3, number = warp >> 2, choosers = Relay<W>::ENVS / 2;
+  if (scheduler < 2 && number < choosers) {
+    if (goes_by_knots(S))
+      run_chooser<true>(S, choosers * scheduler + number, lane);
+    else
+      run_chooser<false>(S, choosers * scheduler + number, lane);
+  } else if (scheduler == 2 && number < Relay<W>::WORLDS) {
+    run_world<Env>(S, number, lane);
+  } else if (scheduler == 2 && number == Relay<W>::WORLDS) {
     run_scribe(S, lane, metric, finished_sum, n_finished);
-  else if (warp < R::WARPS)
-    run_scorer<ACT>(S, warp - R::FIRST_SCORER, lane);
+  } else if (scheduler == 3) {
+    run_scorer<ACT>(S, number, lane);
+  }
 }
 
 // All random words of the iteration's actions first, then a relay, or teams of warps with groups of

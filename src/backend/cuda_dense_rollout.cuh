@@ -120,22 +120,29 @@ MM_DEVICE void other_layers(bool relu, const Part<W> &p, const uint32_t h1[4][2]
   }
 }
 
-// All players together, from what environment g sees to each player's part of the scores of eight
-// environments. `own` is used where a player has one part only. wait: for the players.
-template <int ACT, class W, class F>
-MM_DEVICE void add_scores(const W &S, __half *hidden, float (*parts)[W::A][W::PLAYERS],
-                          const Part<W> &own, int player, uint2 in, int lane, F wait) {
+// Players together go from what environment g sees to their parts of the scores of eight
+// environments. `own` is used where a player has one part only. First the hidden units that others
+// look at:
+template <int ACT, class W>
+MM_DEVICE void begin_scores(const W &S, __half *hidden, const Part<W> &own, int player, uint2 in,
+                            int lane) {
   const bool relu = ACT == ANY && S.agent.relu;
-  const int t = lane & 3;
-  uint32_t h1[4][2];
-  float even[W::A], odd[W::A];
 #pragma unroll
   for (int i = 0; i < W::PARTS; i++) {
     const int part = player + W::PLAYERS * i;
     first_layer<ACT, W>(relu, W::PARTS == 1 ? own : take_part(S, part, lane), part, in, lane,
                         hidden);
   }
-  wait();
+}
+
+// Then, when all are there, the rest.
+template <int ACT, class W>
+MM_DEVICE void end_scores(const W &S, const __half *hidden, float (*parts)[W::A][W::PLAYERS],
+                          const Part<W> &own, int player, int lane) {
+  const bool relu = ACT == ANY && S.agent.relu;
+  const int t = lane & 3;
+  uint32_t h1[4][2];
+  float even[W::A], odd[W::A];
 #pragma unroll
   for (int k = 0; k < 4; k += 2) {
     uint32_t r[4];
@@ -307,9 +314,10 @@ MM_DEVICE void play(W &S, int first, int player, int index, int lane) {
     const int row = t * n + first;
     const float u = mm_uniform_f(__float_as_uint(batch.policy[row + place]));
     if (sees) batch.obs[(size_t)4 * (row + column) + quarter] = in;
-    const auto wait = [index] { wait_for_players<W>(index); };
-    add_scores<ACT>(S, team.h1, team.part, own, player, in, lane, wait);
-    wait();
+    begin_scores<ACT>(S, team.h1, own, player, in, lane);
+    wait_for_players<W>(index);
+    end_scores<ACT>(S, team.h1, team.part, own, player, lane);
+    wait_for_players<W>(index);
     sum_parts<W>(team.part[place], f);
     const int action = choose_action<BY_KNOTS>(S, rules, u, f, &z, &finite);
     if (chooses) {

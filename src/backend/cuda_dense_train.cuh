@@ -164,28 +164,32 @@ __global__ void __launch_bounds__(4 * TILE, 1)
   open_w2<W>();
   __syncthreads();
   const int epochs = S.agent.epochs, minibatches = S.agent.minibatches;
+  const bool timed = threadIdx.x == 0 && clocks;
   if (threadIdx.x == 0) {
-    S.timed = clocks != nullptr;
     for (int i = 0; i < MM_CUDA_DENSE_STAGES; i++)
       S.clocks[i] = 0;
     S.clock = clock64();
   }
 #pragma unroll 1
   for (int done = 0; done < S.agent.span && !S.broken; done++) {
-    const mm_cuda_rate *rate = S.agent.rate + (size_t)done * epochs * minibatches;
     // an iteration is short and the host's memory far away: now and then is enough
     if (done % 8 == 0 && __syncthreads_or(threadIdx.x == 0 && mm_cuda_told_to_stop(S.agent))) break;
     roll_out<Env, ACT, W>();
     if (S.broken) break;
     if (threadIdx.x == 0) report(S, S.agent.report + done);
-    mark(S, MM_CUDA_DENSE_ROLLOUT);
+    mark(S, timed, MM_CUDA_DENSE_ROLLOUT);
     estimate_values<ACT, W>();
     estimate_advantages<W>();
-    mark(S, MM_CUDA_DENSE_VALUES);
+    mark(S, timed, MM_CUDA_DENSE_VALUES);
     bool finite = true;
+    if (threadIdx.x == 0) {
+      S.next_rate = S.agent.rate + (size_t)done * epochs * minibatches;
+      fetch_rate(S, 0);
+      wait_copies<0>();
+    }
     Owned<W> own;
     take_moments(S, own);
-    int shuffle = 0;
+    int shuffle = 0, step = 0;
 #pragma unroll 1
     for (int epoch = 0; epoch < epochs && finite; epoch++) {
       shuffle = begin_epoch(S, epoch, shuffle);
@@ -193,10 +197,10 @@ __global__ void __launch_bounds__(4 * TILE, 1)
 #pragma unroll 1
       for (int mb = 0; mb < minibatches && finite; mb++) {
         const int at = prepare(S, shuffle, epoch, behind, mb);
-        mark(S, MM_CUDA_DENSE_SHUFFLE);
-        finite = learn_minibatch<ACT, ONE>(S, own, behind, mb, at, rate[epoch * minibatches + mb],
-                                           W::SMALL);
-        mark(S, MM_CUDA_DENSE_ADAM);
+        mark(S, timed, MM_CUDA_DENSE_SHUFFLE);
+        if (step + 1 < epochs * minibatches) fetch_rate(S, step + 1);
+        finite = learn_minibatch<ACT, ONE>(S, own, behind, mb, at, step++, W::SMALL, timed);
+        mark(S, timed, MM_CUDA_DENSE_ADAM);
       }
     }
     put_moments(S, own);

@@ -104,9 +104,14 @@ MM_DEVICE uint32_t transpose(uint32_t halves) {
 // ---------------------------------------------------------------------------------------------
 // Memory
 
-// Copies from global to shared memory on the side, 16 bytes each, in groups that end in order.
+// Copies from global to shared memory on the side, 16 or 8 bytes each, in groups that end in order.
 MM_DEVICE void copy16(void *to, const void *from) {
   asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(shared_address(to)), "l"(from)
+               : "memory");
+}
+
+MM_DEVICE void copy8(void *to, const void *from) {
+  asm volatile("cp.async.ca.shared.global [%0],[%1],8;" ::"r"(shared_address(to)), "l"(from)
                : "memory");
 }
 
