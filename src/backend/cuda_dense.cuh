@@ -1,13 +1,17 @@
 // AMPO on environments with a few real inputs: one block of threads trains one agent, start to end.
 //
 // The first half of the warps is the actor's, the second the critic's. In a gradient step a warp
-// takes 16 rows through layer 1, layer 2, the loss, the errors of h2 and of h1 without waiting for
-// anybody, because a product's result is the operand of the next one. h1, d2 and d1 go to shared
-// memory, and after a barrier every warp owns tiles of the weights' gradients, with Adam's moments
-// of those in its registers. Operands are halves, sums are floats; layer 1 keeps all digits of its
-// inputs by splitting them into a high and a low half, in slots of its product that would be empty
-// otherwise, and of its weights where there is room for that too. Layer 3, losses and Adam are
-// floats throughout.
+// takes 16 rows through layer 1, layer 2, the loss, the errors of h2 and of h1, because a product's
+// result is the operand of the next one; it waits for nobody, or only for the three other warps
+// that it multiplies with (cuda_warpgroup.cuh). h1, d2 and d1 go to shared memory, and after a
+// barrier every warp owns tiles of the weights' gradients, with Adam's moments of those in its
+// registers. Operands are halves, sums are floats; layer 1 keeps all digits of its inputs by
+// splitting them into a high and a low half, in slots of its product that would be empty otherwise,
+// and of its weights where there is room for that too. Layer 3, losses and Adam are floats
+// throughout.
+//
+// Stores to shared memory hold up the loads behind them, since the compiler cannot know that they
+// are of different places: wherever it matters all loads come first.
 //
 // TILE rows are at work at a time, by 4 TILE threads. With 128 rows weights and moments stay in the
 // block's memory for the whole launch; smaller tiles are for devices with less shared memory and

@@ -7,16 +7,16 @@
 //   worlds    step from each of these cases with every action j
 //   a scribe  writes down what came of action j - 2
 //
-// and then all meet. Bits are those of teams (cuda_dense_rollout.cuh).
+// and then all meet. Bits are those of teams (cuda_dense_team.cuh).
 //
 // Warps of a kind are on the same one or two of the multiprocessor's four schedulers, which a
-// warp's number modulo 4 tells: a scheduler's cache has room for the instructions of one kind, not
-// of two.
+// warp's number modulo 4 tells, since they go through the same instructions together.
 
 #ifndef MM_BACKEND_CUDA_DENSE_RELAY_CUH
 #define MM_BACKEND_CUDA_DENSE_RELAY_CUH
 
-#include "backend/cuda_dense_rollout.cuh"
+#include "backend/cuda_dense_policy.cuh"
+#include "backend/cuda_dense_world.cuh"
 
 namespace mm {
 
@@ -219,58 +219,6 @@ MM_DEVICE void run_relay(W &S, int warp, int lane, double *metric, double *finis
   } else if (scheduler == 3) {
     run_scorer<ACT>(S, number, lane);
   }
-}
-
-// All random words of the iteration's actions first, then a relay, or teams of warps with groups of
-// environments.
-template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
-  W &S = here<W>();
-  const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
-  const mm_cuda_agent &agent = S.agent;
-  for (int i = tid; i < agent.n_row; i += W::THREADS) {
-    const uint64_t step = (uint64_t)agent.iteration * agent.n_step + i / agent.n_env;
-    const mm_stream stream =
-        mm_stream_make(agent.seed, agent.repeat, MM_RNG_ACTION, (uint32_t)(i % agent.n_env));
-    const mm_block b = mm_stream_block(stream, step / 4);
-    const uint32_t q = step % 4;
-    const uint32_t word =
-        q < 2 ? (q == 0 ? b.word[0] : b.word[1]) : (q == 2 ? b.word[2] : b.word[3]);
-    S.batch.policy[i] = __uint_as_float(word);
-  }
-  if (W::A > 2 && S.knots.n > 0) fill_guide<W::THREADS>(S.knots, guide_of(S));
-  __syncthreads();
-  const int team = warp / (W::PLAYERS + 1), player = warp % (W::PLAYERS + 1);
-  double metric = 0, finished_sum = 0;
-  int finished = 0;
-  const bool relay = Relay<W>::FITS && agent.n_env <= Relay<W>::ENVS;
-  if constexpr (Relay<W>::FITS)
-    if (relay) run_relay<Env, ACT>(S, warp, lane, &metric, &finished_sum, &finished);
-  for (int first = 8 * team; !relay && team < W::TEAMS && first < agent.n_env;
-       first += 8 * W::TEAMS) {
-    if (player < W::PLAYERS && goes_by_knots(S))
-      play<ACT, true>(S, first, player, team, lane);
-    else if (player < W::PLAYERS)
-      play<ACT, false>(S, first, player, team, lane);
-    else
-      turn_world<Env>(S, first, team, lane, &metric, &finished_sum, &finished);
-  }
-  if (lane == 0) {
-    S.metric[warp] = metric;
-    S.finished_sum[warp] = finished_sum;
-    S.finished[warp] = finished;
-  }
-  __syncthreads();
-}
-
-template <class W> MM_DEVICE void report(const W &S, mm_cuda_report *to) {
-  mm_cuda_report r = { 0, 0, 0 };
-  for (int w = 0; w < W::WARPS; w++) {
-    r.metric += S.metric[w];
-    r.finished_sum += S.finished_sum[w];
-    r.finished += S.finished[w];
-  }
-  r.metric /= (double)S.agent.n_row;
-  *to = r;
 }
 
 } // namespace mm

@@ -6,7 +6,7 @@
 
 #include "backend/cuda_dense_entry.h"
 #include "backend/cuda_dense_learn.cuh"
-#include "backend/cuda_dense_relay.cuh"
+#include "backend/cuda_dense_rollout.cuh"
 
 namespace mm {
 
@@ -223,8 +223,7 @@ __global__ void __launch_bounds__(4 * TILE, 1)
 // For the host
 
 template <class Env> constexpr mm_cuda_dense_entry entry() {
-  return { Env::INPUTS,
-           { { 128,
+  return { { { 128,
                sizeof(Work<Env, 128>),
                { (const void *)train<Env, TANH, 128>, (const void *)train<Env, RELU, 128> } },
              { 64,
