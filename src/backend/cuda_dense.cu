@@ -17,9 +17,9 @@ static const mm_cuda_dense_entry *entry_of(mm_classic_env env) {
   }
 }
 
-static size_t batch_size(int n_input, int n_row, int n_env) {
+static size_t batch_size(int n_row, int n_env) {
   const size_t rows = (size_t)n_row, all = rows + (size_t)n_env;
-  return (all * (size_t)(n_input + 1) + 4 * rows) * sizeof(float) + 2 * rows;
+  return all * MM_CUDA_DENSE_OBS_SIZE + (all + 4 * rows) * sizeof(float) + 2 * rows;
 }
 
 bool mm_cuda_dense_choose(mm_classic_env env, bool relu, int n_row, int n_env, int largest,
@@ -27,7 +27,7 @@ bool mm_cuda_dense_choose(mm_classic_env env, bool relu, int n_row, int n_env, i
   const mm_cuda_dense_entry *entry = entry_of(env);
   for (int i = 0; entry && i < MM_CUDA_DENSE_TILES; i++) {
     const int rows = entry->tile[i].rows;
-    const size_t work = entry->tile[i].shared, batch = batch_size(entry->n_input, n_row, n_env);
+    const size_t work = entry->tile[i].shared, batch = batch_size(n_row, n_env);
     if ((tile != 0 && tile != rows) || work > shared_limit) continue;
     if (i == 0 && largest > rows) continue; // a minibatch is one tile there
     *out = mm_cuda_dense_plan{};

@@ -14,6 +14,9 @@
 extern "C" {
 #endif
 
+// Bytes of what is seen, as layer 1 reads it.
+enum { MM_CUDA_DENSE_OBS_SIZE = 32 };
+
 // How a launch is cut to the device: rows at work at a time (128, where a minibatch must not have
 // more; 64 or 32), the batch in shared memory or not.
 typedef struct mm_cuda_dense_plan {

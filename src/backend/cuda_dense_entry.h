@@ -8,7 +8,6 @@
 enum { MM_CUDA_DENSE_TILES = 3 };
 
 typedef struct mm_cuda_dense_entry {
-  int n_input;
   // by size, largest first
   struct {
     int rows;

@@ -1,9 +1,9 @@
-// Learning: values and advantages, tiles of rows forward and back, gradients, Adam.
+// Learning: values and advantages, then minibatches, one after the other.
 
 #ifndef MM_BACKEND_CUDA_DENSE_LEARN_CUH
 #define MM_BACKEND_CUDA_DENSE_LEARN_CUH
 
-#include "backend/cuda_dense_minibatch.cuh"
+#include "backend/cuda_dense_adam.cuh"
 
 namespace mm {
 
@@ -21,10 +21,9 @@ template <int ACT, class W> __device__ __noinline__ void estimate_values() {
   for (int first = 16 * warp; first < rows; first += 16 * W::WARPS) {
     const int a = first + g < rows ? first + g : rows - 1;
     const int b = first + g + 8 < rows ? first + g + 8 : rows - 1;
-    float xa[W::D], xb[W::D], sum[8][4], upper = 0, lower = 0;
-    load_row(S, (uint32_t)a, xa);
-    load_row(S, (uint32_t)b, xb);
-    forward<ACT, false>(S, CRITIC, xa, xb, lane, nullptr, sum);
+    float sum[8][4], upper = 0, lower = 0;
+    forward<ACT, false, false>(S, CRITIC, S.batch.obs[4 * a + t], S.batch.obs[4 * b + t], lane, 0,
+                               sum, [] {});
 #pragma unroll
     for (int n = 0; n < 8; n++) {
       const float2 w = *reinterpret_cast<const float2 *>(w3 + 8 * n);
@@ -43,28 +42,48 @@ template <int ACT, class W> __device__ __noinline__ void estimate_values() {
   __syncthreads();
 }
 
-// Advantages backwards through time, then what the rollout left of the regression targets.
+// Advantages of an environment backwards through time, from one-step errors in their place. Several
+// at a time, since only the sum itself has to wait for the step before.
+template <class W> MM_DEVICE void sum_errors(const W &S, int e) {
+  enum { SIDE = 16 };
+  const int n = S.agent.n_env, n_step = S.agent.n_step;
+  const float decay = S.agent.gamma * S.agent.gae_lambda;
+  float advantage = 0;
+#pragma unroll 1
+  for (int last = n_step - 1; last >= 0; last -= SIDE) {
+    float error[SIDE], keep[SIDE];
+#pragma unroll
+    for (int k = 0; k < SIDE; k++) {
+      const int i = max(last - k, 0) * n + e;
+      error[k] = S.batch.advantage[i];
+      keep[k] = S.batch.end[i] ? 0.0f : decay;
+    }
+#pragma unroll
+    for (int k = 0; k < SIDE; k++) {
+      advantage = fmaf(keep[k], advantage, error[k]);
+      if (k <= last) S.batch.advantage[(last - k) * n + e] = advantage;
+    }
+  }
+}
+
+// Advantages, the regression targets of the critic and what the rollout left of the actor's.
 template <class W> __device__ __noinline__ void estimate_advantages() {
   W &S = here<W>();
   const mm_cuda_agent &agent = S.agent;
   const Batch &batch = S.batch;
   const int n = agent.n_env;
-  const float decay = agent.gamma * agent.gae_lambda;
-  for (int e = threadIdx.x; e < n; e += W::THREADS) {
-    float advantage = 0, next = batch.value[agent.n_row + e];
-#pragma unroll 4
-    for (int i = agent.n_row - n + e; i >= 0; i -= n) {
-      const float alive = batch.end[i] ? 0.0f : 1.0f, v = batch.value[i];
-      const float delta = fmaf(agent.gamma * alive, next, batch.reward[i]) - v;
-      advantage = fmaf(decay * alive, advantage, delta);
-      next = v;
-      batch.advantage[i] = advantage;
-      batch.reward[i] = advantage + v;
-    }
-  }
-  for (int i = threadIdx.x; i < agent.n_row; i += W::THREADS)
+  for (int i = threadIdx.x; i < agent.n_row; i += W::THREADS) {
+    const float alive = batch.end[i] ? 0.0f : 1.0f;
+    batch.advantage[i] =
+        fmaf(agent.gamma * alive, batch.value[i + n], batch.reward[i]) - batch.value[i];
     batch.policy[i] = __fdividef(fmaxf(batch.policy[i], agent.floor), agent.eta) - agent.center;
+  }
   __syncthreads();
+  for (int e = threadIdx.x; e < n; e += W::THREADS)
+    sum_errors(S, e);
+  __syncthreads();
+  for (int i = threadIdx.x; i < agent.n_row; i += W::THREADS)
+    batch.reward[i] = batch.advantage[i] + batch.value[i];
   if (threadIdx.x < 32) {
     float sum = 0;
     for (int i = threadIdx.x; i < agent.n_row; i += 32)
@@ -76,387 +95,38 @@ template <class W> __device__ __noinline__ void estimate_advantages() {
 }
 
 // ---------------------------------------------------------------------------------------------
-// One tile forward and back
+// Minibatches
 
-// Error of a row's output, without the factor 1 / size of the minibatch. Rows behind the end: 0.
-template <class W>
-MM_DEVICE float error_of(const W &S, int net, uint32_t row, float output, float mean, float scale) {
-  const mm_cuda_agent &agent = S.agent;
-  if (net == ACTOR)
-    return 2.0f * (output - fmaf(S.batch.advantage[row] - mean, scale, S.batch.policy[row]));
-  const float old = S.batch.value[row], target = S.batch.reward[row], move = output - old;
-  const float within = fminf(fmaxf(move, -agent.value_clip), agent.value_clip);
-  const float e1 = output - target, e2 = old + within - target;
-  const bool clipped = fabsf(move) > agent.value_clip && e2 * e2 > e1 * e1;
-  return clipped ? 0.0f : agent.value_coef * e1;
-}
-
-// Where warp w of a network puts what it adds to the weights of an output.
-template <class W> MM_DEVICE int part3_row(int net, int w, int output) {
-  return net == ACTOR ? w * W::A + output : W::TEAM * W::A + w;
-}
-
-// Rows first .. of the minibatch's n rows; leaves h1, d2, d1 and x in shared memory, and this
-// warp's part of the output layer's gradient, added to what is there if MORE.
-template <int ACT, class W>
-MM_DEVICE void through_tile(W &S, const uint32_t *rows, int n, int first, float mean, float scale,
-                            bool more) {
-  const bool relu = ACT == ANY && S.agent.relu;
-  const int tid = this_thread(), lane = tid & 31, warp = tid >> 5, g = lane >> 2, t = lane & 3;
-  const int net = warp / W::TEAM, w = warp % W::TEAM, ra = 16 * w + g, rb = ra + 8;
-  const uint32_t ia = rows[first + ra < n ? first + ra : n - 1];
-  const uint32_t ib = rows[first + rb < n ? first + rb : n - 1];
-  __half *h1s = S.h1[net] + 16 * w * HALF_ROW, *hds = S.hd[net] + 16 * w * HALF_ROW;
-  __half *d2s = S.d2[net] + 16 * w * HALF_ROW;
-  uint32_t d2[4][4];
-  float sum[8][4];
-  {
-    float xa[W::D], xb[W::D];
-    load_row(S, ia, xa);
-    load_row(S, ib, xb);
-#pragma unroll
-    for (int i = 0; i < W::D; i++) {
-      if (t == (i & 3)) {
-        S.x[net][i * W::X_ROW + ra] = __float2half_rn(xa[i]);
-        S.x[net][i * W::X_ROW + rb] = __float2half_rn(xb[i]);
-      }
-    }
-    forward<ACT, true>(S, net, xa, xb, lane, h1s, sum);
-  }
-  // outputs; d2 first has the outputs' weights times the activation's slope
-  const int aa = net == ACTOR ? S.batch.action[ia] : 0, ab = net == ACTOR ? S.batch.action[ib] : 0;
-  const float *w3 = S.w3 + net * W::A * W::W3_ROW + 2 * t;
-  float ya = 0, yb = 0;
-#pragma unroll
-  for (int k = 0; k < 8; k++) {
-    const float2 wa = *reinterpret_cast<const float2 *>(w3 + aa * W::W3_ROW + 8 * k);
-    const float2 wb = *reinterpret_cast<const float2 *>(w3 + ab * W::W3_ROW + 8 * k);
-    const float h0 = activate<ACT>(relu, sum[k][0]), h1 = activate<ACT>(relu, sum[k][1]);
-    const float h2 = activate<ACT>(relu, sum[k][2]), h3 = activate<ACT>(relu, sum[k][3]);
-    ya = fmaf(h0, wa.x, fmaf(h1, wa.y, ya));
-    yb = fmaf(h2, wb.x, fmaf(h3, wb.y, yb));
-    const uint32_t upper = pack(h0, h1), lower = pack(h2, h3);
-    store_pair(hds + g * HALF_ROW + 8 * k + 2 * t, upper);
-    store_pair(hds + (g + 8) * HALF_ROW + 8 * k + 2 * t, lower);
-    uint32_t *to = d2[k >> 1] + (k & 1) * 2;
-    to[0] = times_pair(pack(wa.x, wa.y), slopes_at<ACT>(relu, upper));
-    to[1] = times_pair(pack(wb.x, wb.y), slopes_at<ACT>(relu, lower));
-  }
-  const float *b3 = S.small + W::B3 + net * W::A;
-  ya = row_sum(ya) + b3[aa];
-  yb = row_sum(yb) + b3[ab];
-  const float ea = first + ra < n ? error_of(S, net, ia, ya, mean, scale) : 0.0f;
-  const float eb = first + rb < n ? error_of(S, net, ib, yb, mean, scale) : 0.0f;
-  const uint32_t pair_a = pack(ea, ea), pair_b = pack(eb, eb);
-#pragma unroll
-  for (int k = 0; k < 8; k++) {
-    uint32_t *to = d2[k >> 1] + (k & 1) * 2;
-    to[0] = times_pair(to[0], pair_a);
-    to[1] = times_pair(to[1], pair_b);
-    store_pair(d2s + g * HALF_ROW + 8 * k + 2 * t, to[0]);
-    store_pair(d2s + (g + 8) * HALF_ROW + 8 * k + 2 * t, to[1]);
-  }
-  // gradient of the output layer: errors by action (columns) against h2
-  {
-    const uint32_t ua = pack(ea, __int2float_rn(aa)), ub = pack(eb, __int2float_rn(ab));
-    const uint32_t mine = pack(0.0f, __int2float_rn(g)) & 0xffff0000u;
-    uint32_t b[2];
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-      const uint32_t r0 = __shfl_sync(ALL_LANES, half ? ub : ua, 8 * t);
-      const uint32_t r1 = __shfl_sync(ALL_LANES, half ? ub : ua, 8 * t + 4);
-      b[half] = ((r0 & 0xffff0000u) == mine ? r0 & 0xffffu : 0u) |
-                ((r1 & 0xffff0000u) == mine ? r1 << 16 : 0u);
-    }
-    const uint32_t ones[4] = { HALF_ONES, HALF_ONES, HALF_ONES, HALF_ONES };
-    float bias[4] = { 0, 0, 0, 0 };
-    multiply(bias, ones, b[0], b[1]);
-    if (g == 0) {
-      float *to = S.part3b[warp] + 2 * t;
-      to[0] = more ? to[0] + bias[0] : bias[0];
-      to[1] = more ? to[1] + bias[1] : bias[1];
-    }
-    __syncwarp();
-    const uint32_t from = shared_address(hds) +
-                          (((lane & 7) + ((lane >> 4) << 3)) * HALF_ROW + ((lane >> 3) & 1) * 8) *
-                              (int)sizeof(__half);
-#pragma unroll
-    for (int m = 0; m < 4; m++) {
-      uint32_t a[4];
-      float c[4] = { 0, 0, 0, 0 };
-      load_transposed(a, from + 16 * m * (int)sizeof(__half));
-      multiply(c, a, b[0], b[1]);
-#pragma unroll
-      for (int i = 0; i < 2; i++) {
-        if (2 * t + i < (net == ACTOR ? (int)W::A : 1)) {
-          float *to = S.part3[part3_row<W>(net, w, 2 * t + i)] + 16 * m + g;
-          to[0] = more ? to[0] + c[i] : c[i];
-          to[8] = more ? to[8] + c[2 + i] : c[2 + i];
-        }
-      }
-    }
-    __syncwarp();
-  }
-  // d1 takes the place of h2
-#pragma unroll
-  for (int k = 0; k < 8; k++)
-    sum[k][0] = sum[k][1] = sum[k][2] = sum[k][3] = 0;
-  const uint32_t weights =
-      shared_address(S.w2[net]) +
-      (((lane & 7) + ((lane >> 4) << 3)) * HALF_ROW + ((lane >> 3) & 1) * 8) * (int)sizeof(__half);
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-#pragma unroll
-    for (int m = 0; m < 4; m++) {
-      uint32_t b[4];
-      load_matrices(b, weights + (16 * m * HALF_ROW + 16 * k) * (int)sizeof(__half));
-      multiply(sum[2 * m], d2[k], b[0], b[1]);
-      multiply(sum[2 * m + 1], d2[k], b[2], b[3]);
-    }
-  }
-  // h1 comes back from shared memory: registers are what is short here
-  const uint32_t kept =
-      shared_address(h1s) + ((lane & 15) * HALF_ROW + (lane >> 4) * 8) * (int)sizeof(__half);
-  uint32_t h1[4];
-#pragma unroll
-  for (int k = 0; k < 8; k++) {
-    if ((k & 1) == 0) load_matrices(h1, kept + 8 * k * (int)sizeof(__half));
-    const uint32_t *h = h1 + (k & 1) * 2;
-    store_pair(hds + g * HALF_ROW + 8 * k + 2 * t,
-               times_pair(pack(sum[k][0], sum[k][1]), slopes_at<ACT>(relu, h[0])));
-    store_pair(hds + (g + 8) * HALF_ROW + 8 * k + 2 * t,
-               times_pair(pack(sum[k][2], sum[k][3]), slopes_at<ACT>(relu, h[1])));
-  }
-}
-
-// A warp's tiles of a gradient step: 16 x 32 of w2 each; and 16 units of b2, or of w1 with b1.
-template <class W> struct Gradient {
-  float w2[W::OWN][4][4];
-  float side[W::OWN][4];
-};
-
-MM_DEVICE int tile_row(int q) { // of w2: inputs from 16 q % 64 on
-  return 16 * (q & 3);
-}
-
-MM_DEVICE int tile_column(int q) {
-  return 32 * (q >> 2);
-}
-
-template <class W> MM_DEVICE void add_gradient(const W &S, Gradient<W> *to) {
-  const int tid = this_thread(), lane = tid & 31, warp = tid >> 5, g = lane >> 2, t = lane & 3;
-  const int net = warp / W::TEAM, w = warp % W::TEAM;
-  const int turned = ((lane & 7) + ((lane >> 4) << 3)) * HALF_ROW + ((lane >> 3) & 1) * 8;
-  const int plain = (lane & 15) * HALF_ROW + (lane >> 4) * 8;
-#pragma unroll
-  for (int i = 0; i < W::OWN; i++) {
-    const int q = w + W::TEAM * i;
-    const uint32_t h1 = shared_address(S.h1[net] + turned + tile_row(q));
-    const uint32_t d2 = shared_address(S.d2[net] + plain + tile_column(q));
-#pragma unroll
-    for (int k = 0; k < W::TEAM; k++) {
-      uint32_t a[4], b[4], c[4];
-      const uint32_t down = 16 * k * HALF_ROW * (int)sizeof(__half);
-      load_transposed(a, h1 + down);
-      load_transposed(b, d2 + down);
-      load_transposed(c, d2 + down + 16 * (int)sizeof(__half));
-      multiply(to->w2[i][0], a, b[0], b[1]);
-      multiply(to->w2[i][1], a, b[2], b[3]);
-      multiply(to->w2[i][2], a, c[0], c[1]);
-      multiply(to->w2[i][3], a, c[2], c[3]);
-    }
-    const __half *errors = (q >> 2 ? S.d2[net] : S.hd[net]) + turned + tile_row(q);
-    const uint32_t from = shared_address(errors);
-    const __half *x = S.x[net] + g * W::X_ROW + 2 * t;
-#pragma unroll
-    for (int k = 0; k < W::TEAM; k++) {
-      uint32_t a[4];
-      load_transposed(a, from + 16 * k * HALF_ROW * (int)sizeof(__half));
-      multiply(to->side[i], a, load_pair(x + 16 * k), load_pair(x + 16 * k + 8));
-    }
-  }
-}
-
-// ---------------------------------------------------------------------------------------------
-// The optimiser
-
-// Of w1, b1 and b2.
-template <class W> MM_DEVICE float *side_gradient(W &S) {
-  return W::RESIDENT ? S.soon : S.late;
-}
-
-// Gradients of w1, b1 and b2 to where their owners look.
-template <class W> MM_DEVICE void spread_side(W &S, const Gradient<W> &from) {
-  const int tid = this_thread(), lane = tid & 31, warp = tid >> 5, g = lane >> 2, t = lane & 3;
-  const int net = warp / W::TEAM, w = warp % W::TEAM;
-  float *to = side_gradient(S);
-#pragma unroll
-  for (int i = 0; i < W::OWN; i++) {
-    const int q = w + W::TEAM * i, unit = net * H + tile_row(q) + g;
-#pragma unroll
-    for (int c = 0; c < 2; c++) {
-      const int input = 2 * t + c;
-      const float upper = from.side[i][c], lower = from.side[i][2 + c];
-      if (q >> 2 == 0 && input <= W::D) {
-        to[input * NETS * H + unit] = upper;
-        to[input * NETS * H + unit + 8] = lower;
-      } else if (q >> 2 == 1 && input == W::D) {
-        to[W::B2 + unit] = upper;
-        to[W::B2 + unit + 8] = lower;
-      }
-    }
-  }
-}
-
-template <class W> MM_DEVICE float small_gradient(W &S, int i) {
-  if (i < W::W3) return side_gradient(S)[i];
-  float sum = 0;
-  const bool bias = i >= W::B3;
-  const int k = bias ? i - W::B3 : i - W::W3, output = bias ? k : k / H;
-  if (output > W::A) return 0; // what fills up b3
-  const int net = output == W::A ? CRITIC : ACTOR, at = net == CRITIC ? 0 : output;
-  for (int w = 0; w < W::TEAM; w++)
-    sum += bias ? S.part3b[net * W::TEAM + w][at] : S.part3[part3_row<W>(net, w, at)][k % H];
-  return sum;
-}
-
-// A thread's k-th small parameter is one.
-template <class W> MM_DEVICE bool is_small(int tid, int k) {
-  return (k + 1) * W::THREADS <= W::SMALL || tid + k * W::THREADS < W::SMALL;
-}
-
-template <class W> struct Owned {       // Adam's moments of a warp's tiles of w2, by lane
-  float m[W::OWN * 16], v[W::OWN * 16]; // of no use where w2 is not resident
-};
-
-// Where rows g, g + 8 (half) and columns 8 j + 2t of tile q lie in w2 [NETS][H][H].
-template <class W> MM_DEVICE int owned_place(int net, int q, int j, int half, int lane) {
-  return (net * H + tile_row(q) + (lane >> 2) + 8 * half) * H + tile_column(q) + 8 * j +
-         2 * (lane & 3);
-}
-
-// share: of a row in the mean. False, and nothing has changed, if the gradient is not finite.
-template <class W>
-MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share, mm_cuda_rate rate,
-                        int w2_at) {
-  const int tid = this_thread() & (W::THREADS - 1), lane = tid & 31, warp = tid >> 5;
-  const int net = warp / W::TEAM, w = warp % W::TEAM;
-  const mm_cuda_agent &agent = S.agent;
-  float small[W::EACH], square = 0;
-  if (!W::RESIDENT) __syncthreads(); // h1 and d2 have been read
-  spread_side(S, g2);
-  __syncthreads();
-#pragma unroll
-  for (int k = 0; k < W::EACH; k++) {
-    small[k] = is_small<W>(tid, k) ? small_gradient(S, tid + k * W::THREADS) : 0.0f;
-    square = fmaf(small[k], small[k], square);
-  }
-#pragma unroll
-  for (int i = 0; i < W::OWN; i++) {
-#pragma unroll
-    for (int j = 0; j < 16; j++) {
-      const float x = g2.w2[i][j >> 2][j & 3];
-      square = fmaf(x, x, square);
-    }
-  }
-  square = warp_sum(square);
-  if (lane == 0) S.total[warp] = square;
-  __syncthreads();
-  float total = 0;
-#pragma unroll
-  for (int i = 0; i < W::WARPS / 4; i++) {
-    const float4 four = reinterpret_cast<const float4 *>(S.total)[i];
-    total += (four.x + four.y) + (four.z + four.w);
-  }
-  const float norm = fast_sqrt(total) * share;
-  if (!(norm < INFINITY)) return false;
-  const float clip = norm >= agent.max_grad_norm ? __fdividef(agent.max_grad_norm, norm) : 1.0f;
-  const float scale = clip * share, beta1 = agent.beta1, beta2 = agent.beta2;
-  const float rest1 = agent.rest1 * scale, rest2 = agent.rest2 * scale * scale;
-  // no branches here, so that each of the steps below hides what the others wait for
-#pragma unroll
-  for (int k = 0; k < W::EACH; k++) {
-    const bool mine = is_small<W>(tid, k);
-    const int i = mine ? tid + k * W::THREADS : tid; // or one that is its own, for nothing
-    float2 mv = S.moments[i];
-    small[k] = adam(S.small[i], small[k], &mv.x, &mv.y, beta1, rest1, beta2, rest2, rate.rate,
-                    rate.epsilon);
-    if (mine) S.moments[i] = mv;
-  }
-#pragma unroll
-  for (int i = 0; i < W::OWN; i++) {
-    const int q = w + W::TEAM * i;
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-      if (W::RESIDENT) {
-        float4 *at = &S.master[((warp * W::OWN + i) * 4 + j) * 32 + lane], p = *at;
-        float *m = own.m + 16 * i + 4 * j, *v = own.v + 16 * i + 4 * j;
-        const float *d = g2.w2[i][j];
-        p.x = adam(p.x, d[0], m + 0, v + 0, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
-        p.y = adam(p.y, d[1], m + 1, v + 1, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
-        p.z = adam(p.z, d[2], m + 2, v + 2, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
-        p.w = adam(p.w, d[3], m + 3, v + 3, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
-        *at = p;
-        __half *to = S.w2[net] + (tile_row(q) + (lane >> 2)) * HALF_ROW + tile_column(q) + 8 * j +
-                     2 * (lane & 3);
-        store_pair(to, pack(p.x, p.y));
-        store_pair(to + 8 * HALF_ROW, pack(p.z, p.w));
-      } else {
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-          const int place = owned_place<W>(net, q, j, half, lane), at = w2_at + place;
-          float2 p = *reinterpret_cast<float2 *>(agent.param + at);
-          float2 m = *reinterpret_cast<float2 *>(agent.m + at),
-                 v = *reinterpret_cast<float2 *>(agent.v + at);
-          const float *d = g2.w2[i][j] + 2 * half;
-          p.x = adam(p.x, d[0], &m.x, &v.x, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
-          p.y = adam(p.y, d[1], &m.y, &v.y, beta1, rest1, beta2, rest2, rate.rate, rate.epsilon);
-          *reinterpret_cast<float2 *>(agent.param + at) = p;
-          *reinterpret_cast<float2 *>(agent.m + at) = m;
-          *reinterpret_cast<float2 *>(agent.v + at) = v;
-          store_pair(S.w2[net] + (place / H % H) * HALF_ROW + place % H, pack(p.x, p.y));
-        }
-      }
-    }
-  }
-#pragma unroll
-  for (int k = 0; k < W::EACH; k++)
-    if (is_small<W>(tid, k)) refresh_small(S, (unsigned)(tid + k * W::THREADS), small[k]);
-  __syncthreads();
-  return true;
-}
-
-// ---------------------------------------------------------------------------------------------
-// Iterations
-
+// at: where its statistics are.
 template <int ACT, bool ONE, class W>
-MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int mb, mm_cuda_rate rate, int w2_at) {
+MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int behind, int mb, int at, int step, int w2_at,
+                               bool timed) {
   const int n = minibatch_size(S, mb);
-  const uint32_t *rows = S.batch.row + minibatch_first(S, mb);
-  const float mean = S.mean[mb % W::WARPS], scale = S.scale[mb % W::WARPS];
+  const int begin = minibatch_first(S, mb);
+  const float mean = S.mean[at], scale = S.scale[at];
   Gradient<W> gradient;
   if (ONE) {
-    through_tile<ACT>(S, rows, n, 0, mean, scale, false);
-    mark(S, MM_CUDA_DENSE_TILE);
+    through_tile<ACT>(S, behind, begin, n, 0, mean, scale, false);
+    mark(S, timed, MM_CUDA_DENSE_TILE);
     __syncthreads();
-    mark(S, MM_CUDA_DENSE_WAIT);
+    mark(S, timed, MM_CUDA_DENSE_WAIT);
     gradient = Gradient<W>();
     add_gradient(S, &gradient);
-    mark(S, MM_CUDA_DENSE_GRADIENT);
+    mark(S, timed, MM_CUDA_DENSE_GRADIENT);
   } else {
     gradient = Gradient<W>();
 #pragma unroll 1
     for (int first = 0; first < n; first += W::TILE_ROWS) {
       if (first > 0) __syncthreads();
-      through_tile<ACT>(S, rows, n, first, mean, scale, first > 0);
-      mark(S, MM_CUDA_DENSE_TILE);
+      through_tile<ACT>(S, behind, begin, n, first, mean, scale, first > 0);
+      mark(S, timed, MM_CUDA_DENSE_TILE);
       __syncthreads();
-      mark(S, MM_CUDA_DENSE_WAIT);
+      mark(S, timed, MM_CUDA_DENSE_WAIT);
       add_gradient(S, &gradient);
-      mark(S, MM_CUDA_DENSE_GRADIENT);
+      mark(S, timed, MM_CUDA_DENSE_GRADIENT);
     }
   }
-  return optimise(S, gradient, own, S.share[mb % W::WARPS], rate, w2_at);
+  return optimise(S, gradient, own, S.share[at], step, w2_at);
 }
 
 } // namespace mm

@@ -1,7 +1,8 @@
 // Minibatches: which rows they have, and means and deviations of these rows' advantages.
 //
 // A shuffle goes through rounds of hashes, each of one half of a row's number (base/rng.h). A half
-// has few values, so all hashes are made beforehand, for as many epochs as there is room for.
+// has few values, so all hashes are made beforehand, for as many epochs as there is room for. Where
+// rows of several epochs fit, they are looked up together, several by each thread side by side.
 
 #ifndef MM_BACKEND_CUDA_DENSE_MINIBATCH_CUH
 #define MM_BACKEND_CUDA_DENSE_MINIBATCH_CUH
@@ -36,10 +37,15 @@ template <class W> MM_DEVICE void plan_minibatches(W &S) {
   mm_shuffle_begin(&s, shuffle_stream(S.agent), 0, (uint32_t)S.agent.n_row);
   const bool fits = s.rounds > 0 && s.a <= 256 && moves_of(s) <= W::MOVES;
   S.shuffles = fits ? W::MOVES / moves_of(s) : 0;
+  const int rows = W::AHEAD / S.agent.n_row, statistics = W::STATISTICS / S.agent.minibatches;
+  S.epochs_ahead = min(min(rows, statistics), S.shuffles);
+  if (S.epochs_ahead < 2 || S.agent.minibatches > W::WARPS) S.epochs_ahead = 0;
+  if (S.epochs_ahead > 0) S.shuffles -= S.shuffles % S.epochs_ahead;
 }
 
 // Moves of `count` shuffles from number `first` on, several threads for each round.
-template <class W> MM_DEVICE void make_moves(W &S, uint64_t first, int count) {
+template <class W> __device__ __noinline__ void make_moves(uint64_t first, int count) {
+  W &S = here<W>();
   const mm_shuffle &s = S.shuffle;
   const int rounds = (int)s.rounds, items = count * rounds;
   const int threads = items < W::THREADS ? W::THREADS / items : 1, each = W::THREADS / threads;
@@ -57,22 +63,46 @@ template <class W> MM_DEVICE void make_moves(W &S, uint64_t first, int count) {
   }
 }
 
-// As mm_shuffle_at.
-template <class W> MM_DEVICE uint32_t shuffled(const W &S, int shuffle, uint32_t i) {
+// As mm_shuffle_at, for N rows of a shuffle side by side.
+template <int N, class W>
+MM_DEVICE void shuffle_rows(const W &S, const int shuffle[N], uint32_t row[N]) {
   const mm_shuffle &s = S.shuffle;
-  if (S.shuffles == 0) return mm_shuffle_at(&s, i);
-  const uint32_t n = s.n, a = s.a, shift = s.shift, b = 1u << shift;
-  const uint8_t *moves = S.moves + shuffle * moves_of(s);
+  const uint32_t n = s.n, a = s.a, shift = s.shift, b = 1u << shift, rounds = s.rounds;
+  const uint8_t *moves[N];
+  bool open[N], more;
+#pragma unroll
+  for (int q = 0; q < N; q++) {
+    moves[q] = S.moves + shuffle[q] * moves_of(s);
+    open[q] = true;
+  }
   do {
-    uint32_t l = i >> shift, r = i & (b - 1);
-    const uint8_t *at = moves;
-    for (uint32_t round = 0; round < s.rounds; round += 2, at += a + b) {
-      const uint32_t sum = l + at[r];
-      l = sum < a ? sum : sum - a;
-      r = (r + at[b + l]) & (b - 1);
+    uint32_t l[N], r[N];
+    more = false;
+#pragma unroll
+    for (int q = 0; q < N; q++) {
+      l[q] = row[q] >> shift;
+      r[q] = row[q] & (b - 1);
     }
-    i = l << shift | r;
-  } while (i >= n);
+    for (uint32_t at = 0; at < rounds / 2 * (a + b); at += a + b) {
+#pragma unroll
+      for (int q = 0; q < N; q++) {
+        const uint32_t sum = l[q] + moves[q][at + r[q]];
+        l[q] = sum < a ? sum : sum - a;
+        r[q] = (r[q] + moves[q][at + b + l[q]]) & (b - 1);
+      }
+    }
+#pragma unroll
+    for (int q = 0; q < N; q++) {
+      row[q] = open[q] ? l[q] << shift | r[q] : row[q];
+      open[q] = open[q] && row[q] >= n;
+      more = more || open[q];
+    }
+  } while (more);
+}
+
+template <class W> MM_DEVICE uint32_t shuffled(const W &S, int shuffle, uint32_t i) {
+  if (S.shuffles == 0) return mm_shuffle_at(&S.shuffle, i);
+  shuffle_rows<1>(S, &shuffle, &i);
   return i;
 }
 
@@ -83,7 +113,7 @@ template <class W> MM_DEVICE int begin_epoch(W &S, int epoch, int before) {
   const uint64_t number = (uint64_t)agent.iteration * agent.epochs + epoch;
   if (S.shuffles > 0) {
     if (epoch > 0 && before + 1 < S.shuffles) return before + 1;
-    make_moves(S, number, min(S.shuffles, agent.epochs - epoch));
+    make_moves<W>(number, min(S.shuffles, agent.epochs - epoch));
   } else {
     const mm_stream stream = shuffle_stream(agent);
     if (threadIdx.x == 32) mm_shuffle_begin(&S.shuffle, stream, number, (uint32_t)agent.n_row);
@@ -94,19 +124,33 @@ template <class W> MM_DEVICE int begin_epoch(W &S, int epoch, int before) {
   return 0;
 }
 
+// Minibatches of which there are few are each for a group of warps; log2 of how many.
+template <class W> MM_DEVICE int group_shift(int count) {
+  int shift = 0;
+#pragma unroll
+  for (int i = 1; 1 << i <= W::WARPS; i++)
+    shift = count << i <= W::WARPS ? i : shift;
+  return shift;
+}
+
+// From sums of n advantages and of their squares, both less S.center.
+template <class W> MM_DEVICE void put_statistics(W &S, int at, int n, float sum, float square) {
+  const bool normalise = S.agent.normalise;
+  const float share = 1.0f / (float)n, mean = sum * share;
+  const float variance = fmaxf(fmaf(-mean, mean, square * share), 0.0f);
+  S.share[at] = share;
+  S.mean[at] = normalise ? S.center + mean : 0.0f;
+  S.scale[at] = normalise ? 1.0f / (sqrtf(variance) + 1e-8f) : 1.0f;
+}
+
 // Rows of minibatches first to first + WARPS - 1, and how their advantages are normalised. Several
 // warps share a minibatch if there are few. Deviations are from S.center first, which is near their
 // mean, so that one pass is enough.
-template <class W> MM_DEVICE void gather(W &S, int shuffle, int first) {
-  const mm_cuda_agent &agent = S.agent;
-  const int tid = this_thread(), lane = tid & 31, warp = tid >> 5;
-  const int count = min(agent.minibatches - first, (int)W::WARPS);
-  int group = 1, shift = 0;
-#pragma unroll
-  for (int i = 1; 1 << i <= W::WARPS; i++) {
-    shift = count << i <= W::WARPS ? i : shift;
-    group = 1 << shift;
-  }
+template <class W> __device__ __noinline__ void gather(int shuffle, int first) {
+  W &S = here<W>();
+  const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
+  const int count = min(S.agent.minibatches - first, (int)W::WARPS);
+  const int shift = group_shift<W>(count), group = 1 << shift;
   const int mine = warp >> shift, part = warp & (group - 1);
   if (mine < count) {
     const int n = minibatch_size(S, first + mine), begin = minibatch_first(S, first + mine);
@@ -129,13 +173,67 @@ template <class W> MM_DEVICE void gather(W &S, int shuffle, int first) {
       sum += S.part[tid * group + i].x;
       square += S.part[tid * group + i].y;
     }
-    const float share = 1.0f / (float)minibatch_size(S, first + tid), mean = sum * share;
-    const float variance = fmaxf(fmaf(-mean, mean, square * share), 0.0f);
-    S.share[tid] = share;
-    S.mean[tid] = agent.normalise ? S.center + mean : 0.0f;
-    S.scale[tid] = agent.normalise ? 1.0f / (sqrtf(variance) + 1e-8f) : 1.0f;
+    put_statistics(S, tid, minibatch_size(S, first + tid), sum, square);
   }
   __syncthreads();
+}
+
+// The same for all minibatches of `epochs` epochs, to S.ahead: the first part of it, and the
+// second. A warp goes through the parts of a minibatch in their order, which gives the same bits.
+template <class W> __device__ __noinline__ void look_ahead(int shuffle, int epochs) {
+  enum { SIDE = 4 };
+  W &S = here<W>();
+  const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
+  const int n_row = S.agent.n_row, minibatches = S.agent.minibatches, all = epochs * n_row;
+  for (int first = tid; first < all; first += SIDE * W::THREADS) {
+    int from[SIDE];
+    uint32_t row[SIDE];
+#pragma unroll
+    for (int q = 0; q < SIDE; q++) {
+      const int i = min(first + q * (int)W::THREADS, all - 1);
+      from[q] = shuffle + i / n_row;
+      row[q] = (uint32_t)(i % n_row);
+    }
+    shuffle_rows<SIDE>(S, from, row);
+#pragma unroll
+    for (int q = 0; q < SIDE; q++)
+      if (first + q * (int)W::THREADS < all) S.ahead[first + q * W::THREADS] = (uint16_t)row[q];
+  }
+  __syncthreads();
+  const int group = 1 << group_shift<W>(minibatches);
+  for (int at = warp; at < epochs * minibatches; at += W::WARPS) {
+    const int mb = at % minibatches, n = minibatch_size(S, mb);
+    const uint16_t *rows = S.ahead + at / minibatches * n_row + minibatch_first(S, mb);
+    float sum = 0, square = 0;
+#pragma unroll 4
+    for (int part = 0; part < group; part++) {
+      float some = 0, squares = 0;
+      for (int i = 32 * part + lane; i < n; i += 32 * group) {
+        const float d = S.batch.advantage[rows[i]] - S.center;
+        some += d;
+        squares = fmaf(d, d, squares);
+      }
+      sum += warp_sum(some);
+      square += warp_sum(squares);
+    }
+    if (lane == 0) put_statistics(S, at, n, sum, square);
+  }
+  __syncthreads();
+}
+
+// Number i of the rows of an epoch, `behind` epochs after the first of those known.
+template <class W> MM_DEVICE uint32_t row_of(const W &S, int behind, int i) {
+  return S.epochs_ahead > 0 ? S.ahead[behind * S.agent.n_row + i] : S.batch.row[i];
+}
+
+// What minibatch mb of an epoch needs; where its statistics are.
+template <class W> MM_DEVICE int prepare(W &S, int shuffle, int epoch, int behind, int mb) {
+  if (S.epochs_ahead == 0) {
+    if (mb % W::WARPS == 0) gather<W>(shuffle, mb);
+    return mb % W::WARPS;
+  }
+  if (behind == 0 && mb == 0) look_ahead<W>(shuffle, min(S.epochs_ahead, S.agent.epochs - epoch));
+  return behind * S.agent.minibatches + mb;
 }
 
 } // namespace mm

@@ -32,10 +32,10 @@ namespace mm {
 // ---------------------------------------------------------------------------------------------
 // Begin and end of a launch
 
-MM_DEVICE void place_batch(Batch *to, const mm_cuda_agent &agent, int n_input, void *inside) {
+MM_DEVICE void place_batch(Batch *to, const mm_cuda_agent &agent, void *inside) {
   const size_t rows = agent.n_row, all = rows + agent.n_env;
   if (!inside) {
-    to->obs = static_cast<float *>(agent.obs);
+    to->obs = static_cast<uint2 *>(agent.obs);
     to->policy = agent.policy;
     to->reward = agent.reward;
     to->value = agent.value;
@@ -45,8 +45,8 @@ MM_DEVICE void place_batch(Batch *to, const mm_cuda_agent &agent, int n_input, v
     to->end = agent.end;
     return;
   }
-  to->obs = static_cast<float *>(inside);
-  to->policy = to->obs + all * n_input;
+  to->obs = static_cast<uint2 *>(inside);
+  to->policy = reinterpret_cast<float *>(to->obs + all * 4);
   to->reward = to->policy + rows;
   to->value = to->reward + rows;
   to->advantage = to->value + all;
@@ -62,12 +62,10 @@ template <class W> MM_DEVICE void open_agent(W &S, const mm_cuda_agent *from, vo
     reinterpret_cast<uint32_t *>(&S.agent)[i] = words[i];
   for (int i = threadIdx.x; i < NETS * H * W::W1_ROW; i += W::THREADS)
     (&S.w1[0][0])[i] = __float2half_rn(0.0f);
-  for (int i = threadIdx.x; i < NETS * 8 * W::X_ROW; i += W::THREADS)
-    (&S.x[0][0])[i] = __float2half_rn(i / W::X_ROW % 8 == W::D ? 1.0f : 0.0f);
   __syncthreads();
   if (threadIdx.x == 0) {
     S.broken = 0;
-    place_batch(&S.batch, S.agent, W::D, inside);
+    place_batch(&S.batch, S.agent, inside);
     plan_minibatches(S);
   }
   fill_knots<W::THREADS>(&S.knots, &S.agent.map);
@@ -104,8 +102,9 @@ template <class W> __device__ __noinline__ void open_w2() {
   const float *param = S.agent.param + W::SMALL;
   for_each_owned(S, [&](int, float *own, int at) {
     if (W::RESIDENT) *own = param[at];
-    S.w2[at / (H * H)][(at / H % H) * HALF_ROW + at % H] = __float2half_rn(param[at]);
+    S.w2[at / (H * H)][wide_place(at / H % H, at % H)] = __float2half_rn(param[at]);
   });
+  publish_operands();
 }
 
 template <class W> __device__ __noinline__ void close_w2() {
@@ -165,37 +164,43 @@ __global__ void __launch_bounds__(4 * TILE, 1)
   open_w2<W>();
   __syncthreads();
   const int epochs = S.agent.epochs, minibatches = S.agent.minibatches;
+  const bool timed = threadIdx.x == 0 && clocks;
   if (threadIdx.x == 0) {
-    S.timed = clocks != nullptr;
     for (int i = 0; i < MM_CUDA_DENSE_STAGES; i++)
       S.clocks[i] = 0;
     S.clock = clock64();
   }
 #pragma unroll 1
   for (int done = 0; done < S.agent.span && !S.broken; done++) {
-    const mm_cuda_rate *rate = S.agent.rate + (size_t)done * epochs * minibatches;
     // an iteration is short and the host's memory far away: now and then is enough
     if (done % 8 == 0 && __syncthreads_or(threadIdx.x == 0 && mm_cuda_told_to_stop(S.agent))) break;
     roll_out<Env, ACT, W>();
     if (S.broken) break;
     if (threadIdx.x == 0) report(S, S.agent.report + done);
-    mark(S, MM_CUDA_DENSE_ROLLOUT);
+    mark(S, timed, MM_CUDA_DENSE_ROLLOUT);
     estimate_values<ACT, W>();
     estimate_advantages<W>();
-    mark(S, MM_CUDA_DENSE_VALUES);
+    mark(S, timed, MM_CUDA_DENSE_VALUES);
     bool finite = true;
+    if (threadIdx.x == 0) {
+      S.next_rate = S.agent.rate + (size_t)done * epochs * minibatches;
+      fetch_rate(S, 0);
+      wait_copies<0>();
+    }
     Owned<W> own;
     take_moments(S, own);
-    int shuffle = 0;
+    int shuffle = 0, step = 0;
 #pragma unroll 1
     for (int epoch = 0; epoch < epochs && finite; epoch++) {
       shuffle = begin_epoch(S, epoch, shuffle);
+      const int behind = S.epochs_ahead > 0 ? epoch % S.epochs_ahead : 0;
 #pragma unroll 1
       for (int mb = 0; mb < minibatches && finite; mb++) {
-        if (mb % W::WARPS == 0) gather(S, shuffle, mb);
-        mark(S, MM_CUDA_DENSE_SHUFFLE);
-        finite = learn_minibatch<ACT, ONE>(S, own, mb, rate[epoch * minibatches + mb], W::SMALL);
-        mark(S, MM_CUDA_DENSE_ADAM);
+        const int at = prepare(S, shuffle, epoch, behind, mb);
+        mark(S, timed, MM_CUDA_DENSE_SHUFFLE);
+        if (step + 1 < epochs * minibatches) fetch_rate(S, step + 1);
+        finite = learn_minibatch<ACT, ONE>(S, own, behind, mb, at, step++, W::SMALL, timed);
+        mark(S, timed, MM_CUDA_DENSE_ADAM);
       }
     }
     put_moments(S, own);
@@ -218,8 +223,7 @@ __global__ void __launch_bounds__(4 * TILE, 1)
 // For the host
 
 template <class Env> constexpr mm_cuda_dense_entry entry() {
-  return { Env::INPUTS,
-           { { 128,
+  return { { { 128,
                sizeof(Work<Env, 128>),
                { (const void *)train<Env, TANH, 128>, (const void *)train<Env, RELU, 128> } },
              { 64,

@@ -108,6 +108,7 @@ mm_status mm_cuda_kernel_choose(const mm_ampo *a, int tile, const mm_cuda_device
     return MM_FAIL(MM_ERR_UNSUPPORTED, "envs * unroll = %zu: too many for a device", a->n_row);
   out->obs_size = (size_t)a->info.n_input * sizeof(float);
   if (out->real) return choose_gauss(a, tile, device, out);
+  out->obs_size = MM_CUDA_DENSE_OBS_SIZE;
   if (out->bits) {
     out->game = (mm_minatar_game)a->vec->which;
     out->obs_size = mm_cuda_bits_obs_size(out->game);

@@ -29,8 +29,10 @@ struct Knots {
                                  // share is n / 2 + i; then infinity
   float near;                    // see bin_of
   int bin_shift, last_bin;
-  int n;     // segments; 0: the map is not for this
-  int equal; // some knots are the same number, because phi is that steep
+  int n; // segments; 0: the map is not for this
+  // [n + 1] the first and the last of the knots that are the same number as this one, because phi
+  // is that steep
+  uint8_t first_equal[KNOTS], last_equal[KNOTS];
 };
 
 MM_DEVICE float knot_depth(const Knots &k, int j) {
@@ -106,7 +108,7 @@ MM_DEVICE int bin_of(const Binning &b, float y) {
   return min(max(b.last - (__float_as_int(b.near - y) >> b.shift), 0), BINS - 1);
 }
 
-// How the bins lie: as narrow as their number allows; and whether knots are equal. By one thread,
+// How the bins lie: as narrow as their number allows; and which knots are equal. By one thread,
 // after fill_knots.
 MM_DEVICE void choose_bins(Knots *k) {
   const float near = -0.5f * knot_depth(*k, k->n / 2);
@@ -115,9 +117,14 @@ MM_DEVICE void choose_bins(Knots *k) {
     shift++;
     last = __float_as_int(near - knot_depth(*k, 0)) >> shift;
   } while (last - (__float_as_int(near) >> shift) >= BINS);
-  k->equal = 0;
-  for (int j = 0; j < k->n; j++)
-    k->equal |= knot_depth(*k, j) == knot_depth(*k, j + 1);
+  for (int j = 0; j <= k->n; j++) {
+    const bool same = j > 0 && knot_depth(*k, j) == knot_depth(*k, j - 1);
+    k->first_equal[j] = same ? k->first_equal[j - 1] : (uint8_t)j;
+  }
+  for (int j = k->n; j >= 0; j--) {
+    const bool same = j < k->n && knot_depth(*k, j) == knot_depth(*k, j + 1);
+    k->last_equal[j] = same ? k->last_equal[j + 1] : (uint8_t)j;
+  }
   k->near = near;
   k->bin_shift = shift;
   k->last_bin = last;
@@ -212,22 +219,6 @@ MM_DEVICE unsigned crew_ballot(const Crew &crew, bool holds) {
   return (__ballot_sync(ALL_LANES, holds) >> crew.base) & bit_mask(0, crew.lanes);
 }
 
-// The first and the last of the knots that are the same number as this one. Sums go up by all of
-// these at once: it takes as many looks as there are, but few maps have any.
-MM_DEVICE int first_equal(const Knots &k, bool any, int knot) {
-  if (any)
-    while (knot > 0 && knot_depth(k, knot - 1) == knot_depth(k, knot))
-      knot--;
-  return knot;
-}
-
-MM_DEVICE int last_equal(const Knots &k, bool any, int knot) {
-  if (any)
-    while (knot < k.n && knot_depth(k, knot + 1) == knot_depth(k, knot))
-      knot++;
-  return knot;
-}
-
 // What does not change while the map is the same. The first round looks at knots of the action with
 // the highest score, whose share is between n / A, where the sum is at most n, and n.
 template <int A> struct Plan {
@@ -237,13 +228,12 @@ template <int A> struct Plan {
   Crew crew;
   float n, u;
   int knot;
-  bool equal;
   MM_DEVICE Plan(const Knots &k, const Guide *g, const Crew &c)
-      : knots(k), guide(g), binning(k), crew(c), n((float)k.n), equal(k.equal != 0) {
+      : knots(k), guide(g), binning(k), crew(c), n((float)k.n) {
     const int first = k.n / A;
-    knot = last_equal(k, equal, first + (k.n - first) * c.rank / (c.lanes - 1));
+    knot = k.last_equal[first + (k.n - first) * c.rank / (c.lanes - 1)];
     // where the sum is not more than n for sure, which may be before all knots
-    if (c.rank == 0 && knot > first) knot = first_equal(k, equal, first) - 1;
+    if (c.rank == 0 && knot > first) knot = k.first_equal[first] - 1;
     u = knot_depth(k, knot);
   }
 };
@@ -309,8 +299,7 @@ template <int A> MM_DEVICE void search_top(const Plan<A> &plan, Search<A> &s) {
   const float sum = sum_at(plan, s, plan.u, 0, plan.knot, below);
   // ranks are in the order of their knots; the first and the last have the root between them
   const bool low = crew.rank == 0 || (sum < plan.n && crew.rank < crew.lanes - 1);
-  const Counts<A> counts(0, (low ? plan.knot : first_equal(plan.knots, plan.equal, plan.knot)) + 1,
-                         below);
+  const Counts<A> counts(0, (low ? plan.knot : plan.knots.first_equal[plan.knot]) + 1, below);
   const int right = crew.base + __popc(crew_ballot(crew, low));
   const Counts<A> before = counts.from(right - 1), after = counts.from(right);
 #pragma unroll
@@ -336,12 +325,10 @@ template <int A> MM_DEVICE void search_longest(const Plan<A> &plan, Search<A> &s
       first = longer ? s.lo[a] : first;
       inside = longer ? s.hi[a] - s.lo[a] : inside;
     }
-    const int knot =
-        last_equal(plan.knots, plan.equal, first + inside * (crew.rank + 1) / (crew.lanes + 1));
+    const int knot = plan.knots.last_equal[first + inside * (crew.rank + 1) / (crew.lanes + 1)];
     const float sum = sum_at(plan, s, knot_depth(plan.knots, knot) - d, own, knot, below);
     const bool low = sum < plan.n;
-    const Counts<A> counts(own, (low ? knot : first_equal(plan.knots, plan.equal, knot)) + 1,
-                           below);
+    const Counts<A> counts(own, (low ? knot : plan.knots.first_equal[knot]) + 1, below);
     const int count = __popc(crew_ballot(crew, low));
     const Counts<A> before = counts.from(crew.base + max(count - 1, 0));
     const Counts<A> after = counts.from(crew.base + min(count, crew.lanes - 1));
@@ -370,7 +357,7 @@ template <int A> MM_DEVICE void search_rest(const Plan<A> &plan, Search<A> &s) {
     begin += inside;
   }
   const float u = knot_depth(plan.knots, knot) - d;
-  const float sum = sum_at(plan, s, u, own, last_equal(plan.knots, plan.equal, knot), below);
+  const float sum = sum_at(plan, s, u, own, plan.knots.last_equal[knot], below);
   const unsigned low = crew_ballot(crew, sum < plan.n);
 #pragma unroll
   for (int a = 0; a < A; a++)

@@ -18,7 +18,7 @@
 
 namespace mm {
 
-// Rows of halves in shared memory are 64 and 8 more: eight rows then lie in different banks.
+// Rows of 64 halves in shared memory with 8 more: eight rows then lie in different banks.
 enum { HALF_ROW = 72 };
 
 constexpr unsigned ALL_LANES = 0xffffffffu;
@@ -78,6 +78,22 @@ MM_DEVICE void load_transposed(uint32_t r[4], uint32_t address) {
                : "r"(address));
 }
 
+// The other way round: as load_matrices has got them from the same addresses.
+MM_DEVICE void store_matrices(uint32_t address, const uint32_t r[4]) {
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0],{%1,%2,%3,%4};" ::"r"(address),
+               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+               : "memory");
+#else
+  const int lane = threadIdx.x & 31;
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const uint32_t to = __shfl_sync(ALL_LANES, address, 8 * i + (lane >> 2)) + 4 * (lane & 3);
+    asm volatile("st.shared.b32 [%0],%1;" ::"r"(to), "r"(r[i]) : "memory");
+  }
+#endif
+}
+
 // An 8 x 8 matrix of halves, held as by the plain load, transposed.
 MM_DEVICE uint32_t transpose(uint32_t halves) {
   uint32_t r;
@@ -88,9 +104,14 @@ MM_DEVICE uint32_t transpose(uint32_t halves) {
 // ---------------------------------------------------------------------------------------------
 // Memory
 
-// Copies from global to shared memory on the side, 16 bytes each, in groups that end in order.
+// Copies from global to shared memory on the side, 16 or 8 bytes each, in groups that end in order.
 MM_DEVICE void copy16(void *to, const void *from) {
   asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(shared_address(to)), "l"(from)
+               : "memory");
+}
+
+MM_DEVICE void copy8(void *to, const void *from) {
+  asm volatile("cp.async.ca.shared.global [%0],[%1],8;" ::"r"(shared_address(to)), "l"(from)
                : "memory");
 }
 
