@@ -38,6 +38,11 @@ static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
   b->metric = take(at, n * 2 * sizeof(double));
   b->ended = take(at, n * sizeof(int32_t));
   b->gradient = take(at, 2 * (size_t)mm_cuda_wide_layout_of(a->info.n_input).size * sizeof(float));
+  const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(a->info.n_input);
+  b->operand = take(at, 2 * (size_t)l.b2 * sizeof(uint16_t));
+  b->input = take(at, a->n_row * (size_t)l.inputs * sizeof(uint16_t));
+  b->about = take(at, a->n_row * 4 * sizeof(float));
+  b->acted = take(at, a->n_row * MM_CUDA_GAUSS_ACTIONS * sizeof(float));
   b->measures = take(at, MM_CUDA_GAUSS_SPAN_MOST * sizeof(mm_cuda_gauss_report));
 }
 
@@ -221,6 +226,10 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
   g.metric = (void *)(device + b->metric);
   g.ended = (void *)(device + b->ended);
   g.gradient = (void *)(device + b->gradient);
+  g.operand = (void *)(device + b->operand);
+  g.input = (void *)(device + b->input);
+  g.about = (void *)(device + b->about);
+  g.acted = (void *)(device + b->acted);
   g.report = (void *)(device + b->measures);
   return g;
 }

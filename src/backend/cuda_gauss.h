@@ -63,6 +63,12 @@ MM_INLINE MM_HD size_t mm_cuda_wide_at(int32_t squares, int32_t out, int32_t in)
                   i % 2);
 }
 
+// Operands of products, halves: the numbers of w2, then of w1, those of a lane side by side. Where
+// number `at` of a matrix of squares lies among them.
+MM_INLINE MM_HD size_t mm_cuda_wide_operand(size_t at) {
+  return at / 256 * 256 + at % 128 / 4 * 8 + at % 256 / 128 * 4 + at % 4;
+}
+
 // Of the samples of an update, as in mm_gaussian_objective.
 typedef struct mm_cuda_gauss_report {
   double ratios, squares, max_delta, gaps;
@@ -93,13 +99,18 @@ typedef struct mm_cuda_gauss {
   mm_cuda_gauss_word *word; // [2][2] by network and parity
 
   // of the batch
-  float *real;     // [n_row][n_real] actions as drawn
-  float *mean;     // [n_env][MM_CUDA_GAUSS_ACTIONS]
-  float *sent;     // [n_env][n_real] what bodies are sent
-  double *sums;    // [blocks of environments][2][n_input + 1], the last of the returns
-  double *metric;  // [n_env][2] returns finished last, by steps; returns of episodes that ended
-  int32_t *ended;  // [n_env] how many these were
-  float *gradient; // [2][size]
+  float *real;       // [n_row][n_real] actions as drawn
+  float *mean;       // [n_env][MM_CUDA_GAUSS_ACTIONS]
+  float *sent;       // [n_env][n_real] what bodies are sent
+  double *sums;      // [blocks of environments][2][n_input + 1], the last of the returns
+  double *metric;    // [n_env][2] returns finished last, by steps; returns of episodes that ended
+  int32_t *ended;    // [n_env] how many these were
+  float *gradient;   // [2][size]
+  uint16_t *operand; // [2][b2], halves: rounded parameters
+  // an epoch's batch in the order of its minibatches
+  uint16_t *input;              // [n_row][inputs], halves
+  float *about;                 // [n_row][4] log density then, normalised advantage, value, target
+  float *acted;                 // [n_row][MM_CUDA_GAUSS_ACTIONS]
   mm_cuda_gauss_report *report; // [MM_CUDA_GAUSS_SPAN_MOST]
 
   int32_t active; // in this iteration of the launch
@@ -111,7 +122,7 @@ typedef struct mm_cuda_gauss_plan {
   mm_cuda_body body;  // of bodies
   int rows;           // of a tile: 160 or 64
   size_t shared_size; // bytes of shared memory
-  int n_env, n_step, processors;
+  int n_env, n_step, epochs, processors;
 } mm_cuda_gauss_plan;
 
 // Where the time of a learning block goes, in clock cycles of its first thread.

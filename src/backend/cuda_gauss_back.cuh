@@ -72,11 +72,11 @@ template <int MT> __device__ __noinline__ void through_outputs(const Step &s) {
 }
 
 // Errors of the first layer's units, in their place.
-template <int MT> __device__ __noinline__ void back(const float *w2, bool relu) {
+template <int MT> __device__ __noinline__ void back(const uint16_t *w2, bool relu) {
   Work<MT> &S = here<MT>();
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
   const int first = (warp & 1) * 16 * MT, unit = (warp >> 1) * 32;
-  const float *from = w2 + unit / 16 * SQUARE;
+  const uint16_t *from = w2 + unit / 16 * SQUARE;
   constexpr int SQUARES = H / 16;
   float c[MT][4][4];
 #pragma unroll
@@ -86,17 +86,23 @@ template <int MT> __device__ __noinline__ void back(const float *w2, bool relu) 
 #pragma unroll
       for (int i = 0; i < 4; i++)
         c[m][j][i] = 0;
-  Square next[2] = { load_square(from, lane), load_square(from + SQUARE, lane) };
+  uint4 now[2], next[2];
+#pragma unroll
+  for (int q = 0; q < 2; q++) {
+    now[q] = load_square(from + q * SQUARE, lane);
+    next[q] = load_square(from + (SQUARES + q) * SQUARE, lane);
+  }
 #pragma unroll 1
   for (int k = 0; k < SQUARES; k++) {
     uint32_t b[4][2];
 #pragma unroll
     for (int q = 0; q < 2; q++) {
-      b[2 * q][0] = transpose(pack(next[q].low.x, next[q].low.y));
-      b[2 * q + 1][0] = transpose(pack(next[q].low.z, next[q].low.w));
-      b[2 * q][1] = transpose(pack(next[q].high.x, next[q].high.y));
-      b[2 * q + 1][1] = transpose(pack(next[q].high.z, next[q].high.w));
-      if (k + 1 < SQUARES) next[q] = load_square(from + ((k + 1) * SQUARES + q) * SQUARE, lane);
+      b[2 * q][0] = transpose(now[q].x);
+      b[2 * q + 1][0] = transpose(now[q].y);
+      b[2 * q][1] = transpose(now[q].z);
+      b[2 * q + 1][1] = transpose(now[q].w);
+      now[q] = next[q];
+      if (k + 2 < SQUARES) next[q] = load_square(from + ((k + 2) * SQUARES + q) * SQUARE, lane);
     }
 #pragma unroll
     for (int m = 0; m < MT; m++) {
@@ -157,7 +163,7 @@ template <int MT> __device__ __noinline__ void first_layer(const Step &s) {
     }
   }
   __syncthreads();
-  layer<MT>(S.x, x_row, squares, s.param + s.l.w1, nullptr, s.agent->relu, S.h1);
+  layer<MT>(S.x, x_row, squares, s.operand + s.l.w1, nullptr, s.agent->relu, S.h1);
   __syncthreads();
 }
 

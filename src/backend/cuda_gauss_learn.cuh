@@ -31,25 +31,40 @@ struct Rates {
   float clip, beta1, rest1, beta2, rest2, rate, epsilon;
 };
 
+// Of a warp's 16 squares, those whose numbers stay in the device's cache. All agents' numbers do
+// not fit there: if all were treated alike, each would be gone before it is used again.
+enum { KEPT = 2 };
+
 // Four parameters with their moments.
 struct Four {
   float4 p, m, v;
 };
 
-// Moments are read and written once in a step and do not fit into the device's cache: they are not
-// to drive out parameters, which are read three times.
-MM_DEVICE Four take_four(const Step &s, size_t at) {
+// NEAR: to stay in the cache, from which others must not drive it out.
+template <bool NEAR> MM_DEVICE Four take_four(const Step &s, size_t at) {
   Four x;
-  x.p = *reinterpret_cast<const float4 *>(s.param + at);
-  x.m = __ldcs(reinterpret_cast<const float4 *>(s.m + at));
-  x.v = __ldcs(reinterpret_cast<const float4 *>(s.v + at));
+  if (NEAR) {
+    x.p = __ldcg(reinterpret_cast<const float4 *>(s.param + at));
+    x.m = __ldcg(reinterpret_cast<const float4 *>(s.m + at));
+    x.v = __ldcg(reinterpret_cast<const float4 *>(s.v + at));
+  } else {
+    x.p = __ldcs(reinterpret_cast<const float4 *>(s.param + at));
+    x.m = __ldcs(reinterpret_cast<const float4 *>(s.m + at));
+    x.v = __ldcs(reinterpret_cast<const float4 *>(s.v + at));
+  }
   return x;
 }
 
-MM_DEVICE void put_four(const Step &s, size_t at, const Four &x) {
-  *reinterpret_cast<float4 *>(s.param + at) = x.p;
-  __stcs(reinterpret_cast<float4 *>(s.m + at), x.m);
-  __stcs(reinterpret_cast<float4 *>(s.v + at), x.v);
+template <bool NEAR> MM_DEVICE void put_four(const Step &s, size_t at, const Four &x) {
+  if (NEAR) {
+    __stcg(reinterpret_cast<float4 *>(s.param + at), x.p);
+    __stcg(reinterpret_cast<float4 *>(s.m + at), x.m);
+    __stcg(reinterpret_cast<float4 *>(s.v + at), x.v);
+  } else {
+    __stcs(reinterpret_cast<float4 *>(s.param + at), x.p);
+    __stcs(reinterpret_cast<float4 *>(s.m + at), x.m);
+    __stcs(reinterpret_cast<float4 *>(s.v + at), x.v);
+  }
 }
 
 MM_DEVICE void move_one(const Rates &r, float g, float *p, float *m, float *v) {
@@ -160,29 +175,52 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
                     a.rest2,
                     rate.rate,
                     rate.epsilon };
+  // square by square, the next one on its way: the device's memory is far away
+  Four x[2][2];
+  const size_t first = (out * 16 + in) * SQUARE + lane * 4;
+  x[0][0] = take_four<(KEPT > 0)>(s, first);
+  x[0][1] = take_four<(KEPT > 0)>(s, first + 128);
 #pragma unroll
-  for (int half = 0; half < 2; half++) {
+  for (int i = 0; i < 16; i++) {
+    // as they are held: half, row, column
+    const int half = i / 8, m = i / 2 % 4, q = i % 2;
+    const size_t at = ((out + m) * 16 + in + 2 * half + q) * SQUARE;
+    if (i < 15) {
+      const int next = i + 1;
+      const size_t from =
+          ((out + next / 2 % 4) * 16 + in + 2 * (next / 8) + next % 2) * SQUARE + lane * 4;
 #pragma unroll
-    for (int m = 0; m < 4; m++) {
-      // a row of squares at a time: the device's memory is far away
-      const size_t at = ((out + m) * 16 + in + 2 * half) * SQUARE + lane * 4;
-      Four x[4];
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        x[i] = take_four(s, at + i * 128);
-#pragma unroll
-      for (int i = 0; i < 4; i++) {
-        const float2 low = unpack_wide(kept[half][m][i >> 1][2 * (i & 1)]);
-        const float2 high = unpack_wide(kept[half][m][i >> 1][2 * (i & 1) + 1]);
-        move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[i]);
-        put_four(s, at + i * 128, x[i]);
-      }
+      for (int h = 0; h < 2; h++)
+        x[next & 1][h] =
+            next < KEPT ? take_four<true>(s, from + h * 128) : take_four<false>(s, from + h * 128);
     }
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const float2 low = unpack_wide(kept[half][m][q][2 * h]);
+      const float2 high = unpack_wide(kept[half][m][q][2 * h + 1]);
+      move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[i & 1][h]);
+      if (i < KEPT)
+        put_four<true>(s, at + h * 128 + lane * 4, x[i & 1][h]);
+      else
+        put_four<false>(s, at + h * 128 + lane * 4, x[i & 1][h]);
+    }
+    const float4 low = x[i & 1][0].p, high = x[i & 1][1].p;
+    *reinterpret_cast<uint4 *>(s.operand + at + lane * 8) = make_uint4(
+        pack(low.x, low.y), pack(low.z, low.w), pack(high.x, high.y), pack(high.z, high.w));
   }
   for (int i = s.l.w1 + 4 * threadIdx.x; i < s.l.size; i += 4 * THREADS) {
-    Four x = take_four(s, i);
-    move_four(r, *reinterpret_cast<const float4 *>(s.gradient + i), &x);
-    put_four(s, i, x);
+    Four y;
+    y.p =
+        *reinterpret_cast<const float4 *>(s.param + i); // read elsewhere through the nearest cache
+    y.m = __ldcg(reinterpret_cast<const float4 *>(s.m + i));
+    y.v = __ldcg(reinterpret_cast<const float4 *>(s.v + i));
+    move_four(r, *reinterpret_cast<const float4 *>(s.gradient + i), &y);
+    *reinterpret_cast<float4 *>(s.param + i) = y.p;
+    __stcg(reinterpret_cast<float4 *>(s.m + i), y.m);
+    __stcg(reinterpret_cast<float4 *>(s.v + i), y.v);
+    if (i < s.l.b2)
+      *reinterpret_cast<uint2 *>(s.operand + mm_cuda_wide_operand((size_t)i)) =
+          make_uint2(pack(y.p.x, y.p.y), pack(y.p.z, y.p.w));
   }
   __syncthreads();
   mark(S, MM_CUDA_GAUSS_ADAM);
@@ -191,19 +229,21 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
 
 // ---------------------------------------------------------------------------------------------
 
-// One gradient step; false: its gradient is not finite.
-template <int MT> MM_DEVICE bool learn_minibatch(Step &s, uint64_t step, mm_cuda_rate rate) {
+// One gradient step; false: its gradient is not finite. The first tile of the next one, of `next`
+// rows, is sent for.
+template <int MT>
+MM_DEVICE bool learn_minibatch(Step &s, int next, uint64_t step, mm_cuda_rate rate) {
+  enum { R = Work<MT>::R };
   Work<MT> &S = here<MT>();
   bool finite = true;
-  if (s.which == ACTOR) normalise<MT>(s);
 #pragma unroll 1
-  for (s.from = 0; s.from < s.n; s.from += Work<MT>::R) {
-    s.rows = s.n - s.from < Work<MT>::R ? s.n - s.from : Work<MT>::R;
+  for (s.from = 0; s.from < s.n; s.from += R) {
+    s.rows = s.n - s.from < R ? s.n - s.from : (int)R;
     s.add = s.from > 0;
     s.last = s.from + s.rows == s.n;
-    gather<MT>(s);
+    arrive<MT>(s);
     mark(S, MM_CUDA_GAUSS_GATHER);
-    forward<MT>(s.param, s.gauss->n_input, s.agent->relu);
+    forward<MT>(s.param, s.operand, s.gauss->n_input, s.agent->relu);
     mark(S, MM_CUDA_GAUSS_FORWARD);
     if (s.which == ACTOR)
       lose_actor<MT>(s);
@@ -212,17 +252,19 @@ template <int MT> MM_DEVICE bool learn_minibatch(Step &s, uint64_t step, mm_cuda
     spread_errors<MT>(s);
     mark(S, MM_CUDA_GAUSS_LOSS);
     through_outputs<MT>(s);
-    back<MT>(s.param, s.agent->relu);
+    back<MT>(s.operand, s.agent->relu);
     mark(S, MM_CUDA_GAUSS_BACK);
     first_layer<MT>(s);
     mark(S, MM_CUDA_GAUSS_LAYER1);
+    const int left = s.last ? next : s.n - s.from - s.rows;
+    if (left > 0) fetch<MT>(s, s.first + s.from + s.rows, left < R ? left : (int)R);
     finite = second_layer<MT>(s, step, rate);
   }
   return finite;
 }
 
-// An account of the iteration, by the first warp.
-template <int MT> MM_DEVICE void account(Work<MT> &S, mm_cuda_gauss_report *out) {
+// An account of the epoch, by the first warp; with `add` to what is there.
+template <int MT> MM_DEVICE void account(Work<MT> &S, bool add, mm_cuda_gauss_report *out) {
   double ratios = 0, squares = 0, gaps = 0;
   float most = 0;
   uint32_t count[5] = { 0, 0, 0, 0, 0 };
@@ -247,29 +289,33 @@ template <int MT> MM_DEVICE void account(Work<MT> &S, mm_cuda_gauss_report *out)
   for (int i = 0; i < 5; i++)
     count[i] = __reduce_add_sync(ALL_LANES, count[i]);
   if (threadIdx.x != 0) return;
-  out->ratios = ratios;
-  out->squares = squares;
-  out->max_delta = (double)most;
-  out->gaps = gaps;
-  out->samples = count[0];
-  out->clamped = count[1];
-  out->capped = count[2];
-  out->nonfinite = count[3];
-  out->measured = count[4];
+  mm_cuda_gauss_report sum = {};
+  if (add) sum = *out;
+  sum.unstable = out->unstable;
+  sum.ratios += ratios;
+  sum.squares += squares;
+  sum.max_delta = fmax(sum.max_delta, (double)most);
+  sum.gaps += gaps;
+  sum.samples += count[0];
+  sum.clamped += count[1];
+  sum.capped += count[2];
+  sum.nonfinite += count[3];
+  sum.measured += count[4];
+  *out = sum;
 }
 
-// All epochs of iteration number `turn` of the launch; block 2 i has the actor of agent i, block
+// An epoch of iteration number `turn` of the launch; block 2 i has the actor of agent i, block
 // 2 i + 1 its critic. All blocks are on the device at the same time.
 template <int MT>
 __global__ void __launch_bounds__(THREADS, 1)
-    learn(mm_cuda_agent *agents, int turn, int64_t *clocks) {
+    learn(mm_cuda_agent *agents, int turn, int epoch, int64_t *clocks) {
   mm_cuda_agent &a = agents[blockIdx.x / 2];
   mm_cuda_gauss *gauss = static_cast<mm_cuda_gauss *>(a.scratch);
   if constexpr (!rows_are_compiled<MT>()) {
     if (threadIdx.x == 0) a.broken = MM_CUDA_NOT_COMPILED;
     return;
   }
-  if (!gauss->active || a.broken) return;
+  if (!gauss->active || a.broken || epoch >= a.epochs) return;
   Work<MT> &S = here<MT>();
   Step s;
   s.agent = &a;
@@ -280,37 +326,38 @@ __global__ void __launch_bounds__(THREADS, 1)
   s.m = a.m + s.which * s.l.size;
   s.v = a.v + s.which * s.l.size;
   s.gradient = gauss->gradient + s.which * s.l.size;
+  s.operand = gauss->operand + s.which * s.l.b2;
   if (threadIdx.x < Work<MT>::R) S.tally[threadIdx.x] = Tally{};
+  for (int i = threadIdx.x; i < (int)(sizeof S.density / 4); i += THREADS)
+    reinterpret_cast<uint32_t *>(&S.density)[i] =
+        reinterpret_cast<const uint32_t *>(&gauss->density)[i];
   if (threadIdx.x == 0) begin_clock(S, clocks != nullptr);
-  const mm_stream stream = mm_stream_make(a.seed, a.repeat, MM_RNG_SHUFFLE, 0);
-  const uint64_t steps = (uint64_t)a.epochs * (uint64_t)a.minibatches;
-  const mm_cuda_rate *rate = a.rate + (size_t)turn * steps;
+  const int each = a.n_row / a.minibatches, larger = a.n_row % a.minibatches;
+  const int before = (turn * a.epochs + epoch) * a.minibatches;
+  const uint64_t steps =
+      ((uint64_t)a.iteration * (uint64_t)a.epochs + (uint64_t)epoch) * (uint64_t)a.minibatches;
   bool finite = true;
+  s.first = 0;
+  s.n = each + (larger > 0);
+  fetch<MT>(s, 0, s.n < (int)Work<MT>::R ? s.n : (int)Work<MT>::R);
 #pragma unroll 1
-  for (int epoch = 0; epoch < a.epochs && finite; epoch++) {
-    __syncthreads();
-    if (threadIdx.x == 0)
-      S.shuffle = mm_shuffle_make(stream, (uint64_t)a.iteration * (uint64_t)a.epochs + epoch,
-                                  (uint32_t)a.n_row);
-    __syncthreads();
-    s.first = 0;
-#pragma unroll 1
-    for (int mb = 0; mb < a.minibatches && finite; mb++) {
-      const int done = epoch * a.minibatches + mb;
-      s.measure = done + 1 == a.epochs * a.minibatches;
-      s.n = a.n_row / a.minibatches + (mb < a.n_row % a.minibatches);
-      finite = learn_minibatch<MT>(s, (uint64_t)a.iteration * steps + done + 1, rate[done]);
-      s.first += s.n;
-    }
+  for (int mb = 0; mb < a.minibatches && finite; mb++) {
+    const bool end = mb + 1 == a.minibatches;
+    const int next = end ? 0 : each + (mb + 1 < larger);
+    s.measure = end && epoch + 1 == a.epochs;
+    finite = learn_minibatch<MT>(s, next, steps + (uint64_t)mb + 1, a.rate[before + mb]);
+    s.first += s.n;
+    s.n = next;
   }
+  wait_copies<0>();
   __syncthreads();
   if (threadIdx.x == 0 && clocks)
     for (int i = 0; i < MM_CUDA_GAUSS_STAGES; i++) {
       int64_t *to = clocks + blockIdx.x * MM_CUDA_GAUSS_STAGES + i;
-      *to = (turn > 0 ? *to : 0) + S.clocks[i];
+      *to = (turn + epoch > 0 ? *to : 0) + S.clocks[i];
     }
   if (s.which != ACTOR || threadIdx.x >= 32) return;
-  account(S, gauss->report + turn);
+  account(S, epoch > 0, gauss->report + turn);
   if (threadIdx.x == 0 && !finite) a.broken = MM_CUDA_NOT_FINITE;
 }
 

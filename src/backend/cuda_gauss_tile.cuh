@@ -1,6 +1,6 @@
 // Wide networks on tiles of rows: forward. All rows of a tile go through a layer at once; a warp
-// has half of them and 32 units. Weights are read from global memory as operands and rounded to
-// halves on the way: each is used once in a layer, by one warp or two.
+// has half of them and 32 units. Weights are read from global memory as operands, rounded to halves
+// when they last moved: each is used once in a layer, by one warp or two.
 
 #ifndef MM_BACKEND_CUDA_GAUSS_TILE_CUH
 #define MM_BACKEND_CUDA_GAUSS_TILE_CUH
@@ -37,21 +37,22 @@ template <int MT> struct Work {
   alignas(16) __half h1[R * ROW]; // hidden units, later errors of the first layer's
   alignas(16) __half h2[R * ROW]; // and of the second's
   alignas(16) __half x[R * X_MOST];
-  alignas(16) __half e[R * E_ROW]; // scaled errors of the outputs
-  alignas(16) float out[R * A];    // outputs, then their errors
-  float bend[R * A];               // what rows want of the log deviations
-  float part[WARPS * R];           // parts of phi^-1(p) - phi^-1(q), by warp
-  float policy[R], advantage[R], value[R], target[R];
+  union {
+    alignas(16) __half e[R * E_ROW]; // scaled errors of the outputs
+    float part[WARPS * R];           // before: parts of phi^-1(p) - phi^-1(q), by warp
+  };
+  alignas(16) float out[R * A]; // outputs, then their errors
+  float bend[R * A];            // what rows want of the log deviations
+  alignas(16) float4 about[R];  // as mm_cuda_gauss has it
+  alignas(16) float action[R * A];
   float p[R], q[R], rise[R], log_p[R]; // densities
-  uint32_t row[R];
   int acted[R];
   Tally tally[R];
-  mm_shuffle shuffle;
+  mm_density_f density;
   double sums[WARPS];
   float tops[WARPS];
   double total;
-  float mean, scale; // of advantages
-  float up, down;    // errors are scaled by this power of two, and back
+  float up, down; // errors are scaled by this power of two, and back
   float inverse[A], log_scale;
   bool timed;
   int64_t clock, clocks[MM_CUDA_GAUSS_STAGES];
@@ -83,16 +84,10 @@ MM_DEVICE void load_columns(uint32_t b[4], const __half *from, int row, int lane
   load_transposed(b, shared_address(from + (lane & 15) * row + (lane >> 4) * 8));
 }
 
-// A square of weights, as it lies.
-struct Square {
-  float4 low, high; // of output g and g + 8
-};
-
-MM_DEVICE Square load_square(const float *w, int lane) {
-  Square s;
-  s.low = *reinterpret_cast<const float4 *>(w + lane * 4);
-  s.high = *reinterpret_cast<const float4 *>(w + 128 + lane * 4);
-  return s;
+// A lane's part of a square of weights: of outputs g (x, y) and g + 8 (z, w), inputs 2t, 2t + 1 and
+// eight further.
+MM_DEVICE uint4 load_square(const uint16_t *w, int lane) {
+  return *reinterpret_cast<const uint4 *>(w + lane * 8);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -100,11 +95,11 @@ MM_DEVICE Square load_square(const float *w, int lane) {
 
 // out = activation(bias + in w), for 16 `squares` inputs.
 template <int MT>
-MM_DEVICE void layer(const __half *in, int in_row, int squares, const float *w, const float *bias,
-                     bool relu, __half *out) {
+MM_DEVICE void layer(const __half *in, int in_row, int squares, const uint16_t *w,
+                     const float *bias, bool relu, __half *out) {
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
   const int first = (warp & 1) * 16 * MT, unit = (warp >> 1) * 32;
-  const float *from = w + (size_t)(unit / 16) * squares * SQUARE;
+  const uint16_t *from = w + (size_t)(unit / 16) * squares * SQUARE;
   float c[MT][4][4];
 #pragma unroll
   for (int j = 0; j < 4; j++) {
@@ -116,17 +111,24 @@ MM_DEVICE void layer(const __half *in, int in_row, int squares, const float *w, 
       c[m][j][1] = c[m][j][3] = b1;
     }
   }
-  Square next[2] = { load_square(from, lane), load_square(from + squares * SQUARE, lane) };
+  // two squares further are on their way
+  uint4 now[2], next[2];
+#pragma unroll
+  for (int q = 0; q < 2; q++) {
+    now[q] = load_square(from + q * squares * SQUARE, lane);
+    next[q] = load_square(from + (q * squares + (squares > 1)) * SQUARE, lane);
+  }
 #pragma unroll 1
   for (int k = 0; k < squares; k++) {
     uint32_t b[4][2];
 #pragma unroll
     for (int q = 0; q < 2; q++) {
-      b[2 * q][0] = pack(next[q].low.x, next[q].low.y);
-      b[2 * q][1] = pack(next[q].low.z, next[q].low.w);
-      b[2 * q + 1][0] = pack(next[q].high.x, next[q].high.y);
-      b[2 * q + 1][1] = pack(next[q].high.z, next[q].high.w);
-      if (k + 1 < squares) next[q] = load_square(from + (q * squares + k + 1) * SQUARE, lane);
+      b[2 * q][0] = now[q].x;
+      b[2 * q][1] = now[q].y;
+      b[2 * q + 1][0] = now[q].z;
+      b[2 * q + 1][1] = now[q].w;
+      now[q] = next[q];
+      if (k + 2 < squares) next[q] = load_square(from + (q * squares + k + 2) * SQUARE, lane);
     }
 #pragma unroll
     for (int m = 0; m < MT; m++) {
@@ -174,28 +176,30 @@ MM_DEVICE __half input_half(float x) {
   return __float2half_rn(x < -most ? -most : x > most ? most : x);
 }
 
-// The tile's observations: row i of it is number number(i) of the batch, and from n on there are
-// none.
-template <int MT, class F>
-MM_DEVICE void take_inputs(Work<MT> &S, const float *obs, int n_input, int inputs, int n,
-                           F number) {
+// Input j of an observation; behind its numbers comes the 1 of the biases, then nothing.
+MM_DEVICE __half input_of(const float *obs, int j, int n_input) {
+  return j < n_input ? input_half(obs[j]) : __float2half_rn(j == n_input ? 1.0f : 0.0f);
+}
+
+// The tile's observations: `n` from obs on, the other rows are empty.
+template <int MT>
+MM_DEVICE void take_inputs(Work<MT> &S, const float *obs, int n_input, int inputs, int n) {
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, x_row = inputs + 8;
-  for (int i = warp; i < Work<MT>::R; i += WARPS) {
-    const float *from = obs + (size_t)(i < n ? number(i) : 0) * n_input;
+  for (int i = warp; i < Work<MT>::R; i += WARPS)
     for (int j = lane; j < inputs; j += 32)
-      S.x[i * x_row + j] = i >= n        ? __float2half_rn(0.0f)
-                           : j < n_input ? input_half(from[j])
-                                         : __float2half_rn(j == n_input ? 1.0f : 0.0f);
-  }
+      S.x[i * x_row + j] =
+          i < n ? input_of(obs + (size_t)i * n_input, j, n_input) : __float2half_rn(0.0f);
 }
 
 // From inputs to outputs.
-template <int MT> __device__ __noinline__ void forward(const float *net, int n_input, bool relu) {
+template <int MT>
+__device__ __noinline__ void forward(const float *net, const uint16_t *operand, int n_input,
+                                     bool relu) {
   Work<MT> &S = here<MT>();
   const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(n_input);
-  layer<MT>(S.x, l.inputs + 8, l.inputs / 16, net + l.w1, nullptr, relu, S.h1);
+  layer<MT>(S.x, l.inputs + 8, l.inputs / 16, operand + l.w1, nullptr, relu, S.h1);
   __syncthreads();
-  layer<MT>(S.h1, ROW, H / 16, net, net + l.b2, relu, S.h2);
+  layer<MT>(S.h1, ROW, H / 16, operand, net + l.b2, relu, S.h2);
   __syncthreads();
   outputs<MT>(S, net + l.w3, net + l.b3);
   __syncthreads();
