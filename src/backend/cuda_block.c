@@ -26,7 +26,7 @@ static void place_moved(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
   b->gauss = take(at, sizeof(mm_cuda_gauss));
   b->now = take(at, a->n_env * a->row_size);
   b->wrap = take(at, mm_wrap_state_size(a->wrap));
-  b->word = take(at, 4 * sizeof(mm_cuda_gauss_word));
+  b->word = take(at, MM_CUDA_GAUSS_WORDS * sizeof(mm_cuda_gauss_word));
 }
 
 static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
@@ -43,6 +43,7 @@ static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
   b->input = take(at, a->n_row * (size_t)l.inputs * sizeof(uint16_t));
   b->about = take(at, a->n_row * 4 * sizeof(float));
   b->acted = take(at, a->n_row * MM_CUDA_GAUSS_ACTIONS * sizeof(float));
+  b->team = take(at, 2 * sizeof(mm_cuda_gauss_shared_net));
   b->measures = take(at, MM_CUDA_GAUSS_SPAN_MOST * sizeof(mm_cuda_gauss_report));
 }
 
@@ -230,6 +231,7 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
   g.input = (void *)(device + b->input);
   g.about = (void *)(device + b->about);
   g.acted = (void *)(device + b->acted);
+  g.team = (void *)(device + b->team);
   g.report = (void *)(device + b->measures);
   return g;
 }
@@ -240,7 +242,7 @@ static void fill_gauss(const mm_cuda_block *b, const mm_ampo *a, unsigned char *
   memcpy(to + b->gauss, &g, sizeof g);
   memcpy(to + b->now, a->now, a->n_env * a->row_size);
   mm_wrap_save(a->wrap, to + b->wrap);
-  memset(to + b->word, 0, 4 * sizeof(mm_cuda_gauss_word));
+  memset(to + b->word, 0, MM_CUDA_GAUSS_WORDS * sizeof(mm_cuda_gauss_word));
 }
 
 void mm_cuda_block_fill(const mm_cuda_block *b, const mm_ampo *a, void *host, unsigned char *device,

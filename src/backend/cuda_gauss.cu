@@ -64,26 +64,38 @@ static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, 
   advantages<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents);
 }
 
-// As many agents at a time as have room for both of their blocks: a block waits for its partner.
-template <int MT>
-static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
-                             int epoch, int64_t *clocks, cudaStream_t stream) {
-  const int most = p->processors / 2;
+// As many agents at a time as have room for all of their blocks: a block waits for its partners.
+template <int MT, int P>
+static cudaError_t learn_by(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
+                            int epoch, int64_t *clocks, cudaStream_t stream) {
+  const int most = p->processors / (2 * P);
   for (int first = 0; first < n; first += most) {
     const int some = n - first < most ? n - first : most;
     mm_cuda_agent *from = agents + first;
     int64_t *own = clocks ? clocks + (size_t)first * 2 * MM_CUDA_GAUSS_STAGES : nullptr;
     void *arguments[] = { &from, &turn, &epoch, &own };
     const cudaError_t error =
-        cudaLaunchCooperativeKernel((const void *)learn<MT>, dim3((unsigned)(2 * some)),
+        cudaLaunchCooperativeKernel((const void *)learn<MT, P>, dim3((unsigned)(2 * P * some)),
                                     dim3(THREADS), arguments, sizeof(Work<MT>), stream);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
 }
 
+// A network is shared by as many blocks as find room with all agents at once.
+static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
+                             int epoch, int64_t *clocks, cudaStream_t stream) {
+  const int blocks = p->processors / (2 * n);
+  if (p->rows != Work<TEAM_MT>::R) return learn_by<2, 1>(p, agents, n, turn, epoch, clocks, stream);
+  if (blocks >= 4) return learn_by<TEAM_MT, 4>(p, agents, n, turn, epoch, clocks, stream);
+  if (blocks >= 2) return learn_by<TEAM_MT, 2>(p, agents, n, turn, epoch, clocks, stream);
+  return learn_by<TEAM_MT, 1>(p, agents, n, turn, epoch, clocks, stream);
+}
+
 template <int MT> static cudaError_t make_room() {
-  const void *kernels[] = { (const void *)infer<MT>, (const void *)learn<MT> };
+  const void *kernels[] = { (const void *)infer<MT>,  (const void *)learn<MT, 1>,
+                            (const void *)learn < MT, MT == TEAM_MT ? 2 : 1 >,
+                            (const void *)learn < MT, MT == TEAM_MT ? 4 : 1 > };
   for (const void *one : kernels) {
     const cudaError_t error = cudaFuncSetAttribute(one, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                    (int)sizeof(Work<MT>));
@@ -106,7 +118,7 @@ static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, in
     roll_out<MT>(p, agents, n, turn, bodies, stream);
     for (int epoch = 0; epoch < p->epochs && error == cudaSuccess; epoch++) {
       arrange<<<dim3(AT_ONCE, (unsigned)n), ARRANGERS, 0, stream>>>(agents, epoch);
-      error = learn_all<MT>(p, agents, n, turn, epoch, clocks, stream);
+      error = learn_all(p, agents, n, turn, epoch, clocks, stream);
     }
     end<<<(n + 63) / 64, 64, 0, stream>>>(agents, n);
   }

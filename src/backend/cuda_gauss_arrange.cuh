@@ -35,7 +35,7 @@ MM_DEVICE double arranger_sum(double x, double *sums) {
   return sum;
 }
 
-// A minibatch of an epoch, by a block.
+// A minibatch of an epoch, by a block. Those who share a network have not met in it yet.
 __global__ void __launch_bounds__(ARRANGERS) arrange(mm_cuda_agent *agents, int epoch) {
   mm_cuda_agent &a = agents[blockIdx.y];
   const mm_cuda_gauss &g = *static_cast<const mm_cuda_gauss *>(a.scratch);
@@ -43,6 +43,7 @@ __global__ void __launch_bounds__(ARRANGERS) arrange(mm_cuda_agent *agents, int 
   __shared__ mm_shuffle shuffle;
   __shared__ double sums[ARRANGERS / 32];
   const int tid = threadIdx.x, warp = tid / 32, lane = tid % 32;
+  if (blockIdx.x == 0 && tid < 2 * PARTS) g.team[tid / PARTS].met[tid % PARTS] = 0;
   if (tid == 0)
     shuffle = mm_shuffle_make(mm_stream_make(a.seed, a.repeat, MM_RNG_SHUFFLE, 0),
                               (uint64_t)a.iteration * (uint64_t)a.epochs + (uint64_t)epoch,

@@ -9,17 +9,18 @@
 namespace mm {
 namespace wide {
 
-// Through the last layer: a warp has 16 units, their part of w3's gradient and of b2's, and their
-// errors in place of themselves.
-template <int MT> __device__ __noinline__ void through_outputs(const Step &s) {
+// Through the last layer: a warp has 16 units, and their errors in place of themselves; of units
+// that are this block's, of P that share the network, also their part of w3's gradient and of b2's.
+template <int MT, int P> __device__ __noinline__ void through_outputs(const Step &s) {
   Work<MT> &S = here<MT>();
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-  const int unit = 16 * warp;
+  const int unit = 16 * warp, tiles = P == 1 ? (int)Work<MT>::TILES : s.filled / 16;
+  const bool own = P == 1 || unit / (H / P) == s.member;
   const bool relu = s.agent->relu;
   const float down = S.down, *w3 = s.param + s.l.w3;
   float c[2][4] = { { 0 } };
 #pragma unroll 2
-  for (int k = 0; k < Work<MT>::TILES; k++) {
+  for (int k = 0; k < tiles && own; k++) {
     uint32_t a[4], b[4];
     load_rows_transposed(a, S.e + 16 * k * E_ROW, E_ROW, lane);
     load_columns(b, S.h2 + 16 * k * ROW + unit, ROW, lane);
@@ -30,14 +31,14 @@ template <int MT> __device__ __noinline__ void through_outputs(const Step &s) {
 #pragma unroll
   for (int j = 0; j < 2; j++) {
     float2 *to = reinterpret_cast<float2 *>(s.gradient + s.l.w3 + g * H + unit + 8 * j + 2 * t);
-    const float2 old = s.add ? *to : make_float2(0, 0);
-    *to = make_float2(fmaf(down, c[j][0], old.x), fmaf(down, c[j][1], old.y));
+    const float2 old = s.add && own ? *to : make_float2(0, 0);
+    if (own) *to = make_float2(fmaf(down, c[j][0], old.x), fmaf(down, c[j][1], old.y));
     w[j] = pack(w3[2 * t * H + unit + 8 * j + g], w3[(2 * t + 1) * H + unit + 8 * j + g]);
   }
   __syncwarp();
   float sum[2][2] = { { 0 } };
 #pragma unroll 2
-  for (int m = 0; m < Work<MT>::TILES; m++) {
+  for (int m = 0; m < tiles; m++) {
     uint32_t a[4];
     load_rows(a, S.e + 16 * m * E_ROW, E_ROW, lane);
 #pragma unroll
@@ -65,7 +66,7 @@ template <int MT> __device__ __noinline__ void through_outputs(const Step &s) {
       x += __shfl_xor_sync(ALL_LANES, x, 8);
       x += __shfl_xor_sync(ALL_LANES, x, 16);
       float *to = s.gradient + s.l.b2 + unit + 8 * j + 2 * t + c2;
-      if (g == 0) *to = fmaf(down, x, s.add ? *to : 0.0f);
+      if (g == 0 && own) *to = fmaf(down, x, s.add ? *to : 0.0f);
     }
   }
   __syncthreads();

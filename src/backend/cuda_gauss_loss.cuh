@@ -54,9 +54,10 @@ MM_DEVICE float unit_rise(int block, mm_density_arguments_f y) {
 }
 
 // Units of a neural map: a warp takes some of them through all rows, so that its lanes do the same.
-template <int MT> MM_DEVICE void sum_units(Work<MT> &S, const mm_density_f &f, int rows) {
+template <int MT>
+MM_DEVICE void sum_units(Work<MT> &S, const mm_density_f &f, int low, int high, int rows) {
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-  for (int r = lane; r < Work<MT>::R; r += 32) {
+  for (int r = low + lane; r < high; r += 32) {
     float sum = 0;
     int32_t acted = 0;
     mm_density_pair_f x;
@@ -153,10 +154,11 @@ template <int MT> MM_DEVICE float weight_of(Work<MT> &S, const Step &s, int r) {
 template <int MT> __device__ __noinline__ void lose_actor(const Step &s) {
   Work<MT> &S = here<MT>();
   const mm_cuda_gauss &g = *s.gauss;
-  const int r = threadIdx.x, d = g.n_real;
+  const int r = s.low + (int)threadIdx.x, d = g.n_real;
+  const bool own = r < s.high;
   const float share = 1 / (float)s.n;
-  const float *action = S.action + (r < s.rows ? r * A : 0);
-  if (r < s.rows) {
+  const float *action = S.action + (own && r < s.rows ? r * A : 0);
+  if (own && r < s.rows) {
     S.log_p[r] = log_density(d, S.out + r * A, action, S.inverse, S.log_scale);
     S.acted[r] = 0;
     if (!g.ppo && S.density.kind == MM_MAP_NEURAL) {
@@ -171,10 +173,10 @@ template <int MT> __device__ __noinline__ void lose_actor(const Step &s) {
   }
   __syncthreads();
   if (!g.ppo && S.density.kind == MM_MAP_NEURAL) {
-    sum_units(S, S.density, s.rows);
+    sum_units(S, S.density, s.low, s.high, s.rows);
     __syncthreads();
   }
-  if (r < Work<MT>::R) {
+  if (own) {
     const float pull = r < s.rows ? -share * weight_of(S, s, r) : 0.0f;
     for (int k = 0; k < A; k++) {
       float error = 0, bend = 0;
@@ -191,9 +193,9 @@ template <int MT> __device__ __noinline__ void lose_actor(const Step &s) {
 
 template <int MT> MM_DEVICE void lose_critic(const Step &s) {
   Work<MT> &S = here<MT>();
-  const int r = threadIdx.x;
+  const int r = s.low + (int)threadIdx.x;
   const float clip = s.agent->value_clip, slope = s.agent->value_coef / (float)s.n;
-  if (r >= Work<MT>::R) return;
+  if (r >= s.high) return;
   float error = 0;
   if (r < s.rows) {
     const float value = S.out[r * A], old = S.about[r].z, target = S.about[r].w, move = value - old;
@@ -221,20 +223,20 @@ template <int MT> __device__ __noinline__ void spread_errors(const Step &s) {
   const int tid = threadIdx.x, warp = tid >> 5, lane = tid & 31;
   float top = 0;
   __syncthreads();
-  for (int i = tid; i < Work<MT>::R * A; i += THREADS)
+  for (int i = tid; i < s.filled * A; i += THREADS)
     top = fmaxf(top, fabsf(S.out[i]));
   const float up = power_for(block_top(S, top));
   if (tid == 0) {
     S.up = up;
     S.down = 1 / up;
   }
-  for (int i = tid; i < Work<MT>::R * 16; i += THREADS) {
+  for (int i = tid; i < s.filled * 16; i += THREADS) {
     const int r = i / 16, k = i % 16;
     S.e[r * E_ROW + k] = __float2half_rn(k < A ? up * S.out[r * A + k] : 0.0f);
   }
-  if (warp < A) {
+  if (warp < A && s.member == 0) {
     float sum = 0, bend = 0;
-    for (int r = lane; r < Work<MT>::R; r += 32) {
+    for (int r = lane; r < s.filled; r += 32) {
       sum += S.out[r * A + warp];
       if (s.which == ACTOR) bend += S.bend[r * A + warp];
     }

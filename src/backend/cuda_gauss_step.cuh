@@ -22,6 +22,10 @@ struct Step {
   int from, rows; // of the tile, among those
   bool add, last; // not the first tile of its minibatch; the last one
   bool measure;   // the divergence of this minibatch
+  int member;     // of the blocks that share the network
+  int low, high;  // rows of a tile that are this block's, up to their loss
+  int filled;     // rows of this tile, rounded up to 16 or further
+  int most;       // rows of a tile at most, in this epoch
 };
 
 // ---------------------------------------------------------------------------------------------

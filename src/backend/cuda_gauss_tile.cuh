@@ -24,12 +24,9 @@ enum {
   SQUARE = 256, // numbers
 };
 
-// A row's account of an iteration.
-struct Tally {
-  double ratios, squares, gaps;
-  float most;
-  uint32_t samples, clamped, capped, nonfinite, measured;
-};
+using Tally = mm_cuda_gauss_tally;
+
+enum { PARTS = MM_CUDA_GAUSS_PARTS, PART_SUMS = 20 };
 
 // MT tiles of 16 rows in each half.
 template <int MT> struct Work {
@@ -41,9 +38,9 @@ template <int MT> struct Work {
     alignas(16) __half e[R * E_ROW]; // scaled errors of the outputs
     float part[WARPS * R];           // before: parts of phi^-1(p) - phi^-1(q), by warp
   };
-  alignas(16) float out[R * A]; // outputs, then their errors
-  float bend[R * A];            // what rows want of the log deviations
-  alignas(16) float4 about[R];  // as mm_cuda_gauss has it
+  alignas(16) float out[R * A];  // outputs, then their errors
+  alignas(16) float bend[R * A]; // what rows want of the log deviations
+  alignas(16) float4 about[R];   // as mm_cuda_gauss has it
   alignas(16) float action[R * A];
   float p[R], q[R], rise[R], log_p[R]; // densities
   int acted[R];
@@ -51,7 +48,7 @@ template <int MT> struct Work {
   mm_density_f density;
   double sums[WARPS];
   float tops[WARPS];
-  double total;
+  double part_sums[PARTS][PART_SUMS], word[2 * PARTS], total;
   float up, down; // errors are scaled by this power of two, and back
   float inverse[A], log_scale;
   bool timed;
@@ -151,19 +148,22 @@ MM_DEVICE void layer(const __half *in, int in_row, int squares, const uint16_t *
   }
 }
 
-// Outputs of all rows, eight of each, into S.out; a warp for 16 rows.
-template <int MT> MM_DEVICE void outputs(Work<MT> &S, const float *w3, const float *b3) {
-  const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-  if (warp >= Work<MT>::TILES) return;
+// Outputs, eight of each row, into S.out: tiles of 16 rows from `first` to before `end`, by a warp
+// each.
+template <int MT>
+MM_DEVICE void outputs(Work<MT> &S, const float *w3, const float *b3, int first, int end) {
+  const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+  const int tile = first + (threadIdx.x >> 5);
+  if (tile >= end) return;
   float c[4] = { b3[2 * t], b3[2 * t + 1], b3[2 * t], b3[2 * t + 1] };
 #pragma unroll 4
   for (int k = 0; k < H; k += 16) {
     const float *w = w3 + g * H + k + 2 * t;
     uint32_t a[4];
-    load_rows(a, S.h2 + 16 * warp * ROW + k, ROW, lane);
+    load_rows(a, S.h2 + 16 * tile * ROW + k, ROW, lane);
     multiply(c, a, pack(w[0], w[1]), pack(w[8], w[9]));
   }
-  float *to = S.out + (16 * warp + g) * A + 2 * t;
+  float *to = S.out + (16 * tile + g) * A + 2 * t;
   to[0] = c[0];
   to[1] = c[1];
   to[8 * A] = c[2];
@@ -201,7 +201,7 @@ __device__ __noinline__ void forward(const float *net, const uint16_t *operand, 
   __syncthreads();
   layer<MT>(S.h1, ROW, H / 16, operand, net + l.b2, relu, S.h2);
   __syncthreads();
-  outputs<MT>(S, net + l.w3, net + l.b3);
+  outputs<MT>(S, net + l.w3, net + l.b3, 0, Work<MT>::TILES);
   __syncthreads();
 }
 
