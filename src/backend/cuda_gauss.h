@@ -20,7 +20,7 @@ extern "C" {
 
 enum {
   MM_CUDA_WIDE = 256,          // hidden units; fewer are padded with zeros, which stay zeros
-  MM_CUDA_GAUSS_INPUTS = 47,   // at most
+  MM_CUDA_GAUSS_INPUTS = 31,   // at most
   MM_CUDA_GAUSS_ACTIONS = 8,   // numbers of an action at most, to which all are padded
   MM_CUDA_GAUSS_SPAN_MOST = 64 // iterations of a launch
 };

@@ -77,6 +77,24 @@ MM_DEVICE Rates rates_of(const Step &s, double norm, mm_cuda_rate rate) {
                 rate.epsilon };
 }
 
+// What is not of the second layer, in the part of 64 units, four numbers at a time: how often, and
+// where.
+enum { PART_UNITS = H / PARTS };
+
+MM_DEVICE int rest_count(const mm_cuda_wide_layout &l, int part) {
+  return PART_UNITS * (l.inputs + 1 + A) / 4 + (part == 0 ? 2 * A / 4 : 0);
+}
+
+MM_DEVICE int rest_at(const mm_cuda_wide_layout &l, int part, int i) {
+  const int w1 = PART_UNITS * l.inputs / 4, row = PART_UNITS / 4;
+  if (i < w1) return l.w1 + 4 * (part * w1 + i);
+  i -= w1;
+  if (i < row) return l.b2 + part * PART_UNITS + 4 * i;
+  i -= row;
+  if (i < A * row) return l.w3 + i / row * H + part * PART_UNITS + 4 * (i % row);
+  return l.b3 + 4 * (i - A * row);
+}
+
 // Four numbers that are not of the second layer, which others read through the nearest cache.
 MM_DEVICE void move_rest(const Step &s, const Rates &r, int at) {
   Four y;

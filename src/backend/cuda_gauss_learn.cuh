@@ -82,21 +82,20 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
     __syncthreads();
     return true;
   }
+  // square by square, the next one on its way: the device's memory is far away
+  Four x[2][2];
+  const size_t first = (out * 16 + in) * SQUARE + lane * 4;
+  x[0][0] = take_four<(KEPT > 0)>(s, first);
+  x[0][1] = take_four<(KEPT > 0)>(s, first + 128);
 #pragma unroll
   for (int m = 0; m < 4; m++)
-    put_sum(S, warp >> 2, 4 * m + (warp & 3), square[m]);
-  put_rest<MT, 1>(S, s);
+    put_sum(S, warp >> 2, SUM_W2 + 4 * m + (warp & 3), square[m]);
   mark(S, MM_CUDA_GAUSS_LAYER2);
   both_squares<MT, 1>(S, s, step);
   mark(S, MM_CUDA_GAUSS_WAIT);
   const double norm = sqrt(S.total);
   if (!(norm < INFINITY)) return false;
   const Rates r = rates_of(s, norm, rate);
-  // square by square, the next one on its way: the device's memory is far away
-  Four x[2][2];
-  const size_t first = (out * 16 + in) * SQUARE + lane * 4;
-  x[0][0] = take_four<(KEPT > 0)>(s, first);
-  x[0][1] = take_four<(KEPT > 0)>(s, first + 128);
 #pragma unroll
   for (int i = 0; i < 16; i++) {
     // as they are held: half, row, column
@@ -167,16 +166,15 @@ MM_DEVICE bool learn_minibatch(Step &s, int next, uint64_t step, mm_cuda_rate ra
     to_errors<MT, P>(s);
     if (P > 1) {
       mark(S, MM_CUDA_GAUSS_LOSS);
-      tell<P>(s);
+      tell_errors(s);
       meet<P>(s, ++*met);
-      collect<P>(s);
+      collect(s);
       mark(S, MM_CUDA_GAUSS_WAIT);
     }
     spread_errors<MT>(s);
     mark(S, MM_CUDA_GAUSS_LOSS);
-    through_outputs<MT, P>(s);
     if (P == 1)
-      back<MT>(s.operand, s.agent->relu);
+      back<MT>(s);
     else
       team_back<P>(s);
     mark(S, MM_CUDA_GAUSS_BACK);
@@ -237,6 +235,16 @@ template <int MT> MM_DEVICE void account(Work<MT> &S, bool add, mm_cuda_gauss_re
   *out = sum;
 }
 
+// Parameters and moments of many agents do not fit into the device's cache, and Adam then waits for
+// its memory. Agents begin one after the other, in some turns, so that others compute meanwhile.
+enum { MANY = 24, TURNS = 8, TURN = 20000 };
+
+MM_DEVICE void wait_turn(int agent, int agents) {
+  const int64_t from = clock64(), until = agents > MANY ? agent % TURNS * TURN : 0;
+  while (clock64() - from < until) {
+  }
+}
+
 // An epoch of iteration number `turn` of the launch. An agent has 2 P blocks, all of them on the
 // device at the same time: P with the actor, then P with the critic.
 template <int MT, int P>
@@ -267,6 +275,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   for (int i = threadIdx.x; i < (int)(sizeof S.density / 4); i += THREADS)
     reinterpret_cast<uint32_t *>(&S.density)[i] =
         reinterpret_cast<const uint32_t *>(&gauss->density)[i];
+  for (int i = threadIdx.x; i < PARTS * PART_SUMS; i += THREADS)
+    S.part_sums[0][i] = 0;
   if (threadIdx.x == 0) begin_clock(S, clocks != nullptr && s.member == 0);
   const int each = a.n_row / a.minibatches, larger = a.n_row % a.minibatches;
   const int before = (turn * a.epochs + epoch) * a.minibatches;
@@ -274,6 +284,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       ((uint64_t)a.iteration * (uint64_t)a.epochs + (uint64_t)epoch) * (uint64_t)a.minibatches;
   bool finite = true;
   uint64_t met = 0;
+  if (P == 1) wait_turn(blockIdx.x / 2, gridDim.x / 2);
   s.first = 0;
   s.n = each + (larger > 0);
   s.most = s.n < (int)Work<MT>::R ? s.n : (int)Work<MT>::R;

@@ -5,7 +5,7 @@
 #define MM_BACKEND_CUDA_GAUSS_LOSS_CUH
 
 #include "agent/gaussian_objective.h"
-#include "backend/cuda_gauss_step.cuh"
+#include "backend/cuda_gauss_norm.cuh"
 
 namespace mm {
 namespace wide {
@@ -249,8 +249,10 @@ template <int MT> __device__ __noinline__ void spread_errors(const Step &s) {
       float slope = own ? bend - s.gauss->entropy_coef * (float)s.rows / (float)s.n : 0.0f;
       if (x < MM_NET_LOG_STD_LEAST && slope > 0) slope = 0;
       if (x > MM_NET_LOG_STD_MOST && slope < 0) slope = 0;
-      *b3 = (s.add ? *b3 : 0.0f) + sum;
-      *log_std = (s.add ? *log_std : 0.0f) + slope;
+      const float last = (s.add ? *b3 : 0.0f) + sum, bent = (s.add ? *log_std : 0.0f) + slope;
+      *b3 = last;
+      *log_std = bent;
+      S.part_sums[0][SUM_LAST + warp] = fmaf(last, last, bent * bent);
     }
   }
   __syncthreads();

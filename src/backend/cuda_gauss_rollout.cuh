@@ -52,6 +52,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int n = count - from < Work<MT>::R ? count - from : (int)Work<MT>::R;
   take_inputs<MT>(S, static_cast<const float *>(a.obs) + (size_t)(first + from) * g.n_input,
                   g.n_input, l.inputs, n);
+  take_outputs<MT>(S, a.param + which * l.size + l.w3);
   __syncthreads();
   forward<MT>(a.param + which * l.size, g.operand + which * l.b2, g.n_input, a.relu);
   if (which == 0)

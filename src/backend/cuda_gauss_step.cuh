@@ -99,10 +99,11 @@ template <int MT> MM_DEVICE void fetch(const Step &s, int first, int rows) {
   end_copies();
 }
 
-// And the deviations, as they are now.
+// And the outputs' weights and the deviations, as they are now.
 template <int MT> MM_DEVICE void arrive(const Step &s) {
   Work<MT> &S = here<MT>();
   const int i = threadIdx.x;
+  take_outputs(S, s.param + s.l.w3);
   if (s.which == ACTOR && i < s.gauss->n_real)
     S.inverse[i] = mm_exp_f(-log_std_of(s.param[s.l.log_std + i]));
   if (s.which == ACTOR && i == 32)

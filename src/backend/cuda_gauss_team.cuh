@@ -57,41 +57,50 @@ template <int P> MM_DEVICE void take_share(Step &s) {
   s.high = high < s.filled ? high : s.filled;
 }
 
-// Units and errors of this block's rows, for the others.
-template <int P> MM_DEVICE void tell(const Step &s) {
+// Units of this block's rows, for the others; by threads from `first` on.
+MM_DEVICE void tell_units(const Step &s, int first) {
   Room &S = here<TEAM_MT>();
   mm_cuda_gauss_shared_net &net = net_of(s);
-  __syncthreads();
-  for (int i = threadIdx.x; i < (s.high - s.low) * (H / 8); i += THREADS) {
+  for (int i = threadIdx.x - first; i < (s.high - s.low) * (H / 8); i += THREADS - first) {
     const int r = s.low + i / (H / 8), k = i % (H / 8) * 8;
     *reinterpret_cast<uint4 *>(&net.h1[r * H + k]) =
         *reinterpret_cast<const uint4 *>(S.h1 + r * ROW + k);
     *reinterpret_cast<uint4 *>(&net.h2[r * H + k]) =
         *reinterpret_cast<const uint4 *>(S.h2 + r * ROW + k);
   }
-  for (int i = s.low * A + threadIdx.x; i < s.high * A; i += THREADS) {
+}
+
+// And their errors.
+MM_DEVICE void tell_errors(const Step &s) {
+  Room &S = here<TEAM_MT>();
+  mm_cuda_gauss_shared_net &net = net_of(s);
+  __syncthreads();
+  for (int i = s.low * A + (int)threadIdx.x; i < s.high * A; i += THREADS) {
     net.out[i] = S.out[i];
     if (s.which == ACTOR) net.bend[i] = S.bend[i];
   }
 }
 
-// Those of the other rows.
-template <int P> MM_DEVICE void collect(const Step &s) {
-  Room &S = here<TEAM_MT>();
-  const mm_cuda_gauss_shared_net &net = net_of(s);
+MM_DEVICE void collect_units(const Step &s, __half *to, const uint16_t *from) {
   for (int i = threadIdx.x; i < s.filled * (H / 8); i += THREADS) {
     const int r = i / (H / 8), k = i % (H / 8) * 8;
-    if (r >= s.low && r < s.high) continue;
-    copy16(S.h1 + r * ROW + k, &net.h1[r * H + k]);
-    copy16(S.h2 + r * ROW + k, &net.h2[r * H + k]);
+    if (r < s.low || r >= s.high) copy16(to + r * ROW + k, from + r * H + k);
   }
+  end_copies();
+}
+
+// Those of the other rows. The first layer's units are still on their way then.
+MM_DEVICE void collect(const Step &s) {
+  Room &S = here<TEAM_MT>();
+  const mm_cuda_gauss_shared_net &net = net_of(s);
   for (int i = threadIdx.x * 4; i < s.filled * A; i += THREADS * 4) {
     if (i >= s.low * A && i < s.high * A) continue;
     copy16(S.out + i, &net.out[i]);
     if (s.which == ACTOR) copy16(S.bend + i, &net.bend[i]);
   }
-  end_copies();
-  wait_copies<0>();
+  collect_units(s, S.h2, net.h2);
+  collect_units(s, S.h1, net.h1);
+  wait_copies<1>();
   __syncthreads();
 }
 
@@ -115,24 +124,34 @@ template <int P> MM_DEVICE void join_tallies(const Step &s, uint64_t met) {
 // ---------------------------------------------------------------------------------------------
 // Forward
 
-// out = activation(bias + in w) of a warp's 16 units from `unit` on; tiles of rows `first`, first +
-// `step` and so on, up to `end`.
-template <int P>
-MM_DEVICE void team_layer(const __half *in, int in_row, int squares, const uint16_t *w,
-                          const float *bias, bool relu, __half *out, int unit, int first, int step,
-                          int end) {
-  enum { MOST = Team<P>::MOST, AHEAD = 4 };
-  const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-  const uint16_t *from = w + (size_t)(unit / 16) * squares * SQUARE;
-  float c[MOST][2][4];
+// A warp's column of squares of weights, some of them on their way: AHEAD of them, from the first.
+template <int AHEAD> struct Ahead {
   uint4 next[AHEAD];
+  MM_DEVICE void begin(const uint16_t *from, int step, int squares) {
+    const int lane = threadIdx.x & 31;
 #pragma unroll
-  for (int i = 0; i < AHEAD; i++)
-    if (i < squares) next[i] = load_square(from + i * SQUARE, lane);
+    for (int i = 0; i < AHEAD; i++)
+      if (i < squares) next[i] = load_square(from + i * step, lane);
+  }
+};
+
+// Of a warp's work in a layer: 16 units from `unit` on; tiles of rows `first`, first + `step` and
+// so on, up to `end`.
+struct Lot {
+  int unit, first, step, end;
+};
+
+// out = activation(bias + in w).
+template <int P, int AHEAD>
+MM_DEVICE void team_layer(const __half *in, int in_row, int squares, const uint16_t *from,
+                          Ahead<AHEAD> &w, const float *bias, bool relu, __half *out, Lot lot) {
+  enum { MOST = Team<P>::MOST };
+  const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
+  float c[MOST][2][4];
 #pragma unroll
   for (int j = 0; j < 2; j++) {
-    const float b0 = bias ? bias[unit + 8 * j + 2 * t] : 0.0f;
-    const float b1 = bias ? bias[unit + 8 * j + 2 * t + 1] : 0.0f;
+    const float b0 = bias ? bias[lot.unit + 8 * j + 2 * t] : 0.0f;
+    const float b1 = bias ? bias[lot.unit + 8 * j + 2 * t + 1] : 0.0f;
 #pragma unroll
     for (int m = 0; m < MOST; m++) {
       c[m][j][0] = c[m][j][2] = b0;
@@ -145,12 +164,12 @@ MM_DEVICE void team_layer(const __half *in, int in_row, int squares, const uint1
     for (int i = 0; i < AHEAD; i++) {
       const int k = k0 + i;
       if (k >= squares) break;
-      const uint4 b = next[i];
-      if (k + AHEAD < squares) next[i] = load_square(from + (k + AHEAD) * SQUARE, lane);
+      const uint4 b = w.next[i];
+      if (k + AHEAD < squares) w.next[i] = load_square(from + (k + AHEAD) * SQUARE, lane);
 #pragma unroll
       for (int m = 0; m < MOST; m++) {
-        const int tile = first + m * step;
-        if (tile >= end) break;
+        const int tile = lot.first + m * lot.step;
+        if (tile >= lot.end) break;
         uint32_t a[4];
         load_rows(a, in + 16 * tile * in_row + 16 * k, in_row, lane);
         multiply(c[m][0], a, b.x, b.y);
@@ -160,11 +179,11 @@ MM_DEVICE void team_layer(const __half *in, int in_row, int squares, const uint1
   }
 #pragma unroll
   for (int m = 0; m < MOST; m++) {
-    const int tile = first + m * step;
-    if (tile >= end) break;
+    const int tile = lot.first + m * lot.step;
+    if (tile >= lot.end) break;
 #pragma unroll
     for (int j = 0; j < 2; j++) {
-      __half *to = out + (16 * tile + g) * ROW + unit + 8 * j + 2 * t;
+      __half *to = out + (16 * tile + g) * ROW + lot.unit + 8 * j + 2 * t;
       store_pair(to, pack(activate<ANY>(relu, c[m][j][0]), activate<ANY>(relu, c[m][j][1])));
       store_pair(to + 8 * ROW,
                  pack(activate<ANY>(relu, c[m][j][2]), activate<ANY>(relu, c[m][j][3])));
@@ -172,36 +191,47 @@ MM_DEVICE void team_layer(const __half *in, int in_row, int squares, const uint1
   }
 }
 
-// This block's rows, from inputs to outputs; a warp has 16 units.
+enum { INPUT_SQUARES = (MM_CUDA_GAUSS_INPUTS + 1) / 16 };
+
+// This block's rows, from inputs to outputs; a warp has 16 units. While some warps do the outputs,
+// others tell of the units.
 template <int P> __device__ __noinline__ void team_forward(const Step &s) {
+  enum { MOST = Team<P>::MOST, AHEAD = P == 4 ? 8 : 4 };
   Room &S = here<TEAM_MT>();
   const bool relu = s.agent->relu;
-  const int unit = threadIdx.x / 32 * 16, first = s.low / 16, end = s.high / 16;
-  team_layer<P>(S.x, s.l.inputs + 8, s.l.inputs / 16, s.operand + s.l.w1, nullptr, relu, S.h1, unit,
-                first, 1, end);
+  const int warp = threadIdx.x >> 5, squares = s.l.inputs / 16;
+  const Lot lot = { 16 * warp, s.low / 16, 1, s.high / 16 };
+  const uint16_t *w1 = s.operand + s.l.w1 + warp * squares * SQUARE;
+  const uint16_t *w2 = s.operand + warp * (H / 16) * SQUARE;
+  Ahead<INPUT_SQUARES> first;
+  Ahead<AHEAD> second;
+  first.begin(w1, SQUARE, squares);
+  second.begin(w2, SQUARE, H / 16);
+  team_layer<P>(S.x, s.l.inputs + 8, squares, w1, first, nullptr, relu, S.h1, lot);
   __syncthreads();
-  team_layer<P>(S.h1, ROW, H / 16, s.operand, s.param + s.l.b2, relu, S.h2, unit, first, 1, end);
+  team_layer<P>(S.h1, ROW, H / 16, w2, second, s.param + s.l.b2, relu, S.h2, lot);
   __syncthreads();
-  outputs<TEAM_MT>(S, s.param + s.l.w3, s.param + s.l.b3, first, end);
+  outputs<TEAM_MT>(S, s.param + s.l.b3, s.low / 16, s.high / 16);
+  if (warp >= MOST) tell_units(s, 32 * MOST);
   __syncthreads();
 }
 
 // ---------------------------------------------------------------------------------------------
 // Back
 
-// Errors of this block's units of the first layer, all rows, in their place.
+// Errors of all units of the second layer; of the first one's those of this block's, all rows. In
+// their places.
 template <int P> __device__ __noinline__ void team_back(const Step &s) {
-  enum { MOST = Team<P>::MOST, AHEAD = 4, SQUARES = H / 16 };
+  enum { MOST = Team<P>::MOST, AHEAD = P == 4 ? 8 : 4, SQUARES = H / 16 };
   Room &S = here<TEAM_MT>();
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
   const int group = s.member * Team<P>::GROUPS + warp / P, first = warp % P, end = s.filled / 16;
   const bool relu = s.agent->relu;
   const uint16_t *from = s.operand + group * SQUARE;
+  Ahead<AHEAD> w;
+  w.begin(from, SQUARES * SQUARE, SQUARES);
+  through_outputs<TEAM_MT, P>(s);
   float c[MOST][2][4];
-  uint4 next[AHEAD];
-#pragma unroll
-  for (int i = 0; i < AHEAD; i++)
-    next[i] = load_square(from + i * SQUARES * SQUARE, lane);
 #pragma unroll
   for (int m = 0; m < MOST; m++)
 #pragma unroll
@@ -212,9 +242,9 @@ template <int P> __device__ __noinline__ void team_back(const Step &s) {
 #pragma unroll
     for (int i = 0; i < AHEAD; i++) {
       const int k = k0 + i;
-      const uint32_t b[2][2] = { { transpose(next[i].x), transpose(next[i].z) },
-                                 { transpose(next[i].y), transpose(next[i].w) } };
-      if (k + AHEAD < SQUARES) next[i] = load_square(from + (k + AHEAD) * SQUARES * SQUARE, lane);
+      const uint32_t b[2][2] = { { transpose(w.next[i].x), transpose(w.next[i].z) },
+                                 { transpose(w.next[i].y), transpose(w.next[i].w) } };
+      if (k + AHEAD < SQUARES) w.next[i] = load_square(from + (k + AHEAD) * SQUARES * SQUARE, lane);
 #pragma unroll
       for (int m = 0; m < MOST; m++) {
         const int tile = first + m * P;
@@ -226,6 +256,8 @@ template <int P> __device__ __noinline__ void team_back(const Step &s) {
       }
     }
   }
+  wait_copies<0>(); // units of the first layer
+  __syncthreads();
 #pragma unroll
   for (int m = 0; m < MOST; m++) {
     const int tile = first + m * P;
@@ -251,10 +283,13 @@ template <int P> __device__ __noinline__ void team_first_layer(const Step &s) {
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, x_row = s.l.inputs + 8;
   const int squares = s.l.inputs / 16, tiles = s.filled / 16;
   const int group = s.member * GROUPS + warp / P;
+  const uint16_t *w1 = s.operand + s.l.w1 + group * squares * SQUARE;
   const float down = S.down;
+  Ahead<INPUT_SQUARES> w;
+  w.begin(w1, SQUARE, squares);
 #pragma unroll 1
   for (int q = warp % P; q < squares; q += P) {
-    float c[2][4] = { { 0 } };
+    float c[2][4] = { { 0 } }, square = 0;
 #pragma unroll 2
     for (int k = 0; k < tiles; k++) {
       uint32_t a[4], b[4];
@@ -268,13 +303,17 @@ template <int P> __device__ __noinline__ void team_first_layer(const Step &s) {
       float4 *to = reinterpret_cast<float4 *>(s.gradient + s.l.w1 + (group * squares + q) * SQUARE +
                                               h * 128 + lane * 4);
       const float4 old = s.add ? *to : make_float4(0, 0, 0, 0);
-      *to = make_float4(fmaf(down, c[0][2 * h], old.x), fmaf(down, c[0][2 * h + 1], old.y),
-                        fmaf(down, c[1][2 * h], old.z), fmaf(down, c[1][2 * h + 1], old.w));
+      const float4 now =
+          make_float4(fmaf(down, c[0][2 * h], old.x), fmaf(down, c[0][2 * h + 1], old.y),
+                      fmaf(down, c[1][2 * h], old.z), fmaf(down, c[1][2 * h + 1], old.w));
+      *to = now;
+      square += square_of(now);
     }
+    put_sum(S, group / 4, SUM_W1 + 4 * (group % 4) + q, square);
   }
   __syncthreads();
-  team_layer<P>(S.x, x_row, squares, s.operand + s.l.w1, nullptr, s.agent->relu, S.h1, 16 * group,
-                warp % P, P, tiles);
+  team_layer<P>(S.x, x_row, squares, w1, w, nullptr, s.agent->relu, S.h1,
+                Lot{ 16 * group, warp % P, P, tiles });
   __syncthreads();
 }
 
@@ -336,7 +375,8 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
         }
       square += pair;
     }
-    if (s.last) put_sum(S, s.member * OWN_PARTS + row / 4, 4 * (row % 4) + (warp & 3), square);
+    if (s.last)
+      put_sum(S, s.member * OWN_PARTS + row / 4, SUM_W2 + 4 * (row % 4) + (warp & 3), square);
   }
   if (!s.last) {
     __syncthreads();
@@ -344,9 +384,10 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
   }
   Four x[2][2]; // the first ones are on their way while others are waited for
   const int out = s.member * GROUPS + (warp >> 2);
-  x[0][0] = take_four<true>(s, (size_t)(out * 16 + in) * SQUARE + lane * 4);
-  x[0][1] = take_four<true>(s, (size_t)(out * 16 + in) * SQUARE + lane * 4 + 128);
-  put_rest<TEAM_MT, P>(S, s);
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    x[i / 2][i % 2] =
+        take_four<true>(s, (size_t)(out * 16 + in + i / 2) * SQUARE + lane * 4 + i % 2 * 128);
   mark(S, MM_CUDA_GAUSS_LAYER2);
   both_squares<TEAM_MT, P>(S, s, step);
   mark(S, MM_CUDA_GAUSS_WAIT);
@@ -356,13 +397,6 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
 #pragma unroll
   for (int i = 0; i < 4 * CHUNKS; i++) {
     const size_t at = (size_t)((out + i / 4 * (WARPS / 4)) * 16 + in + i % 4) * SQUARE;
-    if (i + 1 < 4 * CHUNKS) {
-      const int n = i + 1;
-      const size_t from = (size_t)((out + n / 4 * (WARPS / 4)) * 16 + in + n % 4) * SQUARE;
-#pragma unroll
-      for (int h = 0; h < 2; h++)
-        x[n & 1][h] = take_four<true>(s, from + lane * 4 + h * 128);
-    }
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       const float2 low = unpack_wide(kept[i / 4][i % 4][2 * h]);
@@ -371,6 +405,13 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
       put_four<true>(s, at + lane * 4 + h * 128, x[i & 1][h]);
     }
     put_operands(s.operand + at + lane * 8, x[i & 1][0].p, x[i & 1][1].p);
+    if (i + 2 < 4 * CHUNKS) {
+      const int n = i + 2;
+      const size_t from = (size_t)((out + n / 4 * (WARPS / 4)) * 16 + in + n % 4) * SQUARE;
+#pragma unroll
+      for (int h = 0; h < 2; h++)
+        x[i & 1][h] = take_four<true>(s, from + lane * 4 + h * 128);
+    }
   }
   for (int part = s.member * OWN_PARTS; part < (s.member + 1) * OWN_PARTS; part++)
     for (int i = threadIdx.x; i < rest_count(s.l, part); i += THREADS)

@@ -26,7 +26,7 @@ enum {
 
 using Tally = mm_cuda_gauss_tally;
 
-enum { PARTS = MM_CUDA_GAUSS_PARTS, PART_SUMS = 20 };
+enum { PARTS = MM_CUDA_GAUSS_PARTS, PART_SUMS = 64 };
 
 // MT tiles of 16 rows in each half.
 template <int MT> struct Work {
@@ -34,6 +34,7 @@ template <int MT> struct Work {
   alignas(16) __half h1[R * ROW]; // hidden units, later errors of the first layer's
   alignas(16) __half h2[R * ROW]; // and of the second's
   alignas(16) __half x[R * X_MOST];
+  alignas(16) __half w3[A * ROW]; // weights of the outputs
   union {
     alignas(16) __half e[R * E_ROW]; // scaled errors of the outputs
     float part[WARPS * R];           // before: parts of phi^-1(p) - phi^-1(q), by warp
@@ -48,7 +49,8 @@ template <int MT> struct Work {
   mm_density_f density;
   double sums[WARPS];
   float tops[WARPS];
-  double part_sums[PARTS][PART_SUMS], word[2 * PARTS], total;
+  float part_sums[PARTS][PART_SUMS];
+  double word[2 * PARTS], total;
   float up, down; // errors are scaled by this power of two, and back
   float inverse[A], log_scale;
   bool timed;
@@ -150,18 +152,17 @@ MM_DEVICE void layer(const __half *in, int in_row, int squares, const uint16_t *
 
 // Outputs, eight of each row, into S.out: tiles of 16 rows from `first` to before `end`, by a warp
 // each.
-template <int MT>
-MM_DEVICE void outputs(Work<MT> &S, const float *w3, const float *b3, int first, int end) {
+template <int MT> MM_DEVICE void outputs(Work<MT> &S, const float *b3, int first, int end) {
   const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
   const int tile = first + (threadIdx.x >> 5);
   if (tile >= end) return;
   float c[4] = { b3[2 * t], b3[2 * t + 1], b3[2 * t], b3[2 * t + 1] };
 #pragma unroll 4
   for (int k = 0; k < H; k += 16) {
-    const float *w = w3 + g * H + k + 2 * t;
+    const __half *w = S.w3 + g * ROW + k + 2 * t;
     uint32_t a[4];
     load_rows(a, S.h2 + 16 * tile * ROW + k, ROW, lane);
-    multiply(c, a, pack(w[0], w[1]), pack(w[8], w[9]));
+    multiply(c, a, load_pair(w), load_pair(w + 8));
   }
   float *to = S.out + (16 * tile + g) * A + 2 * t;
   to[0] = c[0];
@@ -191,7 +192,15 @@ MM_DEVICE void take_inputs(Work<MT> &S, const float *obs, int n_input, int input
           i < n ? input_of(obs + (size_t)i * n_input, j, n_input) : __float2half_rn(0.0f);
 }
 
-// From inputs to outputs.
+template <int MT> MM_DEVICE void take_outputs(Work<MT> &S, const float *w3) {
+  for (int i = 4 * threadIdx.x; i < A * H; i += 4 * THREADS) {
+    const float4 w = *reinterpret_cast<const float4 *>(w3 + i);
+    *reinterpret_cast<uint2 *>(S.w3 + i / H * ROW + i % H) =
+        make_uint2(pack(w.x, w.y), pack(w.z, w.w));
+  }
+}
+
+// From inputs to outputs; S.x and S.w3 are there.
 template <int MT>
 __device__ __noinline__ void forward(const float *net, const uint16_t *operand, int n_input,
                                      bool relu) {
@@ -201,7 +210,7 @@ __device__ __noinline__ void forward(const float *net, const uint16_t *operand, 
   __syncthreads();
   layer<MT>(S.h1, ROW, H / 16, operand, net + l.b2, relu, S.h2);
   __syncthreads();
-  outputs<MT>(S, net + l.w3, net + l.b3, 0, Work<MT>::TILES);
+  outputs<MT>(S, net + l.b3, 0, Work<MT>::TILES);
   __syncthreads();
 }
 
