@@ -201,6 +201,7 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
   const mm_ampo_config *c = &a->config;
   mm_cuda_gauss g = { .n_input = a->info.n_input,
                       .n_real = (int32_t)a->n_out,
+                      .wide = ((int32_t)c->hidden + 63) / 64 * 4,
                       .ppo = c->ppo,
                       .gymnasium_walls = a->vec->config.gymnasium_walls,
                       .fresh_reset = c->fresh_reset,

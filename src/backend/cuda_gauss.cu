@@ -87,8 +87,9 @@ static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents,
                              int epoch, int64_t *clocks, cudaStream_t stream) {
   const int blocks = p->processors / (2 * n);
   if (p->rows != Work<TEAM_MT>::R) return learn_by<2, 1>(p, agents, n, turn, epoch, clocks, stream);
-  if (blocks >= 4) return learn_by<TEAM_MT, 4>(p, agents, n, turn, epoch, clocks, stream);
-  if (blocks >= 2) return learn_by<TEAM_MT, 2>(p, agents, n, turn, epoch, clocks, stream);
+  const bool small = p->hidden <= 64; // little to share
+  if (blocks >= 4 && !small) return learn_by<TEAM_MT, 4>(p, agents, n, turn, epoch, clocks, stream);
+  if (blocks >= 2 && !small) return learn_by<TEAM_MT, 2>(p, agents, n, turn, epoch, clocks, stream);
   return learn_by<TEAM_MT, 1>(p, agents, n, turn, epoch, clocks, stream);
 }
 

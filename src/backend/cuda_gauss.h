@@ -108,6 +108,7 @@ typedef struct mm_cuda_gauss_shared_net {
 // memory.
 typedef struct mm_cuda_gauss {
   int32_t n_input, n_real;
+  int32_t wide; // squares of 16 hidden units, by fours, that are not all padding
   int32_t ppo, gymnasium_walls, fresh_reset, raw_obs, raw_reward;
   float clip, entropy_coef;
   float middle, half; // of the environment's range of actions
@@ -145,7 +146,7 @@ typedef struct mm_cuda_gauss_plan {
   mm_cuda_body body;  // of bodies
   int rows;           // of a tile: 160 or 64
   size_t shared_size; // bytes of shared memory
-  int n_env, n_step, epochs, processors;
+  int n_env, n_step, epochs, hidden, processors;
 } mm_cuda_gauss_plan;
 
 // Where the time of a learning block goes, in clock cycles of its first thread.

@@ -9,7 +9,7 @@
 namespace mm {
 namespace wide {
 
-enum { ARRANGERS = 256 };
+enum { ARRANGERS = 256, REMEMBERED = 512 };
 
 // At the beginning of a launch; later whoever changes a parameter does it.
 __global__ void round_parameters(mm_cuda_agent *agents) {
@@ -42,6 +42,7 @@ __global__ void __launch_bounds__(ARRANGERS) arrange(mm_cuda_agent *agents, int 
   if (!g.active || a.broken || epoch >= a.epochs) return;
   __shared__ mm_shuffle shuffle;
   __shared__ double sums[ARRANGERS / 32];
+  __shared__ uint32_t rows[REMEMBERED]; // the first ones of a minibatch
   const int tid = threadIdx.x, warp = tid / 32, lane = tid % 32;
   if (blockIdx.x == 0 && tid < 2 * PARTS) g.team[tid / PARTS].met[tid % PARTS] = 0;
   if (tid == 0)
@@ -54,20 +55,27 @@ __global__ void __launch_bounds__(ARRANGERS) arrange(mm_cuda_agent *agents, int 
     const int each = a.n_row / a.minibatches, larger = a.n_row % a.minibatches;
     const int first = mb * each + (mb < larger ? mb : larger), n = each + (mb < larger);
     double mean = 0, by = 1;
+    const auto row_of = [&](int i) {
+      return i < REMEMBERED ? rows[i] : mm_shuffle_at(&shuffle, (uint32_t)(first + i));
+    };
+    __syncthreads();
+    for (int i = tid; i < n && i < REMEMBERED; i += ARRANGERS)
+      rows[i] = mm_shuffle_at(&shuffle, (uint32_t)(first + i));
+    __syncthreads();
     if (a.normalise) {
       double sum = 0;
       for (int i = tid; i < n; i += ARRANGERS)
-        sum += (double)a.advantage[mm_shuffle_at(&shuffle, (uint32_t)(first + i))];
+        sum += (double)a.advantage[row_of(i)];
       mean = arranger_sum(sum, sums) / n;
       sum = 0;
       for (int i = tid; i < n; i += ARRANGERS) {
-        const double d = (double)a.advantage[mm_shuffle_at(&shuffle, (uint32_t)(first + i))] - mean;
+        const double d = (double)a.advantage[row_of(i)] - mean;
         sum += d * d;
       }
       by = 1 / (sqrt(arranger_sum(sum, sums) / n) + 1e-8);
     }
     for (int i = tid; i < n; i += ARRANGERS) {
-      const uint32_t row = mm_shuffle_at(&shuffle, (uint32_t)(first + i));
+      const uint32_t row = row_of(i);
       float *about = g.about + (size_t)(first + i) * 4, *acted = g.acted + (size_t)(first + i) * A;
       about[0] = a.policy[row];
       about[1] = (a.advantage[row] - (float)mean) * (float)by;
@@ -77,7 +85,7 @@ __global__ void __launch_bounds__(ARRANGERS) arrange(mm_cuda_agent *agents, int 
         acted[k] = k < g.n_real ? g.real[(size_t)row * g.n_real + k] : 0.0f;
     }
     for (int i = warp; i < n; i += ARRANGERS / 32) {
-      const uint32_t row = mm_shuffle_at(&shuffle, (uint32_t)(first + i));
+      const uint32_t row = row_of(i);
       const float *obs = static_cast<const float *>(a.obs) + (size_t)row * g.n_input;
       for (int j = lane; j < inputs; j += 32) {
         const __half x = input_of(obs, j, g.n_input);

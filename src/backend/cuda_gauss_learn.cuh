@@ -22,8 +22,9 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
   const int out = 4 * (warp >> 2), in = 4 * (warp & 3); // first squares of 4 by 4
   const float up = S.up, down = S.down;
-  uint32_t kept[2][4][2][4];        // pairs
-  float square[4] = { 0, 0, 0, 0 }; // by row of squares
+  const bool padding = out >= s.wide || in >= s.wide; // and nothing else
+  uint32_t kept[2][4][2][4];                          // pairs
+  float square[4] = { 0, 0, 0, 0 };                   // by row of squares
 #pragma unroll
   for (int half = 0; half < 2; half++) {
     float c[4][4][4];
@@ -44,7 +45,7 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
       }
     }
 #pragma unroll 1
-    for (int k = 0; k < Work<MT>::TILES; k++) {
+    for (int k = padding ? (int)Work<MT>::TILES : 0; k < Work<MT>::TILES; k++) {
       uint32_t b[2][4];
 #pragma unroll
       for (int q = 0; q < 2; q++)
@@ -96,34 +97,37 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
   const double norm = sqrt(S.total);
   if (!(norm < INFINITY)) return false;
   const Rates r = rates_of(s, norm, rate);
+  if (!padding) {
 #pragma unroll
-  for (int i = 0; i < 16; i++) {
-    // as they are held: half, row, column
-    const int half = i / 8, m = i / 2 % 4, q = i % 2;
-    const size_t at = ((out + m) * 16 + in + 2 * half + q) * SQUARE;
-    if (i < 15) {
-      const int next = i + 1;
-      const size_t from =
-          ((out + next / 2 % 4) * 16 + in + 2 * (next / 8) + next % 2) * SQUARE + lane * 4;
+    for (int i = 0; i < 16; i++) {
+      // as they are held: half, row, column
+      const int half = i / 8, m = i / 2 % 4, q = i % 2;
+      const size_t at = ((out + m) * 16 + in + 2 * half + q) * SQUARE;
+      if (i < 15) {
+        const int next = i + 1;
+        const size_t from =
+            ((out + next / 2 % 4) * 16 + in + 2 * (next / 8) + next % 2) * SQUARE + lane * 4;
 #pragma unroll
-      for (int h = 0; h < 2; h++)
-        x[next & 1][h] =
-            next < KEPT ? take_four<true>(s, from + h * 128) : take_four<false>(s, from + h * 128);
+        for (int h = 0; h < 2; h++)
+          x[next & 1][h] = next < KEPT ? take_four<true>(s, from + h * 128)
+                                       : take_four<false>(s, from + h * 128);
+      }
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        const float2 low = unpack_wide(kept[half][m][q][2 * h]);
+        const float2 high = unpack_wide(kept[half][m][q][2 * h + 1]);
+        move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[i & 1][h]);
+        if (i < KEPT)
+          put_four<true>(s, at + h * 128 + lane * 4, x[i & 1][h]);
+        else
+          put_four<false>(s, at + h * 128 + lane * 4, x[i & 1][h]);
+      }
+      put_operands(s.operand + at + lane * 8, x[i & 1][0].p, x[i & 1][1].p);
     }
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const float2 low = unpack_wide(kept[half][m][q][2 * h]);
-      const float2 high = unpack_wide(kept[half][m][q][2 * h + 1]);
-      move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[i & 1][h]);
-      if (i < KEPT)
-        put_four<true>(s, at + h * 128 + lane * 4, x[i & 1][h]);
-      else
-        put_four<false>(s, at + h * 128 + lane * 4, x[i & 1][h]);
-    }
-    put_operands(s.operand + at + lane * 8, x[i & 1][0].p, x[i & 1][1].p);
   }
+  const int used = s.l.w1 + 16 * s.wide * s.l.inputs;
   for (int i = s.l.w1 + 4 * threadIdx.x; i < s.l.size; i += 4 * THREADS)
-    move_rest(s, r, i);
+    if (i < used || i >= s.l.b2) move_rest(s, r, i);
   __syncthreads();
   mark(S, MM_CUDA_GAUSS_ADAM);
   return true;
@@ -135,7 +139,7 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
 template <int MT, int P> MM_DEVICE void to_errors(const Step &s) {
   Work<MT> &S = here<MT>();
   if (P == 1)
-    forward<MT>(s.param, s.operand, s.gauss->n_input, s.agent->relu);
+    forward<MT>(s.param, s.operand, s.gauss, s.agent->relu);
   else
     team_forward<P>(s);
   mark(S, MM_CUDA_GAUSS_FORWARD);
@@ -266,6 +270,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   s.low = 0;
   s.high = s.filled = Work<MT>::R;
   s.l = mm_cuda_wide_layout_of(gauss->n_input);
+  s.wide = gauss->wide;
   s.param = a.param + s.which * s.l.size;
   s.m = a.m + s.which * s.l.size;
   s.v = a.v + s.which * s.l.size;

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                   g.n_input, l.inputs, n);
   take_outputs<MT>(S, a.param + which * l.size + l.w3);
   __syncthreads();
-  forward<MT>(a.param + which * l.size, g.operand + which * l.b2, g.n_input, a.relu);
+  forward<MT>(a.param + which * l.size, g.operand + which * l.b2, &g, a.relu);
   if (which == 0)
     for (int i = threadIdx.x; i < n * A; i += THREADS)
       g.mean[from * A + i] = S.out[i];

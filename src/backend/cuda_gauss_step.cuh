@@ -17,6 +17,7 @@ struct Step {
   float *param, *m, *v, *gradient; // of this network
   uint16_t *operand;
   mm_cuda_wide_layout l;
+  int wide; // as mm_cuda_gauss has it
   int which;
   int first, n;   // of the minibatch, among the shuffled rows
   int from, rows; // of the tile, among those

@@ -211,7 +211,7 @@ template <int P> __device__ __noinline__ void team_forward(const Step &s) {
   __syncthreads();
   team_layer<P>(S.h1, ROW, H / 16, w2, second, s.param + s.l.b2, relu, S.h2, lot);
   __syncthreads();
-  outputs<TEAM_MT>(S, s.param + s.l.b3, s.low / 16, s.high / 16);
+  outputs<TEAM_MT>(S, s.param + s.l.b3, s.wide, s.low / 16, s.high / 16);
   if (warp >= MOST) tell_units(s, 32 * MOST);
   __syncthreads();
 }

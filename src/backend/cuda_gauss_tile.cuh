@@ -92,13 +92,15 @@ MM_DEVICE uint4 load_square(const uint16_t *w, int lane) {
 // ---------------------------------------------------------------------------------------------
 // Layers
 
-// out = activation(bias + in w), for 16 `squares` inputs.
+// out = activation(bias + in w), for 16 `squares` inputs, of `stride` that w has, and 16 `wide`
+// units: the others are padding, which nobody looks at.
 template <int MT>
-MM_DEVICE void layer(const __half *in, int in_row, int squares, const uint16_t *w,
-                     const float *bias, bool relu, __half *out) {
+MM_DEVICE void layer(const __half *in, int in_row, int squares, int stride, int wide,
+                     const uint16_t *w, const float *bias, bool relu, __half *out) {
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
   const int first = (warp & 1) * 16 * MT, unit = (warp >> 1) * 32;
-  const uint16_t *from = w + (size_t)(unit / 16) * squares * SQUARE;
+  const uint16_t *from = w + (size_t)(unit / 16) * stride * SQUARE;
+  if (unit >= 16 * wide) return;
   float c[MT][4][4];
 #pragma unroll
   for (int j = 0; j < 4; j++) {
@@ -114,8 +116,8 @@ MM_DEVICE void layer(const __half *in, int in_row, int squares, const uint16_t *
   uint4 now[2], next[2];
 #pragma unroll
   for (int q = 0; q < 2; q++) {
-    now[q] = load_square(from + q * squares * SQUARE, lane);
-    next[q] = load_square(from + (q * squares + (squares > 1)) * SQUARE, lane);
+    now[q] = load_square(from + q * stride * SQUARE, lane);
+    next[q] = load_square(from + (q * stride + (squares > 1)) * SQUARE, lane);
   }
 #pragma unroll 1
   for (int k = 0; k < squares; k++) {
@@ -127,7 +129,7 @@ MM_DEVICE void layer(const __half *in, int in_row, int squares, const uint16_t *
       b[2 * q + 1][0] = now[q].z;
       b[2 * q + 1][1] = now[q].w;
       now[q] = next[q];
-      if (k + 2 < squares) next[q] = load_square(from + (q * squares + k + 2) * SQUARE, lane);
+      if (k + 2 < squares) next[q] = load_square(from + (q * stride + k + 2) * SQUARE, lane);
     }
 #pragma unroll
     for (int m = 0; m < MT; m++) {
@@ -152,13 +154,14 @@ MM_DEVICE void layer(const __half *in, int in_row, int squares, const uint16_t *
 
 // Outputs, eight of each row, into S.out: tiles of 16 rows from `first` to before `end`, by a warp
 // each.
-template <int MT> MM_DEVICE void outputs(Work<MT> &S, const float *b3, int first, int end) {
+template <int MT>
+MM_DEVICE void outputs(Work<MT> &S, const float *b3, int wide, int first, int end) {
   const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
   const int tile = first + (threadIdx.x >> 5);
   if (tile >= end) return;
   float c[4] = { b3[2 * t], b3[2 * t + 1], b3[2 * t], b3[2 * t + 1] };
 #pragma unroll 4
-  for (int k = 0; k < H; k += 16) {
+  for (int k = 0; k < 16 * wide; k += 16) {
     const __half *w = S.w3 + g * ROW + k + 2 * t;
     uint32_t a[4];
     load_rows(a, S.h2 + 16 * tile * ROW + k, ROW, lane);
@@ -202,15 +205,16 @@ template <int MT> MM_DEVICE void take_outputs(Work<MT> &S, const float *w3) {
 
 // From inputs to outputs; S.x and S.w3 are there.
 template <int MT>
-__device__ __noinline__ void forward(const float *net, const uint16_t *operand, int n_input,
-                                     bool relu) {
+__device__ __noinline__ void forward(const float *net, const uint16_t *operand,
+                                     const mm_cuda_gauss *g, bool relu) {
   Work<MT> &S = here<MT>();
-  const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(n_input);
-  layer<MT>(S.x, l.inputs + 8, l.inputs / 16, operand + l.w1, nullptr, relu, S.h1);
+  const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(g->n_input);
+  const int squares = l.inputs / 16, wide = g->wide;
+  layer<MT>(S.x, l.inputs + 8, squares, squares, wide, operand + l.w1, nullptr, relu, S.h1);
   __syncthreads();
-  layer<MT>(S.h1, ROW, H / 16, operand, net + l.b2, relu, S.h2);
+  layer<MT>(S.h1, ROW, wide, H / 16, wide, operand, net + l.b2, relu, S.h2);
   __syncthreads();
-  outputs<MT>(S, net + l.b3, 0, Work<MT>::TILES);
+  outputs<MT>(S, net + l.b3, wide, 0, Work<MT>::TILES);
   __syncthreads();
 }
 

@@ -72,6 +72,7 @@ static mm_status choose_gauss(const mm_ampo *a, int tile, const mm_cuda_device *
                                      .n_env = (int)a->n_env,
                                      .n_step = (int)a->n_step,
                                      .epochs = (int)a->config.epochs,
+                                     .hidden = (int)a->config.hidden,
                                      .processors = device->processors };
   if (out->gauss.env == MM_CUDA_GAUSS_ENVS || a->info.n_input > MM_CUDA_GAUSS_INPUTS ||
       a->n_out > MM_CUDA_GAUSS_ACTIONS)
