@@ -19,7 +19,7 @@ struct Four {
   float4 p, m, v;
 };
 
-// NEAR: to stay in the cache, from which others must not drive it out.
+// NEAR: to stay in the device's cache; otherwise not to drive out what is there.
 template <bool NEAR> MM_DEVICE Four take_four(const Step &s, size_t at) {
   Four x;
   if (NEAR) {

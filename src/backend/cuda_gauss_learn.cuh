@@ -10,10 +10,6 @@
 namespace mm {
 namespace wide {
 
-// Of a warp's 16 squares, those whose numbers stay in the device's cache. All agents' numbers do
-// not fit there: if all were treated alike, each would be gone before it is used again.
-enum { KEPT = 2 };
-
 // Gradient of the second layer; with the last tile of a minibatch the norm, and all parameters
 // move. False: the norm is not finite.
 template <int MT>
@@ -86,8 +82,8 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
   // square by square, the next one on its way: the device's memory is far away
   Four x[2][2];
   const size_t first = (out * 16 + in) * SQUARE + lane * 4;
-  x[0][0] = take_four<(KEPT > 0)>(s, first);
-  x[0][1] = take_four<(KEPT > 0)>(s, first + 128);
+  x[0][0] = take_four<false>(s, first);
+  x[0][1] = take_four<false>(s, first + 128);
 #pragma unroll
   for (int m = 0; m < 4; m++)
     put_sum(S, warp >> 2, SUM_W2 + 4 * m + (warp & 3), square[m]);
@@ -109,18 +105,14 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
             ((out + next / 2 % 4) * 16 + in + 2 * (next / 8) + next % 2) * SQUARE + lane * 4;
 #pragma unroll
         for (int h = 0; h < 2; h++)
-          x[next & 1][h] = next < KEPT ? take_four<true>(s, from + h * 128)
-                                       : take_four<false>(s, from + h * 128);
+          x[next & 1][h] = take_four<false>(s, from + h * 128);
       }
 #pragma unroll
       for (int h = 0; h < 2; h++) {
         const float2 low = unpack_wide(kept[half][m][q][2 * h]);
         const float2 high = unpack_wide(kept[half][m][q][2 * h + 1]);
         move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[i & 1][h]);
-        if (i < KEPT)
-          put_four<true>(s, at + h * 128 + lane * 4, x[i & 1][h]);
-        else
-          put_four<false>(s, at + h * 128 + lane * 4, x[i & 1][h]);
+        put_four<false>(s, at + h * 128 + lane * 4, x[i & 1][h]);
       }
       put_operands(s.operand + at + lane * 8, x[i & 1][0].p, x[i & 1][1].p);
     }
@@ -240,11 +232,13 @@ template <int MT> MM_DEVICE void account(Work<MT> &S, bool add, mm_cuda_gauss_re
 }
 
 // Parameters and moments of many agents do not fit into the device's cache, and Adam then waits for
-// its memory. Agents begin one after the other, in some turns, so that others compute meanwhile.
-enum { MANY = 24, TURNS = 8, TURN = 20000 };
+// its memory. Such agents begin one after the other, in turns of some clock cycles, so that others
+// compute meanwhile, unless an epoch is so short that it would be felt.
+enum { MANY = 24, TURNS = 8, TURN = 20000, LONG = 32 };
 
-MM_DEVICE void wait_turn(int agent, int agents) {
-  const int64_t from = clock64(), until = agents > MANY ? agent % TURNS * TURN : 0;
+MM_DEVICE void wait_turn(const Step &s, int agent, int agents) {
+  const bool waits = agents > MANY && s.wide == H / 16 && s.agent->minibatches >= LONG;
+  const int64_t from = clock64(), until = waits ? agent % TURNS * TURN : 0;
   while (clock64() - from < until) {
   }
 }
@@ -289,7 +283,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       ((uint64_t)a.iteration * (uint64_t)a.epochs + (uint64_t)epoch) * (uint64_t)a.minibatches;
   bool finite = true;
   uint64_t met = 0;
-  if (P == 1) wait_turn(blockIdx.x / 2, gridDim.x / 2);
+  if (P == 1) wait_turn(s, blockIdx.x / 2, gridDim.x / 2);
   s.first = 0;
   s.n = each + (larger > 0);
   s.most = s.n < (int)Work<MT>::R ? s.n : (int)Work<MT>::R;
