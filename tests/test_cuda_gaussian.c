@@ -237,7 +237,8 @@ static void assert_same_curves(const mm_result *a, const mm_result *b) {
     assert_true(a->measure[i] == b->measure[i] || (isnan(a->measure[i]) && isnan(b->measure[i])));
 }
 
-// Alone, and among many jobs of different lengths and environments, more than there are places.
+// Alone, where several blocks share a network, and among many jobs of different lengths and
+// environments, more than there are places.
 static void test_company(void **state) {
   enum { N = 150 };
   (void)state;

@@ -26,7 +26,7 @@ static void place_moved(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
   b->gauss = take(at, sizeof(mm_cuda_gauss));
   b->now = take(at, a->n_env * a->row_size);
   b->wrap = take(at, mm_wrap_state_size(a->wrap));
-  b->word = take(at, 4 * sizeof(mm_cuda_gauss_word));
+  b->word = take(at, MM_CUDA_GAUSS_WORDS * sizeof(mm_cuda_gauss_word));
 }
 
 static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
@@ -38,6 +38,12 @@ static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
   b->metric = take(at, n * 2 * sizeof(double));
   b->ended = take(at, n * sizeof(int32_t));
   b->gradient = take(at, 2 * (size_t)mm_cuda_wide_layout_of(a->info.n_input).size * sizeof(float));
+  const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(a->info.n_input);
+  b->operand = take(at, 2 * (size_t)l.b2 * sizeof(uint16_t));
+  b->input = take(at, a->n_row * (size_t)l.inputs * sizeof(uint16_t));
+  b->about = take(at, a->n_row * 4 * sizeof(float));
+  b->acted = take(at, a->n_row * MM_CUDA_GAUSS_ACTIONS * sizeof(float));
+  b->team = take(at, 2 * sizeof(mm_cuda_gauss_shared_net));
   b->measures = take(at, MM_CUDA_GAUSS_SPAN_MOST * sizeof(mm_cuda_gauss_report));
 }
 
@@ -195,6 +201,7 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
   const mm_ampo_config *c = &a->config;
   mm_cuda_gauss g = { .n_input = a->info.n_input,
                       .n_real = (int32_t)a->n_out,
+                      .wide = ((int32_t)c->hidden + 63) / 64 * 4,
                       .ppo = c->ppo,
                       .gymnasium_walls = a->vec->config.gymnasium_walls,
                       .fresh_reset = c->fresh_reset,
@@ -221,6 +228,11 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
   g.metric = (void *)(device + b->metric);
   g.ended = (void *)(device + b->ended);
   g.gradient = (void *)(device + b->gradient);
+  g.operand = (void *)(device + b->operand);
+  g.input = (void *)(device + b->input);
+  g.about = (void *)(device + b->about);
+  g.acted = (void *)(device + b->acted);
+  g.team = (void *)(device + b->team);
   g.report = (void *)(device + b->measures);
   return g;
 }
@@ -231,7 +243,7 @@ static void fill_gauss(const mm_cuda_block *b, const mm_ampo *a, unsigned char *
   memcpy(to + b->gauss, &g, sizeof g);
   memcpy(to + b->now, a->now, a->n_env * a->row_size);
   mm_wrap_save(a->wrap, to + b->wrap);
-  memset(to + b->word, 0, 4 * sizeof(mm_cuda_gauss_word));
+  memset(to + b->word, 0, MM_CUDA_GAUSS_WORDS * sizeof(mm_cuda_gauss_word));
 }
 
 void mm_cuda_block_fill(const mm_cuda_block *b, const mm_ampo *a, void *host, unsigned char *device,

@@ -2,6 +2,7 @@
 
 #include "backend/cuda_gauss.h"
 
+#include "backend/cuda_gauss_arrange.cuh"
 #include "backend/cuda_gauss_learn.cuh"
 #include "backend/cuda_gauss_rollout.cuh"
 
@@ -63,19 +64,42 @@ static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, 
   advantages<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents);
 }
 
-// As many agents at a time as have room for both of their blocks: a block waits for its partner.
-template <int MT>
-static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
-                             int64_t *clocks, cudaStream_t stream) {
-  const int most = p->processors / 2;
+// As many agents at a time as have room for all of their blocks: a block waits for its partners.
+template <int MT, int P>
+static cudaError_t learn_by(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
+                            int epoch, int64_t *clocks, cudaStream_t stream) {
+  const int most = p->processors / (2 * P);
   for (int first = 0; first < n; first += most) {
     const int some = n - first < most ? n - first : most;
     mm_cuda_agent *from = agents + first;
     int64_t *own = clocks ? clocks + (size_t)first * 2 * MM_CUDA_GAUSS_STAGES : nullptr;
-    void *arguments[] = { &from, &turn, &own };
+    void *arguments[] = { &from, &turn, &epoch, &own };
     const cudaError_t error =
-        cudaLaunchCooperativeKernel((const void *)learn<MT>, dim3((unsigned)(2 * some)),
+        cudaLaunchCooperativeKernel((const void *)learn<MT, P>, dim3((unsigned)(2 * P * some)),
                                     dim3(THREADS), arguments, sizeof(Work<MT>), stream);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+// A network is shared by as many blocks as find room with all agents at once.
+static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int turn,
+                             int epoch, int64_t *clocks, cudaStream_t stream) {
+  const int blocks = p->processors / (2 * n);
+  if (p->rows != Work<TEAM_MT>::R) return learn_by<2, 1>(p, agents, n, turn, epoch, clocks, stream);
+  const bool small = p->hidden <= 64; // little to share
+  if (blocks >= 4 && !small) return learn_by<TEAM_MT, 4>(p, agents, n, turn, epoch, clocks, stream);
+  if (blocks >= 2 && !small) return learn_by<TEAM_MT, 2>(p, agents, n, turn, epoch, clocks, stream);
+  return learn_by<TEAM_MT, 1>(p, agents, n, turn, epoch, clocks, stream);
+}
+
+template <int MT> static cudaError_t make_room() {
+  const void *kernels[] = { (const void *)infer<MT>,  (const void *)learn<MT, 1>,
+                            (const void *)learn < MT, MT == TEAM_MT ? 2 : 1 >,
+                            (const void *)learn < MT, MT == TEAM_MT ? 4 : 1 > };
+  for (const void *one : kernels) {
+    const cudaError_t error = cudaFuncSetAttribute(one, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                   (int)sizeof(Work<MT>));
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -84,25 +108,23 @@ static cudaError_t learn_all(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents,
 template <int MT>
 static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, int span,
                           int64_t *clocks, cudaStream_t stream) {
-  const void *kernels[] = { (const void *)infer<MT>, (const void *)learn<MT> };
-  for (const void *kernel : kernels) {
-    const cudaError_t error = cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(Work<MT>));
-    if (error != cudaSuccess) return error;
-  }
+  enum { EACH = 64, AT_ONCE = 128 };
   mm_cuda_bodies *bodies = nullptr; // a table of where each agent's environments are
-  if (!entries[p->env].step) {
-    const cudaError_t error = cudaMallocAsync((void **)&bodies, n * sizeof *bodies, stream);
-    if (error != cudaSuccess) return error;
-  }
-  for (int turn = 0; turn < span; turn++) {
+  cudaError_t error = make_room<MT>();
+  if (error == cudaSuccess && !entries[p->env].step)
+    error = cudaMallocAsync((void **)&bodies, n * sizeof *bodies, stream);
+  if (error != cudaSuccess) return error;
+  round_parameters<<<dim3(EACH, (unsigned)n), 256, 0, stream>>>(agents);
+  for (int turn = 0; turn < span && error == cudaSuccess; turn++) {
     roll_out<MT>(p, agents, n, turn, bodies, stream);
-    const cudaError_t error = learn_all<MT>(p, agents, n, turn, clocks, stream);
-    if (error != cudaSuccess) return error;
+    for (int epoch = 0; epoch < p->epochs && error == cudaSuccess; epoch++) {
+      arrange<<<dim3(AT_ONCE, (unsigned)n), ARRANGERS, 0, stream>>>(agents, epoch);
+      error = learn_all(p, agents, n, turn, epoch, clocks, stream);
+    }
     end<<<(n + 63) / 64, 64, 0, stream>>>(agents, n);
   }
   if (bodies) cudaFreeAsync(bodies, stream);
-  return cudaGetLastError();
+  return error == cudaSuccess ? cudaGetLastError() : error;
 }
 
 cudaError_t mm_cuda_gauss_launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n,

@@ -4,22 +4,25 @@
 #ifndef MM_BACKEND_CUDA_GAUSS_BACK_CUH
 #define MM_BACKEND_CUDA_GAUSS_BACK_CUH
 
-#include "backend/cuda_gauss_step.cuh"
+#include "backend/cuda_gauss_norm.cuh"
 
 namespace mm {
 namespace wide {
 
-// Through the last layer: a warp has 16 units, their part of w3's gradient and of b2's, and their
-// errors in place of themselves.
-template <int MT> __device__ __noinline__ void through_outputs(const Step &s) {
+// Through the last layer: a warp has 16 units, and their errors in place of themselves; of units
+// that are this block's, of P that share the network, also their part of w3's gradient and of b2's.
+template <int MT, int P> MM_DEVICE void through_outputs(const Step &s) {
   Work<MT> &S = here<MT>();
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
-  const int unit = 16 * warp;
+  const int unit = 16 * warp, tiles = P == 1 ? (int)Work<MT>::TILES : s.filled / 16;
+  const bool own = warp < s.wide && (P == 1 || unit / (H / P) == s.member);
   const bool relu = s.agent->relu;
-  const float down = S.down, *w3 = s.param + s.l.w3;
+  const float down = S.down;
+  const uint16_t *w3 = reinterpret_cast<const uint16_t *>(S.w3) + unit + g;
+  float square = 0;
   float c[2][4] = { { 0 } };
 #pragma unroll 2
-  for (int k = 0; k < Work<MT>::TILES; k++) {
+  for (int k = 0; k < tiles && own; k++) {
     uint32_t a[4], b[4];
     load_rows_transposed(a, S.e + 16 * k * E_ROW, E_ROW, lane);
     load_columns(b, S.h2 + 16 * k * ROW + unit, ROW, lane);
@@ -30,14 +33,16 @@ template <int MT> __device__ __noinline__ void through_outputs(const Step &s) {
 #pragma unroll
   for (int j = 0; j < 2; j++) {
     float2 *to = reinterpret_cast<float2 *>(s.gradient + s.l.w3 + g * H + unit + 8 * j + 2 * t);
-    const float2 old = s.add ? *to : make_float2(0, 0);
-    *to = make_float2(fmaf(down, c[j][0], old.x), fmaf(down, c[j][1], old.y));
-    w[j] = pack(w3[2 * t * H + unit + 8 * j + g], w3[(2 * t + 1) * H + unit + 8 * j + g]);
+    const float2 old = s.add && own ? *to : make_float2(0, 0);
+    const float2 now = make_float2(fmaf(down, c[j][0], old.x), fmaf(down, c[j][1], old.y));
+    if (own) *to = now;
+    square = fmaf(now.x, now.x, fmaf(now.y, now.y, square));
+    w[j] = w3[2 * t * ROW + 8 * j] | (uint32_t)w3[(2 * t + 1) * ROW + 8 * j] << 16;
   }
   __syncwarp();
   float sum[2][2] = { { 0 } };
 #pragma unroll 2
-  for (int m = 0; m < Work<MT>::TILES; m++) {
+  for (int m = 0; m < tiles && warp < s.wide; m++) {
     uint32_t a[4];
     load_rows(a, S.e + 16 * m * E_ROW, E_ROW, lane);
 #pragma unroll
@@ -65,19 +70,27 @@ template <int MT> __device__ __noinline__ void through_outputs(const Step &s) {
       x += __shfl_xor_sync(ALL_LANES, x, 8);
       x += __shfl_xor_sync(ALL_LANES, x, 16);
       float *to = s.gradient + s.l.b2 + unit + 8 * j + 2 * t + c2;
-      if (g == 0) *to = fmaf(down, x, s.add ? *to : 0.0f);
+      if (g != 0 || !own) continue;
+      const float now = fmaf(down, x, s.add ? *to : 0.0f);
+      *to = now;
+      square = fmaf(now, now, square);
     }
   }
+  if (own) put_sum(S, unit / 64, SUM_W3 + unit / 16 % 4, square);
   __syncthreads();
 }
 
-// Errors of the first layer's units, in their place.
-template <int MT> __device__ __noinline__ void back(const float *w2, bool relu) {
+// Through the second layer: errors of the first one's units, in their place.
+template <int MT> __device__ __noinline__ void back(const Step &s) {
+  through_outputs<MT, 1>(s);
   Work<MT> &S = here<MT>();
+  const bool relu = s.agent->relu;
+  const uint16_t *w2 = s.operand;
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
   const int first = (warp & 1) * 16 * MT, unit = (warp >> 1) * 32;
-  const float *from = w2 + unit / 16 * SQUARE;
+  const uint16_t *from = w2 + unit / 16 * SQUARE;
   constexpr int SQUARES = H / 16;
+  const int wide = unit < 16 * s.wide ? s.wide : 0; // padding has no errors
   float c[MT][4][4];
 #pragma unroll
   for (int m = 0; m < MT; m++)
@@ -86,17 +99,23 @@ template <int MT> __device__ __noinline__ void back(const float *w2, bool relu) 
 #pragma unroll
       for (int i = 0; i < 4; i++)
         c[m][j][i] = 0;
-  Square next[2] = { load_square(from, lane), load_square(from + SQUARE, lane) };
+  uint4 now[2], next[2];
+#pragma unroll
+  for (int q = 0; q < 2; q++) {
+    now[q] = load_square(from + q * SQUARE, lane);
+    next[q] = load_square(from + (SQUARES + q) * SQUARE, lane);
+  }
 #pragma unroll 1
-  for (int k = 0; k < SQUARES; k++) {
+  for (int k = 0; k < wide; k++) {
     uint32_t b[4][2];
 #pragma unroll
     for (int q = 0; q < 2; q++) {
-      b[2 * q][0] = transpose(pack(next[q].low.x, next[q].low.y));
-      b[2 * q + 1][0] = transpose(pack(next[q].low.z, next[q].low.w));
-      b[2 * q][1] = transpose(pack(next[q].high.x, next[q].high.y));
-      b[2 * q + 1][1] = transpose(pack(next[q].high.z, next[q].high.w));
-      if (k + 1 < SQUARES) next[q] = load_square(from + ((k + 1) * SQUARES + q) * SQUARE, lane);
+      b[2 * q][0] = transpose(now[q].x);
+      b[2 * q + 1][0] = transpose(now[q].y);
+      b[2 * q][1] = transpose(now[q].z);
+      b[2 * q + 1][1] = transpose(now[q].w);
+      now[q] = next[q];
+      if (k + 2 < wide) next[q] = load_square(from + ((k + 2) * SQUARES + q) * SQUARE, lane);
     }
 #pragma unroll
     for (int m = 0; m < MT; m++) {
@@ -109,6 +128,7 @@ template <int MT> __device__ __noinline__ void back(const float *w2, bool relu) 
   }
 #pragma unroll
   for (int m = 0; m < MT; m++) {
+    if (wide == 0) break;
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       __half *at = S.h1 + (first + 16 * m + g) * ROW + unit + 8 * j + 2 * t;
@@ -132,7 +152,7 @@ template <int MT> __device__ __noinline__ void first_layer(const Step &s) {
   const float down = S.down;
   float c[SQUARES][2][4] = { { { 0 } } };
 #pragma unroll 2
-  for (int k = 0; k < Work<MT>::TILES; k++) {
+  for (int k = 0; k < Work<MT>::TILES && warp < s.wide; k++) {
     uint32_t a[4];
     load_rows_transposed(a, S.h1 + 16 * k * ROW + 16 * warp, ROW, lane);
 #pragma unroll
@@ -146,18 +166,23 @@ template <int MT> __device__ __noinline__ void first_layer(const Step &s) {
   }
 #pragma unroll
   for (int q = 0; q < SQUARES; q++) {
-    if (q >= squares) break;
+    if (q >= squares || warp >= s.wide) break;
+    float square = 0;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       float4 *to = reinterpret_cast<float4 *>(s.gradient + s.l.w1 + (warp * squares + q) * SQUARE +
                                               h * 128 + lane * 4);
       const float4 old = s.add ? *to : make_float4(0, 0, 0, 0);
-      *to = make_float4(fmaf(down, c[q][0][2 * h], old.x), fmaf(down, c[q][0][2 * h + 1], old.y),
-                        fmaf(down, c[q][1][2 * h], old.z), fmaf(down, c[q][1][2 * h + 1], old.w));
+      const float4 now =
+          make_float4(fmaf(down, c[q][0][2 * h], old.x), fmaf(down, c[q][0][2 * h + 1], old.y),
+                      fmaf(down, c[q][1][2 * h], old.z), fmaf(down, c[q][1][2 * h + 1], old.w));
+      *to = now;
+      square += square_of(now);
     }
+    put_sum(S, warp / 4, SUM_W1 + 4 * (warp % 4) + q, square);
   }
   __syncthreads();
-  layer<MT>(S.x, x_row, squares, s.param + s.l.w1, nullptr, s.agent->relu, S.h1);
+  layer<MT>(S.x, x_row, squares, squares, s.wide, s.operand + s.l.w1, nullptr, s.agent->relu, S.h1);
   __syncthreads();
 }
 

@@ -50,10 +50,11 @@ __global__ void __launch_bounds__(THREADS, 1)
   const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(g.n_input);
   const int from = blockIdx.x * Work<MT>::R;
   const int n = count - from < Work<MT>::R ? count - from : (int)Work<MT>::R;
-  take_inputs<MT>(S, static_cast<const float *>(a.obs), g.n_input, l.inputs, n,
-                  [&](int i) { return (uint32_t)(first + from + i); });
+  take_inputs<MT>(S, static_cast<const float *>(a.obs) + (size_t)(first + from) * g.n_input,
+                  g.n_input, l.inputs, n);
+  take_outputs<MT>(S, a.param + which * l.size + l.w3);
   __syncthreads();
-  forward<MT>(a.param + which * l.size, g.n_input, a.relu);
+  forward<MT>(a.param + which * l.size, g.operand + which * l.b2, &g, a.relu);
   if (which == 0)
     for (int i = threadIdx.x; i < n * A; i += THREADS)
       g.mean[from * A + i] = S.out[i];

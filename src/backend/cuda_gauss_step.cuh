@@ -15,12 +15,18 @@ struct Step {
   const mm_cuda_agent *agent;
   mm_cuda_gauss *gauss;
   float *param, *m, *v, *gradient; // of this network
+  uint16_t *operand;
   mm_cuda_wide_layout l;
+  int wide; // as mm_cuda_gauss has it
   int which;
   int first, n;   // of the minibatch, among the shuffled rows
   int from, rows; // of the tile, among those
   bool add, last; // not the first tile of its minibatch; the last one
   bool measure;   // the divergence of this minibatch
+  int member;     // of the blocks that share the network
+  int low, high;  // rows of a tile that are this block's, up to their loss
+  int filled;     // rows of this tile, rounded up to 16 or further
+  int most;       // rows of a tile at most, in this epoch
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -71,56 +77,39 @@ template <int MT> MM_DEVICE float block_top(Work<MT> &S, float x) {
 // ---------------------------------------------------------------------------------------------
 // Rows
 
-// Mean and deviation of the minibatch's advantages.
-template <int MT> __device__ __noinline__ void normalise(const Step &s) {
+// Sends for the rows of a tile, `rows` from `first` on; others are empty. They will be there after
+// arrive().
+template <int MT> MM_DEVICE void fetch(const Step &s, int first, int rows) {
   Work<MT> &S = here<MT>();
-  const mm_cuda_agent &a = *s.agent;
-  double sum = 0;
-  if (!a.normalise) {
-    if (threadIdx.x == 0) {
-      S.mean = 0;
-      S.scale = 1;
-    }
-    return;
+  const mm_cuda_gauss &g = *s.gauss;
+  const int pieces = s.l.inputs / 8, x_row = s.l.inputs + 8;
+  const uint4 none = make_uint4(0, 0, 0, 0);
+  for (int i = threadIdx.x; i < Work<MT>::R * pieces; i += THREADS) {
+    const int r = i / pieces, k = i % pieces;
+    __half *to = S.x + r * x_row + 8 * k;
+    if (r < rows)
+      copy16(to, g.input + (size_t)(first + r) * s.l.inputs + 8 * k);
+    else
+      *reinterpret_cast<uint4 *>(to) = none;
   }
-  for (int i = threadIdx.x; i < s.n; i += THREADS)
-    sum += (double)a.advantage[mm_shuffle_at(&S.shuffle, (uint32_t)(s.first + i))];
-  const double mean = block_sum(S, sum) / s.n;
-  sum = 0;
-  for (int i = threadIdx.x; i < s.n; i += THREADS) {
-    const double d = (double)a.advantage[mm_shuffle_at(&S.shuffle, (uint32_t)(s.first + i))] - mean;
-    sum += d * d;
-  }
-  const double square = block_sum(S, sum);
-  if (threadIdx.x == 0) {
-    S.mean = (float)mean;
-    S.scale = (float)(1 / (sqrt(square / s.n) + 1e-8));
-  }
+  for (int r = threadIdx.x; r < rows; r += THREADS)
+    copy16(&S.about[r], g.about + (size_t)(first + r) * 4);
+  if (s.which == ACTOR)
+    for (int i = threadIdx.x; i < rows * A / 4; i += THREADS)
+      copy16(S.action + 4 * i, g.acted + (size_t)first * A + 4 * i);
+  end_copies();
 }
 
-template <int MT> __device__ __noinline__ void gather(const Step &s) {
+// And the outputs' weights and the deviations, as they are now.
+template <int MT> MM_DEVICE void arrive(const Step &s) {
   Work<MT> &S = here<MT>();
-  const mm_cuda_agent &a = *s.agent;
   const int i = threadIdx.x;
-  if (i < Work<MT>::R) {
-    const bool there = i < s.rows;
-    const uint32_t row = there ? mm_shuffle_at(&S.shuffle, (uint32_t)(s.first + s.from + i)) : 0;
-    S.row[i] = row;
-    if (there && s.which == ACTOR) {
-      S.policy[i] = a.policy[row];
-      S.advantage[i] = a.advantage[row];
-    } else if (there) {
-      S.value[i] = a.value[row];
-      S.target[i] = a.target[row];
-    }
-  }
+  take_outputs(S, s.param + s.l.w3);
   if (s.which == ACTOR && i < s.gauss->n_real)
     S.inverse[i] = mm_exp_f(-log_std_of(s.param[s.l.log_std + i]));
-  if (s.which == ACTOR && i == 0)
+  if (s.which == ACTOR && i == 32)
     S.log_scale = log_scale_of(s.param + s.l.log_std, s.gauss->n_real);
-  __syncthreads();
-  take_inputs<MT>(S, static_cast<const float *>(a.obs), s.gauss->n_input, s.l.inputs, s.rows,
-                  [&](int k) { return S.row[k]; });
+  wait_copies<0>();
   __syncthreads();
 }
 

@@ -71,6 +71,8 @@ static mm_status choose_gauss(const mm_ampo *a, int tile, const mm_cuda_device *
   out->gauss = (mm_cuda_gauss_plan){ .env = gauss_env(a->vec->law, a->vec->which),
                                      .n_env = (int)a->n_env,
                                      .n_step = (int)a->n_step,
+                                     .epochs = (int)a->config.epochs,
+                                     .hidden = (int)a->config.hidden,
                                      .processors = device->processors };
   if (out->gauss.env == MM_CUDA_GAUSS_ENVS || a->info.n_input > MM_CUDA_GAUSS_INPUTS ||
       a->n_out > MM_CUDA_GAUSS_ACTIONS)
@@ -127,7 +129,7 @@ bool mm_cuda_kernel_same(const mm_cuda_kernel *a, const mm_cuda_kernel *b) {
   if (a->real)
     return a->gauss.env == b->gauss.env && a->gauss.rows == b->gauss.rows &&
            a->gauss.body.flavour == b->gauss.body.flavour && a->gauss.n_env == b->gauss.n_env &&
-           a->gauss.n_step == b->gauss.n_step;
+           a->gauss.n_step == b->gauss.n_step && a->gauss.epochs == b->gauss.epochs;
   if (a->bits != b->bits || a->relu != b->relu) return false;
   if (a->bits) return a->game == b->game && a->rows == b->rows;
   return a->dense.kernel == b->dense.kernel && a->dense.shared_size == b->dense.shared_size &&

@@ -138,6 +138,17 @@ MM_DEVICE void add_four(float *to, float4 x) {
 #endif
 }
 
+// Says a number to other blocks; who has heard it sees all that was written before it was said.
+MM_DEVICE void post(uint64_t *to, uint64_t x) {
+  asm volatile("st.release.gpu.global.u64 [%0],%1;" ::"l"(to), "l"(x) : "memory");
+}
+
+MM_DEVICE uint64_t hear(const uint64_t *from) {
+  uint64_t x;
+  asm volatile("ld.acquire.gpu.global.u64 %0,[%1];" : "=l"(x) : "l"(from) : "memory");
+  return x;
+}
+
 // A pointer that lies in shared memory, read anew each time: registers are rarer than time.
 template <class P> MM_DEVICE P *fresh(P *const &pointer) {
   uint64_t p;
