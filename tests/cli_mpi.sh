@@ -49,6 +49,18 @@ ranks 3 "${train[@]}" --out three
 expect_code 0
 expect "policies are the same to the byte" cmp -s one/policy.safetensors three/policy.safetensors
 
+body=(train --env Hopper --map neural --seeds 3 --set envs=8 --set unroll=8 --set minibatches=2 --set hidden=16 --set steps=2048 --quiet)
+run "${body[@]}" --out body
+ranks 2 "${body[@]}" --out body-2
+expect_code 0
+expect "those of a body too" cmp -s body/policy.safetensors body-2/policy.safetensors
+for folder in body body-2; do
+  run export $folder --csv --table measure
+  cp "$out" "$folder.csv"
+done
+expect "and its measures" cmp -s body.csv body-2.csv
+expect "which are there" grep -q ',divergence,' body.csv
+
 table=(transfer --maps "l2,tsallis:0.5" --envs "GridWorld-small,GridWorld-dense" --seeds 3 --set steps=512 --set envs=8 --set unroll=8 --quiet)
 run "${table[@]}" --out table
 ranks 2 "${table[@]}" --out table-2
