@@ -352,11 +352,56 @@ static void test_trained(void **state) {
   mm_evaluation e;
   assert_ok(mm_evaluate_run(&config, &e));
   assert_true(e.all.value.mean > 100); // chance: 22
+  assert_true(!e.physics && !e.flavour);
   mm_evaluation_release(&e);
   mm_ampo_destroy(ampo);
   mm_policy_destroy(policy);
   mm_map_destroy(map);
   mm_env_destroy(env);
+}
+
+// A policy trained with the MuJoCo library plays on our own engine, also where there is none; the
+// flavour is the training's at home, else the ID's.
+static void test_body(void **state) {
+  (void)state;
+  static const struct {
+    const char *id, *flavour;
+    mm_env_flavour asked;
+  } cases[] = { { "Hopper", "gymnasium", MM_ENV_FLAVOUR_BY_ID },
+                { "Hopper", "brax", MM_ENV_FLAVOUR_BRAX },
+                { "Hopper-v4", "gymnasium", MM_ENV_FLAVOUR_BY_ID },
+                { "Hopper-v4", "brax", MM_ENV_FLAVOUR_BRAX } };
+  mm_settings settings = small(MM_ALGO_GAUSSIAN);
+  const mm_net_config shape = {
+    .n_input = 11, .n_action = 3, .hidden = { 16, 16 }, .gaussian = true
+  };
+  mm_map *map;
+  mm_net *net;
+  mm_policy *policy;
+  settings.ampo.physics = MM_ENV_PHYSICS_MUJOCO;
+  settings.ampo.flavour = MM_ENV_FLAVOUR_GYMNASIUM;
+  assert_ok(mm_map_open("l2", &map));
+  assert_ok(mm_net_create(&shape, &net));
+  assert_ok(mm_net_init(net, 1, 0));
+  assert_ok(mm_policy_create("Hopper", map, &settings, 0, 1, &policy));
+  assert_ok(mm_policy_set(policy, 0, net));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mm_env *env = open_env(cases[i].id);
+    mm_evaluate_config config = config_of(policy, env);
+    mm_evaluation e;
+    config.episodes = 3;
+    config.physics = MM_ENV_PHYSICS_OWN;
+    config.flavour = cases[i].asked;
+    assert_ok(mm_evaluate_run(&config, &e));
+    assert_string_equal(e.physics, "own");
+    assert_string_equal(e.flavour, cases[i].flavour);
+    assert_int_equal(e.unstable, 0);
+    mm_evaluation_release(&e);
+    mm_env_destroy(env);
+  }
+  mm_policy_destroy(policy);
+  mm_net_destroy(net);
+  mm_map_destroy(map);
 }
 
 static void test_refused(void **state) {
@@ -435,7 +480,7 @@ int suite_evaluate(void) {
     cmocka_unit_test(test_replay),        cmocka_unit_test(test_summary),
     cmocka_unit_test(test_same),          cmocka_unit_test(test_gridworld),
     cmocka_unit_test(test_trained),       cmocka_unit_test(test_refused),
-    cmocka_unit_test(test_overflow),
+    cmocka_unit_test(test_overflow),      cmocka_unit_test(test_body),
   };
   return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
 }
