@@ -107,6 +107,26 @@ expect_not "as the only rank, in what the rank loads" grep -q libmpi alone.*
 mpirun -n 2 env LD_DEBUG_OUTPUT=two LD_DEBUG=files "$program" "${tiny_train[@]}" >"$out" 2>"$err"
 expect "but as one of two" grep -q libmpi two.*
 
+# what a rank lacks is said with its name: one that finds no models
+if "$program" --version | grep -q 'mujoco [0-9]'; then
+  mkdir -p bare/bin
+  cp "$program" "$(dirname "$program")/mirrormap_mpi.so" bare/bin/
+  models=("${body[@]}" --physics mujoco --out models)
+  last="a rank without models"
+  MIRRORMAP_DATA=$2 mpirun -n 1 "$program" "${models[@]}" : -n 1 env -u MIRRORMAP_DATA bare/bin/mirrormap \
+    "${models[@]}" >"$out" 2>"$err" </dev/null
+  code=$?
+  if [ "$code" -eq 0 ]; then
+    echo "cli_mpi: models are installed where every program finds them: nothing to miss"
+  else
+    expect_code 2
+    expect_err 'rank 1 ('
+    expect_err 'models/hopper_brax.xml: not found'
+    MIRRORMAP_DATA=$2 run train --resume models --quiet
+    expect_code 0
+  fi
+fi
+
 # a build without MPI says so, once, and works alone
 without=$(dirname "$program")/mirrormap_without_mpi
 if [ -x "$without" ]; then
