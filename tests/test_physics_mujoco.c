@@ -176,6 +176,18 @@ static void check_part(const world *w, const mm_part *part, int weld) {
   near(part->name, part->inverse_weight, m->body_invweight0[2 * weld], 0);
 }
 
+// Impedance and reference of a constraint; the library raises an impedance of 0 to 0.0001.
+static void check_softness(const mm_impedance *ours, const double *impedance,
+                           const double *reference) {
+  near("lowest impedance", fmax(ours->low, mjMINIMP), fmax(impedance[0], mjMINIMP), 0);
+  near("highest impedance", ours->high, impedance[1], 0);
+  near("width", ours->width, impedance[2], 0);
+  near("midpoint", 0.5, impedance[3], 0);
+  near("power", 2, impedance[4], 0);
+  near("time constant", 0.02, reference[0], 0);
+  near("damping ratio", 1, reference[1], 0);
+}
+
 static void check_dof(const world *w, const mm_dof *dof, int i) {
   const mjModel *m = w->m;
   int joint = m->dof_jntid[i];
@@ -187,6 +199,7 @@ static void check_dof(const world *w, const mm_dof *dof, int i) {
   if (dof->limited) {
     near(dof->name, dof->low, m->jnt_range[2 * joint], 0);
     near(dof->name, dof->high, m->jnt_range[2 * joint + 1], 0.01);
+    check_softness(&w->table.limit, m->jnt_solimp + mjNIMP * joint, m->jnt_solref + mjNREF * joint);
   }
 }
 
@@ -234,8 +247,7 @@ static void check_touches(const world *w) {
            fmax(m->geom_friction[3 * g], m->geom_friction[3 * floor]), 0);
     }
     near("margin", w->table.margin, fmax(m->geom_margin[g], m->geom_margin[floor]), 0);
-    near("impedance", w->table.contact.high, m->geom_solimp[mjNIMP * g + 1], 0);
-    near("impedance", w->table.contact.width, m->geom_solimp[mjNIMP * g + 2], 0);
+    check_softness(&w->table.contact, m->geom_solimp + mjNIMP * g, m->geom_solref + mjNREF * g);
   }
   assert_int_equal(spheres, w->table.n_touch);
 }
@@ -253,6 +265,8 @@ static void test_constants(void **state) {
         if (w.m->body_weldid[b] == b) check_part(&w, &w.table.part[part++], b);
       assert_int_equal(part, w.table.n_part);
       assert_int_equal(w.m->nv, w.table.n_dof);
+      near("time step", w.info->h, w.m->opt.timestep, 0);
+      near("gravity", -9.81, w.m->opt.gravity[2], 0);
       for (int i = 0; i < w.m->nv; i++)
         check_dof(&w, &w.table.dof[i], i);
       check_motors(&w);

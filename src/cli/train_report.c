@@ -233,7 +233,7 @@ static void put_values(const outcome *o) {
 static void put_samples(const outcome *o) {
   const samples s = count_samples(o);
   if (!s.any || !isfinite(s.least)) return;
-  printf("samples      effective to %.3g %% or more", 100 * s.least);
+  printf("samples      at least %.3g %% effective", 100 * s.least);
   if (s.sum[MM_MEASURE_CLAMPED] > 0) printf(", %.0f clamped", s.sum[MM_MEASURE_CLAMPED]);
   if (s.sum[MM_MEASURE_CAPPED] > 0) printf(", %.0f capped", s.sum[MM_MEASURE_CAPPED]);
   if (s.sum[MM_MEASURE_NONFINITE] > 0) printf(", %.0f not finite", s.sum[MM_MEASURE_NONFINITE]);
