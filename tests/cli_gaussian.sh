@@ -60,6 +60,9 @@ expect_out 'samples      at least '
 run learn --env Pendulum-v1 --preset mujoco-quick --set steps=2048 --generations 1 --population 4 --out endless-search
 expect_code 0
 expect_err 'none will end'
+run transfer --maps l2 --envs Pendulum-v1 --seeds 2 "${short[@]:2}" --set steps=1280 --out endless-table
+expect_code 0
+expect_err 'none will end'
 run train "${short[@]}" --map l2 --set steps=5120 --out ends
 expect_code 0
 expect_not "enough steps are no matter" grep -q 'none will end' "$err"
