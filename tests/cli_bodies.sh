@@ -192,7 +192,7 @@ refuse "setting 'flavour': unknown value 'v5'" env show Ant --set flavour=v5
 refuse "setting 'rules' is for MinAtar" env show Ant --set rules=gymnax
 refuse "setting 'gamma' is for Grid-World" env show Hopper --set gamma=0.9
 refuse "option '--index' is for Grid-World" env show Hopper --index 1
-refuse "no traces of 'Hopper' can be recorded" env record Hopper
+refuse "option '--physics' is for Hopper, HalfCheetah and Ant" env record CartPole-v1 --physics own
 refuse "not a key of Hopper" env play Hopper --keys 'x'
 
 # ---------------------------------------------------------------------------------------------
