@@ -29,7 +29,7 @@ static mm_policy *make_policy(const mm_env *env, const char *map_name, const mm_
     assert_ok(mm_ampo_create(env, map, &settings->ampo, seed + i, 0, &ampo));
     mm_net *net = mm_ampo_net(ampo);
     mm_net_tensor last = mm_net_describe(net, 4);
-    const size_t size = (size_t)(last.rows * last.cols);
+    const size_t size = (size_t)last.rows * (size_t)last.cols;
     float *w = malloc(size * sizeof *w);
     mm_net_export(net, MM_NET_PARAM, 4, w);
     for (size_t k = 0; k < size; k++)
@@ -154,7 +154,8 @@ static double replay(const mm_policy *policy, const mm_env *env, size_t agent, u
   mm_stream stream = mm_stream_make(agent_seed, repeat, MM_RNG_ACTION, (uint32_t)lane);
   for (*length = 0; !end[lane];) {
     mm_net_obs seen = { .floats = obs + lane * (size_t)info.n_input };
-    double u = mm_stream_block(stream, *length / 4).word[*length % 4] * 0x1p-32;
+    const mm_block block = mm_stream_block(stream, *length / 4);
+    double u = block.word[*length % 4] * 0x1p-32;
     assert_ok(mm_player_look(player, &seen, 1));
     action[lane] = greedy ? mm_player_greedy(player, 0) : mm_player_sample(player, 0, u);
     assert_ok(mm_vec_step_part(vec, lane, lane + 1, action,

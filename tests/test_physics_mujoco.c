@@ -54,7 +54,8 @@ static void open_world(world *w, mm_body body, mm_flavour flavour) {
            flavour_names[flavour]);
   w->m = mj_loadXML(path, NULL, error, sizeof error);
   if (!w->m) fail_msg("%s: %s", path, error);
-  w->d = mj_makeData(w->m);
+  w->d = w->m ? mj_makeData(w->m) : NULL;
+  if (!w->d) abort(); // the library has said why
   w->m->opt.iterations = 100;
   w->m->opt.enableflags |= mjENBL_ENERGY;
   mm_body_derive(body, flavour, &w->table);

@@ -61,7 +61,8 @@ static bool without_effect(const char *id, const char *name) {
 static void change_state(const char *id, cJSON *root, int64_t trajectory, int t) {
   cJSON *item = cJSON_GetArrayItem(trajectories(root), (int)trajectory);
   cJSON *row = cJSON_GetArrayItem(field(item, "states"), t + 1)->child;
-  for (cJSON *name = field(root, "state_fields")->child; name; name = name->next, row = row->next) {
+  cJSON *name = field(root, "state_fields")->child;
+  for (; name && row; name = name->next, row = row->next) {
     cJSON *number = cJSON_IsArray(row) ? row->child : row;
     if (!number) continue; // an empty list
     if (strcmp(name->valuestring, "entities") == 0) number = cJSON_GetArrayItem(row, 4); // in use

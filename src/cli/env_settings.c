@@ -60,7 +60,7 @@ const option env_settings[] = {
                         .choices = vec_physics_names,
                         .direct = true,
                         .help = "Hopper, HalfCheetah, Ant: our own engine, or the MuJoCo library "
-                                "(default own where it has the flavour)" },
+                                "(default own)" },
   [SETTING_FRESH] = { .name = "fresh_reset",
                       .type = OPTION_CHOICE,
                       AT(fresh_reset),

@@ -38,7 +38,7 @@ static inline bool mm_body_healthy(const mm_physics *p, mm_body body, size_t i) 
 // Puts environment i to the start of an episode.
 static inline void mm_body_start(mm_physics *p, size_t i, const mm_bodies_draws *draws) {
   const double *pose = p->info->start[p->config.flavour];
-  float start[MM_BODY_MOST_Q], *q = p->q + i, *v = p->v + i;
+  float start[MM_BODY_MOST_Q] = { 0 }, *q = p->q + i, *v = p->v + i;
   for (int k = 0; k < p->info->nq; k++)
     start[k] = (float)pose[k];
   if (p->config.body == MM_BODY_HOPPER)

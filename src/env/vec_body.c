@@ -145,35 +145,37 @@ static size_t kept_size(const mm_vec *vec) {
 }
 
 // Columns of n in a row, those of the physics being `stride` apart.
-static char *copy_columns(float *column, size_t stride, size_t n, int count, char *bytes,
-                          bool into) {
-  for (int k = 0; k < count; k++, bytes += n * sizeof(float)) {
-    if (into)
-      memcpy(column + (size_t)k * stride, bytes, n * sizeof(float));
-    else
-      memcpy(bytes, column + (size_t)k * stride, n * sizeof(float));
-  }
+static char *save_columns(const float *column, size_t stride, size_t n, int count, char *bytes) {
+  for (int k = 0; k < count; k++, bytes += n * sizeof(float))
+    memcpy(bytes, column + (size_t)k * stride, n * sizeof(float));
   return bytes;
 }
 
-static void copy_state(const mm_vec *vec, char *bytes, bool into) {
-  const mm_physics *p = vec->physics;
-  const size_t n = vec->info.n;
-  bytes = copy_columns(p->q, p->stride, n, p->info->nq, bytes, into);
-  bytes = copy_columns(p->v, p->stride, n, p->info->nv, bytes, into);
-  copy_columns(p->warm, p->stride, n, p->info->nv, bytes, into);
+static const char *load_columns(float *column, size_t stride, size_t n, int count,
+                                const char *bytes) {
+  for (int k = 0; k < count; k++, bytes += n * sizeof(float))
+    memcpy(column + (size_t)k * stride, bytes, n * sizeof(float));
+  return bytes;
 }
 
 static void save(const mm_vec *vec, void *state) {
-  const size_t lanes = vec->info.n * sizeof(lane);
-  memcpy(state, vec->state, lanes);
-  copy_state(vec, (char *)state + lanes, false);
+  const mm_physics *p = vec->physics;
+  const size_t n = vec->info.n;
+  char *bytes = (char *)state + n * sizeof(lane);
+  memcpy(state, vec->state, n * sizeof(lane));
+  bytes = save_columns(p->q, p->stride, n, p->info->nq, bytes);
+  bytes = save_columns(p->v, p->stride, n, p->info->nv, bytes);
+  save_columns(p->warm, p->stride, n, p->info->nv, bytes);
 }
 
 static void load(const mm_vec *vec, const void *state) {
-  const size_t lanes = vec->info.n * sizeof(lane);
-  memcpy(vec->state, state, lanes);
-  copy_state(vec, (char *)(uintptr_t)state + lanes, true);
+  const mm_physics *p = vec->physics;
+  const size_t n = vec->info.n;
+  const char *bytes = (const char *)state + n * sizeof(lane);
+  memcpy(vec->state, state, n * sizeof(lane));
+  bytes = load_columns(p->q, p->stride, n, p->info->nq, bytes);
+  bytes = load_columns(p->v, p->stride, n, p->info->nv, bytes);
+  load_columns(p->warm, p->stride, n, p->info->nv, bytes);
 }
 
 static bool columns_sane(const float *column, size_t stride, size_t n, int count) {
