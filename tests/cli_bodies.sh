@@ -62,6 +62,10 @@ expect_out '"n":6,"low":-1'
 run env show Ant --json
 expect_out '"observation":{"n":27,'
 expect_out '"n":8,"low":-1'
+run env show Hopper --physics own --json
+expect_out '"physics":"own"}'
+run env show Hopper --physics=own --help
+expect_out '--physics VALUE'
 run env show HalfCheetah --set flavour=gymnasium --json
 expect_out '"flavour":"gymnasium"'
 run env show HalfCheetah-v4 --set flavour=brax --json
@@ -134,7 +138,23 @@ for engine in $engines; do
   run eval --policy "$work/Hopper-$engine" --episodes 3 --json
   expect_code 0
   expect_json
+  expect_out "\"flavour\":\"brax\",\"physics\":\"$engine\",\"unstable\":0,"
+  for other in $engines; do
+    run eval --policy "$work/Hopper-$engine" --episodes 3 --physics "$other"
+    expect_code 0
+    case $other in own) expect_out 'moved by our own engine' ;; *) expect_out 'moved by the MuJoCo library' ;; esac
+  done
 done
+# the ID of another body says its flavour, that of the training what is not said
+run train --env Hopper "${small[@]}" --set flavour=brax --out "$work/flavoured"
+run eval --policy "$work/flavoured" --episodes 1 --env Hopper-v4
+expect_code 0
+expect_out 'body         gymnasium,'
+run env play Hopper-v4 --policy "$work/flavoured"
+expect_code 0
+expect_not "not the one of the training" grep -q "brax' flavour" "$out"
+run eval --policy "$work/flavoured" --episodes 1 --env Hopper-v4 --set flavour=brax
+expect_out 'body         brax,'
 run env show Ant --frames "$work/ant.svg" --policy "$work/Ant-own" --steps 12 --every 4 --greedy
 expect_code 0
 expect "who plays" grep -q 'Ant-own agent 0 (greedy)' "$work/ant.svg"
@@ -153,6 +173,17 @@ expect_out "brax' flavour"
 refuse "(did you mean 'Hopper'?)" env show Hoper
 refuse "(did you mean 'HalfCheetah-v4'?)" env show HalfCheetah-v5
 refuse "setting 'physics' is for Hopper, HalfCheetah and Ant" env show CartPole-v1 --set physics=own
+refuse "setting 'physics' is for Hopper, HalfCheetah and Ant" env show CartPole-v1 --physics own
+refuse "setting 'physics' is for Hopper, HalfCheetah and Ant" train --env Pendulum-v1 --map l2 --physics own
+refuse "setting 'rules' is for MinAtar" train --env CartPole-v1 --map l2 --set rules=minatar
+refuse "ampo has no setting 'physics'" train --env CartPole-v1 --map l2 --physics own
+refuse "option '--physics': unknown value 'bullet'" env show Ant --physics bullet
+refuse "setting 'physics': unknown value 'bullet'" train --env Ant --map l2 --physics bullet
+refuse "setting 'physics' is given twice" train --env Ant --map l2 --physics own --set physics=own
+refuse "option '--physics' is given twice" train --env Ant --map l2 --set physics=own --physics own
+refuse "option '--physics' needs a value" train --env Ant --map l2 --physics
+refuse "unknown option '--physcs' (did you mean '--physics'?)" train --env Ant --map l2 --physcs own
+refuse "unknown option '--steps' (did you mean '--set steps=..'?)" train --env Ant --map l2 --steps 9
 refuse "setting 'flavour' is for Hopper, HalfCheetah and Ant" \
   env show GridWorld-dense --set flavour=brax
 refuse "setting 'fresh_reset' is for Hopper" env play Breakout-MinAtar --set fresh_reset=on --keys .
@@ -161,18 +192,15 @@ refuse "setting 'flavour': unknown value 'v5'" env show Ant --set flavour=v5
 refuse "setting 'rules' is for MinAtar" env show Ant --set rules=gymnax
 refuse "setting 'gamma' is for Grid-World" env show Hopper --set gamma=0.9
 refuse "option '--index' is for Grid-World" env show Hopper --index 1
-refuse "no traces of 'Hopper' can be recorded" env record Hopper
+refuse "option '--physics' is for Hopper, HalfCheetah and Ant" env record CartPole-v1 --physics own
 refuse "not a key of Hopper" env play Hopper --keys 'x'
 
 # ---------------------------------------------------------------------------------------------
 # the library and its models
 
 if [ $library = no ]; then
-  for words in "Hopper --set physics=mujoco"; do
-    # shellcheck disable=SC2086 # words
-    run env show $words
-    expect_refusal 1 "libmujoco-dev"
-  done
+  run env show Hopper --physics mujoco
+  expect_refusal 1 "libmujoco-dev"
 else
   play Hopper --set physics=mujoco --policy random --episodes 3
   cp "$out" "$work/points"

@@ -51,6 +51,23 @@ run train "${short[@]}" --map l2 --set steps=2560 --seeds 3 --threads 2 --out tw
 expect_code 0
 expect "other threads and kernels, the same bits" cmp -s one/policy.safetensors two/policy.safetensors
 
+# nothing ended, so nothing is known
+run train "${short[@]}" --map l2 --set steps=1280 --out endless
+expect_code 0
+expect_err 'Pendulum-v1: 1280 steps of 8 environments are 160 of each, and an episode has 200: none will end'
+expect_out 'recent       unknown'
+expect_out 'samples      at least '
+run learn --env Pendulum-v1 --preset mujoco-quick --set steps=2048 --generations 1 --population 4 --out endless-search
+expect_code 0
+expect_err 'none will end'
+run transfer --maps l2 --envs Pendulum-v1 --seeds 2 "${short[@]:2}" --set steps=1280 --out endless-table
+expect_code 0
+expect_err 'none will end'
+run train "${short[@]}" --map l2 --set steps=5120 --out ends
+expect_code 0
+expect_not "enough steps are no matter" grep -q 'none will end' "$err"
+expect_out ' over the episodes of the last tenth'
+
 # in the middle
 long=("${short[@]}" --map random-neural:1 --set steps=131072 --seeds 2 --threads 2 --quiet)
 run train "${long[@]}" --out whole

@@ -10,6 +10,7 @@ if "$program" --version | grep -q sanitizers; then
   echo "skipped: minutes with sanitizers; the suite ranks and cli_mpi_hosts execute the same code there"
   exit 77
 fi
+export MIRRORMAP_DATA=$2 # a program that is not in build/ has no presets and models beside it
 cd "$work" || exit 1
 
 tiny=(--env GridWorld-small --population 8 --kind piecewise --set n=16 --set envs=8 --set unroll=8 --set steps=256
@@ -49,6 +50,18 @@ ranks 3 "${train[@]}" --out three
 expect_code 0
 expect "policies are the same to the byte" cmp -s one/policy.safetensors three/policy.safetensors
 
+body=(train --env Hopper --map neural --seeds 3 --set envs=8 --set unroll=8 --set minibatches=2 --set hidden=16 --set steps=2048 --quiet)
+run "${body[@]}" --out body
+ranks 2 "${body[@]}" --out body-2
+expect_code 0
+expect "those of a body too" cmp -s body/policy.safetensors body-2/policy.safetensors
+for folder in body body-2; do
+  run export $folder --csv --table measure
+  cp "$out" "$folder.csv"
+done
+expect "and its measures" cmp -s body.csv body-2.csv
+expect "which are there" grep -q ',divergence,' body.csv
+
 table=(transfer --maps "l2,tsallis:0.5" --envs "GridWorld-small,GridWorld-dense" --seeds 3 --set steps=512 --set envs=8 --set unroll=8 --quiet)
 run "${table[@]}" --out table
 ranks 2 "${table[@]}" --out table-2
@@ -65,6 +78,15 @@ expect_code 0
 ranks 2 "${tune[@]}" --out tuned-2
 expect_code 0
 expect "a tuning is the same" same_table tuned/trials.csv tuned-2/trials.csv
+
+run reproduce mujoco --scale smoke --out figure --quiet
+expect_code 0
+ranks 2 reproduce mujoco --scale smoke --out figure-2 --quiet
+expect_code 0
+for file in table.csv raw.csv; do
+  expect "a reproduction is the same: $file" same_table figure/$file figure-2/$file
+done
+expect "its map too" cmp -s figure/learn-Hopper/best.json figure-2/learn-Hopper/best.json
 
 # ---------------------------------------------------------------------------------------------
 # One terminal
@@ -94,6 +116,26 @@ expect_not "as the only rank" loads_mpi mpirun -n 1 env -u LD_DEBUG LD_DEBUG_OUT
 expect_not "as the only rank, in what the rank loads" grep -q libmpi alone.*
 mpirun -n 2 env LD_DEBUG_OUTPUT=two LD_DEBUG=files "$program" "${tiny_train[@]}" >"$out" 2>"$err"
 expect "but as one of two" grep -q libmpi two.*
+
+# what a rank lacks is said with its name: one that finds no models
+if "$program" --version | grep -q 'mujoco [0-9]'; then
+  mkdir -p bare/bin
+  cp "$program" "$(dirname "$program")/mirrormap_mpi.so" bare/bin/
+  models=("${body[@]}" --physics mujoco --out models)
+  last="a rank without models"
+  mpirun -n 1 "$program" "${models[@]}" : -n 1 env -u MIRRORMAP_DATA bare/bin/mirrormap \
+    "${models[@]}" >"$out" 2>"$err" </dev/null
+  code=$?
+  if [ "$code" -eq 0 ]; then
+    echo "cli_mpi: models are installed where every program finds them: nothing to miss"
+  else
+    expect_code 2
+    expect_err 'rank 1 ('
+    expect_err 'models/hopper_brax.xml: not found'
+    run train --resume models --quiet
+    expect_code 0
+  fi
+fi
 
 # a build without MPI says so, once, and works alone
 without=$(dirname "$program")/mirrormap_without_mpi

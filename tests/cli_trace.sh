@@ -34,6 +34,15 @@ for entry in "${classic[@]}" "${minatar[@]}" GridWorld:gridworld:3000; do
   expect_out "{\"env\":\"$id\",\"transitions\":$n,\"matched\":$n,\"mismatched\":0,\"max_abs_error\":"
   expect_out '"first_mismatch":null}'
 done
+# bodies: recorded with the MuJoCo library, which is not needed here
+for entry in Hopper:hopper:55 Hopper-v4:hopper_v4:46 HalfCheetah:half_cheetah:40 HalfCheetah-v4:half_cheetah_v4:40 \
+  Ant:ant:40 Ant-v4:ant_v4:40; do
+  IFS=: read -r id name n <<<"$entry"
+  run env replay "$id" "$golden/body_$name.json"
+  expect_code 0
+  expect_no_err
+  expect_out "$n of $n transitions match"
+done
 for entry in "${minatar[@]}"; do
   IFS=: read -r id name n <<<"$entry"
   run env replay "$id" "$golden/$name.json" --json
@@ -62,6 +71,7 @@ tamper CartPole-v1 classic_cartpole '"rewards":\[1.0,' '"rewards":[1.0001,' 0 re
 tamper CartPole-v1 classic_cartpole '"times":\[0,1,2' '"times":[0,1,3' 1 times 3 2
 tamper Acrobot-v1 classic_acrobot -0.016160285 -0.016260285 0 joint_angle2 -0.01626 -0.01616
 tamper MountainCar-v0 classic_mountain_car '"truncated":\[0,0' '"truncated":[0,1' 1 truncated 1 0
+tamper Hopper body_hopper '"truncated":\[0,0' '"truncated":[0,1' 1 truncated 1 0
 tamper Pendulum-v1 classic_pendulum '"terminated":\[0' '"terminated":[1' 0 terminated 1 0
 tamper Asterix-MinAtar minatar_asterix '"states":\[\[5,5,0,10,10' '"states":[[5,5,0,10,11' 0 'start spawn_timer' 11 10
 tamper Asterix-MinAtar minatar_asterix '"obs":\[\[220\],\[224' '"obs":[[220],[225' 0 'obs[0]' 225 224
@@ -78,7 +88,7 @@ tamper GridWorld gridworld '\[6,73,14,4,0.0,73' '[6,73,14,4,0.0,74' 6 next_pos 7
 ids=(CartPole-v1 Acrobot-v1 MountainCar-v0 MountainCarContinuous-v0 Pendulum-v1
   {Asterix,Breakout,Freeway,SpaceInvaders,Seaquest}-MinAtar
   MinAtar/{Asterix,Breakout,Freeway,SpaceInvaders,Seaquest}-v1
-  GridWorld-dense GridWorld-labyrinth GridWorld-all)
+  {Hopper,HalfCheetah,Ant}{,-v4} GridWorld-dense GridWorld-labyrinth GridWorld-all)
 for id in "${ids[@]}"; do
   file=$work/${id//\//_}.json
   trace=$id

@@ -69,6 +69,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(body_transfer)                                                                             \
   SUITE(ampo_state)                                                                                \
   SUITE(gaussian)                                                                                  \
+  SUITE(gaussian_gradient)                                                                         \
   SUITE(evolve)                                                                                    \
   SUITE(evolve_sep_cma)                                                                            \
   SUITE(evolve_golden)                                                                             \

@@ -16,20 +16,27 @@ typedef struct setting {
   mm_ampo_config config;
 } setting;
 
-// All algorithms, numbers and lists, limits, rules, real actions.
-enum { N_SETTING = 7, ITERATIONS = 12 };
+// All algorithms, numbers and lists, limits, rules, real actions, bodies.
+enum { N_SETTING = 10, ITERATIONS = 12 };
 
 static setting make_setting(int k) {
-  static const char *const envs[N_SETTING] = {
-    "CartPole-v1", "Seaquest-MinAtar",        "CartPole-v1", "MinAtar/Breakout-v1", "GridWorld-all",
-    "Pendulum-v1", "MountainCarContinuous-v0"
-  };
+  static const char *const envs[N_SETTING] = { "CartPole-v1",
+                                               "Seaquest-MinAtar",
+                                               "CartPole-v1",
+                                               "MinAtar/Breakout-v1",
+                                               "GridWorld-all",
+                                               "Pendulum-v1",
+                                               "MountainCarContinuous-v0",
+                                               "Hopper",
+                                               "Ant-v4",
+                                               "HalfCheetah" };
   static const char *const maps[N_SETTING] = { "l2",         "random:3",    "negentropy",
                                                "negentropy", "tsallis:0.5", "random-neural:2",
+                                               "negentropy", "piecewise",   "l2",
                                                "negentropy" };
-  bool ppo = k == 2 || k == 3 || k == 6;
+  bool ppo = k == 2 || k == 3 || k == 6 || k == 9;
   setting s = { envs[k], maps[k], ppo ? mm_ppo_config_default() : mm_ampo_config_default() };
-  s.config.gaussian = k == 5;
+  s.config.gaussian = k == 5 || k == 7 || k == 8;
   s.config.envs = 5;
   s.config.unroll = 24;
   s.config.steps = 5 * 24 * ITERATIONS;
@@ -37,6 +44,7 @@ static setting make_setting(int k) {
   s.config.minibatches = 3;
   s.config.hidden = 20;
   s.config.bootstrap_on_timeout = k == 0 || k == 5;
+  s.config.fresh_reset = k == 8;
   return s;
 }
 
@@ -150,7 +158,7 @@ static void test_agent_survives(void **state) {
     assert_non_null(bad);
     mm_stream stream = mm_stream_make((uint64_t)k, 0, MM_RNG_SHUFFLE, 0);
     int taken = 0, refused = 0;
-    for (uint64_t i = 0; i < 300; i++) {
+    for (uint64_t i = 0; i < (k < 7 ? 300 : 100); i++) {
       memcpy(bad, bytes, size);
       // the head, the environments and their observations: most of the rest are parameters
       uint32_t reach = i % 5 == 0 ? (uint32_t)size - MM_STATE_CHECKSUM
@@ -242,6 +250,9 @@ static void same_result(const mm_result *a, const mm_result *b) {
   assert_int_equal(a->n_curve, b->n_curve);
   assert_memory_equal(a->curve, b->curve, a->n_curve * sizeof *a->curve);
   assert_memory_equal(a->curve_step, b->curve_step, a->n_curve * sizeof *a->curve_step);
+  assert_int_equal(!a->measure, !b->measure);
+  if (a->measure) // of Gaussian policies
+    assert_memory_equal(a->measure, b->measure, a->n_curve * MM_MEASURES * sizeof *a->measure);
   same_double(a->final_value, b->final_value);
   same_double(a->recent_value, b->recent_value);
   assert_true(a->env_steps == b->env_steps);

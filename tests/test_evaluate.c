@@ -29,7 +29,7 @@ static mm_policy *make_policy(const mm_env *env, const char *map_name, const mm_
     assert_ok(mm_ampo_create(env, map, &settings->ampo, seed + i, 0, &ampo));
     mm_net *net = mm_ampo_net(ampo);
     mm_net_tensor last = mm_net_describe(net, 4);
-    const size_t size = (size_t)(last.rows * last.cols);
+    const size_t size = (size_t)last.rows * (size_t)last.cols;
     float *w = malloc(size * sizeof *w);
     mm_net_export(net, MM_NET_PARAM, 4, w);
     for (size_t k = 0; k < size; k++)
@@ -154,7 +154,8 @@ static double replay(const mm_policy *policy, const mm_env *env, size_t agent, u
   mm_stream stream = mm_stream_make(agent_seed, repeat, MM_RNG_ACTION, (uint32_t)lane);
   for (*length = 0; !end[lane];) {
     mm_net_obs seen = { .floats = obs + lane * (size_t)info.n_input };
-    double u = mm_stream_block(stream, *length / 4).word[*length % 4] * 0x1p-32;
+    const mm_block block = mm_stream_block(stream, *length / 4);
+    double u = block.word[*length % 4] * 0x1p-32;
     assert_ok(mm_player_look(player, &seen, 1));
     action[lane] = greedy ? mm_player_greedy(player, 0) : mm_player_sample(player, 0, u);
     assert_ok(mm_vec_step_part(vec, lane, lane + 1, action,
@@ -352,11 +353,56 @@ static void test_trained(void **state) {
   mm_evaluation e;
   assert_ok(mm_evaluate_run(&config, &e));
   assert_true(e.all.value.mean > 100); // chance: 22
+  assert_true(!e.physics && !e.flavour);
   mm_evaluation_release(&e);
   mm_ampo_destroy(ampo);
   mm_policy_destroy(policy);
   mm_map_destroy(map);
   mm_env_destroy(env);
+}
+
+// A policy trained with the MuJoCo library plays on our own engine, also where there is none; the
+// flavour is the training's at home, else the ID's.
+static void test_body(void **state) {
+  (void)state;
+  static const struct {
+    const char *id, *flavour;
+    mm_env_flavour asked;
+  } cases[] = { { "Hopper", "gymnasium", MM_ENV_FLAVOUR_BY_ID },
+                { "Hopper", "brax", MM_ENV_FLAVOUR_BRAX },
+                { "Hopper-v4", "gymnasium", MM_ENV_FLAVOUR_BY_ID },
+                { "Hopper-v4", "brax", MM_ENV_FLAVOUR_BRAX } };
+  mm_settings settings = small(MM_ALGO_GAUSSIAN);
+  const mm_net_config shape = {
+    .n_input = 11, .n_action = 3, .hidden = { 16, 16 }, .gaussian = true
+  };
+  mm_map *map;
+  mm_net *net;
+  mm_policy *policy;
+  settings.ampo.physics = MM_ENV_PHYSICS_MUJOCO;
+  settings.ampo.flavour = MM_ENV_FLAVOUR_GYMNASIUM;
+  assert_ok(mm_map_open("l2", &map));
+  assert_ok(mm_net_create(&shape, &net));
+  assert_ok(mm_net_init(net, 1, 0));
+  assert_ok(mm_policy_create("Hopper", map, &settings, 0, 1, &policy));
+  assert_ok(mm_policy_set(policy, 0, net));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    mm_env *env = open_env(cases[i].id);
+    mm_evaluate_config config = config_of(policy, env);
+    mm_evaluation e;
+    config.episodes = 3;
+    config.physics = MM_ENV_PHYSICS_OWN;
+    config.flavour = cases[i].asked;
+    assert_ok(mm_evaluate_run(&config, &e));
+    assert_string_equal(e.physics, "own");
+    assert_string_equal(e.flavour, cases[i].flavour);
+    assert_int_equal(e.unstable, 0);
+    mm_evaluation_release(&e);
+    mm_env_destroy(env);
+  }
+  mm_policy_destroy(policy);
+  mm_net_destroy(net);
+  mm_map_destroy(map);
 }
 
 static void test_refused(void **state) {
@@ -435,7 +481,7 @@ int suite_evaluate(void) {
     cmocka_unit_test(test_replay),        cmocka_unit_test(test_summary),
     cmocka_unit_test(test_same),          cmocka_unit_test(test_gridworld),
     cmocka_unit_test(test_trained),       cmocka_unit_test(test_refused),
-    cmocka_unit_test(test_overflow),
+    cmocka_unit_test(test_overflow),      cmocka_unit_test(test_body),
   };
   return cmocka_run_group_tests_name("evaluate", tests, NULL, NULL);
 }

@@ -230,7 +230,10 @@ static void test_bits_of_builds(void **state) {
     mm_physics *first = NULL;
     for (size_t i = 0; i < sizeof isa_names / sizeof *isa_names; i++) {
       mm_status status = mm_isa_select(isa_names[i]);
-      if (status == MM_ERR_UNSUPPORTED) continue;
+      if (status == MM_ERR_UNSUPPORTED) {
+        print_message("%s: not on this processor\n", isa_names[i]);
+        continue;
+      }
       assert_ok(status);
       mm_physics *p = make(subjects[s], N);
       scatter(p, (uint64_t)s);

@@ -61,7 +61,8 @@ static bool without_effect(const char *id, const char *name) {
 static void change_state(const char *id, cJSON *root, int64_t trajectory, int t) {
   cJSON *item = cJSON_GetArrayItem(trajectories(root), (int)trajectory);
   cJSON *row = cJSON_GetArrayItem(field(item, "states"), t + 1)->child;
-  for (cJSON *name = field(root, "state_fields")->child; name; name = name->next, row = row->next) {
+  cJSON *name = field(root, "state_fields")->child;
+  for (; name && row; name = name->next, row = row->next) {
     cJSON *number = cJSON_IsArray(row) ? row->child : row;
     if (!number) continue; // an empty list
     if (strcmp(name->valuestring, "entities") == 0) number = cJSON_GetArrayItem(row, 4); // in use
@@ -107,6 +108,79 @@ static void test_changed(void **state) {
     change_state(id, root, 1, 0);
     cJSON_Delete(root);
   }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Bodies: what the MuJoCo library did, our own engine does, with and without its warm start. Every
+// number counts.
+
+static void check_body(const char *id, int transitions, const cJSON *root) {
+  mm_replay_report report;
+  assert_ok(replay(id, root, &report));
+  if (report.has_mismatch)
+    fail_msg("%s: trajectory %d, t %d, %s: expected %g, got %g", id, (int)report.first.trajectory,
+             (int)report.first.t, report.first.field, report.first.expected, report.first.got);
+  assert_int_equal(report.transitions, transitions);
+  assert_true(report.max_abs_error > 0 && report.max_abs_error < 5e-4); // another engine's
+}
+
+// A number that the physics would not step is found where it stands, and steps nothing.
+static void spoil_state(const char *id, cJSON *root, int place, const char *name) {
+  cJSON *row = cJSON_GetArrayItem(field(trajectories(root)->child, "states"), 2);
+  cJSON *number = cJSON_GetArrayItem(row, place);
+  double before = number->valuedouble;
+  mm_replay_report report;
+  number->valuedouble = 2e10;
+  assert_ok(replay(id, root, &report));
+  number->valuedouble = before;
+  assert_true(report.has_mismatch && report.first.t == 1); // as a result, then as a start
+  assert_string_equal(report.first.field, name);
+  assert_int_equal(report.mismatched, 2);
+}
+
+static void test_bodies(void **state) {
+  (void)state;
+  for (int i = 0; i < N_GOLDEN_BODIES; i++) {
+    const char *id = golden_bodies[i].id;
+    cJSON *root = read_trace(golden_bodies[i].name), *item;
+    check_body(id, golden_bodies[i].transitions, root);
+    cJSON_ArrayForEach(item, trajectories(root)) cJSON_DeleteItemFromObject(item, "warm");
+    check_body(id, golden_bodies[i].transitions, root);
+    for (int t = 1; t < 4; t++) {
+      static const char *const columns[] = { "obs", "rewards", "terminated", "truncated", "times" };
+      for (int k = 0; k < 5; k++)
+        change_entry(id, root, t % 2, t, columns[k]);
+      change_state(id, root, t % 2, t);
+    }
+    cJSON *names = field(root, "state_fields");
+    for (int k = 0; k < cJSON_GetArraySize(names); k += 4)
+      spoil_state(id, root, k, cJSON_GetArrayItem(names, k)->valuestring);
+    cJSON_Delete(root);
+  }
+}
+
+// A first state that is none: not a number, or a quaternion without a direction.
+static void test_body_starts(void **state) {
+  (void)state;
+  mm_replay_report report;
+  cJSON *root = read_trace("body_ant"), *row = field(trajectories(root)->child, "states")->child;
+  for (int k = 3; k < 7; k++)
+    cJSON_GetArrayItem(row, k)->valuedouble = 0;
+  assert_ok(replay("Ant", root, &report));
+  assert_true(report.has_mismatch && report.first.t == 0 && report.mismatched == 1);
+  assert_string_equal(report.first.field, "start qw");
+  cJSON_ReplaceItemInArray(row, 20, cJSON_CreateString("nan"));
+  assert_ok(replay("Ant", root, &report));
+  assert_true(report.has_mismatch && isnan(report.first.expected) && report.first.got == 0);
+  assert_string_equal(report.first.field, "start turn_z");
+  cJSON_DeleteItemFromArray(row, 20);
+  assert_fails(replay("Ant", root, &report), MM_ERR_INPUT, "'states': expected 29 numbers");
+  cJSON_Delete(root);
+  root = read_trace("body_hopper");
+  field(field(root, "params"), "substeps")->valuedouble = 5;
+  assert_fails(replay("Hopper", root, &report), MM_ERR_INPUT, "'params.substeps'");
+  assert_fails(replay("Hopper-v4", root, &report), MM_ERR_INPUT, "'env'");
+  cJSON_Delete(root);
 }
 
 // The longest lists of the golden Seaquest: entries of all kinds are in use somewhere.
@@ -276,7 +350,7 @@ typedef struct damage {
 } damage;
 
 static void check_damage(const damage *d) {
-  const mm_record_plan plan = { 1, 2, 12 };
+  const mm_record_plan plan = { .seed = 1, .episodes = 2, .steps = 12 };
   mm_recording good;
   mm_replay_report report;
   assert_ok(mm_trace_record(d->id, &plan, &good));
@@ -416,7 +490,8 @@ int suite_trace(void) {
     cmocka_unit_test(test_changed_lists),   cmocka_unit_test(test_changed_entities),
     cmocka_unit_test(test_changed_draws),   cmocka_unit_test(test_starts),
     cmocka_unit_test(test_comparison),      cmocka_unit_test(test_refuses),
-    cmocka_unit_test(test_hostile_numbers),
+    cmocka_unit_test(test_hostile_numbers), cmocka_unit_test(test_bodies),
+    cmocka_unit_test(test_body_starts),
   };
   return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
 }

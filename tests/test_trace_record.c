@@ -32,12 +32,13 @@ static void test_record(void **state) {
       cJSON_Delete(root);
     }
   }
-  assert_int_equal(n, 15);
+  assert_int_equal(n, 21);
 }
 
 static void test_record_seeds(void **state) {
   (void)state;
-  const mm_record_plan plan = { 3, 2, 50 }, other = { 4, 2, 50 };
+  const mm_record_plan plan = { .seed = 3, .episodes = 2, .steps = 50 },
+                       other = { .seed = 4, .episodes = 2, .steps = 50 };
   const char *id;
   for (size_t i = 1; (id = mm_trace_id(i)) != NULL; i++) {
     mm_recording a, b, c;
@@ -117,7 +118,7 @@ static void test_record_sticky(void **state) {
 
 static void test_record_refuses(void **state) {
   (void)state;
-  const mm_record_plan plan = { 0, 1, 10 };
+  const mm_record_plan plan = { .seed = 0, .episodes = 1, .steps = 10 };
   mm_recording out;
   assert_fails(mm_trace_record("CartPole-v2", &plan, &out), MM_ERR_INPUT, "'CartPole-v1'");
   assert_fails(mm_trace_record("MinAtar/Asterx-v1", &plan, &out), MM_ERR_INPUT,
@@ -143,10 +144,11 @@ static void give_back(void *block, void *user) {
 // Every allocation may fail, and nothing stays behind.
 static void test_memory(void **state) {
   (void)state;
-  static const char *const ids[] = { "Pendulum-v1", "MinAtar/Seaquest-v1", "GridWorld-small" };
-  const mm_record_plan plan = { 1, 2, 20 };
+  static const char *const ids[] = { "Pendulum-v1", "MinAtar/Seaquest-v1", "Ant",
+                                     "GridWorld-small" };
+  const mm_record_plan plan = { .seed = 1, .episodes = 2, .steps = 20 };
   mm_set_allocator(scarce, give_back, NULL);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     mm_status status = MM_ERR_MEMORY;
     int n = 0;
     for (; status != MM_OK; n++) {

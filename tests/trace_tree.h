@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "env/body_trace.h"
 #include "env/classic_trace.h"
 #include "env/minatar_trace.h"
 #include "env/trace.h"
@@ -31,20 +32,39 @@ static const struct {
 
 enum { N_GOLDEN = sizeof golden / sizeof *golden };
 
+// Bodies, recorded with the MuJoCo library.
+static const struct {
+  const char *id, *name;
+  int transitions;
+} golden_bodies[] = {
+  { "Hopper", "body_hopper", 55 },
+  { "Hopper-v4", "body_hopper_v4", 46 },
+  { "HalfCheetah", "body_half_cheetah", 40 },
+  { "HalfCheetah-v4", "body_half_cheetah_v4", 40 },
+  { "Ant", "body_ant", 40 },
+  { "Ant-v4", "body_ant_v4", 40 },
+};
+
+enum { N_GOLDEN_BODIES = sizeof golden_bodies / sizeof *golden_bodies };
+
 static inline cJSON *parse(const char *text, size_t length) {
   cJSON *root;
   assert_ok(mm_json_parse(text, length, "text", &root));
   return root;
 }
 
-static inline cJSON *read_golden(int i) {
+static inline cJSON *read_trace(const char *name) {
   char path[512], *text;
   size_t length;
-  snprintf(path, sizeof path, "%s/golden/%s.json", MM_TEST_DATA, golden[i].name);
+  snprintf(path, sizeof path, "%s/golden/%s.json", MM_TEST_DATA, name);
   assert_ok(mm_file_read(path, 1 << 20, &text, &length));
   cJSON *root = parse(text, length);
   mm_free(text);
   return root;
+}
+
+static inline cJSON *read_golden(int i) {
+  return read_trace(golden[i].name);
 }
 
 static inline cJSON *field(const cJSON *object, const char *name) {
@@ -69,12 +89,15 @@ static inline mm_status replay(const char *id, const cJSON *root, mm_replay_repo
   for (int i = 0; mm_minatar_trace_id(i); i++) {
     if (strcmp(id, mm_minatar_trace_id(i)) == 0) return mm_minatar_replay(i, root, "FILE", out);
   }
+  for (int i = 0; mm_body_trace_id(i); i++) {
+    if (strcmp(id, mm_body_trace_id(i)) == 0) return mm_body_replay(i, root, "FILE", out);
+  }
   fail_msg("no traces of %s", id);
   return MM_ERR_INPUT;
 }
 
 static inline cJSON *record(const char *id, uint64_t seed, uint64_t episodes, uint64_t steps) {
-  const mm_record_plan plan = { seed, episodes, steps };
+  const mm_record_plan plan = { .seed = seed, .episodes = episodes, .steps = steps };
   mm_recording recording;
   assert_ok(mm_trace_record(id, &plan, &recording));
   cJSON *root = parse(recording.text, recording.length);

@@ -144,6 +144,9 @@ MM_API uint64_t mm_vec_unstable(const mm_vec *vec);
 // The engine that moves the bodies, "own" or "mujoco"; NULL where there is none.
 MM_API const char *mm_vec_physics(const mm_vec *vec);
 
+// Their flavour, "brax" or "gymnasium"; NULL where there is none.
+MM_API const char *mm_vec_flavour(const mm_vec *vec);
+
 #ifdef __cplusplus
 }
 #endif

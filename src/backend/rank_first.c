@@ -274,9 +274,19 @@ static void end_job(first *f, size_t place, const mm_result *result, const char 
   mm_job_list_settle(f->list, place, 0);
 }
 
+// A job that failed elsewhere may have failed because of what is there: files, memory, time.
+static void name_culprit(const first *f, int rank, mm_rank_result *end) {
+  char name[160], error[MM_ERROR_SIZE];
+  const mm_status status = end->result.status;
+  if (status == MM_OK || status == MM_ERR_NUMERIC || status == MM_ERR_INTERRUPTED) return;
+  snprintf(error, sizeof error, "%s: %.800s", name_of(f->team, rank, name), end->error);
+  snprintf(end->error, sizeof end->error, "%s", error);
+}
+
 static mm_status take_result(first *f, int rank, mm_bytes_reader *r) {
   mm_rank_result end;
   MM_TRY(mm_rank_get_result(r, &end));
+  name_culprit(f, rank, &end);
   bool ours = end.list == f->tables.list &&
               mm_rank_queue_take(&f->queue, rank, (size_t)end.place, end.seconds);
   if (ours)

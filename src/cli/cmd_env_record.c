@@ -9,14 +9,16 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "cli/command.h"
+#include "cli/env_facts.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "cli/vec_game.h"
 #include "env/trace.h"
 
 typedef struct record_args {
   command_args common;
   uint64_t seed, episodes, steps;
-  const char *policy, *out;
+  const char *policy, *physics, *out;
 } record_args;
 
 // A trace may be the only copy of something: it is never replaced.
@@ -59,7 +61,13 @@ static int run(void *raw) {
     return fail_usage("option '--json' needs '--out': without it stdout gets the trace");
   int code = args->out != NULL ? check_out(args->out) : EXIT_DONE;
   if (code != EXIT_DONE) return code;
-  const mm_record_plan plan = { args->seed, args->episodes, args->steps };
+  const mm_record_plan plan = { .seed = args->seed,
+                                .episodes = args->episodes,
+                                .steps = args->steps,
+                                .mujoco = args->physics != NULL && args->physics[0] == 'm' };
+  if (args->physics != NULL && env_group_of(args->common.positional.value[0]) != GROUP_BODY)
+    return fail_usage("option '--physics' is for Hopper, HalfCheetah and Ant, not for '%s'",
+                      args->common.positional.value[0]);
   mm_recording recording;
   mm_status status = mm_trace_record(args->common.positional.value[0], &plan, &recording);
   if (status == MM_ERR_IO) return fail(EXIT_USAGE, "%s", mm_last_error()); // a task file
@@ -102,6 +110,11 @@ static const option options[] = {
     .choices = policy_names,
     .fallback = "random",
     .help = "who plays: uniformly random actions of the smallest set" },
+  { .name = "physics",
+    .type = OPTION_CHOICE,
+    AT(physics),
+    .choices = vec_physics_names,
+    .help = "what moves a body: our own engine, or the MuJoCo library (default own)" },
   { .name = "out",
     .type = OPTION_TEXT,
     AT(out),
@@ -123,6 +136,7 @@ const command command_env_record = {
       "Grid-World the instance is the seed's first, and --steps its limit of steps.",
   .examples = "mirrormap env record CartPole-v1 --episodes 20 --out cartpole.json\n"
               "mirrormap env record MinAtar/Breakout-v1 --seed 3 --out breakout.json\n"
+              "mirrormap env record Hopper --physics mujoco --out hopper.json\n"
               "mirrormap env record GridWorld-dense --steps 200 > dense.json\n"
               "mirrormap env replay GridWorld dense.json",
   .options = options,

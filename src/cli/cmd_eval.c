@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/isa.h"
@@ -98,6 +99,7 @@ static const option settings[] = {
     .type = OPTION_CHOICE,
     AT(physics),
     .choices = vec_physics_names,
+    .direct = true,
     .help = "what moves them: our own engine, or the MuJoCo library (default: as in training)" },
   { .name = NULL },
 };
@@ -136,6 +138,13 @@ static const char *rules_name(const outcome *o) {
   return name != NULL ? name : "id";
 }
 
+static void add_body(cJSON *root, const mm_evaluation *e) {
+  if (e->physics == NULL) return;
+  cJSON_AddStringToObject(root, "flavour", e->flavour);
+  cJSON_AddStringToObject(root, "physics", e->physics);
+  output_add_number(root, "unstable", (double)e->unstable);
+}
+
 static int put_json(const outcome *o) {
   const mm_evaluation *e = &o->evaluation;
   const mm_policy_info *info = &o->of.info;
@@ -147,6 +156,7 @@ static int put_json(const outcome *o) {
   cJSON_AddStringToObject(root, "map", mm_map_kind_name(mm_map_get_kind(info->map)));
   cJSON_AddStringToObject(root, "actions", o->args->greedy ? "greedy" : "sample");
   cJSON_AddStringToObject(root, "rules", rules_name(o));
+  add_body(root, e);
   add_whole(root, "seed", o->args->seed);
   output_add_number(root, "episodes", (double)e->n_episode);
   add_returns(root, &e->all);
@@ -213,6 +223,15 @@ static void put_ends(const mm_returns *r) {
   fputc('\n', stdout);
 }
 
+static void put_body(const mm_evaluation *e) {
+  if (e->physics == NULL) return;
+  printf("body         %s, moved by %s\n", e->flavour,
+         strcmp(e->physics, "own") == 0 ? "our own engine" : "the MuJoCo library");
+  if (e->unstable > 0)
+    printf("unstable     the physics broke down %" PRIu64 " time%s\n", e->unstable,
+           e->unstable == 1 ? "" : "s");
+}
+
 static void put_text(const outcome *o) {
   const mm_evaluation *e = &o->evaluation;
   const mm_returns *r = &e->all;
@@ -223,6 +242,7 @@ static void put_text(const outcome *o) {
          mm_algo_name(o->of.info.settings.algo), map_describe_kind(o->of.info.map, kind),
          e->n_agent, e->n_agent == 1 ? "" : "s", e->n_episode, e->n_episode == 1 ? "" : "s",
          e->n_agent == 1 ? "" : " each", o->args->greedy ? "greedy" : "sampled");
+  put_body(e);
   printf("mean return  %s%s%s", terminal_style(stdout, STYLE_BOLD),
          output_number(r->value.mean, number[0]), terminal_style(stdout, STYLE_PLAIN));
   if (!isnan(r->value.sem))

@@ -184,6 +184,8 @@ static int check_backend(const learn_args *args, const mm_learn_plan *plan) {
     mm_status status = mm_env_open(plan->env[i], &env);
     if (status != MM_OK) return fail_status(status);
     code = backend_check(&args->place, env, &plan->settings);
+    if (code == EXIT_DONE && args->settings.value[MM_KEY_steps] != NULL)
+      env_argument_warn(env, &plan->settings); // phases have steps of their own
     mm_env_destroy(env);
   }
   return code;

@@ -86,10 +86,12 @@ static int make_plan(const train_args *args, const mm_env *env, mm_train_plan *p
   int code = env_argument_algo(args->algo, env, args->env, &algo);
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings);
+  if (code == EXIT_DONE) code = settings_check_env(&args->settings, args->env);
   if (code == EXIT_DONE) code = backend_check(&args->place, env, &plan->settings);
   if (code == EXIT_DONE) code = run_argument_name("env", args->env, plan->env);
   if (code == EXIT_DONE)
     code = run_argument_name("map", run_argument_map(args->map, args->algo), plan->map);
+  if (code == EXIT_DONE) env_argument_warn(env, &plan->settings);
   return code;
 }
 

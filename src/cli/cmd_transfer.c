@@ -206,6 +206,7 @@ static int plan_env(const transfer_args *args, plan *p, size_t i) {
     code = settings_resolve(&args->settings, algo, env_argument_preset(p->env[i]),
                             &p->column[i].settings);
   if (code == EXIT_DONE) code = backend_check(&args->place, p->env[i], &p->column[i].settings);
+  if (code == EXIT_DONE) env_argument_warn(p->env[i], &p->column[i].settings);
   return code;
 }
 

@@ -136,6 +136,7 @@ static int plan_env(const tune_args *args, const char *name, size_t i, mm_tune_p
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings[i]);
   if (code == EXIT_DONE) code = run_argument_name("env", name, plan->env[i]);
+  if (code == EXIT_DONE) env_argument_warn(env, &plan->settings[i]);
   mm_env_destroy(env);
   return code;
 }

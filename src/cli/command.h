@@ -81,6 +81,7 @@ typedef struct option {
   double low, high;           // bounds of each number; both 0 for none
   bool low_open;              // low itself is excluded
   bool required;
+  bool direct; // of a setting: --name VALUE does as well as --set name=VALUE
 } option;
 
 // Every command's arguments begin with these.

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/env_facts.h"
 #include "cli/terminal.h"
 #include "env/grid_task.h"
 
@@ -32,6 +33,21 @@ int env_argument_algo(const char *asked, const mm_env *env, const char *name, mm
 const char *env_argument_preset(const mm_env *env) {
   mm_env_info info;
   return find(env, &info) ? info.preset : "gridworld";
+}
+
+void env_argument_warn(const mm_env *env, const mm_settings *settings) {
+  const mm_vec_config config = { .rules = (mm_env_rules)settings->ampo.rules };
+  mm_vec_info info;
+  mm_vec *vec;
+  if (!env_facts_endless(mm_env_id(env)) || settings->algo == MM_ALGO_PMD) return;
+  if (mm_vec_create(env, &config, &vec) != MM_OK) return; // for others to report
+  mm_vec_describe(vec, &info);
+  mm_vec_destroy(vec);
+  const double steps = mm_settings_steps(settings), envs = (double)settings->ampo.envs;
+  if (steps < envs * info.limit)
+    warn("%s: %.0f steps of %.0f environments are %.0f of each, and an episode has %d: none will "
+         "end, and values stay 0",
+         mm_env_id(env), steps, envs, steps / envs, (int)info.limit);
 }
 
 void env_argument_stem(const char *command, const char *env, char *out, size_t size) {

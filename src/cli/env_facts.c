@@ -21,6 +21,8 @@ static const char *const cheetah_inputs[] = { "z", "pitch", "",   "",   "",     
 static const char *const ant_inputs[] = { "height", "", "", "", "",   "",   "",   "",  "",
                                           "",       "", "", "", "x'", "y'", "z'", NULL };
 
+static const char only_by_limit[] = "only by the limit";
+
 static const env_facts facts[] = {
   { "CartPole-v1", cartpole_inputs,
     "position and velocity of the cart, angle of the pole (0 upright) and its velocity",
@@ -41,8 +43,8 @@ static const env_facts facts[] = {
     "position >= 0.45, not rolling back", "the start: position uniform in [-0.6, -0.4], at rest",
     30, false },
   { "Pendulum-v1", pendulum_inputs, "cosine and sine of the angle (0 upright), and its velocity",
-    "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2) of the state before the step",
-    "only by the limit", "the start: any angle, velocity uniform in [-1, 1]", 20, false },
+    "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2) of the state before the step", only_by_limit,
+    "the start: any angle, velocity uniform in [-1, 1]", 20, false },
   { "Hopper", hopper_inputs,
     "height and pitch of the torso, angles of thigh, leg and foot; then the velocities of x, z, "
     "pitch and the three joints, each within -10 .. 10",
@@ -52,7 +54,7 @@ static const env_facts facts[] = {
   { "HalfCheetah", cheetah_inputs,
     "z (0 at the start), pitch and the six joints, back leg first; then the velocities of x, z, "
     "pitch and the joints",
-    "forward velocity - 0.1 (sum of squared actions)", "only by the limit",
+    "forward velocity - 0.1 (sum of squared actions)", only_by_limit,
     "the start: coordinates uniform within 0.1 of the pose, velocities 0.1 N(0, 1)", 20, true },
   { "Ant", ant_inputs,
     "height, quaternion w x y z, hip and ankle of four legs; then linear velocity, angular "
@@ -66,7 +68,7 @@ static const env_facts facts[] = {
     "the paddle misses the ball", "the start: the ball comes from the left or from the right", 10,
     false },
   { "Freeway", NULL, "10 x 10 cells of 7 channels: chicken, car, trails by speed (5)",
-    "1 for each crossing", "only by the limit",
+    "1 for each crossing", only_by_limit,
     "at the start and after each crossing: speed and direction of all cars", 15, false },
   { "SpaceInvaders", NULL,
     "10 x 10 cells of 6 channels: cannon, alien, alien going left, going right, own bullet, enemy "
@@ -101,4 +103,9 @@ env_group env_group_of(const char *id) {
   if (f == NULL) return GROUP_GRID;
   if (f->input == NULL) return GROUP_MINATAR;
   return f->body ? GROUP_BODY : GROUP_CLASSIC;
+}
+
+bool env_facts_endless(const char *id) {
+  const env_facts *f = env_facts_find(id);
+  return f != NULL && f->end == only_by_limit;
 }

@@ -24,4 +24,7 @@ extern const char *const env_group_names[];
 // All but Grid-Worlds; NULL for those.
 const env_facts *env_facts_find(const char *id);
 
+// Nothing but the limit ends an episode there.
+bool env_facts_endless(const char *id);
+
 #endif

@@ -58,8 +58,9 @@ const option env_settings[] = {
                         .type = OPTION_CHOICE,
                         AT(physics),
                         .choices = vec_physics_names,
+                        .direct = true,
                         .help = "Hopper, HalfCheetah, Ant: our own engine, or the MuJoCo library "
-                                "(default own where it has the flavour)" },
+                                "(default own)" },
   [SETTING_FRESH] = { .name = "fresh_reset",
                       .type = OPTION_CHOICE,
                       AT(fresh_reset),
@@ -138,8 +139,10 @@ int env_policy_check(const command *c, const command_args *args, const env_polic
 }
 
 // a body as the policy knows it, unless another was asked for
-static void take_body(const mm_ampo_config *trained, vec_game_config *game) {
-  if (game->flavour == NULL && trained->flavour != MM_ENV_FLAVOUR_BY_ID)
+static void take_body(const mm_policy_info *info, const char *id, vec_game_config *game) {
+  const mm_ampo_config *trained = &info->settings.ampo;
+  const bool same = id == NULL || strcmp(id, info->env_id) == 0;
+  if (game->flavour == NULL && same && trained->flavour != MM_ENV_FLAVOUR_BY_ID)
     game->flavour = vec_flavour_names[trained->flavour - 1];
   if (game->physics == NULL && trained->physics != MM_ENV_PHYSICS_AUTO)
     game->physics = vec_physics_names[trained->physics - 1];
@@ -152,7 +155,7 @@ int env_policy_open(const env_policy *policy, const char *id, policy_argument *o
   if (policy->agent >= opened->info.n)
     return fail_usage("option '--agent': %s has agents 0 to %zu", policy->name, opened->info.n - 1);
   game->rules = policy_argument_rules(opened);
-  take_body(&opened->info.settings.ampo, game);
+  take_body(&opened->info, id, game);
   game->greedy = policy->greedy;
   mm_status status = mm_player_create(opened->policy, (size_t)policy->agent, &game->player);
   return status == MM_OK ? EXIT_DONE : fail_status(status);

@@ -68,6 +68,16 @@ static void put_option(const option *o, const char *dashes, const char *joint) {
   put_entry(name, text);
 }
 
+// settings that are options too
+static void put_direct(const option *settings) {
+  for (const option *o = settings; o != NULL && o->name != NULL; o++) {
+    char text[96];
+    if (!o->direct) continue;
+    snprintf(text, sizeof text, "the same as --set %s=VALUE", o->name);
+    put_option(&(option){ .name = o->name, .metavar = "VALUE", .help = text }, "--", " ");
+  }
+}
+
 static void put_commands(const command *const *commands) {
   for (; *commands != NULL; commands++)
     put_entry((*commands)->name, (*commands)->summary);
@@ -121,8 +131,10 @@ void help_command(const command *c, const char *path) {
   } else {
     put_heading("options");
   }
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++) {
     put_option(list[i], strcmp(list[i]->name, "help") == 0 ? "-h, --" : "--", " ");
+    if (list[i]->type == OPTION_SETTING) put_direct(c->settings);
+  }
   if (c->settings != NULL) {
     put_heading("settings (--set KEY=VALUE)");
     for (const option *o = c->settings; o->name != NULL; o++)

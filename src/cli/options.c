@@ -215,18 +215,42 @@ static int read_value(const command *c, const option *o, const char *what, const
 // ---------------------------------------------------------------------------------------------
 // The command line
 
-static int unknown_option(const option *const *list, size_t n, const char *word) {
-  const char *names[OPTIONS_MAX];
+// the setting whose name is the first `length` characters of `name`, or NULL
+static const option *find_setting(const command *c, const char *name, size_t length) {
+  for (const option *o = c->settings; o != NULL && o->name != NULL; o++)
+    if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
+  return NULL;
+}
+
+static int unknown_option(const command *c, const option *const *list, size_t n, const char *word) {
+  const char *names[2 * OPTIONS_MAX];
   char near[SUGGESTION_SIZE], bare[64];
+  size_t known = n;
   for (size_t i = 0; i < n; i++)
     names[i] = list[i]->name;
+  for (const option *o = c->settings; o != NULL && o->name != NULL; o++)
+    if (o->direct && known < 2 * OPTIONS_MAX) names[known++] = o->name;
   snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
+  const char *name = bare + strspn(bare, "-");
+  if (find_setting(c, name, strlen(name)) != NULL)
+    return fail_usage("unknown option '%s' (did you mean '--set %s=..'?)", bare, name);
   return fail_usage("unknown option '%s'%s", bare,
-                    options_suggestion(bare + strspn(bare, "-"), names, n, "--", near));
+                    options_suggestion(name, names, known, "--", near));
 }
 
 static bool repeatable(const option *o) {
   return o->type == OPTION_TEXTS || o->type == OPTION_SETTING;
+}
+
+// marks it as given; the same setting by --set and as an option of its own is twice too
+static int take_option(const command *c, const option *o, size_t i, const char *what,
+                       command_args *args) {
+  const bool direct = o->direct;
+  uint64_t *seen = direct ? &args->set : &args->given;
+  if (direct) i = (size_t)(o - c->settings);
+  if ((*seen >> i & 1) != 0 && !repeatable(o)) return fail_usage("%s is given twice", what);
+  *seen |= (uint64_t)1 << i;
+  return EXIT_DONE;
 }
 
 // reads the option at **argv and leaves *argv at its last word
@@ -234,16 +258,16 @@ static int read_option(const command *c, const option *const *list, size_t n, ch
                        command_args *args) {
   const char *word = **argv, *value = strchr(word, '=');
   size_t length = value != NULL ? (size_t)(value - word) : strlen(word), i = 0;
-  while (i < n && (strncmp(word, "--", 2) != 0 || strlen(list[i]->name) + 2 != length ||
-                   strncmp(list[i]->name, word + 2, length - 2) != 0))
+  if (strncmp(word, "--", 2) != 0) return unknown_option(c, list, n, word);
+  while (i < n &&
+         (strlen(list[i]->name) + 2 != length || strncmp(list[i]->name, word + 2, length - 2) != 0))
     i++;
-  if (i == n) return unknown_option(list, n, word);
+  const option *o = i < n ? list[i] : find_setting(c, word + 2, length - 2);
+  if (o == NULL || (i == n && !o->direct)) return unknown_option(c, list, n, word);
 
-  const option *o = list[i];
   char what[96];
   snprintf(what, sizeof what, "option '--%s'", o->name);
-  if ((args->given >> i & 1) != 0 && !repeatable(o)) return fail_usage("%s is given twice", what);
-  args->given |= (uint64_t)1 << i;
+  if (take_option(c, o, i, what, args) != EXIT_DONE) return EXIT_USAGE;
   if (o->type == OPTION_FLAG) {
     if (value != NULL) return fail_usage("%s takes no value", what);
     *(bool *)field(o, args) = true;

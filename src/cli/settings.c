@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "cli/env_facts.h"
 #include "cli/terminal.h"
 #include "experiment/preset.h"
 
@@ -18,6 +19,7 @@
     .type = OPTION_TEXT,                                                                           \
     .offset = PLACE(key),                                                                          \
     .metavar = shown,                                                                              \
+    .direct = MM_KEY_##key == MM_KEY_physics,                                                      \
     .help = text " (" defaults ")" },
 #define SEARCH_NUMBER(key, value_, least, most, whole, text)                                       \
   { .name = #key,                                                                                  \
@@ -56,5 +58,21 @@ int settings_resolve(const settings_args *args, mm_algo algo, const char *preset
     if (mm_settings_set(out, key, args->value[i]) != MM_OK)
       return fail_usage("%s", mm_last_error());
   }
+  return EXIT_DONE;
+}
+
+int settings_check_env(const settings_args *args, const char *id) {
+  static const struct {
+    int key;
+    env_group group;
+    const char *whose;
+  } special[] = { { MM_KEY_flavour, GROUP_BODY, "Hopper, HalfCheetah and Ant" },
+                  { MM_KEY_physics, GROUP_BODY, "Hopper, HalfCheetah and Ant" },
+                  { MM_KEY_fresh_reset, GROUP_BODY, "Hopper, HalfCheetah and Ant" },
+                  { MM_KEY_rules, GROUP_MINATAR, "MinAtar" } };
+  for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+    if (args->value[special[i].key] != NULL && env_group_of(id) != special[i].group)
+      return fail_usage("setting '%s' is for %s, not for '%s'",
+                        mm_settings_any_key((size_t)special[i].key), special[i].whose, id);
   return EXIT_DONE;
 }

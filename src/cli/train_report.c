@@ -98,27 +98,36 @@ static void add_split(cJSON *root, const outcome *o) {
 
 // Of the Gaussian policies trained by this process: the least effective sample size of an update,
 // how many samples came to a bound or were not finite, and steps that the physics broke down in.
-static void add_samples(cJSON *root, const outcome *o) {
-  double least = INFINITY, sum[MM_MEASURES] = { 0 };
-  bool any = false;
+typedef struct samples {
+  bool any;
+  double least, sum[MM_MEASURES];
+} samples;
+
+static samples count_samples(const outcome *o) {
+  samples s = { .least = INFINITY };
   for (size_t i = 0; i < o->n; i++) {
     const mm_result *r = &o->view->result[i];
     for (size_t k = 0; k < r->n_curve && r->measure != NULL; k++) {
       const double *at = r->measure + k * MM_MEASURES;
-      any = true;
-      least = fmin(least, at[MM_MEASURE_ESS]);
+      s.any = true;
+      s.least = fmin(s.least, at[MM_MEASURE_ESS]);
       for (int m = MM_MEASURE_CLAMPED; m <= MM_MEASURE_NONFINITE; m++)
-        sum[m] += at[m];
-      if (k + 1 == r->n_curve) sum[MM_MEASURE_UNSTABLE] += at[MM_MEASURE_UNSTABLE];
+        s.sum[m] += at[m];
+      if (k + 1 == r->n_curve) s.sum[MM_MEASURE_UNSTABLE] += at[MM_MEASURE_UNSTABLE];
     }
   }
-  if (!any) return;
+  return s;
+}
+
+static void add_samples(cJSON *root, const outcome *o) {
+  const samples s = count_samples(o);
+  if (!s.any) return;
   cJSON *object = cJSON_AddObjectToObject(root, "samples");
-  output_add_defined(object, "least_ess", least);
-  output_add_number(object, "clamped", sum[MM_MEASURE_CLAMPED]);
-  output_add_number(object, "capped", sum[MM_MEASURE_CAPPED]);
-  output_add_number(object, "nonfinite", sum[MM_MEASURE_NONFINITE]);
-  output_add_number(object, "unstable", sum[MM_MEASURE_UNSTABLE]);
+  output_add_defined(object, "least_ess", s.least);
+  output_add_number(object, "clamped", s.sum[MM_MEASURE_CLAMPED]);
+  output_add_number(object, "capped", s.sum[MM_MEASURE_CAPPED]);
+  output_add_number(object, "nonfinite", s.sum[MM_MEASURE_NONFINITE]);
+  output_add_number(object, "unstable", s.sum[MM_MEASURE_UNSTABLE]);
 }
 
 static int put_json(const outcome *o, const char *state) {
@@ -212,10 +221,25 @@ static void put_values(const outcome *o) {
            o->view->plan->settings.algo != MM_ALGO_AMPO ? ""
            : o->view->plan->settings.ampo.code_target   ? " (target=code)"
                                                         : " (target=paper)");
+  else if (o->view->plan->settings.algo != MM_ALGO_PMD)
+    puts("recent       unknown: an agent ended no episode in the last tenth");
   if (o->optimal_mean > 0) // a share of nothing says nothing
     printf("optimum      %s on average: %.1f %% of it reached\n",
            output_number(o->optimal_mean, number), 100 * o->final_value.mean / o->optimal_mean);
   put_curve(o);
+}
+
+// What a reader should wonder about is named only where it happened.
+static void put_samples(const outcome *o) {
+  const samples s = count_samples(o);
+  if (!s.any || !isfinite(s.least)) return;
+  printf("samples      at least %.3g %% effective", 100 * s.least);
+  if (s.sum[MM_MEASURE_CLAMPED] > 0) printf(", %.0f clamped", s.sum[MM_MEASURE_CLAMPED]);
+  if (s.sum[MM_MEASURE_CAPPED] > 0) printf(", %.0f capped", s.sum[MM_MEASURE_CAPPED]);
+  if (s.sum[MM_MEASURE_NONFINITE] > 0) printf(", %.0f not finite", s.sum[MM_MEASURE_NONFINITE]);
+  if (s.sum[MM_MEASURE_UNSTABLE] > 0)
+    printf("; the physics broke down %.0f times", s.sum[MM_MEASURE_UNSTABLE]);
+  fputc('\n', stdout);
 }
 
 static void put_speed(const outcome *o) {
@@ -240,6 +264,7 @@ static void put_text(const outcome *o) {
          mm_algo_name(plan->settings.algo), map_label(plan->map, map), done, o->n,
          o->n == 1 ? "" : "s", o->steps);
   if (o->n_done > 0) put_values(o);
+  put_samples(o);
   put_speed(o);
   if (o->view->policy[0] != '\0')
     printf("policy       %s\n", o->view->policy);

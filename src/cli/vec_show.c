@@ -25,9 +25,7 @@ static const char minatar_original[] =
     "minatar: with probability 0.1 a step repeats the action before; no limit but Freeway's";
 
 static bool is_gymnasium(const shown *s) {
-  const mm_env_flavour asked = s->game.config.flavour;
-  if (asked != MM_ENV_FLAVOUR_BY_ID) return asked == MM_ENV_FLAVOUR_GYMNASIUM;
-  return strchr(s->info.id, '-') != NULL; // Hopper-v4
+  return strcmp(mm_vec_flavour(s->game.vec), "gymnasium") == 0;
 }
 
 // what is different in the two flavours of a body
@@ -193,7 +191,7 @@ static int print_json(const shown *s) {
   cJSON_AddStringToObject(root, "random", s->facts->random);
   if (s->scene.rows > 0) cJSON_AddStringToObject(root, "rules", s->original ? "minatar" : "gymnax");
   if (s->facts->body) {
-    cJSON_AddStringToObject(root, "flavour", is_gymnasium(s) ? "gymnasium" : "brax");
+    cJSON_AddStringToObject(root, "flavour", mm_vec_flavour(s->game.vec));
     cJSON_AddStringToObject(root, "physics", mm_vec_physics(s->game.vec));
   }
   return output_json(root, EXIT_DONE);

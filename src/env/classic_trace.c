@@ -323,7 +323,8 @@ static void write_about(const form *f, const mm_record_plan *plan, mm_text *out)
   mm_text_string(out, text);
 }
 
-void mm_classic_record(int which, const mm_record_plan *plan, mm_text *out, uint64_t *transitions) {
+mm_status mm_classic_record(int which, const mm_record_plan *plan, mm_text *out,
+                            uint64_t *transitions) {
   const form *f = &forms[which];
   recorder rec = { .env = &mm_singles[which], .plan = plan };
   rec.resets = mm_stream_make(plan->seed, 0, MM_RNG_ENV_RESET, 0);
@@ -351,4 +352,5 @@ void mm_classic_record(int which, const mm_record_plan *plan, mm_text *out, uint
   for (int i = 0; i < N_COLUMN; i++)
     mm_text_release(&rec.column[i]);
   *transitions = rec.t;
+  return MM_OK;
 }

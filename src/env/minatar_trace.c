@@ -488,7 +488,8 @@ static void write_head(const env *e, const mm_record_plan *plan, mm_text *out) {
   mm_text_string(out, e->form->reset);
 }
 
-void mm_minatar_record(int which, const mm_record_plan *plan, mm_text *out, uint64_t *transitions) {
+mm_status mm_minatar_record(int which, const mm_record_plan *plan, mm_text *out,
+                            uint64_t *transitions) {
   const env e = env_of(which);
   recorder rec = { .e = &e, .plan = plan };
   rec.resets = mm_stream_make(plan->seed, 0, MM_RNG_ENV_RESET, 0);
@@ -507,4 +508,5 @@ void mm_minatar_record(int which, const mm_record_plan *plan, mm_text *out, uint
   for (int i = 0; i < N_COLUMN; i++)
     mm_text_release(&rec.column[i]);
   *transitions = rec.t;
+  return MM_OK;
 }

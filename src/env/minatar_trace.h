@@ -14,6 +14,7 @@ mm_status mm_minatar_replay(int which, const cJSON *root, const char *source,
                             mm_replay_report *out);
 
 // Adds the whole file to `out` and counts transitions.
-void mm_minatar_record(int which, const mm_record_plan *plan, mm_text *out, uint64_t *transitions);
+mm_status mm_minatar_record(int which, const mm_record_plan *plan, mm_text *out,
+                            uint64_t *transitions);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/spelling.h"
 #include "base/status.h"
+#include "env/body_trace.h"
 #include "env/classic_trace.h"
 #include "env/env_internal.h"
 #include "env/grid_trace.h"
@@ -19,12 +20,13 @@ enum { IDS_MOST = 64 };
 typedef struct trace_kind {
   const char *(*id)(int which);
   mm_status (*replay)(int which, const cJSON *root, const char *source, mm_replay_report *out);
-  void (*record)(int which, const mm_record_plan *plan, mm_text *out, uint64_t *transitions);
+  mm_status (*record)(int which, const mm_record_plan *plan, mm_text *out, uint64_t *transitions);
 } trace_kind;
 
 static const trace_kind kinds[] = {
   { mm_classic_trace_id, mm_classic_replay, mm_classic_record },
   { mm_minatar_trace_id, mm_minatar_replay, mm_minatar_record },
+  { mm_body_trace_id, mm_body_replay, mm_body_record },
 };
 
 enum { N_KIND = sizeof kinds / sizeof *kinds };
@@ -93,10 +95,9 @@ static mm_status record(const char *id, const mm_record_plan *plan, mm_text *tex
                         uint64_t *transitions) {
   int which;
   const trace_kind *kind = find(id, &which);
-  if (kind) {
-    kind->record(which, plan, text, transitions);
-    return MM_OK;
-  }
+  if (plan->mujoco && (!kind || kind->record != mm_body_record))
+    return MM_FAIL(MM_ERR_INPUT, "'%.80s' is no body that MuJoCo could move", id);
+  if (kind) return kind->record(which, plan, text, transitions);
   if (strcmp(id, GRID_ID) == 0)
     return MM_FAIL(MM_ERR_INPUT, "'%s' stands for many: expected one of them, like %sdense", id,
                    GRID_PREFIX);

@@ -242,6 +242,11 @@ void mm_replay_near(mm_replay *r, const char *field, int index, double expected,
         isfinite(expected) ? 1e-5 * fmax(1, fabs(expected)) : 0);
 }
 
+void mm_replay_within(mm_replay *r, const char *field, int index, double expected, double got,
+                      double allowed) {
+  judge(r, field, index, expected, got, distance(expected, got), isfinite(expected) ? allowed : 0);
+}
+
 void mm_replay_lists(mm_replay *r, const char *field, const int32_t *expected, int n_expected,
                      const int32_t *got, int n_got) {
   int n = n_expected < n_got ? n_expected : n_got;

@@ -81,6 +81,10 @@ void mm_replay_exact(mm_replay *r, const char *field, int index, double expected
 void mm_replay_near(mm_replay *r, const char *field, int index, double expected, double got,
                     bool angle);
 
+// |d| <= allowed.
+void mm_replay_within(mm_replay *r, const char *field, int index, double expected, double got,
+                      double allowed);
+
 // Two lists, entry by entry.
 void mm_replay_lists(mm_replay *r, const char *field, const int32_t *expected, int n_expected,
                      const int32_t *got, int n_got);

@@ -87,6 +87,11 @@ const char *mm_vec_physics(const mm_vec *vec) {
   return vec->physics ? vec->physics->engine->name : NULL;
 }
 
+const char *mm_vec_flavour(const mm_vec *vec) {
+  if (!vec->physics) return NULL;
+  return vec->physics->config.flavour == MM_FLAVOUR_GYMNASIUM ? "gymnasium" : "brax";
+}
+
 // ---------------------------------------------------------------------------------------------
 // State
 

@@ -1,13 +1,10 @@
 // Hopper, HalfCheetah and Ant side by side. Their states are columns of the physics, which steps
-// them; here are the laws of hopper.h and its neighbours around it, in loops that are compiled once
-// for each body.
+// them; here are the laws of body_laws.h around it, in loops that are compiled once for each body.
 
 #include <math.h>
 #include <string.h>
 
-#include "env/ant.h"
-#include "env/half_cheetah.h"
-#include "env/hopper.h"
+#include "env/body_laws.h"
 #include "env/vec_internal.h"
 
 typedef mm_bodies_lane lane;
@@ -62,51 +59,18 @@ static size_t state_size(const mm_vec *vec) {
 // One environment; `body` is a constant wherever these are inlined
 
 static inline void observe_one(const mm_vec *vec, mm_body body, size_t i, void *obs) {
-  const mm_physics *p = vec->physics;
   const bool columns = vec->config.obs == MM_OBS_COLUMNS;
-  const float *q = p->q + i, *v = p->v + i;
   float *to = (float *)obs + (columns ? i : i * (size_t)vec->info.n_input);
-  const size_t apart = columns ? vec->info.n : 1;
-  if (body == MM_BODY_HOPPER)
-    mm_hopper_observe(q, v, p->stride, (float)p->info->height[p->config.flavour], to, apart);
-  else if (body == MM_BODY_HALF_CHEETAH)
-    mm_half_cheetah_observe(q, v, p->stride, to, apart);
-  else
-    mm_ant_observe(q, v, p->stride, to, apart);
-}
-
-static inline float reward_one(mm_body body, float way, const float *action) {
-  return body == MM_BODY_HOPPER         ? mm_hopper_reward(way, action)
-         : body == MM_BODY_HALF_CHEETAH ? mm_half_cheetah_reward(way, action)
-                                        : mm_ant_reward(way, action);
-}
-
-static inline bool is_healthy(const mm_physics *p, mm_body body, size_t i) {
-  const float *q = p->q + i, *v = p->v + i;
-  if (body == MM_BODY_HOPPER)
-    return mm_hopper_healthy(q, v, p->stride, (float)p->info->height[p->config.flavour]);
-  return body == MM_BODY_HALF_CHEETAH || mm_ant_healthy(q, p->stride);
+  mm_body_observe(vec->physics, body, i, to, columns ? vec->info.n : 1);
 }
 
 // An episode starts where the environment's first one did, unless each is to have its own start.
 static void start_one(const mm_vec *vec, size_t i) {
-  mm_physics *p = vec->physics;
   lane *l = (lane *)vec->state + i;
-  const double *pose = p->info->start[p->config.flavour];
-  float start[MM_BODY_MOST_Q], *q = p->q + i, *v = p->v + i;
   mm_stream stream =
       mm_stream_make(vec->config.seed, vec->config.repeat, MM_RNG_ENV_RESET, (uint32_t)i);
   mm_bodies_draws draws = mm_bodies_draw(stream, vec->config.fresh_reset ? l->episode : 0);
-  for (int k = 0; k < p->info->nq; k++)
-    start[k] = (float)pose[k];
-  if (p->config.body == MM_BODY_HOPPER)
-    mm_hopper_reset(q, v, p->stride, start, &draws);
-  else if (p->config.body == MM_BODY_HALF_CHEETAH)
-    mm_half_cheetah_reset(q, v, p->stride, start, &draws);
-  else
-    mm_ant_reset(q, v, p->stride, start, &draws);
-  for (int k = 0; k < p->info->nv; k++)
-    p->warm[(size_t)k * p->stride + i] = 0;
+  mm_body_start(vec->physics, i, &draws);
   l->time = 0;
   l->episode++;
 }
@@ -118,8 +82,8 @@ static inline void finish_one(const mm_vec *vec, mm_body body, size_t i, const m
   const bool bad = (p->bad[i] & MM_BAD_STATE) != 0;
   lane *l = (lane *)vec->state + i;
   const float *action = actions_of(vec) + i * (size_t)vec->info.n_real;
-  int end = mm_end_of(bad || !is_healthy(p, body, i), ++l->time, vec->info.limit);
-  out->reward[i] = bad ? 0 : reward_one(body, p->q[i], action);
+  int end = mm_end_of(bad || !mm_body_healthy(p, body, i), ++l->time, vec->info.limit);
+  out->reward[i] = bad ? 0 : mm_body_reward(body, p->q[i], action);
   out->end[i] = (uint8_t)end;
   if (bad) l->unstable++;
   if (end) {
@@ -181,35 +145,37 @@ static size_t kept_size(const mm_vec *vec) {
 }
 
 // Columns of n in a row, those of the physics being `stride` apart.
-static char *copy_columns(float *column, size_t stride, size_t n, int count, char *bytes,
-                          bool into) {
-  for (int k = 0; k < count; k++, bytes += n * sizeof(float)) {
-    if (into)
-      memcpy(column + (size_t)k * stride, bytes, n * sizeof(float));
-    else
-      memcpy(bytes, column + (size_t)k * stride, n * sizeof(float));
-  }
+static char *save_columns(const float *column, size_t stride, size_t n, int count, char *bytes) {
+  for (int k = 0; k < count; k++, bytes += n * sizeof(float))
+    memcpy(bytes, column + (size_t)k * stride, n * sizeof(float));
   return bytes;
 }
 
-static void copy_state(const mm_vec *vec, char *bytes, bool into) {
-  const mm_physics *p = vec->physics;
-  const size_t n = vec->info.n;
-  bytes = copy_columns(p->q, p->stride, n, p->info->nq, bytes, into);
-  bytes = copy_columns(p->v, p->stride, n, p->info->nv, bytes, into);
-  copy_columns(p->warm, p->stride, n, p->info->nv, bytes, into);
+static const char *load_columns(float *column, size_t stride, size_t n, int count,
+                                const char *bytes) {
+  for (int k = 0; k < count; k++, bytes += n * sizeof(float))
+    memcpy(column + (size_t)k * stride, bytes, n * sizeof(float));
+  return bytes;
 }
 
 static void save(const mm_vec *vec, void *state) {
-  const size_t lanes = vec->info.n * sizeof(lane);
-  memcpy(state, vec->state, lanes);
-  copy_state(vec, (char *)state + lanes, false);
+  const mm_physics *p = vec->physics;
+  const size_t n = vec->info.n;
+  char *bytes = (char *)state + n * sizeof(lane);
+  memcpy(state, vec->state, n * sizeof(lane));
+  bytes = save_columns(p->q, p->stride, n, p->info->nq, bytes);
+  bytes = save_columns(p->v, p->stride, n, p->info->nv, bytes);
+  save_columns(p->warm, p->stride, n, p->info->nv, bytes);
 }
 
 static void load(const mm_vec *vec, const void *state) {
-  const size_t lanes = vec->info.n * sizeof(lane);
-  memcpy(vec->state, state, lanes);
-  copy_state(vec, (char *)(uintptr_t)state + lanes, true);
+  const mm_physics *p = vec->physics;
+  const size_t n = vec->info.n;
+  const char *bytes = (const char *)state + n * sizeof(lane);
+  memcpy(vec->state, state, n * sizeof(lane));
+  bytes = load_columns(p->q, p->stride, n, p->info->nq, bytes);
+  bytes = load_columns(p->v, p->stride, n, p->info->nv, bytes);
+  load_columns(p->warm, p->stride, n, p->info->nv, bytes);
 }
 
 static bool columns_sane(const float *column, size_t stride, size_t n, int count) {
@@ -218,14 +184,6 @@ static bool columns_sane(const float *column, size_t stride, size_t n, int count
     for (size_t i = 0; i < n; i++)
       good &= fabsf(column[(size_t)k * stride + i]) <= MM_PHYSICS_LARGEST; // false for NaN
   return good;
-}
-
-// A quaternion needs a direction.
-static bool has_direction(const mm_physics *p, size_t i) {
-  float sum = 0;
-  for (size_t k = 3; k < 7; k++)
-    sum += fabsf(p->q[k * p->stride + i]);
-  return sum > 0.5f;
 }
 
 static bool sane(const mm_vec *vec) {
@@ -237,7 +195,7 @@ static bool sane(const mm_vec *vec) {
               columns_sane(p->warm, p->stride, n, p->info->nv);
   for (size_t i = 0; i < n && good; i++) {
     good = lanes[i].time >= 0 && lanes[i].time < vec->info.limit && lanes[i].episode > 0;
-    if (vec->which == MM_BODY_ANT) good &= has_direction(p, i);
+    if (vec->which == MM_BODY_ANT) good &= mm_body_has_direction(p, i);
   }
   return good;
 }

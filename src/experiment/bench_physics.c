@@ -29,6 +29,7 @@ typedef struct runner {
 
 typedef struct work {
   mm_body body;
+  mm_flavour flavour;
   float *action; // [SETS][ENVS][nu]
   runner own[BUILDS], library;
 } work;
@@ -72,7 +73,9 @@ static double time_steps(work *w, runner *r, int n) {
 // ---------------------------------------------------------------------------------------------
 
 static mm_status open_runner(work *w, mm_engine engine, const char *name, runner *r) {
-  mm_physics_config config = { .body = w->body, .engine = engine, .n = ENVS };
+  mm_physics_config config = {
+    .body = w->body, .flavour = w->flavour, .engine = engine, .n = ENVS
+  };
   MM_TRY(mm_physics_create(&config, &r->physics));
   snprintf(r->name, sizeof r->name, "%s", name);
   r->time = mm_alloc_array(ENVS, sizeof *r->time);
@@ -153,9 +156,16 @@ static mm_status add_runner(runner *r, const char *body, double reference,
   return MM_OK;
 }
 
+// As the environments are called: Hopper, Hopper-v4.
+static void name_of(mm_body body, mm_flavour flavour, char out[24]) {
+  snprintf(out, 24, "%s%s", mm_body_describe(body)->name,
+           flavour == MM_FLAVOUR_GYMNASIUM ? "-v4" : "");
+}
+
 // Rates with the library's as their reference, then how many times it the best one is.
 static mm_status report(work *w, mm_bench_results *results) {
-  const char *body = mm_body_describe(w->body)->name;
+  char body[24];
+  name_of(w->body, w->flavour, body);
   runner *library = &w->library, *best = fastest(w);
   double reference = library->physics ? mm_bench_median(library->each, ROUNDS) : NAN;
   char name[64];
@@ -167,8 +177,8 @@ static mm_status report(work *w, mm_bench_results *results) {
   return mm_bench_add(results, name, mm_bench_median(best->each, ROUNDS) / reference, "x", NAN);
 }
 
-static mm_status measure(mm_body body, mm_bench_results *results) {
-  work w = { .body = body };
+static mm_status measure(mm_body body, mm_flavour flavour, mm_bench_results *results) {
+  work w = { .body = body, .flavour = flavour };
   mm_status status = work_open(&w);
   for (int round = 0; round < ROUNDS && status == MM_OK; round++) {
     for (int i = 0; i < BUILDS; i++)
@@ -183,9 +193,13 @@ static mm_status measure(mm_body body, mm_bench_results *results) {
 mm_status mm_bench_physics(mm_bench_results *results, mm_bench_progress *progress, void *user) {
   mm_bench_core core = mm_bench_core_hold();
   mm_status status = MM_OK;
-  for (mm_body body = 0; body < MM_BODY_COUNT && status == MM_OK; body++) {
-    if (progress) progress(mm_body_describe(body)->name, user);
-    status = measure(body, results);
+  for (int i = 0; i < MM_FLAVOUR_COUNT * MM_BODY_COUNT && status == MM_OK; i++) {
+    const mm_flavour flavour = (mm_flavour)(i / MM_BODY_COUNT);
+    const mm_body body = (mm_body)(i % MM_BODY_COUNT);
+    char name[24];
+    name_of(body, flavour, name);
+    if (progress) progress(name, user);
+    status = measure(body, flavour, results);
   }
   mm_bench_core_release(&core);
   return status;

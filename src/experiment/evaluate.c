@@ -27,9 +27,7 @@ mm_status mm_evaluate_check(const mm_policy *policy, const mm_env *env, mm_env_r
   const mm_policy_info info = mm_policy_describe(policy);
   mm_vec_config config = { .n = 0,
                            .seed = info.seed,
-                           .rules = rules,
-                           .flavour = (mm_env_flavour)info.settings.ampo.flavour,
-                           .physics = (mm_env_physics)info.settings.ampo.physics };
+                           .rules = rules }; // what moves a body does not change its shape
   mm_vec_info found;
   mm_vec *vec;
   MM_TRY(mm_vec_create(env, &config, &vec));
@@ -69,7 +67,7 @@ typedef struct pool {
   size_t n_unit, per_agent;
   struct desk *desk;  // [threads]
   atomic_size_t done; // episodes
-  atomic_ullong env_steps;
+  atomic_ullong env_steps, unstable;
 
   pthread_mutex_t lock; // for the rest: what went wrong in the first unit of those that failed
   size_t trouble;
@@ -217,6 +215,7 @@ static mm_status play_unit(pool *p, desk *d, size_t unit) {
   MM_TRY(take_agent(p, d, p->out->first + agent));
   MM_TRY(mm_vec_create(p->config->env, &config, &vec));
   mm_status status = play(p, d, vec, &config, agent * p->config->episodes + first);
+  atomic_fetch_add_explicit(&p->unstable, mm_vec_unstable(vec), memory_order_relaxed);
   mm_vec_destroy(vec);
   atomic_fetch_add_explicit(&p->done, config.n, memory_order_relaxed);
   return status;
@@ -353,23 +352,41 @@ static mm_status run_all(pool *p) {
   return status;
 }
 
-static mm_status play_all(const mm_evaluate_config *c, uint64_t agent_seed,
-                          const mm_ampo_config *settings, mm_evaluation *out) {
+// What moves a body, and how: as asked for, else as the policy knows it.
+static mm_status choose_body(pool *p, const mm_policy_info *info) {
+  const mm_evaluate_config *c = p->config;
+  const mm_ampo_config *trained = &info->settings.ampo;
+  const bool same = strcmp(mm_env_id(c->env), info->env_id) == 0;
+  mm_vec *vec;
+  p->flavour = c->flavour ? c->flavour : same ? (mm_env_flavour)trained->flavour : 0;
+  p->physics = c->physics ? c->physics : (mm_env_physics)trained->physics;
+  const mm_vec_config config = {
+    .seed = info->seed, .rules = c->rules, .flavour = p->flavour, .physics = p->physics
+  };
+  MM_TRY(mm_vec_create(c->env, &config, &vec));
+  p->out->flavour = mm_vec_flavour(vec);
+  p->out->physics = mm_vec_physics(vec);
+  mm_vec_destroy(vec);
+  return MM_OK;
+}
+
+static mm_status play_all(const mm_evaluate_config *c, const mm_policy_info *info,
+                          mm_evaluation *out) {
   const size_t per_agent = (c->episodes + ROWS - 1) / ROWS;
   mm_block base = mm_stream_block(mm_stream_make(c->seed, 0, MM_RNG_EVALUATION, 0), 0);
   pool p = { .config = c,
              .out = out,
-             .agent_seed = agent_seed,
+             .agent_seed = info->seed,
              .first_repeat = base.word[0],
              .max_steps = c->max_steps > 0 ? c->max_steps : MM_EVALUATE_STEPS,
              .lists = mm_env_has_switches(c->env),
-             .flavour = c->flavour ? c->flavour : (mm_env_flavour)settings->flavour,
-             .physics = c->physics ? c->physics : (mm_env_physics)settings->physics,
              .n_unit = per_agent * out->n_agent,
              .per_agent = per_agent,
              .trouble = SIZE_MAX };
+  MM_TRY(choose_body(&p, info));
   MM_TRY(run_all(&p));
   out->env_steps = atomic_load(&p.env_steps);
+  out->unstable = atomic_load(&p.unstable);
   if (p.trouble != SIZE_MAX) return MM_FAIL(p.status, "%s", p.error);
   return summarise_all(out);
 }
@@ -383,7 +400,7 @@ mm_status mm_evaluate_run(const mm_evaluate_config *c, mm_evaluation *out) {
                           .n_agent = all ? info.n : 1,
                           .n_episode = c->episodes };
   mm_status status = make_room(out);
-  if (status == MM_OK) status = play_all(c, info.seed, &info.settings.ampo, out);
+  if (status == MM_OK) status = play_all(c, &info, out);
   if (status != MM_OK) mm_evaluation_release(out);
   return status;
 }

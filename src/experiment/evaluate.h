@@ -50,7 +50,7 @@ typedef struct mm_evaluate_config {
   const mm_policy *policy;
   const mm_env *env;
   mm_env_rules rules;     // MinAtar
-  mm_env_flavour flavour; // of bodies, and
+  mm_env_flavour flavour; // of bodies; 0: as in the training, of another environment as its ID says
   mm_env_physics physics; // what moves them; 0: as in the training
   int64_t agent;          // MM_EVALUATE_ALL, or one of them
   size_t episodes;        // of each
@@ -81,6 +81,8 @@ typedef struct mm_evaluation {
   // Of all episodes; with several agents the standard error is that of their means, for it is
   // agents that a training is repeated with.
   mm_returns all;
+  const char *flavour, *physics; // of bodies; else NULL
+  uint64_t unstable;             // how often the physics came to nothing, which ends an episode
   uint64_t env_steps;
   int threads;
 } mm_evaluation;

@@ -142,7 +142,7 @@ typedef struct mm_settings {
     "ppo off, pmd-gaussian off")                                                                   \
   X(flavour, "id|brax|gymnasium", "contacts and integrator of bodies; id: as the ID says",         \
     "ppo id, pmd-gaussian id")                                                                     \
-  X(physics, "auto|own|mujoco", "what moves bodies; auto: own, where it has the flavour",          \
+  X(physics, "auto|own|mujoco", "what moves bodies: our own engine (auto), or the MuJoCo library", \
     "ppo auto, pmd-gaussian auto")                                                                 \
   X(rules, "id|gymnax|minatar", "rule set of MinAtar; id: as the environment's ID says",           \
     "ampo id, ppo id")
