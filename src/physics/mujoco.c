@@ -154,6 +154,10 @@ static void join_lines(char *text) {
     if (*text == '\n') *text = ' ';
 }
 
+// The library is asked for the solution, however many iterations that takes it. brax' bodies have a
+// bound of 4, made for brax' own solver: a running Ant's contacts need more every hundredth step.
+enum { ITERATIONS = 100 };
+
 static mm_status load(mm_physics *physics, engine *e) {
   char path[MM_DATA_PATH_SIZE], error[300] = "no reason given";
   MM_TRY(find_model(&physics->config, path));
@@ -161,7 +165,8 @@ static mm_status load(mm_physics *physics, engine *e) {
   join_lines(error);
   if (!e->model) return MM_FAIL(MM_ERR_INPUT, "%s: MuJoCo: %s", path, error);
   MM_TRY(check_model(physics, e->model, path));
-  if (physics->config.iterations > 0) e->model->opt.iterations = physics->config.iterations;
+  const int32_t bound = physics->config.iterations;
+  e->model->opt.iterations = bound > 0 ? bound : ITERATIONS;
   e->idle = make_desk(e->model);
   if (!e->idle) return MM_FAIL(MM_ERR_MEMORY, "no memory for MuJoCo's data");
   return MM_OK;
