@@ -1,6 +1,8 @@
 // Our own physics against the MuJoCo library on our model files: constants, mass matrix and bias,
 // single steps, short horizons, and what is conserved. Without the library the suite is skipped.
 
+#define _POSIX_C_SOURCE 200809L
+
 #include "test.h"
 
 #if !HAVE_MUJOCO
@@ -830,6 +832,7 @@ static int count_beyond(const mm_physics *a, const mm_physics *b, float most) {
 
 static void test_library_ends(void **state) {
   (void)state;
+  assert_int_equal(setenv("MIRRORMAP_DATA", MM_TEST_DATA "/..", 1), 0); // where the models are
   mm_physics *p[] = { open_library(0), open_library(100), open_library(4) };
   const mm_body_info *info = p[0]->info;
   mm_stream stream = mm_stream_make(3, 0, MM_RNG_BENCH, 0);
