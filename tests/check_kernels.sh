@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The kernels compile for every kind of device that the usual build serves. A build for some of them
-# only (CMAKE_CUDA_ARCHITECTURES) has one environment of each family of kernels compiled here for the
-# others, whose tiles differ.
+# only, or down to PTX (CMAKE_CUDA_ARCHITECTURES=90, 90-virtual), has one environment of each family of
+# kernels compiled here for the others, whose tiles differ.
 # usage: check_kernels.sh SOURCE_DIR NVCC RANDOM123_DIR BUILT...
 set -euo pipefail
 cd "$1"
