@@ -95,6 +95,14 @@ expect_not "as the only rank, in what the rank loads" grep -q libmpi alone.*
 mpirun -n 2 env LD_DEBUG_OUTPUT=two LD_DEBUG=files "$program" "${tiny_train[@]}" >"$out" 2>"$err"
 expect "but as one of two" grep -q libmpi two.*
 
+# mpirun gives its ranks a terminal; what they write goes on to a file
+for n in 1 2; do
+  ranks "$n" "${tiny_train[@]}"
+  expect_code 0
+  expect_out 'final value'
+  expect_not "no colours from $n ranks" grep -q $'\033' "$out"
+done
+
 # a build without MPI says so, once, and works alone
 without=$(dirname "$program")/mirrormap_without_mpi
 if [ -x "$without" ]; then
