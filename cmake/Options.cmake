@@ -66,6 +66,11 @@ if(MIRRORMAP_FUZZ)
 endif()
 if(MIRRORMAP_SANITIZE)
   set(mm_sanitize -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # accesses that these two of gcc's would find end at the address sanitizer anyway; a tenth of the
+  # time is theirs. The presets with clang (make check-long) leave nothing out.
+  if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    list(APPEND mm_sanitize -fno-sanitize=null,object-size)
+  endif()
   add_compile_options("$<$<COMPILE_LANGUAGE:C>:${mm_sanitize}>")
   add_link_options(${mm_sanitize})
 endif()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The kernels compile for every kind of device that the usual build serves. A build for some of them
-# only (CMAKE_CUDA_ARCHITECTURES) has one environment of each family of kernels compiled here for the
-# others, whose tiles differ. So has, in any build, what newer devices translate where 9.0 has code of
-# its own.
+# only, or down to PTX (CMAKE_CUDA_ARCHITECTURES=90, 90-virtual), has one environment of each family of
+# kernels compiled here for the others, whose tiles differ. So has, in any build, what newer devices
+# translate where 9.0 has code of its own.
 # usage: check_kernels.sh SOURCE_DIR NVCC RANDOM123_DIR BUILT...
 set -euo pipefail
 cd "$1"
@@ -16,11 +16,11 @@ flags=(-std=c++17 -O3 --fmad=false --expt-relaxed-constexpr -DHAVE_CUDA=1 -Iincl
 [ "$random123" = /usr/include ] || flags+=(-isystem "$random123")
 checked=0 failed=0
 for kernel in 80:cuda_dense_cartpole 80:cuda_gauss 89:cuda_bits_asterix 89:cuda_body_ant \
-  90:cuda_dense_cartpole 90:cuda_bits_asterix 90:cuda_gauss 90:cuda_body_hopper; do
+  90a:cuda_dense_cartpole 90:cuda_dense_cartpole 90:cuda_bits_asterix 90:cuda_gauss 90:cuda_body_hopper; do
   kind=${kernel%%:*} source=src/backend/${kernel#*:}.cu
   case $built in
-  *" $kind "*) continue ;;
-  *" $kind-virtual "*) [ "$kernel" = 90:cuda_dense_cartpole ] || continue ;;
+  *" $kind "* | *" $kind-real "*) continue ;;
+  *" ${kind}a-real "*) [ "$kernel" = 90:cuda_dense_cartpole ] || continue ;;
   esac
   checked=$((checked + 1))
   if ! "$nvcc" "${flags[@]}" -arch="sm_$kind" -cubin -o "$work/cubin" "$source" >"$work/log" 2>&1; then

@@ -137,6 +137,14 @@ if "$program" --version | grep -q 'mujoco [0-9]'; then
   fi
 fi
 
+# mpirun gives its ranks a terminal; what they write goes on to a file
+for n in 1 2; do
+  ranks "$n" "${tiny_train[@]}"
+  expect_code 0
+  expect_out 'final value'
+  expect_not "no colours from $n ranks" grep -q $'\033' "$out"
+done
+
 # a build without MPI says so, once, and works alone
 without=$(dirname "$program")/mirrormap_without_mpi
 if [ -x "$without" ]; then

@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "backend/ranks.h"
 #include "base/clock.h"
 
 static struct {
@@ -40,6 +41,10 @@ void terminal_start(void) {
   const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
   bool dumb = term == NULL || term[0] == '\0' || strcmp(term, "dumb") == 0;
   terminal.colours = !dumb && (no_color == NULL || no_color[0] == '\0');
+  // a launcher hands its ranks a terminal of its own making and copies what arrives there to
+  // wherever its own output goes, a file as well
+  int rank, size;
+  if (mm_ranks_launched(&rank, &size) || size > 0) terminal.colours = false;
   if (dumb) terminal.err_tty = false; // no cursor movement, hence no bar
 }
 
