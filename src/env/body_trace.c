@@ -135,15 +135,8 @@ static int fields_of(const replayer *re) {
 }
 
 static mm_status read_columns(const mm_trace_place *place, const cJSON *item, columns *out) {
-  char where[MM_TRACE_WHERE_SIZE];
-  const cJSON *actions;
   *out = (columns){ 0 };
-  if (!cJSON_IsObject(item))
-    return MM_FAIL(MM_ERR_INPUT, "%s: expected an object, found %s", mm_trace_where(place, where),
-                   mm_json_describe(item));
-  MM_TRY(mm_json_get_array(item, mm_trace_where(place, where), "actions", 0, SIZE_MAX, &actions,
-                           &out->n));
-  out->action = actions->child;
+  MM_TRY(mm_trace_actions(place, item, &out->action, &out->n));
   if (mm_json_find(item, "warm"))
     MM_TRY(mm_trace_column(place, item, "warm", out->n + 1, &out->warm));
   MM_TRY(mm_trace_column(place, item, "states", out->n + 1, &out->state));
@@ -376,12 +369,7 @@ static void write_all(recorder *rec, const form *f, const char *id, mm_text *out
   mm_text_open(out, '[');
   for (uint64_t episode = 0; mm_text_goes_on(out) && episode < rec->plan->episodes; episode++) {
     play_episode(rec, episode);
-    mm_text_open(out, '{');
-    mm_text_key(out, "policy");
-    mm_text_string(out, "random");
-    for (int i = 0; i < N_COLUMN; i++)
-      mm_text_array(out, column_names[i], &rec->column[i]);
-    mm_text_close(out, '}');
+    mm_text_episode(out, column_names, rec->column, N_COLUMN);
   }
   mm_text_close(out, ']');
   mm_text_close(out, '}');

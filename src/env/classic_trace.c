@@ -134,14 +134,7 @@ typedef struct columns {
 } columns;
 
 static mm_status read_columns(const mm_trace_place *place, const cJSON *item, columns *out) {
-  char where[MM_TRACE_WHERE_SIZE];
-  const cJSON *actions;
-  if (!cJSON_IsObject(item))
-    return MM_FAIL(MM_ERR_INPUT, "%s: expected an object, found %s", mm_trace_where(place, where),
-                   mm_json_describe(item));
-  MM_TRY(mm_json_get_array(item, mm_trace_where(place, where), "actions", 0, SIZE_MAX, &actions,
-                           &out->n));
-  out->action = actions->child;
+  MM_TRY(mm_trace_actions(place, item, &out->action, &out->n));
   MM_TRY(mm_trace_column(place, item, "states", out->n + 1, &out->state));
   MM_TRY(mm_trace_column(place, item, "times", out->n + 1, &out->time));
   MM_TRY(mm_trace_column(place, item, "obs", out->n + 1, &out->obs));
@@ -340,12 +333,7 @@ mm_status mm_classic_record(int which, const mm_record_plan *plan, mm_text *out,
   mm_text_open(out, '[');
   for (uint64_t episode = 0; mm_text_goes_on(out) && episode < plan->episodes; episode++) {
     play_episode(&rec, episode);
-    mm_text_open(out, '{');
-    mm_text_key(out, "policy");
-    mm_text_string(out, "random");
-    for (int i = 0; i < N_COLUMN; i++)
-      mm_text_array(out, column_names[i], &rec.column[i]);
-    mm_text_close(out, '}');
+    mm_text_episode(out, column_names, rec.column, N_COLUMN);
   }
   mm_text_close(out, ']');
   mm_text_close(out, '}');

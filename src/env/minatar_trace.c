@@ -171,14 +171,7 @@ static mm_status read_draw_column(const env *e, const mm_trace_place *place, con
 
 static mm_status read_columns(const env *e, const mm_trace_place *place, const cJSON *item,
                               columns *c) {
-  char where[MM_TRACE_WHERE_SIZE];
-  const cJSON *actions;
-  if (!cJSON_IsObject(item))
-    return MM_FAIL(MM_ERR_INPUT, "%s: expected an object, found %s", mm_trace_where(place, where),
-                   mm_json_describe(item));
-  MM_TRY(mm_json_get_array(item, mm_trace_where(place, where), "actions", 0, SIZE_MAX, &actions,
-                           &c->n));
-  c->action = actions->child;
+  MM_TRY(mm_trace_actions(place, item, &c->action, &c->n));
   c->sticky = NULL;
   MM_TRY(mm_trace_column(place, item, "states", c->n + 1, &c->state));
   MM_TRY(mm_trace_column(place, item, "obs", c->n + 1, &c->obs));
@@ -422,15 +415,11 @@ static void play_episode(recorder *rec, uint64_t episode) {
 }
 
 static void write_episode(const recorder *rec, mm_text *out) {
-  mm_text_open(out, '{');
-  mm_text_key(out, "policy");
-  mm_text_string(out, "random");
-  for (int i = 0; i < N_COLUMN; i++) {
-    if (i == DRAWS && !rec->e->form->draws) continue;
-    if (i == STICKY && !is_original(rec->e)) continue;
-    mm_text_array(out, column_names[i], &rec->column[i]);
-  }
-  mm_text_close(out, '}');
+  const char *names[N_COLUMN];
+  memcpy(names, column_names, sizeof names);
+  if (!rec->e->form->draws) names[DRAWS] = NULL;
+  if (!is_original(rec->e)) names[STICKY] = NULL;
+  mm_text_episode(out, names, rec->column, N_COLUMN);
 }
 
 static void write_about(const env *e, const mm_record_plan *plan, mm_text *out) {

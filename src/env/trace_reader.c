@@ -110,6 +110,19 @@ mm_status mm_trace_wholes(const mm_trace_place *place, const char *field, const 
 // ---------------------------------------------------------------------------------------------
 // The file as a whole
 
+mm_status mm_trace_actions(const mm_trace_place *place, const cJSON *episode, const cJSON **first,
+                           size_t *n) {
+  char where[MM_TRACE_WHERE_SIZE];
+  const cJSON *array;
+  mm_trace_where(place, where);
+  if (!cJSON_IsObject(episode))
+    return MM_FAIL(MM_ERR_INPUT, "%s: expected an object, found %s", where,
+                   mm_json_describe(episode));
+  MM_TRY(mm_json_get_array(episode, where, "actions", 0, SIZE_MAX, &array, n));
+  *first = array->child;
+  return MM_OK;
+}
+
 mm_status mm_trace_column(const mm_trace_place *place, const cJSON *object, const char *key,
                           size_t n, const cJSON **first) {
   char where[MM_TRACE_WHERE_SIZE];

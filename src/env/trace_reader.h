@@ -38,6 +38,10 @@ mm_status mm_trace_floats(const mm_trace_place *place, const char *field, const 
 mm_status mm_trace_wholes(const mm_trace_place *place, const char *field, const cJSON *item,
                           int most, int32_t *out, int32_t *n);
 
+// The actions of an episode, which must be an object: as many as it has transitions.
+mm_status mm_trace_actions(const mm_trace_place *place, const cJSON *episode, const cJSON **first,
+                           size_t *n);
+
 // A list with exactly n entries: one for each step or state. *first is NULL for n = 0.
 mm_status mm_trace_column(const mm_trace_place *place, const cJSON *object, const char *key,
                           size_t n, const cJSON **first);

@@ -133,6 +133,15 @@ void mm_text_array(mm_text *t, const char *key, const mm_text *entries) {
   mm_text_close(t, ']');
 }
 
+void mm_text_episode(mm_text *t, const char *const *names, const mm_text *columns, int n) {
+  mm_text_open(t, '{');
+  mm_text_key(t, "policy");
+  mm_text_string(t, "random");
+  for (int i = 0; i < n; i++)
+    if (names[i]) mm_text_array(t, names[i], &columns[i]);
+  mm_text_close(t, '}');
+}
+
 void mm_text_params(mm_text *t, int32_t limit, const mm_trace_param *params, bool whole) {
   mm_text_key(t, "params");
   mm_text_open(t, '{');

@@ -45,6 +45,10 @@ void mm_text_end(mm_text *t);
 // An array with these entries, as another text has collected them.
 void mm_text_array(mm_text *t, const char *key, const mm_text *entries);
 
+// An episode of a random policy: n columns, each collected in a text of its own; those without a
+// name are left out.
+void mm_text_episode(mm_text *t, const char *const *names, const mm_text *columns, int n);
+
 // "params": the limit of steps and a table; `whole` parameters have no decimal point.
 void mm_text_params(mm_text *t, int32_t limit, const mm_trace_param *params, bool whole);
 
