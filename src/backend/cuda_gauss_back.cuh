@@ -9,6 +9,17 @@
 namespace mm {
 namespace wide {
 
+// Errors of a square's units, in place of the units there: d through the activation's slope.
+MM_DEVICE void put_errors(__half *at, float d[4], bool relu) {
+  const float2 low = unpack(load_pair(at)), high = unpack(load_pair(at + 8 * ROW));
+  d[0] *= slope_at<ANY>(relu, low.x);
+  d[1] *= slope_at<ANY>(relu, low.y);
+  d[2] *= slope_at<ANY>(relu, high.x);
+  d[3] *= slope_at<ANY>(relu, high.y);
+  store_pair(at, pack(d[0], d[1]));
+  store_pair(at + 8 * ROW, pack(d[2], d[3]));
+}
+
 // Through the last layer: a warp has 16 units, and their errors in place of themselves; of units
 // that are this block's, of P that share the network, also their part of w3's gradient and of b2's.
 template <int MT, int P> MM_DEVICE void through_outputs(const Step &s) {
@@ -50,13 +61,7 @@ template <int MT, int P> MM_DEVICE void through_outputs(const Step &s) {
       float d[4] = { 0, 0, 0, 0 };
       __half *at = S.h2 + (16 * m + g) * ROW + unit + 8 * j + 2 * t;
       multiply(d, a, w[j], 0u);
-      const float2 low = unpack(load_pair(at)), high = unpack(load_pair(at + 8 * ROW));
-      d[0] *= slope_at<ANY>(relu, low.x);
-      d[1] *= slope_at<ANY>(relu, low.y);
-      d[2] *= slope_at<ANY>(relu, high.x);
-      d[3] *= slope_at<ANY>(relu, high.y);
-      store_pair(at, pack(d[0], d[1]));
-      store_pair(at + 8 * ROW, pack(d[2], d[3]));
+      put_errors(at, d, relu);
       sum[j][0] += d[0] + d[2];
       sum[j][1] += d[1] + d[3];
     }
@@ -132,11 +137,7 @@ template <int MT> __device__ __noinline__ void back(const Step &s) {
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       __half *at = S.h1 + (first + 16 * m + g) * ROW + unit + 8 * j + 2 * t;
-      const float2 low = unpack(load_pair(at)), high = unpack(load_pair(at + 8 * ROW));
-      store_pair(at, pack(c[m][j][0] * slope_at<ANY>(relu, low.x),
-                          c[m][j][1] * slope_at<ANY>(relu, low.y)));
-      store_pair(at + 8 * ROW, pack(c[m][j][2] * slope_at<ANY>(relu, high.x),
-                                    c[m][j][3] * slope_at<ANY>(relu, high.y)));
+      put_errors(at, c[m][j], relu);
     }
   }
   __syncthreads();

@@ -265,11 +265,7 @@ template <int P> __device__ __noinline__ void team_back(const Step &s) {
 #pragma unroll
     for (int j = 0; j < 2; j++) {
       __half *at = S.h1 + (16 * tile + g) * ROW + 16 * group + 8 * j + 2 * t;
-      const float2 low = unpack(load_pair(at)), high = unpack(load_pair(at + 8 * ROW));
-      store_pair(at, pack(c[m][j][0] * slope_at<ANY>(relu, low.x),
-                          c[m][j][1] * slope_at<ANY>(relu, low.y)));
-      store_pair(at + 8 * ROW, pack(c[m][j][2] * slope_at<ANY>(relu, high.x),
-                                    c[m][j][3] * slope_at<ANY>(relu, high.y)));
+      put_errors(at, c[m][j], relu);
     }
   }
   __syncthreads();
