@@ -28,8 +28,6 @@ typedef struct learn_args {
   double max_seconds;
 } learn_args;
 
-static const char *const algo_names[] = { "pmd", "ampo", "pmd-gaussian",
-                                          NULL }; // ppo has no map to learn
 static const char *const kind_names[] = { "neural", "piecewise", NULL };
 
 static const option learn_options[] = {
@@ -43,11 +41,7 @@ static const option learn_options[] = {
     .offset = offsetof(learn_args, resume),
     .metavar = "RUN",
     .help = "go on with the run in this folder, instead of beginning one" },
-  { .name = "algo",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(learn_args, algo),
-    .choices = algo_names,
-    .help = "the algorithm, instead of the environment's own" },
+  ENV_ALGO_OPTION(learn_args, "pmd|ampo|pmd-gaussian", "the environment's"),
   { .name = "kind",
     .type = OPTION_CHOICE,
     .offset = offsetof(learn_args, kind),
@@ -194,7 +188,8 @@ static int check_backend(const learn_args *args, const mm_learn_plan *plan) {
 static int make_plan(const learn_args *args, mm_learn_plan *plan) {
   mm_algo algo = MM_ALGO_PMD;
   const char *preset = "";
-  int code = split_envs(args->env, plan);
+  int code = env_argument_refuse_ppo(args->algo, "to learn");
+  if (code == EXIT_DONE) code = split_envs(args->env, plan);
   if (code == EXIT_DONE) code = choose_algo(args, plan, &algo, &preset);
   if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, preset, &plan->settings);
   if (code == EXIT_DONE) code = apply_options(args, &plan->settings);

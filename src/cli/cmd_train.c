@@ -27,8 +27,6 @@ typedef struct train_args {
   double max_seconds, save_seconds;
 } train_args;
 
-static const char *const algo_names[] = { "pmd", "ampo", "pmd-gaussian", "ppo", NULL };
-
 static const option train_options[] = {
   { .name = "env",
     .type = OPTION_TEXT,
@@ -45,11 +43,7 @@ static const option train_options[] = {
     .offset = offsetof(train_args, resume),
     .metavar = "RUN",
     .help = "go on with the run in this folder, instead of beginning one" },
-  { .name = "algo",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(train_args, algo),
-    .choices = algo_names,
-    .help = "the algorithm, instead of the environment's own" },
+  ENV_ALGO_OPTION(train_args, "pmd|ampo|pmd-gaussian|ppo", "the environment's"),
   { .name = "seeds",
     .type = OPTION_COUNT,
     .offset = offsetof(train_args, seeds),

@@ -31,7 +31,7 @@ enum { SEEDS_MAX = 1000000 };
 
 typedef struct transfer_args {
   settings_args settings;
-  const char *maps, *envs, *resume, *controls, *out;
+  const char *maps, *envs, *resume, *algo, *controls, *out;
   backend_args on;
   mm_backend_place place; // what `on` says
   uint64_t seeds, seed, tune_seeds;
@@ -56,6 +56,7 @@ static const option options[] = {
     .offset = offsetof(transfer_args, resume),
     .metavar = "RUN",
     .help = "go on with the table in this folder, instead of beginning one" },
+  ENV_ALGO_OPTION(transfer_args, "pmd|ampo|pmd-gaussian", "the environments'"),
   { .name = "seeds",
     .type = OPTION_COUNT,
     .offset = offsetof(transfer_args, seeds),
@@ -194,13 +195,13 @@ static int plan_maps(const transfer_args *args, plan *p) {
   return code;
 }
 
-// Each environment brings its algorithm, and this its settings.
+// Each environment brings its algorithm, unless one was asked for, and this its settings.
 static int plan_env(const transfer_args *args, plan *p, size_t i) {
   const char *name = p->envs.name[i];
   mm_algo algo = MM_ALGO_PMD;
   mm_status status = mm_env_open(name, &p->env[i]);
   if (status != MM_OK) return fail_status(status);
-  int code = env_argument_algo(NULL, p->env[i], name, &algo);
+  int code = env_argument_algo(args->algo, p->env[i], name, &algo);
   p->column[i] = (mm_transfer_env){ .env = p->env[i], .name = name, .label = p->env_label[i] };
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(p->env[i]),
@@ -442,7 +443,7 @@ static int check_usage(const transfer_args *args) {
   if (args->seed > UINT64_MAX - (args->seeds - 1))
     return fail_usage("option '--seed': %" PRIu64 " leaves no room for %" PRIu64 " seeds",
                       args->seed, args->seeds);
-  return EXIT_DONE;
+  return env_argument_refuse_ppo(args->algo, "to compare");
 }
 
 static int begin(const transfer_args *args) {
@@ -469,8 +470,8 @@ static int begin(const transfer_args *args) {
 static int resume(const transfer_args *args) {
   mm_run *run;
   mm_transfer_plan *p;
-  static const char *const fixed[] = { "maps",       "envs", "seeds",  "seed", "controls",
-                                       "tune-seeds", "out",  "preset", NULL };
+  static const char *const fixed[] = { "maps",     "envs",       "algo", "seeds",  "seed",
+                                       "controls", "tune-seeds", "out",  "preset", NULL };
   int code = run_argument_refuse(&command_transfer, &args->settings, fixed);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_transfer_resume(args->resume, &run, &p);

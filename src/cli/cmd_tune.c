@@ -34,7 +34,6 @@ typedef struct tune_args {
   double max_seconds, save_seconds;
 } tune_args;
 
-static const char *const algo_names[] = { "pmd", "ampo", "pmd-gaussian", "ppo", NULL };
 static const char *const method_names[] = { "grid", "cma-es", NULL };
 static const char *const prune_names[] = { "on", "off", NULL };
 
@@ -59,11 +58,7 @@ static const option tune_options[] = {
     .offset = offsetof(tune_args, resume),
     .metavar = "RUN",
     .help = "go on with the run in this folder, instead of beginning one" },
-  { .name = "algo",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(tune_args, algo),
-    .choices = algo_names,
-    .help = "the algorithm, instead of the environments' own" },
+  ENV_ALGO_OPTION(tune_args, "pmd|ampo|pmd-gaussian|ppo", "the environments'"),
   { .name = "method",
     .type = OPTION_CHOICE,
     .offset = offsetof(tune_args, method),
