@@ -140,12 +140,6 @@ static int make_plan(const reproduce_args *args, mm_reproduce_plan *plan) {
   return code;
 }
 
-// What cannot be had is the user's mistake as well.
-static int fail_plan(mm_status status) {
-  if (status == MM_ERR_UNSUPPORTED) return fail(EXIT_USAGE, "%s", mm_last_error());
-  return fail_status(status);
-}
-
 // With --backend cuda. What is wrong with the plan itself is said when it is checked.
 static int check_devices(const reproduce_args *args, const mm_reproduce_plan *plan) {
   const bool asked = args->place.kind == MM_BACKEND_CUDA;
@@ -166,7 +160,7 @@ static int begin(const reproduce_args *args, mm_reproduce **out) {
   if (code == EXIT_DONE && status == MM_OK)
     status = mm_reproduce_create(args->out != NULL ? args->out : folder, plan, out);
   if (status != MM_OK) {
-    code = fail_plan(status);
+    code = fail_status(status);
     if (folder[0] != '\0') rmdir(folder); // ours, and empty unless the run was made
   }
   free(plan);
@@ -326,10 +320,12 @@ const command command_reproduce = {
       "tables (table.csv, raw.csv, aggregate.csv, summary.json) and figures (SVG, PDF, PNG) to a "
       "folder, our numbers next to the paper's; AMPO for both regression targets. The searches and "
       "tables in it are runs like those of `learn` and `transfer`. What is smaller than in the "
-      "paper says so. --set changes a setting of all searches and trainings, --set target=code "
-      "leaves the other target out. Stopped at any moment, it goes on with --resume.",
+      "paper says so. --set changes a setting of all searches and trainings: --set target=code "
+      "leaves the other target out, --physics mujoco has the MuJoCo library move the bodies of "
+      "mujoco. Stopped at any moment, it goes on with --resume.",
   .examples = "mirrormap reproduce gridworld --scale smoke\n"
               "mirrormap reproduce control --scale laptop\n"
+              "mirrormap reproduce mujoco --physics mujoco --scale smoke\n"
               "mirrormap reproduce transfer --maps-from runs/reproduce-control-1,runs/"
               "reproduce-minatar-1\n"
               "mirrormap reproduce --resume runs/reproduce-gridworld-1",

@@ -76,6 +76,7 @@ mm_status mm_reproduce_create(const char *folder, const mm_reproduce_plan *plan,
   MM_TRY(mm_reproduce_check_lenders(plan));
   MM_TRY(check_length(folder, plan->artefact));
   MM_TRY(check_empty(folder));
+  MM_TRY(mm_reproduce_rehearse(plan));
   MM_TRY(mm_reproduce_plan_write(plan, &config));
   mm_status status = take(&r);
   if (status == MM_OK) {
@@ -96,7 +97,8 @@ static mm_status resume(mm_reproduce *r, const char *folder) {
   snprintf(source, sizeof source, "%.4000s/run.db: config", mm_run_folder_of(r->run));
   MM_TRY(mm_reproduce_plan_read(mm_run_config(r->run), source, &r->plan));
   MM_TRY(check_length(mm_run_folder_of(r->run), r->plan.artefact));
-  return mm_reproduce_plan_check(&r->plan);
+  MM_TRY(mm_reproduce_plan_check(&r->plan));
+  return mm_reproduce_rehearse(&r->plan);
 }
 
 mm_status mm_reproduce_resume(const char *folder, mm_reproduce **out) {
