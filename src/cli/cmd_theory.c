@@ -138,7 +138,7 @@ static int report_failure(mm_status status, const position *p) {
   const char *label = p->runs->label[p->which];
   if (status == MM_ERR_INTERRUPTED)
     return fail(INTERRUPT_EXIT, "interrupted after %zu iterations with map %s", p->done, label);
-  int code = status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED;
+  int code = exit_code_of(status);
   return fail(code, "map %s: %s", label, mm_last_error());
 }
 

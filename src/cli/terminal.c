@@ -156,10 +156,14 @@ int fail_usage(const char *format, ...) {
   return EXIT_USAGE;
 }
 
+int exit_code_of(mm_status status) {
+  return status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED;
+}
+
 int fail_status(mm_status status) {
   const char *text = mm_last_error();
   if (text[0] == '\0') text = mm_status_text(status);
-  return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s", text);
+  return fail(exit_code_of(status), "%s", text);
 }
 
 void note(const char *format, ...) {

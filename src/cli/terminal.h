@@ -61,7 +61,10 @@ int fail(int exit_code, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 // A mistake on the command line: names the command, returns EXIT_USAGE.
 int fail_usage(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 
-// The library's last error; bad input is EXIT_USAGE, everything else EXIT_FAILED.
+// Of a failure: bad input is EXIT_USAGE, everything else EXIT_FAILED.
+int exit_code_of(mm_status status);
+
+// The library's last error, with that code.
 int fail_status(mm_status status);
 
 // Messages, unless --quiet.
