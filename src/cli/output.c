@@ -63,13 +63,6 @@ void output_add_number(cJSON *object, const char *key, double value) {
   cJSON_AddItemToObject(object, key, mm_json_number(value));
 }
 
-void output_add_defined(cJSON *object, const char *key, double value) {
-  if (value != value)
-    cJSON_AddNullToObject(object, key);
-  else
-    output_add_number(object, key, value);
-}
-
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n) {
   cJSON_AddItemToObject(object, key, mm_json_numbers(values, n));
 }

@@ -27,7 +27,6 @@ cJSON *output_json_rows(const double *values, size_t rows, size_t columns);
 
 // Adds fields to an object; short forms of cJSON's calls with our numbers.
 void output_add_number(cJSON *object, const char *key, double value);
-void output_add_defined(cJSON *object, const char *key, double value); // null for NaN
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n);
 
 // Six significant digits: enough to compare, short enough to read.

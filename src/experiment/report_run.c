@@ -129,7 +129,7 @@ static int add_session(const mm_run_table *table, const mm_run_cell *cell, void 
       if (cell[i].null)
         cJSON_AddNullToObject(object, shown[k]);
       else if (table->column[i].kind == MM_RUN_INTEGER)
-        mm_report_add_number(object, shown[k], (double)cell[i].integer);
+        mm_json_add_defined(object, shown[k], (double)cell[i].integer);
       else
         cJSON_AddStringToObject(object, shown[k], cell[i].data);
     }
@@ -257,9 +257,9 @@ cJSON *mm_report_run_json(const mm_report_run *r) {
   cJSON_AddStringToObject(object, "state", state_of(r));
   mm_report_add_text(object, "started", s->started);
   mm_report_add_text(object, "last", s->last);
-  mm_report_add_number(object, "seconds", round(1e3 * r->seconds) / 1e3);
-  mm_report_add_number(object, "env_steps", (double)r->env_steps);
-  mm_report_add_number(object, "env_steps_per_second", rate);
+  mm_json_add_defined(object, "seconds", round(1e3 * r->seconds) / 1e3);
+  mm_json_add_defined(object, "env_steps", (double)r->env_steps);
+  mm_json_add_defined(object, "env_steps_per_second", rate);
   cJSON_AddItemToObject(object, "config", config_json(r));
   cJSON_AddItemToObject(object, "sessions", sessions_json(r));
   cJSON_AddItemToObject(object, "again", mm_report_again(r));
