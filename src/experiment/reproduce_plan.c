@@ -1,6 +1,5 @@
 // The plan of a reproduction, and the sizes of its scales.
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -371,13 +370,11 @@ mm_status mm_reproduce_check_devices(const mm_reproduce_plan *plan) {
 // {"command": "reproduce", "artefact", "scale", "seed", "seeds", "set": {..}, "from": [..]}
 
 mm_status mm_reproduce_plan_write(const mm_reproduce_plan *plan, char **out) {
-  char seed[24];
-  snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "command", "reproduce");
   cJSON_AddStringToObject(root, "artefact", mm_artefact_name(plan->artefact));
   cJSON_AddStringToObject(root, "scale", mm_scale_name(plan->scale));
-  cJSON_AddStringToObject(root, "seed", seed);
+  mm_plan_add_seed(root, plan->seed);
   cJSON_AddItemToObject(root, "seeds", mm_json_number((double)plan->seeds));
   cJSON *set = cJSON_AddObjectToObject(root, "set");
   for (size_t i = 0; i < plan->n_set; i++)
@@ -385,9 +382,7 @@ mm_status mm_reproduce_plan_write(const mm_reproduce_plan *plan, char **out) {
   cJSON *from = cJSON_AddArrayToObject(root, "from");
   for (size_t i = 0; i < plan->n_from; i++)
     cJSON_AddItemToArray(from, cJSON_CreateString(plan->from[i]));
-  *out = mm_json_print(root, false);
-  cJSON_Delete(root);
-  return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a reproduction");
+  return mm_plan_print(root, "a reproduction", out);
 }
 
 static mm_status read_sets(const cJSON *root, const char *source, mm_reproduce_plan *plan) {
@@ -419,11 +414,9 @@ static mm_status read_from(const cJSON *root, const char *source, mm_reproduce_p
 }
 
 static mm_status read_plan(const cJSON *root, const char *source, mm_reproduce_plan *plan) {
-  const char *command, *artefact, *scale;
+  const char *artefact, *scale;
   int64_t seeds;
-  MM_TRY(mm_json_get_string(root, source, "command", &command));
-  if (strcmp(command, "reproduce") != 0)
-    return MM_FAIL(MM_ERR_INPUT, "%s: a run of '%.40s', not of 'reproduce'", source, command);
+  MM_TRY(mm_plan_read_command(root, source, "reproduce"));
   MM_TRY(
       MM_JSON_KEYS(root, source, "command", "artefact", "scale", "seed", "seeds", "set", "from"));
   MM_TRY(mm_json_get_string(root, source, "artefact", &artefact));
