@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/isa.h"
 #include "experiment/eta_tuning.h"
 #include "experiment/gnuplot.h"
 #include "experiment/reproduce_internal.h"
@@ -147,8 +146,7 @@ void mm_reproduce_warn(const mm_reproduce *r, const char *sentence) {
 void mm_reproduce_ran(mm_reproduce *r, unsigned ran) {
   mm_machine *m = &r->result.machine;
   m->ran |= ran;
-  if (r->session && m->ran != 0)
-    mm_run_session_backend(r->run, mm_backend_ran_name(m->ran, &m->place));
+  if (r->session) mm_machine_correct(r->run, &m->place, m->ran);
 }
 
 void mm_reproduce_clock(mm_reproduce *r) {
@@ -316,13 +314,10 @@ mm_status mm_reproduce_learn(mm_reproduce *r, const char *name, const char *env,
 
 static mm_status start_session(mm_reproduce *r) {
   if (r->session) return MM_OK;
-  mm_run_session session = { .backend = mm_backend_name(&r->job->place),
-                             .isa = mm_isa_name(),
-                             .threads = mm_backend_threads(r->job->threads) };
-  MM_TRY(mm_run_session_start(r->run, &session));
+  MM_TRY(mm_machine_enter(r->run, &r->job->place, r->job->threads));
   r->session = true;
   r->result.machine = (mm_machine){ .place = r->job->place,
-                                    .threads = session.threads,
+                                    .threads = mm_backend_threads(r->job->threads),
                                     .ranks = mm_backend_ranks() };
   return MM_OK;
 }
