@@ -226,7 +226,7 @@ static void read_run(entry *e) {
   if (e->readable && mm_run_each_score(run, add_score, &v) != MM_OK) note_error(e);
   e->sessions = cJSON_CreateArray();
   if (e->readable) // damage is noted
-    (void)mm_run_walk(run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, add_session, e->sessions);
+    (void)mm_run_walk_all(run, MM_RUN_SESSION, add_session, e->sessions);
   close_group(&v);
   if (e->error == NULL && mm_run_damage(run) != NULL)
     e->error = memory_text(mm_run_damage(run), strlen(mm_run_damage(run)));

@@ -62,7 +62,7 @@ static int add_timing(const mm_run_timing *row, void *user) {
 
 static mm_status read_times(mm_report_run *r) {
   clock_reader c = { .started = NAN };
-  MM_TRY(mm_run_walk(r->run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, add_session_time, &c));
+  MM_TRY(mm_run_walk_all(r->run, MM_RUN_SESSION, add_session_time, &c));
   double open = (r->summary.owned ? now() : seconds_of(r->summary.last)) - c.started;
   r->seconds = c.seconds + (open > 0 ? open : 0);
   MM_TRY(mm_run_each_timing(r->run, add_timing, &r->seconds_training));
@@ -139,7 +139,7 @@ static int add_session(const mm_run_table *table, const mm_run_cell *cell, void 
 
 static cJSON *sessions_json(const mm_report_run *r) {
   cJSON *array = cJSON_CreateArray();
-  mm_run_walk(r->run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, add_session, array); // damage is noted
+  mm_run_walk_all(r->run, MM_RUN_SESSION, add_session, array); // damage is noted
   return array;
 }
 
