@@ -53,8 +53,8 @@ const char *terminal_colour(FILE *stream, unsigned rgb, bool behind,
                             char out[TERMINAL_COLOUR_SIZE]);
 
 // ---------------------------------------------------------------------------------------------
-// Errors: one line each, control characters made visible. They return the exit code, so that
-// `return fail_usage(...)` ends a command.
+// Errors: one line each; bytes of control characters, and those that are no UTF-8, as \xNN. They
+// return the exit code, so that `return fail_usage(...)` ends a command.
 
 int fail(int exit_code, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 
