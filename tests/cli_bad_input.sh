@@ -215,4 +215,53 @@ run map plot l2 --out "$bad/folder.svg/"
 expect_refusal 2 "does not end in"
 chmod 600 "$bad/locked.json"
 
+# ---------------------------------------------------------------------------------------------
+# names and contents that would drive a terminal: ESC, CSI as UTF-8 and as a byte, what is no UTF-8
+
+# shows TEXT: the error quotes it so, in ASCII; other characters of UTF-8 stay as they are
+shows() {
+  expect_refusal "${2-2}" "$1"
+  expect_not "nothing but text" grep -q '[^ -~]' "$err"
+}
+hostile=$(printf 'a\033[31m\302\2332J\2332J\377\342\202z')
+shown='a\x1b[31m\xc2\x9b2J\x9b2J\xff\xe2\x82z'
+cd "$work" || exit 1
+for command in "map show" "train --map l2 --env" "train --env CartPole-v1 --map l2 --preset" "train --resume" \
+  "transfer --envs CartPole-v1 --maps" "runs" "export --csv" "env show" "eval --policy" "map project --map l2 --scores 1,2 --set"; do
+  # shellcheck disable=SC2086 # words
+  run $command "$hostile"
+  shows "$shown"
+done
+run "$hostile"
+shows "$shown"
+run train "--$hostile"
+shows "$shown"
+run train --env CartPole-v1 --map l2 --seeds "$hostile"
+shows "$shown"
+for kind in 'a\u001b[2J' 'a\u009b2J'; do
+  printf '{"format": "mirrormap/1", "kind": "%s"}' "$kind" >"$work/kind.json"
+  run map show "$work/kind.json"
+  case $kind in *1b*) shows "'a\\x1b[2J'" ;; *) shows "'a\\xc2\\x9b2J'" ;; esac
+done
+cp "$work/kind.json" "$work/$hostile.json"
+run map show "$hostile.json"
+shows "$shown.json: field 'kind': 'a\\xc2\\x9b2J'"
+valid=$(printf 'caf\303\251-\342\202\254-\360\237\230\200')
+run map show "$valid"
+expect_refusal 2 "'$valid'"
+# what the database's own library quotes of a damaged schema
+if python3 -c 'import sqlite3' >/dev/null 2>&1; then
+  run train --env GridWorld-small --map l2 --set steps=2048 --out "$work/run" --quiet
+  expect_code 0
+  python3 - "$work/run/run.db" <<'EOF'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("PRAGMA writable_schema=1")
+db.execute("UPDATE sqlite_master SET sql = replace(sql, 'CREATE TABLE batch', 'CREATE TABLE ' || char(27) || 'batch')")
+db.commit()
+EOF
+  run train --resume "$work/run"
+  shows '\x1b' 2
+fi
+
 finish

@@ -57,7 +57,12 @@ pictures() {
 
 refuse 2 "did you mean 'gridworld'" gridword --scale smoke
 refuse 2 'expected what to reproduce'
-refuse 2 "no setting 'target'" mujoco --scale smoke --set target=code
+refuse 2 "setting 'target' is for control, minatar, transfer, not for 'mujoco'" mujoco --scale smoke --set target=code
+for artefact in gridworld control minatar transfer; do
+  refuse 2 "setting 'physics' is for mujoco, not for '$artefact'" $artefact --scale smoke --physics mujoco
+done
+refuse 2 "setting 'physics': 'phi' trains nothing" phi --physics own
+refuse 2 "setting 'physics': unknown value 'bullet'" mujoco --scale smoke --physics bullet
 refuse 2 '--scale' gridworld --scale big
 refuse 2 'target' gridworld --scale smoke --set target=code
 refuse 2 'stepps' control --scale smoke --set stepps=4
@@ -273,6 +278,36 @@ done
 run reproduce --resume bodies-parts --quiet
 expect_code 0
 expect "the same numbers in parts" same_numbers bodies bodies-parts
+
+# in the MuJoCo library, if there is one: shorter, since it is slower
+library=(mujoco --scale smoke --physics mujoco --set steps=256 --set unroll=32)
+if "$program" --version | grep -q 'mujoco [0-9]'; then
+  run reproduce "${library[@]}" --out library
+  expect_code 0
+  expect_out 'moved by the MuJoCo library'
+  expect "the engine in its label" grep -q '^# reduced: smoke scale.*physics=mujoco' library/table.csv
+  run train --env Ant --map l2 --seeds 2 --physics mujoco --set steps=256 --set envs=2 --set unroll=32 \
+    --set minibatches=4 --set epochs=1 --set hidden=16 --json
+  expect_field finals "$(awk -F, '$1 == "Ant" && $3 == "l2" { printf "%.9f ", $5 }' library/raw.csv)"
+  # it goes on in the library, and nowhere else
+  run reproduce "${library[@]}" --out library-parts --max-seconds 0.2 --quiet
+  expect_code 0
+  refuse 2 'has fixed its settings' --resume library-parts --physics own
+  MIRRORMAP_DATA=/nowhere
+  if [ ! -e "$(dirname "$program")/../models" ]; then
+    refuse 2 'models/hopper_brax.xml: not found' --resume library-parts
+    refuse 2 'models/hopper_brax.xml: not found' "${library[@]}" --out never
+    expect "no folder is left behind" test ! -e never
+  fi
+  MIRRORMAP_DATA=$2
+  run reproduce --resume library-parts --quiet
+  expect_code 0
+  expect_out 'moved by the MuJoCo library'
+  expect "the same numbers in parts" same_numbers library library-parts
+else
+  refuse 1 'libmujoco-dev' "${library[@]}" --out never
+  expect "no folder is left behind" test ! -e never
+fi
 
 # ---------------------------------------------------------------------------------------------
 # All of them, each with the settings that its trainings have; with sanitizers each was done above

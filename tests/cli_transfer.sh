@@ -136,6 +136,44 @@ transfer --maps x/best.json --seeds 2
 expect "a label of its own is short" grep -Eq '^best +' "$out"
 
 # ---------------------------------------------------------------------------------------------
+# the algorithm that was asked for
+
+nets=(--algo ampo --seeds 2 --seed 3 --set steps=1024 --set envs=4 --set unroll=32)
+run transfer --maps l2 --envs GridWorld-sparse,CartPole-v1 --controls none "${nets[@]}" --out nets --json --quiet
+expect_code 0
+expect_out '"algos":["ampo","ampo"]'
+read -r sparse cart < <(field mean)
+run train --env GridWorld-sparse --map l2 "${nets[@]}" --json --quiet
+expect "networks on a Grid-World, as of train" test "$(field final_mean)" = "$sparse"
+run train --env CartPole-v1 --map l2 "${nets[@]}" --json --quiet
+expect "and on CartPole" test "$(field final_mean)" = "$cart"
+run transfer --resume nets --json --quiet
+expect_code 0
+expect_out '"algos":["ampo","ampo"]'
+expect_field mean "$sparse $cart"
+run transfer --resume nets --algo pmd
+expect_refusal 2 "--algo" "fixed"
+run report nets --no-figures --out nets-page
+expect_code 0
+expect "how to make it again" grep -q "transfer --maps l2 .*--algo ampo" nets-page/report.html
+run transfer --maps l2 --envs GridWorld-small --preset bcs "${nets[@]}" --out preset-nets --json --quiet
+expect_code 0
+expect_out '"algos":["ampo"]'
+run transfer --maps l2 --envs GridWorld-small --preset bcs --out never
+expect_refusal 2 "preset for the algorithm 'ampo', not for 'pmd'"
+run transfer --maps l2 --envs CartPole-v1 --algo ppo --out never
+expect_refusal 2 "'--algo'" "ppo takes no map"
+run transfer --maps l2 --envs CartPole-v1 --algo sarsa --out never
+expect_refusal 2 "'--algo'" "sarsa" "pmd-gaussian"
+run transfer --maps l2 --envs GridWorld-small,CartPole-v1 --algo pmd --out never
+expect_refusal 2 "'CartPole-v1' is not a Grid-World"
+run transfer --maps l2 --envs CartPole-v1,Pendulum-v1 --algo ampo --out never
+expect_refusal 2 "'Pendulum-v1' has real actions"
+run transfer --maps l2 --envs CartPole-v1 --algo pmd-gaussian --out never
+expect_refusal 2 "'CartPole-v1' has 2 actions to choose among"
+expect "no folder is left behind" test ! -e never
+
+# ---------------------------------------------------------------------------------------------
 # for people
 
 transfer --maps random:1 --seeds 4

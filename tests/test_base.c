@@ -63,7 +63,39 @@ static void an_error_may_quote_the_one_before(void **state) {
 static void an_error_is_one_line_without_controls(void **state) {
   (void)state;
   mm_fail(MM_ERR_INPUT, "a.c", 1, "a\nb\tc\x1b[31m\x7f d \xc2\x9b é ü");
-  assert_string_equal(mm_last_error(), "a?b?c?[31m? d ?? é ü");
+  assert_string_equal(mm_last_error(), "a\\x0ab\\x09c\\x1b[31m\\x7f d \\xc2\\x9b é ü");
+}
+
+static void an_error_is_utf8(void **state) {
+  (void)state;
+  mm_fail(MM_ERR_INPUT, "a.c", 1,
+          "a\xff b\x9b"
+          "2J c\xe2\x82 d\xed\xa0\x80 \xf0\x9f\x98\x80");
+  assert_string_equal(mm_last_error(), "a\\xff b\\x9b"
+                                       "2J c\\xe2\\x82 d\\xed\\xa0\\x80 \xf0\x9f\x98\x80");
+  mm_fail(MM_ERR_INPUT, "a.c", 2, "%.2s", "é€"); // a width cuts by bytes
+  assert_string_equal(mm_last_error(), "é");
+  mm_fail(MM_ERR_INPUT, "a.c", 3, "%.3s", "é€");
+  assert_string_equal(mm_last_error(), "é\\xe2");
+  // what was made visible once stays as it is
+  mm_fail(MM_ERR_INPUT, "a.c", 4, "(%s)", mm_last_error());
+  assert_string_equal(mm_last_error(), "(é\\xe2)");
+}
+
+// Bytes that take more room than they had are cut in the same way.
+static void a_long_error_of_bytes_fits(void **state) {
+  (void)state;
+  char text[MM_ERROR_SIZE];
+  memset(text, 0xff, sizeof text);
+  text[sizeof text - 1] = '\0';
+  for (size_t n = 250; n < 260; n++) {
+    mm_fail(MM_ERR_INPUT, "a.c", 1, "%.*s", (int)n, text);
+    bool whole = 4 * n < MM_ERROR_SIZE;
+    size_t length = strlen(mm_last_error());
+    assert_int_equal(length, whole ? 4 * n : (MM_ERROR_SIZE - 4) / 4 * 4 + 3);
+    assert_string_equal(mm_last_error() + length - 3, whole ? "xff" : "...");
+    assert_memory_equal(mm_last_error(), "\\xff\\xff", 8);
+  }
 }
 
 static void a_long_error_is_cut_between_characters(void **state) {
@@ -560,6 +592,8 @@ int suite_base(void) {
     cmocka_unit_test(the_place_begins_at_the_source_folder),
     cmocka_unit_test(an_error_may_quote_the_one_before),
     cmocka_unit_test(an_error_is_one_line_without_controls),
+    cmocka_unit_test(an_error_is_utf8),
+    cmocka_unit_test(a_long_error_of_bytes_fits),
     cmocka_unit_test(a_long_error_is_cut_between_characters),
     cmocka_unit_test(try_passes_a_failure_on),
     cmocka_unit_test(each_thread_has_its_own_error),

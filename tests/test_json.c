@@ -258,7 +258,7 @@ static void errors_quote_hostile_text_safely(void **state) {
   memcpy(text + 504, key, sizeof key - 1);
   memcpy(text + 504 + 499, "\":1}", 4);
   size_t at = 504 + 499 + 4;
-  assert_fails(mm_json_parse(text, at, "f", &root), MM_ERR_INPUT, "found 'a?[2J?kkk");
+  assert_fails(mm_json_parse(text, at, "f", &root), MM_ERR_INPUT, "found 'a\\x1b[2J\\x0akkk");
   assert_true(strlen(mm_last_error()) < 200);
 }
 
@@ -469,6 +469,19 @@ static void numbers_are_printed_exactly(void **state) {
   cJSON_Delete(plain);
 }
 
+static void fields_of_every_number(void **state) {
+  (void)state;
+  cJSON *root = cJSON_CreateObject();
+  mm_json_add_whole(root, "seed", UINT64_MAX);
+  mm_json_add_defined(root, "half", 0.5);
+  mm_json_add_defined(root, "undefined", NAN);
+  mm_json_add_defined(root, "beyond", -INFINITY);
+  assert_prints(root, false,
+                "{\"seed\":18446744073709551615,\"half\":0.5,\"undefined\":null,"
+                "\"beyond\":\"-inf\"}");
+  cJSON_Delete(root);
+}
+
 static void bad_utf8_is_replaced(void **state) {
   (void)state;
   cJSON *item = cJSON_CreateString("a\xff\xe2\x82z\xed\xa0\x80");
@@ -652,6 +665,7 @@ int suite_json(void) {
     cmocka_unit_test(a_comma_locale_changes_nothing),
     cmocka_unit_test(trees_are_printed),
     cmocka_unit_test(numbers_are_printed_exactly),
+    cmocka_unit_test(fields_of_every_number),
     cmocka_unit_test(bad_utf8_is_replaced),
     cmocka_unit_test(long_arrays_are_filled),
     cmocka_unit_test(running_out_of_memory_is_reported),

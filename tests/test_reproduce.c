@@ -152,7 +152,7 @@ static void test_plan_refused(void **state) {
   mm_reproduce_plan plan = plan_of(MM_ARTEFACT_MUJOCO, MM_SCALE_SMOKE);
   set(&plan, "target", "code");
   assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT,
-               "pmd-gaussian has no setting 'target'");
+               "setting 'target' is for control, minatar, transfer, not for 'mujoco'");
   plan = plan_of(MM_ARTEFACT_MUJOCO, MM_SCALE_SMOKE);
   set(&plan, "physics", "bullet");
   assert_fails(mm_reproduce_plan_check(&plan), MM_ERR_INPUT, "bullet");

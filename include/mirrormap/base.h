@@ -43,7 +43,9 @@ typedef enum mm_status {
 MM_API const char *mm_status_text(mm_status status);
 
 // The sentence left by the last failing call of this thread ("" if none failed yet), and the source
-// position that raised it. Both stay valid until the thread's next failing call.
+// position that raised it. Both stay valid until the thread's next failing call. The sentence is
+// one line of UTF-8 without control characters: bytes of a name or file that are neither appear as
+// \xNN.
 MM_API const char *mm_last_error(void);
 MM_API const char *mm_last_error_where(void);
 

@@ -50,6 +50,13 @@ cJSON *mm_json_number(double value);
 // The same for a whole array.
 cJSON *mm_json_numbers(const double *values, size_t n);
 
+// The same, and null for what is undefined (NaN); as a field of an object.
+cJSON *mm_json_defined(double value);
+void mm_json_add_defined(cJSON *object, const char *key, double value);
+
+// A field with 64 bits to the last digit, which a double would round.
+void mm_json_add_whole(cJSON *object, const char *key, uint64_t value);
+
 // Reads a number that fills the whole text, as JSON writes numbers but also with a leading plus, a
 // bare leading or trailing point, and inf, -inf, nan. For the command line. A finite text beyond
 // the range of a double is refused. Leaves no error text: the caller knows what the number is for.

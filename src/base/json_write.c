@@ -2,6 +2,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -87,6 +88,20 @@ cJSON *mm_json_numbers(const double *values, size_t n) {
     }
   }
   return array;
+}
+
+cJSON *mm_json_defined(double value) {
+  return isnan(value) ? cJSON_CreateNull() : mm_json_number(value);
+}
+
+void mm_json_add_defined(cJSON *object, const char *key, double value) {
+  cJSON_AddItemToObject(object, key, mm_json_defined(value));
+}
+
+void mm_json_add_whole(cJSON *object, const char *key, uint64_t value) {
+  char text[24];
+  snprintf(text, sizeof text, "%" PRIu64, value);
+  cJSON_AddRawToObject(object, key, text);
 }
 
 static size_t count_digits(const char *s) {

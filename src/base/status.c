@@ -1,12 +1,14 @@
 // Status names, the text of the last error, the log and allocator hooks, the version.
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/status.h"
+#include "base/utf8.h"
 #include "mm_build.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -34,28 +36,37 @@ const char *mm_last_error_where(void) {
   return error_where;
 }
 
-// Errors quote file names and file contents. Control characters, also those of the second page that
-// UTF-8 writes as C2 80 .. C2 9F, could break the line or drive a terminal.
-static void disarm(char *text) {
-  for (unsigned char *s = (unsigned char *)text; *s; s++) {
-    if (s[0] == 0xC2 && s[1] >= 0x80 && s[1] <= 0x9F) s[0] = s[1] = '?';
-    if (*s < 0x20 || *s == 0x7F) *s = '?';
+// Errors quote file names and file contents: what of them cannot be shown appears as \xNN. A text
+// that does not fit, or was `cut` before, ends with dots, without cutting a character in two.
+static void disarm(const char *text, bool cut, char *out, size_t size) {
+  const size_t most = size - sizeof "..."; // where the dots can begin
+  const unsigned char *s = (const unsigned char *)text;
+  size_t used = 0, dots = 0, n;
+  for (size_t left = strlen(text); left > 0; s += n, left -= n) {
+    const size_t plain = mm_utf8_plain(s, left), width = plain > 0 ? plain : sizeof "\\x00" - 1;
+    n = plain > 0 ? plain : 1;
+    if (used + width >= size) {
+      cut = true;
+      break;
+    }
+    if (plain > 0)
+      memcpy(out + used, s, plain);
+    else
+      snprintf(out + used, size - used, "\\x%02x", *s);
+    used += width;
+    if (used <= most) dots = used;
   }
-}
-
-// Ends a text that did not fit with dots, without cutting a character in two.
-static void shorten(char *text, size_t size) {
-  size_t end = size - sizeof "...";
-  while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
-    end--;
-  memcpy(text + end, "...", sizeof "...");
+  if (cut)
+    memcpy(out + dots, "...", sizeof "...");
+  else
+    out[used] = '\0';
 }
 
 static void format_line(char *out, size_t size, const char *format, va_list arguments) {
-  int length = vsnprintf(out, size, format, arguments);
-  if (length < 0) snprintf(out, size, "(a message that could not be formatted)");
-  if (length >= 0 && (size_t)length >= size) shorten(out, size);
-  disarm(out);
+  char text[MM_ERROR_SIZE]; // apart, because the arguments may point into `out`
+  int length = vsnprintf(text, sizeof text, format, arguments);
+  if (length < 0) snprintf(text, sizeof text, "(a message that could not be formatted)");
+  disarm(text, length >= (int)sizeof text, out, size);
 }
 
 // The path from the source folder on: where the tree lay when it was built is nobody's business.
@@ -67,12 +78,10 @@ static const char *within_tree(const char *file) {
 }
 
 mm_status mm_fail(mm_status status, const char *file, int line, const char *format, ...) {
-  char text[MM_ERROR_SIZE]; // apart, because the arguments may point into the old text
   va_list arguments;
   va_start(arguments, format);
-  format_line(text, sizeof text, format, arguments);
+  format_line(error_text, sizeof error_text, format, arguments);
   va_end(arguments);
-  memcpy(error_text, text, sizeof text);
   snprintf(error_where, sizeof error_where, "%s:%d", within_tree(file), line);
   return status;
 }

@@ -33,4 +33,11 @@ static inline bool mm_utf8_is_control(const unsigned char *s, size_t n) {
   return s[0] < 0x20 || s[0] == 0x7F || (n == 2 && s[0] == 0xC2 && s[1] < 0xA0);
 }
 
+// How many bytes at s can be shown as they are: those of one character. 0 where the first can not,
+// since it begins a control character, which could break a line or drive a terminal, or no UTF-8.
+static inline size_t mm_utf8_plain(const unsigned char *s, size_t left) {
+  const size_t n = mm_utf8_length(s, left);
+  return n > 0 && mm_utf8_is_control(s, n) ? 0 : n;
+}
+
 #endif

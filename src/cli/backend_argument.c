@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/cuda.h"
+#include "cli/interrupt.h"
 #include "cli/terminal.h"
 
 const char *const backend_names[] = { "auto", "cpu", "cuda", NULL };
@@ -55,24 +56,34 @@ const char *backend_hint(const mm_backend_place *place, mm_status status) {
   return strcmp(mm_backend_name(place), "cuda") == 0 ? hint : "";
 }
 
-int backend_choose(const backend_args *args, mm_backend_place *out) {
+int backend_choose(backend_args *on) {
   static int device[BACKEND_DEVICES_MAX];
-  const bool cpu = strcmp(args->backend, "cpu") == 0, cuda = strcmp(args->backend, "cuda") == 0;
+  const bool cpu = strcmp(on->backend, "cpu") == 0, cuda = strcmp(on->backend, "cuda") == 0;
+  mm_backend_place *out = &on->place;
   int count, code = EXIT_DONE;
   *out = (mm_backend_place){ .kind = cpu    ? MM_BACKEND_CPU
                                      : cuda ? MM_BACKEND_CUDA
                                             : MM_BACKEND_AUTO };
-  if (args->devices == NULL) return cuda ? find_devices(&count) : EXIT_DONE;
+  if (on->devices == NULL) return cuda ? find_devices(&count) : EXIT_DONE;
   if (cpu) return fail(EXIT_USAGE, "--devices: these are for --backend cuda, not cpu");
-  if ((code = read_devices(args->devices, device, &out->n_device)) != EXIT_DONE) return code;
+  if ((code = read_devices(on->devices, device, &out->n_device)) != EXIT_DONE) return code;
   if ((code = find_devices(&count)) != EXIT_DONE) return code;
   for (size_t i = 0; i < out->n_device; i++) {
     if (device[i] >= count)
-      return fail(EXIT_USAGE, "--devices '%s': this machine has devices 0 .. %d", args->devices,
+      return fail(EXIT_USAGE, "--devices '%s': this machine has devices 0 .. %d", on->devices,
                   count - 1);
     if (mm_cuda_usable(device[i]) != MM_OK)
-      return fail(EXIT_FAILED, "--devices '%s': %s", args->devices, mm_last_error());
+      return fail(EXIT_FAILED, "--devices '%s': %s", on->devices, mm_last_error());
   }
   out->devices = device;
   return EXIT_DONE;
+}
+
+mm_backend_config backend_config(const backend_args *on, backend_progress *progress, void *user) {
+  return (mm_backend_config){ .place = on->place,
+                              .threads = (int)on->threads,
+                              .job_timeout = on->job_timeout,
+                              .stop = interrupt_watch(),
+                              .progress = progress,
+                              .user = user };
 }

@@ -14,6 +14,7 @@ typedef struct backend_args {
   uint64_t threads;
   const char *backend, *devices;
   double job_timeout;
+  mm_backend_place place; // what they say, once chosen
 } backend_args;
 
 extern const char *const backend_names[];
@@ -51,7 +52,11 @@ extern const char *const backend_names[];
 
 // Where to train, from the options; keeps the list of devices until the next call. What this build
 // or machine does not have, or what is no list of devices, is reported.
-int backend_choose(const backend_args *args, mm_backend_place *out);
+int backend_choose(backend_args *on);
+
+// For whoever runs jobs: place, threads and times of the options, until interrupt_watch's flag.
+typedef void backend_progress(size_t done, size_t total, uint64_t env_steps, void *user);
+mm_backend_config backend_config(const backend_args *on, backend_progress *progress, void *user);
 
 // Whether devices can train with these settings at all; if not, mm_last_error() says why.
 bool backend_takes(const mm_env *env, const mm_settings *settings);

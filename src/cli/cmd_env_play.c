@@ -82,12 +82,7 @@ static int run(void *raw) {
 #define AT(field) .offset = offsetof(play_args, field)
 
 static const option options[] = {
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    AT(env.seed),
-    .metavar = "N",
-    .fallback = "0",
-    .help = "names all chance in the game, and in Grid-World the instance" },
+  ENV_SEED_OPTION("names all chance in the game, and in Grid-World the instance"),
   ENV_INDEX_OPTION,
   { .name = "keys",
     .type = OPTION_TEXT,

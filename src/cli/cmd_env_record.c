@@ -32,10 +32,8 @@ static int check_out(const char *path) {
 
 static int print_json(const record_args *args, const mm_recording *recording) {
   cJSON *root = cJSON_CreateObject();
-  char seed[24];
-  snprintf(seed, sizeof seed, "%" PRIu64, args->seed);
   cJSON_AddStringToObject(root, "env", args->common.positional.value[0]);
-  cJSON_AddRawToObject(root, "seed", seed);
+  mm_json_add_whole(root, "seed", args->seed);
   output_add_number(root, "episodes", (double)args->episodes);
   output_add_number(root, "transitions", (double)recording->transitions);
   cJSON_AddStringToObject(root, "file", args->out);

@@ -103,12 +103,7 @@ static int run(void *raw) {
 #define AT(field) .offset = offsetof(show_args, field)
 
 static const option options[] = {
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    AT(env.seed),
-    .metavar = "N",
-    .fallback = "0",
-    .help = "names the instance, with --index, and the episode of --frames" },
+  ENV_SEED_OPTION("names the instance, with --index, and the episode of --frames"),
   ENV_INDEX_OPTION,
   { .name = "exact",
     .type = OPTION_FLAG,

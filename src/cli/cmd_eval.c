@@ -115,15 +115,9 @@ typedef struct outcome {
 // ---------------------------------------------------------------------------------------------
 // JSON
 
-static void add_whole(cJSON *object, const char *name, uint64_t value) {
-  char text[24];
-  snprintf(text, sizeof text, "%" PRIu64, value); // a double would round large ones
-  cJSON_AddRawToObject(object, name, text);
-}
-
 static void add_returns(cJSON *object, const mm_returns *r) {
   output_add_number(object, "mean_return", r->value.mean);
-  output_add_defined(object, "sem_return", r->value.sem);
+  mm_json_add_defined(object, "sem_return", r->value.sem);
   output_add_number(object, "median_return", r->median);
   output_add_number(object, "min_return", r->min);
   output_add_number(object, "max_return", r->max);
@@ -157,15 +151,15 @@ static int put_json(const outcome *o) {
   cJSON_AddStringToObject(root, "actions", o->args->greedy ? "greedy" : "sample");
   cJSON_AddStringToObject(root, "rules", rules_name(o));
   add_body(root, e);
-  add_whole(root, "seed", o->args->seed);
+  mm_json_add_whole(root, "seed", o->args->seed);
   output_add_number(root, "episodes", (double)e->n_episode);
   add_returns(root, &e->all);
   cJSON *agents = cJSON_AddArrayToObject(root, "agents");
   for (size_t i = 0; i < e->n_agent; i++) {
     cJSON *object = cJSON_CreateObject();
     output_add_number(object, "agent", (double)(e->first + i));
-    add_whole(object, "seed", info->seed + e->first + i);
-    output_add_defined(object, "final", info->final_value[e->first + i]);
+    mm_json_add_whole(object, "seed", info->seed + e->first + i);
+    mm_json_add_defined(object, "final", info->final_value[e->first + i]);
     add_returns(object, &e->agent[i]);
     cJSON_AddItemToArray(agents, object);
   }

@@ -270,7 +270,7 @@ static mm_run_table_id table_id(const char *name) {
 static int put_table(mm_run *run, const char *name, target *t) {
   mm_run_table_id id = table_id(name);
   if (t->csv) put_header(t, &mm_run_tables[id]);
-  mm_status status = mm_run_walk(run, id, INT64_MIN, INT64_MAX, put_row, t);
+  mm_status status = mm_run_walk_all(run, id, put_row, t);
   return status == MM_OK || status == MM_ERR_INPUT ? EXIT_DONE : fail_status(status);
 }
 

@@ -1,12 +1,9 @@
 // `learn`: evolve a mirror map, resumable at every generation.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/backend_argument.h"
 #include "cli/env_argument.h"
@@ -23,13 +20,10 @@ typedef struct learn_args {
   settings_args settings;
   const char *env, *resume, *algo, *kind, *es, *init, *out;
   backend_args on;
-  mm_backend_place place; // what `on` says
   uint64_t generations, population, seed;
   double max_seconds;
 } learn_args;
 
-static const char *const algo_names[] = { "pmd", "ampo", "pmd-gaussian",
-                                          NULL }; // ppo has no map to learn
 static const char *const kind_names[] = { "neural", "piecewise", NULL };
 
 static const option learn_options[] = {
@@ -38,16 +32,8 @@ static const option learn_options[] = {
     .offset = offsetof(learn_args, env),
     .metavar = "ID[,ID..]",
     .help = "the environments to learn on; task files too" },
-  { .name = "resume",
-    .type = OPTION_TEXT,
-    .offset = offsetof(learn_args, resume),
-    .metavar = "RUN",
-    .help = "go on with the run in this folder, instead of beginning one" },
-  { .name = "algo",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(learn_args, algo),
-    .choices = algo_names,
-    .help = "the algorithm, instead of the environment's own" },
+  RUN_RESUME_OPTION(learn_args, "run"),
+  ENV_ALGO_OPTION(learn_args, "pmd|ampo|pmd-gaussian", "the environment's"),
   { .name = "kind",
     .type = OPTION_CHOICE,
     .offset = offsetof(learn_args, kind),
@@ -183,7 +169,7 @@ static int check_backend(const learn_args *args, const mm_learn_plan *plan) {
     mm_env *env;
     mm_status status = mm_env_open(plan->env[i], &env);
     if (status != MM_OK) return fail_status(status);
-    code = backend_check(&args->place, env, &plan->settings);
+    code = backend_check(&args->on.place, env, &plan->settings);
     if (code == EXIT_DONE && args->settings.value[MM_KEY_steps] != NULL)
       env_argument_warn(env, &plan->settings); // phases have steps of their own
     mm_env_destroy(env);
@@ -194,7 +180,8 @@ static int check_backend(const learn_args *args, const mm_learn_plan *plan) {
 static int make_plan(const learn_args *args, mm_learn_plan *plan) {
   mm_algo algo = MM_ALGO_PMD;
   const char *preset = "";
-  int code = split_envs(args->env, plan);
+  int code = env_argument_refuse_ppo(args->algo, "to learn");
+  if (code == EXIT_DONE) code = split_envs(args->env, plan);
   if (code == EXIT_DONE) code = choose_algo(args, plan, &algo, &preset);
   if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, preset, &plan->settings);
   if (code == EXIT_DONE) code = apply_options(args, &plan->settings);
@@ -220,18 +207,14 @@ static void stem_of(const mm_learn_plan *plan, char *out, size_t size) {
 
 static int begin(const learn_args *args, mm_learn **out) {
   mm_learn_plan *plan = memory_take(1, sizeof *plan);
-  char folder[MM_RUN_PATH_SIZE] = "", stem[MM_LEARN_NAME_SIZE];
+  char stem[MM_LEARN_NAME_SIZE];
+  run_place place;
   int code = make_plan(args, plan);
-  mm_status status = MM_OK;
-  if (code == EXIT_DONE && args->out == NULL) {
+  if (code == EXIT_DONE) {
     stem_of(plan, stem, sizeof stem);
-    status = mm_run_folder("runs", stem, folder);
-  }
-  if (code == EXIT_DONE && status == MM_OK)
-    status = mm_learn_create(args->out != NULL ? args->out : folder, plan, out);
-  if (status != MM_OK) {
-    code = fail_status(status);
-    if (folder[0] != '\0') rmdir(folder); // ours, and empty unless the run was made
+    mm_status status = run_argument_place(args->out, stem, &place);
+    if (status == MM_OK) status = mm_learn_create(place.folder, plan, out);
+    if (status != MM_OK) code = run_argument_fail(&place, status);
   }
   free(plan);
   return code;
@@ -246,7 +229,7 @@ static int resume(const learn_args *args, mm_learn **out) {
   if (status != MM_OK) return fail_status(status);
   const mm_learn_plan *plan = mm_learn_get_plan(*out);
   for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++)
-    code = backend_check(&args->place, mm_learn_get_env(*out, i), &plan->settings);
+    code = backend_check(&args->on.place, mm_learn_get_env(*out, i), &plan->settings);
   return code;
 }
 
@@ -292,12 +275,7 @@ static mm_status search(const learn_args *args, mm_learn *learn) {
   mm_learn_view view;
   mm_learn_look(learn, &view);
   p.total = view.steps_left;
-  mm_backend_config backend = { .place = args->place,
-                                .threads = (int)args->on.threads,
-                                .job_timeout = args->on.job_timeout,
-                                .stop = interrupt_watch(),
-                                .progress = show_progress,
-                                .user = &p };
+  mm_backend_config backend = backend_config(&args->on, show_progress, &p);
   interrupt_after(args->max_seconds);
   // a resumed run has nothing new to say before its next validation
   int64_t shown = view.last.known ? view.last.generation : -1;
@@ -339,9 +317,9 @@ static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
   bool interrupted = !done && *interrupt_watch() != 0 && !interrupt_timed_out();
   if (status != MM_OK && status != MM_ERR_INTERRUPTED) {
     mm_learn_note_end(learn, "failed");
-    return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED,
+    return fail(exit_code_of(status),
                 "%s; %" PRId64 " generations are safe in %s: go on with 'learn --resume %s%s'",
-                error, view.generation, folder, folder, backend_hint(&args->place, status));
+                error, view.generation, folder, folder, backend_hint(&args->on.place, status));
   }
   mm_learn_note_end(learn, done ? "done" : interrupted ? "interrupted" : "stopped");
   mm_status written = mm_learn_write_maps(learn);
@@ -362,7 +340,7 @@ static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
 
 static int run(void *raw) {
   learn_args *args = raw;
-  const int chosen = backend_choose(&args->on, &args->place);
+  const int chosen = backend_choose(&args->on);
   if (chosen != EXIT_DONE) return chosen;
   if (args->env == NULL && args->resume == NULL)
     return fail_usage("expected --env to begin a search or --resume to go on with one");

@@ -23,7 +23,6 @@ typedef struct reproduce_args {
   settings_args settings;
   const char *scale, *resume, *from, *out;
   backend_args on;
-  mm_backend_place place; // what `on` says
   uint64_t seeds, seed;
   double max_seconds;
 } reproduce_args;
@@ -140,34 +139,24 @@ static int make_plan(const reproduce_args *args, mm_reproduce_plan *plan) {
   return code;
 }
 
-// What cannot be had is the user's mistake as well.
-static int fail_plan(mm_status status) {
-  if (status == MM_ERR_UNSUPPORTED) return fail(EXIT_USAGE, "%s", mm_last_error());
-  return fail_status(status);
-}
-
 // With --backend cuda. What is wrong with the plan itself is said when it is checked.
 static int check_devices(const reproduce_args *args, const mm_reproduce_plan *plan) {
-  const bool asked = args->place.kind == MM_BACKEND_CUDA;
+  const bool asked = args->on.place.kind == MM_BACKEND_CUDA;
   return asked && mm_reproduce_check_devices(plan) == MM_ERR_UNSUPPORTED ? backend_refuse()
                                                                          : EXIT_DONE;
 }
 
 static int begin(const reproduce_args *args, mm_reproduce **out) {
   mm_reproduce_plan *plan = memory_take(1, sizeof *plan);
-  char folder[MM_RUN_PATH_SIZE] = "", stem[64];
+  char stem[64];
+  run_place place;
   int code = make_plan(args, plan);
   if (code == EXIT_DONE) code = check_devices(args, plan);
-  mm_status status = MM_OK;
-  if (code == EXIT_DONE && args->out == NULL) {
+  if (code == EXIT_DONE) {
     snprintf(stem, sizeof stem, "reproduce-%s", mm_artefact_name(plan->artefact));
-    status = mm_run_folder("runs", stem, folder);
-  }
-  if (code == EXIT_DONE && status == MM_OK)
-    status = mm_reproduce_create(args->out != NULL ? args->out : folder, plan, out);
-  if (status != MM_OK) {
-    code = fail_plan(status);
-    if (folder[0] != '\0') rmdir(folder); // ours, and empty unless the run was made
+    mm_status status = run_argument_place(args->out, stem, &place);
+    if (status == MM_OK) status = mm_reproduce_create(place.folder, plan, out);
+    if (status != MM_OK) code = run_argument_fail(&place, status);
   }
   free(plan);
   return code;
@@ -265,10 +254,7 @@ static int finish(const reproduce_args *args, mm_reproduce *r, mm_status status,
   bool interrupted = status == MM_ERR_INTERRUPTED, timed_out = interrupted && interrupt_timed_out();
   char error[MM_ERROR_SIZE];
   snprintf(error, sizeof error, "%s", mm_last_error());
-  mm_reproduce_note_end(r, status == MM_OK ? "done"
-                           : timed_out     ? "stopped"
-                           : interrupted   ? "interrupted"
-                                           : "failed");
+  mm_reproduce_note_end(r, interrupt_outcome(status));
   if (status == MM_OK) return d->parts != NULL ? show_json(r, d->parts) : EXIT_DONE;
   if (timed_out) {
     note("stopped; go on with 'reproduce --resume %s'", folder);
@@ -277,14 +263,14 @@ static int finish(const reproduce_args *args, mm_reproduce *r, mm_status status,
   cJSON_Delete(d->parts);
   if (interrupted)
     return fail(INTERRUPT_EXIT, "interrupted; go on with 'reproduce --resume %s'", folder);
-  return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED,
+  return fail(exit_code_of(status),
               "%s; what is done is safe: go on with 'reproduce --resume %s%s'", error, folder,
-              backend_hint(&args->place, status));
+              backend_hint(&args->on.place, status));
 }
 
 static int run(void *raw) {
   reproduce_args *args = raw;
-  const int chosen = backend_choose(&args->on, &args->place);
+  const int chosen = backend_choose(&args->on);
   if (chosen != EXIT_DONE) return chosen;
   mm_reproduce *r = NULL;
   interrupt_watch(); // from here on a signal leaves the run in order
@@ -294,7 +280,7 @@ static int run(void *raw) {
     return code;
   }
   desk d = { .parts = args->settings.common.json ? cJSON_CreateArray() : NULL };
-  mm_reproduce_job job = { .place = args->place,
+  mm_reproduce_job job = { .place = args->on.place,
                            .threads = (int)args->on.threads,
                            .job_timeout = args->on.job_timeout,
                            .stop = interrupt_watch(),
@@ -326,10 +312,12 @@ const command command_reproduce = {
       "tables (table.csv, raw.csv, aggregate.csv, summary.json) and figures (SVG, PDF, PNG) to a "
       "folder, our numbers next to the paper's; AMPO for both regression targets. The searches and "
       "tables in it are runs like those of `learn` and `transfer`. What is smaller than in the "
-      "paper says so. --set changes a setting of all searches and trainings, --set target=code "
-      "leaves the other target out. Stopped at any moment, it goes on with --resume.",
+      "paper says so. --set changes a setting of all searches and trainings: --set target=code "
+      "leaves the other target out, --physics mujoco has the MuJoCo library move the bodies of "
+      "mujoco. Stopped at any moment, it goes on with --resume.",
   .examples = "mirrormap reproduce gridworld --scale smoke\n"
               "mirrormap reproduce control --scale laptop\n"
+              "mirrormap reproduce mujoco --physics mujoco --scale smoke\n"
               "mirrormap reproduce transfer --maps-from runs/reproduce-control-1,runs/"
               "reproduce-minatar-1\n"
               "mirrormap reproduce --resume runs/reproduce-gridworld-1",

@@ -226,7 +226,7 @@ static void read_run(entry *e) {
   if (e->readable && mm_run_each_score(run, add_score, &v) != MM_OK) note_error(e);
   e->sessions = cJSON_CreateArray();
   if (e->readable) // damage is noted
-    (void)mm_run_walk(run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, add_session, e->sessions);
+    (void)mm_run_walk_all(run, MM_RUN_SESSION, add_session, e->sessions);
   close_group(&v);
   if (e->error == NULL && mm_run_damage(run) != NULL)
     e->error = memory_text(mm_run_damage(run), strlen(mm_run_damage(run)));
@@ -290,15 +290,8 @@ static cJSON *entry_json(entry *e) {
   return object;
 }
 
-// Names come from files: nothing in them may drive a terminal.
-static void put_plain(table *t, const char *text) {
-  char *copy = text[0] != '\0' ? memory_text(text, strlen(text)) : memory_text("-", 1);
-  for (unsigned char *c = (unsigned char *)copy; *c != '\0'; c++) {
-    if (c[0] == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f) c[0] = c[1] = '?';
-    if (*c < 0x20 || *c == 0x7f) *c = '?';
-  }
-  table_text(t, copy);
-  free(copy);
+static void put_or_dash(table *t, const char *text) {
+  table_text(t, text[0] != '\0' ? text : "-");
 }
 
 static void put_envs(table *t, const entry *e) {
@@ -307,7 +300,7 @@ static void put_envs(table *t, const entry *e) {
   size_t room = strlen(first) + 32;
   char *text = memory_take(room, 1);
   snprintf(text, room, n > 1 ? "%s +%d" : "%s", first, n - 1);
-  put_plain(t, text);
+  put_or_dash(t, text);
   free(text);
 }
 
@@ -323,7 +316,7 @@ static void put_backends(table *t, const entry *e) {
     if (!seen)
       used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", name);
   }
-  put_plain(t, text);
+  put_or_dash(t, text);
 }
 
 // "3/8", or "3" where it is not known of how many.
@@ -353,13 +346,13 @@ static void put_time(table *t, const char *time) {
   snprintf(text, sizeof text, "%.16s", time);
   char *mark = strchr(text, 'T');
   if (mark != NULL) *mark = ' ';
-  put_plain(t, text);
+  put_or_dash(t, text);
 }
 
 static void put_row(table *t, const entry *e) {
   const char *state = state_of(e);
-  put_plain(t, e->path);
-  put_plain(t, state);
+  put_or_dash(t, e->path);
+  put_or_dash(t, state);
   if (strcmp(state, "done") == 0 || strcmp(state, "running") == 0) table_mark(t, true);
   if (!e->readable || strcmp(state, "killed") == 0 || strcmp(state, "failed") == 0)
     table_mark(t, false);
@@ -368,7 +361,7 @@ static void put_row(table *t, const entry *e) {
       table_text(t, "-");
     return;
   }
-  put_plain(t, e->command);
+  put_or_dash(t, e->command);
   put_envs(t, e);
   put_counts(t, e);
   table_number(t, (double)e->summary.env_steps);

@@ -103,11 +103,9 @@ static void add_run(cJSON *object, const char *map, const mm_theory *run, double
 // The first map's fields stand at the top; all maps' in `maps` where there are several.
 static int put_json(const theory_args *args, const mm_settings *settings, const theory_runs *runs) {
   cJSON *root = cJSON_CreateObject();
-  char seed[24];
   double steps = theory_steps(runs->pmd);
-  snprintf(seed, sizeof seed, "%" PRIu64, args->seed); // a double would round large ones
   cJSON_AddStringToObject(root, "env", args->env);
-  cJSON_AddRawToObject(root, "seed", seed);
+  mm_json_add_whole(root, "seed", args->seed);
   add_run(root, args->maps.value[0], &runs->run[0], steps);
   cJSON *maps = runs->n > 1 ? cJSON_AddArrayToObject(root, "maps") : NULL;
   for (size_t i = 0; i < runs->n && maps != NULL; i++) {
@@ -138,7 +136,7 @@ static int report_failure(mm_status status, const position *p) {
   const char *label = p->runs->label[p->which];
   if (status == MM_ERR_INTERRUPTED)
     return fail(INTERRUPT_EXIT, "interrupted after %zu iterations with map %s", p->done, label);
-  int code = status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED;
+  int code = exit_code_of(status);
   return fail(code, "map %s: %s", label, mm_last_error());
 }
 

@@ -1,12 +1,9 @@
 // `train`: the same job for many seeds, and what came out of them; resumable at any moment.
 
-#define _POSIX_C_SOURCE 200809L
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/backend_argument.h"
 #include "cli/env_argument.h"
@@ -22,12 +19,9 @@ typedef struct train_args {
   settings_args settings;
   const char *env, *map, *resume, *algo, *out;
   backend_args on;
-  mm_backend_place place; // what `on` says
   uint64_t seeds, seed;
   double max_seconds, save_seconds;
 } train_args;
-
-static const char *const algo_names[] = { "pmd", "ampo", "pmd-gaussian", "ppo", NULL };
 
 static const option train_options[] = {
   { .name = "env",
@@ -35,21 +29,9 @@ static const option train_options[] = {
     .offset = offsetof(train_args, env),
     .metavar = "ID|FILE",
     .help = "the environment, or a task file" },
-  { .name = "map",
-    .type = OPTION_TEXT,
-    .offset = offsetof(train_args, map),
-    .metavar = "MAP",
-    .help = "the mirror map; not needed for ppo" },
-  { .name = "resume",
-    .type = OPTION_TEXT,
-    .offset = offsetof(train_args, resume),
-    .metavar = "RUN",
-    .help = "go on with the run in this folder, instead of beginning one" },
-  { .name = "algo",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(train_args, algo),
-    .choices = algo_names,
-    .help = "the algorithm, instead of the environment's own" },
+  RUN_MAP_OPTION(train_args),
+  RUN_RESUME_OPTION(train_args, "run"),
+  ENV_ALGO_OPTION(train_args, "pmd|ampo|pmd-gaussian|ppo", "the environment's"),
   { .name = "seeds",
     .type = OPTION_COUNT,
     .offset = offsetof(train_args, seeds),
@@ -58,12 +40,7 @@ static const option train_options[] = {
     .fallback = "1",
     .low = 1,
     .high = MM_TRAIN_SEEDS_MAX },
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    .offset = offsetof(train_args, seed),
-    .metavar = "S",
-    .help = "seed of the first; the others follow it",
-    .fallback = "0" },
+  RUN_FIRST_SEED_OPTION(train_args),
   RUN_MAX_SECONDS_OPTION(train_args),
   RUN_SAVE_SECONDS_OPTION(train_args),
   { .name = "out",
@@ -87,7 +64,7 @@ static int make_plan(const train_args *args, const mm_env *env, mm_train_plan *p
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings);
   if (code == EXIT_DONE) code = settings_check_env(&args->settings, args->env);
-  if (code == EXIT_DONE) code = backend_check(&args->place, env, &plan->settings);
+  if (code == EXIT_DONE) code = backend_check(&args->on.place, env, &plan->settings);
   if (code == EXIT_DONE) code = run_argument_name("env", args->env, plan->env);
   if (code == EXIT_DONE)
     code = run_argument_name("map", run_argument_map(args->map, args->algo), plan->map);
@@ -99,31 +76,23 @@ static int make_plan(const train_args *args, const mm_env *env, mm_train_plan *p
 // take milliseconds.
 static int create(const train_args *args, const mm_train_plan *plan, const mm_map *map,
                   mm_train **out) {
-  char folder[MM_RUN_PATH_SIZE] = "", stem[MM_PLAN_NAME_SIZE + 8];
-  const char *place = args->out;
+  char stem[MM_PLAN_NAME_SIZE + 8];
+  run_place place = { 0 };
   mm_status status = MM_OK;
-  if (place == NULL && plan->settings.algo != MM_ALGO_PMD) {
-    env_argument_stem("train", plan->env, stem, sizeof stem);
-    status = mm_run_folder("runs", stem, folder);
-    place = folder;
-  }
-  if (place == NULL && args->max_seconds > 0)
+  const bool kept = args->out != NULL || plan->settings.algo != MM_ALGO_PMD;
+  if (!kept && args->max_seconds > 0)
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
-  if (status == MM_OK) status = mm_train_create(place, plan, map, out);
-  if (status == MM_OK) return EXIT_DONE;
-  int code = fail_status(status);
-  if (folder[0] != '\0') rmdir(folder); // ours, and empty unless the run was made
-  return code;
+  env_argument_stem("train", plan->env, stem, sizeof stem);
+  if (kept) status = run_argument_place(args->out, stem, &place);
+  if (status == MM_OK) status = mm_train_create(place.folder, plan, map, out);
+  return status == MM_OK ? EXIT_DONE : run_argument_fail(&place, status);
 }
 
 static int check_usage(const train_args *args) {
   if (args->env == NULL) return fail_usage("option '--env' is required (or --resume RUN)");
   if (run_argument_map(args->map, args->algo) == NULL)
     return fail_usage("option '--map' is required (or --resume RUN)");
-  if (args->seed > UINT64_MAX - (args->seeds - 1))
-    return fail_usage("option '--seed': %" PRIu64 " leaves no room for %" PRIu64 " seeds",
-                      args->seed, args->seeds);
-  return EXIT_DONE;
+  return run_argument_check_seeds(args->seed, args->seeds);
 }
 
 // The map belongs to the caller and must outlive the training.
@@ -155,7 +124,7 @@ static int resume(const train_args *args, mm_train **out) {
   if (status != MM_OK) return fail_status(status);
   mm_train_view view;
   mm_train_look(*out, &view);
-  return backend_check(&args->place, view.env, &view.plan->settings);
+  return backend_check(&args->on.place, view.env, &view.plan->settings);
 }
 
 static void note_start(const mm_train *train) {
@@ -184,12 +153,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
 static mm_status train(const train_args *args, mm_train *t) {
   mm_train_view view;
   mm_train_look(t, &view);
-  mm_backend_config backend = { .place = args->place,
-                                .threads = (int)args->on.threads,
-                                .job_timeout = args->on.job_timeout,
-                                .stop = interrupt_watch(),
-                                .progress = show_progress,
-                                .user = t };
+  mm_backend_config backend = backend_config(&args->on, show_progress, t);
   interrupt_after(args->max_seconds);
   progress_begin("train",
                  (double)(view.plan->seeds - view.n_done) * mm_settings_steps(&view.plan->settings),
@@ -199,27 +163,15 @@ static mm_status train(const train_args *args, mm_train *t) {
   return status;
 }
 
-// "; go on with ..", where there is something to go on with, on another backend if it was this one.
-static const char *hint_of(const train_args *args, const mm_train_view *view, mm_status status,
-                           char *out, size_t size) {
-  const char *other = backend_hint(&args->place, status);
-  out[0] = '\0';
-  if (view->folder != NULL)
-    snprintf(out, size, "; go on with 'train --resume %s%s'", view->folder, other);
-  else if (other[0] != '\0')
-    snprintf(out, size, "; try it with%s", other);
-  return out;
-}
-
 // A single seed's failure names it; what fails for all of them has nothing to do with seeds.
 static int report_failure(const train_args *args, const mm_train_view *view) {
   const mm_result *r = &view->result[view->trouble];
-  char hint[MM_RUN_PATH_SIZE + 64] = "";
+  char hint[RUN_HINT_SIZE] = "";
   size_t n = view->plan->seeds;
   const char *error = view->error[0] != '\0' ? view->error : mm_status_text(r->status);
-  int code = r->status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED;
-  if (backend_hint(&args->place, r->status)[0] != '\0')
-    hint_of(args, view, r->status, hint, sizeof hint);
+  int code = exit_code_of(r->status);
+  if (backend_hint(&args->on.place, r->status)[0] != '\0')
+    run_argument_hint("train", view->folder, &args->on.place, r->status, hint);
   if (view->n_failed == n) return fail(code, "%s%s", error, hint);
   return fail(code, "%zu of %zu runs failed; seed %" PRIu64 ": %s%s", view->n_failed, n,
               view->plan->seed + view->trouble, error, hint);
@@ -233,18 +185,14 @@ static void warn_of_breakdowns(const mm_train_view *view) {
   if (view->no_policy[0] != '\0') warn("no policy.safetensors: %s", view->no_policy);
 }
 
-static const char *outcome_of(mm_status status, const mm_train_view *view) {
-  if (status == MM_ERR_INTERRUPTED) return interrupt_timed_out() ? "stopped" : "interrupted";
-  return status == MM_OK && view->complete ? "done" : "failed";
-}
-
 static int finish(const train_args *args, mm_train *t, mm_status status) {
-  char error[MM_ERROR_SIZE], hint[MM_RUN_PATH_SIZE + 64], trouble[MM_ERROR_SIZE];
+  char error[MM_ERROR_SIZE], hint[RUN_HINT_SIZE], trouble[MM_ERROR_SIZE];
   mm_train_view view;
   snprintf(error, sizeof error, "%s", mm_last_error());
   mm_train_look(t, &view);
-  const char *outcome = outcome_of(status, &view);
-  hint_of(args, &view, status, hint, sizeof hint);
+  const bool open = status == MM_OK && !view.complete; // runs have failed
+  const char *outcome = open ? "failed" : interrupt_outcome(status);
+  run_argument_hint("train", view.folder, &args->on.place, status, hint);
   mm_train_note_end(t, outcome);
   if (status == MM_ERR_INTERRUPTED && mm_train_trouble(t, trouble)) warn("%s", trouble);
   if (strcmp(outcome, "interrupted") == 0)
@@ -254,8 +202,7 @@ static int finish(const train_args *args, mm_train *t, mm_status status) {
     note("stopped after %zu of %zu runs%s", view.n_done, view.plan->seeds, hint);
     return train_report(&view, outcome, args->settings.common.json);
   }
-  if (status != MM_OK)
-    return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s%s", error, hint);
+  if (status != MM_OK) return fail(exit_code_of(status), "%s%s", error, hint);
   if (view.n_failed > 0) return report_failure(args, &view);
   warn_of_breakdowns(&view);
   return train_report(&view, outcome, args->settings.common.json);
@@ -263,7 +210,7 @@ static int finish(const train_args *args, mm_train *t, mm_status status) {
 
 static int run(void *raw) {
   train_args *args = raw;
-  const int chosen = backend_choose(&args->on, &args->place);
+  const int chosen = backend_choose(&args->on);
   if (chosen != EXIT_DONE) return chosen;
   interrupt_watch(); // from here on a signal leaves the run in order
   mm_map *map = NULL;

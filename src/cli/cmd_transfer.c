@@ -1,14 +1,10 @@
 // `transfer`: maps x environments x seeds, with controls, as a table, files and figures; resumable
 // at any moment.
 
-#define _POSIX_C_SOURCE 200809L
-
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/backend_argument.h"
 #include "cli/env_argument.h"
@@ -31,9 +27,8 @@ enum { SEEDS_MAX = 1000000 };
 
 typedef struct transfer_args {
   settings_args settings;
-  const char *maps, *envs, *resume, *controls, *out;
+  const char *maps, *envs, *resume, *algo, *controls, *out;
   backend_args on;
-  mm_backend_place place; // what `on` says
   uint64_t seeds, seed, tune_seeds;
   double max_seconds, save_seconds;
 } transfer_args;
@@ -51,11 +46,8 @@ static const option options[] = {
     .offset = offsetof(transfer_args, envs),
     .metavar = "ID,...",
     .help = "the environments: IDs or task files" },
-  { .name = "resume",
-    .type = OPTION_TEXT,
-    .offset = offsetof(transfer_args, resume),
-    .metavar = "RUN",
-    .help = "go on with the table in this folder, instead of beginning one" },
+  RUN_RESUME_OPTION(transfer_args, "table"),
+  ENV_ALGO_OPTION(transfer_args, "pmd|ampo|pmd-gaussian", "the environments'"),
   { .name = "seeds",
     .type = OPTION_COUNT,
     .offset = offsetof(transfer_args, seeds),
@@ -64,12 +56,7 @@ static const option options[] = {
     .fallback = "32",
     .low = 1,
     .high = SEEDS_MAX },
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    .offset = offsetof(transfer_args, seed),
-    .metavar = "S",
-    .help = "seed of the first; the others follow it",
-    .fallback = "0" },
+  RUN_FIRST_SEED_OPTION(transfer_args),
   { .name = "controls",
     .type = OPTION_CHOICE,
     .offset = offsetof(transfer_args, controls),
@@ -194,18 +181,18 @@ static int plan_maps(const transfer_args *args, plan *p) {
   return code;
 }
 
-// Each environment brings its algorithm, and this its settings.
+// Each environment brings its algorithm, unless one was asked for, and this its settings.
 static int plan_env(const transfer_args *args, plan *p, size_t i) {
   const char *name = p->envs.name[i];
   mm_algo algo = MM_ALGO_PMD;
   mm_status status = mm_env_open(name, &p->env[i]);
   if (status != MM_OK) return fail_status(status);
-  int code = env_argument_algo(NULL, p->env[i], name, &algo);
+  int code = env_argument_algo(args->algo, p->env[i], name, &algo);
   p->column[i] = (mm_transfer_env){ .env = p->env[i], .name = name, .label = p->env_label[i] };
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, algo, env_argument_preset(p->env[i]),
                             &p->column[i].settings);
-  if (code == EXIT_DONE) code = backend_check(&args->place, p->env[i], &p->column[i].settings);
+  if (code == EXIT_DONE) code = backend_check(&args->on.place, p->env[i], &p->column[i].settings);
   if (code == EXIT_DONE) env_argument_warn(p->env[i], &p->column[i].settings);
   return code;
 }
@@ -238,30 +225,22 @@ static char *path_in(const char *folder, const char *name) {
 
 // Tables of trained networks take their time, so they are always kept; others with --out.
 static int create(const transfer_args *args, const mm_transfer_config *config, mm_run **out) {
-  char folder[MM_RUN_PATH_SIZE] = "", stem[MM_PLAN_NAME_SIZE + 16];
-  const char *place = args->out;
+  char stem[MM_PLAN_NAME_SIZE + 16];
+  run_place place;
   bool networks = false;
   for (size_t i = 0; i < config->n_env; i++)
     networks = networks || config->env[i].settings.algo != MM_ALGO_PMD;
-  if (place == NULL && !networks && args->max_seconds > 0)
+  if (args->out == NULL && !networks && args->max_seconds > 0)
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
-  if (place == NULL && !networks) return EXIT_DONE;
-  int code = place != NULL ? run_argument_check_out(place, out_files) : EXIT_DONE;
+  if (args->out == NULL && !networks) return EXIT_DONE;
+  int code = args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE;
   if (code != EXIT_DONE) return code;
-  mm_status status = MM_OK;
-  if (place == NULL) {
-    env_argument_stem("transfer", config->env[0].name, stem, sizeof stem);
-    status = mm_run_folder("runs", stem, folder);
-    place = folder;
-  }
-  if (status == MM_OK) status = mm_transfer_create(place, config, out);
-  if (status == MM_OK) {
-    note("%s: kept to be resumed", place);
-    return EXIT_DONE;
-  }
-  code = fail_status(status);
-  if (folder[0] != '\0') rmdir(folder); // ours, and empty unless the run was made
-  return code;
+  env_argument_stem("transfer", config->env[0].name, stem, sizeof stem);
+  mm_status status = run_argument_place(args->out, stem, &place);
+  if (status == MM_OK) status = mm_transfer_create(place.folder, config, out);
+  if (status != MM_OK) return run_argument_fail(&place, status);
+  note("%s: kept to be resumed", place.folder);
+  return EXIT_DONE;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -291,31 +270,22 @@ static const char *describe_trouble(const mm_transfer *t, char *out, size_t size
   return out;
 }
 
-enum { HINT_SIZE = MM_RUN_PATH_SIZE + 64 };
-
-// "; go on with ..", where there is something to go on with, on another backend if it was this one.
-static const char *hint_of(const mm_transfer *t, mm_status status, char out[HINT_SIZE]) {
-  const char *other = backend_hint(&t->config.backend.place, status);
-  out[0] = '\0';
-  if (t->config.run != NULL)
-    snprintf(out, HINT_SIZE, "; go on with 'transfer --resume %s%s'",
-             mm_run_folder_of(t->config.run), other);
-  else if (other[0] != '\0')
-    snprintf(out, HINT_SIZE, "; try it with%s", other);
-  return out;
+static const char *hint_of(const mm_transfer *t, mm_status status, char out[RUN_HINT_SIZE]) {
+  const mm_run *run = t->config.run;
+  return run_argument_hint("transfer", run != NULL ? mm_run_folder_of(run) : NULL,
+                           &t->config.backend.place, status, out);
 }
 
 // A table with holes is still a table, but the exit code says so.
 static int judge(const mm_transfer *t, bool *shown) {
   const mm_backend_report *r = &t->report;
-  char text[MM_ERROR_SIZE + 200], hint[HINT_SIZE] = "";
+  char text[MM_ERROR_SIZE + 200], hint[RUN_HINT_SIZE] = "";
   if (backend_hint(&t->config.backend.place, t->trouble)[0] != '\0') hint_of(t, t->trouble, hint);
   size_t n = t->config.n_map * t->config.n_env * t->config.n_seed;
   *shown = r->n_failed < n;
   if (!*shown) {
     // a setting that no run accepts is the user's mistake
-    return fail(t->trouble == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s%s",
-                describe_trouble(t, text, sizeof text), hint);
+    return fail(exit_code_of(t->trouble), "%s%s", describe_trouble(t, text, sizeof text), hint);
   }
   if (r->n_failed > 0)
     return fail(EXIT_FAILED, "%zu of %zu runs failed and are left out; %s%s", r->n_failed, n,
@@ -380,7 +350,7 @@ static cJSON *stopped_json(const mm_transfer *t, double total) {
 }
 
 static int report_stop(const transfer_args *args, const mm_transfer *t, double total) {
-  char hint[HINT_SIZE];
+  char hint[RUN_HINT_SIZE];
   hint_of(t, MM_ERR_INTERRUPTED, hint);
   if (!interrupt_timed_out())
     return fail(INTERRUPT_EXIT, "interrupted after %zu of %.0f runs%s", t->report.n_done, total,
@@ -390,24 +360,16 @@ static int report_stop(const transfer_args *args, const mm_transfer *t, double t
 }
 
 static void end_session(const mm_transfer_config *config, mm_status status) {
-  const char *outcome = status == MM_OK                ? "done"
-                        : status != MM_ERR_INTERRUPTED ? "failed"
-                        : interrupt_timed_out()        ? "stopped"
-                                                       : "interrupted";
-  if (config->run != NULL) (void)mm_run_session_end(config->run, outcome);
+  if (config->run != NULL) (void)mm_run_session_end(config->run, interrupt_outcome(status));
 }
 
 static int run_and_show(const transfer_args *args, const mm_transfer_config *what) {
   mm_transfer_config config = *what;
-  config.backend = (mm_backend_config){ .place = args->place,
-                                        .threads = (int)args->on.threads,
-                                        .job_timeout = args->on.job_timeout,
-                                        .stop = interrupt_watch(),
-                                        .progress = show_progress };
+  config.backend = backend_config(&args->on, show_progress, NULL);
   config.save_seconds = args->save_seconds;
   config.trouble = show_trouble;
   double total = (double)config.n_map * (double)config.n_env * (double)config.n_seed;
-  char error[MM_ERROR_SIZE], hint[HINT_SIZE];
+  char error[MM_ERROR_SIZE], hint[RUN_HINT_SIZE];
   mm_transfer t;
   interrupt_after(args->max_seconds);
   progress_begin("transfer", total, "runs");
@@ -439,10 +401,9 @@ static int run_and_show(const transfer_args *args, const mm_transfer_config *wha
 static int check_usage(const transfer_args *args) {
   if (args->maps == NULL) return fail_usage("option '--maps' is required (or --resume RUN)");
   if (args->envs == NULL) return fail_usage("option '--envs' is required (or --resume RUN)");
-  if (args->seed > UINT64_MAX - (args->seeds - 1))
-    return fail_usage("option '--seed': %" PRIu64 " leaves no room for %" PRIu64 " seeds",
-                      args->seed, args->seeds);
-  return EXIT_DONE;
+  int code = run_argument_check_seeds(args->seed, args->seeds);
+  if (code != EXIT_DONE) return code;
+  return env_argument_refuse_ppo(args->algo, "to compare");
 }
 
 static int begin(const transfer_args *args) {
@@ -469,15 +430,15 @@ static int begin(const transfer_args *args) {
 static int resume(const transfer_args *args) {
   mm_run *run;
   mm_transfer_plan *p;
-  static const char *const fixed[] = { "maps",       "envs", "seeds",  "seed", "controls",
-                                       "tune-seeds", "out",  "preset", NULL };
+  static const char *const fixed[] = { "maps",     "envs",       "algo", "seeds",  "seed",
+                                       "controls", "tune-seeds", "out",  "preset", NULL };
   int code = run_argument_refuse(&command_transfer, &args->settings, fixed);
   if (code != EXIT_DONE) return code;
   mm_status status = mm_transfer_resume(args->resume, &run, &p);
   if (status != MM_OK) return fail_status(status);
   const mm_transfer_config *config = mm_transfer_plan_config(p);
   for (size_t i = 0; i < config->n_env && code == EXIT_DONE; i++)
-    code = backend_check(&args->place, config->env[i].env, &config->env[i].settings);
+    code = backend_check(&args->on.place, config->env[i].env, &config->env[i].settings);
   if (code == EXIT_DONE) code = run_and_show(args, config);
   mm_run_close(run);
   mm_transfer_plan_release(p);
@@ -486,7 +447,7 @@ static int resume(const transfer_args *args) {
 
 static int run(void *raw) {
   transfer_args *args = raw;
-  const int chosen = backend_choose(&args->on, &args->place);
+  const int chosen = backend_choose(&args->on);
   if (chosen != EXIT_DONE) return chosen;
   interrupt_watch(); // from here on a signal leaves the run in order
   return args->resume != NULL ? resume(args) : begin(args);

@@ -1,13 +1,9 @@
 // `tune`: search for good settings on some environments, resumable at any moment.
 
-#define _POSIX_C_SOURCE 200809L
-
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/backend_argument.h"
 #include "cli/env_argument.h"
@@ -29,12 +25,10 @@ typedef struct tune_args {
   settings_args settings;
   const char *env, *map, *space, *resume, *algo, *method, *prune, *out;
   backend_args on;
-  mm_backend_place place; // what `on` says
   uint64_t trials, population, seeds, validate, seed;
   double max_seconds, save_seconds;
 } tune_args;
 
-static const char *const algo_names[] = { "pmd", "ampo", "pmd-gaussian", "ppo", NULL };
 static const char *const method_names[] = { "grid", "cma-es", NULL };
 static const char *const prune_names[] = { "on", "off", NULL };
 
@@ -44,26 +38,14 @@ static const option tune_options[] = {
     .offset = offsetof(tune_args, env),
     .metavar = "ID[,ID..]",
     .help = "the environments to tune for; task files too" },
-  { .name = "map",
-    .type = OPTION_TEXT,
-    .offset = offsetof(tune_args, map),
-    .metavar = "MAP",
-    .help = "the mirror map; not needed for ppo" },
+  RUN_MAP_OPTION(tune_args),
   { .name = "space",
     .type = OPTION_TEXT,
     .offset = offsetof(tune_args, space),
     .metavar = "FILE",
     .help = "YAML file with the parameters and their ranges" },
-  { .name = "resume",
-    .type = OPTION_TEXT,
-    .offset = offsetof(tune_args, resume),
-    .metavar = "RUN",
-    .help = "go on with the run in this folder, instead of beginning one" },
-  { .name = "algo",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(tune_args, algo),
-    .choices = algo_names,
-    .help = "the algorithm, instead of the environments' own" },
+  RUN_RESUME_OPTION(tune_args, "run"),
+  ENV_ALGO_OPTION(tune_args, "pmd|ampo|pmd-gaussian|ppo", "the environments'"),
   { .name = "method",
     .type = OPTION_CHOICE,
     .offset = offsetof(tune_args, method),
@@ -193,10 +175,10 @@ static bool takes_space(const mm_env *env, const mm_settings *own, const mm_tune
 // A search that devices could do in parts only is refused with --backend cuda, and for the
 // processor on `auto`: trials are compared with each other.
 static int check_devices(tune_args *args, const mm_tune_plan *plan, size_t i, const mm_env *env) {
-  if (args->place.kind == MM_BACKEND_CPU || takes_space(env, &plan->settings[i], &plan->space))
+  if (args->on.place.kind == MM_BACKEND_CPU || takes_space(env, &plan->settings[i], &plan->space))
     return EXIT_DONE;
-  if (args->place.kind == MM_BACKEND_CUDA) return backend_refuse();
-  args->place = (mm_backend_place){ .kind = MM_BACKEND_CPU };
+  if (args->on.place.kind == MM_BACKEND_CUDA) return backend_refuse();
+  args->on.place = (mm_backend_place){ .kind = MM_BACKEND_CPU };
   return EXIT_DONE;
 }
 
@@ -218,21 +200,14 @@ static const char *const out_files[] = { "preset.yaml", "trials.csv", "tune.json
 
 static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map *map,
                   mm_tune **out) {
-  char folder[MM_RUN_PATH_SIZE] = "", stem[MM_PLAN_NAME_SIZE + 8];
-  mm_status status = MM_OK;
-  if (args->out != NULL) {
-    int code = run_argument_check_out(args->out, out_files);
-    if (code != EXIT_DONE) return code;
-  } else {
-    env_argument_stem("tune", plan->env[0], stem, sizeof stem);
-    status = mm_run_folder("runs", stem, folder);
-  }
-  if (status == MM_OK)
-    status = mm_tune_create(args->out != NULL ? args->out : folder, plan, map, out);
-  if (status == MM_OK) return EXIT_DONE;
-  int code = fail_status(status);
-  if (folder[0] != '\0') rmdir(folder); // ours, and empty unless the run was made
-  return code;
+  char stem[MM_PLAN_NAME_SIZE + 8];
+  run_place place;
+  int code = args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE;
+  if (code != EXIT_DONE) return code;
+  env_argument_stem("tune", plan->env[0], stem, sizeof stem);
+  mm_status status = run_argument_place(args->out, stem, &place);
+  if (status == MM_OK) status = mm_tune_create(place.folder, plan, map, out);
+  return status == MM_OK ? EXIT_DONE : run_argument_fail(&place, status);
 }
 
 static int check_usage(const tune_args *args) {
@@ -293,12 +268,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
 }
 
 static mm_status search(const tune_args *args, mm_tune *t) {
-  mm_backend_config backend = { .place = args->place,
-                                .threads = (int)args->on.threads,
-                                .job_timeout = args->on.job_timeout,
-                                .stop = interrupt_watch(),
-                                .progress = show_progress,
-                                .user = t };
+  mm_backend_config backend = backend_config(&args->on, show_progress, t);
   interrupt_after(args->max_seconds);
   progress_begin("tune", 0, "trainings");
   mm_status status = mm_tune_run(t, &backend, args->save_seconds);
@@ -339,36 +309,31 @@ static int show(const tune_args *args, const mm_tune *t, const char *folder) {
 }
 
 static int finish(const tune_args *args, mm_tune *t, mm_status status) {
-  char error[MM_ERROR_SIZE], trouble[MM_ERROR_SIZE];
+  char error[MM_ERROR_SIZE], trouble[MM_ERROR_SIZE], hint[RUN_HINT_SIZE];
   mm_tune_view v;
   snprintf(error, sizeof error, "%s", mm_last_error());
   mm_tune_look(t, &v);
-  bool interrupted = status == MM_ERR_INTERRUPTED && !interrupt_timed_out();
-  const char *outcome = status == MM_OK                ? "done"
-                        : interrupted                  ? "interrupted"
-                        : status == MM_ERR_INTERRUPTED ? "stopped"
-                                                       : "failed";
+  const bool interrupted = status == MM_ERR_INTERRUPTED && !interrupt_timed_out();
+  const char *outcome = interrupt_outcome(status);
+  run_argument_hint("tune", v.folder, &args->on.place, status, hint);
   mm_tune_note_end(t, outcome);
   if (status == MM_ERR_INTERRUPTED && mm_tune_trouble(t, trouble)) warn("%s", trouble);
   if (interrupted)
-    return fail(INTERRUPT_EXIT, "interrupted in trial %zu; go on with 'tune --resume %s'",
-                v.search->n > 0 ? v.search->n - 1 : 0, v.folder);
+    return fail(INTERRUPT_EXIT, "interrupted in trial %zu%s", v.search->n > 0 ? v.search->n - 1 : 0,
+                hint);
   if (status == MM_ERR_INTERRUPTED) {
-    note("stopped in trial %zu; go on with 'tune --resume %s'",
-         v.search->n > 0 ? v.search->n - 1 : 0, v.folder);
+    note("stopped in trial %zu%s", v.search->n > 0 ? v.search->n - 1 : 0, hint);
     return tune_report(t, outcome, NULL, args->settings.common.json);
   }
   if (status == MM_ERR_INPUT || status == MM_ERR_NUMERIC) // trying again would not help
-    return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s", error);
-  if (status != MM_OK)
-    return fail(EXIT_FAILED, "%s; go on with 'tune --resume %s%s'", error, v.folder,
-                backend_hint(&args->place, status));
+    return fail(exit_code_of(status), "%s", error);
+  if (status != MM_OK) return fail(EXIT_FAILED, "%s%s", error, hint);
   return show(args, t, v.folder);
 }
 
 static int run(void *raw) {
   tune_args *args = raw;
-  const int chosen = backend_choose(&args->on, &args->place);
+  const int chosen = backend_choose(&args->on);
   if (chosen != EXIT_DONE) return chosen;
   interrupt_watch(); // from here on a signal leaves the run in order
   mm_map *map = NULL;

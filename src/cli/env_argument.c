@@ -9,6 +9,14 @@
 #include "cli/terminal.h"
 #include "env/grid_task.h"
 
+const char *const env_argument_algos[] = { "pmd", "ampo", "pmd-gaussian", "ppo", NULL };
+
+int env_argument_refuse_ppo(const char *asked, const char *to_do) {
+  if (asked == NULL || strcmp(asked, "ppo") != 0) return EXIT_DONE;
+  return fail_usage(
+      "option '--algo': ppo takes no map, there is nothing %s (use 'train --algo ppo')", to_do);
+}
+
 static bool find(const mm_env *env, mm_env_info *out) {
   mm_env_info info;
   for (size_t i = 0; mm_env_list(i, &info); i++) {
@@ -50,11 +58,11 @@ void env_argument_warn(const mm_env *env, const mm_settings *settings) {
          mm_env_id(env), steps, envs, steps / envs, (int)info.limit);
 }
 
-void env_argument_stem(const char *command, const char *env, char *out, size_t size) {
+void env_argument_stem(const char *verb, const char *env, char *out, size_t size) {
   const char *slash = strrchr(env, '/'), *name = slash != NULL ? slash + 1 : env;
   const char *dot = strrchr(name, '.');
   size_t length = strlen(name);
   if (dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0))
     length = (size_t)(dot - name);
-  snprintf(out, size, "%s-%.*s", command, (int)length, name);
+  snprintf(out, size, "%s-%.*s", verb, (int)length, name);
 }

@@ -19,6 +19,13 @@ typedef struct env_args {
 } env_args;
 
 // clang-format off
+#define ENV_SEED_OPTION(text)                                                                      \
+  { .name = "seed",                                                                                \
+    .type = OPTION_COUNT,                                                                          \
+    .offset = offsetof(env_args, seed),                                                            \
+    .metavar = "N",                                                                                \
+    .fallback = "0",                                                                               \
+    .help = text }
 #define ENV_INDEX_OPTION                                                                           \
   { .name = "index",                                                                               \
     .type = OPTION_COUNT,                                                                          \

@@ -225,13 +225,10 @@ static int play_keys(game *g, const char *keys) {
 }
 
 static int print_json(const game *g, const char *id, const grid_play_config *args) {
-  char seed[24];
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "env", id);
-  snprintf(seed, sizeof seed, "%" PRIu64, args->seed);
-  cJSON_AddRawToObject(root, "seed", seed);
-  snprintf(seed, sizeof seed, "%" PRIu64, args->index);
-  cJSON_AddRawToObject(root, "index", seed);
+  mm_json_add_whole(root, "seed", args->seed);
+  mm_json_add_whole(root, "index", args->index);
   const int cell[] = { g->state.cell / g->grid->side, g->state.cell % g->grid->side };
   cJSON_AddItemToObject(root, "cell", cJSON_CreateIntArray(cell, 2));
   cJSON *present = cJSON_AddArrayToObject(root, "present");

@@ -3,7 +3,6 @@
 
 #include "cli/grid_show.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -250,12 +249,6 @@ static void add_task(cJSON *root, const mm_grid *grid) {
   }
 }
 
-static void add_count(cJSON *root, const char *key, uint64_t value) {
-  char text[24];
-  snprintf(text, sizeof text, "%" PRIu64, value); // every bit of a seed
-  cJSON_AddRawToObject(root, key, text);
-}
-
 static void add_pair(cJSON *root, const char *key, const findings *f, const double value[2]) {
   if (!f->exact) {
     cJSON_AddNullToObject(root, key);
@@ -286,8 +279,8 @@ static int print_json(const mm_grid *grid, const char *id, const grid_show_confi
                       const findings *f) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "env", id);
-  add_count(root, "seed", args->seed);
-  add_count(root, "index", args->index);
+  mm_json_add_whole(root, "seed", args->seed);
+  mm_json_add_whole(root, "index", args->index);
   add_task(root, grid);
   output_add_number(root, "states", f->n_free << grid->n_object);
   if (f->exact)

@@ -50,3 +50,8 @@ bool interrupt_timed_out(void) {
 double interrupt_seconds_left(void) {
   return deadline - mm_clock_seconds();
 }
+
+const char *interrupt_outcome(mm_status status) {
+  if (status == MM_ERR_INTERRUPTED) return timed_out ? "stopped" : "interrupted";
+  return status == MM_OK ? "done" : "failed";
+}

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "mirrormap/base.h"
+
 // What an interrupted program returns: as shells report it for SIGINT.
 enum { INTERRUPT_EXIT = 130 };
 
@@ -19,5 +21,9 @@ void interrupt_after(double seconds);
 void interrupt_check_time(void); // to be called now and then while waiting
 bool interrupt_timed_out(void);
 double interrupt_seconds_left(void);
+
+// How work that came back with `status` ended, as run databases say it: "done", "failed", or, when
+// it was interrupted, "stopped" by the time and "interrupted" by a signal.
+const char *interrupt_outcome(mm_status status);
 
 #endif

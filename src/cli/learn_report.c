@@ -78,7 +78,7 @@ void learn_report_row(const mm_learn_view *v, bool first) {
 static void add_estimate(cJSON *object, const char *key, mm_estimate e) {
   cJSON *pair = cJSON_AddObjectToObject(object, key);
   output_add_number(pair, "mean", e.mean);
-  output_add_defined(pair, "sem", e.sem);
+  mm_json_add_defined(pair, "sem", e.sem);
 }
 
 static void add_validation(cJSON *root, const mm_learn_view *v) {
@@ -105,14 +105,13 @@ static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *s
   for (size_t i = 0; i < plan->n_env; i++)
     cJSON_AddItemToArray(envs, cJSON_CreateString(plan->env[i]));
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
-  snprintf(text, sizeof text, "%" PRIu64, plan->seed);
-  cJSON_AddRawToObject(root, "seed", text);
+  mm_json_add_whole(root, "seed", plan->seed);
   output_add_number(root, "generations", (double)v->generation);
   output_add_number(root, "generations_planned", (double)v->generations);
   output_add_number(root, "evaluations", (double)v->evaluations);
   output_add_number(root, "nonfinite", (double)v->nonfinite);
-  output_add_defined(root, "mean_fitness", v->fitness_mean);
-  output_add_defined(root, "best_fitness", v->fitness_best);
+  mm_json_add_defined(root, "mean_fitness", v->fitness_mean);
+  mm_json_add_defined(root, "best_fitness", v->fitness_best);
   output_add_number(root, "sigma", v->sigma);
   add_validation(root, v);
   if (v->best.known) {
@@ -125,7 +124,7 @@ static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *s
   cJSON_AddStringToObject(root, "mean_file", text);
   output_add_number(root, "env_steps", (double)v->env_steps);
   double rate = v->session_seconds > 0 ? (double)v->session_env_steps / v->session_seconds : NAN;
-  output_add_defined(root, "env_steps_per_second", rate);
+  mm_json_add_defined(root, "env_steps_per_second", rate);
   output_add_number(root, "wall_seconds", v->session_seconds);
   mm_machine_add(root, &v->machine);
   cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/utf8.h"
 #include "cli/memory.h"
 #include "cli/terminal.h"
 
@@ -63,13 +64,6 @@ void output_add_number(cJSON *object, const char *key, double value) {
   cJSON_AddItemToObject(object, key, mm_json_number(value));
 }
 
-void output_add_defined(cJSON *object, const char *key, double value) {
-  if (value != value)
-    cJSON_AddNullToObject(object, key);
-  else
-    output_add_number(object, key, value);
-}
-
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n) {
   cJSON_AddItemToObject(object, key, mm_json_numbers(values, n));
 }
@@ -109,12 +103,11 @@ static void release(table *t) {
   free(t);
 }
 
-// C2 80 .. C2 9F are the control characters of the second page.
 char *output_visible(char *text) {
-  for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
-    bool second = c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0;
-    if (second) c[1] = '?';
-    if (second || *c < 0x20 || *c == 0x7F) *c = '?';
+  unsigned char *c = (unsigned char *)text;
+  for (size_t left = strlen(text), n; left > 0; c += n, left -= n) {
+    n = mm_utf8_plain(c, left);
+    if (n == 0) n = 1, *c = '?';
   }
   return text;
 }

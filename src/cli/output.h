@@ -27,7 +27,6 @@ cJSON *output_json_rows(const double *values, size_t rows, size_t columns);
 
 // Adds fields to an object; short forms of cJSON's calls with our numbers.
 void output_add_number(cJSON *object, const char *key, double value);
-void output_add_defined(cJSON *object, const char *key, double value); // null for NaN
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n);
 
 // Six significant digits: enough to compare, short enough to read.
@@ -40,11 +39,12 @@ const char *output_number(double value, char out[OUTPUT_NUMBER_SIZE]);
 
 typedef struct table table;
 
-// Header cells; a leading '<' makes the column text (left aligned).
-// Changes control characters in a name to question marks, in place: names may come from files that
-// somebody else made, and must not act on the terminal. Texts of tables are treated so.
+// Changes control characters in a name, and what is no UTF-8, to question marks, in place: names
+// may come from files that somebody else made, and must not act on the terminal. Texts of tables
+// are treated so.
 char *output_visible(char *text);
 
+// Header cells; a leading '<' makes the column text (left aligned).
 table *table_create(const char *const *header, size_t columns);
 void table_text(table *t, const char *text);
 void table_number(table *t, double value);

@@ -10,8 +10,7 @@
 #include "experiment/evaluate.h"
 
 static int refuse(mm_status status) {
-  return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "option '--policy': %s",
-              mm_last_error());
+  return fail(exit_code_of(status), "option '--policy': %s", mm_last_error());
 }
 
 static mm_env_rules choose_rules(const policy_argument *a, const char *id, const char *rules) {

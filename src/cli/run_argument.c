@@ -4,11 +4,14 @@
 
 #include "cli/run_argument.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "cli/backend_argument.h"
 #include "cli/memory.h"
 #include "cli/terminal.h"
 
@@ -19,6 +22,35 @@ int run_argument_refuse(const command *c, const settings_args *args, const char 
   if (args->common.set != 0)
     return fail_usage("option '--set': the run to be resumed has fixed its settings");
   return EXIT_DONE;
+}
+
+int run_argument_check_seeds(uint64_t seed, uint64_t seeds) {
+  if (seed <= UINT64_MAX - (seeds - 1)) return EXIT_DONE;
+  return fail_usage("option '--seed': %" PRIu64 " leaves no room for %" PRIu64 " seeds", seed,
+                    seeds);
+}
+
+mm_status run_argument_place(const char *out, const char *stem, run_place *place) {
+  place->own[0] = '\0';
+  place->folder = out != NULL ? out : place->own;
+  return out != NULL ? MM_OK : mm_run_folder("runs", stem, place->own);
+}
+
+int run_argument_fail(const run_place *place, mm_status status) {
+  int code = fail_status(status);
+  if (place->own[0] != '\0') rmdir(place->own); // empty unless the run was made
+  return code;
+}
+
+const char *run_argument_hint(const char *name, const char *folder, const mm_backend_place *place,
+                              mm_status status, char out[RUN_HINT_SIZE]) {
+  const char *other = backend_hint(place, status);
+  out[0] = '\0';
+  if (folder != NULL)
+    snprintf(out, RUN_HINT_SIZE, "; go on with '%s --resume %s%s'", name, folder, other);
+  else if (other[0] != '\0')
+    snprintf(out, RUN_HINT_SIZE, "; try it with%s", other);
+  return out;
 }
 
 int run_argument_check_out(const char *folder, const char *const *names) {

@@ -3,12 +3,32 @@
 #ifndef MM_CLI_RUN_ARGUMENT_H
 #define MM_CLI_RUN_ARGUMENT_H
 
+#include "backend/backend.h"
 #include "cli/settings.h"
 #include "experiment/plan.h"
+#include "experiment/run.h"
 
-// Options for arguments of `args_type` with the fields `double max_seconds` and `double
-// save_seconds`.
+// Options for arguments of `args_type` with fields of their names.
 // clang-format off
+#define RUN_MAP_OPTION(args_type)                                                                  \
+  { .name = "map",                                                                                 \
+    .type = OPTION_TEXT,                                                                           \
+    .offset = offsetof(args_type, map),                                                            \
+    .metavar = "MAP",                                                                              \
+    .help = "the mirror map; not needed for ppo" }
+#define RUN_RESUME_OPTION(args_type, what)                                                         \
+  { .name = "resume",                                                                              \
+    .type = OPTION_TEXT,                                                                           \
+    .offset = offsetof(args_type, resume),                                                         \
+    .metavar = "RUN",                                                                              \
+    .help = "go on with the " what " in this folder, instead of beginning one" }
+#define RUN_FIRST_SEED_OPTION(args_type)                                                           \
+  { .name = "seed",                                                                                \
+    .type = OPTION_COUNT,                                                                          \
+    .offset = offsetof(args_type, seed),                                                           \
+    .metavar = "S",                                                                                \
+    .help = "seed of the first; the others follow it",                                             \
+    .fallback = "0" }
 #define RUN_MAX_SECONDS_OPTION(args_type)                                                          \
   { .name = "max-seconds",                                                                         \
     .type = OPTION_NUMBER,                                                                         \
@@ -33,6 +53,25 @@
 // Refuses (EXIT_USAGE) whatever a run that goes on has fixed once and for all: --set, and the
 // options in the list, which NULL ends.
 int run_argument_refuse(const command *c, const settings_args *args, const char *const *fixed);
+
+// Refuses seeds seed .. seed + seeds - 1 that do not fit into 64 bits.
+int run_argument_check_seeds(uint64_t seed, uint64_t seeds);
+
+// Where a new run goes: the folder of --out, else one of its own, runs/<stem>-<n>, which is made.
+typedef struct run_place {
+  const char *folder;
+  char own[MM_RUN_PATH_SIZE]; // "" with --out
+} run_place;
+mm_status run_argument_place(const char *out, const char *stem, run_place *place);
+
+// Reports why there is no run after all, and takes the folder away if it was made for it.
+int run_argument_fail(const run_place *place, mm_status status);
+
+// "; go on with 'NAME --resume FOLDER'", on another backend if it was this one that failed;
+// without a folder only that, or "".
+enum { RUN_HINT_SIZE = MM_RUN_PATH_SIZE + 64 };
+const char *run_argument_hint(const char *name, const char *folder, const mm_backend_place *place,
+                              mm_status status, char out[RUN_HINT_SIZE]);
 
 // Refuses a folder that has one of these files, before the work is done. A run in it is
 // mm_run_create's to refuse.

@@ -16,6 +16,7 @@
 
 #include "backend/ranks.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 
 static struct {
   bool quiet, mute, unicode;
@@ -113,14 +114,16 @@ static void clear_bar(void) {
   bar.drawn = false;
 }
 
-// names and values come from the user: a line break or an escape in them must not reach the
-// terminal
+// names and values come from the user or from files: a line break or an escape in them, or what is
+// no UTF-8, must not reach the terminal
 static void put_visible(const char *text) {
-  for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-    if (*c < 0x20 || *c == 0x7f)
-      fprintf(stderr, "\\x%02x", *c);
+  const unsigned char *c = (const unsigned char *)text;
+  for (size_t left = strlen(text), n; left > 0; c += n, left -= n) {
+    n = mm_utf8_plain(c, left);
+    if (n > 0)
+      fwrite(c, 1, n, stderr);
     else
-      fputc(*c, stderr);
+      n = 1, fprintf(stderr, "\\x%02x", *c);
   }
 }
 
@@ -156,10 +159,14 @@ int fail_usage(const char *format, ...) {
   return EXIT_USAGE;
 }
 
+int exit_code_of(mm_status status) {
+  return status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED;
+}
+
 int fail_status(mm_status status) {
   const char *text = mm_last_error();
   if (text[0] == '\0') text = mm_status_text(status);
-  return fail(status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED, "%s", text);
+  return fail(exit_code_of(status), "%s", text);
 }
 
 void note(const char *format, ...) {

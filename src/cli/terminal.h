@@ -53,15 +53,18 @@ const char *terminal_colour(FILE *stream, unsigned rgb, bool behind,
                             char out[TERMINAL_COLOUR_SIZE]);
 
 // ---------------------------------------------------------------------------------------------
-// Errors: one line each, control characters made visible. They return the exit code, so that
-// `return fail_usage(...)` ends a command.
+// Errors: one line each; bytes of control characters, and those that are no UTF-8, as \xNN. They
+// return the exit code, so that `return fail_usage(...)` ends a command.
 
 int fail(int exit_code, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 
 // A mistake on the command line: names the command, returns EXIT_USAGE.
 int fail_usage(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 
-// The library's last error; bad input is EXIT_USAGE, everything else EXIT_FAILED.
+// Of a failure: bad input is EXIT_USAGE, everything else EXIT_FAILED.
+int exit_code_of(mm_status status);
+
+// The library's last error, with that code.
 int fail_status(mm_status status);
 
 // Messages, unless --quiet.

@@ -78,8 +78,8 @@ static void add_curve(cJSON *root, const outcome *o) {
   for (size_t k = 0; k < o->n_curve; k++) {
     cJSON *object = cJSON_CreateObject();
     output_add_number(object, "step", (double)o->curve[k].step);
-    output_add_defined(object, "mean", o->curve[k].value.mean);
-    output_add_defined(object, "sem", o->curve[k].value.sem);
+    mm_json_add_defined(object, "mean", o->curve[k].value.mean);
+    mm_json_add_defined(object, "sem", o->curve[k].value.sem);
     cJSON_AddItemToArray(array, object);
   }
 }
@@ -123,7 +123,7 @@ static void add_samples(cJSON *root, const outcome *o) {
   const samples s = count_samples(o);
   if (!s.any) return;
   cJSON *object = cJSON_AddObjectToObject(root, "samples");
-  output_add_defined(object, "least_ess", s.least);
+  mm_json_add_defined(object, "least_ess", s.least);
   output_add_number(object, "clamped", s.sum[MM_MEASURE_CLAMPED]);
   output_add_number(object, "capped", s.sum[MM_MEASURE_CAPPED]);
   output_add_number(object, "nonfinite", s.sum[MM_MEASURE_NONFINITE]);
@@ -134,29 +134,27 @@ static int put_json(const outcome *o, const char *state) {
   const mm_train_view *view = o->view;
   const mm_train_plan *plan = view->plan;
   cJSON *root = cJSON_CreateObject();
-  char seed[24];
-  snprintf(seed, sizeof seed, "%" PRIu64, plan->seed); // a double would round large ones
   add_text_or_null(root, "run", view->folder);
   cJSON_AddStringToObject(root, "state", state);
   cJSON_AddStringToObject(root, "env", plan->env);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
   cJSON_AddStringToObject(root, "map", plan->map);
-  cJSON_AddRawToObject(root, "seed", seed);
+  mm_json_add_whole(root, "seed", plan->seed);
   output_add_number(root, "seeds", (double)o->n);
   output_add_number(root, "seeds_done", (double)o->n_done);
   output_add_number(root, "steps", (double)o->steps);
-  output_add_defined(root, "final_mean", o->final_value.mean);
-  output_add_defined(root, "final_sem", o->final_value.sem);
-  output_add_defined(root, "recent_mean", o->recent_value.mean);
-  output_add_defined(root, "recent_sem", o->recent_value.sem);
+  mm_json_add_defined(root, "final_mean", o->final_value.mean);
+  mm_json_add_defined(root, "final_sem", o->final_value.sem);
+  mm_json_add_defined(root, "recent_mean", o->recent_value.mean);
+  mm_json_add_defined(root, "recent_sem", o->recent_value.sem);
   add_finals(root, o);
-  output_add_defined(root, "optimal_mean", o->optimal_mean);
+  mm_json_add_defined(root, "optimal_mean", o->optimal_mean);
   add_curve(root, o);
   output_add_number(root, "numeric_failures", (double)view->n_numeric);
   add_samples(root, o);
   add_text_or_null(root, "policy", view->policy);
   double rate = view->seconds > 0 ? (double)view->env_steps / view->seconds : NAN;
-  output_add_defined(root, "env_steps_per_second", rate);
+  mm_json_add_defined(root, "env_steps_per_second", rate);
   output_add_number(root, "wall_seconds", view->seconds);
   add_split(root, o);
   mm_machine_add(root, &view->machine);

@@ -41,7 +41,7 @@ static int put_json(const mm_tune *tune, const mm_tune_view *v, const char *stat
     cJSON_AddNullToObject(root, "preset");
   output_add_number(root, "wall_seconds", v->seconds);
   double rate = v->seconds > 0 ? (double)v->session_env_steps / v->seconds : NAN;
-  output_add_defined(root, "env_steps_per_second", rate);
+  mm_json_add_defined(root, "env_steps_per_second", rate);
   mm_machine_add(root, &v->machine);
   return output_json(root, EXIT_DONE);
 }

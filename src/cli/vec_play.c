@@ -379,12 +379,6 @@ static void print_game(const player *p) {
   if (p->game.end != 0) printf("\nThe episode has ended (%s).\n", vec_game_end(&p->game));
 }
 
-static void add_seed(cJSON *root, uint64_t seed) {
-  char text[24];
-  snprintf(text, sizeof text, "%" PRIu64, seed); // every bit
-  cJSON_AddRawToObject(root, "seed", text);
-}
-
 static void add_end(cJSON *root, const char *end) {
   cJSON_AddBoolToObject(root, "terminated", end != NULL && strncmp(end, "term", 4) == 0);
   cJSON_AddBoolToObject(root, "truncated", end != NULL && strstr(end, "truncated") != NULL);
@@ -393,7 +387,7 @@ static void add_end(cJSON *root, const char *end) {
 static cJSON *begin_json(const player *p) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "env", p->id);
-  add_seed(root, p->config->game.seed);
+  mm_json_add_whole(root, "seed", p->config->game.seed);
   return root;
 }
 
@@ -406,7 +400,7 @@ static int print_episodes_json(const player *p) {
     cJSON_AddStringToObject(root, "actions", p->config->game.greedy ? "greedy" : "sample");
   }
   output_add_number(root, "mean_return", mean.mean);
-  output_add_defined(root, "sem_return", mean.sem);
+  mm_json_add_defined(root, "sem_return", mean.sem);
   list = cJSON_AddArrayToObject(root, "episodes");
   for (size_t i = 0; i < p->n_done; i++) {
     cJSON *one = cJSON_CreateObject();

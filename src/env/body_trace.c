@@ -118,7 +118,8 @@ enum { TIME_MOST = 1 << 30 };
 typedef struct columns {
   const cJSON *state, *time, *obs; // one more than of the others
   const cJSON *warm;               // as many; or NULL
-  const cJSON *action, *reward, *terminated, *truncated;
+  const cJSON *action;
+  mm_trace_outcomes outcome;
   size_t n; // transitions
 } columns;
 
@@ -142,16 +143,13 @@ static mm_status read_columns(const mm_trace_place *place, const cJSON *item, co
   MM_TRY(mm_trace_column(place, item, "states", out->n + 1, &out->state));
   MM_TRY(mm_trace_column(place, item, "times", out->n + 1, &out->time));
   MM_TRY(mm_trace_column(place, item, "obs", out->n + 1, &out->obs));
-  MM_TRY(mm_trace_column(place, item, "rewards", out->n, &out->reward));
-  MM_TRY(mm_trace_column(place, item, "terminated", out->n, &out->terminated));
-  return mm_trace_column(place, item, "truncated", out->n, &out->truncated);
+  return mm_trace_outcomes_find(place, item, out->n, &out->outcome);
 }
 
 static void advance(columns *c) {
   c->state = c->state->next, c->time = c->time->next, c->obs = c->obs->next;
   if (c->warm) c->warm = c->warm->next;
-  c->action = c->action->next, c->reward = c->reward->next;
-  c->terminated = c->terminated->next, c->truncated = c->truncated->next;
+  c->action = c->action->next;
 }
 
 static mm_status read_state(const replayer *re, const columns *c, state *out) {
@@ -163,16 +161,14 @@ static mm_status read_state(const replayer *re, const columns *c, state *out) {
 
 typedef struct outcome {
   state s;
-  float reward, obs[OBS_MOST];
-  int32_t terminated, truncated;
+  float obs[OBS_MOST];
+  mm_trace_outcome of; // the transition
 } outcome;
 
 // Leaves `c` at the state after the transition.
 static mm_status read_outcome(const replayer *re, columns *c, outcome *out) {
   const mm_trace_place *place = &re->place;
-  MM_TRY(mm_trace_float(place, "rewards", c->reward, &out->reward));
-  MM_TRY(mm_trace_whole(place, "terminated", c->terminated, 0, 1, &out->terminated));
-  MM_TRY(mm_trace_whole(place, "truncated", c->truncated, 0, 1, &out->truncated));
+  MM_TRY(mm_trace_outcomes_next(place, &c->outcome, &out->of));
   advance(c);
   MM_TRY(mm_trace_floats(place, "obs", c->obs, re->p->info->n_obs, out->obs));
   return read_state(re, c, &out->s);
@@ -196,9 +192,8 @@ static void compare_obs(replayer *re, const float *expected, double allowed) {
 static void compare_outcomes(replayer *re, const outcome *expected, const outcome *got) {
   const double allowed = allowed_by(re, &expected->s);
   mm_replay *r = &re->r;
-  mm_replay_within(r, "rewards", -1, (double)expected->reward, (double)got->reward, allowed);
-  mm_replay_exact(r, "terminated", -1, expected->terminated, got->terminated);
-  mm_replay_exact(r, "truncated", -1, expected->truncated, got->truncated);
+  mm_replay_within(r, "rewards", -1, (double)expected->of.reward, (double)got->of.reward, allowed);
+  mm_replay_ends(r, &expected->of, &got->of);
   mm_replay_exact(r, "times", -1, expected->s.time, got->s.time);
   for (int i = 0; i < fields_of(re); i++)
     mm_replay_within(r, re->f->field[i], -1, (double)expected->s.f[i], (double)got->s.f[i],
@@ -235,9 +230,9 @@ static mm_status replay_transition(replayer *re, columns *c) {
     compare_obs(re, first, allowed_by(re, &got.s));
     re->r.prefix = "";
   }
-  int end = step(re->p, action, re->limit, &got.s, &got.reward);
-  got.terminated = (end & MM_END_TERMINATED) != 0;
-  got.truncated = (end & MM_END_TRUNCATED) != 0;
+  int end = step(re->p, action, re->limit, &got.s, &got.of.reward);
+  got.of.terminated = (end & MM_END_TERMINATED) != 0;
+  got.of.truncated = (end & MM_END_TRUNCATED) != 0;
   compare_outcomes(re, &expected, &got);
   return MM_OK;
 }
@@ -257,11 +252,8 @@ static mm_status replay_trajectory(replayer *re, const cJSON *item) {
 
 static mm_status replay_all(replayer *re, const cJSON *root, const char *source, const char *id) {
   const cJSON *trajectories, *item;
-  size_t n;
-  MM_TRY(mm_trace_check_env(root, source, id));
-  MM_TRY(mm_trace_check_names(root, source, "state_fields", re->f->field, fields_of(re)));
-  MM_TRY(mm_trace_check_params(root, source, re->f->params, &re->limit));
-  MM_TRY(mm_json_get_array(root, source, "trajectories", 1, SIZE_MAX, &trajectories, &n));
+  MM_TRY(mm_trace_check_form(root, source, id, re->f->field, fields_of(re), re->f->params,
+                             &re->limit, &trajectories));
   cJSON_ArrayForEach(item, trajectories) {
     MM_TRY(replay_trajectory(re, item));
     re->place.trajectory++;
@@ -330,8 +322,7 @@ static void play_episode(recorder *rec, uint64_t episode) {
     end = step(rec->p, action, MM_BODIES_LIMIT, &s, &reward);
     mm_text_floats(&rec->column[ACTIONS], action, rec->p->info->nu);
     mm_text_float(&rec->column[REWARDS], reward);
-    mm_text_whole(&rec->column[TERMINATED], (end & MM_END_TERMINATED) != 0);
-    mm_text_whole(&rec->column[TRUNCATED], (end & MM_END_TRUNCATED) != 0);
+    mm_text_ends(&rec->column[TERMINATED], &rec->column[TRUNCATED], (unsigned)end);
     write_state(rec, &s);
   }
 }
@@ -360,11 +351,7 @@ static void write_all(recorder *rec, const form *f, const char *id, mm_text *out
   const mm_body_info *info = rec->p->info;
   mm_text_open(out, '{');
   write_about(id, rec->plan, out);
-  mm_text_key(out, "env");
-  mm_text_string(out, id);
-  mm_text_params(out, MM_BODIES_LIMIT, f->params, false);
-  mm_text_key(out, "state_fields");
-  mm_text_names(out, f->field, info->nq + info->nv);
+  mm_text_form(out, id, MM_BODIES_LIMIT, f->params, f->field, info->nq + info->nv);
   mm_text_key(out, "trajectories");
   mm_text_open(out, '[');
   for (uint64_t episode = 0; mm_text_goes_on(out) && episode < rec->plan->episodes; episode++) {

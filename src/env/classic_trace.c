@@ -129,7 +129,8 @@ enum { TIME_MOST = 1 << 30 };
 // The columns of a trajectory, at the current step.
 typedef struct columns {
   const cJSON *state, *time, *obs; // one more than of the others
-  const cJSON *action, *reward, *terminated, *truncated;
+  const cJSON *action;
+  mm_trace_outcomes outcome;
   size_t n; // transitions
 } columns;
 
@@ -138,15 +139,12 @@ static mm_status read_columns(const mm_trace_place *place, const cJSON *item, co
   MM_TRY(mm_trace_column(place, item, "states", out->n + 1, &out->state));
   MM_TRY(mm_trace_column(place, item, "times", out->n + 1, &out->time));
   MM_TRY(mm_trace_column(place, item, "obs", out->n + 1, &out->obs));
-  MM_TRY(mm_trace_column(place, item, "rewards", out->n, &out->reward));
-  MM_TRY(mm_trace_column(place, item, "terminated", out->n, &out->terminated));
-  return mm_trace_column(place, item, "truncated", out->n, &out->truncated);
+  return mm_trace_outcomes_find(place, item, out->n, &out->outcome);
 }
 
 static void advance(columns *c) {
   c->state = c->state->next, c->time = c->time->next, c->obs = c->obs->next;
-  c->action = c->action->next, c->reward = c->reward->next;
-  c->terminated = c->terminated->next, c->truncated = c->truncated->next;
+  c->action = c->action->next;
 }
 
 static mm_status read_state(const mm_single_env *env, const mm_trace_place *place, const columns *c,
@@ -177,25 +175,21 @@ static mm_status compare_obs(const mm_single_env *env, const mm_trace_place *pla
 
 typedef struct outcome {
   mm_single s;
-  float reward;
-  int32_t terminated, truncated;
+  mm_trace_outcome of; // the transition
 } outcome;
 
 // Leaves `c` at the state after the transition.
 static mm_status read_outcome(const mm_single_env *env, mm_trace_place *place, columns *c,
                               outcome *out) {
-  MM_TRY(mm_trace_float(place, "rewards", c->reward, &out->reward));
-  MM_TRY(mm_trace_whole(place, "terminated", c->terminated, 0, 1, &out->terminated));
-  MM_TRY(mm_trace_whole(place, "truncated", c->truncated, 0, 1, &out->truncated));
+  MM_TRY(mm_trace_outcomes_next(place, &c->outcome, &out->of));
   advance(c);
   return read_state(env, place, c, &out->s);
 }
 
 static void compare_outcomes(const form *f, const mm_single_env *env, const outcome *expected,
                              const outcome *got, mm_replay *r) {
-  mm_replay_near(r, "rewards", -1, (double)expected->reward, (double)got->reward, false);
-  mm_replay_exact(r, "terminated", -1, expected->terminated, got->terminated);
-  mm_replay_exact(r, "truncated", -1, expected->truncated, got->truncated);
+  mm_replay_near(r, "rewards", -1, (double)expected->of.reward, (double)got->of.reward, false);
+  mm_replay_ends(r, &expected->of, &got->of);
   mm_replay_exact(r, "times", -1, expected->s.time, got->s.time);
   for (int i = 0; i < env->n_state; i++)
     mm_replay_near(r, f->field[i], -1, (double)expected->s.f[i], (double)got->s.f[i],
@@ -215,9 +209,9 @@ static mm_status replay_transition(int which, int32_t limit, mm_trace_place *pla
   }
   MM_TRY(read_action(env, place, c->action, &action));
   MM_TRY(read_outcome(env, place, c, &expected));
-  int end = env->step(&got.s, action, &got.reward);
-  got.terminated = (end & MM_END_TERMINATED) != 0;
-  got.truncated = got.s.time >= limit; // the file's, where it has one
+  int end = env->step(&got.s, action, &got.of.reward);
+  got.of.terminated = (end & MM_END_TERMINATED) != 0;
+  got.of.truncated = got.s.time >= limit; // the file's, where it has one
   compare_outcomes(&forms[which], env, &expected, &got, r);
   return compare_obs(env, place, c->obs, &got.s, r);
 }
@@ -240,14 +234,11 @@ mm_status mm_classic_replay(int which, const cJSON *root, const char *source,
                             mm_replay_report *out) {
   const form *f = &forms[which];
   const cJSON *trajectories, *item;
-  size_t n;
   int32_t limit = mm_singles[which].limit;
   mm_replay r = { .report = out };
   mm_trace_place place = { source, "trajectory", 0, -1 };
-  MM_TRY(mm_trace_check_env(root, source, f->id));
-  MM_TRY(mm_trace_check_names(root, source, "state_fields", f->field, mm_singles[which].n_state));
-  MM_TRY(mm_trace_check_params(root, source, f->params, &limit));
-  MM_TRY(mm_json_get_array(root, source, "trajectories", 1, SIZE_MAX, &trajectories, &n));
+  MM_TRY(mm_trace_check_form(root, source, f->id, f->field, mm_singles[which].n_state, f->params,
+                             &limit, &trajectories));
   cJSON_ArrayForEach(item, trajectories) {
     MM_TRY(replay_trajectory(which, limit, &place, item, &r));
     place.trajectory++;
@@ -293,8 +284,7 @@ static void play_episode(recorder *rec, uint64_t episode) {
     else
       mm_text_float(&rec->column[ACTIONS], action);
     mm_text_float(&rec->column[REWARDS], reward);
-    mm_text_whole(&rec->column[TERMINATED], (end & MM_END_TERMINATED) != 0);
-    mm_text_whole(&rec->column[TRUNCATED], (end & MM_END_TRUNCATED) != 0);
+    mm_text_ends(&rec->column[TERMINATED], &rec->column[TRUNCATED], (unsigned)end);
     write_state(rec, &s);
   }
 }
@@ -324,11 +314,7 @@ mm_status mm_classic_record(int which, const mm_record_plan *plan, mm_text *out,
   rec.actions = mm_stream_make(plan->seed, 0, MM_RNG_ACTION, 0);
   mm_text_open(out, '{');
   write_about(f, plan, out);
-  mm_text_key(out, "env");
-  mm_text_string(out, f->id);
-  mm_text_params(out, rec.env->limit, f->params, false);
-  mm_text_key(out, "state_fields");
-  mm_text_names(out, f->field, rec.env->n_state);
+  mm_text_form(out, f->id, rec.env->limit, f->params, f->field, rec.env->n_state);
   mm_text_key(out, "trajectories");
   mm_text_open(out, '[');
   for (uint64_t episode = 0; mm_text_goes_on(out) && episode < plan->episodes; episode++) {

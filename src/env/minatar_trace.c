@@ -149,7 +149,8 @@ static mm_status compare_obs(const env *e, const mm_trace_place *place, const cJ
 // The columns of an episode, at the current step.
 typedef struct columns {
   const cJSON *state, *obs; // one more than of the others
-  const cJSON *action, *reward, *terminated, *truncated, *random;
+  const cJSON *action, *random;
+  mm_trace_outcomes outcome;
   const cJSON *sticky; // by the original rules
   const cJSON *draws;  // those that are left
   size_t n;            // transitions
@@ -175,18 +176,15 @@ static mm_status read_columns(const env *e, const mm_trace_place *place, const c
   c->sticky = NULL;
   MM_TRY(mm_trace_column(place, item, "states", c->n + 1, &c->state));
   MM_TRY(mm_trace_column(place, item, "obs", c->n + 1, &c->obs));
-  MM_TRY(mm_trace_column(place, item, "rewards", c->n, &c->reward));
-  MM_TRY(mm_trace_column(place, item, "terminated", c->n, &c->terminated));
-  MM_TRY(mm_trace_column(place, item, "truncated", c->n, &c->truncated));
+  MM_TRY(mm_trace_outcomes_find(place, item, c->n, &c->outcome));
   MM_TRY(mm_trace_column(place, item, "random", c->n, &c->random));
   if (is_original(e)) MM_TRY(mm_trace_column(place, item, "sticky", c->n, &c->sticky));
   return read_draw_column(e, place, item, c);
 }
 
 static void advance(columns *c) {
-  c->state = c->state->next, c->obs = c->obs->next, c->action = c->action->next;
-  c->reward = c->reward->next, c->random = c->random->next;
-  c->terminated = c->terminated->next, c->truncated = c->truncated->next;
+  c->state = c->state->next, c->obs = c->obs->next;
+  c->action = c->action->next, c->random = c->random->next;
   if (c->sticky) c->sticky = c->sticky->next;
 }
 
@@ -231,15 +229,12 @@ static mm_status read_draws(const env *e, const mm_trace_place *place, columns *
 
 typedef struct outcome {
   mm_form_row row;
-  float reward;
-  int32_t terminated, truncated;
+  mm_trace_outcome of; // the transition
 } outcome;
 
 // Leaves `c` at the state after the transition.
 static mm_status read_outcome(const env *e, const mm_trace_place *place, columns *c, outcome *out) {
-  MM_TRY(mm_trace_float(place, "rewards", c->reward, &out->reward));
-  MM_TRY(mm_trace_whole(place, "terminated", c->terminated, 0, 1, &out->terminated));
-  MM_TRY(mm_trace_whole(place, "truncated", c->truncated, 0, 1, &out->truncated));
+  MM_TRY(mm_trace_outcomes_next(place, &c->outcome, &out->of));
   advance(c);
   return read_row(e, place, c->state, &out->row);
 }
@@ -269,13 +264,12 @@ static mm_status replay_transition(const env *e, const mm_trace_place *place, co
   int action = mm_minatar_action_at(e->game->action_set, e->game->actions, index);
   MM_TRY(read_draws(e, place, c, &s, action, &d, r));
   MM_TRY(read_outcome(e, place, c, &expected));
-  unsigned end = e->game->step(&s, action, e->rules, d, &got.reward);
-  got.terminated = (end & MM_END_TERMINATED) != 0;
-  got.truncated = e->limit > 0 && s.episode.time >= (uint32_t)e->limit;
+  unsigned end = e->game->step(&s, action, e->rules, d, &got.of.reward);
+  got.of.terminated = (end & MM_END_TERMINATED) != 0;
+  got.of.truncated = e->limit > 0 && s.episode.time >= (uint32_t)e->limit;
   store(e, &s, &got.row);
-  mm_replay_exact(r, "rewards", -1, (double)expected.reward, (double)got.reward);
-  mm_replay_exact(r, "terminated", -1, expected.terminated, got.terminated);
-  mm_replay_exact(r, "truncated", -1, expected.truncated, got.truncated);
+  mm_replay_exact(r, "rewards", -1, (double)expected.of.reward, (double)got.of.reward);
+  mm_replay_ends(r, &expected.of, &got.of);
   compare_rows(e, &expected.row, &got.row, r);
   return compare_obs(e, place, c->obs, &s, r);
 }
@@ -395,8 +389,7 @@ static unsigned play_step(recorder *rec) {
   unsigned end = e->game->step(&rec->s, action, e->rules, d, &reward);
   mm_text_whole(&rec->column[ACTIONS], index);
   mm_text_whole(&rec->column[REWARDS], (int64_t)reward);
-  mm_text_whole(&rec->column[TERMINATED], (end & MM_END_TERMINATED) != 0);
-  mm_text_whole(&rec->column[TRUNCATED], (end & MM_END_TRUNCATED) != 0);
+  mm_text_ends(&rec->column[TERMINATED], &rec->column[TRUNCATED], end);
   mm_text_whole(&rec->column[RANDOM], draws);
   mm_text_whole(&rec->column[STICKY], d.repeat);
   write_state(rec);

@@ -133,6 +133,23 @@ mm_status mm_trace_column(const mm_trace_place *place, const cJSON *object, cons
   return MM_OK;
 }
 
+mm_status mm_trace_outcomes_find(const mm_trace_place *place, const cJSON *episode, size_t n,
+                                 mm_trace_outcomes *out) {
+  MM_TRY(mm_trace_column(place, episode, "rewards", n, &out->reward));
+  MM_TRY(mm_trace_column(place, episode, "terminated", n, &out->terminated));
+  return mm_trace_column(place, episode, "truncated", n, &out->truncated);
+}
+
+mm_status mm_trace_outcomes_next(const mm_trace_place *place, mm_trace_outcomes *at,
+                                 mm_trace_outcome *out) {
+  MM_TRY(mm_trace_float(place, "rewards", at->reward, &out->reward));
+  MM_TRY(mm_trace_whole(place, "terminated", at->terminated, 0, 1, &out->terminated));
+  MM_TRY(mm_trace_whole(place, "truncated", at->truncated, 0, 1, &out->truncated));
+  at->reward = at->reward->next;
+  at->terminated = at->terminated->next, at->truncated = at->truncated->next;
+  return MM_OK;
+}
+
 mm_status mm_trace_check_env(const cJSON *root, const char *source, const char *id) {
   const char *env;
   if (!cJSON_IsObject(root))
@@ -198,6 +215,16 @@ mm_status mm_trace_check_params(const cJSON *root, const char *source, const mm_
   return MM_OK;
 }
 
+mm_status mm_trace_check_form(const cJSON *root, const char *source, const char *id,
+                              const char *const *field, int n_field, const mm_trace_param *params,
+                              int32_t *limit, const cJSON **trajectories) {
+  size_t n;
+  MM_TRY(mm_trace_check_env(root, source, id));
+  MM_TRY(mm_trace_check_names(root, source, "state_fields", field, n_field));
+  MM_TRY(mm_trace_check_params(root, source, params, limit));
+  return mm_json_get_array(root, source, "trajectories", 1, SIZE_MAX, trajectories, &n);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Comparison
 
@@ -258,6 +285,11 @@ void mm_replay_near(mm_replay *r, const char *field, int index, double expected,
 void mm_replay_within(mm_replay *r, const char *field, int index, double expected, double got,
                       double allowed) {
   judge(r, field, index, expected, got, distance(expected, got), isfinite(expected) ? allowed : 0);
+}
+
+void mm_replay_ends(mm_replay *r, const mm_trace_outcome *expected, const mm_trace_outcome *got) {
+  mm_replay_exact(r, "terminated", -1, expected->terminated, got->terminated);
+  mm_replay_exact(r, "truncated", -1, expected->truncated, got->truncated);
 }
 
 void mm_replay_lists(mm_replay *r, const char *field, const int32_t *expected, int n_expected,

@@ -46,6 +46,20 @@ mm_status mm_trace_actions(const mm_trace_place *place, const cJSON *episode, co
 mm_status mm_trace_column(const mm_trace_place *place, const cJSON *object, const char *key,
                           size_t n, const cJSON **first);
 
+// What a transition gives beside the next state: columns "rewards", "terminated" and "truncated" of
+// an episode with n transitions, and one after the other of their entries.
+typedef struct mm_trace_outcome {
+  float reward;
+  int32_t terminated, truncated;
+} mm_trace_outcome;
+typedef struct mm_trace_outcomes {
+  const cJSON *reward, *terminated, *truncated; // at the current step
+} mm_trace_outcomes;
+mm_status mm_trace_outcomes_find(const mm_trace_place *place, const cJSON *episode, size_t n,
+                                 mm_trace_outcomes *out);
+mm_status mm_trace_outcomes_next(const mm_trace_place *place, mm_trace_outcomes *at,
+                                 mm_trace_outcome *out);
+
 // The trace's `env` must be `id`; a list of names must be just `names` [n].
 mm_status mm_trace_check_env(const cJSON *root, const char *source, const char *id);
 mm_status mm_trace_check_names(const cJSON *root, const char *source, const char *key,
@@ -63,6 +77,11 @@ typedef struct mm_trace_param {
 // `max_steps_in_episode` is taken from the file into *limit, which stays as it is without.
 mm_status mm_trace_check_params(const cJSON *root, const char *source, const mm_trace_param *params,
                                 int32_t *limit);
+
+// All three for states that are lists of real numbers, and then the trace's `trajectories`.
+mm_status mm_trace_check_form(const cJSON *root, const char *source, const char *id,
+                              const char *const *field, int n_field, const mm_trace_param *params,
+                              int32_t *limit, const cJSON **trajectories);
 
 // ---------------------------------------------------------------------------------------------
 // Comparison
@@ -88,6 +107,9 @@ void mm_replay_near(mm_replay *r, const char *field, int index, double expected,
 // |d| <= allowed.
 void mm_replay_within(mm_replay *r, const char *field, int index, double expected, double got,
                       double allowed);
+
+// Both ends exactly.
+void mm_replay_ends(mm_replay *r, const mm_trace_outcome *expected, const mm_trace_outcome *got);
 
 // Two lists, entry by entry.
 void mm_replay_lists(mm_replay *r, const char *field, const int32_t *expected, int n_expected,

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "env/trace_writer.h"
+#include "mirrormap/env.h"
 
 static void put(mm_text *t, const char *text, size_t n) {
   if (t->failed) return;
@@ -142,6 +143,11 @@ void mm_text_episode(mm_text *t, const char *const *names, const mm_text *column
   mm_text_close(t, '}');
 }
 
+void mm_text_ends(mm_text *terminated, mm_text *truncated, unsigned end) {
+  mm_text_whole(terminated, (end & MM_END_TERMINATED) != 0);
+  mm_text_whole(truncated, (end & MM_END_TRUNCATED) != 0);
+}
+
 void mm_text_params(mm_text *t, int32_t limit, const mm_trace_param *params, bool whole) {
   mm_text_key(t, "params");
   mm_text_open(t, '{');
@@ -157,4 +163,13 @@ void mm_text_params(mm_text *t, int32_t limit, const mm_trace_param *params, boo
       mm_text_floats(t, p->value, p->n);
   }
   mm_text_close(t, '}');
+}
+
+void mm_text_form(mm_text *t, const char *id, int32_t limit, const mm_trace_param *params,
+                  const char *const *field, int n_field) {
+  mm_text_key(t, "env");
+  mm_text_string(t, id);
+  mm_text_params(t, limit, params, false);
+  mm_text_key(t, "state_fields");
+  mm_text_names(t, field, n_field);
 }

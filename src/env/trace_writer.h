@@ -49,6 +49,13 @@ void mm_text_array(mm_text *t, const char *key, const mm_text *entries);
 // name are left out.
 void mm_text_episode(mm_text *t, const char *const *names, const mm_text *columns, int n);
 
+// How a transition ended (MM_END_ bits), in the columns of both kinds of end.
+void mm_text_ends(mm_text *terminated, mm_text *truncated, unsigned end);
+
+// "env", "params" and "state_fields" of a trace whose states are lists of real numbers.
+void mm_text_form(mm_text *t, const char *id, int32_t limit, const mm_trace_param *params,
+                  const char *const *field, int n_field);
+
 // "params": the limit of steps and a table; `whole` parameters have no decimal point.
 void mm_text_params(mm_text *t, int32_t limit, const mm_trace_param *params, bool whole);
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/isa.h"
 #include "base/rng.h"
 #include "experiment/eta_tuning.h"
 #include "experiment/learn_internal.h"
@@ -90,7 +89,7 @@ static void note_machine(mm_learn *l, const mm_backend_config *backend, unsigned
     m->threads = report->threads;
     m->ranks = report->ranks;
   }
-  if (m->ran != 0) mm_run_session_backend(l->run, mm_backend_ran_name(m->ran, &m->place));
+  mm_machine_correct(l->run, &m->place, m->ran);
 }
 
 // Runs l->job[n]. A training that broke down is a result; anything else that fails depends on the
@@ -465,11 +464,8 @@ static mm_status restore(mm_learn *l) {
 }
 
 static mm_status enter_session(mm_learn *l, const mm_backend_config *backend) {
-  mm_run_session session = { .backend = mm_backend_name(&backend->place),
-                             .isa = mm_isa_name(),
-                             .threads = mm_backend_threads(backend->threads) };
   if (l->session) return MM_OK;
-  MM_TRY(mm_run_session_start(l->run, &session));
+  MM_TRY(mm_machine_enter(l->run, &backend->place, backend->threads));
   l->session = true;
   return MM_OK;
 }

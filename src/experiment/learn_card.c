@@ -2,7 +2,6 @@
 // differs between two runs of the same plan.
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 static void add_estimate(cJSON *object, const char *key, mm_estimate e) {
   cJSON *pair = cJSON_AddObjectToObject(object, key);
   cJSON_AddItemToObject(pair, "mean", mm_json_number(e.mean));
-  cJSON_AddItemToObject(pair, "sem", isnan(e.sem) ? cJSON_CreateNull() : mm_json_number(e.sem));
+  mm_json_add_defined(pair, "sem", e.sem);
 }
 
 static void add_validation(cJSON *root, const mm_learn_plan *plan, const mm_learn_score *score,

@@ -2,8 +2,6 @@
 // "init", "start": [..], "settings": {..}, "learn": {..}}. The seed is text, since JSON numbers
 // cannot hold 64 bits.
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "experiment/learn_internal.h"
@@ -68,26 +66,16 @@ mm_status mm_learn_open_env(const mm_learn_plan *plan, const mm_learn_start *sta
 // Writing
 
 mm_status mm_learn_plan_write(const mm_learn_plan *plan, const mm_learn_start *start, char **out) {
-  char seed[24];
-  snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "command", "learn");
-  cJSON *envs = cJSON_AddArrayToObject(root, "env");
-  for (size_t i = 0; i < plan->n_env; i++)
-    cJSON_AddItemToArray(envs, cJSON_CreateString(plan->env[i]));
-  cJSON *files = cJSON_AddArrayToObject(root, "files");
-  for (size_t i = 0; i < plan->n_env; i++)
-    cJSON_AddItemToArray(files,
-                         start->file[i] ? cJSON_CreateString(start->file[i]) : cJSON_CreateNull());
+  mm_plan_add_envs(root, plan->env, start->file, plan->n_env);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
-  cJSON_AddStringToObject(root, "seed", seed);
+  mm_plan_add_seed(root, plan->seed);
   cJSON_AddStringToObject(root, "init", plan->init);
   cJSON_AddItemToObject(root, "start", mm_json_numbers(start->z, start->n));
   cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
   cJSON_AddItemToObject(root, "learn", mm_search_json(&plan->settings));
-  *out = mm_json_print(root, false);
-  cJSON_Delete(root);
-  return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a search");
+  return mm_plan_print(root, "a search", out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -110,17 +98,13 @@ static mm_status read_start(const cJSON *root, const char *source, const mm_sett
 
 static mm_status read_plan(const cJSON *root, const char *source, mm_learn_plan *plan,
                            mm_learn_start *start) {
-  const char *command, *algo_name, *init;
-  MM_TRY(mm_json_get_string(root, source, "command", &command));
-  if (strcmp(command, "learn") != 0)
-    return MM_FAIL(MM_ERR_INPUT, "%s: a run of '%.40s', not of 'learn'", source, command);
+  const char *init;
+  mm_algo algo;
+  MM_TRY(mm_plan_read_command(root, source, "learn"));
   MM_TRY(MM_JSON_KEYS(root, source, "command", "env", "files", "algo", "seed", "init", "start",
                       "settings", "learn"));
-  MM_TRY(mm_json_get_string(root, source, "algo", &algo_name));
+  MM_TRY(mm_plan_read_algo(root, source, &algo));
   MM_TRY(mm_json_get_string(root, source, "init", &init));
-  mm_algo algo;
-  if (!mm_algo_find(algo_name, &algo))
-    return MM_FAIL(MM_ERR_INPUT, "%s: unknown algorithm '%.40s'", source, algo_name);
   MM_TRY(mm_plan_read_seed(root, source, &plan->seed));
   plan->settings = mm_settings_default(algo);
   size_t own = mm_settings_own(algo);

@@ -5,6 +5,17 @@
 #include "backend/cuda.h"
 #include "base/isa.h"
 
+mm_status mm_machine_enter(mm_run *run, const mm_backend_place *place, int threads) {
+  const mm_run_session session = { .backend = mm_backend_name(place),
+                                   .isa = mm_isa_name(),
+                                   .threads = mm_backend_threads(threads) };
+  return mm_run_session_start(run, &session);
+}
+
+void mm_machine_correct(mm_run *run, const mm_backend_place *place, unsigned ran) {
+  if (ran != 0) mm_run_session_backend(run, mm_backend_ran_name(ran, place));
+}
+
 // Numbers of the devices that the place means; returns how many.
 static int list_devices(const mm_backend_place *place, int device[MM_CUDA_DEVICES_MOST]) {
   int count, n = 0;

@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "base/json.h"
+#include "experiment/run.h"
 
 typedef struct mm_machine {
   mm_backend_place place; // its list of devices belongs to the caller
@@ -12,6 +13,11 @@ typedef struct mm_machine {
   int threads;            // of the processor, as in mm_backend_report
   int ranks;              // processes that worked together; 0 and 1: this one alone
 } mm_machine;
+
+// Enters this process in the run's database, with what it was asked to work with; and, when that is
+// known, with what it worked (`ran` as above; 0 changes nothing).
+mm_status mm_machine_enter(mm_run *run, const mm_backend_place *place, int threads);
+void mm_machine_correct(mm_run *run, const mm_backend_place *place, unsigned ran);
 
 // Adds `backend`, `threads` and `isa`; where devices worked also `devices`, the names of this
 // process's; where several processes worked `ranks`.

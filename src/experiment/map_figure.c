@@ -123,18 +123,16 @@ static mm_status lay_out(mm_map_picture *picture, bool measure) {
   return MM_OK;
 }
 
+static mm_status draw_all(void *user) {
+  mm_map_picture *picture = user;
+  MM_TRY(mm_curve_ranges(picture));
+  return lay_out(picture, false);
+}
+
 static mm_status draw(mm_map_picture *picture, const char *path) {
-  mm_sheet *sheet = &picture->sheet;
-  sheet->width = sheet_width(picture);
+  picture->sheet.width = sheet_width(picture);
   MM_TRY(lay_out(picture, true));
-  MM_TRY(mm_figure_create(path, sheet->width, sheet->height, &sheet->figure));
-  mm_figure_script(sheet->figure, "set multiplot\n");
-  mm_status status = mm_curve_ranges(picture);
-  if (status == MM_OK) status = lay_out(picture, false);
-  mm_figure_script(sheet->figure, "unset multiplot\n");
-  if (status == MM_OK) status = mm_figure_write(sheet->figure);
-  mm_figure_destroy(sheet->figure);
-  return status;
+  return mm_sheet_write(&picture->sheet, draw_all, picture, path);
 }
 
 mm_status mm_map_figure_write(const mm_map_figure_config *config, const mm_map *const *maps,

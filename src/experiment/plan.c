@@ -5,6 +5,7 @@
 #include "experiment/plan.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,32 @@ mm_status mm_plan_copy_name(const char *text, const char *source, char out[MM_PL
   return MM_OK;
 }
 
+mm_status mm_plan_print(cJSON *root, const char *whose, char **out) {
+  *out = mm_json_print(root, false);
+  cJSON_Delete(root);
+  return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of %s", whose);
+}
+
+mm_status mm_plan_read_command(const cJSON *root, const char *source, const char *expected) {
+  const char *command;
+  MM_TRY(mm_json_get_string(root, source, "command", &command));
+  if (strcmp(command, expected) == 0) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "%s: a run of '%.40s', not of '%s'", source, command, expected);
+}
+
+mm_status mm_plan_read_algo(const cJSON *root, const char *source, mm_algo *out) {
+  const char *name;
+  MM_TRY(mm_json_get_string(root, source, "algo", &name));
+  if (mm_algo_find(name, out)) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "%s: unknown algorithm '%.40s'", source, name);
+}
+
+void mm_plan_add_seed(cJSON *root, uint64_t seed) {
+  char text[24];
+  snprintf(text, sizeof text, "%" PRIu64, seed);
+  cJSON_AddStringToObject(root, "seed", text);
+}
+
 mm_status mm_plan_read_seed(const cJSON *root, const char *source, uint64_t *out) {
   const char *seed;
   char *end;
@@ -94,6 +121,43 @@ mm_status mm_plan_read_settings(const cJSON *root, const char *source, const cha
   return mm_settings_read(object, source, first, end, settings);
 }
 
+static cJSON *text_or_null(const char *text) {
+  return text ? cJSON_CreateString(text) : cJSON_CreateNull();
+}
+
+// A copy of the text; nothing for null.
+static mm_status take_text(const cJSON *item, char **out) {
+  if (cJSON_IsNull(item)) return MM_OK;
+  size_t size = strlen(item->valuestring) + 1;
+  *out = mm_alloc(size);
+  if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for a task file");
+  memcpy(*out, item->valuestring, size);
+  return MM_OK;
+}
+
+void mm_plan_add_file(cJSON *root, const char *text) {
+  cJSON_AddItemToObject(root, "file", text_or_null(text));
+}
+
+mm_status mm_plan_read_file(const cJSON *root, const char *source, char **out) {
+  const cJSON *file = mm_json_find(root, "file");
+  *out = NULL;
+  if (!cJSON_IsString(file) && !cJSON_IsNull(file))
+    return MM_FAIL(MM_ERR_INPUT, "%s: field 'file': expected a text or null, found %s", source,
+                   mm_json_describe(file));
+  return take_text(file, out);
+}
+
+void mm_plan_add_envs(cJSON *root, const char (*env)[MM_PLAN_NAME_SIZE], char *const *file,
+                      size_t n) {
+  cJSON *envs = cJSON_AddArrayToObject(root, "env");
+  cJSON *files = cJSON_AddArrayToObject(root, "files");
+  for (size_t i = 0; i < n; i++) {
+    cJSON_AddItemToArray(envs, cJSON_CreateString(env[i]));
+    cJSON_AddItemToArray(files, text_or_null(file[i]));
+  }
+}
+
 mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
                             char (*env)[MM_PLAN_NAME_SIZE], char **file, size_t *n) {
   const cJSON *envs, *files;
@@ -106,11 +170,7 @@ mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
       return MM_FAIL(MM_ERR_INPUT, "%s: fields 'env' and 'files': expected texts, found %s", source,
                      mm_json_describe(cJSON_IsString(name) ? text : name));
     MM_TRY(mm_plan_copy_name(name->valuestring, source, env[i]));
-    if (cJSON_IsNull(text)) continue;
-    size_t size = strlen(text->valuestring) + 1;
-    file[i] = mm_alloc(size);
-    if (!file[i]) return MM_FAIL(MM_ERR_MEMORY, "no memory for a task file");
-    memcpy(file[i], text->valuestring, size);
+    MM_TRY(take_text(text, &file[i]));
   }
   return MM_OK;
 }

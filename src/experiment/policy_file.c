@@ -52,8 +52,7 @@ static bool add_text_of(cJSON *object, const char *key, cJSON *tree) {
 static cJSON *finals_tree(const mm_policy *p) {
   cJSON *array = cJSON_CreateArray();
   for (size_t i = 0; i < p->n && array; i++) {
-    const double value = p->final_value[i];
-    cJSON *item = isnan(value) ? cJSON_CreateNull() : mm_json_number(value);
+    cJSON *item = mm_json_defined(p->final_value[i]);
     if (cJSON_AddItemToArray(array, item)) continue;
     cJSON_Delete(item);
     cJSON_Delete(array);

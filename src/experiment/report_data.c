@@ -5,7 +5,6 @@
 #include "experiment/report_data.h"
 
 #include <dirent.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +17,6 @@ enum { PARTS_DEPTH = 3 };
 
 // ---------------------------------------------------------------------------------------------
 // What the parts share
-
-cJSON *mm_report_number(double value) {
-  return isnan(value) ? cJSON_CreateNull() : mm_json_number(value);
-}
-
-void mm_report_add_number(cJSON *object, const char *key, double value) {
-  cJSON_AddItemToObject(object, key, mm_report_number(value));
-}
 
 void mm_report_add_text(cJSON *object, const char *key, const char *text) {
   cJSON_AddItemToObject(object, key,

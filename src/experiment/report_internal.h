@@ -142,10 +142,8 @@ struct mm_report {
   mm_report_maps maps;
 };
 
-// Fields of the document: undefined numbers are null, empty texts too.
-void mm_report_add_number(cJSON *object, const char *key, double value);
+// A field of the document: empty texts are null, as undefined numbers are (mm_json_add_defined).
 void mm_report_add_text(cJSON *object, const char *key, const char *text);
-cJSON *mm_report_number(double value);
 
 // What a configuration says, or NULL.
 const char *mm_report_config_text(const cJSON *config, const char *key);

@@ -62,7 +62,7 @@ static int add_timing(const mm_run_timing *row, void *user) {
 
 static mm_status read_times(mm_report_run *r) {
   clock_reader c = { .started = NAN };
-  MM_TRY(mm_run_walk(r->run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, add_session_time, &c));
+  MM_TRY(mm_run_walk_all(r->run, MM_RUN_SESSION, add_session_time, &c));
   double open = (r->summary.owned ? now() : seconds_of(r->summary.last)) - c.started;
   r->seconds = c.seconds + (open > 0 ? open : 0);
   MM_TRY(mm_run_each_timing(r->run, add_timing, &r->seconds_training));
@@ -129,7 +129,7 @@ static int add_session(const mm_run_table *table, const mm_run_cell *cell, void 
       if (cell[i].null)
         cJSON_AddNullToObject(object, shown[k]);
       else if (table->column[i].kind == MM_RUN_INTEGER)
-        mm_report_add_number(object, shown[k], (double)cell[i].integer);
+        mm_json_add_defined(object, shown[k], (double)cell[i].integer);
       else
         cJSON_AddStringToObject(object, shown[k], cell[i].data);
     }
@@ -139,7 +139,7 @@ static int add_session(const mm_run_table *table, const mm_run_cell *cell, void 
 
 static cJSON *sessions_json(const mm_report_run *r) {
   cJSON *array = cJSON_CreateArray();
-  mm_run_walk(r->run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, add_session, array); // damage is noted
+  mm_run_walk_all(r->run, MM_RUN_SESSION, add_session, array); // damage is noted
   return array;
 }
 
@@ -257,9 +257,9 @@ cJSON *mm_report_run_json(const mm_report_run *r) {
   cJSON_AddStringToObject(object, "state", state_of(r));
   mm_report_add_text(object, "started", s->started);
   mm_report_add_text(object, "last", s->last);
-  mm_report_add_number(object, "seconds", round(1e3 * r->seconds) / 1e3);
-  mm_report_add_number(object, "env_steps", (double)r->env_steps);
-  mm_report_add_number(object, "env_steps_per_second", rate);
+  mm_json_add_defined(object, "seconds", round(1e3 * r->seconds) / 1e3);
+  mm_json_add_defined(object, "env_steps", (double)r->env_steps);
+  mm_json_add_defined(object, "env_steps_per_second", rate);
   cJSON_AddItemToObject(object, "config", config_json(r));
   cJSON_AddItemToObject(object, "sessions", sessions_json(r));
   cJSON_AddItemToObject(object, "again", mm_report_again(r));

@@ -34,16 +34,16 @@ static void add_column(cJSON *object, const char *key, const mm_search_curve *c,
   cJSON *array = cJSON_AddArrayToObject(object, key);
   size_t n = c->n_generation, stride = n / MM_REPORT_GENERATIONS + 1;
   for (size_t i = 0; i < n; i = i + stride < n || i == n - 1 ? i + stride : n - 1)
-    cJSON_AddItemToArray(array, mm_report_number(of(&c->generation[i])));
+    cJSON_AddItemToArray(array, mm_json_defined(of(&c->generation[i])));
 }
 
 static cJSON *point_json(double generation, int phase, mm_estimate value, size_t n) {
   cJSON *object = cJSON_CreateObject();
-  mm_report_add_number(object, "generation", generation);
-  mm_report_add_number(object, "phase", phase);
-  mm_report_add_number(object, "mean", value.mean);
-  mm_report_add_number(object, "sem", value.sem);
-  mm_report_add_number(object, "n", (double)n);
+  mm_json_add_defined(object, "generation", generation);
+  mm_json_add_defined(object, "phase", phase);
+  mm_json_add_defined(object, "mean", value.mean);
+  mm_json_add_defined(object, "sem", value.sem);
+  mm_json_add_defined(object, "n", (double)n);
   return object;
 }
 
@@ -57,15 +57,15 @@ static cJSON *add_map(cJSON *maps, const char *name, bool control) {
 
 // Differences from all controls of the phase, task by task.
 static void add_differences(cJSON *point, const mm_search_curve *c, const mm_search_point *p) {
-  mm_report_add_number(point, "difference", p->difference.mean);
-  mm_report_add_number(point, "difference_sem", p->difference.sem);
+  mm_json_add_defined(point, "difference", p->difference.mean);
+  mm_json_add_defined(point, "difference_sem", p->difference.sem);
   cJSON *minus = cJSON_AddArrayToObject(point, "minus");
   for (size_t k = 0; k < c->n_control; k++) {
     if (isnan(p->minus[k].mean)) continue;
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "map", c->control[k].name);
-    mm_report_add_number(object, "mean", p->minus[k].mean);
-    mm_report_add_number(object, "sem", p->minus[k].sem);
+    mm_json_add_defined(object, "mean", p->minus[k].mean);
+    mm_json_add_defined(object, "sem", p->minus[k].sem);
     cJSON_AddItemToArray(minus, object);
   }
 }

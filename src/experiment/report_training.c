@@ -166,12 +166,12 @@ static cJSON *final_json(const mm_result *runs, size_t n, uint64_t resampling, d
   mm_estimate mean = known > 0 ? mm_estimate_of(x, known) : (mm_estimate){ NAN, NAN };
   mm_iqm middle = mm_estimate_iqm(x, known, resampling);
   cJSON *object = cJSON_CreateObject();
-  mm_report_add_number(object, "mean", mean.mean);
-  mm_report_add_number(object, "sem", mean.sem);
-  mm_report_add_number(object, "n", (double)known);
-  mm_report_add_number(object, "iqm", middle.iqm);
-  mm_report_add_number(object, "low", middle.low);
-  mm_report_add_number(object, "high", middle.high);
+  mm_json_add_defined(object, "mean", mean.mean);
+  mm_json_add_defined(object, "sem", mean.sem);
+  mm_json_add_defined(object, "n", (double)known);
+  mm_json_add_defined(object, "iqm", middle.iqm);
+  mm_json_add_defined(object, "low", middle.low);
+  mm_json_add_defined(object, "high", middle.high);
   return object;
 }
 
@@ -182,9 +182,9 @@ static void add_points(cJSON *object, const mm_curve_point *point, size_t n) {
   cJSON *sem = cJSON_AddArrayToObject(object, "sem");
   size_t stride = n / MM_REPORT_POINTS + 1;
   for (size_t k = 0; k < n; k = k + stride < n || k == n - 1 ? k + stride : n - 1) {
-    cJSON_AddItemToArray(step, mm_report_number((double)point[k].step));
-    cJSON_AddItemToArray(mean, mm_report_number(point[k].value.mean));
-    cJSON_AddItemToArray(sem, mm_report_number(point[k].value.sem));
+    cJSON_AddItemToArray(step, mm_json_defined((double)point[k].step));
+    cJSON_AddItemToArray(mean, mm_json_defined(point[k].value.mean));
+    cJSON_AddItemToArray(sem, mm_json_defined(point[k].value.sem));
   }
 }
 
@@ -197,8 +197,8 @@ static cJSON *batch_json(const mm_report_trainings *all, const mm_report_batch *
   cJSON_AddStringToObject(object, "env", batch->env);
   cJSON_AddStringToObject(object, "map", batch->map);
   cJSON_AddStringToObject(object, "role", batch->role);
-  mm_report_add_number(object, "n", (double)batch->n);
-  mm_report_add_number(object, "planned", (double)batch->jobs);
+  mm_json_add_defined(object, "n", (double)batch->n);
+  mm_json_add_defined(object, "planned", (double)batch->jobs);
   add_points(object, point, n_point);
   cJSON_AddItemToObject(object, "final", final_json(runs, batch->n, all->resampling, x));
   mm_free(point);

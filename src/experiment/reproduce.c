@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/isa.h"
 #include "experiment/eta_tuning.h"
 #include "experiment/gnuplot.h"
 #include "experiment/reproduce_internal.h"
@@ -76,6 +75,7 @@ mm_status mm_reproduce_create(const char *folder, const mm_reproduce_plan *plan,
   MM_TRY(mm_reproduce_check_lenders(plan));
   MM_TRY(check_length(folder, plan->artefact));
   MM_TRY(check_empty(folder));
+  MM_TRY(mm_reproduce_rehearse(plan));
   MM_TRY(mm_reproduce_plan_write(plan, &config));
   mm_status status = take(&r);
   if (status == MM_OK) {
@@ -96,7 +96,8 @@ static mm_status resume(mm_reproduce *r, const char *folder) {
   snprintf(source, sizeof source, "%.4000s/run.db: config", mm_run_folder_of(r->run));
   MM_TRY(mm_reproduce_plan_read(mm_run_config(r->run), source, &r->plan));
   MM_TRY(check_length(mm_run_folder_of(r->run), r->plan.artefact));
-  return mm_reproduce_plan_check(&r->plan);
+  MM_TRY(mm_reproduce_plan_check(&r->plan));
+  return mm_reproduce_rehearse(&r->plan);
 }
 
 mm_status mm_reproduce_resume(const char *folder, mm_reproduce **out) {
@@ -145,8 +146,7 @@ void mm_reproduce_warn(const mm_reproduce *r, const char *sentence) {
 void mm_reproduce_ran(mm_reproduce *r, unsigned ran) {
   mm_machine *m = &r->result.machine;
   m->ran |= ran;
-  if (r->session && m->ran != 0)
-    mm_run_session_backend(r->run, mm_backend_ran_name(m->ran, &m->place));
+  if (r->session) mm_machine_correct(r->run, &m->place, m->ran);
 }
 
 void mm_reproduce_clock(mm_reproduce *r) {
@@ -314,13 +314,10 @@ mm_status mm_reproduce_learn(mm_reproduce *r, const char *name, const char *env,
 
 static mm_status start_session(mm_reproduce *r) {
   if (r->session) return MM_OK;
-  mm_run_session session = { .backend = mm_backend_name(&r->job->place),
-                             .isa = mm_isa_name(),
-                             .threads = mm_backend_threads(r->job->threads) };
-  MM_TRY(mm_run_session_start(r->run, &session));
+  MM_TRY(mm_machine_enter(r->run, &r->job->place, r->job->threads));
   r->session = true;
   r->result.machine = (mm_machine){ .place = r->job->place,
-                                    .threads = session.threads,
+                                    .threads = mm_backend_threads(r->job->threads),
                                     .ranks = mm_backend_ranks() };
   return MM_OK;
 }

@@ -68,7 +68,7 @@ typedef struct mm_reproduce_plan {
 
 typedef struct mm_reproduce mm_reproduce;
 
-// Checks the plan and makes the folder. What cannot be reproduced yet is MM_ERR_UNSUPPORTED.
+// Checks the plan and makes the folder. MM_ERR_UNSUPPORTED for a library that is missing.
 mm_status mm_reproduce_create(const char *folder, const mm_reproduce_plan *plan,
                               mm_reproduce **out);
 

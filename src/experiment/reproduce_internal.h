@@ -27,6 +27,9 @@ mm_status mm_reproduce_plan_read(const char *text, const char *source, mm_reprod
 // Every setting must be one of some training of the artefact.
 mm_status mm_reproduce_plan_check(const mm_reproduce_plan *plan);
 
+// What no training takes, or needs and does not find (the MuJoCo library), shows here.
+mm_status mm_reproduce_rehearse(const mm_reproduce_plan *plan);
+
 // The plan of one artefact of `all`: with the settings that its trainings have.
 void mm_reproduce_plan_part(const mm_reproduce_plan *all, mm_artefact artefact,
                             mm_reproduce_plan *out);

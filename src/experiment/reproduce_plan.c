@@ -1,11 +1,11 @@
 // The plan of a reproduction, and the sizes of its scales.
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/cuda.h"
+#include "experiment/job_store.h"
 #include "experiment/reproduce_internal.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -251,10 +251,24 @@ static bool takes_key(mm_artefact artefact, const char *key) {
   return false;
 }
 
+// A setting of other artefacts than this one: the error names them.
+static mm_status foreign_set(mm_artefact artefact, const char *key) {
+  char owners[128] = "";
+  size_t used = 0;
+  for (int i = 0; i < MM_ARTEFACT_ALL && used < sizeof owners; i++)
+    if (takes_key((mm_artefact)i, key))
+      used += (size_t)snprintf(owners + used, sizeof owners - used, "%s%s", used > 0 ? ", " : "",
+                               mm_artefact_name((mm_artefact)i));
+  return MM_FAIL(MM_ERR_INPUT, "setting '%s' is for %s, not for '%s'", key, owners,
+                 mm_artefact_name(artefact));
+}
+
 // Every algorithm that has the setting must take the value; one that nobody has is the error of the
 // artefact's first.
 static mm_status check_set(const mm_reproduce_plan *plan, const mm_reproduce_set *set) {
   bool known = takes_key(plan->artefact, set->key), any = false;
+  if (!known && takes_key(MM_ARTEFACT_ALL, set->key) && plan->artefact != MM_ARTEFACT_PHI)
+    return foreign_set(plan->artefact, set->key);
   for (int suite = 0; suite < MM_SUITES; suite++) {
     mm_algo algo = suites[suite].algo;
     if (!trains_in(plan->artefact, suite)) continue;
@@ -311,35 +325,56 @@ mm_status mm_reproduce_plan_check(const mm_reproduce_plan *plan) {
   return check_sizes(plan);
 }
 
-// Environments of a suite have the same settings, and devices take all of them or none.
-mm_status mm_reproduce_check_devices(const mm_reproduce_plan *plan) {
-  for (int suite = 0; suite < MM_SUITES; suite++) {
-    mm_settings s;
-    mm_env *env;
-    if (!trains_in(plan->artefact, suite)) continue;
-    MM_TRY(mm_reproduce_settings(plan, suites[suite].example, "", &s));
-    MM_TRY(mm_env_open(suites[suite].example, &env));
-    mm_job job = { .env = env };
-    mm_settings_bind(&s, &job);
-    const bool takes = mm_cuda_takes(&job);
-    mm_env_destroy(env);
-    if (!takes)
-      return MM_FAIL(MM_ERR_UNSUPPORTED, "%s: %s", suites[suite].example, mm_last_error());
-  }
+// One of the plan's trainings in each suite; environments of a suite have the same settings.
+typedef mm_status ask_job(const mm_job *job, const char *env);
+
+static mm_status ask_suite(const mm_reproduce_plan *plan, int suite, ask_job *ask) {
+  mm_settings s;
+  mm_env *env;
+  mm_map *map = NULL;
+  MM_TRY(mm_reproduce_settings(plan, suites[suite].example, "", &s));
+  MM_TRY(mm_env_open(suites[suite].example, &env));
+  mm_status status = mm_map_open("negentropy", &map);
+  mm_job job = { .env = env, .map = map, .seed = plan->seed };
+  mm_settings_bind(&s, &job);
+  if (status == MM_OK) status = ask(&job, suites[suite].example);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+  return status;
+}
+
+static mm_status ask_suites(const mm_reproduce_plan *plan, ask_job *ask) {
+  for (int suite = 0; suite < MM_SUITES; suite++)
+    if (trains_in(plan->artefact, suite)) MM_TRY(ask_suite(plan, suite, ask));
   return MM_OK;
+}
+
+static mm_status rehearse(const mm_job *job, const char *env) {
+  (void)env;
+  return mm_job_rehearse(job);
+}
+
+mm_status mm_reproduce_rehearse(const mm_reproduce_plan *plan) {
+  return ask_suites(plan, rehearse);
+}
+
+static mm_status ask_devices(const mm_job *job, const char *env) {
+  return mm_cuda_takes(job) ? MM_OK : MM_FAIL(MM_ERR_UNSUPPORTED, "%s: %s", env, mm_last_error());
+}
+
+mm_status mm_reproduce_check_devices(const mm_reproduce_plan *plan) {
+  return ask_suites(plan, ask_devices);
 }
 
 // ---------------------------------------------------------------------------------------------
 // {"command": "reproduce", "artefact", "scale", "seed", "seeds", "set": {..}, "from": [..]}
 
 mm_status mm_reproduce_plan_write(const mm_reproduce_plan *plan, char **out) {
-  char seed[24];
-  snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "command", "reproduce");
   cJSON_AddStringToObject(root, "artefact", mm_artefact_name(plan->artefact));
   cJSON_AddStringToObject(root, "scale", mm_scale_name(plan->scale));
-  cJSON_AddStringToObject(root, "seed", seed);
+  mm_plan_add_seed(root, plan->seed);
   cJSON_AddItemToObject(root, "seeds", mm_json_number((double)plan->seeds));
   cJSON *set = cJSON_AddObjectToObject(root, "set");
   for (size_t i = 0; i < plan->n_set; i++)
@@ -347,9 +382,7 @@ mm_status mm_reproduce_plan_write(const mm_reproduce_plan *plan, char **out) {
   cJSON *from = cJSON_AddArrayToObject(root, "from");
   for (size_t i = 0; i < plan->n_from; i++)
     cJSON_AddItemToArray(from, cJSON_CreateString(plan->from[i]));
-  *out = mm_json_print(root, false);
-  cJSON_Delete(root);
-  return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a reproduction");
+  return mm_plan_print(root, "a reproduction", out);
 }
 
 static mm_status read_sets(const cJSON *root, const char *source, mm_reproduce_plan *plan) {
@@ -381,11 +414,9 @@ static mm_status read_from(const cJSON *root, const char *source, mm_reproduce_p
 }
 
 static mm_status read_plan(const cJSON *root, const char *source, mm_reproduce_plan *plan) {
-  const char *command, *artefact, *scale;
+  const char *artefact, *scale;
   int64_t seeds;
-  MM_TRY(mm_json_get_string(root, source, "command", &command));
-  if (strcmp(command, "reproduce") != 0)
-    return MM_FAIL(MM_ERR_INPUT, "%s: a run of '%.40s', not of 'reproduce'", source, command);
+  MM_TRY(mm_plan_read_command(root, source, "reproduce"));
   MM_TRY(
       MM_JSON_KEYS(root, source, "command", "artefact", "scale", "seed", "seeds", "set", "from"));
   MM_TRY(mm_json_get_string(root, source, "artefact", &artefact));

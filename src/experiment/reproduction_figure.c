@@ -354,15 +354,13 @@ static mm_status lay_out(picture *p, bool measure) {
   return MM_OK;
 }
 
+static mm_status draw_all(void *user) {
+  return lay_out(user, false);
+}
+
 static mm_status draw(picture *p, const char *path) {
   MM_TRY(lay_out(p, true));
-  MM_TRY(mm_figure_create(path, p->sheet.width, p->sheet.height, &p->sheet.figure));
-  mm_figure_script(p->sheet.figure, "set multiplot\n");
-  mm_status status = lay_out(p, false);
-  mm_figure_script(p->sheet.figure, "unset multiplot\n");
-  if (status == MM_OK) status = mm_figure_write(p->sheet.figure);
-  mm_figure_destroy(p->sheet.figure);
-  return status;
+  return mm_sheet_write(&p->sheet, draw_all, p, path);
 }
 
 // Room for numbers while a panel is prepared, and the steps of the longest curve.

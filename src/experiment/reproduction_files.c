@@ -14,24 +14,13 @@
 // ---------------------------------------------------------------------------------------------
 // JSON
 
-static void add_number(cJSON *object, const char *key, double x) {
-  cJSON_AddItemToObject(object, key, isnan(x) ? cJSON_CreateNull() : mm_json_number(x));
-}
-
-// 64 bits to the last digit, which a double would round
-static void add_whole(cJSON *object, const char *key, uint64_t x) {
-  char text[24];
-  snprintf(text, sizeof text, "%" PRIu64, x);
-  cJSON_AddRawToObject(object, key, text);
-}
-
 static cJSON *quantities_json(const mm_reproduction_cell *cell) {
   cJSON *object = cJSON_CreateObject();
   for (int q = 0; q < MM_QUANTITIES; q++) {
     if (!cell->run[q]) continue;
     cJSON *one = cJSON_AddObjectToObject(object, mm_quantity_name((mm_quantity)q));
-    add_number(one, "mean", cell->value[q].mean);
-    add_number(one, "sem", cell->value[q].sem);
+    mm_json_add_defined(one, "mean", cell->value[q].mean);
+    mm_json_add_defined(one, "sem", cell->value[q].sem);
   }
   return object;
 }
@@ -45,21 +34,21 @@ static cJSON *cell_json(const mm_reproduction_cell *cell) {
   if (cell->target[0]) cJSON_AddStringToObject(object, "target", cell->target);
   cJSON_AddStringToObject(object, "map", cell->map);
   cJSON_AddBoolToObject(object, "control", cell->control);
-  add_number(object, "eta", cell->eta);
-  add_whole(object, "n", cell->n);
-  add_whole(object, "failures", cell->n_failed);
-  add_whole(object, "numeric_failures", cell->n_numeric);
-  add_number(object, "mean", cell->value[MM_QUANTITY_FINAL].mean);
-  add_number(object, "sem", cell->value[MM_QUANTITY_FINAL].sem);
-  add_number(object, "iqm", cell->iqm.iqm);
-  add_number(object, "iqm_low", cell->iqm.low);
-  add_number(object, "iqm_high", cell->iqm.high);
-  add_number(object, "optimal_mean", cell->optimal);
-  add_number(object, "paper", cell->paper);
+  mm_json_add_defined(object, "eta", cell->eta);
+  mm_json_add_whole(object, "n", cell->n);
+  mm_json_add_whole(object, "failures", cell->n_failed);
+  mm_json_add_whole(object, "numeric_failures", cell->n_numeric);
+  mm_json_add_defined(object, "mean", cell->value[MM_QUANTITY_FINAL].mean);
+  mm_json_add_defined(object, "sem", cell->value[MM_QUANTITY_FINAL].sem);
+  mm_json_add_defined(object, "iqm", cell->iqm.iqm);
+  mm_json_add_defined(object, "iqm_low", cell->iqm.low);
+  mm_json_add_defined(object, "iqm_high", cell->iqm.high);
+  mm_json_add_defined(object, "optimal_mean", cell->optimal);
+  mm_json_add_defined(object, "paper", cell->paper);
   for (int b = 0; b < 2; b++) {
-    add_number(object, from[b][0], cell->difference[b].mean);
-    add_number(object, from[b][1], cell->difference[b].sem);
-    add_number(object, from[b][2], cell->wins[b]);
+    mm_json_add_defined(object, from[b][0], cell->difference[b].mean);
+    mm_json_add_defined(object, from[b][1], cell->difference[b].sem);
+    mm_json_add_defined(object, from[b][2], cell->wins[b]);
   }
   cJSON_AddItemToObject(object, "quantities", quantities_json(cell));
   return object;
@@ -77,9 +66,9 @@ static void add_claims(cJSON *root, const mm_reproduction *r) {
     cJSON_AddStringToObject(claim, "env", r->claim[i].env);
     if (r->claim[i].target[0]) cJSON_AddStringToObject(claim, "target", r->claim[i].target);
     cJSON_AddStringToObject(claim, "verdict", verdict_text(r->claim[i].verdict));
-    add_number(claim, "gain", r->claim[i].gain.mean);
-    add_number(claim, "gain_sem", r->claim[i].gain.sem);
-    add_whole(claim, "runs", r->claim[i].n);
+    mm_json_add_defined(claim, "gain", r->claim[i].gain.mean);
+    mm_json_add_defined(claim, "gain_sem", r->claim[i].gain.sem);
+    mm_json_add_whole(claim, "runs", r->claim[i].n);
     cJSON_AddBoolToObject(claim, "tie", r->claim[i].tie);
     cJSON_AddItemToArray(claims, claim);
   }
@@ -88,11 +77,11 @@ static void add_claims(cJSON *root, const mm_reproduction *r) {
 static void add_tuning(cJSON *root, const mm_tuning_cost *cost) {
   if (cost->seeds == 0) return;
   cJSON *object = cJSON_AddObjectToObject(root, "tuning");
-  add_number(object, "eta", cost->eta);
-  add_whole(object, "seeds", cost->seeds);
-  add_number(object, "env_steps", cost->steps);
-  add_number(object, "search_env_steps", cost->map_steps);
-  add_number(object, "share", cost->map_steps > 0 ? cost->steps / cost->map_steps : NAN);
+  mm_json_add_defined(object, "eta", cost->eta);
+  mm_json_add_whole(object, "seeds", cost->seeds);
+  mm_json_add_defined(object, "env_steps", cost->steps);
+  mm_json_add_defined(object, "search_env_steps", cost->map_steps);
+  mm_json_add_defined(object, "share", cost->map_steps > 0 ? cost->steps / cost->map_steps : NAN);
 }
 
 cJSON *mm_reproduction_json(const mm_reproduction *r) {
@@ -102,8 +91,8 @@ cJSON *mm_reproduction_json(const mm_reproduction *r) {
   cJSON_AddStringToObject(root, "label", r->label);
   if (r->more[0]) cJSON_AddStringToObject(root, "label_more", r->more);
   cJSON_AddStringToObject(root, "folder", r->folder);
-  add_whole(root, "seed", r->seed);
-  add_whole(root, "seeds", r->n_seed);
+  mm_json_add_whole(root, "seed", r->seed);
+  mm_json_add_whole(root, "seeds", r->n_seed);
   cJSON *cells = cJSON_AddArrayToObject(root, "cells");
   for (size_t i = 0; i < r->n_cell; i++)
     cJSON_AddItemToArray(cells, cell_json(&r->cell[i]));
@@ -114,11 +103,11 @@ cJSON *mm_reproduction_json(const mm_reproduction *r) {
   add_tuning(root, &r->tuning);
   cJSON_AddItemToObject(root, "settings",
                         r->settings ? cJSON_Duplicate(r->settings, true) : cJSON_CreateObject());
-  add_number(root, "result_env_steps", (double)r->result_steps);
-  add_number(root, "env_steps", (double)r->env_steps);
-  add_number(root, "wall_seconds", r->seconds);
-  add_number(root, "env_steps_per_second",
-             r->seconds > 0 ? (double)r->env_steps / r->seconds : NAN);
+  mm_json_add_defined(root, "result_env_steps", (double)r->result_steps);
+  mm_json_add_defined(root, "env_steps", (double)r->env_steps);
+  mm_json_add_defined(root, "wall_seconds", r->seconds);
+  mm_json_add_defined(root, "env_steps_per_second",
+                      r->seconds > 0 ? (double)r->env_steps / r->seconds : NAN);
   mm_machine_add(root, &r->machine);
   cJSON_AddStringToObject(root, "version", mm_version());
   cJSON_AddStringToObject(root, "build", mm_build_info());

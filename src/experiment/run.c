@@ -315,12 +315,12 @@ static mm_status find_generation(mm_run *run, int64_t g, mm_run_generation *row,
   return MM_OK;
 }
 
-static mm_status begin_reading(mm_run *run, bool *own) {
+mm_status mm_run_begin_reading(mm_run *run, bool *own) {
   *own = !run->transaction && sqlite3_get_autocommit(run->db);
   return *own ? mm_run_exec(run, "BEGIN") : MM_OK;
 }
 
-static void end_reading(mm_run *run, bool own) {
+void mm_run_end_reading(mm_run *run, bool own) {
   if (own && !sqlite3_get_autocommit(run->db)) sqlite3_exec(run->db, "COMMIT", NULL, NULL, NULL);
 }
 
@@ -329,9 +329,9 @@ mm_status mm_run_generation_at(mm_run *run, int64_t generation, mm_run_generatio
   bool own;
   *row = (mm_run_generation){ 0 };
   *found = false;
-  MM_TRY(begin_reading(run, &own));
+  MM_TRY(mm_run_begin_reading(run, &own));
   mm_status status = find_generation(run, generation, row, found);
-  end_reading(run, own);
+  mm_run_end_reading(run, own);
   return status;
 }
 
@@ -345,7 +345,7 @@ static int note_greatest(const mm_run_table *table, const mm_run_cell *cell, voi
 // Both tables at once, in the order of the generations: a join by hand, over intact rows only.
 typedef struct join {
   int64_t *number; // [n] generations with an intact row
-  size_t n, room, next;
+  size_t n, next;
   int64_t last; // the last of them with an intact state
   bool no_memory;
 } join;
@@ -353,14 +353,10 @@ typedef struct join {
 static int join_generation(const mm_run_table *table, const mm_run_cell *cell, void *user) {
   (void)table;
   join *j = user;
-  if (j->n == j->room) {
-    size_t room = j->room ? 2 * j->room : 1024;
-    int64_t *larger = mm_alloc_array(room, sizeof *larger);
-    if (larger && j->n > 0) memcpy(larger, j->number, j->n * sizeof *larger);
-    mm_free(j->number);
-    *j = (join){ larger, j->n, room, 0, -1, !larger };
-    if (!larger) return 1;
-  }
+  int64_t *larger = mm_grow(j->number, j->n, sizeof *larger);
+  j->no_memory = !larger;
+  if (!larger) return 1;
+  j->number = larger;
   j->number[j->n++] = cell[0].integer;
   return 0;
 }
@@ -377,10 +373,10 @@ static int join_state(const mm_run_table *table, const mm_run_cell *cell, void *
 // In a damaged database.
 static mm_status find_last_intact(mm_run *run, mm_run_generation *row, bool *found) {
   join j = { .last = -1 };
-  mm_status status = mm_run_walk(run, MM_RUN_GENERATION, INT64_MIN, INT64_MAX, join_generation, &j);
+  mm_status status = mm_run_walk_all(run, MM_RUN_GENERATION, join_generation, &j);
   if (j.no_memory) status = fail_memory(run);
   if (status == MM_OK || status == MM_ERR_INPUT)
-    status = mm_run_walk(run, MM_RUN_STATE, INT64_MIN, INT64_MAX, join_state, &j);
+    status = mm_run_walk_all(run, MM_RUN_STATE, join_state, &j);
   mm_free(j.number);
   if (status != MM_OK && status != MM_ERR_INPUT) return status;
   if (j.last < 0) return MM_FAIL(MM_ERR_INPUT, "'%s' is damaged (%s)", run->file, run->damage);
@@ -389,8 +385,7 @@ static mm_status find_last_intact(mm_run *run, mm_run_generation *row, bool *fou
 
 static mm_status find_last(mm_run *run, mm_run_generation *row, bool *found) {
   int64_t last = -1;
-  mm_status status =
-      mm_run_walk(run, MM_RUN_GENERATION, INT64_MIN, INT64_MAX, note_greatest, &last);
+  mm_status status = mm_run_walk_all(run, MM_RUN_GENERATION, note_greatest, &last);
   if (status == MM_OK && last >= 0) status = find_generation(run, last, row, found);
   if (status == MM_ERR_INPUT && run->access == MM_RUN_READ)
     return find_last_intact(run, row, found);
@@ -401,9 +396,9 @@ mm_status mm_run_last_generation(mm_run *run, mm_run_generation *row, bool *foun
   bool own;
   *row = (mm_run_generation){ 0 };
   *found = false;
-  MM_TRY(begin_reading(run, &own));
+  MM_TRY(mm_run_begin_reading(run, &own));
   mm_status status = find_last(run, row, found);
-  end_reading(run, own);
+  mm_run_end_reading(run, own);
   return status;
 }
 
@@ -451,15 +446,15 @@ static int pass_timing(const mm_run_table *table, const mm_run_cell *cell, void 
 
 mm_status mm_run_each_generation(mm_run *run, mm_run_see_generation *see, void *user) {
   each e = { .see_generation = see, .user = user };
-  return mm_run_walk(run, MM_RUN_GENERATION, INT64_MIN, INT64_MAX, pass_generation, &e);
+  return mm_run_walk_all(run, MM_RUN_GENERATION, pass_generation, &e);
 }
 
 mm_status mm_run_each_score(mm_run *run, mm_run_see_score *see, void *user) {
   each e = { .see_score = see, .user = user };
-  return mm_run_walk(run, MM_RUN_SCORE, INT64_MIN, INT64_MAX, pass_score, &e);
+  return mm_run_walk_all(run, MM_RUN_SCORE, pass_score, &e);
 }
 
 mm_status mm_run_each_timing(mm_run *run, mm_run_see_timing *see, void *user) {
   each e = { .see_timing = see, .user = user };
-  return mm_run_walk(run, MM_RUN_TIMING, INT64_MIN, INT64_MAX, pass_timing, &e);
+  return mm_run_walk_all(run, MM_RUN_TIMING, pass_timing, &e);
 }

@@ -107,6 +107,10 @@ mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const mm_run_cell 
 // The same, in a transaction of its own outside one.
 mm_status mm_run_put_alone(mm_run *run, mm_run_table_id id, bool replace, const mm_run_cell *cell);
 
+// What is read in between is of one time: within the caller's transaction, or an own one.
+mm_status mm_run_begin_reading(mm_run *run, bool *own);
+void mm_run_end_reading(mm_run *run, bool own);
+
 // Copies a blob to run->state; false without memory.
 bool mm_run_hold(mm_run *run, const mm_run_cell *cell);
 

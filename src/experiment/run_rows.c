@@ -239,3 +239,7 @@ mm_status mm_run_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
   sqlite3_finalize(w.statement);
   return status;
 }
+
+mm_status mm_run_walk_all(mm_run *run, mm_run_table_id id, mm_run_see_row *see, void *user) {
+  return mm_run_walk(run, id, INT64_MIN, INT64_MAX, see, user);
+}

@@ -65,10 +65,6 @@ static int add_kept(const mm_run_table *table, const mm_run_cell *cell, void *us
   return 0;
 }
 
-static mm_status walk_all(mm_run *run, mm_run_table_id id, mm_run_see_row *see, void *user) {
-  return mm_run_walk(run, id, INT64_MIN, INT64_MAX, see, user);
-}
-
 // Goes on over damage, stops at anything else.
 static mm_status worse(mm_status first, mm_status second) {
   return second == MM_OK || (first != MM_OK && second == MM_ERR_INPUT) ? first : second;
@@ -86,12 +82,12 @@ mm_status mm_run_summarise(mm_run *run, mm_run_summary *out) {
     { MM_RUN_KEPT, add_kept },
   };
   *out = (mm_run_summary){ .owned = mm_run_is_locked(run->real) };
-  bool own = sqlite3_get_autocommit(run->db);
-  mm_status status = own ? mm_run_exec(run, "BEGIN") : MM_OK;
+  bool own;
+  mm_status status = mm_run_begin_reading(run, &own);
   const size_t n = sizeof parts / sizeof *parts;
   for (size_t i = 0; i < n && (status == MM_OK || status == MM_ERR_INPUT); i++)
-    status = worse(status, walk_all(run, parts[i].id, parts[i].see, out));
-  if (own && !sqlite3_get_autocommit(run->db)) sqlite3_exec(run->db, "COMMIT", NULL, NULL, NULL);
+    status = worse(status, mm_run_walk_all(run, parts[i].id, parts[i].see, out));
+  mm_run_end_reading(run, own);
   return status;
 }
 
@@ -102,7 +98,7 @@ mm_status mm_run_summarise(mm_run *run, mm_run_summary *out) {
 typedef struct ledger {
   mm_run *run;
   int64_t *jobs; // [n] expected, minus those met
-  size_t n, room;
+  size_t n;
   bool no_memory;
 } ledger;
 
@@ -113,16 +109,10 @@ static int enter_generation(const mm_run_table *table, const mm_run_cell *cell, 
     mm_run_note_damage(l->run, "generation %zu is missing", l->n);
     return 1;
   }
-  if (l->n == l->room) {
-    size_t room = l->room ? 2 * l->room : 1024;
-    int64_t *larger = mm_alloc_array(room, sizeof *larger);
-    if (larger && l->n > 0) memcpy(larger, l->jobs, l->n * sizeof *larger);
-    mm_free(l->jobs);
-    l->jobs = larger;
-    l->room = larger ? room : 0;
-    l->no_memory = !larger;
-    if (!larger) return 1;
-  }
+  int64_t *larger = mm_grow(l->jobs, l->n, sizeof *larger);
+  l->no_memory = !larger;
+  if (!larger) return 1;
+  l->jobs = larger;
   l->jobs[l->n++] = cell[8].integer;
   return 0;
 }
@@ -149,30 +139,30 @@ static int count_state(const mm_run_table *table, const mm_run_cell *cell, void 
 
 static mm_status verify_rows(mm_run *run, ledger *l) {
   int64_t states = 0;
-  MM_TRY(walk_all(run, MM_RUN_META, NULL, NULL));
-  MM_TRY(walk_all(run, MM_RUN_GENERATION, enter_generation, l));
+  MM_TRY(mm_run_walk_all(run, MM_RUN_META, NULL, NULL));
+  MM_TRY(mm_run_walk_all(run, MM_RUN_GENERATION, enter_generation, l));
   if (l->no_memory) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", run->file);
-  MM_TRY(walk_all(run, MM_RUN_STATE, count_state, &states));
+  MM_TRY(mm_run_walk_all(run, MM_RUN_STATE, count_state, &states));
   if (states != (int64_t)l->n)
     mm_run_note_damage(run, "generation %" PRId64 " has no state", states);
-  MM_TRY(walk_all(run, MM_RUN_JOB, strike_job, l));
+  MM_TRY(mm_run_walk_all(run, MM_RUN_JOB, strike_job, l));
   for (size_t g = 0; g < l->n; g++)
     if (l->jobs[g] > 0)
       mm_run_note_damage(run, "generation %zu lacks %" PRId64 " of its jobs", g, l->jobs[g]);
-  MM_TRY(walk_all(run, MM_RUN_SCORE, NULL, NULL));
-  MM_TRY(walk_all(run, MM_RUN_TIMING, NULL, NULL));
-  MM_TRY(walk_all(run, MM_RUN_SESSION, NULL, NULL));
+  MM_TRY(mm_run_walk_all(run, MM_RUN_SCORE, NULL, NULL));
+  MM_TRY(mm_run_walk_all(run, MM_RUN_TIMING, NULL, NULL));
+  MM_TRY(mm_run_walk_all(run, MM_RUN_SESSION, NULL, NULL));
   MM_TRY(mm_run_verify_trainings(run));
-  return walk_all(run, MM_RUN_KEPT, NULL, NULL);
+  return mm_run_walk_all(run, MM_RUN_KEPT, NULL, NULL);
 }
 
 mm_status mm_run_verify(mm_run *run) {
-  bool own = sqlite3_get_autocommit(run->db);
+  bool own;
   ledger l = { .run = run };
-  mm_status status = own ? mm_run_exec(run, "BEGIN") : MM_OK;
+  mm_status status = mm_run_begin_reading(run, &own);
   if (status == MM_OK) status = verify_rows(run, &l);
   if (status == MM_OK && run->damage[0] == '\0') status = mm_run_check_pages(run);
-  if (own && !sqlite3_get_autocommit(run->db)) sqlite3_exec(run->db, "COMMIT", NULL, NULL, NULL);
+  mm_run_end_reading(run, own);
   mm_free(l.jobs);
   if (status == MM_ERR_INPUT && run->damage[0] == '\0')
     mm_run_note_damage(run, "its pages do not fit together");

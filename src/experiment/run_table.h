@@ -108,10 +108,11 @@ void mm_run_sql_select(const mm_run_table *table, char out[MM_RUN_SQL_SIZE]);
 // ---------------------------------------------------------------------------------------------
 // Whole tables
 
-// Calls `see` for each intact row whose first column lies in [from, to] (all rows, for table meta)
-// in the order of the key; a nonzero return ends the walk. When there was damage the intact rows
-// have been shown all the same, and the walk is MM_ERR_INPUT.
+// Calls `see` for each intact row, or each whose first column lies in [from, to] (all rows, for
+// table meta), in the order of the key; a nonzero return ends the walk. When there was damage the
+// intact rows have been shown all the same, and the walk is MM_ERR_INPUT.
 typedef int mm_run_see_row(const mm_run_table *table, const mm_run_cell *cell, void *user);
+mm_status mm_run_walk_all(mm_run *run, mm_run_table_id id, mm_run_see_row *see, void *user);
 mm_status mm_run_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
                       mm_run_see_row *see, void *user);
 

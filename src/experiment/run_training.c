@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "experiment/run_internal.h"
 
@@ -129,27 +128,27 @@ static int pass_measure(const mm_run_table *table, const mm_run_cell *cell, void
 
 mm_status mm_run_each_batch(mm_run *run, mm_run_see_batch *see, void *user) {
   each e = { .see_batch = see, .user = user };
-  return mm_run_walk(run, MM_RUN_BATCH, INT64_MIN, INT64_MAX, pass_batch, &e);
+  return mm_run_walk_all(run, MM_RUN_BATCH, pass_batch, &e);
 }
 
 mm_status mm_run_each_measure(mm_run *run, mm_run_see_measure *see, void *user) {
   each e = { .see_measure = see, .user = user };
-  return mm_run_walk(run, MM_RUN_MEASURE, INT64_MIN, INT64_MAX, pass_measure, &e);
+  return mm_run_walk_all(run, MM_RUN_MEASURE, pass_measure, &e);
 }
 
 mm_status mm_run_each_training(mm_run *run, mm_run_see_training *see, void *user) {
   each e = { .see_training = see, .user = user };
-  return mm_run_walk(run, MM_RUN_TRAINING, INT64_MIN, INT64_MAX, pass_training, &e);
+  return mm_run_walk_all(run, MM_RUN_TRAINING, pass_training, &e);
 }
 
 mm_status mm_run_each_point(mm_run *run, mm_run_see_point *see, void *user) {
   each e = { .see_point = see, .user = user };
-  return mm_run_walk(run, MM_RUN_CURVE, INT64_MIN, INT64_MAX, pass_point, &e);
+  return mm_run_walk_all(run, MM_RUN_CURVE, pass_point, &e);
 }
 
 mm_status mm_run_each_kept(mm_run *run, mm_run_see_kept *see, void *user) {
   each e = { .see_kept = see, .user = user };
-  return mm_run_walk(run, MM_RUN_KEPT, INT64_MIN, INT64_MAX, pass_kept, &e);
+  return mm_run_walk_all(run, MM_RUN_KEPT, pass_kept, &e);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -162,23 +161,17 @@ typedef struct expected {
 typedef struct ledger {
   mm_run *run;
   expected *entry; // [n]
-  size_t n, room, next;
+  size_t n, next;
   bool no_memory;
 } ledger;
 
 static int enter_training(const mm_run_table *table, const mm_run_cell *cell, void *user) {
   (void)table;
   ledger *l = user;
-  if (l->n == l->room) {
-    size_t room = l->room ? 2 * l->room : 256;
-    expected *larger = mm_alloc_array(room, sizeof *larger);
-    if (larger && l->n > 0) memcpy(larger, l->entry, l->n * sizeof *larger);
-    mm_free(l->entry);
-    l->entry = larger;
-    l->room = larger ? room : 0;
-    l->no_memory = !larger;
-    if (!larger) return 1;
-  }
+  expected *larger = mm_grow(l->entry, l->n, sizeof *larger);
+  l->no_memory = !larger;
+  if (!larger) return 1;
+  l->entry = larger;
   l->entry[l->n++] = (expected){ cell[0].integer, cell[7].integer };
   return 0;
 }
@@ -219,15 +212,15 @@ static int follow(const mm_run_table *table, const mm_run_cell *cell, void *user
 
 static mm_status verify(mm_run *run, ledger *l) {
   sequence q = { .run = run };
-  MM_TRY(mm_run_walk(run, MM_RUN_BATCH, INT64_MIN, INT64_MAX, follow, &q));
-  MM_TRY(mm_run_walk(run, MM_RUN_TRAINING, INT64_MIN, INT64_MAX, enter_training, l));
+  MM_TRY(mm_run_walk_all(run, MM_RUN_BATCH, follow, &q));
+  MM_TRY(mm_run_walk_all(run, MM_RUN_TRAINING, enter_training, l));
   if (l->no_memory) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", run->file);
-  MM_TRY(mm_run_walk(run, MM_RUN_CURVE, INT64_MIN, INT64_MAX, strike_point, l));
+  MM_TRY(mm_run_walk_all(run, MM_RUN_CURVE, strike_point, l));
   for (size_t i = 0; i < l->n; i++)
     if (l->entry[i].points > 0)
       mm_run_note_damage(run, "the curve of training %" PRId64 " lacks %" PRId64 " of its points",
                          l->entry[i].job, l->entry[i].points);
-  return mm_run_walk(run, MM_RUN_MEASURE, INT64_MIN, INT64_MAX, NULL, NULL);
+  return mm_run_walk_all(run, MM_RUN_MEASURE, NULL, NULL);
 }
 
 mm_status mm_run_verify_trainings(mm_run *run) {

@@ -428,9 +428,9 @@ static double total_height(void) {
   return y;
 }
 
-static void draw_all(const picture *p) {
+static mm_status draw_all(void *user) {
+  const picture *p = user;
   mm_box b = { MARGIN + AXIS_LEFT, MARGIN, WIDTH - 2 * MARGIN - AXIS_LEFT - AXIS_RIGHT, 0 };
-  mm_figure_script(p->sheet.figure, "set multiplot\n");
   mm_sheet_name(&p->sheet, b.x, b.y + MM_SHEET_LINE / 2.0, b.w, p->title);
   mm_sheet_text(&p->sheet, b.x + b.w / 2, p->sheet.height - 14, "generation",
                 "center tc rgb '#333333'");
@@ -441,7 +441,7 @@ static void draw_all(const picture *p) {
     panels[i].draw(p, b);
     b.y += b.h + BETWEEN;
   }
-  mm_figure_script(p->sheet.figure, "unset multiplot\n");
+  return MM_OK;
 }
 
 static mm_status draw(picture *p, const char *path) {
@@ -450,12 +450,7 @@ static mm_status draw(picture *p, const char *path) {
   if (!p->points) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
   p->sheet.width = WIDTH;
   p->sheet.height = total_height();
-  mm_status status = mm_figure_create(path, p->sheet.width, p->sheet.height, &p->sheet.figure);
-  if (status == MM_OK) {
-    draw_all(p);
-    status = mm_figure_write(p->sheet.figure);
-    mm_figure_destroy(p->sheet.figure);
-  }
+  mm_status status = mm_sheet_write(&p->sheet, draw_all, p, path);
   mm_free(p->points);
   return status;
 }

@@ -15,6 +15,16 @@ static double up(const mm_sheet *s, double y) {
   return 1 - y / s->height;
 }
 
+mm_status mm_sheet_write(mm_sheet *sheet, mm_sheet_draw *draw, void *picture, const char *path) {
+  MM_TRY(mm_figure_create(path, sheet->width, sheet->height, &sheet->figure));
+  mm_figure_script(sheet->figure, "set multiplot\n");
+  mm_status status = draw(picture);
+  mm_figure_script(sheet->figure, "unset multiplot\n");
+  if (status == MM_OK) status = mm_figure_write(sheet->figure);
+  mm_figure_destroy(sheet->figure);
+  return status;
+}
+
 void mm_sheet_place(const mm_sheet *s, mm_box b) {
   mm_figure_script(s->figure,
                    "set lmargin at screen %.6f\nset rmargin at screen %.6f\n"

@@ -21,6 +21,10 @@ typedef struct mm_sheet {
 
 enum { MM_SHEET_LINE = 18 }; // height of a line of text
 
+// The sheet, which has its size, as a file: has `draw` put everything on it, and writes it.
+typedef mm_status mm_sheet_draw(void *picture);
+mm_status mm_sheet_write(mm_sheet *sheet, mm_sheet_draw *draw, void *picture, const char *path);
+
 // The box of the next panel's axes.
 void mm_sheet_place(const mm_sheet *sheet, mm_box box);
 

@@ -194,16 +194,15 @@ static void set_axis(picture *p, double steps) {
   p->x_end = total / unit;
 }
 
+static mm_status draw_all(void *user) {
+  lay_out(user, false);
+  return MM_OK;
+}
+
 static mm_status draw(picture *p, const char *path) {
   p->sheet.width = WIDTH;
   lay_out(p, true);
-  MM_TRY(mm_figure_create(path, p->sheet.width, p->sheet.height, &p->sheet.figure));
-  mm_figure_script(p->sheet.figure, "set multiplot\n");
-  lay_out(p, false);
-  mm_figure_script(p->sheet.figure, "unset multiplot\n");
-  mm_status status = mm_figure_write(p->sheet.figure);
-  mm_figure_destroy(p->sheet.figure);
-  return status;
+  return mm_sheet_write(&p->sheet, draw_all, p, path);
 }
 
 mm_status mm_theory_figure_write(const mm_theory *runs, const char *const *names, size_t n_run,

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "experiment/train_internal.h"
 
 bool mm_train_trouble(mm_train *t, char out[MM_ERROR_SIZE]) {
@@ -12,10 +11,7 @@ bool mm_train_trouble(mm_train *t, char out[MM_ERROR_SIZE]) {
 
 static mm_status start_session(mm_train *t, const mm_backend_config *backend) {
   if (!t->run || t->session) return MM_OK;
-  mm_run_session session = { .backend = mm_backend_name(&backend->place),
-                             .isa = mm_isa_name(),
-                             .threads = mm_backend_threads(backend->threads) };
-  MM_TRY(mm_run_session_start(t->run, &session));
+  MM_TRY(mm_machine_enter(t->run, &backend->place, backend->threads));
   t->session = true;
   return MM_OK;
 }
@@ -54,8 +50,7 @@ mm_status mm_train_run(mm_train *t, const mm_backend_config *backend, double sav
   t->place = config.place;
   mm_job_store_save_every(t->store, save_seconds);
   mm_status status = mm_job_store_run(t->store, &config, 0, t->job, t->plan.seeds);
-  const unsigned ran = mm_job_store_work_of(t->store).ran;
-  if (t->session && ran != 0) mm_run_session_backend(t->run, mm_backend_ran_name(ran, &t->place));
+  if (t->session) mm_machine_correct(t->run, &t->place, mm_job_store_work_of(t->store).ran);
   MM_TRY(status);
   return all_ended(t) ? finish(t) : MM_OK;
 }

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "experiment/eta_tuning.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -233,10 +232,7 @@ static mm_status run_jobs(mm_transfer *t, mm_job_store *store, mm_job *jobs, dou
 }
 
 static mm_status start_session(const mm_transfer_config *c) {
-  mm_run_session session = { .backend = mm_backend_name(&c->backend.place),
-                             .isa = mm_isa_name(),
-                             .threads = mm_backend_threads(c->backend.threads) };
-  return c->run ? mm_run_session_start(c->run, &session) : MM_OK;
+  return c->run ? mm_machine_enter(c->run, &c->backend.place, c->backend.threads) : MM_OK;
 }
 
 static mm_status run_stored(mm_transfer *t, mm_job *jobs, double *x) {
@@ -250,8 +246,7 @@ static mm_status run_stored(mm_transfer *t, mm_job *jobs, double *x) {
   t->wall_seconds = work.seconds;
   t->machine =
       (mm_machine){ t->config.backend.place, work.ran, t->report.threads, t->report.ranks };
-  if (t->config.run && work.ran != 0)
-    mm_run_session_backend(t->config.run, mm_backend_ran_name(work.ran, &t->machine.place));
+  if (t->config.run) mm_machine_correct(t->config.run, &t->machine.place, work.ran);
   t->all_found = t->config.run && work.trained == 0;
   mm_job_store_close(store);
   return status;

@@ -205,15 +205,14 @@ static void lay_out(picture *p, bool measure) {
   if (measure) p->sheet.height = ceil(bottom + LABEL + MARGIN / 2.0);
 }
 
+static mm_status draw_all(void *user) {
+  lay_out(user, false);
+  return MM_OK;
+}
+
 static mm_status draw(picture *p, const char *path) {
   lay_out(p, true);
-  MM_TRY(mm_figure_create(path, p->sheet.width, p->sheet.height, &p->sheet.figure));
-  mm_figure_script(p->sheet.figure, "set multiplot\n");
-  lay_out(p, false);
-  mm_figure_script(p->sheet.figure, "unset multiplot\n");
-  mm_status status = mm_figure_write(p->sheet.figure);
-  mm_figure_destroy(p->sheet.figure);
-  return status;
+  return mm_sheet_write(&p->sheet, draw_all, p, path);
 }
 
 static void set_sizes(picture *p) {

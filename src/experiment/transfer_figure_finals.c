@@ -211,14 +211,15 @@ static void put_title(const picture *p, double y) {
                 "left tc rgb '#777777'");
 }
 
-static void draw_all(const picture *p) {
-  mm_figure_script(p->sheet.figure, "set multiplot\nunset ytics\nset grid xtics noytics\n"
-                                    "set border 1\nset bars 0.5\n");
+static mm_status draw_all(void *user) {
+  const picture *p = user;
+  mm_figure_script(p->sheet.figure, "unset ytics\nset grid xtics noytics\nset border 1\n"
+                                    "set bars 0.5\n");
   double y = MARGIN + 2 * MM_SHEET_LINE + 4;
   put_title(p, MARGIN + MM_SHEET_LINE / 2.0);
   for (size_t e = 0; e < p->t->config.n_env; e++, y += block_height(p))
     draw_block(p, e, y);
-  mm_figure_script(p->sheet.figure, "unset multiplot\n");
+  return MM_OK;
 }
 
 mm_status mm_transfer_figure_finals(const mm_transfer *t, const char *path) {
@@ -232,12 +233,7 @@ mm_status mm_transfer_figure_finals(const mm_transfer *t, const char *path) {
   p.sheet.height = ceil(MARGIN + 2 * MM_SHEET_LINE + 8 + (double)c->n_env * block_height(&p));
   p.row = mm_alloc_array(c->n_map, 3 * sizeof *p.row);
   if (!p.row) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
-  mm_status status = mm_figure_create(path, p.sheet.width, p.sheet.height, &p.sheet.figure);
-  if (status == MM_OK) {
-    draw_all(&p);
-    status = mm_figure_write(p.sheet.figure);
-    mm_figure_destroy(p.sheet.figure);
-  }
+  mm_status status = mm_sheet_write(&p.sheet, draw_all, &p, path);
   mm_free(p.row);
   return status;
 }

@@ -3,7 +3,6 @@
 #include "experiment/transfer_files.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,22 +11,6 @@
 
 // ---------------------------------------------------------------------------------------------
 // JSON
-
-// undefined is null; infinities would be texts
-static cJSON *number_or_null(double x) {
-  return isnan(x) ? cJSON_CreateNull() : mm_json_number(x);
-}
-
-static void add_number(cJSON *object, const char *key, double x) {
-  cJSON_AddItemToObject(object, key, number_or_null(x));
-}
-
-// 64 bits to the last digit, which a double would round
-static void add_whole(cJSON *object, const char *key, uint64_t x) {
-  char text[24];
-  snprintf(text, sizeof text, "%" PRIu64, x);
-  cJSON_AddRawToObject(object, key, text);
-}
 
 typedef enum content { NUMBER, COUNT } content;
 
@@ -48,7 +31,7 @@ static void add_cells(cJSON *root, const char *key, const mm_transfer *t, conten
   for (size_t m = 0; m < t->config.n_map; m++) {
     cJSON *row = cJSON_CreateArray();
     for (size_t e = 0; e < t->config.n_env; e++)
-      cJSON_AddItemToArray(row, number_or_null(read_cell(mm_transfer_at(t, m, e), what, offset)));
+      cJSON_AddItemToArray(row, mm_json_defined(read_cell(mm_transfer_at(t, m, e), what, offset)));
     cJSON_AddItemToArray(rows, row);
   }
 }
@@ -65,7 +48,7 @@ static void add_difference(cJSON *root, const char *key, const mm_transfer *t, m
 static cJSON *numbers_or_null(const double *x, size_t n) {
   cJSON *array = cJSON_CreateArray();
   for (size_t i = 0; i < n; i++)
-    cJSON_AddItemToArray(array, number_or_null(x[i]));
+    cJSON_AddItemToArray(array, mm_json_defined(x[i]));
   return array;
 }
 
@@ -89,8 +72,8 @@ static cJSON *curve_json(const mm_transfer_cell *cell) {
   cJSON *sem = cJSON_AddArrayToObject(object, "sem");
   for (size_t k = 0; k < cell->n_curve; k++) {
     cJSON_AddItemToArray(step, mm_json_number((double)cell->curve[k].step));
-    cJSON_AddItemToArray(mean, number_or_null(cell->curve[k].value.mean));
-    cJSON_AddItemToArray(sem, number_or_null(cell->curve[k].value.sem));
+    cJSON_AddItemToArray(mean, mm_json_defined(cell->curve[k].value.mean));
+    cJSON_AddItemToArray(sem, mm_json_defined(cell->curve[k].value.sem));
   }
   return object;
 }
@@ -139,9 +122,9 @@ static void add_baseline(cJSON *root, const mm_transfer *t) {
 }
 
 static void add_origin(cJSON *root, const mm_transfer *t) {
-  add_number(root, "env_steps", (double)t->env_steps);
-  add_number(root, "env_steps_per_second", mm_transfer_speed(t));
-  add_number(root, "wall_seconds", t->wall_seconds);
+  mm_json_add_defined(root, "env_steps", (double)t->env_steps);
+  mm_json_add_defined(root, "env_steps_per_second", mm_transfer_speed(t));
+  mm_json_add_defined(root, "wall_seconds", t->wall_seconds);
   mm_machine_add(root, &t->machine);
   cJSON *settings = cJSON_AddArrayToObject(root, "settings");
   for (size_t e = 0; e < t->config.n_env; e++)
@@ -154,8 +137,8 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
   cJSON *root = cJSON_CreateObject();
   add_maps(root, t);
   add_envs(root, t);
-  add_whole(root, "seed", t->config.seed);
-  add_whole(root, "seeds", t->config.n_seed);
+  mm_json_add_whole(root, "seed", t->config.seed);
+  mm_json_add_whole(root, "seeds", t->config.n_seed);
   add_cells(root, "mean", t, NUMBER, offsetof(mm_transfer_cell, final.mean));
   add_cells(root, "sem", t, NUMBER, offsetof(mm_transfer_cell, final.sem));
   add_cells(root, "iqm", t, NUMBER, offsetof(mm_transfer_cell, iqm.iqm));
@@ -168,7 +151,7 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
   add_cells(root, "wins_l2", t, NUMBER, offsetof(mm_transfer_cell, wins[MM_BASELINE_L2]));
   cJSON_AddItemToObject(root, "optimal_mean", numbers_or_null(t->optimal_mean, t->config.n_env));
   add_cells(root, "eta", t, NUMBER, offsetof(mm_transfer_cell, eta));
-  add_whole(root, "tune_env_steps", t->tune_steps);
+  mm_json_add_whole(root, "tune_env_steps", t->tune_steps);
   add_cells(root, "n", t, COUNT, offsetof(mm_transfer_cell, n));
   add_cells(root, "failures", t, COUNT, offsetof(mm_transfer_cell, n_failed));
   add_cells(root, "numeric_failures", t, COUNT, offsetof(mm_transfer_cell, n_numeric));

@@ -4,7 +4,6 @@
 
 #include "experiment/transfer_plan.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,7 +54,7 @@ static mm_status env_json(const mm_transfer_env *column, cJSON *list) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "name", column->name);
   cJSON_AddStringToObject(object, "label", column->label);
-  cJSON_AddItemToObject(object, "file", task ? cJSON_CreateString(task) : cJSON_CreateNull());
+  mm_plan_add_file(object, task);
   cJSON_AddStringToObject(object, "algo", mm_algo_name(column->settings.algo));
   cJSON_AddItemToObject(object, "settings", mm_settings_json(&column->settings));
   cJSON_AddItemToArray(list, object);
@@ -64,10 +63,8 @@ static mm_status env_json(const mm_transfer_env *column, cJSON *list) {
 }
 
 static mm_status fill(const mm_transfer_config *c, cJSON *root) {
-  char seed[24];
-  snprintf(seed, sizeof seed, "%" PRIu64, c->seed);
   cJSON_AddStringToObject(root, "command", "transfer");
-  cJSON_AddStringToObject(root, "seed", seed);
+  mm_plan_add_seed(root, c->seed);
   cJSON_AddItemToObject(root, "seeds", mm_json_number((double)c->n_seed));
   cJSON_AddItemToObject(root, "tune_seeds", mm_json_number((double)c->n_tune));
   cJSON *maps = cJSON_AddArrayToObject(root, "maps"), *envs = cJSON_AddArrayToObject(root, "envs");
@@ -76,6 +73,14 @@ static mm_status fill(const mm_transfer_config *c, cJSON *root) {
   for (size_t i = 0; i < c->n_env; i++)
     MM_TRY(env_json(&c->env[i], envs));
   return MM_OK;
+}
+
+static mm_status format(const mm_transfer_config *c, char **out) {
+  cJSON *root = cJSON_CreateObject();
+  mm_status status = fill(c, root);
+  if (status == MM_OK) return mm_plan_print(root, "a table", out);
+  cJSON_Delete(root);
+  return status;
 }
 
 static mm_status copy_tasks(const mm_transfer_config *c, const char *folder) {
@@ -102,13 +107,9 @@ static mm_status rehearse(const mm_transfer_config *c) {
 mm_status mm_transfer_create(const char *folder, const mm_transfer_config *config, mm_run **out) {
   *out = NULL;
   MM_TRY(rehearse(config));
-  cJSON *root = cJSON_CreateObject();
-  mm_status status = fill(config, root);
-  char *text = status == MM_OK ? mm_json_print(root, false) : NULL;
-  cJSON_Delete(root);
-  if (status == MM_OK && !text)
-    status = MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a table");
-  if (status == MM_OK) status = mm_run_create(folder, "transfer", text, out);
+  char *text = NULL;
+  MM_TRY(format(config, &text));
+  mm_status status = mm_run_create(folder, "transfer", text, out);
   mm_free(text);
   if (status == MM_OK) status = copy_tasks(config, folder);
   if (status != MM_OK) {
@@ -147,24 +148,20 @@ static mm_status read_map(const cJSON *object, const char *source, mm_transfer_p
 
 static mm_status read_env(const cJSON *object, const char *source, const char *folder,
                           mm_transfer_plan *p, size_t i) {
-  const char *algo_name;
   mm_algo algo;
+  char *task;
   mm_transfer_env *column = &p->column[i];
   char(*name)[MM_PLAN_NAME_SIZE] = p->name[p->config.n_map + i];
   MM_TRY(MM_JSON_KEYS(object, source, "name", "label", "file", "algo", "settings"));
   MM_TRY(read_names(object, source, name));
-  MM_TRY(mm_json_get_string(object, source, "algo", &algo_name));
-  if (!mm_algo_find(algo_name, &algo))
-    return MM_FAIL(MM_ERR_INPUT, "%s: unknown algorithm '%.40s'", source, algo_name);
+  MM_TRY(mm_plan_read_algo(object, source, &algo));
   column->settings = mm_settings_default(algo);
   MM_TRY(mm_plan_read_settings(object, source, "settings", 0, mm_settings_own(algo),
                                &column->settings));
-  const cJSON *file = mm_json_find(object, "file");
-  if (!cJSON_IsString(file) && !cJSON_IsNull(file))
-    return MM_FAIL(MM_ERR_INPUT, "%s: field 'file': expected a text or null, found %s", source,
-                   mm_json_describe(file));
-  MM_TRY(mm_plan_open_env(name[0], cJSON_IsString(file) ? file->valuestring : NULL, i, folder,
-                          &p->env[i]));
+  MM_TRY(mm_plan_read_file(object, source, &task));
+  mm_status status = mm_plan_open_env(name[0], task, i, folder, &p->env[i]);
+  mm_free(task);
+  MM_TRY(status);
   column->env = p->env[i];
   column->name = name[0];
   column->label = name[1];
@@ -193,13 +190,10 @@ static mm_status take_lists(mm_transfer_plan *p) {
 
 static mm_status read_plan(const cJSON *root, const char *source, const char *folder,
                            mm_transfer_plan *p) {
-  const char *command;
   const cJSON *maps, *envs;
   int64_t seeds, tune;
   mm_transfer_config *c = &p->config;
-  MM_TRY(mm_json_get_string(root, source, "command", &command));
-  if (strcmp(command, "transfer") != 0)
-    return MM_FAIL(MM_ERR_INPUT, "%s: a run of '%.40s', not of 'transfer'", source, command);
+  MM_TRY(mm_plan_read_command(root, source, "transfer"));
   MM_TRY(MM_JSON_KEYS(root, source, "command", "seed", "seeds", "tune_seeds", "maps", "envs"));
   MM_TRY(mm_plan_read_seed(root, source, &c->seed));
   MM_TRY(mm_json_get_integer(root, source, "seeds", 1, SEEDS_MAX, &seeds));

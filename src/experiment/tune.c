@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "base/rng.h"
 #include "experiment/tune_internal.h"
 
@@ -91,8 +90,7 @@ static void note_machine(mm_tune *t, const mm_backend_report *report) {
   mm_machine *m = &t->machine;
   *m = (mm_machine){ t->backend->place, m->ran | mm_job_store_work_of(t->store).ran,
                      report->threads, report->ranks };
-  if (t->session && m->ran != 0)
-    mm_run_session_backend(t->run, mm_backend_ran_name(m->ran, &m->place));
+  if (t->session) mm_machine_correct(t->run, &m->place, m->ran);
 }
 
 static mm_status perform(mm_tune *t, request *r, size_t n) {
@@ -332,10 +330,7 @@ mm_status mm_tune_search_all(mm_tune *t) {
 
 static mm_status start_session(mm_tune *t, const mm_backend_config *backend) {
   if (!t->run || t->session) return MM_OK;
-  mm_run_session session = { .backend = mm_backend_name(&backend->place),
-                             .isa = mm_isa_name(),
-                             .threads = mm_backend_threads(backend->threads) };
-  MM_TRY(mm_run_session_start(t->run, &session));
+  MM_TRY(mm_machine_enter(t->run, &backend->place, backend->threads));
   t->session = true;
   return MM_OK;
 }

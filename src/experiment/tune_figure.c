@@ -256,13 +256,14 @@ static double head_height(const picture *p) {
   return MARGIN + 2 * MM_SHEET_LINE + 6 + MM_SHEET_LINE + 2 + bars + 8 + MM_SHEET_LINE;
 }
 
-static void draw_all(const picture *p) {
-  mm_figure_script(p->sheet.figure, "set multiplot\nset grid xtics ytics\n");
+static mm_status draw_all(void *user) {
+  const picture *p = user;
+  mm_figure_script(p->sheet.figure, "set grid xtics ytics\n");
   put_title(p, MARGIN + MM_SHEET_LINE / 2.0);
   double y = put_bars(p, MARGIN + 2 * MM_SHEET_LINE + 6);
   put_legend(p, y + MM_SHEET_LINE / 2.0);
   draw_slices(p, y + MM_SHEET_LINE);
-  mm_figure_script(p->sheet.figure, "unset multiplot\n");
+  return MM_OK;
 }
 
 mm_status mm_tune_figure(const mm_tune *tune, const char *path) {
@@ -275,12 +276,7 @@ mm_status mm_tune_figure(const mm_tune *tune, const char *path) {
   p.scratch = mm_alloc_array(p.v.search->n + 1, 2 * sizeof *p.scratch);
   if (!p.scratch) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
   set_range(&p);
-  mm_status status = mm_figure_create(path, p.sheet.width, p.sheet.height, &p.sheet.figure);
-  if (status == MM_OK) {
-    draw_all(&p);
-    status = mm_figure_write(p.sheet.figure);
-    mm_figure_destroy(p.sheet.figure);
-  }
+  mm_status status = mm_sheet_write(&p.sheet, draw_all, &p, path);
   mm_free(p.scratch);
   return status;
 }

@@ -5,7 +5,6 @@
 #include "experiment/tune_files.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,20 +23,10 @@ const char *mm_tune_state(const mm_tune_search *s, size_t trial) {
 // ---------------------------------------------------------------------------------------------
 // JSON
 
-static void add_number(cJSON *object, const char *key, double x) {
-  cJSON_AddItemToObject(object, key, isnan(x) ? cJSON_CreateNull() : mm_json_number(x));
-}
-
-static void add_whole(cJSON *object, const char *key, uint64_t x) {
-  char text[24];
-  snprintf(text, sizeof text, "%" PRIu64, x);
-  cJSON_AddRawToObject(object, key, text);
-}
-
 static void add_estimate(cJSON *object, const char *key, mm_estimate e) {
   cJSON *pair = cJSON_AddObjectToObject(object, key);
-  add_number(pair, "mean", e.mean);
-  add_number(pair, "sem", e.sem);
+  mm_json_add_defined(pair, "mean", e.mean);
+  mm_json_add_defined(pair, "sem", e.sem);
 }
 
 static void add_parameters(cJSON *root, const mm_tune_space *space) {
@@ -49,8 +38,8 @@ static void add_parameters(cJSON *root, const mm_tune_space *space) {
     cJSON_AddStringToObject(object, "name", p->name);
     cJSON_AddStringToObject(object, "scale", mm_tune_scale_name(p->scale));
     bool choice = p->scale == MM_TUNE_CHOICE;
-    add_number(object, "low", choice ? NAN : p->low);
-    add_number(object, "high", choice ? NAN : p->high);
+    mm_json_add_defined(object, "low", choice ? NAN : p->low);
+    mm_json_add_defined(object, "high", choice ? NAN : p->high);
     cJSON *words = choice ? cJSON_AddArrayToObject(object, "choice") : NULL;
     for (size_t i = 0; i < p->n_choice; i++)
       cJSON_AddItemToArray(words, cJSON_CreateString(p->choice[i]));
@@ -68,21 +57,21 @@ static cJSON *trial_json(const mm_tune *tune, const mm_tune_view *v, size_t i) {
   const mm_tune_trial *t = &v->search->trial[i];
   mm_estimate score = mm_tune_score(t);
   cJSON *object = cJSON_CreateObject();
-  add_number(object, "trial", (double)i);
+  mm_json_add_defined(object, "trial", (double)i);
   cJSON *values = cJSON_AddArrayToObject(object, "values");
   for (size_t j = 0; j < v->plan->space.n; j++)
     cJSON_AddItemToArray(values, value_json(&v->plan->space.parameter[j], t->value[j]));
-  add_number(object, "mean", isfinite(score.mean) ? score.mean : NAN);
-  add_number(object, "sem", score.sem);
-  add_number(object, "n", (double)t->n);
+  mm_json_add_defined(object, "mean", isfinite(score.mean) ? score.mean : NAN);
+  mm_json_add_defined(object, "sem", score.sem);
+  mm_json_add_defined(object, "n", (double)t->n);
   cJSON_AddBoolToObject(object, "pruned", t->pruned);
   cJSON_AddBoolToObject(object, "best", i == v->best);
   cJSON_AddStringToObject(object, "state", mm_tune_state(v->search, i));
-  add_number(object, "generation", (double)t->generation);
+  mm_json_add_defined(object, "generation", (double)t->generation);
   cJSON *means = cJSON_AddArrayToObject(object, "env_mean");
   for (size_t e = 0; e < v->plan->n_env; e++) {
     double mean = mm_tune_mean(tune, i, e);
-    cJSON_AddItemToArray(means, isnan(mean) ? cJSON_CreateNull() : mm_json_number(mean));
+    cJSON_AddItemToArray(means, mm_json_defined(mean));
   }
   return object;
 }
@@ -102,7 +91,7 @@ cJSON *mm_tune_tuning_json(const mm_tune *tune) {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddItemToArray(shares, object);
     cJSON_AddStringToObject(object, "name", v.plan->space.parameter[j].name);
-    add_number(object, "share", importance.share[j]);
+    mm_json_add_defined(object, "share", importance.share[j]);
   }
   return root;
 }
@@ -115,18 +104,18 @@ static void add_plan(cJSON *root, const mm_tune_view *v) {
   cJSON_AddStringToObject(root, "algo", mm_algo_name(p->settings[0].algo));
   cJSON_AddStringToObject(root, "map", p->map);
   cJSON_AddStringToObject(root, "method", mm_tune_method_name(p->space.method));
-  add_whole(root, "seed", p->seed);
-  add_whole(root, "seeds_per_trial", p->seeds);
+  mm_json_add_whole(root, "seed", p->seed);
+  mm_json_add_whole(root, "seeds_per_trial", p->seeds);
   cJSON_AddStringToObject(root, "prune", p->prune ? "on" : "off");
-  add_whole(root, "trials", v->search->n);
-  add_whole(root, "candidates", v->search->n_candidates);
+  mm_json_add_whole(root, "trials", v->search->n);
+  mm_json_add_whole(root, "candidates", v->search->n_candidates);
   size_t stopped = 0, failed = 0;
   for (size_t i = 0; i < v->search->n; i++) {
     stopped += v->search->trial[i].pruned;
     failed += v->search->trial[i].failed;
   }
-  add_whole(root, "trials_stopped", stopped);
-  add_whole(root, "trials_failed", failed);
+  mm_json_add_whole(root, "trials_stopped", stopped);
+  mm_json_add_whole(root, "trials_failed", failed);
   cJSON *scale = cJSON_AddArrayToObject(root, "score_unit");
   for (size_t e = 0; e < p->n_env; e++)
     cJSON_AddItemToArray(scale, mm_json_number(v->scale[e]));
@@ -135,7 +124,7 @@ static void add_plan(cJSON *root, const mm_tune_view *v) {
 static void add_best(cJSON *root, const mm_tune_view *v) {
   const mm_tune_space *space = &v->plan->space;
   cJSON *best = cJSON_AddObjectToObject(root, "best");
-  add_whole(best, "trial", v->best);
+  mm_json_add_whole(best, "trial", v->best);
   cJSON *values = cJSON_AddObjectToObject(best, "values");
   for (size_t j = 0; j < space->n && v->search->n > 0; j++)
     cJSON_AddItemToObject(values, space->parameter[j].name,
@@ -150,8 +139,8 @@ static void add_validation(cJSON *root, const mm_tune_view *v) {
     return;
   }
   cJSON *object = cJSON_AddObjectToObject(root, "validation");
-  add_whole(object, "seed", v->fresh_seed);
-  add_whole(object, "seeds", v->plan->validate);
+  mm_json_add_whole(object, "seed", v->fresh_seed);
+  mm_json_add_whole(object, "seeds", v->plan->validate);
   add_estimate(object, "score", v->gain);
   cJSON *list = cJSON_AddArrayToObject(object, "env");
   for (size_t e = 0; e < v->plan->n_env; e++) {
@@ -161,7 +150,7 @@ static void add_validation(cJSON *root, const mm_tune_view *v) {
     add_estimate(item, "own", v->check[e].own);
     add_estimate(item, "tuned", v->check[e].best);
     add_estimate(item, "difference", v->check[e].difference);
-    add_whole(item, "failures", v->check[e].n_failed);
+    mm_json_add_whole(item, "failures", v->check[e].n_failed);
   }
 }
 
@@ -178,8 +167,8 @@ cJSON *mm_tune_json(const mm_tune *tune) {
   cJSON *settings = cJSON_AddArrayToObject(root, "settings");
   for (size_t e = 0; e < v.plan->n_env; e++)
     cJSON_AddItemToArray(settings, mm_settings_json(&v.plan->settings[e]));
-  add_whole(root, "trainings", v.trainings);
-  add_whole(root, "env_steps", v.env_steps);
+  mm_json_add_whole(root, "trainings", v.trainings);
+  mm_json_add_whole(root, "env_steps", v.env_steps);
   cJSON_AddStringToObject(root, "version", mm_version());
   cJSON_AddStringToObject(root, "build", mm_build_info());
   return root;

@@ -28,32 +28,22 @@ static cJSON *parameter_json(const mm_tune_parameter *p) {
   return object;
 }
 
-static void add_envs(cJSON *root, const mm_tune_plan *plan, char *const *task) {
-  cJSON *envs = cJSON_AddArrayToObject(root, "env");
-  cJSON *files = cJSON_AddArrayToObject(root, "files");
-  for (size_t i = 0; i < plan->n_env; i++) {
-    cJSON_AddItemToArray(envs, cJSON_CreateString(plan->env[i]));
-    cJSON_AddItemToArray(files, task[i] ? cJSON_CreateString(task[i]) : cJSON_CreateNull());
-  }
-}
-
 static void add_count(cJSON *root, const char *key, size_t value) {
   cJSON_AddItemToObject(root, key, mm_json_number((double)value));
 }
 
 mm_status mm_tune_plan_write(const mm_tune_plan *plan, const mm_map *map, char *const *task,
                              char **out) {
-  char seed[24], *map_text;
+  char *map_text;
   *out = NULL;
   MM_TRY(mm_map_format(map, NULL, &map_text));
-  snprintf(seed, sizeof seed, "%" PRIu64, plan->seed);
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "command", "tune");
-  add_envs(root, plan, task);
+  mm_plan_add_envs(root, plan->env, task, plan->n_env);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings[0].algo));
   cJSON_AddStringToObject(root, "map", plan->map);
   cJSON_AddStringToObject(root, "map_file", map_text);
-  cJSON_AddStringToObject(root, "seed", seed);
+  mm_plan_add_seed(root, plan->seed);
   add_count(root, "seeds_per_trial", plan->seeds);
   add_count(root, "validate", plan->validate);
   cJSON_AddStringToObject(root, "method", mm_tune_method_name(plan->space.method));
@@ -66,10 +56,8 @@ mm_status mm_tune_plan_write(const mm_tune_plan *plan, const mm_map *map, char *
   cJSON *settings = cJSON_AddArrayToObject(root, "settings");
   for (size_t i = 0; i < plan->n_env; i++)
     cJSON_AddItemToArray(settings, mm_settings_json(&plan->settings[i]));
-  *out = mm_json_print(root, false);
-  cJSON_Delete(root);
   mm_map_text_free(map_text);
-  return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a tuning");
+  return mm_plan_print(root, "a tuning", out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -186,17 +174,13 @@ static mm_status read_search(const cJSON *root, const char *source, mm_tune_plan
 
 static mm_status read_plan(const cJSON *root, const char *source, mm_tune_plan *plan, mm_map **map,
                            char *task[MM_TUNE_ENVS]) {
-  const char *command, *algo_name, *name, *map_text;
+  const char *name, *map_text;
   mm_algo algo;
-  MM_TRY(mm_json_get_string(root, source, "command", &command));
-  if (strcmp(command, "tune") != 0)
-    return MM_FAIL(MM_ERR_INPUT, "%s: a run of '%.40s', not of 'tune'", source, command);
+  MM_TRY(mm_plan_read_command(root, source, "tune"));
   MM_TRY(MM_JSON_KEYS(root, source, "command", "env", "files", "algo", "map", "map_file", "seed",
                       "seeds_per_trial", "validate", "method", "trials", "population", "prune",
                       "parameters", "settings"));
-  MM_TRY(mm_json_get_string(root, source, "algo", &algo_name));
-  if (!mm_algo_find(algo_name, &algo))
-    return MM_FAIL(MM_ERR_INPUT, "%s: unknown algorithm '%.40s'", source, algo_name);
+  MM_TRY(mm_plan_read_algo(root, source, &algo));
   MM_TRY(mm_json_get_string(root, source, "map", &name));
   MM_TRY(mm_json_get_string(root, source, "map_file", &map_text));
   MM_TRY(mm_plan_copy_name(name, source, plan->map));

@@ -101,6 +101,8 @@ for env in Pendulum-v1 MountainCarContinuous-v0 Hopper HalfCheetah Ant; do
 done
 run train --env Hopper --map l2 --set physics=mujoco --backend cuda
 expect_refusal 2 "backend 'cuda': physics=mujoco runs on the processor only (use --backend cpu)"
+run reproduce mujoco --scale smoke --physics mujoco --backend cuda
+expect_refusal 2 "backend 'cuda': Hopper: physics=mujoco runs on the processor only (use --backend cpu)"
 run train --env Ant-v4 --map l2 --backend cuda
 expect_refusal 2 "backend 'cuda': this body's flavour=gymnasium runs on the processor only (use --backend cpu)"
 run train --env Hopper --map l2 --set hidden=257 --backend cuda
