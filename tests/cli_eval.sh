@@ -80,7 +80,7 @@ expect_out "CartPole-v1, ampo, map l2: 2 agents, 100 episodes each, sampled acti
 expect_out "(standard error over agents)"
 expect "a table of agents" grep -Eq '^ +1 +6 ' "$out"
 run eval --policy "$ppo" --episodes 5
-expect_out "Acrobot-v1, ppo, map negentropy: 1 agent, 5 episodes, sampled actions"
+expect_out "Acrobot-v1, ppo: 1 agent, 5 episodes, sampled actions"
 expect_out "(standard error over episodes)"
 
 # MinAtar: the rules of the ID, of the setting, of the training

@@ -94,6 +94,7 @@ expect_code 0
 run train --env MountainCarContinuous-v0 --algo ppo --preset ppo-mujoco --set envs=32 --set minibatches=2 \
   --set steps=640 --out car --quiet
 expect_code 0
+expect_out "MountainCarContinuous-v0, ppo: 1 run of 640 steps"
 
 # ---------------------------------------------------------------------------------------------
 # Policies

@@ -231,11 +231,13 @@ static void put_text(const outcome *o) {
   const mm_returns *r = &e->all;
   char number[4][OUTPUT_NUMBER_SIZE], kind[MAP_KIND_SIZE];
   const char *rules = policy_argument_rules(&o->of);
-  printf("%s%s%s, %s, map %s: %zu agent%s, %zu episode%s%s, %s actions\n", mm_env_id(o->of.env),
-         rules != NULL ? ", rules=" : "", rules != NULL ? rules : "",
-         mm_algo_name(o->of.info.settings.algo), map_describe_kind(o->of.info.map, kind),
-         e->n_agent, e->n_agent == 1 ? "" : "s", e->n_episode, e->n_episode == 1 ? "" : "s",
-         e->n_agent == 1 ? "" : " each", o->args->greedy ? "greedy" : "sampled");
+  printf("%s%s%s, %s", mm_env_id(o->of.env), rules != NULL ? ", rules=" : "",
+         rules != NULL ? rules : "", mm_algo_name(o->of.info.settings.algo));
+  if (o->of.info.settings.algo != MM_ALGO_PPO)
+    printf(", map %s", map_describe_kind(o->of.info.map, kind));
+  printf(": %zu agent%s, %zu episode%s%s, %s actions\n", e->n_agent, e->n_agent == 1 ? "" : "s",
+         e->n_episode, e->n_episode == 1 ? "" : "s", e->n_agent == 1 ? "" : " each",
+         o->args->greedy ? "greedy" : "sampled");
   put_body(e);
   printf("mean return  %s%s%s", terminal_style(stdout, STYLE_BOLD),
          output_number(r->value.mean, number[0]), terminal_style(stdout, STYLE_PLAIN));

@@ -258,9 +258,9 @@ static void put_text(const outcome *o) {
   const mm_train_plan *plan = o->view->plan;
   char map[MAP_LABEL_SIZE], done[32] = "";
   if (o->n_done < o->n) snprintf(done, sizeof done, "%zu of ", o->n_done);
-  printf("%s, %s, map %s: %s%zu run%s of %" PRIu64 " steps\n", plan->env,
-         mm_algo_name(plan->settings.algo), map_label(plan->map, map), done, o->n,
-         o->n == 1 ? "" : "s", o->steps);
+  printf("%s, %s", plan->env, mm_algo_name(plan->settings.algo));
+  if (plan->settings.algo != MM_ALGO_PPO) printf(", map %s", map_label(plan->map, map));
+  printf(": %s%zu run%s of %" PRIu64 " steps\n", done, o->n, o->n == 1 ? "" : "s", o->steps);
   if (o->n_done > 0) put_values(o);
   put_samples(o);
   put_speed(o);
