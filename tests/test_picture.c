@@ -210,7 +210,7 @@ static void test_inputs(void **state) {
 // Shapes
 
 static void assert_within(const char *id, const mm_scene *s, double x, double y) {
-  if (!(x >= s->left && x <= s->right && y >= s->bottom && y <= s->top))
+  if (!(x >= s->box.left && x <= s->box.right && y >= s->box.bottom && y <= s->box.top))
     fail_msg("%s: (%g, %g) is outside the frame", id, x, y);
 }
 

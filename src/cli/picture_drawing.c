@@ -134,8 +134,8 @@ static void draw_box(canvas *c, double x, double y, double x2, double y2, int ma
 }
 
 static void draw_shape(canvas *c, const mm_scene *scene, const mm_shape *h) {
-  double x = (h->x - scene->left) * c->unit, y = (scene->top - h->y) * c->unit;
-  double x2 = (h->x2 - scene->left) * c->unit, y2 = (scene->top - h->y2) * c->unit;
+  double x = (h->x - scene->box.left) * c->unit, y = (scene->box.top - h->y) * c->unit;
+  double x2 = (h->x2 - scene->box.left) * c->unit, y2 = (scene->box.top - h->y2) * c->unit;
   if (h->kind == MM_SHAPE_LINE)
     draw_line(c, x, y, x2, y2, h->size * c->unit, h->mark);
   else if (h->kind == MM_SHAPE_BOX)
@@ -193,7 +193,7 @@ static void add_canvas_line(const canvas *c, const mm_scene *scene, int row, tex
 static void draw_shapes(const mm_scene *scene, const float *obs, int columns, int lines,
                         text_panel *out) {
   enum { COLUMNS_MOST = 100, LINES_MOST = 40 };
-  double width = scene->right - scene->left, height = scene->top - scene->bottom;
+  double width = scene->box.right - scene->box.left, height = scene->box.top - scene->box.bottom;
   if (columns > COLUMNS_MOST) columns = COLUMNS_MOST;
   if (lines > LINES_MOST) lines = LINES_MOST;
   canvas c = { .unit = fmin(2 * columns / width, 4 * lines / height) };

@@ -86,9 +86,9 @@ static void add_drawing(sheet *s, const mm_shape *shape, int n, double left, dou
   mm_page_add(&s->page, box(left, top, s->w, s->h), MM_PAPER_COLOUR);
   for (int i = 0; i < n; i++) {
     mm_shape h = shape[i];
-    double y = top + (scene->top - h.y) * s->unit, y2 = top + (scene->top - h.y2) * s->unit;
-    h.x = left + (h.x - scene->left) * s->unit;
-    h.x2 = left + (h.x2 - scene->left) * s->unit;
+    double y = top + (scene->box.top - h.y) * s->unit, y2 = top + (scene->box.top - h.y2) * s->unit;
+    h.x = left + (h.x - scene->box.left) * s->unit;
+    h.x2 = left + (h.x2 - scene->box.left) * s->unit;
     h.y = h.kind == MM_SHAPE_BOX ? fmin(y, y2) : y; // a box goes downwards from its corner
     h.y2 = h.kind == MM_SHAPE_BOX ? fmax(y, y2) : y2;
     h.size = fmax(h.size * s->unit, 1);
@@ -146,9 +146,9 @@ static void choose_sizes(sheet *s, size_t n, const char *title) {
     s->w = s->unit * scene->columns;
     s->h = s->unit * scene->rows;
   } else {
-    s->unit = DRAWING / (scene->right - scene->left);
+    s->unit = DRAWING / (scene->box.right - scene->box.left);
     s->w = DRAWING;
-    s->h = ceil((scene->top - scene->bottom) * s->unit);
+    s->h = ceil((scene->box.top - scene->box.bottom) * s->unit);
   }
   size_t most = (size_t)fmax(floor((PAGE + GAP) / (s->w + GAP)), 1);
   size_t rows = (n + most - 1) / most;

@@ -37,13 +37,18 @@ enum { MM_SHAPES_MOST = 64, MM_MARKS_MOST = 12 };
 #define MM_BOARD_COLOUR 0x1c1c1cu
 #define MM_PAPER_COLOUR 0xffffffu
 
+// What of the plane a scene of shapes shows.
+typedef struct mm_box {
+  double left, right, bottom, top;
+} mm_box;
+
 typedef struct mm_scene {
   const mm_mark *mark; // [n_mark], of a board the one in front first
   int n_mark;
-  int rows, columns;               // of a board; 0: shapes
-  int channels;                    // MinAtar
-  bool lettered;                   // letters on the cells as well: colours do not say everything
-  double left, right, bottom, top; // the box of the shapes
+  int rows, columns; // of a board; 0: shapes
+  int channels;      // MinAtar
+  bool lettered;     // letters on the cells as well: colours do not say everything
+  mm_box box;        // of the shapes
   int (*shapes)(const float *obs, mm_shape *out);
 } mm_scene;
 

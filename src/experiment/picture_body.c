@@ -27,21 +27,21 @@ static const mm_mark ant_marks[] = { { "floor", GREY, '-', 0 },
                                      { "legs on its left", VERMILION, '*', 0 } };
 
 // Below the floor and above, to the ends of the box.
-static const double hopper_box[4] = { -1.4, 1.4, -0.1, 1.7 };
-static const double cheetah_box[4] = { -1.5, 1.5, -0.1, 1.6 };
-static const double ant_box[4] = { -1.5, 1.5, -0.1, 1.6 };
+static const mm_box hopper_box = { -1.4, 1.4, -0.1, 1.7 };
+static const mm_box cheetah_box = { -1.5, 1.5, -0.1, 1.6 };
+static const mm_box ant_box = { -1.5, 1.5, -0.1, 1.6 };
 
 // ---------------------------------------------------------------------------------------------
 
-static mm_shape floor_of(const double box[4]) {
-  return (mm_shape){ MM_SHAPE_LINE, FLOOR, box[0], 0, box[1], 0, 0.02 };
+static mm_shape floor_of(const mm_box *box) {
+  return (mm_shape){ MM_SHAPE_LINE, FLOOR, box->left, 0, box->right, 0, 0.02 };
 }
 
 // Most of a body does not feel brax' floor, and some jump high: nothing is drawn beyond the box.
-static void keep_within(const double box[4], double (*end)[3]) {
+static void keep_within(const mm_box *box, double (*end)[3]) {
   for (int k = 0; k < 2; k++) {
-    end[k][0] = fmin(fmax(end[k][0], box[0]), box[1]);
-    end[k][2] = fmin(fmax(end[k][2], box[2]), box[3]);
+    end[k][0] = fmin(fmax(end[k][0], box->left), box->right);
+    end[k][2] = fmin(fmax(end[k][2], box->bottom), box->top);
   }
 }
 
@@ -79,8 +79,7 @@ static int ant_mark(const mm_body_table *table, const mm_capsule *capsule) {
 }
 
 // What is further away is drawn first.
-static int draw(mm_body body, const double *q, const double box[4], marker *mark_of,
-                mm_shape *out) {
+static int draw(mm_body body, const double *q, const mm_box *box, marker *mark_of, mm_shape *out) {
   double ends[MM_BODY_MOST_CAPSULES][2][3];
   mm_body_table table;
   int n = 0; // 1 + 3 * 13 at most
@@ -103,21 +102,21 @@ static int hopper(const float *obs, mm_shape *out) {
   double q[MM_HOPPER_Q] = { 0, (double)obs[0] - mm_body_describe(MM_BODY_HOPPER)->height[0] };
   for (int k = 2; k < MM_HOPPER_Q; k++)
     q[k] = (double)obs[k - 1];
-  return draw(MM_BODY_HOPPER, q, hopper_box, hopper_mark, out);
+  return draw(MM_BODY_HOPPER, q, &hopper_box, hopper_mark, out);
 }
 
 static int half_cheetah(const float *obs, mm_shape *out) {
   double q[MM_HALF_CHEETAH_Q] = { 0 };
   for (int k = 1; k < MM_HALF_CHEETAH_Q; k++)
     q[k] = (double)obs[k - 1];
-  return draw(MM_BODY_HALF_CHEETAH, q, cheetah_box, cheetah_mark, out);
+  return draw(MM_BODY_HALF_CHEETAH, q, &cheetah_box, cheetah_mark, out);
 }
 
 static int ant(const float *obs, mm_shape *out) {
   double q[MM_ANT_Q] = { 0 };
   for (int k = 2; k < MM_ANT_Q; k++)
     q[k] = (double)obs[k - 2];
-  return draw(MM_BODY_ANT, q, ant_box, ant_mark, out);
+  return draw(MM_BODY_ANT, q, &ant_box, ant_mark, out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -125,12 +124,12 @@ static int ant(const float *obs, mm_shape *out) {
 static const struct {
   const char *name;
   const mm_mark *mark;
-  const double *box; // left, right, bottom, top
+  const mm_box *box;
   int (*shapes)(const float *obs, mm_shape *out);
 } scenes[] = {
-  { "Hopper", hopper_marks, hopper_box, hopper },
-  { "HalfCheetah", cheetah_marks, cheetah_box, half_cheetah },
-  { "Ant", ant_marks, ant_box, ant },
+  { "Hopper", hopper_marks, &hopper_box, hopper },
+  { "HalfCheetah", cheetah_marks, &cheetah_box, half_cheetah },
+  { "Ant", ant_marks, &ant_box, ant },
 };
 
 bool mm_scene_find_body(const char *id, mm_scene *out) {
@@ -138,14 +137,7 @@ bool mm_scene_find_body(const char *id, mm_scene *out) {
     size_t length = strlen(scenes[i].name);
     if (strncmp(id, scenes[i].name, length) != 0) continue;
     if (id[length] && strcmp(id + length, "-v4") != 0) continue;
-    const double *b = scenes[i].box;
-    *out = (mm_scene){ .mark = scenes[i].mark,
-                       .n_mark = 3,
-                       .left = b[0],
-                       .right = b[1],
-                       .bottom = b[2],
-                       .top = b[3],
-                       .shapes = scenes[i].shapes };
+    *out = (mm_scene){ scenes[i].mark, 3, .box = *scenes[i].box, .shapes = scenes[i].shapes };
     return true;
   }
   return false;

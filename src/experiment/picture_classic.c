@@ -125,7 +125,7 @@ static int pendulum(const float *obs, mm_shape *out) {
 static const struct {
   const char *id;
   const mm_mark *mark;
-  double box[4]; // left, right, bottom, top
+  mm_box box;
   int (*shapes)(const float *obs, mm_shape *out);
 } scenes[] = {
   { "CartPole-v1", cartpole_marks, { -2.75, 2.75, -0.15, 1.45 }, cartpole },
@@ -138,14 +138,7 @@ static const struct {
 bool mm_scene_find_classic(const char *id, mm_scene *out) {
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
     if (strcmp(id, scenes[i].id) != 0) continue;
-    const double *b = scenes[i].box;
-    *out = (mm_scene){ .mark = scenes[i].mark,
-                       .n_mark = 3,
-                       .left = b[0],
-                       .right = b[1],
-                       .bottom = b[2],
-                       .top = b[3],
-                       .shapes = scenes[i].shapes };
+    *out = (mm_scene){ scenes[i].mark, 3, .box = scenes[i].box, .shapes = scenes[i].shapes };
     return true;
   }
   return false;

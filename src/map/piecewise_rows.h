@@ -22,86 +22,85 @@ enum {
 };
 
 typedef struct rows_block {
-  float tolerance;            // of the sum
-  mm_lanes_f top;             // the row's highest score
-  mm_lanes_f d[ROWS_ACTIONS]; // scores minus that
+  float tolerance;     // of the sum
+  vec top;             // the row's highest score
+  vec d[ROWS_ACTIONS]; // scores minus that
   // the actions' values at u
-  mm_lanes_f whole[ROWS_ACTIONS], part[ROWS_ACTIONS], slope[ROWS_ACTIONS];
-  mm_lanes_f u, offset; // the root is u + offset in the solved lanes
-  mm_lanes_where open, solved;
+  vec whole[ROWS_ACTIONS], part[ROWS_ACTIONS], slope[ROWS_ACTIONS];
+  vec u, offset; // the root is u + offset in the solved lanes
+  mask open, solved;
 } rows_block;
 
 // What a point u tells: the sum minus n, its slope, how far to the left (<= 0) and to the right it
 // is straight, and the top action's n phi with its slope.
 typedef struct rows_point {
-  mm_lanes_f excess, slope, left, right, share, share_slope;
+  vec excess, slope, left, right, share, share_slope;
 } rows_point;
 
 // Points on both sides of the root; share and excess are those at the next knot towards it.
 typedef struct rows_bracket {
-  mm_lanes_f low, low_share, low_excess;
-  mm_lanes_f high, high_share, high_excess;
-  mm_lanes_where above, below; // the last point was above the root, or below; neither at first
+  vec low, low_share, low_excess;
+  vec high, high_share, high_excess;
+  mask above, below; // the last point was above the root, or below; neither at first
 } rows_bracket;
 
 static void rows_load(const mm_potential_f *f, const float *scores, size_t count, size_t n,
                       rows_block *b) {
-  for (size_t i = 0; i < MM_LANES; i++) {
+  for (size_t i = 0; i < LANES; i++) {
     const float *x = scores + (i < count ? i : count - 1) * n; // unused lanes repeat the last row
     for (size_t a = 0; a < n; a++)
       b->d[a][i] = x[a];
   }
-  mm_lanes_f top = b->d[0];
+  vec top = b->d[0];
   for (size_t a = 1; a < n; a++)
-    top = mm_lanes_max(top, b->d[a]);
+    top = greatest(top, b->d[a]);
   // twice the width below the top phi is 0 whatever u is; the limit keeps infinity out, and lets
   // NaN pass, which is never solved
-  mm_lanes_f least = mm_lanes_all(2 * f->depth[0]);
+  vec lowest = all_of(2 * f->depth[0]);
   for (size_t a = 0; a < n; a++)
-    b->d[a] = mm_lanes_max(least, b->d[a] - top);
+    b->d[a] = greatest(lowest, b->d[a] - top);
   b->top = top;
   b->tolerance = (float)f->n * 0x1p-23f * (n > 8 ? (float)n / 4 : 2); // as in mm_solve
 }
 
 // How many knots are at or below y, modulo 2^levels after adding that; and the knots around y.
-MM_INLINE mm_lanes_i rows_search(const mm_potential_f *f, int levels, mm_lanes_f y,
-                                 mm_lanes_f *left, mm_lanes_f *right) {
-  mm_lanes_i k = (mm_lanes_i){ 0 } + 1;
-  *left = mm_lanes_all(-FLT_MAX);
-  *right = mm_lanes_all(FLT_MAX);
+MM_INLINE ints rows_search(const mm_potential_f *f, int levels, vec y, vec *left, vec *right) {
+  ints k = (ints){ 0 } + 1;
+  *left = all_of(-FLT_MAX);
+  *right = all_of(FLT_MAX);
   for (int level = 0; level < levels; level++) {
-    mm_lanes_f node = level < MM_LANES_BITS ? mm_lanes_take(f->tree, MM_LANES_BITS, k)
-                                            : mm_lanes_take(f->tree + (1 << level), level, k);
-    mm_lanes_where reached = mm_lanes_at_most(node, y);
-    *left = mm_lanes_select(reached, node, *left);
-    *right = mm_lanes_select(reached, *right, node);
-    k = mm_lanes_child(k, reached);
+    vec node =
+        level < LANES_BITS ? take(f->tree, LANES_BITS, k) : take(f->tree + (1 << level), level, k);
+    mask reached = at_most(node, y);
+    *left = choose(reached, node, *left);
+    *right = choose(reached, *right, node);
+    k = child(k, reached);
   }
   return k;
 }
 
 MM_INLINE void rows_evaluate(const mm_potential_f *f, int levels, size_t n, rows_block *b,
                              rows_point *at) {
-  mm_lanes_f zero = { 0 }, whole = mm_lanes_all((float)-f->n), part = zero;
-  rows_point sum = { zero, zero, mm_lanes_all(-FLT_MAX), mm_lanes_all(FLT_MAX), zero - 1, zero };
+  vec zero = { 0 }, whole = all_of((float)-f->n), part = zero;
+  rows_point sum = { zero, zero, all_of(-FLT_MAX), all_of(FLT_MAX), zero - 1, zero };
   for (size_t a = 0; a < n; a++) {
-    mm_lanes_f y = b->u + b->d[a], left, right;
-    mm_lanes_i knots = rows_search(f, levels, y, &left, &right);
+    vec y = b->u + b->d[a], left, right;
+    ints knots = rows_search(f, levels, y, &left, &right);
     // before the first knot the index wraps around to the table's end: slope 0, as after the last
-    mm_lanes_f slope = mm_lanes_take(f->inverse_psi, levels, knots - 1);
-    mm_lanes_f j = __builtin_convertvector(knots, mm_lanes_f) - (float)((1 << levels) + 1);
-    j = mm_lanes_max(j, zero);
-    mm_lanes_f t = mm_lanes_min(zero + 1, (y - left) * slope), share = j + t;
+    vec slope = take(f->inverse_psi, levels, knots - 1);
+    vec j = __builtin_convertvector(knots, vec) - (float)((1 << levels) + 1);
+    j = greatest(j, zero);
+    vec t = least(zero + 1, (y - left) * slope), share = j + t;
     b->whole[a] = j;
     b->part[a] = t;
     b->slope[a] = slope;
     whole += j;
     part += t;
     sum.slope += slope;
-    sum.left = mm_lanes_max(sum.left, left - y);
-    sum.right = mm_lanes_min(sum.right, right - y);
-    sum.share_slope = mm_lanes_select(mm_lanes_less(sum.share, share), slope, sum.share_slope);
-    sum.share = mm_lanes_max(sum.share, share);
+    sum.left = greatest(sum.left, left - y);
+    sum.right = least(sum.right, right - y);
+    sum.share_slope = choose(below(sum.share, share), slope, sum.share_slope);
+    sum.share = greatest(sum.share, share);
   }
   sum.excess = whole + part;
   *at = sum;
@@ -109,67 +108,67 @@ MM_INLINE void rows_evaluate(const mm_potential_f *f, int levels, size_t n, rows
 
 // Closes the lanes whose root is known.
 MM_INLINE void rows_settle(const rows_point *at, rows_block *b) {
-  mm_lanes_f step = -at->excess / at->slope, zero = { 0 }, limit = mm_lanes_all(b->tolerance);
-  mm_lanes_where straight = mm_lanes_at_most(at->left, step) & mm_lanes_at_most(step, at->right);
-  mm_lanes_where near = mm_lanes_at_most(at->excess, limit) & mm_lanes_at_most(-limit, at->excess);
-  mm_lanes_where now = b->open & (straight | near);
-  b->offset = mm_lanes_select(now, mm_lanes_select(straight, step, zero), b->offset);
+  vec step = -at->excess / at->slope, zero = { 0 }, limit = all_of(b->tolerance);
+  mask straight = at_most(at->left, step) & at_most(step, at->right);
+  mask near = at_most(at->excess, limit) & at_most(-limit, at->excess);
+  mask now = b->open & (straight | near);
+  b->offset = choose(now, choose(straight, step, zero), b->offset);
   b->solved |= now;
   b->open ^= now;
 }
 
 // Takes the point into the bracket.
-MM_INLINE void rows_narrow(const rows_point *at, mm_lanes_f u, rows_bracket *k) {
-  mm_lanes_f zero = { 0 }, one = zero + 1, half = zero + 0.5f;
-  mm_lanes_where above = mm_lanes_less(zero, at->excess);
-  mm_lanes_f move = mm_lanes_select(above, at->left, at->right);
-  mm_lanes_f share = at->share + move * at->share_slope, excess = at->excess + move * at->slope;
+MM_INLINE void rows_narrow(const rows_point *at, vec u, rows_bracket *k) {
+  vec zero = { 0 }, one = zero + 1, half = zero + 0.5f;
+  mask above = below(zero, at->excess);
+  vec move = choose(above, at->left, at->right);
+  vec share = at->share + move * at->share_slope, excess = at->excess + move * at->slope;
   // the second point in a row on the same side: the other end counts half (the Illinois rule)
-  mm_lanes_f low = k->low_excess * mm_lanes_select(k->above, half, one);
-  mm_lanes_f high = k->high_excess * mm_lanes_select(k->below, half, one);
-  k->low_excess = mm_lanes_select(above, low, excess);
-  k->high_excess = mm_lanes_select(above, excess, high);
-  k->low_share = mm_lanes_select(above, k->low_share, share);
-  k->high_share = mm_lanes_select(above, share, k->high_share);
-  k->low = mm_lanes_select(above, k->low, u);
-  k->high = mm_lanes_select(above, u, k->high);
+  vec low = k->low_excess * choose(k->above, half, one);
+  vec high = k->high_excess * choose(k->below, half, one);
+  k->low_excess = choose(above, low, excess);
+  k->high_excess = choose(above, excess, high);
+  k->low_share = choose(above, k->low_share, share);
+  k->high_share = choose(above, share, k->high_share);
+  k->low = choose(above, k->low, u);
+  k->high = choose(above, u, k->high);
   k->above = above;
-  k->below = mm_lanes_at_most(at->excess, zero);
+  k->below = at_most(at->excess, zero);
 }
 
 // The open lanes' next points: the secant's, or the middle where that is no progress. Lanes without
 // a number between the ends are closed unsolved.
 MM_INLINE void rows_next(const mm_potential_f *f, int levels, const rows_bracket *k,
                          rows_block *b) {
-  mm_lanes_f weight = k->low_excess / (k->low_excess - k->high_excess);
-  mm_lanes_f share = k->low_share + (k->high_share - k->low_share) * weight;
-  share = mm_lanes_max(share, mm_lanes_all(0)); // 0 for NaN
-  share = mm_lanes_min(share, mm_lanes_all((float)f->n));
-  mm_lanes_i j = __builtin_convertvector(share, mm_lanes_i);
-  mm_lanes_f t = share - __builtin_convertvector(j, mm_lanes_f);
-  mm_lanes_f next = mm_lanes_take(f->depth, levels, j) + t * mm_lanes_take(f->psi, levels, j);
-  mm_lanes_f middle = k->low + 0.5f * (k->high - k->low);
-  next = mm_lanes_select(mm_lanes_less(k->low, next) & mm_lanes_less(next, k->high), next, middle);
-  b->open &= mm_lanes_less(k->low, next) & mm_lanes_less(next, k->high);
-  b->u = mm_lanes_select(b->open, next, b->u);
+  vec weight = k->low_excess / (k->low_excess - k->high_excess);
+  vec share = k->low_share + (k->high_share - k->low_share) * weight;
+  share = greatest(share, all_of(0)); // 0 for NaN
+  share = least(share, all_of((float)f->n));
+  ints j = __builtin_convertvector(share, ints);
+  vec t = share - __builtin_convertvector(j, vec);
+  vec next = take(f->depth, levels, j) + t * take(f->psi, levels, j);
+  vec middle = k->low + 0.5f * (k->high - k->low);
+  next = choose(below(k->low, next) & below(next, k->high), next, middle);
+  b->open &= below(k->low, next) & below(next, k->high);
+  b->u = choose(b->open, next, b->u);
 }
 
 // Starts at u = 0, where the top action's share is n. The other end of the first secant is that of
 // phi, share and sum 0: it divides the top action's share by the sum, which is exact for exp.
 MM_INLINE void rows_solve(const mm_potential_f *f, int levels, size_t n, rows_block *b) {
-  mm_lanes_f zero = { 0 };
-  mm_lanes_where none = mm_lanes_less(zero, zero);
+  vec zero = { 0 };
+  mask none = below(zero, zero);
   rows_bracket k = {
-    mm_lanes_all(f->depth[0]), zero, mm_lanes_all((float)-f->n), zero, zero, zero, none, none
+    all_of(f->depth[0]), zero, all_of((float)-f->n), zero, zero, zero, none, none
   };
   b->u = b->offset = zero;
-  b->open = mm_lanes_at_most(zero, zero);
+  b->open = at_most(zero, zero);
   b->solved = none;
   for (int round = 0; round < ROWS_ROUNDS; round++) {
     rows_point at;
     rows_evaluate(f, levels, n, b, &at);
     rows_settle(&at, b);
-    if (!mm_lanes_any(b->open)) return;
+    if (!some(b->open)) return;
     rows_narrow(&at, b->u, &k);
     rows_next(f, levels, &k, b);
   }
@@ -179,23 +178,23 @@ MM_INLINE void rows_solve(const mm_potential_f *f, int levels, size_t n, rows_bl
 // segments, so that higher scores never get less; where that matters, a segment is narrower than
 // floats resolve, and the row is not solved.
 static void rows_finish(const mm_potential_f *f, size_t n, rows_block *b) {
-  mm_lanes_f zero = { 0 }, total = zero, limit = mm_lanes_all(4 * b->tolerance);
+  vec zero = { 0 }, total = zero, limit = all_of(4 * b->tolerance);
   for (size_t a = 0; a < n; a++) {
-    mm_lanes_f t = b->part[a] + b->slope[a] * b->offset;
-    b->part[a] = b->whole[a] + mm_lanes_min(mm_lanes_max(t, zero), zero + 1);
+    vec t = b->part[a] + b->slope[a] * b->offset;
+    b->part[a] = b->whole[a] + least(greatest(t, zero), zero + 1);
     total += b->part[a];
   }
   for (size_t a = 0; a < n; a++)
     b->part[a] /= total;
-  mm_lanes_f excess = total - (float)f->n;
-  b->solved &= mm_lanes_at_most(excess, limit) & mm_lanes_at_most(-limit, excess);
+  vec excess = total - (float)f->n;
+  b->solved &= at_most(excess, limit) & at_most(-limit, excess);
 }
 
 static void rows_store(const mm_potential_f *f, const float *scores, size_t count, size_t n,
                        const rows_block *b, float *probs, float *lambda) {
-  mm_lanes_f shift = (f->anchor + (b->u + b->offset)) - b->top;
+  vec shift = (f->anchor + (b->u + b->offset)) - b->top;
   for (size_t i = 0; i < count; i++) {
-    if (!mm_lanes_holds(b->solved, i)) {
+    if (!holds(b->solved, i)) {
       mm_project_solved_f(f, scores + i * n, n, probs + i * n, lambda + i);
       continue;
     }
@@ -209,8 +208,8 @@ static void rows_store(const mm_potential_f *f, const float *scores, size_t coun
 static void project_rows(const mm_potential_f *f, const float *scores, size_t rows, size_t n,
                          float *probs, float *lambda) {
   rows_block b;
-  for (size_t first = 0; first < rows; first += MM_LANES) {
-    size_t count = rows - first < MM_LANES ? rows - first : MM_LANES;
+  for (size_t first = 0; first < rows; first += LANES) {
+    size_t count = rows - first < LANES ? rows - first : LANES;
     const float *x = scores + first * n;
     rows_load(f, x, count, n, &b);
     if (f->levels == MM_TREE_LEAST)

@@ -1,8 +1,7 @@
-// Vectors of floats for the kernels: 16 lanes with AVX-512, 8 with AVX2, 4 plain numbers elsewhere.
+// Vectors of floats for the kernels: registers (base/lanes.h), elsewhere 4 plain numbers.
 //
-// Every operation is one IEEE operation per lane and means the same at any width; `greatest` and
-// `least` give the second operand where a NaN is involved, as the instructions do. The only sum
-// across lanes is sums_of_8, whose tree is over 16 logical lanes whatever the width.
+// Every operation means the same at any width. The only sum across lanes is sums_of_8, whose tree
+// is over 16 logical lanes whatever the width.
 
 #ifndef MM_NET_LANES_H
 #define MM_NET_LANES_H
@@ -32,110 +31,8 @@
 // Columns of all matrices come in groups of this many.
 enum { GROUP = 16 };
 
-#if defined(__AVX512F__)
-
-#include <immintrin.h>
-
-enum { LANES = 16 };
-typedef __m512 vec;
-
-MM_INLINE vec load(const float *p) {
-  return _mm512_loadu_ps(p);
-}
-MM_INLINE void store(float *p, vec a) {
-  _mm512_storeu_ps(p, a);
-}
-MM_INLINE vec all(float x) {
-  return _mm512_set1_ps(x);
-}
-MM_INLINE vec add(vec a, vec b) {
-  return _mm512_add_ps(a, b);
-}
-MM_INLINE vec subtract(vec a, vec b) {
-  return _mm512_sub_ps(a, b);
-}
-MM_INLINE vec multiply(vec a, vec b) {
-  return _mm512_mul_ps(a, b);
-}
-MM_INLINE vec divide(vec a, vec b) {
-  return _mm512_div_ps(a, b);
-}
-MM_INLINE vec root(vec a) {
-  return _mm512_sqrt_ps(a);
-}
-MM_INLINE vec greatest(vec a, vec b) {
-  return _mm512_max_ps(a, b);
-}
-MM_INLINE vec least(vec a, vec b) {
-  return _mm512_min_ps(a, b);
-}
-// a b + c and c - a b, rounded once
-MM_INLINE vec fused(vec a, vec b, vec c) {
-  return _mm512_fmadd_ps(a, b, c);
-}
-MM_INLINE vec fused_minus(vec a, vec b, vec c) {
-  return _mm512_fnmadd_ps(a, b, c);
-}
-// a where x > y, else 0
-MM_INLINE vec where_above(vec x, vec y, vec a) {
-  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, y, _CMP_GT_OQ), a);
-}
-// a where |x| >= y, else 0
-MM_INLINE vec where_large(vec x, vec y, vec a) {
-  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(_mm512_abs_ps(x), y, _CMP_GE_OQ), a);
-}
-
-#elif defined(__AVX2__) && defined(__FMA__)
-
-#include <immintrin.h>
-
-enum { LANES = 8 };
-typedef __m256 vec;
-
-MM_INLINE vec load(const float *p) {
-  return _mm256_loadu_ps(p);
-}
-MM_INLINE void store(float *p, vec a) {
-  _mm256_storeu_ps(p, a);
-}
-MM_INLINE vec all(float x) {
-  return _mm256_set1_ps(x);
-}
-MM_INLINE vec add(vec a, vec b) {
-  return _mm256_add_ps(a, b);
-}
-MM_INLINE vec subtract(vec a, vec b) {
-  return _mm256_sub_ps(a, b);
-}
-MM_INLINE vec multiply(vec a, vec b) {
-  return _mm256_mul_ps(a, b);
-}
-MM_INLINE vec divide(vec a, vec b) {
-  return _mm256_div_ps(a, b);
-}
-MM_INLINE vec root(vec a) {
-  return _mm256_sqrt_ps(a);
-}
-MM_INLINE vec greatest(vec a, vec b) {
-  return _mm256_max_ps(a, b);
-}
-MM_INLINE vec least(vec a, vec b) {
-  return _mm256_min_ps(a, b);
-}
-MM_INLINE vec fused(vec a, vec b, vec c) {
-  return _mm256_fmadd_ps(a, b, c);
-}
-MM_INLINE vec fused_minus(vec a, vec b, vec c) {
-  return _mm256_fnmadd_ps(a, b, c);
-}
-MM_INLINE vec where_above(vec x, vec y, vec a) {
-  return _mm256_and_ps(_mm256_cmp_ps(x, y, _CMP_GT_OQ), a);
-}
-MM_INLINE vec where_large(vec x, vec y, vec a) {
-  vec size = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-  return _mm256_and_ps(_mm256_cmp_ps(size, y, _CMP_GE_OQ), a);
-}
-
+#if defined(__AVX2__) && defined(__FMA__)
+#include "base/lanes.h"
 #else
 
 enum { LANES = 4 };
@@ -156,7 +53,7 @@ MM_INLINE void store(float *p, vec a) {
   for (int i = 0; i < LANES; i++)
     p[i] = a.x[i];
 }
-MM_INLINE vec all(float x) {
+MM_INLINE vec all_of(float x) {
   LANEWISE(x);
 }
 MM_INLINE vec add(vec a, vec b) {
@@ -186,13 +83,31 @@ MM_INLINE vec fused(vec a, vec b, vec c) {
 MM_INLINE vec fused_minus(vec a, vec b, vec c) {
   LANEWISE(fmaf(-a.x[i], b.x[i], c.x[i]));
 }
+
+#endif
+
+// a where x > y, else 0; a where |x| >= y, else 0
+#if defined(__AVX512F__)
+MM_INLINE vec where_above(vec x, vec y, vec a) {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, y, _CMP_GT_OQ), a);
+}
+MM_INLINE vec where_large(vec x, vec y, vec a) {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(size_of(x), y, _CMP_GE_OQ), a);
+}
+#elif defined(__AVX2__) && defined(__FMA__)
+MM_INLINE vec where_above(vec x, vec y, vec a) {
+  return _mm256_and_ps(_mm256_cmp_ps(x, y, _CMP_GT_OQ), a);
+}
+MM_INLINE vec where_large(vec x, vec y, vec a) {
+  return _mm256_and_ps(_mm256_cmp_ps(size_of(x), y, _CMP_GE_OQ), a);
+}
+#else
 MM_INLINE vec where_above(vec x, vec y, vec a) {
   LANEWISE(x.x[i] > y.x[i] ? a.x[i] : 0.0f);
 }
 MM_INLINE vec where_large(vec x, vec y, vec a) {
   LANEWISE(fabsf(x.x[i]) >= y.x[i] ? a.x[i] : 0.0f);
 }
-
 #endif
 
 // Registers that hold one group.
@@ -200,15 +115,15 @@ enum { PARTS = GROUP / LANES };
 
 // As mm_tanh_f, step by step.
 MM_INLINE vec tanh_of(vec x) {
-  vec c = least(all(MM_TANH_END_F), greatest(all(-MM_TANH_END_F), x));
+  vec c = least(all_of(MM_TANH_END_F), greatest(all_of(-MM_TANH_END_F), x));
   vec z = multiply(c, c);
-  vec p = fused(z, all(MM_TANH_P3_F), all(MM_TANH_P2_F));
-  vec q = fused(z, all(MM_TANH_Q4_F), all(MM_TANH_Q3_F));
-  p = fused(z, p, all(MM_TANH_P1_F));
-  q = fused(z, q, all(MM_TANH_Q2_F));
-  p = fused(z, p, all(MM_TANH_P0_F));
-  q = fused(z, q, all(MM_TANH_Q1_F));
-  return divide(multiply(c, p), fused(z, q, all(1.0f)));
+  vec p = fused(z, all_of(MM_TANH_P3_F), all_of(MM_TANH_P2_F));
+  vec q = fused(z, all_of(MM_TANH_Q4_F), all_of(MM_TANH_Q3_F));
+  p = fused(z, p, all_of(MM_TANH_P1_F));
+  q = fused(z, q, all_of(MM_TANH_Q2_F));
+  p = fused(z, p, all_of(MM_TANH_P0_F));
+  q = fused(z, q, all_of(MM_TANH_Q1_F));
+  return divide(multiply(c, p), fused(z, q, all_of(1.0f)));
 }
 
 // The root of 0 or of a number from 2^-100 on, rounded as `root` does: whether it does is checked
@@ -216,7 +131,7 @@ MM_INLINE vec tanh_of(vec x) {
 // long. With g -> sqrt(x) and h -> 1 / (2 sqrt(x)), both improve by their distance from g h = 1/2.
 #if defined(__AVX512F__)
 MM_INLINE vec root_by_steps(vec x) {
-  const vec half = all(0.5f);
+  const vec half = all_of(0.5f);
   vec y = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_set1_epi32(0x5f375a86),
                                                _mm512_srli_epi32(_mm512_castps_si512(x), 1)));
   vec g = multiply(x, y), h = multiply(half, y);

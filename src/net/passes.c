@@ -104,7 +104,7 @@ MM_INLINE void uses_columns(int vecs, size_t n, const mm_net_use *use, mm_matrix
   const mm_net_use *last = use + n - 1;
   while (use <= last) {
     vec sum[USE_VECS];
-    UNROLL for (int j = 0; j < vecs; j++) sum[j] = all(0.0f);
+    UNROLL for (int j = 0; j < vecs; j++) sum[j] = all_of(0.0f);
     ADD_ROWS(vecs, sum, use->count, use->row, b)
     do {
       const float *next = out.at + (last - use > AHEAD ? use + AHEAD : last)->input * out.ld;
@@ -132,7 +132,7 @@ static void outer_uses(size_t n, const mm_net_use *use, size_t columns, mm_matri
 
 MM_INLINE group dot(size_t columns, const float *h, const float *w) {
   group s;
-  UNROLL for (int p = 0; p < PARTS; p++) s.part[p] = all(0.0f);
+  UNROLL for (int p = 0; p < PARTS; p++) s.part[p] = all_of(0.0f);
   for (size_t c = 0; c < columns; c += GROUP) {
     UNROLL for (int p = 0; p < PARTS; p++) s.part[p] =
         fused(load(h + c + LANES * p), load(w + c + LANES * p), s.part[p]);
@@ -155,14 +155,14 @@ static void dots(size_t n, size_t columns, mm_matrix h, const uint16_t *row, mm_
 MM_INLINE vec back_stretch(int vecs, mm_activation activation, const uint16_t *order, size_t n,
                            const float *error, const float *w, mm_matrix_out h, float *dw,
                            vec *dbias) {
-  vec weight[TILE_VECS], dweight[TILE_VECS], errors = all(0.0f);
+  vec weight[TILE_VECS], dweight[TILE_VECS], errors = all_of(0.0f);
   UNROLL for (int j = 0; j < vecs; j++) {
     weight[j] = load(w + LANES * j);
-    dweight[j] = all(0.0f);
+    dweight[j] = all_of(0.0f);
   }
   for (size_t k = 0; k < n; k++) {
     float *row = h.at + order[k] * h.ld;
-    vec e = all(error[order[k]]);
+    vec e = all_of(error[order[k]]);
     errors = add(errors, e);
     UNROLL for (int j = 0; j < vecs; j++) {
       vec x = load(row + LANES * j);
@@ -183,7 +183,7 @@ MM_INLINE void back_columns(int vecs, mm_activation activation, size_t outputs,
                             mm_matrix w, mm_matrix_out h, mm_matrix_out dw, float *derror,
                             float *dbias) {
   vec sum[TILE_VECS];
-  UNROLL for (int j = 0; j < vecs; j++) sum[j] = all(0.0f);
+  UNROLL for (int j = 0; j < vecs; j++) sum[j] = all_of(0.0f);
   for (size_t a = 0; a < outputs; a++) {
     float errors[LANES];
     store(errors,
@@ -305,7 +305,7 @@ static void outer(size_t rows, size_t inner, size_t columns, mm_matrix a, mm_mat
 static float sum_squares(size_t n, const float *g) {
   group sum[8];
   UNROLL for (int k = 0; k < 8; k++) {
-    UNROLL for (int p = 0; p < PARTS; p++) sum[k].part[p] = all(0.0f);
+    UNROLL for (int p = 0; p < PARTS; p++) sum[k].part[p] = all_of(0.0f);
   }
   for (size_t i = 0; i < n; i += 4 * GROUP) {
     UNROLL for (int k = 0; k < 4; k++) {
@@ -326,9 +326,10 @@ static float sum_squares(size_t n, const float *g) {
 
 // Every other root goes without the divider, which has enough to do with the quotients.
 static void adam(const mm_adam *a, size_t n, const float *g, float *m, float *v, float *p) {
-  const vec scale = all(a->scale), beta1 = all(a->beta1), rest1 = all(a->rest1);
-  const vec beta2 = all(a->beta2), rest2 = all(a->rest2), correction2 = all(a->correction2);
-  const vec step = all(a->step), epsilon = all(a->epsilon), faded = all(FADED);
+  const vec scale = all_of(a->scale), beta1 = all_of(a->beta1), rest1 = all_of(a->rest1);
+  const vec beta2 = all_of(a->beta2), rest2 = all_of(a->rest2),
+            correction2 = all_of(a->correction2);
+  const vec step = all_of(a->step), epsilon = all_of(a->epsilon), faded = all_of(FADED);
   for (size_t i = 0; i < n; i += 2 * LANES) {
     UNROLL for (size_t k = 0; k < 2; k++) {
       const size_t at = i + k * LANES;
@@ -353,8 +354,8 @@ static void adam(const mm_adam *a, size_t n, const float *g, float *m, float *v,
 enum { CHAINS = LANES == 16 ? 24 : 12 };
 
 static double peak(size_t rounds, float *sink) {
-  vec c[CHAINS], half = all(0.5f), one = all(1.0f);
-  UNROLL for (int i = 0; i < CHAINS; i++) c[i] = all((float)i);
+  vec c[CHAINS], half = all_of(0.5f), one = all_of(1.0f);
+  UNROLL for (int i = 0; i < CHAINS; i++) c[i] = all_of((float)i);
   for (size_t r = 0; r < rounds; r++) {
     UNROLL for (int i = 0; i < CHAINS; i++) c[i] = fused(c[i], half, one);
   }

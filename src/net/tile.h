@@ -38,7 +38,7 @@ MM_INLINE void multiply_tile(int rows, int vecs, size_t inner, const float *a, s
     vec bk[TILE_VECS];
     UNROLL for (int j = 0; j < vecs; j++) bk[j] = load(b.at + k * b.ld + (size_t)(LANES * j));
     UNROLL for (int i = 0; i < rows; i++) {
-      vec ai = all(a[(size_t)i * row + k * step]);
+      vec ai = all_of(a[(size_t)i * row + k * step]);
       UNROLL for (int j = 0; j < vecs; j++) t->c[i][j] = fused(ai, bk[j], t->c[i][j]);
     }
   }
@@ -47,13 +47,13 @@ MM_INLINE void multiply_tile(int rows, int vecs, size_t inner, const float *a, s
 // Every row of the tile starts with the same numbers.
 MM_INLINE void start_tile(int rows, int vecs, const float *bias, tile *t) {
   UNROLL for (int j = 0; j < vecs; j++) {
-    vec b = bias ? load(bias + LANES * j) : all(0.0f);
+    vec b = bias ? load(bias + LANES * j) : all_of(0.0f);
     UNROLL for (int i = 0; i < rows; i++) t->c[i][j] = b;
   }
 }
 
 MM_INLINE vec activated(mm_activation activation, vec x) {
-  return activation == MM_ACTIVATION_TANH ? tanh_of(x) : greatest(all(0.0f), x);
+  return activation == MM_ACTIVATION_TANH ? tanh_of(x) : greatest(all_of(0.0f), x);
 }
 
 // With few registers the activation is left to a pass of its own: its constants would drive sums
@@ -71,8 +71,8 @@ MM_INLINE void activate(mm_activation activation, size_t rows, size_t columns, m
 
 // x times the derivative of the activation, as a function of its result h.
 MM_INLINE vec with_slope(mm_activation activation, vec h, vec x) {
-  return activation == MM_ACTIVATION_TANH ? multiply(x, fused_minus(h, h, all(1.0f)))
-                                          : where_above(h, all(0.0f), x);
+  return activation == MM_ACTIVATION_TANH ? multiply(x, fused_minus(h, h, all_of(1.0f)))
+                                          : where_above(h, all_of(0.0f), x);
 }
 
 // Rows of the next tile when `left` of them remain: sixes, unless that would leave less than four.

@@ -263,16 +263,22 @@ BODY_INLINE MM_HD void ant_stiffen(const ant_leg_pose *leg, int k, const ant_row
   ankle[ANT_ANKLE(k)] = add(ankle[ANT_ANKLE(k)], inner(ja, fa));
 }
 
+// The joints' armature, and the limits that push.
+BODY_INLINE MM_HD void ant_stiffen_joints(const ant_model *m, const ant_pose *p, const vec *limit,
+                                          vec *h) {
+  UNROLL for (int i = 0; i < 8; i++) {
+    vec d = add(h[ANT_ENTRY(i + 6, i + 6)], all_of(m->armature));
+    h[ANT_ENTRY(i + 6, i + 6)] = p->limits & 1u << i ? add(d, limit[i]) : d;
+  }
+}
+
 BODY_INLINE MM_HD void ant_hessian(const ant_model *m, const ant_pose *p, const ant_rows *rows,
                                    vec *h) {
   ant_assemble(m, p, h);
   UNROLL for (int k = 0; k < ANT_LEGS; k++) {
     if (p->touches & 1u << k) ant_stiffen(&p->leg[k], k, rows, h);
   }
-  UNROLL for (int i = 0; i < 8; i++) {
-    vec d = add(h[ANT_ENTRY(i + 6, i + 6)], all_of(m->armature));
-    h[ANT_ENTRY(i + 6, i + 6)] = p->limits & 1u << i ? add(d, rows->limit[i]) : d;
-  }
+  ant_stiffen_joints(m, p, rows->limit, h);
 }
 
 // As for planar bodies: a lane is done after the first step that began with the same rows as the
@@ -324,6 +330,13 @@ BODY_INLINE MM_HD void ant_spin(real h, const vec *v, vec *q) {
   q[6] = fused_minus(qy, x, fused(qx, y, fused(qz, c, multiply(qw, z))));
 }
 
+// q moved on by `h` seconds of the velocity v.
+BODY_INLINE MM_HD void ant_move(real h, const vec *v, vec *q) {
+  UNROLL for (int i = 0; i < 3; i++) q[i] = fused(all_of(h), v[i], q[i]);
+  UNROLL for (int i = 6; i < ANT_NV; i++) q[i + 1] = fused(all_of(h), v[i], q[i + 1]);
+  ant_spin(h, v, q);
+}
+
 // Damping of the joints is taken implicitly: (M + h C) a' = M a.
 BODY_INLINE MM_HD void ant_integrate(const ant_model *m, const ant_pose *p, const vec *a, vec *q,
                                      vec *v) {
@@ -338,9 +351,7 @@ BODY_INLINE MM_HD void ant_integrate(const ant_model *m, const ant_pose *p, cons
   vec3 turn = ant_inward(p, take3(b + 3));
   put3(b + 3, turn);
   UNROLL for (int i = 0; i < ANT_NV; i++) v[i] = fused(all_of(m->h), b[i], v[i]);
-  UNROLL for (int i = 0; i < 3; i++) q[i] = fused(all_of(m->h), v[i], q[i]);
-  UNROLL for (int i = 6; i < ANT_NV; i++) q[i + 1] = fused(all_of(m->h), v[i], q[i + 1]);
-  ant_spin(m->h, v, q);
+  ant_move(m->h, v, q);
 }
 
 BODY_INLINE MM_HD void ant_place(const ant_model *m, vec *q, ant_pose *p) {
@@ -385,25 +396,26 @@ BODY_INLINE MM_HD vec ant_flipped(int i, int extra, vec x) {
   return flip ? subtract(zero(), x) : x;
 }
 
-// `substeps` steps of LANES environments: q, v, warm in columns, controls [8][LANES] in the order
-// of the actions, which begin with leg 4. A state that went bad is left as it was; a quaternion
-// that comes in bad would be normalised before anything else looks at it.
-BODY_INLINE MM_HD void ant_block(const void *model, int iterations, int substeps, size_t stride,
-                                 const real *controls, real *q_at, real *v_at, real *warm_at,
-                                 uint8_t *bad) {
-  const ant_model *m = (const ant_model *)model;
-  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], given[8], u[8];
-  mask ok = everywhere(1), moved = read_controls(controls, 8, given);
+// Controls [8][LANES] in the order of the actions, which begin with leg 4; false where bad.
+BODY_INLINE MM_HD mask ant_read_controls(const real *controls, vec *u) {
+  vec given[8];
+  mask ok = read_controls(controls, 8, given);
   UNROLL for (int i = 0; i < 8; i++) u[i] = ant_flipped(i + 6, 0, given[(i + 2) % 8]);
+  return ok;
+}
+
+BODY_INLINE MM_HD void ant_read(size_t stride, const real *q_at, const real *v_at,
+                                const real *warm_at, vec *q, vec *v, vec *a) {
   UNROLL for (int i = 0; i < ANT_NQ; i++) q[i] = ant_flipped(i, 1, load(q_at + (size_t)i * stride));
   UNROLL for (int i = 0; i < ANT_NV; i++) {
     v[i] = ant_flipped(i, 0, load(v_at + (size_t)i * stride));
     a[i] = ant_flipped(i, 0, load(warm_at + (size_t)i * stride));
   }
-  UNROLL for (int i = 3; i < 7; i++) ok =
-      both(ok, below(size_of(q[i]), all_of((real)MM_PHYSICS_LARGEST)));
-  for (int s = 0; s < substeps; s++)
-    ant_step(m, iterations, u, q, v, a, &ok);
+}
+
+// Leaves a state as it was where `ok` is false.
+BODY_INLINE MM_HD void ant_write(mask ok, const vec *q, const vec *v, const vec *a, size_t stride,
+                                 real *q_at, real *v_at, real *warm_at) {
   UNROLL for (int i = 0; i < ANT_NQ; i++) {
     real *at = q_at + (size_t)i * stride;
     store(at, choose(ok, ant_flipped(i, 1, q[i]), load(at)));
@@ -413,6 +425,22 @@ BODY_INLINE MM_HD void ant_block(const void *model, int iterations, int substeps
     store(at, choose(ok, ant_flipped(i, 0, v[i]), load(at)));
     store(warm, choose(ok, ant_flipped(i, 0, a[i]), load(warm)));
   }
+}
+
+// `substeps` steps of LANES environments: q, v, warm in columns. A state that went bad is left as
+// it was; a quaternion that comes in bad would be normalised before anything else looks at it.
+BODY_INLINE MM_HD void ant_block(const void *model, int iterations, int substeps, size_t stride,
+                                 const real *controls, real *q_at, real *v_at, real *warm_at,
+                                 uint8_t *bad) {
+  const ant_model *m = (const ant_model *)model;
+  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], u[8];
+  mask ok = everywhere(1), moved = ant_read_controls(controls, u);
+  ant_read(stride, q_at, v_at, warm_at, q, v, a);
+  UNROLL for (int i = 3; i < 7; i++) ok =
+      both(ok, below(size_of(q[i]), all_of((real)MM_PHYSICS_LARGEST)));
+  for (int s = 0; s < substeps; s++)
+    ant_step(m, iterations, u, q, v, a, &ok);
+  ant_write(ok, q, v, a, stride, q_at, v_at, warm_at);
   store_bad(ok, moved, bad);
 }
 

@@ -215,10 +215,7 @@ BODY_INLINE MM_HD void ant_all_hessian(const ant_all_model *m, const ant_pose *p
   ant_assemble(&m->ant, p, h);
   for (int k = 0; k < t->n; k++)
     ant_all_stiffen(&t->touch[k], &rows->touch[k], h);
-  UNROLL for (int i = 0; i < 8; i++) {
-    vec d = add(h[ANT_ENTRY(i + 6, i + 6)], all_of(m->ant.armature));
-    h[ANT_ENTRY(i + 6, i + 6)] = p->limits & 1u << i ? add(d, rows->limit[i]) : d;
-  }
+  ant_stiffen_joints(&m->ant, p, rows->limit, h);
 }
 
 // As for the other bodies: a lane is done after the first step that began with the same rows as the
@@ -276,13 +273,6 @@ BODY_INLINE MM_HD void ant_all_accelerate(const ant_all_model *m, int iterations
   put3(a + 3, end);
 }
 
-// q moved on by `h` seconds of the velocity v.
-BODY_INLINE MM_HD void ant_all_move(real h, const vec *v, vec *q) {
-  UNROLL for (int i = 0; i < 3; i++) q[i] = fused(all_of(h), v[i], q[i]);
-  UNROLL for (int i = 6; i < ANT_NV; i++) q[i + 1] = fused(all_of(h), v[i], q[i + 1]);
-  ant_spin(h, v, q);
-}
-
 // Four looks at the acceleration: here, twice half a step ahead, a step ahead. Each Newton's method
 // starts from the look before. The torso turns once, with the mean of the four turnings.
 BODY_INLINE MM_HD void ant_all_step(const ant_all_model *m, int iterations, const vec *u, vec *q,
@@ -296,7 +286,7 @@ BODY_INLINE MM_HD void ant_all_step(const ant_all_model *m, int iterations, cons
   }
   for (int look = 0; look < 4; look++) {
     UNROLL for (int i = 0; i < ANT_NQ; i++) at[i] = q[i];
-    if (look > 0) ant_all_move(ahead[look], speed, at);
+    if (look > 0) ant_move(ahead[look], speed, at);
     UNROLL for (int i = 0; i < ANT_NV && look > 0; i++) {
       speed[i] = fused(all_of(ahead[look]), a[i], v[i]);
     }
@@ -309,7 +299,7 @@ BODY_INLINE MM_HD void ant_all_step(const ant_all_model *m, int iterations, cons
     }
   }
   UNROLL for (int i = 0; i < ANT_NV; i++) v[i] = fused(all_of(h), mean_a[i], v[i]);
-  ant_all_move(h, mean_v, q);
+  ant_move(h, mean_v, q);
   *ok = both(*ok, ant_sound(q, v, a));
 }
 
@@ -318,26 +308,13 @@ BODY_INLINE MM_HD void ant_all_block(const void *model, int iterations, int subs
                                      const real *controls, real *q_at, real *v_at, real *warm_at,
                                      uint8_t *bad) {
   const ant_all_model *m = (const ant_all_model *)model;
-  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], given[8], u[8];
-  mask ok = everywhere(1), moved = read_controls(controls, 8, given);
-  UNROLL for (int i = 0; i < 8; i++) u[i] = ant_flipped(i + 6, 0, given[(i + 2) % 8]);
-  UNROLL for (int i = 0; i < ANT_NQ; i++) q[i] = ant_flipped(i, 1, load(q_at + (size_t)i * stride));
-  UNROLL for (int i = 0; i < ANT_NV; i++) {
-    v[i] = ant_flipped(i, 0, load(v_at + (size_t)i * stride));
-    a[i] = ant_flipped(i, 0, load(warm_at + (size_t)i * stride));
-  }
+  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], u[8];
+  mask ok = everywhere(1), moved = ant_read_controls(controls, u);
+  ant_read(stride, q_at, v_at, warm_at, q, v, a);
   ok = both(ok, ant_sound(q, v, a));
   for (int s = 0; s < substeps; s++)
     ant_all_step(m, iterations, u, q, v, a, &ok);
-  UNROLL for (int i = 0; i < ANT_NQ; i++) {
-    real *to = q_at + (size_t)i * stride;
-    store(to, choose(ok, ant_flipped(i, 1, q[i]), load(to)));
-  }
-  UNROLL for (int i = 0; i < ANT_NV; i++) {
-    real *to = v_at + (size_t)i * stride, *warm = warm_at + (size_t)i * stride;
-    store(to, choose(ok, ant_flipped(i, 0, v[i]), load(to)));
-    store(warm, choose(ok, ant_flipped(i, 0, a[i]), load(warm)));
-  }
+  ant_write(ok, q, v, a, stride, q_at, v_at, warm_at);
   store_bad(ok, moved, bad);
 }
 

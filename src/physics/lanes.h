@@ -1,9 +1,8 @@
-// One number for each environment that is stepped at a time: 16 with AVX-512, 8 with AVX2,
-// otherwise one, a float or, with MM_PHYSICS_DOUBLE, a double. [host/device]
+// One number for each environment that is stepped at a time: the lanes of a register
+// (base/lanes.h), otherwise one, a float or, with MM_PHYSICS_DOUBLE, a double. [host/device]
 //
-// Every operation is one IEEE operation per lane, so that it means the same at any width, and
-// nothing crosses lanes but the two questions `every` and `some`, which may decide only what is
-// worked out, never what comes out.
+// Every operation means the same at any width, and nothing crosses lanes but the two questions
+// `every` and `some`, which may decide only what is worked out, never what comes out.
 
 #ifndef MM_PHYSICS_LANES_H
 #define MM_PHYSICS_LANES_H
@@ -46,56 +45,16 @@ typedef float real;
 #endif
 #endif
 
-#if defined(__AVX512F__) && !defined(MM_PHYSICS_DOUBLE) && !defined(__CUDACC__)
+#if defined(__AVX2__) && defined(__FMA__) && !defined(MM_PHYSICS_DOUBLE) && !defined(__CUDACC__)
+#include "base/lanes.h"
+#define LANES_OF_REGISTERS 1
+#endif
 
-#include <immintrin.h>
+#if defined(LANES_OF_REGISTERS) && defined(__AVX512F__)
 
-enum { LANES = 16 };
-typedef __m512 vec;
 typedef __mmask16 mask;
 typedef __m512i bits; // 32 switches for each lane
 
-MM_INLINE vec load(const real *p) {
-  return _mm512_loadu_ps(p);
-}
-MM_INLINE void store(real *p, vec a) {
-  _mm512_storeu_ps(p, a);
-}
-MM_INLINE vec all_of(real x) {
-  return _mm512_set1_ps(x);
-}
-MM_INLINE vec add(vec a, vec b) {
-  return _mm512_add_ps(a, b);
-}
-MM_INLINE vec subtract(vec a, vec b) {
-  return _mm512_sub_ps(a, b);
-}
-MM_INLINE vec multiply(vec a, vec b) {
-  return _mm512_mul_ps(a, b);
-}
-MM_INLINE vec divide(vec a, vec b) {
-  return _mm512_div_ps(a, b);
-}
-MM_INLINE vec root(vec a) {
-  return _mm512_sqrt_ps(a);
-}
-// the second where one is not a number
-MM_INLINE vec greatest(vec a, vec b) {
-  return _mm512_max_ps(a, b);
-}
-MM_INLINE vec least(vec a, vec b) {
-  return _mm512_min_ps(a, b);
-}
-MM_INLINE vec size_of(vec a) {
-  return _mm512_abs_ps(a);
-}
-// a b + c and c - a b, rounded once
-MM_INLINE vec fused(vec a, vec b, vec c) {
-  return _mm512_fmadd_ps(a, b, c);
-}
-MM_INLINE vec fused_minus(vec a, vec b, vec c) {
-  return _mm512_fnmadd_ps(a, b, c);
-}
 MM_INLINE mask below(vec a, vec b) {
   return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
 }
@@ -146,56 +105,12 @@ MM_INLINE void turn_quadrant(vec shifted, vec sin_r, vec cos_r, vec *sine, vec *
   *sine = _mm512_castsi512_ps(_mm512_xor_epi32(_mm512_castps_si512(a), s));
   *cosine = _mm512_castsi512_ps(_mm512_xor_epi32(_mm512_castps_si512(b), c));
 }
-#define LANES_OF_VECTORS 1
 
-#elif defined(__AVX2__) && defined(__FMA__) && !defined(MM_PHYSICS_DOUBLE) && !defined(__CUDACC__)
+#elif defined(LANES_OF_REGISTERS)
 
-#include <immintrin.h>
-
-enum { LANES = 8 };
-typedef __m256 vec;
 typedef __m256 mask;
 typedef __m256i bits;
 
-MM_INLINE vec load(const real *p) {
-  return _mm256_loadu_ps(p);
-}
-MM_INLINE void store(real *p, vec a) {
-  _mm256_storeu_ps(p, a);
-}
-MM_INLINE vec all_of(real x) {
-  return _mm256_set1_ps(x);
-}
-MM_INLINE vec add(vec a, vec b) {
-  return _mm256_add_ps(a, b);
-}
-MM_INLINE vec subtract(vec a, vec b) {
-  return _mm256_sub_ps(a, b);
-}
-MM_INLINE vec multiply(vec a, vec b) {
-  return _mm256_mul_ps(a, b);
-}
-MM_INLINE vec divide(vec a, vec b) {
-  return _mm256_div_ps(a, b);
-}
-MM_INLINE vec root(vec a) {
-  return _mm256_sqrt_ps(a);
-}
-MM_INLINE vec greatest(vec a, vec b) {
-  return _mm256_max_ps(a, b);
-}
-MM_INLINE vec least(vec a, vec b) {
-  return _mm256_min_ps(a, b);
-}
-MM_INLINE vec size_of(vec a) {
-  return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
-}
-MM_INLINE vec fused(vec a, vec b, vec c) {
-  return _mm256_fmadd_ps(a, b, c);
-}
-MM_INLINE vec fused_minus(vec a, vec b, vec c) {
-  return _mm256_fnmadd_ps(a, b, c);
-}
 MM_INLINE mask below(vec a, vec b) {
   return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
 }
@@ -244,7 +159,6 @@ MM_INLINE void turn_quadrant(vec shifted, vec sin_r, vec cos_r, vec *sine, vec *
   *sine = _mm256_castsi256_ps(_mm256_xor_si256(_mm256_castps_si256(a), s));
   *cosine = _mm256_castsi256_ps(_mm256_xor_si256(_mm256_castps_si256(b), c));
 }
-#define LANES_OF_VECTORS 1
 
 #else
 
@@ -356,7 +270,7 @@ MM_INLINE MM_HD vec zero(void) {
   return all_of(0);
 }
 
-#ifdef LANES_OF_VECTORS
+#ifdef LANES_OF_REGISTERS
 // As mm_sincos_f, step by step.
 MM_INLINE void sincos_of(vec x, vec *sine, vec *cosine) {
   vec shifted = fused(x, all_of(MM_TWO_OVER_PI_F), all_of(MM_SHIFT_F));
