@@ -130,7 +130,7 @@ static void backward(reference *r, int first, const double *x, const activations
 }
 
 void reference_forward(const reference *r, const double *x, double *scores, double *value) {
-  activations a;
+  activations a = { 0 };
   forward(r, 0, x, &a);
   for (int i = 0; i < r->config.n_action; i++)
     scores[i] = a.out[i];
@@ -240,7 +240,7 @@ mm_net_report reference_loss(reference *r, const mm_net_learn_config *c, const m
     const size_t at = row[i], a = batch->action ? (size_t)batch->action[at] : 0;
     const double advantage = ((double)batch->advantage[at] - mean) / deviation;
     double error[MM_NET_ACTION_MAX] = { 0 }, loss, entropy = 0;
-    activations act;
+    activations act = { 0 };
     reference_observe(r, &batch->obs, at, x);
     forward(r, 0, x, &act);
     if (r->config.gaussian)

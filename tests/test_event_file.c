@@ -144,7 +144,10 @@ static size_t read_sub(const char *sub) {
   char path[1200] = "";
   snprintf(path, sizeof path, "%s/%s", fixture_path("out"), sub);
   DIR *folder = opendir(path);
-  if (!folder) fail_msg("no folder '%s'", sub);
+  if (!folder) {
+    fail_msg("no folder '%s'", sub);
+    return 0; // not reached, which the analyser does not know
+  }
   size_t length = strlen(path), n = 0;
   for (struct dirent *e; (e = readdir(folder)) != NULL;) {
     if (e->d_name[0] == '.') continue;
@@ -159,7 +162,8 @@ static size_t read_sub(const char *sub) {
   n = reader_read(bytes, size, events, EVENTS);
   free(bytes);
   for (size_t i = 1; i < n; i++)
-    assert_true(events[i].step >= events[i - 1].step || strcmp(events[i].tag, events[i - 1].tag));
+    assert_true(events[i].step >= events[i - 1].step ||
+                strcmp(events[i].tag, events[i - 1].tag) != 0);
   return n;
 }
 
@@ -333,10 +337,13 @@ static void test_repeated(void **state) {
 
 static void expect_measure(const char *sub, const double *value, const double *error, size_t n) {
   assert_int_equal(read_sub(sub), 2 * n);
-  for (size_t k = 0; k < 2 * n; k++) {
-    assert_string_equal(events[k].tag, k < n ? "return" : "estimation_error");
-    assert_int_equal(events[k].step, 512 * (k % n));
-    assert_true(events[k].value == (float)(k < n ? value[k] : error[k - n]));
+  for (size_t k = 0; k < n; k++) {
+    assert_string_equal(events[k].tag, "return");
+    assert_string_equal(events[n + k].tag, "estimation_error");
+    assert_int_equal(events[k].step, 512 * k);
+    assert_int_equal(events[n + k].step, 512 * k);
+    assert_true(events[k].value == (float)value[k]);
+    assert_true(events[n + k].value == (float)error[k]);
   }
 }
 

@@ -333,7 +333,7 @@ static int replay(int which, const cJSON *episode, int number, const cJSON *acti
     if (which == ASTERIX) d.asterix.slot = MM_ASTERIX_SLOTS;
     if (random->valueint) {
       d = rec->draws(draws);
-      draws = draws->next;
+      draws = draws->next; // NOLINT(clang-analyzer-core.NullDereference): there is a row for each
       ++*n_random;
     }
     float found;

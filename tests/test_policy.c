@@ -248,8 +248,8 @@ static void test_run_folder(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Another reader: cJSON and the text of the format alone
 
-static const float *tensor_in(const cJSON *root, const unsigned char *data, size_t size,
-                              const char *name, int dims, const int *shape) {
+static float *tensor_in(const cJSON *root, const unsigned char *data, size_t size, const char *name,
+                        int dims, const int *shape) {
   const cJSON *tensor = cJSON_GetObjectItemCaseSensitive(root, name);
   assert_non_null(tensor);
   assert_string_equal(cJSON_GetObjectItem(tensor, "dtype")->valuestring, "F32");
@@ -281,8 +281,8 @@ static void scores_by_hand(const cJSON *root, const unsigned char *data, size_t 
     char name[2][32];
     snprintf(name[0], 32, "actor.%d.weight", layer);
     snprintf(name[1], 32, "actor.%d.bias", layer);
-    const float *w = tensor_in(root, data, size, name[0], 3, (int[]){ AGENTS, in, n });
-    const float *b = tensor_in(root, data, size, name[1], 2, (int[]){ AGENTS, n });
+    float *w = tensor_in(root, data, size, name[0], 3, (int[]){ AGENTS, in, n });
+    float *b = tensor_in(root, data, size, name[1], 2, (int[]){ AGENTS, n });
     for (int j = 0; j < n; j++) {
       y[j] = (double)b[agent * (size_t)n + (size_t)j];
       for (int i = 0; i < in; i++)
@@ -290,8 +290,8 @@ static void scores_by_hand(const cJSON *root, const unsigned char *data, size_t 
       if (layer < 2) y[j] = tanh(y[j]);
     }
     memcpy(x, y, sizeof x);
-    free((void *)(uintptr_t)w);
-    free((void *)(uintptr_t)b);
+    free(w);
+    free(b);
   }
   memcpy(out, x, ACTIONS * sizeof *out);
 }
@@ -341,8 +341,7 @@ static void test_another_reader(void **state) {
       const int sizes[] = { INPUTS, HIDDEN, HIDDEN, k ? 1 : ACTIONS };
       char name[32];
       snprintf(name, sizeof name, "%s.%d.weight", k ? "critic" : "actor", layer);
-      free((void *)(uintptr_t)tensor_in(root, data, size, name, 3,
-                                        (int[]){ AGENTS, sizes[layer], sizes[layer + 1] }));
+      free(tensor_in(root, data, size, name, 3, (int[]){ AGENTS, sizes[layer], sizes[layer + 1] }));
     }
   mm_policy_destroy(policy);
   cJSON_Delete(root);

@@ -703,8 +703,10 @@ static void test_launchers(void **state) {
     { { "x", "4" }, false, 0, 0 },
   };
   char *before[7];
-  for (int i = 0; i < 7; i++)
-    before[i] = getenv(names[i]) ? strdup(getenv(names[i])) : NULL;
+  for (int i = 0; i < 7; i++) {
+    const char *value = getenv(names[i]);
+    before[i] = value ? strdup(value) : NULL;
+  }
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     int rank, size;
     for (int i = 0; i < 7; i++)

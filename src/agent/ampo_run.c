@@ -197,7 +197,7 @@ static mm_status take_memory(mm_ampo_run *r) {
   return r->state ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the state of a training");
 }
 
-static mm_status open(mm_ampo_run *r, const mm_map *map, const mm_ampo *like) {
+static mm_status begin(mm_ampo_run *r, const mm_map *map, const mm_ampo *like) {
   const mm_job *job = r->job;
   MM_TRY(mm_ampo_create_like(like, job->env, map, job->ampo, job->seed, job->repeat, &r->ampo));
   r->batch = (uint64_t)(job->ampo->envs * job->ampo->unroll); // checked by now
@@ -218,7 +218,7 @@ mm_status mm_ampo_run_open(const mm_job *job, const mm_map *map, const mm_ampo *
   mm_ampo_run *r = mm_alloc(sizeof *r);
   if (!r) return MM_FAIL(MM_ERR_MEMORY, "no memory for a training");
   *r = (mm_ampo_run){ .job = job, .result = result, .iterations = mm_ampo_iterations(job->ampo) };
-  mm_status status = open(r, map, like);
+  mm_status status = begin(r, map, like);
   if (status == MM_OK)
     *out = r;
   else

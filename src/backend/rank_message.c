@@ -147,13 +147,13 @@ mm_status mm_rank_tables_make(mm_rank_tables *t, const mm_job *jobs, size_t n) {
 }
 
 void mm_rank_tables_release(mm_rank_tables *t) {
-  for (size_t i = 0; t->own && i < t->n_env; i++)
+  for (size_t i = 0; t->own && t->env && i < t->n_env; i++)
     mm_env_destroy((mm_env *)t->env[i]);
-  for (size_t i = 0; t->own && i < t->n_map; i++)
+  for (size_t i = 0; t->own && t->map && i < t->n_map; i++)
     mm_map_destroy((mm_map *)t->map[i]);
-  for (size_t i = 0; t->own && i < t->n_pmd; i++)
+  for (size_t i = 0; t->own && t->pmd && i < t->n_pmd; i++)
     mm_free((void *)t->pmd[i]);
-  for (size_t i = 0; t->own && i < t->n_ampo; i++)
+  for (size_t i = 0; t->own && t->ampo && i < t->n_ampo; i++)
     mm_free((void *)t->ampo[i]);
   if (t->own) mm_free((void *)t->device);
   mm_free((void *)t->env);

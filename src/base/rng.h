@@ -298,6 +298,7 @@ MM_INLINE MM_HD uint64_t mm_shuffle_deal(mm_stream s, uint64_t first_pair, uint3
   uint64_t entries = 0xfedcba9876543210u;
   for (uint32_t i = n - 1; i > 0; i--) {
     uint32_t j = mm_uniform_int(mm_stream_pair(s, first_pair + i), i + 1);
+    // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): n is not 0
     uint64_t differ = (entries >> 4 * i ^ entries >> 4 * j) & 15; // 0 when i = j
     entries ^= differ << 4 * i | differ << 4 * j;
   }
@@ -385,11 +386,13 @@ static inline MM_HD void mm_shuffle_all(const mm_shuffle *s, uint32_t *out) {
     uint32_t at = i;
     do {
       uint32_t l = at >> shift, r = at & (b - 1);
+      // NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult): filled up to b and a
       for (uint32_t round = 0; round < s->rounds; round += 2) {
         uint32_t sum = l + move[round][r];
         l = sum < a ? sum : sum - a;
         r = (r + move[round + 1][l]) & (b - 1);
       }
+      // NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult)
       at = l << shift | r;
     } while (at >= n);
     out[i] = at;

@@ -89,14 +89,19 @@ static const option options[] = {
 // ---------------------------------------------------------------------------------------------
 // Rows and columns
 
+// The scale of a potential acts like eta: these two with the best of it.
+enum { TUNED = 2 };
+static const char *const tuned_names[TUNED] = { "negentropy", "l2" };
+static const char *const tuned_labels[TUNED] = { "negentropy:tuned-eta", "l2:tuned-eta" };
+
 typedef struct plan {
   name_list maps, envs;
   size_t n_asked; // of the maps
   char (*map_label)[NAME_LABEL_SIZE], (*env_label)[NAME_LABEL_SIZE];
   mm_map **map;   // [maps.n]
   mm_env **env;   // [envs.n]
-  size_t n_tuned; // rows behind those of the maps
-  mm_map *tuned_map[2];
+  size_t n_tuned; // rows behind those of the maps: TUNED or none
+  mm_map *tuned_map[TUNED];
   mm_transfer_map *row;
   mm_transfer_env *column;
 } plan;
@@ -147,12 +152,8 @@ static void add_controls(plan *p, const char *which) {
   name_list_add(&p->maps, "tsallis:0.5");
   name_list_add(&p->maps, "tsallis:1.5");
   if (family != MM_MAP_KINDS) name_list_add(&p->maps, mm_map_kind_name(family));
-  // the scale of a potential acts like eta: the same two with the best of it
-  p->n_tuned = 2;
+  p->n_tuned = TUNED;
 }
-
-static const char *const tuned_names[] = { "negentropy", "l2" };
-static const char *const tuned_labels[] = { "negentropy:tuned-eta", "l2:tuned-eta" };
 
 static int plan_maps(const transfer_args *args, plan *p) {
   int code = name_list_read("maps", args->maps, &p->maps);
@@ -170,7 +171,7 @@ static int plan_maps(const transfer_args *args, plan *p) {
                                    .name = p->maps.name[i],
                                    .label = p->map_label[i],
                                    .control = i >= p->n_asked };
-  for (size_t i = 0; i < p->n_tuned && code == EXIT_DONE; i++) {
+  for (size_t i = 0; p->n_tuned == TUNED && i < TUNED && code == EXIT_DONE; i++) {
     code = map_argument_open(tuned_names[i], &p->tuned_map[i]);
     p->row[p->maps.n + i] = (mm_transfer_map){ .map = p->tuned_map[i],
                                                .name = tuned_labels[i],

@@ -54,7 +54,7 @@ static const char *vec_end(const void *self) {
 static void vec_draw(const void *self, mm_frame *frame) {
   const vec_source *s = self;
   if (s->scene.rows > 0) {
-    uint8_t *cell = memory_take((size_t)(s->scene.rows * s->scene.columns), 1);
+    uint8_t *cell = memory_take((size_t)s->scene.rows * (size_t)s->scene.columns, 1);
     mm_scene_cells(&s->scene, s->game.obs, cell);
     frame->cell = cell;
   } else {
@@ -185,8 +185,8 @@ static int report(const char *id, const frames_config *config, size_t n, uint64_
 
 static void release_frames(mm_frame *frame, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    free((void *)(uintptr_t)frame[i].cell);
-    free((void *)(uintptr_t)frame[i].shape);
+    free((void *)frame[i].cell);
+    free((void *)frame[i].shape);
   }
   free(frame);
 }

@@ -187,7 +187,7 @@ static bool close_to(double a, double b) {
 
 static mm_status check_param(const mm_trace_place *place, const cJSON *item,
                              const mm_trace_param *p) {
-  float value[MM_TRACE_PARAM_MOST];
+  float value[MM_TRACE_PARAM_MOST] = { 0 };
   if (p->n == 1)
     MM_TRY(mm_trace_float(place, p->name, item, value));
   else

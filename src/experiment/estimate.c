@@ -70,14 +70,15 @@ mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed) {
   double means[MM_ESTIMATE_RESAMPLES];
   double *sorted = mm_alloc_array(n, sizeof *sorted);
   uint32_t *count = mm_alloc_array(n, sizeof *count);
-  if (sorted && count && n > 0 && n <= UINT32_MAX) {
+  const bool able = sorted && count && n > 0 && n <= UINT32_MAX;
+  if (able) {
     memcpy(sorted, x, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, ascending);
     for (size_t i = 0; i < n; i++)
       count[i] = 1;
     result.iqm = middle_mean(sorted, count, n);
   }
-  if (!isnan(result.iqm) && n > 1) {
+  if (able && n > 1 && !isnan(result.iqm)) {
     for (uint32_t k = 0; k < MM_ESTIMATE_RESAMPLES; k++) {
       resample(count, n, seed, k);
       means[k] = middle_mean(sorted, count, n);

@@ -304,7 +304,7 @@ static mm_status read_shape(const cJSON *root, const char *source, const char *n
 // Sizes of the networks, from the first and the last tensor of the actor; the others must follow.
 static mm_status read_sizes(const cJSON *root, const char *source, mm_net_config *config,
                             size_t *n_agent) {
-  size_t first[3], last[3];
+  size_t first[3] = { 0 }, last[3] = { 0 };
   MM_TRY(read_shape(root, source, "actor.0.weight", 3, first));
   MM_TRY(read_shape(root, source, "actor.2.weight", 3, last));
   *config = (mm_net_config){ .n_input = (int32_t)first[1],

@@ -485,7 +485,7 @@ static mm_status read_value(const cJSON *object, const char *source, const char 
   const cJSON *value = mm_json_find(object, name);
   char number[MM_JSON_NUMBER_SIZE];
   if (!value && is_young(name)) return MM_OK;
-  if (!cJSON_IsString(value) && !cJSON_IsNumber(value))
+  if (!value || (!cJSON_IsString(value) && !cJSON_IsNumber(value)))
     return MM_FAIL(MM_ERR_INPUT, "%s: field '%s': expected a value, found %s", source, name,
                    mm_json_describe(value));
   const char *text = cJSON_IsString(value) ? value->valuestring

@@ -41,7 +41,7 @@ MM_INLINE void wide_tile(int rows, int vecs, fate then, mm_activation activation
   multiply_tile(rows, vecs, inner, a, row, step, b, &t);
   UNROLL for (int i = 0; i < rows; i++) {
     UNROLL for (int j = 0; j < vecs; j++) {
-      const size_t at = (size_t)(LANES * j);
+      const size_t at = LANES * (size_t)j;
       vec x = t.c[i][j];
       if (then == ACTIVATE) x = activated(activation, x);
       if (then == SLOPE) x = with_slope(activation, load(h.at + (size_t)i * h.ld + at), x);
