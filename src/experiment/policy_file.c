@@ -409,7 +409,7 @@ static mm_status read_root(const cJSON *root, const unsigned char *data, size_t 
                            const char *source, mm_policy **out) {
   mm_net_config config;
   mm_policy_tensor tensor[MM_NET_TENSORS_MAX];
-  span spans[MM_NET_TENSORS_MAX];
+  span spans[MM_NET_TENSORS_MAX] = { 0 };
   size_t n;
   MM_TRY(check_names(root, source));
   MM_TRY(read_sizes(root, source, &config, &n));
