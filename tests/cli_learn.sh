@@ -253,4 +253,12 @@ expect "it was not touched" test "$before" = "$(cksum <torn/run.db)"
 mkdir text && echo 'no database' >text/run.db
 refuse 2 'text' learn --resume text
 
+# candidates whose runs finish no episode have no fitness, and validation no mean: never 0
+run learn --env Acrobot-v1 --population 4 --generations 1 --set steps=1024 --set schedule=- --out unfinished --json
+expect_code 0
+expect_out '"mean_fitness":null,"best_fitness":null'
+expect_out '"validation":{"learned":{"mean":null,"sem":null}'
+run learn --resume unfinished
+expect_not "nan in the table" grep -q nan "$out" "$err"
+
 finish

@@ -256,4 +256,15 @@ for options in "--seeds 100000" "--seeds 1 --set steps=1e12"; do
   expect_refusal 130 "interrupted after"
 done
 
+# a run without a finished episode has no return: not 0, which would be the best of Acrobot
+run train --env Acrobot-v1 --map negentropy --seeds 4 --set steps=1024 --json
+expect_code 0
+expect_json
+expect_out '"final_mean":null,"final_sem":null,"unfinished":4,'
+expect_out '"finals":[null,null,null,null]'
+expect_out '"mean":null,"sem":null}]'
+expect_err '4 of 4 runs finished no episode in 1024 steps: they have no return'
+run train --env Acrobot-v1 --map negentropy --seeds 4 --set steps=1024
+expect_out 'final value  - (4 of 4 runs finished no episode)'
+
 finish

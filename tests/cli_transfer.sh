@@ -210,8 +210,8 @@ for file in table.csv runs.csv curves.csv; do
   done
 done
 expect "the table's header" grep -qx \
-  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,failures,eta,iqm,iqm_low,iqm_high' "$work/a/b/table.csv"
-expect "a row for each cell" test "$(grep -Ec '^[^#].*,0,0.1(,-?[0-9.e-]+){3}$' "$work/a/b/table.csv")" -eq 6
+  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,failures,eta,iqm,iqm_low,iqm_high,unfinished' "$work/a/b/table.csv"
+expect "a row for each cell" test "$(grep -Ec '^[^#].*,0,0.1(,-?[0-9.e-]+){3},0$' "$work/a/b/table.csv")" -eq 6
 expect "a row for each run" test "$(grep -c '^[a-z0-9:.]*,GridWorld-[a-z]*,[0-9]*,' "$work/a/b/runs.csv")" -eq 18
 expect "a row for each point" test "$(grep -c ',GridWorld-sparse,' "$work/a/b/curves.csv")" -eq 27
 if [ -n "$json_parser" ]; then
@@ -363,5 +363,18 @@ last="mirrormap transfer ... and SIGINT"
 interrupt $! INT
 expect_refusal 130 "interrupted after" "go on with 'transfer --resume gone'"
 expect "what was done is kept" test -s gone/run.db
+
+# a cell with runs that finished no episode has no mean; such a run loses against every finite one
+run transfer --maps l2 --envs Acrobot-v1 --seeds 3 --set steps=1024 --out unfinished --json
+expect_code 0
+expect_out '"mean":[[null],[null]]'
+expect_out '"unfinished":[[3],[3]]'
+expect_out '"finals":[[[null,null,null]],'
+expect_out '"wins":[[0.5],[0.5]]'
+expect "empty fields in runs.csv" grep -qE '^l2,Acrobot-v1,0,$' unfinished/runs.csv
+expect "empty fields in table.csv" grep -qE '^l2,Acrobot-v1,0,,,,' unfinished/table.csv
+run transfer --maps l2 --envs Acrobot-v1 --seeds 3 --set steps=1024
+expect_out 'l2 on Acrobot-v1: 3 of 3 runs finished no episode, so there is no mean'
+expect_not "nan in the table" grep -q nan "$out"
 
 finish

@@ -122,7 +122,7 @@ run tune "${cart[@]}" --quiet
 expect_code 0
 expect "a folder of its own" test -s runs/tune-CartPole-v1-1/preset.yaml
 expect_out '(cma-es)'
-run tune --env CartPole-v1,Acrobot-v1 --algo ppo --space cart.yaml --set steps=1024 --seeds 1 --validate 0 --trials 4 \
+run tune --env CartPole-v1,Acrobot-v1 --algo ppo --space cart.yaml --set steps=4096 --seeds 1 --validate 0 --trials 4 \
   --population 4 --json
 expect_code 0
 expect_err 'cma-es, 1 generations of 4 trials'

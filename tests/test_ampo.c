@@ -94,12 +94,46 @@ static void test_metric(void **state) {
   assert_true(changes >= 5 && r.curve[r.n_curve - 1] > 8);
   mm_result_release(&r);
 
-  // a run that is too short for any end has no points, and 0 as its final value
+  // a run that is too short for any end has no points and no final value
   c.steps = 8;
   r = run("CartPole-v1", "l2", &c, 3, 0);
   assert_int_equal(r.n_curve, 1);
-  assert_true(isnan(r.curve[0]) && r.final_value == 0 && isnan(r.recent_value));
+  assert_true(isnan(r.curve[0]) && isnan(r.final_value) && isnan(r.recent_value));
   mm_result_release(&r);
+}
+
+// Environments that have not finished an episode do not count: no pole falls within eight steps, so
+// no mean of lengths is below eight, however many poles still stand.
+static void test_unfinished(void **state) {
+  (void)state;
+  mm_ampo_config c = small();
+  c.envs = 64;
+  c.unroll = 8;
+  c.steps = 64 * 8 * 6;
+  c.lr = 0;
+  mm_result r = run("CartPole-v1", "l2", &c, 3, 0);
+  assert_true(isnan(r.curve[0]));
+  for (size_t i = 1; i < r.n_curve; i++)
+    assert_true(r.curve[i] >= 8 && r.curve[i] <= 8 * (double)(i + 1));
+  mm_result_release(&r);
+  c.steps = 1024; // rewards are -1 a step: 0 would be the best value there is
+  r = run("Acrobot-v1", "negentropy", &c, 0, 0);
+  assert_true(r.n_curve == 2 && isnan(r.curve[1]) && isnan(r.final_value));
+  mm_result_release(&r);
+}
+
+static void test_tally(void **state) {
+  (void)state;
+  mm_tally tally = { 0 };
+  float running = 3, last = NAN; // in the middle of the first episode
+  mm_tally_step(&tally, &running, &last, 1, 0);
+  assert_true(isnan(mm_tally_mean(&tally)) && isnan(last) && tally.counted == 0);
+  mm_tally_step(&tally, &running, &last, 2, 1);
+  assert_true(running == 0 && last == 6 && tally.finished == 1 && tally.finished_sum == 6);
+  mm_tally_step(&tally, &running, &last, -4, 1);
+  assert_true(last == -4 && tally.counted == 2 && mm_tally_mean(&tally) == 1);
+  mm_tally_step(&tally, &running, &last, 5, 0);
+  assert_true(running == 5 && tally.finished == 2 && mm_tally_mean(&tally) == -2.0 / 3);
 }
 
 // All parameters after a training, as one array to be freed.
@@ -462,6 +496,7 @@ static void test_interrupted(void **state) {
 int suite_ampo(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_lengths),     cmocka_unit_test(test_metric),
+    cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_tally),
     cmocka_unit_test(test_bits),        cmocka_unit_test(test_first_target),
     cmocka_unit_test(test_code_target), cmocka_unit_test(test_ppo_ratio),
     cmocka_unit_test(test_switches),    cmocka_unit_test(test_rules),

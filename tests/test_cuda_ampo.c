@@ -342,6 +342,38 @@ static void test_states(void **state) {
   check_states("Seaquest-MinAtar", &minatar);
 }
 
+// Environments that have not finished an episode do not count, and a run without any has no value;
+// see test_unfinished of the suite ampo. By teams of warps and, with four environments, by a relay.
+static void test_unfinished(void **state) {
+  static const struct {
+    const char *env;
+    double envs;
+  } kind[] = {
+    { "CartPole-v1", 64 }, { "CartPole-v1", 4 }, { "Acrobot-v1", 4 }, { "Asterix-MinAtar", 64 }
+  };
+  (void)state;
+  for (size_t k = 0; k < sizeof kind / sizeof *kind; k++) {
+    mm_env *env;
+    mm_map *map;
+    assert_ok(mm_env_open(kind[k].env, &env));
+    assert_ok(mm_map_open("l2", &map));
+    mm_ampo_config c = mm_ampo_config_default();
+    c.envs = kind[k].envs;
+    c.unroll = 8;
+    c.steps = c.envs * c.unroll * (k < 2 ? 30 : 1);
+    c.lr = 0;
+    mm_job job = { .env = env, .map = map, .ampo = &c };
+    mm_result r;
+    assert_ok(run_on(MM_BACKEND_CUDA, 0, &job, 1, &r));
+    assert_true(isnan(r.curve[0]) && (k < 2) == !isnan(r.final_value));
+    for (size_t i = 1; i < r.n_curve; i++)
+      assert_true(isnan(r.curve[i]) || r.curve[i] >= 8);
+    mm_result_release(&r);
+    mm_map_destroy(map);
+    mm_env_destroy(env);
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 // Trouble
 
@@ -463,7 +495,7 @@ int suite_cuda_ampo(void) {
     cmocka_unit_test(test_switches),  cmocka_unit_test(test_company),
     cmocka_unit_test(test_states),    cmocka_unit_test(test_numeric),
     cmocka_unit_test(test_refusals),  cmocka_unit_test(test_narrow),
-    cmocka_unit_test(test_learning),
+    cmocka_unit_test(test_learning),  cmocka_unit_test(test_unfinished),
   };
   return cmocka_run_group_tests_name("cuda_ampo", tests, NULL, NULL);
 }

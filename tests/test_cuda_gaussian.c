@@ -367,6 +367,27 @@ static void test_states(void **state) {
   check_states("Hopper");
 }
 
+// An episode of Pendulum has 200 steps, each of a negative reward: before their end there is no
+// return, not one of 0.
+static void test_unfinished(void **state) {
+  mm_env *env;
+  mm_map *map;
+  (void)state;
+  assert_ok(mm_env_open("Pendulum-v1", &env));
+  assert_ok(mm_map_open("negentropy", &map));
+  mm_ampo_config c = short_run(3);
+  c.unroll = 90;
+  c.steps = 3 * c.unroll * c.envs;
+  mm_job job = { .env = env, .map = map, .ampo = &c };
+  mm_result r;
+  assert_ok(run_on(MM_BACKEND_CUDA, 0, &job, 1, &r));
+  assert_int_equal(r.n_curve, 3);
+  assert_true(isnan(r.curve[0]) && isnan(r.curve[1]) && r.curve[2] < -100);
+  mm_result_release(&r);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Trouble
 
@@ -479,10 +500,11 @@ int suite_cuda_gaussian(void) {
     return MM_SUITE_SKIPPED;
   }
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_gradients), cmocka_unit_test(test_sizes),
-    cmocka_unit_test(test_switches),  cmocka_unit_test(test_company),
-    cmocka_unit_test(test_states),    cmocka_unit_test(test_numeric),
-    cmocka_unit_test(test_refusals),  cmocka_unit_test(test_learning),
+    cmocka_unit_test(test_gradients),  cmocka_unit_test(test_sizes),
+    cmocka_unit_test(test_switches),   cmocka_unit_test(test_company),
+    cmocka_unit_test(test_states),     cmocka_unit_test(test_numeric),
+    cmocka_unit_test(test_refusals),   cmocka_unit_test(test_learning),
+    cmocka_unit_test(test_unfinished),
   };
   return cmocka_run_group_tests_name("cuda_gaussian", tests, NULL, NULL);
 }

@@ -252,7 +252,8 @@ static void test_shaping(void **state) {
   check_weights(MM_SHAPING_RANK, fitness,
                 (const double[8]){ 0.5 - 3.0 / 7, 0.5 - 2.0 / 7, 0.5 - 0.5 / 7, 0.5 - 0.5 / 7,
                                    0.5 - 6.0 / 7, 0.5 - 4.0 / 7, 0.5 - 6.0 / 7, 0.5 - 6.0 / 7 });
-  check_weights(MM_SHAPING_RAW, fitness, (const double[8]){ 1, 2, 4, 4, -9, -9, -9, -9 });
+  check_weights(MM_SHAPING_RAW, fitness,
+                (const double[8]){ 1, 2, 4, 4, -12.25, -9, -12.25, -12.25 });
   const double none[8] = { nan, inf, -inf, nan, nan, nan, -inf, inf };
   check_weights(MM_SHAPING_PAIR, none, (const double[8]){ 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5 });
   check_weights(MM_SHAPING_RANK, none, (const double[8]){ 0 });

@@ -292,29 +292,29 @@ static void test_cells(void **state) {
   static const double learned[] = { 3, 5, NAN, 4, 8 }, entropy[] = { 1, 2, 3, 4, NAN },
                       l2[] = { 3, 4, 9, 9, 9 };
   mm_reproduction r = { .seed = 1 };
-  double wins;
   fill_cell(&r, "learned", learned, 5);
   fill_cell(&r, "negentropy", entropy, 5);
   fill_cell(&r, "l2", l2, 5);
-  assert_ok(mm_reproduction_summarise(&r));
+  mm_reproduction_summarise(&r);
   const mm_reproduction_cell *a = mm_reproduction_find(&r, "E", "learned", "code");
   const mm_reproduction_cell *b = mm_reproduction_find(&r, "E", "negentropy", "code");
   assert_non_null(a);
   assert_null(mm_reproduction_find(&r, "E", "learned", "paper"));
-  assert_int_equal(a->n, 4);
+  assert_int_equal(a->of.n, 4);
   assert_near(a->value[MM_QUANTITY_FINAL].mean, 5, 1e-15);
-  assert_near(a->iqm.iqm, 4.5, 1e-15); // of 3 4 5 8, one left out at either end
-  assert_true(a->iqm.low >= 3 && a->iqm.low <= 4.5 && a->iqm.high >= 4.5 && a->iqm.high <= 8);
+  assert_near(a->of.iqm.iqm, 4.5, 1e-15); // of 3 4 5 8, one left out at either end
+  assert_true(a->of.iqm.low >= 3 && a->of.iqm.low <= 4.5 && a->of.iqm.high >= 4.5 &&
+              a->of.iqm.high <= 8);
   // seeds 0, 1, 3: differences 2, 3, 0
-  mm_estimate d = mm_reproduction_difference(a, b, MM_QUANTITY_FINAL, &wins);
-  assert_near(d.mean, 5.0 / 3, 1e-15);
-  assert_near(d.sem, sqrt(7.0 / 3 / 3), 1e-15);
-  assert_near(wins, 2.5 / 3, 1e-15);
-  assert_near(a->difference[0].mean, d.mean, 0);
-  assert_near(a->wins[1], (0.5 + 1 + 0 + 0) / 4, 1e-15);
-  assert_true(isnan(mm_reproduction_difference(a, b, MM_QUANTITY_DROPS, &wins).mean));
-  assert_int_equal(mm_reproduction_pairs(a, b, MM_QUANTITY_FINAL), 3);
-  assert_int_equal(mm_reproduction_pairs(a, b, MM_QUANTITY_DROPS), 0);
+  mm_comparison c = mm_reproduction_compare(a, b, MM_QUANTITY_FINAL);
+  assert_near(c.gain.mean, 5.0 / 3, 1e-15);
+  assert_near(c.gain.sem, sqrt(7.0 / 3 / 3), 1e-15);
+  assert_near(c.wins, 2.5 / 3, 1e-15);
+  assert_int_equal(c.n, 3);
+  assert_near(a->over[0].gain.mean, c.gain.mean, 0);
+  assert_near(a->over[1].wins, (0.5 + 1 + 0 + 0) / 4, 1e-15);
+  c = mm_reproduction_compare(a, b, MM_QUANTITY_DROPS);
+  assert_true(c.n == 0 && isnan(c.gain.mean) && isnan(c.wins));
   mm_reproduction_release(&r);
 }
 
@@ -404,7 +404,7 @@ static void test_claims_ampo(void **state) {
       for (int k = 0; k < 10; k++) // learned as l2 but for noise of both signs
         cell->run[MM_QUANTITY_FINAL][k] = m == 2 ? 10 : 12 + (m == 0) * (k % 2 ? 0.5 : -0.5);
     }
-    assert_ok(mm_reproduction_summarise(&r));
+    mm_reproduction_summarise(&r);
     assert_ok(mm_reproduce_claim_ampo(&r, rows[i].env, "code"));
     assert_int_equal(verdict_on(&r, "final value: learned > negentropy"), 1);
     assert_int_equal(verdict_on(&r, "final value: learned > l2"), rows[i].above);
@@ -440,7 +440,7 @@ static void test_claims_mujoco(void **state) {
       for (int k = 0; k < 8; k++)
         cell->run[MM_QUANTITY_FINAL][k] = sign * (m ? 200 : 300) + k % 2;
     }
-    assert_ok(mm_reproduction_summarise(&r));
+    mm_reproduction_summarise(&r);
     assert_ok(mm_reproduce_claim_mujoco(&r, "Ant"));
     assert_int_equal(verdict_on(&r, "final return: learned > negentropy"), sign);
     assert_int_equal(r.n_note, sign > 0);

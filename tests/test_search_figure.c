@@ -171,10 +171,12 @@ static void test_holes(void **state) {
   const double nan = NAN;
   const mm_run_score row[] = {
     { .map = "learned", .task = 1, .value = 5, .optimal = nan },
-    { .map = "learned", .task = 2, .value = nan, .optimal = nan, .status = MM_ERR_NUMERIC },
+    { .map = "learned", .task = 2, .value = 7, .optimal = nan, .status = MM_ERR_NUMERIC },
     { .map = "learned", .task = 3, .value = 9, .optimal = nan },
     { .map = "negentropy", .task = 3, .value = 7, .optimal = nan },
     { .map = "negentropy", .task = 4, .value = 100, .optimal = nan },
+    // a mean over the other one would flatter this generation
+    { .map = "learned", .generation = 1, .task = 1, .value = 8, .optimal = nan },
     { .map = "learned", .generation = 1, .task = 2, .value = nan, .optimal = nan },
   };
   assert_ok(mm_run_begin(run));
@@ -183,7 +185,7 @@ static void test_holes(void **state) {
   mm_search_curve c;
   assert_ok(mm_search_curve_read(run, &c));
   assert_int_equal(c.n_point, 1);
-  assert_true(c.point[0].value.mean == 7 && c.point[0].value.sem == 2);
+  assert_true(c.point[0].value.mean == 7 && c.point[0].value.sem == sqrt(4.0 / 3));
   assert_string_equal(c.control[c.reference].name, "negentropy");
   assert_true(c.point[0].difference.mean == 2 && isnan(c.point[0].difference.sem));
   assert_true(c.point[0].minus[c.reference].mean == 2 && isnan(c.point[0].minus[c.reference].sem));

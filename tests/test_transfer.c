@@ -69,6 +69,30 @@ static void test_middle_interval(void **state) {
   assert_true(fabs(e.high + e.low) < 0.1 * width);
 }
 
+// A run without a finished episode loses against every finite one and leaves no mean; one that says
+// nothing is left out.
+static void test_worths(void **state) {
+  (void)state;
+  const mm_result fine = { .final_value = -80 }, unfinished = { .final_value = NAN },
+                  failed = { .status = MM_ERR_TIMEOUT, .final_value = NAN };
+  assert_true(mm_result_worth(&fine) == -80 && mm_result_worth(&unfinished) == -INFINITY);
+  assert_true(isnan(mm_result_worth(&failed)) && isnan(mm_worth_shown(-INFINITY)));
+  assert_true(mm_result_is_unfinished(&unfinished) && !mm_result_is_unfinished(&failed));
+  const double none = -INFINITY, a[] = { 1, none, 3, NAN, none }, b[] = { 2, -1e9, none, 4, none };
+  mm_worths w = mm_estimate_worths(a, 5, 1);
+  assert_true(w.n == 2 && w.unfinished == 2 && isnan(w.mean.mean) && isnan(w.mean.sem));
+  mm_comparison c = mm_estimate_comparison(a, b, 5); // lost, lost, won, left out, equals
+  assert_true(c.n == 4 && c.wins == 1.5 / 4 && isnan(c.gain.mean) && isnan(c.gain.sem));
+  c = mm_estimate_comparison(a, b, 1);
+  assert_true(c.n == 1 && c.wins == 0 && c.gain.mean == -1 && isnan(c.gain.sem));
+  // the worst of eight does not reach the interquartile mean, but the mean
+  const double eight[] = { 1, 2, 3, none, 5, 6, 7, 8 };
+  w = mm_estimate_worths(eight, 8, 1);
+  assert_true(w.n == 7 && isnan(w.mean.mean) && w.iqm.iqm == (2 + 3 + 5 + 6) / 4.0);
+  w = mm_estimate_worths(a + 3, 1, 1);
+  assert_true(w.n == 0 && w.unfinished == 0 && isnan(w.mean.mean));
+}
+
 // The second run broke down after two points, the third failed.
 static void test_curve(void **state) {
   (void)state;
@@ -174,26 +198,26 @@ static void check_cell(const fixture *f, const mm_transfer *t, int map, int env,
   const mm_transfer_cell *cell = mm_transfer_at(t, (size_t)map, (size_t)env);
   const double *x = final[map][env];
   mm_estimate e = mm_estimate_of(x, SEEDS);
-  assert_int_equal(cell->n, SEEDS);
+  assert_int_equal(cell->of.n, SEEDS);
   assert_int_equal(cell->n_failed + cell->n_numeric, 0);
-  assert_same(cell->final.mean, e.mean);
-  assert_same(cell->final.sem, e.sem);
+  assert_same(cell->of.mean.mean, e.mean);
+  assert_same(cell->of.mean.sem, e.sem);
   const int baseline[] = { 3, 1 };
   for (int b = 0; b < MM_BASELINES; b++) {
     e = mm_estimate_paired(x, final[baseline[b]][env], SEEDS);
-    assert_same(cell->difference[b].mean, e.mean);
-    assert_same(cell->difference[b].sem, e.sem);
+    assert_same(cell->over[b].gain.mean, e.mean);
+    assert_same(cell->over[b].gain.sem, e.sem);
     double wins = 0;
     for (int i = 0; i < SEEDS; i++)
       wins += x[i] > final[baseline[b]][env][i] ? 1 : x[i] == final[baseline[b]][env][i] ? 0.5 : 0;
-    assert_same(cell->wins[b], wins / SEEDS);
+    assert_same(cell->over[b].wins, wins / SEEDS);
     int verdict = e.mean > 2 * e.sem ? 1 : e.mean < -2 * e.sem ? -1 : 0;
     assert_int_equal(mm_transfer_verdict(cell, (mm_baseline)b), verdict);
   }
   assert_int_equal(cell->n_curve, env == 1 ? 5 : 1);
   assert_true(cell->curve[cell->n_curve - 1].step == (uint64_t)f->env[env].settings.pmd.steps);
-  assert_same(cell->curve[cell->n_curve - 1].value.mean, cell->final.mean);
-  assert_same(cell->curve[cell->n_curve - 1].value.sem, cell->final.sem);
+  assert_same(cell->curve[cell->n_curve - 1].value.mean, cell->of.mean.mean);
+  assert_same(cell->curve[cell->n_curve - 1].value.sem, cell->of.mean.sem);
 }
 
 static void test_numbers(void **state) {
@@ -211,7 +235,7 @@ static void test_numbers(void **state) {
         run_alone(&f, m, e, i, &alone);
         assert_int_equal(alone.status, MM_OK);
         final[m][e][i] = alone.final_value;
-        assert_same(t.final_value[(m * ENVS + e) * SEEDS + i], alone.final_value);
+        assert_same(t.worth[(m * ENVS + e) * SEEDS + i], alone.final_value);
         if (m == 0) optimal[e] += alone.optimal_value / SEEDS;
         steps += alone.env_steps;
         mm_result_release(&alone);
@@ -254,9 +278,9 @@ static void test_baselines(void **state) {
   assert_ok(mm_transfer_run(c, &t));
   assert_int_equal(t.baseline[MM_BASELINE_NEGENTROPY], 0);
   assert_int_equal(t.baseline[MM_BASELINE_L2], 1);
-  assert_true(t.cell[0].difference[MM_BASELINE_NEGENTROPY].mean == 0);
-  assert_true(isnan(t.cell[0].difference[MM_BASELINE_NEGENTROPY].sem));
-  assert_true(isnan(t.cell[0].difference[MM_BASELINE_L2].mean));
+  assert_true(t.cell[0].over[MM_BASELINE_NEGENTROPY].gain.mean == 0);
+  assert_true(isnan(t.cell[0].over[MM_BASELINE_NEGENTROPY].gain.sem));
+  assert_true(isnan(t.cell[0].over[MM_BASELINE_L2].gain.mean));
   assert_int_equal(mm_transfer_verdict(&t.cell[0], MM_BASELINE_NEGENTROPY), 0);
   assert_int_equal(mm_transfer_verdict(&t.cell[0], MM_BASELINE_L2), 0);
   assert_false(mm_transfer_has_curves(&t));
@@ -274,18 +298,18 @@ static void test_failing_cells(void **state) {
   assert_ok(mm_transfer_run(config_of(&f), &bad));
   for (size_t m = 0; m < MAPS; m++) {
     const mm_transfer_cell *cell = mm_transfer_at(&bad, m, 1);
-    assert_int_equal(cell->n, 0);
+    assert_int_equal(cell->of.n, 0);
     assert_int_equal(cell->n_failed, SEEDS);
-    assert_true(isnan(cell->final.mean) && isnan(cell->final.sem));
+    assert_true(isnan(cell->of.mean.mean) && isnan(cell->of.mean.sem));
     assert_int_equal(cell->n_curve, 0);
     for (int b = 0; b < MM_BASELINES; b++) {
-      assert_true(isnan(cell->difference[b].mean));
+      assert_true(isnan(cell->over[b].gain.mean));
       assert_int_equal(mm_transfer_verdict(cell, (mm_baseline)b), 0);
     }
     for (size_t e = 0; e < ENVS; e += 2) {
       const mm_transfer_cell *one = mm_transfer_at(&good, m, e), *two = mm_transfer_at(&bad, m, e);
-      assert_same(one->final.mean, two->final.mean);
-      assert_same(one->difference[0].sem, two->difference[0].sem);
+      assert_same(one->of.mean.mean, two->of.mean.mean);
+      assert_same(one->over[0].gain.sem, two->over[0].gain.sem);
     }
   }
   assert_true(isnan(bad.optimal_mean[1]) && isfinite(bad.optimal_mean[0]));
@@ -411,22 +435,22 @@ static void check_csv(const mm_transfer *t) {
   const mm_transfer_cell *cell = mm_transfer_at(t, 2, 1);
   const char *row = "tsallis:0.5,GridWorld-sparse,";
   assert_same(field(table, row, 2), SEEDS);
-  assert_same(field(table, row, 3), cell->final.mean);
-  assert_same(field(table, row, 4), cell->final.sem);
+  assert_same(field(table, row, 3), cell->of.mean.mean);
+  assert_same(field(table, row, 4), cell->of.mean.sem);
   assert_same(field(table, row, 5), t->optimal_mean[1]);
-  assert_same(field(table, row, 6), cell->difference[MM_BASELINE_NEGENTROPY].mean);
-  assert_same(field(table, row, 7), cell->difference[MM_BASELINE_NEGENTROPY].sem);
-  assert_same(field(table, row, 8), cell->wins[MM_BASELINE_NEGENTROPY]);
-  assert_same(field(table, row, 9), cell->difference[MM_BASELINE_L2].mean);
-  assert_same(field(table, row, 10), cell->difference[MM_BASELINE_L2].sem);
-  assert_same(field(table, row, 11), cell->wins[MM_BASELINE_L2]);
+  assert_same(field(table, row, 6), cell->over[MM_BASELINE_NEGENTROPY].gain.mean);
+  assert_same(field(table, row, 7), cell->over[MM_BASELINE_NEGENTROPY].gain.sem);
+  assert_same(field(table, row, 8), cell->over[MM_BASELINE_NEGENTROPY].wins);
+  assert_same(field(table, row, 9), cell->over[MM_BASELINE_L2].gain.mean);
+  assert_same(field(table, row, 10), cell->over[MM_BASELINE_L2].gain.sem);
+  assert_same(field(table, row, 11), cell->over[MM_BASELINE_L2].wins);
   assert_same(field(table, row, 12), 0);
-  mm_iqm iqm = mm_estimate_iqm(t->final_value + (2 * ENVS + 1) * SEEDS, SEEDS, FIRST);
+  mm_iqm iqm = mm_estimate_iqm(t->worth + (2 * ENVS + 1) * SEEDS, SEEDS, FIRST);
   assert_same(field(table, row, 14), iqm.iqm);
   assert_same(field(table, row, 15), iqm.low);
   assert_same(field(table, row, 16), iqm.high);
   assert_same(field(runs, "tsallis:0.5,GridWorld-sparse,9,", 3),
-              t->final_value[(2 * ENVS + 1) * SEEDS + 2]);
+              t->worth[(2 * ENVS + 1) * SEEDS + 2]);
   assert_same(field(curves, "tsallis:0.5,GridWorld-sparse,256,", 3), cell->curve[2].value.mean);
   assert_same(field(curves, "tsallis:0.5,GridWorld-sparse,256,", 4), cell->curve[2].value.sem);
   mm_free(table);
@@ -445,12 +469,12 @@ static void check_json(const mm_transfer *t) {
   cJSON *root;
   assert_ok(mm_json_parse(text, strlen(text), "table.json", &root));
   const mm_transfer_cell *cell = mm_transfer_at(t, 2, 1);
-  assert_same(entry(root, "mean", 2, 1), cell->final.mean);
-  assert_same(entry(root, "sem", 2, 1), cell->final.sem);
-  assert_same(entry(root, "difference", 2, 1), cell->difference[0].mean);
-  assert_same(entry(root, "difference_sem", 2, 1), cell->difference[0].sem);
-  assert_same(entry(root, "difference_l2", 2, 1), cell->difference[1].mean);
-  assert_same(entry(root, "difference_l2_sem", 2, 1), cell->difference[1].sem);
+  assert_same(entry(root, "mean", 2, 1), cell->of.mean.mean);
+  assert_same(entry(root, "sem", 2, 1), cell->of.mean.sem);
+  assert_same(entry(root, "difference", 2, 1), cell->over[0].gain.mean);
+  assert_same(entry(root, "difference_sem", 2, 1), cell->over[0].gain.sem);
+  assert_same(entry(root, "difference_l2", 2, 1), cell->over[1].gain.mean);
+  assert_same(entry(root, "difference_l2_sem", 2, 1), cell->over[1].gain.sem);
   assert_same(entry(root, "n", 2, 1), SEEDS);
   assert_same(entry(root, "failures", 2, 1), 0);
   const cJSON *baseline = cJSON_GetObjectItemCaseSensitive(root, "baseline");
@@ -482,7 +506,7 @@ static void test_files(void **state) {
   assert_non_null(strstr(table, "# maps: {\"# a,\\\"b\\\"\\nc\":"));
   assert_non_null(strstr(table, "\n\"# a,\"\"b\"\"\nc\",GridWorld-small,1,"));
   assert_non_null(strstr(table, ",,,,0,0.1,"));
-  assert_int_equal(count(table, ",,\n"), ENVS); // no interval around a single value
+  assert_int_equal(count(table, ",,,0\n"), ENVS); // no interval around a single value
   mm_free(table);
   mm_transfer_release(&t);
   close_fixture(&f);
@@ -612,7 +636,7 @@ static void test_tuned(void **state) {
   mm_result r;
   mm_job job = { .env = f.envs[0], .map = f.maps[0], .pmd = &with.pmd, .seed = FIRST };
   assert_ok(mm_job_run(&job, NULL, &r));
-  assert_true(r.final_value == t.final_value[0]);
+  assert_true(r.final_value == t.worth[0]);
   mm_result_release(&r);
   mm_transfer_release(&t);
   close_fixture(&f);
@@ -623,6 +647,7 @@ int suite_transfer(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_estimates),
     cmocka_unit_test(test_middle),
+    cmocka_unit_test(test_worths),
     cmocka_unit_test(test_middle_interval),
     cmocka_unit_test(test_curve),
     cmocka_unit_test(test_numbers),

@@ -137,7 +137,8 @@ typedef enum mm_measure {
 
 typedef struct mm_result {
   mm_status status;    // MM_ERR_NUMERIC with n_curve > 0: the last finite policy's value was taken
-  double final_value;  // PMD: exact; AMPO: mean return of the episodes finished last
+  double final_value;  // PMD: exact; AMPO: mean return of the episodes finished last, NaN where
+                       // the run finished none
   double recent_value; // AMPO: mean return of the episodes that ended in the last tenth of the run,
                        // NaN without any
   double optimal_value; // V* of the instance, exact; NaN where it would take too long (large tasks)

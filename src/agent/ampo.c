@@ -206,6 +206,8 @@ static mm_status prepare(mm_ampo *a, const mm_env *env, const mm_ampo *like) {
     MM_TRY(mm_net_init(a->net, a->seed, a->repeat));
   MM_TRY(mm_arena_create(lay_out(a, &a->arena), &a->arena));
   lay_out(a, &a->arena);
+  for (size_t e = 0; e < a->n_env; e++)
+    a->finished[e] = NAN;
   const mm_vec_out start = { .obs = a->now };
   if (!a->real) return mm_vec_reset(a->vec, &start);
   MM_TRY(mm_wrap_reset(a->wrap, &start));
@@ -296,22 +298,15 @@ static void add_cut_values(mm_ampo *a, size_t t) {
   }
 }
 
-static void count_episodes(mm_ampo *a, size_t t, double *sum) {
-  for (size_t e = 0; e < a->n_env; e++) {
-    a->running[e] += a->reward[t * a->n_env + e];
-    if (a->end[t * a->n_env + e]) {
-      a->finished[e] = a->running[e];
-      a->running[e] = 0;
-      a->last.finished_sum += (double)a->finished[e];
-      a->last.finished++;
-    }
-    *sum += (double)a->finished[e];
-  }
+static void count_episodes(mm_ampo *a, size_t t) {
+  for (size_t e = 0; e < a->n_env; e++)
+    mm_tally_step(&a->last.returns, &a->running[e], &a->finished[e], a->reward[t * a->n_env + e],
+                  a->end[t * a->n_env + e]);
 }
 
 // One step of all environments. Real ones are scaled for the agent after their returns are counted
 // as they are.
-static mm_status step(mm_ampo *a, size_t t, double *sum) {
+static mm_status step(mm_ampo *a, size_t t) {
   const size_t n = a->n_env;
   mm_net_obs obs = obs_at(a, a->obs + t * n * a->row_size);
   mm_net_scores(a->net, &obs, n, a->scores);
@@ -322,14 +317,14 @@ static mm_status step(mm_ampo *a, size_t t, double *sum) {
   if (a->real) {
     MM_TRY(mm_ampo_real_choose(a, t));
     MM_TRY(mm_wrap_step_part(a->wrap, 0, n, a->sent, &out));
-    count_episodes(a, t, sum);
+    count_episodes(a, t);
     mm_wrap_merge(a->wrap);
     MM_TRY(mm_wrap_scale_part(a->wrap, 0, n, &out));
   } else {
     MM_TRY(project(a));
     choose(a, t);
     MM_TRY(mm_vec_step(a->vec, a->action + t * n, &out));
-    count_episodes(a, t, sum);
+    count_episodes(a, t);
   }
   if (a->config.bootstrap_on_timeout) add_cut_values(a, t);
   return MM_OK;
@@ -337,13 +332,12 @@ static mm_status step(mm_ampo *a, size_t t, double *sum) {
 
 static mm_status rollout(mm_ampo *a) {
   const size_t n = a->n_env;
-  double sum = 0;
   a->last = (mm_ampo_report){ 0 };
   memcpy(a->obs, a->now, n * a->row_size);
   for (size_t t = 0; t < a->n_step; t++)
-    MM_TRY(step(a, t, &sum));
+    MM_TRY(step(a, t));
   memcpy(a->now, a->obs + a->n_row * a->row_size, n * a->row_size);
-  a->last.metric = sum / (double)a->n_row;
+  a->last.metric = mm_tally_mean(&a->last.returns);
   a->last.unstable = mm_vec_unstable(a->vec);
   if (a->real) mm_ampo_real_keep_scale(a);
   return MM_OK;

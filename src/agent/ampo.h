@@ -6,6 +6,7 @@
 #define MM_AGENT_AMPO_H
 
 #include "agent/gaussian_objective.h"
+#include "agent/tally.h"
 #include "base/rng.h"
 #include "mirrormap/agent.h"
 #include "net/net.h"
@@ -34,10 +35,9 @@ mm_status mm_ampo_iterate(mm_ampo *ampo);
 
 // What the last iteration saw.
 typedef struct mm_ampo_report {
-  double metric;         // mean over its steps of the return that each environment finished last
-  double finished_sum;   // returns of the episodes that ended in it,
-  int64_t finished;      // and how many these were
-  mm_net_report learned; // of its last minibatch
+  mm_tally returns;
+  double metric;             // mm_tally_mean of these: the point of the learning curve
+  mm_net_report learned;     // of its last minibatch
   mm_gaussian_report policy; // of all its samples, for real actions
   uint64_t unstable;         // mm_vec_unstable, from the beginning on
 } mm_ampo_report;

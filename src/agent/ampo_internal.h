@@ -50,7 +50,7 @@ struct mm_ampo {
 
   // of the episodes
   float *running;  // [N] return so far
-  float *finished; // [N] return of the last one that ended, 0 before
+  float *finished; // [N] return of the last one that ended, NaN before
 
   float *tensor; // as large as the largest tensor, for states
   mm_arena arena, batch_arena;

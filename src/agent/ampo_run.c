@@ -1,5 +1,5 @@
-// A job of AMPO or PPO keeps every iteration's metric as the curve. Between two iterations all of
-// it can be put down as bytes and taken up again:
+// A job of AMPO or PPO keeps every iteration's metric as the curve, NaN until an episode has ended.
+// Between two iterations all of it can be put down as bytes and taken up again:
 //
 //   16  mark "mirrormap/job", filled up with zeros
 //    8  each: version of this format, points of the curve, sum and number of recent returns
@@ -72,11 +72,6 @@ bool mm_ampo_run_is_due(const mm_ampo_run *r, bool stopped) {
   return stopped || (every > 0 && mm_clock_seconds() - r->saved_at >= every);
 }
 
-// The final value behind a point of the curve: a run in which no episode has ended has 0.
-static double metric_of(double point) {
-  return isnan(point) ? 0 : point;
-}
-
 uint64_t mm_job_state_done(const void *state, size_t size) {
   uint64_t points = 0;
   if (size < HEAD_SIZE || memcmp(state, mark, sizeof mark) != 0) return 0;
@@ -113,23 +108,13 @@ static mm_status load(mm_ampo_run *r) {
   for (size_t i = 0; i < result->n_curve; i++)
     result->curve_step[i] = (i + 1) * r->batch;
   result->env_steps = points * r->batch;
-  if (points > 0) result->final_value = metric_of(result->curve[points - 1]);
+  if (points > 0) result->final_value = result->curve[points - 1];
   r->saved = (int64_t)points;
   return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
 // Training
-
-// What the next point of the curve is. Until an episode has ended there is nothing to tell: no
-// point, where the metric says 0. In the iteration of the first end, if that is not the run's
-// first, the metric still has the zeros from before; there it is the mean of what ended.
-static double point_of(const mm_result *result, const mm_ampo_report *report) {
-  bool begun = result->n_curve > 0 && !isnan(result->curve[result->n_curve - 1]);
-  if (!begun && report->finished == 0) return NAN;
-  if (begun || result->n_curve == 0) return report->metric;
-  return report->finished_sum / (double)report->finished;
-}
 
 // The last tenth of a run, at least one iteration, is what recent_value looks at.
 static int64_t recent_from(int64_t iterations) {
@@ -152,12 +137,11 @@ void mm_ampo_run_note(mm_ampo_run *r, const mm_ampo_report *report) {
   if (result->measure) note_measures(result->measure + MM_MEASURES * result->n_curve, report);
   const int64_t t = (int64_t)result->n_curve;
   result->env_steps += r->batch;
-  result->curve[result->n_curve] = point_of(result, report);
-  result->final_value = metric_of(result->curve[result->n_curve]);
+  result->final_value = result->curve[result->n_curve] = report->metric;
   result->curve_step[result->n_curve++] = result->env_steps;
   if (t < recent_from(r->iterations)) return;
-  r->sum += report->finished_sum;
-  r->count += (double)report->finished;
+  r->sum += report->returns.finished_sum;
+  r->count += (double)report->returns.finished;
 }
 
 int64_t mm_ampo_run_left(const mm_ampo_run *r) {

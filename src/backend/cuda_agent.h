@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "agent/tally.h"
 #include "base/hostdev.h"
 #include "map/potential.h"
 
@@ -45,12 +46,6 @@ typedef struct mm_cuda_rate {
   float rate, epsilon;
 } mm_cuda_rate;
 
-// What an iteration saw; as mm_ampo_report.
-typedef struct mm_cuda_report {
-  double metric, finished_sum;
-  int64_t finished;
-} mm_cuda_report;
-
 typedef struct mm_cuda_agent {
   // the job
   uint64_t seed;
@@ -79,7 +74,7 @@ typedef struct mm_cuda_agent {
   int32_t span;             // iterations to do, unless
   const int32_t *stop;      // the host says so here, in its own memory
   const mm_cuda_rate *rate; // [span][epochs][minibatches]
-  mm_cuda_report *report;   // [span]
+  mm_tally *report;         // [span] what each iteration saw
 
   // room for the batch, rows are (step, environment); places for n_env more rows where said
   void *obs;        // [n_row + n_env]: float [D], or bits

@@ -518,15 +518,12 @@ static mm_status read_measures(const engine *e, const place *p, int64_t done,
 }
 
 // What the slice brought: points of curves, and trainings that broke down.
-static mm_status take_in(engine *e, place *p, const mm_cuda_agent *seen,
-                         const mm_cuda_report *report) {
+static mm_status take_in(engine *e, place *p, const mm_cuda_agent *seen, const mm_tally *report) {
   const int64_t done = seen->iteration - p->agent.iteration;
   mm_cuda_gauss_report measure[MM_CUDA_GAUSS_SPAN_MOST];
   MM_TRY(read_measures(e, p, done, measure));
   for (int64_t i = 0; i < done && p->status == MM_OK; i++) {
-    mm_ampo_report r = { .metric = report[i].metric,
-                         .finished_sum = report[i].finished_sum,
-                         .finished = report[i].finished };
+    mm_ampo_report r = { .returns = report[i], .metric = mm_tally_mean(&report[i]) };
     if (p->kernel.real) {
       r.policy = mm_cuda_block_measure(&measure[i]);
       r.unstable = measure[i].unstable;
@@ -556,9 +553,9 @@ static mm_status slice(engine *e, place **at_work, group *groups) {
   for (int i = 0; i < n; i++)
     spans += (size_t)at_work[i]->agent.span;
   MM_TRY(reserve(e, &e->agents, agents, agents));
-  MM_TRY(reserve(e, &e->reports, spans * sizeof(mm_cuda_report), spans * sizeof(mm_cuda_report)));
+  MM_TRY(reserve(e, &e->reports, spans * sizeof(mm_tally), spans * sizeof(mm_tally)));
   mm_cuda_agent *host = (void *)e->agents.host;
-  mm_cuda_report *report = (void *)e->reports.device;
+  mm_tally *report = (void *)e->reports.device;
   *e->stop = 0;
   for (int i = 0; i < n; i++) {
     at_work[i]->agent.stop = e->stop;
@@ -579,7 +576,7 @@ static mm_status slice(engine *e, place **at_work, group *groups) {
               "reading reports");
   MM_TRY(await(e));
   MM_TRY(remember_speeds(e, groups, n_group));
-  const mm_cuda_report *seen = (void *)e->reports.host;
+  const mm_tally *seen = (void *)e->reports.host;
   for (int i = 0; i < n; i++) {
     MM_TRY(take_in(e, at_work[i], &host[i], seen));
     seen += at_work[i]->agent.span;

@@ -10,12 +10,6 @@
 namespace mm {
 namespace bits {
 
-// Of the environments of one thread.
-struct tally {
-  double metric, finished_sum;
-  int64_t finished;
-};
-
 // ---------------------------------------------------------------------------------------------
 // One environment
 
@@ -114,7 +108,7 @@ template <class S> __device__ __noinline__ bool choose_by_knots(int t) {
 }
 
 // One step of an environment, with the action that was chosen.
-template <class S> __device__ __noinline__ void play(int e, int t, tally *sums) {
+template <class S> __device__ __noinline__ void play(int e, int t, mm_tally *sums) {
   const mm_cuda_agent &a = here<S>().agent;
   const size_t i = (size_t)t * (size_t)a.n_env + (size_t)e;
   const int action = a.action[i];
@@ -128,15 +122,7 @@ template <class S> __device__ __noinline__ void play(int e, int t, tally *sums) 
   a.reward[i] = reward;
   a.end[i] = (uint8_t)end;
 
-  float running = a.running[e] + reward;
-  if (end) {
-    a.finished[e] = running;
-    sums->finished_sum += (double)running;
-    sums->finished++;
-    running = 0;
-  }
-  a.running[e] = running;
-  sums->metric += (double)a.finished[e];
+  mm_tally_step(sums, &a.running[e], &a.finished[e], reward, (int)end);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -158,10 +144,10 @@ template <class S, int ACT> MM_DEVICE void look(room<S> &s, int t) {
 }
 
 // False where a score was not finite.
-template <class S, int ACT> __device__ __noinline__ bool rollout(mm_cuda_report *report) {
+template <class S, int ACT> __device__ __noinline__ bool rollout(mm_tally *report) {
   room<S> &s = here<S>();
   const mm_cuda_agent &a = s.agent;
-  tally sums = { 0, 0, 0 };
+  mm_tally sums = { 0, 0, 0, 0 };
   const bool by_knots = s.knots.n > 0 && !a.bisect;
   if (by_knots) fill_guide<THREADS>(s.knots, guide_of(s));
   for (int e = threadIdx.x; e < a.n_env; e += THREADS)
@@ -179,10 +165,11 @@ template <class S, int ACT> __device__ __noinline__ bool rollout(mm_cuda_report 
     mark(s, MM_CUDA_BITS_ROLLOUT);
   }
   look<S, ACT>(s, a.n_step);
-  const double metric = block_sum(s, sums.metric) / (double)a.n_row;
+  const double last_sum = block_sum(s, sums.last_sum);
   const double finished_sum = block_sum(s, sums.finished_sum);
+  const double counted = block_sum(s, (double)sums.counted);
   const double finished = block_sum(s, (double)sums.finished);
-  if (threadIdx.x == 0) *report = { metric, finished_sum, (int64_t)finished };
+  if (threadIdx.x == 0) *report = { last_sum, finished_sum, (int32_t)counted, (int32_t)finished };
   return true;
 }
 

@@ -35,8 +35,7 @@ static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
   b->mean = take(at, n * MM_CUDA_GAUSS_ACTIONS * sizeof(float));
   b->sent = take(at, n * a->n_out * sizeof(float));
   b->sums = take(at, blocks * 2 * ((size_t)a->info.n_input + 1) * sizeof(double));
-  b->metric = take(at, n * 2 * sizeof(double));
-  b->ended = take(at, n * sizeof(int32_t));
+  b->seen = take(at, n * sizeof(mm_tally));
   b->gradient = take(at, 2 * (size_t)mm_cuda_wide_layout_of(a->info.n_input).size * sizeof(float));
   const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(a->info.n_input);
   b->operand = take(at, 2 * (size_t)l.b2 * sizeof(uint16_t));
@@ -225,8 +224,7 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
   g.mean = (void *)(device + b->mean);
   g.sent = (void *)(device + b->sent);
   g.sums = (void *)(device + b->sums);
-  g.metric = (void *)(device + b->metric);
-  g.ended = (void *)(device + b->ended);
+  g.seen = (void *)(device + b->seen);
   g.gradient = (void *)(device + b->gradient);
   g.operand = (void *)(device + b->operand);
   g.input = (void *)(device + b->input);

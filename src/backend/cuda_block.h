@@ -19,8 +19,7 @@ typedef struct mm_cuda_block {
   size_t param, m, v, env, running, finished, map;
   size_t gauss, now, wrap, word; // of real actions, as those of the last line
   size_t obs, row, action, end, policy, reward, value, advantage, target, scratch;
-  size_t real, mean, sent, sums, metric, ended, gradient, operand, input, about, acted, team,
-      measures;
+  size_t real, mean, sent, sums, seen, gradient, operand, input, about, acted, team, measures;
 } mm_cuda_block;
 
 mm_cuda_block mm_cuda_block_of(const mm_ampo *ampo, const mm_cuda_kernel *kernel);

@@ -90,8 +90,7 @@ template <class Env, int TILE> struct Work {
   alignas(16) float total[16];                    // of warps
   float mean[STATISTICS], scale[STATISTICS];      // of the advantages of minibatches
   float share[STATISTICS];                        // of a row in the mean of minibatches
-  double metric[16], finished_sum[16];
-  int finished[16];
+  mm_tally seen[16];                              // by warp
   mm_shuffle shuffle;
   float center;             // of the advantages of all rows
   float2 part[WARPS];       // of sums of advantages and of their squares

@@ -160,16 +160,15 @@ template <class Env, class W> MM_DEVICE void run_world(W &S, int world, int lane
 }
 
 // Eight lanes for an environment.
-template <class W>
-MM_DEVICE void run_scribe(W &S, int lane, double *metric, double *finished_sum, int *n_finished) {
+template <class W> MM_DEVICE void run_scribe(W &S, int lane, mm_tally *seen) {
   const Relay<W> &relay = relay_of(S);
   const mm_cuda_agent &agent = S.agent;
   const Batch batch = S.batch;
   const int n = agent.n_env, n_step = agent.n_step, e = min(lane >> 3, n - 1), quarter = lane & 7;
   const bool sees = lane >> 3 < n && quarter < 4, mine = lane >> 3 < n && quarter == 0;
   float running = agent.running[e], finished = agent.finished[e];
-  double sum = 0, ended = 0;
-  int count = 0, action = 0;
+  mm_tally own = { 0, 0, 0, 0 };
+  int action = 0;
   end_turn<W>();
   for (int j = 0; j <= n_step + 1; j++) {
     const int before = action;
@@ -179,14 +178,7 @@ MM_DEVICE void run_scribe(W &S, int lane, double *metric, double *finished_sum, 
     if (j > 1) {
       const float reward = o.reward;
       const int end = o.end;
-      running += reward;
-      if (end) {
-        finished = running;
-        running = 0;
-        ended += (double)finished;
-        count++;
-      }
-      sum += (double)finished;
+      mm_tally_step(&own, &running, &finished, reward, end);
       if (mine) {
         batch.end[(j - 2) * n + e] = (uint8_t)end;
         batch.reward[(j - 2) * n + e] = reward;
@@ -198,14 +190,11 @@ MM_DEVICE void run_scribe(W &S, int lane, double *metric, double *finished_sum, 
     agent.running[e] = running;
     agent.finished[e] = finished;
   }
-  *metric = warp_sum(mine ? sum : 0.0);
-  *finished_sum = warp_sum(mine ? ended : 0.0);
-  *n_finished = __reduce_add_sync(ALL_LANES, mine ? count : 0);
+  add_tally(seen, own, mine);
 }
 
 template <class Env, int ACT, class W>
-MM_DEVICE void run_relay(W &S, int warp, int lane, double *metric, double *finished_sum,
-                         int *n_finished) {
+MM_DEVICE void run_relay(W &S, int warp, int lane, mm_tally *seen) {
   const int scheduler = warp & 3, number = warp >> 2, choosers = Relay<W>::ENVS / 2;
   if (scheduler < 2 && number < choosers) {
     if (goes_by_knots(S))
@@ -215,7 +204,7 @@ MM_DEVICE void run_relay(W &S, int warp, int lane, double *metric, double *finis
   } else if (scheduler == 2 && number < Relay<W>::WORLDS) {
     run_world<Env>(S, number, lane);
   } else if (scheduler == 2 && number == Relay<W>::WORLDS) {
-    run_scribe(S, lane, metric, finished_sum, n_finished);
+    run_scribe(S, lane, seen);
   } else if (scheduler == 3) {
     run_scorer<ACT>(S, number, lane);
   }

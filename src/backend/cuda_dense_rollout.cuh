@@ -27,11 +27,10 @@ template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
   if (W::A > 2 && S.knots.n > 0) fill_guide<W::THREADS>(S.knots, guide_of(S));
   __syncthreads();
   const int team = warp / (W::PLAYERS + 1), player = warp % (W::PLAYERS + 1);
-  double metric = 0, finished_sum = 0;
-  int finished = 0;
+  mm_tally seen = { 0, 0, 0, 0 };
   const bool relay = Relay<W>::FITS && agent.n_env <= Relay<W>::ENVS;
   if constexpr (Relay<W>::FITS)
-    if (relay) run_relay<Env, ACT>(S, warp, lane, &metric, &finished_sum, &finished);
+    if (relay) run_relay<Env, ACT>(S, warp, lane, &seen);
   for (int first = 8 * team; !relay && team < W::TEAMS && first < agent.n_env;
        first += 8 * W::TEAMS) {
     if (player < W::PLAYERS && goes_by_knots(S))
@@ -39,24 +38,20 @@ template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
     else if (player < W::PLAYERS)
       play<ACT, false>(S, first, player, team, lane);
     else
-      turn_world<Env>(S, first, team, lane, &metric, &finished_sum, &finished);
+      turn_world<Env>(S, first, team, lane, &seen);
   }
-  if (lane == 0) {
-    S.metric[warp] = metric;
-    S.finished_sum[warp] = finished_sum;
-    S.finished[warp] = finished;
-  }
+  if (lane == 0) S.seen[warp] = seen;
   __syncthreads();
 }
 
-template <class W> MM_DEVICE void report(const W &S, mm_cuda_report *to) {
-  mm_cuda_report r = { 0, 0, 0 };
+template <class W> MM_DEVICE void report(const W &S, mm_tally *to) {
+  mm_tally r = { 0, 0, 0, 0 };
   for (int w = 0; w < W::WARPS; w++) {
-    r.metric += S.metric[w];
-    r.finished_sum += S.finished_sum[w];
-    r.finished += S.finished[w];
+    r.last_sum += S.seen[w].last_sum;
+    r.finished_sum += S.seen[w].finished_sum;
+    r.counted += S.seen[w].counted;
+    r.finished += S.seen[w].finished;
   }
-  r.metric /= (double)S.agent.n_row;
   *to = r;
 }
 

@@ -79,8 +79,7 @@ MM_DEVICE void play(W &S, int first, int player, int index, int lane) {
 }
 
 template <class Env, class W>
-MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
-                          double *finished_sum, int *n_finished) {
+MM_DEVICE void turn_world(W &S, int first, int index, int lane, mm_tally *seen) {
   const mm_cuda_agent &agent = S.agent;
   Team<W> &team = team_of(S, index);
   const int n = agent.n_env, column = min(lane / W::A, 7), action = lane % W::A;
@@ -91,8 +90,7 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
   typename Env::State s = columns.load(e), fresh_start;
   uint32_t episode = columns.episode[e];
   float running = agent.running[e], finished = agent.finished[e], x[W::D], fresh_x[W::D];
-  double sum = 0, ended = 0;
-  int count = 0;
+  mm_tally own = { 0, 0, 0, 0 };
   Env::reset(&fresh_start, starts, episode + 1);
   Env::observe(&fresh_start, fresh_x);
   Env::observe(&s, x);
@@ -117,16 +115,11 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
       if (Env::REMEMBERS) x[i] = __shfl_sync(ALL_LANES, x[i], from);
     reward = __shfl_sync(ALL_LANES, reward, from);
     end = __shfl_sync(ALL_LANES, end, from);
-    running += reward;
+    mm_tally_step(&own, &running, &finished, reward, end);
     if (end) {
-      finished = running;
-      running = 0;
-      ended += (double)finished;
-      count++;
       Env::reset(&fresh_start, starts, ++episode + 1);
       Env::observe(&fresh_start, fresh_x);
     }
-    sum += (double)finished;
     if (mine) {
       S.batch.end[t * n + e] = (uint8_t)end;
       S.batch.reward[t * n + e] = reward;
@@ -138,9 +131,7 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, double *metric,
     agent.running[e] = running;
     agent.finished[e] = finished;
   }
-  *metric += warp_sum(mine ? sum : 0.0);
-  *finished_sum += warp_sum(mine ? ended : 0.0);
-  *n_finished += __reduce_add_sync(ALL_LANES, mine ? count : 0);
+  add_tally(seen, own, mine);
 }
 
 } // namespace mm

@@ -8,6 +8,14 @@
 
 namespace mm {
 
+// Adds what the lanes that count have seen to what their warp has.
+MM_DEVICE void add_tally(mm_tally *seen, const mm_tally &own, bool counts) {
+  seen->last_sum += warp_sum(counts ? own.last_sum : 0.0);
+  seen->finished_sum += warp_sum(counts ? own.finished_sum : 0.0);
+  seen->counted += __reduce_add_sync(ALL_LANES, counts ? own.counted : 0);
+  seen->finished += __reduce_add_sync(ALL_LANES, counts ? own.finished : 0);
+}
+
 // The environments' columns, as src/env/vec_classic.c keeps them.
 template <class Env> struct Columns {
   float *state;      // [FLOATS][n]

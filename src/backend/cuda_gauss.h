@@ -126,8 +126,7 @@ typedef struct mm_cuda_gauss {
   float *mean;       // [n_env][MM_CUDA_GAUSS_ACTIONS]
   float *sent;       // [n_env][n_real] what bodies are sent
   double *sums;      // [blocks of environments][2][n_input + 1], the last of the returns
-  double *metric;    // [n_env][2] returns finished last, by steps; returns of episodes that ended
-  int32_t *ended;    // [n_env] how many these were
+  mm_tally *seen;    // [n_env] of this iteration
   float *gradient;   // [2][size]
   uint16_t *operand; // [2][b2], halves: rounded parameters
   // an epoch's batch in the order of its minibatches

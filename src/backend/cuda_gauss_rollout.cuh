@@ -28,10 +28,8 @@ __global__ void begin(mm_cuda_agent *agents, int turn) {
   float *obs = static_cast<float *>(a.obs);
   for (int i = threadIdx.x; i < a.n_env * g.n_input; i += blockDim.x)
     obs[i] = g.now[i];
-  for (int e = threadIdx.x; e < a.n_env; e += blockDim.x) {
-    g.metric[2 * e] = g.metric[2 * e + 1] = 0;
-    g.ended[e] = 0;
-  }
+  for (int e = threadIdx.x; e < a.n_env; e += blockDim.x)
+    g.seen[e] = { 0, 0, 0, 0 };
 }
 
 // Outputs of one network for `count` rows from `first` on: the actor's means, or values. A block
@@ -97,14 +95,7 @@ MM_DEVICE void choose(mm_cuda_agent &a, const mm_cuda_gauss &g, int e, int t, fl
 // Returns as they are, and those that rewards are scaled by: an end counts before the reward.
 MM_DEVICE void count(mm_cuda_agent &a, const mm_cuda_gauss &g, int e, float reward, int end) {
   mm_wrap_lane &l = g.lanes[e];
-  a.running[e] += reward;
-  if (end) {
-    a.finished[e] = a.running[e];
-    a.running[e] = 0;
-    g.metric[2 * e + 1] += (double)a.finished[e];
-    g.ended[e]++;
-  }
-  g.metric[2 * e] += (double)a.finished[e];
+  mm_tally_step(&g.seen[e], &a.running[e], &a.finished[e], reward, end);
   l.discounted = (end ? 0 : g.gamma * l.discounted) + (double)reward;
   l.now += (double)reward;
   l.length++;
@@ -265,39 +256,31 @@ template <class Env> __global__ void close_rollout(mm_cuda_agent *agents, int tu
   mm_cuda_agent &a = agents[blockIdx.x];
   mm_cuda_gauss &g = gauss_of(a);
   if (!g.active || a.broken) return;
-  __shared__ double metric[8], sum[8], ended[8], unstable[8];
+  enum { LAST, FINISHED, N_LAST, N_FINISHED, UNSTABLE, SUMS };
+  __shared__ double part[8][SUMS];
   const float *obs = static_cast<const float *>(a.obs) + (size_t)a.n_row * g.n_input;
-  double own[4] = { 0, 0, 0, 0 };
+  double own[SUMS] = {};
   for (int i = threadIdx.x; i < a.n_env * g.n_input; i += blockDim.x)
     g.now[i] = obs[i];
   for (int e = threadIdx.x; e < a.n_env; e += blockDim.x) {
-    own[0] += g.metric[2 * e];
-    own[1] += g.metric[2 * e + 1];
-    own[2] += g.ended[e];
-    own[3] += Env::unstable(a, e);
+    own[LAST] += g.seen[e].last_sum;
+    own[FINISHED] += g.seen[e].finished_sum;
+    own[N_LAST] += g.seen[e].counted;
+    own[N_FINISHED] += g.seen[e].finished;
+    own[UNSTABLE] += Env::unstable(a, e);
   }
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < SUMS; i++)
     own[i] = warp_sum(own[i]);
-  const int warp = threadIdx.x / 32;
-  if (threadIdx.x % 32 == 0) {
-    metric[warp] = own[0];
-    sum[warp] = own[1];
-    ended[warp] = own[2];
-    unstable[warp] = own[3];
-  }
+  for (int i = 0; i < SUMS && threadIdx.x % 32 == 0; i++)
+    part[threadIdx.x / 32][i] = own[i];
   __syncthreads();
   if (threadIdx.x != 0) return;
-  for (int w = 1; w < 8; w++) {
-    metric[0] += metric[w];
-    sum[0] += sum[w];
-    ended[0] += ended[w];
-    unstable[0] += unstable[w];
-  }
-  mm_cuda_report &r = a.report[turn];
-  r.metric = metric[0] / a.n_row;
-  r.finished_sum = sum[0];
-  r.finished = (int64_t)ended[0];
-  g.report[turn].unstable = (uint64_t)unstable[0];
+  for (int w = 1; w < 8; w++)
+    for (int i = 0; i < SUMS; i++)
+      part[0][i] += part[w][i];
+  a.report[turn] = { part[0][LAST], part[0][FINISHED], (int32_t)part[0][N_LAST],
+                     (int32_t)part[0][N_FINISHED] };
+  g.report[turn].unstable = (uint64_t)part[0][UNSTABLE];
 }
 
 // The iteration is over, unless something broke.

@@ -55,7 +55,7 @@ typedef struct party {
   unsigned char *blocks; // [n] of `stride` bytes
   size_t stride;
   mm_cuda_agent *agents;
-  mm_cuda_report *reports;
+  mm_tally *reports;
   mm_cuda_rate *rates;
   int64_t *clocks; // [n][stages]
 } party;

@@ -14,6 +14,7 @@
 #include "cli/settings.h"
 #include "cli/terminal.h"
 #include "cli/train_report.h"
+#include "experiment/estimate.h"
 
 typedef struct train_args {
   settings_args settings;
@@ -177,11 +178,17 @@ static int report_failure(const train_args *args, const mm_train_view *view) {
               view->plan->seed + view->trouble, error, hint);
 }
 
-static void warn_of_breakdowns(const mm_train_view *view) {
+static void warn_of_runs(const mm_train_view *view) {
   if (view->n_numeric > 0)
     warn("%zu of %zu runs broke down and count with their last finite policy; seed %" PRIu64 ": %s",
          view->n_numeric, view->plan->seeds, view->plan->seed + view->trouble,
          view->error[0] != '\0' ? view->error : mm_status_text(MM_ERR_NUMERIC));
+  size_t unfinished = 0;
+  for (size_t i = 0; i < view->plan->seeds; i++)
+    unfinished += mm_result_is_unfinished(&view->result[i]);
+  if (unfinished > 0)
+    warn("%zu of %zu runs finished no episode in %.0f steps: they have no return", unfinished,
+         view->plan->seeds, (double)mm_settings_steps(&view->plan->settings));
   if (view->no_policy[0] != '\0') warn("no policy.safetensors: %s", view->no_policy);
 }
 
@@ -204,7 +211,7 @@ static int finish(const train_args *args, mm_train *t, mm_status status) {
   }
   if (status != MM_OK) return fail(exit_code_of(status), "%s%s", error, hint);
   if (view.n_failed > 0) return report_failure(args, &view);
-  warn_of_breakdowns(&view);
+  warn_of_runs(&view);
   return train_report(&view, outcome, args->settings.common.json);
 }
 

@@ -33,7 +33,9 @@ static const char *plus_minus(void) {
 
 // "0.512 ± 0.031", with a sign for differences. One column wide in every locale.
 static const char *estimate_cell(mm_estimate e, bool difference, char out[CELL_SIZE]) {
-  if (isnan(e.sem))
+  if (isnan(e.mean))
+    snprintf(out, CELL_SIZE, "-");
+  else if (isnan(e.sem))
     snprintf(out, CELL_SIZE, difference ? "%+.4f" : "%.4f", e.mean);
   else
     snprintf(out, CELL_SIZE, difference ? "%+.4f %s %.4f" : "%.4f %s %.4f", e.mean, plus_minus(),
@@ -77,7 +79,7 @@ void learn_report_row(const mm_learn_view *v, bool first) {
 
 static void add_estimate(cJSON *object, const char *key, mm_estimate e) {
   cJSON *pair = cJSON_AddObjectToObject(object, key);
-  output_add_number(pair, "mean", e.mean);
+  mm_json_add_defined(pair, "mean", e.mean);
   mm_json_add_defined(pair, "sem", e.sem);
 }
 

@@ -30,18 +30,18 @@ static const char *estimate_text(mm_estimate e, bool sign, char out[TEXT]) {
 }
 
 static const char *iqm_text(const mm_reproduction_cell *c, char out[TEXT]) {
-  if (isnan(c->iqm.iqm)) return "-";
-  snprintf(out, TEXT, "%.4g [%.4g, %.4g]", c->iqm.iqm, c->iqm.low, c->iqm.high);
+  if (isnan(c->of.iqm.iqm)) return "-";
+  snprintf(out, TEXT, "%.4g [%.4g, %.4g]", c->of.iqm.iqm, c->of.iqm.low, c->of.iqm.high);
   return out;
 }
 
 static const char *difference_text(const mm_reproduction_cell *c, int from, char out[TEXT]) {
   static const char *const name[2] = { "negentropy", "l2" };
-  mm_estimate e = c->difference[from];
+  mm_estimate e = c->over[from].gain;
   if (strcmp(c->map, name[from]) == 0 || isnan(e.mean)) return "";
   char text[TEXT];
   snprintf(out, TEXT, "%.60s%s %3.0f %%", estimate_text(e, true, text),
-           fabs(e.mean) > 2 * e.sem ? " *" : "  ", fmin(100 * c->wins[from], 100));
+           fabs(e.mean) > 2 * e.sem ? " *" : "  ", fmin(100 * c->over[from].wins, 100));
   return out;
 }
 
@@ -69,9 +69,9 @@ static bool has_paper(const mm_reproduction *r) {
 
 static void put_row(table *out, const mm_reproduction_cell *c, bool paper) {
   char text[TEXT], eta[OUTPUT_NUMBER_SIZE];
-  mm_estimate gain = c->difference[0];
+  mm_estimate gain = c->over[0].gain;
   table_text(out, c->map);
-  snprintf(text, sizeof text, "%zu", c->n);
+  snprintf(text, sizeof text, "%zu", c->of.n);
   table_text(out, text);
   table_text(out, isnan(c->eta) ? "" : output_number(c->eta, eta));
   table_text(out, estimate_text(c->value[MM_QUANTITY_FINAL], false, text));

@@ -14,8 +14,9 @@
 // What follows from the results.
 typedef struct outcome {
   const mm_train_view *view;
-  size_t n, n_done; // seeds
-  mm_estimate final_value;
+  size_t n, n_done;         // seeds
+  size_t unfinished;        // of the latter, runs without a finished episode
+  mm_estimate final_value;  // NaN with such a run
   mm_estimate recent_value; // of the episodes that ended in the last tenth of the runs; or NaN
   double optimal_mean;      // of V* over the instances; NaN where it is not known
   mm_curve_point *curve;    // [n_curve]
@@ -36,6 +37,7 @@ static mm_status summarise(const mm_train_view *view, outcome *o) {
     if (!is_done(r)) continue;
     recent[o->n_done] = r->recent_value;
     final[o->n_done++] = r->final_value;
+    o->unfinished += mm_result_is_unfinished(r);
     if (r->env_steps > o->steps) o->steps = r->env_steps;
     o->rollout += r->seconds_rollout;
     o->update += r->seconds_update;
@@ -64,12 +66,12 @@ static void add_text_or_null(cJSON *root, const char *key, const char *text) {
     cJSON_AddNullToObject(root, key);
 }
 
-// Entry i is that of seed i; null for one that is not done.
+// Entry i is that of seed i; null for one that is not done or finished no episode.
 static void add_finals(cJSON *root, const outcome *o) {
   cJSON *array = cJSON_AddArrayToObject(root, "finals");
   for (size_t i = 0; i < o->n; i++) {
     const mm_result *r = &o->view->result[i];
-    cJSON_AddItemToArray(array, is_done(r) ? mm_json_number(r->final_value) : cJSON_CreateNull());
+    cJSON_AddItemToArray(array, is_done(r) ? mm_json_defined(r->final_value) : cJSON_CreateNull());
   }
 }
 
@@ -145,6 +147,7 @@ static int put_json(const outcome *o, const char *state) {
   output_add_number(root, "steps", (double)o->steps);
   mm_json_add_defined(root, "final_mean", o->final_value.mean);
   mm_json_add_defined(root, "final_sem", o->final_value.sem);
+  output_add_number(root, "unfinished", (double)o->unfinished);
   mm_json_add_defined(root, "recent_mean", o->recent_value.mean);
   mm_json_add_defined(root, "recent_sem", o->recent_value.sem);
   add_finals(root, o);
@@ -208,10 +211,12 @@ static void put_curve(const outcome *o) {
 static void put_values(const outcome *o) {
   char number[OUTPUT_NUMBER_SIZE];
   printf("final value  %s%s%s", terminal_style(stdout, STYLE_BOLD),
-         output_number(o->final_value.mean, number), terminal_style(stdout, STYLE_PLAIN));
+         isnan(o->final_value.mean) ? "-" : output_number(o->final_value.mean, number),
+         terminal_style(stdout, STYLE_PLAIN));
   if (!isnan(o->final_value.sem))
     printf(" %s %s (standard error)", terminal_unicode() ? "\u00b1" : "+-",
            output_number(o->final_value.sem, number));
+  if (o->unfinished > 0) printf(" (%zu of %zu runs finished no episode)", o->unfinished, o->n_done);
   fputc('\n', stdout);
   if (!isnan(o->recent_value.mean))
     printf("recent       %s over the episodes of the last tenth%s\n",

@@ -28,7 +28,7 @@ typedef struct view {
 
 static mm_estimate number_of(const view *v, size_t map, size_t env) {
   const mm_transfer_cell *cell = mm_transfer_at(v->t, map, env);
-  return v->differences ? cell->difference[v->baseline] : cell->final;
+  return v->differences ? cell->over[v->baseline].gain : cell->of.mean;
 }
 
 // Digits behind the point that give the column's standard errors two or a few more, or its largest
@@ -51,10 +51,11 @@ static int decimals(const view *v, size_t env) {
 
 static const char *format_cell(const view *v, size_t map, size_t env, char out[CELL_SIZE]) {
   mm_estimate e = number_of(v, map, env);
-  bool missing = !v->differences && mm_transfer_at(v->t, map, env)->n_failed > 0;
+  const mm_transfer_cell *own = mm_transfer_at(v->t, map, env);
+  bool missing = !v->differences && own->n_failed > 0;
   bool itself = v->differences && v->t->baseline[v->baseline] == map;
   int digits = decimals(v, env);
-  if (isnan(e.mean) || itself) {
+  if (itself || (isnan(e.mean) && isnan(own->over[v->baseline].wins) && own->of.unfinished == 0)) {
     snprintf(out, CELL_SIZE, "%s", itself ? "" : "failed");
     return out;
   }
@@ -62,18 +63,19 @@ static const char *format_cell(const view *v, size_t map, size_t env, char out[C
   const char *sign = v->differences ? "+" : "", *form = fabs(e.mean) < 1e9 ? "f" : "g";
   char format[24];
   snprintf(format, sizeof format, "%%%s.%d%s", sign, digits, form);
-  int used = snprintf(out, CELL_SIZE, format, e.mean);
+  int used =
+      isnan(e.mean) ? snprintf(out, CELL_SIZE, "-") : snprintf(out, CELL_SIZE, format, e.mean);
   if (!isnan(e.sem)) {
     snprintf(format, sizeof format, " %s %%.%d%s", terminal_unicode() ? "\u00b1" : "+-", digits,
              e.sem < 1e9 ? "f" : "g");
     used += snprintf(out + used, CELL_SIZE - (size_t)used, format, e.sem);
   }
   // a mark of its own width, so that the numbers stay below each other
-  const char *mark = mm_transfer_verdict(mm_transfer_at(v->t, map, env), v->baseline) ? " *" : "  ";
+  const char *mark = mm_transfer_verdict(own, v->baseline) ? " *" : "  ";
   if (missing) snprintf(out + used, CELL_SIZE - (size_t)used, " !");
   if (v->differences)
     snprintf(out + used, CELL_SIZE - (size_t)used, "%s %3.0f %%", mark,
-             100 * mm_transfer_at(v->t, map, env)->wins[v->baseline]);
+             100 * own->over[v->baseline].wins);
   return out;
 }
 
@@ -181,6 +183,18 @@ static void put_differences(const mm_transfer *t, mm_baseline baseline) {
   put_table(&v);
 }
 
+// A line for each cell that has no mean because runs finished no episode.
+static void put_unfinished(const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  for (size_t i = 0; i < c->n_map * c->n_env; i++) {
+    if (t->cell[i].of.unfinished == 0) continue;
+    put_name("", c->map[i / c->n_env].label);
+    put_name(" on ", c->env[i % c->n_env].label);
+    printf(": %zu of %zu runs finished no episode, so there is no mean\n", t->cell[i].of.unfinished,
+           c->n_seed);
+  }
+}
+
 // The step sizes that tuning chose, one line a row.
 static void put_tuned(const mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
@@ -214,6 +228,7 @@ void transfer_report(const mm_transfer *t) {
            terminal_style(stdout, STYLE_BAD), terminal_style(stdout, STYLE_PLAIN));
   put_table(&finals);
   if (t->report.n_failed > 0) puts("!: runs failed there; the others count");
+  put_unfinished(t);
   for (int b = 0; b < MM_BASELINES; b++)
     put_differences(t, (mm_baseline)b);
   put_tuned(t);

@@ -53,10 +53,15 @@ static void weigh_pairs(mm_es *es, const double *fitness) {
   }
 }
 
-// The ranking names the worst finite fitness; without any, all are equals.
+// What is not finite loses against the worst finite fitness, by the mean distance between two
+// neighbours in the ranking (by 1 where all are equal). Without a finite one, all are equals.
 static void weigh_raw(mm_es *es, const double *fitness, size_t nonfinite) {
-  size_t n = es->config.population;
-  double worst = nonfinite < n ? es->ranked[n - nonfinite - 1].fitness : 0;
+  size_t n = es->config.population, finite = n - nonfinite;
+  double worst = 0;
+  if (finite > 0) {
+    double least = es->ranked[finite - 1].fitness, span = es->ranked[0].fitness - least;
+    worst = least - (span > 0 ? span / (double)(finite - 1) : 1);
+  }
   for (size_t i = 0; i < n; i++)
     es->weight[i] = worst_if_not_finite(fitness[i], worst);
 }

@@ -31,6 +31,73 @@ mm_estimate mm_estimate_paired(const double *x, const double *y, size_t n) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Worths
+
+bool mm_result_has_value(const mm_result *r) {
+  return r->status == MM_OK || (r->status == MM_ERR_NUMERIC && r->n_curve > 0);
+}
+
+bool mm_result_is_unfinished(const mm_result *r) {
+  return mm_result_has_value(r) && isnan(r->final_value);
+}
+
+double mm_result_worth(const mm_result *r) {
+  return mm_result_is_unfinished(r) ? -INFINITY : mm_result_has_value(r) ? r->final_value : NAN;
+}
+
+double mm_worth_shown(double worth) {
+  return isfinite(worth) ? worth : NAN;
+}
+
+static bool is_known(const double *x, const double *y, size_t i) {
+  return !isnan(x[i]) && !(y && isnan(y[i]));
+}
+
+// As estimate(), over the places that are known; NaN where one of these is infinite.
+static mm_estimate estimate_known(const double *x, const double *y, size_t n, size_t *known) {
+  mm_estimate e = { 0, NAN };
+  double square = 0;
+  *known = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (!is_known(x, y, i)) continue;
+    e.mean += term(x, y, i);
+    ++*known;
+  }
+  e.mean /= (double)*known;
+  if (!isfinite(e.mean)) return (mm_estimate){ NAN, NAN };
+  for (size_t i = 0; i < n; i++)
+    if (is_known(x, y, i)) square += (term(x, y, i) - e.mean) * (term(x, y, i) - e.mean);
+  if (*known > 1) e.sem = sqrt(square / (double)(*known - 1) / (double)*known);
+  return e;
+}
+
+mm_estimate mm_estimate_known(const double *x, size_t n) {
+  size_t known;
+  return estimate_known(x, NULL, n, &known);
+}
+
+mm_worths mm_estimate_worths(const double *worth, size_t n, uint64_t seed) {
+  mm_worths w = { .mean = { NAN, NAN } };
+  size_t known;
+  w.mean = estimate_known(worth, NULL, n, &known);
+  for (size_t i = 0; i < n; i++)
+    w.unfinished += worth[i] == -INFINITY;
+  w.n = known - w.unfinished;
+  w.iqm = mm_estimate_iqm(worth, n, seed);
+  return w;
+}
+
+mm_comparison mm_estimate_comparison(const double *x, const double *y, size_t n) {
+  mm_comparison c = { .wins = NAN };
+  double wins = 0;
+  c.gain = estimate_known(x, y, n, &c.n);
+  for (size_t i = 0; i < n; i++)
+    if (is_known(x, y, i)) wins += x[i] > y[i] ? 1 : x[i] == y[i] ? 0.5 : 0;
+  if (c.n > 0) c.wins = wins / (double)c.n;
+  return c;
+}
+
+// ---------------------------------------------------------------------------------------------
 // Interquartile means
 
 static int ascending(const void *left, const void *right) {
@@ -65,18 +132,20 @@ static double percentile(const double *x, size_t n, double share) {
   return i + 1 < n ? x[i] + (place - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
 }
 
-mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed) {
+mm_iqm mm_estimate_iqm(const double *x, size_t n_all, uint64_t seed) {
   mm_iqm result = { NAN, NAN, NAN };
   double means[MM_ESTIMATE_RESAMPLES];
-  double *sorted = mm_alloc_array(n, sizeof *sorted);
-  uint32_t *count = mm_alloc_array(n, sizeof *count);
+  double *sorted = mm_alloc_array(n_all, sizeof *sorted);
+  uint32_t *count = mm_alloc_array(n_all, sizeof *count);
+  size_t n = 0;
+  for (size_t i = 0; i < n_all && sorted; i++)
+    if (!isnan(x[i])) sorted[n++] = x[i];
   const bool able = sorted && count && n > 0 && n <= UINT32_MAX;
   if (able) {
-    memcpy(sorted, x, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, ascending);
     for (size_t i = 0; i < n; i++)
       count[i] = 1;
-    result.iqm = middle_mean(sorted, count, n);
+    result.iqm = mm_worth_shown(middle_mean(sorted, count, n));
   }
   if (able && n > 1 && !isnan(result.iqm)) {
     for (uint32_t k = 0; k < MM_ESTIMATE_RESAMPLES; k++) {
@@ -84,8 +153,8 @@ mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed) {
       means[k] = middle_mean(sorted, count, n);
     }
     qsort(means, MM_ESTIMATE_RESAMPLES, sizeof *means, ascending);
-    result.low = percentile(means, MM_ESTIMATE_RESAMPLES, 0.025);
-    result.high = percentile(means, MM_ESTIMATE_RESAMPLES, 0.975);
+    result.low = mm_worth_shown(percentile(means, MM_ESTIMATE_RESAMPLES, 0.025));
+    result.high = mm_worth_shown(percentile(means, MM_ESTIMATE_RESAMPLES, 0.975));
   }
   mm_free(sorted);
   mm_free(count);
@@ -94,10 +163,6 @@ mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed) {
 
 // ---------------------------------------------------------------------------------------------
 // Curves
-
-bool mm_result_has_value(const mm_result *r) {
-  return r->status == MM_OK || (r->status == MM_ERR_NUMERIC && r->n_curve > 0);
-}
 
 // The value of a run at the k-th point of the longest.
 static double value_at(const mm_result *r, size_t k) {

@@ -26,10 +26,42 @@ enum { MM_ESTIMATE_RESAMPLES = 2000 };
 typedef struct mm_iqm {
   double iqm, low, high; // NaN: all three without a number, or memory; the bounds of a single one
 } mm_iqm;
-mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed); // x[n] in any order, no NaN
+mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed); // x[n] in any order, NaN left out
 
-// Whether a result holds a value: complete, or the last one before a numerical breakdown.
+// ---------------------------------------------------------------------------------------------
+// Runs against each other
+
+// Whether a run says something about its map: complete, or broken down after some iterations.
 bool mm_result_has_value(const mm_result *result);
+
+// Whether such a run ended before any of its episodes did: it has no return.
+bool mm_result_is_unfinished(const mm_result *result);
+
+// What a run is worth in comparisons: its final return; -INFINITY, less than any, if it finished
+// no episode; NaN if it says nothing. Shown, the latter two are NaN.
+double mm_result_worth(const mm_result *result);
+double mm_worth_shown(double worth);
+
+// The mean of what is not NaN; NaN without any, or where one is infinite.
+mm_estimate mm_estimate_known(const double *x, size_t n);
+
+// Runs of one map. One unfinished run among them leaves no mean, since one over the others would
+// flatter the map; it is the worst for the interquartile mean.
+typedef struct mm_worths {
+  size_t n;          // runs with a return
+  size_t unfinished; // runs without a finished episode
+  mm_estimate mean;
+  mm_iqm iqm;
+} mm_worths;
+mm_worths mm_estimate_worths(const double *worth, size_t n, uint64_t seed);
+
+// Runs of two maps, paired by seed, over the pairs of which both say something.
+typedef struct mm_comparison {
+  size_t n;         // these pairs
+  mm_estimate gain; // of x - y; NaN without any, or with an unfinished run among them
+  double wins;      // share of pairs with x > y, equals counting half; NaN without any
+} mm_comparison;
+mm_comparison mm_estimate_comparison(const double *x, const double *y, size_t n);
 
 typedef struct mm_curve_point {
   uint64_t step;

@@ -10,15 +10,14 @@ double *mm_settings_eta(mm_settings *settings) {
   return settings->algo != MM_ALGO_PPO ? &settings->ampo.eta : NULL;
 }
 
-// What is measured of one eta. A run without a value spoils it: eta must be safe.
+// What is measured of one eta. A run without a value spoils it: eta must be safe. One that finished
+// no episode makes it worse than any other that is.
 static void summarise(const mm_result *runs, size_t n, double *x, mm_eta_tuning *out, size_t k) {
-  bool all = true;
   for (size_t i = 0; i < n; i++) {
-    all = all && mm_result_has_value(&runs[i]);
-    x[i] = runs[i].final_value;
+    x[i] = mm_result_worth(&runs[i]);
     out->env_steps += runs[i].env_steps;
   }
-  out->value[k] = all ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+  out->value[k] = mm_estimate_of(x, n);
 }
 
 // From the middle outwards: of equals the one nearest to the settings' stays.

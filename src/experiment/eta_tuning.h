@@ -11,7 +11,8 @@ enum { MM_ETAS = 9 }; // eta 2^-4 .. 2^4 times the one of the settings
 
 typedef struct mm_eta_tuning {
   double eta[MM_ETAS];
-  mm_estimate value[MM_ETAS]; // final value over the seeds; NaN where a run had none
+  mm_estimate value[MM_ETAS]; // final value over the seeds; NaN where a run broke down without one,
+                              // -INFINITY where one finished no episode
   size_t best;                // the largest mean, of equals the one nearest to the settings'
   uint64_t env_steps;
   unsigned ran; // where the store's jobs ran so far: MM_BACKEND_ON_.. or-ed

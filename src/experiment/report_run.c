@@ -166,12 +166,13 @@ static void note_progress(cJSON *array, const mm_report_run *r) {
 }
 
 static void note_troubles(cJSON *array, const mm_report_run *r) {
-  size_t numeric = 0, failed = 0;
+  size_t numeric = 0, failed = 0, unfinished = 0;
   int64_t nonfinite = 0;
   for (size_t i = 0; i < r->trainings.n; i++) {
     bool has_value = mm_result_has_value(&r->trainings.result[i]);
     numeric += has_value && r->trainings.result[i].status != MM_OK;
     failed += !has_value;
+    unfinished += mm_result_is_unfinished(&r->trainings.result[i]);
   }
   for (size_t i = 0; i < r->search.n_generation; i++)
     nonfinite += r->search.generation[i].nonfinite > 0;
@@ -180,6 +181,10 @@ static void note_troubles(cJSON *array, const mm_report_run *r) {
          r->trainings.n);
   if (failed > 0)
     note(array, "%zu of %zu trainings have no value and do not count.", failed, r->trainings.n);
+  if (unfinished > 0)
+    note(array,
+         "%zu of %zu runs finished no episode: they have no return, and lose every comparison.",
+         unfinished, r->trainings.n);
   if (nonfinite > 0)
     note(array, "In %" PRId64 " generations some candidates had no finite fitness.", nonfinite);
 }

@@ -58,9 +58,9 @@ static void add_labels(mm_report_table *t, const mm_report_trainings *all, const
 }
 
 // Of which nothing is done yet.
-static const mm_transfer_cell empty_cell = { .eta = NAN,
-                                             .final = { NAN, NAN },
-                                             .iqm = { NAN, NAN, NAN } };
+static const mm_transfer_cell empty_cell = {
+  .eta = NAN, .of = { .mean = { NAN, NAN }, .iqm = { NAN, NAN, NAN } }
+};
 
 static void *take(size_t count, size_t size) {
   void *block = mm_alloc_array(count, size);
@@ -75,14 +75,14 @@ static mm_status take_all(mm_report_table *t) {
   x->cell = take(cells, sizeof *x->cell);
   x->optimal_mean = take(c->n_env, sizeof *x->optimal_mean);
   x->steps = take(c->n_env, sizeof *x->steps);
-  x->final_value = c->n_seed > 0 && cells > SIZE_MAX / c->n_seed
-                       ? NULL
-                       : take(cells * c->n_seed, sizeof *x->final_value);
-  if (!x->cell || !x->optimal_mean || !x->steps || !x->final_value)
+  x->worth = c->n_seed > 0 && cells > SIZE_MAX / c->n_seed
+                 ? NULL
+                 : take(cells * c->n_seed, sizeof *x->worth);
+  if (!x->cell || !x->optimal_mean || !x->steps || !x->worth)
     return MM_FAIL(MM_ERR_MEMORY, "no memory for a table of %zu maps on %zu environments", c->n_map,
                    c->n_env);
   for (size_t i = 0; i < cells * c->n_seed; i++)
-    x->final_value[i] = NAN;
+    x->worth[i] = NAN;
   for (size_t i = 0; i < cells; i++)
     x->cell[i] = empty_cell;
   for (size_t e = 0; e < c->n_env; e++)
@@ -93,73 +93,47 @@ static mm_status take_all(mm_report_table *t) {
 // ---------------------------------------------------------------------------------------------
 // Numbers
 
-static double *finals_of(const mm_transfer *x, size_t map, size_t env) {
-  return x->final_value + (map * x->config.n_env + env) * x->config.n_seed;
-}
-
-static mm_estimate estimate(const double *x, size_t n) {
-  return n > 0 ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+static double *worths_of(const mm_transfer *x, size_t map, size_t env) {
+  return x->worth + (map * x->config.n_env + env) * x->config.n_seed;
 }
 
 // Of two batches for the same cell the later one counts.
 static mm_status fill_cell(mm_report_table *t, const mm_report_trainings *all,
-                           const mm_report_batch *batch, double *x) {
+                           const mm_report_batch *batch) {
   mm_transfer *table = &t->transfer;
   size_t map = find_map(t, batch->map), env = find_env(t, batch->env), n_optimal = 0;
   mm_transfer_cell *cell = &table->cell[map * table->config.n_env + env];
-  double *finals = finals_of(table, map, env), optimal = 0;
+  double *worth = worths_of(table, map, env), optimal = 0;
   mm_free(cell->curve);
   *cell = empty_cell;
+  for (size_t i = 0; i < table->config.n_seed; i++)
+    worth[i] = NAN;
   for (size_t i = 0; i < batch->n; i++) {
     const mm_result *r = &all->result[batch->from + i];
-    bool has_value = mm_result_has_value(r) && !isnan(r->final_value);
-    if (has_value) {
-      finals[all->place[batch->from + i] - batch->first] = r->final_value;
-      x[cell->n++] = r->final_value;
-      if (r->status != MM_OK) cell->n_numeric++;
-    }
-    if (!has_value) cell->n_failed++;
+    bool has_value = mm_result_has_value(r);
+    worth[all->place[batch->from + i] - batch->first] = mm_result_worth(r);
+    cell->n_numeric += has_value && r->status != MM_OK;
+    cell->n_failed += !has_value;
     table->env_steps += r->env_steps;
     if (r->env_steps > table->steps[env]) table->steps[env] = r->env_steps;
     if (isnan(r->optimal_value)) continue;
     optimal += r->optimal_value;
     n_optimal++;
   }
-  cell->final = estimate(x, cell->n);
-  cell->iqm = mm_estimate_iqm(x, cell->n, all->resampling);
+  cell->of = mm_estimate_worths(worth, table->config.n_seed, all->resampling);
   // V* of half the instances would not be comparable with the means
   if (n_optimal == batch->n && n_optimal > 0)
     table->optimal_mean[env] = optimal / (double)n_optimal;
   return mm_estimate_curve(all->result + batch->from, batch->n, &cell->curve, &cell->n_curve);
 }
 
-static void compare(mm_transfer *t, size_t map, size_t env, mm_baseline b, double *x) {
-  mm_transfer_cell *cell = &t->cell[map * t->config.n_env + env];
-  cell->difference[b] = (mm_estimate){ NAN, NAN };
-  cell->wins[b] = NAN;
-  if (t->baseline[b] == t->config.n_map) return;
-  const double *own = finals_of(t, map, env), *other = finals_of(t, t->baseline[b], env);
-  double wins = 0;
-  size_t n = 0;
-  for (size_t i = 0; i < t->config.n_seed; i++) {
-    if (isnan(own[i]) || isnan(other[i])) continue;
-    wins += own[i] > other[i] ? 1 : own[i] == other[i] ? 0.5 : 0;
-    x[n++] = own[i] - other[i];
-  }
-  cell->difference[b] = estimate(x, n);
-  if (n > 0) cell->wins[b] = wins / (double)n;
-}
-
-static mm_status fill(mm_report_table *t, const mm_report_trainings *all, double *x) {
+static mm_status fill(mm_report_table *t, const mm_report_trainings *all) {
   mm_transfer *table = &t->transfer;
   for (size_t b = 0; b < all->n_batch; b++)
-    if (mm_report_is_shown(&all->batch[b])) MM_TRY(fill_cell(t, all, &all->batch[b], x));
+    if (mm_report_is_shown(&all->batch[b])) MM_TRY(fill_cell(t, all, &all->batch[b]));
   table->baseline[MM_BASELINE_NEGENTROPY] = find_map(t, "negentropy");
   table->baseline[MM_BASELINE_L2] = find_map(t, "l2");
-  for (size_t m = 0; m < table->config.n_map; m++)
-    for (size_t e = 0; e < table->config.n_env; e++)
-      for (int b = 0; b < MM_BASELINES; b++)
-        compare(table, m, e, (mm_baseline)b, x);
+  mm_transfer_compare(table);
   return MM_OK;
 }
 
@@ -173,11 +147,7 @@ mm_status mm_report_make_table(const mm_report_trainings *all, const cJSON *conf
   out->transfer.config.map = out->map;
   out->transfer.config.env = out->env;
   MM_TRY(take_all(out));
-  double *x = mm_alloc_array(all->n + out->transfer.config.n_seed, sizeof *x);
-  if (!x) return MM_FAIL(MM_ERR_MEMORY, "no memory for a table");
-  mm_status status = fill(out, all, x);
-  mm_free(x);
-  return status;
+  return fill(out, all);
 }
 
 void mm_report_release_table(mm_report_table *t) {
@@ -187,7 +157,7 @@ void mm_report_release_table(mm_report_table *t) {
   mm_free(x->cell);
   mm_free(x->optimal_mean);
   mm_free(x->steps);
-  mm_free(x->final_value);
+  mm_free(x->worth);
   mm_free(t->map);
   mm_free(t->env);
   *t = (mm_report_table){ 0 };
@@ -198,18 +168,19 @@ void mm_report_release_table(mm_report_table *t) {
 
 static cJSON *cell_json(const mm_transfer *t, size_t map, size_t env, mm_baseline from) {
   const mm_transfer_cell *cell = mm_transfer_at(t, map, env);
-  mm_estimate difference = cell->difference[from];
+  mm_estimate difference = cell->over[from].gain;
   cJSON *object = cJSON_CreateObject();
-  mm_json_add_defined(object, "mean", cell->final.mean);
-  mm_json_add_defined(object, "sem", cell->final.sem);
-  mm_json_add_defined(object, "n", (double)cell->n);
+  mm_json_add_defined(object, "mean", cell->of.mean.mean);
+  mm_json_add_defined(object, "sem", cell->of.mean.sem);
+  mm_json_add_defined(object, "n", (double)cell->of.n);
   mm_json_add_defined(object, "failed", (double)cell->n_failed);
-  mm_json_add_defined(object, "iqm", cell->iqm.iqm);
-  mm_json_add_defined(object, "low", cell->iqm.low);
-  mm_json_add_defined(object, "high", cell->iqm.high);
+  mm_json_add_defined(object, "unfinished", (double)cell->of.unfinished);
+  mm_json_add_defined(object, "iqm", cell->of.iqm.iqm);
+  mm_json_add_defined(object, "low", cell->of.iqm.low);
+  mm_json_add_defined(object, "high", cell->of.iqm.high);
   mm_json_add_defined(object, "difference", difference.mean);
   mm_json_add_defined(object, "difference_sem", difference.sem);
-  mm_json_add_defined(object, "wins", cell->wins[from]);
+  mm_json_add_defined(object, "wins", cell->over[from].wins);
   mm_json_add_defined(object, "verdict", mm_transfer_verdict(cell, from));
   cJSON_AddBoolToObject(object, "better", difference.mean > 0);
   cJSON_AddNullToObject(object, "paper");

@@ -159,19 +159,17 @@ bool mm_report_is_shown(const mm_report_batch *batch) {
 }
 
 static cJSON *final_json(const mm_result *runs, size_t n, uint64_t resampling, double *x) {
-  size_t known = 0;
   for (size_t i = 0; i < n; i++)
-    if (mm_result_has_value(&runs[i]) && !isnan(runs[i].final_value))
-      x[known++] = runs[i].final_value;
-  mm_estimate mean = known > 0 ? mm_estimate_of(x, known) : (mm_estimate){ NAN, NAN };
-  mm_iqm middle = mm_estimate_iqm(x, known, resampling);
+    x[i] = mm_result_worth(&runs[i]);
+  mm_worths w = mm_estimate_worths(x, n, resampling);
   cJSON *object = cJSON_CreateObject();
-  mm_json_add_defined(object, "mean", mean.mean);
-  mm_json_add_defined(object, "sem", mean.sem);
-  mm_json_add_defined(object, "n", (double)known);
-  mm_json_add_defined(object, "iqm", middle.iqm);
-  mm_json_add_defined(object, "low", middle.low);
-  mm_json_add_defined(object, "high", middle.high);
+  mm_json_add_defined(object, "mean", w.mean.mean);
+  mm_json_add_defined(object, "sem", w.mean.sem);
+  mm_json_add_defined(object, "n", (double)w.n);
+  mm_json_add_defined(object, "unfinished", (double)w.unfinished);
+  mm_json_add_defined(object, "iqm", w.iqm.iqm);
+  mm_json_add_defined(object, "low", w.iqm.low);
+  mm_json_add_defined(object, "high", w.iqm.high);
   return object;
 }
 

@@ -116,20 +116,18 @@ mm_status mm_reproduce_claim_ampo(mm_reproduction *r, const char *env, const cha
   const mm_reproduction_cell *l2 = mm_reproduction_find(r, env, "l2", target);
   bool tie = strcmp(env, "Acrobot-v1") == 0;
   bool twice = strstr(env, "Asterix") || strstr(env, "SpaceInvaders");
-  size_t n = mm_reproduction_pairs(learned, l2, MM_QUANTITY_FINAL);
-  MM_TRY(mm_reproduction_claim(r, env, target, learned->difference[0],
-                               mm_reproduction_pairs(learned, base, MM_QUANTITY_FINAL),
+  mm_comparison with_l2 = learned->over[1];
+  MM_TRY(mm_reproduction_claim(r, env, target, learned->over[0].gain, learned->over[0].n,
                                "final value: learned > negentropy"));
   if (tie)
-    MM_TRY(mm_reproduction_claim_tie(r, env, target, learned->difference[1], n,
+    MM_TRY(mm_reproduction_claim_tie(r, env, target, with_l2.gain, with_l2.n,
                                      "final value: learned ties with l2"));
   else
-    MM_TRY(mm_reproduction_claim(r, env, target, learned->difference[1], n,
+    MM_TRY(mm_reproduction_claim(r, env, target, with_l2.gain, with_l2.n,
                                  "final value: learned > l2"));
   // that the learned map is above it is said already
   if (tie || twice)
-    MM_TRY(mm_reproduction_claim(r, env, target, l2->difference[0],
-                                 mm_reproduction_pairs(l2, base, MM_QUANTITY_FINAL),
+    MM_TRY(mm_reproduction_claim(r, env, target, l2->over[0].gain, l2->over[0].n,
                                  "negentropy levels off lower: final value of l2 > negentropy"));
   return twice ? claim_twice(r, learned, base) : MM_OK;
 }
@@ -278,7 +276,7 @@ static mm_status make(figure *f) {
   for (size_t t = 0; t < f->n_target; t++)
     for (size_t e = 0; e < f->n_env; e++)
       MM_TRY(run_env(f, t, e));
-  MM_TRY(mm_reproduction_summarise(&f->r->result));
+  mm_reproduction_summarise(&f->r->result);
   MM_TRY(annotate(f));
   MM_TRY(write_rows(f, "knots.csv", "env,target,j,s,phi", put_knots));
   MM_TRY(write_rows(f, "policies.csv", "env,target,map,c,action,probability", put_policies));

@@ -361,8 +361,8 @@ static mm_status claim_above(mm_reproduction *r, const char *env, const char *a,
                              mm_quantity quantity, const char *text) {
   const mm_reproduction_cell *x = mm_reproduction_find(r, env, a, ""),
                              *y = mm_reproduction_find(r, env, b, "");
-  return mm_reproduction_claim(r, env, "", mm_reproduction_difference(x, y, quantity, NULL),
-                               mm_reproduction_pairs(x, y, quantity), text);
+  mm_comparison c = mm_reproduction_compare(x, y, quantity);
+  return mm_reproduction_claim(r, env, "", c.gain, c.n, text);
 }
 
 static mm_status claim(mm_reproduction *r) {
@@ -385,7 +385,7 @@ static mm_status claim(mm_reproduction *r) {
                        "drops in value: learned fewer than negentropy"));
     const mm_reproduction_cell *learned = mm_reproduction_find(r, env, "learned", "");
     MM_TRY(mm_reproduction_claim(r, env, "", learned->value[MM_QUANTITY_EARLY],
-                                 mm_reproduction_pairs(learned, learned, MM_QUANTITY_EARLY),
+                                 mm_reproduction_compare(learned, learned, MM_QUANTITY_EARLY).n,
                                  "more than half of the gain within 50,000 steps (learned)"));
   }
   return MM_OK;
@@ -451,7 +451,7 @@ static mm_status make(mm_grid_figure *f) {
   MM_TRY(run_all(f));
   MM_TRY(mm_grid_figure_fill(f));
   MM_TRY(run_others(f));
-  MM_TRY(mm_reproduction_summarise(&f->r->result));
+  mm_reproduction_summarise(&f->r->result);
   MM_TRY(annotate(f));
   return mm_reproduce_picture(f->r, "gridworld", draw, NULL);
 }

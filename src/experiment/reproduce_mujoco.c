@@ -82,8 +82,7 @@ static mm_status note_ratio(mm_reproduction *r, const mm_reproduction_cell *lear
 mm_status mm_reproduce_claim_mujoco(mm_reproduction *r, const char *body) {
   const mm_reproduction_cell *learned = mm_reproduction_find(r, body, "learned", "");
   const mm_reproduction_cell *base = mm_reproduction_find(r, body, "negentropy", "");
-  MM_TRY(mm_reproduction_claim(r, body, "", learned->difference[0],
-                               mm_reproduction_pairs(learned, base, MM_QUANTITY_FINAL),
+  MM_TRY(mm_reproduction_claim(r, body, "", learned->over[0].gain, learned->over[0].n,
                                "final return: learned > negentropy"));
   return note_ratio(r, learned, base);
 }
@@ -131,7 +130,7 @@ static mm_status make(figure *f) {
   MM_TRY(open_maps(f));
   for (int b = 0; b < BODIES; b++)
     MM_TRY(run_body(f, bodies[b]));
-  MM_TRY(mm_reproduction_summarise(&f->r->result));
+  mm_reproduction_summarise(&f->r->result);
   MM_TRY(annotate(f));
   return mm_reproduce_picture(f->r, "mujoco", draw, NULL);
 }

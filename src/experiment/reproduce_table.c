@@ -128,7 +128,7 @@ static mm_status take_cell(table *t, const mm_transfer *x, size_t m,
     cell->has_paper_colour = row->paper_map < MM_PAPER_ENVS && env < MM_PAPER_ENVS;
     cell->paper_better = mm_paper_is_better(row->paper_map, env);
   }
-  memcpy(cell->run[MM_QUANTITY_FINAL], x->final_value + m * x->config.n_seed,
+  memcpy(cell->run[MM_QUANTITY_FINAL], x->worth + m * x->config.n_seed,
          x->config.n_seed * sizeof(double));
   return take_curve(from, cell);
 }

@@ -66,7 +66,7 @@ static mm_status note_agreement(figure *f, const char *target) {
     const mm_reproduction_cell *c = &r->cell[i];
     mm_estimate e = c->value[MM_QUANTITY_FINAL];
     if (!c->has_paper_colour || strcmp(c->target, target) != 0) continue;
-    bool better = c->difference[0].mean > 0;
+    bool better = c->over[0].gain.mean > 0;
     n++;
     ours += better;
     same += better == c->paper_better;
@@ -83,10 +83,8 @@ static mm_status claim(figure *f, const char *target) {
   mm_reproduction *r = &f->r->result;
   for (size_t e = 0; e < ENVS; e++) {
     const char *id = mm_paper_envs[e];
-    const mm_reproduction_cell *own = mm_reproduction_find(r, id, id, target),
-                               *base = mm_reproduction_find(r, id, "negentropy", target);
-    MM_TRY(mm_reproduction_claim(r, id, target, own->difference[0],
-                                 mm_reproduction_pairs(own, base, MM_QUANTITY_FINAL),
+    const mm_reproduction_cell *own = mm_reproduction_find(r, id, id, target);
+    MM_TRY(mm_reproduction_claim(r, id, target, own->over[0].gain, own->over[0].n,
                                  "the map learned here is above negentropy"));
   }
   return MM_OK;
@@ -130,7 +128,7 @@ static mm_status make(figure *f) {
   for (size_t t = 0; t < f->n_target; t++)
     for (size_t e = 0; e < ENVS; e++)
       MM_TRY(run_env(f, t, e));
-  MM_TRY(mm_reproduction_summarise(&f->r->result));
+  mm_reproduction_summarise(&f->r->result);
   MM_TRY(annotate(f));
   for (size_t t = 0; t < f->n_target; t++) {
     char name[64];

@@ -136,61 +136,25 @@ const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const
   return NULL;
 }
 
-mm_estimate mm_reproduction_difference(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
-                                       mm_quantity quantity, double *wins) {
-  const mm_estimate none = { NAN, NAN };
-  if (wins) *wins = NAN;
-  if (!a || !b || !a->run[quantity] || !b->run[quantity]) return none;
-  size_t n_run = a->n_run < b->n_run ? a->n_run : b->n_run, n = 0;
-  double won = 0, *x = mm_alloc_array(n_run, sizeof *x);
-  for (size_t i = 0; x && i < n_run; i++) {
-    double difference = a->run[quantity][i] - b->run[quantity][i];
-    if (isnan(difference)) continue;
-    won += difference > 0 ? 1 : difference == 0 ? 0.5 : 0;
-    x[n++] = difference;
-  }
-  mm_estimate e = n > 0 ? mm_estimate_of(x, n) : none;
-  if (wins && n > 0) *wins = won / (double)n;
-  mm_free(x);
-  return e;
+mm_comparison mm_reproduction_compare(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
+                                      mm_quantity quantity) {
+  if (!a || !b || !a->run[quantity] || !b->run[quantity])
+    return (mm_comparison){ 0, { NAN, NAN }, NAN };
+  return mm_estimate_comparison(a->run[quantity], b->run[quantity],
+                                a->n_run < b->n_run ? a->n_run : b->n_run);
 }
 
-size_t mm_reproduction_pairs(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
-                             mm_quantity quantity) {
-  size_t n = 0;
-  if (!a || !b || !a->run[quantity] || !b->run[quantity]) return 0;
-  for (size_t i = 0; i < a->n_run && i < b->n_run; i++)
-    if (!isnan(a->run[quantity][i] - b->run[quantity][i])) n++;
-  return n;
-}
-
-// The numbers that are defined, in x; returns how many.
-static size_t defined(const double *run, size_t n, double *x) {
-  size_t used = 0;
-  for (size_t i = 0; i < n; i++)
-    if (!isnan(run[i])) x[used++] = run[i];
-  return used;
-}
-
-static void summarise_cell(const mm_reproduction *r, mm_reproduction_cell *cell, double *x) {
+static void summarise_cell(const mm_reproduction *r, mm_reproduction_cell *cell) {
   static const char *const baselines[2] = { "negentropy", "l2" };
-  for (int q = 0; q < MM_QUANTITIES; q++) {
-    size_t n = cell->run[q] ? defined(cell->run[q], cell->n_run, x) : 0;
-    if (n > 0) cell->value[q] = mm_estimate_of(x, n);
-  }
-  cell->n = defined(cell->run[MM_QUANTITY_FINAL], cell->n_run, x);
-  cell->iqm = mm_estimate_iqm(x, cell->n, r->seed);
+  for (int q = 0; q < MM_QUANTITIES; q++)
+    if (cell->run[q]) cell->value[q] = mm_estimate_known(cell->run[q], cell->n_run);
+  cell->of = mm_estimate_worths(cell->run[MM_QUANTITY_FINAL], cell->n_run, r->seed);
   for (int b = 0; b < 2; b++)
-    cell->difference[b] = mm_reproduction_difference(
-        cell, mm_reproduction_find(r, cell->env, baselines[b], cell->target), MM_QUANTITY_FINAL,
-        &cell->wins[b]);
+    cell->over[b] = mm_reproduction_compare(
+        cell, mm_reproduction_find(r, cell->env, baselines[b], cell->target), MM_QUANTITY_FINAL);
 }
 
-mm_status mm_reproduction_summarise(mm_reproduction *r) {
-  double *x = mm_alloc_array(r->n_seed, sizeof *x);
-  if (!x) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu runs", r->n_seed);
+void mm_reproduction_summarise(mm_reproduction *r) {
   for (size_t i = 0; i < r->n_cell; i++)
-    summarise_cell(r, &r->cell[i], x);
-  mm_free(x);
-  return MM_OK;
+    summarise_cell(r, &r->cell[i]);
 }

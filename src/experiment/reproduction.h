@@ -41,14 +41,13 @@ typedef struct mm_reproduction_cell {
   double eta;                          // NaN where the algorithm has none
   double paper;                        // final value that the paper gives; NaN for none
   bool has_paper_colour, paper_better; // the table's green
-  size_t n, n_failed, n_numeric; // runs with a value, without, of the former those that broke down
-  size_t n_run;                  // seeds
-  double *run[MM_QUANTITIES];    // [n_run] in the order of the seeds, NaN where undefined; NULL:
-                                 // not measured here
+  size_t n_failed, n_numeric;          // runs that say nothing, runs that broke down
+  size_t n_run;                        // seeds
+  double *run[MM_QUANTITIES]; // [n_run] in the order of the seeds, NaN where undefined; NULL: not
+                              // measured here. Final returns are worths (mm_result_worth)
   mm_estimate value[MM_QUANTITIES];
-  mm_iqm iqm;                // of the final values
-  mm_estimate difference[2]; // of these, from negentropy and from l2, paired by seeds
-  double wins[2];            // share of the seeds won, equals counting half
+  mm_worths of;          // of the final returns
+  mm_comparison over[2]; // of these with negentropy's and with l2's
   mm_reproduction_curve curve[MM_REPRODUCTION_CURVES];
   size_t n_curve;
   double optimal; // mean V* of the instances; NaN where not known
@@ -117,15 +116,11 @@ const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const
                                                  const char *map, const char *target);
 
 // Means, interquartile means and differences from what the runs say.
-mm_status mm_reproduction_summarise(mm_reproduction *r);
+void mm_reproduction_summarise(mm_reproduction *r);
 
-// Paired by seeds: mean of a's quantity minus b's. NaN where one is missing.
-mm_estimate mm_reproduction_difference(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
-                                       mm_quantity quantity, double *wins);
-
-// How many seeds both have a number for.
-size_t mm_reproduction_pairs(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
-                             mm_quantity quantity);
+// Paired by seeds, a's quantity against b's. Either may be missing (NULL).
+mm_comparison mm_reproduction_compare(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
+                                      mm_quantity quantity);
 
 // Into the folder:
 //   table.csv      env, target, map, n, mean, sem, iqm with its interval, paired differences, paper

@@ -39,7 +39,7 @@ static void fill(mm_page *page, double x, double y, double w, double h, uint32_t
 
 static void put_cell(mm_page *page, const mm_reproduction_cell *cell, double x, double y) {
   char text[96];
-  mm_estimate ours = cell->value[MM_QUANTITY_FINAL], gain = cell->difference[0];
+  mm_estimate ours = cell->value[MM_QUANTITY_FINAL], gain = cell->over[0].gain;
   bool baseline = strcmp(cell->map, "negentropy") == 0;
   if (!baseline && gain.mean > 0)
     fill(page, x + 2, y + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4,

@@ -35,20 +35,21 @@ static cJSON *cell_json(const mm_reproduction_cell *cell) {
   cJSON_AddStringToObject(object, "map", cell->map);
   cJSON_AddBoolToObject(object, "control", cell->control);
   mm_json_add_defined(object, "eta", cell->eta);
-  mm_json_add_whole(object, "n", cell->n);
+  mm_json_add_whole(object, "n", cell->of.n);
+  mm_json_add_whole(object, "unfinished", cell->of.unfinished);
   mm_json_add_whole(object, "failures", cell->n_failed);
   mm_json_add_whole(object, "numeric_failures", cell->n_numeric);
   mm_json_add_defined(object, "mean", cell->value[MM_QUANTITY_FINAL].mean);
   mm_json_add_defined(object, "sem", cell->value[MM_QUANTITY_FINAL].sem);
-  mm_json_add_defined(object, "iqm", cell->iqm.iqm);
-  mm_json_add_defined(object, "iqm_low", cell->iqm.low);
-  mm_json_add_defined(object, "iqm_high", cell->iqm.high);
+  mm_json_add_defined(object, "iqm", cell->of.iqm.iqm);
+  mm_json_add_defined(object, "iqm_low", cell->of.iqm.low);
+  mm_json_add_defined(object, "iqm_high", cell->of.iqm.high);
   mm_json_add_defined(object, "optimal_mean", cell->optimal);
   mm_json_add_defined(object, "paper", cell->paper);
   for (int b = 0; b < 2; b++) {
-    mm_json_add_defined(object, from[b][0], cell->difference[b].mean);
-    mm_json_add_defined(object, from[b][1], cell->difference[b].sem);
-    mm_json_add_defined(object, from[b][2], cell->wins[b]);
+    mm_json_add_defined(object, from[b][0], cell->over[b].gain.mean);
+    mm_json_add_defined(object, from[b][1], cell->over[b].gain.sem);
+    mm_json_add_defined(object, from[b][2], cell->over[b].wins);
   }
   cJSON_AddItemToObject(object, "quantities", quantities_json(cell));
   return object;
@@ -179,24 +180,24 @@ static void put_table(FILE *f, const mm_reproduction *r) {
         f);
   for (int q = 1; q < MM_QUANTITIES; q++)
     fprintf(f, ",%s,%s_sem", mm_quantity_name((mm_quantity)q), mm_quantity_name((mm_quantity)q));
-  fputc('\n', f);
+  fputs(",unfinished\n", f);
   for (size_t i = 0; i < r->n_cell; i++) {
     const mm_reproduction_cell *c = &r->cell[i];
     mm_estimate final = c->value[MM_QUANTITY_FINAL];
     put_names(f, c);
     fprintf(f, ",%d", c->control);
     mm_csv_number(f, c->eta);
-    fprintf(f, ",%zu,%zu", c->n, c->n_failed);
+    fprintf(f, ",%zu,%zu", c->of.n, c->n_failed);
     mm_csv_number(f, final.mean);
     mm_csv_number(f, final.sem);
-    mm_csv_number(f, c->iqm.iqm);
-    mm_csv_number(f, c->iqm.low);
-    mm_csv_number(f, c->iqm.high);
+    mm_csv_number(f, c->of.iqm.iqm);
+    mm_csv_number(f, c->of.iqm.low);
+    mm_csv_number(f, c->of.iqm.high);
     mm_csv_number(f, c->optimal);
     for (int b = 0; b < 2; b++) {
-      mm_csv_number(f, c->difference[b].mean);
-      mm_csv_number(f, c->difference[b].sem);
-      mm_csv_number(f, c->wins[b]);
+      mm_csv_number(f, c->over[b].gain.mean);
+      mm_csv_number(f, c->over[b].gain.sem);
+      mm_csv_number(f, c->over[b].wins);
     }
     mm_csv_number(f, c->paper);
     mm_csv_number(f, final.sem > 0 ? (final.mean - c->paper) / final.sem : NAN);
@@ -204,7 +205,7 @@ static void put_table(FILE *f, const mm_reproduction *r) {
       mm_csv_number(f, c->value[q].mean);
       mm_csv_number(f, c->value[q].sem);
     }
-    fputc('\n', f);
+    fprintf(f, ",%zu\n", c->of.unfinished);
   }
 }
 
@@ -219,7 +220,7 @@ static void put_raw(FILE *f, const mm_reproduction *r) {
       put_names(f, c);
       fprintf(f, ",%" PRIu64, r->seed + k);
       for (int q = 0; q < MM_QUANTITIES; q++)
-        mm_csv_number(f, c->run[q] ? c->run[q][k] : NAN);
+        mm_csv_number(f, c->run[q] ? mm_worth_shown(c->run[q][k]) : NAN);
       fputc('\n', f);
     }
 }

@@ -84,12 +84,14 @@ static size_t group_end(const reader *r, size_t first) {
   return i;
 }
 
-// Over the scores that are known; x has room for all of them.
+// A run without a value leaves the mean without one. x has room for all scores.
 static mm_estimate estimate(const score *s, size_t n, double *x, size_t *known) {
   *known = 0;
-  for (size_t i = 0; i < n; i++)
-    if (isfinite(s[i].value)) x[(*known)++] = s[i].value;
-  return *known > 0 ? mm_estimate_of(x, *known) : (mm_estimate){ NAN, NAN };
+  for (size_t i = 0; i < n; i++) {
+    x[i] = s[i].value;
+    *known += isfinite(x[i]);
+  }
+  return mm_estimate_of(x, n);
 }
 
 // A control's score on the same task in the same phase. Tasks are numbered, so that it mostly lies
@@ -116,12 +118,9 @@ static void find_controls(reader *r) {
 
 static mm_estimate difference(const reader *r, size_t control, const score *s, size_t n,
                               double *x) {
-  size_t known = 0;
-  for (size_t i = 0; i < n; i++) {
-    double d = s[i].value - control_of(r, control, &s[i]);
-    if (isfinite(d)) x[known++] = d;
-  }
-  return known > 0 ? mm_estimate_of(x, known) : (mm_estimate){ NAN, NAN };
+  for (size_t i = 0; i < n; i++)
+    x[i] = mm_worth_shown(s[i].value - control_of(r, control, &s[i]));
+  return mm_estimate_known(x, n);
 }
 
 static void take_differences(const reader *r, const score *s, size_t n, double *x,

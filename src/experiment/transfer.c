@@ -15,8 +15,8 @@ const mm_transfer_cell *mm_transfer_at(const mm_transfer *t, size_t map, size_t 
   return &t->cell[map * t->config.n_env + env];
 }
 
-static double *finals_of(const mm_transfer *t, size_t map, size_t env) {
-  return t->final_value + (map * t->config.n_env + env) * t->config.n_seed;
+static double *worths_of(const mm_transfer *t, size_t map, size_t env) {
+  return t->worth + (map * t->config.n_env + env) * t->config.n_seed;
 }
 
 // The row whose map has this kind; of several the one that is called so.
@@ -30,7 +30,7 @@ static size_t find_kind(const mm_transfer_config *c, mm_map_kind kind) {
 }
 
 int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline) {
-  mm_estimate d = cell->difference[baseline];
+  mm_estimate d = cell->over[baseline].gain;
   if (!(fabs(d.mean) > 2 * d.sem)) return 0;
   return d.mean > 0 ? 1 : -1;
 }
@@ -48,14 +48,12 @@ bool mm_transfer_has_curves(const mm_transfer *t) {
 // ---------------------------------------------------------------------------------------------
 // From results to numbers
 
-static mm_status summarise_cell(mm_transfer *t, size_t map, size_t env, const mm_result *runs,
-                                double *x) {
+static mm_status summarise_cell(mm_transfer *t, size_t map, size_t env, const mm_result *runs) {
   mm_transfer_cell *cell = &t->cell[map * t->config.n_env + env];
-  double *finals = finals_of(t, map, env);
+  double *worth = worths_of(t, map, env);
   for (size_t i = 0; i < t->config.n_seed; i++) {
     bool has_value = mm_result_has_value(&runs[i]);
-    finals[i] = has_value ? runs[i].final_value : NAN;
-    if (has_value) x[cell->n++] = finals[i];
+    worth[i] = mm_result_worth(&runs[i]);
     cell->n_numeric += has_value && runs[i].status != MM_OK;
     cell->n_failed += !has_value;
     t->env_steps += runs[i].env_steps;
@@ -64,49 +62,32 @@ static mm_status summarise_cell(mm_transfer *t, size_t map, size_t env, const mm
     double *optimal = &t->optimal[env * t->config.n_seed + i];
     if (has_value && isnan(*optimal)) *optimal = runs[i].optimal_value;
   }
-  cell->final = cell->n > 0 ? mm_estimate_of(x, cell->n) : (mm_estimate){ NAN, NAN };
-  cell->iqm = mm_estimate_iqm(x, cell->n, t->config.seed);
+  cell->of = mm_estimate_worths(worth, t->config.n_seed, t->config.seed);
   return mm_estimate_curve(runs, t->config.n_seed, &cell->curve, &cell->n_curve);
 }
 
-// Over the seeds with which both have a value.
-static mm_estimate difference(const mm_transfer *t, size_t map, size_t from, size_t env, double *x,
-                              double *wins) {
-  const double *a = finals_of(t, map, env), *b = finals_of(t, from, env);
-  size_t n = 0;
-  *wins = 0;
-  for (size_t i = 0; i < t->config.n_seed; i++) {
-    if (isnan(a[i]) || isnan(b[i])) continue;
-    *wins += a[i] > b[i] ? 1 : a[i] == b[i] ? 0.5 : 0;
-    x[n++] = a[i] - b[i];
-  }
-  *wins /= (double)n;
-  return n > 0 ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+void mm_transfer_compare(mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  for (size_t i = 0; i < c->n_map * c->n_env; i++)
+    for (int b = 0; b < MM_BASELINES; b++) {
+      size_t from = t->baseline[b], e = i % c->n_env;
+      t->cell[i].over[b] = from < c->n_map
+                               ? mm_estimate_comparison(worths_of(t, i / c->n_env, e),
+                                                        worths_of(t, from, e), c->n_seed)
+                               : (mm_comparison){ 0, { NAN, NAN }, NAN };
+    }
 }
 
-static void compare(mm_transfer *t, size_t map, size_t env, double *x) {
-  mm_transfer_cell *cell = &t->cell[map * t->config.n_env + env];
-  for (int b = 0; b < MM_BASELINES; b++) {
-    size_t from = t->baseline[b];
-    cell->difference[b] = (mm_estimate){ NAN, NAN };
-    cell->wins[b] = NAN;
-    if (from < t->config.n_map)
-      cell->difference[b] = difference(t, map, from, env, x, &cell->wins[b]);
-  }
-}
-
-static mm_status summarise(mm_transfer *t, const mm_result *results, double *x) {
+static mm_status summarise(mm_transfer *t, const mm_result *results) {
   const mm_transfer_config *c = &t->config;
   for (size_t i = 0; i < c->n_env * c->n_seed; i++)
     t->optimal[i] = NAN;
-  for (size_t e = 0; e < c->n_env; e++)
-    for (size_t m = 0; m < c->n_map; m++)
-      MM_TRY(summarise_cell(t, m, e, results + (e * c->n_map + m) * c->n_seed, x));
   for (size_t e = 0; e < c->n_env; e++) {
-    t->optimal_mean[e] = mm_estimate_of(t->optimal + e * c->n_seed, c->n_seed).mean;
     for (size_t m = 0; m < c->n_map; m++)
-      compare(t, m, e, x);
+      MM_TRY(summarise_cell(t, m, e, results + (e * c->n_map + m) * c->n_seed));
+    t->optimal_mean[e] = mm_estimate_of(t->optimal + e * c->n_seed, c->n_seed).mean;
   }
+  mm_transfer_compare(t);
   return MM_OK;
 }
 
@@ -123,13 +104,12 @@ static mm_status take_all(mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
   size_t cells = c->n_map * c->n_env;
   t->cell = take(cells, sizeof *t->cell);
-  t->final_value = take(cells * c->n_seed, sizeof *t->final_value);
+  t->worth = take(cells * c->n_seed, sizeof *t->worth);
   t->optimal = take(c->n_env * c->n_seed, sizeof *t->optimal);
   t->optimal_mean = take(c->n_env, sizeof *t->optimal_mean);
   t->steps = take(c->n_env, sizeof *t->steps);
   t->settings = take(cells, sizeof *t->settings);
-  if (t->settings && t->cell && t->final_value && t->optimal && t->optimal_mean && t->steps)
-    return MM_OK;
+  if (t->settings && t->cell && t->worth && t->optimal && t->optimal_mean && t->steps) return MM_OK;
   return MM_FAIL(MM_ERR_MEMORY, "no memory for a table of %zu maps on %zu environments", c->n_map,
                  c->n_env);
 }
@@ -214,7 +194,7 @@ static mm_status list_jobs(const mm_transfer *t, mm_job_store *store, mm_job *jo
   return mm_job_store_check_end(store);
 }
 
-static mm_status run_jobs(mm_transfer *t, mm_job_store *store, mm_job *jobs, double *x) {
+static mm_status run_jobs(mm_transfer *t, mm_job_store *store, mm_job *jobs) {
   size_t n = t->config.n_map * t->config.n_env * t->config.n_seed, first = 0;
   follower f = { &t->config, store };
   mm_backend_config backend = t->config.backend;
@@ -228,19 +208,19 @@ static mm_status run_jobs(mm_transfer *t, mm_job_store *store, mm_job *jobs, dou
   const mm_result *results = mm_job_store_results(store, first);
   if (t->report.trouble < n) t->trouble = results[t->report.trouble].status;
   if (status == MM_OK) status = mm_job_store_finish(store);
-  return status == MM_OK ? summarise(t, results, x) : status;
+  return status == MM_OK ? summarise(t, results) : status;
 }
 
 static mm_status start_session(const mm_transfer_config *c) {
   return c->run ? mm_machine_enter(c->run, &c->backend.place, c->backend.threads) : MM_OK;
 }
 
-static mm_status run_stored(mm_transfer *t, mm_job *jobs, double *x) {
+static mm_status run_stored(mm_transfer *t, mm_job *jobs) {
   mm_job_store *store;
   MM_TRY(start_session(&t->config));
   MM_TRY(mm_job_store_open(t->config.run, &store));
   mm_job_store_save_every(store, t->config.save_seconds);
-  mm_status status = run_jobs(t, store, jobs, x);
+  mm_status status = run_jobs(t, store, jobs);
   mm_job_store_work work = mm_job_store_work_of(store);
   t->own_steps = work.env_steps;
   t->wall_seconds = work.seconds;
@@ -263,11 +243,8 @@ mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
   MM_TRY(take_all(out));
   size_t n = config->n_map * config->n_env * config->n_seed;
   mm_job *jobs = mm_alloc_array(n, sizeof *jobs);
-  double *x = mm_alloc_array(config->n_seed, sizeof *x);
-  mm_status status = MM_OK;
-  if (!jobs || !x) status = MM_FAIL(MM_ERR_MEMORY, "no memory for a list of %zu runs", n);
-  if (status == MM_OK) status = run_stored(out, jobs, x);
-  mm_free(x);
+  if (!jobs) return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of %zu runs", n);
+  mm_status status = run_stored(out, jobs);
   mm_free(jobs);
   return status;
 }
@@ -276,13 +253,13 @@ void mm_transfer_release(mm_transfer *t) {
   for (size_t i = 0; i < t->config.n_map * t->config.n_env && t->cell; i++)
     mm_free(t->cell[i].curve);
   mm_free(t->cell);
-  mm_free(t->final_value);
+  mm_free(t->worth);
   mm_free(t->optimal);
   mm_free(t->optimal_mean);
   mm_free(t->steps);
   mm_free(t->settings);
   t->cell = NULL;
-  t->final_value = t->optimal = t->optimal_mean = NULL;
+  t->worth = t->optimal = t->optimal_mean = NULL;
   t->steps = NULL;
   t->settings = NULL;
 }

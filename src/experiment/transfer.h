@@ -43,16 +43,12 @@ typedef struct mm_transfer_config {
 typedef enum mm_baseline { MM_BASELINE_NEGENTROPY, MM_BASELINE_L2, MM_BASELINES } mm_baseline;
 
 typedef struct mm_transfer_cell {
-  double eta;                           // NaN where the algorithm has none
-  size_t n;                             // runs with a value; the numbers below are over these
-  size_t n_numeric;                     // of them, with that of the last finite policy
-  size_t n_failed;                      // runs without a value
-  mm_estimate final;                    // NaN where no run has a value
-  mm_iqm iqm;                           // of the same values
-  mm_estimate difference[MM_BASELINES]; // paired by seeds; NaN where there is nothing to pair
-  double wins[MM_BASELINES]; // share of these seeds with a higher value, equals counting half: a
-                             // few great losses can outweigh many wins in the mean
-  mm_curve_point *curve;     // [n_curve]
+  double eta;       // NaN where the algorithm has none
+  size_t n_numeric; // runs that broke down and count with their last finite policy
+  size_t n_failed;  // runs that say nothing
+  mm_worths of;     // the others
+  mm_comparison over[MM_BASELINES];
+  mm_curve_point *curve; // [n_curve]
   size_t n_curve;
 } mm_transfer_cell;
 
@@ -61,7 +57,7 @@ typedef struct mm_transfer {
   size_t baseline[MM_BASELINES]; // row of each, n_map where there is none
   mm_settings *settings;         // [n_map][n_env] those of the environment, with the eta of the row
   mm_transfer_cell *cell;        // [n_map][n_env]
-  double *final_value;           // [n_map][n_env][n_seed]; NaN where a run failed
+  double *worth;                 // [n_map][n_env][n_seed] mm_result_worth
   double *optimal;               // [n_env][n_seed] V* of the instances; NaN where it is not known
   double *optimal_mean;          // [n_env]
   uint64_t *steps;               // [n_env] of a run
@@ -80,6 +76,9 @@ typedef struct mm_transfer {
 // stored: MM_ERR_INTERRUPTED leaves nothing but the report. Release in either case.
 mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out);
 void mm_transfer_release(mm_transfer *transfer);
+
+// Fills `over` of all cells from the worths and the rows of the baselines.
+void mm_transfer_compare(mm_transfer *transfer);
 
 const mm_transfer_cell *mm_transfer_at(const mm_transfer *transfer, size_t map, size_t env);
 

@@ -168,7 +168,7 @@ static int write_heading(const mm_transfer *t, char *out, size_t size) {
   size_t least = SIZE_MAX, most = 0;
   for (size_t i = 0; i < t->config.n_map * t->config.n_env; i++) {
     if (t->cell[i].n_curve == 0) continue;
-    size_t n = t->cell[i].n;
+    size_t n = t->cell[i].of.n;
     least = n < least ? n : least;
     most = n > most ? n : most;
   }

@@ -40,8 +40,8 @@ typedef struct picture {
 
 // With the half length of its interval in place of the standard error.
 static mm_estimate number_of(const picture *p, const mm_transfer_cell *cell, measure what) {
-  if (what == FINAL) return cell->final;
-  mm_estimate d = cell->difference[p->baseline];
+  if (what == FINAL) return cell->of.mean;
+  mm_estimate d = cell->over[p->baseline].gain;
   return (mm_estimate){ d.mean, 2 * d.sem };
 }
 
@@ -185,7 +185,7 @@ static void draw_block(const picture *p, size_t env, double y) {
   bool both = p->baseline < MM_BASELINES;
   mm_box b = { MARGIN + p->label, y + MM_SHEET_LINE + 4, both ? (inner - GAP) / 2 : inner,
                ROW * (double)p->t->config.n_map };
-  double line = both ? mm_transfer_at(p->t, p->t->baseline[p->baseline], env)->final.mean : NAN;
+  double line = both ? mm_transfer_at(p->t, p->t->baseline[p->baseline], env)->of.mean.mean : NAN;
   put_heading(p, env, b);
   put_names(p, b);
   draw_panel(p, env, b, FINAL, line);

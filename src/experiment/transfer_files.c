@@ -38,7 +38,8 @@ static void add_cells(cJSON *root, const char *key, const mm_transfer *t, conten
 
 // A paired difference as "<key>" and "<key>_sem".
 static void add_difference(cJSON *root, const char *key, const mm_transfer *t, mm_baseline from) {
-  size_t offset = offsetof(mm_transfer_cell, difference) + (size_t)from * sizeof(mm_estimate);
+  size_t offset = offsetof(mm_transfer_cell, over) + (size_t)from * sizeof(mm_comparison) +
+                  offsetof(mm_comparison, gain);
   char sem[64];
   snprintf(sem, sizeof sem, "%s_sem", key);
   add_cells(root, key, t, NUMBER, offset + offsetof(mm_estimate, mean));
@@ -48,7 +49,7 @@ static void add_difference(cJSON *root, const char *key, const mm_transfer *t, m
 static cJSON *numbers_or_null(const double *x, size_t n) {
   cJSON *array = cJSON_CreateArray();
   for (size_t i = 0; i < n; i++)
-    cJSON_AddItemToArray(array, mm_json_defined(x[i]));
+    cJSON_AddItemToArray(array, mm_json_defined(mm_worth_shown(x[i])));
   return array;
 }
 
@@ -59,8 +60,8 @@ static void add_finals(cJSON *root, const mm_transfer *t) {
   for (size_t m = 0; m < c->n_map; m++) {
     cJSON *row = cJSON_CreateArray();
     for (size_t e = 0; e < c->n_env; e++)
-      cJSON_AddItemToArray(
-          row, numbers_or_null(t->final_value + (m * c->n_env + e) * c->n_seed, c->n_seed));
+      cJSON_AddItemToArray(row,
+                           numbers_or_null(t->worth + (m * c->n_env + e) * c->n_seed, c->n_seed));
     cJSON_AddItemToArray(rows, row);
   }
 }
@@ -139,20 +140,21 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
   add_envs(root, t);
   mm_json_add_whole(root, "seed", t->config.seed);
   mm_json_add_whole(root, "seeds", t->config.n_seed);
-  add_cells(root, "mean", t, NUMBER, offsetof(mm_transfer_cell, final.mean));
-  add_cells(root, "sem", t, NUMBER, offsetof(mm_transfer_cell, final.sem));
-  add_cells(root, "iqm", t, NUMBER, offsetof(mm_transfer_cell, iqm.iqm));
-  add_cells(root, "iqm_low", t, NUMBER, offsetof(mm_transfer_cell, iqm.low));
-  add_cells(root, "iqm_high", t, NUMBER, offsetof(mm_transfer_cell, iqm.high));
+  add_cells(root, "mean", t, NUMBER, offsetof(mm_transfer_cell, of.mean.mean));
+  add_cells(root, "sem", t, NUMBER, offsetof(mm_transfer_cell, of.mean.sem));
+  add_cells(root, "iqm", t, NUMBER, offsetof(mm_transfer_cell, of.iqm.iqm));
+  add_cells(root, "iqm_low", t, NUMBER, offsetof(mm_transfer_cell, of.iqm.low));
+  add_cells(root, "iqm_high", t, NUMBER, offsetof(mm_transfer_cell, of.iqm.high));
   add_baseline(root, t);
   add_difference(root, "difference", t, MM_BASELINE_NEGENTROPY);
   add_difference(root, "difference_l2", t, MM_BASELINE_L2);
-  add_cells(root, "wins", t, NUMBER, offsetof(mm_transfer_cell, wins[MM_BASELINE_NEGENTROPY]));
-  add_cells(root, "wins_l2", t, NUMBER, offsetof(mm_transfer_cell, wins[MM_BASELINE_L2]));
+  add_cells(root, "wins", t, NUMBER, offsetof(mm_transfer_cell, over[MM_BASELINE_NEGENTROPY].wins));
+  add_cells(root, "wins_l2", t, NUMBER, offsetof(mm_transfer_cell, over[MM_BASELINE_L2].wins));
   cJSON_AddItemToObject(root, "optimal_mean", numbers_or_null(t->optimal_mean, t->config.n_env));
   add_cells(root, "eta", t, NUMBER, offsetof(mm_transfer_cell, eta));
   mm_json_add_whole(root, "tune_env_steps", t->tune_steps);
-  add_cells(root, "n", t, COUNT, offsetof(mm_transfer_cell, n));
+  add_cells(root, "n", t, COUNT, offsetof(mm_transfer_cell, of.n));
+  add_cells(root, "unfinished", t, COUNT, offsetof(mm_transfer_cell, of.unfinished));
   add_cells(root, "failures", t, COUNT, offsetof(mm_transfer_cell, n_failed));
   add_cells(root, "numeric_failures", t, COUNT, offsetof(mm_transfer_cell, n_numeric));
   add_finals(root, t);
@@ -197,26 +199,27 @@ static void put_origin(FILE *f, const mm_transfer *t) {
 
 static void put_table(FILE *f, const mm_transfer *t) {
   fputs("map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,"
-        "diff_l2,diff_l2_sem,wins_l2,failures,eta,iqm,iqm_low,iqm_high\n",
+        "diff_l2,diff_l2_sem,wins_l2,failures,eta,iqm,iqm_low,iqm_high,unfinished\n",
         f);
   for (size_t m = 0; m < t->config.n_map; m++)
     for (size_t e = 0; e < t->config.n_env; e++) {
       const mm_transfer_cell *cell = mm_transfer_at(t, m, e);
       put_names(f, t, m, e);
-      mm_csv_number(f, (double)cell->n);
-      mm_csv_number(f, cell->final.mean);
-      mm_csv_number(f, cell->final.sem);
+      mm_csv_number(f, (double)cell->of.n);
+      mm_csv_number(f, cell->of.mean.mean);
+      mm_csv_number(f, cell->of.mean.sem);
       mm_csv_number(f, t->optimal_mean[e]);
       for (int b = 0; b < MM_BASELINES; b++) {
-        mm_csv_number(f, cell->difference[b].mean);
-        mm_csv_number(f, cell->difference[b].sem);
-        mm_csv_number(f, cell->wins[b]);
+        mm_csv_number(f, cell->over[b].gain.mean);
+        mm_csv_number(f, cell->over[b].gain.sem);
+        mm_csv_number(f, cell->over[b].wins);
       }
       mm_csv_number(f, (double)cell->n_failed);
       mm_csv_number(f, cell->eta);
-      mm_csv_number(f, cell->iqm.iqm);
-      mm_csv_number(f, cell->iqm.low);
-      mm_csv_number(f, cell->iqm.high);
+      mm_csv_number(f, cell->of.iqm.iqm);
+      mm_csv_number(f, cell->of.iqm.low);
+      mm_csv_number(f, cell->of.iqm.high);
+      mm_csv_number(f, (double)cell->of.unfinished);
       fputc('\n', f);
     }
 }
@@ -229,7 +232,7 @@ static void put_runs(FILE *f, const mm_transfer *t) {
       for (size_t i = 0; i < c->n_seed; i++) {
         put_names(f, t, m, e);
         fprintf(f, ",%" PRIu64, c->seed + i);
-        mm_csv_number(f, t->final_value[(m * c->n_env + e) * c->n_seed + i]);
+        mm_csv_number(f, mm_worth_shown(t->worth[(m * c->n_env + e) * c->n_seed + i]));
         fputc('\n', f);
       }
 }

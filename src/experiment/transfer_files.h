@@ -14,7 +14,8 @@ cJSON *mm_transfer_json(const mm_transfer *transfer);
 
 // Into an existing folder:
 //   table.csv   map, env, n, mean, sem, optimal_mean, diff_negentropy, .._sem, diff_l2, .._sem,
-//               failures, eta, iqm, iqm_low, iqm_high (interquartile mean, 95 % of its bootstrap)
+//               failures, eta, iqm, iqm_low, iqm_high (interquartile mean, 95 % of its bootstrap),
+//               unfinished (runs without a finished episode: they have no return)
 //   runs.csv    map, env, seed, final
 //   curves.csv  map, env, step, mean, sem (only where there are curves)
 //   table.json  mm_transfer_json

@@ -79,7 +79,7 @@ static mm_status take_results(mm_tune *t, request *r, size_t n, const mm_result 
     for (size_t k = 0; k < r[i].count; k++, result++) {
       if (result->status != MM_OK && result->status != MM_ERR_NUMERIC)
         return MM_FAIL(result->status, "%s", report->error);
-      r[i].value[k] = mm_result_has_value(result) ? result->final_value : NAN;
+      r[i].value[k] = mm_worth_shown(mm_result_worth(result));
       t->env_steps += result->env_steps;
       t->trainings++;
     }
@@ -224,34 +224,28 @@ static double *fresh_of(const mm_tune *t, size_t arm, size_t env) {
   return t->fresh + (arm * t->plan.n_env + env) * t->plan.validate;
 }
 
-// x: room for [2][validate]
-static void check_env(mm_tune *t, size_t env, bool both, double *x) {
+// One run without a value leaves no mean: one over the others would flatter.
+static void check_env(mm_tune *t, size_t env, bool both) {
   const double *own = fresh_of(t, 0, env), *best = fresh_of(t, both, env);
-  double *y = x + t->plan.validate;
+  const size_t n = t->plan.validate;
   mm_tune_check *check = &t->check[env];
-  size_t n = 0;
-  for (size_t i = 0; i < t->plan.validate; i++) {
-    if (isnan(own[i]) || isnan(best[i])) continue;
-    x[n] = best[i];
-    y[n++] = own[i];
-  }
-  const mm_estimate none = { NAN, NAN };
-  *check = (mm_tune_check){ none, none, none, t->plan.validate - n };
-  if (n == 0) return;
-  check->own = mm_estimate_of(y, n);
-  check->best = mm_estimate_of(x, n);
-  check->difference = both ? mm_estimate_paired(x, y, n) : none;
+  *check = (mm_tune_check){ .own = mm_estimate_of(own, n),
+                            .best = mm_estimate_of(best, n),
+                            .difference = { NAN, NAN } };
+  if (both) check->difference = mm_estimate_paired(best, own, n);
+  for (size_t i = 0; i < n; i++)
+    check->n_failed += isnan(own[i]) || isnan(best[i]);
 }
 
+// x: room for [validate]
 static mm_estimate gain_of(const mm_tune *t, double *x) {
-  size_t n = 0;
   for (size_t i = 0; i < t->plan.validate; i++) {
-    double sum = 0;
+    x[i] = 0;
     for (size_t e = 0; e < t->plan.n_env; e++)
-      sum += (fresh_of(t, 1, e)[i] - fresh_of(t, 0, e)[i]) / t->scale[e];
-    if (!isnan(sum)) x[n++] = sum / (double)t->plan.n_env;
+      x[i] += (fresh_of(t, 1, e)[i] - fresh_of(t, 0, e)[i]) / t->scale[e];
+    x[i] /= (double)t->plan.n_env;
   }
-  return n > 0 ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+  return mm_estimate_of(x, t->plan.validate);
 }
 
 static mm_status run_fresh(mm_tune *t, size_t arms, size_t best) {
@@ -278,12 +272,12 @@ static mm_status validate(mm_tune *t) {
   if (n == 0) return MM_OK;
   mm_free(t->fresh);
   t->fresh = mm_alloc_array(2 * t->plan.n_env, n * sizeof *t->fresh);
-  double *x = mm_alloc_array(2 * n, sizeof *x);
+  double *x = mm_alloc_array(n, sizeof *x);
   mm_status status = MM_OK;
   if (!t->fresh || !x) status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", n);
   if (status == MM_OK) status = run_fresh(t, best > 0 ? 2 : 1, best);
   for (size_t e = 0; e < t->plan.n_env && status == MM_OK; e++)
-    check_env(t, e, best > 0, x);
+    check_env(t, e, best > 0);
   if (status == MM_OK) {
     t->gain = best > 0 ? gain_of(t, x) : (mm_estimate){ NAN, NAN };
     t->validated = true;

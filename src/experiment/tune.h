@@ -67,7 +67,7 @@ bool mm_tune_trouble(mm_tune *tune, char out[MM_ERROR_SIZE]);
 // The winner and the own values on fresh seeds.
 typedef struct mm_tune_check {
   mm_estimate own, best, difference; // final values, and best - own seed by seed
-  size_t n_failed;                   // seeds left out since a run has no value
+  size_t n_failed; // seeds with a run that has no value; with one the means are NaN
 } mm_tune_check;
 
 typedef struct mm_tune_view {

@@ -261,8 +261,10 @@ static mm_status search(mm_tune_search *s, mm_tune_evaluate *evaluate, void *use
   if (!which) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trials", s->room);
   mm_status status = extend(s, &own, 1, s->config.seeds, evaluate, user);
   if (status == MM_OK && s->trial[own].failed)
-    status = MM_FAIL(MM_ERR_NUMERIC, "a training with the settings' own values has no value: there "
-                                     "is nothing to compare trials with");
+    status =
+        MM_FAIL(MM_ERR_NUMERIC,
+                "a run with the settings' own values has no return (it broke down, or finished "
+                "no episode): there is nothing to compare trials with");
   if (status == MM_OK)
     status = s->config.method == MM_TUNE_GRID ? search_grid(s, which, evaluate, user)
                                               : search_cma(s, which, evaluate, user);

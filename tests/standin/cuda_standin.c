@@ -227,7 +227,7 @@ static cudaError_t train(mm_cuda_agent *agents, int n, int64_t *clocks, int stag
     if (a->broken) continue;
     const double metric = fingerprint(a);
     for (int k = 0; k < a->span; k++)
-      a->report[k] = (mm_cuda_report){ metric, 20, 2 };
+      a->report[k] = (mm_tally){ metric, 20, 1, 2 };
     a->iteration += a->span;
   }
   return cudaSuccess;

@@ -64,6 +64,8 @@ function cellSentence(table, map, env, cell, isBaseline) {
     parts.push(`interquartile mean ${brief(num(cell.iqm), 5)}${
       Number.isFinite(low) ? ` [${brief(low, 5)}, ${brief(high, 5)}]` : ""}`);
   }
+  if (num(cell.unfinished) > 0)
+    parts.push(`${plural(num(cell.unfinished), "run")} finished no episode, so there is no mean`);
   if (num(cell.failed) > 0) parts.push(`${plural(num(cell.failed), "training")} without a value`);
   if (Number.isFinite(num(cell.paper))) parts.push(`the paper has ${brief(num(cell.paper), 5)}`);
   return parts.join("; ") + ".";
