@@ -59,6 +59,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(cuda_ampo)                                                                                 \
   SUITE(cuda_functions)                                                                            \
   SUITE(cuda_gaussian)                                                                             \
+  SUITE(cuda_loss_scale)                                                                           \
   SUITE(cuda_physics)                                                                              \
   SUITE(cuda_pmd)                                                                                  \
   SUITE(settings)                                                                                  \

@@ -200,9 +200,6 @@ static void test_switches(void **state) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------
-// Bits
-
 static mm_ampo_config short_run(double iterations) {
   mm_ampo_config c = mm_ampo_config_default();
   c.steps = c.envs * c.unroll * iterations;
@@ -219,6 +216,130 @@ static mm_ampo_config short_minatar(double iterations) {
   c.steps = c.envs * c.unroll * iterations;
   return c;
 }
+
+// ---------------------------------------------------------------------------------------------
+// Scales: targets are as large as phi^-1(1) / eta, far beyond halves and far below them
+
+// phi^-1(p) = width p
+static mm_map *straight_map(double width) {
+  double psi[MM_PIECEWISE_N];
+  mm_map *map;
+  for (int i = 0; i < MM_PIECEWISE_N; i++)
+    psi[i] = width / MM_PIECEWISE_N;
+  assert_ok(mm_map_create_piecewise(psi, MM_PIECEWISE_N, &map));
+  return map;
+}
+
+// The largest difference of the first moments of networks, by the largest moment of its network.
+static double worst_entry(const nets *a, const nets *b) {
+  double worst = 0;
+  for (int first = 0; first < MM_NET_TENSORS; first += MM_NET_TENSORS / 2) {
+    double difference = 0, size = 0;
+    for (int i = first; i < first + MM_NET_TENSORS / 2; i++)
+      for (size_t k = 0; k < a->n[i]; k++) {
+        const double d = fabs((double)b->moment[i][k] - (double)a->moment[i][k]);
+        if (!(d <= difference)) difference = d;
+        size = fmax(size, fabs((double)a->moment[i][k]));
+      }
+    if (!(difference / size <= worst)) worst = difference / size;
+  }
+  return worst;
+}
+
+// The first gradient, of one minibatch, on both; how far apart.
+static double gap(const mm_env *env, const mm_map *map, const mm_ampo_config *config, int tile,
+                  uint64_t seed) {
+  const mm_job job = { .env = env, .map = map, .ampo = config, .seed = seed };
+  mm_result cpu, cuda;
+  nets a = { 0 }, b = { 0 };
+  train(MM_BACKEND_CPU, 0, job, &cpu, &a);
+  train(MM_BACKEND_CUDA, tile, job, &cuda, &b);
+  const double worst = worst_entry(&a, &b);
+  mm_result_release(&cpu);
+  mm_result_release(&cuda);
+  free_nets(&a);
+  free_nets(&b);
+  return worst;
+}
+
+// Where scores are large beside the map a policy is all but deterministic, and its choice between
+// two that are nearly alike may fall differently: then one of three seeds at least is much the
+// same.
+static void check_scale(const char *id, double width, mm_ampo_config config, int tile) {
+  mm_env *env;
+  mm_map *map = straight_map(width);
+  assert_ok(mm_env_open(id, &env));
+  const bool sharp = config.eta > 10 * width;
+  const double most = sharp ? 0.1 : 0.01;
+  double worst = INFINITY;
+  for (uint64_t seed = 7; seed < (sharp ? 10 : 8); seed++)
+    worst = fmin(worst, gap(env, map, &config, tile, seed));
+  if (!(worst < most))
+    fail_msg("%s, tile %d, phi^-1(1) = %g, eta = %g, value_coef = %g: a gradient is off by %.2g of "
+             "the largest",
+             id, tile, width, config.eta, config.value_coef, worst);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+static void test_scales(void **state) {
+  static const struct {
+    const char *env;
+    double envs, unroll;
+    int tile;
+  } shapes[] = { { "CartPole-v1", 4, 32, 128 },      { "CartPole-v1", 4, 32, 32 },
+                 { "Acrobot-v1", 4, 32, 128 },       { "Acrobot-v1", 8, 128, 64 },
+                 { "Asterix-MinAtar", 64, 16, 128 }, { "Asterix-MinAtar", 64, 16, 32 },
+                 { "Freeway-MinAtar", 64, 8, 128 } };
+  static const double etas[] = { 1e-6, 1e-3, 1, 1e3 }, widths[] = { 1e-6, 1, 1e6 };
+  (void)state;
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    mm_ampo_config config =
+        config_of(&(shape){ .envs = shapes[i].envs, .unroll = shapes[i].unroll, .minibatches = 1 });
+    for (int k = 0; k < 12; k++) {
+      config.eta = etas[k % 4];
+      check_scale(shapes[i].env, widths[k / 4], config, shapes[i].tile);
+    }
+    config.eta = 1;
+    config.value_coef = 1e-6;
+    check_scale(shapes[i].env, 1, config, shapes[i].tile);
+    config.value_coef = 1e6;
+    config.max_grad_norm = 0;
+    check_scale(shapes[i].env, 1, config, shapes[i].tile);
+    config.code_target = true;
+    check_scale(shapes[i].env, 1e6, config, shapes[i].tile);
+  }
+}
+
+// What the processor trains the device trains.
+static void test_far_targets(void **state) {
+  static const struct {
+    double width, eta;
+    bool relu;
+  } rows[] = { { 1, 1e-5, false }, { 1e6, 0.9, false }, { 1e6, 1e-6, false }, { 1e6, 0.9, true } };
+  (void)state;
+  for (int i = 0; i < 8; i++) {
+    mm_env *env;
+    mm_map *map = straight_map(rows[i / 2].width);
+    assert_ok(mm_env_open(i % 2 ? "Asterix-MinAtar" : "CartPole-v1", &env));
+    mm_ampo_config config = i % 2 ? short_minatar(8) : short_run(60);
+    config.eta = rows[i / 2].eta;
+    config.relu = rows[i / 2].relu;
+    const mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 1 };
+    mm_result result[2];
+    for (int on = 0; on < 2; on++)
+      assert_ok(run_on(on ? MM_BACKEND_CUDA : MM_BACKEND_CPU, 0, &job, 1, &result[on]));
+    assert_int_equal(result[0].status, MM_OK);
+    assert_int_equal(result[1].status, MM_OK);
+    mm_result_release(&result[0]);
+    mm_result_release(&result[1]);
+    mm_map_destroy(map);
+    mm_env_destroy(env);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Bits
 
 static void assert_same_curves(const mm_result *a, const mm_result *b) {
   assert_int_equal(a->status, b->status);
@@ -385,6 +506,7 @@ static void test_numeric(void **state) {
   assert_ok(mm_map_open("l2", &map));
   mm_ampo_config wild = short_run(40);
   wild.lr = 1e3;
+  wild.relu = true;
   wild.constant_lr = true;
   wild.max_grad_norm = 0;
   const mm_ampo_config tame = short_run(40);
@@ -435,6 +557,33 @@ static void test_narrow(void **state) {
                             .unroll = 128,
                             .minibatches = 4,
                             .hidden = 24 });
+}
+
+// Rollouts alone: networks stay as they began.
+static void test_no_epochs(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    mm_env *env;
+    mm_map *map;
+    assert_ok(mm_env_open(i ? "Asterix-MinAtar" : "CartPole-v1", &env));
+    assert_ok(mm_map_open("l2", &map));
+    mm_ampo_config config = i ? short_minatar(3) : short_run(9);
+    config.epochs = 0;
+    const mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 2 };
+    mm_result cpu, cuda;
+    nets a = { 0 }, b = { 0 };
+    train(MM_BACKEND_CPU, 0, job, &cpu, &a);
+    train(MM_BACKEND_CUDA, 0, job, &cuda, &b);
+    assert_same_nets(&a, &b);
+    assert_int_equal(cpu.n_curve, cuda.n_curve);
+    assert_int_equal(cpu.env_steps, cuda.env_steps);
+    mm_result_release(&cpu);
+    mm_result_release(&cuda);
+    free_nets(&a);
+    free_nets(&b);
+    mm_map_destroy(map);
+    mm_env_destroy(env);
+  }
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -491,11 +640,13 @@ int suite_cuda_ampo(void) {
     return MM_SUITE_SKIPPED;
   }
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_gradients), cmocka_unit_test(test_sizes),
-    cmocka_unit_test(test_switches),  cmocka_unit_test(test_company),
-    cmocka_unit_test(test_states),    cmocka_unit_test(test_numeric),
-    cmocka_unit_test(test_refusals),  cmocka_unit_test(test_narrow),
-    cmocka_unit_test(test_learning),  cmocka_unit_test(test_unfinished),
+    cmocka_unit_test(test_gradients),   cmocka_unit_test(test_sizes),
+    cmocka_unit_test(test_switches),    cmocka_unit_test(test_scales),
+    cmocka_unit_test(test_far_targets), cmocka_unit_test(test_company),
+    cmocka_unit_test(test_states),      cmocka_unit_test(test_numeric),
+    cmocka_unit_test(test_refusals),    cmocka_unit_test(test_narrow),
+    cmocka_unit_test(test_no_epochs),   cmocka_unit_test(test_learning),
+    cmocka_unit_test(test_unfinished),
   };
   return cmocka_run_group_tests_name("cuda_ampo", tests, NULL, NULL);
 }

@@ -437,6 +437,36 @@ static void test_refusals(void **state) {
   mm_env_destroy(env);
 }
 
+// Rollouts alone: networks stay as they began, and nothing is left of measures from another job.
+static void test_no_epochs(void **state) {
+  mm_env *env;
+  mm_map *map;
+  (void)state;
+  assert_ok(mm_env_open("Pendulum-v1", &env));
+  assert_ok(mm_map_open("l2", &map));
+  mm_ampo_config config = short_run(5);
+  mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 2 };
+  mm_result learned, cpu, cuda;
+  nets a = { 0 }, b = { 0 };
+  assert_ok(run_on(MM_BACKEND_CUDA, 0, &job, 1, &learned));
+  config.epochs = 0;
+  train(MM_BACKEND_CPU, 0, job, &cpu, &a);
+  train(MM_BACKEND_CUDA, 0, job, &cuda, &b);
+  assert_same_nets(&a, &b);
+  assert_int_equal(cuda.n_curve, 5);
+  for (size_t i = 0; i < 5 * MM_MEASURES; i++)
+    if (isnan(cpu.measure[i]) != isnan(cuda.measure[i]) || cpu.measure[i] < cuda.measure[i] ||
+        cpu.measure[i] > cuda.measure[i])
+      fail_msg("measure %zu is %g, on the processor %g", i, cuda.measure[i], cpu.measure[i]);
+  mm_result_release(&learned);
+  mm_result_release(&cpu);
+  mm_result_release(&cuda);
+  free_nets(&a);
+  free_nets(&b);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Learning: final means over seeds on both sides.
 
@@ -500,11 +530,11 @@ int suite_cuda_gaussian(void) {
     return MM_SUITE_SKIPPED;
   }
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_gradients),  cmocka_unit_test(test_sizes),
-    cmocka_unit_test(test_switches),   cmocka_unit_test(test_company),
-    cmocka_unit_test(test_states),     cmocka_unit_test(test_numeric),
-    cmocka_unit_test(test_refusals),   cmocka_unit_test(test_learning),
-    cmocka_unit_test(test_unfinished),
+    cmocka_unit_test(test_gradients), cmocka_unit_test(test_sizes),
+    cmocka_unit_test(test_switches),  cmocka_unit_test(test_company),
+    cmocka_unit_test(test_states),    cmocka_unit_test(test_numeric),
+    cmocka_unit_test(test_refusals),  cmocka_unit_test(test_no_epochs),
+    cmocka_unit_test(test_learning),  cmocka_unit_test(test_unfinished),
   };
   return cmocka_run_group_tests_name("cuda_gaussian", tests, NULL, NULL);
 }

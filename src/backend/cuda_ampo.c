@@ -406,7 +406,8 @@ static mm_status make_rates(engine *e, place **at_work, int n) {
   size_t total = 0;
   for (int i = 0; i < n; i++)
     if (i == 0 || !same_rates(at_work[i], at_work[i - 1])) total += n_rates(at_work[i]);
-  MM_TRY(reserve(e, &e->rates, total * sizeof(mm_cuda_rate) + 1, total * sizeof(mm_cuda_rate) + 1));
+  const size_t size = (total + 1) * sizeof(mm_cuda_rate); // the first is read before any epoch
+  MM_TRY(reserve(e, &e->rates, size, size));
   mm_cuda_rate *host = (void *)e->rates.host, *device = (void *)e->rates.device;
   size_t used = 0, first = 0;
   for (int i = 0; i < n; i++) {

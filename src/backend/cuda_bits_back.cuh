@@ -114,8 +114,9 @@ template <class S, int ACT> MM_DEVICE void through(room<S> &s, int tile, int row
   }
   y0 = row_sum(y0) + s.b3[at.which == ACTOR ? output0 : S::ACTIONS];
   y8 = row_sum(y8) + s.b3[at.which == ACTOR ? output8 : S::ACTIONS];
-  const float e0 = error_of(s, at.which, row, rows, y0);
-  const float e8 = error_of(s, at.which, row + 8, rows, y8);
+  const float up = s.loss.up[at.which];
+  const float e0 = up * error_of(s, at.which, row, rows, y0);
+  const float e8 = up * error_of(s, at.which, row + 8, rows, y8);
   store_errors(s, at, output0, output8, e0, e8);
 #pragma unroll
   for (int n = 0; n < 8; n++) {
@@ -186,12 +187,12 @@ template <class S> MM_DEVICE void add_second(const room<S> &s, gradients &sum) {
   }
 }
 
-// Writes all of it, times share.
+// Writes all of it, times share, in the unit of both networks (mm_cuda_loss_scale).
 template <class S> MM_DEVICE void store_second(const room<S> &s, const gradients &sum) {
   const mm_cuda_layout l = scratch<S::WHICH>::layout();
-  const float share = s.batch.share;
   float *gradient = gradient_of(s);
   const owned at;
+  const float share = s.batch.share * s.loss.common[at.which];
   const int lane = this_thread() % 32, g = lane / 4, t = lane % 4;
   float *w2 = gradient + l.w2 + at.which * UNITS * UNITS + (at.from + g) * UNITS + at.to + 2 * t;
 #pragma unroll

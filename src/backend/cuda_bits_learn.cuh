@@ -143,7 +143,7 @@ MM_DEVICE void add_first(const room<S> &s, int pass, int groups, bool add) {
   }
   // by store_d1 the lane's columns are eight side by side
   float *gradient = gradient_of(s) + columns + t * 8;
-  const float share = 0.5f * s.batch.share; // inputs were 2
+  const float share = 0.5f * s.batch.share * s.loss.common[columns / UNITS]; // inputs were 2
 #pragma unroll
   for (int i = 0; i < HIGH; i++)
 #pragma unroll
@@ -208,6 +208,26 @@ template <class S> MM_DEVICE void keep(room<S> &s, __half *w1, int i, float4 p) 
   }
 }
 
+// After a gradient that is not finite: whether it may be with a smaller scale of the losses. Errors
+// that overflow show in the hidden layers of their network.
+template <class S> __device__ __noinline__ bool lower_scale() {
+  room<S> &s = here<S>();
+  const mm_cuda_layout l = scratch<S::WHICH>::layout();
+  const float *gradient = gradient_of(s);
+  bool actor = false, critic = false;
+  for (int i = threadIdx.x; i < l.size; i += THREADS) {
+    const bool first = i < l.b2, second = i >= l.w2;
+    if (!(first || second) || fabsf(__ldcg(gradient + i)) < INFINITY) continue;
+    const int which = first ? i % BOTH / UNITS : (i - l.w2) / (UNITS * UNITS);
+    actor |= which == ACTOR;
+    critic |= which == CRITIC;
+  }
+  actor = __syncthreads_or(actor);
+  critic = __syncthreads_or(critic);
+  const bool lower = threadIdx.x == 0 && mm_cuda_loss_scale_lower(&s.loss, actor, critic);
+  return __syncthreads_or(lower);
+}
+
 // Norm, clip, Adam. False where the norm is not finite: then nothing has changed.
 template <class S> MM_DEVICE bool optimise(room<S> &s) {
   const mm_cuda_agent &a = s.agent;
@@ -219,10 +239,10 @@ template <class S> MM_DEVICE bool optimise(room<S> &s) {
     const float4 g = __ldcg(reinterpret_cast<const float4 *>(gradient + i));
     square += g.x * g.x + g.y * g.y + g.z * g.z + g.w * g.w;
   }
-  const double norm = sqrt(block_sum(s, (double)square));
-  if (!isfinite(norm)) return false;
-  const float scale =
-      norm >= (double)a.max_grad_norm ? (float)((double)a.max_grad_norm / norm) : 1.0f;
+  const double length = sqrt(block_sum(s, (double)square)), down = (double)s.loss.down;
+  const double most = (double)a.max_grad_norm;
+  if (!isfinite(length)) return false;
+  const float scale = (float)(length * down >= most ? most / length : down);
   const float beta1 = a.beta1, rest1 = a.rest1, beta2 = a.beta2, rest2 = a.rest2;
   const mm_cuda_rate rate = s.batch.rate;
   __half *w1 = w1_of(s);

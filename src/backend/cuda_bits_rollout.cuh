@@ -179,6 +179,7 @@ template <class S> __device__ __noinline__ void estimate() {
   const mm_cuda_agent &a = s.agent;
   const size_t n = (size_t)a.n_env;
   const float gamma = a.gamma, decay = a.gamma * a.gae_lambda;
+  float top_policy = 0, top_advantage = 0;
   for (int e = threadIdx.x; e < a.n_env; e += THREADS) {
     float carried = 0, next = a.value[(size_t)a.n_row + (size_t)e];
 #pragma unroll 4
@@ -190,10 +191,17 @@ template <class S> __device__ __noinline__ void estimate() {
       a.advantage[i] = carried;
       a.target[i] = carried + v;
       const float z = a.policy[i];
-      a.policy[i] = (z < a.floor ? a.floor : z) / a.eta - a.center;
+      const float policy = (z < a.floor ? a.floor : z) / a.eta - a.center;
+      a.policy[i] = policy;
+      top_policy = fmaxf(top_policy, fabsf(policy));
+      top_advantage = fmaxf(top_advantage, fabsf(carried));
       next = v;
     }
   }
+  top_policy = block_top(s, top_policy);
+  top_advantage = block_top(s, top_advantage);
+  if (threadIdx.x == 0)
+    mm_cuda_loss_scale_begin(&s.loss, top_policy, top_advantage, a.normalise, a.value_coef);
   __syncthreads();
   mark(s, MM_CUDA_BITS_VALUES);
 }

@@ -7,6 +7,7 @@
 #include "backend/cuda_agent.h"
 #include "backend/cuda_bits.h"
 #include "backend/cuda_bits_game.cuh"
+#include "backend/cuda_loss_scale.h"
 #include "backend/cuda_project.cuh"
 #include "base/rng.h"
 
@@ -97,6 +98,7 @@ template <class S> struct room {
   float old_value[S::SPAN], target[S::SPAN];
   uint8_t action[S::SPAN];
   minibatch batch;
+  mm_cuda_loss_scale loss; // of the iteration
 
   alignas(16) Knots knots;
   double sums[WARPS];
@@ -205,6 +207,16 @@ template <class S> MM_DEVICE double block_sum(room<S> &s, double x) {
     sum += s.sums[i];
   __syncthreads();
   return sum;
+}
+
+template <class S> MM_DEVICE float block_top(room<S> &s, float x) {
+  x = warp_top(x);
+  if (threadIdx.x % 32 == 0) s.sums[threadIdx.x / 32] = (double)x;
+  __syncthreads();
+  for (int i = 0; i < WARPS; i++)
+    x = fmaxf(x, (float)s.sums[i]);
+  __syncthreads();
+  return x;
 }
 
 // The time since the last mark belongs to this stage.

@@ -51,7 +51,9 @@ template <class S, int ACT> MM_DEVICE bool learn_all(room<S> &s, const mm_cuda_r
     for (int i = 0; i < a.minibatches; i++) {
       const int n = a.n_row / a.minibatches + (i < a.n_row % a.minibatches);
       open_minibatch<S>(a.row + from, n, rate[e * a.minibatches + i]);
-      if (!learn<S, ACT>(s)) return false;
+#pragma unroll 1
+      while (!learn<S, ACT>(s))
+        if (!lower_scale<S>()) return false;
       from += n;
     }
   }

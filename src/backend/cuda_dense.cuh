@@ -23,6 +23,7 @@
 
 #include "backend/cuda_agent.h"
 #include "backend/cuda_dense.h"
+#include "backend/cuda_loss_scale.h"
 #include "backend/cuda_project.cuh"
 #include "backend/cuda_warpgroup.cuh"
 #include "base/rng.h"
@@ -93,6 +94,7 @@ template <class Env, int TILE> struct Work {
   mm_tally seen[16];                              // by warp
   mm_shuffle shuffle;
   float center;             // of the advantages of all rows
+  mm_cuda_loss_scale loss;  // of the iteration
   float2 part[WARPS];       // of sums of advantages and of their squares
   int rows_each, rows_more; // of a minibatch; one more each in the first ones
   int shuffles;             // in moves; 0: it is not used

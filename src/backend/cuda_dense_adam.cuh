@@ -53,7 +53,7 @@ template <class W> MM_DEVICE float side_square(const Gradient<W> &g) {
   return square;
 }
 
-// Gradient of w3 or b3, parameter i >= W3.
+// Gradient of w3 or b3, parameter i >= W3, in the unit of both networks.
 template <class W> MM_DEVICE float output_gradient(const W &S, int i) {
   float sum = 0;
   const bool bias = i >= W::B3;
@@ -62,7 +62,7 @@ template <class W> MM_DEVICE float output_gradient(const W &S, int i) {
   const int net = output == W::A ? CRITIC : ACTOR, at = net == CRITIC ? 0 : output;
   for (int w = 0; w < W::TEAM; w++)
     sum += bias ? S.part3b[net * W::TEAM + w][at] : S.part3[part3_row<W>(net, w, at)][k % H];
-  return sum;
+  return sum * S.loss.common[net];
 }
 
 // A thread's k-th small parameter is one.
@@ -74,14 +74,31 @@ template <class W> struct Owned {       // Adam's moments of a warp's tiles of w
   float m[W::OWN * 16], v[W::OWN * 16]; // of no use where w2 is not resident
 };
 
+// After a gradient that is not finite: whether it may be with a smaller scale of the losses. Errors
+// that overflow show in the gradients of the first layer and of b2 of their network.
+template <class W> __device__ __noinline__ bool lower_scale() {
+  W &S = here<W>();
+  const float *side = side_gradient(S);
+  bool actor = false, critic = false;
+  for (int i = threadIdx.x; i < W::W3; i += W::THREADS) {
+    const bool bad = !(fabsf(side[i]) < INFINITY);
+    actor |= bad && i / H % NETS == ACTOR;
+    critic |= bad && i / H % NETS == CRITIC;
+  }
+  actor = __syncthreads_or(actor);
+  critic = __syncthreads_or(critic);
+  const bool lower = threadIdx.x == 0 && mm_cuda_loss_scale_lower(&S.loss, actor, critic);
+  return __syncthreads_or(lower);
+}
+
 // Where rows g, g + 8 (half) and columns 8 j + 2t of tile q lie in w2 [NETS][H][H].
 template <class W> MM_DEVICE int owned_place(int net, int q, int j, int half, int lane) {
   return (net * H + tile_row(q) + (lane >> 2) + 8 * half) * H + tile_column(q) + 8 * j +
          2 * (lane & 3);
 }
 
-// share: of a row in the mean; step: of Adam, in this iteration. False, and nothing has changed, if
-// the gradient is not finite.
+// g2 is in the unit of both networks. share: of a row in the mean, in this unit; step: of Adam, in
+// this iteration. False, and nothing has changed, if the gradient is not finite.
 template <class W>
 MM_DEVICE bool optimise(W &S, const Gradient<W> &g2, Owned<W> &own, float share, int step,
                         int w2_at) {

@@ -85,11 +85,19 @@ template <class W> __device__ __noinline__ void estimate_advantages() {
   for (int i = threadIdx.x; i < agent.n_row; i += W::THREADS)
     batch.reward[i] = batch.advantage[i] + batch.value[i];
   if (threadIdx.x < 32) {
-    float sum = 0;
-    for (int i = threadIdx.x; i < agent.n_row; i += 32)
+    float sum = 0, policy = 0, advantage = 0;
+    for (int i = threadIdx.x; i < agent.n_row; i += 32) {
       sum += batch.advantage[i];
+      policy = fmaxf(policy, fabsf(batch.policy[i]));
+      advantage = fmaxf(advantage, fabsf(batch.advantage[i]));
+    }
     sum = warp_sum(sum);
-    if (threadIdx.x == 0) S.center = sum / (float)agent.n_row;
+    policy = warp_top(policy);
+    advantage = warp_top(advantage);
+    if (threadIdx.x == 0) {
+      S.center = sum / (float)agent.n_row;
+      mm_cuda_loss_scale_begin(&S.loss, policy, advantage, agent.normalise, agent.value_coef);
+    }
   }
   __syncthreads();
 }
@@ -99,8 +107,8 @@ template <class W> __device__ __noinline__ void estimate_advantages() {
 
 // at: where its statistics are.
 template <int ACT, bool ONE, class W>
-MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int behind, int mb, int at, int step, int w2_at,
-                               bool timed) {
+MM_DEVICE bool step_minibatch(W &S, Owned<W> &own, int behind, int mb, int at, int step, int w2_at,
+                              bool timed) {
   const int n = minibatch_size(S, mb);
   const int begin = minibatch_first(S, mb);
   const float mean = S.mean[at], scale = S.scale[at];
@@ -126,7 +134,18 @@ MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int behind, int mb, int at, 
       mark(S, timed, MM_CUDA_DENSE_GRADIENT);
     }
   }
-  return optimise(S, gradient, own, S.share[at], step, w2_at);
+  bring_together(S, &gradient);
+  return optimise(S, gradient, own, S.share[at] * S.loss.down, step, w2_at);
+}
+
+// False where the gradient is not finite, however small the scale of the losses.
+template <int ACT, bool ONE, class W>
+MM_DEVICE bool learn_minibatch(W &S, Owned<W> &own, int behind, int mb, int at, int step, int w2_at,
+                               bool timed) {
+#pragma unroll 1
+  while (!step_minibatch<ACT, ONE>(S, own, behind, mb, at, step, w2_at, timed))
+    if (!lower_scale<W>()) return false;
+  return true;
 }
 
 } // namespace mm

@@ -93,10 +93,12 @@ MM_DEVICE void through_tile(W &S, int behind, int begin, int n, int first, float
   const float *b3 = S.small + W::B3 + net * W::A;
   ya = row_sum(ya) + b3[aa];
   yb = row_sum(yb) + b3[ab];
+  const float up = S.loss.up[net];
   // 0 for rows behind the end
   const float error_a = error_of(S, net, goal_a, ya, mean, scale);
   const float error_b = error_of(S, net, goal_b, yb, mean, scale);
-  const float ea = first + ra < n ? error_a : 0.0f, eb = first + rb < n ? error_b : 0.0f;
+  const float ea = first + ra < n ? up * error_a : 0.0f;
+  const float eb = first + rb < n ? up * error_b : 0.0f;
   const uint32_t pair_a = pack(ea, ea), pair_b = pack(eb, eb);
 #pragma unroll
   for (int k = 0; k < 8; k++) {
@@ -195,6 +197,22 @@ template <class W> struct Gradient {
   float w2[W::OWN][4][4];
   float side[W::OWN][4];
 };
+
+// To the unit of both networks (mm_cuda_loss_scale).
+template <class W> MM_DEVICE void bring_together(const W &S, Gradient<W> *g) {
+  const float common = S.loss.common[this_thread() / 32 / W::TEAM];
+  if (common == 1.0f) return;
+#pragma unroll
+  for (int i = 0; i < W::OWN; i++) {
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+      g->side[i][j] *= common;
+#pragma unroll
+      for (int c = 0; c < 4; c++)
+        g->w2[i][j][c] *= common;
+    }
+  }
+}
 
 MM_DEVICE int tile_row(int q) { // of w2: inputs from 16 q % 64 on
   return 16 * (q & 3);

@@ -190,8 +190,8 @@ MM_DEVICE bool learn_minibatch(Step &s, int next, uint64_t step, mm_cuda_rate ra
   return finite;
 }
 
-// An account of the epoch, by the first warp; with `add` to what is there.
-template <int MT> MM_DEVICE void account(Work<MT> &S, bool add, mm_cuda_gauss_report *out) {
+// Adds an account of the epoch to the iteration's, by the first warp.
+template <int MT> MM_DEVICE void account(Work<MT> &S, mm_cuda_gauss_report *out) {
   double ratios = 0, squares = 0, gaps = 0;
   float most = 0;
   uint32_t count[5] = { 0, 0, 0, 0, 0 };
@@ -216,9 +216,7 @@ template <int MT> MM_DEVICE void account(Work<MT> &S, bool add, mm_cuda_gauss_re
   for (int i = 0; i < 5; i++)
     count[i] = __reduce_add_sync(ALL_LANES, count[i]);
   if (threadIdx.x != 0) return;
-  mm_cuda_gauss_report sum = {};
-  if (add) sum = *out;
-  sum.unstable = out->unstable;
+  mm_cuda_gauss_report sum = *out;
   sum.ratios += ratios;
   sum.squares += squares;
   sum.max_delta = fmax(sum.max_delta, (double)most);
@@ -307,7 +305,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (s.which != ACTOR) return;
   if (P > 1) join_tallies<P>(s, ++met);
   if (s.member != 0 || threadIdx.x >= 32) return;
-  account(S, epoch > 0, gauss->report + turn);
+  account(S, gauss->report + turn);
   if (threadIdx.x == 0 && !finite) a.broken = MM_CUDA_NOT_FINITE;
 }
 

@@ -6,6 +6,7 @@
 
 #include "agent/gaussian_objective.h"
 #include "backend/cuda_gauss_norm.cuh"
+#include "backend/cuda_loss_scale.h"
 
 namespace mm {
 namespace wide {
@@ -208,15 +209,6 @@ template <int MT> MM_DEVICE void lose_critic(const Step &s) {
     S.out[r * A + k] = 0;
 }
 
-// The power of two that brings the largest error to 32 .. 64.
-MM_DEVICE float power_for(float top) {
-  const int exponent = (int)(mm_bits_f(top) >> 23 & 255) - 127;
-  int by = 5 - exponent;
-  by = top > 0 && top < INFINITY ? by : 0;
-  by = by < -100 ? -100 : by > 100 ? 100 : by;
-  return mm_from_bits_f((uint32_t)(by + 127) << 23);
-}
-
 // Errors to halves; gradients of the last biases and of the log deviations.
 template <int MT> __device__ __noinline__ void spread_errors(const Step &s) {
   Work<MT> &S = here<MT>();
@@ -225,7 +217,7 @@ template <int MT> __device__ __noinline__ void spread_errors(const Step &s) {
   __syncthreads();
   for (int i = tid; i < s.filled * A; i += THREADS)
     top = fmaxf(top, fabsf(S.out[i]));
-  const float up = power_for(block_top(S, top));
+  const float up = mm_cuda_power_for(block_top(S, top));
   if (tid == 0) {
     S.up = up;
     S.down = 1 / up;

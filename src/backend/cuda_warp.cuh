@@ -230,6 +230,13 @@ MM_DEVICE double warp_sum(double x) {
   return x;
 }
 
+MM_DEVICE float warp_top(float x) {
+#pragma unroll
+  for (int lanes = 16; lanes > 0; lanes >>= 1)
+    x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, lanes));
+  return x;
+}
+
 // Over the four lanes of a row of C.
 MM_DEVICE float row_sum(float x) {
   x += __shfl_xor_sync(ALL_LANES, x, 1);
