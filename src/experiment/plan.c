@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "env/env_internal.h"
 #include "experiment/run.h"
 
 enum { TASK_FILE_MAX = 1 << 20 };
@@ -56,13 +57,18 @@ mm_status mm_plan_copy_task(const char *text, size_t i, const char *folder) {
                  path);
 }
 
-mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
+mm_status mm_plan_read_env(const char *env, const char *text, size_t i, const char *folder,
                            mm_env **out) {
   char path[MM_RUN_PATH_SIZE];
   if (!text) return mm_env_open(env, out);
-  MM_TRY(mm_plan_copy_task(text, i, folder));
   MM_TRY(task_path(i, folder, path));
-  return mm_env_open(path, out);
+  return mm_env_parse(path, text, out);
+}
+
+mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
+                           mm_env **out) {
+  MM_TRY(mm_plan_copy_task(text, i, folder));
+  return mm_plan_read_env(env, text, i, folder, out);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -52,7 +52,10 @@ mm_status mm_plan_read_task(const char *env, char **out);
 // something else than the plan is MM_ERR_INPUT.
 mm_status mm_plan_copy_task(const char *text, size_t i, const char *folder);
 
-// The i-th environment of the run in `folder`: by its ID, or by the copy of its task file.
+// The i-th environment of the run in `folder`: by its ID, or by the text of its task file. open
+// also sees to the copy of the file, as copy_task; read leaves the folder alone.
+mm_status mm_plan_read_env(const char *env, const char *text, size_t i, const char *folder,
+                           mm_env **out);
 mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
                            mm_env **out);
 
