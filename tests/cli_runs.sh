@@ -267,4 +267,10 @@ run runs odd
 expect_code 0
 expect_not "no escape sequences" grep -q "$(printf '\033')" "$out"
 
+# help says for every command that makes runs that it goes on
+run runs --help
+for command in learn train transfer tune reproduce; do
+  expect "help of runs has $command" grep -qw "$command" "$out"
+done
+
 finish
