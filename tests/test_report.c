@@ -400,7 +400,7 @@ static void test_table(void **state) {
   expect_number(cell, "difference", 2); // 1, 2, 3
   expect_number(cell, "difference_sem", 1 / sqrt(3));
   expect_number(cell, "wins", 1);
-  expect_number(cell, "verdict", 1);
+  expect_number(cell, "verdict", 0); // of three runs 4.3 standard errors would be needed
   assert_true(cJSON_IsTrue(get(cell, "better")));
   expect_null(cell, "paper");
   cell = entry(entry(get(table, "cells"), 1), 0);

@@ -133,15 +133,19 @@ static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *s
   return output_json(root, EXIT_DONE);
 }
 
+static void mark_difference(table *t, bool wanted, mm_estimate e) {
+  int sign = mm_estimate_sign(e);
+  if (wanted && sign != 0) table_mark(t, sign > 0);
+}
+
 static void put_score(table *t, const char *name, const mm_learn_score *s, bool mark) {
   char cell[CELL_SIZE];
   table_text(t, name);
   table_text(t, estimate_cell(s->value, false, cell));
   table_text(t, estimate_cell(s->over_negentropy, true, cell));
-  if (mark && fabs(s->over_negentropy.mean) > 2 * s->over_negentropy.sem)
-    table_mark(t, s->over_negentropy.mean > 0);
+  mark_difference(t, mark, s->over_negentropy);
   table_text(t, estimate_cell(s->over_l2, true, cell));
-  if (mark && fabs(s->over_l2.mean) > 2 * s->over_l2.sem) table_mark(t, s->over_l2.mean > 0);
+  mark_difference(t, mark, s->over_l2);
 }
 
 static void put_scores(const mm_learn *learn, const mm_learn_view *v) {

@@ -1,6 +1,5 @@
 #include "experiment/estimate.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +10,9 @@ static double term(const double *x, const double *y, size_t i) {
 }
 
 static mm_estimate estimate(const double *x, const double *y, size_t n) {
-  mm_estimate e = { 0, NAN };
+  mm_estimate e = { 0, NAN, n };
   double square = 0;
+  if (n == 0) return MM_ESTIMATE_NONE;
   for (size_t i = 0; i < n; i++)
     e.mean += term(x, y, i);
   e.mean /= (double)n;
@@ -28,6 +28,36 @@ mm_estimate mm_estimate_of(const double *x, size_t n) {
 
 mm_estimate mm_estimate_paired(const double *x, const double *y, size_t n) {
   return estimate(x, y, n);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Intervals
+
+// Beyond the table, the expansion in 1 / degrees around the normal distribution's quantile
+// (Abramowitz and Stegun 26.7.5).
+double mm_student_quantile(size_t degrees) {
+  static const double table[] = {
+    12.70620474, 4.302652730, 3.182446305, 2.776445105, 2.570581836, 2.446911851,
+    2.364624252, 2.306004135, 2.262157163, 2.228138852, 2.200985160, 2.178812830,
+    2.160368656, 2.144786688, 2.131449546, 2.119905299, 2.109815578, 2.100922040,
+    2.093024054, 2.085963447, 2.079613845, 2.073873068, 2.068657610, 2.063898562,
+    2.059538553, 2.055529439, 2.051830516, 2.048407142, 2.045229642, 2.042272456,
+  };
+  if (degrees == 0) return NAN;
+  if (degrees <= sizeof table / sizeof *table) return table[degrees - 1];
+  const double z = 1.959963985, y = z * z, r = 1 / (double)degrees;
+  const double g1 = z * (y + 1) / 4, g2 = z * ((5 * y + 16) * y + 3) / 96;
+  const double g3 = z * (((3 * y + 19) * y + 17) * y - 15) / 384;
+  return z + r * (g1 + r * (g2 + r * g3));
+}
+
+double mm_estimate_half(mm_estimate e) {
+  return e.n > 1 ? mm_student_quantile(e.n - 1) * e.sem : NAN;
+}
+
+int mm_estimate_sign(mm_estimate e) {
+  if (!(fabs(e.mean) > mm_estimate_half(e))) return 0;
+  return e.mean > 0 ? 1 : -1;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ static void summarise(const mm_result *runs, size_t n, double *x, mm_eta_tuning 
     x[i] = runs[i].final_value;
     out->env_steps += runs[i].env_steps;
   }
-  out->value[k] = all ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+  out->value[k] = all ? mm_estimate_of(x, n) : MM_ESTIMATE_NONE;
 }
 
 // From the middle outwards: of equals the one nearest to the settings' stays.

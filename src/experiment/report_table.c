@@ -98,7 +98,7 @@ static double *finals_of(const mm_transfer *x, size_t map, size_t env) {
 }
 
 static mm_estimate estimate(const double *x, size_t n) {
-  return n > 0 ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+  return mm_estimate_of(x, n);
 }
 
 // Of two batches for the same cell the later one counts.
@@ -135,7 +135,7 @@ static mm_status fill_cell(mm_report_table *t, const mm_report_trainings *all,
 
 static void compare(mm_transfer *t, size_t map, size_t env, mm_baseline b, double *x) {
   mm_transfer_cell *cell = &t->cell[map * t->config.n_env + env];
-  cell->difference[b] = (mm_estimate){ NAN, NAN };
+  cell->difference[b] = MM_ESTIMATE_NONE;
   cell->wins[b] = NAN;
   if (t->baseline[b] == t->config.n_map) return;
   const double *own = finals_of(t, map, env), *other = finals_of(t, t->baseline[b], env);

@@ -163,7 +163,7 @@ static cJSON *final_json(const mm_result *runs, size_t n, uint64_t resampling, d
   for (size_t i = 0; i < n; i++)
     if (mm_result_has_value(&runs[i]) && !isnan(runs[i].final_value))
       x[known++] = runs[i].final_value;
-  mm_estimate mean = known > 0 ? mm_estimate_of(x, known) : (mm_estimate){ NAN, NAN };
+  mm_estimate mean = mm_estimate_of(x, known);
   mm_iqm middle = mm_estimate_iqm(x, known, resampling);
   cJSON *object = cJSON_CreateObject();
   mm_json_add_defined(object, "mean", mean.mean);

@@ -361,8 +361,7 @@ static mm_status claim_above(mm_reproduction *r, const char *env, const char *a,
                              mm_quantity quantity, const char *text) {
   const mm_reproduction_cell *x = mm_reproduction_find(r, env, a, ""),
                              *y = mm_reproduction_find(r, env, b, "");
-  return mm_reproduction_claim(r, env, "", mm_reproduction_difference(x, y, quantity, NULL),
-                               mm_reproduction_pairs(x, y, quantity), text);
+  return mm_reproduction_claim(r, env, "", mm_reproduction_difference(x, y, quantity, NULL), text);
 }
 
 static mm_status claim(mm_reproduction *r) {
@@ -385,7 +384,6 @@ static mm_status claim(mm_reproduction *r) {
                        "drops in value: learned fewer than negentropy"));
     const mm_reproduction_cell *learned = mm_reproduction_find(r, env, "learned", "");
     MM_TRY(mm_reproduction_claim(r, env, "", learned->value[MM_QUANTITY_EARLY],
-                                 mm_reproduction_pairs(learned, learned, MM_QUANTITY_EARLY),
                                  "more than half of the gain within 50,000 steps (learned)"));
   }
   return MM_OK;

@@ -83,7 +83,6 @@ mm_status mm_reproduce_claim_mujoco(mm_reproduction *r, const char *body) {
   const mm_reproduction_cell *learned = mm_reproduction_find(r, body, "learned", "");
   const mm_reproduction_cell *base = mm_reproduction_find(r, body, "negentropy", "");
   MM_TRY(mm_reproduction_claim(r, body, "", learned->difference[0],
-                               mm_reproduction_pairs(learned, base, MM_QUANTITY_FINAL),
                                "final return: learned > negentropy"));
   return note_ratio(r, learned, base);
 }

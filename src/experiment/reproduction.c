@@ -53,7 +53,7 @@ mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *m
   cell->eta = cell->paper = cell->optimal = NAN;
   cell->n_run = n_seed;
   for (int q = 0; q < MM_QUANTITIES; q++)
-    cell->value[q] = (mm_estimate){ NAN, NAN };
+    cell->value[q] = MM_ESTIMATE_NONE;
   if (n_seed > r->n_seed) r->n_seed = n_seed;
   *out = cell;
   return mm_reproduction_add_quantity(cell, MM_QUANTITY_FINAL);
@@ -71,15 +71,15 @@ mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) {
   return MM_OK;
 }
 
-static int verdict_of(mm_estimate gain, size_t n, bool tie) {
-  if (n < MM_CLAIM_RUNS || isnan(gain.mean) || isnan(gain.sem)) return 0;
-  bool beyond = fabs(gain.mean) > 2 * gain.sem;
-  if (tie) return beyond ? -1 : 1;
-  return !beyond ? 0 : gain.mean > 0 ? 1 : -1;
+static int verdict_of(mm_estimate gain, bool tie) {
+  if (gain.n < MM_CLAIM_RUNS || isnan(gain.mean) || isnan(gain.sem)) return 0;
+  int sign = mm_estimate_sign(gain);
+  if (tie) return sign != 0 ? -1 : 1;
+  return sign;
 }
 
 static mm_status add_claim(mm_reproduction *r, const char *env, const char *target,
-                           mm_estimate gain, size_t n, bool tie, const char *text) {
+                           mm_estimate gain, bool tie, const char *text) {
   void *claims = r->claim;
   mm_status status = grow(&claims, r->n_claim, sizeof *r->claim);
   r->claim = claims;
@@ -89,20 +89,19 @@ static mm_status add_claim(mm_reproduction *r, const char *env, const char *targ
   snprintf(claim->target, sizeof claim->target, "%s", target);
   snprintf(claim->text, sizeof claim->text, "%s", text);
   claim->gain = gain;
-  claim->n = n;
   claim->tie = tie;
-  claim->verdict = verdict_of(gain, n, tie);
+  claim->verdict = verdict_of(gain, tie);
   return MM_OK;
 }
 
 mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
-                                mm_estimate gain, size_t n, const char *text) {
-  return add_claim(r, env, target, gain, n, false, text);
+                                mm_estimate gain, const char *text) {
+  return add_claim(r, env, target, gain, false, text);
 }
 
 mm_status mm_reproduction_claim_tie(mm_reproduction *r, const char *env, const char *target,
-                                    mm_estimate gain, size_t n, const char *text) {
-  return add_claim(r, env, target, gain, n, true, text);
+                                    mm_estimate gain, const char *text) {
+  return add_claim(r, env, target, gain, true, text);
 }
 
 static void release_cell(mm_reproduction_cell *cell) {
@@ -138,9 +137,8 @@ const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const
 
 mm_estimate mm_reproduction_difference(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
                                        mm_quantity quantity, double *wins) {
-  const mm_estimate none = { NAN, NAN };
   if (wins) *wins = NAN;
-  if (!a || !b || !a->run[quantity] || !b->run[quantity]) return none;
+  if (!a || !b || !a->run[quantity] || !b->run[quantity]) return MM_ESTIMATE_NONE;
   size_t n_run = a->n_run < b->n_run ? a->n_run : b->n_run, n = 0;
   double won = 0, *x = mm_alloc_array(n_run, sizeof *x);
   for (size_t i = 0; x && i < n_run; i++) {
@@ -149,19 +147,10 @@ mm_estimate mm_reproduction_difference(const mm_reproduction_cell *a, const mm_r
     won += difference > 0 ? 1 : difference == 0 ? 0.5 : 0;
     x[n++] = difference;
   }
-  mm_estimate e = n > 0 ? mm_estimate_of(x, n) : none;
+  mm_estimate e = mm_estimate_of(x, n);
   if (wins && n > 0) *wins = won / (double)n;
   mm_free(x);
   return e;
-}
-
-size_t mm_reproduction_pairs(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
-                             mm_quantity quantity) {
-  size_t n = 0;
-  if (!a || !b || !a->run[quantity] || !b->run[quantity]) return 0;
-  for (size_t i = 0; i < a->n_run && i < b->n_run; i++)
-    if (!isnan(a->run[quantity][i] - b->run[quantity][i])) n++;
-  return n;
 }
 
 // The numbers that are defined, in x; returns how many.

@@ -30,9 +30,7 @@ static size_t find_kind(const mm_transfer_config *c, mm_map_kind kind) {
 }
 
 int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline) {
-  mm_estimate d = cell->difference[baseline];
-  if (!(fabs(d.mean) > 2 * d.sem)) return 0;
-  return d.mean > 0 ? 1 : -1;
+  return mm_estimate_sign(cell->difference[baseline]);
 }
 
 double mm_transfer_speed(const mm_transfer *t) {
@@ -64,7 +62,7 @@ static mm_status summarise_cell(mm_transfer *t, size_t map, size_t env, const mm
     double *optimal = &t->optimal[env * t->config.n_seed + i];
     if (has_value && isnan(*optimal)) *optimal = runs[i].optimal_value;
   }
-  cell->final = cell->n > 0 ? mm_estimate_of(x, cell->n) : (mm_estimate){ NAN, NAN };
+  cell->final = mm_estimate_of(x, cell->n);
   cell->iqm = mm_estimate_iqm(x, cell->n, t->config.seed);
   return mm_estimate_curve(runs, t->config.n_seed, &cell->curve, &cell->n_curve);
 }
@@ -81,14 +79,14 @@ static mm_estimate difference(const mm_transfer *t, size_t map, size_t from, siz
     x[n++] = a[i] - b[i];
   }
   *wins /= (double)n;
-  return n > 0 ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+  return mm_estimate_of(x, n);
 }
 
 static void compare(mm_transfer *t, size_t map, size_t env, double *x) {
   mm_transfer_cell *cell = &t->cell[map * t->config.n_env + env];
   for (int b = 0; b < MM_BASELINES; b++) {
     size_t from = t->baseline[b];
-    cell->difference[b] = (mm_estimate){ NAN, NAN };
+    cell->difference[b] = MM_ESTIMATE_NONE;
     cell->wins[b] = NAN;
     if (from < t->config.n_map)
       cell->difference[b] = difference(t, map, from, env, x, &cell->wins[b]);

@@ -235,7 +235,7 @@ static void check_env(mm_tune *t, size_t env, bool both, double *x) {
     x[n] = best[i];
     y[n++] = own[i];
   }
-  const mm_estimate none = { NAN, NAN };
+  const mm_estimate none = MM_ESTIMATE_NONE;
   *check = (mm_tune_check){ none, none, none, t->plan.validate - n };
   if (n == 0) return;
   check->own = mm_estimate_of(y, n);
@@ -251,7 +251,7 @@ static mm_estimate gain_of(const mm_tune *t, double *x) {
       sum += (fresh_of(t, 1, e)[i] - fresh_of(t, 0, e)[i]) / t->scale[e];
     if (!isnan(sum)) x[n++] = sum / (double)t->plan.n_env;
   }
-  return n > 0 ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+  return mm_estimate_of(x, n);
 }
 
 static mm_status run_fresh(mm_tune *t, size_t arms, size_t best) {
@@ -285,7 +285,7 @@ static mm_status validate(mm_tune *t) {
   for (size_t e = 0; e < t->plan.n_env && status == MM_OK; e++)
     check_env(t, e, best > 0, x);
   if (status == MM_OK) {
-    t->gain = best > 0 ? gain_of(t, x) : (mm_estimate){ NAN, NAN };
+    t->gain = best > 0 ? gain_of(t, x) : MM_ESTIMATE_NONE;
     t->validated = true;
   }
   mm_free(x);

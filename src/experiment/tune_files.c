@@ -129,7 +129,7 @@ static void add_best(cJSON *root, const mm_tune_view *v) {
   for (size_t j = 0; j < space->n && v->search->n > 0; j++)
     cJSON_AddItemToObject(values, space->parameter[j].name,
                           value_json(&space->parameter[j], v->search->trial[v->best].value[j]));
-  const mm_estimate none = { NAN, NAN };
+  const mm_estimate none = MM_ESTIMATE_NONE;
   add_estimate(best, "score", v->search->n > 0 ? mm_tune_score(&v->search->trial[v->best]) : none);
 }
 

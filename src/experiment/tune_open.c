@@ -12,7 +12,7 @@ static mm_status take(mm_tune **out) {
   mm_tune *t = mm_alloc(sizeof *t);
   if (!t) return MM_FAIL(MM_ERR_MEMORY, "no memory for a tuning");
   memset(t, 0, sizeof *t);
-  t->gain = (mm_estimate){ NAN, NAN };
+  t->gain = MM_ESTIMATE_NONE;
   *out = t;
   return MM_OK;
 }
