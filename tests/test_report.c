@@ -416,6 +416,26 @@ static void test_table(void **state) {
   cJSON_Delete(document);
 }
 
+// PPO has no map: its rows go by its name, and one is the baseline of the other.
+static void test_without_map(void **state) {
+  (void)state;
+  const double own[] = { 1, 2, 3, 4 }, tuned[] = { 3, 4, 5, 7 };
+  mm_run *run;
+  assert_ok(mm_run_create(fixture_path("ppo"), "tune",
+                          "{\"algo\": \"ppo\", \"map\": \"negentropy\", \"seeds\": 4}", &run));
+  fixture_start(run);
+  put_batch(run, 0, 0, "validation", "CartPole-v1", "negentropy", own, 4);
+  put_batch(run, 1, 4, "validation", "CartPole-v1", "tuned:negentropy", tuned, 4);
+  mm_run_close(run);
+  cJSON *document = document_of(fixture_path("ppo"));
+  const cJSON *object = run_of(document, 0), *table = get(object, "table");
+  expect_text(entry(get(object, "curves"), 0), "map", "ppo");
+  expect_text(entry(get(object, "curves"), 1), "map", "tuned:ppo");
+  expect_text(table, "baseline", "ppo");
+  expect_number(entry(entry(get(table, "cells"), 1), 0), "difference", 2.25);
+  cJSON_Delete(document);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Names that try to break out
 
@@ -906,12 +926,13 @@ static void test_memory(void **state) {
 int suite_report(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
-    TEST(test_training),   TEST(test_search),        TEST(test_search_going_on),
-    TEST(test_table),      TEST(test_hostile_names), TEST(test_hostile_figures),
-    TEST(test_damage),     TEST(test_no_run),        TEST(test_versions),
-    TEST(test_several),    TEST(test_same_names),    TEST(test_parts),
-    TEST(test_scale),      TEST(test_same_maps),     TEST(test_many_maps),
-    TEST(test_again_maps), TEST(test_file),          TEST(test_memory),
+    TEST(test_training),  TEST(test_search),        TEST(test_search_going_on),
+    TEST(test_table),     TEST(test_hostile_names), TEST(test_hostile_figures),
+    TEST(test_damage),    TEST(test_no_run),        TEST(test_versions),
+    TEST(test_several),   TEST(test_same_names),    TEST(test_without_map),
+    TEST(test_parts),     TEST(test_scale),         TEST(test_same_maps),
+    TEST(test_many_maps), TEST(test_again_maps),    TEST(test_file),
+    TEST(test_memory),
   };
   return cmocka_run_group_tests_name("report", tests, NULL, NULL);
 }

@@ -180,3 +180,14 @@ mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
   }
   return MM_OK;
 }
+
+void mm_plan_label(const cJSON *config, const char *map, char *out, size_t size) {
+  static const char tuned[] = "tuned:";
+  const cJSON *name = mm_json_find(config, "algo");
+  mm_algo algo;
+  if (!cJSON_IsString(name) || !mm_algo_find(name->valuestring, &algo) || mm_algo_has_map(algo))
+    snprintf(out, size, "%s", map);
+  else
+    snprintf(out, size, "%s%s", strncmp(map, tuned, sizeof tuned - 1) == 0 ? tuned : "",
+             mm_algo_name(algo));
+}

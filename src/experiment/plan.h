@@ -42,6 +42,10 @@ void mm_plan_add_envs(cJSON *root, const char (*env)[MM_PLAN_NAME_SIZE], char *c
 mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
                             char (*env)[MM_PLAN_NAME_SIZE], char **file, size_t *n);
 
+// What runs of a stored plan are called in tables and figures: by their map, or by the algorithm
+// where that has none ("ppo", and "tuned:ppo" for "tuned:negentropy").
+void mm_plan_label(const cJSON *config, const char *map, char *out, size_t size);
+
 // ---------------------------------------------------------------------------------------------
 // Task files
 

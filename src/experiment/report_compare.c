@@ -23,7 +23,6 @@ static const mm_report_batch *batch_of(const mm_report_run *run) {
   return all->batch[0].n > 0 && mm_transfer_has_curves(&run->table.transfer) ? all->batch : NULL;
 }
 
-// A map stands in every plan, but PPO has no use for it.
 static size_t gather(const mm_report *report, contestant *out) {
   size_t n = 0;
   for (size_t i = 0; i < report->n; i++) {
@@ -32,9 +31,10 @@ static size_t gather(const mm_report *report, contestant *out) {
     if (!batch) continue;
     const char *algo = mm_report_config_text(run->config, "algo");
     if (!algo) algo = "";
-    out[n++] = (contestant){
-      .run = run, .batch = batch, .algo = algo, .map = strcmp(algo, "ppo") == 0 ? "" : batch->map
-    };
+    mm_algo known;
+    bool has_map = !mm_algo_find(algo, &known) || mm_algo_has_map(known);
+    out[n++] =
+        (contestant){ .run = run, .batch = batch, .algo = algo, .map = has_map ? batch->map : "" };
   }
   return n;
 }

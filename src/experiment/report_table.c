@@ -155,6 +155,8 @@ static mm_status fill(mm_report_table *t, const mm_report_trainings *all, double
   for (size_t b = 0; b < all->n_batch; b++)
     if (mm_report_is_shown(&all->batch[b])) MM_TRY(fill_cell(t, all, &all->batch[b], x));
   table->baseline[MM_BASELINE_NEGENTROPY] = find_map(t, "negentropy");
+  if (table->baseline[MM_BASELINE_NEGENTROPY] == table->config.n_map) // has no map, so no other row
+    table->baseline[MM_BASELINE_NEGENTROPY] = find_map(t, mm_algo_name(MM_ALGO_PPO));
   table->baseline[MM_BASELINE_L2] = find_map(t, "l2");
   for (size_t m = 0; m < table->config.n_map; m++)
     for (size_t e = 0; e < table->config.n_env; e++)

@@ -205,7 +205,7 @@ static void put_title(const picture *p, double y) {
   if (p->baseline == MM_BASELINES) return;
   double second = x + (inner + GAP) / 2;
   snprintf(text, sizeof text, "{/*1.08 Difference from %s}",
-           p->baseline == MM_BASELINE_NEGENTROPY ? "negentropy" : "l2");
+           p->baseline == MM_BASELINES ? "" : c->map[p->t->baseline[p->baseline]].label);
   mm_sheet_text(&p->sheet, second, y, text, "left");
   mm_sheet_text(&p->sheet, second, y + MM_SHEET_LINE, "paired by seed: mean, 95 % interval",
                 "left tc rgb '#777777'");

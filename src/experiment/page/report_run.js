@@ -35,7 +35,7 @@ function whatSentence(run) {
         learn.es ? `, by ${text(learn.es)}` : ""}.`;
     case "train":
       return `Agents trained${where}${algo}${
-        config.map ? `, mirror map ${text(config.map)}` : ""}.`;
+        config.map && config.algo !== "ppo" ? `, mirror map ${text(config.map)}` : ""}.`;
     case "transfer":
       return `Mirror maps compared${where}.`;
     case "tune":
