@@ -3,15 +3,14 @@ import json, sys
 import numpy as np
 
 def solve(f, target, low, high):
-    """Where the increasing f reaches target, by bisection."""
+    """Where the increasing f reaches target, by bisection; for arrays, entry by entry."""
     for _ in range(64):
         middle = (low + high) / 2
         low, high = np.where(f(middle) < target, (middle, high), (low, middle))
     return high
 
-def potential(path):
-    """phi and phi^-1 of a map file."""
-    m = json.load(open(path))
+def potential(m):
+    """phi and phi^-1 of a map file's contents."""
     if m["kind"] == "negentropy": return np.exp, np.log
     if m["kind"] == "l2": return lambda x: x, lambda p: p
     if m["kind"] == "tsallis":
@@ -20,19 +19,27 @@ def potential(path):
     if m["kind"] == "piecewise":
         x, p = np.append(0, np.cumsum(m["psi"])), np.linspace(0, 1, len(m["psi"]) + 1)
         return lambda at: np.interp(at, x, p), lambda at: np.interp(at, p, x)
+    w, c, u = (np.array(m[name]) for name in "wcu")
     def inverse(p):  # neural: six kinds of unit, 21 of each
-        z = np.split(np.multiply.outer(p, m["w"]) + m["c"], 6, axis=-1)
+        z = np.split(np.multiply.outer(p, w) + c, 6, axis=-1)
         r = np.maximum(z, 0)
         s = z[0] ** 3, r[1] ** 2, np.sqrt(r[2]), np.cbrt(r[3]), np.log(r[4] + 1e-3), np.exp(z[5])
-        return np.concatenate(s, axis=-1) @ m["u"] + m["a"] * p + m["b"] * np.log(p)
+        return np.concatenate(s, axis=-1) @ u + m["a"] * p + m["b"] * np.log(p)
     return lambda x: solve(inverse, x, np.zeros_like(x), np.ones_like(x)), inverse
 
-def project(path, scores):
-    """The probabilities max(phi(x + lambda), 0) of scores x, and the lambda that makes their sum 1."""
-    (phi, inverse), top = potential(path), np.max(scores)
-    policy = lambda u: np.maximum(phi(scores - top + u), 0)
-    u = solve(lambda u: policy(u).sum(), 1, inverse(1 / len(scores)), inverse(1.0))
-    return policy(u) / policy(u).sum(), u - top
+def projector(path):
+    """Reads a map file. The function it returns takes scores x [..., actions] of any rank to the probabilities
+    max(phi(x + lambda), 0) [..., actions] and the lambda [...] that makes them sum to 1 along the last axis."""
+    with open(path, encoding="utf-8") as file: phi, inverse = potential(json.load(file))
+    def project(scores):
+        scores = np.asarray(scores, dtype=float)
+        top = scores.max(axis=-1)
+        below = scores - top[..., None]
+        policy = lambda u: np.maximum(phi(below + u[..., None]), 0)
+        low, high = (np.full(top.shape, inverse(p)) for p in (1 / scores.shape[-1], 1.0))
+        u = solve(lambda u: policy(u).sum(axis=-1), 1, low, high)
+        return policy(u) / policy(u).sum(axis=-1, keepdims=True), u - top
+    return project
 
 if __name__ == "__main__":
-    print(*project(sys.argv[1], np.array(sys.argv[2:], dtype=float)))
+    print(*projector(sys.argv[1])(np.array(sys.argv[2:], dtype=float)))

@@ -81,6 +81,9 @@ expect_out "(standard error over agents)"
 expect "a table of agents" grep -Eq '^ +1 +6 ' "$out"
 run eval --policy "$ppo" --episodes 5
 expect_out "Acrobot-v1, ppo: 1 agent, 5 episodes, sampled actions"
+run eval --policy "$ppo" --episodes 5 --json
+expect_out '"algo":"ppo","map":null'
+run eval --policy "$ppo" --episodes 5
 expect_out "(standard error over episodes)"
 
 # MinAtar: the rules of the ID, of the setting, of the training

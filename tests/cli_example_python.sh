@@ -39,22 +39,38 @@ generator = np.random.default_rng(1)
 rows = [[0.3, -0.5, 1.2, 0, 0.9], [0, 0], [1, 1, 1], [-30, 0, 30], [1e-9, 0, -1e-9]]
 rows += [list(generator.normal(0, scale, size)) for scale in (0.1, 1, 5) for size in (2, 3, 6, 18)]
 
+# arrays of rank 1 to 3; the program gets them line by line
+arrays = [np.array(row) for row in rows]
+batches = [generator.normal(0, 2, shape) for shape in ((5, 4), (1, 3), (4, 1), (2, 3, 6))]
+small_batches = [generator.normal(0, 2, shape) for shape in ((3, 2), (2, 1, 2))]
+
+def expected(path, scores):
+    lines = "".join(" ".join(repr(float(score)) for score in row) + "\n" for row in scores.reshape(-1, scores.shape[-1]))
+    out = subprocess.run([program, "map", "project", "--map", str(path), "--scores-file", "-", "--json"],
+                         check=True, capture_output=True, text=True, input=lines).stdout
+    fields = json.loads(out)
+    return np.array(fields["probs"]).reshape(scores.shape), np.array(fields["lambda"]).reshape(scores.shape[:-1])
+
 worst, compared = 0, 0
 for path in sorted(pathlib.Path(folder).glob("*.json")):
-    for row in rows[::4] if "neural" in path.name else rows:  # these take a while
-        scores = ",".join(repr(float(score)) for score in row)
-        out = subprocess.run([program, "map", "project", "--map", str(path), "--scores=" + scores, "--json"],
-                             check=True, capture_output=True, text=True).stdout
-        theirs = np.array(json.loads(out)["probs"])
-        ours, ours_lambda = project.project(path, np.array(row))
-        worst, compared = max(worst, np.abs(ours - theirs).max()), compared + 1
-        if not np.abs(ours - theirs).max() <= 1e-9:
-            sys.exit(f"{path.name}, scores {scores}: {ours} here, {theirs} from map project")
-        lambda_ = json.loads(out)["lambda"]  # unique unless one action takes all
-        if np.count_nonzero(theirs) > 1 and not abs(ours_lambda - lambda_) <= 1e-9 * max(1, abs(lambda_)):
-            sys.exit(f"{path.name}, scores {scores}: lambda {ours_lambda} here, {lambda_} from map project")
-print(f"{compared} policies compared, largest difference {worst:.1e}")
-if compared != 9 * len(rows) + 2 * len(rows[::4]):
+    map_project = project.projector(path)
+    chosen = arrays[::6] + small_batches if "neural" in path.name else arrays + batches  # these take a while
+    text = path.read_bytes()
+    path.write_text("{}")  # the map is read once
+    ours = [map_project(scores) for scores in chosen]
+    path.write_bytes(text)
+    for scores, (policy, lambda_) in zip(chosen, ours):
+        theirs, their_lambda = expected(path, scores)
+        if policy.shape != theirs.shape or np.shape(lambda_) != their_lambda.shape:
+            sys.exit(f"{path.name}, shape {scores.shape}: policy {policy.shape}, lambda {np.shape(lambda_)}")
+        worst, compared = max(worst, np.abs(policy - theirs).max()), compared + 1
+        if not (np.abs(policy - theirs) <= 1e-9).all():
+            sys.exit(f"{path.name}, scores {scores}: {policy} here, {theirs} from map project")
+        unique = np.count_nonzero(theirs, axis=-1) > 1  # unless one action takes all
+        if not (np.abs(lambda_ - their_lambda) <= 1e-9 * np.maximum(1, np.abs(their_lambda)))[unique].all():
+            sys.exit(f"{path.name}, scores {scores}: lambda {lambda_} here, {their_lambda} from map project")
+print(f"{compared} arrays compared, largest difference {worst:.1e}")
+if compared != 9 * len(arrays + batches) + 2 * len(arrays[::6] + small_batches):
     sys.exit("some maps were not compared")
 
 # as a script it prints the policy and lambda

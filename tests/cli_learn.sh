@@ -197,6 +197,27 @@ run learn --env Breakout-MinAtar --population 4 --generations 1 --set steps=64 -
 expect_code 0
 expect_out '"env_steps":256'
 expect_out '"schedule":"-"'
+# the hint says what is not the environment's own, which is not the algorithm's default: 8 epochs on MinAtar, not 16
+games=(--env Breakout-MinAtar --population 4 --generations 1 --set steps=16 --set envs=4 --set unroll=4 --set hidden=8
+  --set validation_tasks=2 --set n=5)
+run learn "${games[@]}" --set epochs=16 --out many-epochs --quiet
+expect_code 0
+expect_out ' --set epochs=16'
+expect_not "nothing but what was asked for" grep -q -e '--set lr=' -e '--set minibatches=' -e '--algo' "$out"
+run learn "${games[@]}" --set epochs=8 --out usual-epochs --quiet
+expect_not "nothing of what is usual" grep -q -e '--set epochs=' "$out"
+run learn --env GridWorld-small --algo ampo --population 4 --generations 1 --set steps=16 --set envs=4 --set unroll=4 --set epochs=1 \
+  --set validation_tasks=2 --set n=5 --out foreign --quiet
+expect_code 0
+expect_out ' --envs GridWorld-small --algo ampo --set steps=16'
+# every key that help shows is one
+run learn --help
+keys=$(sed -n '/^settings/,/^examples/s/^  \([a-z_]*\)=.*/\1/p' "$out")
+expect "as many keys as the search and the algorithms have" test "$(wc -w <<<"$keys")" -ge 48
+for key in $keys; do
+  run learn --env GridWorld-small --set "$key="
+  expect_err "setting '$key': expected a value"
+done
 for es in openes:evosax-0.3 sep-cma-es:isotropic sep-cma-es:evosax-0.3; do
   run learn "${tiny[@]}" --es "$es" --generations 2 --out "es-$es" --quiet
   expect_code 0

@@ -194,6 +194,9 @@ if command -v gnuplot >/dev/null; then
   for text in '>ampo, lr=0.004<' '>ppo, lr=0.00025<' '>ppo, lr=0.01<'; do
     expect "its text '$text'" grep -q "$text" algos/figures/comparison.svg
   done
+  run report algo-ppo
+  expect "a curve of PPO goes by its name" grep -q '>ppo<' algo-ppo/figures/curves.svg
+  expect_not "and by no map" grep -q '>negentropy<' algo-ppo/figures/curves.svg
 fi
 run report learn --no-figures
 expect_code 0

@@ -62,7 +62,8 @@ jq -n --arg bad "$hostile" --slurpfile learned maps/random:3.json --slurpfile in
     run + {command: "learn", config: {env: [$bad], algo: "pmd", learn: {kind: "piecewise", generations: 40, es: $bad}},
       search: {generation: [range(41)], mean: [range(41) | . / 40], best: [range(41) | 1 + . / 40], sd: [range(41) | 0.1], sigma: [range(41) | 0.5], phase: [range(41) | if . <= 20 then 0 else 1 end], env_steps: [range(41) | 1000], reference: "negentropy",
         validation: [{map: $bad, control: false, points: [range(0; 41; 8) | {generation: ., phase: (if . < 20 then 0 else 1 end), mean: (1 + . / 40), sem: 0.05, n: 16, difference: (. / 40 - 0.5), difference_sem: 0.02,
-            minus: [{map: "negentropy", mean: (. / 40 - 0.5), sem: 0.02}, {map: "l2", mean: (. / 40 - 0.95), sem: 0.01}]}]},
+            minus: [{map: "negentropy", mean: (. / 40 - 0.5), sem: 0.02, verdict: (if . > 20 then 1 else -1 end)},
+              {map: "l2", mean: (. / 40 - 0.95), sem: 0.01, verdict: (if . == 40 then 1 else -1 end)}]}]},
           {map: "negentropy", control: true, points: [{generation: 0, phase: 0, mean: 9, sem: 0.05, n: 16}, {generation: 20, phase: 1, mean: 1.5, sem: 0.05, n: 16}]},
           {map: "l2", control: true, points: [{generation: 20, phase: 1, mean: 1.95, sem: 0.05, n: 16}]},
           {map: "undefined", control: true, points: [{generation: 20, phase: 1, mean: null, sem: null, n: 0}]}]}},
@@ -165,8 +166,8 @@ holds "and shows it again" 'return document.querySelectorAll("[data-chart=curves
 # Summary and table
 
 holds "honest sentences" "const t = document.getElementById('run0').textContent;
-  return t.includes('2.000 ± 0.050') && /better than negentropy \\(\\+0\\.500 ± 0\\.020\\) and l2 \\(\\+0\\.050 ± 0\\.010\\) by more than 2 standard errors/.test(t) && !t.includes('told apart')"
-holds "the table's sentence" "return document.getElementById('run1').textContent.includes('is better than negentropy on CartPole-v1 and worse on Acrobot-v1 (by more than 2 standard errors), and within 2 standard errors on')"
+  return t.includes('2.000 ± 0.050') && /better than negentropy \\(\\+0\\.500 ± 0\\.020\\) and l2 \\(\\+0\\.050 ± 0\\.010\\): 95 % intervals above 0/.test(t) && !t.includes('told apart')"
+holds "the table's sentence" "return document.getElementById('run1').textContent.includes('is better than negentropy on CartPole-v1 and worse on Acrobot-v1 (95 % intervals exclude 0), and not to be told apart from it on')"
 holds "colours follow the verdicts" "const data = JSON.parse(document.getElementById('report-data').textContent).runs[1].table, rows = [...document.querySelectorAll('.transfer tbody tr')];
   const rgb = (n) => getComputedStyle(n).backgroundColor.match(/[\\d.]+/g).map(Number);
   const look = (n) => { const [r, g, , a] = rgb(n); return a === 0 ? 0 : g - r; };
@@ -178,7 +179,7 @@ holds "colours follow the verdicts" "const data = JSON.parse(document.getElement
   }))"
 holds "the paper's value stands beside" "return document.querySelector('.transfer td .paper').textContent === 'paper 495.5'"
 browser_keys '.transfer td[tabindex="0"]' 'ArrowRight ArrowRight'
-holds "difference and standard error in the detail line" "return document.querySelector('#run1-table .detail').textContent.includes('minus negentropy, seed by seed: ' + String.fromCharCode(8722) + '9.0 ± 2.0 (worse, beyond 2 standard errors)')"
+holds "difference and standard error in the detail line" "return document.querySelector('#run1-table .detail').textContent.includes('minus negentropy, seed by seed: ' + String.fromCharCode(8722) + '9.0 ± 2.0 (worse, 95 % interval excludes 0)')"
 browser_click '#run1-table .choice button:nth-child(2)'
 holds "the table of differences" "return document.querySelector('.transfer td').textContent.startsWith('+80.0 ± 5.0')"
 

@@ -242,6 +242,9 @@ for name in damaged short; do
   expect "one line on stderr" test "$(wc -l <"$err")" -eq 1
   expect "what is intact" test "$(grep -c '"table":"generation"' "$out")" -ge 1
   cp "$out" part.jsonl
+  # both in one file: whole lines, in the order in which they were said
+  "$program" export bad/$name --jsonl >both 2>&1 </dev/null
+  expect "the message comes last, on a line of its own" cmp -s both <(cat part.jsonl "$err")
   run export bad/$name --csv --out "csv-$name"
   expect_code 1
   expect "files all the same" test "$(find "csv-$name" -name '*.csv' | wc -l)" -eq 10
@@ -266,5 +269,11 @@ cp $one/run.db "odd/$(printf 'a\033[31mb')"
 run runs odd
 expect_code 0
 expect_not "no escape sequences" grep -q "$(printf '\033')" "$out"
+
+# help says for every command that makes runs that it goes on
+run runs --help
+for command in learn train transfer tune reproduce; do
+  expect "help of runs has $command" grep -qw "$command" "$out"
+done
 
 finish

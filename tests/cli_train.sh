@@ -227,7 +227,7 @@ train --threads -1
 expect_refusal 2 "--threads"
 run train --env CartPole-v1 --algo ppo --set steps=2048 --out "$work/ppo" --json
 expect_code 0
-expect_out '"algo":"ppo","map":"negentropy"'
+expect_out '"algo":"ppo","map":null'
 expect_out '"recent_mean":'
 # a task file is a Grid-World, whatever comes last in the list of environments
 printf 'grid: 4\nstart: [0, 0]\nobjects:\n  - {cell: [3, 3], reward: 1, terminate: 1, respawn: 0}\n' >"$work/task.yaml"

@@ -182,7 +182,7 @@ expect_no_err
 expect_out "final value: mean +- standard error of 4 runs with the same seeds for each map"
 expect "a header" grep -Eq '^map +GridWorld-small +GridWorld-sparse$' "$out"
 expect "a row" grep -Eq '^random:1 +-?[0-9.]+ \+- [0-9.]+ +-?[0-9.]+ \+- [0-9.]+$' "$out"
-expect_out "minus negentropy, seed by seed"
+expect_out "minus negentropy, seed by seed (*: 95 % t interval excludes 0), and seeds won"
 expect_out "minus l2, seed by seed"
 expect "a difference with its mark" grep -Eq '^random:1 +[-+][0-9.]+ \+- [0-9.]+ ( |\*)' "$out"
 expect "the speed" grep -Eq '^speed .* million steps/s: 32 runs in .* s on [0-9]+ threads?, ' "$out"

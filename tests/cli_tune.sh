@@ -126,7 +126,7 @@ run tune --env CartPole-v1,Acrobot-v1 --algo ppo --space cart.yaml --set steps=4
   --population 4 --json
 expect_code 0
 expect_err 'cma-es, 1 generations of 4 trials'
-expect_out '"algo":"ppo","map":"negentropy"'
+expect_out '"algo":"ppo","map":null'
 expect_out '"candidates":4'
 
 # settings that do not go together are trials without a value

@@ -322,6 +322,43 @@ static void test_trainings(void **state) {
   assert_int_equal(count.scalars, 4 + 3 + 2 + 3);
 }
 
+// The points of a curve are told apart by time, in their order, within the sessions of the run;
+// batches follow each other.
+static void test_moments(void **state) {
+  (void)state;
+  const double value[] = { 1, 2, 3, 4 };
+  const struct timespec pause = { .tv_nsec = 20000000 };
+  mm_run *run;
+  double last = 0;
+  assert_ok(mm_run_create(fixture_path("run"), "tune", "{\"algo\":\"ppo\",\"map\":\"negentropy\"}",
+                          &run));
+  for (int64_t b = 0; b < 2; b++) { // a session for each, in order
+    fixture_start(run);
+    assert_ok(mm_run_put_batch(run, &(mm_run_batch){ .batch = b,
+                                                     .first = b,
+                                                     .jobs = 1,
+                                                     .role = "validation",
+                                                     .env = "E",
+                                                     .map = b ? "tuned:negentropy" : "negentropy",
+                                                     .settings = "{}" }));
+    put_training(
+        run, &(mm_run_training){ .job = b, .seed = 7, .points = 4, .final = 4, .env_steps = 1536 },
+        value);
+    nanosleep(&pause, NULL);
+    assert_ok(mm_run_session_end(run, "done"));
+  }
+  mm_run_close(run);
+  (void)export_run("run", false);
+  static const char *const subs[2] = { "E-ppo/seed-7", "E-tuned-ppo/seed-7" }; // ppo has no map
+  for (int b = 0; b < 2; b++) {
+    assert_int_equal(read_sub(subs[b]), 4);
+    for (int k = 0; k < 4; k++) {
+      assert_true(events[k].time >= last && (k == 0 || events[k].time > last));
+      last = events[k].time;
+    }
+  }
+}
+
 // A seed that is there twice.
 static void test_repeated(void **state) {
   (void)state;
@@ -555,6 +592,7 @@ int suite_event_file(void) {
     cmocka_unit_test(test_times),
     TEST(search),
     TEST(trainings),
+    TEST(moments),
     TEST(repeated),
     TEST(batches),
     TEST(names),

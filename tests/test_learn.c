@@ -294,6 +294,7 @@ static void test_results_are_kept(void **state) {
   assert_int_equal(view.generation, 2);
   assert_int_equal(view.session_env_steps, 3 * 64); // the validation
   assert_int_equal(kept_rows(l), 0);
+  assert_int_equal(l->early.waiting, 0); // nor does anything wait to be stored any more
   assert_ok(mm_learn_advance(l, &backend));
   mm_learn_look(l, &view);
   assert_int_equal(view.session_env_steps, (3 + 6) * 64);

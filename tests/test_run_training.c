@@ -121,6 +121,35 @@ static void expect_rows(const char *name, int trainings, int kept) {
   mm_run_close(run);
 }
 
+static int see_status(const mm_run_training *row, void *user) {
+  assert_int_equal(row->status, row->job);
+  ++*(int *)user;
+  return 0;
+}
+
+// Of the whole list: a status that may not be stored would end a run that meets it.
+static void test_every_status(void **state) {
+  (void)state;
+  static const mm_status all[] = {
+#define STATUS(name, meaning) MM_##name,
+    MM_STATUS_LIST(STATUS)
+#undef STATUS
+  };
+  const int n = (int)(sizeof all / sizeof *all);
+  mm_run *run = create("run");
+  int seen = 0;
+  assert_ok(mm_run_begin(run));
+  for (int i = 0; i < n; i++) {
+    const mm_run_training row = { .job = i, .status = all[i], .final = NAN };
+    assert_ok(mm_run_put_training(run, &row, NULL, NULL));
+  }
+  assert_ok(mm_run_commit(run));
+  assert_ok(mm_run_each_training(run, see_status, &seen));
+  assert_int_equal(seen, n);
+  assert_ok(mm_run_verify(run));
+  mm_run_close(run);
+}
+
 static void test_round_trip(void **state) {
   (void)state;
   mm_run *run = create("run");
@@ -424,9 +453,10 @@ static void test_version_2(void **state) {
 int suite_run_training(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
-    TEST(test_round_trip), TEST(test_too_large),     TEST(test_missing),
-    TEST(test_killed),     TEST(test_version_1),     TEST(test_version_1_is_checked),
-    TEST(test_batches),    TEST(test_missing_batch), TEST(test_version_2),
+    TEST(test_round_trip),   TEST(test_too_large),     TEST(test_missing),
+    TEST(test_killed),       TEST(test_version_1),     TEST(test_version_1_is_checked),
+    TEST(test_batches),      TEST(test_missing_batch), TEST(test_version_2),
+    TEST(test_every_status),
   };
 #undef TEST
   return cmocka_run_group_tests_name("run_training", tests, NULL, NULL);

@@ -37,6 +37,44 @@ static void test_estimates(void **state) {
   assert_true(e.mean == 1 && isnan(e.sem));
 }
 
+// Of the angle with tan = t / sqrt(degrees), whose density is cos^(degrees - 1): by Simpson's rule.
+static double share_below(double angle, size_t degrees) {
+  enum { PANELS = 4000 };
+  double sum = 0;
+  for (int i = 0; i <= PANELS; i++)
+    sum += (i == 0 || i == PANELS ? 1
+            : i % 2               ? 4
+                                  : 2) *
+           pow(cos(angle * i / PANELS), (double)degrees - 1);
+  return sum * angle;
+}
+
+static void test_student(void **state) {
+  (void)state;
+  static const struct {
+    size_t degrees;
+    double quantile;
+  } known[] = { { 1, 12.706 }, { 2, 4.303 },  { 9, 2.262 },
+                { 30, 2.042 }, { 31, 2.040 }, { 99, 1.984 } };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    assert_true(fabs(mm_student_quantile(known[i].degrees) - known[i].quantile) < 5.001e-4);
+  for (size_t d = 1; d <= 400; d += d < 40 ? 1 : 37) {
+    double angle = atan(mm_student_quantile(d) / sqrt((double)d));
+    double share = share_below(angle, d) / share_below(acos(0), d);
+    if (!(fabs(share - 0.95) < 1e-6)) fail_msg("%zu degrees: %.9g within", d, share);
+  }
+  assert_true(isnan(mm_student_quantile(0)));
+  assert_true(fabs(mm_student_quantile(SIZE_MAX) - 1.959964) < 1e-6);
+  // of three numbers two standard errors say little
+  assert_int_equal(mm_estimate_sign((mm_estimate){ 4.3, 1, 3 }), 0);
+  assert_int_equal(mm_estimate_sign((mm_estimate){ 4.31, 1, 3 }), 1);
+  assert_int_equal(mm_estimate_sign((mm_estimate){ -4.31, 1, 3 }), -1);
+  assert_int_equal(mm_estimate_sign((mm_estimate){ 0, 0, 3 }), 0);
+  assert_int_equal(mm_estimate_sign((mm_estimate){ 5, NAN, 1 }), 0);
+  assert_int_equal(mm_estimate_sign(mm_estimate_of(NULL, 0)), 0);
+  assert_true(fabs(mm_estimate_half((mm_estimate){ 7, 2, 10 }) - 2 * 2.262157) < 1e-5);
+}
+
 // floor(n / 4) are left out at either end.
 static void test_middle(void **state) {
   (void)state;
@@ -82,9 +120,9 @@ static void test_worths(void **state) {
   mm_worths w = mm_estimate_worths(a, 5, 1);
   assert_true(w.n == 2 && w.unfinished == 2 && isnan(w.mean.mean) && isnan(w.mean.sem));
   mm_comparison c = mm_estimate_comparison(a, b, 5); // lost, lost, won, left out, equals
-  assert_true(c.n == 4 && c.wins == 1.5 / 4 && isnan(c.gain.mean) && isnan(c.gain.sem));
+  assert_true(c.gain.n == 4 && c.wins == 1.5 / 4 && isnan(c.gain.mean) && isnan(c.gain.sem));
   c = mm_estimate_comparison(a, b, 1);
-  assert_true(c.n == 1 && c.wins == 0 && c.gain.mean == -1 && isnan(c.gain.sem));
+  assert_true(c.gain.n == 1 && c.wins == 0 && c.gain.mean == -1 && isnan(c.gain.sem));
   // the worst of eight does not reach the interquartile mean, but the mean
   const double eight[] = { 1, 2, 3, none, 5, 6, 7, 8 };
   w = mm_estimate_worths(eight, 8, 1);
@@ -211,8 +249,8 @@ static void check_cell(const fixture *f, const mm_transfer *t, int map, int env,
     for (int i = 0; i < SEEDS; i++)
       wins += x[i] > final[baseline[b]][env][i] ? 1 : x[i] == final[baseline[b]][env][i] ? 0.5 : 0;
     assert_same(cell->over[b].wins, wins / SEEDS);
-    int verdict = e.mean > 2 * e.sem ? 1 : e.mean < -2 * e.sem ? -1 : 0;
-    assert_int_equal(mm_transfer_verdict(cell, (mm_baseline)b), verdict);
+    assert_int_equal(cell->over[b].gain.n, SEEDS);
+    assert_int_equal(mm_transfer_verdict(cell, (mm_baseline)b), mm_estimate_sign(e));
   }
   assert_int_equal(cell->n_curve, env == 1 ? 5 : 1);
   assert_true(cell->curve[cell->n_curve - 1].step == (uint64_t)f->env[env].settings.pmd.steps);
@@ -646,6 +684,7 @@ int suite_transfer(void) {
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(test_##name, make_folder, remove_folder)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_estimates),
+    cmocka_unit_test(test_student),
     cmocka_unit_test(test_middle),
     cmocka_unit_test(test_worths),
     cmocka_unit_test(test_middle_interval),

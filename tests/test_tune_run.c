@@ -247,6 +247,27 @@ static void test_pieces_cma(void **state) {
   free(plan);
 }
 
+// A task file's copy that is gone stays away: somebody who only looks changes nothing.
+static void test_reading_writes_nothing(void **state) {
+  (void)state;
+  static const char task[] = "grid: 3\nstart: [0, 0]\nobjects:\n"
+                             "  - {cell: [2, 2], reward: 1, terminate: 1, respawn: 0}\n";
+  fixture_store(fixture_path("task.yaml"), task, sizeof task - 1);
+  const char *const envs[] = { fixture_path("task.yaml") };
+  mm_tune_plan *plan = plan_of(envs, 1, MM_ALGO_PMD, "parameters:\n  eta: {choice: [0.1, 0.2]}\n");
+  mm_map *map = NULL;
+  mm_tune *t = begin("run", plan, &map);
+  mm_tune_close(t);
+  mm_map_destroy(map);
+  assert_int_equal(remove(fixture_path("run/env-0.yaml")), 0);
+  assert_int_equal(look_from_outside("run"), 1); // the baseline, not yet trained
+  assert_false(fixture_exists(fixture_path("run/env-0.yaml")));
+  assert_ok(mm_tune_resume(fixture_path("run"), &t)); // who goes on needs it
+  assert_true(fixture_exists(fixture_path("run/env-0.yaml")));
+  mm_tune_close(t);
+  free(plan);
+}
+
 // What a reader sees is what the run itself says, without its database in hand.
 static void test_reading(void **state) {
   (void)state;
@@ -506,9 +527,10 @@ static void test_no_memory(void **state) {
 int suite_tune_run(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
-    TEST(test_scores),  TEST(test_threads),    TEST(test_pieces_grid), TEST(test_pieces_cma),
-    TEST(test_reading), TEST(test_impossible), TEST(test_refused),     TEST(test_plans),
-    TEST(test_files),   TEST(test_no_memory),
+    TEST(test_scores),     TEST(test_threads),   TEST(test_pieces_grid),
+    TEST(test_pieces_cma), TEST(test_reading),   TEST(test_reading_writes_nothing),
+    TEST(test_impossible), TEST(test_refused),   TEST(test_plans),
+    TEST(test_files),      TEST(test_no_memory),
   };
 #undef TEST
   return cmocka_run_group_tests_name("tune_run", tests, NULL, NULL);

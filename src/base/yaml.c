@@ -148,24 +148,31 @@ static mm_status explain(const char *path, const cyaml_schema_value_t *schema, c
   return MM_FAIL(MM_ERR_INPUT, "%s: %s%s%s%s", path, field, reason, place, m->where);
 }
 
-mm_status mm_yaml_load(const char *path, size_t max_bytes, const cyaml_schema_value_t *schema,
-                       void **out) {
-  char *text;
-  size_t length;
+mm_status mm_yaml_parse(const char *text, size_t length, const char *source,
+                        const cyaml_schema_value_t *schema, void **out) {
   *out = NULL;
-  MM_TRY(mm_file_read(path, max_bytes, &text, &length));
   messages m = { "", "", "" };
   cyaml_config_t config = config_of(&m);
   cyaml_err_t error = cyaml_load_data((const uint8_t *)text, length, &config, schema, out, NULL);
-  mm_free(text);
   if (error == CYAML_OK && *out && !m.reason[0]) return MM_OK;
 
   // also what the library only warns about: a second document would be dropped in silence
   bool empty = error == CYAML_OK && !*out;
   mm_yaml_release(schema, *out);
   *out = NULL;
-  if (empty) return MM_FAIL(MM_ERR_INPUT, "%s: expected 'key: value' lines, found nothing", path);
-  return explain(path, schema, error, &m);
+  if (empty) return MM_FAIL(MM_ERR_INPUT, "%s: expected 'key: value' lines, found nothing", source);
+  return explain(source, schema, error, &m);
+}
+
+mm_status mm_yaml_load(const char *path, size_t max_bytes, const cyaml_schema_value_t *schema,
+                       void **out) {
+  char *text;
+  size_t length;
+  *out = NULL;
+  MM_TRY(mm_file_read(path, max_bytes, &text, &length));
+  mm_status status = mm_yaml_parse(text, length, path, schema, out);
+  mm_free(text);
+  return status;
 }
 
 void mm_yaml_release(const cyaml_schema_value_t *schema, void *data) {

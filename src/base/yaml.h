@@ -12,6 +12,10 @@
 // are refused; MM_ERR_INPUT reads "PATH: ...", with the nearest field for an unknown key.
 mm_status mm_yaml_load(const char *path, size_t max_bytes, const cyaml_schema_value_t *schema,
                        void **out);
+
+// The same of a text; `source` stands for the path.
+mm_status mm_yaml_parse(const char *text, size_t length, const char *source,
+                        const cyaml_schema_value_t *schema, void **out);
 void mm_yaml_release(const cyaml_schema_value_t *schema, void *data);
 
 #endif

@@ -147,7 +147,10 @@ static int put_json(const outcome *o) {
   cJSON_AddStringToObject(root, "policy", o->args->policy);
   cJSON_AddStringToObject(root, "trained_on", info->env_id);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(info->settings.algo));
-  cJSON_AddStringToObject(root, "map", mm_map_kind_name(mm_map_get_kind(info->map)));
+  if (mm_algo_has_map(info->settings.algo))
+    cJSON_AddStringToObject(root, "map", mm_map_kind_name(mm_map_get_kind(info->map)));
+  else
+    cJSON_AddNullToObject(root, "map");
   cJSON_AddStringToObject(root, "actions", o->args->greedy ? "greedy" : "sample");
   cJSON_AddStringToObject(root, "rules", rules_name(o));
   add_body(root, e);
@@ -233,7 +236,7 @@ static void put_text(const outcome *o) {
   const char *rules = policy_argument_rules(&o->of);
   printf("%s%s%s, %s", mm_env_id(o->of.env), rules != NULL ? ", rules=" : "",
          rules != NULL ? rules : "", mm_algo_name(o->of.info.settings.algo));
-  if (o->of.info.settings.algo != MM_ALGO_PPO)
+  if (mm_algo_has_map(o->of.info.settings.algo))
     printf(", map %s", map_describe_kind(o->of.info.map, kind));
   printf(": %zu agent%s, %zu episode%s%s, %s actions\n", e->n_agent, e->n_agent == 1 ? "" : "s",
          e->n_episode, e->n_episode == 1 ? "" : "s", e->n_agent == 1 ? "" : " each",

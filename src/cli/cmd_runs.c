@@ -425,8 +425,9 @@ const command command_runs = {
   .positional = "[FOLDER...]",
   .about = "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
            "stopped (by --max-seconds), interrupted, failed, killed (its process is gone without a "
-           "word), new (nothing done yet), unreadable. All but done and running can go on with "
-           "'learn --resume' or 'train --resume'. The evaluations of a training are its seeds. The "
+           "word), new (nothing done yet), unreadable. All but done and running go on with "
+           "'COMMAND --resume FOLDER', COMMAND being learn, train, transfer, tune or reproduce. "
+           "The evaluations of a training are its seeds. The "
            "validation is the best mean value of the learned map on its "
            "validation tasks. Runs that cannot be read, or only in part, are named on stderr, and "
            "the exit code is 1 then.",

@@ -127,7 +127,8 @@ ENV_COMMAND_LIST(COMMAND_DECLARE)
 // ---------------------------------------------------------------------------------------------
 // Parsing (options.c)
 
-enum { OPTIONS_MAX = 48 };
+// Options of a command, and settings: as many as command_args has bits for.
+enum { OPTIONS_MAX = 64 };
 
 // All options of a command, its own first; returns their number.
 size_t options_list(const command *c, const option *out[OPTIONS_MAX]);

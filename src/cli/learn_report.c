@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/env_argument.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 
@@ -134,15 +135,19 @@ static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *s
   return output_json(root, EXIT_DONE);
 }
 
+static void mark_difference(table *t, bool wanted, mm_estimate e) {
+  int sign = mm_estimate_sign(e);
+  if (wanted && sign != 0) table_mark(t, sign > 0);
+}
+
 static void put_score(table *t, const char *name, const mm_learn_score *s, bool mark) {
   char cell[CELL_SIZE];
   table_text(t, name);
   table_text(t, estimate_cell(s->value, false, cell));
   table_text(t, estimate_cell(s->over_negentropy, true, cell));
-  if (mark && fabs(s->over_negentropy.mean) > 2 * s->over_negentropy.sem)
-    table_mark(t, s->over_negentropy.mean > 0);
+  mark_difference(t, mark, s->over_negentropy);
   table_text(t, estimate_cell(s->over_l2, true, cell));
-  if (mark && fabs(s->over_l2.mean) > 2 * s->over_l2.sem) table_mark(t, s->over_l2.mean > 0);
+  mark_difference(t, mark, s->over_l2);
 }
 
 static void put_scores(const mm_learn *learn, const mm_learn_view *v) {
@@ -163,30 +168,57 @@ static void put_scores(const mm_learn *learn, const mm_learn_view *v) {
   table_print(t);
 }
 
+// The settings of the last phase's training runs, which the best map was chosen by.
+static mm_settings last_settings(const mm_learn_plan *plan) {
+  mm_settings last = plan->settings;
+  mm_phase phase[MM_PHASES_MAX];
+  size_t phases = mm_search_phases(&plan->settings.search, phase);
+  if (phases > 0 && phase[phases - 1].steps > 0)
+    mm_settings_set_steps(&last, phase[phases - 1].steps);
+  return last;
+}
+
+// Whether `transfer` would take something else for `key` than `text`, on any environment.
+static bool is_changed(const mm_learn *learn, const char *key, const char *text) {
+  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+  bool changed = false;
+  for (size_t i = 0; i < plan->n_env && !changed; i++) {
+    char usual_text[MM_SETTING_TEXT_SIZE];
+    mm_settings usual = mm_settings_default(plan->settings.algo);
+    mm_settings_fit(&usual, env_argument_preset(mm_learn_get_env(learn, i)));
+    changed = strcmp(mm_settings_text(&usual, key, usual_text), text) != 0;
+  }
+  return changed;
+}
+
+static bool is_own_algo(const mm_learn *learn) {
+  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+  bool own = true;
+  for (size_t i = 0; i < plan->n_env && own; i++) {
+    mm_algo algo;
+    own = env_argument_algo(NULL, mm_learn_get_env(learn, i), plan->env[i], &algo) == EXIT_DONE &&
+          algo == plan->settings.algo;
+  }
+  return own;
+}
+
 // How to judge the map where it was not chosen, in the settings it was learned with.
 static void put_hint(const mm_learn *learn) {
   const mm_learn_plan *plan = mm_learn_get_plan(learn);
-  mm_settings last = plan->settings, plain = mm_settings_default(plan->settings.algo);
-  mm_phase phase[MM_PHASES_MAX];
-  size_t phases = mm_search_phases(&plan->settings.search, phase);
-  if (phases > 0 && phase[phases - 1].steps > 0) {
-    char steps[MM_JSON_NUMBER_SIZE];
-    mm_json_format_number(phase[phases - 1].steps, steps);
-    (void)mm_settings_set(&last, "steps", steps);
-  }
-  cJSON *used = mm_settings_json(&last), *usual = mm_settings_json(&plain);
+  const mm_settings last = last_settings(plan);
   printf("The best map was chosen on these tasks; to judge it on fresh ones:\n"
          "  mirrormap transfer --maps %s/best.json --seeds 256 --seed 1000000 --envs ",
          mm_learn_folder(learn));
   for (size_t i = 0; i < plan->n_env; i++)
     printf("%s%s", i > 0 ? "," : "", plan->env[i]);
-  const cJSON *a = used->child, *b = usual->child;
-  for (; a != NULL && b != NULL; a = a->next, b = b->next)
-    if (strcmp(a->valuestring, b->valuestring) != 0)
-      printf(" --set %s=%s", a->string, a->valuestring);
+  if (!is_own_algo(learn)) printf(" --algo %s", mm_algo_name(last.algo));
+  for (size_t i = 0; i < mm_settings_own(last.algo); i++) {
+    const char *key = mm_settings_key(last.algo, i);
+    char text[MM_SETTING_TEXT_SIZE];
+    if (is_changed(learn, key, mm_settings_text(&last, key, text)))
+      printf(" --set %s=%s", key, text);
+  }
   fputc('\n', stdout);
-  cJSON_Delete(used);
-  cJSON_Delete(usual);
 }
 
 static void put_text(const mm_learn *learn, const mm_learn_view *v) {

@@ -2,6 +2,7 @@
 // of an option is whatever comes next, so negative numbers need no care; only another long option
 // there means that the value was forgotten.
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,10 @@ static const option set_option = { .name = "set",
 
 size_t options_list(const command *c, const option *out[OPTIONS_MAX]) {
   size_t n = 0;
-  for (const option *o = c->options; o != NULL && o->name != NULL && n < OPTIONS_MAX - 5; o++)
+  for (const option *o = c->options; o != NULL && o->name != NULL; o++) {
+    assert(n < OPTIONS_MAX - 5); // those below
     out[n++] = o;
+  }
   if (c->settings != NULL) out[n++] = &set_option;
   if (c->common & COMMON_JSON) out[n++] = &json_option;
   if (c->common & COMMON_ISA) out[n++] = &isa_option;
@@ -157,25 +160,39 @@ static int read_list(const option *o, const char *what, const char *text, comman
 static int read_value(const command *c, const option *o, const char *what, const char *text,
                       command_args *args);
 
+// the setting whose name is the first `length` characters of `name`, or NULL
+static const option *find_setting(const command *c, const char *name, size_t length) {
+  for (const option *o = c->settings; o != NULL && o->name != NULL; o++)
+    if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
+  return NULL;
+}
+
+static int unknown_setting(const command *c, const char *key) {
+  const char **names = NULL;
+  size_t n = 0;
+  char near[SUGGESTION_SIZE];
+  for (const option *o = c->settings; o->name != NULL; o++) {
+    names = memory_grow(names, n, sizeof *names);
+    names[n++] = o->name;
+  }
+  options_suggestion(key, names, n, "", near);
+  free(names);
+  return fail_usage("unknown setting '%s'%s", key, near);
+}
+
 static int read_setting(const command *c, const char *text, command_args *args) {
   const char *equals = strchr(text, '=');
   if (equals == NULL || equals == text)
     return fail_usage("option '--set': expected KEY=VALUE, found '%s'", text);
-  char key[64], near[SUGGESTION_SIZE], what[96];
+  char key[64], what[96];
   snprintf(key, sizeof key, "%.*s", (int)(equals - text), text);
-  const char *names[OPTIONS_MAX];
-  size_t n = 0;
-  for (const option *o = c->settings; o->name != NULL && n < OPTIONS_MAX; o++) {
-    names[n++] = o->name;
-    if (strcmp(o->name, key) != 0) continue;
-    snprintf(what, sizeof what, "setting '%s'", key);
-    uint64_t bit = (uint64_t)1 << (n - 1);
-    if ((args->set & bit) != 0) return fail_usage("%s is given twice", what);
-    args->set |= bit;
-    return read_value(c, o, what, equals + 1, args);
-  }
-  options_suggestion(key, names, n, "", near);
-  return fail_usage("unknown setting '%s'%s", key, near);
+  const option *o = find_setting(c, text, (size_t)(equals - text));
+  if (o == NULL) return unknown_setting(c, key);
+  snprintf(what, sizeof what, "setting '%s'", key);
+  uint64_t bit = (uint64_t)1 << (o - c->settings);
+  if ((args->set & bit) != 0) return fail_usage("%s is given twice", what);
+  args->set |= bit;
+  return read_value(c, o, what, equals + 1, args);
 }
 
 static int read_value(const command *c, const option *o, const char *what, const char *text,
@@ -214,13 +231,6 @@ static int read_value(const command *c, const option *o, const char *what, const
 
 // ---------------------------------------------------------------------------------------------
 // The command line
-
-// the setting whose name is the first `length` characters of `name`, or NULL
-static const option *find_setting(const command *c, const char *name, size_t length) {
-  for (const option *o = c->settings; o != NULL && o->name != NULL; o++)
-    if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
-  return NULL;
-}
 
 static int unknown_option(const command *c, const option *const *list, size_t n, const char *word) {
   const char *names[2 * OPTIONS_MAX];

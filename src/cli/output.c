@@ -29,6 +29,12 @@ static void remember_error(void) {
   if (ferror(stdout) && write_error == 0) write_error = errno;
 }
 
+void output_flush(void) {
+  errno = 0;
+  fflush(stdout);
+  remember_error();
+}
+
 int output_end(int exit_code) {
   errno = 0;
   if (fflush(stdout) == 0 && !ferror(stdout)) return exit_code;

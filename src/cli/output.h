@@ -12,6 +12,9 @@
 // once, before anything else here.
 void output_start(void);
 
+// Hands on what was written so far.
+void output_flush(void);
+
 // Flushes stdout and reports a failed write (a full disk, say) as EXIT_FAILED. A reader that went
 // away (`| head`) is no failure. Otherwise returns `exit_code`.
 int output_end(int exit_code);

@@ -41,7 +41,7 @@ static const char *difference_text(const mm_reproduction_cell *c, int from, char
   if (strcmp(c->map, name[from]) == 0 || isnan(e.mean)) return "";
   char text[TEXT];
   snprintf(out, TEXT, "%.60s%s %3.0f %%", estimate_text(e, true, text),
-           fabs(e.mean) > 2 * e.sem ? " *" : "  ", fmin(100 * c->over[from].wins, 100));
+           mm_estimate_sign(e) != 0 ? " *" : "  ", fmin(100 * c->over[from].wins, 100));
   return out;
 }
 
@@ -69,14 +69,13 @@ static bool has_paper(const mm_reproduction *r) {
 
 static void put_row(table *out, const mm_reproduction_cell *c, bool paper) {
   char text[TEXT], eta[OUTPUT_NUMBER_SIZE];
-  mm_estimate gain = c->over[0].gain;
+  int sign = mm_estimate_sign(c->over[0].gain);
   table_text(out, c->map);
   snprintf(text, sizeof text, "%zu", c->of.n);
   table_text(out, text);
   table_text(out, isnan(c->eta) ? "" : output_number(c->eta, eta));
   table_text(out, estimate_text(c->value[MM_QUANTITY_FINAL], false, text));
-  if (fabs(gain.mean) > 2 * gain.sem && strcmp(c->map, "negentropy") != 0)
-    table_mark(out, gain.mean > 0);
+  if (sign != 0 && strcmp(c->map, "negentropy") != 0) table_mark(out, sign > 0);
   table_text(out, iqm_text(c, text));
   table_text(out, difference_text(c, 0, text));
   table_text(out, difference_text(c, 1, text));
@@ -174,9 +173,10 @@ static void put_claims_of(const mm_reproduction *r, const char *target) {
     header[n + 1] = name[n];
     place[n++] = i;
   }
-  printf("\nclaims%s%s: holds, no (the opposite), open (within 2 standard errors, or fewer than %d "
-         "runs);\na tie holds within 2 standard errors\n",
-         target[0] ? ", target=" : "", target, MM_CLAIM_RUNS);
+  printf(
+      "\nclaims%s%s: holds, no (the opposite), open (the 95 %% interval of the paired difference "
+      "includes 0,\nor fewer than %d runs); a tie holds where it includes 0\n",
+      target[0] ? ", target=" : "", target, MM_CLAIM_RUNS);
   table *out = table_create(header, n + 1);
   for (size_t i = 0; i < r->n_claim; i++) {
     if (!is_first(r, i, false)) continue;
@@ -211,9 +211,8 @@ void reproduce_report(const mm_reproduction *r) {
   if (r->more[0]) puts(r->more);
   if (r->n_cell > 0)
     puts("final value: mean and standard error of the runs (IQM: interquartile mean with bootstrap "
-         "interval);\ndifferences seed by seed (*: over 2 standard errors) and the share of the "
-         "seeds "
-         "won; runs of all maps\nhave the same seeds");
+         "interval);\ndifferences seed by seed (*: the 95 % interval, by Student's t, "
+         "excludes 0) and the share of the\nseeds won; runs of all maps have the same seeds");
   put_cells(r);
   put_quantities(r);
   put_claims(r);

@@ -3,6 +3,7 @@
 
 #include "cli/settings.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -44,6 +45,8 @@ const option search_options[] = {
               "steps (- for one phase; MinAtar 500x1000000,100x10000000)" },
   MM_KEYS_LIST(KEY){ 0 },
 };
+static_assert(sizeof search_options / sizeof *search_options - 1 <= OPTIONS_MAX,
+              "a bit of command_args.set for every key");
 
 int settings_resolve(const settings_args *args, mm_algo algo, const char *preset,
                      mm_settings *out) {

@@ -17,6 +17,7 @@
 #include "backend/ranks.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "cli/output.h"
 
 static struct {
   bool quiet, mute, unicode;
@@ -127,12 +128,17 @@ static void put_visible(const char *text) {
   }
 }
 
+// Where both go to one file or terminal, what was said before stands before, in whole lines.
+static void begin_line(void) {
+  output_flush();
+  clear_bar();
+}
+
 static void put_line(style colour, const char *prefix, const char *format, va_list arguments) {
   char text[4096];
   if (terminal.mute) return;
   vsnprintf(text, sizeof text, format, arguments);
-  if (terminal.out_tty) fflush(stdout); // keep the order where both go to one terminal
-  clear_bar();
+  begin_line();
   fprintf(stderr, "%smirrormap:%s ", terminal_style(stderr, colour),
           terminal_style(stderr, STYLE_PLAIN));
   put_visible(prefix);
@@ -192,7 +198,7 @@ void log_line(const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  clear_bar();
+  begin_line();
   put_visible(text);
   fputc('\n', stderr);
   fflush(stderr);

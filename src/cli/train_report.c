@@ -30,7 +30,7 @@ static bool is_done(const mm_result *r) {
 }
 
 static mm_status summarise(const mm_train_view *view, outcome *o) {
-  *o = (outcome){ .view = view, .n = view->plan->seeds, .final_value = { NAN, NAN } };
+  *o = (outcome){ .view = view, .n = view->plan->seeds, .final_value = MM_ESTIMATE_NONE };
   double *final = memory_take(o->n, sizeof *final), *recent = memory_take(o->n, sizeof *recent);
   for (size_t i = 0; i < o->n; i++) {
     const mm_result *r = &view->result[i];
@@ -140,7 +140,7 @@ static int put_json(const outcome *o, const char *state) {
   cJSON_AddStringToObject(root, "state", state);
   cJSON_AddStringToObject(root, "env", plan->env);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
-  cJSON_AddStringToObject(root, "map", plan->map);
+  add_text_or_null(root, "map", mm_algo_has_map(plan->settings.algo) ? plan->map : NULL);
   mm_json_add_whole(root, "seed", plan->seed);
   output_add_number(root, "seeds", (double)o->n);
   output_add_number(root, "seeds_done", (double)o->n_done);
@@ -264,7 +264,7 @@ static void put_text(const outcome *o) {
   char map[MAP_LABEL_SIZE], done[32] = "";
   if (o->n_done < o->n) snprintf(done, sizeof done, "%zu of ", o->n_done);
   printf("%s, %s", plan->env, mm_algo_name(plan->settings.algo));
-  if (plan->settings.algo != MM_ALGO_PPO) printf(", map %s", map_label(plan->map, map));
+  if (mm_algo_has_map(plan->settings.algo)) printf(", map %s", map_label(plan->map, map));
   printf(": %s%zu run%s of %" PRIu64 " steps\n", done, o->n, o->n == 1 ? "" : "s", o->steps);
   if (o->n_done > 0) put_values(o);
   put_samples(o);

@@ -179,7 +179,7 @@ static void put_differences(const mm_transfer *t, mm_baseline baseline) {
   size_t row = t->baseline[baseline];
   if (row == t->config.n_map || t->config.n_map < 2) return;
   put_name("\nminus ", t->config.map[row].label);
-  puts(", seed by seed (*: over 2 standard errors), and seeds won");
+  puts(", seed by seed (*: 95 % t interval excludes 0), and seeds won");
   put_table(&v);
 }
 
@@ -223,7 +223,8 @@ void transfer_report(const mm_transfer *t) {
                               : " +- standard error",
          c->n_seed, plural, c->n_seed == 1 ? "" : " with the same seeds for each map");
   if (t->baseline[MM_BASELINE_NEGENTROPY] < c->n_map && terminal_style(stdout, STYLE_GOOD)[0])
-    printf("%sgreen%s, %sred%s: above, below negentropy by more than 2 standard errors\n",
+    printf("%sgreen%s, %sred%s: above, below negentropy (the 95 %% interval of the difference "
+           "excludes 0)\n",
            terminal_style(stdout, STYLE_GOOD), terminal_style(stdout, STYLE_PLAIN),
            terminal_style(stdout, STYLE_BAD), terminal_style(stdout, STYLE_PLAIN));
   put_table(&finals);

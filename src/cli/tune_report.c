@@ -149,10 +149,6 @@ static void put_counts(const mm_tune_view *v) {
 // ---------------------------------------------------------------------------------------------
 // The winner
 
-static bool is_clear(mm_estimate e) {
-  return fabs(e.mean) > 2 * e.sem;
-}
-
 static void put_checks(const mm_tune_view *v) {
   static const char *const header[] = { "<environment", "own", "tuned", "difference" };
   char cell[CELL_SIZE];
@@ -163,7 +159,7 @@ static void put_checks(const mm_tune_view *v) {
     table_text(t, estimate_cell(c->own, false, cell));
     table_text(t, v->best > 0 ? estimate_cell(c->best, false, cell) : "-");
     table_text(t, estimate_cell(c->difference, true, cell));
-    if (is_clear(c->difference)) table_mark(t, c->difference.mean > 0);
+    if (mm_estimate_sign(c->difference) != 0) table_mark(t, c->difference.mean > 0);
   }
   printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate,
          terminal_unicode() ? "\u00b1" : "+-");
@@ -182,9 +178,10 @@ static void put_verdict(const mm_tune_view *v) {
   }
   if (!v->validated) return;
   printf("score of trial %zu on these: %s", v->best, estimate_cell(v->gain, true, cell));
-  puts(!is_clear(v->gain) ? " (within two standard errors: not shown to be better)"
-       : v->gain.mean > 0 ? ""
-                          : " (worse: its score in the search was luck)");
+  int sign = mm_estimate_sign(v->gain);
+  puts(sign == 0  ? " (its 95 % interval includes 0: not shown to be better)"
+       : sign > 0 ? ""
+                  : " (worse: its score in the search was luck)");
 }
 
 static void put_importance(const mm_tune_view *v) {

@@ -135,6 +135,13 @@ mm_status mm_env_open_task(const char *id, const mm_grid_parts *parts, mm_env **
   return make(id, NULL, NULL, task, out);
 }
 
+mm_status mm_env_parse(const char *id, const char *text, mm_env **out) {
+  mm_grid *task;
+  *out = NULL;
+  MM_TRY(mm_grid_parse(text, id, &task));
+  return make(id, NULL, NULL, task, out);
+}
+
 bool mm_env_task_parts(const mm_env *env, mm_grid_parts *out) {
   const mm_grid *g = env->task;
   if (!g) return false;

@@ -44,6 +44,9 @@ struct mm_env {
 bool mm_env_task_parts(const mm_env *env, mm_grid_parts *out);
 mm_status mm_env_open_task(const char *id, const mm_grid_parts *parts, mm_env **out);
 
+// The environment of a task file's text; `id` as its path would be.
+mm_status mm_env_parse(const char *id, const char *text, mm_env **out);
+
 // The ID that a wrong one most likely means, or NULL.
 const char *mm_env_nearest(const char *id);
 

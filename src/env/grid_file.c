@@ -148,11 +148,22 @@ static mm_status read_task(const char *source, const file_task *t, mm_grid **out
   return status;
 }
 
+static mm_status take_task(const char *source, void *task, mm_grid **out) {
+  mm_status status = read_task(source, task, out);
+  mm_yaml_release(&task_schema, task);
+  return status;
+}
+
 mm_status mm_grid_load(const char *path, mm_grid **out) {
   *out = NULL;
   void *task;
   MM_TRY(mm_yaml_load(path, FILE_MOST_BYTES, &task_schema, &task));
-  mm_status status = read_task(path, task, out);
-  mm_yaml_release(&task_schema, task);
-  return status;
+  return take_task(path, task, out);
+}
+
+mm_status mm_grid_parse(const char *text, const char *source, mm_grid **out) {
+  *out = NULL;
+  void *task;
+  MM_TRY(mm_yaml_parse(text, strlen(text), source, &task_schema, &task));
+  return take_task(source, task, out);
 }

@@ -26,6 +26,9 @@ mm_status mm_grid_create(const mm_grid_parts *parts, mm_grid **out);
 // [r,c], reward: 1, terminate: 0.5, respawn: 0.1}, ...]}.
 mm_status mm_grid_load(const char *path, mm_grid **out);
 
+// The same of such a file's text; `source` begins errors.
+mm_status mm_grid_parse(const char *text, const char *source, mm_grid **out);
+
 // Is `env` a Grid-World?
 bool mm_env_is_grid(const mm_env *env);
 

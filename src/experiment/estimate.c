@@ -1,6 +1,5 @@
 #include "experiment/estimate.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +10,9 @@ static double term(const double *x, const double *y, size_t i) {
 }
 
 static mm_estimate estimate(const double *x, const double *y, size_t n) {
-  mm_estimate e = { 0, NAN };
+  mm_estimate e = { 0, NAN, n };
   double square = 0;
+  if (n == 0) return MM_ESTIMATE_NONE;
   for (size_t i = 0; i < n; i++)
     e.mean += term(x, y, i);
   e.mean /= (double)n;
@@ -28,6 +28,36 @@ mm_estimate mm_estimate_of(const double *x, size_t n) {
 
 mm_estimate mm_estimate_paired(const double *x, const double *y, size_t n) {
   return estimate(x, y, n);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Intervals
+
+// Beyond the table, the expansion in 1 / degrees around the normal distribution's quantile
+// (Abramowitz and Stegun 26.7.5).
+double mm_student_quantile(size_t degrees) {
+  static const double table[] = {
+    12.70620474, 4.302652730, 3.182446305, 2.776445105, 2.570581836, 2.446911851,
+    2.364624252, 2.306004135, 2.262157163, 2.228138852, 2.200985160, 2.178812830,
+    2.160368656, 2.144786688, 2.131449546, 2.119905299, 2.109815578, 2.100922040,
+    2.093024054, 2.085963447, 2.079613845, 2.073873068, 2.068657610, 2.063898562,
+    2.059538553, 2.055529439, 2.051830516, 2.048407142, 2.045229642, 2.042272456,
+  };
+  if (degrees == 0) return NAN;
+  if (degrees <= sizeof table / sizeof *table) return table[degrees - 1];
+  const double z = 1.959963985, y = z * z, r = 1 / (double)degrees;
+  const double g1 = z * (y + 1) / 4, g2 = z * ((5 * y + 16) * y + 3) / 96;
+  const double g3 = z * (((3 * y + 19) * y + 17) * y - 15) / 384;
+  return z + r * (g1 + r * (g2 + r * g3));
+}
+
+double mm_estimate_half(mm_estimate e) {
+  return e.n > 1 ? mm_student_quantile(e.n - 1) * e.sem : NAN;
+}
+
+int mm_estimate_sign(mm_estimate e) {
+  if (!(fabs(e.mean) > mm_estimate_half(e))) return 0;
+  return e.mean > 0 ? 1 : -1;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -54,47 +84,39 @@ static bool is_known(const double *x, const double *y, size_t i) {
 }
 
 // As estimate(), over the places that are known; NaN where one of these is infinite.
-static mm_estimate estimate_known(const double *x, const double *y, size_t n, size_t *known) {
-  mm_estimate e = { 0, NAN };
+static mm_estimate estimate_known(const double *x, const double *y, size_t n) {
+  mm_estimate e = { 0, NAN, 0 };
   double square = 0;
-  *known = 0;
   for (size_t i = 0; i < n; i++) {
     if (!is_known(x, y, i)) continue;
     e.mean += term(x, y, i);
-    ++*known;
+    e.n++;
   }
-  e.mean /= (double)*known;
-  if (!isfinite(e.mean)) return (mm_estimate){ NAN, NAN };
+  e.mean = mm_worth_shown(e.mean / (double)e.n);
   for (size_t i = 0; i < n; i++)
     if (is_known(x, y, i)) square += (term(x, y, i) - e.mean) * (term(x, y, i) - e.mean);
-  if (*known > 1) e.sem = sqrt(square / (double)(*known - 1) / (double)*known);
+  if (e.n > 1) e.sem = sqrt(square / (double)(e.n - 1) / (double)e.n);
   return e;
 }
 
 mm_estimate mm_estimate_known(const double *x, size_t n) {
-  size_t known;
-  return estimate_known(x, NULL, n, &known);
+  return estimate_known(x, NULL, n);
 }
 
 mm_worths mm_estimate_worths(const double *worth, size_t n, uint64_t seed) {
-  mm_worths w = { .mean = { NAN, NAN } };
-  size_t known;
-  w.mean = estimate_known(worth, NULL, n, &known);
+  mm_worths w = { .mean = mm_estimate_known(worth, n), .iqm = mm_estimate_iqm(worth, n, seed) };
   for (size_t i = 0; i < n; i++)
     w.unfinished += worth[i] == -INFINITY;
-  w.n = known - w.unfinished;
-  w.iqm = mm_estimate_iqm(worth, n, seed);
+  w.n = w.mean.n - w.unfinished;
   return w;
 }
 
 mm_comparison mm_estimate_comparison(const double *x, const double *y, size_t n) {
-  mm_comparison c = { .wins = NAN };
   double wins = 0;
-  c.gain = estimate_known(x, y, n, &c.n);
+  mm_estimate gain = estimate_known(x, y, n);
   for (size_t i = 0; i < n; i++)
     if (is_known(x, y, i)) wins += x[i] > y[i] ? 1 : x[i] == y[i] ? 0.5 : 0;
-  if (c.n > 0) c.wins = wins / (double)c.n;
-  return c;
+  return (mm_comparison){ gain, wins / (double)gain.n };
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-// Means with their standard errors, and interquartile means with their intervals.
+// Means with their standard errors and intervals, and interquartile means with theirs.
 
 #ifndef MM_EXPERIMENT_ESTIMATE_H
 #define MM_EXPERIMENT_ESTIMATE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,12 +13,25 @@
 
 typedef struct mm_estimate {
   double mean, sem; // sample standard deviation / sqrt(n); NaN for a single number
+  size_t n;
 } mm_estimate;
 
-mm_estimate mm_estimate_of(const double *x, size_t n);
+#define MM_ESTIMATE_NONE ((mm_estimate){ NAN, NAN, 0 })
+
+mm_estimate mm_estimate_of(const double *x, size_t n); // of no numbers: MM_ESTIMATE_NONE
 
 // Of x[i] - y[i]: what common random numbers are for.
 mm_estimate mm_estimate_paired(const double *x, const double *y, size_t n);
+
+// The 97.5 % quantile of Student's t distribution: 95 % lie within +- this. Six digits.
+double mm_student_quantile(size_t degrees_of_freedom);
+
+// Half the length of the mean's 95 % interval, by Student's t: a standard error of few numbers is
+// itself uncertain. NaN below two numbers.
+double mm_estimate_half(mm_estimate e);
+
+// 1 or -1 where that interval lies above or below 0, else 0: the mark of a difference.
+int mm_estimate_sign(mm_estimate e);
 
 // The mean of the middle half: of n numbers in order, floor(n / 4) are left out at either end. The
 // interval has 95 %, between percentiles of the interquartile means of MM_ESTIMATE_RESAMPLES
@@ -57,10 +71,10 @@ mm_worths mm_estimate_worths(const double *worth, size_t n, uint64_t seed);
 
 // Runs of two maps, paired by seed, over the pairs of which both say something.
 typedef struct mm_comparison {
-  size_t n;         // these pairs
-  mm_estimate gain; // of x - y; NaN without any, or with an unfinished run among them
+  mm_estimate gain; // of x - y over so many pairs; NaN without any, or with an unfinished run
   double wins;      // share of pairs with x > y, equals counting half; NaN without any
 } mm_comparison;
+#define MM_COMPARISON_NONE ((mm_comparison){ { NAN, NAN, 0 }, NAN })
 mm_comparison mm_estimate_comparison(const double *x, const double *y, size_t n);
 
 typedef struct mm_curve_point {

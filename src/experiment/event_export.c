@@ -181,15 +181,68 @@ static mm_status name_files(mm_run *run, mm_event_folder *folder) {
   return MM_OK;
 }
 
+// ---------------------------------------------------------------------------------------------
+// Sessions
+
+typedef struct session_reader {
+  mm_event_folder *folder;
+  double last; // sign of life of the run: the end of one that has none
+  bool no_memory;
+} session_reader;
+
+static int take_session(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  session_reader *r = user;
+  mm_event_folder *f = r->folder;
+  mm_event_session s;
+  if (!mm_event_time(cell[1].data, &s.start)) return 0;
+  if (cell[2].null || !mm_event_time(cell[2].data, &s.end)) s.end = r->last;
+  if (f->n_session > 0 && f->session[f->n_session - 1].end > s.start)
+    f->session[f->n_session - 1].end = s.start;
+  if (s.end < s.start) s.end = s.start;
+  mm_event_session *array = mm_grow(f->session, f->n_session, sizeof *array);
+  r->no_memory = !array;
+  if (!array) return 1;
+  f->session = array;
+  f->session[f->n_session++] = s;
+  return 0;
+}
+
+static mm_status read_sessions(mm_run *run, mm_event_folder *folder) {
+  session_reader r = { .folder = folder };
+  mm_run_summary summary;
+  mm_status status = mm_run_summarise(run, &summary);
+  if (status != MM_OK && status != MM_ERR_INPUT) return status;
+  if (!mm_event_time(summary.last, &r.last)) r.last = folder->start;
+  MM_TRY(mm_event_walk(run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, take_session, &r));
+  return r.no_memory ? MM_FAIL(MM_ERR_MEMORY, "no memory for the sessions of a run") : MM_OK;
+}
+
+double mm_event_moment(const mm_event_folder *folder, double share) {
+  double left = 0, moment = folder->start;
+  for (size_t i = 0; i < folder->n_session; i++)
+    left += share * (folder->session[i].end - folder->session[i].start);
+  for (size_t i = 0; i < folder->n_session && left >= 0; i++) {
+    const mm_event_session *s = &folder->session[i];
+    moment = fmin(s->start + left, s->end);
+    left -= s->end - s->start;
+  }
+  return moment;
+}
+
+// ---------------------------------------------------------------------------------------------
+
 mm_status mm_event_export(mm_run *run, const char *path, mm_event_count *out) {
   mm_event_folder folder = { .path = path };
   mm_status status = name_files(run, &folder);
+  if (status == MM_OK) status = read_sessions(run, &folder);
   if (status == MM_OK) status = check_folder(&folder);
   if (status == MM_OK) status = mm_event_export_search(run, &folder);
   if (status == MM_OK) status = mm_event_export_trainings(run, &folder);
   for (size_t i = 0; i < folder.n_taken; i++)
     mm_free(folder.taken[i]);
   mm_free(folder.taken);
+  mm_free(folder.session);
   *out = folder.count;
   return status;
 }

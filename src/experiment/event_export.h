@@ -7,6 +7,9 @@
 // Other runs have a folder <env>-<map> for each batch of trainings around its seeds and their mean;
 // for a tuning's, role and number stand before that.
 //
+// Events carry the time of their generation; the database has none for a point of a training run,
+// whose time is interpolated by environment steps within the sessions of the run.
+//
 // Everything in them follows from the database, so that the same run always gives the same bytes.
 
 #ifndef MM_EXPERIMENT_EVENT_EXPORT_H

@@ -8,6 +8,7 @@
 
 #include "experiment/estimate.h"
 #include "experiment/event_internal.h"
+#include "experiment/plan.h"
 
 #define RETURN "return"
 
@@ -25,6 +26,8 @@ typedef struct group {
   size_t n_curves;
   size_t next;      // the training that the rows have come to
   bool repeated;    // some seed is there twice
+  double from, to;  // shares of the run's time between which they were trained
+  double last_step; // of any
   mm_status status; // of what is done with the rows
 } group;
 
@@ -58,7 +61,14 @@ static int see_training(const mm_run_table *table, const mm_run_cell *cell, void
                                            .seed = mm_run_bits_of(&cell[1]),
                                            .status = (mm_status)cell[2].integer,
                                            .final = mm_run_real_of(&cell[3]),
+                                           .env_steps = mm_run_bits_of(&cell[6]),
                                            .points = cell[7].integer };
+  return 0;
+}
+
+static int add_steps(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  *(double *)user += (double)cell[6].integer;
   return 0;
 }
 
@@ -149,6 +159,31 @@ static mm_status read_group(mm_run *run, int64_t from, int64_t to, group *g) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Times. The database has those of sessions only: within them time goes with the environment steps,
+// group after group, and the seeds of a group run side by side.
+
+static void set_times(group *g, mm_event_folder *folder) {
+  double steps = 0;
+  for (size_t k = 0; k < g->n; k++) {
+    steps += (double)g->training[k].env_steps;
+    g->last_step = fmax(g->last_step, (double)g->training[k].env_steps);
+    for (size_t i = 0; i < g->n_curves; i++) {
+      const mm_result *r = &g->curves[i].of[k];
+      if (r->n_curve > 0) g->last_step = fmax(g->last_step, (double)r->curve_step[r->n_curve - 1]);
+    }
+  }
+  bool known = folder->steps > 0;
+  g->from = known ? folder->steps_before / folder->steps : 0;
+  folder->steps_before += steps;
+  g->to = known ? folder->steps_before / folder->steps : 1;
+}
+
+static double time_at(const group *g, const mm_event_folder *folder, uint64_t step) {
+  double part = g->last_step > 0 ? fmin((double)step / g->last_step, 1) : 0;
+  return mm_event_moment(folder, g->from + part * (g->to - g->from));
+}
+
+// ---------------------------------------------------------------------------------------------
 // Writing
 
 static mm_status put_seed(const group *g, size_t k, mm_event_folder *folder, const char *stem,
@@ -161,8 +196,8 @@ static mm_status put_seed(const group *g, size_t k, mm_event_folder *folder, con
   for (size_t i = 0; i < g->n_curves; i++) {
     const mm_result *r = &g->curves[i].of[k];
     for (size_t p = 0; p < r->n_curve; p++)
-      MM_TRY(
-          mm_event_file_put(file, folder->start, r->curve_step[p], g->curves[i].tag, r->curve[p]));
+      MM_TRY(mm_event_file_put(file, time_at(g, folder, r->curve_step[p]), r->curve_step[p],
+                               g->curves[i].tag, r->curve[p]));
   }
   return mm_event_save(folder, sub, file);
 }
@@ -174,7 +209,8 @@ static bool is_whole(const mm_result *r, const mm_result *longest, mm_status sta
   return memcmp(r->curve_step, longest->curve_step, r->n_curve * sizeof *r->curve_step) == 0;
 }
 
-static mm_status put_mean_of(const group *g, curves *c, double time, mm_event_file *file) {
+static mm_status put_mean_of(const group *g, curves *c, const mm_event_folder *folder,
+                             mm_event_file *file) {
   mm_curve_point *point;
   size_t n;
   const bool returns = strcmp(c->tag, RETURN) == 0;
@@ -192,7 +228,8 @@ static mm_status put_mean_of(const group *g, curves *c, double time, mm_event_fi
   MM_TRY(mm_estimate_curve(c->of, g->n, &point, &n));
   mm_status status = MM_OK;
   for (size_t p = 0; p < n && status == MM_OK; p++)
-    status = mm_event_file_put(file, time, point[p].step, c->tag, point[p].value.mean);
+    status = mm_event_file_put(file, time_at(g, folder, point[p].step), point[p].step, c->tag,
+                               point[p].value.mean);
   mm_free(point);
   return status;
 }
@@ -203,7 +240,7 @@ static mm_status put_mean(const group *g, mm_event_folder *folder, const char *s
   snprintf(sub, sizeof sub, "%smean", stem);
   MM_TRY(mm_event_file_start(file, folder->start));
   for (size_t i = 0; i < g->n_curves; i++)
-    MM_TRY(put_mean_of(g, &g->curves[i], folder->start, file));
+    MM_TRY(put_mean_of(g, &g->curves[i], folder, file));
   return mm_event_save(folder, sub, file);
 }
 
@@ -227,7 +264,8 @@ typedef struct batch {
 } batch;
 
 typedef struct batches {
-  batch *batch; // [n]
+  cJSON *config; // of the run
+  batch *batch;  // [n]
   size_t n;
   mm_status status;
 } batches;
@@ -247,8 +285,9 @@ static int see_batch(const mm_run_table *table, const mm_run_cell *cell, void *u
   *b = (batch){ .first = cell[1].integer, .jobs = cell[2].integer };
   if (strcmp(role, "tuning") == 0 || strcmp(role, "trial") == 0)
     snprintf(b->stem, sizeof b->stem, "%s-%" PRId64 "-", role, cell[0].integer);
-  snprintf(b->label, sizeof b->label, "%s-%s", (const char *)cell[4].data,
-           (const char *)cell[5].data);
+  char row[MM_RUN_WORD_SIZE];
+  mm_plan_label(all->config, cell[5].data, row, sizeof row);
+  snprintf(b->label, sizeof b->label, "%s-%s", (const char *)cell[4].data, row);
   return 0;
 }
 
@@ -263,6 +302,7 @@ static mm_status export_group(mm_run *run, mm_event_folder *folder, int64_t from
     status = mm_event_take_name(folder, stem, label, name);
     if (status == MM_OK) snprintf(sub, sizeof sub, "%s/", name);
   }
+  set_times(&g, folder);
   if (status == MM_OK) status = write_group(&g, folder, sub);
   release(&g);
   return status;
@@ -285,11 +325,15 @@ static mm_status export_batches(mm_run *run, mm_event_folder *folder, const batc
 
 mm_status mm_event_export_trainings(mm_run *run, mm_event_folder *folder) {
   batches all = { .status = MM_OK };
+  MM_TRY(mm_event_walk(run, MM_RUN_TRAINING, INT64_MIN, INT64_MAX, add_steps, &folder->steps));
   if (strcmp(mm_run_command(run), "train") == 0)
     return export_group(run, folder, 0, INT64_MAX, "", NULL);
+  const char *config = mm_run_config(run);
+  if (mm_json_parse(config, strlen(config), "config", &all.config) != MM_OK) all.config = NULL;
   mm_status status = mm_event_walk(run, MM_RUN_BATCH, INT64_MIN, INT64_MAX, see_batch, &all);
   if (status == MM_OK) status = all.status;
   if (status == MM_OK) status = export_batches(run, folder, &all);
   mm_free(all.batch);
+  cJSON_Delete(all.config);
   return status;
 }

@@ -101,6 +101,7 @@ mm_status mm_learn_kept_forget(mm_learn *l) {
 
 void mm_learn_kept_clear(mm_learn *l) {
   l->early.n = 0;
+  l->early.waiting = 0;
   l->early.in_database = false;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "env/env_internal.h"
 #include "experiment/run.h"
 
 enum { TASK_FILE_MAX = 1 << 20 };
@@ -56,13 +57,18 @@ mm_status mm_plan_copy_task(const char *text, size_t i, const char *folder) {
                  path);
 }
 
-mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
+mm_status mm_plan_read_env(const char *env, const char *text, size_t i, const char *folder,
                            mm_env **out) {
   char path[MM_RUN_PATH_SIZE];
   if (!text) return mm_env_open(env, out);
-  MM_TRY(mm_plan_copy_task(text, i, folder));
   MM_TRY(task_path(i, folder, path));
-  return mm_env_open(path, out);
+  return mm_env_parse(path, text, out);
+}
+
+mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
+                           mm_env **out) {
+  MM_TRY(mm_plan_copy_task(text, i, folder));
+  return mm_plan_read_env(env, text, i, folder, out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -173,4 +179,15 @@ mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
     MM_TRY(take_text(text, &file[i]));
   }
   return MM_OK;
+}
+
+void mm_plan_label(const cJSON *config, const char *map, char *out, size_t size) {
+  static const char tuned[] = "tuned:";
+  const cJSON *name = mm_json_find(config, "algo");
+  mm_algo algo;
+  if (!cJSON_IsString(name) || !mm_algo_find(name->valuestring, &algo) || mm_algo_has_map(algo))
+    snprintf(out, size, "%s", map);
+  else
+    snprintf(out, size, "%s%s", strncmp(map, tuned, sizeof tuned - 1) == 0 ? tuned : "",
+             mm_algo_name(algo));
 }

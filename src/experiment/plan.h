@@ -42,6 +42,10 @@ void mm_plan_add_envs(cJSON *root, const char (*env)[MM_PLAN_NAME_SIZE], char *c
 mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
                             char (*env)[MM_PLAN_NAME_SIZE], char **file, size_t *n);
 
+// What runs of a stored plan are called in tables and figures: by their map, or by the algorithm
+// where that has none ("ppo", and "tuned:ppo" for "tuned:negentropy").
+void mm_plan_label(const cJSON *config, const char *map, char *out, size_t size);
+
 // ---------------------------------------------------------------------------------------------
 // Task files
 
@@ -52,7 +56,10 @@ mm_status mm_plan_read_task(const char *env, char **out);
 // something else than the plan is MM_ERR_INPUT.
 mm_status mm_plan_copy_task(const char *text, size_t i, const char *folder);
 
-// The i-th environment of the run in `folder`: by its ID, or by the copy of its task file.
+// The i-th environment of the run in `folder`: by its ID, or by the text of its task file. open
+// also sees to the copy of the file, as copy_task; read leaves the folder alone.
+mm_status mm_plan_read_env(const char *env, const char *text, size_t i, const char *folder,
+                           mm_env **out);
 mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
                            mm_env **out);
 

@@ -1,6 +1,6 @@
 // Runs of `train` beside each other: environments across, and down what tells the runs apart. That
 // is the algorithm, the map and the settings that differ between runs which are alike in all else
-// that counts; runs that nothing tells apart go by the names of their folders.
+// that counts; runs that nothing tells apart go by the names of their folders, or by their paths.
 
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +11,7 @@ typedef struct contestant {
   const mm_report_run *run;
   const mm_report_batch *batch;
   const char *algo, *map; // "" for no map
+  bool shared;            // its label is another's too, or empty
 } contestant;
 
 // ---------------------------------------------------------------------------------------------
@@ -22,7 +23,6 @@ static const mm_report_batch *batch_of(const mm_report_run *run) {
   return all->batch[0].n > 0 && mm_transfer_has_curves(&run->table.transfer) ? all->batch : NULL;
 }
 
-// A map stands in every plan, but PPO has no use for it.
 static size_t gather(const mm_report *report, contestant *out) {
   size_t n = 0;
   for (size_t i = 0; i < report->n; i++) {
@@ -31,9 +31,10 @@ static size_t gather(const mm_report *report, contestant *out) {
     if (!batch) continue;
     const char *algo = mm_report_config_text(run->config, "algo");
     if (!algo) algo = "";
-    out[n++] = (contestant){
-      .run = run, .batch = batch, .algo = algo, .map = strcmp(algo, "ppo") == 0 ? "" : batch->map
-    };
+    mm_algo known;
+    bool has_map = !mm_algo_find(algo, &known) || mm_algo_has_map(known);
+    out[n++] =
+        (contestant){ .run = run, .batch = batch, .algo = algo, .map = has_map ? batch->map : "" };
   }
   return n;
 }
@@ -101,19 +102,41 @@ static void write_label(const contestant *c, size_t n, size_t i, char *out, size
   }
 }
 
-static bool taken(const mm_report_batch *batch, size_t i) {
-  for (size_t j = 0; j < i; j++)
-    if (strcmp(batch[j].env, batch[i].env) == 0 && strcmp(batch[j].map, batch[i].map) == 0)
-      return true;
-  return false;
+// The folder's name, or the whole path where another run's folder is called the same.
+static const char *folder_of(const contestant *c, size_t n, size_t i) {
+  for (size_t j = 0; j < n; j++)
+    if (j != i && strcmp(c[j].run->name, c[i].run->name) == 0)
+      return mm_run_folder_of(c[i].run->run);
+  return c[i].run->name;
 }
 
-static void add_labels(const contestant *c, size_t n, mm_report_batch *batch) {
-  for (size_t i = 0; i < n; i++) {
+static bool is_shared(const mm_report_batch *batch, size_t n, size_t i) {
+  bool shared = !batch[i].map[0];
+  for (size_t j = 0; j < n && !shared; j++)
+    shared = j != i && strcmp(batch[j].env, batch[i].env) == 0 &&
+             strcmp(batch[j].map, batch[i].map) == 0;
+  return shared;
+}
+
+// Paths of one run, or too long to be shown whole: the place in the report comes first.
+static void add_number(mm_report_batch *batch, size_t i) {
+  char label[sizeof batch->map];
+  memcpy(label, batch[i].map, sizeof label);
+  snprintf(batch[i].map, sizeof batch[i].map, "%zu: %.*s", i + 1, (int)sizeof label - 32, label);
+}
+
+// A label must be one run's alone: a table has one cell for a label and an environment.
+static void add_labels(contestant *c, size_t n, mm_report_batch *batch) {
+  for (size_t i = 0; i < n; i++)
     write_label(c, n, i, batch[i].map, sizeof batch[i].map);
-    if (!batch[i].map[0] || taken(batch, i))
-      add_word(batch[i].map, sizeof batch[i].map, "", c[i].run->name);
-  }
+  for (size_t i = 0; i < n; i++)
+    c[i].shared = is_shared(batch, n, i);
+  for (size_t i = 0; i < n; i++)
+    if (c[i].shared) add_word(batch[i].map, sizeof batch[i].map, "", folder_of(c, n, i));
+  for (size_t i = 0; i < n; i++)
+    c[i].shared = is_shared(batch, n, i);
+  for (size_t i = 0; i < n; i++)
+    if (c[i].shared) add_number(batch, i);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -13,6 +13,11 @@
 #include "experiment/report_internal.h"
 #include "experiment/tune_files.h"
 
+// Damage does not stop the reading: mm_run_damage tells.
+static bool goes_on(mm_status status) {
+  return status == MM_OK || status == MM_ERR_INPUT;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Times
 
@@ -60,17 +65,18 @@ static int add_timing(const mm_run_timing *row, void *user) {
   return 0;
 }
 
+// Damaged rows are left out, of one table as of the other.
 static mm_status read_times(mm_report_run *r) {
   clock_reader c = { .started = NAN };
-  MM_TRY(mm_run_walk_all(r->run, MM_RUN_SESSION, add_session_time, &c));
+  mm_status sessions = mm_run_walk_all(r->run, MM_RUN_SESSION, add_session_time, &c);
+  mm_status timings = mm_run_each_timing(r->run, add_timing, &r->seconds_training);
   double open = (r->summary.owned ? now() : seconds_of(r->summary.last)) - c.started;
   r->seconds = c.seconds + (open > 0 ? open : 0);
-  MM_TRY(mm_run_each_timing(r->run, add_timing, &r->seconds_training));
   if (!r->has_search) r->seconds_training = r->seconds;
   // what a reproduction does besides is in none of the counts: it has no speed
   if (strcmp(mm_run_command(r->run), "reproduce") == 0) r->seconds_training = NAN;
   r->env_steps = r->summary.env_steps;
-  return MM_OK;
+  return goes_on(sessions) ? timings : sessions;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -84,11 +90,7 @@ static void set_name(mm_report_run *r) {
   free(real);
 }
 
-static bool goes_on(mm_status status) {
-  return status == MM_OK || status == MM_ERR_INPUT;
-}
-
-// All of it at one moment. Damage does not stop it: mm_run_damage tells.
+// All of it at one moment.
 mm_status mm_report_open_run(const char *path, mm_report_run *r) {
   *r = (mm_report_run){ 0 };
   MM_TRY(mm_run_open(path, MM_RUN_READ, &r->run));

@@ -66,6 +66,7 @@ static void add_differences(cJSON *point, const mm_search_curve *c, const mm_sea
     cJSON_AddStringToObject(object, "map", c->control[k].name);
     mm_json_add_defined(object, "mean", p->minus[k].mean);
     mm_json_add_defined(object, "sem", p->minus[k].sem);
+    mm_json_add_defined(object, "verdict", mm_estimate_sign(p->minus[k]));
     cJSON_AddItemToArray(minus, object);
   }
 }

@@ -59,7 +59,7 @@ static void add_labels(mm_report_table *t, const mm_report_trainings *all, const
 
 // Of which nothing is done yet.
 static const mm_transfer_cell empty_cell = {
-  .eta = NAN, .of = { .mean = { NAN, NAN }, .iqm = { NAN, NAN, NAN } }
+  .eta = NAN, .of = { .mean = { NAN, NAN, 0 }, .iqm = { NAN, NAN, NAN } }
 };
 
 static void *take(size_t count, size_t size) {
@@ -132,6 +132,8 @@ static mm_status fill(mm_report_table *t, const mm_report_trainings *all) {
   for (size_t b = 0; b < all->n_batch; b++)
     if (mm_report_is_shown(&all->batch[b])) MM_TRY(fill_cell(t, all, &all->batch[b]));
   table->baseline[MM_BASELINE_NEGENTROPY] = find_map(t, "negentropy");
+  if (table->baseline[MM_BASELINE_NEGENTROPY] == table->config.n_map) // has no map, so no other row
+    table->baseline[MM_BASELINE_NEGENTROPY] = find_map(t, mm_algo_name(MM_ALGO_PPO));
   table->baseline[MM_BASELINE_L2] = find_map(t, "l2");
   mm_transfer_compare(table);
   return MM_OK;

@@ -10,7 +10,8 @@
 
 typedef struct reader {
   mm_report_trainings *all;
-  size_t at; // training whose points come
+  const cJSON *config; // of the run
+  size_t at;           // training whose points come
   bool no_memory;
 } reader;
 
@@ -80,14 +81,15 @@ static int see_batch(const mm_run_batch *row, void *user) {
   *batch = (mm_report_batch){ .first = row->first, .jobs = row->jobs };
   snprintf(batch->role, sizeof batch->role, "%s", row->role);
   snprintf(batch->env, sizeof batch->env, "%s", row->env);
-  snprintf(batch->map, sizeof batch->map, "%s", row->map);
+  mm_plan_label(r->config, row->map, batch->map, sizeof batch->map);
   if (mm_json_parse(row->settings, strlen(row->settings), "settings", &batch->settings) != MM_OK)
     batch->settings = NULL;
   return 0;
 }
 
 // Before version 3 only `train` had trainings, all of one kind.
-static bool make_batch(const cJSON *config, reader *r) {
+static bool make_batch(reader *r) {
+  const cJSON *config = r->config;
   const char *env = mm_report_config_text(config, "env");
   const char *map = mm_report_config_text(config, "map");
   const cJSON *seeds = mm_json_find(config, "seeds");
@@ -125,14 +127,14 @@ static mm_status worse(mm_status so_far, mm_status status, const reader *r) {
 
 mm_status mm_report_read_trainings(mm_run *run, const cJSON *config, mm_report_trainings *out) {
   *out = (mm_report_trainings){ 0 };
-  reader r = { .all = out };
+  reader r = { .all = out, .config = config };
   if (mm_plan_read_seed(config, "config", &out->resampling) != MM_OK) out->resampling = 0;
   mm_status status = worse(MM_OK, mm_run_each_training(run, see_training, &r), &r);
   if (status == MM_OK || status == MM_ERR_INPUT)
     status = worse(status, mm_run_each_point(run, see_point, &r), &r);
   if (status == MM_OK || status == MM_ERR_INPUT)
     status = worse(status, mm_run_each_batch(run, see_batch, &r), &r);
-  if (status == MM_OK && out->n_batch == 0 && !make_batch(config, &r))
+  if (status == MM_OK && out->n_batch == 0 && !make_batch(&r))
     status = worse(status, MM_ERR_MEMORY, &r);
   place_curves(out);
   fill_batches(out);

@@ -104,9 +104,9 @@ static mm_status claim_twice(mm_reproduction *r, const mm_reproduction_cell *lea
     double gain = learned->run[MM_QUANTITY_FINAL][i] - 2 * base->run[MM_QUANTITY_FINAL][i];
     if (!isnan(gain)) x[n++] = gain;
   }
-  mm_estimate gain = n > 0 ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+  mm_estimate gain = mm_estimate_of(x, n);
   mm_free(x);
-  return mm_reproduction_claim(r, learned->env, learned->target, gain, n,
+  return mm_reproduction_claim(r, learned->env, learned->target, gain,
                                "final value: learned more than twice negentropy");
 }
 
@@ -116,18 +116,17 @@ mm_status mm_reproduce_claim_ampo(mm_reproduction *r, const char *env, const cha
   const mm_reproduction_cell *l2 = mm_reproduction_find(r, env, "l2", target);
   bool tie = strcmp(env, "Acrobot-v1") == 0;
   bool twice = strstr(env, "Asterix") || strstr(env, "SpaceInvaders");
-  mm_comparison with_l2 = learned->over[1];
-  MM_TRY(mm_reproduction_claim(r, env, target, learned->over[0].gain, learned->over[0].n,
+  MM_TRY(mm_reproduction_claim(r, env, target, learned->over[0].gain,
                                "final value: learned > negentropy"));
   if (tie)
-    MM_TRY(mm_reproduction_claim_tie(r, env, target, with_l2.gain, with_l2.n,
+    MM_TRY(mm_reproduction_claim_tie(r, env, target, learned->over[1].gain,
                                      "final value: learned ties with l2"));
   else
-    MM_TRY(mm_reproduction_claim(r, env, target, with_l2.gain, with_l2.n,
-                                 "final value: learned > l2"));
+    MM_TRY(
+        mm_reproduction_claim(r, env, target, learned->over[1].gain, "final value: learned > l2"));
   // that the learned map is above it is said already
   if (tie || twice)
-    MM_TRY(mm_reproduction_claim(r, env, target, l2->over[0].gain, l2->over[0].n,
+    MM_TRY(mm_reproduction_claim(r, env, target, l2->over[0].gain,
                                  "negentropy levels off lower: final value of l2 > negentropy"));
   return twice ? claim_twice(r, learned, base) : MM_OK;
 }

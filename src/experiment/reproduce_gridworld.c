@@ -361,8 +361,7 @@ static mm_status claim_above(mm_reproduction *r, const char *env, const char *a,
                              mm_quantity quantity, const char *text) {
   const mm_reproduction_cell *x = mm_reproduction_find(r, env, a, ""),
                              *y = mm_reproduction_find(r, env, b, "");
-  mm_comparison c = mm_reproduction_compare(x, y, quantity);
-  return mm_reproduction_claim(r, env, "", c.gain, c.n, text);
+  return mm_reproduction_claim(r, env, "", mm_reproduction_compare(x, y, quantity).gain, text);
 }
 
 static mm_status claim(mm_reproduction *r) {
@@ -385,7 +384,6 @@ static mm_status claim(mm_reproduction *r) {
                        "drops in value: learned fewer than negentropy"));
     const mm_reproduction_cell *learned = mm_reproduction_find(r, env, "learned", "");
     MM_TRY(mm_reproduction_claim(r, env, "", learned->value[MM_QUANTITY_EARLY],
-                                 mm_reproduction_compare(learned, learned, MM_QUANTITY_EARLY).n,
                                  "more than half of the gain within 50,000 steps (learned)"));
   }
   return MM_OK;

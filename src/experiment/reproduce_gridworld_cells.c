@@ -103,7 +103,7 @@ static mm_status add_curve(const curves *c, const double *of, const char *name, 
       double y = of[(cell_place * f->n_seed + i) * (f->n_step + 1) + t];
       if (!isnan(y)) x[n++] = y;
     }
-    mm_estimate e = n > 0 ? mm_estimate_of(x, n) : (mm_estimate){ NAN, NAN };
+    mm_estimate e = mm_estimate_of(x, n);
     point[t] = (mm_curve_point){ f->step[t], e };
   }
   cell->curve[cell->n_curve++] = (mm_reproduction_curve){ name, point, n_point };

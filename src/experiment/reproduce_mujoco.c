@@ -82,7 +82,7 @@ static mm_status note_ratio(mm_reproduction *r, const mm_reproduction_cell *lear
 mm_status mm_reproduce_claim_mujoco(mm_reproduction *r, const char *body) {
   const mm_reproduction_cell *learned = mm_reproduction_find(r, body, "learned", "");
   const mm_reproduction_cell *base = mm_reproduction_find(r, body, "negentropy", "");
-  MM_TRY(mm_reproduction_claim(r, body, "", learned->over[0].gain, learned->over[0].n,
+  MM_TRY(mm_reproduction_claim(r, body, "", learned->over[0].gain,
                                "final return: learned > negentropy"));
   return note_ratio(r, learned, base);
 }

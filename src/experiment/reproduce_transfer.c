@@ -70,12 +70,12 @@ static mm_status note_agreement(figure *f, const char *target) {
     n++;
     ours += better;
     same += better == c->paper_better;
-    near += fabs(e.mean - c->paper) <= 2 * e.sem;
+    near += fabs(e.mean - c->paper) <= mm_estimate_half(e);
   }
   return mm_reproduction_note(&f->r->result,
                               "target=%s: above or below negentropy as in the paper in %zu of %zu "
-                              "cells (above: %zu here, 21 there); %zu of them within two of our "
-                              "standard errors of the paper's value",
+                              "cells (above: %zu here, 21 there); in %zu of them our 95 %% "
+                              "interval includes the paper's value",
                               target, same, n, ours, near);
 }
 
@@ -84,7 +84,7 @@ static mm_status claim(figure *f, const char *target) {
   for (size_t e = 0; e < ENVS; e++) {
     const char *id = mm_paper_envs[e];
     const mm_reproduction_cell *own = mm_reproduction_find(r, id, id, target);
-    MM_TRY(mm_reproduction_claim(r, id, target, own->over[0].gain, own->over[0].n,
+    MM_TRY(mm_reproduction_claim(r, id, target, own->over[0].gain,
                                  "the map learned here is above negentropy"));
   }
   return MM_OK;

@@ -53,7 +53,7 @@ mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *m
   cell->eta = cell->paper = cell->optimal = NAN;
   cell->n_run = n_seed;
   for (int q = 0; q < MM_QUANTITIES; q++)
-    cell->value[q] = (mm_estimate){ NAN, NAN };
+    cell->value[q] = MM_ESTIMATE_NONE;
   if (n_seed > r->n_seed) r->n_seed = n_seed;
   *out = cell;
   return mm_reproduction_add_quantity(cell, MM_QUANTITY_FINAL);
@@ -71,15 +71,15 @@ mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) {
   return MM_OK;
 }
 
-static int verdict_of(mm_estimate gain, size_t n, bool tie) {
-  if (n < MM_CLAIM_RUNS || isnan(gain.mean) || isnan(gain.sem)) return 0;
-  bool beyond = fabs(gain.mean) > 2 * gain.sem;
-  if (tie) return beyond ? -1 : 1;
-  return !beyond ? 0 : gain.mean > 0 ? 1 : -1;
+static int verdict_of(mm_estimate gain, bool tie) {
+  if (gain.n < MM_CLAIM_RUNS || isnan(gain.mean) || isnan(gain.sem)) return 0;
+  int sign = mm_estimate_sign(gain);
+  if (tie) return sign != 0 ? -1 : 1;
+  return sign;
 }
 
 static mm_status add_claim(mm_reproduction *r, const char *env, const char *target,
-                           mm_estimate gain, size_t n, bool tie, const char *text) {
+                           mm_estimate gain, bool tie, const char *text) {
   void *claims = r->claim;
   mm_status status = grow(&claims, r->n_claim, sizeof *r->claim);
   r->claim = claims;
@@ -89,20 +89,19 @@ static mm_status add_claim(mm_reproduction *r, const char *env, const char *targ
   snprintf(claim->target, sizeof claim->target, "%s", target);
   snprintf(claim->text, sizeof claim->text, "%s", text);
   claim->gain = gain;
-  claim->n = n;
   claim->tie = tie;
-  claim->verdict = verdict_of(gain, n, tie);
+  claim->verdict = verdict_of(gain, tie);
   return MM_OK;
 }
 
 mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
-                                mm_estimate gain, size_t n, const char *text) {
-  return add_claim(r, env, target, gain, n, false, text);
+                                mm_estimate gain, const char *text) {
+  return add_claim(r, env, target, gain, false, text);
 }
 
 mm_status mm_reproduction_claim_tie(mm_reproduction *r, const char *env, const char *target,
-                                    mm_estimate gain, size_t n, const char *text) {
-  return add_claim(r, env, target, gain, n, true, text);
+                                    mm_estimate gain, const char *text) {
+  return add_claim(r, env, target, gain, true, text);
 }
 
 static void release_cell(mm_reproduction_cell *cell) {
@@ -138,8 +137,7 @@ const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const
 
 mm_comparison mm_reproduction_compare(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
                                       mm_quantity quantity) {
-  if (!a || !b || !a->run[quantity] || !b->run[quantity])
-    return (mm_comparison){ 0, { NAN, NAN }, NAN };
+  if (!a || !b || !a->run[quantity] || !b->run[quantity]) return MM_COMPARISON_NONE;
   return mm_estimate_comparison(a->run[quantity], b->run[quantity],
                                 a->n_run < b->n_run ? a->n_run : b->n_run);
 }

@@ -53,17 +53,16 @@ typedef struct mm_reproduction_cell {
   double optimal; // mean V* of the instances; NaN where not known
 } mm_reproduction_cell;
 
-// Standard errors of fewer runs are too uncertain themselves to decide anything by two of them.
+// Fewer runs say too little of what others would be like to decide anything.
 enum { MM_CLAIM_RUNS = 8 };
 
 typedef struct mm_claim {
   char env[64], target[8];         // where
   char text[MM_REPRODUCTION_TEXT]; // the paper's
   mm_estimate gain;                // what should be positive, or 0 for a tie, as we find it
-  size_t n;                        // runs behind it
   bool tie;
-  // 1 holds, -1 does not hold, 0 undecided. What should be positive: beyond two standard errors on
-  // either side, else undecided. A tie holds within two standard errors.
+  // 1 holds, -1 does not hold, 0 undecided. What should be positive: its 95 % interval is above or
+  // below 0, else undecided. A tie holds where the interval includes 0.
   int verdict;
 } mm_claim;
 
@@ -105,12 +104,12 @@ mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *m
 mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity quantity);
 mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 
-// A claim of the paper, from an estimate of what should be positive, over n runs; and one that
+// A claim of the paper, from an estimate of what should be positive; and one that
 // nothing is won or lost.
 mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
-                                mm_estimate gain, size_t n, const char *text);
+                                mm_estimate gain, const char *text);
 mm_status mm_reproduction_claim_tie(mm_reproduction *r, const char *env, const char *target,
-                                    mm_estimate gain, size_t n, const char *text);
+                                    mm_estimate gain, const char *text);
 
 const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const char *env,
                                                  const char *map, const char *target);

@@ -1,5 +1,5 @@
 // The transfer table as a picture: ours above the paper's in each cell, green as in the paper where
-// a map is above the negative entropy, darker where that is beyond two standard errors.
+// a map is above the negative entropy, darker where the 95 % interval of the difference excludes 0.
 
 #include <math.h>
 #include <stdio.h>
@@ -18,8 +18,8 @@ enum {
   TEXT = 0x222222,
   QUIET = 0x666666,
   RULE = 0xbbbbbb,
-  BETTER = 0x9fd8a4, // beyond two standard errors
-  ABOVE = 0xdff2df,  // above, but not beyond them
+  BETTER = 0x9fd8a4, // the interval excludes 0
+  ABOVE = 0xdff2df,  // above, but it does not
   WORSE = 0xf3c9b8
 };
 
@@ -43,8 +43,8 @@ static void put_cell(mm_page *page, const mm_reproduction_cell *cell, double x, 
   bool baseline = strcmp(cell->map, "negentropy") == 0;
   if (!baseline && gain.mean > 0)
     fill(page, x + 2, y + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4,
-         gain.mean > 2 * gain.sem ? BETTER : ABOVE);
-  else if (!baseline && gain.mean < -2 * gain.sem)
+         mm_estimate_sign(gain) > 0 ? BETTER : ABOVE);
+  else if (!baseline && mm_estimate_sign(gain) < 0)
     fill(page, x + 2, y + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4, WORSE);
   snprintf(text, sizeof text, "%.2f ± %.2f", ours.mean, ours.sem);
   put(page, x + CELL_WIDTH / 2.0, y + 14, true, false, TEXT, text);
@@ -90,8 +90,8 @@ mm_status mm_reproduction_figure_table(const mm_reproduction *r, const char *con
   y += put_label(&page, y, width, r->label);
   y += put_label(&page, y, width, r->more);
   put(&page, MARGIN, y, false, false, QUIET,
-      "green: above negentropy (dark: by more than 2 standard errors), red: below by more; *: "
-      "green in the paper");
+      "green: above negentropy (dark, and red below it: the 95 % interval of the paired difference "
+      "excludes 0); *: green in the paper");
   y += 1.5 * LINE;
   for (size_t e = 0; e < n_env; e++)
     put(&page, MARGIN + NAME + CELL_WIDTH * ((double)e + 0.5), y, true, true, TEXT, env[e]);

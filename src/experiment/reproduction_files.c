@@ -69,7 +69,7 @@ static void add_claims(cJSON *root, const mm_reproduction *r) {
     cJSON_AddStringToObject(claim, "verdict", verdict_text(r->claim[i].verdict));
     mm_json_add_defined(claim, "gain", r->claim[i].gain.mean);
     mm_json_add_defined(claim, "gain_sem", r->claim[i].gain.sem);
-    mm_json_add_whole(claim, "runs", r->claim[i].n);
+    mm_json_add_whole(claim, "runs", r->claim[i].gain.n);
     cJSON_AddBoolToObject(claim, "tie", r->claim[i].tie);
     cJSON_AddItemToArray(claims, claim);
   }

@@ -14,9 +14,11 @@
 // Statuses are stored as numbers, so these may never change their meaning.
 _Static_assert(MM_OK == 0 && MM_ERR_INPUT == 1 && MM_ERR_MEMORY == 2 && MM_ERR_IO == 3 &&
                    MM_ERR_NUMERIC == 4 && MM_ERR_UNSUPPORTED == 5 && MM_ERR_INTERRUPTED == 6 &&
-                   MM_ERR_DEVICE == 7,
+                   MM_ERR_DEVICE == 7 && MM_ERR_TIMEOUT == 8,
                "statuses in run databases");
-enum { STATUS_MAX = MM_ERR_DEVICE };
+#define ONE(name, meaning) +1
+enum { STATUS_MAX = MM_STATUS_LIST(ONE) - 1 };
+#undef ONE
 
 #define INTEGER(name, max)                                                                         \
   { name, MM_RUN_INTEGER, false, max }

@@ -126,7 +126,7 @@ static mm_estimate difference(const reader *r, size_t control, const score *s, s
 static void take_differences(const reader *r, const score *s, size_t n, double *x,
                              mm_search_point *point) {
   const mm_search_curve *c = r->curve;
-  point->difference = (mm_estimate){ NAN, NAN };
+  point->difference = MM_ESTIMATE_NONE;
   for (size_t k = 0; k < c->n_control; k++)
     point->minus[k] = difference(r, k, s, n, x);
   if (c->reference < c->n_control) point->difference = point->minus[c->reference];
@@ -196,7 +196,7 @@ static mm_status derive(reader *r) {
     mm_estimate *value = mm_alloc_array(c->n_phase, sizeof *value);
     size_t *n = mm_alloc_array(c->n_phase, sizeof *n);
     for (size_t p = 0; p < c->n_phase && value && n; p++) {
-      value[p] = (mm_estimate){ NAN, NAN };
+      value[p] = MM_ESTIMATE_NONE;
       n[p] = 0;
     }
     c->control[i].value = value;

@@ -41,10 +41,20 @@ static void include(range *r, double x) {
   r->high = fmax(r->high, x);
 }
 
-static void include_estimate(range *r, mm_estimate e, double widths) {
-  double half = isnan(e.sem) ? 0 : widths * e.sem;
-  include(r, e.mean - half);
-  include(r, e.mean + half);
+// Half the length of what is drawn around a mean: NaN for a single number, which has none.
+typedef double half_of(mm_estimate e);
+
+static double sem_of(mm_estimate e) {
+  return e.sem;
+}
+
+static double half_or_none(half_of *half, mm_estimate e) {
+  return isnan(half(e)) ? 0 : half(e);
+}
+
+static void include_estimate(range *r, mm_estimate e, half_of *half) {
+  include(r, e.mean - half_or_none(half, e));
+  include(r, e.mean + half_or_none(half, e));
 }
 
 static const range nothing = { INFINITY, -INFINITY };
@@ -126,10 +136,10 @@ static range core_range(const picture *p) {
   const mm_search_curve *c = &p->curve;
   range r = nothing;
   for (size_t i = 0; i < c->n_point; i++)
-    include_estimate(&r, c->point[i].value, 1);
+    include_estimate(&r, c->point[i].value, sem_of);
   for (size_t i = 0; i < c->n_control; i++)
     for (size_t k = 0; k < c->n_phase && strncmp(c->control[i].name, "random", 6) != 0; k++)
-      include_estimate(&r, c->control[i].value[k], 1);
+      include_estimate(&r, c->control[i].value[k], sem_of);
   return r;
 }
 
@@ -139,7 +149,7 @@ static range score_range(const picture *p) {
   range core = core_range(p), all = core;
   for (size_t i = 0; i < c->n_control; i++)
     for (size_t k = 0; k < c->n_phase; k++)
-      include_estimate(&all, c->control[i].value[k], 1);
+      include_estimate(&all, c->control[i].value[k], sem_of);
   bool room = !(core.low <= core.high) || all.high - all.low <= 1.6 * (core.high - core.low);
   return padded(room ? all : core);
 }
@@ -165,18 +175,18 @@ static mm_estimate difference_of(const mm_search_point *point) {
 }
 
 // The points of a phase, with the limits of their band: x, y, low, high.
-static int add_points(const picture *p, size_t phase, estimate_of *number, double widths,
+static int add_points(const picture *p, size_t phase, estimate_of *number, half_of *half,
                       size_t *n) {
   const mm_search_curve *c = &p->curve;
   *n = 0;
   for (size_t i = 0; i < c->n_point; i++) {
     mm_estimate e = number(&c->point[i]);
     if (c->point[i].phase != (int32_t)phase || !isfinite(e.mean)) continue;
-    double *row = p->points + 4 * (*n)++, half = isnan(e.sem) ? 0 : widths * e.sem;
+    double *row = p->points + 4 * (*n)++, length = half_or_none(half, e);
     row[0] = c->point[i].generation;
     row[1] = e.mean;
-    row[2] = e.mean - half;
-    row[3] = e.mean + half;
+    row[2] = e.mean - length;
+    row[3] = e.mean + length;
   }
   return *n > 0 ? mm_figure_data(p->sheet.figure, p->points, *n, 4) : -1;
 }
@@ -186,10 +196,10 @@ typedef struct phase_data {
   size_t n[MM_SEARCH_PHASES];
 } phase_data;
 
-static phase_data add_phases(const picture *p, estimate_of *number, double widths) {
+static phase_data add_phases(const picture *p, estimate_of *number, half_of *half) {
   phase_data d;
   for (size_t k = 0; k < p->curve.n_phase; k++)
-    d.data[k] = add_points(p, k, number, widths, &d.n[k]);
+    d.data[k] = add_points(p, k, number, half, &d.n[k]);
   return d;
 }
 
@@ -218,7 +228,7 @@ static void plot_scores(const picture *p) {
   for (size_t i = 0; i < c->n_control; i++)
     for (size_t k = 0; k < c->n_phase; k++)
       level[i][k] = add_level(p, c->control[i].value[k], c->phase_start[k], phase_end(c, k));
-  phase_data learned = add_phases(p, value_of, 1);
+  phase_data learned = add_phases(p, value_of, sem_of);
   mm_figure_script(p->sheet.figure, "plot NaN notitle");
   for (size_t i = 0; i < c->n_control; i++)
     for (size_t k = 0; k < c->n_phase; k++)
@@ -271,24 +281,24 @@ static void draw_scores(const picture *p, mm_box b) {
 static void draw_difference(const picture *p, mm_box b) {
   const mm_search_curve *c = &p->curve;
   const mm_search_point *last = c->n_point > 0 ? &c->point[c->n_point - 1] : NULL;
-  char title[MM_SEARCH_NAME_SIZE + 32], about[160] = "task by task, two standard errors";
+  char title[MM_SEARCH_NAME_SIZE + 32], about[160] = "task by task, 95 % interval";
   range r = nothing;
   include(&r, 0);
   for (size_t i = 0; i < c->n_point; i++)
-    include_estimate(&r, c->point[i].difference, 2);
+    include_estimate(&r, c->point[i].difference, mm_estimate_half);
   // the reference is l2 or negentropy, so its name is harmless
   const char *from = c->reference < c->n_control ? c->control[c->reference].name : "l2";
   snprintf(title, sizeof title, "learned − %s", from);
   if (last && isfinite(last->difference.mean) && isfinite(last->difference.sem))
     mm_figure_print(p->sheet.figure, about, sizeof about,
-                    "task by task, two standard errors; last %s%.3g ± %.2g",
+                    "task by task, 95 %% interval; last %s%.3g ± %.2g",
                     last->difference.mean < 0 ? "−" : "+", fabs(last->difference.mean),
-                    last->difference.sem);
+                    mm_estimate_half(last->difference));
   put_heading(p, b, title, about);
   bool known = r.low < r.high;
   if (!known) put_excuse(p, b, "nothing to compare yet");
   begin_panel(p, b, known ? padded(r) : (range){ -1, 1 }, false);
-  phase_data d = add_phases(p, difference_of, 2);
+  phase_data d = add_phases(p, difference_of, mm_estimate_half);
   mm_figure_script(p->sheet.figure,
                    "set arrow from 0,0 to %.9g,0 nohead lc rgb '#555555' lw 1 dt (6,4) back\n"
                    "plot NaN notitle",

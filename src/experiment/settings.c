@@ -138,6 +138,10 @@ bool mm_algo_find(const char *name, mm_algo *out) {
   return false;
 }
 
+bool mm_algo_has_map(mm_algo algo) {
+  return algo != MM_ALGO_PPO;
+}
+
 enum { KIND_NEURAL, KIND_PIECEWISE }; // words of `kind`
 
 mm_settings mm_settings_default(mm_algo algo) {

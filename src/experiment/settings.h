@@ -22,6 +22,9 @@ typedef enum mm_algo {
 const char *mm_algo_name(mm_algo algo);
 bool mm_algo_find(const char *name, mm_algo *out);
 
+// Whether a mirror map makes its policies. PPO has none: a plan's negentropy is there to no effect.
+bool mm_algo_has_map(mm_algo algo);
+
 // ---------------------------------------------------------------------------------------------
 // The keys of a search: name, default for tabular PMD (the paper's), least, most, whole, meaning.
 // The defaults of the others are in mm_settings_default.

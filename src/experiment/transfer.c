@@ -30,9 +30,7 @@ static size_t find_kind(const mm_transfer_config *c, mm_map_kind kind) {
 }
 
 int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline) {
-  mm_estimate d = cell->over[baseline].gain;
-  if (!(fabs(d.mean) > 2 * d.sem)) return 0;
-  return d.mean > 0 ? 1 : -1;
+  return mm_estimate_sign(cell->over[baseline].gain);
 }
 
 double mm_transfer_speed(const mm_transfer *t) {
@@ -74,7 +72,7 @@ void mm_transfer_compare(mm_transfer *t) {
       t->cell[i].over[b] = from < c->n_map
                                ? mm_estimate_comparison(worths_of(t, i / c->n_env, e),
                                                         worths_of(t, from, e), c->n_seed)
-                               : (mm_comparison){ 0, { NAN, NAN }, NAN };
+                               : MM_COMPARISON_NONE;
     }
 }
 

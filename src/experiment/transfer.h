@@ -82,8 +82,8 @@ void mm_transfer_compare(mm_transfer *transfer);
 
 const mm_transfer_cell *mm_transfer_at(const mm_transfer *transfer, size_t map, size_t env);
 
-// Whether a map's runs differ from a baseline's by more than two standard errors of the paired
-// difference: 1 above, -1 below, 0 neither or not known.
+// Whether the 95 % interval of the paired difference from a baseline (mm_estimate_sign) is above
+// (1) or below (-1) 0; 0: neither, or not known.
 int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline);
 
 // Environment steps per second of this process; 0 when there was nothing left to be done.

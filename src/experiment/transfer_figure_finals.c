@@ -19,7 +19,7 @@ enum {
 };
 
 // What a panel shows, and the colours of its dots: maps that were asked for stand out from
-// controls, and so do differences beyond two standard errors.
+// controls, and so do differences whose 95 % interval excludes 0.
 typedef enum measure { FINAL, DIFFERENCE } measure;
 enum { GROUPS = 3 };
 static const char *const colours[2][GROUPS] = {
@@ -42,7 +42,7 @@ typedef struct picture {
 static mm_estimate number_of(const picture *p, const mm_transfer_cell *cell, measure what) {
   if (what == FINAL) return cell->of.mean;
   mm_estimate d = cell->over[p->baseline].gain;
-  return (mm_estimate){ d.mean, 2 * d.sem };
+  return (mm_estimate){ d.mean, mm_estimate_half(d), d.n };
 }
 
 static int group_of(const picture *p, size_t map, const mm_transfer_cell *cell, measure what) {
@@ -87,7 +87,7 @@ static range range_of(const picture *p, size_t env, measure what, double line) {
   for (size_t m = 0; m <= p->t->config.n_map; m++) {
     bool last = m == p->t->config.n_map;
     mm_estimate e =
-        last ? (mm_estimate){ line, 0 } : number_of(p, mm_transfer_at(p->t, m, env), what);
+        last ? (mm_estimate){ line, 0, 0 } : number_of(p, mm_transfer_at(p->t, m, env), what);
     if (!isfinite(e.mean) || e.mean < -most) continue;
     r.low = fmin(r.low, e.mean - half_length(e));
     r.high = fmax(r.high, e.mean + half_length(e));
@@ -205,9 +205,9 @@ static void put_title(const picture *p, double y) {
   if (p->baseline == MM_BASELINES) return;
   double second = x + (inner + GAP) / 2;
   snprintf(text, sizeof text, "{/*1.08 Difference from %s}",
-           p->baseline == MM_BASELINE_NEGENTROPY ? "negentropy" : "l2");
+           p->baseline == MM_BASELINES ? "" : c->map[p->t->baseline[p->baseline]].label);
   mm_sheet_text(&p->sheet, second, y, text, "left");
-  mm_sheet_text(&p->sheet, second, y + MM_SHEET_LINE, "paired by seed: mean, two standard errors",
+  mm_sheet_text(&p->sheet, second, y + MM_SHEET_LINE, "paired by seed: mean, 95 % interval",
                 "left tc rgb '#777777'");
 }
 

@@ -13,7 +13,8 @@
 cJSON *mm_transfer_json(const mm_transfer *transfer);
 
 // Into an existing folder:
-//   table.csv   map, env, n, mean, sem, optimal_mean, diff_negentropy, .._sem, diff_l2, .._sem,
+//   table.csv   map, env, n, mean, sem, optimal_mean, diff_negentropy, diff_negentropy_sem,
+//               wins_negentropy, diff_l2, diff_l2_sem, wins_l2 (win rates over the same seeds),
 //               failures, eta, iqm, iqm_low, iqm_high (interquartile mean, 95 % of its bootstrap),
 //               unfinished (runs without a finished episode: they have no return)
 //   runs.csv    map, env, seed, final

@@ -231,7 +231,7 @@ static void check_env(mm_tune *t, size_t env, bool both) {
   mm_tune_check *check = &t->check[env];
   *check = (mm_tune_check){ .own = mm_estimate_of(own, n),
                             .best = mm_estimate_of(best, n),
-                            .difference = { NAN, NAN } };
+                            .difference = MM_ESTIMATE_NONE };
   if (both) check->difference = mm_estimate_paired(best, own, n);
   for (size_t i = 0; i < n; i++)
     check->n_failed += isnan(own[i]) || isnan(best[i]);
@@ -279,7 +279,7 @@ static mm_status validate(mm_tune *t) {
   for (size_t e = 0; e < t->plan.n_env && status == MM_OK; e++)
     check_env(t, e, best > 0);
   if (status == MM_OK) {
-    t->gain = best > 0 ? gain_of(t, x) : (mm_estimate){ NAN, NAN };
+    t->gain = best > 0 ? gain_of(t, x) : MM_ESTIMATE_NONE;
     t->validated = true;
   }
   mm_free(x);

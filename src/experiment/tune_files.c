@@ -102,7 +102,10 @@ static void add_plan(cJSON *root, const mm_tune_view *v) {
   for (size_t e = 0; e < p->n_env; e++)
     cJSON_AddItemToArray(envs, cJSON_CreateString(p->env[e]));
   cJSON_AddStringToObject(root, "algo", mm_algo_name(p->settings[0].algo));
-  cJSON_AddStringToObject(root, "map", p->map);
+  if (mm_algo_has_map(p->settings[0].algo))
+    cJSON_AddStringToObject(root, "map", p->map);
+  else
+    cJSON_AddNullToObject(root, "map");
   cJSON_AddStringToObject(root, "method", mm_tune_method_name(p->space.method));
   mm_json_add_whole(root, "seed", p->seed);
   mm_json_add_whole(root, "seeds_per_trial", p->seeds);
@@ -129,7 +132,7 @@ static void add_best(cJSON *root, const mm_tune_view *v) {
   for (size_t j = 0; j < space->n && v->search->n > 0; j++)
     cJSON_AddItemToObject(values, space->parameter[j].name,
                           value_json(&space->parameter[j], v->search->trial[v->best].value[j]));
-  const mm_estimate none = { NAN, NAN };
+  const mm_estimate none = MM_ESTIMATE_NONE;
   add_estimate(best, "score", v->search->n > 0 ? mm_tune_score(&v->search->trial[v->best]) : none);
 }
 

@@ -12,7 +12,7 @@ static mm_status take(mm_tune **out) {
   mm_tune *t = mm_alloc(sizeof *t);
   if (!t) return MM_FAIL(MM_ERR_MEMORY, "no memory for a tuning");
   memset(t, 0, sizeof *t);
-  t->gain = (mm_estimate){ NAN, NAN };
+  t->gain = MM_ESTIMATE_NONE;
   *out = t;
   return MM_OK;
 }
@@ -98,14 +98,17 @@ static mm_status read_plan(mm_tune *t, const mm_run *run) {
   MM_TRY(mm_tune_plan_read(mm_run_config(run), source, &t->plan, &t->own_map, t->task));
   t->map = t->own_map;
   for (size_t e = 0; e < t->plan.n_env; e++)
-    MM_TRY(mm_plan_open_env(t->plan.env[e], t->task[e], e, t->folder, &t->env[e]));
+    MM_TRY(mm_plan_read_env(t->plan.env[e], t->task[e], e, t->folder, &t->env[e]));
   mm_tune_search_config config = mm_tune_config_of(t);
   return mm_tune_search_check(&config);
 }
 
 static mm_status resume(mm_tune *t, const char *folder) {
   MM_TRY(mm_run_open(folder, MM_RUN_WRITE, &t->run));
-  return read_plan(t, t->run);
+  MM_TRY(read_plan(t, t->run));
+  for (size_t e = 0; e < t->plan.n_env; e++)
+    MM_TRY(mm_plan_copy_task(t->task[e], e, t->folder));
+  return MM_OK;
 }
 
 mm_status mm_tune_resume(const char *folder, mm_tune **out) {

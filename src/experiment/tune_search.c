@@ -35,8 +35,8 @@ static double mean_of(const mm_tune_trial *t, size_t n) {
 }
 
 mm_estimate mm_tune_score(const mm_tune_trial *t) {
-  if (t->failed) return (mm_estimate){ -INFINITY, NAN };
-  return t->n > 0 ? mm_estimate_of(t->score, t->n) : (mm_estimate){ NAN, NAN };
+  if (t->failed) return (mm_estimate){ -INFINITY, NAN, 0 };
+  return mm_estimate_of(t->score, t->n);
 }
 
 int mm_tune_compare(const mm_tune_trial *a, const mm_tune_trial *b) {

@@ -35,7 +35,7 @@ function whatSentence(run) {
         learn.es ? `, by ${text(learn.es)}` : ""}.`;
     case "train":
       return `Agents trained${where}${algo}${
-        config.map ? `, mirror map ${text(config.map)}` : ""}.`;
+        config.map && config.algo !== "ppo" ? `, mirror map ${text(config.map)}` : ""}.`;
     case "transfer":
       return `Mirror maps compared${where}.`;
     case "tune":
@@ -78,22 +78,20 @@ function factsOf(run) {
 }
 
 // Controls sorted by how one estimate compares with them: [above, within, below], in words.
-// others: [{ name, difference, sem }]
+// others: [{ name, difference, sem, verdict }]
 function compare(others) {
   const sorted = [[], [], []];
-  for (const {name, difference: d, sem} of others) {
-    const far = Number.isFinite(sem) && Math.abs(d) > 2 * sem;
-    sorted[far ? (d > 0 ? 0 : 2) : 1].push(`${name} (${difference(d, sem)})`);
-  }
+  for (const {name, difference: d, sem, verdict} of others)
+    sorted[1 - verdict].push(`${name} (${difference(d, sem)})`);
   return sorted;
 }
 
 function comparisonSentence(who, sorted) {
   const [above, within, below] = sorted, parts = [];
-  if (above.length) parts.push(`better than ${enumerate(above)} by more than 2 standard errors`);
-  if (below.length) parts.push(`worse than ${enumerate(below)} by more than 2 standard errors`);
+  if (above.length) parts.push(`better than ${enumerate(above)}: 95 % intervals above 0`);
+  if (below.length) parts.push(`worse than ${enumerate(below)}: 95 % intervals below 0`);
   if (within.length)
-    parts.push(`not to be told apart from ${enumerate(within)}: within 2 standard errors`);
+    parts.push(`not to be told apart from ${enumerate(within)}: 95 % intervals include 0`);
   return parts.length ? `${who} is ${parts.join("; ")}.` : "";
 }
 
@@ -108,7 +106,12 @@ const lastPoint = (entry) => pointsOf(entry).pop() || null;
 // learned - control, task by task: what the data have no such difference for is not compared.
 function differencesFrom(point) {
   return list(point.minus)
-    .map((d) => ({name: text(d.map), difference: num(d.mean), sem: num(d.sem)}))
+    .map((d) => ({
+      name: text(d.map),
+      difference: num(d.mean),
+      sem: num(d.sem),
+      verdict: num(d.verdict) || 0
+    }))
     .filter((d) => Number.isFinite(d.difference) && Number.isFinite(d.sem));
 }
 

@@ -1,5 +1,5 @@
 // The table of maps and environments: final values coloured by whether they are above or below the
-// baseline, strongly where that is beyond 2 standard errors of the paired difference.
+// baseline, strongly where the 95 % interval of the paired difference excludes 0.
 
 const tableState = new Map();  // run name -> "values" | "differences"
 
@@ -55,7 +55,7 @@ function cellSentence(table, map, env, cell, isBaseline) {
     const far = num(cell.verdict) !== 0 && Number.isFinite(num(cell.verdict));
     const how = d === 0 ? "no difference"
                         : `${d > 0 ? "better" : "worse"}, ${
-                            far ? "beyond 2 standard errors" : "within 2 standard errors"}`;
+                            far ? "95 % interval excludes 0" : "95 % interval includes 0"}`;
     parts.push(`minus ${base}, seed by seed: ${difference(d, dSem)} (${how})`);
     if (Number.isFinite(wins)) parts.push(`${fixed(100 * wins, 0)} % of seeds won`);
   }
@@ -181,12 +181,13 @@ function transferTable(run, key) {
       ? null
       : el("p", {class: "key muted"}, el("span", {class: "better strong"}, "\u25b2 better"), " ",
           el("span", {class: "worse strong"}, "\u25bc worse"),
-          ` than ${base} by more than 2 standard errors of the paired difference; `,
+          ` than ${base}: the 95 % interval of the paired difference (Student's t) excludes 0; `,
           el("span", {class: "better faint"}, "\u25b5"), " ",
-          el("span", {class: "worse faint"}, "\u25bf"), " by less. Mean \u00b1 standard error."));
+          el("span", {class: "worse faint"}, "\u25bf"), " it includes 0. Mean \u00b1 standard error."));
 }
 
-// "better on 3 of 5 environments (beyond 2 standard errors), worse on 1, level on 1"
+// "mine is better than l2 on A and worse on B (95 % intervals exclude 0), and not to be told apart
+// from it on C."
 function tableSentences(table) {
   const base = text(table.baseline), out = [], learned = list(table.maps).some((m) => !m.control);
   list(table.maps).forEach((m, i) => {
@@ -203,10 +204,10 @@ function tableSentences(table) {
     if (names[-1].length)
       said.push(`worse${names[1].length ? "" : ` than ${base}`} on ${enumerate(names[-1])}`);
     const level = names[0].length
-      ? `within 2 standard errors ${said.length ? "" : `of ${base} `}on ${enumerate(names[0])}`
+      ? `not to be told apart from ${said.length ? "it" : base} on ${enumerate(names[0])}`
       : "";
     out.push(`${text(m.label)} is ${
-      said.length ? enumerate(said) + " (by more than 2 standard errors)"
+      said.length ? enumerate(said) + " (95 % intervals exclude 0)"
                   : ""}${said.length && level ? ", and " : ""}${level}.`);
   });
   return out.length ? ["Over the environments: " + out.join(" ")] : [];
