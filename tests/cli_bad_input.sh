@@ -163,6 +163,21 @@ run map project --map l2 --scores-file "$work/none.csv"
 expect_refusal 2 "none.csv"
 run map project --map l2 --scores-file "$work"
 expect_refusal 2 "$work"
+# what has no end, or none that the machine could hold
+run map project --map l2 --scores-file /dev/zero
+expect_refusal 2 "/dev/zero" "expected a file, found a device"
+last='endless scores'
+for size in $((128 << 20)) $((129 << 20)); do
+  head -c "$size" /dev/zero | "$program" map project --map l2 --scores-file - >"$out" 2>"$err"
+  code=$?
+  text='stdin:1: a zero byte'
+  [ "$size" -eq $((128 << 20)) ] || text="'stdin' is too large: expected at most 134217728 bytes"
+  expect_refusal 2 "$text"
+done
+yes 1 | head -n $(((1 << 22) + 1)) >"$work/many.csv"
+run map project --map l2 --scores-file "$work/many.csv"
+expect_refusal 2 "many.csv:4194305: expected at most 4194304 scores in all"
+rm "$work/many.csv"
 run map project --map l2 --scores 1e300,0 --precision float
 expect_refusal 2 "1e+300"
 

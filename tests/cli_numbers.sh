@@ -93,5 +93,7 @@ expect "rows as one by one" test "$file_probs" = "$one_probs $(field probs)"
 expect "rows as one by one" test "$file_lambda" = "$one_lambda $(field lambda)"
 run_stdin "$work/rows.csv" map project --map tsallis:1.5 --scores-file - --json
 expect "the same from stdin" test "$(field lambda)" = "$file_lambda"
+run map project --map tsallis:1.5 --scores-file <(cat "$work/rows.csv") --json
+expect "the same from a pipe" test "$(field lambda)" = "$file_lambda"
 
 finish

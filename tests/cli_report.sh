@@ -411,6 +411,34 @@ if command -v curl >/dev/null; then
   done
   expect_status 503
   expect_out "train"
+
+  # more connections than it has places for, none of which ever asks: each sends a byte now and then
+  last="a request beside idle connections"
+  (
+    trap '' PIPE
+    lines=()
+    for ((i = 0; i < 200; i++)); do
+      { exec {line}<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null && lines+=("$line")
+      [ $((i % 2)) -eq 0 ] || printf 'GET / HTTP/1.1\r\nX: ' >&"$line"
+    done
+    echo "${#lines[@]}" >opened
+    while :; do
+      for line in "${lines[@]}"; do printf x >&"$line"; done
+      sleep 0.5
+    done
+  ) 2>/dev/null &
+  idle=$!
+  for ((i = 0; i < 600; i++)); do
+    [ -s opened ] && break
+    sleep 0.1
+  done
+  expect "many connections" test "$(cat opened)" -gt 150
+  for ((i = 0; i < 5; i++)); do
+    get "$url/none"
+    expect_status 404
+  done
+  kill "$idle"
+  wait "$idle" 2>/dev/null
 fi
 
 # a port that is taken, then the end

@@ -80,6 +80,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(run)                                                                                       \
   SUITE(run_training)                                                                              \
   SUITE(run_faults)                                                                                \
+  SUITE(disk_faults)                                                                               \
   SUITE(job_store)                                                                                 \
   SUITE(event_file)                                                                                \
   SUITE(theory)                                                                                    \

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -494,6 +496,47 @@ static void what_is_no_file_is_refused(void **state) {
   assert_int_equal(entries(f, false), 0);
 }
 
+// A process that puts `text` into the FIFO over and over, at most `times` times.
+static pid_t feed(const char *path, const char *text, int times) {
+  pid_t child = fork();
+  if (child != 0) return child;
+  signal(SIGPIPE, SIG_DFL);
+  int fd = open(path, O_WRONLY);
+  while (fd >= 0 && times-- > 0)
+    if (write(fd, text, strlen(text)) < 0) break;
+  _exit(0);
+}
+
+static void streams_are_read_to_their_end_or_limit(void **state) {
+  folder *f = *state;
+  char *text = NULL;
+  size_t length = 0;
+  assert_ok(mm_file_write_atomic(f->file, "0123456789", 10));
+  assert_ok(mm_file_read_stream(f->file, 10, &text, &length));
+  assert_int_equal(length, 10);
+  mm_free(text);
+  assert_fails(mm_file_read_stream(f->file, 9, &text, &length), MM_ERR_INPUT, "at most 9 bytes");
+  assert_fails(mm_file_read_stream("/dev/zero", 10, &text, &length), MM_ERR_INPUT, "a device");
+  assert_fails(mm_file_read_stream(f->path, 10, &text, &length), MM_ERR_INPUT, "a directory");
+  assert_int_equal(unlink(f->file), 0);
+  assert_fails(mm_file_read_stream(f->file, 10, &text, &length), MM_ERR_INPUT, f->file);
+
+  assert_int_equal(mkfifo(f->file, 0600), 0);
+  pid_t child = feed(f->file, "word ", 30000); // more than is read at once
+  assert_ok(mm_file_read_stream(f->file, 150000, &text, &length));
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_int_equal(length, 150000);
+  assert_int_equal(strlen(text), length);
+  assert_memory_equal(text + 149995, "word ", 5);
+  mm_free(text);
+  child = feed(f->file, "word ", INT_MAX); // without an end
+  assert_fails(mm_file_read_stream(f->file, 150000, &text, &length), MM_ERR_INPUT,
+               "at most 150000 bytes");
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_null(text);
+  assert_int_equal(unlink(f->file), 0);
+}
+
 static void devices_are_written_not_replaced(void **state) {
   folder *f = *state;
   struct stat about;
@@ -613,6 +656,7 @@ int suite_base(void) {
     cmocka_unit_test(a_file_longer_than_its_size_is_read),
     cmocka_unit_test(a_failing_read_is_an_error),
     file_test(what_is_no_file_is_refused),
+    file_test(streams_are_read_to_their_end_or_limit),
     file_test(devices_are_written_not_replaced),
     file_test(links_and_permissions_stay),
     file_test(a_name_without_folder_goes_to_the_current_one),

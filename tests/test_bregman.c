@@ -2,6 +2,7 @@
 // for any mirror map.
 
 #include <float.h>
+#include <stdlib.h>
 
 #include "map/map_internal.h"
 #include "oracle.h"
@@ -199,11 +200,53 @@ static void test_edges(void **state) {
   mm_map_destroy(map);
 }
 
+// The sum over all segments between p and q, one by one.
+static long double sum_of_segments(const double *psi, size_t n, double p, double q) {
+  long double low = fmin(p, q), high = fmax(p, q), sum = 0;
+  for (size_t j = 0; j < n; j++) {
+    long double left = fmaxl(low, (long double)j / (long double)n);
+    long double right = fminl(high, (long double)(j + 1) / (long double)n);
+    if (right > left) sum += psi[j] * (right - left) * (fabsl(p - left) + fabsl(p - right));
+  }
+  return sum * (long double)n / 2;
+}
+
+// Maps of many segments are summed by runs of them: the same numbers to rounding, also where psi
+// spans many orders of magnitude and where p and q are close.
+static void test_many_segments(void **state) {
+  (void)state;
+  static const size_t length[] = { 1, 63, 64, 65, 127, 128, 129, 1000, 4096, 20011, 1000000 };
+  double *psi = malloc(1000000 * sizeof *psi);
+  assert_non_null(psi);
+  for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
+    size_t n = length[k];
+    mm_map *map;
+    for (size_t j = 0; j < n; j++)
+      psi[j] = exp(random_in(k, 80, (uint32_t)j, -15, 10));
+    assert_ok(mm_map_create_piecewise(psi, n, &map));
+    for (uint32_t i = 0; i < (n > 100000 ? 8 : 100); i++) {
+      double q = random_in(k, 81, i, 0, 1), p = random_in(k, 82, i, 0, 1);
+      if (i % 4 == 1) p = q + (p - q) * exp(random_in(k, 83, i, -12, 0));
+      if (i % 4 == 2) q = floor(q * (double)n) / (double)n, p = floor(p * (double)n) / (double)n;
+      if (i % 8 == 3) q = i % 16 == 3 ? 0 : 1;
+      long double expected = sum_of_segments(psi, n, p, q);
+      double got = term(map, p, q);
+      // j/n in double moves the end of a segment by a part of what is between p and q
+      long double noise = 1e-13L + 4e-16L * ((long double)n + 1 / fabsl((long double)p - q));
+      if (p == q ? got != 0 : !(fabsl(got - expected) <= noise * expected))
+        fail_msg("n = %zu: D(%.17g, %.17g) = %.17g, not %.17Lg", n, p, q, got, expected);
+    }
+    mm_map_destroy(map);
+  }
+  free(psi);
+}
+
 int suite_bregman(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_tables),          cmocka_unit_test(test_matches_quadrature),
     cmocka_unit_test(test_no_cancellation), cmocka_unit_test(test_divergence_properties),
     cmocka_unit_test(test_gradients),       cmocka_unit_test(test_edges),
+    cmocka_unit_test(test_many_segments),
   };
   return cmocka_run_group_tests_name("bregman", tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@
 #include "experiment/gnuplot.h"
 #include "experiment/map_figure.h"
 #include "experiment/sheet.h"
+#include "random_map.h"
 
 // ---------------------------------------------------------------------------------------------
 // A private folder
@@ -230,6 +231,90 @@ static void test_thin(void **state) {
   }
 }
 
+// Do the points between the two lie on the line between them? Each is looked at.
+static bool is_straight(const double (*points)[2], size_t from, size_t to, double dx, double dy) {
+  double bx = (points[to][0] - points[from][0]) / dx, by = (points[to][1] - points[from][1]) / dy;
+  double length = hypot(bx, by);
+  for (size_t i = from + 1; i < to; i++) {
+    double cx = (points[i][0] - points[from][0]) / dx, cy = (points[i][1] - points[from][1]) / dy;
+    double along = bx * cx + by * cy;
+    if (!(fabs(bx * cy - by * cx) <= length)) return false;
+    if (!(along >= -length && along <= length * (length + 1))) return false;
+  }
+  return true;
+}
+
+// Drops a point while the line to the next one passes all that were dropped.
+static size_t thin_slowly(double (*points)[2], size_t n, double dx, double dy) {
+  size_t kept = 0, *index = malloc(n * sizeof *index);
+  assert_non_null(index);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || i + 1 == n ||
+        !is_straight((const double(*)[2])points, index[kept - 1], i + 1, dx, dy))
+      index[kept++] = i;
+  for (size_t i = 0; i < kept; i++)
+    memmove(points[i], points[index[i]], sizeof *points);
+  free(index);
+  return kept;
+}
+
+// The same points as when every one is looked at again for each that is dropped: on curves, steps,
+// noise, gaps, and lines that turn back.
+static void test_thin_as_slowly(void **state) {
+  (void)state;
+  enum { N = 500, CURVES = 400 };
+  static double fast[N][2], slow[N][2];
+  for (uint64_t k = 0; k < CURVES; k++) {
+    double step = exp(random_in(k, 1, 0, 0.2, 5)), y = 0, slope = 0;
+    for (uint32_t i = 0; i < N; i++) {
+      double noise = random_in(k, 2, i, -1, 1);
+      if (k % 4 == 0) y = 50 * sin(0.02 * i * random_in(k, 3, 0, 0.1, 3)) + 0.3 * noise;
+      if (k % 4 == 1) y += (slope += 0.01 * noise);
+      if (k % 4 == 2) y += i % 40 == 0 ? 30 * noise : 0;
+      if (k % 4 == 3) y = 3 * noise * (i / 100);
+      if (k % 5 == 4 && i % 97 == 50) y = NAN;
+      fast[i][0] = slow[i][0] = step * i * 0.5;
+      fast[i][1] = slow[i][1] = 0.1 * y;
+      if (isnan(y)) y = 0;
+    }
+    size_t n = mm_figure_thin(&fast[0][0], N, 0.5, 0.1);
+    assert_int_equal(n, thin_slowly(slow, N, 0.5, 0.1));
+    for (size_t i = 0; i < n; i++) {
+      assert_true(fast[i][0] == slow[i][0]);
+      assert_true(fast[i][1] == slow[i][1] || (isnan(fast[i][1]) && isnan(slow[i][1])));
+    }
+  }
+  // away and back to the same place
+  double spike[][2] = { { 0, 0 }, { 0, 5 }, { 0, 0 } };
+  assert_int_equal(mm_figure_thin(&spike[0][0], 3, 1, 1), 3);
+}
+
+// Long curves: a straight one is two points; of noise there remain its edges.
+static void test_thin_long(void **state) {
+  (void)state;
+  enum { N = 1000000 };
+  double(*points)[2] = malloc(N * sizeof *points);
+  assert_non_null(points);
+  for (uint32_t i = 0; i < N; i++)
+    points[i][0] = i, points[i][1] = 1 + 1e-9 * i;
+  assert_int_equal(mm_figure_thin(&points[0][0], N, 0.01, 0.01), 2);
+  assert_true(points[0][0] == 0 && points[1][0] == N - 1);
+
+  const double dx = N / 5000.0; // 200 points in each
+  for (uint32_t i = 0; i < N; i++)
+    points[i][0] = i, points[i][1] = i == 77777 ? 9 : i == 88888 ? -9 : random_in(1, 4, i, -1, 1);
+  size_t n = mm_figure_thin(&points[0][0], N, dx, 0.01), low = 0, high = 0;
+  assert_in_range(n, 10000, 20004);
+  for (size_t i = 0; i < n; i++) {
+    if (points[i][1] < points[low][1]) low = i;
+    if (points[i][1] > points[high][1]) high = i;
+    if (i > 0) assert_true(points[i][0] > points[i - 1][0]);
+  }
+  assert_true(points[high][0] == 77777 && points[low][0] == 88888);
+  assert_true(points[0][0] == 0 && points[n - 1][0] == N - 1);
+  free(points);
+}
+
 static void test_steps_and_ramp(void **state) {
   (void)state;
   static const double cases[][3] = { { 4, 4, 1 },    { 4, 5, 1 },  { 4, 3, 2 },
@@ -321,6 +406,28 @@ static void test_curves(void **state) {
   assert_int_equal(count(text, ">max 0.3333<"), 1); // (4/9 + 1/9 + 1/9) / 2
   mm_free(text);
   close_maps(&m);
+}
+
+// As many knots as a map may have; the divergence is evaluated some hundred thousand times.
+static void test_many_knots(void **state) {
+  (void)state;
+  need_gnuplot();
+  double *psi = malloc(MM_PIECEWISE_MAX * sizeof *psi);
+  assert_non_null(psi);
+  for (uint32_t j = 0; j < MM_PIECEWISE_MAX; j++)
+    psi[j] = j % 2 ? 1e-6 : 3e-6;
+  mm_map *map;
+  assert_ok(mm_map_create_piecewise(psi, MM_PIECEWISE_MAX, &map));
+  free(psi);
+  // phi^-1 has slope 2 on the scale of a picture: twice the divergence of l2, which is 1/3
+  maps m = { { map }, { "many" } };
+  assert_ok(draw(&m, 1, MM_PANEL_ALL, "many.svg"));
+  size_t length;
+  char *text = read_picture("many.svg", &length);
+  check_xml(text, length);
+  assert_int_equal(count(text, ">max 0.6667<"), 1);
+  mm_free(text);
+  mm_map_destroy(map);
 }
 
 static void test_reproducible(void **state) {
@@ -589,23 +696,11 @@ static void test_no_memory(void **state) {
 int suite_figure(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-    TEST(quote),
-    TEST(quote_fits),
-    TEST(thin),
-    TEST(steps_and_ramp),
-    TEST(formats),
-    TEST(sizes),
-    TEST(curves),
-    TEST(reproducible),
-    TEST(labels),
-    TEST(hostile_names),
-    TEST(hostile_paths),
-    TEST(bad_requests),
-    TEST(places_that_fail),
-    TEST(missing_gnuplot),
-    TEST(broken_gnuplot),
-    TEST(own_script),
-    TEST(no_memory),
+    TEST(quote),           TEST(quote_fits),     TEST(thin),         TEST(thin_as_slowly),
+    TEST(thin_long),       TEST(steps_and_ramp), TEST(formats),      TEST(sizes),
+    TEST(curves),          TEST(many_knots),     TEST(reproducible), TEST(labels),
+    TEST(hostile_names),   TEST(hostile_paths),  TEST(bad_requests), TEST(places_that_fail),
+    TEST(missing_gnuplot), TEST(broken_gnuplot), TEST(own_script),   TEST(no_memory),
   };
 #undef TEST
   return cmocka_run_group_tests_name("figure", tests, NULL, NULL);

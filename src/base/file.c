@@ -35,6 +35,8 @@ static mm_status fail_on(const char *what, const char *path, int error) {
   }
 }
 
+enum { FIRST_BYTES = 1 << 16 }; // room at first for what does not say its size
+
 static mm_status fail_on_memory(const char *path) {
   return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
 }
@@ -103,6 +105,21 @@ mm_status mm_file_read(const char *path, size_t max_bytes, char **text, size_t *
                      max_bytes, (uintmax_t)about.st_size);
   else
     status = read_all(fd, path, (size_t)about.st_size, max_bytes, text, length);
+  close(fd);
+  return status;
+}
+
+mm_status mm_file_read_stream(const char *path, size_t max_bytes, char **text, size_t *length) {
+  struct stat about;
+  *text = NULL;
+  *length = 0;
+  if (strcmp(path, "-") == 0)
+    return read_all(STDIN_FILENO, "stdin", FIRST_BYTES, max_bytes, text, length);
+  if (stat(path, &about) != 0 || !S_ISFIFO(about.st_mode))
+    return mm_file_read(path, max_bytes, text, length);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail_on("read", path, errno);
+  mm_status status = read_all(fd, path, FIRST_BYTES, max_bytes, text, length);
   close(fd);
   return status;
 }

@@ -12,6 +12,11 @@
 // file that is too long are MM_ERR_INPUT; a failing disk is MM_ERR_IO.
 mm_status mm_file_read(const char *path, size_t max_bytes, char **text, size_t *length);
 
+// The same, where a user may also give "-" for stdin, or a FIFO as the shell's <(...) makes one;
+// these are waited for and read to their end. Devices by name are refused as above: they need not
+// have an end.
+mm_status mm_file_read_stream(const char *path, size_t max_bytes, char **text, size_t *length);
+
 // Writes the file so that a reader, a crash or a full disk sees either the old content or all of
 // the new: to a temporary file in the same folder, synchronised, then renamed. A symbolic link
 // stays a link: the file it leads to is replaced. No temporary is left behind on failure.

@@ -2,13 +2,12 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/map_argument.h"
 #include "cli/memory.h"
@@ -74,6 +73,9 @@ typedef struct score_rows {
 
 static const char separators[] = ", \t\r\n";
 
+// what a table of policies is still read from; far less than the machine has
+enum { SCORES_BYTES_MAX = 128 << 20, SCORES_MAX = 1 << 22 };
+
 // adds the numbers of one line; empty lines and those that begin with # do not count
 static int read_row(const char *name, size_t line, char *text, score_rows *out) {
   size_t before = out->n;
@@ -84,6 +86,8 @@ static int read_row(const char *name, size_t line, char *text, score_rows *out) 
     double value;
     if (!mm_json_parse_number(word, &value) || !isfinite(value))
       return fail(EXIT_USAGE, "%s:%zu: '%.40s' is not a finite number", name, line, word);
+    if (out->n == SCORES_MAX)
+      return fail(EXIT_USAGE, "%s:%zu: expected at most %d scores in all", name, line, SCORES_MAX);
     out->value = memory_grow(out->value, out->n, sizeof *out->value);
     out->value[out->n++] = value;
   }
@@ -97,33 +101,28 @@ static int read_row(const char *name, size_t line, char *text, score_rows *out) 
   return EXIT_DONE;
 }
 
-static int read_lines(const char *name, FILE *file, score_rows *out) {
-  char *text = NULL;
-  size_t size = 0;
-  ssize_t length;
-  int code = EXIT_DONE;
-  for (size_t line = 1; code == EXIT_DONE && (length = getline(&text, &size, file)) >= 0; line++) {
-    if (strlen(text) != (size_t)length)
-      code = fail(EXIT_USAGE, "%s:%zu: a zero byte where a number was expected", name, line);
-    else
-      code = read_row(name, line, text, out);
+static int read_lines(const char *name, char *text, size_t length, score_rows *out) {
+  char *end = text + length;
+  for (size_t line = 1; text < end; line++) {
+    char *stop = memchr(text, '\n', (size_t)(end - text));
+    if (stop == NULL) stop = end; // where the reader has put a zero
+    *stop = '\0';
+    if (strlen(text) != (size_t)(stop - text))
+      return fail(EXIT_USAGE, "%s:%zu: a zero byte where a number was expected", name, line);
+    int code = read_row(name, line, text, out);
+    if (code != EXIT_DONE) return code;
+    text = stop + 1;
   }
-  free(text);
-  if (code != EXIT_DONE) return code;
-  if (ferror(file)) return fail(EXIT_USAGE, "%s: %s", name, strerror(errno));
-  if (out->rows == 0) return fail(EXIT_USAGE, "%s: expected scores, found none", name);
-  return EXIT_DONE;
+  return out->rows > 0 ? EXIT_DONE : fail(EXIT_USAGE, "%s: expected scores, found none", name);
 }
 
 static int read_scores(const char *path, score_rows *out) {
-  if (strcmp(path, "-") == 0) return read_lines("stdin", stdin, out);
-  struct stat found;
-  if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
-    return fail(EXIT_USAGE, "%s: is a folder", path);
-  FILE *file = fopen(path, "r");
-  if (file == NULL) return fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
-  int code = read_lines(path, file, out);
-  fclose(file);
+  char *text;
+  size_t length;
+  mm_status status = mm_file_read_stream(path, SCORES_BYTES_MAX, &text, &length);
+  if (status != MM_OK) return fail_status(status);
+  int code = read_lines(strcmp(path, "-") == 0 ? "stdin" : path, text, length, out);
+  mm_free(text);
   return code;
 }
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
+#include "base/status.h"
 #include "cli/memory.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -17,20 +19,12 @@
 enum { STDIN_MAX = 256 << 20 };
 
 static mm_status open_stdin(mm_map **out) {
-  size_t length = 0, capacity = 1 << 16;
-  char *text = memory_take(capacity, 1);
-  for (;;) {
-    length += fread(text + length, 1, capacity - length, stdin);
-    if (length < capacity || capacity >= STDIN_MAX) break;
-    text = memory_grow(text, capacity, 1); // a power of two: doubles
-    capacity *= 2;
-  }
-  mm_status status = MM_OK;
-  bool failed = ferror(stdin), too_long = length == STDIN_MAX;
-  if (!failed && !too_long) status = mm_map_parse(text, length, "stdin", out);
-  free(text);
-  if (failed) return MM_ERR_IO;
-  return too_long ? MM_ERR_MEMORY : status;
+  char *text;
+  size_t length;
+  MM_TRY(mm_file_read_stream("-", STDIN_MAX, &text, &length));
+  mm_status status = mm_map_parse(text, length, "stdin", out);
+  mm_free(text);
+  return status;
 }
 
 int map_argument_open(const char *text, mm_map **out) {
@@ -38,8 +32,6 @@ int map_argument_open(const char *text, mm_map **out) {
   bool from_stdin = strcmp(text, "-") == 0;
   mm_status status = from_stdin ? open_stdin(out) : mm_map_open(text, out);
   if (status == MM_OK) return EXIT_DONE;
-  if (from_stdin && status == MM_ERR_IO) return fail(EXIT_USAGE, "stdin: reading failed");
-  if (from_stdin && status == MM_ERR_MEMORY) return fail(EXIT_USAGE, "stdin: too long for a map");
   bool unreadable = status == MM_ERR_INPUT || status == MM_ERR_IO;
   bool named = from_stdin || strstr(mm_last_error(), text) != NULL;
   return fail(unreadable ? EXIT_USAGE : EXIT_FAILED, "%s%s%s", named ? "" : text, named ? "" : ": ",

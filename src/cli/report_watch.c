@@ -36,7 +36,15 @@ int report_watch(const char *const *runs, size_t n, uint16_t port) {
 #include "experiment/report_data.h"
 #include "experiment/report_page.h"
 
-enum { CONNECTIONS = 32, PATIENCE_S = 15, PERIOD_MS = 1000 };
+// BEYOND: connections that were ended and that the server has not yet noticed
+enum { CONNECTIONS = 64, BEYOND = 64, PATIENCE_S = 15, PERIOD_MS = 1000 };
+
+// A place for a connection; free where that is NULL.
+typedef struct visitor {
+  struct MHD_Connection *connection;
+  int socket;
+  uint64_t asked; // when it opened or asked last, as a count
+} visitor;
 
 // Used by the server's one thread only.
 typedef struct watch {
@@ -48,6 +56,8 @@ typedef struct watch {
   double read_ms;   // when it was tried last; -INFINITY: never
   mm_status status; // of that
   char error[MM_ERROR_SIZE];
+  uint64_t count; // of openings and requests
+  visitor visitors[CONNECTIONS];
 } watch;
 
 static double now_ms(void) {
@@ -123,6 +133,41 @@ static enum MHD_Result answer_document(watch *w, struct MHD_Connection *connecti
 }
 
 // ---------------------------------------------------------------------------------------------
+// Connections: where there are too many, the one that has asked nothing for longest makes room for
+// the next, however it passes its time. So a new one is always heard.
+
+// The place of a connection, or NULL; of NULL: a free one.
+static visitor *find_visitor(watch *w, const struct MHD_Connection *connection) {
+  for (size_t i = 0; i < CONNECTIONS; i++)
+    if (w->visitors[i].connection == connection) return &w->visitors[i];
+  return NULL;
+}
+
+static visitor *turn_out_oldest(watch *w) {
+  visitor *oldest = w->visitors;
+  for (size_t i = 1; i < CONNECTIONS; i++)
+    if (w->visitors[i].asked < oldest->asked) oldest = &w->visitors[i];
+  shutdown(oldest->socket, SHUT_RDWR); // the server then finds it ended
+  return oldest;
+}
+
+static void see_connection(void *user, struct MHD_Connection *connection, void **context,
+                           enum MHD_ConnectionNotificationCode what) {
+  (void)context;
+  watch *w = user;
+  if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+    visitor *gone = find_visitor(w, connection);
+    if (gone != NULL) *gone = (visitor){ 0 };
+    return;
+  }
+  visitor *place = find_visitor(w, NULL);
+  if (place == NULL) place = turn_out_oldest(w);
+  const union MHD_ConnectionInfo *about =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  *place = (visitor){ connection, about != NULL ? about->connect_fd : -1, ++w->count };
+}
+
+// ---------------------------------------------------------------------------------------------
 // Requests
 
 static bool is_own_host(const watch *w, struct MHD_Connection *connection) {
@@ -142,6 +187,8 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
                               size_t *upload_size, void **state) {
   (void)version, (void)upload, (void)upload_size, (void)state;
   watch *w = user;
+  visitor *who = find_visitor(w, connection);
+  if (who != NULL) who->asked = ++w->count;
   if (!is_own_host(w, connection)) {
     char text[64];
     snprintf(text, sizeof text, "this page is for this machine only: ask for 127.0.0.1:%u",
@@ -191,8 +238,8 @@ int report_watch(const char *const *runs, size_t n, uint16_t port) {
     return fail(EXIT_FAILED, "cannot listen on 127.0.0.1:%u: %s", (unsigned)port, strerror(errno));
   struct MHD_Daemon *server = MHD_start_daemon(
       MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, handle, &w, MHD_OPTION_LISTEN_SOCKET, s,
-      MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-      (unsigned)PATIENCE_S, MHD_OPTION_END);
+      MHD_OPTION_CONNECTION_LIMIT, (unsigned)(CONNECTIONS + BEYOND), MHD_OPTION_CONNECTION_TIMEOUT,
+      (unsigned)PATIENCE_S, MHD_OPTION_NOTIFY_CONNECTION, see_connection, &w, MHD_OPTION_END);
   if (server == NULL) {
     close(s);
     return fail(EXIT_FAILED, "cannot start the server");

@@ -297,34 +297,98 @@ void mm_figure_quote(const char *text, size_t width, char out[MM_FIGURE_TEXT]) {
 // ---------------------------------------------------------------------------------------------
 // Curves
 
-// Do the points strictly between `from` and `to` lie on the line between these two?
-static bool is_straight(const double (*points)[2], size_t from, size_t to, double dx, double dy) {
-  double ax = points[from][0] / dx, ay = points[from][1] / dy;
-  double bx = points[to][0] / dx - ax, by = points[to][1] / dy - ay;
-  double length = hypot(bx, by);
-  for (size_t i = from + 1; i < to; i++) {
-    double cx = points[i][0] / dx - ax, cy = points[i][1] / dy - ay;
-    // beside the line, or before or behind it (then also when the line has no length)
-    if (!(fabs(bx * cy - by * cx) <= length)) return false;
-    double along = bx * cx + by * cy;
-    if (!(along >= -length && along <= length * (length + 1))) return false;
+// Everything below is in units of the tolerance. A line from one point passes within 1 of another
+// if its direction lies in a cone, that of the tangents to the circle around the other; the
+// directions that pass all points so far are an intersection of cones. So each point is looked at
+// once, however long the stretch that a line replaces.
+typedef struct cone {
+  double at[2];             // where the lines begin
+  double right[2], left[2]; // the directions at its sides, less than half a turn apart
+  double farthest;          // distance of the points so far
+  bool limited, empty;      // some directions, or all of them, are excluded
+} cone;
+
+static double cross(const double a[2], const double b[2]) {
+  return a[0] * b[1] - a[1] * b[0];
+}
+
+static bool is_between(const double right[2], const double v[2], const double left[2]) {
+  return cross(right, v) >= 0 && cross(v, left) >= 0;
+}
+
+// From now on lines must pass the point at `v` from the cone's origin.
+static void cone_narrow(cone *c, const double v[2]) {
+  double distance = hypot(v[0], v[1]);
+  c->empty = c->empty || !isfinite(distance);
+  c->farthest = fmax(c->farthest, distance);
+  if (distance <= 1 || c->empty) return;
+  double x = v[0] / distance, y = v[1] / distance, s = 1 / distance, t = sqrt(1 - s * s);
+  double right[2] = { x * t + y * s, y * t - x * s }, left[2] = { x * t - y * s, y * t + x * s };
+  bool in_right = !c->limited || is_between(c->right, right, c->left);
+  bool in_left = !c->limited || is_between(c->right, left, c->left);
+  // with neither side inside, the new cone holds all of the old one or nothing of it
+  if (!in_right && !in_left) c->empty = !is_between(right, c->right, left);
+  if (in_right) memcpy(c->right, right, sizeof right);
+  if (in_left) memcpy(c->left, left, sizeof left);
+  c->limited = true;
+}
+
+// Does the line to the point at `v` pass all points so far, none of them beyond its end?
+static bool cone_admits(const cone *c, const double v[2]) {
+  double distance = hypot(v[0], v[1]);
+  if (c->empty || !isfinite(distance) || c->farthest > distance + 1) return false;
+  return !c->limited || is_between(c->right, v, c->left);
+}
+
+// Drops the points on straight stretches, in place. A gap, and the points on its sides, are kept:
+// no cone admits a NaN.
+static size_t thin_straight(double (*point)[2], size_t n, double dx, double dy) {
+  size_t kept = 0;
+  cone c = { .empty = true };
+  for (size_t i = 0; i < n; i++) {
+    double here[2] = { point[i][0] / dx - c.at[0], point[i][1] / dy - c.at[1] };
+    cone_narrow(&c, here);
+    if (i > 0 && i + 1 < n) {
+      double next[2] = { point[i + 1][0] / dx - c.at[0], point[i + 1][1] / dy - c.at[1] };
+      if (cone_admits(&c, next)) continue;
+    }
+    c = (cone){ .at = { point[i][0] / dx, point[i][1] / dy } };
+    memmove(point[kept++], point[i], sizeof *point);
   }
-  return true;
+  return kept;
+}
+
+// Of the points [from, to), which lie within a column, keeps at `out` the first, the last, the
+// lowest and the highest, in their order; returns how many.
+static size_t keep_extremes(const double (*point)[2], size_t from, size_t to, double (*out)[2]) {
+  size_t low = from, high = from, kept = 0;
+  for (size_t i = from; i < to; i++) {
+    if (point[i][1] < point[low][1]) low = i;
+    if (point[i][1] > point[high][1]) high = i;
+  }
+  const size_t choice[4] = { from, low < high ? low : high, low < high ? high : low, to - 1 };
+  for (int k = 0; k < 4; k++)
+    if (k == 0 || choice[k] != choice[k - 1]) memmove(out[kept++], point[choice[k]], sizeof *out);
+  return kept;
+}
+
+// Noise has no straight stretches, but where it is denser than the tolerance a line up and down
+// looks the same. So a curve along the axis keeps at most four points for each dx.
+static size_t thin_columns(double (*point)[2], size_t n, double dx) {
+  size_t kept = 0;
+  for (size_t from = 0, to; from < n; from = to) {
+    to = from + 1;
+    while (to < n && fabs(point[to][0] - point[from][0]) <= dx &&
+           !isnan(point[from][1] + point[to][1]))
+      to++;
+    kept += keep_extremes((const double(*)[2])point, from, to, point + kept);
+  }
+  return kept;
 }
 
 size_t mm_figure_thin(double *points, size_t n, double dx, double dy) {
   double(*point)[2] = (double(*)[2])points;
-  size_t kept = 0, from = 0;
-  for (size_t i = 0; i < n; i++) {
-    // a gap, and the points on its sides, are kept: nothing compares as straight with a NaN
-    if (i > 0 && i + 1 < n && is_straight((const double(*)[2])point, from, i + 1, dx, dy)) continue;
-    // writing below i is safe: `kept` never passes `from`
-    from = i;
-    point[kept][0] = point[i][0];
-    point[kept][1] = point[i][1];
-    kept++;
-  }
-  return kept;
+  return thin_straight(point, thin_columns(point, n, dx), dx, dy);
 }
 
 // ---------------------------------------------------------------------------------------------

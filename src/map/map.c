@@ -135,11 +135,16 @@ mm_status mm_map_create_piecewise(const double *psi, size_t n, mm_map **out) {
     if (!(psi[j] >= MM_PSI_MIN && psi[j] <= MM_PSI_MAX))
       return MM_FAIL(MM_ERR_INPUT, "psi[%zu] = %.17g: expected a number in [%g, %g]", j, psi[j],
                      MM_PSI_MIN, MM_PSI_MAX);
-  MM_TRY(create(MM_MAP_PIECEWISE, piecewise_size_d(n) + piecewise_size_f(n), out));
+  size_t runs = mm_bregman_runs_size(n);
+  MM_TRY(create(MM_MAP_PIECEWISE,
+                piecewise_size_d(n) + piecewise_size_f(n) + mm_arena_size_of(runs), out));
   mm_map *map = *out;
   map->exact.n = (int32_t)n;
   double *knot = piecewise_fill_d(&map->arena, psi, n, &map->exact);
   map->exact.anchor = knot[n];
+  struct mm_bregman_run *run = mm_arena_take(&map->arena, runs);
+  mm_bregman_runs_fill(psi, n, run);
+  map->exact.run = run;
   map->engine = map->exact;
   finish(map);
   piecewise_fill_f(&map->arena, psi, n, &map->engine_f);

@@ -42,6 +42,11 @@ double mm_bregman_term(const mm_potential_d *f, double p, double q);
 // The same for s(w x + c), one unit of a neural map.
 double mm_bregman_unit(int block, double w, double c, double p, double q);
 
+// What the terms of a piecewise map with psi[n] need beside psi: bytes for mm_potential_d's `run`,
+// and the filling of them.
+size_t mm_bregman_runs_size(size_t n);
+void mm_bregman_runs_fill(const double *psi, size_t n, struct mm_bregman_run *out);
+
 // phi(x) of a neural map for any x: also beyond p = 1 and, where b = 0, below p = 0.
 double mm_neural_phi(const mm_potential_d *f, double x);
 

@@ -10,6 +10,7 @@
   MOVE(depth);                                                                                     \
   MOVE(bin);                                                                                       \
   MOVE(tree);                                                                                      \
+  MOVE(run);                                                                                       \
   MOVE(w);                                                                                         \
   MOVE(c);                                                                                         \
   MOVE(u);                                                                                         \
