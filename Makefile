@@ -37,6 +37,7 @@ check-long: test ## test, then policies between engines, every float, valgrind, 
 	@scripts/setup --check check || scripts/setup check
 	@echo "== ten kills, ten thousand generations" && MM_TEST_LONG=1 build/mirrormap_tests learn && \
 	  MM_TEST_LONG=1 bash tests/cli_learn.sh $(CURDIR)/$(PROGRAM) $(CURDIR)
+	@echo "== every bit of a run database" && MM_TEST_LONG=1 build/mirrormap_tests run_bits
 	@echo "== bodies: random episodes and trained policies in both engines" && \
 	  MM_TEST_LONG=1 build/mirrormap_tests body_transfer
 	@echo "== every float" && MM_TEST_ALL_FLOATS=1 build/mirrormap_tests elementary
