@@ -298,10 +298,11 @@ db = sqlite3.connect("hurt/run.db")
 db.execute("UPDATE training SET final = 99 WHERE job = 1")
 db.commit()
 EOF
-  run report hurt --no-figures
+  run report hurt --no-figures --quiet
   expect_code 1
   expect_err "is damaged"
   data hurt/report.html >data.json
+  expect "nor is it done" grep -q '"state":"damaged"' data.json
   expect "the page says so" grep -q '"damage":"' data.json
   expect "the others are there" grep -q '"n":2,"planned":3' data.json
 fi

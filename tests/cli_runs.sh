@@ -253,15 +253,57 @@ for name in damaged short; do
 done
 run export bad/text --csv
 expect_refusal 2 "expected an SQLite file"
-run runs bad
+run runs bad --quiet
 expect_code 1
 expect_out "unreadable"
+expect "the others say damaged" test "$(grep -c ' damaged ' "$out")" -eq 2
 expect_err "bad/text"
 expect "all three are listed" test "$(wc -l <"$out")" -eq 4
 run runs bad --json
 expect_code 1
 expect_json
 expect_out '"state":"unreadable"'
+
+# one bit: rows that a page hides have no checksum
+learn --generations 5 --out bits
+mkdir flipped
+pages=$(($(wc -c <bits/run.db) / 4096))
+byte_at() { od -An -tu1 -j "$1" -N 1 bits/run.db | tr -d ' '; }
+hidden=0
+for ((page = 1; page < pages; page++)); do
+  place=$((page * 4096 + 4)) # how many rows the page has
+  kind=$(byte_at $((page * 4096)))
+  rows=$(byte_at "$place")
+  [[ "$kind" == 13 || "$kind" == 10 ]] && [ "$rows" -gt 0 ] || continue
+  low=$((rows & -rows))
+  cp bits/run.db flipped/run.db
+  # shellcheck disable=SC2059 # the escape is the byte
+  printf "\\x$(printf %x $((rows ^ low)))" |
+    dd of=flipped/run.db bs=1 seek="$place" conv=notrunc 2>/dev/null
+  hidden=$((hidden + 1))
+  run runs flipped --quiet
+  expect_code 1
+  expect_err "flipped: "
+  expect_out " damaged "
+  run report flipped --no-figures --quiet
+  expect_code 1
+  expect_err "is damaged (its pages do not fit together"
+  for way in "--csv" "--map flipped/map.json --force"; do
+    # shellcheck disable=SC2086 # words
+    run export flipped $way --quiet
+    expect_code 1
+    expect_err "is damaged (its pages do not fit together"
+  done
+  expect "no map" test ! -e flipped/map.json
+done
+expect "pages with rows" test "$hidden" -gt 5
+# a map that is asked for by its number is the right one
+run export bits --map right.json --generation 3
+expect_code 0
+run export flipped --map flipped/map.json --generation 3
+expect_code 1
+expect "the same map" cmp right.json flipped/map.json
+rm -r flipped
 
 # names that could drive a terminal
 mkdir -p "odd/$(printf 'a\033[31mb')"

@@ -159,6 +159,12 @@ expect "how to make it again" grep -q "transfer --maps l2 .*--algo ampo" nets-pa
 run transfer --maps l2 --envs GridWorld-small --preset bcs "${nets[@]}" --out preset-nets --json --quiet
 expect_code 0
 expect_out '"algos":["ampo"]'
+# none of its runs came to an end: it is not done
+run transfer --maps l2 --envs CartPole-v1 --controls none --seeds 2 --set steps=1e9 --job-timeout 0.01 --out nothing --quiet
+expect_code 1
+expect_err "--job-timeout"
+run runs nothing --json
+expect_out '"state":"failed"'
 run transfer --maps l2 --envs GridWorld-small --preset bcs --out never
 expect_refusal 2 "preset for the algorithm 'ampo', not for 'pmd'"
 run transfer --maps l2 --envs CartPole-v1 --algo ppo --out never

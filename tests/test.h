@@ -81,6 +81,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(run_training)                                                                              \
   SUITE(run_faults)                                                                                \
   SUITE(disk_faults)                                                                               \
+  SUITE(run_bits)                                                                                  \
   SUITE(job_store)                                                                                 \
   SUITE(event_file)                                                                                \
   SUITE(theory)                                                                                    \

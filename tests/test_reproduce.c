@@ -758,6 +758,69 @@ static void test_foreign_table(void **state) {
   mm_map_destroy(map[1]);
 }
 
+static void put_run(const char *name, int64_t job, uint64_t seed) {
+  static const uint64_t step[] = { 0 };
+  const double value[] = { 0.5 };
+  const mm_run_training row = { .job = job, .seed = seed, .final = 0.5, .points = 1 };
+  mm_run *run;
+  assert_ok(mm_run_open(fixture_path(name), MM_RUN_WRITE, &run));
+  assert_ok(mm_run_begin(run));
+  assert_ok(mm_run_put_training(run, &row, step, value));
+  assert_ok(mm_run_commit(run));
+  mm_run_close(run);
+}
+
+static void expect_table(mm_reproduce *r, const mm_settings *settings,
+                         const mm_reproduce_entrant *row, size_t failed) {
+  const char *why;
+  mm_run *run;
+  mm_run_summary summary;
+  mm_reproduction_release(&r->result);
+  r->result = (mm_reproduction){ .folder = "", .artefact = "", .scale = "" };
+  r->n_failed = 0;
+  assert_ok(mm_reproduce_table(r, "GridWorld-long", "", settings, row, 1));
+  assert_int_equal(mm_reproduce_failures(r, &why), failed);
+  if (failed > 0) assert_non_null(strstr(why, "table-GridWorld-long: not done after"));
+  assert_int_equal(r->result.cell[0].n_failed, failed);
+  cJSON *json = mm_reproduction_json(&r->result);
+  char *text = mm_json_print(json, false);
+  assert_non_null(
+      strstr(text, failed > 0 ? "\"failures\":1,\"cells\"" : "\"failures\":0,\"cells\""));
+  mm_free(text);
+  cJSON_Delete(json);
+  assert_ok(mm_run_open(fixture_path("holes/table-GridWorld-long"), MM_RUN_READ, &run));
+  assert_ok(mm_run_summarise(run, &summary));
+  assert_string_equal(summary.outcome, failed > 0 ? "failed" : "done");
+  mm_run_close(run);
+}
+
+// A run that failed is counted, and its table is not done; all of them are a failure.
+static void test_failed_runs(void **state) {
+  (void)state;
+  static const char *const name = "holes/table-GridWorld-long";
+  mm_reproduce_plan plan = small_figure();
+  mm_reproduce *r;
+  mm_map *map;
+  mm_settings settings;
+  mm_reproduce_job job = { .threads = 1, .job_timeout = 0.01 };
+  assert_ok(mm_map_open("l2", &map));
+  const mm_reproduce_entrant row = {
+    .map = map, .name = "l2", .label = "l2", .paper_map = MM_REPRODUCE_NO_PAPER
+  };
+  assert_ok(mm_reproduce_create(fixture_path("holes"), &plan, &r));
+  r->job = &job;
+  assert_ok(mm_reproduce_settings(&plan, "GridWorld-long", "", &settings));
+  settings.pmd.steps = 1e12; // nobody sees the end of it
+  assert_fails(mm_reproduce_table(r, "GridWorld-long", "", &settings, &row, 1), MM_ERR_TIMEOUT,
+               "not done after");
+  put_run(name, 0, 77);
+  expect_table(r, &settings, &row, 1);
+  put_run(name, 1, 78);
+  expect_table(r, &settings, &row, 0);
+  mm_reproduce_close(r);
+  mm_map_destroy(map);
+}
+
 // Maps come from reproductions of the same scale, with a word on how each was learned.
 static void test_borrow(void **state) {
   (void)state;
@@ -841,6 +904,7 @@ int suite_reproduce(void) {
     cmocka_unit_test_setup_teardown(test_gridworld_changed, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_foreign_children, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_foreign_table, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_failed_runs, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_borrow, fixture_open, fixture_close),
   };
   return cmocka_run_group_tests_name("reproduce", tests, NULL, NULL);

@@ -529,7 +529,7 @@ static void put_hostile(const char *name, mm_run_table_id id, const mm_run_cell 
 static void expect_damage(const char *name, int less) {
   mm_run *run;
   mm_status status;
-  assert_ok(mm_run_open(fixture_path(name), MM_RUN_READ, &run));
+  assert_ok(mm_run_open(fixture_path(name), MM_RUN_SALVAGE, &run));
   assert_int_equal(fixture_read(run, &status), 5 - less);
   assert_fails(mm_run_verify(run), MM_ERR_INPUT, "is damaged (");
   assert_non_null(mm_run_damage(run));
@@ -565,7 +565,7 @@ static void test_hostile_values(void **state) {
     fixture_make(name, 4);
     put_hostile(name, MM_RUN_GENERATION, generation[i]);
     mm_run *run;
-    assert_ok(mm_run_open(fixture_path(name), MM_RUN_READ, &run));
+    assert_ok(mm_run_open(fixture_path(name), MM_RUN_SALVAGE, &run));
     assert_fails(mm_run_verify(run), MM_ERR_INPUT, "is damaged (");
     mm_run_generation row;
     bool found;
@@ -633,6 +633,27 @@ static void test_missing_rows(void **state) {
     { "UPDATE timing SET seconds=seconds+1 WHERE generation=3", "table 'timing'", 0 },
     { "UPDATE score SET seed=seed+1 WHERE generation=4", "table 'score'", 0 },
     { "UPDATE state SET state=zeroblob(10) WHERE generation=1", "table 'state'", 1 },
+    // what is left has valid checksums and no gap
+    { "DELETE FROM generation WHERE generation=4; DELETE FROM state WHERE generation=4;"
+      "DELETE FROM job WHERE generation=4; DELETE FROM score WHERE generation=4;"
+      "DELETE FROM timing WHERE generation=4",
+      "table 'generation' lacks 1 of its 5 rows", 1 },
+    { "DELETE FROM score WHERE generation=4", "table 'score' lacks 12 of its 24 rows", 0 },
+    { "DELETE FROM score WHERE generation=0 AND map='l2'", "table 'score' lacks 3", 0 },
+    // and without counts, as before there were any
+    { "DELETE FROM meta WHERE key='rows'; DELETE FROM score WHERE map='l2' AND task=1",
+      "scores of 'l2' after generation 0 are missing", 0 },
+    { "DELETE FROM meta WHERE key='rows'; DELETE FROM score WHERE map='l2' AND task=2",
+      "scores of 'learned' after generation 0 are missing", 0 },
+    { "DELETE FROM meta WHERE key='rows'; DELETE FROM timing WHERE generation=2",
+      "the timing of generation 2 is missing", 0 },
+    { "DELETE FROM meta WHERE key='rows'; DELETE FROM generation WHERE generation=4;"
+      "DELETE FROM state WHERE generation=4; DELETE FROM job WHERE generation=4",
+      "the timing of generation 3 is missing", 1 },
+    { "DELETE FROM meta WHERE key='rows'; DELETE FROM generation WHERE generation>2;"
+      "DELETE FROM state WHERE generation>2; DELETE FROM job WHERE generation>2;"
+      "DELETE FROM timing WHERE generation>2",
+      "generation 4, which has scores, is missing", 2 },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char name[32];
@@ -641,13 +662,34 @@ static void test_missing_rows(void **state) {
     snprintf(name, sizeof name, "run-%zu", i);
     fixture_make(name, 4);
     fixture_sql(name, cases[i].sql);
-    assert_ok(mm_run_open(fixture_path(name), MM_RUN_READ, &run));
+    assert_ok(mm_run_open(fixture_path(name), MM_RUN_SALVAGE, &run));
     assert_int_equal(fixture_read(run, &status), 5 - cases[i].less);
     assert_fails(mm_run_verify(run), MM_ERR_INPUT, "is damaged (");
     if (!strstr(mm_run_damage(run), cases[i].sentence))
       fail_msg("expected '%s', found '%s'", cases[i].sentence, mm_run_damage(run));
     mm_run_close(run);
   }
+}
+
+// A program that does not count rows has added some: they are whole, and counted from then on.
+static void test_uncounted_rows(void **state) {
+  (void)state;
+  mm_run *run;
+  fixture_make("run", 4);
+  for (int i = 0; i < 2; i++) {
+    // none at all, or those of generation 0
+    const mm_run_cell stale[] = { mm_run_text("rows"), mm_run_text("{\"generation\":1}") };
+    if (i == 0) fixture_sql("run", "DELETE FROM meta WHERE key='rows'");
+    if (i == 1) put_hostile("run", MM_RUN_META, stale);
+    fixture_expect("run", 4 + i);
+    assert_ok(mm_run_open(fixture_path("run"), MM_RUN_WRITE, &run));
+    fixture_fill(run, 5 + i, 5 + i);
+    mm_run_close(run);
+    fixture_expect("run", 5 + i);
+  }
+  fixture_sql("run", "DELETE FROM score WHERE generation=4");
+  assert_fails(mm_run_open(fixture_path("run"), MM_RUN_READ, &run), MM_ERR_INPUT,
+               "table 'score' lacks 12 of its 24 rows");
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -657,7 +699,7 @@ static void test_missing_rows(void **state) {
 // generations that were readable, or -1 when the file was refused.
 static int64_t try_damaged(const char *name, int64_t last) {
   mm_run *run;
-  mm_status status = mm_run_open(fixture_path(name), MM_RUN_READ, &run);
+  mm_status status = mm_run_open(fixture_path(name), MM_RUN_SALVAGE, &run);
   int64_t intact = -1;
   if (status == MM_OK) {
     intact = fixture_read(run, &status); // no wrong number
@@ -821,6 +863,7 @@ int suite_run_faults(void) {
     TEST(hostile_values),
     TEST(hostile_types),
     TEST(missing_rows),
+    TEST(uncounted_rows),
     TEST(flipped_bytes),
     TEST(truncated),
     TEST(damaged_log),

@@ -217,7 +217,7 @@ static int see_batch(const mm_run_batch *row, void *user) {
 
 static int see_measure(int64_t job, const char *name, uint64_t step, double value, void *user) {
   int k = (*(int *)user)++;
-  assert_int_equal(job, 1);
+  assert_int_equal(job, 5);
   assert_string_equal(name, k < 3 ? "distance" : "error"); // by name
   assert_int_equal(step, k % 3);
   same_real(value, k < 3 ? (k == 1 ? NAN : 0.5 * k) : k == 5 ? INFINITY : 1.0 / k);
@@ -232,11 +232,11 @@ static void make_batches(const char *name) {
   }
   static const uint64_t step[] = { 0, 1, 2 };
   const double error[] = { 1.0 / 3, 1.0 / 4, INFINITY }, distance[] = { 0, NAN, 1 };
-  mm_run_training row = { .job = 1, .seed = 5 };
+  mm_run_training row = { .job = 5, .seed = 5 };
   assert_ok(mm_run_begin(run));
   assert_ok(mm_run_put_training(run, &row, NULL, NULL));
-  assert_ok(mm_run_put_measure(run, 1, "error", step, error, 3));
-  assert_ok(mm_run_put_measure(run, 1, "distance", step, distance, 3));
+  assert_ok(mm_run_put_measure(run, 5, "error", step, error, 3));
+  assert_ok(mm_run_put_measure(run, 5, "distance", step, distance, 3));
   assert_ok(mm_run_commit(run));
   mm_run_close(run);
 }
@@ -263,6 +263,12 @@ static void test_missing_batch(void **state) {
     { "DELETE FROM batch WHERE batch = 2", "batch 2 is missing" },
     { "UPDATE batch SET map = 'l2' WHERE batch = 4", "wrong checksum" },
     { "UPDATE measure SET value = 3 WHERE step = 2", "wrong checksum" },
+    { "DELETE FROM batch", "table 'batch' lacks 5 of its 5 rows" },
+    { "DELETE FROM batch WHERE batch > 0; DELETE FROM meta WHERE key = 'rows'",
+      "the batch of training 5 is missing" },
+    { "DELETE FROM measure WHERE name = 'error'", "table 'measure' lacks 3 of its 6 rows" },
+    { "DELETE FROM training; DELETE FROM meta WHERE key = 'rows'",
+      "training 5, which has measures, is missing" },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char name[32];
@@ -270,7 +276,9 @@ static void test_missing_batch(void **state) {
     snprintf(name, sizeof name, "run-%zu", i);
     make_batches(name);
     fixture_sql(name, cases[i].sql);
-    assert_ok(mm_run_open(fixture_path(name), MM_RUN_READ, &run));
+    assert_fails(mm_run_open(fixture_path(name), MM_RUN_READ, &run), MM_ERR_INPUT,
+                 cases[i].sentence);
+    assert_ok(mm_run_open(fixture_path(name), MM_RUN_SALVAGE, &run));
     assert_fails(mm_run_verify(run), MM_ERR_INPUT, cases[i].sentence);
     mm_run_close(run);
   }
@@ -288,6 +296,8 @@ static void test_missing(void **state) {
     { "UPDATE training SET final = 3 WHERE job = 2", "wrong checksum" },
     { "UPDATE kept SET state = x'01'", "wrong checksum" },
     { "UPDATE curve SET value = value + 1 WHERE step = 1536 AND job = 6", "wrong checksum" },
+    { "DELETE FROM training WHERE job = 2; DELETE FROM curve WHERE job = 2",
+      "table 'training' lacks 1" },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char name[32];
@@ -298,7 +308,9 @@ static void test_missing(void **state) {
     keep(run, 9, 1000);
     mm_run_close(run);
     fixture_sql(name, cases[i].sql);
-    assert_ok(mm_run_open(fixture_path(name), MM_RUN_READ, &run));
+    assert_fails(mm_run_open(fixture_path(name), MM_RUN_READ, &run), MM_ERR_INPUT,
+                 cases[i].sentence);
+    assert_ok(mm_run_open(fixture_path(name), MM_RUN_SALVAGE, &run));
     assert_fails(mm_run_verify(run), MM_ERR_INPUT, cases[i].sentence);
     mm_run_close(run);
   }

@@ -337,7 +337,7 @@ static void test_strange_rows(void **state) {
     mm_run_training row;
     const char *why;
   } cases[] = {
-    { { .job = 2, .seed = 13 }, "not so many" },
+    { { .job = 2, .seed = 13 }, "the batch of training 2 is missing" },
     { { .job = 1, .seed = 11 }, "another one's" },
     { { .job = 0, .seed = 11, .status = MM_ERR_IO }, "status" },
     { { .job = 0, .seed = 11, .points = 62 }, "too long" },

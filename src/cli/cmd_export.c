@@ -339,19 +339,29 @@ static int put_tables(mm_run *run, const export_args *args) {
 // ---------------------------------------------------------------------------------------------
 // A map
 
+// Without --generation. Of a damaged run nobody knows which one it is.
+static int find_last(mm_run *run, int64_t *out) {
+  mm_run_generation row;
+  bool found;
+  mm_status status = mm_run_last_generation(run, &row, &found);
+  if (mm_run_damage(run) != NULL)
+    return fail(EXIT_FAILED,
+                "'%s' is damaged (%s): its last generation may be missing, say which one you want "
+                "with --generation",
+                mm_run_folder_of(run), mm_run_damage(run));
+  if (status != MM_OK) return fail_status(status);
+  if (!found) return fail(EXIT_USAGE, "'%s' has no generation yet", mm_run_folder_of(run));
+  *out = row.generation;
+  return EXIT_DONE;
+}
+
 static int put_map(mm_run *run, const export_args *args) {
   int64_t generation = (int64_t)args->generation;
   mm_map *map;
   int code = map_check_out(args->map, args->force);
+  if (code == EXIT_DONE && !options_given(&command_export, &args->common, "generation"))
+    code = find_last(run, &generation);
   if (code != EXIT_DONE) return code;
-  if (!options_given(&command_export, &args->common, "generation")) {
-    mm_run_generation row;
-    bool found;
-    mm_status status = mm_run_last_generation(run, &row, &found);
-    if (status != MM_OK) return fail_status(status);
-    if (!found) return fail(EXIT_USAGE, "'%s' has no generation yet", mm_run_folder_of(run));
-    generation = row.generation;
-  }
   mm_status status = mm_learn_map_at(run, generation, &map);
   if (status != MM_OK) return fail_status(status);
   status = mm_map_save(map, mm_map_meta(map), args->map);
@@ -382,7 +392,7 @@ static int run(void *raw) {
   mm_run *run;
   int code = check_usage(args);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_run_open(args->common.positional.value[0], MM_RUN_READ, &run);
+  mm_status status = mm_run_open(args->common.positional.value[0], MM_RUN_SALVAGE, &run);
   if (status != MM_OK) return fail_status(status);
   status = mm_run_begin(run); // one state of the run, whatever a writer does meanwhile
   if (status != MM_OK)
@@ -394,14 +404,11 @@ static int run(void *raw) {
   else
     code = put_tables(run, args);
   // numbers that are there are right; that none is missing takes a look at everything
-  if (code == EXIT_DONE && args->map == NULL && !ferror(stdout)) status = mm_run_verify(run);
-  if (code == EXIT_DONE && status == MM_ERR_INPUT)
+  if (code == EXIT_DONE && !ferror(stdout)) status = mm_run_verify(run);
+  if (code == EXIT_DONE && status != MM_OK && status != MM_ERR_INPUT) code = fail_status(status);
+  if (code == EXIT_DONE && mm_run_damage(run) != NULL)
     code = fail(EXIT_FAILED, "'%s' is damaged (%s): only what is intact was written",
                 mm_run_folder_of(run), mm_run_damage(run));
-  else if (code == EXIT_DONE && status != MM_OK)
-    code = fail_status(status);
-  else if (code == EXIT_DONE && mm_run_damage(run) != NULL)
-    warn("the run is damaged elsewhere: %s", mm_run_damage(run));
   mm_run_drop(run);
   mm_run_close(run);
   return code;

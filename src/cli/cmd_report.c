@@ -127,13 +127,13 @@ static int draw(const mm_report *report, const folder *f, const mm_report_figure
 // ---------------------------------------------------------------------------------------------
 // Writing
 
-static int warn_of_damage(const mm_report *report) {
+static int tell_damage(const mm_report *report) {
   int code = EXIT_DONE;
   for (size_t i = 0; i < mm_report_runs(report); i++) {
     const char *damage = mm_report_damage(report, i);
     if (damage == NULL) continue;
-    warn("'%s' is damaged (%s): only what is intact is shown", mm_report_folder(report, i), damage);
-    code = EXIT_FAILED;
+    code = fail(EXIT_FAILED, "'%s' is damaged (%s): only what is intact is shown",
+                mm_report_folder(report, i), damage);
   }
   return code;
 }
@@ -174,7 +174,7 @@ static int write_all(const report_args *args, const mm_report *report) {
   if (code == EXIT_DONE) code = write_page(report, &f);
   if (code == EXIT_DONE && n > 0) code = draw(report, &f, figure, n, drawn);
   if (code == EXIT_DONE)
-    code = put_result(args, report, &f, drawn, warn_of_damage(report));
+    code = put_result(args, report, &f, drawn, tell_damage(report));
   else
     cJSON_Delete(drawn);
   free(f.page);
@@ -203,7 +203,7 @@ static int run(void *raw) {
   mm_status status = mm_report_read(runs->value, runs->n, &report);
   if (status != MM_OK) return fail_status(status);
   if (args->watch) {
-    warn_of_damage(report);
+    tell_damage(report);
     mm_report_release(report);
     return report_watch(runs->value, runs->n, (uint16_t)args->port);
   }

@@ -254,8 +254,16 @@ static int finish(const reproduce_args *args, mm_reproduce *r, mm_status status,
   bool interrupted = status == MM_ERR_INTERRUPTED, timed_out = interrupted && interrupt_timed_out();
   char error[MM_ERROR_SIZE];
   snprintf(error, sizeof error, "%s", mm_last_error());
-  mm_reproduce_note_end(r, interrupt_outcome(status));
-  if (status == MM_OK) return d->parts != NULL ? show_json(r, d->parts) : EXIT_DONE;
+  const char *why;
+  size_t failed = mm_reproduce_failures(r, &why);
+  mm_reproduce_note_end(r, status == MM_OK && failed > 0 ? "failed" : interrupt_outcome(status));
+  if (status == MM_OK) {
+    int code = d->parts != NULL ? show_json(r, d->parts) : EXIT_DONE;
+    if (failed == 0) return code;
+    return fail(EXIT_FAILED,
+                "%zu run%s failed and %s left out; %s; go on with 'reproduce --resume %s'", failed,
+                failed == 1 ? "" : "s", failed == 1 ? "is" : "are", why, folder);
+  }
   if (timed_out) {
     note("stopped; go on with 'reproduce --resume %s'", folder);
     return d->parts != NULL ? show_stopped(r, d->parts) : EXIT_DONE;

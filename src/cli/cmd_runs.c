@@ -122,7 +122,7 @@ static int find_folders(const option_texts *given, folder_list *list) {
 typedef struct entry {
   const char *path;
   char *error; // why it could not be read, or what is damaged; NULL
-  bool readable;
+  bool readable, damaged;
   char *command;
   cJSON *envs;     // array of strings
   cJSON *sessions; // array of objects
@@ -208,7 +208,7 @@ static void note_error(entry *e) {
 
 static void read_run(entry *e) {
   mm_run *run;
-  if (mm_run_open(e->path, MM_RUN_READ, &run) != MM_OK) {
+  if (mm_run_open(e->path, MM_RUN_SALVAGE, &run) != MM_OK) {
     note_error(e);
     return;
   }
@@ -228,7 +228,8 @@ static void read_run(entry *e) {
   if (e->readable) // damage is noted
     (void)mm_run_walk_all(run, MM_RUN_SESSION, add_session, e->sessions);
   close_group(&v);
-  if (e->error == NULL && mm_run_damage(run) != NULL)
+  e->damaged = mm_run_damage(run) != NULL;
+  if (e->error == NULL && e->damaged)
     e->error = memory_text(mm_run_damage(run), strlen(mm_run_damage(run)));
   mm_run_drop(run);
   mm_run_close(run);
@@ -242,6 +243,7 @@ static void release(entry *e) {
 }
 
 static const char *state_of(const entry *e) {
+  if (e->damaged) return "damaged";
   return e->readable ? mm_run_state(&e->summary, e->plan) : "unreadable";
 }
 
@@ -274,6 +276,7 @@ static cJSON *entry_json(entry *e) {
   add_text_or_null(object, "command", e->command);
   cJSON_AddItemToObject(object, "env", e->envs);
   e->envs = NULL;
+  if (e->damaged) return object;
   output_add_number(object, "generations", (double)s->generations);
   add_or_null(object, "planned", e->plan.generations > 0, (double)e->plan.generations);
   output_add_number(object, "evaluations", (double)s->evaluations);
@@ -354,15 +357,18 @@ static void put_row(table *t, const entry *e) {
   put_or_dash(t, e->path);
   put_or_dash(t, state);
   if (strcmp(state, "done") == 0 || strcmp(state, "running") == 0) table_mark(t, true);
-  if (!e->readable || strcmp(state, "killed") == 0 || strcmp(state, "failed") == 0)
-    table_mark(t, false);
-  if (!e->readable) {
-    for (int i = 2; i < COLUMNS; i++)
-      table_text(t, "-");
-    return;
+  bool bad = !e->readable || e->damaged;
+  if (bad || strcmp(state, "killed") == 0 || strcmp(state, "failed") == 0) table_mark(t, false);
+  int column = 2;
+  if (e->readable) {
+    put_or_dash(t, e->command);
+    put_envs(t, e);
+    column = 4;
   }
-  put_or_dash(t, e->command);
-  put_envs(t, e);
+  // what is intact of a damaged run is not what the run came to
+  for (; column < COLUMNS && (!e->readable || e->damaged); column++)
+    table_text(t, "-");
+  if (column == COLUMNS) return;
   put_counts(t, e);
   table_number(t, (double)e->summary.env_steps);
   if (e->validated)
@@ -402,8 +408,7 @@ static int run(void *raw) {
     entries[i].path = list.path[i];
     read_run(&entries[i]);
     if (entries[i].error == NULL) continue;
-    warn("%s: %s", list.path[i], entries[i].error);
-    trouble = true;
+    trouble = fail(EXIT_FAILED, "%s: %s", list.path[i], entries[i].error) != EXIT_DONE;
   }
   if (code == EXIT_DONE) {
     if (list.n == 0) note("no runs found");
@@ -423,14 +428,15 @@ const command command_runs = {
   .name = "runs",
   .summary = "list runs",
   .positional = "[FOLDER...]",
-  .about = "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
-           "stopped (by --max-seconds), interrupted, failed, killed (its process is gone without a "
-           "word), new (nothing done yet), unreadable. All but done and running go on with "
-           "'COMMAND --resume FOLDER', COMMAND being learn, train, transfer, tune or reproduce. "
-           "The evaluations of a training are its seeds. The "
-           "validation is the best mean value of the learned map on its "
-           "validation tasks. Runs that cannot be read, or only in part, are named on stderr, and "
-           "the exit code is 1 then.",
+  .about =
+      "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
+      "stopped (by --max-seconds), interrupted, failed, killed (its process is gone without a "
+      "word), new (nothing done yet), damaged, unreadable. All but done, running and the last two "
+      "go on with 'COMMAND --resume FOLDER', COMMAND being learn, train, transfer, tune or "
+      "reproduce. The evaluations of a training are its seeds. The validation is the best mean "
+      "value of the learned map on its validation tasks. Runs that are damaged or cannot be read "
+      "are named on stderr, without numbers here, and the exit code is 1 then; 'mirrormap export' "
+      "takes out what is intact.",
   .examples = "mirrormap runs\n"
               "mirrormap runs experiments --json",
   .common = COMMON_JSON,

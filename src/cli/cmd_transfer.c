@@ -360,8 +360,11 @@ static int report_stop(const transfer_args *args, const mm_transfer *t, double t
   return args->settings.common.json ? output_json(stopped_json(t, total), EXIT_DONE) : EXIT_DONE;
 }
 
-static void end_session(const mm_transfer_config *config, mm_status status) {
-  if (config->run != NULL) (void)mm_run_session_end(config->run, interrupt_outcome(status));
+// A table with holes is not done: they are filled by whoever goes on with it.
+static void end_session(const mm_transfer *t, mm_status status) {
+  bool holes = status == MM_OK && t->report.n_failed > 0;
+  const char *outcome = holes ? "failed" : interrupt_outcome(status);
+  if (t->config.run != NULL) (void)mm_run_session_end(t->config.run, outcome);
 }
 
 static int run_and_show(const transfer_args *args, const mm_transfer_config *what) {
@@ -377,7 +380,7 @@ static int run_and_show(const transfer_args *args, const mm_transfer_config *wha
   mm_status status = mm_transfer_run(&config, &t);
   progress_end();
   snprintf(error, sizeof error, "%s", mm_last_error());
-  end_session(&config, status);
+  end_session(&t, status);
   int code;
   bool shown = false;
   if (status == MM_ERR_INTERRUPTED)

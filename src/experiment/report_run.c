@@ -93,7 +93,7 @@ static void set_name(mm_report_run *r) {
 // All of it at one moment.
 mm_status mm_report_open_run(const char *path, mm_report_run *r) {
   *r = (mm_report_run){ 0 };
-  MM_TRY(mm_run_open(path, MM_RUN_READ, &r->run));
+  MM_TRY(mm_run_open(path, MM_RUN_SALVAGE, &r->run));
   MM_TRY(mm_run_begin(r->run));
   set_name(r);
   const char *config = mm_run_config(r->run);
@@ -159,6 +159,15 @@ static void note(cJSON *array, const char *format, ...) {
   cJSON_AddItemToArray(array, cJSON_CreateString(text));
 }
 
+static void note_damage(cJSON *array, const mm_report_run *r) {
+  const char *damage = mm_run_damage(r->run);
+  if (damage)
+    note(array,
+         "The database is damaged (%.200s). Curves, counts, means and maps are of what is intact: "
+         "others may be missing.",
+         damage);
+}
+
 static void note_progress(cJSON *array, const mm_report_run *r) {
   int64_t done = r->has_search ? r->summary.generations : r->summary.trainings;
   int64_t planned = r->has_search ? r->plan.generations : r->plan.trainings;
@@ -218,6 +227,7 @@ static void note_tuning(cJSON *array, const mm_report_run *r) {
 
 static cJSON *notes_json(const mm_report_run *r) {
   cJSON *array = cJSON_CreateArray();
+  note_damage(array, r);
   note_scale(array, r);
   note_progress(array, r);
   note_troubles(array, r);
@@ -230,6 +240,7 @@ static cJSON *notes_json(const mm_report_run *r) {
 
 static const char *state_of(const mm_report_run *r) {
   const char *state = mm_run_state(&r->summary, r->plan);
+  if (mm_run_damage(r->run)) return "damaged";
   return strcmp(state, "running") == 0 ? "going on" : state;
 }
 

@@ -120,6 +120,22 @@ const char *mm_reproduce_folder(const mm_reproduce *r) {
   return mm_run_folder_of(r->run);
 }
 
+size_t mm_reproduce_failures(const mm_reproduce *r, const char **why) {
+  *why = r->failure;
+  return r->n_failed;
+}
+
+void mm_reproduce_count_failures(mm_reproduce *r, size_t n, const char *where, const char *why) {
+  if (n > 0 && r->n_failed == 0) snprintf(r->failure, sizeof r->failure, "%.80s%s", where, why);
+  r->n_failed += n;
+}
+
+// A table with holes can be filled: it is not done.
+const char *mm_reproduce_outcome(mm_status status, size_t n_failed) {
+  if (status == MM_ERR_INTERRUPTED) return "interrupted";
+  return status == MM_OK && n_failed == 0 ? "done" : "failed";
+}
+
 // Best effort: a run whose disk is full has nothing to say any more.
 void mm_reproduce_note_end(mm_reproduce *r, const char *outcome) {
   if (r->session && mm_run_session_end(r->run, outcome) == MM_OK) r->session = false;
@@ -404,11 +420,11 @@ static mm_status run_child(mm_reproduce *r, mm_artefact artefact) {
   mm_status status = open_child(r, artefact, &child);
   if (status == MM_OK && artefact == MM_ARTEFACT_TRANSFER) status = lend_maps(r, child);
   if (status == MM_OK) status = mm_reproduce_run(child, r->job);
-  if (child) mm_reproduce_ran(r, child->result.machine.ran);
-  if (child)
-    mm_reproduce_note_end(child, status == MM_OK                ? "done"
-                                 : status == MM_ERR_INTERRUPTED ? "interrupted"
-                                                                : "failed");
+  if (child) {
+    mm_reproduce_ran(r, child->result.machine.ran);
+    mm_reproduce_count_failures(r, child->n_failed, "", child->failure);
+    mm_reproduce_note_end(child, mm_reproduce_outcome(status, child->n_failed));
+  }
   mm_reproduce_close(child);
   return status;
 }
@@ -419,6 +435,7 @@ mm_status mm_reproduce_run(mm_reproduce *r, const mm_reproduce_job *job) {
                                      MM_ARTEFACT_TRANSFER, MM_ARTEFACT_MUJOCO };
   r->job = job;
   r->start = mm_clock_seconds();
+  r->n_failed = 0;
   if (r->plan.artefact != MM_ARTEFACT_ALL) return run_artefact(r);
   MM_TRY(start_session(r));
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -102,6 +102,10 @@ typedef struct mm_reproduce_job {
 // Does what is not done yet, and writes the files. MM_ERR_INTERRUPTED leaves the rest for later.
 mm_status mm_reproduce_run(mm_reproduce *reproduce, const mm_reproduce_job *job);
 
+// Trainings without a result, which the files lack; *why: of the first of them. They are open, to
+// be trained again.
+size_t mm_reproduce_failures(const mm_reproduce *reproduce, const char **why);
+
 // Says in the database how this process ended: "done", "stopped", "interrupted", "failed".
 void mm_reproduce_note_end(mm_reproduce *reproduce, const char *outcome);
 

@@ -13,8 +13,10 @@ struct mm_reproduce {
   // while it runs
   const mm_reproduce_job *job;
   double start;
-  double search_steps; // of the population of the last search
-  size_t tune_seeds;   // of the last table
+  double search_steps;              // of the population of the last search
+  size_t tune_seeds;                // of the last table
+  size_t n_failed;                  // trainings without a result
+  char failure[MM_ERROR_SIZE + 96]; // of the first of them
   mm_reproduction result;
 };
 
@@ -73,6 +75,10 @@ const char *mm_reproduce_path(const mm_reproduce *r, const char *name, char out[
 void mm_reproduce_tell(const mm_reproduce *r, const char *stage, double done, double total,
                        const char *unit);
 void mm_reproduce_warn(const mm_reproduce *r, const char *sentence);
+
+// Trainings of a table that failed, and how a process ended then, as databases say it.
+void mm_reproduce_count_failures(mm_reproduce *r, size_t n, const char *where, const char *why);
+const char *mm_reproduce_outcome(mm_status status, size_t n_failed);
 
 // Whether a folder holds a run.
 bool mm_reproduce_has_run(const char *folder);

@@ -21,6 +21,7 @@ typedef struct table {
   mm_transfer_env column;
   mm_transfer_config config;
   mm_run *run;
+  size_t n_failed;
 } table;
 
 // ---------------------------------------------------------------------------------------------
@@ -133,15 +134,19 @@ static mm_status take_cell(table *t, const mm_transfer *x, size_t m,
   return take_curve(from, cell);
 }
 
-// A table with holes is still a table; without any number it is a failure.
-static mm_status judge(const table *t, const mm_transfer *x) {
+// A table with holes is still a table, which the end of it all tells of; without any number it is a
+// failure.
+static mm_status judge(table *t, const mm_transfer *x) {
   char text[MM_ERROR_SIZE + 320];
   size_t n = x->config.n_map * x->config.n_seed;
   if (x->report.n_failed == n && n > 0) return MM_FAIL(x->trouble, "%s", x->report.error);
+  t->n_failed = x->report.n_failed;
   if (x->report.n_failed + x->report.n_numeric == 0) return MM_OK;
   snprintf(text, sizeof text, "%s: %zu of %zu runs failed, %zu broke down: %s", t->name,
            x->report.n_failed, n, x->report.n_numeric, x->report.error);
   mm_reproduce_warn(t->r, text);
+  snprintf(text, sizeof text, "%s: ", t->name);
+  mm_reproduce_count_failures(t->r, t->n_failed, text, x->report.error);
   return MM_OK;
 }
 
@@ -189,9 +194,7 @@ mm_status mm_reproduce_table(mm_reproduce *r, const char *env, const char *targe
   mm_status status = open_table(t, settings, row, n_row);
   if (status == MM_OK) { // else there is no session to end, and the error is to stay
     status = run_table(t, row);
-    (void)mm_run_session_end(t->run, status == MM_OK                ? "done"
-                                     : status == MM_ERR_INTERRUPTED ? "interrupted"
-                                                                    : "failed");
+    (void)mm_run_session_end(t->run, mm_reproduce_outcome(status, t->n_failed));
   }
   mm_run_close(t->run);
   mm_transfer_plan_release(t->plan);

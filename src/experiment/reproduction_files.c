@@ -85,6 +85,13 @@ static void add_tuning(cJSON *root, const mm_tuning_cost *cost) {
   mm_json_add_defined(object, "share", cost->map_steps > 0 ? cost->steps / cost->map_steps : NAN);
 }
 
+static size_t count_failures(const mm_reproduction *r) {
+  size_t n = 0;
+  for (size_t i = 0; i < r->n_cell; i++)
+    n += r->cell[i].n_failed;
+  return n;
+}
+
 cJSON *mm_reproduction_json(const mm_reproduction *r) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "artefact", r->artefact);
@@ -94,6 +101,7 @@ cJSON *mm_reproduction_json(const mm_reproduction *r) {
   cJSON_AddStringToObject(root, "folder", r->folder);
   mm_json_add_whole(root, "seed", r->seed);
   mm_json_add_whole(root, "seeds", r->n_seed);
+  mm_json_add_whole(root, "failures", count_failures(r));
   cJSON *cells = cJSON_AddArrayToObject(root, "cells");
   for (size_t i = 0; i < r->n_cell; i++)
     cJSON_AddItemToArray(cells, cell_json(&r->cell[i]));

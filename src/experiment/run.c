@@ -38,6 +38,7 @@ static mm_status fail_memory(const mm_run *run) {
 static void forget_pending(mm_run *run) {
   run->transaction = run->has_pending = false;
   run->jobs = 0;
+  memset(run->added, 0, sizeof run->added);
 }
 
 mm_status mm_run_begin(mm_run *run) {
@@ -75,12 +76,15 @@ static mm_status put_pending(mm_run *run) {
 mm_status mm_run_commit(mm_run *run) {
   assert(run->transaction);
   mm_status status = put_pending(run);
+  if (status == MM_OK) status = mm_run_put_counts(run);
   if (status == MM_OK) status = mm_run_exec(run, "COMMIT");
   if (status != MM_OK) {
     mm_run_drop(run);
     return status;
   }
   if (run->has_pending) run->last = run->pending[0].integer;
+  for (int i = 0; i < MM_RUN_TABLES; i++)
+    run->rows[i] += run->added[i];
   forget_pending(run);
   return run->access == MM_RUN_WRITE ? mm_run_check_place(run) : MM_OK;
 }
@@ -387,7 +391,7 @@ static mm_status find_last(mm_run *run, mm_run_generation *row, bool *found) {
   int64_t last = -1;
   mm_status status = mm_run_walk_all(run, MM_RUN_GENERATION, note_greatest, &last);
   if (status == MM_OK && last >= 0) status = find_generation(run, last, row, found);
-  if (status == MM_ERR_INPUT && run->access == MM_RUN_READ)
+  if (status == MM_ERR_INPUT && run->access == MM_RUN_SALVAGE)
     return find_last_intact(run, row, found);
   return status;
 }

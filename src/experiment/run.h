@@ -35,8 +35,9 @@ mm_status mm_run_folder(const char *parent, const char *stem, char path[MM_RUN_P
 mm_status mm_run_make_folder(const char *path, bool *made);
 
 typedef enum mm_run_access {
-  MM_RUN_READ, // also while somebody else writes
-  MM_RUN_WRITE // the owner; one at a time
+  MM_RUN_READ,    // also while somebody else writes
+  MM_RUN_SALVAGE, // the same, whatever is damaged: for those who say what mm_run_damage says
+  MM_RUN_WRITE    // the owner; one at a time
 } mm_run_access;
 
 // `path` is the folder or its run.db. One of an earlier version of the format is read as it is, and
@@ -44,8 +45,10 @@ typedef enum mm_run_access {
 // or is damaged is MM_ERR_INPUT; one that another process owns or keeps locked, and one that may
 // not be written, is MM_ERR_IO. All sentences name the file and what to do.
 //
-// For reading, damage is no obstacle as long as the tables can be found: calls give what is intact.
-// For writing the database must be intact as a whole.
+// One that is not intact as a whole is refused: rows that are damaged, and rows that are missing.
+// To salvage, damage is no obstacle as long as the tables can be found: calls give what is intact.
+// mm_run_damage says from the start whether anything is missing; damaged rows of `job` and `state`
+// are found when they are read, or by mm_run_verify (run_table.h).
 mm_status mm_run_open(const char *path, mm_run_access access, mm_run **out);
 void mm_run_close(mm_run *run);
 
@@ -171,7 +174,7 @@ mm_status mm_run_session_end(mm_run *run,
 // Reading
 
 // Last complete generation with its state; *found is false when there is none. In a damaged
-// database opened for reading it is the last one that is intact.
+// database that is salvaged it is the last one that is intact.
 mm_status mm_run_last_generation(mm_run *run, mm_run_generation *row, bool *found);
 mm_status mm_run_generation_at(mm_run *run, int64_t generation, mm_run_generation *row,
                                bool *found);

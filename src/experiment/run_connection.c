@@ -37,7 +37,7 @@ bool mm_run_is_damage(int code) {
   }
 }
 
-static mm_status fail_damaged(const mm_run *run, const char *what) {
+mm_status mm_run_fail_damaged(const mm_run *run, const char *what) {
   return MM_FAIL(
       MM_ERR_INPUT,
       "'%s' is damaged (%s); it was left as it is, and 'mirrormap export' takes out what "
@@ -72,7 +72,7 @@ mm_status mm_run_fail(const mm_run *run, int code) {
   const char *text = run->db ? sqlite3_errmsg(run->db) : sqlite3_errstr(code);
   if ((code & 0xff) == SQLITE_NOTADB)
     return MM_FAIL(MM_ERR_INPUT, "'%s' is not a run database: expected an SQLite file", run->file);
-  if (mm_run_is_damage(code)) return fail_damaged(run, text);
+  if (mm_run_is_damage(code)) return mm_run_fail_damaged(run, text);
   switch (code & 0xff) {
   case SQLITE_NOMEM:
     return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", run->file);
@@ -269,7 +269,9 @@ mm_status mm_run_check_pages(mm_run *run) {
   if (code != SQLITE_ROW && code != SQLITE_DONE) return mm_run_fail(run, code);
   // "*** in database main ***" stands on a line of its own before the finding
   const char *finding = strchr(text, '\n') ? strchr(text, '\n') + 1 : text;
-  return strcmp(text, "ok") == 0 ? MM_OK : fail_damaged(run, finding);
+  if (strcmp(text, "ok") == 0) return MM_OK;
+  mm_run_note_damage(run, "its pages do not fit together: %s", finding);
+  return mm_run_fail_damaged(run, run->damage);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -372,7 +374,7 @@ static mm_status connect_writer(mm_run *run) {
   MM_TRY(open_file(run, run->real, SQLITE_OPEN_READWRITE));
   MM_TRY(check_format(run));
   if (sqlite3_db_readonly(run->db, "main") != 0) return fail_readonly(run);
-  MM_TRY(mm_run_check_pages(run)); // before anything is changed
+  MM_TRY(mm_run_verify(run)); // before anything is changed
   MM_TRY(answers(run, "PRAGMA journal_mode=WAL", "wal", &done));
   if (!done)
     return MM_FAIL(MM_ERR_IO, "'%s' cannot be switched to a write-ahead log here: use a local disk",
@@ -397,7 +399,10 @@ mm_status mm_run_connect(mm_run *run) {
   if (strlen(run->real) > MM_RUN_SQLITE_PATH)
     return MM_FAIL(MM_ERR_INPUT, "the path is too long (at most %d bytes): '%.200s...'",
                    MM_RUN_SQLITE_PATH, run->file);
-  return run->access == MM_RUN_WRITE ? connect_writer(run) : connect_reader(run);
+  if (run->access == MM_RUN_WRITE) return connect_writer(run);
+  MM_TRY(connect_reader(run));
+  mm_status status = mm_run_verify_quickly(run);
+  return status == MM_ERR_INPUT && run->access == MM_RUN_SALVAGE ? MM_OK : status;
 }
 
 mm_status mm_run_check_place(mm_run *run) {

@@ -43,7 +43,9 @@ struct mm_run {
   bool salvage;     // opened for reading although its size is wrong
   int64_t patience; // how often the progress handler may still be called
 
+  int64_t rows[MM_RUN_TABLES]; // as the last commit left them
   bool transaction;
+  int64_t added[MM_RUN_TABLES];            // in this transaction
   mm_run_cell pending[MM_RUN_COLUMNS_MAX]; // row of `generation`, written by the commit
   bool has_pending;
   int64_t jobs, job_generation; // put in this transaction
@@ -79,11 +81,12 @@ int mm_run_step(mm_run *run, sqlite3_stmt *statement);
 // The sentence for a result code of SQLite.
 mm_status mm_run_fail(const mm_run *run, int code);
 bool mm_run_is_damage(int code);
+mm_status mm_run_fail_damaged(const mm_run *run, const char *what);
 
 // Fails when the files are no longer the ones that were opened.
 mm_status mm_run_check_place(mm_run *run);
 
-// Structure of all pages and rows.
+// Structure of all pages; notes what is damaged.
 mm_status mm_run_check_pages(mm_run *run);
 
 // Makes the tables from number `first` on and notes the version; within a transaction.
@@ -114,8 +117,13 @@ void mm_run_end_reading(mm_run *run, bool own);
 // Copies a blob to run->state; false without memory.
 bool mm_run_hold(mm_run *run, const mm_run_cell *cell);
 
-// The rows of `training` have the points of `curve` that they say (run_training.c).
-mm_status mm_run_verify_trainings(mm_run *run);
+// Whether a run is whole (run_verify.c): as mm_run_verify, but rows of `state` and `job` are only
+// counted. They are most of a file, and checked when they are read.
+mm_status mm_run_verify_quickly(mm_run *run);
+
+// Tables whose rows `meta` counts, and the counts as the transaction in hand leaves them.
+bool mm_run_is_counted(mm_run_table_id id);
+mm_status mm_run_put_counts(mm_run *run);
 
 void mm_run_note_damage(mm_run *run, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 

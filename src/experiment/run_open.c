@@ -227,8 +227,8 @@ static mm_status read_heading(mm_run *run) {
     mm_run_note_damage(run, "the command or the configuration is missing");
     status = MM_FAIL(MM_ERR_INPUT, "'%s' is damaged (%s)", run->file, run->damage);
   }
-  if (status == MM_OK || status != MM_ERR_INPUT || run->access == MM_RUN_WRITE) return status;
-  // a reader does without
+  if (status != MM_ERR_INPUT || run->access != MM_RUN_SALVAGE) return status;
+  // what is intact is to be had without them
   MM_TRY(copy_text("", &run->command));
   return copy_text("{}", &run->config);
 }

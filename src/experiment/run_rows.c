@@ -70,7 +70,9 @@ static mm_status write_prepared(mm_run *run, mm_run_table_id id, bool replace, s
 }
 
 mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell) {
-  return write_prepared(run, id, false, &run->insert[id], cell);
+  MM_TRY(write_prepared(run, id, false, &run->insert[id], cell));
+  run->added[id]++;
+  return MM_OK;
 }
 
 mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell) {

@@ -116,8 +116,8 @@ mm_status mm_run_walk_all(mm_run *run, mm_run_table_id id, mm_run_see_row *see, 
 mm_status mm_run_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
                       mm_run_see_row *see, void *user);
 
-// Looks at the whole database: pages, rows, and that nothing is missing between them. MM_ERR_INPUT
-// says what is wrong.
+// Looks at the whole database: pages, every row, and that nothing is missing. MM_ERR_INPUT says
+// what is wrong.
 mm_status mm_run_verify(mm_run *run);
 
 #endif

@@ -125,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   FILE *file = fopen(name("run.db"), "wb");
   require(file && fwrite(data, 1, size, file) == size && fclose(file) == 0, "a file");
 
-  mm_status status = mm_run_open(folder, MM_RUN_READ, &run);
+  mm_status status = mm_run_open(folder, MM_RUN_SALVAGE, &run);
   require((status == MM_OK) == (run != NULL), "a run on success and only then");
   if (status == MM_OK)
     read_all(run);
