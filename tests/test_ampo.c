@@ -476,7 +476,26 @@ static void test_refused(void **state) {
   WITH(lr, NAN, "lr");
   WITH(minibatches, 6 * 32 + 1, "minibatches");
   WITH(steps, 100, "less than one iteration");
+  WITH(steps, 960.5, "'steps': 960.5 is not a whole number");
+  WITH(envs, 4.5, "'envs': 4.5 is not a whole number");
+  WITH(unroll, 32.25, "'unroll'");
+  WITH(minibatches, 1.5, "'minibatches'");
+  WITH(epochs, 0.5, "'epochs'");
+  WITH(hidden, 63.9, "'hidden': 63.9 is not a whole number");
 #undef WITH
+}
+
+static void test_no_algorithm(void **state) {
+  (void)state;
+  mm_env *env = open_env("CartPole-v1");
+  mm_map *map = open_map("l2");
+  mm_result result;
+  mm_job job = { .env = env, .map = map };
+  assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, "expected pmd or ampo");
+  mm_result_release(&result);
+  mm_result_release(NULL);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
 }
 
 static void test_interrupted(void **state) {
@@ -495,14 +514,15 @@ static void test_interrupted(void **state) {
 
 int suite_ampo(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_lengths),     cmocka_unit_test(test_metric),
-    cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_tally),
-    cmocka_unit_test(test_bits),        cmocka_unit_test(test_first_target),
-    cmocka_unit_test(test_code_target), cmocka_unit_test(test_ppo_ratio),
-    cmocka_unit_test(test_switches),    cmocka_unit_test(test_rules),
-    cmocka_unit_test(test_repeats),     cmocka_unit_test(test_learns),
-    cmocka_unit_test(test_breakdown),   cmocka_unit_test(test_refused),
-    cmocka_unit_test(test_interrupted), cmocka_unit_test(test_like_another),
+    cmocka_unit_test(test_lengths),      cmocka_unit_test(test_metric),
+    cmocka_unit_test(test_bits),         cmocka_unit_test(test_first_target),
+    cmocka_unit_test(test_code_target),  cmocka_unit_test(test_ppo_ratio),
+    cmocka_unit_test(test_switches),     cmocka_unit_test(test_rules),
+    cmocka_unit_test(test_repeats),      cmocka_unit_test(test_learns),
+    cmocka_unit_test(test_breakdown),    cmocka_unit_test(test_refused),
+    cmocka_unit_test(test_interrupted),  cmocka_unit_test(test_like_another),
+    cmocka_unit_test(test_no_algorithm), cmocka_unit_test(test_unfinished),
+    cmocka_unit_test(test_tally),
   };
   return cmocka_run_group_tests_name("ampo", tests, NULL, NULL);
 }

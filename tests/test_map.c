@@ -2,6 +2,7 @@
 // every single allocation.
 
 #include <float.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -112,6 +113,9 @@ static void test_search_round_trip(void **state) {
   mm_map_destroy(map);
   far[1] = NAN;
   assert_fails(mm_map_from_search(MM_MAP_PIECEWISE, 2, far, &map), MM_ERR_INPUT, "coordinate 1");
+  assert_fails(mm_map_from_search(MM_MAP_PIECEWISE, 0, far, &map), MM_ERR_INPUT, "n = 0");
+  assert_fails(mm_map_from_search(MM_MAP_PIECEWISE, SIZE_MAX, far, &map), MM_ERR_INPUT,
+               "expected 1 to 1000000");
   assert_fails(mm_map_from_search(MM_MAP_L2, 2, far, &map), MM_ERR_INPUT, "no search coordinates");
 }
 

@@ -422,6 +422,13 @@ static void test_numeric_trouble(void **state) {
   config.steps = 100;
   assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, "steps");
   config = mm_pmd_config_default();
+  config.envs = 4.5;
+  assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT,
+               "envs = 4.5: expected a whole number");
+  config = mm_pmd_config_default();
+  config.epochs = 0.5;
+  assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, "epochs = 0.5");
+  config = mm_pmd_config_default();
   int stop = 1;
   assert_fails(mm_job_run(&job, &stop, &result), MM_ERR_INTERRUPTED, "interrupted");
   assert_null(result.curve);

@@ -28,6 +28,8 @@ extern "C" {
   X(eta, 0.1, 0, 1e6)       /* step size of mirror descent */                                      \
   X(gamma, 0.99, 0, 0.999999)                                                                      \
   X(gae_lambda, 0.95, 0, 1)
+// Of these numbers the whole ones.
+#define MM_PMD_WHOLE(X) X(steps) X(envs) X(unroll) X(epochs)
 
 typedef struct mm_pmd_config {
 #define MM_PMD_FIELD(name, value, least, most) double name;
@@ -55,6 +57,7 @@ MM_API mm_pmd_config mm_pmd_config_default(void);
   X(value_clip, 0.2, 0, 1e9)    /* how far a value may move in one iteration; 0: no bound */       \
   X(value_coef, 0.5, 0, 1e6)    /* weight of the value's loss */                                   \
   X(hidden, 64, 1, 1024)        /* units of each of the two hidden layers */
+#define MM_NET_WHOLE(X) X(steps) X(envs) X(unroll) X(minibatches) X(epochs) X(hidden)
 #define MM_AMPO_NUMBERS(X) X(eta, 0.9, 1e-6, 1e6) /* step size of mirror descent */
 #define MM_GAUSSIAN_NUMBERS(X)                                                                     \
   X(density_scale, 1, 1e-30, 1e30) /* the map is applied to this times a density */
@@ -97,7 +100,7 @@ MM_API mm_ampo_config mm_ppo_config_default(void);
 typedef struct mm_job {
   const mm_env *env;
   const mm_map *map; // NULL: the map of the search point below, made when the job begins
-  // one of the two: the algorithm
+  // one of the two: the algorithm; neither is MM_ERR_INPUT
   const mm_pmd_config *pmd;
   const mm_ampo_config *ampo; // and its relatives
   uint64_t seed;   // names the instance of the environment and all random numbers of the run
@@ -153,6 +156,7 @@ typedef struct mm_result {
                                                          // is PMD's exact values, AMPO's critic
 } mm_result;
 
+// Frees what belongs to a result, which is then empty.
 MM_API void mm_result_release(mm_result *result);
 
 // Runs one job in the calling thread. `*stop` (may be NULL) is looked at between iterations:

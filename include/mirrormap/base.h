@@ -4,6 +4,9 @@
 // Every call that can fail returns an mm_status; zero means success. On failure the calling thread
 // finds one sentence in mm_last_error() that names what was wrong and what was expected. Nothing in
 // the library prints or exits.
+//
+// Functions that destroy, release or free do nothing when they are given NULL. Other pointers must
+// not be NULL unless their function says what that means.
 
 #ifndef MIRRORMAP_BASE_H
 #define MIRRORMAP_BASE_H

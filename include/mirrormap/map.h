@@ -173,6 +173,8 @@ MM_API size_t mm_map_search_size(mm_map_kind kind, size_t n);
 // The paper's starting point, close to the negative entropy, into z[mm_map_search_size].
 MM_API mm_status mm_map_search_initial(mm_map_kind kind, size_t n, double *z);
 
+// Of z[mm_map_search_size]; n of a piecewise map as for mm_map_create_piecewise, or nothing is
+// read.
 MM_API mm_status mm_map_from_search(mm_map_kind kind, size_t n, const double *z, mm_map **out);
 
 // Exact zeros of a neural map have no coordinate; they are put at -40 (softplus 4e-18).

@@ -65,6 +65,11 @@ static mm_status check(const mm_ampo_config *c) {
                    (double)least, (double)most);
   MM_NET_NUMBERS(CHECK) MM_AMPO_NUMBERS(CHECK) MM_PPO_NUMBERS(CHECK) MM_GAUSSIAN_NUMBERS(CHECK);
 #undef CHECK
+#define CHECK(name)                                                                                \
+  if (c->name != floor(c->name))                                                                   \
+    return MM_FAIL(MM_ERR_INPUT, "setting '%s': %g is not a whole number", #name, c->name);
+  MM_NET_WHOLE(CHECK)
+#undef CHECK
   if (c->envs * c->unroll > 1 << 30)
     return MM_FAIL(MM_ERR_INPUT, "envs * unroll = %g: expected at most 2^30", c->envs * c->unroll);
   if (c->minibatches > c->envs * c->unroll)
@@ -187,8 +192,8 @@ static mm_net_obs obs_at(const mm_ampo *a, const unsigned char *at) {
 // First networks are a function of (seed, repeat) and the sizes.
 static bool begins_as(const mm_ampo *like, const mm_ampo *a) {
   return like->seed == a->seed && like->repeat == a->repeat && like->iteration == 0 &&
-         like->info.n_input == a->info.n_input && like->info.n_action == a->info.n_action &&
-         (int32_t)like->config.hidden == (int32_t)a->config.hidden;
+         like->info.n_input == a->info.n_input && like->n_out == a->n_out &&
+         like->real == a->real && (int32_t)like->config.hidden == (int32_t)a->config.hidden;
 }
 
 static mm_status prepare(mm_ampo *a, const mm_env *env, const mm_ampo *like) {

@@ -10,6 +10,7 @@
 #include "map/map_internal.h"
 
 void mm_result_release(mm_result *result) {
+  if (!result) return;
   mm_free(result->curve);
   mm_free(result->curve_step);
   mm_free(result->measure);
@@ -30,6 +31,8 @@ mm_status mm_job_candidate(const mm_job *job, mm_map **out) {
 
 static mm_status run(const mm_job *job, const volatile int *stop, mm_result *result) {
   mm_map *own = NULL;
+  if (!job->pmd && !job->ampo)
+    return MM_FAIL(MM_ERR_INPUT, "a job without an algorithm: expected pmd or ampo");
   if (!job->map) MM_TRY(mm_job_candidate(job, &own));
   const mm_map *map = job->map ? job->map : own;
   mm_status status =

@@ -86,11 +86,11 @@ mm_status mm_pmd_check(const mm_map *map, const mm_pmd_config *config) {
                    (double)(most));
   MM_PMD_NUMBERS(CHECK)
 #undef CHECK
-  const double whole[] = { config->steps, config->envs, config->unroll, config->epochs };
-  for (int i = 0; i < 4; i++)
-    if (whole[i] != floor(whole[i]))
-      return MM_FAIL(MM_ERR_INPUT,
-                     "steps, envs, unroll and epochs: expected whole numbers, found %g", whole[i]);
+#define CHECK(name)                                                                                \
+  if (config->name != floor(config->name))                                                         \
+    return MM_FAIL(MM_ERR_INPUT, #name " = %g: expected a whole number", config->name);
+  MM_PMD_WHOLE(CHECK)
+#undef CHECK
   if (config->envs * config->unroll > 1 << 26)
     return MM_FAIL(MM_ERR_INPUT, "envs * unroll = %g: expected at most 2^26 samples an iteration",
                    config->envs * config->unroll);

@@ -21,7 +21,10 @@
 #include "backend/pool.h"
 #include "map/map_internal.h"
 
-enum { FIRST_SPAN = 2, N_SPEEDS = MM_CLASSIC_COUNT + MM_GAME_COUNT + MM_CUDA_GAUSS_ENVS };
+enum {
+  FIRST_SPAN = 2,
+  N_SPEEDS = MM_CLASSIC_COUNT + MM_GAME_COUNT + MM_CUDA_GAUSS_ENVS + MM_BODY_COUNT
+};
 
 // Kernels that can be on their way side by side: environments, for two activations.
 enum { LANES = 2 * N_SPEEDS };
@@ -369,7 +372,8 @@ typedef struct group {
 
 // Where the speed of a kernel is remembered: by environment.
 static double *speed_of(engine *e, const mm_cuda_kernel *k) {
-  const int at = k->real   ? MM_CLASSIC_COUNT + MM_GAME_COUNT + (int)k->gauss.env
+  const int body = k->gauss.env == MM_CUDA_GAUSS_BODY ? (int)k->gauss.body.body : 0;
+  const int at = k->real   ? MM_CLASSIC_COUNT + MM_GAME_COUNT + (int)k->gauss.env + body
                  : k->bits ? MM_CLASSIC_COUNT + (int)k->game
                            : (int)k->dense.env;
   return &e->seconds_each[at];

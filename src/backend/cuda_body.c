@@ -17,16 +17,14 @@ mm_status mm_cuda_body_open(mm_body body, mm_flavour flavour, int32_t iterations
   const mm_body_info *info = mm_body_describe(body);
   const mm_physics_kernel *kernel = mm_physics_kernels_current()->of[body][flavour];
   mm_body_table table;
-  *out = (mm_cuda_body){ .body = body,
-                         .flavour = flavour,
-                         .iterations = iterations > 0 ? iterations : info->iterations,
-                         .substeps = info->substeps,
-                         .base = (float)info->height[flavour] };
+  *out =
+      (mm_cuda_body){ .body = body,
+                      .flavour = flavour,
+                      .iterations = iterations > 0 ? iterations : mm_body_iterations(body, flavour),
+                      .substeps = info->substeps,
+                      .base = (float)info->height[flavour] };
   if (!kernel || !entries[body][flavour])
-    return MM_FAIL(MM_ERR_UNSUPPORTED,
-                   "%s has no flavour=gymnasium on devices: expected "
-                   "flavour=brax",
-                   info->name);
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "%s in this flavour runs on the processor only", info->name);
   if (kernel->model_size > sizeof out->model)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "the model of %s has %zu bytes, too many for a device",
                    info->name, kernel->model_size);

@@ -8,17 +8,24 @@
 
 using namespace mm::wide;
 
-// The kernels of one environment.
+// The kernels of one environment. Bodies are stepped by kernels of their own (cuda_body.c).
 struct entry {
+  mm_cuda_gauss_env env;
   void (*step)(mm_cuda_agent *, int);
   void (*close_rollout)(mm_cuda_agent *, int);
 };
 
-static const entry entries[MM_CUDA_GAUSS_ENVS] = {
-  { step<Pendulum>, close_rollout<Pendulum> }, { step<MountainCar>, close_rollout<MountainCar> },
-  { nullptr, close_rollout<Bodies> },          { nullptr, close_rollout<Bodies> },
-  { nullptr, close_rollout<Bodies> },
+static const entry entries[] = {
+  { MM_CUDA_GAUSS_PENDULUM, step<Pendulum>, close_rollout<Pendulum> },
+  { MM_CUDA_GAUSS_MOUNTAIN_CAR, step<MountainCar>, close_rollout<MountainCar> },
+  { MM_CUDA_GAUSS_BODY, nullptr, close_rollout<Bodies> },
 };
+
+static const entry *entry_of(mm_cuda_gauss_env env) {
+  for (const entry &one : entries)
+    if (one.env == env) return &one;
+  return nullptr;
+}
 
 static_assert(sizeof(Work<5>) <= 227 * 1024, "a block of the newest devices");
 static_assert(sizeof(Work<2>) <= 99 * 1024, "a block of the smallest devices");
@@ -45,7 +52,7 @@ static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, 
   enum { EACH = 128 };
   const int tile = Work<MT>::R, rows = p->n_env * p->n_step;
   const size_t shared = sizeof(Work<MT>);
-  const entry *of = &entries[p->env];
+  const entry *of = entry_of(p->env);
   begin<<<n, 256, 0, stream>>>(agents, turn);
   for (int t = 0; t < p->n_step; t++) {
     infer<MT><<<grid(p->n_env, tile, n), THREADS, shared, stream>>>(agents, ACTOR, t * p->n_env,
@@ -110,8 +117,9 @@ static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, in
                           int64_t *clocks, cudaStream_t stream) {
   enum { EACH = 64, AT_ONCE = 128 };
   mm_cuda_bodies *bodies = nullptr; // a table of where each agent's environments are
-  cudaError_t error = make_room<MT>();
-  if (error == cudaSuccess && !entries[p->env].step)
+  const entry *of = entry_of(p->env);
+  cudaError_t error = of ? make_room<MT>() : cudaErrorInvalidValue;
+  if (error == cudaSuccess && !of->step)
     error = cudaMallocAsync((void **)&bodies, n * sizeof *bodies, stream);
   if (error != cudaSuccess) return error;
   round_parameters<<<dim3(EACH, (unsigned)n), 256, 0, stream>>>(agents);

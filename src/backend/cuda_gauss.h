@@ -28,8 +28,7 @@ enum {
 typedef enum mm_cuda_gauss_env {
   MM_CUDA_GAUSS_PENDULUM,
   MM_CUDA_GAUSS_MOUNTAIN_CAR,
-  MM_CUDA_GAUSS_HOPPER, // and the other bodies, in their order
-  MM_CUDA_GAUSS_ANT = MM_CUDA_GAUSS_HOPPER + MM_BODY_COUNT - 1,
+  MM_CUDA_GAUSS_BODY, // any of cuda_body.h
   MM_CUDA_GAUSS_ENVS
 } mm_cuda_gauss_env;
 

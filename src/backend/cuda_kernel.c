@@ -4,18 +4,34 @@
 #include "base/status.h"
 #include "env/vec_internal.h"
 
-static bool has_real_actions(const mm_env_kind *kind) {
-  return kind->law == &mm_vec_body ||
-         (kind->law == &mm_vec_classic && kind->which > MM_CLASSIC_MOUNTAIN_CAR);
-}
+// Classic control with real actions.
+static const struct {
+  mm_classic_env which;
+  mm_cuda_gauss_env env;
+} real_classics[] = {
+  { MM_CLASSIC_PENDULUM, MM_CUDA_GAUSS_PENDULUM },
+  { MM_CLASSIC_MOUNTAIN_CAR_CONTINUOUS, MM_CUDA_GAUSS_MOUNTAIN_CAR },
+};
 
 // Which environment the kernels for real actions know a kind as; MM_CUDA_GAUSS_ENVS if they do not.
+// Of bodies has_body knows more.
 static mm_cuda_gauss_env gauss_env(const mm_vec_law *law, int32_t which) {
-  if (law == &mm_vec_classic && which == MM_CLASSIC_PENDULUM) return MM_CUDA_GAUSS_PENDULUM;
-  if (law == &mm_vec_classic && which == MM_CLASSIC_MOUNTAIN_CAR_CONTINUOUS)
-    return MM_CUDA_GAUSS_MOUNTAIN_CAR;
-  if (law == &mm_vec_body) return MM_CUDA_GAUSS_HOPPER + (mm_cuda_gauss_env)which;
+  if (law == &mm_vec_body) return MM_CUDA_GAUSS_BODY;
+  for (size_t i = 0; i < sizeof real_classics / sizeof *real_classics; i++)
+    if (law == &mm_vec_classic && which == (int32_t)real_classics[i].which)
+      return real_classics[i].env;
   return MM_CUDA_GAUSS_ENVS;
+}
+
+mm_cuda_family mm_cuda_kernel_family(const mm_env_kind *kind) {
+  mm_cuda_dense_plan plan;
+  if (gauss_env(kind->law, kind->which) != MM_CUDA_GAUSS_ENVS) return MM_CUDA_FAMILY_GAUSS;
+  if (kind->law == &mm_vec_minatar && mm_cuda_bits_shared((mm_minatar_game)kind->which, 32) > 0)
+    return MM_CUDA_FAMILY_BITS;
+  if (kind->law == &mm_vec_classic &&
+      mm_cuda_dense_choose((mm_classic_env)kind->which, false, 1, 1, 1, 32, SIZE_MAX, &plan))
+    return MM_CUDA_FAMILY_DENSE;
+  return MM_CUDA_FAMILY_NONE;
 }
 
 // In this flavour, by our own engine.
@@ -34,7 +50,7 @@ static const char *refusal_of_real(const mm_job *job) {
   if (kind->law == &mm_vec_body && c->physics == MM_ENV_PHYSICS_MUJOCO)
     return "physics=mujoco runs on the processor only";
   if (kind->law == &mm_vec_body && !has_body(kind, (mm_env_flavour)c->flavour))
-    return "this body's flavour=gymnasium runs on the processor only";
+    return "this body in this flavour runs on the processor only";
   if (c->hidden > MM_CUDA_WIDE)
     return "networks of real actions have at most 256 hidden units there";
   return NULL;
@@ -43,9 +59,12 @@ static const char *refusal_of_real(const mm_job *job) {
 const char *mm_cuda_kernel_refusal(const mm_job *job) {
   const mm_ampo_config *c = job->ampo;
   const mm_env_kind *kind = job->env->kind;
+  if (!c) return "a job without an algorithm runs nowhere";
   if (!kind) return "ampo on Grid-World runs on the processor only";
   if (c->bootstrap_on_timeout) return "bootstrap_on_timeout=on runs on the processor only";
-  if (has_real_actions(kind)) return refusal_of_real(job);
+  const mm_cuda_family family = mm_cuda_kernel_family(kind);
+  if (family == MM_CUDA_FAMILY_NONE) return "this environment runs on the processor only";
+  if (family == MM_CUDA_FAMILY_GAUSS) return refusal_of_real(job);
   if (c->gaussian) return "pmd-gaussian has real actions, which this environment does not take";
   if (c->ppo) return "ppo runs on the processor only where actions are chosen among some";
   if (c->hidden > MM_CUDA_HIDDEN) return "networks have at most 64 hidden units there";
@@ -98,7 +117,8 @@ bool mm_cuda_kernel_is_compiled(const mm_cuda_device *device, int rows) {
 
 static bool fits(const mm_ampo *a, int rows, size_t shared, mm_cuda_kernel *out) {
   out->rows = rows;
-  if (out->bits) return mm_cuda_bits_shared(out->game, rows) <= shared;
+  const size_t bits = out->bits ? mm_cuda_bits_shared(out->game, rows) : 0;
+  if (out->bits) return bits > 0 && bits <= shared;
   return mm_cuda_dense_choose((mm_classic_env)a->vec->which, out->relu, (int)a->n_row,
                               (int)a->n_env, largest_minibatch(a), rows, shared, &out->dense);
 }
@@ -128,6 +148,7 @@ bool mm_cuda_kernel_same(const mm_cuda_kernel *a, const mm_cuda_kernel *b) {
   if (a->real != b->real) return false;
   if (a->real)
     return a->gauss.env == b->gauss.env && a->gauss.rows == b->gauss.rows &&
+           a->gauss.body.body == b->gauss.body.body &&
            a->gauss.body.flavour == b->gauss.body.flavour && a->gauss.n_env == b->gauss.n_env &&
            a->gauss.n_step == b->gauss.n_step && a->gauss.epochs == b->gauss.epochs;
   if (a->bits != b->bits || a->relu != b->relu) return false;

@@ -10,6 +10,7 @@
 #include "backend/cuda_bits.h"
 #include "backend/cuda_dense.h"
 #include "backend/cuda_gauss.h"
+#include "env/env_internal.h"
 
 typedef struct mm_cuda_kernel {
   bool real; // actions are numbers: cuda_gauss.h
@@ -22,6 +23,16 @@ typedef struct mm_cuda_kernel {
   size_t obs_size; // bytes of an observation
   size_t scratch;  // bytes of the kernel's own memory
 } mm_cuda_kernel;
+
+// The kernels that know an environment.
+typedef enum mm_cuda_family {
+  MM_CUDA_FAMILY_NONE,  // the processor alone does
+  MM_CUDA_FAMILY_DENSE, // cuda_dense.h
+  MM_CUDA_FAMILY_BITS,
+  MM_CUDA_FAMILY_GAUSS
+} mm_cuda_family;
+
+mm_cuda_family mm_cuda_kernel_family(const mm_env_kind *kind);
 
 // Why a job cannot run on any device, or NULL.
 const char *mm_cuda_kernel_refusal(const mm_job *job);

@@ -20,11 +20,6 @@ static size_t dense_size(mm_classic_env env, int tile, size_t limit) {
   return fits ? plan.shared_size : 0;
 }
 
-static bool has_real_actions(const mm_env_kind *kind) {
-  return (kind->law == &mm_vec_classic && kind->which > MM_CLASSIC_MOUNTAIN_CAR) ||
-         (kind->law == &mm_vec_body && kind->flavour == MM_ENV_FLAVOUR_BRAX);
-}
-
 static void cut_wide(const mm_cuda_device *device, mm_cuda_tile *out) {
   for (int rows = 160; rows >= 64 && out->rows == 0; rows -= 96)
     if (mm_cuda_gauss_shared(rows) <= device->shared && (rows == 64 || device->major >= 9))
@@ -32,13 +27,14 @@ static void cut_wide(const mm_cuda_device *device, mm_cuda_tile *out) {
 }
 
 // The largest that the device has code and room for.
-static void cut(const mm_cuda_device *device, const mm_env_kind *kind, mm_cuda_tile *out) {
-  if (has_real_actions(kind)) {
+static void cut(const mm_cuda_device *device, const mm_env_kind *kind, mm_cuda_family family,
+                mm_cuda_tile *out) {
+  if (family == MM_CUDA_FAMILY_GAUSS) {
     cut_wide(device, out);
     return;
   }
   for (int rows = 128; rows >= 32 && out->rows == 0; rows /= 2) {
-    const size_t size = kind->law == &mm_vec_minatar
+    const size_t size = family == MM_CUDA_FAMILY_BITS
                             ? bits_size((mm_minatar_game)kind->which, rows)
                             : dense_size((mm_classic_env)kind->which, rows, device->shared);
     if (size > 0 && size <= device->shared && mm_cuda_kernel_is_compiled(device, rows))
@@ -52,10 +48,11 @@ size_t mm_cuda_tiles(const mm_cuda_device *device, mm_cuda_tile out[MM_CUDA_TILE
   for (size_t i = 0; n < MM_CUDA_TILES_MOST && (kind = mm_env_kind_at(i)) != NULL; i++) {
     mm_cuda_tile *tile = &out[n];
     *tile = (mm_cuda_tile){ .env = kind->id };
-    const bool minatar = kind->law == &mm_vec_minatar && kind->rules == MM_RULES_GYMNAX;
-    const bool classic = kind->law == &mm_vec_classic && kind->which <= MM_CLASSIC_MOUNTAIN_CAR;
-    if (!minatar && !classic && !has_real_actions(kind)) continue;
-    cut(device, kind, tile);
+    const mm_cuda_family family = mm_cuda_kernel_family(kind);
+    const bool again = (kind->law == &mm_vec_minatar && kind->rules != MM_RULES_GYMNAX) ||
+                       (kind->law == &mm_vec_body && kind->flavour != MM_ENV_FLAVOUR_BRAX);
+    if (family == MM_CUDA_FAMILY_NONE || again) continue;
+    cut(device, kind, family, tile);
     n++;
   }
   return n;

@@ -127,10 +127,14 @@ static int tree_levels(size_t n) {
 #define MM_REAL_BITS 32
 #include "map/piecewise_fill.inc"
 
+mm_status mm_map_check_steps(size_t n) {
+  if (n >= 1 && n <= MM_PIECEWISE_MAX) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "piecewise: n = %zu: expected 1 to %d", n, MM_PIECEWISE_MAX);
+}
+
 mm_status mm_map_create_piecewise(const double *psi, size_t n, mm_map **out) {
   *out = NULL;
-  if (n < 1 || n > MM_PIECEWISE_MAX)
-    return MM_FAIL(MM_ERR_INPUT, "piecewise: n = %zu: expected 1 to %d", n, MM_PIECEWISE_MAX);
+  MM_TRY(mm_map_check_steps(n));
   for (size_t j = 0; j < n; j++)
     if (!(psi[j] >= MM_PSI_MIN && psi[j] <= MM_PSI_MAX))
       return MM_FAIL(MM_ERR_INPUT, "psi[%zu] = %.17g: expected a number in [%g, %g]", j, psi[j],

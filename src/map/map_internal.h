@@ -32,6 +32,9 @@ static inline const void *mm_map_moved_pointer(const mm_map *map, const void *p,
 mm_potential_d mm_map_moved_d(const mm_map *map, const void *to); // of engine
 mm_potential_f mm_map_moved_f(const mm_map *map, const void *to); // of engine_f
 
+// Can a piecewise map have so many steps?
+mm_status mm_map_check_steps(size_t n);
+
 // Keeps a copy of `text` (may be NULL) as the map's meta object.
 mm_status mm_map_set_meta(mm_map *map, const char *text);
 

@@ -65,7 +65,10 @@ static mm_status from_piecewise(const double *z, size_t n, mm_map **out) {
 mm_status mm_map_from_search(mm_map_kind kind, size_t n, const double *z, mm_map **out) {
   *out = NULL;
   size_t size = mm_map_search_size(kind, n);
-  if (size == 0 && kind != MM_MAP_PIECEWISE) return no_coordinates(kind);
+  if (kind == MM_MAP_PIECEWISE)
+    MM_TRY(mm_map_check_steps(n));
+  else if (size == 0)
+    return no_coordinates(kind);
   for (size_t i = 0; i < size; i++)
     if (!isfinite(z[i]))
       return MM_FAIL(MM_ERR_INPUT, "search coordinate %zu is %g: expected a finite number", i,

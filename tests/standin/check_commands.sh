@@ -48,6 +48,22 @@ for trouble in STANDIN_DUMB=1:"uncorrectable ECC error" STANDIN_OLD=1:"compute c
 done
 expect "nothing was begun" test ! -e runs
 
+# an environment without a kernel: refused in one line, for the processor by `auto`; others are not
+for env in CartPole-v1 Asterix-MinAtar; do
+  sizes="--set envs=4 --set unroll=16 --set steps=128"
+  # shellcheck disable=SC2086 # words
+  STANDIN_LACKS=0 run train --env "$env" --map l2 --seeds 2 $sizes --backend cuda
+  expect_refusal 2 "this environment runs on the processor only"
+  # shellcheck disable=SC2086 # words
+  STANDIN_LACKS=0 run train --env "$env" --map l2 --seeds 2 $sizes --json --out "lacking-$env"
+  expect_code 0
+  expect "auto takes the processor" grep -q '"backend":"cpu"' "$out"
+  STANDIN_LACKS=0 run devices
+  expect "no tile for it" test "$(grep -c "$env" "$out")" -eq 0
+done
+STANDIN_LACKS=0 run train --env Acrobot-v1 --map l2 --set steps=2560 --json --out lacking-none
+expect "others have theirs" grep -q '"backend":"cuda"' "$out"
+
 # a map that breaks in its first iteration is counted, and the measurement goes on
 STANDIN_BROKEN=4 run bench ampo --backend cuda --json
 expect_code 0
@@ -104,7 +120,7 @@ expect_refusal 2 "backend 'cuda': physics=mujoco runs on the processor only (use
 run reproduce mujoco --scale smoke --physics mujoco --backend cuda
 expect_refusal 2 "backend 'cuda': Hopper: physics=mujoco runs on the processor only (use --backend cpu)"
 run train --env Ant-v4 --map l2 --backend cuda
-expect_refusal 2 "backend 'cuda': this body's flavour=gymnasium runs on the processor only (use --backend cpu)"
+expect_refusal 2 "backend 'cuda': this body in this flavour runs on the processor only (use --backend cpu)"
 run train --env Hopper --map l2 --set hidden=257 --backend cuda
 expect_refusal 2 "backend 'cuda': networks of real actions have at most 256 hidden units there"
 

@@ -6,6 +6,8 @@
 //   STANDIN_DEVICES=N   how many there are (2)
 //   STANDIN_DUMB=I      device I does not say what it is
 //   STANDIN_OLD=I       device I is one of compute capability 7.5
+//   STANDIN_LACKS=I     there is no kernel for game I of MinAtar, nor for environment I of classic
+//                       control
 //   STANDIN_BROKEN=K    of K trainings side by side the last breaks down in its first iteration
 
 #include <stdio.h>
@@ -240,7 +242,7 @@ bool mm_cuda_dense_choose(mm_classic_env env, bool relu, int n_row, int n_env, i
   *out = (mm_cuda_dense_plan){
     .env = env, .relu = relu, .tile = tile > 0 ? tile : 128, .shared_size = 1000, .kernel = &kernel
   };
-  return shared_limit >= out->shared_size;
+  return shared_limit >= out->shared_size && (int)env != number("STANDIN_LACKS", -1);
 }
 
 cudaError_t mm_cuda_dense_launch(const mm_cuda_dense_plan *plan, mm_cuda_agent *agents, int n,
@@ -260,8 +262,7 @@ size_t mm_cuda_bits_scratch(mm_minatar_game game, int32_t n_env) {
 }
 
 size_t mm_cuda_bits_shared(mm_minatar_game game, int rows) {
-  (void)game;
-  return 1000 * (size_t)rows;
+  return (int)game == number("STANDIN_LACKS", -1) ? 0 : 1000 * (size_t)rows;
 }
 
 cudaError_t mm_cuda_bits_launch(mm_minatar_game game, bool relu, int rows, mm_cuda_agent *agents,
