@@ -167,9 +167,7 @@ static void put_table(const view *v) {
 // ---------------------------------------------------------------------------------------------
 
 static void put_name(const char *before, const char *name) {
-  char *visible = output_visible(memory_text(name, strlen(name)));
-  printf("%s%s", before, visible);
-  free(visible);
+  printf("%s%s", before, output_plain(name));
 }
 
 static void put_differences(const mm_transfer *t, mm_baseline baseline) {
