@@ -222,6 +222,7 @@ void transfer_report(const mm_transfer *t) {
     return;
   }
   char machine[MM_MACHINE_TEXT];
-  printf("\nspeed  %.3g million steps/s: %zu runs in %.3g s on %s\n", 1e-6 * mm_transfer_speed(t),
-         n, t->wall_seconds, mm_machine_text(&t->machine, machine));
+  printf("\nspeed  %.3g million steps/s: %s%zu runs in %.3g s on %s\n", 1e-6 * mm_transfer_speed(t),
+         t->own_steps < t->env_steps + t->tune_steps ? "the rest of " : "", n, t->wall_seconds,
+         mm_machine_text(&t->machine, machine));
 }
