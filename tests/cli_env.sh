@@ -210,6 +210,12 @@ expect_field absorb 0.125 # four steps to the goal
 escape=$'\033'
 run env show GridWorld-dense --optimal
 expect_not "no escapes in a file" grep -q "$escape" "$out"
+odd=$work/$(printf 'a\033[31mb').yaml
+cp "$work/tiny.yml" "$odd"
+run env show "$odd"
+expect_out 'a\x1b[31mb.yaml'
+expect_not "nor of a file's name" grep -q "$escape" "$out"
+run env show GridWorld-dense --optimal
 expect_not "ASCII in the C locale" grep -q '[^ -~]' "$out"
 for locale in C.UTF-8 C.utf8 en_US.UTF-8; do
   [ "$(LC_ALL=$locale locale charmap 2>/dev/null)" = UTF-8 ] || continue

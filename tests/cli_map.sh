@@ -199,4 +199,22 @@ else
   expect "no other files" test "$(find "$work" -name '*plot*' | wc -l)" -eq 3
 fi
 
+# names and cards that somebody else made do not act on the terminal
+odd=$work/$(printf 'a\033[31mb').json
+printf '{"format":"mirrormap/1","kind":"l2","meta":{"x":"\xc2\x9b31m \xe2\x80\xae evil"}}' >"$odd"
+for command in show check; do
+  run map $command "$odd"
+  expect_code 0
+  expect_out 'a\x1b[31mb'
+  expect_not "no escape" grep -q "$(printf '\033')" "$out"
+  expect_not "no second page of controls, no turn of the direction" grep -qaP '\xc2\x9b|\xe2\x80\xae' "$out"
+done
+run map show "$odd"
+expect_out '\xc2\x9b31m \xe2\x80\xae evil'
+cp "$odd" "$work/]]>.json"
+if command -v gnuplot >/dev/null && command -v xmllint >/dev/null; then
+  run map plot "$work/]]>.json" --out "$work/cdata.svg" --quiet
+  expect "well-formed, whatever a map is called" xmllint --noout "$work/cdata.svg"
+fi
+
 finish

@@ -157,6 +157,12 @@ run reproduce --resume killed --quiet
 expect_code 0
 expect_no_err
 expect "the same numbers after kills" same_numbers grid killed
+run reproduce --resume killed --quiet --json # nothing is left: what this process cost is said to be its own
+expect_code 0
+expect_out '"session":{"env_steps":0,'
+expect_out '"env_steps_per_second":null'
+expect_not "no cost without its owner" grep -q '"env_steps":0,.*"session":' "$out"
+expect "a result's steps stay" test "$(field result_env_steps)" -gt 0
 
 # ---------------------------------------------------------------------------------------------
 # AMPO

@@ -301,7 +301,12 @@ done
 run transfer --resume calm --json --quiet
 expect_code 0
 expect_json
-expect_out '"env_steps_per_second":0,'
+# nothing was left to be done, which had no speed; the steps of the runs are as they were
+for text in '"session_env_steps":0,"env_steps_per_second":null,' '"threads":null'; do
+  expect_out "$text"
+done
+expect_not "steps" grep -q '"env_steps":0,' "$out"
+expect "no speed in the tables" grep -q '^# time: nothing was trained in the last session$' calm/table.csv
 run export calm --jsonl
 expect_code 0
 expect "a batch for each eta and each cell" test "$(grep -c '"table":"batch"' "$out")" -eq $((4 * 9 + 2 * 9))

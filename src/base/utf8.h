@@ -33,11 +33,20 @@ static inline bool mm_utf8_is_control(const unsigned char *s, size_t n) {
   return s[0] < 0x20 || s[0] == 0x7F || (n == 2 && s[0] == 0xC2 && s[1] < 0xA0);
 }
 
+// Whether the character at s breaks lines or turns the direction of writing, which could make a
+// text look like another: U+200E, U+200F, U+2028 .. U+202E, U+2066 .. U+2069.
+static inline bool mm_utf8_is_turn(const unsigned char *s, size_t n) {
+  if (n != 3 || s[0] != 0xE2) return false;
+  return (s[1] == 0x80 && (s[2] == 0x8E || s[2] == 0x8F || (s[2] >= 0xA8 && s[2] <= 0xAE))) ||
+         (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9);
+}
+
 // How many bytes at s can be shown as they are: those of one character. 0 where the first can not,
-// since it begins a control character, which could break a line or drive a terminal, or no UTF-8.
+// since it begins a control character, which could break a line or drive a terminal, one that turns
+// the direction of writing, or no UTF-8.
 static inline size_t mm_utf8_plain(const unsigned char *s, size_t left) {
   const size_t n = mm_utf8_length(s, left);
-  return n > 0 && mm_utf8_is_control(s, n) ? 0 : n;
+  return n > 0 && (mm_utf8_is_control(s, n) || mm_utf8_is_turn(s, n)) ? 0 : n;
 }
 
 #endif

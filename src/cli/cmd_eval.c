@@ -234,7 +234,7 @@ static void put_text(const outcome *o) {
   const mm_returns *r = &e->all;
   char number[4][OUTPUT_NUMBER_SIZE], kind[MAP_KIND_SIZE];
   const char *rules = policy_argument_rules(&o->of);
-  printf("%s%s%s, %s", mm_env_id(o->of.env), rules != NULL ? ", rules=" : "",
+  printf("%s%s%s, %s", output_plain(mm_env_id(o->of.env)), rules != NULL ? ", rules=" : "",
          rules != NULL ? rules : "", mm_algo_name(o->of.info.settings.algo));
   if (mm_algo_has_map(o->of.info.settings.algo))
     printf(", map %s", map_describe_kind(o->of.info.map, kind));

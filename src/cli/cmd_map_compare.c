@@ -281,7 +281,8 @@ static void put_distances(const comparison *k) {
   table_print(t);
   for (size_t i = 0; i < n; i++)
     for (size_t j = i + 1; j < n; j++)
-      if (same(k, i, j)) printf("same policies: %s and %s\n", labels[i], labels[j]);
+      if (same(k, i, j))
+        printf("same policies: %s and %s\n", output_plain(labels[i]), output_plain(labels[j]));
   free(header);
   free(labels);
 }

@@ -84,7 +84,8 @@ static int show(const char *name, const mm_map *map) {
   mm_map_report report;
   char kind[MAP_KIND_SIZE];
   mm_map_check(map, &report);
-  printf("%s%s%s\n", terminal_style(stdout, STYLE_BOLD), name, terminal_style(stdout, STYLE_PLAIN));
+  printf("%s%s%s\n", terminal_style(stdout, STYLE_BOLD), output_plain(name),
+         terminal_style(stdout, STYLE_PLAIN));
   put_field("kind", map_describe_kind(map, kind));
   put_parameters(map);
   put_number("phi^-1(0)", report.phi_inverse_at_0);
@@ -95,7 +96,7 @@ static int show(const char *name, const mm_map *map) {
                                       ? "yes: every action keeps a positive probability"
                                       : "no: actions can reach probability 0");
   put_field("valid", report.valid ? "yes" : "no: see map check");
-  if (mm_map_meta(map) != NULL) put_field("meta", mm_map_meta(map));
+  if (mm_map_meta(map) != NULL) put_field("meta", output_plain(mm_map_meta(map)));
   mm_status status = draw(map, &report);
   return status == MM_OK ? EXIT_DONE : fail_status(status);
 }

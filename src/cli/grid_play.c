@@ -130,7 +130,7 @@ static void fill_short_panel(const game *g, text_panel *panel) {
 }
 
 static void put_title(const char *title, const char *instance, const char *line_end) {
-  printf("%s%s%s%s%s", terminal_style(stdout, STYLE_BOLD), title,
+  printf("%s%s%s%s%s", terminal_style(stdout, STYLE_BOLD), output_plain(title),
          terminal_style(stdout, STYLE_PLAIN), instance, line_end);
 }
 

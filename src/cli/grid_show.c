@@ -179,7 +179,7 @@ static void add_trained(text_panel *panel, const grid_show_config *args, const f
             output_number(f->trained, number));
   if (best > 0) panel_add(panel, "%-16s %9.3g%%", "of the optimum", 100 * f->trained / best);
   panel_add(panel, "%s", "");
-  panel_add(panel, "arrows: PMD with %s,", map_label(args->map, label));
+  panel_add(panel, "arrows: PMD with %s,", output_plain(map_label(args->map, label)));
   panel_add(panel, "while all are present; dim below 1/2");
 }
 
@@ -215,8 +215,8 @@ static void print(const mm_grid *grid, const char *id, const grid_show_config *a
   int width = terminal_width(stdout);
   fill_panel(grid, args, f, &scene, &panel);
   grid_view view = grid_view_fit(grid, grid->start, width, 0);
-  printf("%s%s%s%s\n", terminal_style(stdout, STYLE_BOLD), id, terminal_style(stdout, STYLE_PLAIN),
-         grid_instance(id, args->seed, args->index, instance));
+  printf("%s%s%s%s\n", terminal_style(stdout, STYLE_BOLD), output_plain(id),
+         terminal_style(stdout, STYLE_PLAIN), grid_instance(id, args->seed, args->index, instance));
   grid_draw(&scene, &view, &panel, grid_panel_fits(&view, &panel, width), "\n");
   if (view.columns < grid->side || view.rows < grid->side)
     printf("\nrows %d to %d and columns %d to %d of a board of %d x %d\n", view.row,

@@ -208,9 +208,9 @@ static void put_hint(const mm_learn *learn) {
   const mm_settings last = last_settings(plan);
   printf("The best map was chosen on these tasks; to judge it on fresh ones:\n"
          "  mirrormap transfer --maps %s/best.json --seeds 256 --seed 1000000 --envs ",
-         mm_learn_folder(learn));
+         output_plain(mm_learn_folder(learn)));
   for (size_t i = 0; i < plan->n_env; i++)
-    printf("%s%s", i > 0 ? "," : "", plan->env[i]);
+    printf("%s%s", i > 0 ? "," : "", output_plain(plan->env[i]));
   if (!is_own_algo(learn)) printf(" --algo %s", mm_algo_name(last.algo));
   for (size_t i = 0; i < mm_settings_own(last.algo); i++) {
     const char *key = mm_settings_key(last.algo, i);
@@ -224,8 +224,9 @@ static void put_hint(const mm_learn *learn) {
 static void put_text(const mm_learn *learn, const mm_learn_view *v) {
   const mm_learn_plan *plan = mm_learn_get_plan(learn);
   char time[DURATION_SIZE], machine[MM_MACHINE_TEXT];
-  printf("%s%s: %" PRId64 " generations, %" PRIu64 " trainings, %.3g steps\n", plan->env[0],
-         plan->n_env > 1 ? " and others" : "", v->generation, v->evaluations, (double)v->env_steps);
+  printf("%s%s: %" PRId64 " generations, %" PRIu64 " trainings, %.3g steps\n",
+         output_plain(plan->env[0]), plan->n_env > 1 ? " and others" : "", v->generation,
+         v->evaluations, (double)v->env_steps);
   if (v->best.known) put_scores(learn, v);
   if (v->nonfinite > 0)
     printf("%" PRIu64 " candidates broke down in training and lost\n", v->nonfinite);
@@ -234,11 +235,11 @@ static void put_text(const mm_learn *learn, const mm_learn_view *v) {
            1e-6 * (double)v->session_env_steps / v->session_seconds,
            format_duration(v->session_seconds, time), mm_machine_text(&v->machine, machine),
            100 * (1 - v->session_job_seconds / v->session_seconds));
+  const char *folder = output_plain(mm_learn_folder(learn));
   if (v->best.known)
-    printf("maps: %s/best.json (the best validated one), %s/mean.json\n", mm_learn_folder(learn),
-           mm_learn_folder(learn));
+    printf("maps: %s/best.json (the best validated one), %s/mean.json\n", folder, folder);
   else
-    printf("map: %s/mean.json (not validated)\n", mm_learn_folder(learn));
+    printf("map: %s/mean.json (not validated)\n", folder);
   if (v->best.known) put_hint(learn);
 }
 

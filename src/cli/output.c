@@ -59,6 +59,23 @@ void output_text(const char *text) {
   remember_error();
 }
 
+const char *output_plain(const char *text) {
+  static char *kept[8];
+  static size_t next;
+  const unsigned char *c = (const unsigned char *)text;
+  char *copy = memory_take(4 * strlen(text) + 1, 1), *to = copy;
+  for (size_t left = strlen(text), n; left > 0; c += n, left -= n) {
+    n = mm_utf8_plain(c, left);
+    if (n > 0)
+      memcpy(to, c, n), to += n;
+    else
+      n = 1, to += sprintf(to, "\\x%02x", *c);
+  }
+  next = (next + 1) % (sizeof kept / sizeof *kept);
+  free(kept[next]);
+  return kept[next] = copy;
+}
+
 cJSON *output_json_rows(const double *values, size_t rows, size_t columns) {
   cJSON *array = cJSON_CreateArray();
   for (size_t i = 0; i < rows; i++)
@@ -109,7 +126,8 @@ static void release(table *t) {
   free(t);
 }
 
-char *output_visible(char *text) {
+// In place, so that a cell is as wide as its text: question marks for what output_plain changes.
+static char *make_visible(char *text) {
   unsigned char *c = (unsigned char *)text;
   for (size_t left = strlen(text), n; left > 0; c += n, left -= n) {
     n = mm_utf8_plain(c, left);
@@ -131,7 +149,7 @@ table *table_create(const char *const *header, size_t columns) {
 
 void table_text(table *t, const char *text) {
   t->cells = memory_grow(t->cells, t->n, sizeof *t->cells);
-  t->cells[t->n++] = (cell){ output_visible(memory_text(text, strlen(text))), STYLE_PLAIN };
+  t->cells[t->n++] = (cell){ make_visible(memory_text(text, strlen(text))), STYLE_PLAIN };
 }
 
 void table_number(table *t, double value) {

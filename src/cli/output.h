@@ -25,6 +25,11 @@ int output_json(cJSON *root, int exit_code);
 // Text of any length as it is.
 void output_text(const char *text);
 
+// A name or text from a file or a command line, fit to be printed: bytes of control characters and
+// others that could act on the terminal, and what is no UTF-8, as \xNN. Valid for the next few
+// calls.
+const char *output_plain(const char *text);
+
 // values [rows][columns] as an array of arrays.
 cJSON *output_json_rows(const double *values, size_t rows, size_t columns);
 
@@ -41,11 +46,6 @@ const char *output_number(double value, char out[OUTPUT_NUMBER_SIZE]);
 // from left to right and wrap to the next row at the last column.
 
 typedef struct table table;
-
-// Changes control characters in a name, and what is no UTF-8, to question marks, in place: names
-// may come from files that somebody else made, and must not act on the terminal. Texts of tables
-// are treated so.
-char *output_visible(char *text);
 
 // Header cells; a leading '<' makes the column text (left aligned).
 table *table_create(const char *const *header, size_t columns);

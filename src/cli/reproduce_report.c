@@ -218,8 +218,8 @@ void reproduce_report(const mm_reproduction *r) {
   put_claims(r);
   putchar('\n');
   for (size_t i = 0; i < r->n_note; i++)
-    printf("- %s\n", r->note[i]);
-  printf("files   %s\n", r->folder);
+    printf("- %s\n", output_plain(r->note[i]));
+  printf("files   %s\n", output_plain(r->folder));
   if (r->env_steps > 0)
     printf("speed   %.3g million steps/s: %.3g steps in %.3g s on %s\n",
            1e-6 * (double)r->env_steps / r->seconds, (double)r->env_steps, r->seconds,

@@ -334,11 +334,11 @@ static void put_notes(const theory_runs *runs) {
 
 void theory_report(const theory_runs *runs) {
   const mm_pmd_config *pmd = runs->pmd;
-  printf("%s: %zu iterations of %.0f steps, gamma = %g, eta = %g, %s\n", runs->task,
+  printf("%s: %zu iterations of %.0f steps, gamma = %g, eta = %g, %s\n", output_plain(runs->task),
          runs->run[0].n_step, theory_steps(pmd), pmd->gamma, pmd->eta,
          pmd->restart ? "restart" : "absorb");
   for (size_t i = 0; i < runs->n; i++) {
-    printf("\n%s%s%s\n", terminal_style(stdout, STYLE_BOLD), runs->label[i],
+    printf("\n%s%s%s\n", terminal_style(stdout, STYLE_BOLD), output_plain(runs->label[i]),
            terminal_style(stdout, STYLE_PLAIN));
     put_iterations(runs, &runs->run[i]);
   }

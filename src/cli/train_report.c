@@ -263,16 +263,17 @@ static void put_text(const outcome *o) {
   const mm_train_plan *plan = o->view->plan;
   char map[MAP_LABEL_SIZE], done[32] = "";
   if (o->n_done < o->n) snprintf(done, sizeof done, "%zu of ", o->n_done);
-  printf("%s, %s", plan->env, mm_algo_name(plan->settings.algo));
-  if (mm_algo_has_map(plan->settings.algo)) printf(", map %s", map_label(plan->map, map));
+  printf("%s, %s", output_plain(plan->env), mm_algo_name(plan->settings.algo));
+  if (mm_algo_has_map(plan->settings.algo))
+    printf(", map %s", output_plain(map_label(plan->map, map)));
   printf(": %s%zu run%s of %" PRIu64 " steps\n", done, o->n, o->n == 1 ? "" : "s", o->steps);
   if (o->n_done > 0) put_values(o);
   put_samples(o);
   put_speed(o);
   if (o->view->policy[0] != '\0')
-    printf("policy       %s\n", o->view->policy);
+    printf("policy       %s\n", output_plain(o->view->policy));
   else if (o->view->folder != NULL)
-    printf("run          %s\n", o->view->folder);
+    printf("run          %s\n", output_plain(o->view->folder));
 }
 
 int train_report(const mm_train_view *view, const char *state, bool json) {

@@ -169,9 +169,7 @@ static void put_table(const view *v) {
 // ---------------------------------------------------------------------------------------------
 
 static void put_name(const char *before, const char *name) {
-  char *visible = output_visible(memory_text(name, strlen(name)));
-  printf("%s%s", before, visible);
-  free(visible);
+  printf("%s%s", before, output_plain(name));
 }
 
 static void put_differences(const mm_transfer *t, mm_baseline baseline) {
@@ -239,6 +237,7 @@ void transfer_report(const mm_transfer *t) {
     return;
   }
   char machine[MM_MACHINE_TEXT];
-  printf("\nspeed  %.3g million steps/s: %zu runs in %.3g s on %s\n", 1e-6 * mm_transfer_speed(t),
-         n, t->wall_seconds, mm_machine_text(&t->machine, machine));
+  printf("\nspeed  %.3g million steps/s: %s%zu runs in %.3g s on %s\n", 1e-6 * mm_transfer_speed(t),
+         t->own_steps < t->env_steps + t->tune_steps ? "the rest of " : "", n, t->wall_seconds,
+         mm_machine_text(&t->machine, machine));
 }

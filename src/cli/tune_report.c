@@ -139,7 +139,7 @@ static void put_counts(const mm_tune_view *v) {
          (double)v->env_steps);
   printf("score: difference from the own settings in final value, seed by seed, in units of\n");
   for (size_t e = 0; e < v->plan->n_env; e++)
-    printf("%s%.4g (%s)", e > 0 ? ", " : "  ", v->scale[e], v->plan->env[e]);
+    printf("%s%.4g (%s)", e > 0 ? ", " : "  ", v->scale[e], output_plain(v->plan->env[e]));
   printf("; mean over environments\n");
   size_t same = v->search->n_candidates + 1 - n;
   if (same > 0 && v->search->complete && v->plan->space.method == MM_TUNE_CMA)
@@ -166,8 +166,9 @@ static void put_checks(const mm_tune_view *v) {
   table_print(t);
   for (size_t e = 0; e < v->plan->n_env; e++)
     if (v->check[e].n_failed > 0)
-      printf("%s: runs of %zu seeds have no value, so there are no means\n", v->plan->env[e],
-             v->check[e].n_failed);
+      printf("%s: runs of %zu seeds have no value, so there are no means
+",
+             output_plain(v->plan->env[e]), v->check[e].n_failed);
 }
 
 static void put_verdict(const mm_tune_view *v) {
@@ -207,7 +208,8 @@ static void put_text(const mm_tune *tune, const mm_tune_view *v, const char *pre
   if (v->session_env_steps > 0)
     printf("speed: %.3g million steps/s on %s\n", 1e-6 * (double)v->session_env_steps / v->seconds,
            mm_machine_text(&v->machine, machine));
-  if (preset != NULL) printf("preset: %s (for --preset of train, learn and transfer)\n", preset);
+  if (preset != NULL)
+    printf("preset: %s (for --preset of train, learn and transfer)\n", output_plain(preset));
 }
 
 int tune_report(const mm_tune *tune, const char *state, const char *preset, bool json) {

@@ -264,6 +264,11 @@ static char *quote_character(char *end, const char *limit, const char *text, siz
     // gnuplot takes two for one, but not at a string's beginning; a typographic one is safe
     text = "\xE2\x80\x99";
     bytes = 3;
+  } else if (code == '>' && end[-1] == ']' && end[-2] == ']') {
+    // gnuplot writes this into an SVG as it is, and XML forbids it there; the opening quote, which
+    // is no ']', ends the look back
+    text = "\xE2\x80\xBA";
+    bytes = 3;
   }
   if (end + bytes + 2 > limit) return end;
   memcpy(end, text, bytes);

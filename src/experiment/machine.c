@@ -1,7 +1,5 @@
 #include "experiment/machine.h"
 
-#include <stdio.h>
-
 #include "backend/cuda.h"
 #include "base/isa.h"
 
@@ -46,7 +44,8 @@ static void add_devices(cJSON *object, const mm_backend_place *place) {
 void mm_machine_add(cJSON *object, const mm_machine *m) {
   cJSON_AddStringToObject(object, "backend", mm_backend_ran_name(m->ran, &m->place));
   if (used_devices(m)) add_devices(object, &m->place);
-  cJSON_AddItemToObject(object, "threads", mm_json_number(m->threads));
+  cJSON_AddItemToObject(object, "threads",
+                        m->threads > 0 ? mm_json_number(m->threads) : cJSON_CreateNull());
   if (m->ranks > 1) cJSON_AddItemToObject(object, "ranks", mm_json_number(m->ranks));
   cJSON_AddStringToObject(object, "isa", mm_isa_name());
 }
@@ -73,4 +72,16 @@ const char *mm_machine_text(const mm_machine *m, char out[MM_MACHINE_TEXT]) {
   if (m->ranks > 1 && used < MM_MACHINE_TEXT)
     snprintf(out + used, MM_MACHINE_TEXT - used, " of %d ranks", m->ranks);
   return out;
+}
+
+void mm_machine_remark(FILE *f, const mm_machine *m, double seconds, double env_steps) {
+  char number[2][MM_JSON_NUMBER_SIZE], text[MM_MACHINE_TEXT];
+  if (!(env_steps > 0)) {
+    fputs("# time: nothing was trained in the last session\n", f);
+    return;
+  }
+  fprintf(f, "# time: %s seconds and %s environment steps per second in the last session, %s, %s\n",
+          mm_json_format_number(seconds, number[0]),
+          mm_json_format_number(env_steps / seconds, number[1]),
+          mm_backend_ran_name(m->ran, &m->place), mm_machine_text(m, text));
 }

@@ -3,6 +3,8 @@
 #ifndef MM_EXPERIMENT_MACHINE_H
 #define MM_EXPERIMENT_MACHINE_H
 
+#include <stdio.h>
+
 #include "backend/backend.h"
 #include "base/json.h"
 #include "experiment/run.h"
@@ -19,13 +21,17 @@ typedef struct mm_machine {
 mm_status mm_machine_enter(mm_run *run, const mm_backend_place *place, int threads);
 void mm_machine_correct(mm_run *run, const mm_backend_place *place, unsigned ran);
 
-// Adds `backend`, `threads` and `isa`; where devices worked also `devices`, the names of this
-// process's; where several processes worked `ranks`.
+// Adds `backend`, `threads` (null where nothing was to be done) and `isa`; where devices worked
+// also `devices`, the names of this process's; where several processes worked `ranks`.
 void mm_machine_add(cJSON *object, const mm_machine *machine);
 
 // "2 threads, avx512", "NVIDIA H200", "2 devices (NVIDIA H200, NVIDIA H200)", or both kinds with
 // " and " between.
 enum { MM_MACHINE_TEXT = 512 };
 const char *mm_machine_text(const mm_machine *machine, char out[MM_MACHINE_TEXT]);
+
+// The line "# time: .." of a CSV file: how fast the process was that writes it, which of a resumed
+// run did only the rest.
+void mm_machine_remark(FILE *f, const mm_machine *machine, double seconds, double env_steps);
 
 #endif

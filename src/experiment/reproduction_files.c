@@ -92,6 +92,16 @@ static size_t count_failures(const mm_reproduction *r) {
   return n;
 }
 
+// What the process that writes this has done: a resumed one only the rest.
+static void add_session(cJSON *root, const mm_reproduction *r) {
+  cJSON *object = cJSON_AddObjectToObject(root, "session");
+  mm_json_add_defined(object, "env_steps", (double)r->env_steps);
+  mm_json_add_defined(object, "wall_seconds", r->seconds);
+  mm_json_add_defined(object, "env_steps_per_second",
+                      r->env_steps > 0 ? (double)r->env_steps / r->seconds : NAN);
+  mm_machine_add(object, &r->machine);
+}
+
 cJSON *mm_reproduction_json(const mm_reproduction *r) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "artefact", r->artefact);
@@ -113,11 +123,7 @@ cJSON *mm_reproduction_json(const mm_reproduction *r) {
   cJSON_AddItemToObject(root, "settings",
                         r->settings ? cJSON_Duplicate(r->settings, true) : cJSON_CreateObject());
   mm_json_add_defined(root, "result_env_steps", (double)r->result_steps);
-  mm_json_add_defined(root, "env_steps", (double)r->env_steps);
-  mm_json_add_defined(root, "wall_seconds", r->seconds);
-  mm_json_add_defined(root, "env_steps_per_second",
-                      r->seconds > 0 ? (double)r->env_steps / r->seconds : NAN);
-  mm_machine_add(root, &r->machine);
+  add_session(root, r);
   cJSON_AddStringToObject(root, "version", mm_version());
   cJSON_AddStringToObject(root, "build", mm_build_info());
   return root;
@@ -161,7 +167,6 @@ static void put_seeds(FILE *f, const mm_reproduction *r) {
 }
 
 void mm_reproduction_put_origin(FILE *f, const mm_reproduction *r) {
-  char speed[MM_JSON_NUMBER_SIZE], seconds[MM_JSON_NUMBER_SIZE], machine[MM_MACHINE_TEXT];
   char *settings = r->settings ? mm_json_print(r->settings, false) : NULL;
   fprintf(f, "# mirrormap %s (%s): reproduce %s --scale %s\n", mm_version(), mm_build_info(),
           r->artefact, r->scale);
@@ -172,13 +177,7 @@ void mm_reproduction_put_origin(FILE *f, const mm_reproduction *r) {
     fprintf(f, "# note: %s\n", r->note[i]);
   if (settings) fprintf(f, "# settings: %s\n", settings);
   mm_free(settings);
-  if (r->seconds > 0)
-    fprintf(f,
-            "# time: %s seconds and %s environment steps per second in the last session, %s, %s\n",
-            mm_json_format_number(r->seconds, seconds),
-            mm_json_format_number((double)r->env_steps / r->seconds, speed),
-            mm_backend_ran_name(r->machine.ran, &r->machine.place),
-            mm_machine_text(&r->machine, machine));
+  mm_machine_remark(f, &r->machine, r->seconds, (double)r->env_steps);
 }
 
 static void put_table(FILE *f, const mm_reproduction *r) {

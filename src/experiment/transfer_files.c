@@ -3,6 +3,7 @@
 #include "experiment/transfer_files.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,7 +125,8 @@ static void add_baseline(cJSON *root, const mm_transfer *t) {
 
 static void add_origin(cJSON *root, const mm_transfer *t) {
   mm_json_add_defined(root, "env_steps", (double)t->env_steps);
-  mm_json_add_defined(root, "env_steps_per_second", mm_transfer_speed(t));
+  mm_json_add_defined(root, "session_env_steps", (double)t->own_steps);
+  mm_json_add_defined(root, "env_steps_per_second", t->own_steps > 0 ? mm_transfer_speed(t) : NAN);
   mm_json_add_defined(root, "wall_seconds", t->wall_seconds);
   mm_machine_add(root, &t->machine);
   cJSON *settings = cJSON_AddArrayToObject(root, "settings");
@@ -189,12 +191,7 @@ static void put_origin(FILE *f, const mm_transfer *t) {
   mm_csv_remark(f, "envs", envs);
   mm_csv_remark(f, "settings", settings);
   fprintf(f, "# seeds: %" PRIu64 " to %" PRIu64 "\n", c->seed, c->seed + (c->n_seed - 1));
-  char seconds[MM_JSON_NUMBER_SIZE], speed[MM_JSON_NUMBER_SIZE], machine[MM_MACHINE_TEXT];
-  fprintf(f, "# time: %s seconds, %s environment steps per second, %s, %s\n",
-          mm_json_format_number(t->wall_seconds, seconds),
-          mm_json_format_number(mm_transfer_speed(t), speed),
-          mm_backend_ran_name(t->machine.ran, &t->machine.place),
-          mm_machine_text(&t->machine, machine));
+  mm_machine_remark(f, &t->machine, t->wall_seconds, (double)t->own_steps);
 }
 
 static void put_table(FILE *f, const mm_transfer *t) {

@@ -183,7 +183,8 @@ function transferTable(run, key) {
           el("span", {class: "worse strong"}, "\u25bc worse"),
           ` than ${base}: the 95 % interval of the paired difference (Student's t) excludes 0; `,
           el("span", {class: "better faint"}, "\u25b5"), " ",
-          el("span", {class: "worse faint"}, "\u25bf"), " it includes 0. Mean \u00b1 standard error."));
+          el("span", {class: "worse faint"}, "\u25bf"),
+          " it includes 0. Mean \u00b1 standard error."));
 }
 
 // "mine is better than l2 on A and worse on B (95 % intervals exclude 0), and not to be told apart
@@ -206,9 +207,9 @@ function tableSentences(table) {
     const level = names[0].length
       ? `not to be told apart from ${said.length ? "it" : base} on ${enumerate(names[0])}`
       : "";
-    out.push(`${text(m.label)} is ${
-      said.length ? enumerate(said) + " (95 % intervals exclude 0)"
-                  : ""}${said.length && level ? ", and " : ""}${level}.`);
+    out.push(
+      `${text(m.label)} is ${said.length ? enumerate(said) + " (95 % intervals exclude 0)" : ""}${
+        said.length && level ? ", and " : ""}${level}.`);
   });
   return out.length ? ["Over the environments: " + out.join(" ")] : [];
 }
