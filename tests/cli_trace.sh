@@ -34,7 +34,7 @@ for entry in "${classic[@]}" "${minatar[@]}" GridWorld:gridworld:3000; do
   expect_out "{\"env\":\"$id\",\"transitions\":$n,\"matched\":$n,\"mismatched\":0,\"max_abs_error\":"
   expect_out '"first_mismatch":null}'
 done
-# bodies: recorded with the MuJoCo library, which is not needed here
+# bodies: recorded with the MuJoCo library or Gymnasium, which are not needed here
 for entry in Hopper:hopper:55 Hopper-v4:hopper_v4:46 HalfCheetah:half_cheetah:40 HalfCheetah-v4:half_cheetah_v4:40 \
   Ant:ant:40 Ant-v4:ant_v4:40; do
   IFS=: read -r id name n <<<"$entry"

@@ -401,7 +401,7 @@ static double velocity_error(const double *expected, const float *v, int stride,
 
 static void compare_visits(const world *w, visits *g, errors *all, errors kind[3]) {
   uint8_t bad[GROUP];
-  mm_physics_columns columns = { GROUP, g->q, g->v, g->warm, bad, g->u };
+  mm_physics_columns columns = { GROUP, g->q, g->v, g->warm, NULL, bad, g->u };
   w->kernel->step(w->model, mm_body_iterations(w->body, w->flavour), 1, GROUP, &columns);
   for (int e = 0; e < GROUP; e++) {
     double error = velocity_error(g->after[e], g->v + e, GROUP, w->m->nv);
@@ -550,7 +550,7 @@ static void compare_folded(world *w, folded *f) {
   float q1[NQ * GROUP] = { 0 }, v1[NV * GROUP] = { 0 }, u1[NU * GROUP] = { 0 };
   float warm1[NV * GROUP] = { 0 };
   uint8_t bad[GROUP];
-  mm_physics_columns columns = { GROUP, q1, v1, warm1, bad, u1 };
+  mm_physics_columns columns = { GROUP, q1, v1, warm1, NULL, bad, u1 };
   for (int i = 0; i < w->d->ncon; i++) {
     int a = w->m->geom_bodyid[w->d->contact[i].geom1],
         b = w->m->geom_bodyid[w->d->contact[i].geom2];

@@ -32,7 +32,7 @@ static const struct {
 
 enum { N_GOLDEN = sizeof golden / sizeof *golden };
 
-// Bodies, recorded with the MuJoCo library.
+// Bodies, recorded with the MuJoCo library; Ant-v4 with Gymnasium (tests/gymnasium/compare.py).
 static const struct {
   const char *id, *name;
   int transitions;

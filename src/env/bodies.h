@@ -2,7 +2,8 @@
 //
 // The state is in columns of coordinates and velocities, as the physics has it: number k of an
 // environment is q[k * stride]. Coordinate 0 is the way forward of one step: it is put back to 0
-// before each, since no law depends on where a body is, and floats are densest there.
+// before each, since no law depends on where a body is, and floats are densest there. (Ant-v4: to
+// where the last reward saw the torso at 0, see body_laws.h.)
 
 #ifndef MM_ENV_BODIES_H
 #define MM_ENV_BODIES_H

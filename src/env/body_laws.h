@@ -21,6 +21,16 @@ static inline void mm_body_observe(const mm_physics *p, mm_body body, size_t i, 
     mm_ant_observe(q, v, p->stride, to, apart);
 }
 
+// Gymnasium's Ant pays for xpos of its torso, which after a step is a little beside q[0]. So the
+// step begins with q[0] counted from where the last reward saw the torso, and ends there.
+static inline void mm_body_begin_way(const mm_physics *p, size_t i) {
+  p->q[i] = p->xpos_offset ? -p->xpos_offset[i] : 0;
+}
+
+static inline float mm_body_way(const mm_physics *p, size_t i) {
+  return p->xpos_offset ? p->q[i] + p->xpos_offset[i] : p->q[i];
+}
+
 // `way`: metres forward in this step; action: as clipped.
 static inline float mm_body_reward(mm_body body, float way, const float *action) {
   return body == MM_BODY_HOPPER         ? mm_hopper_reward(way, action)
@@ -49,6 +59,7 @@ static inline void mm_body_start(mm_physics *p, size_t i, const mm_bodies_draws 
     mm_ant_reset(q, v, p->stride, start, draws);
   for (int k = 0; k < p->info->nv; k++)
     p->warm[(size_t)k * p->stride + i] = 0;
+  if (p->xpos_offset) p->xpos_offset[i] = 0;
 }
 
 // The Ant's quaternion needs a direction.

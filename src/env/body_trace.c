@@ -11,14 +11,14 @@
 #include "env/body_laws.h"
 #include "env/body_trace.h"
 
-enum { FIELDS_MOST = MM_BODY_MOST_Q + MM_BODY_MOST_V, OBS_MOST = 32 };
+enum { FIELDS_MOST = MM_BODY_MOST_Q + MM_BODY_MOST_V + 1, OBS_MOST = 32 };
 
 // ---------------------------------------------------------------------------------------------
 // The environments
 
 typedef struct form {
   const char *id[MM_FLAVOUR_COUNT];
-  const char *field[FIELDS_MOST]; // coordinates, then velocities
+  const char *field[FIELDS_MOST]; // coordinates, velocities, for Ant-v4 the offset of xpos
   const mm_trace_param *params;
 } form;
 
@@ -40,12 +40,12 @@ static const form forms[MM_BODY_COUNT] = {
                                "bfoot_dot", "fthigh_dot", "fshin_dot", "ffoot_dot" },
                              other_params },
   [MM_BODY_ANT] = { { "Ant", "Ant-v4" },
-                    { "x",         "y",           "z",           "qw",         "qx",
-                      "qy",        "qz",          "hip_1",       "ankle_1",    "hip_2",
-                      "ankle_2",   "hip_3",       "ankle_3",     "hip_4",      "ankle_4",
-                      "x_dot",     "y_dot",       "z_dot",       "turn_x",     "turn_y",
-                      "turn_z",    "hip_1_dot",   "ankle_1_dot", "hip_2_dot",  "ankle_2_dot",
-                      "hip_3_dot", "ankle_3_dot", "hip_4_dot",   "ankle_4_dot" },
+                    { "x",         "y",           "z",           "qw",          "qx",
+                      "qy",        "qz",          "hip_1",       "ankle_1",     "hip_2",
+                      "ankle_2",   "hip_3",       "ankle_3",     "hip_4",       "ankle_4",
+                      "x_dot",     "y_dot",       "z_dot",       "turn_x",      "turn_y",
+                      "turn_z",    "hip_1_dot",   "ankle_1_dot", "hip_2_dot",   "ankle_2_dot",
+                      "hip_3_dot", "ankle_3_dot", "hip_4_dot",   "ankle_4_dot", "xpos_offset" },
                     other_params },
 };
 
@@ -81,28 +81,34 @@ static mm_status open_body(int which, bool mujoco, mm_physics **out) {
   return MM_FAIL(status, "environment '%s': %s", mm_body_trace_id(which), mm_last_error());
 }
 
-static void put_state(mm_physics *p, const state *s) {
-  float q[MM_BODY_MOST_Q];
-  memcpy(q, s->f, (size_t)p->info->nq * sizeof *q);
-  q[0] = 0;
-  mm_physics_set(p, 0, q, s->f + p->info->nq, s->warm);
+static int fields_of(const mm_physics *p) {
+  return p->info->nq + p->info->nv + (p->xpos_offset ? 1 : 0);
 }
 
+static void put_state(mm_physics *p, const state *s) {
+  mm_physics_set(p, 0, s->f, s->f + p->info->nq, s->warm);
+  if (p->xpos_offset) p->xpos_offset[0] = s->f[fields_of(p) - 1];
+  mm_body_begin_way(p, 0);
+}
+
+// `x`: where the coordinate's 0 is.
 static void take_state(const mm_physics *p, float x, state *s) {
   mm_physics_get(p, 0, s->f, s->f + p->info->nq, s->warm);
+  if (p->xpos_offset) s->f[fields_of(p) - 1] = p->xpos_offset[0];
   s->f[0] += x;
 }
 
 // Returns MM_END_ bits; a state that goes bad stays what it was, as everywhere.
 static int step(mm_physics *p, const float *action, int32_t limit, state *s, float *reward) {
   const mm_body body = p->config.body;
-  float clipped[MM_BODY_MOST_U], x = s->f[0];
+  float clipped[MM_BODY_MOST_U];
   for (int k = 0; k < p->info->nu; k++)
     clipped[k] = mm_bodies_clip(action[k]);
   put_state(p, s);
+  const float x = s->f[0] - p->q[0];
   mm_physics_step(p, 0, 1, clipped);
   const bool bad = (p->bad[0] & MM_BAD_STATE) != 0;
-  *reward = bad ? 0 : mm_body_reward(body, p->q[0], clipped);
+  *reward = bad ? 0 : mm_body_reward(body, mm_body_way(p, 0), clipped);
   take_state(p, x, s);
   s->time++;
   return mm_end_of(bad || !mm_body_healthy(p, body, 0), s->time, limit);
@@ -131,10 +137,6 @@ typedef struct replayer {
   mm_replay r;
 } replayer;
 
-static int fields_of(const replayer *re) {
-  return re->p->info->nq + re->p->info->nv;
-}
-
 static mm_status read_columns(const mm_trace_place *place, const cJSON *item, columns *out) {
   *out = (columns){ 0 };
   MM_TRY(mm_trace_actions(place, item, &out->action, &out->n));
@@ -154,7 +156,7 @@ static void advance(columns *c) {
 
 static mm_status read_state(const replayer *re, const columns *c, state *out) {
   memset(out, 0, sizeof *out);
-  MM_TRY(mm_trace_floats(&re->place, "states", c->state, fields_of(re), out->f));
+  MM_TRY(mm_trace_floats(&re->place, "states", c->state, fields_of(re->p), out->f));
   if (c->warm) MM_TRY(mm_trace_floats(&re->place, "warm", c->warm, re->p->info->nv, out->warm));
   return mm_trace_whole(&re->place, "times", c->time, 0, TIME_MOST, &out->time);
 }
@@ -177,8 +179,8 @@ static mm_status read_outcome(const replayer *re, columns *c, outcome *out) {
 // How far apart numbers may be: velocities give the size, contacts make errors of them.
 static double allowed_by(const replayer *re, const state *s) {
   double size = 1;
-  for (int k = re->p->info->nq; k < fields_of(re); k++)
-    size = fmax(size, fabs((double)s->f[k]));
+  for (int k = 0; k < re->p->info->nv; k++)
+    size = fmax(size, fabs((double)s->f[re->p->info->nq + k]));
   return 1e-4 * size;
 }
 
@@ -195,7 +197,7 @@ static void compare_outcomes(replayer *re, const outcome *expected, const outcom
   mm_replay_within(r, "rewards", -1, (double)expected->of.reward, (double)got->of.reward, allowed);
   mm_replay_ends(r, &expected->of, &got->of);
   mm_replay_exact(r, "times", -1, expected->s.time, got->s.time);
-  for (int i = 0; i < fields_of(re); i++)
+  for (int i = 0; i < fields_of(re->p); i++)
     mm_replay_within(r, re->f->field[i], -1, (double)expected->s.f[i], (double)got->s.f[i],
                      allowed);
   compare_obs(re, expected->obs, allowed);
@@ -204,7 +206,7 @@ static void compare_outcomes(replayer *re, const outcome *expected, const outcom
 // A state that the physics would not step is a mismatch of its own, with 0 as what it could be.
 static bool is_sane(replayer *re, const state *s) {
   re->r.prefix = "start ";
-  for (int i = 0; i < fields_of(re); i++)
+  for (int i = 0; i < fields_of(re->p); i++)
     if (!(fabsf(s->f[i]) <= MM_PHYSICS_LARGEST))
       mm_replay_exact(&re->r, re->f->field[i], -1, (double)s->f[i], 0);
   for (int i = 0; i < re->p->info->nv; i++)
@@ -252,7 +254,7 @@ static mm_status replay_trajectory(replayer *re, const cJSON *item) {
 
 static mm_status replay_all(replayer *re, const cJSON *root, const char *source, const char *id) {
   const cJSON *trajectories, *item;
-  MM_TRY(mm_trace_check_form(root, source, id, re->f->field, fields_of(re), re->f->params,
+  MM_TRY(mm_trace_check_form(root, source, id, re->f->field, fields_of(re->p), re->f->params,
                              &re->limit, &trajectories));
   cJSON_ArrayForEach(item, trajectories) {
     MM_TRY(replay_trajectory(re, item));
@@ -292,7 +294,7 @@ typedef struct recorder {
 static void write_state(recorder *rec, const state *s) {
   const mm_body_info *info = rec->p->info;
   float obs[OBS_MOST];
-  mm_text_floats(&rec->column[STATES], s->f, info->nq + info->nv);
+  mm_text_floats(&rec->column[STATES], s->f, fields_of(rec->p));
   mm_text_floats(&rec->column[WARM], s->warm, info->nv);
   mm_text_whole(&rec->column[TIMES], s->time);
   mm_body_observe(rec->p, rec->p->config.body, 0, obs, 1);
@@ -327,12 +329,12 @@ static void play_episode(recorder *rec, uint64_t episode) {
   }
 }
 
-static void write_about(const char *id, const mm_record_plan *plan, mm_text *out) {
+static void write_about(const char *id, const mm_record_plan *plan, bool offset, mm_text *out) {
   char text[1600];
   snprintf(text, sizeof text,
            "Trajectories of %s, each from a start of its own and without automatic reset. For each "
            "trajectory: states[t] (numbers in the order of state_fields: coordinates as the model "
-           "file has them, x counted from 0, then velocities), times[t], obs[t] and warm[t] (the "
+           "file has them, x counted from 0, then velocities%s), times[t], obs[t] and warm[t] (the "
            "accelerations at which the constraint solver begins; may be left out) for t = 0 .. T; "
            "actions[t], rewards[t], terminated[t], truncated[t] for the transition from t to "
            "t + 1. terminated is the natural end, truncated is time >= max_steps_in_episode; a "
@@ -342,16 +344,16 @@ static void write_about(const char *id, const mm_record_plan *plan, mm_text *out
            "when it starts each one from the recorded state. Actions are real numbers, before the "
            "clip to [-1, 1]; the reward uses them clipped. Source: mirrormap %s, env record, "
            "physics %s, seed %" PRIu64 ", uniformly random actions.",
-           id, plan->steps, mm_version(), plan->mujoco ? "mujoco" : "own", plan->seed);
+           id, offset ? ", then xpos_offset, xpos of the torso minus x" : "", plan->steps,
+           mm_version(), plan->mujoco ? "mujoco" : "own", plan->seed);
   mm_text_key(out, "about");
   mm_text_string(out, text);
 }
 
 static void write_all(recorder *rec, const form *f, const char *id, mm_text *out) {
-  const mm_body_info *info = rec->p->info;
   mm_text_open(out, '{');
-  write_about(id, rec->plan, out);
-  mm_text_form(out, id, MM_BODIES_LIMIT, f->params, f->field, info->nq + info->nv);
+  write_about(id, rec->plan, rec->p->xpos_offset != NULL, out);
+  mm_text_form(out, id, MM_BODIES_LIMIT, f->params, f->field, fields_of(rec->p));
   mm_text_key(out, "trajectories");
   mm_text_open(out, '[');
   for (uint64_t episode = 0; mm_text_goes_on(out) && episode < rec->plan->episodes; episode++) {

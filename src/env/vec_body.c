@@ -83,7 +83,7 @@ static inline void finish_one(const mm_vec *vec, mm_body body, size_t i, const m
   lane *l = (lane *)vec->state + i;
   const float *action = actions_of(vec) + i * (size_t)vec->info.n_real;
   int end = mm_end_of(bad || !mm_body_healthy(p, body, i), ++l->time, vec->info.limit);
-  out->reward[i] = bad ? 0 : mm_body_reward(body, p->q[i], action);
+  out->reward[i] = bad ? 0 : mm_body_reward(body, mm_body_way(p, i), action);
   out->end[i] = (uint8_t)end;
   if (bad) l->unstable++;
   if (end) {
@@ -97,11 +97,11 @@ static inline void finish_one(const mm_vec *vec, mm_body body, size_t i, const m
 static inline void step_body(const mm_vec *vec, mm_body body, size_t from, size_t to,
                              const float *action, const mm_vec_out *out) {
   const size_t nu = (size_t)vec->info.n_real;
-  float *clipped = actions_of(vec), *way = vec->physics->q;
+  float *clipped = actions_of(vec);
   for (size_t k = from * nu; k < to * nu; k++)
     clipped[k] = mm_bodies_clip(action[k]);
   for (size_t i = from; i < to; i++)
-    way[i] = 0;
+    mm_body_begin_way(vec->physics, i);
   mm_physics_step(vec->physics, from, to, clipped);
   for (size_t i = from; i < to; i++)
     finish_one(vec, body, i, out);
@@ -136,12 +136,17 @@ static void reset(const mm_vec *vec, const mm_vec_out *out) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// The state as bytes: lanes, then the columns of coordinates, velocities and warm start. Devices
-// step it as it is (backend/cuda_body.cuh).
+// The state as bytes: lanes, then the columns of coordinates, velocities and warm start, and for
+// Ant-v4 the offset of xpos. Devices step it as it is (backend/cuda_body.cuh; not Ant-v4).
+
+static int offsets_of(const mm_physics *p) {
+  return p->xpos_offset ? 1 : 0;
+}
 
 static size_t kept_size(const mm_vec *vec) {
-  const mm_body_info *b = vec->physics->info;
-  return sizeof(lane) + (size_t)(b->nq + 2 * b->nv) * sizeof(float);
+  const mm_physics *p = vec->physics;
+  const int columns = p->info->nq + 2 * p->info->nv + offsets_of(p);
+  return sizeof(lane) + (size_t)columns * sizeof(float);
 }
 
 // Columns of n in a row, those of the physics being `stride` apart.
@@ -165,7 +170,8 @@ static void save(const mm_vec *vec, void *state) {
   memcpy(state, vec->state, n * sizeof(lane));
   bytes = save_columns(p->q, p->stride, n, p->info->nq, bytes);
   bytes = save_columns(p->v, p->stride, n, p->info->nv, bytes);
-  save_columns(p->warm, p->stride, n, p->info->nv, bytes);
+  bytes = save_columns(p->warm, p->stride, n, p->info->nv, bytes);
+  save_columns(p->xpos_offset, p->stride, n, offsets_of(p), bytes);
 }
 
 static void load(const mm_vec *vec, const void *state) {
@@ -175,7 +181,8 @@ static void load(const mm_vec *vec, const void *state) {
   memcpy(vec->state, state, n * sizeof(lane));
   bytes = load_columns(p->q, p->stride, n, p->info->nq, bytes);
   bytes = load_columns(p->v, p->stride, n, p->info->nv, bytes);
-  load_columns(p->warm, p->stride, n, p->info->nv, bytes);
+  bytes = load_columns(p->warm, p->stride, n, p->info->nv, bytes);
+  load_columns(p->xpos_offset, p->stride, n, offsets_of(p), bytes);
 }
 
 static bool columns_sane(const float *column, size_t stride, size_t n, int count) {
@@ -192,7 +199,8 @@ static bool sane(const mm_vec *vec) {
   const size_t n = vec->info.n;
   bool good = columns_sane(p->q, p->stride, n, p->info->nq) &&
               columns_sane(p->v, p->stride, n, p->info->nv) &&
-              columns_sane(p->warm, p->stride, n, p->info->nv);
+              columns_sane(p->warm, p->stride, n, p->info->nv) &&
+              columns_sane(p->xpos_offset, p->stride, n, offsets_of(p));
   for (size_t i = 0; i < n && good; i++) {
     good = lanes[i].time >= 0 && lanes[i].time < vec->info.limit && lanes[i].episode > 0;
     if (vec->which == MM_BODY_ANT) good &= mm_body_has_direction(p, i);

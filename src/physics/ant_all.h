@@ -274,9 +274,10 @@ BODY_INLINE MM_HD void ant_all_accelerate(const ant_all_model *m, int iterations
 }
 
 // Four looks at the acceleration: here, twice half a step ahead, a step ahead. Each Newton's method
-// starts from the look before. The torso turns once, with the mean of the four turnings.
+// starts from the look before. The torso turns once, with the mean of the four turnings. `xpos`: x
+// of the last look.
 BODY_INLINE MM_HD void ant_all_step(const ant_all_model *m, int iterations, const vec *u, vec *q,
-                                    vec *v, vec *a, mask *ok) {
+                                    vec *v, vec *a, mask *ok, vec *xpos) {
   const real h = m->ant.h, ahead[4] = { 0, h / 2, h / 2, h };
   const real weight[4] = { (real)1 / 6, (real)1 / 3, (real)1 / 3, (real)1 / 6 };
   vec at[ANT_NQ], speed[ANT_NV], mean_v[ANT_NV], mean_a[ANT_NV];
@@ -300,20 +301,22 @@ BODY_INLINE MM_HD void ant_all_step(const ant_all_model *m, int iterations, cons
   }
   UNROLL for (int i = 0; i < ANT_NV; i++) v[i] = fused(all_of(h), mean_a[i], v[i]);
   ant_move(h, mean_v, q);
+  *xpos = at[0];
   *ok = both(*ok, ant_sound(q, v, a));
 }
 
-// As ant_block.
+// As ant_block; xpos_offset [LANES] (mm_physics) may be NULL.
 BODY_INLINE MM_HD void ant_all_block(const void *model, int iterations, int substeps, size_t stride,
                                      const real *controls, real *q_at, real *v_at, real *warm_at,
-                                     uint8_t *bad) {
+                                     uint8_t *bad, real *xpos_offset) {
   const ant_all_model *m = (const ant_all_model *)model;
-  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], u[8];
+  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], u[8], xpos = zero();
   mask ok = everywhere(1), moved = ant_read_controls(controls, u);
   ant_read(stride, q_at, v_at, warm_at, q, v, a);
   ok = both(ok, ant_sound(q, v, a));
   for (int s = 0; s < substeps; s++)
-    ant_all_step(m, iterations, u, q, v, a, &ok);
+    ant_all_step(m, iterations, u, q, v, a, &ok, &xpos);
+  if (xpos_offset) store(xpos_offset, choose(ok, subtract(xpos, q[0]), load(xpos_offset)));
   ant_write(ok, q, v, a, stride, q_at, v_at, warm_at);
   store_bad(ok, moved, bad);
 }

@@ -7,7 +7,8 @@
 #include "physics/kernels.h"
 #include "physics/planar_bodies.h"
 
-#define KERNEL(body, nv, nu)                                                                       \
+// `xpos`: one more argument of the block, for the one that has it.
+#define KERNEL(body, nv, nu, xpos)                                                                 \
   static void body##_run(const void *model, int iterations, int substeps, size_t n,                \
                          const mm_physics_columns *c) {                                            \
     for (size_t at = 0; at < n; at += LANES) {                                                     \
@@ -16,7 +17,7 @@
         for (size_t k = 0; k < (nu); k++)                                                          \
           u[k * LANES + e] = c->action[(at + e) * (nu) + k];                                       \
       body##_block(model, iterations, substeps, c->stride, u, c->q + at, c->v + at, c->warm + at,  \
-                   c->bad + at);                                                                   \
+                   c->bad + at xpos);                                                              \
     }                                                                                              \
   }                                                                                                \
   static void body##_matrices(const void *model, const float *q, const float *v, float *mass,      \
@@ -40,12 +41,13 @@
   static const mm_physics_kernel body##_kernel = { sizeof(body##_model), body##_prepare,           \
                                                    body##_run, body##_matrices };
 
-KERNEL(hopper, 6, 3)
-KERNEL(hopper_all, 6, 3)
-KERNEL(half_cheetah, 9, 6)
-KERNEL(half_cheetah_all, 9, 6)
-KERNEL(ant, 14, 8)
-KERNEL(ant_all, 14, 8)
+KERNEL(hopper, 6, 3, )
+KERNEL(hopper_all, 6, 3, )
+KERNEL(half_cheetah, 9, 6, )
+KERNEL(half_cheetah_all, 9, 6, )
+KERNEL(ant, 14, 8, )
+#define XPOS , c->xpos_offset ? c->xpos_offset + at : NULL
+KERNEL(ant_all, 14, 8, XPOS)
 
 extern const mm_physics_kernels JOIN(mm_physics_kernels, MM_ISA);
 

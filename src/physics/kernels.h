@@ -16,6 +16,7 @@ enum { MM_PHYSICS_GROUP = 16 };
 typedef struct mm_physics_columns {
   size_t stride;
   float *q, *v, *warm;
+  float *xpos_offset; // or NULL; mm_physics has more
   uint8_t *bad;
   const float *action; // [n][nu]
 } mm_physics_columns;

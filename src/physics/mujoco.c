@@ -268,6 +268,7 @@ static void step_one(mm_physics *p, const mjModel *m, mjData *d, size_t i, const
   write_column(d->qpos, m->nq, p->q, p->stride, i);
   write_column(d->qvel, m->nv, p->v, p->stride, i);
   write_column(d->qacc_warmstart, m->nv, p->warm, p->stride, i);
+  if (p->xpos_offset) p->xpos_offset[i] = (float)(d->xpos[3 * m->jnt_bodyid[0]] - d->qpos[0]);
 }
 
 static void step_mujoco(mm_physics *physics, size_t from, size_t to, const float *action) {

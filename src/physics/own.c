@@ -42,7 +42,7 @@ static void step_some(const mm_physics *p, size_t from, size_t n, const float *a
   const own *o = p->own;
   const size_t nq = (size_t)p->info->nq, nv = (size_t)p->info->nv, nu = (size_t)p->info->nu;
   float q[MM_BODY_MOST_Q * GROUP], v[MM_BODY_MOST_V * GROUP], warm[MM_BODY_MOST_V * GROUP];
-  float u[MM_BODY_MOST_U * GROUP];
+  float u[MM_BODY_MOST_U * GROUP], xpos_offset[GROUP];
   uint8_t bad[GROUP];
   for (size_t e = 0; e < GROUP; e++) {
     const size_t i = from + (e < n ? e : 0);
@@ -52,9 +52,10 @@ static void step_some(const mm_physics *p, size_t from, size_t n, const float *a
       v[k * GROUP + e] = p->v[k * p->stride + i];
       warm[k * GROUP + e] = p->warm[k * p->stride + i];
     }
+    xpos_offset[e] = p->xpos_offset ? p->xpos_offset[i] : 0;
     memcpy(u + e * nu, action + i * nu, nu * sizeof *u);
   }
-  mm_physics_columns columns = { GROUP, q, v, warm, bad, u };
+  mm_physics_columns columns = { GROUP, q, v, warm, p->xpos_offset ? xpos_offset : NULL, bad, u };
   o->kernel->step(o->model, p->config.iterations, p->info->substeps, GROUP, &columns);
   for (size_t e = 0; e < n; e++) {
     for (size_t k = 0; k < nq; k++)
@@ -63,6 +64,7 @@ static void step_some(const mm_physics *p, size_t from, size_t n, const float *a
       p->v[k * p->stride + from + e] = v[k * GROUP + e];
       p->warm[k * p->stride + from + e] = warm[k * GROUP + e];
     }
+    if (p->xpos_offset) p->xpos_offset[from + e] = xpos_offset[e];
     p->bad[from + e] = bad[e];
   }
 }
@@ -77,9 +79,13 @@ static void step_own(mm_physics *p, size_t from, size_t to, const float *action)
   }
   size_t whole = (to - from) / GROUP * GROUP;
   if (from < to && whole > 0) {
-    mm_physics_columns columns = { p->stride,     p->q + from,
-                                   p->v + from,   p->warm + from,
-                                   p->bad + from, action + from * (size_t)p->info->nu };
+    mm_physics_columns columns = { .stride = p->stride,
+                                   .q = p->q + from,
+                                   .v = p->v + from,
+                                   .warm = p->warm + from,
+                                   .xpos_offset = p->xpos_offset ? p->xpos_offset + from : NULL,
+                                   .bad = p->bad + from,
+                                   .action = action + from * (size_t)p->info->nu };
     o->kernel->step(o->model, p->config.iterations, p->info->substeps, whole, &columns);
     from += whole;
   }

@@ -32,13 +32,16 @@ static mm_status place(const mm_physics *plan, mm_physics **out) {
   size_t row = stride * sizeof(float);
   mm_arena arena;
   MM_TRY(mm_arena_create(mm_arena_size_of(sizeof *plan) + mm_arena_size_of(nq * row) +
-                             2 * mm_arena_size_of(nv * row) + mm_arena_size_of(stride),
+                             2 * mm_arena_size_of(nv * row) + mm_arena_size_of(row) +
+                             mm_arena_size_of(stride),
                          &arena));
   mm_physics *p = mm_arena_take(&arena, sizeof *p);
   *p = *plan;
   p->q = mm_arena_take(&arena, nq * row);
   p->v = mm_arena_take(&arena, nv * row);
   p->warm = mm_arena_take(&arena, nv * row);
+  if (plan->config.body == MM_BODY_ANT && plan->config.flavour == MM_FLAVOUR_GYMNASIUM)
+    p->xpos_offset = mm_arena_take(&arena, row);
   p->bad = mm_arena_take(&arena, stride);
   p->block = arena.block;
   *out = p;
@@ -90,6 +93,7 @@ void mm_physics_set(mm_physics *p, size_t i, const float *q, const float *v, con
     p->v[k * p->stride + i] = v[k];
     p->warm[k * p->stride + i] = warm ? warm[k] : 0;
   }
+  if (p->xpos_offset) p->xpos_offset[i] = 0;
   p->bad[i] = 0;
 }
 

@@ -40,9 +40,13 @@ typedef struct mm_physics {
   float *q;      // [nq][stride]; x is q[0]
   float *v;      // [nv][stride]
   float *warm;   // [nv][stride] accelerations of the last physics step: where the next solve starts
-  uint8_t *bad;  // [stride] MM_BAD_ bits of the last step
-  void *own;     // the engine's
-  void *block;   // all of the above
+  // [stride] where Gymnasium's Ant reads its x (xpos of the torso), minus q[0]: a step leaves xpos
+  // at its last look at the forces, which Runge and Kutta take beside the state that they come to.
+  // 0 after a reset. NULL but for the Ant of flavour gymnasium.
+  float *xpos_offset;
+  uint8_t *bad; // [stride] MM_BAD_ bits of the last step
+  void *own;    // the engine's
+  void *block;  // all of the above
 } mm_physics;
 
 // How an engine does it. `open` may leave something in `own`; `close` also follows a failed `open`.
@@ -61,7 +65,7 @@ mm_status mm_physics_create(const mm_physics_config *config, mm_physics **out);
 void mm_physics_destroy(mm_physics *physics);
 
 // The state of environment i: q [nq], v [nv]; warm [nv] may be NULL. What is set need not be
-// normalised; a NULL warm start is zero.
+// normalised; a NULL warm start is zero. xpos_offset is not among them: setting a state makes it 0.
 void mm_physics_get(const mm_physics *physics, size_t i, float *q, float *v, float *warm);
 void mm_physics_set(mm_physics *physics, size_t i, const float *q, const float *v,
                     const float *warm);

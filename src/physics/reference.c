@@ -9,11 +9,11 @@
 #include "physics/kernels.h"
 #include "physics/planar_bodies.h"
 
-#define REFERENCE(body)                                                                            \
+#define REFERENCE(body, xpos)                                                                      \
   static int body##_once(const void *model, int iterations, const double *u, double *q, double *v, \
                          double *warm) {                                                           \
     uint8_t bad;                                                                                   \
-    body##_block(model, iterations, 1, 1, u, q, v, warm, &bad);                                    \
+    body##_block(model, iterations, 1, 1, u, q, v, warm, &bad xpos);                               \
     return bad;                                                                                    \
   }                                                                                                \
   static void body##_matrices(const void *model, const double *q, const double *v, double *mass,   \
@@ -23,12 +23,13 @@
   static const mm_reference body##_reference = { sizeof(body##_model), body##_prepare,             \
                                                  body##_once, body##_matrices };
 
-REFERENCE(hopper)
-REFERENCE(hopper_all)
-REFERENCE(half_cheetah)
-REFERENCE(half_cheetah_all)
-REFERENCE(ant)
-REFERENCE(ant_all)
+REFERENCE(hopper, )
+REFERENCE(hopper_all, )
+REFERENCE(half_cheetah, )
+REFERENCE(half_cheetah_all, )
+REFERENCE(ant, )
+#define XPOS , NULL
+REFERENCE(ant_all, XPOS)
 
 static const mm_reference *const references[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = {
   [MM_BODY_HOPPER] = { &hopper_reference, &hopper_all_reference },
