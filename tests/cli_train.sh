@@ -213,6 +213,10 @@ train --set envs=2.5
 expect_refusal 2 "setting 'envs'" "not a whole number"
 train --set termination=stop
 expect_refusal 2 "setting 'termination'" "absorb, restart"
+for algo in ampo ppo; do # their episodes end
+  run train --env GridWorld-small --algo $algo --map negentropy --set termination=restart
+  expect_refusal 2 "$algo has no setting 'termination' (only pmd)"
+done
 train --set steps=100
 expect_refusal 2 "steps = 100" "2048"
 train --seeds 4 --set steps=100
