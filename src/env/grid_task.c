@@ -349,5 +349,8 @@ mm_status mm_grid_draw(const mm_env *env, uint64_t seed, uint64_t index, mm_grid
   if (env->task) return copy_task(env->task, out);
   if (!env->law)
     return MM_FAIL(MM_ERR_INPUT, "environment '%.80s' is not a Grid-World", mm_env_id(env));
+  if (index > UINT32_MAX)
+    return MM_FAIL(MM_ERR_INPUT, "environment '%.80s': index %llu: expected at most %llu",
+                   mm_env_id(env), (unsigned long long)index, (unsigned long long)UINT32_MAX);
   return draw_task(env->law, (draw){ seed, (uint32_t)index }, out);
 }
