@@ -33,13 +33,15 @@ test: ## build and test: optimised, then with the sanitizers
 	@scripts/test-build sanitize $(JOBS)
 	@echo "make test: all tests passed (release and sanitize builds)"
 
-check-long: test ## test, then policies between engines, every float, valgrind, clang, fuzzing (FUZZ_SECONDS=600 each)
+check-long: test ## test, then policies between engines, every float, Slurm, valgrind, clang, fuzzing (FUZZ_SECONDS=600 each)
 	@scripts/setup --check check || scripts/setup check
 	@echo "== ten kills, ten thousand generations" && MM_TEST_LONG=1 build/mirrormap_tests learn && \
 	  MM_TEST_LONG=1 bash tests/cli_learn.sh $(CURDIR)/$(PROGRAM) $(CURDIR)
 	@echo "== bodies: random episodes and trained policies in both engines" && \
 	  MM_TEST_LONG=1 build/mirrormap_tests body_transfer
 	@echo "== every float" && MM_TEST_ALL_FLOATS=1 build/mirrormap_tests elementary
+	@echo "== the batch script under Slurm" && \
+	  { bash tests/long_slurm.sh $(CURDIR)/$(PROGRAM) $(CURDIR) || [ $$? -eq 77 ]; }
 	@scripts/valgrind-tests $(JOBS)
 	@scripts/test-build clang $(JOBS)
 	@scripts/test-build clang-sanitize $(JOBS)
