@@ -54,6 +54,10 @@ mm_status mm_grid_check_size(int32_t side, int32_t n_object) {
       (long long)states * STATE_BYTES, (long long)most, (long long)memory);
 }
 
+double mm_env_task_bytes(const mm_env *env) {
+  return env->task ? STATE_BYTES * env->task->n_state : 0;
+}
+
 static mm_status check_cell(const mm_grid_parts *p, int32_t cell, const char *what) {
   if (cell < 0 || cell >= p->side * p->side)
     return MM_FAIL(MM_ERR_INPUT, "field '%s': cell %d lies off the board of %d x %d cells", what,
