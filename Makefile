@@ -33,8 +33,8 @@ test: ## build and test: optimised, then with the sanitizers
 	@scripts/test-build sanitize $(JOBS)
 	@echo "make test: all tests passed (release and sanitize builds)"
 
-check-long: ## test, then policies between engines, every float, valgrind, clang, fuzzing (FUZZ_SECONDS=600 each)
-	@scripts/setup --check build run test check || scripts/setup build run test check
+check-long: ## test, then engines, Gymnasium, Slurm, every float, valgrind, clang, fuzzing (FUZZ_SECONDS=600 each)
+	@scripts/setup build run test check
 	@scripts/check-long $(JOBS) $(FUZZ_SECONDS)
 
 bench: build ## measure speed against this machine's own limits

@@ -69,6 +69,15 @@ for id in $(grep '^GridWorld-' <<<"$ids"); do
   expect_json
 done
 
+# an index beyond those there are
+run env show GridWorld-all --index 4294967295
+expect_code 0
+for words in "show" "play --keys ."; do
+  # shellcheck disable=SC2086 # words
+  run env $words GridWorld-all --index 4294967296
+  expect_refusal 2 "index 4294967296" "at most 4294967295"
+done
+
 # instances follow seed and index
 for words in "--seed 1" "--index 1" "--seed 18446744073709551615"; do
   read -ra words <<<"$words"

@@ -96,6 +96,29 @@ run train --env MountainCarContinuous-v0 --algo ppo --preset ppo-mujoco --set en
 expect_code 0
 expect_out "MountainCarContinuous-v0, ppo: 1 run of 640 steps"
 
+# walls: a car that swings meets the left one
+car=(train --env MountainCarContinuous-v0 --map negentropy --set envs=32 --set unroll=250 --set steps=32000
+  --set minibatches=4 --set hidden=8 --json --quiet)
+for walls in off on; do
+  run "${car[@]}" --set epochs=1 --set gymnasium_walls=$walls --out "walls-$walls"
+  expect_code 0
+  expect_out "\"gymnasium_walls\":\"$walls\""
+  run export "walls-$walls" --csv --table curve
+  cp "$out" "walls-$walls.csv"
+  # the same networks, as nothing is learned, but each between the walls of its training
+  run "${car[@]}" --set epochs=0 --set normalise_observation=off --set gymnasium_walls=$walls --out "same-$walls"
+  run eval --policy "same-$walls" --episodes 100 --json
+  expect_code 0
+  field mean_return >"same-$walls.return"
+done
+expect_not "walls change the curve" cmp -s walls-off.csv walls-on.csv
+expect_not "policies are evaluated between the walls of their training" cmp -s same-off.return same-on.return
+run env show MountainCarContinuous-v0 --policy walls-on --frames walls.svg --steps 2
+expect_code 0
+expect "a policy plays by the walls it was trained with" grep -q 'gymnasium_walls=on' walls.svg
+refuse 2 "setting 'gymnasium_walls' is for MountainCarContinuous-v0" \
+  train --env Pendulum-v1 --map l2 --set gymnasium_walls=on
+
 # ---------------------------------------------------------------------------------------------
 # Policies
 

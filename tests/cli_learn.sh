@@ -253,6 +253,8 @@ refuse 2 'expected --env' learn
 refuse 2 'has fixed it' learn --resume one --env GridWorld-small
 refuse 2 'has fixed its settings' learn --resume one --set sigma=1
 refuse 2 'generations already' learn --resume one --generations 2
+refuse 2 'of memory needed' learn --env GridWorld-small --population 1000000 --kind piecewise --set n=100000 --out huge
+expect_not "and nothing is left" test -e huge
 refuse 2 'even number' learn --env GridWorld-small --population 7
 refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x
 refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x512 --generations 3

@@ -16,17 +16,6 @@ cd "$work" || exit 1
 tiny=(--env GridWorld-small --population 8 --kind piecewise --set n=16 --set envs=8 --set unroll=8 --set steps=256
   --set validation_tasks=2 --generations 2 --quiet)
 
-# same RUN RUN: both runs have the same maps and the same rows, timings aside
-same() {
-  local run
-  for run; do
-    run export "$run" --jsonl
-    [ "$code" -eq 0 ] || return 1
-    grep -vE '^\{"table":"(session|timing)"' "$out" >"$work/rows-$run"
-  done
-  cmp -s "$1/mean.json" "$2/mean.json" && cmp -s "$1/best.json" "$2/best.json" && cmp -s "rows-$1" "rows-$2"
-}
-
 # ---------------------------------------------------------------------------------------------
 # The same bits
 
@@ -165,11 +154,6 @@ slow=(learn --env CartPole-v1 --population 6 --set validation_tasks=2 --generati
 steps=40960 # of a training, half a second
 run "${slow[@]}" --set steps=$steps --out whole
 expect_code 0
-
-in_generation() { # RUN: its controls are stored, so the population is being trained
-  run export "$1" --jsonl 2>/dev/null
-  grep -q '"table":"score"' "$out"
-}
 
 victim=
 for victim in 1 0; do

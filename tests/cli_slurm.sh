@@ -20,6 +20,10 @@ cat >bin/scontrol <<'END'
 #!/bin/sh
 echo "$*" >>queue
 END
+cat >bin/squeue <<'END'
+#!/bin/sh
+cat end
+END
 chmod +x bin/*
 export PATH=$work/bin:$PATH PROGRAM=$program RUN=search SLURM_JOB_ID=42 RESERVE=0
 
@@ -63,5 +67,21 @@ rm -rf search
 SLURM_RESTART_COUNT=100 batch 1
 expect_code 1
 expect_err 'given up'
+
+# where Slurm does not say in the environment when the job ends, it is asked; a job may have no end
+last="learn.sbatch without SLURM_JOB_END_TIME"
+export SEARCH="--env GridWorld-small --population 4 --generations 1 --set steps=2048 --set validation_tasks=2"
+for end in "$(date -d '+1000 seconds' +%FT%T)" N/A; do
+  rm -rf search
+  echo "$end" >end
+  bash "$script" >"$out" 2>"$err" </dev/null
+  code=$?
+  expect_code 0
+  limit=$(tail -n 1 steps | sed -n 's/.*--max-seconds \([0-9]*\).*/\1/p')
+  case $end in
+    N/A) expect "no limit" test -z "$limit" ;;
+    *) expect "the job's time: ${limit:-none}" test "${limit:-0}" -gt 900 -a "${limit:-0}" -le 1000 ;;
+  esac
+done
 
 finish

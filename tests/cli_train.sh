@@ -213,6 +213,10 @@ train --set envs=2.5
 expect_refusal 2 "setting 'envs'" "not a whole number"
 train --set termination=stop
 expect_refusal 2 "setting 'termination'" "absorb, restart"
+for algo in ampo ppo; do # their episodes end
+  run train --env GridWorld-small --algo $algo --map negentropy --set termination=restart
+  expect_refusal 2 "$algo has no setting 'termination' (only pmd)"
+done
 train --set steps=100
 expect_refusal 2 "steps = 100" "2048"
 train --seeds 4 --set steps=100
@@ -230,6 +234,16 @@ expect_code 0
 expect_out '"algo":"ppo","map":null'
 expect_out '"recent_mean":'
 # a task file is a Grid-World, whatever comes last in the list of environments
+# every thread has tables of its own for a task: here 2 GB
+{
+  printf 'grid: 128\nstart: [0, 0]\nobjects:\n'
+  for i in 1 2 3 4 5 6 7 8; do
+    printf '  - {cell: [3, %s], reward: 1, terminate: 1, respawn: 0}\n' $i
+  done
+} >"$work/large.yaml"
+run train --env "$work/large.yaml" --map l2 --seeds 4096 --threads 4096
+expect_refusal 2 "4096 trainings at a time" "of memory needed"
+
 printf 'grid: 4\nstart: [0, 0]\nobjects:\n  - {cell: [3, 3], reward: 1, terminate: 1, respawn: 0}\n' >"$work/task.yaml"
 run train --env "$work/task.yaml" --map l2 --set steps=1024 --set envs=8 --set unroll=16 --json
 expect_code 0

@@ -61,12 +61,28 @@ rank_process() {
   done
 }
 
-# wait_until COMMAND...: until it succeeds, half a minute at most
+# wait_until COMMAND...: until it succeeds, half a minute at most, or $patience tenths of a second
 wait_until() {
   local i
-  for ((i = 0; i < 300; i++)); do
+  for ((i = 0; i < ${patience:-300}; i++)); do
     "$@" && return 0
     sleep 0.1
   done
   return 1
+}
+
+# same RUN RUN: both runs have the same maps and the same rows, timings aside
+same() {
+  local run
+  for run; do
+    run export "$run" --jsonl
+    [ "$code" -eq 0 ] || return 1
+    grep -vE '^\{"table":"(session|timing)"' "$out" >"$work/rows-$run"
+  done
+  cmp -s "$1/mean.json" "$2/mean.json" && cmp -s "$1/best.json" "$2/best.json" && cmp -s "rows-$1" "rows-$2"
+}
+
+# in_generation RUN: its controls are stored, so the population is being trained
+in_generation() {
+  "$program" export "$1" --jsonl 2>/dev/null | grep -q '"table":"score"'
 }

@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/spelling.h"
 #include "base/status.h"
 #include "test.h"
@@ -628,6 +629,17 @@ static void files_without_memory_say_so(void **state) {
 
 #define file_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
+// ---------------------------------------------------------------------------------------------
+// Memory
+
+static void memory_that_is_not_there_is_refused(void **state) {
+  (void)state;
+  assert_true(mm_memory_available() > 1e6);
+  assert_ok(mm_memory_check(1, "a byte"));
+  assert_fails(mm_memory_check(1e24, "a galaxy"), MM_ERR_INPUT,
+               "a galaxy: about 1e+12 TB of memory needed, ");
+}
+
 int suite_base(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(every_status_has_its_text),
@@ -663,6 +675,7 @@ int suite_base(void) {
     file_test(a_failed_write_leaves_the_old_file),
     file_test(a_leftover_temporary_is_no_obstacle),
     file_test(files_without_memory_say_so),
+    cmocka_unit_test(memory_that_is_not_there_is_refused),
   };
   return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

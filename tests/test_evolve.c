@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "evolve/es_internal.h"
+#include "evolve/es_large.h"
 #include "statistics.h"
 #include "test.h"
 
@@ -155,6 +156,42 @@ static void test_members(void **state) {
     }
     mm_es_destroy(es);
   }
+}
+
+typedef struct patience {
+  int calls, most;
+} patience;
+
+static bool have_patience(void *user) {
+  patience *p = user;
+  return ++p->calls <= p->most;
+}
+
+// Members of many draws come in parts, the same ones; who does not go on has asked for nothing.
+static void test_watched(void **state) {
+  (void)state;
+  enum { D = 100000, N = 16 };
+  const size_t size = sizeof(double) * N * D;
+  double *member = malloc(size), *again = malloc(size), *z = malloc(size);
+  const double fitness[N] = { 0 };
+  for (int k = 0; k < MM_ES_KINDS; k++) {
+    mm_es *es = create((mm_es_kind)k, D, N, MM_SHAPING_RANK);
+    patience all = { .most = 1000 }, some = { .most = 1 };
+    assert_ok(mm_es_ask_watched(es, member, have_patience, &all));
+    assert_true(all.calls > 2 && all.calls < 20);
+    assert_int_equal(mm_es_ask_watched(es, again, have_patience, &some), MM_ERR_INTERRUPTED);
+    assert_int_equal(some.calls, 2);
+    assert_fails(mm_es_tell(es, fitness), MM_ERR_INPUT, "before members were asked for");
+    memcpy(z, es->z, mm_es_draws(&es->config) * D * sizeof *z);
+    assert_ok(mm_es_ask_with(es, z, again));
+    assert_memory_equal(member, again, size);
+    assert_true(mm_es_bytes(&es->config) > 0.9 * (double)es->arena.size);
+    assert_true(mm_es_bytes(&es->config) < 2 * (double)es->arena.size);
+    mm_es_destroy(es);
+  }
+  free(member);
+  free(again);
+  free(z);
 }
 
 // Mean, variance and fourth moment of the draws; no correlation between neighbours in any
@@ -512,6 +549,7 @@ int suite_evolve(void) {
     cmocka_unit_test(test_defaults),
     cmocka_unit_test(test_bad_settings),
     cmocka_unit_test(test_members),
+    cmocka_unit_test(test_watched),
     cmocka_unit_test(test_draw_moments),
     cmocka_unit_test(test_ranking),
     cmocka_unit_test(test_shaping),

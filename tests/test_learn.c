@@ -256,6 +256,46 @@ static void test_interrupted_step_is_undone(void **state) {
   free(plan);
 }
 
+static void stop_while_asking(size_t done, size_t total, uint64_t env_steps, void *user) {
+  (void)done, (void)total, (void)env_steps;
+  if (mm_learn_get_stage(user) == MM_STAGE_POPULATION) stop_now = 1;
+}
+
+// Time that is up while candidates are drawn ends the step there: none of them is trained.
+static void test_stopped_while_asking(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  mm_learn *l;
+  mm_learn_view before, after;
+  assert_ok(mm_learn_create(path_of("asking"), plan, &l));
+  advance_to(l, 1);
+  mm_learn_look(l, &before);
+  stop_now = 0;
+  mm_backend_config backend = {
+    .threads = 1, .stop = &stop_now, .progress = stop_while_asking, .user = l
+  };
+  assert_int_equal(mm_learn_advance(l, &backend), MM_ERR_INTERRUPTED);
+  mm_learn_look(l, &after);
+  assert_int_equal(after.generation, 1);
+  assert_int_equal(after.session_env_steps, before.session_env_steps);
+  mm_learn_close(l);
+  free(plan);
+}
+
+// What a generation would take is known before any of it is taken.
+static void test_memory_is_predicted(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  mm_learn *l;
+  plan->settings.search.population = 1e6;
+  plan->settings.search.seeds_per_member = 100;
+  plan->settings.search.kind = 1; // piecewise
+  plan->settings.search.n = 100000;
+  assert_fails(mm_learn_create(path_of("huge"), plan, &l), MM_ERR_INPUT, "of memory needed");
+  assert_null(l);
+  free(plan);
+}
+
 static int count_row(int64_t job, const void *bytes, size_t size, void *user) {
   (void)job, (void)bytes, (void)size;
   ++*(int *)user;
@@ -471,6 +511,8 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_phases, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_resume_anywhere, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_interrupted_step_is_undone, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_stopped_while_asking, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_memory_is_predicted, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_results_are_kept, open_folder, close_folder),
     cmocka_unit_test(test_plan_round_trip),
     cmocka_unit_test(test_hostile_plans),

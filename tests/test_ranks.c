@@ -320,16 +320,22 @@ typedef struct post_office {
   mm_transport transport[RANKS_MOST];
   pthread_t thread[RANKS_MOST];
   mm_status status[RANKS_MOST];
+  size_t longest;               // of all messages
   int code[RANKS_MOST], silent; // a rank that only says hello; 0: none
   volatile int leave;           // for that one
 } post_office;
 
 static int post_letter(mm_transport *t, int to, const void *bytes, size_t size) {
   post_office *o = t->self;
+  if (size > t->most) {
+    snprintf(t->error, sizeof t->error, "a message of %zu bytes is too long", size);
+    return -1;
+  }
   letter *l = malloc(sizeof *l + size);
   *l = (letter){ .from = t->rank, .size = size };
   memcpy(l->byte, bytes, size);
   pthread_mutex_lock(&o->lock);
+  if (size > o->longest) o->longest = size;
   *o->last[to] = l;
   o->last[to] = &l->next;
   pthread_mutex_unlock(&o->lock);
@@ -391,6 +397,7 @@ static mm_rank_team *open_office(post_office *o, int size, int silent) {
                                       .size = size,
                                       .local_rank = r,
                                       .local_size = size,
+                                      .most = SIZE_MAX,
                                       .self = o,
                                       .send = post_letter,
                                       .receive = collect_letter };
@@ -564,6 +571,120 @@ static void test_hooks(void **state) {
   free(there.state);
   pthread_mutex_destroy(&here.lock);
   pthread_mutex_destroy(&there.lock);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Messages of limited size
+
+enum { RESUMED = 12 };
+
+// Trainings of networks that stand in the middle: their states, and what they come to.
+typedef struct half_done {
+  mm_job job[RESUMED];
+  void *state[RESUMED];
+  uint64_t whole[RESUMED];
+  size_t longest; // of the states
+  volatile int stop;
+} half_done;
+
+static void keep_and_stop(const mm_job *job, const void *bytes, size_t size, void *user) {
+  half_done *h = user;
+  size_t i = (size_t)(job - h->job);
+  if (h->state[i]) return;
+  h->state[i] = malloc(size);
+  memcpy(h->state[i], bytes, size);
+  h->job[i].state_size = size;
+  if (size > h->longest) h->longest = size;
+  h->stop = 1;
+}
+
+static void open_half_done(const fixture *f, half_done *h, mm_job_hooks *hooks) {
+  *h = (half_done){ .stop = 0 };
+  *hooks = (mm_job_hooks){ .save = keep_and_stop, .save_seconds = 1e-9, .user = h };
+  for (size_t i = 0; i < RESUMED; i++) {
+    mm_result result;
+    h->job[i] = f->job[4];
+    h->job[i].seed = i;
+    assert_ok(mm_job_run(&h->job[i], NULL, &result));
+    h->whole[i] = hash_of(&result);
+    mm_result_release(&result);
+    h->job[i].hooks = hooks;
+    h->stop = 0;
+    assert_int_equal(mm_job_run(&h->job[i], &h->stop, &result), MM_ERR_INTERRUPTED);
+    mm_result_release(&result);
+    h->job[i].state = h->state[i];
+    assert_non_null(h->job[i].state);
+  }
+}
+
+static void close_half_done(half_done *h) {
+  for (size_t i = 0; i < RESUMED; i++)
+    free(h->state[i]);
+}
+
+static void limit_messages(post_office *o, size_t most) {
+  for (int r = 0; r < o->transport[0].size; r++)
+    o->transport[r].most = most;
+}
+
+// A list whose states together are longer than a message may be, in both directions.
+static void test_limited_messages(void **state) {
+  const fixture *f = *state;
+  static half_done h;
+  mm_job_hooks hooks;
+  mm_result results[RESUMED];
+  open_half_done(f, &h, &hooks);
+  seen there = { .job = h.job };
+  hooks =
+      (mm_job_hooks){ .save = see_state, .save_seconds = 1e-9, .trained = see_net, .user = &there };
+  pthread_mutex_init(&there.lock, NULL);
+  const size_t most = 3 * h.longest + h.longest / 2;
+  post_office o;
+  mm_rank_team *team = open_office(&o, 2, 0);
+  limit_messages(&o, most);
+  mm_backend_config config = { .threads = 5 }; // at a time, hence at once
+  assert_ok(run_team(team, &config, h.job, RESUMED, results));
+  for (size_t i = 0; i < RESUMED; i++) {
+    assert_true(hash_of(&results[i]) == h.whole[i]);
+    assert_true(there.states[i] > 0 && there.nets[i] == 1);
+  }
+  assert_true(o.longest > h.longest && o.longest <= most);
+  release_all(results, RESUMED);
+  close_office(&o, team, true);
+  pthread_mutex_destroy(&there.lock);
+  free(there.state);
+  close_half_done(&h);
+}
+
+// One that is too long alone fails alone: on its way there, and with what comes of it.
+static void test_too_long(void **state) {
+  const fixture *f = *state;
+  static half_done h;
+  mm_job_hooks hooks;
+  open_half_done(f, &h, &hooks);
+  for (int back = 0; back < 2; back++) {
+    mm_job job[4] = { f->job[0], f->job[3], h.job[0], f->job[6] }; // rank 0 has the first two
+    mm_result results[4];
+    mm_backend_report report;
+    mm_backend_config config = { .threads = 2, .report = &report };
+    if (back) job[2].state = NULL, job[2].state_size = 0;
+    seen there = { .job = job };
+    hooks = (mm_job_hooks){ .save = see_state, .save_seconds = 1e-9, .user = &there };
+    pthread_mutex_init(&there.lock, NULL);
+    post_office o;
+    mm_rank_team *team = open_office(&o, 3, 0);
+    limit_messages(&o, h.longest - 1);
+    assert_ok(run_team(team, &config, job, 4, results));
+    assert_int_equal(report.n_failed, 1);
+    for (int i = 0; i < 4; i++)
+      assert_true((results[i].status == MM_ERR_UNSUPPORTED) == (i == 2));
+    assert_non_null(strstr(report.error, "do not fit into a message between ranks"));
+    assert_non_null(strstr(report.error, back ? "'s state: " : "'s settings and state: "));
+    release_all(results, 4);
+    close_office(&o, team, true);
+    pthread_mutex_destroy(&there.lock);
+  }
+  close_half_done(&h);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -742,6 +863,8 @@ int suite_ranks(void) {
     cmocka_unit_test(test_cut_lists),
     cmocka_unit_test(test_same_bits),
     cmocka_unit_test(test_hooks),
+    cmocka_unit_test(test_limited_messages),
+    cmocka_unit_test(test_too_long),
     cmocka_unit_test(test_stop),
     cmocka_unit_test(test_job_timeout),
     cmocka_unit_test(test_silent_rank),

@@ -78,6 +78,7 @@ typedef struct mm_ampo_config {
   bool raw_observation;      // normalise_observation=off, of real actions as the next
   bool raw_reward;           // scale_reward=off
   bool fresh_reset;          // of bodies: every episode starts somewhere else
+  bool gymnasium_walls;      // of MountainCarContinuous
   int rules;                 // mm_env_rules, of MinAtar
   int flavour, physics;      // mm_env_flavour and mm_env_physics, of bodies
 #define MM_AMPO_FIELD(name, value, least, most) double name;

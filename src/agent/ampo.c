@@ -162,6 +162,7 @@ static mm_status open_environments(mm_ampo *a, const mm_env *env) {
                            .seed = a->seed,
                            .repeat = a->repeat,
                            .rules = (mm_env_rules)a->config.rules,
+                           .gymnasium_walls = a->config.gymnasium_walls,
                            .flavour = (mm_env_flavour)a->config.flavour,
                            .physics = (mm_env_physics)a->config.physics,
                            .fresh_reset = a->config.fresh_reset,

@@ -4,8 +4,13 @@
 
 #include "backend/cpu.h"
 
+#include <math.h>
+#include <stdio.h>
+
 #include "backend/job_clock.h"
 #include "backend/pool.h"
+#include "base/memory.h"
+#include "env/env_internal.h"
 
 typedef struct work {
   mm_job_list *list;
@@ -34,11 +39,23 @@ static void look(void *user) {
   mm_job_list_show(w->list);
 }
 
+// Tasks of files can be large, and every thread has one: better refused than ended by the system.
+static mm_status check_memory(const mm_job_list *l, int threads) {
+  double most = 0, width = fmin((double)l->n, threads);
+  char what[96];
+  for (size_t i = 0; i < l->n; i++)
+    if (l->jobs[i].pmd) most = fmax(most, mm_env_task_bytes(l->jobs[i].env));
+  if (width * most <= 0) return MM_OK;
+  snprintf(what, sizeof what, "%.0f training%s at a time (--threads)", width, width > 1 ? "s" : "");
+  return mm_memory_check(width * most, what);
+}
+
 mm_status mm_cpu_run(mm_job_list *l) {
   const mm_backend_config *c = l->config;
   mm_job_clock clock;
   work w = { .list = l };
   int threads = c->threads > 0 ? c->threads : mm_backend_cores();
+  MM_TRY(check_memory(l, threads));
   if (c->job_timeout > 0) {
     MM_TRY(mm_job_clock_open(&clock, (size_t)threads, c->job_timeout, c->stop));
     w.clock = &clock;

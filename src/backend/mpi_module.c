@@ -11,7 +11,7 @@
 
 #include "backend/transport.h"
 
-enum { TAG = 1, SIZE_MOST = 1 << 30 };
+enum { TAG = 1, SIZE_MOST = 1 << 30 }; // MPI counts bytes with an int
 
 typedef struct parcel {
   MPI_Request request;
@@ -132,9 +132,11 @@ __attribute__((visibility("default"))) mm_transport_open mm_mpi_open;
 
 int mm_mpi_open(mm_transport *out) {
   int given = MPI_THREAD_SINGLE;
-  *out = (mm_transport){
-    .send = send_bytes, .receive = receive_bytes, .close = close_all, .abandon = abandon
-  };
+  *out = (mm_transport){ .most = SIZE_MOST,
+                         .send = send_bytes,
+                         .receive = receive_bytes,
+                         .close = close_all,
+                         .abandon = abandon };
   int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given);
   if (code != MPI_SUCCESS) return fail(out, "starting", code);
   if (given < MPI_THREAD_FUNNELED) {

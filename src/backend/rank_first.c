@@ -224,24 +224,73 @@ static void take_own(const mm_job *job, mm_result *result, double seconds, void 
 // ---------------------------------------------------------------------------------------------
 // Dealing out
 
+static mm_result no_result(mm_status why) {
+  return (
+      mm_result){ .status = why, .final_value = NAN, .recent_value = NAN, .optimal_value = NAN };
+}
+
+static void end_job(first *f, size_t place, const mm_result *result, const char *error) {
+  const mm_job *job = &f->list->jobs[place];
+  mm_result *own = &f->list->results[place];
+  *own = *result;
+  if (job->hooks && job->hooks->ended) job->hooks->ended(job, own, job->hooks->user);
+  if (result->status != MM_OK) (void)MM_FAIL(result->status, "%s", error);
+  mm_job_list_settle(f->list, place, 0);
+}
+
 static mm_status give_own(first *f, size_t n) {
   while (n-- > 0)
     MM_TRY(mm_engine_give(f->engine, &f->list->jobs[mm_rank_queue_give(&f->queue, 0)]));
   return MM_OK;
 }
 
+// States can be large: a message that would become too long goes first.
+static mm_status add_record(first *f, int rank, mm_bytes *message, const mm_bytes *record) {
+  MM_TRY(mm_bytes_check(record));
+  if (message->n > 0 && message->n + record->n > f->team->transport->most) {
+    MM_TRY(send_bytes(f->team, rank, message));
+    message->n = 0;
+  }
+  mm_bytes_put(message, record->byte, record->n);
+  return MM_OK;
+}
+
+// It stays without a result; the others of the list go on.
+static void fail_job(first *f, int rank, size_t place, size_t size) {
+  char error[MM_ERROR_SIZE];
+  const size_t most = f->team->transport->most;
+  mm_result none =
+      no_result(mm_rank_fail_size(&f->list->jobs[place], "settings and state", size, most));
+  snprintf(error, sizeof error, "%s", mm_last_error());
+  (void)mm_rank_queue_take(&f->queue, rank, place, 0);
+  end_job(f, place, &none, error);
+}
+
+static mm_status add_jobs(first *f, int rank, size_t n, mm_bytes *message, mm_bytes *record) {
+  const size_t most = f->team->transport->most;
+  while (n > 0 && f->queue.next < f->queue.n) {
+    size_t place = mm_rank_queue_give(&f->queue, rank);
+    record->n = 0;
+    mm_rank_put_job(record, &f->tables, &f->list->jobs[place], place);
+    if (record->n > most) {
+      fail_job(f, rank, place, record->n);
+      continue;
+    }
+    MM_TRY(add_record(f, rank, message, record));
+    n--;
+  }
+  return message->n > 0 ? send_bytes(f->team, rank, message) : MM_OK;
+}
+
 static mm_status give_away(first *f, int rank, size_t n) {
-  mm_bytes b = { 0 };
+  mm_bytes message = { 0 }, record = { 0 };
   peer *p = &f->team->peer[rank];
-  if (p->list != f->tables.list) mm_bytes_put(&b, f->listing.byte, f->listing.n);
+  if (p->list != f->tables.list) mm_bytes_put(&message, f->listing.byte, f->listing.n);
   p->list = f->tables.list;
   p->heard = fmax(p->heard, f->queue.rank[rank].held == 0 ? mm_clock_seconds() : 0);
-  while (n-- > 0) {
-    size_t place = mm_rank_queue_give(&f->queue, rank);
-    mm_rank_put_job(&b, &f->tables, &f->list->jobs[place], place);
-  }
-  mm_status status = send_bytes(f->team, rank, &b);
-  mm_bytes_release(&b);
+  mm_status status = add_jobs(f, rank, n, &message, &record);
+  mm_bytes_release(&message);
+  mm_bytes_release(&record);
   return status;
 }
 
@@ -264,15 +313,6 @@ static mm_status give_all(first *f) {
 
 // ---------------------------------------------------------------------------------------------
 // Taking back
-
-static void end_job(first *f, size_t place, const mm_result *result, const char *error) {
-  const mm_job *job = &f->list->jobs[place];
-  mm_result *own = &f->list->results[place];
-  *own = *result;
-  if (job->hooks && job->hooks->ended) job->hooks->ended(job, own, job->hooks->user);
-  if (result->status != MM_OK) (void)MM_FAIL(result->status, "%s", error);
-  mm_job_list_settle(f->list, place, 0);
-}
 
 // A job that failed elsewhere may have failed because of what is there: files, memory, time.
 static void name_culprit(const first *f, int rank, mm_rank_result *end) {
@@ -323,7 +363,7 @@ static mm_status take_block(first *f, int rank, mm_bytes_reader *r, mm_record ki
 // The rank gets no more, and its jobs have failed.
 static void lose(first *f, int rank, mm_status why, const char *text) {
   char name[160], error[MM_ERROR_SIZE];
-  mm_result none = { .status = why, .final_value = NAN, .recent_value = NAN, .optimal_value = NAN };
+  mm_result none = no_result(why);
   f->team->peer[rank].lost = true;
   mm_rank_queue_lose(&f->queue, rank);
   snprintf(error, sizeof error, "%s: %.800s", name_of(f->team, rank, name), text);
@@ -527,7 +567,13 @@ static mm_status make_listing(first *f, bool cuda) {
                                 .device = c->place.devices,
                                 .n_device = c->place.devices ? c->place.n_device : 0 };
   MM_TRY(mm_rank_tables_make(&f->tables, f->list->jobs, f->list->n));
-  return mm_rank_put_tables(&f->listing, &f->tables);
+  MM_TRY(mm_rank_put_tables(&f->listing, &f->tables));
+  const size_t most = f->team->transport->most;
+  if (f->listing.n <= most) return MM_OK;
+  return MM_FAIL(MM_ERR_UNSUPPORTED,
+                 "the environments, maps and settings of %zu jobs take %zu bytes, more than a "
+                 "message between ranks can hold (%zu)",
+                 f->list->n, f->listing.n, most);
 }
 
 static mm_status run(first *f, bool cuda) {

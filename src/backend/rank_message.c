@@ -323,6 +323,13 @@ void mm_rank_put_job(mm_bytes *b, const mm_rank_tables *t, const mm_job *job, ui
   mm_bytes_put_block(b, job->state, job->state ? job->state_size : 0);
 }
 
+mm_status mm_rank_fail_size(const mm_job *job, const char *what, size_t size, size_t most) {
+  return MM_FAIL(MM_ERR_UNSUPPORTED,
+                 "%s: a training's %s: %zu bytes do not fit into a message between ranks, at most "
+                 "%zu; train it in a single process",
+                 mm_env_id(job->env), what, size, most);
+}
+
 // Do the places name something, and is there just one algorithm?
 static bool fits(const job_head *h, const mm_rank_tables *t, size_t z_size) {
   bool map =

@@ -117,11 +117,16 @@ typedef struct mm_rank_task {
   mm_job job; // first; its search point, state and hooks lie in this block
   uint64_t place;
   unsigned wants;
-  mm_job_hooks hooks; // without functions: those are the reader's
+  const char *too_long; // what of it no message could hold; NULL: nothing
+  size_t size;          // of that
+  mm_job_hooks hooks;   // without functions: those are the reader's
   unsigned char more[];
 } mm_rank_task;
 
 void mm_rank_put_job(mm_bytes *b, const mm_rank_tables *t, const mm_job *job, uint64_t place);
+
+// A part of a job that no message can hold: that job's failure, and of no other.
+mm_status mm_rank_fail_size(const mm_job *job, const char *what, size_t size, size_t most);
 
 // Released with mm_free.
 mm_status mm_rank_get_job(mm_bytes_reader *r, const mm_rank_tables *t, mm_rank_task **out);

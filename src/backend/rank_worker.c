@@ -26,13 +26,40 @@ typedef struct worker {
   int code;
   double checked, said, asked; // when; asked to end
 
-  mm_rank_wait wait; // its lock is for the rest
-  mm_bytes outbox;
+  mm_rank_wait wait;  // its lock is for the rest
+  mm_bytes outbox;    // blocks, each of them a record
   double job_seconds; // of the last one
 } worker;
 
 // ---------------------------------------------------------------------------------------------
 // The engine's threads
+
+// Released here.
+static void post(worker *w, mm_bytes *record) {
+  pthread_mutex_lock(&w->wait.lock);
+  if (record->failed)
+    w->outbox.failed = true;
+  else
+    mm_bytes_put_block(&w->outbox, record->byte, record->n);
+  pthread_cond_signal(&w->wait.some);
+  pthread_mutex_unlock(&w->wait.lock);
+  mm_bytes_release(record);
+}
+
+// What no message can hold is its job's failure, which its result will say.
+static bool fits(const worker *w, mm_rank_task *task, const char *what, const mm_bytes *record) {
+  if (record->n <= w->transport->most) return true;
+  task->too_long = what;
+  task->size = record->n;
+  return false;
+}
+
+static void post_part(worker *w, const mm_job *job, const char *what, mm_bytes *record) {
+  if (fits(w, (mm_rank_task *)job, what, record))
+    post(w, record);
+  else
+    mm_bytes_release(record);
+}
 
 static void put_place(mm_bytes *b, mm_record kind, uint32_t list, const mm_job *job,
                       const void *bytes, size_t size) {
@@ -45,35 +72,43 @@ static void put_place(mm_bytes *b, mm_record kind, uint32_t list, const mm_job *
 
 static void send_state(const mm_job *job, const void *state, size_t size, void *user) {
   worker *w = user;
-  pthread_mutex_lock(&w->wait.lock);
-  put_place(&w->outbox, MM_RECORD_STATE, w->tables.list, job, state, size);
-  pthread_cond_signal(&w->wait.some);
-  pthread_mutex_unlock(&w->wait.lock);
+  mm_bytes record = { 0 };
+  put_place(&record, MM_RECORD_STATE, w->tables.list, job, state, size);
+  post_part(w, job, "state", &record);
 }
 
 static void send_net(const mm_job *job, mm_net *net, void *user) {
   worker *w = user;
   void *bytes = NULL;
   size_t size = 0;
-  mm_status status = mm_job_net_save(net, &bytes, &size);
-  pthread_mutex_lock(&w->wait.lock);
-  if (status == MM_OK)
-    put_place(&w->outbox, MM_RECORD_NET, w->tables.list, job, bytes, size);
-  else
-    w->outbox.failed = true;
-  pthread_mutex_unlock(&w->wait.lock);
+  mm_bytes record = { 0 };
+  record.failed = mm_job_net_save(net, &bytes, &size) != MM_OK;
+  put_place(&record, MM_RECORD_NET, w->tables.list, job, bytes, size);
+  post_part(w, job, "networks", &record);
   mm_free(bytes);
+}
+
+static void put_result(mm_bytes *b, const worker *w, const mm_rank_task *task,
+                       const mm_result *result, double seconds) {
+  mm_rank_put_result(b, w->tables.list, task->place, result, seconds,
+                     result->status == MM_OK ? "" : mm_last_error());
 }
 
 static void send_result(const mm_job *job, mm_result *result, double seconds, void *user) {
   worker *w = user;
-  const mm_rank_task *task = (const mm_rank_task *)job;
+  mm_rank_task *task = (mm_rank_task *)job;
+  mm_bytes record = { 0 };
+  put_result(&record, w, task, result, seconds);
+  if (!fits(w, task, "curves", &record) || task->too_long) {
+    record.n = 0;
+    result->n_curve = 0;
+    result->status = mm_rank_fail_size(job, task->too_long, task->size, w->transport->most);
+    put_result(&record, w, task, result, seconds);
+  }
   pthread_mutex_lock(&w->wait.lock);
-  mm_rank_put_result(&w->outbox, w->tables.list, task->place, result, seconds,
-                     result->status == MM_OK ? "" : mm_last_error());
   w->job_seconds = seconds;
-  pthread_cond_signal(&w->wait.some);
   pthread_mutex_unlock(&w->wait.lock);
+  post(w, &record);
   mm_result_release(result);
   mm_free((mm_rank_task *)job);
 }
@@ -88,13 +123,33 @@ static mm_status send_bytes(worker *w, const mm_bytes *b) {
   return MM_FAIL(MM_ERR_IO, "%s", w->transport->error);
 }
 
+// As few messages as hold them.
+static mm_status send_records(worker *w, const mm_bytes *outbox) {
+  MM_TRY(mm_bytes_check(outbox));
+  mm_bytes message = { 0 };
+  mm_bytes_reader r = { .at = outbox->byte, .end = outbox->byte + outbox->n };
+  mm_status status = MM_OK;
+  while (status == MM_OK && r.at < r.end) {
+    size_t size;
+    const void *record = mm_bytes_get_block(&r, &size);
+    if (message.n > 0 && message.n + size > w->transport->most) {
+      status = send_bytes(w, &message);
+      message.n = 0;
+    }
+    mm_bytes_put(&message, record, size);
+  }
+  if (status == MM_OK && message.n > 0) status = send_bytes(w, &message);
+  mm_bytes_release(&message);
+  return status;
+}
+
 static mm_status flush(worker *w, bool *sent) {
   pthread_mutex_lock(&w->wait.lock);
   mm_bytes full = w->outbox;
   w->outbox = (mm_bytes){ 0 };
   pthread_mutex_unlock(&w->wait.lock);
   *sent = full.n > 0 || full.failed;
-  mm_status status = *sent ? send_bytes(w, &full) : MM_OK;
+  mm_status status = *sent ? send_records(w, &full) : MM_OK;
   mm_bytes_release(&full);
   return status;
 }

@@ -15,6 +15,7 @@ enum { MM_TRANSPORT_ERROR = 256 };
 typedef struct mm_transport {
   int rank, size;
   int local_rank, local_size; // among those on the same machine
+  size_t most;                // bytes of a message; longer ones are not sent
   char error[MM_TRANSPORT_ERROR];
   void *self;
   // Does not wait for the receiver; the bytes are copied.

@@ -276,13 +276,13 @@ static mm_status search(const learn_args *args, mm_learn *learn) {
   mm_learn_look(learn, &view);
   p.total = view.steps_left;
   mm_backend_config backend = backend_config(&args->on, show_progress, &p);
-  interrupt_after(args->max_seconds);
   // a resumed run has nothing new to say before its next validation
   int64_t shown = view.last.known ? view.last.generation : -1;
   int32_t phase = view.last.known ? view.phase : -1;
   bool header = true;
   mm_status status = MM_OK;
   progress_begin("learn", p.total, "steps");
+  interrupt_check_time();
   while (status == MM_OK && !mm_learn_done(learn) && *backend.stop == 0 && fits(&view)) {
     status = mm_learn_advance(learn, &backend);
     mm_learn_look(learn, &view);
@@ -345,6 +345,7 @@ static int run(void *raw) {
   if (args->env == NULL && args->resume == NULL)
     return fail_usage("expected --env to begin a search or --resume to go on with one");
   interrupt_watch(); // from here on a signal leaves the run in order
+  interrupt_after(args->max_seconds);
   mm_learn *learn = NULL;
   int code = args->resume != NULL ? resume(args, &learn) : begin(args, &learn);
   if (code == EXIT_DONE) {

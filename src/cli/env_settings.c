@@ -116,14 +116,13 @@ int env_args_open(const command *c, const env_args *args, const char *id,
 }
 
 vec_game_config env_args_game(const env_args *args) {
-  return (vec_game_config){
-    .seed = args->seed,
-    .rules = args->rules,
-    .gymnasium_walls = args->gymnasium_walls != NULL && strcmp(args->gymnasium_walls, "on") == 0,
-    .flavour = args->flavour,
-    .physics = args->physics,
-    .same_start = args->fresh_reset != NULL && strcmp(args->fresh_reset, "off") == 0
-  };
+  return (vec_game_config){ .seed = args->seed,
+                            .rules = args->rules,
+                            .gymnasium_walls = args->gymnasium_walls,
+                            .flavour = args->flavour,
+                            .physics = args->physics,
+                            .same_start = args->fresh_reset != NULL &&
+                                          strcmp(args->fresh_reset, "off") == 0 };
 }
 
 bool env_policy_trained(const env_policy *policy) {
@@ -138,14 +137,15 @@ int env_policy_check(const command *c, const command_args *args, const env_polic
   return EXIT_DONE;
 }
 
-// a body as the policy knows it, unless another was asked for
-static void take_body(const mm_policy_info *info, const char *id, vec_game_config *game) {
+// a body and walls as the policy knows them, unless others were asked for
+static void take_world(const mm_policy_info *info, const char *id, vec_game_config *game) {
   const mm_ampo_config *trained = &info->settings.ampo;
   const bool same = id == NULL || strcmp(id, info->env_id) == 0;
   if (game->flavour == NULL && same && trained->flavour != MM_ENV_FLAVOUR_BY_ID)
     game->flavour = vec_flavour_names[trained->flavour - 1];
   if (game->physics == NULL && trained->physics != MM_ENV_PHYSICS_AUTO)
     game->physics = vec_physics_names[trained->physics - 1];
+  if (game->gymnasium_walls == NULL && trained->gymnasium_walls) game->gymnasium_walls = "on";
 }
 
 int env_policy_open(const env_policy *policy, const char *id, policy_argument *opened,
@@ -155,7 +155,7 @@ int env_policy_open(const env_policy *policy, const char *id, policy_argument *o
   if (policy->agent >= opened->info.n)
     return fail_usage("option '--agent': %s has agents 0 to %zu", policy->name, opened->info.n - 1);
   game->rules = policy_argument_rules(opened);
-  take_body(&opened->info, id, game);
+  take_world(&opened->info, id, game);
   game->greedy = policy->greedy;
   mm_status status = mm_player_create(opened->policy, (size_t)policy->agent, &game->player);
   return status == MM_OK ? EXIT_DONE : fail_status(status);

@@ -211,12 +211,15 @@ static int write_frames(const episode *e, const mm_scene *scene, const char *id,
   return code;
 }
 
-// what --set said of a body, behind the rest of the title
+// what --set said of the environment, behind the rest of the title
 static void add_settings(const vec_game_config *game, char *title, size_t size) {
   const struct {
     const char *name, *value;
-  } said[] = { { "flavour", game->flavour }, { "physics", game->physics } };
-  for (size_t i = 0; i < 2; i++) {
+  } said[] = { { "rules", game->rules },
+               { "gymnasium_walls", game->gymnasium_walls },
+               { "flavour", game->flavour },
+               { "physics", game->physics } };
+  for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
     size_t used = strlen(title);
     if (said[i].value != NULL)
       snprintf(title + used, size - used, ", %s=%s", said[i].name, said[i].value);
@@ -230,9 +233,7 @@ int frames_of_vec(const mm_env *env, const vec_game_config *game, const frames_c
   int code = check_path(config->path);
   if (code != EXIT_DONE) return code;
   if (!mm_scene_find(id, &s.scene)) return fail(EXIT_FAILED, "environment '%s' has no picture", id);
-  snprintf(title, sizeof title, "%s, seed %" PRIu64 ", %s%s%s%s", id, game->seed, config->who,
-           game->rules != NULL ? ", rules=" : "", game->rules != NULL ? game->rules : "",
-           game->gymnasium_walls ? ", gymnasium_walls=on" : "");
+  snprintf(title, sizeof title, "%s, seed %" PRIu64 ", %s", id, game->seed, config->who);
   add_settings(game, title, sizeof title);
   episode e = { &s, vec_begin, vec_step, vec_end, vec_draw };
   code = write_frames(&e, &s.scene, id, title, config);

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "cli/env_facts.h"
@@ -65,16 +66,19 @@ int settings_resolve(const settings_args *args, mm_algo algo, const char *preset
 }
 
 int settings_check_env(const settings_args *args, const char *id) {
-  static const struct {
+  const bool body = env_group_of(id) == GROUP_BODY;
+  const struct {
     int key;
-    env_group group;
+    bool heeded;
     const char *whose;
-  } special[] = { { MM_KEY_flavour, GROUP_BODY, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_physics, GROUP_BODY, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_fresh_reset, GROUP_BODY, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_rules, GROUP_MINATAR, "MinAtar" } };
+  } special[] = { { MM_KEY_flavour, body, "Hopper, HalfCheetah and Ant" },
+                  { MM_KEY_physics, body, "Hopper, HalfCheetah and Ant" },
+                  { MM_KEY_fresh_reset, body, "Hopper, HalfCheetah and Ant" },
+                  { MM_KEY_rules, env_group_of(id) == GROUP_MINATAR, "MinAtar" },
+                  { MM_KEY_gymnasium_walls, strcmp(id, "MountainCarContinuous-v0") == 0,
+                    "MountainCarContinuous-v0" } };
   for (size_t i = 0; i < sizeof special / sizeof *special; i++)
-    if (args->value[special[i].key] != NULL && env_group_of(id) != special[i].group)
+    if (args->value[special[i].key] != NULL && !special[i].heeded)
       return fail_usage("setting '%s' is for %s, not for '%s'",
                         mm_settings_any_key((size_t)special[i].key), special[i].whose, id);
   return EXIT_DONE;

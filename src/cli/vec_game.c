@@ -20,6 +20,10 @@ mm_env_rules vec_rules_of(const char *name) {
   return strcmp(name, "minatar") == 0 ? MM_RULES_MINATAR : MM_RULES_GYMNAX;
 }
 
+bool vec_switch_of(const char *name) {
+  return name != NULL && strcmp(name, "on") == 0;
+}
+
 mm_env_flavour vec_flavour_of(const char *name) {
   if (name == NULL) return MM_ENV_FLAVOUR_BY_ID;
   return strcmp(name, "brax") == 0 ? MM_ENV_FLAVOUR_BRAX : MM_ENV_FLAVOUR_GYMNASIUM;
@@ -50,7 +54,7 @@ mm_status vec_game_open(const mm_env *env, const vec_game_config *config, vec_ga
                                  .seed = config->seed,
                                  .obs = MM_OBS_FLOATS,
                                  .rules = vec_rules_of(config->rules),
-                                 .gymnasium_walls = config->gymnasium_walls,
+                                 .gymnasium_walls = vec_switch_of(config->gymnasium_walls),
                                  .flavour = vec_flavour_of(config->flavour),
                                  .physics = vec_physics_of(config->physics),
                                  .fresh_reset = !config->same_start };

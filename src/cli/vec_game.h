@@ -14,8 +14,8 @@
 // What of a game --set and --seed decide.
 typedef struct vec_game_config {
   uint64_t seed;
-  const char *rules; // of vec_rules_names, or NULL: as the ID says
-  bool gymnasium_walls;
+  const char *rules;             // of vec_rules_names, or NULL: as the ID says
+  const char *gymnasium_walls;   // of vec_switch_names, or NULL
   const char *flavour, *physics; // of vec_flavour_names and vec_physics_names, or NULL
   bool same_start;               // every episode of a body starts where the first did
   mm_player *player; // of a trained policy, which must outlive the game; NULL: random actions
@@ -25,6 +25,7 @@ typedef struct vec_game_config {
 extern const char *const vec_rules_names[];
 mm_env_rules vec_rules_of(const char *name); // NULL: as the ID says
 extern const char *const vec_switch_names[]; // off, on
+bool vec_switch_of(const char *name);        // NULL: off
 extern const char *const vec_flavour_names[], *const vec_physics_names[];
 mm_env_flavour vec_flavour_of(const char *name); // NULL: as the ID says
 mm_env_physics vec_physics_of(const char *name); // NULL: our own where it has the flavour

@@ -54,6 +54,10 @@ mm_status mm_grid_check_size(int32_t side, int32_t n_object) {
       (long long)states * STATE_BYTES, (long long)most, (long long)memory);
 }
 
+double mm_env_task_bytes(const mm_env *env) {
+  return env->task ? STATE_BYTES * env->task->n_state : 0;
+}
+
 static mm_status check_cell(const mm_grid_parts *p, int32_t cell, const char *what) {
   if (cell < 0 || cell >= p->side * p->side)
     return MM_FAIL(MM_ERR_INPUT, "field '%s': cell %d lies off the board of %d x %d cells", what,
@@ -349,5 +353,8 @@ mm_status mm_grid_draw(const mm_env *env, uint64_t seed, uint64_t index, mm_grid
   if (env->task) return copy_task(env->task, out);
   if (!env->law)
     return MM_FAIL(MM_ERR_INPUT, "environment '%.80s' is not a Grid-World", mm_env_id(env));
+  if (index > UINT32_MAX)
+    return MM_FAIL(MM_ERR_INPUT, "environment '%.80s': index %llu: expected at most %llu",
+                   mm_env_id(env), (unsigned long long)index, (unsigned long long)UINT32_MAX);
   return draw_task(env->law, (draw){ seed, (uint32_t)index }, out);
 }

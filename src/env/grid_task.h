@@ -7,7 +7,8 @@
 #include "mirrormap/env.h"
 
 // The task that (seed, index) names in this environment; a task file gives the same one always.
-// Fails with MM_ERR_INPUT when `env` is not a Grid-World. Release with mm_grid_destroy.
+// Fails with MM_ERR_INPUT when `env` is not a Grid-World or the index exceeds 32 bits. Release with
+// mm_grid_destroy.
 mm_status mm_grid_draw(const mm_env *env, uint64_t seed, uint64_t index, mm_grid **out);
 void mm_grid_destroy(mm_grid *grid);
 

@@ -8,6 +8,9 @@
 #include "base/spelling.h"
 #include "base/status.h"
 #include "evolve/es_internal.h"
+#include "evolve/es_large.h"
+
+enum { CHUNK = 1 << 18 }; // numbers drawn between two looks at whether to go on
 
 // ---------------------------------------------------------------------------------------------
 // Names
@@ -117,6 +120,12 @@ static size_t block_size(const mm_es_config *c, const mm_es_method *method) {
          mm_arena_size_of(c->population * sizeof(mm_ranked));
 }
 
+double mm_es_bytes(const mm_es_config *c) {
+  double rows = (double)mm_es_draws(c) + 2 * MM_ES_VECTORS + 3;
+  return 8 * rows * (double)c->dimension +
+         (double)(2 * sizeof(double) + sizeof(mm_ranked)) * (double)c->population;
+}
+
 mm_status mm_es_allocate(const mm_es_config *config, mm_es **out) {
   *out = NULL;
   MM_TRY(check_config(config));
@@ -169,9 +178,9 @@ void mm_es_destroy(mm_es *es) {
 // Ask
 
 // z[row] is lane `row` of the generation's stream, one normal number per coordinate.
-static void draw(mm_es *es) {
+static void draw(mm_es *es, size_t first, size_t end) {
   size_t n = es->config.dimension;
-  for (size_t row = 0; row < mm_es_draws(&es->config); row++) {
+  for (size_t row = first; row < end; row++) {
     mm_stream stream =
         mm_stream_make(es->config.seed, (uint32_t)es->generation, MM_RNG_EVOLVE_ASK, (uint32_t)row);
     double *z = es->z + row * n;
@@ -183,24 +192,35 @@ static void draw(mm_es *es) {
   }
 }
 
-static mm_status place(mm_es *es, double *member) {
-  size_t n = es->config.dimension;
-  es->method->place(es, member);
-  for (size_t i = 0; i < es->config.population * n; i++)
+// The members of draws first .. end - 1.
+static mm_status place(mm_es *es, size_t first, size_t end, double *member) {
+  size_t n = es->config.dimension, row = es->config.population / mm_es_draws(&es->config) * n;
+  es->method->place(es, first, end, member);
+  for (size_t i = first * row; i < end * row; i++)
     if (!isfinite(member[i]))
       return MM_FAIL(MM_ERR_NUMERIC, "%s: coordinate %zu of member %zu is not finite (sigma %g)",
                      names[es->config.kind], i % n, i / n, es->sigma);
+  return MM_OK;
+}
+
+mm_status mm_es_ask_watched(mm_es *es, double *member, bool (*goes_on)(void *user), void *user) {
+  const size_t draws = mm_es_draws(&es->config), step = 1 + CHUNK / es->config.dimension;
+  es->asked = false;
+  if (es->generation > UINT32_MAX)
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "%s: no random numbers are left after 2^32 generations",
+                   names[es->config.kind]);
+  for (size_t first = 0; first < draws; first += step) {
+    size_t end = draws - first < step ? draws : first + step;
+    if (goes_on && !goes_on(user)) return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
+    draw(es, first, end);
+    MM_TRY(place(es, first, end, member));
+  }
   es->asked = true;
   return MM_OK;
 }
 
 mm_status mm_es_ask(mm_es *es, double *member) {
-  es->asked = false;
-  if (es->generation > UINT32_MAX)
-    return MM_FAIL(MM_ERR_UNSUPPORTED, "%s: no random numbers are left after 2^32 generations",
-                   names[es->config.kind]);
-  draw(es);
-  return place(es, member);
+  return mm_es_ask_watched(es, member, NULL, NULL);
 }
 
 mm_status mm_es_ask_with(mm_es *es, const double *z, double *member) {
@@ -211,7 +231,9 @@ mm_status mm_es_ask_with(mm_es *es, const double *z, double *member) {
       return MM_FAIL(MM_ERR_INPUT, "%s: draw %zu is %g: expected a finite number",
                      names[es->config.kind], i, z[i]);
   memcpy(es->z, z, n * sizeof *z);
-  return place(es, member);
+  MM_TRY(place(es, 0, mm_es_draws(&es->config), member));
+  es->asked = true;
+  return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------

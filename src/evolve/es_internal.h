@@ -67,8 +67,8 @@ struct mm_es_method {
 
   // Fills in the constants, `by_rank` and vectors that do not start at zero.
   void (*prepare)(mm_es *es);
-  // Candidates into member [population][dimension] from es->z.
-  void (*place)(mm_es *es, double *member);
+  // Candidates of draws first .. end - 1 into member [population][dimension]; the first ones first.
+  void (*place)(mm_es *es, size_t first, size_t end, double *member);
   // es->weight from fitness; the number of fitnesses that are not finite.
   size_t (*weigh)(mm_es *es, const double *fitness);
   // es->next from es->weight; the next sigma.

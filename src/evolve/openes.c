@@ -24,9 +24,9 @@ static void prepare(mm_es *es) {
     es->by_rank[r] = 0.5 - (double)r / (double)(n - 1);
 }
 
-static void place(mm_es *es, double *member) {
+static void place(mm_es *es, size_t first, size_t end, double *member) {
   size_t n = es->config.dimension;
-  for (size_t k = 0; k < es->config.population / 2; k++) {
+  for (size_t k = first; k < end; k++) {
     const double *eps = es->z + k * n;
     double *plus = member + 2 * k * n, *minus = plus + n;
     for (size_t j = 0; j < n; j++) {

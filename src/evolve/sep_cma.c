@@ -96,11 +96,11 @@ double mm_sep_cma_variance(const mm_es *es, size_t j) {
   return es->now[MM_SEP_CMA_VARIANCE][j] + (is_later_version(es) ? 1e-8 : 0);
 }
 
-static void place(mm_es *es, double *member) {
+static void place(mm_es *es, size_t first, size_t end, double *member) {
   size_t n = es->config.dimension;
-  for (size_t j = 0; j < n; j++)
+  for (size_t j = 0; j < n && first == 0; j++)
     es->deviation[j] = sqrt(mm_sep_cma_variance(es, j));
-  for (size_t i = 0; i < es->config.population; i++)
+  for (size_t i = first; i < end; i++)
     for (size_t j = 0; j < n; j++)
       member[i * n + j] =
           es->now[MM_ES_MEAN][j] + es->sigma * (es->deviation[j] * es->z[i * n + j]);

@@ -64,6 +64,7 @@ typedef struct pool {
   bool lists;
   mm_env_flavour flavour; // of bodies
   mm_env_physics physics;
+  bool gymnasium_walls; // of MountainCarContinuous
   size_t n_unit, per_agent;
   struct desk *desk;  // [threads]
   atomic_size_t done; // episodes
@@ -208,6 +209,7 @@ static mm_status play_unit(pool *p, desk *d, size_t unit) {
                            .repeat =
                                0x80000000u | ((p->first_repeat + (uint32_t)chunk) & INT32_MAX),
                            .rules = p->config->rules,
+                           .gymnasium_walls = p->gymnasium_walls,
                            .flavour = p->flavour,
                            .physics = p->physics,
                            .obs = p->lists ? MM_OBS_LIST : MM_OBS_FLOATS };
@@ -360,6 +362,7 @@ static mm_status choose_body(pool *p, const mm_policy_info *info) {
   mm_vec *vec;
   p->flavour = c->flavour ? c->flavour : same ? (mm_env_flavour)trained->flavour : 0;
   p->physics = c->physics ? c->physics : (mm_env_physics)trained->physics;
+  p->gymnasium_walls = trained->gymnasium_walls;
   const mm_vec_config config = {
     .seed = info->seed, .rules = c->rules, .flavour = p->flavour, .physics = p->physics
   };

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "evolve/es_large.h"
 #include "experiment/eta_tuning.h"
 #include "experiment/learn_internal.h"
 
@@ -413,11 +414,27 @@ static void adopt(mm_learn *l, const mm_run_generation *row, double seconds) {
   mm_es_save(l->es, l->state);
 }
 
+// While candidates are drawn, which takes seconds for a million: the caller sees that time passes,
+// and may stop.
+typedef struct asking {
+  const mm_backend_config *backend;
+  size_t n_job;
+} asking;
+
+static bool goes_on(void *user) {
+  const asking *a = user;
+  const mm_backend_config *b = a->backend;
+  if (b->progress) b->progress(0, a->n_job, 0, b->user);
+  return !b->stop || __atomic_load_n(b->stop, __ATOMIC_RELAXED) == 0;
+}
+
 static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   double start = mm_clock_seconds(), jobs_before = l->view.session_job_seconds;
   int64_t g = l->view.generation + 1;
   mm_settings settings = mm_learn_phase_settings(l, l->view.phase);
-  MM_TRY(mm_es_ask(l->es, l->member));
+  asking a = { backend, l->n_job };
+  l->stage = MM_STAGE_POPULATION;
+  MM_TRY(mm_es_ask_watched(l->es, l->member, goes_on, &a));
   for (size_t j = 0; j < l->n_job; j++)
     l->job[j] = member_job(l, &settings, j / l->n_task, j % l->n_task);
   MM_TRY(run_jobs(l, backend, l->n_job, MM_STAGE_POPULATION));
@@ -453,9 +470,10 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   return mm_learn_write_maps(l);
 }
 
-// Back to the last stored generation.
+// Back to the last stored generation, where the strategy still is unless it was told of another.
 static mm_status restore(mm_learn *l) {
   mm_es *es;
+  if ((int64_t)mm_es_generation(l->es) == l->view.generation) return MM_OK;
   mm_es_config config = *mm_es_get_config(l->es);
   MM_TRY(mm_es_load(&config, l->state, mm_es_state_size(l->es), &es));
   mm_es_destroy(l->es);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "evolve/es_large.h"
 #include "experiment/learn_internal.h"
 #include "map/map_internal.h"
 
@@ -51,15 +53,17 @@ static mm_status open_controls(mm_learn *l, const mm_learn_start *start) {
   return status;
 }
 
-static mm_status take_memory(mm_learn *l) {
-  size_t d = mm_es_get_config(l->es)->dimension, tasks = l->controls.n_task;
-  size_t scores = (MM_LEARN_CONTROLS + 1) * tasks;
+// Takes the work space, `d` being the dimension, or only counts its bytes.
+static bool lay_out(mm_learn *l, size_t d, bool take, double *bytes) {
+  size_t tasks = l->controls.n_task, scores = (MM_LEARN_CONTROLS + 1) * tasks;
   size_t jobs = l->n_job > scores ? l->n_job : scores;
   bool all = true;
+  *bytes = 0;
 #define TAKE(field, count)                                                                         \
   do {                                                                                             \
-    l->field = mm_alloc_array((count), sizeof *l->field);                                          \
-    all = all && l->field;                                                                         \
+    *bytes += (double)(count) * (double)sizeof *l->field;                                          \
+    if (take) l->field = mm_alloc_array((count), sizeof *l->field);                                \
+    all = all && (!take || l->field);                                                              \
   } while (0)
   TAKE(member, l->n_member * d);
   TAKE(fitness, l->n_member);
@@ -78,11 +82,40 @@ static mm_status take_memory(mm_learn *l) {
   for (int c = 0; c < MM_LEARN_CONTROLS; c++)
     TAKE(controls.value[c], tasks);
 #undef TAKE
+  return all;
+}
+
+static mm_status take_memory(mm_learn *l) {
+  double bytes;
+  bool all = lay_out(l, mm_es_get_config(l->es)->dimension, true, &bytes);
   l->state = mm_alloc(mm_es_state_size(l->es));
   if (!all || !l->state)
     return MM_FAIL(MM_ERR_MEMORY, "no memory for a search with %zu trainings a generation",
                    l->n_job);
   return MM_OK;
+}
+
+// Curves are kept until the last training of a list has ended. Tabular PMD has a single point here.
+static double curve_bytes(const mm_learn *l) {
+  const size_t measures = l->plan.settings.algo == MM_ALGO_GAUSSIAN ? MM_MEASURES : 0;
+  double points = 1;
+  for (size_t p = 0; p < l->n_phase && l->plan.settings.algo != MM_ALGO_PMD; p++) {
+    mm_settings settings = mm_learn_phase_settings(l, (int32_t)p);
+    points = fmax(points, mm_settings_iterations(&settings));
+  }
+  return (double)l->n_job * points * (double)(sizeof(uint64_t) + (1 + measures) * sizeof(double));
+}
+
+// Before any of it is taken: a generation's lists, and the strategy, twice for a moment when a
+// generation is given up.
+static mm_status check_memory(mm_learn *l) {
+  const mm_es_config es = mm_search_es(&l->plan.settings.search, l->plan.seed);
+  char what[96];
+  double bytes;
+  (void)lay_out(l, es.dimension, false, &bytes);
+  snprintf(what, sizeof what, "population %zu: a generation of %zu trainings", l->n_member,
+           l->n_job);
+  return mm_memory_check(bytes + 2 * mm_es_bytes(&es) + curve_bytes(l), what);
 }
 
 // Trains nothing, but makes everything that a training needs: what is wrong with the settings shows
@@ -108,13 +141,14 @@ static mm_status prepare(mm_learn *l, const mm_learn_start *start) {
   l->n_phase = mm_search_phases(search, l->phase);
   for (size_t p = 0; p < l->n_phase; p++)
     l->generations += l->phase[p].generations;
-  MM_TRY(open_controls(l, start));
-  bool paired = mm_es_is_paired(mm_es_get_config(l->es)->kind);
+  bool paired = mm_es_is_paired((mm_es_kind)search->es);
   l->n_member = (size_t)search->population;
   l->n_task = (size_t)search->seeds_per_member * (paired ? 1 : l->plan.n_env);
   l->n_job = l->n_member * l->n_task;
   l->controls.n_env = l->plan.n_env;
   l->controls.n_task = (size_t)search->validation_tasks * l->plan.n_env;
+  MM_TRY(check_memory(l));
+  MM_TRY(open_controls(l, start));
   MM_TRY(take_memory(l));
   l->view.fitness_mean = l->view.fitness_best = NAN;
   l->view.sigma = mm_es_sigma(l->es);

@@ -378,9 +378,31 @@ static mm_status set_schedule(const char *text, char *out) {
   return MM_OK;
 }
 
+static const key *find_own(mm_algo algo, const char *name) {
+  const algorithm *a = &algorithms[algo];
+  for (size_t i = 0; i < a->n; i++)
+    if (strcmp(a->keys[i].name, name) == 0) return &a->keys[i];
+  return NULL;
+}
+
+// "pmd, ppo": the algorithms that have a key, "" if none has.
+static const char *owners(const char *name, char out[64]) {
+  int used = 0;
+  out[0] = '\0';
+  for (int i = 0; i < MM_ALGO_COUNT; i++)
+    if (find_own((mm_algo)i, name) && used < 64)
+      used += snprintf(out + used, 64 - (size_t)used, "%s%s", used > 0 ? ", " : "",
+                       mm_algo_name((mm_algo)i));
+  return out;
+}
+
 static mm_status unknown_key(mm_algo algo, const char *name) {
   const char *names[MM_SETTINGS_MAX];
+  char whose[64];
   size_t n = 0;
+  if (owners(name, whose)[0] != '\0')
+    return MM_FAIL(MM_ERR_INPUT, "%s has no setting '%s' (only %s)", mm_algo_name(algo), name,
+                   whose);
   for (const key *k; (k = key_at(algo, n)) != NULL; n++)
     names[n] = k->name;
   const char *near = mm_nearest(name, names, n);
@@ -429,13 +451,6 @@ static void add_value(cJSON *object, const key *k, const mm_settings *settings) 
   }
 }
 
-static const key *find_own(mm_algo algo, const char *name) {
-  const algorithm *a = &algorithms[algo];
-  for (size_t i = 0; i < a->n; i++)
-    if (strcmp(a->keys[i].name, name) == 0) return &a->keys[i];
-  return NULL;
-}
-
 bool mm_settings_about(mm_algo algo, const char *name, mm_setting_about *out) {
   const key *k = find_own(algo, name);
   if (!k) return false;
@@ -476,9 +491,10 @@ cJSON *mm_search_json(const mm_settings *settings) {
 
 // Keys that the first runs did not have: their defaults are what was done then.
 static bool is_young(const char *name) {
-  static const char *const young[] = { "controls",     "normalise_observation",
-                                       "scale_reward", "fresh_reset",
-                                       "flavour",      "physics" };
+  static const char *const young[] = { "controls",       "normalise_observation",
+                                       "scale_reward",   "fresh_reset",
+                                       "flavour",        "physics",
+                                       "gymnasium_walls" };
   for (size_t i = 0; i < sizeof young / sizeof *young; i++)
     if (strcmp(young[i], name) == 0) return true;
   return false;

@@ -143,6 +143,9 @@ typedef struct mm_settings {
     "ppo on, pmd-gaussian on")                                                                     \
   X(fresh_reset, "off|on", "bodies: every episode starts somewhere else, not where the first did", \
     "ppo off, pmd-gaussian off")                                                                   \
+  X(gymnasium_walls, "off|on",                                                                     \
+    "MountainCarContinuous: the left wall stops the car, as in Gymnasium",                         \
+    "ppo off, pmd-gaussian off")                                                                   \
   X(flavour, "id|brax|gymnasium", "contacts and integrator of bodies; id: as the ID says",         \
     "ppo id, pmd-gaussian id")                                                                     \
   X(physics, "auto|own|mujoco", "what moves bodies: our own engine (auto), or the MuJoCo library", \
@@ -168,7 +171,8 @@ typedef struct mm_settings {
 #define MM_REAL_SWITCHES(X)                                                                        \
   X(normalise_observation, raw_observation, "on", "off")                                           \
   X(scale_reward, raw_reward, "on", "off")                                                         \
-  X(fresh_reset, fresh_reset, "off", "on")
+  X(fresh_reset, fresh_reset, "off", "on")                                                         \
+  X(gymnasium_walls, gymnasium_walls, "off", "on")
 #define MM_REAL_WORDS(X)                                                                           \
   X(flavour, flavour, "id|brax|gymnasium")                                                         \
   X(physics, physics, "auto|own|mujoco")
