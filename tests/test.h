@@ -10,8 +10,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -105,6 +107,30 @@ MM_SUITE_LIST(MM_SUITE_DECLARE)
 #ifndef MM_TEST_DATA
 #define MM_TEST_DATA "tests"
 #endif
+
+#ifdef __SANITIZE_ADDRESS__
+#define MM_TEST_SANITIZED 1
+#elif defined __has_feature // clang's way to say so
+#if __has_feature(address_sanitizer)
+#define MM_TEST_SANITIZED 1
+#endif
+#endif
+
+// Whether every instruction is many times slower: by the sanitizers, or by valgrind, whose script
+// sets the variable. What then only repeats itself is cut short: values are for the optimised build
+// to show.
+static inline bool test_is_slowed(void) {
+#ifdef MM_TEST_SANITIZED
+  return true;
+#else
+  return getenv("MM_TEST_VALGRIND") != NULL;
+#endif
+}
+
+// So many of n repetitions.
+static inline uint64_t test_repeat(uint64_t n) {
+  return test_is_slowed() ? n / 8 + 1 : n;
+}
 
 // The call succeeds; its error is shown if not.
 #define assert_ok(call)                                                                            \

@@ -389,9 +389,7 @@ static void test_like_another(void **state) {
 // A short training on CartPole ends far above chance (22), for every kind of map and for PPO.
 static void test_learns(void **state) {
   (void)state;
-#ifdef __SANITIZE_ADDRESS__
-  skip(); // minutes there, and what it executes the other tests do too
-#endif
+  if (test_is_slowed()) skip(); // minutes there, and what it executes the other tests do too
   static const char *const maps[] = { "negentropy", "l2", "piecewise", "negentropy" };
   mm_ampo_config c[4];
   mm_job job[16];

@@ -181,9 +181,7 @@ static void check_transfer(const char *id, int home) {
 
 static void test_transfer(void **state) {
   (void)state;
-#ifdef __SANITIZE_ADDRESS__
-  skip(); // half a minute there, and what it executes cli_bodies and cli_gaussian do too
-#endif
+  if (test_is_slowed()) skip(); // what it executes cli_bodies and cli_gaussian do too
   int n = bodies_here();
   for (int i = 0; i < n; i++)
     for (int home = OWN; home <= LIBRARY; home++)

@@ -56,7 +56,7 @@ static double term(const mm_map *map, double p, double q) {
 
 static void test_matches_quadrature(void **state) {
   (void)state;
-  for (uint64_t i = 0; i < 1600; i++) {
+  for (uint64_t i = 0; i < test_repeat(1600); i++) {
     mm_map *map = random_mild(i);
     double q = random_in(i, 50, 0, 0.05, 1), p = random_in(i, 50, 1, 0.05, 1);
     if (i % 2) p = q + (p - q) * exp(random_in(i, 50, 2, -12, 0)); // near-equal arguments
@@ -77,7 +77,7 @@ static void test_matches_quadrature(void **state) {
 // Arguments a rounding error apart: D is phi^-1'(q) (p - q)^2 / 2 to first order, no digits lost.
 static void test_no_cancellation(void **state) {
   (void)state;
-  for (uint64_t i = 0; i < 2000; i++) {
+  for (uint64_t i = 0; i < test_repeat(2000); i++) {
     mm_map *map = random_mild(i);
     double q = random_in(i, 51, 0, 0.1, 0.9), p = q + q * exp(random_in(i, 51, 1, -34, -14));
     long double slope = oracle_phi_inverse_slope(map, q), later = oracle_phi_inverse_slope(map, p);
@@ -104,7 +104,7 @@ static void random_policy(uint64_t i, uint32_t what, size_t n, double *p) {
 // D(a, b) + D(b, c) - D(a, c) = <grad h(c) - grad h(b), a - b>.
 static void test_divergence_properties(void **state) {
   (void)state;
-  for (uint64_t i = 0; i < 4000; i++) {
+  for (uint64_t i = 0; i < test_repeat(4000); i++) {
     mm_map *map = random_mild(i);
     size_t n = 2 + i % 17;
     double a[18], b[18], c[18], at_b[18], at_c[18], ab, bc, ac, aa;
@@ -136,7 +136,7 @@ static void test_divergence_properties(void **state) {
 // The gradient of h is phi^-1, the gradient of D(., q) is phi^-1(p) - phi^-1(q).
 static void test_gradients(void **state) {
   (void)state;
-  for (uint64_t i = 0; i < 3000; i++) {
+  for (uint64_t i = 0; i < test_repeat(3000); i++) {
     mm_map *map = random_mild(i);
     double q = random_in(i, 70, 0, 0.05, 0.95), p = random_in(i, 70, 1, 0.05, 0.95), step = 1e-5;
     double points[2] = { p - step, p + step }, h[2], at[2], pq[2] = { p, q };

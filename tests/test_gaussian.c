@@ -122,9 +122,7 @@ static void test_same_bits(void **state) {
 // A pendulum that hangs costs about 1200 an episode, one that is swung up and held under 300.
 static void test_learns(void **state) {
   (void)state;
-#ifdef __SANITIZE_ADDRESS__
-  skip(); // a minute there, and what it executes the other tests do too
-#endif
+  if (test_is_slowed()) skip(); // a minute there, and what it executes the other tests do too
   for (int ppo = 0; ppo < 2; ppo++) {
     mm_ampo_config c = small(ppo == 1);
     c.envs = 64;

@@ -486,7 +486,9 @@ static void test_many_generations(void **state) {
     sqlite[i] = sqlite3_memory_used();
   }
   assert_int_equal(memory[0], memory[1]);
-  assert_true(sqlite[1] <= 2 * sqlite[0] + 65536); // a cache fills up to its limit
+  // SQLite's cache of pages grows with the file, up to 2000 KiB
+  int64_t cache = 65536 + 1024 * part < 2048000 ? 65536 + 1024 * part : 2048000;
+  assert_true(sqlite[1] <= sqlite[0] + cache);
   mm_learn_close(l);
   size[2] = database_size("many");
   for (int i = 1; i <= 2; i++) { // the same search with half and none of the generations

@@ -55,14 +55,6 @@ static const problem shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-// Steps that are held against the reference; each takes ten times as long with sanitizers.
-// Of the rows that are asked for alone, likewise, every so many.
-#ifdef __SANITIZE_ADDRESS__
-enum { STEPS = 1, APART = 5 };
-#else
-enum { STEPS = 3, APART = 1 };
-#endif
-
 // A net with weights everywhere, a batch of twice the minibatch's rows, and a minibatch of it.
 typedef struct scene {
   const problem *shape;
@@ -335,7 +327,7 @@ static void check_shapes(void) {
     reference_open(&r, s.net);
     check_outputs(&s, &r);
     reference_close(&r);
-    for (int step = 0; step < STEPS; step++)
+    for (int step = 0; step < (test_is_slowed() ? 1 : 3); step++)
       check_step(&s);
     close_scene(&s);
   }
@@ -490,7 +482,7 @@ static void check_rows(void) {
     float *all = array(n * (actions + 1), sizeof *all), *one = array(actions + 1, sizeof *one);
     mm_net_scores(s.net, &s.batch.obs, n, all);
     mm_net_values(s.net, &s.batch.obs, n, all + n * actions);
-    for (size_t k = 0; k < n; k += APART) {
+    for (size_t k = 0; k < n; k += test_is_slowed() ? 5 : 1) {
       mm_net_obs obs = s.batch.obs;
       if (obs.lists)
         obs.lists += k * obs.entries;

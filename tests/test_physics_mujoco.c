@@ -303,7 +303,7 @@ static void test_matrices(void **state) {
     double most[4] = { 0 };
     open_world(&w, own[o].body, own[o].flavour);
     int nv = w.m->nv;
-    for (int n = 0; n < 1000; n++) {
+    for (uint64_t n = 0; n < test_repeat(1000); n++) {
       double mass[NV * NV], other[NV * NV], bias[NV];
       float q[NQ], v[NV], small[NV * NV], small_bias[NV];
       for (int i = 0; i < w.m->nq; i++)
@@ -337,12 +337,11 @@ static void test_matrices(void **state) {
 // ---------------------------------------------------------------------------------------------
 // 3: one step from visited states, same warm start
 
-// Accuracy is for the optimised build to show; with sanitizers the same code runs a while.
-#ifdef __SANITIZE_ADDRESS__
-enum { VISITS = 4000 };
-#else
 enum { VISITS = 24000 };
-#endif
+
+static int visits_wanted(void) {
+  return test_is_slowed() ? VISITS / 6 : VISITS;
+}
 
 typedef struct errors {
   double x[VISITS];
@@ -420,7 +419,7 @@ static void check_single_steps(int o, bool wild) {
   open_world(&w, own[o].body, own[o].flavour);
   w.wild = wild;
   all.n = kind[0].n = kind[1].n = kind[2].n = 0;
-  for (int t = 0; all.n < VISITS; t++) {
+  for (int t = 0; all.n < visits_wanted(); t++) {
     if (t % (wild ? 300 : 1000) == 0 || has_ended(&w)) start(&w);
     if (t % w.info->substeps == 0) act(&w);
     visit(&w, &g);
@@ -433,7 +432,7 @@ static void check_single_steps(int o, bool wild) {
     report(&w, kinds[k], &kind[k]);
   for (int k = 0; k < 3 && !wild; k++) {
     within(&kind[k]);
-    assert_true(kind[k].n > VISITS / 100);
+    assert_true(kind[k].n > visits_wanted() / 100);
   }
   if (!wild) assert_true(quantile(&kind[0], 1) < 2e-6);
   close_world(&w);
@@ -455,7 +454,7 @@ static void test_exact_steps(void **state) {
     world w;
     open_world(&w, own[o].body, own[o].flavour);
     w.m->opt.tolerance = 0; // else the library stops there, at 1e-8 of a step's gain
-    for (all.n = 0; all.n < VISITS / 4;) {
+    for (all.n = 0; all.n < visits_wanted() / 4;) {
       if (all.n % 1000 == 0 || has_ended(&w)) start(&w);
       if (all.n % w.info->substeps == 0) act(&w);
       double q[NQ], v[NV], warm[NV], error = 0, size = 0;
@@ -582,7 +581,7 @@ static void test_folded(void **state) {
   static folded f;
   world w;
   open_world(&w, MM_BODY_HOPPER, MM_FLAVOUR_GYMNASIUM);
-  while (f.exact.n < VISITS / 8)
+  while (f.exact.n < visits_wanted() / 8)
     if (fold(&w)) compare_folded(&w, &f);
   report(&w, "folded, double", &f.exact);
   report(&w, "folded, float", &f.single);
@@ -609,7 +608,7 @@ static void test_short_horizon(void **state) {
     assert_ok(mm_physics_create(
         &(mm_physics_config){ .body = own[o].body, .flavour = own[o].flavour, .n = 1 }, &p));
     start(&w);
-    for (all.n = 0; all.n < VISITS / 16;) {
+    for (all.n = 0; all.n < visits_wanted() / 16;) {
       float q[NQ], v[NV], warm[NV];
       if (all.n % 40 == 0 || has_ended(&w)) start(&w);
       for (int i = 0; i < w.m->nq; i++)

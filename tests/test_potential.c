@@ -10,7 +10,7 @@
 
 static void test_inverse_matches_oracle(void **state) {
   (void)state;
-  for (uint64_t i = 0; i < 4000; i++) {
+  for (uint64_t i = 0; i < test_repeat(4000); i++) {
     mm_map *map = random_mild(i);
     double p[4] = { random_in(i, 20, 0, 0, 1), exp(random_in(i, 20, 1, -20, 0)), 1, 0.5 }, got[4];
     assert_ok(mm_map_phi_inverse(map, p, 4, got));
@@ -28,7 +28,7 @@ static void test_inverse_matches_oracle(void **state) {
 
 static void test_phi_inverts(void **state) {
   (void)state;
-  for (uint64_t i = 0; i < 3000; i++) {
+  for (uint64_t i = 0; i < test_repeat(3000); i++) {
     mm_map *map = random_mild(i);
     double p = exp(random_in(i, 21, 0, -12, 0)), x, back;
     assert_ok(mm_map_phi_inverse(map, &p, 1, &x));

@@ -152,7 +152,7 @@ static void check_projection(const mm_map *map, uint64_t i) {
 
 static void test_properties_mild(void **state) {
   (void)state;
-  for (uint64_t i = 0; i < 6000; i++) {
+  for (uint64_t i = 0; i < test_repeat(6000); i++) {
     mm_map *map = random_mild(i);
     check_projection(map, i);
     mm_map_destroy(map);
@@ -161,7 +161,7 @@ static void test_properties_mild(void **state) {
 
 static void test_properties_rough(void **state) {
   (void)state;
-  for (uint64_t i = 0; i < 6000; i++) {
+  for (uint64_t i = 0; i < test_repeat(6000); i++) {
     mm_map *map = random_piecewise(i, true);
     check_projection(map, i);
     mm_map_destroy(map);
@@ -194,7 +194,7 @@ static void check_float(const mm_map *map, const float *x_f, const float *p_f, s
 
 static void test_float_agrees(void **state) {
   (void)state;
-  for (uint64_t i = 0; i < 4000; i++) {
+  for (uint64_t i = 0; i < test_repeat(4000); i++) {
     mm_map *map = random_mild(i);
     double x[18];
     float x_f[18], p_f[18];
@@ -220,7 +220,7 @@ static long double continued_total(const mm_map *map, const double *x, size_t n,
 
 static void test_continuation(void **state) {
   (void)state;
-  for (uint64_t i = 0; i < 2000; i++) {
+  for (uint64_t i = 0; i < test_repeat(2000); i++) {
     mm_map *map = random_piecewise(i, i % 2);
     mm_map_report report;
     mm_map_check(map, &report);
@@ -257,7 +257,7 @@ static void test_same_bits(void **state) {
   (void)state;
   static const char *const isa[] = { "portable", "avx2", "avx512" };
   enum { ROWS = 37 };
-  for (uint64_t i = 0; i < 400; i++) {
+  for (uint64_t i = 0; i < test_repeat(400); i++) {
     mm_map *map = random_mild(i);
     size_t n = 2 + i % 17;
     static double x[ROWS * 18], p[3][ROWS * 18], lambda[3][ROWS], row[18];
@@ -323,7 +323,7 @@ static void test_rows(void **state) {
   enum { ROWS = 37, ACTIONS = 34 };
   static float x[ROWS * ACTIONS], p[ROWS * ACTIONS], other[ROWS * ACTIONS];
   float lambda[ROWS], other_lambda[ROWS], alone;
-  for (uint64_t i = 0; i < 600; i++) {
+  for (uint64_t i = 0; i < test_repeat(600); i++) {
     mm_map *map = rows_map(i);
     size_t rows = 1 + i % ROWS, n = 1 + i / 3 % ACTIONS;
     for (size_t r = 0; r < rows; r++)
@@ -392,7 +392,7 @@ static void test_extremes(void **state) {
   assert_ok(mm_map_create_l2(&l2));
   assert_ok(mm_map_project(l2, MM_PROJECTION_EXACT, edge, 4, q, NULL));
   assert_true(fabs(q[0] + q[1] + q[2] + q[3] - 1) < 1e-15);
-  for (uint64_t i = 0; i < 20000; i++) {
+  for (uint64_t i = 0; i < test_repeat(20000); i++) {
     // the threshold of three random scores, and a fourth a few ulp beside it
     double x[4] = { 0, random_in(i, 9, 0, -0.3, 0), random_in(i, 9, 1, -0.3, 0), 0 };
     double threshold = (x[1] + x[2] - 1) / 3;
