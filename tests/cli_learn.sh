@@ -111,7 +111,7 @@ expect_out '"state":"stopped"'
 # the first validation is of fifteen trainings, which are to end soon
 sanitized=no steps=262144
 "$program" --version | grep -q sanitizers && sanitized=yes steps=32768 # all takes ten times as long there
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
   last="mirrormap learn, $signal"
   "$program" learn "${small[@]}" --set "steps=$steps" --generations 1000 --out "by-$signal" >"$out" 2>"$err" </dev/null &
   pid=$!
@@ -126,6 +126,52 @@ for signal in INT TERM; do
   run runs "by-$signal" --json
   expect_out '"state":"interrupted"'
 done
+
+# a limit on the size of files is no crash
+last="mirrormap learn, files up to 100 KB"
+# shellcheck disable=SC2016 # expanded by the inner shell
+bash -c 'ulimit -S -f 100; exec "$@"' - "$program" learn "${small[@]}" --generations 200 --out limited \
+  >"$out" 2>"$err" </dev/null
+code=$?
+expect_code 1
+expect_err "limited/run.db' may not become larger"
+expect_err "go on with 'learn --resume limited'"
+run runs limited --json
+expect_code 0
+
+# moved away while it was at work: nothing is there to be resumed
+last='mirrormap learn, moved'
+"$program" learn "${small[@]}" --generations 100000 --out here >"$out" 2>"$err" </dev/null &
+pid=$!
+for ((i = 0; i < 1200; i++)); do
+  [ -s here/best.json ] && break
+  sleep 0.05
+done
+mv here there
+wait "$pid"
+code=$?
+expect_code 1
+expect_err "here/run.db' was removed, moved or replaced"
+expect_not "no such hint" grep -q "safe in\|learn --resume here" "$err"
+run learn --resume there --max-seconds 0.1 --quiet
+expect_code 0
+
+# whose SIGHUP is ignored goes on when the terminal is closed
+last='mirrormap learn, under nohup'
+(
+  trap '' HUP
+  exec "$program" learn "${small[@]}" --set "steps=$steps" --generations 1000 --out hardy
+) >"$out" 2>"$err" </dev/null &
+pid=$!
+for ((i = 0; i < 1200; i++)); do
+  [ -s hardy/best.json ] && break
+  sleep 0.05
+done
+kill -HUP "$pid"
+sleep 0.3
+expect "it goes on" kill -0 "$pid"
+interrupt "$pid" INT
+expect_code 130
 
 # kill -9 at ten moments, then to the end: the same as a run that was left alone
 slow=(--env 'GridWorld-small,GridWorld-sparse' --population 8 --set validation_tasks=3 --set validation_every=3

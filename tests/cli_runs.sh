@@ -274,7 +274,8 @@ for ((page = 1; page < pages; page++)); do
   place=$((page * 4096 + 4)) # how many rows the page has
   kind=$(byte_at $((page * 4096)))
   rows=$(byte_at "$place")
-  [[ "$kind" == 13 || "$kind" == 10 ]] && [ "$rows" -gt 0 ] || continue
+  [ "$rows" -gt 0 ] || continue
+  [[ "$kind" == 13 || "$kind" == 10 ]] || continue # leaves
   low=$((rows & -rows))
   cp bits/run.db flipped/run.db
   # shellcheck disable=SC2059 # the escape is the byte

@@ -177,7 +177,7 @@ done
 
 last="mirrormap train, files up to 60 KB"
 # shellcheck disable=SC2016 # expanded by the inner shell
-bash -c 'trap "" XFSZ; ulimit -S -f 60; exec "$@"' - "$program" train "${slow[@]}" \
+bash -c 'ulimit -S -f 60; exec "$@"' - "$program" train "${slow[@]}" \
   --save-seconds 0.05 --threads 1 --out full >"$out" 2>"$err" </dev/null
 code=$?
 expect_code 1

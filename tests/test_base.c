@@ -1,6 +1,7 @@
 // Status and errors, messages, memory, arena, spelling, the clock, files.
 
 #define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE // flock
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -612,6 +614,38 @@ static void a_leftover_temporary_is_no_obstacle(void **state) {
   assert_content(left, "left", 4);
 }
 
+// Of processes that are gone they are taken away; of those that live, or hold their lock where they
+// cannot be seen, and with names that are not ours, they are not.
+static void leftovers_of_the_dead_go_away(void **state) {
+  folder *f = *state;
+  char path[6][400];
+  pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  assert_int_equal(waitpid(dead, NULL, 0), dead);
+  snprintf(path[0], 400, "%s/.mm-%ld-0.tmp", f->path, (long)dead);
+  snprintf(path[1], 400, "%s/.mm-%ld-17.tmp", f->path, (long)dead);
+  snprintf(path[2], 400, "%s/.mm-%ld-1.tmp", f->path, (long)dead); // locked below
+  snprintf(path[3], 400, "%s/.mm-%ld-5.tmp", f->path, (long)getppid());
+  snprintf(path[4], 400, "%s/.mm-%ld-0.tmp.json", f->path, (long)dead);
+  snprintf(path[5], 400, "%s/.mm-%ld-07.tmp", f->path, (long)dead);
+  for (int i = 0; i < 6; i++) {
+    FILE *file = fopen(path[i], "w");
+    assert_non_null(file);
+    fclose(file);
+  }
+  int held = open(path[2], O_RDONLY);
+  assert_int_equal(flock(held, LOCK_EX), 0);
+  assert_ok(mm_file_write_atomic(f->file, "new", 3));
+  for (int i = 0; i < 6; i++)
+    assert_int_equal(access(path[i], F_OK) == 0, i >= 2);
+  close(held);
+  assert_ok(mm_file_write_atomic(f->file, "newer", 5));
+  assert_int_not_equal(access(path[2], F_OK), 0);
+  assert_content(f->file, "newer", 5);
+  for (int i = 3; i < 6; i++)
+    unlink(path[i]);
+}
+
 static void files_without_memory_say_so(void **state) {
   folder *f = *state;
   counter none = { .empty = true };
@@ -674,6 +708,7 @@ int suite_base(void) {
     file_test(a_name_without_folder_goes_to_the_current_one),
     file_test(a_failed_write_leaves_the_old_file),
     file_test(a_leftover_temporary_is_no_obstacle),
+    file_test(leftovers_of_the_dead_go_away),
     file_test(files_without_memory_say_so),
     cmocka_unit_test(memory_that_is_not_there_is_refused),
   };

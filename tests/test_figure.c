@@ -628,6 +628,9 @@ static void test_broken_gnuplot(void **state) {
                MM_ERR_IO, "gnuplot failed: boom");
   check_broken(&m, "echo trouble >&2; exit 3", MM_ERR_IO, "gnuplot failed: trouble");
   check_broken(&m, "exit 1", MM_ERR_IO, "no message");
+  mm_gnuplot_limit(0.2);
+  check_broken(&m, "exec sleep 1000", MM_ERR_IO, "'old.svg': gnuplot was not done after 0.2 s");
+  mm_gnuplot_limit(60);
   check_broken(&m, "echo 'line 0: unknown or ambiguous terminal type' >&2; exit 1",
                MM_ERR_UNSUPPORTED, "terminal type");
   check_broken(&m, "exit 0", MM_ERR_IO, "cut short");

@@ -226,7 +226,7 @@ static void test_every_bit(void **state) {
     tried++;
   }
   print_message("  %zu bits of %zu bytes: %zu of no consequence\n", tried, t.size, whole);
-  assert_in_range(whole, tried / 50, tried / 2);
+  assert_in_range(whole, tried / 50, tried / 4 * 3); // pages have room left
   mm_free(t.report);
   free(t.bytes);
   free(bytes);

@@ -2,14 +2,18 @@
 // nor synchronise one.
 
 #define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE // flock
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,14 +164,50 @@ static size_t folder_length(const char *path) {
   return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+enum { BESIDE_SIZE = 48 };
+
+static void name_beside(long process, int i, char out[BESIDE_SIZE]) {
+  snprintf(out, BESIDE_SIZE, ".mm-%ld-%d.tmp", process, i);
+}
+
+// Whether a name in a folder is one of ours whose process is gone.
+static bool is_leftover(const char *entry) {
+  char own[BESIDE_SIZE];
+  long process;
+  int i;
+  if (sscanf(entry, ".mm-%ld-%d.tmp", &process, &i) != 2 || process <= 0) return false;
+  name_beside(process, i, own);
+  return strcmp(own, entry) == 0 && kill((pid_t)process, 0) != 0 && errno == ESRCH;
+}
+
+// Removes what processes that were killed left in the folder of `path`. Those of another machine or
+// container are not seen here, but hold a lock on their files while they live.
+static void remove_leftovers(const char *path, char *name, size_t size) {
+  size_t folder = folder_length(path);
+  snprintf(name, size, "%.*s.", (int)folder, path);
+  DIR *directory = opendir(name);
+  for (struct dirent *entry; directory && (entry = readdir(directory));) {
+    if (!is_leftover(entry->d_name)) continue;
+    snprintf(name + folder, size - folder, "%s", entry->d_name);
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) continue;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlink(name);
+    close(fd);
+  }
+  if (directory) closedir(directory);
+}
+
 // Makes a file that nobody else has in the folder of `path`. Its name is short, so that it fits
 // wherever the real one does. Returns the descriptor, or -1 with errno; `name` gets the path.
 static int create_beside(const char *path, char *name, size_t size) {
   size_t folder = folder_length(path);
+  char own[BESIDE_SIZE];
+  remove_leftovers(path, name, size);
   for (int i = 0; i < 1000; i++) {
-    memcpy(name, path, folder);
-    snprintf(name + folder, size - folder, ".mm-%ld-%d.tmp", (long)getpid(), i);
+    name_beside((long)getpid(), i, own);
+    snprintf(name, size, "%.*s%s", (int)folder, path, own);
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB); // says that somebody is at it
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   return -1;

@@ -314,9 +314,11 @@ static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
   char error[MM_ERROR_SIZE];
   snprintf(error, sizeof error, "%s", mm_last_error());
   bool done = mm_learn_done(learn);
-  bool interrupted = !done && *interrupt_watch() != 0 && !interrupt_timed_out();
+  bool interrupted =
+      !done && __atomic_load_n(interrupt_watch(), __ATOMIC_RELAXED) != 0 && !interrupt_timed_out();
   if (status != MM_OK && status != MM_ERR_INTERRUPTED) {
     mm_learn_note_end(learn, "failed");
+    if (!run_argument_is_there(folder)) return fail(exit_code_of(status), "%s", error);
     return fail(exit_code_of(status),
                 "%s; %" PRId64 " generations are safe in %s: go on with 'learn --resume %s%s'",
                 error, view.generation, folder, folder, backend_hint(&args->on.place, status));

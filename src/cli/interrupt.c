@@ -14,9 +14,10 @@
 static volatile int flag;
 static volatile int signals;
 
+// A terminal that goes away may say so several times, and nobody is there to insist.
 static void note_signal(int number) {
-  (void)number;
-  if (__atomic_exchange_n(&signals, 1, __ATOMIC_RELAXED) != 0) _exit(INTERRUPT_EXIT);
+  if (number != SIGHUP && __atomic_exchange_n(&signals, 1, __ATOMIC_RELAXED) != 0)
+    _exit(INTERRUPT_EXIT);
   __atomic_store_n(&flag, 1, __ATOMIC_RELAXED);
 }
 
@@ -25,6 +26,9 @@ const volatile int *interrupt_watch(void) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  struct sigaction before;
+  if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) // as under nohup
+    sigaction(SIGHUP, &action, NULL);
   return &flag;
 }
 

@@ -1,5 +1,5 @@
 // Ctrl-C or SIGTERM: the first asks the work in hand to stop, a second one ends the program at
-// once.
+// once. SIGHUP, unless it is ignored, asks too.
 
 #ifndef MM_CLI_INTERRUPT_H
 #define MM_CLI_INTERRUPT_H
@@ -11,7 +11,7 @@
 // What an interrupted program returns: as shells report it for SIGINT.
 enum { INTERRUPT_EXIT = 130 };
 
-// From now on SIGINT and SIGTERM set the flag that this returns; hand it to whatever takes a
+// From now on SIGINT, SIGTERM and SIGHUP set the flag that this returns; hand it to whatever takes a
 // `stop`. The command then ends by itself with INTERRUPT_EXIT.
 const volatile int *interrupt_watch(void);
 

@@ -144,7 +144,10 @@ int main(int argc, char **argv) {
   (void)argc;
   check_cpu();
   occupy_streams();
-  signal(SIGPIPE, SIG_IGN); // a reader that went away is seen when writing, see output_end
+  // seen when writing: a reader that went away (output_end), a limit on the size of files (ulimit
+  // -f)
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   terminal_start();
   mm_set_log(show_message, NULL);
   rank_command_hush();

@@ -60,6 +60,11 @@ typedef struct watch {
   visitor visitors[CONNECTIONS];
 } watch;
 
+// Set by a signal handler, on whatever thread it runs.
+static bool is_over(const volatile int *stop) {
+  return __atomic_load_n(stop, __ATOMIC_RELAXED) != 0;
+}
+
 static double now_ms(void) {
   return 1e3 * mm_clock_seconds();
 }
@@ -81,7 +86,7 @@ static mm_status read_anew(watch *w) {
 // A run that cannot be read is not tried more often than others: to wait for its database may take
 // seconds. Until then everybody hears why; their pages keep what they show.
 static mm_status refresh(watch *w) {
-  if (*w->stop != 0) return MM_FAIL(MM_ERR_INTERRUPTED, "the report is no longer served");
+  if (is_over(w->stop)) return MM_FAIL(MM_ERR_INTERRUPTED, "the report is no longer served");
   if (now_ms() - w->read_ms < PERIOD_MS)
     return w->status == MM_OK ? MM_OK : MM_FAIL(w->status, "%s", w->error);
   w->status = read_anew(w);
@@ -226,7 +231,7 @@ static int listen_locally(uint16_t *port) {
 
 static void wait_for(const volatile int *stop) {
   const struct timespec pause = { .tv_nsec = 50 * 1000 * 1000 };
-  while (*stop == 0)
+  while (!is_over(stop))
     nanosleep(&pause, NULL);
 }
 

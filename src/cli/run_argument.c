@@ -42,11 +42,21 @@ int run_argument_fail(const run_place *place, mm_status status) {
   return code;
 }
 
+bool run_argument_is_there(const char *folder) {
+  size_t size = strlen(folder) + sizeof "/run.db";
+  char *path = memory_take(size, 1);
+  struct stat about;
+  snprintf(path, size, "%s/run.db", folder);
+  bool there = stat(path, &about) == 0;
+  free(path);
+  return there;
+}
+
 const char *run_argument_hint(const char *name, const char *folder, const mm_backend_place *place,
                               mm_status status, char out[RUN_HINT_SIZE]) {
   const char *other = backend_hint(place, status);
   out[0] = '\0';
-  if (folder != NULL)
+  if (folder != NULL && run_argument_is_there(folder))
     snprintf(out, RUN_HINT_SIZE, "; go on with '%s --resume %s%s'", name, folder, other);
   else if (other[0] != '\0')
     snprintf(out, RUN_HINT_SIZE, "; try it with%s", other);

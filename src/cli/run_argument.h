@@ -67,8 +67,11 @@ mm_status run_argument_place(const char *out, const char *stem, run_place *place
 // Reports why there is no run after all, and takes the folder away if it was made for it.
 int run_argument_fail(const run_place *place, mm_status status);
 
-// "; go on with 'NAME --resume FOLDER'", on another backend if it was this one that failed;
-// without a folder only that, or "".
+// Whether the folder still has its run: it may have been moved or removed meanwhile.
+bool run_argument_is_there(const char *folder);
+
+// "; go on with 'NAME --resume FOLDER'", on another backend if it was this one that failed; without
+// a folder, or a run in it any more, only that, or "".
 enum { RUN_HINT_SIZE = MM_RUN_PATH_SIZE + 64 };
 const char *run_argument_hint(const char *name, const char *folder, const mm_backend_place *place,
                               mm_status status, char out[RUN_HINT_SIZE]);

@@ -18,8 +18,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
@@ -499,6 +501,32 @@ static mm_status take_picture(const mm_figure *figure, int fd) {
   return status;
 }
 
+static double time_limit = 60;
+
+void mm_gnuplot_limit(double seconds) {
+  time_limit = seconds;
+}
+
+// Waits for the child, up to the limit; false: it was not done then, and is gone. It is one
+// process, in our own group so that Ctrl-C reaches it.
+static bool wait_for(pid_t child, int *exit_status) {
+  const double end = mm_clock_seconds() + time_limit;
+  long pause_ns = 1000000;
+  pid_t got;
+  while ((got = waitpid(child, exit_status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+    if (mm_clock_seconds() > end) {
+      kill(child, SIGKILL);
+      while (waitpid(child, exit_status, 0) < 0 && errno == EINTR) {
+      }
+      return false;
+    }
+    nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
+    if (pause_ns < 20000000) pause_ns *= 2;
+  }
+  // a program that ignores its children learns nothing here; the picture then speaks for itself
+  return true;
+}
+
 static mm_status run(const mm_figure *figure, int script, int picture, int messages) {
   pid_t child;
   int error = spawn(figure->program, script, picture, messages, &child);
@@ -507,10 +535,9 @@ static mm_status run(const mm_figure *figure, int script, int picture, int messa
     return MM_FAIL(MM_ERR_IO, "cannot start %s (error %d)", figure->program, error);
   }
   int exit_status = 0;
-  while (waitpid(child, &exit_status, 0) < 0) {
-    // a program that ignores its children learns nothing here; the picture then speaks for itself
-    if (errno != EINTR) break;
-  }
+  if (!wait_for(child, &exit_status))
+    return MM_FAIL(MM_ERR_IO, "'%s': gnuplot was not done after %g s and was ended", figure->path,
+                   time_limit);
   MM_TRY(judge(figure, exit_status, messages));
   return take_picture(figure, picture);
 }

@@ -53,8 +53,10 @@ void mm_figure_quote(const char *text, size_t width, char out[MM_FIGURE_TEXT]);
 // many. Curves of many points make large files for no visible gain.
 size_t mm_figure_thin(double *points, size_t n, double dx, double dy);
 
-// Runs gnuplot and puts the picture in its place; on failure what was there stays.
+// Runs gnuplot and puts the picture in its place; on failure what was there stays. gnuplot has 60
+// seconds, or as many as were set for all figures to come.
 mm_status mm_figure_write(mm_figure *figure);
+void mm_gnuplot_limit(double seconds);
 void mm_figure_destroy(mm_figure *figure);
 
 // The program that will be run, into path[size]; MM_ERR_UNSUPPORTED where there is none on PATH.

@@ -59,10 +59,25 @@ static mm_status fail_readonly(const mm_run *run) {
                  run->file);
 }
 
-static mm_status fail_system(const mm_run *run, int code) {
+// What the system said last. SQLite forgets it where a commit fails, but the log's file has it.
+static int system_error(const mm_run *run) {
+  sqlite3_file *log = NULL;
   int error = run->db ? sqlite3_system_errno(run->db) : 0;
+  if (!run->db || error != 0) return error;
+  sqlite3_file_control(run->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (log && log->pMethods) log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
+  return error;
+}
+
+static mm_status fail_system(const mm_run *run, int code) {
+  int error = system_error(run);
   if (error == ENOSPC || error == EDQUOT) return fail_full(run);
   if (error == EROFS || error == EACCES) return fail_readonly(run);
+  if (error == EFBIG)
+    return MM_FAIL(MM_ERR_IO,
+                   "'%s' may not become larger (a limit on the size of files: ulimit -f); what was "
+                   "stored before is safe: raise it and resume",
+                   run->file);
   return MM_FAIL(MM_ERR_IO,
                  "'%s': %s (%s); what was stored before is safe: see to the disk and resume",
                  run->file, sqlite3_errstr(code), error ? strerror(error) : "no more is known");
