@@ -11,8 +11,8 @@
 // What an interrupted program returns: as shells report it for SIGINT.
 enum { INTERRUPT_EXIT = 130 };
 
-// From now on SIGINT, SIGTERM and SIGHUP set the flag that this returns; hand it to whatever takes a
-// `stop`. The command then ends by itself with INTERRUPT_EXIT.
+// From now on SIGINT, SIGTERM and SIGHUP set the flag that this returns; hand it to whatever takes
+// a `stop`. The command then ends by itself with INTERRUPT_EXIT.
 const volatile int *interrupt_watch(void);
 
 // A time limit sets the same flag: S seconds from now (0: never). interrupt_timed_out says whether

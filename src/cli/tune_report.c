@@ -166,8 +166,7 @@ static void put_checks(const mm_tune_view *v) {
   table_print(t);
   for (size_t e = 0; e < v->plan->n_env; e++)
     if (v->check[e].n_failed > 0)
-      printf("%s: runs of %zu seeds have no value, so there are no means
-",
+      printf("%s: runs of %zu seeds have no value, so there are no means\n",
              output_plain(v->plan->env[e]), v->check[e].n_failed);
 }
 
