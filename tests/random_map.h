@@ -25,13 +25,15 @@ static inline double random_normal(uint64_t i, uint32_t what, uint32_t k) {
 static inline mm_map *random_piecewise(uint64_t i, bool rough) {
   static const size_t sizes[] = { 1, 2, 3, 10, 100, 257 };
   size_t n = sizes[i % 6];
-  double z[257];
-  assert_ok(mm_map_search_initial(MM_MAP_PIECEWISE, n, z));
-  for (size_t j = 0; j < n; j++)
-    z[j] = rough ? random_in(i, 1, (uint32_t)j, log(MM_PSI_MIN), log(MM_PSI_MAX))
-                 : z[j] + random_normal(i, 2, (uint32_t)j);
+  double psi[257];
+  assert_ok(mm_map_search_initial(MM_MAP_PIECEWISE, n, psi));
+  for (size_t j = 0; j < n; j++) {
+    double z = rough ? random_in(i, 1, (uint32_t)j, log(MM_PSI_MIN), log(MM_PSI_MAX))
+                     : psi[j] + random_normal(i, 2, (uint32_t)j);
+    psi[j] = fmin(fmax(exp(z), MM_PSI_MIN), MM_PSI_MAX);
+  }
   mm_map *map;
-  assert_ok(mm_map_from_search(MM_MAP_PIECEWISE, n, z, &map));
+  assert_ok(mm_map_create_piecewise(psi, n, &map));
   return map;
 }
 

@@ -56,7 +56,7 @@ static mm_status from_piecewise(const double *z, size_t n, mm_map **out) {
   double *psi = mm_alloc_array(n, sizeof *psi);
   if (!psi) return MM_FAIL(MM_ERR_MEMORY, "no memory for a map");
   for (size_t i = 0; i < n; i++)
-    psi[i] = fmin(fmax(mm_exp_d(z[i]), MM_PSI_MIN), MM_PSI_MAX);
+    psi[i] = mm_exp_d(fmin(fmax(z[i], MM_SEARCH_MIN), MM_SEARCH_MAX));
   mm_status status = mm_map_create_piecewise(psi, n, out);
   mm_free(psi);
   return status;
