@@ -19,7 +19,7 @@ refuse() { # CODE TEXT ARGS...
 
 # without what a clock says and where it ran
 timeless() {
-  sed -E 's/"(env_steps_per_second|wall_seconds)":[^,}]*/"\1":0/g; s/"threads":[0-9]+/"threads":0/
+  sed -E 's/"(env_steps_per_second|wall_seconds)":[^,}]*/"\1":0/g; s/"threads":(null|[0-9]+)/"threads":0/
     s/"isa":"[a-z0-9]+"/"isa":""/' "$1"
 }
 

@@ -224,6 +224,8 @@ run reproduce minatar --scale smoke "${nets[@]}" --set target=code --out games -
 expect_code 0
 expect_out 'SpaceInvaders-MinAtar, target=code'
 expect_out 'learned more than twice negentropy'
+expect_out 'runs finished no episode, so there is no mean' # an episode of Freeway has 2500 steps
+expect "their number" grep -qE '"unfinished": ?[1-9]' games/summary.json
 expect "its picture" pictures games minatar-code
 expect_not "one target only" grep -q -e '-MinAtar,paper,' games/table.csv
 

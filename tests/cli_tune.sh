@@ -36,7 +36,7 @@ refuse() { # CODE TEXT ARGS...
 # without what a clock or the place of a run says: everything else must be the same
 timeless() {
   sed -E 's/"(env_steps_per_second|wall_seconds)":[^,}]*/"\1":0/g
-    s/"threads":[0-9]+/"threads":0/; s/"isa":"[a-z0-9]+"/"isa":""/; s/"(run|preset)":"[^"]*"/"\1":""/g' "$1"
+    s/"threads":(null|[0-9]+)/"threads":0/; s/"isa":"[a-z0-9]+"/"isa":""/; s/"(run|preset)":"[^"]*"/"\1":""/g' "$1"
 }
 
 # same RUN RUN: the same results, tables and rows

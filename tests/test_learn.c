@@ -409,6 +409,17 @@ static void test_hostile_plans(void **state) {
   free(plan);
 }
 
+// Where a run has no value its mean has no merit; where the baseline has none, values count alone.
+static void test_merit(void **state) {
+  (void)state;
+  double base[4] = { 1, 3, NAN, -90 };
+  const mm_learn_controls c = { .n_env = 2, .n_task = 4, .value = { base } };
+  const double poor[4] = { 1, 3, -80, -80 }, good[4] = { 1, 3, -70, -70 },
+               none[4] = { 5, 5, NAN, -60 };
+  assert_true(mm_learn_merit(&c, good) > mm_learn_merit(&c, poor));
+  assert_true(isnan(mm_learn_merit(&c, none)));
+}
+
 // The words of the settings are in the order of the enums they stand for.
 static void test_words(void **state) {
   (void)state;
@@ -518,6 +529,7 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_results_are_kept, open_folder, close_folder),
     cmocka_unit_test(test_plan_round_trip),
     cmocka_unit_test(test_hostile_plans),
+    cmocka_unit_test(test_merit),
     cmocka_unit_test(test_words),
     cmocka_unit_test_setup_teardown(test_many_generations, open_folder, close_folder),
   };

@@ -95,6 +95,10 @@ static void put_block(const mm_reproduction *r, size_t first, size_t end) {
   for (size_t i = first; i < end; i++)
     put_row(out, &r->cell[i], paper);
   table_print(out);
+  for (size_t i = first; i < end; i++)
+    if (r->cell[i].of.unfinished > 0)
+      printf("%s: %zu of %zu runs finished no episode, so there is no mean\n", r->cell[i].map,
+             r->cell[i].of.unfinished, r->cell[i].n_run);
 }
 
 static void put_cells(const mm_reproduction *r) {

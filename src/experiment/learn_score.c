@@ -26,8 +26,12 @@ double mm_learn_merit(const mm_learn_controls *controls, const double *value) {
   double merit = 0;
   for (size_t e = 0; e < controls->n_env; e++) {
     const double *base = controls->value[MM_CONTROL_NEGENTROPY] + e * n;
-    double gain = mm_estimate_paired(value + e * n, base, n).mean;
-    double spread = mm_estimate_of(base, n).sem * sqrt((double)n);
+    mm_estimate of_base = mm_estimate_of(base, n);
+    // without a value of the baseline there is nothing to be above of
+    bool known = isfinite(of_base.mean);
+    double gain = known ? mm_estimate_paired(value + e * n, base, n).mean
+                        : mm_estimate_of(value + e * n, n).mean;
+    double spread = known ? of_base.sem * sqrt((double)n) : 1;
     merit += gain / fmax(spread, 1e-9) / (double)controls->n_env;
   }
   return merit;
