@@ -164,9 +164,10 @@ MM_API mm_status mm_map_phi_inverse_tabulated(const mm_map *map, const double *p
 MM_API double mm_map_table_error(const mm_map *map, double *range, size_t *cells);
 
 // ---------------------------------------------------------------------------------------------
-// Search coordinates: unconstrained numbers z that evolution works on. Piecewise: psi = exp z with z
-// clipped to [MM_SEARCH_MIN, MM_SEARCH_MAX], psi from 1e-6 to 403, so that no candidate is so steep
-// or so wide that its regression targets leave the range of single precision. Neural: softplus of z gives w, 126 u, a, b; c is direct; order w, c, u, a, b.
+// Search coordinates: unconstrained numbers z that evolution works on. Piecewise: psi = exp z with
+// z clipped to [MM_SEARCH_MIN, MM_SEARCH_MAX], psi from 1e-6 to 403, so that no candidate is so
+// steep or so wide that its regression targets leave the range of single precision. Neural:
+// softplus of z gives w, 126 u, a, b; c is direct; order w, c, u, a, b.
 
 #define MM_SEARCH_MIN (-13.8)
 #define MM_SEARCH_MAX 6.0

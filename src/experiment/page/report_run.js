@@ -143,10 +143,10 @@ function curveSentences(run) {
   const curves = list(run.curves).filter((c) => c.role === "train" && hasFinal(c));
   return curves.slice(0, 6).map((c) => {
     const none = num(c.final.unfinished);
-    return `${text(c.map)} on ${text(c.env)} ` + (none > 0
-      ? `has no final return: ${plural(none, "run")} finished no episode.`
-      : `ends at ${plusMinus(num(c.final.mean), num(c.final.sem))} (${
-          plural(num(c.final.n), "seed")}).`);
+    return `${text(c.map)} on ${text(c.env)} ` +
+      (none > 0 ? `has no final return: ${plural(none, "run")} finished no episode.`
+                : `ends at ${plusMinus(num(c.final.mean), num(c.final.sem))} (${
+                    plural(num(c.final.n), "seed")}).`);
   });
 }
 
@@ -373,9 +373,9 @@ function curveGroup(curves, key) {
 function finalsTable(curves, key) {
   const rows = curves.filter(hasFinal);
   if (!rows.length) return null;
-  const mean = (f) => (num(f.unfinished) > 0
-      ? `\u2013 (${plural(num(f.unfinished), "run")} finished no episode)`
-      : plusMinus(num(f.mean), num(f.sem)));
+  const mean = (f) =>
+    (num(f.unfinished) > 0 ? `\u2013 (${plural(num(f.unfinished), "run")} finished no episode)`
+                           : plusMinus(num(f.mean), num(f.sem)));
   const interval = (f) => (Number.isFinite(num(f.iqm))
       ? `${brief(num(f.iqm), 5)} [${brief(num(f.low), 5)}, ${brief(num(f.high), 5)}]`
       : "\u2013");
@@ -385,8 +385,8 @@ function finalsTable(curves, key) {
   ];
   return fold(`${key}/finals`, "Final values in numbers", false,
     plainTable(`${key}/finals-table`, "Final values", headers,
-      rows.map((c) => [text(c.env), text(c.map), brief(num(c.final.n)),
-                 mean(c.final), interval(c.final)]),
+      rows.map(
+        (c) => [text(c.env), text(c.map), brief(num(c.final.n)), mean(c.final), interval(c.final)]),
       2));
 }
 
