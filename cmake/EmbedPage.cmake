@@ -1,8 +1,8 @@
 # Turns the page of a report into C: the files of MM_PAGE by their endings, html, css and js, each
 # kind joined in the order of the names, to byte arrays in MM_OUTPUT.
 
-set(code "// Made from src/experiment/page by cmake/EmbedPage.cmake.\n\n")
-string(APPEND code "#include \"experiment/report_page.h\"\n")
+set(code "// Made from src/show/page by cmake/EmbedPage.cmake.\n\n")
+string(APPEND code "#include \"show/report/report_page.h\"\n")
 foreach(kind html css js)
   file(GLOB files "${MM_PAGE}/*.${kind}")
   list(SORT files)

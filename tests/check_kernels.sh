@@ -17,7 +17,7 @@ flags=(-std=c++17 -O3 --fmad=false --expt-relaxed-constexpr -DHAVE_CUDA=1 -Iincl
 checked=0 failed=0
 for kernel in 80:cuda_dense_cartpole 80:cuda_gauss 89:cuda_bits_asterix 89:cuda_body_ant \
   90a:cuda_dense_cartpole 90:cuda_dense_cartpole 90:cuda_gauss; do
-  kind=${kernel%%:*} source=src/backend/${kernel#*:}.cu
+  kind=${kernel%%:*} source=$(find src/backend/cuda -name "${kernel#*:}.cu")
   case $built in
   *" $kind "* | *" $kind-real "*) continue ;;
   *" ${kind}a-real "*) [ "$kernel" = 90:cuda_dense_cartpole ] || continue ;;

@@ -86,7 +86,7 @@ jq -n --arg bad "$hostile" --slurpfile learned maps/random:3.json --slurpfile in
 
 # as the README beside the page says
 assemble() { # DOCUMENT PAGE
-  local folder=$source_dir/src/experiment/page line
+  local folder=$source_dir/src/show/page line
   while IFS= read -r line; do
     case $line in
       '<!--STYLE-->') echo '<style>' && cat "$folder"/*.css && echo '</style>' ;;

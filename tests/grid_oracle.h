@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "env/gridworld.h"
+#include "env/grid/gridworld.h"
 
 enum { ORACLE_OUTCOMES = 1 << MM_GRID_OBJECTS };
 

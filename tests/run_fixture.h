@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "experiment/run.h"
+#include "study/run/run.h"
 
 enum { FIXTURE_MEMBERS = 6, FIXTURE_TASKS = 2, FIXTURE_JOBS = 12, FIXTURE_STATE = 3000 };
 

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "experiment/bench.h"
+#include "bench/bench.h"
 
 static void test_results_grow(void **state) {
   (void)state;

@@ -13,9 +13,9 @@
 #endif
 
 #include "body_rig.h"
-#include "env/ant.h"
-#include "env/half_cheetah.h"
-#include "env/hopper.h"
+#include "env/locomotion/ant.h"
+#include "env/locomotion/half_cheetah.h"
+#include "env/locomotion/hopper.h"
 
 static void close_to(double found, double expected, double tolerance) {
   if (!(fabs(found - expected) <= tolerance))

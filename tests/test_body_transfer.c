@@ -9,9 +9,9 @@
 
 #include "agent/ampo.h"
 #include "body_rig.h"
-#include "experiment/evaluate.h"
-#include "experiment/preset.h"
 #include "statistics.h"
+#include "study/policy/evaluate.h"
+#include "study/settings/preset.h"
 
 static const char *const names[] = { "Hopper", "HalfCheetah", "Ant" };
 enum { OWN, LIBRARY, EPISODES = 2000, EPISODES_SHORT = 200, PLAYED = 100 };

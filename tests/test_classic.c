@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "env/classic_single.h"
+#include "env/classic/classic_single.h"
 #include "env/trace.h"
 #include "statistics.h"
 #include "test.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/isa.h"
-#include "env/classic_single.h"
+#include "env/classic/classic_single.h"
 #include "test.h"
 
 enum { MOST = 2100, ROOM = MOST + 5 }; // two chunks and a rest; rows are longer than needed

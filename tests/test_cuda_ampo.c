@@ -13,7 +13,7 @@
 
 #include "agent/job_hooks.h"
 #include "backend/backend.h"
-#include "backend/cuda.h"
+#include "backend/cuda/host/cuda.h"
 #include "base/status.h"
 
 // What a training leaves behind.

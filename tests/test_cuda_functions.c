@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "backend/cuda.h"
+#include "backend/cuda/host/cuda.h"
 #include "base/rng.h"
 #include "cuda_functions.h"
 

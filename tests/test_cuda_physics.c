@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda.h"
+#include "backend/cuda/host/cuda.h"
 #include "body_rig.h"
 #include "cuda_bodies.h"
-#include "env/bodies.h"
+#include "env/locomotion/bodies.h"
 
 // Those that our engine has.
 static const body_id bodies[] = {

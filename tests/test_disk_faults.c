@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "experiment/learn_internal.h"
-#include "experiment/run_table.h"
 #include "fault_vfs.h"
 #include "run_fixture.h"
+#include "study/learn/learn_internal.h"
+#include "study/run/run_table.h"
 #include "test.h"
 
 static mm_learn_plan *plan;

@@ -1,7 +1,7 @@
 // Trained policies at play: their probabilities, returns against a replay by hand, the same numbers
 // however the work is cut, and what is refused.
 
-#include "experiment/evaluate.h"
+#include "study/policy/evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>

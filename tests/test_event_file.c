@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "event_reader.h"
-#include "experiment/event_internal.h"
 #include "run_fixture.h"
+#include "show/events/event_internal.h"
 #include "test.h"
 
 enum { EVENTS = 2000 };

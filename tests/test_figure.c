@@ -19,10 +19,10 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "base/utf8.h"
-#include "experiment/gnuplot.h"
-#include "experiment/map_figure.h"
-#include "experiment/sheet.h"
 #include "random_map.h"
+#include "show/figure/map_figure.h"
+#include "show/plot/gnuplot.h"
+#include "show/plot/sheet.h"
 
 // ---------------------------------------------------------------------------------------------
 // A private folder

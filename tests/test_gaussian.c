@@ -6,8 +6,8 @@
 
 #include "agent/ampo.h"
 #include "base/isa.h"
-#include "experiment/policy_internal.h"
 #include "run_fixture.h"
+#include "study/policy/policy_internal.h"
 #include "test.h"
 
 static mm_ampo_config small(bool ppo) {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "env/grid_model.h"
-#include "env/grid_sample.h"
-#include "env/grid_task.h"
+#include "env/grid/grid_model.h"
+#include "env/grid/grid_sample.h"
+#include "env/grid/grid_task.h"
 #include "grid_oracle.h"
 #include "test.h"
 

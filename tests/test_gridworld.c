@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "env/grid_sample.h"
-#include "env/grid_task.h"
-#include "env/grid_trace.h"
+#include "env/grid/grid_sample.h"
+#include "env/grid/grid_task.h"
+#include "env/grid/grid_trace.h"
 #include "statistics.h"
 #include "test.h"
 

@@ -3,7 +3,7 @@
 
 #define _XOPEN_SOURCE 700
 
-#include "experiment/job_store.h"
+#include "study/jobs/job_store.h"
 
 #include <math.h>
 #include <stdio.h>

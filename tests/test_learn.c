@@ -13,7 +13,7 @@
 
 #include "base/rng.h"
 #include "base/status.h"
-#include "experiment/learn_internal.h"
+#include "study/learn/learn_internal.h"
 #include "test.h"
 
 // ---------------------------------------------------------------------------------------------

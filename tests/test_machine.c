@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-#include "backend/cuda.h"
+#include "backend/cuda/host/cuda.h"
 #include "base/isa.h"
-#include "experiment/machine.h"
+#include "study/jobs/machine.h"
 #include "test.h"
 
 static void test_processor(void **state) {

@@ -14,10 +14,10 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "body_rig.h"
-#include "env/seaquest.h"
-#include "env/space_invaders.h"
-#include "experiment/frame_sheet.h"
+#include "env/minatar/seaquest.h"
+#include "env/minatar/space_invaders.h"
 #include "mirrormap/env.h"
+#include "show/picture/frame_sheet.h"
 
 // ---------------------------------------------------------------------------------------------
 // Every environment that is listed

@@ -7,9 +7,9 @@
 #include "agent/pmd.h"
 #include "base/isa.h"
 #include "base/status.h"
-#include "env/grid_model.h"
-#include "env/grid_sample.h"
-#include "env/grid_task.h"
+#include "env/grid/grid_model.h"
+#include "env/grid/grid_sample.h"
+#include "env/grid/grid_task.h"
 #include "map/map_internal.h"
 #include "random_map.h"
 

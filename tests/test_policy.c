@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
-#include "experiment/policy_internal.h"
+#include "study/policy/policy_internal.h"
 #include "test.h"
 
 enum { INPUTS = 3, ACTIONS = 2, HIDDEN = 5, AGENTS = 3 };

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "experiment/rank_model.h"
+#include "bench/rank_model.h"
 #include "test.h"
 
 static mm_rank_model_result run(mm_rank_model m) {

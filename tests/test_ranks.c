@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "agent/job_hooks.h"
-#include "backend/rank_message.h"
-#include "backend/rank_queue.h"
-#include "backend/ranks.h"
+#include "backend/ranks/rank_message.h"
+#include "backend/ranks/rank_queue.h"
+#include "backend/ranks/ranks.h"
 #include "base/clock.h"
 #include "env/env_internal.h"
 #include "test.h"

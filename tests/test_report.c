@@ -14,16 +14,16 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "experiment/estimate.h"
-#include "experiment/gnuplot.h"
-#include "experiment/learn.h"
-#include "experiment/report_data.h"
-#include "experiment/report_figure.h"
-#include "experiment/report_internal.h"
-#include "experiment/report_page.h"
-#include "experiment/run.h"
-#include "experiment/train.h"
 #include "run_fixture.h"
+#include "show/plot/gnuplot.h"
+#include "show/report/report_data.h"
+#include "show/report/report_figure.h"
+#include "show/report/report_internal.h"
+#include "show/report/report_page.h"
+#include "study/learn/learn.h"
+#include "study/run/run.h"
+#include "study/stats/estimate.h"
+#include "study/train/train.h"
 
 // ---------------------------------------------------------------------------------------------
 // Documents as a reader gets them

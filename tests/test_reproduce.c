@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 
 #include "base/status.h"
-#include "experiment/paper.h"
-#include "experiment/preset.h"
-#include "experiment/reproduce_gridworld.h"
-#include "experiment/reproduce_internal.h"
-#include "experiment/reproduction_figure.h"
-#include "experiment/theory.h"
+#include "paper/paper.h"
+#include "paper/reproduce_gridworld.h"
+#include "paper/reproduce_internal.h"
+#include "paper/reproduction_figure.h"
 #include "run_fixture.h"
+#include "study/settings/preset.h"
+#include "study/theory/theory.h"
 
 static void assert_near(double got, double expected, double tolerance) {
   if (!(fabs(got - expected) <= tolerance)) fail_msg("expected %.17g, got %.17g", expected, got);

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "experiment/run_table.h"
 #include "run_fixture.h"
+#include "study/run/run_table.h"
 #include "test.h"
 
 // ---------------------------------------------------------------------------------------------

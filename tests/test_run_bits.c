@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "experiment/report_data.h"
-#include "experiment/run_internal.h"
 #include "run_fixture.h"
+#include "show/report/report_data.h"
+#include "study/run/run_internal.h"
 #include "test.h"
 
 enum { PAGE = 512, FILE_HEADER = 100, LEAF_HEADER = 8, INNER_HEADER = 12 };

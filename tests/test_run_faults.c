@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "experiment/run_internal.h"
 #include "run_fixture.h"
+#include "study/run/run_internal.h"
 #include "test.h"
 
 static uint64_t random_word(void) {

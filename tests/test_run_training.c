@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "experiment/run_internal.h"
 #include "run_fixture.h"
+#include "study/run/run_internal.h"
 #include "test.h"
 
 enum { JOBS = 7, POINTS = 40 };

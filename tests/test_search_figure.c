@@ -13,10 +13,10 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "experiment/gnuplot.h"
-#include "experiment/run.h"
-#include "experiment/search_curve.h"
-#include "experiment/search_figure.h"
+#include "show/figure/search_figure.h"
+#include "show/plot/gnuplot.h"
+#include "study/learn/search_curve.h"
+#include "study/run/run.h"
 
 static char folder[600];
 

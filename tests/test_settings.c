@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "experiment/preset.h"
-#include "experiment/settings.h"
+#include "study/settings/preset.h"
+#include "study/settings/settings.h"
 #include "test.h"
 
 static const struct {

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #include "agent/pmd.h"
-#include "env/grid_task.h"
-#include "experiment/theory.h"
-#include "experiment/theory_figure.h"
+#include "env/grid/grid_task.h"
 #include "grid_oracle.h"
+#include "show/figure/theory_figure.h"
+#include "study/theory/theory.h"
 
 enum { A = MM_GRID_ACTIONS };
 

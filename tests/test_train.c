@@ -4,7 +4,7 @@
 
 #define _XOPEN_SOURCE 700
 
-#include "experiment/train.h"
+#include "study/train/train.h"
 
 #include <math.h>
 #include <signal.h>
@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "experiment/job_store_internal.h"
-#include "experiment/run_table.h"
-#include "experiment/train_internal.h"
 #include "run_fixture.h"
+#include "study/jobs/job_store_internal.h"
+#include "study/run/run_table.h"
+#include "study/train/train_internal.h"
 #include "test.h"
 
 static mm_train_plan small_plan(const char *env, const char *map, mm_algo algo, size_t seeds) {

@@ -15,11 +15,11 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/status.h"
-#include "experiment/eta_tuning.h"
-#include "experiment/gnuplot.h"
-#include "experiment/transfer.h"
-#include "experiment/transfer_figure.h"
-#include "experiment/transfer_files.h"
+#include "show/figure/transfer_figure.h"
+#include "show/plot/gnuplot.h"
+#include "study/jobs/eta_tuning.h"
+#include "study/transfer/transfer.h"
+#include "study/transfer/transfer_files.h"
 
 // ---------------------------------------------------------------------------------------------
 // Estimates

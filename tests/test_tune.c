@@ -11,10 +11,10 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "experiment/tune_importance.h"
-#include "experiment/tune_search.h"
-#include "experiment/tune_space.h"
 #include "run_fixture.h"
+#include "study/tune/tune_importance.h"
+#include "study/tune/tune_search.h"
+#include "study/tune/tune_space.h"
 
 // ---------------------------------------------------------------------------------------------
 // Files

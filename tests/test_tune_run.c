@@ -12,12 +12,12 @@
 #include <sys/stat.h>
 
 #include "base/rng.h"
-#include "experiment/gnuplot.h"
-#include "experiment/preset.h"
-#include "experiment/tune_figure.h"
-#include "experiment/tune_files.h"
-#include "experiment/tune_internal.h"
 #include "run_fixture.h"
+#include "show/figure/tune_figure.h"
+#include "show/plot/gnuplot.h"
+#include "study/settings/preset.h"
+#include "study/tune/tune_files.h"
+#include "study/tune/tune_internal.h"
 
 static mm_tune_plan *plan_of(const char *const *env, size_t n_env, mm_algo algo,
                              const char *space) {

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "env/classic_single.h"
-#include "env/grid_sample.h"
-#include "env/grid_task.h"
+#include "env/classic/classic_single.h"
+#include "env/grid/grid_sample.h"
+#include "env/grid/grid_task.h"
 #include "minatar_games.h"
 #include "test.h"
 #include "vec_rig.h"

@@ -9,9 +9,9 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/status.h"
-#include "env/body_trace.h"
-#include "env/classic_trace.h"
-#include "env/minatar_trace.h"
+#include "env/classic/classic_trace.h"
+#include "env/locomotion/body_trace.h"
+#include "env/minatar/minatar_trace.h"
 #include "env/trace.h"
 #include "test.h"
 

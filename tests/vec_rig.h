@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "env/classic.h"
+#include "env/classic/classic.h"
 #include "mirrormap/env.h"
 #include "test.h"
 

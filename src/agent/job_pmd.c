@@ -6,7 +6,7 @@
 #include "agent/pmd.h"
 #include "agent/pmd_values.h"
 #include "base/status.h"
-#include "env/grid_task.h"
+#include "env/grid/grid_task.h"
 
 // What a run works with.
 typedef struct run {

@@ -16,7 +16,7 @@
 #include "base/isa.h"
 #include "base/rng.h"
 #include "base/status.h"
-#include "env/grid_sample.h"
+#include "env/grid/grid_sample.h"
 #include "map/map_internal.h"
 
 enum { A = MM_GRID_ACTIONS };

@@ -4,7 +4,7 @@
 #define MM_AGENT_PMD_H
 
 #include "agent/pmd_update.h"
-#include "env/gridworld.h"
+#include "env/grid/gridworld.h"
 #include "mirrormap/agent.h"
 
 // What the last iteration saw, for those who look at an algorithm from outside. States are listed
@@ -36,7 +36,7 @@ mm_status mm_pmd_iterate(mm_pmd *pmd);
 // Iterations of a whole run: floor(steps / (envs * unroll)).
 int64_t mm_pmd_iterations(const mm_pmd_config *config);
 
-// The current policy, action-major [5 * n_state], as src/env/grid_model.h wants it.
+// The current policy, action-major [5 * n_state], as src/env/grid/grid_model.h wants it.
 void mm_pmd_policy(const mm_pmd *pmd, double *policy);
 
 // The value table [n_state].

@@ -4,7 +4,7 @@
 #ifndef MM_AGENT_PMD_UPDATE_H
 #define MM_AGENT_PMD_UPDATE_H
 
-#include "env/gridworld.h"
+#include "env/grid/gridworld.h"
 #include "map/potential.h"
 
 enum { MM_PMD_LANES = 32, MM_PMD_ENTRIES = MM_GRID_ACTIONS * MM_PMD_LANES };

@@ -3,7 +3,7 @@
 #ifndef MM_AGENT_PMD_VALUES_H
 #define MM_AGENT_PMD_VALUES_H
 
-#include "env/grid_model.h"
+#include "env/grid/grid_model.h"
 #include "mirrormap/agent.h"
 
 typedef struct mm_pmd_values {

@@ -3,10 +3,10 @@
 #include "backend/backend.h"
 
 #include "backend/cpu.h"
-#include "backend/cuda.h"
+#include "backend/cuda/host/cuda.h"
 #include "backend/job_list.h"
 #include "backend/pool.h"
-#include "backend/ranks.h"
+#include "backend/ranks/ranks.h"
 
 int mm_backend_cores(void) {
   return mm_ranks_cores(mm_pool_cores());

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "agent/job_hooks.h"
-#include "backend/cuda.h"
+#include "backend/cuda/host/cuda.h"
 #include "backend/job_clock.h"
 #include "base/clock.h"
 

@@ -1,10 +1,10 @@
 // The backend `cuda` of a build without CUDA.
 
-#include "backend/cuda.h"
-#include "backend/cuda_probe.h"
-#include "backend/cuda_profile.h"
-#include "backend/cuda_tile.h"
-#include "backend/cuda_wander.h"
+#include "backend/cuda/host/cuda.h"
+#include "backend/cuda/measure/cuda_probe.h"
+#include "backend/cuda/measure/cuda_profile.h"
+#include "backend/cuda/measure/cuda_tile.h"
+#include "backend/cuda/measure/cuda_wander.h"
 
 static mm_status absent(void) {
   return MM_FAIL(MM_ERR_UNSUPPORTED, "backend 'cuda' is not part of this build: it needs the CUDA "

@@ -3,7 +3,7 @@
 #ifndef MM_ENV_ENV_INTERNAL_H
 #define MM_ENV_ENV_INTERNAL_H
 
-#include "env/grid_task.h"
+#include "env/grid/grid_task.h"
 #include "mirrormap/env.h"
 
 enum { MM_GRID_SIDE_MOST = 32767 }; // cells fit into 31 bits
@@ -15,7 +15,7 @@ mm_status mm_grid_check_size(int32_t side, int32_t n_object);
 // which are small.
 double mm_env_task_bytes(const mm_env *env);
 
-// How a Grid-World configuration is drawn (src/env/grid_task.c).
+// How a Grid-World configuration is drawn (src/env/grid/grid_task.c).
 typedef struct mm_grid_law mm_grid_law;
 
 // How many environments of a kind are stepped (src/env/vec_internal.h).

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "env/classic_batch.h"
-#include "env/minatar.h"
+#include "env/classic/classic_batch.h"
+#include "env/minatar/minatar.h"
 #include "env/vec_internal.h"
 #include "physics/body.h"
 

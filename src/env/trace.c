@@ -4,11 +4,11 @@
 
 #include "base/spelling.h"
 #include "base/status.h"
-#include "env/body_trace.h"
-#include "env/classic_trace.h"
+#include "env/classic/classic_trace.h"
 #include "env/env_internal.h"
-#include "env/grid_trace.h"
-#include "env/minatar_trace.h"
+#include "env/grid/grid_trace.h"
+#include "env/locomotion/body_trace.h"
+#include "env/minatar/minatar_trace.h"
 #include "env/trace.h"
 
 #define GRID_ID "GridWorld"

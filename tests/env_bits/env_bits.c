@@ -5,15 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "env/acrobot.h"
-#include "env/asterix.h"
-#include "env/breakout.h"
-#include "env/cartpole.h"
-#include "env/freeway.h"
-#include "env/mountain_car_continuous.h"
-#include "env/pendulum.h"
-#include "env/seaquest.h"
-#include "env/space_invaders.h"
+#include "env/classic/acrobot.h"
+#include "env/classic/cartpole.h"
+#include "env/classic/mountain_car_continuous.h"
+#include "env/classic/pendulum.h"
+#include "env/minatar/asterix.h"
+#include "env/minatar/breakout.h"
+#include "env/minatar/freeway.h"
+#include "env/minatar/seaquest.h"
+#include "env/minatar/space_invaders.h"
 
 enum { STEPS = 100000, WORDS_MAX = 64 };
 

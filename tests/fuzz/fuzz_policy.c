@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/status.h"
-#include "experiment/evaluate.h"
-#include "experiment/policy_internal.h"
+#include "study/policy/evaluate.h"
+#include "study/policy/policy_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

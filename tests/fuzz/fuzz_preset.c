@@ -3,8 +3,8 @@
 
 #define _XOPEN_SOURCE 700 // mkstemp
 
-#include "experiment/preset.h"
 #include "fuzz.h"
+#include "study/settings/preset.h"
 
 static char *text_of(const mm_settings *settings) {
   cJSON *own = mm_settings_json(settings), *search = mm_search_json(settings);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "experiment/run_table.h"
+#include "study/run/run_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
 
 #include <math.h>
 
-#include "experiment/tune_space.h"
 #include "fuzz.h"
+#include "study/tune/tune_space.h"
 
 static bool in_range(const mm_tune_parameter *p, double value) {
   if (p->scale == MM_TUNE_CHOICE) return value >= 0 && value < (double)p->n_choice;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "env/grid_task.h"
+#include "env/grid/grid_task.h"
 #include "fuzz.h"
 
 static void require_cells(const mm_grid *g) {

@@ -8,7 +8,7 @@
 
 #include "agent/ampo.h"
 #include "base/status.h"
-#include "experiment/policy.h"
+#include "study/policy/policy.h"
 
 static void require(mm_status status) {
   if (status == MM_OK) return;

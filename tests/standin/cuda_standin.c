@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cuda_bits.h"
-#include "backend/cuda_body_entry.h"
-#include "backend/cuda_dense.h"
-#include "backend/cuda_gauss.h"
-#include "backend/cuda_pmd_launch.h"
-#include "backend/cuda_probe_launch.h"
+#include "backend/cuda/classic/cuda_dense.h"
+#include "backend/cuda/gaussian/cuda_gauss.h"
+#include "backend/cuda/locomotion/cuda_body_entry.h"
+#include "backend/cuda/measure/cuda_probe_launch.h"
+#include "backend/cuda/minatar/cuda_bits.h"
+#include "backend/cuda/tabular/cuda_pmd_launch.h"
 
 #undef cudaGetDeviceProperties // a macro for the newest form of it
 

@@ -1,0 +1,28 @@
+// One body's kernels as the host sees them.
+
+#ifndef MM_BACKEND_CUDA_BODY_ENTRY_H
+#define MM_BACKEND_CUDA_BODY_ENTRY_H
+
+#include "backend/cuda/locomotion/cuda_body.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mm_cuda_body_entry {
+  cudaError_t (*step)(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count, int n_most,
+                      cudaStream_t stream);
+  cudaError_t (*reset)(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
+                       int n_most, cudaStream_t stream);
+  cudaError_t (*wander)(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
+                        int n_most, uint64_t first, int steps, cudaStream_t stream);
+} mm_cuda_body_entry;
+
+extern const mm_cuda_body_entry mm_cuda_body_hopper, mm_cuda_body_half_cheetah,
+    mm_cuda_body_half_cheetah_all, mm_cuda_body_ant;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

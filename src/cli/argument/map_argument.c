@@ -1,0 +1,103 @@
+// Maps as they appear on the command line.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/argument/map_argument.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "cli/core/memory.h"
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+
+// far more than the largest map needs, far less than the machine has
+enum { STDIN_MAX = 256 << 20 };
+
+static mm_status open_stdin(mm_map **out) {
+  char *text;
+  size_t length;
+  MM_TRY(mm_file_read_stream("-", STDIN_MAX, &text, &length));
+  mm_status status = mm_map_parse(text, length, "stdin", out);
+  mm_free(text);
+  return status;
+}
+
+int map_argument_open(const char *text, mm_map **out) {
+  *out = NULL;
+  bool from_stdin = strcmp(text, "-") == 0;
+  mm_status status = from_stdin ? open_stdin(out) : mm_map_open(text, out);
+  if (status == MM_OK) return EXIT_DONE;
+  bool unreadable = status == MM_ERR_INPUT || status == MM_ERR_IO;
+  bool named = from_stdin || strstr(mm_last_error(), text) != NULL;
+  return fail(unreadable ? EXIT_USAGE : EXIT_FAILED, "%s%s%s", named ? "" : text, named ? "" : ": ",
+              mm_last_error());
+}
+
+int map_list_open(const option_texts *texts, map_list *out) {
+  *out = (map_list){ .map = memory_take(texts->n, sizeof(mm_map *)), .name = texts->value };
+  int code = EXIT_DONE;
+  while (out->n < texts->n && code == EXIT_DONE) {
+    code = map_argument_open(texts->value[out->n], &out->map[out->n]);
+    if (code == EXIT_DONE) out->n++;
+  }
+  return code;
+}
+
+void map_list_release(map_list *list) {
+  for (size_t i = 0; i < list->n; i++)
+    mm_map_destroy(list->map[i]);
+  free(list->map);
+  *list = (map_list){ 0 };
+}
+
+const char *map_label(const char *name, char out[MAP_LABEL_SIZE]) {
+  size_t length = strlen(name);
+  const char *slash = strrchr(name, '/');
+  bool file = slash != NULL || (length > 5 && strcmp(name + length - 5, ".json") == 0);
+  if (slash != NULL && slash[1] != '\0') {
+    length -= (size_t)(slash + 1 - name);
+    name = slash + 1;
+  }
+  if (file && length > 5 && strcmp(name + length - 5, ".json") == 0) length -= 5;
+  if (length < MAP_LABEL_SIZE)
+    snprintf(out, MAP_LABEL_SIZE, "%.*s", (int)length, name);
+  else
+    snprintf(out, MAP_LABEL_SIZE, "%.*s...", MAP_LABEL_SIZE - 4, name);
+  return out;
+}
+
+const char *map_describe_kind(const mm_map *map, char out[MAP_KIND_SIZE]) {
+  mm_map_kind kind = mm_map_get_kind(map);
+  const char *name = mm_map_kind_name(kind);
+  char number[OUTPUT_NUMBER_SIZE];
+  size_t n = 0;
+  if (kind == MM_MAP_TSALLIS) {
+    snprintf(out, MAP_KIND_SIZE, "%s, q = %s", name, output_number(mm_map_tsallis_q(map), number));
+  } else if (kind == MM_MAP_PIECEWISE) {
+    mm_map_piecewise_psi(map, &n);
+    snprintf(out, MAP_KIND_SIZE, "%s, n = %zu", name, n);
+  } else {
+    snprintf(out, MAP_KIND_SIZE, "%s", name);
+  }
+  return out;
+}
+
+const char *const map_projection_names[] = { "exact", "bisect10", NULL };
+
+mm_projection map_projection(const char *name) {
+  return strcmp(name, "bisect10") == 0 ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT;
+}
+
+int map_check_out(const char *path, bool force) {
+  struct stat found;
+  if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+    return fail_usage("option '--out': %s is a folder", path);
+  if (!force && lstat(path, &found) == 0)
+    return fail_usage("option '--out': %s exists already (--force replaces it)", path);
+  return EXIT_DONE;
+}

@@ -1,0 +1,91 @@
+// --out and --resume.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/argument/run_argument.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/argument/backend_argument.h"
+#include "cli/core/memory.h"
+#include "cli/core/terminal.h"
+
+int run_argument_refuse(const command *c, const settings_args *args, const char *const *fixed) {
+  for (; *fixed != NULL; fixed++)
+    if (options_given(c, &args->common, *fixed))
+      return fail_usage("option '--%s': the run to be resumed has fixed it", *fixed);
+  if (args->common.set != 0)
+    return fail_usage("option '--set': the run to be resumed has fixed its settings");
+  return EXIT_DONE;
+}
+
+int run_argument_check_seeds(uint64_t seed, uint64_t seeds) {
+  if (seed <= UINT64_MAX - (seeds - 1)) return EXIT_DONE;
+  return fail_usage("option '--seed': %" PRIu64 " leaves no room for %" PRIu64 " seeds", seed,
+                    seeds);
+}
+
+mm_status run_argument_place(const char *out, const char *stem, run_place *place) {
+  place->own[0] = '\0';
+  place->folder = out != NULL ? out : place->own;
+  return out != NULL ? MM_OK : mm_run_folder("runs", stem, place->own);
+}
+
+int run_argument_fail(const run_place *place, mm_status status) {
+  int code = fail_status(status);
+  if (place->own[0] != '\0') rmdir(place->own); // empty unless the run was made
+  return code;
+}
+
+bool run_argument_is_there(const char *folder) {
+  size_t size = strlen(folder) + sizeof "/run.db";
+  char *path = memory_take(size, 1);
+  struct stat about;
+  snprintf(path, size, "%s/run.db", folder);
+  bool there = stat(path, &about) == 0;
+  free(path);
+  return there;
+}
+
+const char *run_argument_hint(const char *name, const char *folder, const mm_backend_place *place,
+                              mm_status status, char out[RUN_HINT_SIZE]) {
+  const char *other = backend_hint(place, status);
+  out[0] = '\0';
+  if (folder != NULL && run_argument_is_there(folder))
+    snprintf(out, RUN_HINT_SIZE, "; go on with '%s --resume %s%s'", name, folder, other);
+  else if (other[0] != '\0')
+    snprintf(out, RUN_HINT_SIZE, "; try it with%s", other);
+  return out;
+}
+
+int run_argument_check_out(const char *folder, const char *const *names) {
+  for (; *names != NULL; names++) {
+    size_t size = strlen(folder) + strlen(*names) + 2;
+    char *path = memory_take(size, 1);
+    struct stat found;
+    snprintf(path, size, "%s/%s", folder, *names);
+    bool there = lstat(path, &found) == 0;
+    free(path);
+    if (there)
+      return fail_usage("option '--out': %s has a %s already; choose another folder", folder,
+                        *names);
+  }
+  return EXIT_DONE;
+}
+
+int run_argument_name(const char *option_name, const char *text, char out[MM_PLAN_NAME_SIZE]) {
+  if (strlen(text) >= MM_PLAN_NAME_SIZE)
+    return fail_usage("option '--%s': the name is too long", option_name);
+  snprintf(out, MM_PLAN_NAME_SIZE, "%s", text);
+  return EXIT_DONE;
+}
+
+const char *run_argument_map(const char *map, const char *algo) {
+  bool ppo = algo != NULL && strcmp(algo, "ppo") == 0;
+  return map == NULL && ppo ? "negentropy" : map;
+}

@@ -1,0 +1,89 @@
+// Runs as they appear on the command line: --out and --resume.
+
+#ifndef MM_CLI_RUN_ARGUMENT_H
+#define MM_CLI_RUN_ARGUMENT_H
+
+#include "backend/backend.h"
+#include "cli/argument/settings.h"
+#include "study/jobs/plan.h"
+#include "study/run/run.h"
+
+// Options for arguments of `args_type` with fields of their names.
+// clang-format off
+#define RUN_MAP_OPTION(args_type)                                                                  \
+  { .name = "map",                                                                                 \
+    .type = OPTION_TEXT,                                                                           \
+    .offset = offsetof(args_type, map),                                                            \
+    .metavar = "MAP",                                                                              \
+    .help = "the mirror map; not needed for ppo" }
+#define RUN_RESUME_OPTION(args_type, what)                                                         \
+  { .name = "resume",                                                                              \
+    .type = OPTION_TEXT,                                                                           \
+    .offset = offsetof(args_type, resume),                                                         \
+    .metavar = "RUN",                                                                              \
+    .help = "go on with the " what " in this folder, instead of beginning one" }
+#define RUN_FIRST_SEED_OPTION(args_type)                                                           \
+  { .name = "seed",                                                                                \
+    .type = OPTION_COUNT,                                                                          \
+    .offset = offsetof(args_type, seed),                                                           \
+    .metavar = "S",                                                                                \
+    .help = "seed of the first; the others follow it",                                             \
+    .fallback = "0" }
+#define RUN_MAX_SECONDS_OPTION(args_type)                                                          \
+  { .name = "max-seconds",                                                                         \
+    .type = OPTION_NUMBER,                                                                         \
+    .offset = offsetof(args_type, max_seconds),                                                    \
+    .metavar = "S",                                                                                \
+    .help = "stop after this time, to be resumed later",                                           \
+    .low = 0,                                                                                      \
+    .low_open = true,                                                                              \
+    .high = 1e9 }
+#define RUN_SAVE_SECONDS_OPTION(args_type)                                                         \
+  { .name = "save-seconds",                                                                        \
+    .type = OPTION_NUMBER,                                                                         \
+    .offset = offsetof(args_type, save_seconds),                                                   \
+    .metavar = "S",                                                                                \
+    .help = "keep the state of unfinished agents this often",                                      \
+    .fallback = "60",                                                                              \
+    .low = 0,                                                                                      \
+    .low_open = true,                                                                              \
+    .high = 1e9 }
+// clang-format on
+
+// Refuses (EXIT_USAGE) whatever a run that goes on has fixed once and for all: --set, and the
+// options in the list, which NULL ends.
+int run_argument_refuse(const command *c, const settings_args *args, const char *const *fixed);
+
+// Refuses seeds seed .. seed + seeds - 1 that do not fit into 64 bits.
+int run_argument_check_seeds(uint64_t seed, uint64_t seeds);
+
+// Where a new run goes: the folder of --out, else one of its own, runs/<stem>-<n>, which is made.
+typedef struct run_place {
+  const char *folder;
+  char own[MM_RUN_PATH_SIZE]; // "" with --out
+} run_place;
+mm_status run_argument_place(const char *out, const char *stem, run_place *place);
+
+// Reports why there is no run after all, and takes the folder away if it was made for it.
+int run_argument_fail(const run_place *place, mm_status status);
+
+// Whether the folder still has its run: it may have been moved or removed meanwhile.
+bool run_argument_is_there(const char *folder);
+
+// "; go on with 'NAME --resume FOLDER'", on another backend if it was this one that failed; without
+// a folder, or a run in it any more, only that, or "".
+enum { RUN_HINT_SIZE = MM_RUN_PATH_SIZE + 64 };
+const char *run_argument_hint(const char *name, const char *folder, const mm_backend_place *place,
+                              mm_status status, char out[RUN_HINT_SIZE]);
+
+// Refuses a folder that has one of these files, before the work is done. A run in it is
+// mm_run_create's to refuse.
+int run_argument_check_out(const char *folder, const char *const *names);
+
+// A name for a plan; one that is too long is refused.
+int run_argument_name(const char *option_name, const char *text, char out[MM_PLAN_NAME_SIZE]);
+
+// --map where it was given; ppo has softmax policies and no choice. NULL: it is missing.
+const char *run_argument_map(const char *map, const char *algo);
+
+#endif

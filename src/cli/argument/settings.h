@@ -1,0 +1,38 @@
+// --preset and --set for the commands that train.
+//
+// Such a command's arguments begin with settings_args, its options have SETTINGS_PRESET_OPTION, and
+// its table of settings is settings_options; with the keys of a search, search_options.
+
+#ifndef MM_CLI_SETTINGS_H
+#define MM_CLI_SETTINGS_H
+
+#include "cli/core/command.h"
+#include "study/settings/settings.h"
+
+typedef struct settings_args {
+  command_args common;
+  const char *preset;
+  const char *value[MM_SETTINGS_MAX]; // as given, by the place of the key; NULL where not
+} settings_args;
+
+extern const option settings_options[];
+extern const option search_options[];
+
+// clang-format off
+#define SETTINGS_PRESET_OPTION                                                                     \
+  { .name = "preset",                                                                              \
+    .type = OPTION_TEXT,                                                                           \
+    .offset = offsetof(settings_args, preset),                                                     \
+    .metavar = "NAME|FILE",                                                                        \
+    .help = "start from the settings of a preset" }
+// clang-format on
+
+// The algorithm's own values for environments of that preset, changed by --preset, changed by
+// --set. Returns EXIT_DONE, or reports what is wrong and returns its exit code.
+int settings_resolve(const settings_args *args, mm_algo algo, const char *preset, mm_settings *out);
+
+// Refuses what --set says of bodies, of MinAtar or of one environment where this is another, and
+// returns the exit code. For one environment: of several, some may heed what others do not have.
+int settings_check_env(const settings_args *args, const char *id);
+
+#endif

@@ -1,0 +1,152 @@
+// Help texts, laid out from the tables of the commands and wrapped to the terminal.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/core/command.h"
+#include "cli/core/terminal.h"
+
+enum { INDENT = 2, COLUMN = 26 };
+
+static int page_width(void) {
+  int width = terminal_width(stdout);
+  return width < 50 ? 50 : width > 100 ? 100 : width;
+}
+
+// Wraps `text` into lines that begin at `indent`; the cursor stands at `column` already. A line
+// break in the text stays one.
+static void put_wrapped(const char *text, int indent, int column) {
+  int width = page_width();
+  while (*text != '\0') {
+    int length = (int)strcspn(text, " \n");
+    if (column > indent && column + 1 + length > width) {
+      fputc('\n', stdout);
+      column = 0;
+    }
+    if (length > 0) {
+      int gap = column < indent ? indent - column : column > indent;
+      printf("%*s%.*s", gap, "", length, text);
+      column += gap + length;
+    }
+    text += length;
+    if (*text == '\n') {
+      fputc('\n', stdout);
+      column = 0;
+    }
+    if (*text != '\0') text++;
+  }
+  fputc('\n', stdout);
+}
+
+static void put_heading(const char *text) {
+  printf("\n%s%s%s\n", terminal_style(stdout, STYLE_BOLD), text,
+         terminal_style(stdout, STYLE_PLAIN));
+}
+
+// "  name      text", the text on its own line where the name is long
+static void put_entry(const char *name, const char *text) {
+  int used = printf("%*s%s", INDENT, "", name);
+  if (used > COLUMN - 2) {
+    fputc('\n', stdout);
+    used = 0;
+  }
+  put_wrapped(text, COLUMN, used);
+}
+
+static void put_option(const option *o, const char *dashes, const char *joint) {
+  char name[128], value[96] = "", text[512];
+  if (o->metavar != NULL)
+    snprintf(value, sizeof value, "%s", o->metavar);
+  else if (o->choices != NULL)
+    for (size_t i = 0, used = 0; o->choices[i] != NULL && used < sizeof value; i++)
+      used += (size_t)snprintf(value + used, sizeof value - used, "%s%s",
+                               i > 0 ? (o->type == OPTION_CHOICES ? "," : "|") : "", o->choices[i]);
+  snprintf(name, sizeof name, "%s%s%s%s", dashes, o->name, value[0] != '\0' ? joint : "", value);
+  snprintf(text, sizeof text, "%s%s%s%s%s", o->help, o->fallback != NULL ? " (default " : "",
+           o->fallback != NULL ? o->fallback : "", o->fallback != NULL ? ")" : "",
+           o->required ? " (required)" : "");
+  put_entry(name, text);
+}
+
+// settings that are options too
+static void put_direct(const option *settings) {
+  for (const option *o = settings; o != NULL && o->name != NULL; o++) {
+    char text[96];
+    if (!o->direct) continue;
+    snprintf(text, sizeof text, "the same as --set %s=VALUE", o->name);
+    put_option(&(option){ .name = o->name, .metavar = "VALUE", .help = text }, "--", " ");
+  }
+}
+
+static void put_commands(const command *const *commands) {
+  for (; *commands != NULL; commands++)
+    put_entry((*commands)->name, (*commands)->summary);
+}
+
+void help_program(const command *const *commands) {
+  puts("mirrormap: mirror maps for policy mirror descent");
+  put_heading("usage");
+  puts("  mirrormap COMMAND [options]");
+  put_heading("commands");
+  put_commands(commands);
+  put_entry("help COMMAND", "what a command does and takes");
+  put_heading("options");
+  put_entry("-h, --help", "this text; after a command, its own");
+  put_entry("--version", "version and build");
+  fputc('\n', stdout);
+  put_wrapped(
+      "Results go to stdout, messages to stderr. Exit codes: 0 done, 1 failed while running or a "
+      "check that did not hold, 2 bad usage or input, 130 interrupted.",
+      0, 0);
+}
+
+static void put_usage(const command *c, const char *path, const option *const *list, size_t n) {
+  char usage[400];
+  size_t used = (size_t)snprintf(usage, sizeof usage, "mirrormap %s", path);
+  if (c->positional != NULL && used < sizeof usage)
+    used += (size_t)snprintf(usage + used, sizeof usage - used, " %s", c->positional);
+  for (size_t i = 0; i < n && used < sizeof usage; i++)
+    if (list[i]->required)
+      used += (size_t)snprintf(usage + used, sizeof usage - used, " --%s %s", list[i]->name,
+                               list[i]->metavar);
+  if (used < sizeof usage)
+    snprintf(usage + used, sizeof usage - used, "%s",
+             c->subcommands != NULL ? " COMMAND [options]" : " [options]");
+  put_heading("usage");
+  put_wrapped(usage, INDENT, 0);
+}
+
+void help_command(const command *c, const char *path) {
+  const option *list[OPTIONS_MAX];
+  size_t n = c->subcommands == NULL ? options_list(c, list) : 0;
+  printf("mirrormap %s: %s\n", path, c->summary);
+  put_usage(c, path, list, n);
+  if (c->about != NULL) {
+    fputc('\n', stdout);
+    put_wrapped(c->about, 0, 0);
+  }
+  if (c->subcommands != NULL) {
+    put_heading("commands");
+    put_commands(c->subcommands);
+  } else {
+    put_heading("options");
+  }
+  for (size_t i = 0; i < n; i++) {
+    put_option(list[i], strcmp(list[i]->name, "help") == 0 ? "-h, --" : "--", " ");
+    if (list[i]->type == OPTION_SETTING) put_direct(c->settings);
+  }
+  if (c->settings != NULL) {
+    put_heading("settings (--set KEY=VALUE)");
+    for (const option *o = c->settings; o->name != NULL; o++)
+      put_option(o, "", "=");
+  }
+  if (c->examples != NULL) {
+    put_heading("examples");
+    // command lines are not wrapped: they are there to be copied
+    for (const char *line = c->examples; *line != '\0';) {
+      int length = (int)strcspn(line, "\n");
+      printf("%*s%.*s\n", INDENT, "", length, line);
+      line += length + (line[length] == '\n');
+    }
+  }
+}

@@ -1,0 +1,354 @@
+// The option parser: `--name value`, `--name=value`, flags, positional arguments, `--`. The value
+// of an option is whatever comes next, so negative numbers need no care; only another long option
+// there means that the value was forgotten.
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/spelling.h"
+#include "cli/core/command.h"
+#include "cli/core/memory.h"
+#include "cli/core/terminal.h"
+
+static const char *const isa_names[] = { "auto", "avx512", "avx2", "portable", NULL };
+
+static const option help_option = { .name = "help",
+                                    .type = OPTION_FLAG,
+                                    .offset = offsetof(command_args, help),
+                                    .help = "show this text" };
+static const option quiet_option = { .name = "quiet",
+                                     .type = OPTION_FLAG,
+                                     .offset = offsetof(command_args, quiet),
+                                     .help = "no messages on stderr, only errors" };
+static const option json_option = { .name = "json",
+                                    .type = OPTION_FLAG,
+                                    .offset = offsetof(command_args, json),
+                                    .help = "one JSON object on stdout, nothing else there" };
+static const option isa_option = { .name = "isa",
+                                   .type = OPTION_CHOICE,
+                                   .offset = offsetof(command_args, isa),
+                                   .choices = isa_names,
+                                   .fallback = "auto",
+                                   .help = "instruction set of the kernels; results are the same" };
+static const option set_option = { .name = "set",
+                                   .type = OPTION_SETTING,
+                                   .metavar = "KEY=VALUE",
+                                   .help = "change a setting, see below" };
+
+size_t options_list(const command *c, const option *out[OPTIONS_MAX]) {
+  size_t n = 0;
+  for (const option *o = c->options; o != NULL && o->name != NULL; o++) {
+    assert(n < OPTIONS_MAX - 5); // those below
+    out[n++] = o;
+  }
+  if (c->settings != NULL) out[n++] = &set_option;
+  if (c->common & COMMON_JSON) out[n++] = &json_option;
+  if (c->common & COMMON_ISA) out[n++] = &isa_option;
+  out[n++] = &quiet_option;
+  out[n++] = &help_option;
+  return n;
+}
+
+const char *options_suggestion(const char *word, const char *const *names, size_t n,
+                               const char *dashes, char out[SUGGESTION_SIZE]) {
+  const char *near = mm_nearest(word, names, n);
+  out[0] = '\0';
+  if (near != NULL) snprintf(out, SUGGESTION_SIZE, " (did you mean '%s%s'?)", dashes, near);
+  return out;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Values. `what` names the option in errors: "option '--eta'" or "setting 'eta'".
+
+static void *field(const option *o, command_args *args) {
+  return (char *)args + o->offset;
+}
+
+static const char *describe_range(const option *o, char out[96]) {
+  const char *above = o->low_open ? "greater than" : "at least";
+  if (isinf(o->high))
+    snprintf(out, 96, "%s %.10g", above, o->low);
+  else
+    snprintf(out, 96, "%s %.10g and at most %.10g", above, o->low, o->high);
+  return out;
+}
+
+static bool in_range(const option *o, double value) {
+  if (o->low == 0 && o->high == 0) return true;
+  return (o->low_open ? value > o->low : value >= o->low) && value <= o->high;
+}
+
+static int read_number(const option *o, const char *what, const char *text, double *out) {
+  char range[96];
+  if (!mm_json_parse_number(text, out) || !isfinite(*out))
+    return fail_usage("%s: '%s' is not a finite number", what, text);
+  if (!in_range(o, *out))
+    return fail_usage("%s: %s must be %s", what, text, describe_range(o, range));
+  return EXIT_DONE;
+}
+
+static int read_count(const option *o, const char *what, const char *text, uint64_t *out) {
+  char range[96];
+  uint64_t value = 0;
+  for (const char *c = text; *c != '\0'; c++) {
+    uint64_t digit = (uint64_t)(*c - '0');
+    if (*c < '0' || *c > '9') return fail_usage("%s: '%s' is not a whole number", what, text);
+    if (value > (UINT64_MAX - digit) / 10) return fail_usage("%s: %s is too large", what, text);
+    value = 10 * value + digit;
+  }
+  if (!in_range(o, (double)value))
+    return fail_usage("%s: %s must be %s", what, text, describe_range(o, range));
+  *out = value;
+  return EXIT_DONE;
+}
+
+static int read_choice(const option *o, const char *what, const char *text, size_t *out) {
+  size_t n = 0;
+  for (; o->choices[n] != NULL; n++) {
+    if (strcmp(text, o->choices[n]) != 0) continue;
+    *out = n;
+    return EXIT_DONE;
+  }
+  char near[SUGGESTION_SIZE], all[200] = "";
+  options_suggestion(text, o->choices, n, "", near);
+  for (size_t i = 0, used = 0; i < n && near[0] == '\0' && used < sizeof all; i++)
+    used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? " (one of " : ", ",
+                             o->choices[i]);
+  return fail_usage("%s: unknown value '%s'%s%s%s", what, text, near, all,
+                    all[0] != '\0' ? ")" : "");
+}
+
+// the next entry of a list a,b,c without the blanks around it, as a copy; NULL at the end
+static char *next_entry(const char **rest) {
+  if (*rest == NULL) return NULL;
+  const char *start = *rest, *end = start + strcspn(start, ",");
+  *rest = *end == ',' ? end + 1 : NULL;
+  while (start < end && *start == ' ')
+    start++;
+  while (end > start && end[-1] == ' ')
+    end--;
+  return memory_text(start, (size_t)(end - start));
+}
+
+static int read_list(const option *o, const char *what, const char *text, command_args *args) {
+  option_numbers *numbers = field(o, args);
+  int code = EXIT_DONE;
+  char *entry;
+  for (size_t i = 1; code == EXIT_DONE && (entry = next_entry(&text)) != NULL; i++) {
+    char place[160];
+    snprintf(place, sizeof place, "%s, entry %zu", what, i);
+    if (entry[0] == '\0') {
+      code = fail_usage("%s: expected a value, found nothing", place);
+    } else if (o->type == OPTION_CHOICES) {
+      size_t choice = 0;
+      code = read_choice(o, place, entry, &choice);
+      *(unsigned *)field(o, args) |= 1u << choice;
+    } else {
+      numbers->value = memory_grow(numbers->value, numbers->n, sizeof *numbers->value);
+      code = read_number(o, place, entry, &numbers->value[numbers->n]);
+      numbers->n++;
+    }
+    free(entry);
+  }
+  return code;
+}
+
+static int read_value(const command *c, const option *o, const char *what, const char *text,
+                      command_args *args);
+
+// the setting whose name is the first `length` characters of `name`, or NULL
+static const option *find_setting(const command *c, const char *name, size_t length) {
+  for (const option *o = c->settings; o != NULL && o->name != NULL; o++)
+    if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
+  return NULL;
+}
+
+static int unknown_setting(const command *c, const char *key) {
+  const char **names = NULL;
+  size_t n = 0;
+  char near[SUGGESTION_SIZE];
+  for (const option *o = c->settings; o->name != NULL; o++) {
+    names = memory_grow(names, n, sizeof *names);
+    names[n++] = o->name;
+  }
+  options_suggestion(key, names, n, "", near);
+  free(names);
+  return fail_usage("unknown setting '%s'%s", key, near);
+}
+
+static int read_setting(const command *c, const char *text, command_args *args) {
+  const char *equals = strchr(text, '=');
+  if (equals == NULL || equals == text)
+    return fail_usage("option '--set': expected KEY=VALUE, found '%s'", text);
+  char key[64], what[96];
+  snprintf(key, sizeof key, "%.*s", (int)(equals - text), text);
+  const option *o = find_setting(c, text, (size_t)(equals - text));
+  if (o == NULL) return unknown_setting(c, key);
+  snprintf(what, sizeof what, "setting '%s'", key);
+  uint64_t bit = (uint64_t)1 << (o - c->settings);
+  if ((args->set & bit) != 0) return fail_usage("%s is given twice", what);
+  args->set |= bit;
+  return read_value(c, o, what, equals + 1, args);
+}
+
+static int read_value(const command *c, const option *o, const char *what, const char *text,
+                      command_args *args) {
+  size_t choice = 0;
+  int code;
+  if (text[0] == '\0') return fail_usage("%s: expected a value, found nothing", what);
+  switch (o->type) {
+  case OPTION_FLAG:
+    break;
+  case OPTION_TEXT:
+    *(const char **)field(o, args) = text;
+    break;
+  case OPTION_TEXTS: {
+    option_texts *texts = field(o, args);
+    texts->value = memory_grow(texts->value, texts->n, sizeof *texts->value);
+    texts->value[texts->n++] = text;
+    break;
+  }
+  case OPTION_CHOICE:
+    code = read_choice(o, what, text, &choice);
+    if (code == EXIT_DONE) *(const char **)field(o, args) = o->choices[choice];
+    return code;
+  case OPTION_COUNT:
+    return read_count(o, what, text, field(o, args));
+  case OPTION_NUMBER:
+    return read_number(o, what, text, field(o, args));
+  case OPTION_CHOICES:
+  case OPTION_NUMBERS:
+    return read_list(o, what, text, args);
+  case OPTION_SETTING:
+    return read_setting(c, text, args);
+  }
+  return EXIT_DONE;
+}
+
+// ---------------------------------------------------------------------------------------------
+// The command line
+
+static int unknown_option(const command *c, const option *const *list, size_t n, const char *word) {
+  const char *names[2 * OPTIONS_MAX];
+  char near[SUGGESTION_SIZE], bare[64];
+  size_t known = n;
+  for (size_t i = 0; i < n; i++)
+    names[i] = list[i]->name;
+  for (const option *o = c->settings; o != NULL && o->name != NULL; o++)
+    if (o->direct && known < 2 * OPTIONS_MAX) names[known++] = o->name;
+  snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
+  const char *name = bare + strspn(bare, "-");
+  if (find_setting(c, name, strlen(name)) != NULL)
+    return fail_usage("unknown option '%s' (did you mean '--set %s=..'?)", bare, name);
+  return fail_usage("unknown option '%s'%s", bare,
+                    options_suggestion(name, names, known, "--", near));
+}
+
+static bool repeatable(const option *o) {
+  return o->type == OPTION_TEXTS || o->type == OPTION_SETTING;
+}
+
+// marks it as given; the same setting by --set and as an option of its own is twice too
+static int take_option(const command *c, const option *o, size_t i, const char *what,
+                       command_args *args) {
+  const bool direct = o->direct;
+  uint64_t *seen = direct ? &args->set : &args->given;
+  if (direct) i = (size_t)(o - c->settings);
+  if ((*seen >> i & 1) != 0 && !repeatable(o)) return fail_usage("%s is given twice", what);
+  *seen |= (uint64_t)1 << i;
+  return EXIT_DONE;
+}
+
+// reads the option at **argv and leaves *argv at its last word
+static int read_option(const command *c, const option *const *list, size_t n, char *const **argv,
+                       command_args *args) {
+  const char *word = **argv, *value = strchr(word, '=');
+  size_t length = value != NULL ? (size_t)(value - word) : strlen(word), i = 0;
+  if (strncmp(word, "--", 2) != 0) return unknown_option(c, list, n, word);
+  while (i < n &&
+         (strlen(list[i]->name) + 2 != length || strncmp(list[i]->name, word + 2, length - 2) != 0))
+    i++;
+  const option *o = i < n ? list[i] : find_setting(c, word + 2, length - 2);
+  if (o == NULL || (i == n && !o->direct)) return unknown_option(c, list, n, word);
+
+  char what[96];
+  snprintf(what, sizeof what, "option '--%s'", o->name);
+  if (take_option(c, o, i, what, args) != EXIT_DONE) return EXIT_USAGE;
+  if (o->type == OPTION_FLAG) {
+    if (value != NULL) return fail_usage("%s takes no value", what);
+    *(bool *)field(o, args) = true;
+    return EXIT_DONE;
+  }
+  if (value != NULL) return read_value(c, o, what, value + 1, args);
+  if ((*argv)[1] == NULL || strncmp((*argv)[1], "--", 2) == 0)
+    return fail_usage("%s needs a value", what);
+  return read_value(c, o, what, *++*argv, args);
+}
+
+static int take_fallback(const command *c, const option *o, bool given, command_args *args) {
+  if (given) return EXIT_DONE;
+  if (o->required) return fail_usage("option '--%s' is required", o->name);
+  return o->fallback != NULL ? read_value(c, o, o->name, o->fallback, args) : EXIT_DONE;
+}
+
+static int finish(const command *c, const option *const *list, size_t n, command_args *args) {
+  const option_texts *positional = &args->positional;
+  if (positional->n < c->min_positional) return fail_usage("expected %s", c->positional);
+  if (positional->n > c->max_positional)
+    return fail_usage("unexpected argument '%s'", positional->value[c->max_positional]);
+  int code = EXIT_DONE;
+  for (size_t i = 0; i < n && code == EXIT_DONE; i++)
+    code = take_fallback(c, list[i], args->given >> i & 1, args);
+  const option *o = c->settings;
+  for (size_t i = 0; o != NULL && o[i].name != NULL && code == EXIT_DONE; i++)
+    code = take_fallback(c, &o[i], args->set >> i & 1, args);
+  return code;
+}
+
+int options_parse(const command *c, char *const *argv, command_args *args) {
+  const option *list[OPTIONS_MAX];
+  size_t n = options_list(c, list);
+  option_texts *positional = &args->positional;
+  bool ended = false;
+  for (; *argv != NULL; argv++) {
+    const char *word = *argv;
+    if (!ended && strcmp(word, "--") == 0) {
+      ended = true;
+    } else if (!ended && word[0] == '-' && word[1] != '\0') {
+      if (strcmp(word, "-h") == 0)
+        args->help = true;
+      else if (read_option(c, list, n, &argv, args) != EXIT_DONE)
+        return EXIT_USAGE;
+      if (args->help) return EXIT_DONE;
+    } else {
+      positional->value = memory_grow(positional->value, positional->n, sizeof *positional->value);
+      positional->value[positional->n++] = word;
+    }
+  }
+  return finish(c, list, n, args);
+}
+
+static void release_value(const option *o, command_args *args) {
+  if (o->type == OPTION_TEXTS) free(((option_texts *)field(o, args))->value);
+  if (o->type == OPTION_NUMBERS) free(((option_numbers *)field(o, args))->value);
+}
+
+void options_release(const command *c, command_args *args) {
+  for (const option *o = c->options; o != NULL && o->name != NULL; o++)
+    release_value(o, args);
+  for (const option *o = c->settings; o != NULL && o->name != NULL; o++)
+    release_value(o, args);
+  free(args->positional.value);
+}
+
+bool options_given(const command *c, const command_args *args, const char *name) {
+  const option *list[OPTIONS_MAX];
+  size_t n = options_list(c, list);
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(list[i]->name, name) == 0) return (args->given >> i & 1) != 0;
+  return false;
+}

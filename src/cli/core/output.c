@@ -1,0 +1,198 @@
+// Results on stdout. Widths count characters, not bytes, so names in UTF-8 keep columns straight.
+
+#include "cli/core/output.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "base/utf8.h"
+#include "cli/core/memory.h"
+#include "cli/core/terminal.h"
+
+static void *take(size_t size) {
+  return memory_take(1, size);
+}
+
+void output_start(void) {
+  cJSON_Hooks hooks = { .malloc_fn = take, .free_fn = free };
+  cJSON_InitHooks(&hooks);
+}
+
+// the reason of the first failed write: a later flush may have nothing left to fail on
+static int write_error;
+
+static void remember_error(void) {
+  if (ferror(stdout) && write_error == 0) write_error = errno;
+}
+
+void output_flush(void) {
+  errno = 0;
+  fflush(stdout);
+  remember_error();
+}
+
+int output_end(int exit_code) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return exit_code;
+  remember_error();
+  if (write_error == EPIPE) return exit_code;
+  const char *reason = write_error != 0 ? strerror(write_error) : "writing failed";
+  return fail(EXIT_FAILED, "standard output: %s", reason);
+}
+
+int output_json(cJSON *root, int exit_code) {
+  char *text = root != NULL ? mm_json_print(root, false) : NULL;
+  cJSON_Delete(root);
+  if (text == NULL) return fail(EXIT_FAILED, "%s", mm_status_text(MM_ERR_MEMORY));
+  output_text(text);
+  output_text("\n");
+  mm_free(text);
+  return exit_code;
+}
+
+void output_text(const char *text) {
+  fputs(text, stdout);
+  remember_error();
+}
+
+const char *output_plain(const char *text) {
+  static char *kept[8];
+  static size_t next;
+  const unsigned char *c = (const unsigned char *)text;
+  char *copy = memory_take(4 * strlen(text) + 1, 1), *to = copy;
+  for (size_t left = strlen(text), n; left > 0; c += n, left -= n) {
+    n = mm_utf8_plain(c, left);
+    if (n > 0)
+      memcpy(to, c, n), to += n;
+    else
+      n = 1, to += sprintf(to, "\\x%02x", *c);
+  }
+  next = (next + 1) % (sizeof kept / sizeof *kept);
+  free(kept[next]);
+  return kept[next] = copy;
+}
+
+cJSON *output_json_rows(const double *values, size_t rows, size_t columns) {
+  cJSON *array = cJSON_CreateArray();
+  for (size_t i = 0; i < rows; i++)
+    cJSON_AddItemToArray(array, mm_json_numbers(values + i * columns, columns));
+  return array;
+}
+
+void output_add_number(cJSON *object, const char *key, double value) {
+  cJSON_AddItemToObject(object, key, mm_json_number(value));
+}
+
+void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n) {
+  cJSON_AddItemToObject(object, key, mm_json_numbers(values, n));
+}
+
+const char *output_number(double value, char out[OUTPUT_NUMBER_SIZE]) {
+  snprintf(out, OUTPUT_NUMBER_SIZE, "%.6g", value == 0 ? 0.0 : value); // no "-0"
+  return out;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Tables
+
+typedef struct cell {
+  char *text;
+  style look;
+} cell;
+
+struct table {
+  size_t columns;
+  size_t n;    // cells, the header's among them
+  cell *cells; // [rows][columns]
+  bool *left;  // [columns]
+};
+
+static size_t width_of(const char *text) {
+  size_t n = 0;
+  for (; *text != '\0'; text++)
+    n += ((unsigned char)*text & 0xc0) != 0x80;
+  return n;
+}
+
+static void release(table *t) {
+  for (size_t i = 0; i < t->n; i++)
+    free(t->cells[i].text);
+  free(t->cells);
+  free(t->left);
+  free(t);
+}
+
+// In place, so that a cell is as wide as its text: question marks for what output_plain changes.
+static char *make_visible(char *text) {
+  unsigned char *c = (unsigned char *)text;
+  for (size_t left = strlen(text), n; left > 0; c += n, left -= n) {
+    n = mm_utf8_plain(c, left);
+    if (n == 0) n = 1, *c = '?';
+  }
+  return text;
+}
+
+table *table_create(const char *const *header, size_t columns) {
+  table *t = memory_take(1, sizeof *t);
+  t->columns = columns;
+  t->left = memory_take(columns, sizeof *t->left);
+  for (size_t i = 0; i < columns; i++) {
+    t->left[i] = header[i][0] == '<';
+    table_text(t, header[i] + t->left[i]);
+  }
+  return t;
+}
+
+void table_text(table *t, const char *text) {
+  t->cells = memory_grow(t->cells, t->n, sizeof *t->cells);
+  t->cells[t->n++] = (cell){ make_visible(memory_text(text, strlen(text))), STYLE_PLAIN };
+}
+
+void table_number(table *t, double value) {
+  char text[OUTPUT_NUMBER_SIZE];
+  table_text(t, output_number(value, text));
+}
+
+void table_mark(table *t, bool good) {
+  t->cells[t->n - 1].look = good ? STYLE_GOOD : STYLE_BAD;
+}
+
+static size_t column_width(const table *t, size_t column) {
+  size_t width = 0;
+  for (size_t i = column; i < t->n; i += t->columns) {
+    size_t own = width_of(t->cells[i].text);
+    if (own > width) width = own;
+  }
+  return width;
+}
+
+static void print_cell(const table *t, size_t index, size_t width) {
+  const cell *c = &t->cells[index];
+  size_t column = index % t->columns;
+  int pad = (int)(width - width_of(c->text));
+  bool last = column + 1 == t->columns;
+  style look = index < t->columns ? STYLE_BOLD : c->look;
+  if (column > 0) fputs("  ", stdout);
+  if (!t->left[column]) printf("%*s", pad, "");
+  if (look != STYLE_PLAIN) fputs(terminal_style(stdout, look), stdout);
+  fputs(c->text, stdout);
+  if (look != STYLE_PLAIN) fputs(terminal_style(stdout, STYLE_PLAIN), stdout);
+  if (t->left[column] && !last) printf("%*s", pad, "");
+  if (last) fputc('\n', stdout);
+}
+
+void table_print(table *t) {
+  assert(t->columns > 0);
+  size_t *width = memory_take(t->columns, sizeof *width);
+  for (size_t i = 0; i < t->columns; i++)
+    width[i] = column_width(t, i);
+  for (size_t i = 0; i < t->n && t->n > t->columns; i++)
+    print_cell(t, i, width[i % t->columns]);
+  remember_error();
+  free(width);
+  release(t);
+}

@@ -1,0 +1,118 @@
+// `env`: look at environments, play them, check them against recorded traces. Here: `env list`.
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/argument/env_facts.h"
+#include "cli/core/command.h"
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+#include "mirrormap/env.h"
+
+static int list_json(void) {
+  cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "environments");
+  mm_env_info info;
+  for (size_t i = 0; mm_env_list(i, &info); i++) {
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "id", info.id);
+    cJSON_AddStringToObject(object, "algo", info.algo);
+    cJSON_AddStringToObject(object, "preset", info.preset);
+    cJSON_AddStringToObject(object, "summary", info.summary);
+    cJSON_AddItemToArray(array, object);
+  }
+  return output_json(root, EXIT_DONE);
+}
+
+enum { SUMMARY_LEAST = 30 };
+
+static int id_width(void) {
+  mm_env_info info;
+  int width = 0;
+  for (size_t i = 0; mm_env_list(i, &info); i++) {
+    int own = (int)strlen(info.id);
+    if (own > width) width = own;
+  }
+  return width;
+}
+
+// takes from *rest what fits into `room` characters without breaking a word
+static void take_line(const char **rest, int room, char out[200]) {
+  int length = (int)strlen(*rest), cut = length;
+  if (room > 199) room = 199;
+  if (length > room)
+    for (cut = room; cut > 0 && (*rest)[cut] != ' '; cut--) {
+    }
+  if (cut == 0) cut = room; // one long word
+  snprintf(out, 200, "%.*s", cut, *rest);
+  *rest += cut + ((*rest)[cut] == ' ');
+}
+
+// Environments that are alike and trained alike stand together: a table for each such group, all of
+// them as wide.
+static bool same_group(const mm_env_info *a, const mm_env_info *b) {
+  return env_group_of(a->id) == env_group_of(b->id) && strcmp(a->algo, b->algo) == 0 &&
+         strcmp(a->preset, b->preset) == 0;
+}
+
+static table *begin_group(const mm_env_info *info, int width) {
+  char group[80], trained[120];
+  const char *const header[] = { group, trained };
+  snprintf(group, sizeof group, "<%-*s", width, env_group_names[env_group_of(info->id)]);
+  snprintf(trained, sizeof trained, "<trained by %s, preset %s", info->algo, info->preset);
+  return table_create(header, 2);
+}
+
+static void add_row(table *t, const mm_env_info *info, int room) {
+  const char *rest = info->summary, *id = info->id;
+  char line[200];
+  do {
+    take_line(&rest, room, line);
+    table_text(t, id);
+    table_text(t, line);
+    id = "";
+  } while (*rest != '\0');
+}
+
+static int run_list(void *raw) {
+  const command_args *args = raw;
+  if (args->json) return list_json();
+  mm_env_info info, before;
+  int width = id_width(), room = terminal_width(stdout) - width - 2;
+  if (room < SUMMARY_LEAST) room = SUMMARY_LEAST;
+  table *t = NULL;
+  for (size_t i = 0; mm_env_list(i, &info); before = info, i++) {
+    if (t != NULL && !same_group(&info, &before)) {
+      table_print(t);
+      fputc('\n', stdout);
+      t = NULL;
+    }
+    if (t == NULL) t = begin_group(&info, width);
+    add_row(t, &info, room);
+  }
+  if (t != NULL) table_print(t);
+  return EXIT_DONE;
+}
+
+const command command_env_list = {
+  .name = "list",
+  .summary = "all environments, with their default algorithm and preset",
+  .about = "A Grid-World task file can be given wherever an ID is.",
+  .common = COMMON_JSON,
+  .args_size = sizeof(command_args),
+  .run = run_list,
+};
+
+static const command *const subcommands[] = { ENV_COMMAND_LIST(COMMAND_POINTER) NULL };
+
+const command command_env = {
+  .name = "env",
+  .summary = "look at environments, play them, check recorded traces",
+  .about = "An ID is one of `env list`, or the path of a Grid-World task file (YAML). "
+           "GridWorld-<configuration> is a family: each seed and index names one instance of it.",
+  .examples = "mirrormap env list\n"
+              "mirrormap env show Breakout-MinAtar\n"
+              "mirrormap env play CartPole-v1\n"
+              "mirrormap env show GridWorld-labyrinth --optimal\n"
+              "mirrormap env play GridWorld-dense --seed 3",
+  .subcommands = subcommands,
+};

@@ -1,0 +1,176 @@
+// `env show`: what an environment is like; and frames of it as a picture.
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cli/argument/grid_argument.h"
+#include "cli/core/terminal.h"
+#include "cli/env/env_settings.h"
+#include "cli/env/frames.h"
+#include "cli/env/grid_show.h"
+#include "cli/env/vec_show.h"
+#include "env/grid/grid_task.h"
+
+typedef struct show_args {
+  env_args env;
+  bool exact, optimal;
+  const char *map, *frames;
+  env_policy policy;
+  uint64_t steps, every;
+} show_args;
+
+static const char *const grid_only[] = { "index", "exact", "optimal", "map", NULL };
+static const char *const vec_only[] = { NULL };
+static const env_options owned = { grid_only, vec_only };
+
+static frames_config frames_asked(const show_args *args, const char *who) {
+  return (frames_config){ .path = args->frames,
+                          .who = who,
+                          .steps = args->steps,
+                          .every = args->every,
+                          .json = args->env.common.json };
+}
+
+static int show_grid(const char *id, const show_args *args) {
+  const env_args *e = &args->env;
+  grid_show_config config = { .seed = e->seed,
+                              .index = e->index,
+                              .exact = args->exact,
+                              .optimal = args->optimal,
+                              .map = args->map,
+                              .gamma = e->gamma,
+                              .termination = e->termination,
+                              .json = e->common.json };
+  if (args->frames == NULL) return grid_show(id, &config);
+  if (env_policy_trained(&args->policy))
+    return fail_usage(
+        "option '--policy': a trained policy plays in classic control, bodies and MinAtar, "
+        "not in '%s'",
+        id);
+  frames_config frames = frames_asked(args, "random policy");
+  mm_grid *grid;
+  int code = grid_argument_open(id, e->seed, e->index, &grid);
+  if (code == EXIT_DONE) code = frames_of_grid(grid, id, e->seed, e->index, &frames);
+  mm_grid_destroy(grid);
+  return code;
+}
+
+static int show_vec(const mm_env *env, const show_args *args) {
+  vec_game_config game = env_args_game(&args->env);
+  if (args->frames == NULL) return vec_show(env, &game, args->env.common.json);
+  char who[300] = "random policy";
+  frames_config frames = frames_asked(args, who);
+  if (!env_policy_trained(&args->policy)) return frames_of_vec(env, &game, &frames);
+  policy_argument opened;
+  int code = env_policy_open(&args->policy, mm_env_id(env), &opened, &game);
+  snprintf(who, sizeof who, "%.200s agent %" PRIu64 "%s", args->policy.name, args->policy.agent,
+           args->policy.greedy ? " (greedy)" : "");
+  if (code == EXIT_DONE) code = frames_of_vec(env, &game, &frames);
+  env_policy_release(&opened, &game);
+  return code;
+}
+
+static int check(const show_args *args) {
+  static const char *const needy[] = { "steps", "every", "policy", "agent", "greedy" };
+  static const char *const foreign[] = { "exact", "optimal", "map" };
+  if (args->optimal && args->map != NULL)
+    return fail_usage("expected '--optimal' or '--map', not both: there is one set of arrows");
+  for (int i = 0; i < 5; i++)
+    if (args->frames == NULL && options_given(&command_env_show, &args->env.common, needy[i]))
+      return fail_usage("option '--%s' needs '--frames'", needy[i]);
+  for (int i = 0; i < 3; i++)
+    if (args->frames != NULL && options_given(&command_env_show, &args->env.common, foreign[i]))
+      return fail_usage("expected '--%s' or '--frames', not both", foreign[i]);
+  return env_policy_check(&command_env_show, &args->env.common, &args->policy);
+}
+
+static int run(void *raw) {
+  const show_args *args = raw;
+  const char *id = args->env.common.positional.value[0];
+  mm_env *env;
+  int code = check(args);
+  if (code == EXIT_DONE) code = env_args_open(&command_env_show, &args->env, id, &owned, &env);
+  if (code != EXIT_DONE) return code;
+  if (mm_env_is_grid(env))
+    code = show_grid(id, args);
+  else
+    code = show_vec(env, args);
+  mm_env_destroy(env);
+  return code;
+}
+
+#define AT(field) .offset = offsetof(show_args, field)
+
+static const option options[] = {
+  ENV_SEED_OPTION("names the instance, with --index, and the episode of --frames"),
+  ENV_INDEX_OPTION,
+  { .name = "exact",
+    .type = OPTION_FLAG,
+    AT(exact),
+    .help = "exact values also where they take time, beyond 300000 states (Grid-World)" },
+  { .name = "optimal",
+    .type = OPTION_FLAG,
+    AT(optimal),
+    .help = "arrows of an optimal policy (Grid-World)" },
+  { .name = "map",
+    .type = OPTION_TEXT,
+    AT(map),
+    .metavar = "MAP",
+    .help = "arrows of a policy that PMD trains with this map, with the paper's settings "
+            "(Grid-World)" },
+  { .name = "frames",
+    .type = OPTION_TEXT,
+    AT(frames),
+    .metavar = "FILE",
+    .help = "draw an episode instead, as a sheet of frames; .svg, .png or .pdf chooses the format, "
+            "an old picture is replaced" },
+  { .name = "steps",
+    .type = OPTION_COUNT,
+    AT(steps),
+    .metavar = "N",
+    .low = 1,
+    .high = 1e6,
+    .help = "of --frames, at most (default 1000); the end of the episode comes first" },
+  { .name = "every",
+    .type = OPTION_COUNT,
+    AT(every),
+    .metavar = "K",
+    .low = 1,
+    .high = 1e6,
+    .help = "steps from frame to frame (default: as many as make about 24 frames)" },
+  { .name = "policy",
+    .type = OPTION_TEXT,
+    AT(policy.name),
+    .metavar = "random|RUN|FILE",
+    .fallback = "random",
+    .help = "who plays in --frames: chance, or a trained policy (the folder of a run, a file)" },
+  ENV_AGENT_OPTIONS(show_args),
+  { .name = NULL },
+};
+
+const command command_env_show = {
+  .name = "show",
+  .summary = "what an environment is like, in words and pictures",
+  .positional = "ID",
+  .about = "Classic control and MinAtar: sizes, actions, rewards and ends, and the start that the "
+           "seed names.\n"
+           "Grid-World: S is the start, letters are objects; collecting one gives its reward, ends "
+           "the episode with probability `terminate`, and it comes back with probability `respawn` "
+           "per step. Values are exact. Arrows are the likeliest actions while all objects are "
+           "present; with index 0 those of --map belong to the run of `train` with the same seed.",
+  .examples = "mirrormap env show Asterix-MinAtar\n"
+              "mirrormap env show CartPole-v1 --frames cartpole.svg --every 2\n"
+              "mirrormap env show Asterix-MinAtar --frames asterix.svg --policy "
+              "runs/train-Asterix-MinAtar-1\n"
+              "mirrormap env show GridWorld-labyrinth --optimal\n"
+              "mirrormap env show GridWorld-all --seed 7 --map l2\n"
+              "mirrormap env show task.yaml --json",
+  .options = options,
+  .settings = env_settings,
+  .common = COMMON_JSON | COMMON_ISA,
+  .min_positional = 1,
+  .max_positional = 1,
+  .args_size = sizeof(show_args),
+  .run = run,
+};

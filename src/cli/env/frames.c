@@ -1,0 +1,261 @@
+// Frames of an episode. It is played twice: once to learn its length, once to take the frames.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/env/frames.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/argument/grid_argument.h"
+#include "cli/core/memory.h"
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+#include "env/grid/grid_sample.h"
+#include "show/picture/frame_sheet.h"
+
+// An episode that can be begun again and stepped, and whose states can be drawn.
+typedef struct episode {
+  void *self;
+  mm_status (*begin)(void *self);
+  mm_status (*step)(void *self);
+  const char *(*end)(const void *self); // how it has ended, or NULL
+  void (*draw)(const void *self, mm_frame *frame);
+} episode;
+
+// ---------------------------------------------------------------------------------------------
+// Classic control, bodies and MinAtar
+
+typedef struct vec_source {
+  const mm_env *env;
+  const vec_game_config *config;
+  vec_game game;
+  mm_scene scene;
+} vec_source;
+
+static mm_status vec_begin(void *self) {
+  vec_source *s = self;
+  vec_game_release(&s->game);
+  return vec_game_open(s->env, s->config, &s->game);
+}
+
+static mm_status vec_step(void *self) {
+  vec_source *s = self;
+  return vec_game_step(&s->game, vec_game_choose(&s->game));
+}
+
+static const char *vec_end(const void *self) {
+  return vec_game_end(&((const vec_source *)self)->game);
+}
+
+static void vec_draw(const void *self, mm_frame *frame) {
+  const vec_source *s = self;
+  if (s->scene.rows > 0) {
+    uint8_t *cell = memory_take((size_t)s->scene.rows * (size_t)s->scene.columns, 1);
+    mm_scene_cells(&s->scene, s->game.obs, cell);
+    frame->cell = cell;
+  } else {
+    mm_shape *shape = memory_take(MM_SHAPES_MOST, sizeof *shape);
+    frame->n_shape = mm_scene_shapes(&s->scene, s->game.obs, shape);
+    frame->shape = shape;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Grid-World. Marks: the agent, the objects, one that is away, walls.
+
+typedef struct grid_source {
+  const mm_grid *grid;
+  mm_grid_sampler sampler;
+  mm_stream outcomes, policy;
+  uint64_t steps;
+  mm_grid_state state;
+  bool ended;
+  mm_mark mark[MM_GRID_OBJECTS + 3];
+  char name[MM_GRID_OBJECTS][80];
+  mm_scene scene;
+} grid_source;
+
+static mm_status grid_begin(void *self) {
+  grid_source *s = self;
+  s->state = mm_grid_start(s->grid);
+  s->steps = 0;
+  s->ended = false;
+  return MM_OK;
+}
+
+static mm_status grid_step(void *self) {
+  grid_source *s = self;
+  int action = (int)mm_uniform_int(mm_stream_pair(s->policy, s->steps), MM_GRID_ACTIONS);
+  mm_grid_event event =
+      mm_grid_step(s->grid, &s->sampler, s->outcomes, s->steps++, action, &s->state);
+  s->ended = event.done;
+  return MM_OK;
+}
+
+static const char *grid_end(const void *self) {
+  return ((const grid_source *)self)->ended ? "terminated" : NULL;
+}
+
+static void grid_draw_frame(const void *self, mm_frame *frame) {
+  const grid_source *s = self;
+  const mm_grid *g = s->grid;
+  uint8_t *cell = memory_take((size_t)g->cells, 1);
+  const int away = 1 + g->n_object, wall = 2 + g->n_object;
+  for (int32_t c = 0; c < g->cells; c++) {
+    int object = g->object_at[c];
+    if (g->wall[c]) cell[c] = (uint8_t)(1 + wall);
+    if (object >= 0) cell[c] = (uint8_t)(1 + (s->state.mask >> object & 1 ? 1 + object : away));
+  }
+  cell[s->state.cell] = 1;
+  frame->cell = cell;
+}
+
+static void name_marks(grid_source *s) {
+  const mm_grid *g = s->grid;
+  s->mark[0] = (mm_mark){ "agent", 0xffffff, '@', 0 };
+  for (int i = 0; i < g->n_object; i++) {
+    unsigned colour = g->reward[i] > 0 ? 0x00af87 : g->reward[i] < 0 ? 0xd75f00 : 0xffaf00;
+    snprintf(s->name[i], sizeof s->name[i], "reward %.3g, terminate %.3g, respawn %.3g",
+             g->reward[i], g->terminate[i], g->respawn[i]);
+    s->mark[1 + i] = (mm_mark){ s->name[i], colour, (char)('A' + i), 0 };
+  }
+  s->mark[1 + g->n_object] = (mm_mark){ "object that is away", 0x4e4e4e, ' ', 0 };
+  s->mark[2 + g->n_object] = (mm_mark){ "wall", 0x8a8a8a, ' ', 0 };
+  s->scene = (mm_scene){ .mark = s->mark,
+                         .n_mark = g->n_object + 3,
+                         .rows = g->side,
+                         .columns = g->side,
+                         .lettered = true };
+}
+
+// ---------------------------------------------------------------------------------------------
+
+// plays to the end or the limit; takes a frame every `every` steps, and of the last state
+static mm_status run_episode(const episode *e, uint64_t limit, uint64_t every, mm_frame *frame,
+                             size_t *n, uint64_t *length) {
+  uint64_t t = 0;
+  *n = 0;
+  mm_status status = e->begin(e->self);
+  while (status == MM_OK) {
+    const char *end = e->end(e->self);
+    bool last = end != NULL || t >= limit;
+    if (frame != NULL && (last || t % every == 0)) {
+      e->draw(e->self, &frame[*n]);
+      snprintf(frame[*n].label, sizeof frame[*n].label, "step %" PRIu64 "%s%s", t,
+               end != NULL ? ": " : "", end != NULL ? end : "");
+      ++*n;
+    }
+    if (last) break;
+    status = e->step(e->self);
+    t++;
+  }
+  *length = t;
+  return status;
+}
+
+static int check_path(const char *path) {
+  static const char *const endings[] = { ".svg", ".png", ".pdf" };
+  struct stat found;
+  size_t length = strlen(path);
+  bool known = false;
+  for (int i = 0; i < 3; i++)
+    known |= length > 4 && path[length - 5] != '/' && strcmp(path + length - 4, endings[i]) == 0;
+  if (!known) return fail_usage("option '--frames': '%s' does not end in .svg, .png or .pdf", path);
+  if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+    return fail_usage("option '--frames': %s is a folder", path);
+  return EXIT_DONE;
+}
+
+static int report(const char *id, const frames_config *config, size_t n, uint64_t length,
+                  const char *end) {
+  note("wrote %s: %zu frames of %" PRIu64 " steps", config->path, n, length);
+  if (!config->json) return EXIT_DONE;
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "env", id);
+  cJSON_AddStringToObject(root, "file", config->path);
+  output_add_number(root, "frames", (double)n);
+  output_add_number(root, "steps", (double)length);
+  cJSON_AddBoolToObject(root, "ended", end != NULL);
+  return output_json(root, EXIT_DONE);
+}
+
+static void release_frames(mm_frame *frame, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    free((void *)frame[i].cell);
+    free((void *)frame[i].shape);
+  }
+  free(frame);
+}
+
+static int write_frames(const episode *e, const mm_scene *scene, const char *id, const char *title,
+                        const frames_config *config) {
+  uint64_t limit = config->steps > 0 ? config->steps : FRAMES_STEPS, length, every = config->every;
+  size_t n;
+  mm_status status = run_episode(e, limit, 1, NULL, &n, &length);
+  if (status != MM_OK) return fail_status(status);
+  if (every == 0)
+    every = length < FRAMES_USUAL ? 1 : (length + FRAMES_USUAL - 2) / (FRAMES_USUAL - 1);
+  if (length / every + 2 > FRAMES_MOST)
+    return fail_usage("%" PRIu64 " steps, one frame every %" PRIu64
+                      ": expected at most %d frames (larger --every or fewer --steps)",
+                      length, every, FRAMES_MOST);
+  mm_frame *frame = memory_take((size_t)(length / every) + 2, sizeof *frame);
+  status = run_episode(e, limit, every, frame, &n, &length);
+  if (status == MM_OK) status = mm_frame_sheet_write(scene, title, frame, n, config->path);
+  int code = status == MM_OK ? report(id, config, n, length, e->end(e->self)) : fail_status(status);
+  release_frames(frame, n);
+  return code;
+}
+
+// what --set said of the environment, behind the rest of the title
+static void add_settings(const vec_game_config *game, char *title, size_t size) {
+  const struct {
+    const char *name, *value;
+  } said[] = { { "rules", game->rules },
+               { "gymnasium_walls", game->gymnasium_walls },
+               { "flavour", game->flavour },
+               { "physics", game->physics } };
+  for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+    size_t used = strlen(title);
+    if (said[i].value != NULL)
+      snprintf(title + used, size - used, ", %s=%s", said[i].name, said[i].value);
+  }
+}
+
+int frames_of_vec(const mm_env *env, const vec_game_config *game, const frames_config *config) {
+  vec_source s = { .env = env, .config = game };
+  const char *id = mm_env_id(env);
+  char title[400];
+  int code = check_path(config->path);
+  if (code != EXIT_DONE) return code;
+  if (!mm_scene_find(id, &s.scene)) return fail(EXIT_FAILED, "environment '%s' has no picture", id);
+  snprintf(title, sizeof title, "%s, seed %" PRIu64 ", %s", id, game->seed, config->who);
+  add_settings(game, title, sizeof title);
+  episode e = { &s, vec_begin, vec_step, vec_end, vec_draw };
+  code = write_frames(&e, &s.scene, id, title, config);
+  vec_game_release(&s.game);
+  return code;
+}
+
+int frames_of_grid(const mm_grid *grid, const char *id, uint64_t seed, uint64_t index,
+                   const frames_config *config) {
+  enum { SIDE_MOST = 64 };
+  int code = check_path(config->path);
+  if (code != EXIT_DONE) return code;
+  if (grid->side > SIDE_MOST)
+    return fail_usage("option '--frames': expected a board of at most %d x %d, got %d x %d",
+                      SIDE_MOST, SIDE_MOST, grid->side, grid->side);
+  grid_source s = { .grid = grid, .sampler = mm_grid_sampler_make(grid) };
+  char instance[GRID_INSTANCE_SIZE], title[400];
+  s.outcomes = mm_stream_make(seed, 0, MM_RNG_ENV_STEP, 0);
+  s.policy = mm_stream_make(seed, 0, MM_RNG_ACTION, 0);
+  name_marks(&s);
+  snprintf(title, sizeof title, "%s%s, %s", id, grid_instance(id, seed, index, instance),
+           config->who);
+  episode e = { &s, grid_begin, grid_step, grid_end, grid_draw_frame };
+  return write_frames(&e, &s.scene, id, title, config);
+}

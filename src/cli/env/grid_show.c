@@ -1,0 +1,320 @@
+// `env show` of a Grid-World: an instance with its board, its objects, its exact values, and the
+// arrows of an optimal or of a trained policy.
+
+#include "cli/env/grid_show.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/pmd.h"
+#include "cli/argument/grid_argument.h"
+#include "cli/argument/map_argument.h"
+#include "cli/core/memory.h"
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+#include "cli/env/grid_drawing.h"
+#include "env/grid/grid_model.h"
+#include "env/grid/grid_task.h"
+
+// Beyond, exact values take more than a moment: they must be asked for.
+enum { STATES_QUICK = 300000 };
+
+// What is shown beside the task itself. Values are those of the start state; [2] is absorb,
+// restart.
+typedef struct findings {
+  bool exact;         // all but n_free and `trained` is known
+  uint8_t *reachable; // [n_state], or NULL
+  uint8_t *action;    // [n_state] arrows, or NULL
+  int32_t n_reachable, n_free;
+  double optimal[2], uniform[2];
+  double trained; // with --map, in the mode of `termination`
+} findings;
+
+static int32_t start_index(const mm_grid *grid) {
+  return mm_grid_index(grid, mm_grid_start(grid));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Exact values
+
+static mm_status solve_optimal(mm_grid_model *model, const mm_grid *grid, double *out,
+                               uint8_t **action) {
+  double *value = memory_take((size_t)grid->n_state, sizeof *value);
+  uint8_t *best = memory_take((size_t)grid->n_state, 1);
+  mm_status status = mm_grid_optimal(model, value, best);
+  *out = value[start_index(grid)];
+  free(value);
+  if (status == MM_OK && action != NULL)
+    *action = best;
+  else
+    free(best);
+  return status;
+}
+
+static mm_status solve_policy(mm_grid_model *model, const mm_grid *grid, const double *policy,
+                              double *out) {
+  double *value = memory_take((size_t)grid->n_state, sizeof *value);
+  mm_status status = mm_grid_value(model, policy, value, NULL);
+  *out = value[start_index(grid)];
+  free(value);
+  return status;
+}
+
+static mm_status solve_uniform(mm_grid_model *model, const mm_grid *grid, double *out) {
+  size_t n = (size_t)grid->n_state * MM_GRID_ACTIONS;
+  double *policy = memory_take(n, sizeof *policy);
+  for (size_t i = 0; i < n; i++)
+    policy[i] = 1.0 / MM_GRID_ACTIONS;
+  mm_status status = solve_policy(model, grid, policy, out);
+  free(policy);
+  return status;
+}
+
+static void count_reachable(mm_grid_model *model, const mm_grid *grid, findings *f) {
+  f->reachable = memory_take((size_t)grid->n_state, 1);
+  mm_grid_reachable(model, f->reachable);
+  for (int32_t s = 0; s < grid->n_state; s++)
+    f->n_reachable += f->reachable[s] != 0;
+}
+
+static mm_status solve(const mm_grid *grid, const grid_show_config *args, findings *f) {
+  mm_status status = MM_OK;
+  for (int32_t c = 0; c < grid->cells; c++)
+    f->n_free += !grid->wall[c];
+  bool quick = grid->n_state <= STATES_QUICK;
+  f->exact = quick || args->exact || args->optimal || args->map != NULL;
+  if (!f->exact) return MM_OK;
+  if (!quick) note("solving %d states exactly", grid->n_state);
+  for (int restart = 0; restart < 2 && status == MM_OK; restart++) {
+    mm_grid_model *model = NULL;
+    bool arrows = args->optimal && restart == grid_restarts(args->termination);
+    status = mm_grid_model_create(grid, args->gamma, restart, &model);
+    if (status == MM_OK && restart == 0) count_reachable(model, grid, f);
+    if (status == MM_OK)
+      status = solve_optimal(model, grid, &f->optimal[restart], arrows ? &f->action : NULL);
+    if (status == MM_OK) status = solve_uniform(model, grid, &f->uniform[restart]);
+    mm_grid_model_destroy(model);
+  }
+  return status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// A trained policy: the run that `train --seed` makes
+
+// the likeliest action of each state: none where all are alike, weak below one half
+static uint8_t *greedy_actions(const mm_grid *grid, const double *policy) {
+  uint8_t *action = memory_take((size_t)grid->n_state, 1);
+  for (int32_t s = 0; s < grid->n_state; s++) {
+    int best = 0;
+    double most = policy[s], least = most;
+    for (int a = 1; a < MM_GRID_ACTIONS; a++) {
+      double p = policy[(size_t)a * (size_t)grid->n_state + (size_t)s];
+      if (p > most) most = p, best = a;
+      if (p < least) least = p;
+    }
+    action[s] = (uint8_t)(best | (most < 0.5 ? GRID_WEAK_ARROW : 0));
+    if (!(most > least)) action[s] = GRID_NO_ARROW;
+  }
+  return action;
+}
+
+static mm_status iterate(mm_pmd *pmd, const mm_pmd_config *config) {
+  int64_t n = mm_pmd_iterations(config);
+  mm_status status = MM_OK;
+  progress_begin("training", (double)n, "iterations");
+  for (int64_t t = 0; t < n && status == MM_OK; t++) {
+    status = mm_pmd_iterate(pmd);
+    progress_update((double)t + 1, NULL);
+  }
+  progress_end();
+  if (status != MM_ERR_NUMERIC) return status;
+  warn("a logit was not finite: the policy from before that is shown");
+  return MM_OK;
+}
+
+static mm_status evaluate(const mm_pmd *pmd, const mm_grid *grid, const grid_show_config *args,
+                          findings *f) {
+  mm_grid_model *model = NULL;
+  double *policy = memory_take((size_t)grid->n_state * MM_GRID_ACTIONS, sizeof *policy);
+  mm_pmd_policy(pmd, policy);
+  f->action = greedy_actions(grid, policy);
+  mm_status status =
+      mm_grid_model_create(grid, args->gamma, grid_restarts(args->termination), &model);
+  if (status == MM_OK) status = solve_policy(model, grid, policy, &f->trained);
+  mm_grid_model_destroy(model);
+  free(policy);
+  return status;
+}
+
+static int train(const mm_grid *grid, const grid_show_config *args, findings *f) {
+  mm_map *map = NULL;
+  mm_pmd *pmd = NULL;
+  int code = map_argument_open(args->map, &map);
+  if (code != EXIT_DONE) return code;
+  mm_pmd_config config = mm_pmd_config_default();
+  config.gamma = args->gamma;
+  config.restart = grid_restarts(args->termination);
+  mm_status status = mm_pmd_create(grid, map, &config, args->seed, 0, &pmd);
+  if (status == MM_OK) status = iterate(pmd, &config);
+  if (status == MM_OK) status = evaluate(pmd, grid, args, f);
+  mm_pmd_destroy(pmd);
+  mm_map_destroy(map);
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
+
+// ---------------------------------------------------------------------------------------------
+// For people
+
+static void add_values(text_panel *panel, const char *name, const double value[2]) {
+  char number[2][OUTPUT_NUMBER_SIZE];
+  panel_add(panel, "%-16s %10s  %10s", name, output_number(value[0], number[0]),
+            output_number(value[1], number[1]));
+}
+
+static void add_trained(text_panel *panel, const grid_show_config *args, const findings *f) {
+  char label[MAP_LABEL_SIZE], number[OUTPUT_NUMBER_SIZE];
+  bool restart = grid_restarts(args->termination);
+  double best = f->optimal[restart];
+  panel_add(panel, "%-16s %*s", "trained policy", restart ? 22 : 10,
+            output_number(f->trained, number));
+  if (best > 0) panel_add(panel, "%-16s %9.3g%%", "of the optimum", 100 * f->trained / best);
+  panel_add(panel, "%s", "");
+  panel_add(panel, "arrows: PMD with %s,", output_plain(map_label(args->map, label)));
+  panel_add(panel, "while all are present; dim below 1/2");
+}
+
+static void fill_panel(const mm_grid *grid, const grid_show_config *args, const findings *f,
+                       const grid_scene *scene, text_panel *panel) {
+  const char *bold = terminal_style(stdout, STYLE_BOLD);
+  const char *plain = terminal_style(stdout, STYLE_PLAIN);
+  int n_state = f->n_free << grid->n_object;
+  grid_panel_objects(panel, scene);
+  panel_add(panel, "%s", "");
+  if (!f->exact) {
+    panel_add(panel, "%d states: --exact computes values", n_state);
+    return;
+  }
+  panel_add(panel, "%s%-16s %10s  %10s%s", bold, "value at start", "absorb", "restart", plain);
+  add_values(panel, "optimal policy", f->optimal);
+  add_values(panel, "uniform policy", f->uniform);
+  if (args->map != NULL) {
+    add_trained(panel, args, f);
+  } else if (args->optimal) {
+    panel_add(panel, "%s", "");
+    panel_add(panel, "arrows: optimal while all are present");
+  }
+  panel_add(panel, "%s", "");
+  panel_add(panel, "%d states, %d of them reachable", n_state, f->n_reachable);
+}
+
+static void print(const mm_grid *grid, const char *id, const grid_show_config *args,
+                  const findings *f) {
+  grid_scene scene = { grid, mm_grid_start(grid), false, f->action, f->reachable };
+  text_panel panel = { 0 };
+  char instance[GRID_INSTANCE_SIZE];
+  int width = terminal_width(stdout);
+  fill_panel(grid, args, f, &scene, &panel);
+  grid_view view = grid_view_fit(grid, grid->start, width, 0);
+  printf("%s%s%s%s\n", terminal_style(stdout, STYLE_BOLD), output_plain(id),
+         terminal_style(stdout, STYLE_PLAIN), grid_instance(id, args->seed, args->index, instance));
+  grid_draw(&scene, &view, &panel, grid_panel_fits(&view, &panel, width), "\n");
+  if (view.columns < grid->side || view.rows < grid->side)
+    printf("\nrows %d to %d and columns %d to %d of a board of %d x %d\n", view.row,
+           view.row + view.rows - 1, view.column, view.column + view.columns - 1, grid->side,
+           grid->side);
+  panel_release(&panel);
+}
+
+// ---------------------------------------------------------------------------------------------
+// JSON. The task's fields are those of a task file.
+
+static cJSON *cell_json(const mm_grid *grid, int32_t cell) {
+  return cJSON_CreateIntArray((const int[]){ cell / grid->side, cell % grid->side }, 2);
+}
+
+static void add_task(cJSON *root, const mm_grid *grid) {
+  output_add_number(root, "grid", grid->side);
+  cJSON *walls = cJSON_AddArrayToObject(root, "walls");
+  for (int32_t c = 0; c < grid->cells; c++)
+    if (grid->wall[c]) cJSON_AddItemToArray(walls, cell_json(grid, c));
+  cJSON_AddItemToObject(root, "start", cell_json(grid, grid->start));
+  cJSON *objects = cJSON_AddArrayToObject(root, "objects");
+  for (int i = 0; i < grid->n_object; i++) {
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddItemToObject(object, "cell", cell_json(grid, grid->object[i]));
+    output_add_number(object, "reward", grid->reward[i]);
+    output_add_number(object, "terminate", grid->terminate[i]);
+    output_add_number(object, "respawn", grid->respawn[i]);
+    cJSON_AddItemToArray(objects, object);
+  }
+}
+
+static void add_pair(cJSON *root, const char *key, const findings *f, const double value[2]) {
+  if (!f->exact) {
+    cJSON_AddNullToObject(root, key);
+    return;
+  }
+  cJSON *object = cJSON_AddObjectToObject(root, key);
+  output_add_number(object, "absorb", value[0]);
+  output_add_number(object, "restart", value[1]);
+}
+
+// [row][column] for all objects present; null where there is no arrow
+static void add_arrows(cJSON *root, const mm_grid *grid, const findings *f) {
+  cJSON *rows = cJSON_AddArrayToObject(root, "actions");
+  mm_grid_state state = mm_grid_start(grid);
+  for (int32_t cell = 0; cell < grid->cells; cell++) {
+    if (cell % grid->side == 0) cJSON_AddItemToArray(rows, cJSON_CreateArray());
+    state.cell = cell;
+    int32_t s = mm_grid_index(grid, state);
+    bool reachable = f->reachable == NULL || f->reachable[s];
+    bool shown = reachable && f->action[s] != GRID_NO_ARROW;
+    cJSON_AddItemToArray(rows->child->prev,
+                         shown ? cJSON_CreateNumber(f->action[s] & ~GRID_WEAK_ARROW)
+                               : cJSON_CreateNull());
+  }
+}
+
+static int print_json(const mm_grid *grid, const char *id, const grid_show_config *args,
+                      const findings *f) {
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "env", id);
+  mm_json_add_whole(root, "seed", args->seed);
+  mm_json_add_whole(root, "index", args->index);
+  add_task(root, grid);
+  output_add_number(root, "states", f->n_free << grid->n_object);
+  if (f->exact)
+    output_add_number(root, "reachable_states", f->n_reachable);
+  else
+    cJSON_AddNullToObject(root, "reachable_states");
+  output_add_number(root, "gamma", args->gamma);
+  add_pair(root, "v_star", f, f->optimal);
+  add_pair(root, "v_uniform", f, f->uniform);
+  if (f->action != NULL) {
+    cJSON_AddStringToObject(root, "policy", args->map != NULL ? args->map : "optimal");
+    cJSON_AddStringToObject(root, "termination", args->termination);
+    if (args->map != NULL) output_add_number(root, "v_trained", f->trained);
+    add_arrows(root, grid, f);
+  }
+  return output_json(root, EXIT_DONE);
+}
+
+// ---------------------------------------------------------------------------------------------
+
+int grid_show(const char *id, const grid_show_config *args) {
+  mm_grid *grid;
+  int code = grid_argument_open(id, args->seed, args->index, &grid);
+  if (code != EXIT_DONE) return code;
+  findings found = { 0 };
+  mm_status status = solve(grid, args, &found);
+  if (status != MM_OK) code = fail_status(status);
+  if (code == EXIT_DONE && args->map != NULL) code = train(grid, args, &found);
+  if (code == EXIT_DONE && args->json)
+    code = print_json(grid, id, args, &found);
+  else if (code == EXIT_DONE)
+    print(grid, id, args, &found);
+  free(found.reachable);
+  free(found.action);
+  mm_grid_destroy(grid);
+  return code;
+}

@@ -1,0 +1,184 @@
+// One game of an environment.
+
+#include "cli/env/vec_game.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/ampo.h"
+#include "base/status.h"
+#include "cli/core/memory.h"
+#include "env/classic/classic.h"
+
+const char *const vec_rules_names[] = { "gymnax", "minatar", NULL };
+const char *const vec_switch_names[] = { "off", "on", NULL };
+const char *const vec_flavour_names[] = { "brax", "gymnasium", NULL };
+const char *const vec_physics_names[] = { "own", "mujoco", NULL };
+
+mm_env_rules vec_rules_of(const char *name) {
+  if (name == NULL) return MM_RULES_BY_ID;
+  return strcmp(name, "minatar") == 0 ? MM_RULES_MINATAR : MM_RULES_GYMNAX;
+}
+
+bool vec_switch_of(const char *name) {
+  return name != NULL && strcmp(name, "on") == 0;
+}
+
+mm_env_flavour vec_flavour_of(const char *name) {
+  if (name == NULL) return MM_ENV_FLAVOUR_BY_ID;
+  return strcmp(name, "brax") == 0 ? MM_ENV_FLAVOUR_BRAX : MM_ENV_FLAVOUR_GYMNASIUM;
+}
+
+mm_env_physics vec_physics_of(const char *name) {
+  if (name == NULL) return MM_ENV_PHYSICS_AUTO;
+  return strcmp(name, "own") == 0 ? MM_ENV_PHYSICS_OWN : MM_ENV_PHYSICS_MUJOCO;
+}
+
+static mm_status look(const vec_game *g) {
+  if (g->player == NULL) return MM_OK;
+  return mm_player_look(g->player, &(mm_net_obs){ .floats = g->obs }, 1);
+}
+
+static mm_status start(vec_game *g) {
+  g->steps = 0;
+  g->end = 0;
+  g->reward = 0;
+  g->total = 0;
+  MM_TRY(mm_vec_reset(g->vec, &(mm_vec_out){ .obs = g->obs }));
+  return look(g);
+}
+
+mm_status vec_game_open(const mm_env *env, const vec_game_config *config, vec_game *out) {
+  *out = (vec_game){ .env = env, .episode = 1, .player = config->player, .greedy = config->greedy };
+  out->config = (mm_vec_config){ .n = 1,
+                                 .seed = config->seed,
+                                 .obs = MM_OBS_FLOATS,
+                                 .rules = vec_rules_of(config->rules),
+                                 .gymnasium_walls = vec_switch_of(config->gymnasium_walls),
+                                 .flavour = vec_flavour_of(config->flavour),
+                                 .physics = vec_physics_of(config->physics),
+                                 .fresh_reset = !config->same_start };
+  out->policy = mm_stream_make(config->seed, 0, MM_RNG_ACTION, 0);
+  mm_status status = mm_vec_create(env, &out->config, &out->vec);
+  if (status != MM_OK) return status;
+  mm_vec_describe(out->vec, &out->info);
+  out->obs = memory_take((size_t)out->info.n_input, sizeof *out->obs);
+  out->next = memory_take((size_t)out->info.n_input, sizeof *out->next);
+  status = start(out);
+  if (status != MM_OK) vec_game_release(out);
+  return status;
+}
+
+void vec_game_release(vec_game *g) {
+  mm_vec_destroy(g->vec);
+  free(g->obs);
+  free(g->next);
+  *g = (vec_game){ 0 };
+}
+
+mm_status vec_game_step(vec_game *g, vec_action action) {
+  if (g->end != 0) return MM_OK;
+  uint8_t end = 0;
+  const void *act = g->info.n_action > 0 ? (const void *)&action.index : action.real;
+  mm_vec_out out = { .obs = g->next, .final_obs = g->obs, .reward = &g->reward, .end = &end };
+  mm_status status = mm_vec_step(g->vec, act, &out);
+  if (status != MM_OK) return status;
+  g->end = end;
+  g->steps++;
+  g->total += (double)g->reward;
+  if (end != 0) return MM_OK;
+  memcpy(g->obs, g->next, (size_t)g->info.n_input * sizeof *g->obs);
+  return look(g);
+}
+
+mm_status vec_game_next(vec_game *g) {
+  bool ended = g->end != 0;
+  g->episode++;
+  if (ended) { // it has begun already
+    g->steps = 0;
+    g->end = 0;
+    g->reward = 0;
+    g->total = 0;
+    memcpy(g->obs, g->next, (size_t)g->info.n_input * sizeof *g->obs);
+    return look(g);
+  }
+  mm_vec_destroy(g->vec);
+  g->vec = NULL;
+  g->config.repeat++;
+  mm_status status = mm_vec_create(g->env, &g->config, &g->vec);
+  return status == MM_OK ? start(g) : status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Actions
+
+static vec_action all_motors(const vec_game *g, float push) {
+  vec_action action = { 0 };
+  for (int32_t i = 0; i < g->info.n_real; i++)
+    action.real[i] = push;
+  return action;
+}
+
+static vec_action choose_real(vec_game *g) {
+  const size_t n = mm_player_reals(g->player);
+  vec_action action = { 0 };
+  float noise[VEC_REALS_MOST];
+  mm_ampo_real_noise(g->policy, g->drawn++, n, noise);
+  mm_player_real(g->player, 0, g->greedy ? NULL : noise, action.real);
+  mm_ampo_real_send(&g->info, action.real, n, action.real);
+  return action;
+}
+
+// random ones as `env record` draws them, so that both play the same episodes; each motor has a
+// draw of its own
+vec_action vec_game_choose(vec_game *g) {
+  if (g->player != NULL && mm_player_reals(g->player) > 0) return choose_real(g);
+  uint64_t pair = mm_stream_pair(g->policy, g->drawn++);
+  vec_action action = { 0 };
+  if (g->player != NULL && g->greedy)
+    action.index = mm_player_greedy(g->player, 0);
+  else if (g->player != NULL)
+    action.index = mm_player_sample(g->player, 0, mm_uniform_d(pair));
+  else if (g->info.n_action > 0)
+    action.index = (int32_t)mm_uniform_int(pair, (uint32_t)g->info.n_action);
+  for (int32_t i = 0; i < g->info.n_real; i++) {
+    if (i > 0) pair = mm_stream_pair(g->policy, g->drawn++);
+    action.real[i] = mm_uniform_between_f((uint32_t)pair, g->info.low, g->info.high);
+  }
+  return action;
+}
+
+const float *vec_game_probs(const vec_game *g) {
+  return g->player != NULL ? mm_player_probs(g->player, 0) : NULL;
+}
+
+static bool find_action(const vec_game *g, const char *name, vec_action *out) {
+  for (int32_t i = 0; i < g->info.n_action; i++) {
+    if (strcmp(g->info.action_name[i], name) != 0) continue;
+    *out = (vec_action){ .index = i };
+    return true;
+  }
+  return false;
+}
+
+bool vec_game_key_action(const vec_game *g, key k, vec_action *out) {
+  static const char *const names[] = { "up", "down", "left", "right", "fire" };
+  if (k > KEY_SPACE) return false;
+  if (g->info.n_action == 0) {
+    *out = all_motors(g, k == KEY_LEFT ? g->info.low : k == KEY_RIGHT ? g->info.high : 0);
+    return k >= KEY_LEFT;
+  }
+  return find_action(g, names[k], out) || (k == KEY_SPACE && find_action(g, "none", out));
+}
+
+vec_action vec_game_idle(const vec_game *g) {
+  vec_action action = { 0 };
+  find_action(g, "none", &action);
+  return action;
+}
+
+const char *vec_game_end(const vec_game *g) {
+  static const char *const names[] = { NULL, "terminated", "truncated",
+                                       "terminated and truncated" };
+  return names[g->end & 3];
+}

@@ -1,0 +1,224 @@
+// `env show` of all but Grid-World: sizes, laws in a few words, and the first picture.
+
+#include "cli/env/vec_show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/argument/env_facts.h"
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+#include "cli/draw/picture_drawing.h"
+
+typedef struct shown {
+  vec_game game;
+  mm_env_info info;
+  const env_facts *facts;
+  mm_scene scene;
+  bool original; // MinAtar's own rules
+} shown;
+
+static const char minatar_gymnax[] =
+    "gymnax: every action is carried out, and the limit ends an episode";
+static const char minatar_original[] =
+    "minatar: with probability 0.1 a step repeats the action before; no limit but Freeway's";
+
+static bool is_gymnasium(const shown *s) {
+  return strcmp(mm_vec_flavour(s->game.vec), "gymnasium") == 0;
+}
+
+// what is different in the two flavours of a body
+static const char *flavour_of(const shown *s) {
+  const bool gymnasium = is_gymnasium(s);
+  if (strncmp(s->info.id, "Hopper", 6) == 0)
+    return gymnasium ? "gymnasium: every part touches the floor, Runge-Kutta steps of 0.002 s"
+                     : "brax: the foot touches the floor, Euler steps of 0.002 s";
+  if (strncmp(s->info.id, "Ant", 3) == 0)
+    return gymnasium ? "gymnasium: every part touches the floor, Runge-Kutta steps of 0.01 s, "
+                       "start 0.75 high with straight legs"
+                     : "brax: the feet touch the floor, Euler steps of 0.01 s, start 0.55 high "
+                       "with bent legs";
+  return gymnasium ? "gymnasium: every part touches the floor, Euler steps of 0.01 s"
+                   : "brax: head, thighs and feet touch the floor, Euler steps of 0.01 s";
+}
+
+static const char *rules_of(const shown *s) {
+  if (s->scene.rows > 0) return s->original ? minatar_original : minatar_gymnax;
+  if (strcmp(s->info.id, "MountainCarContinuous-v0") != 0)
+    return "the same in gymnax and Gymnasium";
+  return s->game.config.gymnasium_walls
+             ? "Gymnasium's walls: the left one stops the car"
+             : "gymnax's walls: a car that leans on the left wall keeps its speed";
+}
+
+static const char *physics_of(const shown *s) {
+  return strcmp(mm_vec_physics(s->game.vec), "own") == 0 ? "own: our own engine"
+                                                         : "mujoco: the MuJoCo library";
+}
+
+static const char *forms_of(const shown *s) {
+  return s->scene.rows > 0 ? "floats, bits, list" : "floats, columns";
+}
+
+// ---------------------------------------------------------------------------------------------
+// For people
+
+// "name    text", the text wrapped behind the name
+static void put_fact(const char *name, const char *text) {
+  enum { INDENT = 13, WIDTH_MOST = 100 };
+  int width = terminal_width(stdout), column = printf("%-*s", INDENT, name);
+  if (width > WIDTH_MOST) width = WIDTH_MOST;
+  while (*text != '\0') {
+    int length = (int)strcspn(text, " ");
+    if (column > INDENT && column + 1 + length > width) {
+      printf("\n%*s", INDENT, "");
+      column = INDENT;
+    }
+    column += printf("%s%.*s", column > INDENT ? " " : "", length, text);
+    text += length + (text[length] == ' ');
+  }
+  fputc('\n', stdout);
+}
+
+static void put_actions(const shown *s) {
+  const mm_vec_info *v = &s->game.info;
+  char text[200];
+  size_t used = 0;
+  if (v->n_action == 0) {
+    snprintf(text, sizeof text, "%d real in [%g, %g]", v->n_real, (double)v->low, (double)v->high);
+    put_fact("actions", text);
+    return;
+  }
+  used = (size_t)snprintf(text, sizeof text, "%d: ", v->n_action);
+  for (int32_t i = 0; i < v->n_action && used < sizeof text; i++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? ", " : "",
+                             v->action_name[i]);
+  put_fact("actions", text);
+}
+
+static void print_facts(const shown *s) {
+  const mm_vec_info *v = &s->game.info;
+  char text[400];
+  snprintf(text, sizeof text, "%d inputs: %s", v->n_input, s->facts->observation);
+  put_fact("observation", text);
+  put_fact("forms", forms_of(s));
+  put_actions(s);
+  put_fact("reward", s->facts->reward);
+  put_fact("end", s->facts->end);
+  if (v->limit > 0)
+    snprintf(text, sizeof text, "%d steps", v->limit);
+  else
+    snprintf(text, sizeof text, "none");
+  put_fact("limit", text);
+  put_fact("random", s->facts->random);
+  if (s->facts->body) {
+    put_fact("flavour", flavour_of(s));
+    put_fact("physics", physics_of(s));
+  } else {
+    put_fact("rules", rules_of(s));
+  }
+  snprintf(text, sizeof text, "%s, preset %s", s->info.algo, s->info.preset);
+  put_fact("trained by", text);
+  put_fact("see also", s->facts->body
+                           ? "env play, env show --frames, bench physics (steps per second)"
+                           : "env play, env show --frames, bench env (steps per second)");
+}
+
+static void print(const shown *s) {
+  enum { LINES = 16 };
+  int width = terminal_width(stdout);
+  text_panel picture = { 0 }, legend = { 0 };
+  printf("%s%s%s  %s\n\n", terminal_style(stdout, STYLE_BOLD), s->info.id,
+         terminal_style(stdout, STYLE_PLAIN), s->info.summary);
+  picture_legend(&s->scene, &legend);
+  picture_draw(&s->scene, s->game.obs, width - legend.width - 4, LINES, &picture);
+  panel_print_beside(&picture, &legend, width, 0, "\n");
+  fputc('\n', stdout);
+  print_facts(s);
+  panel_release(&picture);
+  panel_release(&legend);
+}
+
+// ---------------------------------------------------------------------------------------------
+// JSON
+
+static void add_actions(cJSON *root, const mm_vec_info *v) {
+  cJSON *actions = cJSON_AddObjectToObject(root, "actions");
+  cJSON_AddStringToObject(actions, "kind", v->n_action > 0 ? "discrete" : "real");
+  output_add_number(actions, "n", v->n_action > 0 ? v->n_action : v->n_real);
+  if (v->n_action == 0) {
+    output_add_number(actions, "low", (double)v->low);
+    output_add_number(actions, "high", (double)v->high);
+    return;
+  }
+  cJSON *names = cJSON_AddArrayToObject(actions, "names");
+  for (int32_t i = 0; i < v->n_action; i++)
+    cJSON_AddItemToArray(names, cJSON_CreateString(v->action_name[i]));
+}
+
+static void add_observation(cJSON *root, const shown *s) {
+  cJSON *object = cJSON_AddObjectToObject(root, "observation");
+  bool board = s->scene.rows > 0;
+  output_add_number(object, "n", s->game.info.n_input);
+  cJSON *forms = cJSON_AddArrayToObject(object, "forms");
+  cJSON_AddItemToArray(forms, cJSON_CreateString("floats"));
+  cJSON_AddItemToArray(forms, cJSON_CreateString(board ? "bits" : "columns"));
+  if (board) {
+    cJSON_AddItemToArray(forms, cJSON_CreateString("list"));
+    cJSON_AddItemToObject(
+        object, "shape",
+        cJSON_CreateIntArray((const int[]){ s->scene.rows, s->scene.columns, s->scene.channels },
+                             3));
+  }
+  cJSON_AddStringToObject(object, "meaning", s->facts->observation);
+}
+
+static int print_json(const shown *s) {
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "env", s->info.id);
+  cJSON_AddStringToObject(root, "summary", s->info.summary);
+  cJSON_AddStringToObject(root, "algo", s->info.algo);
+  cJSON_AddStringToObject(root, "preset", s->info.preset);
+  add_observation(root, s);
+  add_actions(root, &s->game.info);
+  if (s->game.info.limit > 0)
+    output_add_number(root, "limit", s->game.info.limit);
+  else
+    cJSON_AddNullToObject(root, "limit");
+  cJSON_AddStringToObject(root, "reward", s->facts->reward);
+  cJSON_AddStringToObject(root, "end", s->facts->end);
+  cJSON_AddStringToObject(root, "random", s->facts->random);
+  if (s->scene.rows > 0) cJSON_AddStringToObject(root, "rules", s->original ? "minatar" : "gymnax");
+  if (s->facts->body) {
+    cJSON_AddStringToObject(root, "flavour", mm_vec_flavour(s->game.vec));
+    cJSON_AddStringToObject(root, "physics", mm_vec_physics(s->game.vec));
+  }
+  return output_json(root, EXIT_DONE);
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static bool find_info(const char *id, mm_env_info *out) {
+  for (size_t i = 0; mm_env_list(i, out); i++)
+    if (strcmp(out->id, id) == 0) return true;
+  return false;
+}
+
+int vec_show(const mm_env *env, const vec_game_config *config, bool json) {
+  const char *id = mm_env_id(env);
+  shown s = { .facts = env_facts_find(id) };
+  if (s.facts == NULL || !find_info(id, &s.info) || !mm_scene_find(id, &s.scene))
+    return fail(EXIT_FAILED, "environment '%s' cannot be shown", id);
+  s.original = config->rules != NULL ? strcmp(config->rules, "minatar") == 0
+                                     : strncmp(id, "MinAtar/", 8) == 0;
+  mm_status status = vec_game_open(env, config, &s.game);
+  if (status != MM_OK) return fail_status(status);
+  int code = EXIT_DONE;
+  if (json)
+    code = print_json(&s);
+  else
+    print(&s);
+  vec_game_release(&s.game);
+  return code;
+}

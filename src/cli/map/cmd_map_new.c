@@ -1,0 +1,324 @@
+// `map new`: a map file from a kind's name, from numbers, or from another map.
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "base/utf8.h"
+#include "cli/argument/map_argument.h"
+#include "cli/core/memory.h"
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+
+typedef struct new_args {
+  command_args common;
+  uint64_t n, seed;
+  option_numbers psi;
+  double q;
+  const char *from, *out;
+  option_texts meta;
+  bool force;
+} new_args;
+
+static const option options[] = {
+  { .name = "n",
+    .type = OPTION_COUNT,
+    .offset = offsetof(new_args, n),
+    .metavar = "N",
+    .help = "steps of a piecewise map; 100 unless --from has another number",
+    .low = 1,
+    .high = MM_PIECEWISE_MAX },
+  { .name = "psi",
+    .type = OPTION_NUMBERS,
+    .offset = offsetof(new_args, psi),
+    .metavar = "A,B,...",
+    .help = "the step widths of a piecewise map",
+    .low = MM_PSI_MIN,
+    .high = MM_PSI_MAX },
+  { .name = "q",
+    .type = OPTION_NUMBER,
+    .offset = offsetof(new_args, q),
+    .metavar = "Q",
+    .help = "the order of a tsallis map, positive and not 1" },
+  { .name = "seed",
+    .type = OPTION_COUNT,
+    .offset = offsetof(new_args, seed),
+    .metavar = "N",
+    .help = "of a random map",
+    .fallback = "0" },
+  { .name = "from",
+    .type = OPTION_TEXT,
+    .offset = offsetof(new_args, from),
+    .metavar = "MAP",
+    .help =
+        "turn another map into KIND: piecewise takes any (phi at n equal steps of probability), "
+        "neural takes negentropy, l2 and neural" },
+  { .name = "meta",
+    .type = OPTION_TEXTS,
+    .offset = offsetof(new_args, meta),
+    .metavar = "KEY=VALUE",
+    .help = "a line for the file's meta object; may be repeated" },
+  { .name = "out",
+    .type = OPTION_TEXT,
+    .offset = offsetof(new_args, out),
+    .metavar = "FILE",
+    .help = "write there instead of stdout" },
+  { .name = "force",
+    .type = OPTION_FLAG,
+    .offset = offsetof(new_args, force),
+    .help = "replace an existing file" },
+  { 0 },
+};
+
+// ---------------------------------------------------------------------------------------------
+// Kinds and which options they understand
+
+enum { KIND_COUNT = 7 };
+static const char *const kind_names[KIND_COUNT] = { "negentropy",   "l2",     "tsallis",
+                                                    "piecewise",    "neural", "random",
+                                                    "random-neural" };
+static const char *const kind_options[KIND_COUNT] = { "",     "",     "q",   "n psi from",
+                                                      "from", "seed", "seed" };
+
+static int check_applies(const new_args *args, size_t kind, bool has_suffix) {
+  static const char *const names[] = { "n", "psi", "q", "seed", "from" };
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (!options_given(&command_map_new, &args->common, names[i])) continue;
+    if (has_suffix)
+      return fail_usage("option '--%s' cannot be combined with '%s'", names[i],
+                        args->common.positional.value[0]);
+    char padded[32], word[16];
+    snprintf(padded, sizeof padded, " %s ", kind_options[kind]);
+    snprintf(word, sizeof word, " %s ", names[i]);
+    if (strstr(padded, word) == NULL)
+      return fail_usage("option '--%s' does not apply to kind '%s'", names[i], kind_names[kind]);
+  }
+  if (args->psi.value != NULL && (args->n != 0 || args->from != NULL))
+    return fail_usage("option '--psi' cannot be combined with '--%s'", args->n != 0 ? "n" : "from");
+  return EXIT_DONE;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Making maps
+
+// Knots at equal steps of probability. Where phi^-1(0) = -inf the first knot stands at
+// phi^-1(1/(1000 n)): from the negative entropy this gives the paper's initial psi.
+static mm_status resample(const mm_map *source, size_t n, double *psi) {
+  double *p = memory_take(n + 1, sizeof *p), *knot = memory_take(n + 1, sizeof *knot);
+  for (size_t j = 0; j <= n; j++)
+    p[j] = (double)j / (double)n;
+  mm_status status = mm_map_phi_inverse(source, p, n + 1, knot);
+  if (status == MM_OK && isinf(knot[0])) {
+    p[0] = 1 / (1000.0 * (double)n);
+    status = mm_map_phi_inverse(source, p, 1, knot);
+  }
+  size_t changed = 0;
+  for (size_t j = 0; j < n && status == MM_OK; j++) {
+    double step = knot[j + 1] - knot[j];
+    psi[j] = fmin(fmax(step, MM_PSI_MIN), MM_PSI_MAX);
+    changed += psi[j] != step;
+  }
+  if (changed > 0) warn("%zu of %zu steps moved into [%g, %g]", changed, n, MM_PSI_MIN, MM_PSI_MAX);
+  free(p);
+  free(knot);
+  return status;
+}
+
+static mm_status piecewise_from(const mm_map *source, size_t n, mm_map **out) {
+  size_t own = 0;
+  const double *psi = mm_map_piecewise_psi(source, &own);
+  if (n == 0) n = own > 0 ? own : MM_PIECEWISE_N;
+  if (n == own) return mm_map_create_piecewise(psi, n, out);
+  double *resampled = memory_take(n, sizeof *resampled);
+  mm_status status = resample(source, n, resampled);
+  if (status == MM_OK) status = mm_map_create_piecewise(resampled, n, out);
+  free(resampled);
+  return status;
+}
+
+static mm_status neural_from(const mm_map *source, const char *name, mm_map **out) {
+  const double none[MM_NEURAL_UNITS] = { 0 };
+  const double *w = none, *c = none, *u = none;
+  double a = 0, b = 0;
+  switch (mm_map_get_kind(source)) {
+  case MM_MAP_NEURAL:
+    mm_map_neural_parameters(source, &w, &c, &u, &a, &b);
+    break;
+  case MM_MAP_NEGENTROPY:
+    b = 1;
+    break;
+  case MM_MAP_L2:
+    a = 1;
+    break;
+  default:
+    return MM_FAIL(MM_ERR_INPUT, "map new: %s (%s) cannot be turned into a neural map exactly",
+                   name, mm_map_kind_name(mm_map_get_kind(source)));
+  }
+  return mm_map_create_neural(w, c, u, a, b, out);
+}
+
+static int make_from(const new_args *args, bool neural, mm_map **out, char **meta) {
+  mm_map *source;
+  int code = map_argument_open(args->from, &source);
+  if (code != EXIT_DONE) return code;
+  mm_status status =
+      neural ? neural_from(source, args->from, out) : piecewise_from(source, (size_t)args->n, out);
+  // a copy keeps what its original says of itself; a conversion is another map
+  const char *text = mm_map_meta(source);
+  if (status == MM_OK && text != NULL && mm_map_get_kind(source) == mm_map_get_kind(*out))
+    *meta = memory_text(text, strlen(text));
+  mm_map_destroy(source);
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
+
+static int make(const new_args *args, mm_map **out, char **meta) {
+  const char *text = args->common.positional.value[0];
+  size_t length = strcspn(text, ":"), kind = 0;
+  while (kind < KIND_COUNT &&
+         (strlen(kind_names[kind]) != length || strncmp(kind_names[kind], text, length) != 0))
+    kind++;
+  if (kind == KIND_COUNT) {
+    char near[SUGGESTION_SIZE];
+    return fail_usage("unknown kind '%s'%s", text,
+                      options_suggestion(text, kind_names, KIND_COUNT, "", near));
+  }
+  bool has_suffix = text[length] == ':';
+  int code = check_applies(args, kind, has_suffix);
+  if (code != EXIT_DONE) return code;
+  if (has_suffix) return map_argument_open(text, out);
+  if (args->from != NULL) return make_from(args, strcmp(text, "neural") == 0, out, meta);
+
+  mm_status status = MM_OK;
+  char name[64];
+  snprintf(name, sizeof name, "%s", text);
+  if (strcmp(text, "tsallis") == 0) {
+    if (!options_given(&command_map_new, &args->common, "q"))
+      return fail_usage("kind 'tsallis' needs its order: --q Q");
+    status = mm_map_create_tsallis(args->q, out);
+  } else if (args->psi.value != NULL) {
+    status = mm_map_create_piecewise(args->psi.value, args->psi.n, out);
+  } else {
+    if (args->n != 0) snprintf(name, sizeof name, "%s:%llu", text, (unsigned long long)args->n);
+    if (strncmp(text, "random", 6) == 0)
+      snprintf(name, sizeof name, "%s:%llu", text, (unsigned long long)args->seed);
+    status = mm_map_open(name, out);
+  }
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Meta
+
+// true, false and numbers that JSON would write in just this way are those; the rest is text
+static cJSON *meta_value(const char *text) {
+  double number;
+  char written[MM_JSON_NUMBER_SIZE];
+  if (strcmp(text, "true") == 0) return cJSON_CreateTrue();
+  if (strcmp(text, "false") == 0) return cJSON_CreateFalse();
+  if (mm_json_parse_number(text, &number) && isfinite(number) &&
+      strcmp(mm_json_format_number(number, written), text) == 0)
+    return mm_json_number(number);
+  return cJSON_CreateString(text);
+}
+
+static bool is_utf8(const char *text) {
+  for (size_t left = strlen(text), step; left > 0; text += step, left -= step) {
+    step = mm_utf8_length((const unsigned char *)text, left);
+    if (step == 0) return false;
+  }
+  return true;
+}
+
+static int add_meta(cJSON *object, const option_texts *pairs) {
+  for (size_t i = 0; i < pairs->n; i++) {
+    const char *pair = pairs->value[i], *equals = strchr(pair, '=');
+    if (equals == NULL || equals == pair)
+      return fail_usage("option '--meta': expected KEY=VALUE, found '%s'", pair);
+    if (!is_utf8(pair)) return fail_usage("option '--meta': '%s' is not UTF-8", pair);
+    size_t length = (size_t)(equals - pair) + 1;
+    for (size_t j = 0; j < i; j++)
+      if (strncmp(pairs->value[j], pair, length) == 0)
+        return fail_usage("option '--meta': key '%.*s' is given twice", (int)length - 1, pair);
+    char *key = memory_text(pair, length - 1);
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key); // what the original said
+    cJSON_AddItemToObject(object, key, meta_value(equals + 1));
+    free(key);
+  }
+  return EXIT_DONE;
+}
+
+// *meta: text or NULL, replaced by the text with --meta's pairs in it; released with free
+static int extend_meta(const option_texts *pairs, char **meta) {
+  if (pairs->n == 0) return EXIT_DONE;
+  cJSON *object = NULL;
+  if (*meta == NULL)
+    object = cJSON_CreateObject();
+  else if (mm_json_parse(*meta, strlen(*meta), "meta", &object) != MM_OK)
+    return fail_status(MM_ERR_INPUT);
+  int code = add_meta(object, pairs);
+  char *text = code == EXIT_DONE ? mm_json_print(object, false) : NULL;
+  cJSON_Delete(object);
+  free(*meta);
+  *meta = text != NULL ? memory_text(text, strlen(text)) : NULL;
+  mm_free(text);
+  return code;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static int write_map(const new_args *args, const mm_map *map, const char *meta) {
+  char kind[MAP_KIND_SIZE];
+  mm_status status;
+  if (args->out == NULL) {
+    char *text;
+    status = mm_map_format(map, meta, &text);
+    if (status != MM_OK) return fail_status(status);
+    output_text(text);
+    if (text[0] != '\0' && text[strlen(text) - 1] != '\n') output_text("\n");
+    mm_map_text_free(text);
+    return EXIT_DONE;
+  }
+  status = mm_map_save(map, meta, args->out);
+  if (status != MM_OK) return fail_status(status);
+  note("wrote %s (%s)", args->out, map_describe_kind(map, kind));
+  if (!args->common.json) return EXIT_DONE;
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "file", args->out);
+  cJSON_AddStringToObject(root, "kind", mm_map_kind_name(mm_map_get_kind(map)));
+  return output_json(root, EXIT_DONE);
+}
+
+static int run(void *raw) {
+  const new_args *args = raw;
+  int code = args->out != NULL ? map_check_out(args->out, args->force) : EXIT_DONE;
+  mm_map *map = NULL;
+  char *meta = NULL;
+  if (code == EXIT_DONE) code = make(args, &map, &meta);
+  if (code == EXIT_DONE) code = extend_meta(&args->meta, &meta);
+  if (code == EXIT_DONE) code = write_map(args, map, meta);
+  mm_map_destroy(map);
+  free(meta);
+  return code;
+}
+
+const command command_map_new = {
+  .name = "new",
+  .summary = "make a map and write its file",
+  .positional = "KIND",
+  .about =
+      "KIND is negentropy, l2, tsallis:Q (or tsallis --q Q), piecewise, neural, random:SEED or "
+      "random-neural:SEED. piecewise and neural alone are where a search starts, close to the "
+      "negative entropy; the random kinds are its controls.",
+  .examples = "mirrormap map new piecewise --n 50 --out initial.json\n"
+              "mirrormap map new piecewise --psi 0.2,0.3,0.5 --meta author=me\n"
+              "mirrormap map new piecewise --from tsallis:1.5 --n 200 --out tsallis.json",
+  .options = options,
+  .common = COMMON_JSON,
+  .min_positional = 1,
+  .max_positional = 1,
+  .args_size = sizeof(new_args),
+  .run = run,
+};

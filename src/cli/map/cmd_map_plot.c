@@ -1,0 +1,130 @@
+// `map plot`: pictures of maps, drawn by gnuplot.
+
+#include <string.h>
+
+#include "cli/argument/map_argument.h"
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+#include "show/figure/map_figure.h"
+
+typedef struct plot_args {
+  command_args common;
+  unsigned what; // bits of panel_names
+  uint64_t actions;
+  double eta, c_max;
+  const char *out;
+} plot_args;
+
+static const char *const panel_names[] = { "phi",     "phi-inverse", "h", "policy",
+                                           "simplex", "all",         NULL };
+
+static const option options[] = {
+  { .name = "out",
+    .type = OPTION_TEXT,
+    .offset = offsetof(plot_args, out),
+    .metavar = "FILE",
+    .help = "the picture; .svg, .pdf or .png chooses the format, an old one is replaced",
+    .required = true },
+  { .name = "what",
+    .type = OPTION_CHOICES,
+    .offset = offsetof(plot_args, what),
+    .choices = panel_names,
+    .metavar = "A,B,...",
+    .help =
+        "panels: phi, phi-inverse, h, policy (probabilities against the score scale c), simplex "
+        "(divergence from the uniform policy)",
+    .fallback = "all" },
+  { .name = "actions",
+    .type = OPTION_COUNT,
+    .offset = offsetof(plot_args, actions),
+    .metavar = "N",
+    .help = "actions of the policy panel",
+    .fallback = "3",
+    .low = 2,
+    .high = 32 },
+  { .name = "eta",
+    .type = OPTION_NUMBER,
+    .offset = offsetof(plot_args, eta),
+    .metavar = "E",
+    .help = "step size that multiplies its scores c (1, .., N)",
+    .fallback = "0.9",
+    .low = 0,
+    .high = 1e6,
+    .low_open = true },
+  { .name = "c-max",
+    .type = OPTION_NUMBER,
+    .offset = offsetof(plot_args, c_max),
+    .metavar = "C",
+    .help = "right end of its axis",
+    .fallback = "4",
+    .low = 0,
+    .high = 1e6,
+    .low_open = true },
+  { 0 },
+};
+
+static unsigned panels(unsigned what) {
+  static const unsigned panel[] = { MM_PANEL_PHI,    MM_PANEL_PHI_INVERSE, MM_PANEL_H,
+                                    MM_PANEL_POLICY, MM_PANEL_SIMPLEX,     MM_PANEL_ALL };
+  unsigned result = 0;
+  for (unsigned i = 0; i < sizeof panel / sizeof panel[0]; i++)
+    if (what >> i & 1) result |= panel[i];
+  return result;
+}
+
+static bool has_ending(const char *path) {
+  static const char *const ending[] = { ".svg", ".pdf", ".png" };
+  size_t length = strlen(path);
+  for (int i = 0; i < 3; i++)
+    if (length > 4 && strcmp(path + length - 4, ending[i]) == 0 && path[length - 5] != '/')
+      return true;
+  return false;
+}
+
+static int run(void *raw) {
+  const plot_args *args = raw;
+  if (!has_ending(args->out))
+    return fail_usage("option '--out': '%s' does not end in .svg, .pdf or .png", args->out);
+  int code = map_check_out(args->out, true);
+  if (code != EXIT_DONE) return code;
+
+  map_list maps;
+  code = map_list_open(&args->common.positional, &maps);
+  if (code == EXIT_DONE) {
+    mm_map_figure_config config = mm_map_figure_config_default();
+    config.panels = panels(args->what);
+    config.n_action = (size_t)args->actions;
+    config.eta = args->eta;
+    config.scale_max = args->c_max;
+    mm_status status =
+        mm_map_figure_write(&config, (const mm_map *const *)maps.map, maps.name, maps.n, args->out);
+    if (status != MM_OK)
+      code = fail_status(status);
+    else
+      note("wrote %s", args->out);
+  }
+  if (code == EXIT_DONE && args->common.json) {
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "file", args->out);
+    code = output_json(root, EXIT_DONE);
+  }
+  map_list_release(&maps);
+  return code;
+}
+
+const command command_map_plot = {
+  .name = "plot",
+  .summary = "draw maps to SVG, PDF or PNG",
+  .positional = "MAP...",
+  .about = "Several maps share one picture. phi and phi^-1 are aligned where phi = 1, because a "
+           "shift of "
+           "x does not change a map.",
+  .examples = "mirrormap map plot negentropy l2 tsallis:1.5 --out maps.svg\n"
+              "mirrormap map plot learned.json --what phi,policy --actions 5 --out policy.pdf",
+  .options = options,
+  .common = COMMON_JSON,
+  .min_positional = 1,
+  .max_positional = SIZE_MAX,
+  .args_size = sizeof(plot_args),
+  .run = run,
+};

@@ -1,0 +1,10 @@
+// What `reproduce` prints of an artefact.
+
+#ifndef MM_CLI_REPRODUCE_REPORT_H
+#define MM_CLI_REPRODUCE_REPORT_H
+
+#include "paper/reproduction.h"
+
+void reproduce_report(const mm_reproduction *result);
+
+#endif

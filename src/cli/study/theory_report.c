@@ -1,0 +1,349 @@
+// Tables of iterations, and what they say about Theorem 1 in words.
+
+#include "cli/study/theory_report.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/core/memory.h"
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+
+double theory_steps(const mm_pmd_config *pmd) {
+  return pmd->envs * pmd->unroll;
+}
+
+theory_dips theory_count_dips(const mm_theory *run) {
+  theory_dips dips = { 0, 0, 0 };
+  for (size_t t = 0; t < run->n_step; t++) {
+    double loss = -run->step[t].value_change;
+    if (!(loss > 0)) continue;
+    dips.n++;
+    dips.total += loss;
+    dips.largest = fmax(dips.largest, loss);
+  }
+  return dips;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Iterations
+
+typedef struct column {
+  const char *name;
+  size_t offset;    // of the number in mm_theory_step
+  const char *sign; // printf's flag
+} column;
+
+static const column columns[] = {
+  { "value", offsetof(mm_theory_step, value), "" },
+  { "change", offsetof(mm_theory_step, value_change), "+" },
+  { "E", offsetof(mm_theory_step, estimation_error), "" },
+  { "E sampled", offsetof(mm_theory_step, estimation_error_sampled), "" },
+  { "U", offsetof(mm_theory_step, update_distance), "" },
+  { "bound", offsetof(mm_theory_step, monotone_bound), "" },
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+// A field of mm_theory_step by its place.
+static double number_at(const mm_theory_step *step, size_t offset) {
+  double number;
+  memcpy(&number, (const char *)step + offset, sizeof number);
+  return number;
+}
+
+static bool is_violated(const mm_theory_step *step) {
+  return step->value_change < step->monotone_bound;
+}
+
+// Digits behind the point that give the column's largest number five in all.
+static int decimals(const mm_theory *run, const column *c) {
+  double largest = 0;
+  for (size_t t = 0; t < run->n_step; t++)
+    largest = fmax(largest, fabs(number_at(run->step + t, c->offset)));
+  if (!(largest > 1e-9 && largest < 1e12)) return 4; // nothing but rounding, or no room
+  int whole = (int)floor(log10(largest));
+  return whole > 4 ? 0 : whole < -4 ? 8 : 4 - whole;
+}
+
+static void put_cell(table *t, const char *sign, int digits, double number) {
+  char format[16], text[OUTPUT_NUMBER_SIZE];
+  if (fabs(number) < 0.5 * pow(10, -digits)) number = 0; // no "-0.0000"
+  snprintf(format, sizeof format, "%%%s.%d%s", sign, digits, fabs(number) < 1e12 ? "f" : "g");
+  snprintf(text, sizeof text, format, number);
+  table_text(t, text);
+}
+
+static void put_counts(table *t, size_t iteration, double steps) {
+  char text[OUTPUT_NUMBER_SIZE];
+  snprintf(text, sizeof text, "%zu", iteration);
+  table_text(t, text);
+  snprintf(text, sizeof text, "%.0f", steps);
+  table_text(t, text);
+}
+
+// Violations are marked in a column of their own where there are any.
+static void put_iterations(const theory_runs *runs, const mm_theory *run) {
+  const char *header[COLUMNS + 3] = { "t", "steps" };
+  int digits[COLUMNS];
+  double steps = theory_steps(runs->pmd);
+  for (size_t i = 0; i < COLUMNS; i++) {
+    header[2 + i] = columns[i].name;
+    digits[i] = decimals(run, &columns[i]);
+  }
+  header[2 + COLUMNS] = "<";
+  size_t marks = run->violations > 0;
+  table *t = table_create(header, 2 + COLUMNS + marks);
+  for (size_t k = 0; k < run->n_step; k += runs->every) {
+    const mm_theory_step *step = run->step + k;
+    put_counts(t, k, (double)k * steps);
+    for (size_t i = 0; i < COLUMNS; i++)
+      put_cell(t, columns[i].sign, digits[i], number_at(step, columns[i].offset));
+    if (marks == 0) continue;
+    table_text(t, is_violated(step) ? "violated" : "");
+    table_mark(t, !is_violated(step));
+  }
+  // the policy that the last iteration left
+  put_counts(t, run->n_step, (double)run->n_step * steps);
+  put_cell(t, columns[0].sign, digits[0], run->final_value);
+  for (size_t i = 1; i < COLUMNS + marks; i++)
+    table_text(t, "");
+  table_print(t);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Summary: a line per quantity, a column per map
+
+static double mean_of(const mm_theory *run, size_t offset) {
+  double sum = 0;
+  for (size_t t = 0; t < run->n_step; t++)
+    sum += number_at(run->step + t, offset);
+  return sum / (double)run->n_step;
+}
+
+static double mean_error(const mm_theory *run) {
+  return mean_of(run, offsetof(mm_theory_step, estimation_error));
+}
+
+static double mean_distance(const mm_theory *run) {
+  return mean_of(run, offsetof(mm_theory_step, update_distance));
+}
+
+static double mean_bound(const mm_theory *run) {
+  return mean_of(run, offsetof(mm_theory_step, monotone_bound));
+}
+
+static double largest_error(const mm_theory *run) {
+  double largest = 0;
+  for (size_t t = 0; t < run->n_step; t++)
+    largest = fmax(largest, run->step[t].estimation_error);
+  return largest;
+}
+
+static double final_share(const mm_theory *run) {
+  return run->v_star > 0 ? 100 * run->final_value / run->v_star : NAN;
+}
+
+static double dips(const mm_theory *run) {
+  return (double)theory_count_dips(run).n;
+}
+
+static double dips_total(const mm_theory *run) {
+  return theory_count_dips(run).total;
+}
+
+static double violations(const mm_theory *run) {
+  return (double)run->violations;
+}
+
+typedef struct line {
+  const char *name;
+  double (*compute)(const mm_theory *run); // or
+  size_t offset;                           // of the number in mm_theory
+} line;
+
+#define FIELD(name) NULL, offsetof(mm_theory, name)
+
+static const line lines[] = {
+  { "optimal value V*", FIELD(v_star) },
+  { "final value", FIELD(final_value) },
+  { "  in % of V*", final_share, 0 },
+  { "mean E", mean_error, 0 },
+  { "mean U", mean_distance, 0 },
+  { "dips", dips, 0 },
+  { "  lost in them", dips_total, 0 },
+  { "violations", violations, 0 },
+  { "average gap", FIELD(average_gap) },
+  { "convergence bound", FIELD(convergence_bound) },
+  { "  rate term", FIELD(rate_term) },
+  { "  floor term", FIELD(floor_term) },
+  { "  divergence D", FIELD(optimal_divergence) },
+  { "bound, reward range", FIELD(bound_with_range) },
+  { "  reward range", FIELD(reward_range) },
+  { "bound, step taken", FIELD(bound_with_effective_eta) },
+  { "  effective eta", FIELD(effective_eta) },
+};
+#undef FIELD
+
+static double number_of(const mm_theory *run, const line *l) {
+  double number;
+  if (l->compute != NULL) return l->compute(run);
+  memcpy(&number, (const char *)run + l->offset, sizeof number);
+  return number;
+}
+
+static void put_summary(const theory_runs *runs) {
+  const char **header = memory_take(runs->n + 1, sizeof *header);
+  header[0] = "<";
+  for (size_t i = 0; i < runs->n; i++)
+    header[i + 1] = runs->label[i];
+  table *t = table_create(header, runs->n + 1);
+  free(header);
+  for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+    table_text(t, lines[k].name);
+    for (size_t i = 0; i < runs->n; i++) {
+      double number = number_of(&runs->run[i], &lines[k]);
+      if (isnan(number))
+        table_text(t, "-");
+      else
+        table_number(t, number);
+      if (lines[k].compute == violations && number > 0) table_mark(t, false);
+    }
+  }
+  table_print(t);
+}
+
+// ---------------------------------------------------------------------------------------------
+// What the numbers mean
+
+enum { INDENT = 21 };
+
+// Words of `text` in lines that begin at INDENT, where the cursor stands.
+static void put_words(const char *text) {
+  int width = terminal_width(stdout), used = INDENT;
+  width = width < 60 ? 60 : width > 100 ? 100 : width;
+  while (*text != '\0') {
+    int length = (int)strcspn(text, " ");
+    if (used > INDENT && used + 1 + length > width) {
+      printf("\n%*s", INDENT, "");
+      used = INDENT;
+    }
+    used += printf("%s%.*s", used > INDENT ? " " : "", length, text);
+    text += length + (text[length] == ' ');
+  }
+  fputc('\n', stdout);
+}
+
+static void explain(const char *name, const char *format, ...) MM_CHECK_FORMAT(2, 3);
+
+static void explain(const char *name, const char *format, ...) {
+  char text[800];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  printf("%-*s", INDENT, name);
+  put_words(text);
+}
+
+// "l2 at t = 3, 17, 20, ...".
+static const char *list_violations(const char *label, const mm_theory *run, char *out,
+                                   size_t size) {
+  size_t used = (size_t)snprintf(out, size, "%s at", label), listed = 0;
+  for (size_t t = 0; t < run->n_step && used < size; t++) {
+    if (!is_violated(run->step + t)) continue;
+    if (listed == 8) {
+      snprintf(out + used, size - used, ", ...");
+      break;
+    }
+    const char *joint = listed++ == 0 ? " t = " : ", ";
+    used += (size_t)snprintf(out + used, size - used, "%s%zu", joint, t);
+  }
+  return out;
+}
+
+static void explain_violations(const theory_runs *runs) {
+  size_t broken = 0;
+  for (size_t i = 0; i < runs->n; i++)
+    broken += runs->run[i].violations > 0;
+  if (broken == 0)
+    explain("violations",
+            "None: no change fell below -E U / (1 - gamma). That bound is loose: on average it "
+            "lets an iteration%s%s lose %.3g.",
+            runs->n > 1 ? " with " : "", runs->n > 1 ? runs->label[0] : "",
+            fabs(mean_bound(&runs->run[0])));
+  for (size_t i = 0; i < runs->n; i++) {
+    char list[200];
+    if (runs->run[i].violations == 0) continue;
+    explain("violations",
+            "%s: the change fell below -E U / (1 - gamma). Possible, because the theorem wants "
+            "every state's update solved exactly and %g gradient steps do not do that.",
+            list_violations(runs->label[i], &runs->run[i], list, sizeof list), runs->pmd->epochs);
+  }
+}
+
+// No gap can be larger than that of the best reward for ever from the worst.
+static void explain_bound(const theory_runs *runs) {
+  const mm_theory *first = &runs->run[0];
+  double gamma = runs->pmd->gamma, most = first->reward_range / (1 - gamma), error = INFINITY;
+  size_t vacuous = 0;
+  for (size_t i = 0; i < runs->n; i++) {
+    vacuous += runs->run[i].convergence_bound >= most;
+    error = fmin(error, largest_error(&runs->run[i]));
+  }
+  if (vacuous == runs->n)
+    explain("convergence bound",
+            "Vacuous: it allows the average gap to be that large, but no gap can exceed the reward "
+            "range over 1 - gamma, %.4g. At gamma = %g it could say something only if E were "
+            "always below %.2g; it reached about %.3g%s.",
+            most, gamma, first->reward_range * (1 - gamma) / 4, error,
+            runs->n > 1 ? " or more with each map" : "");
+  else
+    explain("convergence bound",
+            "What the theorem allows for the average gap, as far as it is below the reward range "
+            "over 1 - gamma, %.4g, which no gap can exceed%s.",
+            most, vacuous > 0 ? ": that is not so with every map" : "");
+}
+
+static void put_notes(const theory_runs *runs) {
+  const mm_pmd_config *pmd = runs->pmd;
+  explain("dips", "Iterations that lost value.");
+  explain_violations(runs);
+  explain("average gap", "V* less the mean value of all iterations.");
+  explain_bound(runs);
+  explain("rate term", "[D / (eta (1 - gamma)) + 1 / (1 - gamma)^2] / T: falls with more "
+                       "iterations. D, the divergence from the first policy to the optimal one "
+                       "where the latter goes, is all that the bound knows of the map.");
+  explain("floor term", "4 max E / (1 - gamma)^2: stays, however long the run.");
+  explain("reward range",
+          "The theorem assumes rewards in [0, 1]; here they span %.4g, which "
+          "multiplies its 1 / (1 - gamma)^2.",
+          runs->run[0].reward_range);
+  if (pmd->normalise_advantage)
+    explain("step taken",
+            "Normalised advantages make the step eta / std, so the theorem's eta is "
+            "not the run's %g but the effective one.",
+            pmd->eta);
+  else
+    explain("step taken", "Advantages are not normalised: the theorem's eta is the run's %g.",
+            pmd->eta);
+}
+
+void theory_report(const theory_runs *runs) {
+  const mm_pmd_config *pmd = runs->pmd;
+  printf("%s: %zu iterations of %.0f steps, gamma = %g, eta = %g, %s\n", output_plain(runs->task),
+         runs->run[0].n_step, theory_steps(pmd), pmd->gamma, pmd->eta,
+         pmd->restart ? "restart" : "absorb");
+  for (size_t i = 0; i < runs->n; i++) {
+    printf("\n%s%s%s\n", terminal_style(stdout, STYLE_BOLD), output_plain(runs->label[i]),
+           terminal_style(stdout, STYLE_PLAIN));
+    put_iterations(runs, &runs->run[i]);
+  }
+  fputc('\n', stdout);
+  put_summary(runs);
+  fputc('\n', stdout);
+  put_notes(runs);
+}

@@ -1,0 +1,439 @@
+// `export`: what is in a run database, as CSV, as lines of JSON, for TensorBoard, or as a map file.
+
+#define _XOPEN_SOURCE 700
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "cli/argument/map_argument.h"
+#include "cli/core/command.h"
+#include "cli/core/memory.h"
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+#include "cli/tools/export_events.h"
+#include "study/learn/learn.h"
+#include "study/run/run_table.h"
+
+typedef struct export_args {
+  command_args common;
+  bool csv, jsonl, tensorboard, force;
+  const char *out, *table, *map;
+  uint64_t generation;
+} export_args;
+
+// Tables `state` and `kept` have nothing but blobs.
+static const char *const table_names[] = {
+  "meta",     "generation", "job",   "score",   "timing", "session",
+  "training", "curve",      "batch", "measure", NULL,
+};
+
+static const option export_options[] = {
+  { .name = "csv",
+    .type = OPTION_FLAG,
+    .offset = offsetof(export_args, csv),
+    .help = "comma-separated values with a header line" },
+  { .name = "jsonl",
+    .type = OPTION_FLAG,
+    .offset = offsetof(export_args, jsonl),
+    .help = "one JSON object per row and line" },
+  { .name = "tensorboard",
+    .type = OPTION_FLAG,
+    .offset = offsetof(export_args, tensorboard),
+    .help = "event files for TensorBoard, a folder for each curve" },
+  { .name = "map",
+    .type = OPTION_TEXT,
+    .offset = offsetof(export_args, map),
+    .metavar = "FILE",
+    .help = "write the mean of a generation as a map file" },
+  { .name = "generation",
+    .type = OPTION_COUNT,
+    .offset = offsetof(export_args, generation),
+    .metavar = "G",
+    .help = "which generation --map takes (default: the last)",
+    .high = 9e15 },
+  { .name = "table",
+    .type = OPTION_CHOICE,
+    .offset = offsetof(export_args, table),
+    .choices = table_names,
+    .help = "only this table" },
+  { .name = "out",
+    .type = OPTION_TEXT,
+    .offset = offsetof(export_args, out),
+    .metavar = "FILE|DIR",
+    .help = "write there instead of stdout; a DIR gets one CSV file per table, or the event files "
+            "(default for these: tensorboard in the run's folder)" },
+  { .name = "force",
+    .type = OPTION_FLAG,
+    .offset = offsetof(export_args, force),
+    .help = "replace files that exist" },
+  { 0 },
+};
+
+// ---------------------------------------------------------------------------------------------
+// Rows as text
+
+typedef struct text {
+  char *at; // zero at the end
+  size_t used, room;
+} text;
+
+static void put(text *t, const char *bytes, size_t n) {
+  if (t->used + n + 1 > t->room) {
+    t->room = 2 * (t->used + n + 1);
+    t->at = realloc(t->at, t->room);
+    if (t->at == NULL) exit(fail(EXIT_FAILED, "%s", mm_status_text(MM_ERR_MEMORY)));
+  }
+  memcpy(t->at + t->used, bytes, n);
+  t->used += n;
+  t->at[t->used] = '\0';
+}
+
+static void put_text(text *t, const char *bytes) {
+  put(t, bytes, strlen(bytes));
+}
+
+static void put_number(text *t, const mm_run_column *column, const mm_run_cell *cell) {
+  char number[MM_JSON_NUMBER_SIZE];
+  if (column->kind == MM_RUN_REAL)
+    mm_json_format_number(cell->real, number);
+  else if (column->kind == MM_RUN_UNSIGNED)
+    snprintf(number, sizeof number, "%" PRIu64, (uint64_t)cell->integer);
+  else
+    snprintf(number, sizeof number, "%" PRId64, cell->integer);
+  put_text(t, number);
+}
+
+static bool is_text(const mm_run_column *column) {
+  return column->kind == MM_RUN_WORD || column->kind == MM_RUN_TEXT;
+}
+
+// RFC 4180: quoted where a comma, a quote or a line's end asks for it.
+static void put_csv_text(text *t, const char *value) {
+  bool quoted = value[0] == '\0' || strpbrk(value, ",\"\r\n") != NULL;
+  if (quoted) put_text(t, "\"");
+  for (; *value != '\0'; value++) {
+    if (*value == '"') put_text(t, "\"");
+    put(t, value, 1);
+  }
+  if (quoted) put_text(t, "\"");
+}
+
+static void format_csv(const mm_run_table *of, const mm_run_cell *cell, text *t) {
+  for (int i = 0; i < of->n; i++) {
+    if (i > 0) put_text(t, ",");
+    if (cell[i].null) continue;
+    if (is_text(&of->column[i]))
+      put_csv_text(t, cell[i].data);
+    else
+      put_number(t, &of->column[i], &cell[i]);
+  }
+  put_text(t, "\n");
+}
+
+static void put_json_text(text *t, const char *value) {
+  cJSON *item = cJSON_CreateString(value);
+  char *printed = mm_json_print(item, false);
+  if (printed == NULL) exit(fail(EXIT_FAILED, "%s", mm_status_text(MM_ERR_MEMORY)));
+  put_text(t, printed);
+  mm_free(printed);
+  cJSON_Delete(item);
+}
+
+static void put_json_cell(text *t, const mm_run_column *column, const mm_run_cell *cell) {
+  bool infinite = column->kind == MM_RUN_REAL && !cell->null && cell->real - cell->real != 0;
+  if (cell->null) {
+    put_text(t, "null");
+  } else if (is_text(column)) {
+    put_json_text(t, cell->data);
+  } else {
+    if (infinite) put_text(t, "\"");
+    put_number(t, column, cell);
+    if (infinite) put_text(t, "\"");
+  }
+}
+
+static void format_jsonl(const mm_run_table *of, const mm_run_cell *cell, text *t) {
+  put_text(t, "{\"table\":\"");
+  put_text(t, of->name);
+  put_text(t, "\"");
+  for (int i = 0; i < of->n; i++) {
+    put_text(t, ",\"");
+    put_text(t, of->column[i].name);
+    put_text(t, "\":");
+    put_json_cell(t, &of->column[i], &cell[i]);
+  }
+  put_text(t, "}\n");
+}
+
+// ---------------------------------------------------------------------------------------------
+// Where it goes: stdout, or a file that appears under its name only when it is complete
+
+typedef struct target {
+  const char *path; // NULL: stdout
+  char *temporary;
+  FILE *file;
+  bool csv;
+  text line;
+  uint64_t rows;
+  int error; // the first that writing met
+} target;
+
+// Leaves nothing behind.
+static void target_drop(target *t) {
+  if (t->file != NULL && t->file != stdout) fclose(t->file);
+  if (t->temporary != NULL) unlink(t->temporary);
+  free(t->temporary);
+  free(t->line.at);
+  *t = (target){ .path = t->path };
+}
+
+static int target_failed(target *t) {
+  int error = t->error != 0 ? t->error : errno;
+  target_drop(t);
+  return fail(EXIT_FAILED, "cannot write '%s': %s", t->path, strerror(error));
+}
+
+static int target_open(target *t, const char *path, bool csv) {
+  *t = (target){ .path = path, .csv = csv, .file = stdout };
+  if (path == NULL) return EXIT_DONE;
+  size_t room = strlen(path) + 32;
+  t->temporary = memory_take(room, 1);
+  snprintf(t->temporary, room, "%s.tmp-%ld", path, (long)getpid());
+  t->file = fopen(t->temporary, "wx");
+  return t->file != NULL ? EXIT_DONE : target_failed(t);
+}
+
+static int target_close(target *t) {
+  if (t->path == NULL) {
+    target_drop(t);
+    return EXIT_DONE;
+  }
+  if (ferror(t->file) || fflush(t->file) != 0) return target_failed(t);
+  if (fsync(fileno(t->file)) != 0 && errno != EINVAL && errno != ENOTSUP) return target_failed(t);
+  int code = fclose(t->file);
+  t->file = NULL;
+  if (code != 0 || rename(t->temporary, t->path) != 0) return target_failed(t);
+  note("wrote %s (%" PRIu64 " rows)", t->path, t->rows);
+  free(t->temporary);
+  free(t->line.at);
+  return EXIT_DONE;
+}
+
+// Ends the walk where nobody reads any more, or the disk is full.
+static int put_line(target *t) {
+  if (t->file == stdout)
+    output_text(t->line.at);
+  else
+    fputs(t->line.at, t->file);
+  t->line.used = 0;
+  if (ferror(t->file) && t->error == 0) t->error = errno;
+  return ferror(t->file);
+}
+
+static int put_row(const mm_run_table *of, const mm_run_cell *cell, void *user) {
+  target *t = user;
+  t->rows++;
+  if (t->csv)
+    format_csv(of, cell, &t->line);
+  else
+    format_jsonl(of, cell, &t->line);
+  return put_line(t);
+}
+
+static void put_header(target *t, const mm_run_table *of) {
+  for (int i = 0; i < of->n; i++) {
+    if (i > 0) put_text(&t->line, ",");
+    put_text(&t->line, of->column[i].name);
+  }
+  put_text(&t->line, "\n");
+  put_line(t);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Tables
+
+static mm_run_table_id table_id(const char *name) {
+  int i = 0;
+  while (strcmp(mm_run_tables[i].name, name) != 0)
+    i++;
+  return (mm_run_table_id)i;
+}
+
+// Damage is reported once, at the end; what is intact gets out all the same.
+static int put_table(mm_run *run, const char *name, target *t) {
+  mm_run_table_id id = table_id(name);
+  if (t->csv) put_header(t, &mm_run_tables[id]);
+  mm_status status = mm_run_walk_all(run, id, put_row, t);
+  return status == MM_OK || status == MM_ERR_INPUT ? EXIT_DONE : fail_status(status);
+}
+
+// The tables asked for, into one file or stdout.
+static int put_file(mm_run *run, const export_args *args, const char *path) {
+  target t;
+  int code = target_open(&t, path, args->csv);
+  if (code != EXIT_DONE) return code;
+  const char *only = args->table;
+  if (only == NULL && args->csv)
+    only = strcmp(mm_run_command(run), "learn") == 0 ? "generation" : "training";
+  for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE; i++)
+    if (only == NULL || strcmp(only, table_names[i]) == 0)
+      code = put_table(run, table_names[i], &t);
+  if (code == EXIT_DONE) return target_close(&t);
+  target_drop(&t);
+  return code;
+}
+
+static char *file_in(const char *folder, const char *name) {
+  size_t room = strlen(folder) + strlen(name) + 8;
+  char *path = memory_take(room, 1);
+  snprintf(path, room, "%s/%s.csv", folder, name);
+  return path;
+}
+
+static int put_folder(mm_run *run, const export_args *args) {
+  int code = EXIT_DONE;
+  struct stat about;
+  bool made;
+  mm_status status = mm_run_make_folder(args->out, &made);
+  if (status != MM_OK) return fail_status(status);
+  // all or none of them: look before the first is written
+  for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE && !args->force; i++) {
+    char *path = file_in(args->out, table_names[i]);
+    bool wanted = args->table == NULL || strcmp(args->table, table_names[i]) == 0;
+    if (wanted && lstat(path, &about) == 0)
+      code = fail_usage("option '--out': %s exists already (--force replaces it)", path);
+    free(path);
+  }
+  for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE; i++) {
+    export_args one = *args;
+    one.table = table_names[i];
+    char *path = file_in(args->out, table_names[i]);
+    if (args->table == NULL || strcmp(args->table, table_names[i]) == 0)
+      code = put_file(run, &one, path);
+    free(path);
+  }
+  return code;
+}
+
+static bool is_folder_name(const char *path) {
+  struct stat about;
+  size_t length = strlen(path);
+  if (stat(path, &about) == 0) return S_ISDIR(about.st_mode);
+  return length < 4 || strcmp(path + length - 4, ".csv") != 0;
+}
+
+static int put_tables(mm_run *run, const export_args *args) {
+  if (args->out == NULL) return put_file(run, args, NULL);
+  if (args->csv && is_folder_name(args->out)) return put_folder(run, args);
+  int code = map_check_out(args->out, args->force);
+  return code == EXIT_DONE ? put_file(run, args, args->out) : code;
+}
+
+// ---------------------------------------------------------------------------------------------
+// A map
+
+// Without --generation. Of a damaged run nobody knows which one it is.
+static int find_last(mm_run *run, int64_t *out) {
+  mm_run_generation row;
+  bool found;
+  mm_status status = mm_run_last_generation(run, &row, &found);
+  if (mm_run_damage(run) != NULL)
+    return fail(EXIT_FAILED,
+                "'%s' is damaged (%s): its last generation may be missing, say which one you want "
+                "with --generation",
+                mm_run_folder_of(run), mm_run_damage(run));
+  if (status != MM_OK) return fail_status(status);
+  if (!found) return fail(EXIT_USAGE, "'%s' has no generation yet", mm_run_folder_of(run));
+  *out = row.generation;
+  return EXIT_DONE;
+}
+
+static int put_map(mm_run *run, const export_args *args) {
+  int64_t generation = (int64_t)args->generation;
+  mm_map *map;
+  int code = map_check_out(args->map, args->force);
+  if (code == EXIT_DONE && !options_given(&command_export, &args->common, "generation"))
+    code = find_last(run, &generation);
+  if (code != EXIT_DONE) return code;
+  mm_status status = mm_learn_map_at(run, generation, &map);
+  if (status != MM_OK) return fail_status(status);
+  status = mm_map_save(map, mm_map_meta(map), args->map);
+  mm_map_destroy(map);
+  if (status != MM_OK) return fail_status(status);
+  note("wrote %s (mean of generation %" PRId64 ")", args->map, generation);
+  return EXIT_DONE;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static int check_usage(const export_args *args) {
+  const command_args *common = &args->common;
+  if (args->csv + args->jsonl + args->tensorboard + (args->map != NULL) != 1)
+    return fail_usage("expected one of --csv, --jsonl, --tensorboard and --map FILE");
+  if (args->tensorboard && args->table != NULL)
+    return fail_usage("option '--table' is for --csv and --jsonl");
+  if (args->map != NULL && (args->out != NULL || args->table != NULL))
+    return fail_usage(args->out != NULL ? "option '--out' is for --csv, --jsonl and --tensorboard"
+                                        : "option '--table' is for --csv and --jsonl");
+  if (args->map == NULL && options_given(&command_export, common, "generation"))
+    return fail_usage("option '--generation' is for --map");
+  return EXIT_DONE;
+}
+
+static int run(void *raw) {
+  const export_args *args = raw;
+  mm_run *run;
+  int code = check_usage(args);
+  if (code != EXIT_DONE) return code;
+  mm_status status = mm_run_open(args->common.positional.value[0], MM_RUN_SALVAGE, &run);
+  if (status != MM_OK) return fail_status(status);
+  status = mm_run_begin(run); // one state of the run, whatever a writer does meanwhile
+  if (status != MM_OK)
+    code = fail_status(status);
+  else if (args->map != NULL)
+    code = put_map(run, args);
+  else if (args->tensorboard)
+    code = export_events(run, args->out, args->force);
+  else
+    code = put_tables(run, args);
+  // numbers that are there are right; that none is missing takes a look at everything
+  if (code == EXIT_DONE && !ferror(stdout)) status = mm_run_verify(run);
+  if (code == EXIT_DONE && status != MM_OK && status != MM_ERR_INPUT) code = fail_status(status);
+  if (code == EXIT_DONE && mm_run_damage(run) != NULL)
+    code = fail(EXIT_FAILED, "'%s' is damaged (%s): only what is intact was written",
+                mm_run_folder_of(run), mm_run_damage(run));
+  mm_run_drop(run);
+  mm_run_close(run);
+  return code;
+}
+
+const command command_export = {
+  .name = "export",
+  .summary = "take the data of a run out",
+  .positional = "RUN",
+  .about =
+      "RUN is a run folder or its run.db. --csv prints table generation of learn, training of "
+      "other commands, or the one that --table names; with --out DIR it writes one file for each "
+      "table. --jsonl gives all tables, or one. Numbers are the shortest text that reads back to "
+      "the same bits; values that are not defined are empty or null. --tensorboard writes event "
+      "files into a folder for each curve, in single precision, with undefined values left out. "
+      "--map takes the mean of a generation out as a map. A run can be exported while it is "
+      "running. Of a damaged one everything intact is written; the exit code is 1 then.",
+  .examples = "mirrormap export runs/learn-GridWorld-all-1 --csv > generations.csv\n"
+              "mirrormap export runs/learn-GridWorld-all-1 --csv --out tables\n"
+              "mirrormap export runs/learn-GridWorld-all-1 --jsonl --table score\n"
+              "mirrormap export runs/learn-GridWorld-all-1 --tensorboard --out logs/all-1\n"
+              "mirrormap export runs/learn-GridWorld-all-1 --map half.json --generation 256",
+  .options = export_options,
+  .min_positional = 1,
+  .max_positional = 1,
+  .args_size = sizeof(export_args),
+  .run = run,
+};

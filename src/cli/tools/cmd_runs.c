@@ -1,0 +1,446 @@
+// `runs`: the run folders below some folders, one line each.
+
+#define _XOPEN_SOURCE 700
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/json.h"
+#include "cli/core/command.h"
+#include "cli/core/memory.h"
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+#include "study/run/run_state.h"
+#include "study/run/run_table.h"
+
+enum { DEPTH_MAX = 8 };
+
+// ---------------------------------------------------------------------------------------------
+// Finding run folders
+
+typedef struct folder_list {
+  char **path; // [n]
+  size_t n;
+} folder_list;
+
+static char *join(const char *folder, const char *name) {
+  size_t length = strlen(folder), room = length + strlen(name) + 2;
+  char *path = memory_take(room, 1);
+  bool slash = length > 0 && folder[length - 1] == '/';
+  snprintf(path, room, "%s%s%s", folder, slash ? "" : "/", name);
+  return path;
+}
+
+static bool holds_run(const char *folder) {
+  struct stat about;
+  char *path = join(folder, "run.db");
+  bool found = lstat(path, &about) == 0;
+  free(path);
+  return found;
+}
+
+// Links are not followed, so that the search ends.
+static bool is_folder(const char *path) {
+  struct stat about;
+  return lstat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static void add_path(folder_list *list, char *path) {
+  list->path = memory_grow(list->path, list->n, sizeof *list->path);
+  list->path[list->n++] = path;
+}
+
+// Adds the run folders at and below `path`. What cannot be opened below is passed over.
+static void search(folder_list *list, const char *path, int depth) {
+  if (holds_run(path)) {
+    add_path(list, memory_text(path, strlen(path)));
+    return;
+  }
+  DIR *directory = depth < DEPTH_MAX ? opendir(path) : NULL;
+  if (directory == NULL) return;
+  for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+    if (entry->d_name[0] == '.') continue;
+    char *below = join(path, entry->d_name);
+    if (is_folder(below)) search(list, below, depth + 1);
+    free(below);
+  }
+  closedir(directory);
+}
+
+// By name, numbers within names by their value: learn-2 before learn-10.
+static int compare_paths(const void *left, const void *right) {
+  const char *a = *(char *const *)left, *b = *(char *const *)right;
+  while (*a != '\0' && *b != '\0') {
+    size_t m = strspn(a, "0123456789"), n = strspn(b, "0123456789");
+    if (m > 0 && n > 0) {
+      for (; m > 1 && *a == '0'; a++)
+        m--;
+      for (; n > 1 && *b == '0'; b++)
+        n--;
+      int order = m != n ? (m < n ? -1 : 1) : strncmp(a, b, m);
+      if (order != 0) return order;
+      a += m;
+      b += n;
+    } else {
+      if (*a != *b) return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+      a++;
+      b++;
+    }
+  }
+  return (*a != '\0') - (*b != '\0');
+}
+
+static int find_folders(const option_texts *given, folder_list *list) {
+  static const char *usual[] = { "runs" };
+  const option_texts all = given->n > 0 ? *given : (option_texts){ usual, 1 };
+  for (size_t i = 0; i < all.n; i++) {
+    const char *path = all.value[i];
+    size_t length = strlen(path);
+    DIR *directory = opendir(path);
+    if (directory == NULL && given->n == 0 && errno == ENOENT) break; // nothing was run here yet
+    if (directory == NULL)
+      return fail(EXIT_USAGE, "cannot open the folder '%s': %s", path, strerror(errno));
+    closedir(directory);
+    while (length > 1 && path[length - 1] == '/')
+      length--;
+    char *plain = memory_text(path, length);
+    search(list, plain, 0);
+    free(plain);
+  }
+  if (list->n > 1) qsort(list->path, list->n, sizeof *list->path, compare_paths);
+  return EXIT_DONE;
+}
+
+// ---------------------------------------------------------------------------------------------
+// What is known of a run
+
+typedef struct entry {
+  const char *path;
+  char *error; // why it could not be read, or what is damaged; NULL
+  bool readable, damaged;
+  char *command;
+  cJSON *envs;     // array of strings
+  cJSON *sessions; // array of objects
+  mm_run_plan plan;
+  mm_run_summary summary;
+  // best mean of the map "learned" on the validation tasks, in the last phase that has any
+  bool validated;
+  double best;
+  int64_t best_generation;
+} entry;
+
+typedef struct validation {
+  entry *e;
+  int64_t generation;
+  int32_t phase, best_phase;
+  double sum;
+  size_t n; // 0 before the first
+} validation;
+
+static void close_group(validation *v) {
+  entry *e = v->e;
+  double mean = v->n > 0 ? v->sum / (double)v->n : NAN;
+  v->n = 0;
+  v->sum = 0;
+  if (isnan(mean)) return;
+  if (e->validated && v->phase == v->best_phase && !(mean > e->best)) return;
+  e->validated = true;
+  e->best = mean;
+  e->best_generation = v->generation;
+  v->best_phase = v->phase;
+}
+
+// A training without a value leaves the mean of its generation without one.
+static int add_score(const mm_run_score *row, void *user) {
+  validation *v = user;
+  if (strcmp(row->map, "learned") != 0) return 0;
+  if (v->n > 0 && (row->generation != v->generation || row->phase != v->phase)) close_group(v);
+  v->generation = row->generation;
+  v->phase = row->phase;
+  v->sum += row->value;
+  v->n++;
+  return 0;
+}
+
+// A text, or an object that has one as its name.
+static void add_env(entry *e, const cJSON *item) {
+  const cJSON *name = cJSON_IsObject(item) ? mm_json_find(item, "name") : item;
+  if (cJSON_IsString(name)) cJSON_AddItemToArray(e->envs, cJSON_CreateString(name->valuestring));
+}
+
+// Configurations of other commands, or of somebody else, may have any shape.
+static void read_config(const mm_run *run, entry *e) {
+  const char *text = mm_run_config(run);
+  cJSON *root = NULL;
+  e->envs = cJSON_CreateArray();
+  if (mm_json_parse(text, strlen(text), e->path, &root) != MM_OK) return;
+  const cJSON *env = mm_json_find(root, "env");
+  if (env == NULL) env = mm_json_find(root, "envs");
+  if (cJSON_IsString(env)) add_env(e, env);
+  if (cJSON_IsArray(env))
+    for (const cJSON *item = env->child; item != NULL; item = item->next)
+      add_env(e, item);
+  cJSON_Delete(root);
+}
+
+static int add_session(const mm_run_table *of, const mm_run_cell *cell, void *user) {
+  static const char *const shown[] = { "started", "ended", "outcome", "host", "backend" };
+  cJSON *object = cJSON_CreateObject();
+  for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
+    for (int i = 0; i < of->n; i++) {
+      if (strcmp(of->column[i].name, shown[k]) != 0) continue;
+      cJSON_AddItemToObject(object, shown[k],
+                            cell[i].null ? cJSON_CreateNull() : cJSON_CreateString(cell[i].data));
+    }
+  cJSON_AddItemToArray(user, object);
+  return 0;
+}
+
+static void note_error(entry *e) {
+  const char *text = mm_last_error();
+  if (e->error == NULL) e->error = memory_text(text, strlen(text));
+}
+
+static void read_run(entry *e) {
+  mm_run *run;
+  if (mm_run_open(e->path, MM_RUN_SALVAGE, &run) != MM_OK) {
+    note_error(e);
+    return;
+  }
+  validation v = { .e = e };
+  mm_status status = mm_run_begin(run); // all of it at one moment
+  if (status == MM_OK) {
+    const char *name = mm_run_command(run);
+    e->command = memory_text(name, strlen(name));
+    read_config(run, e);
+    status = mm_run_summarise(run, &e->summary);
+    e->readable = status == MM_OK || status == MM_ERR_INPUT;
+  }
+  if (status != MM_OK) note_error(e);
+  if (e->readable && mm_run_planned(run, &e->plan) != MM_OK) note_error(e);
+  if (e->readable && mm_run_each_score(run, add_score, &v) != MM_OK) note_error(e);
+  e->sessions = cJSON_CreateArray();
+  if (e->readable) // damage is noted
+    (void)mm_run_walk_all(run, MM_RUN_SESSION, add_session, e->sessions);
+  close_group(&v);
+  e->damaged = mm_run_damage(run) != NULL;
+  if (e->error == NULL && e->damaged)
+    e->error = memory_text(mm_run_damage(run), strlen(mm_run_damage(run)));
+  mm_run_drop(run);
+  mm_run_close(run);
+}
+
+static void release(entry *e) {
+  free(e->error);
+  free(e->command);
+  cJSON_Delete(e->envs);
+  cJSON_Delete(e->sessions);
+}
+
+static const char *state_of(const entry *e) {
+  if (e->damaged) return "damaged";
+  return e->readable ? mm_run_state(&e->summary, e->plan) : "unreadable";
+}
+
+// ---------------------------------------------------------------------------------------------
+// Showing it
+
+enum { COLUMNS = 10 };
+
+static void add_or_null(cJSON *object, const char *key, bool known, double value) {
+  if (known)
+    output_add_number(object, key, value);
+  else
+    cJSON_AddNullToObject(object, key);
+}
+
+static void add_text_or_null(cJSON *object, const char *key, const char *text) {
+  if (text != NULL && text[0] != '\0')
+    cJSON_AddStringToObject(object, key, text);
+  else
+    cJSON_AddNullToObject(object, key);
+}
+
+static cJSON *entry_json(entry *e) {
+  const mm_run_summary *s = &e->summary;
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "run", e->path);
+  cJSON_AddStringToObject(object, "state", state_of(e));
+  add_text_or_null(object, "error", e->error);
+  if (!e->readable) return object;
+  add_text_or_null(object, "command", e->command);
+  cJSON_AddItemToObject(object, "env", e->envs);
+  e->envs = NULL;
+  if (e->damaged) return object;
+  output_add_number(object, "generations", (double)s->generations);
+  add_or_null(object, "planned", e->plan.generations > 0, (double)e->plan.generations);
+  output_add_number(object, "evaluations", (double)s->evaluations);
+  output_add_number(object, "env_steps", (double)s->env_steps);
+  add_or_null(object, "best_validation", e->validated, e->best);
+  add_or_null(object, "best_generation", e->validated, (double)e->best_generation);
+  output_add_number(object, "trainings", (double)s->trainings);
+  add_or_null(object, "seeds", e->plan.trainings > 0, (double)e->plan.trainings);
+  output_add_number(object, "seconds", s->seconds);
+  add_text_or_null(object, "started", s->started);
+  add_text_or_null(object, "last", s->last);
+  cJSON_AddItemToObject(object, "sessions", e->sessions);
+  e->sessions = NULL;
+  return object;
+}
+
+static void put_or_dash(table *t, const char *text) {
+  table_text(t, text[0] != '\0' ? text : "-");
+}
+
+static void put_envs(table *t, const entry *e) {
+  int n = cJSON_GetArraySize(e->envs);
+  const char *first = n > 0 ? e->envs->child->valuestring : "";
+  size_t room = strlen(first) + 32;
+  char *text = memory_take(room, 1);
+  snprintf(text, room, n > 1 ? "%s +%d" : "%s", first, n - 1);
+  put_or_dash(t, text);
+  free(text);
+}
+
+// "cpu", or "cpu, cuda" for one that was moved: each once, in the order of the sessions.
+static void put_backends(table *t, const entry *e) {
+  char text[96] = "";
+  size_t used = 0;
+  for (const cJSON *s = e->sessions->child; s != NULL && used < sizeof text; s = s->next) {
+    const char *name = mm_json_find(s, "backend")->valuestring;
+    bool seen = false;
+    for (const cJSON *b = e->sessions->child; b != s; b = b->next)
+      seen = seen || strcmp(mm_json_find(b, "backend")->valuestring, name) == 0;
+    if (!seen)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", name);
+  }
+  put_or_dash(t, text);
+}
+
+// "3/8", or "3" where it is not known of how many.
+static void put_share(table *t, int64_t done, int64_t planned) {
+  char text[64];
+  if (planned > 0)
+    snprintf(text, sizeof text, "%lld/%lld", (long long)done, (long long)planned);
+  else
+    snprintf(text, sizeof text, "%lld", (long long)done);
+  table_text(t, text);
+}
+
+// A training has no generations; its evaluations are its seeds.
+static void put_counts(table *t, const entry *e) {
+  if (e->plan.trainings > 0) {
+    table_text(t, "-");
+    put_share(t, e->summary.trainings, e->plan.trainings);
+  } else {
+    put_share(t, e->summary.generations, e->plan.generations);
+    table_number(t, (double)e->summary.evaluations);
+  }
+}
+
+// 2026-01-31T12:34:56.789Z without what is too fine
+static void put_time(table *t, const char *time) {
+  char text[32];
+  snprintf(text, sizeof text, "%.16s", time);
+  char *mark = strchr(text, 'T');
+  if (mark != NULL) *mark = ' ';
+  put_or_dash(t, text);
+}
+
+static void put_row(table *t, const entry *e) {
+  const char *state = state_of(e);
+  put_or_dash(t, e->path);
+  put_or_dash(t, state);
+  if (strcmp(state, "done") == 0 || strcmp(state, "running") == 0) table_mark(t, true);
+  bool bad = !e->readable || e->damaged;
+  if (bad || strcmp(state, "killed") == 0 || strcmp(state, "failed") == 0) table_mark(t, false);
+  int column = 2;
+  if (e->readable) {
+    put_or_dash(t, e->command);
+    put_envs(t, e);
+    column = 4;
+  }
+  // what is intact of a damaged run is not what the run came to
+  for (; column < COLUMNS && (!e->readable || e->damaged); column++)
+    table_text(t, "-");
+  if (column == COLUMNS) return;
+  put_counts(t, e);
+  table_number(t, (double)e->summary.env_steps);
+  if (e->validated)
+    table_number(t, e->best);
+  else
+    table_text(t, "-");
+  put_backends(t, e);
+  put_time(t, e->summary.last);
+}
+
+static int put_table(const entry *entries, size_t n) {
+  static const char *const header[COLUMNS] = { "<run",       "<state",      "<command",
+                                               "<env",       "generations", "evaluations",
+                                               "env steps",  "validation",  "<backend",
+                                               "<last (UTC)" };
+  table *t = table_create(header, COLUMNS);
+  for (size_t i = 0; i < n; i++)
+    put_row(t, &entries[i]);
+  table_print(t);
+  return EXIT_DONE;
+}
+
+static int put_json(entry *entries, size_t n) {
+  cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "runs");
+  for (size_t i = 0; i < n; i++)
+    cJSON_AddItemToArray(array, entry_json(&entries[i]));
+  return output_json(root, EXIT_DONE);
+}
+
+static int run(void *raw) {
+  const command_args *args = raw;
+  folder_list list = { 0 };
+  int code = find_folders(&args->positional, &list);
+  entry *entries = memory_take(list.n, sizeof *entries);
+  bool trouble = false;
+  for (size_t i = 0; i < list.n && code == EXIT_DONE; i++) {
+    entries[i].path = list.path[i];
+    read_run(&entries[i]);
+    if (entries[i].error == NULL) continue;
+    trouble = fail(EXIT_FAILED, "%s: %s", list.path[i], entries[i].error) != EXIT_DONE;
+  }
+  if (code == EXIT_DONE) {
+    if (list.n == 0) note("no runs found");
+    code = args->json ? put_json(entries, list.n) : put_table(entries, list.n);
+    if (code == EXIT_DONE && trouble) code = EXIT_FAILED;
+  }
+  for (size_t i = 0; i < list.n; i++) {
+    release(&entries[i]);
+    free(list.path[i]);
+  }
+  free(list.path);
+  free(entries);
+  return code;
+}
+
+const command command_runs = {
+  .name = "runs",
+  .summary = "list runs",
+  .positional = "[FOLDER...]",
+  .about =
+      "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
+      "stopped (by --max-seconds), interrupted, failed, killed (its process is gone without a "
+      "word), new (nothing done yet), damaged, unreadable. All but done, running and the last two "
+      "go on with 'COMMAND --resume FOLDER', COMMAND being learn, train, transfer, tune or "
+      "reproduce. The evaluations of a training are its seeds. The validation is the best mean "
+      "value of the learned map on its validation tasks. Runs that are damaged or cannot be read "
+      "are named on stderr, without numbers here, and the exit code is 1 then; 'mirrormap export' "
+      "takes out what is intact.",
+  .examples = "mirrormap runs\n"
+              "mirrormap runs experiments --json",
+  .common = COMMON_JSON,
+  .max_positional = SIZE_MAX,
+  .args_size = sizeof(command_args),
+  .run = run,
+};

@@ -1,0 +1,169 @@
+// Classic control side by side: the kernels of classic_batch.c, which write columns. Observations
+// in rows are columns of the vec's own first, turned chunk by chunk while they are in the cache.
+
+#include <math.h>
+
+#include "env/classic/acrobot.h"
+#include "env/classic/cartpole.h"
+#include "env/classic/classic_batch.h"
+#include "env/classic/mountain_car.h"
+#include "env/classic/pendulum.h"
+#include "env/vec_internal.h"
+
+enum { CHUNK = 1024 };
+
+static const char *const push_names[] = { "left", "right" };
+static const char *const torque_names[] = { "left", "none", "right" };
+
+typedef struct facts {
+  int32_t n_action, limit;
+  const char *const *action_name;
+  float most; // of a real action, either way
+} facts;
+
+static const facts facts_of[MM_CLASSIC_COUNT] = {
+  [MM_CLASSIC_CARTPOLE] = { MM_CARTPOLE_ACTIONS, MM_CARTPOLE_LIMIT, push_names, 0 },
+  [MM_CLASSIC_ACROBOT] = { MM_ACROBOT_ACTIONS, MM_ACROBOT_LIMIT, torque_names, 0 },
+  [MM_CLASSIC_MOUNTAIN_CAR] = { MM_MOUNTAIN_CAR_ACTIONS, MM_MOUNTAIN_CAR_LIMIT, torque_names, 0 },
+  [MM_CLASSIC_MOUNTAIN_CAR_CONTINUOUS] = { 0, MM_MOUNTAIN_CAR_CONTINUOUS_LIMIT, NULL,
+                                           MM_MOUNTAIN_CAR_CONTINUOUS_ACTION_MAX },
+  [MM_CLASSIC_PENDULUM] = { 0, MM_PENDULUM_LIMIT, NULL, MM_PENDULUM_TORQUE_MAX },
+};
+
+static mm_status prepare(mm_vec *vec, const mm_env *env) {
+  const mm_classic_kernel *kernel = mm_classic_kernels_current()->of[vec->which];
+  const facts *f = &facts_of[vec->which];
+  if (vec->config.obs != MM_OBS_FLOATS && vec->config.obs != MM_OBS_COLUMNS)
+    return mm_vec_form_refused(env, "FLOATS or COLUMNS, since its inputs are numbers");
+  vec->stuff = kernel;
+  vec->info.n_action = f->n_action;
+  vec->info.n_real = f->n_action > 0 ? 0 : 1;
+  vec->info.low = f->n_action > 0 ? 0 : -f->most;
+  vec->info.high = f->most;
+  vec->info.n_input = vec->info.entries = kernel->n_obs;
+  vec->info.limit = f->limit;
+  vec->info.action_name = f->action_name;
+  return MM_OK;
+}
+
+// Columns, each n long: state, time, episode, and for observations in rows two times those.
+static size_t state_size(const mm_vec *vec) {
+  const mm_classic_kernel *kernel = vec->stuff;
+  int32_t own = vec->config.obs == MM_OBS_FLOATS ? 2 * kernel->n_obs : 0;
+  return (size_t)(kernel->n_state + 2 + own) * sizeof(float);
+}
+
+static mm_classic_batch batch_of(const mm_vec *vec) {
+  const mm_classic_kernel *kernel = vec->stuff;
+  size_t n = vec->info.n;
+  float *state = vec->state;
+  return (mm_classic_batch){
+    .stride = n,
+    .state = state,
+    .time = (int32_t *)(void *)(state + (size_t)kernel->n_state * n),
+    .episode = (uint32_t *)(void *)(state + (size_t)(kernel->n_state + 1) * n),
+    .seed = vec->config.seed,
+    .job = vec->config.repeat,
+    .walls = vec->config.gymnasium_walls ? MM_MOUNTAIN_CAR_WALLS_GYMNASIUM
+                                         : MM_MOUNTAIN_CAR_WALLS_GYMNAX,
+  };
+}
+
+static mm_classic_out columns_of(const mm_vec *vec, const mm_vec_out *out) {
+  const mm_classic_kernel *kernel = vec->stuff;
+  size_t n = vec->info.n, rows = (size_t)kernel->n_obs * n;
+  mm_classic_out to = {
+    .obs = out->obs, .final_obs = out->final_obs, .reward = out->reward, .end = out->end
+  };
+  if (vec->config.obs == MM_OBS_COLUMNS) return to;
+  to.obs = (float *)vec->state + (size_t)(kernel->n_state + 2) * n;
+  to.final_obs = out->final_obs ? to.obs + rows : NULL;
+  return to;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Columns to rows
+
+static inline void turn_rows(const float *restrict columns, size_t n, size_t from, size_t to,
+                             size_t k, float *restrict rows) {
+  for (size_t i = from; i < to; i++) {
+    for (size_t j = 0; j < k; j++)
+      rows[i * k + j] = columns[j * n + i];
+  }
+}
+
+// With the number of columns known the compiler turns them in registers.
+static void turn(const mm_vec *vec, const float *columns, size_t from, size_t to, float *rows) {
+  size_t n = vec->info.n;
+  switch (vec->info.n_input) {
+  case 2:
+    turn_rows(columns, n, from, to, 2, rows);
+    break;
+  case 4:
+    turn_rows(columns, n, from, to, 4, rows);
+    break;
+  default:
+    turn_rows(columns, n, from, to, (size_t)vec->info.n_input, rows);
+  }
+}
+
+static void turn_ended(const mm_vec *vec, const float *columns, const uint8_t *end, size_t from,
+                       size_t to, float *rows) {
+  for (size_t i = from; i < to; i++) {
+    if (end[i]) turn(vec, columns, i, i + 1, rows);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static void reset(const mm_vec *vec, const mm_vec_out *out) {
+  const mm_classic_kernel *kernel = vec->stuff;
+  mm_classic_batch batch = batch_of(vec);
+  mm_classic_out columns = columns_of(vec, out);
+  kernel->reset(&batch, 0, vec->info.n, &columns);
+  if (vec->config.obs == MM_OBS_FLOATS) turn(vec, columns.obs, 0, vec->info.n, out->obs);
+}
+
+static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
+                 const mm_vec_out *out) {
+  const mm_classic_kernel *kernel = vec->stuff;
+  mm_classic_batch batch = batch_of(vec);
+  mm_classic_out columns = columns_of(vec, out);
+  if (vec->config.obs == MM_OBS_COLUMNS) {
+    kernel->step(&batch, from, to, action, &columns);
+    return;
+  }
+  for (size_t end; from < to; from = end) {
+    end = to - from < CHUNK ? to : from + CHUNK;
+    kernel->step(&batch, from, end, action, &columns);
+    turn(vec, columns.obs, from, end, out->obs);
+    if (out->final_obs) turn_ended(vec, columns.final_obs, out->end, from, end, out->final_obs);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+
+// The columns behind it are written anew in every step.
+static size_t kept_size(const mm_vec *vec) {
+  const mm_classic_kernel *kernel = vec->stuff;
+  return (size_t)(kernel->n_state + 2) * sizeof(float);
+}
+
+static void observe(const mm_vec *vec, void *obs) {
+  const mm_classic_kernel *kernel = vec->stuff;
+  mm_classic_batch batch = batch_of(vec);
+  mm_classic_out columns = columns_of(vec, &(mm_vec_out){ .obs = obs });
+  kernel->observe(&batch, 0, vec->info.n, &columns);
+  if (vec->config.obs == MM_OBS_FLOATS) turn(vec, columns.obs, 0, vec->info.n, obs);
+}
+
+// The dynamics take any float; an episode ends before its time does.
+static bool sane(const mm_vec *vec) {
+  mm_classic_batch batch = batch_of(vec);
+  for (size_t i = 0; i < vec->info.n; i++)
+    if (batch.time[i] < 0 || batch.time[i] >= vec->info.limit) return false;
+  return true;
+}
+
+const mm_vec_law mm_vec_classic = { prepare, state_size, reset, step, kept_size,
+                                    observe, sane,       NULL,  NULL, NULL };

@@ -1,0 +1,60 @@
+// What Hopper, HalfCheetah and Ant share: where a state lies, how an episode starts. [host/device]
+//
+// The state is in columns of coordinates and velocities, as the physics has it: number k of an
+// environment is q[k * stride]. Coordinate 0 is the way forward of one step: it is put back to 0
+// before each, since no law depends on where a body is, and floats are densest there. (Ant-v4: to
+// where the last reward saw the torso at 0, see body_laws.h.)
+
+#ifndef MM_ENV_BODIES_H
+#define MM_ENV_BODIES_H
+
+#include "env/classic/classic.h"
+
+enum {
+  MM_BODIES_LIMIT = 1000, // steps of an episode
+  MM_BODIES_DRAWS = 16    // random words for coordinates, and as many for velocities
+};
+
+// What an environment has beside its body.
+typedef struct mm_bodies_lane {
+  int32_t time;      // steps of the episode
+  uint32_t episode;  // number of the next one
+  uint32_t unstable; // steps that came to nothing
+} mm_bodies_lane;
+
+// Chance at a start. HalfCheetah and Ant move at random, Hopper only a little.
+typedef struct mm_bodies_draws {
+  uint32_t q[MM_BODIES_DRAWS], v[MM_BODIES_DRAWS];
+} mm_bodies_draws;
+
+// Start number `index` of a stream: blocks 8 index .. 8 index + 7, the first four for coordinates.
+MM_INLINE MM_HD mm_bodies_draws mm_bodies_draw(mm_stream stream, uint64_t index) {
+  mm_bodies_draws d;
+  for (uint32_t i = 0; i < 4; i++) {
+    mm_block q = mm_stream_block(stream, 8 * index + i);
+    mm_block v = mm_stream_block(stream, 8 * index + 4 + i);
+    for (uint32_t k = 0; k < 4; k++) {
+      d.q[4 * i + k] = q.word[k];
+      d.v[4 * i + k] = v.word[k];
+    }
+  }
+  return d;
+}
+
+// What motors and their cost see. NaN counts as 0.
+MM_INLINE MM_HD float mm_bodies_clip(float action) {
+  return mm_clip_f(mm_action_number(action), -1.0f, 1.0f);
+}
+
+MM_INLINE MM_HD float mm_bodies_square_sum(const float *action, int n) {
+  float sum = 0.0f;
+  for (int k = 0; k < n; k++)
+    sum = fmaf(action[k], action[k], sum);
+  return sum;
+}
+
+MM_INLINE MM_HD int mm_bodies_between(float x, float low, float high) { // false for NaN
+  return x > low && x < high;
+}
+
+#endif

@@ -1,0 +1,379 @@
+// Traces of bodies: only the start is random, so a state, an action and the time decide a
+// transition, up to what the solver leaves over: it begins at the accelerations of the step before,
+// which a trace may have as `warm`. Numbers agree within 1e-4 max(1, largest recorded velocity).
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "env/locomotion/body_laws.h"
+#include "env/locomotion/body_trace.h"
+
+enum { FIELDS_MOST = MM_BODY_MOST_Q + MM_BODY_MOST_V + 1, OBS_MOST = 32 };
+
+// ---------------------------------------------------------------------------------------------
+// The environments
+
+typedef struct form {
+  const char *id[MM_FLAVOUR_COUNT];
+  const char *field[FIELDS_MOST]; // coordinates, velocities, for Ant-v4 the offset of xpos
+  const mm_trace_param *params;
+} form;
+
+static const mm_trace_param hopper_params[] = { { "time_step", 1, { 0.002f } },
+                                                { "substeps", 1, { 4 } },
+                                                { NULL, 0, { 0 } } };
+static const mm_trace_param other_params[] = { { "time_step", 1, { 0.01f } },
+                                               { "substeps", 1, { 5 } },
+                                               { NULL, 0, { 0 } } };
+
+static const form forms[MM_BODY_COUNT] = {
+  [MM_BODY_HOPPER] = { { "Hopper", "Hopper-v4" },
+                       { "x", "z", "pitch", "thigh", "leg", "foot", "x_dot", "z_dot", "pitch_dot",
+                         "thigh_dot", "leg_dot", "foot_dot" },
+                       hopper_params },
+  [MM_BODY_HALF_CHEETAH] = { { "HalfCheetah", "HalfCheetah-v4" },
+                             { "x", "z", "pitch", "bthigh", "bshin", "bfoot", "fthigh", "fshin",
+                               "ffoot", "x_dot", "z_dot", "pitch_dot", "bthigh_dot", "bshin_dot",
+                               "bfoot_dot", "fthigh_dot", "fshin_dot", "ffoot_dot" },
+                             other_params },
+  [MM_BODY_ANT] = { { "Ant", "Ant-v4" },
+                    { "x",         "y",           "z",           "qw",          "qx",
+                      "qy",        "qz",          "hip_1",       "ankle_1",     "hip_2",
+                      "ankle_2",   "hip_3",       "ankle_3",     "hip_4",       "ankle_4",
+                      "x_dot",     "y_dot",       "z_dot",       "turn_x",      "turn_y",
+                      "turn_z",    "hip_1_dot",   "ankle_1_dot", "hip_2_dot",   "ankle_2_dot",
+                      "hip_3_dot", "ankle_3_dot", "hip_4_dot",   "ankle_4_dot", "xpos_offset" },
+                    other_params },
+};
+
+static mm_body body_of(int which) {
+  return (mm_body)(which % MM_BODY_COUNT);
+}
+
+static mm_flavour flavour_of(int which) {
+  return (mm_flavour)(which / MM_BODY_COUNT);
+}
+
+const char *mm_body_trace_id(int which) {
+  if (which >= MM_BODY_COUNT * MM_FLAVOUR_COUNT) return NULL;
+  return forms[body_of(which)].id[flavour_of(which)];
+}
+
+// ---------------------------------------------------------------------------------------------
+// One environment
+
+// x is the way since the start; the physics has that of one step.
+typedef struct state {
+  float f[FIELDS_MOST], warm[MM_BODY_MOST_V];
+  int32_t time;
+} state;
+
+static mm_status open_body(int which, bool mujoco, mm_physics **out) {
+  const mm_physics_config config = { .body = body_of(which),
+                                     .flavour = flavour_of(which),
+                                     .engine = mujoco ? MM_ENGINE_MUJOCO : MM_ENGINE_OWN,
+                                     .n = 1 };
+  mm_status status = mm_physics_create(&config, out);
+  if (status == MM_OK) return MM_OK;
+  return MM_FAIL(status, "environment '%s': %s", mm_body_trace_id(which), mm_last_error());
+}
+
+static int fields_of(const mm_physics *p) {
+  return p->info->nq + p->info->nv + (p->xpos_offset ? 1 : 0);
+}
+
+static void put_state(mm_physics *p, const state *s) {
+  mm_physics_set(p, 0, s->f, s->f + p->info->nq, s->warm);
+  if (p->xpos_offset) p->xpos_offset[0] = s->f[fields_of(p) - 1];
+  mm_body_begin_way(p, 0);
+}
+
+// `x`: where the coordinate's 0 is.
+static void take_state(const mm_physics *p, float x, state *s) {
+  mm_physics_get(p, 0, s->f, s->f + p->info->nq, s->warm);
+  if (p->xpos_offset) s->f[fields_of(p) - 1] = p->xpos_offset[0];
+  s->f[0] += x;
+}
+
+// Returns MM_END_ bits; a state that goes bad stays what it was, as everywhere.
+static int step(mm_physics *p, const float *action, int32_t limit, state *s, float *reward) {
+  const mm_body body = p->config.body;
+  float clipped[MM_BODY_MOST_U];
+  for (int k = 0; k < p->info->nu; k++)
+    clipped[k] = mm_bodies_clip(action[k]);
+  put_state(p, s);
+  const float x = s->f[0] - p->q[0];
+  mm_physics_step(p, 0, 1, clipped);
+  const bool bad = (p->bad[0] & MM_BAD_STATE) != 0;
+  *reward = bad ? 0 : mm_body_reward(body, mm_body_way(p, 0), clipped);
+  take_state(p, x, s);
+  s->time++;
+  return mm_end_of(bad || !mm_body_healthy(p, body, 0), s->time, limit);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Replay
+
+// `time` grows by one a step and must not overflow.
+enum { TIME_MOST = 1 << 30 };
+
+// The columns of a trajectory, at the current step.
+typedef struct columns {
+  const cJSON *state, *time, *obs; // one more than of the others
+  const cJSON *warm;               // as many; or NULL
+  const cJSON *action;
+  mm_trace_outcomes outcome;
+  size_t n; // transitions
+} columns;
+
+typedef struct replayer {
+  const form *f;
+  mm_physics *p;
+  int32_t limit;
+  mm_trace_place place;
+  mm_replay r;
+} replayer;
+
+static mm_status read_columns(const mm_trace_place *place, const cJSON *item, columns *out) {
+  *out = (columns){ 0 };
+  MM_TRY(mm_trace_actions(place, item, &out->action, &out->n));
+  if (mm_json_find(item, "warm"))
+    MM_TRY(mm_trace_column(place, item, "warm", out->n + 1, &out->warm));
+  MM_TRY(mm_trace_column(place, item, "states", out->n + 1, &out->state));
+  MM_TRY(mm_trace_column(place, item, "times", out->n + 1, &out->time));
+  MM_TRY(mm_trace_column(place, item, "obs", out->n + 1, &out->obs));
+  return mm_trace_outcomes_find(place, item, out->n, &out->outcome);
+}
+
+static void advance(columns *c) {
+  c->state = c->state->next, c->time = c->time->next, c->obs = c->obs->next;
+  if (c->warm) c->warm = c->warm->next;
+  c->action = c->action->next;
+}
+
+static mm_status read_state(const replayer *re, const columns *c, state *out) {
+  memset(out, 0, sizeof *out);
+  MM_TRY(mm_trace_floats(&re->place, "states", c->state, fields_of(re->p), out->f));
+  if (c->warm) MM_TRY(mm_trace_floats(&re->place, "warm", c->warm, re->p->info->nv, out->warm));
+  return mm_trace_whole(&re->place, "times", c->time, 0, TIME_MOST, &out->time);
+}
+
+typedef struct outcome {
+  state s;
+  float obs[OBS_MOST];
+  mm_trace_outcome of; // the transition
+} outcome;
+
+// Leaves `c` at the state after the transition.
+static mm_status read_outcome(const replayer *re, columns *c, outcome *out) {
+  const mm_trace_place *place = &re->place;
+  MM_TRY(mm_trace_outcomes_next(place, &c->outcome, &out->of));
+  advance(c);
+  MM_TRY(mm_trace_floats(place, "obs", c->obs, re->p->info->n_obs, out->obs));
+  return read_state(re, c, &out->s);
+}
+
+// How far apart numbers may be: velocities give the size, contacts make errors of them.
+static double allowed_by(const replayer *re, const state *s) {
+  double size = 1;
+  for (int k = 0; k < re->p->info->nv; k++)
+    size = fmax(size, fabs((double)s->f[re->p->info->nq + k]));
+  return 1e-4 * size;
+}
+
+static void compare_obs(replayer *re, const float *expected, double allowed) {
+  float got[OBS_MOST];
+  mm_body_observe(re->p, re->p->config.body, 0, got, 1);
+  for (int i = 0; i < re->p->info->n_obs; i++)
+    mm_replay_within(&re->r, "obs", i, (double)expected[i], (double)got[i], allowed);
+}
+
+static void compare_outcomes(replayer *re, const outcome *expected, const outcome *got) {
+  const double allowed = allowed_by(re, &expected->s);
+  mm_replay *r = &re->r;
+  mm_replay_within(r, "rewards", -1, (double)expected->of.reward, (double)got->of.reward, allowed);
+  mm_replay_ends(r, &expected->of, &got->of);
+  mm_replay_exact(r, "times", -1, expected->s.time, got->s.time);
+  for (int i = 0; i < fields_of(re->p); i++)
+    mm_replay_within(r, re->f->field[i], -1, (double)expected->s.f[i], (double)got->s.f[i],
+                     allowed);
+  compare_obs(re, expected->obs, allowed);
+}
+
+// A state that the physics would not step is a mismatch of its own, with 0 as what it could be.
+static bool is_sane(replayer *re, const state *s) {
+  re->r.prefix = "start ";
+  for (int i = 0; i < fields_of(re->p); i++)
+    if (!(fabsf(s->f[i]) <= MM_PHYSICS_LARGEST))
+      mm_replay_exact(&re->r, re->f->field[i], -1, (double)s->f[i], 0);
+  for (int i = 0; i < re->p->info->nv; i++)
+    if (!(fabsf(s->warm[i]) <= MM_PHYSICS_LARGEST))
+      mm_replay_exact(&re->r, "warm", i, (double)s->warm[i], 0);
+  if (re->r.same) put_state(re->p, s);
+  if (re->r.same && re->p->config.body == MM_BODY_ANT && !mm_body_has_direction(re->p, 0))
+    mm_replay_exact(&re->r, "qw", -1, (double)s->f[3], 1);
+  re->r.prefix = "";
+  return re->r.same;
+}
+
+static mm_status replay_transition(replayer *re, columns *c) {
+  outcome expected, got;
+  float action[MM_BODY_MOST_U], first[OBS_MOST];
+  MM_TRY(read_state(re, c, &got.s));
+  MM_TRY(mm_trace_floats(&re->place, "obs", c->obs, re->p->info->n_obs, first));
+  MM_TRY(mm_trace_floats(&re->place, "actions", c->action, re->p->info->nu, action));
+  MM_TRY(read_outcome(re, c, &expected));
+  if (!is_sane(re, &got.s)) return MM_OK;
+  if (re->place.t == 0) { // the others are compared as results
+    re->r.prefix = "start ";
+    compare_obs(re, first, allowed_by(re, &got.s));
+    re->r.prefix = "";
+  }
+  int end = step(re->p, action, re->limit, &got.s, &got.of.reward);
+  got.of.terminated = (end & MM_END_TERMINATED) != 0;
+  got.of.truncated = (end & MM_END_TRUNCATED) != 0;
+  compare_outcomes(re, &expected, &got);
+  return MM_OK;
+}
+
+static mm_status replay_trajectory(replayer *re, const cJSON *item) {
+  columns c;
+  re->place.t = -1;
+  MM_TRY(read_columns(&re->place, item, &c));
+  for (size_t t = 0; t < c.n; t++) {
+    re->place.t = (int64_t)t;
+    mm_replay_begin(&re->r, re->place.trajectory, re->place.t);
+    MM_TRY(replay_transition(re, &c));
+    mm_replay_end(&re->r);
+  }
+  return MM_OK;
+}
+
+static mm_status replay_all(replayer *re, const cJSON *root, const char *source, const char *id) {
+  const cJSON *trajectories, *item;
+  MM_TRY(mm_trace_check_form(root, source, id, re->f->field, fields_of(re->p), re->f->params,
+                             &re->limit, &trajectories));
+  cJSON_ArrayForEach(item, trajectories) {
+    MM_TRY(replay_trajectory(re, item));
+    re->place.trajectory++;
+  }
+  return MM_OK;
+}
+
+mm_status mm_body_replay(int which, const cJSON *root, const char *source, mm_replay_report *out) {
+  replayer re = { .f = &forms[body_of(which)],
+                  .limit = MM_BODIES_LIMIT,
+                  .place = { source, "trajectory", 0, -1 },
+                  .r = { .report = out } };
+  MM_TRY(open_body(which, false, &re.p));
+  mm_status status = replay_all(&re, root, source, mm_body_trace_id(which));
+  mm_physics_destroy(re.p);
+  return status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Recording
+
+enum { STATES, WARM, TIMES, OBS, ACTIONS, REWARDS, TERMINATED, TRUNCATED, N_COLUMN };
+
+static const char *const column_names[N_COLUMN] = {
+  "states", "warm", "times", "obs", "actions", "rewards", "terminated", "truncated"
+};
+
+typedef struct recorder {
+  mm_physics *p;
+  const mm_record_plan *plan;
+  mm_stream resets, actions;
+  uint64_t t;               // steps so far, of all episodes
+  mm_text column[N_COLUMN]; // of the running episode
+} recorder;
+
+static void write_state(recorder *rec, const state *s) {
+  const mm_body_info *info = rec->p->info;
+  float obs[OBS_MOST];
+  mm_text_floats(&rec->column[STATES], s->f, fields_of(rec->p));
+  mm_text_floats(&rec->column[WARM], s->warm, info->nv);
+  mm_text_whole(&rec->column[TIMES], s->time);
+  mm_body_observe(rec->p, rec->p->config.body, 0, obs, 1);
+  mm_text_floats(&rec->column[OBS], obs, info->n_obs);
+}
+
+static void draw_action(recorder *rec, float *action) {
+  const uint64_t nu = (uint64_t)rec->p->info->nu;
+  for (uint64_t k = 0; k < nu; k++)
+    action[k] =
+        mm_uniform_between_f((uint32_t)mm_stream_pair(rec->actions, rec->t * nu + k), -1, 1);
+  rec->t++;
+}
+
+static void play_episode(recorder *rec, uint64_t episode) {
+  mm_bodies_draws draws = mm_bodies_draw(rec->resets, episode);
+  state s = { .time = 0 };
+  int end = 0;
+  for (int i = 0; i < N_COLUMN; i++)
+    mm_text_clear(&rec->column[i]);
+  mm_body_start(rec->p, 0, &draws);
+  take_state(rec->p, 0, &s);
+  write_state(rec, &s);
+  for (uint64_t t = 0; t < rec->plan->steps && !end; t++) {
+    float reward, action[MM_BODY_MOST_U];
+    draw_action(rec, action);
+    end = step(rec->p, action, MM_BODIES_LIMIT, &s, &reward);
+    mm_text_floats(&rec->column[ACTIONS], action, rec->p->info->nu);
+    mm_text_float(&rec->column[REWARDS], reward);
+    mm_text_ends(&rec->column[TERMINATED], &rec->column[TRUNCATED], (unsigned)end);
+    write_state(rec, &s);
+  }
+}
+
+static void write_about(const char *id, const mm_record_plan *plan, bool offset, mm_text *out) {
+  char text[1600];
+  snprintf(text, sizeof text,
+           "Trajectories of %s, each from a start of its own and without automatic reset. For each "
+           "trajectory: states[t] (numbers in the order of state_fields: coordinates as the model "
+           "file has them, x counted from 0, then velocities%s), times[t], obs[t] and warm[t] (the "
+           "accelerations at which the constraint solver begins; may be left out) for t = 0 .. T; "
+           "actions[t], rewards[t], terminated[t], truncated[t] for the transition from t to "
+           "t + 1. terminated is the natural end, truncated is time >= max_steps_in_episode; a "
+           "trajectory that ends in neither was cut after %" PRIu64
+           " steps. Numbers are float32, as the shortest decimals that read back to the same bits. "
+           "An implementation should agree to about 1e-4 of the largest velocity per transition "
+           "when it starts each one from the recorded state. Actions are real numbers, before the "
+           "clip to [-1, 1]; the reward uses them clipped. Source: mirrormap %s, env record, "
+           "physics %s, seed %" PRIu64 ", uniformly random actions.",
+           id, offset ? ", then xpos_offset, xpos of the torso minus x" : "", plan->steps,
+           mm_version(), plan->mujoco ? "mujoco" : "own", plan->seed);
+  mm_text_key(out, "about");
+  mm_text_string(out, text);
+}
+
+static void write_all(recorder *rec, const form *f, const char *id, mm_text *out) {
+  mm_text_open(out, '{');
+  write_about(id, rec->plan, rec->p->xpos_offset != NULL, out);
+  mm_text_form(out, id, MM_BODIES_LIMIT, f->params, f->field, fields_of(rec->p));
+  mm_text_key(out, "trajectories");
+  mm_text_open(out, '[');
+  for (uint64_t episode = 0; mm_text_goes_on(out) && episode < rec->plan->episodes; episode++) {
+    play_episode(rec, episode);
+    mm_text_episode(out, column_names, rec->column, N_COLUMN);
+  }
+  mm_text_close(out, ']');
+  mm_text_close(out, '}');
+}
+
+mm_status mm_body_record(int which, const mm_record_plan *plan, mm_text *out,
+                         uint64_t *transitions) {
+  recorder rec = { .plan = plan };
+  rec.resets = mm_stream_make(plan->seed, 0, MM_RNG_ENV_RESET, 0);
+  rec.actions = mm_stream_make(plan->seed, 0, MM_RNG_ACTION, 0);
+  MM_TRY(open_body(which, plan->mujoco, &rec.p));
+  write_all(&rec, &forms[body_of(which)], mm_body_trace_id(which), out);
+  for (int i = 0; i < N_COLUMN; i++)
+    mm_text_release(&rec.column[i]);
+  mm_physics_destroy(rec.p);
+  *transitions = rec.t;
+  return MM_OK;
+}

@@ -1,0 +1,494 @@
+// Traces of the MinAtar games: everything agrees exactly.
+//
+// By the original rules a file also has "rules": "minatar", the number last_action behind the other
+// numbers of a state (the action executed last, which a sticky step repeats), and sticky[t] for
+// each step. `random` and `draws` are the game's own draws in both.
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "env/minatar/minatar_form.h"
+#include "env/minatar/minatar_trace.h"
+
+#define EACH_GAME(X)                                                                               \
+  X(asterix, "Asterix", ASTERIX)                                                                   \
+  X(breakout, "Breakout", BREAKOUT)                                                                \
+  X(freeway, "Freeway", FREEWAY)                                                                   \
+  X(space_invaders, "SpaceInvaders", SPACE_INVADERS)                                               \
+  X(seaquest, "Seaquest", SEAQUEST)
+
+#define GYMNAX_ID(small, name, large) [MM_GAME_##large] = name "-MinAtar",
+#define ORIGINAL_ID(small, name, large) [MM_GAME_COUNT + MM_GAME_##large] = "MinAtar/" name "-v1",
+#define FORM_OF(small, name, large) [MM_GAME_##large] = &mm_form_##small,
+
+static const char *const ids[2 * MM_GAME_COUNT] = { EACH_GAME(GYMNAX_ID) EACH_GAME(ORIGINAL_ID) };
+static const mm_form *const forms[MM_GAME_COUNT] = { EACH_GAME(FORM_OF) };
+
+#undef GYMNAX_ID
+#undef ORIGINAL_ID
+#undef FORM_OF
+#undef EACH_GAME
+
+const char *mm_minatar_trace_id(int which) {
+  return which < 2 * MM_GAME_COUNT ? ids[which] : NULL;
+}
+
+typedef struct env {
+  const char *id;
+  const mm_form *form;
+  const mm_game *game;
+  mm_minatar_rules rules;
+  int32_t limit; // 0: none
+  uint32_t ignored;
+  int n_number; // with the last action
+} env;
+
+static env env_of(int which) {
+  env e = { .id = ids[which],
+            .form = forms[which % MM_GAME_COUNT],
+            .game = &mm_games[which % MM_GAME_COUNT],
+            .rules = which < MM_GAME_COUNT ? MM_MINATAR_GYMNAX : MM_MINATAR_ORIGINAL };
+  bool original = e.rules == MM_MINATAR_ORIGINAL,
+       freeway = which % MM_GAME_COUNT == MM_GAME_FREEWAY;
+  e.limit = (int32_t)mm_minatar_limit(e.rules);
+  if (freeway) e.limit = original ? MM_FREEWAY_LIMIT_ORIGINAL : MM_FREEWAY_LIMIT;
+  // only the original rules look at the end of the episode again
+  e.ignored = e.form->ignored | (original ? 0 : 1u << e.form->terminal);
+  e.n_number = e.form->n_number + original;
+  return e;
+}
+
+static bool is_original(const env *e) {
+  return e->rules == MM_MINATAR_ORIGINAL;
+}
+
+// Names of the fields of a state; returns how many.
+static int field_names(const env *e, const char *out[MM_FORM_NUMBERS + MM_FORM_LISTS]) {
+  int n = 0;
+  for (int i = 0; i < e->form->n_number; i++)
+    out[n++] = e->form->number[i];
+  if (is_original(e)) out[n++] = "last_action";
+  for (int i = 0; i < e->form->n_list; i++)
+    out[n++] = e->form->list[i];
+  return n;
+}
+
+// ---------------------------------------------------------------------------------------------
+// States
+
+static void store(const env *e, const mm_game_state *s, mm_form_row *row) {
+  memset(row, 0, sizeof *row);
+  e->form->store(s, row);
+  row->number[e->form->time] = (int32_t)s->episode.time;
+  row->number[e->form->terminal] = (s->episode.ended & MM_END_TERMINATED) != 0;
+  if (is_original(e)) row->number[e->form->n_number] = s->episode.repeats;
+}
+
+static void load(const env *e, const mm_form_row *row, mm_game_state *s) {
+  memset(s, 0, sizeof *s);
+  e->form->load(row, s);
+  int32_t time = mm_form_within(row->number[e->form->time], 0, INT32_MAX - 1);
+  bool late = e->limit > 0 && time >= e->limit, terminal = row->number[e->form->terminal] != 0;
+  s->episode.time = (uint32_t)time;
+  s->episode.ended = (uint8_t)((terminal ? MM_END_TERMINATED : 0) | (late ? MM_END_TRUNCATED : 0));
+  if (is_original(e))
+    s->episode.repeats =
+        (uint8_t)mm_form_within(row->number[e->form->n_number], 0, MM_MINATAR_ACTIONS - 1);
+}
+
+static void compare_rows(const env *e, const mm_form_row *expected, const mm_form_row *got,
+                         mm_replay *r) {
+  const char *name[MM_FORM_NUMBERS + MM_FORM_LISTS];
+  field_names(e, name);
+  for (int i = 0; i < e->n_number; i++) {
+    if (!(e->ignored >> i & 1))
+      mm_replay_exact(r, name[i], -1, expected->number[i], got->number[i]);
+  }
+  for (int i = 0; i < e->form->n_list; i++)
+    mm_replay_lists(r, name[e->n_number + i], expected->list[i].value, expected->list[i].n,
+                    got->list[i].value, got->list[i].n);
+}
+
+static mm_status read_row(const env *e, const mm_trace_place *place, const cJSON *item,
+                          mm_form_row *row) {
+  const char *name[MM_FORM_NUMBERS + MM_FORM_LISTS];
+  char where[MM_TRACE_WHERE_SIZE];
+  int n = field_names(e, name);
+  memset(row, 0, sizeof *row);
+  if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != n)
+    return MM_FAIL(MM_ERR_INPUT, "%s: field 'states': expected a list of the %d state_fields",
+                   mm_trace_where(place, where), n);
+  const cJSON *entry = item->child;
+  for (int i = 0; i < e->n_number; i++, entry = entry->next)
+    MM_TRY(mm_trace_whole(place, name[i], entry, INT32_MIN, INT32_MAX, &row->number[i]));
+  for (int i = 0; i < e->form->n_list; i++, entry = entry->next)
+    MM_TRY(mm_trace_wholes(place, name[e->n_number + i], entry, MM_FORM_LIST_MOST,
+                           row->list[i].value, &row->list[i].n));
+  if (e->form->tidy) e->form->tidy(row);
+  return MM_OK;
+}
+
+static mm_status compare_obs(const env *e, const mm_trace_place *place, const cJSON *item,
+                             const mm_game_state *s, mm_replay *r) {
+  mm_form_list expected;
+  uint16_t list[MM_GAME_ACTIVE_MAX];
+  int32_t got[MM_GAME_ACTIVE_MAX];
+  MM_TRY(mm_trace_wholes(place, "obs", item, MM_FORM_LIST_MOST, expected.value, &expected.n));
+  int n = e->game->list(s, list);
+  for (int i = 0; i < n; i++)
+    got[i] = list[i];
+  mm_replay_lists(r, "obs", expected.value, expected.n, got, n);
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Replay
+
+// The columns of an episode, at the current step.
+typedef struct columns {
+  const cJSON *state, *obs; // one more than of the others
+  const cJSON *action, *random;
+  mm_trace_outcomes outcome;
+  const cJSON *sticky; // by the original rules
+  const cJSON *draws;  // those that are left
+  size_t n;            // transitions
+} columns;
+
+// As many draws as there are random steps.
+static mm_status read_draw_column(const env *e, const mm_trace_place *place, const cJSON *item,
+                                  columns *c) {
+  size_t n = 0;
+  int32_t flag;
+  for (const cJSON *entry = c->random; entry; entry = entry->next) {
+    MM_TRY(mm_trace_whole(place, "random", entry, 0, 1, &flag));
+    n += (size_t)flag;
+  }
+  c->draws = NULL;
+  if (!e->form->draws && !mm_json_find(item, "draws")) return MM_OK;
+  return mm_trace_column(place, item, "draws", n, &c->draws);
+}
+
+static mm_status read_columns(const env *e, const mm_trace_place *place, const cJSON *item,
+                              columns *c) {
+  MM_TRY(mm_trace_actions(place, item, &c->action, &c->n));
+  c->sticky = NULL;
+  MM_TRY(mm_trace_column(place, item, "states", c->n + 1, &c->state));
+  MM_TRY(mm_trace_column(place, item, "obs", c->n + 1, &c->obs));
+  MM_TRY(mm_trace_outcomes_find(place, item, c->n, &c->outcome));
+  MM_TRY(mm_trace_column(place, item, "random", c->n, &c->random));
+  if (is_original(e)) MM_TRY(mm_trace_column(place, item, "sticky", c->n, &c->sticky));
+  return read_draw_column(e, place, item, c);
+}
+
+static void advance(columns *c) {
+  c->state = c->state->next, c->obs = c->obs->next;
+  c->action = c->action->next, c->random = c->random->next;
+  if (c->sticky) c->sticky = c->sticky->next;
+}
+
+// A step's draws when none are recorded: nothing appears, cars are slow.
+static mm_game_draws no_draws(const env *e) {
+  mm_game_draws d;
+  memset(&d, 0, sizeof d);
+  if (e->form->load_draws) {
+    const int32_t none[MM_FORM_DRAWS] = { 0 };
+    e->form->load_draws(none, &d);
+  }
+  if (e->game == &mm_games[MM_GAME_ASTERIX]) d.asterix.slot = MM_ASTERIX_SLOTS;
+  return d;
+}
+
+// The recorded draws; whether there are any must be what the game thinks too.
+static mm_status read_draws(const env *e, const mm_trace_place *place, columns *c,
+                            const mm_game_state *s, int action, mm_game_draws *out, mm_replay *r) {
+  int32_t sticky = 0, random, n, row[MM_FORM_DRAWS] = { 0 }, got[MM_FORM_DRAWS];
+  char where[MM_TRACE_WHERE_SIZE];
+  *out = no_draws(e);
+  if (c->sticky) MM_TRY(mm_trace_whole(place, "sticky", c->sticky, 0, 1, &sticky));
+  MM_TRY(mm_trace_whole(place, "random", c->random, 0, 1, &random));
+  out->repeat = (uint8_t)sticky;
+  int executed = mm_minatar_executed(&s->episode, action, sticky);
+  bool draws = e->form->draws && !mm_minatar_frozen(&s->episode, e->rules) &&
+               e->form->draws(s, executed, e->rules);
+  mm_replay_exact(r, "random", -1, random, draws);
+  if (!random || !c->draws) return MM_OK;
+  MM_TRY(mm_trace_wholes(place, "draws", c->draws, MM_FORM_DRAWS, row, &n));
+  if (n != e->form->n_draw)
+    return MM_FAIL(MM_ERR_INPUT, "%s: field 'draws': expected %d numbers, found %d",
+                   mm_trace_where(place, where), e->form->n_draw, (int)n);
+  c->draws = c->draws->next;
+  if (!draws) return MM_OK;
+  e->form->load_draws(row, out);
+  memcpy(got, row, sizeof got);
+  e->form->store_draws(s, out, got);
+  mm_replay_lists(r, "draws", row, n, got, n);
+  return MM_OK;
+}
+
+typedef struct outcome {
+  mm_form_row row;
+  mm_trace_outcome of; // the transition
+} outcome;
+
+// Leaves `c` at the state after the transition.
+static mm_status read_outcome(const env *e, const mm_trace_place *place, columns *c, outcome *out) {
+  MM_TRY(mm_trace_outcomes_next(place, &c->outcome, &out->of));
+  advance(c);
+  return read_row(e, place, c->state, &out->row);
+}
+
+// The state in which the transition begins. One that the game cannot have is a mismatch.
+static mm_status read_start(const env *e, const mm_trace_place *place, const columns *c,
+                            mm_game_state *s, mm_replay *r) {
+  mm_form_row recorded, loaded;
+  MM_TRY(read_row(e, place, c->state, &recorded));
+  load(e, &recorded, s);
+  store(e, s, &loaded);
+  r->prefix = "start ";
+  compare_rows(e, &recorded, &loaded, r);
+  if (place->t == 0) MM_TRY(compare_obs(e, place, c->obs, s, r)); // the others are results
+  r->prefix = "";
+  return MM_OK;
+}
+
+static mm_status replay_transition(const env *e, const mm_trace_place *place, columns *c,
+                                   mm_replay *r) {
+  mm_game_state s;
+  mm_game_draws d;
+  outcome expected, got;
+  int32_t index;
+  MM_TRY(read_start(e, place, c, &s, r));
+  MM_TRY(mm_trace_whole(place, "actions", c->action, 0, e->game->actions - 1, &index));
+  int action = mm_minatar_action_at(e->game->action_set, e->game->actions, index);
+  MM_TRY(read_draws(e, place, c, &s, action, &d, r));
+  MM_TRY(read_outcome(e, place, c, &expected));
+  unsigned end = e->game->step(&s, action, e->rules, d, &got.of.reward);
+  got.of.terminated = (end & MM_END_TERMINATED) != 0;
+  got.of.truncated = e->limit > 0 && s.episode.time >= (uint32_t)e->limit;
+  store(e, &s, &got.row);
+  mm_replay_exact(r, "rewards", -1, (double)expected.of.reward, (double)got.of.reward);
+  mm_replay_ends(r, &expected.of, &got.of);
+  compare_rows(e, &expected.row, &got.row, r);
+  return compare_obs(e, place, c->obs, &s, r);
+}
+
+static mm_status replay_episode(const env *e, mm_trace_place *place, const cJSON *item,
+                                mm_replay *r) {
+  columns c;
+  place->t = -1;
+  MM_TRY(read_columns(e, place, item, &c));
+  for (size_t t = 0; t < c.n; t++) {
+    place->t = (int64_t)t;
+    mm_replay_begin(r, place->trajectory, place->t);
+    MM_TRY(replay_transition(e, place, &c, r));
+    mm_replay_end(r);
+  }
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static mm_status check_rules(const env *e, const cJSON *root, const char *source) {
+  const char *expected = is_original(e) ? "minatar" : "gymnax", *rules = expected;
+  if (is_original(e) || mm_json_find(root, "rules"))
+    MM_TRY(mm_json_get_string(root, source, "rules", &rules));
+  if (strcmp(rules, expected) == 0) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "%s: field 'rules': expected '%s', found '%.60s'", source, expected,
+                 rules);
+}
+
+static mm_status check_game(const env *e, const cJSON *root, const char *source) {
+  const mm_trace_place place = { source, "", -1, -1 };
+  int32_t actions[MM_MINATAR_ACTIONS], n;
+  int64_t channels;
+  MM_TRY(mm_json_get_integer(root, source, "channels", e->game->channels, e->game->channels,
+                             &channels));
+  MM_TRY(mm_trace_wholes(&place, "action_set", mm_json_find(root, "action_set"), MM_MINATAR_ACTIONS,
+                         actions, &n));
+  bool same = n == e->game->actions;
+  for (int i = 0; i < n; i++)
+    same = same && actions[i] == mm_minatar_action_at(e->game->action_set, e->game->actions, i);
+  if (same) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "%s: field 'action_set': expected the %d of the smallest set",
+                 source, e->game->actions);
+}
+
+mm_status mm_minatar_replay(int which, const cJSON *root, const char *source,
+                            mm_replay_report *out) {
+  env e = env_of(which);
+  const char *name[MM_FORM_NUMBERS + MM_FORM_LISTS];
+  const cJSON *episodes, *item;
+  size_t n;
+  mm_replay r = { .report = out };
+  mm_trace_place place = { source, "episode", 0, -1 };
+  MM_TRY(mm_trace_check_env(root, source, e.id));
+  MM_TRY(check_rules(&e, root, source));
+  MM_TRY(mm_trace_check_names(root, source, "state_fields", name, field_names(&e, name)));
+  MM_TRY(check_game(&e, root, source));
+  MM_TRY(mm_trace_check_params(root, source, e.form->params, &e.limit));
+  MM_TRY(mm_json_get_array(root, source, "episodes", 1, SIZE_MAX, &episodes, &n));
+  cJSON_ArrayForEach(item, episodes) {
+    MM_TRY(replay_episode(&e, &place, item, &r));
+    place.trajectory++;
+  }
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Recording
+
+enum { STATES, OBS, ACTIONS, REWARDS, TERMINATED, TRUNCATED, RANDOM, DRAWS, STICKY, N_COLUMN };
+
+static const char *const column_names[N_COLUMN] = { "states",  "obs",        "actions",
+                                                    "rewards", "terminated", "truncated",
+                                                    "random",  "draws",      "sticky" };
+
+typedef struct recorder {
+  const env *e;
+  const mm_record_plan *plan;
+  mm_stream resets, steps, actions;
+  uint64_t t;               // steps so far, of all episodes
+  mm_game_state s;          // goes on: the action executed last survives a reset
+  mm_text column[N_COLUMN]; // of the running episode
+} recorder;
+
+static void write_state(recorder *rec) {
+  const env *e = rec->e;
+  mm_text *out = &rec->column[STATES];
+  mm_form_row row;
+  uint16_t list[MM_GAME_ACTIVE_MAX];
+  store(e, &rec->s, &row);
+  mm_text_open(out, '[');
+  for (int i = 0; i < e->n_number; i++)
+    mm_text_whole(out, row.number[i]);
+  for (int i = 0; i < e->form->n_list; i++)
+    mm_text_wholes(out, row.list[i].value, row.list[i].n);
+  mm_text_close(out, ']');
+  int n = e->game->list(&rec->s, list);
+  mm_text_open(&rec->column[OBS], '[');
+  for (int i = 0; i < n; i++)
+    mm_text_whole(&rec->column[OBS], list[i]);
+  mm_text_close(&rec->column[OBS], ']');
+}
+
+static unsigned play_step(recorder *rec) {
+  const env *e = rec->e;
+  int index = (int)mm_uniform_int(mm_stream_pair(rec->actions, rec->t), (uint32_t)e->game->actions);
+  int action = mm_minatar_action_at(e->game->action_set, e->game->actions, index);
+  mm_game_draws d = e->game->draw_step(&rec->s, action, e->rules, rec->steps, rec->t++);
+  int executed = mm_minatar_executed(&rec->s.episode, action, d.repeat);
+  bool draws = e->form->draws && e->form->draws(&rec->s, executed, e->rules);
+  if (draws) {
+    int32_t row[MM_FORM_DRAWS] = { 0 };
+    e->form->store_draws(&rec->s, &d, row);
+    mm_text_wholes(&rec->column[DRAWS], row, e->form->n_draw);
+  }
+  float reward;
+  unsigned end = e->game->step(&rec->s, action, e->rules, d, &reward);
+  mm_text_whole(&rec->column[ACTIONS], index);
+  mm_text_whole(&rec->column[REWARDS], (int64_t)reward);
+  mm_text_ends(&rec->column[TERMINATED], &rec->column[TRUNCATED], end);
+  mm_text_whole(&rec->column[RANDOM], draws);
+  mm_text_whole(&rec->column[STICKY], d.repeat);
+  write_state(rec);
+  return end;
+}
+
+static void play_episode(recorder *rec, uint64_t episode) {
+  const env *e = rec->e;
+  for (int i = 0; i < N_COLUMN; i++)
+    mm_text_clear(&rec->column[i]);
+  e->game->reset(&rec->s, e->rules, e->game->draw_reset(rec->resets, episode));
+  write_state(rec);
+  unsigned end = 0;
+  for (uint64_t t = 0; t < rec->plan->steps && !end; t++)
+    end = play_step(rec);
+}
+
+static void write_episode(const recorder *rec, mm_text *out) {
+  const char *names[N_COLUMN];
+  memcpy(names, column_names, sizeof names);
+  if (!rec->e->form->draws) names[DRAWS] = NULL;
+  if (!is_original(rec->e)) names[STICKY] = NULL;
+  mm_text_episode(out, names, rec->column, N_COLUMN);
+}
+
+static void write_about(const env *e, const mm_record_plan *plan, mm_text *out) {
+  char text[2048];
+  int n = snprintf(
+      text, sizeof text,
+      "Episodes of %s without automatic reset. For each episode: states[t] (values in the order of "
+      "state_fields) and obs[t] for t = 0 .. T; actions[t], rewards[t], terminated[t], "
+      "truncated[t], random[t] for the transition from t to t + 1. An observation is the ascending "
+      "list of the indices (row*10+col)*%d+channel of its cells that are 1. random[t] = 1 marks a "
+      "transition that used random draws; draws lists these in order (see draw_fields), so that "
+      "they can be put in; all other transitions are deterministic. actions index action_set "
+      "(codes of the full MinAtar set n,l,u,r,d,f). truncated is time >= max_steps_in_episode%s; "
+      "an episode whose last transition is neither terminated nor truncated was cut after %" PRIu64
+      " steps. %s ",
+      e->id, e->game->channels, e->limit > 0 ? "" : " where that is not 0, never here", plan->steps,
+      e->form->note);
+  if (is_original(e))
+    n += snprintf(text + n, sizeof text - (size_t)n,
+                  "The rules are those of the original MinAtar: where sticky[t] is 1 (one step in "
+                  "ten), the code last_action of states[t] is executed instead of the action. "
+                  "last_action is the code executed last; a reset keeps it. ");
+  snprintf(text + n, sizeof text - (size_t)n,
+           "Source: mirrormap %s, env record, seed %" PRIu64 ", uniformly random actions.",
+           mm_version(), plan->seed);
+  mm_text_key(out, "about");
+  mm_text_string(out, text);
+}
+
+static void write_head(const env *e, const mm_record_plan *plan, mm_text *out) {
+  const char *name[MM_FORM_NUMBERS + MM_FORM_LISTS];
+  int n_draw = 0;
+  write_about(e, plan, out);
+  mm_text_key(out, "env");
+  mm_text_string(out, e->id);
+  if (is_original(e)) {
+    mm_text_key(out, "rules");
+    mm_text_string(out, "minatar");
+  }
+  mm_text_params(out, e->limit, e->form->params, true);
+  mm_text_key(out, "action_set");
+  mm_text_open(out, '[');
+  for (int i = 0; i < e->game->actions; i++)
+    mm_text_whole(out, mm_minatar_action_at(e->game->action_set, e->game->actions, i));
+  mm_text_close(out, ']');
+  mm_text_key(out, "channels");
+  mm_text_whole(out, e->game->channels);
+  mm_text_key(out, "state_fields");
+  mm_text_names(out, name, field_names(e, name));
+  while (n_draw < MM_FORM_DRAWS && e->form->draw[n_draw])
+    n_draw++;
+  mm_text_key(out, "draw_fields");
+  mm_text_names(out, e->form->draw, n_draw);
+  mm_text_key(out, "reset");
+  mm_text_string(out, e->form->reset);
+}
+
+mm_status mm_minatar_record(int which, const mm_record_plan *plan, mm_text *out,
+                            uint64_t *transitions) {
+  const env e = env_of(which);
+  recorder rec = { .e = &e, .plan = plan };
+  rec.resets = mm_stream_make(plan->seed, 0, MM_RNG_ENV_RESET, 0);
+  rec.steps = mm_stream_make(plan->seed, 0, MM_RNG_ENV_STEP, 0);
+  rec.actions = mm_stream_make(plan->seed, 0, MM_RNG_ACTION, 0);
+  mm_text_open(out, '{');
+  write_head(&e, plan, out);
+  mm_text_key(out, "episodes");
+  mm_text_open(out, '[');
+  for (uint64_t episode = 0; mm_text_goes_on(out) && episode < plan->episodes; episode++) {
+    play_episode(&rec, episode);
+    write_episode(&rec, out);
+  }
+  mm_text_close(out, ']');
+  mm_text_close(out, '}');
+  for (int i = 0; i < N_COLUMN; i++)
+    mm_text_release(&rec.column[i]);
+  *transitions = rec.t;
+  return MM_OK;
+}

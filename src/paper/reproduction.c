@@ -1,0 +1,158 @@
+// Collecting the cells of a reproduction, and their statistics.
+
+#include "paper/reproduction.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const quantity_names[MM_QUANTITIES] = {
+  "final", "late_value", "drops", "early_distance", "estimation_error", "early_surplus"
+};
+
+const char *mm_quantity_name(mm_quantity quantity) {
+  return quantity_names[quantity];
+}
+
+// ---------------------------------------------------------------------------------------------
+// Collecting
+
+// A longer copy of an array of `n` entries, one of them new; the old one stays on failure.
+static mm_status grow(void **array, size_t n, size_t size) {
+  void *more = mm_alloc_array(n + 1, size);
+  if (!more) return MM_FAIL(MM_ERR_MEMORY, "no memory for the numbers of a reproduction");
+  if (n > 0) memcpy(more, *array, n * size);
+  mm_free(*array);
+  *array = more;
+  return MM_OK;
+}
+
+mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity quantity) {
+  if (cell->run[quantity]) return MM_OK;
+  double *run = mm_alloc_array(cell->n_run, sizeof *run);
+  if (!run) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu runs", cell->n_run);
+  for (size_t i = 0; i < cell->n_run; i++)
+    run[i] = NAN;
+  cell->run[quantity] = run;
+  return MM_OK;
+}
+
+mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *map,
+                              const char *target, size_t n_seed, mm_reproduction_cell **out) {
+  void *cells = r->cell;
+  *out = NULL;
+  mm_status status = grow(&cells, r->n_cell, sizeof *r->cell);
+  r->cell = cells;
+  if (status != MM_OK) return status;
+  mm_reproduction_cell *cell = &r->cell[r->n_cell++];
+  memset(cell, 0, sizeof *cell);
+  snprintf(cell->env, sizeof cell->env, "%s", env);
+  snprintf(cell->map, sizeof cell->map, "%s", map);
+  snprintf(cell->target, sizeof cell->target, "%s", target);
+  cell->eta = cell->paper = cell->optimal = NAN;
+  cell->n_run = n_seed;
+  for (int q = 0; q < MM_QUANTITIES; q++)
+    cell->value[q] = MM_ESTIMATE_NONE;
+  if (n_seed > r->n_seed) r->n_seed = n_seed;
+  *out = cell;
+  return mm_reproduction_add_quantity(cell, MM_QUANTITY_FINAL);
+}
+
+mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) {
+  void *notes = r->note;
+  mm_status status = grow(&notes, r->n_note, sizeof *r->note);
+  r->note = notes;
+  if (status != MM_OK) return status;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(r->note[r->n_note++], sizeof *r->note, format, arguments);
+  va_end(arguments);
+  return MM_OK;
+}
+
+static int verdict_of(mm_estimate gain, bool tie) {
+  if (gain.n < MM_CLAIM_RUNS || isnan(gain.mean) || isnan(gain.sem)) return 0;
+  int sign = mm_estimate_sign(gain);
+  if (tie) return sign != 0 ? -1 : 1;
+  return sign;
+}
+
+static mm_status add_claim(mm_reproduction *r, const char *env, const char *target,
+                           mm_estimate gain, bool tie, const char *text) {
+  void *claims = r->claim;
+  mm_status status = grow(&claims, r->n_claim, sizeof *r->claim);
+  r->claim = claims;
+  if (status != MM_OK) return status;
+  mm_claim *claim = &r->claim[r->n_claim++];
+  snprintf(claim->env, sizeof claim->env, "%s", env);
+  snprintf(claim->target, sizeof claim->target, "%s", target);
+  snprintf(claim->text, sizeof claim->text, "%s", text);
+  claim->gain = gain;
+  claim->tie = tie;
+  claim->verdict = verdict_of(gain, tie);
+  return MM_OK;
+}
+
+mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
+                                mm_estimate gain, const char *text) {
+  return add_claim(r, env, target, gain, false, text);
+}
+
+mm_status mm_reproduction_claim_tie(mm_reproduction *r, const char *env, const char *target,
+                                    mm_estimate gain, const char *text) {
+  return add_claim(r, env, target, gain, true, text);
+}
+
+static void release_cell(mm_reproduction_cell *cell) {
+  for (int q = 0; q < MM_QUANTITIES; q++)
+    mm_free(cell->run[q]);
+  for (size_t i = 0; i < cell->n_curve; i++)
+    mm_free(cell->curve[i].point);
+}
+
+void mm_reproduction_release(mm_reproduction *r) {
+  for (size_t i = 0; i < r->n_cell; i++)
+    release_cell(&r->cell[i]);
+  mm_free(r->cell);
+  mm_free(r->claim);
+  mm_free(r->note);
+  cJSON_Delete(r->settings);
+  *r = (mm_reproduction){ 0 };
+}
+
+// ---------------------------------------------------------------------------------------------
+// Statistics
+
+const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const char *env,
+                                                 const char *map, const char *target) {
+  for (size_t i = 0; i < r->n_cell; i++) {
+    const mm_reproduction_cell *cell = &r->cell[i];
+    if (strcmp(cell->env, env) == 0 && strcmp(cell->map, map) == 0 &&
+        strcmp(cell->target, target) == 0)
+      return cell;
+  }
+  return NULL;
+}
+
+mm_comparison mm_reproduction_compare(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
+                                      mm_quantity quantity) {
+  if (!a || !b || !a->run[quantity] || !b->run[quantity]) return MM_COMPARISON_NONE;
+  return mm_estimate_comparison(a->run[quantity], b->run[quantity],
+                                a->n_run < b->n_run ? a->n_run : b->n_run);
+}
+
+static void summarise_cell(const mm_reproduction *r, mm_reproduction_cell *cell) {
+  static const char *const baselines[2] = { "negentropy", "l2" };
+  for (int q = 0; q < MM_QUANTITIES; q++)
+    if (cell->run[q]) cell->value[q] = mm_estimate_known(cell->run[q], cell->n_run);
+  cell->of = mm_estimate_worths(cell->run[MM_QUANTITY_FINAL], cell->n_run, r->seed);
+  for (int b = 0; b < 2; b++)
+    cell->over[b] = mm_reproduction_compare(
+        cell, mm_reproduction_find(r, cell->env, baselines[b], cell->target), MM_QUANTITY_FINAL);
+}
+
+void mm_reproduction_summarise(mm_reproduction *r) {
+  for (size_t i = 0; i < r->n_cell; i++)
+    summarise_cell(r, &r->cell[i]);
+}

@@ -1,0 +1,134 @@
+// What an artefact of the paper came out as: numbers of every map on every environment, the paper's
+// claims held against them, and the files they are written to.
+
+#ifndef MM_EXPERIMENT_REPRODUCTION_H
+#define MM_EXPERIMENT_REPRODUCTION_H
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "study/jobs/machine.h"
+#include "study/stats/estimate.h"
+
+enum { MM_REPRODUCTION_TEXT = 320, MM_REPRODUCTION_CURVES = 4 };
+
+// What is measured of a single run, beside its curve.
+typedef enum mm_quantity {
+  MM_QUANTITY_FINAL,    // value at the end
+  MM_QUANTITY_LATE,     // Grid-World: mean value over the last 10 iterations
+  MM_QUANTITY_DROPS,    // iterations that lose more than 1 % of the task's range, V* - V0
+  MM_QUANTITY_DISTANCE, // mean policy distance of the iterations within 50,000 steps, the paper's
+                        // 24
+  MM_QUANTITY_ERROR,    // mean estimation error
+  MM_QUANTITY_EARLY,    // gain in value within these, minus half of that of the whole run; both are
+                        // undefined for a run that is not longer
+  MM_QUANTITIES
+} mm_quantity;
+
+const char *mm_quantity_name(mm_quantity quantity);
+
+typedef struct mm_reproduction_curve {
+  const char *name; // "value", "estimation_error", ..
+  mm_curve_point *point;
+  size_t n;
+} mm_reproduction_curve;
+
+// Seeds of one map on one environment.
+typedef struct mm_reproduction_cell {
+  char env[64], map[64];
+  char target[8];                      // of AMPO; "" where there is none
+  bool control;                        // not in the paper's figure or table
+  double eta;                          // NaN where the algorithm has none
+  double paper;                        // final value that the paper gives; NaN for none
+  bool has_paper_colour, paper_better; // the table's green
+  size_t n_failed, n_numeric;          // runs that say nothing, runs that broke down
+  size_t n_run;                        // seeds
+  double *run[MM_QUANTITIES]; // [n_run] in the order of the seeds, NaN where undefined; NULL: not
+                              // measured here. Final returns are worths (mm_result_worth)
+  mm_estimate value[MM_QUANTITIES];
+  mm_worths of;          // of the final returns
+  mm_comparison over[2]; // of these with negentropy's and with l2's
+  mm_reproduction_curve curve[MM_REPRODUCTION_CURVES];
+  size_t n_curve;
+  double optimal; // mean V* of the instances; NaN where not known
+} mm_reproduction_cell;
+
+// Fewer runs say too little of what others would be like to decide anything.
+enum { MM_CLAIM_RUNS = 8 };
+
+typedef struct mm_claim {
+  char env[64], target[8];         // where
+  char text[MM_REPRODUCTION_TEXT]; // the paper's
+  mm_estimate gain;                // what should be positive, or 0 for a tie, as we find it
+  bool tie;
+  // 1 holds, -1 does not hold, 0 undecided. What should be positive: its 95 % interval is above or
+  // below 0, else undecided. A tie holds where the interval includes 0.
+  int verdict;
+} mm_claim;
+
+// What tuning eta cost for each control on each environment, beside the search of a map.
+typedef struct mm_tuning_cost {
+  double eta;       // 2^-4 to 2^4 times this were tried
+  size_t seeds;     // each on so many seeds; 0: nothing was tuned
+  double steps;     // environment steps of all of that
+  double map_steps; // of a search
+} mm_tuning_cost;
+
+typedef struct mm_reproduction {
+  const char *folder, *artefact, *scale;
+  char label[MM_REPRODUCTION_TEXT];     // "reduced: laptop scale, .." or "the paper's sizes"
+  char more[MM_REPRODUCTION_TEXT + 96]; // a second line of it, or ""
+  bool foreign_maps;                    // some were learned with other settings than these
+  uint64_t seed;
+  size_t n_seed; // the most that a cell has
+  mm_reproduction_cell *cell;
+  size_t n_cell;
+  mm_claim *claim;
+  size_t n_claim;
+  char (*note)[MM_REPRODUCTION_TEXT]; // sentences: switches, what was learned, ..
+  size_t n_note;
+  mm_tuning_cost tuning;
+  cJSON *settings;       // {label: {key: value}}, of the trainings
+  double seconds;        // of this process
+  uint64_t env_steps;    // of this process, searches included
+  uint64_t result_steps; // that went into the numbers: trainings of the cells
+  mm_machine machine;    // of this process
+} mm_reproduction;
+
+void mm_reproduction_release(mm_reproduction *r);
+
+// A new cell with its labels, all numbers undefined, and room for n_seed runs of the final value.
+// It stays where it is until the next one.
+mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *map,
+                              const char *target, size_t n_seed, mm_reproduction_cell **out);
+mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity quantity);
+mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) MM_CHECK_FORMAT(2, 3);
+
+// A claim of the paper, from an estimate of what should be positive; and one that
+// nothing is won or lost.
+mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
+                                mm_estimate gain, const char *text);
+mm_status mm_reproduction_claim_tie(mm_reproduction *r, const char *env, const char *target,
+                                    mm_estimate gain, const char *text);
+
+const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const char *env,
+                                                 const char *map, const char *target);
+
+// Means, interquartile means and differences from what the runs say.
+void mm_reproduction_summarise(mm_reproduction *r);
+
+// Paired by seeds, a's quantity against b's. Either may be missing (NULL).
+mm_comparison mm_reproduction_compare(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
+                                      mm_quantity quantity);
+
+// Into the folder:
+//   table.csv      env, target, map, n, mean, sem, iqm with its interval, paired differences, paper
+//   raw.csv        env, target, map, seed, and every quantity of the run
+//   aggregate.csv  env, target, map, measure, step, mean, sem
+//   summary.json   everything but the curves and single runs
+// Each begins with what it was made from: CSV files in lines with '#'.
+mm_status mm_reproduction_write(const mm_reproduction *r);
+void mm_reproduction_put_origin(FILE *file, const mm_reproduction *r); // these lines
+cJSON *mm_reproduction_json(const mm_reproduction *r);
+
+#endif

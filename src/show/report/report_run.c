@@ -1,0 +1,291 @@
+// One run as the page takes it: how it stands, when and where it was made, its numbers.
+
+#define _XOPEN_SOURCE 700
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "show/report/report_internal.h"
+#include "study/tune/tune_files.h"
+
+// Damage does not stop the reading: mm_run_damage tells.
+static bool goes_on(mm_status status) {
+  return status == MM_OK || status == MM_ERR_INPUT;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Times
+
+// Seconds since 1970 of "2026-01-31T12:34:56.789Z"; NaN for anything else.
+static double seconds_of(const char *text) {
+  int year, month, day, hour, minute;
+  double second;
+  char end;
+  if (!text ||
+      sscanf(text, "%4d-%2d-%2dT%2d:%2d:%6lf%c", &year, &month, &day, &hour, &minute, &second,
+             &end) != 7 ||
+      end != 'Z')
+    return NAN;
+  // days before the month, in years that begin in March, so that a leap day comes last
+  int y = month > 2 ? year : year - 1, m = month > 2 ? month - 3 : month + 9;
+  int64_t days = 365 * (int64_t)y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 719469;
+  return (double)((days * 24 + hour) * 60 + minute) * 60 + second;
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// How long a session lasted: up to now if it is the one at work; one that was killed, up to the
+// last sign of life of the run.
+typedef struct clock_reader {
+  double seconds, started; // of those before; start of the open one, or NaN
+} clock_reader;
+
+static int add_session_time(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  clock_reader *c = user;
+  double started = seconds_of(cell[1].data);
+  double ended = cell[2].null ? NAN : seconds_of(cell[2].data);
+  c->started = cell[2].null ? started : NAN;
+  if (ended > started) c->seconds += ended - started;
+  return 0;
+}
+
+static int add_timing(const mm_run_timing *row, void *user) {
+  double own = row->seconds - (isnan(row->seconds_validation) ? 0 : row->seconds_validation);
+  if (own > 0) *(double *)user += own;
+  return 0;
+}
+
+// Damaged rows are left out, of one table as of the other.
+static mm_status read_times(mm_report_run *r) {
+  clock_reader c = { .started = NAN };
+  mm_status sessions = mm_run_walk_all(r->run, MM_RUN_SESSION, add_session_time, &c);
+  mm_status timings = mm_run_each_timing(r->run, add_timing, &r->seconds_training);
+  double open = (r->summary.owned ? now() : seconds_of(r->summary.last)) - c.started;
+  r->seconds = c.seconds + (open > 0 ? open : 0);
+  if (!r->has_search) r->seconds_training = r->seconds;
+  // what a reproduction does besides is in none of the counts: it has no speed
+  if (strcmp(mm_run_command(r->run), "reproduce") == 0) r->seconds_training = NAN;
+  r->env_steps = r->summary.env_steps;
+  return goes_on(sessions) ? timings : sessions;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Reading
+
+// The folder's own name, however it was spelled.
+static void set_name(mm_report_run *r) {
+  char *real = realpath(mm_run_folder_of(r->run), NULL);
+  const char *path = real ? real : mm_run_folder_of(r->run), *slash = strrchr(path, '/');
+  snprintf(r->name, sizeof r->name, "%s", slash && slash[1] ? slash + 1 : path);
+  free(real);
+}
+
+// All of it at one moment.
+mm_status mm_report_open_run(const char *path, mm_report_run *r) {
+  *r = (mm_report_run){ 0 };
+  MM_TRY(mm_run_open(path, MM_RUN_SALVAGE, &r->run));
+  MM_TRY(mm_run_begin(r->run));
+  set_name(r);
+  const char *config = mm_run_config(r->run);
+  if (mm_json_parse(config, strlen(config), "config", &r->config) != MM_OK) r->config = NULL;
+  mm_status status = mm_run_summarise(r->run, &r->summary);
+  r->has_search = strcmp(mm_run_command(r->run), "learn") == 0;
+  if (goes_on(status)) status = mm_run_planned(r->run, &r->plan);
+  if (goes_on(status) && r->has_search) status = mm_search_curve_read(r->run, &r->search);
+  if (goes_on(status)) status = mm_report_read_trainings(r->run, r->config, &r->trainings);
+  if (goes_on(status)) status = mm_report_make_table(&r->trainings, r->config, &r->table);
+  if (goes_on(status)) status = read_times(r);
+  return status == MM_ERR_INPUT ? MM_OK : status;
+}
+
+void mm_report_release_run(mm_report_run *r) {
+  mm_report_release_table(&r->table);
+  mm_report_release_trainings(&r->trainings);
+  mm_search_curve_release(&r->search);
+  cJSON_Delete(r->config);
+  if (r->run) mm_run_drop(r->run);
+  mm_run_close(r->run);
+  *r = (mm_report_run){ 0 };
+}
+
+// ---------------------------------------------------------------------------------------------
+// Sessions
+
+static int add_session(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  static const char *const shown[] = { "started", "ended",   "outcome", "host", "backend",
+                                       "isa",     "threads", "version", "build" };
+  cJSON *object = cJSON_CreateObject();
+  for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
+    for (int i = 0; i < table->n; i++) {
+      if (strcmp(table->column[i].name, shown[k]) != 0) continue;
+      if (cell[i].null)
+        cJSON_AddNullToObject(object, shown[k]);
+      else if (table->column[i].kind == MM_RUN_INTEGER)
+        mm_json_add_defined(object, shown[k], (double)cell[i].integer);
+      else
+        cJSON_AddStringToObject(object, shown[k], cell[i].data);
+    }
+  cJSON_AddItemToArray(user, object);
+  return 0;
+}
+
+static cJSON *sessions_json(const mm_report_run *r) {
+  cJSON *array = cJSON_CreateArray();
+  mm_run_walk_all(r->run, MM_RUN_SESSION, add_session, array); // damage is noted
+  return array;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Notes
+
+static void note(cJSON *array, const char *format, ...) MM_CHECK_FORMAT(2, 3);
+
+static void note(cJSON *array, const char *format, ...) {
+  char text[400];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  cJSON_AddItemToArray(array, cJSON_CreateString(text));
+}
+
+static void note_damage(cJSON *array, const mm_report_run *r) {
+  const char *damage = mm_run_damage(r->run);
+  if (damage)
+    note(array,
+         "The database is damaged (%.200s). Curves, counts, means and maps are of what is intact: "
+         "others may be missing.",
+         damage);
+}
+
+static void note_progress(cJSON *array, const mm_report_run *r) {
+  int64_t done = r->has_search ? r->summary.generations : r->summary.trainings;
+  int64_t planned = r->has_search ? r->plan.generations : r->plan.trainings;
+  if (planned > done)
+    note(array, "%" PRId64 " of %" PRId64 " %s are done.", done, planned,
+         r->has_search ? "generations" : "trainings begun so far");
+}
+
+static void note_troubles(cJSON *array, const mm_report_run *r) {
+  size_t numeric = 0, failed = 0, unfinished = 0;
+  int64_t nonfinite = 0;
+  for (size_t i = 0; i < r->trainings.n; i++) {
+    bool has_value = mm_result_has_value(&r->trainings.result[i]);
+    numeric += has_value && r->trainings.result[i].status != MM_OK;
+    failed += !has_value;
+    unfinished += mm_result_is_unfinished(&r->trainings.result[i]);
+  }
+  for (size_t i = 0; i < r->search.n_generation; i++)
+    nonfinite += r->search.generation[i].nonfinite > 0;
+  if (numeric > 0)
+    note(array, "%zu of %zu trainings broke down and count with their last finite policy.", numeric,
+         r->trainings.n);
+  if (failed > 0)
+    note(array, "%zu of %zu trainings have no value and do not count.", failed, r->trainings.n);
+  if (unfinished > 0)
+    note(array,
+         "%zu of %zu runs finished no episode: they have no return, and lose every comparison.",
+         unfinished, r->trainings.n);
+  if (nonfinite > 0)
+    note(array, "In %" PRId64 " generations some candidates had no finite fitness.", nonfinite);
+}
+
+static void note_tuned(cJSON *array, const mm_report_run *r) {
+  const cJSON *maps = mm_json_find(r->config, "maps");
+  for (const cJSON *map = maps ? maps->child : NULL; map; map = map->next) {
+    const char *label = mm_report_config_text(map, "label");
+    if (!label || !cJSON_IsTrue(mm_json_find(map, "tuned"))) continue;
+    note(array, "%.200s: its eta was tuned for each environment, on seeds of their own.", label);
+  }
+}
+
+// phi only draws maps: it has no sizes.
+static void note_scale(cJSON *array, const mm_report_run *r) {
+  const char *scale = mm_report_config_text(r->config, "scale");
+  const char *artefact = mm_report_config_text(r->config, "artefact");
+  if (!scale || strcmp(mm_run_command(r->run), "reproduce") != 0) return;
+  if (strcmp(scale, "paper") != 0 && !(artefact && strcmp(artefact, "phi") == 0))
+    note(array, "Reduced: %.40s scale, not the paper's sizes.", scale);
+}
+
+static void note_tuning(cJSON *array, const mm_report_run *r) {
+  if (strcmp(mm_run_command(r->run), "tune") == 0)
+    note(array,
+         "Scores of trials are differences from the settings' own values (trial 0), in units "
+         "of each environment's spread. 'tuned' is the best trial, on fresh seeds.");
+}
+
+static cJSON *notes_json(const mm_report_run *r) {
+  cJSON *array = cJSON_CreateArray();
+  note_damage(array, r);
+  note_scale(array, r);
+  note_progress(array, r);
+  note_troubles(array, r);
+  note_tuned(array, r);
+  note_tuning(array, r);
+  return array;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static const char *state_of(const mm_report_run *r) {
+  const char *state = mm_run_state(&r->summary, r->plan);
+  if (mm_run_damage(r->run)) return "damaged";
+  return strcmp(state, "running") == 0 ? "going on" : state;
+}
+
+// The configuration without the texts of map files: the maps are in the document themselves.
+static cJSON *config_json(const mm_report_run *r) {
+  cJSON *config = r->config ? cJSON_Duplicate(r->config, true) : cJSON_CreateNull();
+  cJSON_DeleteItemFromObjectCaseSensitive(config, "map_file");
+  cJSON *maps = cJSON_GetObjectItemCaseSensitive(config, "maps");
+  for (cJSON *map = maps ? maps->child : NULL; map; map = map->next)
+    cJSON_DeleteItemFromObjectCaseSensitive(map, "map_file");
+  return config;
+}
+
+// What a search for hyper-parameters has come to; null where there is none, or none that can be
+// followed.
+static cJSON *tuning_json(const mm_report_run *r) {
+  mm_tune *tune = NULL;
+  if (strcmp(mm_run_command(r->run), "tune") != 0 || mm_tune_read(r->run, &tune) != MM_OK)
+    return cJSON_CreateNull();
+  cJSON *tuning = mm_tune_tuning_json(tune);
+  mm_tune_close(tune);
+  return tuning ? tuning : cJSON_CreateNull();
+}
+
+cJSON *mm_report_run_json(const mm_report_run *r) {
+  const mm_run_summary *s = &r->summary;
+  double rate = r->seconds_training > 0 ? (double)r->env_steps / r->seconds_training : NAN;
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "name", r->name);
+  cJSON_AddStringToObject(object, "folder", mm_run_folder_of(r->run));
+  cJSON_AddStringToObject(object, "command", mm_run_command(r->run));
+  cJSON_AddStringToObject(object, "state", state_of(r));
+  mm_report_add_text(object, "started", s->started);
+  mm_report_add_text(object, "last", s->last);
+  mm_json_add_defined(object, "seconds", round(1e3 * r->seconds) / 1e3);
+  mm_json_add_defined(object, "env_steps", (double)r->env_steps);
+  mm_json_add_defined(object, "env_steps_per_second", rate);
+  cJSON_AddItemToObject(object, "config", config_json(r));
+  cJSON_AddItemToObject(object, "sessions", sessions_json(r));
+  cJSON_AddItemToObject(object, "again", mm_report_again(r));
+  mm_report_add_text(object, "damage", mm_run_damage(r->run));
+  cJSON_AddItemToObject(object, "search", mm_report_search_json(r));
+  cJSON_AddItemToObject(object, "curves", mm_report_curves(&r->trainings));
+  cJSON_AddItemToObject(object, "table", mm_report_table_json(&r->table));
+  cJSON_AddItemToObject(object, "tuning", tuning_json(r));
+  cJSON_AddItemToObject(object, "notes", notes_json(r));
+  return object;
+}

@@ -1,0 +1,216 @@
+// Trainings of a run, and their curves. Everything of a file may be damaged or odd: places without
+// a batch, batches without trainings, curves of trainings that are not there.
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "show/report/report_internal.h"
+#include "study/jobs/plan.h"
+
+typedef struct reader {
+  mm_report_trainings *all;
+  const cJSON *config; // of the run
+  size_t at;           // training whose points come
+  bool no_memory;
+} reader;
+
+// ---------------------------------------------------------------------------------------------
+// Reading
+
+static bool grow_all(mm_report_trainings *all) {
+  mm_result *result = mm_grow(all->result, all->n, sizeof *result);
+  if (result) all->result = result;
+  int64_t *place = mm_grow(all->place, all->n, sizeof *place);
+  if (place) all->place = place;
+  uint64_t *seed = mm_grow(all->seed, all->n, sizeof *seed);
+  if (seed) all->seed = seed;
+  return result && place && seed;
+}
+
+static int see_training(const mm_run_training *row, void *user) {
+  reader *r = user;
+  mm_report_trainings *all = r->all;
+  r->no_memory = !grow_all(all);
+  if (r->no_memory) return 1;
+  all->place[all->n] = row->job;
+  all->seed[all->n] = row->seed;
+  all->result[all->n++] = (mm_result){ .status = row->status,
+                                       .final_value = row->final,
+                                       .recent_value = row->recent,
+                                       .optimal_value = row->optimal,
+                                       .env_steps = row->env_steps };
+  return 0;
+}
+
+// Both tables are in the order of the places.
+static int see_point(int64_t job, uint64_t step, double value, void *user) {
+  reader *r = user;
+  mm_report_trainings *all = r->all;
+  while (r->at < all->n && all->place[r->at] < job)
+    r->at++;
+  if (r->at == all->n || all->place[r->at] != job) return 0;
+  uint64_t *steps = mm_grow(all->step, all->n_point, sizeof *steps);
+  if (steps) all->step = steps;
+  double *values = mm_grow(all->value, all->n_point, sizeof *values);
+  if (values) all->value = values;
+  r->no_memory = !steps || !values;
+  if (r->no_memory) return 1;
+  all->step[all->n_point] = step;
+  all->value[all->n_point++] = value;
+  all->result[r->at].n_curve++;
+  return 0;
+}
+
+static void place_curves(mm_report_trainings *all) {
+  size_t first = 0;
+  for (size_t i = 0; i < all->n; i++) {
+    all->result[i].curve_step = all->step + first;
+    all->result[i].curve = all->value + first;
+    first += all->result[i].n_curve;
+  }
+}
+
+static int see_batch(const mm_run_batch *row, void *user) {
+  reader *r = user;
+  mm_report_batch *array = mm_grow(r->all->batch, r->all->n_batch, sizeof *array);
+  r->no_memory = !array;
+  if (!array) return 1;
+  r->all->batch = array;
+  mm_report_batch *batch = &r->all->batch[r->all->n_batch++];
+  *batch = (mm_report_batch){ .first = row->first, .jobs = row->jobs };
+  snprintf(batch->role, sizeof batch->role, "%s", row->role);
+  snprintf(batch->env, sizeof batch->env, "%s", row->env);
+  mm_plan_label(r->config, row->map, batch->map, sizeof batch->map);
+  if (mm_json_parse(row->settings, strlen(row->settings), "settings", &batch->settings) != MM_OK)
+    batch->settings = NULL;
+  return 0;
+}
+
+// Before version 3 only `train` had trainings, all of one kind.
+static bool make_batch(reader *r) {
+  const cJSON *config = r->config;
+  const char *env = mm_report_config_text(config, "env");
+  const char *map = mm_report_config_text(config, "map");
+  const cJSON *seeds = mm_json_find(config, "seeds");
+  if (!env || !map || !cJSON_IsNumber(seeds)) return true;
+  double jobs = seeds->valuedouble;
+  mm_run_batch row = { .jobs = jobs >= 1 && jobs < 1e15 ? (int64_t)jobs : (int64_t)r->all->n,
+                       .role = "train",
+                       .env = env,
+                       .map = map,
+                       .settings = "null" };
+  see_batch(&row, r);
+  if (r->no_memory) return false;
+  cJSON_Delete(r->all->batch[0].settings);
+  r->all->batch[0].settings = cJSON_Duplicate(mm_json_find(config, "settings"), true);
+  return true;
+}
+
+static void fill_batches(mm_report_trainings *all) {
+  for (size_t b = 0; b < all->n_batch; b++) {
+    mm_report_batch *batch = &all->batch[b];
+    while (batch->from < all->n && all->place[batch->from] < batch->first)
+      batch->from++;
+    size_t end = batch->from;
+    while (end < all->n && all->place[end] - batch->first < batch->jobs)
+      end++;
+    batch->n = end - batch->from;
+  }
+}
+
+// The worst of what happened; damage is no reason not to go on.
+static mm_status worse(mm_status so_far, mm_status status, const reader *r) {
+  if (r->no_memory) return MM_FAIL(MM_ERR_MEMORY, "no memory for the trainings of a run");
+  return so_far == MM_OK || (so_far == MM_ERR_INPUT && status != MM_OK) ? status : so_far;
+}
+
+mm_status mm_report_read_trainings(mm_run *run, const cJSON *config, mm_report_trainings *out) {
+  *out = (mm_report_trainings){ 0 };
+  reader r = { .all = out, .config = config };
+  if (mm_plan_read_seed(config, "config", &out->resampling) != MM_OK) out->resampling = 0;
+  mm_status status = worse(MM_OK, mm_run_each_training(run, see_training, &r), &r);
+  if (status == MM_OK || status == MM_ERR_INPUT)
+    status = worse(status, mm_run_each_point(run, see_point, &r), &r);
+  if (status == MM_OK || status == MM_ERR_INPUT)
+    status = worse(status, mm_run_each_batch(run, see_batch, &r), &r);
+  if (status == MM_OK && out->n_batch == 0 && !make_batch(&r))
+    status = worse(status, MM_ERR_MEMORY, &r);
+  place_curves(out);
+  fill_batches(out);
+  return status;
+}
+
+void mm_report_release_trainings(mm_report_trainings *all) {
+  for (size_t b = 0; b < all->n_batch; b++)
+    cJSON_Delete(all->batch[b].settings);
+  mm_free(all->batch);
+  mm_free(all->result);
+  mm_free(all->place);
+  mm_free(all->seed);
+  mm_free(all->step);
+  mm_free(all->value);
+  *all = (mm_report_trainings){ 0 };
+}
+
+// ---------------------------------------------------------------------------------------------
+// Curves
+
+bool mm_report_is_shown(const mm_report_batch *batch) {
+  return strcmp(batch->role, "tuning") != 0 && strcmp(batch->role, "trial") != 0;
+}
+
+static cJSON *final_json(const mm_result *runs, size_t n, uint64_t resampling, double *x) {
+  for (size_t i = 0; i < n; i++)
+    x[i] = mm_result_worth(&runs[i]);
+  mm_worths w = mm_estimate_worths(x, n, resampling);
+  cJSON *object = cJSON_CreateObject();
+  mm_json_add_defined(object, "mean", w.mean.mean);
+  mm_json_add_defined(object, "sem", w.mean.sem);
+  mm_json_add_defined(object, "n", (double)w.n);
+  mm_json_add_defined(object, "unfinished", (double)w.unfinished);
+  mm_json_add_defined(object, "iqm", w.iqm.iqm);
+  mm_json_add_defined(object, "low", w.iqm.low);
+  mm_json_add_defined(object, "high", w.iqm.high);
+  return object;
+}
+
+// So many points at equal distances, the last one included.
+static void add_points(cJSON *object, const mm_curve_point *point, size_t n) {
+  cJSON *step = cJSON_AddArrayToObject(object, "step");
+  cJSON *mean = cJSON_AddArrayToObject(object, "mean");
+  cJSON *sem = cJSON_AddArrayToObject(object, "sem");
+  size_t stride = n / MM_REPORT_POINTS + 1;
+  for (size_t k = 0; k < n; k = k + stride < n || k == n - 1 ? k + stride : n - 1) {
+    cJSON_AddItemToArray(step, mm_json_defined((double)point[k].step));
+    cJSON_AddItemToArray(mean, mm_json_defined(point[k].value.mean));
+    cJSON_AddItemToArray(sem, mm_json_defined(point[k].value.sem));
+  }
+}
+
+static cJSON *batch_json(const mm_report_trainings *all, const mm_report_batch *batch, double *x) {
+  mm_curve_point *point;
+  size_t n_point;
+  const mm_result *runs = all->result + batch->from;
+  if (mm_estimate_curve(runs, batch->n, &point, &n_point) != MM_OK) return NULL;
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "env", batch->env);
+  cJSON_AddStringToObject(object, "map", batch->map);
+  cJSON_AddStringToObject(object, "role", batch->role);
+  mm_json_add_defined(object, "n", (double)batch->n);
+  mm_json_add_defined(object, "planned", (double)batch->jobs);
+  add_points(object, point, n_point);
+  cJSON_AddItemToObject(object, "final", final_json(runs, batch->n, all->resampling, x));
+  mm_free(point);
+  return object;
+}
+
+cJSON *mm_report_curves(const mm_report_trainings *all) {
+  cJSON *array = cJSON_CreateArray();
+  double *x = mm_alloc_array(all->n, sizeof *x);
+  for (size_t b = 0; b < all->n_batch && x; b++)
+    if (mm_report_is_shown(&all->batch[b]) && all->batch[b].n > 0)
+      cJSON_AddItemToArray(array, batch_json(all, &all->batch[b], x));
+  mm_free(x);
+  return array;
+}

@@ -1,0 +1,113 @@
+// Learning a map: an evolution strategy asks for candidates, the backend trains with each of them,
+// the run database keeps every generation.
+//
+//   mm_learn_create(folder, &plan, &learn);           or  mm_learn_resume(folder, 0, &learn);
+//   while (!mm_learn_done(learn))
+//     mm_learn_advance(learn, &backend);               one generation, or a phase's first
+//     validation
+//   mm_learn_write_maps(learn);                         mean.json, best.json
+//   mm_learn_close(learn);
+//
+// Everything but the times follows from the plan alone. A generation gets into the database in one
+// piece; a process that dies, is interrupted or fails loses at most the one in flight.
+
+#ifndef MM_EXPERIMENT_LEARN_H
+#define MM_EXPERIMENT_LEARN_H
+
+#include "backend/backend.h"
+#include "study/jobs/machine.h"
+#include "study/jobs/plan.h"
+#include "study/run/run.h"
+#include "study/settings/settings.h"
+#include "study/stats/estimate.h"
+
+enum { MM_LEARN_ENVS = 64, MM_LEARN_NAME_SIZE = MM_PLAN_NAME_SIZE, MM_LEARN_CONTROLS = 6 };
+
+// What decides the result.
+typedef struct mm_learn_plan {
+  size_t n_env;
+  char env[MM_LEARN_ENVS][MM_LEARN_NAME_SIZE]; // IDs or task files
+  mm_settings settings;
+  uint64_t seed;
+  char init[MM_LEARN_NAME_SIZE]; // the map to start from, or "" for the family's own start
+} mm_learn_plan;
+
+typedef struct mm_learn mm_learn;
+
+// Checks the plan, makes the run and stores its start. Task files are copied into the folder, so
+// that the run can be moved.
+mm_status mm_learn_create(const char *folder, const mm_learn_plan *plan, mm_learn **out);
+
+// Goes on where the run in `folder` stopped. `generations` > 0 changes its length, not below what
+// is done; a run with a schedule keeps its own.
+mm_status mm_learn_resume(const char *folder, int64_t generations, mm_learn **out);
+void mm_learn_close(mm_learn *learn);
+
+// ---------------------------------------------------------------------------------------------
+
+bool mm_learn_done(const mm_learn *learn);
+
+// The next step. On failure, MM_ERR_INTERRUPTED included, the search is where the database is: as
+// before the call, or, when only the map files could not be written, a generation further.
+mm_status mm_learn_advance(mm_learn *learn, const mm_backend_config *backend);
+
+// What the backend is busy with during mm_learn_advance.
+typedef enum mm_learn_stage {
+  MM_STAGE_CONTROLS,   // controls and the start of a phase on the validation tasks
+  MM_STAGE_POPULATION, // the candidates
+  MM_STAGE_VALIDATION  // the mean on the validation tasks
+} mm_learn_stage;
+mm_learn_stage mm_learn_get_stage(const mm_learn *learn);
+
+// Writes the mean of the last stored generation and the best validated mean, with their cards, to
+// mean.json and best.json of the run folder. Advancing does so too, after each validation.
+mm_status mm_learn_write_maps(mm_learn *learn);
+
+// The map of a stored generation's mean, with its card.
+mm_status mm_learn_map_at(mm_run *run, int64_t generation, mm_map **out);
+
+// ---------------------------------------------------------------------------------------------
+// How it stands
+
+typedef struct mm_learn_score {
+  bool known;
+  int64_t generation;
+  mm_estimate value;           // over all validation tasks
+  mm_estimate over_negentropy; // paired differences
+  mm_estimate over_l2;
+} mm_learn_score;
+
+typedef struct mm_learn_view {
+  int64_t generation, generations; // done, planned
+  int32_t phase, phases;
+  double sigma;
+  double fitness_mean, fitness_best; // of the last generation; NaN where not defined
+  uint64_t nonfinite;                // fitnesses, of the whole run
+  uint64_t evaluations, env_steps;   // of the population, whole run
+  uint64_t jobs_per_generation;
+  double steps_left; // environment steps of the generations to come
+  // of the current phase
+  mm_learn_score last, best; // the mean last validated; the best one
+  int n_control; // negentropy, l2, random, initial; with controls=full also the first two with
+                 // eta tuned
+  const char *control_name[MM_LEARN_CONTROLS];
+  mm_learn_score control[MM_LEARN_CONTROLS];
+  // of this process
+  mm_machine machine;
+  uint64_t session_env_steps; // validation included
+  int64_t session_generations;
+  double session_seconds;     // in mm_learn_advance
+  double session_job_seconds; // of these, in the backend
+  double generation_seconds;  // of the last one
+} mm_learn_view;
+
+void mm_learn_look(const mm_learn *learn, mm_learn_view *out);
+const mm_learn_plan *mm_learn_get_plan(const mm_learn *learn);
+const mm_env *mm_learn_get_env(const mm_learn *learn, size_t i); // of the plan's
+const char *mm_learn_folder(const mm_learn *learn);
+mm_run *mm_learn_run(mm_learn *learn);
+
+// Says in the database how this process ended: "done", "stopped", "interrupted", "failed".
+void mm_learn_note_end(mm_learn *learn, const char *outcome);
+
+#endif

@@ -1,0 +1,38 @@
+// Means, differences and merit of a map's values on the validation tasks.
+
+#include <math.h>
+
+#include "study/learn/learn_internal.h"
+
+const char *const mm_control_names[MM_LEARN_CONTROLS] = {
+  "negentropy", "l2", "random", "initial", "negentropy:tuned-eta", "l2:tuned-eta",
+};
+
+mm_learn_score mm_learn_score_of(const mm_learn_controls *controls, const double *value,
+                                 int64_t generation) {
+  const mm_learn_controls *c = controls;
+  return (mm_learn_score){
+    .known = true,
+    .generation = generation,
+    .value = mm_estimate_of(value, c->n_task),
+    .over_negentropy = mm_estimate_paired(value, c->value[MM_CONTROL_NEGENTROPY], c->n_task),
+    .over_l2 = mm_estimate_paired(value, c->value[MM_CONTROL_L2], c->n_task),
+  };
+}
+
+double mm_learn_merit(const mm_learn_controls *controls, const double *value) {
+  size_t n = controls->n_task / controls->n_env;
+  if (controls->n_env == 1) return mm_estimate_of(value, n).mean;
+  double merit = 0;
+  for (size_t e = 0; e < controls->n_env; e++) {
+    const double *base = controls->value[MM_CONTROL_NEGENTROPY] + e * n;
+    mm_estimate of_base = mm_estimate_of(base, n);
+    // without a value of the baseline there is nothing to be above of
+    bool known = isfinite(of_base.mean);
+    double gain = known ? mm_estimate_paired(value + e * n, base, n).mean
+                        : mm_estimate_of(value + e * n, n).mean;
+    double spread = known ? of_base.sem * sqrt((double)n) : 1;
+    merit += gain / fmax(spread, 1e-9) / (double)controls->n_env;
+  }
+  return merit;
+}

@@ -1,0 +1,133 @@
+// What the files of the run database share: the connection, its lock, and rows in and out.
+
+#ifndef MM_EXPERIMENT_RUN_INTERNAL_H
+#define MM_EXPERIMENT_RUN_INTERNAL_H
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "study/run/run_table.h"
+
+enum {
+  MM_RUN_APPLICATION = 0x6d6d3164, // "mm1d", in the header of every run.db
+  MM_RUN_BUSY_MS = 5000,           // how long to wait for another process's lock
+  MM_RUN_SQLITE_PATH = 480         // what SQLite takes, less the endings that it appends
+};
+
+// A file by what it is, not by its name: names can be given to something else meanwhile.
+typedef struct mm_run_identity {
+  dev_t device;
+  ino_t inode;
+  bool known;
+} mm_run_identity;
+
+// The session row of this process; all of it is written again when the session ends.
+typedef struct mm_run_self {
+  int64_t number; // 0: none yet
+  char started[32];
+  char host[MM_RUN_WORD_SIZE], backend[MM_RUN_WORD_SIZE], isa[MM_RUN_WORD_SIZE];
+  int64_t threads;
+} mm_run_self;
+
+struct mm_run {
+  mm_run_access access;
+  char folder[MM_RUN_PATH_SIZE]; // as the caller spells it, for messages
+  char file[MM_RUN_PATH_SIZE];   // folder/run.db, likewise
+  char real[MM_RUN_PATH_SIZE];   // the same file by an absolute path without links
+  char *command, *config;
+  sqlite3 *db;
+  int lock; // descriptor of run.lock, or -1
+  mm_run_identity database, wal;
+  int tables; // in the file: the first so many of mm_run_tables
+  sqlite3_stmt *insert[MM_RUN_TABLES], *replace[MM_RUN_TABLES];
+  bool salvage;     // opened for reading although its size is wrong
+  int64_t patience; // how often the progress handler may still be called
+
+  int64_t rows[MM_RUN_TABLES]; // as the last commit left them
+  bool transaction;
+  int64_t added[MM_RUN_TABLES];            // in this transaction
+  mm_run_cell pending[MM_RUN_COLUMNS_MAX]; // row of `generation`, written by the commit
+  bool has_pending;
+  int64_t jobs, job_generation; // put in this transaction
+  int64_t last;                 // greatest generation committed, -1 for none
+  mm_run_self self, self_before;
+
+  void *state; // a blob that the caller looks at
+  size_t state_room;
+  char damage[MM_ERROR_SIZE]; // the first that was met, or ""
+};
+
+// ---------------------------------------------------------------------------------------------
+// Connection (run_connection.c)
+
+// Opens run->real with run->access; what is no run database of a version that is known is refused.
+// A writer brings an older one up to this version. Closing brings everything into the one file.
+mm_status mm_run_connect(mm_run *run);
+void mm_run_disconnect(mm_run *run);
+
+// Switches everything off by which a file could act on its reader, and bounds what it can use.
+mm_status mm_run_harden(mm_run *run);
+
+mm_status mm_run_exec(mm_run *run, const char *sql);
+
+// One integer that a statement gives.
+mm_status mm_run_query(mm_run *run, const char *sql, int64_t *out);
+
+mm_status mm_run_prepare(mm_run *run, const char *sql, sqlite3_stmt **out);
+
+// sqlite3_step, which gives up with SQLITE_INTERRUPT when a single row takes for ever.
+int mm_run_step(mm_run *run, sqlite3_stmt *statement);
+
+// The sentence for a result code of SQLite.
+mm_status mm_run_fail(const mm_run *run, int code);
+bool mm_run_is_damage(int code);
+mm_status mm_run_fail_damaged(const mm_run *run, const char *what);
+
+// Fails when the files are no longer the ones that were opened.
+mm_status mm_run_check_place(mm_run *run);
+
+// Structure of all pages; notes what is damaged.
+mm_status mm_run_check_pages(mm_run *run);
+
+// Makes the tables from number `first` on and notes the version; within a transaction.
+mm_status mm_run_make_tables(mm_run *run, int first);
+
+// ---------------------------------------------------------------------------------------------
+// Lock (run_lock.c): run.lock beside the database, held by flock, so that it ends with the process
+
+// `real`: path of the database. `file` names it in errors.
+mm_status mm_run_lock(const char *real, const char *file, int *out);
+void mm_run_unlock(const char *real, int lock);
+bool mm_run_is_locked(const char *real);
+
+// ---------------------------------------------------------------------------------------------
+// Rows (run_rows.c)
+
+// Writes one row; its checksum is added.
+mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell);
+mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell);
+
+// The same, in a transaction of its own outside one.
+mm_status mm_run_put_alone(mm_run *run, mm_run_table_id id, bool replace, const mm_run_cell *cell);
+
+// What is read in between is of one time: within the caller's transaction, or an own one.
+mm_status mm_run_begin_reading(mm_run *run, bool *own);
+void mm_run_end_reading(mm_run *run, bool own);
+
+// Copies a blob to run->state; false without memory.
+bool mm_run_hold(mm_run *run, const mm_run_cell *cell);
+
+// Whether a run is whole (run_verify.c): as mm_run_verify, but rows of `state` and `job` are only
+// counted. They are most of a file, and checked when they are read.
+mm_status mm_run_verify_quickly(mm_run *run);
+
+// Tables whose rows `meta` counts, and the counts as the transaction in hand leaves them.
+bool mm_run_is_counted(mm_run_table_id id);
+mm_status mm_run_put_counts(mm_run *run);
+
+void mm_run_note_damage(mm_run *run, const char *format, ...) MM_CHECK_FORMAT(2, 3);
+
+// Now, as "2026-01-31T12:34:56.789Z".
+void mm_run_now(char out[32]);
+
+#endif

@@ -1,0 +1,366 @@
+// Folders of runs: finding, making, opening and closing them.
+//
+// A new database is built under another name and gets its own by a link once it is complete and on
+// the disk. All of that happens under the folder's lock, so whatever else lies there under that
+// other name was left by a process that died.
+
+#define _XOPEN_SOURCE 700
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "study/run/run_internal.h"
+
+static mm_status fail_on(const char *what, const char *path, int error) {
+  char text[128];
+  if (strerror_r(error, text, sizeof text) != 0) snprintf(text, sizeof text, "error %d", error);
+  bool machine = error == ENOSPC || error == EDQUOT || error == EIO || error == ENOMEM ||
+                 error == EMFILE || error == ENFILE;
+  bool refused = error == EACCES || error == EPERM || error == EROFS;
+  return MM_FAIL(machine || refused ? MM_ERR_IO : MM_ERR_INPUT, "cannot %s '%s': %s%s", what, path,
+                 text, refused ? " (choose a folder that can be written)" : "");
+}
+
+static mm_status fail_long(const char *path) {
+  return MM_FAIL(MM_ERR_INPUT, "the path is too long: '%.200s...'", path);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Folders
+
+// What was made in a folder lasts once the folder itself is on the disk. Some file systems cannot
+// do that and say so; there is nothing better to be had from them.
+static void synchronise_folder(const char *path) {
+  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  fsync(fd);
+  close(fd);
+}
+
+static void synchronise_parent(const char *path) {
+  char parent[MM_RUN_PATH_SIZE];
+  snprintf(parent, sizeof parent, "%s", path);
+  char *slash = strrchr(parent, '/');
+  if (slash && slash != parent) *slash = '\0';
+  synchronise_folder(!slash ? "." : slash == parent ? "/" : parent);
+}
+
+mm_status mm_run_make_folder(const char *path, bool *made) {
+  char part[MM_RUN_PATH_SIZE];
+  int length = snprintf(part, sizeof part, "%s", path);
+  *made = false;
+  if (path[0] == '\0') return MM_FAIL(MM_ERR_INPUT, "expected the name of a folder, found nothing");
+  if (length < 0 || length >= MM_RUN_PATH_SIZE) return fail_long(path);
+  for (char *c = part + 1;; c++) {
+    bool end = *c == '\0';
+    if (!end && *c != '/') continue;
+    *c = '\0';
+    *made = mkdir(part, 0777) == 0;
+    int error = errno;
+    struct stat about;
+    if (*made)
+      synchronise_parent(part);
+    else if (stat(part, &about) != 0) // also EEXIST for a link to nowhere
+      return fail_on("make the folder", part, error);
+    else if (!S_ISDIR(about.st_mode))
+      return fail_on("make the folder", part, ENOTDIR);
+    if (end) return MM_OK;
+    *c = '/';
+  }
+}
+
+mm_status mm_run_folder(const char *parent, const char *stem, char path[MM_RUN_PATH_SIZE]) {
+  char name[128];
+  bool made;
+  snprintf(name, sizeof name, "%s", stem[0] != '\0' ? stem : "run");
+  for (char *c = name; *c; c++) {
+    bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                 *c == '-' || *c == '_' || (*c == '.' && c != name);
+    if (!plain) *c = '-';
+  }
+  MM_TRY(mm_run_make_folder(parent, &made));
+  for (long n = 1; n < 10000000; n++) {
+    int length = snprintf(path, MM_RUN_PATH_SIZE, "%s/%s-%ld", parent, name, n);
+    if (length < 0 || length >= MM_RUN_PATH_SIZE) return fail_long(parent);
+    if (mkdir(path, 0777) == 0) {
+      synchronise_parent(path);
+      return MM_OK;
+    }
+    if (errno != EEXIST) return fail_on("make the folder", path, errno);
+  }
+  return MM_FAIL(MM_ERR_INPUT, "'%s': no free name for a run '%s-...'", parent, name);
+}
+
+// ---------------------------------------------------------------------------------------------
+// The object
+
+static void destroy(mm_run *run) {
+  mm_run_disconnect(run);
+  mm_run_unlock(run->real, run->lock);
+  mm_free(run->command);
+  mm_free(run->config);
+  mm_free(run->state);
+  mm_free(run);
+}
+
+static mm_status take_object(const char *file, mm_run_access access, mm_run **out) {
+  mm_run *run = mm_alloc(sizeof *run);
+  if (!run) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", file);
+  memset(run, 0, sizeof *run);
+  run->access = access;
+  run->lock = -1;
+  run->last = -1;
+  *out = run;
+  return MM_OK;
+}
+
+// `path` without slashes at its end, but for the root.
+static bool copy_path(const char *path, char out[MM_RUN_PATH_SIZE]) {
+  int length = snprintf(out, MM_RUN_PATH_SIZE, "%s", path);
+  if (length < 0 || length >= MM_RUN_PATH_SIZE - 64) return false;
+  while (length > 1 && out[length - 1] == '/')
+    out[--length] = '\0';
+  return true;
+}
+
+static bool append(char path[MM_RUN_PATH_SIZE], const char *name) {
+  size_t used = strlen(path);
+  const char *joint = used > 0 && path[used - 1] == '/' ? "" : "/";
+  int length = snprintf(path + used, MM_RUN_PATH_SIZE - used, "%s%s", joint, name);
+  return length >= 0 && (size_t)length < MM_RUN_PATH_SIZE - used;
+}
+
+static bool make_real(const char *path, char out[MM_RUN_PATH_SIZE]) {
+  char *real = realpath(path, NULL);
+  bool fits = real && strlen(real) < MM_RUN_PATH_SIZE - 64;
+  if (fits) snprintf(out, MM_RUN_PATH_SIZE, "%s", real);
+  if (real && !fits) errno = ENAMETOOLONG;
+  free(real);
+  return fits;
+}
+
+// Folder and file from what the user gave, which may be either.
+static mm_status name_files(mm_run *run, const char *path) {
+  struct stat about;
+  if (!copy_path(path, run->file)) return fail_long(path);
+  if (stat(run->file, &about) != 0) {
+    if (errno == ENOENT)
+      return MM_FAIL(MM_ERR_INPUT, "no run '%s': expected a run folder or its run.db", path);
+    return fail_on("open the run", path, errno);
+  }
+  memcpy(run->folder, run->file, sizeof run->folder);
+  if (S_ISDIR(about.st_mode)) {
+    append(run->file, "run.db");
+  } else {
+    char *slash = strrchr(run->folder, '/');
+    if (!slash)
+      strcpy(run->folder, ".");
+    else
+      slash[slash == run->folder] = '\0';
+  }
+  if (make_real(run->file, run->real)) return MM_OK;
+  if (errno == ENOENT)
+    return MM_FAIL(MM_ERR_INPUT, "'%s' is not a run folder: there is no run.db in it", path);
+  return fail_on("open the run", run->file, errno);
+}
+
+// A name beside the database.
+static void name_beside(const mm_run *run, const char *ending, char out[MM_RUN_PATH_SIZE + 16]) {
+  snprintf(out, MM_RUN_PATH_SIZE + 16, "%s%s", run->real, ending);
+}
+
+static void remove_beside(const mm_run *run, const char *const *endings) {
+  char path[MM_RUN_PATH_SIZE + 16];
+  for (; *endings; endings++) {
+    name_beside(run, *endings, path);
+    unlink(path);
+  }
+}
+
+// What a process left behind that died while it was making this run; only under the lock.
+static void remove_building(const mm_run *run) {
+  static const char *const endings[] = { ".new", ".new-journal", ".new-wal", ".new-shm", NULL };
+  remove_beside(run, endings);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Opening
+
+typedef struct heading {
+  mm_run *run;
+  bool no_memory;
+} heading;
+
+static int take_meta(const mm_run_table *table, const mm_run_cell *cell, void *user) {
+  (void)table;
+  heading *h = user;
+  char **target = NULL;
+  if (strcmp(cell[0].data, "command") == 0) target = &h->run->command;
+  if (strcmp(cell[0].data, "config") == 0) target = &h->run->config;
+  if (!target) return 0;
+  *target = mm_alloc(cell[1].size + 1);
+  h->no_memory = !*target;
+  if (*target) memcpy(*target, cell[1].data, cell[1].size + 1);
+  return h->no_memory;
+}
+
+static mm_status copy_text(const char *text, char **out) {
+  if (*out) return MM_OK;
+  size_t size = strlen(text) + 1;
+  *out = mm_alloc(size);
+  if (!*out) return MM_FAIL(MM_ERR_MEMORY, "out of memory");
+  memcpy(*out, text, size);
+  return MM_OK;
+}
+
+static mm_status read_heading(mm_run *run) {
+  heading h = { .run = run };
+  mm_status status = mm_run_walk(run, MM_RUN_META, 0, 0, take_meta, &h);
+  if (h.no_memory) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", run->file);
+  if (status == MM_OK && (!run->command || !run->config)) {
+    mm_run_note_damage(run, "the command or the configuration is missing");
+    status = MM_FAIL(MM_ERR_INPUT, "'%s' is damaged (%s)", run->file, run->damage);
+  }
+  if (status != MM_ERR_INPUT || run->access != MM_RUN_SALVAGE) return status;
+  // what is intact is to be had without them
+  MM_TRY(copy_text("", &run->command));
+  return copy_text("{}", &run->config);
+}
+
+static mm_status find_end(mm_run *run) {
+  mm_run_generation row;
+  bool found;
+  MM_TRY(mm_run_last_generation(run, &row, &found));
+  run->last = found ? row.generation : -1;
+  return MM_OK;
+}
+
+// With the files named and, for writing, locked.
+static mm_status open_named(mm_run *run) {
+  MM_TRY(mm_run_connect(run));
+  MM_TRY(read_heading(run));
+  return run->access == MM_RUN_WRITE ? find_end(run) : MM_OK;
+}
+
+mm_status mm_run_open(const char *path, mm_run_access access, mm_run **out) {
+  mm_run *run;
+  *out = NULL;
+  MM_TRY(take_object(path, access, &run));
+  mm_status status = name_files(run, path);
+  if (status == MM_OK && access == MM_RUN_WRITE)
+    status = mm_run_lock(run->real, run->file, &run->lock);
+  if (status == MM_OK && access == MM_RUN_WRITE) remove_building(run);
+  if (status == MM_OK) status = open_named(run);
+  if (status == MM_OK)
+    *out = run;
+  else
+    destroy(run);
+  return status;
+}
+
+void mm_run_close(mm_run *run) {
+  if (!run) return;
+  mm_run_drop(run);
+  destroy(run);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Creating
+
+static mm_status fill(mm_run *run, const char *command, const char *config) {
+  char sql[MM_RUN_SQL_SIZE];
+  MM_TRY(mm_run_harden(run));
+  // so that pages of what is no longer kept can be given back
+  MM_TRY(mm_run_exec(run, "PRAGMA auto_vacuum=INCREMENTAL; BEGIN"));
+  snprintf(sql, sizeof sql, "PRAGMA application_id=%d", MM_RUN_APPLICATION);
+  MM_TRY(mm_run_exec(run, sql));
+  MM_TRY(mm_run_make_tables(run, 0));
+  mm_run_cell rows[][2] = { { mm_run_text("command"), mm_run_text(command) },
+                            { mm_run_text("config"), mm_run_text(config) } };
+  for (int i = 0; i < 2; i++)
+    MM_TRY(mm_run_put_row(run, MM_RUN_META, rows[i]));
+  return mm_run_exec(run, "COMMIT");
+}
+
+static mm_status build(mm_run *run, const char *path, const char *command, const char *config) {
+  int code = sqlite3_open_v2(path, &run->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+  mm_status status = code == SQLITE_OK ? fill(run, command, config) : mm_run_fail(run, code);
+  mm_run_disconnect(run);
+  return status;
+}
+
+// Gives the file its name unless that is taken. Where there are no hard links the lock must do.
+static mm_status publish(const mm_run *run, const char *path) {
+  struct stat about;
+  if (link(path, run->real) != 0) {
+    if (errno == EEXIST || errno == ENOSPC || errno == EROFS || lstat(run->real, &about) == 0)
+      return fail_on("make", run->file, errno);
+    if (rename(path, run->real) != 0) return fail_on("make", run->file, errno);
+  }
+  unlink(path);
+  synchronise_parent(run->real);
+  return MM_OK;
+}
+
+static mm_status create_named(mm_run *run, const char *command, const char *config) {
+  static const char *const log[] = { "-wal", "-shm", "-journal", NULL };
+  static const char *const all[] = { "-wal", "-shm", "-journal", "", NULL };
+  char path[MM_RUN_PATH_SIZE + 16];
+  struct stat about;
+  MM_TRY(mm_run_lock(run->real, run->file, &run->lock));
+  if (lstat(run->real, &about) == 0)
+    return MM_FAIL(MM_ERR_INPUT,
+                   "there is a run in '%s' already: resume it, or choose another folder",
+                   run->folder);
+  if (strlen(run->real) > MM_RUN_SQLITE_PATH) return fail_long(run->file);
+  name_beside(run, ".new", path);
+  remove_building(run);
+  remove_beside(run, log); // of a database that is gone: SQLite would take them for the new one's
+  mm_status status = build(run, path, command, config);
+  if (status == MM_OK) status = publish(run, path);
+  if (status != MM_OK) {
+    remove_building(run);
+    return status;
+  }
+  status = open_named(run);
+  if (status == MM_OK) return MM_OK;
+  mm_run_disconnect(run);
+  remove_beside(run, all);
+  return status;
+}
+
+static mm_status name_new(mm_run *run, const char *folder) {
+  if (!copy_path(folder, run->folder)) return fail_long(folder);
+  memcpy(run->file, run->folder, sizeof run->file);
+  append(run->file, "run.db");
+  if (!make_real(run->folder, run->real)) return fail_on("open the folder", folder, errno);
+  append(run->real, "run.db");
+  return MM_OK;
+}
+
+mm_status mm_run_create(const char *folder, const char *command, const char *config, mm_run **out) {
+  mm_run *run;
+  cJSON *root;
+  bool made;
+  *out = NULL;
+  MM_TRY(mm_json_parse(config, strlen(config), "configuration", &root));
+  cJSON_Delete(root);
+  MM_TRY(mm_run_make_folder(folder, &made));
+  mm_status status = take_object(folder, MM_RUN_WRITE, &run);
+  if (status == MM_OK) {
+    status = name_new(run, folder);
+    if (status == MM_OK) status = create_named(run, command, config);
+    if (status != MM_OK) destroy(run);
+  }
+  if (status == MM_OK)
+    *out = run;
+  else if (made)
+    rmdir(folder); // succeeds only when nobody else put anything there
+  return status;
+}

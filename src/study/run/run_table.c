@@ -1,0 +1,359 @@
+// The tables of a run database as data.
+
+#include "study/run/run_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+// ---------------------------------------------------------------------------------------------
+// The tables
+
+// Statuses are stored as numbers, so these may never change their meaning.
+_Static_assert(MM_OK == 0 && MM_ERR_INPUT == 1 && MM_ERR_MEMORY == 2 && MM_ERR_IO == 3 &&
+                   MM_ERR_NUMERIC == 4 && MM_ERR_UNSUPPORTED == 5 && MM_ERR_INTERRUPTED == 6 &&
+                   MM_ERR_DEVICE == 7 && MM_ERR_TIMEOUT == 8,
+               "statuses in run databases");
+#define ONE(name, meaning) +1
+enum { STATUS_MAX = MM_STATUS_LIST(ONE) - 1 };
+#undef ONE
+
+#define INTEGER(name, max)                                                                         \
+  { name, MM_RUN_INTEGER, false, max }
+#define UNSIGNED(name)                                                                             \
+  { name, MM_RUN_UNSIGNED, false, 0 }
+#define REAL(name)                                                                                 \
+  { name, MM_RUN_REAL, true, 0 }
+#define WORD(name)                                                                                 \
+  { name, MM_RUN_WORD, false, 0 }
+
+static const mm_run_column meta_columns[] = {
+  WORD("key"),
+  { "value", MM_RUN_TEXT, false, 0 },
+};
+
+static const mm_run_column generation_columns[] = {
+  INTEGER("generation", INT64_MAX),
+  INTEGER("phase", INT32_MAX),
+  REAL("sigma"),
+  REAL("fitness_mean"),
+  REAL("fitness_sd"),
+  REAL("fitness_best"),
+  INTEGER("nonfinite", INT64_MAX),
+  INTEGER("env_steps", INT64_MAX),
+  INTEGER("jobs", INT64_MAX),
+};
+
+static const mm_run_column state_columns[] = {
+  INTEGER("generation", INT64_MAX),
+  { "state", MM_RUN_BLOB, false, 0 },
+};
+
+static const mm_run_column job_columns[] = {
+  INTEGER("generation", INT64_MAX),
+  INTEGER("member", INT32_MAX),
+  INTEGER("task", INT32_MAX),
+  INTEGER("env", INT32_MAX),
+  UNSIGNED("seed"),
+  REAL("value"),
+  INTEGER("status", STATUS_MAX),
+  INTEGER("env_steps", INT64_MAX),
+};
+
+static const mm_run_column score_columns[] = {
+  INTEGER("generation", INT64_MAX),
+  INTEGER("phase", INT32_MAX),
+  WORD("map"),
+  INTEGER("task", INT32_MAX),
+  INTEGER("env", INT32_MAX),
+  UNSIGNED("seed"),
+  REAL("value"),
+  REAL("optimal"),
+  INTEGER("status", STATUS_MAX),
+  INTEGER("env_steps", INT64_MAX),
+};
+
+static const mm_run_column timing_columns[] = {
+  INTEGER("generation", INT64_MAX),
+  INTEGER("session", INT64_MAX),
+  WORD("finished"),
+  REAL("seconds"),
+  REAL("seconds_jobs"),
+  REAL("seconds_validation"),
+};
+
+static const mm_run_column session_columns[] = {
+  INTEGER("session", INT64_MAX),
+  WORD("started"),
+  { "ended", MM_RUN_WORD, true, 0 },
+  WORD("outcome"),
+  WORD("host"),
+  INTEGER("pid", INT64_MAX),
+  WORD("backend"),
+  WORD("isa"),
+  INTEGER("threads", INT32_MAX),
+  WORD("version"),
+  WORD("build"),
+};
+
+static const mm_run_column training_columns[] = {
+  INTEGER("job", INT64_MAX),
+  UNSIGNED("seed"),
+  INTEGER("status", STATUS_MAX),
+  REAL("final"),
+  REAL("recent"),
+  REAL("optimal"),
+  INTEGER("env_steps", INT64_MAX),
+  INTEGER("points", INT64_MAX),
+};
+
+static const mm_run_column curve_columns[] = {
+  INTEGER("job", INT64_MAX),
+  INTEGER("step", INT64_MAX),
+  REAL("value"),
+};
+
+static const mm_run_column kept_columns[] = {
+  INTEGER("job", INT64_MAX),
+  { "state", MM_RUN_BLOB, false, 0 },
+};
+
+static const mm_run_column batch_columns[] = {
+  INTEGER("batch", INT64_MAX),
+  INTEGER("first", INT64_MAX),
+  INTEGER("jobs", INT64_MAX),
+  WORD("role"),
+  WORD("env"),
+  WORD("map"),
+  { "settings", MM_RUN_TEXT, false, 0 },
+};
+
+static const mm_run_column measure_columns[] = {
+  INTEGER("job", INT64_MAX),
+  WORD("name"),
+  INTEGER("step", INT64_MAX),
+  REAL("value"),
+};
+
+#define TABLE(name, n_key)                                                                         \
+  { #name, name##_columns, sizeof name##_columns / sizeof *name##_columns, n_key }
+
+const mm_run_table mm_run_tables[MM_RUN_TABLES] = {
+  [MM_RUN_META] = TABLE(meta, 1),       [MM_RUN_GENERATION] = TABLE(generation, 1),
+  [MM_RUN_STATE] = TABLE(state, 1),     [MM_RUN_JOB] = TABLE(job, 3),
+  [MM_RUN_SCORE] = TABLE(score, 4),     [MM_RUN_TIMING] = TABLE(timing, 1),
+  [MM_RUN_SESSION] = TABLE(session, 1), [MM_RUN_TRAINING] = TABLE(training, 1),
+  [MM_RUN_CURVE] = TABLE(curve, 2),     [MM_RUN_KEPT] = TABLE(kept, 1),
+  [MM_RUN_BATCH] = TABLE(batch, 1),     [MM_RUN_MEASURE] = TABLE(measure, 3),
+};
+
+// ---------------------------------------------------------------------------------------------
+// Cells
+
+mm_run_cell mm_run_integer(int64_t value) {
+  return (mm_run_cell){ .integer = value };
+}
+
+mm_run_cell mm_run_real(double value) {
+  return (mm_run_cell){ .null = isnan(value), .real = value == 0 || isnan(value) ? 0 : value };
+}
+
+mm_run_cell mm_run_text(const char *text) {
+  return (mm_run_cell){ .data = text, .size = strlen(text) };
+}
+
+mm_run_cell mm_run_bytes(const void *data, size_t size) {
+  return (mm_run_cell){ .data = size > 0 ? data : "", .size = size };
+}
+
+mm_run_cell mm_run_count(uint64_t value) {
+  return mm_run_integer(value > INT64_MAX ? -1 : (int64_t)value);
+}
+
+mm_run_cell mm_run_bits(uint64_t value) {
+  int64_t same;
+  memcpy(&same, &value, sizeof same);
+  return mm_run_integer(same);
+}
+
+double mm_run_real_of(const mm_run_cell *cell) {
+  return cell->null ? NAN : cell->real;
+}
+
+uint64_t mm_run_bits_of(const mm_run_cell *cell) {
+  uint64_t bits;
+  memcpy(&bits, &cell->integer, sizeof bits);
+  return bits;
+}
+
+static const char *text_fault(const unsigned char *text, size_t size, bool lines) {
+  for (size_t i = 0, n; i < size; i += n) {
+    n = mm_utf8_length(text + i, size - i);
+    if (n == 0) return "text that is not UTF-8";
+    bool line = lines && (text[i] == '\n' || text[i] == '\r' || text[i] == '\t');
+    if (mm_utf8_is_control(text + i, n) && !line) return "a control character";
+  }
+  return NULL;
+}
+
+const char *mm_run_cell_fault(const mm_run_column *column, const mm_run_cell *cell) {
+  if (cell->null) return column->null_allowed ? NULL : "no value";
+  switch (column->kind) {
+  case MM_RUN_INTEGER:
+    return cell->integer < 0 || cell->integer > column->max ? "a number out of range" : NULL;
+  case MM_RUN_WORD:
+    if (cell->size >= MM_RUN_WORD_SIZE) return "a text that is too long";
+    return text_fault(cell->data, cell->size, false);
+  case MM_RUN_TEXT:
+    if (cell->size > MM_RUN_VALUE_MAX) return "a text that is too long";
+    return text_fault(cell->data, cell->size, true);
+  case MM_RUN_BLOB:
+    return cell->size > MM_RUN_VALUE_MAX ? "a value that is too long" : NULL;
+  default:
+    return NULL;
+  }
+}
+
+bool mm_run_key_before(const mm_run_table *table, const mm_run_cell *a, const mm_run_cell *b) {
+  for (int i = 0; i < table->n_key; i++) {
+    if (table->column[i].kind == MM_RUN_WORD) {
+      int order = strcmp(a[i].data, b[i].data); // as SQLite's BINARY: no zeros within
+      if (order != 0) return order < 0;
+    } else if (a[i].integer != b[i].integer) {
+      return a[i].integer < b[i].integer;
+    }
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Checksums
+
+// Half a byte at a time: small enough to be read, fast enough for a few kilobytes a generation.
+static uint32_t crc_add(uint32_t crc, const void *data, size_t size) {
+  static const uint32_t table[16] = { 0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+                                      0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+                                      0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                      0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c };
+  const unsigned char *byte = data;
+  for (size_t i = 0; i < size; i++) {
+    crc = table[(crc ^ byte[i]) & 15] ^ (crc >> 4);
+    crc = table[(crc ^ (byte[i] >> 4)) & 15] ^ (crc >> 4);
+  }
+  return crc;
+}
+
+static uint32_t crc_number(uint32_t crc, unsigned char mark, uint64_t value) {
+  unsigned char byte[9] = { mark };
+  for (int i = 0; i < 8; i++)
+    byte[1 + i] = (unsigned char)(value >> (8 * i));
+  return crc_add(crc, byte, sizeof byte);
+}
+
+static uint32_t crc_cell(uint32_t crc, mm_run_kind kind, const mm_run_cell *cell) {
+  uint64_t bits = (uint64_t)cell->integer;
+  if (cell->null) return crc_add(crc, "0", 1);
+  switch (kind) {
+  case MM_RUN_INTEGER:
+  case MM_RUN_UNSIGNED:
+    return crc_number(crc, 'i', bits);
+  case MM_RUN_REAL:
+    memcpy(&bits, &cell->real, sizeof bits);
+    return crc_number(crc, 'r', bits);
+  default:
+    crc = crc_number(crc, kind == MM_RUN_BLOB ? 'b' : 't', cell->size);
+    return crc_add(crc, cell->data, cell->size);
+  }
+}
+
+uint32_t mm_run_crc(const mm_run_table *table, const mm_run_cell *cell) {
+  uint32_t crc = crc_add(UINT32_MAX, table->name, strlen(table->name));
+  for (int i = 0; i < table->n; i++)
+    crc = crc_cell(crc, table->column[i].kind, &cell[i]);
+  return crc ^ UINT32_MAX;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Texts of statements
+
+typedef struct text {
+  char *out;
+  size_t used;
+} text;
+
+static void add(text *t, const char *before, const char *word) {
+  int length = snprintf(t->out + t->used, MM_RUN_SQL_SIZE - t->used, "%s%s", before, word);
+  t->used += (size_t)length;
+}
+
+static const char *type_name(mm_run_kind kind) {
+  switch (kind) {
+  case MM_RUN_REAL:
+    return "REAL";
+  case MM_RUN_WORD:
+  case MM_RUN_TEXT:
+    return "TEXT";
+  case MM_RUN_BLOB:
+    return "BLOB";
+  default:
+    return "INTEGER";
+  }
+}
+
+// A single integer key is SQLite's own row number; other keys order the rows themselves.
+static bool has_rowid(const mm_run_table *table) {
+  return table->n_key == 1 && table->column[0].kind == MM_RUN_INTEGER;
+}
+
+static void add_keys(text *t, const mm_run_table *table) {
+  for (int i = 0; i < table->n_key; i++)
+    add(t, i == 0 ? "" : ", ", table->column[i].name);
+}
+
+void mm_run_sql_create(const mm_run_table *table, char out[MM_RUN_SQL_SIZE]) {
+  text t = { out, 0 };
+  bool rowid = has_rowid(table);
+  add(&t, "CREATE TABLE ", table->name);
+  for (int i = 0; i < table->n; i++) {
+    const mm_run_column *c = &table->column[i];
+    add(&t, i == 0 ? "(" : ", ", c->name);
+    add(&t, " ", type_name(c->kind));
+    if (i == 0 && rowid)
+      add(&t, " ", "PRIMARY KEY");
+    else if (!c->null_allowed)
+      add(&t, " ", "NOT NULL");
+  }
+  add(&t, ", ", "crc INTEGER NOT NULL");
+  if (!rowid) {
+    add(&t, ", ", "PRIMARY KEY(");
+    add_keys(&t, table);
+    add(&t, "", ")");
+  }
+  add(&t, ") ", rowid ? "STRICT" : "STRICT, WITHOUT ROWID");
+}
+
+void mm_run_sql_insert(const mm_run_table *table, bool replace, char out[MM_RUN_SQL_SIZE]) {
+  text t = { out, 0 };
+  add(&t, replace ? "INSERT OR REPLACE INTO " : "INSERT INTO ", table->name);
+  add(&t, " VALUES(", "?");
+  for (int i = 0; i < table->n; i++)
+    add(&t, ", ", "?");
+  add(&t, "", ")");
+}
+
+void mm_run_sql_select(const mm_run_table *table, char out[MM_RUN_SQL_SIZE]) {
+  text t = { out, 0 };
+  const char *lead = table->column[0].name;
+  for (int i = 0; i < table->n; i++)
+    add(&t, i == 0 ? "SELECT " : ", ", table->column[i].name);
+  add(&t, ", crc FROM ", table->name);
+  if (table->column[0].kind == MM_RUN_INTEGER) {
+    add(&t, " WHERE ", lead);
+    add(&t, " >= ?1 AND ", lead);
+    add(&t, " <= ", "?2");
+  }
+  add(&t, " ORDER BY ", "");
+  add_keys(&t, table);
+}

@@ -1,0 +1,123 @@
+// The tables of a run database as data. Everything that creates, fills, reads, checks or exports
+// them works from these descriptions; docs/run-database.md says what the columns mean.
+//
+// The last column of every table is `crc`: a checksum over the row, which is left out below.
+
+#ifndef MM_EXPERIMENT_RUN_TABLE_H
+#define MM_EXPERIMENT_RUN_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "study/run/run.h"
+
+#define MM_RUN_TABLE_LIST(X)                                                                       \
+  X(META, meta)                                                                                    \
+  X(GENERATION, generation)                                                                        \
+  X(STATE, state)                                                                                  \
+  X(JOB, job)                                                                                      \
+  X(SCORE, score)                                                                                  \
+  X(TIMING, timing)                                                                                \
+  X(SESSION, session)                                                                              \
+  X(TRAINING, training)                                                                            \
+  X(CURVE, curve)                                                                                  \
+  X(KEPT, kept)                                                                                    \
+  X(BATCH, batch)                                                                                  \
+  X(MEASURE, measure)
+
+typedef enum mm_run_table_id {
+#define MM_RUN_TABLE_ENUM(NAME, name) MM_RUN_##NAME,
+  MM_RUN_TABLE_LIST(MM_RUN_TABLE_ENUM)
+#undef MM_RUN_TABLE_ENUM
+      MM_RUN_TABLES
+} mm_run_table_id;
+
+enum {
+  MM_RUN_TABLES_1 = MM_RUN_TRAINING, // version 1 of the format had those before,
+  MM_RUN_TABLES_2 = MM_RUN_BATCH,    // version 2 those before that
+  MM_RUN_COLUMNS_MAX = 12,
+  MM_RUN_WORD_SIZE = 256,             // room for a short text, with its final zero
+  MM_RUN_VALUE_MAX = MM_RUN_KEPT_MAX, // bytes of a state or a configuration
+};
+
+typedef enum mm_run_kind {
+  MM_RUN_INTEGER,  // from 0 to `max`
+  MM_RUN_UNSIGNED, // 64 bits; SQLite has no such thing and keeps the same bits as a signed integer
+  MM_RUN_REAL,     // NULL where there is no such number
+  MM_RUN_WORD,     // short text, UTF-8 without control characters
+  MM_RUN_TEXT,     // UTF-8, lines and tabs allowed
+  MM_RUN_BLOB
+} mm_run_kind;
+
+typedef struct mm_run_column {
+  const char *name;
+  mm_run_kind kind;
+  bool null_allowed;
+  int64_t max; // of an integer
+} mm_run_column;
+
+typedef struct mm_run_table {
+  const char *name;
+  const mm_run_column *column;
+  int n, n_key; // columns without `crc`; the first n_key are the primary key and the order
+} mm_run_table;
+
+extern const mm_run_table mm_run_tables[MM_RUN_TABLES];
+
+// One value of a row. Texts end in a zero that `size` does not count.
+typedef struct mm_run_cell {
+  bool null;
+  int64_t integer;
+  double real; // never NaN: that is null
+  const void *data;
+  size_t size;
+} mm_run_cell;
+
+mm_run_cell mm_run_integer(int64_t value);
+mm_run_cell mm_run_real(double value); // NaN becomes null, -0 becomes 0, as SQLite has it
+mm_run_cell mm_run_text(const char *text);
+mm_run_cell mm_run_bytes(const void *data, size_t size);
+mm_run_cell mm_run_count(uint64_t value); // beyond SQLite's integers: refused as out of range
+mm_run_cell mm_run_bits(uint64_t value);  // for MM_RUN_UNSIGNED
+
+double mm_run_real_of(const mm_run_cell *cell); // NaN for null
+uint64_t mm_run_bits_of(const mm_run_cell *cell);
+
+// CRC-32 (the one of zlib and PNG) over the table's name and the cells; docs/run-database.md has
+// the bytes.
+uint32_t mm_run_crc(const mm_run_table *table, const mm_run_cell *cell);
+
+// NULL when the cell is as its column wants it, else what is wrong, in words.
+const char *mm_run_cell_fault(const mm_run_column *column, const mm_run_cell *cell);
+
+// Whether row a lies before row b in the order of the primary key.
+bool mm_run_key_before(const mm_run_table *table, const mm_run_cell *a, const mm_run_cell *b);
+
+// ---------------------------------------------------------------------------------------------
+// Texts of statements
+
+enum { MM_RUN_SQL_SIZE = 1024 };
+
+void mm_run_sql_create(const mm_run_table *table, char out[MM_RUN_SQL_SIZE]);
+void mm_run_sql_insert(const mm_run_table *table, bool replace, char out[MM_RUN_SQL_SIZE]);
+
+// All rows whose first column lies in [?1, ?2], in order; without these for table meta.
+void mm_run_sql_select(const mm_run_table *table, char out[MM_RUN_SQL_SIZE]);
+
+// ---------------------------------------------------------------------------------------------
+// Whole tables
+
+// Calls `see` for each intact row, or each whose first column lies in [from, to] (all rows, for
+// table meta), in the order of the key; a nonzero return ends the walk. When there was damage the
+// intact rows have been shown all the same, and the walk is MM_ERR_INPUT.
+typedef int mm_run_see_row(const mm_run_table *table, const mm_run_cell *cell, void *user);
+mm_status mm_run_walk_all(mm_run *run, mm_run_table_id id, mm_run_see_row *see, void *user);
+mm_status mm_run_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
+                      mm_run_see_row *see, void *user);
+
+// Looks at the whole database: pages, every row, and that nothing is missing. MM_ERR_INPUT says
+// what is wrong.
+mm_status mm_run_verify(mm_run *run);
+
+#endif

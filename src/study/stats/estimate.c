@@ -1,0 +1,219 @@
+#include "study/stats/estimate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+static double term(const double *x, const double *y, size_t i) {
+  return y ? x[i] - y[i] : x[i];
+}
+
+static mm_estimate estimate(const double *x, const double *y, size_t n) {
+  mm_estimate e = { 0, NAN, n };
+  double square = 0;
+  if (n == 0) return MM_ESTIMATE_NONE;
+  for (size_t i = 0; i < n; i++)
+    e.mean += term(x, y, i);
+  e.mean /= (double)n;
+  for (size_t i = 0; i < n; i++)
+    square += (term(x, y, i) - e.mean) * (term(x, y, i) - e.mean);
+  if (n > 1) e.sem = sqrt(square / (double)(n - 1) / (double)n);
+  return e;
+}
+
+mm_estimate mm_estimate_of(const double *x, size_t n) {
+  return estimate(x, NULL, n);
+}
+
+mm_estimate mm_estimate_paired(const double *x, const double *y, size_t n) {
+  return estimate(x, y, n);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Intervals
+
+// Beyond the table, the expansion in 1 / degrees around the normal distribution's quantile
+// (Abramowitz and Stegun 26.7.5).
+double mm_student_quantile(size_t degrees) {
+  static const double table[] = {
+    12.70620474, 4.302652730, 3.182446305, 2.776445105, 2.570581836, 2.446911851,
+    2.364624252, 2.306004135, 2.262157163, 2.228138852, 2.200985160, 2.178812830,
+    2.160368656, 2.144786688, 2.131449546, 2.119905299, 2.109815578, 2.100922040,
+    2.093024054, 2.085963447, 2.079613845, 2.073873068, 2.068657610, 2.063898562,
+    2.059538553, 2.055529439, 2.051830516, 2.048407142, 2.045229642, 2.042272456,
+  };
+  if (degrees == 0) return NAN;
+  if (degrees <= sizeof table / sizeof *table) return table[degrees - 1];
+  const double z = 1.959963985, y = z * z, r = 1 / (double)degrees;
+  const double g1 = z * (y + 1) / 4, g2 = z * ((5 * y + 16) * y + 3) / 96;
+  const double g3 = z * (((3 * y + 19) * y + 17) * y - 15) / 384;
+  return z + r * (g1 + r * (g2 + r * g3));
+}
+
+double mm_estimate_half(mm_estimate e) {
+  return e.n > 1 ? mm_student_quantile(e.n - 1) * e.sem : NAN;
+}
+
+int mm_estimate_sign(mm_estimate e) {
+  if (!(fabs(e.mean) > mm_estimate_half(e))) return 0;
+  return e.mean > 0 ? 1 : -1;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Worths
+
+bool mm_result_has_value(const mm_result *r) {
+  return r->status == MM_OK || (r->status == MM_ERR_NUMERIC && r->n_curve > 0);
+}
+
+bool mm_result_is_unfinished(const mm_result *r) {
+  return mm_result_has_value(r) && isnan(r->final_value);
+}
+
+double mm_result_worth(const mm_result *r) {
+  return mm_result_is_unfinished(r) ? -INFINITY : mm_result_has_value(r) ? r->final_value : NAN;
+}
+
+double mm_worth_shown(double worth) {
+  return isfinite(worth) ? worth : NAN;
+}
+
+static bool is_known(const double *x, const double *y, size_t i) {
+  return !isnan(x[i]) && !(y && isnan(y[i]));
+}
+
+// As estimate(), over the places that are known; NaN where one of these is infinite.
+static mm_estimate estimate_known(const double *x, const double *y, size_t n) {
+  mm_estimate e = { 0, NAN, 0 };
+  double square = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (!is_known(x, y, i)) continue;
+    e.mean += term(x, y, i);
+    e.n++;
+  }
+  e.mean = mm_worth_shown(e.mean / (double)e.n);
+  for (size_t i = 0; i < n; i++)
+    if (is_known(x, y, i)) square += (term(x, y, i) - e.mean) * (term(x, y, i) - e.mean);
+  if (e.n > 1) e.sem = sqrt(square / (double)(e.n - 1) / (double)e.n);
+  return e;
+}
+
+mm_estimate mm_estimate_known(const double *x, size_t n) {
+  return estimate_known(x, NULL, n);
+}
+
+mm_worths mm_estimate_worths(const double *worth, size_t n, uint64_t seed) {
+  mm_worths w = { .mean = mm_estimate_known(worth, n), .iqm = mm_estimate_iqm(worth, n, seed) };
+  for (size_t i = 0; i < n; i++)
+    w.unfinished += worth[i] == -INFINITY;
+  w.n = w.mean.n - w.unfinished;
+  return w;
+}
+
+mm_comparison mm_estimate_comparison(const double *x, const double *y, size_t n) {
+  double wins = 0;
+  mm_estimate gain = estimate_known(x, y, n);
+  for (size_t i = 0; i < n; i++)
+    if (is_known(x, y, i)) wins += x[i] > y[i] ? 1 : x[i] == y[i] ? 0.5 : 0;
+  return (mm_comparison){ gain, wins / (double)gain.n };
+}
+
+// ---------------------------------------------------------------------------------------------
+// Interquartile means
+
+static int ascending(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+// Of sorted numbers x[n], of which x[i] is there count[i] times: n in all.
+static double middle_mean(const double *x, const uint32_t *count, size_t n) {
+  size_t first = n / 4, end = n - first, place = 0;
+  double sum = 0;
+  for (size_t i = 0; i < n && place < end; place += count[i++]) {
+    size_t from = place > first ? place : first,
+           to = place + count[i] < end ? place + count[i] : end;
+    if (to > from) sum += (double)(to - from) * x[i];
+  }
+  return sum / (double)(end - first);
+}
+
+// Sorted numbers x[n] drawn n times with replacement.
+static void resample(uint32_t *count, size_t n, uint64_t seed, uint32_t lane) {
+  mm_stream stream = mm_stream_make(seed, 0, MM_RNG_BOOTSTRAP, lane);
+  memset(count, 0, n * sizeof *count);
+  for (size_t i = 0; i < n; i++)
+    count[mm_uniform_int(mm_stream_pair(stream, i), (uint32_t)n)]++;
+}
+
+// Of sorted numbers, between two of them along a straight line.
+static double percentile(const double *x, size_t n, double share) {
+  double place = share * (double)(n - 1);
+  size_t i = (size_t)place;
+  return i + 1 < n ? x[i] + (place - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
+}
+
+mm_iqm mm_estimate_iqm(const double *x, size_t n_all, uint64_t seed) {
+  mm_iqm result = { NAN, NAN, NAN };
+  double means[MM_ESTIMATE_RESAMPLES];
+  double *sorted = mm_alloc_array(n_all, sizeof *sorted);
+  uint32_t *count = mm_alloc_array(n_all, sizeof *count);
+  size_t n = 0;
+  for (size_t i = 0; i < n_all && sorted; i++)
+    if (!isnan(x[i])) sorted[n++] = x[i];
+  const bool able = sorted && count && n > 0 && n <= UINT32_MAX;
+  if (able) {
+    qsort(sorted, n, sizeof *sorted, ascending);
+    for (size_t i = 0; i < n; i++)
+      count[i] = 1;
+    result.iqm = mm_worth_shown(middle_mean(sorted, count, n));
+  }
+  if (able && n > 1 && !isnan(result.iqm)) {
+    for (uint32_t k = 0; k < MM_ESTIMATE_RESAMPLES; k++) {
+      resample(count, n, seed, k);
+      means[k] = middle_mean(sorted, count, n);
+    }
+    qsort(means, MM_ESTIMATE_RESAMPLES, sizeof *means, ascending);
+    result.low = mm_worth_shown(percentile(means, MM_ESTIMATE_RESAMPLES, 0.025));
+    result.high = mm_worth_shown(percentile(means, MM_ESTIMATE_RESAMPLES, 0.975));
+  }
+  mm_free(sorted);
+  mm_free(count);
+  return result;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Curves
+
+// The value of a run at the k-th point of the longest.
+static double value_at(const mm_result *r, size_t k) {
+  return k < r->n_curve ? r->curve[k] : r->final_value;
+}
+
+mm_status mm_estimate_curve(const mm_result *runs, size_t n, mm_curve_point **out,
+                            size_t *n_point) {
+  const mm_result *longest = NULL;
+  *out = NULL;
+  *n_point = 0;
+  for (size_t i = 0; i < n; i++)
+    if (mm_result_has_value(&runs[i]) && (!longest || runs[i].n_curve > longest->n_curve))
+      longest = &runs[i];
+  if (!longest) return MM_OK;
+  mm_curve_point *point = mm_alloc_array(longest->n_curve, sizeof *point);
+  double *x = mm_alloc_array(n, sizeof *x);
+  for (size_t k = 0; k < longest->n_curve && point && x; k++) {
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++)
+      if (mm_result_has_value(&runs[i])) x[used++] = value_at(&runs[i], k);
+    point[k] = (mm_curve_point){ longest->curve_step[k], mm_estimate_of(x, used) };
+  }
+  mm_free(x);
+  if (!point || !x) {
+    mm_free(point);
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for a curve of %zu points", longest->n_curve);
+  }
+  *out = point;
+  *n_point = longest->n_curve;
+  return MM_OK;
+}

@@ -1,0 +1,263 @@
+// Maps x environments x seeds. Jobs lie in the order [env][map][seed]: all jobs of an environment
+// follow each other, and a cell's results are a slice of the list.
+
+#include "study/transfer/transfer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "study/jobs/eta_tuning.h"
+
+// ---------------------------------------------------------------------------------------------
+// Places
+
+const mm_transfer_cell *mm_transfer_at(const mm_transfer *t, size_t map, size_t env) {
+  return &t->cell[map * t->config.n_env + env];
+}
+
+static double *worths_of(const mm_transfer *t, size_t map, size_t env) {
+  return t->worth + (map * t->config.n_env + env) * t->config.n_seed;
+}
+
+// The row whose map has this kind; of several the one that is called so.
+static size_t find_kind(const mm_transfer_config *c, mm_map_kind kind) {
+  size_t found = c->n_map;
+  for (size_t i = c->n_map; i-- > 0;)
+    if (mm_map_get_kind(c->map[i].map) == kind && !c->map[i].tuned) found = i;
+  for (size_t i = 0; i < c->n_map; i++)
+    if (strcmp(c->map[i].name, mm_map_kind_name(kind)) == 0) found = i;
+  return found;
+}
+
+int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline) {
+  return mm_estimate_sign(cell->over[baseline].gain);
+}
+
+double mm_transfer_speed(const mm_transfer *t) {
+  return t->own_steps > 0 ? (double)t->own_steps / t->wall_seconds : 0;
+}
+
+bool mm_transfer_has_curves(const mm_transfer *t) {
+  for (size_t i = 0; i < t->config.n_map * t->config.n_env; i++)
+    if (t->cell[i].n_curve > 1) return true;
+  return false;
+}
+
+// ---------------------------------------------------------------------------------------------
+// From results to numbers
+
+static mm_status summarise_cell(mm_transfer *t, size_t map, size_t env, const mm_result *runs) {
+  mm_transfer_cell *cell = &t->cell[map * t->config.n_env + env];
+  double *worth = worths_of(t, map, env);
+  for (size_t i = 0; i < t->config.n_seed; i++) {
+    bool has_value = mm_result_has_value(&runs[i]);
+    worth[i] = mm_result_worth(&runs[i]);
+    cell->n_numeric += has_value && runs[i].status != MM_OK;
+    cell->n_failed += !has_value;
+    t->env_steps += runs[i].env_steps;
+    if (runs[i].env_steps > t->steps[env]) t->steps[env] = runs[i].env_steps;
+    // V* is the instance's, whichever map found it out
+    double *optimal = &t->optimal[env * t->config.n_seed + i];
+    if (has_value && isnan(*optimal)) *optimal = runs[i].optimal_value;
+  }
+  cell->of = mm_estimate_worths(worth, t->config.n_seed, t->config.seed);
+  return mm_estimate_curve(runs, t->config.n_seed, &cell->curve, &cell->n_curve);
+}
+
+void mm_transfer_compare(mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  for (size_t i = 0; i < c->n_map * c->n_env; i++)
+    for (int b = 0; b < MM_BASELINES; b++) {
+      size_t from = t->baseline[b], e = i % c->n_env;
+      t->cell[i].over[b] = from < c->n_map
+                               ? mm_estimate_comparison(worths_of(t, i / c->n_env, e),
+                                                        worths_of(t, from, e), c->n_seed)
+                               : MM_COMPARISON_NONE;
+    }
+}
+
+static mm_status summarise(mm_transfer *t, const mm_result *results) {
+  const mm_transfer_config *c = &t->config;
+  for (size_t i = 0; i < c->n_env * c->n_seed; i++)
+    t->optimal[i] = NAN;
+  for (size_t e = 0; e < c->n_env; e++) {
+    for (size_t m = 0; m < c->n_map; m++)
+      MM_TRY(summarise_cell(t, m, e, results + (e * c->n_map + m) * c->n_seed));
+    t->optimal_mean[e] = mm_estimate_of(t->optimal + e * c->n_seed, c->n_seed).mean;
+  }
+  mm_transfer_compare(t);
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Running
+
+static void *take(size_t count, size_t size) {
+  void *block = mm_alloc_array(count, size);
+  if (block) memset(block, 0, count * size);
+  return block;
+}
+
+static mm_status take_all(mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  size_t cells = c->n_map * c->n_env;
+  t->cell = take(cells, sizeof *t->cell);
+  t->worth = take(cells * c->n_seed, sizeof *t->worth);
+  t->optimal = take(c->n_env * c->n_seed, sizeof *t->optimal);
+  t->optimal_mean = take(c->n_env, sizeof *t->optimal_mean);
+  t->steps = take(c->n_env, sizeof *t->steps);
+  t->settings = take(cells, sizeof *t->settings);
+  if (t->settings && t->cell && t->worth && t->optimal && t->optimal_mean && t->steps) return MM_OK;
+  return MM_FAIL(MM_ERR_MEMORY, "no memory for a table of %zu maps on %zu environments", c->n_map,
+                 c->n_env);
+}
+
+// Follows a store while it works: what it could not keep is told.
+typedef struct follower {
+  const mm_transfer_config *config;
+  mm_job_store *store;
+} follower;
+
+static void tell_trouble(const follower *f) {
+  char sentence[MM_ERROR_SIZE];
+  if (f->config->trouble && mm_job_store_trouble(f->store, sentence))
+    f->config->trouble(sentence, f->config->backend.user);
+}
+
+static void follow(size_t done, size_t total, uint64_t env_steps, void *user) {
+  const follower *f = user;
+  tell_trouble(f);
+  if (f->config->backend.progress)
+    f->config->backend.progress(done, total, env_steps, f->config->backend.user);
+}
+
+// Progress counts the runs of the table, of which there are none yet.
+static void follow_tuning(size_t done, size_t total, uint64_t env_steps, void *user) {
+  const follower *f = user;
+  const mm_transfer_config *c = f->config;
+  (void)done, (void)total;
+  follow(0, c->n_map * c->n_env * c->n_seed, env_steps, user);
+}
+
+// Settings of every cell; where a row wants its own eta it is found first.
+static mm_status settle(mm_transfer *t, mm_job_store *store) {
+  const mm_transfer_config *c = &t->config;
+  follower f = { c, store };
+  mm_backend_config backend = c->backend;
+  backend.progress = follow_tuning;
+  backend.user = &f;
+  for (size_t i = 0; i < c->n_map * c->n_env; i++) {
+    size_t m = i / c->n_env, e = i % c->n_env;
+    mm_settings *own = &t->settings[i];
+    *own = c->env[e].settings;
+    double *eta = mm_settings_eta(own);
+    if (eta && c->map[m].tuned) {
+      mm_eta_tuning tuning;
+      mm_eta_task task = { .env = c->env[e].env,
+                           .map = c->map[m].map,
+                           .env_label = c->env[e].label,
+                           .map_label = c->map[m].label,
+                           .settings = own,
+                           .seed = c->seed,
+                           .n_seed = c->n_tune };
+      MM_TRY(mm_eta_tune(&task, store, &backend, &tuning));
+      *eta = tuning.eta[tuning.best];
+      t->tune_steps += tuning.env_steps;
+    }
+    t->cell[i].eta = eta ? *eta : NAN;
+  }
+  return MM_OK;
+}
+
+// One batch per cell; *first is the place of the first.
+static mm_status list_jobs(const mm_transfer *t, mm_job_store *store, mm_job *job, size_t *first) {
+  const mm_transfer_config *c = &t->config;
+  for (size_t e = 0; e < c->n_env; e++)
+    for (size_t m = 0; m < c->n_map; m++, job += c->n_seed) {
+      const mm_settings *settings = &t->settings[m * c->n_env + e];
+      for (size_t i = 0; i < c->n_seed; i++) {
+        job[i] = (mm_job){ .env = c->env[e].env, .map = c->map[m].map, .seed = c->seed + i };
+        mm_settings_bind(settings, &job[i]);
+      }
+      mm_job_batch batch = { .jobs = c->n_seed,
+                             .role = "table",
+                             .env = c->env[e].label,
+                             .map = c->map[m].label,
+                             .settings = settings,
+                             .job = job };
+      size_t place;
+      MM_TRY(mm_job_store_batch(store, &batch, &place));
+      if (e == 0 && m == 0) *first = place;
+    }
+  return mm_job_store_check_end(store);
+}
+
+static mm_status run_jobs(mm_transfer *t, mm_job_store *store, mm_job *jobs) {
+  size_t n = t->config.n_map * t->config.n_env * t->config.n_seed, first = 0;
+  follower f = { &t->config, store };
+  mm_backend_config backend = t->config.backend;
+  backend.report = &t->report;
+  backend.progress = follow;
+  backend.user = &f;
+  MM_TRY(settle(t, store));
+  MM_TRY(list_jobs(t, store, jobs, &first));
+  mm_status status = mm_job_store_run(store, &backend, first, jobs, n);
+  tell_trouble(&f);
+  const mm_result *results = mm_job_store_results(store, first);
+  if (t->report.trouble < n) t->trouble = results[t->report.trouble].status;
+  if (status == MM_OK) status = mm_job_store_finish(store);
+  return status == MM_OK ? summarise(t, results) : status;
+}
+
+static mm_status start_session(const mm_transfer_config *c) {
+  return c->run ? mm_machine_enter(c->run, &c->backend.place, c->backend.threads) : MM_OK;
+}
+
+static mm_status run_stored(mm_transfer *t, mm_job *jobs) {
+  mm_job_store *store;
+  MM_TRY(start_session(&t->config));
+  MM_TRY(mm_job_store_open(t->config.run, &store));
+  mm_job_store_save_every(store, t->config.save_seconds);
+  mm_status status = run_jobs(t, store, jobs);
+  mm_job_store_work work = mm_job_store_work_of(store);
+  t->own_steps = work.env_steps;
+  t->wall_seconds = work.seconds;
+  t->machine =
+      (mm_machine){ t->config.backend.place, work.ran, t->report.threads, t->report.ranks };
+  if (t->config.run) mm_machine_correct(t->config.run, &t->machine.place, work.ran);
+  t->all_found = t->config.run && work.trained == 0;
+  mm_job_store_close(store);
+  return status;
+}
+
+mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
+  *out = (mm_transfer){ .config = *config };
+  if (config->n_map == 0 || config->n_env == 0 || config->n_seed == 0)
+    return MM_FAIL(MM_ERR_INPUT, "a table needs a map, an environment and a seed");
+  if (config->seed > UINT64_MAX - (config->n_seed - 1))
+    return MM_FAIL(MM_ERR_INPUT, "no %zu seeds follow that one", config->n_seed);
+  out->baseline[MM_BASELINE_NEGENTROPY] = find_kind(config, MM_MAP_NEGENTROPY);
+  out->baseline[MM_BASELINE_L2] = find_kind(config, MM_MAP_L2);
+  MM_TRY(take_all(out));
+  size_t n = config->n_map * config->n_env * config->n_seed;
+  mm_job *jobs = mm_alloc_array(n, sizeof *jobs);
+  if (!jobs) return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of %zu runs", n);
+  mm_status status = run_stored(out, jobs);
+  mm_free(jobs);
+  return status;
+}
+
+void mm_transfer_release(mm_transfer *t) {
+  for (size_t i = 0; i < t->config.n_map * t->config.n_env && t->cell; i++)
+    mm_free(t->cell[i].curve);
+  mm_free(t->cell);
+  mm_free(t->worth);
+  mm_free(t->optimal);
+  mm_free(t->optimal_mean);
+  mm_free(t->steps);
+  mm_free(t->settings);
+  t->cell = NULL;
+  t->worth = t->optimal = t->optimal_mean = NULL;
+  t->steps = NULL;
+  t->settings = NULL;
+}

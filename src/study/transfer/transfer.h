@@ -1,0 +1,95 @@
+// Maps against each other: every map trains on every environment with the same seeds, so that run i
+// of each meets the same instance and the same random numbers.
+
+#ifndef MM_EXPERIMENT_TRANSFER_H
+#define MM_EXPERIMENT_TRANSFER_H
+
+#include "backend/backend.h"
+#include "study/jobs/machine.h"
+#include "study/run/run.h"
+#include "study/settings/settings.h"
+#include "study/stats/estimate.h"
+
+// A row and a column of the table. Everything belongs to the caller and must outlive its use.
+typedef struct mm_transfer_map {
+  const mm_map *map;
+  const char *name;  // as it was asked for: a name or a file
+  const char *label; // short; no two rows have the same
+  bool control;      // not asked for but added
+  bool tuned;        // trains with an eta of its own in each environment, tuned before
+} mm_transfer_map;
+
+typedef struct mm_transfer_env {
+  const mm_env *env;
+  const char *name, *label; // likewise
+  mm_settings settings;
+} mm_transfer_env;
+
+typedef struct mm_transfer_config {
+  const mm_transfer_map *map; // [n_map]
+  const mm_transfer_env *env; // [n_env]
+  size_t n_map, n_env, n_seed;
+  uint64_t seed;             // of the first run; the others follow it
+  size_t n_tune;             // seeds for tuning eta, apart from those; 0 without tuned rows
+  mm_backend_config backend; // its report is not used
+  // Opened for writing, with the same plan since it was made: what it has is not done again, all
+  // else is kept there. The call starts a session, which the caller ends. NULL: nothing is kept.
+  mm_run *run;
+  double save_seconds; // how often unfinished runs are kept (0: only when they are interrupted)
+  void (*trouble)(const char *sentence, void *user); // what could not be stored; may be NULL
+} mm_transfer_config;
+
+// Maps that differences are taken from.
+typedef enum mm_baseline { MM_BASELINE_NEGENTROPY, MM_BASELINE_L2, MM_BASELINES } mm_baseline;
+
+typedef struct mm_transfer_cell {
+  double eta;       // NaN where the algorithm has none
+  size_t n_numeric; // runs that broke down and count with their last finite policy
+  size_t n_failed;  // runs that say nothing
+  mm_worths of;     // the others
+  mm_comparison over[MM_BASELINES];
+  mm_curve_point *curve; // [n_curve]
+  size_t n_curve;
+} mm_transfer_cell;
+
+typedef struct mm_transfer {
+  mm_transfer_config config;
+  size_t baseline[MM_BASELINES]; // row of each, n_map where there is none
+  mm_settings *settings;         // [n_map][n_env] those of the environment, with the eta of the row
+  mm_transfer_cell *cell;        // [n_map][n_env]
+  double *worth;                 // [n_map][n_env][n_seed] mm_result_worth
+  double *optimal;               // [n_env][n_seed] V* of the instances; NaN where it is not known
+  double *optimal_mean;          // [n_env]
+  uint64_t *steps;               // [n_env] of a run
+  mm_backend_report report;      // counts jobs as [n_env][n_map][n_seed]; zeros while tuning
+  mm_status trouble;             // status of the job that the report names
+  uint64_t env_steps;            // of all runs
+  uint64_t tune_steps;           // beside these, for tuning
+  uint64_t own_steps;            // of both, those that this process did, in
+  double wall_seconds;           // so many seconds
+  mm_machine machine;            // that did them
+  bool all_found;                // nothing was left to be done
+} mm_transfer;
+
+// Runs everything as one list of jobs, environment by environment. Runs that fail are counted in
+// their cells and in the report; the call itself fails only when the list could not be run or
+// stored: MM_ERR_INTERRUPTED leaves nothing but the report. Release in either case.
+mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out);
+void mm_transfer_release(mm_transfer *transfer);
+
+// Fills `over` of all cells from the worths and the rows of the baselines.
+void mm_transfer_compare(mm_transfer *transfer);
+
+const mm_transfer_cell *mm_transfer_at(const mm_transfer *transfer, size_t map, size_t env);
+
+// Whether the 95 % interval of the paired difference from a baseline (mm_estimate_sign) is above
+// (1) or below (-1) 0; 0: neither, or not known.
+int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline);
+
+// Environment steps per second of this process; 0 when there was nothing left to be done.
+double mm_transfer_speed(const mm_transfer *transfer);
+
+// Whether there are curves, not only final values.
+bool mm_transfer_has_curves(const mm_transfer *transfer);
+
+#endif

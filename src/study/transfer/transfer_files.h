@@ -1,0 +1,26 @@
+// A table of maps and environments as files: JSON with everything, CSV for whoever goes on from
+// there. Each carries its settings, seeds, version and speed: CSV files in lines that begin with
+// '#', where names and settings are JSON texts.
+
+#ifndef MM_EXPERIMENT_TRANSFER_FILES_H
+#define MM_EXPERIMENT_TRANSFER_FILES_H
+
+#include "base/json.h"
+#include "study/transfer/transfer.h"
+
+// Everything as one object. Arrays [map][env] follow `maps` and `envs`; what is undefined is null.
+// NULL when out of memory.
+cJSON *mm_transfer_json(const mm_transfer *transfer);
+
+// Into an existing folder:
+//   table.csv   map, env, n, mean, sem, optimal_mean, diff_negentropy, diff_negentropy_sem,
+//               wins_negentropy, diff_l2, diff_l2_sem, wins_l2 (win rates over the same seeds),
+//               failures, eta, iqm, iqm_low, iqm_high (interquartile mean, 95 % of its bootstrap),
+//               unfinished (runs without a finished episode: they have no return)
+//   runs.csv    map, env, seed, final
+//   curves.csv  map, env, step, mean, sem (only where there are curves)
+//   table.json  mm_transfer_json
+// Undefined numbers are empty fields.
+mm_status mm_transfer_write(const mm_transfer *transfer, const char *folder);
+
+#endif

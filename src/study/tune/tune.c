@@ -1,0 +1,381 @@
+// The trials of a search as trainings, and the winner on fresh seeds.
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "study/tune/tune_internal.h"
+
+// Seeds of trials and fresh ones: streams of their own, apart from those of other tunings
+// (eta_tuning.h), so that seeds that anybody counts from 0 are neither.
+enum { LANE_TRIALS = 1, LANE_FRESH = 2 };
+
+static uint64_t first_seed(const mm_tune *t, uint32_t lane) {
+  return mm_stream_pair(mm_stream_make(t->plan.seed, 0, MM_RNG_TUNE, lane), 0);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Trainings
+
+// Seeds of one trial on one environment.
+typedef struct request {
+  size_t env;
+  const char *role, *map; // labels
+  mm_settings settings;
+  uint64_t seed;
+  size_t count;
+  double *value; // [count] out: final values, NaN where there is none
+} request;
+
+static size_t count_jobs(const request *r, size_t n) {
+  size_t jobs = 0;
+  for (size_t i = 0; i < n; i++)
+    jobs += r[i].count;
+  return jobs;
+}
+
+// From what the run has.
+static mm_status look_up(mm_tune *t, request *r, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < r[i].count; k++, t->next_row++) {
+      if (t->next_row >= t->n_row || !t->row[t->next_row].known)
+        return MM_FAIL(MM_ERR_INTERRUPTED, "the run has no more");
+      r[i].value[k] = t->row[t->next_row].value;
+      t->env_steps += t->row[t->next_row].env_steps;
+      t->trainings++;
+    }
+  return MM_OK;
+}
+
+static mm_status announce(mm_tune *t, const request *r, size_t n, const mm_job *job,
+                          size_t *first) {
+  for (size_t i = 0; i < n; job += r[i++].count) {
+    size_t place;
+    mm_job_batch batch = { .jobs = r[i].count,
+                           .role = r[i].role,
+                           .env = t->plan.env[r[i].env],
+                           .map = r[i].map,
+                           .settings = &r[i].settings,
+                           .job = job };
+    MM_TRY(mm_job_store_batch(t->store, &batch, &place));
+    if (i == 0) *first = place;
+  }
+  return MM_OK;
+}
+
+static void list_jobs(const mm_tune *t, const request *r, size_t n, mm_job *job) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < r[i].count; k++, job++) {
+      *job = (mm_job){ .env = t->env[r[i].env], .map = t->map, .seed = r[i].seed + k };
+      mm_settings_bind(&r[i].settings, job);
+    }
+}
+
+// Only breakdowns belong to a trial; whatever else goes wrong ends the search.
+static mm_status take_results(mm_tune *t, request *r, size_t n, const mm_result *result,
+                              const mm_backend_report *report) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < r[i].count; k++, result++) {
+      if (result->status != MM_OK && result->status != MM_ERR_NUMERIC)
+        return MM_FAIL(result->status, "%s", report->error);
+      r[i].value[k] = mm_worth_shown(mm_result_worth(result));
+      t->env_steps += result->env_steps;
+      t->trainings++;
+    }
+  return MM_OK;
+}
+
+static void note_machine(mm_tune *t, const mm_backend_report *report) {
+  mm_machine *m = &t->machine;
+  *m = (mm_machine){ t->backend->place, m->ran | mm_job_store_work_of(t->store).ran,
+                     report->threads, report->ranks };
+  if (t->session) mm_machine_correct(t->run, &m->place, m->ran);
+}
+
+static mm_status perform(mm_tune *t, request *r, size_t n) {
+  if (n == 0) return MM_OK;
+  if (t->reading) return look_up(t, r, n);
+  size_t jobs = count_jobs(r, n), first = 0;
+  mm_backend_report report = { 0 };
+  mm_backend_config backend = *t->backend;
+  backend.report = &report;
+  mm_job *job = mm_alloc_array(jobs, sizeof *job);
+  if (!job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", jobs);
+  list_jobs(t, r, n, job);
+  mm_status status = announce(t, r, n, job, &first);
+  if (status == MM_OK) status = mm_job_store_run(t->store, &backend, first, job, jobs);
+  mm_free(job);
+  note_machine(t, &report);
+  if (status == MM_OK)
+    status = take_results(t, r, n, mm_job_store_results(t->store, first), &report);
+  return status;
+}
+
+mm_status mm_tune_rehearse(const mm_tune *t, size_t env, const mm_settings *settings) {
+  const volatile int stop = 1;
+  mm_job job = { .env = t->env[env], .map = t->map, .seed = t->plan.seed };
+  mm_settings_bind(settings, &job);
+  mm_result result;
+  mm_status status = mm_job_run(&job, &stop, &result);
+  mm_result_release(&result);
+  return status == MM_ERR_INTERRUPTED ? MM_OK : status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Scores
+
+static double *values_of(const mm_tune *t, size_t trial, size_t env) {
+  return t->value + (trial * t->plan.n_env + env) * t->plan.seeds;
+}
+
+const double *mm_tune_values(const mm_tune *t, size_t trial, size_t env) {
+  return values_of(t, trial, env);
+}
+
+double mm_tune_mean(const mm_tune *t, size_t trial, size_t env) {
+  size_t n = t->search.trial[trial].n;
+  return n > 0 ? mm_estimate_of(values_of(t, trial, env), n).mean : NAN;
+}
+
+// The standard deviation of the own values' runs over the seeds; at least a twentieth of their
+// mean, since runs may all end alike.
+static void set_scales(mm_tune *t) {
+  for (size_t e = 0; e < t->plan.n_env; e++) {
+    mm_estimate own = mm_estimate_of(values_of(t, 0, e), t->plan.seeds);
+    double deviation = isnan(own.sem) ? 0 : own.sem * sqrt((double)t->plan.seeds);
+    t->scale[e] = fmax(deviation, fabs(own.mean) / 20);
+    if (!(t->scale[e] > 0)) t->scale[e] = 1;
+  }
+}
+
+static double score_of(const mm_tune *t, size_t trial, size_t seed) {
+  double sum = 0;
+  for (size_t e = 0; e < t->plan.n_env; e++)
+    sum += (values_of(t, trial, e)[seed] - values_of(t, 0, e)[seed]) / t->scale[e];
+  return sum / (double)t->plan.n_env;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Evaluating trials
+
+static mm_status settings_of(const mm_tune *t, const double *value, size_t env, mm_settings *out) {
+  *out = t->plan.settings[env];
+  return mm_tune_apply(&t->plan.space, value, out);
+}
+
+// Adds a trial's requests, one per environment; none for settings that do not go together.
+static mm_status request_trial(mm_tune *t, size_t trial, size_t first, size_t count, request *r,
+                               size_t *n) {
+  size_t before = *n;
+  for (size_t e = 0; e < t->plan.n_env; e++) {
+    request *own = &r[(*n)++];
+    *own = (request){ .env = e,
+                      .role = "trial",
+                      .map = t->plan.map,
+                      .seed = first_seed(t, LANE_TRIALS) + first,
+                      .count = count,
+                      .value = values_of(t, trial, e) + first };
+    MM_TRY(settings_of(t, t->search.trial[trial].value, e, &own->settings));
+    mm_status status = first == 0 ? mm_tune_rehearse(t, e, &own->settings) : MM_OK;
+    if (status == MM_ERR_INPUT) {
+      *n = before;
+      return MM_OK;
+    }
+    MM_TRY(status);
+  }
+  return MM_OK;
+}
+
+static mm_status request_all(mm_tune *t, const size_t *which, size_t n, size_t first, size_t count,
+                             request *r, size_t *n_request) {
+  *n_request = 0;
+  for (size_t i = 0; i < n; i++) {
+    for (size_t e = 0; e < t->plan.n_env; e++)
+      for (size_t k = 0; k < count; k++)
+        values_of(t, which[i], e)[first + k] = NAN;
+    MM_TRY(request_trial(t, which[i], first, count, r, n_request));
+  }
+  return MM_OK;
+}
+
+static mm_status evaluate(const mm_tune_search *search, const size_t *which, size_t n, size_t first,
+                          size_t count, double *score, void *user) {
+  mm_tune *t = user;
+  size_t n_request;
+  (void)search; // is ours
+  request *r = mm_alloc_array(n, t->plan.n_env * sizeof *r);
+  if (!r) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trials", n);
+  mm_status status = request_all(t, which, n, first, count, r, &n_request);
+  if (status == MM_OK) status = perform(t, r, n_request);
+  mm_free(r);
+  MM_TRY(status);
+  if (which[0] == 0) set_scales(t);
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < count; k++)
+      score[i * count + k] = score_of(t, which[i], first + k);
+  return MM_OK;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Fresh seeds
+
+static double *fresh_of(const mm_tune *t, size_t arm, size_t env) {
+  return t->fresh + (arm * t->plan.n_env + env) * t->plan.validate;
+}
+
+// One run without a value leaves no mean: one over the others would flatter.
+static void check_env(mm_tune *t, size_t env, bool both) {
+  const double *own = fresh_of(t, 0, env), *best = fresh_of(t, both, env);
+  const size_t n = t->plan.validate;
+  mm_tune_check *check = &t->check[env];
+  *check = (mm_tune_check){ .own = mm_estimate_of(own, n),
+                            .best = mm_estimate_of(best, n),
+                            .difference = MM_ESTIMATE_NONE };
+  if (both) check->difference = mm_estimate_paired(best, own, n);
+  for (size_t i = 0; i < n; i++)
+    check->n_failed += isnan(own[i]) || isnan(best[i]);
+}
+
+// x: room for [validate]
+static mm_estimate gain_of(const mm_tune *t, double *x) {
+  for (size_t i = 0; i < t->plan.validate; i++) {
+    x[i] = 0;
+    for (size_t e = 0; e < t->plan.n_env; e++)
+      x[i] += (fresh_of(t, 1, e)[i] - fresh_of(t, 0, e)[i]) / t->scale[e];
+    x[i] /= (double)t->plan.n_env;
+  }
+  return mm_estimate_of(x, t->plan.validate);
+}
+
+static mm_status run_fresh(mm_tune *t, size_t arms, size_t best) {
+  request r[2 * MM_TUNE_ENVS];
+  size_t n = 0;
+  char tuned[MM_PLAN_NAME_SIZE + 8];
+  snprintf(tuned, sizeof tuned, "tuned:%s", t->plan.map);
+  for (size_t e = 0; e < t->plan.n_env; e++)
+    for (size_t arm = 0; arm < arms; arm++) {
+      r[n] = (request){ .env = e,
+                        .role = "validation",
+                        .map = arm == 0 ? t->plan.map : tuned,
+                        .seed = first_seed(t, LANE_FRESH),
+                        .count = t->plan.validate,
+                        .value = fresh_of(t, arm, e) };
+      const double *value = t->search.trial[arm == 0 ? 0 : best].value;
+      MM_TRY(settings_of(t, value, e, &r[n++].settings));
+    }
+  return perform(t, r, n);
+}
+
+static mm_status validate(mm_tune *t) {
+  size_t best = mm_tune_best(&t->search), n = t->plan.validate;
+  if (n == 0) return MM_OK;
+  mm_free(t->fresh);
+  t->fresh = mm_alloc_array(2 * t->plan.n_env, n * sizeof *t->fresh);
+  double *x = mm_alloc_array(n, sizeof *x);
+  mm_status status = MM_OK;
+  if (!t->fresh || !x) status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", n);
+  if (status == MM_OK) status = run_fresh(t, best > 0 ? 2 : 1, best);
+  for (size_t e = 0; e < t->plan.n_env && status == MM_OK; e++)
+    check_env(t, e, best > 0);
+  if (status == MM_OK) {
+    t->gain = best > 0 ? gain_of(t, x) : MM_ESTIMATE_NONE;
+    t->validated = true;
+  }
+  mm_free(x);
+  return status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// All of it
+
+mm_tune_search_config mm_tune_config_of(const mm_tune *t) {
+  const mm_tune_plan *p = &t->plan;
+  mm_tune_search_config config = { .space = &p->space,
+                                   .method = p->space.method,
+                                   .trials = p->trials,
+                                   .population = p->population,
+                                   .seeds = p->seeds,
+                                   .seed = p->seed,
+                                   .prune = p->prune };
+  for (size_t j = 0; j < p->space.n; j++) {
+    config.own[j] = mm_tune_own(&p->space.parameter[j], &p->settings[0]);
+    for (size_t e = 1; e < p->n_env; e++)
+      if (mm_tune_own(&p->space.parameter[j], &p->settings[e]) != config.own[j])
+        config.own[j] = NAN;
+  }
+  return config;
+}
+
+mm_status mm_tune_search_all(mm_tune *t) {
+  mm_tune_search_config config = mm_tune_config_of(t);
+  size_t room =
+      1 + (config.method == MM_TUNE_GRID ? (size_t)mm_tune_grid_size(config.space) : config.trials);
+  mm_tune_search_release(&t->search);
+  mm_free(t->value);
+  t->trainings = 0;
+  t->env_steps = 0;
+  t->validated = false;
+  t->value = mm_alloc_array(room, t->plan.n_env * t->plan.seeds * sizeof *t->value);
+  if (!t->value) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trials", room);
+  MM_TRY(mm_tune_search_run(&config, evaluate, t, &t->search));
+  return validate(t);
+}
+
+static mm_status start_session(mm_tune *t, const mm_backend_config *backend) {
+  if (!t->run || t->session) return MM_OK;
+  MM_TRY(mm_machine_enter(t->run, &backend->place, backend->threads));
+  t->session = true;
+  return MM_OK;
+}
+
+// A store that has been walked through cannot be walked through again.
+static mm_status open_store(mm_tune *t, double save_seconds) {
+  mm_job_store_close(t->store);
+  t->store = NULL;
+  MM_TRY(mm_job_store_open(t->run, &t->store));
+  mm_job_store_save_every(t->store, save_seconds);
+  return MM_OK;
+}
+
+mm_status mm_tune_run(mm_tune *t, const mm_backend_config *backend, double save_seconds) {
+  MM_TRY(start_session(t, backend));
+  MM_TRY(open_store(t, save_seconds));
+  t->backend = backend;
+  mm_status status = mm_tune_search_all(t);
+  t->backend = NULL;
+  if (status == MM_OK) status = mm_job_store_finish(t->store);
+  t->complete = status == MM_OK;
+  return status;
+}
+
+bool mm_tune_trouble(mm_tune *t, char out[MM_ERROR_SIZE]) {
+  return t->store && mm_job_store_trouble(t->store, out);
+}
+
+void mm_tune_look(const mm_tune *t, mm_tune_view *out) {
+  mm_job_store_work work = { 0 };
+  if (t->store) work = mm_job_store_work_of(t->store);
+  *out = (mm_tune_view){ .plan = &t->plan,
+                         .env = t->env,
+                         .folder = t->folder[0] ? t->folder : NULL,
+                         .search = &t->search,
+                         .best = t->search.n > 0 ? mm_tune_best(&t->search) : 0,
+                         .scale = t->scale,
+                         .complete = t->complete,
+                         .validated = t->validated,
+                         .check = t->check,
+                         .gain = t->gain,
+                         .fresh_seed = first_seed(t, LANE_FRESH),
+                         .first_seed = first_seed(t, LANE_TRIALS),
+                         .trainings = t->trainings,
+                         .env_steps = t->env_steps,
+                         .machine = t->machine,
+                         .seconds = work.seconds,
+                         .session_env_steps = work.env_steps };
+}
+
+void mm_tune_note_end(mm_tune *t, const char *outcome) {
+  if (t->run && t->session) (void)mm_run_session_end(t->run, outcome);
+  t->session = false;
+}

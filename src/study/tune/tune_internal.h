@@ -1,0 +1,65 @@
+// What the files of tuning share.
+
+#ifndef MM_EXPERIMENT_TUNE_INTERNAL_H
+#define MM_EXPERIMENT_TUNE_INTERNAL_H
+
+#include "study/jobs/job_store.h"
+#include "study/tune/tune.h"
+
+// ---------------------------------------------------------------------------------------------
+// The plan as the database keeps it (tune_plan.c), with the map and the texts of task files (NULL
+// for IDs), all released with mm_free
+
+mm_status mm_tune_plan_write(const mm_tune_plan *plan, const mm_map *map, char *const *task,
+                             char **out);
+mm_status mm_tune_plan_read(const char *text, const char *source, mm_tune_plan *plan, mm_map **map,
+                            char *task[MM_TUNE_ENVS]);
+
+// ---------------------------------------------------------------------------------------------
+
+// A training that a run has, for those who only look.
+typedef struct mm_tune_row {
+  bool known;
+  double value; // NaN: none
+  uint64_t env_steps;
+} mm_tune_row;
+
+struct mm_tune {
+  mm_tune_plan plan;
+  char *task[MM_TUNE_ENVS]; // texts of the task files, or NULL
+  mm_env *env[MM_TUNE_ENVS];
+  const mm_map *map;
+  mm_map *own_map; // of a run that goes on
+  mm_run *run;     // NULL: nothing is stored
+  mm_job_store *store;
+  bool session; // this process is entered in the database
+
+  bool reading;     // instead of a store:
+  mm_tune_row *row; // [n_row]
+  size_t n_row, room_row, next_row;
+  char folder[MM_RUN_PATH_SIZE];
+
+  mm_tune_search search;
+  double *value; // [room of the search][n_env][seeds] final values
+  double scale[MM_TUNE_ENVS];
+  double *fresh; // [2][n_env][validate] of the own values and of the winner
+  mm_tune_check check[MM_TUNE_ENVS];
+  mm_estimate gain;
+  bool complete, validated;
+  size_t trainings;
+  uint64_t env_steps;
+
+  // while it runs
+  const mm_backend_config *backend;
+  mm_machine machine;
+};
+
+// The search over the plan (tune.c); the run or the store must be open.
+mm_status mm_tune_search_all(mm_tune *tune);
+
+// Trains nothing, but makes everything that a training needs: what is wrong with settings shows.
+mm_status mm_tune_rehearse(const mm_tune *tune, size_t env, const mm_settings *settings);
+
+mm_tune_search_config mm_tune_config_of(const mm_tune *tune);
+
+#endif
