@@ -14,6 +14,7 @@ static const char *find_id(const uint8_t *data, size_t size) {
   size_t n = 0, k;
   while (mm_trace_id(n))
     n++;
+  require(n > 0, "environments with traces");
   if (mm_json_parse((const char *)data, size, "trace", &root) == MM_OK) {
     const cJSON *env = cJSON_GetObjectItemCaseSensitive(root, "env");
     for (k = 0; k < n && cJSON_IsString(env); k++)
