@@ -22,7 +22,7 @@ static const char *find_id(const uint8_t *data, size_t size) {
     if (!id && cJSON_HasObjectItem(root, "levels")) id = "GridWorld";
   }
   cJSON_Delete(root);
-  return id || n == 0 ? id : mm_trace_id(size % n);
+  return id ? id : mm_trace_id(size % n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
