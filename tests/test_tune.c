@@ -67,6 +67,7 @@ static void test_bad_files(void **state) {
     { "method: gird\nparameters: {lr: {log: [1, 2]}}\n", "did you mean 'grid'" },
     { "metod: grid\nparameters: {lr: {log: [1, 2]}}\n", "did you mean 'method'" },
     { "parameters: {leraning: {log: [1, 2]}}\n", "unknown key 'leraning'" },
+    { "eta: {log: [1, 2]}\n", "key 'eta' belongs below 'parameters'" },
     { "parameters: {epoch: {log: [1, 2]}}\n", "did you mean 'epochs'" },
     { "parameters: {rulez: {log: [1, 2]}}\n", "did you mean 'rules'" },
     { "parameters: {lr: {logg: [1, 2]}}\n", "did you mean 'log'" },

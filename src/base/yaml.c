@@ -88,10 +88,16 @@ static cyaml_config_t config_of(messages *m) {
 
 enum { KEYS_MAX = 256 };
 
+// What a value is, or the entries of a list are.
+static const cyaml_schema_value_t *entry_of(const cyaml_schema_value_t *value) {
+  while (value->type == CYAML_SEQUENCE || value->type == CYAML_SEQUENCE_FIXED)
+    value = value->sequence.entry;
+  return value;
+}
+
 // Adds the keys of a value, and of the values within it, to the n there are.
 static size_t list_keys(const cyaml_schema_value_t *value, const char *names[KEYS_MAX], size_t n) {
-  if (value->type == CYAML_SEQUENCE || value->type == CYAML_SEQUENCE_FIXED)
-    return list_keys(value->sequence.entry, names, n);
+  value = entry_of(value);
   if (value->type != CYAML_MAPPING) return n;
   for (const cyaml_schema_field_t *f = value->mapping.fields; f->key && n < KEYS_MAX; f++) {
     names[n++] = f->key;
@@ -100,9 +106,25 @@ static size_t list_keys(const cyaml_schema_value_t *value, const char *names[KEY
   return n;
 }
 
+// The key below which this one is known; NULL where there is none.
+static const char *parent_of(const cyaml_schema_value_t *value, const char *key) {
+  value = entry_of(value);
+  if (value->type != CYAML_MAPPING) return NULL;
+  for (const cyaml_schema_field_t *f = value->mapping.fields; f->key; f++) {
+    const cyaml_schema_value_t *within = entry_of(&f->value);
+    const char *deeper = parent_of(within, key);
+    if (deeper) return deeper;
+    if (within->type != CYAML_MAPPING) continue;
+    for (const cyaml_schema_field_t *g = within->mapping.fields; g->key; g++)
+      if (strcmp(g->key, key) == 0) return f->key;
+  }
+  return NULL;
+}
+
 static mm_status unknown_key(const char *path, const cyaml_schema_value_t *schema,
                              const char *key) {
-  const char *names[KEYS_MAX];
+  const char *names[KEYS_MAX], *parent = parent_of(schema, key);
+  if (parent) return MM_FAIL(MM_ERR_INPUT, "%s: key '%s' belongs below '%s'", path, key, parent);
   const char *near = mm_nearest(key, names, list_keys(schema, names, 0));
   return MM_FAIL(MM_ERR_INPUT, "%s: unknown key '%s'%s%s%s", path, key,
                  near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
