@@ -12,7 +12,7 @@ crowded=$(find src -type f -not -path '*/page/*' | sed 's|/[^/]*$||' | sort | un
 find include src -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' \) \
   -print0 | sort -z | xargs -0 awk '
   BEGIN {
-    place("mirrormap base map,net,physics")
+    place("mirrormap base map,laws,physics net")
     place("env/classic,env/minatar,env/grid env/locomotion env agent")
     place("backend/cuda/warp backend/cuda/locomotion")
     place("backend/cuda/classic,backend/cuda/minatar,backend/cuda/gaussian,backend/cuda/tabular")

@@ -6,7 +6,7 @@
 #define MM_AGENT_AMPO_H
 
 #include "agent/gaussian_objective.h"
-#include "agent/tally.h"
+#include "laws/tally.h"
 #include "base/rng.h"
 #include "mirrormap/agent.h"
 #include "net/net.h"

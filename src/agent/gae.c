@@ -1,7 +1,8 @@
 #include "agent/gae.h"
 
-#include <math.h>
 #include <stddef.h>
+
+#include "laws/gae.h"
 
 // Time is the outer loop: environments are independent and lie side by side.
 void mm_gae_estimate(const mm_gae *g) {
@@ -12,9 +13,9 @@ void mm_gae_estimate(const mm_gae *g) {
     for (size_t e = 0; e < n; e++) {
       const size_t i = t * n + e;
       const float alive = g->end[i] ? 0.0f : 1.0f, v = g->value[i];
-      const float delta = fmaf(gamma * alive, g->value[i + n], g->reward[i]) - v;
-      const float carried = last ? 0.0f : g->advantage[i + n];
-      g->advantage[i] = fmaf(decay * alive, carried, delta);
+      const float delta = mm_gae_delta_f(gamma, alive, g->reward[i], v, g->value[i + n]);
+      const float after = last ? 0.0f : g->advantage[i + n];
+      g->advantage[i] = mm_gae_advantage_f(decay, alive, delta, after);
       g->target[i] = g->advantage[i] + v;
     }
   }

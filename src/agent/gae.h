@@ -1,4 +1,4 @@
-// Generalised advantage estimation.
+// Generalised advantage estimation over a batch.
 
 #ifndef MM_AGENT_GAE_H
 #define MM_AGENT_GAE_H
@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 // Backwards through T steps of N environments; all arrays [T][N], `value` [T + 1][N] with the value
-// of what follows the last step behind. `end` nonzero cuts: nothing behind it counts.
-//
-//   delta_t = r_t + gamma V_{t+1} - V_t     A_t = delta_t + gamma lambda A_{t+1}     G = A + V
+// of what follows the last step behind. `end` nonzero: the episode ends with the step. The target
+// of the critic is G = A + V.
 typedef struct mm_gae {
   int32_t n_step, n_env;
   float gamma, lambda;

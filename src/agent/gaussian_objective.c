@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "laws/losses.h"
+
 enum { ROWS = 256 };
 
 void mm_gaussian_objective_make(const mm_map *map, double scale, bool ppo, double eta, double clip,
@@ -30,14 +32,6 @@ static float ratio(mm_gaussian_objective *o, float delta, uint8_t *acted) {
   return r;
 }
 
-static void weigh_ppo(const mm_gaussian_objective *o, float r, float advantage, float *gain,
-                      float *weight) {
-  const float clip = o->clip, within = r < 1 - clip ? 1 - clip : r > 1 + clip ? 1 + clip : r;
-  const float plain = r * advantage, clipped = within * advantage;
-  *gain = plain <= clipped ? plain : clipped;
-  *weight = plain <= clipped ? plain : plain > clipped ? 0 : NAN;
-}
-
 static void count(mm_gaussian_objective *o, uint8_t acted, float *gain, float *weight) {
   mm_gaussian_report *r = &o->report;
   r->samples++;
@@ -63,7 +57,7 @@ static void weigh(mm_gaussian_objective *o, size_t n, const float *log_p, const 
   for (size_t i = 0; i < n; i++) {
     const float r = ratio(o, log_p[i] - log_q[i], &acted[i]);
     if (o->ppo) {
-      weigh_ppo(o, r, advantage[i], &gain[i], &weight[i]);
+      weight[i] = mm_ppo_weight(r, advantage[i], o->clip, &gain[i]);
     } else {
       const float pull = o->eta * advantage[i];
       gain[i] = r * pull;

@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "base/status.h"
 #include "env/grid/grid_sample.h"
+#include "laws/gae.h"
 #include "map/map_internal.h"
 
 enum { A = MM_GRID_ACTIONS };
@@ -241,8 +242,8 @@ static void estimate(mm_pmd *p) {
     for (int32_t t = p->unroll; t-- > 0;) {
       int32_t k = t * p->n_env + e, i = p->state[k];
       double alive = p->done[k] && !p->config.restart ? 0 : 1, v = p->critic[i];
-      double delta = fma(gamma * alive, next, p->reward[k]) - v;
-      carried = fma(decay * alive, carried, delta);
+      double delta = mm_gae_delta_d(gamma, alive, p->reward[k], v, next);
+      carried = mm_gae_advantage_d(decay, alive, delta, carried);
       p->advantage[k] = carried;
       p->target[i] += carried + v;
       p->raw_sum[i * A + p->action[k]] += carried;

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "laws/gaussian.h"
+
 void mm_running_start(mm_running *r) {
   r->count = MM_RUNNING_FIRST;
   for (size_t j = 0; j < r->k; j++) {
@@ -30,7 +32,6 @@ void mm_running_sum(const mm_running *r, const float *rows, size_t n, double *su
 
 void mm_running_merge(mm_running *r, const double *sum, size_t n_block, size_t n) {
   const size_t k = r->k;
-  const double b = (double)n, total = r->count + b;
   if (n == 0) return;
   for (size_t j = 0; j < k; j++) {
     double first = 0, second = 0;
@@ -38,12 +39,9 @@ void mm_running_merge(mm_running *r, const double *sum, size_t n_block, size_t n
       first += sum[2 * k * block + j];
       second += sum[2 * k * block + k + j];
     }
-    double delta = first / b, var = fmax(second / b - delta * delta, 0);
-    double square = r->var[j] * r->count + var * b + delta * delta * r->count * b / total;
-    r->mean[j] += delta * b / total;
-    r->var[j] = square / total;
+    mm_running_take(&r->mean[j], &r->var[j], r->count, (double)n, first, second);
   }
-  r->count = total;
+  r->count += (double)n;
 }
 
 double mm_running_scale(const mm_running *r, size_t j) {

@@ -8,10 +8,9 @@
 
 #include "base/elementary.h"
 #include "base/status.h"
+#include "laws/gaussian.h"
 #include "net/net_internal.h"
 #include "net/wide.h"
-
-#define HALF_LOG_2PI 0.918938533204672741780329736406
 
 // A minibatch at work.
 typedef struct step {
@@ -31,40 +30,18 @@ typedef struct step {
 // ---------------------------------------------------------------------------------------------
 // Densities
 
-static float log_std_at(const mm_net *net, size_t k) {
-  const float x = net->param[net->log_std + k];
-  return x < MM_NET_LOG_STD_LEAST  ? MM_NET_LOG_STD_LEAST
-         : x > MM_NET_LOG_STD_MOST ? MM_NET_LOG_STD_MOST
-                                   : x;
-}
-
 void mm_net_log_std(const mm_net *net, float *out) {
   for (size_t k = 0; k < net->of[ACTOR].outputs; k++)
-    out[k] = log_std_at(net, k);
+    out[k] = mm_log_std(net->param[net->log_std + k]);
 }
 
-// log p = - sum_k (z_k^2 / 2 + log sigma_k) - d log(2 pi) / 2, z = (a - mu) / sigma. The second
-// part depends on no row.
 static float log_scale(const mm_net *net) {
-  double sum = 0;
-  for (size_t k = 0; k < net->of[ACTOR].outputs; k++)
-    sum += (double)log_std_at(net, k) + HALF_LOG_2PI;
-  return (float)sum;
+  return mm_log_density_scale((int)net->of[ACTOR].outputs, net->param + net->log_std);
 }
 
 static void inverse_std(const mm_net *net, float *out) {
   for (size_t k = 0; k < net->of[ACTOR].outputs; k++)
-    out[k] = mm_exp_f(-log_std_at(net, k));
-}
-
-static float log_density(size_t d, const float *mean, const float *action, const float *inverse,
-                         float scale) {
-  float sum = 0;
-  for (size_t k = 0; k < d; k++) {
-    const float z = (action[k] - mean[k]) * inverse[k];
-    sum = fmaf(0.5f * z, z, sum);
-  }
-  return -sum - scale;
+    out[k] = mm_exp_f(-mm_log_std(net->param[net->log_std + k]));
 }
 
 void mm_net_log_density(const mm_net *net, size_t rows, const float *scores, const float *action,
@@ -74,7 +51,7 @@ void mm_net_log_density(const mm_net *net, size_t rows, const float *scores, con
   const float scale = log_scale(net);
   inverse_std(net, inverse);
   for (size_t i = 0; i < rows; i++)
-    out[i] = log_density(d, scores + i * d, action + i * d, inverse, scale);
+    out[i] = mm_log_density((int)d, scores + i * d, action + i * d, inverse, scale);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -132,13 +109,6 @@ static void gather_rows(step *s, size_t first, size_t n) {
   }
 }
 
-// Beyond its ends a log deviation does not count, but it may come back.
-static float within(const mm_net *net, size_t k, float slope) {
-  const float x = net->param[net->log_std + k];
-  if (x < MM_NET_LOG_STD_LEAST && slope > 0) return 0;
-  return x > MM_NET_LOG_STD_MOST && slope < 0 ? 0 : slope;
-}
-
 // With weight c = d gain / d log p: d log p / d mu = z / sigma, d log p / d log sigma = z^2 - 1,
 // and the entropy is the sum of the log deviations and a constant.
 static void loss_actor(step *s, size_t first) {
@@ -150,8 +120,8 @@ static void loss_actor(step *s, size_t first) {
   float *g = net->gradient + net->log_std;
   inverse_std(net, inverse);
   for (size_t i = 0; i < n; i++)
-    log_p[i] =
-        log_density(d, net->out + i * d, s->batch->real + s->row[first + i] * d, inverse, scale);
+    log_p[i] = mm_log_density((int)d, net->out + i * d, s->batch->real + s->row[first + i] * d,
+                              inverse, scale);
   s->config->weigh(s->config->user, n, log_p, s->rows.policy, s->rows.advantage, gain, weight);
   for (size_t i = 0; i < n; i++) {
     const float *action = s->batch->real + s->row[first + i] * d;
@@ -165,7 +135,7 @@ static void loss_actor(step *s, size_t first) {
   }
   for (size_t k = 0; k < d; k++) {
     const float own = (float)slope[k] - s->config->entropy_coef * share * (float)n;
-    g[k] = (s->add ? g[k] : 0) + within(net, k, own);
+    g[k] = (s->add ? g[k] : 0) + mm_log_std_slope(net->param[net->log_std + k], own);
   }
   s->losses.policy -= total;
   s->losses.entropy += (double)n * ((double)scale + 0.5 * (double)d);

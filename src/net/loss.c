@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/elementary.h"
+#include "laws/losses.h"
 #include "net/net_internal.h"
 
 // Sums run in 16 lanes that are added in order at the end.
@@ -40,16 +41,8 @@ void mm_net_loss_value(const mm_net_learn_config *config, const net_rows *rows, 
                        float *error, net_losses *sums) {
   const float clip = config->value_clip, slope = config->value_coef * rows->share;
   float square[SPAN];
-  for (size_t i = 0; i < rows->n; i++) {
-    float old = rows->value[i], target = rows->target[i], move = value[i] - old;
-    float within = move < -clip ? -clip : move > clip ? clip : move;
-    float e1 = value[i] - target, e2 = old + within - target;
-    float s1 = e1 * e1, s2 = e2 * e2;
-    // a clipped value does not move with the parameters; where nothing is clipped e1 is the error
-    int clipped = fabsf(move) > clip && s2 > s1;
-    square[i] = s2 > s1 ? s2 : s1;
-    error[i] = clipped ? 0 : slope * e1;
-  }
+  for (size_t i = 0; i < rows->n; i++)
+    error[i] = slope * mm_value_error(value[i], rows->value[i], rows->target[i], clip, &square[i]);
   sums->value += 0.5 * sum_of(square, rows->n);
 }
 
@@ -73,9 +66,7 @@ static void ppo_row(const mm_net_learn_config *config, size_t n, size_t action, 
   float *log_pi = error; // each is read before its place is written
   log_softmax(score, n, log_pi);
   const float clip = config->policy_clip, ratio = mm_exp_f(log_pi[action] - old);
-  const float within = ratio < 1 - clip ? 1 - clip : ratio > 1 + clip ? 1 + clip : ratio;
-  const float plain = ratio * advantage, clipped = within * advantage;
-  const float pull = plain <= clipped ? share * plain : 0;
+  const float pull = share * mm_ppo_weight(ratio, advantage, clip, gain);
   float h = 0;
   for (size_t a = 0; a < n; a++)
     h -= mm_exp_f(log_pi[a]) * log_pi[a];
@@ -84,7 +75,6 @@ static void ppo_row(const mm_net_learn_config *config, size_t n, size_t action, 
     float pi = mm_exp_f(log_pi[a]);
     error[a] = weight * pi * (log_pi[a] + h) - pull * ((a == action ? 1.0f : 0.0f) - pi);
   }
-  *gain = plain <= clipped ? plain : clipped;
   *entropy = h;
 }
 

@@ -73,10 +73,7 @@ void mm_net_scores(mm_net *net, const mm_net_obs *obs, size_t rows, float *score
 // V(s); values: [rows].
 void mm_net_values(mm_net *net, const mm_net_obs *obs, size_t rows, float *values);
 
-// Gaussian: what the log deviations count as, within MM_NET_LOG_STD_LEAST and _MOST; out:
-// [n_action].
-#define MM_NET_LOG_STD_LEAST (-5.0f)
-#define MM_NET_LOG_STD_MOST 2.0f
+// Gaussian: what the log deviations count as (mm_log_std); out: [n_action].
 void mm_net_log_std(const mm_net *net, float *out);
 
 // Gaussian: logarithms [rows] of the densities of actions [rows][n_action] under the current

@@ -4,6 +4,7 @@
 #define MM_BACKEND_CUDA_DENSE_LEARN_CUH
 
 #include "backend/cuda/classic/cuda_dense_adam.cuh"
+#include "laws/gae.h"
 
 namespace mm {
 
@@ -51,16 +52,16 @@ template <class W> MM_DEVICE void sum_errors(const W &S, int e) {
   float advantage = 0;
 #pragma unroll 1
   for (int last = n_step - 1; last >= 0; last -= SIDE) {
-    float error[SIDE], keep[SIDE];
+    float delta[SIDE], alive[SIDE];
 #pragma unroll
     for (int k = 0; k < SIDE; k++) {
       const int i = max(last - k, 0) * n + e;
-      error[k] = S.batch.advantage[i];
-      keep[k] = S.batch.end[i] ? 0.0f : decay;
+      delta[k] = S.batch.advantage[i];
+      alive[k] = S.batch.end[i] ? 0.0f : 1.0f;
     }
 #pragma unroll
     for (int k = 0; k < SIDE; k++) {
-      advantage = fmaf(keep[k], advantage, error[k]);
+      advantage = mm_gae_advantage_f(decay, alive[k], delta[k], advantage);
       if (k <= last) S.batch.advantage[(last - k) * n + e] = advantage;
     }
   }
@@ -75,7 +76,7 @@ template <class W> __device__ __noinline__ void estimate_advantages() {
   for (int i = threadIdx.x; i < agent.n_row; i += W::THREADS) {
     const float alive = batch.end[i] ? 0.0f : 1.0f;
     batch.advantage[i] =
-        fmaf(agent.gamma * alive, batch.value[i + n], batch.reward[i]) - batch.value[i];
+        mm_gae_delta_f(agent.gamma, alive, batch.reward[i], batch.value[i], batch.value[i + n]);
     batch.policy[i] = __fdividef(fmaxf(batch.policy[i], agent.floor), agent.eta) - agent.center;
   }
   __syncthreads();

@@ -4,6 +4,7 @@
 #define MM_BACKEND_CUDA_DENSE_TILE_CUH
 
 #include "backend/cuda/classic/cuda_dense_minibatch.cuh"
+#include "laws/losses.h"
 
 namespace mm {
 
@@ -23,11 +24,9 @@ template <class W>
 MM_DEVICE float error_of(const W &S, int net, Goal goal, float output, float mean, float scale) {
   const mm_cuda_agent &agent = S.agent;
   const float actor = 2.0f * (output - fmaf(goal.first - mean, scale, goal.second));
-  const float old = goal.first, target = goal.second, move = output - old;
-  const float within = fminf(fmaxf(move, -agent.value_clip), agent.value_clip);
-  const float e1 = output - target, e2 = old + within - target;
-  const bool clipped = fabsf(move) > agent.value_clip && e2 * e2 > e1 * e1;
-  return net == ACTOR ? actor : clipped ? 0.0f : agent.value_coef * e1;
+  float loss;
+  const float critic = mm_value_error(output, goal.first, goal.second, agent.value_clip, &loss);
+  return net == ACTOR ? actor : agent.value_coef * critic;
 }
 
 // Where warp w of a network puts what it adds to the weights of an output.

@@ -7,6 +7,7 @@
 #include "agent/gaussian_objective.h"
 #include "backend/cuda/gaussian/cuda_gauss_norm.cuh"
 #include "backend/cuda/host/cuda_loss_scale.h"
+#include "laws/losses.h"
 
 namespace mm {
 namespace wide {
@@ -96,12 +97,6 @@ template <int MT> MM_DEVICE float rise_of(Work<MT> &S, const mm_density_f &f, in
   return rise;
 }
 
-MM_DEVICE float ppo_weight(float clip, float r, float advantage) {
-  const float within = r < 1 - clip ? 1 - clip : r > 1 + clip ? 1 + clip : r;
-  const float plain = r * advantage, clipped = within * advantage;
-  return plain <= clipped ? plain : plain > clipped ? 0.0f : NAN;
-}
-
 // d(p, q) / q, the integral of (phi^-1(x) - phi^-1(q)) / q from q to p, over log x: Gauss's rule of
 // five points on pieces of half a unit. Once in an iteration.
 __device__ __noinline__ double divergence(const mm_density_f *f, float log_p, float log_q) {
@@ -130,9 +125,9 @@ template <int MT> MM_DEVICE float weight_of(Work<MT> &S, const Step &s, int r) {
   const float delta = log_p - log_q, d = delta < -most ? -most : delta > most ? most : delta;
   const float ratio = mm_exp_f(d), advantage = S.about[r].y;
   Tally &tally = S.tally[r];
-  float weight;
+  float weight, gain;
   if (g.ppo)
-    weight = ppo_weight(g.clip, ratio, advantage);
+    weight = mm_ppo_weight(ratio, advantage, g.clip, &gain);
   else
     weight = ratio * (s.agent->eta * advantage - rise_of(S, S.density, r));
   if (!g.ppo && !(fabsf(log_p) < INFINITY && fabsf(log_q) < INFINITY)) weight = NAN;
@@ -160,7 +155,7 @@ template <int MT> __device__ __noinline__ void lose_actor(const Step &s) {
   const float share = 1 / (float)s.n;
   const float *action = S.action + (own && r < s.rows ? r * A : 0);
   if (own && r < s.rows) {
-    S.log_p[r] = log_density(d, S.out + r * A, action, S.inverse, S.log_scale);
+    S.log_p[r] = mm_log_density(d, S.out + r * A, action, S.inverse, S.log_scale);
     S.acted[r] = 0;
     if (!g.ppo && S.density.kind == MM_MAP_NEURAL) {
       int32_t acted = 0;
@@ -197,13 +192,9 @@ template <int MT> MM_DEVICE void lose_critic(const Step &s) {
   const int r = s.low + (int)threadIdx.x;
   const float clip = s.agent->value_clip, slope = s.agent->value_coef / (float)s.n;
   if (r >= s.high) return;
-  float error = 0;
-  if (r < s.rows) {
-    const float value = S.out[r * A], old = S.about[r].z, target = S.about[r].w, move = value - old;
-    const float within = move < -clip ? -clip : move > clip ? clip : move;
-    const float e1 = value - target, e2 = old + within - target;
-    error = fabsf(move) > clip && e2 * e2 > e1 * e1 ? 0.0f : slope * e1;
-  }
+  float error = 0, loss;
+  if (r < s.rows)
+    error = slope * mm_value_error(S.out[r * A], S.about[r].z, S.about[r].w, clip, &loss);
   S.out[r * A] = error;
   for (int k = 1; k < A; k++)
     S.out[r * A + k] = 0;
@@ -239,8 +230,7 @@ template <int MT> __device__ __noinline__ void spread_errors(const Step &s) {
       const float x = s.param[s.l.log_std + warp];
       const bool own = s.which == ACTOR && warp < s.gauss->n_real;
       float slope = own ? bend - s.gauss->entropy_coef * (float)s.rows / (float)s.n : 0.0f;
-      if (x < MM_NET_LOG_STD_LEAST && slope > 0) slope = 0;
-      if (x > MM_NET_LOG_STD_MOST && slope < 0) slope = 0;
+      slope = mm_log_std_slope(x, slope);
       const float last = (s.add ? *b3 : 0.0f) + sum, bent = (s.add ? *log_std : 0.0f) + slope;
       *b3 = last;
       *log_std = bent;

@@ -6,6 +6,7 @@
 
 #include "backend/cuda/gaussian/cuda_gauss_env.cuh"
 #include "backend/cuda/gaussian/cuda_gauss_tile.cuh"
+#include "laws/gae.h"
 
 namespace mm {
 namespace wide {
@@ -79,7 +80,7 @@ MM_DEVICE void choose(mm_cuda_agent &a, const mm_cuda_gauss &g, int e, int t, fl
 #pragma unroll
   for (int k = 0; k < A; k++) {
     if (k >= d) break;
-    const float log_k = log_std_of(log_std[k]);
+    const float log_k = mm_log_std(log_std[k]);
     if (k % 4 == 0) b = mm_stream_block(stream, step * blocks + k / 4);
     mean[k] = g.mean[e * A + k];
     inverse[k] = mm_exp_f(-log_k);
@@ -89,7 +90,7 @@ MM_DEVICE void choose(mm_cuda_agent &a, const mm_cuda_gauss &g, int e, int t, fl
     sent[k] = fmaf(g.half, within, g.middle);
     g.real[row * d + k] = action[k];
   }
-  a.policy[row] = log_density(d, mean, action, inverse, log_scale_of(log_std, d));
+  a.policy[row] = mm_log_density(d, mean, action, inverse, mm_log_density_scale(d, log_std));
   if (!finite) a.broken = MM_CUDA_NOT_FINITE;
 }
 
@@ -195,16 +196,12 @@ __global__ void merge(mm_cuda_agent *agents) {
   const double b = a.n_env, count[2] = { g.kept[0], g.kept[1] };
   for (int j = threadIdx.x; j <= k; j += blockDim.x) {
     double *mean = g.kept + 2 + (j < k ? j : 2 * k), *var = j < k ? mean + k : mean + 1;
-    const double seen = count[j < k ? 0 : 1], total = seen + b;
     double first = 0, second = 0;
     for (int block = 0; block < blocks; block++) {
       first += g.sums[(size_t)block * 2 * (k + 1) + j];
       second += g.sums[(size_t)block * 2 * (k + 1) + k + 1 + j];
     }
-    const double delta = first / b, own = fmax(second / b - delta * delta, 0.0);
-    const double square = *var * seen + own * b + delta * delta * seen * b / total;
-    *mean += delta * b / total;
-    *var = square / total;
+    mm_running_take(mean, var, count[j < k ? 0 : 1], b, first, second);
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -244,8 +241,8 @@ __global__ void advantages(mm_cuda_agent *agents) {
   for (int t = a.n_step - 1; t >= 0; t--) {
     const size_t i = (size_t)t * a.n_env + e;
     const float alive = a.end[i] ? 0.0f : 1.0f, v = a.value[i];
-    const float delta = fmaf(gamma * alive, next, a.reward[i]) - v;
-    carried = fmaf(decay * alive, carried, delta);
+    const float delta = mm_gae_delta_f(gamma, alive, a.reward[i], v, next);
+    carried = mm_gae_advantage_f(decay, alive, delta, carried);
     a.advantage[i] = carried;
     a.target[i] = carried + v;
     next = v;

@@ -106,9 +106,9 @@ template <int MT> MM_DEVICE void arrive(const Step &s) {
   const int i = threadIdx.x;
   take_outputs(S, s.param + s.l.w3);
   if (s.which == ACTOR && i < s.gauss->n_real)
-    S.inverse[i] = mm_exp_f(-log_std_of(s.param[s.l.log_std + i]));
+    S.inverse[i] = mm_exp_f(-mm_log_std(s.param[s.l.log_std + i]));
   if (s.which == ACTOR && i == 32)
-    S.log_scale = log_scale_of(s.param + s.l.log_std, s.gauss->n_real);
+    S.log_scale = mm_log_density_scale(s.gauss->n_real, s.param + s.l.log_std);
   wait_copies<0>();
   __syncthreads();
 }

@@ -8,6 +8,7 @@
 #include "backend/cuda/gaussian/cuda_gauss.h"
 #include "backend/cuda/warp/cuda_warp.cuh"
 #include "base/rng.h"
+#include "laws/gaussian.h"
 #include "net/net.h"
 
 namespace mm {
@@ -216,32 +217,6 @@ __device__ __noinline__ void forward(const float *net, const uint16_t *operand,
   __syncthreads();
   outputs<MT>(S, net + l.b3, wide, 0, Work<MT>::TILES);
   __syncthreads();
-}
-
-// ---------------------------------------------------------------------------------------------
-// Densities, as net/gaussian.c has them
-
-MM_DEVICE float log_std_of(float x) {
-  return x < MM_NET_LOG_STD_LEAST  ? MM_NET_LOG_STD_LEAST
-         : x > MM_NET_LOG_STD_MOST ? MM_NET_LOG_STD_MOST
-                                   : x;
-}
-
-MM_DEVICE float log_scale_of(const float *log_std, int d) {
-  double sum = 0;
-  for (int k = 0; k < d; k++)
-    sum += (double)log_std_of(log_std[k]) + 0.918938533204672741780329736406;
-  return (float)sum;
-}
-
-MM_DEVICE float log_density(int d, const float *mean, const float *action, const float *inverse,
-                            float scale) {
-  float sum = 0;
-  for (int k = 0; k < d; k++) {
-    const float z = (action[k] - mean[k]) * inverse[k];
-    sum = fmaf(0.5f * z, z, sum);
-  }
-  return -sum - scale;
 }
 
 // Which sizes a device has code for.

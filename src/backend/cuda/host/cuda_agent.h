@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "agent/tally.h"
+#include "laws/tally.h"
 #include "base/hostdev.h"
 #include "map/potential.h"
 

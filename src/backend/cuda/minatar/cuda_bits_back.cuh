@@ -6,6 +6,7 @@
 #define MM_BACKEND_CUDA_BITS_BACK_CUH
 
 #include "backend/cuda/minatar/cuda_bits_forward.cuh"
+#include "laws/losses.h"
 
 namespace mm {
 namespace bits {
@@ -18,11 +19,9 @@ template <class S>
 MM_DEVICE float error_of(const room<S> &s, int which, int row, int rows, float y) {
   if (row >= rows) return 0;
   if (which == ACTOR) return 2 * (y - s.wanted[row]);
-  const float clip = s.agent.value_clip, old = s.old_value[row], target = s.target[row];
-  const float move = y - old, within = move < -clip ? -clip : move > clip ? clip : move;
-  const float e1 = y - target, e2 = old + within - target;
-  // a clipped value does not move with the parameters
-  return fabsf(move) > clip && e2 * e2 > e1 * e1 ? 0 : s.agent.value_coef * e1;
+  float loss;
+  return s.agent.value_coef *
+         mm_value_error(y, s.old_value[row], s.target[row], s.agent.value_clip, &loss);
 }
 
 // Errors of rows g and g + 8, by output, for the gradient of the output layer.

@@ -5,6 +5,7 @@
 #define MM_BACKEND_CUDA_BITS_ROLLOUT_CUH
 
 #include "backend/cuda/minatar/cuda_bits_forward.cuh"
+#include "laws/gae.h"
 #include "map/simplex.h"
 
 namespace mm {
@@ -186,8 +187,8 @@ template <class S> __device__ __noinline__ void estimate() {
     for (int t = a.n_step - 1; t >= 0; t--) {
       const size_t i = (size_t)t * n + (size_t)e;
       const float alive = a.end[i] ? 0.0f : 1.0f, v = a.value[i];
-      const float delta = fmaf(gamma * alive, next, a.reward[i]) - v;
-      carried = fmaf(decay * alive, carried, delta);
+      const float delta = mm_gae_delta_f(gamma, alive, a.reward[i], v, next);
+      carried = mm_gae_advantage_f(decay, alive, delta, carried);
       a.advantage[i] = carried;
       a.target[i] = carried + v;
       const float z = a.policy[i];

@@ -14,6 +14,7 @@
 #include "base/elementary.h"
 #include "base/rng.h"
 #include "env/grid/grid_sample.h"
+#include "laws/gae.h"
 
 namespace {
 
@@ -133,8 +134,8 @@ __device__ void estimate(room *r, int32_t e) {
   for (int32_t t = p->unroll; t-- > 0;) {
     int32_t k = t * p->n_env + e;
     double alive = (r->action[k] & DONE) && !p->restart ? 0 : 1, v = p->value[r->state[k]];
-    double delta = fma(p->gamma * alive, next, r->advantage[k]) - v;
-    carried = fma(decay * alive, carried, delta);
+    double delta = mm_gae_delta_d(p->gamma, alive, r->advantage[k], v, next);
+    carried = mm_gae_advantage_d(decay, alive, delta, carried);
     r->advantage[k] = carried;
     next = v;
   }
@@ -215,34 +216,16 @@ __device__ void normalise(room *r) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// The policy's gradient steps on one state: src/agent/pmd_update.c for a lane
+// The policy's gradient steps on one state
 
 struct row {
-  double theta[A], pi[A], log_pi[A];
+  double theta[A], pi[A], log_pi[A], gain[A], weight[1];
 };
-
-__device__ void softmax(row &b) {
-  double m01 = b.theta[0] > b.theta[1] ? b.theta[0] : b.theta[1];
-  double m23 = b.theta[2] > b.theta[3] ? b.theta[2] : b.theta[3];
-  double m = m01 > m23 ? m01 : m23, top = m > b.theta[4] ? m : b.theta[4];
-#pragma unroll
-  for (int a = 0; a < A; a++) {
-    b.log_pi[a] = b.theta[a] - top;
-    b.pi[a] = mm_exp_d(b.log_pi[a]);
-  }
-  double total = ((b.pi[0] + b.pi[1]) + (b.pi[2] + b.pi[3])) + b.pi[4];
-  double log_total = mm_log_d(total);
-  total = 1 / total;
-#pragma unroll
-  for (int a = 0; a < A; a++) {
-    b.pi[a] *= total;
-    b.log_pi[a] -= log_total;
-  }
-}
 
 // Tabulated units of a neural map, mm_table_units_d for all actions side by side: they wait for
 // memory together.
-__device__ void table_units(const mm_cell_d *cell, const double pi[A], double x[A]) {
+__device__ void table_units(const mm_potential_d *f, const double pi[A], double x[A]) {
+  const mm_cell_d *cell = f->cell;
   double t[A];
   int32_t i[A], child[A];
   bool inner = false;
@@ -273,58 +256,10 @@ __device__ void table_units(const mm_cell_d *cell, const double pi[A], double x[
     x[a] = fma(t[a], cell[i[a]].rise, cell[i[a]].value);
 }
 
-// phi^-1 up to a constant, which cancels in the gradient. The logarithm is never taken of a stored
-// probability, so nothing is infinite.
-__device__ void inverse(const mm_potential_d &f, const row &b, double x[A]) {
-  switch (f.kind) {
-  case MM_MAP_NEGENTROPY:
-#pragma unroll
-    for (int a = 0; a < A; a++)
-      x[a] = b.log_pi[a];
-    return;
-  case MM_MAP_L2:
-#pragma unroll
-    for (int a = 0; a < A; a++)
-      x[a] = b.pi[a];
-    return;
-  case MM_MAP_TSALLIS:
-#pragma unroll
-    for (int a = 0; a < A; a++) {
-      double power = f.order * b.log_pi[a];
-      x[a] = f.ratio * mm_expm1_d(power < 600 ? power : 600); // finite, however small pi is
-    }
-    return;
-  case MM_MAP_PIECEWISE:
-#pragma unroll
-    for (int a = 0; a < A; a++) {
-      int j = b.pi[a] > 0 ? (int)(b.pi[a] * f.n) : 0;
-      j = j < f.n ? j : f.n - 1;
-      x[a] = fma(fma(b.pi[a], f.n, -j), f.psi[j], f.depth[j]);
-    }
-    return;
-  default:
-    break;
-  }
-  table_units(f.cell, b.pi, x);
-#pragma unroll
-  for (int a = 0; a < A; a++)
-    x[a] = fma(f.b, b.log_pi[a], fma(f.a, b.pi[a], x[a]));
-}
-
-__device__ void ascend(row &b, const double x[A], const double start[A], const double gain[A],
-                       double weight) {
-  double g[A];
-#pragma unroll
-  for (int a = 0; a < A; a++)
-    g[a] = b.pi[a] > 0 ? gain[a] - (x[a] - start[a]) : 0; // nothing to move where pi is 0
-  double mean = b.pi[0] * g[0];
-#pragma unroll
-  for (int a = 1; a < A; a++)
-    mean = fma(b.pi[a], g[a], mean);
-#pragma unroll
-  for (int a = 0; a < A; a++)
-    b.theta[a] = fma(weight * b.pi[a], g[a] - mean, b.theta[a]);
-}
+#define L 1
+#define LAW __device__ void
+#define BLOCK row
+#include "agent/pmd_ascent.inc"
 
 __device__ double visits_of(const mm_cuda_pmd_sums *sums) {
   int32_t n = 0;
@@ -338,25 +273,15 @@ __device__ double visits_of(const mm_cuda_pmd_sums *sums) {
 // no longer finite.
 __device__ bool improve(const mm_cuda_pmd *p, int32_t s) {
   mm_cuda_pmd_sums *sums = p->sums + s;
-  double n = visits_of(sums), weight = p->lr * n / p->n_batch;
-  double gain[A], start[A], x[A];
+  const double n = visits_of(sums);
   row b;
+  b.weight[0] = p->lr * n / p->n_batch;
 #pragma unroll
   for (int a = 0; a < A; a++) {
     b.theta[a] = p->theta[s * A + a];
-    gain[a] = sums->visits[a] > 0 ? p->eta * sums->gain[a] / (n * p->pi[s * A + a]) : 0;
+    b.gain[a] = sums->visits[a] > 0 ? p->eta * sums->gain[a] / (n * p->pi[s * A + a]) : 0;
   }
-  softmax(b);
-  inverse(p->map, b, start);
-#pragma unroll
-  for (int a = 0; a < A; a++)
-    x[a] = start[a];
-#pragma unroll 1
-  for (int epoch = 0; epoch < p->epochs; epoch++) {
-    if (epoch > 0) inverse(p->map, b, x);
-    ascend(b, x, start, gain, weight);
-    softmax(b);
-  }
+  epochs(&p->map, p->epochs, &b);
   bool finite = true;
 #pragma unroll
   for (int a = 0; a < A; a++) {

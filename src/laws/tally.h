@@ -1,8 +1,8 @@
-// Returns of episodes, counted step by step. The law is the same for every learner with networks,
-// on CPU and CUDA. [host/device]
+// Returns of episodes, counted step by step: the same for every learner with networks, on CPU and
+// CUDA. [host/device]
 
-#ifndef MM_AGENT_TALLY_H
-#define MM_AGENT_TALLY_H
+#ifndef MM_LAWS_TALLY_H
+#define MM_LAWS_TALLY_H
 
 #include <math.h>
 #include <stdint.h>
