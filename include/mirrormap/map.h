@@ -26,13 +26,19 @@ extern "C" {
 
 typedef struct mm_map mm_map;
 
+// The families of potentials, one line each; src/map/kinds has a file for every one.
+#define MM_MAP_LIST(X)                                                                             \
+  X(NEGENTROPY, negentropy) /* phi(x) = exp x */                                                   \
+  X(L2, l2)                 /* phi(x) = x */                                                       \
+  X(TSALLIS, tsallis)       /* phi(x) = max((q-1) x / q, 0)^(1/(q-1)), q > 0, q != 1 */            \
+  X(PIECEWISE, piecewise)   /* n straight steps: phi(psi_1 + .. + psi_j) = j/n; 0 below 0 */       \
+  X(NEURAL, neural)         /* phi^-1 is a monotone network of 126 units plus a x + b log x */
+
 typedef enum mm_map_kind {
-  MM_MAP_NEGENTROPY, // phi(x) = exp x
-  MM_MAP_L2,         // phi(x) = x
-  MM_MAP_TSALLIS,    // phi(x) = max((q-1) x / q, 0)^(1/(q-1)), q > 0, q != 1
-  MM_MAP_PIECEWISE,  // n straight steps: phi(psi_1 + .. + psi_j) = j/n; 0 below 0, 1 above W
-  MM_MAP_NEURAL,     // phi^-1 is a monotone network of 126 units plus a x + b log x
-  MM_MAP_KINDS
+#define MM_MAP_ENUM(KIND, name) MM_MAP_##KIND,
+  MM_MAP_LIST(MM_MAP_ENUM)
+#undef MM_MAP_ENUM
+      MM_MAP_KINDS
 } mm_map_kind;
 
 enum {

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "map/map_internal.h"
+#include "map/family.h"
 
 // Gauss-Legendre rule with 12 points on [0, 1]
 enum { POINTS = 12 };
@@ -23,7 +23,7 @@ static const double weight[POINTS] = {
 };
 
 // p log(p / q) - (p - q): the term of phi^-1 = log.
-static double log_gap(double p, double q) {
+double mm_log_gap(double p, double q) {
   double d = p - q;
   if (q == 0) return p > 0 ? INFINITY : 0;
   if (p == 0) return q;
@@ -35,7 +35,7 @@ static double log_gap(double p, double q) {
 }
 
 // (p^k - q^k - k q^(k-1) (p - q)) / (k - 1), k > 0, k != 1: the term of phi^-1 = k x^(k-1) / (k-1).
-static double power_gap(double p, double q, double k) {
+double mm_power_gap(double p, double q, double k) {
   double d = p - q;
   if (q == 0) return p == 0 ? 0 : k > 1 ? mm_pow_d(p, k) / (k - 1) : INFINITY;
   if (p == 0) return mm_pow_d(q, k);
@@ -81,7 +81,7 @@ static double kinked(int block, double zp, double zq, double d, double w) {
     }
     return d * d * w * sum;
   }
-  double gap = block == 4 ? log_gap(end, start) : power_gap(end, start, k) * (k - 1) / k;
+  double gap = block == 4 ? mm_log_gap(end, start) : mm_power_gap(end, start, k) * (k - 1) / k;
   // left of the kink the unit is constant: p lies -zp / w further to the left
   double flat = zp < 0 ? (mm_unit_d(block, zq) - mm_unit_d(block, 0)) * -zp : 0;
   return (gap + flat) / w;
@@ -97,115 +97,8 @@ double mm_bregman_unit(int block, double w, double c, double p, double q) {
   return kinked(block, zp, zq, d, w);
 }
 
-static double neural_gap(const mm_potential_d *f, double p, double q) {
-  double d = p - q, sum = f->b > 0 ? f->b * log_gap(p, q) : 0;
-  for (int j = 0; j < MM_NEURAL_UNITS; j++)
-    if (f->u[j] > 0) sum += f->u[j] * mm_bregman_unit(j / MM_BLOCK, f->w[j], f->c[j], p, q);
-  return fma(0.5 * f->a * d, d, sum);
-}
-
 // ---------------------------------------------------------------------------------------------
-// Piecewise: phi^-1 has slope n psi_j on [j/n, (j+1)/n], and 1 beyond 1
-//
-// Segments that lie between p and q as a whole are summed by runs: RUN of them, or twice, four
-// times as many, beginning at a multiple of their number. A run knows the sum of psi and its
-// moments about both of its ends, so that its share is again a sum of positive things.
-
-enum { RUN = 64 };
-
-typedef struct mm_bregman_run {
-  double weight;      // sum of psi
-  double left, right; // of psi times the distance of a segment's middle from this end, in segments
-} run_sums;
-
-size_t mm_bregman_runs_size(size_t n) {
-  size_t count = 0;
-  for (size_t length = RUN; length <= n; length *= 2)
-    count += n / length;
-  return count * sizeof(run_sums);
-}
-
-static run_sums run_of_segments(const double *psi) {
-  run_sums sums = { 0, 0, 0 };
-  for (int j = 0; j < RUN; j++) {
-    sums.weight += psi[j];
-    sums.left += psi[j] * (j + 0.5);
-    sums.right += psi[j] * (RUN - j - 0.5);
-  }
-  return sums;
-}
-
-static run_sums run_of_two(run_sums a, run_sums b, double length) {
-  return (run_sums){ a.weight + b.weight, a.left + (b.left + length * b.weight),
-                     b.right + (a.right + length * a.weight) };
-}
-
-void mm_bregman_runs_fill(const double *psi, size_t n, run_sums *out) {
-  run_sums *run = out, *below = out;
-  for (size_t i = 0; i < n / RUN; i++)
-    *run++ = run_of_segments(psi + i * RUN);
-  for (size_t length = 2 * RUN; length <= n; length *= 2) {
-    run_sums *start = run;
-    for (size_t i = 0; i < n / length; i++)
-      *run++ = run_of_two(below[2 * i], below[2 * i + 1], (double)(length / 2));
-    below = start;
-  }
-}
-
-// The longest run of segments that begins at `first` and ends at `end` or before; its length, or 0.
-static int32_t find_run(const mm_potential_d *f, int32_t first, int32_t end, const run_sums **out) {
-  const run_sums *level = f->run;
-  int32_t length = 0;
-  for (int32_t next = RUN; first % next == 0 && next <= end - first; next *= 2) {
-    *out = level + first / next;
-    level += f->n / next;
-    length = next;
-  }
-  return length;
-}
-
-// int |p - x| psi over a run that does not hold p, times 2.
-static double run_gap(const run_sums *run, double start, double end, double n, double p) {
-  if (p >= end) return 2 * (run->weight * (p - end) + run->right / n) / n;
-  return 2 * (run->weight * fmax(start - p, 0) + run->left / n) / n;
-}
-
-static double piecewise_gap(const mm_potential_d *f, double p, double q) {
-  double low = fmin(p, q), high = fmax(p, q), n = f->n, sum = 0;
-  if (low == high) return 0;
-  int32_t j = low < 1 ? (int32_t)(low * n) : f->n;
-  if (j > 0 && j / n > low) j--; // the product was rounded up
-  int32_t end = high < 1 ? (int32_t)(high * n) : f->n;
-  if (end > 0 && end / n > high) end--;
-  while (j < f->n && j / n < high) {
-    const run_sums *run;
-    int32_t length = j / n >= low ? find_run(f, j, end, &run) : 0;
-    if (length > 0) {
-      sum += run_gap(run, j / n, (j + length) / n, n, p);
-      j += length;
-      continue;
-    }
-    // the part of [low, high] in this segment; the weight |p - x| is a straight line
-    double left = fmax(low, j / n), right = fmin(high, (j + 1) / n);
-    if (right > left) sum += f->psi[j] * (right - left) * (fabs(p - left) + fabs(p - right));
-    j++;
-  }
-  const double left = fmax(low, 1);
-  const double beyond = high > left ? (high - left) * (fabs(p - left) + fabs(p - high)) : 0;
-  return 0.5 * (n * sum + beyond);
-}
 
 double mm_bregman_term(const mm_potential_d *f, double p, double q) {
-  switch (f->kind) {
-  case MM_MAP_NEGENTROPY:
-    return log_gap(p, q);
-  case MM_MAP_L2:
-    return 0.5 * (p - q) * (p - q);
-  case MM_MAP_TSALLIS:
-    return power_gap(p, q, f->q);
-  case MM_MAP_PIECEWISE:
-    return piecewise_gap(f, p, q);
-  default:
-    return neural_gap(f, p, q);
-  }
+  return mm_map_family_of(f->kind)->gap(f, p, q);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/isa.h"
-#include "map/map_internal.h"
+#include "map/family.h"
 
 // In single precision: sums and products of these must not be infinite times 0.
 static float narrowed(double x) {
@@ -38,7 +38,7 @@ void mm_density_make(const mm_map *map, double scale, mm_density *out) {
   out->exact = *e;
   d->kind = e->kind;
   d->log_scale = scale == 1 ? 0 : mm_log_d(scale);
-  d->a = e->kind == MM_MAP_L2 ? 1 : e->a;
+  d->a = e->a;
   d->b = e->b;
   d->order = e->order;
   d->ratio = e->ratio;
@@ -57,7 +57,7 @@ void mm_density_make(const mm_map *map, double scale, mm_density *out) {
 // Divergences
 
 // r log r - r + 1 for r = e^t.
-static double log_divergence(double t) {
+double mm_log_divergence(double t) {
   if (fabs(t) < 0.1) { // sum over k >= 2 of t^k (k - 1) / k!
     double sum = 0, term = t;
     for (int k = 2; k < 12; k++) {
@@ -69,43 +69,17 @@ static double log_divergence(double t) {
   return mm_exp_d(t) * t - mm_expm1_d(t);
 }
 
-// An exponential unit is constant where its argument is above its bound.
-static double exp_divergence(double w, double c, double p, double q) {
-  if (!(w > 0)) return 0;
-  const double end = (MM_DENSITY_EXP - c) / w;
-  if (!(end > 0)) return 0; // constant altogether
-  const double near_p = fmin(p, end), near_q = fmin(q, end);
-  const double rise = mm_exp_d(fma(w, near_p, c)) - mm_exp_d(fma(w, near_q, c));
-  return mm_bregman_unit(5, w, c, near_p, near_q) + (p > end ? rise * (p - end) : 0);
-}
-
-// Units and a x of a neural map.
-static double units_divergence(const mm_density_d *f, double p, double q) {
-  double sum = 0.5 * f->a * (p - q) * (p - q);
-  for (int j = 0; j < MM_NEURAL_UNITS; j++) {
-    if (!(f->u[j] > 0)) continue;
-    sum += f->u[j] * (j / MM_BLOCK == 5 ? exp_divergence(f->w[j], f->c[j], p, q)
-                                        : mm_bregman_unit(j / MM_BLOCK, f->w[j], f->c[j], p, q));
-  }
-  return sum;
-}
-
 double mm_density_divergence(const mm_density *f, double log_p, double log_q) {
   const mm_density_d *d = &f->d;
   int64_t acted = 0;
   double t = log_p - log_q, value = 0;
   t = t < -MM_DENSITY_EXP ? -MM_DENSITY_EXP : t > MM_DENSITY_EXP ? MM_DENSITY_EXP : t;
-  if (d->kind == MM_MAP_NEGENTROPY) {
-    value = log_divergence(t);
-  } else {
-    const mm_density_pair_d x = mm_density_pair_of_d(d, log_p, log_q, &acted);
-    if (d->kind == MM_MAP_L2)
-      value = 0.5 * x.rise * (x.rise / x.q);
-    else if (d->kind == MM_MAP_NEURAL)
-      value = d->b * log_divergence(t) + units_divergence(d, x.p, x.q) / x.q;
-    else
-      value = mm_bregman_term(&f->exact, x.p, x.q) / x.q;
-  }
+  const mm_map_family *family = mm_map_family_of(d->kind);
+  const mm_density_pair_d x = mm_density_pair_of_d(d, log_p, log_q, &acted);
+  if (family->divergence)
+    value = family->divergence(f, t, x);
+  else
+    value = mm_bregman_term(&f->exact, x.p, x.q) / x.q;
   return value >= 0 && value <= MM_DENSITY_MOST ? value : value < 0 ? 0 : MM_DENSITY_MOST;
 }
 

@@ -6,21 +6,13 @@
 
 #include "base/status.h"
 #include "map/batch.h"
-#include "map/map_internal.h"
-#include "map/table.h"
-
-static const char *const kind_names[MM_MAP_KINDS] = { "negentropy", "l2", "tsallis", "piecewise",
-                                                      "neural" };
-
-const char *mm_map_kind_name(mm_map_kind kind) {
-  return (unsigned)kind < MM_MAP_KINDS ? kind_names[kind] : "unknown";
-}
+#include "map/family.h"
 
 // ---------------------------------------------------------------------------------------------
 // Creation
 
 // An empty map whose arena has room for `bytes`.
-static mm_status create(mm_map_kind kind, size_t bytes, mm_map **out) {
+mm_status mm_map_begin(mm_map_kind kind, size_t bytes, mm_map **out) {
   *out = NULL;
   mm_map *map = mm_alloc(sizeof *map);
   if (!map) return MM_FAIL(MM_ERR_MEMORY, "no memory for a map");
@@ -43,18 +35,11 @@ void mm_map_destroy(mm_map *map) {
   mm_free(map);
 }
 
-// A float copy of values[n] in the arena.
-static const float *narrow(mm_map *map, const double *values, size_t n) {
-  float *copy = mm_arena_take(&map->arena, n * sizeof *copy);
-  for (size_t i = 0; i < n; i++)
-    copy[i] = (float)values[i];
-  return copy;
-}
-
 // What both precisions have in common once the exact potential is complete.
-static void finish(mm_map *map) {
+void mm_map_end(mm_map *map) {
   const mm_potential_d *d = &map->exact;
   mm_potential_f *f = &map->engine_f;
+  map->engine = *d;
   f->anchor = (float)d->anchor;
   f->q = (float)d->q;
   f->order = (float)d->order;
@@ -65,170 +50,6 @@ static void finish(mm_map *map) {
   f->b = (float)d->b;
   f->units_at_one = (float)d->units_at_one;
   f->drop = (float)d->drop;
-}
-
-mm_status mm_map_create_negentropy(mm_map **out) {
-  MM_TRY(create(MM_MAP_NEGENTROPY, 0, out));
-  finish(*out);
-  return MM_OK;
-}
-
-mm_status mm_map_create_l2(mm_map **out) {
-  MM_TRY(create(MM_MAP_L2, 0, out));
-  (*out)->exact.anchor = 1;
-  (*out)->engine = (*out)->exact;
-  finish(*out);
-  return MM_OK;
-}
-
-mm_status mm_map_create_tsallis(double q, mm_map **out) {
-  *out = NULL;
-  if (!(q > 0 && q <= 1e6) || q == 1)
-    return MM_FAIL(MM_ERR_INPUT,
-                   "tsallis: q = %.17g: expected a number > 0 and <= 1e6 other than 1", q);
-  MM_TRY(create(MM_MAP_TSALLIS, 0, out));
-  mm_potential_d *d = &(*out)->exact;
-  d->q = q;
-  d->order = q - 1;
-  d->ratio = d->anchor = q / (q - 1);
-  // 1/order is exactly a whole number for q = 0.5, 1.5, 2, 1.25, ...
-  double exponent = 1 / d->order;
-  if (fabs(exponent) <= 8 && exponent == floor(exponent) && exponent * d->order == 1)
-    d->power = (int)exponent;
-  (*out)->engine = *d;
-  finish(*out);
-  return MM_OK;
-}
-
-// A sum and what rounding has taken from it.
-typedef struct compensated {
-  double high, low;
-} compensated;
-
-// Adds a term; returns the sum so far.
-static double compensated_add(compensated *sum, double term) {
-  double total = sum->high + term, part = total - sum->high;
-  sum->low += (sum->high - (total - part)) + (term - part);
-  sum->high = total;
-  return total + sum->low;
-}
-
-// Levels of the search tree: room for n + 1 knots in 2^levels - 1 nodes.
-static int tree_levels(size_t n) {
-  int levels = MM_TREE_LEAST;
-  while (levels <= MM_TREE_MOST && (size_t)1 << levels < n + 2)
-    levels++;
-  return levels <= MM_TREE_MOST ? levels : 0;
-}
-
-#define MM_REAL_BITS 64
-#include "map/piecewise_fill.inc"
-
-#define MM_REAL_BITS 32
-#include "map/piecewise_fill.inc"
-
-mm_status mm_map_check_steps(size_t n) {
-  if (n >= 1 && n <= MM_PIECEWISE_MAX) return MM_OK;
-  return MM_FAIL(MM_ERR_INPUT, "piecewise: n = %zu: expected 1 to %d", n, MM_PIECEWISE_MAX);
-}
-
-mm_status mm_map_create_piecewise(const double *psi, size_t n, mm_map **out) {
-  *out = NULL;
-  MM_TRY(mm_map_check_steps(n));
-  for (size_t j = 0; j < n; j++)
-    if (!(psi[j] >= MM_PSI_MIN && psi[j] <= MM_PSI_MAX))
-      return MM_FAIL(MM_ERR_INPUT, "psi[%zu] = %.17g: expected a number in [%g, %g]", j, psi[j],
-                     MM_PSI_MIN, MM_PSI_MAX);
-  size_t runs = mm_bregman_runs_size(n);
-  MM_TRY(create(MM_MAP_PIECEWISE,
-                piecewise_size_d(n) + piecewise_size_f(n) + mm_arena_size_of(runs), out));
-  mm_map *map = *out;
-  map->exact.n = (int32_t)n;
-  double *knot = piecewise_fill_d(&map->arena, psi, n, &map->exact);
-  map->exact.anchor = knot[n];
-  struct mm_bregman_run *run = mm_arena_take(&map->arena, runs);
-  mm_bregman_runs_fill(psi, n, run);
-  map->exact.run = run;
-  map->engine = map->exact;
-  finish(map);
-  piecewise_fill_f(&map->arena, psi, n, &map->engine_f);
-  return MM_OK;
-}
-
-static mm_status check_neural(const double *w, const double *c, const double *u, double a,
-                              double b) {
-  for (int j = 0; j < MM_NEURAL_UNITS; j++) {
-    if (!(w[j] >= 0 && w[j] < INFINITY))
-      return MM_FAIL(MM_ERR_INPUT, "w[%d] = %.17g: expected a finite number >= 0", j, w[j]);
-    if (!isfinite(c[j]))
-      return MM_FAIL(MM_ERR_INPUT, "c[%d] = %.17g: expected a finite number", j, c[j]);
-    if (!(u[j] >= 0 && u[j] < INFINITY))
-      return MM_FAIL(MM_ERR_INPUT, "u[%d] = %.17g: expected a finite number >= 0", j, u[j]);
-  }
-  if (!(a >= 0 && a < INFINITY))
-    return MM_FAIL(MM_ERR_INPUT, "a = %.17g: expected a finite number >= 0", a);
-  if (!(b >= 0 && b < INFINITY))
-    return MM_FAIL(MM_ERR_INPUT, "b = %.17g: expected a finite number >= 0", b);
-  return MM_OK;
-}
-
-// The table in both precisions.
-static void keep_table(mm_map *map, const mm_table *table) {
-  mm_cell_d *cell = mm_arena_take(&map->arena, table->n_cell * sizeof *cell);
-  mm_cell_f *narrow_cell = mm_arena_take(&map->arena, table->n_cell * sizeof *narrow_cell);
-  memcpy(cell, table->cell, table->n_cell * sizeof *cell);
-  for (size_t i = 0; i < table->n_cell; i++) {
-    narrow_cell[i].value = (float)cell[i].value;
-    // from the rounded ends, so that neighbouring cells meet
-    narrow_cell[i].rise = (float)(cell[i].value + cell[i].rise) - narrow_cell[i].value;
-    narrow_cell[i].full = (float)cell[i].full;
-    narrow_cell[i].child = cell[i].child;
-  }
-  map->exact.cell = cell;
-  map->engine = map->exact;
-  map->engine.direct = 0;
-  map->engine_f.cell = narrow_cell;
-  map->table_error = table->error;
-  map->table_range = table->range;
-  map->n_cell = table->n_cell;
-  map->finite = table->finite;
-}
-
-mm_status mm_map_create_neural(const double *w, const double *c, const double *u, double a,
-                               double b, mm_map **out) {
-  *out = NULL;
-  MM_TRY(check_neural(w, c, u, a, b));
-  mm_potential_d f = { .kind = MM_MAP_NEURAL, .w = w, .c = c, .u = u, .a = a, .b = b, .direct = 1 };
-  double slope, at_zero = mm_units_d(&f, 0, &slope);
-  f.units_at_one = mm_units_d(&f, 1, &slope);
-  f.anchor = f.units_at_one + a;
-  f.drop = at_zero - f.units_at_one - a;
-  mm_table table;
-  MM_TRY(mm_table_create(&f, &table));
-
-  size_t array = mm_arena_size_of(MM_NEURAL_UNITS * sizeof(double));
-  size_t array_f = mm_arena_size_of(MM_NEURAL_UNITS * sizeof(float));
-  size_t cells = mm_arena_size_of(table.n_cell * sizeof(mm_cell_d)) +
-                 mm_arena_size_of(table.n_cell * sizeof(mm_cell_f));
-  mm_status status = create(MM_MAP_NEURAL, 3 * array + 3 * array_f + cells, out);
-  if (status == MM_OK) {
-    mm_map *map = *out;
-    map->exact = f;
-    const double *from[3] = { w, c, u };
-    const double **to[3] = { &map->exact.w, &map->exact.c, &map->exact.u };
-    const float **to_f[3] = { &map->engine_f.w, &map->engine_f.c, &map->engine_f.u };
-    for (int i = 0; i < 3; i++) {
-      double *copy = mm_arena_take(&map->arena, MM_NEURAL_UNITS * sizeof *copy);
-      memcpy(copy, from[i], MM_NEURAL_UNITS * sizeof *copy);
-      *to[i] = copy;
-      *to_f[i] = narrow(map, copy, MM_NEURAL_UNITS);
-    }
-    finish(map);
-    keep_table(map, &table);
-    map->finite &= isfinite(f.anchor) && isfinite(f.drop);
-  }
-  mm_table_destroy(&table);
-  return status;
 }
 
 mm_status mm_map_set_meta(mm_map *map, const char *text) {
@@ -298,11 +119,10 @@ mm_status mm_map_phi(const mm_map *map, const double *x, size_t n, double *out) 
   MM_TRY(check_finite(map));
   for (size_t i = 0; i < n; i++)
     if (isnan(x[i])) return MM_FAIL(MM_ERR_INPUT, "x[%zu] = nan: expected a number", i);
-  if (map->exact.kind == MM_MAP_NEURAL) {
-    for (size_t i = 0; i < n; i++)
-      out[i] = mm_neural_phi(&map->exact, x[i]);
-    return MM_OK;
-  }
+  const mm_map_family *family = mm_map_family_of(map->exact.kind);
+  for (size_t i = 0; i < n && family->phi_anywhere; i++)
+    out[i] = family->phi_anywhere(&map->exact, x[i]);
+  if (family->phi_anywhere) return MM_OK;
   mm_map_kernels_current()->phi_d(&map->exact, x, n, out);
   return MM_OK;
 }
@@ -389,12 +209,14 @@ mm_status mm_map_phi_f(const mm_map *map, const float *x, size_t n, float *out) 
   MM_TRY(check_finite(map));
   for (size_t i = 0; i < n; i++)
     if (isnan(x[i])) return MM_FAIL(MM_ERR_INPUT, "x[%zu] = nan: expected a number", i);
-  if (map->exact.kind == MM_MAP_NEURAL) {
+  const mm_map_family *family = mm_map_family_of(map->exact.kind);
+  if (family->phi_anywhere) {
     // the table ends at p = 1 and at p = 0
     for (size_t i = 0; i < n; i++) {
       float y = x[i] - map->engine_f.anchor;
       bool inside = y <= 0 && (map->exact.b > 0 || y >= map->engine_f.drop);
-      out[i] = inside ? mm_phi_at_f(&map->engine_f, y).p : (float)mm_neural_phi(&map->exact, x[i]);
+      out[i] = inside ? mm_phi_at_f(&map->engine_f, y).p
+                      : (float)family->phi_anywhere(&map->exact, x[i]);
     }
     return MM_OK;
   }

@@ -1,13 +1,14 @@
 // Map files: {"format": "mirrormap/1", "kind": ..., parameters of the kind, "meta": {...}}, read
 // strictly and written so that every number reads back to the same bits.
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/spelling.h"
 #include "base/status.h"
-#include "map/map_internal.h"
+#include "map/family.h"
 
 #define FORMAT "mirrormap/1"
 
@@ -16,52 +17,24 @@ enum { FILE_MOST_BYTES = 64 << 20 };
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-// Puts the file's name before the sentence of a constructor.
-static mm_status in_file(mm_status status, const char *source) {
+mm_status mm_map_in_file(mm_status status, const char *source) {
   if (status != MM_ERR_INPUT) return status;
   return MM_FAIL(status, "%s: %s", source, mm_last_error());
 }
 
-static mm_status read_tsallis(const cJSON *root, const char *source, mm_map **out) {
-  double q;
-  MM_TRY(MM_JSON_KEYS(root, source, "format", "kind", "q", "meta"));
-  MM_TRY(mm_json_get_number(root, source, "q", &q));
-  return in_file(mm_map_create_tsallis(q, out), source);
-}
-
-static mm_status read_piecewise(const cJSON *root, const char *source, mm_map **out) {
-  const cJSON *array;
-  size_t n;
-  MM_TRY(MM_JSON_KEYS(root, source, "format", "kind", "psi", "meta"));
-  MM_TRY(mm_json_get_array(root, source, "psi", 1, MM_PIECEWISE_MAX, &array, &n));
-  double *psi = mm_alloc_array(n, sizeof *psi);
-  if (!psi) return MM_FAIL(MM_ERR_MEMORY, "no memory for the map in %s", source);
-  mm_status status = mm_json_read_numbers(array, source, "psi", n, psi);
-  if (status == MM_OK) status = in_file(mm_map_create_piecewise(psi, n, out), source);
-  mm_free(psi);
-  return status;
-}
-
-static mm_status read_neural(const cJSON *root, const char *source, mm_map **out) {
-  double w[MM_NEURAL_UNITS], c[MM_NEURAL_UNITS], u[MM_NEURAL_UNITS], a, b;
-  MM_TRY(MM_JSON_KEYS(root, source, "format", "kind", "w", "c", "u", "a", "b", "meta"));
-  MM_TRY(mm_json_get_numbers(root, source, "w", MM_NEURAL_UNITS, w));
-  MM_TRY(mm_json_get_numbers(root, source, "c", MM_NEURAL_UNITS, c));
-  MM_TRY(mm_json_get_numbers(root, source, "u", MM_NEURAL_UNITS, u));
-  MM_TRY(mm_json_get_number(root, source, "a", &a));
-  MM_TRY(mm_json_get_number(root, source, "b", &b));
-  return in_file(mm_map_create_neural(w, c, u, a, b, out), source);
-}
-
+// "negentropy, l2, tsallis, piecewise or neural"
 static mm_status unknown_kind(const char *kind, const char *source) {
   const char *names[MM_MAP_KINDS];
-  for (int i = 0; i < MM_MAP_KINDS; i++)
+  char all[200];
+  size_t length = 0;
+  for (int i = 0; i < MM_MAP_KINDS; i++) {
+    const char *between = i == 0 ? "" : i + 1 == MM_MAP_KINDS ? " or " : ", ";
     names[i] = mm_map_kind_name((mm_map_kind)i);
+    length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", between, names[i]);
+  }
   const char *near = mm_nearest(kind, names, MM_MAP_KINDS);
-  return MM_FAIL(MM_ERR_INPUT,
-                 "%s: field 'kind': '%.40s': expected negentropy, l2, tsallis, piecewise or "
-                 "neural%s%s%s",
-                 source, kind, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+  return MM_FAIL(MM_ERR_INPUT, "%s: field 'kind': '%.40s': expected %s%s%s%s", source, kind, all,
+                 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
 
 static mm_status read_kind(const cJSON *root, const char *source, mm_map **out) {
@@ -74,13 +47,14 @@ static mm_status read_kind(const cJSON *root, const char *source, mm_map **out) 
     return MM_FAIL(MM_ERR_INPUT, "%s: field 'format': '%.40s': expected '%s'", source, format,
                    FORMAT);
   MM_TRY(mm_json_get_string(root, source, "kind", &kind));
-  if (strcmp(kind, "tsallis") == 0) return read_tsallis(root, source, out);
-  if (strcmp(kind, "piecewise") == 0) return read_piecewise(root, source, out);
-  if (strcmp(kind, "neural") == 0) return read_neural(root, source, out);
-  bool negentropy = strcmp(kind, "negentropy") == 0;
-  if (!negentropy && strcmp(kind, "l2") != 0) return unknown_kind(kind, source);
-  MM_TRY(MM_JSON_KEYS(root, source, "format", "kind", "meta"));
-  return negentropy ? mm_map_create_negentropy(out) : mm_map_create_l2(out);
+  for (int i = 0; i < MM_MAP_KINDS; i++) {
+    const mm_map_family *family = mm_map_family_of((mm_map_kind)i);
+    if (strcmp(kind, mm_map_kind_name((mm_map_kind)i)) != 0) continue;
+    if (family->read) return family->read(root, source, out);
+    MM_TRY(MM_JSON_KEYS(root, source, "format", "kind", "meta"));
+    return family->create(out);
+  }
+  return unknown_kind(kind, source);
 }
 
 static mm_status read_meta(const cJSON *root, const char *source, mm_map *map) {
@@ -126,34 +100,15 @@ mm_status mm_map_load(const char *path, mm_map **out) {
 // Writing
 
 // cJSON's Add functions refuse NULL items, so one flag tells of any lack of memory.
-static bool add_numbers(cJSON *root, const char *key, const double *values, size_t n) {
-  cJSON *item = mm_json_numbers(values, n);
-  if (cJSON_AddItemToObject(root, key, item)) return true;
-  cJSON_Delete(item);
-  return false;
-}
-
-static bool add_number(cJSON *root, const char *key, double value) {
-  cJSON *item = mm_json_number(value);
+bool mm_json_put(cJSON *root, const char *key, cJSON *item) {
   if (cJSON_AddItemToObject(root, key, item)) return true;
   cJSON_Delete(item);
   return false;
 }
 
 static bool add_parameters(cJSON *root, const mm_potential_d *f) {
-  switch (f->kind) {
-  case MM_MAP_TSALLIS:
-    return add_number(root, "q", f->q);
-  case MM_MAP_PIECEWISE:
-    return add_numbers(root, "psi", f->psi, (size_t)f->n);
-  case MM_MAP_NEURAL:
-    return add_numbers(root, "w", f->w, MM_NEURAL_UNITS) &&
-           add_numbers(root, "c", f->c, MM_NEURAL_UNITS) &&
-           add_numbers(root, "u", f->u, MM_NEURAL_UNITS) && add_number(root, "a", f->a) &&
-           add_number(root, "b", f->b);
-  default:
-    return true;
-  }
+  const mm_map_family *family = mm_map_family_of(f->kind);
+  return !family->write || family->write(root, f);
 }
 
 static mm_status add_meta(cJSON *root, const char *meta) {
@@ -165,8 +120,7 @@ static mm_status add_meta(cJSON *root, const char *meta) {
     cJSON_Delete(item);
     return status;
   }
-  if (cJSON_AddItemToObject(root, "meta", item)) return MM_OK;
-  cJSON_Delete(item);
+  if (mm_json_put(root, "meta", item)) return MM_OK;
   return MM_FAIL(MM_ERR_MEMORY, "no memory to write a map");
 }
 

@@ -32,9 +32,6 @@ static inline const void *mm_map_moved_pointer(const mm_map *map, const void *p,
 mm_potential_d mm_map_moved_d(const mm_map *map, const void *to); // of engine
 mm_potential_f mm_map_moved_f(const mm_map *map, const void *to); // of engine_f
 
-// Can a piecewise map have so many steps?
-mm_status mm_map_check_steps(size_t n);
-
 // Keeps a copy of `text` (may be NULL) as the map's meta object.
 mm_status mm_map_set_meta(mm_map *map, const char *text);
 
@@ -44,14 +41,6 @@ double mm_bregman_term(const mm_potential_d *f, double p, double q);
 
 // The same for s(w x + c), one unit of a neural map.
 double mm_bregman_unit(int block, double w, double c, double p, double q);
-
-// What the terms of a piecewise map with psi[n] need beside psi: bytes for mm_potential_d's `run`,
-// and the filling of them.
-size_t mm_bregman_runs_size(size_t n);
-void mm_bregman_runs_fill(const double *psi, size_t n, struct mm_bregman_run *out);
-
-// phi(x) of a neural map for any x: also beyond p = 1 and, where b = 0, below p = 0.
-double mm_neural_phi(const mm_potential_d *f, double x);
 
 #ifdef __cplusplus
 }

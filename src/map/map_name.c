@@ -13,14 +13,12 @@
 #include "base/rng.h"
 #include "base/spelling.h"
 #include "base/status.h"
-#include "map/map_internal.h"
+#include "map/family.h"
 
 // ---------------------------------------------------------------------------------------------
 // Starting points and controls
 
-// The search's starting point plus `spread` times a standard normal number in every coordinate.
-static mm_status random_map(mm_map_kind kind, size_t n, double spread, uint64_t seed,
-                            mm_map **out) {
+mm_status mm_map_random(mm_map_kind kind, size_t n, double spread, uint64_t seed, mm_map **out) {
   size_t size = mm_map_search_size(kind, n);
   double *z = mm_alloc_array(size, sizeof *z);
   if (!z) return MM_FAIL(MM_ERR_MEMORY, "no memory for a map");
@@ -33,8 +31,7 @@ static mm_status random_map(mm_map_kind kind, size_t n, double spread, uint64_t 
   return status;
 }
 
-// A whole number that fills `text`.
-static bool parse_whole(const char *text, uint64_t *out) {
+bool mm_parse_whole(const char *text, uint64_t *out) {
   if (*text < '0' || *text > '9') return false;
   char *end;
   errno = 0;
@@ -42,32 +39,15 @@ static bool parse_whole(const char *text, uint64_t *out) {
   return *end == 0 && errno == 0;
 }
 
-static mm_status open_tsallis(const char *text, const char *argument, mm_map **out) {
-  double q;
-  if (!argument || !mm_json_parse_number(argument, &q))
-    return MM_FAIL(MM_ERR_INPUT, "map '%s': expected tsallis:Q with a number Q, e.g. tsallis:0.5",
-                   text);
-  return mm_map_create_tsallis(q, out);
-}
-
-static mm_status open_piecewise(const char *text, const char *argument, mm_map **out) {
-  uint64_t n = MM_PIECEWISE_N;
-  if (argument && (!parse_whole(argument, &n) || n < 1 || n > MM_PIECEWISE_MAX))
-    return MM_FAIL(MM_ERR_INPUT,
-                   "map '%s': expected piecewise or piecewise:N with N from 1 to %d steps", text,
-                   MM_PIECEWISE_MAX);
-  return random_map(MM_MAP_PIECEWISE, (size_t)n, 0, 0, out);
-}
-
 static mm_status open_random(const char *text, const char *argument, mm_map_kind kind,
                              mm_map **out) {
+  const mm_map_family *family = mm_map_family_of(kind);
   uint64_t seed;
-  if (!argument || !parse_whole(argument, &seed))
+  if (!argument || !mm_parse_whole(argument, &seed))
     return MM_FAIL(MM_ERR_INPUT,
                    "map '%s': expected %s:SEED with a whole number SEED below 2^64, e.g. %s:1",
-                   text, kind == MM_MAP_NEURAL ? "random-neural" : "random",
-                   kind == MM_MAP_NEURAL ? "random-neural" : "random");
-  return random_map(kind, MM_PIECEWISE_N, kind == MM_MAP_NEURAL ? 0.5 : 2, seed, out);
+                   text, family->random_name, family->random_name);
+  return mm_map_random(kind, MM_PIECEWISE_N, family->random_spread, seed, out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -84,6 +64,10 @@ static mm_status unknown_name(const char *text) {
                  text);
 }
 
+static bool is_word(const char *text, size_t length, const char *word) {
+  return word && strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
 mm_status mm_map_open(const char *text, mm_map **out) {
   *out = NULL;
   size_t length = strlen(text);
@@ -92,15 +76,13 @@ mm_status mm_map_open(const char *text, mm_map **out) {
 
   const char *colon = strchr(text, ':'), *argument = colon ? colon + 1 : NULL;
   size_t head = colon ? (size_t)(colon - text) : length;
-#define NAMED(name) (head == sizeof name - 1 && memcmp(text, name, head) == 0)
-  if (NAMED("negentropy") && !argument) return mm_map_create_negentropy(out);
-  if (NAMED("l2") && !argument) return mm_map_create_l2(out);
-  if (NAMED("tsallis")) return open_tsallis(text, argument, out);
-  if (NAMED("piecewise")) return open_piecewise(text, argument, out);
-  if (NAMED("neural") && !argument) return random_map(MM_MAP_NEURAL, 0, 0, 0, out);
-  if (NAMED("random")) return open_random(text, argument, MM_MAP_PIECEWISE, out);
-  if (NAMED("random-neural")) return open_random(text, argument, MM_MAP_NEURAL, out);
-#undef NAMED
+  for (int i = 0; i < MM_MAP_KINDS; i++) {
+    const mm_map_family *family = mm_map_family_of((mm_map_kind)i);
+    if (is_word(text, head, mm_map_kind_name((mm_map_kind)i)) && (family->open || !argument))
+      return family->open ? family->open(text, argument, out) : family->create(out);
+    if (is_word(text, head, family->random_name))
+      return open_random(text, argument, (mm_map_kind)i, out);
+  }
 
   char path[MM_DATA_PATH_SIZE];
   if (mm_data_find("maps", text, ".json", path)) return mm_map_load(path, out);

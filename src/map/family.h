@@ -1,0 +1,76 @@
+// A family of potentials as the host knows it, beyond the numbers of potential.h. Each is the last
+// part of a file in src/map/kinds.
+
+#ifndef MM_MAP_FAMILY_H
+#define MM_MAP_FAMILY_H
+
+#include "base/json.h"
+#include "base/status.h"
+#include "map/density.h"
+#include "map/map_internal.h"
+
+typedef struct mm_map_family {
+  // The map of that name, for families without an argument; or that of a text NAME:ARGUMENT, where
+  // `argument` may be NULL.
+  mm_status (*create)(mm_map **out);
+  mm_status (*open)(const char *text, const char *argument, mm_map **out);
+
+  // Its parameters in a map file; NULL: there are none.
+  mm_status (*read)(const cJSON *root, const char *source, mm_map **out);
+  bool (*write)(cJSON *root, const mm_potential_d *f);
+
+  // What is to be said of a map beyond what holds for all; may be NULL.
+  void (*check)(const mm_map *map, mm_map_report *report);
+
+  // phi(x) for any x, where mm_phi_d covers probabilities only; may be NULL.
+  double (*phi_anywhere)(const mm_potential_d *f, double x);
+
+  // The terms of the divergence: mm_bregman_term, and mm_density_divergence of densities x.p = x.q
+  // e^t before its bounds (NULL: from the first).
+  double (*gap)(const mm_potential_d *f, double p, double q);
+  double (*divergence)(const mm_density *f, double t, mm_density_pair_d x);
+
+  // Search coordinates: a fixed number, or one for each of n steps; neither: there are none.
+  size_t search_size;
+  mm_status (*search_steps)(size_t n); // can there be so many?
+  void (*search_initial)(size_t n, double *z);
+  mm_status (*from_search)(const double *z, size_t n, mm_map **out);
+  void (*to_search)(const mm_potential_d *f, double *z);
+  const char *random_name; // of random controls: NAME:SEED, so far from the initial point
+  double random_spread;
+} mm_map_family;
+
+const mm_map_family *mm_map_family_of(mm_map_kind kind);
+
+// ---------------------------------------------------------------------------------------------
+// What families are made of
+
+// An empty map whose arena has room for `bytes`; then, when `exact` is complete, what both
+// precisions have in common.
+mm_status mm_map_begin(mm_map_kind kind, size_t bytes, mm_map **out);
+void mm_map_end(mm_map *map);
+
+// The initial point of a search plus `spread` times a standard normal number in every coordinate.
+mm_status mm_map_random(mm_map_kind kind, size_t n, double spread, uint64_t seed, mm_map **out);
+
+// A whole number that fills `text`.
+bool mm_parse_whole(const char *text, uint64_t *out);
+
+// Puts the file's name before the sentence of a constructor.
+mm_status mm_map_in_file(mm_status status, const char *source);
+
+// A field of a map file; false: no memory.
+bool mm_json_put(cJSON *root, const char *key, cJSON *item);
+
+// Adds a line to report->failure or ->warning.
+void mm_map_note(char (*lines)[200], int *n, const char *format, ...) MM_CHECK_FORMAT(3, 4);
+#define MM_MAP_FAILURE(...) mm_map_note(report->failure, &report->n_failure, __VA_ARGS__)
+#define MM_MAP_WARNING(...) mm_map_note(report->warning, &report->n_warning, __VA_ARGS__)
+
+// Divergences of phi^-1 = log and phi^-1 = k x^(k-1) / (k-1), k > 0, k != 1; r log r - r + 1 for
+// r = e^t.
+double mm_log_gap(double p, double q);
+double mm_power_gap(double p, double q, double k);
+double mm_log_divergence(double t);
+
+#endif
