@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "evolve/es_internal.h"
+#include "evolve/constants.h"
 #include "evolve/es_large.h"
 #include "statistics.h"
 #include "test.h"
@@ -351,8 +351,8 @@ static void test_gradient(void **state) {
       // Adam's first step is the rate times the sign
       double step = mm_es_mean(es)[j] - start[j];
       assert_true(fabs(step - copysign(0.01, es->sum[j])) < 0.01 * 1e-8 / fabs(es->sum[j]) + 1e-15);
-      assert_true(fabs(es->now[MM_OPENES_M1][j] - 0.01 * es->sum[j]) < 1e-16);
-      assert_true(fabs(es->now[MM_OPENES_M2][j] - 0.001 * es->sum[j] * es->sum[j]) < 1e-16);
+      assert_true(fabs(es->now[1][j] - 0.01 * es->sum[j]) < 1e-16);
+      assert_true(fabs(es->now[2][j] - 0.001 * es->sum[j] * es->sum[j]) < 1e-16);
     }
     assert_true(largest > 0.01L);
     mm_es_destroy(es);

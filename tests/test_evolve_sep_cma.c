@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "evolve/es_internal.h"
+#include "evolve/constants.h"
 #include "test.h"
 
 static mm_es *create(mm_es_kind kind, size_t dimension, size_t population) {
@@ -24,7 +24,7 @@ static mm_es *create(mm_es_kind kind, size_t dimension, size_t population) {
 static void test_constants(void **state) {
   (void)state;
   mm_es *es = create(MM_ES_SEP_CMA, 100, 128);
-  const mm_sep_cma *c = &es->sep_cma;
+  const mm_sep_cma *c = es->constants;
   assert_int_equal(c->mu, 64);
   assert_true(fabs(c->mueff - 34.433468) < 5e-7);
   assert_true(fabs(es->by_rank[0] - 0.067337) < 5e-7);
@@ -41,19 +41,20 @@ static void test_constants(void **state) {
   };
   for (size_t k = 0; k < 4; k++) {
     es = create(MM_ES_SEP_CMA, known[k].n, 128);
-    assert_true(fabs(es->sep_cma.c_1 / known[k].c_1 - 1) < 0.03);
-    assert_true(fabs(es->sep_cma.c_mu - known[k].c_mu) < 5.1e-4);
+    assert_true(fabs(((const mm_sep_cma *)es->constants)->c_1 / known[k].c_1 - 1) < 0.03);
+    assert_true(fabs(((const mm_sep_cma *)es->constants)->c_mu - known[k].c_mu) < 5.1e-4);
     mm_es_destroy(es);
   }
   // below 19 coordinates the rates would exceed 1 together
   for (size_t n = 1; n <= 19; n++) {
     es = create(MM_ES_SEP_CMA, n, 128);
-    double both = es->sep_cma.c_1 + es->sep_cma.c_mu;
+    double both =
+        ((const mm_sep_cma *)es->constants)->c_1 + ((const mm_sep_cma *)es->constants)->c_mu;
     assert_true(n <= 18 ? fabs(both - 1) < 1e-15 : both < 0.99);
     mm_es_destroy(es);
   }
   es = create(MM_ES_SEP_CMA_EVOSAX, 100, 128);
-  assert_true(fabs(es->sep_cma.mueff - 34.18) < 5e-3);
+  assert_true(fabs(((const mm_sep_cma *)es->constants)->mueff - 34.18) < 5e-3);
   mm_es_destroy(es);
 }
 
@@ -64,7 +65,7 @@ typedef struct oracle {
 } oracle;
 
 static void oracle_step(oracle *o, const mm_es *es, const double *member, int g) {
-  const mm_sep_cma *c = &es->sep_cma;
+  const mm_sep_cma *c = es->constants;
   bool evosax = es->config.kind == MM_ES_SEP_CMA_EVOSAX;
   size_t n = es->config.dimension;
   long double length = 0, y_w[10], y_2[10], C[10];
@@ -139,7 +140,7 @@ static void test_stall(void **state) {
   for (int k = MM_ES_SEP_CMA; k < MM_ES_KINDS; k++)
     for (int beyond = 0; beyond < 2; beyond++) {
       mm_es *es = create((mm_es_kind)k, D, N);
-      const mm_sep_cma *c = &es->sep_cma;
+      const mm_sep_cma *c = es->constants;
       double keep = 1 - c->c_sigma, limit = (1.4 + 2.0 / (D + 1)) * c->chi;
       double add = sqrt(c->c_sigma * (2 - c->c_sigma) * c->mueff);
       double grown = sqrt(1 - pow(keep, k == MM_ES_SEP_CMA_EVOSAX ? 4 : 2));

@@ -27,16 +27,17 @@ extern "C" {
 
 typedef struct mm_es mm_es;
 
-// One line per strategy: name in the interface, name in commands and files.
+// One line per strategy: name in the interface, name in commands and files, and the file of
+// src/evolve that has it.
 #define MM_ES_LIST(X)                                                                              \
-  X(OPENES, "openes")                   /* antithetic pairs, Adam with beta1 = 0.99 */             \
-  X(OPENES_EVOSAX, "openes:evosax-0.3") /* beta1 = 0.9, sigma read one generation late */          \
-  X(SEP_CMA, "sep-cma-es")              /* diagonal covariance, constants of Ros and Hansen */     \
-  X(SEP_CMA_ISOTROPIC, "sep-cma-es:isotropic") /* the variances stay 1: only sigma adapts */       \
-  X(SEP_CMA_EVOSAX, "sep-cma-es:evosax-0.3")   /* that library's later constants */
+  X(OPENES, "openes", openes)                   /* antithetic pairs, Adam with beta1 = 0.99 */     \
+  X(OPENES_EVOSAX, "openes:evosax-0.3", openes) /* beta1 = 0.9, sigma one generation late */       \
+  X(SEP_CMA, "sep-cma-es", sep_cma)             /* diagonal covariance, by Ros and Hansen */       \
+  X(SEP_CMA_ISOTROPIC, "sep-cma-es:isotropic", sep_cma) /* variances stay 1, sigma adapts */       \
+  X(SEP_CMA_EVOSAX, "sep-cma-es:evosax-0.3", sep_cma)   /* that library's later constants */
 
 typedef enum mm_es_kind {
-#define MM_ES_ENUM(name, text) MM_ES_##name,
+#define MM_ES_ENUM(name, text, file) MM_ES_##name,
   MM_ES_LIST(MM_ES_ENUM)
 #undef MM_ES_ENUM
       MM_ES_KINDS

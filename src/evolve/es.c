@@ -16,7 +16,7 @@ enum { CHUNK = 1 << 18 }; // numbers drawn between two looks at whether to go on
 // Names
 
 static const char *const names[MM_ES_KINDS] = {
-#define NAME(name, text) text,
+#define NAME(name, text, file) text,
   MM_ES_LIST(NAME)
 #undef NAME
 };
@@ -35,14 +35,24 @@ mm_status mm_es_find(const char *name, mm_es_kind *out) {
   if (near)
     return MM_FAIL(MM_ERR_INPUT, "evolution strategy '%s': no such name (did you mean '%s'?)", name,
                    near);
-#define LISTED(name, text) " " text
+#define LISTED(name, text, file) " " text
   return MM_FAIL(MM_ERR_INPUT,
                  "evolution strategy '%s': no such name: expected one of" MM_ES_LIST(LISTED), name);
 #undef LISTED
 }
 
+#define EXTERN(name, text, file) extern const mm_es_method mm_##file##_method;
+MM_ES_LIST(EXTERN)
+#undef EXTERN
+
+static const mm_es_method *const methods[MM_ES_KINDS] = {
+#define METHOD(name, text, file) &mm_##file##_method,
+  MM_ES_LIST(METHOD)
+#undef METHOD
+};
+
 bool mm_es_is_paired(mm_es_kind kind) {
-  return kind == MM_ES_OPENES || kind == MM_ES_OPENES_EVOSAX;
+  return methods[kind]->paired;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -52,38 +62,11 @@ bool mm_es_is_paired(mm_es_kind kind) {
 enum { DIMENSION_MAX = 10000000, POPULATION_MIN = 4, POPULATION_MAX = 1 << 24 };
 
 mm_es_config mm_es_config_default(mm_es_kind kind) {
-  if (!mm_es_is_paired(kind)) return (mm_es_config){ .kind = kind, .population = 128, .sigma = 2 };
-  return (mm_es_config){
-    .kind = kind,
-    .population = 512,
-    .sigma = 0.5,
-    .shaping = kind == MM_ES_OPENES ? MM_SHAPING_PAIR : MM_SHAPING_RANK,
-    .lr = 0.01,
-    .sigma_decay = 0.995,
-    .sigma_min = 0.01,
-  };
+  return methods[kind]->defaults(kind);
 }
 
-static bool is_positive(double x) {
+bool mm_es_is_positive(double x) {
   return x > 0 && x < (double)INFINITY;
-}
-
-static mm_status check_openes(const mm_es_config *c) {
-  const char *name = names[c->kind];
-  if (c->population % 2 != 0)
-    return MM_FAIL(MM_ERR_INPUT, "%s: population = %zu: expected an even number, members are pairs",
-                   name, c->population);
-  if ((unsigned)c->shaping >= MM_SHAPINGS)
-    return MM_FAIL(MM_ERR_INPUT, "%s: shaping = %d: no such shaping", name, (int)c->shaping);
-  if (!is_positive(c->lr))
-    return MM_FAIL(MM_ERR_INPUT, "%s: lr = %.17g: expected a finite number > 0", name, c->lr);
-  if (!(c->sigma_decay > 0 && c->sigma_decay <= 1))
-    return MM_FAIL(MM_ERR_INPUT, "%s: sigma_decay = %.17g: expected a number > 0 and <= 1", name,
-                   c->sigma_decay);
-  if (!(c->sigma_min >= 0 && c->sigma_min < (double)INFINITY))
-    return MM_FAIL(MM_ERR_INPUT, "%s: sigma_min = %.17g: expected a finite number >= 0", name,
-                   c->sigma_min);
-  return MM_OK;
 }
 
 static mm_status check_config(const mm_es_config *c) {
@@ -100,9 +83,9 @@ static mm_status check_config(const mm_es_config *c) {
   if (c->population > SIZE_MAX / 64 / sizeof(double) / c->dimension)
     return MM_FAIL(MM_ERR_INPUT, "%s: population = %zu times dimension = %zu: too large", name,
                    c->population, c->dimension);
-  if (!is_positive(c->sigma))
+  if (!mm_es_is_positive(c->sigma))
     return MM_FAIL(MM_ERR_INPUT, "%s: sigma = %.17g: expected a finite number > 0", name, c->sigma);
-  return mm_es_is_paired(c->kind) ? check_openes(c) : MM_OK;
+  return methods[c->kind]->check ? methods[c->kind]->check(c, name) : MM_OK;
 }
 
 size_t mm_es_draws(const mm_es_config *config) {
@@ -114,7 +97,8 @@ size_t mm_es_draws(const mm_es_config *config) {
 
 static size_t block_size(const mm_es_config *c, const mm_es_method *method) {
   size_t vector = mm_arena_size_of(c->dimension * sizeof(double));
-  return mm_arena_size_of(sizeof(mm_es)) + (2 * method->n_vectors + 3) * vector +
+  return mm_arena_size_of(sizeof(mm_es)) + mm_arena_size_of(method->constants_size) +
+         (2 * method->n_vectors + 3) * vector +
          mm_arena_size_of(mm_es_draws(c) * c->dimension * sizeof(double)) +
          2 * mm_arena_size_of(c->population * sizeof(double)) +
          mm_arena_size_of(c->population * sizeof(mm_ranked));
@@ -129,8 +113,7 @@ double mm_es_bytes(const mm_es_config *c) {
 mm_status mm_es_allocate(const mm_es_config *config, mm_es **out) {
   *out = NULL;
   MM_TRY(check_config(config));
-  const mm_es_method *method =
-      mm_es_is_paired(config->kind) ? &mm_openes_method : &mm_sep_cma_method;
+  const mm_es_method *method = methods[config->kind];
   mm_arena arena;
   MM_TRY(mm_arena_create(block_size(config, method), &arena));
   mm_es *es = mm_arena_take(&arena, sizeof *es);
@@ -146,6 +129,7 @@ mm_status mm_es_allocate(const mm_es_config *config, mm_es **out) {
   es->by_rank = mm_arena_take(&arena, config->population * sizeof(double));
   es->weight = mm_arena_take(&arena, config->population * sizeof(double));
   es->ranked = mm_arena_take(&arena, config->population * sizeof *es->ranked);
+  es->constants = mm_arena_take(&arena, method->constants_size);
   es->arena = arena;
   es->config = *config;
   es->method = method;
@@ -241,7 +225,7 @@ mm_status mm_es_ask_with(mm_es *es, const double *z, double *member) {
 
 static mm_status check_next(const mm_es *es, double sigma) {
   const char *name = names[es->config.kind];
-  if (!is_positive(sigma))
+  if (!mm_es_is_positive(sigma))
     return MM_FAIL(MM_ERR_NUMERIC, "%s: generation %llu: sigma would be %g", name,
                    (unsigned long long)es->generation, sigma);
   for (size_t v = 0; v < es->method->n_vectors; v++)
@@ -294,12 +278,5 @@ uint64_t mm_es_nonfinite(const mm_es *es) {
 }
 
 double mm_es_axis_ratio(const mm_es *es) {
-  if (mm_es_is_paired(es->config.kind)) return 1;
-  double least = mm_sep_cma_variance(es, 0), greatest = least;
-  for (size_t j = 1; j < es->config.dimension; j++) {
-    double variance = mm_sep_cma_variance(es, j);
-    least = fmin(least, variance);
-    greatest = fmax(greatest, variance);
-  }
-  return sqrt(greatest / least);
+  return es->method->axis_ratio ? es->method->axis_ratio(es) : 1;
 }

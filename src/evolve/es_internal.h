@@ -13,21 +13,6 @@
 
 // The vectors [dimension] of a state: the mean first, then what its strategy remembers.
 enum { MM_ES_MEAN = 0, MM_ES_VECTORS = 4 };
-enum { MM_OPENES_M1 = 1, MM_OPENES_M2 = 2 };
-enum { MM_SEP_CMA_PATH_SIGMA = 1, MM_SEP_CMA_PATH_C = 2, MM_SEP_CMA_VARIANCE = 3 };
-
-// Constants of openes.
-typedef struct mm_openes {
-  double beta1, beta2, epsilon; // Adam's
-  bool late;                    // sigma lags one generation behind its schedule
-} mm_openes;
-
-// Constants of sep-cma-es, in the notation of its literature.
-typedef struct mm_sep_cma {
-  size_t mu;
-  double mueff, c_sigma, d_sigma, c_c, c_1, c_mu, chi;
-  double lag; // the exponent in the test of the path's length is 2 (generation + lag)
-} mm_sep_cma;
 
 // A member in the order of fitness.
 typedef struct mm_ranked {
@@ -52,8 +37,7 @@ struct mm_es {
   double *by_rank;             // [population]: what the member of each rank gets, best first
   double *weight;              // [population]: what each member gets
   mm_ranked *ranked;           // [population]
-  mm_openes openes;
-  mm_sep_cma sep_cma;
+  void *constants;             // [method->constants_size]
 };
 
 typedef struct mm_es_vector {
@@ -62,6 +46,13 @@ typedef struct mm_es_vector {
 } mm_es_vector;
 
 struct mm_es_method {
+  bool paired; // members 2k and 2k + 1 are mirror images: one draw for both
+  // The paper's settings, for one of its kinds; what is wrong with a config beyond what is checked
+  // for all (may be NULL).
+  mm_es_config (*defaults)(mm_es_kind kind);
+  mm_status (*check)(const mm_es_config *config, const char *name);
+
+  size_t constants_size;
   size_t n_vectors;
   mm_es_vector vector[MM_ES_VECTORS];
 
@@ -73,13 +64,12 @@ struct mm_es_method {
   size_t (*weigh)(mm_es *es, const double *fitness);
   // es->next from es->weight; the next sigma.
   double (*step)(mm_es *es);
+  // See mm_es_axis_ratio; NULL: 1.
+  double (*axis_ratio)(const mm_es *es);
 };
 
-extern const mm_es_method mm_openes_method;
-extern const mm_es_method mm_sep_cma_method;
-
-// C of coordinate j as sampling takes it.
-double mm_sep_cma_variance(const mm_es *es, size_t j);
+// x > 0 and finite.
+bool mm_es_is_positive(double x);
 
 // How many vectors of normal numbers a generation takes.
 size_t mm_es_draws(const mm_es_config *config);

@@ -12,11 +12,43 @@
 #include <string.h>
 
 #include "base/elementary.h"
-#include "evolve/es_internal.h"
+#include "base/status.h"
+#include "evolve/constants.h"
+
+enum { M1 = 1, M2 = 2 }; // Adam's moments
+
+static mm_es_config defaults(mm_es_kind kind) {
+  return (mm_es_config){
+    .kind = kind,
+    .population = 512,
+    .sigma = 0.5,
+    .shaping = kind == MM_ES_OPENES ? MM_SHAPING_PAIR : MM_SHAPING_RANK,
+    .lr = 0.01,
+    .sigma_decay = 0.995,
+    .sigma_min = 0.01,
+  };
+}
+
+static mm_status check(const mm_es_config *c, const char *name) {
+  if (c->population % 2 != 0)
+    return MM_FAIL(MM_ERR_INPUT, "%s: population = %zu: expected an even number, members are pairs",
+                   name, c->population);
+  if ((unsigned)c->shaping >= MM_SHAPINGS)
+    return MM_FAIL(MM_ERR_INPUT, "%s: shaping = %d: no such shaping", name, (int)c->shaping);
+  if (!mm_es_is_positive(c->lr))
+    return MM_FAIL(MM_ERR_INPUT, "%s: lr = %.17g: expected a finite number > 0", name, c->lr);
+  if (!(c->sigma_decay > 0 && c->sigma_decay <= 1))
+    return MM_FAIL(MM_ERR_INPUT, "%s: sigma_decay = %.17g: expected a number > 0 and <= 1", name,
+                   c->sigma_decay);
+  if (!(c->sigma_min >= 0 && c->sigma_min < (double)INFINITY))
+    return MM_FAIL(MM_ERR_INPUT, "%s: sigma_min = %.17g: expected a finite number >= 0", name,
+                   c->sigma_min);
+  return MM_OK;
+}
 
 static void prepare(mm_es *es) {
   bool later_version = es->config.kind == MM_ES_OPENES_EVOSAX;
-  es->openes = (mm_openes){
+  *(mm_openes *)es->constants = (mm_openes){
     .beta1 = later_version ? 0.9 : 0.99, .beta2 = 0.999, .epsilon = 1e-8, .late = later_version
   };
   size_t n = es->config.population;
@@ -101,28 +133,34 @@ static void estimate_gradient(mm_es *es) {
 }
 
 static double next_sigma(const mm_es *es) {
-  if (es->openes.late && es->generation == 0) return es->sigma;
+  if (((const mm_openes *)es->constants)->late && es->generation == 0) return es->sigma;
   return fmax(es->config.sigma_decay * es->sigma, es->config.sigma_min);
 }
 
 static double step(mm_es *es) {
   estimate_gradient(es);
-  const mm_openes *c = &es->openes;
+  const mm_openes *c = es->constants;
   double count = (double)(es->generation + 1);
   double bias1 = 1 - mm_pow_d(c->beta1, count), bias2 = 1 - mm_pow_d(c->beta2, count);
   for (size_t j = 0; j < es->config.dimension; j++) {
     double g = es->sum[j];
-    double m1 = c->beta1 * es->now[MM_OPENES_M1][j] + (1 - c->beta1) * g;
-    double m2 = c->beta2 * es->now[MM_OPENES_M2][j] + (1 - c->beta2) * (g * g);
-    es->next[MM_OPENES_M1][j] = m1;
-    es->next[MM_OPENES_M2][j] = m2;
+    double m1 = c->beta1 * es->now[M1][j] + (1 - c->beta1) * g;
+    double m2 = c->beta2 * es->now[M2][j] + (1 - c->beta2) * (g * g);
+    es->next[M1][j] = m1;
+    es->next[M2][j] = m2;
     es->next[MM_ES_MEAN][j] =
         es->now[MM_ES_MEAN][j] + es->config.lr * (m1 / bias1) / (sqrt(m2 / bias2) + c->epsilon);
   }
   return next_sigma(es);
 }
 
+extern const mm_es_method mm_openes_method;
+
 const mm_es_method mm_openes_method = {
+  .paired = true,
+  .defaults = defaults,
+  .check = check,
+  .constants_size = sizeof(mm_openes),
   .n_vectors = 3,
   .vector = { { "mean", -DBL_MAX }, { "first moment", -DBL_MAX }, { "second moment", 0 } },
   .prepare = prepare,

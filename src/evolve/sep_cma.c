@@ -27,7 +27,7 @@
 
 #include "base/elementary.h"
 #include "base/rng.h"
-#include "evolve/es_internal.h"
+#include "evolve/constants.h"
 
 // C is kept between these.
 #define VARIANCE_MIN 1e-20
@@ -35,6 +35,10 @@
 
 // In the later version of the library.
 #define SIGMA_MAX 1e8
+
+static mm_es_config defaults(mm_es_kind kind) {
+  return (mm_es_config){ .kind = kind, .population = 128, .sigma = 2 };
+}
 
 static bool is_later_version(const mm_es *es) {
   return es->config.kind == MM_ES_SEP_CMA_EVOSAX;
@@ -45,7 +49,7 @@ static bool is_later_version(const mm_es *es) {
 
 // w_r for r < mu, summing to 1, and zero beyond; mueff.
 static void prepare_weights(mm_es *es) {
-  mm_sep_cma *c = &es->sep_cma;
+  mm_sep_cma *c = es->constants;
   size_t population = es->config.population;
   c->mu = population / 2;
   double first = is_later_version(es) ? (double)(population + 1) / 2 : (double)(c->mu + 1);
@@ -83,7 +87,7 @@ static void prepare_rates(mm_sep_cma *c, double n, bool later_version) {
 
 static void prepare(mm_es *es) {
   prepare_weights(es);
-  prepare_rates(&es->sep_cma, (double)es->config.dimension, is_later_version(es));
+  prepare_rates(es->constants, (double)es->config.dimension, is_later_version(es));
   for (size_t j = 0; j < es->config.dimension; j++)
     es->now[MM_SEP_CMA_VARIANCE][j] = 1;
 }
@@ -152,7 +156,7 @@ static void sum_members(mm_es *es) {
 
 // Moves the mean and the path of sigma; the length of that path.
 static double step_mean(mm_es *es) {
-  const mm_sep_cma *c = &es->sep_cma;
+  const mm_sep_cma *c = es->constants;
   double keep = 1 - c->c_sigma, add = sqrt(c->c_sigma * (2 - c->c_sigma) * c->mueff), squares = 0;
   for (size_t j = 0; j < es->config.dimension; j++) {
     es->next[MM_ES_MEAN][j] = es->now[MM_ES_MEAN][j] + es->sigma * es->sum[j];
@@ -169,7 +173,7 @@ static double clamped(double c) {
 }
 
 static void step_variance(mm_es *es, double h) {
-  const mm_sep_cma *c = &es->sep_cma;
+  const mm_sep_cma *c = es->constants;
   double add = h * sqrt(c->c_c * (2 - c->c_c) * c->mueff);
   double keep = 1 - c->c_1 - c->c_mu + (1 - h) * c->c_1 * c->c_c * (2 - c->c_c);
   for (size_t j = 0; j < es->config.dimension; j++) {
@@ -183,7 +187,7 @@ static void step_variance(mm_es *es, double h) {
 }
 
 static double step(mm_es *es) {
-  const mm_sep_cma *c = &es->sep_cma;
+  const mm_sep_cma *c = es->constants;
   if (es->ranked[0].fitness == es->ranked[es->config.population - 1].fitness) {
     for (size_t v = 0; v < es->method->n_vectors; v++)
       memcpy(es->next[v], es->now[v], es->config.dimension * sizeof(double));
@@ -198,7 +202,21 @@ static double step(mm_es *es) {
   return is_later_version(es) && sigma > SIGMA_MAX ? SIGMA_MAX : sigma;
 }
 
+static double axis_ratio(const mm_es *es) {
+  double least = mm_sep_cma_variance(es, 0), greatest = least;
+  for (size_t j = 1; j < es->config.dimension; j++) {
+    double variance = mm_sep_cma_variance(es, j);
+    least = fmin(least, variance);
+    greatest = fmax(greatest, variance);
+  }
+  return sqrt(greatest / least);
+}
+
+extern const mm_es_method mm_sep_cma_method;
+
 const mm_es_method mm_sep_cma_method = {
+  .defaults = defaults,
+  .constants_size = sizeof(mm_sep_cma),
   .n_vectors = 4,
   .vector = { { "mean", -DBL_MAX },
               { "path of sigma", -DBL_MAX },
@@ -208,4 +226,5 @@ const mm_es_method mm_sep_cma_method = {
   .place = place,
   .weigh = weigh,
   .step = step,
+  .axis_ratio = axis_ratio,
 };
