@@ -51,6 +51,12 @@ static void check_unseen(const char *id, const cJSON *root) {
   assert_false(report.has_mismatch);
 }
 
+// Every change replays a whole file: where that is slow, one of six is tried.
+static bool is_left_out(void) {
+  static unsigned changes;
+  return test_is_slowed() && changes++ % 6 != 0;
+}
+
 static bool without_effect(const char *id, const char *name) {
   return strcmp(name, "terminal") == 0 || strcmp(name, "ramping") == 0 ||
          (strcmp(id, "Asterix-MinAtar") == 0 && strcmp(name, "shot_timer") == 0) ||
@@ -64,7 +70,7 @@ static void change_state(const char *id, cJSON *root, int64_t trajectory, int t)
   cJSON *name = field(root, "state_fields")->child;
   for (; name && row; name = name->next, row = row->next) {
     cJSON *number = cJSON_IsArray(row) ? row->child : row;
-    if (!number) continue; // an empty list
+    if (!number || is_left_out()) continue; // an empty list
     if (strcmp(name->valuestring, "entities") == 0) number = cJSON_GetArrayItem(row, 4); // in use
     double before = number->valuedouble, after = before + (is_classic(root) ? 0.01 : 1);
     number->valuedouble = after;
@@ -224,6 +230,7 @@ static void test_changed_lists(void **state) {
     cJSON *row = cJSON_GetArrayItem(field(cJSON_GetArrayItem(episodes, episode), "states"), at);
     cJSON *entries = cJSON_GetArrayItem(row, first_list + list);
     for (cJSON *number = entries->child; number; number = number->next) {
+      if (is_left_out()) continue;
       number->valuedouble += 1;
       check_found(golden[seaquest].id, root, episode, at - 1, name, NAN);
       number->valuedouble -= 1;
@@ -244,6 +251,7 @@ static void test_changed_entities(void **state) {
     bool in_use = number->next->next->next->next->valueint != 0;
     used += in_use;
     for (int k = 0; k < WIDTH; k++, number = number->next) {
+      if (is_left_out()) continue;
       number->valuedouble += 1;
       if (in_use || k == WIDTH - 1)
         check_found(golden[4].id, root, 0, AT - 1, "entities", NAN);
@@ -267,6 +275,7 @@ static void test_changed_draws(void **state) {
       for (cJSON *random = field(episode, "random")->child; !random->valueint; t++)
         random = random->next;
       for (cJSON *number = draws->child->child; number; number = number->next) {
+        if (is_left_out()) continue;
         double before = number->valuedouble;
         mm_replay_report report;
         number->valuedouble = 77;
@@ -485,7 +494,7 @@ static void test_hostile_numbers(void **state) {
   uint64_t index = 0;
   for (size_t i = 1; (id = mm_trace_id(i)) != NULL; i++) {
     cJSON *root = record(id, 2, 3, 40);
-    for (int round = 0; round < 300; round++) {
+    for (uint64_t round = 0; round < test_repeat(300); round++) {
       cJSON *copy = cJSON_Duplicate(root, true);
       mm_replay_report report;
       for (uint32_t k = 0; k < 1 + random_word(&index) % 20; k++) {
