@@ -60,6 +60,24 @@ static long double piecewise_inverse(const mm_map *map, long double p) {
   return sum;
 }
 
+static long double powers_inverse(const mm_map *map, long double p) {
+  const double *w, *a;
+  const size_t n = mm_map_powers_terms(map, &w, &a);
+  long double sum = 0;
+  for (size_t k = 0; k < n; k++)
+    sum += w[k] * (a[k] == 0 ? logl(p) : (powl(p, a[k]) - 1) / a[k]);
+  return sum;
+}
+
+static long double powers_slope(const mm_map *map, long double p) {
+  const double *w, *a;
+  const size_t n = mm_map_powers_terms(map, &w, &a);
+  long double sum = 0;
+  for (size_t k = 0; k < n; k++)
+    sum += w[k] * powl(p, a[k] - 1.0L);
+  return sum;
+}
+
 long double oracle_phi_inverse(const mm_map *map, long double p) {
   long double q = mm_map_tsallis_q(map);
   switch (mm_map_get_kind(map)) {
@@ -71,6 +89,8 @@ long double oracle_phi_inverse(const mm_map *map, long double p) {
     return q * powl(p, q - 1) / (q - 1);
   case MM_MAP_PIECEWISE:
     return piecewise_inverse(map, p);
+  case MM_MAP_POWERS:
+    return powers_inverse(map, p);
   default:
     return neural_inverse(map, p);
   }
@@ -91,6 +111,8 @@ long double oracle_phi_inverse_slope(const mm_map *map, long double p) {
     size_t j = (size_t)(p * n);
     return (long double)n * psi[j < n ? j : n - 1];
   }
+  case MM_MAP_POWERS:
+    return powers_slope(map, p);
   default: {
     const double *w, *c, *u;
     double a, b;
@@ -115,17 +137,18 @@ static long double piecewise_phi(const mm_map *map, long double x) {
   return 1;
 }
 
-static long double neural_phi(const mm_map *map, long double x) {
+// By bisection, for p in [0, 1].
+static long double solved_phi(const mm_map *map, long double x) {
   long double low = 0, high = 1;
-  if (x >= neural_inverse(map, 1)) return 1;
-  if (x <= neural_inverse(map, 0)) return 0;
+  if (x >= oracle_phi_inverse(map, 1)) return 1;
+  if (x <= oracle_phi_inverse(map, 0)) return 0;
   for (int k = 0; k < 300; k++) {
     // halves in the logarithm while far from the ends, so that small p keep their digits
     long double mid = low > 0 ? sqrtl(low * high) : high * 1e-5L;
     if (high < 2 * low) mid = (low + high) / 2;
     if (mid < 1e-40L) return 0; // adds nothing to a sum of 1
     if (mid <= low || mid >= high) break;
-    if (neural_inverse(map, mid) < x)
+    if (oracle_phi_inverse(map, mid) < x)
       low = mid;
     else
       high = mid;
@@ -148,7 +171,7 @@ long double oracle_phi(const mm_map *map, long double x) {
   case MM_MAP_PIECEWISE:
     return piecewise_phi(map, x);
   default:
-    return neural_phi(map, x);
+    return solved_phi(map, x);
   }
 }
 

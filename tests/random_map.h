@@ -65,9 +65,24 @@ static inline mm_map *random_neural(uint64_t i, double spread) {
   return changed;
 }
 
+// One to eight terms; every fourth with all exponents above 0, so that phi^-1(0) is finite.
+static inline mm_map *random_powers(uint64_t i) {
+  double w[MM_POWERS_MAX], a[MM_POWERS_MAX];
+  const size_t n = 1 + i % MM_POWERS_MAX;
+  for (uint32_t k = 0; k < n; k++) {
+    w[k] = exp(random_in(i, 7, k, -4, 3));
+    a[k] = random_in(i, 8, k, i % 4 == 0 ? 0.1 : -0.9, 2.5);
+  }
+  if (i % 5 == 0) a[0] = 0;
+  mm_map *map;
+  assert_ok(mm_map_create_powers(w, a, n, &map));
+  return map;
+}
+
 // Any kind, smooth enough for direct comparison with the oracle.
 static inline mm_map *random_mild(uint64_t i) {
   mm_map *map;
+  if (i % 16 == 15) return random_powers(i / 16);
   switch (i % 8) {
   case 0:
     assert_ok(mm_map_create_negentropy(&map));

@@ -82,6 +82,42 @@ static void test_initial(void **state) {
   mm_map_destroy(map);
 }
 
+// One term is a map that has a name, up to a constant, which no policy and no divergence sees.
+static void test_powers_of_one_term(void **state) {
+  (void)state;
+  const struct {
+    const char *name;
+    double w, a;
+  } known[] = { { "negentropy", 1, 0 },      { "l2", 1, 1 },        { "tsallis:3", 3, 2 },
+                { "tsallis:1.5", 1.5, 0.5 }, { "tsallis:5", 5, 4 }, { "tsallis:0.5", 0.5, -0.5 } };
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    mm_map *map, *named;
+    assert_ok(mm_map_create_powers(&known[k].w, &known[k].a, 1, &map));
+    assert_ok(mm_map_open(known[k].name, &named));
+    for (uint64_t i = 0; i < 500; i++) {
+      double scores[18], p[18], q[18], d[2];
+      const size_t n = random_scores(i, scores);
+      assert_ok(mm_map_project(map, MM_PROJECTION_EXACT, scores, n, p, NULL));
+      assert_ok(mm_map_project(named, MM_PROJECTION_EXACT, scores, n, q, NULL));
+      for (size_t a = 0; a < n; a++)
+        if (!(fabs(p[a] - q[a]) <= 2e-4 * (k == 4) + 1e-9))
+          fail_msg("%s, case %d: %.17g, not %.17g", known[k].name, (int)i, p[a], q[a]);
+      for (size_t a = 0; a < n; a++)
+        q[a] = 1 / (double)n;
+      assert_ok(mm_map_bregman(map, p, q, n, &d[0]));
+      assert_ok(mm_map_bregman(named, p, q, n, &d[1]));
+      assert_true(fabs(d[0] - d[1]) <= 1e-13 * fabs(d[1]));
+    }
+    mm_map_destroy(map);
+    mm_map_destroy(named);
+  }
+  const double w[] = { 1, 0 }, bad_w[] = { 0, 0 }, a[] = { 0, 9 };
+  mm_map *map;
+  assert_fails(mm_map_create_powers(w, a, 2, &map), MM_ERR_INPUT, "a[1] = 9");
+  assert_fails(mm_map_create_powers(bad_w, a, 1, &map), MM_ERR_INPUT, "at least 1e-8");
+  assert_fails(mm_map_create_powers(w, a, 9, &map), MM_ERR_INPUT, "1 to 8");
+}
+
 static void test_search_round_trip(void **state) {
   (void)state;
   for (uint64_t i = 0; i < 200; i++) {
@@ -252,6 +288,7 @@ int suite_map(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names),
     cmocka_unit_test(test_initial),
+    cmocka_unit_test(test_powers_of_one_term),
     cmocka_unit_test(test_search_round_trip),
     cmocka_unit_test(test_random_controls),
     cmocka_unit_test(test_check),

@@ -32,7 +32,8 @@ typedef struct mm_map mm_map;
   X(L2, l2)                 /* phi(x) = x */                                                       \
   X(TSALLIS, tsallis)       /* phi(x) = max((q-1) x / q, 0)^(1/(q-1)), q > 0, q != 1 */            \
   X(PIECEWISE, piecewise)   /* n straight steps: phi(psi_1 + .. + psi_j) = j/n; 0 below 0 */       \
-  X(NEURAL, neural)         /* phi^-1 is a monotone network of 126 units plus a x + b log x */
+  X(NEURAL, neural)         /* phi^-1 is a monotone network of 126 units plus a x + b log x */     \
+  X(POWERS, powers)         /* phi^-1(p) = sum_k w_k (p^a_k - 1) / a_k, log p where a_k = 0 */
 
 typedef enum mm_map_kind {
 #define MM_MAP_ENUM(KIND, name) MM_MAP_##KIND,
@@ -45,7 +46,9 @@ enum {
   MM_NEURAL_UNITS = 126,  // six kinds of unit, 21 of each
   MM_NEURAL_SEARCH = 380, // 126 w, 126 c, 126 u, a, b
   MM_PIECEWISE_N = 100,   // steps of a piecewise map unless another number is asked for
-  MM_PIECEWISE_MAX = 1000000
+  MM_PIECEWISE_MAX = 1000000,
+  MM_POWERS_N = 3, // terms of a powers map unless another number is asked for
+  MM_POWERS_MAX = 8
 };
 
 // The range of every psi_j.
@@ -76,6 +79,9 @@ MM_API mm_status mm_map_create_piecewise(const double *psi, size_t n, mm_map **o
 MM_API mm_status mm_map_create_neural(const double *w, const double *c, const double *u, double a,
                                       double b, mm_map **out);
 
+// w, a: [n], 1 <= n <= MM_POWERS_MAX; 0 <= w <= 1e6, at least 1e-8 together; -1 <= a <= 8.
+MM_API mm_status mm_map_create_powers(const double *w, const double *a, size_t n, mm_map **out);
+
 MM_API void mm_map_destroy(mm_map *map);
 
 // Reads and writes map files (JSON, format "mirrormap/1"); the round trip is exact to the bit.
@@ -103,6 +109,9 @@ MM_API double mm_map_tsallis_q(const mm_map *map);
 MM_API const double *mm_map_piecewise_psi(const mm_map *map, size_t *n);
 MM_API void mm_map_neural_parameters(const mm_map *map, const double **w, const double **c,
                                      const double **u, double *a, double *b);
+
+// Powers: how many terms, and their w and a; 0 for other kinds.
+MM_API size_t mm_map_powers_terms(const mm_map *map, const double **w, const double **a);
 
 // The meta object of the file the map was read from, as JSON text, or NULL.
 MM_API const char *mm_map_meta(const mm_map *map);
@@ -173,7 +182,8 @@ MM_API double mm_map_table_error(const mm_map *map, double *range, size_t *cells
 // Search coordinates: unconstrained numbers z that evolution works on. Piecewise: psi = exp z with
 // z clipped to [MM_SEARCH_MIN, MM_SEARCH_MAX], psi from 1e-6 to 403, so that no candidate is so
 // steep or so wide that its regression targets leave the range of single precision. Neural:
-// softplus of z gives w, 126 u, a, b; c is direct; order w, c, u, a, b.
+// softplus of z gives w, 126 u, a, b; c is direct; order w, c, u, a, b. Powers: for each of n
+// terms log w and a.
 
 #define MM_SEARCH_MIN (-13.8)
 #define MM_SEARCH_MAX 6.0

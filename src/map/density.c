@@ -22,6 +22,11 @@ static void make_float(const mm_density_d *d, const mm_map *map, mm_density_f *f
   f->order = narrowed(d->order);
   f->ratio = narrowed(d->ratio);
   f->n = d->n;
+  f->terms = d->terms;
+  for (int k = 0; k < d->terms; k++) {
+    f->weight[k] = (float)d->weight[k];
+    f->exponent[k] = (float)d->exponent[k];
+  }
   f->psi = map->engine_f.psi;
   f->knot = map->engine_f.knot;
   for (int j = 0; j < MM_NEURAL_UNITS; j++) {
@@ -43,6 +48,9 @@ void mm_density_make(const mm_map *map, double scale, mm_density *out) {
   d->order = e->order;
   d->ratio = e->ratio;
   d->n = e->n;
+  d->terms = e->terms;
+  memcpy(d->weight, e->weight, sizeof d->weight);
+  memcpy(d->exponent, e->exponent, sizeof d->exponent);
   d->psi = e->psi;
   d->knot = e->knot;
   for (int j = 0; j < MM_NEURAL_UNITS && e->kind == MM_MAP_NEURAL; j++) {

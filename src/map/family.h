@@ -30,9 +30,11 @@ typedef struct mm_map_family {
   double (*gap)(const mm_potential_d *f, double p, double q);
   double (*divergence)(const mm_density *f, double t, mm_density_pair_d x);
 
-  // Search coordinates: a fixed number, or one for each of n steps; neither: there are none.
+  // Search coordinates: a fixed number, or some for each of n steps; neither: there are none.
   size_t search_size;
   mm_status (*search_steps)(size_t n); // can there be so many?
+  size_t search_per_step;              // coordinates of a step
+  size_t search_n;                     // steps unless another number is asked for
   void (*search_initial)(size_t n, double *z);
   mm_status (*from_search)(const double *z, size_t n, mm_map **out);
   void (*to_search)(const mm_potential_d *f, double *z);

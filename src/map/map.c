@@ -46,6 +46,14 @@ void mm_map_end(mm_map *map) {
   f->ratio = (float)d->ratio;
   f->power = d->power;
   f->n = d->n;
+  f->terms = d->terms;
+  f->total = (float)d->total;
+  f->bottom = (float)d->bottom;
+  f->top = (float)d->top;
+  for (int k = 0; k < d->terms; k++) {
+    f->weight[k] = (float)d->weight[k];
+    f->exponent[k] = (float)d->exponent[k];
+  }
   f->a = (float)d->a;
   f->b = (float)d->b;
   f->units_at_one = (float)d->units_at_one;
@@ -87,6 +95,12 @@ void mm_map_neural_parameters(const mm_map *map, const double **w, const double 
   *u = map->exact.u;
   *a = map->exact.a;
   *b = map->exact.b;
+}
+
+size_t mm_map_powers_terms(const mm_map *map, const double **w, const double **a) {
+  *w = map->exact.weight;
+  *a = map->exact.exponent;
+  return (size_t)map->exact.terms;
 }
 
 const char *mm_map_meta(const mm_map *map) {

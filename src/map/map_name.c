@@ -47,20 +47,23 @@ static mm_status open_random(const char *text, const char *argument, mm_map_kind
     return MM_FAIL(MM_ERR_INPUT,
                    "map '%s': expected %s:SEED with a whole number SEED below 2^64, e.g. %s:1",
                    text, family->random_name, family->random_name);
-  return mm_map_random(kind, MM_PIECEWISE_N, family->random_spread, seed, out);
+  return mm_map_random(kind, family->search_n, family->random_spread, seed, out);
 }
 
 // ---------------------------------------------------------------------------------------------
 
 static mm_status unknown_name(const char *text) {
-  static const char *const valid[] = { "negentropy", "l2",      "tsallis:0.5", "piecewise",
-                                       "neural",     "tsallis", "random:1",    "random-neural:1" };
+  static const char *const valid[] = {
+    "negentropy", "l2",       "tsallis:0.5",     "piecewise", "neural",
+    "tsallis",    "random:1", "random-neural:1", "powers",    "random-powers:1"
+  };
   const char *near = mm_nearest(text, valid, sizeof valid / sizeof *valid);
   if (near)
     return MM_FAIL(MM_ERR_INPUT, "map '%s': no such name or file (did you mean '%s'?)", text, near);
   return MM_FAIL(MM_ERR_INPUT,
                  "map '%s': no such name or file: expected negentropy, l2, tsallis:Q, piecewise, "
-                 "neural, random:SEED, random-neural:SEED, a map file or a shipped map",
+                 "neural, powers, random:SEED, random-neural:SEED, random-powers:SEED, a map file "
+                 "or a shipped map",
                  text);
 }
 

@@ -8,11 +8,12 @@
 
 size_t mm_map_search_size(mm_map_kind kind, size_t n) {
   const mm_map_family *family = mm_map_family_of(kind);
-  return family->search_steps ? n : family->search_size;
+  return family->search_steps ? n * family->search_per_step : family->search_size;
 }
 
 static mm_status no_coordinates(mm_map_kind kind) {
-  return MM_FAIL(MM_ERR_INPUT, "%s maps have no search coordinates: expected piecewise or neural",
+  return MM_FAIL(MM_ERR_INPUT,
+                 "%s maps have no search coordinates: expected piecewise, neural or powers",
                  mm_map_kind_name(kind));
 }
 
