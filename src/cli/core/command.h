@@ -84,6 +84,17 @@ typedef struct option {
   bool direct; // of a setting: --name VALUE does as well as --set name=VALUE
 } option;
 
+// A row of a table: the field of the arguments, how help calls the value (NULL for flags and
+// choices), a sentence, then what else there is to say (.fallback, .low, ..). A file defines ARGS
+// as the type of its command's arguments.
+#define OPTION(type_, name_, field, metavar_, ...)                                                 \
+  OPTION_OF(ARGS, type_, name_, field, metavar_, __VA_ARGS__)
+#define OPTION_OF(args_type, type_, name_, field, metavar_, ...)                                   \
+  {                                                                                                \
+    .name = name_, .type = OPTION_##type_, .offset = offsetof(args_type, field),                   \
+    .metavar = metavar_, .help = __VA_ARGS__                                                       \
+  }
+
 // Every command's arguments begin with these.
 typedef struct command_args {
   bool help, json, quiet;

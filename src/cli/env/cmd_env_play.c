@@ -79,38 +79,23 @@ static int run(void *raw) {
   return code;
 }
 
-#define AT(field) .offset = offsetof(play_args, field)
+#define ARGS play_args
 
 static const option options[] = {
   ENV_SEED_OPTION("names all chance in the game, and in Grid-World the instance"),
   ENV_INDEX_OPTION,
-  { .name = "keys",
-    .type = OPTION_TEXT,
-    AT(keys),
-    .metavar = "TEXT",
-    .help = "play these keys and print the last picture; needs no terminal" },
-  { .name = "policy",
-    .type = OPTION_TEXT,
-    AT(policy.name),
-    .metavar = "random|RUN|FILE",
-    .help = "the policy plays by itself: at random, or what was trained (the folder of a run, a "
-            "policy file); without a terminal only the results are shown" },
+  OPTION(TEXT, "keys", keys, "TEXT",
+         "play these keys and print the last picture; needs no terminal"),
+  OPTION(TEXT, "policy", policy.name, "random|RUN|FILE",
+         "the policy plays by itself: at random, or what was trained (the folder of a run, a "
+         "policy file); without a terminal only the results are shown"),
   ENV_AGENT_OPTIONS(play_args),
-  { .name = "episodes",
-    .type = OPTION_COUNT,
-    AT(episodes),
-    .metavar = "N",
-    .low = 1,
-    .high = 1e6,
-    .help = "of --policy (default: on a terminal until q, else one)" },
-  { .name = "fps",
-    .type = OPTION_NUMBER,
-    AT(fps),
-    .metavar = "F",
-    .low = 0.1,
-    .high = 1000,
-    .help = "steps per second on a terminal (default 10 to 30, by the environment)" },
-  { .name = NULL },
+  OPTION(COUNT, "episodes", episodes, "N", "of --policy (default: on a terminal until q, else one)",
+         .low = 1, .high = 1e6),
+  OPTION(NUMBER, "fps", fps, "F",
+         "steps per second on a terminal (default 10 to 30, by the environment)", .low = 0.1,
+         .high = 1000),
+  { 0 },
 };
 
 const command command_env_play = {

@@ -75,50 +75,24 @@ static int run(void *raw) {
   return code;
 }
 
-#define AT(field) .offset = offsetof(record_args, field)
+#define ARGS record_args
 
 static const char *const policy_names[] = { "random", NULL };
 
 static const option options[] = {
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    AT(seed),
-    .metavar = "N",
-    .fallback = "0",
-    .help = "names starts, chance and actions" },
-  { .name = "episodes",
-    .type = OPTION_COUNT,
-    AT(episodes),
-    .metavar = "E",
-    .fallback = "5",
-    .low = 1,
-    .high = 1e6,
-    .help = "how many episodes" },
-  { .name = "steps",
-    .type = OPTION_COUNT,
-    AT(steps),
-    .metavar = "MAX",
-    .fallback = "1000",
-    .low = 1,
-    .high = 1e9,
-    .help = "cut an episode that lasts longer" },
-  { .name = "policy",
-    .type = OPTION_CHOICE,
-    AT(policy),
-    .choices = policy_names,
-    .fallback = "random",
-    .help = "who plays: uniformly random actions of the smallest set" },
-  { .name = "physics",
-    .type = OPTION_CHOICE,
-    AT(physics),
-    .choices = vec_physics_names,
-    .help = "what moves a body: our own engine, or the MuJoCo library (default own)" },
-  { .name = "out",
-    .type = OPTION_TEXT,
-    AT(out),
-    .metavar = "FILE",
-    .help = "write there instead of stdout; an existing file is never replaced" },
-  { .name = NULL },
+  OPTION(COUNT, "seed", seed, "N", "names starts, chance and actions", .fallback = "0"),
+  OPTION(COUNT, "episodes", episodes, "E", "how many episodes", .fallback = "5", .low = 1,
+         .high = 1e6),
+  OPTION(COUNT, "steps", steps, "MAX", "cut an episode that lasts longer", .fallback = "1000",
+         .low = 1, .high = 1e9),
+  OPTION(CHOICE, "policy", policy, NULL, "who plays: uniformly random actions of the smallest set",
+         .choices = policy_names, .fallback = "random"),
+  OPTION(CHOICE, "physics", physics, NULL,
+         "what moves a body: our own engine, or the MuJoCo library (default own)",
+         .choices = vec_physics_names),
+  OPTION(TEXT, "out", out, "FILE",
+         "write there instead of stdout; an existing file is never replaced"),
+  { 0 },
 };
 
 const command command_env_record = {

@@ -100,53 +100,31 @@ static int run(void *raw) {
   return code;
 }
 
-#define AT(field) .offset = offsetof(show_args, field)
+#define ARGS show_args
 
 static const option options[] = {
   ENV_SEED_OPTION("names the instance, with --index, and the episode of --frames"),
   ENV_INDEX_OPTION,
-  { .name = "exact",
-    .type = OPTION_FLAG,
-    AT(exact),
-    .help = "exact values also where they take time, beyond 300000 states (Grid-World)" },
-  { .name = "optimal",
-    .type = OPTION_FLAG,
-    AT(optimal),
-    .help = "arrows of an optimal policy (Grid-World)" },
-  { .name = "map",
-    .type = OPTION_TEXT,
-    AT(map),
-    .metavar = "MAP",
-    .help = "arrows of a policy that PMD trains with this map, with the paper's settings "
-            "(Grid-World)" },
-  { .name = "frames",
-    .type = OPTION_TEXT,
-    AT(frames),
-    .metavar = "FILE",
-    .help = "draw an episode instead, as a sheet of frames; .svg, .png or .pdf chooses the format, "
-            "an old picture is replaced" },
-  { .name = "steps",
-    .type = OPTION_COUNT,
-    AT(steps),
-    .metavar = "N",
-    .low = 1,
-    .high = 1e6,
-    .help = "of --frames, at most (default 1000); the end of the episode comes first" },
-  { .name = "every",
-    .type = OPTION_COUNT,
-    AT(every),
-    .metavar = "K",
-    .low = 1,
-    .high = 1e6,
-    .help = "steps from frame to frame (default: as many as make about 24 frames)" },
-  { .name = "policy",
-    .type = OPTION_TEXT,
-    AT(policy.name),
-    .metavar = "random|RUN|FILE",
-    .fallback = "random",
-    .help = "who plays in --frames: chance, or a trained policy (the folder of a run, a file)" },
+  OPTION(FLAG, "exact", exact, NULL,
+         "exact values also where they take time, beyond 300000 states (Grid-World)"),
+  OPTION(FLAG, "optimal", optimal, NULL, "arrows of an optimal policy (Grid-World)"),
+  OPTION(TEXT, "map", map, "MAP",
+         "arrows of a policy that PMD trains with this map, with the paper's settings "
+         "(Grid-World)"),
+  OPTION(TEXT, "frames", frames, "FILE",
+         "draw an episode instead, as a sheet of frames; .svg, .png or .pdf chooses the format, "
+         "an old picture is replaced"),
+  OPTION(COUNT, "steps", steps, "N",
+         "of --frames, at most (default 1000); the end of the episode comes first", .low = 1,
+         .high = 1e6),
+  OPTION(COUNT, "every", every, "K",
+         "steps from frame to frame (default: as many as make about 24 frames)", .low = 1,
+         .high = 1e6),
+  OPTION(TEXT, "policy", policy.name, "random|RUN|FILE",
+         "who plays in --frames: chance, or a trained policy (the folder of a run, a file)",
+         .fallback = "random"),
   ENV_AGENT_OPTIONS(show_args),
-  { .name = NULL },
+  { 0 },
 };
 
 const command command_env_show = {

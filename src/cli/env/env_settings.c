@@ -9,7 +9,7 @@
 #include "cli/core/terminal.h"
 #include "env/grid/grid_task.h"
 
-#define AT(field) .offset = offsetof(env_args, field)
+#define ARGS env_args
 
 enum {
   SETTING_GAMMA,
@@ -22,52 +22,32 @@ enum {
 };
 
 const option env_settings[] = {
-  [SETTING_GAMMA] = { .name = "gamma",
-                      .type = OPTION_NUMBER,
-                      AT(gamma),
-                      .metavar = "G",
-                      .fallback = "0.99",
-                      .low = 0,
-                      .high = 0.999999,
-                      .help = "Grid-World: discount factor" },
-  [SETTING_TERMINATION] = { .name = "termination",
-                            .type = OPTION_CHOICE,
-                            AT(termination),
-                            .choices = grid_termination_names,
-                            .fallback = "absorb",
-                            .help = "Grid-World: the episode ends, or goes on from the start" },
-  [SETTING_RULES] = { .name = "rules",
-                      .type = OPTION_CHOICE,
-                      AT(rules),
-                      .choices = vec_rules_names,
-                      .help = "MinAtar: those of gymnax, or the original's with sticky actions "
-                              "(default: as the ID says)" },
-  [SETTING_WALLS] = { .name = "gymnasium_walls",
-                      .type = OPTION_CHOICE,
-                      AT(gymnasium_walls),
-                      .choices = vec_switch_names,
-                      .help = "MountainCarContinuous: the left wall stops the car, as in Gymnasium "
-                              "(default off)" },
-  [SETTING_FLAVOUR] = { .name = "flavour",
-                        .type = OPTION_CHOICE,
-                        AT(flavour),
-                        .choices = vec_flavour_names,
-                        .help = "Hopper, HalfCheetah, Ant: contacts, integrator and start of brax, "
-                                "or of Gymnasium's -v4 (default: as the ID says)" },
-  [SETTING_PHYSICS] = { .name = "physics",
-                        .type = OPTION_CHOICE,
-                        AT(physics),
-                        .choices = vec_physics_names,
-                        .direct = true,
-                        .help = "Hopper, HalfCheetah, Ant: our own engine, or the MuJoCo library "
-                                "(default own)" },
-  [SETTING_FRESH] = { .name = "fresh_reset",
-                      .type = OPTION_CHOICE,
-                      AT(fresh_reset),
-                      .choices = vec_switch_names,
-                      .help = "Hopper, HalfCheetah, Ant: each episode has a start of its own, or "
-                              "that of the first (default on here; off when training)" },
-  { .name = NULL },
+  [SETTING_GAMMA] = OPTION(NUMBER, "gamma", gamma, "G", "Grid-World: discount factor",
+                           .fallback = "0.99", .low = 0, .high = 0.999999),
+  [SETTING_TERMINATION] = OPTION(CHOICE, "termination", termination, NULL,
+                                 "Grid-World: the episode ends, or goes on from the start",
+                                 .choices = grid_termination_names, .fallback = "absorb"),
+  [SETTING_RULES] = OPTION(CHOICE, "rules", rules, NULL,
+                           "MinAtar: those of gymnax, or the original's with sticky actions "
+                           "(default: as the ID says)",
+                           .choices = vec_rules_names),
+  [SETTING_WALLS] = OPTION(CHOICE, "gymnasium_walls", gymnasium_walls, NULL,
+                           "MountainCarContinuous: the left wall stops the car, as in Gymnasium "
+                           "(default off)",
+                           .choices = vec_switch_names),
+  [SETTING_FLAVOUR] = OPTION(CHOICE, "flavour", flavour, NULL,
+                             "Hopper, HalfCheetah, Ant: contacts, integrator and start of brax, "
+                             "or of Gymnasium's -v4 (default: as the ID says)",
+                             .choices = vec_flavour_names),
+  [SETTING_PHYSICS] = OPTION(CHOICE, "physics", physics, NULL,
+                             "Hopper, HalfCheetah, Ant: our own engine, or the MuJoCo library "
+                             "(default own)",
+                             .choices = vec_physics_names, .direct = true),
+  [SETTING_FRESH] = OPTION(CHOICE, "fresh_reset", fresh_reset, NULL,
+                           "Hopper, HalfCheetah, Ant: each episode has a start of its own, or "
+                           "that of the first (default on here; off when training)",
+                           .choices = vec_switch_names),
+  { 0 },
 };
 
 // whom a setting is for, if not for this environment; else NULL

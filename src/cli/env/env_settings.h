@@ -20,19 +20,10 @@ typedef struct env_args {
 
 // clang-format off
 #define ENV_SEED_OPTION(text)                                                                      \
-  { .name = "seed",                                                                                \
-    .type = OPTION_COUNT,                                                                          \
-    .offset = offsetof(env_args, seed),                                                            \
-    .metavar = "N",                                                                                \
-    .fallback = "0",                                                                               \
-    .help = text }
+  OPTION_OF(env_args, COUNT, "seed", seed, "N", text, .fallback = "0")
 #define ENV_INDEX_OPTION                                                                           \
-  { .name = "index",                                                                               \
-    .type = OPTION_COUNT,                                                                          \
-    .offset = offsetof(env_args, index),                                                           \
-    .metavar = "K",                                                                                \
-    .fallback = "0",                                                                               \
-    .help = "which instance of the seed (Grid-World)" }
+  OPTION_OF(env_args, COUNT, "index", index, "K", "which instance of the seed (Grid-World)",       \
+            .fallback = "0")
 // clang-format on
 
 extern const option env_settings[];
@@ -57,15 +48,10 @@ typedef struct env_policy {
 
 // clang-format off
 #define ENV_AGENT_OPTIONS(args_type)                                                               \
-  { .name = "agent",                                                                               \
-    .type = OPTION_COUNT,                                                                          \
-    .offset = offsetof(args_type, policy.agent),                                                   \
-    .metavar = "I",                                                                                \
-    .help = "which one of a trained policy, from 0 (default 0)" },                                 \
-  { .name = "greedy",                                                                              \
-    .type = OPTION_FLAG,                                                                           \
-    .offset = offsetof(args_type, policy.greedy),                                                  \
-    .help = "a trained policy takes its most probable action instead of drawing one" }
+  OPTION_OF(args_type, COUNT, "agent", policy.agent, "I",                                          \
+            "which one of a trained policy, from 0 (default 0)"),                                  \
+  OPTION_OF(args_type, FLAG, "greedy", policy.greedy, NULL,                                        \
+            "a trained policy takes its most probable action instead of drawing one")
 // clang-format on
 
 bool env_policy_trained(const env_policy *policy);

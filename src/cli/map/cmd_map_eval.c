@@ -9,34 +9,23 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 
-// ---------------------------------------------------------------------------------------------
-// eval
-
 typedef struct eval_args {
   command_args common;
   const char *map;
-  option_numbers x, p;
+  option_numbers x, p, q;
 } eval_args;
 
+#define ARGS eval_args
+#define MAP_OPTION OPTION(TEXT, "map", map, "MAP", "the map", .required = true)
+
+// ---------------------------------------------------------------------------------------------
+// eval
+
 static const option eval_options[] = {
-  { .name = "map",
-    .type = OPTION_TEXT,
-    .offset = offsetof(eval_args, map),
-    .metavar = "MAP",
-    .help = "the map",
-    .required = true },
-  { .name = "x",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(eval_args, x),
-    .metavar = "A,B,...",
-    .help = "phi at these points, not clipped at 0" },
-  { .name = "p",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(eval_args, p),
-    .metavar = "A,B,...",
-    .help = "phi^-1 and the terms of h at these probabilities",
-    .low = 0,
-    .high = 1 },
+  MAP_OPTION,
+  OPTION(NUMBERS, "x", x, "A,B,...", "phi at these points, not clipped at 0"),
+  OPTION(NUMBERS, "p", p, "A,B,...", "phi^-1 and the terms of h at these probabilities", .low = 0,
+         .high = 1),
   { 0 },
 };
 
@@ -122,40 +111,16 @@ const command command_map_eval = {
 // ---------------------------------------------------------------------------------------------
 // bregman
 
-typedef struct bregman_args {
-  command_args common;
-  const char *map;
-  option_numbers p, q;
-} bregman_args;
-
 static const option bregman_options[] = {
-  { .name = "map",
-    .type = OPTION_TEXT,
-    .offset = offsetof(bregman_args, map),
-    .metavar = "MAP",
-    .help = "the map",
-    .required = true },
-  { .name = "p",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(bregman_args, p),
-    .metavar = "A,B,...",
-    .help = "probabilities; they need not sum to 1",
-    .low = 0,
-    .high = 1,
-    .required = true },
-  { .name = "q",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(bregman_args, q),
-    .metavar = "A,B,...",
-    .help = "as many again",
-    .low = 0,
-    .high = 1,
-    .required = true },
+  MAP_OPTION,
+  OPTION(NUMBERS, "p", p, "A,B,...", "probabilities; they need not sum to 1", .low = 0, .high = 1,
+         .required = true),
+  OPTION(NUMBERS, "q", q, "A,B,...", "as many again", .low = 0, .high = 1, .required = true),
   { 0 },
 };
 
 // one row for each coordinate, and the sums: that of p and q shows whether they are policies
-static mm_status put_terms(const bregman_args *args, const mm_map *map, double divergence) {
+static mm_status put_terms(const eval_args *args, const mm_map *map, double divergence) {
   double p_sum = 0, q_sum = 0;
   table *t = table_create((const char *const[]){ "<", "p", "q", "D(p, q)" }, 4);
   mm_status status = MM_OK;
@@ -180,7 +145,7 @@ static mm_status put_terms(const bregman_args *args, const mm_map *map, double d
 }
 
 static int run_bregman(void *raw) {
-  const bregman_args *args = raw;
+  const eval_args *args = raw;
   if (args->p.n != args->q.n)
     return fail_usage("options '--p' and '--q' differ in length: %zu and %zu", args->p.n,
                       args->q.n);
@@ -210,6 +175,6 @@ const command command_map_bregman = {
   .examples = "mirrormap map bregman --map negentropy --p 1,0,0 --q 0.4,0.3,0.3",
   .options = bregman_options,
   .common = COMMON_JSON | COMMON_ISA,
-  .args_size = sizeof(bregman_args),
+  .args_size = sizeof(eval_args),
   .run = run_bregman,
 };

@@ -57,23 +57,17 @@ typedef struct bench_args {
 
 static const char *const backend_choices[] = { "cpu", "cuda", NULL };
 
+#define ARGS bench_args
+
 static const option bench_options[] = {
-  { .name = "backend",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(bench_args, backend),
-    .choices = backend_choices,
-    .help = "what to measure (default: the processor; without a NAME also the first CUDA device, "
-            "if there is one)" },
-  { .name = "quick",
-    .type = OPTION_FLAG,
-    .offset = offsetof(bench_args, quick),
-    .help = "a short look: fewer rounds of the trainings, a search of 16 candidates; figures are "
-            "rougher" },
-  { .name = "figure",
-    .type = OPTION_TEXT,
-    .offset = offsetof(bench_args, figure),
-    .metavar = "FILE",
-    .help = "of mpi: draw how it would scale (.svg, .pdf or .png)" },
+  OPTION(CHOICE, "backend", backend, NULL,
+         "what to measure (default: the processor; without a NAME also the first CUDA device, "
+         "if there is one)",
+         .choices = backend_choices),
+  OPTION(FLAG, "quick", quick, NULL,
+         "a short look: fewer rounds of the trainings, a search of 16 candidates; figures are "
+         "rougher"),
+  OPTION(TEXT, "figure", figure, "FILE", "of mpi: draw how it would scale (.svg, .pdf or .png)"),
   { 0 },
 };
 

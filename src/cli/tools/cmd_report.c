@@ -27,27 +27,16 @@ typedef struct report_args {
   uint64_t port;
 } report_args;
 
+#define ARGS report_args
+
 static const option report_options[] = {
-  { .name = "out",
-    .type = OPTION_TEXT,
-    .offset = offsetof(report_args, out),
-    .metavar = "DIR",
-    .help = "the folder for page and figures (default: that of the run, if it is one)" },
-  { .name = "no-figures",
-    .type = OPTION_FLAG,
-    .offset = offsetof(report_args, no_figures),
-    .help = "write the page only" },
-  { .name = "watch",
-    .type = OPTION_FLAG,
-    .offset = offsetof(report_args, watch),
-    .help = "write nothing, but serve the page on this machine until Ctrl-C; it refreshes itself" },
-  { .name = "port",
-    .type = OPTION_COUNT,
-    .offset = offsetof(report_args, port),
-    .metavar = "N",
-    .help = "of --watch; 0 for any that is free",
-    .fallback = "8080",
-    .high = 65535 },
+  OPTION(TEXT, "out", out, "DIR",
+         "the folder for page and figures (default: that of the run, if it is one)"),
+  OPTION(FLAG, "no-figures", no_figures, NULL, "write the page only"),
+  OPTION(FLAG, "watch", watch, NULL,
+         "write nothing, but serve the page on this machine until Ctrl-C; it refreshes itself"),
+  OPTION(COUNT, "port", port, "N", "of --watch; 0 for any that is free", .fallback = "8080",
+         .high = 65535),
   { 0 },
 };
 
