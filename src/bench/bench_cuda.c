@@ -12,7 +12,6 @@
 #include "backend/cuda/measure/cuda_profile.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "base/status.h"
 #include "bench/bench.h"
 #include "study/settings/settings.h"
 
@@ -117,7 +116,7 @@ static mm_status time_generation(generation *g, size_t n, timing *out) {
 // AMPO
 
 typedef struct measurement {
-  mm_bench_results *results;
+  mm_bench *b;
   const subject *subject;
   mm_cuda_device device;
   mm_cuda_peak peak;
@@ -125,14 +124,12 @@ typedef struct measurement {
   generation g;
 } measurement;
 
-static mm_status add(const measurement *m, size_t population, const char *part, double value,
-                     const char *unit, double limit) {
-  char name[64];
-  if (population > 0)
-    snprintf(name, sizeof name, "cuda/%s/%zu/%s", m->subject->env, population, part);
-  else
-    snprintf(name, sizeof name, "cuda/%s/%s", m->subject->env, part);
-  return mm_bench_add(m->results, name, value, unit, limit);
+// A figure of the subject, of one population or (0) of all.
+static void add(const measurement *m, size_t population, const char *part, double value,
+                const char *unit, double limit) {
+  char of[24] = "";
+  if (population > 0) snprintf(of, sizeof of, "%zu/", population);
+  mm_bench_add(m->b, value, unit, limit, "cuda/%s/%s%s", m->subject->env, of, part);
 }
 
 static void set_iterations(measurement *m, double iterations) {
@@ -145,23 +142,24 @@ static mm_status warm_up(measurement *m) {
   timing t;
   set_iterations(m, 1);
   MM_TRY(time_generation(&m->g, (size_t)m->device.processors, &t));
-  return add(m, 0, "warm-up", t.seconds, "s", NAN);
+  add(m, 0, "warm-up", t.seconds, "s", NAN);
+  return MM_OK;
 }
 
-static mm_status add_rates(measurement *m, size_t population, double steps) {
+static void add_rates(measurement *m, size_t population, double steps) {
   const mm_ampo_config *c = &m->g.settings.ampo;
   mm_ampo_shape dense = m->shape, sparse = m->shape;
   dense.lists = false;
   sparse.inputs_on = m->subject->on;
   const double work = mm_bench_step_work(c, &dense);
-  MM_TRY(add(m, population, "steps", steps, "steps/s", m->peak.fma / work));
-  if (population == 128) m->results->entry[m->results->n - 1].reference = m->subject->jax;
+  add(m, population, "steps", steps, "steps/s", m->peak.fma / work);
+  if (population == 128) mm_bench_refer(m->b, m->subject->jax);
   const double tera = 1e-12 * steps;
-  MM_TRY(add(m, population, "dense-of-fp32", tera * work, "TFLOP/s", 1e-12 * m->peak.fma));
-  MM_TRY(add(m, population, "dense-of-fp16", tera * work, "TFLOP/s", 1e-12 * m->peak.tensor));
-  if (!m->shape.lists) return MM_OK;
-  return add(m, population, "sparse-of-fp32", tera * mm_bench_step_work(c, &sparse), "TFLOP/s",
-             1e-12 * m->peak.fma);
+  add(m, population, "dense-of-fp32", tera * work, "TFLOP/s", 1e-12 * m->peak.fma);
+  add(m, population, "dense-of-fp16", tera * work, "TFLOP/s", 1e-12 * m->peak.tensor);
+  if (m->shape.lists)
+    add(m, population, "sparse-of-fp32", tera * mm_bench_step_work(c, &sparse), "TFLOP/s",
+        1e-12 * m->peak.fma);
 }
 
 static mm_status measure_populations(measurement *m, const size_t population[POPULATIONS]) {
@@ -172,8 +170,8 @@ static mm_status measure_populations(measurement *m, const size_t population[POP
   for (int i = 0; i < POPULATIONS; i++) {
     if (i > 0 && population[i] == population[0]) continue;
     MM_TRY(time_generation(&m->g, population[i], &t));
-    MM_TRY(add_rates(m, population[i], t.steps / t.seconds));
-    MM_TRY(add(m, population[i], "broken", (double)t.broken, "trainings", NAN));
+    add_rates(m, population[i], t.steps / t.seconds);
+    add(m, population[i], "broken", (double)t.broken, "trainings", NAN);
   }
   return MM_OK;
 }
@@ -188,10 +186,11 @@ static mm_status add_profile(measurement *m) {
   mm_map_destroy(map);
   MM_TRY(status);
   for (int i = 0; i < profile.n_stage; i++)
-    MM_TRY(add(m, 0, profile.stage[i].name, 100 * profile.stage[i].share, "%", NAN));
-  MM_TRY(add(m, 0, "tile", profile.rows, "rows", NAN));
-  MM_TRY(add(m, 0, "memory", (double)profile.memory / 1024, "KiB/job", NAN));
-  return add(m, 0, "shared-memory", (double)profile.shared / 1024, "KiB/job", NAN);
+    add(m, 0, profile.stage[i].name, 100 * profile.stage[i].share, "%", NAN);
+  add(m, 0, "tile", profile.rows, "rows", NAN);
+  add(m, 0, "memory", (double)profile.memory / 1024, "KiB/job", NAN);
+  add(m, 0, "shared-memory", (double)profile.shared / 1024, "KiB/job", NAN);
+  return MM_OK;
 }
 
 static mm_status look_at_shape(measurement *m) {
@@ -223,43 +222,38 @@ static mm_status measure_subject(measurement *m, const subject *s) {
 }
 
 // Seconds of the first list of a process, with all that the device needs to begin.
-static mm_status measure_start(mm_bench_results *results) {
+static mm_status measure_start(mm_bench *b) {
   generation g = { .settings = mm_settings_default(MM_ALGO_AMPO) };
   timing t;
   g.settings.ampo.steps = g.settings.ampo.envs * g.settings.ampo.unroll;
   mm_status status = open_generation(&g, subjects[0].env, 1);
   if (status == MM_OK) status = time_generation(&g, 1, &t);
   close_generation(&g);
-  return status == MM_OK ? mm_bench_add(results, "cuda/warm-up", t.seconds, "s", NAN) : status;
+  if (status == MM_OK) mm_bench_add(b, t.seconds, "s", NAN, "cuda/warm-up");
+  return status;
 }
 
-static mm_status measure_device(measurement *m) {
+mm_status mm_bench_cuda_ampo(mm_bench *b) {
+  measurement m = { .b = b };
   int count;
+  mm_bench_begin(b, "cuda/warm-up");
   MM_TRY(mm_cuda_find(&count));
-  MM_TRY(measure_start(m->results));
-  MM_TRY(mm_cuda_describe(DEVICE, &m->device));
-  MM_TRY(mm_cuda_probe(DEVICE, &m->peak));
-  MM_TRY(mm_bench_add(m->results, "cuda/fp32-fma", 1e-12 * m->peak.fma, "TFLOP/s", NAN));
-  return mm_bench_add(m->results, "cuda/fp16-tensor", 1e-12 * m->peak.tensor, "TFLOP/s", NAN);
-}
-
-mm_status mm_bench_cuda_ampo(mm_bench_results *results, mm_bench_progress *progress, void *user) {
-  measurement m = { .results = results };
-  if (progress) progress("cuda/warm-up", user);
-  MM_TRY(measure_device(&m));
+  MM_TRY(measure_start(b));
+  MM_TRY(mm_cuda_describe(DEVICE, &m.device));
+  MM_TRY(mm_cuda_probe(DEVICE, &m.peak));
+  mm_bench_add(b, 1e-12 * m.peak.fma, "TFLOP/s", NAN, "cuda/fp32-fma");
+  mm_bench_add(b, 1e-12 * m.peak.tensor, "TFLOP/s", NAN, "cuda/fp16-tensor");
   for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "cuda/%s", subjects[i].env);
-    if (progress) progress(name, user);
+    mm_bench_begin(b, "cuda/%s", subjects[i].env);
     MM_TRY(measure_subject(&m, &subjects[i]));
   }
   return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
-// Grid-World
+// Grid-World: a list of the paper's generation, 512 candidates
 
-static mm_status measure_grid(mm_bench_results *results, generation *g) {
+static mm_status measure_grid(mm_bench *b, generation *g) {
   timing first, t;
   double best = INFINITY;
   MM_TRY(time_generation(g, g->most, &first));
@@ -267,20 +261,20 @@ static mm_status measure_grid(mm_bench_results *results, generation *g) {
     MM_TRY(time_generation(g, g->most, &t));
     best = fmin(best, t.seconds);
   }
-  MM_TRY(mm_bench_add(results, "cuda/gridworld/warm-up", first.seconds - best, "s", NAN));
-  MM_TRY(mm_bench_add(results, "cuda/gridworld/generation", best, "s", NAN));
-  MM_TRY(mm_bench_add(results, "cuda/gridworld/steps", t.steps / best, "steps/s", NAN));
-  return mm_bench_add(results, "cuda/gridworld/broken", (double)t.broken, "trainings", NAN);
+  mm_bench_add(b, first.seconds - best, "s", NAN, "cuda/gridworld/warm-up");
+  mm_bench_add(b, best, "s", NAN, "cuda/gridworld/generation");
+  mm_bench_add(b, t.steps / best, "steps/s", NAN, "cuda/gridworld/steps");
+  mm_bench_add(b, (double)t.broken, "trainings", NAN, "cuda/gridworld/broken");
+  return MM_OK;
 }
 
-mm_status mm_bench_cuda_gridworld(mm_bench_results *results, mm_bench_progress *progress,
-                                  void *user) {
+mm_status mm_bench_cuda_gridworld(mm_bench *b) {
   int count;
   MM_TRY(mm_cuda_find(&count));
   generation g = { .settings = mm_settings_default(MM_ALGO_PMD) };
-  if (progress) progress("cuda/gridworld", user);
+  mm_bench_begin(b, "cuda/gridworld");
   mm_status status = open_generation(&g, "GridWorld-all", (size_t)g.settings.search.population);
-  if (status == MM_OK) status = measure_grid(results, &g);
+  if (status == MM_OK) status = measure_grid(b, &g);
   close_generation(&g);
   return status;
 }

@@ -11,7 +11,6 @@
 #include "backend/backend.h"
 #include "backend/ranks/ranks.h"
 #include "base/clock.h"
-#include "base/status.h"
 #include "bench/bench.h"
 #include "bench/rank_model.h"
 #include "mirrormap/env.h"
@@ -113,21 +112,19 @@ static double mean_of(const double *x, size_t n, double *spread) {
 // ---------------------------------------------------------------------------------------------
 // Measuring
 
-static mm_status bench_messages(mm_bench_results *results, measured *m) {
+static mm_status bench_messages(mm_bench *b, measured *m) {
   static const size_t size[] = { 8, 4096, 65536 };
   for (size_t i = 0; i < 3; i++) {
-    char name[64];
     double seconds;
     MM_TRY(mm_ranks_echo(size[i], &seconds));
     if (i == 1) m->latency = 0.5 * seconds;
-    snprintf(name, sizeof name, "mpi/round-trip-%zu", size[i]);
-    MM_TRY(mm_bench_add(results, name, 1e6 * seconds, "us", NAN));
+    mm_bench_add(b, 1e6 * seconds, "us", NAN, "mpi/round-trip-%zu", size[i]);
   }
   return MM_OK;
 }
 
 // A job that does nothing: what remains is the dealing out.
-static mm_status bench_empty(mm_bench_results *results, measured *m) {
+static mm_status bench_empty(mm_bench *b, measured *m) {
   list l = { .n = EMPTY, .settings = mm_settings_default(MM_ALGO_PMD) };
   mm_backend_report report;
   double seconds, own;
@@ -140,15 +137,16 @@ static mm_status bench_empty(mm_bench_results *results, measured *m) {
   after = mm_ranks_traffic();
   double away = EMPTY * (1 - 1.0 / report.ranks); // about as many as went to others
   m->service = own / EMPTY;
-  MM_TRY(mm_bench_add(results, "mpi/empty-jobs", EMPTY / seconds, "jobs/s", NAN));
+  mm_bench_add(b, EMPTY / seconds, "jobs/s", NAN, "mpi/empty-jobs");
   if (report.ranks < 2) return MM_OK;
-  MM_TRY(mm_bench_add(results, "mpi/service-per-job", 1e6 * m->service, "us", NAN));
+  mm_bench_add(b, 1e6 * m->service, "us", NAN, "mpi/service-per-job");
   double sent = (double)(after.messages_sent - before.messages_sent);
-  return mm_bench_add(results, "mpi/jobs-per-message", away / fmax(sent, 1), "jobs", NAN);
+  mm_bench_add(b, away / fmax(sent, 1), "jobs", NAN, "mpi/jobs-per-message");
+  return MM_OK;
 }
 
 // A generation of classic control, of short trainings.
-static mm_status bench_generation(mm_bench_results *results, measured *m) {
+static mm_status bench_generation(mm_bench *b, measured *m) {
   mm_backend_report report;
   mm_rank_traffic before = mm_ranks_traffic(), after;
   double seconds, own, spread;
@@ -162,20 +160,21 @@ static mm_status bench_generation(mm_bench_results *results, measured *m) {
   double mean = mean_of(m->control, m->n_control, &spread), n = TRAININGS;
   double cores = (double)sysconf(_SC_NPROCESSORS_ONLN),
          limit = n * mean / fmin(report.threads, cores);
-  MM_TRY(mm_bench_add(results, "mpi/control/job", mean, "s", NAN));
-  MM_TRY(mm_bench_add(results, "mpi/control/job-spread", 100 * spread, "%", NAN));
-  MM_TRY(mm_bench_add(results, "mpi/control/generation", seconds, "s", limit));
-  MM_TRY(mm_bench_add(results, "mpi/control/dealing-out", 100 * own / (n * mean), "%", NAN));
+  mm_bench_add(b, mean, "s", NAN, "mpi/control/job");
+  mm_bench_add(b, 100 * spread, "%", NAN, "mpi/control/job-spread");
+  mm_bench_add(b, seconds, "s", limit, "mpi/control/generation");
+  mm_bench_add(b, 100 * own / (n * mean), "%", NAN, "mpi/control/dealing-out");
   if (report.ranks < 2) return MM_OK;
   double away = n * (1 - 1.0 / report.ranks);
   m->job_bytes = (double)(after.sent - before.sent) / away;
   m->back_bytes = (double)(after.received - before.received) / away;
-  MM_TRY(mm_bench_add(results, "mpi/control/bytes-out", m->job_bytes, "B", NAN));
-  return mm_bench_add(results, "mpi/control/bytes-back", m->back_bytes, "B", NAN);
+  mm_bench_add(b, m->job_bytes, "B", NAN, "mpi/control/bytes-out");
+  mm_bench_add(b, m->back_bytes, "B", NAN, "mpi/control/bytes-back");
+  return MM_OK;
 }
 
 // Lengths of the paper's Grid-World trainings.
-static mm_status bench_grid(mm_bench_results *results, measured *m) {
+static mm_status bench_grid(mm_bench *b, measured *m) {
   mm_backend_report report;
   double seconds, own, spread;
   list l = { .n = GRID_JOBS, .settings = mm_settings_default(MM_ALGO_PMD) };
@@ -185,10 +184,10 @@ static mm_status bench_grid(mm_bench_results *results, measured *m) {
   empty(&l);
   MM_TRY(status);
   double mean = mean_of(m->grid, m->n_grid, &spread);
-  MM_TRY(mm_bench_add(results, "mpi/gridworld/job", mean, "s", NAN));
-  MM_TRY(mm_bench_add(results, "mpi/gridworld/job-spread", 100 * spread, "%", NAN));
-  return mm_bench_add(results, "mpi/gridworld/dealing-out", 100 * own / ((double)m->n_grid * mean),
-                      "%", NAN);
+  mm_bench_add(b, mean, "s", NAN, "mpi/gridworld/job");
+  mm_bench_add(b, 100 * spread, "%", NAN, "mpi/gridworld/job-spread");
+  mm_bench_add(b, 100 * own / ((double)m->n_grid * mean), "%", NAN, "mpi/gridworld/dealing-out");
+  return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -236,9 +235,8 @@ static mm_status simulate(const scenario *s, const measured *m, int ranks, doubl
 }
 
 // table: [SCENARIOS][POINTS][2], ranks and percent.
-static mm_status simulate_all(mm_bench_results *results, const measured *m, double *table) {
+static mm_status simulate_all(mm_bench *b, const measured *m, double *table) {
   for (int s = 0; s < SCENARIOS; s++) {
-    char name[64];
     double most = 0;
     bool falls = false;
     for (int i = 0; i < POINTS; i++) {
@@ -248,10 +246,9 @@ static mm_status simulate_all(mm_bench_results *results, const measured *m, doub
       falls = falls || point[1] < 90;
       if (!falls) most = point[0];
     }
-    snprintf(name, sizeof name, "model/%s/at-90%%", scenarios[s].name);
-    MM_TRY(mm_bench_add(results, name, most, "ranks", NAN));
-    snprintf(name, sizeof name, "model/%s/at-16384", scenarios[s].name);
-    MM_TRY(mm_bench_add(results, name, table[2 * (s * POINTS + POINTS - 1) + 1], "%", NAN));
+    mm_bench_add(b, most, "ranks", NAN, "model/%s/at-90%%", scenarios[s].name);
+    mm_bench_add(b, table[2 * (s * POINTS + POINTS - 1) + 1], "%", NAN, "model/%s/at-16384",
+                 scenarios[s].name);
   }
   return MM_OK;
 }
@@ -280,39 +277,36 @@ static mm_status draw(const char *path, const double *table) {
   return status;
 }
 
-static mm_status bench_model(mm_bench_results *results, const measured *m, const char *path) {
+static mm_status bench_model(mm_bench *b, const measured *m) {
   double table[SCENARIOS * POINTS * 2];
-  MM_TRY(simulate_all(results, m, table));
-  return path ? draw(path, table) : MM_OK;
+  mm_bench_begin(b, "model");
+  MM_TRY(simulate_all(b, m, table));
+  return b->figure ? draw(b->figure, table) : MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
 
-static mm_status measure(mm_bench_results *results, mm_bench_progress *progress, void *user,
-                         measured *m) {
+static mm_status measure(mm_bench *b, measured *m) {
   int ranks = mm_backend_ranks();
-  MM_TRY(mm_bench_add(results, "mpi/ranks", ranks, "", NAN));
-  if (progress) progress("mpi/round-trip", user);
-  if (ranks > 1) MM_TRY(bench_messages(results, m));
-  if (progress) progress("mpi/empty-jobs", user);
-  MM_TRY(bench_empty(results, m));
-  if (progress) progress("mpi/control", user);
-  MM_TRY(bench_generation(results, m));
-  if (progress) progress("mpi/gridworld", user);
-  return bench_grid(results, m);
+  mm_bench_add(b, ranks, "", NAN, "mpi/ranks");
+  mm_bench_begin(b, "mpi/round-trip");
+  if (ranks > 1) MM_TRY(bench_messages(b, m));
+  mm_bench_begin(b, "mpi/empty-jobs");
+  MM_TRY(bench_empty(b, m));
+  mm_bench_begin(b, "mpi/control");
+  MM_TRY(bench_generation(b, m));
+  mm_bench_begin(b, "mpi/gridworld");
+  return bench_grid(b, m);
 }
 
-mm_status mm_bench_mpi(mm_bench_results *results, mm_bench_progress *progress, void *user,
-                       const char *figure) {
+mm_status mm_bench_mpi(mm_bench *b) {
   measured m = { 0 };
-  mm_status status = measure(results, progress, user, &m);
-  if (status == MM_OK && mm_backend_ranks() > 1) {
-    if (progress) progress("model", user);
-    status = bench_model(results, &m, figure);
-  } else if (status == MM_OK && figure) {
+  mm_status status = measure(b, &m);
+  if (status == MM_OK && mm_backend_ranks() > 1)
+    status = bench_model(b, &m);
+  else if (status == MM_OK && b->figure)
     status = MM_FAIL(MM_ERR_INPUT, "the figure is made from what two ranks measure: start it with "
                                    "mpirun -n 2");
-  }
   mm_free(m.control);
   mm_free(m.grid);
   return status;

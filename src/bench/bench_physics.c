@@ -1,5 +1,6 @@
 // Environment steps per second of the physics on one core: our own engine in each of its builds
-// beside the MuJoCo library, with random actions and resets included.
+// beside the MuJoCo library, which is their reference, with random actions and resets included;
+// then how many times the library's rate the best is. Without the library its lines are missing.
 //
 // All start from the same states, in which episodes are in all their stages, and take turns, so
 // that whatever else the machine does falls on each of them. The thread's own time is counted.
@@ -150,13 +151,9 @@ static mm_status work_open(work *w) {
   return MM_OK;
 }
 
-static mm_status add_runner(runner *r, const char *body, double reference,
-                            mm_bench_results *results) {
-  char name[64];
-  snprintf(name, sizeof name, "physics/%s/%s", body, r->name);
-  MM_TRY(mm_bench_add(results, name, mm_bench_median(r->each, ROUNDS), "steps/s", NAN));
-  results->entry[results->n - 1].reference = reference;
-  return MM_OK;
+static void add_runner(mm_bench *b, runner *r, const char *body, double reference) {
+  mm_bench_add(b, mm_bench_median(r->each, ROUNDS), "steps/s", NAN, "physics/%s/%s", body, r->name);
+  mm_bench_refer(b, reference);
 }
 
 // As the environments are called: Hopper, Hopper-v4.
@@ -166,21 +163,20 @@ static void name_of(mm_body body, mm_flavour flavour, char out[24]) {
 }
 
 // Rates with the library's as their reference, then how many times it the best one is.
-static mm_status report(work *w, mm_bench_results *results) {
+static void report(mm_bench *b, work *w) {
   char body[24];
   name_of(w->body, w->flavour, body);
   runner *library = &w->library, *best = fastest(w);
   double reference = library->physics ? mm_bench_median(library->each, ROUNDS) : NAN;
-  char name[64];
   for (int i = 0; i < BUILDS; i++)
-    if (w->own[i].physics) MM_TRY(add_runner(&w->own[i], body, reference, results));
-  if (!library->physics) return MM_OK;
-  MM_TRY(add_runner(library, body, NAN, results));
-  snprintf(name, sizeof name, "physics/%s/times-mujoco", body);
-  return mm_bench_add(results, name, mm_bench_median(best->each, ROUNDS) / reference, "x", NAN);
+    if (w->own[i].physics) add_runner(b, &w->own[i], body, reference);
+  if (!library->physics) return;
+  add_runner(b, library, body, NAN);
+  mm_bench_add(b, mm_bench_median(best->each, ROUNDS) / reference, "x", NAN,
+               "physics/%s/times-mujoco", body);
 }
 
-static mm_status measure(mm_body body, mm_flavour flavour, mm_bench_results *results) {
+static mm_status measure(mm_bench *b, mm_body body, mm_flavour flavour) {
   work w = { .body = body, .flavour = flavour };
   mm_status status = work_open(&w);
   for (int round = 0; round < ROUNDS && status == MM_OK; round++) {
@@ -188,22 +184,19 @@ static mm_status measure(mm_body body, mm_flavour flavour, mm_bench_results *res
       if (w.own[i].physics) w.own[i].each[round] = time_steps(&w, &w.own[i], i == 0 ? 1 : 8);
     if (w.library.physics) w.library.each[round] = time_steps(&w, &w.library, 1);
   }
-  if (status == MM_OK) status = report(&w, results);
+  if (status == MM_OK) report(b, &w);
   work_close(&w);
   return status;
 }
 
-mm_status mm_bench_physics(mm_bench_results *results, mm_bench_progress *progress, void *user) {
-  mm_bench_core core = mm_bench_core_hold();
-  mm_status status = MM_OK;
-  for (int i = 0; i < MM_FLAVOUR_COUNT * MM_BODY_COUNT && status == MM_OK; i++) {
+mm_status mm_bench_physics(mm_bench *b) {
+  for (int i = 0; i < MM_FLAVOUR_COUNT * MM_BODY_COUNT; i++) {
     const mm_flavour flavour = (mm_flavour)(i / MM_BODY_COUNT);
     const mm_body body = (mm_body)(i % MM_BODY_COUNT);
     char name[24];
     name_of(body, flavour, name);
-    if (progress) progress(name, user);
-    status = measure(body, flavour, results);
+    mm_bench_begin(b, "%s", name);
+    MM_TRY(measure(b, body, flavour));
   }
-  mm_bench_core_release(&core);
-  return status;
+  return MM_OK;
 }
