@@ -9,18 +9,13 @@
 #include "cli/core/terminal.h"
 #include "env/grid/grid_task.h"
 
-static int fail_reading(mm_status status) {
-  bool unreadable = status == MM_ERR_INPUT || status == MM_ERR_IO;
-  return fail(unreadable ? EXIT_USAGE : EXIT_FAILED, "%s", mm_last_error());
-}
-
 int grid_argument_open(const char *id, uint64_t seed, uint64_t index, mm_grid **out) {
   mm_env *env = NULL;
   *out = NULL;
   mm_status status = mm_env_open(id, &env);
   if (status == MM_OK) status = mm_grid_draw(env, seed, index, out);
   mm_env_destroy(env);
-  return status == MM_OK ? EXIT_DONE : fail_reading(status);
+  return status == MM_OK ? EXIT_DONE : fail_reading(status, "");
 }
 
 static bool ends_in(const char *text, const char *end) {
@@ -34,10 +29,4 @@ const char *grid_instance(const char *id, uint64_t seed, uint64_t index,
   if (strchr(id, '/') == NULL && !ends_in(id, ".yaml") && !ends_in(id, ".yml"))
     snprintf(out, GRID_INSTANCE_SIZE, "  seed %" PRIu64 ", index %" PRIu64, seed, index);
   return out;
-}
-
-const char *const grid_termination_names[] = { "absorb", "restart", NULL };
-
-bool grid_restarts(const char *name) {
-  return strcmp(name, "restart") == 0;
 }

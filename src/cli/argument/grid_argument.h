@@ -17,8 +17,4 @@ enum { GRID_INSTANCE_SIZE = 64 };
 const char *grid_instance(const char *id, uint64_t seed, uint64_t index,
                           char out[GRID_INSTANCE_SIZE]);
 
-// --set termination=...
-extern const char *const grid_termination_names[];
-bool grid_restarts(const char *name);
-
 #endif

@@ -32,10 +32,8 @@ int map_argument_open(const char *text, mm_map **out) {
   bool from_stdin = strcmp(text, "-") == 0;
   mm_status status = from_stdin ? open_stdin(out) : mm_map_open(text, out);
   if (status == MM_OK) return EXIT_DONE;
-  bool unreadable = status == MM_ERR_INPUT || status == MM_ERR_IO;
   bool named = from_stdin || strstr(mm_last_error(), text) != NULL;
-  return fail(unreadable ? EXIT_USAGE : EXIT_FAILED, "%s%s%s", named ? "" : text, named ? "" : ": ",
-              mm_last_error());
+  return fail_reading(status, named ? "" : text);
 }
 
 int map_list_open(const option_texts *texts, map_list *out) {

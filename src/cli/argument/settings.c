@@ -66,20 +66,13 @@ int settings_resolve(const settings_args *args, mm_algo algo, const char *preset
 }
 
 int settings_check_env(const settings_args *args, const char *id) {
-  const bool body = env_group_of(id) == GROUP_BODY;
-  const struct {
-    int key;
-    bool heeded;
-    const char *whose;
-  } special[] = { { MM_KEY_flavour, body, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_physics, body, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_fresh_reset, body, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_rules, env_group_of(id) == GROUP_MINATAR, "MinAtar" },
-                  { MM_KEY_gymnasium_walls, strcmp(id, "MountainCarContinuous-v0") == 0,
-                    "MountainCarContinuous-v0" } };
-  for (size_t i = 0; i < sizeof special / sizeof *special; i++)
-    if (args->value[special[i].key] != NULL && !special[i].heeded)
-      return fail_usage("setting '%s' is for %s, not for '%s'",
-                        mm_settings_any_key((size_t)special[i].key), special[i].whose, id);
+  static const int special[] = { MM_KEY_flavour, MM_KEY_physics, MM_KEY_fresh_reset, MM_KEY_rules,
+                                 MM_KEY_gymnasium_walls };
+  for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+    const char *key = mm_settings_any_key((size_t)special[i]);
+    const char *whose = env_setting_owner(key, env_group_of(id), id);
+    if (args->value[special[i]] != NULL && whose != NULL)
+      return fail_usage("setting '%s' is for %s, not for '%s'", key, whose, id);
+  }
   return EXIT_DONE;
 }

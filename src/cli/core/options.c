@@ -208,6 +208,10 @@ static int read_value(const command *c, const option *o, const char *what, const
     code = read_choice(o, what, text, &choice);
     if (code == EXIT_DONE) *(const char **)field(o, args) = o->choices[choice];
     return code;
+  case OPTION_PLACE:
+    code = read_choice(o, what, text, &choice);
+    if (code == EXIT_DONE) *(int *)field(o, args) = 1 + (int)choice;
+    return code;
   case OPTION_COUNT:
     return read_count(o, what, text, field(o, args));
   case OPTION_NUMBER:

@@ -169,10 +169,17 @@ int exit_code_of(mm_status status) {
   return status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED;
 }
 
+static const char *error_text(mm_status status) {
+  return mm_last_error()[0] != '\0' ? mm_last_error() : mm_status_text(status);
+}
+
 int fail_status(mm_status status) {
-  const char *text = mm_last_error();
-  if (text[0] == '\0') text = mm_status_text(status);
-  return fail(exit_code_of(status), "%s", text);
+  return fail(exit_code_of(status), "%s", error_text(status));
+}
+
+int fail_reading(mm_status status, const char *what) {
+  return fail(status == MM_ERR_IO ? EXIT_USAGE : exit_code_of(status), "%s%s%s", what,
+              what[0] != '\0' ? ": " : "", error_text(status));
 }
 
 void note(const char *format, ...) {

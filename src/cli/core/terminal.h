@@ -67,6 +67,10 @@ int exit_code_of(mm_status status);
 // The library's last error, with that code.
 int fail_status(mm_status status);
 
+// The same where something was to be read, named `what` ("": nameless): that it cannot be, whatever
+// the reason, is EXIT_USAGE.
+int fail_reading(mm_status status, const char *what);
+
 // Messages, unless --quiet.
 void note(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 void warn(const char *format, ...) MM_CHECK_FORMAT(1, 2);

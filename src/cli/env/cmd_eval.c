@@ -13,13 +13,13 @@
 #include "cli/core/interrupt.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "cli/env/policy_argument.h"
-#include "cli/env/vec_game.h"
+#include "cli/env/env_args.h"
 #include "study/policy/evaluate.h"
 
 typedef struct eval_args {
   command_args common;
-  const char *policy, *env, *rules, *flavour, *physics;
+  const char *policy, *env;
+  int rules, flavour, physics; // mm_env_rules, mm_env_flavour, mm_env_physics
   uint64_t episodes, seed, agent, max_steps, threads;
   bool sample, greedy;
 } eval_args;
@@ -49,16 +49,16 @@ static const option options[] = {
 };
 
 static const option settings[] = {
-  OPTION(CHOICE, "rules", rules, NULL,
+  OPTION(PLACE, "rules", rules, NULL,
          "MinAtar: those of gymnax, or the original's with sticky actions (default: as in "
          "training)",
-         .choices = vec_rules_names),
-  OPTION(CHOICE, "flavour", flavour, NULL,
+         .choices = env_rules_names),
+  OPTION(PLACE, "flavour", flavour, NULL,
          "Hopper, HalfCheetah, Ant: contacts and integrator (default: as in training)",
-         .choices = vec_flavour_names),
-  OPTION(CHOICE, "physics", physics, NULL,
+         .choices = env_flavour_names),
+  OPTION(PLACE, "physics", physics, NULL,
          "what moves them: our own engine, or the MuJoCo library (default: as in training)",
-         .choices = vec_physics_names, .direct = true),
+         .choices = env_physics_names, .direct = true),
   { 0 },
 };
 
@@ -85,9 +85,9 @@ static void add_returns(cJSON *object, const mm_returns *r) {
   output_add_number(object, "cut", (double)r->cut);
 }
 
+// NULL: as the ID says
 static const char *rules_name(const outcome *o) {
-  const char *name = policy_argument_rules(&o->of);
-  return name != NULL ? name : "id";
+  return o->of.rules == MM_RULES_BY_ID ? NULL : env_rules_names[o->of.rules - 1];
 }
 
 static void add_body(cJSON *root, const mm_evaluation *e) {
@@ -110,7 +110,7 @@ static int put_json(const outcome *o) {
   else
     cJSON_AddNullToObject(root, "map");
   cJSON_AddStringToObject(root, "actions", o->args->greedy ? "greedy" : "sample");
-  cJSON_AddStringToObject(root, "rules", rules_name(o));
+  cJSON_AddStringToObject(root, "rules", rules_name(o) != NULL ? rules_name(o) : "id");
   add_body(root, e);
   mm_json_add_whole(root, "seed", o->args->seed);
   output_add_number(root, "episodes", (double)e->n_episode);
@@ -191,7 +191,7 @@ static void put_text(const outcome *o) {
   const mm_evaluation *e = &o->evaluation;
   const mm_returns *r = &e->all;
   char number[4][OUTPUT_NUMBER_SIZE], kind[MAP_KIND_SIZE];
-  const char *rules = policy_argument_rules(&o->of);
+  const char *rules = rules_name(o);
   printf("%s%s%s, %s", output_plain(mm_env_id(o->of.env)), rules != NULL ? ", rules=" : "",
          rules != NULL ? rules : "", mm_algo_name(o->of.info.settings.algo));
   if (mm_algo_has_map(o->of.info.settings.algo))
@@ -228,8 +228,8 @@ static mm_status evaluate(outcome *o) {
   mm_evaluate_config config = { .policy = o->of.policy,
                                 .env = o->of.env,
                                 .rules = o->of.rules,
-                                .flavour = vec_flavour_of(args->flavour),
-                                .physics = vec_physics_of(args->physics),
+                                .flavour = (mm_env_flavour)args->flavour,
+                                .physics = (mm_env_physics)args->physics,
                                 .agent = one ? (int64_t)args->agent : MM_EVALUATE_ALL,
                                 .episodes = (size_t)args->episodes,
                                 .seed = args->seed,
@@ -256,9 +256,10 @@ static int evaluate_and_show(outcome *o) {
 }
 
 static int check_body(const eval_args *args, const char *id) {
-  const char *given = args->flavour != NULL ? "flavour" : args->physics != NULL ? "physics" : NULL;
-  if (given == NULL || env_group_of(id) == GROUP_BODY) return EXIT_DONE;
-  return fail_usage("setting '%s' is for Hopper, HalfCheetah and Ant, not for '%s'", given, id);
+  const char *given = args->flavour != 0 ? "flavour" : args->physics != 0 ? "physics" : NULL;
+  const char *whose = given != NULL ? env_setting_owner(given, env_group_of(id), id) : NULL;
+  if (whose == NULL) return EXIT_DONE;
+  return fail_usage("setting '%s' is for %s, not for '%s'", given, whose, id);
 }
 
 static int run(void *raw) {
@@ -268,7 +269,7 @@ static int run(void *raw) {
     return fail_usage("expected '--sample' or '--greedy', not both");
   if (args->agent > INT32_MAX)
     return fail_usage("option '--agent': %" PRIu64 " is too large", args->agent);
-  int code = policy_argument_open(args->policy, args->env, args->rules, &o.of);
+  int code = policy_argument_open(args->policy, args->env, (mm_env_rules)args->rules, &o.of);
   if (code == EXIT_DONE) code = check_body(args, mm_env_id(o.of.env));
   if (code == EXIT_DONE) code = evaluate_and_show(&o);
   mm_evaluation_release(&o.evaluation);

@@ -1,6 +1,6 @@
 // `env show` of all but Grid-World: sizes, laws in a few words, and the first picture.
 
-#include "cli/env/vec_show.h"
+#include "cli/env/env_args.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/draw/picture_drawing.h"
+#include "cli/env/vec_game.h"
 
 typedef struct shown {
   vec_game game;
@@ -125,7 +126,7 @@ static void print_facts(const shown *s) {
                            : "env play, env show --frames, bench env (steps per second)");
 }
 
-static void print(const shown *s) {
+static int print(const shown *s) {
   enum { LINES = 16 };
   int width = terminal_width(stdout);
   text_panel picture = { 0 }, legend = { 0 };
@@ -138,6 +139,7 @@ static void print(const shown *s) {
   print_facts(s);
   panel_release(&picture);
   panel_release(&legend);
+  return EXIT_DONE;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -205,20 +207,16 @@ static bool find_info(const char *id, mm_env_info *out) {
   return false;
 }
 
-int vec_show(const mm_env *env, const vec_game_config *config, bool json) {
+int vec_show(const mm_env *env, const env_args *args) {
   const char *id = mm_env_id(env);
   shown s = { .facts = env_facts_find(id) };
   if (s.facts == NULL || !find_info(id, &s.info) || !mm_scene_find(id, &s.scene))
     return fail(EXIT_FAILED, "environment '%s' cannot be shown", id);
-  s.original = config->rules != NULL ? strcmp(config->rules, "minatar") == 0
-                                     : strncmp(id, "MinAtar/", 8) == 0;
-  mm_status status = vec_game_open(env, config, &s.game);
+  s.original = args->rules == MM_RULES_MINATAR ||
+               (args->rules == MM_RULES_BY_ID && strncmp(id, "MinAtar/", 8) == 0);
+  mm_status status = vec_game_open(env, args, NULL, &s.game);
   if (status != MM_OK) return fail_status(status);
-  int code = EXIT_DONE;
-  if (json)
-    code = print_json(&s);
-  else
-    print(&s);
+  int code = args->common.json ? print_json(&s) : print(&s);
   vec_game_release(&s.game);
   return code;
 }
