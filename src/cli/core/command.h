@@ -163,4 +163,8 @@ const char *options_suggestion(const char *word, const char *const *names, size_
 void help_program(const command *const *commands);
 void help_command(const command *c, const char *path);
 
+// Wraps `text` into lines of at most `width` columns that begin at `indent`; the cursor stands at
+// `column` already. A line break in the text stays one.
+void help_wrapped(const char *text, int indent, int column, int width);
+
 #endif

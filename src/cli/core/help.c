@@ -13,10 +13,7 @@ static int page_width(void) {
   return width < 50 ? 50 : width > 100 ? 100 : width;
 }
 
-// Wraps `text` into lines that begin at `indent`; the cursor stands at `column` already. A line
-// break in the text stays one.
-static void put_wrapped(const char *text, int indent, int column) {
-  int width = page_width();
+void help_wrapped(const char *text, int indent, int column, int width) {
   while (*text != '\0') {
     int length = (int)strcspn(text, " \n");
     if (column > indent && column + 1 + length > width) {
@@ -36,6 +33,10 @@ static void put_wrapped(const char *text, int indent, int column) {
     if (*text != '\0') text++;
   }
   fputc('\n', stdout);
+}
+
+static void put_wrapped(const char *text, int indent, int column) {
+  help_wrapped(text, indent, column, page_width());
 }
 
 static void put_heading(const char *text) {

@@ -2,7 +2,9 @@
 
 #include "cli/core/memory.h"
 
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,4 +29,16 @@ char *memory_text(const char *text, size_t length) {
   char *copy = memory_take(length + 1, 1);
   memcpy(copy, text, length);
   return copy;
+}
+
+char *memory_print(const char *format, ...) {
+  va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  int length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  char *text = memory_take(length < 0 ? 1 : (size_t)length + 1, 1);
+  if (length > 0) vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  return text;
 }

@@ -87,6 +87,11 @@ void log_line(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 enum { DURATION_SIZE = 24 };
 const char *format_duration(double seconds, char out[DURATION_SIZE]);
 
+// A bar of `width` cells that is filled by so many eighths of one, which are seen where the locale
+// can show them; elsewhere `blank` is what is not filled.
+#define BAR_SIZE(width) (3 * (width) + 1)
+const char *format_bar(int eighths, int width, char blank, char *out);
+
 void progress_begin(const char *label, double total, const char *unit);
 void progress_update(double done, const char *detail);
 void progress_end(void);

@@ -110,32 +110,15 @@ static void put_title(const player *p, const char *line_end) {
          terminal_style(stdout, STYLE_PLAIN), p->base.args->seed, rules_text(p), who, line_end);
 }
 
-// the share of a bar that is filled, in eighths of a character where the locale has them
-static const char *format_bar(float share, char out[3 * BAR_WIDTH + 1]) {
-  const int eighths = (int)lroundf(share * 8 * BAR_WIDTH);
-  size_t used = 0;
-  for (int i = 0; i < BAR_WIDTH; i++) {
-    const int part = eighths - 8 * i < 8 ? eighths - 8 * i : 8;
-    if (terminal_unicode() && part > 0) {
-      memcpy(out + used, "\xe2\x96", 2); // U+258F .. U+2588: one to eight eighths
-      out[used + 2] = (char)(0x90 - part);
-      used += 3;
-    } else {
-      out[used++] = part >= 4 ? '#' : ' ';
-    }
-  }
-  out[used] = '\0';
-  return out;
-}
-
 // what the policy thinks of the state in sight
 static void add_probs(const player *p, text_panel *panel) {
   const float *probs = vec_game_probs(&p->game);
   const mm_vec_info *info = &p->game.info;
-  char bar[3 * BAR_WIDTH + 1];
+  char bar[BAR_SIZE(BAR_WIDTH)];
   if (probs == NULL) return;
   for (int32_t i = 0; i < info->n_action; i++)
-    panel_add(panel, "%-6s %s %5.3f", info->action_name[i], format_bar(probs[i], bar),
+    panel_add(panel, "%-6s %s %5.3f", info->action_name[i],
+              format_bar((int)lroundf(probs[i] * 8 * BAR_WIDTH), BAR_WIDTH, ' ', bar),
               (double)probs[i]);
   panel_add(panel, "%s", "");
 }

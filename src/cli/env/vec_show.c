@@ -2,7 +2,7 @@
 
 #include "cli/env/env_args.h"
 
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,18 +68,8 @@ static const char *forms_of(const shown *s) {
 // "name    text", the text wrapped behind the name
 static void put_fact(const char *name, const char *text) {
   enum { INDENT = 13, WIDTH_MOST = 100 };
-  int width = terminal_width(stdout), column = printf("%-*s", INDENT, name);
-  if (width > WIDTH_MOST) width = WIDTH_MOST;
-  while (*text != '\0') {
-    int length = (int)strcspn(text, " ");
-    if (column > INDENT && column + 1 + length > width) {
-      printf("\n%*s", INDENT, "");
-      column = INDENT;
-    }
-    column += printf("%s%.*s", column > INDENT ? " " : "", length, text);
-    text += length + (text[length] == ' ');
-  }
-  fputc('\n', stdout);
+  int width = terminal_width(stdout);
+  help_wrapped(text, INDENT, printf("%-*s", INDENT, name), width < WIDTH_MOST ? width : WIDTH_MOST);
 }
 
 static void put_actions(const shown *s) {
@@ -107,10 +97,7 @@ static void print_facts(const shown *s) {
   put_actions(s);
   put_fact("reward", s->facts->reward);
   put_fact("end", s->facts->end);
-  if (v->limit > 0)
-    snprintf(text, sizeof text, "%d steps", v->limit);
-  else
-    snprintf(text, sizeof text, "none");
+  snprintf(text, sizeof text, v->limit > 0 ? "%d steps" : "none", v->limit);
   put_fact("limit", text);
   put_fact("random", s->facts->random);
   if (s->facts->body) {
@@ -184,10 +171,7 @@ static int print_json(const shown *s) {
   cJSON_AddStringToObject(root, "preset", s->info.preset);
   add_observation(root, s);
   add_actions(root, &s->game.info);
-  if (s->game.info.limit > 0)
-    output_add_number(root, "limit", s->game.info.limit);
-  else
-    cJSON_AddNullToObject(root, "limit");
+  mm_json_add_defined(root, "limit", s->game.info.limit > 0 ? s->game.info.limit : (double)NAN);
   cJSON_AddStringToObject(root, "reward", s->facts->reward);
   cJSON_AddStringToObject(root, "end", s->facts->end);
   cJSON_AddStringToObject(root, "random", s->facts->random);
