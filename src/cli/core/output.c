@@ -89,6 +89,10 @@ void output_add_number(cJSON *object, const char *key, double value) {
   cJSON_AddItemToObject(object, key, mm_json_number(value));
 }
 
+void output_add_text(cJSON *object, const char *key, const char *text) {
+  cJSON_AddItemToObject(object, key, text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
+}
+
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n) {
   cJSON_AddItemToObject(object, key, mm_json_numbers(values, n));
 }

@@ -105,10 +105,9 @@ static int put_json(const outcome *o) {
   cJSON_AddStringToObject(root, "policy", o->args->policy);
   cJSON_AddStringToObject(root, "trained_on", info->env_id);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(info->settings.algo));
-  if (mm_algo_has_map(info->settings.algo))
-    cJSON_AddStringToObject(root, "map", mm_map_kind_name(mm_map_get_kind(info->map)));
-  else
-    cJSON_AddNullToObject(root, "map");
+  output_add_text(
+      root, "map",
+      mm_algo_has_map(info->settings.algo) ? mm_map_kind_name(mm_map_get_kind(info->map)) : NULL);
   cJSON_AddStringToObject(root, "actions", o->args->greedy ? "greedy" : "sample");
   cJSON_AddStringToObject(root, "rules", rules_name(o) != NULL ? rules_name(o) : "id");
   add_body(root, e);
@@ -142,7 +141,6 @@ static void put_agents(const outcome *o) {
                                         "median", "min",  "max",         "mean length" };
   const mm_evaluation *e = &o->evaluation;
   const size_t n = e->n_agent < AGENTS_SHOWN ? e->n_agent : AGENTS_SHOWN;
-  char seed[24];
   table *t = table_create(header, 9);
   for (size_t i = 0; i < n; i++) {
     const mm_returns *r = &e->agent[i];
@@ -153,15 +151,10 @@ static void put_agents(const outcome *o) {
                            r->min,
                            r->max,
                            r->mean_length };
-    snprintf(seed, sizeof seed, "%" PRIu64, o->of.info.seed + e->first + i);
     table_number(t, (double)(e->first + i));
-    table_text(t, seed);
-    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
-      if (isnan(row[k]))
-        table_text(t, "-");
-      else
-        table_number(t, row[k]);
-    }
+    table_format(t, "%" PRIu64, o->of.info.seed + e->first + i);
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++)
+      table_defined(t, row[k]);
   }
   fputc('\n', stdout);
   table_print(t);

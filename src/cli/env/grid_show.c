@@ -3,6 +3,7 @@
 
 #include "cli/env/env_args.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -279,10 +280,7 @@ static int print_json(const mm_grid *grid, const char *id, const env_args *args,
   mm_json_add_whole(root, "index", args->index);
   add_task(root, grid);
   output_add_number(root, "states", f->n_free << grid->n_object);
-  if (f->exact)
-    output_add_number(root, "reachable_states", f->n_reachable);
-  else
-    cJSON_AddNullToObject(root, "reachable_states");
+  mm_json_add_defined(root, "reachable_states", f->exact ? f->n_reachable : (double)NAN);
   output_add_number(root, "gamma", args->gamma);
   add_pair(root, "v_star", f, f->optimal);
   add_pair(root, "v_uniform", f, f->uniform);

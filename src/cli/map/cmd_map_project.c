@@ -184,16 +184,11 @@ static void put_one(const score_rows *scores, const policies *result) {
 }
 
 static void put_many(const score_rows *scores, const policies *result) {
-  size_t columns = scores->columns + 2;
-  const char **header = memory_take(columns, sizeof *header);
-  char(*names)[24] = memory_take(columns, sizeof *names);
-  header[0] = "row";
-  header[1] = "lambda";
-  for (size_t i = 2; i < columns; i++) {
-    snprintf(names[i], sizeof names[i], "p%zu", i - 1);
-    header[i] = names[i];
-  }
-  table *t = table_create(header, columns);
+  table *t = table_create(NULL, scores->columns + 2);
+  table_text(t, "row");
+  table_text(t, "lambda");
+  for (size_t i = 0; i < scores->columns; i++)
+    table_format(t, "p%zu", i + 1);
   for (size_t row = 0; row < scores->rows; row++) {
     table_number(t, (double)(row + 1));
     table_number(t, result->lambda[row]);
@@ -201,8 +196,6 @@ static void put_many(const score_rows *scores, const policies *result) {
       table_number(t, result->probs[row * scores->columns + i]);
   }
   table_print(t);
-  free(header);
-  free(names);
 }
 
 static int run(void *raw) {

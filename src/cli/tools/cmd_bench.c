@@ -67,9 +67,10 @@ static int put_json(const mm_bench *results, bool cuda) {
 }
 
 static void put_digits(table *t, double value, int digits) {
-  char text[32];
-  snprintf(text, sizeof text, "%.*g", digits, value);
-  table_text(t, isnan(value) ? "" : text);
+  if (isnan(value))
+    table_text(t, "");
+  else
+    table_format(t, "%.*g", digits, value);
 }
 
 static int put_table(const mm_bench *results, bool cuda) {

@@ -52,13 +52,6 @@ typedef struct folder {
 // ---------------------------------------------------------------------------------------------
 // Places
 
-static char *join(const char *parent, const char *name, const char *ending) {
-  size_t room = strlen(parent) + strlen(name) + strlen(ending) + 2;
-  char *path = memory_take(room, 1);
-  snprintf(path, room, "%s/%s%s", parent, name, ending);
-  return path;
-}
-
 static int make_folder(const char *path) {
   bool made;
   mm_status status = mm_run_make_folder(path, &made);
@@ -68,9 +61,14 @@ static int make_folder(const char *path) {
 static void choose_folder(const report_args *args, const mm_report *report, folder *f) {
   struct stat about;
   f->path = args->out != NULL ? args->out : mm_report_folder(report, 0);
-  f->page = join(f->path, "report", ".html");
-  f->figures = join(f->path, "figures", "");
+  f->page = memory_print("%s/report.html", f->path);
+  f->figures = memory_print("%s/figures", f->path);
   f->fresh = stat(f->page, &about) != 0;
+}
+
+// The i-th file: each figure in all formats.
+static char *figure_path(const folder *f, const mm_report_figure *figure, size_t i) {
+  return memory_print("%s/%s%s", f->figures, figure[i / ENDINGS].name, endings[i % ENDINGS]);
 }
 
 // Figures beside a page of ours are ours too, others may be anybody's.
@@ -78,7 +76,7 @@ static int check_figures(const folder *f, const mm_report_figure *figure, size_t
   struct stat about;
   int code = EXIT_DONE;
   for (size_t i = 0; i < n * ENDINGS && f->fresh && code == EXIT_DONE; i++) {
-    char *path = join(f->figures, figure[i / ENDINGS].name, endings[i % ENDINGS]);
+    char *path = figure_path(f, figure, i);
     if (lstat(path, &about) == 0)
       code = fail(EXIT_USAGE,
                   "%s exists, and no report beside it: choose another folder with --out", path);
@@ -101,7 +99,7 @@ static int draw(const mm_report *report, const folder *f, const mm_report_figure
   int code = make_folder(f->figures);
   progress_begin("figures", (double)(n * ENDINGS), "figures");
   for (size_t i = 0; i < n * ENDINGS && code == EXIT_DONE; i++) {
-    char *path = join(f->figures, figure[i / ENDINGS].name, endings[i % ENDINGS]);
+    char *path = figure_path(f, figure, i);
     if (mm_report_draw(report, &figure[i / ENDINGS], path) == MM_OK)
       cJSON_AddItemToArray(drawn, cJSON_CreateString(path));
     else
