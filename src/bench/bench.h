@@ -7,7 +7,9 @@
 #include <stddef.h>
 
 #include "agent/ampo.h"
+#include "backend/backend.h"
 #include "base/status.h"
+#include "study/settings/settings.h"
 
 typedef struct mm_bench_result {
   char name[64];
@@ -106,6 +108,34 @@ double mm_bench_step_work(const mm_ampo_config *config, const mm_ampo_shape *sha
 // Of a gradient step on a minibatch, per row: of each stage, and their sum, which is returned.
 double mm_bench_row_work(bool gaussian, double hidden, const mm_ampo_shape *shape, size_t minibatch,
                          double work[MM_NET_STAGES]);
+
+// Trainings as a generation of a search has them, each of a map near the start of the search.
+typedef struct mm_bench_jobs {
+  mm_settings settings; // to be set before they are opened, with n
+  size_t n;
+  mm_env *env;
+  double *z;         // [n][search size of the maps]
+  mm_job *job;       // [n]
+  mm_result *result; // [n]
+} mm_bench_jobs;
+
+// What it took to run them.
+typedef struct mm_bench_jobs_time {
+  double seconds, thread_seconds; // by the clock, of the calling thread
+  double steps;                   // of environments
+  size_t broken;                  // trainings that ended early
+  mm_backend_report report;
+} mm_bench_jobs_time;
+
+// As candidates of a first generation, in pairs with a seed each; or (`spread` false) all with the
+// map in their middle and a seed of their own. Close in either case.
+mm_status mm_bench_jobs_open(mm_bench_jobs *j, const char *env, bool spread);
+void mm_bench_jobs_close(mm_bench_jobs *j);
+
+// The first n of them. Maps as wild as some of a first generation are may break down, in the first
+// iteration too: that is counted, and no failure.
+mm_status mm_bench_jobs_run(mm_bench_jobs *j, size_t n, const mm_backend_place *place,
+                            mm_bench_jobs_time *out);
 
 // Of x[n], n > 0, which it sorts.
 double mm_bench_median(double *x, size_t n);
