@@ -3,10 +3,9 @@
 #include "cli/argument/grid_argument.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "cli/core/terminal.h"
+#include "cli/core/output.h"
 #include "env/grid/grid_task.h"
 
 int grid_argument_open(const char *id, uint64_t seed, uint64_t index, mm_grid **out) {
@@ -23,10 +22,7 @@ static bool ends_in(const char *text, const char *end) {
   return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-const char *grid_instance(const char *id, uint64_t seed, uint64_t index,
-                          char out[GRID_INSTANCE_SIZE]) {
-  out[0] = '\0';
-  if (strchr(id, '/') == NULL && !ends_in(id, ".yaml") && !ends_in(id, ".yml"))
-    snprintf(out, GRID_INSTANCE_SIZE, "  seed %" PRIu64 ", index %" PRIu64, seed, index);
-  return out;
+const char *grid_instance(const char *id, uint64_t seed, uint64_t index) {
+  if (strchr(id, '/') != NULL || ends_in(id, ".yaml") || ends_in(id, ".yml")) return "";
+  return output_format("  seed %" PRIu64 ", index %" PRIu64, seed, index);
 }

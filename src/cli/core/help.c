@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/core/command.h"
+#include "cli/core/output.h"
 #include "cli/core/terminal.h"
 
 enum { INDENT = 2, COLUMN = 26 };
@@ -40,8 +41,7 @@ static void put_wrapped(const char *text, int indent, int column) {
 }
 
 static void put_heading(const char *text) {
-  printf("\n%s%s%s\n", terminal_style(stdout, STYLE_BOLD), text,
-         terminal_style(stdout, STYLE_PLAIN));
+  printf("\n%s\n", output_styled(STYLE_BOLD, text));
 }
 
 // "  name      text", the text on its own line where the name is long

@@ -2,7 +2,6 @@
 
 #include "cli/core/memory.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,14 +30,20 @@ char *memory_text(const char *text, size_t length) {
   return copy;
 }
 
-char *memory_print(const char *format, ...) {
-  va_list arguments, again;
-  va_start(arguments, format);
+char *memory_print_list(const char *format, va_list arguments) {
+  va_list again;
   va_copy(again, arguments);
-  int length = vsnprintf(NULL, 0, format, arguments);
-  va_end(arguments);
-  char *text = memory_take(length < 0 ? 1 : (size_t)length + 1, 1);
-  if (length > 0) vsnprintf(text, (size_t)length + 1, format, again);
+  int length = vsnprintf(NULL, 0, format, again);
   va_end(again);
+  char *text = memory_take(length < 0 ? 1 : (size_t)length + 1, 1);
+  if (length > 0) vsnprintf(text, (size_t)length + 1, format, arguments);
+  return text;
+}
+
+char *memory_print(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char *text = memory_print_list(format, arguments);
+  va_end(arguments);
   return text;
 }

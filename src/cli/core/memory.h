@@ -4,6 +4,7 @@
 #ifndef MM_CLI_MEMORY_H
 #define MM_CLI_MEMORY_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -18,5 +19,6 @@ char *memory_text(const char *text, size_t length);
 
 // Text as printf makes it, as long as it takes.
 char *memory_print(const char *format, ...) MM_CHECK_FORMAT(1, 2);
+char *memory_print_list(const char *format, va_list arguments);
 
 #endif

@@ -61,9 +61,16 @@ void output_text(const char *text) {
   remember_error();
 }
 
-const char *output_plain(const char *text) {
-  static char *kept[8];
+// Texts for the next few calls.
+static const char *keep(char *text) {
+  static char *kept[16];
   static size_t next;
+  next = (next + 1) % (sizeof kept / sizeof *kept);
+  free(kept[next]);
+  return kept[next] = text;
+}
+
+const char *output_plain(const char *text) {
   const unsigned char *c = (const unsigned char *)text;
   char *copy = memory_take(4 * strlen(text) + 1, 1), *to = copy;
   for (size_t left = strlen(text), n; left > 0; c += n, left -= n) {
@@ -73,9 +80,20 @@ const char *output_plain(const char *text) {
     else
       n = 1, to += sprintf(to, "\\x%02x", *c);
   }
-  next = (next + 1) % (sizeof kept / sizeof *kept);
-  free(kept[next]);
-  return kept[next] = copy;
+  return keep(copy);
+}
+
+const char *output_format(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char *text = memory_print_list(format, arguments);
+  va_end(arguments);
+  return keep(text);
+}
+
+const char *output_styled(style look, const char *text) {
+  return output_format("%s%s%s", terminal_style(stdout, look), text,
+                       terminal_style(stdout, STYLE_PLAIN));
 }
 
 cJSON *output_json_rows(const double *values, size_t rows, size_t columns) {
@@ -167,12 +185,12 @@ void table_text(table *t, const char *text) {
 }
 
 void table_format(table *t, const char *format, ...) {
-  char text[256];
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
+  char *text = memory_print_list(format, arguments);
   va_end(arguments);
   table_text(t, text);
+  free(text);
 }
 
 void table_number(table *t, double value) {

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/status.h"
+#include "cli/core/terminal.h"
 
 // Makes lack of memory while building JSON the end of the program, so no field can go missing. Call
 // once, before anything else here.
@@ -28,8 +29,12 @@ void output_text(const char *text);
 
 // A name or text from a file or a command line, fit to be printed: bytes of control characters and
 // others that could act on the terminal, and what is no UTF-8, as \xNN. Valid for the next few
-// calls.
+// calls of these functions.
 const char *output_plain(const char *text);
+
+// Text as printf makes it; and `text` in a style, where stdout has any. Valid as long.
+const char *output_format(const char *format, ...) MM_CHECK_FORMAT(1, 2);
+const char *output_styled(style look, const char *text);
 
 // values [rows][columns] as an array of arrays.
 cJSON *output_json_rows(const double *values, size_t rows, size_t columns);

@@ -183,18 +183,17 @@ static void put_body(const mm_evaluation *e) {
 static void put_text(const outcome *o) {
   const mm_evaluation *e = &o->evaluation;
   const mm_returns *r = &e->all;
-  char number[4][OUTPUT_NUMBER_SIZE], kind[MAP_KIND_SIZE];
+  char number[4][OUTPUT_NUMBER_SIZE];
   const char *rules = rules_name(o);
   printf("%s%s%s, %s", output_plain(mm_env_id(o->of.env)), rules != NULL ? ", rules=" : "",
          rules != NULL ? rules : "", mm_algo_name(o->of.info.settings.algo));
   if (mm_algo_has_map(o->of.info.settings.algo))
-    printf(", map %s", map_describe_kind(o->of.info.map, kind));
+    printf(", map %s", map_describe_kind(o->of.info.map));
   printf(": %zu agent%s, %zu episode%s%s, %s actions\n", e->n_agent, e->n_agent == 1 ? "" : "s",
          e->n_episode, e->n_episode == 1 ? "" : "s", e->n_agent == 1 ? "" : " each",
          o->args->greedy ? "greedy" : "sampled");
   put_body(e);
-  printf("mean return  %s%s%s", terminal_style(stdout, STYLE_BOLD),
-         output_number(r->value.mean, number[0]), terminal_style(stdout, STYLE_PLAIN));
+  printf("mean return  %s", output_styled(STYLE_BOLD, output_number(r->value.mean, number[0])));
   if (!isnan(r->value.sem))
     printf(" %s %s (standard error over %s)", terminal_unicode() ? "\u00b1" : "+-",
            output_number(r->value.sem, number[1]), e->n_agent > 1 ? "agents" : "episodes");

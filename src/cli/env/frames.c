@@ -254,11 +254,11 @@ static int draw_grid(const mm_grid *grid, const char *id, const env_args *args) 
     return fail_usage("option '--frames': expected a board of at most %d x %d, got %d x %d",
                       SIDE_MOST, SIDE_MOST, grid->side, grid->side);
   grid_source s = { .grid = grid, .seed = args->seed };
-  char instance[GRID_INSTANCE_SIZE], title[400];
+  char title[400];
   s.policy = mm_stream_make(args->seed, 0, MM_RNG_ACTION, 0);
   name_marks(&s);
   snprintf(title, sizeof title, "%s%s, random policy", id,
-           grid_instance(id, args->seed, args->index, instance));
+           grid_instance(id, args->seed, args->index));
   episode e = { &s, grid_begin, grid_step, grid_end, grid_draw_frame };
   return write_frames(&e, &s.scene, id, title, args);
 }

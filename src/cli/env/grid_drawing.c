@@ -32,10 +32,7 @@ static const glyphs *glyph_set(void) {
 }
 
 static void put(style look, const char *text) {
-  if (look == STYLE_PLAIN)
-    fputs(text, stdout);
-  else
-    printf("%s%s%s", terminal_style(stdout, look), text, terminal_style(stdout, STYLE_PLAIN));
+  fputs(look == STYLE_PLAIN ? text : output_styled(look, text), stdout);
 }
 
 // ---------------------------------------------------------------------------------------------

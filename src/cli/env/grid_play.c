@@ -83,10 +83,8 @@ static void fill_short_panel(const grid_game *g, text_panel *panel) {
 }
 
 static void put_title(const play_game *g, const char *line_end) {
-  char instance[GRID_INSTANCE_SIZE];
-  printf("%s%s%s%s%s", terminal_style(stdout, STYLE_BOLD), output_plain(g->id),
-         terminal_style(stdout, STYLE_PLAIN),
-         grid_instance(g->id, g->args->seed, g->args->index, instance), line_end);
+  printf("%s%s%s", output_styled(STYLE_BOLD, output_plain(g->id)),
+         grid_instance(g->id, g->args->seed, g->args->index), line_end);
 }
 
 // the state after the last key, as `env show` draws
@@ -111,8 +109,8 @@ static void put_help(const grid_game *g, int columns) {
   static const char *const ended[] = { "The episode has ended: r starts again, q quits.",
                                        "ended: r or q" };
   const char *const *text = g->ended ? ended : help;
-  printf("%s%s%s\033[K", terminal_style(stdout, g->ended ? STYLE_BOLD : STYLE_DIM),
-         text[columns < (int)strlen(text[0])], terminal_style(stdout, STYLE_PLAIN));
+  printf("%s\033[K",
+         output_styled(g->ended ? STYLE_BOLD : STYLE_DIM, text[columns < (int)strlen(text[0])]));
 }
 
 // title, empty line and help leave this many lines to board and panel

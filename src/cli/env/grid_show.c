@@ -208,12 +208,11 @@ static void fill_panel(const mm_grid *grid, const env_args *args, const findings
 static void print(const mm_grid *grid, const char *id, const env_args *args, const findings *f) {
   grid_scene scene = { grid, mm_grid_start(grid), false, f->action, f->reachable };
   text_panel panel = { 0 };
-  char instance[GRID_INSTANCE_SIZE];
   int width = terminal_width(stdout);
   fill_panel(grid, args, f, &scene, &panel);
   grid_view view = grid_view_fit(grid, grid->start, width, 0);
-  printf("%s%s%s%s\n", terminal_style(stdout, STYLE_BOLD), output_plain(id),
-         terminal_style(stdout, STYLE_PLAIN), grid_instance(id, args->seed, args->index, instance));
+  printf("%s%s\n", output_styled(STYLE_BOLD, output_plain(id)),
+         grid_instance(id, args->seed, args->index));
   grid_draw(&scene, &view, &panel, grid_panel_fits(&view, &panel, width), "\n");
   if (view.columns < grid->side || view.rows < grid->side)
     printf("\nrows %d to %d and columns %d to %d of a board of %d x %d\n", view.row,

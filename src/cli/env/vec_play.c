@@ -26,7 +26,7 @@ typedef struct episode {
   const char *end;
 } episode;
 
-enum { WHO_SIZE = 500, BAR_WIDTH = 12 };
+enum { BAR_WIDTH = 12 };
 
 typedef enum phase { WAITING, RUNNING, PAUSED, ENDED } phase;
 
@@ -92,22 +92,18 @@ static const char *rules_text(const player *p) {
   return original ? ", original rules" : ", gymnax rules";
 }
 
-// ", random policy", or ", runs/a agent 0 (greedy)"
-static const char *who_plays(const player *p, char out[WHO_SIZE]) {
+// "random policy", or "runs/a agent 0 (greedy)"; "" for keys
+static const char *who_plays(const player *p) {
   const env_args *args = p->base.args;
-  out[0] = '\0';
-  if (args->policy != NULL && p->game.player == NULL) return ", random policy";
-  if (args->policy != NULL)
-    snprintf(out, WHO_SIZE, ", %.400s agent %" PRIu64 "%s", args->policy, args->agent,
-             args->greedy ? " (greedy)" : "");
-  return out;
+  if (args->policy == NULL) return "";
+  if (p->game.player == NULL) return ", random policy";
+  return output_format(", %.400s agent %" PRIu64 "%s", args->policy, args->agent,
+                       args->greedy ? " (greedy)" : "");
 }
 
 static void put_title(const player *p, const char *line_end) {
-  char room[WHO_SIZE];
-  const char *who = who_plays(p, room);
-  printf("%s%s%s  seed %" PRIu64 "%s%s%s", terminal_style(stdout, STYLE_BOLD), p->base.id,
-         terminal_style(stdout, STYLE_PLAIN), p->base.args->seed, rules_text(p), who, line_end);
+  printf("%s  seed %" PRIu64 "%s%s%s", output_styled(STYLE_BOLD, p->base.id), p->base.args->seed,
+         rules_text(p), who_plays(p), line_end);
 }
 
 // what the policy thinks of the state in sight
@@ -130,8 +126,8 @@ static void fill_panel(const player *p, text_panel *panel) {
   panel_add(panel, "%-12s %8" PRIu64, "episode", g->episode);
   panel_add(panel, "%-12s %8" PRIu64 "%s", "step", g->steps, limit);
   panel_add(panel, "%-12s %8s", "last reward", output_number((double)g->reward, number));
-  panel_add(panel, "%-12s %s%8s%s", "return", terminal_style(stdout, STYLE_BOLD),
-            output_number(g->total, number), terminal_style(stdout, STYLE_PLAIN));
+  panel_add(panel, "%-12s %s", "return",
+            output_styled(STYLE_BOLD, output_format("%8s", output_number(g->total, number))));
   panel_add(panel, "%s", "");
   add_probs(p, panel);
   for (int i = 0; p->facts->input != NULL && p->facts->input[i] != NULL; i++)
@@ -160,7 +156,7 @@ static bool has_key(const player *p, game_key k) {
 }
 
 // what the keys do in this game
-static const char *describe_keys(const player *p, char out[160]) {
+static const char *describe_keys(const player *p) {
   vec_action space = vec_game_idle(&p->game), idle = space;
   bool across = has_key(p, KEY_LEFT), along = has_key(p, KEY_UP);
   bool spaced = vec_game_key_action(&p->game, KEY_SPACE, &space);
@@ -168,49 +164,33 @@ static const char *describe_keys(const player *p, char out[160]) {
                       : along         ? "up and down, kj or ws move"
                                       : "left and right, hl or ad push";
   if (across && !along && p->scene.rows > 0) moves = "left and right, hl or ad move";
-  snprintf(out, 160, "%s%s", moves,
-           !spaced                     ? ""
-           : space.index != idle.index ? "   space fires"
-           : p->scene.rows > 0         ? "   space does nothing"
-                                       : "   space lets go");
-  return out;
+  return output_format("%s%s", moves,
+                       !spaced                     ? ""
+                       : space.index != idle.index ? "   space fires"
+                       : p->scene.rows > 0         ? "   space does nothing"
+                                                   : "   space lets go");
 }
 
-static void put_status(const player *p) {
-  const char *text = "";
-  char ended[100];
-  if (p->now == ENDED) {
-    snprintf(ended, sizeof ended, "The episode has ended (%s).%s", vec_game_end(&p->game),
-             p->base.args->policy != NULL ? "" : " r begins the next one.");
-    text = ended;
-  } else if (p->now == WAITING) {
-    text = "A move begins the game.";
-  } else if (p->now == PAUSED) {
-    text = p->base.args->policy != NULL ? "Paused: . is one step, p goes on."
-                                        : "Paused: a move or . is one step, p goes on.";
-  }
-  printf("%s%s%s%s", terminal_style(stdout, STYLE_BOLD), text, terminal_style(stdout, STYLE_PLAIN),
-         SCREEN_LINE_END);
-}
-
-// two lines: what plays, and what else there is
-static void put_help(const player *p) {
-  const char *dim = terminal_style(stdout, STYLE_DIM), *plain = terminal_style(stdout, STYLE_PLAIN);
-  char keys[160];
-  if (p->base.args->policy == NULL)
-    printf("%s%s%s%s", dim, describe_keys(p, keys), plain, SCREEN_LINE_END);
-  printf("%sp pauses  . steps  r restarts  q quits%s\033[K", dim, plain);
+static const char *status_text(const player *p) {
+  const bool policy = p->base.args->policy != NULL;
+  if (p->now == ENDED)
+    return output_format("The episode has ended (%s).%s", vec_game_end(&p->game),
+                         policy ? "" : " r begins the next one.");
+  if (p->now == WAITING) return "A move begins the game.";
+  if (p->now != PAUSED) return "";
+  return policy ? "Paused: . is one step, p goes on."
+                : "Paused: a move or . is one step, p goes on.";
 }
 
 static void draw(const play_game *g, int columns, int lines) {
   const player *p = (const player *)g;
-  put_title(p, SCREEN_LINE_END);
-  fputs(SCREEN_LINE_END, stdout);
+  put_title(p, SCREEN_LINE_END SCREEN_LINE_END);
   // title, status and help take six lines; the last column would be erased with the rest of a line
   put_picture(p, columns - 1, lines > 7 ? lines - 6 : 1, SCREEN_LINE_END);
-  fputs(SCREEN_LINE_END, stdout);
-  put_status(p);
-  put_help(p);
+  printf("%s%s%s", SCREEN_LINE_END, output_styled(STYLE_BOLD, status_text(p)), SCREEN_LINE_END);
+  if (g->args->policy == NULL)
+    printf("%s%s", output_styled(STYLE_DIM, describe_keys(p)), SCREEN_LINE_END);
+  printf("%s\033[K", output_styled(STYLE_DIM, "p pauses  . steps  r restarts  q quits"));
 }
 
 // ---------------------------------------------------------------------------------------------

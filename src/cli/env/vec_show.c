@@ -117,8 +117,7 @@ static int print(const shown *s) {
   enum { LINES = 16 };
   int width = terminal_width(stdout);
   text_panel picture = { 0 }, legend = { 0 };
-  printf("%s%s%s  %s\n\n", terminal_style(stdout, STYLE_BOLD), s->info.id,
-         terminal_style(stdout, STYLE_PLAIN), s->info.summary);
+  printf("%s  %s\n\n", output_styled(STYLE_BOLD, s->info.id), s->info.summary);
   picture_legend(&s->scene, &legend);
   picture_draw(&s->scene, s->game.obs, width - legend.width - 4, LINES, &picture);
   panel_print_beside(&picture, &legend, width, 0, "\n");

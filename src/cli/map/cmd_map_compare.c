@@ -187,12 +187,12 @@ static void put_title(const char *text, double value) {
 }
 
 static void put_maps(const comparison *k) {
-  char label[MAP_LABEL_SIZE], kind[MAP_KIND_SIZE];
+  char label[MAP_LABEL_SIZE];
   table *t = table_create(
       (const char *const[]){ "<map", "<kind", "width", "zero at c", "D(one-hot, uniform)" }, 5);
   for (size_t i = 0; i < k->maps.n; i++) {
     table_text(t, map_label(k->maps.name[i], label));
-    table_text(t, map_describe_kind(k->maps.map[i], kind));
+    table_text(t, map_describe_kind(k->maps.map[i]));
     table_number(t, k->width[i]);
     if (isinf(k->zero_at[i]))
       table_text(t, "never");

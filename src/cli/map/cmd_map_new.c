@@ -238,7 +238,6 @@ static int extend_meta(const option_texts *pairs, char **meta) {
 // ---------------------------------------------------------------------------------------------
 
 static int write_map(const new_args *args, const mm_map *map, const char *meta) {
-  char kind[MAP_KIND_SIZE];
   mm_status status;
   if (args->out == NULL) {
     char *text;
@@ -251,7 +250,7 @@ static int write_map(const new_args *args, const mm_map *map, const char *meta) 
   }
   status = mm_map_save(map, meta, args->out);
   if (status != MM_OK) return fail_status(status);
-  note("wrote %s (%s)", args->out, map_describe_kind(map, kind));
+  note("wrote %s (%s)", args->out, map_describe_kind(map));
   if (!args->common.json) return EXIT_DONE;
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "file", args->out);
