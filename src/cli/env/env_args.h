@@ -14,19 +14,23 @@
 typedef struct env_args {
   command_args common;
   uint64_t seed, index;
-  double gamma;                     // Grid-World, as is
-  int termination;                  //
+  // settings: of Grid-World, and of all others
+  double gamma;
+  int termination;
   int rules, flavour, physics;      // mm_env_rules, mm_env_flavour, mm_env_physics
   int gymnasium_walls, fresh_reset; // SWITCH_OFF, SWITCH_ON
-  const char *policy;               // NULL, "random", or what was trained
-  uint64_t agent;                   // of the latter
-  bool greedy;                      //
-  bool exact, optimal;              // of show, and
-  const char *map, *frames;         //
-  uint64_t steps, every;            //
-  const char *keys;                 // of play
-  uint64_t episodes;                //
-  double fps;                       //
+  // who plays
+  const char *policy; // NULL, "random", or what was trained
+  uint64_t agent;     // of the latter
+  bool greedy;
+  // of `env show`
+  bool exact, optimal;
+  const char *map, *frames;
+  uint64_t steps, every;
+  // of `env play`
+  const char *keys;
+  uint64_t episodes;
+  double fps;
 } env_args;
 
 enum { SWITCH_OFF = 1, SWITCH_ON = 2, TERMINATION_RESTART = 2 };
