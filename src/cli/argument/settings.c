@@ -12,38 +12,26 @@
 #include "cli/core/terminal.h"
 #include "study/settings/preset.h"
 
-#define PLACE(key) offsetof(settings_args, value) + MM_KEY_##key * sizeof(const char *)
-#define SEARCH_PLACE(key)                                                                          \
-  offsetof(settings_args, value) + (MM_KEYS + MM_SEARCH_KEY_##key) * sizeof(const char *)
-
+// All are texts until the preset is read; a search's keys come behind the others.
+// clang-format off
+#define TEXT_AT(place, key, shown, ...)                                                            \
+  OPTION_OF(settings_args, TEXT, key, value[place], shown, __VA_ARGS__)
 #define KEY(key, shown, text, defaults)                                                            \
-  { .name = #key,                                                                                  \
-    .type = OPTION_TEXT,                                                                           \
-    .offset = PLACE(key),                                                                          \
-    .metavar = shown,                                                                              \
-    .direct = MM_KEY_##key == MM_KEY_physics,                                                      \
-    .help = text " (" defaults ")" },
+  TEXT_AT(MM_KEY_##key, #key, shown, text " (" defaults ")",                                       \
+          .direct = MM_KEY_##key == MM_KEY_physics),
 #define SEARCH_NUMBER(key, value_, least, most, whole, text)                                       \
-  { .name = #key,                                                                                  \
-    .type = OPTION_TEXT,                                                                           \
-    .offset = SEARCH_PLACE(key),                                                                   \
-    .metavar = "NUMBER",                                                                           \
-    .help = text " (default " #value_ ")" },
+  TEXT_AT(MM_KEYS + MM_SEARCH_KEY_##key, #key, "NUMBER", text " (default " #value_ ")"),
 #define SEARCH_WORD(key, words, shown, text)                                                       \
-  {                                                                                                \
-    .name = #key, .type = OPTION_TEXT, .offset = SEARCH_PLACE(key), .metavar = shown, .help = text \
-  },
+  TEXT_AT(MM_KEYS + MM_SEARCH_KEY_##key, #key, shown, text),
+// clang-format on
 
 const option settings_options[] = { MM_KEYS_LIST(KEY){ 0 } };
 
 const option search_options[] = {
-  MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD){
-      .name = "schedule",
-      .type = OPTION_TEXT,
-      .offset = SEARCH_PLACE(schedule),
-      .metavar = "GxSTEPS,..",
-      .help = "phases of G generations with that many steps a training, instead of generations and "
-              "steps (- for one phase; MinAtar 500x1000000,100x10000000)" },
+  MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD)
+      TEXT_AT(MM_KEYS + MM_SEARCH_KEY_schedule, "schedule", "GxSTEPS,..",
+              "phases of G generations with that many steps a training, instead of generations and "
+              "steps (- for one phase; MinAtar 500x1000000,100x10000000)"),
   MM_KEYS_LIST(KEY){ 0 },
 };
 static_assert(sizeof search_options / sizeof *search_options - 1 <= OPTIONS_MAX,
