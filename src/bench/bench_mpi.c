@@ -4,7 +4,6 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "backend/ranks/ranks.h"

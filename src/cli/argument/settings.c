@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "cli/argument/env_facts.h"

@@ -1,6 +1,5 @@
 // `env play`: any environment by keys, or by a policy.
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>

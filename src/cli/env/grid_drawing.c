@@ -4,7 +4,6 @@
 #include "cli/env/grid_drawing.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"

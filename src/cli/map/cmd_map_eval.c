@@ -1,6 +1,5 @@
 // `map eval`: phi, phi^-1 and h at points. `map bregman`: the divergence of two policies.
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"

@@ -2,11 +2,7 @@
 
 #define _XOPEN_SOURCE 700
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "cli/core/command.h"
