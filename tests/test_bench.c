@@ -11,24 +11,55 @@
 
 static void test_results_grow(void **state) {
   (void)state;
-  mm_bench_results results = { 0 };
+  mm_bench b = { 0 };
+  for (int i = 0; i < 300; i++) {
+    mm_bench_add(&b, i, "ns", i % 2 ? NAN : 2.0 * i, "entry %d", i);
+    if (i % 3 == 0) mm_bench_refer(&b, 7);
+  }
+  assert_int_equal(b.n, 300);
+  assert_false(b.out_of_memory);
   for (int i = 0; i < 300; i++) {
     char name[32];
     snprintf(name, sizeof name, "entry %d", i);
-    assert_ok(mm_bench_add(&results, name, i, "ns", i % 2 ? NAN : 2.0 * i));
+    assert_string_equal(b.entry[i].name, name);
+    assert_string_equal(b.entry[i].unit, "ns");
+    assert_true(b.entry[i].value == i);
+    assert_true(i % 2 ? isnan(b.entry[i].limit) : b.entry[i].limit == 2.0 * i);
+    assert_true(i % 3 ? isnan(b.entry[i].reference) : b.entry[i].reference == 7);
+    assert_ptr_equal(mm_bench_find(&b, name), &b.entry[i]);
   }
-  assert_int_equal(results.n, 300);
-  for (int i = 0; i < 300; i++) {
-    char name[32];
-    snprintf(name, sizeof name, "entry %d", i);
-    assert_string_equal(results.entry[i].name, name);
-    assert_string_equal(results.entry[i].unit, "ns");
-    assert_true(results.entry[i].value == i);
-    assert_true(i % 2 ? isnan(results.entry[i].limit) : results.entry[i].limit == 2.0 * i);
-  }
-  mm_bench_free(&results);
-  assert_int_equal(results.n, 0);
-  assert_null(results.entry);
+  assert_null(mm_bench_find(&b, "entry"));
+  mm_bench_free(&b);
+  assert_int_equal(b.n, 0);
+  assert_null(b.entry);
+}
+
+static mm_status add_two(mm_bench *b) {
+  mm_bench_add(b, 1, "s", NAN, "one");
+  mm_bench_begin(b, "%s", "second");
+  mm_bench_add(b, 2, "s", NAN, "two");
+  return b->quick ? MM_FAIL(MM_ERR_NUMERIC, "a case that fails") : MM_OK;
+}
+
+static void count_progress(const char *name, void *user) {
+  assert_string_equal(name, "second");
+  ++*(int *)user;
+}
+
+static void test_case(void **state) {
+  (void)state;
+  const mm_bench_case c = { "case", MM_BENCH_CORE, add_two };
+  int told = 0;
+  mm_bench b = { .progress = count_progress, .user = &told };
+  assert_ok(mm_bench_run(&c, &b));
+  assert_int_equal(b.n, 2);
+  assert_int_equal(told, 1);
+  b.quick = true;
+  assert_fails(mm_bench_run(&c, &b), MM_ERR_NUMERIC, "fails");
+  b.quick = false;
+  b.out_of_memory = true; // a figure is missing: the case has failed
+  assert_fails(mm_bench_run(&c, &b), MM_ERR_MEMORY, "memory");
+  mm_bench_free(&b);
 }
 
 typedef struct counter {
@@ -63,6 +94,38 @@ static void test_failing_work(void **state) {
     assert_fails(mm_bench_seconds(wait_a_little, &c, &seconds), MM_ERR_NUMERIC, "call");
     assert_int_equal(c.calls, at);
   }
+}
+
+// Work and probes in turn: a warm-up, then as many rounds as were asked for.
+static void test_turns(void **state) {
+  (void)state;
+  static mm_bench_work *const works[] = { wait_a_little };
+  counter c = { 0 };
+  double rate = 0, seconds = 0;
+  assert_ok(mm_bench_turns(3, works, 1, &c, &rate, &seconds));
+  assert_true(rate > 0);
+  assert_true(seconds > 0 && seconds <= 0.1);
+  assert_true(c.calls >= 4);
+  c = (counter){ .fail_at = 2 };
+  assert_fails(mm_bench_turns(3, works, 1, &c, &rate, &seconds), MM_ERR_NUMERIC, "call");
+}
+
+// The stages of a gradient step add up, and those of lists count only the inputs that are on.
+static void test_row_work(void **state) {
+  (void)state;
+  const mm_ampo_shape dense = { .n_input = 400, .n_action = 5 };
+  const mm_ampo_shape lists = { .n_input = 400, .n_action = 5, .lists = true, .inputs_on = 16 };
+  for (int gaussian = 0; gaussian < 2; gaussian++) {
+    double work[MM_NET_STAGES], sum = 0;
+    const double all = mm_bench_row_work(gaussian, 64, &dense, 128, work);
+    for (int i = 0; i < MM_NET_STAGES; i++)
+      sum += work[i];
+    assert_true(fabs(sum / all - 1) < 1e-12);
+    assert_true(work[MM_NET_LAYER1] == 2 * 2 * 64.0 * 400);
+  }
+  double work[MM_NET_STAGES];
+  mm_bench_row_work(false, 64, &lists, 128, work);
+  assert_true(work[MM_NET_LAYER1] == 2 * 64.0 * 16);
 }
 
 // The table of the algorithm's work: thousands of operations for each environment step.
@@ -102,7 +165,8 @@ int suite_bench(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_results_grow), cmocka_unit_test(test_seconds),
     cmocka_unit_test(test_failing_work), cmocka_unit_test(test_core),
-    cmocka_unit_test(test_step_work),
+    cmocka_unit_test(test_step_work),    cmocka_unit_test(test_case),
+    cmocka_unit_test(test_turns),        cmocka_unit_test(test_row_work),
   };
   return cmocka_run_group_tests_name("bench", tests, NULL, NULL);
 }

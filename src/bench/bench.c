@@ -1,9 +1,10 @@
-// Timing: how long a piece of work takes, and the list of what was found.
+// The list of cases, the list of what was found, and timing: how long a piece of work takes.
 
 #define _GNU_SOURCE // sched_setaffinity
 
 #include <math.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,30 +19,88 @@ enum { N_TIMING = 9, PROBE_ROUNDS = 20000 };
 
 static const double least_time = 1e-3; // of one timing; the clock resolves some 1e-8
 
-mm_status mm_bench_add(mm_bench_results *results, const char *name, double value, const char *unit,
-                       double limit) {
-  if (results->n == results->capacity) {
-    size_t capacity = results->capacity ? 2 * results->capacity : 64;
-    mm_bench_result *larger = mm_alloc_array(capacity, sizeof *larger);
-    if (!larger) return MM_FAIL(MM_ERR_MEMORY, "benchmark results: out of memory");
-    if (results->n) memcpy(larger, results->entry, results->n * sizeof *larger);
-    mm_free(results->entry);
-    results->entry = larger;
-    results->capacity = capacity;
-  }
-  mm_bench_result *entry = &results->entry[results->n++];
-  memset(entry, 0, sizeof *entry);
-  snprintf(entry->name, sizeof entry->name, "%s", name);
-  snprintf(entry->unit, sizeof entry->unit, "%s", unit);
-  entry->value = value;
-  entry->limit = limit;
-  entry->reference = NAN;
-  return MM_OK;
+const mm_bench_case mm_bench_cases[] = {
+  { "map", MM_BENCH_CORE, mm_bench_map },
+  { "gridworld", MM_BENCH_CORE, mm_bench_gridworld },
+  { "env", MM_BENCH_CORE, mm_bench_env },
+  { "physics", MM_BENCH_CORE, mm_bench_physics },
+  { "learn", MM_BENCH_CPU, mm_bench_learn },
+  { "ampo", MM_BENCH_CORE, mm_bench_ampo },
+  { "ampo", MM_BENCH_CORE, mm_bench_ampo_training },
+  { "ampo", MM_BENCH_CPU, mm_bench_scaling },
+  { "gaussian", MM_BENCH_CORE, mm_bench_gaussian },
+  { "gaussian", MM_BENCH_CORE, mm_bench_gaussian_training },
+  { "mpi", MM_BENCH_RANKS, mm_bench_mpi },
+  { "gridworld", MM_BENCH_CUDA, mm_bench_cuda_gridworld },
+  { "physics", MM_BENCH_CUDA, mm_bench_cuda_physics },
+  { "learn", MM_BENCH_CUDA, mm_bench_cuda_learn },
+  { "ampo", MM_BENCH_CUDA, mm_bench_cuda_ampo },
+  { 0 },
+};
+
+mm_status mm_bench_run(const mm_bench_case *c, mm_bench *b) {
+  const bool one_core = c->place == MM_BENCH_CORE;
+  mm_bench_core core = { .held = 0 };
+  if (one_core) core = mm_bench_core_hold();
+  mm_status status = c->run(b);
+  if (one_core) mm_bench_core_release(&core);
+  if (status == MM_OK && b->out_of_memory)
+    status = MM_FAIL(MM_ERR_MEMORY, "benchmark results: out of memory");
+  return status;
 }
 
-void mm_bench_free(mm_bench_results *results) {
-  mm_free(results->entry);
-  memset(results, 0, sizeof *results);
+// ---------------------------------------------------------------------------------------------
+// The list
+
+static bool make_room(mm_bench *b) {
+  if (b->n < b->capacity) return true;
+  size_t capacity = b->capacity ? 2 * b->capacity : 64;
+  mm_bench_result *larger = mm_alloc_array(capacity, sizeof *larger);
+  if (!larger) return false;
+  if (b->n) memcpy(larger, b->entry, b->n * sizeof *larger);
+  mm_free(b->entry);
+  b->entry = larger;
+  b->capacity = capacity;
+  return true;
+}
+
+void mm_bench_add(mm_bench *b, double value, const char *unit, double limit,
+                  const char *name_format, ...) {
+  if (!make_room(b)) {
+    b->out_of_memory = true;
+    return;
+  }
+  mm_bench_result *entry = &b->entry[b->n++];
+  *entry = (mm_bench_result){ .value = value, .limit = limit, .reference = NAN };
+  snprintf(entry->unit, sizeof entry->unit, "%s", unit);
+  va_list arguments;
+  va_start(arguments, name_format);
+  vsnprintf(entry->name, sizeof entry->name, name_format, arguments);
+  va_end(arguments);
+}
+
+void mm_bench_refer(mm_bench *b, double reference) {
+  if (b->n > 0) b->entry[b->n - 1].reference = reference;
+}
+
+const mm_bench_result *mm_bench_find(const mm_bench *b, const char *name) {
+  for (size_t i = 0; i < b->n; i++)
+    if (strcmp(b->entry[i].name, name) == 0) return &b->entry[i];
+  return NULL;
+}
+
+void mm_bench_begin(const mm_bench *b, const char *name_format, ...) {
+  char name[64];
+  va_list arguments;
+  va_start(arguments, name_format);
+  vsnprintf(name, sizeof name, name_format, arguments);
+  va_end(arguments);
+  if (b->progress) b->progress(name, b->user);
+}
+
+void mm_bench_free(mm_bench *b) {
+  mm_free(b->entry);
+  *b = (mm_bench){ 0 };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -65,8 +124,8 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-int mm_bench_rounds(const mm_bench_results *results, int most) {
-  return results->quick && most > 3 ? 3 : most;
+int mm_bench_rounds(const mm_bench *b, int most) {
+  return b->quick && most > 3 ? 3 : most;
 }
 
 double mm_bench_median(double *x, size_t n) {
@@ -96,6 +155,32 @@ mm_status mm_bench_seconds(mm_bench_work *work, void *context, double *seconds) 
   for (int i = 0; i < N_TIMING; i++)
     MM_TRY(time_calls(work, context, calls, &timing[i]));
   *seconds = mm_bench_median(timing, N_TIMING) / (double)calls;
+  return MM_OK;
+}
+
+static mm_status time_thread(mm_bench_work *work, void *context, double *seconds) {
+  double start = mm_bench_thread_time(), taken;
+  size_t calls = 0;
+  do {
+    MM_TRY(work(context));
+    calls++;
+    taken = mm_bench_thread_time() - start;
+  } while (taken < least_time);
+  *seconds = taken / (double)calls;
+  return MM_OK;
+}
+
+mm_status mm_bench_turns(int rounds, mm_bench_work *const *work, int n, void *context,
+                         double *fma_rate, double *seconds) {
+  double rates[MM_BENCH_TURNS_MOST + 1], times[MM_BENCH_WORKS_MOST][MM_BENCH_TURNS_MOST + 1];
+  for (int i = 0; i <= rounds; i++) {
+    rates[i] = mm_bench_fma_rate();
+    for (int k = 0; k < n; k++)
+      MM_TRY(time_thread(work[k], context, &times[k][i]));
+  }
+  *fma_rate = mm_bench_median(rates + 1, (size_t)rounds);
+  for (int k = 0; k < n; k++)
+    seconds[k] = mm_bench_median(times[k] + 1, (size_t)rounds);
   return MM_OK;
 }
 

@@ -1,13 +1,15 @@
 // Speed of the parts against what the machine allows, measured in one run.
 
-#ifndef MM_EXPERIMENT_BENCH_H
-#define MM_EXPERIMENT_BENCH_H
+#ifndef MM_BENCH_BENCH_H
+#define MM_BENCH_BENCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "agent/ampo.h"
-#include "mirrormap/base.h"
+#include "backend/backend.h"
+#include "base/status.h"
+#include "study/settings/settings.h"
 
 typedef struct mm_bench_result {
   char name[64];
@@ -17,102 +19,79 @@ typedef struct mm_bench_result {
   double reference; // what others reached, or NaN; what and where is said with the benchmark
 } mm_bench_result;
 
-typedef struct mm_bench_results {
+// What was measured, and how to measure. Starts zeroed but for `quick`, `figure` and `progress`;
+// released with mm_bench_free.
+typedef struct mm_bench {
   mm_bench_result *entry; // [n]
   size_t n, capacity;
-  bool quick; // a short look at everything: few rounds, and a search of fewer candidates
-} mm_bench_results;
+  bool quick;         // a short look at everything: few rounds, and a search of fewer candidates
+  bool out_of_memory; // entries are missing
+  const char *figure; // where the model of ranks is drawn, or NULL
+  void (*progress)(const char *name, void *user); // told each measurement before it starts, or NULL
+  void *user;
+} mm_bench;
 
-// Appends to `results`, which starts zeroed and is released with mm_bench_free.
-// `progress` (may be NULL) is told the name of each measurement before it starts.
-typedef void mm_bench_progress(const char *name, void *user);
+// Where a case is measured: on the one core that it is kept on, on all, on all ranks of the program
+// (only when it is named), or on the first CUDA device, without which it is MM_ERR_UNSUPPORTED.
+typedef enum mm_bench_place {
+  MM_BENCH_CORE,
+  MM_BENCH_CPU,
+  MM_BENCH_RANKS,
+  MM_BENCH_CUDA
+} mm_bench_place;
 
-// Nanoseconds per phi, per phi^-1 and per projection of each kind of map: `scalar`, one number or
-// one row of scores a call in double precision, and `batched`, many a call in single precision. The
-// limit is one expf of the C library for each number, in a loop of the same shape on the same core.
-mm_status mm_bench_map(mm_bench_results *results, mm_bench_progress *progress, void *user);
+typedef mm_status mm_bench_function(mm_bench *b);
 
-// Milliseconds of tabular PMD runs with the paper's settings, by configuration and map: the whole
-// run, its rollouts, its updates and the exact value at the end; medians over instances. The limits
-// are the random numbers of the rollouts and the exponentials of the updates by themselves.
-mm_status mm_bench_gridworld(mm_bench_results *results, mm_bench_progress *progress, void *user);
+typedef struct mm_bench_case {
+  const char *name; // NULL ends the list; several cases may share one
+  mm_bench_place place;
+  mm_bench_function *run;
+} mm_bench_case;
 
-// Steps per second of each environment on one core, random actions and resets included: one at a
-// time and 1024 side by side, in the two fastest forms of observation. The limit is the same with
-// the bytes of a step moved and nothing computed. Reference: gymnax on an A100 with 2000
-// environments.
-mm_status mm_bench_env(mm_bench_results *results, mm_bench_progress *progress, void *user);
+extern const mm_bench_case mm_bench_cases[];
 
-// Environment steps per second of each body's physics on one core, 2048 environments with random
-// actions and resets: our own engine in each build that this CPU runs, with the MuJoCo library in
-// the same run as the reference; then how many times the library's rate the best is. Without the
-// library its lines are missing.
-mm_status mm_bench_physics(mm_bench_results *results, mm_bench_progress *progress, void *user);
-
-// A generation of the paper's Grid-World search on all cores: seconds, with those in the backend as
-// the limit; the share that is not training; the whole schedule; milliseconds of evolution and
-// database by themselves; growth of the database per generation.
-mm_status mm_bench_learn(mm_bench_results *results, mm_bench_progress *progress, void *user);
-
-// Gradient steps of AMPO on one core for the shapes of the paper's environments, with made-up data:
-// floating-point operations a second, counted as in the algorithm, beside the rate of fused
-// multiply-adds alone; nanoseconds per row of each stage, of a rollout's scores and of its values.
-mm_status mm_bench_ampo(mm_bench_results *results, mm_bench_progress *progress, void *user);
-
-// Whole trainings with AMPO on one core, by environment and map: environment steps a second with
-// all learning included, operations a second beside the rate of fused multiply-adds alone, shares
-// of the stages; and how many times as much all cores do with a job each.
-mm_status mm_bench_training(mm_bench_results *results, mm_bench_progress *progress, void *user);
-
-// Gaussian policies on one core: gradient steps of the paper's size with made-up data, whole and by
-// stage, beside the rate of fused multiply-adds alone; nanoseconds per sample of the maps; whole
-// iterations by environment and map.
-mm_status mm_bench_gaussian(mm_bench_results *results, mm_bench_progress *progress, void *user);
-
-// AMPO, Grid-World, searches and physics on a CUDA device, the first of the machine; without one
-// they are MM_ERR_UNSUPPORTED.
-//
-// Whole trainings with AMPO through the backend, by environment and population, a piecewise map for
-// each member: environment steps a second, with the device's own rate of fused multiply-adds as the
-// limit and the paper's stack (JAX) on an H200 as the reference; operations a second of all layers
-// dense beside the rates of multiply-adds and of tensor cores, and of the sparse count; seconds of
-// warming up; memory and shares of the stages.
-mm_status mm_bench_cuda_ampo(mm_bench_results *results, mm_bench_progress *progress, void *user);
-
-// Seconds of a list of the paper's Grid-World generation, 512 candidates.
-mm_status mm_bench_cuda_gridworld(mm_bench_results *results, mm_bench_progress *progress,
-                                  void *user);
-
-// Environment steps per second of each body there by the number of environments, random actions,
-// resets and observations included, after those of mm_bench_physics unless `results` has them; the
-// MuJoCo library on one core is their reference too.
-mm_status mm_bench_cuda_physics(mm_bench_results *results, mm_bench_progress *progress, void *user);
-
-// mm_bench_learn's generation, with the trainings there.
-mm_status mm_bench_cuda_learn(mm_bench_results *results, mm_bench_progress *progress, void *user);
-
-// Ranks, as many as the program was started with: microseconds of messages, what dealing out costs
-// rank 0 for a job without work and beside trainings of classic control and Grid-World, bytes of a
-// job out and back. With two ranks or more also a model of many: at how many threads efficiency
-// falls below 90 %, in several cases, and a picture of that at `figure` (NULL: none).
-mm_status mm_bench_mpi(mm_bench_results *results, mm_bench_progress *progress, void *user,
-                       const char *figure);
-
-void mm_bench_free(mm_bench_results *results);
+mm_status mm_bench_run(const mm_bench_case *c, mm_bench *b);
+void mm_bench_free(mm_bench *b);
 
 // ---------------------------------------------------------------------------------------------
-// For the benchmarks themselves
+// The cases; their files say what is measured and against which limit
 
-mm_status mm_bench_add(mm_bench_results *results, const char *name, double value, const char *unit,
-                       double limit);
+mm_bench_function mm_bench_map, mm_bench_gridworld, mm_bench_env, mm_bench_physics, mm_bench_learn;
+mm_bench_function mm_bench_ampo, mm_bench_ampo_training, mm_bench_scaling, mm_bench_gaussian;
+mm_bench_function mm_bench_gaussian_training, mm_bench_mpi, mm_bench_cuda_gridworld,
+    mm_bench_cuda_physics;
+mm_bench_function mm_bench_cuda_learn, mm_bench_cuda_ampo;
+
+// ---------------------------------------------------------------------------------------------
+// For the cases themselves
+
+// Tells that the measurement of that name begins.
+void mm_bench_begin(const mm_bench *b, const char *name_format, ...) MM_CHECK_FORMAT(2, 3);
+
+// Appends a figure. mm_bench_run fails where there was no memory for one.
+void mm_bench_add(mm_bench *b, double value, const char *unit, double limit,
+                  const char *name_format, ...) MM_CHECK_FORMAT(5, 6);
+
+// What others reached, beside the figure that was added last.
+void mm_bench_refer(mm_bench *b, double reference);
+
+// The figure of that name, or NULL.
+const mm_bench_result *mm_bench_find(const mm_bench *b, const char *name);
+
+// How many rounds to take medians of, where it would be `most`.
+int mm_bench_rounds(const mm_bench *b, int most);
 
 // Seconds of one call of work(context): the median over several timings, each of as many calls as
 // fill a millisecond, after a warm-up. Fails when the work does.
 typedef mm_status mm_bench_work(void *context);
 mm_status mm_bench_seconds(mm_bench_work *work, void *context, double *seconds);
 
-// How many rounds to take medians of, where it would be `most`.
-int mm_bench_rounds(const mm_bench_results *results, int most);
+// Seconds of one call of each of work[n], and the rate of fused multiply-adds, all in turn: medians
+// over `rounds`, after one that warms up. By the thread's time, not by the clock: on a busy machine
+// long work is interrupted more often than a short probe.
+enum { MM_BENCH_TURNS_MOST = 31, MM_BENCH_WORKS_MOST = 3 };
+mm_status mm_bench_turns(int rounds, mm_bench_work *const *work, int n, void *context,
+                         double *fma_rate, double *seconds);
 
 // Seconds that the calling thread used since some moment.
 double mm_bench_thread_time(void);
@@ -125,6 +104,38 @@ double mm_bench_fma_rate(void);
 // as two, for lists of inputs that are on the sums of weight rows alone, twelve of Adam for each
 // parameter. Environments, projections and everything else count nothing.
 double mm_bench_step_work(const mm_ampo_config *config, const mm_ampo_shape *shape);
+
+// Of a gradient step on a minibatch, per row: of each stage, and their sum, which is returned.
+double mm_bench_row_work(bool gaussian, double hidden, const mm_ampo_shape *shape, size_t minibatch,
+                         double work[MM_NET_STAGES]);
+
+// Trainings as a generation of a search has them, each of a map near the start of the search.
+typedef struct mm_bench_jobs {
+  mm_settings settings; // to be set before they are opened, with n
+  size_t n;
+  mm_env *env;
+  double *z;         // [n][search size of the maps]
+  mm_job *job;       // [n]
+  mm_result *result; // [n]
+} mm_bench_jobs;
+
+// What it took to run them.
+typedef struct mm_bench_jobs_time {
+  double seconds, thread_seconds; // by the clock, of the calling thread
+  double steps;                   // of environments
+  size_t broken;                  // trainings that ended early
+  mm_backend_report report;
+} mm_bench_jobs_time;
+
+// As candidates of a first generation, in pairs with a seed each; or (`spread` false) all with the
+// map in their middle and a seed of their own. Close in either case.
+mm_status mm_bench_jobs_open(mm_bench_jobs *j, const char *env, bool spread);
+void mm_bench_jobs_close(mm_bench_jobs *j);
+
+// The first n of them. Maps as wild as some of a first generation are may break down, in the first
+// iteration too: that is counted, and no failure.
+mm_status mm_bench_jobs_run(mm_bench_jobs *j, size_t n, const mm_backend_place *place,
+                            mm_bench_jobs_time *out);
 
 // Of x[n], n > 0, which it sorts.
 double mm_bench_median(double *x, size_t n);

@@ -10,11 +10,7 @@
 #include "backend/cuda/host/cuda.h"
 #include "backend/cuda/measure/cuda_probe.h"
 #include "backend/cuda/measure/cuda_profile.h"
-#include "base/clock.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "bench/bench.h"
-#include "study/settings/settings.h"
 
 enum { DEVICE = 0, POPULATIONS = 3, PROFILED = 4, GRID_REPEATS = 3 };
 
@@ -37,102 +33,31 @@ static const subject subjects[] = {
   { "Hopper", "mujoco", MM_ALGO_GAUSSIAN, 0, 163840, NAN },
 };
 
-// ---------------------------------------------------------------------------------------------
-// A generation: members with a map each, as a search draws them at its start
-
-typedef struct generation {
-  mm_env *env;
-  mm_settings settings;
-  size_t most;       // members
-  double *z;         // [most][search size of the maps]
-  mm_job *job;       // [most]
-  mm_result *result; // [most]
-} generation;
-
-static void close_generation(generation *g) {
-  mm_env_destroy(g->env);
-  mm_free(g->z);
-  mm_free(g->job);
-  mm_free(g->result);
-}
-
-static mm_status draw_maps(generation *g) {
-  const mm_map_kind kind = mm_search_map_kind(&g->settings.search);
-  const size_t n = (size_t)g->settings.search.n, size = mm_map_search_size(kind, n);
-  const double sigma = mm_search_es(&g->settings.search, 0).sigma;
-  const mm_stream stream = mm_stream_make(0, 0, MM_RNG_BENCH, 20);
-  g->z = mm_alloc_array(g->most * size, sizeof *g->z);
-  if (!g->z) return MM_FAIL(MM_ERR_MEMORY, "benchmark: out of memory");
-  for (size_t i = 0; i < g->most; i++) {
-    double *z = g->z + i * size;
-    MM_TRY(mm_map_search_initial(kind, n, z));
-    for (size_t k = 0; k < size; k++)
-      z[k] += sigma * (double)mm_normal_f(mm_stream_block(stream, i * size + k).word[0]);
-    g->job[i] = (mm_job){ .env = g->env, .seed = i / 2, .point = { kind, n, z } };
-    mm_settings_bind(&g->settings, &g->job[i]);
-  }
-  return MM_OK;
-}
-
-static mm_status open_generation(generation *g, const char *env, size_t most) {
-  g->most = most;
-  MM_TRY(mm_env_open(env, &g->env));
-  g->job = mm_alloc_array(most, sizeof *g->job);
-  g->result = mm_alloc_array(most, sizeof *g->result);
-  if (!g->job || !g->result) return MM_FAIL(MM_ERR_MEMORY, "benchmark: out of memory");
-  return draw_maps(g);
-}
-
-// What a generation took.
-typedef struct timing {
-  double seconds, steps;
-  size_t broken; // trainings that ended early
-} timing;
-
-// The first n members. Maps as wild as some of a first generation are may break down, in the first
-// iteration too: that is counted, and no failure.
-static mm_status time_generation(generation *g, size_t n, timing *out) {
+// The first n of a generation, on the device.
+static mm_status time_generation(mm_bench_jobs *g, size_t n, mm_bench_jobs_time *out) {
   static const int device[] = { DEVICE };
-  mm_backend_report report;
-  const mm_backend_config backend = {
-    .place = { .kind = MM_BACKEND_CUDA, .devices = device, .n_device = 1 }, .report = &report
-  };
-  const double start = mm_clock_seconds();
-  mm_status status = mm_backend_run(&backend, g->job, n, g->result);
-  *out = (timing){ .seconds = mm_clock_seconds() - start };
-  size_t failed = 0;
-  for (size_t i = 0; i < n; i++) {
-    const mm_status one = g->result[i].status;
-    out->steps += (double)g->result[i].env_steps;
-    out->broken += one == MM_ERR_NUMERIC;
-    failed += one != MM_OK && one != MM_ERR_NUMERIC;
-    mm_result_release(&g->result[i]);
-  }
-  if (status == MM_OK && failed > 0)
-    return MM_FAIL(MM_ERR_DEVICE, "%zu of %zu trainings failed: %s", failed, n, report.error);
-  return status;
+  const mm_backend_place place = { .kind = MM_BACKEND_CUDA, .devices = device, .n_device = 1 };
+  return mm_bench_jobs_run(g, n, &place, out);
 }
 
 // ---------------------------------------------------------------------------------------------
 // AMPO
 
 typedef struct measurement {
-  mm_bench_results *results;
+  mm_bench *b;
   const subject *subject;
   mm_cuda_device device;
   mm_cuda_peak peak;
   mm_ampo_shape shape;
-  generation g;
+  mm_bench_jobs g;
 } measurement;
 
-static mm_status add(const measurement *m, size_t population, const char *part, double value,
-                     const char *unit, double limit) {
-  char name[64];
-  if (population > 0)
-    snprintf(name, sizeof name, "cuda/%s/%zu/%s", m->subject->env, population, part);
-  else
-    snprintf(name, sizeof name, "cuda/%s/%s", m->subject->env, part);
-  return mm_bench_add(m->results, name, value, unit, limit);
+// A figure of the subject, of one population or (0) of all.
+static void add(const measurement *m, size_t population, const char *part, double value,
+                const char *unit, double limit) {
+  char of[24] = "";
+  if (population > 0) snprintf(of, sizeof of, "%zu/", population);
+  mm_bench_add(m->b, value, unit, limit, "cuda/%s/%s%s", m->subject->env, of, part);
 }
 
 static void set_iterations(measurement *m, double iterations) {
@@ -142,38 +67,39 @@ static void set_iterations(measurement *m, double iterations) {
 
 // One iteration first, of as many agents as there are places.
 static mm_status warm_up(measurement *m) {
-  timing t;
+  mm_bench_jobs_time t;
   set_iterations(m, 1);
   MM_TRY(time_generation(&m->g, (size_t)m->device.processors, &t));
-  return add(m, 0, "warm-up", t.seconds, "s", NAN);
+  add(m, 0, "warm-up", t.seconds, "s", NAN);
+  return MM_OK;
 }
 
-static mm_status add_rates(measurement *m, size_t population, double steps) {
+static void add_rates(measurement *m, size_t population, double steps) {
   const mm_ampo_config *c = &m->g.settings.ampo;
   mm_ampo_shape dense = m->shape, sparse = m->shape;
   dense.lists = false;
   sparse.inputs_on = m->subject->on;
   const double work = mm_bench_step_work(c, &dense);
-  MM_TRY(add(m, population, "steps", steps, "steps/s", m->peak.fma / work));
-  if (population == 128) m->results->entry[m->results->n - 1].reference = m->subject->jax;
+  add(m, population, "steps", steps, "steps/s", m->peak.fma / work);
+  if (population == 128) mm_bench_refer(m->b, m->subject->jax);
   const double tera = 1e-12 * steps;
-  MM_TRY(add(m, population, "dense-of-fp32", tera * work, "TFLOP/s", 1e-12 * m->peak.fma));
-  MM_TRY(add(m, population, "dense-of-fp16", tera * work, "TFLOP/s", 1e-12 * m->peak.tensor));
-  if (!m->shape.lists) return MM_OK;
-  return add(m, population, "sparse-of-fp32", tera * mm_bench_step_work(c, &sparse), "TFLOP/s",
-             1e-12 * m->peak.fma);
+  add(m, population, "dense-of-fp32", tera * work, "TFLOP/s", 1e-12 * m->peak.fma);
+  add(m, population, "dense-of-fp16", tera * work, "TFLOP/s", 1e-12 * m->peak.tensor);
+  if (m->shape.lists)
+    add(m, population, "sparse-of-fp32", tera * mm_bench_step_work(c, &sparse), "TFLOP/s",
+        1e-12 * m->peak.fma);
 }
 
 static mm_status measure_populations(measurement *m, const size_t population[POPULATIONS]) {
   const mm_ampo_config *c = &m->g.settings.ampo;
-  timing t;
+  mm_bench_jobs_time t;
   MM_TRY(warm_up(m));
   set_iterations(m, floor(m->subject->steps / (c->envs * c->unroll)));
   for (int i = 0; i < POPULATIONS; i++) {
     if (i > 0 && population[i] == population[0]) continue;
     MM_TRY(time_generation(&m->g, population[i], &t));
-    MM_TRY(add_rates(m, population[i], t.steps / t.seconds));
-    MM_TRY(add(m, population[i], "broken", (double)t.broken, "trainings", NAN));
+    add_rates(m, population[i], t.steps / t.seconds);
+    add(m, population[i], "broken", (double)t.broken, "trainings", NAN);
   }
   return MM_OK;
 }
@@ -188,10 +114,11 @@ static mm_status add_profile(measurement *m) {
   mm_map_destroy(map);
   MM_TRY(status);
   for (int i = 0; i < profile.n_stage; i++)
-    MM_TRY(add(m, 0, profile.stage[i].name, 100 * profile.stage[i].share, "%", NAN));
-  MM_TRY(add(m, 0, "tile", profile.rows, "rows", NAN));
-  MM_TRY(add(m, 0, "memory", (double)profile.memory / 1024, "KiB/job", NAN));
-  return add(m, 0, "shared-memory", (double)profile.shared / 1024, "KiB/job", NAN);
+    add(m, 0, profile.stage[i].name, 100 * profile.stage[i].share, "%", NAN);
+  add(m, 0, "tile", profile.rows, "rows", NAN);
+  add(m, 0, "memory", (double)profile.memory / 1024, "KiB/job", NAN);
+  add(m, 0, "shared-memory", (double)profile.shared / 1024, "KiB/job", NAN);
+  return MM_OK;
 }
 
 static mm_status look_at_shape(measurement *m) {
@@ -212,75 +139,71 @@ static mm_status measure_subject(measurement *m, const subject *s) {
   const size_t population[POPULATIONS] = { 128, processors, 2 * processors };
   const size_t most = population[0] > population[2] ? population[0] : population[2];
   m->subject = s;
-  m->g = (generation){ .settings = mm_settings_default(s->algo) };
+  m->g = (mm_bench_jobs){ .settings = mm_settings_default(s->algo), .n = most };
   mm_settings_fit(&m->g.settings, s->preset);
-  mm_status status = open_generation(&m->g, s->env, most);
+  mm_status status = mm_bench_jobs_open(&m->g, s->env, true);
   if (status == MM_OK) status = look_at_shape(m);
   if (status == MM_OK) status = measure_populations(m, population);
   if (status == MM_OK) status = add_profile(m);
-  close_generation(&m->g);
+  mm_bench_jobs_close(&m->g);
   return status;
 }
 
 // Seconds of the first list of a process, with all that the device needs to begin.
-static mm_status measure_start(mm_bench_results *results) {
-  generation g = { .settings = mm_settings_default(MM_ALGO_AMPO) };
-  timing t;
+static mm_status measure_start(mm_bench *b) {
+  mm_bench_jobs g = { .settings = mm_settings_default(MM_ALGO_AMPO), .n = 1 };
+  mm_bench_jobs_time t;
   g.settings.ampo.steps = g.settings.ampo.envs * g.settings.ampo.unroll;
-  mm_status status = open_generation(&g, subjects[0].env, 1);
+  mm_status status = mm_bench_jobs_open(&g, subjects[0].env, true);
   if (status == MM_OK) status = time_generation(&g, 1, &t);
-  close_generation(&g);
-  return status == MM_OK ? mm_bench_add(results, "cuda/warm-up", t.seconds, "s", NAN) : status;
+  mm_bench_jobs_close(&g);
+  if (status == MM_OK) mm_bench_add(b, t.seconds, "s", NAN, "cuda/warm-up");
+  return status;
 }
 
-static mm_status measure_device(measurement *m) {
+mm_status mm_bench_cuda_ampo(mm_bench *b) {
+  measurement m = { .b = b };
   int count;
+  mm_bench_begin(b, "cuda/warm-up");
   MM_TRY(mm_cuda_find(&count));
-  MM_TRY(measure_start(m->results));
-  MM_TRY(mm_cuda_describe(DEVICE, &m->device));
-  MM_TRY(mm_cuda_probe(DEVICE, &m->peak));
-  MM_TRY(mm_bench_add(m->results, "cuda/fp32-fma", 1e-12 * m->peak.fma, "TFLOP/s", NAN));
-  return mm_bench_add(m->results, "cuda/fp16-tensor", 1e-12 * m->peak.tensor, "TFLOP/s", NAN);
-}
-
-mm_status mm_bench_cuda_ampo(mm_bench_results *results, mm_bench_progress *progress, void *user) {
-  measurement m = { .results = results };
-  if (progress) progress("cuda/warm-up", user);
-  MM_TRY(measure_device(&m));
+  MM_TRY(measure_start(b));
+  MM_TRY(mm_cuda_describe(DEVICE, &m.device));
+  MM_TRY(mm_cuda_probe(DEVICE, &m.peak));
+  mm_bench_add(b, 1e-12 * m.peak.fma, "TFLOP/s", NAN, "cuda/fp32-fma");
+  mm_bench_add(b, 1e-12 * m.peak.tensor, "TFLOP/s", NAN, "cuda/fp16-tensor");
   for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "cuda/%s", subjects[i].env);
-    if (progress) progress(name, user);
+    mm_bench_begin(b, "cuda/%s", subjects[i].env);
     MM_TRY(measure_subject(&m, &subjects[i]));
   }
   return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
-// Grid-World
+// Grid-World: a list of the paper's generation, 512 candidates
 
-static mm_status measure_grid(mm_bench_results *results, generation *g) {
-  timing first, t;
+static mm_status measure_grid(mm_bench *b, mm_bench_jobs *g) {
+  mm_bench_jobs_time first, t;
   double best = INFINITY;
-  MM_TRY(time_generation(g, g->most, &first));
+  MM_TRY(time_generation(g, g->n, &first));
   for (int i = 0; i < GRID_REPEATS; i++) {
-    MM_TRY(time_generation(g, g->most, &t));
+    MM_TRY(time_generation(g, g->n, &t));
     best = fmin(best, t.seconds);
   }
-  MM_TRY(mm_bench_add(results, "cuda/gridworld/warm-up", first.seconds - best, "s", NAN));
-  MM_TRY(mm_bench_add(results, "cuda/gridworld/generation", best, "s", NAN));
-  MM_TRY(mm_bench_add(results, "cuda/gridworld/steps", t.steps / best, "steps/s", NAN));
-  return mm_bench_add(results, "cuda/gridworld/broken", (double)t.broken, "trainings", NAN);
+  mm_bench_add(b, first.seconds - best, "s", NAN, "cuda/gridworld/warm-up");
+  mm_bench_add(b, best, "s", NAN, "cuda/gridworld/generation");
+  mm_bench_add(b, t.steps / best, "steps/s", NAN, "cuda/gridworld/steps");
+  mm_bench_add(b, (double)t.broken, "trainings", NAN, "cuda/gridworld/broken");
+  return MM_OK;
 }
 
-mm_status mm_bench_cuda_gridworld(mm_bench_results *results, mm_bench_progress *progress,
-                                  void *user) {
+mm_status mm_bench_cuda_gridworld(mm_bench *b) {
   int count;
   MM_TRY(mm_cuda_find(&count));
-  generation g = { .settings = mm_settings_default(MM_ALGO_PMD) };
-  if (progress) progress("cuda/gridworld", user);
-  mm_status status = open_generation(&g, "GridWorld-all", (size_t)g.settings.search.population);
-  if (status == MM_OK) status = measure_grid(results, &g);
-  close_generation(&g);
+  mm_bench_jobs g = { .settings = mm_settings_default(MM_ALGO_PMD) };
+  g.n = (size_t)g.settings.search.population;
+  mm_bench_begin(b, "cuda/gridworld");
+  mm_status status = mm_bench_jobs_open(&g, "GridWorld-all", true);
+  if (status == MM_OK) status = measure_grid(b, &g);
+  mm_bench_jobs_close(&g);
   return status;
 }

@@ -1,5 +1,5 @@
 // Speed of tabular PMD on Grid-Worlds: whole runs with the paper's settings, on one thread, split
-// into rollouts, updates and the exact value at the end.
+// into rollouts, updates and the exact value at the end; medians over instances.
 //
 // Two parts have a floor that can be counted: a rollout needs its random numbers, one Philox block
 // for four actions and up to three for what an environment does in a step; an update needs an
@@ -75,11 +75,10 @@ static mm_status measure_floor(floor_work *w) {
 // ---------------------------------------------------------------------------------------------
 // One run
 
-enum { ALL, ROLLOUT, UPDATE, EXACT, PARTS };
-
+// Seconds of the parts; blocks and exponentials that it needed.
+enum { ALL, ROLLOUT, UPDATE, EXACT, PARTS, BLOCKS = PARTS, EXPONENTIALS, NUMBERS };
 typedef struct timing {
-  double seconds[PARTS];
-  double blocks, exponentials; // it needed
+  double of[NUMBERS];
 } timing;
 
 // Blocks that grid_sample.h makes in a step from `state` with action a.
@@ -92,11 +91,11 @@ static int blocks_of_step(const mm_grid *g, int32_t state, int a) {
 
 static void count(const mm_grid *g, const mm_pmd_config *config, const mm_pmd *pmd, timing *out) {
   mm_pmd_batch batch = mm_pmd_last_batch(pmd);
-  out->exponentials += config->epochs * A * batch.n_visited;
-  out->blocks += config->envs * ceil(config->unroll / 4);
+  out->of[EXPONENTIALS] += config->epochs * A * batch.n_visited;
+  out->of[BLOCKS] += config->envs * ceil(config->unroll / 4);
   for (int32_t i = 0; i < batch.n_visited; i++)
     for (int a = 0; a < A; a++)
-      out->blocks += batch.visits[i * A + a] * blocks_of_step(g, batch.state[i], a);
+      out->of[BLOCKS] += batch.visits[i * A + a] * blocks_of_step(g, batch.state[i], a);
 }
 
 typedef struct run {
@@ -128,7 +127,7 @@ static void run_close(run *r) {
 
 // What `train` does for a seed; counting is not timed.
 static mm_status time_run(const mm_job *job, run *r, timing *out) {
-  double start = mm_clock_seconds(), *seconds = out->seconds;
+  double start = mm_clock_seconds(), *seconds = out->of;
   MM_TRY(run_open(job, r));
   double opened = mm_clock_seconds() - start;
   for (int64_t t = mm_pmd_iterations(job->pmd); t > 0; t--) {
@@ -146,56 +145,50 @@ static mm_status time_run(const mm_job *job, run *r, timing *out) {
 
 // ---------------------------------------------------------------------------------------------
 
-typedef struct bench {
-  mm_bench_results *results;
-  mm_bench_progress *progress;
-  void *user;
-  mm_pmd_config config;
-  floor_work floor;
-} bench;
+static double median_of(const timing *runs, int n, int which, double scale) {
+  double numbers[MOST_SEEDS];
+  for (int i = 0; i < n; i++)
+    numbers[i] = scale * runs[i].of[which];
+  return mm_bench_median(numbers, (size_t)n);
+}
 
-static mm_status report(bench *b, const char *name, const timing *runs, int n) {
+static void report(mm_bench *b, const floor_work *w, const mm_pmd_config *config, const char *name,
+                   const timing *runs, int n) {
   static const char *const part_names[PARTS] = { "run", "rollout", "update", "value" };
-  double numbers[MOST_SEEDS], limit[PARTS] = { NAN, NAN, NAN, NAN }, whole = 0;
-  char text[64];
-  for (int i = 0; i < n; i++)
-    numbers[i] = 1e3 * runs[i].blocks * b->floor.block_seconds;
-  limit[ROLLOUT] = mm_bench_median(numbers, (size_t)n);
-  for (int i = 0; i < n; i++)
-    numbers[i] = 1e3 * runs[i].exponentials * b->floor.exp_seconds;
-  limit[UPDATE] = mm_bench_median(numbers, (size_t)n);
-  for (int part = 0; part < PARTS; part++) {
-    for (int i = 0; i < n; i++)
-      numbers[i] = 1e3 * runs[i].seconds[part];
-    double middle = mm_bench_median(numbers, (size_t)n);
-    if (part == ALL) whole = 1e-3 * middle;
-    snprintf(text, sizeof text, "%s/%s", name, part_names[part]);
-    MM_TRY(mm_bench_add(b->results, text, middle, "ms", limit[part]));
-  }
-  double steps = (double)mm_pmd_iterations(&b->config) * b->config.envs * b->config.unroll;
-  snprintf(text, sizeof text, "%s/steps", name);
-  return mm_bench_add(b->results, text, steps / whole, "steps/s", NAN);
+  const double limit[PARTS] = {
+    [ALL] = NAN,
+    [ROLLOUT] = median_of(runs, n, BLOCKS, 1e3 * w->block_seconds),
+    [UPDATE] = median_of(runs, n, EXPONENTIALS, 1e3 * w->exp_seconds),
+    [EXACT] = NAN,
+  };
+  for (int part = 0; part < PARTS; part++)
+    mm_bench_add(b, median_of(runs, n, part, 1e3), "ms", limit[part], "%s/%s", name,
+                 part_names[part]);
+  const double steps = (double)mm_pmd_iterations(config) * config->envs * config->unroll;
+  mm_bench_add(b, steps / median_of(runs, n, ALL, 1), "steps/s", NAN, "%s/steps", name);
 }
 
 // Costs of the floor are taken anew for each map: a busy machine's speed drifts within seconds.
-static mm_status measure(bench *b, const configuration *c, const mm_env *env, const char *map_name,
-                         const mm_map *map) {
+static mm_status measure(mm_bench *b, floor_work *w, const configuration *c, const mm_env *env,
+                         const char *map_name, const mm_map *map) {
+  const mm_pmd_config config = mm_pmd_config_default();
   char name[40];
   timing runs[MOST_SEEDS] = { 0 };
   snprintf(name, sizeof name, "gridworld/%s/%s", c->name, map_name);
-  if (b->progress) b->progress(name, b->user);
-  MM_TRY(measure_floor(&b->floor));
+  mm_bench_begin(b, "%s", name);
+  MM_TRY(measure_floor(w));
   for (int i = 0; i < c->seeds; i++) {
     run r;
-    mm_job job = { .env = env, .map = map, .pmd = &b->config, .seed = (uint64_t)i };
+    mm_job job = { .env = env, .map = map, .pmd = &config, .seed = (uint64_t)i };
     mm_status status = time_run(&job, &r, &runs[i]);
     run_close(&r);
     MM_TRY(status);
   }
-  return report(b, name, runs, c->seeds);
+  report(b, w, &config, name, runs, c->seeds);
+  return MM_OK;
 }
 
-static mm_status measure_configuration(bench *b, const configuration *c) {
+static mm_status measure_configuration(mm_bench *b, floor_work *w, const configuration *c) {
   char id[64];
   mm_env *env;
   snprintf(id, sizeof id, "GridWorld-%s", c->name);
@@ -204,42 +197,30 @@ static mm_status measure_configuration(bench *b, const configuration *c) {
   for (size_t i = 0; i < MAPS && status == MM_OK; i++) {
     mm_map *map;
     status = mm_map_open(maps[i], &map);
-    if (status == MM_OK) status = measure(b, c, env, maps[i], map);
+    if (status == MM_OK) status = measure(b, w, c, env, maps[i], map);
     mm_map_destroy(map);
   }
   mm_env_destroy(env);
   return status;
 }
 
-static mm_status measure_all(bench *b) {
-  MM_TRY(measure_floor(&b->floor));
-  double block = 1e9 * b->floor.block_seconds, exponential = 1e9 * b->floor.exp_seconds;
-  MM_TRY(mm_bench_add(b->results, "gridworld/philox-block", block, "ns", NAN));
-  MM_TRY(mm_bench_add(b->results, "gridworld/exp", exponential, "ns", NAN));
+static mm_status measure_all(mm_bench *b, floor_work *w) {
+  MM_TRY(measure_floor(w));
+  mm_bench_add(b, 1e9 * w->block_seconds, "ns", NAN, "gridworld/philox-block");
+  mm_bench_add(b, 1e9 * w->exp_seconds, "ns", NAN, "gridworld/exp");
   for (size_t i = 0; i < CONFIGURATIONS; i++)
-    MM_TRY(measure_configuration(b, &configurations[i]));
+    MM_TRY(measure_configuration(b, w, &configurations[i]));
   return MM_OK;
 }
 
-mm_status mm_bench_gridworld(mm_bench_results *results, mm_bench_progress *progress, void *user) {
+mm_status mm_bench_gridworld(mm_bench *b) {
+  const mm_stream numbers = mm_stream_make(0, 0, MM_RNG_BENCH, 0);
   mm_map *negentropy;
   MM_TRY(mm_map_open("negentropy", &negentropy));
-  bench *b = mm_alloc(sizeof *b);
-  mm_status status = MM_OK;
-  if (b) {
-    *b = (bench){ .results = results, .progress = progress, .user = user };
-    b->config = mm_pmd_config_default();
-    b->floor.negentropy = negentropy;
-    mm_stream numbers = mm_stream_make(0, 0, MM_RNG_BENCH, 0);
-    for (size_t i = 0; i < N_NUMBER; i++)
-      b->floor.x[i] = -8 * mm_uniform_open_d(mm_stream_pair(numbers, i));
-    mm_bench_core core = mm_bench_core_hold();
-    status = measure_all(b);
-    mm_bench_core_release(&core);
-  } else {
-    status = MM_FAIL(MM_ERR_MEMORY, "benchmark inputs: out of memory");
-  }
-  mm_free(b);
+  floor_work w = { .negentropy = negentropy };
+  for (size_t i = 0; i < N_NUMBER; i++)
+    w.x[i] = -8 * mm_uniform_open_d(mm_stream_pair(numbers, i));
+  mm_status status = measure_all(b, &w);
   mm_map_destroy(negentropy);
   return status;
 }

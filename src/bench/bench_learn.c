@@ -1,5 +1,5 @@
 // What a generation of the paper's Grid-World search costs, and how much of it is not training:
-// drawing candidates, the strategy's step, the database.
+// drawing candidates, the strategy's step, the database. The limit is the time in the backend.
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -105,37 +105,34 @@ static mm_status measure_in_folder(const mm_learn_plan *plan, mm_backend_kind ki
 }
 
 // Whole generations with the paper's trainings.
-static mm_status add(mm_bench_results *results, mm_backend_kind kind, const char *part,
-                     double value, const char *unit, double limit) {
-  char name[64];
-  snprintf(name, sizeof name, "%slearn/%s", kind == MM_BACKEND_CUDA ? "cuda/" : "", part);
-  return mm_bench_add(results, name, value, unit, limit);
-}
-
-static mm_status bench_generation(mm_learn_plan *plan, mm_backend_kind kind, int64_t generations,
-                                  mm_bench_results *results) {
+static mm_status bench_generation(mm_bench *b, mm_learn_plan *plan, mm_backend_kind kind) {
+  const bool cuda = kind == MM_BACKEND_CUDA;
+  const char *name = cuda ? "cuda/learn" : "learn";
   mm_learn_view v;
   double bytes;
-  plan_paper(plan, results->quick ? 1 : generations);
+  mm_bench_begin(b, "%s/generation", name);
+  plan_paper(plan, b->quick ? 1 : cuda ? CUDA_GENERATIONS : GENERATIONS);
   const double whole = plan->settings.search.population;
-  if (results->quick) plan->settings.search.population = QUICK_POPULATION;
+  if (b->quick) plan->settings.search.population = QUICK_POPULATION;
   MM_TRY(measure_in_folder(plan, kind, &v, &bytes));
   double n = (double)v.session_generations;
   double seconds = v.session_seconds / n, jobs = v.session_job_seconds / n;
-  MM_TRY(add(results, kind, "generation", seconds, "s", jobs));
-  MM_TRY(add(results, kind, "outside-training", 100 * (1 - jobs / seconds), "%", NAN));
+  mm_bench_add(b, seconds, "s", jobs, "%s/generation", name);
+  mm_bench_add(b, 100 * (1 - jobs / seconds), "%", NAN, "%s/outside-training", name);
   const double schedule = 512 * whole / plan->settings.search.population / 60;
-  MM_TRY(add(results, kind, "schedule", schedule * seconds, "min", schedule * jobs));
-  return add(results, kind, "steps", (double)v.session_env_steps / v.session_seconds, "steps/s",
-             NAN);
+  mm_bench_add(b, schedule * seconds, "min", schedule * jobs, "%s/schedule", name);
+  mm_bench_add(b, (double)v.session_env_steps / v.session_seconds, "steps/s", NAN, "%s/steps",
+               name);
+  return MM_OK;
 }
 
 // The same population with next to no training, for a sharper look at the rest and at the size of
 // the database.
-static mm_status bench_rest(mm_learn_plan *plan, mm_bench_results *results) {
+static mm_status bench_rest(mm_bench *b, mm_learn_plan *plan) {
   mm_learn_view v;
   double few, many;
-  const int stored = results->quick ? QUICK_STORED : STORED;
+  const int stored = b->quick ? QUICK_STORED : STORED;
+  mm_bench_begin(b, "learn/evolution-and-database");
   plan_paper(plan, 1);
   plan->settings.pmd.steps = plan->settings.pmd.envs = plan->settings.pmd.unroll = 1;
   MM_TRY(measure_in_folder(plan, MM_BACKEND_CPU, &v, &few));
@@ -143,26 +140,24 @@ static mm_status bench_rest(mm_learn_plan *plan, mm_bench_results *results) {
   MM_TRY(measure_in_folder(plan, MM_BACKEND_CPU, &v, &many));
   double n = (double)v.session_generations;
   double rest = (v.session_seconds - v.session_job_seconds) / n;
-  MM_TRY(mm_bench_add(results, "learn/evolution-and-database", 1e3 * rest, "ms", NAN));
-  return mm_bench_add(results, "learn/database-growth", (many - few) / stored / 1024, "KiB", NAN);
+  mm_bench_add(b, 1e3 * rest, "ms", NAN, "learn/evolution-and-database");
+  mm_bench_add(b, (many - few) / stored / 1024, "KiB", NAN, "learn/database-growth");
+  return MM_OK;
 }
 
-mm_status mm_bench_learn(mm_bench_results *results, mm_bench_progress *progress, void *user) {
+static mm_status bench_search(mm_bench *b, mm_backend_kind kind) {
   mm_learn_plan *plan = mm_alloc(sizeof *plan);
   if (!plan) return MM_FAIL(MM_ERR_MEMORY, "no memory for a plan");
-  if (progress) progress("learn/generation", user);
-  mm_status status = bench_generation(plan, MM_BACKEND_CPU, GENERATIONS, results);
-  if (progress) progress("learn/evolution-and-database", user);
-  if (status == MM_OK) status = bench_rest(plan, results);
+  mm_status status = bench_generation(b, plan, kind);
+  if (status == MM_OK && kind == MM_BACKEND_CPU) status = bench_rest(b, plan);
   mm_free(plan);
   return status;
 }
 
-mm_status mm_bench_cuda_learn(mm_bench_results *results, mm_bench_progress *progress, void *user) {
-  mm_learn_plan *plan = mm_alloc(sizeof *plan);
-  if (!plan) return MM_FAIL(MM_ERR_MEMORY, "no memory for a plan");
-  if (progress) progress("cuda/learn/generation", user);
-  mm_status status = bench_generation(plan, MM_BACKEND_CUDA, CUDA_GENERATIONS, results);
-  mm_free(plan);
-  return status;
+mm_status mm_bench_learn(mm_bench *b) {
+  return bench_search(b, MM_BACKEND_CPU);
+}
+
+mm_status mm_bench_cuda_learn(mm_bench *b) {
+  return bench_search(b, MM_BACKEND_CUDA);
 }

@@ -1,5 +1,9 @@
 // Speed of mirror maps. Inputs are random but the same in every run: probabilities spread over
 // (0, 1), the x that belong to them, and normal scores of the size that a trained policy has.
+//
+// Nanoseconds per phi, per phi^-1 and per projection of each kind of map: `scalar`, one number or
+// one row of scores a call in double precision, and `batched`, many a call in single precision. The
+// limit is one expf of the C library for each number, in a loop of the same shape on the same core.
 
 #include <math.h>
 #include <stdio.h>
@@ -17,8 +21,6 @@ enum {
 };
 
 _Static_assert(N_NUMBER == N_ROW && N_NUMBER % N_SCALAR == 0, "single calls go through both alike");
-
-static const size_t action_counts[] = { 3, 5, MOST_ACTIONS };
 
 // name in the results, text for mm_map_open
 static const char *const kinds[][2] = {
@@ -113,62 +115,59 @@ static mm_status project_batched(void *context) {
 
 // ---------------------------------------------------------------------------------------------
 
-typedef struct bench {
-  mm_bench_results *results;
-  mm_bench_progress *progress;
-  void *user;
-  inputs in;
-} bench;
-
 // Times `work`, which does `items` of what the name says.
-static mm_status measure(bench *b, const char *name, mm_bench_work *work, size_t items,
-                         double limit) {
+static mm_status measure(mm_bench *b, inputs *in, mm_bench_work *work, size_t items, double limit,
+                         const char *name) {
   double seconds;
-  if (b->progress) b->progress(name, b->user);
-  MM_TRY(mm_bench_seconds(work, &b->in, &seconds));
-  return mm_bench_add(b->results, name, 1e9 * seconds / (double)items, "ns", limit);
+  mm_bench_begin(b, "%s", name);
+  MM_TRY(mm_bench_seconds(work, in, &seconds));
+  mm_bench_add(b, 1e9 * seconds / (double)items, "ns", limit, "%s", name);
+  return MM_OK;
 }
 
-static mm_status measure_map(bench *b, const char *kind, double limit_scalar,
-                             double limit_batched) {
+// `what` of a map, one by one and batched; each needs `numbers` exponentials.
+typedef struct subject {
+  const char *what;
+  mm_bench_work *scalar, *batched;
+  size_t numbers; // actions of a projection, else 1
+} subject;
+
+static const subject subjects[] = {
+  { "phi", phi_scalar, phi_batched, 1 },
+  { "phi-inverse", inverse_scalar, inverse_batched, 1 },
+  { "project-3", project_scalar, project_batched, 3 },
+  { "project-5", project_scalar, project_batched, 5 },
+  { "project-18", project_scalar, project_batched, MOST_ACTIONS },
+};
+
+// The limit is taken anew for each map: a busy machine's speed drifts within seconds.
+static mm_status measure_kind(mm_bench *b, inputs *in, const char *kind) {
+  double scalar, batched;
   char name[64];
-  snprintf(name, sizeof name, "map/phi/%s/scalar", kind);
-  MM_TRY(measure(b, name, phi_scalar, N_SCALAR, limit_scalar));
-  snprintf(name, sizeof name, "map/phi/%s/batched", kind);
-  MM_TRY(measure(b, name, phi_batched, N_NUMBER, limit_batched));
-  snprintf(name, sizeof name, "map/phi-inverse/%s/scalar", kind);
-  MM_TRY(measure(b, name, inverse_scalar, N_SCALAR, limit_scalar));
-  snprintf(name, sizeof name, "map/phi-inverse/%s/batched", kind);
-  MM_TRY(measure(b, name, inverse_batched, N_NUMBER, limit_batched));
-  for (size_t i = 0; i < sizeof action_counts / sizeof *action_counts; i++) {
-    size_t n = b->in.n_action = action_counts[i];
-    snprintf(name, sizeof name, "map/project-%zu/%s/scalar", n, kind);
-    MM_TRY(measure(b, name, project_scalar, N_SCALAR, (double)n * limit_scalar));
-    snprintf(name, sizeof name, "map/project-%zu/%s/batched", n, kind);
-    MM_TRY(measure(b, name, project_batched, N_ROW, (double)n * limit_batched));
+  MM_TRY(mm_map_phi_inverse(in->map, in->p, N_NUMBER, in->x));
+  for (size_t i = 0; i < N_NUMBER; i++)
+    in->x_f[i] = (float)in->x[i];
+  MM_TRY(mm_bench_seconds(expf_scalar, in, &scalar));
+  MM_TRY(mm_bench_seconds(expf_batched, in, &batched));
+  for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+    const subject *s = &subjects[i];
+    const double n = (double)(in->n_action = s->numbers);
+    snprintf(name, sizeof name, "map/%s/%s/scalar", s->what, kind);
+    MM_TRY(measure(b, in, s->scalar, N_SCALAR, n * 1e9 * scalar / N_SCALAR, name));
+    snprintf(name, sizeof name, "map/%s/%s/batched", s->what, kind);
+    MM_TRY(measure(b, in, s->batched, N_NUMBER, n * 1e9 * batched / N_NUMBER, name));
   }
   return MM_OK;
 }
 
-// The limit is taken anew for each map: a busy machine's speed drifts within seconds.
-static mm_status measure_kind(bench *b, int kind) {
-  double scalar, batched;
-  MM_TRY(mm_map_phi_inverse(b->in.map, b->in.p, N_NUMBER, b->in.x));
-  for (size_t i = 0; i < N_NUMBER; i++)
-    b->in.x_f[i] = (float)b->in.x[i];
-  MM_TRY(mm_bench_seconds(expf_scalar, &b->in, &scalar));
-  MM_TRY(mm_bench_seconds(expf_batched, &b->in, &batched));
-  return measure_map(b, kinds[kind][0], 1e9 * scalar / N_SCALAR, 1e9 * batched / N_NUMBER);
-}
-
-static mm_status measure_all(bench *b) {
-  MM_TRY(measure(b, "map/expf/scalar", expf_scalar, N_SCALAR, NAN));
-  MM_TRY(measure(b, "map/expf/batched", expf_batched, N_NUMBER, NAN));
+static mm_status measure_all(mm_bench *b, inputs *in) {
+  MM_TRY(measure(b, in, expf_scalar, N_SCALAR, NAN, "map/expf/scalar"));
+  MM_TRY(measure(b, in, expf_batched, N_NUMBER, NAN, "map/expf/batched"));
   for (int k = 0; k < N_KIND; k++) {
     mm_map *map;
     MM_TRY(mm_map_open(kinds[k][1], &map));
-    b->in.map = map;
-    mm_status status = measure_kind(b, k);
+    in->map = map;
+    mm_status status = measure_kind(b, in, kinds[k][0]);
     mm_map_destroy(map);
     MM_TRY(status);
   }
@@ -189,25 +188,21 @@ static void fill(inputs *in) {
   }
 }
 
-mm_status mm_bench_map(mm_bench_results *results, mm_bench_progress *progress, void *user) {
+mm_status mm_bench_map(mm_bench *b) {
   const size_t table = (size_t)N_ROW * MOST_ACTIONS;
   double *wide = mm_alloc_array(2 * N_NUMBER + 2 * table, sizeof *wide);
   float *narrow = mm_alloc_array(3 * N_NUMBER + 2 * table, sizeof *narrow);
   mm_status status = MM_OK;
   if (wide && narrow) {
-    bench b = { .results = results, .progress = progress, .user = user };
-    b.in = (inputs){ .p = wide, .x = wide + N_NUMBER, .scores = wide + 2 * N_NUMBER };
-    b.in.out = b.in.scores + table;
-    b.in.p_f = narrow;
-    b.in.x_f = narrow + N_NUMBER;
-    b.in.exponents = narrow + 2 * N_NUMBER;
-    b.in.scores_f = narrow + 3 * N_NUMBER;
-    b.in.out_f = b.in.scores_f + table;
-    b.in.exp = expf;
-    fill(&b.in);
-    mm_bench_core core = mm_bench_core_hold();
-    status = measure_all(&b);
-    mm_bench_core_release(&core);
+    inputs in = { .p = wide, .x = wide + N_NUMBER, .scores = wide + 2 * N_NUMBER, .exp = expf };
+    in.out = in.scores + table;
+    in.p_f = narrow;
+    in.x_f = narrow + N_NUMBER;
+    in.exponents = narrow + 2 * N_NUMBER;
+    in.scores_f = narrow + 3 * N_NUMBER;
+    in.out_f = in.scores_f + table;
+    fill(&in);
+    status = measure_all(b, &in);
   } else {
     status = MM_FAIL(MM_ERR_MEMORY, "benchmark inputs: out of memory");
   }

@@ -4,19 +4,13 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "backend/backend.h"
 #include "backend/ranks/ranks.h"
-#include "base/clock.h"
-#include "base/status.h"
 #include "bench/bench.h"
 #include "bench/rank_model.h"
-#include "mirrormap/env.h"
 #include "show/plot/gnuplot.h"
-#include "study/settings/settings.h"
+#include "study/stats/estimate.h"
 
 enum {
   TRAININGS = 32, // of a generation
@@ -32,163 +26,105 @@ enum {
 static const double serial_per_job = 1e-5, serial = 3e-3;
 
 typedef struct measured {
-  double service, latency;      // seconds
-  double *control, *grid;       // seconds of trainings
-  size_t n_control, n_grid;     //
-  double job_bytes, back_bytes; // of one training
+  double service, latency;                  // seconds
+  double control[LENGTHS], grid[GRID_JOBS]; // seconds of trainings
 } measured;
 
-typedef struct list {
-  mm_env *env;
-  mm_map *map;
-  mm_settings settings;
-  mm_job *job; // [n]
-  mm_result *result;
-  double z[MM_PIECEWISE_N];
-  size_t n;
-} list;
+// All with piecewise maps, so that messages have one size.
+static mm_bench_jobs jobs_of(mm_algo algo, size_t n) {
+  mm_bench_jobs j = { .settings = mm_settings_default(algo), .n = n };
+  (void)mm_settings_set(&j.settings, "kind", "piecewise");
+  return j;
+}
 
-// ---------------------------------------------------------------------------------------------
-// Lists of jobs
-
-static mm_status fill(list *l, const char *env, double steps) {
-  MM_TRY(mm_env_open(env, &l->env));
-  MM_TRY(mm_map_search_initial(MM_MAP_PIECEWISE, MM_PIECEWISE_N, l->z));
-  mm_settings_set_steps(&l->settings, steps);
-  l->job = mm_alloc_array(l->n, sizeof *l->job);
-  l->result = mm_alloc_array(l->n, sizeof *l->result);
-  if (!l->job || !l->result) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", l->n);
-  for (size_t i = 0; i < l->n; i++) {
-    l->job[i] =
-        (mm_job){ .env = l->env, .seed = i, .point = { MM_MAP_PIECEWISE, MM_PIECEWISE_N, l->z } };
-    mm_settings_bind(&l->settings, &l->job[i]);
+// Runs them on all ranks; then the first n_length by themselves, for the seconds of this thread's
+// own time that each takes: what else runs on the machine does not count.
+static mm_status run(mm_bench_jobs *j, const char *env, mm_bench_jobs_time *out, double *length,
+                     size_t n_length) {
+  const mm_backend_place place = { .kind = MM_BACKEND_AUTO };
+  mm_status status = mm_bench_jobs_open(j, env, false);
+  if (status == MM_OK) status = mm_bench_jobs_run(j, j->n, &place, out);
+  for (size_t i = 0; i < n_length && status == MM_OK; i++) {
+    mm_result result;
+    double start = mm_bench_thread_time();
+    status = mm_job_run(&j->job[i], NULL, &result);
+    length[i] = mm_bench_thread_time() - start;
+    mm_result_release(&result);
+    if (status == MM_ERR_NUMERIC) status = MM_OK;
   }
-  return MM_OK;
-}
-
-static void empty(list *l) {
-  mm_env_destroy(l->env);
-  mm_free(l->job);
-  mm_free(l->result);
-}
-
-static mm_status run(list *l, mm_backend_report *report, double *seconds, double *own) {
-  mm_backend_config config = { .report = report };
-  double start = mm_clock_seconds(), thread = mm_bench_thread_time();
-  mm_status status = mm_backend_run(&config, l->job, l->n, l->result);
-  *seconds = mm_clock_seconds() - start;
-  *own = mm_bench_thread_time() - thread;
-  for (size_t i = 0; i < l->n && status == MM_OK; i++)
-    mm_result_release(&l->result[i]);
+  mm_bench_jobs_close(j);
   return status;
 }
 
-// Seconds that trainings of the list take by themselves, of this thread's own time: what else runs
-// on the machine does not count.
-static mm_status take_lengths(const list *l, size_t n, double **out) {
-  *out = mm_alloc_array(n, sizeof **out);
-  if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu numbers", n);
-  for (size_t i = 0; i < n; i++) {
-    mm_result result;
-    double start = mm_bench_thread_time();
-    mm_status status = mm_job_run(&l->job[i], NULL, &result);
-    (*out)[i] = mm_bench_thread_time() - start;
-    mm_result_release(&result);
-    if (status != MM_OK && status != MM_ERR_NUMERIC) return status;
-  }
-  return MM_OK;
-}
-
-static double mean_of(const double *x, size_t n, double *spread) {
-  double sum = 0, square = 0;
-  for (size_t i = 0; i < n; i++)
-    sum += x[i];
-  double mean = sum / (double)n;
-  for (size_t i = 0; i < n; i++)
-    square += (x[i] - mean) * (x[i] - mean);
-  *spread = n > 1 ? sqrt(square / (double)(n - 1)) / mean : 0;
-  return mean;
+// Their mean, and how much they differ, in percent of it.
+static double add_lengths(mm_bench *b, const char *name, const double *length, size_t n) {
+  const mm_estimate e = mm_estimate_of(length, n);
+  mm_bench_add(b, e.mean, "s", NAN, "mpi/%s/job", name);
+  mm_bench_add(b, 100 * e.sem * sqrt((double)n) / e.mean, "%", NAN, "mpi/%s/job-spread", name);
+  return e.mean;
 }
 
 // ---------------------------------------------------------------------------------------------
 // Measuring
 
-static mm_status bench_messages(mm_bench_results *results, measured *m) {
+static mm_status bench_messages(mm_bench *b, measured *m) {
   static const size_t size[] = { 8, 4096, 65536 };
   for (size_t i = 0; i < 3; i++) {
-    char name[64];
     double seconds;
     MM_TRY(mm_ranks_echo(size[i], &seconds));
     if (i == 1) m->latency = 0.5 * seconds;
-    snprintf(name, sizeof name, "mpi/round-trip-%zu", size[i]);
-    MM_TRY(mm_bench_add(results, name, 1e6 * seconds, "us", NAN));
+    mm_bench_add(b, 1e6 * seconds, "us", NAN, "mpi/round-trip-%zu", size[i]);
   }
   return MM_OK;
 }
 
 // A job that does nothing: what remains is the dealing out.
-static mm_status bench_empty(mm_bench_results *results, measured *m) {
-  list l = { .n = EMPTY, .settings = mm_settings_default(MM_ALGO_PMD) };
-  mm_backend_report report;
-  double seconds, own;
-  mm_rank_traffic before = mm_ranks_traffic(), after;
-  l.settings.pmd.envs = l.settings.pmd.unroll = 1;
-  mm_status status = fill(&l, "GridWorld-small", 1);
-  if (status == MM_OK) status = run(&l, &report, &seconds, &own);
-  empty(&l);
-  MM_TRY(status);
-  after = mm_ranks_traffic();
-  double away = EMPTY * (1 - 1.0 / report.ranks); // about as many as went to others
-  m->service = own / EMPTY;
-  MM_TRY(mm_bench_add(results, "mpi/empty-jobs", EMPTY / seconds, "jobs/s", NAN));
-  if (report.ranks < 2) return MM_OK;
-  MM_TRY(mm_bench_add(results, "mpi/service-per-job", 1e6 * m->service, "us", NAN));
-  double sent = (double)(after.messages_sent - before.messages_sent);
-  return mm_bench_add(results, "mpi/jobs-per-message", away / fmax(sent, 1), "jobs", NAN);
+static mm_status bench_empty(mm_bench *b, measured *m) {
+  mm_bench_jobs j = jobs_of(MM_ALGO_PMD, EMPTY);
+  mm_bench_jobs_time t;
+  const mm_rank_traffic before = mm_ranks_traffic();
+  j.settings.pmd.envs = j.settings.pmd.unroll = 1;
+  mm_settings_set_steps(&j.settings, 1);
+  MM_TRY(run(&j, "GridWorld-small", &t, NULL, 0));
+  const mm_rank_traffic after = mm_ranks_traffic();
+  m->service = t.thread_seconds / EMPTY;
+  mm_bench_add(b, EMPTY / t.seconds, "jobs/s", NAN, "mpi/empty-jobs");
+  if (t.report.ranks < 2) return MM_OK;
+  mm_bench_add(b, 1e6 * m->service, "us", NAN, "mpi/service-per-job");
+  const double away = EMPTY * (1 - 1.0 / t.report.ranks); // about as many as went to others
+  const double sent = (double)(after.messages_sent - before.messages_sent);
+  mm_bench_add(b, away / fmax(sent, 1), "jobs", NAN, "mpi/jobs-per-message");
+  return MM_OK;
 }
 
 // A generation of classic control, of short trainings.
-static mm_status bench_generation(mm_bench_results *results, measured *m) {
-  mm_backend_report report;
-  mm_rank_traffic before = mm_ranks_traffic(), after;
-  double seconds, own, spread;
-  list l = { .n = TRAININGS, .settings = mm_settings_default(MM_ALGO_AMPO) };
-  mm_status status = fill(&l, "CartPole-v1", STEPS);
-  if (status == MM_OK) status = run(&l, &report, &seconds, &own);
-  if (status == MM_OK) status = take_lengths(&l, m->n_control = LENGTHS, &m->control);
-  empty(&l);
-  MM_TRY(status);
-  after = mm_ranks_traffic();
-  double mean = mean_of(m->control, m->n_control, &spread), n = TRAININGS;
-  double cores = (double)sysconf(_SC_NPROCESSORS_ONLN),
-         limit = n * mean / fmin(report.threads, cores);
-  MM_TRY(mm_bench_add(results, "mpi/control/job", mean, "s", NAN));
-  MM_TRY(mm_bench_add(results, "mpi/control/job-spread", 100 * spread, "%", NAN));
-  MM_TRY(mm_bench_add(results, "mpi/control/generation", seconds, "s", limit));
-  MM_TRY(mm_bench_add(results, "mpi/control/dealing-out", 100 * own / (n * mean), "%", NAN));
-  if (report.ranks < 2) return MM_OK;
-  double away = n * (1 - 1.0 / report.ranks);
-  m->job_bytes = (double)(after.sent - before.sent) / away;
-  m->back_bytes = (double)(after.received - before.received) / away;
-  MM_TRY(mm_bench_add(results, "mpi/control/bytes-out", m->job_bytes, "B", NAN));
-  return mm_bench_add(results, "mpi/control/bytes-back", m->back_bytes, "B", NAN);
+static mm_status bench_generation(mm_bench *b, measured *m) {
+  mm_bench_jobs j = jobs_of(MM_ALGO_AMPO, TRAININGS);
+  mm_bench_jobs_time t;
+  const mm_rank_traffic before = mm_ranks_traffic();
+  mm_settings_set_steps(&j.settings, STEPS);
+  MM_TRY(run(&j, "CartPole-v1", &t, m->control, LENGTHS));
+  const mm_rank_traffic after = mm_ranks_traffic();
+  const double work = TRAININGS * add_lengths(b, "control", m->control, LENGTHS);
+  const double cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+  mm_bench_add(b, t.seconds, "s", work / fmin(t.report.threads, cores), "mpi/control/generation");
+  mm_bench_add(b, 100 * t.thread_seconds / work, "%", NAN, "mpi/control/dealing-out");
+  if (t.report.ranks < 2) return MM_OK;
+  const double away = TRAININGS * (1 - 1.0 / t.report.ranks);
+  mm_bench_add(b, (double)(after.sent - before.sent) / away, "B", NAN, "mpi/control/bytes-out");
+  mm_bench_add(b, (double)(after.received - before.received) / away, "B", NAN,
+               "mpi/control/bytes-back");
+  return MM_OK;
 }
 
 // Lengths of the paper's Grid-World trainings.
-static mm_status bench_grid(mm_bench_results *results, measured *m) {
-  mm_backend_report report;
-  double seconds, own, spread;
-  list l = { .n = GRID_JOBS, .settings = mm_settings_default(MM_ALGO_PMD) };
-  mm_status status = fill(&l, "GridWorld-all", l.settings.pmd.steps);
-  if (status == MM_OK) status = run(&l, &report, &seconds, &own);
-  if (status == MM_OK) status = take_lengths(&l, m->n_grid = GRID_JOBS, &m->grid);
-  empty(&l);
-  MM_TRY(status);
-  double mean = mean_of(m->grid, m->n_grid, &spread);
-  MM_TRY(mm_bench_add(results, "mpi/gridworld/job", mean, "s", NAN));
-  MM_TRY(mm_bench_add(results, "mpi/gridworld/job-spread", 100 * spread, "%", NAN));
-  return mm_bench_add(results, "mpi/gridworld/dealing-out", 100 * own / ((double)m->n_grid * mean),
-                      "%", NAN);
+static mm_status bench_grid(mm_bench *b, measured *m) {
+  mm_bench_jobs j = jobs_of(MM_ALGO_PMD, GRID_JOBS);
+  mm_bench_jobs_time t;
+  MM_TRY(run(&j, "GridWorld-all", &t, m->grid, GRID_JOBS));
+  const double work = GRID_JOBS * add_lengths(b, "gridworld", m->grid, GRID_JOBS);
+  mm_bench_add(b, 100 * t.thread_seconds / work, "%", NAN, "mpi/gridworld/dealing-out");
+  return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -223,7 +159,7 @@ static mm_status simulate(const scenario *s, const measured *m, int ranks, doubl
                           .threads = 1,
                           .jobs = (size_t)(s->population > 0 ? s->population : s->jobs * ranks),
                           .length = s->grid ? m->grid : m->control,
-                          .n_length = s->grid ? m->n_grid : m->n_control,
+                          .n_length = s->grid ? GRID_JOBS : LENGTHS,
                           .scale = s->grid ? 1 : 500000.0 / STEPS,
                           .service = s->service * m->service,
                           .latency = m->latency,
@@ -236,9 +172,8 @@ static mm_status simulate(const scenario *s, const measured *m, int ranks, doubl
 }
 
 // table: [SCENARIOS][POINTS][2], ranks and percent.
-static mm_status simulate_all(mm_bench_results *results, const measured *m, double *table) {
+static mm_status simulate_all(mm_bench *b, const measured *m, double *table) {
   for (int s = 0; s < SCENARIOS; s++) {
-    char name[64];
     double most = 0;
     bool falls = false;
     for (int i = 0; i < POINTS; i++) {
@@ -248,10 +183,9 @@ static mm_status simulate_all(mm_bench_results *results, const measured *m, doub
       falls = falls || point[1] < 90;
       if (!falls) most = point[0];
     }
-    snprintf(name, sizeof name, "model/%s/at-90%%", scenarios[s].name);
-    MM_TRY(mm_bench_add(results, name, most, "ranks", NAN));
-    snprintf(name, sizeof name, "model/%s/at-16384", scenarios[s].name);
-    MM_TRY(mm_bench_add(results, name, table[2 * (s * POINTS + POINTS - 1) + 1], "%", NAN));
+    mm_bench_add(b, most, "ranks", NAN, "model/%s/at-90%%", scenarios[s].name);
+    mm_bench_add(b, table[2 * (s * POINTS + POINTS - 1) + 1], "%", NAN, "model/%s/at-16384",
+                 scenarios[s].name);
   }
   return MM_OK;
 }
@@ -280,40 +214,35 @@ static mm_status draw(const char *path, const double *table) {
   return status;
 }
 
-static mm_status bench_model(mm_bench_results *results, const measured *m, const char *path) {
+static mm_status bench_model(mm_bench *b, const measured *m) {
   double table[SCENARIOS * POINTS * 2];
-  MM_TRY(simulate_all(results, m, table));
-  return path ? draw(path, table) : MM_OK;
+  mm_bench_begin(b, "model");
+  MM_TRY(simulate_all(b, m, table));
+  return b->figure ? draw(b->figure, table) : MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
 
-static mm_status measure(mm_bench_results *results, mm_bench_progress *progress, void *user,
-                         measured *m) {
+static mm_status measure(mm_bench *b, measured *m) {
   int ranks = mm_backend_ranks();
-  MM_TRY(mm_bench_add(results, "mpi/ranks", ranks, "", NAN));
-  if (progress) progress("mpi/round-trip", user);
-  if (ranks > 1) MM_TRY(bench_messages(results, m));
-  if (progress) progress("mpi/empty-jobs", user);
-  MM_TRY(bench_empty(results, m));
-  if (progress) progress("mpi/control", user);
-  MM_TRY(bench_generation(results, m));
-  if (progress) progress("mpi/gridworld", user);
-  return bench_grid(results, m);
+  mm_bench_add(b, ranks, "", NAN, "mpi/ranks");
+  mm_bench_begin(b, "mpi/round-trip");
+  if (ranks > 1) MM_TRY(bench_messages(b, m));
+  mm_bench_begin(b, "mpi/empty-jobs");
+  MM_TRY(bench_empty(b, m));
+  mm_bench_begin(b, "mpi/control");
+  MM_TRY(bench_generation(b, m));
+  mm_bench_begin(b, "mpi/gridworld");
+  return bench_grid(b, m);
 }
 
-mm_status mm_bench_mpi(mm_bench_results *results, mm_bench_progress *progress, void *user,
-                       const char *figure) {
+mm_status mm_bench_mpi(mm_bench *b) {
   measured m = { 0 };
-  mm_status status = measure(results, progress, user, &m);
-  if (status == MM_OK && mm_backend_ranks() > 1) {
-    if (progress) progress("model", user);
-    status = bench_model(results, &m, figure);
-  } else if (status == MM_OK && figure) {
+  mm_status status = measure(b, &m);
+  if (status == MM_OK && mm_backend_ranks() > 1)
+    status = bench_model(b, &m);
+  else if (status == MM_OK && b->figure)
     status = MM_FAIL(MM_ERR_INPUT, "the figure is made from what two ranks measure: start it with "
                                    "mpirun -n 2");
-  }
-  mm_free(m.control);
-  mm_free(m.grid);
   return status;
 }

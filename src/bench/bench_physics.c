@@ -1,5 +1,6 @@
 // Environment steps per second of the physics on one core: our own engine in each of its builds
-// beside the MuJoCo library, with random actions and resets included.
+// beside the MuJoCo library, which is their reference, with random actions and resets included;
+// then how many times the library's rate the best is. Without the library its lines are missing.
 //
 // All start from the same states, in which episodes are in all their stages, and take turns, so
 // that whatever else the machine does falls on each of them. The thread's own time is counted.
@@ -16,13 +17,14 @@
 
 enum { ENVS = 2048, WARM_UP = 300, ROUNDS = 9, SETS = 16, BUILDS = MM_ISA_COUNT, LIMIT = 1000 };
 
-static const char *const build_names[BUILDS] = { "portable", "avx2", "avx512" };
+// The builds of our own engine, then the library.
+enum { LIBRARY = BUILDS, RUNNERS };
+static const char *const names[RUNNERS] = { "portable", "avx2", "avx512", "mujoco" };
 
 // One engine that takes its turns.
 typedef struct runner {
   mm_physics *physics; // NULL: not here
-  char name[24];
-  int32_t *time; // [ENVS]
+  int32_t *time;       // [ENVS]
   int t;
   double each[ROUNDS]; // steps a second
 } runner;
@@ -31,7 +33,7 @@ typedef struct work {
   mm_body body;
   mm_flavour flavour;
   float *action; // [SETS][ENVS][nu]
-  runner own[BUILDS], library;
+  runner runner[RUNNERS];
 } work;
 
 // ---------------------------------------------------------------------------------------------
@@ -73,14 +75,20 @@ static double time_steps(work *w, runner *r, int n) {
 // ---------------------------------------------------------------------------------------------
 
 // The library gets as few iterations as brax' bodies allow it, though it does not always end there:
-// nobody shall say that it was slowed down.
-static mm_status open_runner(work *w, mm_engine engine, const char *name, runner *r) {
-  const bool four = engine == MM_ENGINE_MUJOCO && w->flavour == MM_FLAVOUR_BRAX;
-  mm_physics_config config = {
-    .body = w->body, .flavour = w->flavour, .engine = engine, .n = ENVS, .iterations = four ? 4 : 0
-  };
-  MM_TRY(mm_physics_create(&config, &r->physics));
-  snprintf(r->name, sizeof r->name, "%s", name);
+// nobody shall say that it was slowed down. Ours keeps the build that is chosen when it is made.
+static mm_status open_runner(work *w, int which) {
+  runner *r = &w->runner[which];
+  const bool library = which == LIBRARY, four = library && w->flavour == MM_FLAVOUR_BRAX;
+  mm_physics_config config = { .body = w->body,
+                               .flavour = w->flavour,
+                               .engine = library ? MM_ENGINE_MUJOCO : MM_ENGINE_OWN,
+                               .n = ENVS,
+                               .iterations = four ? 4 : 0 };
+  mm_status status = library ? MM_OK : mm_isa_select(names[which]);
+  if (status == MM_ERR_UNSUPPORTED) return MM_OK; // said by its absence
+  if (status == MM_OK) status = mm_physics_create(&config, &r->physics);
+  if (library && status == MM_ERR_UNSUPPORTED) return MM_OK;
+  MM_TRY(status);
   r->time = mm_alloc_array(ENVS, sizeof *r->time);
   if (!r->time) return MM_FAIL(MM_ERR_MEMORY, "benchmark of physics: out of memory");
   for (int32_t i = 0; i < ENVS; i++)
@@ -98,64 +106,47 @@ static void copy_runner(const runner *from, runner *to) {
   to->t = from->t;
 }
 
-static void close_runner(runner *r) {
-  mm_physics_destroy(r->physics);
-  mm_free(r->time);
-}
-
 static void work_close(work *w) {
-  for (int i = 0; i < BUILDS; i++)
-    close_runner(&w->own[i]);
-  close_runner(&w->library);
+  for (int i = 0; i < RUNNERS; i++) {
+    mm_physics_destroy(w->runner[i].physics);
+    mm_free(w->runner[i].time);
+  }
   mm_free(w->action);
 }
 
-// An engine keeps the build that was chosen when it was made.
-static mm_status open_builds(work *w) {
-  for (int i = 0; i < BUILDS; i++) {
-    mm_status status = mm_isa_select(build_names[i]);
-    if (status == MM_ERR_UNSUPPORTED) continue;
-    MM_TRY(status);
-    MM_TRY(open_runner(w, MM_ENGINE_OWN, build_names[i], &w->own[i]));
+static mm_status open_runners(work *w) {
+  char chosen[16];
+  snprintf(chosen, sizeof chosen, "%s", mm_isa_name());
+  mm_status status = MM_OK;
+  for (int i = 0; i < RUNNERS && status == MM_OK; i++)
+    status = open_runner(w, i);
+  if (status != MM_OK) {
+    (void)mm_isa_select(chosen);
+    return status;
   }
-  return MM_OK;
+  return mm_isa_select(chosen);
 }
 
 static runner *fastest(work *w) {
   int i = BUILDS - 1;
-  while (i > 0 && !w->own[i].physics)
+  while (i > 0 && !w->runner[i].physics)
     i--;
-  return &w->own[i];
+  return &w->runner[i];
 }
 
 static mm_status work_open(work *w) {
-  char chosen[16];
   const size_t nu = (size_t)mm_body_describe(w->body)->nu;
   mm_stream stream = mm_stream_make(0, 0, MM_RNG_BENCH, 2);
   w->action = mm_alloc_array(SETS * ENVS * nu, sizeof *w->action);
   if (!w->action) return MM_FAIL(MM_ERR_MEMORY, "benchmark of physics: out of memory");
   for (size_t i = 0; i < SETS * ENVS * nu; i++)
     w->action[i] = 2 * mm_uniform_f(mm_stream_block(stream, i).word[0]) - 1;
-  snprintf(chosen, sizeof chosen, "%s", mm_isa_name());
-  mm_status status = open_builds(w);
-  if (mm_isa_select(chosen) != MM_OK || status != MM_OK) return status;
-  status = open_runner(w, MM_ENGINE_MUJOCO, "mujoco", &w->library);
-  if (status == MM_ERR_UNSUPPORTED) status = MM_OK; // said by its absence
-  MM_TRY(status);
+  MM_TRY(open_runners(w));
+  runner *first = fastest(w);
   for (int i = 0; i < WARM_UP; i++)
-    step(w, fastest(w));
-  for (int i = 0; i < BUILDS; i++)
-    if (w->own[i].physics && &w->own[i] != fastest(w)) copy_runner(fastest(w), &w->own[i]);
-  if (w->library.physics) copy_runner(fastest(w), &w->library);
-  return MM_OK;
-}
-
-static mm_status add_runner(runner *r, const char *body, double reference,
-                            mm_bench_results *results) {
-  char name[64];
-  snprintf(name, sizeof name, "physics/%s/%s", body, r->name);
-  MM_TRY(mm_bench_add(results, name, mm_bench_median(r->each, ROUNDS), "steps/s", NAN));
-  results->entry[results->n - 1].reference = reference;
+    step(w, first);
+  for (int i = 0; i < RUNNERS; i++)
+    if (w->runner[i].physics && &w->runner[i] != first) copy_runner(first, &w->runner[i]);
   return MM_OK;
 }
 
@@ -166,44 +157,43 @@ static void name_of(mm_body body, mm_flavour flavour, char out[24]) {
 }
 
 // Rates with the library's as their reference, then how many times it the best one is.
-static mm_status report(work *w, mm_bench_results *results) {
+static void report(mm_bench *b, work *w) {
   char body[24];
+  double rate[RUNNERS];
   name_of(w->body, w->flavour, body);
-  runner *library = &w->library, *best = fastest(w);
-  double reference = library->physics ? mm_bench_median(library->each, ROUNDS) : NAN;
-  char name[64];
-  for (int i = 0; i < BUILDS; i++)
-    if (w->own[i].physics) MM_TRY(add_runner(&w->own[i], body, reference, results));
-  if (!library->physics) return MM_OK;
-  MM_TRY(add_runner(library, body, NAN, results));
-  snprintf(name, sizeof name, "physics/%s/times-mujoco", body);
-  return mm_bench_add(results, name, mm_bench_median(best->each, ROUNDS) / reference, "x", NAN);
+  for (int i = 0; i < RUNNERS; i++)
+    rate[i] = w->runner[i].physics ? mm_bench_median(w->runner[i].each, ROUNDS) : NAN;
+  for (int i = 0; i < RUNNERS; i++) {
+    if (isnan(rate[i])) continue;
+    mm_bench_add(b, rate[i], "steps/s", NAN, "physics/%s/%s", body, names[i]);
+    mm_bench_refer(b, i == LIBRARY ? NAN : rate[LIBRARY]);
+  }
+  if (!isnan(rate[LIBRARY]))
+    mm_bench_add(b, rate[fastest(w) - w->runner] / rate[LIBRARY], "x", NAN,
+                 "physics/%s/times-mujoco", body);
 }
 
-static mm_status measure(mm_body body, mm_flavour flavour, mm_bench_results *results) {
+static mm_status measure(mm_bench *b, mm_body body, mm_flavour flavour) {
   work w = { .body = body, .flavour = flavour };
   mm_status status = work_open(&w);
-  for (int round = 0; round < ROUNDS && status == MM_OK; round++) {
-    for (int i = 0; i < BUILDS; i++)
-      if (w.own[i].physics) w.own[i].each[round] = time_steps(&w, &w.own[i], i == 0 ? 1 : 8);
-    if (w.library.physics) w.library.each[round] = time_steps(&w, &w.library, 1);
+  for (int i = 0; i < ROUNDS * RUNNERS && status == MM_OK; i++) {
+    runner *r = &w.runner[i % RUNNERS];
+    const bool slow = i % RUNNERS == 0 || i % RUNNERS == LIBRARY;
+    if (r->physics) r->each[i / RUNNERS] = time_steps(&w, r, slow ? 1 : 8);
   }
-  if (status == MM_OK) status = report(&w, results);
+  if (status == MM_OK) report(b, &w);
   work_close(&w);
   return status;
 }
 
-mm_status mm_bench_physics(mm_bench_results *results, mm_bench_progress *progress, void *user) {
-  mm_bench_core core = mm_bench_core_hold();
-  mm_status status = MM_OK;
-  for (int i = 0; i < MM_FLAVOUR_COUNT * MM_BODY_COUNT && status == MM_OK; i++) {
+mm_status mm_bench_physics(mm_bench *b) {
+  for (int i = 0; i < MM_FLAVOUR_COUNT * MM_BODY_COUNT; i++) {
     const mm_flavour flavour = (mm_flavour)(i / MM_BODY_COUNT);
     const mm_body body = (mm_body)(i % MM_BODY_COUNT);
     char name[24];
     name_of(body, flavour, name);
-    if (progress) progress(name, user);
-    status = measure(body, flavour, results);
+    mm_bench_begin(b, "%s", name);
+    MM_TRY(measure(b, body, flavour));
   }
-  mm_bench_core_release(&core);
-  return status;
+  return MM_OK;
 }

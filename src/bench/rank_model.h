@@ -2,8 +2,8 @@
 // 0 dealing jobs out with the queue it really uses (backend/rank_queue.h). Everything else is a
 // number that can be measured on two ranks (bench_mpi.c).
 
-#ifndef MM_EXPERIMENT_RANK_MODEL_H
-#define MM_EXPERIMENT_RANK_MODEL_H
+#ifndef MM_BENCH_RANK_MODEL_H
+#define MM_BENCH_RANK_MODEL_H
 
 #include <stddef.h>
 

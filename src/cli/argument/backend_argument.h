@@ -22,32 +22,17 @@ extern const char *const backend_names[];
 // Options for arguments of `args_type` with a field `backend_args on`.
 // clang-format off
 #define BACKEND_OPTIONS(args_type)                                                                 \
-  { .name = "threads",                                                                             \
-    .type = OPTION_COUNT,                                                                          \
-    .offset = offsetof(args_type, on.threads),                                                     \
-    .metavar = "N",                                                                                \
-    .help = "agents trained at a time (default: one per core); results are the same",              \
-    .low = 1,                                                                                      \
-    .high = BACKEND_THREADS_MAX },                                                                 \
-  { .name = "backend",                                                                             \
-    .type = OPTION_CHOICE,                                                                         \
-    .offset = offsetof(args_type, on.backend),                                                     \
-    .choices = backend_names,                                                                      \
-    .fallback = "auto",                                                                            \
-    .help = "where to train; auto: cuda if this machine has a device that can, else cpu" },        \
-  { .name = "devices",                                                                             \
-    .type = OPTION_TEXT,                                                                           \
-    .offset = offsetof(args_type, on.devices),                                                     \
-    .metavar = "N,..",                                                                             \
-    .help = "CUDA devices to use, as 'mirrormap devices' counts them (default: all)" },            \
-  { .name = "job-timeout",                                                                         \
-    .type = OPTION_NUMBER,                                                                         \
-    .offset = offsetof(args_type, on.job_timeout),                                                 \
-    .metavar = "S",                                                                                \
-    .help = "an agent not trained after this time has failed (on the processor; default: never)",  \
-    .low = 0,                                                                                      \
-    .low_open = true,                                                                              \
-    .high = 1e9 }
+  OPTION_OF(args_type, COUNT, "threads", on.threads, "N",                                          \
+            "agents trained at a time (default: one per core); results are the same",              \
+            .low = 1, .high = BACKEND_THREADS_MAX),                                                \
+  OPTION_OF(args_type, CHOICE, "backend", on.backend, NULL,                                        \
+            "where to train; auto: cuda if this machine has a device that can, else cpu",          \
+            .choices = backend_names, .fallback = "auto"),                                         \
+  OPTION_OF(args_type, TEXT, "devices", on.devices, "N,..",                                        \
+            "CUDA devices to use, as 'mirrormap devices' counts them (default: all)"),             \
+  OPTION_OF(args_type, NUMBER, "job-timeout", on.job_timeout, "S",                                 \
+            "an agent not trained after this time has failed (on the processor; default: never)",  \
+            .low = 0, .low_open = true, .high = 1e9)
 // clang-format on
 
 // Where to train, from the options; keeps the list of devices until the next call. What this build

@@ -13,12 +13,8 @@ extern const char *const env_argument_algos[];
 // `shown`: commands that are about maps leave ppo out, and refuse it by its own words.
 // clang-format off
 #define ENV_ALGO_OPTION(args_type, shown, whose)                                                   \
-  { .name = "algo",                                                                                \
-    .type = OPTION_CHOICE,                                                                         \
-    .offset = offsetof(args_type, algo),                                                           \
-    .choices = env_argument_algos,                                                                 \
-    .metavar = shown,                                                                              \
-    .help = "the algorithm, instead of " whose " own" }
+  OPTION_OF(args_type, CHOICE, "algo", algo, shown, "the algorithm, instead of " whose " own",     \
+            .choices = env_argument_algos)
 // clang-format on
 
 // Refuses (EXIT_USAGE) ppo, which takes no map: there is nothing `to_do` ("to learn") with it.

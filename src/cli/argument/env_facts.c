@@ -109,3 +109,23 @@ bool env_facts_endless(const char *id) {
   const env_facts *f = env_facts_find(id);
   return f != NULL && f->end == only_by_limit;
 }
+
+const char *env_setting_owner(const char *key, env_group group, const char *id) {
+  static const char walls[] = "MountainCarContinuous-v0";
+  static const struct {
+    const char *key;
+    env_group group;
+    const char *whose;
+  } owned[] = {
+    { "gamma", GROUP_GRID, "Grid-World" },
+    { "termination", GROUP_GRID, "Grid-World" },
+    { "rules", GROUP_MINATAR, "MinAtar" },
+    { "flavour", GROUP_BODY, "Hopper, HalfCheetah and Ant" },
+    { "physics", GROUP_BODY, "Hopper, HalfCheetah and Ant" },
+    { "fresh_reset", GROUP_BODY, "Hopper, HalfCheetah and Ant" },
+  };
+  if (strcmp(key, "gymnasium_walls") == 0) return strcmp(id, walls) == 0 ? NULL : walls;
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
+    if (strcmp(key, owned[i].key) == 0 && group != owned[i].group) return owned[i].whose;
+  return NULL;
+}

@@ -21,6 +21,9 @@ typedef enum env_group { GROUP_GRID, GROUP_CLASSIC, GROUP_BODY, GROUP_MINATAR } 
 env_group env_group_of(const char *id);
 extern const char *const env_group_names[];
 
+// Whom a setting is for, if not for this environment; NULL: it has it, or all have.
+const char *env_setting_owner(const char *key, env_group group, const char *id);
+
 // All but Grid-Worlds; NULL for those.
 const env_facts *env_facts_find(const char *id);
 

@@ -3,16 +3,10 @@
 #include "cli/argument/grid_argument.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "cli/core/terminal.h"
+#include "cli/core/output.h"
 #include "env/grid/grid_task.h"
-
-static int fail_reading(mm_status status) {
-  bool unreadable = status == MM_ERR_INPUT || status == MM_ERR_IO;
-  return fail(unreadable ? EXIT_USAGE : EXIT_FAILED, "%s", mm_last_error());
-}
 
 int grid_argument_open(const char *id, uint64_t seed, uint64_t index, mm_grid **out) {
   mm_env *env = NULL;
@@ -20,7 +14,7 @@ int grid_argument_open(const char *id, uint64_t seed, uint64_t index, mm_grid **
   mm_status status = mm_env_open(id, &env);
   if (status == MM_OK) status = mm_grid_draw(env, seed, index, out);
   mm_env_destroy(env);
-  return status == MM_OK ? EXIT_DONE : fail_reading(status);
+  return status == MM_OK ? EXIT_DONE : fail_reading(status, "");
 }
 
 static bool ends_in(const char *text, const char *end) {
@@ -28,16 +22,7 @@ static bool ends_in(const char *text, const char *end) {
   return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-const char *grid_instance(const char *id, uint64_t seed, uint64_t index,
-                          char out[GRID_INSTANCE_SIZE]) {
-  out[0] = '\0';
-  if (strchr(id, '/') == NULL && !ends_in(id, ".yaml") && !ends_in(id, ".yml"))
-    snprintf(out, GRID_INSTANCE_SIZE, "  seed %" PRIu64 ", index %" PRIu64, seed, index);
-  return out;
-}
-
-const char *const grid_termination_names[] = { "absorb", "restart", NULL };
-
-bool grid_restarts(const char *name) {
-  return strcmp(name, "restart") == 0;
+const char *grid_instance(const char *id, uint64_t seed, uint64_t index) {
+  if (strchr(id, '/') != NULL || ends_in(id, ".yaml") || ends_in(id, ".yml")) return "";
+  return output_format("  seed %" PRIu64 ", index %" PRIu64, seed, index);
 }

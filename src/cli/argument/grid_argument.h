@@ -13,12 +13,6 @@
 int grid_argument_open(const char *id, uint64_t seed, uint64_t index, mm_grid **out);
 
 // "  seed 3, index 0" to follow the ID, or "" for a task file, which is the same for all of them.
-enum { GRID_INSTANCE_SIZE = 64 };
-const char *grid_instance(const char *id, uint64_t seed, uint64_t index,
-                          char out[GRID_INSTANCE_SIZE]);
-
-// --set termination=...
-extern const char *const grid_termination_names[];
-bool grid_restarts(const char *name);
+const char *grid_instance(const char *id, uint64_t seed, uint64_t index);
 
 #endif

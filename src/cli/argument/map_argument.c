@@ -32,10 +32,8 @@ int map_argument_open(const char *text, mm_map **out) {
   bool from_stdin = strcmp(text, "-") == 0;
   mm_status status = from_stdin ? open_stdin(out) : mm_map_open(text, out);
   if (status == MM_OK) return EXIT_DONE;
-  bool unreadable = status == MM_ERR_INPUT || status == MM_ERR_IO;
   bool named = from_stdin || strstr(mm_last_error(), text) != NULL;
-  return fail(unreadable ? EXIT_USAGE : EXIT_FAILED, "%s%s%s", named ? "" : text, named ? "" : ": ",
-              mm_last_error());
+  return fail_reading(status, named ? "" : text);
 }
 
 int map_list_open(const option_texts *texts, map_list *out) {
@@ -71,20 +69,14 @@ const char *map_label(const char *name, char out[MAP_LABEL_SIZE]) {
   return out;
 }
 
-const char *map_describe_kind(const mm_map *map, char out[MAP_KIND_SIZE]) {
-  mm_map_kind kind = mm_map_get_kind(map);
-  const char *name = mm_map_kind_name(kind);
-  char number[OUTPUT_NUMBER_SIZE];
+const char *map_describe_kind(const mm_map *map) {
+  const char *name = mm_map_kind_name(mm_map_get_kind(map));
   size_t n = 0;
-  if (kind == MM_MAP_TSALLIS) {
-    snprintf(out, MAP_KIND_SIZE, "%s, q = %s", name, output_number(mm_map_tsallis_q(map), number));
-  } else if (kind == MM_MAP_PIECEWISE) {
-    mm_map_piecewise_psi(map, &n);
-    snprintf(out, MAP_KIND_SIZE, "%s, n = %zu", name, n);
-  } else {
-    snprintf(out, MAP_KIND_SIZE, "%s", name);
+  if (mm_map_get_kind(map) == MM_MAP_TSALLIS) {
+    char number[OUTPUT_NUMBER_SIZE];
+    return output_format("%s, q = %s", name, output_number(mm_map_tsallis_q(map), number));
   }
-  return out;
+  return mm_map_piecewise_psi(map, &n) != NULL ? output_format("%s, n = %zu", name, n) : name;
 }
 
 const char *const map_projection_names[] = { "exact", "bisect10", NULL };

@@ -25,8 +25,7 @@ enum { MAP_LABEL_SIZE = 40 };
 const char *map_label(const char *name, char out[MAP_LABEL_SIZE]);
 
 // "piecewise, n = 100" and the like.
-enum { MAP_KIND_SIZE = 64 };
-const char *map_describe_kind(const mm_map *map, char out[MAP_KIND_SIZE]);
+const char *map_describe_kind(const mm_map *map);
 
 // --set projection=...
 extern const char *const map_projection_names[];

@@ -43,10 +43,8 @@ int run_argument_fail(const run_place *place, mm_status status) {
 }
 
 bool run_argument_is_there(const char *folder) {
-  size_t size = strlen(folder) + sizeof "/run.db";
-  char *path = memory_take(size, 1);
+  char *path = memory_print("%s/run.db", folder);
   struct stat about;
-  snprintf(path, size, "%s/run.db", folder);
   bool there = stat(path, &about) == 0;
   free(path);
   return there;
@@ -65,10 +63,8 @@ const char *run_argument_hint(const char *name, const char *folder, const mm_bac
 
 int run_argument_check_out(const char *folder, const char *const *names) {
   for (; *names != NULL; names++) {
-    size_t size = strlen(folder) + strlen(*names) + 2;
-    char *path = memory_take(size, 1);
+    char *path = memory_print("%s/%s", folder, *names);
     struct stat found;
-    snprintf(path, size, "%s/%s", folder, *names);
     bool there = lstat(path, &found) == 0;
     free(path);
     if (there)

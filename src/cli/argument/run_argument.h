@@ -11,43 +11,20 @@
 // Options for arguments of `args_type` with fields of their names.
 // clang-format off
 #define RUN_MAP_OPTION(args_type)                                                                  \
-  { .name = "map",                                                                                 \
-    .type = OPTION_TEXT,                                                                           \
-    .offset = offsetof(args_type, map),                                                            \
-    .metavar = "MAP",                                                                              \
-    .help = "the mirror map; not needed for ppo" }
+  OPTION_OF(args_type, TEXT, "map", map, "MAP", "the mirror map; not needed for ppo")
 #define RUN_RESUME_OPTION(args_type, what)                                                         \
-  { .name = "resume",                                                                              \
-    .type = OPTION_TEXT,                                                                           \
-    .offset = offsetof(args_type, resume),                                                         \
-    .metavar = "RUN",                                                                              \
-    .help = "go on with the " what " in this folder, instead of beginning one" }
+  OPTION_OF(args_type, TEXT, "resume", resume, "RUN",                                              \
+            "go on with the " what " in this folder, instead of beginning one")
 #define RUN_FIRST_SEED_OPTION(args_type)                                                           \
-  { .name = "seed",                                                                                \
-    .type = OPTION_COUNT,                                                                          \
-    .offset = offsetof(args_type, seed),                                                           \
-    .metavar = "S",                                                                                \
-    .help = "seed of the first; the others follow it",                                             \
-    .fallback = "0" }
+  OPTION_OF(args_type, COUNT, "seed", seed, "S", "seed of the first; the others follow it",        \
+            .fallback = "0")
 #define RUN_MAX_SECONDS_OPTION(args_type)                                                          \
-  { .name = "max-seconds",                                                                         \
-    .type = OPTION_NUMBER,                                                                         \
-    .offset = offsetof(args_type, max_seconds),                                                    \
-    .metavar = "S",                                                                                \
-    .help = "stop after this time, to be resumed later",                                           \
-    .low = 0,                                                                                      \
-    .low_open = true,                                                                              \
-    .high = 1e9 }
+  OPTION_OF(args_type, NUMBER, "max-seconds", max_seconds, "S",                                    \
+            "stop after this time, to be resumed later", .low = 0, .low_open = true, .high = 1e9)
 #define RUN_SAVE_SECONDS_OPTION(args_type)                                                         \
-  { .name = "save-seconds",                                                                        \
-    .type = OPTION_NUMBER,                                                                         \
-    .offset = offsetof(args_type, save_seconds),                                                   \
-    .metavar = "S",                                                                                \
-    .help = "keep the state of unfinished agents this often",                                      \
-    .fallback = "60",                                                                              \
-    .low = 0,                                                                                      \
-    .low_open = true,                                                                              \
-    .high = 1e9 }
+  OPTION_OF(args_type, NUMBER, "save-seconds", save_seconds, "S",                                  \
+            "keep the state of unfinished agents this often", .fallback = "60", .low = 0,          \
+            .low_open = true, .high = 1e9)
 // clang-format on
 
 // Refuses (EXIT_USAGE) whatever a run that goes on has fixed once and for all: --set, and the

@@ -5,45 +5,32 @@
 
 #include <assert.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "cli/argument/env_facts.h"
 #include "cli/core/terminal.h"
 #include "study/settings/preset.h"
 
-#define PLACE(key) offsetof(settings_args, value) + MM_KEY_##key * sizeof(const char *)
-#define SEARCH_PLACE(key)                                                                          \
-  offsetof(settings_args, value) + (MM_KEYS + MM_SEARCH_KEY_##key) * sizeof(const char *)
-
+// All are texts until the preset is read; a search's keys come behind the others.
+// clang-format off
+#define TEXT_AT(place, key, shown, ...)                                                            \
+  OPTION_OF(settings_args, TEXT, key, value[place], shown, __VA_ARGS__)
 #define KEY(key, shown, text, defaults)                                                            \
-  { .name = #key,                                                                                  \
-    .type = OPTION_TEXT,                                                                           \
-    .offset = PLACE(key),                                                                          \
-    .metavar = shown,                                                                              \
-    .direct = MM_KEY_##key == MM_KEY_physics,                                                      \
-    .help = text " (" defaults ")" },
+  TEXT_AT(MM_KEY_##key, #key, shown, text " (" defaults ")",                                       \
+          .direct = MM_KEY_##key == MM_KEY_physics),
 #define SEARCH_NUMBER(key, value_, least, most, whole, text)                                       \
-  { .name = #key,                                                                                  \
-    .type = OPTION_TEXT,                                                                           \
-    .offset = SEARCH_PLACE(key),                                                                   \
-    .metavar = "NUMBER",                                                                           \
-    .help = text " (default " #value_ ")" },
+  TEXT_AT(MM_KEYS + MM_SEARCH_KEY_##key, #key, "NUMBER", text " (default " #value_ ")"),
 #define SEARCH_WORD(key, words, shown, text)                                                       \
-  {                                                                                                \
-    .name = #key, .type = OPTION_TEXT, .offset = SEARCH_PLACE(key), .metavar = shown, .help = text \
-  },
+  TEXT_AT(MM_KEYS + MM_SEARCH_KEY_##key, #key, shown, text),
+// clang-format on
 
 const option settings_options[] = { MM_KEYS_LIST(KEY){ 0 } };
 
 const option search_options[] = {
-  MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD){
-      .name = "schedule",
-      .type = OPTION_TEXT,
-      .offset = SEARCH_PLACE(schedule),
-      .metavar = "GxSTEPS,..",
-      .help = "phases of G generations with that many steps a training, instead of generations and "
-              "steps (- for one phase; MinAtar 500x1000000,100x10000000)" },
+  MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD)
+      TEXT_AT(MM_KEYS + MM_SEARCH_KEY_schedule, "schedule", "GxSTEPS,..",
+              "phases of G generations with that many steps a training, instead of generations and "
+              "steps (- for one phase; MinAtar 500x1000000,100x10000000)"),
   MM_KEYS_LIST(KEY){ 0 },
 };
 static_assert(sizeof search_options / sizeof *search_options - 1 <= OPTIONS_MAX,
@@ -66,20 +53,13 @@ int settings_resolve(const settings_args *args, mm_algo algo, const char *preset
 }
 
 int settings_check_env(const settings_args *args, const char *id) {
-  const bool body = env_group_of(id) == GROUP_BODY;
-  const struct {
-    int key;
-    bool heeded;
-    const char *whose;
-  } special[] = { { MM_KEY_flavour, body, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_physics, body, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_fresh_reset, body, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_rules, env_group_of(id) == GROUP_MINATAR, "MinAtar" },
-                  { MM_KEY_gymnasium_walls, strcmp(id, "MountainCarContinuous-v0") == 0,
-                    "MountainCarContinuous-v0" } };
-  for (size_t i = 0; i < sizeof special / sizeof *special; i++)
-    if (args->value[special[i].key] != NULL && !special[i].heeded)
-      return fail_usage("setting '%s' is for %s, not for '%s'",
-                        mm_settings_any_key((size_t)special[i].key), special[i].whose, id);
+  static const int special[] = { MM_KEY_flavour, MM_KEY_physics, MM_KEY_fresh_reset, MM_KEY_rules,
+                                 MM_KEY_gymnasium_walls };
+  for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+    const char *key = mm_settings_any_key((size_t)special[i]);
+    const char *whose = env_setting_owner(key, env_group_of(id), id);
+    if (args->value[special[i]] != NULL && whose != NULL)
+      return fail_usage("setting '%s' is for %s, not for '%s'", key, whose, id);
+  }
   return EXIT_DONE;
 }

@@ -20,11 +20,8 @@ extern const option search_options[];
 
 // clang-format off
 #define SETTINGS_PRESET_OPTION                                                                     \
-  { .name = "preset",                                                                              \
-    .type = OPTION_TEXT,                                                                           \
-    .offset = offsetof(settings_args, preset),                                                     \
-    .metavar = "NAME|FILE",                                                                        \
-    .help = "start from the settings of a preset" }
+  OPTION_OF(settings_args, TEXT, "preset", preset, "NAME|FILE",                                    \
+            "start from the settings of a preset")
 // clang-format on
 
 // The algorithm's own values for environments of that preset, changed by --preset, changed by

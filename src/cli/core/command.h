@@ -63,6 +63,7 @@ typedef enum option_type {
   OPTION_TEXT,    // const char *
   OPTION_TEXTS,   // option_texts; may be repeated
   OPTION_CHOICE,  // const char *, one of `choices`
+  OPTION_PLACE,   // int: the place among `choices`, counted from 1; 0 where it is not given
   OPTION_CHOICES, // unsigned; a,b,.. sets bit i for choices[i]
   OPTION_COUNT,   // uint64_t
   OPTION_NUMBER,  // double, finite
@@ -83,6 +84,17 @@ typedef struct option {
   bool required;
   bool direct; // of a setting: --name VALUE does as well as --set name=VALUE
 } option;
+
+// A row of a table: the field of the arguments, how help calls the value (NULL for flags and
+// choices), a sentence, then what else there is to say (.fallback, .low, ..). A file defines ARGS
+// as the type of its command's arguments.
+#define OPTION(type_, name_, field, metavar_, ...)                                                 \
+  OPTION_OF(ARGS, type_, name_, field, metavar_, __VA_ARGS__)
+#define OPTION_OF(args_type, type_, name_, field, metavar_, ...)                                   \
+  {                                                                                                \
+    .name = name_, .type = OPTION_##type_, .offset = offsetof(args_type, field),                   \
+    .metavar = metavar_, .help = __VA_ARGS__                                                       \
+  }
 
 // Every command's arguments begin with these.
 typedef struct command_args {
@@ -150,5 +162,9 @@ const char *options_suggestion(const char *word, const char *const *names, size_
 
 void help_program(const command *const *commands);
 void help_command(const command *c, const char *path);
+
+// Wraps `text` into lines of at most `width` columns that begin at `indent`; the cursor stands at
+// `column` already. A line break in the text stays one.
+void help_wrapped(const char *text, int indent, int column, int width);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/core/command.h"
+#include "cli/core/output.h"
 #include "cli/core/terminal.h"
 
 enum { INDENT = 2, COLUMN = 26 };
@@ -13,10 +14,7 @@ static int page_width(void) {
   return width < 50 ? 50 : width > 100 ? 100 : width;
 }
 
-// Wraps `text` into lines that begin at `indent`; the cursor stands at `column` already. A line
-// break in the text stays one.
-static void put_wrapped(const char *text, int indent, int column) {
-  int width = page_width();
+void help_wrapped(const char *text, int indent, int column, int width) {
   while (*text != '\0') {
     int length = (int)strcspn(text, " \n");
     if (column > indent && column + 1 + length > width) {
@@ -38,9 +36,12 @@ static void put_wrapped(const char *text, int indent, int column) {
   fputc('\n', stdout);
 }
 
+static void put_wrapped(const char *text, int indent, int column) {
+  help_wrapped(text, indent, column, page_width());
+}
+
 static void put_heading(const char *text) {
-  printf("\n%s%s%s\n", terminal_style(stdout, STYLE_BOLD), text,
-         terminal_style(stdout, STYLE_PLAIN));
+  printf("\n%s\n", output_styled(STYLE_BOLD, text));
 }
 
 // "  name      text", the text on its own line where the name is long

@@ -3,6 +3,7 @@
 #include "cli/core/memory.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,4 +28,22 @@ char *memory_text(const char *text, size_t length) {
   char *copy = memory_take(length + 1, 1);
   memcpy(copy, text, length);
   return copy;
+}
+
+char *memory_print_list(const char *format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  int length = vsnprintf(NULL, 0, format, again);
+  va_end(again);
+  char *text = memory_take(length < 0 ? 1 : (size_t)length + 1, 1);
+  if (length > 0) vsnprintf(text, (size_t)length + 1, format, arguments);
+  return text;
+}
+
+char *memory_print(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char *text = memory_print_list(format, arguments);
+  va_end(arguments);
+  return text;
 }

@@ -4,7 +4,10 @@
 #ifndef MM_CLI_MEMORY_H
 #define MM_CLI_MEMORY_H
 
+#include <stdarg.h>
 #include <stddef.h>
+
+#include "base/status.h"
 
 // count * size zeroed bytes (at least one).
 void *memory_take(size_t count, size_t size);
@@ -13,5 +16,9 @@ void *memory_take(size_t count, size_t size);
 void *memory_grow(void *array, size_t n, size_t size);
 
 char *memory_text(const char *text, size_t length);
+
+// Text as printf makes it, as long as it takes.
+char *memory_print(const char *format, ...) MM_CHECK_FORMAT(1, 2);
+char *memory_print_list(const char *format, va_list arguments);
 
 #endif

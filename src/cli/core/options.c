@@ -16,24 +16,16 @@
 
 static const char *const isa_names[] = { "auto", "avx512", "avx2", "portable", NULL };
 
-static const option help_option = { .name = "help",
-                                    .type = OPTION_FLAG,
-                                    .offset = offsetof(command_args, help),
-                                    .help = "show this text" };
-static const option quiet_option = { .name = "quiet",
-                                     .type = OPTION_FLAG,
-                                     .offset = offsetof(command_args, quiet),
-                                     .help = "no messages on stderr, only errors" };
-static const option json_option = { .name = "json",
-                                    .type = OPTION_FLAG,
-                                    .offset = offsetof(command_args, json),
-                                    .help = "one JSON object on stdout, nothing else there" };
-static const option isa_option = { .name = "isa",
-                                   .type = OPTION_CHOICE,
-                                   .offset = offsetof(command_args, isa),
-                                   .choices = isa_names,
-                                   .fallback = "auto",
-                                   .help = "instruction set of the kernels; results are the same" };
+#define ARGS command_args
+
+static const option help_option = OPTION(FLAG, "help", help, NULL, "show this text");
+static const option quiet_option =
+    OPTION(FLAG, "quiet", quiet, NULL, "no messages on stderr, only errors");
+static const option json_option =
+    OPTION(FLAG, "json", json, NULL, "one JSON object on stdout, nothing else there");
+static const option isa_option =
+    OPTION(CHOICE, "isa", isa, NULL, "instruction set of the kernels; results are the same",
+           .choices = isa_names, .fallback = "auto");
 static const option set_option = { .name = "set",
                                    .type = OPTION_SETTING,
                                    .metavar = "KEY=VALUE",
@@ -215,6 +207,10 @@ static int read_value(const command *c, const option *o, const char *what, const
   case OPTION_CHOICE:
     code = read_choice(o, what, text, &choice);
     if (code == EXIT_DONE) *(const char **)field(o, args) = o->choices[choice];
+    return code;
+  case OPTION_PLACE:
+    code = read_choice(o, what, text, &choice);
+    if (code == EXIT_DONE) *(int *)field(o, args) = 1 + (int)choice;
     return code;
   case OPTION_COUNT:
     return read_count(o, what, text, field(o, args));

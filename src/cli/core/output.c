@@ -4,6 +4,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +61,16 @@ void output_text(const char *text) {
   remember_error();
 }
 
-const char *output_plain(const char *text) {
-  static char *kept[8];
+// Texts for the next few calls.
+static const char *keep(char *text) {
+  static char *kept[16];
   static size_t next;
+  next = (next + 1) % (sizeof kept / sizeof *kept);
+  free(kept[next]);
+  return kept[next] = text;
+}
+
+const char *output_plain(const char *text) {
   const unsigned char *c = (const unsigned char *)text;
   char *copy = memory_take(4 * strlen(text) + 1, 1), *to = copy;
   for (size_t left = strlen(text), n; left > 0; c += n, left -= n) {
@@ -71,9 +80,20 @@ const char *output_plain(const char *text) {
     else
       n = 1, to += sprintf(to, "\\x%02x", *c);
   }
-  next = (next + 1) % (sizeof kept / sizeof *kept);
-  free(kept[next]);
-  return kept[next] = copy;
+  return keep(copy);
+}
+
+const char *output_format(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char *text = memory_print_list(format, arguments);
+  va_end(arguments);
+  return keep(text);
+}
+
+const char *output_styled(style look, const char *text) {
+  return output_format("%s%s%s", terminal_style(stdout, look), text,
+                       terminal_style(stdout, STYLE_PLAIN));
 }
 
 cJSON *output_json_rows(const double *values, size_t rows, size_t columns) {
@@ -87,6 +107,10 @@ void output_add_number(cJSON *object, const char *key, double value) {
   cJSON_AddItemToObject(object, key, mm_json_number(value));
 }
 
+void output_add_text(cJSON *object, const char *key, const char *text) {
+  cJSON_AddItemToObject(object, key, text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
+}
+
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n) {
   cJSON_AddItemToObject(object, key, mm_json_numbers(values, n));
 }
@@ -94,6 +118,19 @@ void output_add_numbers(cJSON *object, const char *key, const double *values, si
 const char *output_number(double value, char out[OUTPUT_NUMBER_SIZE]) {
   snprintf(out, OUTPUT_NUMBER_SIZE, "%.6g", value == 0 ? 0.0 : value); // no "-0"
   return out;
+}
+
+// characters that are seen: neither continuation bytes nor escape sequences
+int output_width(const char *text) {
+  int width = 0;
+  for (; *text != '\0'; text++) {
+    if (*text == '\033')
+      text += strcspn(text, "m");
+    else
+      width += ((unsigned char)*text & 0xc0) != 0x80;
+    if (*text == '\0') break;
+  }
+  return width;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -110,13 +147,6 @@ struct table {
   cell *cells; // [rows][columns]
   bool *left;  // [columns]
 };
-
-static size_t width_of(const char *text) {
-  size_t n = 0;
-  for (; *text != '\0'; text++)
-    n += ((unsigned char)*text & 0xc0) != 0x80;
-  return n;
-}
 
 static void release(table *t) {
   for (size_t i = 0; i < t->n; i++)
@@ -140,16 +170,27 @@ table *table_create(const char *const *header, size_t columns) {
   table *t = memory_take(1, sizeof *t);
   t->columns = columns;
   t->left = memory_take(columns, sizeof *t->left);
-  for (size_t i = 0; i < columns; i++) {
-    t->left[i] = header[i][0] == '<';
-    table_text(t, header[i] + t->left[i]);
-  }
+  for (size_t i = 0; i < columns && header != NULL; i++)
+    table_text(t, header[i]);
   return t;
 }
 
 void table_text(table *t, const char *text) {
+  if (t->n < t->columns && text[0] == '<') {
+    t->left[t->n] = true;
+    text++;
+  }
   t->cells = memory_grow(t->cells, t->n, sizeof *t->cells);
   t->cells[t->n++] = (cell){ make_visible(memory_text(text, strlen(text))), STYLE_PLAIN };
+}
+
+void table_format(table *t, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char *text = memory_print_list(format, arguments);
+  va_end(arguments);
+  table_text(t, text);
+  free(text);
 }
 
 void table_number(table *t, double value) {
@@ -157,23 +198,30 @@ void table_number(table *t, double value) {
   table_text(t, output_number(value, text));
 }
 
+void table_defined(table *t, double value) {
+  if (isnan(value))
+    table_text(t, "-");
+  else
+    table_number(t, value);
+}
+
 void table_mark(table *t, bool good) {
   t->cells[t->n - 1].look = good ? STYLE_GOOD : STYLE_BAD;
 }
 
-static size_t column_width(const table *t, size_t column) {
-  size_t width = 0;
+static int column_width(const table *t, size_t column) {
+  int width = 0;
   for (size_t i = column; i < t->n; i += t->columns) {
-    size_t own = width_of(t->cells[i].text);
+    int own = output_width(t->cells[i].text);
     if (own > width) width = own;
   }
   return width;
 }
 
-static void print_cell(const table *t, size_t index, size_t width) {
+static void print_cell(const table *t, size_t index, int width) {
   const cell *c = &t->cells[index];
   size_t column = index % t->columns;
-  int pad = (int)(width - width_of(c->text));
+  int pad = width - output_width(c->text);
   bool last = column + 1 == t->columns;
   style look = index < t->columns ? STYLE_BOLD : c->look;
   if (column > 0) fputs("  ", stdout);
@@ -187,7 +235,7 @@ static void print_cell(const table *t, size_t index, size_t width) {
 
 void table_print(table *t) {
   assert(t->columns > 0);
-  size_t *width = memory_take(t->columns, sizeof *width);
+  int *width = memory_take(t->columns, sizeof *width);
   for (size_t i = 0; i < t->columns; i++)
     width[i] = column_width(t, i);
   for (size_t i = 0; i < t->n && t->n > t->columns; i++)

@@ -7,6 +7,8 @@
 #include <stddef.h>
 
 #include "base/json.h"
+#include "base/status.h"
+#include "cli/core/terminal.h"
 
 // Makes lack of memory while building JSON the end of the program, so no field can go missing. Call
 // once, before anything else here.
@@ -27,15 +29,23 @@ void output_text(const char *text);
 
 // A name or text from a file or a command line, fit to be printed: bytes of control characters and
 // others that could act on the terminal, and what is no UTF-8, as \xNN. Valid for the next few
-// calls.
+// calls of these functions.
 const char *output_plain(const char *text);
+
+// Text as printf makes it; and `text` in a style, where stdout has any. Valid as long.
+const char *output_format(const char *format, ...) MM_CHECK_FORMAT(1, 2);
+const char *output_styled(style look, const char *text);
 
 // values [rows][columns] as an array of arrays.
 cJSON *output_json_rows(const double *values, size_t rows, size_t columns);
 
 // Adds fields to an object; short forms of cJSON's calls with our numbers.
 void output_add_number(cJSON *object, const char *key, double value);
+void output_add_text(cJSON *object, const char *key, const char *text); // NULL: null
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n);
+
+// Columns that UTF-8 text with escape sequences takes on a terminal.
+int output_width(const char *text);
 
 // Six significant digits: enough to compare, short enough to read.
 enum { OUTPUT_NUMBER_SIZE = 32 };
@@ -47,10 +57,13 @@ const char *output_number(double value, char out[OUTPUT_NUMBER_SIZE]);
 
 typedef struct table table;
 
-// Header cells; a leading '<' makes the column text (left aligned).
+// Header cells; a leading '<' makes the column text (left aligned). NULL: they are the first cells
+// that are added.
 table *table_create(const char *const *header, size_t columns);
 void table_text(table *t, const char *text);
+void table_format(table *t, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 void table_number(table *t, double value);
+void table_defined(table *t, double value); // "-" for NaN
 
 // A style for the last cell added.
 void table_mark(table *t, bool good);

@@ -169,10 +169,17 @@ int exit_code_of(mm_status status) {
   return status == MM_ERR_INPUT ? EXIT_USAGE : EXIT_FAILED;
 }
 
+static const char *error_text(mm_status status) {
+  return mm_last_error()[0] != '\0' ? mm_last_error() : mm_status_text(status);
+}
+
 int fail_status(mm_status status) {
-  const char *text = mm_last_error();
-  if (text[0] == '\0') text = mm_status_text(status);
-  return fail(exit_code_of(status), "%s", text);
+  return fail(exit_code_of(status), "%s", error_text(status));
+}
+
+int fail_reading(mm_status status, const char *what) {
+  return fail(status == MM_ERR_IO ? EXIT_USAGE : exit_code_of(status), "%s%s%s", what,
+              what[0] != '\0' ? ": " : "", error_text(status));
 }
 
 void note(const char *format, ...) {
@@ -220,20 +227,17 @@ const char *format_duration(double seconds, char out[DURATION_SIZE]) {
   return out;
 }
 
-// a bar of `width` cells, eighths shown where the locale can
-static void put_bar(double fraction, int width) {
-  int eighths = (int)lround(fraction * 8 * width);
+const char *format_bar(int eighths, int width, char blank, char *out) {
+  char *to = out;
   for (int i = 0; i < width; i++) {
-    int part = eighths - 8 * i;
-    if (!terminal.unicode)
-      fputc(part >= 4 ? '#' : '.', stderr);
-    else if (part >= 8)
-      fputs("\u2588", stderr);
-    else if (part > 0)
-      fprintf(stderr, "\xe2\x96%c", 0x90 - part); // U+2588 + (8 - part): one to seven eighths
+    int part = eighths - 8 * i < 8 ? eighths - 8 * i : 8;
+    if (terminal.unicode && part > 0)
+      to += sprintf(to, "\xe2\x96%c", 0x90 - part); // U+258F .. U+2588: one to eight eighths
     else
-      fputc(' ', stderr);
+      *to++ = terminal.unicode ? ' ' : part >= 4 ? '#' : blank;
   }
+  *to = '\0';
+  return out;
 }
 
 // " 42 %  1.3e+06 steps/s  0:12 left", or " 17 steps" where the end is unknown
@@ -271,9 +275,10 @@ void progress_update(double done, const char *detail) {
   room -= fprintf(stderr, "\r\033[K%.*s", room, bar.label) - 4;
   int cells = room - (int)strlen(state) - 1;
   if (bar.total > 0 && cells >= 8) {
+    char text[BAR_SIZE(30)];
     cells = cells < 30 ? cells : 30;
-    fputc(' ', stderr);
-    put_bar(fmin(fmax(done / bar.total, 0), 1), cells);
+    int eighths = (int)lround(fmin(fmax(done / bar.total, 0), 1) * 8 * cells);
+    fprintf(stderr, " %s", format_bar(eighths, cells, '.', text));
     room -= cells + 1;
   }
   if (room > 0) room -= fprintf(stderr, "%.*s", room, state);

@@ -67,6 +67,10 @@ int exit_code_of(mm_status status);
 // The library's last error, with that code.
 int fail_status(mm_status status);
 
+// The same where something was to be read, named `what` ("": nameless): that it cannot be, whatever
+// the reason, is EXIT_USAGE.
+int fail_reading(mm_status status, const char *what);
+
 // Messages, unless --quiet.
 void note(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 void warn(const char *format, ...) MM_CHECK_FORMAT(1, 2);
@@ -82,6 +86,11 @@ void log_line(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 // 59 s, 12:05, 3:07:21, or ? where it is not known.
 enum { DURATION_SIZE = 24 };
 const char *format_duration(double seconds, char out[DURATION_SIZE]);
+
+// A bar of `width` cells that is filled by so many eighths of one, which are seen where the locale
+// can show them; elsewhere `blank` is what is not filled.
+#define BAR_SIZE(width) (3 * (width) + 1)
+const char *format_bar(int eighths, int width, char blank, char *out);
 
 void progress_begin(const char *label, double total, const char *unit);
 void progress_update(double done, const char *detail);

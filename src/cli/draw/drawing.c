@@ -30,32 +30,22 @@ static void span(const double *y, int i, int rows, int *top, int *bottom) {
   if (after > *bottom) *bottom = after;
 }
 
-// the last column that holds anything in character row `line`
-static int last_column(const double *y, int line) {
-  int column = DRAWING_WIDTH - 1, top, bottom;
-  for (; column >= 0; column--) {
-    for (int side = 0; side < 2; side++) {
-      span(y, 2 * column + side, DOT_ROWS, &top, &bottom);
-      if (bottom >= 4 * line && top <= 4 * line + 3) return column;
-    }
+// dots[DRAWING_HEIGHT][DRAWING_WIDTH]: braille's bits of each character
+static void set_dots(const double *y, unsigned char (*dots)[DRAWING_WIDTH]) {
+  static const unsigned char bit[4][2] = { { 1, 8 }, { 2, 16 }, { 4, 32 }, { 64, 128 } };
+  for (int i = 0; i < DRAWING_SAMPLES; i++) {
+    int top, bottom;
+    span(y, i, DOT_ROWS, &top, &bottom);
+    for (int row = top; row <= bottom; row++)
+      dots[row / 4][i / 2] |= bit[row % 4][i % 2];
   }
-  return column;
 }
 
-static void put_braille(const double *y, int line, int column) {
-  static const unsigned char bit[4][2] = { { 1, 8 }, { 2, 16 }, { 4, 32 }, { 64, 128 } };
-  unsigned dots = 0;
-  for (int side = 0; side < 2; side++) {
-    int top, bottom;
-    span(y, 2 * column + side, DOT_ROWS, &top, &bottom);
-    for (int dot = 0; dot < 4; dot++)
-      if (4 * line + dot >= top && 4 * line + dot <= bottom) dots |= bit[dot][side];
-  }
-  // U+2800 + dots in UTF-8
+static void put_braille(unsigned dots) {
   if (dots == 0)
     fputc(' ', stdout);
   else
-    printf("\xe2%c%c", (int)(0xa0 + (dots >> 6)), (int)(0x80 + (dots & 63)));
+    printf("\xe2%c%c", (int)(0xa0 + (dots >> 6)), (int)(0x80 + (dots & 63))); // U+2800 + dots
 }
 
 // gentle slopes as one of three heights, steep ones as an upright
@@ -73,13 +63,17 @@ static void put_ascii(const double *y, int line, int column) {
 
 void drawing_curve(const double *y, double x_low, double x_high) {
   bool unicode = terminal_unicode();
+  unsigned char dots[DRAWING_HEIGHT][DRAWING_WIDTH] = { 0 };
+  set_dots(y, dots);
   for (int line = 0; line < DRAWING_HEIGHT; line++) {
     const char *mark = line == 0 ? "1" : line == DRAWING_HEIGHT - 1 ? "0" : "";
     printf("%*s %s", MARGIN, mark, unicode ? "\u2502" : "|");
-    int last = last_column(y, line);
+    int last = DRAWING_WIDTH - 1;
+    while (last >= 0 && dots[line][last] == 0)
+      last--;
     for (int column = 0; column <= last; column++) {
       if (unicode)
-        put_braille(y, line, column);
+        put_braille(dots[line][column]);
       else
         put_ascii(y, line, column);
     }

@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-static key key_of_byte(unsigned char byte) {
+static game_key key_of_byte(unsigned char byte) {
   static const char *const bytes[] = { "kwKW", "jsJS", "haHA", "ldLD", " ", "rR", "qQ", "pP", "." };
   for (int i = 0; i <= KEY_STEP; i++)
-    if (byte != '\0' && strchr(bytes[i], byte) != NULL) return (key)i;
+    if (byte != '\0' && strchr(bytes[i], byte) != NULL) return (game_key)i;
   return KEY_OTHER;
 }
 
 // 0 nothing, 1 ESC, 2 within a sequence
-key key_read(int *seen, unsigned char byte) {
+game_key key_read(int *seen, unsigned char byte) {
   if (byte == '\033') {
     *seen = 1;
     return KEY_PART;
@@ -27,6 +27,6 @@ key key_read(int *seen, unsigned char byte) {
   }
   if (byte < 0x40 || byte > 0x7e) return KEY_PART; // parameters
   *seen = 0;
-  static const key arrows[] = { KEY_UP, KEY_DOWN, KEY_RIGHT, KEY_LEFT };
+  static const game_key arrows[] = { KEY_UP, KEY_DOWN, KEY_RIGHT, KEY_LEFT };
   return byte >= 'A' && byte <= 'D' ? arrows[byte - 'A'] : KEY_OTHER;
 }

@@ -4,7 +4,7 @@
 #define MM_CLI_KEYS_H
 
 // The four directions come first, in the order of Grid-World's actions.
-typedef enum key {
+typedef enum game_key {
   KEY_UP,
   KEY_DOWN,
   KEY_LEFT,
@@ -16,9 +16,9 @@ typedef enum key {
   KEY_STEP,
   KEY_PART, // the key is not complete yet
   KEY_OTHER
-} key;
+} game_key;
 
 // What the next byte completes. `*seen` keeps what came so far and is 0 at the beginning.
-key key_read(int *seen, unsigned char byte);
+game_key key_read(int *seen, unsigned char byte);
 
 #endif

@@ -8,21 +8,9 @@
 #include <string.h>
 
 #include "cli/core/memory.h"
+#include "cli/core/output.h"
 
 enum { GAP = 3, LINE_SIZE = 4096 };
-
-// characters that are seen: neither continuation bytes nor escape sequences
-int panel_text_width(const char *text) {
-  int width = 0;
-  for (; *text != '\0'; text++) {
-    if (*text == '\033')
-      text += strcspn(text, "m");
-    else
-      width += ((unsigned char)*text & 0xc0) != 0x80;
-    if (*text == '\0') break;
-  }
-  return width;
-}
 
 void panel_add(text_panel *p, const char *format, ...) {
   char text[LINE_SIZE];
@@ -32,7 +20,7 @@ void panel_add(text_panel *p, const char *format, ...) {
   va_end(arguments);
   p->line = memory_grow(p->line, (size_t)p->n, sizeof *p->line);
   p->line[p->n++] = memory_text(text, strlen(text));
-  int width = panel_text_width(text);
+  int width = output_width(text);
   if (width > p->width) p->width = width;
 }
 
@@ -62,7 +50,7 @@ void panel_print_beside(const text_panel *picture, const text_panel *beside, int
   for (int i = 0; i < lines && (i < picture->n || i < beside->n); i++) {
     const char *left = i < picture->n ? picture->line[i] : "";
     const char *right = i < beside->n ? beside->line[i] : "";
-    int pad = right[0] != '\0' ? picture->width - panel_text_width(left) + GAP : 0;
+    int pad = right[0] != '\0' ? picture->width - output_width(left) + GAP : 0;
     printf("%s%*s%s%s", left, pad, "", right, line_end);
   }
 }

@@ -14,9 +14,6 @@ typedef struct text_panel {
 void panel_add(text_panel *p, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 void panel_release(text_panel *p);
 
-// Columns that UTF-8 text with escape sequences takes on a terminal.
-int panel_text_width(const char *text);
-
 // Prints picture and panel side by side if `columns` suffice, else one below the other; at most
 // `lines` lines (0: all), each ended by `line_end`.
 void panel_print_beside(const text_panel *picture, const text_panel *beside, int columns, int lines,

@@ -1,116 +1,141 @@
 // `env play`: any environment by keys, or by a policy.
 
 #include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
 
+#include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "cli/env/env_settings.h"
-#include "cli/env/grid_play.h"
-#include "cli/env/vec_play.h"
+#include "cli/draw/screen.h"
+#include "cli/env/play.h"
 #include "env/grid/grid_task.h"
 
-typedef struct play_args {
-  env_args env;
-  const char *keys;
-  env_policy policy;
-  uint64_t episodes;
-  double fps;
-} play_args;
+static int play_keys(play_game *g) {
+  const char *keys = g->args->keys;
+  int seen = 0;
+  mm_status status = MM_OK;
+  for (size_t i = 0; keys[i] != '\0' && status == MM_OK; i++) {
+    bool known = true;
+    game_key k = key_read(&seen, (unsigned char)keys[i]);
+    if (k == KEY_PART) continue;
+    if (k == KEY_QUIT) break;
+    status = g->kind->press(g, k, &known);
+    if (!known) return g->kind->refuse(g, i + 1);
+  }
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
+
+static void draw(const play_game *g) {
+  int columns, lines;
+  screen_size(&columns, &lines);
+  screen_draw_begin();
+  g->kind->draw(g, columns, lines);
+  screen_draw_end();
+}
+
+static int play_on_screen(play_game *g) {
+  static char buffer[1 << 16]; // whole frames at once, or it flickers
+  setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+  int seen = 0, code = screen_open();
+  if (code != EXIT_DONE) return code;
+  unsigned char byte = 0;
+  bool leave = false;
+  mm_status status = MM_OK;
+  draw(g);
+  while (!leave && status == MM_OK) {
+    screen_event event = screen_wait(&byte, g->until);
+    if (event == SCREEN_END) break;
+    game_key k = event == SCREEN_BYTE ? key_read(&seen, byte) : KEY_OTHER;
+    leave = k == KEY_QUIT;
+    if (event == SCREEN_TIME) status = g->kind->tick(g, &leave);
+    if (event == SCREEN_BYTE) status = g->kind->take_key(g, k);
+    if (k != KEY_PART) draw(g);
+  }
+  code = screen_close(EXIT_DONE);
+  return status == MM_OK ? code : fail_status(status);
+}
+
+static int play_alone(play_game *g) {
+  mm_status status = g->kind->play_alone(g);
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
+
+int play_run(play_game *g) {
+  const env_args *args = g->args;
+  bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), json = args->common.json;
+  int code = args->keys != NULL                            ? play_keys(g)
+             : args->policy != NULL && (json || !terminal) ? play_alone(g)
+                                                           : play_on_screen(g);
+  if (code != EXIT_DONE) return code;
+  if (!json) {
+    g->kind->print(g);
+    return EXIT_DONE;
+  }
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "env", g->id);
+  mm_json_add_whole(root, "seed", args->seed);
+  g->kind->add_json(g, root);
+  return output_json(root, EXIT_DONE);
+}
+
+// ---------------------------------------------------------------------------------------------
 
 static const char *const grid_only[] = { "index", NULL };
 static const char *const vec_only[] = { "policy", "agent", "greedy", "episodes", "fps", NULL };
 static const env_options owned = { grid_only, vec_only };
 
-static int play_grid(const char *id, const play_args *args) {
-  grid_play_config config = { .seed = args->env.seed,
-                              .index = args->env.index,
-                              .keys = args->keys,
-                              .gamma = args->env.gamma,
-                              .termination = args->env.termination,
-                              .json = args->env.common.json };
-  return grid_play(id, &config);
-}
-
-static int play_vec(const mm_env *env, const vec_game_config *game, const play_args *args) {
-  vec_play_config config = { .game = *game,
-                             .keys = args->keys,
-                             .policy = args->policy.name,
-                             .agent = (size_t)args->policy.agent,
-                             .episodes = args->episodes,
-                             .fps = args->fps,
-                             .json = args->env.common.json };
-  return vec_play(env, &config);
-}
-
-static int check(const play_args *args) {
-  bool policy = args->policy.name != NULL, given = args->keys != NULL || policy;
-  if (args->env.common.positional.n == 0 && !env_policy_trained(&args->policy))
-    return fail_usage("expected ID");
-  if (args->env.common.json && !given)
+static int check(const env_args *args) {
+  bool policy = args->policy != NULL, given = args->keys != NULL || policy;
+  if (args->common.positional.n == 0 && !env_policy_trained(args)) return fail_usage("expected ID");
+  if (args->common.json && !given)
     return fail_usage("option '--json' needs '--keys' or '--policy': a game has no other end");
   if (args->keys != NULL && policy)
     return fail_usage("expected '--keys' or '--policy', not both: one of them plays");
   if (args->episodes > 0 && !policy) return fail_usage("option '--episodes' needs '--policy'");
-  return env_policy_check(&command_env_play, &args->env.common, &args->policy);
+  return env_policy_check(&command_env_play, args);
 }
 
-static int play(const char *id, const vec_game_config *game, const play_args *args) {
+static int play(const char *id, const env_args *args, mm_player *player) {
   mm_env *env;
-  int code = env_args_open(&command_env_play, &args->env, id, &owned, &env);
+  int code = env_args_open(&command_env_play, args, id, &owned, &env);
   if (code != EXIT_DONE) return code;
-  code = mm_env_is_grid(env) ? play_grid(id, args) : play_vec(env, game, args);
+  code = mm_env_is_grid(env) ? grid_play(id, args) : vec_play(env, args, player);
   mm_env_destroy(env);
   return code;
 }
 
 static int run(void *raw) {
-  const play_args *args = raw;
+  env_args *args = raw;
   int code = check(args);
   if (code != EXIT_DONE) return code;
-  const option_texts *words = &args->env.common.positional;
+  const option_texts *words = &args->common.positional;
   const char *id = words->n > 0 ? words->value[0] : NULL;
-  vec_game_config game = env_args_game(&args->env);
-  policy_argument opened = { 0 };
-  if (env_policy_trained(&args->policy)) {
-    code = env_policy_open(&args->policy, id, &opened, &game);
-    if (id == NULL) id = opened.info.env_id;
+  policy_argument trained = { 0 };
+  if (env_policy_trained(args)) {
+    code = env_policy_open(args, id, &trained);
+    if (id == NULL) id = trained.info.env_id;
   }
-  if (code == EXIT_DONE) code = play(id, &game, args);
-  env_policy_release(&opened, &game);
+  if (code == EXIT_DONE) code = play(id, args, trained.player);
+  policy_argument_release(&trained);
   return code;
 }
 
-#define AT(field) .offset = offsetof(play_args, field)
+#define ARGS env_args
 
 static const option options[] = {
-  ENV_SEED_OPTION("names all chance in the game, and in Grid-World the instance"),
-  ENV_INDEX_OPTION,
-  { .name = "keys",
-    .type = OPTION_TEXT,
-    AT(keys),
-    .metavar = "TEXT",
-    .help = "play these keys and print the last picture; needs no terminal" },
-  { .name = "policy",
-    .type = OPTION_TEXT,
-    AT(policy.name),
-    .metavar = "random|RUN|FILE",
-    .help = "the policy plays by itself: at random, or what was trained (the folder of a run, a "
-            "policy file); without a terminal only the results are shown" },
-  ENV_AGENT_OPTIONS(play_args),
-  { .name = "episodes",
-    .type = OPTION_COUNT,
-    AT(episodes),
-    .metavar = "N",
-    .low = 1,
-    .high = 1e6,
-    .help = "of --policy (default: on a terminal until q, else one)" },
-  { .name = "fps",
-    .type = OPTION_NUMBER,
-    AT(fps),
-    .metavar = "F",
-    .low = 0.1,
-    .high = 1000,
-    .help = "steps per second on a terminal (default 10 to 30, by the environment)" },
-  { .name = NULL },
+  ENV_OPTIONS("names all chance in the game, and in Grid-World the instance"),
+  OPTION(TEXT, "keys", keys, "TEXT",
+         "play these keys and print the last picture; needs no terminal"),
+  OPTION(TEXT, "policy", policy, "random|RUN|FILE",
+         "the policy plays by itself: at random, or what was trained (the folder of a run, a "
+         "policy file); without a terminal only the results are shown"),
+  ENV_AGENT_OPTIONS,
+  OPTION(COUNT, "episodes", episodes, "N", "of --policy (default: on a terminal until q, else one)",
+         .low = 1, .high = 1e6),
+  OPTION(NUMBER, "fps", fps, "F",
+         "steps per second on a terminal (default 10 to 30, by the environment)", .low = 0.1,
+         .high = 1000),
+  { 0 },
 };
 
 const command command_env_play = {
@@ -139,6 +164,6 @@ const command command_env_play = {
   .settings = env_settings,
   .common = COMMON_JSON,
   .max_positional = 1,
-  .args_size = sizeof(play_args),
+  .args_size = sizeof(env_args),
   .run = run,
 };

@@ -12,13 +12,14 @@
 #include "cli/core/command.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "cli/env/vec_game.h"
+#include "cli/env/env_args.h"
 #include "env/trace.h"
 
 typedef struct record_args {
   command_args common;
   uint64_t seed, episodes, steps;
-  const char *policy, *physics, *out;
+  const char *policy, *out;
+  int physics; // mm_env_physics
 } record_args;
 
 // A trace may be the only copy of something: it is never replaced.
@@ -62,63 +63,37 @@ static int run(void *raw) {
   const mm_record_plan plan = { .seed = args->seed,
                                 .episodes = args->episodes,
                                 .steps = args->steps,
-                                .mujoco = args->physics != NULL && args->physics[0] == 'm' };
-  if (args->physics != NULL && env_group_of(args->common.positional.value[0]) != GROUP_BODY)
-    return fail_usage("option '--physics' is for Hopper, HalfCheetah and Ant, not for '%s'",
-                      args->common.positional.value[0]);
+                                .mujoco = args->physics == MM_ENV_PHYSICS_MUJOCO };
+  const char *id = args->common.positional.value[0];
+  const char *whose = env_setting_owner("physics", env_group_of(id), id);
+  if (args->physics != 0 && whose != NULL)
+    return fail_usage("option '--physics' is for %s, not for '%s'", whose, id);
   mm_recording recording;
-  mm_status status = mm_trace_record(args->common.positional.value[0], &plan, &recording);
-  if (status == MM_ERR_IO) return fail(EXIT_USAGE, "%s", mm_last_error()); // a task file
-  if (status != MM_OK) return fail_status(status);
+  mm_status status = mm_trace_record(id, &plan, &recording);
+  if (status != MM_OK) return fail_reading(status, "");
   code = write_trace(args, &recording);
   mm_free(recording.text);
   return code;
 }
 
-#define AT(field) .offset = offsetof(record_args, field)
+#define ARGS record_args
 
 static const char *const policy_names[] = { "random", NULL };
 
 static const option options[] = {
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    AT(seed),
-    .metavar = "N",
-    .fallback = "0",
-    .help = "names starts, chance and actions" },
-  { .name = "episodes",
-    .type = OPTION_COUNT,
-    AT(episodes),
-    .metavar = "E",
-    .fallback = "5",
-    .low = 1,
-    .high = 1e6,
-    .help = "how many episodes" },
-  { .name = "steps",
-    .type = OPTION_COUNT,
-    AT(steps),
-    .metavar = "MAX",
-    .fallback = "1000",
-    .low = 1,
-    .high = 1e9,
-    .help = "cut an episode that lasts longer" },
-  { .name = "policy",
-    .type = OPTION_CHOICE,
-    AT(policy),
-    .choices = policy_names,
-    .fallback = "random",
-    .help = "who plays: uniformly random actions of the smallest set" },
-  { .name = "physics",
-    .type = OPTION_CHOICE,
-    AT(physics),
-    .choices = vec_physics_names,
-    .help = "what moves a body: our own engine, or the MuJoCo library (default own)" },
-  { .name = "out",
-    .type = OPTION_TEXT,
-    AT(out),
-    .metavar = "FILE",
-    .help = "write there instead of stdout; an existing file is never replaced" },
-  { .name = NULL },
+  OPTION(COUNT, "seed", seed, "N", "names starts, chance and actions", .fallback = "0"),
+  OPTION(COUNT, "episodes", episodes, "E", "how many episodes", .fallback = "5", .low = 1,
+         .high = 1e6),
+  OPTION(COUNT, "steps", steps, "MAX", "cut an episode that lasts longer", .fallback = "1000",
+         .low = 1, .high = 1e9),
+  OPTION(CHOICE, "policy", policy, NULL, "who plays: uniformly random actions of the smallest set",
+         .choices = policy_names, .fallback = "random"),
+  OPTION(PLACE, "physics", physics, NULL,
+         "what moves a body: our own engine, or the MuJoCo library (default own)",
+         .choices = env_physics_names),
+  OPTION(TEXT, "out", out, "FILE",
+         "write there instead of stdout; an existing file is never replaced"),
+  { 0 },
 };
 
 const command command_env_record = {

@@ -62,8 +62,7 @@ static int run(void *raw) {
   const char *id = args->positional.value[0], *path = args->positional.value[1];
   mm_replay_report report = { 0 };
   mm_status status = mm_trace_replay(id, path, &report);
-  if (status == MM_ERR_IO) return fail(EXIT_USAGE, "%s", mm_last_error());
-  if (status != MM_OK) return fail_status(status);
+  if (status != MM_OK) return fail_reading(status, "");
   int code = report.mismatched > 0 ? EXIT_FAILED : EXIT_DONE;
   if (args->json) return print_json(id, &report, code);
   print(path, &report);

@@ -1,152 +1,84 @@
 // `env show`: what an environment is like; and frames of it as a picture.
 
-#include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
 
-#include "cli/argument/grid_argument.h"
 #include "cli/core/terminal.h"
-#include "cli/env/env_settings.h"
-#include "cli/env/frames.h"
-#include "cli/env/grid_show.h"
-#include "cli/env/vec_show.h"
+#include "cli/env/env_args.h"
 #include "env/grid/grid_task.h"
-
-typedef struct show_args {
-  env_args env;
-  bool exact, optimal;
-  const char *map, *frames;
-  env_policy policy;
-  uint64_t steps, every;
-} show_args;
 
 static const char *const grid_only[] = { "index", "exact", "optimal", "map", NULL };
 static const char *const vec_only[] = { NULL };
 static const env_options owned = { grid_only, vec_only };
 
-static frames_config frames_asked(const show_args *args, const char *who) {
-  return (frames_config){ .path = args->frames,
-                          .who = who,
-                          .steps = args->steps,
-                          .every = args->every,
-                          .json = args->env.common.json };
+static int show_grid(const char *id, const env_args *args) {
+  if (args->frames == NULL) return grid_show(id, args);
+  if (!env_policy_trained(args)) return grid_frames(id, args);
+  return fail_usage(
+      "option '--policy': a trained policy plays in classic control, bodies and MinAtar, "
+      "not in '%s'",
+      id);
 }
 
-static int show_grid(const char *id, const show_args *args) {
-  const env_args *e = &args->env;
-  grid_show_config config = { .seed = e->seed,
-                              .index = e->index,
-                              .exact = args->exact,
-                              .optimal = args->optimal,
-                              .map = args->map,
-                              .gamma = e->gamma,
-                              .termination = e->termination,
-                              .json = e->common.json };
-  if (args->frames == NULL) return grid_show(id, &config);
-  if (env_policy_trained(&args->policy))
-    return fail_usage(
-        "option '--policy': a trained policy plays in classic control, bodies and MinAtar, "
-        "not in '%s'",
-        id);
-  frames_config frames = frames_asked(args, "random policy");
-  mm_grid *grid;
-  int code = grid_argument_open(id, e->seed, e->index, &grid);
-  if (code == EXIT_DONE) code = frames_of_grid(grid, id, e->seed, e->index, &frames);
-  mm_grid_destroy(grid);
+static int show_vec(const mm_env *env, env_args *args) {
+  if (args->frames == NULL) return vec_show(env, args);
+  if (!env_policy_trained(args)) return vec_frames(env, args, NULL);
+  policy_argument trained;
+  int code = env_policy_open(args, mm_env_id(env), &trained);
+  if (code == EXIT_DONE) code = vec_frames(env, args, trained.player);
+  policy_argument_release(&trained);
   return code;
 }
 
-static int show_vec(const mm_env *env, const show_args *args) {
-  vec_game_config game = env_args_game(&args->env);
-  if (args->frames == NULL) return vec_show(env, &game, args->env.common.json);
-  char who[300] = "random policy";
-  frames_config frames = frames_asked(args, who);
-  if (!env_policy_trained(&args->policy)) return frames_of_vec(env, &game, &frames);
-  policy_argument opened;
-  int code = env_policy_open(&args->policy, mm_env_id(env), &opened, &game);
-  snprintf(who, sizeof who, "%.200s agent %" PRIu64 "%s", args->policy.name, args->policy.agent,
-           args->policy.greedy ? " (greedy)" : "");
-  if (code == EXIT_DONE) code = frames_of_vec(env, &game, &frames);
-  env_policy_release(&opened, &game);
-  return code;
-}
-
-static int check(const show_args *args) {
+static int check(const env_args *args) {
   static const char *const needy[] = { "steps", "every", "policy", "agent", "greedy" };
   static const char *const foreign[] = { "exact", "optimal", "map" };
   if (args->optimal && args->map != NULL)
     return fail_usage("expected '--optimal' or '--map', not both: there is one set of arrows");
   for (int i = 0; i < 5; i++)
-    if (args->frames == NULL && options_given(&command_env_show, &args->env.common, needy[i]))
+    if (args->frames == NULL && options_given(&command_env_show, &args->common, needy[i]))
       return fail_usage("option '--%s' needs '--frames'", needy[i]);
   for (int i = 0; i < 3; i++)
-    if (args->frames != NULL && options_given(&command_env_show, &args->env.common, foreign[i]))
+    if (args->frames != NULL && options_given(&command_env_show, &args->common, foreign[i]))
       return fail_usage("expected '--%s' or '--frames', not both", foreign[i]);
-  return env_policy_check(&command_env_show, &args->env.common, &args->policy);
+  return env_policy_check(&command_env_show, args);
 }
 
 static int run(void *raw) {
-  const show_args *args = raw;
-  const char *id = args->env.common.positional.value[0];
+  env_args *args = raw;
+  const char *id = args->common.positional.value[0];
   mm_env *env;
   int code = check(args);
-  if (code == EXIT_DONE) code = env_args_open(&command_env_show, &args->env, id, &owned, &env);
+  if (code == EXIT_DONE) code = env_args_open(&command_env_show, args, id, &owned, &env);
   if (code != EXIT_DONE) return code;
-  if (mm_env_is_grid(env))
-    code = show_grid(id, args);
-  else
-    code = show_vec(env, args);
+  code = mm_env_is_grid(env) ? show_grid(id, args) : show_vec(env, args);
   mm_env_destroy(env);
   return code;
 }
 
-#define AT(field) .offset = offsetof(show_args, field)
+#define ARGS env_args
 
 static const option options[] = {
-  ENV_SEED_OPTION("names the instance, with --index, and the episode of --frames"),
-  ENV_INDEX_OPTION,
-  { .name = "exact",
-    .type = OPTION_FLAG,
-    AT(exact),
-    .help = "exact values also where they take time, beyond 300000 states (Grid-World)" },
-  { .name = "optimal",
-    .type = OPTION_FLAG,
-    AT(optimal),
-    .help = "arrows of an optimal policy (Grid-World)" },
-  { .name = "map",
-    .type = OPTION_TEXT,
-    AT(map),
-    .metavar = "MAP",
-    .help = "arrows of a policy that PMD trains with this map, with the paper's settings "
-            "(Grid-World)" },
-  { .name = "frames",
-    .type = OPTION_TEXT,
-    AT(frames),
-    .metavar = "FILE",
-    .help = "draw an episode instead, as a sheet of frames; .svg, .png or .pdf chooses the format, "
-            "an old picture is replaced" },
-  { .name = "steps",
-    .type = OPTION_COUNT,
-    AT(steps),
-    .metavar = "N",
-    .low = 1,
-    .high = 1e6,
-    .help = "of --frames, at most (default 1000); the end of the episode comes first" },
-  { .name = "every",
-    .type = OPTION_COUNT,
-    AT(every),
-    .metavar = "K",
-    .low = 1,
-    .high = 1e6,
-    .help = "steps from frame to frame (default: as many as make about 24 frames)" },
-  { .name = "policy",
-    .type = OPTION_TEXT,
-    AT(policy.name),
-    .metavar = "random|RUN|FILE",
-    .fallback = "random",
-    .help = "who plays in --frames: chance, or a trained policy (the folder of a run, a file)" },
-  ENV_AGENT_OPTIONS(show_args),
-  { .name = NULL },
+  ENV_OPTIONS("names the instance, with --index, and the episode of --frames"),
+  OPTION(FLAG, "exact", exact, NULL,
+         "exact values also where they take time, beyond 300000 states (Grid-World)"),
+  OPTION(FLAG, "optimal", optimal, NULL, "arrows of an optimal policy (Grid-World)"),
+  OPTION(TEXT, "map", map, "MAP",
+         "arrows of a policy that PMD trains with this map, with the paper's settings "
+         "(Grid-World)"),
+  OPTION(TEXT, "frames", frames, "FILE",
+         "draw an episode instead, as a sheet of frames; .svg, .png or .pdf chooses the format, "
+         "an old picture is replaced"),
+  OPTION(COUNT, "steps", steps, "N",
+         "of --frames, at most (default 1000); the end of the episode comes first", .low = 1,
+         .high = 1e6),
+  OPTION(COUNT, "every", every, "K",
+         "steps from frame to frame (default: as many as make about 24 frames)", .low = 1,
+         .high = 1e6),
+  OPTION(TEXT, "policy", policy, "random|RUN|FILE",
+         "who plays in --frames: chance, or a trained policy (the folder of a run, a file)",
+         .fallback = "random"),
+  ENV_AGENT_OPTIONS,
+  { 0 },
 };
 
 const command command_env_show = {
@@ -171,6 +103,6 @@ const command command_env_show = {
   .common = COMMON_JSON | COMMON_ISA,
   .min_positional = 1,
   .max_positional = 1,
-  .args_size = sizeof(show_args),
+  .args_size = sizeof(env_args),
   .run = run,
 };

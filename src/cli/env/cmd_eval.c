@@ -13,95 +13,53 @@
 #include "cli/core/interrupt.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "cli/env/policy_argument.h"
-#include "cli/env/vec_game.h"
+#include "cli/env/env_args.h"
 #include "study/policy/evaluate.h"
 
 typedef struct eval_args {
   command_args common;
-  const char *policy, *env, *rules, *flavour, *physics;
+  const char *policy, *env;
+  int rules, flavour, physics; // mm_env_rules, mm_env_flavour, mm_env_physics
   uint64_t episodes, seed, agent, max_steps, threads;
   bool sample, greedy;
 } eval_args;
 
-#define AT(field) .offset = offsetof(eval_args, field)
+#define ARGS eval_args
 
 static const option options[] = {
-  { .name = "policy",
-    .type = OPTION_TEXT,
-    AT(policy),
-    .metavar = "RUN|FILE",
-    .help = "the folder of a run, or a policy file",
-    .required = true },
-  { .name = "episodes",
-    .type = OPTION_COUNT,
-    AT(episodes),
-    .metavar = "N",
-    .fallback = "100",
-    .low = 1,
-    .high = MM_EVALUATE_EPISODES_MAX,
-    .help = "of each agent" },
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    AT(seed),
-    .metavar = "S",
-    .fallback = "0",
-    .help = "names the episodes; none of them is one of the training" },
-  { .name = "sample",
-    .type = OPTION_FLAG,
-    AT(sample),
-    .help = "draw actions from the policy, as in training (this is the default)" },
-  { .name = "greedy",
-    .type = OPTION_FLAG,
-    AT(greedy),
-    .help = "take the most probable action instead" },
-  { .name = "agent",
-    .type = OPTION_COUNT,
-    AT(agent),
-    .metavar = "I",
-    .help = "only this one, counted from 0 (default: all)" },
-  { .name = "env",
-    .type = OPTION_TEXT,
-    AT(env),
-    .metavar = "ID|FILE",
-    .help = "another environment with the same inputs and actions (default: the policy's own)" },
-  { .name = "max-steps",
-    .type = OPTION_COUNT,
-    AT(max_steps),
-    .metavar = "N",
-    .fallback = "100000",
-    .low = 1,
-    .high = UINT32_MAX,
-    .help = "cut longer episodes off; some environments have no limit of their own" },
-  { .name = "threads",
-    .type = OPTION_COUNT,
-    AT(threads),
-    .metavar = "N",
-    .low = 1,
-    .high = BACKEND_THREADS_MAX,
-    .help = "that play at a time (default: one per core); results are the same" },
-  { .name = NULL },
+  OPTION(TEXT, "policy", policy, "RUN|FILE", "the folder of a run, or a policy file",
+         .required = true),
+  OPTION(COUNT, "episodes", episodes, "N", "of each agent", .fallback = "100", .low = 1,
+         .high = MM_EVALUATE_EPISODES_MAX),
+  OPTION(COUNT, "seed", seed, "S", "names the episodes; none of them is one of the training",
+         .fallback = "0"),
+  OPTION(FLAG, "sample", sample, NULL,
+         "draw actions from the policy, as in training (this is the default)"),
+  OPTION(FLAG, "greedy", greedy, NULL, "take the most probable action instead"),
+  OPTION(COUNT, "agent", agent, "I", "only this one, counted from 0 (default: all)"),
+  OPTION(TEXT, "env", env, "ID|FILE",
+         "another environment with the same inputs and actions (default: the policy's own)"),
+  OPTION(COUNT, "max-steps", max_steps, "N",
+         "cut longer episodes off; some environments have no limit of their own",
+         .fallback = "100000", .low = 1, .high = UINT32_MAX),
+  OPTION(COUNT, "threads", threads, "N",
+         "that play at a time (default: one per core); results are the same", .low = 1,
+         .high = BACKEND_THREADS_MAX),
+  { 0 },
 };
 
 static const option settings[] = {
-  { .name = "rules",
-    .type = OPTION_CHOICE,
-    AT(rules),
-    .choices = vec_rules_names,
-    .help = "MinAtar: those of gymnax, or the original's with sticky actions (default: as in "
-            "training)" },
-  { .name = "flavour",
-    .type = OPTION_CHOICE,
-    AT(flavour),
-    .choices = vec_flavour_names,
-    .help = "Hopper, HalfCheetah, Ant: contacts and integrator (default: as in training)" },
-  { .name = "physics",
-    .type = OPTION_CHOICE,
-    AT(physics),
-    .choices = vec_physics_names,
-    .direct = true,
-    .help = "what moves them: our own engine, or the MuJoCo library (default: as in training)" },
-  { .name = NULL },
+  OPTION(PLACE, "rules", rules, NULL,
+         "MinAtar: those of gymnax, or the original's with sticky actions (default: as in "
+         "training)",
+         .choices = env_rules_names),
+  OPTION(PLACE, "flavour", flavour, NULL,
+         "Hopper, HalfCheetah, Ant: contacts and integrator (default: as in training)",
+         .choices = env_flavour_names),
+  OPTION(PLACE, "physics", physics, NULL,
+         "what moves them: our own engine, or the MuJoCo library (default: as in training)",
+         .choices = env_physics_names, .direct = true),
+  { 0 },
 };
 
 // What is shown: the arguments, what they opened, and what came out.
@@ -127,9 +85,9 @@ static void add_returns(cJSON *object, const mm_returns *r) {
   output_add_number(object, "cut", (double)r->cut);
 }
 
+// NULL: as the ID says
 static const char *rules_name(const outcome *o) {
-  const char *name = policy_argument_rules(&o->of);
-  return name != NULL ? name : "id";
+  return o->of.rules == MM_RULES_BY_ID ? NULL : env_rules_names[o->of.rules - 1];
 }
 
 static void add_body(cJSON *root, const mm_evaluation *e) {
@@ -147,12 +105,11 @@ static int put_json(const outcome *o) {
   cJSON_AddStringToObject(root, "policy", o->args->policy);
   cJSON_AddStringToObject(root, "trained_on", info->env_id);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(info->settings.algo));
-  if (mm_algo_has_map(info->settings.algo))
-    cJSON_AddStringToObject(root, "map", mm_map_kind_name(mm_map_get_kind(info->map)));
-  else
-    cJSON_AddNullToObject(root, "map");
+  output_add_text(
+      root, "map",
+      mm_algo_has_map(info->settings.algo) ? mm_map_kind_name(mm_map_get_kind(info->map)) : NULL);
   cJSON_AddStringToObject(root, "actions", o->args->greedy ? "greedy" : "sample");
-  cJSON_AddStringToObject(root, "rules", rules_name(o));
+  cJSON_AddStringToObject(root, "rules", rules_name(o) != NULL ? rules_name(o) : "id");
   add_body(root, e);
   mm_json_add_whole(root, "seed", o->args->seed);
   output_add_number(root, "episodes", (double)e->n_episode);
@@ -184,7 +141,6 @@ static void put_agents(const outcome *o) {
                                         "median", "min",  "max",         "mean length" };
   const mm_evaluation *e = &o->evaluation;
   const size_t n = e->n_agent < AGENTS_SHOWN ? e->n_agent : AGENTS_SHOWN;
-  char seed[24];
   table *t = table_create(header, 9);
   for (size_t i = 0; i < n; i++) {
     const mm_returns *r = &e->agent[i];
@@ -195,15 +151,10 @@ static void put_agents(const outcome *o) {
                            r->min,
                            r->max,
                            r->mean_length };
-    snprintf(seed, sizeof seed, "%" PRIu64, o->of.info.seed + e->first + i);
     table_number(t, (double)(e->first + i));
-    table_text(t, seed);
-    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
-      if (isnan(row[k]))
-        table_text(t, "-");
-      else
-        table_number(t, row[k]);
-    }
+    table_format(t, "%" PRIu64, o->of.info.seed + e->first + i);
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++)
+      table_defined(t, row[k]);
   }
   fputc('\n', stdout);
   table_print(t);
@@ -232,18 +183,17 @@ static void put_body(const mm_evaluation *e) {
 static void put_text(const outcome *o) {
   const mm_evaluation *e = &o->evaluation;
   const mm_returns *r = &e->all;
-  char number[4][OUTPUT_NUMBER_SIZE], kind[MAP_KIND_SIZE];
-  const char *rules = policy_argument_rules(&o->of);
+  char number[4][OUTPUT_NUMBER_SIZE];
+  const char *rules = rules_name(o);
   printf("%s%s%s, %s", output_plain(mm_env_id(o->of.env)), rules != NULL ? ", rules=" : "",
          rules != NULL ? rules : "", mm_algo_name(o->of.info.settings.algo));
   if (mm_algo_has_map(o->of.info.settings.algo))
-    printf(", map %s", map_describe_kind(o->of.info.map, kind));
+    printf(", map %s", map_describe_kind(o->of.info.map));
   printf(": %zu agent%s, %zu episode%s%s, %s actions\n", e->n_agent, e->n_agent == 1 ? "" : "s",
          e->n_episode, e->n_episode == 1 ? "" : "s", e->n_agent == 1 ? "" : " each",
          o->args->greedy ? "greedy" : "sampled");
   put_body(e);
-  printf("mean return  %s%s%s", terminal_style(stdout, STYLE_BOLD),
-         output_number(r->value.mean, number[0]), terminal_style(stdout, STYLE_PLAIN));
+  printf("mean return  %s", output_styled(STYLE_BOLD, output_number(r->value.mean, number[0])));
   if (!isnan(r->value.sem))
     printf(" %s %s (standard error over %s)", terminal_unicode() ? "\u00b1" : "+-",
            output_number(r->value.sem, number[1]), e->n_agent > 1 ? "agents" : "episodes");
@@ -270,8 +220,8 @@ static mm_status evaluate(outcome *o) {
   mm_evaluate_config config = { .policy = o->of.policy,
                                 .env = o->of.env,
                                 .rules = o->of.rules,
-                                .flavour = vec_flavour_of(args->flavour),
-                                .physics = vec_physics_of(args->physics),
+                                .flavour = (mm_env_flavour)args->flavour,
+                                .physics = (mm_env_physics)args->physics,
                                 .agent = one ? (int64_t)args->agent : MM_EVALUATE_ALL,
                                 .episodes = (size_t)args->episodes,
                                 .seed = args->seed,
@@ -298,9 +248,10 @@ static int evaluate_and_show(outcome *o) {
 }
 
 static int check_body(const eval_args *args, const char *id) {
-  const char *given = args->flavour != NULL ? "flavour" : args->physics != NULL ? "physics" : NULL;
-  if (given == NULL || env_group_of(id) == GROUP_BODY) return EXIT_DONE;
-  return fail_usage("setting '%s' is for Hopper, HalfCheetah and Ant, not for '%s'", given, id);
+  const char *given = args->flavour != 0 ? "flavour" : args->physics != 0 ? "physics" : NULL;
+  const char *whose = given != NULL ? env_setting_owner(given, env_group_of(id), id) : NULL;
+  if (whose == NULL) return EXIT_DONE;
+  return fail_usage("setting '%s' is for %s, not for '%s'", given, whose, id);
 }
 
 static int run(void *raw) {
@@ -310,7 +261,7 @@ static int run(void *raw) {
     return fail_usage("expected '--sample' or '--greedy', not both");
   if (args->agent > INT32_MAX)
     return fail_usage("option '--agent': %" PRIu64 " is too large", args->agent);
-  int code = policy_argument_open(args->policy, args->env, args->rules, &o.of);
+  int code = policy_argument_open(args->policy, args->env, (mm_env_rules)args->rules, &o.of);
   if (code == EXIT_DONE) code = check_body(args, mm_env_id(o.of.env));
   if (code == EXIT_DONE) code = evaluate_and_show(&o);
   mm_evaluation_release(&o.evaluation);

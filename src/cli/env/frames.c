@@ -2,8 +2,6 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include "cli/env/frames.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +12,12 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "env/grid/grid_sample.h"
+#include "cli/env/grid_game.h"
+#include "cli/env/vec_game.h"
+#include "env/grid/grid_task.h"
 #include "show/picture/frame_sheet.h"
+
+enum { FRAMES_STEPS = 1000, FRAMES_USUAL = 24, FRAMES_MOST = 400 };
 
 // An episode that can be begun again and stepped, and whose states can be drawn.
 typedef struct episode {
@@ -31,7 +33,8 @@ typedef struct episode {
 
 typedef struct vec_source {
   const mm_env *env;
-  const vec_game_config *config;
+  const env_args *args;
+  mm_player *player;
   vec_game game;
   mm_scene scene;
 } vec_source;
@@ -39,7 +42,7 @@ typedef struct vec_source {
 static mm_status vec_begin(void *self) {
   vec_source *s = self;
   vec_game_release(&s->game);
-  return vec_game_open(s->env, s->config, &s->game);
+  return vec_game_open(s->env, s->args, s->player, &s->game);
 }
 
 static mm_status vec_step(void *self) {
@@ -69,11 +72,9 @@ static void vec_draw(const void *self, mm_frame *frame) {
 
 typedef struct grid_source {
   const mm_grid *grid;
-  mm_grid_sampler sampler;
-  mm_stream outcomes, policy;
-  uint64_t steps;
-  mm_grid_state state;
-  bool ended;
+  uint64_t seed;
+  mm_stream policy;
+  grid_game game;
   mm_mark mark[MM_GRID_OBJECTS + 3];
   char name[MM_GRID_OBJECTS][80];
   mm_scene scene;
@@ -81,23 +82,19 @@ typedef struct grid_source {
 
 static mm_status grid_begin(void *self) {
   grid_source *s = self;
-  s->state = mm_grid_start(s->grid);
-  s->steps = 0;
-  s->ended = false;
+  s->game = grid_game_open(s->grid, s->seed, 1, false);
   return MM_OK;
 }
 
 static mm_status grid_step(void *self) {
   grid_source *s = self;
-  int action = (int)mm_uniform_int(mm_stream_pair(s->policy, s->steps), MM_GRID_ACTIONS);
-  mm_grid_event event =
-      mm_grid_step(s->grid, &s->sampler, s->outcomes, s->steps++, action, &s->state);
-  s->ended = event.done;
+  uint64_t pair = mm_stream_pair(s->policy, s->game.steps);
+  grid_game_step(&s->game, (int)mm_uniform_int(pair, MM_GRID_ACTIONS));
   return MM_OK;
 }
 
 static const char *grid_end(const void *self) {
-  return ((const grid_source *)self)->ended ? "terminated" : NULL;
+  return ((const grid_source *)self)->game.ended ? "terminated" : NULL;
 }
 
 static void grid_draw_frame(const void *self, mm_frame *frame) {
@@ -108,9 +105,10 @@ static void grid_draw_frame(const void *self, mm_frame *frame) {
   for (int32_t c = 0; c < g->cells; c++) {
     int object = g->object_at[c];
     if (g->wall[c]) cell[c] = (uint8_t)(1 + wall);
-    if (object >= 0) cell[c] = (uint8_t)(1 + (s->state.mask >> object & 1 ? 1 + object : away));
+    if (object >= 0)
+      cell[c] = (uint8_t)(1 + (s->game.state.mask >> object & 1 ? 1 + object : away));
   }
-  cell[s->state.cell] = 1;
+  cell[s->game.state.cell] = 1;
   frame->cell = cell;
 }
 
@@ -170,13 +168,13 @@ static int check_path(const char *path) {
   return EXIT_DONE;
 }
 
-static int report(const char *id, const frames_config *config, size_t n, uint64_t length,
+static int report(const char *id, const env_args *args, size_t n, uint64_t length,
                   const char *end) {
-  note("wrote %s: %zu frames of %" PRIu64 " steps", config->path, n, length);
-  if (!config->json) return EXIT_DONE;
+  note("wrote %s: %zu frames of %" PRIu64 " steps", args->frames, n, length);
+  if (!args->common.json) return EXIT_DONE;
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "env", id);
-  cJSON_AddStringToObject(root, "file", config->path);
+  cJSON_AddStringToObject(root, "file", args->frames);
   output_add_number(root, "frames", (double)n);
   output_add_number(root, "steps", (double)length);
   cJSON_AddBoolToObject(root, "ended", end != NULL);
@@ -192,8 +190,8 @@ static void release_frames(mm_frame *frame, size_t n) {
 }
 
 static int write_frames(const episode *e, const mm_scene *scene, const char *id, const char *title,
-                        const frames_config *config) {
-  uint64_t limit = config->steps > 0 ? config->steps : FRAMES_STEPS, length, every = config->every;
+                        const env_args *args) {
+  uint64_t limit = args->steps > 0 ? args->steps : FRAMES_STEPS, length, every = args->every;
   size_t n;
   mm_status status = run_episode(e, limit, 1, NULL, &n, &length);
   if (status != MM_OK) return fail_status(status);
@@ -205,57 +203,70 @@ static int write_frames(const episode *e, const mm_scene *scene, const char *id,
                       length, every, FRAMES_MOST);
   mm_frame *frame = memory_take((size_t)(length / every) + 2, sizeof *frame);
   status = run_episode(e, limit, every, frame, &n, &length);
-  if (status == MM_OK) status = mm_frame_sheet_write(scene, title, frame, n, config->path);
-  int code = status == MM_OK ? report(id, config, n, length, e->end(e->self)) : fail_status(status);
+  if (status == MM_OK) status = mm_frame_sheet_write(scene, title, frame, n, args->frames);
+  int code = status == MM_OK ? report(id, args, n, length, e->end(e->self)) : fail_status(status);
   release_frames(frame, n);
   return code;
 }
 
-// what --set said of the environment, behind the rest of the title
-static void add_settings(const vec_game_config *game, char *title, size_t size) {
+// who plays, and what --set said of the environment, behind the rest of the title
+static void add_settings(const env_args *args, const mm_player *player, char *title, size_t size) {
+  static const char *const on_off[] = { "off", "on" };
   const struct {
-    const char *name, *value;
-  } said[] = { { "rules", game->rules },
-               { "gymnasium_walls", game->gymnasium_walls },
-               { "flavour", game->flavour },
-               { "physics", game->physics } };
-  for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-    size_t used = strlen(title);
-    if (said[i].value != NULL)
-      snprintf(title + used, size - used, ", %s=%s", said[i].name, said[i].value);
-  }
+    const char *name, *const *values;
+    int value;
+  } said[] = { { "rules", env_rules_names, args->rules },
+               { "gymnasium_walls", on_off, args->gymnasium_walls },
+               { "flavour", env_flavour_names, args->flavour },
+               { "physics", env_physics_names, args->physics } };
+  size_t used = strlen(title);
+  if (player != NULL)
+    used += (size_t)snprintf(title + used, size - used, "%.200s agent %" PRIu64 "%s", args->policy,
+                             args->agent, args->greedy ? " (greedy)" : "");
+  else
+    used += (size_t)snprintf(title + used, size - used, "random policy");
+  for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+    if (said[i].value > 0)
+      used += (size_t)snprintf(title + used, size - used, ", %s=%s", said[i].name,
+                               said[i].values[said[i].value - 1]);
 }
 
-int frames_of_vec(const mm_env *env, const vec_game_config *game, const frames_config *config) {
-  vec_source s = { .env = env, .config = game };
+int vec_frames(const mm_env *env, const env_args *args, mm_player *player) {
+  vec_source s = { .env = env, .args = args, .player = player };
   const char *id = mm_env_id(env);
-  char title[400];
-  int code = check_path(config->path);
+  char title[500];
+  int code = check_path(args->frames);
   if (code != EXIT_DONE) return code;
   if (!mm_scene_find(id, &s.scene)) return fail(EXIT_FAILED, "environment '%s' has no picture", id);
-  snprintf(title, sizeof title, "%s, seed %" PRIu64 ", %s", id, game->seed, config->who);
-  add_settings(game, title, sizeof title);
+  snprintf(title, sizeof title, "%s, seed %" PRIu64 ", ", id, args->seed);
+  add_settings(args, player, title, sizeof title);
   episode e = { &s, vec_begin, vec_step, vec_end, vec_draw };
-  code = write_frames(&e, &s.scene, id, title, config);
+  code = write_frames(&e, &s.scene, id, title, args);
   vec_game_release(&s.game);
   return code;
 }
 
-int frames_of_grid(const mm_grid *grid, const char *id, uint64_t seed, uint64_t index,
-                   const frames_config *config) {
+static int draw_grid(const mm_grid *grid, const char *id, const env_args *args) {
   enum { SIDE_MOST = 64 };
-  int code = check_path(config->path);
+  int code = check_path(args->frames);
   if (code != EXIT_DONE) return code;
   if (grid->side > SIDE_MOST)
     return fail_usage("option '--frames': expected a board of at most %d x %d, got %d x %d",
                       SIDE_MOST, SIDE_MOST, grid->side, grid->side);
-  grid_source s = { .grid = grid, .sampler = mm_grid_sampler_make(grid) };
-  char instance[GRID_INSTANCE_SIZE], title[400];
-  s.outcomes = mm_stream_make(seed, 0, MM_RNG_ENV_STEP, 0);
-  s.policy = mm_stream_make(seed, 0, MM_RNG_ACTION, 0);
+  grid_source s = { .grid = grid, .seed = args->seed };
+  char title[400];
+  s.policy = mm_stream_make(args->seed, 0, MM_RNG_ACTION, 0);
   name_marks(&s);
-  snprintf(title, sizeof title, "%s%s, %s", id, grid_instance(id, seed, index, instance),
-           config->who);
+  snprintf(title, sizeof title, "%s%s, random policy", id,
+           grid_instance(id, args->seed, args->index));
   episode e = { &s, grid_begin, grid_step, grid_end, grid_draw_frame };
-  return write_frames(&e, &s.scene, id, title, config);
+  return write_frames(&e, &s.scene, id, title, args);
+}
+
+int grid_frames(const char *id, const env_args *args) {
+  mm_grid *grid;
+  int code = grid_argument_open(id, args->seed, args->index, &grid);
+  if (code == EXIT_DONE) code = draw_grid(grid, id, args);
+  mm_grid_destroy(grid);
+  return code;
 }

@@ -4,7 +4,6 @@
 #include "cli/env/grid_drawing.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
@@ -32,10 +31,7 @@ static const glyphs *glyph_set(void) {
 }
 
 static void put(style look, const char *text) {
-  if (look == STYLE_PLAIN)
-    fputs(text, stdout);
-  else
-    printf("%s%s%s", terminal_style(stdout, look), text, terminal_style(stdout, STYLE_PLAIN));
+  fputs(look == STYLE_PLAIN ? text : output_styled(look, text), stdout);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -1,93 +1,46 @@
 // `env play` of a Grid-World: walk through it by keys, on a terminal or from `--keys`.
-//
-// The player is environment 0 of a training run with the same seed: step t draws the same random
-// numbers there and here, so a game is a function of instance, seed and keys.
-
-#include "cli/env/grid_play.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/rng.h"
 #include "cli/argument/grid_argument.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "cli/draw/keys.h"
 #include "cli/draw/screen.h"
 #include "cli/env/grid_drawing.h"
-#include "env/grid/grid_sample.h"
+#include "cli/env/grid_game.h"
+#include "cli/env/play.h"
 #include "env/grid/grid_task.h"
 
-// ---------------------------------------------------------------------------------------------
-// The game
+typedef struct walk {
+  play_game base;
+  grid_game game;
+} walk;
 
-typedef struct game {
-  const mm_grid *grid;
-  double gamma;
-  bool restart; // termination leads back to the start
-  mm_grid_sampler sampler;
-  mm_stream outcomes;
-  uint64_t drawn; // steps since the program began: names the random numbers
-
-  mm_grid_state state;
-  bool ended;
-  uint64_t steps, collected, respawns, endings; // since the start
-  int last_object;                              // collected by the last step, or -1
-  double last_reward, total, discounted, discount;
-} game;
-
-static void game_start(game *g) {
-  g->state = mm_grid_start(g->grid);
-  g->ended = false;
-  g->steps = g->collected = g->respawns = g->endings = 0;
-  g->last_object = -1;
-  g->last_reward = g->total = g->discounted = 0;
-  g->discount = 1;
+static const grid_game *game_of(const play_game *g) {
+  return &((const walk *)g)->game;
 }
 
-static uint64_t count_bits(uint32_t mask) {
-  uint64_t n = 0;
-  for (; mask != 0; mask &= mask - 1)
-    n++;
-  return n;
+// The four directions are the first actions, space is the fifth. A pause means nothing where
+// nothing moves by itself.
+static mm_status press(play_game *g, game_key k, bool *known) {
+  grid_game *game = &((walk *)g)->game;
+  if (k <= KEY_SPACE) grid_game_step(game, (int)k);
+  if (k == KEY_RESTART) grid_game_start(game);
+  *known = k <= KEY_SPACE || k == KEY_RESTART;
+  return MM_OK;
 }
 
-static void game_step(game *g, int action) {
-  if (g->ended) return;
-  uint32_t before = g->state.mask;
-  mm_grid_event event =
-      mm_grid_step(g->grid, &g->sampler, g->outcomes, g->drawn++, action, &g->state);
-  int object = g->grid->object_at[g->state.cell];
-  bool collected = object >= 0 && (before >> object & 1);
-  g->last_object = collected ? object : -1;
-  g->collected += collected;
-  g->respawns += count_bits(g->state.mask & ~before);
-  g->last_reward = event.reward;
-  g->total += event.reward;
-  g->discounted += g->discount * event.reward;
-  g->discount *= g->gamma;
-  g->steps++;
-  if (!event.done) return;
-  g->endings++;
-  g->ended = !g->restart;
-  if (g->restart) g->state = mm_grid_start(g->grid);
+static mm_status take_key(play_game *g, game_key k) {
+  bool known;
+  return press(g, k, &known);
 }
 
-// ---------------------------------------------------------------------------------------------
-// Keys. The four directions are the first actions, space is the fifth.
-
-// a pause means nothing where nothing moves by itself
-static key grid_key(int *seen, unsigned char byte) {
-  key k = key_read(seen, byte);
-  return k == KEY_PAUSE || k == KEY_STEP ? KEY_OTHER : k;
-}
-
-static void game_key(game *g, key k) {
-  if (k <= KEY_SPACE) game_step(g, (int)k);
-  if (k == KEY_RESTART) game_start(g);
+static int refuse(const play_game *g, size_t byte) {
+  (void)g;
+  return fail_usage("option '--keys', byte %zu: not a key (hjkl or wasd, space, r, q)", byte);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -102,7 +55,7 @@ static style sign_style(double value) {
   return value > 0 ? STYLE_GOOD : value < 0 ? STYLE_BAD : STYLE_PLAIN;
 }
 
-static void fill_panel(const game *g, const grid_scene *scene, text_panel *panel) {
+static void fill_panel(const grid_game *g, const grid_scene *scene, text_panel *panel) {
   const char *plain = terminal_style(stdout, STYLE_PLAIN);
   const char *on = terminal_style(stdout, sign_style(g->last_reward));
   const char *bold = terminal_style(stdout, STYLE_BOLD);
@@ -121,7 +74,7 @@ static void fill_panel(const game *g, const grid_scene *scene, text_panel *panel
 }
 
 // the same in two lines, where there is no room for a panel
-static void fill_short_panel(const game *g, text_panel *panel) {
+static void fill_short_panel(const grid_game *g, text_panel *panel) {
   char number[3][OUTPUT_NUMBER_SIZE];
   panel_add(panel, "steps %" PRIu64 "  reward %s  respawns %" PRIu64, g->steps,
             signed_number(g->last_reward, number[0]), g->respawns);
@@ -129,28 +82,26 @@ static void fill_short_panel(const game *g, text_panel *panel) {
             output_number(g->discounted, number[2]));
 }
 
-static void put_title(const char *title, const char *instance, const char *line_end) {
-  printf("%s%s%s%s%s", terminal_style(stdout, STYLE_BOLD), output_plain(title),
-         terminal_style(stdout, STYLE_PLAIN), instance, line_end);
+static void put_title(const play_game *g, const char *line_end) {
+  printf("%s%s%s", output_styled(STYLE_BOLD, output_plain(g->id)),
+         grid_instance(g->id, g->args->seed, g->args->index), line_end);
 }
 
-static const char ended_text[] = "The episode has ended.";
-
 // the state after the last key, as `env show` draws
-static void print(const game *g, const char *id, const grid_play_config *args) {
+static void print(const play_game *p) {
+  const grid_game *g = game_of(p);
   grid_scene scene = { .grid = g->grid, .state = g->state, .player = true };
   text_panel panel = { 0 };
-  char instance[GRID_INSTANCE_SIZE];
   int width = terminal_width(stdout);
   fill_panel(g, &scene, &panel);
   grid_view view = grid_view_fit(g->grid, g->state.cell, width, 0);
-  put_title(id, grid_instance(id, args->seed, args->index, instance), "\n");
+  put_title(p, "\n");
   grid_draw(&scene, &view, &panel, grid_panel_fits(&view, &panel, width), "\n");
-  if (g->ended) printf("\n%s\n", ended_text);
+  if (g->ended) printf("\nThe episode has ended.\n");
   panel_release(&panel);
 }
 
-static void put_help(const game *g, int columns) {
+static void put_help(const grid_game *g, int columns) {
   static const char *const help[] = {
     "arrows, hjkl or wasd move   space stays   r restarts   q quits",
     "hjkl wasd space r q",
@@ -158,8 +109,8 @@ static void put_help(const game *g, int columns) {
   static const char *const ended[] = { "The episode has ended: r starts again, q quits.",
                                        "ended: r or q" };
   const char *const *text = g->ended ? ended : help;
-  printf("%s%s%s\033[K", terminal_style(stdout, g->ended ? STYLE_BOLD : STYLE_DIM),
-         text[columns < (int)strlen(text[0])], terminal_style(stdout, STYLE_PLAIN));
+  printf("%s\033[K",
+         output_styled(g->ended ? STYLE_BOLD : STYLE_DIM, text[columns < (int)strlen(text[0])]));
 }
 
 // title, empty line and help leave this many lines to board and panel
@@ -168,12 +119,10 @@ static int frame_room(int lines) {
 }
 
 // one frame of the game: title, board with its panel, a line of help
-static void draw_frame(const game *g, const char *id, const grid_play_config *args) {
+static void draw(const play_game *p, int columns, int lines) {
+  const grid_game *g = game_of(p);
   grid_scene scene = { .grid = g->grid, .state = g->state, .player = true };
   text_panel panel = { 0 };
-  char instance[GRID_INSTANCE_SIZE];
-  int columns, lines;
-  screen_size(&columns, &lines);
   int room = frame_room(lines);
   fill_panel(g, &scene, &panel);
   grid_view view = grid_view_fit(g->grid, g->state.cell, columns, room);
@@ -183,52 +132,18 @@ static void draw_frame(const game *g, const char *id, const grid_play_config *ar
     fill_short_panel(g, &panel);
     view = grid_view_fit(g->grid, g->state.cell, columns, room > 7 ? room - 3 : 4);
   }
-  screen_draw_begin();
-  put_title(id, grid_instance(id, args->seed, args->index, instance), SCREEN_LINE_END);
+  put_title(p, SCREEN_LINE_END);
   grid_draw(&scene, &view, &panel, beside, SCREEN_LINE_END);
   fputs(SCREEN_LINE_END, stdout);
   put_help(g, columns);
-  screen_draw_end();
   panel_release(&panel);
 }
 
 // ---------------------------------------------------------------------------------------------
 
-static int play_on_screen(game *g, const char *id, const grid_play_config *args) {
-  static char buffer[1 << 16]; // whole frames at once, or it flickers
-  setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-  int seen = 0, code = screen_open();
-  if (code != EXIT_DONE) return code;
-  key k = KEY_PART;
-  unsigned char byte = 0;
-  draw_frame(g, id, args);
-  while (k != KEY_QUIT) {
-    screen_event event = screen_wait(&byte, INFINITY);
-    if (event == SCREEN_END) break;
-    k = event == SCREEN_BYTE ? grid_key(&seen, byte) : KEY_OTHER;
-    game_key(g, k);
-    if (k != KEY_PART) draw_frame(g, id, args);
-  }
-  return screen_close(EXIT_DONE);
-}
-
-static int play_keys(game *g, const char *keys) {
-  int seen = 0;
-  for (size_t i = 0; keys[i] != '\0'; i++) {
-    key k = grid_key(&seen, (unsigned char)keys[i]);
-    if (k == KEY_OTHER)
-      return fail_usage("option '--keys', byte %zu: not a key (hjkl or wasd, space, r, q)", i + 1);
-    if (k == KEY_QUIT) break;
-    game_key(g, k);
-  }
-  return EXIT_DONE;
-}
-
-static int print_json(const game *g, const char *id, const grid_play_config *args) {
-  cJSON *root = cJSON_CreateObject();
-  cJSON_AddStringToObject(root, "env", id);
-  mm_json_add_whole(root, "seed", args->seed);
-  mm_json_add_whole(root, "index", args->index);
+static void add_json(const play_game *p, cJSON *root) {
+  const grid_game *g = game_of(p);
+  mm_json_add_whole(root, "index", p->args->index);
   const int cell[] = { g->state.cell / g->grid->side, g->state.cell % g->grid->side };
   cJSON_AddItemToObject(root, "cell", cJSON_CreateIntArray(cell, 2));
   cJSON *present = cJSON_AddArrayToObject(root, "present");
@@ -242,22 +157,21 @@ static int print_json(const game *g, const char *id, const grid_play_config *arg
   output_add_number(root, "respawns", (double)g->respawns);
   output_add_number(root, "endings", (double)g->endings);
   cJSON_AddBoolToObject(root, "ended", g->ended);
-  return output_json(root, EXIT_DONE);
 }
 
-int grid_play(const char *id, const grid_play_config *args) {
+int grid_play(const char *id, const env_args *args) {
+  static const play_kind kind = { .press = press,
+                                  .refuse = refuse,
+                                  .take_key = take_key,
+                                  .draw = draw,
+                                  .print = print,
+                                  .add_json = add_json };
   mm_grid *grid;
   int code = grid_argument_open(id, args->seed, args->index, &grid);
   if (code != EXIT_DONE) return code;
-  game g = { .grid = grid, .gamma = args->gamma, .restart = grid_restarts(args->termination) };
-  g.sampler = mm_grid_sampler_make(grid);
-  g.outcomes = mm_stream_make(args->seed, 0, MM_RNG_ENV_STEP, 0);
-  game_start(&g);
-  code = args->keys != NULL ? play_keys(&g, args->keys) : play_on_screen(&g, id, args);
-  if (code == EXIT_DONE && args->json)
-    code = print_json(&g, id, args);
-  else if (code == EXIT_DONE)
-    print(&g, id, args);
+  walk w = { .base = { &kind, args, id, INFINITY } };
+  w.game = grid_game_open(grid, args->seed, args->gamma, args->termination == TERMINATION_RESTART);
+  code = play_run(&w.base);
   mm_grid_destroy(grid);
   return code;
 }

@@ -1,8 +1,9 @@
 // `env show` of a Grid-World: an instance with its board, its objects, its exact values, and the
 // arrows of an optimal or of a trained policy.
 
-#include "cli/env/grid_show.h"
+#include "cli/env/env_args.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,6 +31,10 @@ typedef struct findings {
   double trained; // with --map, in the mode of `termination`
 } findings;
 
+static bool restarts(const env_args *args) {
+  return args->termination == TERMINATION_RESTART;
+}
+
 static int32_t start_index(const mm_grid *grid) {
   return mm_grid_index(grid, mm_grid_start(grid));
 }
@@ -37,11 +42,14 @@ static int32_t start_index(const mm_grid *grid) {
 // ---------------------------------------------------------------------------------------------
 // Exact values
 
-static mm_status solve_optimal(mm_grid_model *model, const mm_grid *grid, double *out,
-                               uint8_t **action) {
+// The value at the start of a policy [action][n_state], or of the best one (NULL), whose actions go
+// to *action unless that is NULL.
+static mm_status solve_start(mm_grid_model *model, const mm_grid *grid, const double *policy,
+                             double *out, uint8_t **action) {
   double *value = memory_take((size_t)grid->n_state, sizeof *value);
   uint8_t *best = memory_take((size_t)grid->n_state, 1);
-  mm_status status = mm_grid_optimal(model, value, best);
+  mm_status status = policy != NULL ? mm_grid_value(model, policy, value, NULL)
+                                    : mm_grid_optimal(model, value, best);
   *out = value[start_index(grid)];
   free(value);
   if (status == MM_OK && action != NULL)
@@ -51,21 +59,12 @@ static mm_status solve_optimal(mm_grid_model *model, const mm_grid *grid, double
   return status;
 }
 
-static mm_status solve_policy(mm_grid_model *model, const mm_grid *grid, const double *policy,
-                              double *out) {
-  double *value = memory_take((size_t)grid->n_state, sizeof *value);
-  mm_status status = mm_grid_value(model, policy, value, NULL);
-  *out = value[start_index(grid)];
-  free(value);
-  return status;
-}
-
 static mm_status solve_uniform(mm_grid_model *model, const mm_grid *grid, double *out) {
   size_t n = (size_t)grid->n_state * MM_GRID_ACTIONS;
   double *policy = memory_take(n, sizeof *policy);
   for (size_t i = 0; i < n; i++)
     policy[i] = 1.0 / MM_GRID_ACTIONS;
-  mm_status status = solve_policy(model, grid, policy, out);
+  mm_status status = solve_start(model, grid, policy, out, NULL);
   free(policy);
   return status;
 }
@@ -77,7 +76,7 @@ static void count_reachable(mm_grid_model *model, const mm_grid *grid, findings 
     f->n_reachable += f->reachable[s] != 0;
 }
 
-static mm_status solve(const mm_grid *grid, const grid_show_config *args, findings *f) {
+static mm_status solve(const mm_grid *grid, const env_args *args, findings *f) {
   mm_status status = MM_OK;
   for (int32_t c = 0; c < grid->cells; c++)
     f->n_free += !grid->wall[c];
@@ -87,11 +86,11 @@ static mm_status solve(const mm_grid *grid, const grid_show_config *args, findin
   if (!quick) note("solving %d states exactly", grid->n_state);
   for (int restart = 0; restart < 2 && status == MM_OK; restart++) {
     mm_grid_model *model = NULL;
-    bool arrows = args->optimal && restart == grid_restarts(args->termination);
+    bool arrows = args->optimal && restart == restarts(args);
     status = mm_grid_model_create(grid, args->gamma, restart, &model);
     if (status == MM_OK && restart == 0) count_reachable(model, grid, f);
     if (status == MM_OK)
-      status = solve_optimal(model, grid, &f->optimal[restart], arrows ? &f->action : NULL);
+      status = solve_start(model, grid, NULL, &f->optimal[restart], arrows ? &f->action : NULL);
     if (status == MM_OK) status = solve_uniform(model, grid, &f->uniform[restart]);
     mm_grid_model_destroy(model);
   }
@@ -132,28 +131,27 @@ static mm_status iterate(mm_pmd *pmd, const mm_pmd_config *config) {
   return MM_OK;
 }
 
-static mm_status evaluate(const mm_pmd *pmd, const mm_grid *grid, const grid_show_config *args,
+static mm_status evaluate(const mm_pmd *pmd, const mm_grid *grid, const env_args *args,
                           findings *f) {
   mm_grid_model *model = NULL;
   double *policy = memory_take((size_t)grid->n_state * MM_GRID_ACTIONS, sizeof *policy);
   mm_pmd_policy(pmd, policy);
   f->action = greedy_actions(grid, policy);
-  mm_status status =
-      mm_grid_model_create(grid, args->gamma, grid_restarts(args->termination), &model);
-  if (status == MM_OK) status = solve_policy(model, grid, policy, &f->trained);
+  mm_status status = mm_grid_model_create(grid, args->gamma, restarts(args), &model);
+  if (status == MM_OK) status = solve_start(model, grid, policy, &f->trained, NULL);
   mm_grid_model_destroy(model);
   free(policy);
   return status;
 }
 
-static int train(const mm_grid *grid, const grid_show_config *args, findings *f) {
+static int train(const mm_grid *grid, const env_args *args, findings *f) {
   mm_map *map = NULL;
   mm_pmd *pmd = NULL;
   int code = map_argument_open(args->map, &map);
   if (code != EXIT_DONE) return code;
   mm_pmd_config config = mm_pmd_config_default();
   config.gamma = args->gamma;
-  config.restart = grid_restarts(args->termination);
+  config.restart = restarts(args);
   mm_status status = mm_pmd_create(grid, map, &config, args->seed, 0, &pmd);
   if (status == MM_OK) status = iterate(pmd, &config);
   if (status == MM_OK) status = evaluate(pmd, grid, args, f);
@@ -171,9 +169,9 @@ static void add_values(text_panel *panel, const char *name, const double value[2
             output_number(value[1], number[1]));
 }
 
-static void add_trained(text_panel *panel, const grid_show_config *args, const findings *f) {
+static void add_trained(text_panel *panel, const env_args *args, const findings *f) {
   char label[MAP_LABEL_SIZE], number[OUTPUT_NUMBER_SIZE];
-  bool restart = grid_restarts(args->termination);
+  bool restart = restarts(args);
   double best = f->optimal[restart];
   panel_add(panel, "%-16s %*s", "trained policy", restart ? 22 : 10,
             output_number(f->trained, number));
@@ -183,7 +181,7 @@ static void add_trained(text_panel *panel, const grid_show_config *args, const f
   panel_add(panel, "while all are present; dim below 1/2");
 }
 
-static void fill_panel(const mm_grid *grid, const grid_show_config *args, const findings *f,
+static void fill_panel(const mm_grid *grid, const env_args *args, const findings *f,
                        const grid_scene *scene, text_panel *panel) {
   const char *bold = terminal_style(stdout, STYLE_BOLD);
   const char *plain = terminal_style(stdout, STYLE_PLAIN);
@@ -207,16 +205,14 @@ static void fill_panel(const mm_grid *grid, const grid_show_config *args, const 
   panel_add(panel, "%d states, %d of them reachable", n_state, f->n_reachable);
 }
 
-static void print(const mm_grid *grid, const char *id, const grid_show_config *args,
-                  const findings *f) {
+static void print(const mm_grid *grid, const char *id, const env_args *args, const findings *f) {
   grid_scene scene = { grid, mm_grid_start(grid), false, f->action, f->reachable };
   text_panel panel = { 0 };
-  char instance[GRID_INSTANCE_SIZE];
   int width = terminal_width(stdout);
   fill_panel(grid, args, f, &scene, &panel);
   grid_view view = grid_view_fit(grid, grid->start, width, 0);
-  printf("%s%s%s%s\n", terminal_style(stdout, STYLE_BOLD), output_plain(id),
-         terminal_style(stdout, STYLE_PLAIN), grid_instance(id, args->seed, args->index, instance));
+  printf("%s%s\n", output_styled(STYLE_BOLD, output_plain(id)),
+         grid_instance(id, args->seed, args->index));
   grid_draw(&scene, &view, &panel, grid_panel_fits(&view, &panel, width), "\n");
   if (view.columns < grid->side || view.rows < grid->side)
     printf("\nrows %d to %d and columns %d to %d of a board of %d x %d\n", view.row,
@@ -275,7 +271,7 @@ static void add_arrows(cJSON *root, const mm_grid *grid, const findings *f) {
   }
 }
 
-static int print_json(const mm_grid *grid, const char *id, const grid_show_config *args,
+static int print_json(const mm_grid *grid, const char *id, const env_args *args,
                       const findings *f) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "env", id);
@@ -283,16 +279,13 @@ static int print_json(const mm_grid *grid, const char *id, const grid_show_confi
   mm_json_add_whole(root, "index", args->index);
   add_task(root, grid);
   output_add_number(root, "states", f->n_free << grid->n_object);
-  if (f->exact)
-    output_add_number(root, "reachable_states", f->n_reachable);
-  else
-    cJSON_AddNullToObject(root, "reachable_states");
+  mm_json_add_defined(root, "reachable_states", f->exact ? f->n_reachable : (double)NAN);
   output_add_number(root, "gamma", args->gamma);
   add_pair(root, "v_star", f, f->optimal);
   add_pair(root, "v_uniform", f, f->uniform);
   if (f->action != NULL) {
     cJSON_AddStringToObject(root, "policy", args->map != NULL ? args->map : "optimal");
-    cJSON_AddStringToObject(root, "termination", args->termination);
+    cJSON_AddStringToObject(root, "termination", env_termination_names[restarts(args)]);
     if (args->map != NULL) output_add_number(root, "v_trained", f->trained);
     add_arrows(root, grid, f);
   }
@@ -301,7 +294,7 @@ static int print_json(const mm_grid *grid, const char *id, const grid_show_confi
 
 // ---------------------------------------------------------------------------------------------
 
-int grid_show(const char *id, const grid_show_config *args) {
+int grid_show(const char *id, const env_args *args) {
   mm_grid *grid;
   int code = grid_argument_open(id, args->seed, args->index, &grid);
   if (code != EXIT_DONE) return code;
@@ -309,7 +302,7 @@ int grid_show(const char *id, const grid_show_config *args) {
   mm_status status = solve(grid, args, &found);
   if (status != MM_OK) code = fail_status(status);
   if (code == EXIT_DONE && args->map != NULL) code = train(grid, args, &found);
-  if (code == EXIT_DONE && args->json)
+  if (code == EXIT_DONE && args->common.json)
     code = print_json(grid, id, args, &found);
   else if (code == EXIT_DONE)
     print(grid, id, args, &found);

@@ -10,30 +10,6 @@
 #include "cli/core/memory.h"
 #include "env/classic/classic.h"
 
-const char *const vec_rules_names[] = { "gymnax", "minatar", NULL };
-const char *const vec_switch_names[] = { "off", "on", NULL };
-const char *const vec_flavour_names[] = { "brax", "gymnasium", NULL };
-const char *const vec_physics_names[] = { "own", "mujoco", NULL };
-
-mm_env_rules vec_rules_of(const char *name) {
-  if (name == NULL) return MM_RULES_BY_ID;
-  return strcmp(name, "minatar") == 0 ? MM_RULES_MINATAR : MM_RULES_GYMNAX;
-}
-
-bool vec_switch_of(const char *name) {
-  return name != NULL && strcmp(name, "on") == 0;
-}
-
-mm_env_flavour vec_flavour_of(const char *name) {
-  if (name == NULL) return MM_ENV_FLAVOUR_BY_ID;
-  return strcmp(name, "brax") == 0 ? MM_ENV_FLAVOUR_BRAX : MM_ENV_FLAVOUR_GYMNASIUM;
-}
-
-mm_env_physics vec_physics_of(const char *name) {
-  if (name == NULL) return MM_ENV_PHYSICS_AUTO;
-  return strcmp(name, "own") == 0 ? MM_ENV_PHYSICS_OWN : MM_ENV_PHYSICS_MUJOCO;
-}
-
 static mm_status look(const vec_game *g) {
   if (g->player == NULL) return MM_OK;
   return mm_player_look(g->player, &(mm_net_obs){ .floats = g->obs }, 1);
@@ -44,27 +20,31 @@ static mm_status start(vec_game *g) {
   g->end = 0;
   g->reward = 0;
   g->total = 0;
-  MM_TRY(mm_vec_reset(g->vec, &(mm_vec_out){ .obs = g->obs }));
   return look(g);
 }
 
-mm_status vec_game_open(const mm_env *env, const vec_game_config *config, vec_game *out) {
-  *out = (vec_game){ .env = env, .episode = 1, .player = config->player, .greedy = config->greedy };
+static mm_status reset(vec_game *g) {
+  MM_TRY(mm_vec_reset(g->vec, &(mm_vec_out){ .obs = g->obs }));
+  return start(g);
+}
+
+mm_status vec_game_open(const mm_env *env, const env_args *args, mm_player *player, vec_game *out) {
+  *out = (vec_game){ .env = env, .episode = 1, .player = player, .greedy = args->greedy };
   out->config = (mm_vec_config){ .n = 1,
-                                 .seed = config->seed,
+                                 .seed = args->seed,
                                  .obs = MM_OBS_FLOATS,
-                                 .rules = vec_rules_of(config->rules),
-                                 .gymnasium_walls = vec_switch_of(config->gymnasium_walls),
-                                 .flavour = vec_flavour_of(config->flavour),
-                                 .physics = vec_physics_of(config->physics),
-                                 .fresh_reset = !config->same_start };
-  out->policy = mm_stream_make(config->seed, 0, MM_RNG_ACTION, 0);
+                                 .rules = (mm_env_rules)args->rules,
+                                 .gymnasium_walls = args->gymnasium_walls == SWITCH_ON,
+                                 .flavour = (mm_env_flavour)args->flavour,
+                                 .physics = (mm_env_physics)args->physics,
+                                 .fresh_reset = args->fresh_reset != SWITCH_OFF };
+  out->policy = mm_stream_make(args->seed, 0, MM_RNG_ACTION, 0);
   mm_status status = mm_vec_create(env, &out->config, &out->vec);
   if (status != MM_OK) return status;
   mm_vec_describe(out->vec, &out->info);
   out->obs = memory_take((size_t)out->info.n_input, sizeof *out->obs);
   out->next = memory_take((size_t)out->info.n_input, sizeof *out->next);
-  status = start(out);
+  status = reset(out);
   if (status != MM_OK) vec_game_release(out);
   return status;
 }
@@ -95,18 +75,14 @@ mm_status vec_game_next(vec_game *g) {
   bool ended = g->end != 0;
   g->episode++;
   if (ended) { // it has begun already
-    g->steps = 0;
-    g->end = 0;
-    g->reward = 0;
-    g->total = 0;
     memcpy(g->obs, g->next, (size_t)g->info.n_input * sizeof *g->obs);
-    return look(g);
+    return start(g);
   }
   mm_vec_destroy(g->vec);
   g->vec = NULL;
   g->config.repeat++;
   mm_status status = mm_vec_create(g->env, &g->config, &g->vec);
-  return status == MM_OK ? start(g) : status;
+  return status == MM_OK ? reset(g) : status;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -161,7 +137,7 @@ static bool find_action(const vec_game *g, const char *name, vec_action *out) {
   return false;
 }
 
-bool vec_game_key_action(const vec_game *g, key k, vec_action *out) {
+bool vec_game_key_action(const vec_game *g, game_key k, vec_action *out) {
   static const char *const names[] = { "up", "down", "left", "right", "fire" };
   if (k > KEY_SPACE) return false;
   if (g->info.n_action == 0) {

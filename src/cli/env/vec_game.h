@@ -8,27 +8,7 @@
 
 #include "base/rng.h"
 #include "cli/draw/keys.h"
-#include "mirrormap/env.h"
-#include "study/policy/evaluate.h"
-
-// What of a game --set and --seed decide.
-typedef struct vec_game_config {
-  uint64_t seed;
-  const char *rules;             // of vec_rules_names, or NULL: as the ID says
-  const char *gymnasium_walls;   // of vec_switch_names, or NULL
-  const char *flavour, *physics; // of vec_flavour_names and vec_physics_names, or NULL
-  bool same_start;               // every episode of a body starts where the first did
-  mm_player *player; // of a trained policy, which must outlive the game; NULL: random actions
-  bool greedy;       // the player takes the most probable action
-} vec_game_config;
-
-extern const char *const vec_rules_names[];
-mm_env_rules vec_rules_of(const char *name); // NULL: as the ID says
-extern const char *const vec_switch_names[]; // off, on
-bool vec_switch_of(const char *name);        // NULL: off
-extern const char *const vec_flavour_names[], *const vec_physics_names[];
-mm_env_flavour vec_flavour_of(const char *name); // NULL: as the ID says
-mm_env_physics vec_physics_of(const char *name); // NULL: our own where it has the flavour
+#include "cli/env/env_args.h"
 
 enum { VEC_REALS_MOST = 8 };
 
@@ -54,8 +34,9 @@ typedef struct vec_game {
   uint64_t drawn;
 } vec_game;
 
-// Opens the game at the start of its first episode. On failure nothing needs to be released.
-mm_status vec_game_open(const mm_env *env, const vec_game_config *config, vec_game *out);
+// Opens the game at the start of its first episode; `player` is that of a trained policy, which
+// must outlive the game, or NULL for random actions. On failure nothing needs to be released.
+mm_status vec_game_open(const mm_env *env, const env_args *args, mm_player *player, vec_game *out);
 void vec_game_release(vec_game *g);
 
 // One step; nothing happens after an end.
@@ -75,7 +56,7 @@ const float *vec_game_probs(const vec_game *g);
 
 // The action of a key; false if it has none in this game. Real ones are the bounds and 0, the same
 // for all motors. Space is to fire where that is possible, else to do nothing.
-bool vec_game_key_action(const vec_game *g, key k, vec_action *out);
+bool vec_game_key_action(const vec_game *g, game_key k, vec_action *out);
 
 // The action of a step without a key: to do nothing where that is possible, else the first.
 vec_action vec_game_idle(const vec_game *g);

@@ -3,14 +3,11 @@
 // A terminal tells when a key goes down but not when it comes up. In MinAtar, where a step is a
 // move, a key lasts for one step; elsewhere, where a push takes many, it holds until the next one.
 
-#include "cli/env/vec_play.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/argument/env_facts.h"
@@ -19,6 +16,8 @@
 #include "cli/core/terminal.h"
 #include "cli/draw/picture_drawing.h"
 #include "cli/draw/screen.h"
+#include "cli/env/play.h"
+#include "cli/env/vec_game.h"
 #include "study/stats/estimate.h"
 
 typedef struct episode {
@@ -27,14 +26,13 @@ typedef struct episode {
   const char *end;
 } episode;
 
-enum { WHO_SIZE = 500, BAR_WIDTH = 12 };
+enum { BAR_WIDTH = 12 };
 
 typedef enum phase { WAITING, RUNNING, PAUSED, ENDED } phase;
 
 typedef struct player {
+  play_game base;
   vec_game game;
-  const vec_play_config *config;
-  const char *id;
   mm_scene scene;
   const env_facts *facts;
   phase now;
@@ -48,7 +46,7 @@ typedef struct player {
 // Steps
 
 static vec_action choose(player *p) {
-  if (p->config->policy != NULL) return vec_game_choose(&p->game);
+  if (p->base.args->policy != NULL) return vec_game_choose(&p->game);
   if (p->pressed) return p->key_action;
   return p->scene.rows > 0 ? vec_game_idle(&p->game) : p->held;
 }
@@ -69,11 +67,11 @@ static mm_status step(player *p) {
 static mm_status next_episode(player *p) {
   p->pressed = false;
   p->held = vec_game_idle(&p->game);
-  p->now = p->config->policy != NULL ? RUNNING : WAITING;
+  p->now = p->base.args->policy != NULL ? RUNNING : WAITING;
   return vec_game_next(&p->game);
 }
 
-static bool press(player *p, key k) {
+static bool hold(player *p, game_key k) {
   if (!vec_game_key_action(&p->game, k, &p->key_action)) return false;
   p->pressed = true;
   return true;
@@ -88,55 +86,35 @@ static const char *rules_text(const player *p) {
            : p->game.config.flavour == MM_ENV_FLAVOUR_BRAX    ? ", brax' flavour"
                                                               : "";
   if (p->scene.rows == 0) return p->game.config.gymnasium_walls ? ", Gymnasium's walls" : "";
-  bool original = p->game.config.rules == MM_RULES_MINATAR ||
-                  (p->game.config.rules == MM_RULES_BY_ID && strncmp(p->id, "MinAtar/", 8) == 0);
+  bool original =
+      p->game.config.rules == MM_RULES_MINATAR ||
+      (p->game.config.rules == MM_RULES_BY_ID && strncmp(p->base.id, "MinAtar/", 8) == 0);
   return original ? ", original rules" : ", gymnax rules";
 }
 
-// ", random policy", or ", runs/a agent 0 (greedy)"
-static const char *who_plays(const player *p, char out[WHO_SIZE]) {
-  const vec_play_config *c = p->config;
-  out[0] = '\0';
-  if (c->policy != NULL && c->game.player == NULL) return ", random policy";
-  if (c->policy != NULL)
-    snprintf(out, WHO_SIZE, ", %.400s agent %zu%s", c->policy, c->agent,
-             c->game.greedy ? " (greedy)" : "");
-  return out;
+// "random policy", or "runs/a agent 0 (greedy)"; "" for keys
+static const char *who_plays(const player *p) {
+  const env_args *args = p->base.args;
+  if (args->policy == NULL) return "";
+  if (p->game.player == NULL) return ", random policy";
+  return output_format(", %.400s agent %" PRIu64 "%s", args->policy, args->agent,
+                       args->greedy ? " (greedy)" : "");
 }
 
 static void put_title(const player *p, const char *line_end) {
-  char room[WHO_SIZE];
-  const char *who = who_plays(p, room);
-  printf("%s%s%s  seed %" PRIu64 "%s%s%s", terminal_style(stdout, STYLE_BOLD), p->id,
-         terminal_style(stdout, STYLE_PLAIN), p->config->game.seed, rules_text(p), who, line_end);
-}
-
-// the share of a bar that is filled, in eighths of a character where the locale has them
-static const char *format_bar(float share, char out[3 * BAR_WIDTH + 1]) {
-  const int eighths = (int)lroundf(share * 8 * BAR_WIDTH);
-  size_t used = 0;
-  for (int i = 0; i < BAR_WIDTH; i++) {
-    const int part = eighths - 8 * i < 8 ? eighths - 8 * i : 8;
-    if (terminal_unicode() && part > 0) {
-      memcpy(out + used, "\xe2\x96", 2); // U+258F .. U+2588: one to eight eighths
-      out[used + 2] = (char)(0x90 - part);
-      used += 3;
-    } else {
-      out[used++] = part >= 4 ? '#' : ' ';
-    }
-  }
-  out[used] = '\0';
-  return out;
+  printf("%s  seed %" PRIu64 "%s%s%s", output_styled(STYLE_BOLD, p->base.id), p->base.args->seed,
+         rules_text(p), who_plays(p), line_end);
 }
 
 // what the policy thinks of the state in sight
 static void add_probs(const player *p, text_panel *panel) {
   const float *probs = vec_game_probs(&p->game);
   const mm_vec_info *info = &p->game.info;
-  char bar[3 * BAR_WIDTH + 1];
+  char bar[BAR_SIZE(BAR_WIDTH)];
   if (probs == NULL) return;
   for (int32_t i = 0; i < info->n_action; i++)
-    panel_add(panel, "%-6s %s %5.3f", info->action_name[i], format_bar(probs[i], bar),
+    panel_add(panel, "%-6s %s %5.3f", info->action_name[i],
+              format_bar((int)lroundf(probs[i] * 8 * BAR_WIDTH), BAR_WIDTH, ' ', bar),
               (double)probs[i]);
   panel_add(panel, "%s", "");
 }
@@ -148,8 +126,8 @@ static void fill_panel(const player *p, text_panel *panel) {
   panel_add(panel, "%-12s %8" PRIu64, "episode", g->episode);
   panel_add(panel, "%-12s %8" PRIu64 "%s", "step", g->steps, limit);
   panel_add(panel, "%-12s %8s", "last reward", output_number((double)g->reward, number));
-  panel_add(panel, "%-12s %s%8s%s", "return", terminal_style(stdout, STYLE_BOLD),
-            output_number(g->total, number), terminal_style(stdout, STYLE_PLAIN));
+  panel_add(panel, "%-12s %s", "return",
+            output_styled(STYLE_BOLD, output_format("%8s", output_number(g->total, number))));
   panel_add(panel, "%s", "");
   add_probs(p, panel);
   for (int i = 0; p->facts->input != NULL && p->facts->input[i] != NULL; i++)
@@ -172,13 +150,13 @@ static void put_picture(const player *p, int columns, int lines, const char *lin
   panel_release(&panel);
 }
 
-static bool has_key(const player *p, key k) {
+static bool has_key(const player *p, game_key k) {
   vec_action action;
   return vec_game_key_action(&p->game, k, &action);
 }
 
 // what the keys do in this game
-static const char *describe_keys(const player *p, char out[160]) {
+static const char *describe_keys(const player *p) {
   vec_action space = vec_game_idle(&p->game), idle = space;
   bool across = has_key(p, KEY_LEFT), along = has_key(p, KEY_UP);
   bool spaced = vec_game_key_action(&p->game, KEY_SPACE, &space);
@@ -186,60 +164,48 @@ static const char *describe_keys(const player *p, char out[160]) {
                       : along         ? "up and down, kj or ws move"
                                       : "left and right, hl or ad push";
   if (across && !along && p->scene.rows > 0) moves = "left and right, hl or ad move";
-  snprintf(out, 160, "%s%s", moves,
-           !spaced                     ? ""
-           : space.index != idle.index ? "   space fires"
-           : p->scene.rows > 0         ? "   space does nothing"
-                                       : "   space lets go");
-  return out;
+  return output_format("%s%s", moves,
+                       !spaced                     ? ""
+                       : space.index != idle.index ? "   space fires"
+                       : p->scene.rows > 0         ? "   space does nothing"
+                                                   : "   space lets go");
 }
 
-static void put_status(const player *p) {
-  const char *text = "";
-  char ended[100];
-  if (p->now == ENDED) {
-    snprintf(ended, sizeof ended, "The episode has ended (%s).%s", vec_game_end(&p->game),
-             p->config->policy != NULL ? "" : " r begins the next one.");
-    text = ended;
-  } else if (p->now == WAITING) {
-    text = "A move begins the game.";
-  } else if (p->now == PAUSED) {
-    text = p->config->policy != NULL ? "Paused: . is one step, p goes on."
-                                     : "Paused: a move or . is one step, p goes on.";
-  }
-  printf("%s%s%s%s", terminal_style(stdout, STYLE_BOLD), text, terminal_style(stdout, STYLE_PLAIN),
-         SCREEN_LINE_END);
+static const char *status_text(const player *p) {
+  const bool policy = p->base.args->policy != NULL;
+  if (p->now == ENDED)
+    return output_format("The episode has ended (%s).%s", vec_game_end(&p->game),
+                         policy ? "" : " r begins the next one.");
+  if (p->now == WAITING) return "A move begins the game.";
+  if (p->now != PAUSED) return "";
+  return policy ? "Paused: . is one step, p goes on."
+                : "Paused: a move or . is one step, p goes on.";
 }
 
-// two lines: what plays, and what else there is
-static void put_help(const player *p) {
-  const char *dim = terminal_style(stdout, STYLE_DIM), *plain = terminal_style(stdout, STYLE_PLAIN);
-  char keys[160];
-  if (p->config->policy == NULL)
-    printf("%s%s%s%s", dim, describe_keys(p, keys), plain, SCREEN_LINE_END);
-  printf("%sp pauses  . steps  r restarts  q quits%s\033[K", dim, plain);
-}
-
-static void draw_frame(const player *p) {
-  int columns, lines;
-  screen_size(&columns, &lines);
-  screen_draw_begin();
-  put_title(p, SCREEN_LINE_END);
-  fputs(SCREEN_LINE_END, stdout);
+static void draw(const play_game *g, int columns, int lines) {
+  const player *p = (const player *)g;
+  put_title(p, SCREEN_LINE_END SCREEN_LINE_END);
   // title, status and help take six lines; the last column would be erased with the rest of a line
   put_picture(p, columns - 1, lines > 7 ? lines - 6 : 1, SCREEN_LINE_END);
-  fputs(SCREEN_LINE_END, stdout);
-  put_status(p);
-  put_help(p);
-  screen_draw_end();
+  printf("%s%s%s", SCREEN_LINE_END, output_styled(STYLE_BOLD, status_text(p)), SCREEN_LINE_END);
+  if (g->args->policy == NULL)
+    printf("%s%s", output_styled(STYLE_DIM, describe_keys(p)), SCREEN_LINE_END);
+  printf("%s\033[K", output_styled(STYLE_DIM, "p pauses  . steps  r restarts  q quits"));
 }
 
 // ---------------------------------------------------------------------------------------------
 // On a terminal
 
-// a key on the screen; false to leave
-static mm_status take_key(player *p, key k, bool *leave) {
-  if (k == KEY_QUIT) *leave = true;
+// It is time again in a step's length; an end of the policy's stays in sight for a second.
+static void set_clock(player *p) {
+  const double fps = p->base.args->fps, period = 1 / (fps > 0 ? fps : p->facts->fps);
+  p->base.until = INFINITY;
+  if (p->now == RUNNING) p->base.until = mm_clock_seconds() + period;
+  if (p->now == ENDED && p->base.args->policy != NULL)
+    p->base.until = mm_clock_seconds() + fmax(period, 1);
+}
+
+static mm_status follow_key(player *p, game_key k) {
   if (k == KEY_RESTART) return next_episode(p);
   if (p->now == ENDED) return MM_OK;
   if (k == KEY_PAUSE && p->now != WAITING) p->now = p->now == PAUSED ? RUNNING : PAUSED;
@@ -247,95 +213,62 @@ static mm_status take_key(player *p, key k, bool *leave) {
     p->now = PAUSED;
     return step(p);
   }
-  if (p->config->policy != NULL || !press(p, k)) return MM_OK;
+  if (p->base.args->policy != NULL || !hold(p, k)) return MM_OK;
   if (p->now == PAUSED) return step(p);
   p->now = RUNNING;
   return MM_OK;
 }
 
-// the clock has ticked: a step, or after an end of the policy's the next episode
-static mm_status tick(player *p, bool *leave) {
-  if (p->now == RUNNING) return step(p);
-  *leave = p->config->episodes > 0 && p->n_done >= p->config->episodes;
-  return *leave ? MM_OK : next_episode(p);
-}
-
-// when that is: in `period` seconds; an end stays in sight for a second
-static double next_tick(const player *p, double period) {
-  if (p->now == RUNNING) return mm_clock_seconds() + period;
-  return p->now == ENDED && p->config->policy != NULL ? mm_clock_seconds() + fmax(period, 1)
-                                                      : INFINITY;
-}
-
-static mm_status play_frames(player *p) {
-  double fps = p->config->fps > 0 ? p->config->fps : p->facts->fps, until = INFINITY;
-  unsigned char byte = 0;
-  int seen = 0;
-  bool leave = false;
-  mm_status status = MM_OK;
-  p->now = p->config->policy != NULL ? RUNNING : WAITING;
-  draw_frame(p);
-  until = next_tick(p, 1 / fps);
-  while (!leave && status == MM_OK) {
-    phase before = p->now;
-    screen_event event = screen_wait(&byte, until);
-    if (event == SCREEN_END) break;
-    if (event == SCREEN_TIME) status = tick(p, &leave);
-    key k = event == SCREEN_BYTE ? key_read(&seen, byte) : KEY_OTHER;
-    if (event == SCREEN_BYTE) status = take_key(p, k, &leave);
-    // a key within a running game waits for its step, so the clock goes on as it was
-    if (event == SCREEN_TIME || p->now != before) until = next_tick(p, 1 / fps);
-    if (k != KEY_PART) draw_frame(p);
-  }
+// a key within a running game waits for its step, so the clock goes on as it was
+static mm_status take_key(play_game *g, game_key k) {
+  player *p = (player *)g;
+  phase before = p->now;
+  mm_status status = follow_key(p, k);
+  if (p->now != before) set_clock(p);
   return status;
 }
 
-static int play_on_screen(player *p) {
-  static char buffer[1 << 16]; // whole frames at once, or it flickers
-  setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-  int code = screen_open();
-  if (code != EXIT_DONE) return code;
-  mm_status status = play_frames(p);
-  code = screen_close(EXIT_DONE);
-  return status == MM_OK ? code : fail_status(status);
+// a step, or after an end of the policy's the next episode
+static mm_status tick(play_game *g, bool *leave) {
+  player *p = (player *)g;
+  mm_status status = MM_OK;
+  if (p->now == RUNNING)
+    status = step(p);
+  else if (p->base.args->episodes > 0 && p->n_done >= p->base.args->episodes)
+    *leave = true;
+  else
+    status = next_episode(p);
+  set_clock(p);
+  return status;
 }
 
 // ---------------------------------------------------------------------------------------------
 // Without one
 
-static int refuse_key(const player *p, size_t place) {
-  return fail_usage("option '--keys', byte %zu: not a key of %s (%s%s%s., r, q)", place, p->id,
+static mm_status press(play_game *g, game_key k, bool *known) {
+  player *p = (player *)g;
+  if (k == KEY_RESTART) return next_episode(p);
+  *known = k == KEY_STEP || hold(p, k);
+  return *known ? step(p) : MM_OK;
+}
+
+static int refuse(const play_game *g, size_t byte) {
+  const player *p = (const player *)g;
+  return fail_usage("option '--keys', byte %zu: not a key of %s (%s%s%s., r, q)", byte, g->id,
                     has_key(p, KEY_UP) ? "kj or ws, " : "",
                     has_key(p, KEY_LEFT) ? "hl or ad, " : "",
                     has_key(p, KEY_SPACE) ? "space, " : "");
 }
 
-static int play_keys(player *p) {
-  const char *keys = p->config->keys;
-  int seen = 0;
-  mm_status status = MM_OK;
-  for (size_t i = 0; keys[i] != '\0' && status == MM_OK; i++) {
-    key k = key_read(&seen, (unsigned char)keys[i]);
-    if (k == KEY_PART) continue;
-    if (k == KEY_QUIT) break;
-    if (k == KEY_RESTART)
-      status = next_episode(p);
-    else if (k == KEY_STEP || press(p, k))
-      status = step(p);
-    else
-      return refuse_key(p, i + 1);
-  }
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
-}
-
-static int play_policy(player *p) {
-  uint64_t episodes = p->config->episodes > 0 ? p->config->episodes : 1;
+static mm_status play_alone(play_game *g) {
+  player *p = (player *)g;
+  uint64_t episodes = g->args->episodes > 0 ? g->args->episodes : 1;
   mm_status status = MM_OK;
   while (p->n_done < episodes && status == MM_OK) {
     status = step(p);
     if (p->game.end != 0 && p->n_done < episodes) status = next_episode(p);
   }
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -384,24 +317,16 @@ static void add_end(cJSON *root, const char *end) {
   cJSON_AddBoolToObject(root, "truncated", end != NULL && strstr(end, "truncated") != NULL);
 }
 
-static cJSON *begin_json(const player *p) {
-  cJSON *root = cJSON_CreateObject();
-  cJSON_AddStringToObject(root, "env", p->id);
-  mm_json_add_whole(root, "seed", p->config->game.seed);
-  return root;
-}
-
-static int print_episodes_json(const player *p) {
-  cJSON *root = begin_json(p), *list;
+static void add_episodes(cJSON *root, const player *p) {
   mm_estimate mean = mean_return(p);
-  cJSON_AddStringToObject(root, "policy", p->config->policy);
-  if (p->config->game.player != NULL) {
-    output_add_number(root, "agent", (double)p->config->agent);
-    cJSON_AddStringToObject(root, "actions", p->config->game.greedy ? "greedy" : "sample");
+  cJSON_AddStringToObject(root, "policy", p->base.args->policy);
+  if (p->game.player != NULL) {
+    output_add_number(root, "agent", (double)p->base.args->agent);
+    cJSON_AddStringToObject(root, "actions", p->base.args->greedy ? "greedy" : "sample");
   }
   output_add_number(root, "mean_return", mean.mean);
   mm_json_add_defined(root, "sem_return", mean.sem);
-  list = cJSON_AddArrayToObject(root, "episodes");
+  cJSON *list = cJSON_AddArrayToObject(root, "episodes");
   for (size_t i = 0; i < p->n_done; i++) {
     cJSON *one = cJSON_CreateObject();
     output_add_number(one, "steps", (double)p->done[i].steps);
@@ -409,7 +334,6 @@ static int print_episodes_json(const player *p) {
     add_end(one, p->done[i].end);
     cJSON_AddItemToArray(list, one);
   }
-  return output_json(root, EXIT_DONE);
 }
 
 // of a board the inputs that are on, else the numbers themselves
@@ -424,9 +348,8 @@ static void add_observation(cJSON *root, const player *p) {
   }
 }
 
-static int print_game_json(const player *p) {
+static void add_game(cJSON *root, const player *p) {
   const vec_game *g = &p->game;
-  cJSON *root = begin_json(p);
   output_add_number(root, "episode", (double)g->episode);
   output_add_number(root, "steps", (double)g->steps);
   output_add_number(root, "last_reward", (double)g->reward);
@@ -434,38 +357,38 @@ static int print_game_json(const player *p) {
   add_observation(root, p);
   cJSON_AddBoolToObject(root, "ended", g->end != 0);
   add_end(root, vec_game_end(g));
-  return output_json(root, EXIT_DONE);
 }
 
 // ---------------------------------------------------------------------------------------------
 
-static int play(player *p) {
-  bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-  const vec_play_config *config = p->config;
-  if (config->keys != NULL) return play_keys(p);
-  return config->policy != NULL && (config->json || !terminal) ? play_policy(p) : play_on_screen(p);
-}
-
-static int print(const player *p) {
-  if (p->config->json)
-    return p->config->policy != NULL ? print_episodes_json(p) : print_game_json(p);
-  if (p->config->policy != NULL)
-    print_episodes(p);
+static void print(const play_game *g) {
+  if (g->args->policy != NULL)
+    print_episodes((const player *)g);
   else
-    print_game(p);
-  return EXIT_DONE;
+    print_game((const player *)g);
 }
 
-int vec_play(const mm_env *env, const vec_play_config *config) {
-  player p = { .config = config, .id = mm_env_id(env) };
-  p.facts = env_facts_find(p.id);
-  if (p.facts == NULL || !mm_scene_find(p.id, &p.scene))
-    return fail(EXIT_FAILED, "environment '%s' has no picture to play with", p.id);
-  mm_status status = vec_game_open(env, &config->game, &p.game);
+static void add_json(const play_game *g, cJSON *root) {
+  if (g->args->policy != NULL)
+    add_episodes(root, (const player *)g);
+  else
+    add_game(root, (const player *)g);
+}
+
+int vec_play(const mm_env *env, const env_args *args, mm_player *trained) {
+  static const play_kind kind = {
+    press, refuse, take_key, tick, play_alone, draw, print, add_json
+  };
+  player p = { .base = { &kind, args, mm_env_id(env), INFINITY } };
+  p.facts = env_facts_find(p.base.id);
+  if (p.facts == NULL || !mm_scene_find(p.base.id, &p.scene))
+    return fail(EXIT_FAILED, "environment '%s' has no picture to play with", p.base.id);
+  mm_status status = vec_game_open(env, args, trained, &p.game);
   if (status != MM_OK) return fail_status(status);
   p.held = vec_game_idle(&p.game);
-  int code = play(&p);
-  if (code == EXIT_DONE) code = print(&p);
+  p.now = args->policy != NULL ? RUNNING : WAITING;
+  set_clock(&p);
+  int code = play_run(&p.base);
   free(p.done);
   vec_game_release(&p.game);
   return code;

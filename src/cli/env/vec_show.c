@@ -1,8 +1,8 @@
 // `env show` of all but Grid-World: sizes, laws in a few words, and the first picture.
 
-#include "cli/env/vec_show.h"
+#include "cli/env/env_args.h"
 
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/draw/picture_drawing.h"
+#include "cli/env/vec_game.h"
 
 typedef struct shown {
   vec_game game;
@@ -67,18 +68,8 @@ static const char *forms_of(const shown *s) {
 // "name    text", the text wrapped behind the name
 static void put_fact(const char *name, const char *text) {
   enum { INDENT = 13, WIDTH_MOST = 100 };
-  int width = terminal_width(stdout), column = printf("%-*s", INDENT, name);
-  if (width > WIDTH_MOST) width = WIDTH_MOST;
-  while (*text != '\0') {
-    int length = (int)strcspn(text, " ");
-    if (column > INDENT && column + 1 + length > width) {
-      printf("\n%*s", INDENT, "");
-      column = INDENT;
-    }
-    column += printf("%s%.*s", column > INDENT ? " " : "", length, text);
-    text += length + (text[length] == ' ');
-  }
-  fputc('\n', stdout);
+  int width = terminal_width(stdout);
+  help_wrapped(text, INDENT, printf("%-*s", INDENT, name), width < WIDTH_MOST ? width : WIDTH_MOST);
 }
 
 static void put_actions(const shown *s) {
@@ -106,10 +97,7 @@ static void print_facts(const shown *s) {
   put_actions(s);
   put_fact("reward", s->facts->reward);
   put_fact("end", s->facts->end);
-  if (v->limit > 0)
-    snprintf(text, sizeof text, "%d steps", v->limit);
-  else
-    snprintf(text, sizeof text, "none");
+  snprintf(text, sizeof text, v->limit > 0 ? "%d steps" : "none", v->limit);
   put_fact("limit", text);
   put_fact("random", s->facts->random);
   if (s->facts->body) {
@@ -125,12 +113,11 @@ static void print_facts(const shown *s) {
                            : "env play, env show --frames, bench env (steps per second)");
 }
 
-static void print(const shown *s) {
+static int print(const shown *s) {
   enum { LINES = 16 };
   int width = terminal_width(stdout);
   text_panel picture = { 0 }, legend = { 0 };
-  printf("%s%s%s  %s\n\n", terminal_style(stdout, STYLE_BOLD), s->info.id,
-         terminal_style(stdout, STYLE_PLAIN), s->info.summary);
+  printf("%s  %s\n\n", output_styled(STYLE_BOLD, s->info.id), s->info.summary);
   picture_legend(&s->scene, &legend);
   picture_draw(&s->scene, s->game.obs, width - legend.width - 4, LINES, &picture);
   panel_print_beside(&picture, &legend, width, 0, "\n");
@@ -138,6 +125,7 @@ static void print(const shown *s) {
   print_facts(s);
   panel_release(&picture);
   panel_release(&legend);
+  return EXIT_DONE;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -182,10 +170,7 @@ static int print_json(const shown *s) {
   cJSON_AddStringToObject(root, "preset", s->info.preset);
   add_observation(root, s);
   add_actions(root, &s->game.info);
-  if (s->game.info.limit > 0)
-    output_add_number(root, "limit", s->game.info.limit);
-  else
-    cJSON_AddNullToObject(root, "limit");
+  mm_json_add_defined(root, "limit", s->game.info.limit > 0 ? s->game.info.limit : (double)NAN);
   cJSON_AddStringToObject(root, "reward", s->facts->reward);
   cJSON_AddStringToObject(root, "end", s->facts->end);
   cJSON_AddStringToObject(root, "random", s->facts->random);
@@ -205,20 +190,16 @@ static bool find_info(const char *id, mm_env_info *out) {
   return false;
 }
 
-int vec_show(const mm_env *env, const vec_game_config *config, bool json) {
+int vec_show(const mm_env *env, const env_args *args) {
   const char *id = mm_env_id(env);
   shown s = { .facts = env_facts_find(id) };
   if (s.facts == NULL || !find_info(id, &s.info) || !mm_scene_find(id, &s.scene))
     return fail(EXIT_FAILED, "environment '%s' cannot be shown", id);
-  s.original = config->rules != NULL ? strcmp(config->rules, "minatar") == 0
-                                     : strncmp(id, "MinAtar/", 8) == 0;
-  mm_status status = vec_game_open(env, config, &s.game);
+  s.original = args->rules == MM_RULES_MINATAR ||
+               (args->rules == MM_RULES_BY_ID && strncmp(id, "MinAtar/", 8) == 0);
+  mm_status status = vec_game_open(env, args, NULL, &s.game);
   if (status != MM_OK) return fail_status(status);
-  int code = EXIT_DONE;
-  if (json)
-    code = print_json(&s);
-  else
-    print(&s);
+  int code = args->common.json ? print_json(&s) : print(&s);
   vec_game_release(&s.game);
   return code;
 }

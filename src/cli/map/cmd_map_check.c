@@ -51,9 +51,9 @@ static int check_json(const map_list *maps) {
 static bool check(const char *name, const mm_map *map) {
   mm_map_report report;
   mm_map_check(map, &report);
-  printf("%s: %s%s%s\n", output_plain(name),
-         terminal_style(stdout, report.valid ? STYLE_GOOD : STYLE_BAD),
-         report.valid ? "valid" : "not a valid potential", terminal_style(stdout, STYLE_PLAIN));
+  printf("%s: %s\n", output_plain(name),
+         report.valid ? output_styled(STYLE_GOOD, "valid")
+                      : output_styled(STYLE_BAD, "not a valid potential"));
   for (int i = 0; i < report.n_failure; i++)
     printf("  fails: %s\n", report.failure[i]);
   for (int i = 0; i < report.n_warning; i++)

@@ -24,56 +24,25 @@ typedef struct compare_args {
   const char *projection;
 } compare_args;
 
+#define ARGS compare_args
+
 static const option options[] = {
-  { .name = "actions",
-    .type = OPTION_COUNT,
-    .offset = offsetof(compare_args, actions),
-    .metavar = "N",
-    .help = "number of actions; their scores are c (1, .., N)",
-    .fallback = "3",
-    .low = 2,
-    .high = 1000 },
-  { .name = "scores",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(compare_args, scores),
-    .metavar = "A,B,...",
-    .help = "other scores than (1, .., N)" },
-  { .name = "eta",
-    .type = OPTION_NUMBER,
-    .offset = offsetof(compare_args, eta),
-    .metavar = "E",
-    .help = "step size that multiplies the scores",
-    .fallback = "0.9",
-    .low = 0,
-    .high = 1e6,
-    .low_open = true },
-  { .name = "c",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(compare_args, c),
-    .metavar = "A,B,...",
-    .help = "score scales at which to print the policies",
-    .fallback = "0.5,1,2",
-    .low = 0,
-    .high = 1e6 },
-  { .name = "c-max",
-    .type = OPTION_NUMBER,
-    .offset = offsetof(compare_args, c_max),
-    .metavar = "C",
-    .help = "the largest difference is sought for c from 0 to C",
-    .fallback = "4",
-    .low = 0,
-    .high = 1e6,
-    .low_open = true },
+  OPTION(COUNT, "actions", actions, "N", "number of actions; their scores are c (1, .., N)",
+         .fallback = "3", .low = 2, .high = 1000),
+  OPTION(NUMBERS, "scores", scores, "A,B,...", "other scores than (1, .., N)"),
+  OPTION(NUMBER, "eta", eta, "E", "step size that multiplies the scores", .fallback = "0.9",
+         .low = 0, .low_open = true, .high = 1e6),
+  OPTION(NUMBERS, "c", c, "A,B,...", "score scales at which to print the policies",
+         .fallback = "0.5,1,2", .low = 0, .high = 1e6),
+  OPTION(NUMBER, "c-max", c_max, "C", "the largest difference is sought for c from 0 to C",
+         .fallback = "4", .low = 0, .low_open = true, .high = 1e6),
   { 0 },
 };
 
 static const option settings[] = {
-  { .name = "projection",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(compare_args, projection),
-    .choices = map_projection_names,
-    .help = "bisect10: ten bisections, as the reference implementation has it",
-    .fallback = "exact" },
+  OPTION(CHOICE, "projection", projection, NULL,
+         "bisect10: ten bisections, as the reference implementation has it",
+         .choices = map_projection_names, .fallback = "exact"),
   { 0 },
 };
 
@@ -218,12 +187,12 @@ static void put_title(const char *text, double value) {
 }
 
 static void put_maps(const comparison *k) {
-  char label[MAP_LABEL_SIZE], kind[MAP_KIND_SIZE];
+  char label[MAP_LABEL_SIZE];
   table *t = table_create(
       (const char *const[]){ "<map", "<kind", "width", "zero at c", "D(one-hot, uniform)" }, 5);
   for (size_t i = 0; i < k->maps.n; i++) {
     table_text(t, map_label(k->maps.name[i], label));
-    table_text(t, map_describe_kind(k->maps.map[i], kind));
+    table_text(t, map_describe_kind(k->maps.map[i]));
     table_number(t, k->width[i]);
     if (isinf(k->zero_at[i]))
       table_text(t, "never");
@@ -239,15 +208,12 @@ static void put_maps(const comparison *k) {
 
 static void put_policies(const comparison *k, size_t j) {
   size_t n = k->n_action, n_map = k->maps.n;
-  const char **header = memory_take(n + 2, sizeof *header);
-  char(*names)[24] = memory_take(n, sizeof *names), label[MAP_LABEL_SIZE];
-  header[0] = "<map";
-  for (size_t a = 0; a < n; a++) {
-    snprintf(names[a], sizeof names[a], "p%zu", a + 1);
-    header[a + 1] = names[a];
-  }
-  header[n + 1] = "entropy";
-  table *t = table_create(header, n + 2);
+  char label[MAP_LABEL_SIZE];
+  table *t = table_create(NULL, n + 2);
+  table_text(t, "<map");
+  for (size_t a = 0; a < n; a++)
+    table_format(t, "p%zu", a + 1);
+  table_text(t, "entropy");
   for (size_t i = 0; i < n_map; i++) {
     table_text(t, map_label(k->maps.name[i], label));
     for (size_t a = 0; a < n; a++)
@@ -256,8 +222,6 @@ static void put_policies(const comparison *k, size_t j) {
   }
   put_title("policies at c =", k->args->c.value[j]);
   table_print(t);
-  free(header);
-  free(names);
 }
 
 static bool same(const comparison *k, size_t i, size_t j) {
@@ -266,14 +230,13 @@ static bool same(const comparison *k, size_t i, size_t j) {
 
 static void put_distances(const comparison *k) {
   size_t n = k->maps.n;
-  const char **header = memory_take(n + 1, sizeof *header);
-  char(*labels)[MAP_LABEL_SIZE] = memory_take(n, sizeof *labels);
-  header[0] = "<";
+  char label[2][MAP_LABEL_SIZE];
+  table *t = table_create(NULL, n + 1);
+  table_text(t, "<");
   for (size_t i = 0; i < n; i++)
-    header[i + 1] = map_label(k->maps.name[i], labels[i]);
-  table *t = table_create(header, n + 1);
+    table_text(t, map_label(k->maps.name[i], label[0]));
   for (size_t i = 0; i < n; i++) {
-    table_text(t, labels[i]);
+    table_text(t, map_label(k->maps.name[i], label[0]));
     for (size_t j = 0; j < n; j++)
       table_number(t, k->distance[i * n + j]);
   }
@@ -282,16 +245,16 @@ static void put_distances(const comparison *k) {
   for (size_t i = 0; i < n; i++)
     for (size_t j = i + 1; j < n; j++)
       if (same(k, i, j))
-        printf("same policies: %s and %s\n", output_plain(labels[i]), output_plain(labels[j]));
-  free(header);
-  free(labels);
+        printf("same policies: %s and %s\n", output_plain(map_label(k->maps.name[i], label[0])),
+               output_plain(map_label(k->maps.name[j], label[1])));
 }
 
-static void put_tables(const comparison *k) {
+static int put_tables(const comparison *k) {
   put_maps(k);
   for (size_t j = 0; j < k->args->c.n; j++)
     put_policies(k, j);
   if (k->maps.n > 1) put_distances(k);
+  return EXIT_DONE;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -337,30 +300,21 @@ static int put_json(const comparison *k) {
 
 // ---------------------------------------------------------------------------------------------
 
+// All arrays are slices of one block, which begins with the scores.
 static void prepare(comparison *k) {
   const compare_args *args = k->args;
-  size_t n_map = k->maps.n;
+  size_t n_map = k->maps.n, n_policy = args->c.n * n_map;
   k->n_action = args->scores.value != NULL ? args->scores.n : (size_t)args->actions;
-  k->scores = memory_take(k->n_action, sizeof *k->scores);
+  k->scores =
+      memory_take(k->n_action * (1 + n_policy) + n_map * (3 + n_map) + n_policy, sizeof *k->scores);
   for (size_t a = 0; a < k->n_action; a++)
     k->scores[a] = args->scores.value != NULL ? args->scores.value[a] : (double)(a + 1);
-  k->width = memory_take(n_map, sizeof *k->width);
-  k->zero_at = memory_take(n_map, sizeof *k->zero_at);
-  k->divergence = memory_take(n_map, sizeof *k->divergence);
-  k->probs = memory_take(args->c.n * n_map * k->n_action, sizeof *k->probs);
-  k->entropy = memory_take(args->c.n * n_map, sizeof *k->entropy);
-  k->distance = memory_take(n_map * n_map, sizeof *k->distance);
-}
-
-static void release(comparison *k) {
-  map_list_release(&k->maps);
-  free(k->scores);
-  free(k->width);
-  free(k->zero_at);
-  free(k->divergence);
-  free(k->probs);
-  free(k->entropy);
-  free(k->distance);
+  k->width = k->scores + k->n_action;
+  k->zero_at = k->width + n_map;
+  k->divergence = k->zero_at + n_map;
+  k->distance = k->divergence + n_map;
+  k->entropy = k->distance + n_map * n_map;
+  k->probs = k->entropy + n_policy;
 }
 
 static int run(void *raw) {
@@ -373,14 +327,12 @@ static int run(void *raw) {
   if (code == EXIT_DONE) {
     prepare(&k);
     mm_status status = compute(&k);
-    if (status != MM_OK)
-      code = fail_status(status);
-    else if (k.args->common.json)
-      code = put_json(&k);
-    else
-      put_tables(&k);
+    code = status != MM_OK       ? fail_status(status)
+           : k.args->common.json ? put_json(&k)
+                                 : put_tables(&k);
   }
-  release(&k);
+  free(k.scores);
+  map_list_release(&k.maps);
   return code;
 }
 

@@ -1,6 +1,5 @@
 // `map eval`: phi, phi^-1 and h at points. `map bregman`: the divergence of two policies.
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -9,85 +8,77 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 
-// ---------------------------------------------------------------------------------------------
-// eval
-
 typedef struct eval_args {
   command_args common;
   const char *map;
-  option_numbers x, p;
+  option_numbers x, p, q;
 } eval_args;
 
+#define ARGS eval_args
+#define MAP_OPTION OPTION(TEXT, "map", map, "MAP", "the map", .required = true)
+
+// ---------------------------------------------------------------------------------------------
+// eval
+
 static const option eval_options[] = {
-  { .name = "map",
-    .type = OPTION_TEXT,
-    .offset = offsetof(eval_args, map),
-    .metavar = "MAP",
-    .help = "the map",
-    .required = true },
-  { .name = "x",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(eval_args, x),
-    .metavar = "A,B,...",
-    .help = "phi at these points, not clipped at 0" },
-  { .name = "p",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(eval_args, p),
-    .metavar = "A,B,...",
-    .help = "phi^-1 and the terms of h at these probabilities",
-    .low = 0,
-    .high = 1 },
+  MAP_OPTION,
+  OPTION(NUMBERS, "x", x, "A,B,...", "phi at these points, not clipped at 0"),
+  OPTION(NUMBERS, "p", p, "A,B,...", "phi^-1 and the terms of h at these probabilities", .low = 0,
+         .high = 1),
   { 0 },
 };
 
-static mm_status eval_phi(const eval_args *args, const mm_map *map, cJSON *root) {
-  size_t n = args->x.n;
-  double *phi = memory_take(n, sizeof *phi);
-  mm_status status = mm_map_phi(map, args->x.value, n, phi);
-  if (status == MM_OK && root != NULL) {
-    output_add_numbers(root, "x", args->x.value, n);
-    output_add_numbers(root, "phi", phi, n);
-  } else if (status == MM_OK) {
-    table *t = table_create((const char *const[]){ "x", "phi(x)" }, 2);
-    for (size_t i = 0; i < n; i++) {
-      table_number(t, args->x.value[i]);
-      table_number(t, phi[i]);
-    }
-    table_print(t);
-  }
-  free(phi);
-  return status;
+// A column of the result: its name in JSON and in the table.
+typedef struct column {
+  const char *key, *title;
+  const double *value; // [n]
+} column;
+
+static int put_json(const eval_args *args, const column *columns, size_t n_column, size_t n,
+                    double total) {
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "map", args->map);
+  for (size_t k = 0; k < n_column; k++)
+    output_add_numbers(root, columns[k].key, columns[k].value, n);
+  if (args->p.value != NULL) output_add_number(root, "h_total", total);
+  return output_json(root, EXIT_DONE);
 }
 
-static mm_status eval_inverse(const eval_args *args, const mm_map *map, cJSON *root) {
-  size_t n = args->p.n;
-  double *inverse = memory_take(n, sizeof *inverse), *h = memory_take(n, sizeof *h), total = 0;
-  mm_status status = mm_map_phi_inverse(map, args->p.value, n, inverse);
-  if (status == MM_OK) status = mm_map_h(map, args->p.value, n, h);
-  for (size_t i = 0; i < n; i++)
-    total += h[i];
-  if (status == MM_OK && root != NULL) {
-    output_add_numbers(root, "p", args->p.value, n);
-    output_add_numbers(root, "phi_inv", inverse, n);
-    output_add_numbers(root, "h", h, n);
-    output_add_number(root, "h_total", total);
-  } else if (status == MM_OK) {
-    table *t = table_create((const char *const[]){ "p", "phi^-1(p)", "h(p)" }, 3);
-    for (size_t i = 0; i < n; i++) {
-      table_number(t, args->p.value[i]);
-      table_number(t, inverse[i]);
-      table_number(t, h[i]);
-    }
-    if (n > 1) {
-      table_text(t, "");
-      table_text(t, "sum");
-      table_number(t, total);
-    }
-    table_print(t);
+static int put_table(const eval_args *args, const column *columns, size_t n_column, size_t n,
+                     double total) {
+  table *t = table_create(NULL, n_column);
+  for (size_t k = 0; k < n_column; k++)
+    table_text(t, columns[k].title);
+  for (size_t i = 0; i < n * n_column; i++)
+    table_number(t, columns[i % n_column].value[i / n_column]);
+  if (args->p.value != NULL && n > 1) {
+    table_text(t, "");
+    table_text(t, "sum");
+    table_number(t, total);
   }
-  free(inverse);
+  table_print(t);
+  return EXIT_DONE;
+}
+
+static int eval(const eval_args *args, const mm_map *map) {
+  const bool at_x = args->x.value != NULL;
+  const option_numbers *at = at_x ? &args->x : &args->p;
+  double *y = memory_take(at->n, sizeof *y), *h = memory_take(at->n, sizeof *h), total = 0;
+  const column phi[] = { { "x", "x", at->value }, { "phi", "phi(x)", y } };
+  const column inverse[] = { { "p", "p", at->value },
+                             { "phi_inv", "phi^-1(p)", y },
+                             { "h", "h(p)", h } };
+  mm_status status =
+      at_x ? mm_map_phi(map, at->value, at->n, y) : mm_map_phi_inverse(map, at->value, at->n, y);
+  if (status == MM_OK && !at_x) status = mm_map_h(map, at->value, at->n, h);
+  for (size_t i = 0; i < at->n; i++)
+    total += h[i];
+  int code = status != MM_OK ? fail_status(status)
+                             : (args->common.json ? put_json : put_table)(
+                                   args, at_x ? phi : inverse, at_x ? 2 : 3, at->n, total);
+  free(y);
   free(h);
-  return status;
+  return code;
 }
 
 static int run_eval(void *raw) {
@@ -96,15 +87,9 @@ static int run_eval(void *raw) {
     return fail_usage("expected either '--x' or '--p'");
   mm_map *map;
   int code = map_argument_open(args->map, &map);
-  if (code != EXIT_DONE) return code;
-  cJSON *root = args->common.json ? cJSON_CreateObject() : NULL;
-  if (root != NULL) cJSON_AddStringToObject(root, "map", args->map);
-  mm_status status =
-      args->x.value != NULL ? eval_phi(args, map, root) : eval_inverse(args, map, root);
+  if (code == EXIT_DONE) code = eval(args, map);
   mm_map_destroy(map);
-  if (status == MM_OK && args->common.json) return output_json(root, EXIT_DONE);
-  cJSON_Delete(root);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return code;
 }
 
 const command command_map_eval = {
@@ -122,40 +107,16 @@ const command command_map_eval = {
 // ---------------------------------------------------------------------------------------------
 // bregman
 
-typedef struct bregman_args {
-  command_args common;
-  const char *map;
-  option_numbers p, q;
-} bregman_args;
-
 static const option bregman_options[] = {
-  { .name = "map",
-    .type = OPTION_TEXT,
-    .offset = offsetof(bregman_args, map),
-    .metavar = "MAP",
-    .help = "the map",
-    .required = true },
-  { .name = "p",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(bregman_args, p),
-    .metavar = "A,B,...",
-    .help = "probabilities; they need not sum to 1",
-    .low = 0,
-    .high = 1,
-    .required = true },
-  { .name = "q",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(bregman_args, q),
-    .metavar = "A,B,...",
-    .help = "as many again",
-    .low = 0,
-    .high = 1,
-    .required = true },
+  MAP_OPTION,
+  OPTION(NUMBERS, "p", p, "A,B,...", "probabilities; they need not sum to 1", .low = 0, .high = 1,
+         .required = true),
+  OPTION(NUMBERS, "q", q, "A,B,...", "as many again", .low = 0, .high = 1, .required = true),
   { 0 },
 };
 
 // one row for each coordinate, and the sums: that of p and q shows whether they are policies
-static mm_status put_terms(const bregman_args *args, const mm_map *map, double divergence) {
+static mm_status put_terms(const eval_args *args, const mm_map *map, double divergence) {
   double p_sum = 0, q_sum = 0;
   table *t = table_create((const char *const[]){ "<", "p", "q", "D(p, q)" }, 4);
   mm_status status = MM_OK;
@@ -164,9 +125,7 @@ static mm_status put_terms(const bregman_args *args, const mm_map *map, double d
     status = mm_map_bregman(map, &args->p.value[i], &args->q.value[i], 1, &term);
     p_sum += args->p.value[i];
     q_sum += args->q.value[i];
-    char index[24];
-    snprintf(index, sizeof index, "%zu", i + 1);
-    table_text(t, index);
+    table_format(t, "%zu", i + 1);
     table_number(t, args->p.value[i]);
     table_number(t, args->q.value[i]);
     table_number(t, term);
@@ -180,7 +139,7 @@ static mm_status put_terms(const bregman_args *args, const mm_map *map, double d
 }
 
 static int run_bregman(void *raw) {
-  const bregman_args *args = raw;
+  const eval_args *args = raw;
   if (args->p.n != args->q.n)
     return fail_usage("options '--p' and '--q' differ in length: %zu and %zu", args->p.n,
                       args->q.n);
@@ -210,6 +169,6 @@ const command command_map_bregman = {
   .examples = "mirrormap map bregman --map negentropy --p 1,0,0 --q 0.4,0.3,0.3",
   .options = bregman_options,
   .common = COMMON_JSON | COMMON_ISA,
-  .args_size = sizeof(bregman_args),
+  .args_size = sizeof(eval_args),
   .run = run_bregman,
 };

@@ -23,53 +23,21 @@ typedef struct new_args {
   bool force;
 } new_args;
 
+#define ARGS new_args
+
 static const option options[] = {
-  { .name = "n",
-    .type = OPTION_COUNT,
-    .offset = offsetof(new_args, n),
-    .metavar = "N",
-    .help = "steps of a piecewise map; 100 unless --from has another number",
-    .low = 1,
-    .high = MM_PIECEWISE_MAX },
-  { .name = "psi",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(new_args, psi),
-    .metavar = "A,B,...",
-    .help = "the step widths of a piecewise map",
-    .low = MM_PSI_MIN,
-    .high = MM_PSI_MAX },
-  { .name = "q",
-    .type = OPTION_NUMBER,
-    .offset = offsetof(new_args, q),
-    .metavar = "Q",
-    .help = "the order of a tsallis map, positive and not 1" },
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    .offset = offsetof(new_args, seed),
-    .metavar = "N",
-    .help = "of a random map",
-    .fallback = "0" },
-  { .name = "from",
-    .type = OPTION_TEXT,
-    .offset = offsetof(new_args, from),
-    .metavar = "MAP",
-    .help =
-        "turn another map into KIND: piecewise takes any (phi at n equal steps of probability), "
-        "neural takes negentropy, l2 and neural" },
-  { .name = "meta",
-    .type = OPTION_TEXTS,
-    .offset = offsetof(new_args, meta),
-    .metavar = "KEY=VALUE",
-    .help = "a line for the file's meta object; may be repeated" },
-  { .name = "out",
-    .type = OPTION_TEXT,
-    .offset = offsetof(new_args, out),
-    .metavar = "FILE",
-    .help = "write there instead of stdout" },
-  { .name = "force",
-    .type = OPTION_FLAG,
-    .offset = offsetof(new_args, force),
-    .help = "replace an existing file" },
+  OPTION(COUNT, "n", n, "N", "steps of a piecewise map; 100 unless --from has another number",
+         .low = 1, .high = MM_PIECEWISE_MAX),
+  OPTION(NUMBERS, "psi", psi, "A,B,...", "the step widths of a piecewise map", .low = MM_PSI_MIN,
+         .high = MM_PSI_MAX),
+  OPTION(NUMBER, "q", q, "Q", "the order of a tsallis map, positive and not 1"),
+  OPTION(COUNT, "seed", seed, "N", "of a random map", .fallback = "0"),
+  OPTION(TEXT, "from", from, "MAP",
+         "turn another map into KIND: piecewise takes any (phi at n equal steps of probability), "
+         "neural takes negentropy, l2 and neural"),
+  OPTION(TEXTS, "meta", meta, "KEY=VALUE", "a line for the file's meta object; may be repeated"),
+  OPTION(TEXT, "out", out, "FILE", "write there instead of stdout"),
+  OPTION(FLAG, "force", force, NULL, "replace an existing file"),
   { 0 },
 };
 
@@ -270,7 +238,6 @@ static int extend_meta(const option_texts *pairs, char **meta) {
 // ---------------------------------------------------------------------------------------------
 
 static int write_map(const new_args *args, const mm_map *map, const char *meta) {
-  char kind[MAP_KIND_SIZE];
   mm_status status;
   if (args->out == NULL) {
     char *text;
@@ -283,7 +250,7 @@ static int write_map(const new_args *args, const mm_map *map, const char *meta) 
   }
   status = mm_map_save(map, meta, args->out);
   if (status != MM_OK) return fail_status(status);
-  note("wrote %s (%s)", args->out, map_describe_kind(map, kind));
+  note("wrote %s (%s)", args->out, map_describe_kind(map));
   if (!args->common.json) return EXIT_DONE;
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "file", args->out);

@@ -25,40 +25,24 @@ typedef struct project_args {
 
 static const char *const precision_names[] = { "double", "float", NULL };
 
+#define ARGS project_args
+
 static const option options[] = {
-  { .name = "map",
-    .type = OPTION_TEXT,
-    .offset = offsetof(project_args, map),
-    .metavar = "MAP",
-    .help = "the map",
-    .required = true },
-  { .name = "scores",
-    .type = OPTION_NUMBERS,
-    .offset = offsetof(project_args, scores),
-    .metavar = "A,B,...",
-    .help = "one score for each action" },
-  { .name = "scores-file",
-    .type = OPTION_TEXT,
-    .offset = offsetof(project_args, scores_file),
-    .metavar = "FILE",
-    .help = "many score vectors of one length, a line each, separated by commas or blanks; - is "
-            "stdin" },
-  { .name = "precision",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(project_args, precision),
-    .choices = precision_names,
-    .help = "float is the engines' form, where neural maps go through their table",
-    .fallback = "double" },
+  OPTION(TEXT, "map", map, "MAP", "the map", .required = true),
+  OPTION(NUMBERS, "scores", scores, "A,B,...", "one score for each action"),
+  OPTION(TEXT, "scores-file", scores_file, "FILE",
+         "many score vectors of one length, a line each, separated by commas or blanks; - is "
+         "stdin"),
+  OPTION(CHOICE, "precision", precision, NULL,
+         "float is the engines' form, where neural maps go through their table",
+         .choices = precision_names, .fallback = "double"),
   { 0 },
 };
 
 static const option settings[] = {
-  { .name = "projection",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(project_args, projection),
-    .choices = map_projection_names,
-    .help = "bisect10: ten bisections, as the reference implementation has it",
-    .fallback = "exact" },
+  OPTION(CHOICE, "projection", projection, NULL,
+         "bisect10: ten bisections, as the reference implementation has it",
+         .choices = map_projection_names, .fallback = "exact"),
   { 0 },
 };
 
@@ -200,16 +184,11 @@ static void put_one(const score_rows *scores, const policies *result) {
 }
 
 static void put_many(const score_rows *scores, const policies *result) {
-  size_t columns = scores->columns + 2;
-  const char **header = memory_take(columns, sizeof *header);
-  char(*names)[24] = memory_take(columns, sizeof *names);
-  header[0] = "row";
-  header[1] = "lambda";
-  for (size_t i = 2; i < columns; i++) {
-    snprintf(names[i], sizeof names[i], "p%zu", i - 1);
-    header[i] = names[i];
-  }
-  table *t = table_create(header, columns);
+  table *t = table_create(NULL, scores->columns + 2);
+  table_text(t, "row");
+  table_text(t, "lambda");
+  for (size_t i = 0; i < scores->columns; i++)
+    table_format(t, "p%zu", i + 1);
   for (size_t row = 0; row < scores->rows; row++) {
     table_number(t, (double)(row + 1));
     table_number(t, result->lambda[row]);
@@ -217,8 +196,6 @@ static void put_many(const score_rows *scores, const policies *result) {
       table_number(t, result->probs[row * scores->columns + i]);
   }
   table_print(t);
-  free(header);
-  free(names);
 }
 
 static int run(void *raw) {

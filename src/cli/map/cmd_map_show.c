@@ -82,11 +82,9 @@ static mm_status draw(const mm_map *map, const mm_map_report *report) {
 
 static int show(const char *name, const mm_map *map) {
   mm_map_report report;
-  char kind[MAP_KIND_SIZE];
   mm_map_check(map, &report);
-  printf("%s%s%s\n", terminal_style(stdout, STYLE_BOLD), output_plain(name),
-         terminal_style(stdout, STYLE_PLAIN));
-  put_field("kind", map_describe_kind(map, kind));
+  puts(output_styled(STYLE_BOLD, output_plain(name)));
+  put_field("kind", map_describe_kind(map));
   put_parameters(map);
   put_number("phi^-1(0)", report.phi_inverse_at_0);
   put_number("phi^-1(1)", report.phi_inverse_at_1);

@@ -12,42 +12,6 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 
-typedef mm_status bench_function(mm_bench_results *results, mm_bench_progress *progress,
-                                 void *user);
-
-// On the processor, and on a device where there is something to measure.
-typedef struct bench {
-  const char *name;
-  bench_function *cpu, *cuda;
-} bench;
-
-// Gradient steps by themselves, then whole trainings.
-static mm_status bench_ampo(mm_bench_results *results, mm_bench_progress *progress, void *user) {
-  mm_status status = mm_bench_ampo(results, progress, user);
-  return status == MM_OK ? mm_bench_training(results, progress, user) : status;
-}
-
-// Where --figure says, if it does; only the benchmark that makes one looks at it.
-static const char *figure;
-
-static mm_status bench_mpi(mm_bench_results *results, mm_bench_progress *progress, void *user) {
-  return mm_bench_mpi(results, progress, user, figure);
-}
-
-// `cuda` among the names stands for --backend cuda; `mpi` is measured only when it is named.
-static const bench benches[] = {
-  { "map", mm_bench_map, NULL },
-  { "gridworld", mm_bench_gridworld, mm_bench_cuda_gridworld },
-  { "env", mm_bench_env, NULL },
-  { "physics", mm_bench_physics, mm_bench_cuda_physics },
-  { "learn", mm_bench_learn, mm_bench_cuda_learn },
-  { "ampo", bench_ampo, mm_bench_cuda_ampo },
-  { "gaussian", mm_bench_gaussian, NULL },
-  { "mpi", bench_mpi, NULL },
-  { "cuda", NULL, NULL },
-};
-enum { BENCH_COUNT = sizeof benches / sizeof benches[0], BENCH_MPI = BENCH_COUNT - 2 };
-
 typedef struct bench_args {
   command_args common;
   bool quick;
@@ -57,23 +21,17 @@ typedef struct bench_args {
 
 static const char *const backend_choices[] = { "cpu", "cuda", NULL };
 
+#define ARGS bench_args
+
 static const option bench_options[] = {
-  { .name = "backend",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(bench_args, backend),
-    .choices = backend_choices,
-    .help = "what to measure (default: the processor; without a NAME also the first CUDA device, "
-            "if there is one)" },
-  { .name = "quick",
-    .type = OPTION_FLAG,
-    .offset = offsetof(bench_args, quick),
-    .help = "a short look: fewer rounds of the trainings, a search of 16 candidates; figures are "
-            "rougher" },
-  { .name = "figure",
-    .type = OPTION_TEXT,
-    .offset = offsetof(bench_args, figure),
-    .metavar = "FILE",
-    .help = "of mpi: draw how it would scale (.svg, .pdf or .png)" },
+  OPTION(CHOICE, "backend", backend, NULL,
+         "what to measure (default: the processor; without a NAME also the first CUDA device, "
+         "if there is one)",
+         .choices = backend_choices),
+  OPTION(FLAG, "quick", quick, NULL,
+         "a short look: fewer rounds of the trainings, a search of 16 candidates; figures are "
+         "rougher"),
+  OPTION(TEXT, "figure", figure, "FILE", "of mpi: draw how it would scale (.svg, .pdf or .png)"),
   { 0 },
 };
 
@@ -83,17 +41,12 @@ static double fraction(const mm_bench_result *result) {
   return rate ? result->value / result->limit : result->limit / result->value;
 }
 
-static void show_progress(const char *name, void *user) {
-  double *done = user;
-  progress_update(++*done, name);
-}
-
 // The name of the device that was measured.
 static const char *device_name(mm_cuda_device *facts) {
   return mm_cuda_describe(0, facts) == MM_OK ? facts->name : "unknown";
 }
 
-static int put_json(const mm_bench_results *results, bool cuda) {
+static int put_json(const mm_bench *results, bool cuda) {
   mm_cuda_device facts;
   cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "results");
   for (size_t i = 0; i < results->n; i++) {
@@ -102,13 +55,8 @@ static int put_json(const mm_bench_results *results, bool cuda) {
     cJSON_AddStringToObject(object, "name", entry->name);
     output_add_number(object, "value", entry->value);
     cJSON_AddStringToObject(object, "unit", entry->unit);
-    if (isnan(entry->limit)) {
-      cJSON_AddNullToObject(object, "limit");
-      cJSON_AddNullToObject(object, "fraction");
-    } else {
-      output_add_number(object, "limit", entry->limit);
-      output_add_number(object, "fraction", fraction(entry));
-    }
+    mm_json_add_defined(object, "limit", entry->limit);
+    mm_json_add_defined(object, "fraction", fraction(entry));
     if (!isnan(entry->reference)) output_add_number(object, "reference", entry->reference);
     cJSON_AddItemToArray(array, object);
   }
@@ -118,121 +66,131 @@ static int put_json(const mm_bench_results *results, bool cuda) {
   return output_json(root, EXIT_DONE);
 }
 
-static void put_table(const mm_bench_results *results, bool cuda) {
+static void put_digits(table *t, double value, int digits) {
+  if (isnan(value))
+    table_text(t, "");
+  else
+    table_format(t, "%.*g", digits, value);
+}
+
+static int put_table(const mm_bench *results, bool cuda) {
   mm_cuda_device facts;
   table *t = table_create(
       (const char *const[]){ "<what", "value", "<unit", "limit", "fraction", "reference" }, 6);
   for (size_t i = 0; i < results->n; i++) {
     const mm_bench_result *entry = &results->entry[i];
-    char text[32];
     table_text(t, entry->name);
-    snprintf(text, sizeof text, "%.4g", entry->value);
-    table_text(t, text);
+    put_digits(t, entry->value, 4);
     table_text(t, entry->unit);
-    snprintf(text, sizeof text, "%.4g", entry->limit);
-    table_text(t, isnan(entry->limit) ? "" : text);
-    snprintf(text, sizeof text, "%.3g", fraction(entry));
-    table_text(t, isnan(entry->limit) ? "" : text);
-    snprintf(text, sizeof text, "%.4g", entry->reference);
-    table_text(t, isnan(entry->reference) ? "" : text);
+    put_digits(t, entry->limit, 4);
+    put_digits(t, fraction(entry), 3);
+    put_digits(t, entry->reference, 4);
   }
   table_print(t);
   printf("instruction set: %s\n", mm_isa_name());
   if (cuda) printf("CUDA device: %s\n", device_name(&facts));
+  return EXIT_DONE;
 }
 
-static bool named(const option_texts *names, const char *name) {
-  for (size_t i = 0; i < names->n; i++)
-    if (strcmp(names->value[i], name) == 0) return true;
+// ---------------------------------------------------------------------------------------------
+// What is to be measured
+
+enum { NAMES_MOST = 16 };
+
+static bool among(const char *const *names, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(names[i], name) == 0) return true;
   return false;
 }
 
-static int check_names(const option_texts *given) {
-  const char *names[BENCH_COUNT];
-  for (size_t i = 0; i < BENCH_COUNT; i++)
-    names[i] = benches[i].name;
-  for (size_t i = 0; i < given->n; i++) {
-    size_t j = 0;
-    while (j < BENCH_COUNT && strcmp(names[j], given->value[i]) != 0)
-      j++;
-    char near[SUGGESTION_SIZE];
-    if (j == BENCH_COUNT)
+static bool named(const bench_args *args, const char *name) {
+  return among(args->common.positional.value, args->common.positional.n, name);
+}
+
+static bool on_cuda(const bench_args *args) {
+  return args->backend != NULL && strcmp(args->backend, "cuda") == 0;
+}
+
+// Those of the cases; `cuda` among them stands for --backend cuda.
+static size_t list_names(const char *names[NAMES_MOST]) {
+  size_t n = 0;
+  for (const mm_bench_case *c = mm_bench_cases; c->name != NULL && n < NAMES_MOST - 1; c++)
+    if (!among(names, n, c->name)) names[n++] = c->name;
+  names[n++] = "cuda";
+  return n;
+}
+
+// Whether a benchmark has a case for the backend that was asked for.
+static bool is_offered(const bench_args *args, const char *name) {
+  if (strcmp(name, "cuda") == 0) return args->backend == NULL || on_cuda(args);
+  for (const mm_bench_case *c = mm_bench_cases; c->name != NULL; c++)
+    if (strcmp(c->name, name) == 0 && (c->place == MM_BENCH_CUDA) == on_cuda(args)) return true;
+  return false;
+}
+
+static int check_names(const bench_args *args) {
+  const char *names[NAMES_MOST];
+  const size_t n = list_names(names);
+  const option_texts *given = &args->common.positional;
+  char near[SUGGESTION_SIZE];
+  for (size_t i = 0; i < given->n; i++)
+    if (!among(names, n, given->value[i]))
       return fail_usage("unknown benchmark '%s'%s", given->value[i],
-                        options_suggestion(given->value[i], names, BENCH_COUNT, "", near));
-  }
+                        options_suggestion(given->value[i], names, n, "", near));
+  for (size_t i = 0; i < n; i++)
+    if (named(args, names[i]) && !is_offered(args, names[i]))
+      return fail_usage("benchmark '%s' has nothing to measure with --backend %s", names[i],
+                        args->backend);
   return EXIT_DONE;
 }
 
-// What is to be measured where; bit i stands for benches[i].
-typedef struct choice {
-  unsigned cpu, cuda;
-} choice;
-
-static int refuse_backend(const char *name, const char *backend) {
-  return fail_usage("benchmark '%s' has nothing to measure with --backend %s", name, backend);
-}
-
-static int choose_named(const option_texts *names, const char *backend, choice *out) {
-  const bool cuda = backend != NULL && strcmp(backend, "cuda") == 0;
-  for (unsigned i = 0; i < BENCH_COUNT; i++) {
-    const bench *b = &benches[i];
-    if (!named(names, b->name)) continue;
-    if (b->cpu == NULL && backend != NULL && !cuda) return refuse_backend(b->name, backend);
-    if (cuda && b->cpu != NULL && b->cuda == NULL) return refuse_backend(b->name, backend);
-    if (b->cpu == NULL)
-      out->cuda = ~0u;
-    else if (cuda)
-      out->cuda |= 1u << i;
-    else
-      out->cpu |= 1u << i;
-  }
-  return EXIT_DONE;
-}
-
-static int choose(const bench_args *args, choice *out) {
-  const option_texts *names = &args->common.positional;
-  int count, code = check_names(names);
-  *out = (choice){ 0 };
-  if (code != EXIT_DONE) return code;
-  if (names->n > 0) return choose_named(names, args->backend, out);
-  if (args->backend == NULL || strcmp(args->backend, "cpu") == 0) out->cpu = ~(1u << BENCH_MPI);
-  if (args->backend == NULL ? mm_cuda_find(&count) == MM_OK : strcmp(args->backend, "cuda") == 0)
-    out->cuda = ~0u;
-  return EXIT_DONE;
-}
-
-static mm_status measure(const choice *c, mm_bench_results *results) {
-  mm_status status = MM_OK;
-  double done = 0;
+// Ranks are measured only when they are named, a device also where there is one and nothing is.
+static bool is_wanted(const bench_args *args, const mm_bench_case *c) {
+  const bool cuda = c->place == MM_BENCH_CUDA;
   int count;
-  if (c->cuda != 0) status = mm_cuda_find(&count); // before anything else takes its time
+  if (args->common.positional.n > 0)
+    return (cuda && named(args, "cuda")) || (named(args, c->name) && cuda == on_cuda(args));
+  if (!cuda) return !on_cuda(args) && c->place != MM_BENCH_RANKS;
+  return args->backend == NULL ? mm_cuda_find(&count) == MM_OK : on_cuda(args);
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static void show_progress(const char *name, void *user) {
+  double *done = user;
+  progress_update(++*done, name);
+}
+
+static mm_status measure(const bench_args *args, mm_bench *results, bool *cuda) {
+  mm_status status = MM_OK;
+  int count;
+  *cuda = false;
+  for (const mm_bench_case *c = mm_bench_cases; c->name != NULL; c++)
+    *cuda = *cuda || (c->place == MM_BENCH_CUDA && is_wanted(args, c));
+  if (*cuda) status = mm_cuda_find(&count); // before anything else takes its time
   progress_begin("bench", 0, "measured");
-  for (unsigned i = 0; i < BENCH_COUNT && status == MM_OK; i++)
-    if (benches[i].cpu != NULL && c->cpu >> i & 1)
-      status = benches[i].cpu(results, show_progress, &done);
-  for (unsigned i = 0; i < BENCH_COUNT && status == MM_OK; i++)
-    if (benches[i].cuda != NULL && c->cuda >> i & 1)
-      status = benches[i].cuda(results, show_progress, &done);
+  for (const mm_bench_case *c = mm_bench_cases; c->name != NULL && status == MM_OK; c++)
+    if (is_wanted(args, c)) status = mm_bench_run(c, results);
   progress_end();
   return status;
 }
 
 static int run(void *raw) {
   const bench_args *args = raw;
-  choice c;
-  int code = choose(args, &c);
+  int code = check_names(args);
   if (code != EXIT_DONE) return code;
-  figure = args->figure;
-  if (figure != NULL && !named(&args->common.positional, "mpi"))
+  if (args->figure != NULL && !named(args, "mpi"))
     return fail_usage("option '--figure': only the benchmark 'mpi' makes one");
-  mm_bench_results results = { .quick = args->quick };
-  mm_status status = measure(&c, &results);
+  double done = 0;
+  bool cuda;
+  mm_bench results = {
+    .quick = args->quick, .figure = args->figure, .progress = show_progress, .user = &done
+  };
+  mm_status status = measure(args, &results, &cuda);
   if (status != MM_OK)
     code = fail_status(status);
-  else if (args->common.json)
-    code = put_json(&results, c.cuda != 0);
   else
-    put_table(&results, c.cuda != 0);
+    code = args->common.json ? put_json(&results, cuda) : put_table(&results, cuda);
   mm_bench_free(&results);
   return code;
 }

@@ -1,5 +1,6 @@
 // `devices`: what this machine has to train with.
 
+#include <math.h>
 #include <stdio.h>
 
 #include "backend/backend.h"
@@ -60,10 +61,7 @@ static cJSON *device_json(int number, const machine *m) {
   output_add_number(object, "multiprocessors", d->processors);
   output_add_number(object, "memory_bytes", (double)d->memory);
   output_add_number(object, "shared_memory_bytes", (double)d->shared);
-  if (d->clock_mhz > 0)
-    output_add_number(object, "clock_mhz", d->clock_mhz);
-  else
-    cJSON_AddNullToObject(object, "clock_mhz");
+  mm_json_add_defined(object, "clock_mhz", d->clock_mhz > 0 ? d->clock_mhz : (double)NAN);
   cJSON_AddStringToObject(object, "driver", version(d->driver, text));
   cJSON_AddStringToObject(object, "runtime", version(d->runtime, text));
   cJSON *tiles = cJSON_AddArrayToObject(object, "tiles");
@@ -84,10 +82,7 @@ static int put_json(const machine *m) {
   cJSON *devices = cJSON_AddArrayToObject(root, "devices");
   for (int i = 0; i < m->count; i++)
     cJSON_AddItemToArray(devices, device_json(i, m));
-  if (m->count == 0)
-    cJSON_AddStringToObject(root, "no_devices", m->reason);
-  else
-    cJSON_AddNullToObject(root, "no_devices");
+  output_add_text(root, "no_devices", m->count == 0 ? m->reason : NULL);
   cJSON_AddStringToObject(root, "auto", m->count > 0 ? "cuda" : "cpu");
   cJSON_AddStringToObject(root, "version", mm_version());
   cJSON_AddStringToObject(root, "build", mm_build_info());

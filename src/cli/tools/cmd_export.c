@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "cli/tools/export_events.h"
 #include "study/learn/learn.h"
 #include "study/run/run_table.h"
+#include "study/stats/csv.h"
 
 typedef struct export_args {
   command_args common;
@@ -34,142 +36,80 @@ static const char *const table_names[] = {
   "training", "curve",      "batch", "measure", NULL,
 };
 
+#define ARGS export_args
+
 static const option export_options[] = {
-  { .name = "csv",
-    .type = OPTION_FLAG,
-    .offset = offsetof(export_args, csv),
-    .help = "comma-separated values with a header line" },
-  { .name = "jsonl",
-    .type = OPTION_FLAG,
-    .offset = offsetof(export_args, jsonl),
-    .help = "one JSON object per row and line" },
-  { .name = "tensorboard",
-    .type = OPTION_FLAG,
-    .offset = offsetof(export_args, tensorboard),
-    .help = "event files for TensorBoard, a folder for each curve" },
-  { .name = "map",
-    .type = OPTION_TEXT,
-    .offset = offsetof(export_args, map),
-    .metavar = "FILE",
-    .help = "write the mean of a generation as a map file" },
-  { .name = "generation",
-    .type = OPTION_COUNT,
-    .offset = offsetof(export_args, generation),
-    .metavar = "G",
-    .help = "which generation --map takes (default: the last)",
-    .high = 9e15 },
-  { .name = "table",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(export_args, table),
-    .choices = table_names,
-    .help = "only this table" },
-  { .name = "out",
-    .type = OPTION_TEXT,
-    .offset = offsetof(export_args, out),
-    .metavar = "FILE|DIR",
-    .help = "write there instead of stdout; a DIR gets one CSV file per table, or the event files "
-            "(default for these: tensorboard in the run's folder)" },
-  { .name = "force",
-    .type = OPTION_FLAG,
-    .offset = offsetof(export_args, force),
-    .help = "replace files that exist" },
+  OPTION(FLAG, "csv", csv, NULL, "comma-separated values with a header line"),
+  OPTION(FLAG, "jsonl", jsonl, NULL, "one JSON object per row and line"),
+  OPTION(FLAG, "tensorboard", tensorboard, NULL,
+         "event files for TensorBoard, a folder for each curve"),
+  OPTION(TEXT, "map", map, "FILE", "write the mean of a generation as a map file"),
+  OPTION(COUNT, "generation", generation, "G", "which generation --map takes (default: the last)",
+         .high = 9e15),
+  OPTION(CHOICE, "table", table, NULL, "only this table", .choices = table_names),
+  OPTION(TEXT, "out", out, "FILE|DIR",
+         "write there instead of stdout; a DIR gets one CSV file per table, or the event files "
+         "(default for these: tensorboard in the run's folder)"),
+  OPTION(FLAG, "force", force, NULL, "replace files that exist"),
   { 0 },
 };
 
 // ---------------------------------------------------------------------------------------------
 // Rows as text
 
-typedef struct text {
-  char *at; // zero at the end
-  size_t used, room;
-} text;
-
-static void put(text *t, const char *bytes, size_t n) {
-  if (t->used + n + 1 > t->room) {
-    t->room = 2 * (t->used + n + 1);
-    t->at = realloc(t->at, t->room);
-    if (t->at == NULL) exit(fail(EXIT_FAILED, "%s", mm_status_text(MM_ERR_MEMORY)));
-  }
-  memcpy(t->at + t->used, bytes, n);
-  t->used += n;
-  t->at[t->used] = '\0';
-}
-
-static void put_text(text *t, const char *bytes) {
-  put(t, bytes, strlen(bytes));
-}
-
-static void put_number(text *t, const mm_run_column *column, const mm_run_cell *cell) {
-  char number[MM_JSON_NUMBER_SIZE];
-  if (column->kind == MM_RUN_REAL)
-    mm_json_format_number(cell->real, number);
-  else if (column->kind == MM_RUN_UNSIGNED)
-    snprintf(number, sizeof number, "%" PRIu64, (uint64_t)cell->integer);
-  else
-    snprintf(number, sizeof number, "%" PRId64, cell->integer);
-  put_text(t, number);
+static const char *format_number(const mm_run_column *column, const mm_run_cell *cell,
+                                 char out[MM_JSON_NUMBER_SIZE]) {
+  if (column->kind == MM_RUN_REAL) return mm_json_format_number(cell->real, out);
+  snprintf(out, MM_JSON_NUMBER_SIZE, column->kind == MM_RUN_UNSIGNED ? "%" PRIu64 : "%" PRId64,
+           cell->integer);
+  return out;
 }
 
 static bool is_text(const mm_run_column *column) {
   return column->kind == MM_RUN_WORD || column->kind == MM_RUN_TEXT;
 }
 
-// RFC 4180: quoted where a comma, a quote or a line's end asks for it.
-static void put_csv_text(text *t, const char *value) {
-  bool quoted = value[0] == '\0' || strpbrk(value, ",\"\r\n") != NULL;
-  if (quoted) put_text(t, "\"");
-  for (; *value != '\0'; value++) {
-    if (*value == '"') put_text(t, "\"");
-    put(t, value, 1);
-  }
-  if (quoted) put_text(t, "\"");
-}
-
-static void format_csv(const mm_run_table *of, const mm_run_cell *cell, text *t) {
+// What is undefined is an empty field, an empty text a quoted one.
+static void put_csv(FILE *f, const mm_run_table *of, const mm_run_cell *cell) {
+  char number[MM_JSON_NUMBER_SIZE];
   for (int i = 0; i < of->n; i++) {
-    if (i > 0) put_text(t, ",");
+    if (i > 0) fputc(',', f);
     if (cell[i].null) continue;
-    if (is_text(&of->column[i]))
-      put_csv_text(t, cell[i].data);
+    if (!is_text(&of->column[i]))
+      fputs(format_number(&of->column[i], &cell[i], number), f);
+    else if (((const char *)cell[i].data)[0] == '\0')
+      fputs("\"\"", f);
     else
-      put_number(t, &of->column[i], &cell[i]);
+      mm_csv_text(f, cell[i].data);
   }
-  put_text(t, "\n");
+  fputc('\n', f);
 }
 
-static void put_json_text(text *t, const char *value) {
-  cJSON *item = cJSON_CreateString(value);
+static void put_json_text(FILE *f, const char *text) {
+  cJSON *item = cJSON_CreateString(text);
   char *printed = mm_json_print(item, false);
   if (printed == NULL) exit(fail(EXIT_FAILED, "%s", mm_status_text(MM_ERR_MEMORY)));
-  put_text(t, printed);
+  fputs(printed, f);
   mm_free(printed);
   cJSON_Delete(item);
 }
 
-static void put_json_cell(text *t, const mm_run_column *column, const mm_run_cell *cell) {
-  bool infinite = column->kind == MM_RUN_REAL && !cell->null && cell->real - cell->real != 0;
-  if (cell->null) {
-    put_text(t, "null");
-  } else if (is_text(column)) {
-    put_json_text(t, cell->data);
-  } else {
-    if (infinite) put_text(t, "\"");
-    put_number(t, column, cell);
-    if (infinite) put_text(t, "\"");
-  }
-}
-
-static void format_jsonl(const mm_run_table *of, const mm_run_cell *cell, text *t) {
-  put_text(t, "{\"table\":\"");
-  put_text(t, of->name);
-  put_text(t, "\"");
+// Written piece by piece: there may be millions of rows.
+static void put_jsonl(FILE *f, const mm_run_table *of, const mm_run_cell *cell) {
+  char number[MM_JSON_NUMBER_SIZE];
+  fprintf(f, "{\"table\":\"%s\"", of->name);
   for (int i = 0; i < of->n; i++) {
-    put_text(t, ",\"");
-    put_text(t, of->column[i].name);
-    put_text(t, "\":");
-    put_json_cell(t, &of->column[i], &cell[i]);
+    const mm_run_column *column = &of->column[i];
+    const bool finite = column->kind != MM_RUN_REAL || isfinite(cell[i].real);
+    fprintf(f, ",\"%s\":", column->name);
+    if (cell[i].null)
+      fputs("null", f);
+    else if (is_text(column))
+      put_json_text(f, cell[i].data);
+    else
+      fprintf(f, finite ? "%s" : "\"%s\"", format_number(column, &cell[i], number));
   }
-  put_text(t, "}\n");
+  fputs("}\n", f);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -180,7 +120,6 @@ typedef struct target {
   char *temporary;
   FILE *file;
   bool csv;
-  text line;
   uint64_t rows;
   int error; // the first that writing met
 } target;
@@ -190,7 +129,6 @@ static void target_drop(target *t) {
   if (t->file != NULL && t->file != stdout) fclose(t->file);
   if (t->temporary != NULL) unlink(t->temporary);
   free(t->temporary);
-  free(t->line.at);
   *t = (target){ .path = t->path };
 }
 
@@ -203,9 +141,7 @@ static int target_failed(target *t) {
 static int target_open(target *t, const char *path, bool csv) {
   *t = (target){ .path = path, .csv = csv, .file = stdout };
   if (path == NULL) return EXIT_DONE;
-  size_t room = strlen(path) + 32;
-  t->temporary = memory_take(room, 1);
-  snprintf(t->temporary, room, "%s.tmp-%ld", path, (long)getpid());
+  t->temporary = memory_print("%s.tmp-%ld", path, (long)getpid());
   t->file = fopen(t->temporary, "wx");
   return t->file != NULL ? EXIT_DONE : target_failed(t);
 }
@@ -222,17 +158,12 @@ static int target_close(target *t) {
   if (code != 0 || rename(t->temporary, t->path) != 0) return target_failed(t);
   note("wrote %s (%" PRIu64 " rows)", t->path, t->rows);
   free(t->temporary);
-  free(t->line.at);
   return EXIT_DONE;
 }
 
 // Ends the walk where nobody reads any more, or the disk is full.
-static int put_line(target *t) {
-  if (t->file == stdout)
-    output_text(t->line.at);
-  else
-    fputs(t->line.at, t->file);
-  t->line.used = 0;
+static int end_line(target *t) {
+  if (t->file == stdout) output_text(""); // keeps the reason of a failure
   if (ferror(t->file) && t->error == 0) t->error = errno;
   return ferror(t->file);
 }
@@ -240,20 +171,15 @@ static int put_line(target *t) {
 static int put_row(const mm_run_table *of, const mm_run_cell *cell, void *user) {
   target *t = user;
   t->rows++;
-  if (t->csv)
-    format_csv(of, cell, &t->line);
-  else
-    format_jsonl(of, cell, &t->line);
-  return put_line(t);
+  (t->csv ? put_csv : put_jsonl)(t->file, of, cell);
+  return end_line(t);
 }
 
 static void put_header(target *t, const mm_run_table *of) {
-  for (int i = 0; i < of->n; i++) {
-    if (i > 0) put_text(&t->line, ",");
-    put_text(&t->line, of->column[i].name);
-  }
-  put_text(&t->line, "\n");
-  put_line(t);
+  for (int i = 0; i < of->n; i++)
+    fprintf(t->file, "%s%s", i > 0 ? "," : "", of->column[i].name);
+  fputc('\n', t->file);
+  end_line(t);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -290,35 +216,26 @@ static int put_file(mm_run *run, const export_args *args, const char *path) {
   return code;
 }
 
-static char *file_in(const char *folder, const char *name) {
-  size_t room = strlen(folder) + strlen(name) + 8;
-  char *path = memory_take(room, 1);
-  snprintf(path, room, "%s/%s.csv", folder, name);
-  return path;
-}
-
+// One file for each table that is asked for: all or none, so all are looked for before the first is
+// written.
 static int put_folder(mm_run *run, const export_args *args) {
   int code = EXIT_DONE;
   struct stat about;
   bool made;
   mm_status status = mm_run_make_folder(args->out, &made);
   if (status != MM_OK) return fail_status(status);
-  // all or none of them: look before the first is written
-  for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE && !args->force; i++) {
-    char *path = file_in(args->out, table_names[i]);
-    bool wanted = args->table == NULL || strcmp(args->table, table_names[i]) == 0;
-    if (wanted && lstat(path, &about) == 0)
-      code = fail_usage("option '--out': %s exists already (--force replaces it)", path);
-    free(path);
-  }
-  for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE; i++) {
-    export_args one = *args;
-    one.table = table_names[i];
-    char *path = file_in(args->out, table_names[i]);
-    if (args->table == NULL || strcmp(args->table, table_names[i]) == 0)
-      code = put_file(run, &one, path);
-    free(path);
-  }
+  for (int writing = args->force; writing < 2; writing++)
+    for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE; i++) {
+      if (args->table != NULL && strcmp(args->table, table_names[i]) != 0) continue;
+      export_args one = *args;
+      one.table = table_names[i];
+      char *path = memory_print("%s/%s.csv", args->out, one.table);
+      if (writing)
+        code = put_file(run, &one, path);
+      else if (lstat(path, &about) == 0)
+        code = fail_usage("option '--out': %s exists already (--force replaces it)", path);
+      free(path);
+    }
   return code;
 }
 

@@ -2,11 +2,7 @@
 
 #define _XOPEN_SOURCE 700
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "cli/core/command.h"
@@ -27,27 +23,16 @@ typedef struct report_args {
   uint64_t port;
 } report_args;
 
+#define ARGS report_args
+
 static const option report_options[] = {
-  { .name = "out",
-    .type = OPTION_TEXT,
-    .offset = offsetof(report_args, out),
-    .metavar = "DIR",
-    .help = "the folder for page and figures (default: that of the run, if it is one)" },
-  { .name = "no-figures",
-    .type = OPTION_FLAG,
-    .offset = offsetof(report_args, no_figures),
-    .help = "write the page only" },
-  { .name = "watch",
-    .type = OPTION_FLAG,
-    .offset = offsetof(report_args, watch),
-    .help = "write nothing, but serve the page on this machine until Ctrl-C; it refreshes itself" },
-  { .name = "port",
-    .type = OPTION_COUNT,
-    .offset = offsetof(report_args, port),
-    .metavar = "N",
-    .help = "of --watch; 0 for any that is free",
-    .fallback = "8080",
-    .high = 65535 },
+  OPTION(TEXT, "out", out, "DIR",
+         "the folder for page and figures (default: that of the run, if it is one)"),
+  OPTION(FLAG, "no-figures", no_figures, NULL, "write the page only"),
+  OPTION(FLAG, "watch", watch, NULL,
+         "write nothing, but serve the page on this machine until Ctrl-C; it refreshes itself"),
+  OPTION(COUNT, "port", port, "N", "of --watch; 0 for any that is free", .fallback = "8080",
+         .high = 65535),
   { 0 },
 };
 
@@ -63,13 +48,6 @@ typedef struct folder {
 // ---------------------------------------------------------------------------------------------
 // Places
 
-static char *join(const char *parent, const char *name, const char *ending) {
-  size_t room = strlen(parent) + strlen(name) + strlen(ending) + 2;
-  char *path = memory_take(room, 1);
-  snprintf(path, room, "%s/%s%s", parent, name, ending);
-  return path;
-}
-
 static int make_folder(const char *path) {
   bool made;
   mm_status status = mm_run_make_folder(path, &made);
@@ -79,9 +57,14 @@ static int make_folder(const char *path) {
 static void choose_folder(const report_args *args, const mm_report *report, folder *f) {
   struct stat about;
   f->path = args->out != NULL ? args->out : mm_report_folder(report, 0);
-  f->page = join(f->path, "report", ".html");
-  f->figures = join(f->path, "figures", "");
+  f->page = memory_print("%s/report.html", f->path);
+  f->figures = memory_print("%s/figures", f->path);
   f->fresh = stat(f->page, &about) != 0;
+}
+
+// The i-th file: each figure in all formats.
+static char *figure_path(const folder *f, const mm_report_figure *figure, size_t i) {
+  return memory_print("%s/%s%s", f->figures, figure[i / ENDINGS].name, endings[i % ENDINGS]);
 }
 
 // Figures beside a page of ours are ours too, others may be anybody's.
@@ -89,7 +72,7 @@ static int check_figures(const folder *f, const mm_report_figure *figure, size_t
   struct stat about;
   int code = EXIT_DONE;
   for (size_t i = 0; i < n * ENDINGS && f->fresh && code == EXIT_DONE; i++) {
-    char *path = join(f->figures, figure[i / ENDINGS].name, endings[i % ENDINGS]);
+    char *path = figure_path(f, figure, i);
     if (lstat(path, &about) == 0)
       code = fail(EXIT_USAGE,
                   "%s exists, and no report beside it: choose another folder with --out", path);
@@ -112,7 +95,7 @@ static int draw(const mm_report *report, const folder *f, const mm_report_figure
   int code = make_folder(f->figures);
   progress_begin("figures", (double)(n * ENDINGS), "figures");
   for (size_t i = 0; i < n * ENDINGS && code == EXIT_DONE; i++) {
-    char *path = join(f->figures, figure[i / ENDINGS].name, endings[i % ENDINGS]);
+    char *path = figure_path(f, figure, i);
     if (mm_report_draw(report, &figure[i / ENDINGS], path) == MM_OK)
       cJSON_AddItemToArray(drawn, cJSON_CreateString(path));
     else

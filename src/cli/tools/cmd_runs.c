@@ -29,11 +29,9 @@ typedef struct folder_list {
 } folder_list;
 
 static char *join(const char *folder, const char *name) {
-  size_t length = strlen(folder), room = length + strlen(name) + 2;
-  char *path = memory_take(room, 1);
+  size_t length = strlen(folder);
   bool slash = length > 0 && folder[length - 1] == '/';
-  snprintf(path, room, "%s%s%s", folder, slash ? "" : "/", name);
-  return path;
+  return memory_print("%s%s%s", folder, slash ? "" : "/", name);
 }
 
 static bool holds_run(const char *folder) {
@@ -252,18 +250,8 @@ static const char *state_of(const entry *e) {
 
 enum { COLUMNS = 10 };
 
-static void add_or_null(cJSON *object, const char *key, bool known, double value) {
-  if (known)
-    output_add_number(object, key, value);
-  else
-    cJSON_AddNullToObject(object, key);
-}
-
-static void add_text_or_null(cJSON *object, const char *key, const char *text) {
-  if (text != NULL && text[0] != '\0')
-    cJSON_AddStringToObject(object, key, text);
-  else
-    cJSON_AddNullToObject(object, key);
+static const char *or_null(const char *text) {
+  return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
 static cJSON *entry_json(entry *e) {
@@ -271,23 +259,24 @@ static cJSON *entry_json(entry *e) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "run", e->path);
   cJSON_AddStringToObject(object, "state", state_of(e));
-  add_text_or_null(object, "error", e->error);
+  output_add_text(object, "error", or_null(e->error));
   if (!e->readable) return object;
-  add_text_or_null(object, "command", e->command);
+  output_add_text(object, "command", or_null(e->command));
   cJSON_AddItemToObject(object, "env", e->envs);
   e->envs = NULL;
   if (e->damaged) return object;
   output_add_number(object, "generations", (double)s->generations);
-  add_or_null(object, "planned", e->plan.generations > 0, (double)e->plan.generations);
+  mm_json_add_defined(object, "planned",
+                      e->plan.generations > 0 ? (double)e->plan.generations : NAN);
   output_add_number(object, "evaluations", (double)s->evaluations);
   output_add_number(object, "env_steps", (double)s->env_steps);
-  add_or_null(object, "best_validation", e->validated, e->best);
-  add_or_null(object, "best_generation", e->validated, (double)e->best_generation);
+  mm_json_add_defined(object, "best_validation", e->validated ? e->best : NAN);
+  mm_json_add_defined(object, "best_generation", e->validated ? (double)e->best_generation : NAN);
   output_add_number(object, "trainings", (double)s->trainings);
-  add_or_null(object, "seeds", e->plan.trainings > 0, (double)e->plan.trainings);
+  mm_json_add_defined(object, "seeds", e->plan.trainings > 0 ? (double)e->plan.trainings : NAN);
   output_add_number(object, "seconds", s->seconds);
-  add_text_or_null(object, "started", s->started);
-  add_text_or_null(object, "last", s->last);
+  output_add_text(object, "started", or_null(s->started));
+  output_add_text(object, "last", or_null(s->last));
   cJSON_AddItemToObject(object, "sessions", e->sessions);
   e->sessions = NULL;
   return object;
@@ -299,10 +288,8 @@ static void put_or_dash(table *t, const char *text) {
 
 static void put_envs(table *t, const entry *e) {
   int n = cJSON_GetArraySize(e->envs);
-  const char *first = n > 0 ? e->envs->child->valuestring : "";
-  size_t room = strlen(first) + 32;
-  char *text = memory_take(room, 1);
-  snprintf(text, room, n > 1 ? "%s +%d" : "%s", first, n - 1);
+  char *text =
+      memory_print(n > 1 ? "%s +%d" : "%s", n > 0 ? e->envs->child->valuestring : "", n - 1);
   put_or_dash(t, text);
   free(text);
 }
@@ -324,12 +311,7 @@ static void put_backends(table *t, const entry *e) {
 
 // "3/8", or "3" where it is not known of how many.
 static void put_share(table *t, int64_t done, int64_t planned) {
-  char text[64];
-  if (planned > 0)
-    snprintf(text, sizeof text, "%lld/%lld", (long long)done, (long long)planned);
-  else
-    snprintf(text, sizeof text, "%lld", (long long)done);
-  table_text(t, text);
+  table_format(t, planned > 0 ? "%lld/%lld" : "%lld", (long long)done, (long long)planned);
 }
 
 // A training has no generations; its evaluations are its seeds.
@@ -371,10 +353,7 @@ static void put_row(table *t, const entry *e) {
   if (column == COLUMNS) return;
   put_counts(t, e);
   table_number(t, (double)e->summary.env_steps);
-  if (e->validated)
-    table_number(t, e->best);
-  else
-    table_text(t, "-");
+  table_defined(t, e->validated ? e->best : NAN);
   put_backends(t, e);
   put_time(t, e->summary.last);
 }

@@ -5,10 +5,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/core/memory.h"
 #include "cli/core/terminal.h"
@@ -40,11 +38,8 @@ static int write_to(mm_run *run, const char *path, bool force) {
 }
 
 int export_events(mm_run *run, const char *out, bool force) {
-  const char *folder = mm_run_folder_of(run), *name = "/tensorboard";
   if (out != NULL) return write_to(run, out, force);
-  size_t size = strlen(folder) + strlen(name) + 1;
-  char *path = memory_take(size, 1);
-  snprintf(path, size, "%s%s", folder, name);
+  char *path = memory_print("%s/tensorboard", mm_run_folder_of(run));
   int code = write_to(run, path, force);
   free(path);
   return code;

@@ -1,0 +1,137 @@
+// The arguments of `env show` and `env play`, and trained policies.
+
+#include "cli/env/env_args.h"
+
+#include <string.h>
+
+#include "cli/argument/env_facts.h"
+#include "cli/core/terminal.h"
+#include "env/grid/grid_task.h"
+
+const char *const env_termination_names[] = { "absorb", "restart", NULL };
+const char *const env_rules_names[] = { "gymnax", "minatar", NULL };
+const char *const env_flavour_names[] = { "brax", "gymnasium", NULL };
+const char *const env_physics_names[] = { "own", "mujoco", NULL };
+static const char *const switch_names[] = { "off", "on", NULL };
+
+#define ARGS env_args
+
+const option env_settings[] = {
+  OPTION(NUMBER, "gamma", gamma, "G", "Grid-World: discount factor", .fallback = "0.99", .low = 0,
+         .high = 0.999999),
+  OPTION(PLACE, "termination", termination, NULL,
+         "Grid-World: the episode ends, or goes on from the start",
+         .choices = env_termination_names, .fallback = "absorb"),
+  OPTION(
+      PLACE, "rules", rules, NULL,
+      "MinAtar: those of gymnax, or the original's with sticky actions (default: as the ID says)",
+      .choices = env_rules_names),
+  OPTION(PLACE, "gymnasium_walls", gymnasium_walls, NULL,
+         "MountainCarContinuous: the left wall stops the car, as in Gymnasium (default off)",
+         .choices = switch_names),
+  OPTION(PLACE, "flavour", flavour, NULL,
+         "Hopper, HalfCheetah, Ant: contacts, integrator and start of brax, or of Gymnasium's -v4 "
+         "(default: as the ID says)",
+         .choices = env_flavour_names),
+  OPTION(PLACE, "physics", physics, NULL,
+         "Hopper, HalfCheetah, Ant: our own engine, or the MuJoCo library (default own)",
+         .choices = env_physics_names, .direct = true),
+  OPTION(PLACE, "fresh_reset", fresh_reset, NULL,
+         "Hopper, HalfCheetah, Ant: each episode has a start of its own, or that of the first "
+         "(default on here; off when training)",
+         .choices = switch_names),
+  { 0 },
+};
+
+static int check(const command *c, const env_args *args, const env_options *options, const char *id,
+                 bool grid) {
+  const char *const *foreign = grid ? options->vec : options->grid;
+  for (; *foreign != NULL; foreign++)
+    if (options_given(c, &args->common, *foreign))
+      return fail_usage("option '--%s' is for %s, not for '%s'", *foreign,
+                        grid ? "classic control, bodies and MinAtar" : "Grid-World", id);
+  for (size_t i = 0; env_settings[i].name != NULL; i++) {
+    const char *whose =
+        env_setting_owner(env_settings[i].name, grid ? GROUP_GRID : env_group_of(id), id);
+    if ((args->common.set >> i & 1) != 0 && whose != NULL)
+      return fail_usage("setting '%s' is for %s, not for '%s'", env_settings[i].name, whose, id);
+  }
+  return EXIT_DONE;
+}
+
+int env_args_open(const command *c, const env_args *args, const char *id,
+                  const env_options *options, mm_env **out) {
+  mm_status status = mm_env_open(id, out);
+  if (status != MM_OK) return fail_reading(status, "");
+  int code = check(c, args, options, id, mm_env_is_grid(*out));
+  if (code == EXIT_DONE) return code;
+  mm_env_destroy(*out);
+  *out = NULL;
+  return code;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Trained policies
+
+static int refuse(mm_status status) {
+  return fail(exit_code_of(status), "option '--policy': %s", mm_last_error());
+}
+
+int policy_argument_open(const char *text, const char *id, mm_env_rules rules,
+                         policy_argument *out) {
+  *out = (policy_argument){ 0 };
+  mm_status status = mm_policy_load(text, &out->policy);
+  if (status != MM_OK) return refuse(status);
+  out->info = mm_policy_describe(out->policy);
+  const char *name = id != NULL ? id : out->info.env_id;
+  status = mm_env_open(name, &out->env);
+  if (status != MM_OK && id == NULL) return fail_reading(status, text); // the name is the file's
+  if (status != MM_OK) return fail_status(status);
+  const char *whose = env_setting_owner("rules", env_group_of(name), name);
+  if (rules != MM_RULES_BY_ID && whose != NULL)
+    return fail_usage("setting 'rules' is for %s, not for '%s'", whose, name);
+  const bool other = id != NULL && strcmp(id, out->info.env_id) != 0;
+  out->rules = rules;
+  if (rules == MM_RULES_BY_ID && !other) out->rules = (mm_env_rules)out->info.settings.ampo.rules;
+  status = mm_evaluate_check(out->policy, out->env, out->rules);
+  return status == MM_OK ? EXIT_DONE : refuse(status);
+}
+
+void policy_argument_release(policy_argument *a) {
+  mm_player_destroy(a->player);
+  mm_policy_destroy(a->policy);
+  mm_env_destroy(a->env);
+  *a = (policy_argument){ 0 };
+}
+
+bool env_policy_trained(const env_args *args) {
+  return args->policy != NULL && strcmp(args->policy, "random") != 0;
+}
+
+int env_policy_check(const command *c, const env_args *args) {
+  static const char *const needy[] = { "agent", "greedy" };
+  for (int i = 0; i < 2 && !env_policy_trained(args); i++)
+    if (options_given(c, &args->common, needy[i]))
+      return fail_usage("option '--%s' needs '--policy' with a run or a file", needy[i]);
+  return EXIT_DONE;
+}
+
+// a body and walls as the policy knows them, unless others were asked for
+static void take_world(const mm_policy_info *info, const char *id, env_args *args) {
+  const mm_ampo_config *trained = &info->settings.ampo;
+  const bool same = id == NULL || strcmp(id, info->env_id) == 0;
+  if (args->flavour == 0 && same) args->flavour = (int)trained->flavour;
+  if (args->physics == 0) args->physics = (int)trained->physics;
+  if (args->gymnasium_walls == 0 && trained->gymnasium_walls) args->gymnasium_walls = SWITCH_ON;
+}
+
+int env_policy_open(env_args *args, const char *id, policy_argument *out) {
+  int code = policy_argument_open(args->policy, id, (mm_env_rules)args->rules, out);
+  if (code != EXIT_DONE) return code;
+  if (args->agent >= out->info.n)
+    return fail_usage("option '--agent': %s has agents 0 to %zu", args->policy, out->info.n - 1);
+  args->rules = (int)out->rules;
+  take_world(&out->info, id, args);
+  mm_status status = mm_player_create(out->policy, (size_t)args->agent, &out->player);
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
