@@ -183,7 +183,9 @@ static void take_result(const mm_job *job, const mm_result *result, void *user) 
   pthread_mutex_lock(&s->lock);
   mm_job_entry *e = &s->entry[place];
   e->ended = true;
-  if (s->run) {
+  if (s->has_lists) {
+    mm_job_store_list_result(s, place, result);
+  } else if (s->run) {
     e->pending = store_job(s, place, result) != MM_OK;
     if (e->pending) {
       s->n_pending++;
@@ -221,9 +223,10 @@ static mm_status take_jobs(mm_job_store *s, size_t first, const mm_job *jobs, si
   s->fresh = mm_alloc_array(open, sizeof *s->fresh);
   if (!s->job || !s->place || !s->fresh)
     return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", open);
+  const bool saves = s->run && !s->has_lists;
   s->hooks = (mm_job_hooks){ .ended = take_result,
-                             .save = s->run ? save_state : NULL,
-                             .save_seconds = s->run ? s->save_seconds : 0,
+                             .save = saves ? save_state : NULL,
+                             .save_seconds = saves ? s->save_seconds : 0,
                              .trained = s->see_net ? take_net : NULL,
                              .user = s };
   for (size_t i = 0; i < n; i++) {
@@ -248,6 +251,13 @@ static void release_jobs(mm_job_store *s) {
   s->place = NULL;
   s->fresh = NULL;
   s->n_job = 0;
+}
+
+// What a checkpoint fails at must not hide why the list did not come to its end.
+static void end_list(mm_job_store *s, size_t n) {
+  sentence before = keep_sentence();
+  mm_job_store_list_end(s, s->first, n);
+  restore_sentence(&before);
 }
 
 // Results of this call take their places among the others.
@@ -277,6 +287,10 @@ static void tell_progress(size_t done, size_t total, uint64_t env_steps, void *u
 static void complete_report(const mm_job_store *s, size_t n, const mm_backend_report *own) {
   mm_backend_report *report = s->backend->report;
   if (!report) return;
+  if (s->has_lists) { // nobody asks which of all it was
+    *report = *own;
+    return;
+  }
   *report = (mm_backend_report){
     .cuda = own->cuda, .threads = own->threads, .ranks = own->ranks, .trouble = n
   };
@@ -318,12 +332,14 @@ mm_status mm_job_store_run(mm_job_store *s, const mm_backend_config *backend, si
     config.report = &own;
     config.user = s;
     if (backend->progress) config.progress = tell_progress;
+    if (s->has_lists) mm_job_store_list_begin(s);
     double start = mm_clock_seconds();
     status = mm_backend_run(&config, s->job, s->n_job, s->fresh);
     s->work.seconds += mm_clock_seconds() - start;
     if (s->n_job > 0) s->work.ran |= own.cuda ? MM_BACKEND_ON_CUDA : MM_BACKEND_ON_CPU;
     if (s->run && store_pending(s, true) != MM_OK) status = s->trouble_status;
     merge(s);
+    if (s->has_lists) end_list(s, n);
     complete_report(s, n, &own);
   }
   release_jobs(s);

@@ -73,6 +73,24 @@ typedef struct mm_job_store_work {
 mm_job_store_work mm_job_store_work_of(const mm_job_store *store);
 
 // ---------------------------------------------------------------------------------------------
+// Lists instead of batches, for a search: its generations get into the database in one piece, by
+// other calls. Until then the results of their jobs are checkpointed as they end (those of whole
+// jobs, without curves), and whoever announces the same list again, in this process or the next,
+// finds them.
+
+// Gives the next places to a list, from *first on; a list that is there keeps those it has. It is
+// known by its generation and stage; of one generation there are at most four.
+mm_status mm_job_store_list(mm_job_store *store, int64_t generation, int stage, const mm_job *job,
+                            size_t n, size_t *first);
+
+// The generation is stored: within its transaction, and after its commit. All lists end.
+mm_status mm_job_store_forget_lists(mm_job_store *store);
+void mm_job_store_clear_lists(mm_job_store *store);
+
+// Bytes that a list of n takes while it runs, beside its curves.
+double mm_job_store_list_bytes(size_t n);
+
+// ---------------------------------------------------------------------------------------------
 // Networks. With `see` set, before the first batch, they are kept until mm_job_store_finish, and
 // shown once each: those that were kept when their batch is announced, others by the thread that
 // trained them. A job whose networks were not kept is done again unless `complete`.

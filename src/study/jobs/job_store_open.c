@@ -63,7 +63,7 @@ mm_job_store_work mm_job_store_work_of(const mm_job_store *s) {
 // ---------------------------------------------------------------------------------------------
 // Places
 
-static mm_status reserve(mm_job_store *s, size_t n) {
+mm_status mm_job_store_reserve(mm_job_store *s, size_t n) {
   size_t total = s->n + n;
   if (total > s->room) {
     size_t room = total > 2 * s->room ? total : 2 * s->room;
@@ -192,7 +192,7 @@ static mm_status enter(mm_job_store *s, const mm_job_batch *batch, size_t first)
 mm_status mm_job_store_batch(mm_job_store *s, const mm_job_batch *batch, size_t *first) {
   *first = s->n;
   if (s->run) MM_TRY(enter(s, batch, s->n));
-  MM_TRY(reserve(s, batch->jobs));
+  MM_TRY(mm_job_store_reserve(s, batch->jobs));
   MM_TRY(claim(s, batch, *first));
   for (size_t i = 0; i < batch->jobs; i++)
     s->entry[*first + i].seed = batch->job[i].seed;

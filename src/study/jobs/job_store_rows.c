@@ -147,7 +147,9 @@ mm_status mm_job_store_load(mm_job_store *s) {
   MM_TRY(settle(&r, mm_run_each_training(s->run, take_training, &r)));
   MM_TRY(settle(&r, mm_run_each_point(s->run, take_point, &r)));
   MM_TRY(check_curves(&r));
-  return settle(&r, mm_run_each_kept(s->run, take_kept, &r));
+  MM_TRY(settle(&r, mm_run_each_kept(s->run, take_kept, &r)));
+  s->has_rows = s->n_found > 0;
+  return MM_OK;
 }
 
 void mm_job_store_release_found(mm_job_store *s) {
@@ -160,4 +162,7 @@ void mm_job_store_release_found(mm_job_store *s) {
       mm_free(s->found_batch[i].words[k]);
   mm_free(s->found);
   mm_free(s->found_batch);
+  s->found = NULL;
+  s->found_batch = NULL;
+  s->n_found = s->n_found_batch = s->claimed = 0;
 }

@@ -53,45 +53,41 @@ static mm_status open_controls(mm_learn *l, const mm_learn_start *start) {
   return status;
 }
 
-// Takes the work space, `d` being the dimension, or only counts its bytes.
-static bool lay_out(mm_learn *l, size_t d, bool take, double *bytes) {
-  size_t tasks = l->controls.n_task, scores = (MM_LEARN_CONTROLS + 1) * tasks;
+// Slices of the work space, `d` being the dimension and `state` the bytes of the strategy's state,
+// or only their size where there is no arena yet.
+static size_t lay_out(mm_learn *l, size_t d, size_t state, mm_arena *arena) {
+  size_t tasks = l->controls.n_task, scores = (MM_LEARN_CONTROLS + 1) * tasks, bytes = 0;
   size_t jobs = l->n_job > scores ? l->n_job : scores;
-  bool all = true;
-  *bytes = 0;
-#define TAKE(field, count)                                                                         \
+#define SLICE(field, count)                                                                        \
   do {                                                                                             \
-    *bytes += (double)(count) * (double)sizeof *l->field;                                          \
-    if (take) l->field = mm_alloc_array((count), sizeof *l->field);                                \
-    all = all && (!take || l->field);                                                              \
+    bytes += mm_arena_size_of((count) * sizeof *l->field);                                         \
+    if (arena) l->field = mm_arena_take(arena, (count) * sizeof *l->field);                        \
   } while (0)
-  TAKE(member, l->n_member * d);
-  TAKE(fitness, l->n_member);
-  TAKE(raw, l->n_member);
-  TAKE(part, l->n_member);
-  TAKE(order, l->n_member);
-  TAKE(best, d);
-  TAKE(kept, d);
-  TAKE(value, tasks);
-  TAKE(job, jobs);
-  TAKE(result, jobs);
-  TAKE(job_row, l->n_job);
-  TAKE(score_row, scores);
-  TAKE(early.early, l->n_job + scores);
-  l->early.room = l->n_job + scores;
+  SLICE(member, l->n_member * d);
+  SLICE(fitness, l->n_member);
+  SLICE(raw, l->n_member);
+  SLICE(part, l->n_member);
+  SLICE(order, l->n_member);
+  SLICE(best, d);
+  SLICE(stored_mean, d);
+  SLICE(value, tasks);
+  SLICE(state, state);
+  SLICE(next, state);
+  SLICE(job, jobs);
+  SLICE(job_row, l->n_job);
+  SLICE(score_row, scores);
   for (int c = 0; c < MM_LEARN_CONTROLS; c++)
-    TAKE(controls.value[c], tasks);
-#undef TAKE
-  return all;
+    SLICE(controls.value[c], tasks);
+#undef SLICE
+  return bytes;
 }
 
 static mm_status take_memory(mm_learn *l) {
-  double bytes;
-  bool all = lay_out(l, mm_es_get_config(l->es)->dimension, true, &bytes);
-  l->state = mm_alloc(mm_es_state_size(l->es));
-  if (!all || !l->state)
+  const size_t d = mm_es_get_config(l->es)->dimension, state = mm_es_state_size(l->es);
+  if (mm_arena_create(lay_out(l, d, state, NULL), &l->arena) != MM_OK)
     return MM_FAIL(MM_ERR_MEMORY, "no memory for a search with %zu trainings a generation",
                    l->n_job);
+  lay_out(l, d, state, &l->arena);
   return MM_OK;
 }
 
@@ -111,25 +107,19 @@ static double curve_bytes(const mm_learn *l) {
 static mm_status check_memory(mm_learn *l) {
   const mm_es_config es = mm_search_es(&l->plan.settings.search, l->plan.seed);
   char what[96];
-  double bytes;
-  (void)lay_out(l, es.dimension, false, &bytes);
+  double bytes = (double)lay_out(l, es.dimension, 0, NULL) + mm_job_store_list_bytes(l->n_job);
   snprintf(what, sizeof what, "population %zu: a generation of %zu trainings", l->n_member,
            l->n_job);
   return mm_memory_check(bytes + 2 * mm_es_bytes(&es) + curve_bytes(l), what);
 }
 
-// Trains nothing, but makes everything that a training needs: what is wrong with the settings shows
-// now, and not in the middle of the run.
+// What is wrong with the settings of any phase shows now, and not in the middle of the run.
 static mm_status rehearse(const mm_learn *l) {
-  const volatile int stop = 1;
   for (size_t i = 0; i < l->n_phase * l->plan.n_env; i++) {
     mm_settings settings = mm_learn_phase_settings(l, (int32_t)(i / l->plan.n_env));
     mm_job job = { .env = l->env[i % l->plan.n_env], .map = l->control_map[MM_CONTROL_INITIAL] };
     mm_settings_bind(&settings, &job);
-    mm_result result;
-    mm_status status = mm_job_run(&job, &stop, &result);
-    mm_result_release(&result);
-    if (status != MM_ERR_INTERRUPTED && status != MM_OK) return status;
+    MM_TRY(mm_job_rehearse(&job));
   }
   return MM_OK;
 }
@@ -152,7 +142,8 @@ static mm_status prepare(mm_learn *l, const mm_learn_start *start) {
   MM_TRY(take_memory(l));
   l->view.fitness_mean = l->view.fitness_best = NAN;
   l->view.sigma = mm_es_sigma(l->es);
-  memcpy(l->kept, mm_es_mean(l->es), mm_es_get_config(l->es)->dimension * sizeof *l->kept);
+  memcpy(l->stored_mean, mm_es_mean(l->es),
+         mm_es_get_config(l->es)->dimension * sizeof *l->stored_mean);
   mm_es_save(l->es, l->state);
   return MM_OK;
 }
@@ -167,37 +158,19 @@ static mm_status take(mm_learn **out) {
   *out = mm_alloc(sizeof **out);
   if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for a search");
   memset(*out, 0, sizeof **out);
-  mm_status status = mm_learn_kept_open(&(*out)->early);
-  if (status == MM_OK) return MM_OK;
-  mm_free(*out);
-  *out = NULL;
-  return status;
+  return MM_OK;
 }
 
 void mm_learn_close(mm_learn *l) {
   if (!l) return;
-  mm_learn_kept_close(&l->early);
+  mm_job_store_close(l->store);
   mm_run_close(l->run);
   mm_es_destroy(l->es);
   for (size_t i = 0; i < MM_LEARN_ENVS; i++)
     mm_env_destroy(l->env[i]);
-  for (int c = 0; c < MM_LEARN_CONTROLS; c++) {
+  for (int c = 0; c < MM_LEARN_CONTROLS; c++)
     mm_map_destroy(l->control_map[c]);
-    mm_free(l->controls.value[c]);
-  }
-  mm_free(l->member);
-  mm_free(l->fitness);
-  mm_free(l->raw);
-  mm_free(l->part);
-  mm_free(l->order);
-  mm_free(l->best);
-  mm_free(l->kept);
-  mm_free(l->value);
-  mm_free(l->job);
-  mm_free(l->result);
-  mm_free(l->job_row);
-  mm_free(l->score_row);
-  mm_free(l->state);
+  mm_arena_destroy(&l->arena);
   mm_free(l);
 }
 
@@ -228,6 +201,7 @@ static mm_status create(mm_learn *l, const char *folder, const mm_learn_start *s
   mm_status status = mm_run_create(folder, "learn", config, &l->run);
   mm_free(config);
   if (status == MM_OK) status = store_start(l);
+  if (status == MM_OK) status = mm_job_store_open(l->run, &l->store);
   for (size_t i = 0; i < l->plan.n_env && status == MM_OK; i++)
     status = mm_learn_copy_task(start, i, folder);
   return status;
@@ -284,7 +258,7 @@ static void finish_mean(replay *r) {
   mm_learn *l = r->l;
   if (r->n_value == l->controls.n_task) {
     mm_learn_score score = mm_learn_score_of(&l->controls, l->value, r->generation);
-    mm_learn_note_best(l, &score, l->value, l->kept);
+    mm_learn_note_best(l, &score, l->value, l->stored_mean);
   }
   r->n_value = 0;
 }
@@ -368,7 +342,7 @@ static mm_status replay_generations(mm_learn *l) {
   mm_es_destroy(l->es);
   l->es = es;
   mm_es_save(es, l->state);
-  memcpy(l->kept, mm_es_mean(es), mm_es_get_config(es)->dimension * sizeof *l->kept);
+  memcpy(l->stored_mean, mm_es_mean(es), mm_es_get_config(es)->dimension * sizeof *l->stored_mean);
   l->view.generation = row.generation;
   l->view.sigma = row.sigma;
   l->view.fitness_mean = row.fitness_mean;
@@ -409,7 +383,7 @@ static mm_status resume(mm_learn *l, const char *folder, int64_t generations,
   if (generations > 0 && generations != l->generations)
     MM_TRY(change_length(l, generations, start));
   MM_TRY(replay_scores(l));
-  return mm_learn_kept_load(l);
+  return mm_job_store_open(l->run, &l->store);
 }
 
 mm_status mm_learn_resume(const char *folder, int64_t generations, mm_learn **out) {
@@ -490,6 +464,7 @@ void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
     out->steps_left += (double)left * steps;
     end += l->phase[p].generations;
   }
+  out->session_env_steps = mm_job_store_work_of(l->store).env_steps + l->tuning_steps;
   out->n_control = l->n_control;
   for (int c = 0; c < l->n_control; c++)
     out->control_name[c] = mm_control_names[c];
