@@ -227,9 +227,10 @@ static int resume(const learn_args *args, mm_learn **out) {
   if (code != EXIT_DONE) return code;
   mm_status status = mm_learn_resume(args->resume, (int64_t)args->generations, out);
   if (status != MM_OK) return fail_status(status);
-  const mm_learn_plan *plan = mm_learn_get_plan(*out);
-  for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++)
-    code = backend_check(&args->on.place, mm_learn_get_env(*out, i), &plan->settings);
+  mm_learn_view view;
+  mm_learn_look(*out, &view);
+  for (size_t i = 0; i < view.plan->n_env && code == EXIT_DONE; i++)
+    code = backend_check(&args->on.place, view.env[i], &view.plan->settings);
   return code;
 }
 
@@ -248,7 +249,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
   interrupt_check_time();
   mm_learn_look(p->learn, &view);
   double trained = p->total - view.steps_left;
-  switch (mm_learn_get_stage(p->learn)) {
+  switch (view.stage) {
   case MM_STAGE_CONTROLS:
     snprintf(p->text, sizeof p->text, "controls %zu/%zu", done, total);
     break;
@@ -302,13 +303,13 @@ static mm_status search(const learn_args *args, mm_learn *learn) {
 // search.svg in the run's folder. A search is worth more than its picture: trouble is a warning.
 static void draw(mm_learn *learn) {
   char path[MM_RUN_PATH_SIZE + 16];
-  snprintf(path, sizeof path, "%s/search.svg", mm_learn_folder(learn));
-  if (mm_search_figure(mm_learn_run(learn), path) != MM_OK)
+  snprintf(path, sizeof path, "%s/search.svg", mm_study_folder(mm_learn_study(learn)));
+  if (mm_search_figure(mm_learn_study(learn)->run, path) != MM_OK)
     warn("no picture of the search: %s", mm_last_error());
 }
 
 static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
-  const char *folder = mm_learn_folder(learn);
+  const char *folder = mm_study_folder(mm_learn_study(learn));
   mm_learn_view view;
   mm_learn_look(learn, &view);
   char error[MM_ERROR_SIZE];
@@ -317,13 +318,13 @@ static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
   bool interrupted =
       !done && __atomic_load_n(interrupt_watch(), __ATOMIC_RELAXED) != 0 && !interrupt_timed_out();
   if (status != MM_OK && status != MM_ERR_INTERRUPTED) {
-    mm_learn_note_end(learn, "failed");
+    mm_study_end(mm_learn_study(learn), "failed");
     if (!run_argument_is_there(folder)) return fail(exit_code_of(status), "%s", error);
     return fail(exit_code_of(status),
                 "%s; %" PRId64 " generations are safe in %s: go on with 'learn --resume %s%s'",
                 error, view.generation, folder, folder, backend_hint(&args->on.place, status));
   }
-  mm_learn_note_end(learn, done ? "done" : interrupted ? "interrupted" : "stopped");
+  mm_study_end(mm_learn_study(learn), done ? "done" : interrupted ? "interrupted" : "stopped");
   mm_status written = mm_learn_write_maps(learn);
   if (written != MM_OK) return fail_status(written);
   if (interrupted)

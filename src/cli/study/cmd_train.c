@@ -147,7 +147,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
   char trouble[MM_ERROR_SIZE];
   (void)done, (void)total;
   interrupt_check_time();
-  if (mm_train_trouble(user, trouble)) warn("%s; going on without it", trouble);
+  if (mm_study_trouble(mm_train_study(user), trouble)) warn("%s; going on without it", trouble);
   progress_update((double)env_steps, NULL);
 }
 
@@ -200,8 +200,9 @@ static int finish(const train_args *args, mm_train *t, mm_status status) {
   const bool open = status == MM_OK && !view.complete; // runs have failed
   const char *outcome = open ? "failed" : interrupt_outcome(status);
   run_argument_hint("train", view.folder, &args->on.place, status, hint);
-  mm_train_note_end(t, outcome);
-  if (status == MM_ERR_INTERRUPTED && mm_train_trouble(t, trouble)) warn("%s", trouble);
+  mm_study_end(mm_train_study(t), outcome);
+  if (status == MM_ERR_INTERRUPTED && mm_study_trouble(mm_train_study(t), trouble))
+    warn("%s", trouble);
   if (strcmp(outcome, "interrupted") == 0)
     return fail(INTERRUPT_EXIT, "interrupted after %zu of %zu runs%s", view.n_done,
                 view.plan->seeds, hint);

@@ -258,7 +258,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
   mm_tune_view v;
   (void)total, (void)env_steps;
   interrupt_check_time();
-  if (mm_tune_trouble(user, trouble)) warn("%s; going on without it", trouble);
+  if (mm_study_trouble(mm_tune_study(user), trouble)) warn("%s; going on without it", trouble);
   if (!terminal_live()) return;
   mm_tune_look(user, &v);
   if (v.search->n > 1)
@@ -316,8 +316,9 @@ static int finish(const tune_args *args, mm_tune *t, mm_status status) {
   const bool interrupted = status == MM_ERR_INTERRUPTED && !interrupt_timed_out();
   const char *outcome = interrupt_outcome(status);
   run_argument_hint("tune", v.folder, &args->on.place, status, hint);
-  mm_tune_note_end(t, outcome);
-  if (status == MM_ERR_INTERRUPTED && mm_tune_trouble(t, trouble)) warn("%s", trouble);
+  mm_study_end(mm_tune_study(t), outcome);
+  if (status == MM_ERR_INTERRUPTED && mm_study_trouble(mm_tune_study(t), trouble))
+    warn("%s", trouble);
   if (interrupted)
     return fail(INTERRUPT_EXIT, "interrupted in trial %zu%s", v.search->n > 0 ? v.search->n - 1 : 0,
                 hint);

@@ -15,13 +15,13 @@
 void learn_report_start(const mm_learn *learn) {
   mm_learn_view view;
   mm_learn_look(learn, &view);
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+  const mm_learn_plan *plan = view.plan;
   if (view.generation > 0)
-    note("%s: going on after generation %" PRId64 " of %" PRId64, mm_learn_folder(learn),
-         view.generation, view.generations);
+    note("%s: going on after generation %" PRId64 " of %" PRId64, view.folder, view.generation,
+         view.generations);
   else
-    note("%s: %" PRId64 " generations of %" PRIu64 " trainings, %s, %s maps",
-         mm_learn_folder(learn), view.generations, view.jobs_per_generation,
+    note("%s: %" PRId64 " generations of %" PRIu64 " trainings, %s, %s maps", view.folder,
+         view.generations, view.jobs_per_generation,
          mm_es_name((mm_es_kind)plan->settings.search.es),
          mm_map_kind_name(mm_search_map_kind(&plan->settings.search)));
 }
@@ -98,11 +98,11 @@ static void add_validation(cJSON *root, const mm_learn_view *v) {
   output_add_number(root, "best_generation", (double)v->best.generation);
 }
 
-static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *state) {
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+static int put_json(const mm_learn_view *v, const char *state) {
+  const mm_learn_plan *plan = v->plan;
   char text[MM_RUN_PATH_SIZE + 16];
   cJSON *root = cJSON_CreateObject();
-  cJSON_AddStringToObject(root, "run", mm_learn_folder(learn));
+  cJSON_AddStringToObject(root, "run", v->folder);
   cJSON_AddStringToObject(root, "state", state);
   cJSON *envs = cJSON_AddArrayToObject(root, "env");
   for (size_t i = 0; i < plan->n_env; i++)
@@ -118,12 +118,12 @@ static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *s
   output_add_number(root, "sigma", v->sigma);
   add_validation(root, v);
   if (v->best.known) {
-    snprintf(text, sizeof text, "%s/best.json", mm_learn_folder(learn));
+    snprintf(text, sizeof text, "%s/best.json", v->folder);
     cJSON_AddStringToObject(root, "map_file", text);
   } else {
     cJSON_AddNullToObject(root, "map_file");
   }
-  snprintf(text, sizeof text, "%s/mean.json", mm_learn_folder(learn));
+  snprintf(text, sizeof text, "%s/mean.json", v->folder);
   cJSON_AddStringToObject(root, "mean_file", text);
   output_add_number(root, "env_steps", (double)v->env_steps);
   double rate = v->session_seconds > 0 ? (double)v->session_env_steps / v->session_seconds : NAN;
@@ -150,9 +150,9 @@ static void put_score(table *t, const char *name, const mm_learn_score *s, bool 
   mark_difference(t, mark, s->over_l2);
 }
 
-static void put_scores(const mm_learn *learn, const mm_learn_view *v) {
+static void put_scores(const mm_learn_view *v) {
   static const char *const header[] = { "<map", "<value", "<minus negentropy", "<minus l2" };
-  const mm_search *search = &mm_learn_get_plan(learn)->settings.search;
+  const mm_search *search = &v->plan->settings.search;
   char name[64];
   table *t = table_create(header, 4);
   snprintf(name, sizeof name, "best (generation %" PRId64 ")", v->best.generation);
@@ -164,7 +164,7 @@ static void put_scores(const mm_learn *learn, const mm_learn_view *v) {
   for (int c = 0; c < v->n_control; c++)
     put_score(t, v->control_name[c], &v->control[c], false);
   printf("on %.0f validation tasks, %s standard error:\n",
-         search->validation_tasks * (double)mm_learn_get_plan(learn)->n_env, plus_minus());
+         search->validation_tasks * (double)v->plan->n_env, plus_minus());
   table_print(t);
 }
 
@@ -179,55 +179,54 @@ static mm_settings last_settings(const mm_learn_plan *plan) {
 }
 
 // Whether `transfer` would take something else for `key` than `text`, on any environment.
-static bool is_changed(const mm_learn *learn, const char *key, const char *text) {
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+static bool is_changed(const mm_learn_view *v, const char *key, const char *text) {
+  const mm_learn_plan *plan = v->plan;
   bool changed = false;
   for (size_t i = 0; i < plan->n_env && !changed; i++) {
     char usual_text[MM_SETTING_TEXT_SIZE];
     mm_settings usual = mm_settings_default(plan->settings.algo);
-    mm_settings_fit(&usual, env_argument_preset(mm_learn_get_env(learn, i)));
+    mm_settings_fit(&usual, env_argument_preset(v->env[i]));
     changed = strcmp(mm_settings_text(&usual, key, usual_text), text) != 0;
   }
   return changed;
 }
 
-static bool is_own_algo(const mm_learn *learn) {
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+static bool is_own_algo(const mm_learn_view *v) {
+  const mm_learn_plan *plan = v->plan;
   bool own = true;
   for (size_t i = 0; i < plan->n_env && own; i++) {
     mm_algo algo;
-    own = env_argument_algo(NULL, mm_learn_get_env(learn, i), plan->env[i], &algo) == EXIT_DONE &&
+    own = env_argument_algo(NULL, v->env[i], plan->env[i], &algo) == EXIT_DONE &&
           algo == plan->settings.algo;
   }
   return own;
 }
 
 // How to judge the map where it was not chosen, in the settings it was learned with.
-static void put_hint(const mm_learn *learn) {
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+static void put_hint(const mm_learn_view *v) {
+  const mm_learn_plan *plan = v->plan;
   const mm_settings last = last_settings(plan);
   printf("The best map was chosen on these tasks; to judge it on fresh ones:\n"
          "  mirrormap transfer --maps %s/best.json --seeds 256 --seed 1000000 --envs ",
-         output_plain(mm_learn_folder(learn)));
+         output_plain(v->folder));
   for (size_t i = 0; i < plan->n_env; i++)
     printf("%s%s", i > 0 ? "," : "", output_plain(plan->env[i]));
-  if (!is_own_algo(learn)) printf(" --algo %s", mm_algo_name(last.algo));
+  if (!is_own_algo(v)) printf(" --algo %s", mm_algo_name(last.algo));
   for (size_t i = 0; i < mm_settings_own(last.algo); i++) {
     const char *key = mm_settings_key(last.algo, i);
     char text[MM_SETTING_TEXT_SIZE];
-    if (is_changed(learn, key, mm_settings_text(&last, key, text)))
-      printf(" --set %s=%s", key, text);
+    if (is_changed(v, key, mm_settings_text(&last, key, text))) printf(" --set %s=%s", key, text);
   }
   fputc('\n', stdout);
 }
 
-static void put_text(const mm_learn *learn, const mm_learn_view *v) {
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+static void put_text(const mm_learn_view *v) {
+  const mm_learn_plan *plan = v->plan;
   char time[DURATION_SIZE], machine[MM_MACHINE_TEXT];
   printf("%s%s: %" PRId64 " generations, %" PRIu64 " trainings, %.3g steps\n",
          output_plain(plan->env[0]), plan->n_env > 1 ? " and others" : "", v->generation,
          v->evaluations, (double)v->env_steps);
-  if (v->best.known) put_scores(learn, v);
+  if (v->best.known) put_scores(v);
   if (v->nonfinite > 0)
     printf("%" PRIu64 " candidates broke down in training and lost\n", v->nonfinite);
   if (v->session_seconds > 0)
@@ -235,18 +234,18 @@ static void put_text(const mm_learn *learn, const mm_learn_view *v) {
            1e-6 * (double)v->session_env_steps / v->session_seconds,
            format_duration(v->session_seconds, time), mm_machine_text(&v->machine, machine),
            100 * (1 - v->session_job_seconds / v->session_seconds));
-  const char *folder = output_plain(mm_learn_folder(learn));
+  const char *folder = output_plain(v->folder);
   if (v->best.known)
     printf("maps: %s/best.json (the best validated one), %s/mean.json\n", folder, folder);
   else
     printf("map: %s/mean.json (not validated)\n", folder);
-  if (v->best.known) put_hint(learn);
+  if (v->best.known) put_hint(v);
 }
 
 int learn_report(const mm_learn *learn, const char *state, bool json) {
   mm_learn_view view;
   mm_learn_look(learn, &view);
-  if (json) return put_json(learn, &view, state);
-  put_text(learn, &view);
+  if (json) return put_json(&view, state);
+  put_text(&view);
   return EXIT_DONE;
 }

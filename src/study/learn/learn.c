@@ -65,7 +65,7 @@ static mm_job member_job(const mm_learn *l, const mm_settings *settings, size_t 
   }
   bool independent = paired && l->plan.settings.search.common_numbers != 0;
   mm_job job = {
-    .env = l->env[e],
+    .env = l->envs.env[e],
     .seed = seed_of(l, MM_RNG_EVOLVE_SEED, g, pair, j),
     .repeat = independent ? (uint32_t)(i % 2) : 0,
     .point = { l->kind, (size_t)l->plan.settings.search.n, l->member + i * dimension(l) },
@@ -76,39 +76,24 @@ static mm_job member_job(const mm_learn *l, const mm_settings *settings, size_t 
 
 static int32_t env_place(const mm_learn *l, const mm_env *env) {
   int32_t i = 0;
-  while (l->env[i] != env)
+  while (l->envs.env[i] != env)
     i++;
   return i;
-}
-
-static void note_machine(mm_learn *l, const mm_backend_config *backend, unsigned ran,
-                         const mm_backend_report *report) {
-  mm_machine *m = &l->view.machine;
-  m->place = backend->place;
-  m->ran |= ran;
-  if (report && report->threads > 0) {
-    m->threads = report->threads;
-    m->ranks = report->ranks;
-  }
-  mm_machine_correct(l->run, &m->place, m->ran);
 }
 
 // Runs l->job[n] into l->result. A training that broke down is a result; anything else that fails
 // depends on the machine and ends the step.
 static mm_status run_jobs(mm_learn *l, const mm_backend_config *backend, size_t n,
                           mm_learn_stage stage) {
-  mm_backend_report report = { 0 };
-  mm_backend_config config = *backend;
+  mm_backend_report report;
   size_t first;
-  config.report = &report;
-  l->stage = stage;
-  MM_TRY(
-      mm_job_store_list(l->store, (int64_t)mm_es_generation(l->es), (int)stage, l->job, n, &first));
+  l->view.stage = stage;
+  MM_TRY(mm_job_store_list(l->study.store, (int64_t)mm_es_generation(l->es), (int)stage, l->job, n,
+                           &first));
   double start = mm_clock_seconds();
-  mm_status status = mm_job_store_run(l->store, &config, first, l->job, n);
+  mm_status status = mm_study_run(&l->study, backend, first, l->job, n, &report);
   l->view.session_job_seconds += mm_clock_seconds() - start;
-  note_machine(l, backend, mm_job_store_work_of(l->store).ran, &report);
-  l->result = mm_job_store_results(l->store, first);
+  l->result = mm_job_store_results(l->study.store, first);
   for (size_t i = 0; i < n && status == MM_OK; i++) {
     mm_status own = l->result[i].status;
     if (own != MM_OK && own != MM_ERR_NUMERIC)
@@ -200,7 +185,7 @@ static void add_validation_jobs(mm_learn *l, const mm_settings *settings, bool o
                                 const mm_map *map, size_t first) {
   size_t tasks = validation_tasks(l), per_env = tasks / l->plan.n_env;
   for (size_t t = 0; t < tasks; t++) {
-    l->job[first + t] = (mm_job){ .env = l->env[t / per_env],
+    l->job[first + t] = (mm_job){ .env = l->envs.env[t / per_env],
                                   .map = map,
                                   .seed = seed_of(l, MM_RNG_VALIDATION, 0, 0, t) };
     mm_settings_bind(own ? &settings[t / per_env] : settings, &l->job[first + t]);
@@ -267,13 +252,13 @@ void mm_learn_set_controls(mm_learn *l, int64_t generation) {
 static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int c,
                               mm_settings *settings) {
   mm_settings plain = mm_learn_phase_settings(l, l->view.phase);
-  l->stage = MM_STAGE_CONTROLS;
+  l->view.stage = MM_STAGE_CONTROLS;
   double start = mm_clock_seconds();
   for (size_t e = 0; e < l->plan.n_env; e++) {
     mm_eta_tuning tuning;
-    mm_eta_task task = { .env = l->env[e],
+    mm_eta_task task = { .env = l->envs.env[e],
                          .map = l->control_map[c],
-                         .env_label = mm_env_id(l->env[e]),
+                         .env_label = mm_env_id(l->envs.env[e]),
                          .map_label = mm_control_names[c],
                          .settings = &plain,
                          .seed = l->plan.seed,
@@ -282,10 +267,10 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
     settings[e] = plain;
     *mm_settings_eta(&settings[e]) = tuning.eta[tuning.best];
     mm_log("%s on %s: eta %g, the best of %d on %d seeds (%.3g million steps)", mm_control_names[c],
-           mm_env_id(l->env[e]), tuning.eta[tuning.best], MM_ETAS, TUNE_SEEDS,
+           mm_env_id(l->envs.env[e]), tuning.eta[tuning.best], MM_ETAS, TUNE_SEEDS,
            1e-6 * (double)tuning.env_steps);
     l->tuning_steps += tuning.env_steps;
-    note_machine(l, backend, tuning.ran, NULL);
+    mm_study_ran(&l->study, &backend->place, tuning.ran);
   }
   l->view.session_job_seconds += mm_clock_seconds() - start;
   return MM_OK;
@@ -326,11 +311,11 @@ static mm_status train_phase(mm_learn *l, const mm_backend_config *backend) {
 
 // Stores the score rows of validations and enters that of the mean, whose values are in l->value.
 static mm_status store_scores(mm_learn *l, size_t n) {
-  MM_TRY(mm_run_begin(l->run));
-  MM_TRY(mm_run_put_scores(l->run, l->score_row, n));
-  MM_TRY(mm_job_store_forget_lists(l->store));
-  MM_TRY(mm_run_commit(l->run));
-  mm_job_store_clear_lists(l->store);
+  MM_TRY(mm_run_begin(l->study.run));
+  MM_TRY(mm_run_put_scores(l->study.run, l->score_row, n));
+  MM_TRY(mm_job_store_forget_lists(l->study.store));
+  MM_TRY(mm_run_commit(l->study.run));
+  mm_job_store_clear_lists(l->study.store);
   return MM_OK;
 }
 
@@ -368,13 +353,13 @@ static mm_status validate_end(mm_learn *l, const mm_backend_config *backend) {
 
 static mm_status store(mm_learn *l, const mm_run_generation *row, const mm_run_timing *timing,
                        bool validated) {
-  MM_TRY(mm_run_begin(l->run));
-  MM_TRY(mm_run_put_generation(l->run, row));
-  MM_TRY(mm_run_put_jobs(l->run, l->job_row, l->n_job));
-  if (validated) MM_TRY(mm_run_put_scores(l->run, l->score_row, validation_tasks(l)));
-  MM_TRY(mm_run_put_timing(l->run, timing));
-  MM_TRY(mm_job_store_forget_lists(l->store));
-  return mm_run_commit(l->run);
+  MM_TRY(mm_run_begin(l->study.run));
+  MM_TRY(mm_run_put_generation(l->study.run, row));
+  MM_TRY(mm_run_put_jobs(l->study.run, l->job_row, l->n_job));
+  if (validated) MM_TRY(mm_run_put_scores(l->study.run, l->score_row, validation_tasks(l)));
+  MM_TRY(mm_run_put_timing(l->study.run, timing));
+  MM_TRY(mm_job_store_forget_lists(l->study.store));
+  return mm_run_commit(l->study.run);
 }
 
 // What the database and the view will say of the generation just trained, whose number is `g`.
@@ -407,7 +392,7 @@ static void adopt(mm_learn *l, const mm_run_generation *row, double seconds) {
   v->env_steps += row->env_steps;
   v->session_generations++;
   v->generation_seconds = seconds;
-  mm_job_store_clear_lists(l->store);
+  mm_job_store_clear_lists(l->study.store);
   memcpy(l->stored_mean, mm_es_mean(l->es), dimension(l) * sizeof *l->stored_mean);
   unsigned char *state = l->next;
   l->next = l->state;
@@ -433,7 +418,7 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   int64_t g = l->view.generation + 1;
   mm_settings settings = mm_learn_phase_settings(l, l->view.phase);
   asking a = { backend, l->n_job };
-  l->stage = MM_STAGE_POPULATION;
+  l->view.stage = MM_STAGE_POPULATION;
   MM_TRY(mm_es_ask_watched(l->es, l->member, goes_on, &a));
   for (size_t j = 0; j < l->n_job; j++)
     l->job[j] = member_job(l, &settings, j / l->n_task, j % l->n_task);
@@ -474,16 +459,9 @@ static mm_status restore(mm_learn *l) {
   return MM_OK;
 }
 
-static mm_status enter_session(mm_learn *l, const mm_backend_config *backend) {
-  if (l->session) return MM_OK;
-  MM_TRY(mm_machine_enter(l->run, &backend->place, backend->threads));
-  l->session = true;
-  return MM_OK;
-}
-
 mm_status mm_learn_advance(mm_learn *l, const mm_backend_config *backend) {
   if (mm_learn_done(l)) return MM_OK;
-  MM_TRY(enter_session(l, backend));
+  MM_TRY(mm_study_start(&l->study, backend));
   int32_t phase = mm_learn_phase_after(l, l->view.generation);
   if (phase != l->view.phase) {
     l->view.phase = phase;
@@ -497,7 +475,7 @@ mm_status mm_learn_advance(mm_learn *l, const mm_backend_config *backend) {
   if (status == MM_OK) return MM_OK;
   char error[MM_ERROR_SIZE];
   snprintf(error, sizeof error, "%s", mm_last_error());
-  mm_run_drop(l->run);
+  mm_run_drop(l->study.run);
   mm_status restored = restore(l);
   return restored == MM_OK ? MM_FAIL(status, "%s", error) : restored;
 }
@@ -513,9 +491,9 @@ bool mm_learn_done(const mm_learn *l) {
 static mm_status write_map(const mm_learn *l, const double *mean, int64_t generation,
                            const mm_learn_score *score, const char *name) {
   char path[MM_RUN_PATH_SIZE];
-  int length = snprintf(path, sizeof path, "%s/%s", mm_run_folder_of(l->run), name);
+  int length = snprintf(path, sizeof path, "%s/%s", mm_study_folder(&l->study), name);
   if (length < 0 || (size_t)length >= sizeof path)
-    return MM_FAIL(MM_ERR_INPUT, "%.200s: the path is too long", mm_run_folder_of(l->run));
+    return MM_FAIL(MM_ERR_INPUT, "%.200s: the path is too long", mm_study_folder(&l->study));
   mm_map *map;
   char *card;
   MM_TRY(mean_map(l, mean, &map));

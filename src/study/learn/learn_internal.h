@@ -5,36 +5,26 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "study/jobs/job_store.h"
 #include "study/learn/learn.h"
 
 // ---------------------------------------------------------------------------------------------
 // The plan as the database keeps it (learn_plan.c)
 
-// Where the search starts, and the texts of task files: parts of a plan that a run must carry with
-// it, since the files they came from may change or stay behind.
+// Where the search starts: a part of the plan that a run must carry with it, since the file it came
+// from may change or stay behind.
 typedef struct mm_learn_start {
-  double *z;                 // [n], NULL: the family's own start
-  size_t n;                  //
-  char *file[MM_LEARN_ENVS]; // text of the i-th environment's task file, NULL for an ID
+  double *z; // [n] (mm_free), NULL: the family's own start
+  size_t n;
 } mm_learn_start;
 
-// Opens --init and reads the task files.
+// Opens --init.
 mm_status mm_learn_start_read(const mm_learn_plan *plan, mm_learn_start *out);
-void mm_learn_start_release(mm_learn_start *start);
 
-// To JSON text (mm_free) and back; `source` begins errors.
-mm_status mm_learn_plan_write(const mm_learn_plan *plan, const mm_learn_start *start, char **out);
-mm_status mm_learn_plan_read(const char *text, const char *source, mm_learn_plan *plan,
-                             mm_learn_start *start);
-
-// A task file lives on in the run's folder, as env-<i>.yaml: made if it is not there; one that says
-// something else than the database is MM_ERR_INPUT.
-mm_status mm_learn_copy_task(const mm_learn_start *start, size_t i, const char *folder);
-
-// The i-th environment of the run in `folder`.
-mm_status mm_learn_open_env(const mm_learn_plan *plan, const mm_learn_start *start, size_t i,
-                            const char *folder, mm_env **out);
+// To JSON and back; what comes out is the caller's to release. `source` begins errors.
+cJSON *mm_learn_plan_json(const mm_learn_plan *plan, const mm_learn_start *start,
+                          const mm_plan_envs *envs);
+mm_status mm_learn_plan_read(const cJSON *root, const char *source, mm_learn_plan *plan,
+                             mm_learn_start *start, mm_plan_envs *envs);
 
 // ---------------------------------------------------------------------------------------------
 // Scores on the validation tasks (learn_score.c)
@@ -71,14 +61,13 @@ typedef struct mm_learn_placed {
 } mm_learn_placed;
 
 struct mm_learn {
-  mm_learn_plan plan;
-  mm_run *run;
-  mm_job_store *store; // results of the generation in hand
+  mm_study study; // its store has the results of the generation in hand
   mm_es *es;
-  bool session; // this process is entered in the database
 
   // fixed by the plan
-  mm_env *env[MM_LEARN_ENVS];
+  mm_learn_plan plan;
+  mm_learn_start start;
+  mm_plan_envs envs;
   mm_map *control_map[MM_LEARN_CONTROLS];
   int n_control;
   mm_map_kind kind;
@@ -107,8 +96,7 @@ struct mm_learn {
   mm_learn_controls controls; // of the current phase
   double best_merit;
   uint64_t tuning_steps; // environment steps of this process for tuning eta
-  mm_learn_stage stage;
-  mm_learn_view view;
+  mm_learn_view view;    // as far as it does not follow from the rest (mm_learn_look)
 };
 
 // The phase of the generation that follows `done` complete ones; the last phase at the end.
