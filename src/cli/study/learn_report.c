@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/argument/env_argument.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
+#include "cli/study/study_command.h"
 
 // ---------------------------------------------------------------------------------------------
 // While it runs
@@ -26,22 +26,11 @@ void learn_report_start(const mm_learn *learn) {
          mm_map_kind_name(mm_search_map_kind(&plan->settings.search)));
 }
 
-enum { CELL_SIZE = 48 };
+enum { DECIMALS = 4 };
 
-static const char *plus_minus(void) {
-  return terminal_unicode() ? "\u00b1" : "+-";
-}
-
-// "0.512 ± 0.031", with a sign for differences. One column wide in every locale.
-static const char *estimate_cell(mm_estimate e, bool difference, char out[CELL_SIZE]) {
-  if (isnan(e.mean))
-    snprintf(out, CELL_SIZE, "-");
-  else if (isnan(e.sem))
-    snprintf(out, CELL_SIZE, difference ? "%+.4f" : "%.4f", e.mean);
-  else
-    snprintf(out, CELL_SIZE, difference ? "%+.4f %s %.4f" : "%.4f %s %.4f", e.mean, plus_minus(),
-             e.sem);
-  return out;
+// One column wide in every locale.
+static const char *estimate_cell(mm_estimate e, bool difference, char out[STUDY_CELL_SIZE]) {
+  return study_estimate(e, DECIMALS, difference, out);
 }
 
 // Width in bytes that fills `columns` columns: the sign takes two bytes and one column, or two.
@@ -50,7 +39,8 @@ static int width(int columns) {
 }
 
 void learn_report_row(const mm_learn_view *v, bool first) {
-  char value[CELL_SIZE], negentropy[CELL_SIZE], l2[CELL_SIZE], left[DURATION_SIZE];
+  char value[STUDY_CELL_SIZE], negentropy[STUDY_CELL_SIZE], l2[STUDY_CELL_SIZE],
+      left[DURATION_SIZE];
   if (first) {
     char line[512];
     size_t used = (size_t)snprintf(line, sizeof line, "controls:");
@@ -78,23 +68,17 @@ void learn_report_row(const mm_learn_view *v, bool first) {
 // ---------------------------------------------------------------------------------------------
 // At the end
 
-static void add_estimate(cJSON *object, const char *key, mm_estimate e) {
-  cJSON *pair = cJSON_AddObjectToObject(object, key);
-  mm_json_add_defined(pair, "mean", e.mean);
-  mm_json_add_defined(pair, "sem", e.sem);
-}
-
 static void add_validation(cJSON *root, const mm_learn_view *v) {
   cJSON *object = cJSON_AddObjectToObject(root, "validation");
   if (!v->best.known) return;
-  add_estimate(object, "learned", v->best.value);
+  mm_study_add_estimate(object, "learned", v->best.value);
   for (int c = 0; c < v->n_control; c++)
-    add_estimate(object, v->control_name[c], v->control[c].value);
-  add_estimate(object, "final", v->last.value);
+    mm_study_add_estimate(object, v->control_name[c], v->control[c].value);
+  mm_study_add_estimate(object, "final", v->last.value);
   output_add_number(root, "final_generation", (double)v->last.generation);
   cJSON *difference = cJSON_AddObjectToObject(root, "difference");
-  add_estimate(difference, "negentropy", v->best.over_negentropy);
-  add_estimate(difference, "l2", v->best.over_l2);
+  mm_study_add_estimate(difference, "negentropy", v->best.over_negentropy);
+  mm_study_add_estimate(difference, "l2", v->best.over_l2);
   output_add_number(root, "best_generation", (double)v->best.generation);
 }
 
@@ -117,12 +101,8 @@ static int put_json(const mm_learn_view *v, const char *state) {
   mm_json_add_defined(root, "best_fitness", v->fitness_best);
   output_add_number(root, "sigma", v->sigma);
   add_validation(root, v);
-  if (v->best.known) {
-    snprintf(text, sizeof text, "%s/best.json", v->folder);
-    cJSON_AddStringToObject(root, "map_file", text);
-  } else {
-    cJSON_AddNullToObject(root, "map_file");
-  }
+  snprintf(text, sizeof text, "%s/best.json", v->folder);
+  study_add_text(root, "map_file", v->best.known ? text : NULL);
   snprintf(text, sizeof text, "%s/mean.json", v->folder);
   cJSON_AddStringToObject(root, "mean_file", text);
   output_add_number(root, "env_steps", (double)v->env_steps);
@@ -141,7 +121,7 @@ static void mark_difference(table *t, bool wanted, mm_estimate e) {
 }
 
 static void put_score(table *t, const char *name, const mm_learn_score *s, bool mark) {
-  char cell[CELL_SIZE];
+  char cell[STUDY_CELL_SIZE];
   table_text(t, name);
   table_text(t, estimate_cell(s->value, false, cell));
   table_text(t, estimate_cell(s->over_negentropy, true, cell));
@@ -164,7 +144,7 @@ static void put_scores(const mm_learn_view *v) {
   for (int c = 0; c < v->n_control; c++)
     put_score(t, v->control_name[c], &v->control[c], false);
   printf("on %.0f validation tasks, %s standard error:\n",
-         search->validation_tasks * (double)v->plan->n_env, plus_minus());
+         search->validation_tasks * (double)v->plan->n_env, study_plus_minus());
   table_print(t);
 }
 

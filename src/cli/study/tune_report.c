@@ -8,9 +8,10 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
+#include "cli/study/study_command.h"
 #include "study/tune/tune_files.h"
 
-enum { SHOWN = 10, CELL_SIZE = 64 };
+enum { SHOWN = 10 };
 
 void tune_report_start(const mm_tune *tune) {
   mm_tune_view v;
@@ -35,10 +36,7 @@ static int put_json(const mm_tune *tune, const mm_tune_view *v, const char *stat
   if (root == NULL) return fail(EXIT_FAILED, "out of memory");
   cJSON_AddStringToObject(root, "run", v->folder);
   cJSON_AddStringToObject(root, "state", state);
-  if (preset != NULL)
-    cJSON_AddStringToObject(root, "preset", preset);
-  else
-    cJSON_AddNullToObject(root, "preset");
+  study_add_text(root, "preset", preset);
   output_add_number(root, "wall_seconds", v->seconds);
   double rate = v->seconds > 0 ? (double)v->session_env_steps / v->seconds : NAN;
   mm_json_add_defined(root, "env_steps_per_second", rate);
@@ -49,16 +47,8 @@ static int put_json(const mm_tune *tune, const mm_tune_view *v, const char *stat
 // ---------------------------------------------------------------------------------------------
 // Trials
 
-// "+0.512 ± 0.031", with a sign where it is a difference.
-static const char *estimate_cell(mm_estimate e, bool difference, char out[CELL_SIZE]) {
-  const char *between = terminal_unicode() ? "\u00b1" : "+-";
-  if (isnan(e.mean) || isinf(e.mean))
-    snprintf(out, CELL_SIZE, isnan(e.mean) ? "-" : "failed");
-  else if (isnan(e.sem))
-    snprintf(out, CELL_SIZE, difference ? "%+.3f" : "%.3f", e.mean);
-  else
-    snprintf(out, CELL_SIZE, difference ? "%+.3f %s %.3f" : "%.3f %s %.3f", e.mean, between, e.sem);
-  return out;
+static const char *estimate_cell(mm_estimate e, bool difference, char out[STUDY_CELL_SIZE]) {
+  return study_estimate(e, 3, difference, out);
 }
 
 typedef struct ranked {
@@ -76,7 +66,7 @@ static int best_first(const void *left, const void *right) {
 static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size_t i) {
   const mm_tune_space *space = &v->plan->space;
   const mm_tune_trial *trial = &v->search->trial[i];
-  char text[MM_SETTING_TEXT_SIZE], cell[CELL_SIZE];
+  char text[MM_SETTING_TEXT_SIZE], cell[STUDY_CELL_SIZE];
   snprintf(text, sizeof text, i == 0 ? "own" : "%zu", i);
   table_text(t, text);
   for (size_t j = 0; j < space->n; j++)
@@ -151,7 +141,7 @@ static void put_counts(const mm_tune_view *v) {
 
 static void put_checks(const mm_tune_view *v) {
   static const char *const header[] = { "<environment", "own", "tuned", "difference" };
-  char cell[CELL_SIZE];
+  char cell[STUDY_CELL_SIZE];
   table *t = table_create(header, 4);
   for (size_t e = 0; e < v->plan->n_env; e++) {
     const mm_tune_check *c = &v->check[e];
@@ -161,8 +151,7 @@ static void put_checks(const mm_tune_view *v) {
     table_text(t, estimate_cell(c->difference, true, cell));
     if (mm_estimate_sign(c->difference) != 0) table_mark(t, c->difference.mean > 0);
   }
-  printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate,
-         terminal_unicode() ? "\u00b1" : "+-");
+  printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate, study_plus_minus());
   table_print(t);
   for (size_t e = 0; e < v->plan->n_env; e++)
     if (v->check[e].n_failed > 0)
@@ -171,7 +160,7 @@ static void put_checks(const mm_tune_view *v) {
 }
 
 static void put_verdict(const mm_tune_view *v) {
-  char cell[CELL_SIZE];
+  char cell[STUDY_CELL_SIZE];
   if (v->best == 0) {
     puts("No trial was better than the own settings.");
     return;

@@ -70,3 +70,9 @@ bool mm_study_trouble(mm_study *s, char out[MM_ERROR_SIZE]) {
 void mm_study_end(mm_study *s, const char *outcome) {
   if (s->in_session && mm_run_session_end(s->run, outcome) == MM_OK) s->in_session = false;
 }
+
+void mm_study_add_estimate(cJSON *object, const char *key, mm_estimate e) {
+  cJSON *pair = cJSON_AddObjectToObject(object, key);
+  mm_json_add_defined(pair, "mean", e.mean);
+  mm_json_add_defined(pair, "sem", e.sem);
+}

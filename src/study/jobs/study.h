@@ -17,6 +17,7 @@
 #include "study/jobs/job_store.h"
 #include "study/jobs/machine.h"
 #include "study/jobs/plan.h"
+#include "study/stats/estimate.h"
 
 typedef struct mm_study {
   mm_run *run;         // NULL: nothing is stored
@@ -60,5 +61,10 @@ bool mm_study_trouble(mm_study *study, char out[MM_ERROR_SIZE]);
 // Says in the database how this process ended: "done", "stopped", "interrupted", "failed". Best
 // effort: a run whose disk is full has nothing to say any more.
 void mm_study_end(mm_study *study, const char *outcome);
+
+// ---------------------------------------------------------------------------------------------
+
+// Adds {"mean", "sem"}, null where they are not defined.
+void mm_study_add_estimate(cJSON *object, const char *key, mm_estimate e);
 
 #endif
