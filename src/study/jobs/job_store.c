@@ -284,34 +284,34 @@ static void tell_progress(size_t done, size_t total, uint64_t env_steps, void *u
   s->backend->progress(done + s->n_known, total + s->n_known, env_steps, s->backend->user);
 }
 
+void mm_job_store_count(const mm_job_store *s, size_t first, size_t n, mm_backend_report *out) {
+  size_t numeric = n;
+  out->n_done = out->n_numeric = out->n_failed = 0;
+  out->trouble = n;
+  for (size_t i = n; i-- > 0;) {
+    const mm_result *r = &s->result[first + i];
+    if (r->status == MM_ERR_INTERRUPTED) continue;
+    out->n_done++;
+    if (r->status == MM_OK) continue;
+    bool has_value = mm_result_has_value(r);
+    out->n_numeric += has_value;
+    out->n_failed += !has_value;
+    if (has_value) numeric = i;
+    if (!has_value) out->trouble = i;
+  }
+  if (out->n_failed == 0) out->trouble = numeric;
+}
+
 static void complete_report(const mm_job_store *s, size_t n, const mm_backend_report *own) {
   mm_backend_report *report = s->backend->report;
   if (!report) return;
-  if (s->has_lists) { // nobody asks which of all it was
-    *report = *own;
-    return;
-  }
-  *report = (mm_backend_report){
-    .cuda = own->cuda, .threads = own->threads, .ranks = own->ranks, .trouble = n
-  };
-  size_t numeric = n;
-  for (size_t i = n; i-- > 0;) {
-    const mm_result *r = &s->result[s->first + i];
-    if (r->status == MM_ERR_INTERRUPTED) continue;
-    report->n_done++;
-    if (r->status == MM_OK) continue;
-    bool has_value = mm_result_has_value(r);
-    report->n_numeric += has_value;
-    report->n_failed += !has_value;
-    if (has_value) numeric = i;
-    if (!has_value) report->trouble = i;
-  }
-  if (report->n_failed == 0) report->trouble = numeric;
-  if (report->trouble == n) return;
+  *report = *own;
+  if (s->has_lists) return; // nobody asks which of all it was
+  mm_job_store_count(s, s->first, n, report);
   bool same = own->trouble < s->n_job && s->place[own->trouble] == s->first + report->trouble;
-  // sentences are not stored
-  snprintf(report->error, sizeof report->error, "%s",
-           same ? own->error : "it broke down when it was trained before");
+  if (!same) // sentences are not stored
+    snprintf(report->error, sizeof report->error, "%s",
+             report->trouble < n ? "it broke down when it was trained before" : "");
 }
 
 mm_status mm_job_rehearse(const mm_job *job) {

@@ -20,6 +20,10 @@ typedef struct mm_job_store mm_job_store;
 // `run`, opened for writing, must outlive the store; NULL: nothing is kept.
 mm_status mm_job_store_open(mm_run *run, mm_job_store **out);
 
+// The results that a run has, without curves, for those who only look: batches are announced as
+// ever, but nothing is stored, and nothing should be run. `run` is not needed afterwards.
+mm_status mm_job_store_read(mm_run *run, mm_job_store **out);
+
 // How often states of unfinished jobs are stored, beside when they are interrupted; 60 seconds
 // until it is said. 0: only then.
 void mm_job_store_save_every(mm_job_store *store, double seconds);
@@ -47,6 +51,9 @@ mm_status mm_job_store_run(mm_job_store *store, const mm_backend_config *backend
 
 // Results from that place on, until the next batch; MM_ERR_INTERRUPTED for those not done.
 const mm_result *mm_job_store_results(const mm_job_store *store, size_t first);
+
+// Counts n results from that place on, as a backend's report does.
+void mm_job_store_count(const mm_job_store *store, size_t first, size_t n, mm_backend_report *out);
 
 // A sentence about what could not be stored, once per trouble; false when there is nothing new. May
 // be called from the backend's progress function.

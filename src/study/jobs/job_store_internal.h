@@ -85,6 +85,7 @@ struct mm_job_store {
 
 // Reads the run (job_store_rows.c).
 mm_status mm_job_store_load(mm_job_store *store);
+mm_status mm_job_store_load_results(mm_job_store *store); // alone, without curves
 void mm_job_store_release_found(mm_job_store *store);
 
 // The next `n` places, none of which is done.

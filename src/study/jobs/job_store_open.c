@@ -9,7 +9,7 @@
 #include "study/jobs/job_store_internal.h"
 #include "study/run/run_table.h"
 
-mm_status mm_job_store_open(mm_run *run, mm_job_store **out) {
+static mm_status open_with(mm_run *run, mm_status (*load)(mm_job_store *s), mm_job_store **out) {
   *out = NULL;
   mm_job_store *s = mm_alloc(sizeof *s);
   if (!s) return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of trainings");
@@ -20,12 +20,22 @@ mm_status mm_job_store_open(mm_run *run, mm_job_store **out) {
   }
   s->run = run;
   s->save_seconds = 60;
-  mm_status status = run ? mm_job_store_load(s) : MM_OK;
+  mm_status status = run ? load(s) : MM_OK;
   if (status == MM_OK)
     *out = s;
   else
     mm_job_store_close(s);
   return status;
+}
+
+mm_status mm_job_store_open(mm_run *run, mm_job_store **out) {
+  return open_with(run, mm_job_store_load, out);
+}
+
+mm_status mm_job_store_read(mm_run *run, mm_job_store **out) {
+  MM_TRY(open_with(run, mm_job_store_load_results, out));
+  (*out)->run = NULL;
+  return MM_OK;
 }
 
 void mm_job_store_close(mm_job_store *s) {
@@ -92,8 +102,8 @@ mm_status mm_job_store_reserve(mm_job_store *s, size_t n) {
 }
 
 static mm_status misfit(const mm_job_store *s, int64_t job, const char *what) {
-  return MM_FAIL(MM_ERR_INPUT, "%s/run.db: training %" PRId64 ": %s", mm_run_folder_of(s->run), job,
-                 what);
+  return MM_FAIL(MM_ERR_INPUT, "%s/run.db: training %" PRId64 ": %s",
+                 s->run ? mm_run_folder_of(s->run) : ".", job, what);
 }
 
 // Shows the networks of a finished job; their bytes are not needed any more.

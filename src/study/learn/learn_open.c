@@ -229,7 +229,7 @@ typedef struct replay {
   size_t seen[MM_LEARN_CONTROLS], n_value;
 } replay;
 
-static int see_control(const mm_run_score *row, void *user) {
+static int on_control(const mm_run_score *row, void *user) {
   replay *r = user;
   if (row->phase != r->phase || (size_t)row->task >= r->l->controls.n_task || row->task < 0)
     return 0;
@@ -253,7 +253,7 @@ static void finish_mean(replay *r) {
   r->n_value = 0;
 }
 
-static int see_mean(const mm_run_score *row, void *user) {
+static int on_mean(const mm_run_score *row, void *user) {
   replay *r = user;
   if (row->phase != r->phase || strcmp(row->map, "learned") != 0 || row->task < 0 ||
       (size_t)row->task >= r->l->controls.n_task || (r->only >= 0 && row->generation != r->only))
@@ -279,16 +279,20 @@ static mm_status load_state(mm_learn *l, const mm_run_generation *row, mm_es **o
                  row->generation, mm_last_error());
 }
 
+static mm_status load_generation(mm_learn *l, int64_t generation, mm_run_generation *row,
+                                 mm_es **out) {
+  bool found;
+  MM_TRY(mm_run_generation_at(l->study.run, generation, row, &found));
+  if (found) return load_state(l, row, out);
+  return MM_FAIL(MM_ERR_INPUT, "%s/run.db: there is no generation %" PRId64,
+                 mm_study_folder(&l->study), generation);
+}
+
 static mm_status load_best(mm_learn *l) {
   mm_run_generation row;
-  bool found;
   mm_es *es;
   if (!l->view.best.known) return MM_OK;
-  MM_TRY(mm_run_generation_at(l->study.run, l->view.best.generation, &row, &found));
-  if (!found)
-    return MM_FAIL(MM_ERR_INPUT, "%s/run.db: generation %" PRId64 " is missing",
-                   mm_study_folder(&l->study), l->view.best.generation);
-  MM_TRY(load_state(l, &row, &es));
+  MM_TRY(load_generation(l, l->view.best.generation, &row, &es));
   memcpy(l->best, mm_es_mean(es), mm_es_get_config(es)->dimension * sizeof *l->best);
   mm_es_destroy(es);
   return MM_OK;
@@ -296,11 +300,11 @@ static mm_status load_best(mm_learn *l) {
 
 static mm_status replay_phase(mm_learn *l, int32_t phase, int64_t only) {
   replay r = { .l = l, .phase = phase, .only = only, .generation = -1 };
-  MM_TRY(mm_run_each_score(l->study.run, see_control, &r));
+  MM_TRY(mm_run_each_score(l->study.run, on_control, &r));
   for (int c = 0; c < l->n_control; c++)
     if (r.seen[c] != l->controls.n_task) return MM_OK; // the phase has yet to begin
   mm_learn_set_controls(l, r.began);
-  MM_TRY(mm_run_each_score(l->study.run, see_mean, &r));
+  MM_TRY(mm_run_each_score(l->study.run, on_mean, &r));
   finish_mean(&r);
   return MM_OK;
 }
@@ -313,7 +317,7 @@ static mm_status replay_scores(mm_learn *l) {
   return load_best(l);
 }
 
-static int add_generation(const mm_run_generation *row, void *user) {
+static int on_generation(const mm_run_generation *row, void *user) {
   mm_learn *l = user;
   if (row->generation == 0) return 0;
   l->view.evaluations += l->n_job;
@@ -337,7 +341,7 @@ static mm_status replay_generations(mm_learn *l) {
   l->view.sigma = row.sigma;
   l->view.fitness_mean = row.fitness_mean;
   l->view.fitness_best = row.fitness_best;
-  return mm_run_each_generation(l->study.run, add_generation, l);
+  return mm_run_each_generation(l->study.run, on_generation, l);
 }
 
 // The number of generations is the one thing of a plan that can be changed.
@@ -396,13 +400,8 @@ mm_status mm_learn_resume(const char *folder, int64_t generations, mm_learn **ou
 
 static mm_status read_map(mm_learn *l, int64_t generation, mm_map **out) {
   mm_run_generation row;
-  bool found;
-  MM_TRY(mm_run_generation_at(l->study.run, generation, &row, &found));
-  if (!found)
-    return MM_FAIL(MM_ERR_INPUT, "%s/run.db: there is no generation %" PRId64,
-                   mm_study_folder(&l->study), generation);
   mm_es *es;
-  MM_TRY(load_state(l, &row, &es));
+  MM_TRY(load_generation(l, generation, &row, &es));
   mm_es_destroy(l->es);
   l->es = es;
   MM_TRY(replay_phase(l, row.phase, generation));

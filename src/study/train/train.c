@@ -239,37 +239,24 @@ mm_study *mm_train_study(mm_train *t) {
   return &t->study;
 }
 
-// Counts the results that came to an end, and finds the one that the view tells of.
-static void count_results(const mm_train *t, mm_train_view *out) {
-  size_t broken = t->plan.seeds;
-  for (size_t i = t->plan.seeds; i-- > 0;) {
-    const mm_result *r = &out->result[i];
-    if (r->status == MM_ERR_INTERRUPTED) continue;
-    out->n_done++;
-    if (r->status == MM_OK) continue;
-    bool has_value = r->status == MM_ERR_NUMERIC && r->n_curve > 0;
-    out->n_numeric += has_value;
-    out->n_failed += !has_value;
-    *(has_value ? &broken : &out->trouble) = i;
-  }
-  if (out->n_failed == 0) out->trouble = broken;
-}
-
 void mm_train_look(const mm_train *t, mm_train_view *out) {
   const mm_job_store_work work = mm_job_store_work_of(t->study.store);
+  mm_backend_report now;
+  mm_job_store_count(t->study.store, 0, t->plan.seeds, &now);
+  bool known = now.trouble < t->plan.seeds && now.trouble == t->report.trouble;
   *out = (mm_train_view){ .plan = &t->plan,
                           .env = t->envs.env[0],
                           .folder = mm_study_folder(&t->study),
                           .result = mm_job_store_results(t->study.store, 0),
-                          .trouble = t->plan.seeds,
+                          .n_done = now.n_done,
+                          .n_numeric = now.n_numeric,
+                          .n_failed = now.n_failed,
+                          .trouble = now.trouble,
+                          .error = known ? t->report.error : "",
                           .complete = t->complete,
                           .no_policy = t->no_policy,
                           .machine = t->study.machine,
                           .seconds = work.seconds,
-                          .env_steps = work.env_steps,
-                          .error = "" };
-  count_results(t, out);
-  if (out->trouble < t->plan.seeds && out->trouble == t->report.trouble)
-    out->error = t->report.error;
+                          .env_steps = work.env_steps };
   if (t->study.run && t->has_file) policy_path(t, out->policy);
 }

@@ -35,19 +35,6 @@ static size_t count_jobs(const request *r, size_t n) {
   return jobs;
 }
 
-// From what the run has.
-static mm_status look_up(mm_tune *t, request *r, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    for (size_t k = 0; k < r[i].count; k++, t->next_row++) {
-      if (t->next_row >= t->n_row || !t->row[t->next_row].known)
-        return MM_FAIL(MM_ERR_INTERRUPTED, "the run has no more");
-      r[i].value[k] = t->row[t->next_row].value;
-      t->env_steps += t->row[t->next_row].env_steps;
-      t->trainings++;
-    }
-  return MM_OK;
-}
-
 static mm_status announce(mm_tune *t, const request *r, size_t n, const mm_job *job,
                           size_t *first) {
   for (size_t i = 0; i < n; job += r[i++].count) {
@@ -88,14 +75,14 @@ static mm_status take_results(mm_tune *t, request *r, size_t n, const mm_result 
 
 static mm_status perform(mm_tune *t, request *r, size_t n) {
   if (n == 0) return MM_OK;
-  if (t->reading) return look_up(t, r, n);
   size_t jobs = count_jobs(r, n), first = 0;
-  mm_backend_report report;
+  mm_backend_report report = { .error = "the run has no more" };
   mm_job *job = mm_alloc_array(jobs, sizeof *job);
   if (!job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", jobs);
   list_jobs(t, r, n, job);
   mm_status status = announce(t, r, n, job, &first);
-  if (status == MM_OK) status = mm_study_run(&t->study, t->backend, first, job, jobs, &report);
+  if (status == MM_OK && t->backend)
+    status = mm_study_run(&t->study, t->backend, first, job, jobs, &report);
   mm_free(job);
   if (status == MM_OK)
     status = take_results(t, r, n, mm_job_store_results(t->study.store, first), &report);

@@ -16,13 +16,6 @@ mm_status mm_tune_plan_read(const cJSON *root, const char *source, mm_tune_plan 
 
 // ---------------------------------------------------------------------------------------------
 
-// A training that a run has, for those who only look.
-typedef struct mm_tune_row {
-  bool known;
-  double value; // NaN: none
-  uint64_t env_steps;
-} mm_tune_row;
-
 struct mm_tune {
   mm_study study;
   mm_tune_plan plan;
@@ -30,9 +23,6 @@ struct mm_tune {
   const mm_map *map;
   mm_map *own_map; // of a run that goes on
 
-  bool reading;     // instead of a store:
-  mm_tune_row *row; // [n_row]
-  size_t n_row, room_row, next_row;
   char folder[MM_RUN_PATH_SIZE];
 
   mm_tune_search search;
@@ -46,7 +36,7 @@ struct mm_tune {
   uint64_t env_steps;
 
   // while it runs
-  const mm_backend_config *backend;
+  const mm_backend_config *backend; // NULL: for those who only look
 };
 
 // The search over the plan (tune.c); the run or the store must be open.

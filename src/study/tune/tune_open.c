@@ -24,7 +24,6 @@ void mm_tune_close(mm_tune *t) {
   mm_tune_search_release(&t->search);
   mm_free(t->value);
   mm_free(t->fresh);
-  mm_free(t->row);
   mm_plan_release_envs(&t->envs);
   mm_map_destroy(t->own_map);
   mm_free(t);
@@ -113,37 +112,9 @@ mm_status mm_tune_resume(const char *folder, mm_tune **out) {
 // ---------------------------------------------------------------------------------------------
 // Only looking
 
-static mm_status grow_rows(mm_tune *t, size_t n) {
-  if (n <= t->room_row) return MM_OK;
-  size_t room = n > 2 * t->room_row ? n : 2 * t->room_row;
-  mm_tune_row *row = mm_alloc_array(room, sizeof *row);
-  if (!row) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", n);
-  memset(row, 0, room * sizeof *row);
-  if (t->n_row > 0) memcpy(row, t->row, t->n_row * sizeof *row);
-  mm_free(t->row);
-  t->row = row;
-  t->room_row = room;
-  return MM_OK;
-}
-
-// Rows come in the order of their places, which are given out in order: no run has gaps this wide.
-static int take_training(const mm_run_training *row, void *user) {
-  mm_tune *t = user;
-  if (row->job > (int64_t)t->n_row + 100000) return 1;
-  size_t place = (size_t)row->job;
-  if (grow_rows(t, place + 1) != MM_OK) return 1;
-  bool has_value = row->status == MM_OK || (row->status == MM_ERR_NUMERIC && row->points > 0);
-  t->row[place] = (mm_tune_row){ .known = true,
-                                 .value = has_value ? row->final : NAN,
-                                 .env_steps = row->env_steps };
-  if (place >= t->n_row) t->n_row = place + 1;
-  return 0;
-}
-
 static mm_status read_run(mm_tune *t, mm_run *run) {
   MM_TRY(read_plan(t, run));
-  t->reading = true;
-  MM_TRY(mm_run_each_training(run, take_training, t));
+  MM_TRY(mm_job_store_read(run, &t->study.store));
   mm_status status = mm_tune_search_all(t);
   t->complete = status == MM_OK;
   return status == MM_ERR_INTERRUPTED ? MM_OK : status;
