@@ -58,8 +58,9 @@ static const option options[] = {
 // ---------------------------------------------------------------------------------------------
 // Rows and columns
 
-// The scale of a potential acts like eta: these two with the best of it.
-enum { TUNED = 2 };
+// Rows that may be added to those asked for; two of them, since the scale of a potential acts like
+// eta, are trained with the best of it besides.
+enum { CONTROLS_MAX = 7, TUNED = 2 };
 static const char *const tuned_names[TUNED] = { "negentropy", "l2" };
 static const char *const tuned_labels[TUNED] = { "negentropy:tuned-eta", "l2:tuned-eta" };
 
@@ -67,19 +68,16 @@ typedef struct plan {
   name_list maps, envs;
   size_t n_asked; // of the maps
   char (*map_label)[NAME_LABEL_SIZE], (*env_label)[NAME_LABEL_SIZE];
-  mm_map **map;   // [maps.n]
-  mm_env **env;   // [envs.n]
-  size_t n_tuned; // rows behind those of the maps: TUNED or none
-  mm_map *tuned_map[TUNED];
-  mm_transfer_map *row;
+  mm_map **map;         // [maps.n]
+  mm_env **env;         // [envs.n]
+  mm_transfer_map *row; // [n_row] the maps, then those with eta tuned
+  size_t n_row;
   mm_transfer_env *column;
 } plan;
 
 static void plan_release(plan *p) {
   for (size_t i = 0; i < p->maps.n && p->map != NULL; i++)
     mm_map_destroy(p->map[i]);
-  for (size_t i = 0; i < p->n_tuned; i++)
-    mm_map_destroy(p->tuned_map[i]);
   for (size_t i = 0; i < p->envs.n && p->env != NULL; i++)
     mm_env_destroy(p->env[i]);
   name_list_release(&p->maps);
@@ -93,11 +91,6 @@ static void plan_release(plan *p) {
 }
 
 static int open_maps(plan *p, size_t first) {
-  mm_map **all = memory_take(p->maps.n, sizeof *all);
-  for (size_t i = 0; i < first; i++)
-    all[i] = p->map[i];
-  free(p->map);
-  p->map = all;
   int code = EXIT_DONE;
   for (size_t i = first; i < p->maps.n && code == EXIT_DONE; i++)
     code = map_argument_open(p->maps.name[i], &p->map[i]);
@@ -121,33 +114,38 @@ static void add_controls(plan *p, const char *which) {
   name_list_add(&p->maps, "tsallis:0.5");
   name_list_add(&p->maps, "tsallis:1.5");
   if (family != MM_MAP_KINDS) name_list_add(&p->maps, mm_map_kind_name(family));
-  p->n_tuned = TUNED;
+}
+
+// The maps that are tuned are among the rows already.
+static void add_tuned(plan *p) {
+  for (size_t i = 0; i < TUNED; i++)
+    for (size_t k = 0; k < p->maps.n; k++)
+      if (strcmp(p->maps.name[k], tuned_names[i]) == 0)
+        p->row[p->n_row++] = (mm_transfer_map){ .map = p->map[k],
+                                                .name = tuned_labels[i],
+                                                .label = tuned_labels[i],
+                                                .control = true,
+                                                .tuned = true };
 }
 
 static int plan_maps(const transfer_args *args, plan *p) {
   int code = name_list_read("maps", args->maps, &p->maps);
   if (code != EXIT_DONE) return code;
   p->n_asked = p->maps.n;
+  p->map = memory_take(p->n_asked + CONTROLS_MAX, sizeof *p->map);
   code = open_maps(p, 0);
   if (code != EXIT_DONE) return code;
   add_controls(p, args->controls);
   code = open_maps(p, p->n_asked);
   p->map_label = memory_take(p->maps.n, sizeof *p->map_label);
-  p->row = memory_take(p->maps.n + p->n_tuned, sizeof *p->row);
+  p->row = memory_take(p->maps.n + TUNED, sizeof *p->row);
   name_list_label(&p->maps, p->map_label);
-  for (size_t i = 0; i < p->maps.n; i++)
-    p->row[i] = (mm_transfer_map){ .map = p->map[i],
-                                   .name = p->maps.name[i],
-                                   .label = p->map_label[i],
-                                   .control = i >= p->n_asked };
-  for (size_t i = 0; p->n_tuned == TUNED && i < TUNED && code == EXIT_DONE; i++) {
-    code = map_argument_open(tuned_names[i], &p->tuned_map[i]);
-    p->row[p->maps.n + i] = (mm_transfer_map){ .map = p->tuned_map[i],
-                                               .name = tuned_labels[i],
-                                               .label = tuned_labels[i],
-                                               .control = true,
-                                               .tuned = true };
-  }
+  for (; p->n_row < p->maps.n; p->n_row++)
+    p->row[p->n_row] = (mm_transfer_map){ .map = p->map[p->n_row],
+                                          .name = p->maps.name[p->n_row],
+                                          .label = p->map_label[p->n_row],
+                                          .control = p->n_row >= p->n_asked };
+  if (strcmp(args->controls, "full") == 0) add_tuned(p);
   return code;
 }
 
@@ -343,7 +341,7 @@ static int begin(const transfer_args *args) {
   if (code == EXIT_DONE) code = plan_maps(args, &p);
   mm_transfer_config config = { .map = p.row,
                                 .env = p.column,
-                                .n_map = p.maps.n + p.n_tuned,
+                                .n_map = p.n_row,
                                 .n_env = p.envs.n,
                                 .n_seed = (size_t)args->seeds,
                                 .seed = args->seed,

@@ -42,6 +42,11 @@ typedef struct mm_job_batch {
 // another one's.
 mm_status mm_job_store_batch(mm_job_store *store, const mm_job_batch *batch, size_t *first);
 
+// The same for seeds seed, seed + 1, .. : lists the jobs into job[batch->jobs] and announces them.
+// `first` may be NULL.
+mm_status mm_job_store_seeds(mm_job_store *store, mm_job_batch batch, const mm_env *env,
+                             const mm_map *map, uint64_t seed, mm_job *job, size_t *first);
+
 // Runs jobs[n], all of announced batches, for the places from `first` on, as far as they are not
 // done. As mm_backend_run, with its report and progress over all of them; besides, it fails when
 // something could not be stored up to the end. A disk that is full meanwhile is no reason to stop:

@@ -210,6 +210,17 @@ mm_status mm_job_store_batch(mm_job_store *s, const mm_job_batch *batch, size_t 
   return MM_OK;
 }
 
+mm_status mm_job_store_seeds(mm_job_store *s, mm_job_batch batch, const mm_env *env,
+                             const mm_map *map, uint64_t seed, mm_job *job, size_t *first) {
+  size_t place;
+  for (size_t i = 0; i < batch.jobs; i++) {
+    job[i] = (mm_job){ .env = env, .map = map, .seed = seed + i };
+    mm_settings_bind(batch.settings, &job[i]);
+  }
+  batch.job = job;
+  return mm_job_store_batch(s, &batch, first ? first : &place);
+}
+
 mm_status mm_job_store_check_end(const mm_job_store *s) {
   if (s->claimed == s->n_found) return MM_OK;
   return misfit(s, s->found[s->claimed].job, "there are not so many");

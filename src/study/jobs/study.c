@@ -25,6 +25,13 @@ void mm_study_close(mm_study *s) {
   *s = (mm_study){ 0 };
 }
 
+mm_status mm_study_rehearse(const mm_env *env, const mm_map *map, const mm_settings *settings,
+                            uint64_t seed) {
+  mm_job job = { .env = env, .map = map, .seed = seed };
+  mm_settings_bind(settings, &job);
+  return mm_job_rehearse(&job);
+}
+
 mm_status mm_study_plan(const mm_run *run, cJSON **plan, char source[MM_STUDY_SOURCE_SIZE]) {
   snprintf(source, MM_STUDY_SOURCE_SIZE, "%.4000s/run.db: config", mm_run_folder_of(run));
   return mm_json_parse(mm_run_config(run), strlen(mm_run_config(run)), source, plan);

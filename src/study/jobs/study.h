@@ -35,6 +35,10 @@ mm_status mm_study_create(mm_study *study, const char *folder, cJSON *plan,
 mm_status mm_study_open(mm_study *study, const char *folder);
 void mm_study_close(mm_study *study);
 
+// mm_job_rehearse of a training: what is wrong with the settings shows before there is a run.
+mm_status mm_study_rehearse(const mm_env *env, const mm_map *map, const mm_settings *settings,
+                            uint64_t seed);
+
 // The plan of a run (cJSON_Delete), and what errors about it begin with.
 enum { MM_STUDY_SOURCE_SIZE = MM_RUN_PATH_SIZE };
 mm_status mm_study_plan(const mm_run *run, cJSON **plan, char source[MM_STUDY_SOURCE_SIZE]);

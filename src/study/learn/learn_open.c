@@ -119,10 +119,8 @@ static mm_status check_memory(mm_learn *l) {
 static mm_status rehearse(const mm_learn *l) {
   for (size_t i = 0; i < l->n_phase * l->plan.n_env; i++) {
     mm_settings settings = mm_learn_phase_settings(l, (int32_t)(i / l->plan.n_env));
-    mm_job job = { .env = l->envs.env[i % l->plan.n_env],
-                   .map = l->control_map[MM_CONTROL_INITIAL] };
-    mm_settings_bind(&settings, &job);
-    MM_TRY(mm_job_rehearse(&job));
+    MM_TRY(mm_study_rehearse(l->envs.env[i % l->plan.n_env], l->control_map[MM_CONTROL_INITIAL],
+                             &settings, 0));
   }
   return MM_OK;
 }

@@ -84,17 +84,6 @@ static mm_status hand_over(mm_train *t, mm_status status, mm_train **out) {
   return status;
 }
 
-static mm_status list_jobs(mm_train *t) {
-  const size_t n = t->plan.seeds;
-  t->job = mm_alloc_array(n, sizeof *t->job);
-  if (!t->job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", n);
-  for (size_t i = 0; i < n; i++) {
-    t->job[i] = (mm_job){ .env = t->envs.env[0], .map = t->map, .seed = t->plan.seed + i };
-    mm_settings_bind(&t->plan.settings, &t->job[i]);
-  }
-  return MM_OK;
-}
-
 // Enters networks in the policy. What does not fit there is noted. Called by several threads.
 static mm_status take_net(size_t i, const mm_net *net, void *user) {
   mm_train *t = user;
@@ -108,16 +97,14 @@ static mm_status take_net(size_t i, const mm_net *net, void *user) {
 
 static mm_status open_store(mm_train *t) {
   const mm_train_plan *p = &t->plan;
-  size_t first;
-  mm_job_batch batch = { .jobs = p->seeds,
-                         .role = "train",
-                         .env = p->env,
-                         .map = p->map,
-                         .settings = &p->settings,
-                         .job = t->job };
+  const mm_job_batch batch = {
+    .jobs = p->seeds, .role = "train", .env = p->env, .map = p->map, .settings = &p->settings
+  };
+  t->job = mm_alloc_array(p->seeds, sizeof *t->job);
+  if (!t->job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", p->seeds);
   MM_TRY(mm_job_store_open(t->study.run, &t->study.store));
   if (t->policy) mm_job_store_watch(t->study.store, t->complete, take_net, t);
-  MM_TRY(mm_job_store_batch(t->study.store, &batch, &first));
+  MM_TRY(mm_job_store_seeds(t->study.store, batch, t->envs.env[0], t->map, p->seed, t->job, NULL));
   return mm_job_store_check_end(t->study.store);
 }
 
@@ -129,7 +116,7 @@ static mm_status open_policy(mm_train *t) {
 }
 
 static mm_status create_run(mm_train *t, const char *folder) {
-  MM_TRY(mm_job_rehearse(&t->job[0]));
+  MM_TRY(mm_study_rehearse(t->envs.env[0], t->map, &t->plan.settings, t->plan.seed));
   MM_TRY(open_policy(t));
   cJSON *plan;
   MM_TRY(mm_train_plan_json(&t->plan, t->map, &t->envs, &plan));
@@ -139,7 +126,6 @@ static mm_status create_run(mm_train *t, const char *folder) {
 static mm_status create(mm_train *t, const char *folder) {
   const mm_train_plan *plan = &t->plan;
   MM_TRY(mm_plan_new_envs(&plan->env, 1, &t->envs));
-  MM_TRY(list_jobs(t));
   if (folder) MM_TRY(create_run(t, folder));
   return open_store(t);
 }
@@ -186,7 +172,6 @@ static mm_status resume(mm_train *t, const char *folder) {
   MM_TRY(read_plan(t));
   MM_TRY(mm_plan_copy_tasks(&t->envs, mm_study_folder(&t->study)));
   MM_TRY(mm_plan_open_envs(&plan->env, mm_study_folder(&t->study), &t->envs));
-  MM_TRY(list_jobs(t));
   MM_TRY(open_policy(t));
   MM_TRY(find_end(t));
   return open_store(t);

@@ -177,23 +177,16 @@ static mm_status tune_etas(mm_transfer *t, mm_job_store *store) {
 // One batch per cell; *first is the place of the first.
 static mm_status list_jobs(const mm_transfer *t, mm_job_store *store, mm_job *job, size_t *first) {
   const mm_transfer_config *c = &t->config;
-  for (size_t e = 0; e < c->n_env; e++)
-    for (size_t m = 0; m < c->n_map; m++, job += c->n_seed) {
-      const mm_settings *settings = &t->settings[m * c->n_env + e];
-      for (size_t i = 0; i < c->n_seed; i++) {
-        job[i] = (mm_job){ .env = c->env[e].env, .map = c->map[m].map, .seed = c->seed + i };
-        mm_settings_bind(settings, &job[i]);
-      }
-      mm_job_batch batch = { .jobs = c->n_seed,
-                             .role = "table",
-                             .env = c->env[e].label,
-                             .map = c->map[m].label,
-                             .settings = settings,
-                             .job = job };
-      size_t place;
-      MM_TRY(mm_job_store_batch(store, &batch, &place));
-      if (e == 0 && m == 0) *first = place;
-    }
+  for (size_t i = 0; i < c->n_env * c->n_map; i++, job += c->n_seed) {
+    size_t e = i / c->n_map, m = i % c->n_map;
+    const mm_job_batch batch = { .jobs = c->n_seed,
+                                 .role = "table",
+                                 .env = c->env[e].label,
+                                 .map = c->map[m].label,
+                                 .settings = &t->settings[m * c->n_env + e] };
+    MM_TRY(mm_job_store_seeds(store, batch, c->env[e].env, c->map[m].map, c->seed, job,
+                              i == 0 ? first : NULL));
+  }
   return mm_job_store_check_end(store);
 }
 

@@ -82,11 +82,8 @@ static mm_status copy_tasks(const mm_transfer_config *c, const char *folder) {
 
 // What is wrong with an environment's settings shows before there is a folder.
 static mm_status rehearse(const mm_transfer_config *c) {
-  for (size_t e = 0; e < c->n_env; e++) {
-    mm_job job = { .env = c->env[e].env, .map = c->map[0].map, .seed = c->seed };
-    mm_settings_bind(&c->env[e].settings, &job);
-    MM_TRY(mm_job_rehearse(&job));
-  }
+  for (size_t e = 0; e < c->n_env; e++)
+    MM_TRY(mm_study_rehearse(c->env[e].env, c->map[0].map, &c->env[e].settings, c->seed));
   return MM_OK;
 }
 

@@ -35,28 +35,18 @@ static size_t count_jobs(const request *r, size_t n) {
   return jobs;
 }
 
-static mm_status announce(mm_tune *t, const request *r, size_t n, const mm_job *job,
-                          size_t *first) {
+// Lists the jobs and announces them, request by request.
+static mm_status list_jobs(mm_tune *t, const request *r, size_t n, mm_job *job, size_t *first) {
   for (size_t i = 0; i < n; job += r[i++].count) {
-    size_t place;
-    mm_job_batch batch = { .jobs = r[i].count,
-                           .role = r[i].role,
-                           .env = t->plan.env[r[i].env],
-                           .map = r[i].map,
-                           .settings = &r[i].settings,
-                           .job = job };
-    MM_TRY(mm_job_store_batch(t->study.store, &batch, &place));
-    if (i == 0) *first = place;
+    const mm_job_batch batch = { .jobs = r[i].count,
+                                 .role = r[i].role,
+                                 .env = t->plan.env[r[i].env],
+                                 .map = r[i].map,
+                                 .settings = &r[i].settings };
+    MM_TRY(mm_job_store_seeds(t->study.store, batch, t->envs.env[r[i].env], t->map, r[i].seed, job,
+                              i == 0 ? first : NULL));
   }
   return MM_OK;
-}
-
-static void list_jobs(const mm_tune *t, const request *r, size_t n, mm_job *job) {
-  for (size_t i = 0; i < n; i++)
-    for (size_t k = 0; k < r[i].count; k++, job++) {
-      *job = (mm_job){ .env = t->envs.env[r[i].env], .map = t->map, .seed = r[i].seed + k };
-      mm_settings_bind(&r[i].settings, job);
-    }
 }
 
 // Only breakdowns belong to a trial; whatever else goes wrong ends the search.
@@ -79,20 +69,13 @@ static mm_status perform(mm_tune *t, request *r, size_t n) {
   mm_backend_report report = { .error = "the run has no more" };
   mm_job *job = mm_alloc_array(jobs, sizeof *job);
   if (!job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", jobs);
-  list_jobs(t, r, n, job);
-  mm_status status = announce(t, r, n, job, &first);
+  mm_status status = list_jobs(t, r, n, job, &first);
   if (status == MM_OK && t->backend)
     status = mm_study_run(&t->study, t->backend, first, job, jobs, &report);
   mm_free(job);
   if (status == MM_OK)
     status = take_results(t, r, n, mm_job_store_results(t->study.store, first), &report);
   return status;
-}
-
-mm_status mm_tune_rehearse(const mm_tune *t, size_t env, const mm_settings *settings) {
-  mm_job job = { .env = t->envs.env[env], .map = t->map, .seed = t->plan.seed };
-  mm_settings_bind(settings, &job);
-  return mm_job_rehearse(&job);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -150,7 +133,9 @@ static mm_status request_trial(mm_tune *t, size_t trial, size_t first, size_t co
                       .count = count,
                       .value = values_of(t, trial, e) + first };
     MM_TRY(settings_of(t, t->search.trial[trial].value, e, &own->settings));
-    mm_status status = first == 0 ? mm_tune_rehearse(t, e, &own->settings) : MM_OK;
+    mm_status status = MM_OK;
+    if (first == 0)
+      status = mm_study_rehearse(t->envs.env[e], t->map, &own->settings, t->plan.seed);
     if (status == MM_ERR_INPUT) {
       *n = before;
       return MM_OK;

@@ -42,9 +42,6 @@ struct mm_tune {
 // The search over the plan (tune.c); the run or the store must be open.
 mm_status mm_tune_search_all(mm_tune *tune);
 
-// mm_job_rehearse of a training on that environment.
-mm_status mm_tune_rehearse(const mm_tune *tune, size_t env, const mm_settings *settings);
-
 mm_tune_search_config mm_tune_config_of(const mm_tune *tune);
 
 #endif

@@ -52,7 +52,7 @@ static mm_status check_plan(const mm_tune *t) {
                      mm_algo_name(p->settings[e].algo));
   MM_TRY(mm_tune_search_check(&config));
   for (size_t e = 0; e < p->n_env; e++)
-    MM_TRY(mm_tune_rehearse(t, e, &p->settings[e]));
+    MM_TRY(mm_study_rehearse(t->envs.env[e], t->map, &p->settings[e], p->seed));
   return MM_OK;
 }
 
