@@ -28,11 +28,6 @@ void learn_report_start(const mm_learn *learn) {
 
 enum { DECIMALS = 4 };
 
-// One column wide in every locale.
-static const char *estimate_cell(mm_estimate e, bool difference, char out[STUDY_CELL_SIZE]) {
-  return study_estimate(e, DECIMALS, difference, out);
-}
-
 // Width in bytes that fills `columns` columns: the sign takes two bytes and one column, or two.
 static int width(int columns) {
   return terminal_unicode() ? columns + 1 : columns;
@@ -45,9 +40,9 @@ void learn_report_row(const mm_learn_view *v, bool first) {
     char line[512];
     size_t used = (size_t)snprintf(line, sizeof line, "controls:");
     for (int c = 0; c < v->n_control && used < sizeof line; c++)
-      used +=
-          (size_t)snprintf(line + used, sizeof line - used, "%s %s %s", c > 0 ? "," : "",
-                           v->control_name[c], estimate_cell(v->control[c].value, false, value));
+      used += (size_t)snprintf(line + used, sizeof line - used, "%s %s %s", c > 0 ? "," : "",
+                               v->control_name[c],
+                               study_estimate(v->control[c].value, DECIMALS, false, value));
     log_line("%s", line);
     log_line("%11s %8s %7s %17s %18s %18s %8s %8s", "generation", "fitness", "sigma", "validation",
              "- negentropy", "- l2", "steps/s", "left");
@@ -59,9 +54,9 @@ void learn_report_row(const mm_learn_view *v, bool first) {
   if (!isnan(v->fitness_mean)) snprintf(fitness, sizeof fitness, "%.4f", v->fitness_mean);
   log_line(
       "%5" PRId64 "/%-5" PRId64 " %8s %7.4f %*s %*s %*s %8s %8s", v->generation, v->generations,
-      fitness, v->sigma, width(17), estimate_cell(v->last.value, false, value), width(18),
-      estimate_cell(v->last.over_negentropy, true, negentropy), width(18),
-      estimate_cell(v->last.over_l2, true, l2), rate,
+      fitness, v->sigma, width(17), study_estimate(v->last.value, DECIMALS, false, value),
+      width(18), study_estimate(v->last.over_negentropy, DECIMALS, true, negentropy), width(18),
+      study_estimate(v->last.over_l2, DECIMALS, true, l2), rate,
       format_duration(v->steps_left * v->session_seconds / (double)v->session_env_steps, left));
 }
 
@@ -123,10 +118,10 @@ static void mark_difference(table *t, bool wanted, mm_estimate e) {
 static void put_score(table *t, const char *name, const mm_learn_score *s, bool mark) {
   char cell[STUDY_CELL_SIZE];
   table_text(t, name);
-  table_text(t, estimate_cell(s->value, false, cell));
-  table_text(t, estimate_cell(s->over_negentropy, true, cell));
+  table_text(t, study_estimate(s->value, DECIMALS, false, cell));
+  table_text(t, study_estimate(s->over_negentropy, DECIMALS, true, cell));
   mark_difference(t, mark, s->over_negentropy);
-  table_text(t, estimate_cell(s->over_l2, true, cell));
+  table_text(t, study_estimate(s->over_l2, DECIMALS, true, cell));
   mark_difference(t, mark, s->over_l2);
 }
 

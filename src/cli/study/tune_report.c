@@ -11,7 +11,7 @@
 #include "cli/study/study_command.h"
 #include "study/tune/tune_files.h"
 
-enum { SHOWN = 10 };
+enum { SHOWN = 10, DECIMALS = 3 };
 
 void tune_report_start(const mm_tune *tune) {
   mm_tune_view v;
@@ -47,10 +47,6 @@ static int put_json(const mm_tune *tune, const mm_tune_view *v, const char *stat
 // ---------------------------------------------------------------------------------------------
 // Trials
 
-static const char *estimate_cell(mm_estimate e, bool difference, char out[STUDY_CELL_SIZE]) {
-  return study_estimate(e, 3, difference, out);
-}
-
 typedef struct ranked {
   const mm_tune_search *search;
   size_t trial;
@@ -71,7 +67,7 @@ static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size
   table_text(t, text);
   for (size_t j = 0; j < space->n; j++)
     table_text(t, mm_tune_text(&space->parameter[j], trial->value[j], text));
-  table_text(t, estimate_cell(mm_tune_score(trial), true, cell));
+  table_text(t, study_estimate(mm_tune_score(trial), DECIMALS, true, cell));
   table_number(t, (double)trial->n);
   table_text(t, mm_tune_state(v->search, i));
   for (size_t e = 0; e < v->plan->n_env; e++) {
@@ -146,9 +142,9 @@ static void put_checks(const mm_tune_view *v) {
   for (size_t e = 0; e < v->plan->n_env; e++) {
     const mm_tune_check *c = &v->check[e];
     table_text(t, v->plan->env[e]);
-    table_text(t, estimate_cell(c->own, false, cell));
-    table_text(t, v->best > 0 ? estimate_cell(c->best, false, cell) : "-");
-    table_text(t, estimate_cell(c->difference, true, cell));
+    table_text(t, study_estimate(c->own, DECIMALS, false, cell));
+    table_text(t, v->best > 0 ? study_estimate(c->best, DECIMALS, false, cell) : "-");
+    table_text(t, study_estimate(c->difference, DECIMALS, true, cell));
     if (mm_estimate_sign(c->difference) != 0) table_mark(t, c->difference.mean > 0);
   }
   printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate, study_plus_minus());
@@ -166,7 +162,7 @@ static void put_verdict(const mm_tune_view *v) {
     return;
   }
   if (!v->validated) return;
-  printf("score of trial %zu on these: %s", v->best, estimate_cell(v->gain, true, cell));
+  printf("score of trial %zu on these: %s", v->best, study_estimate(v->gain, DECIMALS, true, cell));
   int sign = mm_estimate_sign(v->gain);
   puts(sign == 0  ? " (its 95 % interval includes 0: not shown to be better)"
        : sign > 0 ? ""
