@@ -7,6 +7,7 @@
 
 #include "agent/job_hooks.h"
 #include "study/jobs/job_store.h"
+#include "study/run/run_table.h"
 
 // A place.
 typedef struct mm_job_entry {
@@ -30,7 +31,7 @@ typedef struct mm_job_found {
 
 typedef struct mm_job_found_batch {
   int64_t first, jobs;
-  char *words[3]; // role, environment, map
+  char words[3][MM_RUN_WORD_SIZE]; // role, environment, map
 } mm_job_found_batch;
 
 // A list between its announcement and its generation's commit.

@@ -7,7 +7,6 @@
 
 #include "base/utf8.h"
 #include "study/jobs/job_store_internal.h"
-#include "study/run/run_table.h"
 
 static mm_status open_with(mm_run *run, mm_status (*load)(mm_job_store *s), mm_job_store **out) {
   *out = NULL;

@@ -33,13 +33,6 @@ static mm_status first_error(const reader *r, mm_status walked) {
 // ---------------------------------------------------------------------------------------------
 // Batches
 
-static char *copy_word(const char *word) {
-  size_t size = strlen(word) + 1;
-  char *copy = mm_alloc(size);
-  if (copy) memcpy(copy, word, size);
-  return copy;
-}
-
 static int on_batch(const mm_run_batch *row, void *user) {
   reader *r = user;
   mm_job_store *s = r->s;
@@ -49,10 +42,8 @@ static int on_batch(const mm_run_batch *row, void *user) {
   mm_job_found_batch *b = &s->found_batch[s->n_found_batch++];
   *b = (mm_job_found_batch){ .first = row->first, .jobs = row->jobs };
   const char *words[3] = { row->role, row->env, row->map };
-  for (int i = 0; i < 3; i++) {
-    b->words[i] = copy_word(words[i]);
-    if (!b->words[i]) return out_of_memory(r, "batches");
-  }
+  for (int i = 0; i < 3; i++)
+    snprintf(b->words[i], MM_RUN_WORD_SIZE, "%s", words[i]);
   return 0;
 }
 
@@ -166,9 +157,6 @@ void mm_job_store_release_found(mm_job_store *s) {
     mm_result_release(&s->found[i].result);
     mm_free(s->found[i].entry.bytes);
   }
-  for (size_t i = 0; i < s->n_found_batch; i++)
-    for (int k = 0; k < 3; k++)
-      mm_free(s->found_batch[i].words[k]);
   mm_free(s->found);
   mm_free(s->found_batch);
   s->found = NULL;
