@@ -201,13 +201,88 @@ static void test_report(void **state) {
   rig_close(&r);
 }
 
+// A list that did not come to its end is gone on with, in the same process and in the next one; one
+// of another generation or stage begins; nothing is left of it when its generation is stored.
+static void test_lists(void **state) {
+  (void)state;
+  rig r;
+  mm_run *run;
+  mm_job_store *store;
+  size_t first, again;
+  mm_backend_config backend = { .threads = 1 };
+  rig_open(&r);
+  mm_job bad[SEEDS];
+  memcpy(bad, r.job, sizeof bad);
+  bad[1].pmd = NULL; // no algorithm: no result that would be the same every time
+  assert_ok(mm_run_create(fixture_path("run"), "learn", "{}", &run));
+  assert_ok(mm_job_store_open(run, &store));
+  assert_ok(mm_job_store_list(store, 7, 1, bad, SEEDS, &first));
+  assert_ok(mm_job_store_run(store, &backend, first, bad, SEEDS));
+  assert_int_equal(mm_job_store_results(store, first)[1].status, MM_ERR_INPUT);
+  assert_ok(mm_job_store_list(store, 7, 1, bad, SEEDS, &again));
+  assert_int_equal(again, first);
+  mm_job_store_close(store);
+
+  assert_ok(mm_job_store_open(run, &store));
+  assert_ok(mm_job_store_list(store, 7, 2, r.job, SEEDS, &first)); // another stage
+  assert_ok(mm_job_store_list(store, 8, 1, r.job, SEEDS, &first)); // another generation
+  assert_int_equal(mm_job_store_work_of(store).found, 0);
+  assert_ok(mm_job_store_list(store, 7, 1, r.job, SEEDS, &first));
+  assert_int_equal(mm_job_store_work_of(store).found, SEEDS - 1);
+  assert_ok(mm_job_store_run(store, &backend, first, r.job, SEEDS));
+  assert_int_equal(mm_job_store_work_of(store).trained, 1);
+  for (size_t i = 0; i < SEEDS; i++) {
+    mm_result alone;
+    assert_ok(mm_job_run(&r.job[i], NULL, &alone));
+    const mm_result *listed = mm_job_store_results(store, first) + i;
+    assert_true(listed->final_value == alone.final_value);
+    assert_int_equal(listed->env_steps, alone.env_steps);
+    mm_result_release(&alone);
+  }
+  assert_ok(mm_run_begin(run));
+  assert_ok(mm_job_store_forget_lists(store));
+  assert_ok(mm_run_commit(run));
+  mm_job_store_clear_lists(store);
+  assert_ok(mm_job_store_list(store, 7, 1, r.job, SEEDS, &first));
+  assert_int_equal(mm_job_store_results(store, first)[0].status, MM_ERR_INTERRUPTED);
+  mm_job_store_close(store);
+  mm_run_summary summary;
+  assert_ok(mm_run_summarise(run, &summary));
+  assert_int_equal(summary.kept, 0);
+  mm_run_close(run);
+  rig_close(&r);
+}
+
+// Whoever only looks finds the results, stores nothing and does not need the run any more.
+static void test_reading(void **state) {
+  (void)state;
+  rig r;
+  double final[2 * SEEDS];
+  mm_run *run;
+  mm_job_store *store;
+  size_t first;
+  rig_open(&r);
+  run_twice(&r, "run", true, final);
+  assert_ok(mm_run_open(fixture_path("run"), MM_RUN_READ, &run));
+  assert_ok(mm_job_store_read(run, &store));
+  mm_run_close(run);
+  for (size_t b = 0; b < 3; b++) {
+    assert_ok(mm_job_store_batch(store, &r.batch, &first));
+    const mm_result *result = mm_job_store_results(store, first);
+    for (size_t i = 0; i < SEEDS; i++) {
+      assert_int_equal(result[i].status, b < 2 ? MM_OK : MM_ERR_INTERRUPTED);
+      if (b < 2) assert_true(result[i].final_value == final[b * SEEDS + i]);
+    }
+  }
+  mm_job_store_close(store);
+  rig_close(&r);
+}
+
 int suite_job_store(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
-    TEST(test_found_again),
-    TEST(test_other_batches),
-    TEST(test_too_few),
-    TEST(test_report),
+    TEST(test_found_again), TEST(test_other_batches), TEST(test_too_few),
+    TEST(test_report),      TEST(test_lists),         TEST(test_reading),
   };
 #undef TEST
   return cmocka_run_group_tests_name("job_store", tests, NULL, NULL);

@@ -119,7 +119,7 @@ static void test_against_plain_loop(void **state) {
     }
     assert_ok(mm_es_tell(es, fitness));
   }
-  assert_memory_equal(l->kept, mm_es_mean(es), sizeof start);
+  assert_memory_equal(l->stored_mean, mm_es_mean(es), sizeof start);
   // and its validation
   mm_map *map;
   double value[3];
@@ -209,7 +209,7 @@ static void test_resume_anywhere(void **state) {
   mm_learn_view a, b;
   mm_learn_look(whole, &a);
   mm_learn_look(l, &b);
-  assert_memory_equal(whole->kept, l->kept, MM_NEURAL_SEARCH * sizeof(double));
+  assert_memory_equal(whole->stored_mean, l->stored_mean, MM_NEURAL_SEARCH * sizeof(double));
   assert_memory_equal(whole->best, l->best, MM_NEURAL_SEARCH * sizeof(double));
   assert_int_equal(a.best.generation, b.best.generation);
   assert_true(a.best.over_l2.mean == b.best.over_l2.mean);
@@ -224,8 +224,10 @@ static volatile int stop_now;
 
 // The end of the population is the last moment before the validation.
 static void stop_before_validation(size_t done, size_t total, uint64_t env_steps, void *user) {
+  mm_learn_view view;
   (void)env_steps;
-  if (mm_learn_get_stage(user) == MM_STAGE_POPULATION && done == total) stop_now = 1;
+  mm_learn_look(user, &view);
+  if (view.stage == MM_STAGE_POPULATION && done == total) stop_now = 1;
 }
 
 // Stopped between the strategy's step and the commit: the step must be undone.
@@ -250,15 +252,17 @@ static void test_interrupted_step_is_undone(void **state) {
   backend.progress = NULL;
   while (!mm_learn_done(l))
     assert_ok(mm_learn_advance(l, &backend));
-  assert_memory_equal(whole->kept, l->kept, MM_NEURAL_SEARCH * sizeof(double));
+  assert_memory_equal(whole->stored_mean, l->stored_mean, MM_NEURAL_SEARCH * sizeof(double));
   mm_learn_close(whole);
   mm_learn_close(l);
   free(plan);
 }
 
 static void stop_while_asking(size_t done, size_t total, uint64_t env_steps, void *user) {
+  mm_learn_view view;
   (void)done, (void)total, (void)env_steps;
-  if (mm_learn_get_stage(user) == MM_STAGE_POPULATION) stop_now = 1;
+  mm_learn_look(user, &view);
+  if (view.stage == MM_STAGE_POPULATION) stop_now = 1;
 }
 
 // Time that is up while candidates are drawn ends the step there: none of them is trained.
@@ -304,7 +308,7 @@ static int count_row(int64_t job, const void *bytes, size_t size, void *user) {
 
 static int kept_rows(mm_learn *l) {
   int n = 0;
-  assert_ok(mm_run_each_kept(mm_learn_run(l), count_row, &n));
+  assert_ok(mm_run_each_kept(mm_learn_study(l)->run, count_row, &n));
   return n;
 }
 
@@ -323,7 +327,7 @@ static void test_results_are_kept(void **state) {
   };
   assert_int_equal(mm_learn_advance(l, &backend), MM_ERR_INTERRUPTED);
   assert_int_equal(kept_rows(l), 6);
-  assert_ok(mm_run_keep(mm_learn_run(l), 1000000, "stray", 5));
+  assert_ok(mm_run_keep(mm_learn_study(l)->run, 1000000, "stray", 5));
   mm_learn_close(l);
   assert_ok(mm_learn_resume(path_of("kept"), 0, &l));
   mm_learn_view view;
@@ -334,12 +338,11 @@ static void test_results_are_kept(void **state) {
   assert_int_equal(view.generation, 2);
   assert_int_equal(view.session_env_steps, 3 * 64); // the validation
   assert_int_equal(kept_rows(l), 0);
-  assert_int_equal(l->early.waiting, 0); // nor does anything wait to be stored any more
   assert_ok(mm_learn_advance(l, &backend));
   mm_learn_look(l, &view);
   assert_int_equal(view.session_env_steps, (3 + 6) * 64);
   assert_ok(mm_learn_advance(l, &backend));
-  assert_memory_equal(whole->kept, l->kept, MM_NEURAL_SEARCH * sizeof(double));
+  assert_memory_equal(whole->stored_mean, l->stored_mean, MM_NEURAL_SEARCH * sizeof(double));
   mm_learn_view a;
   mm_learn_look(whole, &a);
   mm_learn_look(l, &view);
@@ -352,6 +355,26 @@ static void test_results_are_kept(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Plans as text
 
+// As it comes out of a database.
+static mm_status read_plan(const char *text, mm_learn_plan *plan, mm_learn_start *start,
+                           mm_plan_envs *envs) {
+  cJSON *root;
+  memset(plan, 0, sizeof *plan);
+  *start = (mm_learn_start){ 0 };
+  *envs = (mm_plan_envs){ 0 };
+  MM_TRY(mm_json_parse(text, strlen(text), "plan", &root));
+  mm_status status = mm_learn_plan_read(root, "plan", plan, start, envs);
+  cJSON_Delete(root);
+  return status;
+}
+
+static char *plan_text(const mm_learn_plan *plan, const mm_learn_start *start,
+                       const mm_plan_envs *envs) {
+  char *text;
+  assert_ok(mm_plan_print(mm_learn_plan_json(plan, start, envs), "a search", &text));
+  return text;
+}
+
 static void test_plan_round_trip(void **state) {
   (void)state;
   mm_learn_plan *plan = tiny_plan(), *back = calloc(1, sizeof *back);
@@ -359,30 +382,29 @@ static void test_plan_round_trip(void **state) {
   plan->settings.search.sigma = 1.0 / 3;
   assert_ok(mm_settings_set(&plan->settings, "schedule", "2x64,3x128"));
   snprintf(plan->init, sizeof plan->init, "random-neural:5");
-  mm_learn_start start, again;
-  char *text, *second;
+  mm_learn_start start = { 0 }, again;
+  mm_plan_envs envs = { .n = 1 }, read;
   assert_ok(mm_learn_start_read(plan, &start));
   assert_int_equal(start.n, MM_NEURAL_SEARCH);
-  assert_ok(mm_learn_plan_write(plan, &start, &text));
-  assert_ok(mm_learn_plan_read(text, "plan", back, &again));
+  char *text = plan_text(plan, &start, &envs);
+  assert_ok(read_plan(text, back, &again, &read));
   assert_memory_equal(start.z, again.z, start.n * sizeof *start.z);
-  assert_ok(mm_learn_plan_write(back, &again, &second));
+  char *second = plan_text(back, &again, &read);
   assert_string_equal(text, second);
   assert_true(back->seed == UINT64_MAX);
   assert_true(back->settings.search.sigma == 1.0 / 3);
+  mm_free(again.z);
 
   // every cut of the text is refused, with its source named
   for (size_t n = 0; n < strlen(text); n += 1 + n / 64) {
-    mm_learn_start none;
     char keep = text[n];
     text[n] = 0;
-    assert_fails(mm_learn_plan_read(text, "plan", back, &none), MM_ERR_INPUT, "plan");
+    assert_fails(read_plan(text, back, &again, &read), MM_ERR_INPUT, "plan");
     text[n] = keep;
   }
   mm_free(text);
   mm_free(second);
-  mm_learn_start_release(&start);
-  mm_learn_start_release(&again);
+  mm_free(start.z);
   free(plan);
   free(back);
 }
@@ -404,8 +426,9 @@ static void test_hostile_plans(void **state) {
   };
   mm_learn_plan *plan = calloc(1, sizeof *plan);
   mm_learn_start start;
+  mm_plan_envs envs;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-    assert_fails(mm_learn_plan_read(bad[i], "config", plan, &start), MM_ERR_INPUT, "config");
+    assert_fails(read_plan(bad[i], plan, &start, &envs), MM_ERR_INPUT, "plan");
   free(plan);
 }
 

@@ -189,7 +189,7 @@ static void test_training(void **state) {
   expect_same_map(find_map(document, "tsallis:0.5"), "tsallis:0.5");
   expect_same_map(find_map(document, "l2"), "l2");
   cJSON_Delete(document);
-  mm_train_note_end(t, "done");
+  mm_study_end(mm_train_study(t), "done");
   mm_train_close(t);
   mm_map_destroy(map);
   document = document_of(fixture_path("train"));
@@ -331,7 +331,7 @@ static void test_search_going_on(void **state) {
   expect_text(run, "state", "going on");
   assert_int_equal(cJSON_GetArraySize(get(get(run, "search"), "generation")), 3);
   cJSON_Delete(document);
-  mm_learn_note_end(l, "interrupted");
+  mm_study_end(mm_learn_study(l), "interrupted");
   mm_learn_close(l);
   document = document_of(fixture_path("older"));
   expect_text(run_of(document, 0), "state", "interrupted");

@@ -52,7 +52,7 @@ static void run_calmly(const char *name, const mm_train_plan *plan, int threads)
   assert_ok(mm_train_run(t, &backend, 0));
   mm_train_look(t, &view);
   assert_true(view.complete && view.n_done == plan->seeds && view.n_failed == 0);
-  mm_train_note_end(t, "done");
+  mm_study_end(mm_train_study(t), "done");
   mm_train_close(t);
   mm_map_destroy(map);
 }
@@ -136,7 +136,7 @@ static int run_in_pieces(const char *name, const mm_train_plan *plan) {
     done = status == MM_OK;
     assert_true(done || status == MM_ERR_INTERRUPTED);
     assert_int_equal(view.complete, done);
-    mm_train_note_end(t, done ? "done" : "interrupted");
+    mm_study_end(mm_train_study(t), done ? "done" : "interrupted");
     mm_train_close(t);
     mm_map_destroy(map);
   }
@@ -273,7 +273,7 @@ static void test_full_for_a_while(void **state) {
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(3);
     mm_status status = mm_train_run(t, &backend, 1e-3);
     if (status != MM_ERR_IO || !strstr(mm_last_error(), "is safe")) _exit(4);
-    if (!mm_train_trouble(t, text) || !strstr(text, "run.db")) _exit(5);
+    if (!mm_study_trouble(mm_train_study(t), text) || !strstr(text, "run.db")) _exit(5);
     mm_train_look(t, &view);
     if (view.n_done != 3 || view.complete) _exit(6);
     mm_train_close(t);
@@ -425,21 +425,41 @@ static void test_networks(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Plans
 
+// As it comes out of a database.
+static mm_status read_plan(const char *text, mm_train_plan *plan, mm_map **map,
+                           mm_plan_envs *envs) {
+  cJSON *root;
+  *map = NULL;
+  *envs = (mm_plan_envs){ 0 };
+  MM_TRY(mm_json_parse(text, strlen(text), "here", &root));
+  mm_status status = mm_train_plan_read(root, "here", plan, map, envs);
+  cJSON_Delete(root);
+  return status;
+}
+
+static char *plan_text(const mm_train_plan *plan, const mm_map *map, const mm_plan_envs *envs) {
+  cJSON *root;
+  assert_ok(mm_train_plan_json(plan, map, envs, &root));
+  char *text = mm_json_print(root, false);
+  cJSON_Delete(root);
+  return text;
+}
+
 static void test_plans(void **state) {
   (void)state;
   mm_train_plan plan = small_plan("Breakout-MinAtar", "random:7", MM_ALGO_AMPO, 12), back;
   mm_map *map, *same;
-  char *text, *task, *again;
+  mm_plan_envs envs = { .n = 1, .task = { (char *)"grid: 4\n" } }, read;
   plan.seed = UINT64_MAX - 11;
   assert_ok(mm_map_open(plan.map, &map));
-  assert_ok(mm_train_plan_write(&plan, map, "grid: 4\n", &text));
-  assert_ok(mm_train_plan_read(text, "here", &back, &same, &task));
-  assert_string_equal(task, "grid: 4\n");
+  char *text = plan_text(&plan, map, &envs);
+  assert_ok(read_plan(text, &back, &same, &read));
+  assert_string_equal(read.task[0], "grid: 4\n");
   assert_true(back.seed == plan.seed && back.seeds == 12);
   assert_string_equal(back.env, plan.env);
-  assert_ok(mm_train_plan_write(&back, same, task, &again));
+  char *again = plan_text(&back, same, &read);
   assert_string_equal(text, again);
-  mm_free(task);
+  mm_plan_release_envs(&read);
   mm_free(again);
   mm_map_destroy(same);
   // without any one of its characters it is no plan, or another one
@@ -449,8 +469,8 @@ static void test_plans(void **state) {
   for (size_t i = 0; i < length; i += 1 + i / 600) {
     memcpy(bad, text, i);
     memcpy(bad + i, text + i + 1, length - i);
-    (void)mm_train_plan_read(bad, "here", &back, &same, &task);
-    mm_free(task);
+    (void)read_plan(bad, &back, &same, &read);
+    mm_plan_release_envs(&read);
     mm_map_destroy(same);
   }
   memcpy(bad, text, length + 1);
@@ -458,11 +478,10 @@ static void test_plans(void **state) {
   assert_non_null(count);
   count[9] = '3'; // 13 seeds from there on: one too many
   count[8] = '1';
-  assert_fails(mm_train_plan_read(bad, "here", &back, &same, &task), MM_ERR_INPUT,
-               "leaves no room");
+  assert_fails(read_plan(bad, &back, &same, &read), MM_ERR_INPUT, "leaves no room");
   mm_map_destroy(same);
-  assert_fails(mm_train_plan_read("{\"command\":\"learn\"}", "here", &back, &same, &task),
-               MM_ERR_INPUT, "a run of 'learn', not of 'train'");
+  assert_fails(read_plan("{\"command\":\"learn\"}", &back, &same, &read), MM_ERR_INPUT,
+               "a run of 'learn', not of 'train'");
   free(bad);
   mm_free(text);
   mm_map_destroy(map);

@@ -79,7 +79,7 @@ static char *run_calmly(const char *name, const mm_tune_plan *plan, int threads)
   assert_ok(mm_tune_run(t, &backend, 60));
   mm_tune_look(t, &v);
   assert_true(v.complete && v.validated && v.search->complete);
-  mm_tune_note_end(t, "done");
+  mm_study_end(mm_tune_study(t), "done");
   char *text = text_of(t);
   mm_tune_close(t);
   mm_map_destroy(map);
@@ -218,7 +218,7 @@ static void expect_in_pieces(const mm_tune_plan *plan) {
       assert_string_equal(calm, wild);
       mm_free(wild);
     }
-    mm_tune_note_end(t, done ? "done" : "interrupted");
+    mm_study_end(mm_tune_study(t), done ? "done" : "interrupted");
     mm_tune_close(t);
     mm_map_destroy(map);
     size_t now = look_from_outside("wild");
@@ -350,6 +350,26 @@ static void test_refused(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Plans
 
+// As it comes out of a database.
+static mm_status read_plan(const char *text, mm_tune_plan *plan, mm_map **map, mm_plan_envs *envs) {
+  cJSON *root;
+  *map = NULL;
+  *envs = (mm_plan_envs){ 0 };
+  memset(plan, 0, sizeof *plan);
+  MM_TRY(mm_json_parse(text, strlen(text), "here", &root));
+  mm_status status = mm_tune_plan_read(root, "here", plan, map, envs);
+  cJSON_Delete(root);
+  return status;
+}
+
+static char *plan_text(const mm_tune_plan *plan, const mm_map *map, const mm_plan_envs *envs) {
+  cJSON *root;
+  assert_ok(mm_tune_plan_json(plan, map, envs, &root));
+  char *text = mm_json_print(root, false);
+  cJSON_Delete(root);
+  return text;
+}
+
 static void test_plans(void **state) {
   (void)state;
   mm_tune_plan *plan = plan_of(grids, 2, MM_ALGO_PMD,
@@ -357,22 +377,21 @@ static void test_plans(void **state) {
                                "  eta: {linear: [0.01, 1]}\n  epochs: {integer: [1, 5]}\n"
                                "  normalise_advantage: {choice: [off, on]}\n"),
                *back = calloc(1, sizeof *back);
-  char *task[MM_TUNE_ENVS] = { NULL, (char *)"grid: 4\n" }, *read[MM_TUNE_ENVS], *text, *again;
+  mm_plan_envs envs = { .n = 2, .task = { NULL, (char *)"grid: 4\n" } }, read;
   mm_map *map, *same;
   plan->seed = UINT64_MAX;
   plan->population = 12;
   assert_ok(mm_map_open("random:3", &map));
-  assert_ok(mm_tune_plan_write(plan, map, task, &text));
-  memset(read, 0, sizeof read);
-  assert_ok(mm_tune_plan_read(text, "here", back, &same, read));
-  assert_null(read[0]);
-  assert_string_equal(read[1], "grid: 4\n");
+  char *text = plan_text(plan, map, &envs);
+  assert_ok(read_plan(text, back, &same, &read));
+  assert_null(read.task[0]);
+  assert_string_equal(read.task[1], "grid: 4\n");
   assert_true(back->seed == plan->seed && back->population == 12);
   assert_memory_equal(&plan->space, &back->space, sizeof plan->space);
-  assert_ok(mm_tune_plan_write(back, same, read, &again));
+  char *again = plan_text(back, same, &read);
   assert_string_equal(text, again);
   mm_free(again);
-  mm_free(read[1]);
+  mm_plan_release_envs(&read);
   mm_map_destroy(same);
 
   // without any one of its characters it is no plan, or another one
@@ -382,14 +401,12 @@ static void test_plans(void **state) {
   for (size_t i = 0; i < length; i += 1 + i / 600) {
     memcpy(bad, text, i);
     memcpy(bad + i, text + i + 1, length - i);
-    memset(read, 0, sizeof read);
-    (void)mm_tune_plan_read(bad, "here", back, &same, read);
-    for (size_t e = 0; e < MM_TUNE_ENVS; e++)
-      mm_free(read[e]);
+    (void)read_plan(bad, back, &same, &read);
+    mm_plan_release_envs(&read);
     mm_map_destroy(same);
   }
-  assert_fails(mm_tune_plan_read("{\"command\":\"learn\"}", "here", back, &same, read),
-               MM_ERR_INPUT, "a run of 'learn', not of 'tune'");
+  assert_fails(read_plan("{\"command\":\"learn\"}", back, &same, &read), MM_ERR_INPUT,
+               "a run of 'learn', not of 'tune'");
   free(bad);
   mm_free(text);
   mm_map_destroy(map);

@@ -89,7 +89,7 @@ static mm_status measure(const char *folder, const mm_learn_plan *plan, mm_backe
   view->session_seconds -= start.session_seconds;
   view->session_job_seconds -= start.session_job_seconds;
   view->session_env_steps -= start.session_env_steps;
-  mm_learn_note_end(learn, "done");
+  mm_study_end(mm_learn_study(learn), "done");
   mm_learn_close(learn);
   return status;
 }

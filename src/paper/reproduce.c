@@ -226,7 +226,7 @@ static void show_search(size_t done, size_t total, uint64_t env_steps, void *use
   mm_learn_view view;
   (void)done, (void)total;
   mm_learn_look(s->learn, &view);
-  bool population = mm_learn_get_stage(s->learn) == MM_STAGE_POPULATION;
+  bool population = view.stage == MM_STAGE_POPULATION;
   double trained = s->total - view.steps_left + (population ? (double)env_steps : 0);
   mm_reproduce_tell(s->r, s->stage, trained, s->total, "steps");
 }
@@ -235,7 +235,9 @@ static void show_search(size_t done, size_t total, uint64_t env_steps, void *use
 static mm_status resume_search(search *s, const char *folder, const char *env,
                                const mm_settings *settings) {
   MM_TRY(mm_learn_resume(folder, 0, &s->learn));
-  const mm_learn_plan *plan = mm_learn_get_plan(s->learn);
+  mm_learn_view view;
+  mm_learn_look(s->learn, &view);
+  const mm_learn_plan *plan = view.plan;
   if (plan->n_env == 1 && strcmp(plan->env[0], env) == 0 && plan->init[0] == '\0' &&
       plan->seed == s->r->plan.seed && mm_reproduce_same_settings(&plan->settings, settings, true))
     return MM_OK;
@@ -279,9 +281,9 @@ static mm_status advance(search *s) {
   mm_learn_look(s->learn, &view);
   s->r->result.env_steps += view.session_env_steps;
   mm_reproduce_ran(s->r, view.machine.ran);
-  mm_learn_note_end(s->learn, status == MM_OK                ? "done"
-                              : status == MM_ERR_INTERRUPTED ? "interrupted"
-                                                             : "failed");
+  mm_study_end(mm_learn_study(s->learn), status == MM_OK                ? "done"
+                                         : status == MM_ERR_INTERRUPTED ? "interrupted"
+                                                                        : "failed");
   return status;
 }
 
@@ -305,11 +307,12 @@ static mm_status finish_search(search *s, const char *name, mm_map **out) {
   char path[MM_REPRODUCE_PATH + 16], program[1024];
   MM_TRY(mm_learn_write_maps(s->learn));
   MM_TRY(note_search(s, name));
-  snprintf(path, sizeof path, "%s/search.svg", mm_learn_folder(s->learn));
+  const mm_study *study = mm_learn_study(s->learn);
+  snprintf(path, sizeof path, "%s/search.svg", mm_study_folder(study));
   if (!exists(path) && mm_gnuplot_find(program, sizeof program) == MM_OK &&
-      mm_search_figure(mm_learn_run(s->learn), path) != MM_OK)
+      mm_search_figure(study->run, path) != MM_OK)
     mm_reproduce_warn(s->r, mm_last_error());
-  snprintf(path, sizeof path, "%s/best.json", mm_learn_folder(s->learn));
+  snprintf(path, sizeof path, "%s/best.json", mm_study_folder(study));
   return mm_map_load(path, out);
 }
 

@@ -5,15 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/argument/backend_argument.h"
-#include "cli/argument/env_argument.h"
 #include "cli/argument/name_list.h"
-#include "cli/argument/run_argument.h"
-#include "cli/argument/settings.h"
-#include "cli/core/interrupt.h"
 #include "cli/core/memory.h"
 #include "cli/core/terminal.h"
 #include "cli/study/learn_report.h"
+#include "cli/study/study_command.h"
 #include "show/figure/search_figure.h"
 
 typedef struct learn_args {
@@ -26,74 +22,41 @@ typedef struct learn_args {
 
 static const char *const kind_names[] = { "neural", "piecewise", NULL };
 
+#define ARGS learn_args
 static const option learn_options[] = {
-  { .name = "env",
-    .type = OPTION_TEXT,
-    .offset = offsetof(learn_args, env),
-    .metavar = "ID[,ID..]",
-    .help = "the environments to learn on; task files too" },
+  STUDY_TEXT(env, "ID[,ID..]", "the environments to learn on; task files too"),
   RUN_RESUME_OPTION(learn_args, "run"),
   ENV_ALGO_OPTION(learn_args, "pmd|ampo|pmd-gaussian", "the environment's"),
-  { .name = "kind",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(learn_args, kind),
-    .choices = kind_names,
-    .help = "family of maps to search in" },
-  { .name = "es",
-    .type = OPTION_TEXT,
-    .offset = offsetof(learn_args, es),
-    .metavar = "ES",
-    .help = "evolution strategy: openes, openes:evosax-0.3, sep-cma-es, sep-cma-es:isotropic or "
-            "sep-cma-es:evosax-0.3" },
-  { .name = "generations",
-    .type = OPTION_COUNT,
-    .offset = offsetof(learn_args, generations),
-    .metavar = "G",
-    .help = "length of the search; with --resume its new length",
-    .low = 1,
-    .high = 1e9 },
-  { .name = "population",
-    .type = OPTION_COUNT,
-    .offset = offsetof(learn_args, population),
-    .metavar = "P",
-    .help = "candidates of a generation",
-    .low = 4,
-    .high = 1e6 },
-  { .name = "init",
-    .type = OPTION_TEXT,
-    .offset = offsetof(learn_args, init),
-    .metavar = "MAP",
-    .help = "start from this map instead of the family's own start, close to negentropy" },
+  STUDY_CHOICE(kind, kind_names, NULL, "family of maps to search in"),
+  STUDY_TEXT(es, "ES",
+             "evolution strategy: openes, openes:evosax-0.3, sep-cma-es, sep-cma-es:isotropic or "
+             "sep-cma-es:evosax-0.3"),
+  STUDY_COUNT(generations, 1, 1e9, NULL, "G", "length of the search; with --resume its new length"),
+  STUDY_COUNT(population, 4, 1e6, NULL, "P", "candidates of a generation"),
+  STUDY_TEXT(init, "MAP",
+             "start from this map instead of the family's own start, close to negentropy"),
   RUN_MAX_SECONDS_OPTION(learn_args),
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    .offset = offsetof(learn_args, seed),
-    .metavar = "N",
-    .help = "names all random numbers of the search (default 0)" },
+  STUDY_COUNT(seed, 0, 0, NULL, "N", "names all random numbers of the search (default 0)"),
   BACKEND_OPTIONS(learn_args),
-  { .name = "out",
-    .type = OPTION_TEXT,
-    .offset = offsetof(learn_args, out),
-    .metavar = "DIR",
-    .help =
-        "the run's folder (default: runs/learn-<env>-<n>); an existing run is not overwritten" },
+  STUDY_TEXT(out, "DIR",
+             "the run's folder (default: runs/learn-<env>-<n>); an existing run is not "
+             "overwritten"),
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
+#undef ARGS
 
 // ---------------------------------------------------------------------------------------------
 // From the command line to a plan
 
-// The algorithm and the preset that all environments have in common.
-static int choose_algo(const learn_args *args, const mm_learn_plan *plan, mm_algo *out,
-                       const char **preset) {
+// The environments of --env, and the algorithm and the preset that all have in common.
+static int choose_algo(const learn_args *args, const mm_learn_plan *plan,
+                       mm_env *env[MM_LEARN_ENVS], mm_algo *out, const char **preset) {
   for (size_t i = 0; i < plan->n_env; i++) {
-    mm_env *env;
     mm_algo algo = MM_ALGO_PMD;
-    if (mm_env_open(plan->env[i], &env) != MM_OK) return fail(EXIT_USAGE, "%s", mm_last_error());
-    int code = env_argument_algo(args->algo, env, plan->env[i], &algo);
-    const char *own = env_argument_preset(env);
-    mm_env_destroy(env);
+    if (mm_env_open(plan->env[i], &env[i]) != MM_OK) return fail(EXIT_USAGE, "%s", mm_last_error());
+    int code = env_argument_algo(args->algo, env[i], plan->env[i], &algo);
+    const char *own = env_argument_preset(env[i]);
     if (code != EXIT_DONE) return code;
     if (i > 0 && algo != *out)
       return fail_usage("environments '%s' and '%s' have different algorithms", plan->env[0],
@@ -163,16 +126,12 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
   return code;
 }
 
-static int check_backend(const learn_args *args, const mm_learn_plan *plan) {
+static int check_backend(const learn_args *args, const mm_learn_plan *plan, mm_env *const *env) {
   int code = EXIT_DONE;
   for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++) {
-    mm_env *env;
-    mm_status status = mm_env_open(plan->env[i], &env);
-    if (status != MM_OK) return fail_status(status);
-    code = backend_check(&args->on.place, env, &plan->settings);
+    code = backend_check(&args->on.place, env[i], &plan->settings);
     if (code == EXIT_DONE && args->settings.value[MM_KEY_steps] != NULL)
-      env_argument_warn(env, &plan->settings); // phases have steps of their own
-    mm_env_destroy(env);
+      env_argument_warn(env[i], &plan->settings); // phases have steps of their own
   }
   return code;
 }
@@ -180,19 +139,18 @@ static int check_backend(const learn_args *args, const mm_learn_plan *plan) {
 static int make_plan(const learn_args *args, mm_learn_plan *plan) {
   mm_algo algo = MM_ALGO_PMD;
   const char *preset = "";
+  mm_env *env[MM_LEARN_ENVS] = { 0 };
   int code = env_argument_refuse_ppo(args->algo, "to learn");
   if (code == EXIT_DONE) code = split_envs(args->env, plan);
-  if (code == EXIT_DONE) code = choose_algo(args, plan, &algo, &preset);
+  if (code == EXIT_DONE) code = choose_algo(args, plan, env, &algo, &preset);
   if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, preset, &plan->settings);
   if (code == EXIT_DONE) code = apply_options(args, &plan->settings);
-  if (code == EXIT_DONE) code = check_backend(args, plan);
-  if (code != EXIT_DONE) return code;
+  if (code == EXIT_DONE) code = check_backend(args, plan, env);
+  for (size_t i = 0; i < MM_LEARN_ENVS; i++)
+    mm_env_destroy(env[i]);
   plan->seed = args->seed;
-  if (args->init == NULL) return EXIT_DONE;
-  if (strlen(args->init) >= MM_LEARN_NAME_SIZE)
-    return fail_usage("option '--init': the name is too long");
-  snprintf(plan->init, sizeof plan->init, "%s", args->init);
-  return EXIT_DONE;
+  if (code != EXIT_DONE || args->init == NULL) return code;
+  return run_argument_name("init", args->init, plan->init);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -227,9 +185,10 @@ static int resume(const learn_args *args, mm_learn **out) {
   if (code != EXIT_DONE) return code;
   mm_status status = mm_learn_resume(args->resume, (int64_t)args->generations, out);
   if (status != MM_OK) return fail_status(status);
-  const mm_learn_plan *plan = mm_learn_get_plan(*out);
-  for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++)
-    code = backend_check(&args->on.place, mm_learn_get_env(*out, i), &plan->settings);
+  mm_learn_view view;
+  mm_learn_look(*out, &view);
+  for (size_t i = 0; i < view.plan->n_env && code == EXIT_DONE; i++)
+    code = backend_check(&args->on.place, view.env[i], &view.plan->settings);
   return code;
 }
 
@@ -248,7 +207,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
   interrupt_check_time();
   mm_learn_look(p->learn, &view);
   double trained = p->total - view.steps_left;
-  switch (mm_learn_get_stage(p->learn)) {
+  switch (view.stage) {
   case MM_STAGE_CONTROLS:
     snprintf(p->text, sizeof p->text, "controls %zu/%zu", done, total);
     break;
@@ -300,56 +259,55 @@ static mm_status search(const learn_args *args, mm_learn *learn) {
 }
 
 // search.svg in the run's folder. A search is worth more than its picture: trouble is a warning.
-static void draw(mm_learn *learn) {
+static void draw(mm_learn *learn, const char *folder) {
   char path[MM_RUN_PATH_SIZE + 16];
-  snprintf(path, sizeof path, "%s/search.svg", mm_learn_folder(learn));
-  if (mm_search_figure(mm_learn_run(learn), path) != MM_OK)
+  snprintf(path, sizeof path, "%s/search.svg", folder);
+  if (mm_search_figure(mm_learn_study(learn)->run, path) != MM_OK)
     warn("no picture of the search: %s", mm_last_error());
 }
 
+static int report_failure(const study_end *end, const mm_learn_view *v) {
+  int code = exit_code_of(end->status);
+  if (!run_argument_is_there(v->folder)) return fail(code, "%s", end->error);
+  return fail(code, "%s; %" PRId64 " generations are safe in %s: %s", end->error, v->generation,
+              v->folder, end->hint + strlen("; "));
+}
+
 static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
-  const char *folder = mm_learn_folder(learn);
-  mm_learn_view view;
-  mm_learn_look(learn, &view);
-  char error[MM_ERROR_SIZE];
-  snprintf(error, sizeof error, "%s", mm_last_error());
-  bool done = mm_learn_done(learn);
-  bool interrupted =
+  const bool done = mm_learn_done(learn);
+  const bool failed = status != MM_OK && status != MM_ERR_INTERRUPTED;
+  const bool interrupted =
       !done && __atomic_load_n(interrupt_watch(), __ATOMIC_RELAXED) != 0 && !interrupt_timed_out();
-  if (status != MM_OK && status != MM_ERR_INTERRUPTED) {
-    mm_learn_note_end(learn, "failed");
-    if (!run_argument_is_there(folder)) return fail(exit_code_of(status), "%s", error);
-    return fail(exit_code_of(status),
-                "%s; %" PRId64 " generations are safe in %s: go on with 'learn --resume %s%s'",
-                error, view.generation, folder, folder, backend_hint(&args->on.place, status));
-  }
-  mm_learn_note_end(learn, done ? "done" : interrupted ? "interrupted" : "stopped");
+  study_end end;
+  mm_learn_view v;
+  mm_learn_look(learn, &v);
+  study_finish(&command_learn, mm_learn_study(learn), &args->on.place, status,
+               failed        ? "failed"
+               : done        ? "done"
+               : interrupted ? "interrupted"
+                             : "stopped",
+               &end);
+  if (failed) return report_failure(&end, &v);
   mm_status written = mm_learn_write_maps(learn);
   if (written != MM_OK) return fail_status(written);
-  if (interrupted)
-    return fail(INTERRUPT_EXIT,
-                "interrupted after generation %" PRId64 "; go on with 'learn --resume %s'",
-                view.generation, folder);
+  if (interrupted) return study_stopped(&end, "after generation %" PRId64, v.generation);
   if (!done) {
-    note("stopped after generation %" PRId64 " of %" PRId64 "; go on with 'learn --resume %s'",
-         view.generation, view.generations, folder);
-    if (view.session_generations == 0)
-      warn("not one generation ended within %g s", args->max_seconds);
+    study_stopped(&end, "after generation %" PRId64 " of %" PRId64, v.generation, v.generations);
+    if (v.session_generations == 0) warn("not one generation ended within %g s", args->max_seconds);
   }
-  draw(learn);
-  return learn_report(learn, done ? "done" : "stopped", args->settings.common.json);
+  draw(learn, v.folder);
+  return learn_report(learn, end.outcome, args->settings.common.json);
 }
 
 static int run(void *raw) {
   learn_args *args = raw;
-  const int chosen = backend_choose(&args->on);
-  if (chosen != EXIT_DONE) return chosen;
+  mm_learn *learn = NULL;
+  int code = study_begin(&args->on);
+  if (code != EXIT_DONE) return code;
   if (args->env == NULL && args->resume == NULL)
     return fail_usage("expected --env to begin a search or --resume to go on with one");
-  interrupt_watch(); // from here on a signal leaves the run in order
   interrupt_after(args->max_seconds);
-  mm_learn *learn = NULL;
-  int code = args->resume != NULL ? resume(args, &learn) : begin(args, &learn);
+  code = args->resume != NULL ? resume(args, &learn) : begin(args, &learn);
   if (code == EXIT_DONE) {
     learn_report_start(learn);
     code = finish(args, learn, search(args, learn));

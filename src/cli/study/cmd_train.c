@@ -5,16 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/argument/backend_argument.h"
-#include "cli/argument/env_argument.h"
 #include "cli/argument/map_argument.h"
-#include "cli/argument/run_argument.h"
-#include "cli/argument/settings.h"
-#include "cli/core/interrupt.h"
 #include "cli/core/memory.h"
 #include "cli/core/terminal.h"
+#include "cli/study/study_command.h"
 #include "cli/study/train_report.h"
-#include "study/stats/estimate.h"
 
 typedef struct train_args {
   settings_args settings;
@@ -24,52 +19,36 @@ typedef struct train_args {
   double max_seconds, save_seconds;
 } train_args;
 
+#define ARGS train_args
 static const option train_options[] = {
-  { .name = "env",
-    .type = OPTION_TEXT,
-    .offset = offsetof(train_args, env),
-    .metavar = "ID|FILE",
-    .help = "the environment, or a task file" },
+  STUDY_TEXT(env, "ID|FILE", "the environment, or a task file"),
   RUN_MAP_OPTION(train_args),
   RUN_RESUME_OPTION(train_args, "run"),
   ENV_ALGO_OPTION(train_args, "pmd|ampo|pmd-gaussian|ppo", "the environment's"),
-  { .name = "seeds",
-    .type = OPTION_COUNT,
-    .offset = offsetof(train_args, seeds),
-    .metavar = "N",
-    .help = "train this many agents",
-    .fallback = "1",
-    .low = 1,
-    .high = MM_TRAIN_SEEDS_MAX },
+  STUDY_COUNT(seeds, 1, MM_TRAIN_SEEDS_MAX, "1", "N", "train this many agents"),
   RUN_FIRST_SEED_OPTION(train_args),
   RUN_MAX_SECONDS_OPTION(train_args),
   RUN_SAVE_SECONDS_OPTION(train_args),
-  { .name = "out",
-    .type = OPTION_TEXT,
-    .offset = offsetof(train_args, out),
-    .metavar = "DIR",
-    .help = "folder of the run (default: runs/train-<env>-<n>; for pmd none)" },
+  STUDY_TEXT(out, "DIR", "folder of the run (default: runs/train-<env>-<n>; for pmd none)"),
   BACKEND_OPTIONS(train_args),
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
+#undef ARGS
 
 // ---------------------------------------------------------------------------------------------
 // Beginning
 
-static int make_plan(const train_args *args, const mm_env *env, mm_train_plan *plan) {
-  mm_algo algo = MM_ALGO_PMD;
+static int make_plan(const train_args *args, mm_env **env, mm_train_plan *plan) {
   plan->seed = args->seed;
   plan->seeds = (size_t)args->seeds;
-  int code = env_argument_algo(args->algo, env, args->env, &algo);
-  if (code == EXIT_DONE)
-    code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings);
+  int code = study_env(&args->settings, args->algo, args->env, env, &plan->settings);
   if (code == EXIT_DONE) code = settings_check_env(&args->settings, args->env);
-  if (code == EXIT_DONE) code = backend_check(&args->on.place, env, &plan->settings);
+  if (code == EXIT_DONE) code = backend_check(&args->on.place, *env, &plan->settings);
   if (code == EXIT_DONE) code = run_argument_name("env", args->env, plan->env);
   if (code == EXIT_DONE)
     code = run_argument_name("map", run_argument_map(args->map, args->algo), plan->map);
-  if (code == EXIT_DONE) env_argument_warn(env, &plan->settings);
+  if (code == EXIT_DONE) env_argument_warn(*env, &plan->settings);
   return code;
 }
 
@@ -77,14 +56,12 @@ static int make_plan(const train_args *args, const mm_env *env, mm_train_plan *p
 // take milliseconds.
 static int create(const train_args *args, const mm_train_plan *plan, const mm_map *map,
                   mm_train **out) {
-  char stem[MM_PLAN_NAME_SIZE + 8];
   run_place place = { 0 };
   mm_status status = MM_OK;
   const bool kept = args->out != NULL || plan->settings.algo != MM_ALGO_PMD;
   if (!kept && args->max_seconds > 0)
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
-  env_argument_stem("train", plan->env, stem, sizeof stem);
-  if (kept) status = run_argument_place(args->out, stem, &place);
+  if (kept) status = study_place("train", plan->env, args->out, &place);
   if (status == MM_OK) status = mm_train_create(place.folder, plan, map, out);
   return status == MM_OK ? EXIT_DONE : run_argument_fail(&place, status);
 }
@@ -101,10 +78,8 @@ static int begin(const train_args *args, mm_map **map, mm_train **out) {
   mm_env *env = NULL;
   int code = check_usage(args);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_env_open(args->env, &env);
-  if (status != MM_OK) return fail_status(status);
   mm_train_plan *plan = memory_take(1, sizeof *plan);
-  code = make_plan(args, env, plan);
+  code = make_plan(args, &env, plan);
   if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
   if (code == EXIT_DONE) code = create(args, plan, *map, out);
   free(plan);
@@ -144,10 +119,9 @@ static void note_start(const mm_train *train) {
 // Training
 
 static void show_progress(size_t done, size_t total, uint64_t env_steps, void *user) {
-  char trouble[MM_ERROR_SIZE];
   (void)done, (void)total;
   interrupt_check_time();
-  if (mm_train_trouble(user, trouble)) warn("%s; going on without it", trouble);
+  study_warn(mm_train_study(user));
   progress_update((double)env_steps, NULL);
 }
 
@@ -193,36 +167,30 @@ static void warn_of_runs(const mm_train_view *view) {
 }
 
 static int finish(const train_args *args, mm_train *t, mm_status status) {
-  char error[MM_ERROR_SIZE], hint[RUN_HINT_SIZE], trouble[MM_ERROR_SIZE];
+  study_end end;
   mm_train_view view;
-  snprintf(error, sizeof error, "%s", mm_last_error());
   mm_train_look(t, &view);
-  const bool open = status == MM_OK && !view.complete; // runs have failed
-  const char *outcome = open ? "failed" : interrupt_outcome(status);
-  run_argument_hint("train", view.folder, &args->on.place, status, hint);
-  mm_train_note_end(t, outcome);
-  if (status == MM_ERR_INTERRUPTED && mm_train_trouble(t, trouble)) warn("%s", trouble);
-  if (strcmp(outcome, "interrupted") == 0)
-    return fail(INTERRUPT_EXIT, "interrupted after %zu of %zu runs%s", view.n_done,
-                view.plan->seeds, hint);
-  if (strcmp(outcome, "stopped") == 0) {
-    note("stopped after %zu of %zu runs%s", view.n_done, view.plan->seeds, hint);
-    return train_report(&view, outcome, args->settings.common.json);
+  study_finish(&command_train, mm_train_study(t), &args->on.place, status,
+               status == MM_OK && !view.complete ? "failed" : NULL, &end);
+  if (status == MM_ERR_INTERRUPTED) {
+    int code = study_stopped(&end, "after %zu of %zu runs", view.n_done, view.plan->seeds);
+    if (code != EXIT_DONE) return code;
+  } else if (status != MM_OK) {
+    return study_failed(&end);
+  } else if (view.n_failed > 0) {
+    return report_failure(args, &view);
+  } else {
+    warn_of_runs(&view);
   }
-  if (status != MM_OK) return fail(exit_code_of(status), "%s%s", error, hint);
-  if (view.n_failed > 0) return report_failure(args, &view);
-  warn_of_runs(&view);
-  return train_report(&view, outcome, args->settings.common.json);
+  return train_report(&view, end.outcome, args->settings.common.json);
 }
 
 static int run(void *raw) {
   train_args *args = raw;
-  const int chosen = backend_choose(&args->on);
-  if (chosen != EXIT_DONE) return chosen;
-  interrupt_watch(); // from here on a signal leaves the run in order
   mm_map *map = NULL;
   mm_train *t = NULL;
-  int code = args->resume != NULL ? resume(args, &t) : begin(args, &map, &t);
+  int code = study_begin(&args->on);
+  if (code == EXIT_DONE) code = args->resume != NULL ? resume(args, &t) : begin(args, &map, &t);
   if (code == EXIT_DONE) {
     note_start(t);
     code = finish(args, t, train(args, t));

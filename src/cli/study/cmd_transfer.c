@@ -6,20 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/argument/backend_argument.h"
-#include "cli/argument/env_argument.h"
 #include "cli/argument/map_argument.h"
 #include "cli/argument/name_list.h"
-#include "cli/argument/run_argument.h"
-#include "cli/argument/settings.h"
-#include "cli/core/interrupt.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
+#include "cli/study/study_command.h"
 #include "cli/study/transfer_report.h"
 #include "show/figure/transfer_figure.h"
-#include "show/plot/gnuplot.h"
-#include "study/jobs/plan.h"
 #include "study/transfer/transfer_files.h"
 #include "study/transfer/transfer_plan.h"
 
@@ -35,62 +29,38 @@ typedef struct transfer_args {
 
 static const char *const control_names[] = { "none", "cheap", "full", NULL };
 
+#define ARGS transfer_args
 static const option options[] = {
-  { .name = "maps",
-    .type = OPTION_TEXT,
-    .offset = offsetof(transfer_args, maps),
-    .metavar = "MAP,...",
-    .help = "the mirror maps: names or files" },
-  { .name = "envs",
-    .type = OPTION_TEXT,
-    .offset = offsetof(transfer_args, envs),
-    .metavar = "ID,...",
-    .help = "the environments: IDs or task files" },
+  STUDY_TEXT(maps, "MAP,...", "the mirror maps: names or files"),
+  STUDY_TEXT(envs, "ID,...", "the environments: IDs or task files"),
   RUN_RESUME_OPTION(transfer_args, "table"),
   ENV_ALGO_OPTION(transfer_args, "pmd|ampo|pmd-gaussian", "the environments'"),
-  { .name = "seeds",
-    .type = OPTION_COUNT,
-    .offset = offsetof(transfer_args, seeds),
-    .metavar = "N",
-    .help = "train this many agents for each map and environment",
-    .fallback = "32",
-    .low = 1,
-    .high = SEEDS_MAX },
+  STUDY_COUNT(seeds, 1, SEEDS_MAX, "32", "N",
+              "train this many agents for each map and environment"),
   RUN_FIRST_SEED_OPTION(transfer_args),
-  { .name = "controls",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(transfer_args, controls),
-    .choices = control_names,
-    .fallback = "cheap",
-    .help = "rows to add: none; negentropy, l2 and a random map of the first learned map's "
-            "family; or with these tsallis:0.5, tsallis:1.5, that family's initial map, and "
-            "negentropy and l2 with eta tuned for each environment" },
-  { .name = "tune-seeds",
-    .type = OPTION_COUNT,
-    .offset = offsetof(transfer_args, tune_seeds),
-    .metavar = "N",
-    .help = "trainings for each of nine values of eta, on seeds of their own",
-    .fallback = "8",
-    .low = 1,
-    .high = SEEDS_MAX },
+  STUDY_CHOICE(controls, control_names, "cheap",
+               "rows to add: none; negentropy, l2 and a random map of the first learned map's "
+               "family; or with these tsallis:0.5, tsallis:1.5, that family's initial map, and "
+               "negentropy and l2 with eta tuned for each environment"),
+  STUDY_COUNT_NAMED("tune-seeds", tune_seeds, 1, SEEDS_MAX, "8", "N",
+                    "trainings for each of nine values of eta, on seeds of their own"),
   RUN_MAX_SECONDS_OPTION(transfer_args),
   RUN_SAVE_SECONDS_OPTION(transfer_args),
   BACKEND_OPTIONS(transfer_args),
-  { .name = "out",
-    .type = OPTION_TEXT,
-    .offset = offsetof(transfer_args, out),
-    .metavar = "DIR",
-    .help = "folder of the run, with tables, raw numbers and figures (default: "
-            "runs/transfer-<env>-<n>; for pmd none)" },
+  STUDY_TEXT(out, "DIR",
+             "folder of the run, with tables, raw numbers and figures (default: "
+             "runs/transfer-<env>-<n>; for pmd none)"),
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
+#undef ARGS
 
 // ---------------------------------------------------------------------------------------------
 // Rows and columns
 
-// The scale of a potential acts like eta: these two with the best of it.
-enum { TUNED = 2 };
+// Rows that may be added to those asked for; two of them, since the scale of a potential acts like
+// eta, are trained with the best of it besides.
+enum { CONTROLS_MAX = 7, TUNED = 2 };
 static const char *const tuned_names[TUNED] = { "negentropy", "l2" };
 static const char *const tuned_labels[TUNED] = { "negentropy:tuned-eta", "l2:tuned-eta" };
 
@@ -98,19 +68,16 @@ typedef struct plan {
   name_list maps, envs;
   size_t n_asked; // of the maps
   char (*map_label)[NAME_LABEL_SIZE], (*env_label)[NAME_LABEL_SIZE];
-  mm_map **map;   // [maps.n]
-  mm_env **env;   // [envs.n]
-  size_t n_tuned; // rows behind those of the maps: TUNED or none
-  mm_map *tuned_map[TUNED];
-  mm_transfer_map *row;
+  mm_map **map;         // [maps.n]
+  mm_env **env;         // [envs.n]
+  mm_transfer_map *row; // [n_row] the maps, then those with eta tuned
+  size_t n_row;
   mm_transfer_env *column;
 } plan;
 
 static void plan_release(plan *p) {
   for (size_t i = 0; i < p->maps.n && p->map != NULL; i++)
     mm_map_destroy(p->map[i]);
-  for (size_t i = 0; i < p->n_tuned; i++)
-    mm_map_destroy(p->tuned_map[i]);
   for (size_t i = 0; i < p->envs.n && p->env != NULL; i++)
     mm_env_destroy(p->env[i]);
   name_list_release(&p->maps);
@@ -124,11 +91,6 @@ static void plan_release(plan *p) {
 }
 
 static int open_maps(plan *p, size_t first) {
-  mm_map **all = memory_take(p->maps.n, sizeof *all);
-  for (size_t i = 0; i < first; i++)
-    all[i] = p->map[i];
-  free(p->map);
-  p->map = all;
   int code = EXIT_DONE;
   for (size_t i = first; i < p->maps.n && code == EXIT_DONE; i++)
     code = map_argument_open(p->maps.name[i], &p->map[i]);
@@ -152,49 +114,50 @@ static void add_controls(plan *p, const char *which) {
   name_list_add(&p->maps, "tsallis:0.5");
   name_list_add(&p->maps, "tsallis:1.5");
   if (family != MM_MAP_KINDS) name_list_add(&p->maps, mm_map_kind_name(family));
-  p->n_tuned = TUNED;
+}
+
+// The maps that are tuned are among the rows already.
+static void add_tuned(plan *p) {
+  for (size_t i = 0; i < TUNED; i++)
+    for (size_t k = 0; k < p->maps.n; k++)
+      if (strcmp(p->maps.name[k], tuned_names[i]) == 0)
+        p->row[p->n_row++] = (mm_transfer_map){ .map = p->map[k],
+                                                .name = tuned_labels[i],
+                                                .label = tuned_labels[i],
+                                                .control = true,
+                                                .tuned = true };
 }
 
 static int plan_maps(const transfer_args *args, plan *p) {
   int code = name_list_read("maps", args->maps, &p->maps);
   if (code != EXIT_DONE) return code;
   p->n_asked = p->maps.n;
+  p->map = memory_take(p->n_asked + CONTROLS_MAX, sizeof *p->map);
   code = open_maps(p, 0);
   if (code != EXIT_DONE) return code;
   add_controls(p, args->controls);
   code = open_maps(p, p->n_asked);
   p->map_label = memory_take(p->maps.n, sizeof *p->map_label);
-  p->row = memory_take(p->maps.n + p->n_tuned, sizeof *p->row);
+  p->row = memory_take(p->maps.n + TUNED, sizeof *p->row);
   name_list_label(&p->maps, p->map_label);
-  for (size_t i = 0; i < p->maps.n; i++)
-    p->row[i] = (mm_transfer_map){ .map = p->map[i],
-                                   .name = p->maps.name[i],
-                                   .label = p->map_label[i],
-                                   .control = i >= p->n_asked };
-  for (size_t i = 0; p->n_tuned == TUNED && i < TUNED && code == EXIT_DONE; i++) {
-    code = map_argument_open(tuned_names[i], &p->tuned_map[i]);
-    p->row[p->maps.n + i] = (mm_transfer_map){ .map = p->tuned_map[i],
-                                               .name = tuned_labels[i],
-                                               .label = tuned_labels[i],
-                                               .control = true,
-                                               .tuned = true };
-  }
+  for (; p->n_row < p->maps.n; p->n_row++)
+    p->row[p->n_row] = (mm_transfer_map){ .map = p->map[p->n_row],
+                                          .name = p->maps.name[p->n_row],
+                                          .label = p->map_label[p->n_row],
+                                          .control = p->n_row >= p->n_asked };
+  if (strcmp(args->controls, "full") == 0) add_tuned(p);
   return code;
 }
 
 // Each environment brings its algorithm, unless one was asked for, and this its settings.
 static int plan_env(const transfer_args *args, plan *p, size_t i) {
-  const char *name = p->envs.name[i];
-  mm_algo algo = MM_ALGO_PMD;
-  mm_status status = mm_env_open(name, &p->env[i]);
-  if (status != MM_OK) return fail_status(status);
-  int code = env_argument_algo(args->algo, p->env[i], name, &algo);
-  p->column[i] = (mm_transfer_env){ .env = p->env[i], .name = name, .label = p->env_label[i] };
-  if (code == EXIT_DONE)
-    code = settings_resolve(&args->settings, algo, env_argument_preset(p->env[i]),
-                            &p->column[i].settings);
-  if (code == EXIT_DONE) code = backend_check(&args->on.place, p->env[i], &p->column[i].settings);
-  if (code == EXIT_DONE) env_argument_warn(p->env[i], &p->column[i].settings);
+  mm_transfer_env *column = &p->column[i];
+  int code = study_env(&args->settings, args->algo, p->envs.name[i], &p->env[i], &column->settings);
+  column->env = p->env[i];
+  column->name = p->envs.name[i];
+  column->label = p->env_label[i];
+  if (code == EXIT_DONE) code = backend_check(&args->on.place, p->env[i], &column->settings);
+  if (code == EXIT_DONE) env_argument_warn(p->env[i], &column->settings);
   return code;
 }
 
@@ -217,16 +180,8 @@ static const char *const out_files[] = { "table.csv",  "runs.csv",     "curves.c
                                          "table.json", "transfer.svg", "transfer.png",
                                          "curves.svg", "curves.png",   NULL };
 
-static char *path_in(const char *folder, const char *name) {
-  size_t size = strlen(folder) + strlen(name) + 2;
-  char *path = memory_take(size, 1);
-  snprintf(path, size, "%s/%s", folder, name);
-  return path;
-}
-
 // Tables of trained networks take their time, so they are always kept; others with --out.
 static int create(const transfer_args *args, const mm_transfer_config *config, mm_run **out) {
-  char stem[MM_PLAN_NAME_SIZE + 16];
   run_place place;
   bool networks = false;
   for (size_t i = 0; i < config->n_env; i++)
@@ -236,8 +191,7 @@ static int create(const transfer_args *args, const mm_transfer_config *config, m
   if (args->out == NULL && !networks) return EXIT_DONE;
   int code = args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE;
   if (code != EXIT_DONE) return code;
-  env_argument_stem("transfer", config->env[0].name, stem, sizeof stem);
-  mm_status status = run_argument_place(args->out, stem, &place);
+  mm_status status = study_place("transfer", config->env[0].name, args->out, &place);
   if (status == MM_OK) status = mm_transfer_create(place.folder, config, out);
   if (status != MM_OK) return run_argument_fail(&place, status);
   note("%s: kept to be resumed", place.folder);
@@ -271,17 +225,13 @@ static const char *describe_trouble(const mm_transfer *t, char *out, size_t size
   return out;
 }
 
-static const char *hint_of(const mm_transfer *t, mm_status status, char out[RUN_HINT_SIZE]) {
-  const mm_run *run = t->config.run;
-  return run_argument_hint("transfer", run != NULL ? mm_run_folder_of(run) : NULL,
-                           &t->config.backend.place, status, out);
-}
-
 // A table with holes is still a table, but the exit code says so.
 static int judge(const mm_transfer *t, bool *shown) {
   const mm_backend_report *r = &t->report;
   char text[MM_ERROR_SIZE + 200], hint[RUN_HINT_SIZE] = "";
-  if (backend_hint(&t->config.backend.place, t->trouble)[0] != '\0') hint_of(t, t->trouble, hint);
+  if (backend_hint(&t->config.backend.place, t->trouble)[0] != '\0')
+    run_argument_hint("transfer", t->config.run != NULL ? mm_run_folder_of(t->config.run) : NULL,
+                      &t->config.backend.place, t->trouble, hint);
   size_t n = t->config.n_map * t->config.n_env * t->config.n_seed;
   *shown = r->n_failed < n;
   if (!*shown) {
@@ -297,35 +247,22 @@ static int judge(const mm_transfer *t, bool *shown) {
   return EXIT_DONE;
 }
 
-typedef mm_status draw_figure(const mm_transfer *t, const char *path);
-
-static int draw(const mm_transfer *t, const char *folder, const char *name, draw_figure *figure) {
-  char *path = path_in(folder, name);
-  mm_status status = figure(t, path);
-  free(path);
-  if (status == MM_OK) return EXIT_DONE;
-  if (status == MM_ERR_INTERRUPTED) return fail(INTERRUPT_EXIT, "%s", mm_last_error());
-  return fail(EXIT_FAILED, "%s", mm_last_error());
+static mm_status draw_finals(const void *t, const char *path) {
+  return mm_transfer_figure_finals(t, path);
 }
 
-static int draw_all(const mm_transfer *t, const char *folder) {
-  char program[1024];
-  if (mm_gnuplot_find(program, sizeof program) != MM_OK) {
-    warn("no figures: %s", mm_last_error());
-    return EXIT_DONE;
-  }
-  int code = draw(t, folder, "transfer.svg", mm_transfer_figure_finals);
-  if (code == EXIT_DONE) code = draw(t, folder, "transfer.png", mm_transfer_figure_finals);
-  if (!mm_transfer_has_curves(t)) return code;
-  if (code == EXIT_DONE) code = draw(t, folder, "curves.svg", mm_transfer_figure_curves);
-  if (code == EXIT_DONE) code = draw(t, folder, "curves.png", mm_transfer_figure_curves);
-  return code;
+static mm_status draw_curves(const void *t, const char *path) {
+  return mm_transfer_figure_curves(t, path);
 }
 
 static int write_out(const mm_transfer *t, const char *folder) {
+  static const study_figure figures[] = { { "transfer.svg", draw_finals },
+                                          { "transfer.png", draw_finals },
+                                          { "curves.svg", draw_curves },
+                                          { "curves.png", draw_curves } };
   mm_status status = mm_transfer_write(t, folder);
   if (status != MM_OK) return fail(EXIT_FAILED, "%s", mm_last_error());
-  int code = draw_all(t, folder);
+  int code = study_figures(folder, figures, mm_transfer_has_curves(t) ? 4 : 2, t, "figures");
   if (code == EXIT_DONE) note("wrote tables and figures to %s", folder);
   return code;
 }
@@ -350,21 +287,23 @@ static cJSON *stopped_json(const mm_transfer *t, double total) {
   return root;
 }
 
-static int report_stop(const transfer_args *args, const mm_transfer *t, double total) {
-  char hint[RUN_HINT_SIZE];
-  hint_of(t, MM_ERR_INTERRUPTED, hint);
-  if (!interrupt_timed_out())
-    return fail(INTERRUPT_EXIT, "interrupted after %zu of %.0f runs%s", t->report.n_done, total,
-                hint);
-  note("stopped after %zu of %.0f runs%s", t->report.n_done, total, hint);
-  return args->settings.common.json ? output_json(stopped_json(t, total), EXIT_DONE) : EXIT_DONE;
+static int report_stop(const transfer_args *args, const mm_transfer *t, const study_end *end,
+                       double total) {
+  int code = study_stopped(end, "after %zu of %.0f runs", t->report.n_done, total);
+  if (code != EXIT_DONE || !args->settings.common.json) return code;
+  return output_json(stopped_json(t, total), EXIT_DONE);
 }
 
 // A table with holes is not done: they are filled by whoever goes on with it.
-static void end_session(const mm_transfer *t, mm_status status) {
-  bool holes = status == MM_OK && t->report.n_failed > 0;
-  const char *outcome = holes ? "failed" : interrupt_outcome(status);
-  if (t->config.run != NULL) (void)mm_run_session_end(t->config.run, outcome);
+static int finish(const transfer_args *args, const mm_transfer *t, mm_status status, double total) {
+  mm_study study = { .run = t->config.run, .in_session = t->config.run != NULL };
+  bool holes = status == MM_OK && t->report.n_failed > 0, shown;
+  study_end end;
+  study_finish(&command_transfer, &study, &args->on.place, status, holes ? "failed" : NULL, &end);
+  if (status == MM_ERR_INTERRUPTED) return report_stop(args, t, &end, total);
+  if (status != MM_OK) return study_failed(&end);
+  int code = judge(t, &shown), after = shown ? show(args, t) : EXIT_DONE;
+  return code != EXIT_DONE ? code : after;
 }
 
 static int run_and_show(const transfer_args *args, const mm_transfer_config *what) {
@@ -373,28 +312,12 @@ static int run_and_show(const transfer_args *args, const mm_transfer_config *wha
   config.save_seconds = args->save_seconds;
   config.trouble = show_trouble;
   double total = (double)config.n_map * (double)config.n_env * (double)config.n_seed;
-  char error[MM_ERROR_SIZE], hint[RUN_HINT_SIZE];
   mm_transfer t;
   interrupt_after(args->max_seconds);
   progress_begin("transfer", total, "runs");
   mm_status status = mm_transfer_run(&config, &t);
   progress_end();
-  snprintf(error, sizeof error, "%s", mm_last_error());
-  end_session(&t, status);
-  int code;
-  bool shown = false;
-  if (status == MM_ERR_INTERRUPTED)
-    code = report_stop(args, &t, total);
-  else if (status == MM_ERR_INPUT) // trying again would not help
-    code = fail(EXIT_USAGE, "%s", error);
-  else if (status != MM_OK)
-    code = fail(EXIT_FAILED, "%s%s", error, hint_of(&t, status, hint));
-  else
-    code = judge(&t, &shown);
-  if (shown) {
-    int after = show(args, &t);
-    if (code == EXIT_DONE) code = after;
-  }
+  int code = finish(args, &t, status, total);
   mm_transfer_release(&t);
   return code;
 }
@@ -418,7 +341,7 @@ static int begin(const transfer_args *args) {
   if (code == EXIT_DONE) code = plan_maps(args, &p);
   mm_transfer_config config = { .map = p.row,
                                 .env = p.column,
-                                .n_map = p.maps.n + p.n_tuned,
+                                .n_map = p.n_row,
                                 .n_env = p.envs.n,
                                 .n_seed = (size_t)args->seeds,
                                 .seed = args->seed,
@@ -451,9 +374,8 @@ static int resume(const transfer_args *args) {
 
 static int run(void *raw) {
   transfer_args *args = raw;
-  const int chosen = backend_choose(&args->on);
-  if (chosen != EXIT_DONE) return chosen;
-  interrupt_watch(); // from here on a signal leaves the run in order
+  int code = study_begin(&args->on);
+  if (code != EXIT_DONE) return code;
   return args->resume != NULL ? resume(args) : begin(args);
 }
 

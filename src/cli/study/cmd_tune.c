@@ -5,18 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/argument/backend_argument.h"
-#include "cli/argument/env_argument.h"
 #include "cli/argument/map_argument.h"
 #include "cli/argument/name_list.h"
-#include "cli/argument/run_argument.h"
-#include "cli/argument/settings.h"
-#include "cli/core/interrupt.h"
 #include "cli/core/memory.h"
 #include "cli/core/terminal.h"
+#include "cli/study/study_command.h"
 #include "cli/study/tune_report.h"
 #include "show/figure/tune_figure.h"
-#include "show/plot/gnuplot.h"
 #include "study/tune/tune_files.h"
 
 enum { USUAL_TRIALS = 64, USUAL_GRID = 1000 };
@@ -32,98 +27,48 @@ typedef struct tune_args {
 static const char *const method_names[] = { "grid", "cma-es", NULL };
 static const char *const prune_names[] = { "on", "off", NULL };
 
+#define ARGS tune_args
 static const option tune_options[] = {
-  { .name = "env",
-    .type = OPTION_TEXT,
-    .offset = offsetof(tune_args, env),
-    .metavar = "ID[,ID..]",
-    .help = "the environments to tune for; task files too" },
+  STUDY_TEXT(env, "ID[,ID..]", "the environments to tune for; task files too"),
   RUN_MAP_OPTION(tune_args),
-  { .name = "space",
-    .type = OPTION_TEXT,
-    .offset = offsetof(tune_args, space),
-    .metavar = "FILE",
-    .help = "YAML file with the parameters and their ranges" },
+  STUDY_TEXT(space, "FILE", "YAML file with the parameters and their ranges"),
   RUN_RESUME_OPTION(tune_args, "run"),
   ENV_ALGO_OPTION(tune_args, "pmd|ampo|pmd-gaussian|ppo", "the environments'"),
-  { .name = "method",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(tune_args, method),
-    .choices = method_names,
-    .help = "how to search, instead of the file's method" },
-  { .name = "trials",
-    .type = OPTION_COUNT,
-    .offset = offsetof(tune_args, trials),
-    .metavar = "N",
-    .help = "cma-es: try this many, in whole generations (default 64); grid: refuse a larger one "
-            "(default 1000)",
-    .low = 1,
-    .high = MM_TUNE_TRIALS_MAX },
-  { .name = "population",
-    .type = OPTION_COUNT,
-    .offset = offsetof(tune_args, population),
-    .metavar = "N",
-    .help = "trials of a generation of cma-es (default: 4 + 3 ln of the number of parameters)",
-    .low = 4,
-    .high = MM_TUNE_TRIALS_MAX },
-  { .name = "seeds",
-    .type = OPTION_COUNT,
-    .offset = offsetof(tune_args, seeds),
-    .metavar = "N",
-    .help = "train this many agents for each trial and environment, fewer for one that is stopped",
-    .fallback = "8",
-    .low = 1,
-    .high = MM_TUNE_SEEDS_MAX },
-  { .name = "prune",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(tune_args, prune),
-    .choices = prune_names,
-    .fallback = "on",
-    .help = "stop trials that lie below the median after 1, 2, 4, .. seeds" },
-  { .name = "validate",
-    .type = OPTION_COUNT,
-    .offset = offsetof(tune_args, validate),
-    .metavar = "N",
-    .help = "train the winner and the own settings on this many fresh seeds; 0 for none",
-    .fallback = "32",
-    .low = 0,
-    .high = MM_TUNE_VALIDATE_MAX },
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    .offset = offsetof(tune_args, seed),
-    .metavar = "S",
-    .help = "names all random numbers of the search",
-    .fallback = "0" },
+  STUDY_CHOICE(method, method_names, NULL, "how to search, instead of the file's method"),
+  STUDY_COUNT(trials, 1, MM_TUNE_TRIALS_MAX, NULL, "N",
+              "cma-es: try this many, in whole generations (default 64); grid: refuse a larger "
+              "one (default 1000)"),
+  STUDY_COUNT(population, 4, MM_TUNE_TRIALS_MAX, NULL, "N",
+              "trials of a generation of cma-es (default: 4 + 3 ln of the number of parameters)"),
+  STUDY_COUNT(seeds, 1, MM_TUNE_SEEDS_MAX, "8", "N",
+              "train this many agents for each trial and environment, fewer for one that is "
+              "stopped"),
+  STUDY_CHOICE(prune, prune_names, "on",
+               "stop trials that lie below the median after 1, 2, 4, .. seeds"),
+  STUDY_COUNT(validate, 0, MM_TUNE_VALIDATE_MAX, "32", "N",
+              "train the winner and the own settings on this many fresh seeds; 0 for none"),
+  STUDY_COUNT(seed, 0, 0, "0", "S", "names all random numbers of the search"),
   RUN_MAX_SECONDS_OPTION(tune_args),
   RUN_SAVE_SECONDS_OPTION(tune_args),
-  { .name = "out",
-    .type = OPTION_TEXT,
-    .offset = offsetof(tune_args, out),
-    .metavar = "DIR",
-    .help = "folder of the run (default: runs/tune-<env>-<n>)" },
+  STUDY_TEXT(out, "DIR", "folder of the run (default: runs/tune-<env>-<n>)"),
   BACKEND_OPTIONS(tune_args),
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
+#undef ARGS
 
 // ---------------------------------------------------------------------------------------------
 // Beginning
 
-static int plan_env(const tune_args *args, const char *name, size_t i, mm_tune_plan *plan) {
-  mm_env *env;
-  mm_algo algo = MM_ALGO_PMD;
-  mm_status status = mm_env_open(name, &env);
-  if (status != MM_OK) return fail_status(status);
-  int code = env_argument_algo(args->algo, env, name, &algo);
-  if (code == EXIT_DONE)
-    code = settings_resolve(&args->settings, algo, env_argument_preset(env), &plan->settings[i]);
-  if (code == EXIT_DONE) code = run_argument_name("env", name, plan->env[i]);
-  if (code == EXIT_DONE) env_argument_warn(env, &plan->settings[i]);
-  mm_env_destroy(env);
+static int plan_env(const tune_args *args, const char *name, mm_env **env, mm_settings *settings,
+                    char out[MM_PLAN_NAME_SIZE]) {
+  int code = study_env(&args->settings, args->algo, name, env, settings);
+  if (code == EXIT_DONE) code = run_argument_name("env", name, out);
+  if (code == EXIT_DONE) env_argument_warn(*env, settings);
   return code;
 }
 
-static int plan_envs(const tune_args *args, mm_tune_plan *plan) {
+static int plan_envs(const tune_args *args, mm_env *env[MM_TUNE_ENVS], mm_tune_plan *plan) {
   name_list envs;
   int code = name_list_read("env", args->env, &envs);
   if (code == EXIT_DONE && envs.n > MM_TUNE_ENVS)
@@ -131,7 +76,7 @@ static int plan_envs(const tune_args *args, mm_tune_plan *plan) {
         fail_usage("option '--env': %zu environments, expected at most %d", envs.n, MM_TUNE_ENVS);
   plan->n_env = envs.n;
   for (size_t i = 0; i < envs.n && code == EXIT_DONE; i++)
-    code = plan_env(args, envs.name[i], i, plan);
+    code = plan_env(args, envs.name[i], &env[i], &plan->settings[i], plan->env[i]);
   name_list_release(&envs);
   return code;
 }
@@ -174,24 +119,15 @@ static bool takes_space(const mm_env *env, const mm_settings *own, const mm_tune
 
 // A search that devices could do in parts only is refused with --backend cuda, and for the
 // processor on `auto`: trials are compared with each other.
-static int check_devices(tune_args *args, const mm_tune_plan *plan, size_t i, const mm_env *env) {
-  if (args->on.place.kind == MM_BACKEND_CPU || takes_space(env, &plan->settings[i], &plan->space))
-    return EXIT_DONE;
-  if (args->on.place.kind == MM_BACKEND_CUDA) return backend_refuse();
-  args->on.place = (mm_backend_place){ .kind = MM_BACKEND_CPU };
-  return EXIT_DONE;
-}
-
-static int check_plan(tune_args *args, const mm_tune_plan *plan) {
-  int code = EXIT_DONE;
-  for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++) {
-    mm_env *env;
-    mm_status status = mm_env_open(plan->env[i], &env);
-    if (status != MM_OK) return fail_status(status);
-    code = check_devices(args, plan, i, env);
-    mm_env_destroy(env);
+static int check_devices(tune_args *args, const mm_tune_plan *plan, mm_env *const *env) {
+  for (size_t i = 0; i < plan->n_env; i++) {
+    if (args->on.place.kind == MM_BACKEND_CPU ||
+        takes_space(env[i], &plan->settings[i], &plan->space))
+      continue;
+    if (args->on.place.kind == MM_BACKEND_CUDA) return backend_refuse();
+    args->on.place = (mm_backend_place){ .kind = MM_BACKEND_CPU };
   }
-  return code;
+  return EXIT_DONE;
 }
 
 // What a tuning leaves beside its database; nothing is ever written over.
@@ -200,12 +136,10 @@ static const char *const out_files[] = { "preset.yaml", "trials.csv", "tune.json
 
 static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map *map,
                   mm_tune **out) {
-  char stem[MM_PLAN_NAME_SIZE + 8];
   run_place place;
   int code = args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE;
   if (code != EXIT_DONE) return code;
-  env_argument_stem("tune", plan->env[0], stem, sizeof stem);
-  mm_status status = run_argument_place(args->out, stem, &place);
+  mm_status status = study_place("tune", plan->env[0], args->out, &place);
   if (status == MM_OK) status = mm_tune_create(place.folder, plan, map, out);
   return status == MM_OK ? EXIT_DONE : run_argument_fail(&place, status);
 }
@@ -223,11 +157,14 @@ static int begin(tune_args *args, mm_map **map, mm_tune **out) {
   int code = check_usage(args);
   if (code != EXIT_DONE) return code;
   mm_tune_plan *plan = memory_take(1, sizeof *plan);
-  code = plan_envs(args, plan);
+  mm_env *env[MM_TUNE_ENVS] = { 0 };
+  code = plan_envs(args, env, plan);
   if (code == EXIT_DONE) code = plan_search(args, plan);
-  if (code == EXIT_DONE) code = check_plan(args, plan);
+  if (code == EXIT_DONE) code = check_devices(args, plan, env);
   if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
   if (code == EXIT_DONE) code = create(args, plan, *map, out);
+  for (size_t i = 0; i < MM_TUNE_ENVS; i++)
+    mm_env_destroy(env[i]);
   free(plan);
   return code;
 }
@@ -245,20 +182,18 @@ static int resume(tune_args *args, mm_tune **out) {
   if (status != MM_OK) return fail_status(status);
   mm_tune_view view;
   mm_tune_look(*out, &view);
-  for (size_t i = 0; i < view.plan->n_env && code == EXIT_DONE; i++)
-    code = check_devices(args, view.plan, i, view.env[i]);
-  return code;
+  return check_devices(args, view.plan, view.env);
 }
 
 // ---------------------------------------------------------------------------------------------
 // The search
 
 static void show_progress(size_t done, size_t total, uint64_t env_steps, void *user) {
-  char trouble[MM_ERROR_SIZE], detail[96] = "";
+  char detail[96] = "";
   mm_tune_view v;
   (void)total, (void)env_steps;
   interrupt_check_time();
-  if (mm_tune_trouble(user, trouble)) warn("%s; going on without it", trouble);
+  study_warn(mm_tune_study(user));
   if (!terminal_live()) return;
   mm_tune_look(user, &v);
   if (v.search->n > 1)
@@ -279,20 +214,8 @@ static mm_status search(const tune_args *args, mm_tune *t) {
 // ---------------------------------------------------------------------------------------------
 // What it leaves behind
 
-static int draw(const mm_tune *t, const char *folder) {
-  static const char *const names[] = { "tune.svg", "tune.png" };
-  char program[1024], path[MM_RUN_PATH_SIZE + 16];
-  if (mm_gnuplot_find(program, sizeof program) != MM_OK) {
-    warn("no figure: %s", mm_last_error());
-    return EXIT_DONE;
-  }
-  for (int i = 0; i < 2; i++) {
-    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-    mm_status status = mm_tune_figure(t, path);
-    if (status == MM_ERR_INTERRUPTED) return fail(INTERRUPT_EXIT, "%s", mm_last_error());
-    if (status != MM_OK) return fail(EXIT_FAILED, "%s", mm_last_error());
-  }
-  return EXIT_DONE;
+static mm_status draw(const void *tune, const char *path) {
+  return mm_tune_figure(tune, path);
 }
 
 // The results appear even where a file fails. A preset that is there may have been changed by hand.
@@ -302,43 +225,32 @@ static int show(const tune_args *args, const mm_tune *t, const char *folder) {
   snprintf(preset, sizeof preset, "%s/preset.yaml", folder);
   mm_status status = mm_tune_write(t, folder);
   if (status == MM_OK) status = mm_tune_write_preset(t, folder, &written);
-  int kept = status == MM_OK ? draw(t, folder) : fail(EXIT_FAILED, "%s", mm_last_error());
+  static const study_figure figures[] = { { "tune.svg", draw }, { "tune.png", draw } };
+  int kept = status == MM_OK ? study_figures(folder, figures, 2, t, "figure")
+                             : fail(EXIT_FAILED, "%s", mm_last_error());
   if (status == MM_OK && !written) note("%s was there already and stays as it is", preset);
   int code = tune_report(t, "done", status == MM_OK ? preset : NULL, args->settings.common.json);
   return kept != EXIT_DONE ? kept : code;
 }
 
 static int finish(const tune_args *args, mm_tune *t, mm_status status) {
-  char error[MM_ERROR_SIZE], trouble[MM_ERROR_SIZE], hint[RUN_HINT_SIZE];
+  study_end end;
   mm_tune_view v;
-  snprintf(error, sizeof error, "%s", mm_last_error());
   mm_tune_look(t, &v);
-  const bool interrupted = status == MM_ERR_INTERRUPTED && !interrupt_timed_out();
-  const char *outcome = interrupt_outcome(status);
-  run_argument_hint("tune", v.folder, &args->on.place, status, hint);
-  mm_tune_note_end(t, outcome);
-  if (status == MM_ERR_INTERRUPTED && mm_tune_trouble(t, trouble)) warn("%s", trouble);
-  if (interrupted)
-    return fail(INTERRUPT_EXIT, "interrupted in trial %zu%s", v.search->n > 0 ? v.search->n - 1 : 0,
-                hint);
-  if (status == MM_ERR_INTERRUPTED) {
-    note("stopped in trial %zu%s", v.search->n > 0 ? v.search->n - 1 : 0, hint);
-    return tune_report(t, outcome, NULL, args->settings.common.json);
-  }
-  if (status == MM_ERR_INPUT || status == MM_ERR_NUMERIC) // trying again would not help
-    return fail(exit_code_of(status), "%s", error);
-  if (status != MM_OK) return fail(EXIT_FAILED, "%s%s", error, hint);
-  return show(args, t, v.folder);
+  study_finish(&command_tune, mm_tune_study(t), &args->on.place, status, NULL, &end);
+  if (status == MM_OK) return show(args, t, v.folder);
+  if (status != MM_ERR_INTERRUPTED) return study_failed(&end);
+  int code = study_stopped(&end, "in trial %zu", v.search->n > 0 ? v.search->n - 1 : 0);
+  if (code != EXIT_DONE) return code;
+  return tune_report(t, end.outcome, NULL, args->settings.common.json);
 }
 
 static int run(void *raw) {
   tune_args *args = raw;
-  const int chosen = backend_choose(&args->on);
-  if (chosen != EXIT_DONE) return chosen;
-  interrupt_watch(); // from here on a signal leaves the run in order
   mm_map *map = NULL;
   mm_tune *t = NULL;
-  int code = args->resume != NULL ? resume(args, &t) : begin(args, &map, &t);
+  int code = study_begin(&args->on);
+  if (code == EXIT_DONE) code = args->resume != NULL ? resume(args, &t) : begin(args, &map, &t);
   if (code == EXIT_DONE) {
     tune_report_start(t);
     code = finish(args, t, search(args, t));

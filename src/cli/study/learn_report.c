@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/argument/env_argument.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
+#include "cli/study/study_command.h"
 
 // ---------------------------------------------------------------------------------------------
 // While it runs
@@ -15,34 +15,18 @@
 void learn_report_start(const mm_learn *learn) {
   mm_learn_view view;
   mm_learn_look(learn, &view);
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+  const mm_learn_plan *plan = view.plan;
   if (view.generation > 0)
-    note("%s: going on after generation %" PRId64 " of %" PRId64, mm_learn_folder(learn),
-         view.generation, view.generations);
+    note("%s: going on after generation %" PRId64 " of %" PRId64, view.folder, view.generation,
+         view.generations);
   else
-    note("%s: %" PRId64 " generations of %" PRIu64 " trainings, %s, %s maps",
-         mm_learn_folder(learn), view.generations, view.jobs_per_generation,
+    note("%s: %" PRId64 " generations of %" PRIu64 " trainings, %s, %s maps", view.folder,
+         view.generations, view.jobs_per_generation,
          mm_es_name((mm_es_kind)plan->settings.search.es),
          mm_map_kind_name(mm_search_map_kind(&plan->settings.search)));
 }
 
-enum { CELL_SIZE = 48 };
-
-static const char *plus_minus(void) {
-  return terminal_unicode() ? "\u00b1" : "+-";
-}
-
-// "0.512 ± 0.031", with a sign for differences. One column wide in every locale.
-static const char *estimate_cell(mm_estimate e, bool difference, char out[CELL_SIZE]) {
-  if (isnan(e.mean))
-    snprintf(out, CELL_SIZE, "-");
-  else if (isnan(e.sem))
-    snprintf(out, CELL_SIZE, difference ? "%+.4f" : "%.4f", e.mean);
-  else
-    snprintf(out, CELL_SIZE, difference ? "%+.4f %s %.4f" : "%.4f %s %.4f", e.mean, plus_minus(),
-             e.sem);
-  return out;
-}
+enum { DECIMALS = 4 };
 
 // Width in bytes that fills `columns` columns: the sign takes two bytes and one column, or two.
 static int width(int columns) {
@@ -50,14 +34,15 @@ static int width(int columns) {
 }
 
 void learn_report_row(const mm_learn_view *v, bool first) {
-  char value[CELL_SIZE], negentropy[CELL_SIZE], l2[CELL_SIZE], left[DURATION_SIZE];
+  char value[STUDY_CELL_SIZE], negentropy[STUDY_CELL_SIZE], l2[STUDY_CELL_SIZE],
+      left[DURATION_SIZE];
   if (first) {
     char line[512];
     size_t used = (size_t)snprintf(line, sizeof line, "controls:");
     for (int c = 0; c < v->n_control && used < sizeof line; c++)
-      used +=
-          (size_t)snprintf(line + used, sizeof line - used, "%s %s %s", c > 0 ? "," : "",
-                           v->control_name[c], estimate_cell(v->control[c].value, false, value));
+      used += (size_t)snprintf(line + used, sizeof line - used, "%s %s %s", c > 0 ? "," : "",
+                               v->control_name[c],
+                               study_estimate(v->control[c].value, DECIMALS, false, value));
     log_line("%s", line);
     log_line("%11s %8s %7s %17s %18s %18s %8s %8s", "generation", "fitness", "sigma", "validation",
              "- negentropy", "- l2", "steps/s", "left");
@@ -69,40 +54,34 @@ void learn_report_row(const mm_learn_view *v, bool first) {
   if (!isnan(v->fitness_mean)) snprintf(fitness, sizeof fitness, "%.4f", v->fitness_mean);
   log_line(
       "%5" PRId64 "/%-5" PRId64 " %8s %7.4f %*s %*s %*s %8s %8s", v->generation, v->generations,
-      fitness, v->sigma, width(17), estimate_cell(v->last.value, false, value), width(18),
-      estimate_cell(v->last.over_negentropy, true, negentropy), width(18),
-      estimate_cell(v->last.over_l2, true, l2), rate,
+      fitness, v->sigma, width(17), study_estimate(v->last.value, DECIMALS, false, value),
+      width(18), study_estimate(v->last.over_negentropy, DECIMALS, true, negentropy), width(18),
+      study_estimate(v->last.over_l2, DECIMALS, true, l2), rate,
       format_duration(v->steps_left * v->session_seconds / (double)v->session_env_steps, left));
 }
 
 // ---------------------------------------------------------------------------------------------
 // At the end
 
-static void add_estimate(cJSON *object, const char *key, mm_estimate e) {
-  cJSON *pair = cJSON_AddObjectToObject(object, key);
-  mm_json_add_defined(pair, "mean", e.mean);
-  mm_json_add_defined(pair, "sem", e.sem);
-}
-
 static void add_validation(cJSON *root, const mm_learn_view *v) {
   cJSON *object = cJSON_AddObjectToObject(root, "validation");
   if (!v->best.known) return;
-  add_estimate(object, "learned", v->best.value);
+  mm_study_add_estimate(object, "learned", v->best.value);
   for (int c = 0; c < v->n_control; c++)
-    add_estimate(object, v->control_name[c], v->control[c].value);
-  add_estimate(object, "final", v->last.value);
+    mm_study_add_estimate(object, v->control_name[c], v->control[c].value);
+  mm_study_add_estimate(object, "final", v->last.value);
   output_add_number(root, "final_generation", (double)v->last.generation);
   cJSON *difference = cJSON_AddObjectToObject(root, "difference");
-  add_estimate(difference, "negentropy", v->best.over_negentropy);
-  add_estimate(difference, "l2", v->best.over_l2);
+  mm_study_add_estimate(difference, "negentropy", v->best.over_negentropy);
+  mm_study_add_estimate(difference, "l2", v->best.over_l2);
   output_add_number(root, "best_generation", (double)v->best.generation);
 }
 
-static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *state) {
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+static int put_json(const mm_learn_view *v, const char *state) {
+  const mm_learn_plan *plan = v->plan;
   char text[MM_RUN_PATH_SIZE + 16];
   cJSON *root = cJSON_CreateObject();
-  cJSON_AddStringToObject(root, "run", mm_learn_folder(learn));
+  cJSON_AddStringToObject(root, "run", v->folder);
   cJSON_AddStringToObject(root, "state", state);
   cJSON *envs = cJSON_AddArrayToObject(root, "env");
   for (size_t i = 0; i < plan->n_env; i++)
@@ -117,13 +96,9 @@ static int put_json(const mm_learn *learn, const mm_learn_view *v, const char *s
   mm_json_add_defined(root, "best_fitness", v->fitness_best);
   output_add_number(root, "sigma", v->sigma);
   add_validation(root, v);
-  if (v->best.known) {
-    snprintf(text, sizeof text, "%s/best.json", mm_learn_folder(learn));
-    cJSON_AddStringToObject(root, "map_file", text);
-  } else {
-    cJSON_AddNullToObject(root, "map_file");
-  }
-  snprintf(text, sizeof text, "%s/mean.json", mm_learn_folder(learn));
+  snprintf(text, sizeof text, "%s/best.json", v->folder);
+  study_add_text(root, "map_file", v->best.known ? text : NULL);
+  snprintf(text, sizeof text, "%s/mean.json", v->folder);
   cJSON_AddStringToObject(root, "mean_file", text);
   output_add_number(root, "env_steps", (double)v->env_steps);
   double rate = v->session_seconds > 0 ? (double)v->session_env_steps / v->session_seconds : NAN;
@@ -141,18 +116,18 @@ static void mark_difference(table *t, bool wanted, mm_estimate e) {
 }
 
 static void put_score(table *t, const char *name, const mm_learn_score *s, bool mark) {
-  char cell[CELL_SIZE];
+  char cell[STUDY_CELL_SIZE];
   table_text(t, name);
-  table_text(t, estimate_cell(s->value, false, cell));
-  table_text(t, estimate_cell(s->over_negentropy, true, cell));
+  table_text(t, study_estimate(s->value, DECIMALS, false, cell));
+  table_text(t, study_estimate(s->over_negentropy, DECIMALS, true, cell));
   mark_difference(t, mark, s->over_negentropy);
-  table_text(t, estimate_cell(s->over_l2, true, cell));
+  table_text(t, study_estimate(s->over_l2, DECIMALS, true, cell));
   mark_difference(t, mark, s->over_l2);
 }
 
-static void put_scores(const mm_learn *learn, const mm_learn_view *v) {
+static void put_scores(const mm_learn_view *v) {
   static const char *const header[] = { "<map", "<value", "<minus negentropy", "<minus l2" };
-  const mm_search *search = &mm_learn_get_plan(learn)->settings.search;
+  const mm_search *search = &v->plan->settings.search;
   char name[64];
   table *t = table_create(header, 4);
   snprintf(name, sizeof name, "best (generation %" PRId64 ")", v->best.generation);
@@ -164,7 +139,7 @@ static void put_scores(const mm_learn *learn, const mm_learn_view *v) {
   for (int c = 0; c < v->n_control; c++)
     put_score(t, v->control_name[c], &v->control[c], false);
   printf("on %.0f validation tasks, %s standard error:\n",
-         search->validation_tasks * (double)mm_learn_get_plan(learn)->n_env, plus_minus());
+         search->validation_tasks * (double)v->plan->n_env, study_plus_minus());
   table_print(t);
 }
 
@@ -179,55 +154,54 @@ static mm_settings last_settings(const mm_learn_plan *plan) {
 }
 
 // Whether `transfer` would take something else for `key` than `text`, on any environment.
-static bool is_changed(const mm_learn *learn, const char *key, const char *text) {
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+static bool is_changed(const mm_learn_view *v, const char *key, const char *text) {
+  const mm_learn_plan *plan = v->plan;
   bool changed = false;
   for (size_t i = 0; i < plan->n_env && !changed; i++) {
     char usual_text[MM_SETTING_TEXT_SIZE];
     mm_settings usual = mm_settings_default(plan->settings.algo);
-    mm_settings_fit(&usual, env_argument_preset(mm_learn_get_env(learn, i)));
+    mm_settings_fit(&usual, env_argument_preset(v->env[i]));
     changed = strcmp(mm_settings_text(&usual, key, usual_text), text) != 0;
   }
   return changed;
 }
 
-static bool is_own_algo(const mm_learn *learn) {
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+static bool is_own_algo(const mm_learn_view *v) {
+  const mm_learn_plan *plan = v->plan;
   bool own = true;
   for (size_t i = 0; i < plan->n_env && own; i++) {
     mm_algo algo;
-    own = env_argument_algo(NULL, mm_learn_get_env(learn, i), plan->env[i], &algo) == EXIT_DONE &&
+    own = env_argument_algo(NULL, v->env[i], plan->env[i], &algo) == EXIT_DONE &&
           algo == plan->settings.algo;
   }
   return own;
 }
 
 // How to judge the map where it was not chosen, in the settings it was learned with.
-static void put_hint(const mm_learn *learn) {
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+static void put_hint(const mm_learn_view *v) {
+  const mm_learn_plan *plan = v->plan;
   const mm_settings last = last_settings(plan);
   printf("The best map was chosen on these tasks; to judge it on fresh ones:\n"
          "  mirrormap transfer --maps %s/best.json --seeds 256 --seed 1000000 --envs ",
-         output_plain(mm_learn_folder(learn)));
+         output_plain(v->folder));
   for (size_t i = 0; i < plan->n_env; i++)
     printf("%s%s", i > 0 ? "," : "", output_plain(plan->env[i]));
-  if (!is_own_algo(learn)) printf(" --algo %s", mm_algo_name(last.algo));
+  if (!is_own_algo(v)) printf(" --algo %s", mm_algo_name(last.algo));
   for (size_t i = 0; i < mm_settings_own(last.algo); i++) {
     const char *key = mm_settings_key(last.algo, i);
     char text[MM_SETTING_TEXT_SIZE];
-    if (is_changed(learn, key, mm_settings_text(&last, key, text)))
-      printf(" --set %s=%s", key, text);
+    if (is_changed(v, key, mm_settings_text(&last, key, text))) printf(" --set %s=%s", key, text);
   }
   fputc('\n', stdout);
 }
 
-static void put_text(const mm_learn *learn, const mm_learn_view *v) {
-  const mm_learn_plan *plan = mm_learn_get_plan(learn);
+static void put_text(const mm_learn_view *v) {
+  const mm_learn_plan *plan = v->plan;
   char time[DURATION_SIZE], machine[MM_MACHINE_TEXT];
   printf("%s%s: %" PRId64 " generations, %" PRIu64 " trainings, %.3g steps\n",
          output_plain(plan->env[0]), plan->n_env > 1 ? " and others" : "", v->generation,
          v->evaluations, (double)v->env_steps);
-  if (v->best.known) put_scores(learn, v);
+  if (v->best.known) put_scores(v);
   if (v->nonfinite > 0)
     printf("%" PRIu64 " candidates broke down in training and lost\n", v->nonfinite);
   if (v->session_seconds > 0)
@@ -235,18 +209,18 @@ static void put_text(const mm_learn *learn, const mm_learn_view *v) {
            1e-6 * (double)v->session_env_steps / v->session_seconds,
            format_duration(v->session_seconds, time), mm_machine_text(&v->machine, machine),
            100 * (1 - v->session_job_seconds / v->session_seconds));
-  const char *folder = output_plain(mm_learn_folder(learn));
+  const char *folder = output_plain(v->folder);
   if (v->best.known)
     printf("maps: %s/best.json (the best validated one), %s/mean.json\n", folder, folder);
   else
     printf("map: %s/mean.json (not validated)\n", folder);
-  if (v->best.known) put_hint(learn);
+  if (v->best.known) put_hint(v);
 }
 
 int learn_report(const mm_learn *learn, const char *state, bool json) {
   mm_learn_view view;
   mm_learn_look(learn, &view);
-  if (json) return put_json(learn, &view, state);
-  put_text(learn, &view);
+  if (json) return put_json(&view, state);
+  put_text(&view);
   return EXIT_DONE;
 }

@@ -9,7 +9,7 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "study/stats/estimate.h"
+#include "cli/study/study_command.h"
 
 // What follows from the results.
 typedef struct outcome {
@@ -58,13 +58,6 @@ static mm_status summarise(const mm_train_view *view, outcome *o) {
 
 // ---------------------------------------------------------------------------------------------
 // JSON
-
-static void add_text_or_null(cJSON *root, const char *key, const char *text) {
-  if (text != NULL && text[0] != '\0')
-    cJSON_AddStringToObject(root, key, text);
-  else
-    cJSON_AddNullToObject(root, key);
-}
 
 // Entry i is that of seed i; null for one that is not done or finished no episode.
 static void add_finals(cJSON *root, const outcome *o) {
@@ -136,11 +129,11 @@ static int put_json(const outcome *o, const char *state) {
   const mm_train_view *view = o->view;
   const mm_train_plan *plan = view->plan;
   cJSON *root = cJSON_CreateObject();
-  add_text_or_null(root, "run", view->folder);
+  study_add_text(root, "run", view->folder);
   cJSON_AddStringToObject(root, "state", state);
   cJSON_AddStringToObject(root, "env", plan->env);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
-  add_text_or_null(root, "map", mm_algo_has_map(plan->settings.algo) ? plan->map : NULL);
+  study_add_text(root, "map", mm_algo_has_map(plan->settings.algo) ? plan->map : NULL);
   mm_json_add_whole(root, "seed", plan->seed);
   output_add_number(root, "seeds", (double)o->n);
   output_add_number(root, "seeds_done", (double)o->n_done);
@@ -155,7 +148,7 @@ static int put_json(const outcome *o, const char *state) {
   add_curve(root, o);
   output_add_number(root, "numeric_failures", (double)view->n_numeric);
   add_samples(root, o);
-  add_text_or_null(root, "policy", view->policy);
+  study_add_text(root, "policy", view->policy);
   double rate = view->seconds > 0 ? (double)view->env_steps / view->seconds : NAN;
   mm_json_add_defined(root, "env_steps_per_second", rate);
   output_add_number(root, "wall_seconds", view->seconds);
@@ -214,7 +207,7 @@ static void put_values(const outcome *o) {
          isnan(o->final_value.mean) ? "-" : output_number(o->final_value.mean, number),
          terminal_style(stdout, STYLE_PLAIN));
   if (!isnan(o->final_value.sem))
-    printf(" %s %s (standard error)", terminal_unicode() ? "\u00b1" : "+-",
+    printf(" %s %s (standard error)", study_plus_minus(),
            output_number(o->final_value.sem, number));
   if (o->unfinished > 0) printf(" (%zu of %zu runs finished no episode)", o->unfinished, o->n_done);
   fputc('\n', stdout);

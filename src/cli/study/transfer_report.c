@@ -12,6 +12,7 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
+#include "cli/study/study_command.h"
 #include "study/jobs/eta_tuning.h"
 
 enum { CELL_SIZE = 96, BETWEEN = 2 };
@@ -66,7 +67,7 @@ static const char *format_cell(const view *v, size_t map, size_t env, char out[C
   int used =
       isnan(e.mean) ? snprintf(out, CELL_SIZE, "-") : snprintf(out, CELL_SIZE, format, e.mean);
   if (!isnan(e.sem)) {
-    snprintf(format, sizeof format, " %s %%.%d%s", terminal_unicode() ? "\u00b1" : "+-", digits,
+    snprintf(format, sizeof format, " %s %%.%d%s", study_plus_minus(), digits,
              e.sem < 1e9 ? "f" : "g");
     used += snprintf(out + used, CELL_SIZE - (size_t)used, format, e.sem);
   }

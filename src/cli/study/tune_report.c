@@ -8,9 +8,10 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
+#include "cli/study/study_command.h"
 #include "study/tune/tune_files.h"
 
-enum { SHOWN = 10, CELL_SIZE = 64 };
+enum { SHOWN = 10, DECIMALS = 3 };
 
 void tune_report_start(const mm_tune *tune) {
   mm_tune_view v;
@@ -35,10 +36,7 @@ static int put_json(const mm_tune *tune, const mm_tune_view *v, const char *stat
   if (root == NULL) return fail(EXIT_FAILED, "out of memory");
   cJSON_AddStringToObject(root, "run", v->folder);
   cJSON_AddStringToObject(root, "state", state);
-  if (preset != NULL)
-    cJSON_AddStringToObject(root, "preset", preset);
-  else
-    cJSON_AddNullToObject(root, "preset");
+  study_add_text(root, "preset", preset);
   output_add_number(root, "wall_seconds", v->seconds);
   double rate = v->seconds > 0 ? (double)v->session_env_steps / v->seconds : NAN;
   mm_json_add_defined(root, "env_steps_per_second", rate);
@@ -48,18 +46,6 @@ static int put_json(const mm_tune *tune, const mm_tune_view *v, const char *stat
 
 // ---------------------------------------------------------------------------------------------
 // Trials
-
-// "+0.512 ± 0.031", with a sign where it is a difference.
-static const char *estimate_cell(mm_estimate e, bool difference, char out[CELL_SIZE]) {
-  const char *between = terminal_unicode() ? "\u00b1" : "+-";
-  if (isnan(e.mean) || isinf(e.mean))
-    snprintf(out, CELL_SIZE, isnan(e.mean) ? "-" : "failed");
-  else if (isnan(e.sem))
-    snprintf(out, CELL_SIZE, difference ? "%+.3f" : "%.3f", e.mean);
-  else
-    snprintf(out, CELL_SIZE, difference ? "%+.3f %s %.3f" : "%.3f %s %.3f", e.mean, between, e.sem);
-  return out;
-}
 
 typedef struct ranked {
   const mm_tune_search *search;
@@ -76,12 +62,12 @@ static int best_first(const void *left, const void *right) {
 static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size_t i) {
   const mm_tune_space *space = &v->plan->space;
   const mm_tune_trial *trial = &v->search->trial[i];
-  char text[MM_SETTING_TEXT_SIZE], cell[CELL_SIZE];
+  char text[MM_SETTING_TEXT_SIZE], cell[STUDY_CELL_SIZE];
   snprintf(text, sizeof text, i == 0 ? "own" : "%zu", i);
   table_text(t, text);
   for (size_t j = 0; j < space->n; j++)
     table_text(t, mm_tune_text(&space->parameter[j], trial->value[j], text));
-  table_text(t, estimate_cell(mm_tune_score(trial), true, cell));
+  table_text(t, study_estimate(mm_tune_score(trial), DECIMALS, true, cell));
   table_number(t, (double)trial->n);
   table_text(t, mm_tune_state(v->search, i));
   for (size_t e = 0; e < v->plan->n_env; e++) {
@@ -151,18 +137,17 @@ static void put_counts(const mm_tune_view *v) {
 
 static void put_checks(const mm_tune_view *v) {
   static const char *const header[] = { "<environment", "own", "tuned", "difference" };
-  char cell[CELL_SIZE];
+  char cell[STUDY_CELL_SIZE];
   table *t = table_create(header, 4);
   for (size_t e = 0; e < v->plan->n_env; e++) {
     const mm_tune_check *c = &v->check[e];
     table_text(t, v->plan->env[e]);
-    table_text(t, estimate_cell(c->own, false, cell));
-    table_text(t, v->best > 0 ? estimate_cell(c->best, false, cell) : "-");
-    table_text(t, estimate_cell(c->difference, true, cell));
+    table_text(t, study_estimate(c->own, DECIMALS, false, cell));
+    table_text(t, v->best > 0 ? study_estimate(c->best, DECIMALS, false, cell) : "-");
+    table_text(t, study_estimate(c->difference, DECIMALS, true, cell));
     if (mm_estimate_sign(c->difference) != 0) table_mark(t, c->difference.mean > 0);
   }
-  printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate,
-         terminal_unicode() ? "\u00b1" : "+-");
+  printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate, study_plus_minus());
   table_print(t);
   for (size_t e = 0; e < v->plan->n_env; e++)
     if (v->check[e].n_failed > 0)
@@ -171,13 +156,13 @@ static void put_checks(const mm_tune_view *v) {
 }
 
 static void put_verdict(const mm_tune_view *v) {
-  char cell[CELL_SIZE];
+  char cell[STUDY_CELL_SIZE];
   if (v->best == 0) {
     puts("No trial was better than the own settings.");
     return;
   }
   if (!v->validated) return;
-  printf("score of trial %zu on these: %s", v->best, estimate_cell(v->gain, true, cell));
+  printf("score of trial %zu on these: %s", v->best, study_estimate(v->gain, DECIMALS, true, cell));
   int sign = mm_estimate_sign(v->gain);
   puts(sign == 0  ? " (its 95 % interval includes 0: not shown to be better)"
        : sign > 0 ? ""

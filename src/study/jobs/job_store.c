@@ -183,7 +183,9 @@ static void take_result(const mm_job *job, const mm_result *result, void *user) 
   pthread_mutex_lock(&s->lock);
   mm_job_entry *e = &s->entry[place];
   e->ended = true;
-  if (s->run) {
+  if (s->has_lists) {
+    mm_job_store_list_result(s, place, result);
+  } else if (s->run) {
     e->pending = store_job(s, place, result) != MM_OK;
     if (e->pending) {
       s->n_pending++;
@@ -221,9 +223,10 @@ static mm_status take_jobs(mm_job_store *s, size_t first, const mm_job *jobs, si
   s->fresh = mm_alloc_array(open, sizeof *s->fresh);
   if (!s->job || !s->place || !s->fresh)
     return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", open);
+  const bool saves = s->run && !s->has_lists;
   s->hooks = (mm_job_hooks){ .ended = take_result,
-                             .save = s->run ? save_state : NULL,
-                             .save_seconds = s->run ? s->save_seconds : 0,
+                             .save = saves ? save_state : NULL,
+                             .save_seconds = saves ? s->save_seconds : 0,
                              .trained = s->see_net ? take_net : NULL,
                              .user = s };
   for (size_t i = 0; i < n; i++) {
@@ -250,6 +253,13 @@ static void release_jobs(mm_job_store *s) {
   s->n_job = 0;
 }
 
+// What a checkpoint fails at must not hide why the list did not come to its end.
+static void end_list(mm_job_store *s, size_t n) {
+  sentence before = keep_sentence();
+  mm_job_store_list_end(s, s->first, n);
+  restore_sentence(&before);
+}
+
 // Results of this call take their places among the others.
 static void merge(mm_job_store *s) {
   for (size_t k = 0; k < s->n_job; k++) {
@@ -274,30 +284,34 @@ static void tell_progress(size_t done, size_t total, uint64_t env_steps, void *u
   s->backend->progress(done + s->n_known, total + s->n_known, env_steps, s->backend->user);
 }
 
+void mm_job_store_count(const mm_job_store *s, size_t first, size_t n, mm_backend_report *out) {
+  size_t numeric = n;
+  out->n_done = out->n_numeric = out->n_failed = 0;
+  out->trouble = n;
+  for (size_t i = n; i-- > 0;) {
+    const mm_result *r = &s->result[first + i];
+    if (r->status == MM_ERR_INTERRUPTED) continue;
+    out->n_done++;
+    if (r->status == MM_OK) continue;
+    bool has_value = mm_result_has_value(r);
+    out->n_numeric += has_value;
+    out->n_failed += !has_value;
+    if (has_value) numeric = i;
+    if (!has_value) out->trouble = i;
+  }
+  if (out->n_failed == 0) out->trouble = numeric;
+}
+
 static void complete_report(const mm_job_store *s, size_t n, const mm_backend_report *own) {
   mm_backend_report *report = s->backend->report;
   if (!report) return;
-  *report = (mm_backend_report){
-    .cuda = own->cuda, .threads = own->threads, .ranks = own->ranks, .trouble = n
-  };
-  size_t numeric = n;
-  for (size_t i = n; i-- > 0;) {
-    const mm_result *r = &s->result[s->first + i];
-    if (r->status == MM_ERR_INTERRUPTED) continue;
-    report->n_done++;
-    if (r->status == MM_OK) continue;
-    bool has_value = mm_result_has_value(r);
-    report->n_numeric += has_value;
-    report->n_failed += !has_value;
-    if (has_value) numeric = i;
-    if (!has_value) report->trouble = i;
-  }
-  if (report->n_failed == 0) report->trouble = numeric;
-  if (report->trouble == n) return;
+  *report = *own;
+  if (s->has_lists) return; // nobody asks which of all it was
+  mm_job_store_count(s, s->first, n, report);
   bool same = own->trouble < s->n_job && s->place[own->trouble] == s->first + report->trouble;
-  // sentences are not stored
-  snprintf(report->error, sizeof report->error, "%s",
-           same ? own->error : "it broke down when it was trained before");
+  if (!same) // sentences are not stored
+    snprintf(report->error, sizeof report->error, "%s",
+             report->trouble < n ? "it broke down when it was trained before" : "");
 }
 
 mm_status mm_job_rehearse(const mm_job *job) {
@@ -318,12 +332,14 @@ mm_status mm_job_store_run(mm_job_store *s, const mm_backend_config *backend, si
     config.report = &own;
     config.user = s;
     if (backend->progress) config.progress = tell_progress;
+    if (s->has_lists) mm_job_store_list_begin(s);
     double start = mm_clock_seconds();
     status = mm_backend_run(&config, s->job, s->n_job, s->fresh);
     s->work.seconds += mm_clock_seconds() - start;
     if (s->n_job > 0) s->work.ran |= own.cuda ? MM_BACKEND_ON_CUDA : MM_BACKEND_ON_CPU;
     if (s->run && store_pending(s, true) != MM_OK) status = s->trouble_status;
     merge(s);
+    if (s->has_lists) end_list(s, n);
     complete_report(s, n, &own);
   }
   release_jobs(s);

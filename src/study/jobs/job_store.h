@@ -20,6 +20,10 @@ typedef struct mm_job_store mm_job_store;
 // `run`, opened for writing, must outlive the store; NULL: nothing is kept.
 mm_status mm_job_store_open(mm_run *run, mm_job_store **out);
 
+// The results that a run has, without curves, for those who only look: batches are announced as
+// ever, but nothing is stored, and nothing should be run. `run` is not needed afterwards.
+mm_status mm_job_store_read(mm_run *run, mm_job_store **out);
+
 // How often states of unfinished jobs are stored, beside when they are interrupted; 60 seconds
 // until it is said. 0: only then.
 void mm_job_store_save_every(mm_job_store *store, double seconds);
@@ -38,6 +42,11 @@ typedef struct mm_job_batch {
 // another one's.
 mm_status mm_job_store_batch(mm_job_store *store, const mm_job_batch *batch, size_t *first);
 
+// The same for seeds seed, seed + 1, .. : lists the jobs into job[batch->jobs] and announces them.
+// `first` may be NULL.
+mm_status mm_job_store_seeds(mm_job_store *store, mm_job_batch batch, const mm_env *env,
+                             const mm_map *map, uint64_t seed, mm_job *job, size_t *first);
+
 // Runs jobs[n], all of announced batches, for the places from `first` on, as far as they are not
 // done. As mm_backend_run, with its report and progress over all of them; besides, it fails when
 // something could not be stored up to the end. A disk that is full meanwhile is no reason to stop:
@@ -47,6 +56,9 @@ mm_status mm_job_store_run(mm_job_store *store, const mm_backend_config *backend
 
 // Results from that place on, until the next batch; MM_ERR_INTERRUPTED for those not done.
 const mm_result *mm_job_store_results(const mm_job_store *store, size_t first);
+
+// Counts n results from that place on, as a backend's report does.
+void mm_job_store_count(const mm_job_store *store, size_t first, size_t n, mm_backend_report *out);
 
 // A sentence about what could not be stored, once per trouble; false when there is nothing new. May
 // be called from the backend's progress function.
@@ -71,6 +83,24 @@ typedef struct mm_job_store_work {
   unsigned ran;   // where: MM_BACKEND_ON_.. or-ed
 } mm_job_store_work;
 mm_job_store_work mm_job_store_work_of(const mm_job_store *store);
+
+// ---------------------------------------------------------------------------------------------
+// Lists instead of batches, for a search: its generations get into the database in one piece, by
+// other calls. Until then the results of their jobs are checkpointed as they end (those of whole
+// jobs, without curves), and whoever announces the same list again, in this process or the next,
+// finds them.
+
+// Gives the next places to a list, from *first on; a list that is there keeps those it has. It is
+// known by its generation and stage; of one generation there are at most four.
+mm_status mm_job_store_list(mm_job_store *store, int64_t generation, int stage, const mm_job *job,
+                            size_t n, size_t *first);
+
+// The generation is stored: within its transaction, and after its commit. All lists end.
+mm_status mm_job_store_forget_lists(mm_job_store *store);
+void mm_job_store_clear_lists(mm_job_store *store);
+
+// Bytes that a list of n takes while it runs, beside its curves.
+double mm_job_store_list_bytes(size_t n);
 
 // ---------------------------------------------------------------------------------------------
 // Networks. With `see` set, before the first batch, they are kept until mm_job_store_finish, and

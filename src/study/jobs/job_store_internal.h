@@ -7,6 +7,7 @@
 
 #include "agent/job_hooks.h"
 #include "study/jobs/job_store.h"
+#include "study/run/run_table.h"
 
 // A place.
 typedef struct mm_job_entry {
@@ -30,8 +31,17 @@ typedef struct mm_job_found {
 
 typedef struct mm_job_found_batch {
   int64_t first, jobs;
-  char *words[3]; // role, environment, map
+  char words[3][MM_RUN_WORD_SIZE]; // role, environment, map
 } mm_job_found_batch;
+
+// A list between its announcement and its generation's commit.
+typedef struct mm_job_list_key {
+  int64_t generation;
+  int stage;
+  size_t first, n;
+} mm_job_list_key;
+
+enum { MM_JOB_LISTS = 4 };
 
 struct mm_job_store {
   mm_run *run; // NULL: nothing is kept
@@ -64,10 +74,27 @@ struct mm_job_store {
   bool trouble_is_new, too_large;
 
   mm_job_store_work work;
+
+  // instead of batches
+  bool has_lists;
+  mm_job_list_key list[MM_JOB_LISTS]; // [n_list]
+  size_t n_list;
+  size_t n_waiting; // results that have yet to be checkpointed
+  bool has_rows;    // there may be rows of results in the database
+  double due;       // next checkpoint, by the clock
 };
 
 // Reads the run (job_store_rows.c).
 mm_status mm_job_store_load(mm_job_store *store);
+mm_status mm_job_store_load_results(mm_job_store *store); // alone, without curves
 void mm_job_store_release_found(mm_job_store *store);
+
+// The next `n` places, none of which is done.
+mm_status mm_job_store_reserve(mm_job_store *store, size_t n);
+
+// Lists while they run (job_store_lists.c): the lock is held for a result.
+void mm_job_store_list_begin(mm_job_store *store);
+void mm_job_store_list_result(mm_job_store *store, size_t place, const mm_result *result);
+void mm_job_store_list_end(mm_job_store *store, size_t first, size_t n);
 
 #endif

@@ -7,9 +7,8 @@
 
 #include "base/utf8.h"
 #include "study/jobs/job_store_internal.h"
-#include "study/run/run_table.h"
 
-mm_status mm_job_store_open(mm_run *run, mm_job_store **out) {
+static mm_status open_with(mm_run *run, mm_status (*load)(mm_job_store *s), mm_job_store **out) {
   *out = NULL;
   mm_job_store *s = mm_alloc(sizeof *s);
   if (!s) return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of trainings");
@@ -20,12 +19,22 @@ mm_status mm_job_store_open(mm_run *run, mm_job_store **out) {
   }
   s->run = run;
   s->save_seconds = 60;
-  mm_status status = run ? mm_job_store_load(s) : MM_OK;
+  mm_status status = run ? load(s) : MM_OK;
   if (status == MM_OK)
     *out = s;
   else
     mm_job_store_close(s);
   return status;
+}
+
+mm_status mm_job_store_open(mm_run *run, mm_job_store **out) {
+  return open_with(run, mm_job_store_load, out);
+}
+
+mm_status mm_job_store_read(mm_run *run, mm_job_store **out) {
+  MM_TRY(open_with(run, mm_job_store_load_results, out));
+  (*out)->run = NULL;
+  return MM_OK;
 }
 
 void mm_job_store_close(mm_job_store *s) {
@@ -63,7 +72,7 @@ mm_job_store_work mm_job_store_work_of(const mm_job_store *s) {
 // ---------------------------------------------------------------------------------------------
 // Places
 
-static mm_status reserve(mm_job_store *s, size_t n) {
+mm_status mm_job_store_reserve(mm_job_store *s, size_t n) {
   size_t total = s->n + n;
   if (total > s->room) {
     size_t room = total > 2 * s->room ? total : 2 * s->room;
@@ -92,8 +101,8 @@ static mm_status reserve(mm_job_store *s, size_t n) {
 }
 
 static mm_status misfit(const mm_job_store *s, int64_t job, const char *what) {
-  return MM_FAIL(MM_ERR_INPUT, "%s/run.db: training %" PRId64 ": %s", mm_run_folder_of(s->run), job,
-                 what);
+  return MM_FAIL(MM_ERR_INPUT, "%s/run.db: training %" PRId64 ": %s",
+                 s->run ? mm_run_folder_of(s->run) : ".", job, what);
 }
 
 // Shows the networks of a finished job; their bytes are not needed any more.
@@ -192,12 +201,23 @@ static mm_status enter(mm_job_store *s, const mm_job_batch *batch, size_t first)
 mm_status mm_job_store_batch(mm_job_store *s, const mm_job_batch *batch, size_t *first) {
   *first = s->n;
   if (s->run) MM_TRY(enter(s, batch, s->n));
-  MM_TRY(reserve(s, batch->jobs));
+  MM_TRY(mm_job_store_reserve(s, batch->jobs));
   MM_TRY(claim(s, batch, *first));
   for (size_t i = 0; i < batch->jobs; i++)
     s->entry[*first + i].seed = batch->job[i].seed;
   s->n_batch++;
   return MM_OK;
+}
+
+mm_status mm_job_store_seeds(mm_job_store *s, mm_job_batch batch, const mm_env *env,
+                             const mm_map *map, uint64_t seed, mm_job *job, size_t *first) {
+  size_t place;
+  for (size_t i = 0; i < batch.jobs; i++) {
+    job[i] = (mm_job){ .env = env, .map = map, .seed = seed + i };
+    mm_settings_bind(batch.settings, &job[i]);
+  }
+  batch.job = job;
+  return mm_job_store_batch(s, &batch, first ? first : &place);
 }
 
 mm_status mm_job_store_check_end(const mm_job_store *s) {

@@ -9,8 +9,8 @@
 // What rows say that no list of jobs has; leaves the sentence for the end of the walk.
 typedef struct reader {
   mm_job_store *s;
-  size_t at;       // found training whose points or bytes come next
-  int64_t *points; // [n_found] that have yet to come
+  size_t at; // found training whose points or bytes come next
+  bool no_curves;
   mm_status status;
 } reader;
 
@@ -26,21 +26,14 @@ static int out_of_memory(reader *r, const char *what) {
 }
 
 // The sentence of a walk that was ended is the reader's.
-static mm_status settle(const reader *r, mm_status walked) {
+static mm_status first_error(const reader *r, mm_status walked) {
   return r->status != MM_OK ? r->status : walked;
 }
 
 // ---------------------------------------------------------------------------------------------
 // Batches
 
-static char *copy_word(const char *word) {
-  size_t size = strlen(word) + 1;
-  char *copy = mm_alloc(size);
-  if (copy) memcpy(copy, word, size);
-  return copy;
-}
-
-static int take_batch(const mm_run_batch *row, void *user) {
+static int on_batch(const mm_run_batch *row, void *user) {
   reader *r = user;
   mm_job_store *s = r->s;
   void *larger = mm_grow(s->found_batch, s->n_found_batch, sizeof *s->found_batch);
@@ -49,10 +42,8 @@ static int take_batch(const mm_run_batch *row, void *user) {
   mm_job_found_batch *b = &s->found_batch[s->n_found_batch++];
   *b = (mm_job_found_batch){ .first = row->first, .jobs = row->jobs };
   const char *words[3] = { row->role, row->env, row->map };
-  for (int i = 0; i < 3; i++) {
-    b->words[i] = copy_word(words[i]);
-    if (!b->words[i]) return out_of_memory(r, "batches");
-  }
+  for (int i = 0; i < 3; i++)
+    snprintf(b->words[i], MM_RUN_WORD_SIZE, "%s", words[i]);
   return 0;
 }
 
@@ -65,7 +56,7 @@ static bool grow(mm_job_store *s) {
   return larger != NULL;
 }
 
-static int take_training(const mm_run_training *row, void *user) {
+static int on_training(const mm_run_training *row, void *user) {
   reader *r = user;
   mm_job_store *s = r->s;
   if (row->status != MM_OK && row->status != MM_ERR_NUMERIC)
@@ -80,16 +71,20 @@ static int take_training(const mm_run_training *row, void *user) {
                 .final_value = row->final,
                 .recent_value = row->recent,
                 .optimal_value = row->optimal,
-                .env_steps = row->env_steps,
-                .curve = mm_alloc_array(points, sizeof(double)),
-                .curve_step = mm_alloc_array(points, sizeof(uint64_t)) },
+                .env_steps = row->env_steps },
   };
+  if (r->no_curves) { // of which only the length counts
+    f->result.n_curve = points;
+    return 0;
+  }
+  f->result.curve = mm_alloc_array(points, sizeof(double));
+  f->result.curve_step = mm_alloc_array(points, sizeof(uint64_t));
   if (f->result.curve && f->result.curve_step) return 0;
   return out_of_memory(r, "a curve");
 }
 
 // Both tables come in the order of the jobs. The size of an entry is that of its curve for now.
-static int take_point(int64_t job, uint64_t step, double value, void *user) {
+static int on_point(int64_t job, uint64_t step, double value, void *user) {
   reader *r = user;
   mm_job_store *s = r->s;
   while (r->at < s->n_found && s->found[r->at].job < job)
@@ -124,7 +119,7 @@ static mm_job_found *insert(mm_job_store *s, size_t at, int64_t job) {
   return &s->found[at];
 }
 
-static int take_kept(int64_t job, const void *bytes, size_t size, void *user) {
+static int on_kept(int64_t job, const void *bytes, size_t size, void *user) {
   reader *r = user;
   mm_job_store *s = r->s;
   while (r->at < s->n_found && s->found[r->at].job < job)
@@ -143,11 +138,18 @@ static int take_kept(int64_t job, const void *bytes, size_t size, void *user) {
 
 mm_status mm_job_store_load(mm_job_store *s) {
   reader r = { .s = s };
-  MM_TRY(settle(&r, mm_run_each_batch(s->run, take_batch, &r)));
-  MM_TRY(settle(&r, mm_run_each_training(s->run, take_training, &r)));
-  MM_TRY(settle(&r, mm_run_each_point(s->run, take_point, &r)));
+  MM_TRY(first_error(&r, mm_run_each_batch(s->run, on_batch, &r)));
+  MM_TRY(first_error(&r, mm_run_each_training(s->run, on_training, &r)));
+  MM_TRY(first_error(&r, mm_run_each_point(s->run, on_point, &r)));
   MM_TRY(check_curves(&r));
-  return settle(&r, mm_run_each_kept(s->run, take_kept, &r));
+  MM_TRY(first_error(&r, mm_run_each_kept(s->run, on_kept, &r)));
+  s->has_rows = s->n_found > 0;
+  return MM_OK;
+}
+
+mm_status mm_job_store_load_results(mm_job_store *s) {
+  reader r = { .s = s, .no_curves = true };
+  return first_error(&r, mm_run_each_training(s->run, on_training, &r));
 }
 
 void mm_job_store_release_found(mm_job_store *s) {
@@ -155,9 +157,9 @@ void mm_job_store_release_found(mm_job_store *s) {
     mm_result_release(&s->found[i].result);
     mm_free(s->found[i].entry.bytes);
   }
-  for (size_t i = 0; i < s->n_found_batch; i++)
-    for (int k = 0; k < 3; k++)
-      mm_free(s->found_batch[i].words[k]);
   mm_free(s->found);
   mm_free(s->found_batch);
+  s->found = NULL;
+  s->found_batch = NULL;
+  s->n_found = s->n_found_batch = s->claimed = 0;
 }

@@ -57,7 +57,7 @@ mm_status mm_plan_copy_task(const char *text, size_t i, const char *folder) {
                  path);
 }
 
-mm_status mm_plan_read_env(const char *env, const char *text, size_t i, const char *folder,
+mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
                            mm_env **out) {
   char path[MM_RUN_PATH_SIZE];
   if (!text) return mm_env_open(env, out);
@@ -65,10 +65,33 @@ mm_status mm_plan_read_env(const char *env, const char *text, size_t i, const ch
   return mm_env_parse(path, text, out);
 }
 
-mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
-                           mm_env **out) {
-  MM_TRY(mm_plan_copy_task(text, i, folder));
-  return mm_plan_read_env(env, text, i, folder, out);
+mm_status mm_plan_new_envs(const char (*name)[MM_PLAN_NAME_SIZE], size_t n, mm_plan_envs *out) {
+  for (out->n = 0; out->n < n; out->n++) {
+    MM_TRY(mm_env_open(name[out->n], &out->env[out->n]));
+    MM_TRY(mm_plan_read_task(name[out->n], &out->task[out->n]));
+  }
+  return MM_OK;
+}
+
+mm_status mm_plan_open_envs(const char (*name)[MM_PLAN_NAME_SIZE], const char *folder,
+                            mm_plan_envs *envs) {
+  for (size_t i = 0; i < envs->n; i++)
+    MM_TRY(mm_plan_open_env(name[i], envs->task[i], i, folder, &envs->env[i]));
+  return MM_OK;
+}
+
+mm_status mm_plan_copy_tasks(const mm_plan_envs *envs, const char *folder) {
+  for (size_t i = 0; i < envs->n; i++)
+    MM_TRY(mm_plan_copy_task(envs->task[i], i, folder));
+  return MM_OK;
+}
+
+void mm_plan_release_envs(mm_plan_envs *envs) {
+  for (size_t i = 0; i < MM_PLAN_ENVS; i++) {
+    mm_env_destroy(envs->env[i]);
+    mm_free(envs->task[i]);
+  }
+  *envs = (mm_plan_envs){ 0 };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -86,6 +109,12 @@ mm_status mm_plan_print(cJSON *root, const char *whose, char **out) {
   *out = mm_json_print(root, false);
   cJSON_Delete(root);
   return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of %s", whose);
+}
+
+mm_status mm_plan_end(cJSON *root, mm_status status, cJSON **out) {
+  if (status != MM_OK) cJSON_Delete(root);
+  *out = status == MM_OK ? root : NULL;
+  return status;
 }
 
 mm_status mm_plan_read_command(const cJSON *root, const char *source, const char *expected) {
@@ -120,11 +149,41 @@ mm_status mm_plan_read_seed(const cJSON *root, const char *source, uint64_t *out
   return MM_OK;
 }
 
-mm_status mm_plan_read_settings(const cJSON *root, const char *source, const char *name,
-                                size_t first, size_t end, mm_settings *settings) {
-  const cJSON *object;
-  MM_TRY(mm_json_get_object(root, source, name, &object));
-  return mm_settings_read(object, source, first, end, settings);
+mm_status mm_plan_read_settings(const cJSON *object, const char *source, mm_algo algo,
+                                mm_settings *out) {
+  *out = mm_settings_default(algo);
+  if (!object)
+    return MM_FAIL(MM_ERR_INPUT, "%s: field 'settings' is missing: expected an object", source);
+  if (!cJSON_IsObject(object))
+    return MM_FAIL(MM_ERR_INPUT, "%s: field 'settings': expected an object, found %s", source,
+                   mm_json_describe(object));
+  return mm_settings_read(object, source, 0, mm_settings_own(algo), out);
+}
+
+mm_status mm_plan_add_map(cJSON *root, const mm_map *map) {
+  char *text;
+  MM_TRY(mm_map_format(map, NULL, &text));
+  cJSON_AddStringToObject(root, "map_file", text);
+  mm_map_text_free(text);
+  return MM_OK;
+}
+
+mm_status mm_plan_read_map(const cJSON *root, const char *source, mm_map **out) {
+  const char *text;
+  MM_TRY(mm_json_get_string(root, source, "map_file", &text));
+  return mm_map_parse(text, strlen(text), source, out);
+}
+
+void mm_plan_add_count(cJSON *root, const char *key, size_t value) {
+  cJSON_AddItemToObject(root, key, mm_json_number((double)value));
+}
+
+mm_status mm_plan_read_count(const cJSON *root, const char *source, const char *key, size_t least,
+                             size_t most, size_t *out) {
+  int64_t value;
+  MM_TRY(mm_json_get_integer(root, source, key, (int64_t)least, (int64_t)most, &value));
+  *out = (size_t)value;
+  return MM_OK;
 }
 
 static cJSON *text_or_null(const char *text) {
@@ -132,7 +191,7 @@ static cJSON *text_or_null(const char *text) {
 }
 
 // A copy of the text; nothing for null.
-static mm_status take_text(const cJSON *item, char **out) {
+static mm_status copy_text(const cJSON *item, char **out) {
   if (cJSON_IsNull(item)) return MM_OK;
   size_t size = strlen(item->valuestring) + 1;
   *out = mm_alloc(size);
@@ -151,32 +210,32 @@ mm_status mm_plan_read_file(const cJSON *root, const char *source, char **out) {
   if (!cJSON_IsString(file) && !cJSON_IsNull(file))
     return MM_FAIL(MM_ERR_INPUT, "%s: field 'file': expected a text or null, found %s", source,
                    mm_json_describe(file));
-  return take_text(file, out);
+  return copy_text(file, out);
 }
 
-void mm_plan_add_envs(cJSON *root, const char (*env)[MM_PLAN_NAME_SIZE], char *const *file,
-                      size_t n) {
-  cJSON *envs = cJSON_AddArrayToObject(root, "env");
+void mm_plan_add_envs(cJSON *root, const char (*name)[MM_PLAN_NAME_SIZE],
+                      const mm_plan_envs *envs) {
+  cJSON *names = cJSON_AddArrayToObject(root, "env");
   cJSON *files = cJSON_AddArrayToObject(root, "files");
-  for (size_t i = 0; i < n; i++) {
-    cJSON_AddItemToArray(envs, cJSON_CreateString(env[i]));
-    cJSON_AddItemToArray(files, text_or_null(file[i]));
+  for (size_t i = 0; i < envs->n; i++) {
+    cJSON_AddItemToArray(names, cJSON_CreateString(name[i]));
+    cJSON_AddItemToArray(files, text_or_null(envs->task[i]));
   }
 }
 
 mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
-                            char (*env)[MM_PLAN_NAME_SIZE], char **file, size_t *n) {
-  const cJSON *envs, *files;
+                            char (*name)[MM_PLAN_NAME_SIZE], mm_plan_envs *out) {
+  const cJSON *names, *files;
   size_t n_file;
-  MM_TRY(mm_json_get_array(root, source, "env", 1, max, &envs, n));
-  MM_TRY(mm_json_get_array(root, source, "files", *n, *n, &files, &n_file));
-  const cJSON *name = envs->child, *text = files->child;
-  for (size_t i = 0; i < *n; i++, name = name->next, text = text->next) {
-    if (!cJSON_IsString(name) || !(cJSON_IsString(text) || cJSON_IsNull(text)))
+  MM_TRY(mm_json_get_array(root, source, "env", 1, max, &names, &out->n));
+  MM_TRY(mm_json_get_array(root, source, "files", out->n, out->n, &files, &n_file));
+  const cJSON *id = names->child, *text = files->child;
+  for (size_t i = 0; i < out->n; i++, id = id->next, text = text->next) {
+    if (!cJSON_IsString(id) || !(cJSON_IsString(text) || cJSON_IsNull(text)))
       return MM_FAIL(MM_ERR_INPUT, "%s: fields 'env' and 'files': expected texts, found %s", source,
-                     mm_json_describe(cJSON_IsString(name) ? text : name));
-    MM_TRY(mm_plan_copy_name(name->valuestring, source, env[i]));
-    MM_TRY(take_text(text, &file[i]));
+                     mm_json_describe(cJSON_IsString(id) ? text : id));
+    MM_TRY(mm_plan_copy_name(id->valuestring, source, name[i]));
+    MM_TRY(copy_text(text, &out->task[i]));
   }
   return MM_OK;
 }

@@ -15,8 +15,11 @@ mm_status mm_plan_copy_name(const char *text, const char *source, char out[MM_PL
 // ---------------------------------------------------------------------------------------------
 // Fields of a plan, written and read
 
-// The plan as text (mm_free), and the end of the tree. `whose` is for the error: "a training".
+// Serialises and deletes `root`; release *out with mm_free. `whose` is for the error: "a training".
 mm_status mm_plan_print(cJSON *root, const char *whose, char **out);
+
+// Hands over a plan that could be made, and deletes another one.
+mm_status mm_plan_end(cJSON *root, mm_status status, cJSON **out);
 
 // Field "command": a plan of another one is refused.
 mm_status mm_plan_read_command(const cJSON *root, const char *source, const char *expected);
@@ -27,40 +30,61 @@ mm_status mm_plan_read_algo(const cJSON *root, const char *source, mm_algo *out)
 void mm_plan_add_seed(cJSON *root, uint64_t seed);
 mm_status mm_plan_read_seed(const cJSON *root, const char *source, uint64_t *out);
 
-// The settings number first .. end - 1 of an algorithm from the object `name` (mm_settings_read).
-mm_status mm_plan_read_settings(const cJSON *root, const char *source, const char *name,
-                                size_t first, size_t end, mm_settings *settings);
+// The settings of an algorithm from an object of that name; defaults for what it does not have.
+mm_status mm_plan_read_settings(const cJSON *object, const char *source, mm_algo algo,
+                                mm_settings *out);
+
+// Field "map_file": a map as the text of its file.
+mm_status mm_plan_add_map(cJSON *root, const mm_map *map);
+mm_status mm_plan_read_map(const cJSON *root, const char *source, mm_map **out);
+
+// A count, at least `least`.
+void mm_plan_add_count(cJSON *root, const char *key, size_t value);
+mm_status mm_plan_read_count(const cJSON *root, const char *source, const char *key, size_t least,
+                             size_t most, size_t *out);
 
 // Field "file", the text of a task file (mm_free); null and NULL for an ID.
 void mm_plan_add_file(cJSON *root, const char *text);
 mm_status mm_plan_read_file(const cJSON *root, const char *source, char **out);
-
-// Fields "env" and "files" of several environments, at most `max`: their names, and the texts of
-// their task files (mm_free), which stay as they are for IDs.
-void mm_plan_add_envs(cJSON *root, const char (*env)[MM_PLAN_NAME_SIZE], char *const *file,
-                      size_t n);
-mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
-                            char (*env)[MM_PLAN_NAME_SIZE], char **file, size_t *n);
 
 // What runs of a stored plan are called in tables and figures: by their map, or by the algorithm
 // where that has none ("ppo", and "tuned:ppo" for "tuned:negentropy").
 void mm_plan_label(const cJSON *config, const char *map, char *out, size_t size);
 
 // ---------------------------------------------------------------------------------------------
-// Task files
+// Environments and task files. The text of a task file is a part of the plan, and lives on in the
+// run's folder as env-<i>.yaml.
 
 // The text of an environment's task file (mm_free), NULL for an ID.
 mm_status mm_plan_read_task(const char *env, char **out);
 
-// A task file lives on in the run's folder, as env-<i>.yaml: made if it is not there; one that says
-// something else than the plan is MM_ERR_INPUT.
+// Makes the i-th file if it is not there; one that says something else than the plan is
+// MM_ERR_INPUT.
 mm_status mm_plan_copy_task(const char *text, size_t i, const char *folder);
 
-// The i-th environment of the run in `folder`: by its ID, or by the text of its task file. open
-// also sees to the copy of the file, as copy_task; read leaves the folder alone.
-mm_status mm_plan_read_env(const char *env, const char *text, size_t i, const char *folder,
-                           mm_env **out);
+// The i-th environment of the run in `folder`, by its ID or by the text of its task file.
 mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
                            mm_env **out);
+
+enum { MM_PLAN_ENVS = 64 };
+
+typedef struct mm_plan_envs {
+  size_t n;
+  mm_env *env[MM_PLAN_ENVS];
+  char *task[MM_PLAN_ENVS]; // NULL for an ID
+} mm_plan_envs;
+
+// Those of a new plan, with the texts of their files; those of the run in `folder`, whose texts
+// are there already. Release in either case.
+mm_status mm_plan_new_envs(const char (*name)[MM_PLAN_NAME_SIZE], size_t n, mm_plan_envs *out);
+mm_status mm_plan_open_envs(const char (*name)[MM_PLAN_NAME_SIZE], const char *folder,
+                            mm_plan_envs *envs);
+mm_status mm_plan_copy_tasks(const mm_plan_envs *envs, const char *folder);
+void mm_plan_release_envs(mm_plan_envs *envs);
+
+// Fields "env" and "files": their names, at most `max`, and the texts.
+void mm_plan_add_envs(cJSON *root, const char (*name)[MM_PLAN_NAME_SIZE], const mm_plan_envs *envs);
+mm_status mm_plan_read_envs(const cJSON *root, const char *source, size_t max,
+                            char (*name)[MM_PLAN_NAME_SIZE], mm_plan_envs *out);
 
 #endif

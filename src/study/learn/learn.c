@@ -65,7 +65,7 @@ static mm_job member_job(const mm_learn *l, const mm_settings *settings, size_t 
   }
   bool independent = paired && l->plan.settings.search.common_numbers != 0;
   mm_job job = {
-    .env = l->env[e],
+    .env = l->envs.env[e],
     .seed = seed_of(l, MM_RNG_EVOLVE_SEED, g, pair, j),
     .repeat = independent ? (uint32_t)(i % 2) : 0,
     .point = { l->kind, (size_t)l->plan.settings.search.n, l->member + i * dimension(l) },
@@ -76,44 +76,28 @@ static mm_job member_job(const mm_learn *l, const mm_settings *settings, size_t 
 
 static int32_t env_place(const mm_learn *l, const mm_env *env) {
   int32_t i = 0;
-  while (l->env[i] != env)
+  while (l->envs.env[i] != env)
     i++;
   return i;
 }
 
-static void note_machine(mm_learn *l, const mm_backend_config *backend, unsigned ran,
-                         const mm_backend_report *report) {
-  mm_machine *m = &l->view.machine;
-  m->place = backend->place;
-  m->ran |= ran;
-  if (report) {
-    m->threads = report->threads;
-    m->ranks = report->ranks;
-  }
-  mm_machine_correct(l->run, &m->place, m->ran);
-}
-
-// Runs l->job[n]. A training that broke down is a result; anything else that fails depends on the
-// machine and ends the step.
+// Runs l->job[n] into l->result. A training that broke down is a result; anything else that fails
+// depends on the machine and ends the step.
 static mm_status run_jobs(mm_learn *l, const mm_backend_config *backend, size_t n,
                           mm_learn_stage stage) {
-  mm_backend_report report = { 0 };
-  mm_backend_config config = *backend;
-  config.report = &report;
-  l->stage = stage;
+  mm_backend_report report;
+  size_t first;
+  l->view.stage = stage;
+  MM_TRY(mm_job_store_list(l->study.store, (int64_t)mm_es_generation(l->es), (int)stage, l->job, n,
+                           &first));
   double start = mm_clock_seconds();
-  uint64_t known_steps;
-  mm_status status = mm_learn_kept_run(l, &config, n, &known_steps);
+  mm_status status = mm_study_run(&l->study, backend, first, l->job, n, &report);
   l->view.session_job_seconds += mm_clock_seconds() - start;
-  if (n > 0 && report.ranks > 0)
-    note_machine(l, backend, report.cuda ? MM_BACKEND_ON_CUDA : MM_BACKEND_ON_CPU, &report);
-  l->view.session_env_steps -= known_steps;
-  for (size_t i = 0; i < n; i++) {
-    l->view.session_env_steps += l->result[i].env_steps;
+  l->result = mm_job_store_results(l->study.store, first);
+  for (size_t i = 0; i < n && status == MM_OK; i++) {
     mm_status own = l->result[i].status;
-    if (status == MM_OK && own != MM_OK && own != MM_ERR_NUMERIC)
+    if (own != MM_OK && own != MM_ERR_NUMERIC)
       status = MM_FAIL(own, "training %zu of %zu failed: %s", i + 1, n, report.error);
-    mm_result_release(&l->result[i]); // the numbers stay
   }
   return status;
 }
@@ -201,31 +185,30 @@ static void add_validation_jobs(mm_learn *l, const mm_settings *settings, bool o
                                 const mm_map *map, size_t first) {
   size_t tasks = validation_tasks(l), per_env = tasks / l->plan.n_env;
   for (size_t t = 0; t < tasks; t++) {
-    l->job[first + t] = (mm_job){ .env = l->env[t / per_env],
+    l->job[first + t] = (mm_job){ .env = l->envs.env[t / per_env],
                                   .map = map,
                                   .seed = seed_of(l, MM_RNG_VALIDATION, 0, 0, t) };
     mm_settings_bind(own ? &settings[t / per_env] : settings, &l->job[first + t]);
   }
 }
 
-// The rows and values of those jobs. A broken training counts with its last finite policy; one
-// without any has no value, and the mean has none either.
-static void take_validation(mm_learn *l, const char *name, int64_t generation, size_t first,
-                            double *value) {
-  size_t tasks = validation_tasks(l);
+// The rows from `first` on, and the values, of a map's results. A broken training counts with its
+// last finite policy; one without any has no value, and the mean has none either.
+static void take_validation(mm_learn *l, const char *name, int64_t generation,
+                            const mm_result *result, size_t first, double *value) {
+  size_t tasks = validation_tasks(l), per_env = tasks / l->plan.n_env;
   for (size_t t = 0; t < tasks; t++) {
-    const mm_result *r = &l->result[first + t];
-    value[t] = r->final_value;
+    value[t] = result[t].final_value;
     l->score_row[first + t] = (mm_run_score){ .generation = generation,
                                               .phase = l->view.phase,
                                               .map = name,
                                               .task = (int32_t)t,
-                                              .env = env_place(l, l->job[first + t].env),
-                                              .seed = l->job[first + t].seed,
-                                              .value = r->final_value,
-                                              .optimal = r->optimal_value,
-                                              .status = r->status,
-                                              .env_steps = r->env_steps };
+                                              .env = (int32_t)(t / per_env),
+                                              .seed = seed_of(l, MM_RNG_VALIDATION, 0, 0, t),
+                                              .value = result[t].final_value,
+                                              .optimal = result[t].optimal_value,
+                                              .status = result[t].status,
+                                              .env_steps = result[t].env_steps };
   }
 }
 
@@ -269,13 +252,13 @@ void mm_learn_set_controls(mm_learn *l, int64_t generation) {
 static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int c,
                               mm_settings *settings) {
   mm_settings plain = mm_learn_phase_settings(l, l->view.phase);
-  l->stage = MM_STAGE_CONTROLS;
+  l->view.stage = MM_STAGE_CONTROLS;
   double start = mm_clock_seconds();
   for (size_t e = 0; e < l->plan.n_env; e++) {
     mm_eta_tuning tuning;
-    mm_eta_task task = { .env = l->env[e],
+    mm_eta_task task = { .env = l->envs.env[e],
                          .map = l->control_map[c],
-                         .env_label = mm_env_id(l->env[e]),
+                         .env_label = mm_env_id(l->envs.env[e]),
                          .map_label = mm_control_names[c],
                          .settings = &plain,
                          .seed = l->plan.seed,
@@ -284,10 +267,10 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
     settings[e] = plain;
     *mm_settings_eta(&settings[e]) = tuning.eta[tuning.best];
     mm_log("%s on %s: eta %g, the best of %d on %d seeds (%.3g million steps)", mm_control_names[c],
-           mm_env_id(l->env[e]), tuning.eta[tuning.best], MM_ETAS, TUNE_SEEDS,
+           mm_env_id(l->envs.env[e]), tuning.eta[tuning.best], MM_ETAS, TUNE_SEEDS,
            1e-6 * (double)tuning.env_steps);
-    l->view.session_env_steps += tuning.env_steps;
-    note_machine(l, backend, tuning.ran, NULL);
+    l->tuning_steps += tuning.env_steps;
+    mm_study_ran(&l->study, &backend->place, tuning.ran);
   }
   l->view.session_job_seconds += mm_clock_seconds() - start;
   return MM_OK;
@@ -308,9 +291,9 @@ static mm_status add_phase_jobs(mm_learn *l, const mm_backend_config *backend,
   return MM_OK;
 }
 
-// Trains all of them; results lie in the order of the controls, then the mean.
+// Trains all of them; results lie in the order of the controls, then the mean, which before the
+// first generation is the initial map.
 static mm_status train_phase(mm_learn *l, const mm_backend_config *backend) {
-  size_t tasks = validation_tasks(l), n = (size_t)l->n_control + 1;
   size_t n_settings = 1 + (size_t)(l->n_control - MM_CONTROL_TUNED) * l->plan.n_env;
   mm_settings *settings = mm_alloc_array(n_settings, sizeof *settings);
   mm_map *map = NULL;
@@ -318,51 +301,51 @@ static mm_status train_phase(mm_learn *l, const mm_backend_config *backend) {
   if (!settings) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the controls");
   if (status == MM_OK) status = mean_map(l, mm_es_mean(l->es), &map);
   if (status == MM_OK) status = add_phase_jobs(l, backend, settings, map);
-  // before the first generation the mean is the initial map
-  size_t trained = l->view.generation == 0 ? n - 1 : n;
-  if (status == MM_OK) status = run_jobs(l, backend, trained * tasks, MM_STAGE_CONTROLS);
+  size_t trained = (size_t)l->n_control + (l->view.generation > 0);
+  if (status == MM_OK)
+    status = run_jobs(l, backend, trained * validation_tasks(l), MM_STAGE_CONTROLS);
   mm_map_destroy(map);
   mm_free(settings);
-  if (status == MM_OK && trained < n)
-    memcpy(l->result + trained * tasks, l->result + MM_CONTROL_INITIAL * tasks,
-           tasks * sizeof *l->result);
   return status;
+}
+
+// Stores the score rows of validations and enters that of the mean, whose values are in l->value.
+static mm_status store_scores(mm_learn *l, size_t n) {
+  MM_TRY(mm_run_begin(l->study.run));
+  MM_TRY(mm_run_put_scores(l->study.run, l->score_row, n));
+  MM_TRY(mm_job_store_forget_lists(l->study.store));
+  MM_TRY(mm_run_commit(l->study.run));
+  mm_job_store_clear_lists(l->study.store);
+  return MM_OK;
+}
+
+static mm_status enter_score(mm_learn *l) {
+  mm_learn_score score = mm_learn_score_of(&l->controls, l->value, l->view.generation);
+  mm_learn_note_best(l, &score, l->value, mm_es_mean(l->es));
+  return mm_learn_write_maps(l);
 }
 
 static mm_status begin_phase(mm_learn *l, const mm_backend_config *backend) {
   int64_t generation = l->view.generation;
-  size_t tasks = validation_tasks(l), n = (size_t)l->n_control + 1;
+  size_t tasks = validation_tasks(l), n = (size_t)l->n_control;
   MM_TRY(train_phase(l, backend));
-  for (size_t c = 0; c < n - 1; c++)
-    take_validation(l, mm_control_names[c], generation, c * tasks, l->controls.value[c]);
-  take_validation(l, "learned", generation, (n - 1) * tasks, l->value);
-
-  MM_TRY(mm_run_begin(l->run));
-  MM_TRY(mm_run_put_scores(l->run, l->score_row, n * tasks));
-  MM_TRY(mm_learn_kept_forget(l));
-  MM_TRY(mm_run_commit(l->run));
-  mm_learn_kept_clear(l);
+  for (size_t c = 0; c < n; c++)
+    take_validation(l, mm_control_names[c], generation, l->result + c * tasks, c * tasks,
+                    l->controls.value[c]);
+  size_t mean = generation == 0 ? MM_CONTROL_INITIAL : n;
+  take_validation(l, "learned", generation, l->result + mean * tasks, n * tasks, l->value);
+  MM_TRY(store_scores(l, (n + 1) * tasks));
   mm_learn_set_controls(l, generation);
   l->view.best.known = false;
-  mm_learn_score score = mm_learn_score_of(&l->controls, l->value, generation);
-  mm_learn_note_best(l, &score, l->value, mm_es_mean(l->es));
-  return mm_learn_write_maps(l);
+  return enter_score(l);
 }
 
-// ---------------------------------------------------------------------------------------------
-// The end of a run that was made shorter: its last mean has yet to be scored
-
+// The end of a run that was made shorter: its last mean has yet to be scored.
 static mm_status validate_end(mm_learn *l, const mm_backend_config *backend) {
   MM_TRY(validate(l, backend));
-  take_validation(l, "learned", l->view.generation, 0, l->value);
-  MM_TRY(mm_run_begin(l->run));
-  MM_TRY(mm_run_put_scores(l->run, l->score_row, validation_tasks(l)));
-  MM_TRY(mm_learn_kept_forget(l));
-  MM_TRY(mm_run_commit(l->run));
-  mm_learn_kept_clear(l);
-  mm_learn_score score = mm_learn_score_of(&l->controls, l->value, l->view.generation);
-  mm_learn_note_best(l, &score, l->value, mm_es_mean(l->es));
-  return mm_learn_write_maps(l);
+  take_validation(l, "learned", l->view.generation, l->result, 0, l->value);
+  MM_TRY(store_scores(l, validation_tasks(l)));
+  return enter_score(l);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -370,13 +353,13 @@ static mm_status validate_end(mm_learn *l, const mm_backend_config *backend) {
 
 static mm_status store(mm_learn *l, const mm_run_generation *row, const mm_run_timing *timing,
                        bool validated) {
-  MM_TRY(mm_run_begin(l->run));
-  MM_TRY(mm_run_put_generation(l->run, row));
-  MM_TRY(mm_run_put_jobs(l->run, l->job_row, l->n_job));
-  if (validated) MM_TRY(mm_run_put_scores(l->run, l->score_row, validation_tasks(l)));
-  MM_TRY(mm_run_put_timing(l->run, timing));
-  MM_TRY(mm_learn_kept_forget(l));
-  return mm_run_commit(l->run);
+  MM_TRY(mm_run_begin(l->study.run));
+  MM_TRY(mm_run_put_generation(l->study.run, row));
+  MM_TRY(mm_run_put_jobs(l->study.run, l->job_row, l->n_job));
+  if (validated) MM_TRY(mm_run_put_scores(l->study.run, l->score_row, validation_tasks(l)));
+  MM_TRY(mm_run_put_timing(l->study.run, timing));
+  MM_TRY(mm_job_store_forget_lists(l->study.store));
+  return mm_run_commit(l->study.run);
 }
 
 // What the database and the view will say of the generation just trained, whose number is `g`.
@@ -408,10 +391,12 @@ static void adopt(mm_learn *l, const mm_run_generation *row, double seconds) {
   v->evaluations += l->n_job;
   v->env_steps += row->env_steps;
   v->session_generations++;
-  mm_learn_kept_clear(l);
   v->generation_seconds = seconds;
-  memcpy(l->kept, mm_es_mean(l->es), dimension(l) * sizeof *l->kept);
-  mm_es_save(l->es, l->state);
+  mm_job_store_clear_lists(l->study.store);
+  memcpy(l->stored_mean, mm_es_mean(l->es), dimension(l) * sizeof *l->stored_mean);
+  unsigned char *state = l->next;
+  l->next = l->state;
+  l->state = state;
 }
 
 // While candidates are drawn, which takes seconds for a million: the caller sees that time passes,
@@ -433,7 +418,7 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   int64_t g = l->view.generation + 1;
   mm_settings settings = mm_learn_phase_settings(l, l->view.phase);
   asking a = { backend, l->n_job };
-  l->stage = MM_STAGE_POPULATION;
+  l->view.stage = MM_STAGE_POPULATION;
   MM_TRY(mm_es_ask_watched(l->es, l->member, goes_on, &a));
   for (size_t j = 0; j < l->n_job; j++)
     l->job[j] = member_job(l, &settings, j / l->n_task, j % l->n_task);
@@ -448,26 +433,19 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   bool due = ends_phase(l, g) || g % (int64_t)l->plan.settings.search.validation_every == 0;
   if (due) {
     MM_TRY(validate(l, backend));
-    take_validation(l, "learned", g, 0, l->value);
+    take_validation(l, "learned", g, l->result, 0, l->value);
   }
   double end = mm_clock_seconds();
   mm_run_timing timing = { .generation = g,
                            .seconds = end - start,
                            .seconds_jobs = l->view.session_job_seconds - jobs_before,
                            .seconds_validation = due ? end - validation : 0 };
-  void *state = mm_alloc(mm_es_state_size(l->es));
-  if (!state) return MM_FAIL(MM_ERR_MEMORY, "no memory for a generation");
-  mm_es_save(l->es, state);
-  row.state = state;
+  mm_es_save(l->es, l->next);
+  row.state = l->next;
   row.state_size = mm_es_state_size(l->es);
-  mm_status status = store(l, &row, &timing, due);
-  mm_free(state);
-  if (status != MM_OK) return status;
+  MM_TRY(store(l, &row, &timing, due));
   adopt(l, &row, mm_clock_seconds() - start);
-  if (!due) return MM_OK;
-  mm_learn_score score = mm_learn_score_of(&l->controls, l->value, g);
-  mm_learn_note_best(l, &score, l->value, mm_es_mean(l->es));
-  return mm_learn_write_maps(l);
+  return due ? enter_score(l) : MM_OK;
 }
 
 // Back to the last stored generation, where the strategy still is unless it was told of another.
@@ -481,16 +459,9 @@ static mm_status restore(mm_learn *l) {
   return MM_OK;
 }
 
-static mm_status enter_session(mm_learn *l, const mm_backend_config *backend) {
-  if (l->session) return MM_OK;
-  MM_TRY(mm_machine_enter(l->run, &backend->place, backend->threads));
-  l->session = true;
-  return MM_OK;
-}
-
 mm_status mm_learn_advance(mm_learn *l, const mm_backend_config *backend) {
   if (mm_learn_done(l)) return MM_OK;
-  MM_TRY(enter_session(l, backend));
+  MM_TRY(mm_study_start(&l->study, backend));
   int32_t phase = mm_learn_phase_after(l, l->view.generation);
   if (phase != l->view.phase) {
     l->view.phase = phase;
@@ -504,7 +475,7 @@ mm_status mm_learn_advance(mm_learn *l, const mm_backend_config *backend) {
   if (status == MM_OK) return MM_OK;
   char error[MM_ERROR_SIZE];
   snprintf(error, sizeof error, "%s", mm_last_error());
-  mm_run_drop(l->run);
+  mm_run_drop(l->study.run);
   mm_status restored = restore(l);
   return restored == MM_OK ? MM_FAIL(status, "%s", error) : restored;
 }
@@ -520,9 +491,9 @@ bool mm_learn_done(const mm_learn *l) {
 static mm_status write_map(const mm_learn *l, const double *mean, int64_t generation,
                            const mm_learn_score *score, const char *name) {
   char path[MM_RUN_PATH_SIZE];
-  int length = snprintf(path, sizeof path, "%s/%s", mm_run_folder_of(l->run), name);
+  int length = snprintf(path, sizeof path, "%s/%s", mm_study_folder(&l->study), name);
   if (length < 0 || (size_t)length >= sizeof path)
-    return MM_FAIL(MM_ERR_INPUT, "%.200s: the path is too long", mm_run_folder_of(l->run));
+    return MM_FAIL(MM_ERR_INPUT, "%.200s: the path is too long", mm_study_folder(&l->study));
   mm_map *map;
   char *card;
   MM_TRY(mean_map(l, mean, &map));
@@ -540,7 +511,7 @@ mm_status mm_learn_write_maps(mm_learn *l) {
   mm_learn_score none = { .known = false };
   const mm_learn_view *v = &l->view;
   bool validated = v->last.known && v->last.generation == v->generation;
-  MM_TRY(write_map(l, l->kept, v->generation, validated ? &v->last : &none, "mean.json"));
+  MM_TRY(write_map(l, l->stored_mean, v->generation, validated ? &v->last : &none, "mean.json"));
   if (!v->best.known) return MM_OK;
   return write_map(l, l->best, v->best.generation, &v->best, "best.json");
 }

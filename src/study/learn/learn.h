@@ -14,14 +14,14 @@
 #ifndef MM_EXPERIMENT_LEARN_H
 #define MM_EXPERIMENT_LEARN_H
 
-#include "backend/backend.h"
-#include "study/jobs/machine.h"
-#include "study/jobs/plan.h"
-#include "study/run/run.h"
-#include "study/settings/settings.h"
+#include "study/jobs/study.h"
 #include "study/stats/estimate.h"
 
-enum { MM_LEARN_ENVS = 64, MM_LEARN_NAME_SIZE = MM_PLAN_NAME_SIZE, MM_LEARN_CONTROLS = 6 };
+enum {
+  MM_LEARN_ENVS = MM_PLAN_ENVS,
+  MM_LEARN_NAME_SIZE = MM_PLAN_NAME_SIZE,
+  MM_LEARN_CONTROLS = 6
+};
 
 // What decides the result.
 typedef struct mm_learn_plan {
@@ -51,14 +51,6 @@ bool mm_learn_done(const mm_learn *learn);
 // before the call, or, when only the map files could not be written, a generation further.
 mm_status mm_learn_advance(mm_learn *learn, const mm_backend_config *backend);
 
-// What the backend is busy with during mm_learn_advance.
-typedef enum mm_learn_stage {
-  MM_STAGE_CONTROLS,   // controls and the start of a phase on the validation tasks
-  MM_STAGE_POPULATION, // the candidates
-  MM_STAGE_VALIDATION  // the mean on the validation tasks
-} mm_learn_stage;
-mm_learn_stage mm_learn_get_stage(const mm_learn *learn);
-
 // Writes the mean of the last stored generation and the best validated mean, with their cards, to
 // mean.json and best.json of the run folder. Advancing does so too, after each validation.
 mm_status mm_learn_write_maps(mm_learn *learn);
@@ -69,6 +61,13 @@ mm_status mm_learn_map_at(mm_run *run, int64_t generation, mm_map **out);
 // ---------------------------------------------------------------------------------------------
 // How it stands
 
+// What the backend is busy with.
+typedef enum mm_learn_stage {
+  MM_STAGE_CONTROLS,   // controls and the start of a phase on the validation tasks
+  MM_STAGE_POPULATION, // the candidates
+  MM_STAGE_VALIDATION  // the mean on the validation tasks
+} mm_learn_stage;
+
 typedef struct mm_learn_score {
   bool known;
   int64_t generation;
@@ -78,6 +77,10 @@ typedef struct mm_learn_score {
 } mm_learn_score;
 
 typedef struct mm_learn_view {
+  const mm_learn_plan *plan;
+  mm_env *const *env; // [n_env]
+  const char *folder;
+  mm_learn_stage stage;            // of the step in hand
   int64_t generation, generations; // done, planned
   int32_t phase, phases;
   double sigma;
@@ -102,12 +105,8 @@ typedef struct mm_learn_view {
 } mm_learn_view;
 
 void mm_learn_look(const mm_learn *learn, mm_learn_view *out);
-const mm_learn_plan *mm_learn_get_plan(const mm_learn *learn);
-const mm_env *mm_learn_get_env(const mm_learn *learn, size_t i); // of the plan's
-const char *mm_learn_folder(const mm_learn *learn);
-mm_run *mm_learn_run(mm_learn *learn);
 
-// Says in the database how this process ended: "done", "stopped", "interrupted", "failed".
-void mm_learn_note_end(mm_learn *learn, const char *outcome);
+// For the run, and for the end (study.h).
+mm_study *mm_learn_study(mm_learn *learn);
 
 #endif

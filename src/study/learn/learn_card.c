@@ -7,12 +7,6 @@
 
 #include "study/learn/learn_internal.h"
 
-static void add_estimate(cJSON *object, const char *key, mm_estimate e) {
-  cJSON *pair = cJSON_AddObjectToObject(object, key);
-  cJSON_AddItemToObject(pair, "mean", mm_json_number(e.mean));
-  mm_json_add_defined(pair, "sem", e.sem);
-}
-
 static void add_validation(cJSON *root, const mm_learn_plan *plan, const mm_learn_score *score,
                            const mm_learn_score *control) {
   if (!score->known) {
@@ -22,11 +16,11 @@ static void add_validation(cJSON *root, const mm_learn_plan *plan, const mm_lear
   cJSON *object = cJSON_AddObjectToObject(root, "validation");
   double tasks = plan->settings.search.validation_tasks * (double)plan->n_env;
   cJSON_AddItemToObject(object, "tasks", mm_json_number(tasks));
-  add_estimate(object, "learned", score->value);
+  mm_study_add_estimate(object, "learned", score->value);
   for (int c = 0; c < MM_LEARN_CONTROLS; c++)
-    if (control[c].known) add_estimate(object, mm_control_names[c], control[c].value);
-  add_estimate(object, "learned_minus_negentropy", score->over_negentropy);
-  add_estimate(object, "learned_minus_l2", score->over_l2);
+    if (control[c].known) mm_study_add_estimate(object, mm_control_names[c], control[c].value);
+  mm_study_add_estimate(object, "learned_minus_negentropy", score->over_negentropy);
+  mm_study_add_estimate(object, "learned_minus_l2", score->over_l2);
 }
 
 mm_status mm_learn_card(const mm_learn_plan *plan, int64_t generation, uint64_t evaluations,

@@ -24,11 +24,27 @@ static mm_status check_plan(const mm_learn_plan *plan) {
   return MM_OK;
 }
 
-static mm_status open_controls(mm_learn *l, const mm_learn_start *start) {
-  mm_map **map = l->control_map;
+// The strategy at its start, and the map there.
+static mm_status open_start(mm_learn *l) {
   size_t n = (size_t)l->plan.settings.search.n;
-  const double *z = start->z;
+  mm_es_config config = mm_search_es(&l->plan.settings.search, l->plan.seed);
   double *own = NULL;
+  mm_status status = MM_OK;
+  if (!l->start.z) {
+    own = mm_alloc_array(mm_map_search_size(l->kind, n), sizeof *own);
+    if (!own) return MM_FAIL(MM_ERR_MEMORY, "no memory for a search");
+    status = mm_map_search_initial(l->kind, n, own);
+  }
+  const double *z = own ? own : l->start.z;
+  if (status == MM_OK) status = mm_es_create(&config, z, &l->es);
+  if (status == MM_OK)
+    status = mm_map_from_search(l->kind, n, z, &l->control_map[MM_CONTROL_INITIAL]);
+  mm_free(own);
+  return status;
+}
+
+static mm_status open_controls(mm_learn *l) {
+  mm_map **map = l->control_map;
   MM_TRY(mm_map_open("negentropy", &map[MM_CONTROL_NEGENTROPY]));
   MM_TRY(mm_map_open("l2", &map[MM_CONTROL_L2]));
   l->n_control = l->plan.settings.search.controls ? MM_LEARN_CONTROLS : MM_CONTROL_TUNED;
@@ -36,62 +52,44 @@ static mm_status open_controls(mm_learn *l, const mm_learn_start *start) {
     MM_TRY(mm_map_open(mm_control_names[c - MM_CONTROL_TUNED], &map[c]));
   MM_TRY(mm_map_open(l->kind == MM_MAP_NEURAL ? "random-neural:0" : "random:0",
                      &map[MM_CONTROL_RANDOM]));
-  if (!z) {
-    own = mm_alloc_array(mm_map_search_size(l->kind, n), sizeof *own);
-    if (!own) return MM_FAIL(MM_ERR_MEMORY, "no memory for a search");
-    mm_status status = mm_map_search_initial(l->kind, n, own);
-    z = own;
-    if (status != MM_OK) {
-      mm_free(own);
-      return status;
-    }
-  }
-  mm_es_config config = mm_search_es(&l->plan.settings.search, l->plan.seed);
-  mm_status status = mm_es_create(&config, z, &l->es);
-  if (status == MM_OK) status = mm_map_from_search(l->kind, n, z, &map[MM_CONTROL_INITIAL]);
-  mm_free(own);
-  return status;
+  return open_start(l);
 }
 
-// Takes the work space, `d` being the dimension, or only counts its bytes.
-static bool lay_out(mm_learn *l, size_t d, bool take, double *bytes) {
-  size_t tasks = l->controls.n_task, scores = (MM_LEARN_CONTROLS + 1) * tasks;
+// Slices of the work space, `d` being the dimension and `state` the bytes of the strategy's state,
+// or only their size where there is no arena yet.
+static size_t lay_out(mm_learn *l, size_t d, size_t state, mm_arena *arena) {
+  size_t tasks = l->controls.n_task, scores = (MM_LEARN_CONTROLS + 1) * tasks, bytes = 0;
   size_t jobs = l->n_job > scores ? l->n_job : scores;
-  bool all = true;
-  *bytes = 0;
-#define TAKE(field, count)                                                                         \
+#define SLICE(field, count)                                                                        \
   do {                                                                                             \
-    *bytes += (double)(count) * (double)sizeof *l->field;                                          \
-    if (take) l->field = mm_alloc_array((count), sizeof *l->field);                                \
-    all = all && (!take || l->field);                                                              \
+    bytes += mm_arena_size_of((count) * sizeof *l->field);                                         \
+    if (arena) l->field = mm_arena_take(arena, (count) * sizeof *l->field);                        \
   } while (0)
-  TAKE(member, l->n_member * d);
-  TAKE(fitness, l->n_member);
-  TAKE(raw, l->n_member);
-  TAKE(part, l->n_member);
-  TAKE(order, l->n_member);
-  TAKE(best, d);
-  TAKE(kept, d);
-  TAKE(value, tasks);
-  TAKE(job, jobs);
-  TAKE(result, jobs);
-  TAKE(job_row, l->n_job);
-  TAKE(score_row, scores);
-  TAKE(early.early, l->n_job + scores);
-  l->early.room = l->n_job + scores;
+  SLICE(member, l->n_member * d);
+  SLICE(fitness, l->n_member);
+  SLICE(raw, l->n_member);
+  SLICE(part, l->n_member);
+  SLICE(order, l->n_member);
+  SLICE(best, d);
+  SLICE(stored_mean, d);
+  SLICE(value, tasks);
+  SLICE(state, state);
+  SLICE(next, state);
+  SLICE(job, jobs);
+  SLICE(job_row, l->n_job);
+  SLICE(score_row, scores);
   for (int c = 0; c < MM_LEARN_CONTROLS; c++)
-    TAKE(controls.value[c], tasks);
-#undef TAKE
-  return all;
+    SLICE(controls.value[c], tasks);
+#undef SLICE
+  return bytes;
 }
 
 static mm_status take_memory(mm_learn *l) {
-  double bytes;
-  bool all = lay_out(l, mm_es_get_config(l->es)->dimension, true, &bytes);
-  l->state = mm_alloc(mm_es_state_size(l->es));
-  if (!all || !l->state)
+  const size_t d = mm_es_get_config(l->es)->dimension, state = mm_es_state_size(l->es);
+  if (mm_arena_create(lay_out(l, d, state, NULL), &l->arena) != MM_OK)
     return MM_FAIL(MM_ERR_MEMORY, "no memory for a search with %zu trainings a generation",
                    l->n_job);
+  lay_out(l, d, state, &l->arena);
   return MM_OK;
 }
 
@@ -111,30 +109,23 @@ static double curve_bytes(const mm_learn *l) {
 static mm_status check_memory(mm_learn *l) {
   const mm_es_config es = mm_search_es(&l->plan.settings.search, l->plan.seed);
   char what[96];
-  double bytes;
-  (void)lay_out(l, es.dimension, false, &bytes);
+  double bytes = (double)lay_out(l, es.dimension, 0, NULL) + mm_job_store_list_bytes(l->n_job);
   snprintf(what, sizeof what, "population %zu: a generation of %zu trainings", l->n_member,
            l->n_job);
   return mm_memory_check(bytes + 2 * mm_es_bytes(&es) + curve_bytes(l), what);
 }
 
-// Trains nothing, but makes everything that a training needs: what is wrong with the settings shows
-// now, and not in the middle of the run.
+// What is wrong with the settings of any phase shows now, and not in the middle of the run.
 static mm_status rehearse(const mm_learn *l) {
-  const volatile int stop = 1;
   for (size_t i = 0; i < l->n_phase * l->plan.n_env; i++) {
     mm_settings settings = mm_learn_phase_settings(l, (int32_t)(i / l->plan.n_env));
-    mm_job job = { .env = l->env[i % l->plan.n_env], .map = l->control_map[MM_CONTROL_INITIAL] };
-    mm_settings_bind(&settings, &job);
-    mm_result result;
-    mm_status status = mm_job_run(&job, &stop, &result);
-    mm_result_release(&result);
-    if (status != MM_ERR_INTERRUPTED && status != MM_OK) return status;
+    MM_TRY(mm_study_rehearse(l->envs.env[i % l->plan.n_env], l->control_map[MM_CONTROL_INITIAL],
+                             &settings, 0));
   }
   return MM_OK;
 }
 
-static mm_status prepare(mm_learn *l, const mm_learn_start *start) {
+static mm_status prepare(mm_learn *l) {
   const mm_search *search = &l->plan.settings.search;
   MM_TRY(check_plan(&l->plan));
   l->kind = mm_search_map_kind(search);
@@ -148,57 +139,42 @@ static mm_status prepare(mm_learn *l, const mm_learn_start *start) {
   l->controls.n_env = l->plan.n_env;
   l->controls.n_task = (size_t)search->validation_tasks * l->plan.n_env;
   MM_TRY(check_memory(l));
-  MM_TRY(open_controls(l, start));
+  MM_TRY(open_controls(l));
   MM_TRY(take_memory(l));
   l->view.fitness_mean = l->view.fitness_best = NAN;
   l->view.sigma = mm_es_sigma(l->es);
-  memcpy(l->kept, mm_es_mean(l->es), mm_es_get_config(l->es)->dimension * sizeof *l->kept);
+  memcpy(l->stored_mean, mm_es_mean(l->es),
+         mm_es_get_config(l->es)->dimension * sizeof *l->stored_mean);
   mm_es_save(l->es, l->state);
   return MM_OK;
 }
 
-static mm_status open_envs(mm_learn *l, const mm_learn_start *start, const char *folder) {
-  for (size_t i = 0; i < l->plan.n_env; i++)
-    MM_TRY(mm_learn_open_env(&l->plan, start, i, folder, &l->env[i]));
-  return rehearse(l);
-}
-
-static mm_status take(mm_learn **out) {
+static mm_status alloc_learn(mm_learn **out) {
   *out = mm_alloc(sizeof **out);
   if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for a search");
   memset(*out, 0, sizeof **out);
-  mm_status status = mm_learn_kept_open(&(*out)->early);
-  if (status == MM_OK) return MM_OK;
-  mm_free(*out);
-  *out = NULL;
-  return status;
+  return MM_OK;
 }
 
 void mm_learn_close(mm_learn *l) {
   if (!l) return;
-  mm_learn_kept_close(&l->early);
-  mm_run_close(l->run);
+  mm_study_close(&l->study);
   mm_es_destroy(l->es);
-  for (size_t i = 0; i < MM_LEARN_ENVS; i++)
-    mm_env_destroy(l->env[i]);
-  for (int c = 0; c < MM_LEARN_CONTROLS; c++) {
+  mm_plan_release_envs(&l->envs);
+  for (int c = 0; c < MM_LEARN_CONTROLS; c++)
     mm_map_destroy(l->control_map[c]);
-    mm_free(l->controls.value[c]);
-  }
-  mm_free(l->member);
-  mm_free(l->fitness);
-  mm_free(l->raw);
-  mm_free(l->part);
-  mm_free(l->order);
-  mm_free(l->best);
-  mm_free(l->kept);
-  mm_free(l->value);
-  mm_free(l->job);
-  mm_free(l->result);
-  mm_free(l->job_row);
-  mm_free(l->score_row);
-  mm_free(l->state);
+  mm_free(l->start.z);
+  mm_arena_destroy(&l->arena);
   mm_free(l);
+}
+
+// Hands a search over to its owner, or takes back what there is of it.
+static mm_status hand_over(mm_learn *l, mm_status status, mm_learn **out) {
+  if (status == MM_OK)
+    *out = l;
+  else
+    mm_learn_close(l);
+  return status;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -212,44 +188,30 @@ static mm_status store_start(mm_learn *l) {
                             .fitness_best = NAN,
                             .state = l->state,
                             .state_size = mm_es_state_size(l->es) };
-  MM_TRY(mm_run_begin(l->run));
-  MM_TRY(mm_run_put_generation(l->run, &row));
-  return mm_run_commit(l->run);
+  MM_TRY(mm_run_begin(l->study.run));
+  MM_TRY(mm_run_put_generation(l->study.run, &row));
+  return mm_run_commit(l->study.run);
 }
 
 // Everything is tried before the run appears.
-static mm_status create(mm_learn *l, const char *folder, const mm_learn_start *start) {
-  char *config;
-  MM_TRY(prepare(l, start));
-  for (size_t i = 0; i < l->plan.n_env; i++)
-    MM_TRY(mm_env_open(l->plan.env[i], &l->env[i]));
+static mm_status create(mm_learn *l, const char *folder) {
+  const mm_learn_plan *plan = &l->plan;
+  MM_TRY(mm_learn_start_read(plan, &l->start));
+  MM_TRY(prepare(l));
+  MM_TRY(mm_plan_new_envs(plan->env, plan->n_env, &l->envs));
   MM_TRY(rehearse(l));
-  MM_TRY(mm_learn_plan_write(&l->plan, start, &config));
-  mm_status status = mm_run_create(folder, "learn", config, &l->run);
-  mm_free(config);
-  if (status == MM_OK) status = store_start(l);
-  for (size_t i = 0; i < l->plan.n_env && status == MM_OK; i++)
-    status = mm_learn_copy_task(start, i, folder);
-  return status;
+  cJSON *root = mm_learn_plan_json(plan, &l->start, &l->envs);
+  MM_TRY(mm_study_create(&l->study, folder, root, &l->envs));
+  MM_TRY(store_start(l));
+  return mm_job_store_open(l->study.run, &l->study.store);
 }
 
 mm_status mm_learn_create(const char *folder, const mm_learn_plan *plan, mm_learn **out) {
   mm_learn *l;
-  mm_learn_start start;
   *out = NULL;
-  MM_TRY(take(&l));
+  MM_TRY(alloc_learn(&l));
   l->plan = *plan;
-  mm_status status = mm_learn_start_read(plan, &start);
-  if (status == MM_OK) {
-    status = create(l, folder, &start);
-    mm_learn_start_release(&start);
-  }
-  if (status != MM_OK) {
-    mm_learn_close(l);
-    return status;
-  }
-  *out = l;
-  return MM_OK;
+  return hand_over(l, create(l, folder), out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -265,7 +227,7 @@ typedef struct replay {
   size_t seen[MM_LEARN_CONTROLS], n_value;
 } replay;
 
-static int see_control(const mm_run_score *row, void *user) {
+static int on_control(const mm_run_score *row, void *user) {
   replay *r = user;
   if (row->phase != r->phase || (size_t)row->task >= r->l->controls.n_task || row->task < 0)
     return 0;
@@ -284,12 +246,12 @@ static void finish_mean(replay *r) {
   mm_learn *l = r->l;
   if (r->n_value == l->controls.n_task) {
     mm_learn_score score = mm_learn_score_of(&l->controls, l->value, r->generation);
-    mm_learn_note_best(l, &score, l->value, l->kept);
+    mm_learn_note_best(l, &score, l->value, l->stored_mean);
   }
   r->n_value = 0;
 }
 
-static int see_mean(const mm_run_score *row, void *user) {
+static int on_mean(const mm_run_score *row, void *user) {
   replay *r = user;
   if (row->phase != r->phase || strcmp(row->map, "learned") != 0 || row->task < 0 ||
       (size_t)row->task >= r->l->controls.n_task || (r->only >= 0 && row->generation != r->only))
@@ -309,22 +271,26 @@ static mm_status load_state(mm_learn *l, const mm_run_generation *row, mm_es **o
     mm_es_destroy(*out);
     *out = NULL;
     return MM_FAIL(MM_ERR_INPUT, "%s/run.db: the state of generation %" PRId64 " is another one's",
-                   mm_run_folder_of(l->run), row->generation);
+                   mm_study_folder(&l->study), row->generation);
   }
-  return MM_FAIL(status, "%s/run.db: generation %" PRId64 ": %s", mm_run_folder_of(l->run),
+  return MM_FAIL(status, "%s/run.db: generation %" PRId64 ": %s", mm_study_folder(&l->study),
                  row->generation, mm_last_error());
+}
+
+static mm_status load_generation(mm_learn *l, int64_t generation, mm_run_generation *row,
+                                 mm_es **out) {
+  bool found;
+  MM_TRY(mm_run_generation_at(l->study.run, generation, row, &found));
+  if (found) return load_state(l, row, out);
+  return MM_FAIL(MM_ERR_INPUT, "%s/run.db: there is no generation %" PRId64,
+                 mm_study_folder(&l->study), generation);
 }
 
 static mm_status load_best(mm_learn *l) {
   mm_run_generation row;
-  bool found;
   mm_es *es;
   if (!l->view.best.known) return MM_OK;
-  MM_TRY(mm_run_generation_at(l->run, l->view.best.generation, &row, &found));
-  if (!found)
-    return MM_FAIL(MM_ERR_INPUT, "%s/run.db: generation %" PRId64 " is missing",
-                   mm_run_folder_of(l->run), l->view.best.generation);
-  MM_TRY(load_state(l, &row, &es));
+  MM_TRY(load_generation(l, l->view.best.generation, &row, &es));
   memcpy(l->best, mm_es_mean(es), mm_es_get_config(es)->dimension * sizeof *l->best);
   mm_es_destroy(es);
   return MM_OK;
@@ -332,11 +298,11 @@ static mm_status load_best(mm_learn *l) {
 
 static mm_status replay_phase(mm_learn *l, int32_t phase, int64_t only) {
   replay r = { .l = l, .phase = phase, .only = only, .generation = -1 };
-  MM_TRY(mm_run_each_score(l->run, see_control, &r));
+  MM_TRY(mm_run_each_score(l->study.run, on_control, &r));
   for (int c = 0; c < l->n_control; c++)
     if (r.seen[c] != l->controls.n_task) return MM_OK; // the phase has yet to begin
   mm_learn_set_controls(l, r.began);
-  MM_TRY(mm_run_each_score(l->run, see_mean, &r));
+  MM_TRY(mm_run_each_score(l->study.run, on_mean, &r));
   finish_mean(&r);
   return MM_OK;
 }
@@ -349,7 +315,7 @@ static mm_status replay_scores(mm_learn *l) {
   return load_best(l);
 }
 
-static int add_generation(const mm_run_generation *row, void *user) {
+static int on_generation(const mm_run_generation *row, void *user) {
   mm_learn *l = user;
   if (row->generation == 0) return 0;
   l->view.evaluations += l->n_job;
@@ -362,69 +328,69 @@ static mm_status replay_generations(mm_learn *l) {
   mm_run_generation row;
   bool found;
   mm_es *es;
-  MM_TRY(mm_run_last_generation(l->run, &row, &found));
+  MM_TRY(mm_run_last_generation(l->study.run, &row, &found));
   if (!found) return store_start(l); // it died right after it was made
   MM_TRY(load_state(l, &row, &es));
   mm_es_destroy(l->es);
   l->es = es;
   mm_es_save(es, l->state);
-  memcpy(l->kept, mm_es_mean(es), mm_es_get_config(es)->dimension * sizeof *l->kept);
+  memcpy(l->stored_mean, mm_es_mean(es), mm_es_get_config(es)->dimension * sizeof *l->stored_mean);
   l->view.generation = row.generation;
   l->view.sigma = row.sigma;
   l->view.fitness_mean = row.fitness_mean;
   l->view.fitness_best = row.fitness_best;
-  return mm_run_each_generation(l->run, add_generation, l);
+  return mm_run_each_generation(l->study.run, on_generation, l);
 }
 
 // The number of generations is the one thing of a plan that can be changed.
-static mm_status change_length(mm_learn *l, int64_t generations, const mm_learn_start *start) {
+static mm_status change_length(mm_learn *l, int64_t generations) {
   mm_search *search = &l->plan.settings.search;
   if (strcmp(search->schedule, "-") != 0)
     return MM_FAIL(MM_ERR_INPUT, "%s: its schedule %s fixes the number of generations",
-                   mm_run_folder_of(l->run), search->schedule);
+                   mm_study_folder(&l->study), search->schedule);
   if (generations < l->view.generation)
     return MM_FAIL(MM_ERR_INPUT, "%s has %" PRId64 " generations already: expected at least these",
-                   mm_run_folder_of(l->run), l->view.generation);
+                   mm_study_folder(&l->study), l->view.generation);
   search->generations = (double)generations;
   l->phase[0].generations = l->generations = generations;
   char *config;
-  MM_TRY(mm_learn_plan_write(&l->plan, start, &config));
-  mm_status status = mm_run_begin(l->run);
-  if (status == MM_OK) status = mm_run_set_config(l->run, config);
-  if (status == MM_OK) status = mm_run_commit(l->run);
-  if (status != MM_OK) mm_run_drop(l->run);
+  MM_TRY(mm_plan_print(mm_learn_plan_json(&l->plan, &l->start, &l->envs), "a search", &config));
+  mm_status status = mm_run_begin(l->study.run);
+  if (status == MM_OK) status = mm_run_set_config(l->study.run, config);
+  if (status == MM_OK) status = mm_run_commit(l->study.run);
+  if (status != MM_OK) mm_run_drop(l->study.run);
   mm_free(config);
   return status;
 }
 
-static mm_status resume(mm_learn *l, const char *folder, int64_t generations,
-                        mm_learn_start *start) {
-  char source[MM_RUN_PATH_SIZE];
-  MM_TRY(mm_run_open(folder, MM_RUN_WRITE, &l->run));
-  snprintf(source, sizeof source, "%.4000s/run.db: config", mm_run_folder_of(l->run));
-  MM_TRY(mm_learn_plan_read(mm_run_config(l->run), source, &l->plan, start));
-  MM_TRY(prepare(l, start));
-  MM_TRY(open_envs(l, start, mm_run_folder_of(l->run)));
+static mm_status read_plan(mm_learn *l, const mm_run *run) {
+  char source[MM_STUDY_SOURCE_SIZE];
+  cJSON *root;
+  MM_TRY(mm_study_plan(run, &root, source));
+  mm_status status = mm_learn_plan_read(root, source, &l->plan, &l->start, &l->envs);
+  cJSON_Delete(root);
+  MM_TRY(status);
+  return prepare(l);
+}
+
+static mm_status resume(mm_learn *l, const char *folder, int64_t generations) {
+  const mm_learn_plan *plan = &l->plan;
+  MM_TRY(mm_study_open(&l->study, folder));
+  MM_TRY(read_plan(l, l->study.run));
+  MM_TRY(mm_plan_copy_tasks(&l->envs, mm_study_folder(&l->study)));
+  MM_TRY(mm_plan_open_envs(plan->env, mm_study_folder(&l->study), &l->envs));
+  MM_TRY(rehearse(l));
   MM_TRY(replay_generations(l));
-  if (generations > 0 && generations != l->generations)
-    MM_TRY(change_length(l, generations, start));
+  if (generations > 0 && generations != l->generations) MM_TRY(change_length(l, generations));
   MM_TRY(replay_scores(l));
-  return mm_learn_kept_load(l);
+  return mm_job_store_open(l->study.run, &l->study.store);
 }
 
 mm_status mm_learn_resume(const char *folder, int64_t generations, mm_learn **out) {
   mm_learn *l;
-  mm_learn_start start = { 0 };
   *out = NULL;
-  MM_TRY(take(&l));
-  mm_status status = resume(l, folder, generations, &start);
-  mm_learn_start_release(&start);
-  if (status != MM_OK) {
-    mm_learn_close(l);
-    return status;
-  }
-  *out = l;
-  return MM_OK;
+  MM_TRY(alloc_learn(&l));
+  return hand_over(l, resume(l, folder, generations), out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -432,13 +398,8 @@ mm_status mm_learn_resume(const char *folder, int64_t generations, mm_learn **ou
 
 static mm_status read_map(mm_learn *l, int64_t generation, mm_map **out) {
   mm_run_generation row;
-  bool found;
-  MM_TRY(mm_run_generation_at(l->run, generation, &row, &found));
-  if (!found)
-    return MM_FAIL(MM_ERR_INPUT, "%s/run.db: there is no generation %" PRId64,
-                   mm_run_folder_of(l->run), generation);
   mm_es *es;
-  MM_TRY(load_state(l, &row, &es));
+  MM_TRY(load_generation(l, generation, &row, &es));
   mm_es_destroy(l->es);
   l->es = es;
   MM_TRY(replay_phase(l, row.phase, generation));
@@ -453,18 +414,13 @@ static mm_status read_map(mm_learn *l, int64_t generation, mm_map **out) {
 }
 
 mm_status mm_learn_map_at(mm_run *run, int64_t generation, mm_map **out) {
-  char source[MM_RUN_PATH_SIZE];
-  mm_learn_start start = { 0 };
   mm_learn *l;
   *out = NULL;
-  MM_TRY(take(&l));
-  snprintf(source, sizeof source, "%.4000s/run.db: config", mm_run_folder_of(run));
-  mm_status status = mm_learn_plan_read(mm_run_config(run), source, &l->plan, &start);
-  if (status == MM_OK) status = prepare(l, &start);
-  mm_learn_start_release(&start);
-  l->run = run;
+  MM_TRY(alloc_learn(&l));
+  l->study.run = run;
+  mm_status status = read_plan(l, run);
   if (status == MM_OK) status = read_map(l, generation, out);
-  l->run = NULL; // the caller's
+  l->study.run = NULL; // the caller's
   mm_learn_close(l);
   if (status != MM_OK) {
     mm_map_destroy(*out);
@@ -478,6 +434,10 @@ mm_status mm_learn_map_at(mm_run *run, int64_t generation, mm_map **out) {
 
 void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
   *out = l->view;
+  out->plan = &l->plan;
+  out->env = l->envs.env;
+  out->folder = mm_study_folder(&l->study);
+  out->machine = l->study.machine;
   out->generations = l->generations;
   out->phases = (int32_t)l->n_phase;
   out->jobs_per_generation = l->n_job;
@@ -490,32 +450,12 @@ void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
     out->steps_left += (double)left * steps;
     end += l->phase[p].generations;
   }
+  out->session_env_steps = mm_job_store_work_of(l->study.store).env_steps + l->tuning_steps;
   out->n_control = l->n_control;
   for (int c = 0; c < l->n_control; c++)
     out->control_name[c] = mm_control_names[c];
 }
 
-const mm_learn_plan *mm_learn_get_plan(const mm_learn *l) {
-  return &l->plan;
-}
-
-const mm_env *mm_learn_get_env(const mm_learn *l, size_t i) {
-  return l->env[i];
-}
-
-mm_learn_stage mm_learn_get_stage(const mm_learn *l) {
-  return l->stage;
-}
-
-const char *mm_learn_folder(const mm_learn *l) {
-  return mm_run_folder_of(l->run);
-}
-
-mm_run *mm_learn_run(mm_learn *l) {
-  return l->run;
-}
-
-// Best effort: a run whose disk is full has nothing to say any more.
-void mm_learn_note_end(mm_learn *l, const char *outcome) {
-  if (l->session && mm_run_session_end(l->run, outcome) == MM_OK) l->session = false;
+mm_study *mm_learn_study(mm_learn *l) {
+  return &l->study;
 }

@@ -2,9 +2,6 @@
 // "init", "start": [..], "settings": {..}, "learn": {..}}. The seed is text, since JSON numbers
 // cannot hold 64 bits.
 
-#include <string.h>
-
-#include "study/jobs/plan.h"
 #include "study/learn/learn_internal.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -38,48 +35,25 @@ static mm_status read_init(const mm_learn_plan *plan, mm_learn_start *out) {
 }
 
 mm_status mm_learn_start_read(const mm_learn_plan *plan, mm_learn_start *out) {
-  *out = (mm_learn_start){ 0 };
-  mm_status status = plan->init[0] ? read_init(plan, out) : MM_OK;
-  for (size_t i = 0; i < plan->n_env && status == MM_OK; i++)
-    status = mm_plan_read_task(plan->env[i], &out->file[i]);
-  if (status != MM_OK) mm_learn_start_release(out);
-  return status;
-}
-
-void mm_learn_start_release(mm_learn_start *start) {
-  mm_free(start->z);
-  for (size_t i = 0; i < MM_LEARN_ENVS; i++)
-    mm_free(start->file[i]);
-  *start = (mm_learn_start){ 0 };
-}
-
-mm_status mm_learn_copy_task(const mm_learn_start *start, size_t i, const char *folder) {
-  return mm_plan_copy_task(start->file[i], i, folder);
-}
-
-mm_status mm_learn_open_env(const mm_learn_plan *plan, const mm_learn_start *start, size_t i,
-                            const char *folder, mm_env **out) {
-  return mm_plan_open_env(plan->env[i], start->file[i], i, folder, out);
+  return plan->init[0] ? read_init(plan, out) : MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
-// Writing
+// Writing and reading
 
-mm_status mm_learn_plan_write(const mm_learn_plan *plan, const mm_learn_start *start, char **out) {
+cJSON *mm_learn_plan_json(const mm_learn_plan *plan, const mm_learn_start *start,
+                          const mm_plan_envs *envs) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "command", "learn");
-  mm_plan_add_envs(root, plan->env, start->file, plan->n_env);
+  mm_plan_add_envs(root, plan->env, envs);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
   mm_plan_add_seed(root, plan->seed);
   cJSON_AddStringToObject(root, "init", plan->init);
   cJSON_AddItemToObject(root, "start", mm_json_numbers(start->z, start->n));
   cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
   cJSON_AddItemToObject(root, "learn", mm_search_json(&plan->settings));
-  return mm_plan_print(root, "a search", out);
+  return root;
 }
-
-// ---------------------------------------------------------------------------------------------
-// Reading
 
 static mm_status read_start(const cJSON *root, const char *source, const mm_settings *settings,
                             mm_learn_start *start) {
@@ -96,9 +70,10 @@ static mm_status read_start(const cJSON *root, const char *source, const mm_sett
   return mm_json_read_numbers(array, source, "start", size, start->z);
 }
 
-static mm_status read_plan(const cJSON *root, const char *source, mm_learn_plan *plan,
-                           mm_learn_start *start) {
+mm_status mm_learn_plan_read(const cJSON *root, const char *source, mm_learn_plan *plan,
+                             mm_learn_start *start, mm_plan_envs *envs) {
   const char *init;
+  const cJSON *search;
   mm_algo algo;
   MM_TRY(mm_plan_read_command(root, source, "learn"));
   MM_TRY(MM_JSON_KEYS(root, source, "command", "env", "files", "algo", "seed", "init", "start",
@@ -106,23 +81,12 @@ static mm_status read_plan(const cJSON *root, const char *source, mm_learn_plan 
   MM_TRY(mm_plan_read_algo(root, source, &algo));
   MM_TRY(mm_json_get_string(root, source, "init", &init));
   MM_TRY(mm_plan_read_seed(root, source, &plan->seed));
-  plan->settings = mm_settings_default(algo);
-  size_t own = mm_settings_own(algo);
   MM_TRY(mm_plan_copy_name(init, source, plan->init));
-  MM_TRY(mm_plan_read_envs(root, source, MM_LEARN_ENVS, plan->env, start->file, &plan->n_env));
-  MM_TRY(mm_plan_read_settings(root, source, "settings", 0, own, &plan->settings));
-  MM_TRY(mm_plan_read_settings(root, source, "learn", own, own + MM_SEARCH_KEYS, &plan->settings));
+  MM_TRY(mm_plan_read_envs(root, source, MM_LEARN_ENVS, plan->env, envs));
+  plan->n_env = envs->n;
+  MM_TRY(mm_plan_read_settings(mm_json_find(root, "settings"), source, algo, &plan->settings));
+  MM_TRY(mm_json_get_object(root, source, "learn", &search));
+  size_t own = mm_settings_own(algo);
+  MM_TRY(mm_settings_read(search, source, own, own + MM_SEARCH_KEYS, &plan->settings));
   return read_start(root, source, &plan->settings, start);
-}
-
-mm_status mm_learn_plan_read(const char *text, const char *source, mm_learn_plan *plan,
-                             mm_learn_start *start) {
-  cJSON *root;
-  memset(plan, 0, sizeof *plan);
-  *start = (mm_learn_start){ 0 };
-  MM_TRY(mm_json_parse(text, strlen(text), source, &root));
-  mm_status status = read_plan(root, source, plan, start);
-  cJSON_Delete(root);
-  if (status != MM_OK) mm_learn_start_release(start);
-  return status;
 }

@@ -21,7 +21,8 @@ typedef struct reader {
   mm_search_curve *curve;
   score *score;
   size_t n_score;
-  size_t *first; // [n_control][n_phase] where a control's scores begin; n_score for none
+  // where a control's scores begin in a phase; n_score for none
+  size_t first[MM_SEARCH_CONTROLS][MM_SEARCH_PHASES];
   int32_t last_phase;
   bool no_memory;
 } reader;
@@ -36,7 +37,7 @@ static bool note_phase(reader *r, int32_t phase) {
   return true;
 }
 
-static int see_generation(const mm_run_generation *row, void *user) {
+static int on_generation(const mm_run_generation *row, void *user) {
   reader *r = user;
   if (!note_phase(r, row->phase)) return 0;
   mm_run_generation *array = mm_grow(r->curve->generation, r->curve->n_generation, sizeof *row);
@@ -56,7 +57,7 @@ static int find_map(mm_search_curve *c, const char *name) {
   return (int)c->n_control++;
 }
 
-static int see_score(const mm_run_score *row, void *user) {
+static int on_score(const mm_run_score *row, void *user) {
   reader *r = user;
   if (row->task < 0 || !note_phase(r, row->phase)) return 0;
   score *array = mm_grow(r->score, r->n_score, sizeof *r->score);
@@ -97,7 +98,7 @@ static mm_estimate estimate(const score *s, size_t n, double *x, size_t *known) 
 // A control's score on the same task in the same phase. Tasks are numbered, so that it mostly lies
 // as far from the group's beginning as its own number says.
 static double control_of(const reader *r, size_t control, const score *s) {
-  size_t first = r->first[control * r->curve->n_phase + (size_t)s->phase];
+  size_t first = r->first[control][s->phase];
   if (first == r->n_score) return NAN;
   size_t end = group_end(r, first), guess = first + (size_t)s->task;
   if (guess < end && r->score[guess].task == s->task) return r->score[guess].value;
@@ -107,13 +108,13 @@ static double control_of(const reader *r, size_t control, const score *s) {
 }
 
 static void find_controls(reader *r) {
-  size_t n_phase = r->curve->n_phase;
-  for (size_t i = 0; i < r->curve->n_control * n_phase; i++)
-    r->first[i] = r->n_score;
-  for (size_t i = r->n_score; i-- > 0;) {
-    const score *s = &r->score[i];
-    if (s->map >= 0) r->first[(size_t)s->map * n_phase + (size_t)s->phase] = i;
-  }
+  for (size_t c = 0; c < MM_SEARCH_CONTROLS; c++)
+    for (size_t p = 0; p < MM_SEARCH_PHASES; p++) {
+      r->first[c][p] = r->n_score;
+      r->curve->control[c].value[p] = MM_ESTIMATE_NONE;
+    }
+  for (size_t i = r->n_score; i-- > 0;)
+    if (r->score[i].map >= 0) r->first[r->score[i].map][r->score[i].phase] = i;
 }
 
 static mm_estimate difference(const reader *r, size_t control, const score *s, size_t n,
@@ -188,28 +189,12 @@ static mm_status derive(reader *r) {
   mm_search_curve *c = r->curve;
   c->n_phase = (size_t)r->last_phase + 1;
   c->reference = find_reference(c);
-  c->phase_start = mm_alloc_array(c->n_phase, sizeof *c->phase_start);
   double *x = mm_alloc_array(r->n_score, sizeof *x);
-  r->first = mm_alloc_array(MM_SEARCH_CONTROLS * c->n_phase, sizeof *r->first);
-  bool complete = c->phase_start && x && r->first;
-  for (size_t i = 0; i < c->n_control; i++) {
-    mm_estimate *value = mm_alloc_array(c->n_phase, sizeof *value);
-    size_t *n = mm_alloc_array(c->n_phase, sizeof *n);
-    for (size_t p = 0; p < c->n_phase && value && n; p++) {
-      value[p] = MM_ESTIMATE_NONE;
-      n[p] = 0;
-    }
-    c->control[i].value = value;
-    c->control[i].n = n;
-    complete = complete && value && n;
-  }
-  mm_status status = MM_OK;
-  if (!complete) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
-  if (complete) find_phases(r);
-  if (complete) find_controls(r);
-  if (complete) status = take_groups(r, x);
+  if (!x) return MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
+  find_phases(r);
+  find_controls(r);
+  mm_status status = take_groups(r, x);
   mm_free(x);
-  mm_free(r->first);
   return status;
 }
 
@@ -217,10 +202,9 @@ mm_status mm_search_curve_read(mm_run *run, mm_search_curve *out) {
   *out = (mm_search_curve){ .end = 1 };
   reader r = { .curve = out };
   char damage[MM_ERROR_SIZE] = "";
-  mm_status status = mm_run_each_generation(run, see_generation, &r);
+  mm_status status = mm_run_each_generation(run, on_generation, &r);
   if (status == MM_ERR_INPUT) snprintf(damage, sizeof damage, "%s", mm_last_error());
-  if ((status == MM_OK || damage[0]) && !r.no_memory)
-    status = mm_run_each_score(run, see_score, &r);
+  if ((status == MM_OK || damage[0]) && !r.no_memory) status = mm_run_each_score(run, on_score, &r);
   if (status == MM_ERR_INPUT) snprintf(damage, sizeof damage, "%s", mm_last_error());
   if (r.no_memory) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
   if (status == MM_OK || status == MM_ERR_INPUT) status = derive(&r);
@@ -232,10 +216,5 @@ mm_status mm_search_curve_read(mm_run *run, mm_search_curve *out) {
 void mm_search_curve_release(mm_search_curve *c) {
   mm_free(c->generation);
   mm_free(c->point);
-  mm_free(c->phase_start);
-  for (size_t i = 0; i < MM_SEARCH_CONTROLS; i++) {
-    mm_free(c->control[i].value);
-    mm_free(c->control[i].n);
-  }
   *c = (mm_search_curve){ 0 };
 }

@@ -21,8 +21,8 @@ typedef struct mm_search_point {
 
 typedef struct mm_search_control {
   char name[MM_SEARCH_NAME_SIZE];
-  mm_estimate *value; // [n_phase]; NaN where it has no score
-  size_t *n;          // [n_phase] tasks with a value
+  mm_estimate value[MM_SEARCH_PHASES]; // [n_phase]; NaN where it has no score
+  size_t n[MM_SEARCH_PHASES];          // [n_phase] tasks with a value
 } mm_search_control;
 
 typedef struct mm_search_curve {
@@ -33,7 +33,7 @@ typedef struct mm_search_curve {
   mm_search_control control[MM_SEARCH_CONTROLS]; // the first ones in the order of their rows
   size_t n_control;
   size_t reference; // the control that differences are from: l2, else negentropy; n_control: none
-  double *phase_start; // [n_phase] generations done when it began
+  double phase_start[MM_SEARCH_PHASES]; // [n_phase] generations done when it began
   size_t n_phase;
   double end; // last generation, at least 1
 } mm_search_curve;

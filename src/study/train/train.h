@@ -13,11 +13,8 @@
 #ifndef MM_EXPERIMENT_TRAIN_H
 #define MM_EXPERIMENT_TRAIN_H
 
-#include "backend/backend.h"
-#include "mirrormap/map.h"
-#include "study/jobs/machine.h"
 #include "study/jobs/plan.h"
-#include "study/run/run.h"
+#include "study/jobs/study.h"
 
 enum { MM_TRAIN_SEEDS_MAX = 1000000 };
 
@@ -47,9 +44,8 @@ void mm_train_close(mm_train *train);
 // every state and every seed.
 mm_status mm_train_run(mm_train *train, const mm_backend_config *backend, double save_seconds);
 
-// A sentence about what could not be stored, once per trouble; false when there is nothing new. May
-// be called from the backend's progress function.
-bool mm_train_trouble(mm_train *train, char out[MM_ERROR_SIZE]);
+// For trouble with the database, and for the end (study.h).
+mm_study *mm_train_study(mm_train *train);
 
 // ---------------------------------------------------------------------------------------------
 
@@ -74,8 +70,5 @@ typedef struct mm_train_view {
 } mm_train_view;
 
 void mm_train_look(const mm_train *train, mm_train_view *out);
-
-// Says in the database how this process ended: "done", "stopped", "interrupted", "failed".
-void mm_train_note_end(mm_train *train, const char *outcome);
 
 #endif

@@ -1,46 +1,34 @@
-// What the files of a training share.
+// What tests of a training may look at.
 
 #ifndef MM_EXPERIMENT_TRAIN_INTERNAL_H
 #define MM_EXPERIMENT_TRAIN_INTERNAL_H
 
 #include <pthread.h>
 
-#include "base/json.h"
-#include "study/jobs/job_store.h"
 #include "study/policy/policy.h"
 #include "study/train/train.h"
 
-// ---------------------------------------------------------------------------------------------
-// The plan as the database keeps it (train_plan.c), with the map and the text of a task file (NULL
-// for an ID). `text` and `task` are released with mm_free.
-
-mm_status mm_train_plan_write(const mm_train_plan *plan, const mm_map *map, const char *task,
-                              char **out);
-mm_status mm_train_plan_read(const char *text, const char *source, mm_train_plan *plan,
-                             mm_map **map, char **task);
-
-// ---------------------------------------------------------------------------------------------
-// A training at work: opened by train_open.c, driven by train.c
+// The plan as the database keeps it, with the map and the text of a task file (task[0], NULL for an
+// ID), and back. What comes out is the caller's to release.
+mm_status mm_train_plan_json(const mm_train_plan *plan, const mm_map *map, const mm_plan_envs *envs,
+                             cJSON **out);
+mm_status mm_train_plan_read(const cJSON *root, const char *source, mm_train_plan *plan,
+                             mm_map **map, mm_plan_envs *envs);
 
 struct mm_train {
+  mm_study study; // results from place 0 on
   mm_train_plan plan;
-  char *task; // text of the task file, or NULL
-  mm_env *env;
+  mm_plan_envs envs; // one
   const mm_map *map;
-  mm_map *own_map;     // of a run that goes on
-  mm_run *run;         // NULL: nothing is stored
-  mm_job *job;         // [seeds]
-  mm_job_store *store; // their results, from place 0 on
-  mm_policy *policy;   // NULL: no networks, or nowhere to put them
-  bool session;        // this process is entered in the database
-  bool complete;       // all is done, nothing is kept any more
-  bool has_file;       // policy.safetensors is there
+  mm_map *own_map;   // of a run that goes on
+  mm_job *job;       // [seeds]
+  mm_policy *policy; // NULL: no networks, or nowhere to put them
+  bool complete;     // all is done, nothing is checkpointed any more
+  bool has_file;     // policy.safetensors is there
 
   pthread_mutex_t lock; // of the next
   char no_policy[MM_ERROR_SIZE];
-
-  mm_backend_place place;   // of the last run
-  mm_backend_report report; // likewise
+  mm_backend_report report; // of the last run
 };
 
 #endif

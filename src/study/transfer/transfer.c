@@ -92,24 +92,29 @@ static mm_status summarise(mm_transfer *t, const mm_result *results) {
 // ---------------------------------------------------------------------------------------------
 // Running
 
-static void *take(size_t count, size_t size) {
-  void *block = mm_alloc_array(count, size);
-  if (block) memset(block, 0, count * size);
-  return block;
-}
-
-static mm_status take_all(mm_transfer *t) {
+// The table's numbers, all slices of one block.
+static mm_status alloc_table(mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
-  size_t cells = c->n_map * c->n_env;
-  t->cell = take(cells, sizeof *t->cell);
-  t->worth = take(cells * c->n_seed, sizeof *t->worth);
-  t->optimal = take(c->n_env * c->n_seed, sizeof *t->optimal);
-  t->optimal_mean = take(c->n_env, sizeof *t->optimal_mean);
-  t->steps = take(c->n_env, sizeof *t->steps);
-  t->settings = take(cells, sizeof *t->settings);
-  if (t->settings && t->cell && t->worth && t->optimal && t->optimal_mean && t->steps) return MM_OK;
-  return MM_FAIL(MM_ERR_MEMORY, "no memory for a table of %zu maps on %zu environments", c->n_map,
-                 c->n_env);
+  size_t cells = c->n_map * c->n_env, runs = c->n_env * c->n_seed;
+  mm_arena arena;
+  mm_status status = mm_arena_create(mm_arena_size_of(cells * sizeof *t->cell) +
+                                         mm_arena_size_of(cells * sizeof *t->settings) +
+                                         mm_arena_size_of(cells * c->n_seed * sizeof *t->worth) +
+                                         mm_arena_size_of(runs * sizeof *t->optimal) +
+                                         mm_arena_size_of(c->n_env * sizeof *t->optimal_mean) +
+                                         mm_arena_size_of(c->n_env * sizeof *t->steps),
+                                     &arena);
+  if (status != MM_OK)
+    return MM_FAIL(status, "no memory for a table of %zu maps on %zu environments", c->n_map,
+                   c->n_env);
+  t->cell = mm_arena_take(&arena, cells * sizeof *t->cell);
+  t->settings = mm_arena_take(&arena, cells * sizeof *t->settings);
+  t->worth = mm_arena_take(&arena, cells * c->n_seed * sizeof *t->worth);
+  t->optimal = mm_arena_take(&arena, runs * sizeof *t->optimal);
+  t->optimal_mean = mm_arena_take(&arena, c->n_env * sizeof *t->optimal_mean);
+  t->steps = mm_arena_take(&arena, c->n_env * sizeof *t->steps);
+  t->arena = arena;
+  return MM_OK;
 }
 
 // Follows a store while it works: what it could not keep is told.
@@ -140,7 +145,7 @@ static void follow_tuning(size_t done, size_t total, uint64_t env_steps, void *u
 }
 
 // Settings of every cell; where a row wants its own eta it is found first.
-static mm_status settle(mm_transfer *t, mm_job_store *store) {
+static mm_status tune_etas(mm_transfer *t, mm_job_store *store) {
   const mm_transfer_config *c = &t->config;
   follower f = { c, store };
   mm_backend_config backend = c->backend;
@@ -172,61 +177,49 @@ static mm_status settle(mm_transfer *t, mm_job_store *store) {
 // One batch per cell; *first is the place of the first.
 static mm_status list_jobs(const mm_transfer *t, mm_job_store *store, mm_job *job, size_t *first) {
   const mm_transfer_config *c = &t->config;
-  for (size_t e = 0; e < c->n_env; e++)
-    for (size_t m = 0; m < c->n_map; m++, job += c->n_seed) {
-      const mm_settings *settings = &t->settings[m * c->n_env + e];
-      for (size_t i = 0; i < c->n_seed; i++) {
-        job[i] = (mm_job){ .env = c->env[e].env, .map = c->map[m].map, .seed = c->seed + i };
-        mm_settings_bind(settings, &job[i]);
-      }
-      mm_job_batch batch = { .jobs = c->n_seed,
-                             .role = "table",
-                             .env = c->env[e].label,
-                             .map = c->map[m].label,
-                             .settings = settings,
-                             .job = job };
-      size_t place;
-      MM_TRY(mm_job_store_batch(store, &batch, &place));
-      if (e == 0 && m == 0) *first = place;
-    }
+  for (size_t i = 0; i < c->n_env * c->n_map; i++, job += c->n_seed) {
+    size_t e = i / c->n_map, m = i % c->n_map;
+    const mm_job_batch batch = { .jobs = c->n_seed,
+                                 .role = "table",
+                                 .env = c->env[e].label,
+                                 .map = c->map[m].label,
+                                 .settings = &t->settings[m * c->n_env + e] };
+    MM_TRY(mm_job_store_seeds(store, batch, c->env[e].env, c->map[m].map, c->seed, job,
+                              i == 0 ? first : NULL));
+  }
   return mm_job_store_check_end(store);
 }
 
-static mm_status run_jobs(mm_transfer *t, mm_job_store *store, mm_job *jobs) {
+static mm_status run_jobs(mm_transfer *t, mm_study *study, mm_job *jobs) {
   size_t n = t->config.n_map * t->config.n_env * t->config.n_seed, first = 0;
-  follower f = { &t->config, store };
+  follower f = { &t->config, study->store };
   mm_backend_config backend = t->config.backend;
-  backend.report = &t->report;
   backend.progress = follow;
   backend.user = &f;
-  MM_TRY(settle(t, store));
-  MM_TRY(list_jobs(t, store, jobs, &first));
-  mm_status status = mm_job_store_run(store, &backend, first, jobs, n);
+  MM_TRY(tune_etas(t, study->store));
+  MM_TRY(list_jobs(t, study->store, jobs, &first));
+  mm_status status = mm_study_run(study, &backend, first, jobs, n, &t->report);
   tell_trouble(&f);
-  const mm_result *results = mm_job_store_results(store, first);
+  const mm_result *results = mm_job_store_results(study->store, first);
   if (t->report.trouble < n) t->trouble = results[t->report.trouble].status;
-  if (status == MM_OK) status = mm_job_store_finish(store);
+  if (status == MM_OK) status = mm_job_store_finish(study->store);
   return status == MM_OK ? summarise(t, results) : status;
 }
 
-static mm_status start_session(const mm_transfer_config *c) {
-  return c->run ? mm_machine_enter(c->run, &c->backend.place, c->backend.threads) : MM_OK;
-}
-
+// The run is the caller's, and so is the end of the session.
 static mm_status run_stored(mm_transfer *t, mm_job *jobs) {
-  mm_job_store *store;
-  MM_TRY(start_session(&t->config));
-  MM_TRY(mm_job_store_open(t->config.run, &store));
-  mm_job_store_save_every(store, t->config.save_seconds);
-  mm_status status = run_jobs(t, store, jobs);
-  mm_job_store_work work = mm_job_store_work_of(store);
+  mm_study study = { .run = t->config.run };
+  MM_TRY(mm_study_start(&study, &t->config.backend));
+  MM_TRY(mm_job_store_open(study.run, &study.store));
+  mm_job_store_save_every(study.store, t->config.save_seconds);
+  mm_status status = run_jobs(t, &study, jobs);
+  mm_job_store_work work = mm_job_store_work_of(study.store);
+  mm_study_ran(&study, &t->config.backend.place, work.ran); // tuning too, if that is all
   t->own_steps = work.env_steps;
   t->wall_seconds = work.seconds;
-  t->machine =
-      (mm_machine){ t->config.backend.place, work.ran, t->report.threads, t->report.ranks };
-  if (t->config.run) mm_machine_correct(t->config.run, &t->machine.place, work.ran);
-  t->all_found = t->config.run && work.trained == 0;
-  mm_job_store_close(store);
+  t->machine = study.machine;
+  t->all_found = study.run && work.trained == 0;
+  mm_job_store_close(study.store);
   return status;
 }
 
@@ -238,7 +231,7 @@ mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
     return MM_FAIL(MM_ERR_INPUT, "no %zu seeds follow that one", config->n_seed);
   out->baseline[MM_BASELINE_NEGENTROPY] = find_kind(config, MM_MAP_NEGENTROPY);
   out->baseline[MM_BASELINE_L2] = find_kind(config, MM_MAP_L2);
-  MM_TRY(take_all(out));
+  MM_TRY(alloc_table(out));
   size_t n = config->n_map * config->n_env * config->n_seed;
   mm_job *jobs = mm_alloc_array(n, sizeof *jobs);
   if (!jobs) return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of %zu runs", n);
@@ -250,14 +243,6 @@ mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
 void mm_transfer_release(mm_transfer *t) {
   for (size_t i = 0; i < t->config.n_map * t->config.n_env && t->cell; i++)
     mm_free(t->cell[i].curve);
-  mm_free(t->cell);
-  mm_free(t->worth);
-  mm_free(t->optimal);
-  mm_free(t->optimal_mean);
-  mm_free(t->steps);
-  mm_free(t->settings);
+  mm_arena_destroy(&t->arena);
   t->cell = NULL;
-  t->worth = t->optimal = t->optimal_mean = NULL;
-  t->steps = NULL;
-  t->settings = NULL;
 }

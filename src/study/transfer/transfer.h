@@ -4,10 +4,8 @@
 #ifndef MM_EXPERIMENT_TRANSFER_H
 #define MM_EXPERIMENT_TRANSFER_H
 
-#include "backend/backend.h"
-#include "study/jobs/machine.h"
-#include "study/run/run.h"
-#include "study/settings/settings.h"
+#include "base/arena.h"
+#include "study/jobs/study.h"
 #include "study/stats/estimate.h"
 
 // A row and a column of the table. Everything belongs to the caller and must outlive its use.
@@ -69,6 +67,7 @@ typedef struct mm_transfer {
   double wall_seconds;           // so many seconds
   mm_machine machine;            // that did them
   bool all_found;                // nothing was left to be done
+  mm_arena arena;                // the arrays above
 } mm_transfer;
 
 // Runs everything as one list of jobs, environment by environment. Runs that fail are counted in

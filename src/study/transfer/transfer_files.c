@@ -4,47 +4,87 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "study/stats/csv.h"
 
 // ---------------------------------------------------------------------------------------------
-// JSON
+// What a cell has: its name in CSV and in JSON, and the number. CSV has these columns in this
+// order, but for those without a name there.
 
-typedef enum content { NUMBER, COUNT } content;
+#define OVER(c, baseline) ((c)->over[MM_BASELINE_##baseline])
+#define COLUMNS(X)                                                                                 \
+  X(COUNT, "n", "n", (double)c->of.n)                                                              \
+  X(MEAN, "mean", "mean", c->of.mean.mean)                                                         \
+  X(SEM, "sem", "sem", c->of.mean.sem)                                                             \
+  X(OPTIMAL, "optimal_mean", NULL, t->optimal_mean[e])                                             \
+  X(DIFFERENCE, "diff_negentropy", "difference", OVER(c, NEGENTROPY).gain.mean)                    \
+  X(DIFFERENCE_SEM, "diff_negentropy_sem", "difference_sem", OVER(c, NEGENTROPY).gain.sem)         \
+  X(WINS, "wins_negentropy", "wins", OVER(c, NEGENTROPY).wins)                                     \
+  X(DIFFERENCE_L2, "diff_l2", "difference_l2", OVER(c, L2).gain.mean)                              \
+  X(DIFFERENCE_L2_SEM, "diff_l2_sem", "difference_l2_sem", OVER(c, L2).gain.sem)                   \
+  X(WINS_L2, "wins_l2", "wins_l2", OVER(c, L2).wins)                                               \
+  X(FAILURES, "failures", "failures", (double)c->n_failed)                                         \
+  X(ETA, "eta", "eta", c->eta)                                                                     \
+  X(IQM, "iqm", "iqm", c->of.iqm.iqm)                                                              \
+  X(IQM_LOW, "iqm_low", "iqm_low", c->of.iqm.low)                                                  \
+  X(IQM_HIGH, "iqm_high", "iqm_high", c->of.iqm.high)                                              \
+  X(UNFINISHED, "unfinished", "unfinished", (double)c->of.unfinished)                              \
+  X(NUMERIC, NULL, "numeric_failures", (double)c->n_numeric)
 
-// One field of a cell by its place.
-static double read_cell(const mm_transfer_cell *cell, content what, size_t offset) {
-  const char *at = (const char *)cell + offset;
-  double number;
-  size_t count;
-  memcpy(&number, at, sizeof number);
-  memcpy(&count, at, sizeof count);
-  return what == COUNT ? (double)count : number;
+typedef enum column {
+#define NAME(id, csv, json, value) id,
+  COLUMNS(NAME) N_COLUMN
+#undef NAME
+} column;
+
+static const struct {
+  const char *csv, *json;
+} column_names[N_COLUMN] = {
+#define NAMES(id, csv, json, value) { csv, json },
+  COLUMNS(NAMES)
+#undef NAMES
+};
+
+static double number_at(const mm_transfer *t, size_t m, size_t e, column which) {
+  const mm_transfer_cell *c = mm_transfer_at(t, m, e);
+  switch (which) {
+#define VALUE(id, csv, json, value)                                                                \
+  case id:                                                                                         \
+    return value;
+    COLUMNS(VALUE)
+#undef VALUE
+  case N_COLUMN:
+    break;
+  }
+  return NAN;
 }
 
-// [map][env] of that field
-static void add_cells(cJSON *root, const char *key, const mm_transfer *t, content what,
-                      size_t offset) {
+// ---------------------------------------------------------------------------------------------
+// JSON
+
+// One value of each cell, [map][env]; `make` makes it.
+typedef cJSON *make_value(const mm_transfer *t, size_t m, size_t e, column which);
+
+static void add_cells(cJSON *root, const char *key, const mm_transfer *t, make_value *make,
+                      column which) {
   cJSON *rows = cJSON_AddArrayToObject(root, key);
   for (size_t m = 0; m < t->config.n_map; m++) {
     cJSON *row = cJSON_CreateArray();
     for (size_t e = 0; e < t->config.n_env; e++)
-      cJSON_AddItemToArray(row, mm_json_defined(read_cell(mm_transfer_at(t, m, e), what, offset)));
+      cJSON_AddItemToArray(row, make(t, m, e, which));
     cJSON_AddItemToArray(rows, row);
   }
 }
 
-// A paired difference as "<key>" and "<key>_sem".
-static void add_difference(cJSON *root, const char *key, const mm_transfer *t, mm_baseline from) {
-  size_t offset = offsetof(mm_transfer_cell, over) + (size_t)from * sizeof(mm_comparison) +
-                  offsetof(mm_comparison, gain);
-  char sem[64];
-  snprintf(sem, sizeof sem, "%s_sem", key);
-  add_cells(root, key, t, NUMBER, offset + offsetof(mm_estimate, mean));
-  add_cells(root, sem, t, NUMBER, offset + offsetof(mm_estimate, sem));
+static cJSON *make_number(const mm_transfer *t, size_t m, size_t e, column which) {
+  return mm_json_defined(number_at(t, m, e, which));
+}
+
+static void add_columns(cJSON *root, const mm_transfer *t, const column *which, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    add_cells(root, column_names[which[i]].json, t, make_number, which[i]);
 }
 
 static cJSON *numbers_or_null(const double *x, size_t n) {
@@ -54,20 +94,16 @@ static cJSON *numbers_or_null(const double *x, size_t n) {
   return array;
 }
 
-// [map][env][seed]
-static void add_finals(cJSON *root, const mm_transfer *t) {
+static cJSON *make_finals(const mm_transfer *t, size_t m, size_t e, column which) {
   const mm_transfer_config *c = &t->config;
-  cJSON *rows = cJSON_AddArrayToObject(root, "finals");
-  for (size_t m = 0; m < c->n_map; m++) {
-    cJSON *row = cJSON_CreateArray();
-    for (size_t e = 0; e < c->n_env; e++)
-      cJSON_AddItemToArray(row,
-                           numbers_or_null(t->worth + (m * c->n_env + e) * c->n_seed, c->n_seed));
-    cJSON_AddItemToArray(rows, row);
-  }
+  (void)which;
+  return numbers_or_null(t->worth + (m * c->n_env + e) * c->n_seed, c->n_seed);
 }
 
-static cJSON *curve_json(const mm_transfer_cell *cell) {
+// {step: [..], mean: [..], sem: [..]}
+static cJSON *make_curve(const mm_transfer *t, size_t m, size_t e, column which) {
+  const mm_transfer_cell *cell = mm_transfer_at(t, m, e);
+  (void)which;
   cJSON *object = cJSON_CreateObject();
   cJSON *step = cJSON_AddArrayToObject(object, "step");
   cJSON *mean = cJSON_AddArrayToObject(object, "mean");
@@ -78,17 +114,6 @@ static cJSON *curve_json(const mm_transfer_cell *cell) {
     cJSON_AddItemToArray(sem, mm_json_defined(cell->curve[k].value.sem));
   }
   return object;
-}
-
-// [map][env] of {step: [..], mean: [..], sem: [..]}
-static void add_curves(cJSON *root, const mm_transfer *t) {
-  cJSON *rows = cJSON_AddArrayToObject(root, "curves");
-  for (size_t m = 0; m < t->config.n_map; m++) {
-    cJSON *row = cJSON_CreateArray();
-    for (size_t e = 0; e < t->config.n_env; e++)
-      cJSON_AddItemToArray(row, curve_json(mm_transfer_at(t, m, e)));
-    cJSON_AddItemToArray(rows, row);
-  }
 }
 
 static void add_maps(cJSON *root, const mm_transfer *t) {
@@ -137,30 +162,24 @@ static void add_origin(cJSON *root, const mm_transfer *t) {
 }
 
 cJSON *mm_transfer_json(const mm_transfer *t) {
+  static const column means[] = { MEAN, SEM, IQM, IQM_LOW, IQM_HIGH },
+                      differences[] = { DIFFERENCE,        DIFFERENCE_SEM, DIFFERENCE_L2,
+                                        DIFFERENCE_L2_SEM, WINS,           WINS_L2 },
+                      eta[] = { ETA }, counts[] = { COUNT, UNFINISHED, FAILURES, NUMERIC };
   cJSON *root = cJSON_CreateObject();
   add_maps(root, t);
   add_envs(root, t);
   mm_json_add_whole(root, "seed", t->config.seed);
   mm_json_add_whole(root, "seeds", t->config.n_seed);
-  add_cells(root, "mean", t, NUMBER, offsetof(mm_transfer_cell, of.mean.mean));
-  add_cells(root, "sem", t, NUMBER, offsetof(mm_transfer_cell, of.mean.sem));
-  add_cells(root, "iqm", t, NUMBER, offsetof(mm_transfer_cell, of.iqm.iqm));
-  add_cells(root, "iqm_low", t, NUMBER, offsetof(mm_transfer_cell, of.iqm.low));
-  add_cells(root, "iqm_high", t, NUMBER, offsetof(mm_transfer_cell, of.iqm.high));
+  add_columns(root, t, means, 5);
   add_baseline(root, t);
-  add_difference(root, "difference", t, MM_BASELINE_NEGENTROPY);
-  add_difference(root, "difference_l2", t, MM_BASELINE_L2);
-  add_cells(root, "wins", t, NUMBER, offsetof(mm_transfer_cell, over[MM_BASELINE_NEGENTROPY].wins));
-  add_cells(root, "wins_l2", t, NUMBER, offsetof(mm_transfer_cell, over[MM_BASELINE_L2].wins));
+  add_columns(root, t, differences, 6);
   cJSON_AddItemToObject(root, "optimal_mean", numbers_or_null(t->optimal_mean, t->config.n_env));
-  add_cells(root, "eta", t, NUMBER, offsetof(mm_transfer_cell, eta));
+  add_columns(root, t, eta, 1);
   mm_json_add_whole(root, "tune_env_steps", t->tune_steps);
-  add_cells(root, "n", t, COUNT, offsetof(mm_transfer_cell, of.n));
-  add_cells(root, "unfinished", t, COUNT, offsetof(mm_transfer_cell, of.unfinished));
-  add_cells(root, "failures", t, COUNT, offsetof(mm_transfer_cell, n_failed));
-  add_cells(root, "numeric_failures", t, COUNT, offsetof(mm_transfer_cell, n_numeric));
-  add_finals(root, t);
-  if (mm_transfer_has_curves(t)) add_curves(root, t);
+  add_columns(root, t, counts, 4);
+  add_cells(root, "finals", t, make_finals, N_COLUMN);
+  if (mm_transfer_has_curves(t)) add_cells(root, "curves", t, make_curve, N_COLUMN);
   add_origin(root, t);
   return root;
 }
@@ -195,28 +214,15 @@ static void put_origin(FILE *f, const mm_transfer *t) {
 }
 
 static void put_table(FILE *f, const mm_transfer *t) {
-  fputs("map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,"
-        "diff_l2,diff_l2_sem,wins_l2,failures,eta,iqm,iqm_low,iqm_high,unfinished\n",
-        f);
+  fputs("map,env", f);
+  for (int k = 0; k < N_COLUMN; k++)
+    if (column_names[k].csv) fprintf(f, ",%s", column_names[k].csv);
+  fputc('\n', f);
   for (size_t m = 0; m < t->config.n_map; m++)
     for (size_t e = 0; e < t->config.n_env; e++) {
-      const mm_transfer_cell *cell = mm_transfer_at(t, m, e);
       put_names(f, t, m, e);
-      mm_csv_number(f, (double)cell->of.n);
-      mm_csv_number(f, cell->of.mean.mean);
-      mm_csv_number(f, cell->of.mean.sem);
-      mm_csv_number(f, t->optimal_mean[e]);
-      for (int b = 0; b < MM_BASELINES; b++) {
-        mm_csv_number(f, cell->over[b].gain.mean);
-        mm_csv_number(f, cell->over[b].gain.sem);
-        mm_csv_number(f, cell->over[b].wins);
-      }
-      mm_csv_number(f, (double)cell->n_failed);
-      mm_csv_number(f, cell->eta);
-      mm_csv_number(f, cell->of.iqm.iqm);
-      mm_csv_number(f, cell->of.iqm.low);
-      mm_csv_number(f, cell->of.iqm.high);
-      mm_csv_number(f, (double)cell->of.unfinished);
+      for (int k = 0; k < N_COLUMN; k++)
+        if (column_names[k].csv) mm_csv_number(f, number_at(t, m, e, (column)k));
       fputc('\n', f);
     }
 }

@@ -15,10 +15,6 @@ mm_status mm_transfer_create(const char *folder, const mm_transfer_config *confi
 typedef struct mm_transfer_plan mm_transfer_plan;
 mm_status mm_transfer_resume(const char *folder, mm_run **run, mm_transfer_plan **out);
 
-// The same from the text of a configuration, for looking at; `source` begins errors. Task files
-// come from the run's folder.
-mm_status mm_transfer_plan_read(const char *text, const char *source, const char *folder,
-                                mm_transfer_plan **out);
 void mm_transfer_plan_release(mm_transfer_plan *plan);
 
 // All of it belongs to the plan.

@@ -35,41 +35,18 @@ static size_t count_jobs(const request *r, size_t n) {
   return jobs;
 }
 
-// From what the run has.
-static mm_status look_up(mm_tune *t, request *r, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    for (size_t k = 0; k < r[i].count; k++, t->next_row++) {
-      if (t->next_row >= t->n_row || !t->row[t->next_row].known)
-        return MM_FAIL(MM_ERR_INTERRUPTED, "the run has no more");
-      r[i].value[k] = t->row[t->next_row].value;
-      t->env_steps += t->row[t->next_row].env_steps;
-      t->trainings++;
-    }
-  return MM_OK;
-}
-
-static mm_status announce(mm_tune *t, const request *r, size_t n, const mm_job *job,
-                          size_t *first) {
+// Lists the jobs and announces them, request by request.
+static mm_status list_jobs(mm_tune *t, const request *r, size_t n, mm_job *job, size_t *first) {
   for (size_t i = 0; i < n; job += r[i++].count) {
-    size_t place;
-    mm_job_batch batch = { .jobs = r[i].count,
-                           .role = r[i].role,
-                           .env = t->plan.env[r[i].env],
-                           .map = r[i].map,
-                           .settings = &r[i].settings,
-                           .job = job };
-    MM_TRY(mm_job_store_batch(t->store, &batch, &place));
-    if (i == 0) *first = place;
+    const mm_job_batch batch = { .jobs = r[i].count,
+                                 .role = r[i].role,
+                                 .env = t->plan.env[r[i].env],
+                                 .map = r[i].map,
+                                 .settings = &r[i].settings };
+    MM_TRY(mm_job_store_seeds(t->study.store, batch, t->envs.env[r[i].env], t->map, r[i].seed, job,
+                              i == 0 ? first : NULL));
   }
   return MM_OK;
-}
-
-static void list_jobs(const mm_tune *t, const request *r, size_t n, mm_job *job) {
-  for (size_t i = 0; i < n; i++)
-    for (size_t k = 0; k < r[i].count; k++, job++) {
-      *job = (mm_job){ .env = t->env[r[i].env], .map = t->map, .seed = r[i].seed + k };
-      mm_settings_bind(&r[i].settings, job);
-    }
 }
 
 // Only breakdowns belong to a trial; whatever else goes wrong ends the search.
@@ -86,40 +63,19 @@ static mm_status take_results(mm_tune *t, request *r, size_t n, const mm_result 
   return MM_OK;
 }
 
-static void note_machine(mm_tune *t, const mm_backend_report *report) {
-  mm_machine *m = &t->machine;
-  *m = (mm_machine){ t->backend->place, m->ran | mm_job_store_work_of(t->store).ran,
-                     report->threads, report->ranks };
-  if (t->session) mm_machine_correct(t->run, &m->place, m->ran);
-}
-
 static mm_status perform(mm_tune *t, request *r, size_t n) {
   if (n == 0) return MM_OK;
-  if (t->reading) return look_up(t, r, n);
   size_t jobs = count_jobs(r, n), first = 0;
-  mm_backend_report report = { 0 };
-  mm_backend_config backend = *t->backend;
-  backend.report = &report;
+  mm_backend_report report = { .error = "the run has no more" };
   mm_job *job = mm_alloc_array(jobs, sizeof *job);
   if (!job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", jobs);
-  list_jobs(t, r, n, job);
-  mm_status status = announce(t, r, n, job, &first);
-  if (status == MM_OK) status = mm_job_store_run(t->store, &backend, first, job, jobs);
+  mm_status status = list_jobs(t, r, n, job, &first);
+  if (status == MM_OK && t->backend)
+    status = mm_study_run(&t->study, t->backend, first, job, jobs, &report);
   mm_free(job);
-  note_machine(t, &report);
   if (status == MM_OK)
-    status = take_results(t, r, n, mm_job_store_results(t->store, first), &report);
+    status = take_results(t, r, n, mm_job_store_results(t->study.store, first), &report);
   return status;
-}
-
-mm_status mm_tune_rehearse(const mm_tune *t, size_t env, const mm_settings *settings) {
-  const volatile int stop = 1;
-  mm_job job = { .env = t->env[env], .map = t->map, .seed = t->plan.seed };
-  mm_settings_bind(settings, &job);
-  mm_result result;
-  mm_status status = mm_job_run(&job, &stop, &result);
-  mm_result_release(&result);
-  return status == MM_ERR_INTERRUPTED ? MM_OK : status;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -177,7 +133,9 @@ static mm_status request_trial(mm_tune *t, size_t trial, size_t first, size_t co
                       .count = count,
                       .value = values_of(t, trial, e) + first };
     MM_TRY(settings_of(t, t->search.trial[trial].value, e, &own->settings));
-    mm_status status = first == 0 ? mm_tune_rehearse(t, e, &own->settings) : MM_OK;
+    mm_status status = MM_OK;
+    if (first == 0)
+      status = mm_study_rehearse(t->envs.env[e], t->map, &own->settings, t->plan.seed);
     if (status == MM_ERR_INPUT) {
       *n = before;
       return MM_OK;
@@ -322,42 +280,35 @@ mm_status mm_tune_search_all(mm_tune *t) {
   return validate(t);
 }
 
-static mm_status start_session(mm_tune *t, const mm_backend_config *backend) {
-  if (!t->run || t->session) return MM_OK;
-  MM_TRY(mm_machine_enter(t->run, &backend->place, backend->threads));
-  t->session = true;
-  return MM_OK;
-}
-
 // A store that has been walked through cannot be walked through again.
 static mm_status open_store(mm_tune *t, double save_seconds) {
-  mm_job_store_close(t->store);
-  t->store = NULL;
-  MM_TRY(mm_job_store_open(t->run, &t->store));
-  mm_job_store_save_every(t->store, save_seconds);
+  mm_job_store_close(t->study.store);
+  t->study.store = NULL;
+  MM_TRY(mm_job_store_open(t->study.run, &t->study.store));
+  mm_job_store_save_every(t->study.store, save_seconds);
   return MM_OK;
 }
 
 mm_status mm_tune_run(mm_tune *t, const mm_backend_config *backend, double save_seconds) {
-  MM_TRY(start_session(t, backend));
+  MM_TRY(mm_study_start(&t->study, backend));
   MM_TRY(open_store(t, save_seconds));
   t->backend = backend;
   mm_status status = mm_tune_search_all(t);
   t->backend = NULL;
-  if (status == MM_OK) status = mm_job_store_finish(t->store);
+  if (status == MM_OK) status = mm_job_store_finish(t->study.store);
   t->complete = status == MM_OK;
   return status;
 }
 
-bool mm_tune_trouble(mm_tune *t, char out[MM_ERROR_SIZE]) {
-  return t->store && mm_job_store_trouble(t->store, out);
+mm_study *mm_tune_study(mm_tune *t) {
+  return &t->study;
 }
 
 void mm_tune_look(const mm_tune *t, mm_tune_view *out) {
   mm_job_store_work work = { 0 };
-  if (t->store) work = mm_job_store_work_of(t->store);
+  if (t->study.store) work = mm_job_store_work_of(t->study.store);
   *out = (mm_tune_view){ .plan = &t->plan,
-                         .env = t->env,
+                         .env = t->envs.env,
                          .folder = t->folder[0] ? t->folder : NULL,
                          .search = &t->search,
                          .best = t->search.n > 0 ? mm_tune_best(&t->search) : 0,
@@ -370,12 +321,7 @@ void mm_tune_look(const mm_tune *t, mm_tune_view *out) {
                          .first_seed = first_seed(t, LANE_TRIALS),
                          .trainings = t->trainings,
                          .env_steps = t->env_steps,
-                         .machine = t->machine,
+                         .machine = t->study.machine,
                          .seconds = work.seconds,
                          .session_env_steps = work.env_steps };
-}
-
-void mm_tune_note_end(mm_tune *t, const char *outcome) {
-  if (t->run && t->session) (void)mm_run_session_end(t->run, outcome);
-  t->session = false;
 }

@@ -17,11 +17,8 @@
 #ifndef MM_EXPERIMENT_TUNE_H
 #define MM_EXPERIMENT_TUNE_H
 
-#include "backend/backend.h"
-#include "mirrormap/map.h"
-#include "study/jobs/machine.h"
 #include "study/jobs/plan.h"
-#include "study/run/run.h"
+#include "study/jobs/study.h"
 #include "study/tune/tune_importance.h"
 #include "study/tune/tune_search.h"
 
@@ -59,8 +56,8 @@ void mm_tune_close(mm_tune *tune);
 // the trainings of the round in hand; mm_tune_look may be called from there.
 mm_status mm_tune_run(mm_tune *tune, const mm_backend_config *backend, double save_seconds);
 
-// As mm_job_store_trouble.
-bool mm_tune_trouble(mm_tune *tune, char out[MM_ERROR_SIZE]);
+// For trouble with the database, and for the end (study.h).
+mm_study *mm_tune_study(mm_tune *tune);
 
 // ---------------------------------------------------------------------------------------------
 
@@ -98,8 +95,5 @@ const double *mm_tune_values(const mm_tune *tune, size_t trial, size_t env);
 
 // Their mean; NaN where there is none.
 double mm_tune_mean(const mm_tune *tune, size_t trial, size_t env);
-
-// Says in the database how this process ended: "done", "stopped", "interrupted", "failed".
-void mm_tune_note_end(mm_tune *tune, const char *outcome);
 
 #endif

@@ -23,12 +23,6 @@ const char *mm_tune_state(const mm_tune_search *s, size_t trial) {
 // ---------------------------------------------------------------------------------------------
 // JSON
 
-static void add_estimate(cJSON *object, const char *key, mm_estimate e) {
-  cJSON *pair = cJSON_AddObjectToObject(object, key);
-  mm_json_add_defined(pair, "mean", e.mean);
-  mm_json_add_defined(pair, "sem", e.sem);
-}
-
 static void add_parameters(cJSON *root, const mm_tune_space *space) {
   cJSON *list = cJSON_AddArrayToObject(root, "parameters");
   for (size_t j = 0; j < space->n; j++) {
@@ -133,7 +127,8 @@ static void add_best(cJSON *root, const mm_tune_view *v) {
     cJSON_AddItemToObject(values, space->parameter[j].name,
                           value_json(&space->parameter[j], v->search->trial[v->best].value[j]));
   const mm_estimate none = MM_ESTIMATE_NONE;
-  add_estimate(best, "score", v->search->n > 0 ? mm_tune_score(&v->search->trial[v->best]) : none);
+  mm_study_add_estimate(best, "score",
+                        v->search->n > 0 ? mm_tune_score(&v->search->trial[v->best]) : none);
 }
 
 static void add_validation(cJSON *root, const mm_tune_view *v) {
@@ -144,15 +139,15 @@ static void add_validation(cJSON *root, const mm_tune_view *v) {
   cJSON *object = cJSON_AddObjectToObject(root, "validation");
   mm_json_add_whole(object, "seed", v->fresh_seed);
   mm_json_add_whole(object, "seeds", v->plan->validate);
-  add_estimate(object, "score", v->gain);
+  mm_study_add_estimate(object, "score", v->gain);
   cJSON *list = cJSON_AddArrayToObject(object, "env");
   for (size_t e = 0; e < v->plan->n_env; e++) {
     cJSON *item = cJSON_CreateObject();
     cJSON_AddItemToArray(list, item);
     cJSON_AddStringToObject(item, "env", v->plan->env[e]);
-    add_estimate(item, "own", v->check[e].own);
-    add_estimate(item, "tuned", v->check[e].best);
-    add_estimate(item, "difference", v->check[e].difference);
+    mm_study_add_estimate(item, "own", v->check[e].own);
+    mm_study_add_estimate(item, "tuned", v->check[e].best);
+    mm_study_add_estimate(item, "difference", v->check[e].difference);
     mm_json_add_whole(item, "failures", v->check[e].n_failed);
   }
 }

@@ -3,40 +3,26 @@
 #ifndef MM_EXPERIMENT_TUNE_INTERNAL_H
 #define MM_EXPERIMENT_TUNE_INTERNAL_H
 
-#include "study/jobs/job_store.h"
 #include "study/tune/tune.h"
 
 // ---------------------------------------------------------------------------------------------
-// The plan as the database keeps it (tune_plan.c), with the map and the texts of task files (NULL
-// for IDs), all released with mm_free
+// The plan as the database keeps it (tune_plan.c), with the map and the texts of task files. What
+// comes out is the caller's to release.
 
-mm_status mm_tune_plan_write(const mm_tune_plan *plan, const mm_map *map, char *const *task,
-                             char **out);
-mm_status mm_tune_plan_read(const char *text, const char *source, mm_tune_plan *plan, mm_map **map,
-                            char *task[MM_TUNE_ENVS]);
+mm_status mm_tune_plan_json(const mm_tune_plan *plan, const mm_map *map, const mm_plan_envs *envs,
+                            cJSON **out);
+mm_status mm_tune_plan_read(const cJSON *root, const char *source, mm_tune_plan *plan, mm_map **map,
+                            mm_plan_envs *envs);
 
 // ---------------------------------------------------------------------------------------------
 
-// A training that a run has, for those who only look.
-typedef struct mm_tune_row {
-  bool known;
-  double value; // NaN: none
-  uint64_t env_steps;
-} mm_tune_row;
-
 struct mm_tune {
+  mm_study study;
   mm_tune_plan plan;
-  char *task[MM_TUNE_ENVS]; // texts of the task files, or NULL
-  mm_env *env[MM_TUNE_ENVS];
+  mm_plan_envs envs;
   const mm_map *map;
   mm_map *own_map; // of a run that goes on
-  mm_run *run;     // NULL: nothing is stored
-  mm_job_store *store;
-  bool session; // this process is entered in the database
 
-  bool reading;     // instead of a store:
-  mm_tune_row *row; // [n_row]
-  size_t n_row, room_row, next_row;
   char folder[MM_RUN_PATH_SIZE];
 
   mm_tune_search search;
@@ -50,15 +36,11 @@ struct mm_tune {
   uint64_t env_steps;
 
   // while it runs
-  const mm_backend_config *backend;
-  mm_machine machine;
+  const mm_backend_config *backend; // NULL: for those who only look
 };
 
 // The search over the plan (tune.c); the run or the store must be open.
 mm_status mm_tune_search_all(mm_tune *tune);
-
-// Trains nothing, but makes everything that a training needs: what is wrong with settings shows.
-mm_status mm_tune_rehearse(const mm_tune *tune, size_t env, const mm_settings *settings);
 
 mm_tune_search_config mm_tune_config_of(const mm_tune *tune);
 

@@ -8,7 +8,8 @@
 #include "base/status.h"
 #include "study/tune/tune_internal.h"
 
-static mm_status take(mm_tune **out) {
+static mm_status alloc_tune(mm_tune **out) {
+  *out = NULL;
   mm_tune *t = mm_alloc(sizeof *t);
   if (!t) return MM_FAIL(MM_ERR_MEMORY, "no memory for a tuning");
   memset(t, 0, sizeof *t);
@@ -19,18 +20,22 @@ static mm_status take(mm_tune **out) {
 
 void mm_tune_close(mm_tune *t) {
   if (!t) return;
-  mm_job_store_close(t->store);
-  mm_run_close(t->run);
+  mm_study_close(&t->study);
   mm_tune_search_release(&t->search);
   mm_free(t->value);
   mm_free(t->fresh);
-  mm_free(t->row);
-  for (size_t i = 0; i < MM_TUNE_ENVS; i++) {
-    mm_env_destroy(t->env[i]);
-    mm_free(t->task[i]);
-  }
+  mm_plan_release_envs(&t->envs);
   mm_map_destroy(t->own_map);
   mm_free(t);
+}
+
+// Hands a tuning over to its owner, or takes back what there is of it.
+static mm_status hand_over(mm_tune *t, mm_status status, mm_tune **out) {
+  if (status == MM_OK)
+    *out = t;
+  else
+    mm_tune_close(t);
+  return status;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -47,29 +52,19 @@ static mm_status check_plan(const mm_tune *t) {
                      mm_algo_name(p->settings[e].algo));
   MM_TRY(mm_tune_search_check(&config));
   for (size_t e = 0; e < p->n_env; e++)
-    MM_TRY(mm_tune_rehearse(t, e, &p->settings[e]));
+    MM_TRY(mm_study_rehearse(t->envs.env[e], t->map, &p->settings[e], p->seed));
   return MM_OK;
 }
 
-static mm_status create_run(mm_tune *t, const char *folder) {
-  char *config;
-  for (size_t e = 0; e < t->plan.n_env; e++)
-    MM_TRY(mm_plan_read_task(t->plan.env[e], &t->task[e]));
-  MM_TRY(mm_tune_plan_write(&t->plan, t->map, t->task, &config));
-  mm_status status = mm_run_create(folder, "tune", config, &t->run);
-  mm_free(config);
-  for (size_t e = 0; e < t->plan.n_env && status == MM_OK; e++)
-    status = mm_plan_copy_task(t->task[e], e, folder);
-  return status;
-}
-
 static mm_status create(mm_tune *t, const char *folder) {
-  for (size_t e = 0; e < t->plan.n_env; e++)
-    MM_TRY(mm_env_open(t->plan.env[e], &t->env[e]));
+  const mm_tune_plan *plan = &t->plan;
+  cJSON *root;
+  MM_TRY(mm_plan_new_envs(plan->env, plan->n_env, &t->envs));
   MM_TRY(check_plan(t));
   if (!folder) return MM_OK;
-  MM_TRY(create_run(t, folder));
-  snprintf(t->folder, sizeof t->folder, "%s", mm_run_folder_of(t->run));
+  MM_TRY(mm_tune_plan_json(plan, t->map, &t->envs, &root));
+  MM_TRY(mm_study_create(&t->study, folder, root, &t->envs));
+  snprintf(t->folder, sizeof t->folder, "%s", mm_study_folder(&t->study));
   return MM_OK;
 }
 
@@ -77,86 +72,49 @@ mm_status mm_tune_create(const char *folder, const mm_tune_plan *plan, const mm_
                          mm_tune **out) {
   mm_tune *t;
   *out = NULL;
-  MM_TRY(take(&t));
+  MM_TRY(alloc_tune(&t));
   t->plan = *plan;
   t->map = map;
-  mm_status status = create(t, folder);
-  if (status == MM_OK)
-    *out = t;
-  else
-    mm_tune_close(t);
-  return status;
+  return hand_over(t, create(t, folder), out);
 }
 
 // ---------------------------------------------------------------------------------------------
 // One that is there
 
 static mm_status read_plan(mm_tune *t, const mm_run *run) {
-  char source[MM_RUN_PATH_SIZE];
+  const mm_tune_plan *plan = &t->plan;
+  char source[MM_STUDY_SOURCE_SIZE];
+  cJSON *root;
   snprintf(t->folder, sizeof t->folder, "%s", mm_run_folder_of(run));
-  snprintf(source, sizeof source, "%.4000s/run.db: config", t->folder);
-  MM_TRY(mm_tune_plan_read(mm_run_config(run), source, &t->plan, &t->own_map, t->task));
+  MM_TRY(mm_study_plan(run, &root, source));
+  mm_status status = mm_tune_plan_read(root, source, &t->plan, &t->own_map, &t->envs);
+  cJSON_Delete(root);
+  MM_TRY(status);
   t->map = t->own_map;
-  for (size_t e = 0; e < t->plan.n_env; e++)
-    MM_TRY(mm_plan_read_env(t->plan.env[e], t->task[e], e, t->folder, &t->env[e]));
+  MM_TRY(mm_plan_open_envs(plan->env, t->folder, &t->envs));
   mm_tune_search_config config = mm_tune_config_of(t);
   return mm_tune_search_check(&config);
 }
 
 static mm_status resume(mm_tune *t, const char *folder) {
-  MM_TRY(mm_run_open(folder, MM_RUN_WRITE, &t->run));
-  MM_TRY(read_plan(t, t->run));
-  for (size_t e = 0; e < t->plan.n_env; e++)
-    MM_TRY(mm_plan_copy_task(t->task[e], e, t->folder));
-  return MM_OK;
+  MM_TRY(mm_study_open(&t->study, folder));
+  MM_TRY(read_plan(t, t->study.run));
+  return mm_plan_copy_tasks(&t->envs, t->folder);
 }
 
 mm_status mm_tune_resume(const char *folder, mm_tune **out) {
   mm_tune *t;
   *out = NULL;
-  MM_TRY(take(&t));
-  mm_status status = resume(t, folder);
-  if (status == MM_OK)
-    *out = t;
-  else
-    mm_tune_close(t);
-  return status;
+  MM_TRY(alloc_tune(&t));
+  return hand_over(t, resume(t, folder), out);
 }
 
 // ---------------------------------------------------------------------------------------------
 // Only looking
 
-static mm_status grow_rows(mm_tune *t, size_t n) {
-  if (n <= t->room_row) return MM_OK;
-  size_t room = n > 2 * t->room_row ? n : 2 * t->room_row;
-  mm_tune_row *row = mm_alloc_array(room, sizeof *row);
-  if (!row) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", n);
-  memset(row, 0, room * sizeof *row);
-  if (t->n_row > 0) memcpy(row, t->row, t->n_row * sizeof *row);
-  mm_free(t->row);
-  t->row = row;
-  t->room_row = room;
-  return MM_OK;
-}
-
-// Rows come in the order of their places, which are given out in order: no run has gaps this wide.
-static int take_training(const mm_run_training *row, void *user) {
-  mm_tune *t = user;
-  if (row->job > (int64_t)t->n_row + 100000) return 1;
-  size_t place = (size_t)row->job;
-  if (grow_rows(t, place + 1) != MM_OK) return 1;
-  bool has_value = row->status == MM_OK || (row->status == MM_ERR_NUMERIC && row->points > 0);
-  t->row[place] = (mm_tune_row){ .known = true,
-                                 .value = has_value ? row->final : NAN,
-                                 .env_steps = row->env_steps };
-  if (place >= t->n_row) t->n_row = place + 1;
-  return 0;
-}
-
 static mm_status read_run(mm_tune *t, mm_run *run) {
   MM_TRY(read_plan(t, run));
-  t->reading = true;
-  MM_TRY(mm_run_each_training(run, take_training, t));
+  MM_TRY(mm_job_store_read(run, &t->study.store));
   mm_status status = mm_tune_search_all(t);
   t->complete = status == MM_OK;
   return status == MM_ERR_INTERRUPTED ? MM_OK : status;
@@ -165,11 +123,6 @@ static mm_status read_run(mm_tune *t, mm_run *run) {
 mm_status mm_tune_read(mm_run *run, mm_tune **out) {
   mm_tune *t;
   *out = NULL;
-  MM_TRY(take(&t));
-  mm_status status = read_run(t, run);
-  if (status == MM_OK)
-    *out = t;
-  else
-    mm_tune_close(t);
-  return status;
+  MM_TRY(alloc_tune(&t));
+  return hand_over(t, read_run(t, run), out);
 }

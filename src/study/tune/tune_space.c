@@ -21,17 +21,28 @@ const char *mm_tune_method_name(mm_tune_method method) {
   return method_names[method];
 }
 
-bool mm_tune_method_find(const char *name, mm_tune_method *out) {
-  for (int i = 0; i < MM_TUNE_METHODS; i++) {
-    if (strcmp(method_names[i], name) != 0) continue;
-    *out = (mm_tune_method)i;
-    return true;
-  }
+const char *mm_tune_scale_name(mm_tune_scale scale) {
+  return scale_names[scale];
+}
+
+static bool find_name(const char *name, const char *const *names, int n, int *out) {
+  for (*out = 0; *out < n; ++*out)
+    if (strcmp(names[*out], name) == 0) return true;
   return false;
 }
 
-const char *mm_tune_scale_name(mm_tune_scale scale) {
-  return scale_names[scale];
+bool mm_tune_method_find(const char *name, mm_tune_method *out) {
+  int i;
+  bool found = find_name(name, method_names, MM_TUNE_METHODS, &i);
+  if (found) *out = (mm_tune_method)i;
+  return found;
+}
+
+bool mm_tune_scale_find(const char *name, mm_tune_scale *out) {
+  int i;
+  bool found = find_name(name, scale_names, MM_TUNE_SCALES, &i);
+  if (found) *out = (mm_tune_scale)i;
+  return found;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -66,110 +77,86 @@ static mm_status check_text(const char *source, mm_algo algo, const char *name, 
   return MM_FAIL(MM_ERR_INPUT, "%s: field 'parameters': %s", source, mm_last_error());
 }
 
-static mm_status read_ends(const char *source, mm_algo algo, char *const *text, unsigned n,
-                           mm_tune_parameter *out) {
-  const char *kind = scale_names[out->scale];
-  double end[2];
-  if (n != 2)
-    return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.%s': expected [lowest, highest], found %u entr%s",
-                   source, out->name, kind, n, n == 1 ? "y" : "ies");
+static mm_status check_ends(const char *source, mm_algo algo, const mm_tune_range *r) {
+  const double low = r->end[0], high = r->end[1];
+  const char *scale = scale_names[r->scale];
+  char text[2][MM_JSON_NUMBER_SIZE];
   for (int i = 0; i < 2; i++) {
-    if (!mm_json_parse_number(text[i], &end[i]) || !isfinite(end[i]))
-      return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.%s': '%.80s' is not a number", source, out->name,
-                     kind, text[i]);
-    if (out->scale == MM_TUNE_INTEGER && end[i] != floor(end[i]))
-      return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.%s': '%.80s' is not a whole number", source,
-                     out->name, kind, text[i]);
-    MM_TRY(check_text(source, algo, out->name, text[i]));
+    mm_json_format_number(r->end[i], text[i]);
+    if (r->scale == MM_TUNE_INTEGER && r->end[i] != floor(r->end[i]))
+      return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.%s': '%s' is not a whole number", source, r->name,
+                     scale, text[i]);
+    MM_TRY(check_text(source, algo, r->name, text[i]));
   }
-  if (!(end[0] < end[1]))
+  if (!(low < high))
     return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.%s': expected the lower end first, found [%s, %s]",
-                   source, out->name, kind, text[0], text[1]);
-  if (out->scale == MM_TUNE_LOG && !(end[0] > 0))
+                   source, r->name, scale, text[0], text[1]);
+  if (r->scale == MM_TUNE_LOG && !(low > 0))
     return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.log': expected a lower end above 0, found %s",
-                   source, out->name, text[0]);
-  if (out->scale == MM_TUNE_LOG && !(end[1] / end[0] <= 1e100))
+                   source, r->name, text[0]);
+  if (r->scale == MM_TUNE_LOG && !(high / low <= 1e100))
     return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.log': expected ends not 1e100 times apart", source,
-                   out->name);
-  out->low = end[0];
-  out->high = end[1];
+                   r->name);
   return MM_OK;
 }
 
-static mm_status read_choices(const char *source, mm_algo algo, const mm_tune_fields *f,
+static mm_status take_choices(const char *source, mm_algo algo, const mm_tune_range *r,
                               mm_tune_parameter *out) {
-  if (f->n_choice < 2 || f->n_choice > MM_TUNE_CHOICES)
-    return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.choice': expected 2 to %d entries, found %u",
-                   source, out->name, MM_TUNE_CHOICES, f->n_choice);
-  for (unsigned i = 0; i < f->n_choice; i++) {
+  if (r->n_choice < 2 || r->n_choice > MM_TUNE_CHOICES)
+    return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.choice': expected 2 to %d entries, found %zu",
+                   source, r->name, MM_TUNE_CHOICES, r->n_choice);
+  for (size_t i = 0; i < r->n_choice; i++) {
     mm_settings settings = mm_settings_default(algo);
-    MM_TRY(check_text(source, algo, out->name, f->choice[i]));
-    mm_settings_set(&settings, out->name, f->choice[i]);
-    mm_settings_text(&settings, out->name, out->choice[i]); // 1e-3 and 0.001 are the same
-    for (unsigned k = 0; k < i; k++)
+    MM_TRY(check_text(source, algo, r->name, r->choice[i]));
+    mm_settings_set(&settings, r->name, r->choice[i]);
+    mm_settings_text(&settings, r->name, out->choice[i]); // 1e-3 and 0.001 are the same
+    for (size_t k = 0; k < i; k++)
       if (strcmp(out->choice[i], out->choice[k]) == 0)
-        return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.choice': '%s' is there twice", source,
-                       out->name, f->choice[i]);
+        return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.choice': '%s' is there twice", source, r->name,
+                       r->choice[i]);
   }
-  out->n_choice = f->n_choice;
-  out->high = (double)f->n_choice - 1;
+  out->n_choice = out->points = r->n_choice;
+  out->high = (double)r->n_choice - 1;
   return MM_OK;
 }
 
-static mm_status read_points(const char *source, const char *text, mm_tune_parameter *out) {
-  double points = USUAL_POINTS;
-  if (out->scale == MM_TUNE_CHOICE && text)
-    return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.points': a grid has all choices", source,
-                   out->name);
-  if (text && (!mm_json_parse_number(text, &points) || points != floor(points) ||
-               !(points >= 2 && points <= MM_TUNE_POINTS)))
-    return MM_FAIL(MM_ERR_INPUT,
-                   "%s: field '%s.points': expected a whole number from 2 to %d, found '%.40s'",
-                   source, out->name, MM_TUNE_POINTS, text);
-  out->points = out->scale == MM_TUNE_CHOICE ? out->n_choice : (size_t)points;
-  return MM_OK;
-}
-
-mm_status mm_tune_parameter_read(const char *source, mm_algo algo, const char *name,
-                                 const mm_tune_fields *f, mm_tune_parameter *out) {
+mm_status mm_tune_parameter_make(const char *source, mm_algo algo, const mm_tune_range *r,
+                                 mm_tune_parameter *out) {
   mm_setting_about about;
   memset(out, 0, sizeof *out);
-  if (!mm_settings_about(algo, name, &about) || strlen(name) >= MM_TUNE_NAME_SIZE)
-    return unknown_name(source, algo, name);
-  memcpy(out->name, name, strlen(name) + 1);
-  const char *reason = fixed_reason(algo, name);
+  if (!mm_settings_about(algo, r->name, &about) || strlen(r->name) >= MM_TUNE_NAME_SIZE)
+    return unknown_name(source, algo, r->name);
+  memcpy(out->name, r->name, strlen(r->name) + 1);
+  out->scale = r->scale;
+  const char *reason = fixed_reason(algo, r->name);
   if (reason)
-    return MM_FAIL(MM_ERR_INPUT, "%s: setting '%s' cannot be tuned: %s", source, name, reason);
-  char *const *list[] = { f->log, f->linear, f->integer, f->choice };
-  const unsigned count[] = { f->n_log, f->n_linear, f->n_integer, f->n_choice };
-  int given = 0;
-  for (int i = 0; i < MM_TUNE_SCALES; i++) {
-    if (!list[i]) continue;
-    given++;
-    out->scale = (mm_tune_scale)i;
-  }
-  if (given != 1)
-    return MM_FAIL(MM_ERR_INPUT,
-                   "%s: field '%s': expected one of log, linear, integer, choice, found %s", source,
-                   name, given == 0 ? "none" : "several");
-  if (out->scale != MM_TUNE_CHOICE && !about.number)
+    return MM_FAIL(MM_ERR_INPUT, "%s: setting '%s' cannot be tuned: %s", source, r->name, reason);
+  if (r->scale == MM_TUNE_CHOICE) return take_choices(source, algo, r, out);
+  if (!about.number)
     return MM_FAIL(MM_ERR_INPUT, "%s: field '%s': its values are words: expected choice, found %s",
-                   source, name, scale_names[out->scale]);
-  if (out->scale == MM_TUNE_CHOICE)
-    MM_TRY(read_choices(source, algo, f, out));
-  else
-    MM_TRY(read_ends(source, algo, list[out->scale], count[out->scale], out));
-  out->whole = out->scale == MM_TUNE_INTEGER || (out->scale != MM_TUNE_CHOICE && about.whole);
-  return read_points(source, f->points, out);
+                   source, r->name, scale_names[r->scale]);
+  MM_TRY(check_ends(source, algo, r));
+  out->low = r->end[0];
+  out->high = r->end[1];
+  out->points = r->points > 0 ? r->points : USUAL_POINTS;
+  out->whole = r->scale == MM_TUNE_INTEGER || about.whole;
+  return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
 // The file
 
+// One parameter: texts, NULL and 0 where not given.
+typedef struct range_texts {
+  char **list[MM_TUNE_SCALES]; // [n]
+  unsigned n[MM_TUNE_SCALES];
+  char *points;
+} range_texts;
+
 typedef struct space_file {
   char *method;
   struct parameters {
-    mm_tune_fields *key[MM_KEYS]; // by the list of all algorithms' keys; NULL where not mentioned
+    range_texts *key[MM_KEYS]; // by the list of all algorithms' keys; NULL where not mentioned
   } * parameters;
 } space_file;
 
@@ -180,19 +167,19 @@ static const cyaml_schema_value_t text_entry = {
   .string = { .min = 0, .max = CYAML_UNLIMITED },
 };
 
+#define LIST(scale, place)                                                                         \
+  CYAML_FIELD_SEQUENCE_COUNT(scale, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, range_texts,         \
+                             list[place], n[place], &text_entry, 0, CYAML_UNLIMITED)
 static const cyaml_schema_field_t range_fields[] = {
-  CYAML_FIELD_SEQUENCE_COUNT("log", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, mm_tune_fields, log,
-                             n_log, &text_entry, 0, CYAML_UNLIMITED),
-  CYAML_FIELD_SEQUENCE_COUNT("linear", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, mm_tune_fields,
-                             linear, n_linear, &text_entry, 0, CYAML_UNLIMITED),
-  CYAML_FIELD_SEQUENCE_COUNT("integer", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, mm_tune_fields,
-                             integer, n_integer, &text_entry, 0, CYAML_UNLIMITED),
-  CYAML_FIELD_SEQUENCE_COUNT("choice", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, mm_tune_fields,
-                             choice, n_choice, &text_entry, 0, CYAML_UNLIMITED),
-  CYAML_FIELD_STRING_PTR("points", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, mm_tune_fields, points,
-                         0, CYAML_UNLIMITED),
+  LIST("log", MM_TUNE_LOG),
+  LIST("linear", MM_TUNE_LINEAR),
+  LIST("integer", MM_TUNE_INTEGER),
+  LIST("choice", MM_TUNE_CHOICE),
+  CYAML_FIELD_STRING_PTR("points", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, range_texts, points, 0,
+                         CYAML_UNLIMITED),
   CYAML_FIELD_END,
 };
+#undef LIST
 
 // The schema has the keys of every algorithm: another one's are told from misspelt ones.
 typedef struct space_schema {
@@ -214,8 +201,8 @@ static void make_schema(space_schema *s) {
   memset(s, 0, sizeof *s); // the ends of the lists are zero
   for (size_t i = 0; i < MM_KEYS; i++) {
     s->key[i].key = mm_settings_any_key(i);
-    s->key[i].data_offset = (uint32_t)(i * sizeof(mm_tune_fields *));
-    s->key[i].value = mapping_of(range_fields, sizeof(mm_tune_fields), CYAML_FLAG_OPTIONAL);
+    s->key[i].data_offset = (uint32_t)(i * sizeof(range_texts *));
+    s->key[i].value = mapping_of(range_fields, sizeof(range_texts), CYAML_FLAG_OPTIONAL);
   }
   s->top[0].key = "method";
   s->top[0].data_offset = offsetof(space_file, method);
@@ -225,6 +212,52 @@ static void make_schema(space_schema *s) {
   s->top[1].data_offset = offsetof(space_file, parameters);
   s->top[1].value = mapping_of(s->key, sizeof(struct parameters), CYAML_FLAG_DEFAULT);
   s->value = mapping_of(s->top, sizeof(space_file), CYAML_FLAG_DEFAULT);
+}
+
+static mm_status parse_points(const char *path, const range_texts *f, mm_tune_range *r) {
+  double points;
+  if (!f->points) return MM_OK;
+  if (r->scale == MM_TUNE_CHOICE)
+    return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.points': a grid has all choices", path, r->name);
+  if (!mm_json_parse_number(f->points, &points) || points != floor(points) ||
+      !(points >= 2 && points <= MM_TUNE_POINTS))
+    return MM_FAIL(MM_ERR_INPUT,
+                   "%s: field '%s.points': expected a whole number from 2 to %d, found '%.40s'",
+                   path, r->name, MM_TUNE_POINTS, f->points);
+  r->points = (size_t)points;
+  return MM_OK;
+}
+
+static mm_status parse_ends(const char *path, char *const *text, unsigned n, mm_tune_range *r) {
+  const char *scale = scale_names[r->scale];
+  if (n != 2)
+    return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.%s': expected [lowest, highest], found %u entr%s",
+                   path, r->name, scale, n, n == 1 ? "y" : "ies");
+  for (int i = 0; i < 2; i++)
+    if (!mm_json_parse_number(text[i], &r->end[i]) || !isfinite(r->end[i]))
+      return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.%s': '%.80s' is not a number", path, r->name,
+                     scale, text[i]);
+  return MM_OK;
+}
+
+static mm_status read_parameter(const char *path, mm_algo algo, const char *name,
+                                const range_texts *f, mm_tune_parameter *out) {
+  mm_tune_range r = { .name = name };
+  int given = 0;
+  for (int i = 0; i < MM_TUNE_SCALES; i++) {
+    if (!f->list[i]) continue;
+    given++;
+    r.scale = (mm_tune_scale)i;
+  }
+  if (given != 1)
+    return MM_FAIL(MM_ERR_INPUT,
+                   "%s: field '%s': expected one of log, linear, integer, choice, found %s", path,
+                   name, given == 0 ? "none" : "several");
+  r.choice = f->list[r.scale];
+  r.n_choice = f->n[r.scale];
+  if (r.scale != MM_TUNE_CHOICE) MM_TRY(parse_ends(path, f->list[r.scale], f->n[r.scale], &r));
+  MM_TRY(parse_points(path, f, &r));
+  return mm_tune_parameter_make(path, algo, &r, out);
 }
 
 static mm_status read_file(const char *path, mm_algo algo, const space_file *file,
@@ -238,13 +271,12 @@ static mm_status read_file(const char *path, mm_algo algo, const space_file *fil
                    near ? "'?)" : "");
   }
   for (size_t i = 0; i < MM_KEYS; i++) {
-    const mm_tune_fields *fields = file->parameters->key[i];
-    if (!fields) continue;
+    const range_texts *f = file->parameters->key[i];
+    if (!f) continue;
     if (out->n == MM_TUNE_PARAMETERS)
       return MM_FAIL(MM_ERR_INPUT, "%s: field 'parameters': expected at most %d", path,
                      MM_TUNE_PARAMETERS);
-    MM_TRY(mm_tune_parameter_read(path, algo, mm_settings_any_key(i), fields,
-                                  &out->parameter[out->n]));
+    MM_TRY(read_parameter(path, algo, mm_settings_any_key(i), f, &out->parameter[out->n]));
     out->n++;
   }
   if (out->n > 0) return MM_OK;

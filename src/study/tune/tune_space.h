@@ -35,6 +35,7 @@ typedef enum mm_tune_scale {
 } mm_tune_scale;
 
 const char *mm_tune_scale_name(mm_tune_scale scale);
+bool mm_tune_scale_find(const char *name, mm_tune_scale *out);
 
 typedef struct mm_tune_parameter {
   char name[MM_TUNE_NAME_SIZE]; // of the setting
@@ -56,14 +57,18 @@ typedef struct mm_tune_space {
 // the algorithm's settings allow.
 mm_status mm_tune_space_load(const char *path, mm_algo algo, mm_tune_space *out);
 
-// One parameter as the file has it, checked. `fields`: texts, NULL and 0 where not given.
-typedef struct mm_tune_fields {
-  char **log, **linear, **integer, **choice;
-  unsigned n_log, n_linear, n_integer, n_choice;
-  char *points;
-} mm_tune_fields;
-mm_status mm_tune_parameter_read(const char *source, mm_algo algo, const char *name,
-                                 const mm_tune_fields *fields, mm_tune_parameter *out);
+// A parameter as a file or a stored plan gives it, and what it becomes when nothing is wrong with
+// it. `source` begins errors.
+typedef struct mm_tune_range {
+  const char *name;
+  mm_tune_scale scale;
+  double end[2];       // lowest, highest
+  char *const *choice; // [n_choice] instead of ends
+  size_t n_choice;
+  size_t points; // of a grid; 0: the usual number
+} mm_tune_range;
+mm_status mm_tune_parameter_make(const char *source, mm_algo algo, const mm_tune_range *range,
+                                 mm_tune_parameter *out);
 
 // The value at a place; places outside [0, 1] are reflected at its ends. Numbers have as many
 // digits as make a difference, so that files stay readable.

@@ -1,0 +1,111 @@
+#include "cli/study/study_command.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+#include "show/plot/gnuplot.h"
+
+int study_begin(backend_args *on) {
+  interrupt_watch();
+  return backend_choose(on);
+}
+
+int study_env(const settings_args *settings, const char *asked, const char *name, mm_env **env,
+              mm_settings *out) {
+  mm_algo algo = MM_ALGO_PMD;
+  mm_status status = mm_env_open(name, env);
+  if (status != MM_OK) return fail_status(status);
+  int code = env_argument_algo(asked, *env, name, &algo);
+  return code == EXIT_DONE ? settings_resolve(settings, algo, env_argument_preset(*env), out)
+                           : code;
+}
+
+mm_status study_place(const char *verb, const char *env, const char *out, run_place *place) {
+  char stem[MM_PLAN_NAME_SIZE + 16];
+  env_argument_stem(verb, env, stem, sizeof stem);
+  return run_argument_place(out, stem, place);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Ending
+
+void study_warn(mm_study *study) {
+  char trouble[MM_ERROR_SIZE];
+  if (mm_study_trouble(study, trouble)) warn("%s; going on without it", trouble);
+}
+
+void study_finish(const command *c, mm_study *study, const mm_backend_place *place,
+                  mm_status status, const char *outcome, study_end *out) {
+  char trouble[MM_ERROR_SIZE];
+  out->status = status;
+  out->outcome = outcome != NULL ? outcome : interrupt_outcome(status);
+  snprintf(out->error, sizeof out->error, "%s", mm_last_error());
+  run_argument_hint(c->name, mm_study_folder(study), place, status, out->hint);
+  mm_study_end(study, out->outcome);
+  if (status == MM_ERR_INTERRUPTED && mm_study_trouble(study, trouble)) warn("%s", trouble);
+}
+
+int study_stopped(const study_end *end, const char *format, ...) {
+  char where[128];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(where, sizeof where, format, arguments);
+  va_end(arguments);
+  if (strcmp(end->outcome, "interrupted") == 0)
+    return fail(INTERRUPT_EXIT, "interrupted %s%s", where, end->hint);
+  note("stopped %s%s", where, end->hint);
+  return EXIT_DONE;
+}
+
+int study_failed(const study_end *end) {
+  const bool for_good = end->status == MM_ERR_INPUT || end->status == MM_ERR_NUMERIC;
+  return fail(exit_code_of(end->status), "%s%s", end->error, for_good ? "" : end->hint);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Results
+
+int study_figures(const char *folder, const study_figure *figure, size_t n, const void *study,
+                  const char *what) {
+  char path[MM_RUN_PATH_SIZE + 64];
+  if (mm_gnuplot_find(path, sizeof path) != MM_OK) {
+    warn("no %s: %s", what, mm_last_error());
+    return EXIT_DONE;
+  }
+  for (size_t i = 0; i < n; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, figure[i].name);
+    mm_status status = figure[i].draw(study, path);
+    if (status != MM_OK)
+      return fail(status == MM_ERR_INTERRUPTED ? INTERRUPT_EXIT : EXIT_FAILED, "%s",
+                  mm_last_error());
+  }
+  return EXIT_DONE;
+}
+
+const char *study_plus_minus(void) {
+  return terminal_unicode() ? "\u00b1" : "+-";
+}
+
+const char *study_estimate(mm_estimate e, int decimals, bool difference,
+                           char out[STUDY_CELL_SIZE]) {
+  int used = 0;
+  if (isnan(e.mean) || isinf(e.mean))
+    snprintf(out, STUDY_CELL_SIZE, isnan(e.mean) ? "-" : "failed");
+  else
+    used = snprintf(out, STUDY_CELL_SIZE, difference ? "%+.*f" : "%.*f", decimals, e.mean);
+  if (used > 0 && used < STUDY_CELL_SIZE && !isnan(e.sem))
+    snprintf(out + used, STUDY_CELL_SIZE - (size_t)used, " %s %.*f", study_plus_minus(), decimals,
+             e.sem);
+  return out;
+}
+
+void study_add_text(cJSON *root, const char *key, const char *text) {
+  if (text != NULL && text[0] != '\0')
+    cJSON_AddStringToObject(root, key, text);
+  else
+    cJSON_AddNullToObject(root, key);
+}

@@ -1,0 +1,93 @@
+// What the commands learn, train, transfer and tune have in common: their option tables, where a
+// new study goes, how a session ends and what is said about going on, and figures beside results.
+
+#ifndef MM_CLI_STUDY_COMMAND_H
+#define MM_CLI_STUDY_COMMAND_H
+
+#include "cli/argument/backend_argument.h"
+#include "cli/argument/env_argument.h"
+#include "cli/argument/run_argument.h"
+#include "cli/argument/settings.h"
+#include "cli/core/interrupt.h"
+#include "study/jobs/study.h"
+#include "study/stats/estimate.h"
+
+// ---------------------------------------------------------------------------------------------
+// Entries of an option table, for arguments of type ARGS; the field has the option's name, or is
+// given where that is no name in C. Fallbacks may be NULL.
+
+// clang-format off
+#define STUDY_TEXT(field, shown, about)                                                            \
+  { .name = #field, .type = OPTION_TEXT, .offset = offsetof(ARGS, field), .metavar = shown,        \
+    .help = about }
+#define STUDY_CHOICE(field, list, usual, about)                                                    \
+  { .name = #field, .type = OPTION_CHOICE, .offset = offsetof(ARGS, field), .choices = list,       \
+    .fallback = usual, .help = about }
+#define STUDY_COUNT_NAMED(text, field, least, most, usual, shown, about)                           \
+  { .name = text, .type = OPTION_COUNT, .offset = offsetof(ARGS, field), .metavar = shown,         \
+    .low = least, .high = most, .fallback = usual, .help = about }
+#define STUDY_COUNT(field, least, most, usual, shown, about)                                       \
+  STUDY_COUNT_NAMED(#field, field, least, most, usual, shown, about)
+// clang-format on
+
+// ---------------------------------------------------------------------------------------------
+// Beginning
+
+// Where to train; from here on a signal leaves the run in order.
+int study_begin(backend_args *on);
+
+// Opens an environment, and its settings: those of --preset and --set for the algorithm that was
+// asked for (NULL: the environment's own). *env is to be destroyed in either case.
+int study_env(const settings_args *settings, const char *algo, const char *name, mm_env **env,
+              mm_settings *out);
+
+// The folder of --out, else runs/<verb>-<env>-<n>.
+mm_status study_place(const char *verb, const char *env, const char *out, run_place *place);
+
+// ---------------------------------------------------------------------------------------------
+// Working and ending
+
+// Warns of what could not be stored, once per trouble; for progress functions.
+void study_warn(mm_study *study);
+
+typedef struct study_end {
+  mm_status status;
+  const char *outcome;       // "done", "stopped", "interrupted", "failed"
+  char error[MM_ERROR_SIZE]; // sentence of the status
+  char hint[RUN_HINT_SIZE];  // how to go on, or ""
+} study_end;
+
+// Ends the session of work that came back with `status`. `outcome` is NULL where the status says it
+// all.
+void study_finish(const command *c, mm_study *study, const mm_backend_place *place,
+                  mm_status status, const char *outcome, study_end *out);
+
+// After an interruption: fails with INTERRUPT_EXIT, or notes that the time is up (EXIT_DONE). The
+// format says how far it came: "after %zu of %zu runs".
+__attribute__((format(printf, 2, 3))) int study_stopped(const study_end *end, const char *format,
+                                                        ...);
+
+// After a failure, with the hint unless trying again would not help.
+int study_failed(const study_end *end);
+
+// ---------------------------------------------------------------------------------------------
+// Results
+
+// Draws figure[n] into files of the folder; without gnuplot that is a warning, "no `what`: ..".
+typedef struct study_figure {
+  const char *name;
+  mm_status (*draw)(const void *study, const char *path);
+} study_figure;
+int study_figures(const char *folder, const study_figure *figure, size_t n, const void *study,
+                  const char *what);
+
+// "0.512 ± 0.031" with so many decimals, with a sign where it is a difference; "-" for NaN,
+// "failed" for infinity.
+enum { STUDY_CELL_SIZE = 64 };
+const char *study_estimate(mm_estimate e, int decimals, bool difference, char out[STUDY_CELL_SIZE]);
+const char *study_plus_minus(void);
+
+// A text, or null for NULL and "".
+void study_add_text(cJSON *root, const char *key, const char *text);
+
+#endif
