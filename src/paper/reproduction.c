@@ -78,8 +78,8 @@ static int verdict_of(mm_estimate gain, bool tie) {
   return sign;
 }
 
-static mm_status add_claim(mm_reproduction *r, const char *env, const char *target,
-                           mm_estimate gain, bool tie, const char *text) {
+mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
+                                mm_estimate gain, bool tie, const char *text) {
   void *claims = r->claim;
   mm_status status = grow(&claims, r->n_claim, sizeof *r->claim);
   r->claim = claims;
@@ -92,16 +92,6 @@ static mm_status add_claim(mm_reproduction *r, const char *env, const char *targ
   claim->tie = tie;
   claim->verdict = verdict_of(gain, tie);
   return MM_OK;
-}
-
-mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
-                                mm_estimate gain, const char *text) {
-  return add_claim(r, env, target, gain, false, text);
-}
-
-mm_status mm_reproduction_claim_tie(mm_reproduction *r, const char *env, const char *target,
-                                    mm_estimate gain, const char *text) {
-  return add_claim(r, env, target, gain, true, text);
 }
 
 static void release_cell(mm_reproduction_cell *cell) {

@@ -104,12 +104,9 @@ mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *m
 mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity quantity);
 mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 
-// A claim of the paper, from an estimate of what should be positive; and one that
-// nothing is won or lost.
+// A claim of the paper, from an estimate of what should be positive, or 0 for a tie.
 mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
-                                mm_estimate gain, const char *text);
-mm_status mm_reproduction_claim_tie(mm_reproduction *r, const char *env, const char *target,
-                                    mm_estimate gain, const char *text);
+                                mm_estimate gain, bool tie, const char *text);
 
 const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const char *env,
                                                  const char *map, const char *target);

@@ -20,6 +20,7 @@
 #include "show/figure/transfer_figure.h"
 #include "show/plot/gnuplot.h"
 #include "study/jobs/plan.h"
+#include "study/stats/controls.h"
 #include "study/transfer/transfer_files.h"
 #include "study/transfer/transfer_plan.h"
 
@@ -90,9 +91,7 @@ static const option options[] = {
 // Rows and columns
 
 // The scale of a potential acts like eta: these two with the best of it.
-enum { TUNED = 2 };
-static const char *const tuned_names[TUNED] = { "negentropy", "l2" };
-static const char *const tuned_labels[TUNED] = { "negentropy:tuned-eta", "l2:tuned-eta" };
+enum { TUNED = MM_CONTROLS - MM_CONTROL_TUNED };
 
 typedef struct plan {
   name_list maps, envs;
@@ -146,8 +145,9 @@ static void add_controls(plan *p, const char *which) {
   if (strcmp(which, "none") == 0) return;
   name_list_add(&p->maps, "negentropy");
   name_list_add(&p->maps, "l2");
-  if (family == MM_MAP_PIECEWISE) name_list_add(&p->maps, "random:0");
-  if (family == MM_MAP_NEURAL) name_list_add(&p->maps, "random-neural:0");
+  char name[MM_CONTROL_MAP_SIZE];
+  if (family != MM_MAP_KINDS)
+    name_list_add(&p->maps, mm_control_map(mm_control_names[MM_CONTROL_RANDOM], family, 0, name));
   if (strcmp(which, "full") != 0) return;
   name_list_add(&p->maps, "tsallis:0.5");
   name_list_add(&p->maps, "tsallis:1.5");
@@ -172,12 +172,12 @@ static int plan_maps(const transfer_args *args, plan *p) {
                                    .label = p->map_label[i],
                                    .control = i >= p->n_asked };
   for (size_t i = 0; p->n_tuned == TUNED && i < TUNED && code == EXIT_DONE; i++) {
-    code = map_argument_open(tuned_names[i], &p->tuned_map[i]);
-    p->row[p->maps.n + i] = (mm_transfer_map){ .map = p->tuned_map[i],
-                                               .name = tuned_labels[i],
-                                               .label = tuned_labels[i],
-                                               .control = true,
-                                               .tuned = true };
+    const char *label = mm_control_names[MM_CONTROL_TUNED + i];
+    char name[MM_CONTROL_MAP_SIZE];
+    code = map_argument_open(mm_control_map(label, MM_MAP_KINDS, 0, name), &p->tuned_map[i]);
+    p->row[p->maps.n + i] = (mm_transfer_map){
+      .map = p->tuned_map[i], .name = label, .label = label, .control = true, .tuned = true
+    };
   }
   return code;
 }

@@ -29,13 +29,12 @@ static mm_status open_controls(mm_learn *l, const mm_learn_start *start) {
   size_t n = (size_t)l->plan.settings.search.n;
   const double *z = start->z;
   double *own = NULL;
-  MM_TRY(mm_map_open("negentropy", &map[MM_CONTROL_NEGENTROPY]));
-  MM_TRY(mm_map_open("l2", &map[MM_CONTROL_L2]));
   l->n_control = l->plan.settings.search.controls ? MM_LEARN_CONTROLS : MM_CONTROL_TUNED;
-  for (int c = MM_CONTROL_TUNED; c < l->n_control; c++)
-    MM_TRY(mm_map_open(mm_control_names[c - MM_CONTROL_TUNED], &map[c]));
-  MM_TRY(mm_map_open(l->kind == MM_MAP_NEURAL ? "random-neural:0" : "random:0",
-                     &map[MM_CONTROL_RANDOM]));
+  for (int c = 0; c < l->n_control; c++) {
+    char name[MM_CONTROL_MAP_SIZE];
+    if (c == MM_CONTROL_INITIAL) continue; // where the search begins, see below
+    MM_TRY(mm_map_open(mm_control_map(mm_control_names[c], l->kind, (double)n, name), &map[c]));
+  }
   if (!z) {
     own = mm_alloc_array(mm_map_search_size(l->kind, n), sizeof *own);
     if (!own) return MM_FAIL(MM_ERR_MEMORY, "no memory for a search");

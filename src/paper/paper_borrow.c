@@ -3,43 +3,38 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "paper/paper.h"
-#include "paper/reproduce_internal.h"
-
-static bool exists(const char *path) {
-  struct stat about;
-  return stat(path, &about) == 0;
-}
+#include "paper/paper_internal.h"
+#include "paper/published.h"
 
 // ---------------------------------------------------------------------------------------------
 // Before anything is made
 
-static mm_status read_lender(const char *folder, mm_reproduce_plan *plan) {
+static mm_status read_lender(const char *folder, mm_paper_plan *plan) {
   char source[MM_PLAN_NAME_SIZE + 32];
   mm_run *run;
   MM_TRY(mm_run_open(folder, MM_RUN_READ, &run));
   snprintf(source, sizeof source, "%s/run.db: config", folder);
-  mm_status status = mm_reproduce_plan_read(mm_run_config(run), source, plan);
+  mm_status status = mm_paper_plan_read(mm_run_config(run), source, plan);
   mm_run_close(run);
   return status;
 }
 
-static bool has_maps(const mm_reproduce_plan *plan, const char *folder) {
+static bool has_maps(const mm_paper_plan *plan, const char *folder) {
   const char *target[2];
-  char path[MM_REPRODUCE_PATH];
-  for (size_t t = mm_reproduce_targets(plan, target); t-- > 0;)
-    for (size_t e = 0; e < MM_PAPER_ENVS; e++) {
-      snprintf(path, sizeof path, "%s/learn-%s-%s/best.json", folder, mm_paper_envs[e], target[t]);
-      if (exists(path)) return true;
+  char path[MM_PAPER_PATH];
+  for (size_t t = mm_paper_targets(plan, target); t-- > 0;)
+    for (size_t e = 0; e < MM_PUBLISHED_ENVS; e++) {
+      snprintf(path, sizeof path, "%s/learn-%s-%s/best.json", folder, mm_published_envs[e],
+               target[t]);
+      if (mm_paper_exists(path)) return true;
     }
   return false;
 }
 
-mm_status mm_reproduce_check_lenders(const mm_reproduce_plan *plan) {
+mm_status mm_paper_check_lenders(const mm_paper_plan *plan) {
   for (size_t i = 0; i < plan->n_from; i++) {
-    mm_reproduce_plan lender;
+    mm_paper_plan lender;
     const char *folder = plan->from[i];
     MM_TRY(read_lender(folder, &lender));
     // sizes of one scale are not to stand for those of another
@@ -106,7 +101,7 @@ static double number_of(const cJSON *object, const char *key) {
 }
 
 // What the card says of the search, and whether it was one as this reproduction would make it.
-static mm_status note_card(mm_reproduce *r, const char *name, const mm_settings *settings,
+static mm_status note_card(mm_paper *r, const char *name, const mm_settings *settings,
                            const cJSON *card) {
   const cJSON *search = cJSON_GetObjectItemCaseSensitive(card, "search");
   char other[96] = "";
@@ -125,7 +120,7 @@ static mm_status note_card(mm_reproduce *r, const char *name, const mm_settings 
       differs ? ", .." : "");
 }
 
-static mm_status note_map(mm_reproduce *r, const char *name, const mm_settings *settings,
+static mm_status note_map(mm_paper *r, const char *name, const mm_settings *settings,
                           const mm_map *map) {
   const char *meta = mm_map_meta(map);
   cJSON *card = NULL;
@@ -143,29 +138,29 @@ static mm_status note_map(mm_reproduce *r, const char *name, const mm_settings *
 }
 
 // The lender's map into *out and a copy of it here; NULL where no lender has one.
-static mm_status copy_map(const mm_reproduce *r, const char *name, const char *own, mm_map **out) {
-  char other[MM_REPRODUCE_PATH];
+static mm_status copy_map(const mm_paper *r, const char *name, const char *own, mm_map **out) {
+  char other[MM_PAPER_PATH];
   for (size_t i = 0; i < r->plan.n_from; i++) {
     // learning for hours what was to be had there would be a surprise
-    if (!exists(r->plan.from[i]))
+    if (!mm_paper_exists(r->plan.from[i]))
       return MM_FAIL(MM_ERR_INPUT, "maps from '%s': there is no such folder (any more)",
                      r->plan.from[i]);
     snprintf(other, sizeof other, "%s/%s/best.json", r->plan.from[i], name);
-    if (!exists(other)) continue;
+    if (!mm_paper_exists(other)) continue;
     MM_TRY(mm_map_load(other, out));
     return mm_map_save(*out, NULL, own);
   }
   return MM_OK;
 }
 
-mm_status mm_reproduce_borrow(mm_reproduce *r, const char *name, const mm_settings *settings,
-                              mm_map **out) {
-  char own[MM_REPRODUCE_PATH], file[160];
+mm_status mm_paper_borrow(mm_paper *r, const char *name, const mm_settings *settings,
+                          mm_map **out) {
+  char own[MM_PAPER_PATH], file[160];
   *out = NULL;
   if (r->plan.n_from == 0) return MM_OK;
   snprintf(file, sizeof file, "%s.json", name);
-  mm_reproduce_path(r, file, own);
-  mm_status status = exists(own) ? mm_map_load(own, out) : copy_map(r, name, own, out);
+  mm_paper_path(r, file, own);
+  mm_status status = mm_paper_exists(own) ? mm_map_load(own, out) : copy_map(r, name, own, out);
   if (status == MM_OK && *out) status = note_map(r, name, settings, *out);
   if (status == MM_OK) return MM_OK;
   mm_map_destroy(*out);
