@@ -445,9 +445,9 @@ static void test_laptop_preset(void **state) {
   mm_settings ours, theirs = mm_settings_default(MM_ALGO_GAUSSIAN);
   assert_ok(mm_preset_apply(MM_TEST_DATA "/../presets/mujoco-laptop.yaml", &theirs));
   assert_ok(mm_paper_settings(&plan, "Ant", "", &ours));
-  assert_true(mm_paper_same_settings(&ours, &theirs, true));
+  assert_true(mm_paper_same_settings(&ours, &theirs, true, NULL));
   theirs.search.es_lr = 0.2;
-  assert_false(mm_paper_same_settings(&ours, &theirs, true));
+  assert_false(mm_paper_same_settings(&ours, &theirs, true, NULL));
 }
 
 // On bodies the learned map is above the negative entropy, and a ratio is told where there is one.

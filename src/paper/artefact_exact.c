@@ -113,7 +113,7 @@ static mm_status read_batch(const figure *f, const mm_run_batch *row, bool tuned
   cJSON_Delete(tree);
   if (status != MM_OK) return status;
   if (tuned) *mm_settings_eta(&expected) = *mm_settings_eta(&stored);
-  if (!mm_paper_same_settings(&stored, &expected, false)) return fail_batch(f, row);
+  if (!mm_paper_same_settings(&stored, &expected, false, NULL)) return fail_batch(f, row);
   *settings = expected;
   return MM_OK;
 }

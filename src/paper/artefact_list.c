@@ -49,48 +49,46 @@ static const char *const transfer_rows[] = {
 // ---------------------------------------------------------------------------------------------
 // Claims
 
+#define FINAL MM_QUANTITY_FINAL
+#define ERROR MM_QUANTITY_ERROR
+#define DISTANCE MM_QUANTITY_DISTANCE
+#define DROPS MM_QUANTITY_DROPS
+#define EARLY MM_QUANTITY_EARLY
+#define ABOVE MM_CLAIM_ABOVE
+
 static const mm_claim_spec grid_claims[] = {
-  { "final value: learned > l2", MM_QUANTITY_FINAL, "learned", "l2", MM_CLAIM_ABOVE, 0 },
-  { "final value: l2 > negentropy", MM_QUANTITY_FINAL, "l2", "negentropy", MM_CLAIM_ABOVE, 0 },
-  { "estimation error: learned > l2", MM_QUANTITY_ERROR, "learned", "l2", MM_CLAIM_ABOVE, 0 },
-  { "estimation error: l2 > negentropy", MM_QUANTITY_ERROR, "l2", "negentropy", MM_CLAIM_ABOVE, 0 },
-  { "early policy distance: learned < l2", MM_QUANTITY_DISTANCE, "l2", "learned", MM_CLAIM_ABOVE,
-    0 },
-  { "early policy distance: learned < negentropy", MM_QUANTITY_DISTANCE, "negentropy", "learned",
-    MM_CLAIM_ABOVE, 0 },
-  { "drops in value: learned fewer than l2", MM_QUANTITY_DROPS, "l2", "learned", MM_CLAIM_ABOVE,
-    0 },
-  { "drops in value: learned fewer than negentropy", MM_QUANTITY_DROPS, "negentropy", "learned",
-    MM_CLAIM_ABOVE, 0 },
-  { "more than half of the gain within 50,000 steps (learned)", MM_QUANTITY_EARLY, "learned", NULL,
-    MM_CLAIM_ABOVE, 0 },
+  { "final value: learned > l2", FINAL, "learned", "l2", ABOVE, 0 },
+  { "final value: l2 > negentropy", FINAL, "l2", "negentropy", ABOVE, 0 },
+  { "estimation error: learned > l2", ERROR, "learned", "l2", ABOVE, 0 },
+  { "estimation error: l2 > negentropy", ERROR, "l2", "negentropy", ABOVE, 0 },
+  { "early policy distance: learned < l2", DISTANCE, "l2", "learned", ABOVE, 0 },
+  { "early policy distance: learned < negentropy", DISTANCE, "negentropy", "learned", ABOVE, 0 },
+  { "drops in value: learned fewer than l2", DROPS, "l2", "learned", ABOVE, 0 },
+  { "drops in value: learned fewer than negentropy", DROPS, "negentropy", "learned", ABOVE, 0 },
+  { "more than half of the gain within 50,000 steps (learned)", EARLY, "learned", NULL, ABOVE, 0 },
 };
 
 // Bits of mm_published_envs.
-enum { ACROBOT = 1, CARTPOLE = 2, ASTERIX = 4, FREEWAY = 8, SPACE_INVADERS = 16 };
+enum { ACROBOT = 1, CARTPOLE = 2, ASTERIX = 4, FREEWAY = 8, INVADERS = 16 };
 
 static const mm_claim_spec ampo_claims[] = {
-  { "final value: learned > negentropy", MM_QUANTITY_FINAL, "learned", "negentropy", MM_CLAIM_ABOVE,
-    0 },
-  { "final value: learned ties with l2", MM_QUANTITY_FINAL, "learned", "l2", MM_CLAIM_TIE,
-    ACROBOT },
-  { "final value: learned > l2", MM_QUANTITY_FINAL, "learned", "l2", MM_CLAIM_ABOVE,
-    CARTPOLE | ASTERIX | FREEWAY | SPACE_INVADERS },
+  { "final value: learned > negentropy", FINAL, "learned", "negentropy", ABOVE, 0 },
+  { "final value: learned ties with l2", FINAL, "learned", "l2", MM_CLAIM_TIE, ACROBOT },
+  { "final value: learned > l2", FINAL, "learned", "l2", ABOVE,
+    CARTPOLE | ASTERIX | FREEWAY | INVADERS },
   // that the learned map is above it is said already
-  { "negentropy levels off lower: final value of l2 > negentropy", MM_QUANTITY_FINAL, "l2",
-    "negentropy", MM_CLAIM_ABOVE, ACROBOT | ASTERIX | SPACE_INVADERS },
-  { "final value: learned more than twice negentropy", MM_QUANTITY_FINAL, "learned", "negentropy",
-    MM_CLAIM_TWICE, ASTERIX | SPACE_INVADERS },
+  { "negentropy levels off lower: final value of l2 > negentropy", FINAL, "l2", "negentropy", ABOVE,
+    ACROBOT | ASTERIX | INVADERS },
+  { "final value: learned more than twice negentropy", FINAL, "learned", "negentropy",
+    MM_CLAIM_TWICE, ASTERIX | INVADERS },
 };
 
 static const mm_claim_spec transfer_claims[] = {
-  { "the map learned here is above negentropy", MM_QUANTITY_FINAL, "learned", "negentropy",
-    MM_CLAIM_ABOVE, 0 },
+  { "the map learned here is above negentropy", FINAL, "learned", "negentropy", ABOVE, 0 },
 };
 
 static const mm_claim_spec mujoco_claims[] = {
-  { "final return: learned > negentropy", MM_QUANTITY_FINAL, "learned", "negentropy",
-    MM_CLAIM_ABOVE, 0 },
+  { "final return: learned > negentropy", FINAL, "learned", "negentropy", ABOVE, 0 },
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -104,17 +102,26 @@ static const mm_reproduction_row grid_curves[] = {
 static const mm_reproduction_row ampo_curves[] = { { "value", "performance", false } };
 static const mm_reproduction_row mujoco_curves[] = { { "value", "return", false } };
 
-#define AMPO_FIGURE(which, suite, first, count)                                                    \
-  {                                                                                                \
-    .name = which, .suites = 1u << (suite), .env = mm_published_envs + (first), .n_env = (count),  \
-    .row = rows, .n_row = COUNT(rows), .n_paper = 3, .targets = true, .policies = true,            \
-    .claim = ampo_claims, .n_claim = COUNT(ampo_claims),                                           \
-    .note = { "the paper's curves come from the authors' code, which applies eta twice "           \
-              "(target=code); target=paper is its equation. The paper's numbers are those of its " \
-              "transfer table" },                                                                  \
-    .annotate = mm_artefact_note_zeros, .heading = "AMPO", .curve = ampo_curves, .n_curve = 1,     \
-    .draw = mm_artefact_draw_curves                                                                \
-  }
+static const char *const grid_notes[] = {
+  "the paper's figure gives no numbers and does not name its five configurations: the first five "
+  "are our choice, the last nine are those left over; GridWorld-all are its random tasks",
+  "every run has an instance of its own, the same ones and the same random numbers for every map; "
+  "values are exact, errors over all reachable states and actions"
+};
+static const char *const ampo_notes[] = {
+  "the paper's curves come from the authors' code, which applies eta twice (target=code); "
+  "target=paper is its equation. The paper's numbers are those of its transfer table"
+};
+static const char *const transfer_notes[] = {
+  "the paper's table comes from the authors' code: compare with target=code; target=paper is its "
+  "equation"
+};
+
+#define LIST(field, array) .field = array, .n_##field = COUNT(array)
+#define AMPO_FIGURE                                                                                \
+  LIST(row, rows), .n_paper = 3, .targets = true, .policies = true, LIST(claim, ampo_claims),      \
+                   LIST(note, ampo_notes), .annotate = mm_artefact_note_zeros, .heading = "AMPO",  \
+                   LIST(curve, ampo_curves), .draw = mm_artefact_draw_curves
 
 const mm_artefact_spec mm_artefact_specs[MM_ARTEFACTS] = {
   [MM_ARTEFACT_PHI] = { .name = "phi",
@@ -123,63 +130,51 @@ const mm_artefact_spec mm_artefact_specs[MM_ARTEFACTS] = {
                         .draw = draw_phi },
   [MM_ARTEFACT_GRIDWORLD] = { .name = "gridworld",
                               .suites = 1u << MM_SUITE_GRIDWORLD,
-                              .env = grid_envs,
+                              LIST(env, grid_envs),
                               .title = grid_titles,
-                              .n_env = COUNT(grid_envs),
-                              .more_env = more_grid_envs,
-                              .n_more = COUNT(more_grid_envs),
-                              .row = rows,
-                              .n_row = COUNT(rows),
+                              LIST(more_env, more_grid_envs),
+                              LIST(row, rows),
                               .n_paper = 3,
                               .learn_env = "GridWorld-all",
                               .settings = "GridWorld",
                               .exact = true,
-                              .claim = grid_claims,
-                              .n_claim = COUNT(grid_claims),
-                              .note = { "the paper's figure gives no numbers and does not name its "
-                                        "five configurations: "
-                                        "the first five are our choice, the last nine are those "
-                                        "left over; GridWorld-all "
-                                        "are its random tasks",
-                                        "every run has an instance of its own, the same ones and "
-                                        "the same random numbers "
-                                        "for every map; values are exact, errors over all "
-                                        "reachable states and actions" },
+                              LIST(claim, grid_claims),
+                              LIST(note, grid_notes),
                               .heading = "Tabular PMD on Grid-World",
-                              .curve = grid_curves,
-                              .n_curve = COUNT(grid_curves),
+                              LIST(curve, grid_curves),
                               .draw = mm_artefact_draw_curves },
-  [MM_ARTEFACT_CONTROL] = AMPO_FIGURE("control", MM_SUITE_CONTROL, 0, 2),
-  [MM_ARTEFACT_MINATAR] = AMPO_FIGURE("minatar", MM_SUITE_MINATAR, 2, 3),
+  [MM_ARTEFACT_CONTROL] = { .name = "control",
+                            .suites = 1u << MM_SUITE_CONTROL,
+                            .env = mm_published_envs,
+                            .n_env = 2,
+                            AMPO_FIGURE },
+  [MM_ARTEFACT_MINATAR] = { .name = "minatar",
+                            .suites = 1u << MM_SUITE_MINATAR,
+                            .env = mm_published_envs + 2,
+                            .n_env = 3,
+                            AMPO_FIGURE },
   [MM_ARTEFACT_TRANSFER] = { .name = "transfer",
                              .suites = 1u << MM_SUITE_CONTROL | 1u << MM_SUITE_MINATAR,
                              .env = mm_published_envs,
                              .n_env = MM_PUBLISHED_ENVS,
-                             .row = transfer_rows,
-                             .n_row = COUNT(transfer_rows),
+                             LIST(row, transfer_rows),
                              .n_paper = MM_PUBLISHED_ENVS + 1,
                              .targets = true,
                              .learn_first = true,
-                             .claim = transfer_claims,
-                             .n_claim = COUNT(transfer_claims),
-                             .note = { "the paper's table comes from the authors' code: compare "
-                                       "with target=code; target=paper is its equation" },
+                             LIST(claim, transfer_claims),
+                             LIST(note, transfer_notes),
                              .annotate = note_agreement,
                              .draw = draw_table },
   [MM_ARTEFACT_MUJOCO] = { .name = "mujoco",
                            .suites = 1u << MM_SUITE_MUJOCO,
-                           .env = mujoco_envs,
-                           .n_env = COUNT(mujoco_envs),
-                           .row = mujoco_rows,
-                           .n_row = COUNT(mujoco_rows),
+                           LIST(env, mujoco_envs),
+                           LIST(row, mujoco_rows),
                            .n_paper = 2,
                            .learn_env = "Hopper",
-                           .claim = mujoco_claims,
-                           .n_claim = COUNT(mujoco_claims),
+                           LIST(claim, mujoco_claims),
                            .annotate = note_ratios,
                            .heading = "PMD with Gaussian policies, map learned on Hopper",
-                           .curve = mujoco_curves,
-                           .n_curve = COUNT(mujoco_curves),
+                           LIST(curve, mujoco_curves),
                            .draw = mm_artefact_draw_curves },
   [MM_ARTEFACT_ALL] = { .name = "all", .suites = (1u << MM_SUITES) - 1 },
 };

@@ -94,7 +94,7 @@ static mm_status run_tables(mm_artefact_work *w) {
   for (size_t t = 0; t < w->n_target && !spec->exact; t++)
     for (size_t e = 0; e < spec->n_env; e++)
       MM_TRY(run_table(w, t, spec->env[e], spec->n_row));
-  for (size_t e = 0; e < spec->n_more; e++)
+  for (size_t e = 0; e < spec->n_more_env; e++)
     MM_TRY(run_table(w, 0, spec->more_env[e], spec->n_paper));
   return MM_OK;
 }
@@ -187,7 +187,7 @@ static mm_status annotate(mm_artefact_work *w) {
   mm_paper *r = w->paper;
   mm_settings settings; // all of a suite have the same size
   if (spec->suites == (1u << MM_SUITE_CONTROL | 1u << MM_SUITE_MINATAR)) label_minatar(r);
-  for (int i = 0; i < 2 && spec->note[i]; i++)
+  for (size_t i = 0; i < spec->n_note; i++)
     MM_TRY(mm_reproduction_note(&r->result, "%s", spec->note[i]));
   if (spec->n_env > 0) MM_TRY(mm_paper_settings(&r->plan, spec->env[0], w->target[0], &settings));
   if (spec->suites & 1u << MM_SUITE_MUJOCO) MM_TRY(note_physics(&r->result, &settings));

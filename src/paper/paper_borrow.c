@@ -64,35 +64,13 @@ static mm_status read_card(const cJSON *card, const char *source, mm_settings *o
   return mm_settings_read(search, source, own, own + MM_SEARCH_KEYS, out);
 }
 
-// The first value of `there` that is another one `here`, as "key=value"; both are deleted. False
-// where all are the same.
-static bool find_other(cJSON *there, cJSON *here, char out[96]) {
-  const cJSON *item;
-  bool other = false;
-  cJSON_ArrayForEach(item, there) {
-    const cJSON *same = cJSON_GetObjectItemCaseSensitive(here, item->string);
-    char *one = mm_json_print(item, false), *two = same ? mm_json_print(same, false) : NULL;
-    if (!other && !(one && two && strcmp(one, two) == 0)) {
-      snprintf(out, 96, "%.40s=%.40s", item->string, one ? one : "?");
-      other = true;
-    }
-    mm_free(one);
-    mm_free(two);
-  }
-  cJSON_Delete(there);
-  cJSON_Delete(here);
-  return other;
-}
-
-// Whether a search with other settings than these made the map; what differs first.
-static bool is_other(const cJSON *card, const char *name, const mm_settings *settings,
-                     char out[96]) {
+// Whether a search with these settings made the map; what differs first.
+static bool is_ours(const cJSON *card, const char *name, const mm_settings *settings,
+                    char difference[MM_PAPER_DIFFERENCE]) {
   mm_settings stored = *settings;
-  snprintf(out, 96, "its card does not tell them");
-  if (read_card(card, name, &stored) != MM_OK) return true;
-  out[0] = '\0';
-  return find_other(mm_settings_json(&stored), mm_settings_json(settings), out) ||
-         find_other(mm_search_json(&stored), mm_search_json(settings), out);
+  snprintf(difference, MM_PAPER_DIFFERENCE, "its card does not tell them");
+  return read_card(card, name, &stored) == MM_OK &&
+         mm_paper_same_settings(&stored, settings, true, difference);
 }
 
 static double number_of(const cJSON *object, const char *key) {
@@ -104,9 +82,9 @@ static double number_of(const cJSON *object, const char *key) {
 static mm_status note_card(mm_paper *r, const char *name, const mm_settings *settings,
                            const cJSON *card) {
   const cJSON *search = cJSON_GetObjectItemCaseSensitive(card, "search");
-  char other[96] = "";
+  char other[MM_PAPER_DIFFERENCE];
   double generation = number_of(card, "generation");
-  bool differs = is_other(card, name, settings, other);
+  bool differs = !is_ours(card, name, settings, other);
   if (differs) r->result.foreign_maps = true;
   return mm_reproduction_note(
       &r->result,

@@ -55,8 +55,11 @@ mm_suite mm_paper_suite(const char *env);
 // plan's. `target` "" leaves it.
 mm_status mm_paper_settings(const mm_paper_plan *plan, const char *env, const char *target,
                             mm_settings *out);
-// Whether they are the same in all keys of the algorithm, and of the search as well.
-bool mm_paper_same_settings(const mm_settings *a, const mm_settings *b, bool search);
+// Whether they are the same in all keys of the algorithm, and of the search as well; the first
+// difference as "key=value" of a. `difference` may be NULL.
+enum { MM_PAPER_DIFFERENCE = 96 };
+bool mm_paper_same_settings(const mm_settings *a, const mm_settings *b, bool search,
+                            char difference[MM_PAPER_DIFFERENCE]);
 
 size_t mm_paper_seeds(const mm_paper_plan *plan, mm_suite suite);
 size_t mm_paper_tune_seeds(const mm_paper_plan *plan, mm_suite suite);
@@ -137,9 +140,9 @@ typedef struct mm_artefact_spec {
   const char *name;
   unsigned suites;                       // 1 << mm_suite, or-ed: where it trains
   const char *const *env, *const *title; // [n_env] columns of the figure; no titles: their names
-  const char *const *more_env;           // [n_more] only in the files, with the paper's rows
+  const char *const *more_env;           // [n_more_env] only in the files, with the paper's rows
   const char *const *row; // [n_row] "learned", an environment whose learned map it is, or a control
-  size_t n_env, n_more, n_row, n_paper; // the paper's rows come first, the others are controls
+  size_t n_env, n_more_env, n_row, n_paper; // the paper's rows come first, the others are controls
   const char *learn_env; // where "learned" is searched; NULL: on the environment it trains on
   const char *settings;  // what the settings of all environments are called; NULL: each for itself
   bool targets;          // AMPO: both regression targets
@@ -147,8 +150,8 @@ typedef struct mm_artefact_spec {
   bool exact;            // runs as `theory` makes them (artefact_exact.c), instead of tables
   bool policies;         // potentials and policies of the maps (artefact_policies.c)
   const mm_claim_spec *claim;
-  size_t n_claim;
-  const char *note[2];
+  const char *const *note;
+  size_t n_claim, n_note;
   mm_status (*annotate)(mm_artefact_work *w); // further notes; may be NULL
   // The figure, for each target; its name where it is not the artefact's.
   const char *figure, *heading;

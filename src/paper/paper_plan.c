@@ -189,20 +189,32 @@ void mm_paper_label(const mm_paper_plan *plan, mm_suite suite, char out[MM_REPRO
         snprintf(out + used, size - (size_t)used, ", %s=%s", plan->set[i].key, plan->set[i].value);
 }
 
-// Equal texts of two objects, which are deleted.
-static bool same_objects(cJSON *a, cJSON *b) {
-  char *one = a ? mm_json_print(a, false) : NULL, *two = b ? mm_json_print(b, false) : NULL;
-  bool same = one && two && strcmp(one, two) == 0;
-  mm_free(one);
-  mm_free(two);
+// The first value of `a` that is another one in `b`, as "key=value"; both are deleted.
+static bool find_other(cJSON *a, cJSON *b, char out[MM_PAPER_DIFFERENCE]) {
+  const cJSON *item;
+  bool other = false;
+  cJSON_ArrayForEach(item, a) {
+    const cJSON *same = cJSON_GetObjectItemCaseSensitive(b, item->string);
+    char *one = mm_json_print(item, false), *two = same ? mm_json_print(same, false) : NULL;
+    if (!other && !(one && two && strcmp(one, two) == 0)) {
+      snprintf(out, MM_PAPER_DIFFERENCE, "%.40s=%.40s", item->string, one ? one : "?");
+      other = true;
+    }
+    mm_free(one);
+    mm_free(two);
+  }
   cJSON_Delete(a);
   cJSON_Delete(b);
-  return same;
+  return other;
 }
 
-bool mm_paper_same_settings(const mm_settings *a, const mm_settings *b, bool search) {
-  return a->algo == b->algo && same_objects(mm_settings_json(a), mm_settings_json(b)) &&
-         (!search || same_objects(mm_search_json(a), mm_search_json(b)));
+bool mm_paper_same_settings(const mm_settings *a, const mm_settings *b, bool search,
+                            char difference[MM_PAPER_DIFFERENCE]) {
+  char first[MM_PAPER_DIFFERENCE] = "algorithm";
+  bool same = a->algo == b->algo && !find_other(mm_settings_json(a), mm_settings_json(b), first) &&
+              !(search && find_other(mm_search_json(a), mm_search_json(b), first));
+  if (difference) snprintf(difference, MM_PAPER_DIFFERENCE, "%s", same ? "" : first);
+  return same;
 }
 
 // ---------------------------------------------------------------------------------------------

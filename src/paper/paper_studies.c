@@ -40,7 +40,7 @@ static mm_status resume_search(mm_paper *r, const char *folder, const char *env,
   MM_TRY(mm_learn_resume(folder, 0, &r->search));
   const mm_learn_plan *plan = mm_learn_get_plan(r->search);
   if (plan->n_env == 1 && strcmp(plan->env[0], env) == 0 && plan->init[0] == '\0' &&
-      plan->seed == r->plan.seed && mm_paper_same_settings(&plan->settings, settings, true))
+      plan->seed == r->plan.seed && mm_paper_same_settings(&plan->settings, settings, true, NULL))
     return MM_OK;
   return MM_FAIL(MM_ERR_INPUT,
                  "%s/run.db: not the search of this reproduction: another environment, seed or "
@@ -146,7 +146,7 @@ static bool same_map(const mm_map *a, const mm_map *b) {
 static bool same_table(const mm_transfer_config *a, const mm_transfer_config *b) {
   if (a->n_map != b->n_map || a->n_env != b->n_env || a->seed != b->seed ||
       a->n_seed != b->n_seed || strcmp(a->env[0].name, b->env[0].name) != 0 ||
-      !mm_paper_same_settings(&a->env[0].settings, &b->env[0].settings, false))
+      !mm_paper_same_settings(&a->env[0].settings, &b->env[0].settings, false, NULL))
     return false;
   for (size_t i = 0; i < a->n_map; i++)
     if (strcmp(a->map[i].label, b->map[i].label) != 0 || a->map[i].tuned != b->map[i].tuned ||
