@@ -19,12 +19,13 @@
 
 enum { EARLY_STEPS = 50000, LATE = 10 };
 
-// Curves beside the value. Controls have the policy distance alone: a figure does not show them.
-enum { ERROR, ERROR_SAMPLED, DISTANCE, MEASURES };
+// Curves of a run. Controls have value and policy distance alone: a figure does not show them.
+enum { VALUE, ERROR, ERROR_SAMPLED, DISTANCE, CURVES };
 static const struct {
   const char *name;
   size_t offset; // in mm_theory_step
-} measures[MEASURES] = {
+} curves[CURVES] = {
+  { "value", offsetof(mm_theory_step, value) },
   { "estimation_error", offsetof(mm_theory_step, estimation_error) },
   { "estimation_error_sampled", offsetof(mm_theory_step, estimation_error_sampled) },
   { "update_distance", offsetof(mm_theory_step, update_distance) },
@@ -45,7 +46,7 @@ typedef struct figure {
   uint8_t *stored;       // [n]
   size_t *todo;          // [n_todo] places
   size_t n_todo;
-  double *value, *measure[MEASURES]; // [n][n_step + 1] curves, NaN where there is nothing
+  double *curve[CURVES]; // [n][n_step + 1], NaN where there is nothing
 
   // while they run
   pthread_mutex_t lock; // for the rest, and the database
@@ -56,16 +57,16 @@ typedef struct figure {
   char error[MM_ERROR_SIZE];
 } figure;
 
-static bool is_measured(const figure *f, size_t cell, int what) {
-  return !f->row[cell % f->spec->n_row].control || what == DISTANCE;
-}
-
 static const char *env_of(const figure *f, size_t cell) {
   return f->spec->env[cell / f->spec->n_row];
 }
 
 static const mm_transfer_map *row_of(const figure *f, size_t cell) {
   return &f->row[cell % f->spec->n_row];
+}
+
+static bool is_measured(const figure *f, size_t cell, int what) {
+  return !row_of(f, cell)->control || what == VALUE || what == DISTANCE;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -164,17 +165,12 @@ static mm_status announce_batches(figure *f) {
 // ---------------------------------------------------------------------------------------------
 // The runs
 
-static mm_status put_measures(figure *f, size_t place, const mm_theory *t, double *x) {
-  for (int what = 0; what < MEASURES; what++) {
-    if (!is_measured(f, place / f->n_seed, what)) continue;
-    for (size_t k = 0; k < t->n_step; k++)
-      memcpy(&x[k], (const char *)&t->step[k] + measures[what].offset, sizeof *x);
-    MM_TRY(
-        mm_run_put_measure(f->r->run, (int64_t)place, measures[what].name, f->step, x, t->n_step));
-  }
-  return MM_OK;
+static void copy_curve(const mm_theory *t, int what, double *x) {
+  for (size_t k = 0; k < t->n_step; k++)
+    memcpy(&x[k], (const char *)&t->step[k] + curves[what].offset, sizeof *x);
 }
 
+// x: room for a curve.
 static mm_status put_run(figure *f, size_t place, const mm_theory *t, double *x) {
   mm_run_training row = { .job = (int64_t)place,
                           .seed = f->r->plan.seed + place % f->n_seed,
@@ -184,11 +180,15 @@ static mm_status put_run(figure *f, size_t place, const mm_theory *t, double *x)
                           .optimal = t->v_star,
                           .env_steps = (uint64_t)((double)t->n_step * f->iteration),
                           .points = (int64_t)t->n_step + 1 };
-  for (size_t k = 0; k < t->n_step; k++)
-    x[k] = t->step[k].value;
+  copy_curve(t, VALUE, x);
   x[t->n_step] = t->final_value;
   MM_TRY(mm_run_put_training(f->r->run, &row, f->step, x));
-  return put_measures(f, place, t, x);
+  for (int what = VALUE + 1; what < CURVES; what++) {
+    if (!is_measured(f, place / f->n_seed, what)) continue;
+    copy_curve(t, what, x);
+    MM_TRY(mm_run_put_measure(f->r->run, row.job, curves[what].name, f->step, x, t->n_step));
+  }
+  return MM_OK;
 }
 
 // The lock is held.
@@ -305,34 +305,28 @@ static mm_status list_runs(figure *f) {
   return MM_OK;
 }
 
-static double *curve_at(const figure *f, double *of, size_t place) {
-  return of + place * (f->n_step + 1);
+static double *curve_of(const figure *f, int what, size_t place) {
+  return f->curve[what] + place * (f->n_step + 1);
 }
 
 // A row that is none of the figure's is left out.
-static void put_point(const figure *f, double *of, int64_t job, uint64_t step, double value) {
+static int on_measure(int64_t job, const char *name, uint64_t step, double value, void *user) {
+  const figure *f = user;
   uint64_t t = step / (uint64_t)f->iteration;
-  if ((uint64_t)job < f->n && t <= f->n_step) curve_at(f, of, (size_t)job)[t] = value;
+  for (int what = 0; what < CURVES; what++)
+    if (strcmp(name, curves[what].name) == 0 && (uint64_t)job < f->n && t <= f->n_step)
+      curve_of(f, what, (size_t)job)[t] = value;
+  return 0;
 }
 
 static int on_point(int64_t job, uint64_t step, double value, void *user) {
-  const figure *f = user;
-  put_point(f, f->value, job, step, value);
-  return 0;
-}
-
-static int on_measure(int64_t job, const char *name, uint64_t step, double value, void *user) {
-  const figure *f = user;
-  for (int what = 0; what < MEASURES; what++)
-    if (strcmp(name, measures[what].name) == 0) put_point(f, f->measure[what], job, step, value);
-  return 0;
+  return on_measure(job, curves[VALUE].name, step, value, user);
 }
 
 static mm_status read_curves(figure *f) {
-  double **curves[] = { &f->value, &f->measure[0], &f->measure[1], &f->measure[2] };
   size_t points = f->n * (f->n_step + 1);
-  for (int i = 0; i <= MEASURES; i++) {
-    double *curve = *curves[i] = mm_alloc_array(points, sizeof *curve);
+  for (int what = 0; what < CURVES; what++) {
+    double *curve = f->curve[what] = mm_alloc_array(points, sizeof *curve);
     if (!curve) return MM_FAIL(MM_ERR_MEMORY, "no memory for the curves of %zu runs", f->n);
     for (size_t k = 0; k < points; k++)
       curve[k] = NAN;
@@ -342,27 +336,29 @@ static mm_status read_curves(figure *f) {
   MM_TRY(mm_run_each_measure(f->r->run, on_measure, f));
   // a run that broke down keeps the value it had
   for (size_t k = 0; k < points; k++)
-    if (isnan(f->value[k])) f->value[k] = f->run[k / (f->n_step + 1)].final_value;
+    if (isnan(f->curve[VALUE][k])) f->curve[VALUE][k] = f->run[k / (f->n_step + 1)].final_value;
   return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
 // From curves to cells
 
-// Mean and standard error over the seeds at every iteration; x: room for the seeds.
-static mm_status add_curve(const figure *f, double *of, const char *name, size_t cell_place,
-                           size_t n_point, double *x, mm_reproduction_cell *cell) {
+// Mean and standard error over the seeds at every iteration; the value has one more, the last. x:
+// room for the seeds.
+static mm_status add_curve(const figure *f, int what, size_t cell_place, double *x,
+                           mm_reproduction_cell *cell) {
+  size_t n_point = f->n_step + (what == VALUE);
   mm_curve_point *point = mm_alloc_array(n_point, sizeof *point);
   if (!point) return MM_FAIL(MM_ERR_MEMORY, "no memory for a curve");
   for (size_t t = 0; t < n_point; t++) {
     size_t n = 0;
     for (size_t i = 0; i < f->n_seed; i++) {
-      double y = curve_at(f, of, cell_place * f->n_seed + i)[t];
+      double y = curve_of(f, what, cell_place * f->n_seed + i)[t];
       if (!isnan(y)) x[n++] = y;
     }
     point[t] = (mm_curve_point){ f->step[t], mm_estimate_of(x, n) };
   }
-  cell->curve[cell->n_curve++] = (mm_reproduction_curve){ name, point, n_point };
+  cell->curve[cell->n_curve++] = (mm_reproduction_curve){ curves[what].name, point, n_point };
   return MM_OK;
 }
 
@@ -386,7 +382,7 @@ size_t mm_artefact_early(double steps_per_iteration, size_t iterations) {
 static void measure_run(const figure *f, size_t place, size_t i, mm_reproduction_cell *cell) {
   const size_t T = f->n_step, early = mm_artefact_early(f->iteration, T),
                late = T < LATE ? T : LATE;
-  const double *v = curve_at(f, f->value, place);
+  const double *v = curve_of(f, VALUE, place);
   // the range is the task's, the same for every map; where every policy is optimal it is nothing
   // but rounding, of either sign
   double range = fmax(f->run[place].optimal_value - v[0], 0), drops = 0;
@@ -396,9 +392,9 @@ static void measure_run(const figure *f, size_t place, size_t i, mm_reproduction
   cell->run[MM_QUANTITY_LATE][i] = mean_of(v, T + 1 - late, T + 1);
   cell->run[MM_QUANTITY_DROPS][i] = drops;
   cell->run[MM_QUANTITY_EARLY][i] = early > 0 ? v[early] - v[0] - (v[T] - v[0]) / 2 : NAN;
-  cell->run[MM_QUANTITY_DISTANCE][i] = mean_of(curve_at(f, f->measure[DISTANCE], place), 0, early);
+  cell->run[MM_QUANTITY_DISTANCE][i] = mean_of(curve_of(f, DISTANCE, place), 0, early);
   if (cell->run[MM_QUANTITY_ERROR])
-    cell->run[MM_QUANTITY_ERROR][i] = mean_of(curve_at(f, f->measure[ERROR], place), 0, T);
+    cell->run[MM_QUANTITY_ERROR][i] = mean_of(curve_of(f, ERROR, place), 0, T);
 }
 
 static mm_status fill_cell(figure *f, size_t place, double *x) {
@@ -419,10 +415,8 @@ static mm_status fill_cell(figure *f, size_t place, double *x) {
     result->result_steps += run->env_steps;
     cell->optimal += run->optimal_value / (double)f->n_seed;
   }
-  MM_TRY(add_curve(f, f->value, "value", place, f->n_step + 1, x, cell));
-  for (int what = 0; what < MEASURES; what++)
-    if (is_measured(f, place, what))
-      MM_TRY(add_curve(f, f->measure[what], measures[what].name, place, f->n_step, x, cell));
+  for (int what = 0; what < CURVES; what++)
+    if (is_measured(f, place, what)) MM_TRY(add_curve(f, what, place, x, cell));
   return MM_OK;
 }
 
@@ -475,9 +469,8 @@ mm_status mm_artefact_exact(mm_artefact_work *w) {
   mm_free(f->run);
   mm_free(f->stored);
   mm_free(f->todo);
-  mm_free(f->value);
-  for (int what = 0; what < MEASURES; what++)
-    mm_free(f->measure[what]);
+  for (int what = 0; what < CURVES; what++)
+    mm_free(f->curve[what]);
   mm_free(f);
   return status;
 }

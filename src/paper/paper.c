@@ -12,13 +12,6 @@
 // ---------------------------------------------------------------------------------------------
 // Opening
 
-static mm_status take(mm_paper **out) {
-  *out = mm_alloc(sizeof **out);
-  if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for a reproduction");
-  memset(*out, 0, sizeof **out);
-  return MM_OK;
-}
-
 void mm_paper_close(mm_paper *r) {
   if (!r) return;
   mm_reproduction_release(&r->result);
@@ -63,26 +56,17 @@ static mm_status check_length(const char *folder, mm_artefact_id artefact) {
                  folder, (int)(MM_PLAN_NAME_SIZE - sizeof "/control"));
 }
 
-mm_status mm_paper_create(const char *folder, const mm_paper_plan *plan, mm_paper **out) {
+static mm_status create(mm_paper *r, const char *folder, const mm_paper_plan *plan) {
   char *config;
-  mm_paper *r;
-  *out = NULL;
   MM_TRY(mm_paper_plan_check(plan));
   MM_TRY(mm_paper_check_lenders(plan));
   MM_TRY(check_length(folder, plan->artefact));
   MM_TRY(check_empty(folder));
   MM_TRY(mm_paper_rehearse(plan));
   MM_TRY(mm_paper_plan_write(plan, &config));
-  mm_status status = take(&r);
-  if (status == MM_OK) {
-    r->plan = *plan;
-    status = mm_run_create(folder, "reproduce", config, &r->run);
-  }
+  r->plan = *plan;
+  mm_status status = mm_run_create(folder, "reproduce", config, &r->run);
   mm_free(config);
-  if (status == MM_OK)
-    *out = r;
-  else
-    mm_paper_close(r);
   return status;
 }
 
@@ -96,16 +80,26 @@ static mm_status resume(mm_paper *r, const char *folder) {
   return mm_paper_rehearse(&r->plan);
 }
 
-mm_status mm_paper_resume(const char *folder, mm_paper **out) {
-  mm_paper *r;
+// Without a plan: the one that is there.
+static mm_status open_paper(const char *folder, const mm_paper_plan *plan, mm_paper **out) {
+  mm_paper *r = mm_alloc(sizeof *r);
   *out = NULL;
-  MM_TRY(take(&r));
-  mm_status status = resume(r, folder);
+  if (!r) return MM_FAIL(MM_ERR_MEMORY, "no memory for a reproduction");
+  memset(r, 0, sizeof *r);
+  mm_status status = plan ? create(r, folder, plan) : resume(r, folder);
   if (status == MM_OK)
     *out = r;
   else
     mm_paper_close(r);
   return status;
+}
+
+mm_status mm_paper_create(const char *folder, const mm_paper_plan *plan, mm_paper **out) {
+  return open_paper(folder, plan, out);
+}
+
+mm_status mm_paper_resume(const char *folder, mm_paper **out) {
+  return open_paper(folder, NULL, out);
 }
 
 const mm_paper_plan *mm_paper_get_plan(const mm_paper *r) {

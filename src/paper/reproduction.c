@@ -18,14 +18,17 @@ const char *mm_quantity_name(mm_quantity quantity) {
 // ---------------------------------------------------------------------------------------------
 // Collecting
 
-// A longer copy of an array of `n` entries, one of them new; the old one stays on failure.
-static mm_status grow(void **array, size_t n, size_t size) {
+// A longer copy of an array of `n` entries, with room for one more; NULL leaves the old one.
+static void *grow(void *array, size_t n, size_t size) {
   void *more = mm_alloc_array(n + 1, size);
-  if (!more) return MM_FAIL(MM_ERR_MEMORY, "no memory for the numbers of a reproduction");
-  if (n > 0) memcpy(more, *array, n * size);
-  mm_free(*array);
-  *array = more;
-  return MM_OK;
+  if (!more) return NULL;
+  if (n > 0) memcpy(more, array, n * size);
+  mm_free(array);
+  return more;
+}
+
+static mm_status no_memory(void) {
+  return MM_FAIL(MM_ERR_MEMORY, "no memory for the numbers of a reproduction");
 }
 
 mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity quantity) {
@@ -40,12 +43,10 @@ mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity q
 
 mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *map,
                               const char *target, size_t n_seed, mm_reproduction_cell **out) {
-  void *cells = r->cell;
-  *out = NULL;
-  mm_status status = grow(&cells, r->n_cell, sizeof *r->cell);
-  r->cell = cells;
-  if (status != MM_OK) return status;
-  mm_reproduction_cell *cell = &r->cell[r->n_cell++];
+  mm_reproduction_cell *cell = *out = grow(r->cell, r->n_cell, sizeof *cell);
+  if (!cell) return no_memory();
+  r->cell = cell;
+  cell += r->n_cell++;
   memset(cell, 0, sizeof *cell);
   snprintf(cell->env, sizeof cell->env, "%s", env);
   snprintf(cell->map, sizeof cell->map, "%s", map);
@@ -60,10 +61,9 @@ mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *m
 }
 
 mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) {
-  void *notes = r->note;
-  mm_status status = grow(&notes, r->n_note, sizeof *r->note);
+  void *notes = grow(r->note, r->n_note, sizeof *r->note);
+  if (!notes) return no_memory();
   r->note = notes;
-  if (status != MM_OK) return status;
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(r->note[r->n_note++], sizeof *r->note, format, arguments);
@@ -80,17 +80,10 @@ static int verdict_of(mm_estimate gain, bool tie) {
 
 mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
                                 mm_estimate gain, bool tie, const char *text) {
-  void *claims = r->claim;
-  mm_status status = grow(&claims, r->n_claim, sizeof *r->claim);
-  r->claim = claims;
-  if (status != MM_OK) return status;
-  mm_claim *claim = &r->claim[r->n_claim++];
-  snprintf(claim->env, sizeof claim->env, "%s", env);
-  snprintf(claim->target, sizeof claim->target, "%s", target);
-  snprintf(claim->text, sizeof claim->text, "%s", text);
-  claim->gain = gain;
-  claim->tie = tie;
-  claim->verdict = verdict_of(gain, tie);
+  mm_claim *claim = grow(r->claim, r->n_claim, sizeof *claim);
+  if (!claim) return no_memory();
+  r->claim = claim;
+  claim[r->n_claim++] = (mm_claim){ env, target, text, gain, tie, verdict_of(gain, tie) };
   return MM_OK;
 }
 

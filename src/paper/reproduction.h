@@ -57,9 +57,9 @@ typedef struct mm_reproduction_cell {
 enum { MM_CLAIM_RUNS = 8 };
 
 typedef struct mm_claim {
-  char env[64], target[8];         // where
-  char text[MM_REPRODUCTION_TEXT]; // the paper's
-  mm_estimate gain;                // what should be positive, or 0 for a tie, as we find it
+  const char *env, *target; // where
+  const char *text;         // the paper's
+  mm_estimate gain;         // what should be positive, or 0 for a tie, as we find it
   bool tie;
   // 1 holds, -1 does not hold, 0 undecided. What should be positive: its 95 % interval is above or
   // below 0, else undecided. A tie holds where the interval includes 0.
@@ -104,7 +104,8 @@ mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *m
 mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity quantity);
 mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 
-// A claim of the paper, from an estimate of what should be positive, or 0 for a tie.
+// A claim of the paper, from an estimate of what should be positive, or 0 for a tie. The texts must
+// outlive the result.
 mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
                                 mm_estimate gain, bool tie, const char *text);
 

@@ -185,20 +185,20 @@ static int resume(const reproduce_args *args, mm_paper **out) {
 // ---------------------------------------------------------------------------------------------
 // Running
 
-typedef struct desk {
+typedef struct display {
   char stage[160]; // whose bar is shown
   bool shown;
   cJSON *parts; // of --json
-} desk;
+} display;
 
-static void end_bar(desk *d) {
+static void end_bar(display *d) {
   if (d->shown) progress_end();
   d->shown = false;
 }
 
 static void show_progress(const char *stage, double done, double total, const char *unit,
                           void *user) {
-  desk *d = user;
+  display *d = user;
   interrupt_check_time();
   if (!d->shown || strcmp(d->stage, stage) != 0) {
     end_bar(d);
@@ -216,7 +216,7 @@ static void show_warning(const char *sentence, void *user) {
 }
 
 static void show_result(const mm_reproduction *result, void *user) {
-  desk *d = user;
+  display *d = user;
   end_bar(d);
   if (d->parts != NULL)
     cJSON_AddItemToArray(d->parts, mm_reproduction_json(result));
@@ -248,7 +248,7 @@ static int show_stopped(const mm_paper *r, cJSON *parts) {
   return output_json(root, EXIT_DONE);
 }
 
-static int finish(const reproduce_args *args, mm_paper *r, mm_status status, desk *d) {
+static int finish(const reproduce_args *args, mm_paper *r, mm_status status, display *d) {
   const char *folder = mm_paper_folder(r);
   bool interrupted = status == MM_ERR_INTERRUPTED, timed_out = interrupted && interrupt_timed_out();
   char error[MM_ERROR_SIZE];
@@ -286,7 +286,7 @@ static int run(void *raw) {
     mm_paper_close(r);
     return code;
   }
-  desk d = { .parts = args->settings.common.json ? cJSON_CreateArray() : NULL };
+  display d = { .parts = args->settings.common.json ? cJSON_CreateArray() : NULL };
   mm_paper_job job = { .place = args->on.place,
                        .threads = (int)args->on.threads,
                        .job_timeout = args->on.job_timeout,
