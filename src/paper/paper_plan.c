@@ -192,7 +192,7 @@ void mm_paper_label(const mm_paper_plan *plan, mm_suite suite, char out[MM_REPRO
 // The first value of `a` that is another one in `b`, as "key=value"; both are deleted.
 static bool find_other(cJSON *a, cJSON *b, char out[MM_PAPER_DIFFERENCE]) {
   const cJSON *item;
-  bool other = false;
+  bool other = !a || !b;
   cJSON_ArrayForEach(item, a) {
     const cJSON *same = cJSON_GetObjectItemCaseSensitive(b, item->string);
     char *one = mm_json_print(item, false), *two = same ? mm_json_print(same, false) : NULL;
