@@ -247,7 +247,7 @@ static void test_sizes(void **state) {
   (void)state;
   mm_paper_plan plan = plan_of(MM_ARTEFACT_ALL, MM_SCALE_PAPER);
   mm_settings s;
-  char label[MM_REPRODUCTION_TEXT];
+  char label[MM_ARTEFACT_TEXT];
   const char *targets[2];
   assert_ok(mm_paper_settings(&plan, "GridWorld-dense", "", &s));
   assert_true(s.search.population == 512 && s.search.generations == 512 && s.pmd.steps == 262144);
@@ -300,9 +300,9 @@ static void test_sizes(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Numbers of cells
 
-static void fill_cell(mm_reproduction *r, const char *map, const double *x, size_t n) {
-  mm_reproduction_cell *cell;
-  assert_ok(mm_reproduction_add(r, "E", map, "code", n, &cell));
+static void fill_cell(mm_artefact *r, const char *map, const double *x, size_t n) {
+  mm_artefact_cell *cell;
+  assert_ok(mm_artefact_add(r, "E", map, "code", n, &cell));
   memcpy(cell->run[MM_QUANTITY_FINAL], x, n * sizeof *x);
 }
 
@@ -310,53 +310,53 @@ static void test_cells(void **state) {
   (void)state;
   static const double learned[] = { 3, 5, NAN, 4, 8 }, entropy[] = { 1, 2, 3, 4, NAN },
                       l2[] = { 3, 4, 9, 9, 9 };
-  mm_reproduction r = { .seed = 1 };
+  mm_artefact r = { .seed = 1 };
   fill_cell(&r, "learned", learned, 5);
   fill_cell(&r, "negentropy", entropy, 5);
   fill_cell(&r, "l2", l2, 5);
-  mm_reproduction_summarise(&r);
-  const mm_reproduction_cell *a = mm_reproduction_find(&r, "E", "learned", "code");
-  const mm_reproduction_cell *b = mm_reproduction_find(&r, "E", "negentropy", "code");
+  mm_artefact_summarise(&r);
+  const mm_artefact_cell *a = mm_artefact_find_cell(&r, "E", "learned", "code");
+  const mm_artefact_cell *b = mm_artefact_find_cell(&r, "E", "negentropy", "code");
   assert_non_null(a);
-  assert_null(mm_reproduction_find(&r, "E", "learned", "paper"));
+  assert_null(mm_artefact_find_cell(&r, "E", "learned", "paper"));
   assert_int_equal(a->of.n, 4);
   assert_near(a->value[MM_QUANTITY_FINAL].mean, 5, 1e-15);
   assert_near(a->of.iqm.iqm, 4.5, 1e-15); // of 3 4 5 8, one left out at either end
   assert_true(a->of.iqm.low >= 3 && a->of.iqm.low <= 4.5 && a->of.iqm.high >= 4.5 &&
               a->of.iqm.high <= 8);
   // seeds 0, 1, 3: differences 2, 3, 0
-  mm_comparison c = mm_reproduction_compare(a, b, MM_QUANTITY_FINAL);
+  mm_comparison c = mm_artefact_compare(a, b, MM_QUANTITY_FINAL);
   assert_near(c.gain.mean, 5.0 / 3, 1e-15);
   assert_near(c.gain.sem, sqrt(7.0 / 3 / 3), 1e-15);
   assert_near(c.wins, 2.5 / 3, 1e-15);
   assert_int_equal(c.gain.n, 3);
   assert_near(a->over[0].gain.mean, c.gain.mean, 0);
   assert_near(a->over[1].wins, (0.5 + 1 + 0 + 0) / 4, 1e-15);
-  c = mm_reproduction_compare(a, b, MM_QUANTITY_DROPS);
+  c = mm_artefact_compare(a, b, MM_QUANTITY_DROPS);
   assert_true(c.gain.n == 0 && isnan(c.gain.mean) && isnan(c.wins));
-  mm_reproduction_release(&r);
+  mm_artefact_release(&r);
 }
 
 // Remarks of files with cells of different length say who has which seeds.
 static void test_origin(void **state) {
   (void)state;
-  mm_reproduction r = { .seed = 7, .artefact = "transfer", .scale = "smoke" };
-  mm_reproduction_cell *cell;
+  mm_artefact r = { .seed = 7, .artefact = "transfer", .scale = "smoke" };
+  mm_artefact_cell *cell;
   char text[2048];
   snprintf(r.label, sizeof r.label, "one");
   snprintf(r.more, sizeof r.more, "two");
   for (int i = 0; i < 6; i++)
-    assert_ok(mm_reproduction_add(&r,
-                                  i < 2   ? "A"
-                                  : i < 4 ? "B"
-                                          : "C",
-                                  i % 2 ? "l2" : "m", "", i < 4 ? 3 : 2, &cell));
+    assert_ok(mm_artefact_add(&r,
+                              i < 2   ? "A"
+                              : i < 4 ? "B"
+                                      : "C",
+                              i % 2 ? "l2" : "m", "", i < 4 ? 3 : 2, &cell));
   FILE *f = fmemopen(text, sizeof text, "w");
   assert_non_null(f);
-  mm_reproduction_put_origin(f, &r);
+  mm_artefact_put_origin(f, &r);
   fclose(f);
   assert_non_null(strstr(text, "\n# one\n# two\n# seeds: 7 to 9 on A, B\n# seeds: 7 to 8 on C\n"));
-  mm_reproduction_release(&r);
+  mm_artefact_release(&r);
 }
 
 // No line of a label is cut, and none is longer than it may be if it has a comma.
@@ -365,14 +365,14 @@ static void test_label_lines(void **state) {
   static const char text[] = "reduced: scale, steps=1, envs=22, last";
   size_t at = 0, lines = 0;
   for (; text[at]; lines++) {
-    size_t n = mm_reproduction_line(text + at, 16);
+    size_t n = mm_artefact_line(text + at, 16);
     assert_true(n > 0 && n <= 16);
     at += n;
     // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): at is within the text
     assert_true(text[at] == '\0' || text[at - 1] == ',');
   }
   assert_int_equal(lines, 3);
-  assert_int_equal(mm_reproduction_line("nowhere to break it", 5), 19);
+  assert_int_equal(mm_artefact_line("nowhere to break it", 5), 19);
 }
 
 // The 95 % interval decides, of enough runs: 2.36 standard errors of 8, 1.98 of 100. Where it
@@ -388,17 +388,17 @@ static void test_verdicts(void **state) {
     { { -1.99, 1, 100 }, -1, -1 }, { { 30, 1, 7 }, 0, 0 },    { { -30, 1, 2 }, 0, 0 },
     { { 0, 1, 7 }, 0, 0 },         { { NAN, NAN, 8 }, 0, 0 }, { { 5, NAN, 1 }, 0, 0 },
   };
-  mm_reproduction r = { .seed = 1 };
+  mm_artefact r = { .seed = 1 };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    assert_ok(mm_reproduction_claim(&r, "E", "code", rows[i].gain, false, "above"));
-    assert_ok(mm_reproduction_claim(&r, "E", "code", rows[i].gain, true, "tie"));
+    assert_ok(mm_artefact_claim(&r, "E", "code", rows[i].gain, false, "above"));
+    assert_ok(mm_artefact_claim(&r, "E", "code", rows[i].gain, true, "tie"));
     assert_int_equal(r.claim[2 * i].verdict, rows[i].above);
     assert_int_equal(r.claim[2 * i + 1].verdict, rows[i].tie);
   }
-  mm_reproduction_release(&r);
+  mm_artefact_release(&r);
 }
 
-static int verdict_on(const mm_reproduction *r, const char *text) {
+static int verdict_on(const mm_artefact *r, const char *text) {
   for (size_t i = 0; i < r->n_claim; i++)
     if (strcmp(r->claim[i].text, text) == 0) return r->claim[i].verdict;
   return 99; // not claimed
@@ -418,15 +418,15 @@ static void test_claims_ampo(void **state) {
                { "SpaceInvaders-MinAtar", 0, 99, 1, -1 } };
   static const char *const map[] = { "learned", "l2", "negentropy" };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    mm_reproduction r = { .seed = 1 };
+    mm_artefact r = { .seed = 1 };
     for (int m = 0; m < 3; m++) {
-      mm_reproduction_cell *cell;
-      assert_ok(mm_reproduction_add(&r, rows[i].env, map[m], "code", 10, &cell));
+      mm_artefact_cell *cell;
+      assert_ok(mm_artefact_add(&r, rows[i].env, map[m], "code", 10, &cell));
       for (int k = 0; k < 10; k++) // learned as l2 but for noise of both signs
         cell->run[MM_QUANTITY_FINAL][k] = m == 2 ? 10 : 12 + (m == 0) * (k % 2 ? 0.5 : -0.5);
     }
-    mm_reproduction_summarise(&r);
-    assert_ok(mm_artefact_claim(&r, &mm_artefact_specs[MM_ARTEFACT_MINATAR], rows[i].env, "code"));
+    mm_artefact_summarise(&r);
+    assert_ok(mm_artefact_claims(&r, &mm_artefact_specs[MM_ARTEFACT_MINATAR], rows[i].env, "code"));
     assert_int_equal(verdict_on(&r, "final value: learned > negentropy"), 1);
     assert_int_equal(verdict_on(&r, "final value: learned > l2"), rows[i].above);
     assert_int_equal(verdict_on(&r, "final value: learned ties with l2"), rows[i].tie);
@@ -434,7 +434,7 @@ static void test_claims_ampo(void **state) {
                      rows[i].lower);
     assert_int_equal(verdict_on(&r, "final value: learned more than twice negentropy"),
                      rows[i].twice);
-    mm_reproduction_release(&r);
+    mm_artefact_release(&r);
   }
 }
 
@@ -454,22 +454,22 @@ static void test_laptop_preset(void **state) {
 static void test_claims_mujoco(void **state) {
   (void)state;
   for (int sign = -1; sign <= 1; sign += 2) {
-    mm_reproduction r = { .seed = 1 };
+    mm_artefact r = { .seed = 1 };
     for (int m = 0; m < 2; m++) {
-      mm_reproduction_cell *cell;
-      assert_ok(mm_reproduction_add(&r, "Ant", m ? "negentropy" : "learned", "", 8, &cell));
+      mm_artefact_cell *cell;
+      assert_ok(mm_artefact_add(&r, "Ant", m ? "negentropy" : "learned", "", 8, &cell));
       for (int k = 0; k < 8; k++)
         cell->run[MM_QUANTITY_FINAL][k] = sign * (m ? 200 : 300) + k % 2;
     }
-    mm_reproduction_summarise(&r);
-    assert_ok(mm_artefact_claim(&r, &mm_artefact_specs[MM_ARTEFACT_MUJOCO], "Ant", ""));
+    mm_artefact_summarise(&r);
+    assert_ok(mm_artefact_claims(&r, &mm_artefact_specs[MM_ARTEFACT_MUJOCO], "Ant", ""));
     assert_ok(mm_artefact_note_ratio(&r, "Ant"));
     assert_int_equal(verdict_on(&r, "final return: learned > negentropy"), sign);
     assert_int_equal(r.n_note, sign > 0);
     if (sign > 0)
       assert_string_equal(r.note[0],
                           "Ant: return with the learned map 1.5 times that with negentropy");
-    mm_reproduction_release(&r);
+    mm_artefact_release(&r);
   }
 }
 
@@ -493,7 +493,7 @@ typedef struct witness {
   double seen;
   int finished;
   // what the figure says of l2 on the long task
-  mm_reproduction_cell l2;
+  mm_artefact_cell l2;
   double final[2], error[2];
   int early; // values of what only longer runs have
 } witness;
@@ -509,9 +509,9 @@ static void see_progress(const char *stage, double done, double total, const cha
   if (w->runs_until_stop > 0 && done >= w->runs_until_stop) w->stop = 1;
 }
 
-static void see_result(const mm_reproduction *r, void *user) {
+static void see_result(const mm_artefact *r, void *user) {
   witness *w = user;
-  const mm_reproduction_cell *cell = mm_reproduction_find(r, "GridWorld-long", "l2", "");
+  const mm_artefact_cell *cell = mm_artefact_find_cell(r, "GridWorld-long", "l2", "");
   w->finished++;
   assert_non_null(cell);
   w->l2 = *cell;
@@ -821,14 +821,14 @@ static void expect_table(mm_paper *r, const mm_settings *settings, const mm_tran
   const char *why;
   mm_run *run;
   mm_run_summary summary;
-  mm_reproduction_release(&r->result);
-  r->result = (mm_reproduction){ .folder = "", .artefact = "", .scale = "" };
+  mm_artefact_release(&r->result);
+  r->result = (mm_artefact){ .folder = "", .artefact = "", .scale = "" };
   r->n_failed = 0;
   assert_ok(mm_paper_table(r, "GridWorld-long", "", settings, row, 1));
   assert_int_equal(mm_paper_failures(r, &why), failed);
   if (failed > 0) assert_non_null(strstr(why, "table-GridWorld-long: not done after"));
   assert_int_equal(r->result.cell[0].n_failed, failed);
-  cJSON *json = mm_reproduction_json(&r->result);
+  cJSON *json = mm_artefact_json(&r->result);
   char *text = mm_json_print(json, false);
   assert_non_null(
       strstr(text, failed > 0 ? "\"failures\":1,\"cells\"" : "\"failures\":0,\"cells\""));

@@ -346,7 +346,7 @@ static mm_status read_curves(figure *f) {
 // Mean and standard error over the seeds at every iteration; the value has one more, the last. x:
 // room for the seeds.
 static mm_status add_curve(const figure *f, int what, size_t cell_place, double *x,
-                           mm_reproduction_cell *cell) {
+                           mm_artefact_cell *cell) {
   size_t n_point = f->n_step + (what == VALUE);
   mm_curve_point *point = mm_alloc_array(n_point, sizeof *point);
   if (!point) return MM_FAIL(MM_ERR_MEMORY, "no memory for a curve");
@@ -358,7 +358,7 @@ static mm_status add_curve(const figure *f, int what, size_t cell_place, double 
     }
     point[t] = (mm_curve_point){ f->step[t], mm_estimate_of(x, n) };
   }
-  cell->curve[cell->n_curve++] = (mm_reproduction_curve){ curves[what].name, point, n_point };
+  cell->curve[cell->n_curve++] = (mm_artefact_curve){ curves[what].name, point, n_point };
   return MM_OK;
 }
 
@@ -379,7 +379,7 @@ size_t mm_artefact_early(double steps_per_iteration, size_t iterations) {
   return n < iterations ? n : 0;
 }
 
-static void measure_run(const figure *f, size_t place, size_t i, mm_reproduction_cell *cell) {
+static void measure_run(const figure *f, size_t place, size_t i, mm_artefact_cell *cell) {
   const size_t T = f->n_step, early = mm_artefact_early(f->iteration, T),
                late = T < LATE ? T : LATE;
   const double *v = curve_of(f, VALUE, place);
@@ -398,15 +398,14 @@ static void measure_run(const figure *f, size_t place, size_t i, mm_reproduction
 }
 
 static mm_status fill_cell(figure *f, size_t place, double *x) {
-  mm_reproduction *result = &f->r->result;
-  mm_reproduction_cell *cell;
-  MM_TRY(
-      mm_reproduction_add(result, env_of(f, place), row_of(f, place)->label, "", f->n_seed, &cell));
+  mm_artefact *result = &f->r->result;
+  mm_artefact_cell *cell;
+  MM_TRY(mm_artefact_add(result, env_of(f, place), row_of(f, place)->label, "", f->n_seed, &cell));
   cell->control = row_of(f, place)->control;
   cell->eta = f->settings[place].pmd.eta;
   for (int q = 0; q < MM_QUANTITIES; q++)
     if (q != MM_QUANTITY_ERROR || is_measured(f, place, ERROR))
-      MM_TRY(mm_reproduction_add_quantity(cell, (mm_quantity)q));
+      MM_TRY(mm_artefact_add_quantity(cell, (mm_quantity)q));
   cell->optimal = 0;
   for (size_t i = 0; i < f->n_seed; i++) {
     const mm_result *run = &f->run[place * f->n_seed + i];

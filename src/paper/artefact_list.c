@@ -94,13 +94,13 @@ static const mm_claim_spec mujoco_claims[] = {
 // ---------------------------------------------------------------------------------------------
 // The list
 
-static const mm_reproduction_row grid_curves[] = {
+static const mm_artefact_row grid_curves[] = {
   { "value", "value, exact", false },
   { "estimation_error", "estimation error", true },
   { "update_distance", "policy distance", true },
 };
-static const mm_reproduction_row ampo_curves[] = { { "value", "performance", false } };
-static const mm_reproduction_row mujoco_curves[] = { { "value", "return", false } };
+static const mm_artefact_row ampo_curves[] = { { "value", "performance", false } };
+static const mm_artefact_row mujoco_curves[] = { { "value", "return", false } };
 
 static const char *const grid_notes[] = {
   "the paper's figure gives no numbers and does not name its five configurations: the first five "
@@ -209,8 +209,8 @@ static mm_status note_knots(mm_artefact_work *w) {
   mm_status status = MM_OK;
   for (size_t j = 0; j < n && status == MM_OK; j++) {
     sum += psi[j];
-    status = mm_reproduction_note(&w->paper->result, "n = 5: psi_%zu = %.6f, phi(%.6f) = %zu/%zu",
-                                  j + 1, psi[j], sum, j + 1, n);
+    status = mm_artefact_note(&w->paper->result, "n = 5: psi_%zu = %.6f, phi(%.6f) = %zu/%zu",
+                              j + 1, psi[j], sum, j + 1, n);
   }
   mm_map_destroy(map);
   return status;
@@ -239,11 +239,11 @@ static mm_status draw_phi(const mm_artefact_work *w, size_t target, const char *
 // Cells that are on the same side of the negative entropy as the paper's, and how far both lie
 // apart.
 static mm_status note_agreement(mm_artefact_work *w) {
-  mm_reproduction *r = &w->paper->result;
+  mm_artefact *r = &w->paper->result;
   for (size_t t = 0; t < w->n_target; t++) {
     size_t same = 0, ours = 0, near = 0, n = 0;
     for (size_t i = 0; i < r->n_cell; i++) {
-      const mm_reproduction_cell *c = &r->cell[i];
+      const mm_artefact_cell *c = &r->cell[i];
       mm_estimate e = c->value[MM_QUANTITY_FINAL];
       if (!c->has_paper_colour || strcmp(c->target, w->target[t]) != 0) continue;
       bool better = c->over[0].gain.mean > 0;
@@ -252,30 +252,30 @@ static mm_status note_agreement(mm_artefact_work *w) {
       same += better == c->paper_better;
       near += fabs(e.mean - c->paper) <= mm_estimate_half(e);
     }
-    MM_TRY(mm_reproduction_note(r,
-                                "target=%s: above or below negentropy as in the paper in %zu of "
-                                "%zu cells (above: %zu here, 21 there); in %zu of them our 95 %% "
-                                "interval includes the paper's value",
-                                w->target[t], same, n, ours, near));
+    MM_TRY(mm_artefact_note(r,
+                            "target=%s: above or below negentropy as in the paper in %zu of "
+                            "%zu cells (above: %zu here, 21 there); in %zu of them our 95 %% "
+                            "interval includes the paper's value",
+                            w->target[t], same, n, ours, near));
   }
   return MM_OK;
 }
 
 static mm_status draw_table(const mm_artefact_work *w, size_t target, const char *path) {
-  return mm_reproduction_figure_table(&w->paper->result, w->spec->row, w->spec->n_row, w->spec->env,
-                                      w->spec->n_env, w->target[target], path);
+  return mm_artefact_figure_table(&w->paper->result, w->spec->row, w->spec->n_row, w->spec->env,
+                                  w->spec->n_env, w->target[target], path);
 }
 
 // ---------------------------------------------------------------------------------------------
 // Gaussian policies
 
 // The paper's figure has no numbers: ratios are what can be read off it.
-mm_status mm_artefact_note_ratio(mm_reproduction *r, const char *env) {
-  mm_estimate a = mm_reproduction_find(r, env, "learned", "")->value[MM_QUANTITY_FINAL];
-  mm_estimate b = mm_reproduction_find(r, env, "negentropy", "")->value[MM_QUANTITY_FINAL];
+mm_status mm_artefact_note_ratio(mm_artefact *r, const char *env) {
+  mm_estimate a = mm_artefact_find_cell(r, env, "learned", "")->value[MM_QUANTITY_FINAL];
+  mm_estimate b = mm_artefact_find_cell(r, env, "negentropy", "")->value[MM_QUANTITY_FINAL];
   if (!(a.mean > 0 && b.mean > 0)) return MM_OK;
-  return mm_reproduction_note(r, "%s: return with the learned map %.3g times that with negentropy",
-                              env, a.mean / b.mean);
+  return mm_artefact_note(r, "%s: return with the learned map %.3g times that with negentropy", env,
+                          a.mean / b.mean);
 }
 
 static mm_status note_ratios(mm_artefact_work *w) {

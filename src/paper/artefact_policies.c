@@ -84,11 +84,11 @@ static mm_status note_zero(mm_artefact_work *w, size_t target, size_t env) {
     else
       snprintf(text[m], sizeof text[m], "never");
   }
-  return mm_reproduction_note(&w->paper->result,
-                              "%s, target=%s: the worst of %zu actions has probability 0 %s with "
-                              "the learned map, %s with l2, %s with negentropy",
-                              w->spec->env[env], w->target[target], w->n_action[env], text[0],
-                              text[1], text[2]);
+  return mm_artefact_note(&w->paper->result,
+                          "%s, target=%s: the worst of %zu actions has probability 0 %s with "
+                          "the learned map, %s with l2, %s with negentropy",
+                          w->spec->env[env], w->target[target], w->n_action[env], text[0], text[1],
+                          text[2]);
 }
 
 mm_status mm_artefact_note_zeros(mm_artefact_work *w) {
@@ -145,7 +145,7 @@ typedef struct sheet {
 
 static void put_sheet(FILE *out, const void *user) {
   const sheet *s = user;
-  mm_reproduction_put_origin(out, &s->w->paper->result);
+  mm_artefact_put_origin(out, &s->w->paper->result);
   fprintf(out, "%s\n", s->header);
   for (size_t t = 0; t < s->w->n_target; t++)
     for (size_t e = 0; e < s->w->spec->n_env && *s->status == MM_OK; e++)

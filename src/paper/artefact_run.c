@@ -58,7 +58,7 @@ mm_status mm_artefact_rows(mm_artefact_work *w, size_t target, const char *env, 
 }
 
 // Adds the settings of some training runs to what the files carry.
-static mm_status keep_settings(mm_reproduction *result, const char *label,
+static mm_status keep_settings(mm_artefact *result, const char *label,
                                const mm_settings *settings) {
   if (!result->settings) result->settings = cJSON_CreateObject();
   cJSON *object = mm_settings_json(settings);
@@ -102,15 +102,15 @@ static mm_status run_tables(mm_artefact_work *w) {
 // ---------------------------------------------------------------------------------------------
 // What the paper says of it
 
-static const mm_reproduction_cell *find_row(const mm_reproduction *r, const char *env,
-                                            const char *row, const char *target) {
-  const mm_reproduction_cell *cell = mm_reproduction_find(r, env, row, target);
+static const mm_artefact_cell *find_row(const mm_artefact *r, const char *env, const char *row,
+                                        const char *target) {
+  const mm_artefact_cell *cell = mm_artefact_find_cell(r, env, row, target);
   bool own = !cell && strcmp(row, "learned") == 0; // in the table it is called by its environment
-  return own ? mm_reproduction_find(r, env, env, target) : cell;
+  return own ? mm_artefact_find_cell(r, env, env, target) : cell;
 }
 
 // a - 2 b, seed by seed
-static mm_status gain_over_twice(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
+static mm_status gain_over_twice(const mm_artefact_cell *a, const mm_artefact_cell *b,
                                  mm_quantity quantity, mm_estimate *out) {
   double *x = mm_alloc_array(a->n_run, sizeof *x);
   if (!x) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu runs", a->n_run);
@@ -124,19 +124,19 @@ static mm_status gain_over_twice(const mm_reproduction_cell *a, const mm_reprodu
   return MM_OK;
 }
 
-mm_status mm_artefact_claim(mm_reproduction *r, const mm_artefact_spec *spec, const char *env,
-                            const char *target) {
+mm_status mm_artefact_claims(mm_artefact *r, const mm_artefact_spec *spec, const char *env,
+                             const char *target) {
   for (size_t i = 0; i < spec->n_claim; i++) {
     const mm_claim_spec *claim = &spec->claim[i];
-    const mm_reproduction_cell *a = find_row(r, env, claim->map, target), *b = NULL;
+    const mm_artefact_cell *a = find_row(r, env, claim->map, target), *b = NULL;
     if (claim->envs != 0 && !(claim->envs >> mm_published_env(env) & 1u)) continue;
     mm_estimate gain = a->value[claim->quantity];
     if (claim->other) {
       b = find_row(r, env, claim->other, target);
-      gain = mm_reproduction_compare(a, b, claim->quantity).gain;
+      gain = mm_artefact_compare(a, b, claim->quantity).gain;
     }
     if (claim->kind == MM_CLAIM_TWICE) MM_TRY(gain_over_twice(a, b, claim->quantity, &gain));
-    MM_TRY(mm_reproduction_claim(r, env, target, gain, claim->kind == MM_CLAIM_TIE, claim->text));
+    MM_TRY(mm_artefact_claim(r, env, target, gain, claim->kind == MM_CLAIM_TIE, claim->text));
   }
   return MM_OK;
 }
@@ -144,13 +144,13 @@ mm_status mm_artefact_claim(mm_reproduction *r, const mm_artefact_spec *spec, co
 // ---------------------------------------------------------------------------------------------
 // Notes
 
-static mm_status note_physics(mm_reproduction *r, const mm_settings *settings) {
+static mm_status note_physics(mm_artefact *r, const mm_settings *settings) {
   char flavour[MM_SETTING_TEXT_SIZE], physics[MM_SETTING_TEXT_SIZE];
   mm_settings_text(settings, "flavour", flavour);
   mm_settings_text(settings, "physics", physics);
   bool library = strcmp(physics, "mujoco") == 0;
   bool theirs = strcmp(flavour, "gymnasium") == 0;
-  return mm_reproduction_note(
+  return mm_artefact_note(
       r,
       "bodies of the flavour '%s', moved by %s; the paper has brax and does not say which of its "
       "engines: the order of the maps can be compared with its figure, returns can not",
@@ -165,7 +165,7 @@ static mm_status note_tuning(mm_paper *r, mm_settings *settings) {
                           .steps = MM_ETAS * (double)seeds * mm_settings_steps(settings),
                           .map_steps = r->search_steps };
   r->result.tuning = cost;
-  return mm_reproduction_note(
+  return mm_artefact_note(
       &r->result,
       "tuned-eta: the best of nine values, 2^-4 to 2^4 times %g, on %zu seed%s of their own; for "
       "each map and environment %d runs, %.3g steps: %.3g %% of the %.3g steps of a search",
@@ -175,7 +175,7 @@ static mm_status note_tuning(mm_paper *r, mm_settings *settings) {
 
 // The table's first label is that of classic control, this the second.
 static void label_minatar(mm_paper *r) {
-  char label[MM_REPRODUCTION_TEXT];
+  char label[MM_ARTEFACT_TEXT];
   mm_paper_label(&r->plan, MM_SUITE_MINATAR, label);
   snprintf(r->result.more, sizeof r->result.more, "on MinAtar: %s%s", label,
            r->result.foreign_maps ? "; some maps were learned with other settings: see the notes"
@@ -188,14 +188,14 @@ static mm_status annotate(mm_artefact_work *w) {
   mm_settings settings; // all of a suite have the same size
   if (spec->suites == (1u << MM_SUITE_CONTROL | 1u << MM_SUITE_MINATAR)) label_minatar(r);
   for (size_t i = 0; i < spec->n_note; i++)
-    MM_TRY(mm_reproduction_note(&r->result, "%s", spec->note[i]));
+    MM_TRY(mm_artefact_note(&r->result, "%s", spec->note[i]));
   if (spec->n_env > 0) MM_TRY(mm_paper_settings(&r->plan, spec->env[0], w->target[0], &settings));
   if (spec->suites & 1u << MM_SUITE_MUJOCO) MM_TRY(note_physics(&r->result, &settings));
   if (r->tune_seeds > 0) MM_TRY(note_tuning(r, &settings));
   if (spec->annotate) MM_TRY(spec->annotate(w));
   for (size_t t = 0; t < w->n_target; t++)
     for (size_t e = 0; e < spec->n_env; e++)
-      MM_TRY(mm_artefact_claim(&r->result, spec, spec->env[e], w->target[t]));
+      MM_TRY(mm_artefact_claims(&r->result, spec, spec->env[e], w->target[t]));
   return MM_OK;
 }
 
@@ -204,21 +204,21 @@ static mm_status annotate(mm_artefact_work *w) {
 
 mm_status mm_artefact_draw_curves(const mm_artefact_work *w, size_t target, const char *path) {
   const mm_artefact_spec *spec = w->spec;
-  mm_reproduction_grid grid = { .row = spec->curve,
-                                .n_row = spec->n_curve,
-                                .env = spec->env,
-                                .title = spec->title ? spec->title : spec->env,
-                                .n_env = spec->n_env,
-                                .map = spec->row,
-                                .n_map = spec->n_paper,
-                                .target = w->target[target],
-                                .heading = spec->heading };
+  mm_artefact_grid grid = { .row = spec->curve,
+                            .n_row = spec->n_curve,
+                            .env = spec->env,
+                            .title = spec->title ? spec->title : spec->env,
+                            .n_env = spec->n_env,
+                            .map = spec->row,
+                            .n_map = spec->n_paper,
+                            .target = w->target[target],
+                            .heading = spec->heading };
   if (spec->policies) {
     grid.learned = (const mm_map *const *)w->learned[target];
     grid.n_action = w->n_action;
     grid.eta = w->eta;
   }
-  return mm_reproduction_figure_grid(&w->paper->result, &grid, path);
+  return mm_artefact_figure_grid(&w->paper->result, &grid, path);
 }
 
 // Trouble with a figure is a warning: numbers are worth more.
@@ -245,7 +245,7 @@ static mm_status make(mm_artefact_work *w) {
   const mm_artefact_spec *spec = w->spec;
   if (spec->policies) MM_TRY(mm_artefact_describe_policies(w));
   MM_TRY(run_tables(w));
-  mm_reproduction_summarise(&w->paper->result);
+  mm_artefact_summarise(&w->paper->result);
   MM_TRY(annotate(w));
   if (spec->policies) MM_TRY(mm_artefact_write_policies(w));
   for (size_t t = 0; t < w->n_target; t++)

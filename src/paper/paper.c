@@ -14,7 +14,7 @@
 
 void mm_paper_close(mm_paper *r) {
   if (!r) return;
-  mm_reproduction_release(&r->result);
+  mm_artefact_release(&r->result);
   mm_run_close(r->run);
   mm_free(r);
 }
@@ -182,12 +182,12 @@ static mm_status start_session(mm_paper *r) {
 
 static void name_result(mm_paper *r) {
   const mm_artefact_spec *spec = &mm_artefact_specs[r->plan.artefact];
-  mm_reproduction *result = &r->result;
-  mm_reproduction_release(result);
-  *result = (mm_reproduction){ .folder = mm_paper_folder(r),
-                               .artefact = spec->name,
-                               .scale = mm_scale_name(r->plan.scale),
-                               .seed = r->plan.seed };
+  mm_artefact *result = &r->result;
+  mm_artefact_release(result);
+  *result = (mm_artefact){ .folder = mm_paper_folder(r),
+                           .artefact = spec->name,
+                           .scale = mm_scale_name(r->plan.scale),
+                           .seed = r->plan.seed };
   if (spec->n_env == 0)
     snprintf(result->label, sizeof result->label, "an illustration: the same at every scale");
   else
@@ -199,7 +199,7 @@ static mm_status run_artefact(mm_paper *r) {
   MM_TRY(start_session(r));
   MM_TRY(mm_artefact_make(r));
   mm_paper_clock(r);
-  MM_TRY(mm_reproduction_write(&r->result));
+  MM_TRY(mm_artefact_write(&r->result));
   if (r->job->finished) r->job->finished(&r->result, r->job->user);
   return MM_OK;
 }

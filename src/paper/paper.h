@@ -13,7 +13,7 @@
 #define MM_PAPER_H
 
 #include "backend/backend.h"
-#include "paper/reproduction.h"
+#include "paper/artefact.h"
 #include "study/jobs/plan.h"
 #include "study/run/run.h"
 
@@ -88,7 +88,7 @@ typedef struct mm_paper_job {
   // Something worth knowing that is no failure: a picture that could not be drawn.
   void (*warn)(const char *sentence, void *user);
   // An artefact is complete; `all` has several.
-  void (*finished)(const mm_reproduction *result, void *user);
+  void (*finished)(const mm_artefact *result, void *user);
   void *user;
 } mm_paper_job;
 

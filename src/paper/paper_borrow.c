@@ -86,7 +86,7 @@ static mm_status note_card(mm_paper *r, const char *name, const mm_settings *set
   double generation = number_of(card, "generation");
   bool differs = !is_ours(card, name, settings, other);
   if (differs) r->result.foreign_maps = true;
-  return mm_reproduction_note(
+  return mm_artefact_note(
       &r->result,
       "%s: from another reproduction, generation %.0f of %.0f%s, population %.0f, %.3g steps per "
       "training%s%s%s",
@@ -104,10 +104,10 @@ static mm_status note_map(mm_paper *r, const char *name, const mm_settings *sett
   cJSON *card = NULL;
   if (!meta) {
     r->result.foreign_maps = true;
-    return mm_reproduction_note(&r->result,
-                                "%s: from another reproduction, without a card that "
-                                "says how it was learned",
-                                name);
+    return mm_artefact_note(&r->result,
+                            "%s: from another reproduction, without a card that "
+                            "says how it was learned",
+                            name);
   }
   MM_TRY(mm_json_parse(meta, strlen(meta), name, &card));
   mm_status status = note_card(r, name, settings, card);

@@ -22,7 +22,7 @@ struct mm_paper {
   size_t tune_seeds;                // of the last table whose eta was tuned
   size_t n_failed;                  // training runs without a result
   char failure[MM_ERROR_SIZE + 96]; // of the first of them
-  mm_reproduction result;
+  mm_artefact result;
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ size_t mm_paper_tune_seeds(const mm_paper_plan *plan, mm_suite suite);
 size_t mm_paper_targets(const mm_paper_plan *plan, const char *out[2]);
 
 // "reduced: laptop scale, 64 runs instead of 256, ..".
-void mm_paper_label(const mm_paper_plan *plan, mm_suite suite, char out[MM_REPRODUCTION_TEXT]);
+void mm_paper_label(const mm_paper_plan *plan, mm_suite suite, char out[MM_ARTEFACT_TEXT]);
 
 // ---------------------------------------------------------------------------------------------
 // The reproduction in hand (paper.c)
@@ -155,7 +155,7 @@ typedef struct mm_artefact_spec {
   mm_status (*annotate)(mm_artefact_work *w); // further notes; may be NULL
   // The figure, for each target; its name where it is not the artefact's.
   const char *figure, *heading;
-  const mm_reproduction_row *curve;
+  const mm_artefact_row *curve;
   size_t n_curve;
   mm_status (*draw)(const mm_artefact_work *w, size_t target, const char *path);
 } mm_artefact_spec;
@@ -163,8 +163,8 @@ typedef struct mm_artefact_spec {
 extern const mm_artefact_spec mm_artefact_specs[MM_ARTEFACTS];
 
 // The paper's claims on one environment, from the cells of the result.
-mm_status mm_artefact_claim(mm_reproduction *r, const mm_artefact_spec *spec, const char *env,
-                            const char *target);
+mm_status mm_artefact_claims(mm_artefact *r, const mm_artefact_spec *spec, const char *env,
+                             const char *target);
 
 // ---------------------------------------------------------------------------------------------
 // The one engine for all of them (artefact_run.c)
@@ -209,6 +209,6 @@ mm_status mm_artefact_write_policies(mm_artefact_work *w);
 mm_status mm_artefact_zero_scale(const mm_map *map, size_t n_action, double eta, double *out);
 
 // The ratio of returns on one environment with the learned map and with negentropy.
-mm_status mm_artefact_note_ratio(mm_reproduction *r, const char *env);
+mm_status mm_artefact_note_ratio(mm_artefact *r, const char *env);
 
 #endif

@@ -170,9 +170,9 @@ static bool is_reduced(const mm_paper_plan *plan, mm_suite suite) {
          ours.search.generations < theirs.search.generations;
 }
 
-void mm_paper_label(const mm_paper_plan *plan, mm_suite suite, char out[MM_REPRODUCTION_TEXT]) {
+void mm_paper_label(const mm_paper_plan *plan, mm_suite suite, char out[MM_ARTEFACT_TEXT]) {
   const sizes *sized = &scales[suite][plan->scale], *whole = &scales[suite][MM_SCALE_PAPER];
-  size_t seeds = mm_paper_seeds(plan, suite), size = MM_REPRODUCTION_TEXT;
+  size_t seeds = mm_paper_seeds(plan, suite), size = MM_ARTEFACT_TEXT;
   bool reduced = is_reduced(plan, suite);
   bool changed = plan->n_set > (set_value(plan, "target") ? 1u : 0u);
   int used = snprintf(out, size, "%s", reduced ? "reduced: " : changed ? "changed: " : "");

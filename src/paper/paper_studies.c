@@ -84,7 +84,7 @@ static mm_status note_search(mm_paper *r) {
   mm_learn_look(r->search, &view);
   r->search_steps = (double)view.env_steps;
   if (!view.best.known) return MM_OK;
-  return mm_reproduction_note(
+  return mm_artefact_note(
       &r->result,
       "%s: %lld generations, %llu trainings, %.3g steps; best mean at generation %lld with %.5g on "
       "its validation tasks, minus negentropy %+.3g (%.2g), minus l2 %+.3g (%.2g)",
@@ -182,8 +182,8 @@ static mm_status take_cell(mm_paper *r, const char *target, mm_transfer *x, size
   mm_transfer_cell *from = &x->cell[m];
   const char *name = x->config.env[0].name;
   size_t map = published_row(row->label, name), env = mm_published_env(name);
-  mm_reproduction_cell *cell;
-  MM_TRY(mm_reproduction_add(&r->result, name, row->label, target, x->config.n_seed, &cell));
+  mm_artefact_cell *cell;
+  MM_TRY(mm_artefact_add(&r->result, name, row->label, target, x->config.n_seed, &cell));
   cell->control = row->control;
   cell->eta = from->eta;
   cell->optimal = x->optimal_mean[0];
@@ -195,7 +195,7 @@ static mm_status take_cell(mm_paper *r, const char *target, mm_transfer *x, size
   memcpy(cell->run[MM_QUANTITY_FINAL], x->worth + m * x->config.n_seed,
          x->config.n_seed * sizeof(double));
   if (from->n_curve == 0) return MM_OK;
-  cell->curve[cell->n_curve++] = (mm_reproduction_curve){ "value", from->curve, from->n_curve };
+  cell->curve[cell->n_curve++] = (mm_artefact_curve){ "value", from->curve, from->n_curve };
   from->curve = NULL; // now the cell's
   return MM_OK;
 }

@@ -215,11 +215,11 @@ static void show_warning(const char *sentence, void *user) {
   warn("%s", sentence);
 }
 
-static void show_result(const mm_reproduction *result, void *user) {
+static void show_result(const mm_artefact *result, void *user) {
   display *d = user;
   end_bar(d);
   if (d->parts != NULL)
-    cJSON_AddItemToArray(d->parts, mm_reproduction_json(result));
+    cJSON_AddItemToArray(d->parts, mm_artefact_json(result));
   else
     reproduce_report(result);
 }

@@ -1,6 +1,6 @@
 // Collecting the cells of a reproduction, and their statistics.
 
-#include "paper/reproduction.h"
+#include "paper/artefact.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static mm_status no_memory(void) {
   return MM_FAIL(MM_ERR_MEMORY, "no memory for the numbers of a reproduction");
 }
 
-mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity quantity) {
+mm_status mm_artefact_add_quantity(mm_artefact_cell *cell, mm_quantity quantity) {
   if (cell->run[quantity]) return MM_OK;
   double *run = mm_alloc_array(cell->n_run, sizeof *run);
   if (!run) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu runs", cell->n_run);
@@ -41,9 +41,9 @@ mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity q
   return MM_OK;
 }
 
-mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *map,
-                              const char *target, size_t n_seed, mm_reproduction_cell **out) {
-  mm_reproduction_cell *cell = *out = grow(r->cell, r->n_cell, sizeof *cell);
+mm_status mm_artefact_add(mm_artefact *r, const char *env, const char *map, const char *target,
+                          size_t n_seed, mm_artefact_cell **out) {
+  mm_artefact_cell *cell = *out = grow(r->cell, r->n_cell, sizeof *cell);
   if (!cell) return no_memory();
   r->cell = cell;
   cell += r->n_cell++;
@@ -57,10 +57,10 @@ mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *m
     cell->value[q] = MM_ESTIMATE_NONE;
   if (n_seed > r->n_seed) r->n_seed = n_seed;
   *out = cell;
-  return mm_reproduction_add_quantity(cell, MM_QUANTITY_FINAL);
+  return mm_artefact_add_quantity(cell, MM_QUANTITY_FINAL);
 }
 
-mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) {
+mm_status mm_artefact_note(mm_artefact *r, const char *format, ...) {
   void *notes = grow(r->note, r->n_note, sizeof *r->note);
   if (!notes) return no_memory();
   r->note = notes;
@@ -78,8 +78,8 @@ static int verdict_of(mm_estimate gain, bool tie) {
   return sign;
 }
 
-mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
-                                mm_estimate gain, bool tie, const char *text) {
+mm_status mm_artefact_claim(mm_artefact *r, const char *env, const char *target, mm_estimate gain,
+                            bool tie, const char *text) {
   mm_claim *claim = grow(r->claim, r->n_claim, sizeof *claim);
   if (!claim) return no_memory();
   r->claim = claim;
@@ -87,30 +87,30 @@ mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char 
   return MM_OK;
 }
 
-static void release_cell(mm_reproduction_cell *cell) {
+static void release_cell(mm_artefact_cell *cell) {
   for (int q = 0; q < MM_QUANTITIES; q++)
     mm_free(cell->run[q]);
   for (size_t i = 0; i < cell->n_curve; i++)
     mm_free(cell->curve[i].point);
 }
 
-void mm_reproduction_release(mm_reproduction *r) {
+void mm_artefact_release(mm_artefact *r) {
   for (size_t i = 0; i < r->n_cell; i++)
     release_cell(&r->cell[i]);
   mm_free(r->cell);
   mm_free(r->claim);
   mm_free(r->note);
   cJSON_Delete(r->settings);
-  *r = (mm_reproduction){ 0 };
+  *r = (mm_artefact){ 0 };
 }
 
 // ---------------------------------------------------------------------------------------------
 // Statistics
 
-const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const char *env,
-                                                 const char *map, const char *target) {
+const mm_artefact_cell *mm_artefact_find_cell(const mm_artefact *r, const char *env,
+                                              const char *map, const char *target) {
   for (size_t i = 0; i < r->n_cell; i++) {
-    const mm_reproduction_cell *cell = &r->cell[i];
+    const mm_artefact_cell *cell = &r->cell[i];
     if (strcmp(cell->env, env) == 0 && strcmp(cell->map, map) == 0 &&
         strcmp(cell->target, target) == 0)
       return cell;
@@ -118,24 +118,24 @@ const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const
   return NULL;
 }
 
-mm_comparison mm_reproduction_compare(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
-                                      mm_quantity quantity) {
+mm_comparison mm_artefact_compare(const mm_artefact_cell *a, const mm_artefact_cell *b,
+                                  mm_quantity quantity) {
   if (!a || !b || !a->run[quantity] || !b->run[quantity]) return MM_COMPARISON_NONE;
   return mm_estimate_comparison(a->run[quantity], b->run[quantity],
                                 a->n_run < b->n_run ? a->n_run : b->n_run);
 }
 
-static void summarise_cell(const mm_reproduction *r, mm_reproduction_cell *cell) {
+static void summarise_cell(const mm_artefact *r, mm_artefact_cell *cell) {
   static const char *const baselines[2] = { "negentropy", "l2" };
   for (int q = 0; q < MM_QUANTITIES; q++)
     if (cell->run[q]) cell->value[q] = mm_estimate_known(cell->run[q], cell->n_run);
   cell->of = mm_estimate_worths(cell->run[MM_QUANTITY_FINAL], cell->n_run, r->seed);
   for (int b = 0; b < 2; b++)
-    cell->over[b] = mm_reproduction_compare(
-        cell, mm_reproduction_find(r, cell->env, baselines[b], cell->target), MM_QUANTITY_FINAL);
+    cell->over[b] = mm_artefact_compare(
+        cell, mm_artefact_find_cell(r, cell->env, baselines[b], cell->target), MM_QUANTITY_FINAL);
 }
 
-void mm_reproduction_summarise(mm_reproduction *r) {
+void mm_artefact_summarise(mm_artefact *r) {
   for (size_t i = 0; i < r->n_cell; i++)
     summarise_cell(r, &r->cell[i]);
 }
