@@ -30,10 +30,7 @@ static mm_status count_actions(const char *env, size_t *out) {
   return status;
 }
 
-mm_status mm_artefact_describe_policies(mm_artefact_work *w) {
-  mm_settings settings;
-  MM_TRY(mm_paper_settings(&w->paper->plan, w->spec->env[0], w->target[0], &settings));
-  w->eta = settings.ampo.eta;
+mm_status mm_artefact_count_actions(mm_artefact_work *w) {
   for (size_t e = 0; e < w->spec->n_env; e++)
     MM_TRY(count_actions(w->spec->env[e], &w->n_action[e]));
   return MM_OK;
@@ -78,7 +75,8 @@ static mm_status note_zero(mm_artefact_work *w, size_t target, size_t env) {
   char text[SHOWN][32];
   for (size_t m = 0; m < SHOWN; m++) {
     double c;
-    MM_TRY(mm_artefact_zero_scale(map_of(w, target, env, m), w->n_action[env], w->eta, &c));
+    MM_TRY(mm_artefact_zero_scale(map_of(w, target, env, m), w->n_action[env], w->settings.ampo.eta,
+                                  &c));
     if (isfinite(c))
       snprintf(text[m], sizeof text[m], "from c = %.4g on", c);
     else
@@ -124,7 +122,8 @@ static mm_status put_policies(const mm_artefact_work *w, size_t target, size_t e
   for (size_t m = 0; m < SHOWN; m++)
     for (size_t k = 0; k < N_SCALE; k++) {
       double c = 4.0 * (double)k / (N_SCALE - 1);
-      MM_TRY(policy_at(map_of(w, target, env, m), w->n_action[env], w->eta, c, probs));
+      MM_TRY(
+          policy_at(map_of(w, target, env, m), w->n_action[env], w->settings.ampo.eta, c, probs));
       for (size_t a = 0; a < w->n_action[env]; a++) {
         fprintf(out, "%s,%s,%s", w->spec->env[env], w->target[target], w->spec->row[m]);
         mm_csv_number(out, c);

@@ -30,14 +30,11 @@ static mm_status learn(mm_artefact_work *w, size_t target, size_t e) {
 }
 
 static mm_status open_control(mm_artefact_work *w, size_t m) {
-  const mm_artefact_spec *spec = w->spec;
+  const mm_search *search = &w->settings.search;
   char name[MM_CONTROL_MAP_SIZE];
-  mm_settings settings;
   if (w->map[m]) return MM_OK;
-  MM_TRY(mm_paper_settings(&w->paper->plan, spec->env[0], w->target[0], &settings));
-  return mm_map_open(
-      mm_control_map(spec->row[m], mm_search_map_kind(&settings.search), settings.search.n, name),
-      &w->map[m]);
+  mm_control_map(w->spec->row[m], mm_search_map_kind(search), search->n, name);
+  return mm_map_open(name, &w->map[m]);
 }
 
 mm_status mm_artefact_rows(mm_artefact_work *w, size_t target, const char *env, size_t n,
@@ -85,11 +82,7 @@ static mm_status run_tables(mm_artefact_work *w) {
   for (size_t t = 0; t < w->n_target && spec->learn_first; t++)
     for (size_t e = 0; e < spec->n_env; e++)
       MM_TRY(learn(w, t, e));
-  if (spec->settings) {
-    mm_settings settings;
-    MM_TRY(mm_paper_settings(&w->paper->plan, spec->env[0], w->target[0], &settings));
-    MM_TRY(keep_settings(&w->paper->result, spec->settings, &settings));
-  }
+  if (spec->settings) MM_TRY(keep_settings(&w->paper->result, spec->settings, &w->settings));
   if (spec->exact) MM_TRY(mm_artefact_exact(w));
   for (size_t t = 0; t < w->n_target && !spec->exact; t++)
     for (size_t e = 0; e < spec->n_env; e++)
@@ -185,13 +178,11 @@ static void label_minatar(mm_paper *r) {
 static mm_status annotate(mm_artefact_work *w) {
   const mm_artefact_spec *spec = w->spec;
   mm_paper *r = w->paper;
-  mm_settings settings; // all of a suite have the same size
   if (spec->suites == (1u << MM_SUITE_CONTROL | 1u << MM_SUITE_MINATAR)) label_minatar(r);
   for (size_t i = 0; i < spec->n_note; i++)
     MM_TRY(mm_artefact_note(&r->result, "%s", spec->note[i]));
-  if (spec->n_env > 0) MM_TRY(mm_paper_settings(&r->plan, spec->env[0], w->target[0], &settings));
-  if (spec->suites & 1u << MM_SUITE_MUJOCO) MM_TRY(note_physics(&r->result, &settings));
-  if (r->tune_seeds > 0) MM_TRY(note_tuning(r, &settings));
+  if (spec->suites & 1u << MM_SUITE_MUJOCO) MM_TRY(note_physics(&r->result, &w->settings));
+  if (r->tune_seeds > 0) MM_TRY(note_tuning(r, &w->settings));
   if (spec->annotate) MM_TRY(spec->annotate(w));
   for (size_t t = 0; t < w->n_target; t++)
     for (size_t e = 0; e < spec->n_env; e++)
@@ -216,7 +207,7 @@ mm_status mm_artefact_draw_curves(const mm_artefact_work *w, size_t target, cons
   if (spec->policies) {
     grid.learned = (const mm_map *const *)w->learned[target];
     grid.n_action = w->n_action;
-    grid.eta = w->eta;
+    grid.eta = w->settings.ampo.eta;
   }
   return mm_artefact_figure_grid(&w->paper->result, &grid, path);
 }
@@ -243,7 +234,9 @@ static mm_status draw(const mm_artefact_work *w, size_t target) {
 
 static mm_status make(mm_artefact_work *w) {
   const mm_artefact_spec *spec = w->spec;
-  if (spec->policies) MM_TRY(mm_artefact_describe_policies(w));
+  if (spec->n_env > 0)
+    MM_TRY(mm_paper_settings(&w->paper->plan, spec->env[0], w->target[0], &w->settings));
+  if (spec->policies) MM_TRY(mm_artefact_count_actions(w));
   MM_TRY(run_tables(w));
   mm_artefact_summarise(&w->paper->result);
   MM_TRY(annotate(w));

@@ -174,10 +174,10 @@ struct mm_artefact_work {
   const mm_artefact_spec *spec;
   const char *target[MM_ARTEFACT_TARGETS];
   size_t n_target;
+  mm_settings settings; // of the first environment and target: those of a suite have one size
   mm_map *learned[MM_ARTEFACT_TARGETS][MM_ARTEFACT_ENVS]; // where it was needed so far
   mm_map *map[MM_ARTEFACT_ROWS];                          // of the other rows, likewise
-  size_t n_action[MM_ARTEFACT_ENVS];                      // with policies, which have
-  double eta;                                             // this eta
+  size_t n_action[MM_ARTEFACT_ENVS];                      // of those with policies
 };
 
 // Fills the result of the plan's artefact, and draws it.
@@ -200,7 +200,7 @@ size_t mm_artefact_early(double steps_per_iteration, size_t iterations);
 
 // Potentials and policies against the score scale, as numbers (artefact_policies.c): how many
 // actions there are, a note on each learned map, and the files knots.csv and policies.csv.
-mm_status mm_artefact_describe_policies(mm_artefact_work *w);
+mm_status mm_artefact_count_actions(mm_artefact_work *w);
 mm_status mm_artefact_note_zeros(mm_artefact_work *w);
 mm_status mm_artefact_write_policies(mm_artefact_work *w);
 
