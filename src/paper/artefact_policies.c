@@ -54,9 +54,11 @@ mm_status mm_artefact_zero_scale(const mm_map *map, size_t n_action, double eta,
   *out = INFINITY;
   mm_map_check(map, &report);
   if (!isfinite(report.phi_inverse_at_0)) return MM_OK; // positive everywhere, if only just
-  for (; high < 1e9; low = high, high *= 2) {
+  while (high < 1e9) {
     MM_TRY(policy_at(map, n_action, eta, high, p));
     if (p[0] == 0) break;
+    low = high;
+    high *= 2;
   }
   if (p[0] > 0) return MM_OK;
   for (int i = 0; i < 60; i++) {

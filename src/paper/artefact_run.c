@@ -117,18 +117,21 @@ static mm_status gain_over_twice(const mm_artefact_cell *a, const mm_artefact_ce
   return MM_OK;
 }
 
+static mm_status gain_of(const mm_claim_spec *claim, const mm_artefact_cell *a,
+                         const mm_artefact_cell *b, mm_estimate *out) {
+  if (b && claim->kind == MM_CLAIM_TWICE) return gain_over_twice(a, b, claim->quantity, out);
+  *out = b ? mm_artefact_compare(a, b, claim->quantity).gain : a->value[claim->quantity];
+  return MM_OK;
+}
+
 mm_status mm_artefact_claims(mm_artefact *r, const mm_artefact_spec *spec, const char *env,
                              const char *target) {
   for (size_t i = 0; i < spec->n_claim; i++) {
     const mm_claim_spec *claim = &spec->claim[i];
-    const mm_artefact_cell *a = find_row(r, env, claim->map, target), *b = NULL;
+    mm_estimate gain;
     if (claim->envs != 0 && !(claim->envs >> mm_published_env(env) & 1u)) continue;
-    mm_estimate gain = a->value[claim->quantity];
-    if (claim->other) {
-      b = find_row(r, env, claim->other, target);
-      gain = mm_artefact_compare(a, b, claim->quantity).gain;
-    }
-    if (claim->kind == MM_CLAIM_TWICE) MM_TRY(gain_over_twice(a, b, claim->quantity, &gain));
+    MM_TRY(gain_of(claim, find_row(r, env, claim->map, target),
+                   claim->other ? find_row(r, env, claim->other, target) : NULL, &gain));
     MM_TRY(mm_artefact_claim(r, env, target, gain, claim->kind == MM_CLAIM_TIE, claim->text));
   }
   return MM_OK;
