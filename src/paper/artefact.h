@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "study/jobs/machine.h"
 #include "study/stats/estimate.h"
+#include "study/transfer/transfer.h"
 
 enum { MM_ARTEFACT_TEXT = 320, MM_ARTEFACT_CURVES = 4 };
 
@@ -46,8 +47,8 @@ typedef struct mm_artefact_cell {
   double *run[MM_QUANTITIES]; // [n_run] in the order of the seeds, NaN where undefined; NULL: not
                               // measured here. Final returns are worths (mm_result_worth)
   mm_estimate value[MM_QUANTITIES];
-  mm_worths of;          // of the final returns
-  mm_comparison over[2]; // of these with negentropy's and with l2's
+  mm_worths of;                     // of the final returns
+  mm_comparison over[MM_BASELINES]; // of these with negentropy's and with l2's
   mm_artefact_curve curve[MM_ARTEFACT_CURVES];
   size_t n_curve;
   double optimal; // mean V* of the instances; NaN where not known
@@ -112,7 +113,7 @@ mm_status mm_artefact_claim(mm_artefact *r, const char *env, const char *target,
 const mm_artefact_cell *mm_artefact_find_cell(const mm_artefact *r, const char *env,
                                               const char *map, const char *target);
 
-// Means, interquartile means and differences from what the runs say.
+// Means, interquartile means and differences from what the runs of all cells say.
 void mm_artefact_summarise(mm_artefact *r);
 
 // Paired by seeds, a's quantity against b's. Either may be missing (NULL).

@@ -425,6 +425,7 @@ static mm_status fill_cells(figure *f) {
   mm_status status = read_curves(f);
   for (size_t cell = 0; cell < f->n_cell && status == MM_OK; cell++)
     status = fill_cell(f, cell, x);
+  mm_artefact_summarise(&f->r->result);
   mm_free(x);
   return status;
 }

@@ -241,7 +241,6 @@ static mm_status make(mm_artefact_work *w) {
     MM_TRY(mm_paper_settings(&w->paper->plan, spec->env[0], w->target[0], &w->settings));
   if (spec->policies) MM_TRY(mm_artefact_count_actions(w));
   MM_TRY(run_tables(w));
-  mm_artefact_summarise(&w->paper->result);
   MM_TRY(annotate(w));
   if (spec->policies) MM_TRY(mm_artefact_write_policies(w));
   for (size_t t = 0; t < w->n_target; t++)

@@ -189,6 +189,9 @@ static mm_status take_cell(mm_paper *r, const char *target, mm_transfer *x, size
   cell->optimal = x->optimal_mean[0];
   cell->n_failed = from->n_failed;
   cell->n_numeric = from->n_numeric;
+  cell->of = from->of;
+  cell->value[MM_QUANTITY_FINAL] = from->of.mean;
+  memcpy(cell->over, from->over, sizeof cell->over);
   cell->paper = mm_published_final(map, env);
   cell->has_paper_colour = map < MM_PUBLISHED_ENVS && env < MM_PUBLISHED_ENVS;
   cell->paper_better = mm_published_is_better(map, env);
