@@ -1,31 +1,263 @@
-// The transfer table of the paper; its figures give no numbers.
+// Beginning, resuming and running a reproduction: one artefact, or all of them as reproductions in
+// folders of their own.
 
-#include "paper/paper.h"
-
-#include <math.h>
+#include <dirent.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
-const char *const mm_paper_envs[MM_PAPER_ENVS] = { "Acrobot-v1", "CartPole-v1", "Asterix-MinAtar",
-                                                   "Freeway-MinAtar", "SpaceInvaders-MinAtar" };
+#include "base/clock.h"
+#include "paper/paper_internal.h"
 
-// Rows: the map learned on each environment, then the negative entropy. Columns: trained on.
-static const double finals[MM_PAPER_ENVS + 1][MM_PAPER_ENVS] = {
-  { -88.49, 476.41, 24.03, 56.00, 144.01 },  { -83.76, 499.93, 27.26, 52.26, 100.07 },
-  { -103.55, 490.86, 30.22, 58.56, 122.00 }, { -82.51, 457.47, 3.20, 58.21, 143.93 },
-  { -78.29, 489.56, 4.36, 22.27, 170.24 },   { -105.63, 359.14, 17.80, 53.69, 81.77 },
-};
+// ---------------------------------------------------------------------------------------------
+// Opening
 
-size_t mm_paper_env(const char *id) {
-  size_t i = 0;
-  while (i < MM_PAPER_ENVS && strcmp(mm_paper_envs[i], id) != 0)
-    i++;
-  return i;
+void mm_paper_close(mm_paper *r) {
+  if (!r) return;
+  mm_artefact_release(&r->result);
+  mm_run_close(r->run);
+  mm_free(r);
 }
 
-double mm_paper_final(size_t map, size_t env) {
-  return map <= MM_PAPER_ENVS && env < MM_PAPER_ENVS ? finals[map][env] : NAN;
+bool mm_paper_exists(const char *path) {
+  struct stat about;
+  return stat(path, &about) == 0;
 }
 
-bool mm_paper_is_better(size_t map, size_t env) {
-  return map < MM_PAPER_ENVS && mm_paper_final(map, env) > mm_paper_final(MM_PAPER_ENVS, env);
+bool mm_paper_has_run(const char *folder) {
+  char path[MM_PAPER_PATH + 16];
+  snprintf(path, sizeof path, "%s/run.db", folder);
+  return mm_paper_exists(path);
+}
+
+// What lies in the folder would be taken for what was made here, or be overwritten. A process that
+// was killed while it made the database leaves files of that name; a whole one is mm_run_create's
+// to refuse.
+static mm_status check_empty(const char *folder) {
+  DIR *opened = mm_paper_has_run(folder) ? NULL : opendir(folder);
+  if (!opened) return MM_OK;
+  mm_status status = MM_OK;
+  for (const struct dirent *entry; status == MM_OK && (entry = readdir(opened)) != NULL;) {
+    const char *name = entry->d_name;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strncmp(name, "run.db", 6) == 0)
+      continue;
+    status = MM_FAIL(MM_ERR_INPUT, "'%.300s': has '%.100s' in it; choose a new or an empty folder",
+                     folder, name);
+  }
+  closedir(opened);
+  return status;
+}
+
+// The table of `all` takes the maps of folders beside it by their names, when all else is done.
+static mm_status check_length(const char *folder, mm_artefact_id artefact) {
+  if (artefact != MM_ARTEFACT_ALL || strlen(folder) + sizeof "/control" <= MM_PLAN_NAME_SIZE)
+    return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "'%.40s..': the name of a folder for 'all' can have %d bytes",
+                 folder, (int)(MM_PLAN_NAME_SIZE - sizeof "/control"));
+}
+
+static mm_status create(mm_paper *r, const char *folder, const mm_paper_plan *plan) {
+  char *config;
+  MM_TRY(mm_paper_plan_check(plan));
+  MM_TRY(mm_paper_check_lenders(plan));
+  MM_TRY(check_length(folder, plan->artefact));
+  MM_TRY(check_empty(folder));
+  MM_TRY(mm_paper_rehearse(plan));
+  MM_TRY(mm_paper_plan_write(plan, &config));
+  r->plan = *plan;
+  mm_status status = mm_run_create(folder, "reproduce", config, &r->run);
+  mm_free(config);
+  return status;
+}
+
+static mm_status resume(mm_paper *r, const char *folder) {
+  char source[MM_RUN_PATH_SIZE];
+  MM_TRY(mm_run_open(folder, MM_RUN_WRITE, &r->run));
+  snprintf(source, sizeof source, "%.4000s/run.db: config", mm_run_folder_of(r->run));
+  MM_TRY(mm_paper_plan_read(mm_run_config(r->run), source, &r->plan));
+  MM_TRY(check_length(mm_run_folder_of(r->run), r->plan.artefact));
+  MM_TRY(mm_paper_plan_check(&r->plan));
+  return mm_paper_rehearse(&r->plan);
+}
+
+// Without a plan: the one that is there.
+static mm_status open_paper(const char *folder, const mm_paper_plan *plan, mm_paper **out) {
+  mm_paper *r = mm_alloc(sizeof *r);
+  *out = NULL;
+  if (!r) return MM_FAIL(MM_ERR_MEMORY, "no memory for a reproduction");
+  memset(r, 0, sizeof *r);
+  mm_status status = plan ? create(r, folder, plan) : resume(r, folder);
+  if (status == MM_OK)
+    *out = r;
+  else
+    mm_paper_close(r);
+  return status;
+}
+
+mm_status mm_paper_create(const char *folder, const mm_paper_plan *plan, mm_paper **out) {
+  return open_paper(folder, plan, out);
+}
+
+mm_status mm_paper_resume(const char *folder, mm_paper **out) {
+  return open_paper(folder, NULL, out);
+}
+
+const mm_paper_plan *mm_paper_get_plan(const mm_paper *r) {
+  return &r->plan;
+}
+
+const char *mm_paper_folder(const mm_paper *r) {
+  return mm_run_folder_of(r->run);
+}
+
+size_t mm_paper_failures(const mm_paper *r, const char **why) {
+  *why = r->failure;
+  return r->n_failed;
+}
+
+void mm_paper_count_failures(mm_paper *r, size_t n, const char *where, const char *why) {
+  if (n > 0 && r->n_failed == 0) snprintf(r->failure, sizeof r->failure, "%.80s%s", where, why);
+  r->n_failed += n;
+}
+
+// A table with holes can be filled: it is not done.
+const char *mm_paper_outcome(mm_status status, size_t n_failed) {
+  if (status == MM_ERR_INTERRUPTED) return "interrupted";
+  return status == MM_OK && n_failed == 0 ? "done" : "failed";
+}
+
+// Best effort: a run whose disk is full has nothing to say any more.
+void mm_paper_note_end(mm_paper *r, const char *outcome) {
+  if (r->session && mm_run_session_end(r->run, outcome) == MM_OK) r->session = false;
+}
+
+// ---------------------------------------------------------------------------------------------
+// What stages use
+
+const char *mm_paper_path(const mm_paper *r, const char *name, char out[MM_PAPER_PATH]) {
+  snprintf(out, MM_PAPER_PATH, "%s/%s", mm_paper_folder(r), name);
+  return out;
+}
+
+void mm_paper_tell(const mm_paper *r, double done, double total, const char *unit) {
+  if (r->job->progress) r->job->progress(r->stage, done, total, unit, r->job->user);
+}
+
+void mm_paper_warn(const mm_paper *r, const char *sentence) {
+  if (r->job->warn) r->job->warn(sentence, r->job->user);
+}
+
+void mm_paper_ran(mm_paper *r, unsigned ran) {
+  mm_machine *m = &r->result.machine;
+  m->ran |= ran;
+  if (r->session) mm_machine_correct(r->run, &m->place, m->ran);
+}
+
+void mm_paper_clock(mm_paper *r) {
+  r->result.seconds = mm_clock_seconds() - r->start;
+}
+
+mm_backend_config mm_paper_backend(mm_paper *r,
+                                   void (*progress)(size_t, size_t, uint64_t, void *)) {
+  return (mm_backend_config){ .place = r->job->place,
+                              .threads = r->job->threads,
+                              .job_timeout = r->job->job_timeout,
+                              .stop = r->job->stop,
+                              .progress = progress,
+                              .user = r };
+}
+
+// ---------------------------------------------------------------------------------------------
+// Running
+
+static mm_status start_session(mm_paper *r) {
+  if (r->session) return MM_OK;
+  MM_TRY(mm_machine_enter(r->run, &r->job->place, r->job->threads));
+  r->session = true;
+  r->result.machine = (mm_machine){ .place = r->job->place,
+                                    .threads = mm_backend_threads(r->job->threads),
+                                    .ranks = mm_backend_ranks() };
+  return MM_OK;
+}
+
+static void name_result(mm_paper *r) {
+  const mm_artefact_spec *spec = &mm_artefact_specs[r->plan.artefact];
+  mm_artefact *result = &r->result;
+  mm_artefact_release(result);
+  *result = (mm_artefact){ .folder = mm_paper_folder(r),
+                           .artefact = spec->name,
+                           .scale = mm_scale_name(r->plan.scale),
+                           .seed = r->plan.seed };
+  if (spec->n_env == 0)
+    snprintf(result->label, sizeof result->label, "an illustration: the same at every scale");
+  else
+    mm_paper_label(&r->plan, mm_paper_suite(spec->env[0]), result->label);
+}
+
+static mm_status run_artefact(mm_paper *r) {
+  name_result(r);
+  MM_TRY(start_session(r));
+  MM_TRY(mm_artefact_make(r));
+  mm_paper_clock(r);
+  MM_TRY(mm_artefact_write(&r->result));
+  if (r->job->finished) r->job->finished(&r->result, r->job->user);
+  return MM_OK;
+}
+
+// By their places now: the folder may have been moved.
+static mm_status lend_maps(const mm_paper *r, mm_paper *child) {
+  static const char *const lender[] = { "control", "minatar" };
+  char folder[MM_PAPER_PATH];
+  child->plan.n_from = 2;
+  for (int i = 0; i < 2; i++)
+    MM_TRY(mm_plan_copy_name(mm_paper_path(r, lender[i], folder), "folder", child->plan.from[i]));
+  return MM_OK;
+}
+
+// Whether two plans are the same as the database keeps them.
+static bool same_plan(const mm_paper_plan *a, const mm_paper_plan *b) {
+  char *one = NULL, *two = NULL;
+  bool same = mm_paper_plan_write(a, &one) == MM_OK && mm_paper_plan_write(b, &two) == MM_OK &&
+              strcmp(one, two) == 0;
+  mm_free(one);
+  mm_free(two);
+  return same;
+}
+
+static mm_status open_child(const mm_paper *r, mm_artefact_id artefact, mm_paper **out) {
+  char folder[MM_PAPER_PATH];
+  mm_paper_plan plan;
+  mm_paper_path(r, mm_artefact_name(artefact), folder);
+  mm_paper_plan_part(&r->plan, artefact, &plan);
+  if (!mm_paper_has_run(folder)) return mm_paper_create(folder, &plan, out);
+  MM_TRY(mm_paper_resume(folder, out));
+  if (same_plan(&(*out)->plan, &plan)) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "%s/run.db: another plan than that of the reproduction it is in",
+                 folder);
+}
+
+// One artefact of `all`, in a folder of its own. The table takes the maps of those before it.
+static mm_status run_child(mm_paper *r, mm_artefact_id artefact) {
+  mm_paper *child = NULL;
+  mm_status status = open_child(r, artefact, &child);
+  if (status == MM_OK && artefact == MM_ARTEFACT_TRANSFER) status = lend_maps(r, child);
+  if (status == MM_OK) status = mm_paper_run(child, r->job);
+  if (child) {
+    mm_paper_ran(r, child->result.machine.ran);
+    mm_paper_count_failures(r, child->n_failed, "", child->failure);
+    mm_paper_note_end(child, mm_paper_outcome(status, child->n_failed));
+  }
+  mm_paper_close(child);
+  return status;
+}
+
+mm_status mm_paper_run(mm_paper *r, const mm_paper_job *job) {
+  r->job = job;
+  r->start = mm_clock_seconds();
+  r->n_failed = 0;
+  if (r->plan.artefact != MM_ARTEFACT_ALL) return run_artefact(r);
+  MM_TRY(start_session(r));
+  for (int i = 0; i < MM_ARTEFACT_ALL; i++)
+    MM_TRY(run_child(r, (mm_artefact_id)i));
+  return MM_OK;
 }

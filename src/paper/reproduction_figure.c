@@ -25,8 +25,8 @@ enum {
 };
 
 typedef struct picture {
-  const mm_reproduction *r;
-  const mm_reproduction_grid *grid;
+  const mm_artefact *r;
+  const mm_artefact_grid *grid;
   mm_sheet sheet;
   double width, height; // of a panel
   double unit, x_end;   // steps of one on the axis, its right end
@@ -40,18 +40,17 @@ static const char *const base_names[N_BASE] = { "l2", "negentropy" };
 // ---------------------------------------------------------------------------------------------
 // Curves
 
-static const mm_reproduction_curve *curve_of(const picture *p, size_t env, size_t map,
-                                             const char *name) {
-  const mm_reproduction_grid *g = p->grid;
-  const mm_reproduction_cell *cell =
-      mm_reproduction_find(p->r, g->env[env], g->map[map], g->target);
+static const mm_artefact_curve *curve_of(const picture *p, size_t env, size_t map,
+                                         const char *name) {
+  const mm_artefact_grid *g = p->grid;
+  const mm_artefact_cell *cell = mm_artefact_find_cell(p->r, g->env[env], g->map[map], g->target);
   for (size_t i = 0; cell && i < cell->n_curve; i++)
     if (strcmp(cell->curve[i].name, name) == 0) return &cell->curve[i];
   return NULL;
 }
 
 // The first point to draw, as the authors' plots do.
-static size_t first_of(const picture *p, const mm_reproduction_curve *curve) {
+static size_t first_of(const picture *p, const mm_artefact_curve *curve) {
   return p->grid->learned && curve->n > LONG ? SKIPPED : 0;
 }
 
@@ -62,12 +61,12 @@ static void include(double x, double *low, double *high) {
 }
 
 // A little more than all bands need.
-static void range_of(const picture *p, size_t env, const mm_reproduction_row *row, double *low,
+static void range_of(const picture *p, size_t env, const mm_artefact_row *row, double *low,
                      double *high) {
   *low = row->from_zero ? 0 : INFINITY;
   *high = row->from_zero ? 0 : -INFINITY;
   for (size_t m = 0; m < p->grid->n_map; m++) {
-    const mm_reproduction_curve *curve = curve_of(p, env, m, row->curve);
+    const mm_artefact_curve *curve = curve_of(p, env, m, row->curve);
     for (size_t k = curve ? first_of(p, curve) : 0; curve && k < curve->n; k++) {
       mm_estimate e = curve->point[k].value;
       double half = isnan(e.sem) ? 0 : e.sem;
@@ -83,7 +82,7 @@ static void range_of(const picture *p, size_t env, const mm_reproduction_row *ro
   if (!row->from_zero) *low -= 0.05 * room;
 }
 
-static int add_band(const picture *p, const mm_reproduction_curve *curve) {
+static int add_band(const picture *p, const mm_artefact_curve *curve) {
   size_t n = 0, last = curve->n - 1, stride = last / BAND_POINTS + 1;
   for (size_t k = first_of(p, curve);; k = k + stride < last ? k + stride : last) {
     mm_estimate e = curve->point[k].value;
@@ -98,7 +97,7 @@ static int add_band(const picture *p, const mm_reproduction_curve *curve) {
   return n > 1 ? mm_figure_data(p->sheet.figure, p->points, n, 3) : -1;
 }
 
-static int add_line(const picture *p, const mm_reproduction_curve *curve, double dx, double dy) {
+static int add_line(const picture *p, const mm_artefact_curve *curve, double dx, double dy) {
   size_t first = first_of(p, curve), n = curve->n - first;
   for (size_t k = 0; k < n; k++) {
     p->points[2 * k] = (double)curve->point[first + k].step / p->unit;
@@ -112,7 +111,7 @@ static int add_line(const picture *p, const mm_reproduction_curve *curve, double
 static void plot_curves(const picture *p, size_t env, const char *name, double dx, double dy) {
   int band[MM_FIGURE_LINES], line[MM_FIGURE_LINES];
   for (size_t m = 0; m < p->grid->n_map; m++) {
-    const mm_reproduction_curve *curve = curve_of(p, env, m, name);
+    const mm_artefact_curve *curve = curve_of(p, env, m, name);
     band[m] = curve && curve->n > 1 ? add_band(p, curve) : -1;
     line[m] = curve && curve->n > 1 ? add_line(p, curve, dx, dy) : -1;
   }
@@ -139,7 +138,7 @@ static void set_axes(const picture *p, mm_box b, const double x[2], const double
 }
 
 static void draw_curves(const picture *p, size_t row, size_t env, mm_box b) {
-  const mm_reproduction_row *of = &p->grid->row[row];
+  const mm_artefact_row *of = &p->grid->row[row];
   double y[2], x[2] = { 0, p->x_end };
   range_of(p, env, of, &y[0], &y[1]);
   mm_sheet_place(&p->sheet, b);
@@ -256,7 +255,7 @@ static void put_axis_label(const picture *p, mm_box b, double y, const char *tex
 
 // Texts are drawn with the panel that follows them.
 static double lay_out_curves(picture *p, mm_box b, bool measure) {
-  const mm_reproduction_grid *g = p->grid;
+  const mm_artefact_grid *g = p->grid;
   double y = b.y;
   for (size_t row = 0; row < g->n_row; row++) {
     y += MM_SHEET_LINE + 8;
@@ -272,7 +271,7 @@ static double lay_out_curves(picture *p, mm_box b, bool measure) {
 }
 
 static mm_status lay_out_maps(picture *p, mm_box b, bool measure, double *height) {
-  const mm_reproduction_grid *g = p->grid;
+  const mm_artefact_grid *g = p->grid;
   static const char *const title[] = { "policy, learned map", "policy, l2",
                                        "policy, negative entropy" };
   double y = b.y + MM_SHEET_LINE + 8;
@@ -302,7 +301,7 @@ static mm_status lay_out_maps(picture *p, mm_box b, bool measure, double *height
   return MM_OK;
 }
 
-size_t mm_reproduction_line(const char *text, size_t most) {
+size_t mm_artefact_line(const char *text, size_t most) {
   size_t n = strlen(text);
   if (n <= most) return n;
   for (size_t i = most; i > 0; i--)
@@ -315,8 +314,8 @@ static double put_label(const picture *p, mm_box b, bool measure) {
   size_t most = (size_t)(b.w / MM_FIGURE_CHARACTER), lines = 0;
   const char *text = p->r->label;
   while (*text) {
-    char line[MM_REPRODUCTION_TEXT];
-    size_t end = mm_reproduction_line(text, most);
+    char line[MM_ARTEFACT_TEXT];
+    size_t end = mm_artefact_line(text, most);
     snprintf(line, sizeof line, "%.*s", (int)end, text);
     if (!measure)
       mm_sheet_name(&p->sheet, b.x, b.y + MM_SHEET_LINE * ((double)lines + 0.5), b.w, line);
@@ -328,7 +327,7 @@ static double put_label(const picture *p, mm_box b, bool measure) {
 }
 
 static mm_status lay_out(picture *p, bool measure) {
-  const mm_reproduction_grid *g = p->grid;
+  const mm_artefact_grid *g = p->grid;
   mm_box b = { MARGIN + AXIS_LEFT, MARGIN, p->sheet.width - 2 * MARGIN - AXIS_LEFT, 0 };
   char text[200];
   snprintf(text, sizeof text, "%s%s%s: mean of the runs, one standard error", g->heading,
@@ -365,12 +364,12 @@ static mm_status draw(picture *p, const char *path) {
 
 // Room for numbers while a panel is prepared, and the steps of the longest curve.
 static mm_status set_sizes(picture *p) {
-  const mm_reproduction_grid *g = p->grid;
+  const mm_artefact_grid *g = p->grid;
   size_t longest = (ACTIONS + 2) * N_SCALE + 4 * N_PHI;
   uint64_t most = 0;
   for (size_t i = 0; i < p->r->n_cell; i++)
     for (size_t k = 0; k < p->r->cell[i].n_curve; k++) {
-      const mm_reproduction_curve *curve = &p->r->cell[i].curve[k];
+      const mm_artefact_curve *curve = &p->r->cell[i].curve[k];
       if (3 * curve->n > longest) longest = 3 * curve->n;
       if (curve->n > 0 && curve->point[curve->n - 1].step > most)
         most = curve->point[curve->n - 1].step;
@@ -384,8 +383,8 @@ static mm_status set_sizes(picture *p) {
   return p->points ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for a figure");
 }
 
-mm_status mm_reproduction_figure_grid(const mm_reproduction *r, const mm_reproduction_grid *grid,
-                                      const char *path) {
+mm_status mm_artefact_figure_grid(const mm_artefact *r, const mm_artefact_grid *grid,
+                                  const char *path) {
   picture p = { .r = r, .grid = grid };
   mm_status status = set_sizes(&p);
   for (int i = 0; i < N_BASE && grid->learned && status == MM_OK; i++)

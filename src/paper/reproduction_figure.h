@@ -1,22 +1,22 @@
 // Pictures of reproductions. The path's ending (.svg, .pdf, .png) chooses the format;
 // MM_ERR_UNSUPPORTED where gnuplot is missing.
 
-#ifndef MM_EXPERIMENT_REPRODUCTION_FIGURE_H
-#define MM_EXPERIMENT_REPRODUCTION_FIGURE_H
+#ifndef MM_PAPER_ARTEFACT_FIGURE_H
+#define MM_PAPER_ARTEFACT_FIGURE_H
 
 #include "mirrormap/map.h"
-#include "paper/reproduction.h"
+#include "paper/artefact.h"
 
-typedef struct mm_reproduction_row {
+typedef struct mm_artefact_row {
   const char *curve; // name of the cells' curve
   const char *title;
   bool from_zero; // the axis begins at 0
-} mm_reproduction_row;
+} mm_artefact_row;
 
 // A grid: a row per curve, a column per environment, a line with a band of one standard error per
 // map.
-typedef struct mm_reproduction_grid {
-  const mm_reproduction_row *row;
+typedef struct mm_artefact_grid {
+  const mm_artefact_row *row;
   const char *const *env, *const *title; // [n_env]
   const char *const *map;                // [n_map], at most MM_FIGURE_LINES
   size_t n_row, n_env, n_map;
@@ -26,18 +26,18 @@ typedef struct mm_reproduction_grid {
   const mm_map *const *learned; // [n_env]
   const size_t *n_action;       // [n_env]
   double eta;
-} mm_reproduction_grid;
+} mm_artefact_grid;
 
-mm_status mm_reproduction_figure_grid(const mm_reproduction *r, const mm_reproduction_grid *grid,
-                                      const char *path);
+mm_status mm_artefact_figure_grid(const mm_artefact *r, const mm_artefact_grid *grid,
+                                  const char *path);
 
 // How many bytes of a label go into a line of at most so many, which ends behind a comma.
-size_t mm_reproduction_line(const char *text, size_t most);
+size_t mm_artefact_line(const char *text, size_t most);
 
 // The table of maps and environments: our number, its standard error and the paper's in each cell,
 // coloured where it is above the negative entropy.
-mm_status mm_reproduction_figure_table(const mm_reproduction *r, const char *const *map,
-                                       size_t n_map, const char *const *env, size_t n_env,
-                                       const char *target, const char *path);
+mm_status mm_artefact_figure_table(const mm_artefact *r, const char *const *map, size_t n_map,
+                                   const char *const *env, size_t n_env, const char *target,
+                                   const char *path);
 
 #endif

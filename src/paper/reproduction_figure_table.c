@@ -37,7 +37,7 @@ static void fill(mm_page *page, double x, double y, double w, double h, uint32_t
               colour);
 }
 
-static void put_cell(mm_page *page, const mm_reproduction_cell *cell, double x, double y) {
+static void put_cell(mm_page *page, const mm_artefact_cell *cell, double x, double y) {
   char text[96];
   mm_estimate ours = cell->value[MM_QUANTITY_FINAL], gain = cell->over[0].gain;
   bool baseline = strcmp(cell->map, "negentropy") == 0;
@@ -59,8 +59,8 @@ static double put_label(mm_page *page, double y, double width, const char *text)
   double height = 0;
   if (most >= MM_PAGE_TEXT) most = MM_PAGE_TEXT - 1;
   while (*text) {
-    char line[MM_REPRODUCTION_TEXT];
-    size_t end = mm_reproduction_line(text, most);
+    char line[MM_ARTEFACT_TEXT];
+    size_t end = mm_artefact_line(text, most);
     snprintf(line, sizeof line, "%.*s", (int)end, text);
     if (page) put(page, MARGIN, y + height, false, false, QUIET, line);
     text += end;
@@ -70,9 +70,9 @@ static double put_label(mm_page *page, double y, double width, const char *text)
   return height;
 }
 
-mm_status mm_reproduction_figure_table(const mm_reproduction *r, const char *const *map,
-                                       size_t n_map, const char *const *env, size_t n_env,
-                                       const char *target, const char *path) {
+mm_status mm_artefact_figure_table(const mm_artefact *r, const char *const *map, size_t n_map,
+                                   const char *const *env, size_t n_env, const char *target,
+                                   const char *path) {
   mm_page page;
   double width = 2 * MARGIN + NAME + CELL_WIDTH * (double)n_env;
   double labels = put_label(NULL, 0, width, r->label) + put_label(NULL, 0, width, r->more);
@@ -80,7 +80,7 @@ mm_status mm_reproduction_figure_table(const mm_reproduction *r, const char *con
                         2 * n_map * n_env + n_map + n_env + 8 + (size_t)(labels / LINE), &page));
   page.width = width;
   page.height = 2 * MARGIN + 4 * LINE + labels + CELL_HEIGHT * (double)n_map;
-  char text[MM_REPRODUCTION_TEXT];
+  char text[MM_ARTEFACT_TEXT];
   double y = MARGIN + LINE / 2.0;
   snprintf(text, sizeof text,
            "Final value of AMPO, target=%s: rows are maps, columns the environment trained on",
@@ -107,7 +107,7 @@ mm_status mm_reproduction_figure_table(const mm_reproduction *r, const char *con
                 RULE);
     put(&page, MARGIN, y + CELL_HEIGHT / 2.0, false, true, TEXT, map[m]);
     for (size_t e = 0; e < n_env; e++) {
-      const mm_reproduction_cell *cell = mm_reproduction_find(r, env[e], map[m], target);
+      const mm_artefact_cell *cell = mm_artefact_find_cell(r, env[e], map[m], target);
       if (cell) put_cell(&page, cell, MARGIN + NAME + CELL_WIDTH * (double)e, y);
     }
   }

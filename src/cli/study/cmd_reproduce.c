@@ -17,7 +17,7 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/study/reproduce_report.h"
-#include "paper/reproduce.h"
+#include "paper/paper.h"
 
 typedef struct reproduce_args {
   settings_args settings;
@@ -42,7 +42,7 @@ static const option reproduce_options[] = {
     .metavar = "N",
     .help = "runs for each map and environment, instead of the scale's",
     .low = 2,
-    .high = MM_REPRODUCE_SEEDS_MAX },
+    .high = MM_PAPER_SEEDS_MAX },
   { .name = "seed",
     .type = OPTION_COUNT,
     .offset = offsetof(reproduce_args, seed),
@@ -71,11 +71,11 @@ static const option reproduce_options[] = {
 // ---------------------------------------------------------------------------------------------
 // Beginning or going on
 
-static int find_artefact(const reproduce_args *args, mm_artefact *out) {
+static int find_artefact(const reproduce_args *args, mm_artefact_id *out) {
   const char *names[MM_ARTEFACTS];
   char near[SUGGESTION_SIZE];
   for (int i = 0; i < MM_ARTEFACTS; i++)
-    names[i] = mm_artefact_name((mm_artefact)i);
+    names[i] = mm_artefact_name((mm_artefact_id)i);
   if (args->settings.common.positional.n == 0)
     return fail_usage("expected what to reproduce: phi, gridworld, control, minatar, transfer, "
                       "mujoco or all (or --resume DIR)");
@@ -86,15 +86,15 @@ static int find_artefact(const reproduce_args *args, mm_artefact *out) {
 }
 
 // --set as texts: what they mean depends on the algorithms of the artefact.
-static int copy_settings(const reproduce_args *args, mm_reproduce_plan *plan) {
+static int copy_settings(const reproduce_args *args, mm_paper_plan *plan) {
   const char *key;
   for (size_t i = 0; (key = mm_settings_any_key(i)) != NULL; i++) {
     const char *value = args->settings.value[i];
-    mm_reproduce_set *set = &plan->set[plan->n_set];
+    mm_paper_set *set = &plan->set[plan->n_set];
     if (value == NULL) continue;
-    if (plan->n_set == MM_REPRODUCE_SETS || strlen(value) >= sizeof set->value)
+    if (plan->n_set == MM_PAPER_SETS || strlen(value) >= sizeof set->value)
       return fail_usage("option '--set': '%s' is too long, or there are more than %d", key,
-                        MM_REPRODUCE_SETS);
+                        MM_PAPER_SETS);
     snprintf(set->key, sizeof set->key, "%s", key);
     snprintf(set->value, sizeof set->value, "%s", value);
     plan->n_set++;
@@ -103,7 +103,7 @@ static int copy_settings(const reproduce_args *args, mm_reproduce_plan *plan) {
 }
 
 // By their whole paths: the reproduction may be gone on with from another directory.
-static int copy_folder(const char *name, mm_reproduce_plan *plan) {
+static int copy_folder(const char *name, mm_paper_plan *plan) {
   char *real = access(name, R_OK | X_OK) == 0 ? realpath(name, NULL) : NULL;
   int code = EXIT_DONE;
   if (real == NULL)
@@ -116,19 +116,19 @@ static int copy_folder(const char *name, mm_reproduce_plan *plan) {
   return code;
 }
 
-static int copy_from(const reproduce_args *args, mm_reproduce_plan *plan) {
+static int copy_from(const reproduce_args *args, mm_paper_plan *plan) {
   name_list list;
   if (args->from == NULL) return EXIT_DONE;
   int code = name_list_read("maps-from", args->from, &list);
-  if (code == EXIT_DONE && list.n > MM_REPRODUCE_FROM)
-    code = fail_usage("option '--maps-from': expected at most %d folders", MM_REPRODUCE_FROM);
+  if (code == EXIT_DONE && list.n > MM_PAPER_FROM)
+    code = fail_usage("option '--maps-from': expected at most %d folders", MM_PAPER_FROM);
   for (size_t i = 0; i < list.n && code == EXIT_DONE; i++)
     code = copy_folder(list.name[i], plan);
   name_list_release(&list);
   return code;
 }
 
-static int make_plan(const reproduce_args *args, mm_reproduce_plan *plan) {
+static int make_plan(const reproduce_args *args, mm_paper_plan *plan) {
   int code = find_artefact(args, &plan->artefact);
   if (code != EXIT_DONE) return code;
   mm_scale_find(args->scale, &plan->scale);
@@ -140,14 +140,13 @@ static int make_plan(const reproduce_args *args, mm_reproduce_plan *plan) {
 }
 
 // With --backend cuda. What is wrong with the plan itself is said when it is checked.
-static int check_devices(const reproduce_args *args, const mm_reproduce_plan *plan) {
+static int check_devices(const reproduce_args *args, const mm_paper_plan *plan) {
   const bool asked = args->on.place.kind == MM_BACKEND_CUDA;
-  return asked && mm_reproduce_check_devices(plan) == MM_ERR_UNSUPPORTED ? backend_refuse()
-                                                                         : EXIT_DONE;
+  return asked && mm_paper_check_devices(plan) == MM_ERR_UNSUPPORTED ? backend_refuse() : EXIT_DONE;
 }
 
-static int begin(const reproduce_args *args, mm_reproduce **out) {
-  mm_reproduce_plan *plan = memory_take(1, sizeof *plan);
+static int begin(const reproduce_args *args, mm_paper **out) {
+  mm_paper_plan *plan = memory_take(1, sizeof *plan);
   char stem[64];
   run_place place;
   int code = make_plan(args, plan);
@@ -155,7 +154,7 @@ static int begin(const reproduce_args *args, mm_reproduce **out) {
   if (code == EXIT_DONE) {
     snprintf(stem, sizeof stem, "reproduce-%s", mm_artefact_name(plan->artefact));
     mm_status status = run_argument_place(args->out, stem, &place);
-    if (status == MM_OK) status = mm_reproduce_create(place.folder, plan, out);
+    if (status == MM_OK) status = mm_paper_create(place.folder, plan, out);
     if (status != MM_OK) code = run_argument_fail(&place, status);
   }
   free(plan);
@@ -176,30 +175,30 @@ static int refuse_changes(const reproduce_args *args) {
   return EXIT_DONE;
 }
 
-static int resume(const reproduce_args *args, mm_reproduce **out) {
+static int resume(const reproduce_args *args, mm_paper **out) {
   int code = refuse_changes(args);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_reproduce_resume(args->resume, out);
-  return status == MM_OK ? check_devices(args, mm_reproduce_get_plan(*out)) : fail_status(status);
+  mm_status status = mm_paper_resume(args->resume, out);
+  return status == MM_OK ? check_devices(args, mm_paper_get_plan(*out)) : fail_status(status);
 }
 
 // ---------------------------------------------------------------------------------------------
 // Running
 
-typedef struct desk {
+typedef struct display {
   char stage[160]; // whose bar is shown
   bool shown;
   cJSON *parts; // of --json
-} desk;
+} display;
 
-static void end_bar(desk *d) {
+static void end_bar(display *d) {
   if (d->shown) progress_end();
   d->shown = false;
 }
 
 static void show_progress(const char *stage, double done, double total, const char *unit,
                           void *user) {
-  desk *d = user;
+  display *d = user;
   interrupt_check_time();
   if (!d->shown || strcmp(d->stage, stage) != 0) {
     end_bar(d);
@@ -216,47 +215,47 @@ static void show_warning(const char *sentence, void *user) {
   warn("%s", sentence);
 }
 
-static void show_result(const mm_reproduction *result, void *user) {
-  desk *d = user;
+static void show_result(const mm_artefact *result, void *user) {
+  display *d = user;
   end_bar(d);
   if (d->parts != NULL)
-    cJSON_AddItemToArray(d->parts, mm_reproduction_json(result));
+    cJSON_AddItemToArray(d->parts, mm_artefact_json(result));
   else
     reproduce_report(result);
 }
 
-static int show_json(const mm_reproduce *r, cJSON *parts) {
-  if (mm_reproduce_get_plan(r)->artefact != MM_ARTEFACT_ALL) {
+static int show_json(const mm_paper *r, cJSON *parts) {
+  if (mm_paper_get_plan(r)->artefact != MM_ARTEFACT_ALL) {
     cJSON *only = cJSON_DetachItemFromArray(parts, 0);
     cJSON_Delete(parts);
     return output_json(only, EXIT_DONE);
   }
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "artefact", "all");
-  cJSON_AddStringToObject(root, "folder", mm_reproduce_folder(r));
+  cJSON_AddStringToObject(root, "folder", mm_paper_folder(r));
   cJSON_AddItemToObject(root, "parts", parts);
   return output_json(root, EXIT_DONE);
 }
 
 // Artefacts of `all` that are complete already come along.
-static int show_stopped(const mm_reproduce *r, cJSON *parts) {
+static int show_stopped(const mm_paper *r, cJSON *parts) {
   cJSON *root = cJSON_CreateObject();
-  cJSON_AddStringToObject(root, "run", mm_reproduce_folder(r));
+  cJSON_AddStringToObject(root, "run", mm_paper_folder(r));
   cJSON_AddStringToObject(root, "state", "stopped");
-  cJSON_AddStringToObject(root, "artefact", mm_artefact_name(mm_reproduce_get_plan(r)->artefact));
-  cJSON_AddStringToObject(root, "scale", mm_scale_name(mm_reproduce_get_plan(r)->scale));
+  cJSON_AddStringToObject(root, "artefact", mm_artefact_name(mm_paper_get_plan(r)->artefact));
+  cJSON_AddStringToObject(root, "scale", mm_scale_name(mm_paper_get_plan(r)->scale));
   cJSON_AddItemToObject(root, "parts", parts);
   return output_json(root, EXIT_DONE);
 }
 
-static int finish(const reproduce_args *args, mm_reproduce *r, mm_status status, desk *d) {
-  const char *folder = mm_reproduce_folder(r);
+static int finish(const reproduce_args *args, mm_paper *r, mm_status status, display *d) {
+  const char *folder = mm_paper_folder(r);
   bool interrupted = status == MM_ERR_INTERRUPTED, timed_out = interrupted && interrupt_timed_out();
   char error[MM_ERROR_SIZE];
   snprintf(error, sizeof error, "%s", mm_last_error());
   const char *why;
-  size_t failed = mm_reproduce_failures(r, &why);
-  mm_reproduce_note_end(r, status == MM_OK && failed > 0 ? "failed" : interrupt_outcome(status));
+  size_t failed = mm_paper_failures(r, &why);
+  mm_paper_note_end(r, status == MM_OK && failed > 0 ? "failed" : interrupt_outcome(status));
   if (status == MM_OK) {
     int code = d->parts != NULL ? show_json(r, d->parts) : EXIT_DONE;
     if (failed == 0) return code;
@@ -280,30 +279,30 @@ static int run(void *raw) {
   reproduce_args *args = raw;
   const int chosen = backend_choose(&args->on);
   if (chosen != EXIT_DONE) return chosen;
-  mm_reproduce *r = NULL;
+  mm_paper *r = NULL;
   interrupt_watch(); // from here on a signal leaves the run in order
   int code = args->resume != NULL ? resume(args, &r) : begin(args, &r);
   if (code != EXIT_DONE) {
-    mm_reproduce_close(r);
+    mm_paper_close(r);
     return code;
   }
-  desk d = { .parts = args->settings.common.json ? cJSON_CreateArray() : NULL };
-  mm_reproduce_job job = { .place = args->on.place,
-                           .threads = (int)args->on.threads,
-                           .job_timeout = args->on.job_timeout,
-                           .stop = interrupt_watch(),
-                           .progress = show_progress,
-                           .warn = show_warning,
-                           .finished = show_result,
-                           .user = &d };
-  note("%s: %s at %s scale, kept to be resumed", mm_reproduce_folder(r),
-       mm_artefact_name(mm_reproduce_get_plan(r)->artefact),
-       mm_scale_name(mm_reproduce_get_plan(r)->scale));
+  display d = { .parts = args->settings.common.json ? cJSON_CreateArray() : NULL };
+  mm_paper_job job = { .place = args->on.place,
+                       .threads = (int)args->on.threads,
+                       .job_timeout = args->on.job_timeout,
+                       .stop = interrupt_watch(),
+                       .progress = show_progress,
+                       .warn = show_warning,
+                       .finished = show_result,
+                       .user = &d };
+  note("%s: %s at %s scale, kept to be resumed", mm_paper_folder(r),
+       mm_artefact_name(mm_paper_get_plan(r)->artefact),
+       mm_scale_name(mm_paper_get_plan(r)->scale));
   interrupt_after(args->max_seconds);
-  mm_status status = mm_reproduce_run(r, &job);
+  mm_status status = mm_paper_run(r, &job);
   end_bar(&d);
   code = finish(args, r, status, &d);
-  mm_reproduce_close(r);
+  mm_paper_close(r);
   return code;
 }
 

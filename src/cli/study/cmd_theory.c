@@ -62,55 +62,17 @@ static const option options[] = {
 // ---------------------------------------------------------------------------------------------
 // JSON
 
-static void add_iterations(cJSON *object, const mm_theory *run, double steps) {
-  cJSON *array = cJSON_AddArrayToObject(object, "iterations");
-  for (size_t t = 0; t < run->n_step; t++) {
-    const mm_theory_step *step = run->step + t;
-    cJSON *entry = cJSON_CreateObject();
-    output_add_number(entry, "t", (double)t);
-    output_add_number(entry, "step", (double)t * steps);
-    output_add_number(entry, "value", step->value);
-    output_add_number(entry, "value_change", step->value_change);
-    output_add_number(entry, "estimation_error", step->estimation_error);
-    output_add_number(entry, "estimation_error_sampled", step->estimation_error_sampled);
-    output_add_number(entry, "update_distance", step->update_distance);
-    output_add_number(entry, "monotone_bound", step->monotone_bound);
-    output_add_number(entry, "advantage_std", step->advantage_std);
-    cJSON_AddItemToArray(array, entry);
-  }
-}
-
-static void add_run(cJSON *object, const char *map, const mm_theory *run, double steps) {
-  cJSON_AddStringToObject(object, "map", map);
-  output_add_number(object, "v_star", run->v_star);
-  output_add_number(object, "final_value", run->final_value);
-  output_add_number(object, "average_gap", run->average_gap);
-  output_add_number(object, "convergence_bound", run->convergence_bound);
-  output_add_number(object, "rate_term", run->rate_term);
-  output_add_number(object, "floor_term", run->floor_term);
-  output_add_number(object, "optimal_divergence", run->optimal_divergence);
-  output_add_number(object, "reward_range", run->reward_range);
-  output_add_number(object, "bound_with_range", run->bound_with_range);
-  output_add_number(object, "effective_eta", run->effective_eta);
-  output_add_number(object, "bound_with_effective_eta", run->bound_with_effective_eta);
-  output_add_number(object, "violations", (double)run->violations);
-  theory_dips dips = theory_count_dips(run);
-  output_add_number(object, "dips", (double)dips.n);
-  output_add_number(object, "dips_total", dips.total);
-  add_iterations(object, run, steps);
-}
-
 // The first map's fields stand at the top; all maps' in `maps` where there are several.
 static int put_json(const theory_args *args, const mm_settings *settings, const theory_runs *runs) {
   cJSON *root = cJSON_CreateObject();
   double steps = theory_steps(runs->pmd);
   cJSON_AddStringToObject(root, "env", args->env);
   mm_json_add_whole(root, "seed", args->seed);
-  add_run(root, args->maps.value[0], &runs->run[0], steps);
+  theory_json(root, args->maps.value[0], &runs->run[0], steps);
   cJSON *maps = runs->n > 1 ? cJSON_AddArrayToObject(root, "maps") : NULL;
   for (size_t i = 0; i < runs->n && maps != NULL; i++) {
     cJSON *object = cJSON_CreateObject();
-    add_run(object, args->maps.value[i], &runs->run[i], steps);
+    theory_json(object, args->maps.value[i], &runs->run[i], steps);
     cJSON_AddItemToArray(maps, object);
   }
   cJSON_AddItemToObject(root, "settings", mm_settings_json(settings));

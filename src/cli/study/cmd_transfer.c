@@ -14,6 +14,7 @@
 #include "cli/study/study_command.h"
 #include "cli/study/transfer_report.h"
 #include "show/figure/transfer_figure.h"
+#include "study/stats/controls.h"
 #include "study/transfer/transfer_files.h"
 #include "study/transfer/transfer_plan.h"
 
@@ -58,11 +59,9 @@ static const option options[] = {
 // ---------------------------------------------------------------------------------------------
 // Rows and columns
 
-// Rows that may be added to those asked for; two of them, since the scale of a potential acts like
-// eta, are trained with the best of it besides.
-enum { CONTROLS_MAX = 7, TUNED = 2 };
-static const char *const tuned_names[TUNED] = { "negentropy", "l2" };
-static const char *const tuned_labels[TUNED] = { "negentropy:tuned-eta", "l2:tuned-eta" };
+// Rows that may be added to those asked for; the last ones, since the scale of a potential acts
+// like eta, are trained with the best of it besides.
+enum { CONTROLS_MAX = 7, TUNED = MM_CONTROLS - MM_CONTROL_TUNED };
 
 typedef struct plan {
   name_list maps, envs;
@@ -108,8 +107,9 @@ static void add_controls(plan *p, const char *which) {
   if (strcmp(which, "none") == 0) return;
   name_list_add(&p->maps, "negentropy");
   name_list_add(&p->maps, "l2");
-  if (family == MM_MAP_PIECEWISE) name_list_add(&p->maps, "random:0");
-  if (family == MM_MAP_NEURAL) name_list_add(&p->maps, "random-neural:0");
+  char name[MM_CONTROL_MAP_SIZE];
+  if (family != MM_MAP_KINDS)
+    name_list_add(&p->maps, mm_control_map(mm_control_names[MM_CONTROL_RANDOM], family, 0, name));
   if (strcmp(which, "full") != 0) return;
   name_list_add(&p->maps, "tsallis:0.5");
   name_list_add(&p->maps, "tsallis:1.5");
@@ -118,14 +118,16 @@ static void add_controls(plan *p, const char *which) {
 
 // The maps that are tuned are among the rows already.
 static void add_tuned(plan *p) {
-  for (size_t i = 0; i < TUNED; i++)
+  for (size_t i = 0; i < TUNED; i++) {
+    const char *label = mm_control_names[MM_CONTROL_TUNED + i];
+    char name[MM_CONTROL_MAP_SIZE];
+    mm_control_map(label, MM_MAP_KINDS, 0, name);
     for (size_t k = 0; k < p->maps.n; k++)
-      if (strcmp(p->maps.name[k], tuned_names[i]) == 0)
-        p->row[p->n_row++] = (mm_transfer_map){ .map = p->map[k],
-                                                .name = tuned_labels[i],
-                                                .label = tuned_labels[i],
-                                                .control = true,
-                                                .tuned = true };
+      if (strcmp(p->maps.name[k], name) == 0)
+        p->row[p->n_row++] = (mm_transfer_map){
+          .map = p->map[k], .name = label, .label = label, .control = true, .tuned = true
+        };
+  }
 }
 
 static int plan_maps(const transfer_args *args, plan *p) {

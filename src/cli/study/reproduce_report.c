@@ -29,13 +29,13 @@ static const char *estimate_text(mm_estimate e, bool sign, char out[TEXT]) {
   return out;
 }
 
-static const char *iqm_text(const mm_reproduction_cell *c, char out[TEXT]) {
+static const char *iqm_text(const mm_artefact_cell *c, char out[TEXT]) {
   if (isnan(c->of.iqm.iqm)) return "-";
   snprintf(out, TEXT, "%.4g [%.4g, %.4g]", c->of.iqm.iqm, c->of.iqm.low, c->of.iqm.high);
   return out;
 }
 
-static const char *difference_text(const mm_reproduction_cell *c, int from, char out[TEXT]) {
+static const char *difference_text(const mm_artefact_cell *c, int from, char out[TEXT]) {
   static const char *const name[2] = { "negentropy", "l2" };
   mm_estimate e = c->over[from].gain;
   if (strcmp(c->map, name[from]) == 0 || isnan(e.mean)) return "";
@@ -46,7 +46,7 @@ static const char *difference_text(const mm_reproduction_cell *c, int from, char
 }
 
 // "476.41 (-1.3)": the paper's value and how many of our standard errors ours is above it.
-static const char *paper_text(const mm_reproduction_cell *c, char out[TEXT]) {
+static const char *paper_text(const mm_artefact_cell *c, char out[TEXT]) {
   mm_estimate e = c->value[MM_QUANTITY_FINAL];
   if (isnan(c->paper)) return "";
   int used = snprintf(out, TEXT, "%.2f", c->paper);
@@ -57,17 +57,17 @@ static const char *paper_text(const mm_reproduction_cell *c, char out[TEXT]) {
 // ---------------------------------------------------------------------------------------------
 // Blocks
 
-static bool same_block(const mm_reproduction_cell *a, const mm_reproduction_cell *b) {
+static bool same_block(const mm_artefact_cell *a, const mm_artefact_cell *b) {
   return strcmp(a->env, b->env) == 0 && strcmp(a->target, b->target) == 0;
 }
 
-static bool has_paper(const mm_reproduction *r) {
+static bool has_paper(const mm_artefact *r) {
   for (size_t i = 0; i < r->n_cell; i++)
     if (!isnan(r->cell[i].paper)) return true;
   return false;
 }
 
-static void put_row(table *out, const mm_reproduction_cell *c, bool paper) {
+static void put_row(table *out, const mm_artefact_cell *c, bool paper) {
   char text[TEXT], eta[OUTPUT_NUMBER_SIZE];
   int sign = mm_estimate_sign(c->over[0].gain);
   table_text(out, c->map);
@@ -82,11 +82,11 @@ static void put_row(table *out, const mm_reproduction_cell *c, bool paper) {
   if (paper) table_text(out, paper_text(c, text));
 }
 
-static void put_block(const mm_reproduction *r, size_t first, size_t end) {
+static void put_block(const mm_artefact *r, size_t first, size_t end) {
   static const char *const header[] = { "<map",          "runs",        "eta",
                                         "final value",   "IQM [95 %]",  "minus negentropy, won",
                                         "minus l2, won", "paper (s.e.)" };
-  const mm_reproduction_cell *c = &r->cell[first];
+  const mm_artefact_cell *c = &r->cell[first];
   bool paper = has_paper(r);
   printf("\n%s%s%s", c->env, c->target[0] ? ", target=" : "", c->target);
   if (!isnan(c->optimal)) printf(" (mean optimum %.4g)", c->optimal);
@@ -101,7 +101,7 @@ static void put_block(const mm_reproduction *r, size_t first, size_t end) {
              r->cell[i].of.unfinished, r->cell[i].n_run);
 }
 
-static void put_cells(const mm_reproduction *r) {
+static void put_cells(const mm_artefact *r) {
   for (size_t first = 0, end; first < r->n_cell; first = end) {
     end = first + 1;
     while (end < r->n_cell && same_block(&r->cell[first], &r->cell[end]))
@@ -111,7 +111,7 @@ static void put_cells(const mm_reproduction *r) {
 }
 
 // Grid-World has more to say of each run than its end.
-static void put_quantities(const mm_reproduction *r) {
+static void put_quantities(const mm_artefact *r) {
   static const char *const header[] = { "<environment", "<map",           "last 10 values",
                                         "drops",        "early distance", "estimation error" };
   if (r->n_cell == 0 || !r->cell[0].run[MM_QUANTITY_DISTANCE]) return;
@@ -134,7 +134,7 @@ static void put_quantities(const mm_reproduction *r) {
 // ---------------------------------------------------------------------------------------------
 // Claims
 
-static const char *verdict_of(const mm_reproduction *r, const char *text, const mm_claim *at) {
+static const char *verdict_of(const mm_artefact *r, const char *text, const mm_claim *at) {
   for (size_t i = 0; i < r->n_claim; i++) {
     const mm_claim *c = &r->claim[i];
     if (strcmp(c->text, text) == 0 && strcmp(c->env, at->env) == 0 &&
@@ -144,7 +144,7 @@ static const char *verdict_of(const mm_reproduction *r, const char *text, const 
   return "";
 }
 
-static bool is_first(const mm_reproduction *r, size_t i, bool place) {
+static bool is_first(const mm_artefact *r, size_t i, bool place) {
   const mm_claim *c = &r->claim[i];
   for (size_t k = 0; k < i; k++) {
     const mm_claim *other = &r->claim[k];
@@ -166,7 +166,7 @@ static void short_name(const char *env, char out[TEXT]) {
 }
 
 // A table per target: the claims against the environments.
-static void put_claims_of(const mm_reproduction *r, const char *target) {
+static void put_claims_of(const mm_artefact *r, const char *target) {
   const char **header = memory_take(r->n_claim + 1, sizeof *header);
   char(*name)[TEXT] = memory_take(r->n_claim, sizeof *name);
   size_t *place = memory_take(r->n_claim, sizeof *place), n = 0;
@@ -197,7 +197,7 @@ static void put_claims_of(const mm_reproduction *r, const char *target) {
   free(header);
 }
 
-static void put_claims(const mm_reproduction *r) {
+static void put_claims(const mm_artefact *r) {
   const char *last = NULL;
   for (size_t i = 0; i < r->n_claim; i++) {
     if (last != NULL && strcmp(last, r->claim[i].target) == 0) continue;
@@ -208,7 +208,7 @@ static void put_claims(const mm_reproduction *r) {
 
 // ---------------------------------------------------------------------------------------------
 
-void reproduce_report(const mm_reproduction *r) {
+void reproduce_report(const mm_artefact *r) {
   char machine[MM_MACHINE_TEXT];
   printf("%sreproduction of '%s'%s\n%s\n", terminal_style(stdout, STYLE_BOLD), r->artefact,
          terminal_style(stdout, STYLE_PLAIN), r->label);

@@ -3,8 +3,8 @@
 #ifndef MM_CLI_REPRODUCE_REPORT_H
 #define MM_CLI_REPRODUCE_REPORT_H
 
-#include "paper/reproduction.h"
+#include "paper/artefact.h"
 
-void reproduce_report(const mm_reproduction *result);
+void reproduce_report(const mm_artefact *result);
 
 #endif

@@ -1,4 +1,4 @@
-// Tables of iterations, and what they say about Theorem 1 in words.
+// Tables of iterations, what they say about Theorem 1 in words, and all of it as JSON.
 
 #include "cli/study/theory_report.h"
 
@@ -17,42 +17,29 @@ double theory_steps(const mm_pmd_config *pmd) {
   return pmd->envs * pmd->unroll;
 }
 
-theory_dips theory_count_dips(const mm_theory *run) {
-  theory_dips dips = { 0, 0, 0 };
-  for (size_t t = 0; t < run->n_step; t++) {
-    double loss = -run->step[t].value_change;
-    if (!(loss > 0)) continue;
-    dips.n++;
-    dips.total += loss;
-    dips.largest = fmax(dips.largest, loss);
-  }
-  return dips;
-}
-
 // ---------------------------------------------------------------------------------------------
 // Iterations
 
 typedef struct column {
-  const char *name;
+  const char *json;
   size_t offset;    // of the number in mm_theory_step
+  const char *name; // NULL: not in the table
   const char *sign; // printf's flag
 } column;
 
+#define FIELD(field) #field, offsetof(mm_theory_step, field)
 static const column columns[] = {
-  { "value", offsetof(mm_theory_step, value), "" },
-  { "change", offsetof(mm_theory_step, value_change), "+" },
-  { "E", offsetof(mm_theory_step, estimation_error), "" },
-  { "E sampled", offsetof(mm_theory_step, estimation_error_sampled), "" },
-  { "U", offsetof(mm_theory_step, update_distance), "" },
-  { "bound", offsetof(mm_theory_step, monotone_bound), "" },
+  { FIELD(value), "value", "" },        { FIELD(value_change), "change", "+" },
+  { FIELD(estimation_error), "E", "" }, { FIELD(estimation_error_sampled), "E sampled", "" },
+  { FIELD(update_distance), "U", "" },  { FIELD(monotone_bound), "bound", "" },
+  { FIELD(advantage_std), NULL, "" },
 };
-enum { COLUMNS = sizeof columns / sizeof *columns };
+#undef FIELD
+enum { FIELDS = sizeof columns / sizeof *columns, COLUMNS = FIELDS - 1 };
 
-// A field of mm_theory_step by its place.
-static double number_at(const mm_theory_step *step, size_t offset) {
-  double number;
-  memcpy(&number, (const char *)step + offset, sizeof number);
-  return number;
+// A number of mm_theory_step or mm_theory by its place.
+static double number_at(const void *of, size_t offset) {
+  return *(const double *)(const void *)((const char *)of + offset);
 }
 
 static bool is_violated(const mm_theory_step *step) {
@@ -132,27 +119,23 @@ static double mean_distance(const mm_theory *run) {
   return mean_of(run, offsetof(mm_theory_step, update_distance));
 }
 
-static double mean_bound(const mm_theory *run) {
-  return mean_of(run, offsetof(mm_theory_step, monotone_bound));
-}
-
-static double largest_error(const mm_theory *run) {
-  double largest = 0;
-  for (size_t t = 0; t < run->n_step; t++)
-    largest = fmax(largest, run->step[t].estimation_error);
-  return largest;
-}
-
 static double final_share(const mm_theory *run) {
   return run->v_star > 0 ? 100 * run->final_value / run->v_star : NAN;
 }
 
+// Iterations that lost value, and what they lost.
 static double dips(const mm_theory *run) {
-  return (double)theory_count_dips(run).n;
+  size_t n = 0;
+  for (size_t t = 0; t < run->n_step; t++)
+    n += run->step[t].value_change < 0;
+  return (double)n;
 }
 
 static double dips_total(const mm_theory *run) {
-  return theory_count_dips(run).total;
+  double total = 0;
+  for (size_t t = 0; t < run->n_step; t++)
+    if (run->step[t].value_change < 0) total -= run->step[t].value_change;
+  return total;
 }
 
 static double violations(const mm_theory *run) {
@@ -160,22 +143,22 @@ static double violations(const mm_theory *run) {
 }
 
 typedef struct line {
-  const char *name;
+  const char *name, *json;
   double (*compute)(const mm_theory *run); // or
   size_t offset;                           // of the number in mm_theory
 } line;
 
-#define FIELD(name) NULL, offsetof(mm_theory, name)
+#define FIELD(field) #field, NULL, offsetof(mm_theory, field)
 
 static const line lines[] = {
   { "optimal value V*", FIELD(v_star) },
   { "final value", FIELD(final_value) },
-  { "  in % of V*", final_share, 0 },
-  { "mean E", mean_error, 0 },
-  { "mean U", mean_distance, 0 },
-  { "dips", dips, 0 },
-  { "  lost in them", dips_total, 0 },
-  { "violations", violations, 0 },
+  { "  in % of V*", NULL, final_share, 0 },
+  { "mean E", NULL, mean_error, 0 },
+  { "mean U", NULL, mean_distance, 0 },
+  { "dips", "dips", dips, 0 },
+  { "  lost in them", "dips_total", dips_total, 0 },
+  { "violations", "violations", violations, 0 },
   { "average gap", FIELD(average_gap) },
   { "convergence bound", FIELD(convergence_bound) },
   { "  rate term", FIELD(rate_term) },
@@ -186,13 +169,11 @@ static const line lines[] = {
   { "bound, step taken", FIELD(bound_with_effective_eta) },
   { "  effective eta", FIELD(effective_eta) },
 };
+enum { LINES = sizeof lines / sizeof *lines };
 #undef FIELD
 
 static double number_of(const mm_theory *run, const line *l) {
-  double number;
-  if (l->compute != NULL) return l->compute(run);
-  memcpy(&number, (const char *)run + l->offset, sizeof number);
-  return number;
+  return l->compute != NULL ? l->compute(run) : number_at(run, l->offset);
 }
 
 static void put_summary(const theory_runs *runs) {
@@ -202,7 +183,7 @@ static void put_summary(const theory_runs *runs) {
     header[i + 1] = runs->label[i];
   table *t = table_create(header, runs->n + 1);
   free(header);
-  for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+  for (size_t k = 0; k < LINES; k++) {
     table_text(t, lines[k].name);
     for (size_t i = 0; i < runs->n; i++) {
       double number = number_of(&runs->run[i], &lines[k]);
@@ -274,7 +255,7 @@ static void explain_violations(const theory_runs *runs) {
             "None: no change fell below -E U / (1 - gamma). That bound is loose: on average it "
             "lets an iteration%s%s lose %.3g.",
             runs->n > 1 ? " with " : "", runs->n > 1 ? runs->label[0] : "",
-            fabs(mean_bound(&runs->run[0])));
+            fabs(mean_of(&runs->run[0], offsetof(mm_theory_step, monotone_bound))));
   for (size_t i = 0; i < runs->n; i++) {
     char list[200];
     if (runs->run[i].violations == 0) continue;
@@ -283,6 +264,13 @@ static void explain_violations(const theory_runs *runs) {
             "every state's update solved exactly and %g gradient steps do not do that.",
             list_violations(runs->label[i], &runs->run[i], list, sizeof list), runs->pmd->epochs);
   }
+}
+
+static double largest_error(const mm_theory *run) {
+  double largest = 0;
+  for (size_t t = 0; t < run->n_step; t++)
+    largest = fmax(largest, run->step[t].estimation_error);
+  return largest;
 }
 
 // No gap can be larger than that of the best reward for ever from the worst.
@@ -346,4 +334,42 @@ void theory_report(const theory_runs *runs) {
   put_summary(runs);
   fputc('\n', stdout);
   put_notes(runs);
+}
+
+// ---------------------------------------------------------------------------------------------
+// JSON
+
+static void add_iterations(cJSON *object, const mm_theory *run, double steps) {
+  cJSON *array = cJSON_AddArrayToObject(object, "iterations");
+  for (size_t t = 0; t < run->n_step; t++) {
+    cJSON *entry = cJSON_CreateObject();
+    output_add_number(entry, "t", (double)t);
+    output_add_number(entry, "step", (double)t * steps);
+    for (size_t i = 0; i < FIELDS; i++)
+      output_add_number(entry, columns[i].json, number_at(run->step + t, columns[i].offset));
+    cJSON_AddItemToArray(array, entry);
+  }
+}
+
+void theory_json(cJSON *object, const char *map, const mm_theory *run, double steps) {
+  static const char *const order[] = { "v_star",
+                                       "final_value",
+                                       "average_gap",
+                                       "convergence_bound",
+                                       "rate_term",
+                                       "floor_term",
+                                       "optimal_divergence",
+                                       "reward_range",
+                                       "bound_with_range",
+                                       "effective_eta",
+                                       "bound_with_effective_eta",
+                                       "violations",
+                                       "dips",
+                                       "dips_total" };
+  cJSON_AddStringToObject(object, "map", map);
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+    for (size_t k = 0; k < LINES; k++)
+      if (lines[k].json != NULL && strcmp(lines[k].json, order[i]) == 0)
+        output_add_number(object, order[i], number_of(run, &lines[k]));
+  add_iterations(object, run, steps);
 }

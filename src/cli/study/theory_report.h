@@ -1,4 +1,4 @@
-// The runs of `theory` as text for people.
+// The runs of `theory` as text for people, and as JSON.
 
 #ifndef MM_CLI_THEORY_REPORT_H
 #define MM_CLI_THEORY_REPORT_H
@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/json.h"
 #include "study/theory/theory.h"
 
 typedef struct theory_runs {
@@ -20,14 +21,10 @@ typedef struct theory_runs {
 // Environment steps of an iteration.
 double theory_steps(const mm_pmd_config *pmd);
 
-// What happens to the value between two iterations.
-typedef struct theory_dips {
-  size_t n;              // iterations that lost value
-  double total, largest; // what they lost
-} theory_dips;
-theory_dips theory_count_dips(const mm_theory *run);
-
 // A table of iterations and a summary for each run, then one line for each to compare them.
 void theory_report(const theory_runs *runs);
+
+// Adds the numbers of a run and of all its iterations, each of so many environment steps.
+void theory_json(cJSON *object, const char *map, const mm_theory *run, double steps);
 
 #endif

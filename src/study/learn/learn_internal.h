@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "study/learn/learn.h"
+#include "study/stats/controls.h"
 
 // ---------------------------------------------------------------------------------------------
 // The plan as the database keeps it (learn_plan.c)
@@ -28,15 +29,6 @@ mm_status mm_learn_plan_read(const cJSON *root, const char *source, mm_learn_pla
 
 // ---------------------------------------------------------------------------------------------
 // Scores on the validation tasks (learn_score.c)
-
-enum {
-  MM_CONTROL_NEGENTROPY,
-  MM_CONTROL_L2,
-  MM_CONTROL_RANDOM,
-  MM_CONTROL_INITIAL,
-  MM_CONTROL_TUNED // from here on: the first ones with an eta of their own
-};
-extern const char *const mm_control_names[MM_LEARN_CONTROLS];
 
 // The controls of one phase: values[c] is [n_task], grouped by environment.
 typedef struct mm_learn_controls {

@@ -44,14 +44,13 @@ static mm_status open_start(mm_learn *l) {
 }
 
 static mm_status open_controls(mm_learn *l) {
-  mm_map **map = l->control_map;
-  MM_TRY(mm_map_open("negentropy", &map[MM_CONTROL_NEGENTROPY]));
-  MM_TRY(mm_map_open("l2", &map[MM_CONTROL_L2]));
   l->n_control = l->plan.settings.search.controls ? MM_LEARN_CONTROLS : MM_CONTROL_TUNED;
-  for (int c = MM_CONTROL_TUNED; c < l->n_control; c++)
-    MM_TRY(mm_map_open(mm_control_names[c - MM_CONTROL_TUNED], &map[c]));
-  MM_TRY(mm_map_open(l->kind == MM_MAP_NEURAL ? "random-neural:0" : "random:0",
-                     &map[MM_CONTROL_RANDOM]));
+  for (int c = 0; c < l->n_control; c++) {
+    char name[MM_CONTROL_MAP_SIZE];
+    if (c == MM_CONTROL_INITIAL) continue; // where the search begins, see open_start
+    mm_control_map(mm_control_names[c], l->kind, l->plan.settings.search.n, name);
+    MM_TRY(mm_map_open(name, &l->control_map[c]));
+  }
   return open_start(l);
 }
 

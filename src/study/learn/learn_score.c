@@ -4,10 +4,6 @@
 
 #include "study/learn/learn_internal.h"
 
-const char *const mm_control_names[MM_LEARN_CONTROLS] = {
-  "negentropy", "l2", "random", "initial", "negentropy:tuned-eta", "l2:tuned-eta",
-};
-
 mm_learn_score mm_learn_score_of(const mm_learn_controls *controls, const double *value,
                                  int64_t generation) {
   const mm_learn_controls *c = controls;

@@ -1,16 +1,17 @@
 // What an artefact of the paper came out as: numbers of every map on every environment, the paper's
 // claims held against them, and the files they are written to.
 
-#ifndef MM_EXPERIMENT_REPRODUCTION_H
-#define MM_EXPERIMENT_REPRODUCTION_H
+#ifndef MM_PAPER_ARTEFACT_H
+#define MM_PAPER_ARTEFACT_H
 
 #include <stdio.h>
 
 #include "base/json.h"
 #include "study/jobs/machine.h"
 #include "study/stats/estimate.h"
+#include "study/transfer/transfer.h"
 
-enum { MM_REPRODUCTION_TEXT = 320, MM_REPRODUCTION_CURVES = 4 };
+enum { MM_ARTEFACT_TEXT = 320, MM_ARTEFACT_CURVES = 4 };
 
 // What is measured of a single run, beside its curve.
 typedef enum mm_quantity {
@@ -27,14 +28,14 @@ typedef enum mm_quantity {
 
 const char *mm_quantity_name(mm_quantity quantity);
 
-typedef struct mm_reproduction_curve {
+typedef struct mm_artefact_curve {
   const char *name; // "value", "estimation_error", ..
   mm_curve_point *point;
   size_t n;
-} mm_reproduction_curve;
+} mm_artefact_curve;
 
 // Seeds of one map on one environment.
-typedef struct mm_reproduction_cell {
+typedef struct mm_artefact_cell {
   char env[64], map[64];
   char target[8];                      // of AMPO; "" where there is none
   bool control;                        // not in the paper's figure or table
@@ -46,20 +47,20 @@ typedef struct mm_reproduction_cell {
   double *run[MM_QUANTITIES]; // [n_run] in the order of the seeds, NaN where undefined; NULL: not
                               // measured here. Final returns are worths (mm_result_worth)
   mm_estimate value[MM_QUANTITIES];
-  mm_worths of;          // of the final returns
-  mm_comparison over[2]; // of these with negentropy's and with l2's
-  mm_reproduction_curve curve[MM_REPRODUCTION_CURVES];
+  mm_worths of;                     // of the final returns
+  mm_comparison over[MM_BASELINES]; // of these with negentropy's and with l2's
+  mm_artefact_curve curve[MM_ARTEFACT_CURVES];
   size_t n_curve;
   double optimal; // mean V* of the instances; NaN where not known
-} mm_reproduction_cell;
+} mm_artefact_cell;
 
 // Fewer runs say too little of what others would be like to decide anything.
 enum { MM_CLAIM_RUNS = 8 };
 
 typedef struct mm_claim {
-  char env[64], target[8];         // where
-  char text[MM_REPRODUCTION_TEXT]; // the paper's
-  mm_estimate gain;                // what should be positive, or 0 for a tie, as we find it
+  const char *env, *target; // where
+  const char *text;         // the paper's
+  mm_estimate gain;         // what should be positive, or 0 for a tie, as we find it
   bool tie;
   // 1 holds, -1 does not hold, 0 undecided. What should be positive: its 95 % interval is above or
   // below 0, else undecided. A tie holds where the interval includes 0.
@@ -74,18 +75,18 @@ typedef struct mm_tuning_cost {
   double map_steps; // of a search
 } mm_tuning_cost;
 
-typedef struct mm_reproduction {
+typedef struct mm_artefact {
   const char *folder, *artefact, *scale;
-  char label[MM_REPRODUCTION_TEXT];     // "reduced: laptop scale, .." or "the paper's sizes"
-  char more[MM_REPRODUCTION_TEXT + 96]; // a second line of it, or ""
-  bool foreign_maps;                    // some were learned with other settings than these
+  char label[MM_ARTEFACT_TEXT];     // "reduced: laptop scale, .." or "the paper's sizes"
+  char more[MM_ARTEFACT_TEXT + 96]; // a second line of it, or ""
+  bool foreign_maps;                // some were learned with other settings than these
   uint64_t seed;
   size_t n_seed; // the most that a cell has
-  mm_reproduction_cell *cell;
+  mm_artefact_cell *cell;
   size_t n_cell;
   mm_claim *claim;
   size_t n_claim;
-  char (*note)[MM_REPRODUCTION_TEXT]; // sentences: switches, what was learned, ..
+  char (*note)[MM_ARTEFACT_TEXT]; // sentences: switches, what was learned, ..
   size_t n_note;
   mm_tuning_cost tuning;
   cJSON *settings;       // {label: {key: value}}, of the trainings
@@ -93,33 +94,31 @@ typedef struct mm_reproduction {
   uint64_t env_steps;    // of this process, searches included
   uint64_t result_steps; // that went into the numbers: trainings of the cells
   mm_machine machine;    // of this process
-} mm_reproduction;
+} mm_artefact;
 
-void mm_reproduction_release(mm_reproduction *r);
+void mm_artefact_release(mm_artefact *r);
 
 // A new cell with its labels, all numbers undefined, and room for n_seed runs of the final value.
 // It stays where it is until the next one.
-mm_status mm_reproduction_add(mm_reproduction *r, const char *env, const char *map,
-                              const char *target, size_t n_seed, mm_reproduction_cell **out);
-mm_status mm_reproduction_add_quantity(mm_reproduction_cell *cell, mm_quantity quantity);
-mm_status mm_reproduction_note(mm_reproduction *r, const char *format, ...) MM_CHECK_FORMAT(2, 3);
+mm_status mm_artefact_add(mm_artefact *r, const char *env, const char *map, const char *target,
+                          size_t n_seed, mm_artefact_cell **out);
+mm_status mm_artefact_add_quantity(mm_artefact_cell *cell, mm_quantity quantity);
+mm_status mm_artefact_note(mm_artefact *r, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 
-// A claim of the paper, from an estimate of what should be positive; and one that
-// nothing is won or lost.
-mm_status mm_reproduction_claim(mm_reproduction *r, const char *env, const char *target,
-                                mm_estimate gain, const char *text);
-mm_status mm_reproduction_claim_tie(mm_reproduction *r, const char *env, const char *target,
-                                    mm_estimate gain, const char *text);
+// A claim of the paper, from an estimate of what should be positive, or 0 for a tie. The texts must
+// outlive the result.
+mm_status mm_artefact_claim(mm_artefact *r, const char *env, const char *target, mm_estimate gain,
+                            bool tie, const char *text);
 
-const mm_reproduction_cell *mm_reproduction_find(const mm_reproduction *r, const char *env,
-                                                 const char *map, const char *target);
+const mm_artefact_cell *mm_artefact_find_cell(const mm_artefact *r, const char *env,
+                                              const char *map, const char *target);
 
-// Means, interquartile means and differences from what the runs say.
-void mm_reproduction_summarise(mm_reproduction *r);
+// Means, interquartile means and differences from what the runs of all cells say.
+void mm_artefact_summarise(mm_artefact *r);
 
 // Paired by seeds, a's quantity against b's. Either may be missing (NULL).
-mm_comparison mm_reproduction_compare(const mm_reproduction_cell *a, const mm_reproduction_cell *b,
-                                      mm_quantity quantity);
+mm_comparison mm_artefact_compare(const mm_artefact_cell *a, const mm_artefact_cell *b,
+                                  mm_quantity quantity);
 
 // Into the folder:
 //   table.csv      env, target, map, n, mean, sem, iqm with its interval, paired differences, paper
@@ -127,8 +126,8 @@ mm_comparison mm_reproduction_compare(const mm_reproduction_cell *a, const mm_re
 //   aggregate.csv  env, target, map, measure, step, mean, sem
 //   summary.json   everything but the curves and single runs
 // Each begins with what it was made from: CSV files in lines with '#'.
-mm_status mm_reproduction_write(const mm_reproduction *r);
-void mm_reproduction_put_origin(FILE *file, const mm_reproduction *r); // these lines
-cJSON *mm_reproduction_json(const mm_reproduction *r);
+mm_status mm_artefact_write(const mm_artefact *r);
+void mm_artefact_put_origin(FILE *file, const mm_artefact *r); // these lines
+cJSON *mm_artefact_json(const mm_artefact *r);
 
 #endif

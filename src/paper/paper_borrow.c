@@ -3,43 +3,38 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "paper/paper.h"
-#include "paper/reproduce_internal.h"
-
-static bool exists(const char *path) {
-  struct stat about;
-  return stat(path, &about) == 0;
-}
+#include "paper/paper_internal.h"
+#include "paper/published.h"
 
 // ---------------------------------------------------------------------------------------------
 // Before anything is made
 
-static mm_status read_lender(const char *folder, mm_reproduce_plan *plan) {
+static mm_status read_lender(const char *folder, mm_paper_plan *plan) {
   char source[MM_PLAN_NAME_SIZE + 32];
   mm_run *run;
   MM_TRY(mm_run_open(folder, MM_RUN_READ, &run));
   snprintf(source, sizeof source, "%s/run.db: config", folder);
-  mm_status status = mm_reproduce_plan_read(mm_run_config(run), source, plan);
+  mm_status status = mm_paper_plan_read(mm_run_config(run), source, plan);
   mm_run_close(run);
   return status;
 }
 
-static bool has_maps(const mm_reproduce_plan *plan, const char *folder) {
+static bool has_maps(const mm_paper_plan *plan, const char *folder) {
   const char *target[2];
-  char path[MM_REPRODUCE_PATH];
-  for (size_t t = mm_reproduce_targets(plan, target); t-- > 0;)
-    for (size_t e = 0; e < MM_PAPER_ENVS; e++) {
-      snprintf(path, sizeof path, "%s/learn-%s-%s/best.json", folder, mm_paper_envs[e], target[t]);
-      if (exists(path)) return true;
+  char path[MM_PAPER_PATH];
+  for (size_t t = mm_paper_targets(plan, target); t-- > 0;)
+    for (size_t e = 0; e < MM_PUBLISHED_ENVS; e++) {
+      snprintf(path, sizeof path, "%s/learn-%s-%s/best.json", folder, mm_published_envs[e],
+               target[t]);
+      if (mm_paper_exists(path)) return true;
     }
   return false;
 }
 
-mm_status mm_reproduce_check_lenders(const mm_reproduce_plan *plan) {
+mm_status mm_paper_check_lenders(const mm_paper_plan *plan) {
   for (size_t i = 0; i < plan->n_from; i++) {
-    mm_reproduce_plan lender;
+    mm_paper_plan lender;
     const char *folder = plan->from[i];
     MM_TRY(read_lender(folder, &lender));
     // sizes of one scale are not to stand for those of another
@@ -69,35 +64,13 @@ static mm_status read_card(const cJSON *card, const char *source, mm_settings *o
   return mm_settings_read(search, source, own, own + MM_SEARCH_KEYS, out);
 }
 
-// The first value of `there` that is another one `here`, as "key=value"; both are deleted. False
-// where all are the same.
-static bool find_other(cJSON *there, cJSON *here, char out[96]) {
-  const cJSON *item;
-  bool other = false;
-  cJSON_ArrayForEach(item, there) {
-    const cJSON *same = cJSON_GetObjectItemCaseSensitive(here, item->string);
-    char *one = mm_json_print(item, false), *two = same ? mm_json_print(same, false) : NULL;
-    if (!other && !(one && two && strcmp(one, two) == 0)) {
-      snprintf(out, 96, "%.40s=%.40s", item->string, one ? one : "?");
-      other = true;
-    }
-    mm_free(one);
-    mm_free(two);
-  }
-  cJSON_Delete(there);
-  cJSON_Delete(here);
-  return other;
-}
-
-// Whether a search with other settings than these made the map; what differs first.
-static bool is_other(const cJSON *card, const char *name, const mm_settings *settings,
-                     char out[96]) {
+// Whether a search with these settings made the map; what differs first.
+static bool is_ours(const cJSON *card, const char *name, const mm_settings *settings,
+                    char difference[MM_PAPER_DIFFERENCE]) {
   mm_settings stored = *settings;
-  snprintf(out, 96, "its card does not tell them");
-  if (read_card(card, name, &stored) != MM_OK) return true;
-  out[0] = '\0';
-  return find_other(mm_settings_json(&stored), mm_settings_json(settings), out) ||
-         find_other(mm_search_json(&stored), mm_search_json(settings), out);
+  snprintf(difference, MM_PAPER_DIFFERENCE, "its card does not tell them");
+  return read_card(card, name, &stored) == MM_OK &&
+         mm_paper_same_settings(&stored, settings, true, difference);
 }
 
 static double number_of(const cJSON *object, const char *key) {
@@ -106,14 +79,14 @@ static double number_of(const cJSON *object, const char *key) {
 }
 
 // What the card says of the search, and whether it was one as this reproduction would make it.
-static mm_status note_card(mm_reproduce *r, const char *name, const mm_settings *settings,
+static mm_status note_card(mm_paper *r, const char *name, const mm_settings *settings,
                            const cJSON *card) {
   const cJSON *search = cJSON_GetObjectItemCaseSensitive(card, "search");
-  char other[96] = "";
+  char other[MM_PAPER_DIFFERENCE];
   double generation = number_of(card, "generation");
-  bool differs = is_other(card, name, settings, other);
+  bool differs = !is_ours(card, name, settings, other);
   if (differs) r->result.foreign_maps = true;
-  return mm_reproduction_note(
+  return mm_artefact_note(
       &r->result,
       "%s: from another reproduction, generation %.0f of %.0f%s, population %.0f, %.3g steps per "
       "training%s%s%s",
@@ -125,16 +98,16 @@ static mm_status note_card(mm_reproduce *r, const char *name, const mm_settings 
       differs ? ", .." : "");
 }
 
-static mm_status note_map(mm_reproduce *r, const char *name, const mm_settings *settings,
+static mm_status note_map(mm_paper *r, const char *name, const mm_settings *settings,
                           const mm_map *map) {
   const char *meta = mm_map_meta(map);
   cJSON *card = NULL;
   if (!meta) {
     r->result.foreign_maps = true;
-    return mm_reproduction_note(&r->result,
-                                "%s: from another reproduction, without a card that "
-                                "says how it was learned",
-                                name);
+    return mm_artefact_note(&r->result,
+                            "%s: from another reproduction, without a card that "
+                            "says how it was learned",
+                            name);
   }
   MM_TRY(mm_json_parse(meta, strlen(meta), name, &card));
   mm_status status = note_card(r, name, settings, card);
@@ -143,29 +116,29 @@ static mm_status note_map(mm_reproduce *r, const char *name, const mm_settings *
 }
 
 // The lender's map into *out and a copy of it here; NULL where no lender has one.
-static mm_status copy_map(const mm_reproduce *r, const char *name, const char *own, mm_map **out) {
-  char other[MM_REPRODUCE_PATH];
+static mm_status copy_map(const mm_paper *r, const char *name, const char *own, mm_map **out) {
+  char other[MM_PAPER_PATH];
   for (size_t i = 0; i < r->plan.n_from; i++) {
     // learning for hours what was to be had there would be a surprise
-    if (!exists(r->plan.from[i]))
+    if (!mm_paper_exists(r->plan.from[i]))
       return MM_FAIL(MM_ERR_INPUT, "maps from '%s': there is no such folder (any more)",
                      r->plan.from[i]);
     snprintf(other, sizeof other, "%s/%s/best.json", r->plan.from[i], name);
-    if (!exists(other)) continue;
+    if (!mm_paper_exists(other)) continue;
     MM_TRY(mm_map_load(other, out));
     return mm_map_save(*out, NULL, own);
   }
   return MM_OK;
 }
 
-mm_status mm_reproduce_borrow(mm_reproduce *r, const char *name, const mm_settings *settings,
-                              mm_map **out) {
-  char own[MM_REPRODUCE_PATH], file[160];
+mm_status mm_paper_borrow(mm_paper *r, const char *name, const mm_settings *settings,
+                          mm_map **out) {
+  char own[MM_PAPER_PATH], file[160];
   *out = NULL;
   if (r->plan.n_from == 0) return MM_OK;
   snprintf(file, sizeof file, "%s.json", name);
-  mm_reproduce_path(r, file, own);
-  mm_status status = exists(own) ? mm_map_load(own, out) : copy_map(r, name, own, out);
+  mm_paper_path(r, file, own);
+  mm_status status = mm_paper_exists(own) ? mm_map_load(own, out) : copy_map(r, name, own, out);
   if (status == MM_OK && *out) status = note_map(r, name, settings, *out);
   if (status == MM_OK) return MM_OK;
   mm_map_destroy(*out);

@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "paper/reproduction.h"
+#include "paper/artefact.h"
 #include "study/stats/csv.h"
 
 // ---------------------------------------------------------------------------------------------
 // JSON
 
-static cJSON *quantities_json(const mm_reproduction_cell *cell) {
+static cJSON *quantities_json(const mm_artefact_cell *cell) {
   cJSON *object = cJSON_CreateObject();
   for (int q = 0; q < MM_QUANTITIES; q++) {
     if (!cell->run[q]) continue;
@@ -25,7 +25,7 @@ static cJSON *quantities_json(const mm_reproduction_cell *cell) {
   return object;
 }
 
-static cJSON *cell_json(const mm_reproduction_cell *cell) {
+static cJSON *cell_json(const mm_artefact_cell *cell) {
   static const char *const from[2][3] = { { "difference_negentropy", "difference_negentropy_sem",
                                             "wins_negentropy" },
                                           { "difference_l2", "difference_l2_sem", "wins_l2" } };
@@ -59,7 +59,7 @@ static const char *verdict_text(int verdict) {
   return verdict > 0 ? "holds" : verdict < 0 ? "does not hold" : "undecided";
 }
 
-static void add_claims(cJSON *root, const mm_reproduction *r) {
+static void add_claims(cJSON *root, const mm_artefact *r) {
   cJSON *claims = cJSON_AddArrayToObject(root, "claims");
   for (size_t i = 0; i < r->n_claim; i++) {
     cJSON *claim = cJSON_CreateObject();
@@ -85,7 +85,7 @@ static void add_tuning(cJSON *root, const mm_tuning_cost *cost) {
   mm_json_add_defined(object, "share", cost->map_steps > 0 ? cost->steps / cost->map_steps : NAN);
 }
 
-static size_t count_failures(const mm_reproduction *r) {
+static size_t count_failures(const mm_artefact *r) {
   size_t n = 0;
   for (size_t i = 0; i < r->n_cell; i++)
     n += r->cell[i].n_failed;
@@ -93,7 +93,7 @@ static size_t count_failures(const mm_reproduction *r) {
 }
 
 // What the process that writes this has done: a resumed one only the rest.
-static void add_session(cJSON *root, const mm_reproduction *r) {
+static void add_session(cJSON *root, const mm_artefact *r) {
   cJSON *object = cJSON_AddObjectToObject(root, "session");
   mm_json_add_defined(object, "env_steps", (double)r->env_steps);
   mm_json_add_defined(object, "wall_seconds", r->seconds);
@@ -102,7 +102,7 @@ static void add_session(cJSON *root, const mm_reproduction *r) {
   mm_machine_add(object, &r->machine);
 }
 
-cJSON *mm_reproduction_json(const mm_reproduction *r) {
+cJSON *mm_artefact_json(const mm_artefact *r) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "artefact", r->artefact);
   cJSON_AddStringToObject(root, "scale", r->scale);
@@ -132,7 +132,7 @@ cJSON *mm_reproduction_json(const mm_reproduction *r) {
 // ---------------------------------------------------------------------------------------------
 // CSV
 
-static void put_names(FILE *f, const mm_reproduction_cell *cell) {
+static void put_names(FILE *f, const mm_artefact_cell *cell) {
   mm_csv_text(f, cell->env);
   fputc(',', f);
   mm_csv_text(f, cell->target);
@@ -140,7 +140,7 @@ static void put_names(FILE *f, const mm_reproduction_cell *cell) {
   mm_csv_text(f, cell->map);
 }
 
-static bool is_first(const mm_reproduction *r, size_t i, bool env) {
+static bool is_first(const mm_artefact *r, size_t i, bool env) {
   for (size_t k = 0; k < i; k++)
     if (r->cell[k].n_run == r->cell[i].n_run &&
         (!env || strcmp(r->cell[k].env, r->cell[i].env) == 0))
@@ -149,7 +149,7 @@ static bool is_first(const mm_reproduction *r, size_t i, bool env) {
 }
 
 // A line for each number of seeds, with the environments that have it where there are several.
-static void put_seeds(FILE *f, const mm_reproduction *r) {
+static void put_seeds(FILE *f, const mm_artefact *r) {
   size_t numbers = 0;
   for (size_t i = 0; i < r->n_cell; i++)
     numbers += is_first(r, i, false) ? 1 : 0;
@@ -166,7 +166,7 @@ static void put_seeds(FILE *f, const mm_reproduction *r) {
   }
 }
 
-void mm_reproduction_put_origin(FILE *f, const mm_reproduction *r) {
+void mm_artefact_put_origin(FILE *f, const mm_artefact *r) {
   char *settings = r->settings ? mm_json_print(r->settings, false) : NULL;
   fprintf(f, "# mirrormap %s (%s): reproduce %s --scale %s\n", mm_version(), mm_build_info(),
           r->artefact, r->scale);
@@ -180,7 +180,7 @@ void mm_reproduction_put_origin(FILE *f, const mm_reproduction *r) {
   mm_machine_remark(f, &r->machine, r->seconds, (double)r->env_steps);
 }
 
-static void put_table(FILE *f, const mm_reproduction *r) {
+static void put_table(FILE *f, const mm_artefact *r) {
   fputs("env,target,map,control,eta,n,failures,mean,sem,iqm,iqm_low,iqm_high,optimal_mean,"
         "diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,paper,"
         "paper_difference_in_sem",
@@ -189,7 +189,7 @@ static void put_table(FILE *f, const mm_reproduction *r) {
     fprintf(f, ",%s,%s_sem", mm_quantity_name((mm_quantity)q), mm_quantity_name((mm_quantity)q));
   fputs(",unfinished\n", f);
   for (size_t i = 0; i < r->n_cell; i++) {
-    const mm_reproduction_cell *c = &r->cell[i];
+    const mm_artefact_cell *c = &r->cell[i];
     mm_estimate final = c->value[MM_QUANTITY_FINAL];
     put_names(f, c);
     fprintf(f, ",%d", c->control);
@@ -216,14 +216,14 @@ static void put_table(FILE *f, const mm_reproduction *r) {
   }
 }
 
-static void put_raw(FILE *f, const mm_reproduction *r) {
+static void put_raw(FILE *f, const mm_artefact *r) {
   fputs("env,target,map,seed", f);
   for (int q = 0; q < MM_QUANTITIES; q++)
     fprintf(f, ",%s", mm_quantity_name((mm_quantity)q));
   fputc('\n', f);
   for (size_t i = 0; i < r->n_cell; i++)
     for (size_t k = 0; k < r->cell[i].n_run; k++) {
-      const mm_reproduction_cell *c = &r->cell[i];
+      const mm_artefact_cell *c = &r->cell[i];
       put_names(f, c);
       fprintf(f, ",%" PRIu64, r->seed + k);
       for (int q = 0; q < MM_QUANTITIES; q++)
@@ -232,11 +232,11 @@ static void put_raw(FILE *f, const mm_reproduction *r) {
     }
 }
 
-static void put_aggregate(FILE *f, const mm_reproduction *r) {
+static void put_aggregate(FILE *f, const mm_artefact *r) {
   fputs("env,target,map,measure,step,mean,sem\n", f);
   for (size_t i = 0; i < r->n_cell; i++)
     for (size_t k = 0; k < r->cell[i].n_curve; k++) {
-      const mm_reproduction_curve *curve = &r->cell[i].curve[k];
+      const mm_artefact_curve *curve = &r->cell[i].curve[k];
       for (size_t t = 0; t < curve->n; t++) {
         put_names(f, &r->cell[i]);
         fprintf(f, ",%s,%" PRIu64, curve->name, curve->point[t].step);
@@ -250,29 +250,29 @@ static void put_aggregate(FILE *f, const mm_reproduction *r) {
 // ---------------------------------------------------------------------------------------------
 // Files
 
-typedef void put_rows(FILE *f, const mm_reproduction *r);
+typedef void put_rows(FILE *f, const mm_artefact *r);
 
 typedef struct sheet {
-  const mm_reproduction *r;
+  const mm_artefact *r;
   put_rows *put;
 } sheet;
 
 static void put_sheet(FILE *f, const void *user) {
   const sheet *s = user;
-  mm_reproduction_put_origin(f, s->r);
+  mm_artefact_put_origin(f, s->r);
   s->put(f, s->r);
 }
 
-static mm_status write_csv(const mm_reproduction *r, const char *name, put_rows *put) {
+static mm_status write_csv(const mm_artefact *r, const char *name, put_rows *put) {
   const sheet s = { r, put };
   return mm_csv_write(r->folder, name, put_sheet, &s);
 }
 
-mm_status mm_reproduction_write(const mm_reproduction *r) {
+mm_status mm_artefact_write(const mm_artefact *r) {
   if (r->n_cell > 0) {
     MM_TRY(write_csv(r, "raw.csv", put_raw));
     MM_TRY(write_csv(r, "aggregate.csv", put_aggregate));
     MM_TRY(write_csv(r, "table.csv", put_table));
   }
-  return mm_json_write(r->folder, "summary.json", mm_reproduction_json(r));
+  return mm_json_write(r->folder, "summary.json", mm_artefact_json(r));
 }

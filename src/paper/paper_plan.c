@@ -5,38 +5,16 @@
 #include <string.h>
 
 #include "backend/cuda/host/cuda.h"
-#include "paper/reproduce_internal.h"
+#include "paper/paper_internal.h"
 #include "study/jobs/job_store.h"
 
 // ---------------------------------------------------------------------------------------------
 // Names
 
-static const char *const artefact_text[][2] = {
-#define TEXT(name, text, about) { text, about },
-  MM_ARTEFACT_LIST(TEXT)
-#undef TEXT
-};
 static const char *const scale_text[MM_SCALES] = { "smoke", "laptop", "paper" };
-
-const char *mm_artefact_name(mm_artefact artefact) {
-  return artefact_text[artefact][0];
-}
-
-const char *mm_artefact_about(mm_artefact artefact) {
-  return artefact_text[artefact][1];
-}
 
 const char *mm_scale_name(mm_scale scale) {
   return scale_text[scale];
-}
-
-bool mm_artefact_find(const char *name, mm_artefact *out) {
-  for (int i = 0; i < MM_ARTEFACTS; i++) {
-    if (strcmp(name, artefact_text[i][0]) != 0) continue;
-    *out = (mm_artefact)i;
-    return true;
-  }
-  return false;
 }
 
 bool mm_scale_find(const char *name, mm_scale *out) {
@@ -98,7 +76,7 @@ static const struct {
 };
 
 // The next key and value of such a text; false at its end.
-static bool next_set(const char **text, mm_reproduce_set *out) {
+static bool next_set(const char **text, mm_paper_set *out) {
   *text += strspn(*text, " ");
   if (**text == '\0') return false;
   size_t key = strcspn(*text, "="), value = strcspn(*text + key + 1, " ");
@@ -113,7 +91,7 @@ static bool ends_in(const char *text, const char *tail) {
   return n >= m && strcmp(text + n - m, tail) == 0;
 }
 
-mm_suite mm_reproduce_suite(const char *env) {
+mm_suite mm_paper_suite(const char *env) {
   static const char *const bodies[] = { "Hopper", "HalfCheetah", "Ant" };
   if (strncmp(env, "GridWorld", 9) == 0) return MM_SUITE_GRIDWORLD;
   for (int i = 0; i < 3; i++)
@@ -121,21 +99,21 @@ mm_suite mm_reproduce_suite(const char *env) {
   return ends_in(env, "-MinAtar") ? MM_SUITE_MINATAR : MM_SUITE_CONTROL;
 }
 
-size_t mm_reproduce_seeds(const mm_reproduce_plan *plan, mm_suite suite) {
+size_t mm_paper_seeds(const mm_paper_plan *plan, mm_suite suite) {
   return plan->seeds > 0 ? plan->seeds : scales[suite][plan->scale].seeds;
 }
 
-size_t mm_reproduce_tune_seeds(const mm_reproduce_plan *plan, mm_suite suite) {
+size_t mm_paper_tune_seeds(const mm_paper_plan *plan, mm_suite suite) {
   return scales[suite][plan->scale].tune_seeds;
 }
 
-static const char *set_value(const mm_reproduce_plan *plan, const char *key) {
+static const char *set_value(const mm_paper_plan *plan, const char *key) {
   for (size_t i = 0; i < plan->n_set; i++)
     if (strcmp(plan->set[i].key, key) == 0) return plan->set[i].value;
   return NULL;
 }
 
-size_t mm_reproduce_targets(const mm_reproduce_plan *plan, const char *out[2]) {
+size_t mm_paper_targets(const mm_paper_plan *plan, const char *out[2]) {
   const char *one = set_value(plan, "target");
   out[0] = one ? one : "paper";
   out[1] = "code";
@@ -150,7 +128,7 @@ static bool has_key(mm_algo algo, const char *key) {
 }
 
 // A schedule fixes the number of generations; one that steps were asked beside is none.
-static mm_status settle_schedule(const mm_reproduce_plan *plan, mm_settings *s) {
+static mm_status settle_schedule(const mm_paper_plan *plan, mm_settings *s) {
   mm_phase phase[MM_PHASES_MAX];
   bool asked = set_value(plan, "steps") || set_value(plan, "generations");
   if (asked && !set_value(plan, "schedule")) MM_TRY(mm_settings_set(s, "schedule", "-"));
@@ -161,13 +139,13 @@ static mm_status settle_schedule(const mm_reproduce_plan *plan, mm_settings *s) 
   return MM_OK;
 }
 
-mm_status mm_reproduce_settings(const mm_reproduce_plan *plan, const char *env, const char *target,
-                                mm_settings *out) {
-  mm_suite suite = mm_reproduce_suite(env);
+mm_status mm_paper_settings(const mm_paper_plan *plan, const char *env, const char *target,
+                            mm_settings *out) {
+  mm_suite suite = mm_paper_suite(env);
   const sizes *sized = &scales[suite][plan->scale];
   *out = mm_settings_default(suites[suite].algo);
   mm_settings_fit(out, suites[suite].preset);
-  mm_reproduce_set set;
+  mm_paper_set set;
   for (const char *text = sized->set; next_set(&text, &set);)
     MM_TRY(mm_settings_set(out, set.key, set.value));
   // of `all`, each artefact takes what it has
@@ -179,23 +157,22 @@ mm_status mm_reproduce_settings(const mm_reproduce_plan *plan, const char *env, 
 }
 
 // Whether anything is smaller than in the paper, by whatever it was set.
-static bool is_reduced(const mm_reproduce_plan *plan, mm_suite suite) {
-  const mm_reproduce_plan paper = { .artefact = plan->artefact, .scale = MM_SCALE_PAPER };
+static bool is_reduced(const mm_paper_plan *plan, mm_suite suite) {
+  const mm_paper_plan paper = { .artefact = plan->artefact, .scale = MM_SCALE_PAPER };
   mm_settings ours, theirs;
   if (plan->scale != MM_SCALE_PAPER ||
-      mm_reproduce_seeds(plan, suite) < mm_reproduce_seeds(&paper, suite) ||
-      mm_reproduce_settings(plan, suites[suite].example, "", &ours) != MM_OK ||
-      mm_reproduce_settings(&paper, suites[suite].example, "", &theirs) != MM_OK)
+      mm_paper_seeds(plan, suite) < mm_paper_seeds(&paper, suite) ||
+      mm_paper_settings(plan, suites[suite].example, "", &ours) != MM_OK ||
+      mm_paper_settings(&paper, suites[suite].example, "", &theirs) != MM_OK)
     return true;
   return mm_settings_steps(&ours) < mm_settings_steps(&theirs) ||
          ours.search.population < theirs.search.population ||
          ours.search.generations < theirs.search.generations;
 }
 
-void mm_reproduce_label(const mm_reproduce_plan *plan, mm_suite suite,
-                        char out[MM_REPRODUCTION_TEXT]) {
+void mm_paper_label(const mm_paper_plan *plan, mm_suite suite, char out[MM_ARTEFACT_TEXT]) {
   const sizes *sized = &scales[suite][plan->scale], *whole = &scales[suite][MM_SCALE_PAPER];
-  size_t seeds = mm_reproduce_seeds(plan, suite), size = MM_REPRODUCTION_TEXT;
+  size_t seeds = mm_paper_seeds(plan, suite), size = MM_ARTEFACT_TEXT;
   bool reduced = is_reduced(plan, suite);
   bool changed = plan->n_set > (set_value(plan, "target") ? 1u : 0u);
   int used = snprintf(out, size, "%s", reduced ? "reduced: " : changed ? "changed: " : "");
@@ -203,7 +180,7 @@ void mm_reproduce_label(const mm_reproduce_plan *plan, mm_suite suite,
                    mm_scale_name(plan->scale), seeds);
   if (seeds != whole->seeds)
     used += snprintf(out + used, size - (size_t)used, " instead of the paper's %zu", whole->seeds);
-  mm_reproduce_set set;
+  mm_paper_set set;
   for (const char *text = reduced ? sized->set : ""; next_set(&text, &set);)
     if (!set_value(plan, set.key) && (size_t)used < size)
       used += snprintf(out + used, size - (size_t)used, ", %s=%s", set.key, set.value);
@@ -212,60 +189,64 @@ void mm_reproduce_label(const mm_reproduce_plan *plan, mm_suite suite,
         snprintf(out + used, size - (size_t)used, ", %s=%s", plan->set[i].key, plan->set[i].value);
 }
 
-// Equal texts of two objects, which are deleted.
-static bool same_objects(cJSON *a, cJSON *b) {
-  char *one = a ? mm_json_print(a, false) : NULL, *two = b ? mm_json_print(b, false) : NULL;
-  bool same = one && two && strcmp(one, two) == 0;
-  mm_free(one);
-  mm_free(two);
+// The first value of `a` that is another one in `b`, as "key=value"; both are deleted.
+static bool find_other(cJSON *a, cJSON *b, char out[MM_PAPER_DIFFERENCE]) {
+  const cJSON *item;
+  bool other = !a || !b;
+  cJSON_ArrayForEach(item, a) {
+    const cJSON *same = cJSON_GetObjectItemCaseSensitive(b, item->string);
+    char *one = mm_json_print(item, false), *two = same ? mm_json_print(same, false) : NULL;
+    if (!other && !(one && two && strcmp(one, two) == 0)) {
+      snprintf(out, MM_PAPER_DIFFERENCE, "%.40s=%.40s", item->string, one ? one : "?");
+      other = true;
+    }
+    mm_free(one);
+    mm_free(two);
+  }
   cJSON_Delete(a);
   cJSON_Delete(b);
-  return same;
+  return other;
 }
 
-bool mm_reproduce_same_settings(const mm_settings *a, const mm_settings *b, bool search) {
-  return a->algo == b->algo && same_objects(mm_settings_json(a), mm_settings_json(b)) &&
-         (!search || same_objects(mm_search_json(a), mm_search_json(b)));
+bool mm_paper_same_settings(const mm_settings *a, const mm_settings *b, bool search,
+                            char difference[MM_PAPER_DIFFERENCE]) {
+  char first[MM_PAPER_DIFFERENCE] = "algorithm";
+  bool same = a->algo == b->algo && !find_other(mm_settings_json(a), mm_settings_json(b), first) &&
+              !(search && find_other(mm_search_json(a), mm_search_json(b), first));
+  if (difference) snprintf(difference, MM_PAPER_DIFFERENCE, "%s", same ? "" : first);
+  return same;
 }
 
 // ---------------------------------------------------------------------------------------------
 // Checking
 
 // Whether an artefact trains in a suite.
-static bool trains_in(mm_artefact artefact, int suite) {
-  static const unsigned bits[MM_ARTEFACTS] = {
-    [MM_ARTEFACT_GRIDWORLD] = 1u << MM_SUITE_GRIDWORLD,
-    [MM_ARTEFACT_CONTROL] = 1u << MM_SUITE_CONTROL,
-    [MM_ARTEFACT_MINATAR] = 1u << MM_SUITE_MINATAR,
-    [MM_ARTEFACT_TRANSFER] = 1u << MM_SUITE_CONTROL | 1u << MM_SUITE_MINATAR,
-    [MM_ARTEFACT_MUJOCO] = 1u << MM_SUITE_MUJOCO,
-    [MM_ARTEFACT_ALL] = (1u << MM_SUITES) - 1,
-  };
-  return (bits[artefact] >> suite & 1u) != 0;
+static bool trains_in(mm_artefact_id artefact, int suite) {
+  return (mm_artefact_specs[artefact].suites >> suite & 1u) != 0;
 }
 
 // Whether any of its trainings has the setting.
-static bool takes_key(mm_artefact artefact, const char *key) {
+static bool takes_key(mm_artefact_id artefact, const char *key) {
   for (int suite = 0; suite < MM_SUITES; suite++)
     if (trains_in(artefact, suite) && has_key(suites[suite].algo, key)) return true;
   return false;
 }
 
 // A setting of other artefacts than this one: the error names them.
-static mm_status foreign_set(mm_artefact artefact, const char *key) {
+static mm_status foreign_set(mm_artefact_id artefact, const char *key) {
   char owners[128] = "";
   size_t used = 0;
   for (int i = 0; i < MM_ARTEFACT_ALL && used < sizeof owners; i++)
-    if (takes_key((mm_artefact)i, key))
+    if (takes_key((mm_artefact_id)i, key))
       used += (size_t)snprintf(owners + used, sizeof owners - used, "%s%s", used > 0 ? ", " : "",
-                               mm_artefact_name((mm_artefact)i));
+                               mm_artefact_name((mm_artefact_id)i));
   return MM_FAIL(MM_ERR_INPUT, "setting '%s' is for %s, not for '%s'", key, owners,
                  mm_artefact_name(artefact));
 }
 
 // Every algorithm that has the setting must take the value; one that nobody has is the error of the
 // artefact's first.
-static mm_status check_set(const mm_reproduce_plan *plan, const mm_reproduce_set *set) {
+static mm_status check_set(const mm_paper_plan *plan, const mm_paper_set *set) {
   bool known = takes_key(plan->artefact, set->key), any = false;
   if (!known && takes_key(MM_ARTEFACT_ALL, set->key) && plan->artefact != MM_ARTEFACT_PHI)
     return foreign_set(plan->artefact, set->key);
@@ -284,21 +265,20 @@ static mm_status check_set(const mm_reproduce_plan *plan, const mm_reproduce_set
   return MM_OK;
 }
 
-void mm_reproduce_plan_part(const mm_reproduce_plan *all, mm_artefact artefact,
-                            mm_reproduce_plan *out) {
-  *out = (mm_reproduce_plan){ .artefact = artefact,
-                              .scale = all->scale,
-                              .seed = all->seed,
-                              .seeds = artefact == MM_ARTEFACT_PHI ? 0 : all->seeds };
+void mm_paper_plan_part(const mm_paper_plan *all, mm_artefact_id artefact, mm_paper_plan *out) {
+  *out = (mm_paper_plan){ .artefact = artefact,
+                          .scale = all->scale,
+                          .seed = all->seed,
+                          .seeds = artefact == MM_ARTEFACT_PHI ? 0 : all->seeds };
   for (size_t i = 0; i < all->n_set; i++)
     if (takes_key(artefact, all->set[i].key)) out->set[out->n_set++] = all->set[i];
 }
 
-static mm_status check_sizes(const mm_reproduce_plan *plan) {
+static mm_status check_sizes(const mm_paper_plan *plan) {
   for (int suite = 0; suite < MM_SUITES; suite++) {
     mm_settings s;
     if (!trains_in(plan->artefact, suite)) continue;
-    MM_TRY(mm_reproduce_settings(plan, suites[suite].example, "", &s));
+    MM_TRY(mm_paper_settings(plan, suites[suite].example, "", &s));
     bool pmd = s.algo == MM_ALGO_PMD;
     double envs = pmd ? s.pmd.envs : s.ampo.envs, unroll = pmd ? s.pmd.unroll : s.ampo.unroll;
     if (!(mm_settings_iterations(&s) >= 1))
@@ -311,10 +291,10 @@ static mm_status check_sizes(const mm_reproduce_plan *plan) {
   return MM_OK;
 }
 
-mm_status mm_reproduce_plan_check(const mm_reproduce_plan *plan) {
-  if (plan->seeds > MM_REPRODUCE_SEEDS_MAX || plan->seed > UINT64_MAX - MM_REPRODUCE_SEEDS_MAX)
+mm_status mm_paper_plan_check(const mm_paper_plan *plan) {
+  if (plan->seeds > MM_PAPER_SEEDS_MAX || plan->seed > UINT64_MAX - MM_PAPER_SEEDS_MAX)
     return MM_FAIL(MM_ERR_INPUT, "seeds: expected at most %d, and room for them behind the first",
-                   MM_REPRODUCE_SEEDS_MAX);
+                   MM_PAPER_SEEDS_MAX);
   if (plan->seeds == 1)
     return MM_FAIL(MM_ERR_INPUT, "seeds: expected at least 2, one has no standard error");
   for (size_t i = 0; i < plan->n_set; i++)
@@ -328,11 +308,11 @@ mm_status mm_reproduce_plan_check(const mm_reproduce_plan *plan) {
 // One of the plan's trainings in each suite; environments of a suite have the same settings.
 typedef mm_status ask_job(const mm_job *job, const char *env);
 
-static mm_status ask_suite(const mm_reproduce_plan *plan, int suite, ask_job *ask) {
+static mm_status ask_suite(const mm_paper_plan *plan, int suite, ask_job *ask) {
   mm_settings s;
   mm_env *env;
   mm_map *map = NULL;
-  MM_TRY(mm_reproduce_settings(plan, suites[suite].example, "", &s));
+  MM_TRY(mm_paper_settings(plan, suites[suite].example, "", &s));
   MM_TRY(mm_env_open(suites[suite].example, &env));
   mm_status status = mm_map_open("negentropy", &map);
   mm_job job = { .env = env, .map = map, .seed = plan->seed };
@@ -343,7 +323,7 @@ static mm_status ask_suite(const mm_reproduce_plan *plan, int suite, ask_job *as
   return status;
 }
 
-static mm_status ask_suites(const mm_reproduce_plan *plan, ask_job *ask) {
+static mm_status ask_suites(const mm_paper_plan *plan, ask_job *ask) {
   for (int suite = 0; suite < MM_SUITES; suite++)
     if (trains_in(plan->artefact, suite)) MM_TRY(ask_suite(plan, suite, ask));
   return MM_OK;
@@ -354,7 +334,7 @@ static mm_status rehearse(const mm_job *job, const char *env) {
   return mm_job_rehearse(job);
 }
 
-mm_status mm_reproduce_rehearse(const mm_reproduce_plan *plan) {
+mm_status mm_paper_rehearse(const mm_paper_plan *plan) {
   return ask_suites(plan, rehearse);
 }
 
@@ -362,14 +342,14 @@ static mm_status ask_devices(const mm_job *job, const char *env) {
   return mm_cuda_takes(job) ? MM_OK : MM_FAIL(MM_ERR_UNSUPPORTED, "%s: %s", env, mm_last_error());
 }
 
-mm_status mm_reproduce_check_devices(const mm_reproduce_plan *plan) {
+mm_status mm_paper_check_devices(const mm_paper_plan *plan) {
   return ask_suites(plan, ask_devices);
 }
 
 // ---------------------------------------------------------------------------------------------
 // {"command": "reproduce", "artefact", "scale", "seed", "seeds", "set": {..}, "from": [..]}
 
-mm_status mm_reproduce_plan_write(const mm_reproduce_plan *plan, char **out) {
+mm_status mm_paper_plan_write(const mm_paper_plan *plan, char **out) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "command", "reproduce");
   cJSON_AddStringToObject(root, "artefact", mm_artefact_name(plan->artefact));
@@ -385,15 +365,15 @@ mm_status mm_reproduce_plan_write(const mm_reproduce_plan *plan, char **out) {
   return mm_plan_print(root, "a reproduction", out);
 }
 
-static mm_status read_sets(const cJSON *root, const char *source, mm_reproduce_plan *plan) {
+static mm_status read_sets(const cJSON *root, const char *source, mm_paper_plan *plan) {
   const cJSON *object, *item;
   MM_TRY(mm_json_get_object(root, source, "set", &object));
   cJSON_ArrayForEach(item, object) {
-    mm_reproduce_set *set = &plan->set[plan->n_set];
-    if (!cJSON_IsString(item) || plan->n_set == MM_REPRODUCE_SETS ||
+    mm_paper_set *set = &plan->set[plan->n_set];
+    if (!cJSON_IsString(item) || plan->n_set == MM_PAPER_SETS ||
         strlen(item->string) >= sizeof set->key || strlen(item->valuestring) >= sizeof set->value)
       return MM_FAIL(MM_ERR_INPUT, "%s: field 'set': expected at most %d short texts", source,
-                     MM_REPRODUCE_SETS);
+                     MM_PAPER_SETS);
     snprintf(set->key, sizeof set->key, "%s", item->string);
     snprintf(set->value, sizeof set->value, "%s", item->valuestring);
     plan->n_set++;
@@ -401,10 +381,10 @@ static mm_status read_sets(const cJSON *root, const char *source, mm_reproduce_p
   return MM_OK;
 }
 
-static mm_status read_from(const cJSON *root, const char *source, mm_reproduce_plan *plan) {
+static mm_status read_from(const cJSON *root, const char *source, mm_paper_plan *plan) {
   const cJSON *array, *item;
   size_t n;
-  MM_TRY(mm_json_get_array(root, source, "from", 0, MM_REPRODUCE_FROM, &array, &n));
+  MM_TRY(mm_json_get_array(root, source, "from", 0, MM_PAPER_FROM, &array, &n));
   cJSON_ArrayForEach(item, array) {
     if (!cJSON_IsString(item))
       return MM_FAIL(MM_ERR_INPUT, "%s: field 'from': expected texts", source);
@@ -413,7 +393,7 @@ static mm_status read_from(const cJSON *root, const char *source, mm_reproduce_p
   return MM_OK;
 }
 
-static mm_status read_plan(const cJSON *root, const char *source, mm_reproduce_plan *plan) {
+static mm_status read_plan(const cJSON *root, const char *source, mm_paper_plan *plan) {
   const char *artefact, *scale;
   int64_t seeds;
   MM_TRY(mm_plan_read_command(root, source, "reproduce"));
@@ -425,14 +405,14 @@ static mm_status read_plan(const cJSON *root, const char *source, mm_reproduce_p
     return MM_FAIL(MM_ERR_INPUT, "%s: unknown artefact '%.40s'", source, artefact);
   if (!mm_scale_find(scale, &plan->scale))
     return MM_FAIL(MM_ERR_INPUT, "%s: unknown scale '%.40s'", source, scale);
-  MM_TRY(mm_json_get_integer(root, source, "seeds", 0, MM_REPRODUCE_SEEDS_MAX, &seeds));
+  MM_TRY(mm_json_get_integer(root, source, "seeds", 0, MM_PAPER_SEEDS_MAX, &seeds));
   plan->seeds = (size_t)seeds;
   MM_TRY(mm_plan_read_seed(root, source, &plan->seed));
   MM_TRY(read_sets(root, source, plan));
   return read_from(root, source, plan);
 }
 
-mm_status mm_reproduce_plan_read(const char *text, const char *source, mm_reproduce_plan *plan) {
+mm_status mm_paper_plan_read(const char *text, const char *source, mm_paper_plan *plan) {
   cJSON *root;
   memset(plan, 0, sizeof *plan);
   MM_TRY(mm_json_parse(text, strlen(text), source, &root));
