@@ -23,7 +23,8 @@ bool mm_env_list(size_t i, mm_env_info *out) {
   }
   const mm_env_kind *kind = mm_env_kind_at(i - n_grid);
   if (!kind) return false;
-  *out = (mm_env_info){ kind->id, kind->summary, kind->algo, kind->preset };
+  const char *summary = kind->summary ? kind->summary : kind->about->summary;
+  *out = (mm_env_info){ kind->id, summary, kind->algo, kind->preset };
   return true;
 }
 

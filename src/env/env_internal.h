@@ -3,6 +3,7 @@
 #ifndef MM_ENV_ENV_INTERNAL_H
 #define MM_ENV_ENV_INTERNAL_H
 
+#include "env/description.h"
 #include "env/grid/grid_task.h"
 #include "mirrormap/env.h"
 
@@ -23,11 +24,14 @@ typedef struct mm_vec_law mm_vec_law;
 
 // An environment that its ID names completely.
 typedef struct mm_env_kind {
-  const char *id, *summary, *algo, *preset;
+  const char *id;
+  const char *summary; // NULL: that of `about`
+  const char *algo, *preset;
   const mm_vec_law *law;
-  int32_t which;          // mm_classic_env, mm_minatar_game or mm_body
-  mm_env_rules rules;     // of MinAtar
-  mm_env_flavour flavour; // of a body
+  int32_t which;             // mm_classic_env, mm_minatar_game or mm_body
+  mm_env_rules rules;        // of MinAtar
+  mm_env_flavour flavour;    // of a body
+  const mm_env_about *about; // NULL: of a body
 } mm_env_kind;
 
 // In listing order: NULL past the end.

@@ -4,6 +4,7 @@
 #define MM_ENV_TRACE_READER_H
 
 #include "base/json.h"
+#include "env/description.h"
 #include "env/trace.h"
 
 enum { MM_TRACE_MOST_BYTES = 256 << 20 };
@@ -64,14 +65,6 @@ mm_status mm_trace_outcomes_next(const mm_trace_place *place, mm_trace_outcomes 
 mm_status mm_trace_check_env(const cJSON *root, const char *source, const char *id);
 mm_status mm_trace_check_names(const cJSON *root, const char *source, const char *key,
                                const char *const *names, int n);
-
-// What an environment's parameters are.
-enum { MM_TRACE_PARAM_MOST = 3 };
-typedef struct mm_trace_param {
-  const char *name; // NULL ends a table
-  int n;            // 1, or entries of a list
-  float value[MM_TRACE_PARAM_MOST];
-} mm_trace_param;
 
 // The trace's `params`, if it has any, must agree with those of the table; others do not count.
 // `max_steps_in_episode` is taken from the file into *limit, which stays as it is without.
