@@ -12,6 +12,10 @@ enum { MM_TRACE_MOST_BYTES = 256 << 20 };
 // Reads the whole file; release with cJSON_Delete.
 mm_status mm_trace_open(const char *path, cJSON **root);
 
+// As mm_trace_replay, of a tree (not of Grid-World); `source` begins errors.
+mm_status mm_trace_replay_tree(const char *id, const cJSON *root, const char *source,
+                               mm_replay_report *out);
+
 // ---------------------------------------------------------------------------------------------
 // Fields
 

@@ -9,10 +9,6 @@
 #include "env/classic/classic_trace.h"
 #include "env/classic/classics.h"
 
-const char *mm_classic_trace_id(int which) {
-  return which < MM_CLASSIC_COUNT ? mm_classics[which].id : NULL;
-}
-
 // ---------------------------------------------------------------------------------------------
 // Replay
 

@@ -24,21 +24,16 @@ typedef struct env {
   int n_number, n_list;    // numbers with the last action
 } env;
 
-const char *mm_minatar_trace_id(int which) {
-  if (which >= 2 * MM_GAME_COUNT) return NULL;
-  return mm_games[which % MM_GAME_COUNT].id[which / MM_GAME_COUNT];
-}
-
 static bool is_original(const env *e) {
   return e->rules == MM_MINATAR_ORIGINAL;
 }
 
 static env env_of(int which) {
   const mm_game *game = &mm_games[which % MM_GAME_COUNT];
-  env e = { .id = mm_minatar_trace_id(which),
-            .game = game,
+  env e = { .game = game,
             .spec = game->spec,
             .rules = which < MM_GAME_COUNT ? MM_MINATAR_GYMNAX : MM_MINATAR_ORIGINAL };
+  e.id = game->id[e.rules];
   e.limit = e.spec->limit[e.rules];
   int n = 0;
   for (; n < mm_game_numbers(game); n++)
