@@ -32,31 +32,22 @@ static const trace_kind kinds[] = {
 
 enum { N_KIND = sizeof kinds / sizeof *kinds };
 
-// NULL past the end.
-static const char *id_of(const trace_kind *kind, int which) {
-  const mm_env_kind *env;
-  for (size_t i = 0; (env = mm_env_kind_at(i)) != NULL; i++)
-    if (env->law == kind->law && which-- == 0) return env->id;
-  return NULL;
-}
-
 const char *mm_trace_id(size_t i) {
-  if (i == 0) return GRID_ID;
-  i--;
-  for (int k = 0; k < N_KIND; k++) {
-    for (int which = 0; id_of(&kinds[k], which); which++, i--) {
-      if (i == 0) return id_of(&kinds[k], which);
-    }
-  }
+  const mm_env_kind *env;
+  if (i-- == 0) return GRID_ID;
+  for (int k = 0; k < N_KIND; k++)
+    for (size_t at = 0; (env = mm_env_kind_at(at)) != NULL; at++)
+      if (env->law == kinds[k].law && i-- == 0) return env->id;
   return NULL;
 }
 
 static const trace_kind *find(const char *id, int *which) {
-  for (int k = 0; k < N_KIND; k++) {
-    const char *own;
-    for (*which = 0; (own = id_of(&kinds[k], *which)) != NULL; ++*which)
-      if (strcmp(own, id) == 0) return &kinds[k];
-  }
+  const mm_env_kind *env = mm_env_kind_find(id);
+  *which = 0;
+  for (const mm_env_kind *before = mm_env_kind_at(0); env && before < env; before++)
+    *which += before->law == env->law;
+  for (int k = 0; env && k < N_KIND; k++)
+    if (kinds[k].law == env->law) return &kinds[k];
   return NULL;
 }
 
