@@ -14,10 +14,12 @@ trap 'rm -rf "$work"' EXIT
 if [ ! -x "$nvcc" ]; then echo "skipped: no CUDA compiler: $nvcc"; exit 77; fi
 flags=(-std=c++17 -O3 --fmad=false --expt-relaxed-constexpr -DHAVE_CUDA=1 -Iinclude -Isrc)
 [ "$random123" = /usr/include ] || flags+=(-isystem "$random123")
+sed 's/@name@/cartpole/g' src/backend/cuda/classic/cuda_dense_env.cu.in >"$work/cuda_dense_cartpole.cu"
+sed 's/@name@/asterix/g; s/@NAME@/ASTERIX/g' src/backend/cuda/minatar/cuda_bits_game.cu.in >"$work/cuda_bits_asterix.cu"
 checked=0 failed=0
 for kernel in 80:cuda_dense_cartpole 80:cuda_gauss 89:cuda_bits_asterix 89:cuda_body_ant \
   90a:cuda_dense_cartpole 90:cuda_dense_cartpole 90:cuda_gauss; do
-  kind=${kernel%%:*} source=$(find src/backend/cuda -name "${kernel#*:}.cu")
+  kind=${kernel%%:*} source=$(find src/backend/cuda "$work" -name "${kernel#*:}.cu")
   case $built in
   *" $kind "* | *" $kind-real "*) continue ;;
   *" ${kind}a-real "*) [ "$kernel" = 90:cuda_dense_cartpole ] || continue ;;

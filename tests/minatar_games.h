@@ -3,7 +3,7 @@
 #ifndef MM_TEST_MINATAR_GAMES_H
 #define MM_TEST_MINATAR_GAMES_H
 
-#include "env/minatar/minatar_games.h"
+#include "env/minatar/games.h"
 #include "test.h"
 
 typedef mm_game_state game_state;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "env/classic/classic_single.h"
+#include "env/classic/classics.h"
 #include "env/trace.h"
 #include "statistics.h"
 #include "test.h"
@@ -60,10 +60,10 @@ typedef struct known {
 static void check_run(mm_classic_env which, mm_single s, const known *steps, size_t n) {
   for (size_t t = 0; t < n; t++) {
     float r;
-    assert_int_equal(mm_singles[which].step(&s, steps[t].action, &r), 0);
-    for (int i = 0; i < mm_singles[which].n_state; i++)
-      check_near(mm_singles[which].name, s.f[i], steps[t].state[i], 2e-6, false);
-    check_near(mm_singles[which].name, r, steps[t].reward, 2e-6, false);
+    assert_int_equal(mm_classics[which].step(&s, steps[t].action, &r), 0);
+    for (int i = 0; i < mm_classics[which].n_state; i++)
+      check_near(mm_classics[which].name, s.f[i], steps[t].state[i], 2e-6, false);
+    check_near(mm_classics[which].name, r, steps[t].reward, 2e-6, false);
     assert_int_equal(s.time, t + 1);
   }
 }
@@ -183,7 +183,7 @@ static void test_ends(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mm_single s = cases[i].before;
     float r;
-    int end = mm_singles[cases[i].env].step(&s, cases[i].action, &r);
+    int end = mm_classics[cases[i].env].step(&s, cases[i].action, &r);
     if (end != cases[i].end) fail_msg("case %zu: expected %d, found %d", i, cases[i].end, end);
     check_near("reward", r, cases[i].reward, 1e-6, false);
   }
@@ -273,10 +273,10 @@ static void test_starts(void **state) {
     mm_stream stream = mm_stream_make(5, 0, MM_RNG_ENV_RESET, (uint32_t)e);
     uint32_t count[MM_CLASSIC_STATE_MAX][BINS] = { 0 }, joint[JOINT * JOINT] = { 0 };
     for (uint64_t i = 0; i < DRAWS; i++) {
-      mm_single s = mm_singles[e].start(stream, i);
+      mm_single s = mm_classics[e].start(stream, i);
       int bin[MM_CLASSIC_STATE_MAX] = { 0 };
       assert_int_equal(s.time, 0);
-      for (int k = 0; k < mm_singles[e].n_state; k++) {
+      for (int k = 0; k < mm_classics[e].n_state; k++) {
         float low = range[e][k].low, high = range[e][k].high;
         assert_true(s.f[k] >= low && s.f[k] <= high);
         if (low == high) continue;
@@ -286,7 +286,7 @@ static void test_starts(void **state) {
       }
       joint[bin[0] * JOINT / BINS * JOINT + bin[1] * JOINT / BINS]++;
     }
-    for (int k = 0; k < mm_singles[e].n_state; k++) {
+    for (int k = 0; k < mm_classics[e].n_state; k++) {
       if (range[e][k].low == range[e][k].high) continue;
       double x = chi_square_uniform(count[k], BINS, DRAWS / (double)BINS);
       assert_plausible(chi_square_p(x, BINS - 1));
@@ -298,7 +298,7 @@ static void test_starts(void **state) {
 }
 
 // Mean and standard error of the return of n episodes of the uniform random policy.
-static double random_return(const mm_single_env *env, int n, double *error) {
+static double random_return(const mm_classic *env, int n, double *error) {
   mm_stream resets = mm_stream_make(11, 0, MM_RNG_ENV_RESET, 0);
   mm_stream actions = mm_stream_make(11, 0, MM_RNG_ACTION, 0);
   double sum = 0, squares = 0;
@@ -308,7 +308,7 @@ static double random_return(const mm_single_env *env, int n, double *error) {
     double total = 0;
     for (int end = 0; !end;) {
       float r;
-      end = env->step(&s, mm_single_action(env, actions, t++), &r);
+      end = env->step(&s, mm_classic_action(env, actions, t++), &r);
       total += (double)r;
     }
     sum += total;
@@ -331,11 +331,11 @@ static void test_random_policy(void **state) {
     [MM_CLASSIC_PENDULUM] = { 4000, -1228, 5 },
   };
   for (int e = 0; e < MM_CLASSIC_COUNT; e++) {
-    double error, mean = random_return(&mm_singles[e], reference[e].episodes, &error);
+    double error, mean = random_return(&mm_classics[e], reference[e].episodes, &error);
     double allowed = 4 * hypot(error, reference[e].error);
-    print_message("  %s: %.3f +- %.3f\n", mm_singles[e].name, mean, error);
+    print_message("  %s: %.3f +- %.3f\n", mm_classics[e].name, mean, error);
     if (!(fabs(mean - reference[e].mean) <= allowed))
-      fail_msg("%s: expected %g, found %g +- %g", mm_singles[e].name, reference[e].mean, mean,
+      fail_msg("%s: expected %g, found %g +- %g", mm_classics[e].name, reference[e].mean, mean,
                error);
   }
 }

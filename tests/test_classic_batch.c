@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #include "base/isa.h"
-#include "env/classic/classic_single.h"
+#include "env/classic/classic_batch.h"
+#include "env/classic/classics.h"
 #include "test.h"
 
 enum { MOST = 2100, ROOM = MOST + 5 }; // two chunks and a rest; rows are longer than needed
@@ -16,8 +17,8 @@ static const float untouched = -12345;
 
 // A batch, what it gives, and the same environments one by one.
 typedef struct world {
-  const mm_single_env *env;
-  const mm_classic_kernel *kernel;
+  const mm_classic *env;
+  const mm_classic_kernels *kernels;
   size_t n;
   mm_classic_batch batch;
   mm_classic_out out;
@@ -38,10 +39,11 @@ static mm_stream reset_stream(const world *w, size_t i) {
 // Resets all; then every environment is set to its own time, some just before the limit.
 static void begin(world *w, mm_classic_env which, size_t n, bool keep_final) {
   memset(w, 0, sizeof *w);
-  w->env = &mm_singles[which];
-  w->kernel = mm_classic_kernels_current()->of[which];
+  w->env = &mm_classics[which];
+  w->kernels = mm_classic_kernels_current();
   w->n = n;
-  w->batch = (mm_classic_batch){ .stride = ROOM,
+  w->batch = (mm_classic_batch){ .env = which,
+                                 .stride = ROOM,
                                  .state = w->state,
                                  .time = w->time,
                                  .episode = w->episode,
@@ -49,9 +51,7 @@ static void begin(world *w, mm_classic_env which, size_t n, bool keep_final) {
                                  .job = 9,
                                  .lane = 1000 };
   w->out = (mm_classic_out){ w->obs, keep_final ? w->final_obs : NULL, w->reward, w->end };
-  assert_int_equal(w->kernel->n_state, w->env->n_state);
-  assert_int_equal(w->kernel->n_obs, w->env->n_obs);
-  w->kernel->reset(&w->batch, 0, n, &w->out);
+  w->kernels->reset(&w->batch, 0, n, &w->out);
   for (size_t i = 0; i < n; i++) {
     w->alone[i] = w->env->start(reset_stream(w, i), 0);
     assert_int_equal(w->time[i], 0);
@@ -62,7 +62,7 @@ static void begin(world *w, mm_classic_env which, size_t n, bool keep_final) {
 static void draw_actions(world *w, uint64_t t) {
   mm_stream stream = mm_stream_make(4, 0, MM_RNG_ACTION, 0);
   for (size_t i = 0; i < w->n; i++) {
-    w->real[i] = mm_single_action(w->env, stream, t * ROOM + i);
+    w->real[i] = mm_classic_action(w->env, stream, t * ROOM + i);
     w->action[i] = (int32_t)w->real[i];
   }
 }
@@ -111,8 +111,8 @@ static void run(mm_classic_env which, size_t n, int steps, bool keep_final) {
     draw_actions(w, (uint64_t)t);
     for (size_t k = 0; k < MM_CLASSIC_OBS_MAX * ROOM; k++)
       w->final_obs[k] = untouched;
-    w->kernel->step(&w->batch, cut, n, actions(w), &w->out);
-    w->kernel->step(&w->batch, 0, cut, actions(w), &w->out);
+    w->kernels->step(&w->batch, cut, n, actions(w), &w->out);
+    w->kernels->step(&w->batch, 0, cut, actions(w), &w->out);
     for (size_t i = 0; i < n; i++)
       check_one(w, i);
   }
@@ -148,7 +148,7 @@ static void test_odd_actions(void **state) {
     begin(w, (mm_classic_env)e, N, true);
     memcpy(w->action, whole, sizeof whole);
     memcpy(w->real, real, sizeof real);
-    w->kernel->step(&w->batch, 0, N, actions(w), &w->out);
+    w->kernels->step(&w->batch, 0, N, actions(w), &w->out);
     for (size_t i = 0; i < N; i++) {
       int last = w->env->n_action - 1, nearest = whole[i] < 0      ? 0
                                                  : whole[i] < last ? whole[i]

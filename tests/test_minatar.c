@@ -402,6 +402,52 @@ static void test_room(void **state) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------
+// Descriptions
+
+// There is room for what a game describes, and its actions have names.
+static void check_room(const game *g) {
+  const mm_game_spec *spec = g->spec;
+  int numbers = mm_game_numbers(g), lists = 0, draws = 0;
+  for (int i = numbers; i < spec->n_field; i++)
+    lists += spec->field[i].name != NULL;
+  while (draws < MM_GAME_DRAWS && spec->draw[draws])
+    draws++;
+  assert_true(numbers < MM_GAME_NUMBERS && lists <= MM_GAME_LISTS);
+  assert_true(spec->n_draw <= MM_GAME_DRAWS && draws < MM_GAME_DRAWS);
+  assert_true(spec->about.scene.n_mark <= MM_MARKS_MOST);
+  for (int i = 0; i < g->actions; i++)
+    assert_non_null(spec->about.action_name[i]);
+}
+
+// What is reached by playing is within the fields' ranges, and a row says all of it.
+static void test_descriptions(void **state) {
+  (void)state;
+  static mm_game_row row, again;
+  for (int which = 0; which < N_GAME; which++) {
+    const game *g = &games[which];
+    check_room(g);
+    for (mm_minatar_rules rules = MM_MINATAR_GYMNAX; rules <= MM_MINATAR_ORIGINAL; rules++) {
+      const int32_t limit = g->spec->limit[rules];
+      mm_stream stream = mm_stream_make(5, 0, MM_RNG_ENV_STEP, 0);
+      game_state s = { 0 }, loaded;
+      unsigned end = MM_END_TERMINATED;
+      for (uint64_t t = 0; t < 3000; t++) {
+        if (end) g->reset(&s, rules, g->draw_reset(stream, t));
+        assert_true(mm_game_sane(g, &s, (uint32_t)limit));
+        int index = (int)mm_uniform_int(mm_stream_pair(stream, 1000000 + t), (uint32_t)g->actions);
+        int action = mm_minatar_action_at(g->action_set, g->actions, index);
+        float reward;
+        end = g->step(&s, action, rules, g->draw_step(&s, action, rules, stream, t), &reward);
+        mm_game_store(g, &s, rules, &row);
+        mm_game_load(g, &row, rules, limit, &loaded);
+        mm_game_store(g, &loaded, rules, &again);
+        assert_memory_equal(&row, &again, sizeof row);
+      }
+    }
+  }
+}
+
 int suite_minatar(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_scripts),
@@ -415,6 +461,7 @@ int suite_minatar(void) {
     cmocka_unit_test(test_breakout_strike),
     cmocka_unit_test(test_oxygen),
     cmocka_unit_test(test_room),
+    cmocka_unit_test(test_descriptions),
   };
   return cmocka_run_group_tests_name("minatar", tests, NULL, NULL);
 }

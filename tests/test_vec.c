@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "env/classic/classic_single.h"
+#include "env/classic/classics.h"
 #include "env/grid/grid_sample.h"
 #include "env/grid/grid_task.h"
 #include "minatar_games.h"
@@ -19,7 +19,7 @@ static void test_classic(void **state) {
   enum { N = 37, T = 1200 };
   int ends = 0;
   for (int which = 0; which < MM_CLASSIC_COUNT; which++) {
-    const mm_single_env *env = &mm_singles[which];
+    const mm_classic *env = &mm_classics[which];
     rig r = rig_open(rig_ids[which], (mm_vec_config){ .n = N, .seed = 5, .repeat = 2 });
     assert_int_equal(r.info.n_action, env->n_action);
     assert_int_equal(r.info.n_input, env->n_obs);

@@ -9,10 +9,7 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/status.h"
-#include "env/classic/classic_trace.h"
-#include "env/locomotion/body_trace.h"
-#include "env/minatar/minatar_trace.h"
-#include "env/trace.h"
+#include "env/trace_reader.h"
 #include "test.h"
 
 static const struct {
@@ -82,18 +79,11 @@ static inline cJSON *trajectories(const cJSON *root) {
 }
 
 static inline mm_status replay(const char *id, const cJSON *root, mm_replay_report *out) {
-  memset(out, 0, sizeof *out);
-  for (int i = 0; mm_classic_trace_id(i); i++) {
-    if (strcmp(id, mm_classic_trace_id(i)) == 0) return mm_classic_replay(i, root, "FILE", out);
-  }
-  for (int i = 0; mm_minatar_trace_id(i); i++) {
-    if (strcmp(id, mm_minatar_trace_id(i)) == 0) return mm_minatar_replay(i, root, "FILE", out);
-  }
-  for (int i = 0; mm_body_trace_id(i); i++) {
-    if (strcmp(id, mm_body_trace_id(i)) == 0) return mm_body_replay(i, root, "FILE", out);
-  }
-  fail_msg("no traces of %s", id);
-  return MM_ERR_INPUT;
+  size_t i = 1;
+  while (mm_trace_id(i) && strcmp(mm_trace_id(i), id) != 0)
+    i++;
+  if (!mm_trace_id(i)) fail_msg("no traces of %s", id);
+  return mm_trace_replay_tree(id, root, "FILE", out);
 }
 
 static inline cJSON *record(const char *id, uint64_t seed, uint64_t episodes, uint64_t steps) {

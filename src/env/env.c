@@ -18,12 +18,13 @@ bool mm_env_list(size_t i, mm_env_info *out) {
   size_t n_grid = 0;
   for (const mm_grid_law *law; (law = mm_grid_law_at(n_grid)) != NULL; n_grid++) {
     if (n_grid < i) continue;
-    *out = (mm_env_info){ mm_grid_law_id(law), mm_grid_law_summary(law), "pmd", "gridworld" };
+    *out = (mm_env_info){ law->id, law->summary, "pmd", "gridworld" };
     return true;
   }
   const mm_env_kind *kind = mm_env_kind_at(i - n_grid);
   if (!kind) return false;
-  *out = (mm_env_info){ kind->id, kind->summary, kind->algo, kind->preset };
+  const char *summary = kind->summary ? kind->summary : kind->about->summary;
+  *out = (mm_env_info){ kind->id, summary, kind->algo, kind->preset };
   return true;
 }
 
@@ -89,7 +90,7 @@ static mm_status unknown_id(const char *id) {
 static const mm_grid_law *find_law(const char *id) {
   const mm_grid_law *law;
   for (size_t i = 0; (law = mm_grid_law_at(i)) != NULL; i++) {
-    if (strcmp(id, mm_grid_law_id(law)) == 0) return law;
+    if (strcmp(id, law->id) == 0) return law;
   }
   return NULL;
 }
@@ -143,16 +144,8 @@ mm_status mm_env_parse(const char *id, const char *text, mm_env **out) {
 }
 
 bool mm_env_task_parts(const mm_env *env, mm_grid_parts *out) {
-  const mm_grid *g = env->task;
-  if (!g) return false;
-  *out = (mm_grid_parts){
-    .side = g->side, .n_object = g->n_object, .start = g->start, .wall = g->wall
-  };
-  memcpy(out->object, g->object, sizeof out->object);
-  memcpy(out->reward, g->reward, sizeof out->reward);
-  memcpy(out->terminate, g->terminate, sizeof out->terminate);
-  memcpy(out->respawn, g->respawn, sizeof out->respawn);
-  return true;
+  if (env->task) *out = mm_grid_parts_of(env->task);
+  return env->task != NULL;
 }
 
 void mm_env_destroy(mm_env *env) {

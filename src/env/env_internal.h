@@ -3,6 +3,7 @@
 #ifndef MM_ENV_ENV_INTERNAL_H
 #define MM_ENV_ENV_INTERNAL_H
 
+#include "env/description.h"
 #include "env/grid/grid_task.h"
 #include "mirrormap/env.h"
 
@@ -15,19 +16,19 @@ mm_status mm_grid_check_size(int32_t side, int32_t n_object);
 // which are small.
 double mm_env_task_bytes(const mm_env *env);
 
-// How a Grid-World configuration is drawn (src/env/grid/grid_task.c).
-typedef struct mm_grid_law mm_grid_law;
-
 // How many environments of a kind are stepped (src/env/vec_internal.h).
 typedef struct mm_vec_law mm_vec_law;
 
 // An environment that its ID names completely.
 typedef struct mm_env_kind {
-  const char *id, *summary, *algo, *preset;
+  const char *id;
+  const char *summary; // NULL: that of `about`
+  const char *algo, *preset;
   const mm_vec_law *law;
-  int32_t which;          // mm_classic_env, mm_minatar_game or mm_body
-  mm_env_rules rules;     // of MinAtar
-  mm_env_flavour flavour; // of a body
+  int32_t which;             // mm_classic_env, mm_minatar_game or mm_body
+  mm_env_rules rules;        // of MinAtar
+  mm_env_flavour flavour;    // of a body
+  const mm_env_about *about; // NULL: of a body
 } mm_env_kind;
 
 // In listing order: NULL past the end.
@@ -53,10 +54,5 @@ mm_status mm_env_parse(const char *id, const char *text, mm_env **out);
 
 // The ID that a wrong one most likely means, or NULL.
 const char *mm_env_nearest(const char *id);
-
-// The configurations in listing order: NULL past the end.
-const mm_grid_law *mm_grid_law_at(size_t i);
-const char *mm_grid_law_id(const mm_grid_law *law);
-const char *mm_grid_law_summary(const mm_grid_law *law);
 
 #endif

@@ -2,56 +2,46 @@
 
 #include <string.h>
 
-#include "env/classic/classic_batch.h"
-#include "env/minatar/minatar.h"
+#include "env/classic/classics.h"
+#include "env/minatar/games.h"
 #include "env/vec_internal.h"
 #include "physics/body.h"
 
-#define CLASSIC(id, which, algo, preset, summary)                                                  \
-  { id, summary, algo, preset, &mm_vec_classic, MM_CLASSIC_##which, MM_RULES_GYMNAX, 0 }
+// clang-format off
+#define DISCRETE(name, NAME, id_)                                                                  \
+  { .id = id_, .algo = "ampo", .preset = "bcs", .law = &mm_vec_classic,                            \
+    .which = MM_CLASSIC_##NAME, .rules = MM_RULES_GYMNAX, .about = &mm_##name##_spec.about },
 
-#define GAME(name, which, summary)                                                                 \
-  {                                                                                                \
-    name "-MinAtar", summary, "ampo", "minatar", &mm_vec_minatar, MM_GAME_##which,                 \
-        MM_RULES_GYMNAX, 0                                                                         \
-  }
+#define CONTINUOUS(name, NAME, id_)                                                                \
+  { .id = id_, .algo = "pmd-gaussian", .preset = "mujoco", .law = &mm_vec_classic,                 \
+    .which = MM_CLASSIC_##NAME, .rules = MM_RULES_GYMNAX, .about = &mm_##name##_spec.about },
 
-#define ORIGINAL(name, which)                                                                      \
-  {                                                                                                \
-    "MinAtar/" name "-v1", name " by the original rules (sticky actions)", "ampo", "minatar",      \
-        &mm_vec_minatar, MM_GAME_##which, MM_RULES_MINATAR, 0                                      \
-  }
+#define GAME(name, NAME, id_)                                                                      \
+  { .id = id_ "-MinAtar", .algo = "ampo", .preset = "minatar", .law = &mm_vec_minatar,             \
+    .which = MM_GAME_##NAME, .rules = MM_RULES_GYMNAX, .about = &mm_##name##_spec.about },
 
-#define BODY(id, which, flavour, summary)                                                          \
-  {                                                                                                \
-    id, summary, "pmd-gaussian", "mujoco", &mm_vec_body, MM_BODY_##which, 0,                       \
-        MM_ENV_FLAVOUR_##flavour                                                                   \
-  }
+#define ORIGINAL(name, NAME, id_)                                                                  \
+  { .id = "MinAtar/" id_ "-v1", .summary = id_ " by the original rules (sticky actions)",          \
+    .algo = "ampo", .preset = "minatar", .law = &mm_vec_minatar, .which = MM_GAME_##NAME,          \
+    .rules = MM_RULES_MINATAR, .about = &mm_##name##_spec.about },
+
+#define BODY(id_, NAME, flavour_, summary_)                                                        \
+  { .id = id_, .summary = summary_, .algo = "pmd-gaussian", .preset = "mujoco",                    \
+    .law = &mm_vec_body, .which = MM_BODY_##NAME, .flavour = MM_ENV_FLAVOUR_##flavour_ },
 
 static const mm_env_kind kinds[] = {
-  CLASSIC("CartPole-v1", CARTPOLE, "ampo", "bcs", "balance a pole on a cart by pushing it"),
-  CLASSIC("Acrobot-v1", ACROBOT, "ampo", "bcs", "swing a two-link arm above a line"),
-  CLASSIC("MountainCar-v0", MOUNTAIN_CAR, "ampo", "bcs", "rock a weak car out of a valley"),
-  CLASSIC("MountainCarContinuous-v0", MOUNTAIN_CAR_CONTINUOUS, "pmd-gaussian", "mujoco",
-          "rock the car out with an engine of variable strength"),
-  CLASSIC("Pendulum-v1", PENDULUM, "pmd-gaussian", "mujoco", "swing a pendulum up and hold it"),
-  BODY("Hopper", HOPPER, BRAX, "hop forward on one leg without falling"),
-  BODY("HalfCheetah", HALF_CHEETAH, BRAX, "run forward on two legs"),
-  BODY("Ant", ANT, BRAX, "walk forward on four legs without turning over"),
-  BODY("Hopper-v4", HOPPER, GYMNASIUM, "Hopper with Gymnasium's contacts and integrator"),
-  BODY("HalfCheetah-v4", HALF_CHEETAH, GYMNASIUM, "HalfCheetah with Gymnasium's contacts"),
-  BODY("Ant-v4", ANT, GYMNASIUM, "Ant with Gymnasium's contacts, integrator and start"),
-  GAME("Asterix", ASTERIX, "collect gold, avoid enemies in eight lanes"),
-  GAME("Breakout", BREAKOUT, "break bricks with a ball and a paddle"),
-  GAME("Freeway", FREEWAY, "cross eight lanes of cars, again and again"),
-  GAME("SpaceInvaders", SPACE_INVADERS, "shoot the aliens before they land"),
-  GAME("Seaquest", SEAQUEST, "rescue divers, shoot fish, mind the oxygen"),
-  ORIGINAL("Asterix", ASTERIX),
-  ORIGINAL("Breakout", BREAKOUT),
-  ORIGINAL("Freeway", FREEWAY),
-  ORIGINAL("SpaceInvaders", SPACE_INVADERS),
-  ORIGINAL("Seaquest", SEAQUEST),
+  MM_CLASSIC_DISCRETE(DISCRETE)
+  MM_CLASSIC_CONTINUOUS(CONTINUOUS)
+  BODY("Hopper", HOPPER, BRAX, "hop forward on one leg without falling")
+  BODY("HalfCheetah", HALF_CHEETAH, BRAX, "run forward on two legs")
+  BODY("Ant", ANT, BRAX, "walk forward on four legs without turning over")
+  BODY("Hopper-v4", HOPPER, GYMNASIUM, "Hopper with Gymnasium's contacts and integrator")
+  BODY("HalfCheetah-v4", HALF_CHEETAH, GYMNASIUM, "HalfCheetah with Gymnasium's contacts")
+  BODY("Ant-v4", ANT, GYMNASIUM, "Ant with Gymnasium's contacts, integrator and start")
+  MM_GAME_LIST(GAME)
+  MM_GAME_LIST(ORIGINAL)
 };
+// clang-format on
 
 const mm_env_kind *mm_env_kind_at(size_t i) {
   return i < sizeof kinds / sizeof *kinds ? &kinds[i] : NULL;

@@ -4,12 +4,17 @@
 #define MM_ENV_TRACE_READER_H
 
 #include "base/json.h"
+#include "env/description.h"
 #include "env/trace.h"
 
 enum { MM_TRACE_MOST_BYTES = 256 << 20 };
 
 // Reads the whole file; release with cJSON_Delete.
 mm_status mm_trace_open(const char *path, cJSON **root);
+
+// As mm_trace_replay, of a tree (not of Grid-World); `source` begins errors.
+mm_status mm_trace_replay_tree(const char *id, const cJSON *root, const char *source,
+                               mm_replay_report *out);
 
 // ---------------------------------------------------------------------------------------------
 // Fields
@@ -64,14 +69,6 @@ mm_status mm_trace_outcomes_next(const mm_trace_place *place, mm_trace_outcomes 
 mm_status mm_trace_check_env(const cJSON *root, const char *source, const char *id);
 mm_status mm_trace_check_names(const cJSON *root, const char *source, const char *key,
                                const char *const *names, int n);
-
-// What an environment's parameters are.
-enum { MM_TRACE_PARAM_MOST = 3 };
-typedef struct mm_trace_param {
-  const char *name; // NULL ends a table
-  int n;            // 1, or entries of a list
-  float value[MM_TRACE_PARAM_MOST];
-} mm_trace_param;
 
 // The trace's `params`, if it has any, must agree with those of the table; others do not count.
 // `max_steps_in_episode` is taken from the file into *limit, which stays as it is without.

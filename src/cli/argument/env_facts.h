@@ -4,18 +4,7 @@
 #ifndef MM_CLI_ENV_FACTS_H
 #define MM_CLI_ENV_FACTS_H
 
-#include <stdbool.h>
-
-typedef struct env_facts {
-  const char *name; // an ID, or a MinAtar game
-  // names of the inputs, ended by NULL, "" for those that a player need not see; NULL: the channels
-  // of a board
-  const char *const *input;
-  const char *observation; // what they are, in a sentence
-  const char *reward, *end, *random;
-  int fps;   // of a game on the screen
-  bool body; // moved by physics
-} env_facts;
+#include "env/description.h"
 
 typedef enum env_group { GROUP_GRID, GROUP_CLASSIC, GROUP_BODY, GROUP_MINATAR } env_group;
 env_group env_group_of(const char *id);
@@ -25,7 +14,7 @@ extern const char *const env_group_names[];
 const char *env_setting_owner(const char *key, env_group group, const char *id);
 
 // All but Grid-Worlds; NULL for those.
-const env_facts *env_facts_find(const char *id);
+const mm_env_facts *env_facts_find(const char *id);
 
 // Nothing but the limit ends an episode there.
 bool env_facts_endless(const char *id);

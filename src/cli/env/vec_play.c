@@ -34,7 +34,7 @@ typedef struct player {
   play_game base;
   vec_game game;
   mm_scene scene;
-  const env_facts *facts;
+  const mm_env_facts *facts;
   phase now;
   bool pressed; // a key waits for the next step
   vec_action key_action, held;
@@ -81,7 +81,7 @@ static bool hold(player *p, game_key k) {
 // The picture
 
 static const char *rules_text(const player *p) {
-  if (p->facts->body)
+  if (env_group_of(p->id) == GROUP_BODY)
     return p->game.config.flavour == MM_ENV_FLAVOUR_GYMNASIUM ? ", Gymnasium's flavour"
            : p->game.config.flavour == MM_ENV_FLAVOUR_BRAX    ? ", brax' flavour"
                                                               : "";

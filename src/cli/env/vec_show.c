@@ -15,7 +15,7 @@
 typedef struct shown {
   vec_game game;
   mm_env_info info;
-  const env_facts *facts;
+  const mm_env_facts *facts;
   mm_scene scene;
   bool original; // MinAtar's own rules
 } shown;
@@ -100,7 +100,7 @@ static void print_facts(const shown *s) {
   snprintf(text, sizeof text, v->limit > 0 ? "%d steps" : "none", v->limit);
   put_fact("limit", text);
   put_fact("random", s->facts->random);
-  if (s->facts->body) {
+  if (env_group_of(s->info.id) == GROUP_BODY) {
     put_fact("flavour", flavour_of(s));
     put_fact("physics", physics_of(s));
   } else {
@@ -108,7 +108,7 @@ static void print_facts(const shown *s) {
   }
   snprintf(text, sizeof text, "%s, preset %s", s->info.algo, s->info.preset);
   put_fact("trained by", text);
-  put_fact("see also", s->facts->body
+  put_fact("see also", env_group_of(s->info.id) == GROUP_BODY
                            ? "env play, env show --frames, bench physics (steps per second)"
                            : "env play, env show --frames, bench env (steps per second)");
 }
@@ -175,7 +175,7 @@ static int print_json(const shown *s) {
   cJSON_AddStringToObject(root, "end", s->facts->end);
   cJSON_AddStringToObject(root, "random", s->facts->random);
   if (s->scene.rows > 0) cJSON_AddStringToObject(root, "rules", s->original ? "minatar" : "gymnax");
-  if (s->facts->body) {
+  if (env_group_of(s->info.id) == GROUP_BODY) {
     cJSON_AddStringToObject(root, "flavour", mm_vec_flavour(s->game.vec));
     cJSON_AddStringToObject(root, "physics", mm_vec_physics(s->game.vec));
   }

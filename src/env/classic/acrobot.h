@@ -9,7 +9,12 @@
 
 #include "env/classic/classic.h"
 
-enum { MM_ACROBOT_ACTIONS = 3, MM_ACROBOT_OBS = 6, MM_ACROBOT_LIMIT = 500 };
+enum {
+  MM_ACROBOT_ACTIONS = 3,
+  MM_ACROBOT_OBS = 6,
+  MM_ACROBOT_LIMIT = 500,
+  MM_ACROBOT_REMEMBERS = 1 // a step makes use of what was seen before
+};
 
 #define MM_ACROBOT_GRAVITY 9.8f
 #define MM_ACROBOT_DT 0.2f
@@ -23,6 +28,11 @@ typedef struct mm_acrobot {
   float w1, w2; // their velocities
   int32_t time;
 } mm_acrobot;
+
+// Numbers of a state in the order of the struct: row, member, name in traces, is it an angle?
+#define MM_ACROBOT_FIELDS(X)                                                                       \
+  X(0, t1, "joint_angle1", 1)                                                                      \
+  X(1, t2, "joint_angle2", 1) X(2, w1, "velocity_1", 0) X(3, w2, "velocity_2", 0)
 
 typedef struct mm_acrobot_draws {
   float t1, t2, w1, w2; // the start itself
@@ -157,5 +167,67 @@ MM_INLINE MM_HD void mm_acrobot_observe(const mm_acrobot *s, float *obs) { // [6
   obs[4] = s->w1;
   obs[5] = s->w2;
 }
+
+#ifdef MM_DESCRIBE
+// ---------------------------------------------------------------------------------------------
+// Description
+
+#include "env/classic/spec.h"
+
+static const mm_trace_param acrobot_params[] = {
+  { "available_torque", 3, { -1, 0, 1 } },
+  { "dt", 1, { MM_ACROBOT_DT } },
+  { "link_length_1", 1, { 1 } },
+  { "link_length_2", 1, { 1 } },
+  { "link_mass_1", 1, { 1 } },
+  { "link_mass_2", 1, { 1 } },
+  { "link_com_pos_1", 1, { 0.5f } },
+  { "link_com_pos_2", 1, { 0.5f } },
+  { "link_moi", 1, { 1 } },
+  { "max_vel_1", 1, { MM_ACROBOT_W1_MAX } },
+  { "max_vel_2", 1, { MM_ACROBOT_W2_MAX } },
+  { "torque_noise_max", 1, { 0 } },
+  { NULL, 0, { 0 } },
+};
+
+static const char *const acrobot_actions[] = { "left", "none", "right" };
+static const char *const acrobot_inputs[] = { "cos t1", "sin t1", "cos t2", "sin t2",
+                                              "t1'",    "t2'",    NULL };
+
+static const mm_mark acrobot_marks[] = { { "height to pass", MM_CLASSIC_GREY, '-', 0 },
+                                         { "upper link", MM_CLASSIC_BLUE, '#', 0 },
+                                         { "lower link, with the motor", MM_CLASSIC_VERMILION, '*',
+                                           0 } };
+
+// Two links below a joint, and the height to be passed. The observation has cosine and sine of both
+// angles; the second is seen from the first.
+static int acrobot_shapes(const float *obs, mm_shape *out) {
+  double c1 = (double)obs[0], s1 = (double)obs[1], c2 = (double)obs[2], s2 = (double)obs[3];
+  double x = s1, y = -c1, height = (double)MM_ACROBOT_HEIGHT;
+  double tip_x = x + s1 * c2 + c1 * s2, tip_y = y - (c1 * c2 - s1 * s2);
+  int n = 0;
+  for (int i = -4; i < 4; i++)
+    out[n++] = mm_shape_line(0, 0.5 * i + 0.1, height, 0.5 * i + 0.4, height, 0.03);
+  out[n++] = mm_shape_line(1, 0, 0, x, y, 0.12);
+  out[n++] = mm_shape_line(2, x, y, tip_x, tip_y, 0.1);
+  out[n++] = mm_shape_disc(1, 0, 0, 0.1);
+  out[n++] = mm_shape_disc(2, x, y, 0.1);
+  return n;
+}
+
+const mm_classic_spec mm_acrobot_spec = {
+  .about = { .summary = "swing a two-link arm above a line",
+             .action_name = acrobot_actions,
+             .facts = { acrobot_inputs,
+                        "cosine and sine of both angles (t1 from hanging down, t2 from the first "
+                        "link), and their velocities",
+                        "-1 for every step, 0 for the one that ends the episode: at least -500",
+                        "the tip is more than one link above the joint",
+                        "the start: angles and velocities uniform in [-0.1, 0.1]", 15 },
+             .scene = { acrobot_marks, 3, .box = { -2.15, 2.15, -2.15, 2.15 },
+                        .shapes = acrobot_shapes } },
+  .params = acrobot_params,
+};
+#endif
 
 #endif

@@ -8,7 +8,12 @@
 
 #include "env/classic/classic.h"
 
-enum { MM_CARTPOLE_ACTIONS = 2, MM_CARTPOLE_OBS = 4, MM_CARTPOLE_LIMIT = 500 };
+enum {
+  MM_CARTPOLE_ACTIONS = 2,
+  MM_CARTPOLE_OBS = 4,
+  MM_CARTPOLE_LIMIT = 500,
+  MM_CARTPOLE_REMEMBERS = 0 // a step makes no use of what was seen before
+};
 
 #define MM_CARTPOLE_GRAVITY 9.8f
 #define MM_CARTPOLE_POLE_MASS 0.1f
@@ -26,6 +31,10 @@ typedef struct mm_cartpole {
   float theta, theta_dot; // pole, 0 upright
   int32_t time;
 } mm_cartpole;
+
+// Numbers of a state in the order of the struct: row, member, name in traces, is it an angle?
+#define MM_CARTPOLE_FIELDS(X)                                                                      \
+  X(0, x, "x", 0) X(1, x_dot, "x_dot", 0) X(2, theta, "theta", 1) X(3, theta_dot, "theta_dot", 0)
 
 typedef struct mm_cartpole_draws {
   float x, x_dot, theta, theta_dot; // the start itself
@@ -83,5 +92,76 @@ MM_INLINE MM_HD void mm_cartpole_observe(const mm_cartpole *s, float *obs) { // 
   obs[2] = s->theta;
   obs[3] = s->theta_dot;
 }
+
+// A step, with what is seen before it and after it.
+MM_INLINE MM_HD int mm_cartpole_step_seen(mm_cartpole *s, float *obs, int32_t action,
+                                          float *reward) {
+  const int end = mm_cartpole_step(s, action, reward);
+  mm_cartpole_observe(s, obs);
+  return end;
+}
+
+#ifdef MM_DESCRIBE
+// ---------------------------------------------------------------------------------------------
+// Description
+
+#include "env/classic/spec.h"
+
+static const mm_trace_param cartpole_params[] = {
+  { "gravity", 1, { MM_CARTPOLE_GRAVITY } },
+  { "masscart", 1, { MM_CARTPOLE_MASS - MM_CARTPOLE_POLE_MASS } },
+  { "masspole", 1, { MM_CARTPOLE_POLE_MASS } },
+  { "total_mass", 1, { MM_CARTPOLE_MASS } },
+  { "length", 1, { MM_CARTPOLE_LENGTH } },
+  { "polemass_length", 1, { MM_CARTPOLE_MASS_LENGTH } },
+  { "force_mag", 1, { MM_CARTPOLE_FORCE } },
+  { "tau", 1, { MM_CARTPOLE_DT } },
+  { "theta_threshold_radians", 1, { MM_CARTPOLE_THETA_MAX } },
+  { "x_threshold", 1, { MM_CARTPOLE_X_MAX } },
+  { NULL, 0, { 0 } },
+};
+
+static const char *const cartpole_actions[] = { "left", "right" };
+static const char *const cartpole_inputs[] = { "x", "x'", "angle", "angle'", NULL };
+
+static const mm_mark cartpole_marks[] = { { "track and limits", MM_CLASSIC_GREY, '-', 0 },
+                                          { "cart", MM_CLASSIC_BLUE, '#', 0 },
+                                          { "pole", MM_CLASSIC_VERMILION, '|', 0 } };
+
+// A track with its ends, the cart on it, the pole on the cart.
+static int cartpole_shapes(const float *obs, mm_shape *out) {
+  const double end = (double)MM_CARTPOLE_X_MAX, x = (double)obs[0], deck = 0.25, length = 1;
+  float sine, cosine, limit_sine, limit_cosine;
+  int n = 0;
+  mm_sincos_f(obs[2], &sine, &cosine);
+  mm_sincos_f(MM_CARTPOLE_THETA_MAX, &limit_sine, &limit_cosine);
+  out[n++] = mm_shape_line(0, -end, 0, end, 0, 0.02);
+  for (int side = -1; side <= 1; side += 2) {
+    double far = side * (double)limit_sine, high = (double)limit_cosine;
+    out[n++] = mm_shape_line(0, side * end, -0.1, side * end, 0.1, 0.02);
+    out[n++] = mm_shape_line(0, x + 1.03 * far, deck + 1.03 * high, x + 1.15 * far,
+                             deck + 1.15 * high, 0.02);
+  }
+  out[n++] = mm_shape_box(1, x - 0.25, 0.03, x + 0.25, deck);
+  out[n++] =
+      mm_shape_line(2, x, deck, x + length * (double)sine, deck + length * (double)cosine, 0.06);
+  return n;
+}
+
+const mm_classic_spec mm_cartpole_spec = {
+  .about = { .summary = "balance a pole on a cart by pushing it",
+             .action_name = cartpole_actions,
+             .facts = { cartpole_inputs,
+                        "position and velocity of the cart, angle of the pole (0 upright) and its "
+                        "velocity",
+                        "1 for every step, the last one included: at most 500",
+                        "the cart leaves the track (|x| > 2.4) or the pole leans more than 12 "
+                        "degrees",
+                        "the start: all four numbers uniform in [-0.05, 0.05]", 30 },
+             .scene = { cartpole_marks, 3, .box = { -2.75, 2.75, -0.15, 1.45 },
+                        .shapes = cartpole_shapes } },
+  .params = cartpole_params,
+};
+#endif
 
 #endif

@@ -1,6 +1,19 @@
 // What the classic-control environments share: start values, limits, angles. [host/device]
 //
-// Laws common to all five: the state is float32 and counts its steps in `time`; a step first moves,
+// An environment NAME is a plain struct mm_NAME of floats and then the time, and
+//
+//   mm_NAME_draw(stream, index)               draws of a start (MM_RNG_ENV_RESET)
+//   mm_NAME_reset(s, draws)                   a new episode
+//   mm_NAME_step(s, action, reward)           one step; returns MM_END_* flags
+//   mm_NAME_observe(s, obs)                   what the agent sees
+//   mm_NAME_step_seen(s, obs, action, reward) both, from what was seen before; MM_NAME_REMEMBERS
+//                                             says whether that helps (discrete actions)
+//   MM_NAME_STEP(s, action, walls, reward)    one step by the settings of a batch, and
+//   MM_NAME_ACTION_MAX                        (continuous actions)
+//   MM_NAME_FIELDS, _OBS, _ACTIONS, _LIMIT    numbers of a state and sizes
+//   mm_NAME_spec                              its description (spec.h)
+//
+// Laws common to all: the state is float32 and counts its steps in `time`; a step first moves,
 // then counts, then tests for the end. Only the start is random. Dynamics follow gymnax 0.0.6.
 //
 // Actions outside their range have a meaning here, so that no caller can break a state: a discrete

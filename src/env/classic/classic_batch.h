@@ -11,22 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/rng.h"
-#include "env/classic/mountain_car_continuous.h"
-
-typedef enum mm_classic_env {
-  MM_CLASSIC_CARTPOLE,
-  MM_CLASSIC_ACROBOT,
-  MM_CLASSIC_MOUNTAIN_CAR,
-  MM_CLASSIC_MOUNTAIN_CAR_CONTINUOUS,
-  MM_CLASSIC_PENDULUM,
-  MM_CLASSIC_COUNT
-} mm_classic_env;
-
-// Numbers per environment in a state and in an observation, at most.
-enum { MM_CLASSIC_STATE_MAX = 4, MM_CLASSIC_OBS_MAX = 6 };
+#include "env/classic/list.h"
 
 typedef struct mm_classic_batch {
+  mm_classic_env env;
   size_t stride;               // of all rows, at least the number of environments
   float *state;                // [fields][stride] in the order of the state struct, without time
   int32_t *time;               // [stride]
@@ -44,20 +32,15 @@ typedef struct mm_classic_out {
   uint8_t *end;     // [stride] MM_END_ bits of this step
 } mm_classic_out;
 
-typedef struct mm_classic_kernel {
-  int32_t n_state, n_obs;
+typedef struct mm_classic_kernels {
   // Starts episode number episode[i] of the environments from <= i < to; writes obs only.
   void (*reset)(const mm_classic_batch *batch, size_t from, size_t to, const mm_classic_out *out);
   // One step of the environments from <= i < to. `action` is [stride], int32_t or, where actions
-  // are real, float. An environment whose episode ended begins the next one at once.
+  // are continuous, float. An environment whose episode ended begins the next one at once.
   void (*step)(const mm_classic_batch *batch, size_t from, size_t to, const void *action,
                const mm_classic_out *out);
   // What is seen of the environments from <= i < to as they are; writes obs only.
   void (*observe)(const mm_classic_batch *batch, size_t from, size_t to, const mm_classic_out *out);
-} mm_classic_kernel;
-
-typedef struct mm_classic_kernels {
-  const mm_classic_kernel *of[MM_CLASSIC_COUNT];
 } mm_classic_kernels;
 
 // Those of the instruction set that was chosen.

@@ -6,119 +6,8 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "env/classic/classic_single.h"
 #include "env/classic/classic_trace.h"
-
-// ---------------------------------------------------------------------------------------------
-// The environments
-
-typedef struct form {
-  const char *id;
-  const char *field[MM_CLASSIC_STATE_MAX]; // names of the numbers of a state
-  unsigned angles;                         // bit i: number i is an angle
-  const char *about_actions;
-  const mm_trace_param *params;
-} form;
-
-static const mm_trace_param cartpole_params[] = {
-  { "gravity", 1, { MM_CARTPOLE_GRAVITY } },
-  { "masscart", 1, { MM_CARTPOLE_MASS - MM_CARTPOLE_POLE_MASS } },
-  { "masspole", 1, { MM_CARTPOLE_POLE_MASS } },
-  { "total_mass", 1, { MM_CARTPOLE_MASS } },
-  { "length", 1, { MM_CARTPOLE_LENGTH } },
-  { "polemass_length", 1, { MM_CARTPOLE_MASS_LENGTH } },
-  { "force_mag", 1, { MM_CARTPOLE_FORCE } },
-  { "tau", 1, { MM_CARTPOLE_DT } },
-  { "theta_threshold_radians", 1, { MM_CARTPOLE_THETA_MAX } },
-  { "x_threshold", 1, { MM_CARTPOLE_X_MAX } },
-  { NULL, 0, { 0 } },
-};
-
-static const mm_trace_param acrobot_params[] = {
-  { "available_torque", 3, { -1, 0, 1 } },
-  { "dt", 1, { MM_ACROBOT_DT } },
-  { "link_length_1", 1, { 1 } },
-  { "link_length_2", 1, { 1 } },
-  { "link_mass_1", 1, { 1 } },
-  { "link_mass_2", 1, { 1 } },
-  { "link_com_pos_1", 1, { 0.5f } },
-  { "link_com_pos_2", 1, { 0.5f } },
-  { "link_moi", 1, { 1 } },
-  { "max_vel_1", 1, { MM_ACROBOT_W1_MAX } },
-  { "max_vel_2", 1, { MM_ACROBOT_W2_MAX } },
-  { "torque_noise_max", 1, { 0 } },
-  { NULL, 0, { 0 } },
-};
-
-static const mm_trace_param mountain_car_params[] = {
-  { "min_position", 1, { MM_MOUNTAIN_CAR_LEFT } },
-  { "max_position", 1, { MM_MOUNTAIN_CAR_RIGHT } },
-  { "max_speed", 1, { MM_MOUNTAIN_CAR_SPEED_MAX } },
-  { "goal_position", 1, { MM_MOUNTAIN_CAR_GOAL } },
-  { "goal_velocity", 1, { 0 } },
-  { "force", 1, { MM_MOUNTAIN_CAR_FORCE } },
-  { "gravity", 1, { MM_MOUNTAIN_CAR_GRAVITY } },
-  { NULL, 0, { 0 } },
-};
-
-static const mm_trace_param mountain_car_continuous_params[] = {
-  { "min_action", 1, { -MM_MOUNTAIN_CAR_CONTINUOUS_ACTION_MAX } },
-  { "max_action", 1, { MM_MOUNTAIN_CAR_CONTINUOUS_ACTION_MAX } },
-  { "min_position", 1, { MM_MOUNTAIN_CAR_LEFT } },
-  { "max_position", 1, { MM_MOUNTAIN_CAR_RIGHT } },
-  { "max_speed", 1, { MM_MOUNTAIN_CAR_SPEED_MAX } },
-  { "goal_position", 1, { MM_MOUNTAIN_CAR_CONTINUOUS_GOAL } },
-  { "goal_velocity", 1, { 0 } },
-  { "power", 1, { MM_MOUNTAIN_CAR_CONTINUOUS_POWER } },
-  { "gravity", 1, { MM_MOUNTAIN_CAR_GRAVITY } },
-  { NULL, 0, { 0 } },
-};
-
-static const mm_trace_param pendulum_params[] = {
-  { "max_speed", 1, { MM_PENDULUM_SPEED_MAX } },
-  { "max_torque", 1, { MM_PENDULUM_TORQUE_MAX } },
-  { "dt", 1, { MM_PENDULUM_DT } },
-  { "g", 1, { MM_PENDULUM_GRAVITY } },
-  { "m", 1, { 1 } },
-  { "l", 1, { 1 } },
-  { NULL, 0, { 0 } },
-};
-
-static const char integers[] = "Actions are integers.";
-
-static const form forms[MM_CLASSIC_COUNT] = {
-  [MM_CLASSIC_CARTPOLE] = { "CartPole-v1",
-                            { "x", "x_dot", "theta", "theta_dot" },
-                            1 << 2,
-                            integers,
-                            cartpole_params },
-  [MM_CLASSIC_ACROBOT] = { "Acrobot-v1",
-                           { "joint_angle1", "joint_angle2", "velocity_1", "velocity_2" },
-                           1 << 0 | 1 << 1,
-                           integers,
-                           acrobot_params },
-  [MM_CLASSIC_MOUNTAIN_CAR] = { "MountainCar-v0",
-                                { "position", "velocity" },
-                                0,
-                                integers,
-                                mountain_car_params },
-  [MM_CLASSIC_MOUNTAIN_CAR_CONTINUOUS] = { "MountainCarContinuous-v0",
-                                           { "position", "velocity" },
-                                           0,
-                                           "Actions are real numbers, before the clip to "
-                                           "[min_action, max_action]; the reward uses them so.",
-                                           mountain_car_continuous_params },
-  [MM_CLASSIC_PENDULUM] = { "Pendulum-v1",
-                            { "theta", "theta_dot" },
-                            1 << 0,
-                            "Actions are torques, before the clip to [-max_torque, max_torque]; "
-                            "the reward uses the state before the step.",
-                            pendulum_params },
-};
-
-const char *mm_classic_trace_id(int which) {
-  return which < MM_CLASSIC_COUNT ? forms[which].id : NULL;
-}
+#include "env/classic/classics.h"
 
 // ---------------------------------------------------------------------------------------------
 // Replay
@@ -147,15 +36,15 @@ static void advance(columns *c) {
   c->action = c->action->next;
 }
 
-static mm_status read_state(const mm_single_env *env, const mm_trace_place *place, const columns *c,
+static mm_status read_state(const mm_classic *env, const mm_trace_place *place, const columns *c,
                             mm_single *out) {
   memset(out, 0, sizeof *out);
   MM_TRY(mm_trace_floats(place, "states", c->state, env->n_state, out->f));
   return mm_trace_whole(place, "times", c->time, 0, TIME_MOST, &out->time);
 }
 
-static mm_status read_action(const mm_single_env *env, const mm_trace_place *place,
-                             const cJSON *item, float *out) {
+static mm_status read_action(const mm_classic *env, const mm_trace_place *place, const cJSON *item,
+                             float *out) {
   int32_t index = 0;
   if (env->n_action == 0) return mm_trace_float(place, "actions", item, out);
   MM_TRY(mm_trace_whole(place, "actions", item, 0, env->n_action - 1, &index));
@@ -163,7 +52,7 @@ static mm_status read_action(const mm_single_env *env, const mm_trace_place *pla
   return MM_OK;
 }
 
-static mm_status compare_obs(const mm_single_env *env, const mm_trace_place *place,
+static mm_status compare_obs(const mm_classic *env, const mm_trace_place *place,
                              const cJSON *recorded, const mm_single *s, mm_replay *r) {
   float expected[MM_CLASSIC_OBS_MAX], got[MM_CLASSIC_OBS_MAX];
   MM_TRY(mm_trace_floats(place, "obs", recorded, env->n_obs, expected));
@@ -179,26 +68,25 @@ typedef struct outcome {
 } outcome;
 
 // Leaves `c` at the state after the transition.
-static mm_status read_outcome(const mm_single_env *env, mm_trace_place *place, columns *c,
+static mm_status read_outcome(const mm_classic *env, mm_trace_place *place, columns *c,
                               outcome *out) {
   MM_TRY(mm_trace_outcomes_next(place, &c->outcome, &out->of));
   advance(c);
   return read_state(env, place, c, &out->s);
 }
 
-static void compare_outcomes(const form *f, const mm_single_env *env, const outcome *expected,
-                             const outcome *got, mm_replay *r) {
+static void compare_outcomes(const mm_classic *env, const outcome *expected, const outcome *got,
+                             mm_replay *r) {
   mm_replay_near(r, "rewards", -1, (double)expected->of.reward, (double)got->of.reward, false);
   mm_replay_ends(r, &expected->of, &got->of);
   mm_replay_exact(r, "times", -1, expected->s.time, got->s.time);
   for (int i = 0; i < env->n_state; i++)
-    mm_replay_near(r, f->field[i], -1, (double)expected->s.f[i], (double)got->s.f[i],
-                   f->angles >> i & 1);
+    mm_replay_near(r, env->field[i], -1, (double)expected->s.f[i], (double)got->s.f[i],
+                   env->is_angle[i]);
 }
 
-static mm_status replay_transition(int which, int32_t limit, mm_trace_place *place, columns *c,
-                                   mm_replay *r) {
-  const mm_single_env *env = &mm_singles[which];
+static mm_status replay_transition(const mm_classic *env, int32_t limit, mm_trace_place *place,
+                                   columns *c, mm_replay *r) {
   outcome expected, got;
   float action;
   MM_TRY(read_state(env, place, c, &got.s));
@@ -212,11 +100,11 @@ static mm_status replay_transition(int which, int32_t limit, mm_trace_place *pla
   int end = env->step(&got.s, action, &got.of.reward);
   got.of.terminated = (end & MM_END_TERMINATED) != 0;
   got.of.truncated = got.s.time >= limit; // the file's, where it has one
-  compare_outcomes(&forms[which], env, &expected, &got, r);
+  compare_outcomes(env, &expected, &got, r);
   return compare_obs(env, place, c->obs, &got.s, r);
 }
 
-static mm_status replay_trajectory(int which, int32_t limit, mm_trace_place *place,
+static mm_status replay_trajectory(const mm_classic *env, int32_t limit, mm_trace_place *place,
                                    const cJSON *item, mm_replay *r) {
   columns c;
   place->t = -1;
@@ -224,7 +112,7 @@ static mm_status replay_trajectory(int which, int32_t limit, mm_trace_place *pla
   for (size_t t = 0; t < c.n; t++) {
     place->t = (int64_t)t;
     mm_replay_begin(r, place->trajectory, place->t);
-    MM_TRY(replay_transition(which, limit, place, &c, r));
+    MM_TRY(replay_transition(env, limit, place, &c, r));
     mm_replay_end(r);
   }
   return MM_OK;
@@ -232,15 +120,15 @@ static mm_status replay_trajectory(int which, int32_t limit, mm_trace_place *pla
 
 mm_status mm_classic_replay(int which, const cJSON *root, const char *source,
                             mm_replay_report *out) {
-  const form *f = &forms[which];
+  const mm_classic *env = &mm_classics[which];
   const cJSON *trajectories, *item;
-  int32_t limit = mm_singles[which].limit;
+  int32_t limit = env->limit;
   mm_replay r = { .report = out };
   mm_trace_place place = { source, "trajectory", 0, -1 };
-  MM_TRY(mm_trace_check_form(root, source, f->id, f->field, mm_singles[which].n_state, f->params,
+  MM_TRY(mm_trace_check_form(root, source, env->id, env->field, env->n_state, env->spec->params,
                              &limit, &trajectories));
   cJSON_ArrayForEach(item, trajectories) {
-    MM_TRY(replay_trajectory(which, limit, &place, item, &r));
+    MM_TRY(replay_trajectory(env, limit, &place, item, &r));
     place.trajectory++;
   }
   return MM_OK;
@@ -255,7 +143,7 @@ static const char *const column_names[N_COLUMN] = { "states",  "times",      "ob
                                                     "rewards", "terminated", "truncated" };
 
 typedef struct recorder {
-  const mm_single_env *env;
+  const mm_classic *env;
   const mm_record_plan *plan;
   mm_stream resets, actions;
   uint64_t t;               // steps so far, of all episodes
@@ -277,7 +165,7 @@ static void play_episode(recorder *rec, uint64_t episode) {
     mm_text_clear(&rec->column[i]);
   write_state(rec, &s);
   for (uint64_t t = 0; t < rec->plan->steps && !end; t++) {
-    float reward, action = mm_single_action(rec->env, rec->actions, rec->t++);
+    float reward, action = mm_classic_action(rec->env, rec->actions, rec->t++);
     end = rec->env->step(&s, action, &reward);
     if (rec->env->n_action > 0)
       mm_text_whole(&rec->column[ACTIONS], (int64_t)action);
@@ -289,7 +177,8 @@ static void play_episode(recorder *rec, uint64_t episode) {
   }
 }
 
-static void write_about(const form *f, const mm_record_plan *plan, mm_text *out) {
+static void write_about(const mm_classic *env, const mm_record_plan *plan, mm_text *out) {
+  const char *actions = env->spec->about_actions;
   char text[1024];
   snprintf(text, sizeof text,
            "Trajectories of %s, each from a start of its own and without automatic reset. For each "
@@ -301,20 +190,21 @@ static void write_about(const form *f, const mm_record_plan *plan, mm_text *out)
            "A float32 implementation should agree to about 1e-5 relative per transition when it "
            "starts each one from the recorded state. %s Source: mirrormap %s, env record, seed "
            "%" PRIu64 ", uniformly random actions.",
-           f->id, plan->steps, f->about_actions, mm_version(), plan->seed);
+           env->id, plan->steps, actions ? actions : "Actions are integers.", mm_version(),
+           plan->seed);
   mm_text_key(out, "about");
   mm_text_string(out, text);
 }
 
 mm_status mm_classic_record(int which, const mm_record_plan *plan, mm_text *out,
                             uint64_t *transitions) {
-  const form *f = &forms[which];
-  recorder rec = { .env = &mm_singles[which], .plan = plan };
+  const mm_classic *env = &mm_classics[which];
+  recorder rec = { .env = env, .plan = plan };
   rec.resets = mm_stream_make(plan->seed, 0, MM_RNG_ENV_RESET, 0);
   rec.actions = mm_stream_make(plan->seed, 0, MM_RNG_ACTION, 0);
   mm_text_open(out, '{');
-  write_about(f, plan, out);
-  mm_text_form(out, f->id, rec.env->limit, f->params, f->field, rec.env->n_state);
+  write_about(env, plan, out);
+  mm_text_form(out, env->id, env->limit, env->spec->params, env->field, env->n_state);
   mm_text_key(out, "trajectories");
   mm_text_open(out, '[');
   for (uint64_t episode = 0; mm_text_goes_on(out) && episode < plan->episodes; episode++) {

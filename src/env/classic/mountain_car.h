@@ -7,7 +7,12 @@
 
 #include "env/classic/classic.h"
 
-enum { MM_MOUNTAIN_CAR_ACTIONS = 3, MM_MOUNTAIN_CAR_OBS = 2, MM_MOUNTAIN_CAR_LIMIT = 200 };
+enum {
+  MM_MOUNTAIN_CAR_ACTIONS = 3,
+  MM_MOUNTAIN_CAR_OBS = 2,
+  MM_MOUNTAIN_CAR_LIMIT = 200,
+  MM_MOUNTAIN_CAR_REMEMBERS = 0 // a step makes no use of what was seen before
+};
 
 #define MM_MOUNTAIN_CAR_LEFT (-1.2f)
 #define MM_MOUNTAIN_CAR_RIGHT 0.6f
@@ -22,6 +27,9 @@ typedef struct mm_mountain_car {
   float position, velocity;
   int32_t time;
 } mm_mountain_car;
+
+// Numbers of a state in the order of the struct: row, member, name in traces, is it an angle?
+#define MM_MOUNTAIN_CAR_FIELDS(X) X(0, position, "position", 0) X(1, velocity, "velocity", 0)
 
 typedef struct mm_mountain_car_draws {
   float position; // of the start; the velocity is 0
@@ -75,5 +83,76 @@ MM_INLINE MM_HD void mm_mountain_car_observe(const mm_mountain_car *s, float *ob
   obs[0] = s->position;
   obs[1] = s->velocity;
 }
+
+// A step, with what is seen before it and after it.
+MM_INLINE MM_HD int mm_mountain_car_step_seen(mm_mountain_car *s, float *obs, int32_t action,
+                                              float *reward) {
+  const int end = mm_mountain_car_step(s, action, reward);
+  mm_mountain_car_observe(s, obs);
+  return end;
+}
+
+#ifdef MM_DESCRIBE
+// ---------------------------------------------------------------------------------------------
+// Description
+
+#include "env/classic/spec.h"
+
+static const mm_trace_param mountain_car_params[] = {
+  { "min_position", 1, { MM_MOUNTAIN_CAR_LEFT } },
+  { "max_position", 1, { MM_MOUNTAIN_CAR_RIGHT } },
+  { "max_speed", 1, { MM_MOUNTAIN_CAR_SPEED_MAX } },
+  { "goal_position", 1, { MM_MOUNTAIN_CAR_GOAL } },
+  { "goal_velocity", 1, { 0 } },
+  { "force", 1, { MM_MOUNTAIN_CAR_FORCE } },
+  { "gravity", 1, { MM_MOUNTAIN_CAR_GRAVITY } },
+  { NULL, 0, { 0 } },
+};
+
+static const char *const mountain_car_actions[] = { "left", "none", "right" };
+static const char *const mountain_car_inputs[] = { "position", "velocity", NULL };
+
+static const mm_mark mountain_car_marks[] = { { "valley", MM_CLASSIC_GREY, '-', 0 },
+                                              { "car", MM_CLASSIC_BLUE, 'O', 0 },
+                                              { "goal", MM_CLASSIC_VERMILION, '|', 0 } };
+
+// The slope of this curve is what the dynamics feel.
+static double mountain_car_ground(double x) {
+  return 0.55 + 0.45 * (double)mm_sin_f(3 * (float)x);
+}
+
+// The valley, the car, the flag.
+static int mountain_car_drawn(const float *obs, double goal, mm_shape *out) {
+  const double left = (double)MM_MOUNTAIN_CAR_LEFT, right = (double)MM_MOUNTAIN_CAR_RIGHT;
+  const double radius = 0.05, x = (double)obs[0], step = (right - left) / 48;
+  const double foot = mountain_car_ground(goal);
+  int n = 0;
+  for (int i = 0; i < 48; i++) {
+    double from = left + i * step, to = from + step;
+    out[n++] =
+        mm_shape_line(0, from, mountain_car_ground(from), to, mountain_car_ground(to), 0.012);
+  }
+  out[n++] = mm_shape_line(2, goal, foot, goal, foot + 0.25, 0.015);
+  out[n++] = mm_shape_box(2, goal, foot + 0.16, goal + 0.1, foot + 0.25);
+  out[n++] = mm_shape_disc(1, x, mountain_car_ground(x) + radius, radius);
+  return n;
+}
+
+static int mountain_car_shapes(const float *obs, mm_shape *out) {
+  return mountain_car_drawn(obs, (double)MM_MOUNTAIN_CAR_GOAL, out);
+}
+
+const mm_classic_spec mm_mountain_car_spec = {
+  .about = { .summary = "rock a weak car out of a valley",
+             .action_name = mountain_car_actions,
+             .facts = { mountain_car_inputs, "position and velocity of the car",
+                        "-1 for every step, the last one included: at least -200",
+                        "position >= 0.5, not rolling back",
+                        "the start: position uniform in [-0.6, -0.4], at rest", 30 },
+             .scene = { mountain_car_marks, 3, .box = { -1.25, 0.7, 0.02, 1.32 },
+                        .shapes = mountain_car_shapes } },
+  .params = mountain_car_params,
+};
+#endif
 
 #endif

@@ -26,6 +26,7 @@ typedef enum mm_mountain_car_walls {
 
 typedef mm_mountain_car mm_mountain_car_continuous;
 typedef mm_mountain_car_draws mm_mountain_car_continuous_draws;
+#define MM_MOUNTAIN_CAR_CONTINUOUS_FIELDS MM_MOUNTAIN_CAR_FIELDS
 
 MM_INLINE MM_HD mm_mountain_car_continuous_draws mm_mountain_car_continuous_draw(mm_stream stream,
                                                                                  uint64_t index) {
@@ -56,5 +57,45 @@ MM_INLINE MM_HD void mm_mountain_car_continuous_observe(const mm_mountain_car_co
                                                         float *obs) { // [2]
   mm_mountain_car_observe(s, obs);
 }
+
+// One step by the settings of a batch.
+#define MM_MOUNTAIN_CAR_CONTINUOUS_STEP(s, action, walls, reward)                                  \
+  mm_mountain_car_continuous_step(s, action, walls, reward)
+
+#ifdef MM_DESCRIBE
+// ---------------------------------------------------------------------------------------------
+// Description
+
+static const mm_trace_param mountain_car_continuous_params[] = {
+  { "min_action", 1, { -MM_MOUNTAIN_CAR_CONTINUOUS_ACTION_MAX } },
+  { "max_action", 1, { MM_MOUNTAIN_CAR_CONTINUOUS_ACTION_MAX } },
+  { "min_position", 1, { MM_MOUNTAIN_CAR_LEFT } },
+  { "max_position", 1, { MM_MOUNTAIN_CAR_RIGHT } },
+  { "max_speed", 1, { MM_MOUNTAIN_CAR_SPEED_MAX } },
+  { "goal_position", 1, { MM_MOUNTAIN_CAR_CONTINUOUS_GOAL } },
+  { "goal_velocity", 1, { 0 } },
+  { "power", 1, { MM_MOUNTAIN_CAR_CONTINUOUS_POWER } },
+  { "gravity", 1, { MM_MOUNTAIN_CAR_GRAVITY } },
+  { NULL, 0, { 0 } },
+};
+
+static int mountain_car_continuous_shapes(const float *obs, mm_shape *out) {
+  return mountain_car_drawn(obs, (double)MM_MOUNTAIN_CAR_CONTINUOUS_GOAL, out);
+}
+
+const mm_classic_spec mm_mountain_car_continuous_spec = {
+  .about = { .summary = "rock the car out with an engine of variable strength",
+             .facts = { mountain_car_inputs, "position and velocity of the car",
+                        "-0.1 a^2 for every step, with the action before it is clipped; +100 at "
+                        "the goal",
+                        "position >= 0.45, not rolling back",
+                        "the start: position uniform in [-0.6, -0.4], at rest", 30 },
+             .scene = { mountain_car_marks, 3, .box = { -1.25, 0.7, 0.02, 1.32 },
+                        .shapes = mountain_car_continuous_shapes } },
+  .about_actions = "Actions are real numbers, before the clip to [min_action, max_action]; the "
+                   "reward uses them so.",
+  .params = mountain_car_continuous_params,
+};
+#endif
 
 #endif

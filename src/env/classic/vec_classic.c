@@ -3,65 +3,47 @@
 
 #include <math.h>
 
-#include "env/classic/acrobot.h"
-#include "env/classic/cartpole.h"
 #include "env/classic/classic_batch.h"
-#include "env/classic/mountain_car.h"
-#include "env/classic/pendulum.h"
+#include "env/classic/classics.h"
 #include "env/vec_internal.h"
 
 enum { CHUNK = 1024 };
 
-static const char *const push_names[] = { "left", "right" };
-static const char *const torque_names[] = { "left", "none", "right" };
-
-typedef struct facts {
-  int32_t n_action, limit;
-  const char *const *action_name;
-  float most; // of a real action, either way
-} facts;
-
-static const facts facts_of[MM_CLASSIC_COUNT] = {
-  [MM_CLASSIC_CARTPOLE] = { MM_CARTPOLE_ACTIONS, MM_CARTPOLE_LIMIT, push_names, 0 },
-  [MM_CLASSIC_ACROBOT] = { MM_ACROBOT_ACTIONS, MM_ACROBOT_LIMIT, torque_names, 0 },
-  [MM_CLASSIC_MOUNTAIN_CAR] = { MM_MOUNTAIN_CAR_ACTIONS, MM_MOUNTAIN_CAR_LIMIT, torque_names, 0 },
-  [MM_CLASSIC_MOUNTAIN_CAR_CONTINUOUS] = { 0, MM_MOUNTAIN_CAR_CONTINUOUS_LIMIT, NULL,
-                                           MM_MOUNTAIN_CAR_CONTINUOUS_ACTION_MAX },
-  [MM_CLASSIC_PENDULUM] = { 0, MM_PENDULUM_LIMIT, NULL, MM_PENDULUM_TORQUE_MAX },
-};
+static const mm_classic *env_of(const mm_vec *vec) {
+  return &mm_classics[vec->which];
+}
 
 static mm_status prepare(mm_vec *vec, const mm_env *env) {
-  const mm_classic_kernel *kernel = mm_classic_kernels_current()->of[vec->which];
-  const facts *f = &facts_of[vec->which];
+  const mm_classic *e = env_of(vec);
   if (vec->config.obs != MM_OBS_FLOATS && vec->config.obs != MM_OBS_COLUMNS)
     return mm_vec_form_refused(env, "FLOATS or COLUMNS, since its inputs are numbers");
-  vec->stuff = kernel;
-  vec->info.n_action = f->n_action;
-  vec->info.n_real = f->n_action > 0 ? 0 : 1;
-  vec->info.low = f->n_action > 0 ? 0 : -f->most;
-  vec->info.high = f->most;
-  vec->info.n_input = vec->info.entries = kernel->n_obs;
-  vec->info.limit = f->limit;
-  vec->info.action_name = f->action_name;
+  vec->stuff = mm_classic_kernels_current();
+  vec->info.n_action = e->n_action;
+  vec->info.n_real = e->n_action > 0 ? 0 : 1;
+  vec->info.low = e->n_action > 0 ? 0 : -e->action_max;
+  vec->info.high = e->action_max;
+  vec->info.n_input = vec->info.entries = e->n_obs;
+  vec->info.limit = e->limit;
+  vec->info.action_name = e->spec->about.action_name;
   return MM_OK;
 }
 
 // Columns, each n long: state, time, episode, and for observations in rows two times those.
 static size_t state_size(const mm_vec *vec) {
-  const mm_classic_kernel *kernel = vec->stuff;
-  int32_t own = vec->config.obs == MM_OBS_FLOATS ? 2 * kernel->n_obs : 0;
-  return (size_t)(kernel->n_state + 2 + own) * sizeof(float);
+  int32_t own = vec->config.obs == MM_OBS_FLOATS ? 2 * env_of(vec)->n_obs : 0;
+  return (size_t)(env_of(vec)->n_state + 2 + own) * sizeof(float);
 }
 
 static mm_classic_batch batch_of(const mm_vec *vec) {
-  const mm_classic_kernel *kernel = vec->stuff;
+  const mm_classic *e = env_of(vec);
   size_t n = vec->info.n;
   float *state = vec->state;
   return (mm_classic_batch){
+    .env = (mm_classic_env)vec->which,
     .stride = n,
     .state = state,
-    .time = (int32_t *)(void *)(state + (size_t)kernel->n_state * n),
-    .episode = (uint32_t *)(void *)(state + (size_t)(kernel->n_state + 1) * n),
+    .time = (int32_t *)(void *)(state + (size_t)e->n_state * n),
+    .episode = (uint32_t *)(void *)(state + (size_t)(e->n_state + 1) * n),
     .seed = vec->config.seed,
     .job = vec->config.repeat,
     .walls = vec->config.gymnasium_walls ? MM_MOUNTAIN_CAR_WALLS_GYMNASIUM
@@ -70,13 +52,13 @@ static mm_classic_batch batch_of(const mm_vec *vec) {
 }
 
 static mm_classic_out columns_of(const mm_vec *vec, const mm_vec_out *out) {
-  const mm_classic_kernel *kernel = vec->stuff;
-  size_t n = vec->info.n, rows = (size_t)kernel->n_obs * n;
+  const mm_classic *e = env_of(vec);
+  size_t n = vec->info.n, rows = (size_t)e->n_obs * n;
   mm_classic_out to = {
     .obs = out->obs, .final_obs = out->final_obs, .reward = out->reward, .end = out->end
   };
   if (vec->config.obs == MM_OBS_COLUMNS) return to;
-  to.obs = (float *)vec->state + (size_t)(kernel->n_state + 2) * n;
+  to.obs = (float *)vec->state + (size_t)(e->n_state + 2) * n;
   to.final_obs = out->final_obs ? to.obs + rows : NULL;
   return to;
 }
@@ -117,25 +99,25 @@ static void turn_ended(const mm_vec *vec, const float *columns, const uint8_t *e
 // ---------------------------------------------------------------------------------------------
 
 static void reset(const mm_vec *vec, const mm_vec_out *out) {
-  const mm_classic_kernel *kernel = vec->stuff;
+  const mm_classic_kernels *kernels = vec->stuff;
   mm_classic_batch batch = batch_of(vec);
   mm_classic_out columns = columns_of(vec, out);
-  kernel->reset(&batch, 0, vec->info.n, &columns);
+  kernels->reset(&batch, 0, vec->info.n, &columns);
   if (vec->config.obs == MM_OBS_FLOATS) turn(vec, columns.obs, 0, vec->info.n, out->obs);
 }
 
 static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
                  const mm_vec_out *out) {
-  const mm_classic_kernel *kernel = vec->stuff;
+  const mm_classic_kernels *kernels = vec->stuff;
   mm_classic_batch batch = batch_of(vec);
   mm_classic_out columns = columns_of(vec, out);
   if (vec->config.obs == MM_OBS_COLUMNS) {
-    kernel->step(&batch, from, to, action, &columns);
+    kernels->step(&batch, from, to, action, &columns);
     return;
   }
   for (size_t end; from < to; from = end) {
     end = to - from < CHUNK ? to : from + CHUNK;
-    kernel->step(&batch, from, end, action, &columns);
+    kernels->step(&batch, from, end, action, &columns);
     turn(vec, columns.obs, from, end, out->obs);
     if (out->final_obs) turn_ended(vec, columns.final_obs, out->end, from, end, out->final_obs);
   }
@@ -145,15 +127,14 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
 
 // The columns behind it are written anew in every step.
 static size_t kept_size(const mm_vec *vec) {
-  const mm_classic_kernel *kernel = vec->stuff;
-  return (size_t)(kernel->n_state + 2) * sizeof(float);
+  return (size_t)(env_of(vec)->n_state + 2) * sizeof(float);
 }
 
 static void observe(const mm_vec *vec, void *obs) {
-  const mm_classic_kernel *kernel = vec->stuff;
+  const mm_classic_kernels *kernels = vec->stuff;
   mm_classic_batch batch = batch_of(vec);
   mm_classic_out columns = columns_of(vec, &(mm_vec_out){ .obs = obs });
-  kernel->observe(&batch, 0, vec->info.n, &columns);
+  kernels->observe(&batch, 0, vec->info.n, &columns);
   if (vec->config.obs == MM_OBS_FLOATS) turn(vec, columns.obs, 0, vec->info.n, obs);
 }
 

@@ -127,27 +127,20 @@ static bool play_step(recorder *rec, mm_grid_state *s, uint64_t time, mm_text *o
   int32_t i = g->object_at[g->next[s->cell * MM_GRID_ACTIONS + action]];
   bool collects = i >= 0 && (s->mask >> i & 1);
   mm_block first = mm_stream_block(rec->outcomes, 3 * rec->t);
-  uint32_t respawned = mm_grid_respawns(&rec->sampler, rec->outcomes, rec->t, first, all);
-  bool ends = collects && first.word[0] < rec->sampler.terminate[i];
   double row[MM_GRID_TRACE_COUNT];
   row[MM_GRID_TRACE_time] = (double)time;
   row[MM_GRID_TRACE_pos] = s->cell;
   row[MM_GRID_TRACE_exists_bits] = s->mask;
   row[MM_GRID_TRACE_action] = action;
-  row[MM_GRID_TRACE_respawn_bits] = respawned;
-  row[MM_GRID_TRACE_term_draw] = ends;
-  row[MM_GRID_TRACE_p_term] = collects ? g->terminate[i] : 0;
-  mm_grid_event event = mm_grid_move(g, s, action, respawned, ends);
-  bool done = event.done || time + 1 >= rec->steps;
-  row[MM_GRID_TRACE_reward] = event.reward;
-  row[MM_GRID_TRACE_next_pos] = s->cell;
-  row[MM_GRID_TRACE_next_exists_bits] = s->mask;
-  row[MM_GRID_TRACE_next_early_term] = event.done;
-  row[MM_GRID_TRACE_done] = done;
-  row[MM_GRID_TRACE_next_obs_index] = mm_grid_index(g, *s);
+  row[MM_GRID_TRACE_respawn_bits] =
+      mm_grid_respawns(&rec->sampler, rec->outcomes, rec->t, first, all);
+  row[MM_GRID_TRACE_term_draw] = collects && first.word[0] < rec->sampler.terminate[i];
+  mm_grid_trace_step(g, g->cells, (int64_t)rec->steps, row);
+  *s = (mm_grid_state){ (int32_t)row[MM_GRID_TRACE_next_pos],
+                        (uint32_t)row[MM_GRID_TRACE_next_exists_bits] };
   write_transition(row, out);
   rec->t++;
-  return done;
+  return row[MM_GRID_TRACE_done] != 0;
 }
 
 static void write_transitions(const mm_grid *g, const mm_record_plan *plan, mm_text *out,

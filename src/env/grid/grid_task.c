@@ -167,23 +167,6 @@ void mm_grid_destroy(mm_grid *grid) {
 
 enum { DRAWN_SIDE_MOST = 13, DRAWN_CELLS_MOST = DRAWN_SIDE_MOST * DRAWN_SIDE_MOST };
 
-typedef struct triple {
-  double reward, terminate, respawn;
-} triple;
-
-// Ranges are inclusive. Objects have the triples of the table, or draw their own: rewards uniform,
-// probabilities log-uniform.
-struct mm_grid_law {
-  const char *id, *summary;
-  int side_least, side_most;
-  int n_least, n_most;
-  const char *map;           // [side][side] walls, or NULL
-  int wall_draws, wall_from; // distinct wall indices drawn from 0 .. wall_from - 1
-  bool drawn;                // triples are drawn
-  double reward_least;       // rewards of the objects after the first; that one's are from 0
-  triple fixed[5];
-};
-
 // clang-format off
 #define NAMED(name, side, n, walls, text, ...)                                                     \
   { .id = "GridWorld-" name, .summary = text, .side_least = side, .side_most = side,               \
@@ -232,14 +215,6 @@ static const mm_grid_law laws[] = {
 
 const mm_grid_law *mm_grid_law_at(size_t i) {
   return i < sizeof laws / sizeof *laws ? &laws[i] : NULL;
-}
-
-const char *mm_grid_law_id(const mm_grid_law *law) {
-  return law->id;
-}
-
-const char *mm_grid_law_summary(const mm_grid_law *law) {
-  return law->summary;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -337,7 +312,7 @@ static mm_status draw_task(const mm_grid_law *law, draw d, mm_grid **out) {
   return mm_grid_create(&p, out);
 }
 
-static mm_status copy_task(const mm_grid *g, mm_grid **out) {
+mm_grid_parts mm_grid_parts_of(const mm_grid *g) {
   mm_grid_parts p = {
     .side = g->side, .n_object = g->n_object, .start = g->start, .wall = g->wall
   };
@@ -345,12 +320,15 @@ static mm_status copy_task(const mm_grid *g, mm_grid **out) {
   memcpy(p.reward, g->reward, sizeof p.reward);
   memcpy(p.terminate, g->terminate, sizeof p.terminate);
   memcpy(p.respawn, g->respawn, sizeof p.respawn);
-  return mm_grid_create(&p, out);
+  return p;
 }
 
 mm_status mm_grid_draw(const mm_env *env, uint64_t seed, uint64_t index, mm_grid **out) {
   *out = NULL;
-  if (env->task) return copy_task(env->task, out);
+  if (env->task) {
+    const mm_grid_parts p = mm_grid_parts_of(env->task);
+    return mm_grid_create(&p, out);
+  }
   if (!env->law)
     return MM_FAIL(MM_ERR_INPUT, "environment '%.80s' is not a Grid-World", mm_env_id(env));
   if (index > UINT32_MAX)

@@ -23,6 +23,27 @@ typedef struct mm_grid_parts {
 } mm_grid_parts;
 mm_status mm_grid_create(const mm_grid_parts *parts, mm_grid **out);
 
+// The parts of a task; the walls stay its own.
+mm_grid_parts mm_grid_parts_of(const mm_grid *grid);
+
+// A named configuration. Ranges are inclusive. Objects have the triples of the table, or draw their
+// own: rewards uniform, probabilities log-uniform.
+typedef struct mm_grid_law {
+  const char *id, *summary;
+  int side_least, side_most;
+  int n_least, n_most;
+  const char *map;           // [side][side] walls, or NULL
+  int wall_draws, wall_from; // distinct wall indices drawn from 0 .. wall_from - 1
+  bool drawn;                // triples are drawn
+  double reward_least;       // rewards of the objects after the first; that one's are from 0
+  struct {
+    double reward, terminate, respawn;
+  } fixed[5];
+} mm_grid_law;
+
+// The configurations in listing order: NULL past the end.
+const mm_grid_law *mm_grid_law_at(size_t i);
+
 // Reads a YAML task file, design: {grid: 13, walls: [[r,c],...], start: [r,c], objects: [{cell:
 // [r,c], reward: 1, terminate: 0.5, respawn: 0.1}, ...]}.
 mm_status mm_grid_load(const char *path, mm_grid **out);

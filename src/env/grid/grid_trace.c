@@ -141,10 +141,9 @@ static mm_status check_inputs(const level *l, const char *source, int64_t trajec
   return MM_OK;
 }
 
-// Repeats one transition: our[FIELDS] is the recorded row with all results replaced by ours.
-static void repeat(const level *l, const double *row, double *our) {
-  const mm_grid *g = l->grid;
-  uint32_t all = (1u << g->n_object) - 1;
+void mm_grid_trace_step(const mm_grid *g, int64_t index_cells, int64_t max_steps,
+                        double row[FIELDS]) {
+  const uint32_t all = (1u << g->n_object) - 1;
   mm_grid_state state = { (int32_t)row[MM_GRID_TRACE_pos],
                           (uint32_t)row[MM_GRID_TRACE_exists_bits] & all };
   int action = (int)row[MM_GRID_TRACE_action];
@@ -153,14 +152,13 @@ static void repeat(const level *l, const double *row, double *our) {
   mm_grid_event event =
       mm_grid_move(g, &state, action, (uint32_t)row[MM_GRID_TRACE_respawn_bits] & all,
                    (int)row[MM_GRID_TRACE_term_draw]);
-  memcpy(our, row, FIELDS * sizeof *our);
-  our[MM_GRID_TRACE_reward] = event.reward;
-  our[MM_GRID_TRACE_next_pos] = state.cell;
-  our[MM_GRID_TRACE_next_exists_bits] = state.mask;
-  our[MM_GRID_TRACE_next_early_term] = event.done;
-  our[MM_GRID_TRACE_done] = event.done || row[MM_GRID_TRACE_time] + 1 >= (double)l->max_steps;
-  our[MM_GRID_TRACE_p_term] = collects ? g->terminate[i] : 0;
-  our[MM_GRID_TRACE_next_obs_index] = state.cell + (double)l->index_cells * state.mask;
+  row[MM_GRID_TRACE_reward] = event.reward;
+  row[MM_GRID_TRACE_next_pos] = state.cell;
+  row[MM_GRID_TRACE_next_exists_bits] = state.mask;
+  row[MM_GRID_TRACE_next_early_term] = event.done;
+  row[MM_GRID_TRACE_done] = event.done || row[MM_GRID_TRACE_time] + 1 >= (double)max_steps;
+  row[MM_GRID_TRACE_p_term] = collects ? g->terminate[i] : 0;
+  row[MM_GRID_TRACE_next_obs_index] = state.cell + (double)index_cells * state.mask;
 }
 
 static mm_status replay_level(const level *l, const char *source, int64_t trajectory,
@@ -175,7 +173,8 @@ static mm_status replay_level(const level *l, const char *source, int64_t trajec
                      (long long)trajectory, (long long)t, FIELDS);
     MM_TRY(mm_json_read_numbers(item, source, "transitions", FIELDS, row));
     MM_TRY(check_inputs(l, source, trajectory, t, row));
-    repeat(l, row, our);
+    memcpy(our, row, sizeof our);
+    mm_grid_trace_step(l->grid, l->index_cells, l->max_steps, our);
     mm_replay_begin(&r, trajectory, t++);
     for (int i = 0; i < FIELDS; i++)
       mm_replay_exact(&r, mm_grid_trace_field[i], -1, row[i], our[i]);

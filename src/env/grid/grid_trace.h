@@ -7,6 +7,7 @@
 #ifndef MM_ENV_GRID_TRACE_H
 #define MM_ENV_GRID_TRACE_H
 
+#include "env/grid/gridworld.h"
 #include "env/trace.h"
 #include "env/trace_writer.h"
 
@@ -34,6 +35,11 @@ enum {
 };
 
 extern const char *const mm_grid_trace_field[MM_GRID_TRACE_COUNT];
+
+// Makes the step of which row[] has time, pos, exists_bits, action and both draws, and fills in the
+// rest. `index_cells`: of an observation's index. `max_steps`: of an episode.
+void mm_grid_trace_step(const mm_grid *g, int64_t index_cells, int64_t max_steps,
+                        double row[MM_GRID_TRACE_COUNT]);
 
 // MM_ERR_INPUT when the file is not a Grid-World trace; mismatches are not failures.
 mm_status mm_grid_replay(const char *path, mm_replay_report *out);

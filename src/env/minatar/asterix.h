@@ -224,4 +224,143 @@ MM_INLINE MM_HD void mm_asterix_bits(const mm_asterix *s, uint32_t *words) {
   }
 }
 
+#ifdef MM_DESCRIBE
+// ---------------------------------------------------------------------------------------------
+// Description
+
+#include "env/minatar/game.h"
+
+static const mm_game_field asterix_fields[] = {
+  MM_FIELD(asterix, x, "player_x", 0, MM_MINATAR_SIDE - 1),
+  MM_FIELD(asterix, y, "player_y", 1, MM_ASTERIX_SLOTS),
+  MM_FIELD_CONSTANT("shot_timer", 0),
+  MM_FIELD(asterix, spawn_period, "spawn_speed", 1, MM_ASTERIX_SPAWN_PERIOD),
+  MM_FIELD(asterix, spawn_timer, "spawn_timer", 0, MM_ASTERIX_SPAWN_PERIOD),
+  MM_FIELD(asterix, move_period, "move_speed", 1, MM_ASTERIX_MOVE_PERIOD),
+  MM_FIELD(asterix, move_timer, "move_timer", 0, MM_ASTERIX_MOVE_PERIOD),
+  MM_FIELD(asterix, ramp_timer, "ramp_timer", -1, MM_ASTERIX_RAMP),
+  MM_FIELD_WIDER(asterix, ramp_index, "ramp_index", 0, MM_ASTERIX_SPAWN_PERIOD - 1, 0, 100),
+  MM_FIELD_EPISODE,
+  MM_FIELD_LIST("entities"),
+};
+
+enum { ASTERIX_ENTITY = 5 }; // numbers of one: x, y, to the right, gold, in use
+
+static void asterix_load(const mm_game_row *row, void *state) {
+  mm_asterix *s = state;
+  for (int i = 0; i < MM_ASTERIX_SLOTS; i++) {
+    const int32_t *e = &row->list[0].value[ASTERIX_ENTITY * i];
+    if (!e[4]) continue;
+    s->used |= (uint8_t)(1u << i);
+    s->right |= (uint8_t)((unsigned)(e[2] != 0) << i);
+    s->gold |= (uint8_t)((unsigned)(e[3] != 0) << i);
+    s->slot_x[i] = (int8_t)mm_game_within(e[0], 0, MM_MINATAR_SIDE - 1);
+  }
+}
+
+static void asterix_store(const void *state, mm_game_row *row) {
+  const mm_asterix *s = state;
+  for (int i = 0; i < MM_ASTERIX_SLOTS; i++) {
+    int used = s->used >> i & 1;
+    const int32_t entity[ASTERIX_ENTITY] = { s->slot_x[i], used ? i + 1 : 0, s->right >> i & 1,
+                                             s->gold >> i & 1, used };
+    for (int k = 0; k < ASTERIX_ENTITY; k++)
+      mm_game_push(&row->list[0], entity[k]);
+  }
+}
+
+// What is not there has no properties.
+static void asterix_tidy(mm_game_row *row) {
+  mm_game_entries *list = &row->list[0];
+  for (int i = 0; i + ASTERIX_ENTITY <= list->n; i += ASTERIX_ENTITY) {
+    if (!list->value[i + 4]) memset(&list->value[i], 0, ASTERIX_ENTITY * sizeof(int32_t));
+  }
+}
+
+static bool asterix_sane(const void *state) {
+  const mm_asterix *s = state;
+  for (int i = 0; i < MM_ASTERIX_SLOTS; i++)
+    if (!mm_game_is_within(s->slot_x[i], 0, s->used >> i & 1 ? MM_MINATAR_SIDE - 1 : 0))
+      return false;
+  return !((s->right | s->gold) & ~s->used);
+}
+
+// By the original rules a spawn without an empty slot is none.
+static bool asterix_draws(const void *state, int executed, mm_minatar_rules rules) {
+  const mm_asterix *s = state;
+  const unsigned full = (1u << MM_ASTERIX_SLOTS) - 1;
+  (void)executed;
+  return s->spawn_timer == 0 && (rules == MM_MINATAR_GYMNAX || s->used != full);
+}
+
+static void asterix_load_draws(const int32_t *row, void *draws) {
+  mm_asterix_draws *d = draws;
+  d->slot = (uint8_t)mm_game_within(row[0], 0, MM_ASTERIX_SLOTS - 1);
+  d->right = row[3] != 0;
+  d->gold = row[4] != 0;
+  d->spawns = row[5] != 0;
+}
+
+static void asterix_store_draws(const void *state, const void *draws, int32_t *row) {
+  const mm_asterix_draws *d = draws;
+  (void)state;
+  row[0] = d->slot;
+  row[5] = d->spawns;
+  if (!d->spawns) return; // nothing appears
+  row[1] = d->right ? 0 : MM_MINATAR_SIDE - 1;
+  row[2] = d->slot + 1;
+  row[3] = d->right;
+  row[4] = d->gold;
+}
+
+static void asterix_no_draws(void *draws) {
+  ((mm_asterix_draws *)draws)->slot = MM_ASTERIX_SLOTS;
+}
+
+static const mm_trace_param asterix_params[] = {
+  { "ramping", 1, { 1 } },
+  { "ramp_interval", 1, { MM_ASTERIX_RAMP } },
+  { "init_spawn_speed", 1, { MM_ASTERIX_SPAWN_PERIOD } },
+  { "init_move_interval", 1, { MM_ASTERIX_MOVE_PERIOD } },
+  { "shot_cool_down", 1, { 5 } }, // nothing shoots
+  { NULL, 0, { 0 } },
+};
+
+static const char *const asterix_actions[] = { "none", "left", "up", "right", "down" };
+
+static const mm_mark asterix_marks[] = {
+  { "player", MM_WHITE, 'P', MM_ASTERIX_PLAYER },
+  { "enemy", MM_VERMILION, 'E', MM_ASTERIX_ENEMY },
+  { "gold", MM_YELLOW, 'G', MM_ASTERIX_GOLD },
+  { "trail", MM_DARK_GREY, '-', MM_ASTERIX_TRAIL },
+};
+
+const mm_game_spec mm_asterix_spec = {
+  .about = { .summary = "collect gold, avoid enemies in eight lanes",
+             .action_name = asterix_actions,
+             .facts = { NULL, "10 x 10 cells of 4 channels: player, enemy, trail, gold",
+                        "1 for each gold touched", "an enemy touches the player",
+                        "each spawn: its row, its side, and whether it is gold (1/3)", 10 },
+             .scene = MM_GAME_SCENE(asterix_marks, MM_ASTERIX_CHANNELS) },
+  .limit = { MM_MINATAR_LIMIT, 0 },
+  .field = asterix_fields,
+  .n_field = MM_COUNT_OF(asterix_fields),
+  .n_draw = 6,
+  .reset = "deterministic",
+  .note = "entities is the 8 x 5 table row by row: x, y, left-to-right flag, gold flag, in-use "
+          "flag; only the last counts where it is 0. A spawn writes its row into table slot 'slot' "
+          "even when in_use is 0 (no free slot was found), which empties that slot.",
+  .draw = { "slot", "x", "y", "lr", "is_gold", "in_use" },
+  .params = asterix_params,
+  .load = asterix_load,
+  .store = asterix_store,
+  .tidy = asterix_tidy,
+  .sane = asterix_sane,
+  .draws = asterix_draws,
+  .load_draws = asterix_load_draws,
+  .store_draws = asterix_store_draws,
+  .no_draws = asterix_no_draws,
+};
+#endif
+
 #endif

@@ -167,4 +167,53 @@ MM_INLINE MM_HD void mm_breakout_bits(const mm_breakout *s, uint32_t *words) {
   mm_minatar_light(words, mm_breakout_input(s->paddle, MM_BREAKOUT_PADDLE_ROW, MM_BREAKOUT_PADDLE));
 }
 
+#ifdef MM_DESCRIBE
+// ---------------------------------------------------------------------------------------------
+// Description
+
+#include "env/minatar/game.h"
+
+// The ball reaches the paddle's row only at the end.
+enum { BREAKOUT_LAST = MM_MINATAR_SIDE - 1, BREAKOUT_LOWEST = MM_BREAKOUT_PADDLE_ROW - 1 };
+
+static const mm_game_field breakout_fields[] = {
+  MM_FIELD_WIDER(breakout, y, "ball_y", 0, BREAKOUT_LOWEST, 0, BREAKOUT_LAST),
+  MM_FIELD(breakout, x, "ball_x", 0, BREAKOUT_LAST),
+  MM_FIELD(breakout, direction, "ball_dir", MM_BREAKOUT_UP_LEFT, MM_BREAKOUT_DOWN_LEFT),
+  MM_FIELD(breakout, paddle, "pos", 0, BREAKOUT_LAST),
+  MM_FIELD_FLAG(breakout, strike, "strike"),
+  MM_FIELD_WIDER(breakout, last_y, "last_y", 0, BREAKOUT_LOWEST, 0, BREAKOUT_LAST),
+  MM_FIELD(breakout, last_x, "last_x", 0, BREAKOUT_LAST),
+  MM_FIELD_EPISODE,
+  MM_FIELD_CELLS(breakout, bricks, "brick_map", MM_BREAKOUT_BRICK_FIRST,
+                 MM_BREAKOUT_BRICK_FIRST + MM_BREAKOUT_BRICKS - 1),
+};
+
+static const mm_trace_param breakout_params[] = { { NULL, 0, { 0 } } };
+
+static const char *const breakout_actions[] = { "none", "left", "right" };
+
+static const mm_mark breakout_marks[] = {
+  { "ball", MM_YELLOW, 'O', MM_BREAKOUT_BALL },
+  { "paddle", MM_WHITE, 'P', MM_BREAKOUT_PADDLE },
+  { "brick", MM_DARK_BLUE, '#', MM_BREAKOUT_BRICK },
+  { "trail of the ball", MM_DARK_GREY, 'o', MM_BREAKOUT_TRAIL },
+};
+
+const mm_game_spec mm_breakout_spec = {
+  .about = { .summary = "break bricks with a ball and a paddle",
+             .action_name = breakout_actions,
+             .facts = { NULL, "10 x 10 cells of 4 channels: paddle, ball, trail, brick",
+                        "1 for each brick", "the paddle misses the ball",
+                        "the start: the ball comes from the left or from the right", 10 },
+             .scene = MM_GAME_SCENE(breakout_marks, MM_BREAKOUT_CHANNELS) },
+  .limit = { MM_MINATAR_LIMIT, 0 },
+  .field = breakout_fields,
+  .n_field = MM_COUNT_OF(breakout_fields),
+  .reset = "ball side drawn at random (ball_x 0 and dir 2, or ball_x 9 and dir 3)",
+  .note = "brick_map lists the indices row*10+col of the bricks present.",
+  .params = breakout_params,
+};
+#endif
+
 #endif

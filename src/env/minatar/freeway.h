@@ -189,4 +189,121 @@ MM_INLINE MM_HD void mm_freeway_bits(const mm_freeway *s, uint32_t *words) {
   mm_minatar_light(words, mm_freeway_chicken(s));
 }
 
+#ifdef MM_DESCRIBE
+// ---------------------------------------------------------------------------------------------
+// Description
+
+#include "env/minatar/game.h"
+
+static const mm_game_field freeway_fields[] = {
+  MM_FIELD(freeway, row, "pos", 1, MM_FREEWAY_START),
+  MM_FIELD(freeway, move_timer, "move_timer", 0, MM_FREEWAY_PERIOD),
+  MM_FIELD_EPISODE,
+  MM_FIELD_LIST("cars"),
+};
+
+enum { FREEWAY_CAR = 4 }; // numbers of one: x, row, timer, signed speed
+
+// Never 0.
+static int32_t freeway_signed_speed(int32_t speed) {
+  return speed < 0 ? mm_game_within(speed, -MM_FREEWAY_SPEEDS, -1)
+                   : mm_game_within(speed, 1, MM_FREEWAY_SPEEDS);
+}
+
+static void freeway_load(const mm_game_row *row, void *state) {
+  mm_freeway *s = state;
+  for (int i = 0; i < MM_FREEWAY_CARS; i++) {
+    const int32_t *car = &row->list[0].value[FREEWAY_CAR * i];
+    const int32_t speed = freeway_signed_speed(car[3]);
+    s->x |= (uint64_t)mm_game_within(car[0], 0, MM_MINATAR_SIDE - 1) << 8 * i;
+    s->timer |= (uint64_t)mm_game_within(car[2], 0, MM_FREEWAY_SPEEDS) << 8 * i;
+    s->speed |= (uint64_t)(speed < 0 ? -speed : speed) << 8 * i;
+    s->left |= (uint64_t)(speed < 0) << 8 * i;
+  }
+}
+
+static void freeway_store(const void *state, mm_game_row *row) {
+  const mm_freeway *s = state;
+  for (int i = 0; i < MM_FREEWAY_CARS; i++) {
+    int speed = mm_freeway_byte(s->speed, i);
+    mm_game_push(&row->list[0], mm_freeway_byte(s->x, i));
+    mm_game_push(&row->list[0], i + 1);
+    mm_game_push(&row->list[0], mm_freeway_byte(s->timer, i));
+    mm_game_push(&row->list[0], mm_freeway_byte(s->left, i) ? -speed : speed);
+  }
+}
+
+static bool freeway_sane(const void *state) {
+  const mm_freeway *s = state;
+  for (int i = 0; i < MM_FREEWAY_CARS; i++) {
+    const int speed = mm_freeway_byte(s->speed, i);
+    if (mm_freeway_byte(s->x, i) >= MM_MINATAR_SIDE || mm_freeway_byte(s->left, i) > 1 ||
+        !mm_game_is_within(speed, 1, MM_FREEWAY_SPEEDS) || mm_freeway_byte(s->timer, i) > speed)
+      return false;
+  }
+  return true;
+}
+
+// The chicken arrives.
+static bool freeway_draws(const void *state, int executed, mm_minatar_rules rules) {
+  const mm_freeway *s = state;
+  (void)rules;
+  return s->move_timer == 0 && s->row == 1 && executed == MM_MINATAR_UP;
+}
+
+static void freeway_load_draws(const int32_t *row, void *draws) {
+  for (int i = 0; i < MM_FREEWAY_CARS; i++)
+    ((mm_freeway_draws *)draws)->speed[i] = (int8_t)freeway_signed_speed(row[i]);
+}
+
+static void freeway_store_draws(const void *state, const void *draws, int32_t *row) {
+  (void)state;
+  for (int i = 0; i < MM_FREEWAY_CARS; i++)
+    row[i] = ((const mm_freeway_draws *)draws)->speed[i];
+}
+
+static const mm_trace_param freeway_params[] = {
+  { "player_speed", 1, { MM_FREEWAY_PERIOD } },
+  { NULL, 0, { 0 } },
+};
+
+static const char *const freeway_actions[] = { "none", "up", "down" };
+
+// Trails go from light to dark: the lighter, the faster.
+static const mm_mark freeway_marks[] = {
+  { "chicken", MM_WHITE, 'C', MM_FREEWAY_CHICKEN },
+  { "car", 0xff5f00, 'X', MM_FREEWAY_CAR },
+  { "trail, moves every 2nd step", 0xafd7ff, '1', MM_FREEWAY_CAR + 1 },
+  { "every 3rd step", 0x00afaf, '2', MM_FREEWAY_CAR + 2 },
+  { "every 4th step", 0x8787d7, '3', MM_FREEWAY_CAR + 3 },
+  { "every 5th step", 0x005f87, '4', MM_FREEWAY_CAR + 4 },
+  { "every 6th step", 0x0000ff, '5', MM_FREEWAY_CAR + 5 },
+};
+
+const mm_game_spec mm_freeway_spec = {
+  .about = { .summary = "cross eight lanes of cars, again and again",
+             .action_name = freeway_actions,
+             .facts = { NULL, "10 x 10 cells of 7 channels: chicken, car, trails by speed (5)",
+                        "1 for each crossing", MM_ENDS_BY_LIMIT,
+                        "at the start and after each crossing: speed and direction of all cars",
+                        15 },
+             .scene = MM_GAME_SCENE(freeway_marks, MM_FREEWAY_CHANNELS) },
+  .limit = { MM_FREEWAY_LIMIT, MM_FREEWAY_LIMIT_ORIGINAL },
+  .field = freeway_fields,
+  .n_field = MM_COUNT_OF(freeway_fields),
+  .n_draw = MM_FREEWAY_CARS,
+  .reset = "x=0, row=i+1, signed speed drawn from {-5..-1,1..5} for each car i, "
+           "timer=abs(speed); pos=9, move_timer=player_speed",
+  .note = "cars is the 8 x 4 table row by row: x, row, timer, signed speed.",
+  .draw = { "signed speed of car 0..7 (timer becomes its absolute value, x stays)" },
+  .params = freeway_params,
+  .load = freeway_load,
+  .store = freeway_store,
+  .sane = freeway_sane,
+  .draws = freeway_draws,
+  .load_draws = freeway_load_draws,
+  .store_draws = freeway_store_draws,
+};
+#endif
+
 #endif

@@ -1,4 +1,4 @@
-// What the five MinAtar games share: rules, actions, draws, maps, observations. [host/device]
+// What the MinAtar games share: rules, actions, draws, maps, observations. [host/device]
 //
 // A game NAME is a plain struct mm_NAME, which is all zeros before its first reset, and
 //
@@ -10,6 +10,7 @@
 //   mm_NAME_bits(s, words)                              the same as a set of bits
 //   MM_NAME_INPUTS, _CHANNELS, _ACTIVE, _WORDS          inputs; room for the list and the bits
 //   MM_NAME_ACTIONS, _ACTION_SET                        the smallest set of actions
+//   mm_NAME_spec                                        its description (game.h)
 //
 // Draws are an argument so that recorded ones can be put in. Everything happens on a 10 x 10 grid,
 // row 0 at the top; cell (row y, column x) is 10 y + x, and input cell * channels + channel says
@@ -26,15 +27,6 @@
 #include "mirrormap/env.h"
 
 enum { MM_MINATAR_SIDE = 10, MM_MINATAR_CELLS = 100 };
-
-typedef enum mm_minatar_game {
-  MM_GAME_ASTERIX,
-  MM_GAME_BREAKOUT,
-  MM_GAME_FREEWAY,
-  MM_GAME_SPACE_INVADERS,
-  MM_GAME_SEAQUEST,
-  MM_GAME_COUNT
-} mm_minatar_game;
 
 // GYMNAX has no sticky actions, a limit of 1000 steps (Freeway 2500) and the quirks of that
 // library. ORIGINAL repeats the action executed last with probability 1/10, across resets too; it

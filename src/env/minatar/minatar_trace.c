@@ -9,133 +9,86 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "env/minatar/minatar_form.h"
+#include "env/minatar/games.h"
 #include "env/minatar/minatar_trace.h"
 
-#define EACH_GAME(X)                                                                               \
-  X(asterix, "Asterix", ASTERIX)                                                                   \
-  X(breakout, "Breakout", BREAKOUT)                                                                \
-  X(freeway, "Freeway", FREEWAY)                                                                   \
-  X(space_invaders, "SpaceInvaders", SPACE_INVADERS)                                               \
-  X(seaquest, "Seaquest", SEAQUEST)
-
-#define GYMNAX_ID(small, name, large) [MM_GAME_##large] = name "-MinAtar",
-#define ORIGINAL_ID(small, name, large) [MM_GAME_COUNT + MM_GAME_##large] = "MinAtar/" name "-v1",
-#define FORM_OF(small, name, large) [MM_GAME_##large] = &mm_form_##small,
-
-static const char *const ids[2 * MM_GAME_COUNT] = { EACH_GAME(GYMNAX_ID) EACH_GAME(ORIGINAL_ID) };
-static const mm_form *const forms[MM_GAME_COUNT] = { EACH_GAME(FORM_OF) };
-
-#undef GYMNAX_ID
-#undef ORIGINAL_ID
-#undef FORM_OF
-#undef EACH_GAME
-
-const char *mm_minatar_trace_id(int which) {
-  return which < 2 * MM_GAME_COUNT ? ids[which] : NULL;
-}
+enum { NAMES = MM_GAME_NUMBERS + MM_GAME_LISTS };
 
 typedef struct env {
   const char *id;
-  const mm_form *form;
   const mm_game *game;
+  const mm_game_spec *spec;
   mm_minatar_rules rules;
-  int32_t limit; // 0: none
-  uint32_t ignored;
-  int n_number; // with the last action
+  int32_t limit;           // 0: none
+  const char *name[NAMES]; // of the fields of a state
+  int n_number, n_list;    // numbers with the last action
 } env;
-
-static env env_of(int which) {
-  env e = { .id = ids[which],
-            .form = forms[which % MM_GAME_COUNT],
-            .game = &mm_games[which % MM_GAME_COUNT],
-            .rules = which < MM_GAME_COUNT ? MM_MINATAR_GYMNAX : MM_MINATAR_ORIGINAL };
-  bool original = e.rules == MM_MINATAR_ORIGINAL,
-       freeway = which % MM_GAME_COUNT == MM_GAME_FREEWAY;
-  e.limit = (int32_t)mm_minatar_limit(e.rules);
-  if (freeway) e.limit = original ? MM_FREEWAY_LIMIT_ORIGINAL : MM_FREEWAY_LIMIT;
-  // only the original rules look at the end of the episode again
-  e.ignored = e.form->ignored | (original ? 0 : 1u << e.form->terminal);
-  e.n_number = e.form->n_number + original;
-  return e;
-}
 
 static bool is_original(const env *e) {
   return e->rules == MM_MINATAR_ORIGINAL;
 }
 
-// Names of the fields of a state; returns how many.
-static int field_names(const env *e, const char *out[MM_FORM_NUMBERS + MM_FORM_LISTS]) {
+static env env_of(int which) {
+  const mm_game *game = &mm_games[which % MM_GAME_COUNT];
+  env e = { .game = game,
+            .spec = game->spec,
+            .rules = which < MM_GAME_COUNT ? MM_MINATAR_GYMNAX : MM_MINATAR_ORIGINAL };
+  e.id = game->id[e.rules];
+  e.limit = e.spec->limit[e.rules];
   int n = 0;
-  for (int i = 0; i < e->form->n_number; i++)
-    out[n++] = e->form->number[i];
-  if (is_original(e)) out[n++] = "last_action";
-  for (int i = 0; i < e->form->n_list; i++)
-    out[n++] = e->form->list[i];
-  return n;
+  for (; n < mm_game_numbers(game); n++)
+    e.name[n] = e.spec->field[n].name;
+  e.n_number = n + is_original(&e);
+  if (is_original(&e)) e.name[n] = "last_action";
+  for (; n < e.spec->n_field && e.spec->field[n].name; n++)
+    e.name[e.n_number + e.n_list++] = e.spec->field[n].name;
+  return e;
 }
 
 // ---------------------------------------------------------------------------------------------
 // States
 
-static void store(const env *e, const mm_game_state *s, mm_form_row *row) {
-  memset(row, 0, sizeof *row);
-  e->form->store(s, row);
-  row->number[e->form->time] = (int32_t)s->episode.time;
-  row->number[e->form->terminal] = (s->episode.ended & MM_END_TERMINATED) != 0;
-  if (is_original(e)) row->number[e->form->n_number] = s->episode.repeats;
+// Only the original rules look at the end of the episode again.
+static bool is_ignored(const env *e, int i) {
+  const mm_game_field *f = &e->spec->field[i];
+  if (is_original(e)) return i < e->n_number - 1 && f->ignored; // the last action counts
+  return f->ignored || f->kind == MM_FIELD_KIND_TERMINAL;
 }
 
-static void load(const env *e, const mm_form_row *row, mm_game_state *s) {
-  memset(s, 0, sizeof *s);
-  e->form->load(row, s);
-  int32_t time = mm_form_within(row->number[e->form->time], 0, INT32_MAX - 1);
-  bool late = e->limit > 0 && time >= e->limit, terminal = row->number[e->form->terminal] != 0;
-  s->episode.time = (uint32_t)time;
-  s->episode.ended = (uint8_t)((terminal ? MM_END_TERMINATED : 0) | (late ? MM_END_TRUNCATED : 0));
-  if (is_original(e))
-    s->episode.repeats =
-        (uint8_t)mm_form_within(row->number[e->form->n_number], 0, MM_MINATAR_ACTIONS - 1);
-}
-
-static void compare_rows(const env *e, const mm_form_row *expected, const mm_form_row *got,
+static void compare_rows(const env *e, const mm_game_row *expected, const mm_game_row *got,
                          mm_replay *r) {
-  const char *name[MM_FORM_NUMBERS + MM_FORM_LISTS];
-  field_names(e, name);
   for (int i = 0; i < e->n_number; i++) {
-    if (!(e->ignored >> i & 1))
-      mm_replay_exact(r, name[i], -1, expected->number[i], got->number[i]);
+    if (!is_ignored(e, i)) mm_replay_exact(r, e->name[i], -1, expected->number[i], got->number[i]);
   }
-  for (int i = 0; i < e->form->n_list; i++)
-    mm_replay_lists(r, name[e->n_number + i], expected->list[i].value, expected->list[i].n,
+  for (int i = 0; i < e->n_list; i++)
+    mm_replay_lists(r, e->name[e->n_number + i], expected->list[i].value, expected->list[i].n,
                     got->list[i].value, got->list[i].n);
 }
 
 static mm_status read_row(const env *e, const mm_trace_place *place, const cJSON *item,
-                          mm_form_row *row) {
-  const char *name[MM_FORM_NUMBERS + MM_FORM_LISTS];
+                          mm_game_row *row) {
   char where[MM_TRACE_WHERE_SIZE];
-  int n = field_names(e, name);
+  const int n = e->n_number + e->n_list;
   memset(row, 0, sizeof *row);
   if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != n)
     return MM_FAIL(MM_ERR_INPUT, "%s: field 'states': expected a list of the %d state_fields",
                    mm_trace_where(place, where), n);
   const cJSON *entry = item->child;
   for (int i = 0; i < e->n_number; i++, entry = entry->next)
-    MM_TRY(mm_trace_whole(place, name[i], entry, INT32_MIN, INT32_MAX, &row->number[i]));
-  for (int i = 0; i < e->form->n_list; i++, entry = entry->next)
-    MM_TRY(mm_trace_wholes(place, name[e->n_number + i], entry, MM_FORM_LIST_MOST,
+    MM_TRY(mm_trace_whole(place, e->name[i], entry, INT32_MIN, INT32_MAX, &row->number[i]));
+  for (int i = 0; i < e->n_list; i++, entry = entry->next)
+    MM_TRY(mm_trace_wholes(place, e->name[e->n_number + i], entry, MM_GAME_ENTRIES,
                            row->list[i].value, &row->list[i].n));
-  if (e->form->tidy) e->form->tidy(row);
+  if (e->spec->tidy) e->spec->tidy(row);
   return MM_OK;
 }
 
 static mm_status compare_obs(const env *e, const mm_trace_place *place, const cJSON *item,
                              const mm_game_state *s, mm_replay *r) {
-  mm_form_list expected;
+  mm_game_entries expected;
   uint16_t list[MM_GAME_ACTIVE_MAX];
   int32_t got[MM_GAME_ACTIVE_MAX];
-  MM_TRY(mm_trace_wholes(place, "obs", item, MM_FORM_LIST_MOST, expected.value, &expected.n));
+  MM_TRY(mm_trace_wholes(place, "obs", item, MM_GAME_ENTRIES, expected.value, &expected.n));
   int n = e->game->list(s, list);
   for (int i = 0; i < n; i++)
     got[i] = list[i];
@@ -166,7 +119,7 @@ static mm_status read_draw_column(const env *e, const mm_trace_place *place, con
     n += (size_t)flag;
   }
   c->draws = NULL;
-  if (!e->form->draws && !mm_json_find(item, "draws")) return MM_OK;
+  if (!e->spec->draws && !mm_json_find(item, "draws")) return MM_OK;
   return mm_trace_column(place, item, "draws", n, &c->draws);
 }
 
@@ -192,43 +145,43 @@ static void advance(columns *c) {
 static mm_game_draws no_draws(const env *e) {
   mm_game_draws d;
   memset(&d, 0, sizeof d);
-  if (e->form->load_draws) {
-    const int32_t none[MM_FORM_DRAWS] = { 0 };
-    e->form->load_draws(none, &d);
+  if (e->spec->load_draws) {
+    const int32_t none[MM_GAME_DRAWS] = { 0 };
+    e->spec->load_draws(none, &d);
   }
-  if (e->game == &mm_games[MM_GAME_ASTERIX]) d.asterix.slot = MM_ASTERIX_SLOTS;
+  if (e->spec->no_draws) e->spec->no_draws(&d);
   return d;
 }
 
 // The recorded draws; whether there are any must be what the game thinks too.
 static mm_status read_draws(const env *e, const mm_trace_place *place, columns *c,
                             const mm_game_state *s, int action, mm_game_draws *out, mm_replay *r) {
-  int32_t sticky = 0, random, n, row[MM_FORM_DRAWS] = { 0 }, got[MM_FORM_DRAWS];
+  int32_t sticky = 0, random, n, row[MM_GAME_DRAWS] = { 0 }, got[MM_GAME_DRAWS];
   char where[MM_TRACE_WHERE_SIZE];
   *out = no_draws(e);
   if (c->sticky) MM_TRY(mm_trace_whole(place, "sticky", c->sticky, 0, 1, &sticky));
   MM_TRY(mm_trace_whole(place, "random", c->random, 0, 1, &random));
   out->repeat = (uint8_t)sticky;
   int executed = mm_minatar_executed(&s->episode, action, sticky);
-  bool draws = e->form->draws && !mm_minatar_frozen(&s->episode, e->rules) &&
-               e->form->draws(s, executed, e->rules);
+  bool draws = e->spec->draws && !mm_minatar_frozen(&s->episode, e->rules) &&
+               e->spec->draws(s, executed, e->rules);
   mm_replay_exact(r, "random", -1, random, draws);
   if (!random || !c->draws) return MM_OK;
-  MM_TRY(mm_trace_wholes(place, "draws", c->draws, MM_FORM_DRAWS, row, &n));
-  if (n != e->form->n_draw)
+  MM_TRY(mm_trace_wholes(place, "draws", c->draws, MM_GAME_DRAWS, row, &n));
+  if (n != e->spec->n_draw)
     return MM_FAIL(MM_ERR_INPUT, "%s: field 'draws': expected %d numbers, found %d",
-                   mm_trace_where(place, where), e->form->n_draw, (int)n);
+                   mm_trace_where(place, where), e->spec->n_draw, (int)n);
   c->draws = c->draws->next;
   if (!draws) return MM_OK;
-  e->form->load_draws(row, out);
+  e->spec->load_draws(row, out);
   memcpy(got, row, sizeof got);
-  e->form->store_draws(s, out, got);
+  e->spec->store_draws(s, out, got);
   mm_replay_lists(r, "draws", row, n, got, n);
   return MM_OK;
 }
 
 typedef struct outcome {
-  mm_form_row row;
+  mm_game_row row;
   mm_trace_outcome of; // the transition
 } outcome;
 
@@ -242,10 +195,10 @@ static mm_status read_outcome(const env *e, const mm_trace_place *place, columns
 // The state in which the transition begins. One that the game cannot have is a mismatch.
 static mm_status read_start(const env *e, const mm_trace_place *place, const columns *c,
                             mm_game_state *s, mm_replay *r) {
-  mm_form_row recorded, loaded;
+  mm_game_row recorded, loaded;
   MM_TRY(read_row(e, place, c->state, &recorded));
-  load(e, &recorded, s);
-  store(e, s, &loaded);
+  mm_game_load(e->game, &recorded, e->rules, e->limit, s);
+  mm_game_store(e->game, s, e->rules, &loaded);
   r->prefix = "start ";
   compare_rows(e, &recorded, &loaded, r);
   if (place->t == 0) MM_TRY(compare_obs(e, place, c->obs, s, r)); // the others are results
@@ -267,7 +220,7 @@ static mm_status replay_transition(const env *e, const mm_trace_place *place, co
   unsigned end = e->game->step(&s, action, e->rules, d, &got.of.reward);
   got.of.terminated = (end & MM_END_TERMINATED) != 0;
   got.of.truncated = e->limit > 0 && s.episode.time >= (uint32_t)e->limit;
-  store(e, &s, &got.row);
+  mm_game_store(e->game, &s, e->rules, &got.row);
   mm_replay_exact(r, "rewards", -1, (double)expected.of.reward, (double)got.of.reward);
   mm_replay_ends(r, &expected.of, &got.of);
   compare_rows(e, &expected.row, &got.row, r);
@@ -318,16 +271,15 @@ static mm_status check_game(const env *e, const cJSON *root, const char *source)
 mm_status mm_minatar_replay(int which, const cJSON *root, const char *source,
                             mm_replay_report *out) {
   env e = env_of(which);
-  const char *name[MM_FORM_NUMBERS + MM_FORM_LISTS];
   const cJSON *episodes, *item;
   size_t n;
   mm_replay r = { .report = out };
   mm_trace_place place = { source, "episode", 0, -1 };
   MM_TRY(mm_trace_check_env(root, source, e.id));
   MM_TRY(check_rules(&e, root, source));
-  MM_TRY(mm_trace_check_names(root, source, "state_fields", name, field_names(&e, name)));
+  MM_TRY(mm_trace_check_names(root, source, "state_fields", e.name, e.n_number + e.n_list));
   MM_TRY(check_game(&e, root, source));
-  MM_TRY(mm_trace_check_params(root, source, e.form->params, &e.limit));
+  MM_TRY(mm_trace_check_params(root, source, e.spec->params, &e.limit));
   MM_TRY(mm_json_get_array(root, source, "episodes", 1, SIZE_MAX, &episodes, &n));
   cJSON_ArrayForEach(item, episodes) {
     MM_TRY(replay_episode(&e, &place, item, &r));
@@ -357,13 +309,13 @@ typedef struct recorder {
 static void write_state(recorder *rec) {
   const env *e = rec->e;
   mm_text *out = &rec->column[STATES];
-  mm_form_row row;
+  mm_game_row row;
   uint16_t list[MM_GAME_ACTIVE_MAX];
-  store(e, &rec->s, &row);
+  mm_game_store(e->game, &rec->s, e->rules, &row);
   mm_text_open(out, '[');
   for (int i = 0; i < e->n_number; i++)
     mm_text_whole(out, row.number[i]);
-  for (int i = 0; i < e->form->n_list; i++)
+  for (int i = 0; i < e->n_list; i++)
     mm_text_wholes(out, row.list[i].value, row.list[i].n);
   mm_text_close(out, ']');
   int n = e->game->list(&rec->s, list);
@@ -379,11 +331,11 @@ static unsigned play_step(recorder *rec) {
   int action = mm_minatar_action_at(e->game->action_set, e->game->actions, index);
   mm_game_draws d = e->game->draw_step(&rec->s, action, e->rules, rec->steps, rec->t++);
   int executed = mm_minatar_executed(&rec->s.episode, action, d.repeat);
-  bool draws = e->form->draws && e->form->draws(&rec->s, executed, e->rules);
+  bool draws = e->spec->draws && e->spec->draws(&rec->s, executed, e->rules);
   if (draws) {
-    int32_t row[MM_FORM_DRAWS] = { 0 };
-    e->form->store_draws(&rec->s, &d, row);
-    mm_text_wholes(&rec->column[DRAWS], row, e->form->n_draw);
+    int32_t row[MM_GAME_DRAWS] = { 0 };
+    e->spec->store_draws(&rec->s, &d, row);
+    mm_text_wholes(&rec->column[DRAWS], row, e->spec->n_draw);
   }
   float reward;
   unsigned end = e->game->step(&rec->s, action, e->rules, d, &reward);
@@ -410,7 +362,7 @@ static void play_episode(recorder *rec, uint64_t episode) {
 static void write_episode(const recorder *rec, mm_text *out) {
   const char *names[N_COLUMN];
   memcpy(names, column_names, sizeof names);
-  if (!rec->e->form->draws) names[DRAWS] = NULL;
+  if (!rec->e->spec->draws) names[DRAWS] = NULL;
   if (!is_original(rec->e)) names[STICKY] = NULL;
   mm_text_episode(out, names, rec->column, N_COLUMN);
 }
@@ -429,7 +381,7 @@ static void write_about(const env *e, const mm_record_plan *plan, mm_text *out) 
       "an episode whose last transition is neither terminated nor truncated was cut after %" PRIu64
       " steps. %s ",
       e->id, e->game->channels, e->limit > 0 ? "" : " where that is not 0, never here", plan->steps,
-      e->form->note);
+      e->spec->note);
   if (is_original(e))
     n += snprintf(text + n, sizeof text - (size_t)n,
                   "The rules are those of the original MinAtar: where sticky[t] is 1 (one step in "
@@ -443,7 +395,6 @@ static void write_about(const env *e, const mm_record_plan *plan, mm_text *out) 
 }
 
 static void write_head(const env *e, const mm_record_plan *plan, mm_text *out) {
-  const char *name[MM_FORM_NUMBERS + MM_FORM_LISTS];
   int n_draw = 0;
   write_about(e, plan, out);
   mm_text_key(out, "env");
@@ -452,7 +403,7 @@ static void write_head(const env *e, const mm_record_plan *plan, mm_text *out) {
     mm_text_key(out, "rules");
     mm_text_string(out, "minatar");
   }
-  mm_text_params(out, e->limit, e->form->params, true);
+  mm_text_params(out, e->limit, e->spec->params, true);
   mm_text_key(out, "action_set");
   mm_text_open(out, '[');
   for (int i = 0; i < e->game->actions; i++)
@@ -461,13 +412,13 @@ static void write_head(const env *e, const mm_record_plan *plan, mm_text *out) {
   mm_text_key(out, "channels");
   mm_text_whole(out, e->game->channels);
   mm_text_key(out, "state_fields");
-  mm_text_names(out, name, field_names(e, name));
-  while (n_draw < MM_FORM_DRAWS && e->form->draw[n_draw])
+  mm_text_names(out, e->name, e->n_number + e->n_list);
+  while (n_draw < MM_GAME_DRAWS && e->spec->draw[n_draw])
     n_draw++;
   mm_text_key(out, "draw_fields");
-  mm_text_names(out, e->form->draw, n_draw);
+  mm_text_names(out, e->spec->draw, n_draw);
   mm_text_key(out, "reset");
-  mm_text_string(out, e->form->reset);
+  mm_text_string(out, e->spec->reset);
 }
 
 mm_status mm_minatar_record(int which, const mm_record_plan *plan, mm_text *out,

@@ -511,4 +511,263 @@ static inline MM_HD void mm_seaquest_bits(const mm_seaquest *s, uint32_t *words)
   }
 }
 
+#ifdef MM_DESCRIBE
+// ---------------------------------------------------------------------------------------------
+// Description. The number aboard falls by one with every time that the submarine comes up after a
+// rescue: its bound is far beyond what can be played, and leaves room to count on.
+
+#include <stdlib.h>
+
+#include "env/minatar/game.h"
+
+static const mm_game_field seaquest_fields[] = {
+  MM_FIELD_WIDER(seaquest, oxygen, "oxygen", 0, MM_SEAQUEST_OXYGEN, -10000, MM_SEAQUEST_OXYGEN),
+  MM_FIELD(seaquest, x, "sub_x", 0, MM_MINATAR_SIDE - 1),
+  MM_FIELD(seaquest, y, "sub_y", 0, MM_SEAQUEST_ROWS),
+  MM_FIELD_FLAG(seaquest, right, "sub_or"),
+  MM_FIELD_WIDER(seaquest, aboard, "diver_count", -(1 << 30), MM_SEAQUEST_DIVERS_FULL, -1000000,
+                 MM_SEAQUEST_DIVERS_FULL),
+  MM_FIELD(seaquest, spawn_period, "e_spawn_speed", 1, MM_SEAQUEST_SPAWN_PERIOD),
+  MM_FIELD(seaquest, spawn_timer, "e_spawn_timer", 0, MM_SEAQUEST_SPAWN_PERIOD),
+  MM_FIELD(seaquest, diver_timer, "d_spawn_timer", 0, MM_SEAQUEST_DIVER_PERIOD),
+  MM_FIELD(seaquest, move_interval, "move_speed", MM_SEAQUEST_MOVE_INTERVAL_MIN,
+           MM_SEAQUEST_MOVE_INTERVAL),
+  MM_FIELD_WIDER(seaquest, ramp_index, "ramp_index", 0, MM_SEAQUEST_SPAWN_PERIOD - 1, 0, 100),
+  MM_FIELD(seaquest, shot_timer, "shot_timer", 0, MM_SEAQUEST_SHOT_PERIOD),
+  MM_FIELD_FLAG(seaquest, surfaced, "surface"),
+  MM_FIELD_EPISODE,
+  MM_FIELD_LIST("f_bullets"),
+  MM_FIELD_LIST("e_bullets"),
+  MM_FIELD_LIST("e_fish"),
+  MM_FIELD_LIST("e_subs"),
+  MM_FIELD_LIST("divers"),
+  MM_FIELD(seaquest, diver_move, NULL, 0, MM_SEAQUEST_DIVER_INTERVAL),
+};
+
+// The lists. Bullets are x, y, direction; fish also have a timer, submarines a timer until they
+// move and one until they shoot, divers a timer: one for all, which is all that play ever needs.
+// Of fish and submarines only the order within a kind matters.
+enum { SEAQUEST_OWN, SEAQUEST_ENEMY, SEAQUEST_FISH, SEAQUEST_SUBMARINES, SEAQUEST_DIVERS };
+
+static const int seaquest_width[] = { 3, 3, 4, 5, 4 }; // numbers of an entry
+
+// Entries that are not on the grid are left out.
+static bool seaquest_on_grid(const int32_t *entry) {
+  return mm_game_is_within(entry[0], 0, MM_MINATAR_SIDE - 1) &&
+         mm_game_is_within(entry[1], 0, MM_SEAQUEST_ROWS);
+}
+
+static void seaquest_load_directed(const mm_game_row *row, int which, mm_minatar_map *maps) {
+  const mm_game_entries *list = &row->list[which];
+  for (int i = 0; i + seaquest_width[which] <= list->n; i += seaquest_width[which]) {
+    const int32_t *e = &list->value[i];
+    if (seaquest_on_grid(e)) mm_minatar_put(&maps[e[2] != 0], e[0], e[1]);
+  }
+}
+
+static void seaquest_load_enemies(const mm_game_row *row, int which, mm_seaquest *s) {
+  const mm_game_entries *list = &row->list[which];
+  const int submarine = which == SEAQUEST_SUBMARINES;
+  for (int i = 0; i + seaquest_width[which] <= list->n; i += seaquest_width[which]) {
+    const int32_t *v = &list->value[i];
+    mm_seaquest_enemy e;
+    if (!seaquest_on_grid(v)) continue;
+    e.x = (int8_t)v[0];
+    e.y = (int8_t)v[1];
+    e.right = v[2] != 0;
+    e.timer = (int8_t)mm_game_within(v[3], 0, MM_SEAQUEST_MOVE_INTERVAL);
+    e.submarine = (uint8_t)submarine;
+    e.shot = (int8_t)(submarine ? mm_game_within(v[4], 0, MM_SEAQUEST_ENEMY_SHOT_INTERVAL) : 0);
+    mm_seaquest_add(s, e);
+  }
+}
+
+static void seaquest_load(const mm_game_row *row, void *state) {
+  mm_seaquest *s = state;
+  const mm_game_entries *divers = &row->list[SEAQUEST_DIVERS];
+  seaquest_load_directed(row, SEAQUEST_OWN, s->own);
+  seaquest_load_directed(row, SEAQUEST_ENEMY, s->enemy_bullet);
+  seaquest_load_directed(row, SEAQUEST_DIVERS, s->diver);
+  s->diver_move = MM_SEAQUEST_DIVER_INTERVAL; // of no effect without divers
+  if (divers->n >= seaquest_width[SEAQUEST_DIVERS])
+    s->diver_move = (int8_t)mm_game_within(divers->value[3], 0, MM_SEAQUEST_DIVER_INTERVAL);
+  seaquest_load_enemies(row, SEAQUEST_FISH, s);
+  seaquest_load_enemies(row, SEAQUEST_SUBMARINES, s);
+}
+
+// By cell and direction; `timer` if there is one.
+static void seaquest_store_directed(mm_game_entries *list, const mm_minatar_map *maps, int timer) {
+  for (int cell = 0; cell < MM_MINATAR_CELLS; cell++) {
+    const int x = cell % MM_MINATAR_SIDE, y = cell / MM_MINATAR_SIDE;
+    for (int right = 0; right < 2; right++) {
+      if (!mm_minatar_at(&maps[right], x, y)) continue;
+      mm_game_push(list, x);
+      mm_game_push(list, y);
+      mm_game_push(list, right);
+      if (timer >= 0) mm_game_push(list, timer);
+    }
+  }
+}
+
+static void seaquest_store(const void *state, mm_game_row *row) {
+  const mm_seaquest *s = state;
+  seaquest_store_directed(&row->list[SEAQUEST_OWN], s->own, -1);
+  seaquest_store_directed(&row->list[SEAQUEST_ENEMY], s->enemy_bullet, -1);
+  for (int i = 0; i < s->n_enemy; i++) {
+    const mm_seaquest_enemy *e = &s->enemy[i];
+    mm_game_entries *list = &row->list[e->submarine ? SEAQUEST_SUBMARINES : SEAQUEST_FISH];
+    mm_game_push(list, e->x);
+    mm_game_push(list, e->y);
+    mm_game_push(list, e->right);
+    mm_game_push(list, e->timer);
+    if (e->submarine) mm_game_push(list, e->shot);
+  }
+  seaquest_store_directed(&row->list[SEAQUEST_DIVERS], s->diver, s->diver_move);
+}
+
+// By row, column, direction: entries begin with x, y, direction.
+static int seaquest_compare(const void *left, const void *right) {
+  static const int order[] = { 1, 0, 2 };
+  const int32_t *a = left, *b = right;
+  for (int i = 0; i < 3; i++) {
+    int32_t l = a[order[i]], r = b[order[i]];
+    if (l != r) return l < r ? -1 : 1;
+  }
+  return 0;
+}
+
+// Recorded bullets and divers come in the order of their age, which nothing depends on.
+static void seaquest_tidy(mm_game_row *row) {
+  static const int sets[] = { SEAQUEST_OWN, SEAQUEST_ENEMY, SEAQUEST_DIVERS };
+  for (int i = 0; i < 3; i++) {
+    mm_game_entries *list = &row->list[sets[i]];
+    size_t width = (size_t)seaquest_width[sets[i]];
+    qsort(list->value, (size_t)list->n / width, width * sizeof(int32_t), seaquest_compare);
+  }
+}
+
+// The maps of cells say the same as the list, which hits rely on.
+static bool seaquest_enemies_sane(const mm_seaquest *s) {
+  mm_minatar_map cells[4] = { 0 };
+  if (s->n_enemy > MM_SEAQUEST_ENEMIES_MAX) return false;
+  for (int i = 0; i < s->n_enemy; i++) {
+    const mm_seaquest_enemy *e = &s->enemy[i];
+    if (!mm_game_is_within(e->x, 0, MM_MINATAR_SIDE - 1) ||
+        !mm_game_is_within(e->y, 1, MM_SEAQUEST_ROWS) ||
+        !mm_game_is_within(e->timer, 0, MM_SEAQUEST_MOVE_INTERVAL) ||
+        !mm_game_is_within(e->shot, 0, MM_SEAQUEST_ENEMY_SHOT_INTERVAL) || e->right > 1 ||
+        e->submarine > 1)
+      return false;
+    mm_minatar_put(&cells[mm_seaquest_sort(e)], e->x, e->y);
+  }
+  for (int k = 0; k < 4; k++)
+    if (cells[k].half[0] != s->enemy_cells[k].half[0] ||
+        cells[k].half[1] != s->enemy_cells[k].half[1])
+      return false;
+  return true;
+}
+
+static bool seaquest_sane(const void *state) {
+  const mm_seaquest *s = state;
+  for (int right = 0; right < 2; right++)
+    if (!mm_game_map_sane(&s->own[right], MM_SEAQUEST_ROWS) ||
+        !mm_game_map_sane(&s->enemy_bullet[right], MM_SEAQUEST_ROWS) ||
+        !mm_game_map_sane(&s->diver[right], MM_SEAQUEST_ROWS))
+      return false;
+  return seaquest_enemies_sane(s);
+}
+
+static bool seaquest_draws(const void *state, int executed, mm_minatar_rules rules) {
+  const mm_seaquest *s = state;
+  (void)executed, (void)rules;
+  return s->spawn_timer == 0 || s->diver_timer == 0;
+}
+
+static void seaquest_load_draws(const int32_t *row, void *draws) {
+  mm_seaquest_draws *d = draws;
+  d->enemy_right = row[1] != 0;
+  d->enemy_submarine = row[2] != 0;
+  d->enemy_row = (uint8_t)mm_game_within(row[3], 1, MM_SEAQUEST_ROWS);
+  d->diver_right = row[5] != 0;
+  d->diver_row = (uint8_t)mm_game_within(row[6], 1, MM_SEAQUEST_ROWS);
+}
+
+static void seaquest_store_draws(const void *state, const void *draws, int32_t *row) {
+  const mm_seaquest *s = state;
+  const mm_seaquest_draws *d = draws;
+  row[0] = s->spawn_timer == 0;
+  row[4] = s->diver_timer == 0;
+  if (row[0]) {
+    row[1] = d->enemy_right;
+    row[2] = d->enemy_submarine;
+    row[3] = d->enemy_row;
+  }
+  if (row[4]) {
+    row[5] = d->diver_right;
+    row[6] = d->diver_row;
+  }
+}
+
+static const mm_trace_param seaquest_params[] = {
+  { "ramping", 1, { 1 } },
+  { "ramp_interval", 1, { 100 } }, // of no effect: surfacing ramps
+  { "init_spawn_speed", 1, { MM_SEAQUEST_SPAWN_PERIOD } },
+  { "init_move_interval", 1, { MM_SEAQUEST_MOVE_INTERVAL } },
+  { "max_oxygen", 1, { MM_SEAQUEST_OXYGEN } },
+  { "diver_spawn_speed", 1, { MM_SEAQUEST_DIVER_PERIOD } },
+  { "shot_cool_down", 1, { MM_SEAQUEST_SHOT_PERIOD } },
+  { "enemy_shot_interval", 1, { MM_SEAQUEST_ENEMY_SHOT_INTERVAL } },
+  { "enemy_move_interval", 1, { MM_SEAQUEST_MOVE_INTERVAL } },
+  { "diver_move_interval", 1, { MM_SEAQUEST_DIVER_INTERVAL } },
+  { NULL, 0, { 0 } },
+};
+
+static const char *const seaquest_actions[] = { "none", "left", "up", "right", "down", "fire" };
+
+static const mm_mark seaquest_marks[] = {
+  { "submarine, front", MM_WHITE, 'S', MM_SEAQUEST_FRONT },
+  { "submarine, back", MM_LIGHT_GREY, 's', MM_SEAQUEST_BACK },
+  { "enemy bullet", MM_MAGENTA, '!', MM_SEAQUEST_ENEMY_BULLET },
+  { "enemy submarine", MM_VERMILION, 'E', MM_SEAQUEST_SUBMARINE },
+  { "fish", MM_GREEN, 'F', MM_SEAQUEST_FISH },
+  { "your bullet", MM_YELLOW, '*', MM_SEAQUEST_OWN_BULLET },
+  { "diver", MM_ORANGE, 'D', MM_SEAQUEST_DIVER },
+  { "divers aboard", MM_BROWN, 'd', MM_SEAQUEST_DIVER_GAUGE },
+  { "oxygen", MM_DARK_BLUE, 'o', MM_SEAQUEST_OXYGEN_GAUGE },
+  { "trail", MM_DARK_GREY, '-', MM_SEAQUEST_TRAIL },
+};
+
+const mm_game_spec mm_seaquest_spec = {
+  .about = { .summary = "rescue divers, shoot fish, mind the oxygen",
+             .action_name = seaquest_actions,
+             .facts = { NULL,
+                        "10 x 10 cells of 10 channels: submarine front and back, own bullet, "
+                        "trail, enemy bullet, fish, enemy submarine, oxygen, divers aboard, diver",
+                        "1 for each fish or submarine shot; up to 10 for surfacing with six divers",
+                        "an enemy or its bullet touches the submarine, the oxygen ends, or it "
+                        "surfaces without a diver",
+                        "each spawn: row, side, and whether an enemy is a submarine (1/3)", 10 },
+             .scene = MM_GAME_SCENE(seaquest_marks, MM_SEAQUEST_CHANNELS) },
+  .limit = { MM_MINATAR_LIMIT, 0 },
+  .field = seaquest_fields,
+  .n_field = MM_COUNT_OF(seaquest_fields),
+  .n_draw = 7,
+  .reset = "deterministic",
+  .note = "The entity tables list their entries one after the other (bullets x, y, dir; fish x, y, "
+          "dir, timer; subs x, y, dir, move timer, shot timer; divers x, y, dir, timer), fish and "
+          "subs oldest first. Of draws, those of an enemy count when one is due, those of a diver "
+          "likewise.",
+  .draw = { "enemy spawn due", "enemy direction", "enemy is a submarine", "enemy row",
+            "diver spawn due", "diver direction", "diver row" },
+  .params = seaquest_params,
+  .load = seaquest_load,
+  .store = seaquest_store,
+  .tidy = seaquest_tidy,
+  .sane = seaquest_sane,
+  .draws = seaquest_draws,
+  .load_draws = seaquest_load_draws,
+  .store_draws = seaquest_store_draws,
+};
+#endif
+
 #endif

@@ -254,4 +254,76 @@ MM_INLINE MM_HD void mm_space_invaders_bits(const mm_space_invaders *s, uint32_t
   }
 }
 
+#ifdef MM_DESCRIBE
+// ---------------------------------------------------------------------------------------------
+// Description
+
+#include "env/minatar/game.h"
+
+enum {
+  SPACE_INVADERS_LAST = MM_MINATAR_SIDE - 1,
+  SPACE_INVADERS_RAMPS = MM_SPACE_INVADERS_MOVE_PERIOD - MM_SPACE_INVADERS_MOVE_PERIOD_MIN
+};
+
+static const mm_game_field space_invaders_fields[] = {
+  MM_FIELD(space_invaders, x, "pos", 0, SPACE_INVADERS_LAST),
+  MM_FIELD_SIGN(space_invaders, alien_right, "alien_dir"),
+  MM_FIELD(space_invaders, move_period, "enemy_move_interval", MM_SPACE_INVADERS_MOVE_PERIOD_MIN,
+           MM_SPACE_INVADERS_MOVE_PERIOD),
+  MM_FIELD(space_invaders, move_timer, "alien_move_timer", 0, MM_SPACE_INVADERS_MOVE_PERIOD),
+  MM_FIELD(space_invaders, alien_shot_timer, "alien_shot_timer", 0,
+           MM_SPACE_INVADERS_ALIEN_SHOT_PERIOD),
+  MM_FIELD_IGNORED(space_invaders, ramp_index, "ramp_index", 0, SPACE_INVADERS_RAMPS, 0, 100),
+  MM_FIELD(space_invaders, shot_timer, "shot_timer", 0, MM_SPACE_INVADERS_SHOT_PERIOD),
+  MM_FIELD_CONSTANT("ramping", 1),
+  MM_FIELD_EPISODE,
+  MM_FIELD_MAP(space_invaders, own, "f_bullet_map", SPACE_INVADERS_LAST),
+  MM_FIELD_MAP(space_invaders, enemy, "e_bullet_map", SPACE_INVADERS_LAST),
+  MM_FIELD_MAP(space_invaders, aliens, "alien_map", SPACE_INVADERS_LAST),
+};
+
+// There is always an alien: a cleared wave is followed by the next at once.
+static bool space_invaders_sane(const void *state) {
+  return mm_minatar_map_any(((const mm_space_invaders *)state)->aliens);
+}
+
+static const mm_trace_param space_invaders_params[] = {
+  { "shot_cool_down", 1, { MM_SPACE_INVADERS_SHOT_PERIOD } },
+  { "enemy_move_interval", 1, { MM_SPACE_INVADERS_MOVE_PERIOD } },
+  { "enemy_shot_interval", 1, { MM_SPACE_INVADERS_ALIEN_SHOT_PERIOD } },
+  { NULL, 0, { 0 } },
+};
+
+static const char *const space_invaders_actions[] = { "none", "left", "right", "fire" };
+
+// Each alien lights the channel of aliens and that of its direction: the second says more.
+static const mm_mark space_invaders_marks[] = {
+  { "cannon", MM_WHITE, 'C', MM_SPACE_INVADERS_CANNON },
+  { "enemy bullet", MM_MAGENTA, '!', MM_SPACE_INVADERS_ENEMY_BULLET },
+  { "your bullet", MM_YELLOW, '|', MM_SPACE_INVADERS_OWN_BULLET },
+  { "alien, going left", MM_GREEN, '<', MM_SPACE_INVADERS_ALIEN_LEFT },
+  { "alien, going right", MM_DARK_BLUE, '>', MM_SPACE_INVADERS_ALIEN_RIGHT },
+};
+
+const mm_game_spec mm_space_invaders_spec = {
+  .about = { .summary = "shoot the aliens before they land",
+             .action_name = space_invaders_actions,
+             .facts = { NULL,
+                        "10 x 10 cells of 6 channels: cannon, alien, alien going left, going "
+                        "right, own bullet, enemy bullet",
+                        "1 for each alien shot",
+                        "an alien or its bullet reaches the cannon, or an alien the ground",
+                        "nothing (by the original rules the sticky actions)", 10 },
+             .scene = MM_GAME_SCENE(space_invaders_marks, MM_SPACE_INVADERS_CHANNELS) },
+  .limit = { MM_MINATAR_LIMIT, 0 },
+  .field = space_invaders_fields,
+  .n_field = MM_COUNT_OF(space_invaders_fields),
+  .reset = "deterministic",
+  .note = "The three maps list the indices row*10+col of their cells that are 1. The game itself "
+          "has no random draws.",
+  .params = space_invaders_params,
+  .sane = space_invaders_sane,
+};
+#endif
+
 #endif

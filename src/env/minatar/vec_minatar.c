@@ -1,115 +1,134 @@
 // MinAtar side by side: each environment is its game's struct with the counters that name its
-// random numbers. The loops over environments are written once, in vec_minatar.inc, and compiled
-// for every game.
-#include "env/minatar/asterix.h"
-#include "env/minatar/breakout.h"
-#include "env/minatar/freeway.h"
-#include "env/minatar/minatar_sane.h"
-#include "env/minatar/seaquest.h"
-#include "env/minatar/space_invaders.h"
+// random numbers. What runs once per environment and step is compiled for every game.
+
+#include "env/minatar/games.h"
 #include "env/vec_internal.h"
 
 typedef struct kernel {
+  const mm_game *game;
   size_t size; // of an environment
-  int32_t n_input, most_active, n_action;
-  int32_t limit, limit_original;
-  const char *const *action_name;
-  void (*reset)(const mm_vec *vec, const mm_vec_out *out);
+  // Starts the next episode of environment i.
+  void (*start)(const mm_vec *vec, void *one, size_t i);
   void (*step)(const mm_vec *vec, size_t from, size_t to, const void *action,
                const mm_vec_out *out);
-  void (*observe)(const mm_vec *vec, void *obs);
-  bool (*sane)(const mm_vec *vec);
+  // Observation of environment i in the wanted form, to entry i of a buffer.
+  void (*observe)(const void *one, mm_obs_form form, size_t i, void *to);
 } kernel;
 
 static inline mm_minatar_rules rules_of(const mm_vec *vec) {
   return vec->config.rules == MM_RULES_MINATAR ? MM_MINATAR_ORIGINAL : MM_MINATAR_GYMNAX;
 }
 
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
+static inline mm_stream stream_of(const mm_vec *vec, mm_rng_purpose purpose, size_t i) {
+  return mm_stream_make(vec->config.seed, vec->config.repeat, purpose, (uint32_t)i);
+}
 
-#define GAME asterix
-#define GAME_CAPS ASTERIX
-#define LIMIT MM_MINATAR_LIMIT
-#define LIMIT_ORIGINAL 0
-#define ACTION_NAMES                                                                               \
-  { "none", "left", "up", "right", "down" }
-#include "env/minatar/vec_minatar.inc"
+// `episode` is the number of the running one, the index of its reset draws; `time` counts steps
+// since the first reset, the index of the step draws.
+#define KERNEL(name, NAME, id)                                                                     \
+  typedef struct name##_one {                                                                      \
+    mm_##name s;                                                                                   \
+    uint32_t episode;                                                                              \
+    uint64_t time;                                                                                 \
+  } name##_one;                                                                                    \
+                                                                                                   \
+  static inline void name##_observe(const void *one, mm_obs_form form, size_t i, void *to) {       \
+    const mm_##name *s = &((const name##_one *)one)->s;                                            \
+    uint16_t list[MM_##NAME##_ACTIVE];                                                             \
+    if (form == MM_OBS_BITS) {                                                                     \
+      mm_##name##_bits(s, (uint32_t *)to + i * MM_##NAME##_WORDS);                                 \
+    } else if (form == MM_OBS_LIST) {                                                              \
+      uint16_t *out = (uint16_t *)to + i * MM_##NAME##_ACTIVE;                                     \
+      for (int k = mm_##name##_list(s, out); k < MM_##NAME##_ACTIVE; k++)                          \
+        out[k] = MM_##NAME##_INPUTS;                                                               \
+    } else {                                                                                       \
+      int n = mm_##name##_list(s, list);                                                           \
+      mm_minatar_floats(list, n, MM_##NAME##_INPUTS, (float *)to + i * MM_##NAME##_INPUTS);        \
+    }                                                                                              \
+  }                                                                                                \
+                                                                                                   \
+  static inline void name##_start(const mm_vec *vec, void *environment, size_t i) {                \
+    name##_one *one = environment;                                                                 \
+    mm_stream stream = stream_of(vec, MM_RNG_ENV_RESET, i);                                        \
+    mm_##name##_reset(&one->s, rules_of(vec), mm_##name##_draw_reset(stream, one->episode++));     \
+  }                                                                                                \
+                                                                                                   \
+  static void name##_step(const mm_vec *vec, size_t from, size_t to, const void *action,           \
+                          const mm_vec_out *out) {                                                 \
+    const mm_minatar_rules rules = rules_of(vec);                                                  \
+    const mm_obs_form form = vec->config.obs;                                                      \
+    const int32_t *index = action;                                                                 \
+    name##_one *all = vec->state;                                                                  \
+    for (size_t i = from; i < to; i++) {                                                           \
+      name##_one *one = &all[i];                                                                   \
+      mm_stream stream = stream_of(vec, MM_RNG_ENV_STEP, i);                                       \
+      int code = mm_minatar_action_at(MM_##NAME##_ACTION_SET, MM_##NAME##_ACTIONS, index[i]);      \
+      mm_##name##_draws d = mm_##name##_draw_step(&one->s, code, rules, stream, one->time++);      \
+      unsigned end = mm_##name##_step(&one->s, code, rules, d, &out->reward[i]);                   \
+      out->end[i] = (uint8_t)end;                                                                  \
+      if (end) {                                                                                   \
+        if (out->final_obs) name##_observe(one, form, i, out->final_obs);                          \
+        name##_start(vec, one, i);                                                                 \
+      }                                                                                            \
+      name##_observe(one, form, i, out->obs);                                                      \
+    }                                                                                              \
+  }
+MM_GAME_LIST(KERNEL)
 
-#define GAME breakout
-#define GAME_CAPS BREAKOUT
-#define LIMIT MM_MINATAR_LIMIT
-#define LIMIT_ORIGINAL 0
-#define ACTION_NAMES                                                                               \
-  { "none", "left", "right" }
-#include "env/minatar/vec_minatar.inc"
-
-#define GAME freeway
-#define GAME_CAPS FREEWAY
-#define LIMIT MM_FREEWAY_LIMIT
-#define LIMIT_ORIGINAL MM_FREEWAY_LIMIT_ORIGINAL
-#define ACTION_NAMES                                                                               \
-  { "none", "up", "down" }
-#include "env/minatar/vec_minatar.inc"
-
-#define GAME space_invaders
-#define GAME_CAPS SPACE_INVADERS
-#define LIMIT MM_MINATAR_LIMIT
-#define LIMIT_ORIGINAL 0
-#define ACTION_NAMES                                                                               \
-  { "none", "left", "right", "fire" }
-#include "env/minatar/vec_minatar.inc"
-
-#define GAME seaquest
-#define GAME_CAPS SEAQUEST
-#define LIMIT MM_MINATAR_LIMIT
-#define LIMIT_ORIGINAL 0
-#define ACTION_NAMES                                                                               \
-  { "none", "left", "up", "right", "down", "fire" }
-#include "env/minatar/vec_minatar.inc"
-
-static const kernel *const kernels[MM_GAME_COUNT] = {
-  [MM_GAME_ASTERIX] = &asterix_kernel,   [MM_GAME_BREAKOUT] = &breakout_kernel,
-  [MM_GAME_FREEWAY] = &freeway_kernel,   [MM_GAME_SPACE_INVADERS] = &space_invaders_kernel,
-  [MM_GAME_SEAQUEST] = &seaquest_kernel,
-};
+#define KERNEL_ENTRY(name, NAME, id)                                                               \
+  [MM_GAME_##NAME] = { &mm_games[MM_GAME_##NAME], sizeof(name##_one), name##_start, name##_step,   \
+                       name##_observe },
+static const kernel kernels[MM_GAME_COUNT] = { MM_GAME_LIST(KERNEL_ENTRY) };
 
 // ---------------------------------------------------------------------------------------------
 
+static const kernel *kernel_of(const mm_vec *vec) {
+  return &kernels[vec->which];
+}
+
+static void *environment(const mm_vec *vec, size_t i) {
+  return (char *)vec->state + i * kernel_of(vec)->size;
+}
+
 static mm_status prepare(mm_vec *vec, const mm_env *env) {
-  const kernel *k = kernels[vec->which];
+  const mm_game *game = kernel_of(vec)->game;
   if (vec->config.obs == MM_OBS_COLUMNS)
     return mm_vec_form_refused(env, "FLOATS, BITS or LIST, since its inputs are on or off");
-  vec->stuff = k;
-  vec->info.n_action = k->n_action;
-  vec->info.n_input = k->n_input;
-  vec->info.entries = vec->config.obs == MM_OBS_BITS   ? mm_obs_words(k->n_input)
-                      : vec->config.obs == MM_OBS_LIST ? k->most_active
-                                                       : k->n_input;
-  vec->info.limit = rules_of(vec) == MM_MINATAR_ORIGINAL ? k->limit_original : k->limit;
-  vec->info.action_name = k->action_name;
+  vec->info.n_action = game->actions;
+  vec->info.n_input = game->inputs;
+  vec->info.entries = vec->config.obs == MM_OBS_BITS   ? game->words
+                      : vec->config.obs == MM_OBS_LIST ? game->active
+                                                       : game->inputs;
+  vec->info.limit = game->spec->limit[rules_of(vec)];
+  vec->info.action_name = game->spec->about.action_name;
   return MM_OK;
 }
 
 static size_t state_size(const mm_vec *vec) {
-  return ((const kernel *)vec->stuff)->size;
+  return kernel_of(vec)->size;
+}
+
+static void observe(const mm_vec *vec, void *obs) {
+  for (size_t i = 0; i < vec->info.n; i++)
+    kernel_of(vec)->observe(environment(vec, i), vec->config.obs, i, obs);
 }
 
 static void reset(const mm_vec *vec, const mm_vec_out *out) {
-  ((const kernel *)vec->stuff)->reset(vec, out);
+  for (size_t i = 0; i < vec->info.n; i++)
+    kernel_of(vec)->start(vec, environment(vec, i), i);
+  observe(vec, out->obs);
 }
 
 static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
                  const mm_vec_out *out) {
-  ((const kernel *)vec->stuff)->step(vec, from, to, action, out);
-}
-
-static void observe(const mm_vec *vec, void *obs) {
-  ((const kernel *)vec->stuff)->observe(vec, obs);
+  kernel_of(vec)->step(vec, from, to, action, out);
 }
 
 static bool sane(const mm_vec *vec) {
-  return ((const kernel *)vec->stuff)->sane(vec);
+  for (size_t i = 0; i < vec->info.n; i++)
+    if (!mm_game_sane(kernel_of(vec)->game, environment(vec, i), (uint32_t)vec->info.limit))
+      return false;
+  return true;
 }
 
 const mm_vec_law mm_vec_minatar = { prepare, state_size, reset, step, state_size,

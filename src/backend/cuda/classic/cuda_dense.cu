@@ -4,20 +4,17 @@
 
 #include "backend/cuda/classic/cuda_dense_entry.h"
 
-static const struct {
-  mm_classic_env env;
-  const mm_cuda_dense_entry *entry;
-} environments[] = {
-  { MM_CLASSIC_CARTPOLE, &mm_cuda_dense_cartpole },
-  { MM_CLASSIC_ACROBOT, &mm_cuda_dense_acrobot },
-  { MM_CLASSIC_MOUNTAIN_CAR, &mm_cuda_dense_mountain_car },
-};
-
 // Null for an environment without kernels.
 static const mm_cuda_dense_entry *entry_of(mm_classic_env env) {
-  for (const auto &one : environments)
-    if (one.env == env) return one.entry;
-  return nullptr;
+  switch (env) {
+#define ENTRY(name, NAME, id)                                                                      \
+  case MM_CLASSIC_##NAME:                                                                          \
+    return &mm_cuda_dense_##name;
+    MM_CLASSIC_DISCRETE(ENTRY)
+#undef ENTRY
+  default:
+    return nullptr;
+  }
 }
 
 static size_t batch_size(int n_row, int n_env) {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "backend/cuda/host/cuda_agent.h"
-#include "env/classic/classic_batch.h"
+#include "env/classic/list.h"
 
 #ifdef __cplusplus
 extern "C" {

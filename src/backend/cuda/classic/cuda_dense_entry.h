@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "env/classic/list.h"
+
 enum { MM_CUDA_DENSE_TILES = 3 };
 
 typedef struct mm_cuda_dense_entry {
@@ -16,7 +18,8 @@ typedef struct mm_cuda_dense_entry {
   } tile[MM_CUDA_DENSE_TILES];
 } mm_cuda_dense_entry;
 
-extern const mm_cuda_dense_entry mm_cuda_dense_cartpole, mm_cuda_dense_acrobot,
-    mm_cuda_dense_mountain_car;
+#define MM_CUDA_DENSE_ENTRY(name, NAME, id) extern const mm_cuda_dense_entry mm_cuda_dense_##name;
+MM_CLASSIC_DISCRETE(MM_CUDA_DENSE_ENTRY)
+#undef MM_CUDA_DENSE_ENTRY
 
 #endif

@@ -10,24 +10,27 @@
 
 namespace mm {
 
-// What a kernel knows of an environment, from its header. A step goes from a state and what is seen
-// of it to the next; environments that remember make use of what was seen.
-#define MM_CUDA_ENVIRONMENT_STEPPED(Name, name, NAME, floats, remembers, ...)                      \
-  struct Name {                                                                                    \
+// What a kernel knows of an environment, from its header: mm::cartpole and so on. A step goes from
+// a state and what is seen of it to the next; environments that remember make use of what was seen.
+#define MM_CUDA_ENVIRONMENT(name, NAME, id)                                                        \
+  struct name {                                                                                    \
     typedef mm_##name State;                                                                       \
-    enum { INPUTS = MM_##NAME##_OBS, ACTIONS = MM_##NAME##_ACTIONS, FLOATS = floats };             \
-    static constexpr bool REMEMBERS = remembers;                                                   \
-    static MM_DEVICE int step(State *s, float *x, int action, float *reward) { __VA_ARGS__ }       \
+    enum {                                                                                         \
+      INPUTS = MM_##NAME##_OBS,                                                                    \
+      ACTIONS = MM_##NAME##_ACTIONS,                                                               \
+      FLOATS = sizeof(State) / sizeof(float) - 1                                                   \
+    };                                                                                             \
+    static constexpr bool REMEMBERS = MM_##NAME##_REMEMBERS;                                       \
+    static MM_DEVICE int step(State *s, float *x, int action, float *reward) {                     \
+      return mm_##name##_step_seen(s, x, action, reward);                                          \
+    }                                                                                              \
     static MM_DEVICE void reset(State *s, mm_stream stream, uint64_t index) {                      \
       mm_##name##_reset(s, mm_##name##_draw(stream, index));                                       \
     }                                                                                              \
     static MM_DEVICE void observe(const State *s, float *x) { mm_##name##_observe(s, x); }         \
   };
-
-#define MM_CUDA_ENVIRONMENT(Name, name, NAME, floats)                                              \
-  MM_CUDA_ENVIRONMENT_STEPPED(Name, name, NAME, floats, false,                                     \
-                              const int end = mm_##name##_step(s, action, reward);                 \
-                              mm_##name##_observe(s, x); return end;)
+MM_CLASSIC_DISCRETE(MM_CUDA_ENVIRONMENT)
+#undef MM_CUDA_ENVIRONMENT
 
 // ---------------------------------------------------------------------------------------------
 // Begin and end of a launch

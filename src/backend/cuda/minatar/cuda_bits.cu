@@ -2,22 +2,13 @@
 
 #include "backend/cuda/minatar/cuda_bits_entry.h"
 
-static const struct {
-  mm_minatar_game game;
-  const mm_cuda_bits_entry *entry;
-} games[] = {
-  { MM_GAME_ASTERIX, &mm_cuda_bits_asterix },
-  { MM_GAME_BREAKOUT, &mm_cuda_bits_breakout },
-  { MM_GAME_FREEWAY, &mm_cuda_bits_freeway },
-  { MM_GAME_SPACE_INVADERS, &mm_cuda_bits_space_invaders },
-  { MM_GAME_SEAQUEST, &mm_cuda_bits_seaquest },
-};
-
-// Null for a game without kernels.
 static const mm_cuda_bits_entry *entry_of(mm_minatar_game game) {
-  for (const auto &one : games)
-    if (one.game == game) return one.entry;
-  return nullptr;
+  static const mm_cuda_bits_entry *const entries[MM_GAME_COUNT] = {
+#define ENTRY(name, NAME, id) &mm_cuda_bits_##name,
+    MM_GAME_LIST(ENTRY)
+#undef ENTRY
+  };
+  return game >= 0 && game < MM_GAME_COUNT ? entries[game] : nullptr;
 }
 
 size_t mm_cuda_bits_obs_size(mm_minatar_game game) {

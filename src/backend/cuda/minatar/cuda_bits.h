@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "backend/cuda/host/cuda_agent.h"
-#include "env/minatar/minatar.h"
+#include "env/minatar/list.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -20,7 +20,8 @@ typedef struct mm_cuda_bits_entry {
   } tile[MM_CUDA_BITS_TILES];
 } mm_cuda_bits_entry;
 
-extern const mm_cuda_bits_entry mm_cuda_bits_asterix, mm_cuda_bits_breakout, mm_cuda_bits_freeway,
-    mm_cuda_bits_space_invaders, mm_cuda_bits_seaquest;
+#define MM_CUDA_BITS_ENTRY(name, NAME, id) extern const mm_cuda_bits_entry mm_cuda_bits_##name;
+MM_GAME_LIST(MM_CUDA_BITS_ENTRY)
+#undef MM_CUDA_BITS_ENTRY
 
 #endif

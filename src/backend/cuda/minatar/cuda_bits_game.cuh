@@ -1,15 +1,11 @@
-// The five MinAtar games as types. game<G>::one is an environment as vec_minatar.inc keeps it, and
+// The MinAtar games as types. game<G>::one is an environment as vec_minatar.c keeps it, and
 // `begin`, `step` and `observe` do what it does.
 
 #ifndef MM_BACKEND_CUDA_BITS_GAME_CUH
 #define MM_BACKEND_CUDA_BITS_GAME_CUH
 
 #include "backend/cuda/warp/cuda_warp.cuh"
-#include "env/minatar/asterix.h"
-#include "env/minatar/breakout.h"
-#include "env/minatar/freeway.h"
-#include "env/minatar/seaquest.h"
-#include "env/minatar/space_invaders.h"
+#include "env/minatar/list.h"
 
 namespace mm {
 namespace bits {
@@ -23,7 +19,7 @@ struct place {
 
 template <mm_minatar_game GAME> struct game;
 
-#define MM_BITS_GAME(name, NAME)                                                                   \
+#define MM_BITS_GAME(name, NAME, id)                                                               \
   template <> struct game<MM_GAME_##NAME> {                                                        \
     enum { INPUTS = MM_##NAME##_INPUTS, ACTIONS = MM_##NAME##_ACTIONS };                           \
     struct one {                                                                                   \
@@ -46,11 +42,7 @@ template <mm_minatar_game GAME> struct game;
     }                                                                                              \
   };
 
-MM_BITS_GAME(asterix, ASTERIX)
-MM_BITS_GAME(breakout, BREAKOUT)
-MM_BITS_GAME(freeway, FREEWAY)
-MM_BITS_GAME(space_invaders, SPACE_INVADERS)
-MM_BITS_GAME(seaquest, SEAQUEST)
+MM_GAME_LIST(MM_BITS_GAME)
 #undef MM_BITS_GAME
 
 } // namespace bits

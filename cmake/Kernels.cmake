@@ -1,0 +1,23 @@
+# One source of CUDA kernels for each environment of a list: compiling one takes long, so that they
+# are compiled side by side.
+#
+#   mm_add_kernels(LIST MARK TEMPLATE OUT)
+#
+# For every line "MARK(name, NAME, ..)" of the header LIST the file TEMPLATE (x_y.cu.in), with @name@
+# and @NAME@ filled in, becomes x_name.cu in the build tree and is appended to the list OUT.
+
+function(mm_add_kernels list mark template out)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${list}")
+  file(READ "${list}" text)
+  string(REGEX MATCHALL "\n *${mark}\\([a-z0-9_]+, [A-Z0-9_]+" lines "${text}")
+  cmake_path(GET template FILENAME base)
+  string(REGEX REPLACE "_[a-z]*\\.cu\\.in$" "" base "${base}")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "\\(([a-z0-9_]+), ([A-Z0-9_]+)" matched "${line}")
+    set(name "${CMAKE_MATCH_1}")
+    set(NAME "${CMAKE_MATCH_2}")
+    configure_file("${template}" "${MM_GENERATED}/${base}_${name}.cu" @ONLY)
+    list(APPEND ${out} "${MM_GENERATED}/${base}_${name}.cu")
+  endforeach()
+  set(${out} "${${out}}" PARENT_SCOPE)
+endfunction()

@@ -1,3 +1,0 @@
-#include "backend/cuda/minatar/cuda_bits_train.cuh"
-
-extern const mm_cuda_bits_entry mm_cuda_bits_freeway = mm::bits::entry<MM_GAME_FREEWAY>();

@@ -1,4 +1,0 @@
-#include "backend/cuda/minatar/cuda_bits_train.cuh"
-
-extern const mm_cuda_bits_entry mm_cuda_bits_space_invaders =
-    mm::bits::entry<MM_GAME_SPACE_INVADERS>();
