@@ -81,7 +81,7 @@ static bool hold(player *p, game_key k) {
 // The picture
 
 static const char *rules_text(const player *p) {
-  if (env_group_of(p->id) == GROUP_BODY)
+  if (env_group_of(p->base.id) == GROUP_BODY)
     return p->game.config.flavour == MM_ENV_FLAVOUR_GYMNASIUM ? ", Gymnasium's flavour"
            : p->game.config.flavour == MM_ENV_FLAVOUR_BRAX    ? ", brax' flavour"
                                                               : "";
