@@ -239,6 +239,7 @@ static int put_line(target *t) {
 
 static int put_row(const mm_run_table *of, const mm_run_cell *cell, void *user) {
   target *t = user;
+  if (of == &mm_run_tables[MM_RUN_META] && strcmp(cell[0].data, MM_RUN_COMMAND_LINE) == 0) return 0;
   t->rows++;
   if (t->csv)
     format_csv(of, cell, &t->line);

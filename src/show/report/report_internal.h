@@ -93,9 +93,6 @@ cJSON *mm_report_run_json(const mm_report_run *run);
 // The "search" of a run (report_search.c); null where it has none.
 cJSON *mm_report_search_json(const mm_report_run *run);
 
-// Command lines that make the same run (report_again.c), an array of texts for a shell.
-cJSON *mm_report_again(const mm_report_run *run);
-
 // ---------------------------------------------------------------------------------------------
 // Maps (report_maps.c)
 

@@ -265,6 +265,14 @@ static cJSON *tuning_json(const mm_report_run *r) {
   return tuning ? tuning : cJSON_CreateNull();
 }
 
+// The command line that makes the run again.
+static cJSON *again_json(const mm_report_run *r) {
+  const char *line = mm_run_command_line(r->run);
+  cJSON *array = cJSON_CreateArray();
+  if (line) cJSON_AddItemToArray(array, cJSON_CreateString(line));
+  return array;
+}
+
 cJSON *mm_report_run_json(const mm_report_run *r) {
   const mm_run_summary *s = &r->summary;
   double rate = r->seconds_training > 0 ? (double)r->env_steps / r->seconds_training : NAN;
@@ -280,7 +288,7 @@ cJSON *mm_report_run_json(const mm_report_run *r) {
   mm_json_add_defined(object, "env_steps_per_second", rate);
   cJSON_AddItemToObject(object, "config", config_json(r));
   cJSON_AddItemToObject(object, "sessions", sessions_json(r));
-  cJSON_AddItemToObject(object, "again", mm_report_again(r));
+  cJSON_AddItemToObject(object, "again", again_json(r));
   mm_report_add_text(object, "damage", mm_run_damage(r->run));
   cJSON_AddItemToObject(object, "search", mm_report_search_json(r));
   cJSON_AddItemToObject(object, "curves", mm_report_curves(&r->trainings));

@@ -28,6 +28,10 @@ const char *mm_run_config(const mm_run *run) {
   return run->config;
 }
 
+const char *mm_run_command_line(const mm_run *run) {
+  return run->command_line;
+}
+
 static mm_status fail_memory(const mm_run *run) {
   return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", run->file);
 }

@@ -27,6 +27,10 @@ enum { MM_RUN_SCHEMA = 3, MM_RUN_PATH_SIZE = 4096, MM_RUN_KEPT_MAX = 64 * 1024 *
 // resumed or none. The calling process owns the run until it is closed.
 mm_status mm_run_create(const char *folder, const char *command, const char *config, mm_run **out);
 
+// The command line of this process, as main has it: every run created from now on stores it. Without
+// it, as in other programs than mirrormap's own, runs have none.
+void mm_run_set_argv(char *const *argv);
+
 // The first free folder "<parent>/<stem>-<n>", n = 1, 2, ..; it is made, so that nobody else gets
 // it.
 mm_status mm_run_folder(const char *parent, const char *stem, char path[MM_RUN_PATH_SIZE]);
@@ -58,6 +62,9 @@ const char *mm_run_damage(const mm_run *run);
 const char *mm_run_folder_of(const mm_run *run);
 const char *mm_run_command(const mm_run *run);
 const char *mm_run_config(const mm_run *run); // JSON text
+
+// The command line that made it, for a shell; NULL where it is not known.
+const char *mm_run_command_line(const mm_run *run);
 
 // ---------------------------------------------------------------------------------------------
 // Writing. A failed call leaves the transaction to be dropped; the run stays at the last commit.

@@ -35,6 +35,7 @@ struct mm_run {
   char file[MM_RUN_PATH_SIZE];   // folder/run.db, likewise
   char real[MM_RUN_PATH_SIZE];   // the same file by an absolute path without links
   char *command, *config;
+  char *command_line; // NULL: not known
   sqlite3 *db;
   int lock; // descriptor of run.lock, or -1
   mm_run_identity database, wal;
@@ -99,6 +100,9 @@ mm_status mm_run_make_tables(mm_run *run, int first);
 mm_status mm_run_lock(const char *real, const char *file, int *out);
 void mm_run_unlock(const char *real, int lock);
 bool mm_run_is_locked(const char *real);
+
+// The command line of this process as text (mm_free, run_argv.c); NULL where it is not known.
+mm_status mm_run_format_argv(char **out);
 
 // ---------------------------------------------------------------------------------------------
 // Rows (run_rows.c)

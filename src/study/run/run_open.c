@@ -105,6 +105,7 @@ static void destroy(mm_run *run) {
   mm_run_unlock(run->real, run->lock);
   mm_free(run->command);
   mm_free(run->config);
+  mm_free(run->command_line);
   mm_free(run->state);
   mm_free(run);
 }
@@ -203,6 +204,7 @@ static int take_meta(const mm_run_table *table, const mm_run_cell *cell, void *u
   char **target = NULL;
   if (strcmp(cell[0].data, "command") == 0) target = &h->run->command;
   if (strcmp(cell[0].data, "config") == 0) target = &h->run->config;
+  if (strcmp(cell[0].data, MM_RUN_COMMAND_LINE) == 0) target = &h->run->command_line;
   if (!target) return 0;
   *target = mm_alloc(cell[1].size + 1);
   h->no_memory = !*target;
@@ -273,6 +275,16 @@ void mm_run_close(mm_run *run) {
 // ---------------------------------------------------------------------------------------------
 // Creating
 
+static mm_status put_command_line(mm_run *run) {
+  char *line;
+  MM_TRY(mm_run_format_argv(&line));
+  if (!line) return MM_OK;
+  const mm_run_cell cell[] = { mm_run_text(MM_RUN_COMMAND_LINE), mm_run_text(line) };
+  mm_status status = mm_run_put_row(run, MM_RUN_META, cell);
+  mm_free(line);
+  return status;
+}
+
 static mm_status fill(mm_run *run, const char *command, const char *config) {
   char sql[MM_RUN_SQL_SIZE];
   MM_TRY(mm_run_harden(run));
@@ -285,6 +297,7 @@ static mm_status fill(mm_run *run, const char *command, const char *config) {
                             { mm_run_text("config"), mm_run_text(config) } };
   for (int i = 0; i < 2; i++)
     MM_TRY(mm_run_put_row(run, MM_RUN_META, rows[i]));
+  MM_TRY(put_command_line(run));
   return mm_run_exec(run, "COMMIT");
 }
 

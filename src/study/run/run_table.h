@@ -63,6 +63,10 @@ typedef struct mm_run_table {
   int n, n_key; // columns without `crc`; the first n_key are the primary key and the order
 } mm_run_table;
 
+// Key of `meta` with how the run was made. Nothing depends on it, and equal runs differ in it:
+// exports leave it out.
+#define MM_RUN_COMMAND_LINE "command_line"
+
 extern const mm_run_table mm_run_tables[MM_RUN_TABLES];
 
 // One value of a row. Texts end in a zero that `size` does not count.
