@@ -189,13 +189,15 @@ typedef struct truth {
 
 static const char *const maps[] = { "l2", "learned", "negentropy", "random \xc3\xa4\xc3\xb6" };
 
-static int see_generation(const mm_run_generation *row, void *user) {
+static int see_generation(const mm_run_row *any, void *user) {
+  const mm_run_generation *row = &any->generation;
   truth *t = user;
   t->generation[t->n_generation++] = *row;
   return 0;
 }
 
-static int see_score(const mm_run_score *row, void *user) {
+static int see_score(const mm_run_row *any, void *user) {
+  const mm_run_score *row = &any->score;
   truth *t = user;
   for (int m = 0; m < 4; m++)
     if (strcmp(maps[m], row->map) == 0) {
@@ -205,17 +207,16 @@ static int see_score(const mm_run_score *row, void *user) {
   return 0;
 }
 
-static int see_timing(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int see_timing(const mm_run_row *row, void *user) {
   truth *t = user;
   struct tm at = { 0 };
   int milli;
-  assert_int_equal(sscanf(cell[2].data, "%d-%d-%dT%d:%d:%d.%dZ", &at.tm_year, &at.tm_mon,
+  assert_int_equal(sscanf(row->timing.finished, "%d-%d-%dT%d:%d:%d.%dZ", &at.tm_year, &at.tm_mon,
                           &at.tm_mday, &at.tm_hour, &at.tm_min, &at.tm_sec, &milli),
                    7);
   at.tm_year -= 1900;
   at.tm_mon -= 1;
-  t->time[cell[0].integer] = (double)timegm(&at) + milli / 1000.0;
+  t->time[row->timing.generation] = (double)timegm(&at) + milli / 1000.0;
   return 0;
 }
 
@@ -223,9 +224,9 @@ static void read_truth(const char *name, truth *t) {
   mm_run *run;
   memset(t, 0, sizeof *t);
   assert_ok(mm_run_open(fixture_path(name), MM_RUN_READ, &run));
-  assert_ok(mm_run_each_generation(run, see_generation, t));
-  assert_ok(mm_run_each_score(run, see_score, t));
-  assert_ok(mm_run_walk(run, MM_RUN_TIMING, INT64_MIN, INT64_MAX, see_timing, t));
+  assert_ok(mm_run_each(run, MM_RUN_GENERATION, see_generation, t));
+  assert_ok(mm_run_each(run, MM_RUN_SCORE, see_score, t));
+  assert_ok(mm_run_each(run, MM_RUN_TIMING, see_timing, t));
   mm_run_close(run);
 }
 

@@ -645,7 +645,8 @@ static void test_gridworld_foreign(void **state) {
   mm_reproduce_close(r);
 }
 
-static int count_batch(const mm_run_batch *row, void *user) {
+static int count_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   (void)row;
   ++*(int *)user;
   return 0;
@@ -687,7 +688,7 @@ static void test_gridworld_changed(void **state) {
   assert_ok(mm_run_put_training(r->run, &row, NULL, NULL));
   assert_ok(mm_run_commit(r->run));
   assert_fails(run_figure(r, &w, 1), MM_ERR_INPUT, "run 0 is not one of this figure");
-  assert_ok(mm_run_each_batch(r->run, count_batch, &batches));
+  assert_ok(mm_run_each(r->run, MM_RUN_BATCH, count_batch, &batches));
   assert_int_equal(batches, 6 * 9);
   mm_reproduce_close(r);
 }

@@ -144,7 +144,8 @@ static mm_status read_batch(const found *b, const mm_run_batch *row, bool tuned,
 }
 
 // The step sizes that were tuned before.
-static int take_batch(const mm_run_batch *row, void *user) {
+static int take_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   found *b = user;
   size_t e = (size_t)row->batch / MM_GRID_FIGURE_MAPS, m = (size_t)row->batch % MM_GRID_FIGURE_MAPS;
   if (row->batch >= MM_GRID_FIGURE_CELLS || row->jobs != (int64_t)b->f->n_seed ||
@@ -188,7 +189,7 @@ static mm_status put_batches(mm_grid_figure *f) {
 // All batches get in together, or none: then nothing was tuned yet.
 static mm_status settle_batches(mm_grid_figure *f) {
   found b = { .f = f };
-  mm_status walked = mm_run_each_batch(f->r->run, take_batch, &b);
+  mm_status walked = mm_run_each(f->r->run, MM_RUN_BATCH, take_batch, &b);
   if (b.status != MM_OK) return b.status;
   if (walked != MM_OK) return walked;
   if (b.n == MM_GRID_FIGURE_CELLS) return MM_OK;
@@ -277,7 +278,8 @@ static void show_runs(void *user) {
 }
 
 // Runs of other seeds would be taken for those of this plan.
-static int mark_stored(const mm_run_training *row, void *user) {
+static int mark_stored(const mm_run_row *any, void *user) {
+  const mm_run_training *row = &any->training;
   mm_grid_figure *f = user;
   if ((uint64_t)row->job < f->n && row->seed == f->r->plan.seed + (uint64_t)row->job % f->n_seed) {
     f->stored[row->job] = 1;
@@ -298,7 +300,7 @@ static mm_status list_runs(mm_grid_figure *f) {
   memset(f->stored, 0, f->n);
   for (size_t k = 0; k <= f->n_step; k++)
     f->step[k] = (uint64_t)((double)k * f->iteration);
-  MM_TRY(mm_run_each_training(f->r->run, mark_stored, f));
+  MM_TRY(mm_run_each(f->r->run, MM_RUN_TRAINING, mark_stored, f));
   MM_TRY(f->status);
   for (size_t i = 0; i < f->n; i++)
     if (!f->stored[i]) f->todo[f->n_todo++] = i;

@@ -49,7 +49,8 @@ static double *point_at(const curves *c, double *of, int64_t job, uint64_t step)
   return of + (size_t)job * (c->f->n_step + 1) + t;
 }
 
-static int take_run(const mm_run_training *row, void *user) {
+static int take_run(const mm_run_row *any, void *user) {
+  const mm_run_training *row = &any->training;
   curves *c = user;
   if ((uint64_t)row->job >= c->f->n) return 0;
   c->run[row->job] = (mm_result){ .status = row->status,
@@ -59,29 +60,31 @@ static int take_run(const mm_run_training *row, void *user) {
   return 0;
 }
 
-static int take_point(int64_t job, uint64_t step, double value, void *user) {
+static int take_point(const mm_run_row *any, void *user) {
+  const mm_run_point *row = &any->curve;
   curves *c = user;
-  double *at = point_at(c, c->value, job, step);
-  if (at) *at = value;
+  double *at = point_at(c, c->value, row->job, row->step);
+  if (at) *at = row->value;
   return 0;
 }
 
-static int take_measure(int64_t job, const char *name, uint64_t step, double value, void *user) {
+static int take_measure(const mm_run_row *any, void *user) {
+  const mm_run_measure *row = &any->measure;
   curves *c = user;
   for (int what = 0; what < MM_GRID_MEASURES; what++) {
-    double *at = strcmp(name, mm_grid_measure_name[what]) == 0
-                     ? point_at(c, c->measure[what], job, step)
+    double *at = strcmp(row->name, mm_grid_measure_name[what]) == 0
+                     ? point_at(c, c->measure[what], row->job, row->step)
                      : NULL;
-    if (at) *at = value;
+    if (at) *at = row->value;
   }
   return 0;
 }
 
 static mm_status read_curves(curves *c) {
   mm_run *run = c->f->r->run;
-  MM_TRY(mm_run_each_training(run, take_run, c));
-  MM_TRY(mm_run_each_point(run, take_point, c));
-  MM_TRY(mm_run_each_measure(run, take_measure, c));
+  MM_TRY(mm_run_each(run, MM_RUN_TRAINING, take_run, c));
+  MM_TRY(mm_run_each(run, MM_RUN_CURVE, take_point, c));
+  MM_TRY(mm_run_each(run, MM_RUN_MEASURE, take_measure, c));
   // a run that broke down keeps the value it had
   for (size_t i = 0; i < c->f->n; i++)
     for (size_t t = 0; t <= c->f->n_step; t++) {

@@ -180,6 +180,7 @@ typedef struct target {
   char *temporary;
   FILE *file;
   bool csv;
+  const mm_run_table *of; // whose rows are coming
   text line;
   uint64_t rows;
   int error; // the first that writing met
@@ -237,21 +238,24 @@ static int put_line(target *t) {
   return ferror(t->file);
 }
 
-static int put_row(const mm_run_table *of, const mm_run_cell *cell, void *user) {
+static int put_row(const mm_run_row *row, void *user) {
   target *t = user;
-  if (of == &mm_run_tables[MM_RUN_META] && strcmp(cell[0].data, MM_RUN_COMMAND_LINE) == 0) return 0;
+  mm_run_cell cell[MM_RUN_COLUMNS_MAX];
+  if (t->of == &mm_run_tables[MM_RUN_META] && strcmp(row->meta.key, MM_RUN_COMMAND_LINE) == 0)
+    return 0;
   t->rows++;
+  mm_run_cells_of(t->of, row, cell);
   if (t->csv)
-    format_csv(of, cell, &t->line);
+    format_csv(t->of, cell, &t->line);
   else
-    format_jsonl(of, cell, &t->line);
+    format_jsonl(t->of, cell, &t->line);
   return put_line(t);
 }
 
-static void put_header(target *t, const mm_run_table *of) {
-  for (int i = 0; i < of->n; i++) {
+static void put_header(target *t) {
+  for (int i = 0; i < t->of->n; i++) {
     if (i > 0) put_text(&t->line, ",");
-    put_text(&t->line, of->column[i].name);
+    put_text(&t->line, t->of->column[i].name);
   }
   put_text(&t->line, "\n");
   put_line(t);
@@ -270,8 +274,9 @@ static mm_run_table_id table_id(const char *name) {
 // Damage is reported once, at the end; what is intact gets out all the same.
 static int put_table(mm_run *run, const char *name, target *t) {
   mm_run_table_id id = table_id(name);
-  if (t->csv) put_header(t, &mm_run_tables[id]);
-  mm_status status = mm_run_walk_all(run, id, put_row, t);
+  t->of = &mm_run_tables[id];
+  if (t->csv) put_header(t);
+  mm_status status = mm_run_each(run, id, put_row, t);
   return status == MM_OK || status == MM_ERR_INPUT ? EXIT_DONE : fail_status(status);
 }
 

@@ -161,12 +161,12 @@ typedef struct first_session {
   int64_t pid;
 } first_session;
 
-static int see_session(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int see_session(const mm_run_row *any, void *user) {
+  const mm_run_session *row = &any->session;
   first_session *s = user;
-  s->found = mm_event_time(cell[1].data, &s->start);
-  snprintf(s->host, sizeof s->host, "%s", (const char *)cell[4].data);
-  s->pid = cell[5].integer;
+  s->found = mm_event_time(row->started, &s->start);
+  snprintf(s->host, sizeof s->host, "%s", row->host);
+  s->pid = row->pid;
   return s->found;
 }
 
@@ -190,13 +190,13 @@ typedef struct session_reader {
   bool no_memory;
 } session_reader;
 
-static int take_session(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int take_session(const mm_run_row *any, void *user) {
+  const mm_run_session *row = &any->session;
   session_reader *r = user;
   mm_event_folder *f = r->folder;
   mm_event_session s;
-  if (!mm_event_time(cell[1].data, &s.start)) return 0;
-  if (cell[2].null || !mm_event_time(cell[2].data, &s.end)) s.end = r->last;
+  if (!mm_event_time(row->started, &s.start)) return 0;
+  if (!row->ended || !mm_event_time(row->ended, &s.end)) s.end = r->last;
   if (f->n_session > 0 && f->session[f->n_session - 1].end > s.start)
     f->session[f->n_session - 1].end = s.start;
   if (s.end < s.start) s.end = s.start;

@@ -42,8 +42,8 @@ double mm_event_moment(const mm_event_folder *folder, double share);
 
 // A walk that met damage has shown what is intact.
 static inline mm_status mm_event_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
-                                      mm_run_see_row *see, void *user) {
-  mm_status status = mm_run_walk(run, id, from, to, see, user);
+                                      mm_run_see *see, void *user) {
+  mm_status status = mm_run_each_from(run, id, from, to, see, user);
   return status == MM_ERR_INPUT ? MM_OK : status;
 }
 

@@ -48,8 +48,7 @@ static mm_status fail_on_memory(void) {
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-static int see_training(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int see_training(const mm_run_row *row, void *user) {
   group *g = user;
   mm_run_training *array = mm_grow(g->training, g->n, sizeof *array);
   if (!array) {
@@ -57,18 +56,12 @@ static int see_training(const mm_run_table *table, const mm_run_cell *cell, void
     return 1;
   }
   g->training = array;
-  g->training[g->n++] = (mm_run_training){ .job = cell[0].integer,
-                                           .seed = mm_run_bits_of(&cell[1]),
-                                           .status = (mm_status)cell[2].integer,
-                                           .final = mm_run_real_of(&cell[3]),
-                                           .env_steps = mm_run_bits_of(&cell[6]),
-                                           .points = cell[7].integer };
+  g->training[g->n++] = row->training;
   return 0;
 }
 
-static int add_steps(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  *(double *)user += (double)cell[6].integer;
+static int add_steps(const mm_run_row *row, void *user) {
+  *(double *)user += (double)row->training.env_steps;
   return 0;
 }
 
@@ -106,21 +99,18 @@ static mm_status put_point(group *g, int64_t job, const char *tag, uint64_t step
   return MM_OK;
 }
 
-static int see_point(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int see_point(const mm_run_row *any, void *user) {
+  const mm_run_point *row = &any->curve;
   group *g = user;
-  g->status =
-      put_point(g, cell[0].integer, RETURN, mm_run_bits_of(&cell[1]), mm_run_real_of(&cell[2]));
+  g->status = put_point(g, row->job, RETURN, row->step, row->value);
   return g->status != MM_OK;
 }
 
-static int see_measure(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int see_measure(const mm_run_row *any, void *user) {
+  const mm_run_measure *row = &any->measure;
   group *g = user;
-  const char *name = cell[1].data;
-  if (strcmp(name, RETURN) == 0) name = "measure/" RETURN; // that one is taken
-  g->status =
-      put_point(g, cell[0].integer, name, mm_run_bits_of(&cell[2]), mm_run_real_of(&cell[3]));
+  bool taken = strcmp(row->name, RETURN) == 0;
+  g->status = put_point(g, row->job, taken ? "measure/" RETURN : row->name, row->step, row->value);
   return g->status != MM_OK;
 }
 
@@ -143,7 +133,7 @@ static mm_status look_at_seeds(group *g) {
 }
 
 static mm_status read_points(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
-                             mm_run_see_row *see, group *g) {
+                             mm_run_see *see, group *g) {
   g->next = 0;
   MM_TRY(mm_event_walk(run, id, from, to, see, g));
   return g->status;
@@ -271,10 +261,9 @@ typedef struct batches {
 } batches;
 
 // Many batches of a tuning are the same but for their settings: their numbers tell them apart.
-static int see_batch(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int see_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   batches *all = user;
-  const char *role = cell[3].data;
   batch *array = mm_grow(all->batch, all->n, sizeof *array);
   if (!array) {
     all->status = fail_on_memory();
@@ -282,12 +271,12 @@ static int see_batch(const mm_run_table *table, const mm_run_cell *cell, void *u
   }
   all->batch = array;
   batch *b = &all->batch[all->n++];
-  *b = (batch){ .first = cell[1].integer, .jobs = cell[2].integer };
-  if (strcmp(role, "tuning") == 0 || strcmp(role, "trial") == 0)
-    snprintf(b->stem, sizeof b->stem, "%s-%" PRId64 "-", role, cell[0].integer);
-  char row[MM_RUN_WORD_SIZE];
-  mm_plan_label(all->config, cell[5].data, row, sizeof row);
-  snprintf(b->label, sizeof b->label, "%s-%s", (const char *)cell[4].data, row);
+  *b = (batch){ .first = row->first, .jobs = row->jobs };
+  if (strcmp(row->role, "tuning") == 0 || strcmp(row->role, "trial") == 0)
+    snprintf(b->stem, sizeof b->stem, "%s-%" PRId64 "-", row->role, row->batch);
+  char label[MM_RUN_WORD_SIZE];
+  mm_plan_label(all->config, row->map, label, sizeof label);
+  snprintf(b->label, sizeof b->label, "%s-%s", row->env, label);
   return 0;
 }
 

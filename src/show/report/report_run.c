@@ -49,17 +49,17 @@ typedef struct clock_reader {
   double seconds, started; // of those before; start of the open one, or NaN
 } clock_reader;
 
-static int add_session_time(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int add_session_time(const mm_run_row *any, void *user) {
+  const mm_run_session *row = &any->session;
   clock_reader *c = user;
-  double started = seconds_of(cell[1].data);
-  double ended = cell[2].null ? NAN : seconds_of(cell[2].data);
-  c->started = cell[2].null ? started : NAN;
+  double started = seconds_of(row->started), ended = seconds_of(row->ended);
+  c->started = row->ended ? NAN : started;
   if (ended > started) c->seconds += ended - started;
   return 0;
 }
 
-static int add_timing(const mm_run_timing *row, void *user) {
+static int add_timing(const mm_run_row *any, void *user) {
+  const mm_run_timing *row = &any->timing;
   double own = row->seconds - (isnan(row->seconds_validation) ? 0 : row->seconds_validation);
   if (own > 0) *(double *)user += own;
   return 0;
@@ -68,8 +68,8 @@ static int add_timing(const mm_run_timing *row, void *user) {
 // Damaged rows are left out, of one table as of the other.
 static mm_status read_times(mm_report_run *r) {
   clock_reader c = { .started = NAN };
-  mm_status sessions = mm_run_walk_all(r->run, MM_RUN_SESSION, add_session_time, &c);
-  mm_status timings = mm_run_each_timing(r->run, add_timing, &r->seconds_training);
+  mm_status sessions = mm_run_each(r->run, MM_RUN_SESSION, add_session_time, &c);
+  mm_status timings = mm_run_each(r->run, MM_RUN_TIMING, add_timing, &r->seconds_training);
   double open = (r->summary.owned ? now() : seconds_of(r->summary.last)) - c.started;
   r->seconds = c.seconds + (open > 0 ? open : 0);
   if (!r->has_search) r->seconds_training = r->seconds;
@@ -121,27 +121,26 @@ void mm_report_release_run(mm_report_run *r) {
 // ---------------------------------------------------------------------------------------------
 // Sessions
 
-static int add_session(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  static const char *const shown[] = { "started", "ended",   "outcome", "host", "backend",
-                                       "isa",     "threads", "version", "build" };
+static int add_session(const mm_run_row *any, void *user) {
+  const mm_run_session *row = &any->session;
   cJSON *object = cJSON_CreateObject();
-  for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
-    for (int i = 0; i < table->n; i++) {
-      if (strcmp(table->column[i].name, shown[k]) != 0) continue;
-      if (cell[i].null)
-        cJSON_AddNullToObject(object, shown[k]);
-      else if (table->column[i].kind == MM_RUN_INTEGER)
-        mm_json_add_defined(object, shown[k], (double)cell[i].integer);
-      else
-        cJSON_AddStringToObject(object, shown[k], cell[i].data);
-    }
+  cJSON_AddStringToObject(object, "started", row->started);
+  cJSON_AddItemToObject(object, "ended",
+                        row->ended ? cJSON_CreateString(row->ended) : cJSON_CreateNull());
+  cJSON_AddStringToObject(object, "outcome", row->outcome);
+  cJSON_AddStringToObject(object, "host", row->host);
+  cJSON_AddStringToObject(object, "backend", row->backend);
+  cJSON_AddStringToObject(object, "isa", row->isa);
+  mm_json_add_defined(object, "threads", row->threads);
+  cJSON_AddStringToObject(object, "version", row->version);
+  cJSON_AddStringToObject(object, "build", row->build);
   cJSON_AddItemToArray(user, object);
   return 0;
 }
 
 static cJSON *sessions_json(const mm_report_run *r) {
   cJSON *array = cJSON_CreateArray();
-  mm_run_walk_all(r->run, MM_RUN_SESSION, add_session, array); // damage is noted
+  mm_run_each(r->run, MM_RUN_SESSION, add_session, array); // damage is noted
   return array;
 }
 

@@ -28,7 +28,8 @@ static bool grow_all(mm_report_trainings *all) {
   return result && place && seed;
 }
 
-static int see_training(const mm_run_training *row, void *user) {
+static int see_training(const mm_run_row *any, void *user) {
+  const mm_run_training *row = &any->training;
   reader *r = user;
   mm_report_trainings *all = r->all;
   r->no_memory = !grow_all(all);
@@ -44,20 +45,21 @@ static int see_training(const mm_run_training *row, void *user) {
 }
 
 // Both tables are in the order of the places.
-static int see_point(int64_t job, uint64_t step, double value, void *user) {
+static int see_point(const mm_run_row *any, void *user) {
+  const mm_run_point *row = &any->curve;
   reader *r = user;
   mm_report_trainings *all = r->all;
-  while (r->at < all->n && all->place[r->at] < job)
+  while (r->at < all->n && all->place[r->at] < row->job)
     r->at++;
-  if (r->at == all->n || all->place[r->at] != job) return 0;
+  if (r->at == all->n || all->place[r->at] != row->job) return 0;
   uint64_t *steps = mm_grow(all->step, all->n_point, sizeof *steps);
   if (steps) all->step = steps;
   double *values = mm_grow(all->value, all->n_point, sizeof *values);
   if (values) all->value = values;
   r->no_memory = !steps || !values;
   if (r->no_memory) return 1;
-  all->step[all->n_point] = step;
-  all->value[all->n_point++] = value;
+  all->step[all->n_point] = row->step;
+  all->value[all->n_point++] = row->value;
   all->result[r->at].n_curve++;
   return 0;
 }
@@ -71,7 +73,8 @@ static void place_curves(mm_report_trainings *all) {
   }
 }
 
-static int see_batch(const mm_run_batch *row, void *user) {
+static int see_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   reader *r = user;
   mm_report_batch *array = mm_grow(r->all->batch, r->all->n_batch, sizeof *array);
   r->no_memory = !array;
@@ -95,11 +98,12 @@ static bool make_batch(reader *r) {
   const cJSON *seeds = mm_json_find(config, "seeds");
   if (!env || !map || !cJSON_IsNumber(seeds)) return true;
   double jobs = seeds->valuedouble;
-  mm_run_batch row = { .jobs = jobs >= 1 && jobs < 1e15 ? (int64_t)jobs : (int64_t)r->all->n,
-                       .role = "train",
-                       .env = env,
-                       .map = map,
-                       .settings = "null" };
+  mm_run_row row = { .batch = { .jobs =
+                                    jobs >= 1 && jobs < 1e15 ? (int64_t)jobs : (int64_t)r->all->n,
+                                .role = "train",
+                                .env = env,
+                                .map = map,
+                                .settings = "null" } };
   see_batch(&row, r);
   if (r->no_memory) return false;
   cJSON_Delete(r->all->batch[0].settings);
@@ -129,11 +133,11 @@ mm_status mm_report_read_trainings(mm_run *run, const cJSON *config, mm_report_t
   *out = (mm_report_trainings){ 0 };
   reader r = { .all = out, .config = config };
   if (mm_plan_read_seed(config, "config", &out->resampling) != MM_OK) out->resampling = 0;
-  mm_status status = worse(MM_OK, mm_run_each_training(run, see_training, &r), &r);
+  mm_status status = worse(MM_OK, mm_run_each(run, MM_RUN_TRAINING, see_training, &r), &r);
   if (status == MM_OK || status == MM_ERR_INPUT)
-    status = worse(status, mm_run_each_point(run, see_point, &r), &r);
+    status = worse(status, mm_run_each(run, MM_RUN_CURVE, see_point, &r), &r);
   if (status == MM_OK || status == MM_ERR_INPUT)
-    status = worse(status, mm_run_each_batch(run, see_batch, &r), &r);
+    status = worse(status, mm_run_each(run, MM_RUN_BATCH, see_batch, &r), &r);
   if (status == MM_OK && out->n_batch == 0 && !make_batch(&r))
     status = worse(status, MM_ERR_MEMORY, &r);
   place_curves(out);

@@ -40,7 +40,8 @@ static char *copy_word(const char *word) {
   return copy;
 }
 
-static int take_batch(const mm_run_batch *row, void *user) {
+static int take_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   reader *r = user;
   mm_job_store *s = r->s;
   void *larger = mm_grow(s->found_batch, s->n_found_batch, sizeof *s->found_batch);
@@ -65,7 +66,8 @@ static bool grow(mm_job_store *s) {
   return larger != NULL;
 }
 
-static int take_training(const mm_run_training *row, void *user) {
+static int take_training(const mm_run_row *any, void *user) {
+  const mm_run_training *row = &any->training;
   reader *r = user;
   mm_job_store *s = r->s;
   if (row->status != MM_OK && row->status != MM_ERR_NUMERIC)
@@ -89,7 +91,9 @@ static int take_training(const mm_run_training *row, void *user) {
 }
 
 // Both tables come in the order of the jobs. The size of an entry is that of its curve for now.
-static int take_point(int64_t job, uint64_t step, double value, void *user) {
+static int take_point(const mm_run_row *any, void *user) {
+  const mm_run_point *row = &any->curve;
+  int64_t job = row->job;
   reader *r = user;
   mm_job_store *s = r->s;
   while (r->at < s->n_found && s->found[r->at].job < job)
@@ -97,8 +101,8 @@ static int take_point(int64_t job, uint64_t step, double value, void *user) {
   mm_job_found *f = r->at < s->n_found ? &s->found[r->at] : NULL;
   if (!f || f->job != job || f->result.n_curve >= f->entry.size)
     return spoil(r, "its curve has more points than it says", job);
-  f->result.curve[f->result.n_curve] = value;
-  f->result.curve_step[f->result.n_curve++] = step;
+  f->result.curve[f->result.n_curve] = row->value;
+  f->result.curve_step[f->result.n_curve++] = row->step;
   return 0;
 }
 
@@ -124,7 +128,10 @@ static mm_job_found *insert(mm_job_store *s, size_t at, int64_t job) {
   return &s->found[at];
 }
 
-static int take_kept(int64_t job, const void *bytes, size_t size, void *user) {
+static int take_kept(const mm_run_row *any, void *user) {
+  const mm_run_kept *row = &any->kept;
+  int64_t job = row->job;
+  size_t size = row->state.size;
   reader *r = user;
   mm_job_store *s = r->s;
   while (r->at < s->n_found && s->found[r->at].job < job)
@@ -134,7 +141,7 @@ static int take_kept(int64_t job, const void *bytes, size_t size, void *user) {
   if (!f) return out_of_memory(r, "states");
   f->entry.bytes = mm_alloc(size > 0 ? size : 1);
   if (!f->entry.bytes) return out_of_memory(r, "the state of a training");
-  memcpy(f->entry.bytes, bytes, size);
+  memcpy(f->entry.bytes, row->state.data, size);
   f->entry.size = size;
   return 0;
 }
@@ -143,11 +150,11 @@ static int take_kept(int64_t job, const void *bytes, size_t size, void *user) {
 
 mm_status mm_job_store_load(mm_job_store *s) {
   reader r = { .s = s };
-  MM_TRY(settle(&r, mm_run_each_batch(s->run, take_batch, &r)));
-  MM_TRY(settle(&r, mm_run_each_training(s->run, take_training, &r)));
-  MM_TRY(settle(&r, mm_run_each_point(s->run, take_point, &r)));
+  MM_TRY(settle(&r, mm_run_each(s->run, MM_RUN_BATCH, take_batch, &r)));
+  MM_TRY(settle(&r, mm_run_each(s->run, MM_RUN_TRAINING, take_training, &r)));
+  MM_TRY(settle(&r, mm_run_each(s->run, MM_RUN_CURVE, take_point, &r)));
   MM_TRY(check_curves(&r));
-  return settle(&r, mm_run_each_kept(s->run, take_kept, &r));
+  return settle(&r, mm_run_each(s->run, MM_RUN_KEPT, take_kept, &r));
 }
 
 void mm_job_store_release_found(mm_job_store *s) {

@@ -79,12 +79,12 @@ static bool append(mm_learn_kept *k, const mm_learn_early *e) {
 }
 
 // Rows of another step were left by one who did not know them: they go with the next commit.
-static int take_row(int64_t job, const void *bytes, size_t size, void *user) {
+static int take_row(const mm_run_row *any, void *user) {
+  const mm_run_bytes *state = &any->kept.state;
   mm_learn *l = user;
   mm_learn_early e;
-  (void)job;
   l->early.in_database = true;
-  if (read_early(bytes, size, &e) != MM_OK ||
+  if (read_early(state->data, state->size, &e) != MM_OK ||
       (e.generation != l->view.generation && e.generation != l->view.generation + 1))
     return 0;
   (void)append(&l->early, &e);
@@ -92,7 +92,7 @@ static int take_row(int64_t job, const void *bytes, size_t size, void *user) {
 }
 
 mm_status mm_learn_kept_load(mm_learn *l) {
-  return mm_run_each_kept(l->run, take_row, l);
+  return mm_run_each(l->run, MM_RUN_KEPT, take_row, l);
 }
 
 mm_status mm_learn_kept_forget(mm_learn *l) {

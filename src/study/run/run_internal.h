@@ -21,12 +21,12 @@ typedef struct mm_run_identity {
   bool known;
 } mm_run_identity;
 
-// The session row of this process; all of it is written again when the session ends.
+// The session of this process; all of its row is written again when the session ends.
 typedef struct mm_run_self {
   int64_t number; // 0: none yet
   char started[32];
   char host[MM_RUN_WORD_SIZE], backend[MM_RUN_WORD_SIZE], isa[MM_RUN_WORD_SIZE];
-  int64_t threads;
+  int threads;
 } mm_run_self;
 
 struct mm_run {
@@ -46,8 +46,8 @@ struct mm_run {
 
   int64_t rows[MM_RUN_TABLES]; // as the last commit left them
   bool transaction;
-  int64_t added[MM_RUN_TABLES];            // in this transaction
-  mm_run_cell pending[MM_RUN_COLUMNS_MAX]; // row of `generation`, written by the commit
+  int64_t added[MM_RUN_TABLES]; // in this transaction
+  mm_run_generation pending;    // written by the commit
   bool has_pending;
   int64_t jobs, job_generation; // put in this transaction
   int64_t last;                 // greatest generation committed, -1 for none
@@ -107,19 +107,13 @@ mm_status mm_run_format_argv(char **out);
 // ---------------------------------------------------------------------------------------------
 // Rows (run_rows.c)
 
-// Writes one row; its checksum is added.
-mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell);
-mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell);
-
-// The same, in a transaction of its own outside one.
-mm_status mm_run_put_alone(mm_run *run, mm_run_table_id id, bool replace, const mm_run_cell *cell);
+// Writes the struct of a row, as a new one or in the place of another; its checksum is added.
+mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const void *row);
+mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const void *row);
 
 // What is read in between is of one time: within the caller's transaction, or an own one.
 mm_status mm_run_begin_reading(mm_run *run, bool *own);
 void mm_run_end_reading(mm_run *run, bool own);
-
-// Copies a blob to run->state; false without memory.
-bool mm_run_hold(mm_run *run, const mm_run_cell *cell);
 
 // Whether a run is whole (run_verify.c): as mm_run_verify, but rows of `state` and `job` are only
 // counted. They are most of a file, and checked when they are read.

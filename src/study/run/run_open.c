@@ -198,20 +198,6 @@ typedef struct heading {
   bool no_memory;
 } heading;
 
-static int take_meta(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  heading *h = user;
-  char **target = NULL;
-  if (strcmp(cell[0].data, "command") == 0) target = &h->run->command;
-  if (strcmp(cell[0].data, "config") == 0) target = &h->run->config;
-  if (strcmp(cell[0].data, MM_RUN_COMMAND_LINE) == 0) target = &h->run->command_line;
-  if (!target) return 0;
-  *target = mm_alloc(cell[1].size + 1);
-  h->no_memory = !*target;
-  if (*target) memcpy(*target, cell[1].data, cell[1].size + 1);
-  return h->no_memory;
-}
-
 static mm_status copy_text(const char *text, char **out) {
   if (*out) return MM_OK;
   size_t size = strlen(text) + 1;
@@ -221,9 +207,20 @@ static mm_status copy_text(const char *text, char **out) {
   return MM_OK;
 }
 
+static int on_meta(const mm_run_row *any, void *user) {
+  const mm_run_meta *row = &any->meta;
+  heading *h = user;
+  char **target = NULL;
+  if (strcmp(row->key, "command") == 0) target = &h->run->command;
+  if (strcmp(row->key, "config") == 0) target = &h->run->config;
+  if (strcmp(row->key, MM_RUN_COMMAND_LINE) == 0) target = &h->run->command_line;
+  h->no_memory = target && copy_text(row->value, target) != MM_OK;
+  return h->no_memory;
+}
+
 static mm_status read_heading(mm_run *run) {
   heading h = { .run = run };
-  mm_status status = mm_run_walk(run, MM_RUN_META, 0, 0, take_meta, &h);
+  mm_status status = mm_run_each(run, MM_RUN_META, on_meta, &h);
   if (h.no_memory) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", run->file);
   if (status == MM_OK && (!run->command || !run->config)) {
     mm_run_note_damage(run, "the command or the configuration is missing");
@@ -279,8 +276,7 @@ static mm_status put_command_line(mm_run *run) {
   char *line;
   MM_TRY(mm_run_format_argv(&line));
   if (!line) return MM_OK;
-  const mm_run_cell cell[] = { mm_run_text(MM_RUN_COMMAND_LINE), mm_run_text(line) };
-  mm_status status = mm_run_put_row(run, MM_RUN_META, cell);
+  mm_status status = mm_run_put_row(run, MM_RUN_META, &(mm_run_meta){ MM_RUN_COMMAND_LINE, line });
   mm_free(line);
   return status;
 }
@@ -293,10 +289,8 @@ static mm_status fill(mm_run *run, const char *command, const char *config) {
   snprintf(sql, sizeof sql, "PRAGMA application_id=%d", MM_RUN_APPLICATION);
   MM_TRY(mm_run_exec(run, sql));
   MM_TRY(mm_run_make_tables(run, 0));
-  mm_run_cell rows[][2] = { { mm_run_text("command"), mm_run_text(command) },
-                            { mm_run_text("config"), mm_run_text(config) } };
-  for (int i = 0; i < 2; i++)
-    MM_TRY(mm_run_put_row(run, MM_RUN_META, rows[i]));
+  MM_TRY(mm_run_put_row(run, MM_RUN_META, &(mm_run_meta){ "command", command }));
+  MM_TRY(mm_run_put_row(run, MM_RUN_META, &(mm_run_meta){ "config", config }));
   MM_TRY(put_command_line(run));
   return mm_run_exec(run, "COMMIT");
 }

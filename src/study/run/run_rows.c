@@ -40,8 +40,10 @@ static int bind_cell(sqlite3_stmt *s, int i, mm_run_kind kind, const mm_run_cell
 }
 
 static mm_status write_row(mm_run *run, const mm_run_table *table, sqlite3_stmt *s,
-                           const mm_run_cell *cell) {
+                           const void *row) {
+  mm_run_cell cell[MM_RUN_COLUMNS_MAX];
   int code = SQLITE_OK;
+  mm_run_cells_of(table, row, cell);
   for (int i = 0; i < table->n; i++) {
     const char *fault = mm_run_cell_fault(&table->column[i], &cell[i]);
     if (fault)
@@ -60,23 +62,23 @@ static mm_status write_row(mm_run *run, const mm_run_table *table, sqlite3_stmt 
 }
 
 static mm_status write_prepared(mm_run *run, mm_run_table_id id, bool replace, sqlite3_stmt **s,
-                                const mm_run_cell *cell) {
+                                const void *row) {
   char sql[MM_RUN_SQL_SIZE];
   if (!*s) {
     mm_run_sql_insert(&mm_run_tables[id], replace, sql);
     MM_TRY(mm_run_prepare(run, sql, s));
   }
-  return write_row(run, &mm_run_tables[id], *s, cell);
+  return write_row(run, &mm_run_tables[id], *s, row);
 }
 
-mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell) {
-  MM_TRY(write_prepared(run, id, false, &run->insert[id], cell));
+mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const void *row) {
+  MM_TRY(write_prepared(run, id, false, &run->insert[id], row));
   run->added[id]++;
   return MM_OK;
 }
 
-mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell) {
-  return write_prepared(run, id, true, &run->replace[id], cell);
+mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const void *row) {
+  return write_prepared(run, id, true, &run->replace[id], row);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -98,7 +100,7 @@ typedef struct walk {
   mm_run *run;
   const mm_run_table *table;
   sqlite3_stmt *statement;
-  mm_run_see_row *see;
+  mm_run_see *see;
   void *user;
   // the last row met
   mm_run_cell last[MM_RUN_COLUMNS_MAX];
@@ -179,7 +181,9 @@ static int take_row(walk *w) {
     mm_run_note_damage(w->run, "a row of table '%s' has %s", t->name, fault);
     return ++w->damaged > DAMAGED_MAX ? SQLITE_CORRUPT : SQLITE_OK;
   }
-  w->stopped = w->see && w->see(t, cell, w->user) != 0;
+  mm_run_row row = { 0 };
+  mm_run_row_of(t, cell, &row);
+  w->stopped = w->see(&row, w->user) != 0;
   return SQLITE_OK;
 }
 
@@ -218,8 +222,8 @@ static int pass_holes(walk *w, int64_t from, int64_t to, int code) {
   return code;
 }
 
-mm_status mm_run_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
-                      mm_run_see_row *see, void *user) {
+mm_status mm_run_each_from(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
+                           mm_run_see *see, void *user) {
   walk w = { .run = run, .table = &mm_run_tables[id], .see = see, .user = user };
   char sql[MM_RUN_SQL_SIZE];
   if ((int)id >= run->tables) return MM_OK; // an older file without any
@@ -242,6 +246,6 @@ mm_status mm_run_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
   return status;
 }
 
-mm_status mm_run_walk_all(mm_run *run, mm_run_table_id id, mm_run_see_row *see, void *user) {
-  return mm_run_walk(run, id, INT64_MIN, INT64_MAX, see, user);
+mm_status mm_run_each(mm_run *run, mm_run_table_id id, mm_run_see *see, void *user) {
+  return mm_run_each_from(run, id, INT64_MIN, INT64_MAX, see, user);
 }

@@ -27,7 +27,8 @@ static int64_t generations_of(const cJSON *config) {
   return sum;
 }
 
-static int add_batch(const mm_run_batch *row, void *user) {
+static int add_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   int64_t *sum = user;
   *sum = row->jobs > INT64_MAX - *sum ? INT64_MAX : *sum + row->jobs;
   return 0;
@@ -44,7 +45,7 @@ mm_status mm_run_planned(mm_run *run, mm_run_plan *out) {
     cJSON_Delete(config);
   }
   int64_t announced = 0;
-  mm_status status = mm_run_each_batch(run, add_batch, &announced);
+  mm_status status = mm_run_each(run, MM_RUN_BATCH, add_batch, &announced);
   if (announced > 0) out->trainings = announced;
   out->open_ended = strcmp(mm_run_command(run), "train") != 0;
   return status;

@@ -2,61 +2,58 @@
 
 #define _POSIX_C_SOURCE 200809L
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "study/run/run_internal.h"
 
 // Numbers of a file may be anything; their sum ends at the greatest.
-static uint64_t add(uint64_t sum, int64_t value) {
-  return sum > UINT64_MAX - (uint64_t)value ? UINT64_MAX : sum + (uint64_t)value;
+static uint64_t add(uint64_t sum, uint64_t value) {
+  return sum > UINT64_MAX - value ? UINT64_MAX : sum + value;
 }
 
-static int add_generation(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int add_generation(const mm_run_row *any, void *user) {
+  const mm_run_generation *row = &any->generation;
   mm_run_summary *s = user;
-  s->generations += cell[0].integer > 0; // row 0 is the start
-  s->evaluations = add(s->evaluations, cell[8].integer);
-  s->env_steps = add(s->env_steps, cell[7].integer);
+  s->generations += row->generation > 0; // row 0 is the start
+  s->evaluations = add(s->evaluations, (uint64_t)row->jobs);
+  s->env_steps = add(s->env_steps, row->env_steps);
   return 0;
 }
 
 // Times are texts of one form, so that their order is that of the letters.
-static void note_time(mm_run_summary *s, const mm_run_cell *time) {
-  if (!time->null && strcmp(time->data, s->last) > 0)
-    snprintf(s->last, sizeof s->last, "%s", (const char *)time->data);
+static void note_time(mm_run_summary *s, const char *time) {
+  if (time && strcmp(time, s->last) > 0) snprintf(s->last, sizeof s->last, "%s", time);
 }
 
-static int add_timing(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int add_timing(const mm_run_row *any, void *user) {
+  const mm_run_timing *row = &any->timing;
   mm_run_summary *s = user;
-  if (!cell[3].null) s->seconds += cell[3].real;
-  note_time(s, &cell[2]);
+  if (!isnan(row->seconds)) s->seconds += row->seconds;
+  note_time(s, row->finished);
   return 0;
 }
 
-static int add_session(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int add_session(const mm_run_row *any, void *user) {
+  const mm_run_session *row = &any->session;
   mm_run_summary *s = user;
-  if (s->started[0] == '\0')
-    snprintf(s->started, sizeof s->started, "%s", (const char *)cell[1].data);
-  note_time(s, &cell[1]);
-  note_time(s, &cell[2]);
-  snprintf(s->outcome, sizeof s->outcome, "%s", (const char *)cell[3].data);
+  if (s->started[0] == '\0') snprintf(s->started, sizeof s->started, "%s", row->started);
+  note_time(s, row->started);
+  note_time(s, row->ended);
+  snprintf(s->outcome, sizeof s->outcome, "%s", row->outcome);
   return 0;
 }
 
-static int add_training(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int add_training(const mm_run_row *row, void *user) {
   mm_run_summary *s = user;
   s->trainings++;
-  s->env_steps = add(s->env_steps, cell[6].integer);
+  s->env_steps = add(s->env_steps, row->training.env_steps);
   return 0;
 }
 
-static int add_kept(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  (void)cell;
+static int add_kept(const mm_run_row *row, void *user) {
+  (void)row;
   ((mm_run_summary *)user)->kept++;
   return 0;
 }
@@ -69,7 +66,7 @@ static mm_status worse(mm_status first, mm_status second) {
 mm_status mm_run_summarise(mm_run *run, mm_run_summary *out) {
   static const struct {
     mm_run_table_id id;
-    mm_run_see_row *see;
+    mm_run_see *see;
   } parts[] = {
     { MM_RUN_GENERATION, add_generation },
     { MM_RUN_TIMING, add_timing },
@@ -82,7 +79,7 @@ mm_status mm_run_summarise(mm_run *run, mm_run_summary *out) {
   mm_status status = mm_run_begin_reading(run, &own);
   const size_t n = sizeof parts / sizeof *parts;
   for (size_t i = 0; i < n && (status == MM_OK || status == MM_ERR_INPUT); i++)
-    status = worse(status, mm_run_walk_all(run, parts[i].id, parts[i].see, out));
+    status = worse(status, mm_run_each(run, parts[i].id, parts[i].see, out));
   mm_run_end_reading(run, own);
   return status;
 }

@@ -70,14 +70,13 @@ mm_status mm_run_put_counts(mm_run *run) {
                          mm_run_tables[i].name, run->rows[i] + run->added[i]);
   }
   snprintf(text + used, sizeof text - used, "}");
-  const mm_run_cell cell[] = { mm_run_text("rows"), mm_run_text(text) };
-  return any ? mm_run_replace_row(run, MM_RUN_META, cell) : MM_OK;
+  return any ? mm_run_replace_row(run, MM_RUN_META, &(mm_run_meta){ "rows", text }) : MM_OK;
 }
 
-static int see_meta(audit *a, const mm_run_cell *cell) {
+static int see_meta(audit *a, const mm_run_row *row) {
   cJSON *root;
-  if (strcmp(cell[0].data, "rows") != 0) return 0;
-  mm_status status = mm_json_parse(cell[1].data, cell[1].size, "rows", &root);
+  if (strcmp(row->meta.key, "rows") != 0) return 0;
+  mm_status status = mm_json_parse(row->meta.value, strlen(row->meta.value), "rows", &root);
   a->no_memory = status == MM_ERR_MEMORY;
   if (status != MM_OK) return a->no_memory ? 1 : DAMAGED(a, "the counts of rows cannot be read");
   for (int i = 0; i < MM_RUN_TABLES; i++) {
@@ -99,23 +98,23 @@ static void check_counts(audit *a) {
 // ---------------------------------------------------------------------------------------------
 // A search
 
-static int see_generation(audit *a, const mm_run_cell *cell) {
-  if (cell[0].integer != (int64_t)a->n_generation)
+static int see_generation(audit *a, const mm_run_row *row) {
+  if (row->generation.generation != (int64_t)a->n_generation)
     return DAMAGED(a, "generation %zu is missing", a->n_generation);
   int64_t *larger = mm_grow(a->jobs, a->n_generation, sizeof *larger);
   a->no_memory = !larger;
   if (!larger) return 1;
   a->jobs = larger;
-  a->jobs[a->n_generation++] = cell[8].integer;
+  a->jobs[a->n_generation++] = row->generation.jobs;
   return 0;
 }
 
-static int see_state(audit *a, const mm_run_cell *cell) {
-  return cell[0].integer != a->rows[MM_RUN_STATE]; // what is missing is said at the end
+static int see_state(audit *a, const mm_run_row *row) {
+  return row->state.generation != a->rows[MM_RUN_STATE]; // what is missing is said at the end
 }
 
-static int see_job(audit *a, const mm_run_cell *cell) {
-  uint64_t g = (uint64_t)cell[0].integer;
+static int see_job(audit *a, const mm_run_row *row) {
+  uint64_t g = (uint64_t)row->job.generation;
   if (g >= a->n_generation || a->jobs[g] == 0)
     return DAMAGED(a, "generation %" PRIu64 " has more jobs than it says", g);
   a->jobs[g]--;
@@ -123,11 +122,11 @@ static int see_job(audit *a, const mm_run_cell *cell) {
 }
 
 // Generation 0 is the start, which takes no time.
-static int see_timing(audit *a, const mm_run_cell *cell) {
+static int see_timing(audit *a, const mm_run_row *row) {
   bool first = a->rows[MM_RUN_TIMING] == 0;
-  if (!first && cell[0].integer != a->timed + 1)
+  if (!first && row->timing.generation != a->timed + 1)
     return DAMAGED(a, "the timing of generation %" PRId64 " is missing", a->timed + 1);
-  a->timed = cell[0].integer;
+  a->timed = row->timing.generation;
   return 0;
 }
 
@@ -142,17 +141,18 @@ static int end_score(audit *a) {
   return 0;
 }
 
-static int see_score(audit *a, const mm_run_cell *cell) {
+static int see_score(audit *a, const mm_run_row *any) {
+  const mm_run_score *row = &any->score;
   group *s = &a->score;
-  bool same = a->rows[MM_RUN_SCORE] > 0 && s->generation == cell[0].integer &&
-              s->phase == cell[1].integer && strcmp(s->map, cell[2].data) == 0;
+  bool same = a->rows[MM_RUN_SCORE] > 0 && s->generation == row->generation &&
+              s->phase == row->phase && strcmp(s->map, row->map) == 0;
   if (!same && end_score(a) != 0) return 1;
-  if (!same && s->phase != cell[1].integer) s->size = 0;
+  if (!same && s->phase != row->phase) s->size = 0;
   int64_t task = same ? s->task + 1 : 0;
-  s->generation = cell[0].integer;
-  s->phase = cell[1].integer;
-  s->task = cell[3].integer;
-  snprintf(s->map, sizeof s->map, "%s", (const char *)cell[2].data);
+  s->generation = row->generation;
+  s->phase = row->phase;
+  s->task = row->task;
+  snprintf(s->map, sizeof s->map, "%s", row->map);
   if (s->task == task) return 0;
   return DAMAGED(a, "scores of '%s' after generation %" PRId64 " are missing", s->map,
                  s->generation);
@@ -173,25 +173,26 @@ static void check_search(audit *a) {
 }
 
 // Numbered from 1.
-static int see_session(audit *a, const mm_run_cell *cell) {
+static int see_session(audit *a, const mm_run_row *row) {
   int64_t next = a->rows[MM_RUN_SESSION] + 1;
-  return cell[0].integer == next ? 0 : DAMAGED(a, "session %" PRId64 " is missing", next);
+  return row->session.session == next ? 0 : DAMAGED(a, "session %" PRId64 " is missing", next);
 }
 
 // ---------------------------------------------------------------------------------------------
 // Trainings
 
 // Batches follow each other without gaps, in numbers and in places.
-static int see_batch(audit *a, const mm_run_cell *cell) {
-  int64_t next = a->rows[MM_RUN_BATCH], jobs = cell[2].integer;
-  if (cell[0].integer != next || cell[1].integer != a->places || jobs > INT64_MAX - a->places)
+static int see_batch(audit *a, const mm_run_row *any) {
+  const mm_run_batch *row = &any->batch;
+  int64_t next = a->rows[MM_RUN_BATCH];
+  if (row->batch != next || row->first != a->places || row->jobs > INT64_MAX - a->places)
     return DAMAGED(a, "batch %" PRId64 " is missing or has other places", next);
-  a->places += jobs;
+  a->places += row->jobs;
   return 0;
 }
 
-static int see_training(audit *a, const mm_run_cell *cell) {
-  int64_t job = cell[0].integer, points = cell[7].integer;
+static int see_training(audit *a, const mm_run_row *row) {
+  int64_t job = row->training.job, points = row->training.points;
   if (a->rows[MM_RUN_BATCH] > 0 && job >= a->places)
     return DAMAGED(a, "the batch of training %" PRId64 " is missing", job);
   expected *larger = mm_grow(a->training, a->n_training, sizeof *larger);
@@ -210,11 +211,11 @@ static expected *training_of(audit *a, int64_t job) {
   return e && e->job == job ? e : NULL;
 }
 
-static int see_point(audit *a, const mm_run_cell *cell) {
-  expected *e = training_of(a, cell[0].integer);
+static int see_point(audit *a, const mm_run_row *row) {
+  expected *e = training_of(a, row->curve.job);
   if (!e || e->left == 0)
     return DAMAGED(a, "the curve of training %" PRId64 " has more points than it says",
-                   cell[0].integer);
+                   row->curve.job);
   e->left--;
   return 0;
 }
@@ -235,13 +236,13 @@ static int end_measure(audit *a) {
   return DAMAGED(a, "'%s' of training %" PRId64 " lacks some of its points", m->name, m->job);
 }
 
-static int see_measure(audit *a, const mm_run_cell *cell) {
+static int see_measure(audit *a, const mm_run_row *row) {
   measured *m = &a->measure;
-  int64_t job = cell[0].integer;
-  if (!m->training || m->job != job || strcmp(m->name, cell[1].data) != 0) {
+  int64_t job = row->measure.job;
+  if (!m->training || m->job != job || strcmp(m->name, row->measure.name) != 0) {
     if (end_measure(a) != 0) return 1;
     *m = (measured){ .job = job, .training = training_of(a, job) };
-    snprintf(m->name, sizeof m->name, "%s", (const char *)cell[1].data);
+    snprintf(m->name, sizeof m->name, "%s", row->measure.name);
   }
   m->n++;
   return m->training ? 0 : DAMAGED(a, "training %" PRId64 ", which has measures, is missing", job);
@@ -250,7 +251,7 @@ static int see_measure(audit *a, const mm_run_cell *cell) {
 // ---------------------------------------------------------------------------------------------
 // All tables
 
-typedef int see_row(audit *a, const mm_run_cell *cell);
+typedef int see_row(audit *a, const mm_run_row *row);
 
 typedef struct visitor {
   audit *a;
@@ -258,10 +259,9 @@ typedef struct visitor {
   see_row *see;
 } visitor;
 
-static int visit(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int visit(const mm_run_row *row, void *user) {
   const visitor *v = user;
-  if (v->see && v->see(v->a, cell) != 0) return 1;
+  if (v->see && v->see(v->a, row) != 0) return 1;
   v->a->rows[v->id]++;
   return 0;
 }
@@ -275,8 +275,9 @@ static mm_status count_keys(const visitor *v) {
   snprintf(sql, sizeof sql, "SELECT generation FROM %s ORDER BY 1", mm_run_tables[v->id].name);
   MM_TRY(mm_run_prepare(run, sql, &s));
   while (!stop && (code = mm_run_step(run, s)) == SQLITE_ROW) {
-    const mm_run_cell key = mm_run_integer(sqlite3_column_int64(s, 0));
-    stop = visit(NULL, &key, (void *)v);
+    // both tables begin with that column
+    const mm_run_row row = { .job = { .generation = sqlite3_column_int64(s, 0) } };
+    stop = visit(&row, (void *)v);
   }
   mm_status status = stop || code == SQLITE_DONE ? MM_OK : mm_run_fail(run, code);
   sqlite3_finalize(s);
@@ -286,7 +287,7 @@ static mm_status count_keys(const visitor *v) {
 static mm_status visit_table(const visitor *v) {
   bool large = v->id == MM_RUN_STATE || v->id == MM_RUN_JOB;
   if (large && !v->a->every_row) return count_keys(v);
-  return mm_run_walk_all(v->a->run, v->id, visit, (void *)v);
+  return mm_run_each(v->a->run, v->id, visit, (void *)v);
 }
 
 static mm_status check_rows(audit *a) {

@@ -140,7 +140,8 @@ static mm_status grow_rows(mm_tune *t, size_t n) {
 }
 
 // Rows come in the order of their places, which are given out in order: no run has gaps this wide.
-static int take_training(const mm_run_training *row, void *user) {
+static int take_training(const mm_run_row *any, void *user) {
+  const mm_run_training *row = &any->training;
   mm_tune *t = user;
   if (row->job > (int64_t)t->n_row + 100000) return 1;
   size_t place = (size_t)row->job;
@@ -156,7 +157,7 @@ static int take_training(const mm_run_training *row, void *user) {
 static mm_status read_run(mm_tune *t, mm_run *run) {
   MM_TRY(read_plan(t, run));
   t->reading = true;
-  MM_TRY(mm_run_each_training(run, take_training, t));
+  MM_TRY(mm_run_each(run, MM_RUN_TRAINING, take_training, t));
   mm_status status = mm_tune_search_all(t);
   t->complete = status == MM_OK;
   return status == MM_ERR_INTERRUPTED ? MM_OK : status;
