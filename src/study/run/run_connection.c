@@ -303,10 +303,14 @@ static void close_file(mm_run *run) {
   run->db = NULL;
 }
 
+void mm_run_beside(const mm_run *run, const char *ending, char out[MM_RUN_BESIDE_SIZE]) {
+  snprintf(out, MM_RUN_BESIDE_SIZE, "%s%s", run->real, ending);
+}
+
 static off_t size_beside(const mm_run *run, const char *ending) {
-  char path[MM_RUN_PATH_SIZE + 16];
+  char path[MM_RUN_BESIDE_SIZE];
   struct stat about;
-  snprintf(path, sizeof path, "%s%s", run->real, ending);
+  mm_run_beside(run, ending, path);
   return stat(path, &about) == 0 ? about.st_size : 0;
 }
 
@@ -369,8 +373,10 @@ static mm_status connect_reader(mm_run *run) {
   return attempt(run, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &obstructed);
 }
 
-static mm_run_identity identity_of(const char *path) {
+static mm_run_identity identity_of(const mm_run *run, const char *ending) {
+  char path[MM_RUN_BESIDE_SIZE];
   struct stat about;
+  mm_run_beside(run, ending, path);
   if (stat(path, &about) != 0) return (mm_run_identity){ .known = false };
   return (mm_run_identity){ about.st_dev, about.st_ino, true };
 }
@@ -379,12 +385,7 @@ static bool same_file(mm_run_identity a, mm_run_identity b) {
   return a.known && b.known && a.device == b.device && a.inode == b.inode;
 }
 
-static void wal_path(const mm_run *run, char out[MM_RUN_PATH_SIZE + 8]) {
-  snprintf(out, MM_RUN_PATH_SIZE + 8, "%s-wal", run->real);
-}
-
 static mm_status connect_writer(mm_run *run) {
-  char wal[MM_RUN_PATH_SIZE + 8];
   bool done;
   MM_TRY(open_file(run, run->real, SQLITE_OPEN_READWRITE));
   MM_TRY(check_format(run));
@@ -397,9 +398,8 @@ static mm_status connect_writer(mm_run *run) {
   // the log comes into being with the first look at the database
   MM_TRY(bring_up(run));
   MM_TRY(check_format(run));
-  wal_path(run, wal);
-  run->database = identity_of(run->real);
-  run->wal = identity_of(wal);
+  run->database = identity_of(run, "");
+  run->wal = identity_of(run, "-wal");
   return MM_OK;
 }
 
@@ -421,14 +421,12 @@ mm_status mm_run_connect(mm_run *run) {
 }
 
 mm_status mm_run_check_place(mm_run *run) {
-  char wal[MM_RUN_PATH_SIZE + 8];
-  wal_path(run, wal);
-  if (!same_file(run->database, identity_of(run->real)))
+  if (!same_file(run->database, identity_of(run, "")))
     return MM_FAIL(MM_ERR_IO,
                    "'%s' was removed, moved or replaced while it was in use; nothing more can be "
                    "stored: if it was moved, resume it from its new place",
                    run->file);
-  if (!same_file(run->wal, identity_of(wal)))
+  if (!same_file(run->wal, identity_of(run, "-wal")))
     return MM_FAIL(MM_ERR_IO,
                    "'%s-wal' was removed or replaced while it was in use; closing saves all "
                    "complete generations to '%s': resume",
@@ -445,7 +443,7 @@ static void settle(mm_run *run) {
   bool done = false;
   snprintf(before, sizeof before, "%s", mm_last_error()); // what happened before says more
   sqlite3_busy_timeout(run->db, 500);
-  if (same_file(run->database, identity_of(run->real)))
+  if (same_file(run->database, identity_of(run, "")))
     answers(run, "PRAGMA journal_mode=DELETE", "delete", &done);
   if (!done) mm_run_exec(run, "PRAGMA wal_checkpoint(TRUNCATE)");
   if (before[0] != '\0') (void)MM_FAIL(MM_OK, "%s", before);

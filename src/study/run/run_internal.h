@@ -84,6 +84,10 @@ mm_status mm_run_fail(const mm_run *run, int code);
 bool mm_run_is_damage(int code);
 mm_status mm_run_fail_damaged(const mm_run *run, const char *what);
 
+// The name of a file beside the database: run->real with that ending.
+enum { MM_RUN_BESIDE_SIZE = MM_RUN_PATH_SIZE + 16 };
+void mm_run_beside(const mm_run *run, const char *ending, char out[MM_RUN_BESIDE_SIZE]);
+
 // Fails when the files are no longer the ones that were opened.
 mm_status mm_run_check_place(mm_run *run);
 

@@ -171,15 +171,10 @@ static mm_status name_files(mm_run *run, const char *path) {
   return fail_on("open the run", run->file, errno);
 }
 
-// A name beside the database.
-static void name_beside(const mm_run *run, const char *ending, char out[MM_RUN_PATH_SIZE + 16]) {
-  snprintf(out, MM_RUN_PATH_SIZE + 16, "%s%s", run->real, ending);
-}
-
 static void remove_beside(const mm_run *run, const char *const *endings) {
-  char path[MM_RUN_PATH_SIZE + 16];
+  char path[MM_RUN_BESIDE_SIZE];
   for (; *endings; endings++) {
-    name_beside(run, *endings, path);
+    mm_run_beside(run, *endings, path);
     unlink(path);
   }
 }
@@ -318,7 +313,7 @@ static mm_status publish(const mm_run *run, const char *path) {
 static mm_status create_named(mm_run *run, const char *command, const char *config) {
   static const char *const log[] = { "-wal", "-shm", "-journal", NULL };
   static const char *const all[] = { "-wal", "-shm", "-journal", "", NULL };
-  char path[MM_RUN_PATH_SIZE + 16];
+  char path[MM_RUN_BESIDE_SIZE];
   struct stat about;
   MM_TRY(mm_run_lock(run->real, run->file, &run->lock));
   if (lstat(run->real, &about) == 0)
@@ -326,7 +321,7 @@ static mm_status create_named(mm_run *run, const char *command, const char *conf
                    "there is a run in '%s' already: resume it, or choose another folder",
                    run->folder);
   if (strlen(run->real) > MM_RUN_SQLITE_PATH) return fail_long(run->file);
-  name_beside(run, ".new", path);
+  mm_run_beside(run, ".new", path);
   remove_building(run);
   remove_beside(run, log); // of a database that is gone: SQLite would take them for the new one's
   mm_status status = build(run, path, command, config);

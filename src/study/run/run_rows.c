@@ -25,14 +25,12 @@ void mm_run_now(char out[32]) {
 
 static int bind_cell(sqlite3_stmt *s, int i, mm_run_kind kind, const mm_run_cell *cell) {
   if (cell->null) return sqlite3_bind_null(s, i);
-  switch (kind) {
-  case MM_RUN_INTEGER:
-  case MM_RUN_UNSIGNED:
+  switch (mm_run_storages[kind].type) {
+  case SQLITE_INTEGER:
     return sqlite3_bind_int64(s, i, cell->integer);
-  case MM_RUN_REAL:
+  case SQLITE_FLOAT:
     return sqlite3_bind_double(s, i, cell->real);
-  case MM_RUN_BLOB:
-    if (cell->size == 0) return sqlite3_bind_zeroblob(s, i, 0); // a null pointer would be NULL
+  case SQLITE_BLOB:
     return sqlite3_bind_blob64(s, i, cell->data, cell->size, SQLITE_STATIC);
   default:
     return sqlite3_bind_text64(s, i, cell->data, cell->size, SQLITE_STATIC, SQLITE_UTF8);
@@ -111,26 +109,12 @@ typedef struct walk {
   bool stopped, no_memory;
 } walk;
 
-static int type_of(mm_run_kind kind) {
-  switch (kind) {
-  case MM_RUN_REAL:
-    return SQLITE_FLOAT;
-  case MM_RUN_WORD:
-  case MM_RUN_TEXT:
-    return SQLITE_TEXT;
-  case MM_RUN_BLOB:
-    return SQLITE_BLOB;
-  default:
-    return SQLITE_INTEGER;
-  }
-}
-
 static const char *take_cell(walk *w, int i, mm_run_cell *out) {
   sqlite3_stmt *s = w->statement;
   const mm_run_column *column = &w->table->column[i];
   int type = sqlite3_column_type(s, i);
   *out = (mm_run_cell){ .null = type == SQLITE_NULL };
-  if (!out->null && type != type_of(column->kind)) return "a value of the wrong type";
+  if (!out->null && type != mm_run_storages[column->kind].type) return "a value of the wrong type";
   if (type == SQLITE_INTEGER) out->integer = sqlite3_column_int64(s, i);
   if (type == SQLITE_FLOAT) out->real = sqlite3_column_double(s, i);
   if (type == SQLITE_TEXT || type == SQLITE_BLOB) {

@@ -3,6 +3,7 @@
 #include "study/run/run_table.h"
 
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,15 @@ _Static_assert(MM_OK == 0 && MM_ERR_INPUT == 1 && MM_ERR_MEMORY == 2 && MM_ERR_I
 #define ONE(name, meaning) +1
 enum { STATUS_MAX = MM_STATUS_LIST(ONE) - 1 };
 #undef ONE
+
+const mm_run_storage mm_run_storages[] = {
+  [MM_RUN_INTEGER] = { "INTEGER", SQLITE_INTEGER, 'i' },
+  [MM_RUN_UNSIGNED] = { "INTEGER", SQLITE_INTEGER, 'i' },
+  [MM_RUN_REAL] = { "REAL", SQLITE_FLOAT, 'r' },
+  [MM_RUN_WORD] = { "TEXT", SQLITE_TEXT, 't' },
+  [MM_RUN_TEXT] = { "TEXT", SQLITE_TEXT, 't' },
+  [MM_RUN_BLOB] = { "BLOB", SQLITE_BLOB, 'b' },
+};
 
 // A column takes its name, place and kind from a field of ROW, the struct of the table in hand.
 #define FIELD(field) (((ROW *)0)->field)
@@ -252,19 +262,13 @@ static uint32_t crc_number(uint32_t crc, unsigned char mark, uint64_t value) {
 }
 
 static uint32_t crc_cell(uint32_t crc, mm_run_kind kind, const mm_run_cell *cell) {
-  uint64_t bits = (uint64_t)cell->integer;
+  const mm_run_storage *storage = &mm_run_storages[kind];
+  bool sized = storage->type == SQLITE_TEXT || storage->type == SQLITE_BLOB;
+  uint64_t bits = sized ? cell->size : (uint64_t)cell->integer;
   if (cell->null) return crc_add(crc, "0", 1);
-  switch (kind) {
-  case MM_RUN_INTEGER:
-  case MM_RUN_UNSIGNED:
-    return crc_number(crc, 'i', bits);
-  case MM_RUN_REAL:
-    memcpy(&bits, &cell->real, sizeof bits);
-    return crc_number(crc, 'r', bits);
-  default:
-    crc = crc_number(crc, kind == MM_RUN_BLOB ? 'b' : 't', cell->size);
-    return crc_add(crc, cell->data, cell->size);
-  }
+  if (storage->type == SQLITE_FLOAT) memcpy(&bits, &cell->real, sizeof bits);
+  crc = crc_number(crc, storage->mark, bits);
+  return sized ? crc_add(crc, cell->data, cell->size) : crc;
 }
 
 uint32_t mm_run_crc(const mm_run_table *table, const mm_run_cell *cell) {
@@ -287,20 +291,6 @@ static void add(text *t, const char *before, const char *word) {
   t->used += (size_t)length;
 }
 
-static const char *type_name(mm_run_kind kind) {
-  switch (kind) {
-  case MM_RUN_REAL:
-    return "REAL";
-  case MM_RUN_WORD:
-  case MM_RUN_TEXT:
-    return "TEXT";
-  case MM_RUN_BLOB:
-    return "BLOB";
-  default:
-    return "INTEGER";
-  }
-}
-
 // A single integer key is SQLite's own row number; other keys order the rows themselves.
 static bool has_rowid(const mm_run_table *table) {
   return table->n_key == 1 && table->column[0].kind == MM_RUN_INTEGER;
@@ -318,7 +308,7 @@ void mm_run_sql_create(const mm_run_table *table, char out[MM_RUN_SQL_SIZE]) {
   for (int i = 0; i < table->n; i++) {
     const mm_run_column *c = &table->column[i];
     add(&t, i == 0 ? "(" : ", ", c->name);
-    add(&t, " ", type_name(c->kind));
+    add(&t, " ", mm_run_storages[c->kind].name);
     if (i == 0 && rowid)
       add(&t, " ", "PRIMARY KEY");
     else if (!c->null_allowed)

@@ -29,6 +29,16 @@ typedef enum mm_run_kind {
   MM_RUN_BLOB
 } mm_run_kind;
 
+// How SQLite has values of a kind: the word of a statement, SQLITE_INTEGER and the like, and the
+// byte that stands before them in a checksum.
+typedef struct mm_run_storage {
+  const char *name;
+  int type;
+  unsigned char mark;
+} mm_run_storage;
+
+extern const mm_run_storage mm_run_storages[];
+
 typedef struct mm_run_column {
   const char *name;
   mm_run_kind kind;
