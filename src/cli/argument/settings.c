@@ -16,13 +16,22 @@
 #define SEARCH_PLACE(key)                                                                          \
   offsetof(settings_args, value) + (MM_KEYS + MM_SEARCH_KEY_##key) * sizeof(const char *)
 
-#define KEY(key, shown, text, defaults)                                                            \
+static const char *defaults_of(const char *key, char out[OPTION_DEFAULTS_SIZE]) {
+  return mm_settings_defaults(key, out);
+}
+static_assert((int)MM_SETTING_DEFAULTS_SIZE <= (int)OPTION_DEFAULTS_SIZE, "room for defaults");
+
+#define KEY(key, shown, text)                                                                      \
   { .name = #key,                                                                                  \
     .type = OPTION_TEXT,                                                                           \
     .offset = PLACE(key),                                                                          \
     .metavar = shown,                                                                              \
     .direct = MM_KEY_##key == MM_KEY_physics,                                                      \
-    .help = text " (" defaults ")" },
+    .help = text,                                                                                  \
+    .defaults = defaults_of },
+#define NUMBER(key, text) KEY(key, "NUMBER", text)
+#define WORD(key, words, pmd, net, whose, text) KEY(key, words, text)
+#define KEYS MM_NUMBER_KEYS(NUMBER) MM_WORD_KEYS(WORD)
 #define SEARCH_NUMBER(key, value_, least, most, whole, text)                                       \
   { .name = #key,                                                                                  \
     .type = OPTION_TEXT,                                                                           \
@@ -34,7 +43,7 @@
     .name = #key, .type = OPTION_TEXT, .offset = SEARCH_PLACE(key), .metavar = shown, .help = text \
   },
 
-const option settings_options[] = { MM_KEYS_LIST(KEY){ 0 } };
+const option settings_options[] = { KEYS{ 0 } };
 
 const option search_options[] = {
   MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD){
@@ -44,7 +53,7 @@ const option search_options[] = {
       .metavar = "GxSTEPS,..",
       .help = "phases of G generations with that many steps a training, instead of generations and "
               "steps (- for one phase; MinAtar 500x1000000,100x10000000)" },
-  MM_KEYS_LIST(KEY){ 0 },
+  KEYS{ 0 },
 };
 static_assert(sizeof search_options / sizeof *search_options - 1 <= OPTIONS_MAX,
               "a bit of command_args.set for every key");
