@@ -19,7 +19,7 @@ find include src -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -
     place("backend/cuda/host backend/cuda/measure backend/ranks backend,evolve")
     place("study/stats study/settings study/run study/jobs study/policy study/theory,study/train")
     place("study/transfer study/learn study/tune")
-    place("show/plot show/picture show/figure show/events show/report paper,bench")
+    place("show/plot show/picture show/figure show/report show/events paper,bench")
     place("cli/core cli/argument cli/draw cli/study,cli/map,cli/env,cli/tools")
     hub["env"] = "env"; hub["backend"] = "backend"; hub["backend/cuda/host"] = "backend/cuda"
   }

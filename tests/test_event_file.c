@@ -121,19 +121,16 @@ static void test_times(void **state) {
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     struct tm t = { 0 };
     int milli;
-    double found;
     assert_int_equal(sscanf(good[i], "%d-%d-%dT%d:%d:%d.%dZ", &t.tm_year, &t.tm_mon, &t.tm_mday,
                             &t.tm_hour, &t.tm_min, &t.tm_sec, &milli),
                      7);
     t.tm_year -= 1900;
     t.tm_mon -= 1;
-    assert_true(mm_event_time(good[i], &found));
-    assert_true(found == (double)timegm(&t) + milli / 1000.0);
+    assert_true(mm_run_seconds(good[i]) == (double)timegm(&t) + milli / 1000.0);
   }
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    double found;
-    if (mm_event_time(bad[i], &found)) fail_msg("'%s' was taken", bad[i]);
-  }
+  assert_true(isnan(mm_run_seconds(NULL)));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    if (!isnan(mm_run_seconds(bad[i]))) fail_msg("'%s' was taken", bad[i]);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -41,8 +41,8 @@ typedef struct exporter {
 
 static int see_timing(const mm_run_row *row, void *user) {
   exporter *e = user;
-  moment m = { .generation = row->timing.generation };
-  if (!mm_event_time(row->timing.finished, &m.time)) return 0;
+  moment m = { row->timing.generation, mm_run_seconds(row->timing.finished) };
+  if (isnan(m.time)) return 0;
   moment *array = mm_grow(e->moment, e->n_moment, sizeof *array);
   if (!array) {
     e->status = MM_FAIL(MM_ERR_MEMORY, "no memory for the times of a search");
@@ -138,7 +138,7 @@ static int see_score(const mm_run_row *row, void *user) {
 // ---------------------------------------------------------------------------------------------
 
 static mm_status walk(mm_run *run, mm_run_table_id id, mm_run_see *see, exporter *e) {
-  MM_TRY(mm_event_walk(run, id, INT64_MIN, INT64_MAX, see, e));
+  MM_TRY(mm_event_each(run, id, see, e));
   return e->status;
 }
 

@@ -21,6 +21,7 @@ enum {
 
 // Seeds of one map on one environment.
 typedef struct mm_report_batch {
+  int64_t batch;       // its number
   int64_t first, jobs; // places of its trainings
   char role[MM_RUN_WORD_SIZE], env[MM_RUN_WORD_SIZE], map[MM_RUN_WORD_SIZE];
   cJSON *settings; // NULL where they are not known

@@ -21,22 +21,6 @@ static bool goes_on(mm_status status) {
 // ---------------------------------------------------------------------------------------------
 // Times
 
-// Seconds since 1970 of "2026-01-31T12:34:56.789Z"; NaN for anything else.
-static double seconds_of(const char *text) {
-  int year, month, day, hour, minute;
-  double second;
-  char end;
-  if (!text ||
-      sscanf(text, "%4d-%2d-%2dT%2d:%2d:%6lf%c", &year, &month, &day, &hour, &minute, &second,
-             &end) != 7 ||
-      end != 'Z')
-    return NAN;
-  // days before the month, in years that begin in March, so that a leap day comes last
-  int y = month > 2 ? year : year - 1, m = month > 2 ? month - 3 : month + 9;
-  int64_t days = 365 * (int64_t)y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 719469;
-  return (double)((days * 24 + hour) * 60 + minute) * 60 + second;
-}
-
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_REALTIME, &t);
@@ -52,7 +36,7 @@ typedef struct clock_reader {
 static int add_session_time(const mm_run_row *any, void *user) {
   const mm_run_session *row = &any->session;
   clock_reader *c = user;
-  double started = seconds_of(row->started), ended = seconds_of(row->ended);
+  double started = mm_run_seconds(row->started), ended = mm_run_seconds(row->ended);
   c->started = row->ended ? NAN : started;
   if (ended > started) c->seconds += ended - started;
   return 0;
@@ -70,7 +54,7 @@ static mm_status read_times(mm_report_run *r) {
   clock_reader c = { .started = NAN };
   mm_status sessions = mm_run_each(r->run, MM_RUN_SESSION, add_session_time, &c);
   mm_status timings = mm_run_each(r->run, MM_RUN_TIMING, add_timing, &r->seconds_training);
-  double open = (r->summary.owned ? now() : seconds_of(r->summary.last)) - c.started;
+  double open = (r->summary.owned ? now() : mm_run_seconds(r->summary.last)) - c.started;
   r->seconds = c.seconds + (open > 0 ? open : 0);
   if (!r->has_search) r->seconds_training = r->seconds;
   // what a reproduction does besides is in none of the counts: it has no speed

@@ -81,7 +81,7 @@ static int see_batch(const mm_run_row *any, void *user) {
   if (!array) return 1;
   r->all->batch = array;
   mm_report_batch *batch = &r->all->batch[r->all->n_batch++];
-  *batch = (mm_report_batch){ .first = row->first, .jobs = row->jobs };
+  *batch = (mm_report_batch){ .batch = row->batch, .first = row->first, .jobs = row->jobs };
   snprintf(batch->role, sizeof batch->role, "%s", row->role);
   snprintf(batch->env, sizeof batch->env, "%s", row->env);
   mm_plan_label(r->config, row->map, batch->map, sizeof batch->map);

@@ -16,7 +16,12 @@
 
 typedef struct mm_run mm_run;
 
-enum { MM_RUN_SCHEMA = 3, MM_RUN_PATH_SIZE = 4096, MM_RUN_KEPT_MAX = 64 * 1024 * 1024 };
+enum {
+  MM_RUN_SCHEMA = 3,
+  MM_RUN_PATH_SIZE = 4096,
+  MM_RUN_WORD_SIZE = 256, // room for a short text of a row, with its final zero
+  MM_RUN_KEPT_MAX = 64 * 1024 * 1024
+};
 
 // The tables, in the order in which versions of the format brought them.
 #define MM_RUN_TABLE_LIST(X)                                                                       \
@@ -279,6 +284,10 @@ mm_status mm_run_each(mm_run *run, mm_run_table_id id, mm_run_see *see, void *us
 // Only rows whose first column, a number, lies in [from, to].
 mm_status mm_run_each_from(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
                            mm_run_see *see, void *user);
+
+// Seconds since 1970 of a time as rows have it, "2026-01-31T12:34:56.789Z"; NaN for NULL and for
+// anything else.
+double mm_run_seconds(const char *time);
 
 // What a list of runs shows.
 typedef struct mm_run_summary {

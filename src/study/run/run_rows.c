@@ -4,6 +4,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,37 @@ void mm_run_now(char out[32]) {
   gmtime_r(&now.tv_sec, &parts);
   size_t used = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &parts);
   snprintf(out + used, 32 - used, ".%03dZ", (int)(now.tv_nsec / 1000000));
+}
+
+// n digits of a text; -1 when they are none.
+static int digits(const char *text, int n) {
+  int number = 0;
+  for (int i = 0; i < n; i++) {
+    if (text[i] < '0' || text[i] > '9') return -1;
+    number = 10 * number + (text[i] - '0');
+  }
+  return number;
+}
+
+// Days since 1970 of a date; years count from March, so that the odd day comes last.
+static int64_t days_of(int64_t year, int month, int day) {
+  year -= month <= 2;
+  int64_t day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+  return 365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719468;
+}
+
+double mm_run_seconds(const char *time) {
+  static const char form[] = "0000-00-00T00:00:00.000Z";
+  if (!time || strlen(time) != sizeof form - 1) return NAN;
+  for (size_t i = 0; i < sizeof form - 1; i++)
+    if (form[i] == '0' ? digits(time + i, 1) < 0 : time[i] != form[i]) return NAN;
+  int year = digits(time, 4), month = digits(time + 5, 2), day = digits(time + 8, 2);
+  int hour = digits(time + 11, 2), minute = digits(time + 14, 2), second = digits(time + 17, 2);
+  if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
+      second > 60)
+    return NAN;
+  int64_t whole = 86400 * days_of(year, month, day) + 3600 * hour + 60 * minute + second;
+  return (double)whole + digits(time + 20, 3) / 1000.0;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ enum {
   MM_RUN_TABLES_1 = MM_RUN_TRAINING, // version 1 of the format had those before,
   MM_RUN_TABLES_2 = MM_RUN_BATCH,    // version 2 those before that
   MM_RUN_COLUMNS_MAX = 12,
-  MM_RUN_WORD_SIZE = 256,             // room for a short text, with its final zero
   MM_RUN_VALUE_MAX = MM_RUN_KEPT_MAX, // bytes of a state or a configuration
 };
 
