@@ -24,8 +24,9 @@ typedef struct mm_report_batch {
   int64_t batch;       // its number
   int64_t first, jobs; // places of its trainings
   char role[MM_RUN_WORD_SIZE], env[MM_RUN_WORD_SIZE], map[MM_RUN_WORD_SIZE];
-  cJSON *settings; // NULL where they are not known
-  size_t from, n;  // the trainings that are done: from .. from + n - 1 of the list
+  cJSON *settings;       // NULL where they are not known
+  size_t from, n;        // the trainings that are done: from .. from + n - 1 of the list
+  mm_transfer_cell cell; // what these come to, of a batch that is shown
 } mm_report_batch;
 
 typedef struct mm_report_trainings {
@@ -49,6 +50,12 @@ void mm_report_release_trainings(mm_report_trainings *trainings);
 // Whether the batch has a place among curves and tables: tuning and trials have none.
 bool mm_report_is_shown(const mm_report_batch *batch);
 
+// Fills the cells of the batches that are shown.
+mm_status mm_report_estimate(mm_report_trainings *trainings);
+
+// The mean, interquartile mean and counts of a cell, as fields.
+void mm_report_add_worths(cJSON *object, const mm_transfer_cell *cell, bool with_failed);
+
 // The "curves" of a run.
 cJSON *mm_report_curves(const mm_report_trainings *trainings);
 
@@ -61,7 +68,7 @@ typedef struct mm_report_table {
   mm_transfer_env *env; // [n_env]
 } mm_report_table;
 
-// `config` may say which maps are controls. Release in either case.
+// `config` may say which maps are controls. Valid while the trainings are. Release in either case.
 mm_status mm_report_make_table(const mm_report_trainings *trainings, const cJSON *config,
                                mm_report_table *out);
 void mm_report_release_table(mm_report_table *table);

@@ -87,6 +87,7 @@ mm_status mm_report_open_run(const char *path, mm_report_run *r) {
   if (goes_on(status)) status = mm_run_planned(r->run, &r->plan);
   if (goes_on(status) && r->has_search) status = mm_search_curve_read(r->run, &r->search);
   if (goes_on(status)) status = mm_report_read_trainings(r->run, r->config, &r->trainings);
+  if (goes_on(status)) status = mm_report_estimate(&r->trainings);
   if (goes_on(status)) status = mm_report_make_table(&r->trainings, r->config, &r->table);
   if (goes_on(status)) status = read_times(r);
   return status == MM_ERR_INPUT ? MM_OK : status;
@@ -109,8 +110,7 @@ static int add_session(const mm_run_row *any, void *user) {
   const mm_run_session *row = &any->session;
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "started", row->started);
-  cJSON_AddItemToObject(object, "ended",
-                        row->ended ? cJSON_CreateString(row->ended) : cJSON_CreateNull());
+  mm_report_add_text(object, "ended", row->ended);
   cJSON_AddStringToObject(object, "outcome", row->outcome);
   cJSON_AddStringToObject(object, "host", row->host);
   cJSON_AddStringToObject(object, "backend", row->backend);

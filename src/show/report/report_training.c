@@ -145,9 +145,14 @@ mm_status mm_report_read_trainings(mm_run *run, const cJSON *config, mm_report_t
   return status;
 }
 
+static void release_batch(mm_report_batch *batch) {
+  cJSON_Delete(batch->settings);
+  mm_free(batch->cell.curve);
+}
+
 void mm_report_release_trainings(mm_report_trainings *all) {
   for (size_t b = 0; b < all->n_batch; b++)
-    cJSON_Delete(all->batch[b].settings);
+    release_batch(&all->batch[b]);
   mm_free(all->batch);
   mm_free(all->result);
   mm_free(all->place);
@@ -164,19 +169,39 @@ bool mm_report_is_shown(const mm_report_batch *batch) {
   return strcmp(batch->role, "tuning") != 0 && strcmp(batch->role, "trial") != 0;
 }
 
-static cJSON *final_json(const mm_result *runs, size_t n, uint64_t resampling, double *x) {
-  for (size_t i = 0; i < n; i++)
+// x: room for all of them.
+static mm_status estimate(const mm_report_trainings *all, mm_report_batch *batch, double *x) {
+  const mm_result *runs = all->result + batch->from;
+  mm_transfer_cell *cell = &batch->cell;
+  for (size_t i = 0; i < batch->n; i++) {
+    bool has_value = mm_result_has_value(&runs[i]);
     x[i] = mm_result_worth(&runs[i]);
-  mm_worths w = mm_estimate_worths(x, n, resampling);
-  cJSON *object = cJSON_CreateObject();
-  mm_json_add_defined(object, "mean", w.mean.mean);
-  mm_json_add_defined(object, "sem", w.mean.sem);
-  mm_json_add_defined(object, "n", (double)w.n);
-  mm_json_add_defined(object, "unfinished", (double)w.unfinished);
-  mm_json_add_defined(object, "iqm", w.iqm.iqm);
-  mm_json_add_defined(object, "low", w.iqm.low);
-  mm_json_add_defined(object, "high", w.iqm.high);
-  return object;
+    cell->n_numeric += has_value && runs[i].status != MM_OK;
+    cell->n_failed += !has_value;
+  }
+  cell->of = mm_estimate_worths(x, batch->n, all->resampling);
+  return mm_estimate_curve(runs, batch->n, &cell->curve, &cell->n_curve);
+}
+
+mm_status mm_report_estimate(mm_report_trainings *all) {
+  double *x = mm_alloc_array(all->n, sizeof *x);
+  mm_status status = x ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the trainings of a run");
+  for (size_t b = 0; b < all->n_batch && status == MM_OK; b++)
+    if (mm_report_is_shown(&all->batch[b])) status = estimate(all, &all->batch[b], x);
+  mm_free(x);
+  return status;
+}
+
+void mm_report_add_worths(cJSON *object, const mm_transfer_cell *cell, bool with_failed) {
+  const mm_worths *of = &cell->of;
+  mm_json_add_defined(object, "mean", of->mean.mean);
+  mm_json_add_defined(object, "sem", of->mean.sem);
+  mm_json_add_defined(object, "n", (double)of->n);
+  if (with_failed) mm_json_add_defined(object, "failed", (double)cell->n_failed);
+  mm_json_add_defined(object, "unfinished", (double)of->unfinished);
+  mm_json_add_defined(object, "iqm", of->iqm.iqm);
+  mm_json_add_defined(object, "low", of->iqm.low);
+  mm_json_add_defined(object, "high", of->iqm.high);
 }
 
 // So many points at equal distances, the last one included.
@@ -192,29 +217,22 @@ static void add_points(cJSON *object, const mm_curve_point *point, size_t n) {
   }
 }
 
-static cJSON *batch_json(const mm_report_trainings *all, const mm_report_batch *batch, double *x) {
-  mm_curve_point *point;
-  size_t n_point;
-  const mm_result *runs = all->result + batch->from;
-  if (mm_estimate_curve(runs, batch->n, &point, &n_point) != MM_OK) return NULL;
+static cJSON *batch_json(const mm_report_batch *batch) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "env", batch->env);
   cJSON_AddStringToObject(object, "map", batch->map);
   cJSON_AddStringToObject(object, "role", batch->role);
   mm_json_add_defined(object, "n", (double)batch->n);
   mm_json_add_defined(object, "planned", (double)batch->jobs);
-  add_points(object, point, n_point);
-  cJSON_AddItemToObject(object, "final", final_json(runs, batch->n, all->resampling, x));
-  mm_free(point);
+  add_points(object, batch->cell.curve, batch->cell.n_curve);
+  mm_report_add_worths(cJSON_AddObjectToObject(object, "final"), &batch->cell, false);
   return object;
 }
 
 cJSON *mm_report_curves(const mm_report_trainings *all) {
   cJSON *array = cJSON_CreateArray();
-  double *x = mm_alloc_array(all->n, sizeof *x);
-  for (size_t b = 0; b < all->n_batch && x; b++)
+  for (size_t b = 0; b < all->n_batch; b++)
     if (mm_report_is_shown(&all->batch[b]) && all->batch[b].n > 0)
-      cJSON_AddItemToArray(array, batch_json(all, &all->batch[b], x));
-  mm_free(x);
+      cJSON_AddItemToArray(array, batch_json(&all->batch[b]));
   return array;
 }
