@@ -37,10 +37,8 @@ static bool is_taken(const mm_event_folder *folder, const char *name) {
 }
 
 static mm_status note_name(mm_event_folder *folder, const char *name) {
-  char **taken = mm_grow(folder->taken, folder->n_taken, sizeof *taken);
-  if (!taken) return MM_FAIL(MM_ERR_MEMORY, "no memory for the names of curves");
-  folder->taken = taken;
-  char *copy = mm_alloc(strlen(name) + 1);
+  bool room = MM_GROW(folder->taken, folder->n_taken);
+  char *copy = room ? mm_alloc(strlen(name) + 1) : NULL;
   if (!copy) return MM_FAIL(MM_ERR_MEMORY, "no memory for the names of curves");
   memcpy(copy, name, strlen(name) + 1);
   folder->taken[folder->n_taken++] = copy;
@@ -134,10 +132,8 @@ static int on_session(const mm_run_row *any, void *user) {
   if (f->n_session > 0 && f->session[f->n_session - 1].end > s.start)
     f->session[f->n_session - 1].end = s.start;
   if (s.end < s.start) s.end = s.start;
-  mm_event_session *array = mm_grow(f->session, f->n_session, sizeof *array);
-  r->no_memory = !array;
-  if (!array) return 1;
-  f->session = array;
+  r->no_memory = !MM_GROW(f->session, f->n_session);
+  if (r->no_memory) return 1;
   f->session[f->n_session++] = s;
   return 0;
 }

@@ -43,14 +43,11 @@ static int see_timing(const mm_run_row *row, void *user) {
   exporter *e = user;
   moment m = { row->timing.generation, mm_run_seconds(row->timing.finished) };
   if (isnan(m.time)) return 0;
-  moment *array = mm_grow(e->moment, e->n_moment, sizeof *array);
-  if (!array) {
+  if (MM_GROW(e->moment, e->n_moment))
+    e->moment[e->n_moment++] = m;
+  else
     e->status = MM_FAIL(MM_ERR_MEMORY, "no memory for the times of a search");
-    return 1;
-  }
-  e->moment = array;
-  e->moment[e->n_moment++] = m;
-  return 0;
+  return e->status != MM_OK;
 }
 
 // The last known time up to that generation, else the beginning of the run.
@@ -97,9 +94,8 @@ static mm_status find_map(exporter *e, const char *map, size_t *out) {
     if (strcmp(e->map[*out].map, map) == 0) return MM_OK;
   if (e->n_map == MAPS_MOST)
     return MM_FAIL(MM_ERR_INPUT, "table score: expected at most %d maps", MAPS_MOST);
-  validated *array = mm_grow(e->map, e->n_map, sizeof *array);
-  if (!array) return MM_FAIL(MM_ERR_MEMORY, "no memory for the curves of a search");
-  e->map = array;
+  if (!MM_GROW(e->map, e->n_map))
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for the curves of a search");
   validated *v = &e->map[e->n_map++];
   snprintf(v->map, sizeof v->map, "%s", map);
   return mm_event_file_start(&v->file, e->folder->start);

@@ -54,9 +54,7 @@ static mm_status fail_on_memory(void) {
 // Reading
 
 static bool add_measure(reader *r, const mm_run_measure *row) {
-  measure *array = mm_grow(r->measure, r->n_measure, sizeof *array);
-  if (!array) return false;
-  r->measure = array;
+  if (!MM_GROW(r->measure, r->n_measure)) return false;
   measure *m = &r->measure[r->n_measure++];
   *m = (measure){ .training = r->at, .first = r->n_point };
   bool taken = strcmp(row->name, RETURN) == 0;
@@ -79,12 +77,8 @@ static int on_measure(const mm_run_row *any, void *user) {
   while (r->at < r->all.n && r->all.place[r->at] < row->job)
     r->at++;
   if (r->at == r->all.n || r->all.place[r->at] != row->job) return 0;
-  r->no_memory = !is_next(r, row) && !add_measure(r, row);
-  uint64_t *step = mm_grow(r->step, r->n_point, sizeof *step);
-  if (step) r->step = step;
-  double *value = mm_grow(r->value, r->n_point, sizeof *value);
-  if (value) r->value = value;
-  r->no_memory = r->no_memory || !step || !value;
+  r->no_memory = (!is_next(r, row) && !add_measure(r, row)) || !MM_GROW(r->step, r->n_point) ||
+                 !MM_GROW(r->value, r->n_point);
   if (r->no_memory) return 1;
   r->step[r->n_point] = row->step;
   r->value[r->n_point++] = row->value;
@@ -114,9 +108,7 @@ static mm_status find_curves(group *g, const char *tag, curves **out) {
     *out = &g->curves[i];
     if (strcmp((*out)->tag, tag) == 0) return MM_OK;
   }
-  curves *array = mm_grow(g->curves, g->n_curves, sizeof *array);
-  if (array) g->curves = array;
-  mm_result *of = array ? mm_alloc_array(g->n, sizeof *of) : NULL;
+  mm_result *of = MM_GROW(g->curves, g->n_curves) ? mm_alloc_array(g->n, sizeof *of) : NULL;
   if (!of) return fail_on_memory();
   memset(of, 0, g->n * sizeof *of);
   *out = &g->curves[g->n_curves++];

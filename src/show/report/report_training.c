@@ -18,21 +18,12 @@ typedef struct reader {
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-static bool grow_all(mm_report_trainings *all) {
-  mm_result *result = mm_grow(all->result, all->n, sizeof *result);
-  if (result) all->result = result;
-  int64_t *place = mm_grow(all->place, all->n, sizeof *place);
-  if (place) all->place = place;
-  uint64_t *seed = mm_grow(all->seed, all->n, sizeof *seed);
-  if (seed) all->seed = seed;
-  return result && place && seed;
-}
-
 static int see_training(const mm_run_row *any, void *user) {
   const mm_run_training *row = &any->training;
   reader *r = user;
   mm_report_trainings *all = r->all;
-  r->no_memory = !grow_all(all);
+  r->no_memory =
+      !MM_GROW(all->result, all->n) || !MM_GROW(all->place, all->n) || !MM_GROW(all->seed, all->n);
   if (r->no_memory) return 1;
   all->place[all->n] = row->job;
   all->seed[all->n] = row->seed;
@@ -52,11 +43,7 @@ static int see_point(const mm_run_row *any, void *user) {
   while (r->at < all->n && all->place[r->at] < row->job)
     r->at++;
   if (r->at == all->n || all->place[r->at] != row->job) return 0;
-  uint64_t *steps = mm_grow(all->step, all->n_point, sizeof *steps);
-  if (steps) all->step = steps;
-  double *values = mm_grow(all->value, all->n_point, sizeof *values);
-  if (values) all->value = values;
-  r->no_memory = !steps || !values;
+  r->no_memory = !MM_GROW(all->step, all->n_point) || !MM_GROW(all->value, all->n_point);
   if (r->no_memory) return 1;
   all->step[all->n_point] = row->step;
   all->value[all->n_point++] = row->value;
@@ -76,10 +63,8 @@ static void place_curves(mm_report_trainings *all) {
 static int see_batch(const mm_run_row *any, void *user) {
   const mm_run_batch *row = &any->batch;
   reader *r = user;
-  mm_report_batch *array = mm_grow(r->all->batch, r->all->n_batch, sizeof *array);
-  r->no_memory = !array;
-  if (!array) return 1;
-  r->all->batch = array;
+  r->no_memory = !MM_GROW(r->all->batch, r->all->n_batch);
+  if (r->no_memory) return 1;
   mm_report_batch *batch = &r->all->batch[r->all->n_batch++];
   *batch = (mm_report_batch){ .batch = row->batch, .first = row->first, .jobs = row->jobs };
   snprintf(batch->role, sizeof batch->role, "%s", row->role);

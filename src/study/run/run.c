@@ -349,10 +349,8 @@ typedef struct numbers {
 
 static int add_number(const mm_run_row *row, void *user) {
   numbers *all = user;
-  int64_t *larger = mm_grow(all->at, all->n, sizeof *larger);
-  all->no_memory = !larger;
-  if (!larger) return 1;
-  all->at = larger;
+  all->no_memory = !MM_GROW(all->at, all->n);
+  if (all->no_memory) return 1;
   all->at[all->n++] = row->generation.generation;
   return 0;
 }

@@ -101,10 +101,8 @@ static void check_counts(audit *a) {
 static int see_generation(audit *a, const mm_run_row *row) {
   if (row->generation.generation != (int64_t)a->n_generation)
     return DAMAGED(a, "generation %zu is missing", a->n_generation);
-  int64_t *larger = mm_grow(a->jobs, a->n_generation, sizeof *larger);
-  a->no_memory = !larger;
-  if (!larger) return 1;
-  a->jobs = larger;
+  a->no_memory = !MM_GROW(a->jobs, a->n_generation);
+  if (a->no_memory) return 1;
   a->jobs[a->n_generation++] = row->generation.jobs;
   return 0;
 }
@@ -195,10 +193,8 @@ static int see_training(audit *a, const mm_run_row *row) {
   int64_t job = row->training.job, points = row->training.points;
   if (a->rows[MM_RUN_BATCH] > 0 && job >= a->places)
     return DAMAGED(a, "the batch of training %" PRId64 " is missing", job);
-  expected *larger = mm_grow(a->training, a->n_training, sizeof *larger);
-  a->no_memory = !larger;
-  if (!larger) return 1;
-  a->training = larger;
+  a->no_memory = !MM_GROW(a->training, a->n_training);
+  if (a->no_memory) return 1;
   a->training[a->n_training++] = (expected){ job, points, points };
   return 0;
 }
