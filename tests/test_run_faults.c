@@ -656,7 +656,7 @@ static void test_missing_rows(void **state) {
     { "DELETE FROM meta WHERE key='rows'; DELETE FROM score WHERE map='l2' AND task=1",
       "scores of 'l2' after generation 0 are missing", 0 },
     { "DELETE FROM meta WHERE key='rows'; DELETE FROM score WHERE map='l2' AND task=2",
-      "scores of 'learned' after generation 0 are missing", 0 },
+      "scores of 'l2' after generation 0 are missing", 0 },
     { "DELETE FROM meta WHERE key='rows'; DELETE FROM timing WHERE generation=2",
       "the timing of generation 2 is missing", 0 },
     { "DELETE FROM meta WHERE key='rows'; DELETE FROM generation WHERE generation=4;"

@@ -124,6 +124,14 @@ int mm_run_step(mm_run *run, sqlite3_stmt *statement) {
   return sqlite3_step(statement);
 }
 
+// Some steps for every byte.
+int mm_run_step_long(mm_run *run, sqlite3_stmt *statement) {
+  struct stat about;
+  run->patience = CALLS_PER_ROW;
+  if (stat(run->real, &about) == 0) run->patience += about.st_size / (STEPS_PER_CALL / 4);
+  return sqlite3_step(statement);
+}
+
 mm_status mm_run_prepare(mm_run *run, const char *sql, sqlite3_stmt **out) {
   run->patience = CALLS_PER_ROW;
   int code = sqlite3_prepare_v2(run->db, sql, -1, out, NULL);
@@ -190,7 +198,8 @@ mm_status mm_run_harden(mm_run *run) {
   sqlite3_extended_result_codes(run->db, 1);
   sqlite3_busy_timeout(run->db, MM_RUN_BUSY_MS);
   sqlite3_progress_handler(run->db, STEPS_PER_CALL, lose_patience, run);
-  return mm_run_exec(run, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA synchronous=FULL");
+  return mm_run_exec(run, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA synchronous=FULL; "
+                          "PRAGMA temp_store=MEMORY");
 }
 
 // Exactly our tables, as many as this version of the format has, made by exactly our statements: no
@@ -271,13 +280,9 @@ static mm_status bring_up(mm_run *run) {
 
 mm_status mm_run_check_pages(mm_run *run) {
   sqlite3_stmt *s;
-  struct stat about;
   char text[256] = "";
   MM_TRY(mm_run_prepare(run, "PRAGMA quick_check(1)", &s));
-  // it works on the whole file before it gives a row: some steps for every byte
-  run->patience = CALLS_PER_ROW;
-  if (stat(run->real, &about) == 0) run->patience += about.st_size / (STEPS_PER_CALL / 4);
-  int code = sqlite3_step(s);
+  int code = mm_run_step_long(run, s);
   const char *answer = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
   if (answer) snprintf(text, sizeof text, "%s", answer);
   sqlite3_finalize(s);

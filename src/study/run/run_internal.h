@@ -79,6 +79,9 @@ mm_status mm_run_prepare(mm_run *run, const char *sql, sqlite3_stmt **out);
 // sqlite3_step, which gives up with SQLITE_INTERRUPT when a single row takes for ever.
 int mm_run_step(mm_run *run, sqlite3_stmt *statement);
 
+// The same for a statement that works on the whole file before it gives a row.
+int mm_run_step_long(mm_run *run, sqlite3_stmt *statement);
+
 // The sentence for a result code of SQLite.
 mm_status mm_run_fail(const mm_run *run, int code);
 bool mm_run_is_damage(int code);
@@ -123,8 +126,7 @@ void mm_run_end_reading(mm_run *run, bool own);
 // counted. They are most of a file, and checked when they are read.
 mm_status mm_run_verify_quickly(mm_run *run);
 
-// Tables whose rows `meta` counts, and the counts as the transaction in hand leaves them.
-bool mm_run_is_counted(mm_run_table_id id);
+// Notes in `meta` how many rows the tables have as the transaction in hand leaves them.
 mm_status mm_run_put_counts(mm_run *run);
 
 void mm_run_note_damage(mm_run *run, const char *format, ...) MM_CHECK_FORMAT(2, 3);
