@@ -71,16 +71,16 @@ mm_status mm_run_harden(mm_run *run);
 
 mm_status mm_run_exec(mm_run *run, const char *sql);
 
-// One integer that a statement gives.
+// The first value that a statement gives, as text; "" for none. The other as an integer, 0 for
+// none.
+enum { MM_RUN_ANSWER_SIZE = 512 };
+mm_status mm_run_answer(mm_run *run, const char *sql, char out[MM_RUN_ANSWER_SIZE]);
 mm_status mm_run_query(mm_run *run, const char *sql, int64_t *out);
 
 mm_status mm_run_prepare(mm_run *run, const char *sql, sqlite3_stmt **out);
 
 // sqlite3_step, which gives up with SQLITE_INTERRUPT when a single row takes for ever.
 int mm_run_step(mm_run *run, sqlite3_stmt *statement);
-
-// The same for a statement that works on the whole file before it gives a row.
-int mm_run_step_long(mm_run *run, sqlite3_stmt *statement);
 
 // The sentence for a result code of SQLite.
 mm_status mm_run_fail(const mm_run *run, int code);

@@ -144,13 +144,10 @@ static const struct {
 };
 
 static mm_status check(mm_run *run, const char *sql) {
-  sqlite3_stmt *s;
-  MM_TRY(mm_run_prepare(run, sql, &s));
-  int code = mm_run_step_long(run, s);
-  if (code == SQLITE_ROW) mm_run_note_damage(run, "%s", (const char *)sqlite3_column_text(s, 0));
-  mm_status status = code == SQLITE_ROW || code == SQLITE_DONE ? MM_OK : mm_run_fail(run, code);
-  sqlite3_finalize(s);
-  return status;
+  char sentence[MM_RUN_ANSWER_SIZE];
+  MM_TRY(mm_run_answer(run, sql, sentence));
+  if (sentence[0] != '\0') mm_run_note_damage(run, "%s", sentence);
+  return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
