@@ -131,10 +131,12 @@ static mm_status gather(const reader *r, group *g) {
     if (own->n_curve > 0)
       MM_TRY(add_curve(g, k, RETURN, own->curve_step, own->curve, own->n_curve));
   }
-  for (const measure *m = r->measure; m < r->measure + r->n_measure; m++)
-    if (m->training >= g->from && m->training - g->from < g->n)
+  for (const measure *m = r->measure; m < r->measure + r->n_measure; m++) {
+    if (m->training >= g->from + g->n) break;
+    if (m->training >= g->from)
       MM_TRY(add_curve(g, m->training - g->from, m->name, r->step + m->first, r->value + m->first,
                        m->n));
+  }
   return MM_OK;
 }
 

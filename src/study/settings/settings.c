@@ -27,10 +27,17 @@ typedef struct field {
   bool inverted;
 } field;
 
+// No other type than these compiles.
+#define SIZE_OF(name)                                                                              \
+  _Generic(((mm_settings *)0)->name,                                                               \
+      double: sizeof(double),                                                                      \
+      bool: sizeof(bool),                                                                          \
+      int: sizeof(int),                                                                            \
+      char *: MM_SCHEDULE_SIZE)
 #define IN(name)                                                                                   \
-  { offsetof(mm_settings, name), sizeof((mm_settings *)0)->name, false }
+  { offsetof(mm_settings, name), SIZE_OF(name), false }
 #define NOT(name)                                                                                  \
-  { offsetof(mm_settings, name), sizeof((mm_settings *)0)->name, true }
+  { offsetof(mm_settings, name), SIZE_OF(name), true }
 #define NONE                                                                                       \
   { 0, 0, false }
 
