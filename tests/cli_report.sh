@@ -74,52 +74,41 @@ for part in '"state":"done"' '"watch":false' '"curves":\[{' '"again":\["mirrorma
   expect "data with $part" grep -q "$part" data.json
 done
 
-# what it says how to make again is the same run
+# what it says how to make again, in a folder of its own, is the same run
 config() { "$program" export "$1" --csv --table meta; }
-again() { # RUN TABLE: makes it anew, in the folder that is left behind by the command, and compares
-  data "$1/report.html" >data.json
-  local words folder
-  words=$(sed 's/.*"again":\["mirrormap \([^"]*\)"\].*/\1/' data.json)
-  rm -rf again runs
-  # shellcheck disable=SC2086 # words
-  run $words
+again() { # RUN TABLE
+  # shellcheck disable=SC2016 # the script's own variable
+  data "$1/report.html" | sed 's/.*"again":\["mirrormap \(.*\)"\],"damage.*/"$program" \1/
+    s/\\u003c/</g; s/\\u003e/>/g; s/\\u0026/\&/g; s/\\"/"/g; s/\\\\/\\/g' >again.sh
+  rm -rf elsewhere
+  mkdir elsewhere
+  cp ./*.yaml elsewhere/ 2>/dev/null
+  last="the command of $1"
+  (cd elsewhere && program=$program bash -e ../again.sh) >"$out" 2>"$err"
+  code=$?
   expect_code 0
-  folder=$(ls -d again runs/* 2>/dev/null)
-  expect "the same plan as $1" test "$(config "$1")" = "$(config "$folder")"
+  expect "the same plan as $1" test "$(config "$1")" = "$(config "elsewhere/$1")"
   run export "$1" --csv --table "$2"
   cp "$out" first.csv
-  run export "$folder" --csv --table "$2"
+  run export "elsewhere/$1" --csv --table "$2"
   expect "the same rows as $1" cmp -s first.csv "$out"
 }
 again train training
 
-# a map from a file that is gone: the run has its text
-run map new random:5 --out gone.json --quiet
-run train --env GridWorld-small --map gone.json --set steps=512 --set envs=8 --set unroll=8 --seeds 2 --out gone --quiet
-expect_code 0
-run transfer --maps gone.json,tsallis:0.5 --envs GridWorld-small --seeds 2 --set steps=512 --set envs=8 \
-  --set unroll=8 --out gone-table --quiet
-expect_code 0
-rm gone.json
-for name in gone gone-table; do
+# words that mean something to a shell, to a terminal or to nobody
+# shellcheck disable=SC2016 # not to be expanded
+odd='<b>"$(touch hurt)`touch hurt`'\''\&'
+for name in "$odd" $'esc\e[31m\'\\' $'bytes-\xff\xfe' $'turn\xe2\x80\xae' 'grün'; do
+  run train "${train[@]}" --seeds 1 --out "$name" --quiet
+  expect_code 0
   run report "$name" --no-figures --quiet
   expect_code 0
-  expect "its text" test "$(data "$name/report.html" | grep -c 'again-maps/gone.json')" -eq 1
-  rm -rf again again-maps
-  # its lines, as they are before JSON
-  # shellcheck disable=SC2016 # the script's own variable
-  data "$name/report.html" | sed 's/.*"again":\["\(.*\)"\],"damage.*/\1/; s/","/\n/' |
-    sed 's/^mirrormap /"$program" /; s/\\u003e/>/g; s/\\u0026/\&/g; s/\\"/"/g; s/\\\\/\\/g' >again.sh
-  last="the lines of $name"
-  program=$program bash -e again.sh >"$out" 2>"$err"
-  code=$?
-  expect_code 0
-  run export "$name" --csv --table training
-  cp "$out" first.csv
-  run export again --csv --table training
-  expect "the same rows as $name" cmp -s first.csv "$out"
+  again "$name" training
+  expect_not "a command in it" test -e elsewhere/hurt
 done
-rm -rf again again-maps
+expect "bytes that are no text, escaped" grep -qFe "--out \$'bytes-\\\\xff\\\\xfe'" $'bytes-\xff\xfe/report.html'
+run export train --jsonl --table meta
+expect_not "the command line in an export" grep -q command_line "$out"
 
 # refreshed, from another folder, by its database
 before=$(cat train/report.html)
@@ -246,14 +235,7 @@ expect "choices by their words" grep -q '"values":\[100,"off"\]' data.json
 if command -v gnuplot >/dev/null; then
   expect "tune/figures/tuning.svg" is_picture tune/figures/tuning.svg
 fi
-config=$(config tune)
-# its two lines, as they are before JSON
-# shellcheck disable=SC2016 # the script's own variable
-sed 's/.*"again":\["\(.*\)"\],"damage.*/\1/; s/","/\n/; s/mirrormap tune/"$program" tune/' data.json |
-  sed 's/\\u003e/>/g; s/\\\\/\\/g' >again.sh
-rm -rf runs
-program=$program bash -e again.sh >again.out 2>&1
-expect "the same plan as tune" test "$config" = "$(config runs/*)"
+again tune training
 
 # names that try to break out
 # shellcheck disable=SC2016 # not to be expanded

@@ -165,7 +165,10 @@ static mm_run_score score_row(int64_t g, int i) {
 }
 
 static mm_run_timing timing_row(int64_t g) {
-  return (mm_run_timing){ g, 0.1 * (double)g, 0.05 * (double)g, g % 4 ? 0 : 0.25 };
+  return (mm_run_timing){ .generation = g,
+                          .seconds = 0.1 * (double)g,
+                          .seconds_jobs = 0.05 * (double)g,
+                          .seconds_validation = g % 4 ? 0 : 0.25 };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -238,7 +241,8 @@ static void same_generation(const mm_run_generation *a, const mm_run_generation 
   assert_true(a->env_steps == b->env_steps);
 }
 
-static int see_generation(const mm_run_generation *row, void *user) {
+static int see_generation(const mm_run_row *any, void *user) {
+  const mm_run_generation *row = &any->generation;
   unsigned char state[FIXTURE_STATE];
   mm_run_generation expected = generation_row(row->generation, state);
   int64_t *last = user;
@@ -250,7 +254,8 @@ static int see_generation(const mm_run_generation *row, void *user) {
   return 0;
 }
 
-static int see_score(const mm_run_score *row, void *user) {
+static int see_score(const mm_run_row *any, void *user) {
+  const mm_run_score *row = &any->score;
   mm_run_score *last = user;
   int i = 0;
   while (i < 12 && (strcmp(labels[i / 3], row->map) != 0 || i % 3 != row->task))
@@ -271,7 +276,8 @@ static int see_score(const mm_run_score *row, void *user) {
   return 0;
 }
 
-static int see_timing(const mm_run_timing *row, void *user) {
+static int see_timing(const mm_run_row *any, void *user) {
+  const mm_run_timing *row = &any->timing;
   mm_run_timing expected = timing_row(row->generation);
   int64_t *last = user;
   assert_true(row->generation > *last);
@@ -293,9 +299,9 @@ int64_t fixture_read(mm_run *run, mm_status *status) {
   mm_run_generation row;
   bool found;
   *status = MM_OK;
-  note(status, mm_run_each_generation(run, see_generation, &last[0]));
-  note(status, mm_run_each_score(run, see_score, &score));
-  note(status, mm_run_each_timing(run, see_timing, &last[1]));
+  note(status, mm_run_each(run, MM_RUN_GENERATION, see_generation, &last[0]));
+  note(status, mm_run_each(run, MM_RUN_SCORE, see_score, &score));
+  note(status, mm_run_each(run, MM_RUN_TIMING, see_timing, &last[1]));
   note(status, mm_run_summarise(run, &summary));
   for (int64_t g = 0; g <= last[0]; g++) {
     unsigned char state[FIXTURE_STATE];

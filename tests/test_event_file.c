@@ -121,19 +121,16 @@ static void test_times(void **state) {
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     struct tm t = { 0 };
     int milli;
-    double found;
     assert_int_equal(sscanf(good[i], "%d-%d-%dT%d:%d:%d.%dZ", &t.tm_year, &t.tm_mon, &t.tm_mday,
                             &t.tm_hour, &t.tm_min, &t.tm_sec, &milli),
                      7);
     t.tm_year -= 1900;
     t.tm_mon -= 1;
-    assert_true(mm_event_time(good[i], &found));
-    assert_true(found == (double)timegm(&t) + milli / 1000.0);
+    assert_true(mm_run_seconds(good[i]) == (double)timegm(&t) + milli / 1000.0);
   }
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    double found;
-    if (mm_event_time(bad[i], &found)) fail_msg("'%s' was taken", bad[i]);
-  }
+  assert_true(isnan(mm_run_seconds(NULL)));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    if (!isnan(mm_run_seconds(bad[i]))) fail_msg("'%s' was taken", bad[i]);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -189,13 +186,15 @@ typedef struct truth {
 
 static const char *const maps[] = { "l2", "learned", "negentropy", "random \xc3\xa4\xc3\xb6" };
 
-static int see_generation(const mm_run_generation *row, void *user) {
+static int see_generation(const mm_run_row *any, void *user) {
+  const mm_run_generation *row = &any->generation;
   truth *t = user;
   t->generation[t->n_generation++] = *row;
   return 0;
 }
 
-static int see_score(const mm_run_score *row, void *user) {
+static int see_score(const mm_run_row *any, void *user) {
+  const mm_run_score *row = &any->score;
   truth *t = user;
   for (int m = 0; m < 4; m++)
     if (strcmp(maps[m], row->map) == 0) {
@@ -205,17 +204,16 @@ static int see_score(const mm_run_score *row, void *user) {
   return 0;
 }
 
-static int see_timing(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int see_timing(const mm_run_row *row, void *user) {
   truth *t = user;
   struct tm at = { 0 };
   int milli;
-  assert_int_equal(sscanf(cell[2].data, "%d-%d-%dT%d:%d:%d.%dZ", &at.tm_year, &at.tm_mon,
+  assert_int_equal(sscanf(row->timing.finished, "%d-%d-%dT%d:%d:%d.%dZ", &at.tm_year, &at.tm_mon,
                           &at.tm_mday, &at.tm_hour, &at.tm_min, &at.tm_sec, &milli),
                    7);
   at.tm_year -= 1900;
   at.tm_mon -= 1;
-  t->time[cell[0].integer] = (double)timegm(&at) + milli / 1000.0;
+  t->time[row->timing.generation] = (double)timegm(&at) + milli / 1000.0;
   return 0;
 }
 
@@ -223,9 +221,9 @@ static void read_truth(const char *name, truth *t) {
   mm_run *run;
   memset(t, 0, sizeof *t);
   assert_ok(mm_run_open(fixture_path(name), MM_RUN_READ, &run));
-  assert_ok(mm_run_each_generation(run, see_generation, t));
-  assert_ok(mm_run_each_score(run, see_score, t));
-  assert_ok(mm_run_walk(run, MM_RUN_TIMING, INT64_MIN, INT64_MAX, see_timing, t));
+  assert_ok(mm_run_each(run, MM_RUN_GENERATION, see_generation, t));
+  assert_ok(mm_run_each(run, MM_RUN_SCORE, see_score, t));
+  assert_ok(mm_run_each(run, MM_RUN_TIMING, see_timing, t));
   mm_run_close(run);
 }
 

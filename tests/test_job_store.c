@@ -74,7 +74,8 @@ static size_t run_twice(rig *r, const char *name, bool fresh, double final[2 * S
   return found;
 }
 
-static int see_batch(const mm_run_batch *row, void *user) {
+static int see_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   ++*(int *)user;
   assert_string_equal(row->env, "a?hostile? <name>");
   assert_int_equal(row->jobs, SEEDS);
@@ -98,7 +99,7 @@ static void test_found_again(void **state) {
   mm_run *run;
   int n = 0;
   assert_ok(mm_run_open(fixture_path("run"), MM_RUN_READ, &run));
-  assert_ok(mm_run_each_batch(run, see_batch, &n));
+  assert_ok(mm_run_each(run, MM_RUN_BATCH, see_batch, &n));
   assert_int_equal(n, 2);
   mm_run_close(run);
   rig_close(&r);

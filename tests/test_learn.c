@@ -300,15 +300,15 @@ static void test_memory_is_predicted(void **state) {
   free(plan);
 }
 
-static int count_row(int64_t job, const void *bytes, size_t size, void *user) {
-  (void)job, (void)bytes, (void)size;
+static int count_row(const mm_run_row *row, void *user) {
+  (void)row;
   ++*(int *)user;
   return 0;
 }
 
 static int kept_rows(mm_learn *l) {
   int n = 0;
-  assert_ok(mm_run_each_kept(mm_learn_study(l)->run, count_row, &n));
+  assert_ok(mm_run_each(mm_learn_study(l)->run, MM_RUN_KEPT, count_row, &n));
   return n;
 }
 

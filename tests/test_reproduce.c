@@ -667,7 +667,8 @@ static void test_gridworld_foreign(void **state) {
   mm_paper_close(r);
 }
 
-static int count_batch(const mm_run_batch *row, void *user) {
+static int count_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   (void)row;
   ++*(int *)user;
   return 0;
@@ -688,7 +689,7 @@ static void test_gridworld_tuning(void **state) {
   mm_paper_close(r);
   assert_ok(mm_paper_create(parts, &plan, &r));
   assert_int_equal(run_figure(r, &stopped, 1), MM_ERR_INTERRUPTED);
-  assert_ok(mm_run_each_batch(r->run, count_batch, &batches));
+  assert_ok(mm_run_each(r->run, MM_RUN_BATCH, count_batch, &batches));
   mm_paper_close(r);
   // of nine cells of an environment the last two are tuned
   assert_true(batches > 7 && batches < 6 * 9);
@@ -734,7 +735,7 @@ static void test_gridworld_changed(void **state) {
   assert_ok(mm_run_put_training(r->run, &row, NULL, NULL));
   assert_ok(mm_run_commit(r->run));
   assert_fails(run_figure(r, &w, 1), MM_ERR_INPUT, "run 0 is not one of this figure");
-  assert_ok(mm_run_each_batch(r->run, count_batch, &batches));
+  assert_ok(mm_run_each(r->run, MM_RUN_BATCH, count_batch, &batches));
   assert_int_equal(batches, 6 * 9);
   mm_paper_close(r);
 }

@@ -117,23 +117,36 @@ static void test_config(void **state) {
 }
 
 // The checksum of a row as docs/run-database.md describes it, computed elsewhere (Python's zlib).
-static void test_checksum(void **state) {
-  (void)state;
-  const mm_run_cell job[] = {
-    mm_run_integer(3),  mm_run_integer(2), mm_run_integer(1), mm_run_integer(0),
-    mm_run_integer(-5), mm_run_real(0.5),  mm_run_integer(4), mm_run_integer(256),
-  };
-  const mm_run_cell score[] = {
-    mm_run_integer(3), mm_run_integer(0),  mm_run_text("l2"), mm_run_integer(7), mm_run_integer(0),
-    mm_run_integer(9), mm_run_real(-1.25), mm_run_real(NAN),  mm_run_integer(0), mm_run_integer(8),
-  };
-  const mm_run_cell row[] = { mm_run_integer(1), { .data = "\0\1\2\3", .size = 4 } };
-  assert_int_equal(mm_run_crc(&mm_run_tables[MM_RUN_JOB], job), 0x45796b84);
-  assert_int_equal(mm_run_crc(&mm_run_tables[MM_RUN_SCORE], score), 0x149553a0);
-  assert_int_equal(mm_run_crc(&mm_run_tables[MM_RUN_STATE], row), 0x6ac2b0f8);
+static uint32_t crc_of(mm_run_table_id id, const void *row) {
+  mm_run_cell cell[MM_RUN_COLUMNS_MAX];
+  mm_run_cells_of(&mm_run_tables[id], row, cell);
+  return mm_run_crc(&mm_run_tables[id], cell);
 }
 
-static int stop_at_three(const mm_run_generation *row, void *user) {
+static void test_checksum(void **state) {
+  (void)state;
+  const mm_run_job job = { .generation = 3,
+                           .member = 2,
+                           .task = 1,
+                           .seed = UINT64_MAX - 4,
+                           .value = 0.5,
+                           .status = MM_ERR_NUMERIC,
+                           .env_steps = 256 };
+  const mm_run_score score = { .generation = 3,
+                               .map = "l2",
+                               .task = 7,
+                               .seed = 9,
+                               .value = -1.25,
+                               .optimal = NAN,
+                               .env_steps = 8 };
+  const mm_run_search_state row = { 1, { "\0\1\2\3", 4 } };
+  assert_int_equal(crc_of(MM_RUN_JOB, &job), 0x45796b84);
+  assert_int_equal(crc_of(MM_RUN_SCORE, &score), 0x149553a0);
+  assert_int_equal(crc_of(MM_RUN_STATE, &row), 0x6ac2b0f8);
+}
+
+static int stop_at_three(const mm_run_row *any, void *user) {
+  const mm_run_generation *row = &any->generation;
   ++*(int *)user;
   return row->generation == 3;
 }
@@ -144,7 +157,7 @@ static void test_walk_stops(void **state) {
   mm_run *run;
   int n = 0;
   assert_ok(mm_run_open(fixture_path("run"), MM_RUN_READ, &run));
-  assert_ok(mm_run_each_generation(run, stop_at_three, &n));
+  assert_ok(mm_run_each(run, MM_RUN_GENERATION, stop_at_three, &n));
   assert_int_equal(n, 4);
   assert_ok(mm_run_verify(run));
   mm_run_close(run);
@@ -455,7 +468,8 @@ static void release(void *block, void *user) {
 
 static int64_t seen;
 
-static int see_nothing(const mm_run_generation *row, void *user) {
+static int see_nothing(const mm_run_row *any, void *user) {
+  const mm_run_generation *row = &any->generation;
   (void)user;
   seen = row->generation;
   return 0;
@@ -466,7 +480,7 @@ static mm_status use(const char *folder) {
   mm_run *run;
   mm_run_generation row;
   mm_run_summary summary;
-  mm_run_session session = { "cpu", "avx2", 1 };
+  mm_run_session session = { .backend = "cpu", .isa = "avx2", .threads = 1 };
   bool found;
   MM_TRY(mm_run_open(folder, MM_RUN_WRITE, &run));
   mm_status status = mm_run_session_start(run, &session);
@@ -474,7 +488,7 @@ static mm_status use(const char *folder) {
   if (status == MM_OK) status = mm_run_set_config(run, "{\"b\":2}");
   if (status == MM_OK) status = fixture_put(run, found ? row.generation + 1 : 0);
   if (status == MM_OK) status = mm_run_summarise(run, &summary);
-  if (status == MM_OK) status = mm_run_each_generation(run, see_nothing, NULL);
+  if (status == MM_OK) status = mm_run_each(run, MM_RUN_GENERATION, see_nothing, NULL);
   if (status == MM_OK) status = mm_run_verify(run);
   if (status == MM_OK) status = mm_run_session_end(run, "done");
   mm_run_close(run);
@@ -482,12 +496,9 @@ static mm_status use(const char *folder) {
 }
 
 // What a session says to have worked with, in the order of the sessions.
-static int see_backend(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  for (int i = 0; i < table->n; i++)
-    if (strcmp(table->column[i].name, "backend") == 0) {
-      strcat(user, cell[i].data);
-      strcat(user, " ");
-    }
+static int see_backend(const mm_run_row *row, void *user) {
+  strcat(user, row->session.backend);
+  strcat(user, " ");
   return 0;
 }
 
@@ -495,7 +506,7 @@ static void test_session_backend(void **state) {
   (void)state;
   char names[64] = "";
   mm_run *run;
-  mm_run_session session = { "cuda", "avx2", 1 };
+  mm_run_session session = { .backend = "cuda", .isa = "avx2", .threads = 1 };
   fixture_make("run", 1);
   assert_ok(mm_run_open(fixture_path("run"), MM_RUN_WRITE, &run));
   mm_run_session_backend(run, "cpu"); // there is no session yet
@@ -507,7 +518,7 @@ static void test_session_backend(void **state) {
   assert_string_equal(mm_last_error(), "before");
   mm_run_close(run);
   assert_ok(mm_run_open(fixture_path("run"), MM_RUN_WRITE, &run));
-  assert_ok(mm_run_walk(run, MM_RUN_SESSION, 2, INT64_MAX, see_backend, names));
+  assert_ok(mm_run_each_from(run, MM_RUN_SESSION, 2, INT64_MAX, see_backend, names));
   assert_string_equal(names, "cuda cpu+cuda ");
   assert_ok(mm_run_verify(run));
   mm_run_close(run);

@@ -43,7 +43,7 @@ static void put_generation(mm_run *run, int64_t g) {
                                   .env_steps = 128 * (uint64_t)g,
                                   .state = "the state of a search",
                                   .state_size = 21 };
-  const mm_run_timing timing = { g, 0.5, 0.25, 0 };
+  const mm_run_timing timing = { .generation = g, .seconds = 0.5, .seconds_jobs = 0.25 };
   assert_ok(mm_run_begin(run));
   assert_ok(mm_run_put_generation(run, &row));
   for (int32_t i = 0; i < 4 && g > 0; i++) {
@@ -83,10 +83,18 @@ static void add(uint64_t *hash, const void *data, size_t size) {
     *hash = (*hash ^ byte[i]) * 0x100000001b3;
 }
 
-static int add_row(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  uint64_t *s = user;
-  add(s, table->name, strlen(table->name));
-  for (int i = 0; i < table->n; i++) {
+typedef struct digest {
+  const mm_run_table *table; // whose rows are coming
+  uint64_t hash;
+} digest;
+
+static int add_row(const mm_run_row *row, void *user) {
+  digest *d = user;
+  uint64_t *s = &d->hash;
+  mm_run_cell cell[MM_RUN_COLUMNS_MAX];
+  mm_run_cells_of(d->table, row, cell);
+  add(s, d->table->name, strlen(d->table->name));
+  for (int i = 0; i < d->table->n; i++) {
     add(s, &cell[i].null, sizeof cell[i].null);
     add(s, &cell[i].integer, sizeof cell[i].integer);
     add(s, &cell[i].real, sizeof cell[i].real);
@@ -97,15 +105,16 @@ static int add_row(const mm_run_table *table, const mm_run_cell *cell, void *use
 
 // Of all rows; the status is that of the walks.
 static mm_status read_rows(mm_run *run, uint64_t *out) {
-  uint64_t s = 0xcbf29ce484222325;
+  digest d = { .hash = 0xcbf29ce484222325 };
   mm_status worst = MM_OK;
-  add(&s, mm_run_command(run), strlen(mm_run_command(run)));
-  add(&s, mm_run_config(run), strlen(mm_run_config(run)));
+  add(&d.hash, mm_run_command(run), strlen(mm_run_command(run)));
+  add(&d.hash, mm_run_config(run), strlen(mm_run_config(run)));
   for (int i = 0; i < MM_RUN_TABLES; i++) {
-    mm_status status = mm_run_walk_all(run, (mm_run_table_id)i, add_row, &s);
+    d.table = &mm_run_tables[i];
+    mm_status status = mm_run_each(run, (mm_run_table_id)i, add_row, &d);
     if (status != MM_OK) worst = status;
   }
-  *out = s;
+  *out = d.hash;
   return worst;
 }
 

@@ -48,7 +48,7 @@ static void sleep_us(long us) {
 static void commit_for_ever(const char *folder, int out) {
   mm_run *run;
   mm_run_generation row;
-  mm_run_session session = { "cpu", "avx2", 1 };
+  mm_run_session session = { .backend = "cpu", .isa = "avx2", .threads = 1 };
   bool found;
   if (mm_run_open(folder, MM_RUN_WRITE, &run) != MM_OK) _exit(1);
   if (mm_run_last_generation(run, &row, &found) != MM_OK) _exit(2);
@@ -498,6 +498,18 @@ static void test_not_a_database(void **state) {
   fixture_expect("odd", 1);
 }
 
+static mm_run_cell cell_integer(int64_t value) {
+  return (mm_run_cell){ .integer = value };
+}
+
+static mm_run_cell cell_real(double value) {
+  return (mm_run_cell){ .real = value };
+}
+
+static mm_run_cell cell_text(const char *text) {
+  return (mm_run_cell){ .data = text, .size = strlen(text) };
+}
+
 // Values that no run has, under our own tables and with fitting checksums where there are any.
 static void put_hostile(const char *name, mm_run_table_id id, const mm_run_cell *cell) {
   char path[1100], sql[MM_RUN_SQL_SIZE];
@@ -538,24 +550,24 @@ static void expect_damage(const char *name, int less) {
 
 static void test_hostile_values(void **state) {
   (void)state;
-  const mm_run_cell zero = mm_run_integer(0), half = mm_run_real(0.5);
+  const mm_run_cell zero = cell_integer(0), half = cell_real(0.5);
   const mm_run_cell generation[][9] = {
-    { mm_run_integer(-1), zero, half, half, half, half, zero, zero, zero },
-    { mm_run_integer(INT64_MIN), zero, half, half, half, half, zero, zero, zero },
-    { mm_run_integer(INT64_MAX), zero, half, half, half, half, zero, zero, zero },
-    { mm_run_integer(5), mm_run_integer(INT64_MAX), half, half, half, half, zero, zero, zero },
-    { mm_run_integer(5), zero, half, half, half, half, zero, mm_run_integer(-1), zero },
-    { mm_run_integer(5), zero, half, half, half, half, zero, zero, mm_run_integer(INT64_MAX) },
+    { cell_integer(-1), zero, half, half, half, half, zero, zero, zero },
+    { cell_integer(INT64_MIN), zero, half, half, half, half, zero, zero, zero },
+    { cell_integer(INT64_MAX), zero, half, half, half, half, zero, zero, zero },
+    { cell_integer(5), cell_integer(INT64_MAX), half, half, half, half, zero, zero, zero },
+    { cell_integer(5), zero, half, half, half, half, zero, cell_integer(-1), zero },
+    { cell_integer(5), zero, half, half, half, half, zero, zero, cell_integer(INT64_MAX) },
   };
   const mm_run_cell job[][8] = {
-    { mm_run_integer(1), mm_run_integer(-1), zero, zero, zero, half, zero, zero },
-    { mm_run_integer(1), mm_run_integer(99), zero, zero, zero, half, mm_run_integer(7), zero },
-    { mm_run_integer(1), mm_run_integer(99), zero, zero, zero, half, zero, zero }, // one too many
-    { mm_run_integer(77), zero, zero, zero, zero, half, zero, zero },
+    { cell_integer(1), cell_integer(-1), zero, zero, zero, half, zero, zero },
+    { cell_integer(1), cell_integer(99), zero, zero, zero, half, cell_integer(7), zero },
+    { cell_integer(1), cell_integer(99), zero, zero, zero, half, zero, zero }, // one too many
+    { cell_integer(77), zero, zero, zero, zero, half, zero, zero },
   };
   const mm_run_cell score[][10] = {
-    { zero, zero, mm_run_text("\033[2J"), zero, zero, zero, half, half, zero, zero },
-    { zero, zero, mm_run_text("\xc0\xaf"), zero, zero, zero, half, half, zero, zero },
+    { zero, zero, cell_text("\033[2J"), zero, zero, zero, half, half, zero, zero },
+    { zero, zero, cell_text("\xc0\xaf"), zero, zero, zero, half, half, zero, zero },
     { zero, zero, { .data = "a\0b", .size = 3 }, zero, zero, zero, half, half, zero, zero },
   };
   int n = 0;
@@ -644,7 +656,7 @@ static void test_missing_rows(void **state) {
     { "DELETE FROM meta WHERE key='rows'; DELETE FROM score WHERE map='l2' AND task=1",
       "scores of 'l2' after generation 0 are missing", 0 },
     { "DELETE FROM meta WHERE key='rows'; DELETE FROM score WHERE map='l2' AND task=2",
-      "scores of 'learned' after generation 0 are missing", 0 },
+      "scores of 'l2' after generation 0 are missing", 0 },
     { "DELETE FROM meta WHERE key='rows'; DELETE FROM timing WHERE generation=2",
       "the timing of generation 2 is missing", 0 },
     { "DELETE FROM meta WHERE key='rows'; DELETE FROM generation WHERE generation=4;"
@@ -678,7 +690,7 @@ static void test_uncounted_rows(void **state) {
   fixture_make("run", 4);
   for (int i = 0; i < 2; i++) {
     // none at all, or those of generation 0
-    const mm_run_cell stale[] = { mm_run_text("rows"), mm_run_text("{\"generation\":1}") };
+    const mm_run_cell stale[] = { cell_text("rows"), cell_text("{\"generation\":1}") };
     if (i == 0) fixture_sql("run", "DELETE FROM meta WHERE key='rows'");
     if (i == 1) put_hostile("run", MM_RUN_META, stale);
     fixture_expect("run", 4 + i);

@@ -61,7 +61,8 @@ static void same_real(double a, double b) {
   assert_true((isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0);
 }
 
-static int see_training(const mm_run_training *row, void *user) {
+static int see_training(const mm_run_row *any, void *user) {
+  const mm_run_training *row = &any->training;
   int *n = user;
   mm_run_training expected = training_row(row->job);
   assert_true(row->seed == expected.seed && row->status == expected.status);
@@ -73,18 +74,20 @@ static int see_training(const mm_run_training *row, void *user) {
   return 0;
 }
 
-static int see_point(int64_t job, uint64_t step, double value, void *user) {
+static int see_point(const mm_run_row *any, void *user) {
+  const mm_run_point *row = &any->curve;
   int *n = user;
-  same_real(value, step == 1024 ? NAN : point_at(job, step));
+  same_real(row->value, row->step == 1024 ? NAN : point_at(row->job, row->step));
   ++*n;
   return 0;
 }
 
-static int see_kept(int64_t job, const void *state, size_t size, void *user) {
+static int see_kept(const mm_run_row *any, void *user) {
+  const mm_run_kept *row = &any->kept;
   int *n = user;
-  const unsigned char *byte = state;
-  for (size_t i = 0; i < size; i++)
-    assert_int_equal(byte[i], (unsigned char)(job + (int64_t)size));
+  const unsigned char *byte = row->state.data;
+  for (size_t i = 0; i < row->state.size; i++)
+    assert_int_equal(byte[i], (unsigned char)(row->job + (int64_t)row->state.size));
   ++*n;
   return 0;
 }
@@ -107,9 +110,9 @@ static void expect_rows(const char *name, int trainings, int kept) {
     steps += training_row(job).env_steps;
   }
   assert_ok(mm_run_open(fixture_path(name), MM_RUN_READ, &run));
-  assert_ok(mm_run_each_training(run, see_training, &n[0]));
-  assert_ok(mm_run_each_point(run, see_point, &n[1]));
-  assert_ok(mm_run_each_kept(run, see_kept, &n[2]));
+  assert_ok(mm_run_each(run, MM_RUN_TRAINING, see_training, &n[0]));
+  assert_ok(mm_run_each(run, MM_RUN_CURVE, see_point, &n[1]));
+  assert_ok(mm_run_each(run, MM_RUN_KEPT, see_kept, &n[2]));
   assert_int_equal(n[0], trainings);
   assert_int_equal(n[1], points);
   assert_int_equal(n[2], kept);
@@ -121,7 +124,8 @@ static void expect_rows(const char *name, int trainings, int kept) {
   mm_run_close(run);
 }
 
-static int see_status(const mm_run_training *row, void *user) {
+static int see_status(const mm_run_row *any, void *user) {
+  const mm_run_training *row = &any->training;
   assert_int_equal(row->status, row->job);
   ++*(int *)user;
   return 0;
@@ -144,7 +148,7 @@ static void test_every_status(void **state) {
     assert_ok(mm_run_put_training(run, &row, NULL, NULL));
   }
   assert_ok(mm_run_commit(run));
-  assert_ok(mm_run_each_training(run, see_status, &seen));
+  assert_ok(mm_run_each(run, MM_RUN_TRAINING, see_status, &seen));
   assert_int_equal(seen, n);
   assert_ok(mm_run_verify(run));
   mm_run_close(run);
@@ -202,7 +206,8 @@ static mm_run_batch batch_row(int64_t k) {
                          .settings = "{\"eta\":0.5}" };
 }
 
-static int see_batch(const mm_run_batch *row, void *user) {
+static int see_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   int *n = user;
   mm_run_batch expected = batch_row((*n)++);
   assert_int_equal(row->batch, expected.batch);
@@ -215,12 +220,13 @@ static int see_batch(const mm_run_batch *row, void *user) {
   return 0;
 }
 
-static int see_measure(int64_t job, const char *name, uint64_t step, double value, void *user) {
+static int see_measure(const mm_run_row *any, void *user) {
+  const mm_run_measure *row = &any->measure;
   int k = (*(int *)user)++;
-  assert_int_equal(job, 5);
-  assert_string_equal(name, k < 3 ? "distance" : "error"); // by name
-  assert_int_equal(step, k % 3);
-  same_real(value, k < 3 ? (k == 1 ? NAN : 0.5 * k) : k == 5 ? INFINITY : 1.0 / k);
+  assert_int_equal(row->job, 5);
+  assert_string_equal(row->name, k < 3 ? "distance" : "error"); // by name
+  assert_int_equal(row->step, k % 3);
+  same_real(row->value, k < 3 ? (k == 1 ? NAN : 0.5 * k) : k == 5 ? INFINITY : 1.0 / k);
   return 0;
 }
 
@@ -247,8 +253,8 @@ static void test_batches(void **state) {
   int batches = 0, measures = 0;
   make_batches("run");
   assert_ok(mm_run_open(fixture_path("run"), MM_RUN_READ, &run));
-  assert_ok(mm_run_each_batch(run, see_batch, &batches));
-  assert_ok(mm_run_each_measure(run, see_measure, &measures));
+  assert_ok(mm_run_each(run, MM_RUN_BATCH, see_batch, &batches));
+  assert_ok(mm_run_each(run, MM_RUN_MEASURE, see_measure, &measures));
   assert_int_equal(batches, 5);
   assert_int_equal(measures, 6);
   assert_ok(mm_run_verify(run));
@@ -341,7 +347,7 @@ static void test_killed(void **state) {
     assert_true(WIFSIGNALED(status));
     int n = 0;
     assert_ok(mm_run_open(fixture_path("run"), MM_RUN_READ, &run));
-    assert_ok(mm_run_each_kept(run, see_kept, &n));
+    assert_ok(mm_run_each(run, MM_RUN_KEPT, see_kept, &n));
     assert_true(n <= 5);
     assert_ok(mm_run_verify(run));
     mm_run_close(run);
@@ -366,9 +372,8 @@ static void copy_version_1(const char *name) {
   copy_old("golden/run_version_1.db", name);
 }
 
-static int count_row(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  (void)cell;
+static int count_row(const mm_run_row *row, void *user) {
+  (void)row;
   ++*(int *)user;
   return 0;
 }
@@ -379,7 +384,7 @@ static void expect_version_1(mm_run *run) {
   bool found;
   int n[MM_RUN_TABLES] = { 0 };
   for (int i = 0; i < MM_RUN_TABLES; i++)
-    assert_ok(mm_run_walk(run, (mm_run_table_id)i, INT64_MIN, INT64_MAX, count_row, &n[i]));
+    assert_ok(mm_run_each(run, (mm_run_table_id)i, count_row, &n[i]));
   assert_int_equal(n[MM_RUN_GENERATION], 4);
   assert_int_equal(n[MM_RUN_JOB], 24);
   assert_int_equal(n[MM_RUN_TRAINING] + n[MM_RUN_CURVE] + n[MM_RUN_KEPT], 0);
@@ -450,7 +455,7 @@ static void test_version_2(void **state) {
     assert_ok(mm_run_open(fixture_path("run"), i == 1 ? MM_RUN_WRITE : MM_RUN_READ, &run));
     int n[MM_RUN_TABLES] = { 0 };
     for (int k = 0; k < MM_RUN_TABLES; k++)
-      assert_ok(mm_run_walk(run, (mm_run_table_id)k, INT64_MIN, INT64_MAX, count_row, &n[k]));
+      assert_ok(mm_run_each(run, (mm_run_table_id)k, count_row, &n[k]));
     assert_int_equal(n[MM_RUN_TRAINING], 2);
     assert_int_equal(n[MM_RUN_CURVE], 100);
     assert_int_equal(n[MM_RUN_KEPT], 3);

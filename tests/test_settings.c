@@ -8,14 +8,6 @@
 #include "study/settings/settings.h"
 #include "test.h"
 
-static const struct {
-  const char *name, *defaults;
-} listed[] = {
-#define LISTED(name, shown, help, defaults) { #name, defaults },
-  MM_KEYS_LIST(LISTED)
-#undef LISTED
-};
-
 // The text behind "algo " in "pmd 40, ampo 0.004", or NULL.
 static const char *default_of(const char *defaults, mm_algo algo, char out[64]) {
   const char *name = mm_algo_name(algo);
@@ -36,13 +28,16 @@ static void test_defaults(void **state) {
   for (int a = 0; a < MM_ALGO_COUNT; a++) {
     mm_settings settings = mm_settings_default((mm_algo)a), changed = settings;
     size_t n = 0;
-    for (int i = 0; i < MM_KEYS; i++) {
-      char text[64];
-      if (default_of(listed[i].defaults, (mm_algo)a, text) == NULL) {
-        assert_fails(mm_settings_set(&changed, listed[i].name, "1"), MM_ERR_INPUT, "no setting");
+    for (size_t i = 0; i < MM_KEYS; i++) {
+      char text[64], defaults[MM_SETTING_DEFAULTS_SIZE];
+      const char *key = mm_settings_any_key(i);
+      mm_settings_defaults(key, defaults);
+      assert_true(defaults[0] != '\0'); // somebody has it
+      if (default_of(defaults, (mm_algo)a, text) == NULL) {
+        assert_fails(mm_settings_set(&changed, key, "1"), MM_ERR_INPUT, "no setting");
         continue;
       }
-      assert_ok(mm_settings_set(&changed, listed[i].name, text));
+      assert_ok(mm_settings_set(&changed, key, text));
       n++;
     }
     assert_memory_equal(&changed, &settings, sizeof settings);
@@ -91,10 +86,28 @@ static void test_lengths(void **state) {
   assert_true(mm_settings_iterations(&g) == 128 && mm_settings_steps(&g) == 262144);
 }
 
+// Words that are indices of the library's own lists.
+static void test_words(void **state) {
+  (void)state;
+  mm_settings s = mm_settings_default(MM_ALGO_PMD);
+  for (int i = 0; i < MM_ES_KINDS; i++) {
+    assert_ok(mm_settings_set(&s, "es", mm_es_name((mm_es_kind)i)));
+    assert_int_equal(s.search.es, i);
+  }
+  assert_fails(mm_settings_set(&s, "es", "openes|"), MM_ERR_INPUT, "(one of openes|openes:evosax");
+  assert_ok(mm_settings_set(&s, "normalise_advantage", "off"));
+  assert_false(s.pmd.normalise_advantage);
+  s = mm_settings_default(MM_ALGO_AMPO);
+  assert_ok(mm_settings_set(&s, "normalise_advantage", "off"));
+  assert_true(s.ampo.raw_advantage);
+  assert_fails(mm_settings_set(&s, "normalise_advantage", "o"), MM_ERR_INPUT, "(one of on, off)");
+}
+
 int suite_settings(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_defaults),
     cmocka_unit_test(test_presets),
+    cmocka_unit_test(test_words),
     cmocka_unit_test(test_lengths),
   };
   return cmocka_run_group_tests_name("settings", tests, NULL, NULL);

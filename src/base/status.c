@@ -171,6 +171,14 @@ void *mm_grow(void *array, size_t n, size_t size) {
   return larger;
 }
 
+bool mm_grow_at(void *array, size_t n, size_t size) {
+  void *old, *larger;
+  memcpy(&old, array, sizeof old);
+  larger = mm_grow(old, n, size);
+  if (larger) memcpy(array, &larger, sizeof larger);
+  return larger != NULL;
+}
+
 void mm_free(void *block) {
   if (!block) return;
   header *start = (header *)block - 1;

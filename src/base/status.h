@@ -6,6 +6,7 @@
 #ifndef MM_BASE_STATUS_H
 #define MM_BASE_STATUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "mirrormap/base.h"
@@ -49,6 +50,10 @@ void *mm_alloc_array(size_t count, size_t size);
 // Room for one more element of an array of n, NULL for n = 0, that grows in powers of two: the
 // array, which may have moved, or NULL when there is no memory; then it is as it was.
 void *mm_grow(void *array, size_t n, size_t size);
+
+// The same for an array by its name; false when there is no memory.
+#define MM_GROW(array, n) mm_grow_at(&(array), n, sizeof *(array))
+bool mm_grow_at(void *array, size_t n, size_t size); // array: where the pointer to it is
 
 // A block goes back to the allocator it came from, also when the hooks have changed since.
 void mm_free(void *block);

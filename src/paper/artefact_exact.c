@@ -120,7 +120,8 @@ static mm_status read_batch(const figure *f, const mm_run_batch *row, bool tuned
 }
 
 // The step sizes that were tuned before. Counts the batches in `done`.
-static int on_batch(const mm_run_batch *row, void *user) {
+static int on_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   figure *f = user;
   size_t cell = (size_t)row->batch;
   if (cell >= f->n_cell || row->jobs != (int64_t)f->n_seed ||
@@ -151,7 +152,7 @@ static mm_status put_batch(figure *f, size_t cell) {
 
 // One after the other: a tuning that was interrupted goes on behind the last that is there.
 static mm_status announce_batches(figure *f) {
-  mm_status walked = mm_run_each_batch(f->r->run, on_batch, f);
+  mm_status walked = mm_run_each(f->r->run, MM_RUN_BATCH, on_batch, f);
   if (f->status != MM_OK) return f->status;
   if (walked != MM_OK) return walked;
   for (size_t cell = f->done; cell < f->n_cell; cell++) {
@@ -268,7 +269,8 @@ static mm_status run_all(figure *f) {
 // Reading them back
 
 // Runs of other seeds would be taken for those of this plan.
-static int on_run(const mm_run_training *row, void *user) {
+static int on_run(const mm_run_row *any, void *user) {
+  const mm_run_training *row = &any->training;
   figure *f = user;
   if ((uint64_t)row->job >= f->n || row->seed != f->r->plan.seed + (uint64_t)row->job % f->n_seed) {
     f->status = MM_FAIL(MM_ERR_INPUT, "%s/run.db: run %lld is not one of this figure",
@@ -284,7 +286,7 @@ static int on_run(const mm_run_training *row, void *user) {
 }
 
 static mm_status read_runs(figure *f) {
-  MM_TRY(mm_run_each_training(f->r->run, on_run, f));
+  MM_TRY(mm_run_each(f->r->run, MM_RUN_TRAINING, on_run, f));
   return f->status;
 }
 
@@ -310,17 +312,23 @@ static double *curve_of(const figure *f, int what, size_t place) {
 }
 
 // A row that is none of the figure's is left out.
-static int on_measure(int64_t job, const char *name, uint64_t step, double value, void *user) {
-  const figure *f = user;
+static void put_point(const figure *f, const char *name, int64_t job, uint64_t step, double value) {
   uint64_t t = step / (uint64_t)f->iteration;
   for (int what = 0; what < CURVES; what++)
     if (strcmp(name, curves[what].name) == 0 && (uint64_t)job < f->n && t <= f->n_step)
       curve_of(f, what, (size_t)job)[t] = value;
+}
+
+static int on_measure(const mm_run_row *any, void *user) {
+  const mm_run_measure *row = &any->measure;
+  put_point(user, row->name, row->job, row->step, row->value);
   return 0;
 }
 
-static int on_point(int64_t job, uint64_t step, double value, void *user) {
-  return on_measure(job, curves[VALUE].name, step, value, user);
+static int on_point(const mm_run_row *any, void *user) {
+  const mm_run_point *row = &any->curve;
+  put_point(user, curves[VALUE].name, row->job, row->step, row->value);
+  return 0;
 }
 
 static mm_status read_curves(figure *f) {
@@ -332,8 +340,8 @@ static mm_status read_curves(figure *f) {
       curve[k] = NAN;
   }
   MM_TRY(read_runs(f));
-  MM_TRY(mm_run_each_point(f->r->run, on_point, f));
-  MM_TRY(mm_run_each_measure(f->r->run, on_measure, f));
+  MM_TRY(mm_run_each(f->r->run, MM_RUN_CURVE, on_point, f));
+  MM_TRY(mm_run_each(f->r->run, MM_RUN_MEASURE, on_measure, f));
   // a run that broke down keeps the value it had
   for (size_t k = 0; k < points; k++)
     if (isnan(f->curve[VALUE][k])) f->curve[VALUE][k] = f->run[k / (f->n_step + 1)].final_value;

@@ -63,9 +63,10 @@ static void require_error(mm_status status) {
     require((unsigned char)*s >= 0x20 && *s != 0x7F, "an error is one line without controls");
 }
 
-static int see_row(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  size_t *rows = user;
-  ++*rows;
+static int see_row(const mm_run_row *row, void *user) {
+  const mm_run_table *table = user;
+  mm_run_cell cell[MM_RUN_COLUMNS_MAX];
+  mm_run_cells_of(table, row, cell);
   for (int i = 0; i < table->n; i++) {
     require(mm_run_cell_fault(&table->column[i], &cell[i]) == NULL, "values are in range");
     require(!isnan(cell[i].real), "no number is NaN");
@@ -79,9 +80,8 @@ static void read_all(mm_run *run) {
   mm_run_generation row;
   mm_run_summary summary;
   bool found = false, damaged = false;
-  size_t rows = 0;
   for (int i = 0; i < MM_RUN_TABLES; i++) {
-    mm_status status = mm_run_walk(run, (mm_run_table_id)i, INT64_MIN, INT64_MAX, see_row, &rows);
+    mm_status status = mm_run_each(run, (mm_run_table_id)i, see_row, (void *)&mm_run_tables[i]);
     if (status != MM_OK) require_error(status);
     damaged = damaged || status != MM_OK;
   }
@@ -102,7 +102,7 @@ static void read_all(mm_run *run) {
 
 static mm_status add_generation(mm_run *run) {
   mm_run_generation last;
-  mm_run_session session = { "cpu", "portable", 1 };
+  mm_run_session session = { .backend = "cpu", .isa = "portable", .threads = 1 };
   bool found;
   MM_TRY(mm_run_last_generation(run, &last, &found));
   if (found && last.generation == INT64_MAX) return MM_OK;

@@ -15,23 +15,31 @@
 // clang-format off
 #define TEXT_AT(place, key, shown, ...)                                                            \
   OPTION_OF(settings_args, TEXT, key, value[place], shown, __VA_ARGS__)
-#define KEY(key, shown, text, defaults)                                                            \
-  TEXT_AT(MM_KEY_##key, #key, shown, text " (" defaults ")",                                       \
-          .direct = MM_KEY_##key == MM_KEY_physics),
+static const char *defaults_of(const char *key, char out[OPTION_DEFAULTS_SIZE]) {
+  return mm_settings_defaults(key, out);
+}
+static_assert((int)MM_SETTING_DEFAULTS_SIZE <= (int)OPTION_DEFAULTS_SIZE, "room for defaults");
+
+#define KEY(key, shown, text)                                                                      \
+  TEXT_AT(MM_KEY_##key, #key, shown, text, .direct = MM_KEY_##key == MM_KEY_physics,               \
+          .defaults = defaults_of),
+#define NUMBER(key, text) KEY(key, "NUMBER", text)
+#define WORD(key, words, pmd, net, whose, text) KEY(key, words, text)
+#define KEYS MM_NUMBER_KEYS(NUMBER) MM_WORD_KEYS(WORD)
 #define SEARCH_NUMBER(key, value_, least, most, whole, text)                                       \
   TEXT_AT(MM_KEYS + MM_SEARCH_KEY_##key, #key, "NUMBER", text " (default " #value_ ")"),
 #define SEARCH_WORD(key, words, shown, text)                                                       \
   TEXT_AT(MM_KEYS + MM_SEARCH_KEY_##key, #key, shown, text),
 // clang-format on
 
-const option settings_options[] = { MM_KEYS_LIST(KEY){ 0 } };
+const option settings_options[] = { KEYS{ 0 } };
 
 const option search_options[] = {
   MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD)
       TEXT_AT(MM_KEYS + MM_SEARCH_KEY_schedule, "schedule", "GxSTEPS,..",
               "phases of G generations with that many steps a training, instead of generations and "
               "steps (- for one phase; MinAtar 500x1000000,100x10000000)"),
-  MM_KEYS_LIST(KEY){ 0 },
+  KEYS{ 0 },
 };
 static_assert(sizeof search_options / sizeof *search_options - 1 <= OPTIONS_MAX,
               "a bit of command_args.set for every key");

@@ -71,13 +71,17 @@ typedef enum option_type {
   OPTION_SETTING  // key=value for the command's `settings`; may be repeated
 } option_type;
 
+enum { OPTION_DEFAULTS_SIZE = 256 };
+
 typedef struct option {
   const char *name; // without dashes; NULL ends a table
   option_type type;
   size_t offset;
-  const char *metavar;        // how help calls the value
-  const char *help;           // one sentence without a full stop
-  const char *fallback;       // the value when not given, as it would be typed; NULL for none
+  const char *metavar;  // how help calls the value
+  const char *help;     // one sentence without a full stop
+  const char *fallback; // the value when not given, as it would be typed; NULL for none
+  // what help says of the values when not given, where that is not one text; NULL for nothing
+  const char *(*defaults)(const char *name, char out[OPTION_DEFAULTS_SIZE]);
   const char *const *choices; // ended by NULL
   double low, high;           // bounds of each number; both 0 for none
   bool low_open;              // low itself is excluded

@@ -55,7 +55,7 @@ static void put_entry(const char *name, const char *text) {
 }
 
 static void put_option(const option *o, const char *dashes, const char *joint) {
-  char name[128], value[96] = "", text[512];
+  char name[128], value[96] = "", text[512 + OPTION_DEFAULTS_SIZE], defaults[OPTION_DEFAULTS_SIZE];
   if (o->metavar != NULL)
     snprintf(value, sizeof value, "%s", o->metavar);
   else if (o->choices != NULL)
@@ -66,6 +66,10 @@ static void put_option(const option *o, const char *dashes, const char *joint) {
   snprintf(text, sizeof text, "%s%s%s%s%s", o->help, o->fallback != NULL ? " (default " : "",
            o->fallback != NULL ? o->fallback : "", o->fallback != NULL ? ")" : "",
            o->required ? " (required)" : "");
+  if (o->defaults != NULL) {
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, " (%s)", o->defaults(o->name, defaults));
+  }
   put_entry(name, text);
 }
 

@@ -120,6 +120,7 @@ typedef struct target {
   char *temporary;
   FILE *file;
   bool csv;
+  const mm_run_table *of; // whose rows are coming
   uint64_t rows;
   int error; // the first that writing met
 } target;
@@ -168,16 +169,20 @@ static int end_line(target *t) {
   return ferror(t->file);
 }
 
-static int put_row(const mm_run_table *of, const mm_run_cell *cell, void *user) {
+static int put_row(const mm_run_row *row, void *user) {
   target *t = user;
+  mm_run_cell cell[MM_RUN_COLUMNS_MAX];
+  if (t->of == &mm_run_tables[MM_RUN_META] && strcmp(row->meta.key, MM_RUN_COMMAND_LINE) == 0)
+    return 0;
   t->rows++;
-  (t->csv ? put_csv : put_jsonl)(t->file, of, cell);
+  mm_run_cells_of(t->of, row, cell);
+  (t->csv ? put_csv : put_jsonl)(t->file, t->of, cell);
   return end_line(t);
 }
 
-static void put_header(target *t, const mm_run_table *of) {
-  for (int i = 0; i < of->n; i++)
-    fprintf(t->file, "%s%s", i > 0 ? "," : "", of->column[i].name);
+static void put_header(target *t) {
+  for (int i = 0; i < t->of->n; i++)
+    fprintf(t->file, "%s%s", i > 0 ? "," : "", t->of->column[i].name);
   fputc('\n', t->file);
   end_line(t);
 }
@@ -195,8 +200,9 @@ static mm_run_table_id table_id(const char *name) {
 // Damage is reported once, at the end; what is intact gets out all the same.
 static int put_table(mm_run *run, const char *name, target *t) {
   mm_run_table_id id = table_id(name);
-  if (t->csv) put_header(t, &mm_run_tables[id]);
-  mm_status status = mm_run_walk_all(run, id, put_row, t);
+  t->of = &mm_run_tables[id];
+  if (t->csv) put_header(t);
+  mm_status status = mm_run_each(run, id, put_row, t);
   return status == MM_OK || status == MM_ERR_INPUT ? EXIT_DONE : fail_status(status);
 }
 

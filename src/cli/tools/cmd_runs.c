@@ -154,7 +154,8 @@ static void close_group(validation *v) {
 }
 
 // A training without a value leaves the mean of its generation without one.
-static int add_score(const mm_run_score *row, void *user) {
+static int add_score(const mm_run_row *any, void *user) {
+  const mm_run_score *row = &any->score;
   validation *v = user;
   if (strcmp(row->map, "learned") != 0) return 0;
   if (v->n > 0 && (row->generation != v->generation || row->phase != v->phase)) close_group(v);
@@ -186,15 +187,15 @@ static void read_config(const mm_run *run, entry *e) {
   cJSON_Delete(root);
 }
 
-static int add_session(const mm_run_table *of, const mm_run_cell *cell, void *user) {
-  static const char *const shown[] = { "started", "ended", "outcome", "host", "backend" };
+static int add_session(const mm_run_row *any, void *user) {
+  const mm_run_session *row = &any->session;
   cJSON *object = cJSON_CreateObject();
-  for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
-    for (int i = 0; i < of->n; i++) {
-      if (strcmp(of->column[i].name, shown[k]) != 0) continue;
-      cJSON_AddItemToObject(object, shown[k],
-                            cell[i].null ? cJSON_CreateNull() : cJSON_CreateString(cell[i].data));
-    }
+  cJSON_AddStringToObject(object, "started", row->started);
+  cJSON_AddItemToObject(object, "ended",
+                        row->ended ? cJSON_CreateString(row->ended) : cJSON_CreateNull());
+  cJSON_AddStringToObject(object, "outcome", row->outcome);
+  cJSON_AddStringToObject(object, "host", row->host);
+  cJSON_AddStringToObject(object, "backend", row->backend);
   cJSON_AddItemToArray(user, object);
   return 0;
 }
@@ -221,10 +222,10 @@ static void read_run(entry *e) {
   }
   if (status != MM_OK) note_error(e);
   if (e->readable && mm_run_planned(run, &e->plan) != MM_OK) note_error(e);
-  if (e->readable && mm_run_each_score(run, add_score, &v) != MM_OK) note_error(e);
+  if (e->readable && mm_run_each(run, MM_RUN_SCORE, add_score, &v) != MM_OK) note_error(e);
   e->sessions = cJSON_CreateArray();
   if (e->readable) // damage is noted
-    (void)mm_run_walk_all(run, MM_RUN_SESSION, add_session, e->sessions);
+    (void)mm_run_each(run, MM_RUN_SESSION, add_session, e->sessions);
   close_group(&v);
   e->damaged = mm_run_damage(run) != NULL;
   if (e->error == NULL && e->damaged)

@@ -5,53 +5,16 @@
 #include "show/events/event_export.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "show/events/event_internal.h"
 
 #define PREFIX "events.out.tfevents."
-
-// ---------------------------------------------------------------------------------------------
-// Times
-
-// Days since 1970 of a date; years count from March, so that the odd day comes last.
-static int64_t days_of(int64_t year, int month, int day) {
-  year -= month <= 2;
-  int64_t day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-  return 365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719468;
-}
-
-// n digits of a text; -1 when they are none.
-static int digits(const char *text, int n) {
-  int number = 0;
-  for (int i = 0; i < n; i++) {
-    if (text[i] < '0' || text[i] > '9') return -1;
-    number = 10 * number + (text[i] - '0');
-  }
-  return number;
-}
-
-bool mm_event_time(const char *text, double *out) {
-  static const char form[] = "0000-00-00T00:00:00.000Z";
-  if (strlen(text) != sizeof form - 1) return false;
-  for (size_t i = 0; i < sizeof form - 1; i++)
-    if (form[i] == '0' ? digits(text + i, 1) < 0 : text[i] != form[i]) return false;
-  int year = digits(text, 4), month = digits(text + 5, 2), day = digits(text + 8, 2);
-  int hour = digits(text + 11, 2), minute = digits(text + 14, 2), second = digits(text + 17, 2);
-  if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
-      second > 60)
-    return false;
-  int64_t whole = 86400 * days_of(year, month, day) + 3600 * hour + 60 * minute + second;
-  *out = (double)whole + digits(text + 20, 3) / 1000.0;
-  return true;
-}
 
 // ---------------------------------------------------------------------------------------------
 // Names
@@ -74,10 +37,8 @@ static bool is_taken(const mm_event_folder *folder, const char *name) {
 }
 
 static mm_status note_name(mm_event_folder *folder, const char *name) {
-  char **taken = mm_grow(folder->taken, folder->n_taken, sizeof *taken);
-  if (!taken) return MM_FAIL(MM_ERR_MEMORY, "no memory for the names of curves");
-  folder->taken = taken;
-  char *copy = mm_alloc(strlen(name) + 1);
+  bool room = MM_GROW(folder->taken, folder->n_taken);
+  char *copy = room ? mm_alloc(strlen(name) + 1) : NULL;
   if (!copy) return MM_FAIL(MM_ERR_MEMORY, "no memory for the names of curves");
   memcpy(copy, name, strlen(name) + 1);
   folder->taken[folder->n_taken++] = copy;
@@ -98,25 +59,17 @@ mm_status mm_event_take_name(mm_event_folder *folder, const char *stem, const ch
 // ---------------------------------------------------------------------------------------------
 // Files
 
-static mm_status make_folder(const char *path) {
-  struct stat about;
-  if (mkdir(path, 0777) == 0) return MM_OK;
-  int error = errno;
-  if (stat(path, &about) == 0 && S_ISDIR(about.st_mode)) return MM_OK;
-  return MM_FAIL(MM_ERR_IO, "cannot make the folder '%s': %s", path, strerror(error));
-}
-
 mm_status mm_event_save(mm_event_folder *folder, const char *sub, const mm_event_file *file) {
   char path[MM_RUN_PATH_SIZE];
   if (file->scalars == 0) return MM_OK;
   int length = snprintf(path, sizeof path, "%s/%s/%s", folder->path, sub, folder->file);
   if (length < 0 || length >= MM_RUN_PATH_SIZE)
     return MM_FAIL(MM_ERR_INPUT, "%.200s: the path is too long", folder->path);
-  for (char *c = path + strlen(folder->path) + 1; (c = strchr(c, '/')) != NULL; c++) {
-    *c = '\0';
-    MM_TRY(make_folder(path));
-    *c = '/';
-  }
+  char *slash = strrchr(path, '/');
+  bool made;
+  *slash = '\0';
+  MM_TRY(mm_run_make_folder(path, &made));
+  *slash = '/';
   MM_TRY(mm_file_write_atomic(path, (const char *)file->bytes, file->size));
   folder->count.files++;
   folder->count.scalars += file->scalars;
@@ -151,70 +104,47 @@ static mm_status check_folder(const mm_event_folder *folder) {
 }
 
 // ---------------------------------------------------------------------------------------------
-
-// The first session names the files, as TensorBoard's own writers do by time, host and process: the
-// same name whenever the run is exported.
-typedef struct first_session {
-  bool found;
-  double start;
-  char host[MM_RUN_WORD_SIZE];
-  int64_t pid;
-} first_session;
-
-static int see_session(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  first_session *s = user;
-  s->found = mm_event_time(cell[1].data, &s->start);
-  snprintf(s->host, sizeof s->host, "%s", (const char *)cell[4].data);
-  s->pid = cell[5].integer;
-  return s->found;
-}
-
-static mm_status name_files(mm_run *run, mm_event_folder *folder) {
-  first_session s = { .found = false };
-  char host[64] = "";
-  MM_TRY(mm_event_walk(run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, see_session, &s));
-  put_safe(s.found && s.host[0] ? s.host : "unknown", host, sizeof host);
-  folder->start = s.found ? s.start : 0;
-  snprintf(folder->file, sizeof folder->file, PREFIX "%.0f.%s.%" PRId64, floor(folder->start), host,
-           s.found ? s.pid : 0);
-  return MM_OK;
-}
-
-// ---------------------------------------------------------------------------------------------
 // Sessions
 
 typedef struct session_reader {
   mm_event_folder *folder;
-  double last; // sign of life of the run: the end of one that has none
+  double last; // sign of life of the run: the end of a session that has none
   bool no_memory;
 } session_reader;
 
-static int take_session(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+// The first session names the files, as TensorBoard's own writers do by time, host and process: the
+// same name whenever the run is exported.
+static void name_files(mm_event_folder *folder, double start, const char *host, int64_t pid) {
+  char plain[64] = "";
+  put_safe(host, plain, sizeof plain);
+  folder->start = start;
+  snprintf(folder->file, sizeof folder->file, PREFIX "%.0f.%s.%" PRId64, floor(start), plain, pid);
+}
+
+static int on_session(const mm_run_row *any, void *user) {
+  const mm_run_session *row = &any->session;
   session_reader *r = user;
   mm_event_folder *f = r->folder;
-  mm_event_session s;
-  if (!mm_event_time(cell[1].data, &s.start)) return 0;
-  if (cell[2].null || !mm_event_time(cell[2].data, &s.end)) s.end = r->last;
+  mm_event_session s = { mm_run_seconds(row->started), mm_run_seconds(row->ended) };
+  if (isnan(s.start)) return 0;
+  if (f->n_session == 0) name_files(f, s.start, row->host[0] ? row->host : "unknown", row->pid);
+  if (isnan(s.end)) s.end = isnan(r->last) ? f->start : r->last;
   if (f->n_session > 0 && f->session[f->n_session - 1].end > s.start)
     f->session[f->n_session - 1].end = s.start;
   if (s.end < s.start) s.end = s.start;
-  mm_event_session *array = mm_grow(f->session, f->n_session, sizeof *array);
-  r->no_memory = !array;
-  if (!array) return 1;
-  f->session = array;
+  r->no_memory = !MM_GROW(f->session, f->n_session);
+  if (r->no_memory) return 1;
   f->session[f->n_session++] = s;
   return 0;
 }
 
 static mm_status read_sessions(mm_run *run, mm_event_folder *folder) {
-  session_reader r = { .folder = folder };
   mm_run_summary summary;
   mm_status status = mm_run_summarise(run, &summary);
   if (status != MM_OK && status != MM_ERR_INPUT) return status;
-  if (!mm_event_time(summary.last, &r.last)) r.last = folder->start;
-  MM_TRY(mm_event_walk(run, MM_RUN_SESSION, INT64_MIN, INT64_MAX, take_session, &r));
+  session_reader r = { .folder = folder, .last = mm_run_seconds(summary.last) };
+  name_files(folder, 0, "unknown", 0);
+  MM_TRY(mm_event_each(run, MM_RUN_SESSION, on_session, &r));
   return r.no_memory ? MM_FAIL(MM_ERR_MEMORY, "no memory for the sessions of a run") : MM_OK;
 }
 
@@ -234,8 +164,7 @@ double mm_event_moment(const mm_event_folder *folder, double share) {
 
 mm_status mm_event_export(mm_run *run, const char *path, mm_event_count *out) {
   mm_event_folder folder = { .path = path };
-  mm_status status = name_files(run, &folder);
-  if (status == MM_OK) status = read_sessions(run, &folder);
+  mm_status status = read_sessions(run, &folder);
   if (status == MM_OK) status = check_folder(&folder);
   if (status == MM_OK) status = mm_event_export_search(run, &folder);
   if (status == MM_OK) status = mm_event_export_trainings(run, &folder);

@@ -5,7 +5,6 @@
 
 #include "show/events/event_export.h"
 #include "show/events/event_file.h"
-#include "study/run/run_table.h"
 
 enum { MM_EVENT_NAME_SIZE = 128, MM_EVENT_SUB_SIZE = 2 * MM_EVENT_NAME_SIZE };
 
@@ -34,16 +33,13 @@ mm_status mm_event_take_name(mm_event_folder *folder, const char *stem, const ch
 // Writes the file in sub-folder `sub` (one or two names) unless it has no scalars.
 mm_status mm_event_save(mm_event_folder *folder, const char *sub, const mm_event_file *file);
 
-// Seconds since 1970 of a time as the database has it; false when it is none.
-bool mm_event_time(const char *text, double *out);
-
 // When this share, 0 to 1, of the time was spent that all sessions took together.
 double mm_event_moment(const mm_event_folder *folder, double share);
 
 // A walk that met damage has shown what is intact.
-static inline mm_status mm_event_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
-                                      mm_run_see_row *see, void *user) {
-  mm_status status = mm_run_walk(run, id, from, to, see, user);
+static inline mm_status mm_event_each(mm_run *run, mm_run_table_id id, mm_run_see *see,
+                                      void *user) {
+  mm_status status = mm_run_each(run, id, see, user);
   return status == MM_ERR_INPUT ? MM_OK : status;
 }
 

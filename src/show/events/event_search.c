@@ -39,19 +39,15 @@ typedef struct exporter {
 // ---------------------------------------------------------------------------------------------
 // Times
 
-static int see_timing(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int see_timing(const mm_run_row *row, void *user) {
   exporter *e = user;
-  moment m = { .generation = cell[0].integer };
-  if (!mm_event_time(cell[2].data, &m.time)) return 0;
-  moment *array = mm_grow(e->moment, e->n_moment, sizeof *array);
-  if (!array) {
+  moment m = { row->timing.generation, mm_run_seconds(row->timing.finished) };
+  if (isnan(m.time)) return 0;
+  if (MM_GROW(e->moment, e->n_moment))
+    e->moment[e->n_moment++] = m;
+  else
     e->status = MM_FAIL(MM_ERR_MEMORY, "no memory for the times of a search");
-    return 1;
-  }
-  e->moment = array;
-  e->moment[e->n_moment++] = m;
-  return 0;
+  return e->status != MM_OK;
 }
 
 // The last known time up to that generation, else the beginning of the run.
@@ -70,25 +66,23 @@ static double time_of(const exporter *e, int64_t generation) {
 // ---------------------------------------------------------------------------------------------
 // Generations
 
-static mm_status put_generation(exporter *e, const mm_run_cell *cell) {
-  static const struct {
+static mm_status put_generation(exporter *e, const mm_run_generation *row) {
+  const struct {
     const char *tag;
-    int column;
-  } parts[] = { { "search/fitness_mean", 3 },
-                { "search/fitness_best", 5 },
-                { "search/fitness_sd", 4 },
-                { "search/sigma", 2 } };
-  const int64_t g = cell[0].integer;
+    double value;
+  } parts[] = { { "search/fitness_mean", row->fitness_mean },
+                { "search/fitness_best", row->fitness_best },
+                { "search/fitness_sd", row->fitness_sd },
+                { "search/sigma", row->sigma } };
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    MM_TRY(mm_event_file_put(&e->search, time_of(e, g), (uint64_t)g, parts[i].tag,
-                             mm_run_real_of(&cell[parts[i].column])));
+    MM_TRY(mm_event_file_put(&e->search, time_of(e, row->generation), (uint64_t)row->generation,
+                             parts[i].tag, parts[i].value));
   return MM_OK;
 }
 
-static int see_generation(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int see_generation(const mm_run_row *row, void *user) {
   exporter *e = user;
-  e->status = put_generation(e, cell);
+  e->status = put_generation(e, &row->generation);
   return e->status != MM_OK;
 }
 
@@ -100,9 +94,8 @@ static mm_status find_map(exporter *e, const char *map, size_t *out) {
     if (strcmp(e->map[*out].map, map) == 0) return MM_OK;
   if (e->n_map == MAPS_MOST)
     return MM_FAIL(MM_ERR_INPUT, "table score: expected at most %d maps", MAPS_MOST);
-  validated *array = mm_grow(e->map, e->n_map, sizeof *array);
-  if (!array) return MM_FAIL(MM_ERR_MEMORY, "no memory for the curves of a search");
-  e->map = array;
+  if (!MM_GROW(e->map, e->n_map))
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for the curves of a search");
   validated *v = &e->map[e->n_map++];
   snprintf(v->map, sizeof v->map, "%s", map);
   return mm_event_file_start(&v->file, e->folder->start);
@@ -116,35 +109,32 @@ static mm_status end_validation(exporter *e) {
                            e->now.sum / e->now.known);
 }
 
-static mm_status put_score(exporter *e, const mm_run_cell *cell) {
+static mm_status put_score(exporter *e, const mm_run_score *row) {
   size_t map;
-  double value = mm_run_real_of(&cell[6]);
-  MM_TRY(find_map(e, cell[2].data, &map));
-  if (map != e->now.map || cell[0].integer != e->now.generation ||
-      cell[1].integer != e->now.phase) {
+  MM_TRY(find_map(e, row->map, &map));
+  if (map != e->now.map || row->generation != e->now.generation || row->phase != e->now.phase) {
     MM_TRY(end_validation(e));
     e->now.map = map;
-    e->now.generation = cell[0].integer;
-    e->now.phase = cell[1].integer;
+    e->now.generation = row->generation;
+    e->now.phase = row->phase;
     e->now.sum = e->now.known = 0;
   }
-  if (!isfinite(value)) return MM_OK;
-  e->now.sum += value;
+  if (!isfinite(row->value)) return MM_OK;
+  e->now.sum += row->value;
   e->now.known++;
   return MM_OK;
 }
 
-static int see_score(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int see_score(const mm_run_row *row, void *user) {
   exporter *e = user;
-  e->status = put_score(e, cell);
+  e->status = put_score(e, &row->score);
   return e->status != MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
 
-static mm_status walk(mm_run *run, mm_run_table_id id, mm_run_see_row *see, exporter *e) {
-  MM_TRY(mm_event_walk(run, id, INT64_MIN, INT64_MAX, see, e));
+static mm_status walk(mm_run *run, mm_run_table_id id, mm_run_see *see, exporter *e) {
+  MM_TRY(mm_event_each(run, id, see, e));
   return e->status;
 }
 

@@ -7,39 +7,44 @@
 #include <string.h>
 
 #include "show/events/event_internal.h"
-#include "study/jobs/plan.h"
-#include "study/stats/estimate.h"
+#include "show/report/report_internal.h"
 
 #define RETURN "return"
 
+// A quantity of one training beside its return.
+typedef struct measure {
+  size_t training; // place in the list of those read
+  char name[MM_RUN_WORD_SIZE];
+  size_t first, n; // points
+} measure;
+
+typedef struct reader {
+  mm_report_trainings all;
+  measure *measure; // [n_measure] by training and name
+  size_t n_measure;
+  uint64_t *step; // [n_point] of all measures
+  double *value;
+  size_t n_point;
+  size_t at; // training whose rows come
+  bool no_memory;
+} reader;
+
 // Numbers over steps under one tag, of all trainings of a group.
 typedef struct curves {
-  char tag[MM_RUN_WORD_SIZE];
-  mm_result *of; // [n] of the group; only curve and status count
+  const char *tag;
+  mm_result *of; // [n] of the group; only curve, status and final value count
 } curves;
 
-// Trainings that differ by their seeds alone.
+// Trainings that differ by their seeds alone: n from number `from` on.
 typedef struct group {
-  mm_run_training *training; // [n] by job
-  size_t n;
+  const mm_report_trainings *all;
+  size_t from, n;
   curves *curves; // [n_curves]
   size_t n_curves;
-  size_t next;      // the training that the rows have come to
-  bool repeated;    // some seed is there twice
-  double from, to;  // shares of the run's time between which they were trained
-  double last_step; // of any
-  mm_status status; // of what is done with the rows
+  bool repeated;     // some seed is there twice
+  double begin, end; // shares of the run's time between which they were trained
+  double last_step;  // of any
 } group;
-
-static void release(group *g) {
-  for (size_t i = 0; i < g->n_curves; i++) {
-    for (size_t k = 0; k < g->n; k++)
-      mm_result_release(&g->curves[i].of[k]);
-    mm_free(g->curves[i].of);
-  }
-  mm_free(g->curves);
-  mm_free(g->training);
-}
 
 static mm_status fail_on_memory(void) {
   return MM_FAIL(MM_ERR_MEMORY, "no memory for the curves of trainings");
@@ -48,80 +53,91 @@ static mm_status fail_on_memory(void) {
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-static int see_training(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  group *g = user;
-  mm_run_training *array = mm_grow(g->training, g->n, sizeof *array);
-  if (!array) {
-    g->status = fail_on_memory();
-    return 1;
-  }
-  g->training = array;
-  g->training[g->n++] = (mm_run_training){ .job = cell[0].integer,
-                                           .seed = mm_run_bits_of(&cell[1]),
-                                           .status = (mm_status)cell[2].integer,
-                                           .final = mm_run_real_of(&cell[3]),
-                                           .env_steps = mm_run_bits_of(&cell[6]),
-                                           .points = cell[7].integer };
+static bool add_measure(reader *r, const mm_run_measure *row) {
+  if (!MM_GROW(r->measure, r->n_measure)) return false;
+  measure *m = &r->measure[r->n_measure++];
+  *m = (measure){ .training = r->at, .first = r->n_point };
+  bool taken = strcmp(row->name, RETURN) == 0;
+  snprintf(m->name, sizeof m->name, "%s%s", taken ? "measure/" : "", row->name);
+  return true;
+}
+
+// The row goes on with the measure that the row before was of.
+static bool is_next(const reader *r, const mm_run_measure *row) {
+  if (r->n_measure == 0 || r->measure[r->n_measure - 1].training != r->at) return false;
+  const char *name = r->measure[r->n_measure - 1].name;
+  return strcmp(name, row->name) == 0 ||
+         (strcmp(row->name, RETURN) == 0 && strcmp(name, "measure/" RETURN) == 0);
+}
+
+// A point of a training whose own row is lost has nowhere to go.
+static int on_measure(const mm_run_row *any, void *user) {
+  const mm_run_measure *row = &any->measure;
+  reader *r = user;
+  while (r->at < r->all.n && r->all.place[r->at] < row->job)
+    r->at++;
+  if (r->at == r->all.n || r->all.place[r->at] != row->job) return 0;
+  r->no_memory = (!is_next(r, row) && !add_measure(r, row)) || !MM_GROW(r->step, r->n_point) ||
+                 !MM_GROW(r->value, r->n_point);
+  if (r->no_memory) return 1;
+  r->step[r->n_point] = row->step;
+  r->value[r->n_point++] = row->value;
+  r->measure[r->n_measure - 1].n++;
   return 0;
 }
 
-static int add_steps(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  *(double *)user += (double)cell[6].integer;
-  return 0;
+static mm_status read_all(mm_run *run, const cJSON *config, reader *r) {
+  mm_status status = mm_report_read_trainings(run, config, &r->all);
+  if (status != MM_OK && status != MM_ERR_INPUT) return status;
+  MM_TRY(mm_event_each(run, MM_RUN_MEASURE, on_measure, r));
+  return r->no_memory ? fail_on_memory() : MM_OK;
 }
+
+static void release(reader *r) {
+  mm_report_release_trainings(&r->all);
+  mm_free(r->measure);
+  mm_free(r->step);
+  mm_free(r->value);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Groups
 
 static mm_status find_curves(group *g, const char *tag, curves **out) {
   for (size_t i = 0; i < g->n_curves; i++) {
     *out = &g->curves[i];
     if (strcmp((*out)->tag, tag) == 0) return MM_OK;
   }
-  curves *array = mm_grow(g->curves, g->n_curves, sizeof *array);
-  mm_result *of = array ? mm_alloc_array(g->n, sizeof *of) : NULL;
-  if (array) g->curves = array;
+  mm_result *of = MM_GROW(g->curves, g->n_curves) ? mm_alloc_array(g->n, sizeof *of) : NULL;
   if (!of) return fail_on_memory();
   memset(of, 0, g->n * sizeof *of);
   *out = &g->curves[g->n_curves++];
-  snprintf((*out)->tag, sizeof(*out)->tag, "%s", tag);
-  (*out)->of = of;
+  **out = (curves){ tag, of };
   return MM_OK;
 }
 
-// A point of a training whose own row is lost has nowhere to go.
-static mm_status put_point(group *g, int64_t job, const char *tag, uint64_t step, double value) {
+static mm_status add_curve(group *g, size_t k, const char *tag, uint64_t *step, double *value,
+                           size_t n) {
   curves *c;
-  while (g->next < g->n && g->training[g->next].job < job)
-    g->next++;
-  if (g->next == g->n || g->training[g->next].job != job) return MM_OK;
   MM_TRY(find_curves(g, tag, &c));
-  mm_result *r = &c->of[g->next];
-  double *values = mm_grow(r->curve, r->n_curve, sizeof *values);
-  if (values) r->curve = values;
-  uint64_t *steps = values ? mm_grow(r->curve_step, r->n_curve, sizeof *steps) : NULL;
-  if (!steps) return fail_on_memory();
-  r->curve_step = steps;
-  r->curve_step[r->n_curve] = step;
-  r->curve[r->n_curve++] = value;
+  c->of[k] = (mm_result){ .curve_step = step, .curve = value, .n_curve = n };
   return MM_OK;
 }
 
-static int see_point(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  group *g = user;
-  g->status =
-      put_point(g, cell[0].integer, RETURN, mm_run_bits_of(&cell[1]), mm_run_real_of(&cell[2]));
-  return g->status != MM_OK;
-}
-
-static int see_measure(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  group *g = user;
-  const char *name = cell[1].data;
-  if (strcmp(name, RETURN) == 0) name = "measure/" RETURN; // that one is taken
-  g->status =
-      put_point(g, cell[0].integer, name, mm_run_bits_of(&cell[2]), mm_run_real_of(&cell[3]));
-  return g->status != MM_OK;
+// Tags in the order in which they come up, the return first.
+static mm_status gather(const reader *r, group *g) {
+  for (size_t k = 0; k < g->n; k++) {
+    const mm_result *own = &r->all.result[g->from + k];
+    if (own->n_curve > 0)
+      MM_TRY(add_curve(g, k, RETURN, own->curve_step, own->curve, own->n_curve));
+  }
+  for (const measure *m = r->measure; m < r->measure + r->n_measure; m++) {
+    if (m->training >= g->from + g->n) break;
+    if (m->training >= g->from)
+      MM_TRY(add_curve(g, m->training - g->from, m->name, r->step + m->first, r->value + m->first,
+                       m->n));
+  }
+  return MM_OK;
 }
 
 static int by_seed(const void *a, const void *b) {
@@ -133,29 +149,12 @@ static int by_seed(const void *a, const void *b) {
 static mm_status look_at_seeds(group *g) {
   uint64_t *seed = mm_alloc_array(g->n, sizeof *seed);
   if (!seed) return fail_on_memory();
-  for (size_t i = 0; i < g->n; i++)
-    seed[i] = g->training[i].seed;
+  memcpy(seed, g->all->seed + g->from, g->n * sizeof *seed);
   qsort(seed, g->n, sizeof *seed, by_seed);
   for (size_t i = 1; i < g->n; i++)
     g->repeated = g->repeated || seed[i] == seed[i - 1];
   mm_free(seed);
   return MM_OK;
-}
-
-static mm_status read_points(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
-                             mm_run_see_row *see, group *g) {
-  g->next = 0;
-  MM_TRY(mm_event_walk(run, id, from, to, see, g));
-  return g->status;
-}
-
-static mm_status read_group(mm_run *run, int64_t from, int64_t to, group *g) {
-  MM_TRY(mm_event_walk(run, MM_RUN_TRAINING, from, to, see_training, g));
-  MM_TRY(g->status);
-  if (g->n == 0) return MM_OK;
-  MM_TRY(look_at_seeds(g));
-  MM_TRY(read_points(run, MM_RUN_CURVE, from, to, see_point, g));
-  return read_points(run, MM_RUN_MEASURE, from, to, see_measure, g);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -165,22 +164,23 @@ static mm_status read_group(mm_run *run, int64_t from, int64_t to, group *g) {
 static void set_times(group *g, mm_event_folder *folder) {
   double steps = 0;
   for (size_t k = 0; k < g->n; k++) {
-    steps += (double)g->training[k].env_steps;
-    g->last_step = fmax(g->last_step, (double)g->training[k].env_steps);
+    double own = (double)g->all->result[g->from + k].env_steps;
+    steps += own;
+    g->last_step = fmax(g->last_step, own);
     for (size_t i = 0; i < g->n_curves; i++) {
       const mm_result *r = &g->curves[i].of[k];
       if (r->n_curve > 0) g->last_step = fmax(g->last_step, (double)r->curve_step[r->n_curve - 1]);
     }
   }
   bool known = folder->steps > 0;
-  g->from = known ? folder->steps_before / folder->steps : 0;
+  g->begin = known ? folder->steps_before / folder->steps : 0;
   folder->steps_before += steps;
-  g->to = known ? folder->steps_before / folder->steps : 1;
+  g->end = known ? folder->steps_before / folder->steps : 1;
 }
 
 static double time_at(const group *g, const mm_event_folder *folder, uint64_t step) {
   double part = g->last_step > 0 ? fmin((double)step / g->last_step, 1) : 0;
-  return mm_event_moment(folder, g->from + part * (g->to - g->from));
+  return mm_event_moment(folder, g->begin + part * (g->end - g->begin));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -189,9 +189,8 @@ static double time_at(const group *g, const mm_event_folder *folder, uint64_t st
 static mm_status put_seed(const group *g, size_t k, mm_event_folder *folder, const char *stem,
                           mm_event_file *file) {
   char sub[MM_EVENT_SUB_SIZE], job[32] = "";
-  const mm_run_training *t = &g->training[k];
-  if (g->repeated) snprintf(job, sizeof job, "-job-%" PRId64, t->job);
-  snprintf(sub, sizeof sub, "%sseed-%" PRIu64 "%s", stem, t->seed, job);
+  if (g->repeated) snprintf(job, sizeof job, "-job-%" PRId64, g->all->place[g->from + k]);
+  snprintf(sub, sizeof sub, "%sseed-%" PRIu64 "%s", stem, g->all->seed[g->from + k], job);
   MM_TRY(mm_event_file_start(file, folder->start));
   for (size_t i = 0; i < g->n_curves; i++) {
     const mm_result *r = &g->curves[i].of[k];
@@ -219,11 +218,12 @@ static mm_status put_mean_of(const group *g, curves *c, const mm_event_folder *f
     if (c->of[k].n_curve > longest->n_curve) longest = &c->of[k];
   for (size_t k = 0; k < g->n; k++) {
     mm_result *r = &c->of[k];
-    r->status = g->training[k].status;
+    const mm_result *own = &g->all->result[g->from + k];
+    r->status = own->status;
     if (!is_whole(r, longest, r->status))
       r->status = MM_ERR_INPUT;
     else
-      r->final_value = returns ? g->training[k].final : r->curve[r->n_curve - 1];
+      r->final_value = returns ? own->final_value : r->curve[r->n_curve - 1];
   }
   MM_TRY(mm_estimate_curve(c->of, g->n, &point, &n));
   mm_status status = MM_OK;
@@ -258,82 +258,61 @@ static mm_status write_group(const group *g, mm_event_folder *folder, const char
 // ---------------------------------------------------------------------------------------------
 // Batches
 
-typedef struct batch {
-  int64_t first, jobs;
-  char stem[MM_RUN_WORD_SIZE], label[2 * MM_RUN_WORD_SIZE];
-} batch;
-
-typedef struct batches {
-  cJSON *config; // of the run
-  batch *batch;  // [n]
-  size_t n;
-  mm_status status;
-} batches;
-
-// Many batches of a tuning are the same but for their settings: their numbers tell them apart.
-static int see_batch(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  batches *all = user;
-  const char *role = cell[3].data;
-  batch *array = mm_grow(all->batch, all->n, sizeof *array);
-  if (!array) {
-    all->status = fail_on_memory();
-    return 1;
-  }
-  all->batch = array;
-  batch *b = &all->batch[all->n++];
-  *b = (batch){ .first = cell[1].integer, .jobs = cell[2].integer };
-  if (strcmp(role, "tuning") == 0 || strcmp(role, "trial") == 0)
-    snprintf(b->stem, sizeof b->stem, "%s-%" PRId64 "-", role, cell[0].integer);
-  char row[MM_RUN_WORD_SIZE];
-  mm_plan_label(all->config, cell[5].data, row, sizeof row);
-  snprintf(b->label, sizeof b->label, "%s-%s", (const char *)cell[4].data, row);
-  return 0;
-}
-
 // Trainings from .. to - 1 in a sub-folder of their own, or, without a label, at the top.
-static mm_status export_group(mm_run *run, mm_event_folder *folder, int64_t from, int64_t to,
+static mm_status export_group(const reader *r, mm_event_folder *folder, size_t from, size_t to,
                               const char *stem, const char *label) {
   char name[MM_EVENT_NAME_SIZE], sub[MM_EVENT_NAME_SIZE + 1] = "";
-  group g = { .status = MM_OK };
   if (from >= to) return MM_OK;
-  mm_status status = read_group(run, from, to - 1, &g);
-  if (status == MM_OK && g.n > 0 && label) {
+  group g = { .all = &r->all, .from = from, .n = to - from };
+  mm_status status = gather(r, &g);
+  if (status == MM_OK) status = look_at_seeds(&g);
+  if (status == MM_OK && label) {
     status = mm_event_take_name(folder, stem, label, name);
     if (status == MM_OK) snprintf(sub, sizeof sub, "%s/", name);
   }
   set_times(&g, folder);
   if (status == MM_OK) status = write_group(&g, folder, sub);
-  release(&g);
+  for (size_t i = 0; i < g.n_curves; i++)
+    mm_free(g.curves[i].of);
+  mm_free(g.curves);
   return status;
 }
 
+// Many batches of a tuning are the same but for their settings: their numbers tell them apart.
+static mm_status export_batch(const reader *r, mm_event_folder *folder, const mm_report_batch *b,
+                              size_t from) {
+  char stem[MM_RUN_WORD_SIZE + 32] = "", label[2 * MM_RUN_WORD_SIZE];
+  if (!mm_report_is_shown(b)) snprintf(stem, sizeof stem, "%s-%" PRId64 "-", b->role, b->batch);
+  snprintf(label, sizeof label, "%s-%s", b->env, b->map);
+  return export_group(r, folder, from, b->from + b->n, stem, label);
+}
+
 // Trainings whose batch is lost are shown all the same, and none twice.
-static mm_status export_batches(mm_run *run, mm_event_folder *folder, const batches *all) {
+static mm_status export_batches(const reader *r, mm_event_folder *folder) {
   static const char lost[] = "without-batch";
-  int64_t next = 0;
-  for (size_t i = 0; i < all->n; i++) {
-    const batch *b = &all->batch[i];
-    int64_t end = b->jobs > INT64_MAX - b->first ? INT64_MAX : b->first + b->jobs;
-    MM_TRY(export_group(run, folder, next, b->first, "", lost));
-    if (next < b->first) next = b->first;
-    MM_TRY(export_group(run, folder, next, end, b->stem, b->label));
-    if (next < end) next = end;
+  size_t next = 0;
+  for (const mm_report_batch *b = r->all.batch; b < r->all.batch + r->all.n_batch; b++) {
+    MM_TRY(export_group(r, folder, next, b->from, "", lost));
+    if (next < b->from) next = b->from;
+    MM_TRY(export_batch(r, folder, b, next));
+    if (next < b->from + b->n) next = b->from + b->n;
   }
-  return export_group(run, folder, next, INT64_MAX, "", lost);
+  return export_group(r, folder, next, r->all.n, "", lost);
 }
 
 mm_status mm_event_export_trainings(mm_run *run, mm_event_folder *folder) {
-  batches all = { .status = MM_OK };
-  MM_TRY(mm_event_walk(run, MM_RUN_TRAINING, INT64_MIN, INT64_MAX, add_steps, &folder->steps));
-  if (strcmp(mm_run_command(run), "train") == 0)
-    return export_group(run, folder, 0, INT64_MAX, "", NULL);
-  const char *config = mm_run_config(run);
-  if (mm_json_parse(config, strlen(config), "config", &all.config) != MM_OK) all.config = NULL;
-  mm_status status = mm_event_walk(run, MM_RUN_BATCH, INT64_MIN, INT64_MAX, see_batch, &all);
-  if (status == MM_OK) status = all.status;
-  if (status == MM_OK) status = export_batches(run, folder, &all);
-  mm_free(all.batch);
-  cJSON_Delete(all.config);
+  reader r = { 0 };
+  cJSON *config;
+  const char *text = mm_run_config(run);
+  if (mm_json_parse(text, strlen(text), "config", &config) != MM_OK) config = NULL;
+  mm_status status = read_all(run, config, &r);
+  for (size_t i = 0; i < r.all.n; i++)
+    folder->steps += (double)r.all.result[i].env_steps;
+  if (status == MM_OK && strcmp(mm_run_command(run), "train") == 0)
+    status = export_group(&r, folder, 0, r.all.n, "", NULL);
+  else if (status == MM_OK)
+    status = export_batches(&r, folder);
+  release(&r);
+  cJSON_Delete(config);
   return status;
 }

@@ -150,7 +150,7 @@ static mm_status take(mm_report_trainings *all, size_t n_batch) {
   return MM_FAIL(MM_ERR_MEMORY, "no memory to compare %zu runs", n_batch);
 }
 
-// Results are copied, their curves and settings stay the runs'.
+// Results are copied; their curves, and what is in the batches, stay the runs'.
 static void merge(const contestant *c, size_t n, mm_report_trainings *all) {
   size_t from = 0;
   for (size_t i = 0; i < n; i++) {
@@ -159,7 +159,6 @@ static void merge(const contestant *c, size_t n, mm_report_trainings *all) {
     memcpy(all->result + from, own->result + batch->from, batch->n * sizeof *all->result);
     memcpy(all->place + from, own->place + batch->from, batch->n * sizeof *all->place);
     all->batch[i] = *batch;
-    all->batch[i].settings = NULL;
     all->batch[i].from = from;
     from += batch->n;
   }
@@ -187,5 +186,7 @@ mm_status mm_report_compare(const mm_report *report, mm_report_comparison *out) 
 
 void mm_report_release_comparison(mm_report_comparison *comparison) {
   mm_report_release_table(&comparison->table);
-  mm_report_release_trainings(&comparison->all);
+  mm_free(comparison->all.batch);
+  mm_free(comparison->all.result);
+  mm_free(comparison->all.place);
 }

@@ -21,10 +21,12 @@ enum {
 
 // Seeds of one map on one environment.
 typedef struct mm_report_batch {
+  int64_t batch;       // its number
   int64_t first, jobs; // places of its trainings
   char role[MM_RUN_WORD_SIZE], env[MM_RUN_WORD_SIZE], map[MM_RUN_WORD_SIZE];
-  cJSON *settings; // NULL where they are not known
-  size_t from, n;  // the trainings that are done: from .. from + n - 1 of the list
+  cJSON *settings;       // NULL where they are not known
+  size_t from, n;        // the trainings that are done: from .. from + n - 1 of the list
+  mm_transfer_cell cell; // what these come to, of a batch that is shown
 } mm_report_batch;
 
 typedef struct mm_report_trainings {
@@ -48,6 +50,12 @@ void mm_report_release_trainings(mm_report_trainings *trainings);
 // Whether the batch has a place among curves and tables: tuning and trials have none.
 bool mm_report_is_shown(const mm_report_batch *batch);
 
+// Fills the cells of the batches that are shown.
+mm_status mm_report_estimate(mm_report_trainings *trainings);
+
+// The mean, interquartile mean and counts of a cell, as fields.
+void mm_report_add_worths(cJSON *object, const mm_transfer_cell *cell, bool with_failed);
+
 // The "curves" of a run.
 cJSON *mm_report_curves(const mm_report_trainings *trainings);
 
@@ -60,7 +68,7 @@ typedef struct mm_report_table {
   mm_transfer_env *env; // [n_env]
 } mm_report_table;
 
-// `config` may say which maps are controls. Release in either case.
+// `config` may say which maps are controls. Valid while the trainings are. Release in either case.
 mm_status mm_report_make_table(const mm_report_trainings *trainings, const cJSON *config,
                                mm_report_table *out);
 void mm_report_release_table(mm_report_table *table);
@@ -92,9 +100,6 @@ cJSON *mm_report_run_json(const mm_report_run *run);
 
 // The "search" of a run (report_search.c); null where it has none.
 cJSON *mm_report_search_json(const mm_report_run *run);
-
-// Command lines that make the same run (report_again.c), an array of texts for a shell.
-cJSON *mm_report_again(const mm_report_run *run);
 
 // ---------------------------------------------------------------------------------------------
 // Maps (report_maps.c)

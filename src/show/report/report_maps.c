@@ -33,14 +33,6 @@ static bool is_there(const mm_report_maps *maps, const char *label, const cJSON 
   return false;
 }
 
-static mm_status append(mm_report_maps *maps, mm_report_map map) {
-  mm_report_map *array = mm_grow(maps->map, maps->n, sizeof *array);
-  if (!array) return MM_FAIL(MM_ERR_MEMORY, "no memory for the maps of a report");
-  maps->map = array;
-  maps->map[maps->n++] = map;
-  return MM_OK;
-}
-
 // Takes the map over; one that could not be made is none of the report.
 static mm_status add(mm_report_maps *maps, mm_map *map, const char *label, const char *role,
                      int run) {
@@ -48,9 +40,13 @@ static mm_status add(mm_report_maps *maps, mm_map *map, const char *label, const
   if (!map) return MM_OK;
   snprintf(entry.label, sizeof entry.label, "%s", label);
   mm_status status = read_contents(map, &entry.file);
-  bool there = status == MM_OK && is_there(maps, entry.label, entry.file);
-  if (status == MM_OK && !there) status = append(maps, entry);
-  if (status == MM_OK && !there) return MM_OK;
+  if (status == MM_OK && !is_there(maps, entry.label, entry.file)) {
+    if (MM_GROW(maps->map, maps->n)) {
+      maps->map[maps->n++] = entry;
+      return MM_OK;
+    }
+    status = MM_FAIL(MM_ERR_MEMORY, "no memory for the maps of a report");
+  }
   cJSON_Delete(entry.file);
   mm_map_destroy(map);
   return status;

@@ -57,46 +57,30 @@ static void put_json(sink *s, const char *json) {
 // ---------------------------------------------------------------------------------------------
 // The page
 
-static void put_style(sink *s, const char *json) {
-  (void)json;
-  put_text(s, "<style>\n");
-  put(s, mm_report_css, mm_report_css_size);
-  put_text(s, "</style>\n");
-}
-
-static void put_data(sink *s, const char *json) {
-  put_text(s, "<script type=\"application/json\" id=\"report-data\">");
-  put_json(s, json);
-  put_text(s, "</script>\n");
-}
-
-static void put_script(sink *s, const char *json) {
-  (void)json;
-  put_text(s, "<script>\n");
-  put(s, mm_report_js, mm_report_js_size);
-  put_text(s, "</script>\n");
+// The page's own text up to the line of a part; returns what follows that line.
+static const char *put_until(sink *s, const char *at, const char *line) {
+  const char *end = strstr(at, line);
+  put(s, at, (size_t)(end - at));
+  return end + strlen(line);
 }
 
 static void put_page(sink *s, const char *json) {
-  static const struct {
-    const char *line;
-    void (*put)(sink *s, const char *json);
-  } part[] = { { "<!--STYLE-->\n", put_style },
-               { "<!--DATA-->\n", put_data },
-               { "<!--SCRIPT-->\n", put_script } };
-  const char *at = (const char *)mm_report_html;
-  for (bool first = true; *at; first = false) {
-    size_t length = strcspn(at, "\n") + 1, k = 0;
-    if (!at[length - 1]) length--;
-    while (k < 3 && (strlen(part[k].line) != length || memcmp(at, part[k].line, length) != 0))
-      k++;
-    if (k < 3)
-      part[k].put(s, json);
-    else
-      put(s, at, length);
-    if (first) put_text(s, mark);
-    at += length;
-  }
+  const char *at = put_until(s, (const char *)mm_report_html, "\n");
+  put_text(s, "\n");
+  put_text(s, mark);
+  at = put_until(s, at, "<!--STYLE-->\n");
+  put_text(s, "<style>\n");
+  put(s, mm_report_css, mm_report_css_size);
+  put_text(s, "</style>\n");
+  at = put_until(s, at, "<!--DATA-->\n");
+  put_text(s, "<script type=\"application/json\" id=\"report-data\">");
+  put_json(s, json);
+  put_text(s, "</script>\n");
+  at = put_until(s, at, "<!--SCRIPT-->\n");
+  put_text(s, "<script>\n");
+  put(s, mm_report_js, mm_report_js_size);
+  put_text(s, "</script>\n");
+  put_text(s, at);
 }
 
 mm_status mm_report_page(const cJSON *document, char **out, size_t *length) {

@@ -21,22 +21,6 @@ static bool goes_on(mm_status status) {
 // ---------------------------------------------------------------------------------------------
 // Times
 
-// Seconds since 1970 of "2026-01-31T12:34:56.789Z"; NaN for anything else.
-static double seconds_of(const char *text) {
-  int year, month, day, hour, minute;
-  double second;
-  char end;
-  if (!text ||
-      sscanf(text, "%4d-%2d-%2dT%2d:%2d:%6lf%c", &year, &month, &day, &hour, &minute, &second,
-             &end) != 7 ||
-      end != 'Z')
-    return NAN;
-  // days before the month, in years that begin in March, so that a leap day comes last
-  int y = month > 2 ? year : year - 1, m = month > 2 ? month - 3 : month + 9;
-  int64_t days = 365 * (int64_t)y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 719469;
-  return (double)((days * 24 + hour) * 60 + minute) * 60 + second;
-}
-
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_REALTIME, &t);
@@ -49,17 +33,17 @@ typedef struct clock_reader {
   double seconds, started; // of those before; start of the open one, or NaN
 } clock_reader;
 
-static int add_session_time(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int add_session_time(const mm_run_row *any, void *user) {
+  const mm_run_session *row = &any->session;
   clock_reader *c = user;
-  double started = seconds_of(cell[1].data);
-  double ended = cell[2].null ? NAN : seconds_of(cell[2].data);
-  c->started = cell[2].null ? started : NAN;
+  double started = mm_run_seconds(row->started), ended = mm_run_seconds(row->ended);
+  c->started = row->ended ? NAN : started;
   if (ended > started) c->seconds += ended - started;
   return 0;
 }
 
-static int add_timing(const mm_run_timing *row, void *user) {
+static int add_timing(const mm_run_row *any, void *user) {
+  const mm_run_timing *row = &any->timing;
   double own = row->seconds - (isnan(row->seconds_validation) ? 0 : row->seconds_validation);
   if (own > 0) *(double *)user += own;
   return 0;
@@ -68,9 +52,9 @@ static int add_timing(const mm_run_timing *row, void *user) {
 // Damaged rows are left out, of one table as of the other.
 static mm_status read_times(mm_report_run *r) {
   clock_reader c = { .started = NAN };
-  mm_status sessions = mm_run_walk_all(r->run, MM_RUN_SESSION, add_session_time, &c);
-  mm_status timings = mm_run_each_timing(r->run, add_timing, &r->seconds_training);
-  double open = (r->summary.owned ? now() : seconds_of(r->summary.last)) - c.started;
+  mm_status sessions = mm_run_each(r->run, MM_RUN_SESSION, add_session_time, &c);
+  mm_status timings = mm_run_each(r->run, MM_RUN_TIMING, add_timing, &r->seconds_training);
+  double open = (r->summary.owned ? now() : mm_run_seconds(r->summary.last)) - c.started;
   r->seconds = c.seconds + (open > 0 ? open : 0);
   if (!r->has_search) r->seconds_training = r->seconds;
   // what a reproduction does besides is in none of the counts: it has no speed
@@ -103,6 +87,7 @@ mm_status mm_report_open_run(const char *path, mm_report_run *r) {
   if (goes_on(status)) status = mm_run_planned(r->run, &r->plan);
   if (goes_on(status) && r->has_search) status = mm_search_curve_read(r->run, &r->search);
   if (goes_on(status)) status = mm_report_read_trainings(r->run, r->config, &r->trainings);
+  if (goes_on(status)) status = mm_report_estimate(&r->trainings);
   if (goes_on(status)) status = mm_report_make_table(&r->trainings, r->config, &r->table);
   if (goes_on(status)) status = read_times(r);
   return status == MM_ERR_INPUT ? MM_OK : status;
@@ -121,27 +106,25 @@ void mm_report_release_run(mm_report_run *r) {
 // ---------------------------------------------------------------------------------------------
 // Sessions
 
-static int add_session(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  static const char *const shown[] = { "started", "ended",   "outcome", "host", "backend",
-                                       "isa",     "threads", "version", "build" };
+static int add_session(const mm_run_row *any, void *user) {
+  const mm_run_session *row = &any->session;
   cJSON *object = cJSON_CreateObject();
-  for (size_t k = 0; k < sizeof shown / sizeof *shown; k++)
-    for (int i = 0; i < table->n; i++) {
-      if (strcmp(table->column[i].name, shown[k]) != 0) continue;
-      if (cell[i].null)
-        cJSON_AddNullToObject(object, shown[k]);
-      else if (table->column[i].kind == MM_RUN_INTEGER)
-        mm_json_add_defined(object, shown[k], (double)cell[i].integer);
-      else
-        cJSON_AddStringToObject(object, shown[k], cell[i].data);
-    }
+  cJSON_AddStringToObject(object, "started", row->started);
+  mm_report_add_text(object, "ended", row->ended);
+  cJSON_AddStringToObject(object, "outcome", row->outcome);
+  cJSON_AddStringToObject(object, "host", row->host);
+  cJSON_AddStringToObject(object, "backend", row->backend);
+  cJSON_AddStringToObject(object, "isa", row->isa);
+  mm_json_add_defined(object, "threads", row->threads);
+  cJSON_AddStringToObject(object, "version", row->version);
+  cJSON_AddStringToObject(object, "build", row->build);
   cJSON_AddItemToArray(user, object);
   return 0;
 }
 
 static cJSON *sessions_json(const mm_report_run *r) {
   cJSON *array = cJSON_CreateArray();
-  mm_run_walk_all(r->run, MM_RUN_SESSION, add_session, array); // damage is noted
+  mm_run_each(r->run, MM_RUN_SESSION, add_session, array); // damage is noted
   return array;
 }
 
@@ -265,6 +248,14 @@ static cJSON *tuning_json(const mm_report_run *r) {
   return tuning ? tuning : cJSON_CreateNull();
 }
 
+// The command line that makes the run again.
+static cJSON *again_json(const mm_report_run *r) {
+  const char *line = mm_run_command_line(r->run);
+  cJSON *array = cJSON_CreateArray();
+  if (line) cJSON_AddItemToArray(array, cJSON_CreateString(line));
+  return array;
+}
+
 cJSON *mm_report_run_json(const mm_report_run *r) {
   const mm_run_summary *s = &r->summary;
   double rate = r->seconds_training > 0 ? (double)r->env_steps / r->seconds_training : NAN;
@@ -280,7 +271,7 @@ cJSON *mm_report_run_json(const mm_report_run *r) {
   mm_json_add_defined(object, "env_steps_per_second", rate);
   cJSON_AddItemToObject(object, "config", config_json(r));
   cJSON_AddItemToObject(object, "sessions", sessions_json(r));
-  cJSON_AddItemToObject(object, "again", mm_report_again(r));
+  cJSON_AddItemToObject(object, "again", again_json(r));
   mm_report_add_text(object, "damage", mm_run_damage(r->run));
   cJSON_AddItemToObject(object, "search", mm_report_search_json(r));
   cJSON_AddItemToObject(object, "curves", mm_report_curves(&r->trainings));

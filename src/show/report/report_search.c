@@ -4,37 +4,23 @@
 
 #include "show/report/report_internal.h"
 
-// A column of the generations, every so many of them and the last.
-typedef double of_generation(const mm_run_generation *row);
-
-static double number_of(const mm_run_generation *row) {
-  return (double)row->generation;
-}
-static double mean_of(const mm_run_generation *row) {
-  return row->fitness_mean;
-}
-static double best_of(const mm_run_generation *row) {
-  return row->fitness_best;
-}
-static double sd_of(const mm_run_generation *row) {
-  return row->fitness_sd;
-}
-static double sigma_of(const mm_run_generation *row) {
-  return row->sigma;
-}
-static double phase_of(const mm_run_generation *row) {
-  return row->phase;
-}
-static double steps_of(const mm_run_generation *row) {
-  return (double)row->env_steps;
-}
-
-static void add_column(cJSON *object, const char *key, const mm_search_curve *c,
-                       of_generation *of) {
-  cJSON *array = cJSON_AddArrayToObject(object, key);
+// Columns of the generations, every so many of them and the last.
+static void add_generations(cJSON *object, const mm_search_curve *c) {
+  enum { COLUMNS = 7 };
+  static const char *const key[COLUMNS] = { "generation", "mean",  "best",     "sd",
+                                            "sigma",      "phase", "env_steps" };
+  cJSON *column[COLUMNS];
   size_t n = c->n_generation, stride = n / MM_REPORT_GENERATIONS + 1;
-  for (size_t i = 0; i < n; i = i + stride < n || i == n - 1 ? i + stride : n - 1)
-    cJSON_AddItemToArray(array, mm_json_defined(of(&c->generation[i])));
+  for (int k = 0; k < COLUMNS; k++)
+    column[k] = cJSON_AddArrayToObject(object, key[k]);
+  for (size_t i = 0; i < n; i = i + stride < n || i == n - 1 ? i + stride : n - 1) {
+    const mm_run_generation *row = &c->generation[i];
+    const double value[COLUMNS] = { (double)row->generation, row->fitness_mean, row->fitness_best,
+                                    row->fitness_sd,         row->sigma,        row->phase,
+                                    (double)row->env_steps };
+    for (int k = 0; k < COLUMNS; k++)
+      cJSON_AddItemToArray(column[k], mm_json_defined(value[k]));
+  }
 }
 
 static cJSON *point_json(double generation, int phase, mm_estimate value, size_t n) {
@@ -94,13 +80,7 @@ cJSON *mm_report_search_json(const mm_report_run *run) {
   const mm_search_curve *c = &run->search;
   if (!run->has_search) return cJSON_CreateNull();
   cJSON *object = cJSON_CreateObject();
-  add_column(object, "generation", c, number_of);
-  add_column(object, "mean", c, mean_of);
-  add_column(object, "best", c, best_of);
-  add_column(object, "sd", c, sd_of);
-  add_column(object, "sigma", c, sigma_of);
-  add_column(object, "phase", c, phase_of);
-  add_column(object, "env_steps", c, steps_of);
+  add_generations(object, c);
   mm_report_add_text(object, "reference",
                      c->reference < c->n_control ? c->control[c->reference].name : NULL);
   add_validation(object, c);

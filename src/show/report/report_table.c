@@ -98,45 +98,38 @@ static double *worths_of(const mm_transfer *x, size_t map, size_t env) {
 }
 
 // Of two batches for the same cell the later one counts.
-static mm_status fill_cell(mm_report_table *t, const mm_report_trainings *all,
-                           const mm_report_batch *batch) {
+static void fill_cell(mm_report_table *t, const mm_report_trainings *all,
+                      const mm_report_batch *batch) {
   mm_transfer *table = &t->transfer;
   size_t map = find_map(t, batch->map), env = find_env(t, batch->env), n_optimal = 0;
-  mm_transfer_cell *cell = &table->cell[map * table->config.n_env + env];
   double *worth = worths_of(table, map, env), optimal = 0;
-  mm_free(cell->curve);
-  *cell = empty_cell;
+  table->cell[map * table->config.n_env + env] = batch->cell;
+  table->cell[map * table->config.n_env + env].eta = NAN;
   for (size_t i = 0; i < table->config.n_seed; i++)
     worth[i] = NAN;
   for (size_t i = 0; i < batch->n; i++) {
     const mm_result *r = &all->result[batch->from + i];
-    bool has_value = mm_result_has_value(r);
     worth[all->place[batch->from + i] - batch->first] = mm_result_worth(r);
-    cell->n_numeric += has_value && r->status != MM_OK;
-    cell->n_failed += !has_value;
     table->env_steps += r->env_steps;
     if (r->env_steps > table->steps[env]) table->steps[env] = r->env_steps;
     if (isnan(r->optimal_value)) continue;
     optimal += r->optimal_value;
     n_optimal++;
   }
-  cell->of = mm_estimate_worths(worth, table->config.n_seed, all->resampling);
   // V* of half the instances would not be comparable with the means
   if (n_optimal == batch->n && n_optimal > 0)
     table->optimal_mean[env] = optimal / (double)n_optimal;
-  return mm_estimate_curve(all->result + batch->from, batch->n, &cell->curve, &cell->n_curve);
 }
 
-static mm_status fill(mm_report_table *t, const mm_report_trainings *all) {
+static void fill(mm_report_table *t, const mm_report_trainings *all) {
   mm_transfer *table = &t->transfer;
   for (size_t b = 0; b < all->n_batch; b++)
-    if (mm_report_is_shown(&all->batch[b])) MM_TRY(fill_cell(t, all, &all->batch[b]));
+    if (mm_report_is_shown(&all->batch[b])) fill_cell(t, all, &all->batch[b]);
   table->baseline[MM_BASELINE_NEGENTROPY] = find_map(t, "negentropy");
   if (table->baseline[MM_BASELINE_NEGENTROPY] == table->config.n_map) // has no map, so no other row
     table->baseline[MM_BASELINE_NEGENTROPY] = find_map(t, mm_algo_name(MM_ALGO_PPO));
   table->baseline[MM_BASELINE_L2] = find_map(t, "l2");
   mm_transfer_compare(table);
-  return MM_OK;
 }
 
 mm_status mm_report_make_table(const mm_report_trainings *all, const cJSON *config,
@@ -149,13 +142,12 @@ mm_status mm_report_make_table(const mm_report_trainings *all, const cJSON *conf
   out->transfer.config.map = out->map;
   out->transfer.config.env = out->env;
   MM_TRY(take_all(out));
-  return fill(out, all);
+  fill(out, all);
+  return MM_OK;
 }
 
 void mm_report_release_table(mm_report_table *t) {
   mm_transfer *x = &t->transfer;
-  for (size_t i = 0; x->cell && i < x->config.n_map * x->config.n_env; i++)
-    mm_free(x->cell[i].curve);
   mm_free(x->cell);
   mm_free(x->optimal_mean);
   mm_free(x->steps);
@@ -172,14 +164,7 @@ static cJSON *cell_json(const mm_transfer *t, size_t map, size_t env, mm_baselin
   const mm_transfer_cell *cell = mm_transfer_at(t, map, env);
   mm_estimate difference = cell->over[from].gain;
   cJSON *object = cJSON_CreateObject();
-  mm_json_add_defined(object, "mean", cell->of.mean.mean);
-  mm_json_add_defined(object, "sem", cell->of.mean.sem);
-  mm_json_add_defined(object, "n", (double)cell->of.n);
-  mm_json_add_defined(object, "failed", (double)cell->n_failed);
-  mm_json_add_defined(object, "unfinished", (double)cell->of.unfinished);
-  mm_json_add_defined(object, "iqm", cell->of.iqm.iqm);
-  mm_json_add_defined(object, "low", cell->of.iqm.low);
-  mm_json_add_defined(object, "high", cell->of.iqm.high);
+  mm_report_add_worths(object, cell, true);
   mm_json_add_defined(object, "difference", difference.mean);
   mm_json_add_defined(object, "difference_sem", difference.sem);
   mm_json_add_defined(object, "wins", cell->over[from].wins);

@@ -18,20 +18,12 @@ typedef struct reader {
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-static bool grow_all(mm_report_trainings *all) {
-  mm_result *result = mm_grow(all->result, all->n, sizeof *result);
-  if (result) all->result = result;
-  int64_t *place = mm_grow(all->place, all->n, sizeof *place);
-  if (place) all->place = place;
-  uint64_t *seed = mm_grow(all->seed, all->n, sizeof *seed);
-  if (seed) all->seed = seed;
-  return result && place && seed;
-}
-
-static int see_training(const mm_run_training *row, void *user) {
+static int see_training(const mm_run_row *any, void *user) {
+  const mm_run_training *row = &any->training;
   reader *r = user;
   mm_report_trainings *all = r->all;
-  r->no_memory = !grow_all(all);
+  r->no_memory =
+      !MM_GROW(all->result, all->n) || !MM_GROW(all->place, all->n) || !MM_GROW(all->seed, all->n);
   if (r->no_memory) return 1;
   all->place[all->n] = row->job;
   all->seed[all->n] = row->seed;
@@ -44,20 +36,17 @@ static int see_training(const mm_run_training *row, void *user) {
 }
 
 // Both tables are in the order of the places.
-static int see_point(int64_t job, uint64_t step, double value, void *user) {
+static int see_point(const mm_run_row *any, void *user) {
+  const mm_run_point *row = &any->curve;
   reader *r = user;
   mm_report_trainings *all = r->all;
-  while (r->at < all->n && all->place[r->at] < job)
+  while (r->at < all->n && all->place[r->at] < row->job)
     r->at++;
-  if (r->at == all->n || all->place[r->at] != job) return 0;
-  uint64_t *steps = mm_grow(all->step, all->n_point, sizeof *steps);
-  if (steps) all->step = steps;
-  double *values = mm_grow(all->value, all->n_point, sizeof *values);
-  if (values) all->value = values;
-  r->no_memory = !steps || !values;
+  if (r->at == all->n || all->place[r->at] != row->job) return 0;
+  r->no_memory = !MM_GROW(all->step, all->n_point) || !MM_GROW(all->value, all->n_point);
   if (r->no_memory) return 1;
-  all->step[all->n_point] = step;
-  all->value[all->n_point++] = value;
+  all->step[all->n_point] = row->step;
+  all->value[all->n_point++] = row->value;
   all->result[r->at].n_curve++;
   return 0;
 }
@@ -71,14 +60,13 @@ static void place_curves(mm_report_trainings *all) {
   }
 }
 
-static int see_batch(const mm_run_batch *row, void *user) {
+static int see_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   reader *r = user;
-  mm_report_batch *array = mm_grow(r->all->batch, r->all->n_batch, sizeof *array);
-  r->no_memory = !array;
-  if (!array) return 1;
-  r->all->batch = array;
+  r->no_memory = !MM_GROW(r->all->batch, r->all->n_batch);
+  if (r->no_memory) return 1;
   mm_report_batch *batch = &r->all->batch[r->all->n_batch++];
-  *batch = (mm_report_batch){ .first = row->first, .jobs = row->jobs };
+  *batch = (mm_report_batch){ .batch = row->batch, .first = row->first, .jobs = row->jobs };
   snprintf(batch->role, sizeof batch->role, "%s", row->role);
   snprintf(batch->env, sizeof batch->env, "%s", row->env);
   mm_plan_label(r->config, row->map, batch->map, sizeof batch->map);
@@ -95,11 +83,12 @@ static bool make_batch(reader *r) {
   const cJSON *seeds = mm_json_find(config, "seeds");
   if (!env || !map || !cJSON_IsNumber(seeds)) return true;
   double jobs = seeds->valuedouble;
-  mm_run_batch row = { .jobs = jobs >= 1 && jobs < 1e15 ? (int64_t)jobs : (int64_t)r->all->n,
-                       .role = "train",
-                       .env = env,
-                       .map = map,
-                       .settings = "null" };
+  mm_run_row row = { .batch = { .jobs =
+                                    jobs >= 1 && jobs < 1e15 ? (int64_t)jobs : (int64_t)r->all->n,
+                                .role = "train",
+                                .env = env,
+                                .map = map,
+                                .settings = "null" } };
   see_batch(&row, r);
   if (r->no_memory) return false;
   cJSON_Delete(r->all->batch[0].settings);
@@ -129,11 +118,11 @@ mm_status mm_report_read_trainings(mm_run *run, const cJSON *config, mm_report_t
   *out = (mm_report_trainings){ 0 };
   reader r = { .all = out, .config = config };
   if (mm_plan_read_seed(config, "config", &out->resampling) != MM_OK) out->resampling = 0;
-  mm_status status = worse(MM_OK, mm_run_each_training(run, see_training, &r), &r);
+  mm_status status = worse(MM_OK, mm_run_each(run, MM_RUN_TRAINING, see_training, &r), &r);
   if (status == MM_OK || status == MM_ERR_INPUT)
-    status = worse(status, mm_run_each_point(run, see_point, &r), &r);
+    status = worse(status, mm_run_each(run, MM_RUN_CURVE, see_point, &r), &r);
   if (status == MM_OK || status == MM_ERR_INPUT)
-    status = worse(status, mm_run_each_batch(run, see_batch, &r), &r);
+    status = worse(status, mm_run_each(run, MM_RUN_BATCH, see_batch, &r), &r);
   if (status == MM_OK && out->n_batch == 0 && !make_batch(&r))
     status = worse(status, MM_ERR_MEMORY, &r);
   place_curves(out);
@@ -141,9 +130,14 @@ mm_status mm_report_read_trainings(mm_run *run, const cJSON *config, mm_report_t
   return status;
 }
 
+static void release_batch(mm_report_batch *batch) {
+  cJSON_Delete(batch->settings);
+  mm_free(batch->cell.curve);
+}
+
 void mm_report_release_trainings(mm_report_trainings *all) {
   for (size_t b = 0; b < all->n_batch; b++)
-    cJSON_Delete(all->batch[b].settings);
+    release_batch(&all->batch[b]);
   mm_free(all->batch);
   mm_free(all->result);
   mm_free(all->place);
@@ -160,19 +154,39 @@ bool mm_report_is_shown(const mm_report_batch *batch) {
   return strcmp(batch->role, "tuning") != 0 && strcmp(batch->role, "trial") != 0;
 }
 
-static cJSON *final_json(const mm_result *runs, size_t n, uint64_t resampling, double *x) {
-  for (size_t i = 0; i < n; i++)
+// x: room for all of them.
+static mm_status estimate(const mm_report_trainings *all, mm_report_batch *batch, double *x) {
+  const mm_result *runs = all->result + batch->from;
+  mm_transfer_cell *cell = &batch->cell;
+  for (size_t i = 0; i < batch->n; i++) {
+    bool has_value = mm_result_has_value(&runs[i]);
     x[i] = mm_result_worth(&runs[i]);
-  mm_worths w = mm_estimate_worths(x, n, resampling);
-  cJSON *object = cJSON_CreateObject();
-  mm_json_add_defined(object, "mean", w.mean.mean);
-  mm_json_add_defined(object, "sem", w.mean.sem);
-  mm_json_add_defined(object, "n", (double)w.n);
-  mm_json_add_defined(object, "unfinished", (double)w.unfinished);
-  mm_json_add_defined(object, "iqm", w.iqm.iqm);
-  mm_json_add_defined(object, "low", w.iqm.low);
-  mm_json_add_defined(object, "high", w.iqm.high);
-  return object;
+    cell->n_numeric += has_value && runs[i].status != MM_OK;
+    cell->n_failed += !has_value;
+  }
+  cell->of = mm_estimate_worths(x, batch->n, all->resampling);
+  return mm_estimate_curve(runs, batch->n, &cell->curve, &cell->n_curve);
+}
+
+mm_status mm_report_estimate(mm_report_trainings *all) {
+  double *x = mm_alloc_array(all->n, sizeof *x);
+  mm_status status = x ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the trainings of a run");
+  for (size_t b = 0; b < all->n_batch && status == MM_OK; b++)
+    if (mm_report_is_shown(&all->batch[b])) status = estimate(all, &all->batch[b], x);
+  mm_free(x);
+  return status;
+}
+
+void mm_report_add_worths(cJSON *object, const mm_transfer_cell *cell, bool with_failed) {
+  const mm_worths *of = &cell->of;
+  mm_json_add_defined(object, "mean", of->mean.mean);
+  mm_json_add_defined(object, "sem", of->mean.sem);
+  mm_json_add_defined(object, "n", (double)of->n);
+  if (with_failed) mm_json_add_defined(object, "failed", (double)cell->n_failed);
+  mm_json_add_defined(object, "unfinished", (double)of->unfinished);
+  mm_json_add_defined(object, "iqm", of->iqm.iqm);
+  mm_json_add_defined(object, "low", of->iqm.low);
+  mm_json_add_defined(object, "high", of->iqm.high);
 }
 
 // So many points at equal distances, the last one included.
@@ -188,29 +202,22 @@ static void add_points(cJSON *object, const mm_curve_point *point, size_t n) {
   }
 }
 
-static cJSON *batch_json(const mm_report_trainings *all, const mm_report_batch *batch, double *x) {
-  mm_curve_point *point;
-  size_t n_point;
-  const mm_result *runs = all->result + batch->from;
-  if (mm_estimate_curve(runs, batch->n, &point, &n_point) != MM_OK) return NULL;
+static cJSON *batch_json(const mm_report_batch *batch) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "env", batch->env);
   cJSON_AddStringToObject(object, "map", batch->map);
   cJSON_AddStringToObject(object, "role", batch->role);
   mm_json_add_defined(object, "n", (double)batch->n);
   mm_json_add_defined(object, "planned", (double)batch->jobs);
-  add_points(object, point, n_point);
-  cJSON_AddItemToObject(object, "final", final_json(runs, batch->n, all->resampling, x));
-  mm_free(point);
+  add_points(object, batch->cell.curve, batch->cell.n_curve);
+  mm_report_add_worths(cJSON_AddObjectToObject(object, "final"), &batch->cell, false);
   return object;
 }
 
 cJSON *mm_report_curves(const mm_report_trainings *all) {
   cJSON *array = cJSON_CreateArray();
-  double *x = mm_alloc_array(all->n, sizeof *x);
-  for (size_t b = 0; b < all->n_batch && x; b++)
+  for (size_t b = 0; b < all->n_batch; b++)
     if (mm_report_is_shown(&all->batch[b]) && all->batch[b].n > 0)
-      cJSON_AddItemToArray(array, batch_json(all, &all->batch[b], x));
-  mm_free(x);
+      cJSON_AddItemToArray(array, batch_json(&all->batch[b]));
   return array;
 }

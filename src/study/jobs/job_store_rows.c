@@ -33,7 +33,8 @@ static mm_status first_error(const reader *r, mm_status walked) {
 // ---------------------------------------------------------------------------------------------
 // Batches
 
-static int on_batch(const mm_run_batch *row, void *user) {
+static int on_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   reader *r = user;
   mm_job_store *s = r->s;
   void *larger = mm_grow(s->found_batch, s->n_found_batch, sizeof *s->found_batch);
@@ -56,7 +57,8 @@ static bool grow(mm_job_store *s) {
   return larger != NULL;
 }
 
-static int on_training(const mm_run_training *row, void *user) {
+static int on_training(const mm_run_row *any, void *user) {
+  const mm_run_training *row = &any->training;
   reader *r = user;
   mm_job_store *s = r->s;
   if (row->status != MM_OK && row->status != MM_ERR_NUMERIC)
@@ -84,7 +86,9 @@ static int on_training(const mm_run_training *row, void *user) {
 }
 
 // Both tables come in the order of the jobs. The size of an entry is that of its curve for now.
-static int on_point(int64_t job, uint64_t step, double value, void *user) {
+static int on_point(const mm_run_row *any, void *user) {
+  const mm_run_point *row = &any->curve;
+  int64_t job = row->job;
   reader *r = user;
   mm_job_store *s = r->s;
   while (r->at < s->n_found && s->found[r->at].job < job)
@@ -92,8 +96,8 @@ static int on_point(int64_t job, uint64_t step, double value, void *user) {
   mm_job_found *f = r->at < s->n_found ? &s->found[r->at] : NULL;
   if (!f || f->job != job || f->result.n_curve >= f->entry.size)
     return spoil(r, "its curve has more points than it says", job);
-  f->result.curve[f->result.n_curve] = value;
-  f->result.curve_step[f->result.n_curve++] = step;
+  f->result.curve[f->result.n_curve] = row->value;
+  f->result.curve_step[f->result.n_curve++] = row->step;
   return 0;
 }
 
@@ -119,7 +123,10 @@ static mm_job_found *insert(mm_job_store *s, size_t at, int64_t job) {
   return &s->found[at];
 }
 
-static int on_kept(int64_t job, const void *bytes, size_t size, void *user) {
+static int on_kept(const mm_run_row *any, void *user) {
+  const mm_run_kept *row = &any->kept;
+  int64_t job = row->job;
+  size_t size = row->state.size;
   reader *r = user;
   mm_job_store *s = r->s;
   while (r->at < s->n_found && s->found[r->at].job < job)
@@ -129,7 +136,7 @@ static int on_kept(int64_t job, const void *bytes, size_t size, void *user) {
   if (!f) return out_of_memory(r, "states");
   f->entry.bytes = mm_alloc(size > 0 ? size : 1);
   if (!f->entry.bytes) return out_of_memory(r, "the state of a training");
-  memcpy(f->entry.bytes, bytes, size);
+  memcpy(f->entry.bytes, row->state.data, size);
   f->entry.size = size;
   return 0;
 }
@@ -138,18 +145,18 @@ static int on_kept(int64_t job, const void *bytes, size_t size, void *user) {
 
 mm_status mm_job_store_load(mm_job_store *s) {
   reader r = { .s = s };
-  MM_TRY(first_error(&r, mm_run_each_batch(s->run, on_batch, &r)));
-  MM_TRY(first_error(&r, mm_run_each_training(s->run, on_training, &r)));
-  MM_TRY(first_error(&r, mm_run_each_point(s->run, on_point, &r)));
+  MM_TRY(first_error(&r, mm_run_each(s->run, MM_RUN_BATCH, on_batch, &r)));
+  MM_TRY(first_error(&r, mm_run_each(s->run, MM_RUN_TRAINING, on_training, &r)));
+  MM_TRY(first_error(&r, mm_run_each(s->run, MM_RUN_CURVE, on_point, &r)));
   MM_TRY(check_curves(&r));
-  MM_TRY(first_error(&r, mm_run_each_kept(s->run, on_kept, &r)));
+  MM_TRY(first_error(&r, mm_run_each(s->run, MM_RUN_KEPT, on_kept, &r)));
   s->has_rows = s->n_found > 0;
   return MM_OK;
 }
 
 mm_status mm_job_store_load_results(mm_job_store *s) {
   reader r = { .s = s, .no_curves = true };
-  return first_error(&r, mm_run_each_training(s->run, on_training, &r));
+  return first_error(&r, mm_run_each(s->run, MM_RUN_TRAINING, on_training, &r));
 }
 
 void mm_job_store_release_found(mm_job_store *s) {

@@ -226,7 +226,8 @@ typedef struct replay {
   size_t seen[MM_LEARN_CONTROLS], n_value;
 } replay;
 
-static int on_control(const mm_run_score *row, void *user) {
+static int on_control(const mm_run_row *any, void *user) {
+  const mm_run_score *row = &any->score;
   replay *r = user;
   if (row->phase != r->phase || (size_t)row->task >= r->l->controls.n_task || row->task < 0)
     return 0;
@@ -250,7 +251,8 @@ static void finish_mean(replay *r) {
   r->n_value = 0;
 }
 
-static int on_mean(const mm_run_score *row, void *user) {
+static int on_mean(const mm_run_row *any, void *user) {
+  const mm_run_score *row = &any->score;
   replay *r = user;
   if (row->phase != r->phase || strcmp(row->map, "learned") != 0 || row->task < 0 ||
       (size_t)row->task >= r->l->controls.n_task || (r->only >= 0 && row->generation != r->only))
@@ -297,11 +299,11 @@ static mm_status load_best(mm_learn *l) {
 
 static mm_status replay_phase(mm_learn *l, int32_t phase, int64_t only) {
   replay r = { .l = l, .phase = phase, .only = only, .generation = -1 };
-  MM_TRY(mm_run_each_score(l->study.run, on_control, &r));
+  MM_TRY(mm_run_each(l->study.run, MM_RUN_SCORE, on_control, &r));
   for (int c = 0; c < l->n_control; c++)
     if (r.seen[c] != l->controls.n_task) return MM_OK; // the phase has yet to begin
   mm_learn_set_controls(l, r.began);
-  MM_TRY(mm_run_each_score(l->study.run, on_mean, &r));
+  MM_TRY(mm_run_each(l->study.run, MM_RUN_SCORE, on_mean, &r));
   finish_mean(&r);
   return MM_OK;
 }
@@ -314,7 +316,8 @@ static mm_status replay_scores(mm_learn *l) {
   return load_best(l);
 }
 
-static int on_generation(const mm_run_generation *row, void *user) {
+static int on_generation(const mm_run_row *any, void *user) {
+  const mm_run_generation *row = &any->generation;
   mm_learn *l = user;
   if (row->generation == 0) return 0;
   l->view.evaluations += l->n_job;
@@ -338,7 +341,7 @@ static mm_status replay_generations(mm_learn *l) {
   l->view.sigma = row.sigma;
   l->view.fitness_mean = row.fitness_mean;
   l->view.fitness_best = row.fitness_best;
-  return mm_run_each_generation(l->study.run, on_generation, l);
+  return mm_run_each(l->study.run, MM_RUN_GENERATION, on_generation, l);
 }
 
 // The number of generations is the one thing of a plan that can be changed.

@@ -37,7 +37,8 @@ static bool note_phase(reader *r, int32_t phase) {
   return true;
 }
 
-static int on_generation(const mm_run_generation *row, void *user) {
+static int on_generation(const mm_run_row *any, void *user) {
+  const mm_run_generation *row = &any->generation;
   reader *r = user;
   if (!note_phase(r, row->phase)) return 0;
   mm_run_generation *array = mm_grow(r->curve->generation, r->curve->n_generation, sizeof *row);
@@ -57,7 +58,8 @@ static int find_map(mm_search_curve *c, const char *name) {
   return (int)c->n_control++;
 }
 
-static int on_score(const mm_run_score *row, void *user) {
+static int on_score(const mm_run_row *any, void *user) {
+  const mm_run_score *row = &any->score;
   reader *r = user;
   if (row->task < 0 || !note_phase(r, row->phase)) return 0;
   score *array = mm_grow(r->score, r->n_score, sizeof *r->score);
@@ -202,9 +204,9 @@ mm_status mm_search_curve_read(mm_run *run, mm_search_curve *out) {
   *out = (mm_search_curve){ .end = 1 };
   reader r = { .curve = out };
   char damage[MM_ERROR_SIZE] = "";
-  mm_status status = mm_run_each_generation(run, on_generation, &r);
+  mm_status status = mm_run_each(run, MM_RUN_GENERATION, on_generation, &r);
   if (status == MM_ERR_INPUT) snprintf(damage, sizeof damage, "%s", mm_last_error());
-  if ((status == MM_OK || damage[0]) && !r.no_memory) status = mm_run_each_score(run, on_score, &r);
+  if ((status == MM_OK || damage[0]) && !r.no_memory) status = mm_run_each(run, MM_RUN_SCORE, on_score, &r);
   if (status == MM_ERR_INPUT) snprintf(damage, sizeof damage, "%s", mm_last_error());
   if (r.no_memory) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
   if (status == MM_OK || status == MM_ERR_INPUT) status = derive(&r);

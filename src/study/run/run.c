@@ -28,6 +28,10 @@ const char *mm_run_config(const mm_run *run) {
   return run->config;
 }
 
+const char *mm_run_command_line(const mm_run *run) {
+  return run->command_line;
+}
+
 static mm_status fail_memory(const mm_run *run) {
   return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", run->file);
 }
@@ -65,12 +69,12 @@ static mm_status put_pending(mm_run *run) {
     return MM_FAIL(MM_ERR_INPUT, "'%s': jobs of generation %" PRId64 " without its row", run->file,
                    run->job_generation);
   if (!run->has_pending) return MM_OK;
-  if (run->jobs > 0 && run->job_generation != run->pending[0].integer)
+  if (run->jobs > 0 && run->job_generation != run->pending.generation)
     return MM_FAIL(MM_ERR_INPUT,
                    "'%s': jobs of generation %" PRId64 " together with generation %" PRId64,
-                   run->file, run->job_generation, run->pending[0].integer);
-  run->pending[mm_run_tables[MM_RUN_GENERATION].n - 1] = mm_run_integer(run->jobs);
-  return mm_run_put_row(run, MM_RUN_GENERATION, run->pending);
+                   run->file, run->job_generation, run->pending.generation);
+  run->pending.jobs = run->jobs;
+  return mm_run_put_row(run, MM_RUN_GENERATION, &run->pending);
 }
 
 mm_status mm_run_commit(mm_run *run) {
@@ -82,7 +86,7 @@ mm_status mm_run_commit(mm_run *run) {
     mm_run_drop(run);
     return status;
   }
-  if (run->has_pending) run->last = run->pending[0].integer;
+  if (run->has_pending) run->last = run->pending.generation;
   for (int i = 0; i < MM_RUN_TABLES; i++)
     run->rows[i] += run->added[i];
   forget_pending(run);
@@ -90,13 +94,13 @@ mm_status mm_run_commit(mm_run *run) {
 }
 
 // A single row outside a transaction gets one of its own.
-mm_status mm_run_put_alone(mm_run *run, mm_run_table_id id, bool replace, const mm_run_cell *cell) {
+static mm_status put_alone(mm_run *run, mm_run_table_id id, bool replace, const void *row) {
   assert(run->access == MM_RUN_WRITE);
-  bool own = !run->transaction;
-  if (own) MM_TRY(mm_run_begin(run));
-  mm_status status = replace ? mm_run_replace_row(run, id, cell) : mm_run_put_row(run, id, cell);
-  if (own && status == MM_OK) return mm_run_commit(run);
-  if (own) mm_run_drop(run);
+  bool opened_here = !run->transaction;
+  if (opened_here) MM_TRY(mm_run_begin(run));
+  mm_status status = replace ? mm_run_replace_row(run, id, row) : mm_run_put_row(run, id, row);
+  if (opened_here && status == MM_OK) return mm_run_commit(run);
+  if (opened_here) mm_run_drop(run);
   return status;
 }
 
@@ -111,8 +115,7 @@ mm_status mm_run_set_config(mm_run *run, const char *config) {
   char *copy = mm_alloc(size);
   if (!copy) return fail_memory(run);
   memcpy(copy, config, size);
-  mm_run_cell cell[] = { mm_run_text("config"), mm_run_text(config) };
-  mm_status status = mm_run_put_alone(run, MM_RUN_META, true, cell);
+  mm_status status = put_alone(run, MM_RUN_META, true, &(mm_run_meta){ "config", config });
   if (status == MM_OK) {
     mm_free(run->config);
     run->config = copy;
@@ -127,55 +130,29 @@ mm_status mm_run_put_generation(mm_run *run, const mm_run_generation *row) {
   if (run->has_pending || row->generation != run->last + 1)
     return MM_FAIL(MM_ERR_INPUT, "'%s': expected generation %" PRId64 " next, found %" PRId64,
                    run->file, run->last + 1 + run->has_pending, row->generation);
-  const mm_run_cell cell[] = {
-    mm_run_integer(row->generation),
-    mm_run_integer(row->phase),
-    mm_run_real(row->sigma),
-    mm_run_real(row->fitness_mean),
-    mm_run_real(row->fitness_sd),
-    mm_run_real(row->fitness_best),
-    mm_run_integer(row->nonfinite),
-    mm_run_count(row->env_steps),
-    mm_run_integer(0), // jobs: known at the commit
-  };
-  const mm_run_cell state[] = { cell[0], mm_run_bytes(row->state, row->state_size) };
-  MM_TRY(mm_run_put_row(run, MM_RUN_STATE, state));
-  memcpy(run->pending, cell, sizeof cell);
+  const mm_run_search_state state = { row->generation, { row->state, row->state_size } };
+  MM_TRY(mm_run_put_row(run, MM_RUN_STATE, &state));
+  run->pending = *row;
   run->has_pending = true;
   return MM_OK;
 }
 
 mm_status mm_run_put_jobs(mm_run *run, const mm_run_job *row, size_t n) {
   assert(run->transaction && run->access == MM_RUN_WRITE);
-  for (size_t i = 0; i < n; i++) {
-    const mm_run_job *r = &row[i];
-    const mm_run_cell cell[] = {
-      mm_run_integer(r->generation), mm_run_integer(r->member),  mm_run_integer(r->task),
-      mm_run_integer(r->env),        mm_run_bits(r->seed),       mm_run_real(r->value),
-      mm_run_integer(r->status),     mm_run_count(r->env_steps),
-    };
-    if (run->jobs > 0 && r->generation != run->job_generation)
+  for (size_t i = 0; i < n; i++, run->jobs++) {
+    if (run->jobs > 0 && row[i].generation != run->job_generation)
       return MM_FAIL(MM_ERR_INPUT, "'%s': jobs of generations %" PRId64 " and %" PRId64 " together",
-                     run->file, run->job_generation, r->generation);
-    run->job_generation = r->generation;
-    MM_TRY(mm_run_put_row(run, MM_RUN_JOB, cell));
-    run->jobs++;
+                     run->file, run->job_generation, row[i].generation);
+    run->job_generation = row[i].generation;
+    MM_TRY(mm_run_put_row(run, MM_RUN_JOB, &row[i]));
   }
   return MM_OK;
 }
 
 mm_status mm_run_put_scores(mm_run *run, const mm_run_score *row, size_t n) {
   assert(run->transaction && run->access == MM_RUN_WRITE);
-  for (size_t i = 0; i < n; i++) {
-    const mm_run_score *r = &row[i];
-    const mm_run_cell cell[] = {
-      mm_run_integer(r->generation), mm_run_integer(r->phase), mm_run_text(r->map),
-      mm_run_integer(r->task),       mm_run_integer(r->env),   mm_run_bits(r->seed),
-      mm_run_real(r->value),         mm_run_real(r->optimal),  mm_run_integer(r->status),
-      mm_run_count(r->env_steps),
-    };
-    MM_TRY(mm_run_put_row(run, MM_RUN_SCORE, cell));
-  }
+  for (size_t i = 0; i < n; i++)
+    MM_TRY(mm_run_put_row(run, MM_RUN_SCORE, &row[i]));
   return MM_OK;
 }
 
@@ -183,15 +160,51 @@ mm_status mm_run_put_timing(mm_run *run, const mm_run_timing *row) {
   assert(run->transaction && run->access == MM_RUN_WRITE);
   char now[32];
   mm_run_now(now);
-  const mm_run_cell cell[] = {
-    mm_run_integer(row->generation),
-    mm_run_integer(run->self.number),
-    mm_run_text(now),
-    mm_run_real(row->seconds),
-    mm_run_real(row->seconds_jobs),
-    mm_run_real(row->seconds_validation),
-  };
-  return mm_run_put_row(run, MM_RUN_TIMING, cell);
+  mm_run_timing whole = *row;
+  whole.session = run->self.number;
+  whole.finished = now;
+  return mm_run_put_row(run, MM_RUN_TIMING, &whole);
+}
+
+mm_status mm_run_put_training(mm_run *run, const mm_run_training *row, const uint64_t *step,
+                              const double *value) {
+  assert(run->transaction && run->access == MM_RUN_WRITE);
+  MM_TRY(mm_run_put_row(run, MM_RUN_TRAINING, row));
+  for (int64_t k = 0; k < row->points; k++) {
+    const mm_run_point point = { row->job, step[k], value[k] };
+    MM_TRY(mm_run_put_row(run, MM_RUN_CURVE, &point));
+  }
+  return MM_OK;
+}
+
+mm_status mm_run_put_measure(mm_run *run, int64_t job, const char *name, const uint64_t *step,
+                             const double *value, size_t n) {
+  assert(run->transaction && run->access == MM_RUN_WRITE);
+  for (size_t k = 0; k < n; k++) {
+    const mm_run_measure row = { job, name, step[k], value[k] };
+    MM_TRY(mm_run_put_row(run, MM_RUN_MEASURE, &row));
+  }
+  return MM_OK;
+}
+
+mm_status mm_run_put_batch(mm_run *run, const mm_run_batch *row) {
+  return put_alone(run, MM_RUN_BATCH, false, row);
+}
+
+mm_status mm_run_keep(mm_run *run, int64_t job, const void *state, size_t size) {
+  return put_alone(run, MM_RUN_KEPT, true, &(mm_run_kept){ job, { state, size } });
+}
+
+mm_status mm_run_forget(mm_run *run, int64_t job) {
+  assert(run->transaction && run->access == MM_RUN_WRITE);
+  char sql[96] = "DELETE FROM kept";
+  if (job >= 0) snprintf(sql, sizeof sql, "DELETE FROM kept WHERE job = %" PRId64, job);
+  return mm_run_exec(run, sql);
+}
+
+mm_status mm_run_trim(mm_run *run) {
+  assert(!run->transaction && run->access == MM_RUN_WRITE);
+  return mm_run_exec(run, "PRAGMA incremental_vacuum");
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -201,15 +214,20 @@ static mm_status put_session(mm_run *run, const char *outcome, bool ended, bool 
   const mm_run_self *self = &run->self;
   char now[32];
   mm_run_now(now);
-  mm_run_cell end = mm_run_text(now);
-  end.null = !ended;
-  const mm_run_cell cell[] = {
-    mm_run_integer(self->number), mm_run_text(self->started),   end,
-    mm_run_text(outcome),         mm_run_text(self->host),      mm_run_integer(getpid()),
-    mm_run_text(self->backend),   mm_run_text(self->isa),       mm_run_integer(self->threads),
-    mm_run_text(mm_version()),    mm_run_text(mm_build_info()),
+  const mm_run_session row = {
+    .session = self->number,
+    .started = self->started,
+    .ended = ended ? now : NULL,
+    .outcome = outcome,
+    .host = self->host,
+    .pid = getpid(),
+    .backend = self->backend,
+    .isa = self->isa,
+    .threads = self->threads,
+    .version = mm_version(),
+    .build = mm_build_info(),
   };
-  return mm_run_put_alone(run, MM_RUN_SESSION, replace, cell);
+  return put_alone(run, MM_RUN_SESSION, replace, &row);
 }
 
 mm_status mm_run_session_start(mm_run *run, const mm_run_session *session) {
@@ -252,51 +270,34 @@ mm_status mm_run_session_end(mm_run *run, const char *outcome) {
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-static mm_run_generation generation_of(const mm_run_cell *cell) {
-  return (mm_run_generation){
-    .generation = cell[0].integer,
-    .phase = (int32_t)cell[1].integer,
-    .sigma = mm_run_real_of(&cell[2]),
-    .fitness_mean = mm_run_real_of(&cell[3]),
-    .fitness_sd = mm_run_real_of(&cell[4]),
-    .fitness_best = mm_run_real_of(&cell[5]),
-    .nonfinite = cell[6].integer,
-    .env_steps = mm_run_bits_of(&cell[7]),
-  };
-}
-
 typedef struct one {
   mm_run *run;
   mm_run_generation *row;
   bool found, no_memory;
 } one;
 
-static int take_generation(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+static int on_generation(const mm_run_row *row, void *user) {
   one *o = user;
-  *o->row = generation_of(cell);
+  *o->row = row->generation;
   o->found = true;
   return 1;
 }
 
-bool mm_run_hold(mm_run *run, const mm_run_cell *cell) {
-  if (cell->size > run->state_room) {
-    mm_free(run->state);
-    run->state = mm_alloc(cell->size);
-    run->state_room = run->state ? cell->size : 0;
-    if (!run->state) return false;
-  }
-  if (cell->size > 0) memcpy(run->state, cell->data, cell->size);
-  return true;
-}
-
-static int take_state(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
+// The state is copied: it is the caller's to look at until the next call.
+static int on_state(const mm_run_row *row, void *user) {
+  const mm_run_bytes *state = &row->state.state;
   one *o = user;
-  o->no_memory = !mm_run_hold(o->run, &cell[1]);
-  if (o->no_memory) return 1;
-  o->row->state = o->run->state;
-  o->row->state_size = cell[1].size;
+  mm_run *run = o->run;
+  if (state->size > run->state_room) {
+    mm_free(run->state);
+    run->state = mm_alloc(state->size);
+    run->state_room = run->state ? state->size : 0;
+    o->no_memory = !run->state;
+    if (o->no_memory) return 1;
+  }
+  if (state->size > 0) memcpy(run->state, state->data, state->size);
+  o->row->state = run->state;
+  o->row->state_size = state->size;
   o->found = true;
   return 1;
 }
@@ -305,10 +306,10 @@ static int take_state(const mm_run_table *table, const mm_run_cell *cell, void *
 static mm_status find_generation(mm_run *run, int64_t g, mm_run_generation *row, bool *found) {
   one o = { .run = run, .row = row };
   *found = false;
-  MM_TRY(mm_run_walk(run, MM_RUN_GENERATION, g, g, take_generation, &o));
+  MM_TRY(mm_run_each_from(run, MM_RUN_GENERATION, g, g, on_generation, &o));
   if (!o.found) return MM_OK;
   o.found = false;
-  MM_TRY(mm_run_walk(run, MM_RUN_STATE, g, g, take_state, &o));
+  MM_TRY(mm_run_each_from(run, MM_RUN_STATE, g, g, on_state, &o));
   if (o.no_memory) return fail_memory(run);
   if (!o.found) {
     mm_run_note_damage(run, "generation %" PRId64 " has no state", g);
@@ -339,60 +340,31 @@ mm_status mm_run_generation_at(mm_run *run, int64_t generation, mm_run_generatio
   return status;
 }
 
-static int note_greatest(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  int64_t *greatest = user;
-  *greatest = cell[0].integer;
-  return 0;
-}
-
-// Both tables at once, in the order of the generations: a join by hand, over intact rows only.
-typedef struct join {
-  int64_t *number; // [n] generations with an intact row
-  size_t n, next;
-  int64_t last; // the last of them with an intact state
+// Generations with an intact row.
+typedef struct numbers {
+  int64_t *at; // [n] ascending
+  size_t n;
   bool no_memory;
-} join;
+} numbers;
 
-static int join_generation(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  join *j = user;
-  int64_t *larger = mm_grow(j->number, j->n, sizeof *larger);
-  j->no_memory = !larger;
-  if (!larger) return 1;
-  j->number = larger;
-  j->number[j->n++] = cell[0].integer;
+static int add_number(const mm_run_row *row, void *user) {
+  numbers *all = user;
+  all->no_memory = !MM_GROW(all->at, all->n);
+  if (all->no_memory) return 1;
+  all->at[all->n++] = row->generation.generation;
   return 0;
 }
 
-static int join_state(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  join *j = user;
-  while (j->next < j->n && j->number[j->next] < cell[0].integer)
-    j->next++;
-  if (j->next < j->n && j->number[j->next] == cell[0].integer) j->last = cell[0].integer;
-  return 0;
-}
-
-// In a damaged database.
-static mm_status find_last_intact(mm_run *run, mm_run_generation *row, bool *found) {
-  join j = { .last = -1 };
-  mm_status status = mm_run_walk_all(run, MM_RUN_GENERATION, join_generation, &j);
-  if (j.no_memory) status = fail_memory(run);
-  if (status == MM_OK || status == MM_ERR_INPUT)
-    status = mm_run_walk_all(run, MM_RUN_STATE, join_state, &j);
-  mm_free(j.number);
-  if (status != MM_OK && status != MM_ERR_INPUT) return status;
-  if (j.last < 0) return MM_FAIL(MM_ERR_INPUT, "'%s' is damaged (%s)", run->file, run->damage);
-  return find_generation(run, j.last, row, found);
-}
-
+// The last one; in a damaged database that is salvaged the last one whose state is intact too.
 static mm_status find_last(mm_run *run, mm_run_generation *row, bool *found) {
-  int64_t last = -1;
-  mm_status status = mm_run_walk_all(run, MM_RUN_GENERATION, note_greatest, &last);
-  if (status == MM_OK && last >= 0) status = find_generation(run, last, row, found);
-  if (status == MM_ERR_INPUT && run->access == MM_RUN_SALVAGE)
-    return find_last_intact(run, row, found);
+  numbers all = { 0 };
+  mm_status status = mm_run_each(run, MM_RUN_GENERATION, add_number, &all);
+  if (all.no_memory) status = fail_memory(run);
+  for (size_t i = all.n; i-- > 0 && !*found;) {
+    if (status != MM_OK && !(status == MM_ERR_INPUT && run->access == MM_RUN_SALVAGE)) break;
+    status = find_generation(run, all.at[i], row, found);
+  }
+  mm_free(all.at);
   return status;
 }
 
@@ -404,61 +376,4 @@ mm_status mm_run_last_generation(mm_run *run, mm_run_generation *row, bool *foun
   mm_status status = find_last(run, row, found);
   mm_run_end_reading(run, own);
   return status;
-}
-
-typedef struct each {
-  void *user;
-  mm_run_see_generation *see_generation;
-  mm_run_see_score *see_score;
-  mm_run_see_timing *see_timing;
-} each;
-
-static int pass_generation(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  const each *e = user;
-  mm_run_generation row = generation_of(cell);
-  return e->see_generation(&row, e->user);
-}
-
-static int pass_score(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  const each *e = user;
-  mm_run_score row = {
-    .generation = cell[0].integer,
-    .phase = (int32_t)cell[1].integer,
-    .map = cell[2].data,
-    .task = (int32_t)cell[3].integer,
-    .env = (int32_t)cell[4].integer,
-    .seed = mm_run_bits_of(&cell[5]),
-    .value = mm_run_real_of(&cell[6]),
-    .optimal = mm_run_real_of(&cell[7]),
-    .status = (mm_status)cell[8].integer,
-    .env_steps = mm_run_bits_of(&cell[9]),
-  };
-  return e->see_score(&row, e->user);
-}
-
-static int pass_timing(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  const each *e = user;
-  mm_run_timing row = { .generation = cell[0].integer,
-                        .seconds = mm_run_real_of(&cell[3]),
-                        .seconds_jobs = mm_run_real_of(&cell[4]),
-                        .seconds_validation = mm_run_real_of(&cell[5]) };
-  return e->see_timing(&row, e->user);
-}
-
-mm_status mm_run_each_generation(mm_run *run, mm_run_see_generation *see, void *user) {
-  each e = { .see_generation = see, .user = user };
-  return mm_run_walk_all(run, MM_RUN_GENERATION, pass_generation, &e);
-}
-
-mm_status mm_run_each_score(mm_run *run, mm_run_see_score *see, void *user) {
-  each e = { .see_score = see, .user = user };
-  return mm_run_walk_all(run, MM_RUN_SCORE, pass_score, &e);
-}
-
-mm_status mm_run_each_timing(mm_run *run, mm_run_see_timing *see, void *user) {
-  each e = { .see_timing = see, .user = user };
-  return mm_run_walk_all(run, MM_RUN_TIMING, pass_timing, &e);
 }

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -136,26 +137,25 @@ mm_status mm_run_exec(mm_run *run, const char *sql) {
   return code == SQLITE_OK ? MM_OK : mm_run_fail(run, code);
 }
 
-mm_status mm_run_query(mm_run *run, const char *sql, int64_t *out) {
+// Some steps for every byte: it may have to work on the whole file before it gives a row.
+mm_status mm_run_answer(mm_run *run, const char *sql, char out[MM_RUN_ANSWER_SIZE]) {
   sqlite3_stmt *s;
+  struct stat about;
   MM_TRY(mm_run_prepare(run, sql, &s));
-  int code = mm_run_step(run, s);
-  *out = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+  if (stat(run->real, &about) == 0) run->patience += about.st_size / (STEPS_PER_CALL / 4);
+  int code = sqlite3_step(s);
+  const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+  snprintf(out, MM_RUN_ANSWER_SIZE, "%s", text ? text : "");
   mm_status status = code == SQLITE_ROW || code == SQLITE_DONE ? MM_OK : mm_run_fail(run, code);
   sqlite3_finalize(s);
   return status;
 }
 
-// Whether a statement's first column is this text.
-static mm_status answers(mm_run *run, const char *sql, const char *expected, bool *out) {
-  sqlite3_stmt *s;
-  MM_TRY(mm_run_prepare(run, sql, &s));
-  int code = mm_run_step(run, s);
-  const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
-  *out = text && strcmp(text, expected) == 0;
-  mm_status status = code == SQLITE_ROW || code == SQLITE_DONE ? MM_OK : mm_run_fail(run, code);
-  sqlite3_finalize(s);
-  return status;
+mm_status mm_run_query(mm_run *run, const char *sql, int64_t *out) {
+  char text[MM_RUN_ANSWER_SIZE];
+  MM_TRY(mm_run_answer(run, sql, text));
+  *out = strtoll(text, NULL, 10);
+  return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -190,7 +190,8 @@ mm_status mm_run_harden(mm_run *run) {
   sqlite3_extended_result_codes(run->db, 1);
   sqlite3_busy_timeout(run->db, MM_RUN_BUSY_MS);
   sqlite3_progress_handler(run->db, STEPS_PER_CALL, lose_patience, run);
-  return mm_run_exec(run, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA synchronous=FULL");
+  return mm_run_exec(run, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA synchronous=FULL; "
+                          "PRAGMA temp_store=MEMORY");
 }
 
 // Exactly our tables, as many as this version of the format has, made by exactly our statements: no
@@ -270,21 +271,11 @@ static mm_status bring_up(mm_run *run) {
 }
 
 mm_status mm_run_check_pages(mm_run *run) {
-  sqlite3_stmt *s;
-  struct stat about;
-  char text[256] = "";
-  MM_TRY(mm_run_prepare(run, "PRAGMA quick_check(1)", &s));
-  // it works on the whole file before it gives a row: some steps for every byte
-  run->patience = CALLS_PER_ROW;
-  if (stat(run->real, &about) == 0) run->patience += about.st_size / (STEPS_PER_CALL / 4);
-  int code = sqlite3_step(s);
-  const char *answer = code == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
-  if (answer) snprintf(text, sizeof text, "%s", answer);
-  sqlite3_finalize(s);
-  if (code != SQLITE_ROW && code != SQLITE_DONE) return mm_run_fail(run, code);
+  char text[MM_RUN_ANSWER_SIZE];
+  MM_TRY(mm_run_answer(run, "PRAGMA quick_check(1)", text));
+  if (strcmp(text, "ok") == 0) return MM_OK;
   // "*** in database main ***" stands on a line of its own before the finding
   const char *finding = strchr(text, '\n') ? strchr(text, '\n') + 1 : text;
-  if (strcmp(text, "ok") == 0) return MM_OK;
   mm_run_note_damage(run, "its pages do not fit together: %s", finding);
   return mm_run_fail_damaged(run, run->damage);
 }
@@ -303,10 +294,14 @@ static void close_file(mm_run *run) {
   run->db = NULL;
 }
 
+void mm_run_beside(const mm_run *run, const char *ending, char out[MM_RUN_BESIDE_SIZE]) {
+  snprintf(out, MM_RUN_BESIDE_SIZE, "%s%s", run->real, ending);
+}
+
 static off_t size_beside(const mm_run *run, const char *ending) {
-  char path[MM_RUN_PATH_SIZE + 16];
+  char path[MM_RUN_BESIDE_SIZE];
   struct stat about;
-  snprintf(path, sizeof path, "%s%s", run->real, ending);
+  mm_run_beside(run, ending, path);
   return stat(path, &about) == 0 ? about.st_size : 0;
 }
 
@@ -369,8 +364,10 @@ static mm_status connect_reader(mm_run *run) {
   return attempt(run, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, &obstructed);
 }
 
-static mm_run_identity identity_of(const char *path) {
+static mm_run_identity identity_of(const mm_run *run, const char *ending) {
+  char path[MM_RUN_BESIDE_SIZE];
   struct stat about;
+  mm_run_beside(run, ending, path);
   if (stat(path, &about) != 0) return (mm_run_identity){ .known = false };
   return (mm_run_identity){ about.st_dev, about.st_ino, true };
 }
@@ -379,27 +376,21 @@ static bool same_file(mm_run_identity a, mm_run_identity b) {
   return a.known && b.known && a.device == b.device && a.inode == b.inode;
 }
 
-static void wal_path(const mm_run *run, char out[MM_RUN_PATH_SIZE + 8]) {
-  snprintf(out, MM_RUN_PATH_SIZE + 8, "%s-wal", run->real);
-}
-
 static mm_status connect_writer(mm_run *run) {
-  char wal[MM_RUN_PATH_SIZE + 8];
-  bool done;
+  char mode[MM_RUN_ANSWER_SIZE];
   MM_TRY(open_file(run, run->real, SQLITE_OPEN_READWRITE));
   MM_TRY(check_format(run));
   if (sqlite3_db_readonly(run->db, "main") != 0) return fail_readonly(run);
   MM_TRY(mm_run_verify(run)); // before anything is changed
-  MM_TRY(answers(run, "PRAGMA journal_mode=WAL", "wal", &done));
-  if (!done)
+  MM_TRY(mm_run_answer(run, "PRAGMA journal_mode=WAL", mode));
+  if (strcmp(mode, "wal") != 0)
     return MM_FAIL(MM_ERR_IO, "'%s' cannot be switched to a write-ahead log here: use a local disk",
                    run->file);
   // the log comes into being with the first look at the database
   MM_TRY(bring_up(run));
   MM_TRY(check_format(run));
-  wal_path(run, wal);
-  run->database = identity_of(run->real);
-  run->wal = identity_of(wal);
+  run->database = identity_of(run, "");
+  run->wal = identity_of(run, "-wal");
   return MM_OK;
 }
 
@@ -421,14 +412,12 @@ mm_status mm_run_connect(mm_run *run) {
 }
 
 mm_status mm_run_check_place(mm_run *run) {
-  char wal[MM_RUN_PATH_SIZE + 8];
-  wal_path(run, wal);
-  if (!same_file(run->database, identity_of(run->real)))
+  if (!same_file(run->database, identity_of(run, "")))
     return MM_FAIL(MM_ERR_IO,
                    "'%s' was removed, moved or replaced while it was in use; nothing more can be "
                    "stored: if it was moved, resume it from its new place",
                    run->file);
-  if (!same_file(run->wal, identity_of(wal)))
+  if (!same_file(run->wal, identity_of(run, "-wal")))
     return MM_FAIL(MM_ERR_IO,
                    "'%s-wal' was removed or replaced while it was in use; closing saves all "
                    "complete generations to '%s': resume",
@@ -440,14 +429,13 @@ mm_status mm_run_check_place(mm_run *run) {
 // Closing
 
 // All into one file. Readers that are still there keep the log alive, which is then emptied only.
-static void settle(mm_run *run) {
-  char before[MM_ERROR_SIZE];
-  bool done = false;
+static void checkpoint_log(mm_run *run) {
+  char before[MM_ERROR_SIZE], mode[MM_RUN_ANSWER_SIZE] = "";
   snprintf(before, sizeof before, "%s", mm_last_error()); // what happened before says more
   sqlite3_busy_timeout(run->db, 500);
-  if (same_file(run->database, identity_of(run->real)))
-    answers(run, "PRAGMA journal_mode=DELETE", "delete", &done);
-  if (!done) mm_run_exec(run, "PRAGMA wal_checkpoint(TRUNCATE)");
+  if (same_file(run->database, identity_of(run, "")))
+    mm_run_answer(run, "PRAGMA journal_mode=DELETE", mode);
+  if (strcmp(mode, "delete") != 0) mm_run_exec(run, "PRAGMA wal_checkpoint(TRUNCATE)");
   if (before[0] != '\0') (void)MM_FAIL(MM_OK, "%s", before);
 }
 
@@ -459,7 +447,7 @@ void mm_run_disconnect(mm_run *run) {
   }
   memset(run->insert, 0, sizeof run->insert);
   memset(run->replace, 0, sizeof run->replace);
-  if (run->access == MM_RUN_WRITE && run->database.known) settle(run);
+  if (run->access == MM_RUN_WRITE && run->database.known) checkpoint_log(run);
   int code = sqlite3_close(run->db);
   assert(code == SQLITE_OK);
   (void)code;

@@ -21,12 +21,12 @@ typedef struct mm_run_identity {
   bool known;
 } mm_run_identity;
 
-// The session row of this process; all of it is written again when the session ends.
+// The session of this process; all of its row is written again when the session ends.
 typedef struct mm_run_self {
   int64_t number; // 0: none yet
   char started[32];
   char host[MM_RUN_WORD_SIZE], backend[MM_RUN_WORD_SIZE], isa[MM_RUN_WORD_SIZE];
-  int64_t threads;
+  int threads;
 } mm_run_self;
 
 struct mm_run {
@@ -35,6 +35,7 @@ struct mm_run {
   char file[MM_RUN_PATH_SIZE];   // folder/run.db, likewise
   char real[MM_RUN_PATH_SIZE];   // the same file by an absolute path without links
   char *command, *config;
+  char *command_line; // NULL: not known
   sqlite3 *db;
   int lock; // descriptor of run.lock, or -1
   mm_run_identity database, wal;
@@ -45,8 +46,8 @@ struct mm_run {
 
   int64_t rows[MM_RUN_TABLES]; // as the last commit left them
   bool transaction;
-  int64_t added[MM_RUN_TABLES];            // in this transaction
-  mm_run_cell pending[MM_RUN_COLUMNS_MAX]; // row of `generation`, written by the commit
+  int64_t added[MM_RUN_TABLES]; // in this transaction
+  mm_run_generation pending;    // written by the commit
   bool has_pending;
   int64_t jobs, job_generation; // put in this transaction
   int64_t last;                 // greatest generation committed, -1 for none
@@ -70,7 +71,10 @@ mm_status mm_run_harden(mm_run *run);
 
 mm_status mm_run_exec(mm_run *run, const char *sql);
 
-// One integer that a statement gives.
+// The first value that a statement gives, as text; "" for none. The other as an integer, 0 for
+// none.
+enum { MM_RUN_ANSWER_SIZE = 512 };
+mm_status mm_run_answer(mm_run *run, const char *sql, char out[MM_RUN_ANSWER_SIZE]);
 mm_status mm_run_query(mm_run *run, const char *sql, int64_t *out);
 
 mm_status mm_run_prepare(mm_run *run, const char *sql, sqlite3_stmt **out);
@@ -82,6 +86,10 @@ int mm_run_step(mm_run *run, sqlite3_stmt *statement);
 mm_status mm_run_fail(const mm_run *run, int code);
 bool mm_run_is_damage(int code);
 mm_status mm_run_fail_damaged(const mm_run *run, const char *what);
+
+// The name of a file beside the database: run->real with that ending.
+enum { MM_RUN_BESIDE_SIZE = MM_RUN_PATH_SIZE + 16 };
+void mm_run_beside(const mm_run *run, const char *ending, char out[MM_RUN_BESIDE_SIZE]);
 
 // Fails when the files are no longer the ones that were opened.
 mm_status mm_run_check_place(mm_run *run);
@@ -100,29 +108,25 @@ mm_status mm_run_lock(const char *real, const char *file, int *out);
 void mm_run_unlock(const char *real, int lock);
 bool mm_run_is_locked(const char *real);
 
+// The command line of this process as text (mm_free, run_argv.c); NULL where it is not known.
+mm_status mm_run_format_argv(char **out);
+
 // ---------------------------------------------------------------------------------------------
 // Rows (run_rows.c)
 
-// Writes one row; its checksum is added.
-mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell);
-mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell);
-
-// The same, in a transaction of its own outside one.
-mm_status mm_run_put_alone(mm_run *run, mm_run_table_id id, bool replace, const mm_run_cell *cell);
+// Writes the struct of a row, as a new one or in the place of another; its checksum is added.
+mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const void *row);
+mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const void *row);
 
 // What is read in between is of one time: within the caller's transaction, or an own one.
 mm_status mm_run_begin_reading(mm_run *run, bool *own);
 void mm_run_end_reading(mm_run *run, bool own);
 
-// Copies a blob to run->state; false without memory.
-bool mm_run_hold(mm_run *run, const mm_run_cell *cell);
-
 // Whether a run is whole (run_verify.c): as mm_run_verify, but rows of `state` and `job` are only
 // counted. They are most of a file, and checked when they are read.
 mm_status mm_run_verify_quickly(mm_run *run);
 
-// Tables whose rows `meta` counts, and the counts as the transaction in hand leaves them.
-bool mm_run_is_counted(mm_run_table_id id);
+// Notes in `meta` how many rows the tables have as the transaction in hand leaves them.
 mm_status mm_run_put_counts(mm_run *run);
 
 void mm_run_note_damage(mm_run *run, const char *format, ...) MM_CHECK_FORMAT(2, 3);

@@ -105,6 +105,7 @@ static void destroy(mm_run *run) {
   mm_run_unlock(run->real, run->lock);
   mm_free(run->command);
   mm_free(run->config);
+  mm_free(run->command_line);
   mm_free(run->state);
   mm_free(run);
 }
@@ -170,15 +171,10 @@ static mm_status name_files(mm_run *run, const char *path) {
   return fail_on("open the run", run->file, errno);
 }
 
-// A name beside the database.
-static void name_beside(const mm_run *run, const char *ending, char out[MM_RUN_PATH_SIZE + 16]) {
-  snprintf(out, MM_RUN_PATH_SIZE + 16, "%s%s", run->real, ending);
-}
-
 static void remove_beside(const mm_run *run, const char *const *endings) {
-  char path[MM_RUN_PATH_SIZE + 16];
+  char path[MM_RUN_BESIDE_SIZE];
   for (; *endings; endings++) {
-    name_beside(run, *endings, path);
+    mm_run_beside(run, *endings, path);
     unlink(path);
   }
 }
@@ -197,19 +193,6 @@ typedef struct heading {
   bool no_memory;
 } heading;
 
-static int take_meta(const mm_run_table *table, const mm_run_cell *cell, void *user) {
-  (void)table;
-  heading *h = user;
-  char **target = NULL;
-  if (strcmp(cell[0].data, "command") == 0) target = &h->run->command;
-  if (strcmp(cell[0].data, "config") == 0) target = &h->run->config;
-  if (!target) return 0;
-  *target = mm_alloc(cell[1].size + 1);
-  h->no_memory = !*target;
-  if (*target) memcpy(*target, cell[1].data, cell[1].size + 1);
-  return h->no_memory;
-}
-
 static mm_status copy_text(const char *text, char **out) {
   if (*out) return MM_OK;
   size_t size = strlen(text) + 1;
@@ -219,9 +202,20 @@ static mm_status copy_text(const char *text, char **out) {
   return MM_OK;
 }
 
+static int on_meta(const mm_run_row *any, void *user) {
+  const mm_run_meta *row = &any->meta;
+  heading *h = user;
+  char **target = NULL;
+  if (strcmp(row->key, "command") == 0) target = &h->run->command;
+  if (strcmp(row->key, "config") == 0) target = &h->run->config;
+  if (strcmp(row->key, MM_RUN_COMMAND_LINE) == 0) target = &h->run->command_line;
+  h->no_memory = target && copy_text(row->value, target) != MM_OK;
+  return h->no_memory;
+}
+
 static mm_status read_heading(mm_run *run) {
   heading h = { .run = run };
-  mm_status status = mm_run_walk(run, MM_RUN_META, 0, 0, take_meta, &h);
+  mm_status status = mm_run_each(run, MM_RUN_META, on_meta, &h);
   if (h.no_memory) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", run->file);
   if (status == MM_OK && (!run->command || !run->config)) {
     mm_run_note_damage(run, "the command or the configuration is missing");
@@ -273,6 +267,15 @@ void mm_run_close(mm_run *run) {
 // ---------------------------------------------------------------------------------------------
 // Creating
 
+static mm_status put_command_line(mm_run *run) {
+  char *line;
+  MM_TRY(mm_run_format_argv(&line));
+  if (!line) return MM_OK;
+  mm_status status = mm_run_put_row(run, MM_RUN_META, &(mm_run_meta){ MM_RUN_COMMAND_LINE, line });
+  mm_free(line);
+  return status;
+}
+
 static mm_status fill(mm_run *run, const char *command, const char *config) {
   char sql[MM_RUN_SQL_SIZE];
   MM_TRY(mm_run_harden(run));
@@ -281,10 +284,9 @@ static mm_status fill(mm_run *run, const char *command, const char *config) {
   snprintf(sql, sizeof sql, "PRAGMA application_id=%d", MM_RUN_APPLICATION);
   MM_TRY(mm_run_exec(run, sql));
   MM_TRY(mm_run_make_tables(run, 0));
-  mm_run_cell rows[][2] = { { mm_run_text("command"), mm_run_text(command) },
-                            { mm_run_text("config"), mm_run_text(config) } };
-  for (int i = 0; i < 2; i++)
-    MM_TRY(mm_run_put_row(run, MM_RUN_META, rows[i]));
+  MM_TRY(mm_run_put_row(run, MM_RUN_META, &(mm_run_meta){ "command", command }));
+  MM_TRY(mm_run_put_row(run, MM_RUN_META, &(mm_run_meta){ "config", config }));
+  MM_TRY(put_command_line(run));
   return mm_run_exec(run, "COMMIT");
 }
 
@@ -311,7 +313,7 @@ static mm_status publish(const mm_run *run, const char *path) {
 static mm_status create_named(mm_run *run, const char *command, const char *config) {
   static const char *const log[] = { "-wal", "-shm", "-journal", NULL };
   static const char *const all[] = { "-wal", "-shm", "-journal", "", NULL };
-  char path[MM_RUN_PATH_SIZE + 16];
+  char path[MM_RUN_BESIDE_SIZE];
   struct stat about;
   MM_TRY(mm_run_lock(run->real, run->file, &run->lock));
   if (lstat(run->real, &about) == 0)
@@ -319,7 +321,7 @@ static mm_status create_named(mm_run *run, const char *command, const char *conf
                    "there is a run in '%s' already: resume it, or choose another folder",
                    run->folder);
   if (strlen(run->real) > MM_RUN_SQLITE_PATH) return fail_long(run->file);
-  name_beside(run, ".new", path);
+  mm_run_beside(run, ".new", path);
   remove_building(run);
   remove_beside(run, log); // of a database that is gone: SQLite would take them for the new one's
   mm_status status = build(run, path, command, config);

@@ -4,6 +4,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,19 +21,48 @@ void mm_run_now(char out[32]) {
   snprintf(out + used, 32 - used, ".%03dZ", (int)(now.tv_nsec / 1000000));
 }
 
+// n digits of a text; -1 when they are none.
+static int digits(const char *text, int n) {
+  int number = 0;
+  for (int i = 0; i < n; i++) {
+    if (text[i] < '0' || text[i] > '9') return -1;
+    number = 10 * number + (text[i] - '0');
+  }
+  return number;
+}
+
+// Days since 1970 of a date; years count from March, so that the odd day comes last.
+static int64_t days_of(int64_t year, int month, int day) {
+  year -= month <= 2;
+  int64_t day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+  return 365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719468;
+}
+
+double mm_run_seconds(const char *time) {
+  static const char form[] = "0000-00-00T00:00:00.000Z";
+  if (!time || strlen(time) != sizeof form - 1) return NAN;
+  for (size_t i = 0; i < sizeof form - 1; i++)
+    if (form[i] == '0' ? digits(time + i, 1) < 0 : time[i] != form[i]) return NAN;
+  int year = digits(time, 4), month = digits(time + 5, 2), day = digits(time + 8, 2);
+  int hour = digits(time + 11, 2), minute = digits(time + 14, 2), second = digits(time + 17, 2);
+  if (year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
+      second > 60)
+    return NAN;
+  int64_t whole = 86400 * days_of(year, month, day) + 3600 * hour + 60 * minute + second;
+  return (double)whole + digits(time + 20, 3) / 1000.0;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Writing
 
 static int bind_cell(sqlite3_stmt *s, int i, mm_run_kind kind, const mm_run_cell *cell) {
   if (cell->null) return sqlite3_bind_null(s, i);
-  switch (kind) {
-  case MM_RUN_INTEGER:
-  case MM_RUN_UNSIGNED:
+  switch (mm_run_storages[kind].type) {
+  case SQLITE_INTEGER:
     return sqlite3_bind_int64(s, i, cell->integer);
-  case MM_RUN_REAL:
+  case SQLITE_FLOAT:
     return sqlite3_bind_double(s, i, cell->real);
-  case MM_RUN_BLOB:
-    if (cell->size == 0) return sqlite3_bind_zeroblob(s, i, 0); // a null pointer would be NULL
+  case SQLITE_BLOB:
     return sqlite3_bind_blob64(s, i, cell->data, cell->size, SQLITE_STATIC);
   default:
     return sqlite3_bind_text64(s, i, cell->data, cell->size, SQLITE_STATIC, SQLITE_UTF8);
@@ -40,8 +70,10 @@ static int bind_cell(sqlite3_stmt *s, int i, mm_run_kind kind, const mm_run_cell
 }
 
 static mm_status write_row(mm_run *run, const mm_run_table *table, sqlite3_stmt *s,
-                           const mm_run_cell *cell) {
+                           const void *row) {
+  mm_run_cell cell[MM_RUN_COLUMNS_MAX];
   int code = SQLITE_OK;
+  mm_run_cells_of(table, row, cell);
   for (int i = 0; i < table->n; i++) {
     const char *fault = mm_run_cell_fault(&table->column[i], &cell[i]);
     if (fault)
@@ -60,23 +92,23 @@ static mm_status write_row(mm_run *run, const mm_run_table *table, sqlite3_stmt 
 }
 
 static mm_status write_prepared(mm_run *run, mm_run_table_id id, bool replace, sqlite3_stmt **s,
-                                const mm_run_cell *cell) {
+                                const void *row) {
   char sql[MM_RUN_SQL_SIZE];
   if (!*s) {
     mm_run_sql_insert(&mm_run_tables[id], replace, sql);
     MM_TRY(mm_run_prepare(run, sql, s));
   }
-  return write_row(run, &mm_run_tables[id], *s, cell);
+  return write_row(run, &mm_run_tables[id], *s, row);
 }
 
-mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell) {
-  MM_TRY(write_prepared(run, id, false, &run->insert[id], cell));
+mm_status mm_run_put_row(mm_run *run, mm_run_table_id id, const void *row) {
+  MM_TRY(write_prepared(run, id, false, &run->insert[id], row));
   run->added[id]++;
   return MM_OK;
 }
 
-mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const mm_run_cell *cell) {
-  return write_prepared(run, id, true, &run->replace[id], cell);
+mm_status mm_run_replace_row(mm_run *run, mm_run_table_id id, const void *row) {
+  return write_prepared(run, id, true, &run->replace[id], row);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -98,7 +130,7 @@ typedef struct walk {
   mm_run *run;
   const mm_run_table *table;
   sqlite3_stmt *statement;
-  mm_run_see_row *see;
+  mm_run_see *see;
   void *user;
   // the last row met
   mm_run_cell last[MM_RUN_COLUMNS_MAX];
@@ -109,26 +141,12 @@ typedef struct walk {
   bool stopped, no_memory;
 } walk;
 
-static int type_of(mm_run_kind kind) {
-  switch (kind) {
-  case MM_RUN_REAL:
-    return SQLITE_FLOAT;
-  case MM_RUN_WORD:
-  case MM_RUN_TEXT:
-    return SQLITE_TEXT;
-  case MM_RUN_BLOB:
-    return SQLITE_BLOB;
-  default:
-    return SQLITE_INTEGER;
-  }
-}
-
 static const char *take_cell(walk *w, int i, mm_run_cell *out) {
   sqlite3_stmt *s = w->statement;
   const mm_run_column *column = &w->table->column[i];
   int type = sqlite3_column_type(s, i);
   *out = (mm_run_cell){ .null = type == SQLITE_NULL };
-  if (!out->null && type != type_of(column->kind)) return "a value of the wrong type";
+  if (!out->null && type != mm_run_storages[column->kind].type) return "a value of the wrong type";
   if (type == SQLITE_INTEGER) out->integer = sqlite3_column_int64(s, i);
   if (type == SQLITE_FLOAT) out->real = sqlite3_column_double(s, i);
   if (type == SQLITE_TEXT || type == SQLITE_BLOB) {
@@ -179,7 +197,9 @@ static int take_row(walk *w) {
     mm_run_note_damage(w->run, "a row of table '%s' has %s", t->name, fault);
     return ++w->damaged > DAMAGED_MAX ? SQLITE_CORRUPT : SQLITE_OK;
   }
-  w->stopped = w->see && w->see(t, cell, w->user) != 0;
+  mm_run_row row = { 0 };
+  mm_run_row_of(t, cell, &row);
+  w->stopped = w->see(&row, w->user) != 0;
   return SQLITE_OK;
 }
 
@@ -218,8 +238,8 @@ static int pass_holes(walk *w, int64_t from, int64_t to, int code) {
   return code;
 }
 
-mm_status mm_run_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
-                      mm_run_see_row *see, void *user) {
+mm_status mm_run_each_from(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
+                           mm_run_see *see, void *user) {
   walk w = { .run = run, .table = &mm_run_tables[id], .see = see, .user = user };
   char sql[MM_RUN_SQL_SIZE];
   if ((int)id >= run->tables) return MM_OK; // an older file without any
@@ -242,6 +262,6 @@ mm_status mm_run_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
   return status;
 }
 
-mm_status mm_run_walk_all(mm_run *run, mm_run_table_id id, mm_run_see_row *see, void *user) {
-  return mm_run_walk(run, id, INT64_MIN, INT64_MAX, see, user);
+mm_status mm_run_each(mm_run *run, mm_run_table_id id, mm_run_see *see, void *user) {
+  return mm_run_each_from(run, id, INT64_MIN, INT64_MAX, see, user);
 }

@@ -1,9 +1,97 @@
+// What a run amounts to, and how it stands.
+
+#define _POSIX_C_SOURCE 200809L
+
 #include "study/run/run_state.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "study/run/run_internal.h"
 #include "study/settings/settings.h"
+
+// ---------------------------------------------------------------------------------------------
+// What there is
+
+// Numbers of a file may be anything; their sum ends at the greatest.
+static uint64_t add(uint64_t sum, uint64_t value) {
+  return sum > UINT64_MAX - value ? UINT64_MAX : sum + value;
+}
+
+static int add_generation(const mm_run_row *any, void *user) {
+  const mm_run_generation *row = &any->generation;
+  mm_run_summary *s = user;
+  s->generations += row->generation > 0; // row 0 is the start
+  s->evaluations = add(s->evaluations, (uint64_t)row->jobs);
+  s->env_steps = add(s->env_steps, row->env_steps);
+  return 0;
+}
+
+// Times are texts of one form, so that their order is that of the letters.
+static void note_time(mm_run_summary *s, const char *time) {
+  if (time && strcmp(time, s->last) > 0) snprintf(s->last, sizeof s->last, "%s", time);
+}
+
+static int add_timing(const mm_run_row *any, void *user) {
+  const mm_run_timing *row = &any->timing;
+  mm_run_summary *s = user;
+  if (!isnan(row->seconds)) s->seconds += row->seconds;
+  note_time(s, row->finished);
+  return 0;
+}
+
+static int add_session(const mm_run_row *any, void *user) {
+  const mm_run_session *row = &any->session;
+  mm_run_summary *s = user;
+  if (s->started[0] == '\0') snprintf(s->started, sizeof s->started, "%s", row->started);
+  note_time(s, row->started);
+  note_time(s, row->ended);
+  snprintf(s->outcome, sizeof s->outcome, "%s", row->outcome);
+  return 0;
+}
+
+static int add_training(const mm_run_row *row, void *user) {
+  mm_run_summary *s = user;
+  s->trainings++;
+  s->env_steps = add(s->env_steps, row->training.env_steps);
+  return 0;
+}
+
+static int add_kept(const mm_run_row *row, void *user) {
+  (void)row;
+  ((mm_run_summary *)user)->kept++;
+  return 0;
+}
+
+// Goes on over damage, stops at anything else.
+static mm_status worse(mm_status first, mm_status second) {
+  return second == MM_OK || (first != MM_OK && second == MM_ERR_INPUT) ? first : second;
+}
+
+mm_status mm_run_summarise(mm_run *run, mm_run_summary *out) {
+  static const struct {
+    mm_run_table_id id;
+    mm_run_see *see;
+  } parts[] = {
+    { MM_RUN_GENERATION, add_generation },
+    { MM_RUN_TIMING, add_timing },
+    { MM_RUN_SESSION, add_session },
+    { MM_RUN_TRAINING, add_training },
+    { MM_RUN_KEPT, add_kept },
+  };
+  *out = (mm_run_summary){ .owned = mm_run_is_locked(run->real) };
+  bool own;
+  mm_status status = mm_run_begin_reading(run, &own);
+  const size_t n = sizeof parts / sizeof *parts;
+  for (size_t i = 0; i < n && (status == MM_OK || status == MM_ERR_INPUT); i++)
+    status = worse(status, mm_run_each(run, parts[i].id, parts[i].see, out));
+  mm_run_end_reading(run, own);
+  return status;
+}
+
+// ---------------------------------------------------------------------------------------------
+// What there will be
 
 static int64_t count_of(const cJSON *item) {
   if (!cJSON_IsNumber(item) || !(item->valuedouble >= 1 && item->valuedouble <= 1e15)) return 0;
@@ -27,7 +115,8 @@ static int64_t generations_of(const cJSON *config) {
   return sum;
 }
 
-static int add_batch(const mm_run_batch *row, void *user) {
+static int add_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
   int64_t *sum = user;
   *sum = row->jobs > INT64_MAX - *sum ? INT64_MAX : *sum + row->jobs;
   return 0;
@@ -44,7 +133,7 @@ mm_status mm_run_planned(mm_run *run, mm_run_plan *out) {
     cJSON_Delete(config);
   }
   int64_t announced = 0;
-  mm_status status = mm_run_each_batch(run, add_batch, &announced);
+  mm_status status = mm_run_each(run, MM_RUN_BATCH, add_batch, &announced);
   if (announced > 0) out->trainings = announced;
   out->open_ended = strcmp(mm_run_command(run), "train") != 0;
   return status;

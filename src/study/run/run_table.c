@@ -3,6 +3,7 @@
 #include "study/run/run_table.h"
 
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,125 +21,111 @@ _Static_assert(MM_OK == 0 && MM_ERR_INPUT == 1 && MM_ERR_MEMORY == 2 && MM_ERR_I
 enum { STATUS_MAX = MM_STATUS_LIST(ONE) - 1 };
 #undef ONE
 
-#define INTEGER(name, max)                                                                         \
-  { name, MM_RUN_INTEGER, false, max }
-#define UNSIGNED(name)                                                                             \
-  { name, MM_RUN_UNSIGNED, false, 0 }
-#define REAL(name)                                                                                 \
-  { name, MM_RUN_REAL, true, 0 }
-#define WORD(name)                                                                                 \
-  { name, MM_RUN_WORD, false, 0 }
-
-static const mm_run_column meta_columns[] = {
-  WORD("key"),
-  { "value", MM_RUN_TEXT, false, 0 },
+const mm_run_storage mm_run_storages[] = {
+  [MM_RUN_INTEGER] = { "INTEGER", SQLITE_INTEGER, 'i' },
+  [MM_RUN_UNSIGNED] = { "INTEGER", SQLITE_INTEGER, 'i' },
+  [MM_RUN_REAL] = { "REAL", SQLITE_FLOAT, 'r' },
+  [MM_RUN_WORD] = { "TEXT", SQLITE_TEXT, 't' },
+  [MM_RUN_TEXT] = { "TEXT", SQLITE_TEXT, 't' },
+  [MM_RUN_BLOB] = { "BLOB", SQLITE_BLOB, 'b' },
 };
 
+// A column takes its name, place and kind from a field of ROW, the struct of the table in hand.
+#define FIELD(field) (((ROW *)0)->field)
+#define KIND(field)                                                                                \
+  _Generic(FIELD(field),                                                                           \
+      double: MM_RUN_REAL,                                                                         \
+      const char *: MM_RUN_WORD,                                                                   \
+      mm_run_bytes: MM_RUN_BLOB,                                                                   \
+      default: MM_RUN_INTEGER)
+#define COLUMN_OF(field, kind, null_allowed, max)                                                  \
+  { #field, kind, null_allowed, max, offsetof(ROW, field), sizeof FIELD(field) }
+#define COLUMN(field)                                                                              \
+  COLUMN_OF(field, KIND(field), KIND(field) == MM_RUN_REAL,                                        \
+            sizeof FIELD(field) == 4 ? INT32_MAX : INT64_MAX)
+#define STATUS(field) COLUMN_OF(field, KIND(field), false, STATUS_MAX)
+#define SEED(field) COLUMN_OF(field, MM_RUN_UNSIGNED, false, 0)
+#define TEXT(field) COLUMN_OF(field, MM_RUN_TEXT, false, 0)
+#define WORD_OR_NULL(field) COLUMN_OF(field, KIND(field), true, 0)
+
+// clang-format off
+#define ROW mm_run_meta
+static const mm_run_column meta_columns[] = { COLUMN(key), TEXT(value) };
+#undef ROW
+
+#define ROW mm_run_generation
 static const mm_run_column generation_columns[] = {
-  INTEGER("generation", INT64_MAX),
-  INTEGER("phase", INT32_MAX),
-  REAL("sigma"),
-  REAL("fitness_mean"),
-  REAL("fitness_sd"),
-  REAL("fitness_best"),
-  INTEGER("nonfinite", INT64_MAX),
-  INTEGER("env_steps", INT64_MAX),
-  INTEGER("jobs", INT64_MAX),
+  COLUMN(generation), COLUMN(phase), COLUMN(sigma), COLUMN(fitness_mean), COLUMN(fitness_sd),
+  COLUMN(fitness_best), COLUMN(nonfinite), COLUMN(env_steps), COLUMN(jobs),
 };
+#undef ROW
 
-static const mm_run_column state_columns[] = {
-  INTEGER("generation", INT64_MAX),
-  { "state", MM_RUN_BLOB, false, 0 },
-};
+#define ROW mm_run_search_state
+static const mm_run_column state_columns[] = { COLUMN(generation), COLUMN(state) };
+#undef ROW
 
+#define ROW mm_run_job
 static const mm_run_column job_columns[] = {
-  INTEGER("generation", INT64_MAX),
-  INTEGER("member", INT32_MAX),
-  INTEGER("task", INT32_MAX),
-  INTEGER("env", INT32_MAX),
-  UNSIGNED("seed"),
-  REAL("value"),
-  INTEGER("status", STATUS_MAX),
-  INTEGER("env_steps", INT64_MAX),
+  COLUMN(generation), COLUMN(member), COLUMN(task), COLUMN(env), SEED(seed), COLUMN(value),
+  STATUS(status), COLUMN(env_steps),
 };
+#undef ROW
 
+#define ROW mm_run_score
 static const mm_run_column score_columns[] = {
-  INTEGER("generation", INT64_MAX),
-  INTEGER("phase", INT32_MAX),
-  WORD("map"),
-  INTEGER("task", INT32_MAX),
-  INTEGER("env", INT32_MAX),
-  UNSIGNED("seed"),
-  REAL("value"),
-  REAL("optimal"),
-  INTEGER("status", STATUS_MAX),
-  INTEGER("env_steps", INT64_MAX),
+  COLUMN(generation), COLUMN(phase), COLUMN(map), COLUMN(task), COLUMN(env), SEED(seed),
+  COLUMN(value), COLUMN(optimal), STATUS(status), COLUMN(env_steps),
 };
+#undef ROW
 
+#define ROW mm_run_timing
 static const mm_run_column timing_columns[] = {
-  INTEGER("generation", INT64_MAX),
-  INTEGER("session", INT64_MAX),
-  WORD("finished"),
-  REAL("seconds"),
-  REAL("seconds_jobs"),
-  REAL("seconds_validation"),
+  COLUMN(generation), COLUMN(session), COLUMN(finished), COLUMN(seconds), COLUMN(seconds_jobs),
+  COLUMN(seconds_validation),
 };
+#undef ROW
 
+#define ROW mm_run_session
 static const mm_run_column session_columns[] = {
-  INTEGER("session", INT64_MAX),
-  WORD("started"),
-  { "ended", MM_RUN_WORD, true, 0 },
-  WORD("outcome"),
-  WORD("host"),
-  INTEGER("pid", INT64_MAX),
-  WORD("backend"),
-  WORD("isa"),
-  INTEGER("threads", INT32_MAX),
-  WORD("version"),
-  WORD("build"),
+  COLUMN(session), COLUMN(started), WORD_OR_NULL(ended), COLUMN(outcome), COLUMN(host), COLUMN(pid),
+  COLUMN(backend), COLUMN(isa), COLUMN(threads), COLUMN(version), COLUMN(build),
 };
+#undef ROW
 
+#define ROW mm_run_training
 static const mm_run_column training_columns[] = {
-  INTEGER("job", INT64_MAX),
-  UNSIGNED("seed"),
-  INTEGER("status", STATUS_MAX),
-  REAL("final"),
-  REAL("recent"),
-  REAL("optimal"),
-  INTEGER("env_steps", INT64_MAX),
-  INTEGER("points", INT64_MAX),
+  COLUMN(job), SEED(seed), STATUS(status), COLUMN(final), COLUMN(recent), COLUMN(optimal),
+  COLUMN(env_steps), COLUMN(points),
 };
+#undef ROW
 
-static const mm_run_column curve_columns[] = {
-  INTEGER("job", INT64_MAX),
-  INTEGER("step", INT64_MAX),
-  REAL("value"),
-};
+#define ROW mm_run_point
+static const mm_run_column curve_columns[] = { COLUMN(job), COLUMN(step), COLUMN(value) };
+#undef ROW
 
-static const mm_run_column kept_columns[] = {
-  INTEGER("job", INT64_MAX),
-  { "state", MM_RUN_BLOB, false, 0 },
-};
+#define ROW mm_run_kept
+static const mm_run_column kept_columns[] = { COLUMN(job), COLUMN(state) };
+#undef ROW
 
+#define ROW mm_run_batch
 static const mm_run_column batch_columns[] = {
-  INTEGER("batch", INT64_MAX),
-  INTEGER("first", INT64_MAX),
-  INTEGER("jobs", INT64_MAX),
-  WORD("role"),
-  WORD("env"),
-  WORD("map"),
-  { "settings", MM_RUN_TEXT, false, 0 },
+  COLUMN(batch), COLUMN(first), COLUMN(jobs), COLUMN(role), COLUMN(env), COLUMN(map),
+  TEXT(settings),
 };
+#undef ROW
 
+#define ROW mm_run_measure
 static const mm_run_column measure_columns[] = {
-  INTEGER("job", INT64_MAX),
-  WORD("name"),
-  INTEGER("step", INT64_MAX),
-  REAL("value"),
+  COLUMN(job), COLUMN(name), COLUMN(step), COLUMN(value),
 };
+#undef ROW
+// clang-format on
 
 #define TABLE(name, n_key)                                                                         \
-  { #name, name##_columns, sizeof name##_columns / sizeof *name##_columns, n_key }
+  {                                                                                                \
+#name, name##_columns, sizeof name##_columns / sizeof *name##_columns, n_key,                  \
+        sizeof((mm_run_row *)0)->name                                                              \
+  }
 
 const mm_run_table mm_run_tables[MM_RUN_TABLES] = {
   [MM_RUN_META] = TABLE(meta, 1),       [MM_RUN_GENERATION] = TABLE(generation, 1),
@@ -152,40 +139,62 @@ const mm_run_table mm_run_tables[MM_RUN_TABLES] = {
 // ---------------------------------------------------------------------------------------------
 // Cells
 
-mm_run_cell mm_run_integer(int64_t value) {
-  return (mm_run_cell){ .integer = value };
+// Integers of 4 and 8 bytes, with or without a sign: what a column cannot hold is out of its range
+// either way.
+static int64_t integer_at(const void *field, size_t size) {
+  int64_t wide;
+  uint32_t narrow;
+  memcpy(size == sizeof narrow ? (void *)&narrow : &wide, field, size);
+  return size == sizeof narrow ? narrow : wide;
 }
 
-mm_run_cell mm_run_real(double value) {
-  return (mm_run_cell){ .null = isnan(value), .real = value == 0 || isnan(value) ? 0 : value };
+static mm_run_cell cell_of(const mm_run_column *column, const void *field) {
+  mm_run_cell cell = { 0 };
+  mm_run_bytes bytes;
+  switch (column->kind) {
+  case MM_RUN_REAL:
+    memcpy(&cell.real, field, sizeof cell.real);
+    cell.null = isnan(cell.real);
+    if (cell.null || cell.real == 0) cell.real = 0;
+    break;
+  case MM_RUN_BLOB:
+    memcpy(&bytes, field, sizeof bytes);
+    cell.data = bytes.size > 0 ? bytes.data : "";
+    cell.size = bytes.size;
+    break;
+  case MM_RUN_WORD:
+  case MM_RUN_TEXT:
+    memcpy(&cell.data, field, sizeof cell.data);
+    cell.null = !cell.data;
+    cell.size = cell.data ? strlen(cell.data) : 0;
+    break;
+  default:
+    cell.integer = integer_at(field, column->size);
+  }
+  return cell;
 }
 
-mm_run_cell mm_run_text(const char *text) {
-  return (mm_run_cell){ .data = text, .size = strlen(text) };
+void mm_run_cells_of(const mm_run_table *table, const void *row, mm_run_cell *cell) {
+  for (int i = 0; i < table->n; i++)
+    cell[i] = cell_of(&table->column[i], (const char *)row + table->column[i].offset);
 }
 
-mm_run_cell mm_run_bytes(const void *data, size_t size) {
-  return (mm_run_cell){ .data = size > 0 ? data : "", .size = size };
-}
-
-mm_run_cell mm_run_count(uint64_t value) {
-  return mm_run_integer(value > INT64_MAX ? -1 : (int64_t)value);
-}
-
-mm_run_cell mm_run_bits(uint64_t value) {
-  int64_t same;
-  memcpy(&same, &value, sizeof same);
-  return mm_run_integer(same);
-}
-
-double mm_run_real_of(const mm_run_cell *cell) {
-  return cell->null ? NAN : cell->real;
-}
-
-uint64_t mm_run_bits_of(const mm_run_cell *cell) {
-  uint64_t bits;
-  memcpy(&bits, &cell->integer, sizeof bits);
-  return bits;
+void mm_run_row_of(const mm_run_table *table, const mm_run_cell *cell, void *row) {
+  for (int i = 0; i < table->n; i++, cell++) {
+    const mm_run_column *column = &table->column[i];
+    void *field = (char *)row + column->offset;
+    double real = cell->null ? NAN : cell->real;
+    uint32_t narrow = (uint32_t)cell->integer;
+    if (column->kind == MM_RUN_REAL)
+      memcpy(field, &real, sizeof real);
+    else if (column->kind == MM_RUN_BLOB)
+      memcpy(field, &(mm_run_bytes){ cell->data, cell->size }, sizeof(mm_run_bytes));
+    else if (column->kind == MM_RUN_WORD || column->kind == MM_RUN_TEXT)
+      memcpy(field, &cell->data, sizeof cell->data);
+    else
+      memcpy(field, column->size == sizeof narrow ? (void *)&narrow : (void *)&cell->integer,
+             column->size);
+  }
 }
 
 static const char *text_fault(const unsigned char *text, size_t size, bool lines) {
@@ -253,19 +262,13 @@ static uint32_t crc_number(uint32_t crc, unsigned char mark, uint64_t value) {
 }
 
 static uint32_t crc_cell(uint32_t crc, mm_run_kind kind, const mm_run_cell *cell) {
-  uint64_t bits = (uint64_t)cell->integer;
+  const mm_run_storage *storage = &mm_run_storages[kind];
+  bool sized = storage->type == SQLITE_TEXT || storage->type == SQLITE_BLOB;
+  uint64_t bits = sized ? cell->size : (uint64_t)cell->integer;
   if (cell->null) return crc_add(crc, "0", 1);
-  switch (kind) {
-  case MM_RUN_INTEGER:
-  case MM_RUN_UNSIGNED:
-    return crc_number(crc, 'i', bits);
-  case MM_RUN_REAL:
-    memcpy(&bits, &cell->real, sizeof bits);
-    return crc_number(crc, 'r', bits);
-  default:
-    crc = crc_number(crc, kind == MM_RUN_BLOB ? 'b' : 't', cell->size);
-    return crc_add(crc, cell->data, cell->size);
-  }
+  if (storage->type == SQLITE_FLOAT) memcpy(&bits, &cell->real, sizeof bits);
+  crc = crc_number(crc, storage->mark, bits);
+  return sized ? crc_add(crc, cell->data, cell->size) : crc;
 }
 
 uint32_t mm_run_crc(const mm_run_table *table, const mm_run_cell *cell) {
@@ -288,20 +291,6 @@ static void add(text *t, const char *before, const char *word) {
   t->used += (size_t)length;
 }
 
-static const char *type_name(mm_run_kind kind) {
-  switch (kind) {
-  case MM_RUN_REAL:
-    return "REAL";
-  case MM_RUN_WORD:
-  case MM_RUN_TEXT:
-    return "TEXT";
-  case MM_RUN_BLOB:
-    return "BLOB";
-  default:
-    return "INTEGER";
-  }
-}
-
 // A single integer key is SQLite's own row number; other keys order the rows themselves.
 static bool has_rowid(const mm_run_table *table) {
   return table->n_key == 1 && table->column[0].kind == MM_RUN_INTEGER;
@@ -319,7 +308,7 @@ void mm_run_sql_create(const mm_run_table *table, char out[MM_RUN_SQL_SIZE]) {
   for (int i = 0; i < table->n; i++) {
     const mm_run_column *c = &table->column[i];
     add(&t, i == 0 ? "(" : ", ", c->name);
-    add(&t, " ", type_name(c->kind));
+    add(&t, " ", mm_run_storages[c->kind].name);
     if (i == 0 && rowid)
       add(&t, " ", "PRIMARY KEY");
     else if (!c->null_allowed)

@@ -12,32 +12,10 @@
 
 #include "study/run/run.h"
 
-#define MM_RUN_TABLE_LIST(X)                                                                       \
-  X(META, meta)                                                                                    \
-  X(GENERATION, generation)                                                                        \
-  X(STATE, state)                                                                                  \
-  X(JOB, job)                                                                                      \
-  X(SCORE, score)                                                                                  \
-  X(TIMING, timing)                                                                                \
-  X(SESSION, session)                                                                              \
-  X(TRAINING, training)                                                                            \
-  X(CURVE, curve)                                                                                  \
-  X(KEPT, kept)                                                                                    \
-  X(BATCH, batch)                                                                                  \
-  X(MEASURE, measure)
-
-typedef enum mm_run_table_id {
-#define MM_RUN_TABLE_ENUM(NAME, name) MM_RUN_##NAME,
-  MM_RUN_TABLE_LIST(MM_RUN_TABLE_ENUM)
-#undef MM_RUN_TABLE_ENUM
-      MM_RUN_TABLES
-} mm_run_table_id;
-
 enum {
   MM_RUN_TABLES_1 = MM_RUN_TRAINING, // version 1 of the format had those before,
   MM_RUN_TABLES_2 = MM_RUN_BATCH,    // version 2 those before that
   MM_RUN_COLUMNS_MAX = 12,
-  MM_RUN_WORD_SIZE = 256,             // room for a short text, with its final zero
   MM_RUN_VALUE_MAX = MM_RUN_KEPT_MAX, // bytes of a state or a configuration
 };
 
@@ -50,18 +28,34 @@ typedef enum mm_run_kind {
   MM_RUN_BLOB
 } mm_run_kind;
 
+// How SQLite has values of a kind: the word of a statement, SQLITE_INTEGER and the like, and the
+// byte that stands before them in a checksum.
+typedef struct mm_run_storage {
+  const char *name;
+  int type;
+  unsigned char mark;
+} mm_run_storage;
+
+extern const mm_run_storage mm_run_storages[];
+
 typedef struct mm_run_column {
   const char *name;
   mm_run_kind kind;
   bool null_allowed;
-  int64_t max; // of an integer
+  int64_t max;         // of an integer
+  size_t offset, size; // of the field in the row's struct
 } mm_run_column;
 
 typedef struct mm_run_table {
   const char *name;
   const mm_run_column *column;
   int n, n_key; // columns without `crc`; the first n_key are the primary key and the order
+  size_t size;  // of the row's struct
 } mm_run_table;
+
+// Key of `meta` with how the run was made. Nothing depends on it, and equal runs differ in it:
+// exports leave it out.
+#define MM_RUN_COMMAND_LINE "command_line"
 
 extern const mm_run_table mm_run_tables[MM_RUN_TABLES];
 
@@ -74,15 +68,10 @@ typedef struct mm_run_cell {
   size_t size;
 } mm_run_cell;
 
-mm_run_cell mm_run_integer(int64_t value);
-mm_run_cell mm_run_real(double value); // NaN becomes null, -0 becomes 0, as SQLite has it
-mm_run_cell mm_run_text(const char *text);
-mm_run_cell mm_run_bytes(const void *data, size_t size);
-mm_run_cell mm_run_count(uint64_t value); // beyond SQLite's integers: refused as out of range
-mm_run_cell mm_run_bits(uint64_t value);  // for MM_RUN_UNSIGNED
-
-double mm_run_real_of(const mm_run_cell *cell); // NaN for null
-uint64_t mm_run_bits_of(const mm_run_cell *cell);
+// Between a row's struct and its cells[table->n]. NaN and NULL pointers are null; -0 becomes 0, as
+// SQLite has it.
+void mm_run_cells_of(const mm_run_table *table, const void *row, mm_run_cell *cell);
+void mm_run_row_of(const mm_run_table *table, const mm_run_cell *cell, void *row);
 
 // CRC-32 (the one of zlib and PNG) over the table's name and the cells; docs/run-database.md has
 // the bytes.
@@ -107,14 +96,6 @@ void mm_run_sql_select(const mm_run_table *table, char out[MM_RUN_SQL_SIZE]);
 
 // ---------------------------------------------------------------------------------------------
 // Whole tables
-
-// Calls `see` for each intact row, or each whose first column lies in [from, to] (all rows, for
-// table meta), in the order of the key; a nonzero return ends the walk. When there was damage the
-// intact rows have been shown all the same, and the walk is MM_ERR_INPUT.
-typedef int mm_run_see_row(const mm_run_table *table, const mm_run_cell *cell, void *user);
-mm_status mm_run_walk_all(mm_run *run, mm_run_table_id id, mm_run_see_row *see, void *user);
-mm_status mm_run_walk(mm_run *run, mm_run_table_id id, int64_t from, int64_t to,
-                      mm_run_see_row *see, void *user);
 
 // Looks at the whole database: pages, every row, and that nothing is missing. MM_ERR_INPUT says
 // what is wrong.

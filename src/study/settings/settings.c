@@ -1,4 +1,4 @@
-// Tables of keys, made from the X-macros; everything else walks through them.
+// The table of keys, made from the lists of the headers; everything else walks through it.
 
 #include "study/settings/settings.h"
 
@@ -10,128 +10,117 @@
 #include "base/spelling.h"
 #include "base/status.h"
 
-typedef enum key_type { KEY_NUMBER, KEY_SWITCH, KEY_WORD, KEY_SCHEDULE } key_type;
+// Who has a key.
+enum {
+  PMD = 1 << MM_ALGO_PMD,
+  AMPO = 1 << MM_ALGO_AMPO,
+  PPO = 1 << MM_ALGO_PPO,
+  GAUSSIAN = 1 << MM_ALGO_GAUSSIAN,
+  NETS = AMPO | PPO | GAUSSIAN,
+  SEARCH = 1 << MM_ALGO_COUNT // the search around any of them
+};
+
+// A field of mm_settings: a double, or, of a key with words, the place in their list as a bool or
+// an int; a text of MM_SCHEDULE_SIZE bytes.
+typedef struct field {
+  size_t offset, size;
+  bool inverted;
+} field;
+
+// No other type than these compiles.
+#define SIZE_OF(name)                                                                              \
+  _Generic(((mm_settings *)0)->name,                                                               \
+      double: sizeof(double),                                                                      \
+      bool: sizeof(bool),                                                                          \
+      int: sizeof(int),                                                                            \
+      char *: MM_SCHEDULE_SIZE)
+#define IN(name)                                                                                   \
+  { offsetof(mm_settings, name), SIZE_OF(name), false }
+#define NOT(name)                                                                                  \
+  { offsetof(mm_settings, name), SIZE_OF(name), true }
+#define NONE                                                                                       \
+  { 0, 0, false }
 
 typedef struct key {
   const char *name;
-  size_t offset; // in mm_settings: of a double, a bool, an int, a char[MM_SCHEDULE_SIZE]
-  key_type type;
-  bool whole;           // whole numbers only
-  double low, high;     // of a number, both included
-  const char *no, *yes; // of a switch
-  const char *words;    // "a|b|c"
+  unsigned whose;
+  field at;
+  const char *words; // "a|b|c"; NULL: a number, or the schedule
+  double low, high;  // of a number, both included
+  bool whole;        // of the search's numbers; is_whole tells of all
 } key;
 
-// what counts something
-enum {
-  WHOLE_steps = 1,
-  WHOLE_envs = 1,
-  WHOLE_unroll = 1,
-  WHOLE_epochs = 1,
-  WHOLE_minibatches = 1,
-  WHOLE_hidden = 1,
-  WHOLE_lr = 0,
-  WHOLE_critic_lr = 0,
-  WHOLE_eta = 0,
-  WHOLE_gamma = 0,
-  WHOLE_gae_lambda = 0,
-  WHOLE_max_grad_norm = 0,
-  WHOLE_value_clip = 0,
-  WHOLE_value_coef = 0,
-  WHOLE_policy_clip = 0,
-  WHOLE_entropy_coef = 0,
-  WHOLE_density_scale = 0
-};
+#define NUMBER_OF(whose, config, name, least, most)                                                \
+  { #name, whose, IN(config.name), NULL, least, most, false },
+#define PMD_NUMBER(name, value, least, most) NUMBER_OF(PMD, pmd, name, least, most)
+#define NET_NUMBER(name, value, least, most) NUMBER_OF(NETS, ampo, name, least, most)
+#define AMPO_NUMBER(name, value, least, most) NUMBER_OF(AMPO | GAUSSIAN, ampo, name, least, most)
+#define PPO_NUMBER(name, value, least, most) NUMBER_OF(PPO, ampo, name, least, most)
+#define GAUSSIAN_NUMBER(name, value, least, most) NUMBER_OF(GAUSSIAN, ampo, name, least, most)
+#define PMD_WORD(name, words, pmd, net, whose, help) { #name, PMD, pmd, words, 0, 0, false },
+#define NET_WORD(name, words, pmd, net, whose, help) { #name, whose, net, words, 0, 0, false },
+#define SEARCH_NUMBER(name, value, least, most, whole, help)                                       \
+  { #name, SEARCH, IN(search.name), NULL, least, most, whole },
+#define SEARCH_WORD(name, words, shown, help)                                                      \
+  { #name, SEARCH, IN(search.name), words, 0, 0, false },
 
-#define NUMBER_OF(config, name_, least, most)                                                      \
-  { .name = #name_,                                                                                \
-    .offset = offsetof(mm_settings, config.name_),                                                 \
-    .type = KEY_NUMBER,                                                                            \
-    .whole = WHOLE_##name_,                                                                        \
-    .low = least,                                                                                  \
-    .high = most },
-#define SWITCH_OF(config, name_, field, no_, yes_)                                                 \
-  { .name = #name_,                                                                                \
-    .offset = offsetof(mm_settings, config.field),                                                 \
-    .type = KEY_SWITCH,                                                                            \
-    .no = no_,                                                                                     \
-    .yes = yes_ },
-#define PMD_NUMBER(name_, value, least, most) NUMBER_OF(pmd, name_, least, most)
-#define PMD_SWITCH(name_, field, no_, yes_) SWITCH_OF(pmd, name_, field, no_, yes_)
-#define NET_NUMBER(name_, value, least, most) NUMBER_OF(ampo, name_, least, most)
-#define NET_SWITCH(name_, field, no_, yes_) SWITCH_OF(ampo, name_, field, no_, yes_)
-#define NET_WORD(name_, field, words_)                                                             \
-  {                                                                                                \
-    .name = #name_, .offset = offsetof(mm_settings, ampo.field), .type = KEY_WORD, .words = words_ \
-  },
-
-static const key pmd_keys[] = { MM_PMD_NUMBERS(PMD_NUMBER) MM_PMD_SWITCHES(PMD_SWITCH) };
-
-static const key ampo_keys[] = { MM_NET_NUMBERS(NET_NUMBER) MM_AMPO_NUMBERS(
-    NET_NUMBER) MM_NET_SWITCHES(NET_SWITCH) MM_AMPO_SWITCHES(NET_SWITCH) MM_NET_WORDS(NET_WORD) };
-
+// What an algorithm has of these, in this order, is how its settings are listed. A key without a
+// field is nobody's.
 // clang-format off
-static const key ppo_keys[] = {
-  MM_NET_NUMBERS(NET_NUMBER) MM_PPO_NUMBERS(NET_NUMBER) MM_NET_SWITCHES(NET_SWITCH)
-  MM_REAL_SWITCHES(NET_SWITCH) MM_REAL_WORDS(NET_WORD) MM_NET_WORDS(NET_WORD)
-};
-
-static const key gaussian_keys[] = {
-  MM_NET_NUMBERS(NET_NUMBER) MM_AMPO_NUMBERS(NET_NUMBER) MM_GAUSSIAN_NUMBERS(NET_NUMBER)
-  MM_NET_SWITCHES(NET_SWITCH) MM_REAL_SWITCHES(NET_SWITCH) MM_REAL_WORDS(NET_WORD)
+static const key keys[] = {
+  MM_PMD_NUMBERS(PMD_NUMBER) MM_NET_NUMBERS(NET_NUMBER) MM_AMPO_NUMBERS(AMPO_NUMBER)
+  MM_PPO_NUMBERS(PPO_NUMBER) MM_GAUSSIAN_NUMBERS(GAUSSIAN_NUMBER)
+  MM_WORD_KEYS(PMD_WORD) MM_WORD_KEYS(NET_WORD)
+  MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD)
+  { "schedule", SEARCH, IN(search.schedule), NULL, 0, 0, false },
 };
 // clang-format on
+enum { KEYS = sizeof keys / sizeof *keys };
 
-static const char *const all_names[] = {
-#define NAME(name, shown, help, defaults) #name,
-  MM_KEYS_LIST(NAME)
+#define NUMBER_NAME(name, help) #name,
+#define WORD_NAME(name, words, pmd, net, whose, help) #name,
+static const char *const all_names[MM_KEYS] = { MM_NUMBER_KEYS(NUMBER_NAME)
+                                                    MM_WORD_KEYS(WORD_NAME) };
+
+static bool is_whole(const key *k) {
+#define NAME(name) #name,
+  static const char *const whole[] = { MM_PMD_WHOLE(NAME) MM_NET_WHOLE(NAME) };
 #undef NAME
-};
+  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+    if (strcmp(whole[i], k->name) == 0) return true;
+  return k->whole;
+}
 
-static const key search_keys[] = {
-#define NUMBER(name_, value, least, most, whole_, help)                                            \
-  { .name = #name_,                                                                                \
-    .offset = offsetof(mm_settings, search.name_),                                                 \
-    .type = KEY_NUMBER,                                                                            \
-    .whole = whole_,                                                                               \
-    .low = least,                                                                                  \
-    .high = most },
-#define WORD(name_, words_, shown, help)                                                           \
-  { .name = #name_,                                                                                \
-    .offset = offsetof(mm_settings, search.name_),                                                 \
-    .type = KEY_WORD,                                                                              \
-    .words = words_ },
-  MM_SEARCH_NUMBERS(NUMBER) MM_SEARCH_WORDS(WORD)
-#undef NUMBER
-#undef WORD
-      { .name = "schedule",
-        .offset = offsetof(mm_settings, search.schedule),
-        .type = KEY_SCHEDULE },
-};
-static_assert(sizeof search_keys / sizeof *search_keys == MM_SEARCH_KEYS, "one entry per key");
-static_assert((int)MM_KEYS + (int)MM_SEARCH_KEYS <= (int)MM_SETTINGS_MAX, "room for all keys");
+// The i-th key of those whom the mask names; NULL past the end.
+static const key *key_at(unsigned whose, size_t i) {
+  for (const key *k = keys; k < keys + KEYS; k++)
+    if ((k->whose & whose) && k->at.size > 0 && i-- == 0) return k;
+  return NULL;
+}
 
-typedef struct algorithm {
-  const char *name;
-  const key *keys;
-  size_t n;
-} algorithm;
+static const key *find_key(unsigned whose, const char *name) {
+  const key *k;
+  for (size_t i = 0; (k = key_at(whose, i)) != NULL; i++)
+    if (strcmp(k->name, name) == 0) break;
+  return k;
+}
 
-static const algorithm algorithms[MM_ALGO_COUNT] = {
-  [MM_ALGO_PMD] = { "pmd", pmd_keys, sizeof pmd_keys / sizeof *pmd_keys },
-  [MM_ALGO_AMPO] = { "ampo", ampo_keys, sizeof ampo_keys / sizeof *ampo_keys },
-  [MM_ALGO_PPO] = { "ppo", ppo_keys, sizeof ppo_keys / sizeof *ppo_keys },
-  [MM_ALGO_GAUSSIAN] = { "pmd-gaussian", gaussian_keys,
-                         sizeof gaussian_keys / sizeof *gaussian_keys },
-};
+static unsigned mask_of(mm_algo algo) {
+  return 1u << algo;
+}
+
+static const char *const algorithms[MM_ALGO_COUNT] = { [MM_ALGO_PMD] = "pmd",
+                                                       [MM_ALGO_AMPO] = "ampo",
+                                                       [MM_ALGO_PPO] = "ppo",
+                                                       [MM_ALGO_GAUSSIAN] = "pmd-gaussian" };
 
 const char *mm_algo_name(mm_algo algo) {
-  return algorithms[algo].name;
+  return algorithms[algo];
 }
 
 bool mm_algo_find(const char *name, mm_algo *out) {
   for (int i = 0; i < MM_ALGO_COUNT; i++) {
-    if (strcmp(algorithms[i].name, name) != 0) continue;
+    if (strcmp(algorithms[i], name) != 0) continue;
     *out = (mm_algo)i;
     return true;
   }
@@ -238,23 +227,21 @@ void mm_settings_set_steps(mm_settings *settings, double steps) {
 
 const char *mm_settings_any_key(size_t i) {
   if (i < MM_KEYS) return all_names[i];
-  return i < MM_KEYS + MM_SEARCH_KEYS ? search_keys[i - MM_KEYS].name : NULL;
+  const key *k = key_at(SEARCH, i - MM_KEYS);
+  return k ? k->name : NULL;
 }
 
-// The i-th key: the algorithm's own first, then the search's.
-static const key *key_at(mm_algo algo, size_t i) {
-  const algorithm *a = &algorithms[algo];
-  if (i < a->n) return &a->keys[i];
-  return i < a->n + MM_SEARCH_KEYS ? &search_keys[i - a->n] : NULL;
-}
-
+// The search's keys come last in the list.
 const char *mm_settings_key(mm_algo algo, size_t i) {
-  const key *k = key_at(algo, i);
+  const key *k = key_at(mask_of(algo) | SEARCH, i);
   return k ? k->name : NULL;
 }
 
 size_t mm_settings_own(mm_algo algo) {
-  return algorithms[algo].n;
+  size_t n = 0;
+  while (key_at(mask_of(algo), n))
+    n++;
+  return n;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -264,8 +251,7 @@ mm_map_kind mm_search_map_kind(const mm_search *search) {
   return search->kind == KIND_NEURAL ? MM_MAP_NEURAL : MM_MAP_PIECEWISE;
 }
 
-// The words of `es` are in the order of mm_es_kind, those of `shaping` in that of mm_shaping behind
-// `auto`; a test compares them.
+// The words of `shaping` are in the order of mm_shaping, behind `auto`.
 mm_es_config mm_search_es(const mm_search *search, uint64_t seed) {
   mm_es_config es = mm_es_config_default((mm_es_kind)search->es);
   mm_map_kind kind = mm_search_map_kind(search);
@@ -321,10 +307,11 @@ size_t mm_search_phases(const mm_search *search, mm_phase out[MM_PHASES_MAX]) {
 static mm_status set_number(const key *k, const char *text, double *out) {
   double value;
   char low[MM_JSON_NUMBER_SIZE], high[MM_JSON_NUMBER_SIZE];
-  const char *kind = k->whole ? "a whole number" : "a number";
+  bool whole = is_whole(k);
   bool read = mm_json_parse_number(text, &value) && isfinite(value);
-  if (!read || (k->whole && value != floor(value)))
-    return MM_FAIL(MM_ERR_INPUT, "setting '%s': '%s' is not %s", k->name, text, kind);
+  if (!read || (whole && value != floor(value)))
+    return MM_FAIL(MM_ERR_INPUT, "setting '%s': '%s' is not %s", k->name, text,
+                   whole ? "a whole number" : "a number");
   if (!(value >= k->low && value <= k->high))
     return MM_FAIL(MM_ERR_INPUT, "setting '%s': %s must be at least %s and at most %s", k->name,
                    text, mm_json_format_number(k->low, low), mm_json_format_number(k->high, high));
@@ -332,38 +319,34 @@ static mm_status set_number(const key *k, const char *text, double *out) {
   return MM_OK;
 }
 
-static mm_status set_switch(const key *k, const char *text, bool *out) {
-  const char *words[] = { k->no, k->yes };
-  for (int i = 0; i < 2; i++) {
-    if (strcmp(text, words[i]) != 0) continue;
-    *out = i == 1;
+// A switch is a field of two words.
+static bool is_switch(const key *k) {
+  return k->words && k->at.size == sizeof(bool);
+}
+
+// The i-th word of "a|b|c"; NULL past the end.
+static const char *word_at(const char *words, int i, char out[MM_SETTING_TEXT_SIZE]) {
+  for (; i > 0 && words; i--) {
+    words = strchr(words, '|');
+    if (words) words++;
+  }
+  if (words) snprintf(out, MM_SETTING_TEXT_SIZE, "%.*s", (int)strcspn(words, "|"), words);
+  return words ? out : NULL;
+}
+
+static mm_status set_word(const key *k, const char *text, void *out) {
+  char word[MM_SETTING_TEXT_SIZE], second[MM_SETTING_TEXT_SIZE];
+  for (int i = 0; word_at(k->words, i, word); i++) {
+    bool on = (i == 1) != k->at.inverted;
+    if (strcmp(word, text) != 0) continue;
+    memcpy(out, is_switch(k) ? (void *)&on : &i, k->at.size);
     return MM_OK;
   }
-  return MM_FAIL(MM_ERR_INPUT, "setting '%s': unknown value '%s' (one of %s, %s)", k->name, text,
-                 k->no, k->yes);
-}
-
-static mm_status set_word(const key *k, const char *text, int *out) {
-  const char *word = k->words;
-  size_t wanted = strlen(text);
-  for (int i = 0; word; i++) {
-    size_t length = strcspn(word, "|");
-    if (length == wanted && memcmp(word, text, length) == 0) {
-      *out = i;
-      return MM_OK;
-    }
-    word = word[length] ? word + length + 1 : NULL;
-  }
+  if (is_switch(k))
+    return MM_FAIL(MM_ERR_INPUT, "setting '%s': unknown value '%s' (one of %s, %s)", k->name, text,
+                   word_at(k->words, 0, word), word_at(k->words, 1, second));
   return MM_FAIL(MM_ERR_INPUT, "setting '%s': unknown value '%s' (one of %s)", k->name, text,
                  k->words);
-}
-
-// The i-th word of "a|b|c".
-static const char *word_at(const char *words, int i, char out[64]) {
-  while (i-- > 0)
-    words += strcspn(words, "|") + 1;
-  snprintf(out, 64, "%.*s", (int)strcspn(words, "|"), words);
-  return out;
 }
 
 static mm_status set_schedule(const char *text, char *out) {
@@ -378,116 +361,108 @@ static mm_status set_schedule(const char *text, char *out) {
   return MM_OK;
 }
 
-static const key *find_own(mm_algo algo, const char *name) {
-  const algorithm *a = &algorithms[algo];
-  for (size_t i = 0; i < a->n; i++)
-    if (strcmp(a->keys[i].name, name) == 0) return &a->keys[i];
-  return NULL;
-}
-
 // "pmd, ppo": the algorithms that have a key, "" if none has.
 static const char *owners(const char *name, char out[64]) {
   int used = 0;
   out[0] = '\0';
   for (int i = 0; i < MM_ALGO_COUNT; i++)
-    if (find_own((mm_algo)i, name) && used < 64)
+    if (find_key(mask_of((mm_algo)i), name) && used < 64)
       used += snprintf(out + used, 64 - (size_t)used, "%s%s", used > 0 ? ", " : "",
                        mm_algo_name((mm_algo)i));
   return out;
 }
 
 static mm_status unknown_key(mm_algo algo, const char *name) {
-  const char *names[MM_SETTINGS_MAX];
+  const char *names[MM_SETTINGS_MAX + 1];
   char whose[64];
   size_t n = 0;
   if (owners(name, whose)[0] != '\0')
     return MM_FAIL(MM_ERR_INPUT, "%s has no setting '%s' (only %s)", mm_algo_name(algo), name,
                    whose);
-  for (const key *k; (k = key_at(algo, n)) != NULL; n++)
-    names[n] = k->name;
+  while ((names[n] = mm_settings_key(algo, n)) != NULL)
+    n++;
   const char *near = mm_nearest(name, names, n);
   return MM_FAIL(MM_ERR_INPUT, "%s has no setting '%s'%s%s%s", mm_algo_name(algo), name,
                  near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
 
 mm_status mm_settings_set(mm_settings *settings, const char *name, const char *text) {
-  const key *k;
-  for (size_t i = 0; (k = key_at(settings->algo, i)) != NULL; i++)
-    if (strcmp(k->name, name) == 0) break;
+  const key *k = find_key(mask_of(settings->algo) | SEARCH, name);
   if (!k) return unknown_key(settings->algo, name);
   if (!text[0]) return MM_FAIL(MM_ERR_INPUT, "setting '%s': expected a value, found nothing", name);
-  void *field = (char *)settings + k->offset;
-  switch (k->type) {
-  case KEY_NUMBER:
-    return set_number(k, text, field);
-  case KEY_SWITCH:
-    return set_switch(k, text, field);
-  case KEY_WORD:
-    return set_word(k, text, field);
-  case KEY_SCHEDULE:
-    break;
-  }
-  return set_schedule(text, field);
+  void *at = (char *)settings + k->at.offset;
+  if (k->words) return set_word(k, text, at);
+  return k->at.size == sizeof(double) ? set_number(k, text, at) : set_schedule(text, at);
 }
 
 // ---------------------------------------------------------------------------------------------
+// To text
 
-static void add_value(cJSON *object, const key *k, const mm_settings *settings) {
-  const void *field = (const char *)settings + k->offset;
-  char word[64];
-  switch (k->type) {
-  case KEY_NUMBER:
-    cJSON_AddItemToObject(object, k->name, mm_json_number(*(const double *)field));
-    break;
-  case KEY_SWITCH:
-    cJSON_AddStringToObject(object, k->name, *(const bool *)field ? k->yes : k->no);
-    break;
-  case KEY_WORD:
-    cJSON_AddStringToObject(object, k->name, word_at(k->words, *(const int *)field, word));
-    break;
-  case KEY_SCHEDULE:
-    cJSON_AddStringToObject(object, k->name, field);
-    break;
+static_assert((int)MM_JSON_NUMBER_SIZE <= (int)MM_SETTING_TEXT_SIZE, "room for a number");
+
+static const char *text_of(const mm_settings *settings, const key *k,
+                           char out[MM_SETTING_TEXT_SIZE]) {
+  const void *at = (const char *)settings + k->at.offset;
+  if (!k->words) return mm_json_format_number(*(const double *)at, out);
+  int i = is_switch(k) ? *(const bool *)at != k->at.inverted : *(const int *)at;
+  return word_at(k->words, i, out);
+}
+
+const char *mm_settings_text(const mm_settings *settings, const char *name,
+                             char out[MM_SETTING_TEXT_SIZE]) {
+  const key *k = find_key(mask_of(settings->algo), name);
+  out[0] = '\0';
+  return k ? text_of(settings, k, out) : out;
+}
+
+const char *mm_settings_defaults(const char *name, char out[MM_SETTING_DEFAULTS_SIZE]) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (int i = 0; i < MM_ALGO_COUNT; i++) {
+    mm_settings settings = mm_settings_default((mm_algo)i);
+    char text[MM_SETTING_TEXT_SIZE];
+    if (mm_settings_text(&settings, name, text)[0] == '\0') continue;
+    used += (size_t)snprintf(out + used, MM_SETTING_DEFAULTS_SIZE - used, "%s%s %s",
+                             used > 0 ? ", " : "", mm_algo_name((mm_algo)i), text);
   }
+  return out;
 }
 
 bool mm_settings_about(mm_algo algo, const char *name, mm_setting_about *out) {
-  const key *k = find_own(algo, name);
+  const key *k = find_key(mask_of(algo), name);
   if (!k) return false;
   *out = (mm_setting_about){
-    .number = k->type == KEY_NUMBER, .whole = k->whole, .low = k->low, .high = k->high
+    .number = !k->words, .whole = is_whole(k), .low = k->low, .high = k->high
   };
   return true;
 }
 
-static_assert((int)MM_JSON_NUMBER_SIZE <= (int)MM_SETTING_TEXT_SIZE, "room for a number");
-
-const char *mm_settings_text(const mm_settings *settings, const char *name,
-                             char out[MM_SETTING_TEXT_SIZE]) {
-  const key *k = find_own(settings->algo, name);
-  const void *field = (const char *)settings + (k ? k->offset : 0);
-  out[0] = '\0';
-  if (!k) return out;
-  if (k->type == KEY_NUMBER) return mm_json_format_number(*(const double *)field, out);
-  if (k->type == KEY_WORD) return word_at(k->words, *(const int *)field, out);
-  snprintf(out, MM_SETTING_TEXT_SIZE, "%s", *(const bool *)field ? k->yes : k->no);
-  return out;
+static cJSON *json_of(const mm_settings *settings, unsigned whose) {
+  cJSON *object = cJSON_CreateObject();
+  char text[MM_SETTING_TEXT_SIZE];
+  const key *k;
+  for (size_t i = 0; (k = key_at(whose, i)) != NULL; i++) {
+    const void *at = (const char *)settings + k->at.offset;
+    if (k->words)
+      cJSON_AddStringToObject(object, k->name, text_of(settings, k, text));
+    else if (k->at.size == sizeof(double))
+      cJSON_AddItemToObject(object, k->name, mm_json_number(*(const double *)at));
+    else
+      cJSON_AddStringToObject(object, k->name, at);
+  }
+  return object;
 }
 
 cJSON *mm_settings_json(const mm_settings *settings) {
-  const algorithm *a = &algorithms[settings->algo];
-  cJSON *object = cJSON_CreateObject();
-  for (size_t i = 0; i < a->n; i++)
-    add_value(object, &a->keys[i], settings);
-  return object;
+  return json_of(settings, mask_of(settings->algo));
 }
 
 cJSON *mm_search_json(const mm_settings *settings) {
-  cJSON *object = cJSON_CreateObject();
-  for (size_t i = 0; i < MM_SEARCH_KEYS; i++)
-    add_value(object, &search_keys[i], settings);
-  return object;
+  return json_of(settings, SEARCH);
 }
+
+// ---------------------------------------------------------------------------------------------
+// From JSON
 
 // Keys that the first runs did not have: their defaults are what was done then.
 static bool is_young(const char *name) {
@@ -516,13 +491,13 @@ static mm_status read_value(const cJSON *object, const char *source, const char 
 
 mm_status mm_settings_read(const cJSON *object, const char *source, size_t first, size_t end,
                            mm_settings *settings) {
-  const char *keys[MM_SETTINGS_MAX + 1];
+  const char *names[MM_SETTINGS_MAX + 1];
   size_t n = 0;
   for (size_t i = first; i < end; i++)
-    keys[n++] = mm_settings_key(settings->algo, i);
-  keys[n] = NULL;
-  MM_TRY(mm_json_check_keys(object, source, keys));
+    names[n++] = mm_settings_key(settings->algo, i);
+  names[n] = NULL;
+  MM_TRY(mm_json_check_keys(object, source, names));
   for (size_t i = 0; i < n; i++)
-    MM_TRY(read_value(object, source, keys[i], settings));
+    MM_TRY(read_value(object, source, names[i], settings));
   return MM_OK;
 }

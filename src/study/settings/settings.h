@@ -43,11 +43,14 @@ bool mm_algo_has_map(mm_algo algo);
   X(validation_tasks, 64, 2, 1e6, 1,                                                               \
     "fixed tasks of a validation, for each environment; ampo 16, pmd-gaussian 8")
 
+// "openes|.." in the order of mm_es_kind.
+#define MM_ES_WORD(name, text, file) "|" text
+#define MM_ES_WORDS (&(MM_ES_LIST(MM_ES_WORD))[1])
+
 // Key, its words with the default first, what help shows of them, meaning.
 #define MM_SEARCH_WORDS(X)                                                                         \
   X(kind, "neural|piecewise", "neural|piecewise", "family of maps to search in; ampo piecewise")   \
-  X(es, "openes|openes:evosax-0.3|sep-cma-es|sep-cma-es:isotropic|sep-cma-es:evosax-0.3", "ES",    \
-    "evolution strategy, as --es; ampo sep-cma-es")                                                \
+  X(es, MM_ES_WORDS, "ES", "evolution strategy, as --es; ampo sep-cma-es")                         \
   X(shaping, "auto|pair|rank|raw", "auto|pair|rank|raw",                                           \
     "openes: what is made of fitness (auto: pair; for evosax-0.3 rank)")                           \
   X(controls, "cheap|full", "cheap|full",                                                          \
@@ -89,100 +92,71 @@ typedef struct mm_settings {
 } mm_settings;
 
 // ---------------------------------------------------------------------------------------------
-// The keys of the algorithms: name, what help shows of its values, meaning, defaults. A key means
-// the same to all algorithms that have it. Numbers and their ranges are those of MM_PMD_NUMBERS and
-// so on; a test holds the defaults here against them.
+// The keys of the algorithms. A key means the same to all algorithms that have it. Every one is a
+// line here: a number's default and range, whether it is whole and which algorithms have it are in
+// the lists of agent.h (MM_PMD_NUMBERS and so on).
 
-#define MM_KEYS_LIST(X)                                                                            \
-  X(steps, "NUMBER", "environment steps of a run, cut to whole iterations",                        \
-    "pmd 262144, ampo 500000, ppo 500000, pmd-gaussian 10000000")                                  \
-  X(envs, "NUMBER", "environments side by side", "pmd 64, ampo 4, ppo 4, pmd-gaussian 2048")       \
-  X(unroll, "NUMBER", "steps of each environment per iteration",                                   \
-    "pmd 32, ampo 128, ppo 128, pmd-gaussian 10")                                                  \
-  X(minibatches, "NUMBER", "parts of a batch, one gradient step each",                             \
-    "ampo 4, ppo 4, pmd-gaussian 128")                                                             \
-  X(epochs, "NUMBER", "passes over a batch: gradient steps of pmd, shuffles of the others",        \
-    "pmd 32, ampo 16, ppo 4, pmd-gaussian 8")                                                      \
-  X(lr, "NUMBER", "learning rate: of pmd's policy, of Adam",                                       \
-    "pmd 40, ampo 0.004, ppo 0.00025, pmd-gaussian 0.0001")                                        \
-  X(critic_lr, "NUMBER", "learning rate of the value table", "pmd 4")                              \
-  X(eta, "NUMBER", "step size of mirror descent", "pmd 0.1, ampo 0.9, pmd-gaussian 0.5")           \
-  X(gamma, "NUMBER", "discount of future rewards",                                                 \
-    "pmd 0.99, ampo 0.99, ppo 0.99, pmd-gaussian 0.99")                                            \
-  X(gae_lambda, "NUMBER", "decay of the advantage estimates",                                      \
-    "pmd 0.95, ampo 0.95, ppo 0.95, pmd-gaussian 0.95")                                            \
-  X(max_grad_norm, "NUMBER", "bound on the gradient's norm, 0 for none",                           \
-    "ampo 1.4, ppo 0.5, pmd-gaussian 1")                                                           \
-  X(value_clip, "NUMBER", "how far a value may move in one iteration, 0 for any",                  \
-    "ampo 0.2, ppo 0.2, pmd-gaussian 0.2")                                                         \
-  X(value_coef, "NUMBER", "weight of the critic's loss", "ampo 0.5, ppo 0.5, pmd-gaussian 0.5")    \
-  X(policy_clip, "NUMBER", "ratios of probabilities count within 1 -+ this", "ppo 0.2")            \
-  X(entropy_coef, "NUMBER", "weight of the policy's entropy", "ppo 0.01")                          \
-  X(hidden, "NUMBER", "units of each of the two hidden layers",                                    \
-    "ampo 64, ppo 64, pmd-gaussian 256")                                                           \
-  X(density_scale, "NUMBER", "the map is applied to this times a density", "pmd-gaussian 1")       \
-  X(termination, "absorb|restart",                                                                 \
-    "what follows the end of an episode: nothing, or the start state again", "pmd absorb")         \
-  X(normalise_advantage, "on|off",                                                                 \
-    "scale advantages (pmd: of a batch; else: of a minibatch) to mean 0 and deviation 1",          \
-    "pmd on, ampo on, ppo on, pmd-gaussian on")                                                    \
-  X(curve, "final|exact", "exact value of the final policy only, or of every iteration's",         \
-    "pmd final")                                                                                   \
-  X(anneal, "on|off", "the learning rate falls to 0 in the course of the run",                     \
-    "ampo on, ppo on, pmd-gaussian off")                                                           \
-  X(activation, "tanh|relu", "of the hidden units", "ampo tanh, ppo tanh, pmd-gaussian tanh")      \
-  X(target, "paper|code", "regression target: the equation, or eta twice as in the public code",   \
-    "ampo paper")                                                                                  \
-  X(projection, "exact|bisect10", "policies to rounding, or by ten bisections", "ampo exact")      \
-  X(center, "off|on", "take the scores' common offset off the target", "ampo off")                 \
-  X(bootstrap_on_timeout, "off|on", "the value behind a step limit counts",                        \
-    "ampo off, ppo off, pmd-gaussian off")                                                         \
-  X(normalise_observation, "on|off",                                                               \
-    "real actions: observations in units of their running deviation", "ppo on, pmd-gaussian on")   \
-  X(scale_reward, "on|off", "real actions: rewards in units of the return's running deviation",    \
-    "ppo on, pmd-gaussian on")                                                                     \
-  X(fresh_reset, "off|on", "bodies: every episode starts somewhere else, not where the first did", \
-    "ppo off, pmd-gaussian off")                                                                   \
-  X(gymnasium_walls, "off|on",                                                                     \
-    "MountainCarContinuous: the left wall stops the car, as in Gymnasium",                         \
-    "ppo off, pmd-gaussian off")                                                                   \
-  X(flavour, "id|brax|gymnasium", "contacts and integrator of bodies; id: as the ID says",         \
-    "ppo id, pmd-gaussian id")                                                                     \
-  X(physics, "auto|own|mujoco", "what moves bodies: our own engine (auto), or the MuJoCo library", \
-    "ppo auto, pmd-gaussian auto")                                                                 \
-  X(rules, "id|gymnax|minatar", "rule set of MinAtar; id: as the environment's ID says",           \
-    "ampo id, ppo id")
+#define MM_NUMBER_KEYS(X)                                                                          \
+  X(steps, "environment steps of a run, cut to whole iterations")                                  \
+  X(envs, "environments side by side")                                                             \
+  X(unroll, "steps of each environment per iteration")                                             \
+  X(minibatches, "parts of a batch, one gradient step each")                                       \
+  X(epochs, "passes over a batch: gradient steps of pmd, shuffles of the others")                  \
+  X(lr, "learning rate: of pmd's policy, of Adam")                                                 \
+  X(critic_lr, "learning rate of the value table")                                                 \
+  X(eta, "step size of mirror descent")                                                            \
+  X(gamma, "discount of future rewards")                                                           \
+  X(gae_lambda, "decay of the advantage estimates")                                                \
+  X(max_grad_norm, "bound on the gradient's norm, 0 for none")                                     \
+  X(value_clip, "how far a value may move in one iteration, 0 for any")                            \
+  X(value_coef, "weight of the critic's loss")                                                     \
+  X(policy_clip, "ratios of probabilities count within 1 -+ this")                                 \
+  X(entropy_coef, "weight of the policy's entropy")                                                \
+  X(hidden, "units of each of the two hidden layers")                                              \
+  X(density_scale, "the map is applied to this times a density")
 
-// Key, field of the config, its texts for false and true.
-#define MM_PMD_SWITCHES(X)                                                                         \
-  X(termination, restart, "absorb", "restart")                                                     \
-  X(normalise_advantage, normalise_advantage, "off", "on")                                         \
-  X(curve, exact_curve, "final", "exact")
-#define MM_NET_SWITCHES(X)                                                                         \
-  X(normalise_advantage, raw_advantage, "on", "off")                                               \
-  X(anneal, constant_lr, "on", "off")                                                              \
-  X(activation, relu, "tanh", "relu")                                                              \
-  X(bootstrap_on_timeout, bootstrap_on_timeout, "off", "on")
-#define MM_AMPO_SWITCHES(X)                                                                        \
-  X(target, code_target, "paper", "code")                                                          \
-  X(projection, bisect10, "exact", "bisect10")                                                     \
-  X(center, center, "off", "on")
-// of real actions
-#define MM_REAL_SWITCHES(X)                                                                        \
-  X(normalise_observation, raw_observation, "on", "off")                                           \
-  X(scale_reward, raw_reward, "on", "off")                                                         \
-  X(fresh_reset, fresh_reset, "off", "on")                                                         \
-  X(gymnasium_walls, gymnasium_walls, "off", "on")
-#define MM_REAL_WORDS(X)                                                                           \
-  X(flavour, flavour, "id|brax|gymnasium")                                                         \
-  X(physics, physics, "auto|own|mujoco")
-#define MM_NET_WORDS(X) X(rules, rules, "id|gymnax|minatar")
+// Key, its words in the order of the field's values, the fields of pmd's and of the others' configs
+// (settings.c: IN, NOT for a bool the other way round, NONE), who of the others has it, meaning.
+#define MM_WORD_KEYS(X)                                                                            \
+  X(termination, "absorb|restart", IN(pmd.restart), NONE, 0,                                       \
+    "what follows the end of an episode: nothing, or the start state again")                       \
+  X(normalise_advantage, "on|off", NOT(pmd.normalise_advantage), IN(ampo.raw_advantage), NETS,     \
+    "scale advantages (pmd: of a batch; else: of a minibatch) to mean 0 and deviation 1")          \
+  X(curve, "final|exact", IN(pmd.exact_curve), NONE, 0,                                            \
+    "exact value of the final policy only, or of every iteration's")                               \
+  X(anneal, "on|off", NONE, IN(ampo.constant_lr), NETS,                                            \
+    "the learning rate falls to 0 in the course of the run")                                       \
+  X(activation, "tanh|relu", NONE, IN(ampo.relu), NETS, "of the hidden units")                     \
+  X(bootstrap_on_timeout, "off|on", NONE, IN(ampo.bootstrap_on_timeout), NETS,                     \
+    "the value behind a step limit counts")                                                        \
+  X(target, "paper|code", NONE, IN(ampo.code_target), AMPO,                                        \
+    "regression target: the equation, or eta twice as in the public code")                         \
+  X(projection, "exact|bisect10", NONE, IN(ampo.bisect10), AMPO,                                   \
+    "policies to rounding, or by ten bisections")                                                  \
+  X(center, "off|on", NONE, IN(ampo.center), AMPO,                                                 \
+    "take the scores' common offset off the target")                                               \
+  X(normalise_observation, "on|off", NONE, IN(ampo.raw_observation), PPO | GAUSSIAN,               \
+    "real actions: observations in units of their running deviation")                              \
+  X(scale_reward, "on|off", NONE, IN(ampo.raw_reward), PPO | GAUSSIAN,                             \
+    "real actions: rewards in units of the return's running deviation")                            \
+  X(fresh_reset, "off|on", NONE, IN(ampo.fresh_reset), PPO | GAUSSIAN,                             \
+    "bodies: every episode starts somewhere else, not where the first did")                        \
+  X(gymnasium_walls, "off|on", NONE, IN(ampo.gymnasium_walls), PPO | GAUSSIAN,                     \
+    "MountainCarContinuous: the left wall stops the car, as in Gymnasium")                         \
+  X(flavour, "id|brax|gymnasium", NONE, IN(ampo.flavour), PPO | GAUSSIAN,                          \
+    "contacts and integrator of bodies; id: as the ID says")                                       \
+  X(physics, "auto|own|mujoco", NONE, IN(ampo.physics), PPO | GAUSSIAN,                            \
+    "what moves bodies: our own engine (auto), or the MuJoCo library")                             \
+  X(rules, "id|gymnax|minatar", NONE, IN(ampo.rules), AMPO | PPO,                                  \
+    "rule set of MinAtar; id: as the environment's ID says")
 
 // Places in the list of all keys, for whoever keeps texts until the algorithm is known.
 enum {
-#define MM_KEY_PLACE(name, shown, help, defaults) MM_KEY_##name,
-  MM_KEYS_LIST(MM_KEY_PLACE) MM_KEYS
-#undef MM_KEY_PLACE
+#define MM_KEY_NUMBER(name, help) MM_KEY_##name,
+#define MM_KEY_WORD(name, words, pmd, net, whose, help) MM_KEY_##name,
+  MM_NUMBER_KEYS(MM_KEY_NUMBER) MM_WORD_KEYS(MM_KEY_WORD) MM_KEYS
+#undef MM_KEY_NUMBER
+#undef MM_KEY_WORD
 };
 
 // Places of the search's keys, counted from the end of those.
@@ -196,7 +170,7 @@ enum {
 #undef MM_SEARCH_WORD_KEY
 };
 
-enum { MM_SETTINGS_MAX = 64 }; // keys of any algorithm and of the search
+enum { MM_SETTINGS_MAX = (int)MM_KEYS + (int)MM_SEARCH_KEYS }; // of any algorithm and of the search
 
 // ---------------------------------------------------------------------------------------------
 
@@ -241,6 +215,10 @@ bool mm_settings_about(mm_algo algo, const char *key, mm_setting_about *out);
 enum { MM_SETTING_TEXT_SIZE = 64 };
 const char *mm_settings_text(const mm_settings *settings, const char *key,
                              char out[MM_SETTING_TEXT_SIZE]);
+
+// "pmd 40, ampo 0.004, ..": the defaults of those algorithms that have the key.
+enum { MM_SETTING_DEFAULTS_SIZE = 256 };
+const char *mm_settings_defaults(const char *key, char out[MM_SETTING_DEFAULTS_SIZE]);
 
 // The algorithm's keys with their values, as an object, and those of the search; texts and numbers
 // that mm_settings_set takes back.
