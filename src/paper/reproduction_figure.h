@@ -34,6 +34,10 @@ mm_status mm_reproduction_figure_grid(const mm_reproduction *r, const mm_reprodu
 // How many bytes of a label go into a line of at most so many, which ends behind a comma.
 size_t mm_reproduction_line(const char *text, size_t most);
 
+// Copies that line and returns where the next one begins.
+const char *mm_reproduction_next_line(const char *text, size_t most,
+                                      char line[MM_REPRODUCTION_TEXT]);
+
 // The table of maps and environments: our number, its standard error and the paper's in each cell,
 // coloured where it is above the negative entropy.
 mm_status mm_reproduction_figure_table(const mm_reproduction *r, const char *const *map,

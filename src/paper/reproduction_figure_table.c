@@ -60,11 +60,8 @@ static double put_label(mm_page *page, double y, double width, const char *text)
   if (most >= MM_PAGE_TEXT) most = MM_PAGE_TEXT - 1;
   while (*text) {
     char line[MM_REPRODUCTION_TEXT];
-    size_t end = mm_reproduction_line(text, most);
-    snprintf(line, sizeof line, "%.*s", (int)end, text);
+    text = mm_reproduction_next_line(text, most, line);
     if (page) put(page, MARGIN, y + height, false, false, QUIET, line);
-    text += end;
-    text += strspn(text, " ");
     height += LINE;
   }
   return height;

@@ -125,7 +125,7 @@ static int pendulum(const float *obs, mm_shape *out) {
 static const struct {
   const char *id;
   const mm_mark *mark;
-  mm_box box;
+  mm_view box;
   int (*shapes)(const float *obs, mm_shape *out);
 } scenes[] = {
   { "CartPole-v1", cartpole_marks, { -2.75, 2.75, -0.15, 1.45 }, cartpole },
