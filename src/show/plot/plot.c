@@ -20,14 +20,16 @@ struct mm_plot_series {
   int data;                  // the table's number, or -1 where nothing is to be drawn
 };
 
+// A command of gnuplot with a hole for its place on the page, if it has one; the place is known
+// once the page's height is.
 struct mm_plot_mark {
-  enum { TEXT, NAME, STROKE, FILL, POINT, PALETTE, LEVEL, UPRIGHT, TIC } kind;
-  mm_box at;
-  mm_align align;
-  mm_series look; // its colour, line type or point
-  const char *dashes;
-  char text[MM_FIGURE_TEXT]; // with its quotes
+  enum { PLACED, LEVEL, UPRIGHT, TIC } kind;
+  mm_box at; // on the page, or in the panel's numbers
+  char text[MM_FIGURE_TEXT + 100];
 };
+#define AT "\001"   // the hole: "screen X,Y",
+#define SPAN "\002" // the corners of its box,
+#define SIZE "\003" // or a corner and the size
 
 typedef struct mm_plot_panel panel_entry;
 typedef struct mm_plot_series series_entry;
@@ -50,6 +52,33 @@ static const struct {
   [MM_POLYGON] = { "filledcurves closed", 2, .filled = true },
   [MM_IMAGE] = { "image", 0 },
 };
+
+enum { LOOK = 160 };
+
+static void append(char out[LOOK], const char *format, ...) MM_CHECK_FORMAT(2, 3);
+static void append(char out[LOOK], const char *format, ...) {
+  size_t used = strlen(out);
+  va_list arguments;
+  va_start(arguments, format);
+  mm_figure_vprint(out + used, LOOK - used, format, arguments);
+  va_end(arguments);
+}
+
+// Colour, width and points as gnuplot has them.
+static void write_look(const mm_series *s, char out[LOOK]) {
+  bool filled = styles[s->style].filled;
+  out[0] = '\0';
+  if (s->line > 0)
+    append(out, " lt %d", s->line);
+  else
+    append(out, " %s rgb '#%06x'", filled ? "fc" : "lc", (unsigned)s->colour);
+  if (s->width > 0) append(out, " lw %g", s->width);
+  if (s->point > 0) append(out, " pt %d ps %g", s->point, s->size);
+  if (s->solid) append(out, " dt solid");
+  if (filled)
+    append(out, " fs %ssolid %g noborder", s->opacity > 0 ? "transparent " : "",
+           s->opacity > 0 ? s->opacity : 1);
+}
 
 // ---------------------------------------------------------------------------------------------
 // Filling the description
@@ -94,56 +123,80 @@ void mm_plot_mean(mm_plot *plot, double x, double mean, double half) {
     mm_plot_put(plot, x, mean);
 }
 
-static void add_mark(mm_plot *plot, mark_entry mark) {
-  if (more(plot, &plot->mark, plot->n_mark, sizeof *plot->mark)) plot->mark[plot->n_mark++] = mark;
+static void add_mark(mm_plot *plot, int kind, mm_box at, const char *format, ...)
+    MM_CHECK_FORMAT(4, 5);
+static void add_mark(mm_plot *plot, int kind, mm_box at, const char *format, ...) {
+  if (!more(plot, &plot->mark, plot->n_mark, sizeof *plot->mark)) return;
+  mark_entry *m = &plot->mark[plot->n_mark++];
+  *m = (mark_entry){ .kind = kind, .at = at };
+  va_list arguments;
+  va_start(arguments, format);
+  mm_figure_vprint(m->text, sizeof m->text, format, arguments);
+  va_end(arguments);
 }
 
 void mm_plot_text(mm_plot *plot, double x, double y, mm_align align, uint32_t colour,
                   const char *format, ...) {
-  mark_entry m = { .kind = TEXT, .at = { x, y, 0, 0 }, .align = align, .look.colour = colour };
+  static const char *const aligned[] = { "left", "center", "right" };
+  char text[MM_FIGURE_TEXT], ink[24] = "";
   va_list arguments;
   va_start(arguments, format);
-  mm_figure_vprint(m.text, sizeof m.text, format, arguments);
+  mm_figure_vprint(text, sizeof text, format, arguments);
   va_end(arguments);
-  add_mark(plot, m);
+  if (colour != MM_INK) snprintf(ink, sizeof ink, " tc rgb '#%06x'", (unsigned)colour);
+  add_mark(plot, PLACED, (mm_box){ x, y, 0, 0 }, "set label '%s' at " AT " front %s%s", text,
+           aligned[align], ink);
 }
 
 void mm_plot_name(mm_plot *plot, double x, double y, double width, const char *name) {
-  mark_entry m = { .kind = NAME, .at = { x, y, 0, 0 } };
-  mm_figure_quote(name, (size_t)fmax(width / MM_FIGURE_CHARACTER, 1), m.text);
-  add_mark(plot, m);
-}
-
-void mm_plot_tic(mm_plot *plot, double x, const char *name) {
-  mark_entry m = { .kind = TIC, .at.x = x };
-  mm_figure_quote(name, 10, m.text);
-  add_mark(plot, m);
+  char text[MM_FIGURE_TEXT];
+  mm_figure_quote(name, (size_t)fmax(width / MM_FIGURE_CHARACTER, 1), text);
+  add_mark(plot, PLACED, (mm_box){ x, y, 0, 0 }, "set label %s at " AT " front left noenhanced",
+           text);
 }
 
 void mm_plot_stroke(mm_plot *plot, double x, double y, double length, int line) {
-  add_mark(plot, (mark_entry){ .kind = STROKE, .at = { x, y, length, 0 }, .look.line = line });
+  add_mark(plot, PLACED, (mm_box){ x, y, length, 0 }, "set arrow from " SPAN " nohead lt %d", line);
 }
 
 void mm_plot_fill(mm_plot *plot, mm_box box, uint32_t colour) {
-  add_mark(plot, (mark_entry){ .kind = FILL, .at = box, .look.colour = colour });
+  add_mark(plot, PLACED, box,
+           "set object rectangle from " SPAN " fc rgb '#%06x' fs solid 1 border lc rgb '#999999' "
+           "lw 0.5",
+           (unsigned)colour);
 }
 
 void mm_plot_point(mm_plot *plot, double x, double y, mm_series series) {
-  add_mark(plot, (mark_entry){ .kind = POINT, .at = { x, y, 0, 0 }, .look = series });
+  char look[LOOK];
+  write_look(&series, look);
+  add_mark(plot, PLACED, (mm_box){ x, y, 0, 0 }, "set label '' at " AT " point%s front", look);
 }
 
 void mm_plot_palette(mm_plot *plot, mm_box box) {
-  add_mark(plot, (mark_entry){ .kind = PALETTE, .at = box });
+  add_mark(plot, PLACED, box, "set colorbox horizontal user origin " SIZE " border 20");
 }
 
+// The lines across a panel.
+#define ACROSS "nohead lc rgb '#555555' lw 1 dt %s back"
+
 void mm_plot_level(mm_plot *plot, double y, const char *dashes, const char *text) {
-  mark_entry m = { .kind = LEVEL, .at.y = y, .dashes = dashes };
-  if (text) snprintf(m.text, sizeof m.text, "%s", text);
-  add_mark(plot, m);
+  add_mark(plot, LEVEL, (mm_box){ 0, y, 0, 0 },
+           "set arrow from graph 0,first %.9g to graph 1,first %.9g " ACROSS, y, y, dashes);
+  if (text)
+    add_mark(plot, LEVEL, (mm_box){ 0, y, 0, 0 },
+             "set label '%s' at graph 1,first %.9g left offset 0.5,0 front tc rgb '#333333'", text,
+             y);
 }
 
 void mm_plot_upright(mm_plot *plot, double x, const char *dashes) {
-  add_mark(plot, (mark_entry){ .kind = UPRIGHT, .at.x = x, .dashes = dashes });
+  add_mark(plot, UPRIGHT, (mm_box){ x, 0, 0, 0 },
+           "set arrow from %.9g,graph 0 to %.9g,graph 1 " ACROSS, x, x, dashes);
+}
+
+void mm_plot_tic(mm_plot *plot, double x, const char *name) {
+  char text[MM_FIGURE_TEXT];
+  mm_figure_quote(name, 10, text);
+  add_mark(plot, TIC, (mm_box){ x, 0, 0, 0 }, "%s %.9g", text, x);
 }
 
 double mm_plot_legend(mm_plot *plot, mm_box b, const char *const *names, size_t n) {
@@ -286,7 +339,7 @@ static bool put_names(const renderer *r, size_t panel) {
   for (size_t i = first_mark(r->plot, panel); i < r->plot->panel[panel].n_mark; i++) {
     const mark_entry *m = &r->plot->mark[i];
     if (m->kind != TIC) continue;
-    mm_figure_script(r->figure, "%s%s %.9g", before, m->text, m->at.x);
+    mm_figure_script(r->figure, "%s%s", before, m->text);
     before = ", ";
   }
   bool any = before[0] == ',';
@@ -308,7 +361,7 @@ static mm_range put_axis(const renderer *r, char name, const mm_axis *a, size_t 
   mm_range found = a->range;
   if (!(found.low < found.high)) found = find_range(r->plot, name == 'x', panel);
   mm_range range = pad(a, found);
-  if (a->log && !(found.low <= found.high)) found = range = (mm_range){ 0.1, 1 };
+  if (a->log && !(found.low > 0 && found.low <= found.high)) found = range = (mm_range){ 0.1, 1 };
   mm_figure_script(r->figure,
                    "set %crange [%.9g:%.9g]\n%s logscale %c\nset format %c '%s'\n"
                    "set %ctics out nomirror scale 0.5 offset 0,%g textcolor rgb '#333333'\n",
@@ -326,96 +379,32 @@ static mm_range put_axis(const renderer *r, char name, const mm_axis *a, size_t 
   return range;
 }
 
-static void put_text(const renderer *r, const mark_entry *m) {
-  static const char *const align[] = { "left", "center", "right" };
-  const char *quote = m->kind == NAME ? "" : "'";
-  mm_figure_script(r->figure, "set label %s%s%s at screen %.6f,%.6f front %s", quote, m->text,
-                   quote, across(r, m->at.x), up(r, m->at.y), align[m->align]);
-  if (m->kind == NAME) mm_figure_script(r->figure, " noenhanced");
-  if (m->look.colour != MM_INK)
-    mm_figure_script(r->figure, " tc rgb '#%06x'", (unsigned)m->look.colour);
-  mm_figure_script(r->figure, "\n");
-}
-
-static void put_line(const renderer *r, const mark_entry *m) {
-  bool level = m->kind == LEVEL;
-  double at = level ? m->at.y : m->at.x;
-  mm_figure_script(r->figure,
-                   level ? "set arrow from graph 0,first %.9g to graph 1,first %.9g "
-                         : "set arrow from first %.9g,graph 0 to first %.9g,graph 1 ",
-                   at, at);
-  mm_figure_script(r->figure, "nohead lc rgb '#555555' lw 1 dt %s back\n", m->dashes);
-  if (level && m->text[0])
-    mm_figure_script(r->figure,
-                     "set label '%s' at graph 1,first %.9g left offset 0.5,0 front "
-                     "tc rgb '#333333'\n",
-                     m->text, at);
+static void put_mark(const renderer *r, const mark_entry *m) {
+  const mm_box b = m->at;
+  const double x = across(r, b.x), top = up(r, b.y), bottom = up(r, b.y + b.h);
+  size_t hole = strcspn(m->text, AT SPAN SIZE);
+  mm_figure_script(r->figure, "%.*s", (int)hole, m->text);
+  if (m->text[hole] == AT[0])
+    mm_figure_script(r->figure, "screen %.6f,%.6f", x, top);
+  else if (m->text[hole] == SPAN[0])
+    mm_figure_script(r->figure, "screen %.6f,%.6f to screen %.6f,%.6f", x, bottom,
+                     across(r, b.x + b.w), top);
+  else if (m->text[hole] == SIZE[0])
+    mm_figure_script(r->figure, "screen %.6f,%.6f size screen %.6f,%.6f", x, bottom,
+                     b.w / r->plot->width, b.h / r->plot->height);
+  mm_figure_script(r->figure, "%s\n", m->text[hole] ? m->text + hole + 1 : "");
 }
 
 enum { N_RAMP = 6 };
 
-static void put_palette(const renderer *r, mm_box b) {
+// The ramp as the colours of images.
+static void put_palette(const renderer *r) {
   mm_figure_script(r->figure, "set palette maxcolors 0 defined (");
   for (int i = 0; i < N_RAMP; i++)
     mm_figure_script(r->figure, "%s%d '#%06x'", i ? ", " : "", i,
                      (unsigned)mm_ramp_colour((double)i / (N_RAMP - 1)));
-  mm_figure_script(r->figure,
-                   ")\nset cbrange [0:1]\nunset cbtics\nset style line 20 lc rgb '#999999' lw 0.5\n"
-                   "set colorbox horizontal user origin screen %.6f,%.6f size screen %.6f,%.6f "
-                   "border 20\n",
-                   across(r, b.x), up(r, b.y + b.h), b.w / r->plot->width, b.h / r->plot->height);
-}
-
-// Colour, width and points as gnuplot has them.
-static void put_look(const renderer *r, const mm_series *s) {
-  bool filled = styles[s->style].filled;
-  if (s->line > 0)
-    mm_figure_script(r->figure, " lt %d", s->line);
-  else
-    mm_figure_script(r->figure, " %s rgb '#%06x'", filled ? "fc" : "lc", (unsigned)s->colour);
-  if (s->width > 0) mm_figure_script(r->figure, " lw %g", s->width);
-  if (s->point > 0) mm_figure_script(r->figure, " pt %d ps %g", s->point, s->size);
-  if (s->solid) mm_figure_script(r->figure, " dt solid");
-  if (filled && s->opacity > 0)
-    mm_figure_script(r->figure, " fs transparent solid %g noborder", s->opacity);
-  else if (filled)
-    mm_figure_script(r->figure, " fs solid 1 noborder");
-}
-
-static void put_mark(const renderer *r, const mark_entry *m) {
-  mm_figure *f = r->figure;
-  const mm_box b = m->at;
-  double x = across(r, b.x), y = up(r, b.y);
-  switch (m->kind) {
-  case TEXT:
-  case NAME:
-    put_text(r, m);
-    return;
-  case STROKE:
-    mm_figure_script(f, "set arrow from screen %.6f,%.6f to screen %.6f,%.6f nohead lt %d\n", x, y,
-                     across(r, b.x + b.w), y, m->look.line);
-    return;
-  case FILL:
-    mm_figure_script(f,
-                     "set object rectangle from screen %.6f,%.6f to screen %.6f,%.6f "
-                     "fc rgb '#%06x' fs solid 1 border lc rgb '#999999' lw 0.5\n",
-                     x, up(r, b.y + b.h), across(r, b.x + b.w), y, (unsigned)m->look.colour);
-    return;
-  case POINT:
-    mm_figure_script(f, "set label '' at screen %.6f,%.6f point", x, y);
-    put_look(r, &m->look);
-    mm_figure_script(f, " front\n");
-    return;
-  case PALETTE:
-    put_palette(r, b);
-    return;
-  case LEVEL:
-  case UPRIGHT:
-    put_line(r, m);
-    return;
-  case TIC:
-    return; // of the axis
-  }
+  mm_figure_script(r->figure, ")\nset cbrange [0:1]\nunset cbtics\n"
+                              "set style line 20 lc rgb '#999999' lw 0.5\n");
 }
 
 // Keeps of a band no more rows than the panel has units of width; returns how many.
@@ -463,12 +452,10 @@ static void put_series(const renderer *r, const series_entry *s) {
     mm_figure_script(r->figure, " matrix using (%.9g+($1+0.5)/%.9g):(%.9g+($2+0.5)/%.9g):3",
                      s->is.x.low, (double)s->is.columns / (s->is.x.high - s->is.x.low), s->is.y.low,
                      (double)s->n / (s->is.y.high - s->is.y.low));
-  mm_figure_script(r->figure, " with %s", styles[s->is.style].with);
-  if (s->is.style != MM_IMAGE) put_look(r, &s->is);
-  if (s->name[0])
-    mm_figure_script(r->figure, " title %s noenhanced", s->name);
-  else
-    mm_figure_script(r->figure, " notitle");
+  char look[LOOK] = "";
+  if (s->is.style != MM_IMAGE) write_look(&s->is, look);
+  mm_figure_script(r->figure, " with %s%s %s%s%s", styles[s->is.style].with, look,
+                   s->name[0] ? "title " : "notitle", s->name, s->name[0] ? " noenhanced" : "");
 }
 
 static void put_panel(renderer *r, size_t which) {
@@ -488,7 +475,7 @@ static void put_panel(renderer *r, size_t which) {
                    across(r, b.x), across(r, b.x + b.w), up(r, b.y), up(r, b.y + b.h),
                    (is->x.tics > 0) + 2 * (is->y.tics > 0), is->no_grid ? "unset" : "set");
   for (size_t i = first_mark(plot, which); i < p->n_mark; i++)
-    put_mark(r, &plot->mark[i]);
+    if (plot->mark[i].kind != TIC) put_mark(r, &plot->mark[i]);
   const char *before = is->full ? "plot " : "plot NaN notitle, ";
   for (size_t i = p->n_series; i < end; i++) {
     if (plot->series[i].data < 0) continue;
@@ -514,6 +501,7 @@ static mm_status render(const mm_plot *plot, const char *path) {
   renderer r = { .plot = plot };
   MM_TRY(mm_figure_create(path, plot->width, plot->height, &r.figure));
   count_rows(plot);
+  put_palette(&r);
   mm_figure_script(r.figure, "set multiplot\n");
   for (size_t i = 0; i < plot->n_panel; i++)
     put_panel(&r, i);
