@@ -5,7 +5,6 @@
 #include "show/picture/page.h"
 
 #include <locale.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,100 +33,96 @@ void mm_page_add(mm_page *page, mm_shape shape, uint32_t colour) {
   page->shape[page->n_shape++] = (mm_page_shape){ shape, colour };
 }
 
-void mm_page_add_text(mm_page *page, mm_page_text text) {
-  if (page->n_text < page->most_text) page->text[page->n_text++] = text;
+void mm_page_fill(mm_page *page, double x, double y, double w, double h, uint32_t colour) {
+  mm_page_add(page, (mm_shape){ MM_SHAPE_BOX, 0, x, y, x + w, y + h, 0 }, colour);
+}
+
+void mm_page_put(mm_page *page, double x, double y, mm_page_align align, bool bold, uint32_t colour,
+                 const char *text) {
+  if (page->n_text == page->most_text) return;
+  mm_page_text *t = &page->text[page->n_text++];
+  *t = (mm_page_text){ x, y, align, bold, colour, "" };
+  snprintf(t->text, sizeof t->text, "%s", text);
 }
 
 // ---------------------------------------------------------------------------------------------
 // SVG
 
-typedef struct sink {
-  FILE *stream; // in memory
-  locale_t c_locale;
-} sink;
-
-static void put(const sink *s, const char *format, ...) MM_CHECK_FORMAT(2, 3);
-static void put(const sink *s, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  locale_t before = uselocale(s->c_locale); // numbers keep their decimal point
-  vfprintf(s->stream, format, arguments);
-  uselocale(before);
-  va_end(arguments);
-}
-
 // Any text as XML: what is no printable UTF-8 becomes a replacement mark.
-static void put_escaped(const sink *s, const char *text) {
+static void put_escaped(FILE *out, const char *text) {
   size_t left = strlen(text);
   while (left > 0) {
     const unsigned char *at = (const unsigned char *)text;
     size_t length = mm_utf8_length(at, left), taken = length > 0 ? length : 1;
     if (*at == '&')
-      fputs("&amp;", s->stream);
+      fputs("&amp;", out);
     else if (*at == '<')
-      fputs("&lt;", s->stream);
+      fputs("&lt;", out);
     else if (*at == '>')
-      fputs("&gt;", s->stream);
+      fputs("&gt;", out);
     else if (length == 0 || *at < 0x20 || *at == 0x7f)
-      fputs("\xEF\xBF\xBD", s->stream);
+      fputs("\xEF\xBF\xBD", out);
     else
-      fwrite(text, 1, length, s->stream);
+      fwrite(text, 1, length, out);
     text += taken;
     left -= taken;
   }
 }
 
-static void put_shape(const sink *s, const mm_page_shape *p) {
+static void put_shape(FILE *out, const mm_page_shape *p) {
   const mm_shape *h = &p->shape;
   if (h->kind == MM_SHAPE_BOX)
-    put(s, "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"#%06x\"/>\n", h->x,
-        h->y, h->x2 - h->x, h->y2 - h->y, (unsigned)p->colour);
+    fprintf(out, "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"#%06x\"/>\n",
+            h->x, h->y, h->x2 - h->x, h->y2 - h->y, (unsigned)p->colour);
   else if (h->kind == MM_SHAPE_DISC)
-    put(s, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.6g\" fill=\"#%06x\"/>\n", h->x, h->y, h->size,
-        (unsigned)p->colour);
+    fprintf(out, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.6g\" fill=\"#%06x\"/>\n", h->x, h->y,
+            h->size, (unsigned)p->colour);
   else
-    put(s,
-        "<line x1=\"%.6g\" y1=\"%.6g\" x2=\"%.6g\" y2=\"%.6g\" stroke=\"#%06x\" "
-        "stroke-width=\"%.6g\"/>\n",
-        h->x, h->y, h->x2, h->y2, (unsigned)p->colour, h->size);
+    fprintf(out,
+            "<line x1=\"%.6g\" y1=\"%.6g\" x2=\"%.6g\" y2=\"%.6g\" stroke=\"#%06x\" "
+            "stroke-width=\"%.6g\"/>\n",
+            h->x, h->y, h->x2, h->y2, (unsigned)p->colour, h->size);
 }
 
-static void put_text(const sink *s, const mm_page_text *t) {
-  put(s, "<text x=\"%.6g\" y=\"%.6g\" fill=\"#%06x\"%s%s>", t->x, t->y + 4, (unsigned)t->colour,
-      t->align == MM_PAGE_CENTRE ? " text-anchor=\"middle\"" : "",
-      t->bold ? " font-weight=\"bold\"" : "");
-  put_escaped(s, t->text);
-  put(s, "</text>\n");
+static void put_text(FILE *out, const mm_page_text *t) {
+  fprintf(out, "<text x=\"%.6g\" y=\"%.6g\" fill=\"#%06x\"%s%s>", t->x, t->y + 4,
+          (unsigned)t->colour, t->align == MM_PAGE_CENTRE ? " text-anchor=\"middle\"" : "",
+          t->bold ? " font-weight=\"bold\"" : "");
+  put_escaped(out, t->text);
+  fprintf(out, "</text>\n");
 }
 
-static void put_svg(const sink *s, const mm_page *page) {
-  put(s,
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.6g\" height=\"%.6g\" "
-      "viewBox=\"0 0 %.6g %.6g\" font-family=\"Arial, sans-serif\" font-size=\"12\" "
-      "stroke=\"none\">\n"
-      "<rect width=\"100%%\" height=\"100%%\" fill=\"#%06x\"/>\n"
-      "<g stroke-linecap=\"round\">\n",
-      page->width, page->height, page->width, page->height, MM_PAPER_COLOUR);
+static void put_svg(FILE *out, const mm_page *page) {
+  fprintf(out,
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.6g\" height=\"%.6g\" "
+          "viewBox=\"0 0 %.6g %.6g\" font-family=\"Arial, sans-serif\" font-size=\"12\" "
+          "stroke=\"none\">\n"
+          "<rect width=\"100%%\" height=\"100%%\" fill=\"#%06x\"/>\n"
+          "<g stroke-linecap=\"round\">\n",
+          page->width, page->height, page->width, page->height, MM_PAPER_COLOUR);
   for (size_t i = 0; i < page->n_shape; i++)
-    put_shape(s, &page->shape[i]);
-  put(s, "</g>\n");
+    put_shape(out, &page->shape[i]);
+  fprintf(out, "</g>\n");
   for (size_t i = 0; i < page->n_text; i++)
-    put_text(s, &page->text[i]);
-  put(s, "</svg>\n");
+    put_text(out, &page->text[i]);
+  fprintf(out, "</svg>\n");
 }
 
 static mm_status write_svg(const mm_page *page, const char *path) {
   char *text = NULL;
   size_t length = 0;
-  sink s = { open_memstream(&text, &length), newlocale(LC_ALL_MASK, "C", (locale_t)0) };
-  bool whole = false;
-  if (s.stream && s.c_locale) {
-    put_svg(&s, page);
-    whole = !ferror(s.stream);
+  FILE *out = open_memstream(&text, &length);
+  locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  bool whole = out && c_locale;
+  if (whole) {
+    locale_t before = uselocale(c_locale); // numbers keep their decimal point
+    put_svg(out, page);
+    uselocale(before);
+    whole = !ferror(out);
   }
-  if (s.stream && fclose(s.stream) != 0) whole = false;
-  if (s.c_locale) freelocale(s.c_locale);
+  if (out && fclose(out) != 0) whole = false;
+  if (c_locale) freelocale(c_locale);
   mm_status status = MM_OK;
   if (whole)
     status = mm_file_write_atomic(path, text, length);
@@ -141,42 +136,29 @@ static mm_status write_svg(const mm_page *page, const char *path) {
 // gnuplot. One table per kind of shape (and per width of lines), in front of each other in this
 // order: boxes, lines, discs.
 
-enum { BOX_COLUMNS = 7, LINE_COLUMNS = 5, DISC_COLUMNS = 4 };
+enum { MOST_COLUMNS = 7 };
+static const size_t columns_of[] = { [MM_SHAPE_BOX] = 7, [MM_SHAPE_LINE] = 5, [MM_SHAPE_DISC] = 4 };
 
-static size_t box_row(const mm_page_shape *p, double *row) {
+static void write_row(const mm_page_shape *p, double row[MOST_COLUMNS]) {
   const mm_shape *h = &p->shape;
-  const double value[] = { h->x, h->y, h->x, h->x2, h->y, h->y2, p->colour };
-  memcpy(row, value, sizeof value);
-  return BOX_COLUMNS;
-}
-
-static size_t line_row(const mm_page_shape *p, double *row) {
-  const mm_shape *h = &p->shape;
-  const double value[] = { h->x, h->y, h->x2 - h->x, h->y2 - h->y, p->colour };
-  memcpy(row, value, sizeof value);
-  return LINE_COLUMNS;
-}
-
-static size_t disc_row(const mm_page_shape *p, double *row) {
-  const double value[] = { p->shape.x, p->shape.y, p->shape.size, p->colour };
-  memcpy(row, value, sizeof value);
-  return DISC_COLUMNS;
+  const double value[][MOST_COLUMNS] = {
+    [MM_SHAPE_BOX] = { h->x, h->y, h->x, h->x2, h->y, h->y2, p->colour },
+    [MM_SHAPE_LINE] = { h->x, h->y, h->x2 - h->x, h->y2 - h->y, p->colour },
+    [MM_SHAPE_DISC] = { h->x, h->y, h->size, p->colour },
+  };
+  memcpy(row, value[h->kind], columns_of[h->kind] * sizeof *row);
 }
 
 // Puts the shapes of a kind, of lines those of one width, into a table; -1 where there are none.
 static int add_table(mm_figure *figure, const mm_page *page, mm_shape_kind kind, double width,
                      double *table) {
-  size_t n = 0, columns = 0;
+  size_t n = 0;
   for (size_t i = 0; i < page->n_shape; i++) {
     const mm_page_shape *p = &page->shape[i];
-    if (p->shape.kind != kind) continue;
-    if (kind == MM_SHAPE_LINE && p->shape.size != width) continue;
-    double *row = table + n++ * columns;
-    columns = kind == MM_SHAPE_BOX    ? box_row(p, row)
-              : kind == MM_SHAPE_LINE ? line_row(p, row)
-                                      : disc_row(p, row);
+    if (p->shape.kind == kind && (kind != MM_SHAPE_LINE || p->shape.size == width))
+      write_row(p, table + n++ * columns_of[kind]);
   }
-  return n > 0 ? mm_figure_data(figure, table, n, columns) : -1;
+  return n > 0 ? mm_figure_data(figure, table, n, columns_of[kind]) : -1;
 }
 
 // The next larger width of lines than `width`, or 0.
@@ -227,7 +209,7 @@ static void add_plot(mm_figure *figure, const mm_page *page, double *table) {
 static mm_status write_gnuplot(const mm_page *page, const char *path) {
   mm_figure *figure;
   MM_TRY(mm_figure_create(path, page->width, page->height, &figure));
-  double *table = mm_alloc_array(page->n_shape + 1, BOX_COLUMNS * sizeof *table);
+  double *table = mm_alloc_array(page->n_shape + 1, MOST_COLUMNS * sizeof *table);
   mm_status status = MM_OK;
   if (!table) status = MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
   if (status == MM_OK) {

@@ -6,8 +6,8 @@
 // cells, each showing the first of its marks that the observation has there; classic control is
 // made of shapes in a box. Terminals, SVG and PNG draw the same marks in the same colours.
 
-#ifndef MM_EXPERIMENT_PICTURE_H
-#define MM_EXPERIMENT_PICTURE_H
+#ifndef MM_SHOW_PICTURE_H
+#define MM_SHOW_PICTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,15 +42,17 @@ typedef struct mm_view {
   double left, right, bottom, top;
 } mm_view;
 
-typedef struct mm_scene {
+typedef struct mm_scene mm_scene;
+struct mm_scene {
   const mm_mark *mark; // [n_mark], of a board the one in front first
   int n_mark;
   int rows, columns; // of a board; 0: shapes
   int channels;      // MinAtar
   bool lettered;     // letters on the cells as well: colours do not say everything
   mm_view box;       // of the shapes
-  int (*shapes)(const float *obs, mm_shape *out);
-} mm_scene;
+  int (*shapes)(const mm_scene *scene, const float *obs, mm_shape *out);
+  int which; // of the environments that this function draws
+};
 
 // The scene of a classic-control environment, a body or a MinAtar game; false for other IDs.
 bool mm_scene_find(const char *id, mm_scene *out);
@@ -61,10 +63,15 @@ void mm_scene_cells(const mm_scene *scene, const float *obs, uint8_t *cell);
 // The shapes of an observation, those behind first, into out[MM_SHAPES_MOST]; returns how many.
 int mm_scene_shapes(const mm_scene *scene, const float *obs, mm_shape *out);
 
-// The scenes of classic control (picture_classic.c); false for other IDs.
-bool mm_scene_find_classic(const char *id, mm_scene *out);
+// The tables of scenes: picture_minatar.c, picture_classic.c, picture_body.c.
+typedef struct mm_scene_entry {
+  const char *id[2]; // the second may be NULL
+  mm_scene scene;
+} mm_scene_entry;
 
-// The scenes of Hopper, HalfCheetah and Ant (picture_body.c); false for other IDs.
-bool mm_scene_find_body(const char *id, mm_scene *out);
+enum { MM_SCENES_MINATAR = 5, MM_SCENES_CLASSIC = 5, MM_SCENES_BODY = 3 };
+extern const mm_scene_entry mm_scenes_minatar[MM_SCENES_MINATAR];
+extern const mm_scene_entry mm_scenes_classic[MM_SCENES_CLASSIC];
+extern const mm_scene_entry mm_scenes_body[MM_SCENES_BODY];
 
 #endif

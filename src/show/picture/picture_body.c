@@ -2,7 +2,6 @@
 // observation does not say how far a body has come, so it stays in the middle.
 
 #include <math.h>
-#include <string.h>
 
 #include "env/locomotion/ant.h"
 #include "env/locomotion/half_cheetah.h"
@@ -25,17 +24,6 @@ static const mm_mark cheetah_marks[] = { { "floor", GREY, '-', 0 },
 static const mm_mark ant_marks[] = { { "floor", GREY, '-', 0 },
                                      { "torso and the legs on its right", BLUE, '#', 0 },
                                      { "legs on its left", VERMILION, '*', 0 } };
-
-// Below the floor and above, to the ends of the box.
-static const mm_view hopper_box = { -1.4, 1.4, -0.1, 1.7 };
-static const mm_view cheetah_box = { -1.5, 1.5, -0.1, 1.6 };
-static const mm_view ant_box = { -1.5, 1.5, -0.1, 1.6 };
-
-// ---------------------------------------------------------------------------------------------
-
-static mm_shape floor_of(const mm_view *box) {
-  return (mm_shape){ MM_SHAPE_LINE, FLOOR, box->left, 0, box->right, 0, 0.02 };
-}
 
 // Most of a body does not feel brax' floor, and some jump high: nothing is drawn beyond the box.
 static void keep_within(const mm_view *box, double (*end)[3]) {
@@ -60,85 +48,52 @@ static int add_piece(int mark, double (*end)[3], double radius, mm_shape *out, i
   return n;
 }
 
-// Which mark a capsule has.
-typedef int marker(const mm_body_table *table, const mm_capsule *capsule);
+enum { HOPPER, HALF_CHEETAH, ANT };
 
-static int hopper_mark(const mm_body_table *table, const mm_capsule *capsule) {
-  (void)table;
-  return capsule->part == 0 ? NEAR : FAR;
-}
+// What a body is, and its first coordinate that the observation has: the others follow it.
+static const struct {
+  mm_body body;
+  int n_q, first;
+} bodies[] = { [HOPPER] = { MM_BODY_HOPPER, MM_HOPPER_Q, 1 },
+               [HALF_CHEETAH] = { MM_BODY_HALF_CHEETAH, MM_HALF_CHEETAH_Q, 1 },
+               [ANT] = { MM_BODY_ANT, MM_ANT_Q, 2 } };
 
-static int cheetah_mark(const mm_body_table *table, const mm_capsule *capsule) {
-  return table->part[capsule->part].name[0] == 'b' ? FAR : NEAR;
-}
-
-// A leg and its capsule in the torso go the same way: to the left where y grows.
-static int ant_mark(const mm_body_table *table, const mm_capsule *capsule) {
-  (void)table;
-  return capsule->to[1] + capsule->from[1] > 0 ? FAR : NEAR;
+// Ant's legs and their capsules in the torso go the same way: to the left where y grows.
+static int mark_of(int which, const mm_body_table *table, const mm_capsule *capsule) {
+  bool far = which == HOPPER         ? capsule->part != 0
+             : which == HALF_CHEETAH ? table->part[capsule->part].name[0] == 'b'
+                                     : capsule->to[1] + capsule->from[1] > 0;
+  return far ? FAR : NEAR;
 }
 
 // What is further away is drawn first.
-static int draw(mm_body body, const double *q, const mm_view *box, marker *mark_of, mm_shape *out) {
-  double ends[MM_BODY_MOST_CAPSULES][2][3];
+static int draw(const mm_scene *scene, const float *obs, mm_shape *out) {
+  const mm_view *box = &scene->box;
+  double q[MM_ANT_Q] = { 0 }, ends[MM_BODY_MOST_CAPSULES][2][3];
   mm_body_table table;
   int n = 0; // 1 + 3 * 13 at most
-  mm_body_derive(body, MM_FLAVOUR_BRAX, &table);
+  for (int k = bodies[scene->which].first; k < bodies[scene->which].n_q; k++)
+    q[k] = (double)obs[k - bodies[scene->which].first];
+  // the others are observed as they are, Hopper's height above the floor
+  if (scene->which == HOPPER) q[1] -= mm_body_describe(MM_BODY_HOPPER)->height[0];
+  mm_body_derive(bodies[scene->which].body, MM_FLAVOUR_BRAX, &table);
   mm_body_place(&table, q, ends);
   for (int32_t i = 0; i < table.n_capsule; i++)
     keep_within(box, ends[i]);
-  out[n++] = floor_of(box);
+  out[n++] = (mm_shape){ MM_SHAPE_LINE, FLOOR, box->left, 0, box->right, 0, 0.02 };
   for (int mark = FAR; mark >= NEAR; mark--)
     for (int32_t i = 0; i < table.n_capsule; i++)
-      if (mark_of(&table, &table.capsule[i]) == mark)
+      if (mark_of(scene->which, &table, &table.capsule[i]) == mark)
         n = add_piece(mark, ends[i], table.capsule[i].radius, out, n);
   return n;
 }
 
-// ---------------------------------------------------------------------------------------------
-// Coordinates from observations
-
-static int hopper(const float *obs, mm_shape *out) {
-  double q[MM_HOPPER_Q] = { 0, (double)obs[0] - mm_body_describe(MM_BODY_HOPPER)->height[0] };
-  for (int k = 2; k < MM_HOPPER_Q; k++)
-    q[k] = (double)obs[k - 1];
-  return draw(MM_BODY_HOPPER, q, &hopper_box, hopper_mark, out);
-}
-
-static int half_cheetah(const float *obs, mm_shape *out) {
-  double q[MM_HALF_CHEETAH_Q] = { 0 };
-  for (int k = 1; k < MM_HALF_CHEETAH_Q; k++)
-    q[k] = (double)obs[k - 1];
-  return draw(MM_BODY_HALF_CHEETAH, q, &cheetah_box, cheetah_mark, out);
-}
-
-static int ant(const float *obs, mm_shape *out) {
-  double q[MM_ANT_Q] = { 0 };
-  for (int k = 2; k < MM_ANT_Q; k++)
-    q[k] = (double)obs[k - 2];
-  return draw(MM_BODY_ANT, q, &ant_box, ant_mark, out);
-}
-
-// ---------------------------------------------------------------------------------------------
-
-static const struct {
-  const char *name;
-  const mm_mark *mark;
-  const mm_view *box;
-  int (*shapes)(const float *obs, mm_shape *out);
-} scenes[] = {
-  { "Hopper", hopper_marks, &hopper_box, hopper },
-  { "HalfCheetah", cheetah_marks, &cheetah_box, half_cheetah },
-  { "Ant", ant_marks, &ant_box, ant },
+// The boxes go from below the floor to above.
+const mm_scene_entry mm_scenes_body[MM_SCENES_BODY] = {
+  { { "Hopper", "Hopper-v4" },
+    { hopper_marks, 3, .box = { -1.4, 1.4, -0.1, 1.7 }, .shapes = draw, .which = HOPPER } },
+  { { "HalfCheetah", "HalfCheetah-v4" },
+    { cheetah_marks, 3, .box = { -1.5, 1.5, -0.1, 1.6 }, .shapes = draw, .which = HALF_CHEETAH } },
+  { { "Ant", "Ant-v4" },
+    { ant_marks, 3, .box = { -1.5, 1.5, -0.1, 1.6 }, .shapes = draw, .which = ANT } },
 };
-
-bool mm_scene_find_body(const char *id, mm_scene *out) {
-  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-    size_t length = strlen(scenes[i].name);
-    if (strncmp(id, scenes[i].name, length) != 0) continue;
-    if (id[length] && strcmp(id + length, "-v4") != 0) continue;
-    *out = (mm_scene){ scenes[i].mark, 3, .box = *scenes[i].box, .shapes = scenes[i].shapes };
-    return true;
-  }
-  return false;
-}

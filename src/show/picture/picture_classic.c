@@ -1,8 +1,6 @@
 // Pictures of classic control: a few lines, boxes and discs, in the units of the environment. The
 // colours are of medium lightness, so that they stand out from dark and from light paper.
 
-#include <string.h>
-
 #include "env/classic/acrobot.h"
 #include "env/classic/cartpole.h"
 #include "env/classic/mountain_car_continuous.h"
@@ -32,7 +30,8 @@ static const mm_mark cartpole_marks[] = { { "track and limits", GREY, '-', 0 },
                                           { "cart", BLUE, '#', 0 },
                                           { "pole", VERMILION, '|', 0 } };
 
-static int cartpole(const float *obs, mm_shape *out) {
+static int cartpole(const mm_scene *scene, const float *obs, mm_shape *out) {
+  (void)scene;
   const double end = (double)MM_CARTPOLE_X_MAX, x = (double)obs[0], deck = 0.25, length = 1;
   float sine, cosine, limit_sine, limit_cosine;
   int n = 0;
@@ -57,7 +56,8 @@ static const mm_mark acrobot_marks[] = { { "height to pass", GREY, '-', 0 },
                                          { "upper link", BLUE, '#', 0 },
                                          { "lower link, with the motor", VERMILION, '*', 0 } };
 
-static int acrobot(const float *obs, mm_shape *out) {
+static int acrobot(const mm_scene *scene, const float *obs, mm_shape *out) {
+  (void)scene;
   // the observation has cosine and sine of both angles; the second is seen from the first
   double c1 = (double)obs[0], s1 = (double)obs[1], c2 = (double)obs[2], s2 = (double)obs[3];
   double x = s1, y = -c1, height = (double)MM_ACROBOT_HEIGHT;
@@ -84,8 +84,10 @@ static double ground(double x) {
   return 0.55 + 0.45 * (double)mm_sin_f(3 * (float)x);
 }
 
-static int car(const float *obs, double goal, mm_shape *out) {
+static int car(const mm_scene *scene, const float *obs, mm_shape *out) {
   const double left = (double)MM_MOUNTAIN_CAR_LEFT, right = (double)MM_MOUNTAIN_CAR_RIGHT;
+  const double goal =
+      scene->which ? (double)MM_MOUNTAIN_CAR_CONTINUOUS_GOAL : (double)MM_MOUNTAIN_CAR_GOAL;
   const double radius = 0.05, x = (double)obs[0], step = (right - left) / 48;
   int n = 0;
   for (int i = 0; i < 48; i++) {
@@ -98,14 +100,6 @@ static int car(const float *obs, double goal, mm_shape *out) {
   return n;
 }
 
-static int mountain_car(const float *obs, mm_shape *out) {
-  return car(obs, (double)MM_MOUNTAIN_CAR_GOAL, out);
-}
-
-static int mountain_car_continuous(const float *obs, mm_shape *out) {
-  return car(obs, (double)MM_MOUNTAIN_CAR_CONTINUOUS_GOAL, out);
-}
-
 // ---------------------------------------------------------------------------------------------
 // Pendulum: a rod, upright is up; a positive torque turns it to the right of there
 
@@ -113,7 +107,8 @@ static const mm_mark pendulum_marks[] = { { "upright", GREY, '|', 0 },
                                           { "rod", BLUE, '#', 0 },
                                           { "pivot", VERMILION, 'o', 0 } };
 
-static int pendulum(const float *obs, mm_shape *out) {
+static int pendulum(const mm_scene *scene, const float *obs, mm_shape *out) {
+  (void)scene;
   out[0] = line(0, 0, 1.08, 0, 1.22, 0.03);
   out[1] = line(1, 0, 0, (double)obs[1], (double)obs[0], 0.12);
   out[2] = disc(2, 0, 0, 0.09);
@@ -122,28 +117,14 @@ static int pendulum(const float *obs, mm_shape *out) {
 
 // ---------------------------------------------------------------------------------------------
 
-static const struct {
-  const char *id;
-  const mm_mark *mark;
-  mm_view box;
-  int (*shapes)(const float *obs, mm_shape *out);
-} scenes[] = {
-  { "CartPole-v1", cartpole_marks, { -2.75, 2.75, -0.15, 1.45 }, cartpole },
-  { "Acrobot-v1", acrobot_marks, { -2.15, 2.15, -2.15, 2.15 }, acrobot },
-  { "MountainCar-v0", car_marks, { -1.25, 0.7, 0.02, 1.32 }, mountain_car },
-  { "MountainCarContinuous-v0", car_marks, { -1.25, 0.7, 0.02, 1.32 }, mountain_car_continuous },
-  { "Pendulum-v1", pendulum_marks, { -1.25, 1.25, -1.25, 1.25 }, pendulum },
+const mm_scene_entry mm_scenes_classic[MM_SCENES_CLASSIC] = {
+  { { "CartPole-v1" },
+    { cartpole_marks, 3, .box = { -2.75, 2.75, -0.15, 1.45 }, .shapes = cartpole } },
+  { { "Acrobot-v1" },
+    { acrobot_marks, 3, .box = { -2.15, 2.15, -2.15, 2.15 }, .shapes = acrobot } },
+  { { "Pendulum-v1" },
+    { pendulum_marks, 3, .box = { -1.25, 1.25, -1.25, 1.25 }, .shapes = pendulum } },
+  { { "MountainCar-v0" }, { car_marks, 3, .box = { -1.25, 0.7, 0.02, 1.32 }, .shapes = car } },
+  { { "MountainCarContinuous-v0" },
+    { car_marks, 3, .box = { -1.25, 0.7, 0.02, 1.32 }, .shapes = car, .which = 1 } },
 };
-
-bool mm_scene_find_classic(const char *id, mm_scene *out) {
-  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-    if (strcmp(id, scenes[i].id) != 0) continue;
-    *out = (mm_scene){ scenes[i].mark, 3, .box = scenes[i].box, .shapes = scenes[i].shapes };
-    return true;
-  }
-  return false;
-}
-
-int mm_scene_shapes(const mm_scene *scene, const float *obs, mm_shape *out) {
-  return scene->shapes(obs, out);
-}

@@ -5,8 +5,6 @@
 // from each other and from the board in every common kind of colour vision (tests/test_picture.c
 // computes it). Freeway's trails go from light to dark: the lighter, the faster.
 
-#include <string.h>
-
 #include "env/minatar/asterix.h"
 #include "env/minatar/breakout.h"
 #include "env/minatar/freeway.h"
@@ -72,45 +70,15 @@ static const mm_mark seaquest[] = {
 };
 
 #define GAME(name, marks, capitals)                                                                \
-  { name, marks, (int)(sizeof marks / sizeof *marks), MM_##capitals##_CHANNELS }
+  {                                                                                                \
+    { name "-MinAtar", "MinAtar/" name "-v1" }, {                                                  \
+      .mark = marks, .n_mark = (int)(sizeof marks / sizeof *marks), .rows = MM_MINATAR_SIDE,       \
+      .columns = MM_MINATAR_SIDE, .channels = MM_##capitals##_CHANNELS                             \
+    }                                                                                              \
+  }
 
-static const struct {
-  const char *name;
-  const mm_mark *mark;
-  int n_mark, channels;
-} games[] = {
+const mm_scene_entry mm_scenes_minatar[MM_SCENES_MINATAR] = {
   GAME("Asterix", asterix, ASTERIX),    GAME("Breakout", breakout, BREAKOUT),
   GAME("Freeway", freeway, FREEWAY),    GAME("SpaceInvaders", space_invaders, SPACE_INVADERS),
   GAME("Seaquest", seaquest, SEAQUEST),
 };
-
-// NAME-MinAtar or MinAtar/NAME-v1
-static bool is_game(const char *id, const char *name) {
-  static const char prefix[] = "MinAtar/";
-  bool original = strncmp(id, prefix, sizeof prefix - 1) == 0;
-  if (original) id += sizeof prefix - 1;
-  size_t length = strlen(name);
-  return strncmp(id, name, length) == 0 && strcmp(id + length, original ? "-v1" : "-MinAtar") == 0;
-}
-
-bool mm_scene_find(const char *id, mm_scene *out) {
-  for (size_t i = 0; i < sizeof games / sizeof *games; i++) {
-    if (!is_game(id, games[i].name)) continue;
-    *out = (mm_scene){ .mark = games[i].mark,
-                       .n_mark = games[i].n_mark,
-                       .rows = MM_MINATAR_SIDE,
-                       .columns = MM_MINATAR_SIDE,
-                       .channels = games[i].channels };
-    return true;
-  }
-  return mm_scene_find_classic(id, out) || mm_scene_find_body(id, out);
-}
-
-void mm_scene_cells(const mm_scene *scene, const float *obs, uint8_t *cell) {
-  for (int i = 0; i < scene->rows * scene->columns; i++) {
-    const float *channel = obs + i * scene->channels;
-    cell[i] = 0;
-    for (int k = scene->n_mark - 1; k >= 0; k--)
-      if (channel[scene->mark[k].channel] != 0) cell[i] = (uint8_t)(k + 1);
-  }
-}
