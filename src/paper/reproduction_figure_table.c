@@ -33,10 +33,10 @@ static void put_cell(mm_page *page, const mm_reproduction_cell *cell, double x, 
   else if (!baseline && mm_estimate_sign(gain) < 0)
     mm_page_fill(page, x + 2, y + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4, WORSE);
   snprintf(text, sizeof text, "%.2f ± %.2f", ours.mean, ours.sem);
-  mm_page_put(page, x + CELL_WIDTH / 2.0, y + 14, MM_PAGE_CENTRE, false, TEXT, text);
+  mm_page_put(page, x + CELL_WIDTH / 2.0, y + 14, MM_CENTRE, false, TEXT, text);
   if (isnan(cell->paper)) return;
   snprintf(text, sizeof text, "paper %.2f%s", cell->paper, cell->paper_better ? " *" : "");
-  mm_page_put(page, x + CELL_WIDTH / 2.0, y + 31, MM_PAGE_CENTRE, false, QUIET, text);
+  mm_page_put(page, x + CELL_WIDTH / 2.0, y + 31, MM_CENTRE, false, QUIET, text);
 }
 
 // A label in lines from y on, or only measured without a page; returns the height of the lines.
@@ -47,7 +47,7 @@ static double put_label(mm_page *page, double y, double width, const char *text)
   while (*text) {
     char line[MM_REPRODUCTION_TEXT];
     text = mm_reproduction_next_line(text, most, line);
-    if (page) mm_page_put(page, MARGIN, y + height, MM_PAGE_LEFT, false, QUIET, line);
+    if (page) mm_page_put(page, MARGIN, y + height, MM_LEFT, false, QUIET, line);
     height += LINE;
   }
   return height;
@@ -68,18 +68,18 @@ mm_status mm_reproduction_figure_table(const mm_reproduction *r, const char *con
   snprintf(text, sizeof text,
            "Final value of AMPO, target=%s: rows are maps, columns the environment trained on",
            target);
-  mm_page_put(&page, MARGIN, y, MM_PAGE_LEFT, true, TEXT, text);
+  mm_page_put(&page, MARGIN, y, MM_LEFT, true, TEXT, text);
   y += LINE;
   y += put_label(&page, y, width, r->label);
   y += put_label(&page, y, width, r->more);
   mm_page_put(
-      &page, MARGIN, y, MM_PAGE_LEFT, false, QUIET,
+      &page, MARGIN, y, MM_LEFT, false, QUIET,
       "green: above negentropy (dark, and red below it: the 95 % interval of the paired difference "
       "excludes 0); *: green in the paper");
   y += 1.5 * LINE;
   for (size_t e = 0; e < n_env; e++)
-    mm_page_put(&page, MARGIN + NAME + CELL_WIDTH * ((double)e + 0.5), y, MM_PAGE_CENTRE, true,
-                TEXT, env[e]);
+    mm_page_put(&page, MARGIN + NAME + CELL_WIDTH * ((double)e + 0.5), y, MM_CENTRE, true, TEXT,
+                env[e]);
   y += LINE / 2.0;
   for (size_t m = 0; m < n_map; m++, y += CELL_HEIGHT) {
     mm_page_add(&page,
@@ -90,7 +90,7 @@ mm_status mm_reproduction_figure_table(const mm_reproduction *r, const char *con
                             .y2 = y,
                             .size = 0.5 },
                 RULE);
-    mm_page_put(&page, MARGIN, y + CELL_HEIGHT / 2.0, MM_PAGE_LEFT, true, TEXT, map[m]);
+    mm_page_put(&page, MARGIN, y + CELL_HEIGHT / 2.0, MM_LEFT, true, TEXT, map[m]);
     for (size_t e = 0; e < n_env; e++) {
       const mm_reproduction_cell *cell = mm_reproduction_find(r, env[e], map[m], target);
       if (cell) put_cell(&page, cell, MARGIN + NAME + CELL_WIDTH * (double)e, y);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "show/picture/page.h"
-#include "show/plot/plot.h"
 
 enum {
   MARGIN = 14,
@@ -47,8 +46,8 @@ static void add_cell(sheet *s, int mark, int n, double x, double y) {
   mm_page_fill(&s->page, x + edge, y + edge, n * s->unit - 2 * edge, s->unit - 2 * edge, m->colour);
   char letter[2] = { m->letter, '\0' };
   if (s->scene->lettered && letter[0] > ' ' && s->unit >= 12)
-    mm_page_put(&s->page, x + s->unit / 2, y + s->unit / 2, MM_PAGE_CENTRE, false,
-                ink_on(m->colour), letter);
+    mm_page_put(&s->page, x + s->unit / 2, y + s->unit / 2, MM_CENTRE, false, ink_on(m->colour),
+                letter);
 }
 
 // Where letters tell the cells apart, neighbours of the same mark (walls) become one box.
@@ -91,7 +90,7 @@ static void add_frames(sheet *s, const mm_frame *frame, size_t n, double top) {
       add_board(s, frame[i].cell, left, y);
     else
       add_drawing(s, frame[i].shape, frame[i].n_shape, left, y);
-    mm_page_put(&s->page, left + s->w / 2, y + s->h + LABEL / 2 + 2, MM_PAGE_CENTRE, false, INK,
+    mm_page_put(&s->page, left + s->w / 2, y + s->h + LABEL / 2 + 2, MM_CENTRE, false, INK,
                 frame[i].label);
   }
 }
@@ -116,9 +115,8 @@ static double add_legend(sheet *s, double top) {
       mm_page_fill(&s->page, x, at - 6, swatch, swatch, mark->colour);
       char letter[2] = { mark->letter, '\0' };
       if (s->scene->lettered && letter[0] > ' ')
-        mm_page_put(&s->page, x + swatch / 2, at, MM_PAGE_CENTRE, false, ink_on(mark->colour),
-                    letter);
-      mm_page_put(&s->page, x + swatch + 6, at, MM_PAGE_LEFT, false, INK, mark->name);
+        mm_page_put(&s->page, x + swatch / 2, at, MM_CENTRE, false, ink_on(mark->colour), letter);
+      mm_page_put(&s->page, x + swatch + 6, at, MM_LEFT, false, INK, mark->name);
     }
     x += room;
   }
@@ -159,7 +157,7 @@ mm_status mm_frame_sheet_write(const mm_scene *scene, const char *title, const m
   size_t legend = 2 * (size_t)scene->n_mark;
   MM_TRY(mm_page_create(n * shapes + legend, n * texts + legend + 1, &s.page));
   choose_sizes(&s, n, title);
-  mm_page_put(&s.page, MARGIN, MARGIN + 6, MM_PAGE_LEFT, true, INK, title);
+  mm_page_put(&s.page, MARGIN, MARGIN + 6, MM_LEFT, true, INK, title);
   add_frames(&s, frame, n, MARGIN + TITLE);
   add_legend(&s, s.page.height - MARGIN - add_legend(&s, -1));
   mm_status status = mm_page_write(&s.page, path);

@@ -11,7 +11,6 @@
 
 #include "base/file.h"
 #include "base/utf8.h"
-#include "show/plot/gnuplot.h"
 
 mm_status mm_page_create(size_t most_shape, size_t most_text, mm_page *out) {
   *out = (mm_page){ .most_shape = most_shape, .most_text = most_text };
@@ -37,7 +36,7 @@ void mm_page_fill(mm_page *page, double x, double y, double w, double h, uint32_
   mm_page_add(page, (mm_shape){ MM_SHAPE_BOX, 0, x, y, x + w, y + h, 0 }, colour);
 }
 
-void mm_page_put(mm_page *page, double x, double y, mm_page_align align, bool bold, uint32_t colour,
+void mm_page_put(mm_page *page, double x, double y, mm_align align, bool bold, uint32_t colour,
                  const char *text) {
   if (page->n_text == page->most_text) return;
   mm_page_text *t = &page->text[page->n_text++];
@@ -86,7 +85,7 @@ static void put_shape(FILE *out, const mm_page_shape *p) {
 
 static void put_text(FILE *out, const mm_page_text *t) {
   fprintf(out, "<text x=\"%.6g\" y=\"%.6g\" fill=\"#%06x\"%s%s>", t->x, t->y + 4,
-          (unsigned)t->colour, t->align == MM_PAGE_CENTRE ? " text-anchor=\"middle\"" : "",
+          (unsigned)t->colour, t->align == MM_CENTRE ? " text-anchor=\"middle\"" : "",
           t->bold ? " font-weight=\"bold\"" : "");
   put_escaped(out, t->text);
   fprintf(out, "</text>\n");
@@ -133,32 +132,26 @@ static mm_status write_svg(const mm_page *page, const char *path) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// gnuplot. One table per kind of shape (and per width of lines), in front of each other in this
-// order: boxes, lines, discs.
+// gnuplot: one series per kind of shape (and per width of lines), in front of each other in this
+// order: boxes, lines, discs. Its y goes upwards.
 
-enum { MOST_COLUMNS = 7 };
-static const size_t columns_of[] = { [MM_SHAPE_BOX] = 7, [MM_SHAPE_LINE] = 5, [MM_SHAPE_DISC] = 4 };
-
-static void write_row(const mm_page_shape *p, double row[MOST_COLUMNS]) {
-  const mm_shape *h = &p->shape;
-  const double value[][MOST_COLUMNS] = {
-    [MM_SHAPE_BOX] = { h->x, h->y, h->x, h->x2, h->y, h->y2, p->colour },
-    [MM_SHAPE_LINE] = { h->x, h->y, h->x2 - h->x, h->y2 - h->y, p->colour },
-    [MM_SHAPE_DISC] = { h->x, h->y, h->size, p->colour },
+// The shapes of a kind, of lines those of one width.
+static void add_shapes(mm_plot *plot, const mm_page *page, mm_shape_kind kind, double width) {
+  static const mm_style style[] = {
+    [MM_SHAPE_BOX] = MM_BOXES, [MM_SHAPE_LINE] = MM_SEGMENTS, [MM_SHAPE_DISC] = MM_DISCS
   };
-  memcpy(row, value[h->kind], columns_of[h->kind] * sizeof *row);
-}
-
-// Puts the shapes of a kind, of lines those of one width, into a table; -1 where there are none.
-static int add_table(mm_figure *figure, const mm_page *page, mm_shape_kind kind, double width,
-                     double *table) {
-  size_t n = 0;
+  mm_plot_series(plot, (mm_series){ .style = style[kind], .width = width, .solid = width > 0 });
   for (size_t i = 0; i < page->n_shape; i++) {
-    const mm_page_shape *p = &page->shape[i];
-    if (p->shape.kind == kind && (kind != MM_SHAPE_LINE || p->shape.size == width))
-      write_row(p, table + n++ * columns_of[kind]);
+    const mm_shape *h = &page->shape[i].shape;
+    const double colour = page->shape[i].colour, y = page->height - h->y, y2 = page->height - h->y2;
+    if (h->kind != kind || (kind == MM_SHAPE_LINE && h->size != width)) continue;
+    if (kind == MM_SHAPE_BOX)
+      mm_plot_put(plot, h->x, y, h->x, h->x2, y, y2, colour);
+    else if (kind == MM_SHAPE_LINE)
+      mm_plot_put(plot, h->x, y, h->x2 - h->x, y2 - y, colour);
+    else
+      mm_plot_put(plot, h->x, y, h->size, colour);
   }
-  return n > 0 ? mm_figure_data(figure, table, n, columns_of[kind]) : -1;
 }
 
 // The next larger width of lines than `width`, or 0.
@@ -172,59 +165,20 @@ static double next_width(const mm_page *page, double width) {
   return next;
 }
 
-static void add_texts(mm_figure *figure, const mm_page *page) {
-  char quoted[MM_FIGURE_TEXT];
+static mm_status write_gnuplot(const mm_page *page, const char *path) {
+  mm_plot plot = { .width = page->width, .height = page->height };
   for (size_t i = 0; i < page->n_text; i++) {
     const mm_page_text *t = &page->text[i];
-    mm_figure_quote(t->text, MM_PAGE_TEXT, quoted);
-    mm_figure_script(figure,
-                     "set label %s at first %.6g,%.6g %s front noenhanced tc rgb '#%06x'%s\n",
-                     quoted, t->x, t->y, t->align == MM_PAGE_CENTRE ? "center" : "left",
-                     (unsigned)t->colour, t->bold ? " font 'Arial:Bold'" : "");
+    mm_plot_label(&plot, t->x, t->y, t->align, t->colour, t->bold, t->text);
   }
-}
-
-// Tables must stand before the command that draws them, hence the two rounds.
-static void add_plot(mm_figure *figure, const mm_page *page, double *table) {
-  enum { WIDTHS_MOST = 16 };
-  int line[WIDTHS_MOST], n_line = 0;
-  double width[WIDTHS_MOST], next = 0;
-  int box = add_table(figure, page, MM_SHAPE_BOX, 0, table);
-  while ((next = next_width(page, next)) > 0 && n_line < WIDTHS_MOST) {
-    width[n_line] = next;
-    line[n_line++] = add_table(figure, page, MM_SHAPE_LINE, next, table);
-  }
-  int disc = add_table(figure, page, MM_SHAPE_DISC, 0, table);
-  mm_figure_script(figure, "plot NaN notitle");
-  if (box >= 0)
-    mm_figure_script(figure, ", $d%d with boxxyerror fs solid 1 noborder fc rgb variable", box);
-  for (int i = 0; i < n_line; i++)
-    mm_figure_script(figure, ", $d%d with vectors nohead lw %.4g dt solid lc rgb variable", line[i],
-                     width[i]);
-  if (disc >= 0)
-    mm_figure_script(figure, ", $d%d with circles fs solid 1 noborder fc rgb variable", disc);
-  mm_figure_script(figure, "\n");
-}
-
-static mm_status write_gnuplot(const mm_page *page, const char *path) {
-  mm_figure *figure;
-  MM_TRY(mm_figure_create(path, page->width, page->height, &figure));
-  double *table = mm_alloc_array(page->n_shape + 1, MOST_COLUMNS * sizeof *table);
-  mm_status status = MM_OK;
-  if (!table) status = MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
-  if (status == MM_OK) {
-    mm_figure_script(figure,
-                     "unset border\nunset tics\nunset grid\nset lmargin at screen 0\n"
-                     "set rmargin at screen 1\nset tmargin at screen 1\nset bmargin at screen 0\n"
-                     "set xrange [0:%.6g]\nset yrange [%.6g:0]\n",
-                     page->width, page->height);
-    add_texts(figure, page);
-    add_plot(figure, page, table);
-    status = mm_figure_write(figure);
-  }
-  mm_free(table);
-  mm_figure_destroy(figure);
-  return status;
+  mm_plot_panel(&plot, (mm_panel){ .box = { 0, 0, page->width, page->height },
+                                   .x.range = { 0, page->width },
+                                   .y.range = { 0, page->height } });
+  add_shapes(&plot, page, MM_SHAPE_BOX, 0);
+  for (double width = 0; (width = next_width(page, width)) > 0;)
+    add_shapes(&plot, page, MM_SHAPE_LINE, width);
+  add_shapes(&plot, page, MM_SHAPE_DISC, 0);
+  return mm_plot_write(&plot, MM_OK, path);
 }
 
 mm_status mm_page_write(const mm_page *page, const char *path) {

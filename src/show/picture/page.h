@@ -6,14 +6,13 @@
 
 #include "base/status.h"
 #include "show/picture/picture.h"
+#include "show/plot/plot.h"
 
 enum { MM_PAGE_TEXT = 160 };
 
-typedef enum mm_page_align { MM_PAGE_LEFT, MM_PAGE_CENTRE } mm_page_align;
-
 typedef struct mm_page_text {
   double x, y; // its middle height
-  mm_page_align align;
+  mm_align align;
   bool bold;
   uint32_t colour;
   char text[MM_PAGE_TEXT];
@@ -38,7 +37,7 @@ void mm_page_release(mm_page *page);
 // What does not fit into the room that was asked for is dropped.
 void mm_page_add(mm_page *page, mm_shape shape, uint32_t colour);
 void mm_page_fill(mm_page *page, double x, double y, double w, double h, uint32_t colour);
-void mm_page_put(mm_page *page, double x, double y, mm_page_align align, bool bold, uint32_t colour,
+void mm_page_put(mm_page *page, double x, double y, mm_align align, bool bold, uint32_t colour,
                  const char *text);
 
 // As SVG, or by gnuplot for the other formats.

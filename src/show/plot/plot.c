@@ -39,8 +39,8 @@ typedef struct mm_plot_mark mark_entry;
 static const struct {
   const char *with;
   size_t columns;
-  bool thinned, filled;
-  const char *setting; // for all of the panel
+  bool thinned, filled, coloured; // coloured: row by row
+  const char *setting;            // for all of the panel
 } styles[] = {
   [MM_LINE] = { "lines", 2, .thinned = true },
   [MM_MARKED_LINE] = { "linespoints", 2 },
@@ -50,6 +50,9 @@ static const struct {
   [MM_Y_INTERVALS] = { "yerrorbars", 4, .setting = "set bars 1\n" },
   [MM_FILL] = { "filledcurves y1=0", 2, .thinned = true, .filled = true },
   [MM_POLYGON] = { "filledcurves closed", 2, .filled = true },
+  [MM_BOXES] = { "boxxyerror", 7, .filled = true, .coloured = true },
+  [MM_SEGMENTS] = { "vectors nohead", 5, .coloured = true },
+  [MM_DISCS] = { "circles", 4, .filled = true, .coloured = true },
   [MM_IMAGE] = { "image", 0 },
 };
 
@@ -68,7 +71,9 @@ static void append(char out[LOOK], const char *format, ...) {
 static void write_look(const mm_series *s, char out[LOOK]) {
   bool filled = styles[s->style].filled;
   out[0] = '\0';
-  if (s->line > 0)
+  if (styles[s->style].coloured)
+    append(out, " %s rgb variable", filled ? "fc" : "lc");
+  else if (s->line > 0)
     append(out, " lt %d", s->line);
   else
     append(out, " %s rgb '#%06x'", filled ? "fc" : "lc", (unsigned)s->colour);
@@ -135,24 +140,39 @@ static void add_mark(mm_plot *plot, int kind, mm_box at, const char *format, ...
   va_end(arguments);
 }
 
+// `text` has its quotes.
+static void add_label(mm_plot *plot, double x, double y, mm_align align, uint32_t colour,
+                      const char *text, const char *type) {
+  static const char *const aligned[] = { "left", "center", "right" };
+  char ink[24] = "";
+  if (colour != MM_INK) snprintf(ink, sizeof ink, " tc rgb '#%06x'", (unsigned)colour);
+  add_mark(plot, PLACED, (mm_box){ x, y, 0, 0 }, "set label %s at " AT " front %s%s%s", text,
+           aligned[align], type, ink);
+}
+
 void mm_plot_text(mm_plot *plot, double x, double y, mm_align align, uint32_t colour,
                   const char *format, ...) {
-  static const char *const aligned[] = { "left", "center", "right" };
-  char text[MM_FIGURE_TEXT], ink[24] = "";
+  char text[MM_FIGURE_TEXT], quoted[MM_FIGURE_TEXT + 2];
   va_list arguments;
   va_start(arguments, format);
   mm_figure_vprint(text, sizeof text, format, arguments);
   va_end(arguments);
-  if (colour != MM_INK) snprintf(ink, sizeof ink, " tc rgb '#%06x'", (unsigned)colour);
-  add_mark(plot, PLACED, (mm_box){ x, y, 0, 0 }, "set label '%s' at " AT " front %s%s", text,
-           aligned[align], ink);
+  snprintf(quoted, sizeof quoted, "'%s'", text);
+  add_label(plot, x, y, align, colour, quoted, "");
+}
+
+void mm_plot_label(mm_plot *plot, double x, double y, mm_align align, uint32_t colour, bool bold,
+                   const char *text) {
+  char quoted[MM_FIGURE_TEXT];
+  mm_figure_quote(text, MM_FIGURE_TEXT, quoted);
+  add_label(plot, x, y, align, colour, quoted,
+            bold ? " noenhanced font 'Arial:Bold'" : " noenhanced");
 }
 
 void mm_plot_name(mm_plot *plot, double x, double y, double width, const char *name) {
-  char text[MM_FIGURE_TEXT];
-  mm_figure_quote(name, (size_t)fmax(width / MM_FIGURE_CHARACTER, 1), text);
-  add_mark(plot, PLACED, (mm_box){ x, y, 0, 0 }, "set label %s at " AT " front left noenhanced",
-           text);
+  char quoted[MM_FIGURE_TEXT];
+  mm_figure_quote(name, (size_t)fmax(width / MM_FIGURE_CHARACTER, 1), quoted);
+  add_label(plot, x, y, MM_LEFT, MM_INK, quoted, " noenhanced");
 }
 
 void mm_plot_stroke(mm_plot *plot, double x, double y, double length, int line) {

@@ -74,6 +74,9 @@ typedef enum mm_style {
   MM_Y_INTERVALS, // x, y, low, high
   MM_FILL,        // x, y, down to 0; thinned
   MM_POLYGON,     // x, y
+  MM_BOXES,       // x, y, left, right, bottom, top, colour
+  MM_SEGMENTS,    // x, y, distance to the other end along x and y, colour
+  MM_DISCS,       // x, y, radius, colour
   MM_IMAGE        // rows of `columns` numbers in [0, 1], from the bottom up, over `x` and `y`
 } mm_style;
 
@@ -133,7 +136,9 @@ typedef enum mm_align { MM_LEFT, MM_CENTRE, MM_RIGHT } mm_align;
 void mm_plot_text(mm_plot *plot, double x, double y, mm_align align, uint32_t colour,
                   const char *format, ...) MM_CHECK_FORMAT(6, 7);
 
-// Any name, as it is, shortened to `width` units.
+// Any text, as it is; a name, shortened to `width` units.
+void mm_plot_label(mm_plot *plot, double x, double y, mm_align align, uint32_t colour, bool bold,
+                   const char *text);
 void mm_plot_name(mm_plot *plot, double x, double y, double width, const char *name);
 
 // A level stroke in a line type, a filled rectangle, a point as in a series.
