@@ -35,25 +35,25 @@ typedef struct mm_plot_panel panel_entry;
 typedef struct mm_plot_series series_entry;
 typedef struct mm_plot_mark mark_entry;
 
-// What gnuplot calls the styles, and the columns of their rows.
+// What gnuplot calls the styles, and the columns of their rows: x and y count for the ranges, as
+// does half the length of an interval along x (h); the others do not.
 static const struct {
-  const char *with;
-  size_t columns;
+  const char *with, *columns;
   bool thinned, filled, coloured; // coloured: row by row
   const char *setting;            // for all of the panel
 } styles[] = {
-  [MM_LINE] = { "lines", 2, .thinned = true },
-  [MM_MARKED_LINE] = { "linespoints", 2 },
-  [MM_POINTS] = { "points", 2 },
-  [MM_BAND] = { "filledcurves", 3, .filled = true },
-  [MM_X_INTERVALS] = { "xerrorbars", 3, .setting = "set bars 0.5\n" },
-  [MM_Y_INTERVALS] = { "yerrorbars", 4, .setting = "set bars 1\n" },
-  [MM_FILL] = { "filledcurves y1=0", 2, .thinned = true, .filled = true },
-  [MM_POLYGON] = { "filledcurves closed", 2, .filled = true },
-  [MM_BOXES] = { "boxxyerror", 7, .filled = true, .coloured = true },
-  [MM_SEGMENTS] = { "vectors nohead", 5, .coloured = true },
-  [MM_DISCS] = { "circles", 4, .filled = true, .coloured = true },
-  [MM_IMAGE] = { "image", 0 },
+  [MM_LINE] = { "lines", "xy", .thinned = true },
+  [MM_MARKED_LINE] = { "linespoints", "xy" },
+  [MM_POINTS] = { "points", "xy" },
+  [MM_BAND] = { "filledcurves", "xyy", .filled = true },
+  [MM_X_INTERVALS] = { "xerrorbars", "xyh", .setting = "set bars 0.5\n" },
+  [MM_Y_INTERVALS] = { "yerrorbars", "xyyy", .setting = "set bars 1\n" },
+  [MM_FILL] = { "filledcurves y1=0", "xy", .thinned = true, .filled = true },
+  [MM_POLYGON] = { "filledcurves closed", "xy", .filled = true },
+  [MM_BOXES] = { "boxxyerror", "xyxxyyc", .filled = true, .coloured = true },
+  [MM_SEGMENTS] = { "vectors nohead", "xyddc", .coloured = true },
+  [MM_DISCS] = { "circles", "xyrc", .filled = true, .coloured = true },
+  [MM_IMAGE] = { "image", "" },
 };
 
 enum { LOOK = 160 };
@@ -107,7 +107,7 @@ void mm_plot_series(mm_plot *plot, mm_series series) {
   if (!more(plot, &plot->series, plot->n_series, sizeof *plot->series)) return;
   series_entry *s = &plot->series[plot->n_series++];
   *s = (series_entry){ .is = series, .first = plot->n_number };
-  if (series.style != MM_IMAGE) s->is.columns = styles[series.style].columns;
+  if (series.style != MM_IMAGE) s->is.columns = strlen(styles[series.style].columns);
   if (series.name) mm_figure_quote(series.name, 60, s->name);
 }
 
@@ -258,15 +258,13 @@ mm_range mm_range_pad(mm_range r, double part) {
 }
 
 // Numbers of a row along x or along y, with the ends of intervals.
-static void include_row(mm_range *r, const series_entry *s, const double *row, bool along_x) {
-  if (s->is.style == MM_X_INTERVALS && along_x) {
-    mm_range_include(r, row[0] - row[2]);
-    mm_range_include(r, row[0] + row[2]);
-  } else if (along_x || s->is.style == MM_X_INTERVALS) {
-    mm_range_include(r, row[along_x ? 0 : 1]);
-  } else {
-    for (size_t k = 1; k < s->is.columns; k++)
-      mm_range_include(r, row[k]);
+static void include_row(mm_range *r, mm_style style, const double *row, bool along_x) {
+  for (const char *c = styles[style].columns; *c; c++) {
+    double value = row[c - styles[style].columns];
+    if (*c == (along_x ? 'x' : 'y')) mm_range_include(r, value);
+    if (*c != 'h' || !along_x) continue;
+    mm_range_include(r, row[0] - value);
+    mm_range_include(r, row[0] + value);
   }
 }
 
@@ -288,8 +286,8 @@ static mm_range find_range(const mm_plot *plot, bool along_x, size_t panel) {
   }
   for (size_t i = plot->panel[panel].n_series; i < end_series(plot, panel); i++) {
     const series_entry *s = &plot->series[i];
-    for (size_t k = 0; k < s->n && s->is.style != MM_IMAGE; k++)
-      include_row(&r, s, plot->number + s->first + k * s->is.columns, along_x);
+    for (size_t k = 0; k < s->n; k++)
+      include_row(&r, s->is.style, plot->number + s->first + k * s->is.columns, along_x);
   }
   return r;
 }
