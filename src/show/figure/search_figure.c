@@ -32,11 +32,6 @@ typedef struct picture {
 // ---------------------------------------------------------------------------------------------
 // What panels have in common
 
-static void put_heading(picture *p, mm_box b, const char *title, const char *about) {
-  mm_plot_text(&p->plot, b.x, b.y - 11, MM_LEFT, MM_INK, "%s", title);
-  mm_plot_text(&p->plot, b.x + b.w, b.y - 11, MM_RIGHT, MM_QUIET_INK, "%s", about);
-}
-
 static void put_excuse(picture *p, mm_box b, const char *text) {
   mm_plot_text(&p->plot, b.x + b.w / 2, b.y + 0.3 * b.h, MM_CENTRE, MM_QUIET_INK, "%s", text);
 }
@@ -56,7 +51,7 @@ static mm_style style_of(size_t n_point) {
 }
 
 typedef struct mark {
-  double y; // in the sheet's units
+  double y; // on the page
   const char *name;
   int line_type;
 } mark;
@@ -184,7 +179,7 @@ static void name_scores(picture *p, mm_box b, mm_range y) {
 static void add_scores(picture *p, mm_box b) {
   const mm_search_curve *c = &p->curve;
   mm_range y = score_range(c);
-  put_heading(p, b, "validation score", "mean over the tasks, one standard error");
+  mm_plot_heading(&p->plot, b, "validation score", "mean over the tasks, one standard error");
   if (c->n_point == 0) put_excuse(p, b, "no validation yet");
   name_scores(p, b, y);
   begin_panel(p, b, (mm_axis){ y, .tics = (int)(b.h / 24) }, NAN, false);
@@ -208,7 +203,7 @@ static void add_difference(picture *p, mm_box b) {
   if (isfinite(last.mean) && isfinite(last.sem))
     mm_figure_print(about, sizeof about, "task by task, 95 %% interval; last %s%.3g ± %.2g",
                     last.mean < 0 ? "−" : "+", fabs(last.mean), mm_estimate_half(last));
-  put_heading(p, b, title, about);
+  mm_plot_heading(&p->plot, b, title, about);
   if (!known) put_excuse(p, b, "nothing to compare yet");
   begin_panel(p, b, (mm_axis){ .pad = 0.06, .tics = (int)(b.h / 24) }, 0, false);
   add_phases(p, true);
@@ -251,9 +246,9 @@ static void add_fitness(picture *p, mm_box b) {
   for (size_t i = 0; i < p->curve.n_generation; i++)
     n += isfinite(p->curve.generation[i].fitness_mean);
   bool smoothed = n >= N_SMOOTH;
-  put_heading(p, b, "fitness of the population",
-              smoothed ? "mean (bold: running mean), standard deviation"
-                       : "mean, standard deviation");
+  mm_plot_heading(&p->plot, b, "fitness of the population",
+                  smoothed ? "mean (bold: running mean), standard deviation"
+                           : "mean, standard deviation");
   if (n == 0) put_excuse(p, b, "no generation yet");
   begin_panel(p, b, (mm_axis){ .pad = 0.06, .tics = (int)(b.h / 24) }, NAN, false);
   add_generations(p, SINGLE, (mm_series){ .style = MM_BAND, .line = 1, .opacity = 0.13 });
@@ -265,7 +260,7 @@ static void add_fitness(picture *p, mm_box b) {
 }
 
 static void add_sigma(picture *p, mm_box b) {
-  put_heading(p, b, "sigma", "spread of the candidates, logarithmic");
+  mm_plot_heading(&p->plot, b, "sigma", "spread of the candidates, logarithmic");
   begin_panel(p, b, (mm_axis){ .pad = 0.08, .log = true, .tics = (int)(b.h / 14) }, NAN, true);
   add_generations(p, SIGMA, (mm_series){ .style = style_of(p->curve.n_generation), .line = 1 });
 }

@@ -57,60 +57,65 @@ static double mean_around(const mm_theory *run, measure what, size_t t, size_t w
   return sum / (double)(end - first);
 }
 
+typedef struct picture {
+  const mm_theory *runs;
+  size_t n_run, longest; // runs, iterations of the longest
+  double steps, end;     // of an iteration and of the axis, in its units
+  mm_plot plot;
+} picture;
+
 // The curves of all runs, as running means over `width` iterations.
-static void add_curves(mm_plot *plot, const mm_theory *runs, size_t n_run, measure what,
-                       size_t width, double steps, mm_series look) {
-  for (size_t i = 0; i < n_run; i++) {
+static void add_curves(picture *p, measure what, size_t width, mm_series look) {
+  for (size_t i = 0; i < p->n_run; i++) {
     look.line = (int)i + 1;
-    mm_plot_series(plot, look);
-    for (size_t t = 0; t < length_of(&runs[i], what); t++)
-      mm_plot_put(plot, (double)t * steps, mean_around(&runs[i], what, t, width));
+    mm_plot_series(&p->plot, look);
+    for (size_t t = 0; t < length_of(&p->runs[i], what); t++)
+      mm_plot_put(&p->plot, (double)t * p->steps, mean_around(&p->runs[i], what, t, width));
   }
+}
+
+// One iteration's distance says little: single ones are thin lines, their running mean is bold.
+// Short runs show their points instead.
+static void add_panel(picture *p, measure what, mm_box b) {
+  bool marked = p->longest < N_MARKED, smooth = what == DISTANCE && !marked;
+  char about[120], mean[32];
+  snprintf(mean, sizeof mean, " (bold: mean of %d)", N_MEAN);
+  snprintf(about, sizeof about, "%s%s", panels[what].about, smooth ? mean : "");
+  mm_plot_heading(&p->plot, b, panels[what].title, about);
+  if (what == VALUE) mm_plot_level(&p->plot, p->runs[0].v_star, "(14,9)", "V^{*}");
+  const mm_axis x = { { 0, p->end }, .tics = 7, .quiet = what + 1 < MEASURES };
+  const mm_axis y = { .pad = 0.06, .from_zero = what != VALUE, .tics = (int)(b.h / 26) };
+  mm_plot_panel(&p->plot, (mm_panel){ .box = b, .x = x, .y = y });
+  if (smooth) add_curves(p, what, 1, (mm_series){ .style = MM_LINE, .width = 0.5, .solid = true });
+  add_curves(p, what, smooth ? N_MEAN : 1,
+             (mm_series){ .style = marked ? MM_MARKED_LINE : MM_LINE });
 }
 
 mm_status mm_theory_figure_write(const mm_theory *runs, const char *const *names, size_t n_run,
                                  const char *title, double steps, const char *path) {
   if (n_run < 1 || n_run > MOST_RUNS)
     return MM_FAIL(MM_ERR_INPUT, "a picture shows 1 to %d runs, not %zu", MOST_RUNS, n_run);
-  size_t longest = 0;
+  picture p = { .runs = runs, .n_run = n_run, .plot.width = WIDTH };
   for (size_t i = 0; i < n_run; i++)
-    if (runs[i].n_step > longest) longest = runs[i].n_step;
-  double unit, total = (double)longest * steps;
+    if (runs[i].n_step > p.longest) p.longest = runs[i].n_step;
+  double unit, total = (double)p.longest * steps;
   const char *axis = mm_steps_label(total, &unit);
   if (!(total > 0)) return MM_FAIL(MM_ERR_INPUT, "a picture needs at least one iteration");
+  p.steps = steps / unit;
+  p.end = total / unit;
 
-  mm_plot plot = { .width = WIDTH };
   mm_box b = { MARGIN + AXIS_LEFT, MARGIN, WIDTH - 2 * MARGIN - AXIS_LEFT - AXIS_RIGHT, 0 };
-  mm_plot_name(&plot, b.x, b.y + MM_LINE_HEIGHT / 2.0, b.w, title);
+  mm_plot_name(&p.plot, b.x, b.y + MM_LINE_HEIGHT / 2.0, b.w, title);
   b.y += MM_LINE_HEIGHT + 4;
-  b.y += mm_plot_legend(&plot, b, names, n_run) + BETWEEN;
+  b.y += mm_plot_legend(&p.plot, b, names, n_run);
   for (measure what = VALUE; what < MEASURES; what++) {
-    // One iteration's distance says little: single ones are thin lines, their running mean is bold.
-    // Short runs show their points instead.
-    bool last = what + 1 == MEASURES, marked = longest < N_MARKED;
-    bool smooth = what == DISTANCE && !marked;
-    b.y += MM_LINE_HEIGHT;
+    b.y += BETWEEN + MM_LINE_HEIGHT;
     b.h = panels[what].height;
-    if (last)
-      mm_plot_text(&plot, b.x + b.w / 2, b.y + b.h + 32, MM_CENTRE, MM_LABEL_INK, "%s", axis);
-    mm_plot_text(&plot, b.x, b.y - 12, MM_LEFT, MM_INK, "%s", panels[what].title);
-    char mean[32] = "";
-    if (smooth) snprintf(mean, sizeof mean, " (bold: mean of %d)", N_MEAN);
-    mm_plot_text(&plot, b.x + b.w, b.y - 12, MM_RIGHT, MM_QUIET_INK, "%s%s", panels[what].about,
-                 mean);
-    if (what == VALUE) mm_plot_level(&plot, runs[0].v_star, "(14,9)", "V^{*}");
-    mm_plot_panel(
-        &plot,
-        (mm_panel){ .box = b,
-                    .x = { { 0, total / unit }, .tics = 7, .quiet = !last },
-                    .y = { .pad = 0.06, .from_zero = what != VALUE, .tics = (int)(b.h / 26) } });
-    if (smooth)
-      add_curves(&plot, runs, n_run, what, 1, steps / unit,
-                 (mm_series){ .style = MM_LINE, .width = 0.5, .solid = true });
-    add_curves(&plot, runs, n_run, what, smooth ? N_MEAN : 1, steps / unit,
-               (mm_series){ .style = marked ? MM_MARKED_LINE : MM_LINE });
-    b.y += b.h + (last ? AXIS_BOTTOM : BETWEEN);
+    if (what + 1 == MEASURES)
+      mm_plot_text(&p.plot, b.x + b.w / 2, b.y + b.h + 32, MM_CENTRE, MM_LABEL_INK, "%s", axis);
+    add_panel(&p, what, b);
+    b.y += b.h;
   }
-  plot.height = ceil(b.y + MARGIN / 2.0);
-  return mm_plot_write(&plot, MM_OK, path);
+  p.plot.height = ceil(b.y + AXIS_BOTTOM + MARGIN / 2.0);
+  return mm_plot_write(&p.plot, MM_OK, path);
 }

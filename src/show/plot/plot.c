@@ -175,6 +175,11 @@ void mm_plot_name(mm_plot *plot, double x, double y, double width, const char *n
   add_label(plot, x, y, MM_LEFT, MM_INK, quoted, " noenhanced");
 }
 
+void mm_plot_heading(mm_plot *plot, mm_box b, const char *title, const char *about) {
+  mm_plot_text(plot, b.x, b.y - 11, MM_LEFT, MM_INK, "%s", title);
+  mm_plot_text(plot, b.x + b.w, b.y - 11, MM_RIGHT, MM_QUIET_INK, "%s", about);
+}
+
 void mm_plot_stroke(mm_plot *plot, double x, double y, double length, int line) {
   add_mark(plot, PLACED, (mm_box){ x, y, length, 0 }, "set arrow from " SPAN " nohead lt %d", line);
 }

@@ -141,6 +141,9 @@ void mm_plot_label(mm_plot *plot, double x, double y, mm_align align, uint32_t c
                    const char *text);
 void mm_plot_name(mm_plot *plot, double x, double y, double width, const char *name);
 
+// What a panel shows, and in grey what of it, above its box.
+void mm_plot_heading(mm_plot *plot, mm_box box, const char *title, const char *about);
+
 // A level stroke in a line type, a filled rectangle, a point as in a series.
 void mm_plot_stroke(mm_plot *plot, double x, double y, double length, int line);
 void mm_plot_fill(mm_plot *plot, mm_box box, uint32_t colour);
