@@ -14,10 +14,11 @@
 //     mm_plot_put(&plot, x[i], y[i]);
 //   return mm_plot_write(&plot, MM_OK, path);
 //
-// A heat map or a matrix is an MM_IMAGE; intervals are MM_X_INTERVALS in rows named by
-// mm_plot_name; a profile is an MM_LINE with an MM_BAND. What gnuplot can draw and is not among the
-// styles yet is a line in the table of plot.c. Without memory things are left out, and the writing
-// says so: nothing has to be checked before.
+// A heat map or a matrix is an MM_IMAGE, with mm_plot_palette for its colours and mm_plot_text for
+// numbers in its cells; intervals are MM_X_INTERVALS in rows named by mm_plot_name; a profile is an
+// MM_LINE with an MM_BAND. What gnuplot can draw and is not among the styles yet is a row in the
+// table of plot.c. Without memory things are left out and the writing says so: nothing has to be
+// checked before.
 //
 // Places on the page are in units of 1/96 inch, x to the right and y downwards from the top left
 // corner, so that things cannot run into each other whatever the terminal does.
@@ -25,6 +26,7 @@
 #ifndef MM_SHOW_PLOT_H
 #define MM_SHOW_PLOT_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,7 +46,7 @@ typedef struct mm_range {
 void mm_range_include(mm_range *range, double x); // unless it is not finite
 
 // With a part of its length added at both ends, so that nothing lies on an edge. Numbers that are
-// all the same get room around them, and no numbers get [0, 1].
+// all the same get room around them, zeros alone [-1, 1], and no numbers [0, 1].
 mm_range mm_range_pad(mm_range range, double part);
 
 typedef struct mm_axis {
