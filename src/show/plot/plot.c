@@ -109,6 +109,7 @@ void mm_plot_series(mm_plot *plot, mm_series series) {
   *s = (series_entry){ .is = series, .first = plot->n_number };
   if (series.style != MM_IMAGE) s->is.columns = strlen(styles[series.style].columns);
   if (series.name) mm_figure_quote(series.name, 60, s->name);
+  s->is.name = NULL; // the caller may write over it
 }
 
 void mm_plot_numbers(mm_plot *plot, const double *numbers, size_t n) {
