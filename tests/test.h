@@ -87,6 +87,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(job_store)                                                                                 \
   SUITE(event_file)                                                                                \
   SUITE(theory)                                                                                    \
+  SUITE(plot)                                                                                      \
   SUITE(figure)                                                                                    \
   SUITE(transfer)                                                                                  \
   SUITE(picture)                                                                                   \

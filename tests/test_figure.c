@@ -22,7 +22,7 @@
 #include "random_map.h"
 #include "show/figure/map_figure.h"
 #include "show/plot/gnuplot.h"
-#include "show/plot/sheet.h"
+#include "show/plot/plot.h"
 
 // ---------------------------------------------------------------------------------------------
 // A private folder
@@ -325,11 +325,10 @@ static void test_steps_and_ramp(void **state) {
                                      { 1e6, 1, 1e6 } };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_true(fabs(mm_tic_step(cases[i][0], (int)cases[i][1]) / cases[i][2] - 1) < 1e-12);
-  char colour[8];
-  assert_false(mm_ramp_colour(0, colour));
-  assert_string_equal(colour, "#f7f4e9");
-  assert_true(mm_ramp_colour(1, colour));
-  assert_string_equal(colour, "#08183a");
+  assert_int_equal(mm_ramp_colour(0), 0xf7f4e9);
+  assert_int_equal(mm_ramp_colour(1), 0x08183a);
+  assert_false(mm_is_dark(mm_ramp_colour(0)));
+  assert_true(mm_is_dark(mm_ramp_colour(1)));
 }
 
 // ---------------------------------------------------------------------------------------------

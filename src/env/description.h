@@ -33,9 +33,9 @@ typedef struct mm_shape {
 enum { MM_SHAPES_MOST = 64, MM_MARKS_MOST = 12 };
 
 // What of the plane a scene of shapes shows.
-typedef struct mm_box {
+typedef struct mm_view {
   double left, right, bottom, top;
-} mm_box;
+} mm_view;
 
 typedef struct mm_scene {
   const mm_mark *mark; // [n_mark], of a board the one in front first
@@ -43,7 +43,7 @@ typedef struct mm_scene {
   int rows, columns; // of a board; 0: shapes
   int channels;      // MinAtar
   bool lettered;     // letters on the cells as well: colours do not say everything
-  mm_box box;        // of the shapes
+  mm_view box;        // of the shapes
   int (*shapes)(const float *obs, mm_shape *out);
 } mm_scene;
 

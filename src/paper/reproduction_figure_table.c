@@ -23,34 +23,20 @@ enum {
   WORSE = 0xf3c9b8
 };
 
-static void put(mm_page *page, double x, double y, bool centred, bool bold, uint32_t colour,
-                const char *text) {
-  mm_page_text t = {
-    .x = x, .y = y, .align = centred ? MM_PAGE_CENTRE : MM_PAGE_LEFT, .bold = bold, .colour = colour
-  };
-  snprintf(t.text, sizeof t.text, "%.159s", text);
-  mm_page_add_text(page, t);
-}
-
-static void fill(mm_page *page, double x, double y, double w, double h, uint32_t colour) {
-  mm_page_add(page, (mm_shape){ .kind = MM_SHAPE_BOX, .x = x, .y = y, .x2 = x + w, .y2 = y + h },
-              colour);
-}
-
 static void put_cell(mm_page *page, const mm_artefact_cell *cell, double x, double y) {
   char text[96];
   mm_estimate ours = cell->value[MM_QUANTITY_FINAL], gain = cell->over[0].gain;
   bool baseline = strcmp(cell->map, "negentropy") == 0;
   if (!baseline && gain.mean > 0)
-    fill(page, x + 2, y + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4,
-         mm_estimate_sign(gain) > 0 ? BETTER : ABOVE);
+    mm_page_fill(page, x + 2, y + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4,
+                 mm_estimate_sign(gain) > 0 ? BETTER : ABOVE);
   else if (!baseline && mm_estimate_sign(gain) < 0)
-    fill(page, x + 2, y + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4, WORSE);
+    mm_page_fill(page, x + 2, y + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4, WORSE);
   snprintf(text, sizeof text, "%.2f ± %.2f", ours.mean, ours.sem);
-  put(page, x + CELL_WIDTH / 2.0, y + 14, true, false, TEXT, text);
+  mm_page_put(page, x + CELL_WIDTH / 2.0, y + 14, MM_CENTRE, false, TEXT, text);
   if (isnan(cell->paper)) return;
   snprintf(text, sizeof text, "paper %.2f%s", cell->paper, cell->paper_better ? " *" : "");
-  put(page, x + CELL_WIDTH / 2.0, y + 31, true, false, QUIET, text);
+  mm_page_put(page, x + CELL_WIDTH / 2.0, y + 31, MM_CENTRE, false, QUIET, text);
 }
 
 // A label in lines from y on, or only measured without a page; returns the height of the lines.
@@ -60,19 +46,16 @@ static double put_label(mm_page *page, double y, double width, const char *text)
   if (most >= MM_PAGE_TEXT) most = MM_PAGE_TEXT - 1;
   while (*text) {
     char line[MM_ARTEFACT_TEXT];
-    size_t end = mm_artefact_line(text, most);
-    snprintf(line, sizeof line, "%.*s", (int)end, text);
-    if (page) put(page, MARGIN, y + height, false, false, QUIET, line);
-    text += end;
-    text += strspn(text, " ");
+    text = mm_artefact_next_line(text, most, line);
+    if (page) mm_page_put(page, MARGIN, y + height, MM_LEFT, false, QUIET, line);
     height += LINE;
   }
   return height;
 }
 
-mm_status mm_artefact_figure_table(const mm_artefact *r, const char *const *map, size_t n_map,
-                                   const char *const *env, size_t n_env, const char *target,
-                                   const char *path) {
+mm_status mm_artefact_figure_table(const mm_artefact *r, const char *const *map,
+                                       size_t n_map, const char *const *env, size_t n_env,
+                                       const char *target, const char *path) {
   mm_page page;
   double width = 2 * MARGIN + NAME + CELL_WIDTH * (double)n_env;
   double labels = put_label(NULL, 0, width, r->label) + put_label(NULL, 0, width, r->more);
@@ -85,16 +68,18 @@ mm_status mm_artefact_figure_table(const mm_artefact *r, const char *const *map,
   snprintf(text, sizeof text,
            "Final value of AMPO, target=%s: rows are maps, columns the environment trained on",
            target);
-  put(&page, MARGIN, y, false, true, TEXT, text);
+  mm_page_put(&page, MARGIN, y, MM_LEFT, true, TEXT, text);
   y += LINE;
   y += put_label(&page, y, width, r->label);
   y += put_label(&page, y, width, r->more);
-  put(&page, MARGIN, y, false, false, QUIET,
+  mm_page_put(
+      &page, MARGIN, y, MM_LEFT, false, QUIET,
       "green: above negentropy (dark, and red below it: the 95 % interval of the paired difference "
       "excludes 0); *: green in the paper");
   y += 1.5 * LINE;
   for (size_t e = 0; e < n_env; e++)
-    put(&page, MARGIN + NAME + CELL_WIDTH * ((double)e + 0.5), y, true, true, TEXT, env[e]);
+    mm_page_put(&page, MARGIN + NAME + CELL_WIDTH * ((double)e + 0.5), y, MM_CENTRE, true, TEXT,
+                env[e]);
   y += LINE / 2.0;
   for (size_t m = 0; m < n_map; m++, y += CELL_HEIGHT) {
     mm_page_add(&page,
@@ -105,7 +90,7 @@ mm_status mm_artefact_figure_table(const mm_artefact *r, const char *const *map,
                             .y2 = y,
                             .size = 0.5 },
                 RULE);
-    put(&page, MARGIN, y + CELL_HEIGHT / 2.0, false, true, TEXT, map[m]);
+    mm_page_put(&page, MARGIN, y + CELL_HEIGHT / 2.0, MM_LEFT, true, TEXT, map[m]);
     for (size_t e = 0; e < n_env; e++) {
       const mm_artefact_cell *cell = mm_artefact_find_cell(r, env[e], map[m], target);
       if (cell) put_cell(&page, cell, MARGIN + NAME + CELL_WIDTH * (double)e, y);

@@ -1,4 +1,4 @@
-// A picture of mirror maps: names the maps, stacks the bands on one sheet, has it drawn.
+// A picture of mirror maps: names the maps, stacks the bands on one page.
 
 #include <math.h>
 #include <stdbool.h>
@@ -52,15 +52,15 @@ static void set_labels(mm_map_picture *picture, const char *const *names) {
   }
 }
 
-void mm_map_key(const mm_map_picture *picture, size_t map, double x, double y, double width,
+void mm_map_key(mm_map_picture *picture, size_t map, double x, double y, double width,
                 double stroke) {
-  if (stroke > 0) mm_sheet_stroke(&picture->sheet, x, y, stroke, (int)map + 1);
+  if (stroke > 0) mm_plot_stroke(&picture->plot, x, y, stroke, (int)map + 1);
   double start = x + (stroke > 0 ? stroke + 6 : 0);
-  mm_sheet_name(&picture->sheet, start, y, x + width - start, picture->label[map]);
+  mm_plot_name(&picture->plot, start, y, x + width - start, picture->label[map]);
 }
 
 // ---------------------------------------------------------------------------------------------
-// The sheet
+// The page
 
 mm_map_figure_config mm_map_figure_config_default(void) {
   return (
@@ -80,59 +80,53 @@ static mm_status check(const mm_map_figure_config *c, size_t n_map) {
   return MM_OK;
 }
 
+int mm_curve_panels(const mm_map_picture *picture) {
+  unsigned p = picture->config.panels;
+  return !!(p & MM_PANEL_PHI) + !!(p & MM_PANEL_PHI_INVERSE) + !!(p & MM_PANEL_H);
+}
+
 mm_panel_grid mm_small_grid(const mm_map_picture *picture, double width) {
-  int n = (int)picture->n_map;
-  mm_panel_grid g = { .columns = n < 1 ? 1 : n <= 5 ? n : (n + 1) / 2 };
-  g.rows = (n + g.columns - 1) / g.columns;
-  g.cell = width / g.columns;
-  return g;
+  size_t n = picture->n_map, columns = n <= 5 ? n : (n + 1) / 2;
+  return (mm_panel_grid){ columns, (n + columns - 1) / columns, width / (double)columns };
 }
 
 // The least width at which all is good to read.
-static double sheet_width(const mm_map_picture *picture) {
-  int curves = mm_curve_panels(picture), small = mm_small_grid(picture, 1).columns;
+static double page_width(const mm_map_picture *picture) {
+  int curves = mm_curve_panels(picture);
   double width = curves > 0 ? fmax(curves * 240, 420) : 360;
   bool panels = picture->config.panels & (MM_PANEL_POLICY | MM_PANEL_SIMPLEX);
-  return panels ? fmax(width, 50 + small * 136) : width;
+  return panels ? fmax(width, 50 + (double)mm_small_grid(picture, 1).columns * 136) : width;
 }
 
-// Draws the bands from the top down; with `measure` only finds the height that they need. A single
-// map's policy and triangle share a band.
-static mm_status lay_out(mm_map_picture *picture, bool measure) {
+// Bands from the top down. A single map's policy and triangle share one.
+static mm_status add_bands(mm_map_picture *picture) {
   const unsigned panels = picture->config.panels;
-  const double margin = 10, between = 8, inner = picture->sheet.width - 2 * margin;
+  const double margin = 10, between = 8, inner = picture->plot.width - 2 * margin;
   bool policy = panels & MM_PANEL_POLICY, simplex = panels & MM_PANEL_SIMPLEX;
   bool together = policy && simplex && picture->n_map == 1 && inner >= 640;
-  double half = together ? (inner - 24) / 2 : inner, y = margin;
+  double half = together ? (inner - 24) / 2 : inner, height, beside = 0;
+  mm_box b = { margin, margin, inner, 0 };
   picture->policy_height = together ? 160 : 110;
   if (mm_curve_panels(picture) > 0) {
-    if (!measure) MM_TRY(mm_curve_band_draw(picture, (mm_box){ margin, y, inner, 0 }));
-    y += mm_curve_band_height(picture, inner) + between;
+    MM_TRY(mm_curve_band_add(picture, b, &height));
+    b.y += height + between;
   }
+  b.w = half;
   if (policy) {
-    if (!measure) MM_TRY(mm_policy_band_draw(picture, (mm_box){ margin, y, half, 0 }));
-    if (!together) y += mm_policy_band_height(picture, half) + between;
+    MM_TRY(mm_policy_band_add(picture, b, &height));
+    if (together) {
+      b.x += half + 24;
+      beside = height;
+    } else {
+      b.y += height + between;
+    }
   }
   if (simplex) {
-    double x = together ? margin + half + 24 : margin;
-    if (!measure) MM_TRY(mm_simplex_band_draw(picture, (mm_box){ x, y, half, 0 }));
-    double height = mm_simplex_band_height(picture, half);
-    y += (together ? fmax(height, mm_policy_band_height(picture, half)) : height) + between;
+    MM_TRY(mm_simplex_band_add(picture, b, &height));
+    b.y += fmax(height, beside) + between;
   }
-  if (measure) picture->sheet.height = ceil(y - between + margin / 2);
+  picture->plot.height = ceil(b.y - between + margin / 2);
   return MM_OK;
-}
-
-static mm_status draw_all(void *user) {
-  mm_map_picture *picture = user;
-  MM_TRY(mm_curve_ranges(picture));
-  return lay_out(picture, false);
-}
-
-static mm_status draw(mm_map_picture *picture, const char *path) {
-  picture->sheet.width = sheet_width(picture);
-  MM_TRY(lay_out(picture, true));
-  return mm_sheet_write(&picture->sheet, draw_all, picture, path);
 }
 
 mm_status mm_map_figure_write(const mm_map_figure_config *config, const mm_map *const *maps,
@@ -140,11 +134,6 @@ mm_status mm_map_figure_write(const mm_map_figure_config *config, const mm_map *
   MM_TRY(check(config, n_map));
   mm_map_picture picture = { .config = *config, .maps = maps, .n_map = n_map };
   set_labels(&picture, names);
-  picture.x = mm_alloc_array(3 * MM_PICTURE_POINTS, sizeof(double));
-  if (!picture.x) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
-  picture.y = picture.x + MM_PICTURE_POINTS;
-  picture.points = picture.y + MM_PICTURE_POINTS;
-  mm_status status = draw(&picture, path);
-  mm_free(picture.x);
-  return status;
+  picture.plot.width = page_width(&picture);
+  return mm_plot_write(&picture.plot, add_bands(&picture), path);
 }

@@ -1,11 +1,12 @@
 // Pictures of mirror maps, drawn by gnuplot.
 
-#ifndef MM_EXPERIMENT_MAP_FIGURE_H
-#define MM_EXPERIMENT_MAP_FIGURE_H
+#ifndef MM_SHOW_MAP_FIGURE_H
+#define MM_SHOW_MAP_FIGURE_H
 
 #include <stddef.h>
 
 #include "mirrormap/map.h"
+#include "show/plot/plot.h"
 
 // What to draw; several panels are laid out in one picture.
 enum {
@@ -32,5 +33,17 @@ mm_map_figure_config mm_map_figure_config_default(void);
 // .json. MM_ERR_INPUT for what cannot be drawn, MM_ERR_UNSUPPORTED where gnuplot is missing.
 mm_status mm_map_figure_write(const mm_map_figure_config *config, const mm_map *const *maps,
                               const char *const *names, size_t n_map, const char *path);
+
+// ---------------------------------------------------------------------------------------------
+// Series of a panel, for figures that show maps beside other things
+
+// phi over [left, right] against x - phi^-1(1), clipped at 0 as in a policy.
+mm_status mm_map_add_phi(mm_plot *plot, const mm_map *map, double left, double right,
+                         mm_series look);
+
+// Action probabilities for the scores eta c (1, .., n_action), c in [0, scale_max], stacked with
+// the best action at the bottom.
+mm_status mm_map_add_policy(mm_plot *plot, const mm_map *map, size_t n_action, double eta,
+                            double scale_max);
 
 #endif

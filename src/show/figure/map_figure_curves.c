@@ -20,11 +20,6 @@ enum {
   STROKE = 34
 };
 
-int mm_curve_panels(const mm_map_picture *picture) {
-  unsigned p = picture->config.panels;
-  return !!(p & MM_PANEL_PHI) + !!(p & MM_PANEL_PHI_INVERSE) + !!(p & MM_PANEL_H);
-}
-
 // ---------------------------------------------------------------------------------------------
 // Ranges
 
@@ -39,32 +34,32 @@ static double middle_of(double *values, size_t n) {
   return values[(n - 1) / 2];
 }
 
-// Left end of phi's axis: the widest zero of a map, unless a few wide maps would leave no room for
-// the others.
-mm_status mm_curve_ranges(mm_map_picture *picture) {
+// phi^-1(1) of each map, and the left end of phi's axis: the widest zero of a map, unless a few
+// wide maps would leave no room for the others.
+static mm_status find_left(const mm_map_picture *picture, double *top, double *left) {
   static const double p[] = { 0, 0.02, 1 };
   double width[MM_PICTURE_MAPS], widest = 6;
   for (size_t i = 0; i < picture->n_map; i++) {
     double at[3];
     MM_TRY(mm_map_phi_inverse(picture->maps[i], p, 3, at));
-    picture->top[i] = at[2];
+    top[i] = at[2];
     width[i] = at[2] - at[1];
     if (isfinite(at[0])) widest = fmax(widest, at[2] - at[0]);
   }
-  picture->left = -fmin(widest, fmax(12, 4 * middle_of(width, picture->n_map)));
+  *left = -fmin(widest, fmax(12, 4 * middle_of(width, picture->n_map)));
   return MM_OK;
 }
 
 // Upper end of h's axis: the largest value, unless a few maps dwarf the others.
-static mm_status range_of_h(const mm_map_picture *picture, double *top) {
+static mm_status find_h_top(const mm_map_picture *picture, const double *top, double *h_top) {
   double at_0[MM_PICTURE_MAPS], zero = 0;
   for (size_t i = 0; i < picture->n_map; i++) {
     MM_TRY(mm_map_h(picture->maps[i], &zero, 1, &at_0[i]));
-    at_0[i] += picture->top[i];
+    at_0[i] += top[i];
     if (!isfinite(at_0[i]) || at_0[i] <= 0) at_0[i] = 1;
   }
   double middle = middle_of(at_0, picture->n_map);
-  *top = 1.05 * fmin(at_0[picture->n_map - 1], 4 * middle);
+  *h_top = 1.05 * fmin(at_0[picture->n_map - 1], 4 * middle);
   return MM_OK;
 }
 
@@ -78,166 +73,131 @@ static size_t steps_of(const mm_map *map) {
   return n < N_KNOT ? n : 0;
 }
 
-// phi over [left, 0.5], clipped at 0 as in a policy, into points [n][2].
-static mm_status sample_phi(const mm_map_picture *picture, size_t which, size_t *n) {
-  const mm_map *map = picture->maps[which];
-  double *x = picture->x, *y = picture->y, top = picture->top[which];
-  size_t count = 0, steps = steps_of(map);
+// Those of the probabilities j / n at which a piecewise map of n steps has knots.
+static size_t list_knots(const mm_map *map, double *p) {
+  size_t n = steps_of(map);
+  for (size_t j = 0; j <= n && n > 0; j++)
+    p[j] = (double)j / (double)n;
+  return n > 0 ? n + 1 : 0;
+}
+
+mm_status mm_map_add_phi(mm_plot *plot, const mm_map *map, double left, double right,
+                         mm_series look) {
+  static const double one = 1;
+  double x[N_GRID + N_KNOT], y[N_GRID + N_KNOT], top;
+  MM_TRY(mm_map_phi_inverse(map, &one, 1, &top));
   for (int i = 0; i < N_GRID; i++)
-    x[count++] = picture->left + (0.5 - picture->left) * i / (N_GRID - 1) + top;
-  for (size_t j = 0; j <= steps && steps > 0; j++)
-    y[j] = (double)j / (double)steps;
-  if (steps > 0) {
-    MM_TRY(mm_map_phi_inverse(map, y, steps + 1, x + count));
-    count += steps + 1;
-  }
-  qsort(x, count, sizeof *x, by_value);
-  MM_TRY(mm_map_phi(map, x, count, y));
-  for (size_t i = 0; i < count; i++) {
-    picture->points[2 * i] = x[i] - top;
-    picture->points[2 * i + 1] = fmax(y[i], 0);
-  }
-  *n = count;
+    x[i] = left + (right - left) * i / (N_GRID - 1) + top;
+  size_t knots = list_knots(map, y), n = N_GRID + knots;
+  if (knots > 0) MM_TRY(mm_map_phi_inverse(map, y, knots, x + N_GRID));
+  qsort(x, n, sizeof *x, by_value);
+  MM_TRY(mm_map_phi(map, x, n, y));
+  mm_plot_series(plot, look);
+  for (size_t i = 0; i < n; i++)
+    mm_plot_put(plot, x[i] - top, fmax(y[i], 0));
   return MM_OK;
 }
 
-// phi^-1 or its integral over [0, 1], into points [n][2]; close together towards 0, where phi^-1
-// may be steep.
-static mm_status sample_inverse(const mm_map_picture *picture, size_t which, bool integral,
-                                size_t *n) {
-  const mm_map *map = picture->maps[which];
-  double *p = picture->x, *y = picture->y, top = picture->top[which];
-  size_t count = 0, steps = steps_of(map);
+// phi^-1 or its integral over [0, 1]; close together towards 0, where phi^-1 may be steep.
+static mm_status add_inverse(mm_plot *plot, const mm_map *map, double top, bool integral,
+                             mm_series look) {
+  double p[N_GRID + N_KNOT], y[N_GRID + N_KNOT];
   for (int i = 0; i < N_GRID; i++)
-    p[count++] = pow((double)i / (N_GRID - 1), 3);
-  for (size_t j = 1; j < steps; j++)
-    p[count++] = (double)j / (double)steps;
-  qsort(p, count, sizeof *p, by_value);
-  if (integral)
-    MM_TRY(mm_map_h(map, p, count, y));
-  else
-    MM_TRY(mm_map_phi_inverse(map, p, count, y));
-  for (size_t i = 0; i < count; i++) {
-    picture->points[2 * i] = p[i];
-    picture->points[2 * i + 1] = y[i] - top * (integral ? p[i] - 1 : 1);
-  }
-  *n = count;
+    p[i] = pow((double)i / (N_GRID - 1), 3);
+  size_t n = N_GRID + list_knots(map, p + N_GRID);
+  qsort(p, n, sizeof *p, by_value);
+  MM_TRY(integral ? mm_map_h(map, p, n, y) : mm_map_phi_inverse(map, p, n, y));
+  mm_plot_series(plot, look);
+  for (size_t i = 0; i < n; i++)
+    mm_plot_put(plot, p[i], y[i] - top * (integral ? p[i] - 1 : 1));
   return MM_OK;
 }
 
-// The knots (phi^-1(j/n), j/n) of a short piecewise map, as they lie in the panel; *data: the
-// number of the table, or -1 where there is nothing to show.
-static mm_status add_knots(const mm_map_picture *picture, unsigned panel, size_t which, int *data) {
-  size_t steps = steps_of(picture->maps[which]);
-  *data = -1;
-  if (steps == 0 || steps > N_MARK || panel == MM_PANEL_H) return MM_OK;
-  double *p = picture->x, *at = picture->y;
-  for (size_t j = 0; j <= steps; j++)
-    p[j] = (double)j / (double)steps;
-  MM_TRY(mm_map_phi_inverse(picture->maps[which], p, steps + 1, at));
-  int across = panel == MM_PANEL_PHI ? 1 : 0; // column of p
-  for (size_t j = 0; j <= steps; j++) {
-    picture->points[2 * j + (size_t)across] = p[j];
-    picture->points[2 * j + (size_t)(1 - across)] = at[j] - picture->top[which];
-  }
-  *data = mm_figure_data(picture->sheet.figure, picture->points, steps + 1, 2);
+// The knots (phi^-1(j/n), j/n) of a short piecewise map, as they lie in the panel.
+static mm_status add_knots(mm_plot *plot, const mm_map *map, double top, unsigned panel, int line) {
+  double p[N_MARK + 1], at[N_MARK + 1];
+  if (steps_of(map) > N_MARK || panel == MM_PANEL_H) return MM_OK;
+  size_t n = list_knots(map, p);
+  if (n == 0) return MM_OK;
+  MM_TRY(mm_map_phi_inverse(map, p, n, at));
+  mm_plot_series(plot, (mm_series){ .style = MM_POINTS, .line = line });
+  for (size_t j = 0; j < n; j++)
+    if (panel == MM_PANEL_PHI)
+      mm_plot_put(plot, at[j] - top, p[j]);
+    else
+      mm_plot_put(plot, p[j], at[j] - top);
   return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
 // Panels
 
-typedef struct axes {
+typedef struct curves {
   unsigned panel;
   const char *title, *label;
-  double x0, x1, y0, y1;
-} axes;
+  mm_range x, y;
+} curves;
 
-static mm_status draw_panel(const mm_map_picture *picture, const axes *a, mm_box b) {
-  const mm_sheet *s = &picture->sheet;
-  const double dx = 0.08 * (a->x1 - a->x0) / b.w, dy = 0.08 * (a->y1 - a->y0) / b.h;
-  int curve[MM_PICTURE_MAPS], knots[MM_PICTURE_MAPS];
+static mm_status add_panel(mm_map_picture *picture, const curves *c, const double *top, mm_box b) {
+  mm_plot *plot = &picture->plot;
+  mm_plot_text(plot, b.x + b.w / 2, b.y - 12, MM_CENTRE, MM_INK, "%s", c->title);
+  mm_plot_text(plot, b.x + b.w / 2, b.y + b.h + 32, MM_CENTRE, MM_LABEL_INK, "%s", c->label);
+  mm_plot_panel(
+      plot,
+      (mm_panel){ .box = b, .x = { c->x, .tics = 6 }, .y = { c->y, .tics = 6 }, .full = true });
   for (size_t i = 0; i < picture->n_map; i++) {
-    size_t n;
-    if (a->panel == MM_PANEL_PHI)
-      MM_TRY(sample_phi(picture, i, &n));
+    const mm_map *map = picture->maps[i];
+    mm_series look = { .style = MM_LINE, .line = (int)i + 1, .name = picture->label[i] };
+    if (c->panel == MM_PANEL_PHI)
+      MM_TRY(mm_map_add_phi(plot, map, c->x.low, c->x.high, look));
     else
-      MM_TRY(sample_inverse(picture, i, a->panel == MM_PANEL_H, &n));
-    n = mm_figure_thin(picture->points, n, dx, dy);
-    curve[i] = mm_figure_data(s->figure, picture->points, n, 2);
-    MM_TRY(add_knots(picture, a->panel, i, &knots[i]));
+      MM_TRY(add_inverse(plot, map, top[i], c->panel == MM_PANEL_H, look));
+    MM_TRY(add_knots(plot, map, top[i], c->panel, (int)i + 1));
   }
-  mm_sheet_place(s, b);
-  mm_sheet_text(s, b.x + b.w / 2, b.y - 12, a->title, "center");
-  mm_sheet_text(s, b.x + b.w / 2, b.y + b.h + 32, a->label, "center tc rgb '#333333'");
-  mm_figure_script(s->figure,
-                   "set xrange [%.9g:%.9g]\nset yrange [%.9g:%.9g]\nset xtics %.9g\n"
-                   "set ytics %.9g\nset format '%%g'\nplot ",
-                   a->x0, a->x1, a->y0, a->y1, mm_tic_step(a->x1 - a->x0, 6),
-                   mm_tic_step(a->y1 - a->y0, 6));
-  for (size_t i = 0; i < picture->n_map; i++) {
-    char name[MM_FIGURE_TEXT];
-    mm_figure_quote(picture->label[i], 60, name);
-    mm_figure_script(s->figure, "%s$d%d with lines lt %zu title %s noenhanced", i ? ", " : "",
-                     curve[i], i + 1, name);
-    if (knots[i] >= 0)
-      mm_figure_script(s->figure, ", $d%d with points lt %zu notitle", knots[i], i + 1);
-  }
-  mm_figure_script(s->figure, "\n");
-  mm_sheet_clear(s);
   return MM_OK;
 }
 
-// Columns as wide as the longest name, but narrow enough for four where there are so many.
-static mm_panel_grid legend_grid(const mm_map_picture *picture, double width) {
-  int n = (int)picture->n_map;
+// The maps' names in columns as wide as the longest, but narrow enough for four where there are so
+// many; returns the height.
+static double put_legend(mm_map_picture *picture, mm_box b) {
+  const size_t n = picture->n_map;
   double wanted = 0;
-  for (int i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++)
     wanted = fmax(wanted, (double)strlen(picture->label[i]) * MM_FIGURE_CHARACTER);
-  wanted = fmin(wanted + STROKE + 6 + 24, fmax(width / 4, 170));
-  mm_panel_grid g = { .columns = (int)(width / wanted) };
-  if (g.columns > n) g.columns = n;
-  if (g.columns < 1) g.columns = 1;
-  g.rows = n > g.columns ? (n + g.columns - 1) / g.columns : 1;
-  g.columns = (n + g.rows - 1) / g.rows; // rows of about equal length
-  g.cell = wanted;
-  return g;
-}
-
-static double legend_height(const mm_map_picture *picture, double width) {
-  return legend_grid(picture, width).rows * MM_SHEET_LINE + 8;
-}
-
-static void put_legend(const mm_map_picture *picture, mm_box b) {
-  mm_panel_grid g = legend_grid(picture, b.w);
-  double start = b.x + (b.w - g.columns * g.cell) / 2 + 10;
-  for (size_t i = 0; i < picture->n_map; i++) {
-    size_t column = i % (size_t)g.columns, row = i / (size_t)g.columns;
-    mm_map_key(picture, i, start + (double)column * g.cell,
-               b.y + MM_SHEET_LINE * ((double)row + 0.5), g.cell - 10, STROKE);
+  wanted = fmin(wanted + STROKE + 6 + 24, fmax(b.w / 4, 170));
+  size_t columns = (size_t)fmin(fmax(floor(b.w / wanted), 1), (double)n);
+  size_t rows = (n + columns - 1) / columns;
+  columns = (n + rows - 1) / rows; // rows of about equal length
+  mm_box first = { b.x + (b.w - (double)columns * wanted) / 2 + 10, b.y + MM_LINE_HEIGHT / 2.0, 0,
+                   0 };
+  for (size_t i = 0; i < n; i++) {
+    mm_box at = mm_plot_cell(first, i, columns, wanted, MM_LINE_HEIGHT);
+    mm_map_key(picture, i, at.x, at.y, wanted - 10, STROKE);
   }
+  return (double)rows * MM_LINE_HEIGHT + 8;
 }
 
-double mm_curve_band_height(const mm_map_picture *picture, double width) {
-  return legend_height(picture, width) + MM_SHEET_LINE + CURVE_HEIGHT + AXIS_BOTTOM;
-}
-
-mm_status mm_curve_band_draw(const mm_map_picture *picture, mm_box b) {
-  double left = picture->left, h_top;
-  MM_TRY(range_of_h(picture, &h_top));
-  const axes all[] = {
-    { MM_PANEL_PHI, "potential φ", "x − φ^{−1}(1)", left, 0.5, -0.03, 1.2 },
-    { MM_PANEL_PHI_INVERSE, "φ^{−1}(p) − φ^{−1}(1)", "probability p", 0, 1, left, -0.04 * left },
-    { MM_PANEL_H, "mirror map h, one term", "probability p", 0, 1, -0.025 * h_top, h_top },
+mm_status mm_curve_band_add(mm_map_picture *picture, mm_box b, double *height) {
+  double top[MM_PICTURE_MAPS], left, h_top;
+  MM_TRY(find_left(picture, top, &left));
+  MM_TRY(find_h_top(picture, top, &h_top));
+  const curves all[] = {
+    { MM_PANEL_PHI, "potential φ", "x − φ^{−1}(1)", { left, 0.5 }, { -0.03, 1.2 } },
+    { MM_PANEL_PHI_INVERSE,
+      "φ^{−1}(p) − φ^{−1}(1)",
+      "probability p",
+      { 0, 1 },
+      { left, -0.04 * left } },
+    { MM_PANEL_H, "mirror map h, one term", "probability p", { 0, 1 }, { -0.025 * h_top, h_top } },
   };
-  put_legend(picture, b);
-  double y = b.y + legend_height(picture, b.w) + MM_SHEET_LINE, x = b.x;
+  double y = b.y + put_legend(picture, b) + MM_LINE_HEIGHT, x = b.x;
   double cell = b.w / mm_curve_panels(picture);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (!(picture->config.panels & all[i].panel)) continue;
     mm_box panel = { x + AXIS_LEFT, y, cell - AXIS_LEFT - 12, CURVE_HEIGHT };
-    MM_TRY(draw_panel(picture, &all[i], panel));
+    MM_TRY(add_panel(picture, &all[i], top, panel));
     x += cell;
   }
+  *height = y + CURVE_HEIGHT + AXIS_BOTTOM - b.y;
   return MM_OK;
 }

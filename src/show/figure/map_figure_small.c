@@ -23,15 +23,16 @@ enum {
 #define TRIANGLE 0.8660254037844386 // height of the unit triangle, sqrt(3) / 2
 
 // The room beside the heading, or below it, for a key of the given width.
-static mm_box put_heading(const mm_map_picture *picture, mm_box b, const char *title, double key) {
-  mm_sheet_text(&picture->sheet, b.x, b.y + MM_SHEET_LINE / 2.0, title, "left");
+static mm_box put_heading(mm_map_picture *picture, mm_box b, const char *title, double key) {
+  mm_plot_text(&picture->plot, b.x, b.y + MM_LINE_HEIGHT / 2.0, MM_LEFT, MM_INK, "{/*1.08 %s}",
+               title);
   bool narrow = b.w < NARROW;
-  return (mm_box){ narrow ? b.x : b.x + b.w - key, narrow ? b.y + MM_SHEET_LINE + 6 : b.y + 2, key,
-                   MM_SHEET_LINE - 4 };
+  return (mm_box){ narrow ? b.x : b.x + b.w - key, narrow ? b.y + MM_LINE_HEIGHT + 6 : b.y + 2, key,
+                   MM_LINE_HEIGHT - 4 };
 }
 
 static double heading_height(double width) {
-  return width < NARROW ? 2 * MM_SHEET_LINE + 14 : MM_SHEET_LINE + 8;
+  return width < NARROW ? 2 * MM_LINE_HEIGHT + 14 : MM_LINE_HEIGHT + 8;
 }
 
 // A stroke before a panel's name only means something beside curves.
@@ -42,133 +43,100 @@ static double key_stroke(const mm_map_picture *picture) {
 // ---------------------------------------------------------------------------------------------
 // Policy against the score scale
 
-static double policy_pitch(const mm_map_picture *picture) {
-  return MM_SHEET_LINE + picture->policy_height + 30;
-}
-
-double mm_policy_band_height(const mm_map_picture *picture, double width) {
-  return heading_height(width) + mm_small_grid(picture, width).rows * policy_pitch(picture) + 16;
-}
-
-static bool action_colour(const mm_map_picture *picture, size_t action, char out[8]) {
-  return mm_ramp_colour(0.08 + 0.68 * (double)action / (double)(picture->config.n_action - 1), out);
+static uint32_t action_colour(size_t action, size_t n_action) {
+  return mm_ramp_colour(0.08 + 0.68 * (double)action / (double)(n_action - 1));
 }
 
 // The colours of the actions side by side, numbered: each where a number fits, else the ends.
-static void put_action_key(const mm_map_picture *picture, mm_box b) {
-  const mm_sheet *s = &picture->sheet;
-  size_t n = picture->config.n_action;
+static void put_action_key(mm_plot *plot, size_t n, mm_box b) {
   double cell = b.w / (double)n;
   for (size_t i = 0; i < n; i++) {
-    char colour[8], number[40];
-    bool dark = action_colour(picture, i, colour);
+    uint32_t colour = action_colour(i, n);
     double x = b.x + (double)i * cell;
-    mm_sheet_fill(s, (mm_box){ x, b.y, cell, b.h }, colour);
-    snprintf(number, sizeof number, "{/*0.85 %zu}", i + 1);
+    mm_plot_fill(plot, (mm_box){ x, b.y, cell, b.h }, colour);
     if (cell >= 16 || i == 0 || i + 1 == n)
-      mm_sheet_text(s, x + cell / 2, b.y + b.h / 2, number,
-                    dark ? "center tc rgb '#ffffff'" : "center");
+      mm_plot_text(plot, x + cell / 2, b.y + b.h / 2, MM_CENTRE,
+                   mm_is_dark(colour) ? 0xffffff : MM_INK, "{/*0.85 %zu}", i + 1);
   }
 }
 
-// layer[a]: data of the summed probability of the actions from a to the best.
-static mm_status add_layers(const mm_map_picture *picture, size_t which, double width, int *layer) {
-  const mm_map_figure_config *c = &picture->config;
+// sums[a * N_SCALE + k]: probability of the actions from a to the best, at the k-th scale.
+static mm_status sum_policies(const mm_map *map, size_t n_action, double eta, double scale_max,
+                              double *sums) {
   double scores[MM_PICTURE_ACTIONS], probs[MM_PICTURE_ACTIONS];
-  double *sums = picture->x; // [n_action][N_SCALE]
   for (size_t k = 0; k < N_SCALE; k++) {
-    double scale = c->scale_max * (double)k / (N_SCALE - 1), sum = 0;
-    for (size_t a = 0; a < c->n_action; a++)
-      scores[a] = c->eta * scale * (double)(a + 1);
-    MM_TRY(mm_map_project(picture->maps[which], MM_PROJECTION_EXACT, scores, c->n_action, probs,
-                          NULL));
-    for (size_t a = c->n_action; a-- > 0;) {
+    double scale = scale_max * (double)k / (N_SCALE - 1), sum = 0;
+    for (size_t a = 0; a < n_action; a++)
+      scores[a] = eta * scale * (double)(a + 1);
+    MM_TRY(mm_map_project(map, MM_PROJECTION_EXACT, scores, n_action, probs, NULL));
+    for (size_t a = n_action; a-- > 0;) {
       sum += probs[a];
       sums[a * N_SCALE + k] = fmin(sum, 1);
     }
   }
-  for (size_t a = 0; a < c->n_action; a++) {
-    for (size_t k = 0; k < N_SCALE; k++) {
-      picture->points[2 * k] = c->scale_max * (double)k / (N_SCALE - 1);
-      picture->points[2 * k + 1] = sums[a * N_SCALE + k];
-    }
-    size_t n = mm_figure_thin(picture->points, N_SCALE, 0.08 * c->scale_max / width,
-                              0.08 / picture->policy_height);
-    layer[a] = mm_figure_data(picture->sheet.figure, picture->points, n, 2);
-  }
   return MM_OK;
 }
 
-static mm_status draw_policy(const mm_map_picture *picture, size_t which, mm_box b, bool numbered) {
-  const mm_sheet *s = &picture->sheet;
+mm_status mm_map_add_policy(mm_plot *plot, const mm_map *map, size_t n_action, double eta,
+                            double scale_max) {
+  double *sums = mm_alloc_array(n_action * N_SCALE, sizeof *sums);
+  if (!sums) return MM_FAIL(MM_ERR_MEMORY, "no memory for a policy of %zu actions", n_action);
+  mm_status status = sum_policies(map, n_action, eta, scale_max, sums);
+  // the widest layer first; each later one covers its lower part, below a white edge
+  for (size_t i = 0; i < 2 * n_action && status == MM_OK; i++) {
+    size_t a = i / 2;
+    char name[32];
+    snprintf(name, sizeof name, "action %zu", a + 1);
+    mm_series area = { .style = MM_FILL, .colour = action_colour(a, n_action), .name = name };
+    mm_series edge = {
+      .style = MM_LINE, .colour = 0xffffff, .width = n_action > 8 ? 0.3 : 0.7, .solid = true
+    };
+    if (i == 1) continue; // the top needs none
+    mm_plot_series(plot, i % 2 ? edge : area);
+    for (size_t k = 0; k < N_SCALE; k++)
+      mm_plot_put(plot, scale_max * (double)k / (N_SCALE - 1), sums[a * N_SCALE + k]);
+  }
+  mm_free(sums);
+  return status;
+}
+
+mm_status mm_policy_band_add(mm_map_picture *picture, mm_box b, double *height) {
   const mm_map_figure_config *c = &picture->config;
-  int layer[MM_PICTURE_ACTIONS];
-  MM_TRY(add_layers(picture, which, b.w, layer));
-  mm_sheet_place(s, b);
-  mm_map_key(picture, which, b.x, b.y - 10, b.w - 6, key_stroke(picture));
-  mm_figure_script(s->figure,
-                   "set xrange [0:%.9g]\nset yrange [0:1]\nset xtics %.9g\nset ytics 0,0.5,1\n"
-                   "set format x '%%g'\nset format y '%s'\nunset grid\nplot ",
-                   c->scale_max, mm_tic_step(c->scale_max, (int)(b.w / 24)), numbered ? "%g" : "");
-  // the widest layer first; each later one covers its lower part
-  for (size_t a = 0; a < c->n_action; a++) {
-    char colour[8];
-    action_colour(picture, a, colour);
-    mm_figure_script(s->figure,
-                     "%s$d%d with filledcurves y1=0 fc rgb '%s' fs solid 1 noborder "
-                     "title 'action %zu'",
-                     a ? ", " : "", layer[a], colour, a + 1);
-    if (a > 0)
-      mm_figure_script(s->figure, ", $d%d with lines lc rgb '#ffffff' lw %g dt solid notitle",
-                       layer[a], c->n_action > 8 ? 0.3 : 0.7);
-  }
-  mm_figure_script(s->figure, "\n");
-  mm_sheet_clear(s);
-  return MM_OK;
-}
-
-mm_status mm_policy_band_draw(const mm_map_picture *picture, mm_box b) {
-  const mm_sheet *s = &picture->sheet;
-  size_t n = picture->config.n_action;
+  mm_plot *plot = &picture->plot;
+  size_t n = c->n_action;
   double key = fmin(20 * (double)n, 292);
-  mm_box room = put_heading(picture, b, "{/*1.08 Policy: probability of each action}", key + 46);
-  mm_sheet_text(s, room.x, room.y + room.h / 2, "action", "left tc rgb '#333333'");
-  put_action_key(picture, (mm_box){ room.x + 46, room.y, key, room.h });
+  mm_box room = put_heading(picture, b, "Policy: probability of each action", key + 46);
+  mm_plot_text(plot, room.x, room.y + room.h / 2, MM_LEFT, MM_LABEL_INK, "action");
+  put_action_key(plot, n, (mm_box){ room.x + 46, room.y, key, room.h });
 
   const double right = 12, inner = b.w - AXIS_LEFT - right;
   mm_panel_grid g = mm_small_grid(picture, inner + GAP);
-  double y0 = b.y + heading_height(b.w) + MM_SHEET_LINE, pitch = policy_pitch(picture);
-  char label[200];
-  const char *between = n == 2 ? "" : n == 3 ? "2, " : "…, ";
-  mm_figure_print(s->figure, label, sizeof label, "score scale c: scores c · (1, %s%zu), η = %g",
-                  between, n, picture->config.eta);
-  mm_sheet_text(s, b.x + AXIS_LEFT + inner / 2, y0 + g.rows * pitch - MM_SHEET_LINE + 4, label,
-                "center tc rgb '#333333'");
+  double pitch = MM_LINE_HEIGHT + picture->policy_height + 30;
+  mm_box first = { b.x + AXIS_LEFT, b.y + heading_height(b.w) + MM_LINE_HEIGHT, g.cell - GAP,
+                   picture->policy_height };
+  mm_plot_text(plot, b.x + AXIS_LEFT + inner / 2,
+               first.y + (double)g.rows * pitch - MM_LINE_HEIGHT + 4, MM_CENTRE, MM_LABEL_INK,
+               "score scale c: scores c · (1, %s%zu), η = %g",
+               n == 2   ? ""
+               : n == 3 ? "2, "
+                        : "…, ",
+               n, c->eta);
   for (size_t i = 0; i < picture->n_map; i++) {
-    size_t column = i % (size_t)g.columns, row = i / (size_t)g.columns;
-    mm_box panel = { b.x + AXIS_LEFT + (double)column * g.cell, y0 + (double)row * pitch,
-                     g.cell - GAP, picture->policy_height };
-    MM_TRY(draw_policy(picture, i, panel, column == 0));
+    mm_box at = mm_plot_cell(first, i, g.columns, g.cell, pitch);
+    mm_map_key(picture, i, at.x, at.y - 10, at.w - 6, key_stroke(picture));
+    mm_plot_panel(plot, (mm_panel){ .box = at,
+                                    .x = { { 0, c->scale_max }, .tics = (int)(at.w / 24) },
+                                    .y = { { 0, 1 }, .tics = 2, .quiet = i % g.columns > 0 },
+                                    .no_grid = true,
+                                    .full = true });
+    MM_TRY(mm_map_add_policy(plot, picture->maps[i], n, c->eta, c->scale_max));
   }
-  mm_figure_script(s->figure, "set grid\n");
+  *height = heading_height(b.w) + (double)g.rows * pitch + 16;
   return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
 // Divergence from the uniform policy
-
-static double triangle_side(const mm_map_picture *picture, double width) {
-  return fmin(mm_small_grid(picture, width).cell - 36, 190);
-}
-
-static double simplex_pitch(const mm_map_picture *picture, double width) {
-  return MM_SHEET_LINE + 14 + TRIANGLE * triangle_side(picture, width) + 28;
-}
-
-double mm_simplex_band_height(const mm_map_picture *picture, double width) {
-  return heading_height(width) +
-         mm_small_grid(picture, width).rows * simplex_pitch(picture, width) - 6;
-}
 
 // D from the uniform policy at a point of the triangle with corners (0, 0), (1, 0), (1/2,
 // TRIANGLE); a point outside counts as one on the border nearby.
@@ -185,15 +153,16 @@ static mm_status divergence_at(const mm_map *map, double x, double y, double *ou
 }
 
 // D / largest at the middle of each cell of the triangle's rectangle.
-static mm_status add_heat(const mm_map_picture *picture, size_t which, double largest, int *data) {
+static mm_status add_heat(mm_plot *plot, const mm_map *map, double largest) {
+  mm_plot_series(
+      plot,
+      (mm_series){ .style = MM_IMAGE, .columns = N_CELL, .x = { 0, 1 }, .y = { 0, TRIANGLE } });
   for (int j = 0; j < N_CELL; j++)
     for (int i = 0; i < N_CELL; i++) {
-      double *cell = &picture->points[j * N_CELL + i];
-      MM_TRY(divergence_at(picture->maps[which], (i + 0.5) / N_CELL, (j + 0.5) / N_CELL * TRIANGLE,
-                           cell));
-      *cell = largest > 0 ? fmin(*cell / largest, 1) : 0;
+      double d;
+      MM_TRY(divergence_at(map, (i + 0.5) / N_CELL, (j + 0.5) / N_CELL * TRIANGLE, &d));
+      mm_plot_put(plot, largest > 0 ? fmin(d / largest, 1) : 0);
     }
-  *data = mm_figure_data(picture->sheet.figure, picture->points, N_CELL, N_CELL);
   return MM_OK;
 }
 
@@ -238,94 +207,83 @@ static mm_status point_on_border(const mm_map *map, double inside, double outsid
   return MM_OK;
 }
 
-static mm_status add_contour(const mm_map_picture *picture, size_t which, double level, double side,
-                             int *data) {
+static mm_status add_contour(mm_plot *plot, const mm_map *map, double level, uint32_t colour) {
   const double step = 6.283185307179586 / N_ANGLE;
-  double(*point)[2] = (double(*)[2])picture->points;
-  const mm_map *map = picture->maps[which];
   bool before = false;
-  size_t n = 0;
+  mm_plot_series(plot,
+                 (mm_series){ .style = MM_LINE, .colour = colour, .width = 0.6, .solid = true });
   for (int k = 0; k <= N_ANGLE; k++) {
-    double angle = step * k, next[2];
+    double angle = step * k, next[2], border[2];
     bool found;
     MM_TRY(point_on_ray(map, angle, level, next, &found));
     if (k > 0 && found != before) {
       // a piece of the line begins or ends here
-      if (found) point[n][0] = point[n][1] = NAN, n++;
+      if (found) mm_plot_put(plot, NAN, NAN);
       MM_TRY(point_on_border(map, found ? angle : angle - step, found ? angle - step : angle, level,
-                             point[n++]));
+                             border));
+      mm_plot_numbers(plot, border, 2);
     }
-    if (found) point[n][0] = next[0], point[n][1] = next[1], n++;
+    if (found) mm_plot_numbers(plot, next, 2);
     before = found;
   }
-  n = mm_figure_thin(picture->points, n, 0.08 / side, 0.08 / side);
-  *data = mm_figure_data(picture->sheet.figure, picture->points, n, 2);
   return MM_OK;
 }
 
-static void put_corners(const mm_map_picture *picture, size_t which, mm_box b, double largest) {
-  const mm_sheet *s = &picture->sheet;
-  const char *how = "center tc rgb '#333333'";
-  char text[64];
-  mm_figure_print(s->figure, text, sizeof text, "{/*0.9 max %.4g}", largest);
+static void put_corners(mm_map_picture *picture, size_t which, mm_box b, double largest) {
+  mm_plot *plot = &picture->plot;
   mm_map_key(picture, which, b.x - 14, b.y - 24, b.w + 20, key_stroke(picture));
-  mm_sheet_text(s, b.x + b.w / 2, b.y - 8, "a_3", how);
-  mm_sheet_text(s, b.x - 4, b.y + b.h + 9, "a_1", how);
-  mm_sheet_text(s, b.x + b.w + 4, b.y + b.h + 9, "a_2", how);
-  mm_sheet_text(s, b.x + b.w / 2, b.y + b.h + 10, text, how);
+  mm_plot_text(plot, b.x + b.w / 2, b.y - 8, MM_CENTRE, MM_LABEL_INK, "a_3");
+  mm_plot_text(plot, b.x - 4, b.y + b.h + 9, MM_CENTRE, MM_LABEL_INK, "a_1");
+  mm_plot_text(plot, b.x + b.w + 4, b.y + b.h + 9, MM_CENTRE, MM_LABEL_INK, "a_2");
+  mm_plot_text(plot, b.x + b.w / 2, b.y + b.h + 10, MM_CENTRE, MM_LABEL_INK, "{/*0.9 max %.4g}",
+               largest);
 }
 
-static mm_status draw_simplex(const mm_map_picture *picture, size_t which, mm_box b) {
+static mm_status add_simplex(mm_map_picture *picture, size_t which, mm_box b) {
   static const double outline[][2] = { { 0, 0 }, { 1, 0 }, { 0.5, TRIANGLE }, { 0, 0 } };
   static const double outside[][2] = {
     // what of the rectangle lies left and right of the triangle
     { 0, 0 }, { 0.5, TRIANGLE }, { 0.5, 1 }, { -1, 1 }, { -1, 0 }, { 0, 0 }, { NAN, NAN },
     { 1, 0 }, { 0.5, TRIANGLE }, { 0.5, 1 }, { 2, 1 },  { 2, 0 },  { 1, 0 },
   };
-  const mm_sheet *s = &picture->sheet;
+  const mm_map *map = picture->maps[which];
+  mm_plot *plot = &picture->plot;
   double largest;
-  int heat, contour[N_LEVEL];
-  MM_TRY(divergence_at(picture->maps[which], 0, 0, &largest));
-  MM_TRY(add_heat(picture, which, largest, &heat));
-  for (int i = 0; i < N_LEVEL; i++)
-    MM_TRY(add_contour(picture, which, largest * (i + 1) / (N_LEVEL + 1), b.w, &contour[i]));
-  int mask = mm_figure_data(s->figure, &outside[0][0], sizeof outside / sizeof *outside, 2);
-  int edge = mm_figure_data(s->figure, &outline[0][0], sizeof outline / sizeof *outline, 2);
-
+  MM_TRY(divergence_at(map, 0, 0, &largest));
+  put_corners(picture, which, b, largest);
   // a little more than the triangle, so that its outline is not cut along its middle
   const double margin = 2, m = margin / b.w;
-  mm_sheet_place(s, (mm_box){ b.x - margin, b.y - margin, b.w + 2 * margin, b.h + 2 * margin });
-  put_corners(picture, which, b, largest);
-  mm_figure_script(s->figure,
-                   "unset border\nunset tics\nunset grid\nset xrange [%.9g:%.9g]\n"
-                   "set yrange [%.9g:%.9g]\n"
-                   "plot $d%d matrix using (($1+0.5)/%d):(($2+0.5)/%d*%.9g):3 with image notitle, "
-                   "$d%d with filledcurves closed fc rgb '#ffffff' fs solid 1 noborder notitle",
-                   -m, 1 + m, -m, TRIANGLE + m, heat, N_CELL, N_CELL, TRIANGLE, mask);
-  for (int i = 0; i < N_LEVEL; i++)
-    mm_figure_script(s->figure, ", $d%d with lines lc rgb '%s' lw 0.6 dt solid notitle", contour[i],
-                     2 * (i + 1) < N_LEVEL + 1 ? "#33526b" : "#ffffff");
-  mm_figure_script(s->figure, ", $d%d with lines lc rgb '#333333' lw 1 dt solid notitle\n", edge);
-  mm_sheet_clear(s);
+  mm_plot_panel(
+      plot, (mm_panel){ .box = { b.x - margin, b.y - margin, b.w + 2 * margin, b.h + 2 * margin },
+                        .x.range = { -m, 1 + m },
+                        .y.range = { -m, TRIANGLE + m },
+                        .full = true });
+  MM_TRY(add_heat(plot, map, largest));
+  mm_plot_series(plot, (mm_series){ .style = MM_POLYGON, .colour = 0xffffff });
+  mm_plot_numbers(plot, &outside[0][0], sizeof outside / sizeof(double));
+  for (int i = 1; i <= N_LEVEL; i++)
+    MM_TRY(add_contour(plot, map, largest * i / (N_LEVEL + 1),
+                       2 * i < N_LEVEL + 1 ? 0x33526b : 0xffffff));
+  mm_plot_series(plot,
+                 (mm_series){ .style = MM_LINE, .colour = 0x333333, .width = 1, .solid = true });
+  mm_plot_numbers(plot, &outline[0][0], sizeof outline / sizeof(double));
   return MM_OK;
 }
 
-mm_status mm_simplex_band_draw(const mm_map_picture *picture, mm_box b) {
-  const mm_sheet *s = &picture->sheet;
-  mm_box room = put_heading(picture, b, "{/*1.08 Divergence from the uniform policy}", 272);
+mm_status mm_simplex_band_add(mm_map_picture *picture, mm_box b, double *height) {
+  mm_plot *plot = &picture->plot;
+  mm_box room = put_heading(picture, b, "Divergence from the uniform policy", 272);
   mm_box bar = { room.x + 14, room.y, 130, room.h };
-  mm_sheet_palette(s, bar);
-  mm_sheet_text(s, bar.x - 6, bar.y + bar.h / 2, "0", "right tc rgb '#333333'");
-  mm_sheet_text(s, bar.x + bar.w + 6, bar.y + bar.h / 2, "max, at the corners",
-                "left tc rgb '#333333'");
+  mm_plot_palette(plot, bar);
+  mm_plot_text(plot, bar.x - 6, bar.y + bar.h / 2, MM_RIGHT, MM_LABEL_INK, "0");
+  mm_plot_text(plot, bar.x + bar.w + 6, bar.y + bar.h / 2, MM_LEFT, MM_LABEL_INK,
+               "max, at the corners");
   mm_panel_grid g = mm_small_grid(picture, b.w);
-  double side = triangle_side(picture, b.w), y0 = b.y + heading_height(b.w) + MM_SHEET_LINE + 14;
-  for (size_t i = 0; i < picture->n_map; i++) {
-    size_t column = i % (size_t)g.columns, row = i / (size_t)g.columns;
-    mm_box triangle = { b.x + ((double)column + 0.5) * g.cell - side / 2,
-                        y0 + (double)row * simplex_pitch(picture, b.w), side, side * TRIANGLE };
-    MM_TRY(draw_simplex(picture, i, triangle));
-    mm_figure_script(s->figure, "unset colorbox\n"); // one is enough
-  }
+  double side = fmin(g.cell - 36, 190), pitch = MM_LINE_HEIGHT + 14 + TRIANGLE * side + 28;
+  mm_box first = { b.x + g.cell / 2 - side / 2, b.y + heading_height(b.w) + MM_LINE_HEIGHT + 14,
+                   side, side * TRIANGLE };
+  for (size_t i = 0; i < picture->n_map; i++)
+    MM_TRY(add_simplex(picture, i, mm_plot_cell(first, i, g.columns, g.cell, pitch)));
+  *height = heading_height(b.w) + (double)g.rows * pitch - 6;
   return MM_OK;
 }

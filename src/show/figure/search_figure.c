@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "show/plot/sheet.h"
+#include "show/plot/plot.h"
 #include "study/learn/search_curve.h"
 
 enum {
@@ -26,82 +26,38 @@ enum {
 
 typedef struct picture {
   mm_search_curve curve;
-  char title[160];
-  mm_sheet sheet;
-  double *points; // [generations or validations + 1][3]
+  mm_plot plot;
 } picture;
-
-typedef struct range {
-  double low, high;
-} range;
-
-static void include(range *r, double x) {
-  if (!isfinite(x)) return;
-  r->low = fmin(r->low, x);
-  r->high = fmax(r->high, x);
-}
-
-// Half the length of what is drawn around a mean: NaN for a single number, which has none.
-typedef double half_of(mm_estimate e);
-
-static double sem_of(mm_estimate e) {
-  return e.sem;
-}
-
-static double half_or_none(half_of *half, mm_estimate e) {
-  return isnan(half(e)) ? 0 : half(e);
-}
-
-static void include_estimate(range *r, mm_estimate e, half_of *half) {
-  include(r, e.mean - half_or_none(half, e));
-  include(r, e.mean + half_or_none(half, e));
-}
-
-static const range nothing = { INFINITY, -INFINITY };
-
-static range padded(range r) {
-  if (!(r.low <= r.high)) return (range){ 0, 1 };
-  double room = r.high - r.low;
-  if (!(room > 1e-9 * fmax(fabs(r.high), fabs(r.low)))) room = fmax(fabs(r.high), 1e-3);
-  return (range){ r.low - 0.06 * room, r.high + 0.06 * room };
-}
 
 // ---------------------------------------------------------------------------------------------
 // What panels have in common
 
-static void begin_panel(const picture *p, mm_box b, range y, bool last) {
+static void put_excuse(picture *p, mm_box b, const char *text) {
+  mm_plot_text(&p->plot, b.x + b.w / 2, b.y + 0.3 * b.h, MM_CENTRE, MM_QUIET_INK, "%s", text);
+}
+
+// A panel with uprights where phases begin, and a line at the level, unless that is NaN.
+static void begin_panel(picture *p, mm_box b, mm_axis y, double level, bool last) {
   const mm_search_curve *c = &p->curve;
-  mm_sheet_place(&p->sheet, b);
   for (size_t i = 1; i < c->n_phase; i++)
-    if (isfinite(c->phase_start[i]))
-      mm_figure_script(p->sheet.figure,
-                       "set arrow from %.9g,graph 0 to %.9g,graph 1 nohead lc rgb '#555555' lw 1 "
-                       "dt (2,3) back\n",
-                       c->phase_start[i], c->phase_start[i]);
-  mm_figure_script(p->sheet.figure,
-                   "set xrange [0:%.9g]\nset yrange [%.9g:%.9g]\nset xtics %.9g\nset ytics %.9g\n"
-                   "set format x '%s'\nset format y '%%g'\n",
-                   c->end, y.low, y.high, fmax(mm_tic_step(c->end, 8), 1),
-                   mm_tic_step(y.high - y.low, (int)(b.h / 24)), last ? "%g" : "");
+    if (isfinite(c->phase_start[i])) mm_plot_upright(&p->plot, c->phase_start[i], "(2,3)");
+  if (!isnan(level)) mm_plot_level(&p->plot, level, "(6,4)", NULL);
+  const mm_axis x = { { 0, c->end }, .tics = 8, .whole = true, .quiet = !last };
+  mm_plot_panel(&p->plot, (mm_panel){ .box = b, .x = x, .y = y });
 }
 
-static void put_heading(const picture *p, mm_box b, const char *title, const char *about) {
-  mm_sheet_text(&p->sheet, b.x, b.y - 11, title, "left");
-  mm_sheet_text(&p->sheet, b.x + b.w, b.y - 11, about, "right tc rgb '#777777'");
-}
-
-static void put_excuse(const picture *p, mm_box b, const char *text) {
-  mm_sheet_text(&p->sheet, b.x + b.w / 2, b.y + 0.3 * b.h, text, "center tc rgb '#777777'");
+static mm_style style_of(size_t n_point) {
+  return n_point < N_MARKED ? MM_MARKED_LINE : MM_LINE;
 }
 
 typedef struct mark {
-  double y; // in the sheet's units
+  double y; // on the page
   const char *name;
   int line_type;
 } mark;
 
 // Names at the right of a panel, pushed apart where they would cover each other.
-static void put_marks(const picture *p, mm_box b, mark *m, size_t n) {
+static void put_marks(mm_plot *plot, mm_box b, mark *m, size_t n) {
   for (size_t i = 1; i < n; i++) // by height
     for (size_t k = i; k > 0 && m[k].y < m[k - 1].y; k--) {
       mark swap = m[k];
@@ -114,135 +70,90 @@ static void put_marks(const picture *p, mm_box b, mark *m, size_t n) {
   for (size_t i = n; i-- > 0; most -= NAME_PITCH)
     m[i].y = fmin(m[i].y, most);
   for (size_t i = 0; i < n; i++) {
-    mm_sheet_stroke(&p->sheet, b.x + b.w + 5, m[i].y, 18, m[i].line_type);
-    mm_sheet_name(&p->sheet, b.x + b.w + 27, m[i].y, AXIS_RIGHT - 24, m[i].name);
+    mm_plot_stroke(plot, b.x + b.w + 5, m[i].y, 18, m[i].line_type);
+    mm_plot_name(plot, b.x + b.w + 27, m[i].y, AXIS_RIGHT - 24, m[i].name);
   }
-}
-
-static double height_of(mm_box b, range y, double value) {
-  return b.y + b.h * (1 - (value - y.low) / (y.high - y.low));
 }
 
 // ---------------------------------------------------------------------------------------------
 // Validation
 
-// The phase's end on the axis.
-static double phase_end(const mm_search_curve *c, size_t phase) {
-  return phase + 1 < c->n_phase && isfinite(c->phase_start[phase + 1]) ? c->phase_start[phase + 1]
-                                                                       : c->end;
+// Score or difference, with half the length of what is drawn around it in place of the standard
+// error: a single number has none.
+static mm_estimate number_of(const mm_search_point *point, bool difference) {
+  mm_estimate e = difference ? point->difference : point->value;
+  if (difference) e.sem = mm_estimate_half(e);
+  if (isnan(e.sem)) e.sem = 0;
+  return e;
 }
 
-static range core_range(const picture *p) {
+// The points of a phase as a series.
+static void add_points(picture *p, size_t phase, bool difference, mm_series look) {
   const mm_search_curve *c = &p->curve;
-  range r = nothing;
-  for (size_t i = 0; i < c->n_point; i++)
-    include_estimate(&r, c->point[i].value, sem_of);
-  for (size_t i = 0; i < c->n_control; i++)
-    for (size_t k = 0; k < c->n_phase && strncmp(c->control[i].name, "random", 6) != 0; k++)
-      include_estimate(&r, c->control[i].value[k], sem_of);
-  return r;
-}
-
-// Random maps often fail by far; they get room only where that costs the others little.
-static range score_range(const picture *p) {
-  const mm_search_curve *c = &p->curve;
-  range core = core_range(p), all = core;
-  for (size_t i = 0; i < c->n_control; i++)
-    for (size_t k = 0; k < c->n_phase; k++)
-      include_estimate(&all, c->control[i].value[k], sem_of);
-  bool room = !(core.low <= core.high) || all.high - all.low <= 1.6 * (core.high - core.low);
-  return padded(room ? all : core);
-}
-
-// A control's level over a phase, and its band; returns the data of the first, the other follows.
-static int add_level(const picture *p, mm_estimate e, double from, double to) {
-  double half = isnan(e.sem) ? 0 : e.sem;
-  const double line[2][2] = { { from, e.mean }, { to, e.mean } };
-  const double band[2][3] = { { from, e.mean - half, e.mean + half },
-                              { to, e.mean - half, e.mean + half } };
-  int data = mm_figure_data(p->sheet.figure, &line[0][0], 2, 2);
-  mm_figure_data(p->sheet.figure, &band[0][0], 2, 3);
-  return data;
-}
-
-typedef mm_estimate estimate_of(const mm_search_point *point);
-
-static mm_estimate value_of(const mm_search_point *point) {
-  return point->value;
-}
-static mm_estimate difference_of(const mm_search_point *point) {
-  return point->difference;
-}
-
-// The points of a phase, with the limits of their band: x, y, low, high.
-static int add_points(const picture *p, size_t phase, estimate_of *number, half_of *half,
-                      size_t *n) {
-  const mm_search_curve *c = &p->curve;
-  *n = 0;
+  mm_plot_series(&p->plot, look);
   for (size_t i = 0; i < c->n_point; i++) {
-    mm_estimate e = number(&c->point[i]);
-    if (c->point[i].phase != (int32_t)phase || !isfinite(e.mean)) continue;
-    double *row = p->points + 4 * (*n)++, length = half_or_none(half, e);
-    row[0] = c->point[i].generation;
-    row[1] = e.mean;
-    row[2] = e.mean - length;
-    row[3] = e.mean + length;
+    mm_estimate e = number_of(&c->point[i], difference);
+    if (c->point[i].phase == (int32_t)phase && isfinite(e.mean))
+      mm_plot_mean(&p->plot, c->point[i].generation, e.mean, e.sem);
   }
-  return *n > 0 ? mm_figure_data(p->sheet.figure, p->points, *n, 4) : -1;
-}
-
-typedef struct phase_data {
-  int data[MM_SEARCH_PHASES];
-  size_t n[MM_SEARCH_PHASES];
-} phase_data;
-
-static phase_data add_phases(const picture *p, estimate_of *number, half_of *half) {
-  phase_data d;
-  for (size_t k = 0; k < p->curve.n_phase; k++)
-    d.data[k] = add_points(p, k, number, half, &d.n[k]);
-  return d;
 }
 
 // Bands of the mean of the search, then its lines: a curve per phase, since validations of
 // different phases may train for different lengths.
-static void plot_phases(const picture *p, const phase_data *d) {
-  mm_figure *figure = p->sheet.figure;
-  for (size_t k = 0; k < p->curve.n_phase; k++)
-    if (d->n[k] > 1)
-      mm_figure_script(figure,
-                       ", $d%d using 1:3:4 with filledcurves lt 1 fs transparent solid 0.2 "
-                       "noborder notitle",
-                       d->data[k]);
-  for (size_t k = 0; k < p->curve.n_phase; k++) {
-    if (d->n[k] == 0) continue;
-    mm_figure_script(figure, ", $d%d using 1:2 with %s lt 1 notitle", d->data[k],
-                     d->n[k] < N_MARKED ? "linespoints" : "lines");
-    if (d->n[k] == 1) // no band to show its standard error
-      mm_figure_script(figure, ", $d%d using 1:2:3:4 with yerrorbars lt 1 notitle", d->data[k]);
+static void add_phases(picture *p, bool difference) {
+  const mm_search_curve *c = &p->curve;
+  size_t n[MM_SEARCH_PHASES] = { 0 };
+  for (size_t i = 0; i < c->n_point; i++)
+    if (isfinite(number_of(&c->point[i], difference).mean)) n[(size_t)c->point[i].phase]++;
+  for (size_t k = 0; k < c->n_phase; k++)
+    if (n[k] > 1)
+      add_points(p, k, difference, (mm_series){ .style = MM_BAND, .line = 1, .opacity = 0.2 });
+  for (size_t k = 0; k < c->n_phase; k++) {
+    add_points(p, k, difference, (mm_series){ .style = style_of(n[k]), .line = 1 });
+    if (n[k] == 1) // no band to show its standard error
+      add_points(p, k, difference, (mm_series){ .style = MM_Y_INTERVALS, .line = 1 });
   }
 }
 
-static void plot_scores(const picture *p) {
+static void include_estimate(mm_range *r, mm_estimate e) {
+  double half = isnan(e.sem) ? 0 : e.sem;
+  mm_range_include(r, e.mean - half);
+  mm_range_include(r, e.mean + half);
+}
+
+// Random maps often fail by far; they get room only where that costs the others little.
+static mm_range score_range(const mm_search_curve *c) {
+  mm_range core = MM_RANGE_NONE;
+  for (size_t i = 0; i < c->n_point; i++)
+    include_estimate(&core, c->point[i].value);
+  for (size_t i = 0; i < c->n_control; i++)
+    for (size_t k = 0; k < c->n_phase && strncmp(c->control[i].name, "random", 6) != 0; k++)
+      include_estimate(&core, c->control[i].value[k]);
+  mm_range all = core;
+  for (size_t i = 0; i < c->n_control; i++)
+    for (size_t k = 0; k < c->n_phase; k++)
+      include_estimate(&all, c->control[i].value[k]);
+  bool room = !(core.low <= core.high) || all.high - all.low <= 1.6 * (core.high - core.low);
+  return mm_range_pad(room ? all : core, 0.06);
+}
+
+// A control's level over a phase and its band.
+static void add_level(picture *p, size_t control, size_t phase) {
   const mm_search_curve *c = &p->curve;
-  int level[MM_SEARCH_CONTROLS][MM_SEARCH_PHASES] = { 0 };
-  for (size_t i = 0; i < c->n_control; i++)
-    for (size_t k = 0; k < c->n_phase; k++)
-      level[i][k] = add_level(p, c->control[i].value[k], c->phase_start[k], phase_end(c, k));
-  phase_data learned = add_phases(p, value_of, sem_of);
-  mm_figure_script(p->sheet.figure, "plot NaN notitle");
-  for (size_t i = 0; i < c->n_control; i++)
-    for (size_t k = 0; k < c->n_phase; k++)
-      if (isfinite(c->control[i].value[k].mean))
-        mm_figure_script(p->sheet.figure,
-                         ", $d%d using 1:2:3 with filledcurves lt %zu fs transparent solid 0.1 "
-                         "noborder notitle, $d%d with lines lt %zu lw 1.3 notitle",
-                         level[i][k] + 1, i + 2, level[i][k], i + 2);
-  plot_phases(p, &learned);
-  mm_figure_script(p->sheet.figure, "\n");
+  mm_estimate e = c->control[control].value[phase];
+  double end = phase + 1 < c->n_phase ? c->phase_start[phase + 1] : c->end;
+  const double x[2] = { c->phase_start[phase], isfinite(end) ? end : c->end };
+  const mm_series look[2] = { { .style = MM_BAND, .line = (int)control + 2, .opacity = 0.1 },
+                              { .style = MM_LINE, .line = (int)control + 2, .width = 1.3 } };
+  for (int i = 0; i < 2 && isfinite(e.mean); i++) {
+    mm_plot_series(&p->plot, look[i]);
+    for (int k = 0; k < 2; k++)
+      mm_plot_mean(&p->plot, x[k], e.mean, isnan(e.sem) ? 0 : e.sem);
+  }
 }
 
 // Names of all lines at their last level; what lies off the panel is named at its edge.
-static void name_scores(const picture *p, mm_box b, range y) {
+static void name_scores(picture *p, mm_box b, mm_range y) {
   const mm_search_curve *c = &p->curve;
   mark marks[LINES];
   char beyond[LINES][MM_SEARCH_NAME_SIZE + 16];
@@ -256,56 +167,46 @@ static void name_scores(const picture *p, mm_box b, range y) {
     if (!isfinite(last)) continue;
     const char *name = learned ? "learned" : c->control[i].name;
     if (last < y.low || last > y.high) {
-      mm_figure_print(p->sheet.figure, beyond[n], sizeof beyond[n], "%s %.3g", name, last);
+      mm_figure_print(beyond[n], sizeof beyond[n], "%s %.3g", name, last);
       name = beyond[n];
     }
-    double at = fmin(fmax(height_of(b, y, last), b.y), b.y + b.h);
-    marks[n++] = (mark){ at, name, learned ? 1 : (int)i + 2 };
+    double at = b.y + b.h * (1 - (last - y.low) / (y.high - y.low));
+    marks[n++] = (mark){ fmin(fmax(at, b.y), b.y + b.h), name, learned ? 1 : (int)i + 2 };
   }
-  put_marks(p, b, marks, n);
+  put_marks(&p->plot, b, marks, n);
 }
 
-static void draw_scores(const picture *p, mm_box b) {
-  range y = score_range(p);
-  put_heading(p, b, "validation score", "mean over the tasks, one standard error");
-  if (p->curve.n_point == 0) put_excuse(p, b, "no validation yet");
-  name_scores(p, b, y);
-  begin_panel(p, b, y, false);
-  plot_scores(p);
-  mm_sheet_clear(&p->sheet);
-}
-
-// ---------------------------------------------------------------------------------------------
-// Difference from the reference: tasks differ more than maps do, which pairing takes out
-
-static void draw_difference(const picture *p, mm_box b) {
+static void add_scores(picture *p, mm_box b) {
   const mm_search_curve *c = &p->curve;
-  const mm_search_point *last = c->n_point > 0 ? &c->point[c->n_point - 1] : NULL;
+  mm_range y = score_range(c);
+  mm_plot_heading(&p->plot, b, "validation score", "mean over the tasks, one standard error");
+  if (c->n_point == 0) put_excuse(p, b, "no validation yet");
+  name_scores(p, b, y);
+  begin_panel(p, b, (mm_axis){ y, .tics = (int)(b.h / 24) }, NAN, false);
+  for (size_t i = 0; i < c->n_control; i++)
+    for (size_t k = 0; k < c->n_phase; k++)
+      add_level(p, i, k);
+  add_phases(p, false);
+}
+
+// Difference from the reference: tasks differ more than maps do, which pairing takes out.
+static void add_difference(picture *p, mm_box b) {
+  const mm_search_curve *c = &p->curve;
+  mm_estimate last = c->n_point > 0 ? c->point[c->n_point - 1].difference : MM_ESTIMATE_NONE;
   char title[MM_SEARCH_NAME_SIZE + 32], about[160] = "task by task, 95 % interval";
-  range r = nothing;
-  include(&r, 0);
+  bool known = false;
   for (size_t i = 0; i < c->n_point; i++)
-    include_estimate(&r, c->point[i].difference, mm_estimate_half);
+    known |= isfinite(c->point[i].difference.mean);
   // the reference is l2 or negentropy, so its name is harmless
   const char *from = c->reference < c->n_control ? c->control[c->reference].name : "l2";
   snprintf(title, sizeof title, "learned − %s", from);
-  if (last && isfinite(last->difference.mean) && isfinite(last->difference.sem))
-    mm_figure_print(p->sheet.figure, about, sizeof about,
-                    "task by task, 95 %% interval; last %s%.3g ± %.2g",
-                    last->difference.mean < 0 ? "−" : "+", fabs(last->difference.mean),
-                    mm_estimate_half(last->difference));
-  put_heading(p, b, title, about);
-  bool known = r.low < r.high;
+  if (isfinite(last.mean) && isfinite(last.sem))
+    mm_figure_print(about, sizeof about, "task by task, 95 %% interval; last %s%.3g ± %.2g",
+                    last.mean < 0 ? "−" : "+", fabs(last.mean), mm_estimate_half(last));
+  mm_plot_heading(&p->plot, b, title, about);
   if (!known) put_excuse(p, b, "nothing to compare yet");
-  begin_panel(p, b, known ? padded(r) : (range){ -1, 1 }, false);
-  phase_data d = add_phases(p, difference_of, mm_estimate_half);
-  mm_figure_script(p->sheet.figure,
-                   "set arrow from 0,0 to %.9g,0 nohead lc rgb '#555555' lw 1 dt (6,4) back\n"
-                   "plot NaN notitle",
-                   c->end);
-  plot_phases(p, &d);
-  mm_figure_script(p->sheet.figure, "\n");
-  mm_sheet_clear(&p->sheet);
+  begin_panel(p, b, (mm_axis){ .pad = 0.06, .tics = (int)(b.h / 24) }, 0, false);
+  add_phases(p, true);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -325,163 +226,86 @@ static double smooth(const mm_search_curve *c, size_t i) {
   return n > 0 ? sum / (double)n : NAN;
 }
 
-static void draw_fitness(const picture *p, mm_box b) {
+typedef enum measure { SINGLE, SMOOTH, SIGMA } measure;
+
+// Fitness of single generations, its running mean, or sigma as a series.
+static void add_generations(picture *p, measure what, mm_series look) {
   const mm_search_curve *c = &p->curve;
-  range r = nothing;
-  size_t n = 0;
+  mm_plot_series(&p->plot, look);
   for (size_t i = 0; i < c->n_generation; i++) {
     const mm_run_generation *g = &c->generation[i];
-    if (!isfinite(g->fitness_mean)) continue;
-    double sd = isfinite(g->fitness_sd) ? g->fitness_sd : 0, *row = p->points + 5 * n++;
-    row[0] = (double)g->generation;
-    row[1] = g->fitness_mean;
-    row[2] = g->fitness_mean - sd;
-    row[3] = g->fitness_mean + sd;
-    row[4] = smooth(c, i);
-    include(&r, row[2]);
-    include(&r, row[3]);
+    double y = what == SIGMA ? g->sigma : g->fitness_mean;
+    if (!isfinite(y) || (what == SIGMA && y <= 0)) continue;
+    mm_plot_mean(&p->plot, (double)g->generation, what == SMOOTH ? smooth(c, i) : y,
+                 isfinite(g->fitness_sd) ? g->fitness_sd : 0);
   }
+}
+
+static void add_fitness(picture *p, mm_box b) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->curve.n_generation; i++)
+    n += isfinite(p->curve.generation[i].fitness_mean);
   bool smoothed = n >= N_SMOOTH;
-  put_heading(p, b, "fitness of the population",
-              smoothed ? "mean (bold: running mean), standard deviation"
-                       : "mean, standard deviation");
+  mm_plot_heading(&p->plot, b, "fitness of the population",
+                  smoothed ? "mean (bold: running mean), standard deviation"
+                           : "mean, standard deviation");
   if (n == 0) put_excuse(p, b, "no generation yet");
-  begin_panel(p, b, padded(r), false);
-  int data = n > 0 ? mm_figure_data(p->sheet.figure, p->points, n, 5) : -1;
-  mm_figure_script(p->sheet.figure, "plot NaN notitle");
-  if (n > 0)
-    mm_figure_script(p->sheet.figure,
-                     ", $d%d using 1:3:4 with filledcurves lt 1 fs transparent solid 0.13 noborder "
-                     "notitle, $d%d using 1:2 with %s lt 1 %s notitle",
-                     data, data, n < N_MARKED ? "linespoints" : "lines", smoothed ? "lw 0.6" : "");
+  begin_panel(p, b, (mm_axis){ .pad = 0.06, .tics = (int)(b.h / 24) }, NAN, false);
+  add_generations(p, SINGLE, (mm_series){ .style = MM_BAND, .line = 1, .opacity = 0.13 });
+  add_generations(p, SINGLE,
+                  (mm_series){ .style = style_of(n), .line = 1, .width = smoothed ? 0.6 : 0 });
   if (n == 1) // no band to show the deviation
-    mm_figure_script(p->sheet.figure, ", $d%d using 1:2:3:4 with yerrorbars lt 1 notitle", data);
-  if (smoothed) mm_figure_script(p->sheet.figure, ", $d%d using 1:5 with lines lt 1 notitle", data);
-  mm_figure_script(p->sheet.figure, "\n");
-  mm_sheet_clear(&p->sheet);
+    add_generations(p, SINGLE, (mm_series){ .style = MM_Y_INTERVALS, .line = 1 });
+  if (smoothed) add_generations(p, SMOOTH, (mm_series){ .style = MM_LINE, .line = 1 });
 }
 
-// Tics of a logarithmic axis: 1, 2, 5 times powers of ten where at least two of them are in the
-// range, else equal steps.
-static void set_log_tics(const picture *p, range y, double height) {
-  static const double factor[] = { 1, 2, 5 };
-  double tic[64];
-  size_t n = 0;
-  int first = (int)floor(log10(y.low)), last = (int)ceil(log10(y.high));
-  bool sparse = 3 * 18 * log10(y.high / y.low) > height; // then powers of ten alone
-  for (int e = first; e <= last; e++)
-    for (int k = 0; k < (sparse ? 1 : 3) && n < 60; k++) {
-      tic[n] = factor[k] * pow(10, e);
-      n += tic[n] >= y.low && tic[n] <= y.high;
-    }
-  if (n < 2) {
-    double step = mm_tic_step(y.high - y.low, 5);
-    n = 0;
-    for (double k = ceil(y.low / step); k * step <= y.high && n < 60; k++)
-      tic[n++] = k * step;
-  }
-  mm_figure_script(p->sheet.figure, "set ytics (");
-  for (size_t i = 0; i < n; i++)
-    mm_figure_script(p->sheet.figure, "%s%.6g", i ? ", " : "", tic[i]);
-  mm_figure_script(p->sheet.figure, ")\n");
-}
-
-static void draw_sigma(const picture *p, mm_box b) {
-  const mm_search_curve *c = &p->curve;
-  range r = nothing;
-  size_t n = 0;
-  for (size_t i = 0; i < c->n_generation; i++) {
-    const mm_run_generation *g = &c->generation[i];
-    if (!(g->sigma > 0 && isfinite(g->sigma))) continue;
-    p->points[2 * n] = (double)g->generation;
-    p->points[2 * n++ + 1] = g->sigma;
-    include(&r, g->sigma);
-  }
-  range y = { 0.1, 1 };
-  if (n > 0) {
-    double room = fmax(pow(r.high / r.low, 0.08), 1.03); // on a logarithmic axis
-    y = (range){ r.low / room, r.high * room };
-  }
-  put_heading(p, b, "sigma", "spread of the candidates, logarithmic");
-  begin_panel(p, b, y, true);
-  set_log_tics(p, y, b.h);
-  int data = n > 0 ? mm_figure_data(p->sheet.figure, p->points, n, 2) : -1;
-  mm_figure_script(p->sheet.figure, "set logscale y\nplot NaN notitle");
-  if (n > 0)
-    mm_figure_script(p->sheet.figure, ", $d%d with %s lt 1 notitle", data,
-                     n < N_MARKED ? "linespoints" : "lines");
-  mm_figure_script(p->sheet.figure, "\nunset logscale y\n");
-  mm_sheet_clear(&p->sheet);
+static void add_sigma(picture *p, mm_box b) {
+  mm_plot_heading(&p->plot, b, "sigma", "spread of the candidates, logarithmic");
+  begin_panel(p, b, (mm_axis){ .pad = 0.08, .log = true, .tics = (int)(b.h / 14) }, NAN, true);
+  add_generations(p, SIGMA, (mm_series){ .style = style_of(p->curve.n_generation), .line = 1 });
 }
 
 // ---------------------------------------------------------------------------------------------
-// The sheet
-
-typedef struct panel {
-  void (*draw)(const picture *p, mm_box b);
-  double height;
-} panel;
-
-// what a reader looks at first gets the most room
-static const panel panels[] = {
-  { draw_scores, 190 },
-  { draw_difference, 120 },
-  { draw_fitness, 100 },
-  { draw_sigma, 70 },
-};
-enum { N_PANEL = sizeof panels / sizeof *panels, BETWEEN = 12 };
-
-static double total_height(void) {
-  double y = MARGIN + MM_SHEET_LINE + 4;
-  for (int i = 0; i < N_PANEL; i++)
-    y += MM_SHEET_LINE + panels[i].height + (i + 1 == N_PANEL ? AXIS_BOTTOM : BETWEEN);
-  return y;
-}
-
-static mm_status draw_all(void *user) {
-  const picture *p = user;
-  mm_box b = { MARGIN + AXIS_LEFT, MARGIN, WIDTH - 2 * MARGIN - AXIS_LEFT - AXIS_RIGHT, 0 };
-  mm_sheet_name(&p->sheet, b.x, b.y + MM_SHEET_LINE / 2.0, b.w, p->title);
-  mm_sheet_text(&p->sheet, b.x + b.w / 2, p->sheet.height - 14, "generation",
-                "center tc rgb '#333333'");
-  b.y += MM_SHEET_LINE + 4;
-  for (int i = 0; i < N_PANEL; i++) {
-    b.y += MM_SHEET_LINE;
-    b.h = panels[i].height;
-    panels[i].draw(p, b);
-    b.y += b.h + BETWEEN;
-  }
-  return MM_OK;
-}
-
-static mm_status draw(picture *p, const char *path) {
-  size_t rows = p->curve.n_generation > p->curve.n_point ? p->curve.n_generation : p->curve.n_point;
-  p->points = mm_alloc_array(rows + 1, 5 * sizeof *p->points);
-  if (!p->points) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
-  p->sheet.width = WIDTH;
-  p->sheet.height = total_height();
-  mm_status status = mm_sheet_write(&p->sheet, draw_all, p, path);
-  mm_free(p->points);
-  return status;
-}
+// The page
 
 // "Search gridworld-1 after 64 generations"
-static void set_title(picture *p, const char *folder) {
+static void put_title(picture *p, mm_box b, const char *folder) {
   const char *slash = strrchr(folder, '/'), *name = slash && slash[1] ? slash + 1 : folder;
+  char title[160];
   int64_t done = 0;
   for (size_t i = 0; i < p->curve.n_generation; i++)
     if (p->curve.generation[i].generation > done) done = p->curve.generation[i].generation;
-  snprintf(p->title, sizeof p->title, "Search %.100s after %" PRId64 " generation%s", name, done,
+  snprintf(title, sizeof title, "Search %.100s after %" PRId64 " generation%s", name, done,
            done == 1 ? "" : "s");
+  mm_plot_name(&p->plot, b.x, b.y + MM_LINE_HEIGHT / 2.0, b.w, title);
 }
 
+// what a reader looks at first gets the most room
+static const struct {
+  void (*add)(picture *p, mm_box b);
+  double height;
+} panels[] = {
+  { add_scores, 190 }, { add_difference, 120 }, { add_fitness, 100 }, { add_sigma, 70 }
+};
+enum { N_PANEL = sizeof panels / sizeof *panels, BETWEEN = 12 };
+
 mm_status mm_search_figure(mm_run *run, const char *path) {
-  picture p = { 0 };
+  picture p = { .plot.width = WIDTH };
+  mm_box b = { MARGIN + AXIS_LEFT, MARGIN, WIDTH - 2 * MARGIN - AXIS_LEFT - AXIS_RIGHT, 0 };
   mm_status status = mm_search_curve_read(run, &p.curve);
   if (status == MM_OK) {
-    set_title(&p, mm_run_folder_of(run));
-    status = draw(&p, path);
+    put_title(&p, b, mm_run_folder_of(run));
+    p.plot.height = MARGIN + MM_LINE_HEIGHT + 4 - BETWEEN + AXIS_BOTTOM;
+    for (int i = 0; i < N_PANEL; i++)
+      p.plot.height += MM_LINE_HEIGHT + panels[i].height + BETWEEN;
+    mm_plot_text(&p.plot, b.x + b.w / 2, p.plot.height - 14, MM_CENTRE, MM_LABEL_INK, "generation");
+    b.y += MM_LINE_HEIGHT + 4;
+    for (int i = 0; i < N_PANEL; i++, b.y += b.h + BETWEEN) {
+      b.y += MM_LINE_HEIGHT;
+      b.h = panels[i].height;
+      panels[i].add(&p, b);
+    }
   }
   mm_search_curve_release(&p.curve);
-  return status;
+  return mm_plot_write(&p.plot, status, path);
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "show/figure/transfer_figure.h"
-#include "show/plot/sheet.h"
+#include "show/plot/plot.h"
 
 enum {
   WIDTH = 760,
@@ -22,43 +22,40 @@ enum {
 // controls, and so do differences whose 95 % interval excludes 0.
 typedef enum measure { FINAL, DIFFERENCE } measure;
 enum { GROUPS = 3 };
-static const char *const colours[2][GROUPS] = {
-  [FINAL] = { "#7F7F7F", "#0072B2", "" },
-  [DIFFERENCE] = { "#7F7F7F", "#009E73", "#D55E00" },
+static const uint32_t colours[2][GROUPS] = {
+  [FINAL] = { 0x7F7F7F, 0x0072B2, 0 },
+  [DIFFERENCE] = { 0x7F7F7F, 0x009E73, 0xD55E00 },
 };
 
 typedef struct picture {
   const mm_transfer *t;
-  mm_sheet sheet;
+  mm_plot plot;
   double label;    // width of the names
   size_t baseline; // mm_baseline of the differences, MM_BASELINES for none
-  double *row;     // [n_map][3]: x, y, length of the interval's half
+  double *extent;  // [n_map], while a range is looked for
 } picture;
 
 // ---------------------------------------------------------------------------------------------
 // One panel
 
-// With the half length of its interval in place of the standard error.
-static mm_estimate number_of(const picture *p, const mm_transfer_cell *cell, measure what) {
-  if (what == FINAL) return cell->of.mean;
-  mm_estimate d = cell->over[p->baseline].gain;
-  return (mm_estimate){ d.mean, mm_estimate_half(d), d.n };
+// A number of a map, with the half length of its interval in place of the standard error: a single
+// run has none.
+static mm_estimate number_of(const picture *p, size_t map, size_t env, measure what) {
+  const mm_transfer_cell *cell = mm_transfer_at(p->t, map, env);
+  mm_estimate e = cell->of.mean;
+  if (what == DIFFERENCE) {
+    e = cell->over[p->baseline].gain;
+    e.sem = mm_estimate_half(e);
+  }
+  if (isnan(e.sem)) e.sem = 0;
+  return e;
 }
 
-static int group_of(const picture *p, size_t map, const mm_transfer_cell *cell, measure what) {
+static int group_of(const picture *p, size_t map, size_t env, measure what) {
   if (what == FINAL) return p->t->config.map[map].control ? 0 : 1;
-  int verdict = mm_transfer_verdict(cell, (mm_baseline)p->baseline);
+  int verdict = mm_transfer_verdict(mm_transfer_at(p->t, map, env), (mm_baseline)p->baseline);
   return verdict < 0 ? 2 : verdict;
 }
-
-// a single run has no standard error
-static double half_length(mm_estimate e) {
-  return isnan(e.sem) ? 0 : e.sem;
-}
-
-typedef struct range {
-  double low, high;
-} range;
 
 static int ascending(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -68,172 +65,113 @@ static int ascending(const void *a, const void *b) {
 // Below minus this a difference is only named at the edge: a random control that fails would leave
 // no room for the others. Four times the median one, or as far as differences reach upwards.
 static double most_shown(const picture *p, size_t env) {
-  double *extent = p->row, most = 0;
+  double most = 0;
   size_t n = 0;
   for (size_t m = 0; m < p->t->config.n_map; m++) {
-    mm_estimate e = number_of(p, mm_transfer_at(p->t, m, env), DIFFERENCE);
+    mm_estimate e = number_of(p, m, env, DIFFERENCE);
     if (!isfinite(e.mean) || e.mean == 0) continue;
-    extent[n++] = fabs(e.mean) + half_length(e);
-    most = fmax(most, e.mean + half_length(e));
+    p->extent[n++] = fabs(e.mean) + e.sem;
+    most = fmax(most, e.mean + e.sem);
   }
-  qsort(extent, n, sizeof *extent, ascending);
-  return n > 0 ? fmax(most, 4 * extent[n / 2]) : INFINITY;
+  qsort(p->extent, n, sizeof *p->extent, ascending);
+  return n > 0 ? fmax(most, 4 * p->extent[n / 2]) : INFINITY;
 }
 
-// A little more than the intervals and the baseline's line need.
-static range range_of(const picture *p, size_t env, measure what, double line) {
-  range r = { INFINITY, -INFINITY };
+// What the intervals and the baseline's line need.
+static mm_range range_of(const picture *p, size_t env, measure what, double line) {
+  mm_range r = MM_RANGE_NONE;
   double most = what == DIFFERENCE ? most_shown(p, env) : INFINITY;
-  for (size_t m = 0; m <= p->t->config.n_map; m++) {
-    bool last = m == p->t->config.n_map;
-    mm_estimate e =
-        last ? (mm_estimate){ line, 0, 0 } : number_of(p, mm_transfer_at(p->t, m, env), what);
-    if (!isfinite(e.mean) || e.mean < -most) continue;
-    r.low = fmin(r.low, e.mean - half_length(e));
-    r.high = fmax(r.high, e.mean + half_length(e));
+  mm_range_include(&r, line);
+  for (size_t m = 0; m < p->t->config.n_map; m++) {
+    mm_estimate e = number_of(p, m, env, what);
+    if (e.mean < -most) continue;
+    mm_range_include(&r, e.mean - e.sem);
+    mm_range_include(&r, e.mean + e.sem);
   }
-  if (!(r.low <= r.high)) r.low = r.high = 0;
-  double room = r.high - r.low;
-  if (!(room > 1e-9 * fmax(fabs(r.high), fabs(r.low)))) room = fmax(fabs(r.high), 1e-3);
-  return (range){ r.low - 0.08 * room, r.high + 0.08 * room };
+  return mm_range_pad(r, 0.08);
 }
 
-// The number of a dot that lies left of the panel.
-static void put_beyond(const picture *p, double mean, double y, const char *colour) {
-  mm_figure_script(p->sheet.figure,
-                   "set label '← −%.3g' at graph 0.01,first %.9g left front tc rgb '%s'\n", -mean,
-                   y, colour);
-}
-
-// Adds the rows of a group and returns their data, or -1 where there are none. A baseline's
-// difference from itself says nothing.
-static int add_rows(const picture *p, size_t env, measure what, int group, range r) {
+// A baseline's difference from itself says nothing.
+static void add_group(picture *p, size_t env, measure what, int group) {
   const mm_transfer_config *c = &p->t->config;
-  size_t n = 0;
+  mm_plot_series(&p->plot, (mm_series){ .style = MM_X_INTERVALS,
+                                        .colour = colours[what][group],
+                                        .width = 1.6,
+                                        .solid = true,
+                                        .point = 7,
+                                        .size = 0.7 });
   for (size_t m = 0; m < c->n_map; m++) {
-    const mm_transfer_cell *cell = mm_transfer_at(p->t, m, env);
-    mm_estimate e = number_of(p, cell, what);
+    mm_estimate e = number_of(p, m, env, what);
     bool itself = what == DIFFERENCE && m == p->t->baseline[p->baseline];
-    if (itself || !isfinite(e.mean) || group_of(p, m, cell, what) != group) continue;
-    double y = (double)(c->n_map - m);
-    if (e.mean < r.low) {
-      put_beyond(p, e.mean, y, colours[what][group]);
-      continue;
-    }
-    double *row = p->row + 3 * n++;
-    row[0] = e.mean;
-    row[1] = y;
-    row[2] = half_length(e);
+    if (!itself && isfinite(e.mean) && group_of(p, m, env, what) == group)
+      mm_plot_put(&p->plot, e.mean, (double)(c->n_map - m), e.sem);
   }
-  return n > 0 ? mm_figure_data(p->sheet.figure, p->row, n, 3) : -1;
 }
 
 // `line`: where an upright line marks the baseline.
-static void draw_panel(const picture *p, size_t env, mm_box b, measure what, double line) {
-  mm_figure *figure = p->sheet.figure;
-  range r = range_of(p, env, what, line);
-  int data[GROUPS];
+static void add_panel(picture *p, size_t env, mm_box b, measure what, double line) {
+  mm_range x = range_of(p, env, what, line);
+  if (isfinite(line)) mm_plot_upright(&p->plot, line, "(6,4)");
+  mm_plot_panel(&p->plot, (mm_panel){ .box = b,
+                                      .x = { x, .tics = (int)(b.w / 52) },
+                                      .y = { { 0.5, (double)p->t->config.n_map + 0.5 } } });
   for (int i = 0; i < GROUPS; i++)
-    data[i] = add_rows(p, env, what, i, r);
-  mm_sheet_place(&p->sheet, b);
-  if (isfinite(line))
-    mm_figure_script(figure,
-                     "set arrow from %.9g,graph 0 to %.9g,graph 1 nohead lc rgb '#555555' lw 1 "
-                     "dt (6,4) back\n",
-                     line, line);
-  mm_figure_script(figure,
-                   "set xrange [%.9g:%.9g]\nset yrange [0.5:%.9g]\nset xtics %.9g\n"
-                   "set format x '%%g'\nplot NaN notitle",
-                   r.low, r.high, (double)p->t->config.n_map + 0.5,
-                   mm_tic_step(r.high - r.low, (int)(b.w / 52)));
-  for (int i = 0; i < GROUPS; i++)
-    if (data[i] >= 0)
-      mm_figure_script(figure,
-                       ", $d%d using 1:2:3 with xerrorbars pt 7 ps 0.7 lc rgb '%s' lw 1.6 dt solid "
-                       "notitle",
-                       data[i], colours[what][i]);
-  mm_figure_script(figure, "\n");
-  mm_sheet_clear(&p->sheet);
+    add_group(p, env, what, i);
 }
 
 // ---------------------------------------------------------------------------------------------
-// The sheet
+// The page
 
-static double block_height(const picture *p) {
-  return MM_SHEET_LINE + 4 + ROW * (double)p->t->config.n_map + AXIS_BOTTOM;
-}
-
-static void put_names(const picture *p, mm_box b) {
+// An environment's name, and V* in numbers: drawn to scale it would often leave no room for the
+// differences. Then the maps' names and the panels.
+static void add_block(picture *p, size_t env, double y) {
   const mm_transfer_config *c = &p->t->config;
+  const double inner = WIDTH - 2 * MARGIN - p->label, optimum = p->t->optimal_mean[env];
+  const bool both = p->baseline < MM_BASELINES;
+  mm_box b = { MARGIN + p->label, y + MM_LINE_HEIGHT + 4, both ? (inner - GAP) / 2 : inner,
+               ROW * (double)c->n_map };
+  mm_plot_name(&p->plot, b.x, b.y - 11, b.w - 90, c->env[env].label);
+  if (isfinite(optimum))
+    mm_plot_text(&p->plot, b.x + b.w, b.y - 11, MM_RIGHT, MM_QUIET_INK, "V^{*} = %.4g", optimum);
   for (size_t m = 0; m < c->n_map; m++)
-    mm_sheet_name(&p->sheet, MARGIN, b.y + ROW * ((double)m + 0.5) + 0.5, p->label - 6,
-                  c->map[m].label);
-}
-
-// V* in numbers: drawn to scale it would often leave no room for the differences.
-static void put_heading(const picture *p, size_t env, mm_box b) {
-  double y = b.y - MM_SHEET_LINE / 2.0 - 2;
-  char text[80];
-  mm_sheet_name(&p->sheet, b.x, y, b.w - 90, p->t->config.env[env].label);
-  mm_figure_print(p->sheet.figure, text, sizeof text, "V^{*} = %.4g", p->t->optimal_mean[env]);
-  if (isfinite(p->t->optimal_mean[env]))
-    mm_sheet_text(&p->sheet, b.x + b.w, y, text, "right tc rgb '#777777'");
-}
-
-static void draw_block(const picture *p, size_t env, double y) {
-  const double inner = WIDTH - 2 * MARGIN - p->label;
-  bool both = p->baseline < MM_BASELINES;
-  mm_box b = { MARGIN + p->label, y + MM_SHEET_LINE + 4, both ? (inner - GAP) / 2 : inner,
-               ROW * (double)p->t->config.n_map };
-  double line = both ? mm_transfer_at(p->t, p->t->baseline[p->baseline], env)->of.mean.mean : NAN;
-  put_heading(p, env, b);
-  put_names(p, b);
-  draw_panel(p, env, b, FINAL, line);
-  if (!both) return;
+    mm_plot_name(&p->plot, MARGIN, b.y + ROW * ((double)m + 0.5) + 0.5, p->label - 6,
+                 c->map[m].label);
+  add_panel(p, env, b, FINAL,
+            both ? number_of(p, p->t->baseline[p->baseline], env, FINAL).mean : NAN);
   b.x += b.w + GAP;
-  draw_panel(p, env, b, DIFFERENCE, 0);
+  if (both) add_panel(p, env, b, DIFFERENCE, 0);
 }
 
-static void put_title(const picture *p, double y) {
+static void put_title(picture *p, double y) {
   const mm_transfer_config *c = &p->t->config;
   const double inner = WIDTH - 2 * MARGIN - p->label, x = MARGIN + p->label;
-  char text[200];
-  snprintf(text, sizeof text, "%zu run%s each: mean, standard error", c->n_seed,
-           c->n_seed == 1 ? "" : "s");
-  mm_sheet_text(&p->sheet, x, y, "{/*1.08 Final value}", "left");
-  mm_sheet_text(&p->sheet, x, y + MM_SHEET_LINE, text, "left tc rgb '#777777'");
+  mm_plot_text(&p->plot, x, y, MM_LEFT, MM_INK, "{/*1.08 Final value}");
+  mm_plot_text(&p->plot, x, y + MM_LINE_HEIGHT, MM_LEFT, MM_QUIET_INK,
+               "%zu run%s each: mean, standard error", c->n_seed, c->n_seed == 1 ? "" : "s");
   if (p->baseline == MM_BASELINES) return;
   double second = x + (inner + GAP) / 2;
-  snprintf(text, sizeof text, "{/*1.08 Difference from %s}",
-           p->baseline == MM_BASELINES ? "" : c->map[p->t->baseline[p->baseline]].label);
-  mm_sheet_text(&p->sheet, second, y, text, "left");
-  mm_sheet_text(&p->sheet, second, y + MM_SHEET_LINE, "paired by seed: mean, 95 % interval",
-                "left tc rgb '#777777'");
-}
-
-static mm_status draw_all(void *user) {
-  const picture *p = user;
-  mm_figure_script(p->sheet.figure, "unset ytics\nset grid xtics noytics\nset border 1\n"
-                                    "set bars 0.5\n");
-  double y = MARGIN + 2 * MM_SHEET_LINE + 4;
-  put_title(p, MARGIN + MM_SHEET_LINE / 2.0);
-  for (size_t e = 0; e < p->t->config.n_env; e++, y += block_height(p))
-    draw_block(p, e, y);
-  return MM_OK;
+  mm_plot_text(&p->plot, second, y, MM_LEFT, MM_INK, "{/*1.08 Difference from %s}",
+               c->map[p->t->baseline[p->baseline]].label);
+  mm_plot_text(&p->plot, second, y + MM_LINE_HEIGHT, MM_LEFT, MM_QUIET_INK,
+               "paired by seed: mean, 95 %% interval");
 }
 
 mm_status mm_transfer_figure_finals(const mm_transfer *t, const char *path) {
   const mm_transfer_config *c = &t->config;
-  picture p = { .t = t, .baseline = MM_BASELINES, .sheet.width = WIDTH };
+  const double top = MARGIN + 2 * MM_LINE_HEIGHT + 4;
+  const double block = MM_LINE_HEIGHT + 4 + ROW * (double)c->n_map + AXIS_BOTTOM;
+  picture p = { .t = t, .baseline = MM_BASELINES };
+  p.plot = (mm_plot){ .width = WIDTH, .height = ceil(top + 4 + (double)c->n_env * block) };
   for (size_t b = MM_BASELINES; b-- > 0;)
     if (t->baseline[b] < c->n_map && c->n_map > 1) p.baseline = b;
   for (size_t m = 0; m < c->n_map; m++)
     p.label = fmax(p.label, (double)strlen(c->map[m].label) * MM_FIGURE_CHARACTER + 14);
   p.label = fmin(p.label, LABEL_MOST);
-  p.sheet.height = ceil(MARGIN + 2 * MM_SHEET_LINE + 8 + (double)c->n_env * block_height(&p));
-  p.row = mm_alloc_array(c->n_map, 3 * sizeof *p.row);
-  if (!p.row) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
-  mm_status status = mm_sheet_write(&p.sheet, draw_all, &p, path);
-  mm_free(p.row);
-  return status;
+  p.extent = mm_alloc_array(c->n_map, sizeof *p.extent);
+  if (!p.extent) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
+  put_title(&p, MARGIN + MM_LINE_HEIGHT / 2.0);
+  for (size_t e = 0; e < c->n_env; e++)
+    add_block(&p, e, top + (double)e * block);
+  mm_free(p.extent);
+  return mm_plot_write(&p.plot, MM_OK, path);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "show/picture/page.h"
-#include "show/plot/gnuplot.h"
 
 enum {
   MARGIN = 14,
@@ -33,22 +32,9 @@ typedef struct sheet {
   size_t across; // frames in a row
 } sheet;
 
-static mm_shape box(double x, double y, double w, double h) {
-  return (mm_shape){ MM_SHAPE_BOX, 0, x, y, x + w, y + h, 0 };
-}
-
-static void add_text(mm_page *page, double x, double y, const char *text, bool centre, bool bold,
-                     uint32_t colour) {
-  mm_page_text t = { .x = x, .y = y, .bold = bold, .colour = colour };
-  t.align = centre ? MM_PAGE_CENTRE : MM_PAGE_LEFT;
-  snprintf(t.text, sizeof t.text, "%s", text);
-  mm_page_add_text(page, t);
-}
-
 // Black or white, whichever stands out.
 static uint32_t ink_on(uint32_t colour) {
-  double light = 0.299 * (colour >> 16) + 0.587 * (colour >> 8 & 255) + 0.114 * (colour & 255);
-  return light < 140 ? 0xffffffu : 0x000000u;
+  return mm_is_dark(colour) ? 0xffffffu : 0x000000u;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -57,17 +43,17 @@ static uint32_t ink_on(uint32_t colour) {
 static void add_cell(sheet *s, int mark, int n, double x, double y) {
   const mm_mark *m = &s->scene->mark[mark];
   const double edge = s->scene->lettered ? 0 : 0.5; // shows where one cell ends
-  mm_page_add(&s->page, box(x + edge, y + edge, n * s->unit - 2 * edge, s->unit - 2 * edge),
-              m->colour);
+  mm_page_fill(&s->page, x + edge, y + edge, n * s->unit - 2 * edge, s->unit - 2 * edge, m->colour);
   char letter[2] = { m->letter, '\0' };
   if (s->scene->lettered && letter[0] > ' ' && s->unit >= 12)
-    add_text(&s->page, x + s->unit / 2, y + s->unit / 2, letter, true, false, ink_on(m->colour));
+    mm_page_put(&s->page, x + s->unit / 2, y + s->unit / 2, MM_CENTRE, false, ink_on(m->colour),
+                letter);
 }
 
 // Where letters tell the cells apart, neighbours of the same mark (walls) become one box.
 static void add_board(sheet *s, const uint8_t *cell, double left, double top) {
   const mm_scene *scene = s->scene;
-  mm_page_add(&s->page, box(left, top, s->w, s->h), MM_BOARD_COLOUR);
+  mm_page_fill(&s->page, left, top, s->w, s->h, MM_BOARD_COLOUR);
   for (int row = 0; row < scene->rows; row++) {
     const uint8_t *at = cell + row * scene->columns;
     for (int column = 0, end; column < scene->columns; column = end) {
@@ -82,8 +68,8 @@ static void add_board(sheet *s, const uint8_t *cell, double left, double top) {
 
 static void add_drawing(sheet *s, const mm_shape *shape, int n, double left, double top) {
   const mm_scene *scene = s->scene;
-  mm_page_add(&s->page, box(left - 1, top - 1, s->w + 2, s->h + 2), FRAME);
-  mm_page_add(&s->page, box(left, top, s->w, s->h), MM_PAPER_COLOUR);
+  mm_page_fill(&s->page, left - 1, top - 1, s->w + 2, s->h + 2, FRAME);
+  mm_page_fill(&s->page, left, top, s->w, s->h, MM_PAPER_COLOUR);
   for (int i = 0; i < n; i++) {
     mm_shape h = shape[i];
     double y = top + (scene->box.top - h.y) * s->unit, y2 = top + (scene->box.top - h.y2) * s->unit;
@@ -104,7 +90,8 @@ static void add_frames(sheet *s, const mm_frame *frame, size_t n, double top) {
       add_board(s, frame[i].cell, left, y);
     else
       add_drawing(s, frame[i].shape, frame[i].n_shape, left, y);
-    add_text(&s->page, left + s->w / 2, y + s->h + LABEL / 2 + 2, frame[i].label, true, false, INK);
+    mm_page_put(&s->page, left + s->w / 2, y + s->h + LABEL / 2 + 2, MM_CENTRE, false, INK,
+                frame[i].label);
   }
 }
 
@@ -124,12 +111,12 @@ static double add_legend(sheet *s, double top) {
     if (top >= 0) {
       double at = top + y + LINE / 2;
       // white ones need an edge on white paper
-      mm_page_add(&s->page, box(x - 1, at - 7, swatch + 2, swatch + 2), MM_BOARD_COLOUR);
-      mm_page_add(&s->page, box(x, at - 6, swatch, swatch), mark->colour);
+      mm_page_fill(&s->page, x - 1, at - 7, swatch + 2, swatch + 2, MM_BOARD_COLOUR);
+      mm_page_fill(&s->page, x, at - 6, swatch, swatch, mark->colour);
       char letter[2] = { mark->letter, '\0' };
       if (s->scene->lettered && letter[0] > ' ')
-        add_text(&s->page, x + swatch / 2, at, letter, true, false, ink_on(mark->colour));
-      add_text(&s->page, x + swatch + 6, at, mark->name, false, false, INK);
+        mm_page_put(&s->page, x + swatch / 2, at, MM_CENTRE, false, ink_on(mark->colour), letter);
+      mm_page_put(&s->page, x + swatch + 6, at, MM_LEFT, false, INK, mark->name);
     }
     x += room;
   }
@@ -170,7 +157,7 @@ mm_status mm_frame_sheet_write(const mm_scene *scene, const char *title, const m
   size_t legend = 2 * (size_t)scene->n_mark;
   MM_TRY(mm_page_create(n * shapes + legend, n * texts + legend + 1, &s.page));
   choose_sizes(&s, n, title);
-  add_text(&s.page, MARGIN, MARGIN + 6, title, false, true, INK);
+  mm_page_put(&s.page, MARGIN, MARGIN + 6, MM_LEFT, true, INK, title);
   add_frames(&s, frame, n, MARGIN + TITLE);
   add_legend(&s, s.page.height - MARGIN - add_legend(&s, -1));
   mm_status status = mm_page_write(&s.page, path);

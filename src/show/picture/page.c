@@ -5,14 +5,12 @@
 #include "show/picture/page.h"
 
 #include <locale.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/utf8.h"
-#include "show/plot/gnuplot.h"
 
 mm_status mm_page_create(size_t most_shape, size_t most_text, mm_page *out) {
   *out = (mm_page){ .most_shape = most_shape, .most_text = most_text };
@@ -34,100 +32,96 @@ void mm_page_add(mm_page *page, mm_shape shape, uint32_t colour) {
   page->shape[page->n_shape++] = (mm_page_shape){ shape, colour };
 }
 
-void mm_page_add_text(mm_page *page, mm_page_text text) {
-  if (page->n_text < page->most_text) page->text[page->n_text++] = text;
+void mm_page_fill(mm_page *page, double x, double y, double w, double h, uint32_t colour) {
+  mm_page_add(page, (mm_shape){ MM_SHAPE_BOX, 0, x, y, x + w, y + h, 0 }, colour);
+}
+
+void mm_page_put(mm_page *page, double x, double y, mm_align align, bool bold, uint32_t colour,
+                 const char *text) {
+  if (page->n_text == page->most_text) return;
+  mm_page_text *t = &page->text[page->n_text++];
+  *t = (mm_page_text){ x, y, align, bold, colour, "" };
+  snprintf(t->text, sizeof t->text, "%s", text);
 }
 
 // ---------------------------------------------------------------------------------------------
 // SVG
 
-typedef struct sink {
-  FILE *stream; // in memory
-  locale_t c_locale;
-} sink;
-
-static void put(const sink *s, const char *format, ...) MM_CHECK_FORMAT(2, 3);
-static void put(const sink *s, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  locale_t before = uselocale(s->c_locale); // numbers keep their decimal point
-  vfprintf(s->stream, format, arguments);
-  uselocale(before);
-  va_end(arguments);
-}
-
 // Any text as XML: what is no printable UTF-8 becomes a replacement mark.
-static void put_escaped(const sink *s, const char *text) {
+static void put_escaped(FILE *out, const char *text) {
   size_t left = strlen(text);
   while (left > 0) {
     const unsigned char *at = (const unsigned char *)text;
     size_t length = mm_utf8_length(at, left), taken = length > 0 ? length : 1;
     if (*at == '&')
-      fputs("&amp;", s->stream);
+      fputs("&amp;", out);
     else if (*at == '<')
-      fputs("&lt;", s->stream);
+      fputs("&lt;", out);
     else if (*at == '>')
-      fputs("&gt;", s->stream);
+      fputs("&gt;", out);
     else if (length == 0 || *at < 0x20 || *at == 0x7f)
-      fputs("\xEF\xBF\xBD", s->stream);
+      fputs("\xEF\xBF\xBD", out);
     else
-      fwrite(text, 1, length, s->stream);
+      fwrite(text, 1, length, out);
     text += taken;
     left -= taken;
   }
 }
 
-static void put_shape(const sink *s, const mm_page_shape *p) {
+static void put_shape(FILE *out, const mm_page_shape *p) {
   const mm_shape *h = &p->shape;
   if (h->kind == MM_SHAPE_BOX)
-    put(s, "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"#%06x\"/>\n", h->x,
-        h->y, h->x2 - h->x, h->y2 - h->y, (unsigned)p->colour);
+    fprintf(out, "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"#%06x\"/>\n",
+            h->x, h->y, h->x2 - h->x, h->y2 - h->y, (unsigned)p->colour);
   else if (h->kind == MM_SHAPE_DISC)
-    put(s, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.6g\" fill=\"#%06x\"/>\n", h->x, h->y, h->size,
-        (unsigned)p->colour);
+    fprintf(out, "<circle cx=\"%.6g\" cy=\"%.6g\" r=\"%.6g\" fill=\"#%06x\"/>\n", h->x, h->y,
+            h->size, (unsigned)p->colour);
   else
-    put(s,
-        "<line x1=\"%.6g\" y1=\"%.6g\" x2=\"%.6g\" y2=\"%.6g\" stroke=\"#%06x\" "
-        "stroke-width=\"%.6g\"/>\n",
-        h->x, h->y, h->x2, h->y2, (unsigned)p->colour, h->size);
+    fprintf(out,
+            "<line x1=\"%.6g\" y1=\"%.6g\" x2=\"%.6g\" y2=\"%.6g\" stroke=\"#%06x\" "
+            "stroke-width=\"%.6g\"/>\n",
+            h->x, h->y, h->x2, h->y2, (unsigned)p->colour, h->size);
 }
 
-static void put_text(const sink *s, const mm_page_text *t) {
-  put(s, "<text x=\"%.6g\" y=\"%.6g\" fill=\"#%06x\"%s%s>", t->x, t->y + 4, (unsigned)t->colour,
-      t->align == MM_PAGE_CENTRE ? " text-anchor=\"middle\"" : "",
-      t->bold ? " font-weight=\"bold\"" : "");
-  put_escaped(s, t->text);
-  put(s, "</text>\n");
+static void put_text(FILE *out, const mm_page_text *t) {
+  fprintf(out, "<text x=\"%.6g\" y=\"%.6g\" fill=\"#%06x\"%s%s>", t->x, t->y + 4,
+          (unsigned)t->colour, t->align == MM_CENTRE ? " text-anchor=\"middle\"" : "",
+          t->bold ? " font-weight=\"bold\"" : "");
+  put_escaped(out, t->text);
+  fprintf(out, "</text>\n");
 }
 
-static void put_svg(const sink *s, const mm_page *page) {
-  put(s,
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.6g\" height=\"%.6g\" "
-      "viewBox=\"0 0 %.6g %.6g\" font-family=\"Arial, sans-serif\" font-size=\"12\" "
-      "stroke=\"none\">\n"
-      "<rect width=\"100%%\" height=\"100%%\" fill=\"#%06x\"/>\n"
-      "<g stroke-linecap=\"round\">\n",
-      page->width, page->height, page->width, page->height, MM_PAPER_COLOUR);
+static void put_svg(FILE *out, const mm_page *page) {
+  fprintf(out,
+          "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.6g\" height=\"%.6g\" "
+          "viewBox=\"0 0 %.6g %.6g\" font-family=\"Arial, sans-serif\" font-size=\"12\" "
+          "stroke=\"none\">\n"
+          "<rect width=\"100%%\" height=\"100%%\" fill=\"#%06x\"/>\n"
+          "<g stroke-linecap=\"round\">\n",
+          page->width, page->height, page->width, page->height, MM_PAPER_COLOUR);
   for (size_t i = 0; i < page->n_shape; i++)
-    put_shape(s, &page->shape[i]);
-  put(s, "</g>\n");
+    put_shape(out, &page->shape[i]);
+  fprintf(out, "</g>\n");
   for (size_t i = 0; i < page->n_text; i++)
-    put_text(s, &page->text[i]);
-  put(s, "</svg>\n");
+    put_text(out, &page->text[i]);
+  fprintf(out, "</svg>\n");
 }
 
 static mm_status write_svg(const mm_page *page, const char *path) {
   char *text = NULL;
   size_t length = 0;
-  sink s = { open_memstream(&text, &length), newlocale(LC_ALL_MASK, "C", (locale_t)0) };
-  bool whole = false;
-  if (s.stream && s.c_locale) {
-    put_svg(&s, page);
-    whole = !ferror(s.stream);
+  FILE *out = open_memstream(&text, &length);
+  locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  bool whole = out && c_locale;
+  if (whole) {
+    locale_t before = uselocale(c_locale); // numbers keep their decimal point
+    put_svg(out, page);
+    uselocale(before);
+    whole = !ferror(out);
   }
-  if (s.stream && fclose(s.stream) != 0) whole = false;
-  if (s.c_locale) freelocale(s.c_locale);
+  if (out && fclose(out) != 0) whole = false;
+  if (c_locale) freelocale(c_locale);
   mm_status status = MM_OK;
   if (whole)
     status = mm_file_write_atomic(path, text, length);
@@ -138,45 +132,26 @@ static mm_status write_svg(const mm_page *page, const char *path) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// gnuplot. One table per kind of shape (and per width of lines), in front of each other in this
-// order: boxes, lines, discs.
+// gnuplot: one series per kind of shape (and per width of lines), in front of each other in this
+// order: boxes, lines, discs. Its y goes upwards.
 
-enum { BOX_COLUMNS = 7, LINE_COLUMNS = 5, DISC_COLUMNS = 4 };
-
-static size_t box_row(const mm_page_shape *p, double *row) {
-  const mm_shape *h = &p->shape;
-  const double value[] = { h->x, h->y, h->x, h->x2, h->y, h->y2, p->colour };
-  memcpy(row, value, sizeof value);
-  return BOX_COLUMNS;
-}
-
-static size_t line_row(const mm_page_shape *p, double *row) {
-  const mm_shape *h = &p->shape;
-  const double value[] = { h->x, h->y, h->x2 - h->x, h->y2 - h->y, p->colour };
-  memcpy(row, value, sizeof value);
-  return LINE_COLUMNS;
-}
-
-static size_t disc_row(const mm_page_shape *p, double *row) {
-  const double value[] = { p->shape.x, p->shape.y, p->shape.size, p->colour };
-  memcpy(row, value, sizeof value);
-  return DISC_COLUMNS;
-}
-
-// Puts the shapes of a kind, of lines those of one width, into a table; -1 where there are none.
-static int add_table(mm_figure *figure, const mm_page *page, mm_shape_kind kind, double width,
-                     double *table) {
-  size_t n = 0, columns = 0;
+// The shapes of a kind, of lines those of one width.
+static void add_shapes(mm_plot *plot, const mm_page *page, mm_shape_kind kind, double width) {
+  static const mm_style style[] = {
+    [MM_SHAPE_BOX] = MM_BOXES, [MM_SHAPE_LINE] = MM_SEGMENTS, [MM_SHAPE_DISC] = MM_DISCS
+  };
+  mm_plot_series(plot, (mm_series){ .style = style[kind], .width = width, .solid = width > 0 });
   for (size_t i = 0; i < page->n_shape; i++) {
-    const mm_page_shape *p = &page->shape[i];
-    if (p->shape.kind != kind) continue;
-    if (kind == MM_SHAPE_LINE && p->shape.size != width) continue;
-    double *row = table + n++ * columns;
-    columns = kind == MM_SHAPE_BOX    ? box_row(p, row)
-              : kind == MM_SHAPE_LINE ? line_row(p, row)
-                                      : disc_row(p, row);
+    const mm_shape *h = &page->shape[i].shape;
+    const double colour = page->shape[i].colour, y = page->height - h->y, y2 = page->height - h->y2;
+    if (h->kind != kind || (kind == MM_SHAPE_LINE && h->size != width)) continue;
+    if (kind == MM_SHAPE_BOX)
+      mm_plot_put(plot, h->x, y, h->x, h->x2, y, y2, colour);
+    else if (kind == MM_SHAPE_LINE)
+      mm_plot_put(plot, h->x, y, h->x2 - h->x, y2 - y, colour);
+    else
+      mm_plot_put(plot, h->x, y, h->size, colour);
   }
-  return n > 0 ? mm_figure_data(figure, table, n, columns) : -1;
 }
 
 // The next larger width of lines than `width`, or 0.
@@ -190,59 +165,20 @@ static double next_width(const mm_page *page, double width) {
   return next;
 }
 
-static void add_texts(mm_figure *figure, const mm_page *page) {
-  char quoted[MM_FIGURE_TEXT];
+static mm_status write_gnuplot(const mm_page *page, const char *path) {
+  mm_plot plot = { .width = page->width, .height = page->height };
   for (size_t i = 0; i < page->n_text; i++) {
     const mm_page_text *t = &page->text[i];
-    mm_figure_quote(t->text, MM_PAGE_TEXT, quoted);
-    mm_figure_script(figure,
-                     "set label %s at first %.6g,%.6g %s front noenhanced tc rgb '#%06x'%s\n",
-                     quoted, t->x, t->y, t->align == MM_PAGE_CENTRE ? "center" : "left",
-                     (unsigned)t->colour, t->bold ? " font 'Arial:Bold'" : "");
+    mm_plot_label(&plot, t->x, t->y, t->align, t->colour, t->bold, t->text);
   }
-}
-
-// Tables must stand before the command that draws them, hence the two rounds.
-static void add_plot(mm_figure *figure, const mm_page *page, double *table) {
-  enum { WIDTHS_MOST = 16 };
-  int line[WIDTHS_MOST], n_line = 0;
-  double width[WIDTHS_MOST], next = 0;
-  int box = add_table(figure, page, MM_SHAPE_BOX, 0, table);
-  while ((next = next_width(page, next)) > 0 && n_line < WIDTHS_MOST) {
-    width[n_line] = next;
-    line[n_line++] = add_table(figure, page, MM_SHAPE_LINE, next, table);
-  }
-  int disc = add_table(figure, page, MM_SHAPE_DISC, 0, table);
-  mm_figure_script(figure, "plot NaN notitle");
-  if (box >= 0)
-    mm_figure_script(figure, ", $d%d with boxxyerror fs solid 1 noborder fc rgb variable", box);
-  for (int i = 0; i < n_line; i++)
-    mm_figure_script(figure, ", $d%d with vectors nohead lw %.4g dt solid lc rgb variable", line[i],
-                     width[i]);
-  if (disc >= 0)
-    mm_figure_script(figure, ", $d%d with circles fs solid 1 noborder fc rgb variable", disc);
-  mm_figure_script(figure, "\n");
-}
-
-static mm_status write_gnuplot(const mm_page *page, const char *path) {
-  mm_figure *figure;
-  MM_TRY(mm_figure_create(path, page->width, page->height, &figure));
-  double *table = mm_alloc_array(page->n_shape + 1, BOX_COLUMNS * sizeof *table);
-  mm_status status = MM_OK;
-  if (!table) status = MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
-  if (status == MM_OK) {
-    mm_figure_script(figure,
-                     "unset border\nunset tics\nunset grid\nset lmargin at screen 0\n"
-                     "set rmargin at screen 1\nset tmargin at screen 1\nset bmargin at screen 0\n"
-                     "set xrange [0:%.6g]\nset yrange [%.6g:0]\n",
-                     page->width, page->height);
-    add_texts(figure, page);
-    add_plot(figure, page, table);
-    status = mm_figure_write(figure);
-  }
-  mm_free(table);
-  mm_figure_destroy(figure);
-  return status;
+  mm_plot_panel(&plot, (mm_panel){ .box = { 0, 0, page->width, page->height },
+                                   .x.range = { 0, page->width },
+                                   .y.range = { 0, page->height } });
+  add_shapes(&plot, page, MM_SHAPE_BOX, 0);
+  for (double width = 0; (width = next_width(page, width)) > 0;)
+    add_shapes(&plot, page, MM_SHAPE_LINE, width);
+  add_shapes(&plot, page, MM_SHAPE_DISC, 0);
+  return mm_plot_write(&plot, MM_OK, path);
 }
 
 mm_status mm_page_write(const mm_page *page, const char *path) {

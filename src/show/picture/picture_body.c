@@ -27,18 +27,18 @@ static const mm_mark ant_marks[] = { { "floor", GREY, '-', 0 },
                                      { "legs on its left", VERMILION, '*', 0 } };
 
 // Below the floor and above, to the ends of the box.
-static const mm_box hopper_box = { -1.4, 1.4, -0.1, 1.7 };
-static const mm_box cheetah_box = { -1.5, 1.5, -0.1, 1.6 };
-static const mm_box ant_box = { -1.5, 1.5, -0.1, 1.6 };
+static const mm_view hopper_box = { -1.4, 1.4, -0.1, 1.7 };
+static const mm_view cheetah_box = { -1.5, 1.5, -0.1, 1.6 };
+static const mm_view ant_box = { -1.5, 1.5, -0.1, 1.6 };
 
 // ---------------------------------------------------------------------------------------------
 
-static mm_shape floor_of(const mm_box *box) {
+static mm_shape floor_of(const mm_view *box) {
   return (mm_shape){ MM_SHAPE_LINE, FLOOR, box->left, 0, box->right, 0, 0.02 };
 }
 
 // Most of a body does not feel brax' floor, and some jump high: nothing is drawn beyond the box.
-static void keep_within(const mm_box *box, double (*end)[3]) {
+static void keep_within(const mm_view *box, double (*end)[3]) {
   for (int k = 0; k < 2; k++) {
     end[k][0] = fmin(fmax(end[k][0], box->left), box->right);
     end[k][2] = fmin(fmax(end[k][2], box->bottom), box->top);
@@ -79,7 +79,7 @@ static int ant_mark(const mm_body_table *table, const mm_capsule *capsule) {
 }
 
 // What is further away is drawn first.
-static int draw(mm_body body, const double *q, const mm_box *box, marker *mark_of, mm_shape *out) {
+static int draw(mm_body body, const double *q, const mm_view *box, marker *mark_of, mm_shape *out) {
   double ends[MM_BODY_MOST_CAPSULES][2][3];
   mm_body_table table;
   int n = 0; // 1 + 3 * 13 at most
@@ -124,7 +124,7 @@ static int ant(const float *obs, mm_shape *out) {
 static const struct {
   const char *name;
   const mm_mark *mark;
-  const mm_box *box;
+  const mm_view *box;
   int (*shapes)(const float *obs, mm_shape *out);
 } scenes[] = {
   { "Hopper", hopper_marks, &hopper_box, hopper },

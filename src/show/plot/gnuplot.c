@@ -198,12 +198,18 @@ void mm_figure_script(mm_figure *figure, const char *format, ...) {
   va_end(arguments);
 }
 
-void mm_figure_print(const mm_figure *figure, char *out, size_t size, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  locale_t before = uselocale(figure->c_locale);
+void mm_figure_vprint(char *out, size_t size, const char *format, va_list arguments) {
+  locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  locale_t before = uselocale(c_locale); // where there is none, the one in use stays
   vsnprintf(out, size, format, arguments);
   uselocale(before);
+  if (c_locale) freelocale(c_locale);
+}
+
+void mm_figure_print(char *out, size_t size, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  mm_figure_vprint(out, size, format, arguments);
   va_end(arguments);
 }
 

@@ -10,9 +10,10 @@
 // A figure collects a gnuplot script and its data; writing it runs gnuplot once. No shell is
 // involved and no file name enters the script. A picture appears under its name only when complete.
 
-#ifndef MM_EXPERIMENT_GNUPLOT_H
-#define MM_EXPERIMENT_GNUPLOT_H
+#ifndef MM_SHOW_GNUPLOT_H
+#define MM_SHOW_GNUPLOT_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -37,8 +38,9 @@ mm_status mm_figure_create(const char *path, double width, double height, mm_fig
 void mm_figure_script(mm_figure *figure, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 
 // The same into out[size], for texts with numbers in them.
-void mm_figure_print(const mm_figure *figure, char *out, size_t size, const char *format, ...)
-    MM_CHECK_FORMAT(4, 5);
+void mm_figure_print(char *out, size_t size, const char *format, ...) MM_CHECK_FORMAT(3, 4);
+void mm_figure_vprint(char *out, size_t size, const char *format, va_list arguments)
+    MM_CHECK_FORMAT(3, 0);
 
 // Adds table [rows][columns] and returns its number k: the script calls it $dk. A non-finite number
 // becomes a gap.
