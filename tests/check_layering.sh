@@ -12,7 +12,7 @@ crowded=$(find src -type f -not -path '*/page/*' | sed 's|/[^/]*$||' | sort | un
 find include src -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -name '*.cuh' \) \
   -print0 | sort -z | xargs -0 awk '
   BEGIN {
-    place("mirrormap base map,net,physics")
+    place("mirrormap base map,net,physics/bodies,physics")
     place("env/classic,env/minatar,env/grid env/locomotion env agent")
     place("backend/cuda/warp backend/cuda/locomotion")
     place("backend/cuda/classic,backend/cuda/minatar,backend/cuda/gaussian,backend/cuda/tabular")
@@ -21,7 +21,7 @@ find include src -type f \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cu' -o -
     place("study/transfer study/learn study/tune")
     place("show/plot show/picture show/figure show/events show/report paper,bench")
     place("cli/core cli/argument cli/draw cli/study,cli/map,cli/env,cli/tools")
-    hub["env"] = "env"; hub["backend"] = "backend"; hub["backend/cuda/host"] = "backend/cuda"
+    hub["physics"] = "physics"; hub["env"] = "env"; hub["backend"] = "backend"; hub["backend/cuda/host"] = "backend/cuda"
   }
   FNR == 1 { files++; own = folder(substr(FILENAME, index(FILENAME, "/") + 1)) }
   FNR == 1 && !(own in rank) { fail("folder " own " is not in the order") }

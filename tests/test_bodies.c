@@ -78,7 +78,7 @@ static void test_half_cheetah_by_hand(void **state) {
   float q[18], v[18], obs[17 * 3];
   fill(q, (float[]){ 5, -0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f }, 9);
   fill(v, (float[]){ 11, 12, 13, 14, 15, 16, 17, 18, -190 }, 9);
-  mm_half_cheetah_observe(q, v, STRIDE, obs, 3);
+  mm_half_cheetah_observe(q, v, STRIDE, 0.7f, obs, 3);
   const double seen[17] = { -0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 11,
                             12,   13,  14,  15,  16,  17,  18,  -190 };
   for (int k = 0; k < 17; k++)
@@ -95,7 +95,7 @@ static void test_ant_by_hand(void **state) {
     value[k] = (float)k;
   fill(q, value, 15);
   fill(v, value, 14);
-  mm_ant_observe(q, v, STRIDE, obs, 1);
+  mm_ant_observe(q, v, STRIDE, 0, obs, 1);
   for (int k = 0; k < 13; k++)
     close_to((double)obs[k], k + 2, 0);
   for (int k = 0; k < 14; k++)
@@ -105,7 +105,7 @@ static void test_ant_by_hand(void **state) {
   const float heights[] = { 0.2f, 1.0f, 0.19999f, 1.00001f, NAN };
   for (int k = 0; k < 5; k++) {
     q[2 * STRIDE] = heights[k];
-    assert_int_equal(!!mm_ant_healthy(q, STRIDE), k < 2);
+    assert_int_equal(!!mm_ant_healthy(q, v, STRIDE, 0), k < 2);
   }
 }
 

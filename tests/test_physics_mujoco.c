@@ -401,7 +401,7 @@ static double velocity_error(const double *expected, const float *v, int stride,
 static void compare_visits(const world *w, visits *g, errors *all, errors kind[3]) {
   uint8_t bad[GROUP];
   mm_physics_columns columns = { GROUP, g->q, g->v, g->warm, NULL, bad, g->u };
-  w->kernel->step(w->model, mm_body_iterations(w->body, w->flavour), 1, GROUP, &columns);
+  w->kernel->step(w->model, w->info->iterations[w->flavour], 1, GROUP, &columns);
   for (int e = 0; e < GROUP; e++) {
     double error = velocity_error(g->after[e], g->v + e, GROUP, w->m->nv);
     assert_int_equal(bad[e], 0);
@@ -507,7 +507,8 @@ static double landing_error(int iterations) {
 
 static void test_bound(void **state) {
   (void)state;
-  double bound = landing_error(mm_body_iterations(MM_BODY_HALF_CHEETAH, MM_FLAVOUR_GYMNASIUM));
+  double bound =
+      landing_error(mm_body_describe(MM_BODY_HALF_CHEETAH)->iterations[MM_FLAVOUR_GYMNASIUM]);
   print_message("HalfCheetah, gymnasium, landing: off by %.1e, with 10 iterations by %.1e\n", bound,
                 landing_error(10));
   assert_true(landing_error(5) > 1e-2); // so there is something to be bounded
@@ -564,7 +565,7 @@ static void compare_folded(world *w, folded *f) {
   }
   for (int i = 0; i < w->m->nu; i++)
     u1[i] = (float)w->d->ctrl[i];
-  w->kernel->step(w->model, mm_body_iterations(w->body, w->flavour), 1, GROUP, &columns);
+  w->kernel->step(w->model, w->info->iterations[w->flavour], 1, GROUP, &columns);
   assert_int_equal(w->reference->step(w->exact, 30, w->d->ctrl, q, v, warm), 0);
   mj_step(w->m, w->d);
   double error = 0, size = 0;

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "env/classic/classic_batch.h"
+#include "env/locomotion/body_laws.h"
 #include "env/minatar/minatar.h"
 #include "env/vec_internal.h"
-#include "physics/body.h"
 
 #define CLASSIC(id, which, algo, preset, summary)                                                  \
   { id, summary, algo, preset, &mm_vec_classic, MM_CLASSIC_##which, MM_RULES_GYMNAX, 0 }
@@ -27,6 +27,8 @@
     id, summary, "pmd-gaussian", "mujoco", &mm_vec_body, MM_BODY_##which, 0,                       \
         MM_ENV_FLAVOUR_##flavour                                                                   \
   }
+#define BODY_BRAX(NAME, name, id, kernels) BODY(id, NAME, BRAX, MM_##NAME##_SUMMARY),
+#define BODY_V4(NAME, name, id, kernels) BODY(id "-v4", NAME, GYMNASIUM, MM_##NAME##_SUMMARY_V4),
 
 static const mm_env_kind kinds[] = {
   CLASSIC("CartPole-v1", CARTPOLE, "ampo", "bcs", "balance a pole on a cart by pushing it"),
@@ -35,12 +37,8 @@ static const mm_env_kind kinds[] = {
   CLASSIC("MountainCarContinuous-v0", MOUNTAIN_CAR_CONTINUOUS, "pmd-gaussian", "mujoco",
           "rock the car out with an engine of variable strength"),
   CLASSIC("Pendulum-v1", PENDULUM, "pmd-gaussian", "mujoco", "swing a pendulum up and hold it"),
-  BODY("Hopper", HOPPER, BRAX, "hop forward on one leg without falling"),
-  BODY("HalfCheetah", HALF_CHEETAH, BRAX, "run forward on two legs"),
-  BODY("Ant", ANT, BRAX, "walk forward on four legs without turning over"),
-  BODY("Hopper-v4", HOPPER, GYMNASIUM, "Hopper with Gymnasium's contacts and integrator"),
-  BODY("HalfCheetah-v4", HALF_CHEETAH, GYMNASIUM, "HalfCheetah with Gymnasium's contacts"),
-  BODY("Ant-v4", ANT, GYMNASIUM, "Ant with Gymnasium's contacts, integrator and start"),
+  MM_BODY_LIST(BODY_BRAX) // then the same in Gymnasium's flavour
+  MM_BODY_LIST(BODY_V4)   // then games
   GAME("Asterix", ASTERIX, "collect gold, avoid enemies in eight lanes"),
   GAME("Breakout", BREAKOUT, "break bricks with a ball and a paddle"),
   GAME("Freeway", FREEWAY, "cross eight lanes of cars, again and again"),

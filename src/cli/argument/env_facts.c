@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "env/locomotion/body_words.h"
+
 const char *const env_group_names[] = { "Grid-World", "Classic control", "Continuous control",
                                         "MinAtar" };
 
@@ -13,13 +15,6 @@ static const char *const acrobot_inputs[] = { "cos t1", "sin t1", "cos t2", "sin
                                               "t1'",    "t2'",    NULL };
 static const char *const car_inputs[] = { "position", "velocity", NULL };
 static const char *const pendulum_inputs[] = { "cos", "sin", "angle'", NULL };
-
-static const char *const hopper_inputs[] = { "height", "pitch",  "thigh",  "leg",  "foot",  "x'",
-                                             "z'",     "pitch'", "thigh'", "leg'", "foot'", NULL };
-static const char *const cheetah_inputs[] = { "z", "pitch", "",   "",   "",       "",
-                                              "",  "",      "x'", "z'", "pitch'", NULL };
-static const char *const ant_inputs[] = { "height", "", "", "", "",   "",   "",   "",  "",
-                                          "",       "", "", "", "x'", "y'", "z'", NULL };
 
 static const char only_by_limit[] = "only by the limit";
 
@@ -45,22 +40,6 @@ static const env_facts facts[] = {
   { "Pendulum-v1", pendulum_inputs, "cosine and sine of the angle (0 upright), and its velocity",
     "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2) of the state before the step", only_by_limit,
     "the start: any angle, velocity uniform in [-1, 1]", 20, false },
-  { "Hopper", hopper_inputs,
-    "height and pitch of the torso, angles of thigh, leg and foot; then the velocities of x, z, "
-    "pitch and the three joints, each within -10 .. 10",
-    "forward velocity + 1 - 0.001 (sum of squared actions)",
-    "the torso is not above 0.7, leans 0.2 or more, or a number reaches 100",
-    "the start: all coordinates and velocities uniform within 0.005 of the pose", 60, true },
-  { "HalfCheetah", cheetah_inputs,
-    "z (0 at the start), pitch and the six joints, back leg first; then the velocities of x, z, "
-    "pitch and the joints",
-    "forward velocity - 0.1 (sum of squared actions)", only_by_limit,
-    "the start: coordinates uniform within 0.1 of the pose, velocities 0.1 N(0, 1)", 20, true },
-  { "Ant", ant_inputs,
-    "height, quaternion w x y z, hip and ankle of four legs; then linear velocity, angular "
-    "velocity in the body's frame, and the joints'",
-    "forward velocity + 1 - 0.5 (sum of squared actions)", "the torso is below 0.2 or above 1",
-    "the start: coordinates uniform within 0.1 of the pose, velocities 0.1 N(0, 1)", 20, true },
   { "Asterix", NULL, "10 x 10 cells of 4 channels: player, enemy, trail, gold",
     "1 for each gold touched", "an enemy touches the player",
     "each spawn: its row, its side, and whether it is gold (1/3)", 10, false },
@@ -86,16 +65,33 @@ static const env_facts facts[] = {
 static bool names(const env_facts *f, const char *id) {
   static const char prefix[] = "MinAtar/";
   size_t length = strlen(f->name);
-  if (f->input != NULL) // a body may be of Gymnasium's flavour
-    return strncmp(id, f->name, length) == 0 && (!id[length] || strcmp(id + length, "-v4") == 0);
+  if (f->input != NULL) return strcmp(id, f->name) == 0;
   if (strncmp(id, prefix, sizeof prefix - 1) == 0) id += sizeof prefix - 1;
   return strncmp(id, f->name, length) == 0 && id[length] == '-';
+}
+
+// A body's facts are its words.
+static const env_facts *find_body(const char *id) {
+  static env_facts of[MM_BODY_COUNT];
+  mm_body body;
+  mm_flavour flavour;
+  if (!mm_body_find(id, &body, &flavour)) return NULL;
+  const mm_body_words *w = mm_body_words_of(body);
+  of[body] = (env_facts){ .name = mm_body_describe(body)->name,
+                          .input = w->input,
+                          .observation = w->observation,
+                          .reward = w->reward,
+                          .end = w->end ? w->end : only_by_limit,
+                          .random = w->random,
+                          .fps = w->fps,
+                          .body = true };
+  return &of[body];
 }
 
 const env_facts *env_facts_find(const char *id) {
   for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
     if (names(&facts[i], id)) return &facts[i];
-  return NULL;
+  return find_body(id);
 }
 
 env_group env_group_of(const char *id) {

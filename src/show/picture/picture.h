@@ -64,7 +64,7 @@ int mm_scene_shapes(const mm_scene *scene, const float *obs, mm_shape *out);
 // The scenes of classic control (picture_classic.c); false for other IDs.
 bool mm_scene_find_classic(const char *id, mm_scene *out);
 
-// The scenes of Hopper, HalfCheetah and Ant (picture_body.c); false for other IDs.
+// The scenes of bodies (picture_body.c); false for other IDs.
 bool mm_scene_find_body(const char *id, mm_scene *out);
 
 #endif
