@@ -633,11 +633,8 @@ static void test_memory(void **state) {
 #ifdef HAVE_MUJOCO
 
 static mjModel *load_model(const body_id *id) {
-  static const char *const bodies[] = { "hopper", "half_cheetah", "ant" };
-  char name[40], path[MM_DATA_PATH_SIZE], error[300];
-  snprintf(name, sizeof name, "%s_%s", bodies[id->body],
-           id->flavour == MM_FLAVOUR_BRAX ? "brax" : "gymnasium");
-  assert_true(mm_data_find("models", name, ".xml", path));
+  char path[MM_DATA_PATH_SIZE], error[300];
+  assert_true(mm_data_find("models", mm_body_model_name(id->body, id->flavour), ".xml", path));
   mjModel *model = mj_loadXML(path, NULL, error, sizeof error);
   if (!model) fail_msg("%s: %s", path, error);
   return model;

@@ -19,9 +19,9 @@ typedef struct subject {
 } subject;
 
 static const subject subjects[] = {
-  { MM_BODY_HOPPER, MM_FLAVOUR_BRAX },       { MM_BODY_HOPPER, MM_FLAVOUR_GYMNASIUM },
-  { MM_BODY_HALF_CHEETAH, MM_FLAVOUR_BRAX }, { MM_BODY_HALF_CHEETAH, MM_FLAVOUR_GYMNASIUM },
-  { MM_BODY_ANT, MM_FLAVOUR_BRAX },          { MM_BODY_ANT, MM_FLAVOUR_GYMNASIUM },
+#define FLAVOURS(NAME, name, id, kernels)                                                          \
+  { MM_BODY_##NAME, MM_FLAVOUR_BRAX }, { MM_BODY_##NAME, MM_FLAVOUR_GYMNASIUM },
+  MM_BODY_LIST(FLAVOURS)
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 

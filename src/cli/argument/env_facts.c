@@ -3,6 +3,7 @@
 #include "cli/argument/env_facts.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "env/locomotion/body_words.h"
@@ -104,4 +105,16 @@ env_group env_group_of(const char *id) {
 bool env_facts_endless(const char *id) {
   const env_facts *f = env_facts_find(id);
   return f != NULL && f->end == only_by_limit;
+}
+
+const char *env_body_names(void) {
+  static char text[200];
+  size_t used = 0;
+  for (mm_body body = 0; body < MM_BODY_COUNT && used < sizeof text; body++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                             body == 0                   ? ""
+                             : body + 1 == MM_BODY_COUNT ? " and "
+                                                         : ", ",
+                             mm_body_describe(body)->name);
+  return text;
 }

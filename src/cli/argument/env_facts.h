@@ -24,6 +24,9 @@ extern const char *const env_group_names[];
 // All but Grid-Worlds; NULL for those.
 const env_facts *env_facts_find(const char *id);
 
+// "Hopper, HalfCheetah and Ant": all that physics moves.
+const char *env_body_names(void);
+
 // Nothing but the limit ends an episode there.
 bool env_facts_endless(const char *id);
 

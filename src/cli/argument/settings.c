@@ -71,9 +71,9 @@ int settings_check_env(const settings_args *args, const char *id) {
     int key;
     bool heeded;
     const char *whose;
-  } special[] = { { MM_KEY_flavour, body, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_physics, body, "Hopper, HalfCheetah and Ant" },
-                  { MM_KEY_fresh_reset, body, "Hopper, HalfCheetah and Ant" },
+  } special[] = { { MM_KEY_flavour, body, env_body_names() },
+                  { MM_KEY_physics, body, env_body_names() },
+                  { MM_KEY_fresh_reset, body, env_body_names() },
                   { MM_KEY_rules, env_group_of(id) == GROUP_MINATAR, "MinAtar" },
                   { MM_KEY_gymnasium_walls, strcmp(id, "MountainCarContinuous-v0") == 0,
                     "MountainCarContinuous-v0" } };

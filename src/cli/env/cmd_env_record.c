@@ -64,7 +64,7 @@ static int run(void *raw) {
                                 .steps = args->steps,
                                 .mujoco = args->physics != NULL && args->physics[0] == 'm' };
   if (args->physics != NULL && env_group_of(args->common.positional.value[0]) != GROUP_BODY)
-    return fail_usage("option '--physics' is for Hopper, HalfCheetah and Ant, not for '%s'",
+    return fail_usage("option '--physics' is for %s, not for '%s'", env_body_names(),
                       args->common.positional.value[0]);
   mm_recording recording;
   mm_status status = mm_trace_record(args->common.positional.value[0], &plan, &recording);

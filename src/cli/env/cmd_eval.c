@@ -94,7 +94,7 @@ static const option settings[] = {
     .type = OPTION_CHOICE,
     AT(flavour),
     .choices = vec_flavour_names,
-    .help = "Hopper, HalfCheetah, Ant: contacts and integrator (default: as in training)" },
+    .help = "locomotion tasks: contacts and integrator (default: as in training)" },
   { .name = "physics",
     .type = OPTION_CHOICE,
     AT(physics),
@@ -300,7 +300,7 @@ static int evaluate_and_show(outcome *o) {
 static int check_body(const eval_args *args, const char *id) {
   const char *given = args->flavour != NULL ? "flavour" : args->physics != NULL ? "physics" : NULL;
   if (given == NULL || env_group_of(id) == GROUP_BODY) return EXIT_DONE;
-  return fail_usage("setting '%s' is for Hopper, HalfCheetah and Ant, not for '%s'", given, id);
+  return fail_usage("setting '%s' is for %s, not for '%s'", given, env_body_names(), id);
 }
 
 static int run(void *raw) {

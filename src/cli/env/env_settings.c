@@ -52,20 +52,20 @@ const option env_settings[] = {
                         .type = OPTION_CHOICE,
                         AT(flavour),
                         .choices = vec_flavour_names,
-                        .help = "Hopper, HalfCheetah, Ant: contacts, integrator and start of brax, "
+                        .help = "locomotion tasks: contacts, integrator and start of brax, "
                                 "or of Gymnasium's -v4 (default: as the ID says)" },
   [SETTING_PHYSICS] = { .name = "physics",
                         .type = OPTION_CHOICE,
                         AT(physics),
                         .choices = vec_physics_names,
                         .direct = true,
-                        .help = "Hopper, HalfCheetah, Ant: our own engine, or the MuJoCo library "
+                        .help = "locomotion tasks: our own engine, or the MuJoCo library "
                                 "(default own)" },
   [SETTING_FRESH] = { .name = "fresh_reset",
                       .type = OPTION_CHOICE,
                       AT(fresh_reset),
                       .choices = vec_switch_names,
-                      .help = "Hopper, HalfCheetah, Ant: each episode has a start of its own, or "
+                      .help = "locomotion tasks: each episode has a start of its own, or "
                               "that of the first (default on here; off when training)" },
   { .name = NULL },
 };
@@ -81,7 +81,7 @@ static const char *foreign_setting(size_t setting, const char *id, bool grid) {
   case SETTING_FLAVOUR:
   case SETTING_PHYSICS:
   case SETTING_FRESH:
-    return !grid && env_group_of(id) == GROUP_BODY ? NULL : "Hopper, HalfCheetah and Ant";
+    return !grid && env_group_of(id) == GROUP_BODY ? NULL : env_body_names();
   default:
     return strcmp(id, "MountainCarContinuous-v0") == 0 ? NULL : "MountainCarContinuous-v0";
   }
