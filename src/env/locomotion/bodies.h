@@ -68,6 +68,13 @@ MM_INLINE MM_HD void mm_bodies_see(const float *column, int from, int n, size_t 
     to[(size_t)(k - from) * apart] = column[(size_t)k * stride];
 }
 
+// All n numbers of a column so, clipped to [-most, most].
+MM_INLINE MM_HD void mm_bodies_see_clipped(const float *column, int n, size_t stride, float most,
+                                           float *to, size_t apart) {
+  for (int k = 0; k < n; k++)
+    to[(size_t)k * apart] = mm_clip_f(column[(size_t)k * stride], -most, most);
+}
+
 // What motors and their cost see. NaN counts as 0.
 MM_INLINE MM_HD float mm_bodies_clip(float action) {
   return mm_clip_f(mm_action_number(action), -1.0f, 1.0f);

@@ -53,9 +53,7 @@ MM_INLINE MM_HD void mm_hopper_observe(const float *q, const float *v, size_t st
                                        float *obs, size_t apart) {
   obs[0] = base + q[stride];
   mm_bodies_see(q, 2, MM_HOPPER_Q, stride, obs + apart, apart);
-  for (int k = 0; k < MM_HOPPER_V; k++)
-    obs[(size_t)(k + 5) * apart] =
-        mm_clip_f(v[(size_t)k * stride], -MM_HOPPER_SPEED_SEEN, MM_HOPPER_SPEED_SEEN);
+  mm_bodies_see_clipped(v, MM_HOPPER_V, stride, MM_HOPPER_SPEED_SEEN, obs + 5 * apart, apart);
 }
 
 #ifndef __cplusplus // words are the host's
