@@ -6,5 +6,6 @@
 #include "physics/bodies/ant.h"
 #include "physics/bodies/half_cheetah.h"
 #include "physics/bodies/hopper.h"
+#include "physics/bodies/walker2d.h"
 
 #endif

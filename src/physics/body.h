@@ -20,7 +20,8 @@ extern "C" {
 #define MM_BODY_LIST(X)                                                                            \
   X(HOPPER, hopper, "Hopper", BRAX)                                                                \
   X(HALF_CHEETAH, half_cheetah, "HalfCheetah", BOTH)                                               \
-  X(ANT, ant, "Ant", BRAX)
+  X(ANT, ant, "Ant", BRAX)                                                                         \
+  X(WALKER2D, walker2d, "Walker2d", BOTH)
 
 #define MM_BODY_ENUM(NAME, name, id, kernels) MM_BODY_##NAME,
 typedef enum mm_body { MM_BODY_LIST(MM_BODY_ENUM) MM_BODY_COUNT } mm_body;

@@ -7,6 +7,7 @@
 #include "env/locomotion/ant.h"
 #include "env/locomotion/half_cheetah.h"
 #include "env/locomotion/hopper.h"
+#include "env/locomotion/walker2d.h"
 #include "physics/physics.h"
 
 // The height of the torso where its coordinate is 0.
