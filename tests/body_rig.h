@@ -16,14 +16,9 @@ typedef struct body_id {
   mm_flavour flavour;
 } body_id;
 
-static const body_id body_ids[] = {
-  { "Hopper", MM_BODY_HOPPER, MM_FLAVOUR_BRAX },
-  { "HalfCheetah", MM_BODY_HALF_CHEETAH, MM_FLAVOUR_BRAX },
-  { "Ant", MM_BODY_ANT, MM_FLAVOUR_BRAX },
-  { "Hopper-v4", MM_BODY_HOPPER, MM_FLAVOUR_GYMNASIUM },
-  { "HalfCheetah-v4", MM_BODY_HALF_CHEETAH, MM_FLAVOUR_GYMNASIUM },
-  { "Ant-v4", MM_BODY_ANT, MM_FLAVOUR_GYMNASIUM },
-};
+#define BRAX_ID(NAME, name, id, kernels) { id, MM_BODY_##NAME, MM_FLAVOUR_BRAX },
+#define V4_ID(NAME, name, id, kernels) { id "-v4", MM_BODY_##NAME, MM_FLAVOUR_GYMNASIUM },
+static const body_id body_ids[] = { MM_BODY_LIST(BRAX_ID) MM_BODY_LIST(V4_ID) };
 enum { BODY_IDS = sizeof body_ids / sizeof *body_ids };
 
 static const mm_env_physics body_engines[] = { MM_ENV_PHYSICS_OWN, MM_ENV_PHYSICS_MUJOCO };

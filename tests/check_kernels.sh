@@ -20,6 +20,10 @@ checked=0 failed=0
 for kernel in 80:cuda_dense_cartpole 80:cuda_gauss 89:cuda_bits_asterix 89:cuda_body_ant \
   90a:cuda_dense_cartpole 90:cuda_dense_cartpole 90:cuda_gauss; do
   kind=${kernel%%:*} source=$(find src/backend/cuda "$work" -name "${kernel#*:}.cu")
+  if [ -z "$source" ]; then # a body's, as CMake makes it
+    name=${kernel#*:cuda_body_} source=$work/body.cu
+    sed "s/@name@/$name/g; s/@physics@/$name/g; s/@NAME@/${name^^}/g" src/backend/cuda/locomotion/cuda_body.cu.in >"$source"
+  fi
   case $built in
   *" $kind "* | *" $kind-real "*) continue ;;
   *" ${kind}a-real "*) [ "$kernel" = 90:cuda_dense_cartpole ] || continue ;;

@@ -57,7 +57,7 @@ if [ $sanitized = no ]; then
   expect_code 0
   expect_no_err
   expect_json
-  for body in Hopper HalfCheetah Ant Hopper-v4 HalfCheetah-v4 Ant-v4; do
+  for body in Hopper HalfCheetah Ant Walker2d Hopper-v4 HalfCheetah-v4 Ant-v4 Walker2d-v4; do
     expect "$body" grep -q "\"physics/$body/portable\"" "$out"
     if "$program" --version | grep -q mujoco; then
       expect "$body, mujoco" grep -q "\"physics/$body/mujoco\"" "$out"

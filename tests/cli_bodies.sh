@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Hopper, HalfCheetah and Ant on the command line: env list, show, play, sheets of frames, what is
+# Bodies on the command line: env list, show, play, sheets of frames, what is
 # refused, and what is said where the MuJoCo library or its models are missing.
 # usage: cli_bodies.sh PROGRAM SOURCE_DIR
 
@@ -22,8 +22,8 @@ library=no
 if "$program" --version | grep -q 'mujoco [0-9]'; then library=yes; fi
 [ $library = yes ] || echo "cli_bodies: built without the MuJoCo library: what needs it is skipped"
 
-brax="Hopper HalfCheetah Ant"
-gymnasium="Hopper-v4 HalfCheetah-v4 Ant-v4"
+brax="Hopper HalfCheetah Ant Walker2d"
+gymnasium="Hopper-v4 HalfCheetah-v4 Ant-v4 Walker2d-v4"
 
 # ---------------------------------------------------------------------------------------------
 # list and show
@@ -172,9 +172,9 @@ expect_out "brax' flavour"
 
 refuse "(did you mean 'Hopper'?)" env show Hoper
 refuse "(did you mean 'HalfCheetah-v4'?)" env show HalfCheetah-v5
-refuse "setting 'physics' is for Hopper, HalfCheetah and Ant" env show CartPole-v1 --set physics=own
-refuse "setting 'physics' is for Hopper, HalfCheetah and Ant" env show CartPole-v1 --physics own
-refuse "setting 'physics' is for Hopper, HalfCheetah and Ant" train --env Pendulum-v1 --map l2 --physics own
+refuse "setting 'physics' is for Hopper, HalfCheetah, Ant and Walker2d" env show CartPole-v1 --set physics=own
+refuse "setting 'physics' is for Hopper, HalfCheetah, Ant and Walker2d" env show CartPole-v1 --physics own
+refuse "setting 'physics' is for Hopper, HalfCheetah, Ant and Walker2d" train --env Pendulum-v1 --map l2 --physics own
 refuse "setting 'rules' is for MinAtar" train --env CartPole-v1 --map l2 --set rules=minatar
 refuse "ampo has no setting 'physics'" train --env CartPole-v1 --map l2 --physics own
 refuse "option '--physics': unknown value 'bullet'" env show Ant --physics bullet
@@ -184,7 +184,7 @@ refuse "option '--physics' is given twice" train --env Ant --map l2 --set physic
 refuse "option '--physics' needs a value" train --env Ant --map l2 --physics
 refuse "unknown option '--physcs' (did you mean '--physics'?)" train --env Ant --map l2 --physcs own
 refuse "unknown option '--steps' (did you mean '--set steps=..'?)" train --env Ant --map l2 --steps 9
-refuse "setting 'flavour' is for Hopper, HalfCheetah and Ant" \
+refuse "setting 'flavour' is for Hopper, HalfCheetah, Ant and Walker2d" \
   env show GridWorld-dense --set flavour=brax
 refuse "setting 'fresh_reset' is for Hopper" env play Breakout-MinAtar --set fresh_reset=on --keys .
 refuse "setting 'physics': unknown value 'bullet'" env show Ant --set physics=bullet
@@ -192,7 +192,7 @@ refuse "setting 'flavour': unknown value 'v5'" env show Ant --set flavour=v5
 refuse "setting 'rules' is for MinAtar" env show Ant --set rules=gymnax
 refuse "setting 'gamma' is for Grid-World" env show Hopper --set gamma=0.9
 refuse "option '--index' is for Grid-World" env show Hopper --index 1
-refuse "option '--physics' is for Hopper, HalfCheetah and Ant" env record CartPole-v1 --physics own
+refuse "option '--physics' is for Hopper, HalfCheetah, Ant and Walker2d" env record CartPole-v1 --physics own
 refuse "not a key of Hopper" env play Hopper --keys 'x'
 
 # ---------------------------------------------------------------------------------------------

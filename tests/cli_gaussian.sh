@@ -195,7 +195,7 @@ refuse 2 "has no setting 'target'" train --env Pendulum-v1 --map l2 --set target
 refuse 2 "has no setting 'density_scale'" train --env CartPole-v1 --map l2 --set density_scale=2
 refuse 2 'expected negentropy' train --env Pendulum-v1 --map l2 --algo ppo
 refuse 2 'has actions to choose among' eval --policy run-l2 --env CartPole-v1
-refuse 2 "'physics' is for Hopper, HalfCheetah and Ant" eval --policy run-l2 --set physics=own
+refuse 2 "'physics' is for Hopper, HalfCheetah, Ant and Walker2d" eval --policy run-l2 --set physics=own
 refuse 2 'has 2 inputs and 1 actions' eval --policy run-l2 --env MountainCarContinuous-v0
 
 finish

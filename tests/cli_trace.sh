@@ -36,7 +36,7 @@ for entry in "${classic[@]}" "${minatar[@]}" GridWorld:gridworld:3000; do
 done
 # bodies: recorded with the MuJoCo library or Gymnasium, which are not needed here
 for entry in Hopper:hopper:55 Hopper-v4:hopper_v4:46 HalfCheetah:half_cheetah:40 HalfCheetah-v4:half_cheetah_v4:40 \
-  Ant:ant:40 Ant-v4:ant_v4:40; do
+  Ant:ant:40 Ant-v4:ant_v4:40 Walker2d:walker2d:37 Walker2d-v4:walker2d_v4:37; do
   IFS=: read -r id name n <<<"$entry"
   run env replay "$id" "$golden/body_$name.json"
   expect_code 0

@@ -1,4 +1,4 @@
-// Hopper, HalfCheetah and Ant: observation, reward, end and start by hand, the vector layer on
+// All bodies: observation, reward, end and start by hand, the vector layer on
 // every engine that is here, and each step against the MuJoCo library where it is.
 
 #define _POSIX_C_SOURCE 200809L
@@ -16,6 +16,7 @@
 #include "env/locomotion/ant.h"
 #include "env/locomotion/half_cheetah.h"
 #include "env/locomotion/hopper.h"
+#include "env/locomotion/walker2d.h"
 
 static void close_to(double found, double expected, double tolerance) {
   if (!(fabs(found - expected) <= tolerance))
@@ -78,7 +79,7 @@ static void test_half_cheetah_by_hand(void **state) {
   float q[18], v[18], obs[17 * 3];
   fill(q, (float[]){ 5, -0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f, 0.7f, 0.8f }, 9);
   fill(v, (float[]){ 11, 12, 13, 14, 15, 16, 17, 18, -190 }, 9);
-  mm_half_cheetah_observe(q, v, STRIDE, obs, 3);
+  mm_half_cheetah_observe(q, v, STRIDE, 0.7f, obs, 3);
   const double seen[17] = { -0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 11,
                             12,   13,  14,  15,  16,  17,  18,  -190 };
   for (int k = 0; k < 17; k++)
@@ -95,7 +96,7 @@ static void test_ant_by_hand(void **state) {
     value[k] = (float)k;
   fill(q, value, 15);
   fill(v, value, 14);
-  mm_ant_observe(q, v, STRIDE, obs, 1);
+  mm_ant_observe(q, v, STRIDE, 0, obs, 1);
   for (int k = 0; k < 13; k++)
     close_to((double)obs[k], k + 2, 0);
   for (int k = 0; k < 14; k++)
@@ -105,7 +106,36 @@ static void test_ant_by_hand(void **state) {
   const float heights[] = { 0.2f, 1.0f, 0.19999f, 1.00001f, NAN };
   for (int k = 0; k < 5; k++) {
     q[2 * STRIDE] = heights[k];
-    assert_int_equal(!!mm_ant_healthy(q, STRIDE), k < 2);
+    assert_int_equal(!!mm_ant_healthy(q, v, STRIDE, 0), k < 2);
+  }
+}
+
+static void test_walker2d_by_hand(void **state) {
+  (void)state;
+  float q[9 * STRIDE], v[9 * STRIDE], obs[17];
+  for (int k = 0; k < 9; k++) {
+    q[k * STRIDE] = 0.1f * (float)k;
+    v[k * STRIDE] = (float)(3 * k - 12);
+  }
+  mm_walker2d_observe(q, v, STRIDE, 1.25f, obs, 1);
+  close_to((double)obs[0], 1.35, 1e-6);
+  for (int k = 1; k < 8; k++)
+    close_to((double)obs[k], 0.1 * (k + 1), 1e-6);
+  for (int k = 0; k < 9; k++)
+    close_to((double)obs[8 + k], fmin(fmax(3 * k - 12, -10), 10), 0);
+  const float action[6] = { 1, -0.5f, 0, 0, 0, 0 };
+  close_to((double)mm_walker2d_reward(0.016f, action), 2 + 1 - 0.00125, 1e-6);
+  static const struct {
+    float z, pitch;
+    bool good;
+  } cases[] = { { 0, 0, true },       { -0.4499f, 0.99f, true }, { -0.4501f, 0, false },
+                { 0.7499f, 0, true }, { 0.7501f, 0, false },     { 0, 1, false },
+                { 0, -0.99f, true },  { 0, -1, false },          { NAN, 0, false },
+                { 0, NAN, false } };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    q[STRIDE] = cases[i].z;
+    q[2 * STRIDE] = cases[i].pitch;
+    if (!!mm_walker2d_healthy(q, v, STRIDE, 1.25f) != cases[i].good) fail_msg("case %zu", i);
   }
 }
 
@@ -121,12 +151,14 @@ static void test_starts(void **state) {
   enum { STARTS = 4000 };
   static const struct {
     int nq, nv;
-    double q, v; // of uniform noise, and of normal noise
+    double q, v; // of the noise, which is uniform
+    bool normal; // of velocities
     void (*reset)(float *, float *, size_t, const float *, const mm_bodies_draws *);
-  } laws[] = { { 6, 6, 0.005, 0.005, mm_hopper_reset },
-               { 9, 9, 0.1, 0.1, mm_half_cheetah_reset },
-               { 15, 14, 0.1, 0.1, mm_ant_reset } };
-  for (int body = 0; body < 3; body++) {
+  } laws[] = { { 6, 6, 0.005, 0.005, false, mm_hopper_reset },
+               { 9, 9, 0.1, 0.1, true, mm_half_cheetah_reset },
+               { 15, 14, 0.1, 0.1, true, mm_ant_reset },
+               { 9, 9, 0.005, 0.005, false, mm_walker2d_reset } };
+  for (int body = 0; body < MM_BODY_COUNT; body++) {
     float start[15], q[15], v[14];
     double sum[29] = { 0 }, square[29] = { 0 }, far = 0;
     const int nq = laws[body].nq, nv = laws[body].nv;
@@ -141,7 +173,7 @@ static void test_starts(void **state) {
         bool turned = body == MM_BODY_ANT && k >= 3 && k < 7; // normalised afterwards
         if (turned) length += (double)q[k] * (double)q[k];
         if (k < nq && !turned) assert_true(fabs(x) <= laws[body].q * 1.0001);
-        if (k >= nq && body == 0) assert_true(fabs(x) <= laws[body].v * 1.0001);
+        if (k >= nq && !laws[body].normal) assert_true(fabs(x) <= laws[body].v * 1.0001);
         if (k >= nq) far = fmax(far, fabs(x));
         sum[k] += x;
         square[k] += x * x;
@@ -150,12 +182,12 @@ static void test_starts(void **state) {
     }
     for (int k = 0; k < nq + nv; k++) {
       if (body == MM_BODY_ANT && k >= 3 && k < 7) continue;
-      const bool normal = k >= nq && body > 0;
+      const bool normal = k >= nq && laws[body].normal;
       const double sd = normal ? laws[body].v : laws[body].q / sqrt(3.0);
       close_to(sum[k] / STARTS, 0, 5 * sd / sqrt(STARTS));
       close_to(sqrt(square[k] / STARTS) / sd, 1, 5 / sqrt(STARTS));
     }
-    if (body > 0) assert_true(far > 3 * laws[body].v); // normal, not uniform
+    if (laws[body].normal) assert_true(far > 3 * laws[body].v); // normal, not uniform
   }
 }
 
@@ -163,7 +195,7 @@ static void test_starts(void **state) {
 // Through the vector layer
 
 static void check_shape(const body_id *id, mm_env_physics physics) {
-  static const int inputs[] = { 11, 17, 27 }, motors[] = { 3, 6, 8 };
+  static const int inputs[] = { 11, 17, 27, 17 }, motors[] = { 3, 6, 8, 6 };
   rig r = rig_open(id->id, (mm_vec_config){ .n = 5, .seed = 8, .physics = physics });
   const mm_physics *p = r.vec->physics;
   assert_int_equal(r.info.n_input, inputs[id->body]);
@@ -176,11 +208,11 @@ static void check_shape(const body_id *id, mm_env_physics physics) {
   assert_string_equal(mm_vec_physics(r.vec), physics == MM_ENV_PHYSICS_OWN ? "own" : "mujoco");
   assert_ok(mm_vec_reset(r.vec, &r.out));
   const float *obs = r.out.obs;
-  const double height = id->body == MM_BODY_HOPPER         ? 1.25
-                        : id->body == MM_BODY_HALF_CHEETAH ? 0
-                        : id->flavour == MM_FLAVOUR_BRAX   ? 0.55
-                                                           : 0.75;
-  const double noise = id->body == MM_BODY_HOPPER ? 0.005 : 0.1;
+  static const double heights[MM_BODY_COUNT][2] = {
+    { 1.25, 1.25 }, { 0, 0 }, { 0.55, 0.75 }, { 1.25, 1.25 }
+  };
+  const double height = heights[id->body][id->flavour];
+  const double noise = height > 1 ? 0.005 : 0.1;
   for (int i = 0; i < 5; i++)
     close_to((double)obs[i * r.info.n_input], height, noise + 1e-6);
   if (id->body == MM_BODY_ANT) { // ankles
@@ -204,7 +236,7 @@ static void check_steps(const body_id *id, mm_env_physics physics) {
   const size_t k = (size_t)r.info.n_input, nu = (size_t)r.info.n_real;
   float first[N][27];
   const float *obs = r.out.obs, *final_obs = r.out.final_obs, *action = r.action;
-  const double dt = id->body == MM_BODY_HOPPER ? 0.008 : 0.05;
+  const double dt = p->info->h * p->info->substeps;
   int ends = 0;
   assert_ok(mm_vec_reset(r.vec, &r.out));
   for (size_t i = 0; i < N; i++)
@@ -219,10 +251,11 @@ static void check_steps(const body_id *id, mm_env_physics physics) {
         cost += a * a;
       }
       const float *seen = r.out.end[i] ? final_obs + i * k : obs + i * k;
-      const double *weight = (const double[3][2]){ { 1, 0.001 }, { 0, 0.1 }, { 1, 0.5 } }[id->body];
-      bool healthy = id->body == MM_BODY_HOPPER
-                         ? seen[0] > 0.7f && fabsf(seen[1]) < 0.2f
-                         : id->body == MM_BODY_HALF_CHEETAH || (seen[0] >= 0.2f && seen[0] <= 1);
+      const double *weight =
+          (const double[][2]){ { 1, 0.001 }, { 0, 0.1 }, { 1, 0.5 }, { 1, 0.001 } }[id->body];
+      const bool healthy = (const bool[]){ seen[0] > 0.7f && fabsf(seen[1]) < 0.2f, true,
+                                           seen[0] >= 0.2f && seen[0] <= 1,
+                                           seen[0] > 0.8f && fabsf(seen[1]) < 1 }[id->body];
       assert_int_equal(r.out.end[i], healthy ? 0 : MM_END_TERMINATED);
       if (r.out.end[i]) { // the next episode starts where the first did
         ends++;
@@ -263,7 +296,9 @@ static void check_fresh(const body_id *id, mm_env_physics physics) {
         start[j] = (float)p->info->start[id->flavour][j];
       mm_stream stream = mm_stream_make(5, 0, MM_RNG_ENV_RESET, (uint32_t)i);
       mm_bodies_draws d = mm_bodies_draw(stream, ++episode[i]);
-      (id->body == MM_BODY_HOPPER ? mm_hopper_reset : mm_ant_reset)(q, v, 1, start, &d);
+      (id->body == MM_BODY_HOPPER ? mm_hopper_reset
+       : id->body == MM_BODY_ANT  ? mm_ant_reset
+                                  : mm_walker2d_reset)(q, v, 1, start, &d);
       for (int j = 0; j < p->info->nq; j++)
         assert_true(p->q[(size_t)j * p->stride + i] == q[j]);
       for (int j = 0; j < p->info->nv; j++)
@@ -633,13 +668,11 @@ static void test_memory(void **state) {
 #ifdef HAVE_MUJOCO
 
 static mjModel *load_model(const body_id *id) {
-  static const char *const bodies[] = { "hopper", "half_cheetah", "ant" };
-  char name[40], path[MM_DATA_PATH_SIZE], error[300];
-  snprintf(name, sizeof name, "%s_%s", bodies[id->body],
-           id->flavour == MM_FLAVOUR_BRAX ? "brax" : "gymnasium");
-  assert_true(mm_data_find("models", name, ".xml", path));
+  char path[MM_DATA_PATH_SIZE], error[300];
+  assert_true(mm_data_find("models", mm_body_model_name(id->body, id->flavour), ".xml", path));
   mjModel *model = mj_loadXML(path, NULL, error, sizeof error);
   if (!model) fail_msg("%s: %s", path, error);
+  model->opt.iterations = 100; // as our engine of the library asks for
   return model;
 }
 
@@ -760,15 +793,25 @@ static void test_library(void **state) {
 
 int suite_bodies(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_hopper_by_hand), cmocka_unit_test(test_half_cheetah_by_hand),
-    cmocka_unit_test(test_ant_by_hand),    cmocka_unit_test(test_clip),
-    cmocka_unit_test(test_starts),         cmocka_unit_test(test_shape),
-    cmocka_unit_test(test_steps),          cmocka_unit_test(test_fresh),
-    cmocka_unit_test(test_limit),          cmocka_unit_test(test_forms),
-    cmocka_unit_test(test_threads),        cmocka_unit_test(test_state),
-    cmocka_unit_test(test_unstable),       cmocka_unit_test(test_thrown),
-    cmocka_unit_test(test_actions),        cmocka_unit_test(test_refused),
-    cmocka_unit_test(test_memory),         cmocka_unit_test(test_xpos),
+    cmocka_unit_test(test_walker2d_by_hand),
+    cmocka_unit_test(test_hopper_by_hand),
+    cmocka_unit_test(test_half_cheetah_by_hand),
+    cmocka_unit_test(test_ant_by_hand),
+    cmocka_unit_test(test_clip),
+    cmocka_unit_test(test_starts),
+    cmocka_unit_test(test_shape),
+    cmocka_unit_test(test_steps),
+    cmocka_unit_test(test_fresh),
+    cmocka_unit_test(test_limit),
+    cmocka_unit_test(test_forms),
+    cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_state),
+    cmocka_unit_test(test_unstable),
+    cmocka_unit_test(test_thrown),
+    cmocka_unit_test(test_actions),
+    cmocka_unit_test(test_refused),
+    cmocka_unit_test(test_memory),
+    cmocka_unit_test(test_xpos),
     cmocka_unit_test(test_library),
   };
   return cmocka_run_group_tests_name("bodies", tests, body_setup, NULL);

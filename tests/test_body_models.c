@@ -229,6 +229,46 @@ static void test_half_cheetah(void **state) {
   }
 }
 
+// The numbers are those that MuJoCo makes of Gymnasium's own file.
+static void test_walker2d(void **state) {
+  (void)state;
+  static const body_row bodies[] = {
+    { "torso", 3.66519, 0.0692459, 0.0853165 },      { "thigh", 4.05789, 0.0932988, 0.0605164 },
+    { "leg", 2.78136, 0.0723025, 0.0629972 },        { "foot", 3.16673, 0.0239977, 0.134746 },
+    { "thigh_left", 4.05789, 0.0932988, 0.0605164 }, { "leg_left", 2.78136, 0.0723025, 0.0629972 },
+    { "foot_left", 3.16673, 0.0239977, 0.134746 },
+  };
+  static const joint_row joints[] = {
+    { "rootx", 0, 0, 0, 0, 0, 0, 0.20743, -1 },
+    { "rootz", 0, 0, 0, 0, 0, 0, 0.0485192, -1 },
+    { "rooty", 0, 0, 0, 0, 0, 0, 6.02491, -1 },
+    { "thigh", -2.61799, 0, 0, 0.1, 0.01, 100, 12.1062, 0 },
+    { "leg", -2.61799, 0, 0, 0.1, 0.01, 100, 9.59529, 1 },
+    { "foot", -0.785398, 0.785398, 0, 0.1, 0.01, 100, 18.2114, 2 },
+    { "thigh_left", -2.61799, 0, 0, 0.1, 0.01, 100, 12.1062, 3 },
+    { "leg_left", -2.61799, 0, 0, 0.1, 0.01, 100, 9.59529, 4 },
+    { "foot_left", -0.785398, 0.785398, 0, 0.1, 0.01, 100, 18.2114, 5 },
+  };
+  static const char *const touching[] = { "torso", "foot", "foot_left", NULL };
+  for (int flavour = 0; flavour < 2; flavour++) {
+    mjModel *m = load(flavour ? "walker2d_gymnasium" : "walker2d_brax");
+    const int floor = find(m, mjOBJ_GEOM, "floor"), left = find(m, mjOBJ_GEOM, "foot_left");
+    check_options(m, 0.002, flavour ? mjINT_RK4 : mjINT_EULER, flavour ? 100 : 4);
+    check_bodies(m, bodies, 7, 23.6771);
+    check_joints(m, joints, 9);
+    check_touching(m, flavour ? NULL : touching);
+    check_contact(m, usual, 0);
+    check_limits(m, usual);
+    near("height", "rootz", m->qpos0[1], flavour ? 1.25 : 0);
+    for (int g = 0; g < m->ngeom; g++) {
+      assert_int_equal(m->geom_condim[g], 3);
+      near("friction", "a geom", m->geom_friction[3 * g], g == floor ? 0.7 : g == left ? 1.9 : 0.9);
+    }
+    assert_false(tested(m, left, find(m, mjOBJ_GEOM, "torso")));
+    mj_deleteModel(m);
+  }
+}
+
 // Legs in turn: where they point, about what their ankles bend, and how far.
 static void check_legs(const mjModel *m) {
   static const struct {
@@ -387,11 +427,9 @@ static void test_errors_of_the_library(void **state) {
 
 int suite_body_models(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_hopper),
-    cmocka_unit_test(test_half_cheetah),
-    cmocka_unit_test(test_ant),
-    cmocka_unit_test(test_strangers),
-    cmocka_unit_test(test_errors_of_the_library),
+    cmocka_unit_test(test_hopper),    cmocka_unit_test(test_half_cheetah),
+    cmocka_unit_test(test_ant),       cmocka_unit_test(test_walker2d),
+    cmocka_unit_test(test_strangers), cmocka_unit_test(test_errors_of_the_library),
   };
   return cmocka_run_group_tests_name("body_models", tests, body_setup, NULL);
 }

@@ -13,7 +13,8 @@
 #include "study/policy/evaluate.h"
 #include "study/settings/preset.h"
 
-static const char *const names[] = { "Hopper", "HalfCheetah", "Ant" };
+#define ID(NAME, name, id, kernels) id,
+static const char *const names[] = { MM_BODY_LIST(ID) };
 enum { OWN, LIBRARY, EPISODES = 2000, EPISODES_SHORT = 200, PLAYED = 100 };
 
 static bool is_long(void) {
@@ -23,7 +24,7 @@ static bool is_long(void) {
 
 // Bodies to look at, and whether the library is there to be compared with.
 static int bodies_here(void) {
-  if (body_runs("Hopper", MM_ENV_PHYSICS_MUJOCO)) return is_long() ? 3 : 1;
+  if (body_runs("Hopper", MM_ENV_PHYSICS_MUJOCO)) return is_long() ? MM_BODY_COUNT : 1;
   print_message("built without the MuJoCo library: nothing to compare with\n");
   skip();
   return 0;

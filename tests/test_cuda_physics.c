@@ -18,13 +18,11 @@
 #include "cuda_bodies.h"
 #include "env/locomotion/bodies.h"
 
-// Those that our engine has.
-static const body_id bodies[] = {
-  { "Hopper", MM_BODY_HOPPER, MM_FLAVOUR_BRAX },
-  { "HalfCheetah", MM_BODY_HALF_CHEETAH, MM_FLAVOUR_BRAX },
-  { "HalfCheetah-v4", MM_BODY_HALF_CHEETAH, MM_FLAVOUR_GYMNASIUM },
-  { "Ant", MM_BODY_ANT, MM_FLAVOUR_BRAX },
-};
+// Those with kernels.
+#define IDS_BRAX(NAME, id) { id, MM_BODY_##NAME, MM_FLAVOUR_BRAX },
+#define IDS_BOTH(NAME, id) IDS_BRAX(NAME, id){ id "-v4", MM_BODY_##NAME, MM_FLAVOUR_GYMNASIUM },
+#define IDS(NAME, name, id, kernels) IDS_##kernels(NAME, id)
+static const body_id bodies[] = { MM_BODY_LIST(IDS) };
 enum { BODIES = sizeof bodies / sizeof *bodies };
 
 // Environments on the processor, and everything that both sides are told and say.

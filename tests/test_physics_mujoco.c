@@ -30,7 +30,6 @@ int suite_physics_mujoco(void) {
 
 enum { NQ = MM_BODY_MOST_Q, NV = MM_BODY_MOST_V, NU = MM_BODY_MOST_U, GROUP = MM_PHYSICS_GROUP };
 
-static const char *const model_names[MM_BODY_COUNT] = { "hopper", "half_cheetah", "ant" };
 static const char *const flavour_names[MM_FLAVOUR_COUNT] = { "brax", "gymnasium" };
 
 // A body in both worlds. Steps of our own are taken with the kernel, one physics step at a time.
@@ -41,7 +40,7 @@ typedef struct world {
   mm_body_table table;
   mjModel *m;
   mjData *d;
-  const mm_physics_kernel *kernel; // NULL: only the library has this flavour
+  const mm_physics_kernel *kernel;
   const mm_reference *reference;
   double model[MM_PHYSICS_MODEL_MOST / sizeof(double)];
   double exact[MM_PHYSICS_MODEL_MOST / sizeof(double)];
@@ -52,8 +51,8 @@ typedef struct world {
 static void open_world(world *w, mm_body body, mm_flavour flavour) {
   char path[512], error[300] = "";
   *w = (world){ .body = body, .flavour = flavour, .info = mm_body_describe(body) };
-  snprintf(path, sizeof path, "%s/../models/%s_%s.xml", MM_TEST_DATA, model_names[body],
-           flavour_names[flavour]);
+  snprintf(path, sizeof path, "%s/../models/%s.xml", MM_TEST_DATA,
+           mm_body_model_name(body, flavour));
   w->m = mj_loadXML(path, NULL, error, sizeof error);
   if (!w->m) fail_msg("%s: %s", path, error);
   w->d = w->m ? mj_makeData(w->m) : NULL;
@@ -63,7 +62,6 @@ static void open_world(world *w, mm_body body, mm_flavour flavour) {
   mm_body_derive(body, flavour, &w->table);
   w->kernel = mm_physics_kernels_current()->of[body][flavour];
   w->reference = mm_physics_reference(body, flavour);
-  if (!w->kernel) return;
   assert_true(w->kernel->model_size <= sizeof w->model);
   assert_true(w->reference->model_size <= sizeof w->exact);
   w->kernel->prepare(&w->table, w->info->h, w->model);
@@ -80,9 +78,9 @@ static const struct {
   mm_body body;
   mm_flavour flavour;
 } own[] = {
-  { MM_BODY_HOPPER, MM_FLAVOUR_BRAX },       { MM_BODY_HOPPER, MM_FLAVOUR_GYMNASIUM },
-  { MM_BODY_HALF_CHEETAH, MM_FLAVOUR_BRAX }, { MM_BODY_HALF_CHEETAH, MM_FLAVOUR_GYMNASIUM },
-  { MM_BODY_ANT, MM_FLAVOUR_BRAX },          { MM_BODY_ANT, MM_FLAVOUR_GYMNASIUM },
+#define FLAVOURS(NAME, name, id, kernels)                                                          \
+  { MM_BODY_##NAME, MM_FLAVOUR_BRAX }, { MM_BODY_##NAME, MM_FLAVOUR_GYMNASIUM },
+  MM_BODY_LIST(FLAVOURS)
 };
 enum { OWN = sizeof own / sizeof *own };
 
@@ -95,7 +93,7 @@ static double draw(world *w) {
 // States are floats on both sides, so that only the steps differ.
 static void round_state(world *w) {
   mjData *d = w->d;
-  if (w->body == MM_BODY_ANT) mju_normalize4(d->qpos + 3);
+  if (w->info->free_root) mju_normalize4(d->qpos + 3);
   for (int i = 0; i < w->m->nq; i++)
     d->qpos[i] = (double)(float)d->qpos[i];
   for (int i = 0; i < w->m->nv; i++) {
@@ -118,6 +116,7 @@ static void start(world *w) {
 static bool has_ended(const world *w) {
   const double *q = w->d->qpos;
   if (w->body == MM_BODY_HOPPER) return fabs(q[2]) > 0.4;
+  if (w->body == MM_BODY_WALKER2D) return fabs(q[2]) > 1.2;
   return w->body == MM_BODY_ANT && (q[2] < 0.2 || q[2] > 1.0);
 }
 
@@ -214,6 +213,14 @@ static void check_motors(const world *w) {
   }
 }
 
+// Bodies that are fixed to each other are one part of ours; parts are in the same order.
+static int part_of(const mjModel *m, int body) {
+  int part = -1;
+  for (int b = 1; b <= m->body_weldid[body]; b++)
+    part += m->body_weldid[b] == b;
+  return part;
+}
+
 // Which of the library's geoms touch the floor, and with what; ours are spheres at their ends.
 static void check_touches(const world *w) {
   const mjModel *m = w->m;
@@ -230,6 +237,7 @@ static void check_touches(const world *w) {
         at[k] = w->d->geom_xpos[3 * g + k] + half * w->d->geom_xmat[9 * g + 3 * k + 2];
       for (int i = 0; i < w->table.n_touch; i++) {
         const mm_touch *t = &w->table.touch[i];
+        if (t->part != part_of(m, b)) continue; // two legs may be at the same place
         double far = fabs(t->inverse_weight - m->body_invweight0[2 * b]);
         for (int k = 0; k < 3; k++) {
           double anchor = 0;
@@ -346,6 +354,7 @@ static int visits_wanted(void) {
 typedef struct errors {
   double x[VISITS];
   int n;
+  int grazing; // left out
 } errors;
 
 static double quantile(errors *e, double p) {
@@ -398,13 +407,48 @@ static double velocity_error(const double *expected, const float *v, int stride,
   return most / (1 + size);
 }
 
+// Grazing: a sphere comes to the floor, or a joint to its limit, within the rounding of a float,
+// where a row begins with all of its damping. From a little beside the library itself is as far
+// off.
+static bool grazes(const world *w, const visits *g, int e, double error) {
+  mjData *d = mj_makeData(w->m);
+  double most = 0;
+  for (int k = 0; k < 2 * w->m->nq; k++) {
+    mj_resetData(w->m, d);
+    for (int i = 0; i < w->m->nq; i++)
+      d->qpos[i] = (double)g->q[i * GROUP + e] + (i == k / 2 ? (k % 2 ? 3e-7 : -3e-7) : 0);
+    for (int i = 0; i < w->m->nv; i++) {
+      d->qvel[i] = (double)g->v[i * GROUP + e];
+      d->qacc_warmstart[i] = (double)g->warm[i * GROUP + e];
+    }
+    for (int i = 0; i < w->m->nu; i++)
+      d->ctrl[i] = (double)g->u[e * w->m->nu + i];
+    mj_step(w->m, d);
+    double size = 0, apart = 0;
+    for (int i = 0; i < w->m->nv; i++) {
+      size = fmax(size, fabs(g->after[e][i]));
+      apart = fmax(apart, fabs(d->qvel[i] - g->after[e][i]));
+    }
+    most = fmax(most, apart / (1 + size));
+  }
+  mj_deleteData(d);
+  return most > error / 2;
+}
+
 static void compare_visits(const world *w, visits *g, errors *all, errors kind[3]) {
+  const visits before = *g;
   uint8_t bad[GROUP];
   mm_physics_columns columns = { GROUP, g->q, g->v, g->warm, NULL, bad, g->u };
-  w->kernel->step(w->model, mm_body_iterations(w->body, w->flavour), 1, GROUP, &columns);
+  w->kernel->step(w->model, w->info->iterations[w->flavour], 1, GROUP, &columns);
   for (int e = 0; e < GROUP; e++) {
     double error = velocity_error(g->after[e], g->v + e, GROUP, w->m->nv);
     assert_int_equal(bad[e], 0);
+    if (error > 1e-2 && grazes(w, &before, e, error)) {
+      print_message("%s, %s: one state grazes the floor: %.1e\n", w->info->name,
+                    flavour_names[w->flavour], error);
+      all->grazing++;
+      continue;
+    }
     all->x[all->n++] = error;
     kind[g->rows[e]].x[kind[g->rows[e]].n++] = error;
   }
@@ -418,8 +462,8 @@ static void check_single_steps(int o, bool wild) {
   visits g = { 0 };
   open_world(&w, own[o].body, own[o].flavour);
   w.wild = wild;
-  all.n = kind[0].n = kind[1].n = kind[2].n = 0;
-  for (int t = 0; all.n < visits_wanted(); t++) {
+  all.n = all.grazing = kind[0].n = kind[1].n = kind[2].n = 0;
+  for (int t = 0; all.n + GROUP <= visits_wanted(); t++) {
     if (t % (wild ? 300 : 1000) == 0 || has_ended(&w)) start(&w);
     if (t % w.info->substeps == 0) act(&w);
     visit(&w, &g);
@@ -434,7 +478,9 @@ static void check_single_steps(int o, bool wild) {
     within(&kind[k]);
     assert_true(kind[k].n > visits_wanted() / 100);
   }
-  if (!wild) assert_true(quantile(&kind[0], 1) < 2e-6);
+  assert_true(all.grazing <= 5);
+  // Walker2d's joints have a hundredth of Hopper's armature: rounding weighs more
+  if (!wild) assert_true(quantile(&kind[0], 1) < (w.body == MM_BODY_WALKER2D ? 1e-5 : 2e-6));
   close_world(&w);
 }
 
@@ -507,7 +553,8 @@ static double landing_error(int iterations) {
 
 static void test_bound(void **state) {
   (void)state;
-  double bound = landing_error(mm_body_iterations(MM_BODY_HALF_CHEETAH, MM_FLAVOUR_GYMNASIUM));
+  double bound =
+      landing_error(mm_body_describe(MM_BODY_HALF_CHEETAH)->iterations[MM_FLAVOUR_GYMNASIUM]);
   print_message("HalfCheetah, gymnasium, landing: off by %.1e, with 10 iterations by %.1e\n", bound,
                 landing_error(10));
   assert_true(landing_error(5) > 1e-2); // so there is something to be bounded
@@ -564,7 +611,7 @@ static void compare_folded(world *w, folded *f) {
   }
   for (int i = 0; i < w->m->nu; i++)
     u1[i] = (float)w->d->ctrl[i];
-  w->kernel->step(w->model, mm_body_iterations(w->body, w->flavour), 1, GROUP, &columns);
+  w->kernel->step(w->model, w->info->iterations[w->flavour], 1, GROUP, &columns);
   assert_int_equal(w->reference->step(w->exact, 30, w->d->ctrl, q, v, warm), 0);
   mj_step(w->m, w->d);
   double error = 0, size = 0;

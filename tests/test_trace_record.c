@@ -32,7 +32,7 @@ static void test_record(void **state) {
       cJSON_Delete(root);
     }
   }
-  assert_int_equal(n, 21);
+  assert_int_equal(n, 23);
 }
 
 static void test_record_seeds(void **state) {

@@ -65,7 +65,8 @@ typedef enum mm_env_rules {
   MM_RULES_MINATAR
 } mm_env_rules;
 
-// Hopper, HalfCheetah, Ant: contacts, integrator and start of brax, or of Gymnasium's -v4.
+// Locomotion tasks (Hopper, Ant, ..): contacts, integrator and start of brax, or of Gymnasium's
+// -v4.
 typedef enum mm_env_flavour {
   MM_ENV_FLAVOUR_BY_ID, // Hopper: brax; Hopper-v4: gymnasium
   MM_ENV_FLAVOUR_BRAX,
@@ -86,7 +87,7 @@ typedef struct mm_vec_config {
   mm_obs_form obs;        // MM_OBS_FLOATS is 0
   mm_env_rules rules;     // MinAtar
   bool gymnasium_walls;   // MountainCarContinuous: the walls of Gymnasium instead of gymnax's
-  mm_env_flavour flavour; // Hopper, HalfCheetah, Ant, and so on
+  mm_env_flavour flavour; // locomotion tasks, and so on
   mm_env_physics physics;
   bool fresh_reset; // every episode starts somewhere else, not where the environment's first did
 } mm_vec_config;

@@ -13,7 +13,7 @@
 #include "base/rng.h"
 #include "base/status.h"
 #include "bench/bench.h"
-#include "physics/physics.h"
+#include "env/locomotion/body_laws.h"
 
 enum { ENVS = 2048, WARM_UP = 300, ROUNDS = 9, SETS = 16, BUILDS = MM_ISA_COUNT, LIMIT = 1000 };
 
@@ -47,19 +47,11 @@ static void restart(mm_physics *p, size_t i) {
     p->v[k * p->stride + i] = p->warm[k * p->stride + i] = 0;
 }
 
-// As the environments end: Hopper on its height and pitch, Ant on its height.
-static bool has_ended(const mm_physics *p, size_t i) {
-  float z =
-      p->q[(size_t)p->info->z_index * p->stride + i] + (float)p->info->height[p->config.flavour];
-  if (p->config.body == MM_BODY_HOPPER) return !(z > 0.7f && fabsf(p->q[2 * p->stride + i]) < 0.2f);
-  return p->config.body == MM_BODY_ANT && !(z >= 0.2f && z <= 1.0f);
-}
-
 static void step(work *w, runner *r) {
   mm_physics *p = r->physics;
   mm_physics_step(p, 0, ENVS, w->action + (size_t)(r->t++ % SETS) * ENVS * (size_t)p->info->nu);
   for (size_t i = 0; i < ENVS; i++) {
-    if (++r->time[i] < LIMIT && !p->bad[i] && !has_ended(p, i)) continue;
+    if (++r->time[i] < LIMIT && !p->bad[i] && mm_body_healthy(p, p->config.body, i)) continue;
     restart(p, i);
     r->time[i] = 0;
   }

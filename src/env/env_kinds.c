@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "env/classic/classics.h"
+#include "env/locomotion/body_laws.h"
 #include "env/minatar/games.h"
 #include "env/vec_internal.h"
-#include "physics/body.h"
 
 // clang-format off
 #define DISCRETE(name, NAME, id_)                                                                  \
@@ -29,15 +29,14 @@
   { .id = id_, .summary = summary_, .algo = "pmd-gaussian", .preset = "mujoco",                    \
     .law = &mm_vec_body, .which = MM_BODY_##NAME, .flavour = MM_ENV_FLAVOUR_##flavour_ },
 
+#define BODY_BRAX(NAME, name, id, kernels) BODY(id, NAME, BRAX, MM_##NAME##_SUMMARY)
+#define BODY_V4(NAME, name, id, kernels) BODY(id "-v4", NAME, GYMNASIUM, MM_##NAME##_SUMMARY_V4)
+
 static const mm_env_kind kinds[] = {
   MM_CLASSIC_DISCRETE(DISCRETE)
   MM_CLASSIC_CONTINUOUS(CONTINUOUS)
-  BODY("Hopper", HOPPER, BRAX, "hop forward on one leg without falling")
-  BODY("HalfCheetah", HALF_CHEETAH, BRAX, "run forward on two legs")
-  BODY("Ant", ANT, BRAX, "walk forward on four legs without turning over")
-  BODY("Hopper-v4", HOPPER, GYMNASIUM, "Hopper with Gymnasium's contacts and integrator")
-  BODY("HalfCheetah-v4", HALF_CHEETAH, GYMNASIUM, "HalfCheetah with Gymnasium's contacts")
-  BODY("Ant-v4", ANT, GYMNASIUM, "Ant with Gymnasium's contacts, integrator and start")
+  MM_BODY_LIST(BODY_BRAX) // then the same in Gymnasium's flavour
+  MM_BODY_LIST(BODY_V4)
   MM_GAME_LIST(GAME)
   MM_GAME_LIST(ORIGINAL)
 };

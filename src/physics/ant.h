@@ -7,6 +7,8 @@
 #include "physics/ant_pose.h"
 #include "physics/controls.h"
 
+enum { ant_nq = ANT_NQ, ant_nv = ANT_NV, ant_nu = 8 };
+
 // ---------------------------------------------------------------------------------------------
 // Constraints
 
@@ -396,16 +398,13 @@ BODY_INLINE MM_HD vec ant_flipped(int i, int extra, vec x) {
   return flip ? subtract(zero(), x) : x;
 }
 
-// Controls [8][LANES] in the order of the actions, which begin with leg 4; false where bad.
-BODY_INLINE MM_HD mask ant_read_controls(const real *controls, vec *u) {
-  vec given[8];
-  mask ok = read_controls(controls, 8, given);
-  UNROLL for (int i = 0; i < 8; i++) u[i] = ant_flipped(i + 6, 0, given[(i + 2) % 8]);
-  return ok;
+// Controls of the joints; actions begin with leg 4.
+BODY_INLINE MM_HD void ant_order(const vec *action, vec *u) {
+  UNROLL for (int i = 0; i < 8; i++) u[i] = ant_flipped(i + 6, 0, action[(i + 2) % 8]);
 }
 
-BODY_INLINE MM_HD void ant_read(size_t stride, const real *q_at, const real *v_at,
-                                const real *warm_at, vec *q, vec *v, vec *a) {
+BODY_INLINE MM_HD void ant_load_state(size_t stride, const real *q_at, const real *v_at,
+                                      const real *warm_at, vec *q, vec *v, vec *a) {
   UNROLL for (int i = 0; i < ANT_NQ; i++) q[i] = ant_flipped(i, 1, load(q_at + (size_t)i * stride));
   UNROLL for (int i = 0; i < ANT_NV; i++) {
     v[i] = ant_flipped(i, 0, load(v_at + (size_t)i * stride));
@@ -414,8 +413,8 @@ BODY_INLINE MM_HD void ant_read(size_t stride, const real *q_at, const real *v_a
 }
 
 // Leaves a state as it was where `ok` is false.
-BODY_INLINE MM_HD void ant_write(mask ok, const vec *q, const vec *v, const vec *a, size_t stride,
-                                 real *q_at, real *v_at, real *warm_at) {
+BODY_INLINE MM_HD void ant_store_state(mask ok, const vec *q, const vec *v, const vec *a,
+                                       size_t stride, real *q_at, real *v_at, real *warm_at) {
   UNROLL for (int i = 0; i < ANT_NQ; i++) {
     real *at = q_at + (size_t)i * stride;
     store(at, choose(ok, ant_flipped(i, 1, q[i]), load(at)));
@@ -429,18 +428,21 @@ BODY_INLINE MM_HD void ant_write(mask ok, const vec *q, const vec *v, const vec 
 
 // `substeps` steps of LANES environments: q, v, warm in columns. A state that went bad is left as
 // it was; a quaternion that comes in bad would be normalised before anything else looks at it.
+// xpos_offset is NULL: the reward reads coordinate 0.
 BODY_INLINE MM_HD void ant_block(const void *model, int iterations, int substeps, size_t stride,
                                  const real *controls, real *q_at, real *v_at, real *warm_at,
-                                 uint8_t *bad) {
+                                 uint8_t *bad, real *xpos_offset) {
   const ant_model *m = (const ant_model *)model;
-  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], u[8];
-  mask ok = everywhere(1), moved = ant_read_controls(controls, u);
-  ant_read(stride, q_at, v_at, warm_at, q, v, a);
+  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], action[8], u[8];
+  mask ok = everywhere(1), moved = read_controls(controls, 8, action);
+  (void)xpos_offset;
+  ant_order(action, u);
+  ant_load_state(stride, q_at, v_at, warm_at, q, v, a);
   UNROLL for (int i = 3; i < 7; i++) ok =
       both(ok, below(size_of(q[i]), all_of((real)MM_PHYSICS_LARGEST)));
   for (int s = 0; s < substeps; s++)
     ant_step(m, iterations, u, q, v, a, &ok);
-  ant_write(ok, q, v, a, stride, q_at, v_at, warm_at);
+  ant_store_state(ok, q, v, a, stride, q_at, v_at, warm_at);
   store_bad(ok, moved, bad);
 }
 

@@ -10,6 +10,8 @@
 
 #include "physics/ant.h"
 
+enum { ant_all_nq = ANT_NQ, ant_all_nv = ANT_NV, ant_all_nu = 8 };
+
 // The ball, then for each leg the ends of its capsules: two fixed to the torso, two of the upper
 // part, two of the lower one.
 enum { ANT_ALL_TOUCHES = 25, ANT_ALL_WORDS = 4 };
@@ -310,14 +312,15 @@ BODY_INLINE MM_HD void ant_all_block(const void *model, int iterations, int subs
                                      const real *controls, real *q_at, real *v_at, real *warm_at,
                                      uint8_t *bad, real *xpos_offset) {
   const ant_all_model *m = (const ant_all_model *)model;
-  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], u[8], xpos = zero();
-  mask ok = everywhere(1), moved = ant_read_controls(controls, u);
-  ant_read(stride, q_at, v_at, warm_at, q, v, a);
+  vec q[ANT_NQ], v[ANT_NV], a[ANT_NV], action[8], u[8], xpos = zero();
+  mask ok = everywhere(1), moved = read_controls(controls, 8, action);
+  ant_order(action, u);
+  ant_load_state(stride, q_at, v_at, warm_at, q, v, a);
   ok = both(ok, ant_sound(q, v, a));
   for (int s = 0; s < substeps; s++)
     ant_all_step(m, iterations, u, q, v, a, &ok, &xpos);
   if (xpos_offset) store(xpos_offset, choose(ok, subtract(xpos, q[0]), load(xpos_offset)));
-  ant_write(ok, q, v, a, stride, q_at, v_at, warm_at);
+  ant_store_state(ok, q, v, a, stride, q_at, v_at, warm_at);
   store_bad(ok, moved, bad);
 }
 

@@ -1,4 +1,4 @@
-// The three bodies: how they are built, with every number that follows from their sizes.
+// The bodies: how they are built, with every number that follows from their sizes.
 //
 // A body is a tree of rigid parts. Masses, centres, inertias and inverse weights are worked out in
 // double precision from capsules and joints; engines take what they need from the table, and tests
@@ -14,7 +14,17 @@
 extern "C" {
 #endif
 
-typedef enum mm_body { MM_BODY_HOPPER, MM_BODY_HALF_CHEETAH, MM_BODY_ANT, MM_BODY_COUNT } mm_body;
+// All of them: X(NAME, name, ID, flavours that have CUDA kernels: BRAX or BOTH). A body is a line
+// here, physics/bodies/<name>.h (how it is built), env/locomotion/<name>.h (what is asked of it),
+// and models/<name>_*.xml for the MuJoCo library.
+#define MM_BODY_LIST(X)                                                                            \
+  X(HOPPER, hopper, "Hopper", BRAX)                                                                \
+  X(HALF_CHEETAH, half_cheetah, "HalfCheetah", BOTH)                                               \
+  X(ANT, ant, "Ant", BRAX)                                                                         \
+  X(WALKER2D, walker2d, "Walker2d", BOTH)
+
+#define MM_BODY_ENUM(NAME, name, id, kernels) MM_BODY_##NAME,
+typedef enum mm_body { MM_BODY_LIST(MM_BODY_ENUM) MM_BODY_COUNT } mm_body;
 
 // Contact set, integrator and start pose: of brax, or of Gymnasium's -v4.
 typedef enum mm_flavour { MM_FLAVOUR_BRAX, MM_FLAVOUR_GYMNASIUM, MM_FLAVOUR_COUNT } mm_flavour;
@@ -33,22 +43,24 @@ typedef struct mm_body_info {
   const char *name;   // "Hopper"
   int32_t nq, nv, nu; // coordinates, velocities, motors
   int32_t n_obs;
-  double h;           // seconds of a physics step
-  int32_t substeps;   // physics steps of an environment step
-  int32_t iterations; // of Newton's method in a physics step, at most, with brax' contacts
+  double h;         // seconds of a physics step
+  int32_t substeps; // physics steps of an environment step
+  // of Newton's method in a physics step, by default, at most: more where more touches
+  int32_t iterations[MM_FLAVOUR_COUNT];
   // [nu] the velocity that each motor drives, in the order of the actions; its coordinate is one
   // further for a body with a free joint, else the same
   int32_t motor[MM_BODY_MOST_U];
   double start[MM_FLAVOUR_COUNT][MM_BODY_MOST_Q]; // the pose around which episodes start
   double height[MM_FLAVOUR_COUNT];                // of the torso is this plus coordinate z_index
   int32_t z_index;
+  bool free_root;                    // in space: coordinates 3 to 6 are a quaternion
+  bool reads_xpos[MM_FLAVOUR_COUNT]; // its reward reads xpos of the torso (mm_physics)
 } mm_body_info;
 
 const mm_body_info *mm_body_describe(mm_body body);
 
-// How many iterations of Newton's method a physics step has by default, at most: more where more
-// touches.
-int32_t mm_body_iterations(mm_body body, mm_flavour flavour);
+// Of the file below models/, without its ending: "hopper_brax".
+const char *mm_body_model_name(mm_body body, mm_flavour flavour);
 
 // ---------------------------------------------------------------------------------------------
 // The table
@@ -105,6 +117,7 @@ typedef struct mm_body_table {
   mm_dof dof[MM_BODY_MOST_V];
   mm_capsule capsule[MM_BODY_MOST_CAPSULES];
   mm_touch touch[MM_BODY_MOST_TOUCHES];
+  bool free_root;
   double height; // of the root's anchor above the floor where all coordinates are 0
   double margin; // distance from which on a contact counts
   mm_impedance contact, limit;

@@ -203,21 +203,18 @@ static void touch(mm_body_table *t, const mm_capsule *c, bool far_end, double fr
   memcpy(touch->centre, far_end ? c->to : c->from, sizeof touch->centre);
 }
 
-// Both ends of each capsule that touches; of a ball, and of brax's Ant with its feet at the ends of
-// the legs, one.
+// Both ends of each capsule that touches; of a ball one.
 static void add_touches(const mm_body_build *b, const zero_pose *z) {
   mm_body_table *t = b->table;
   for (int32_t i = 0; i < t->n_capsule; i++) {
     const mm_capsule *c = &t->capsule[i];
-    bool foot = t->body == MM_BODY_ANT && t->flavour == MM_FLAVOUR_BRAX && t->n_part > 1 &&
-                c->part > 0 && c->part % 2 == 0;
     bool ball = memcmp(c->from, c->to, sizeof c->from) == 0;
-    if (!b->touches[i] && !foot) continue;
+    if (!b->touches[i]) continue;
     double own[3], weight = t->part[c->part].inverse_weight;
     for (int k = 0; k < 3; k++)
       own[k] = 0.5 * (c->from[k] + c->to[k]);
     if (b->own_body[i]) weight = inverse_weight(t, z, c->part, own);
-    if (!foot) touch(t, c, false, b->friction[i], weight);
+    if (!b->far_end[i]) touch(t, c, false, b->friction[i], weight);
     if (!ball) touch(t, c, true, b->friction[i], weight);
   }
 }
@@ -231,7 +228,7 @@ void mm_body_weigh(mm_body_build *b) {
   mass_matrix(t, &z, m);
   invert(t->n_dof, m, z.inverse);
   for (int32_t i = 0; i < t->n_dof; i++) {
-    bool free_joint = t->body == MM_BODY_ANT && i < 6;
+    bool free_joint = t->free_root && i < 6;
     int32_t k = i / 3 * 3;
     t->dof[i].inverse_weight =
         free_joint ? (z.inverse[k][k] + z.inverse[k + 1][k + 1] + z.inverse[k + 2][k + 2]) / 3
@@ -270,7 +267,7 @@ static void rotate(double turn[3][3], const double axis[3], double angle) {
 
 static void place_root(const mm_body_table *t, const double *q, frame *f) {
   static const double upright[3][3] = { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
-  if (t->body != MM_BODY_ANT) {
+  if (!t->free_root) {
     *f = (frame){ .at = { q[0], 0, q[1] + t->height } };
     memcpy(f->turn, upright, sizeof upright);
     rotate(f->turn, t->dof[2].axis, q[2]);
@@ -287,7 +284,7 @@ static void place_root(const mm_body_table *t, const double *q, frame *f) {
 void mm_body_place(const mm_body_table *t, const double *q,
                    double ends[MM_BODY_MOST_CAPSULES][2][3]) {
   frame f[MM_BODY_MOST_PARTS];
-  int32_t extra = t->body == MM_BODY_ANT; // a quaternion has one number more than a turning
+  int32_t extra = t->free_root; // a quaternion has one number more than a turning
   place_root(t, q, &f[0]);
   for (int32_t d = 0; d < t->n_dof; d++) {
     const mm_dof *dof = &t->dof[d];

@@ -16,7 +16,7 @@ enum { MM_PHYSICS_GROUP = 16 };
 typedef struct mm_physics_columns {
   size_t stride;
   float *q, *v, *warm;
-  float *xpos_offset; // or NULL; mm_physics has more
+  float *xpos_offset; // or NULL (mm_physics)
   uint8_t *bad;
   const float *action; // [n][nu]
 } mm_physics_columns;
@@ -33,7 +33,7 @@ typedef struct mm_physics_kernel {
 } mm_physics_kernel;
 
 typedef struct mm_physics_kernels {
-  const mm_physics_kernel *of[MM_BODY_COUNT][MM_FLAVOUR_COUNT]; // NULL: there is none
+  const mm_physics_kernel *of[MM_BODY_COUNT][MM_FLAVOUR_COUNT];
 } mm_physics_kernels;
 
 // Those of mm_isa_current().
@@ -51,7 +51,6 @@ typedef struct mm_reference {
   void (*matrices)(const void *model, const double *q, const double *v, double *mass, double *bias);
 } mm_reference;
 
-// NULL where there is none.
 const mm_reference *mm_physics_reference(mm_body body, mm_flavour flavour);
 
 // Room for any model.

@@ -121,12 +121,7 @@ static void return_desk(engine *e, desk *d) {
 // Opening
 
 static mm_status find_model(const mm_physics_config *config, char path[MM_DATA_PATH_SIZE]) {
-  static const char *const names[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = {
-    [MM_BODY_HOPPER] = { "hopper_brax", "hopper_gymnasium" },
-    [MM_BODY_HALF_CHEETAH] = { "half_cheetah_brax", "half_cheetah_gymnasium" },
-    [MM_BODY_ANT] = { "ant_brax", "ant_gymnasium" },
-  };
-  const char *name = names[config->body][config->flavour];
+  const char *name = mm_body_model_name(config->body, config->flavour);
   if (mm_data_find("models", name, ".xml", path)) return MM_OK;
   return MM_FAIL(MM_ERR_INPUT,
                  "models/%s.xml: not found beside the program, where it was installed, or in "

@@ -17,11 +17,6 @@ typedef struct own {
 static mm_status open_own(mm_physics *p) {
   const mm_physics_kernel *kernel =
       mm_physics_kernels_current()->of[p->config.body][p->config.flavour];
-  if (!kernel)
-    return MM_FAIL(MM_ERR_UNSUPPORTED,
-                   "physics=own: %s has no flavour=gymnasium yet: expected flavour=brax, or "
-                   "physics=mujoco",
-                   p->info->name);
   own *o = mm_alloc(sizeof *o + kernel->model_size);
   if (!o) return MM_FAIL(MM_ERR_MEMORY, "physics of %s: out of memory", p->info->name);
   mm_body_table table;

@@ -40,8 +40,7 @@ static mm_status place(const mm_physics *plan, mm_physics **out) {
   p->q = mm_arena_take(&arena, nq * row);
   p->v = mm_arena_take(&arena, nv * row);
   p->warm = mm_arena_take(&arena, nv * row);
-  if (plan->config.body == MM_BODY_ANT && plan->config.flavour == MM_FLAVOUR_GYMNASIUM)
-    p->xpos_offset = mm_arena_take(&arena, row);
+  if (plan->info->reads_xpos[plan->config.flavour]) p->xpos_offset = mm_arena_take(&arena, row);
   p->bad = mm_arena_take(&arena, stride);
   p->block = arena.block;
   *out = p;
@@ -56,7 +55,7 @@ mm_status mm_physics_create(const mm_physics_config *config, mm_physics **out) {
                       .engine = engines[config->engine],
                       .stride = (config->n + GROUP - 1) / GROUP * GROUP };
   if (config->iterations == 0 && config->engine == MM_ENGINE_OWN) // a model file has its own
-    plan.config.iterations = mm_body_iterations(config->body, config->flavour);
+    plan.config.iterations = plan.info->iterations[config->flavour];
   mm_physics *p;
   MM_TRY(place(&plan, &p));
   const double *start = p->info->start[config->flavour];

@@ -40,9 +40,9 @@ typedef struct mm_physics {
   float *q;      // [nq][stride]; x is q[0]
   float *v;      // [nv][stride]
   float *warm;   // [nv][stride] accelerations of the last physics step: where the next solve starts
-  // [stride] where Gymnasium's Ant reads its x (xpos of the torso), minus q[0]: a step leaves xpos
-  // at its last look at the forces, which Runge and Kutta take beside the state that they come to.
-  // 0 after a reset. NULL but for the Ant of flavour gymnasium.
+  // [stride] where the reward of Gymnasium's Ant reads x (xpos of the torso), minus q[0]: a step
+  // leaves xpos at its last look at the forces, which Runge and Kutta take beside the state that
+  // they come to. 0 after a reset. NULL where the reward reads q[0].
   float *xpos_offset;
   uint8_t *bad; // [stride] MM_BAD_ bits of the last step
   void *own;    // the engine's

@@ -3,17 +3,14 @@
 
 #define MM_PHYSICS_DOUBLE 1
 
-#include "physics/ant_all.h"
-#include "physics/controls.h"
-#include "physics/hopper_all.h"
+#include "physics/bodies.h"
 #include "physics/kernels.h"
-#include "physics/planar_bodies.h"
 
-#define REFERENCE(body, xpos)                                                                      \
+#define REFERENCE(body)                                                                            \
   static int body##_once(const void *model, int iterations, const double *u, double *q, double *v, \
                          double *warm) {                                                           \
     uint8_t bad;                                                                                   \
-    body##_block(model, iterations, 1, 1, u, q, v, warm, &bad xpos);                               \
+    body##_block(model, iterations, 1, 1, u, q, v, warm, &bad, NULL);                              \
     return bad;                                                                                    \
   }                                                                                                \
   static void body##_matrices(const void *model, const double *q, const double *v, double *mass,   \
@@ -23,19 +20,13 @@
   static const mm_reference body##_reference = { sizeof(body##_model), body##_prepare,             \
                                                  body##_once, body##_matrices };
 
-REFERENCE(hopper, )
-REFERENCE(hopper_all, )
-REFERENCE(half_cheetah, )
-REFERENCE(half_cheetah_all, )
-REFERENCE(ant, )
-#define XPOS , NULL
-REFERENCE(ant_all, XPOS)
+#define REFERENCES(NAME, name, id, kernels) REFERENCE(name) REFERENCE(name##_all)
+MM_BODY_LIST(REFERENCES)
 
-static const mm_reference *const references[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = {
-  [MM_BODY_HOPPER] = { &hopper_reference, &hopper_all_reference },
-  [MM_BODY_HALF_CHEETAH] = { &half_cheetah_reference, &half_cheetah_all_reference },
-  [MM_BODY_ANT] = { &ant_reference, &ant_all_reference },
-};
+#define ENTRY(NAME, name, id, kernels)                                                             \
+  [MM_BODY_##NAME] = { &name##_reference, &name##_all_reference },
+static const mm_reference *const references[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = { MM_BODY_LIST(
+    ENTRY) };
 
 const mm_reference *mm_physics_reference(mm_body body, mm_flavour flavour) {
   return references[body][flavour];

@@ -43,6 +43,7 @@ TASKS = [
     Task("Hopper-v4", 200, 1e-5, BOTH),
     Task("HalfCheetah-v4", 3, 1e-4, BOTH, 0.998),  # where a solver stops at its bound: docs/physics.md
     Task("Ant-v4", 40, 1e-5, BOTH),
+    Task("Walker2d-v4", 100, 3e-5, BOTH),
 ]
 STARTS = 2000
 # Kolmogorov-Smirnov: for two samples of that size from one distribution, beyond this once in 10 million

@@ -80,7 +80,7 @@ run bench physics --backend cuda --json
 expect_code 0
 expect_no_err
 expect_json
-for body in Hopper HalfCheetah Ant; do
+for body in Hopper HalfCheetah Ant Walker2d; do
   expect "$body" grep -q "\"physics/$body/portable\"" "$out"
   for n in 2048 16384 131072 1048576; do
     expect "$body: $n on the device" grep -Eq "\"physics/$body/cuda/$n\",\"value\":[1-9]" "$out"
@@ -106,7 +106,7 @@ for env in CartPole-v1 Asterix-MinAtar; do
 done
 
 # Gaussian policies: all that the host does for them
-for env in Pendulum-v1 MountainCarContinuous-v0 Hopper HalfCheetah Ant; do
+for env in Pendulum-v1 MountainCarContinuous-v0 Hopper HalfCheetah Ant Walker2d Walker2d-v4; do
   sizes="--set envs=32 --set unroll=4 --set minibatches=4 --set hidden=16 --set steps=512 --seeds 3"
   for algo in "--map neural" "--algo ppo"; do
     # shellcheck disable=SC2086 # words

@@ -330,7 +330,7 @@ static cudaError_t stay(const mm_cuda_body *body, const mm_cuda_bodies *bodies, 
   return stand(body, bodies, count, n_most, stream);
 }
 
-const mm_cuda_body_entry mm_cuda_body_hopper = { stand, stand, stay };
-const mm_cuda_body_entry mm_cuda_body_half_cheetah = { stand, stand, stay };
-const mm_cuda_body_entry mm_cuda_body_half_cheetah_all = { stand, stand, stay };
-const mm_cuda_body_entry mm_cuda_body_ant = { stand, stand, stay };
+#define STAND_BRAX(name) const mm_cuda_body_entry mm_cuda_body_##name = { stand, stand, stay };
+#define STAND_BOTH(name) STAND_BRAX(name) STAND_BRAX(name##_all)
+#define STAND(NAME, name, id, kernels) STAND_##kernels(name)
+MM_BODY_LIST(STAND)

@@ -16,6 +16,9 @@ const char *env_setting_owner(const char *key, env_group group, const char *id);
 // All but Grid-Worlds; NULL for those.
 const mm_env_facts *env_facts_find(const char *id);
 
+// "Hopper, HalfCheetah and Ant": all that physics moves.
+const char *env_body_names(void);
+
 // Nothing but the limit ends an episode there.
 bool env_facts_endless(const char *id);
 

@@ -79,7 +79,7 @@ const command command_env_replay = {
       "Classic control may differ by 1e-5 max(1, |recorded|), bodies by 1e-4 max(1, largest "
       "velocity), everything else not at all.\n\n"
       "ID is one of CartPole-v1, Acrobot-v1, MountainCar-v0, MountainCarContinuous-v0, "
-      "Pendulum-v1; Hopper, HalfCheetah, Ant, and each with -v4, which our own engine moves; "
+      "Pendulum-v1; locomotion tasks (Hopper, Hopper-v4, ..), which our own engine moves; "
       "Asterix-MinAtar and the other four games by gymnax's rules, MinAtar/Asterix-v1 "
       "and so on by the original ones; or GridWorld, whose traces hold their levels. `env record` "
       "writes traces, docs/traces.md describes them.\n\n"

@@ -54,7 +54,7 @@ static const option settings[] = {
          "training)",
          .choices = env_rules_names),
   OPTION(PLACE, "flavour", flavour, NULL,
-         "Hopper, HalfCheetah, Ant: contacts and integrator (default: as in training)",
+         "locomotion tasks: contacts and integrator (default: as in training)",
          .choices = env_flavour_names),
   OPTION(PLACE, "physics", physics, NULL,
          "what moves them: our own engine, or the MuJoCo library (default: as in training)",

@@ -30,14 +30,14 @@ const option env_settings[] = {
          "MountainCarContinuous: the left wall stops the car, as in Gymnasium (default off)",
          .choices = switch_names),
   OPTION(PLACE, "flavour", flavour, NULL,
-         "Hopper, HalfCheetah, Ant: contacts, integrator and start of brax, or of Gymnasium's -v4 "
+         "locomotion tasks: contacts, integrator and start of brax, or of Gymnasium's -v4 "
          "(default: as the ID says)",
          .choices = env_flavour_names),
   OPTION(PLACE, "physics", physics, NULL,
-         "Hopper, HalfCheetah, Ant: our own engine, or the MuJoCo library (default own)",
+         "locomotion tasks: our own engine, or the MuJoCo library (default own)",
          .choices = env_physics_names, .direct = true),
   OPTION(PLACE, "fresh_reset", fresh_reset, NULL,
-         "Hopper, HalfCheetah, Ant: each episode has a start of its own, or that of the first "
+         "locomotion tasks: each episode has a start of its own, or that of the first "
          "(default on here; off when training)",
          .choices = switch_names),
   { 0 },

@@ -11,6 +11,7 @@
 #include "cli/core/terminal.h"
 #include "cli/draw/picture_drawing.h"
 #include "cli/env/vec_game.h"
+#include "env/locomotion/body_words.h"
 
 typedef struct shown {
   vec_game game;
@@ -25,23 +26,13 @@ static const char minatar_gymnax[] =
 static const char minatar_original[] =
     "minatar: with probability 0.1 a step repeats the action before; no limit but Freeway's";
 
-static bool is_gymnasium(const shown *s) {
-  return strcmp(mm_vec_flavour(s->game.vec), "gymnasium") == 0;
-}
-
-// what is different in the two flavours of a body
+// what is particular to the flavour of a body
 static const char *flavour_of(const shown *s) {
-  const bool gymnasium = is_gymnasium(s);
-  if (strncmp(s->info.id, "Hopper", 6) == 0)
-    return gymnasium ? "gymnasium: every part touches the floor, Runge-Kutta steps of 0.002 s"
-                     : "brax: the foot touches the floor, Euler steps of 0.002 s";
-  if (strncmp(s->info.id, "Ant", 3) == 0)
-    return gymnasium ? "gymnasium: every part touches the floor, Runge-Kutta steps of 0.01 s, "
-                       "start 0.75 high with straight legs"
-                     : "brax: the feet touch the floor, Euler steps of 0.01 s, start 0.55 high "
-                       "with bent legs";
-  return gymnasium ? "gymnasium: every part touches the floor, Euler steps of 0.01 s"
-                   : "brax: head, thighs and feet touch the floor, Euler steps of 0.01 s";
+  const bool gymnasium = strcmp(mm_vec_flavour(s->game.vec), "gymnasium") == 0;
+  mm_body body;
+  mm_flavour by_id;
+  if (!mm_body_find(s->info.id, &body, &by_id)) return "";
+  return mm_body_words_of(body)->flavour[gymnasium ? MM_FLAVOUR_GYMNASIUM : MM_FLAVOUR_BRAX];
 }
 
 static const char *rules_of(const shown *s) {

@@ -1,4 +1,4 @@
-// What Hopper, HalfCheetah and Ant share: where a state lies, how an episode starts. [host/device]
+// What all bodies share: where a state lies, how an episode starts. [host/device]
 //
 // The state is in columns of coordinates and velocities, as the physics has it: number k of an
 // environment is q[k * stride]. Coordinate 0 is the way forward of one step: it is put back to 0
@@ -22,7 +22,7 @@ typedef struct mm_bodies_lane {
   uint32_t unstable; // steps that came to nothing
 } mm_bodies_lane;
 
-// Chance at a start. HalfCheetah and Ant move at random, Hopper only a little.
+// Chance at a start.
 typedef struct mm_bodies_draws {
   uint32_t q[MM_BODIES_DRAWS], v[MM_BODIES_DRAWS];
 } mm_bodies_draws;
@@ -39,6 +39,40 @@ MM_INLINE MM_HD mm_bodies_draws mm_bodies_draw(mm_stream stream, uint64_t index)
     }
   }
   return d;
+}
+
+// Numbers within `noise` of a pose [n]; velocities so, or normal.
+MM_INLINE MM_HD void mm_bodies_scatter(float *q, int n, size_t stride, const float *start,
+                                       const uint32_t *draws, float noise) {
+  for (int k = 0; k < n; k++)
+    q[(size_t)k * stride] = start[k] + mm_uniform_between_f(draws[k], -noise, noise);
+}
+
+MM_INLINE MM_HD void mm_bodies_stir_uniform(float *v, int n, size_t stride, const uint32_t *draws,
+                                            float noise) {
+  for (int k = 0; k < n; k++)
+    v[(size_t)k * stride] = mm_uniform_between_f(draws[k], -noise, noise);
+}
+
+MM_INLINE MM_HD void mm_bodies_stir_normal(float *v, int n, size_t stride, const uint32_t *draws,
+                                           float noise) {
+  for (int k = 0; k < n; k++)
+    v[(size_t)k * stride] = noise * mm_normal_f(draws[k]);
+}
+
+// Numbers `from` to n - 1 of a column, `apart` floats from each other; the first of them comes to
+// `to`.
+MM_INLINE MM_HD void mm_bodies_see(const float *column, int from, int n, size_t stride, float *to,
+                                   size_t apart) {
+  for (int k = from; k < n; k++)
+    to[(size_t)(k - from) * apart] = column[(size_t)k * stride];
+}
+
+// All n numbers of a column so, clipped to [-most, most].
+MM_INLINE MM_HD void mm_bodies_see_clipped(const float *column, int n, size_t stride, float most,
+                                           float *to, size_t apart) {
+  for (int k = 0; k < n; k++)
+    to[(size_t)k * apart] = mm_clip_f(column[(size_t)k * stride], -most, most);
 }
 
 // What motors and their cost see. NaN counts as 0.

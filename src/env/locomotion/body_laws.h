@@ -1,5 +1,5 @@
-// The laws of Hopper, HalfCheetah and Ant on the columns of their physics: what is seen, what it
-// pays, whether it goes on, how it starts. Where `body` is a constant the others are left out.
+// The laws of all bodies on the columns of their physics: what is seen, what it pays, whether it
+// goes on, how it starts. Where `body` is a constant the others are left out.
 
 #ifndef MM_ENV_BODY_LAWS_H
 #define MM_ENV_BODY_LAWS_H
@@ -7,18 +7,27 @@
 #include "env/locomotion/ant.h"
 #include "env/locomotion/half_cheetah.h"
 #include "env/locomotion/hopper.h"
+#include "env/locomotion/walker2d.h"
 #include "physics/physics.h"
+
+// The height of the torso where its coordinate is 0.
+static inline float mm_body_base(const mm_physics *p) {
+  return (float)p->info->height[p->config.flavour];
+}
 
 // Numbers of the observation are `apart` from each other.
 static inline void mm_body_observe(const mm_physics *p, mm_body body, size_t i, float *to,
                                    size_t apart) {
   const float *q = p->q + i, *v = p->v + i;
-  if (body == MM_BODY_HOPPER)
-    mm_hopper_observe(q, v, p->stride, (float)p->info->height[p->config.flavour], to, apart);
-  else if (body == MM_BODY_HALF_CHEETAH)
-    mm_half_cheetah_observe(q, v, p->stride, to, apart);
-  else
-    mm_ant_observe(q, v, p->stride, to, apart);
+  switch (body) {
+#define MM_BODY_OBSERVE(NAME, name, id, kernels)                                                   \
+  case MM_BODY_##NAME:                                                                             \
+    mm_##name##_observe(q, v, p->stride, mm_body_base(p), to, apart);                              \
+    break;
+    MM_BODY_LIST(MM_BODY_OBSERVE)
+  case MM_BODY_COUNT:
+    break;
+  }
 }
 
 // Gymnasium's Ant pays for xpos of its torso, which after a step is a little beside q[0]. So the
@@ -33,16 +42,28 @@ static inline float mm_body_way(const mm_physics *p, size_t i) {
 
 // `way`: metres forward in this step; action: as clipped.
 static inline float mm_body_reward(mm_body body, float way, const float *action) {
-  return body == MM_BODY_HOPPER         ? mm_hopper_reward(way, action)
-         : body == MM_BODY_HALF_CHEETAH ? mm_half_cheetah_reward(way, action)
-                                        : mm_ant_reward(way, action);
+  switch (body) {
+#define MM_BODY_REWARD(NAME, name, id, kernels)                                                    \
+  case MM_BODY_##NAME:                                                                             \
+    return mm_##name##_reward(way, action);
+    MM_BODY_LIST(MM_BODY_REWARD)
+  case MM_BODY_COUNT:
+    break;
+  }
+  return 0;
 }
 
 static inline bool mm_body_healthy(const mm_physics *p, mm_body body, size_t i) {
   const float *q = p->q + i, *v = p->v + i;
-  if (body == MM_BODY_HOPPER)
-    return mm_hopper_healthy(q, v, p->stride, (float)p->info->height[p->config.flavour]);
-  return body == MM_BODY_HALF_CHEETAH || mm_ant_healthy(q, p->stride);
+  switch (body) {
+#define MM_BODY_HEALTHY(NAME, name, id, kernels)                                                   \
+  case MM_BODY_##NAME:                                                                             \
+    return mm_##name##_healthy(q, v, p->stride, mm_body_base(p));
+    MM_BODY_LIST(MM_BODY_HEALTHY)
+  case MM_BODY_COUNT:
+    break;
+  }
+  return false;
 }
 
 // Puts environment i to the start of an episode.
@@ -51,23 +72,26 @@ static inline void mm_body_start(mm_physics *p, size_t i, const mm_bodies_draws 
   float start[MM_BODY_MOST_Q] = { 0 }, *q = p->q + i, *v = p->v + i;
   for (int k = 0; k < p->info->nq; k++)
     start[k] = (float)pose[k];
-  if (p->config.body == MM_BODY_HOPPER)
-    mm_hopper_reset(q, v, p->stride, start, draws);
-  else if (p->config.body == MM_BODY_HALF_CHEETAH)
-    mm_half_cheetah_reset(q, v, p->stride, start, draws);
-  else
-    mm_ant_reset(q, v, p->stride, start, draws);
+  switch (p->config.body) {
+#define MM_BODY_RESET(NAME, name, id, kernels)                                                     \
+  case MM_BODY_##NAME:                                                                             \
+    mm_##name##_reset(q, v, p->stride, start, draws);                                              \
+    break;
+    MM_BODY_LIST(MM_BODY_RESET)
+  case MM_BODY_COUNT:
+    break;
+  }
   for (int k = 0; k < p->info->nv; k++)
     p->warm[(size_t)k * p->stride + i] = 0;
   if (p->xpos_offset) p->xpos_offset[i] = 0;
 }
 
-// The Ant's quaternion needs a direction.
+// The quaternion of a body in space needs a direction.
 static inline bool mm_body_has_direction(const mm_physics *p, size_t i) {
   float sum = 0;
-  for (size_t k = 3; k < 7; k++)
+  for (size_t k = 3; k < 7 && p->info->free_root; k++)
     sum += fabsf(p->q[k * p->stride + i]);
-  return sum > 0.5f;
+  return !p->info->free_root || sum > 0.5f;
 }
 
 #endif

@@ -10,44 +10,12 @@
 #include "base/status.h"
 #include "env/locomotion/body_laws.h"
 #include "env/locomotion/body_trace.h"
+#include "env/locomotion/body_words.h"
 
 enum { FIELDS_MOST = MM_BODY_MOST_Q + MM_BODY_MOST_V + 1, OBS_MOST = 32 };
 
 // ---------------------------------------------------------------------------------------------
 // The environments
-
-typedef struct form {
-  const char *id[MM_FLAVOUR_COUNT];
-  const char *field[FIELDS_MOST]; // coordinates, velocities, for Ant-v4 the offset of xpos
-  const mm_trace_param *params;
-} form;
-
-static const mm_trace_param hopper_params[] = { { "time_step", 1, { 0.002f } },
-                                                { "substeps", 1, { 4 } },
-                                                { NULL, 0, { 0 } } };
-static const mm_trace_param other_params[] = { { "time_step", 1, { 0.01f } },
-                                               { "substeps", 1, { 5 } },
-                                               { NULL, 0, { 0 } } };
-
-static const form forms[MM_BODY_COUNT] = {
-  [MM_BODY_HOPPER] = { { "Hopper", "Hopper-v4" },
-                       { "x", "z", "pitch", "thigh", "leg", "foot", "x_dot", "z_dot", "pitch_dot",
-                         "thigh_dot", "leg_dot", "foot_dot" },
-                       hopper_params },
-  [MM_BODY_HALF_CHEETAH] = { { "HalfCheetah", "HalfCheetah-v4" },
-                             { "x", "z", "pitch", "bthigh", "bshin", "bfoot", "fthigh", "fshin",
-                               "ffoot", "x_dot", "z_dot", "pitch_dot", "bthigh_dot", "bshin_dot",
-                               "bfoot_dot", "fthigh_dot", "fshin_dot", "ffoot_dot" },
-                             other_params },
-  [MM_BODY_ANT] = { { "Ant", "Ant-v4" },
-                    { "x",         "y",           "z",           "qw",          "qx",
-                      "qy",        "qz",          "hip_1",       "ankle_1",     "hip_2",
-                      "ankle_2",   "hip_3",       "ankle_3",     "hip_4",       "ankle_4",
-                      "x_dot",     "y_dot",       "z_dot",       "turn_x",      "turn_y",
-                      "turn_z",    "hip_1_dot",   "ankle_1_dot", "hip_2_dot",   "ankle_2_dot",
-                      "hip_3_dot", "ankle_3_dot", "hip_4_dot",   "ankle_4_dot", "xpos_offset" },
-                    other_params },
-};
 
 static mm_body body_of(int which) {
   return (mm_body)(which % MM_BODY_COUNT);
@@ -58,8 +26,28 @@ static mm_flavour flavour_of(int which) {
 }
 
 const char *mm_body_trace_id(int which) {
+#define IDS(NAME, name, id, kernels) [MM_BODY_##NAME] = { id, id "-v4" },
+  static const char *const ids[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = { MM_BODY_LIST(IDS) };
   if (which >= MM_BODY_COUNT * MM_FLAVOUR_COUNT) return NULL;
-  return forms[body_of(which)].id[flavour_of(which)];
+  return ids[body_of(which)][flavour_of(which)];
+}
+
+// What a trace says of its environment.
+typedef struct form {
+  const char *field[FIELDS_MOST]; // coordinates, velocities; where the reward reads it, xpos_offset
+  mm_trace_param params[3];
+} form;
+
+static form form_of(const mm_physics *p) {
+  const mm_body_words *words = mm_body_words_of(p->config.body);
+  const int n = p->info->nq + p->info->nv;
+  form f = { .params = { { "time_step", 1, { (float)p->info->h } },
+                         { "substeps", 1, { (float)p->info->substeps } },
+                         { NULL, 0, { 0 } } } };
+  for (int i = 0; i < n; i++)
+    f.field[i] = words->field[i];
+  if (p->xpos_offset) f.field[n] = "xpos_offset";
+  return f;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -130,7 +118,7 @@ typedef struct columns {
 } columns;
 
 typedef struct replayer {
-  const form *f;
+  form f;
   mm_physics *p;
   int32_t limit;
   mm_trace_place place;
@@ -198,8 +186,7 @@ static void compare_outcomes(replayer *re, const outcome *expected, const outcom
   mm_replay_ends(r, &expected->of, &got->of);
   mm_replay_exact(r, "times", -1, expected->s.time, got->s.time);
   for (int i = 0; i < fields_of(re->p); i++)
-    mm_replay_within(r, re->f->field[i], -1, (double)expected->s.f[i], (double)got->s.f[i],
-                     allowed);
+    mm_replay_within(r, re->f.field[i], -1, (double)expected->s.f[i], (double)got->s.f[i], allowed);
   compare_obs(re, expected->obs, allowed);
 }
 
@@ -208,12 +195,12 @@ static bool is_sane(replayer *re, const state *s) {
   re->r.prefix = "start ";
   for (int i = 0; i < fields_of(re->p); i++)
     if (!(fabsf(s->f[i]) <= MM_PHYSICS_LARGEST))
-      mm_replay_exact(&re->r, re->f->field[i], -1, (double)s->f[i], 0);
+      mm_replay_exact(&re->r, re->f.field[i], -1, (double)s->f[i], 0);
   for (int i = 0; i < re->p->info->nv; i++)
     if (!(fabsf(s->warm[i]) <= MM_PHYSICS_LARGEST))
       mm_replay_exact(&re->r, "warm", i, (double)s->warm[i], 0);
   if (re->r.same) put_state(re->p, s);
-  if (re->r.same && re->p->config.body == MM_BODY_ANT && !mm_body_has_direction(re->p, 0))
+  if (re->r.same && !mm_body_has_direction(re->p, 0))
     mm_replay_exact(&re->r, "qw", -1, (double)s->f[3], 1);
   re->r.prefix = "";
   return re->r.same;
@@ -254,7 +241,7 @@ static mm_status replay_trajectory(replayer *re, const cJSON *item) {
 
 static mm_status replay_all(replayer *re, const cJSON *root, const char *source, const char *id) {
   const cJSON *trajectories, *item;
-  MM_TRY(mm_trace_check_form(root, source, id, re->f->field, fields_of(re->p), re->f->params,
+  MM_TRY(mm_trace_check_form(root, source, id, re->f.field, fields_of(re->p), re->f.params,
                              &re->limit, &trajectories));
   cJSON_ArrayForEach(item, trajectories) {
     MM_TRY(replay_trajectory(re, item));
@@ -264,11 +251,11 @@ static mm_status replay_all(replayer *re, const cJSON *root, const char *source,
 }
 
 mm_status mm_body_replay(int which, const cJSON *root, const char *source, mm_replay_report *out) {
-  replayer re = { .f = &forms[body_of(which)],
-                  .limit = MM_BODIES_LIMIT,
+  replayer re = { .limit = MM_BODIES_LIMIT,
                   .place = { source, "trajectory", 0, -1 },
                   .r = { .report = out } };
   MM_TRY(open_body(which, false, &re.p));
+  re.f = form_of(re.p);
   mm_status status = replay_all(&re, root, source, mm_body_trace_id(which));
   mm_physics_destroy(re.p);
   return status;
@@ -350,10 +337,11 @@ static void write_about(const char *id, const mm_record_plan *plan, bool offset,
   mm_text_string(out, text);
 }
 
-static void write_all(recorder *rec, const form *f, const char *id, mm_text *out) {
+static void write_all(recorder *rec, const char *id, mm_text *out) {
+  const form f = form_of(rec->p);
   mm_text_open(out, '{');
   write_about(id, rec->plan, rec->p->xpos_offset != NULL, out);
-  mm_text_form(out, id, MM_BODIES_LIMIT, f->params, f->field, fields_of(rec->p));
+  mm_text_form(out, id, MM_BODIES_LIMIT, f.params, f.field, fields_of(rec->p));
   mm_text_key(out, "trajectories");
   mm_text_open(out, '[');
   for (uint64_t episode = 0; mm_text_goes_on(out) && episode < rec->plan->episodes; episode++) {
@@ -370,7 +358,7 @@ mm_status mm_body_record(int which, const mm_record_plan *plan, mm_text *out,
   rec.resets = mm_stream_make(plan->seed, 0, MM_RNG_ENV_RESET, 0);
   rec.actions = mm_stream_make(plan->seed, 0, MM_RNG_ACTION, 0);
   MM_TRY(open_body(which, plan->mujoco, &rec.p));
-  write_all(&rec, &forms[body_of(which)], mm_body_trace_id(which), out);
+  write_all(&rec, mm_body_trace_id(which), out);
   for (int i = 0; i < N_COLUMN; i++)
     mm_text_release(&rec.column[i]);
   mm_physics_destroy(rec.p);

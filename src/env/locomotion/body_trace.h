@@ -1,5 +1,5 @@
-// Traces of Hopper, HalfCheetah and Ant. Numbers of environments count the three by brax' flavour,
-// then the same by Gymnasium's.
+// Traces of bodies. Numbers of environments count MM_BODY_LIST by brax' flavour, then by
+// Gymnasium's.
 
 #ifndef MM_ENV_BODY_TRACE_H
 #define MM_ENV_BODY_TRACE_H

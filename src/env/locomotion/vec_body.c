@@ -1,4 +1,4 @@
-// Hopper, HalfCheetah and Ant side by side. Their states are columns of the physics, which steps
+// Bodies side by side. Their states are columns of the physics, which steps
 // them; here are the laws of body_laws.h around it, in loops that are compiled once for each body.
 
 #include <math.h>
@@ -115,12 +115,15 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   for (size_t end; from < to; from = end) {
     end = (from / CHUNK + 1) * CHUNK;
     if (end > to) end = to;
-    if (vec->which == MM_BODY_HOPPER)
-      step_body(vec, MM_BODY_HOPPER, from, end, action, out);
-    else if (vec->which == MM_BODY_HALF_CHEETAH)
-      step_body(vec, MM_BODY_HALF_CHEETAH, from, end, action, out);
-    else
-      step_body(vec, MM_BODY_ANT, from, end, action, out);
+    switch ((mm_body)vec->which) {
+#define STEP(NAME, name, id, kernels)                                                              \
+  case MM_BODY_##NAME:                                                                             \
+    step_body(vec, MM_BODY_##NAME, from, end, action, out);                                        \
+    break;
+      MM_BODY_LIST(STEP)
+    case MM_BODY_COUNT:
+      break;
+    }
   }
 }
 
@@ -136,8 +139,9 @@ static void reset(const mm_vec *vec, const mm_vec_out *out) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// The state as bytes: lanes, then the columns of coordinates, velocities and warm start, and for
-// Ant-v4 the offset of xpos. Devices step it as it is (backend/cuda_body.cuh; not Ant-v4).
+// The state as bytes: lanes, then the columns of coordinates, velocities and warm start, and where
+// the reward reads it (Ant-v4) the offset of xpos. Devices step it as it is, without such an offset
+// (backend/cuda/locomotion/cuda_body.cuh).
 
 static int offsets_of(const mm_physics *p) {
   return p->xpos_offset ? 1 : 0;
@@ -203,7 +207,7 @@ static bool sane(const mm_vec *vec) {
               columns_sane(p->xpos_offset, p->stride, n, offsets_of(p));
   for (size_t i = 0; i < n && good; i++) {
     good = lanes[i].time >= 0 && lanes[i].time < vec->info.limit && lanes[i].episode > 0;
-    if (vec->which == MM_BODY_ANT) good &= mm_body_has_direction(p, i);
+    good &= mm_body_has_direction(p, i);
   }
   return good;
 }

@@ -1,13 +1,10 @@
-// Pictures of Hopper, HalfCheetah and Ant: their capsules from the side, x to the right. The
+// Pictures of bodies: their capsules from the side, x to the right. The
 // observation does not say how far a body has come, so it stays in the middle.
 
 #include <math.h>
 #include <string.h>
 
-#include "env/locomotion/ant.h"
-#include "env/locomotion/half_cheetah.h"
-#include "env/locomotion/hopper.h"
-#include "physics/body.h"
+#include "env/locomotion/body_laws.h"
 #include "show/picture/picture.h"
 
 #define GREY 0x808080
@@ -16,22 +13,11 @@
 
 enum { FLOOR, NEAR, FAR };
 
-static const mm_mark hopper_marks[] = { { "floor", GREY, '-', 0 },
-                                        { "torso", BLUE, '#', 0 },
-                                        { "leg and foot", VERMILION, '*', 0 } };
-static const mm_mark cheetah_marks[] = { { "floor", GREY, '-', 0 },
-                                         { "torso and front leg", BLUE, '#', 0 },
-                                         { "back leg", VERMILION, '*', 0 } };
-static const mm_mark ant_marks[] = { { "floor", GREY, '-', 0 },
-                                     { "torso and the legs on its right", BLUE, '#', 0 },
-                                     { "legs on its left", VERMILION, '*', 0 } };
-
-// Below the floor and above, to the ends of the box.
-static const mm_view hopper_box = { -1.4, 1.4, -0.1, 1.7 };
-static const mm_view cheetah_box = { -1.5, 1.5, -0.1, 1.6 };
-static const mm_view ant_box = { -1.5, 1.5, -0.1, 1.6 };
-
 // ---------------------------------------------------------------------------------------------
+
+static mm_view box_of(const mm_body_words *words) {
+  return (mm_view){ words->box.left, words->box.right, words->box.bottom, words->box.top };
+}
 
 static mm_shape floor_of(const mm_view *box) {
   return (mm_shape){ MM_SHAPE_LINE, FLOOR, box->left, 0, box->right, 0, 0.02 };
@@ -60,85 +46,64 @@ static int add_piece(int mark, double (*end)[3], double radius, mm_shape *out, i
   return n;
 }
 
-// Which mark a capsule has.
-typedef int marker(const mm_body_table *table, const mm_capsule *capsule);
-
-static int hopper_mark(const mm_body_table *table, const mm_capsule *capsule) {
-  (void)table;
-  return capsule->part == 0 ? NEAR : FAR;
-}
-
-static int cheetah_mark(const mm_body_table *table, const mm_capsule *capsule) {
-  return table->part[capsule->part].name[0] == 'b' ? FAR : NEAR;
-}
-
-// A leg and its capsule in the torso go the same way: to the left where y grows.
-static int ant_mark(const mm_body_table *table, const mm_capsule *capsule) {
-  (void)table;
-  return capsule->to[1] + capsule->from[1] > 0 ? FAR : NEAR;
+static int mark_of(const mm_body_words *words, const mm_body_table *table, int32_t capsule) {
+  return words->is_far(table, &table->capsule[capsule]) ? FAR : NEAR;
 }
 
 // What is further away is drawn first.
-static int draw(mm_body body, const double *q, const mm_view *box, marker *mark_of, mm_shape *out) {
+static int draw(mm_body body, const double *q, mm_shape *out) {
+  const mm_body_words *words = mm_body_words_of(body);
+  const mm_view box = box_of(words);
   double ends[MM_BODY_MOST_CAPSULES][2][3];
   mm_body_table table;
   int n = 0; // 1 + 3 * 13 at most
   mm_body_derive(body, MM_FLAVOUR_BRAX, &table);
   mm_body_place(&table, q, ends);
   for (int32_t i = 0; i < table.n_capsule; i++)
-    keep_within(box, ends[i]);
-  out[n++] = floor_of(box);
+    keep_within(&box, ends[i]);
+  out[n++] = floor_of(&box);
   for (int mark = FAR; mark >= NEAR; mark--)
     for (int32_t i = 0; i < table.n_capsule; i++)
-      if (mark_of(&table, &table.capsule[i]) == mark)
+      if (mark_of(words, &table, i) == mark)
         n = add_piece(mark, ends[i], table.capsule[i].radius, out, n);
   return n;
 }
 
-// ---------------------------------------------------------------------------------------------
-// Coordinates from observations
-
-static int hopper(const float *obs, mm_shape *out) {
-  double q[MM_HOPPER_Q] = { 0, (double)obs[0] - mm_body_describe(MM_BODY_HOPPER)->height[0] };
-  for (int k = 2; k < MM_HOPPER_Q; k++)
-    q[k] = (double)obs[k - 1];
-  return draw(MM_BODY_HOPPER, q, &hopper_box, hopper_mark, out);
-}
-
-static int half_cheetah(const float *obs, mm_shape *out) {
-  double q[MM_HALF_CHEETAH_Q] = { 0 };
-  for (int k = 1; k < MM_HALF_CHEETAH_Q; k++)
-    q[k] = (double)obs[k - 1];
-  return draw(MM_BODY_HALF_CHEETAH, q, &cheetah_box, cheetah_mark, out);
-}
-
-static int ant(const float *obs, mm_shape *out) {
-  double q[MM_ANT_Q] = { 0 };
-  for (int k = 2; k < MM_ANT_Q; k++)
-    q[k] = (double)obs[k - 2];
-  return draw(MM_BODY_ANT, q, &ant_box, ant_mark, out);
+// Coordinates from an observation; unseen ones are 0.
+static int draw_seen(mm_body body, const float *obs, mm_shape *out) {
+  const mm_body_info *info = mm_body_describe(body);
+  const mm_body_words *words = mm_body_words_of(body);
+  double q[MM_BODY_MOST_Q] = { 0 };
+  for (int k = words->first; k < info->nq; k++)
+    q[k] = (double)obs[k - words->first];
+  if (words->sees_height) q[info->z_index] -= info->height[MM_FLAVOUR_BRAX];
+  return draw(body, q, out);
 }
 
 // ---------------------------------------------------------------------------------------------
 
-static const struct {
-  const char *name;
-  const mm_mark *mark;
-  const mm_view *box;
-  int (*shapes)(const float *obs, mm_shape *out);
-} scenes[] = {
-  { "Hopper", hopper_marks, &hopper_box, hopper },
-  { "HalfCheetah", cheetah_marks, &cheetah_box, half_cheetah },
-  { "Ant", ant_marks, &ant_box, ant },
+#define SHAPES(NAME, name, id, kernels)                                                            \
+  static int name##_shapes(const float *obs, mm_shape *out) {                                      \
+    return draw_seen(MM_BODY_##NAME, obs, out);                                                    \
+  }
+MM_BODY_LIST(SHAPES)
+
+static int (*const shapes[MM_BODY_COUNT])(const float *obs, mm_shape *out) = {
+#define ENTRY(NAME, name, id, kernels) [MM_BODY_##NAME] = name##_shapes,
+  MM_BODY_LIST(ENTRY)
 };
 
+#define MARKS(NAME, name, id, kernels)                                                             \
+  [MM_BODY_##NAME] = { { "floor", GREY, '-', 0 },                                                  \
+                       { MM_##NAME##_NEAR, BLUE, '#', 0 },                                         \
+                       { MM_##NAME##_FAR, VERMILION, '*', 0 } },
+static const mm_mark marks[MM_BODY_COUNT][3] = { MM_BODY_LIST(MARKS) };
+
 bool mm_scene_find_body(const char *id, mm_scene *out) {
-  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-    size_t length = strlen(scenes[i].name);
-    if (strncmp(id, scenes[i].name, length) != 0) continue;
-    if (id[length] && strcmp(id + length, "-v4") != 0) continue;
-    *out = (mm_scene){ scenes[i].mark, 3, .box = *scenes[i].box, .shapes = scenes[i].shapes };
-    return true;
-  }
-  return false;
+  mm_body body;
+  mm_flavour flavour;
+  if (!mm_body_find(id, &body, &flavour)) return false;
+  *out =
+      (mm_scene){ marks[body], 3, .box = box_of(mm_body_words_of(body)), .shapes = shapes[body] };
+  return true;
 }

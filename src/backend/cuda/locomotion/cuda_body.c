@@ -4,12 +4,13 @@
 #include "env/locomotion/bodies.h"
 #include "physics/kernels.h"
 
-// Those that our engine has; the rest are refused when they are opened.
-static const mm_cuda_body_entry *const entries[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = {
-  [MM_BODY_HOPPER] = { &mm_cuda_body_hopper, NULL },
-  [MM_BODY_HALF_CHEETAH] = { &mm_cuda_body_half_cheetah, &mm_cuda_body_half_cheetah_all },
-  [MM_BODY_ANT] = { &mm_cuda_body_ant, NULL },
-};
+// Flavours without kernels are refused when they are opened.
+#define ALL_BRAX(name) NULL
+#define ALL_BOTH(name) &mm_cuda_body_##name##_all
+#define ENTRY(NAME, name, id, kernels)                                                             \
+  [MM_BODY_##NAME] = { &mm_cuda_body_##name, ALL_##kernels(name) },
+static const mm_cuda_body_entry *const entries[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = { MM_BODY_LIST(
+    ENTRY) };
 
 // The model is that of the processor's kernels, all of whose builds have the same.
 mm_status mm_cuda_body_open(mm_body body, mm_flavour flavour, int32_t iterations,
@@ -17,13 +18,12 @@ mm_status mm_cuda_body_open(mm_body body, mm_flavour flavour, int32_t iterations
   const mm_body_info *info = mm_body_describe(body);
   const mm_physics_kernel *kernel = mm_physics_kernels_current()->of[body][flavour];
   mm_body_table table;
-  *out =
-      (mm_cuda_body){ .body = body,
-                      .flavour = flavour,
-                      .iterations = iterations > 0 ? iterations : mm_body_iterations(body, flavour),
-                      .substeps = info->substeps,
-                      .base = (float)info->height[flavour] };
-  if (!kernel || !entries[body][flavour])
+  *out = (mm_cuda_body){ .body = body,
+                         .flavour = flavour,
+                         .iterations = iterations > 0 ? iterations : info->iterations[flavour],
+                         .substeps = info->substeps,
+                         .base = (float)info->height[flavour] };
+  if (!entries[body][flavour])
     return MM_FAIL(MM_ERR_UNSUPPORTED, "%s in this flavour runs on the processor only", info->name);
   if (kernel->model_size > sizeof out->model)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "the model of %s has %zu bytes, too many for a device",

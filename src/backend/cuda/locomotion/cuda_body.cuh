@@ -5,140 +5,57 @@
 #define MM_BACKEND_CUDA_BODY_CUH
 
 #include "backend/cuda/locomotion/cuda_body.h"
-#include "env/locomotion/ant.h"
-#include "env/locomotion/half_cheetah.h"
-#include "env/locomotion/hopper.h"
-#include "physics/ant.h"
-#include "physics/planar_bodies.h"
+#include "env/locomotion/bodies.h"
 
 namespace mm {
-
-// ---------------------------------------------------------------------------------------------
-// Bodies: sizes, the engine's step, the environment's law
-//
-// TOGETHER: a body's code may be larger than what a multiprocessor has at hand of it. Then the
-// warps of a block had better be in the same part: they wait for each other before each physics
-// step.
 
 // Coordinates, velocities, warm start.
 template <int NQ, int NV> struct State { float q[NQ], v[NV], a[NV]; };
 
-// inward, outward: a state's numbers from columns to those of the engine, and back to numbers side
-// by side.
-#define MM_CUDA_PLANAR(Name, prefix)                                                               \
-  struct Name##Physics {                                                                           \
-    using Model = prefix##_model;                                                                  \
-    enum { NQ = prefix##_NV, NV = prefix##_NV, NU = prefix##_NU };                                 \
+// mm::Body: sizes, the engine's step (`physics`_), the environment's law (mm_`name`_). inward,
+// outward: a state's numbers from columns to those of the engine, and back to numbers side by side.
+//
+// TOGETHER: a body's code may be larger than what a multiprocessor has at hand of it. Then the
+// warps of a block had better be in the same part: they wait for each other before each physics
+// step. BLOCKS: on a multiprocessor at a time, for which registers are shared out.
+#define MM_CUDA_BODY(NAME, name, physics)                                                          \
+  namespace mm {                                                                                   \
+  namespace {                                                                                      \
+  struct Body {                                                                                    \
+    using Model = physics##_model;                                                                 \
+    enum { NQ = physics##_nq, NV = physics##_nv, NU = physics##_nu, OBS = MM_##NAME##_OBS };       \
+    enum { TOGETHER = NV > 6, BLOCKS = TOGETHER ? 2 : 4 };                                         \
     static __device__ __forceinline__ void inward(const float *q, const float *v, const float *a,  \
                                                   size_t stride, State<NQ, NV> *s) {               \
-      prefix##_load_state(q, stride, s->q);                                                        \
-      prefix##_load_state(v, stride, s->v);                                                        \
-      prefix##_load_state(a, stride, s->a);                                                        \
+      physics##_load_state(stride, q, v, a, s->q, s->v, s->a);                                     \
     }                                                                                              \
     static __device__ __forceinline__ void outward(State<NQ, NV> *s) {                             \
-      prefix##_store_state(s->q, 1, 1, s->q);                                                      \
-      prefix##_store_state(s->v, 1, 1, s->v);                                                      \
-      prefix##_store_state(s->a, 1, 1, s->a);                                                      \
+      physics##_store_state(1, s->q, s->v, s->a, 1, s->q, s->v, s->a);                             \
     }                                                                                              \
     static __device__ __forceinline__ void controls(const float *action, float *u) {               \
-      for (int k = 0; k < NU; k++)                                                                 \
-        u[k] = action[k];                                                                          \
+      physics##_order(action, u);                                                                  \
     }                                                                                              \
     static __device__ __forceinline__ void step(const Model *m, int iterations, const float *u,    \
                                                 State<NQ, NV> *s, int *ok) {                       \
-      prefix##_step(m, iterations, u, s->q, s->v, s->a, ok);                                       \
+      physics##_step(m, iterations, u, s->q, s->v, s->a, ok);                                      \
     }                                                                                              \
-  };
-
-enum { hopper_NV = MM_HOPPER_V, hopper_NU = MM_HOPPER_U };
-enum { half_cheetah_NV = MM_HALF_CHEETAH_V, half_cheetah_NU = MM_HALF_CHEETAH_U };
-enum { half_cheetah_all_NV = MM_HALF_CHEETAH_V, half_cheetah_all_NU = MM_HALF_CHEETAH_U };
-
-MM_CUDA_PLANAR(Hopper, hopper)
-MM_CUDA_PLANAR(HalfCheetah, half_cheetah)
-MM_CUDA_PLANAR(HalfCheetahAll, half_cheetah_all)
-
-struct Hopper : HopperPhysics {
-  enum { OBS = MM_HOPPER_OBS, TOGETHER = 0 };
-  static __device__ __forceinline__ void reset(float *q, float *v, size_t stride,
-                                               const float *start, const mm_bodies_draws *d) {
-    mm_hopper_reset(q, v, stride, start, d);
+    static __device__ __forceinline__ void reset(float *q, float *v, size_t stride,                \
+                                                 const float *start, const mm_bodies_draws *d) {   \
+      mm_##name##_reset(q, v, stride, start, d);                                                   \
+    }                                                                                              \
+    static __device__ __forceinline__ float reward(float way, const float *action) {               \
+      return mm_##name##_reward(way, action);                                                      \
+    }                                                                                              \
+    static __device__ __forceinline__ bool healthy(const float *q, const float *v, float base) {   \
+      return mm_##name##_healthy(q, v, 1, base);                                                   \
+    }                                                                                              \
+    static __device__ __forceinline__ void observe(const float *q, const float *v, size_t stride,  \
+                                                   float base, float *obs, size_t apart) {         \
+      mm_##name##_observe(q, v, stride, base, obs, apart);                                         \
+    }                                                                                              \
+  };                                                                                               \
+  }                                                                                                \
   }
-  static __device__ __forceinline__ float reward(float way, const float *action) {
-    return mm_hopper_reward(way, action);
-  }
-  static __device__ __forceinline__ bool healthy(const float *q, const float *v, float base) {
-    return mm_hopper_healthy(q, v, 1, base);
-  }
-  static __device__ __forceinline__ void observe(const float *q, const float *v, size_t stride,
-                                                 float base, float *obs, size_t apart) {
-    mm_hopper_observe(q, v, stride, base, obs, apart);
-  }
-};
-
-template <class Physics> struct Cheetah : Physics {
-  enum { OBS = MM_HALF_CHEETAH_OBS, TOGETHER = 1 };
-  static __device__ __forceinline__ void reset(float *q, float *v, size_t stride,
-                                               const float *start, const mm_bodies_draws *d) {
-    mm_half_cheetah_reset(q, v, stride, start, d);
-  }
-  static __device__ __forceinline__ float reward(float way, const float *action) {
-    return mm_half_cheetah_reward(way, action);
-  }
-  static __device__ __forceinline__ bool healthy(const float *, const float *, float) {
-    return true;
-  }
-  static __device__ __forceinline__ void observe(const float *q, const float *v, size_t stride,
-                                                 float, float *obs, size_t apart) {
-    mm_half_cheetah_observe(q, v, stride, obs, apart);
-  }
-};
-
-using HalfCheetah = Cheetah<HalfCheetahPhysics>;
-using HalfCheetahAll = Cheetah<HalfCheetahAllPhysics>;
-
-struct Ant {
-  using Model = ant_model;
-  enum { NQ = ANT_NQ, NV = ANT_NV, NU = MM_ANT_U, OBS = MM_ANT_OBS, TOGETHER = 1 };
-  static __device__ __forceinline__ void inward(const float *q, const float *v, const float *a,
-                                                size_t stride, State<NQ, NV> *s) {
-#pragma unroll
-    for (int k = 0; k < NQ; k++)
-      s->q[k] = ant_flipped(k, 1, q[(size_t)k * stride]);
-#pragma unroll
-    for (int k = 0; k < NV; k++) {
-      s->v[k] = ant_flipped(k, 0, v[(size_t)k * stride]);
-      s->a[k] = ant_flipped(k, 0, a[(size_t)k * stride]);
-    }
-  }
-  static __device__ __forceinline__ void outward(State<NQ, NV> *s) {
-    inward(s->q, s->v, s->a, 1, s); // signs that are changed twice are as they were
-  }
-  // those of the actions begin with leg 4
-  static __device__ __forceinline__ void controls(const float *action, float *u) {
-#pragma unroll
-    for (int k = 0; k < NU; k++)
-      u[k] = ant_flipped(k + 6, 0, action[(k + 2) % NU]);
-  }
-  static __device__ __forceinline__ void step(const Model *m, int iterations, const float *u,
-                                              State<NQ, NV> *s, int *ok) {
-    ant_step(m, iterations, u, s->q, s->v, s->a, ok);
-  }
-  static __device__ __forceinline__ void reset(float *q, float *v, size_t stride,
-                                               const float *start, const mm_bodies_draws *d) {
-    mm_ant_reset(q, v, stride, start, d);
-  }
-  static __device__ __forceinline__ float reward(float way, const float *action) {
-    return mm_ant_reward(way, action);
-  }
-  static __device__ __forceinline__ bool healthy(const float *q, const float *, float) {
-    return mm_ant_healthy(q, 1);
-  }
-  static __device__ __forceinline__ void observe(const float *q, const float *v, size_t stride,
-                                                 float, float *obs, size_t apart) {
-    mm_ant_observe(q, v, stride, obs, apart);
-  }
-};
 
 // ---------------------------------------------------------------------------------------------
 // One environment

@@ -1,7 +1,6 @@
-// Hopper, HalfCheetah and Ant on a device: our own engine and the laws of
-// src/env/locomotion/hopper.h and its neighbours, a thread for each environment. States, actions
-// and observations are those of an mm_vec, and so are the bits that come out of a step: a training
-// may go on here or there.
+// Bodies on a device: our own engine and the laws of src/env/locomotion, a thread for each
+// environment. States, actions and observations are those of an mm_vec, and so are the bits that
+// come out of a step: a training may go on here or there.
 
 #ifndef MM_BACKEND_CUDA_BODY_H
 #define MM_BACKEND_CUDA_BODY_H

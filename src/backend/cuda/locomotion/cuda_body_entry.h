@@ -18,8 +18,10 @@ typedef struct mm_cuda_body_entry {
                         int n_most, uint64_t first, int steps, cudaStream_t stream);
 } mm_cuda_body_entry;
 
-extern const mm_cuda_body_entry mm_cuda_body_hopper, mm_cuda_body_half_cheetah,
-    mm_cuda_body_half_cheetah_all, mm_cuda_body_ant;
+// mm_cuda_body_hopper and so on; those of MM_BODY_LIST are there.
+#define MM_CUDA_BODY_ENTRIES(NAME, name, id, kernels)                                              \
+  extern const mm_cuda_body_entry mm_cuda_body_##name, mm_cuda_body_##name##_all;
+MM_BODY_LIST(MM_CUDA_BODY_ENTRIES)
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,4 @@
-// A body's kernels and how they are launched: included once for each body, after cuda_body.cuh,
-// by a file that sets MM_CUDA_BODY_THREADS (of a block) and MM_CUDA_BODY_BLOCKS (on a
-// multiprocessor at a time, for which registers are shared out).
+// A body's kernels and how they are launched: included once for each body and flavour.
 
 #include "backend/cuda/locomotion/cuda_body.cuh"
 #include "backend/cuda/locomotion/cuda_body_entry.h"
@@ -8,10 +6,10 @@
 namespace mm {
 namespace {
 
-constexpr int THREADS = MM_CUDA_BODY_THREADS;
+constexpr int THREADS = 128; // of a block
 
 template <class Body>
-__global__ void __launch_bounds__(THREADS, MM_CUDA_BODY_BLOCKS)
+__global__ void __launch_bounds__(THREADS, Body::BLOCKS)
     step_all(const __grid_constant__ mm_cuda_body law, const mm_cuda_bodies *bodies) {
   const mm_cuda_bodies &e = bodies[blockIdx.y];
   const int i = (int)blockIdx.x * THREADS + (int)threadIdx.x;
@@ -24,7 +22,7 @@ __global__ void __launch_bounds__(THREADS, MM_CUDA_BODY_BLOCKS)
 }
 
 template <class Body>
-__global__ void __launch_bounds__(THREADS, MM_CUDA_BODY_BLOCKS)
+__global__ void __launch_bounds__(THREADS, Body::BLOCKS)
     wander_all(const __grid_constant__ mm_cuda_body law, const mm_cuda_bodies *bodies,
                uint64_t first, int steps) {
   const mm_cuda_bodies &e = bodies[blockIdx.y];
