@@ -672,7 +672,7 @@ static mjModel *load_model(const body_id *id) {
   assert_true(mm_data_find("models", mm_body_model_name(id->body, id->flavour), ".xml", path));
   mjModel *model = mj_loadXML(path, NULL, error, sizeof error);
   if (!model) fail_msg("%s: %s", path, error);
-  model->opt.iterations = 100; // as our engine of the library asks for
+  if (model) model->opt.iterations = 100; // as our engine of the library asks for
   return model;
 }
 

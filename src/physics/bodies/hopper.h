@@ -10,6 +10,7 @@
 #define PARENT(i) ((i)-1)
 #define CARRIES(j, i) ((j) <= (i))
 #define SIGN -1 // of the joints' axes
+#define HALVING 0
 
 #ifndef __cplusplus // the table is the host's
 

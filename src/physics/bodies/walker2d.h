@@ -11,6 +11,7 @@
 #define PARENT(i) ((i) == 4 ? 0 : (i)-1)
 #define CARRIES(j, i) ((j) == 0 || ((j) <= (i) && ((j) >= 4 || (i) < 4)))
 #define SIGN -1 // of the joints' axes
+#define HALVING 1
 
 #ifndef __cplusplus // the table is the host's
 
