@@ -72,7 +72,7 @@ static void test_list(void **state) {
     assert_false(mm_env_is_grid(env));
     mm_env_destroy(env);
   }
-  assert_int_equal(n, sizeof names / sizeof *names + 21); // classic control, bodies, MinAtar
+  assert_int_equal(n, sizeof names / sizeof *names + 23); // classic control, bodies, MinAtar
 }
 
 static void test_unknown(void **state) {
