@@ -6,8 +6,8 @@
 #define MM_AGENT_AMPO_H
 
 #include "agent/gaussian_objective.h"
-#include "laws/tally.h"
 #include "base/rng.h"
+#include "laws/tally.h"
 #include "mirrormap/agent.h"
 #include "net/net.h"
 

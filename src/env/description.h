@@ -43,7 +43,7 @@ typedef struct mm_scene {
   int rows, columns; // of a board; 0: shapes
   int channels;      // MinAtar
   bool lettered;     // letters on the cells as well: colours do not say everything
-  mm_view box;        // of the shapes
+  mm_view box;       // of the shapes
   int (*shapes)(const float *obs, mm_shape *out);
 } mm_scene;
 

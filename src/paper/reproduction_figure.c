@@ -34,8 +34,7 @@ typedef struct picture {
 // The curve's points as the authors' plots have them.
 static mm_curve curve_of(const picture *p, size_t env, size_t map, const char *name) {
   const mm_artefact_grid *g = p->grid;
-  const mm_artefact_cell *cell =
-      mm_artefact_find_cell(p->r, g->env[env], g->map[map], g->target);
+  const mm_artefact_cell *cell = mm_artefact_find_cell(p->r, g->env[env], g->map[map], g->target);
   for (size_t i = 0; cell && i < cell->n_curve; i++) {
     const mm_artefact_curve *c = &cell->curve[i];
     size_t skipped = g->learned && c->n > LONG ? SKIPPED : 0;
@@ -152,8 +151,7 @@ size_t mm_artefact_line(const char *text, size_t most) {
   return n;
 }
 
-const char *mm_artefact_next_line(const char *text, size_t most,
-                                      char line[MM_ARTEFACT_TEXT]) {
+const char *mm_artefact_next_line(const char *text, size_t most, char line[MM_ARTEFACT_TEXT]) {
   size_t end = mm_artefact_line(text, most);
   snprintf(line, MM_ARTEFACT_TEXT, "%.*s", (int)end, text);
   return text + end + strspn(text + end, " ");
@@ -182,7 +180,7 @@ static void put_heading(picture *p) {
 }
 
 mm_status mm_artefact_figure_grid(const mm_artefact *r, const mm_artefact_grid *grid,
-                                      const char *path) {
+                                  const char *path) {
   static const char *const base_names[N_BASE] = { "l2", "negentropy" };
   const bool many = grid->n_env > 3;
   const double height = many ? 100 : 130;

@@ -35,8 +35,7 @@ mm_status mm_artefact_figure_grid(const mm_artefact *r, const mm_artefact_grid *
 size_t mm_artefact_line(const char *text, size_t most);
 
 // Copies that line and returns where the next one begins.
-const char *mm_artefact_next_line(const char *text, size_t most,
-                                      char line[MM_ARTEFACT_TEXT]);
+const char *mm_artefact_next_line(const char *text, size_t most, char line[MM_ARTEFACT_TEXT]);
 
 // The table of maps and environments: our number, its standard error and the paper's in each cell,
 // coloured where it is above the negative entropy.

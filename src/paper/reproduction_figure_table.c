@@ -53,9 +53,9 @@ static double put_label(mm_page *page, double y, double width, const char *text)
   return height;
 }
 
-mm_status mm_artefact_figure_table(const mm_artefact *r, const char *const *map,
-                                       size_t n_map, const char *const *env, size_t n_env,
-                                       const char *target, const char *path) {
+mm_status mm_artefact_figure_table(const mm_artefact *r, const char *const *map, size_t n_map,
+                                   const char *const *env, size_t n_env, const char *target,
+                                   const char *path) {
   mm_page page;
   double width = 2 * MARGIN + NAME + CELL_WIDTH * (double)n_env;
   double labels = put_label(NULL, 0, width, r->label) + put_label(NULL, 0, width, r->more);

@@ -206,7 +206,8 @@ mm_status mm_search_curve_read(mm_run *run, mm_search_curve *out) {
   char damage[MM_ERROR_SIZE] = "";
   mm_status status = mm_run_each(run, MM_RUN_GENERATION, on_generation, &r);
   if (status == MM_ERR_INPUT) snprintf(damage, sizeof damage, "%s", mm_last_error());
-  if ((status == MM_OK || damage[0]) && !r.no_memory) status = mm_run_each(run, MM_RUN_SCORE, on_score, &r);
+  if ((status == MM_OK || damage[0]) && !r.no_memory)
+    status = mm_run_each(run, MM_RUN_SCORE, on_score, &r);
   if (status == MM_ERR_INPUT) snprintf(damage, sizeof damage, "%s", mm_last_error());
   if (r.no_memory) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the curve of a search");
   if (status == MM_OK || status == MM_ERR_INPUT) status = derive(&r);

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "laws/tally.h"
 #include "base/hostdev.h"
+#include "laws/tally.h"
 #include "map/potential.h"
 
 // Both networks have two hidden layers of 64 units; fewer units are padded with zeros, which stay
