@@ -19,6 +19,12 @@ def potential(m):
     if m["kind"] == "piecewise":
         x, p = np.append(0, np.cumsum(m["psi"])), np.linspace(0, 1, len(m["psi"]) + 1)
         return lambda at: np.interp(at, x, p), lambda at: np.interp(at, p, x)
+    if m["kind"] == "powers":
+        w, a = np.array(m["w"]), np.array(m["a"])
+        def sum_of_powers(p):
+            log = np.log(p)[..., None]
+            return np.where(a == 0, log, np.expm1(a * log) / np.where(a == 0, 1, a)) @ w
+        return lambda x: solve(sum_of_powers, x, np.zeros_like(x), np.ones_like(x)), sum_of_powers
     w, c, u = (np.array(m[name]) for name in "wcu")
     def inverse(p):  # neural: six kinds of unit, 21 of each
         z = np.split(np.multiply.outer(p, w) + c, 6, axis=-1)
