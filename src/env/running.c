@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "laws/gaussian.h"
+#include "laws/running.h"
 
 void mm_running_start(mm_running *r) {
   r->count = MM_RUNNING_FIRST;

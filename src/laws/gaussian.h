@@ -39,14 +39,4 @@ MM_HD MM_INLINE float mm_log_density(int d, const float *mean, const float *acti
   return -sum - scale;
 }
 
-// The running mean and variance of `seen` numbers takes in n more, of whose differences to the mean
-// `first` is the sum and `second` the sum of squares.
-MM_HD MM_INLINE void mm_running_take(double *mean, double *var, double seen, double n, double first,
-                                     double second) {
-  const double total = seen + n, delta = first / n, own = fmax(second / n - delta * delta, 0.0);
-  const double square = *var * seen + own * n + delta * delta * seen * n / total;
-  *mean += delta * n / total;
-  *var = square / total;
-}
-
 #endif

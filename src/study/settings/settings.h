@@ -128,7 +128,7 @@ typedef struct mm_settings {
     "the learning rate falls to 0 in the course of the run")                                       \
   X(activation, "tanh|relu", NONE, IN(ampo.relu), NETS, "of the hidden units")                     \
   X(bootstrap_on_timeout, "off|on", NONE, IN(ampo.bootstrap_on_timeout), NETS,                     \
-    "the value behind a step limit counts")                                                        \
+    "bootstrap from the value at truncation")                                                      \
   X(target, "paper|code", NONE, IN(ampo.code_target), AMPO,                                        \
     "regression target: the equation, or eta twice as in the public code")                         \
   X(projection, "exact|bisect10", NONE, IN(ampo.bisect10), AMPO,                                   \
@@ -136,17 +136,17 @@ typedef struct mm_settings {
   X(center, "off|on", NONE, IN(ampo.center), AMPO,                                                 \
     "take the scores' common offset off the target")                                               \
   X(normalise_observation, "on|off", NONE, IN(ampo.raw_observation), PPO | GAUSSIAN,               \
-    "real actions: observations in units of their running deviation")                              \
+    "continuous actions: observations in units of their running deviation")                        \
   X(scale_reward, "on|off", NONE, IN(ampo.raw_reward), PPO | GAUSSIAN,                             \
-    "real actions: rewards in units of the return's running deviation")                            \
+    "continuous actions: rewards in units of the return's running deviation")                      \
   X(fresh_reset, "off|on", NONE, IN(ampo.fresh_reset), PPO | GAUSSIAN,                             \
-    "bodies: every episode starts somewhere else, not where the first did")                        \
+    "locomotion: every episode starts somewhere else, not where the first did")                    \
   X(gymnasium_walls, "off|on", NONE, IN(ampo.gymnasium_walls), PPO | GAUSSIAN,                     \
     "MountainCarContinuous: the left wall stops the car, as in Gymnasium")                         \
   X(flavour, "id|brax|gymnasium", NONE, IN(ampo.flavour), PPO | GAUSSIAN,                          \
-    "contacts and integrator of bodies; id: as the ID says")                                       \
+    "locomotion: contacts and integrator; id: as the ID says")                                     \
   X(physics, "auto|own|mujoco", NONE, IN(ampo.physics), PPO | GAUSSIAN,                            \
-    "what moves bodies: our own engine (auto), or the MuJoCo library")                             \
+    "locomotion: our own engine (auto), or the MuJoCo library")                                    \
   X(rules, "id|gymnax|minatar", NONE, IN(ampo.rules), AMPO | PPO,                                  \
     "rule set of MinAtar; id: as the environment's ID says")
 

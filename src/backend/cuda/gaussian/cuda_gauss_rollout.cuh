@@ -7,6 +7,7 @@
 #include "backend/cuda/gaussian/cuda_gauss_env.cuh"
 #include "backend/cuda/gaussian/cuda_gauss_tile.cuh"
 #include "laws/gae.h"
+#include "laws/running.h"
 
 namespace mm {
 namespace wide {
