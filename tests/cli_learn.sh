@@ -113,7 +113,9 @@ sanitized=no steps=262144
 "$program" --version | grep -q sanitizers && sanitized=yes steps=32768 # all takes ten times as long there
 for signal in INT TERM HUP; do
   last="mirrormap learn, $signal"
-  "$program" learn "${small[@]}" --set "steps=$steps" --generations 1000 --out "by-$signal" >"$out" 2>"$err" </dev/null &
+  # the program leaves a SIGHUP alone that was ignored before, as under nohup
+  env --default-signal=HUP "$program" learn "${small[@]}" --set "steps=$steps" --generations 1000 --out "by-$signal" \
+    >"$out" 2>"$err" </dev/null &
   pid=$!
   for ((i = 0; i < 1200; i++)); do # the controls are in
     [ -s "by-$signal/best.json" ] && break

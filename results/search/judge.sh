@@ -3,7 +3,7 @@
 # usage: judge.sh PROGRAM FOLDER ENV   (runs go to FOLDER/fresh/ENV.csv)
 set -eu
 program=$1 folder=$2 env=$3
-maps=$(ls "$folder/$env"-[0-9]*.json | paste -sd,)
+maps=$(printf '%s\n' "$folder/$env"-[0-9]*.json | paste -sd,)
 "$program" transfer --maps "$maps" --envs "$env" --controls none --seeds 100 --seed 40000 --set center=on \
   --backend cuda --out "$folder/fresh/$env"
 grep -v '^# time' "$folder/fresh/$env/runs.csv" >"$folder/fresh/$env.csv"
