@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Fills the tables of docs/findings.md from the files beside this one; draws its heat maps.
+
+usage: results/findings.py [docs/findings.md]
+
+A table stands between `<!-- NAME -->` and `<!-- end -->` and is replaced as a whole. Python's
+standard library does for the tables; the heat maps need gnuplot.
+"""
+
+import csv
+import math
+import random
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ENVS = ["CartPole-v1", "Acrobot-v1", "Asterix-MinAtar", "Freeway-MinAtar", "SpaceInvaders-MinAtar"]
+SHORT = {e: e.split("-")[0] for e in ENVS}
+PAPER = {"CartPole-v1": 499.93, "Acrobot-v1": -88.49, "Asterix-MinAtar": 30.22,
+         "Freeway-MinAtar": 58.21, "SpaceInvaders-MinAtar": 170.24}
+
+
+def rows(path):
+    with open(HERE / path, newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def cells(path, key):
+    """Final returns by key(row) and seed."""
+    table = {}
+    for row in rows(path):
+        table.setdefault(key(row), {})[int(row["seed"])] = float(row["final"] or "nan")
+    return table
+
+
+# ---------------------------------------------------------------------------------------------
+# Statistics, as src/study/stats/inference.c has them
+
+
+def shown(x):
+    """A mean with its standard error, rounded to the error's first two digits."""
+    mean, sem = statistics.fmean(x), statistics.stdev(x) / math.sqrt(len(x))
+    digits = max(0, 1 - math.floor(math.log10(sem))) if sem > 0 else 1
+    return f"{mean:.{digits}f} ± {sem:.{digits}f}"
+
+
+def interval(x, resamples=2000):
+    """Of the mean, by the studentised bootstrap."""
+    draw, n, mean, t = random.Random(1), len(x), statistics.fmean(x), []
+    sem = statistics.stdev(x) / math.sqrt(n)
+    for _ in range(resamples):
+        sample = draw.choices(x, k=n)
+        m = sum(sample) / n
+        variance = sum((v - m) ** 2 for v in sample) / (n - 1)
+        if variance > 0:
+            t.append((m - mean) / math.sqrt(variance / n))
+    t.sort()
+    return mean - t[int(0.975 * (len(t) - 1))] * sem, mean - t[int(0.025 * (len(t) - 1))] * sem
+
+
+def sign_flip_p(d, draws=10000):
+    draw, far = random.Random(2), abs(sum(d)) - 1e-9
+    n = 1 + sum(abs(sum(v if draw.random() < 0.5 else -v for v in d)) >= far for _ in range(draws))
+    return n / (draws + 1)
+
+
+def holm(p):
+    order, least, out = sorted(range(len(p)), key=lambda i: p[i]), 0, [0] * len(p)
+    for rank, i in enumerate(order):
+        least = max(least, min(1, (len(p) - rank) * p[i]))
+        out[i] = least
+    return out
+
+
+def paired(a, b):
+    seeds = sorted(a.keys() & b.keys())
+    return [a[s] - b[s] for s in seeds]
+
+
+def worst_quarter(x):
+    x = sorted(x)
+    return statistics.fmean(x[:math.ceil(len(x) / 4)])
+
+
+# ---------------------------------------------------------------------------------------------
+# Tables
+
+
+def table(head, body):
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in body])
+
+
+def closed_forms(target):
+    data = cells(f"closed-forms/{target}/runs.csv", lambda r: (r["env"], r["map"]))
+    maps = list(dict.fromkeys(m for _, m in data))
+    body = []
+    for m in maps:
+        line = [m]
+        for e in ENVS:
+            text = shown(list(data[e, m].values()))
+            if m != "negentropy":
+                low, high = interval(paired(data[e, m], data[e, "negentropy"]))
+                text += " +" if low > 0 else " -" if high < 0 else ""
+            line.append(text)
+        body.append(line)
+    return table([f"target={target}"] + [SHORT[e] for e in ENVS], body)
+
+
+def landscape(env, target):
+    data = cells(f"landscape/{env}-{target}.csv", lambda r: (float(r["eta"]), r["map"]))
+    return {cell: statistics.fmean(x.values()) for cell, x in data.items()}
+
+
+def best_cells():
+    body = []
+    for target in ("paper", "code"):
+        for e in ENVS:
+            found = cells(f"landscape/best/{e}-{target}.csv", lambda r: (r["eta"], r["map"]))
+            (eta, name), x = next(iter(found.items()))
+            x = list(x.values())
+            body.append([target, SHORT[e], name.split(":")[1], eta, shown(x),
+                         f"{worst_quarter(x):.4g}", f"{PAPER[e]:g}"])
+    return table(["target", "environment", "q", "eta", "return", "worst quarter",
+                  "the paper's learned map"], body)
+
+
+def leave_one_out():
+    """(q, eta) chosen on four environments by the mean of scores scaled to [0, 1] per landscape."""
+    body = []
+    for target in ("paper", "code"):
+        all_of = {e: landscape(e, target) for e in ENVS}
+        unit = {}
+        for e, land in all_of.items():
+            low, high = min(land.values()), max(land.values())
+            unit[e] = {cell: (v - low) / (high - low) for cell, v in land.items()}
+        for e in ENVS:
+            others = [o for o in ENVS if o != e]
+            cell = max(all_of[e], key=lambda c: sum(unit[o][c] for o in others))
+            best = max(all_of[e], key=all_of[e].get)
+            body.append([target, SHORT[e], f"{cell[1].split(':')[1]}, {cell[0]:g}",
+                         f"{all_of[e][cell]:.4g}", f"{best[1].split(':')[1]}, {best[0]:g}",
+                         f"{all_of[e][best]:.4g}"])
+    return table(["target", "left out", "q, eta chosen on the others", "return there",
+                  "its own best q, eta", "return"], body)
+
+
+def searches():
+    body, tests = [], []
+    for e in ENVS:
+        learned = cells(f"search/fresh/{e}.csv", lambda r: r["map"])
+        controls = cells(f"search/fresh/controls-{e}.csv", lambda r: (r["control"], r["eta"]))
+        for name, x in learned.items():
+            line = [name, shown(list(x.values())), f"{worst_quarter(x.values()):.4g}"]
+            for (control, _), y in controls.items():
+                if control.endswith("eta"):
+                    d = paired(x, y)
+                    low, high = interval(d)
+                    line.append((statistics.fmean(d), low, high))
+                    tests.append(sign_flip_p(d))
+            body.append(line)
+    p = iter(holm(tests))
+    for line in body:
+        for i in range(3, len(line)):
+            mean, low, high = line[i]
+            q = next(p)
+            mark = " *" if q < 0.05 else ""
+            line[i] = f"{mean:+.3g} [{low:.3g}, {high:.3g}]{mark}"
+    return table(["search", "return", "worst quarter", "minus Tsallis, q and eta tuned",
+                  "minus l2, eta tuned", "minus negentropy, eta tuned"], body)
+
+
+def controls():
+    body = []
+    for e in ENVS:
+        data = cells(f"search/fresh/controls-{e}.csv",
+                     lambda r: (r["control"], r["eta"], r["map"]))
+        for (name, eta, m), x in data.items():
+            label = name if m in name else f"{name} (q = {m.split(':')[1]})"
+            body.append([SHORT[e], label, eta, shown(list(x.values())),
+                         f"{worst_quarter(x.values()):.4g}"])
+    return table(["environment", "control", "eta", "return", "worst quarter"], body)
+
+
+def others():
+    data = cells("other-environments/runs.csv", lambda r: (r["env"], r["map"]))
+    envs = list(dict.fromkeys(e for e, _ in data))
+    body = []
+    for m in dict.fromkeys(m for _, m in data):
+        line = [m]
+        for e in envs:
+            text = shown(list(data[e, m].values()))
+            if m != "negentropy":
+                low, high = interval(paired(data[e, m], data[e, "negentropy"]))
+                text += " +" if low > 0 else " -" if high < 0 else ""
+            line.append(text)
+        body.append(line)
+    return table(["map"] + [e.split("-")[0] for e in envs], body)
+
+
+# ---------------------------------------------------------------------------------------------
+# Heat maps
+
+
+def heat_maps(out):
+    script = [f"set terminal svg size 1900,820 font 'DejaVu Sans,13'; set output '{out}'",
+              "set multiplot layout 2,5; unset key; unset colorbox",
+              "set palette defined (0 '#440154', 1 '#3b528b', 2 '#21918c', 3 '#5ec962', 4 '#fde725')",
+              "set tics scale 0"]
+    for target in ("paper", "code"):
+        for e in ENVS:
+            land = landscape(e, target)
+            etas = sorted({c[0] for c in land})
+            qs = sorted({float(c[1].split(":")[1]) for c in land})
+            script.append("$d << EOD")
+            for i, q in enumerate(qs):
+                for j, eta in enumerate(etas):
+                    value = next(v for c, v in land.items()
+                                 if c[0] == eta and float(c[1].split(":")[1]) == q)
+                    script.append(f"{i} {j} {value} {value:.{3 if abs(value) >= 10 else 2}g}")
+            script.append("EOD")
+            best = max(land, key=land.get)
+            spot = (qs.index(float(best[1].split(":")[1])), etas.index(best[0]))
+            middle = (min(land.values()) + max(land.values())) / 2
+            script += [
+                f"set title '{SHORT[e]}, target={target}'",
+                "set xtics font ',11' (%s)" % ", ".join(f"'{q:g}' {i}" for i, q in enumerate(qs)),
+                "set ytics (%s)" % ", ".join(f"'{y:g}' {i}" for i, y in enumerate(etas)),
+                "set xlabel 'q'; set ylabel 'eta'",
+                f"set xrange [-0.5:{len(qs) - 0.5}]; set yrange [-0.5:{len(etas) - 0.5}]",
+                f"set object 1 rectangle center {spot[0]},{spot[1]} size 0.94,0.94 front "
+                "fillstyle empty border lc rgb '#d62728' lw 3",
+                "plot $d using 1:2:3 with image pixels, "
+                f"$d using 1:2:4:($3 > {middle} ? 0x000000 : 0xffffff) with labels "
+                "font ',9' textcolor rgb variable",
+            ]
+    script.append("unset multiplot")
+    subprocess.run(["gnuplot"], input="\n".join(script), text=True, check=True)
+
+
+def main():
+    page = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE.parent / "docs" / "findings.md"
+    made = {"closed forms, paper": lambda: closed_forms("paper"),
+            "closed forms, code": lambda: closed_forms("code"), "best cells": best_cells,
+            "leave one out": leave_one_out, "searches": searches, "controls": controls,
+            "other environments": others}
+    text = page.read_text()
+    for name, make in made.items():
+        begin = f"<!-- {name} -->\n"
+        if begin in text:
+            head, tail = text.split(begin)
+            text = head + begin + "\n" + make() + "\n\n" + tail[tail.index("<!-- end -->"):]
+    page.write_text(text)
+    heat_maps(page.parent / "images" / "landscape.svg")
+
+
+if __name__ == "__main__":
+    main()
