@@ -3,11 +3,14 @@
 
 #include <math.h>
 
+#include "base/isa.h"
 #include "env/classic/classic_batch.h"
 #include "env/classic/classics.h"
 #include "env/vec_internal.h"
 
 enum { CHUNK = 1024 };
+
+MM_ISA_CHOOSE(const mm_classic_kernels, mm_classic_kernels)
 
 static const mm_classic *env_of(const mm_vec *vec) {
   return &mm_classics[vec->which];
