@@ -39,6 +39,9 @@ typedef struct mm_density {
 
 void mm_density_make(const mm_map *map, double scale, mm_density *out);
 
+// The same in single precision where a copy of the map's block is at `to` (map_internal.h).
+mm_density_f mm_density_moved_f(const mm_density *f, const mm_map *map, const void *to);
+
 // d(p, q) / q >= 0, whose mean over samples of q is the divergence D(p, q), within the same bounds.
 double mm_density_divergence(const mm_density *f, double log_p, double log_q);
 

@@ -4,9 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "base/status.h"
 #include "map/batch.h"
 #include "map/family.h"
+
+MM_ISA_CHOOSE(const mm_map_kernels, mm_map_kernels)
 
 // ---------------------------------------------------------------------------------------------
 // Creation
@@ -35,29 +38,34 @@ void mm_map_destroy(mm_map *map) {
   mm_free(map);
 }
 
+static void to_float(const double *from, int n, float *to) {
+  for (int k = 0; k < n; k++)
+    to[k] = (float)from[k];
+}
+
 // What both precisions have in common once the exact potential is complete.
 void mm_map_end(mm_map *map) {
   const mm_potential_d *d = &map->exact;
   mm_potential_f *f = &map->engine_f;
   map->engine = *d;
   f->anchor = (float)d->anchor;
-  f->q = (float)d->q;
-  f->order = (float)d->order;
-  f->ratio = (float)d->ratio;
-  f->power = d->power;
-  f->n = d->n;
-  f->terms = d->terms;
-  f->total = (float)d->total;
-  f->bottom = (float)d->bottom;
-  f->top = (float)d->top;
-  for (int k = 0; k < d->terms; k++) {
-    f->weight[k] = (float)d->weight[k];
-    f->exponent[k] = (float)d->exponent[k];
-  }
-  f->a = (float)d->a;
-  f->b = (float)d->b;
-  f->units_at_one = (float)d->units_at_one;
-  f->drop = (float)d->drop;
+#define MM_KIND_PARAMETERS
+#define MM_NUMBER(name) f->name = (float)d->name
+#define MM_NUMBERS(name, most) to_float(d->name, most, f->name)
+#define MM_WHOLE(name) f->name = d->name
+#define MM_ARRAY(type, name) // the family's own
+#include "map/kinds_all.inc"
+}
+
+mm_potential_f mm_map_moved_f(const mm_map *map, const void *to) {
+  mm_potential_f f = map->engine_f;
+#define MM_KIND_PARAMETERS
+#define MM_NUMBER(name)
+#define MM_NUMBERS(name, most)
+#define MM_WHOLE(name)
+#define MM_ARRAY(type, name) f.name = mm_map_moved_pointer(map, f.name, to)
+#include "map/kinds_all.inc"
+  return f;
 }
 
 mm_status mm_map_set_meta(mm_map *map, const char *text) {
@@ -79,38 +87,8 @@ mm_map_kind mm_map_get_kind(const mm_map *map) {
   return map->exact.kind;
 }
 
-double mm_map_tsallis_q(const mm_map *map) {
-  return map->exact.q;
-}
-
-const double *mm_map_piecewise_psi(const mm_map *map, size_t *n) {
-  *n = (size_t)map->exact.n;
-  return map->exact.psi;
-}
-
-void mm_map_neural_parameters(const mm_map *map, const double **w, const double **c,
-                              const double **u, double *a, double *b) {
-  *w = map->exact.w;
-  *c = map->exact.c;
-  *u = map->exact.u;
-  *a = map->exact.a;
-  *b = map->exact.b;
-}
-
-size_t mm_map_powers_terms(const mm_map *map, const double **w, const double **a) {
-  *w = map->exact.weight;
-  *a = map->exact.exponent;
-  return (size_t)map->exact.terms;
-}
-
 const char *mm_map_meta(const mm_map *map) {
   return map->meta;
-}
-
-double mm_map_table_error(const mm_map *map, double *range, size_t *cells) {
-  if (range) *range = map->table_range;
-  if (cells) *cells = map->n_cell;
-  return map->table_error;
 }
 
 // ---------------------------------------------------------------------------------------------

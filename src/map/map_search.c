@@ -11,10 +11,14 @@ size_t mm_map_search_size(mm_map_kind kind, size_t n) {
   return family->search_steps ? n * family->search_per_step : family->search_size;
 }
 
+static bool is_searched(mm_map_kind kind) {
+  return mm_map_family_of(kind)->from_search != NULL;
+}
+
 static mm_status no_coordinates(mm_map_kind kind) {
-  return MM_FAIL(MM_ERR_INPUT,
-                 "%s maps have no search coordinates: expected piecewise, neural or powers",
-                 mm_map_kind_name(kind));
+  char all[MM_MAP_NAMES_SIZE];
+  return MM_FAIL(MM_ERR_INPUT, "%s maps have no search coordinates: expected %s",
+                 mm_map_kind_name(kind), mm_map_kind_names(is_searched, all));
 }
 
 mm_status mm_map_search_initial(mm_map_kind kind, size_t n, double *z) {
