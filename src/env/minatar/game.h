@@ -107,6 +107,14 @@ typedef struct mm_game_spec {
   void (*no_draws)(void *draws);
 } mm_game_spec;
 
+// The tables and functions of a game that are called after it.
+#define MM_GAME_TABLES(game)                                                                       \
+  .field = game##_fields, .n_field = MM_COUNT_OF(game##_fields), .params = game##_params
+#define MM_GAME_OWN_LISTS(game)                                                                    \
+  .load = game##_load, .store = game##_store, .tidy = game##_tidy, .sane = game##_sane
+#define MM_GAME_OWN_DRAWS(game)                                                                    \
+  .draws = game##_draws, .load_draws = game##_load_draws, .store_draws = game##_store_draws
+
 #define MM_COUNT_OF(array) (int)(sizeof(array) / sizeof *(array))
 
 // A board shows the marks, the first in front.

@@ -749,8 +749,7 @@ const mm_game_spec mm_seaquest_spec = {
                         "each spawn: row, side, and whether an enemy is a submarine (1/3)", 10 },
              .scene = MM_GAME_SCENE(seaquest_marks, MM_SEAQUEST_CHANNELS) },
   .limit = { MM_MINATAR_LIMIT, 0 },
-  .field = seaquest_fields,
-  .n_field = MM_COUNT_OF(seaquest_fields),
+  MM_GAME_TABLES(seaquest),
   .n_draw = 7,
   .reset = "deterministic",
   .note = "The entity tables list their entries one after the other (bullets x, y, dir; fish x, y, "
@@ -759,14 +758,8 @@ const mm_game_spec mm_seaquest_spec = {
           "likewise.",
   .draw = { "enemy spawn due", "enemy direction", "enemy is a submarine", "enemy row",
             "diver spawn due", "diver direction", "diver row" },
-  .params = seaquest_params,
-  .load = seaquest_load,
-  .store = seaquest_store,
-  .tidy = seaquest_tidy,
-  .sane = seaquest_sane,
-  .draws = seaquest_draws,
-  .load_draws = seaquest_load_draws,
-  .store_draws = seaquest_store_draws,
+  MM_GAME_OWN_LISTS(seaquest),
+  MM_GAME_OWN_DRAWS(seaquest),
 };
 #endif
 

@@ -316,12 +316,10 @@ const mm_game_spec mm_space_invaders_spec = {
                         "nothing (by the original rules the sticky actions)", 10 },
              .scene = MM_GAME_SCENE(space_invaders_marks, MM_SPACE_INVADERS_CHANNELS) },
   .limit = { MM_MINATAR_LIMIT, 0 },
-  .field = space_invaders_fields,
-  .n_field = MM_COUNT_OF(space_invaders_fields),
+  MM_GAME_TABLES(space_invaders),
   .reset = "deterministic",
   .note = "The three maps list the indices row*10+col of their cells that are 1. The game itself "
           "has no random draws.",
-  .params = space_invaders_params,
   .sane = space_invaders_sane,
 };
 #endif
