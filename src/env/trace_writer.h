@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/rng.h"
 #include "env/trace_reader.h"
 
 typedef struct mm_text {
@@ -45,10 +46,6 @@ void mm_text_end(mm_text *t);
 // An array with these entries, as another text has collected them.
 void mm_text_array(mm_text *t, const char *key, const mm_text *entries);
 
-// An episode of a random policy: n columns, each collected in a text of its own; those without a
-// name are left out.
-void mm_text_episode(mm_text *t, const char *const *names, const mm_text *columns, int n);
-
 // How a transition ended (MM_END_ bits), in the columns of both kinds of end.
 void mm_text_ends(mm_text *terminated, mm_text *truncated, unsigned end);
 
@@ -58,5 +55,26 @@ void mm_text_form(mm_text *t, const char *id, int32_t limit, const mm_trace_para
 
 // "params": the limit of steps and a table; `whole` parameters have no decimal point.
 void mm_text_params(mm_text *t, int32_t limit, const mm_trace_param *params, bool whole);
+
+// ---------------------------------------------------------------------------------------------
+// Episodes of a random policy
+
+enum { MM_RECORD_COLUMNS = 12 };
+
+// Each kind of trace has a struct of its own that begins with this one.
+typedef struct mm_recorder {
+  const mm_record_plan *plan;
+  mm_stream resets, steps, actions;
+  uint64_t t; // steps so far, of all episodes
+  int n_column;
+  const char *name[MM_RECORD_COLUMNS]; // NULL: the trace does not have it
+  mm_text column[MM_RECORD_COLUMNS]; // of the running episode, each collected in a text of its own
+} mm_recorder;
+
+mm_recorder mm_recorder_make(const mm_record_plan *plan, const char *const *names, int n_column);
+
+// The plan's episodes as the array `key`; `play` fills the columns with one of them.
+void mm_record_episodes(mm_recorder *rec, const char *key,
+                        void (*play)(mm_recorder *rec, uint64_t episode), mm_text *out);
 
 #endif
