@@ -187,6 +187,34 @@ expect_field() {
   expect "$1 = $2, got $got" same_digits "$2" "$got"
 }
 
+# refuse [CODE] TEXT ARGS...: the program refuses these with the exit code (2) and TEXT in its sentence
+refuse() {
+  local expected=2 text
+  case $1 in [0-9] | [0-9][0-9] | [0-9][0-9][0-9])
+    expected=$1
+    shift
+    ;;
+  esac
+  text=$1
+  shift
+  run "$@"
+  expect_refusal "$expected" "$text"
+}
+
+# same_runs COMMAND RUN RUN: taken up again, both say the same (without what the script's `timeless`
+# leaves out) and have the same rows
+same_runs() {
+  local command=$1 one
+  shift
+  for one; do
+    "$program" "$command" --resume "$one" --json --quiet >"$work/json" 2>"$work/stderr-same" </dev/null || return 1
+    timeless "$work/json" >"$work/json-$one"
+    "$program" export "$one" --jsonl >"$work/jsonl" 2>>"$work/stderr-same" </dev/null || return 1
+    grep -v '^{"table":"session"' "$work/jsonl" >"$work/rows-$one"
+  done
+  cmp -s "json-$1" "json-$2" && cmp -s "rows-$1" "rows-$2"
+}
+
 finish() {
   printf '%s: %d checks, %d failed\n' "$(basename "$0" .sh)" "$n_checked" "$n_failed"
   [ "$n_checked" -gt 0 ] && [ "$n_failed" -eq 0 ]

@@ -13,13 +13,6 @@ brief=("${short[@]}" --set epochs=2)
 sanitized=no # everything takes ten times as long there
 "$program" --version | grep -q sanitizers && sanitized=yes
 
-refuse() { # CODE TEXT ARGS...
-  local expected=$1 text=$2
-  shift 2
-  run "$@"
-  expect_refusal "$expected" "$text"
-}
-
 # without what a clock or the place of a run says: everything else must be the same
 timeless() {
   sed -E 's/"(env_steps_per_second|wall_seconds|rollout|update|value)":[^,}]*/"\1":0/g
@@ -28,14 +21,7 @@ timeless() {
 
 # same RUN RUN: the same results, rows and policies
 same() {
-  local one
-  for one; do
-    "$program" train --resume "$one" --json --quiet >"$work/json" 2>"$work/stderr-same" </dev/null || return 1
-    timeless "$work/json" >"$work/json-$one"
-    "$program" export "$one" --jsonl >"$work/jsonl" 2>>"$work/stderr-same" </dev/null || return 1
-    grep -v '^{"table":"session"' "$work/jsonl" >"$work/rows-$one"
-  done
-  cmp -s "json-$1" "json-$2" && cmp -s "rows-$1" "rows-$2" && cmp -s "$1/policy.safetensors" "$2/policy.safetensors"
+  same_runs train "$@" && cmp -s "$1/policy.safetensors" "$2/policy.safetensors"
 }
 
 # ---------------------------------------------------------------------------------------------

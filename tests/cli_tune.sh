@@ -26,13 +26,6 @@ shape=(--env CartPole-v1 --map negentropy --space cart.yaml --set hidden=16 --se
 cart=("${shape[@]}" --set steps=2560 --trials 21)
 source=$2
 
-refuse() { # CODE TEXT ARGS...
-  local expected=$1 text=$2
-  shift 2
-  run "$@"
-  expect_refusal "$expected" "$text"
-}
-
 # without what a clock or the place of a run says: everything else must be the same
 timeless() {
   sed -E 's/"(env_steps_per_second|wall_seconds)":[^,}]*/"\1":0/g
@@ -41,14 +34,7 @@ timeless() {
 
 # same RUN RUN: the same results, tables and rows
 same() {
-  local one
-  for one; do
-    "$program" tune --resume "$one" --json --quiet >"$work/json" 2>"$work/stderr-same" </dev/null || return 1
-    timeless "$work/json" >"$work/json-$one"
-    "$program" export "$one" --jsonl >"$work/jsonl" 2>>"$work/stderr-same" </dev/null || return 1
-    grep -v '^{"table":"session"' "$work/jsonl" >"$work/rows-$one"
-  done
-  cmp -s "json-$1" "json-$2" && cmp -s "rows-$1" "rows-$2" && cmp -s "$1/trials.csv" "$2/trials.csv" &&
+  same_runs tune "$@" && cmp -s "$1/trials.csv" "$2/trials.csv" &&
     cmp -s "$1/preset.yaml" "$2/preset.yaml"
 }
 

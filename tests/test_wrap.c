@@ -6,6 +6,7 @@
 
 #include "env/vec_internal.h"
 #include "env/wrap.h"
+#include "scarce_memory.h"
 #include "test.h"
 #include "vec_rig.h"
 
@@ -285,18 +286,6 @@ static void test_state(void **state) {
   rig_close(&b);
 }
 
-static size_t left;
-
-static void *scarce(size_t size, void *user) {
-  (void)user;
-  return left-- == 0 ? NULL : malloc(size);
-}
-
-static void give_back(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 static void test_refused(void **state) {
   (void)state;
   mm_wrap *wrap;
@@ -311,10 +300,10 @@ static void test_refused(void **state) {
   assert_null(wrap);
   config.gamma = 0.5;
   for (size_t k = 0; k < 2; k++) { // of the two that it needs, one fails
-    mm_set_allocator(scarce, give_back, NULL);
-    left = k;
+    make_memory_scarce();
+    allocations_left = k;
     mm_status status = mm_wrap_create(r.vec, &config, &wrap);
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
     assert_int_equal(status, MM_ERR_MEMORY);
     assert_null(wrap);
   }
