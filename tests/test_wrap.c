@@ -99,7 +99,7 @@ static void test_reference(void **state) {
     }
   }
   assert_true(ends >= N);
-  const mm_running *seen = mm_wrap_observations(wrap);
+  const mm_running_stats *seen = mm_wrap_observations(wrap);
   assert_true(fabs(seen->count - (1e-4 + N * (T + 1.0))) < 1e-6);
   mm_wrap_destroy(wrap);
   rig_close(&raw);
@@ -110,15 +110,15 @@ static void test_reference(void **state) {
 static void test_constant(void **state) {
   (void)state;
   double mean[2], var[2], sum[4];
-  mm_running r = { .k = 2, .mean = mean, .var = var };
-  mm_running_start(&r);
+  mm_running_stats r = { .k = 2, .mean = mean, .var = var };
+  mm_running_stats_start(&r);
   float rows[64][2];
   for (int i = 0; i < 64; i++)
     rows[i][0] = 1234.567f, rows[i][1] = i % 2 ? 1.0f : -1.0f;
   for (int t = 0; t < 2000; t++) {
-    mm_running_sum(&r, rows[0], 64, sum);
-    mm_running_merge(&r, sum, 1, 64);
-    assert_true(mm_running_sane(&r));
+    mm_running_stats_sum(&r, rows[0], 64, sum);
+    mm_running_stats_merge(&r, sum, 1, 64);
+    assert_true(mm_running_stats_are_valid(&r));
   }
   assert_true(fabs(mean[0] - (double)1234.567f) < 1e-4);
   assert_true(fabs(var[1] - 1) < 1e-9 && fabs(mean[1]) < 1e-9);

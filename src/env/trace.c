@@ -103,7 +103,7 @@ static mm_status record(const char *id, const mm_record_plan *plan, mm_text *tex
   int which;
   const trace_kind *kind = find(id, &which);
   if (plan->mujoco && (!kind || kind->record != mm_body_record))
-    return MM_FAIL(MM_ERR_INPUT, "'%.80s' is no body that MuJoCo could move", id);
+    return MM_FAIL(MM_ERR_INPUT, "'%.80s' is no locomotion task: MuJoCo cannot step it", id);
   if (kind) return kind->record(which, plan, text, transitions);
   if (strcmp(id, GRID_ID) == 0)
     return MM_FAIL(MM_ERR_INPUT, "'%s' stands for many: expected one of them, like %sdense", id,

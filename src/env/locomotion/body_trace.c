@@ -1,4 +1,4 @@
-// Traces of bodies: only the start is random, so a state, an action and the time decide a
+// Traces of locomotion tasks: only the start is random, so a state, an action and the time decide a
 // transition, up to what the solver leaves over: it begins at the accelerations of the step before,
 // which a trace may have as `warm`. Numbers agree within 1e-4 max(1, largest recorded velocity).
 
@@ -173,7 +173,7 @@ static void compare_outcomes(replayer *re, const outcome *expected, const outcom
 }
 
 // A state that the physics would not step is a mismatch of its own, with 0 as what it could be.
-static bool is_sane(replayer *re, const state *s) {
+static bool can_be_stepped(replayer *re, const state *s) {
   re->base.r.prefix = "start ";
   for (int i = 0; i < fields_of(re->p); i++)
     if (!(fabsf(s->f[i]) <= MM_PHYSICS_LARGEST))
@@ -196,7 +196,7 @@ static mm_status replay_transition(mm_replayer *base) {
   MM_TRY(read_obs(re, first));
   MM_TRY(mm_trace_floats(&base->place, "actions", base->c.action, re->p->info->nu, action));
   MM_TRY(read_outcome(re, &expected));
-  if (!is_sane(re, &got.s)) return MM_OK;
+  if (!can_be_stepped(re, &got.s)) return MM_OK;
   if (base->place.t == 0) { // the others are compared as results
     base->r.prefix = "start ";
     compare_obs(re, first, allowed_by(re, &got.s));

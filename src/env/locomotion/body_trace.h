@@ -1,4 +1,4 @@
-// Traces of bodies. Numbers of environments count MM_BODY_LIST by brax' flavour, then by
+// Traces of locomotion tasks. Numbers of environments count MM_BODY_LIST by brax' flavour, then by
 // Gymnasium's.
 
 #ifndef MM_ENV_BODY_TRACE_H

@@ -277,7 +277,7 @@ static void asterix_tidy(mm_game_row *row) {
   }
 }
 
-static bool asterix_sane(const void *state) {
+static bool asterix_is_valid(const void *state) {
   const mm_asterix *s = state;
   for (int i = 0; i < MM_ASTERIX_SLOTS; i++)
     if (!mm_game_is_within(s->slot_x[i], 0, s->used >> i & 1 ? MM_MINATAR_SIDE - 1 : 0))

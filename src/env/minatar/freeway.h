@@ -233,7 +233,7 @@ static void freeway_store(const void *state, mm_game_row *row) {
   }
 }
 
-static bool freeway_sane(const void *state) {
+static bool freeway_is_valid(const void *state) {
   const mm_freeway *s = state;
   for (int i = 0; i < MM_FREEWAY_CARS; i++) {
     const int speed = mm_freeway_byte(s->speed, i);
@@ -297,7 +297,7 @@ const mm_game_spec mm_freeway_spec = {
   .draw = { "signed speed of car 0..7 (timer becomes its absolute value, x stays)" },
   .load = freeway_load,
   .store = freeway_store,
-  .sane = freeway_sane,
+  .is_valid = freeway_is_valid,
   MM_GAME_OWN_DRAWS(freeway),
 };
 #endif

@@ -647,7 +647,7 @@ static void seaquest_tidy(mm_game_row *row) {
 }
 
 // The maps of cells say the same as the list, which hits rely on.
-static bool seaquest_enemies_sane(const mm_seaquest *s) {
+static bool seaquest_enemies_is_valid(const mm_seaquest *s) {
   mm_minatar_map cells[4] = { 0 };
   if (s->n_enemy > MM_SEAQUEST_ENEMIES_MAX) return false;
   for (int i = 0; i < s->n_enemy; i++) {
@@ -667,14 +667,14 @@ static bool seaquest_enemies_sane(const mm_seaquest *s) {
   return true;
 }
 
-static bool seaquest_sane(const void *state) {
+static bool seaquest_is_valid(const void *state) {
   const mm_seaquest *s = state;
   for (int right = 0; right < 2; right++)
-    if (!mm_game_map_sane(&s->own[right], MM_SEAQUEST_ROWS) ||
-        !mm_game_map_sane(&s->enemy_bullet[right], MM_SEAQUEST_ROWS) ||
-        !mm_game_map_sane(&s->diver[right], MM_SEAQUEST_ROWS))
+    if (!mm_game_map_is_valid(&s->own[right], MM_SEAQUEST_ROWS) ||
+        !mm_game_map_is_valid(&s->enemy_bullet[right], MM_SEAQUEST_ROWS) ||
+        !mm_game_map_is_valid(&s->diver[right], MM_SEAQUEST_ROWS))
       return false;
-  return seaquest_enemies_sane(s);
+  return seaquest_enemies_is_valid(s);
 }
 
 static bool seaquest_draws(const void *state, int executed, mm_minatar_rules rules) {
