@@ -215,6 +215,25 @@ same_runs() {
   cmp -s "json-$1" "json-$2" && cmp -s "rows-$1" "rows-$2"
 }
 
+# expect_interrupts COMMAND DONE ARGS...: stopped by either signal it says how much was done and how to
+# go on, and the run is marked
+expect_interrupts() {
+  local command=$1 progress=$2 signal pid
+  shift 2
+  for signal in INT TERM; do
+    last="mirrormap $command, $signal"
+    "$program" "$command" "$@" --out "by-$signal" --json >"$out" 2>"$err" </dev/null &
+    pid=$!
+    sleep 0.3
+    interrupt "$pid" "$signal"
+    expect_code 130
+    expect_no_out
+    expect_err "interrupted $progress; go on with '$command --resume by-$signal'"
+    run runs "by-$signal" --json
+    expect_out '"state":"interrupted"'
+  done
+}
+
 finish() {
   printf '%s: %d checks, %d failed\n' "$(basename "$0" .sh)" "$n_checked" "$n_failed"
   [ "$n_checked" -gt 0 ] && [ "$n_failed" -eq 0 ]

@@ -114,18 +114,7 @@ expect_out '"state":"stopped"'
 run train --resume late --max-seconds 0.3
 expect_code 0
 expect_out '0 of 3 runs'
-for signal in INT TERM; do
-  last="mirrormap train, $signal"
-  "$program" train "${long[@]}" --out "by-$signal" --json >"$out" 2>"$err" </dev/null &
-  pid=$!
-  sleep 0.3
-  interrupt "$pid" "$signal"
-  expect_code 130
-  expect_no_out
-  expect_err "interrupted after 0 of 1 runs; go on with 'train --resume by-$signal'"
-  run runs "by-$signal" --json
-  expect_out '"state":"interrupted"'
-done
+expect_interrupts train 'after 0 of 1 runs' "${long[@]}"
 
 # kill -9 at ten moments, then to the end: the same as a run that was left alone
 wanted=10 steps=51200

@@ -158,18 +158,7 @@ expect_err "stopped in trial 0; go on with 'tune --resume late'"
 expect "no files yet" test ! -e late/preset.yaml -a ! -e late/trials.csv
 run runs late --json
 expect_out '"state":"stopped"'
-for signal in INT TERM; do
-  last="mirrormap tune, $signal"
-  "$program" tune "${long[@]}" --out "by-$signal" --json >"$out" 2>"$err" </dev/null &
-  pid=$!
-  sleep 0.3
-  interrupt "$pid" "$signal"
-  expect_code 130
-  expect_no_out
-  expect_err "interrupted in trial 0; go on with 'tune --resume by-$signal'"
-  run runs "by-$signal" --json
-  expect_out '"state":"interrupted"'
-done
+expect_interrupts tune 'in trial 0' "${long[@]}"
 
 # kill -9 at some moments, then to the end: the same as a run that was left alone
 wanted=8

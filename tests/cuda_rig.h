@@ -109,6 +109,36 @@ static void check_company(const mm_job *job, size_t n) {
 // ---------------------------------------------------------------------------------------------
 // One epoch on both
 
+typedef struct shape {
+  const char *env, *map;
+  double envs, unroll, minibatches, hidden; // 0 hidden units: as usual
+  int tile;
+  bool relu, raw;
+  bool code, bisect, center; // discrete actions
+  bool ppo, plain;           // continuous ones; plain: observations and rewards as they are
+} shape;
+
+static void set_shape(mm_ampo_config *c, const shape *s) {
+  c->envs = s->envs;
+  c->unroll = s->unroll;
+  c->minibatches = s->minibatches;
+  if (s->hidden > 0) c->hidden = s->hidden;
+  c->steps = s->envs * s->unroll;
+  c->epochs = 1;
+  c->relu = s->relu;
+  c->raw_advantage = s->raw;
+}
+
+// Every operand of a product is rounded to a half, by up to 2^-12 of its size; a gradient has come
+// through about ten of them, and sums over many rows do better. (Of Gaussian policies the gradient
+// of the second layer is rounded at last to 8 bits, which a sum over many of them does not feel.)
+// Sums over few rows do worse, and so does relu, whose slope jumps where a sum that was rounded
+// passes 0.
+static double tolerance_of(const shape *s) {
+  const double rows = s->envs * s->unroll / s->minibatches;
+  return (s->relu || rows < 64 ? 4 : 1) * 10 * 0x1p-11;
+}
+
 // An environment, a map and what became of one job with them on the CPU and on the device.
 typedef struct twins {
   mm_env *env;

@@ -17,37 +17,14 @@ enum { TENSORS = MM_NET_TENSORS };
 // ---------------------------------------------------------------------------------------------
 // Gradients
 
-typedef struct shape {
-  const char *env, *map;
-  double envs, unroll, minibatches, hidden; // 0 hidden units: as usual
-  int tile;
-  bool relu, code, bisect, raw, center;
-} shape;
-
 static mm_ampo_config config_of(const shape *s) {
   mm_ampo_config c = mm_ampo_config_default();
-  c.envs = s->envs;
-  c.unroll = s->unroll;
-  c.minibatches = s->minibatches;
-  if (s->hidden > 0) c.hidden = s->hidden;
-  c.steps = s->envs * s->unroll;
-  c.epochs = 1;
+  set_shape(&c, s);
   c.lr = 1e-4;
-  c.relu = s->relu;
   c.code_target = s->code;
   c.bisect10 = s->bisect;
-  c.raw_advantage = s->raw;
   c.center = s->center;
   return c;
-}
-
-// After one epoch Adam's first moments are sums of the epoch's gradients. Every operand of a
-// product is rounded to a half, by up to 2^-12 of its size; a gradient has come through about ten
-// of them, and sums over many rows do better. They do not over few rows, and relu's slope jumps
-// where a sum that was rounded passes 0.
-static double tolerance_of(const shape *s) {
-  const double rows = s->envs * s->unroll / s->minibatches;
-  return (s->relu || rows < 64 ? 4 : 1) * 10 * 0x1p-11;
 }
 
 static void check_gradients(const shape *s) {

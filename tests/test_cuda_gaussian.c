@@ -17,38 +17,16 @@ enum { TENSORS = MM_NET_LOG_STD + 1 };
 // ---------------------------------------------------------------------------------------------
 // Gradients
 
-typedef struct shape {
-  const char *env, *map;
-  double envs, unroll, minibatches, hidden;
-  int tile;
-  bool relu, ppo, raw, plain; // plain: observations and rewards as they are
-} shape;
-
 static mm_ampo_config config_of(const shape *s) {
   mm_ampo_config c = mm_gaussian_config_default();
+  set_shape(&c, s);
   if (s->ppo) {
     c.gaussian = false;
     c.ppo = true;
     c.entropy_coef = 0.01;
   }
-  c.envs = s->envs;
-  c.unroll = s->unroll;
-  c.minibatches = s->minibatches;
-  if (s->hidden > 0) c.hidden = s->hidden;
-  c.steps = s->envs * s->unroll;
-  c.epochs = 1;
-  c.relu = s->relu;
-  c.raw_advantage = s->raw;
   c.raw_observation = c.raw_reward = s->plain;
   return c;
-}
-
-// Every operand of a product is rounded to a half, by up to 2^-12 of its size, and the gradient of
-// the second layer at last to 8 bits, which a sum over many of them does not feel. Sums over few
-// rows do worse, and so does relu, whose slope jumps.
-static double tolerance_of(const shape *s) {
-  const double rows = s->envs * s->unroll / s->minibatches;
-  return (s->relu || rows < 64 ? 4 : 1) * 10 * 0x1p-11;
 }
 
 static void check_gradients(const shape *s) {
