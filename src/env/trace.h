@@ -48,7 +48,7 @@ mm_status mm_trace_replay(const char *id, const char *path, mm_replay_report *ou
 // Recording
 
 typedef struct mm_record_plan {
-  uint64_t seed;     // names starts, chance and actions
+  uint64_t seed;     // random seed of starts, draws and actions
   uint64_t episodes; // from 1
   uint64_t steps;    // from 1; an episode that lasts longer is cut
   bool mujoco;       // locomotion tasks: stepped by the MuJoCo library instead of our own engine

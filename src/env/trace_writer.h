@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "env/trace_reader.h"
+#include "env/vec_internal.h"
 
 typedef struct mm_text {
   char *at; // [used], then a zero; NULL before the first character
@@ -76,5 +77,19 @@ mm_recorder mm_recorder_make(const mm_record_plan *plan, const char *const *name
 // The plan's episodes as the array `key`; `play` fills the columns with one of them.
 void mm_record_episodes(mm_recorder *rec, const char *key,
                         void (*play)(mm_recorder *rec, uint64_t episode), mm_text *out);
+
+// ---------------------------------------------------------------------------------------------
+// A kind of traces, all but Grid-World's: environments of one law, of which `which` counts those of
+// the list (env_kinds.c)
+
+typedef struct mm_trace_kind {
+  const mm_vec_law *law;
+  mm_status (*replay)(int which, const cJSON *root, const char *source, mm_replay_report *out);
+  // Adds the whole file to `out` and counts transitions. MM_ERR_UNSUPPORTED where the MuJoCo
+  // library was asked for and is missing.
+  mm_status (*record)(int which, const mm_record_plan *plan, mm_text *out, uint64_t *transitions);
+} mm_trace_kind;
+
+extern const mm_trace_kind mm_classic_traces, mm_minatar_traces, mm_body_traces;
 
 #endif

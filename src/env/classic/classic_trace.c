@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "env/classic/classic_trace.h"
 #include "env/classic/classics.h"
+#include "env/trace_writer.h"
 
 // ---------------------------------------------------------------------------------------------
 // Replay
@@ -79,8 +79,7 @@ static mm_status replay_transition(mm_replayer *base) {
   return compare_obs(re, &got.s);
 }
 
-mm_status mm_classic_replay(int which, const cJSON *root, const char *source,
-                            mm_replay_report *out) {
+static mm_status replay(int which, const cJSON *root, const char *source, mm_replay_report *out) {
   const mm_classic *env = &mm_classics[which];
   const cJSON *trajectories;
   replayer re = { .base = { .transition = replay_transition,
@@ -152,8 +151,8 @@ static void write_about(const mm_classic *env, const mm_record_plan *plan, mm_te
   mm_text_string(out, text);
 }
 
-mm_status mm_classic_record(int which, const mm_record_plan *plan, mm_text *out,
-                            uint64_t *transitions) {
+static mm_status record(int which, const mm_record_plan *plan, mm_text *out,
+                        uint64_t *transitions) {
   const mm_classic *env = &mm_classics[which];
   recorder rec = { mm_recorder_make(plan, column_names, N_COLUMN), env };
   mm_text_open(out, '{');
@@ -164,3 +163,5 @@ mm_status mm_classic_record(int which, const mm_record_plan *plan, mm_text *out,
   *transitions = rec.base.t;
   return MM_OK;
 }
+
+const mm_trace_kind mm_classic_traces = { &mm_vec_classic, replay, record };

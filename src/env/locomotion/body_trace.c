@@ -9,8 +9,8 @@
 
 #include "base/status.h"
 #include "env/locomotion/body_laws.h"
-#include "env/locomotion/body_trace.h"
 #include "env/locomotion/body_words.h"
+#include "env/trace_writer.h"
 
 enum { FIELDS_MOST = MM_BODY_MOST_Q + MM_BODY_MOST_V + 1, OBS_MOST = 32 };
 
@@ -25,10 +25,9 @@ static mm_flavour flavour_of(int which) {
   return (mm_flavour)(which / MM_BODY_COUNT);
 }
 
-const char *mm_body_trace_id(int which) {
+static const char *id_of(int which) {
 #define IDS(NAME, name, id, kernels) [MM_BODY_##NAME] = { id, id "-v4" },
   static const char *const ids[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = { MM_BODY_LIST(IDS) };
-  if (which >= MM_BODY_COUNT * MM_FLAVOUR_COUNT) return NULL;
   return ids[body_of(which)][flavour_of(which)];
 }
 
@@ -66,7 +65,7 @@ static mm_status open_body(int which, bool mujoco, mm_physics **out) {
                                      .n = 1 };
   mm_status status = mm_physics_create(&config, out);
   if (status == MM_OK) return MM_OK;
-  return MM_FAIL(status, "environment '%s': %s", mm_body_trace_id(which), mm_last_error());
+  return MM_FAIL(status, "environment '%s': %s", id_of(which), mm_last_error());
 }
 
 static int fields_of(const mm_physics *p) {
@@ -209,7 +208,7 @@ static mm_status replay_transition(mm_replayer *base) {
   return MM_OK;
 }
 
-mm_status mm_body_replay(int which, const cJSON *root, const char *source, mm_replay_report *out) {
+static mm_status replay(int which, const cJSON *root, const char *source, mm_replay_report *out) {
   const cJSON *trajectories;
   replayer re = { .base = { .find = find_warm,
                             .transition = replay_transition,
@@ -219,8 +218,8 @@ mm_status mm_body_replay(int which, const cJSON *root, const char *source, mm_re
                   .limit = MM_BODIES_LIMIT };
   MM_TRY(open_body(which, false, &re.p));
   re.f = form_of(re.p);
-  mm_status status = mm_trace_check_form(root, source, mm_body_trace_id(which), re.f.field,
-                                         fields_of(re.p), re.f.params, &re.limit, &trajectories);
+  mm_status status = mm_trace_check_form(root, source, id_of(which), re.f.field, fields_of(re.p),
+                                         re.f.params, &re.limit, &trajectories);
   if (status == MM_OK) status = mm_replay_trajectories(&re.base, trajectories);
   mm_physics_destroy(re.p);
   return status;
@@ -298,9 +297,9 @@ static void write_about(const char *id, const mm_record_plan *plan, bool offset,
   mm_text_string(out, text);
 }
 
-mm_status mm_body_record(int which, const mm_record_plan *plan, mm_text *out,
-                         uint64_t *transitions) {
-  const char *id = mm_body_trace_id(which);
+static mm_status record(int which, const mm_record_plan *plan, mm_text *out,
+                        uint64_t *transitions) {
+  const char *id = id_of(which);
   recorder rec = { .base = mm_recorder_make(plan, column_names, N_COLUMN) };
   MM_TRY(open_body(which, plan->mujoco, &rec.p));
   const form f = form_of(rec.p);
@@ -313,3 +312,5 @@ mm_status mm_body_record(int which, const mm_record_plan *plan, mm_text *out,
   *transitions = rec.base.t;
   return MM_OK;
 }
+
+const mm_trace_kind mm_body_traces = { &mm_vec_body, replay, record };

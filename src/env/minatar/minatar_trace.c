@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "env/minatar/games.h"
-#include "env/minatar/minatar_trace.h"
+#include "env/trace_writer.h"
 
 enum { NAMES = MM_GAME_NUMBERS + MM_GAME_LISTS };
 
@@ -249,8 +249,7 @@ static mm_status check_game(const env *e, const cJSON *root, const char *source)
                  source, e->game->actions);
 }
 
-mm_status mm_minatar_replay(int which, const cJSON *root, const char *source,
-                            mm_replay_report *out) {
+static mm_status replay(int which, const cJSON *root, const char *source, mm_replay_report *out) {
   const cJSON *episodes;
   size_t n;
   replayer re = { .base = { .find = find_own,
@@ -390,8 +389,8 @@ static void write_head(const env *e, const mm_record_plan *plan, mm_text *out) {
   mm_text_string(out, e->spec->reset);
 }
 
-mm_status mm_minatar_record(int which, const mm_record_plan *plan, mm_text *out,
-                            uint64_t *transitions) {
+static mm_status record(int which, const mm_record_plan *plan, mm_text *out,
+                        uint64_t *transitions) {
   const env e = env_of(which);
   recorder rec = { .base = mm_recorder_make(plan, column_names, N_COLUMN), .e = &e };
   if (!e.spec->draws) rec.base.name[DRAWS] = NULL;
@@ -403,3 +402,5 @@ mm_status mm_minatar_record(int which, const mm_record_plan *plan, mm_text *out,
   *transitions = rec.base.t;
   return MM_OK;
 }
+
+const mm_trace_kind mm_minatar_traces = { &mm_vec_minatar, replay, record };
