@@ -6,10 +6,10 @@
 # headers each comes first once. `cuda`: the marked ones compile with nvcc, together in the same two
 # ways, and once more with every function made external, so that device code is really generated for
 # each and a call to a host-only function is an error.
-# usage: check_headers.sh SOURCE_DIR host|cuda RANDOM123_DIR [NVCC]
+# usage: check_headers.sh SOURCE_DIR host|cuda RANDOM123_DIR GENERATED_DIR [NVCC]
 set -euo pipefail
 cd "$1"
-mode=$2 random123=$3 nvcc=${4:-none}
+mode=$2 random123=$3 generated=$4 nvcc=${5:-none}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -17,7 +17,7 @@ mapfile -t public < <(find include -name '*.h' | sort | sed 's|^include/||')
 mapfile -t marked < <(find src -name '*.h' -o -name '*.cuh' | sort | while read -r header; do
   if head -n 12 "$header" | grep -qF '[host/device]'; then echo "${header#src/}"; fi
 done)
-flags=(-Iinclude -Isrc)
+flags=(-Iinclude -Isrc -I"$generated")
 # naming the default folder again would break the order of the system headers
 [ "$random123" = /usr/include ] || flags+=(-isystem "$random123")
 # integer constants are enum members, C's way: arithmetic of doubles with them is no mistake

@@ -3,16 +3,16 @@
 # only, or down to PTX (CMAKE_CUDA_ARCHITECTURES=90, 90-virtual), has one environment of each family of
 # kernels compiled here for the others, whose tiles differ. So has, in any build, what newer devices
 # translate where 9.0 has code of its own.
-# usage: check_kernels.sh SOURCE_DIR NVCC RANDOM123_DIR BUILT...
+# usage: check_kernels.sh SOURCE_DIR NVCC RANDOM123_DIR GENERATED_DIR BUILT...
 set -euo pipefail
 cd "$1"
-nvcc=$2 random123=$3
-shift 3
+nvcc=$2 random123=$3 generated=$4
+shift 4
 built=" $* "
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ ! -x "$nvcc" ]; then echo "skipped: no CUDA compiler: $nvcc"; exit 77; fi
-flags=(-std=c++17 -O3 --fmad=false --expt-relaxed-constexpr -DHAVE_CUDA=1 -Iinclude -Isrc)
+flags=(-std=c++17 -O3 --fmad=false --expt-relaxed-constexpr -DHAVE_CUDA=1 -Iinclude -Isrc -I"$generated")
 [ "$random123" = /usr/include ] || flags+=(-isystem "$random123")
 sed 's/@name@/cartpole/g' src/backend/cuda/classic/cuda_dense_env.cu.in >"$work/cuda_dense_cartpole.cu"
 sed 's/@name@/asterix/g; s/@NAME@/ASTERIX/g' src/backend/cuda/minatar/cuda_bits_game.cu.in >"$work/cuda_bits_asterix.cu"

@@ -187,6 +187,53 @@ expect_field() {
   expect "$1 = $2, got $got" same_digits "$2" "$got"
 }
 
+# refuse [CODE] TEXT ARGS...: the program refuses these with the exit code (2) and TEXT in its sentence
+refuse() {
+  local expected=2 text
+  case $1 in [0-9] | [0-9][0-9] | [0-9][0-9][0-9])
+    expected=$1
+    shift
+    ;;
+  esac
+  text=$1
+  shift
+  run "$@"
+  expect_refusal "$expected" "$text"
+}
+
+# same_runs COMMAND RUN RUN: taken up again, both say the same (without what the script's `timeless`
+# leaves out) and have the same rows
+same_runs() {
+  local command=$1 one
+  shift
+  for one; do
+    "$program" "$command" --resume "$one" --json --quiet >"$work/json" 2>"$work/stderr-same" </dev/null || return 1
+    timeless "$work/json" >"$work/json-$one"
+    "$program" export "$one" --jsonl >"$work/jsonl" 2>>"$work/stderr-same" </dev/null || return 1
+    grep -v '^{"table":"session"' "$work/jsonl" >"$work/rows-$one"
+  done
+  cmp -s "json-$1" "json-$2" && cmp -s "rows-$1" "rows-$2"
+}
+
+# expect_interrupts COMMAND DONE ARGS...: stopped by either signal it says how much was done and how to
+# go on, and the run is marked
+expect_interrupts() {
+  local command=$1 progress=$2 signal pid
+  shift 2
+  for signal in INT TERM; do
+    last="mirrormap $command, $signal"
+    "$program" "$command" "$@" --out "by-$signal" --json >"$out" 2>"$err" </dev/null &
+    pid=$!
+    sleep 0.3
+    interrupt "$pid" "$signal"
+    expect_code 130
+    expect_no_out
+    expect_err "interrupted $progress; go on with '$command --resume by-$signal'"
+    run runs "by-$signal" --json
+    expect_out '"state":"interrupted"'
+  done
+}
+
 finish() {
   printf '%s: %d checks, %d failed\n' "$(basename "$0" .sh)" "$n_checked" "$n_failed"
   [ "$n_checked" -gt 0 ] && [ "$n_failed" -eq 0 ]

@@ -7,13 +7,6 @@
 . "$(dirname "$0")/cli.bash"
 export MIRRORMAP_DATA=$2 # a program that is not in build/ has no models beside it
 
-refuse() {
-  local text=$1
-  shift
-  run "$@"
-  expect_refusal 2 "$text"
-}
-
 narrow() {
   test "$(awk '{ if (length > n) n = length } END { print n + 0 }' "$out")" -le 80
 }

@@ -6,13 +6,6 @@
 . "$(dirname "$0")/cli.bash"
 golden=$2/tests/golden/gridworld.json
 
-refuse() {
-  local text=$1
-  shift
-  run "$@"
-  expect_refusal 2 "$text"
-}
-
 narrow() {
   test "$(awk '{ if (length > n) n = length } END { print n + 0 }' "$out")" -le 80
 }

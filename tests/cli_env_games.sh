@@ -6,13 +6,6 @@
 # shellcheck disable=SC2016 # the dollars are awk's
 . "$(dirname "$0")/cli.bash"
 
-refuse() {
-  local text=$1
-  shift
-  run "$@"
-  expect_refusal 2 "$text"
-}
-
 narrow() {
   test "$(awk '{ if (length > n) n = length } END { print n + 0 }' "$out")" -le 80
 }

@@ -12,13 +12,6 @@ if [ ! -x "$make_policy" ]; then
   exit 77
 fi
 
-refuse() {
-  local text=$1
-  shift
-  run "$@"
-  expect_refusal 2 "$text"
-}
-
 # without the fields that tell of time and place
 timeless() { sed 's/,"env_steps_per_second":.*//' "$out"; }
 

@@ -63,13 +63,6 @@ expect "name, version, build" grep -Eq '^mirrormap [0-9]+\.[0-9]+\.[0-9]+ \(.+\)
 # ---------------------------------------------------------------------------------------------
 # spelling and other mistakes: exit 2, one line
 
-refuse() {
-  local text=$1
-  shift
-  run "$@"
-  expect_refusal 2 "$text"
-}
-
 refuse "expected a command" # no words at all
 refuse "did you mean 'map'?" mpa
 refuse "did you mean 'map'?" help mpa

@@ -10,13 +10,6 @@ cd "$work" || exit 1
 
 short=(--env Pendulum-v1 --set envs=8 --set unroll=16 --set minibatches=4 --set epochs=2 --set hidden=24)
 
-refuse() { # CODE TEXT ARGS...
-  local expected=$1 text=$2
-  shift 2
-  run "$@"
-  expect_refusal "$expected" "$text"
-}
-
 # without what a clock says and where it ran
 timeless() {
   sed -E 's/"(env_steps_per_second|wall_seconds)":[^,}]*/"\1":0/g; s/"threads":(null|[0-9]+)/"threads":0/

@@ -12,13 +12,6 @@ cd "$work" || exit 1
 small=(--env GridWorld-small --population 8 --set envs=8 --set unroll=8 --set validation_tasks=3 --set validation_every=2)
 tiny=("${small[@]}" --set steps=512)
 
-refuse() { # CODE TEXT ARGS...
-  local expected=$1 text=$2
-  shift 2
-  run "$@"
-  expect_refusal "$expected" "$text"
-}
-
 # same RUN RUN: both runs have the same maps and the same rows, timings aside
 same() {
   local run

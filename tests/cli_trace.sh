@@ -6,13 +6,6 @@
 . "$(dirname "$0")/cli.bash"
 golden=$2/tests/golden
 
-refuse() {
-  local text=$1
-  shift
-  run "$@"
-  expect_refusal 2 "$text"
-}
-
 # ---------------------------------------------------------------------------------------------
 # replay: the golden files
 

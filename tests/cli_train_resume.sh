@@ -13,13 +13,6 @@ brief=("${short[@]}" --set epochs=2)
 sanitized=no # everything takes ten times as long there
 "$program" --version | grep -q sanitizers && sanitized=yes
 
-refuse() { # CODE TEXT ARGS...
-  local expected=$1 text=$2
-  shift 2
-  run "$@"
-  expect_refusal "$expected" "$text"
-}
-
 # without what a clock or the place of a run says: everything else must be the same
 timeless() {
   sed -E 's/"(env_steps_per_second|wall_seconds|rollout|update|value)":[^,}]*/"\1":0/g
@@ -28,14 +21,7 @@ timeless() {
 
 # same RUN RUN: the same results, rows and policies
 same() {
-  local one
-  for one; do
-    "$program" train --resume "$one" --json --quiet >"$work/json" 2>"$work/stderr-same" </dev/null || return 1
-    timeless "$work/json" >"$work/json-$one"
-    "$program" export "$one" --jsonl >"$work/jsonl" 2>>"$work/stderr-same" </dev/null || return 1
-    grep -v '^{"table":"session"' "$work/jsonl" >"$work/rows-$one"
-  done
-  cmp -s "json-$1" "json-$2" && cmp -s "rows-$1" "rows-$2" && cmp -s "$1/policy.safetensors" "$2/policy.safetensors"
+  same_runs train "$@" && cmp -s "$1/policy.safetensors" "$2/policy.safetensors"
 }
 
 # ---------------------------------------------------------------------------------------------
@@ -128,18 +114,7 @@ expect_out '"state":"stopped"'
 run train --resume late --max-seconds 0.3
 expect_code 0
 expect_out '0 of 3 runs'
-for signal in INT TERM; do
-  last="mirrormap train, $signal"
-  "$program" train "${long[@]}" --out "by-$signal" --json >"$out" 2>"$err" </dev/null &
-  pid=$!
-  sleep 0.3
-  interrupt "$pid" "$signal"
-  expect_code 130
-  expect_no_out
-  expect_err "interrupted after 0 of 1 runs; go on with 'train --resume by-$signal'"
-  run runs "by-$signal" --json
-  expect_out '"state":"interrupted"'
-done
+expect_interrupts train 'after 0 of 1 runs' "${long[@]}"
 
 # kill -9 at ten moments, then to the end: the same as a run that was left alone
 wanted=10 steps=51200

@@ -26,13 +26,6 @@ shape=(--env CartPole-v1 --map negentropy --space cart.yaml --set hidden=16 --se
 cart=("${shape[@]}" --set steps=2560 --trials 21)
 source=$2
 
-refuse() { # CODE TEXT ARGS...
-  local expected=$1 text=$2
-  shift 2
-  run "$@"
-  expect_refusal "$expected" "$text"
-}
-
 # without what a clock or the place of a run says: everything else must be the same
 timeless() {
   sed -E 's/"(env_steps_per_second|wall_seconds)":[^,}]*/"\1":0/g
@@ -41,14 +34,7 @@ timeless() {
 
 # same RUN RUN: the same results, tables and rows
 same() {
-  local one
-  for one; do
-    "$program" tune --resume "$one" --json --quiet >"$work/json" 2>"$work/stderr-same" </dev/null || return 1
-    timeless "$work/json" >"$work/json-$one"
-    "$program" export "$one" --jsonl >"$work/jsonl" 2>>"$work/stderr-same" </dev/null || return 1
-    grep -v '^{"table":"session"' "$work/jsonl" >"$work/rows-$one"
-  done
-  cmp -s "json-$1" "json-$2" && cmp -s "rows-$1" "rows-$2" && cmp -s "$1/trials.csv" "$2/trials.csv" &&
+  same_runs tune "$@" && cmp -s "$1/trials.csv" "$2/trials.csv" &&
     cmp -s "$1/preset.yaml" "$2/preset.yaml"
 }
 
@@ -172,18 +158,7 @@ expect_err "stopped in trial 0; go on with 'tune --resume late'"
 expect "no files yet" test ! -e late/preset.yaml -a ! -e late/trials.csv
 run runs late --json
 expect_out '"state":"stopped"'
-for signal in INT TERM; do
-  last="mirrormap tune, $signal"
-  "$program" tune "${long[@]}" --out "by-$signal" --json >"$out" 2>"$err" </dev/null &
-  pid=$!
-  sleep 0.3
-  interrupt "$pid" "$signal"
-  expect_code 130
-  expect_no_out
-  expect_err "interrupted in trial 0; go on with 'tune --resume by-$signal'"
-  run runs "by-$signal" --json
-  expect_out '"state":"interrupted"'
-done
+expect_interrupts tune 'in trial 0' "${long[@]}"
 
 # kill -9 at some moments, then to the end: the same as a run that was left alone
 wanted=8

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "backend/backend.h"
+#include "result_hash.h"
 #include "test.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -25,25 +26,6 @@ typedef struct fixture {
   mm_job job[JOBS];
   uint64_t alone[JOBS]; // hash of each job's result when it is run by itself
 } fixture;
-
-// FNV-1a over everything of a result but its times.
-static uint64_t mix(uint64_t hash, const void *data, size_t size) {
-  const unsigned char *byte = data;
-  for (size_t i = 0; i < size; i++)
-    hash = (hash ^ byte[i]) * 0x100000001b3;
-  return hash;
-}
-
-static uint64_t hash_of(const mm_result *r) {
-  uint64_t hash = 0xcbf29ce484222325;
-  hash = mix(hash, &r->status, sizeof r->status);
-  hash = mix(hash, &r->final_value, sizeof r->final_value);
-  hash = mix(hash, &r->env_steps, sizeof r->env_steps);
-  hash = mix(hash, &r->n_curve, sizeof r->n_curve);
-  if (r->n_curve == 0) return hash;
-  hash = mix(hash, r->curve, r->n_curve * sizeof *r->curve);
-  return mix(hash, r->curve_step, r->n_curve * sizeof *r->curve_step);
-}
 
 // The hash of a job that is run by itself in this thread.
 static uint64_t hash_alone(const mm_job *job) {

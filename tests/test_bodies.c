@@ -17,6 +17,7 @@
 #include "env/locomotion/half_cheetah.h"
 #include "env/locomotion/hopper.h"
 #include "env/locomotion/walker2d.h"
+#include "scarce_memory.h"
 
 static void close_to(double found, double expected, double tolerance) {
   if (!(fabs(found - expected) <= tolerance))
@@ -624,20 +625,6 @@ static void test_refused(void **state) {
   }
 }
 
-static size_t left;
-
-static void *scarce(size_t size, void *user) {
-  (void)user;
-  if (left == 0) return NULL;
-  left--;
-  return malloc(size);
-}
-
-static void give_back(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 // Each allocation fails once.
 static void check_memory(const body_id *id, mm_env_physics physics) {
   mm_env *env;
@@ -646,10 +633,10 @@ static void check_memory(const body_id *id, mm_env_physics physics) {
   assert_ok(mm_env_open(id->id, &env));
   size_t needed = 0;
   for (; status != MM_OK; needed++) {
-    mm_set_allocator(scarce, give_back, NULL);
-    left = needed;
+    make_memory_scarce();
+    allocations_left = needed;
     status = mm_vec_create(env, &(mm_vec_config){ .n = 20, .physics = physics }, &vec);
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
     assert_true(status == MM_OK || (status == MM_ERR_MEMORY && !vec));
   }
   assert_true(needed > 2);

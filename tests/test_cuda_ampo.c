@@ -8,141 +8,34 @@
 
 #if HAVE_CUDA
 
-#include <math.h>
-#include <stdlib.h>
+#include "net/net.h"
 
-#include "agent/job_hooks.h"
-#include "backend/backend.h"
-#include "backend/cuda/host/cuda.h"
-#include "base/status.h"
+enum { TENSORS = MM_NET_TENSORS };
 
-// What a training leaves behind.
-typedef struct nets {
-  size_t n[MM_NET_TENSORS];
-  char name[MM_NET_TENSORS][32];
-  float *param[MM_NET_TENSORS], *moment[MM_NET_TENSORS];
-} nets;
-
-static void keep_nets(const mm_job *job, mm_net *net, void *user) {
-  nets *k = user;
-  (void)job;
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
-    const mm_net_tensor t = mm_net_describe(net, i);
-    k->n[i] = (size_t)t.rows * (size_t)t.cols;
-    snprintf(k->name[i], sizeof k->name[i], "%s", t.name);
-    k->param[i] = malloc(k->n[i] * sizeof(float));
-    k->moment[i] = malloc(k->n[i] * sizeof(float));
-    mm_net_export(net, MM_NET_PARAM, i, k->param[i]);
-    mm_net_export(net, MM_NET_MOMENT1, i, k->moment[i]);
-  }
-}
-
-static void free_nets(nets *k) {
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
-    free(k->param[i]);
-    free(k->moment[i]);
-  }
-}
-
-static void assert_same_nets(const nets *a, const nets *b) {
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
-    if (memcmp(a->param[i], b->param[i], a->n[i] * sizeof(float)) != 0)
-      fail_msg("%s differs", a->name[i]);
-    if (memcmp(a->moment[i], b->moment[i], a->n[i] * sizeof(float)) != 0)
-      fail_msg("Adam's moments of %s differ", a->name[i]);
-  }
-}
-
-// How far tensor i of b's first moments is from a's, by the size of all moments of its network.
-static double distance(const nets *a, const nets *b, int i) {
-  const int first = i / (MM_NET_TENSORS / 2) * (MM_NET_TENSORS / 2);
-  double difference = 0, size = 0;
-  for (size_t k = 0; k < a->n[i]; k++)
-    difference += pow((double)b->moment[i][k] - (double)a->moment[i][k], 2);
-  for (int t = first; t < first + MM_NET_TENSORS / 2; t++)
-    for (size_t k = 0; k < a->n[t]; k++)
-      size += pow((double)a->moment[t][k], 2);
-  return sqrt(difference / (size > 0 ? size : 1));
-}
-
-static mm_status run_on(mm_backend_kind kind, int tile, const mm_job *jobs, size_t n,
-                        mm_result *results) {
-  mm_backend_config config = { .place = { .kind = kind, .tile = tile } };
-  return mm_backend_run(&config, jobs, n, results);
-}
-
-// One job with its networks.
-static void train(mm_backend_kind kind, int tile, mm_job job, mm_result *result, nets *out) {
-  const mm_job_hooks hooks = { .trained = keep_nets, .user = out };
-  job.hooks = &hooks;
-  assert_ok(run_on(kind, tile, &job, 1, result));
-  assert_int_equal(result->status, MM_OK);
-}
+#include "cuda_rig.h"
 
 // ---------------------------------------------------------------------------------------------
 // Gradients
 
-typedef struct shape {
-  const char *env, *map;
-  double envs, unroll, minibatches, hidden; // 0 hidden units: as usual
-  int tile;
-  bool relu, code, bisect, raw, center;
-} shape;
-
 static mm_ampo_config config_of(const shape *s) {
   mm_ampo_config c = mm_ampo_config_default();
-  c.envs = s->envs;
-  c.unroll = s->unroll;
-  c.minibatches = s->minibatches;
-  if (s->hidden > 0) c.hidden = s->hidden;
-  c.steps = s->envs * s->unroll;
-  c.epochs = 1;
+  set_shape(&c, s);
   c.lr = 1e-4;
-  c.relu = s->relu;
   c.code_target = s->code;
   c.bisect10 = s->bisect;
-  c.raw_advantage = s->raw;
   c.center = s->center;
   return c;
 }
 
-// After one epoch Adam's first moments are sums of the epoch's gradients. Every operand of a
-// product is rounded to a half, by up to 2^-12 of its size; a gradient has come through about ten
-// of them, and sums over many rows do better. They do not over few rows, and relu's slope jumps
-// where a sum that was rounded passes 0.
-static double tolerance_of(const shape *s) {
-  const double rows = s->envs * s->unroll / s->minibatches;
-  return (s->relu || rows < 64 ? 4 : 1) * 10 * 0x1p-11;
-}
-
 static void check_gradients(const shape *s) {
-  mm_env *env;
-  mm_map *map;
-  assert_ok(mm_env_open(s->env, &env));
-  assert_ok(mm_map_open(s->map, &map));
   const mm_ampo_config config = config_of(s);
-  const mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 7 };
-  mm_result cpu, cuda;
-  nets a = { 0 }, b = { 0 };
-  train(MM_BACKEND_CPU, 0, job, &cpu, &a);
-  train(MM_BACKEND_CUDA, s->tile, job, &cuda, &b);
-  assert_int_equal(cpu.n_curve, 1);
-  assert_int_equal(cuda.n_curve, 1);
-  if (fabs(cuda.curve[0] - cpu.curve[0]) > 1e-9 * (1 + fabs(cpu.curve[0])))
-    fail_msg("%s, %s: metric %.17g, on the processor %.17g", s->env, s->map, cuda.curve[0],
-             cpu.curve[0]);
-  for (int i = 0; i < MM_NET_TENSORS; i++) {
-    const double d = distance(&a, &b, i);
-    if (!(d < tolerance_of(s)))
-      fail_msg("%s, %s, tile %d: gradient of %s is off by %.2g of its network's", s->env, s->map,
-               s->tile, a.name[i], d);
-  }
-  mm_result_release(&cpu);
-  mm_result_release(&cuda);
-  free_nets(&a);
-  free_nets(&b);
-  mm_map_destroy(map);
-  mm_env_destroy(env);
+  char label[200];
+  twins t;
+  snprintf(label, sizeof label, "%s, %s, tile %d", s->env, s->map, s->tile);
+  open_twins(s->env, s->map, &t);
+  train_twins(&t, &config, s->tile, 7);
+  compare_epoch(&t, label, 1e-9, tolerance_of(s));
+  close_twins(&t);
 }
 
 static void test_gradients(void **state) {
@@ -341,12 +234,6 @@ static void test_far_targets(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Bits
 
-static void assert_same_curves(const mm_result *a, const mm_result *b) {
-  assert_int_equal(a->status, b->status);
-  assert_int_equal(a->n_curve, b->n_curve);
-  assert_memory_equal(a->curve, b->curve, a->n_curve * sizeof *a->curve);
-}
-
 // Alone, and among many jobs of different lengths and environments, more than there are places.
 static void test_company(void **state) {
   enum { N = 300 };
@@ -360,26 +247,14 @@ static void test_company(void **state) {
   const mm_ampo_config config[4] = { short_run(20), short_run(33), short_minatar(5),
                                      short_minatar(3) };
   mm_job *job = calloc(N, sizeof *job);
-  mm_result *result = calloc(N, sizeof *result);
   for (size_t i = 0; i < N; i++) {
     const size_t e = i % 5 == 4 ? 2 : i % 2;
     job[i] = (mm_job){
       .env = env[e], .map = map, .ampo = &config[(e == 2 ? 2 : 0) + i / 7 % 2], .seed = i % 11
     };
   }
-  assert_ok(run_on(MM_BACKEND_CUDA, 0, job, N, result));
-  for (size_t i = 0; i < N; i += 23) {
-    mm_result alone;
-    assert_ok(run_on(MM_BACKEND_CUDA, 0, &job[i], 1, &alone));
-    assert_same_curves(&alone, &result[i]);
-    mm_result_release(&alone);
-  }
-  for (size_t i = 0; i < N; i++) {
-    assert_int_equal(result[i].status, MM_OK);
-    mm_result_release(&result[i]);
-  }
+  check_company(job, N);
   free(job);
-  free(result);
   mm_map_destroy(map);
   for (int i = 0; i < 3; i++)
     mm_env_destroy(env[i]);
@@ -388,68 +263,16 @@ static void test_company(void **state) {
 // ---------------------------------------------------------------------------------------------
 // States
 
-typedef struct saved {
-  void *state;
-  size_t size;
-  volatile int stop;
-  nets nets;
-} saved;
-
-static void keep_state(const mm_job *job, const void *state, size_t size, void *user) {
-  saved *s = user;
-  (void)job;
-  free(s->state);
-  s->state = malloc(size);
-  s->size = size;
-  memcpy(s->state, state, size);
-}
-
-static void keep_trained(const mm_job *job, mm_net *net, void *user) {
-  keep_nets(job, net, &((saved *)user)->nets);
-}
-
-static void stop_soon(size_t done, size_t total, uint64_t env_steps, void *user) {
-  (void)done, (void)total;
-  if (env_steps > 0) ((saved *)user)->stop = 1;
-}
-
-// Interrupts a training on the device, and goes on there to the same bits; then on the processor.
 static void check_states(const char *id, const mm_ampo_config *config) {
   mm_env *env;
   mm_map *map;
+  mm_result whole, result;
   assert_ok(mm_env_open(id, &env));
   assert_ok(mm_map_open("piecewise", &map));
-  saved s = { 0 };
-  const mm_job_hooks hooks = { .save = keep_state, .trained = keep_trained, .user = &s };
-  mm_job job = { .env = env, .map = map, .ampo = config, .seed = 3, .hooks = &hooks };
-  mm_result whole, result;
-  nets expected = { 0 };
-  train(MM_BACKEND_CUDA, 0, job, &whole, &expected);
-
-  mm_backend_config backend = {
-    .place.kind = MM_BACKEND_CUDA, .stop = &s.stop, .progress = stop_soon, .user = &s
-  };
-  assert_int_equal(mm_backend_run(&backend, &job, 1, &result), MM_ERR_INTERRUPTED);
-  assert_int_equal(result.status, MM_ERR_INTERRUPTED);
-  assert_non_null(s.state);
-  const uint64_t done = mm_job_state_done(s.state, s.size);
-  assert_in_range(done, 1, whole.n_curve - 1);
-  job.state = s.state;
-  job.state_size = s.size;
-  assert_ok(run_on(MM_BACKEND_CUDA, 0, &job, 1, &result));
-  assert_same_curves(&whole, &result);
-  assert_same_nets(&expected, &s.nets);
+  const mm_job job = { .env = env, .map = map, .ampo = config, .seed = 3 };
+  interrupt_and_move(job, &whole, &result);
   mm_result_release(&result);
-  free_nets(&s.nets);
-
-  assert_ok(run_on(MM_BACKEND_CPU, 0, &job, 1, &result));
-  assert_int_equal(result.n_curve, whole.n_curve);
-  assert_memory_equal(result.curve, whole.curve, (size_t)done * sizeof *result.curve);
-  mm_result_release(&result);
-  free_nets(&s.nets);
   mm_result_release(&whole);
-  free_nets(&expected);
-  free(s.state);
   mm_map_destroy(map);
   mm_env_destroy(env);
 }
@@ -499,33 +322,14 @@ static void test_unfinished(void **state) {
 // Trouble
 
 static void test_numeric(void **state) {
-  mm_env *env;
-  mm_map *map;
   (void)state;
-  assert_ok(mm_env_open("CartPole-v1", &env));
-  assert_ok(mm_map_open("l2", &map));
-  mm_ampo_config wild = short_run(40);
+  const mm_ampo_config tame = short_run(40);
+  mm_ampo_config wild = tame;
   wild.lr = 1e3;
   wild.relu = true;
   wild.constant_lr = true;
   wild.max_grad_norm = 0;
-  const mm_ampo_config tame = short_run(40);
-  const mm_job job[2] = { { .env = env, .map = map, .ampo = &wild },
-                          { .env = env, .map = map, .ampo = &tame } };
-  mm_result result[2], alone;
-  mm_backend_report report;
-  const mm_backend_config config = { .place.kind = MM_BACKEND_CUDA, .report = &report };
-  assert_ok(mm_backend_run(&config, job, 2, result));
-  assert_int_equal(result[0].status, MM_ERR_NUMERIC);
-  assert_int_equal(report.trouble, 0);
-  assert_non_null(strstr(report.error, "not finite"));
-  assert_ok(run_on(MM_BACKEND_CUDA, 0, &job[1], 1, &alone));
-  assert_same_curves(&alone, &result[1]);
-  mm_result_release(&alone);
-  mm_result_release(&result[0]);
-  mm_result_release(&result[1]);
-  mm_map_destroy(map);
-  mm_env_destroy(env);
+  check_numeric("CartPole-v1", &wild, &tame);
 }
 
 static void test_refusals(void **state) {

@@ -12,6 +12,7 @@
 
 #include "event_reader.h"
 #include "run_fixture.h"
+#include "scarce_memory.h"
 #include "show/events/event_internal.h"
 #include "test.h"
 
@@ -538,18 +539,6 @@ static void test_empty(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Memory that runs out, at every place in turn
 
-static size_t allocations_left;
-
-static void *allocate(size_t size, void *user) {
-  (void)user;
-  return allocations_left == 0 ? NULL : (allocations_left--, malloc(size));
-}
-
-static void release(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 static void check_memory(const char *name) {
   mm_run *run;
   mm_event_count count;
@@ -558,10 +547,10 @@ static void check_memory(const char *name) {
   mkdir(fixture_path("out"), 0777);
   assert_ok(mm_run_open(fixture_path(name), MM_RUN_READ, &run));
   for (; n < 1000 && status == MM_ERR_MEMORY; n++) {
-    mm_set_allocator(allocate, release, NULL);
+    make_memory_scarce();
     allocations_left = n;
     status = mm_event_export(run, fixture_path("out"), &count);
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
   }
   assert_ok(status);
   assert_in_range(n, 10, 999);

@@ -6,25 +6,11 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
+#include "es_rig.h"
 #include "evolve/constants.h"
 #include "evolve/es_large.h"
 #include "statistics.h"
 #include "test.h"
-
-static mm_es *create(mm_es_kind kind, size_t dimension, size_t population, mm_shaping shaping) {
-  mm_es_config config = mm_es_config_default(kind);
-  config.dimension = dimension;
-  config.population = population;
-  config.shaping = shaping;
-  config.seed = 11;
-  double *mean = calloc(dimension, sizeof *mean);
-  for (size_t j = 0; j < dimension; j++)
-    mean[j] = 0.25 * (double)j - 1;
-  mm_es *es;
-  assert_ok(mm_es_create(&config, mean, &es));
-  free(mean);
-  return es;
-}
 
 // ---------------------------------------------------------------------------------------------
 // Names and settings
@@ -129,7 +115,7 @@ static void test_members(void **state) {
   enum { D = 7, N = 6 };
   double member[N * D], again[N * D], fitness[N] = { 1, 2, 3, 4, 5, 7 };
   for (int k = 0; k < MM_ES_KINDS; k++) {
-    mm_es *es = create((mm_es_kind)k, D, N, MM_SHAPING_RANK);
+    mm_es *es = create_shaped((mm_es_kind)k, D, N, MM_SHAPING_RANK);
     for (uint32_t g = 0; g < 3; g++) {
       assert_ok(mm_es_ask(es, member));
       for (uint32_t i = 0; i < N; i++)
@@ -175,7 +161,7 @@ static void test_watched(void **state) {
   double *member = malloc(size), *again = malloc(size), *z = malloc(size);
   const double fitness[N] = { 0 };
   for (int k = 0; k < MM_ES_KINDS; k++) {
-    mm_es *es = create((mm_es_kind)k, D, N, MM_SHAPING_RANK);
+    mm_es *es = create_shaped((mm_es_kind)k, D, N, MM_SHAPING_RANK);
     patience all = { .most = 1000 }, some = { .most = 1 };
     assert_ok(mm_es_ask_watched(es, member, have_patience, &all));
     assert_true(all.calls > 2 && all.calls < 20);
@@ -200,7 +186,7 @@ static void test_draw_moments(void **state) {
   (void)state;
   enum { D = 101, N = 64, GENERATIONS = 40 };
   static double member[N * D], fitness[N], z[GENERATIONS][N][D];
-  mm_es *es = create(MM_ES_SEP_CMA, D, N, MM_SHAPING_RANK);
+  mm_es *es = create_shaped(MM_ES_SEP_CMA, D, N, MM_SHAPING_RANK);
   for (int g = 0; g < GENERATIONS; g++) {
     assert_ok(mm_es_ask(es, member));
     memcpy(z[g], es->z, sizeof z[g]);
@@ -269,7 +255,7 @@ static void test_ranking(void **state) {
 
 static void check_weights(mm_shaping shaping, const double *fitness, const double *expected) {
   enum { D = 3, N = 8 };
-  mm_es *es = create(MM_ES_OPENES, D, N, shaping);
+  mm_es *es = create_shaped(MM_ES_OPENES, D, N, shaping);
   double member[N * D];
   assert_ok(mm_es_ask(es, member));
   assert_ok(mm_es_tell(es, fitness));
@@ -309,7 +295,7 @@ static void test_nonfinite_count(void **state) {
   enum { D = 3, N = 8 };
   for (int k = 0; k < MM_ES_KINDS; k++)
     for (int shaping = 0; shaping < MM_SHAPINGS; shaping++) {
-      mm_es *es = create((mm_es_kind)k, D, N, (mm_shaping)shaping);
+      mm_es *es = create_shaped((mm_es_kind)k, D, N, (mm_shaping)shaping);
       double member[N * D], fitness[N] = { 0, NAN, 2, INFINITY, -INFINITY, 5, 6, 7 };
       for (uint64_t g = 1; g <= 4; g++) {
         assert_ok(mm_es_ask(es, member));
@@ -333,7 +319,7 @@ static void test_gradient(void **state) {
   (void)state;
   enum { D = 20, N = 32 };
   for (int shaping = 0; shaping < MM_SHAPINGS; shaping++) {
-    mm_es *es = create(MM_ES_OPENES, D, N, (mm_shaping)shaping);
+    mm_es *es = create_shaped(MM_ES_OPENES, D, N, (mm_shaping)shaping);
     double member[N * D], fitness[N], start[D];
     memcpy(start, mm_es_mean(es), sizeof start);
     assert_ok(mm_es_ask(es, member));
@@ -364,7 +350,7 @@ static void test_all_tied(void **state) {
   enum { D = 5, N = 16 };
   for (int k = MM_ES_OPENES; k <= MM_ES_OPENES_EVOSAX; k++)
     for (int shaping = 0; shaping < MM_SHAPINGS; shaping++) {
-      mm_es *es = create((mm_es_kind)k, D, N, (mm_shaping)shaping);
+      mm_es *es = create_shaped((mm_es_kind)k, D, N, (mm_shaping)shaping);
       double member[N * D], fitness[N], start[D];
       memcpy(start, mm_es_mean(es), sizeof start);
       for (int g = 0; g < 5; g++) {
@@ -422,7 +408,7 @@ static void test_numeric_failures(void **state) {
   enum { D = 3, N = 4 };
   double member[N * D], z[N * D];
   const double good[N] = { 1, 2, 3, 4 };
-  mm_es *es = create(MM_ES_OPENES, D, N, MM_SHAPING_RAW);
+  mm_es *es = create_shaped(MM_ES_OPENES, D, N, MM_SHAPING_RAW);
   assert_ok(mm_es_ask(es, member));
   check_numeric_failure(es, (const double[N]){ 1e200, -1e200, NAN, 0 }, good, "second moment");
   assert_true(mm_es_generation(es) == 1 && mm_es_nonfinite(es) == 0);
@@ -470,7 +456,7 @@ static void test_wrong_order(void **state) {
   double member[N * D], z[N * D] = { 0, 0, 0, NAN };
   const double fitness[N] = { 1, 2, 3, 4 };
   for (int k = 0; k < MM_ES_KINDS; k++) {
-    mm_es *es = create((mm_es_kind)k, D, N, MM_SHAPING_PAIR);
+    mm_es *es = create_shaped((mm_es_kind)k, D, N, MM_SHAPING_PAIR);
     assert_fails(mm_es_tell(es, fitness), MM_ERR_INPUT, "generation 0: told before");
     assert_ok(mm_es_ask(es, member));
     assert_ok(mm_es_tell(es, fitness));

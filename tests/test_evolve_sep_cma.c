@@ -4,22 +4,9 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
+#include "es_rig.h"
 #include "evolve/constants.h"
 #include "test.h"
-
-static mm_es *create(mm_es_kind kind, size_t dimension, size_t population) {
-  mm_es_config config = mm_es_config_default(kind);
-  config.dimension = dimension;
-  config.population = population;
-  config.seed = 11;
-  double *mean = calloc(dimension, sizeof *mean);
-  for (size_t j = 0; j < dimension; j++)
-    mean[j] = 0.25 * (double)j - 1;
-  mm_es *es;
-  assert_ok(mm_es_create(&config, mean, &es));
-  free(mean);
-  return es;
-}
 
 static void test_constants(void **state) {
   (void)state;

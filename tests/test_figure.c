@@ -4,6 +4,7 @@
 
 #define _XOPEN_SOURCE 700
 
+#include "scarce_memory.h"
 #include "test.h"
 
 #include <dirent.h>
@@ -668,18 +669,6 @@ static void test_own_script(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Memory that runs out, at every place in turn
 
-static size_t allocations_left;
-
-static void *allocate(size_t size, void *user) {
-  (void)user;
-  return allocations_left == 0 ? NULL : (allocations_left--, malloc(size));
-}
-
-static void release(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 static void test_no_memory(void **state) {
   (void)state;
   need_gnuplot();
@@ -687,10 +676,10 @@ static void test_no_memory(void **state) {
   mm_status status = MM_ERR_MEMORY;
   size_t n = 0;
   for (; n < 1000 && status == MM_ERR_MEMORY; n++) {
-    mm_set_allocator(allocate, release, NULL);
+    make_memory_scarce();
     allocations_left = n;
     status = draw(&m, 2, MM_PANEL_ALL, "x.svg");
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
     assert_int_equal(count_entries(), status == MM_OK);
   }
   assert_ok(status);

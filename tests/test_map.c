@@ -8,6 +8,7 @@
 
 #include "oracle.h"
 #include "random_map.h"
+#include "scarce_memory.h"
 
 static void test_names(void **state) {
   (void)state;
@@ -245,26 +246,12 @@ static void test_bad_parameters(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Memory
 
-static size_t allocations_left;
-
-static void *scarce(size_t size, void *user) {
-  (void)user;
-  if (allocations_left == 0) return NULL;
-  allocations_left--;
-  return malloc(size);
-}
-
-static void give_back(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 // Every allocation of every kind of map fails once; each time the call says so and leaks nothing
 // (which the sanitizer build and valgrind watch).
 static void test_out_of_memory(void **state) {
   (void)state;
   static const char *const names[] = { "l2", "tsallis:2", "piecewise:7", "random:1", "neural" };
-  mm_set_allocator(scarce, give_back, NULL);
+  make_memory_scarce();
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
     size_t needed = 0;
     for (;; needed++) {
@@ -281,7 +268,7 @@ static void test_out_of_memory(void **state) {
     }
     assert_true(needed >= 2);
   }
-  mm_set_allocator(NULL, NULL, NULL);
+  make_memory_usual();
 }
 
 int suite_map(void) {

@@ -434,7 +434,7 @@ static void test_descriptions(void **state) {
       unsigned end = MM_END_TERMINATED;
       for (uint64_t t = 0; t < 3000; t++) {
         if (end) g->reset(&s, rules, g->draw_reset(stream, t));
-        assert_true(mm_game_sane(g, &s, (uint32_t)limit));
+        assert_true(mm_game_is_valid(g, &s, (uint32_t)limit));
         int index = (int)mm_uniform_int(mm_stream_pair(stream, 1000000 + t), (uint32_t)g->actions);
         int action = mm_minatar_action_at(g->action_set, g->actions, index);
         float reward;

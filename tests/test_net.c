@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "base/status.h"
 #include "net/kernels.h"
+#include "scarce_memory.h"
 #include "test.h"
 
 static const char *const isa_names[] = { "portable", "avx2", "avx512" };
@@ -102,25 +103,11 @@ static void test_tensors(void **state) {
   mm_net_destroy(net);
 }
 
-static size_t allocations_left;
-
-static void *scarce(size_t size, void *user) {
-  (void)user;
-  if (allocations_left == 0) return NULL;
-  allocations_left--;
-  return malloc(size);
-}
-
-static void give_back(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 static void test_out_of_memory(void **state) {
   (void)state;
   const mm_net_config c = mm_net_config_default(4, 2);
   size_t needed = 0;
-  mm_set_allocator(scarce, give_back, NULL);
+  make_memory_scarce();
   for (;; needed++) {
     mm_net *net;
     allocations_left = needed;
@@ -132,7 +119,7 @@ static void test_out_of_memory(void **state) {
     assert_true(needed < 100);
   }
   assert_true(needed >= 3);
-  mm_set_allocator(NULL, NULL, NULL);
+  make_memory_usual();
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
+#include "scarce_memory.h"
 #include "study/policy/policy_internal.h"
 #include "test.h"
 
@@ -693,18 +694,6 @@ static void test_threads(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Without memory
 
-static long left;
-
-static void *scarce(size_t size, void *user) {
-  (void)user;
-  return left-- > 0 ? malloc(size) : NULL;
-}
-
-static void give_back(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 static void test_no_memory(void **state) {
   (void)state;
   mm_policy *policy = make_policy("random:3", MM_ALGO_AMPO), *back;
@@ -713,11 +702,11 @@ static void test_no_memory(void **state) {
   for (int what = 0; what < 2; what++) {
     mm_status status = MM_ERR_MEMORY;
     for (long n = 0; status != MM_OK; n++) {
-      left = n;
+      allocations_left = (size_t)n;
       back = NULL;
-      mm_set_allocator(scarce, give_back, NULL);
+      make_memory_scarce();
       status = what ? mm_policy_load(path, &back) : mm_policy_save(policy, path);
-      mm_set_allocator(NULL, NULL, NULL);
+      make_memory_usual();
       assert_true(status == MM_OK || status == MM_ERR_MEMORY);
       assert_true(what == 0 || (status == MM_OK) == (back != NULL));
       failures += status != MM_OK;

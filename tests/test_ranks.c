@@ -16,6 +16,7 @@
 #include "backend/ranks/ranks.h"
 #include "base/clock.h"
 #include "env/env_internal.h"
+#include "result_hash.h"
 #include "test.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -98,26 +99,6 @@ typedef struct fixture {
   mm_job job[JOBS];
   uint64_t alone[JOBS];
 } fixture;
-
-static uint64_t mix(uint64_t hash, const void *data, size_t size) {
-  const unsigned char *byte = data;
-  for (size_t i = 0; i < size; i++)
-    hash = (hash ^ byte[i]) * 0x100000001b3;
-  return hash;
-}
-
-static uint64_t hash_of(const mm_result *r) {
-  uint64_t hash = 0xcbf29ce484222325;
-  hash = mix(hash, &r->status, sizeof r->status);
-  hash = mix(hash, &r->final_value, sizeof r->final_value);
-  hash = mix(hash, &r->recent_value, sizeof r->recent_value);
-  hash = mix(hash, &r->optimal_value, sizeof r->optimal_value);
-  hash = mix(hash, &r->env_steps, sizeof r->env_steps);
-  hash = mix(hash, &r->n_curve, sizeof r->n_curve);
-  if (r->n_curve == 0) return hash;
-  hash = mix(hash, r->curve, r->n_curve * sizeof *r->curve);
-  return mix(hash, r->curve_step, r->n_curve * sizeof *r->curve_step);
-}
 
 // A task as from a file, which no rank could read again.
 static mm_env *open_task(void) {

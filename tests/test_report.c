@@ -3,6 +3,7 @@
 
 #define _XOPEN_SOURCE 700
 
+#include "scarce_memory.h"
 #include "test.h"
 
 #include <math.h>
@@ -870,18 +871,6 @@ static void test_file(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Memory that runs out at every single place
 
-static long allocations_left;
-
-static void *scarce(size_t size, void *user) {
-  (void)user;
-  return allocations_left-- > 0 ? malloc(size) : NULL;
-}
-
-static void give_back(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 static void test_memory(void **state) {
   (void)state;
   mm_run_close(make_table("run", "mine", "CartPole-v1"));
@@ -890,12 +879,12 @@ static void test_memory(void **state) {
   bool complete = false;
   for (long n = 0; !complete; n++) {
     mm_report *report;
-    allocations_left = n;
-    mm_set_allocator(scarce, give_back, NULL);
+    allocations_left = (size_t)n;
+    make_memory_scarce();
     mm_status status = mm_report_read(path, 2, &report);
     if (status == MM_OK) mm_report_release(report);
     complete = allocations_left > 0;
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
     assert_true(n < 100000);
     if (complete) assert_int_equal(status, MM_OK);
   }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "run_fixture.h"
+#include "scarce_memory.h"
 #include "study/run/run_table.h"
 #include "test.h"
 
@@ -454,18 +455,6 @@ static void test_leftovers(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Lack of memory: ours, and SQLite's
 
-static size_t allocations_left;
-
-static void *allocate(size_t size, void *user) {
-  (void)user;
-  return allocations_left == 0 ? NULL : (allocations_left--, malloc(size));
-}
-
-static void release(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 static int64_t seen;
 
 static int see_nothing(const mm_run_row *any, void *user) {
@@ -530,20 +519,20 @@ static void test_no_memory(void **state) {
   mm_status status = MM_ERR_MEMORY;
   size_t n = 0;
   for (; n < 200 && status == MM_ERR_MEMORY; n++) {
-    mm_set_allocator(allocate, release, NULL);
+    make_memory_scarce();
     allocations_left = n;
     status = use(fixture_path("run"));
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
   }
   assert_ok(status);
   assert_in_range(n, 4, 199);
   // creation: nothing is left of a failed one
   for (n = 0; n < 200; n++) {
     mm_run *run = NULL;
-    mm_set_allocator(allocate, release, NULL);
+    make_memory_scarce();
     allocations_left = n;
     status = mm_run_create(fixture_path("new"), "learn", "{}", &run);
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
     mm_run_close(run);
     if (status == MM_OK) break;
     assert_int_equal(status, MM_ERR_MEMORY);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "scarce_memory.h"
 #include "trace_tree.h"
 
 static void test_record(void **state) {
@@ -129,31 +130,19 @@ static void test_record_refuses(void **state) {
   assert_null(out.text);
 }
 
-static int allocations_left;
-
-static void *scarce(size_t size, void *user) {
-  (void)user;
-  return allocations_left-- > 0 ? malloc(size) : NULL;
-}
-
-static void give_back(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 // Every allocation may fail, and nothing stays behind.
 static void test_memory(void **state) {
   (void)state;
   static const char *const ids[] = { "Pendulum-v1", "MinAtar/Seaquest-v1", "Ant",
                                      "GridWorld-small" };
   const mm_record_plan plan = { .seed = 1, .episodes = 2, .steps = 20 };
-  mm_set_allocator(scarce, give_back, NULL);
+  make_memory_scarce();
   for (int i = 0; i < 4; i++) {
     mm_status status = MM_ERR_MEMORY;
     int n = 0;
     for (; status != MM_OK; n++) {
       mm_recording out;
-      allocations_left = n;
+      allocations_left = (size_t)n;
       status = mm_trace_record(ids[i], &plan, &out);
       assert_true(status == MM_OK || status == MM_ERR_MEMORY);
       assert_true((status == MM_OK) == (out.text != NULL));
@@ -161,7 +150,7 @@ static void test_memory(void **state) {
     }
     assert_true(n > 10);
   }
-  mm_set_allocator(NULL, NULL, NULL);
+  make_memory_usual();
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "run_fixture.h"
+#include "scarce_memory.h"
 #include "study/jobs/job_store_internal.h"
 #include "study/run/run_table.h"
 #include "study/train/train_internal.h"
@@ -494,18 +495,6 @@ static void test_plans(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Lack of memory
 
-static size_t allocations_left;
-
-static void *allocate(size_t size, void *user) {
-  (void)user;
-  return allocations_left == 0 ? NULL : (allocations_left--, malloc(size));
-}
-
-static void release(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 static void test_no_memory(void **state) {
   (void)state;
   mm_train_plan plan = small_plan("CartPole-v1", "l2", MM_ALGO_AMPO, 2);
@@ -517,10 +506,10 @@ static void test_no_memory(void **state) {
   char name[32];
   for (; n < 300 && status == MM_ERR_MEMORY; n++) {
     snprintf(name, sizeof name, "run-%zu", n);
-    mm_set_allocator(allocate, release, NULL);
+    make_memory_scarce();
     allocations_left = n;
     status = mm_train_create(fixture_path(name), &plan, map, &t);
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
     if (status == MM_OK || mm_train_resume(fixture_path(name), &t) != MM_OK) continue;
     mm_train_close(t); // whatever was there could be resumed
   }
@@ -529,10 +518,10 @@ static void test_no_memory(void **state) {
   assert_true(n > 10);
   status = MM_ERR_MEMORY;
   for (n = 0; n < 300 && status == MM_ERR_MEMORY; n++) {
-    mm_set_allocator(allocate, release, NULL);
+    make_memory_scarce();
     allocations_left = n;
     status = mm_train_resume(fixture_path(name), &t);
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
   }
   assert_ok(status);
   assert_true(n > 10);

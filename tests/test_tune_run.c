@@ -3,6 +3,7 @@
 
 #define _XOPEN_SOURCE 700
 
+#include "scarce_memory.h"
 #include "test.h"
 
 #include <math.h>
@@ -499,18 +500,6 @@ static void test_files(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Lack of memory
 
-static size_t allocations_left;
-
-static void *allocate(size_t size, void *user) {
-  (void)user;
-  return allocations_left == 0 ? NULL : (allocations_left--, malloc(size));
-}
-
-static void release(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 static void test_no_memory(void **state) {
   (void)state;
   mm_tune_plan *plan = grid_plan();
@@ -524,14 +513,14 @@ static void test_no_memory(void **state) {
     mm_tune *t = NULL;
     mm_tune_importance importance;
     assert_ok(mm_run_open(fixture_path("run"), MM_RUN_READ, &run));
-    mm_set_allocator(allocate, release, NULL);
+    make_memory_scarce();
     allocations_left = n;
     status = mm_tune_read(run, &t);
     mm_tune_view v;
     if (t) mm_tune_look(t, &v);
     if (t && v.search->n > 0 && mm_tune_weigh(v.search, &importance) != MM_OK)
       status = MM_ERR_MEMORY;
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
     mm_tune_close(t);
     mm_run_close(run);
   }

@@ -6,6 +6,7 @@
 
 #include "env/vec_internal.h"
 #include "env/wrap.h"
+#include "scarce_memory.h"
 #include "test.h"
 #include "vec_rig.h"
 
@@ -98,7 +99,7 @@ static void test_reference(void **state) {
     }
   }
   assert_true(ends >= N);
-  const mm_running *seen = mm_wrap_observations(wrap);
+  const mm_running_stats *seen = mm_wrap_observations(wrap);
   assert_true(fabs(seen->count - (1e-4 + N * (T + 1.0))) < 1e-6);
   mm_wrap_destroy(wrap);
   rig_close(&raw);
@@ -109,15 +110,15 @@ static void test_reference(void **state) {
 static void test_constant(void **state) {
   (void)state;
   double mean[2], var[2], sum[4];
-  mm_running r = { .k = 2, .mean = mean, .var = var };
-  mm_running_start(&r);
+  mm_running_stats r = { .k = 2, .mean = mean, .var = var };
+  mm_running_stats_start(&r);
   float rows[64][2];
   for (int i = 0; i < 64; i++)
     rows[i][0] = 1234.567f, rows[i][1] = i % 2 ? 1.0f : -1.0f;
   for (int t = 0; t < 2000; t++) {
-    mm_running_sum(&r, rows[0], 64, sum);
-    mm_running_merge(&r, sum, 1, 64);
-    assert_true(mm_running_sane(&r));
+    mm_running_stats_sum(&r, rows[0], 64, sum);
+    mm_running_stats_merge(&r, sum, 1, 64);
+    assert_true(mm_running_stats_are_valid(&r));
   }
   assert_true(fabs(mean[0] - (double)1234.567f) < 1e-4);
   assert_true(fabs(var[1] - 1) < 1e-9 && fabs(mean[1]) < 1e-9);
@@ -285,18 +286,6 @@ static void test_state(void **state) {
   rig_close(&b);
 }
 
-static size_t left;
-
-static void *scarce(size_t size, void *user) {
-  (void)user;
-  return left-- == 0 ? NULL : malloc(size);
-}
-
-static void give_back(void *block, void *user) {
-  (void)user;
-  free(block);
-}
-
 static void test_refused(void **state) {
   (void)state;
   mm_wrap *wrap;
@@ -311,10 +300,10 @@ static void test_refused(void **state) {
   assert_null(wrap);
   config.gamma = 0.5;
   for (size_t k = 0; k < 2; k++) { // of the two that it needs, one fails
-    mm_set_allocator(scarce, give_back, NULL);
-    left = k;
+    make_memory_scarce();
+    allocations_left = k;
     mm_status status = mm_wrap_create(r.vec, &config, &wrap);
-    mm_set_allocator(NULL, NULL, NULL);
+    make_memory_usual();
     assert_int_equal(status, MM_ERR_MEMORY);
     assert_null(wrap);
   }

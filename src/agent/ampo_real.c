@@ -63,7 +63,7 @@ mm_status mm_ampo_real_choose(mm_ampo *a, size_t t) {
 }
 
 void mm_ampo_real_keep_scale(mm_ampo *a) {
-  const mm_running *obs = mm_wrap_observations(a->wrap);
+  const mm_running_stats *obs = mm_wrap_observations(a->wrap);
   const bool raw = a->config.raw_observation;
   for (size_t j = 0; j < obs->k; j++)
     a->tensor[j] = raw ? 0 : (float)obs->mean[j];

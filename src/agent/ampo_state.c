@@ -146,7 +146,7 @@ static mm_status check_fit(const mm_ampo *a, const uint64_t number[N_NUMBERS], s
 }
 
 // Inputs that are on: ascending, then nothing but filler. Networks take them as places.
-static bool list_is_sane(const uint16_t *list, int32_t entries, int32_t n_input) {
+static bool list_is_valid(const uint16_t *list, int32_t entries, int32_t n_input) {
   int32_t last = -1, k = 0;
   for (; k < entries && list[k] < n_input; last = list[k++])
     if (list[k] <= last) return false;
@@ -158,7 +158,7 @@ static bool list_is_sane(const uint16_t *list, int32_t entries, int32_t n_input)
 static mm_status check_obs(const mm_ampo *a) {
   const uint16_t *list = (const void *)a->now;
   for (size_t e = 0; e < a->n_env && a->lists; e++)
-    if (!list_is_sane(list + e * (size_t)a->info.entries, a->info.entries, a->info.n_input))
+    if (!list_is_valid(list + e * (size_t)a->info.entries, a->info.entries, a->info.n_input))
       return MM_FAIL(MM_ERR_INPUT, "state of an agent: observation %zu: expected inputs ascending",
                      e);
   return MM_OK;

@@ -372,21 +372,4 @@ void mm_pmd_seconds(const mm_pmd *p, double *rollout_seconds, double *update_sec
 // ---------------------------------------------------------------------------------------------
 // The build of pmd_update.c that fits the CPU
 
-extern const mm_pmd_kernels mm_pmd_kernels_portable;
-#if HAVE_ISA_X86
-extern const mm_pmd_kernels mm_pmd_kernels_avx2;
-extern const mm_pmd_kernels mm_pmd_kernels_avx512;
-#endif
-
-const mm_pmd_kernels *mm_pmd_kernels_current(void) {
-  switch (mm_isa_current()) {
-#if HAVE_ISA_X86
-  case MM_ISA_AVX512:
-    return &mm_pmd_kernels_avx512;
-  case MM_ISA_AVX2:
-    return &mm_pmd_kernels_avx2;
-#endif
-  default:
-    return &mm_pmd_kernels_portable;
-  }
-}
+MM_ISA_CHOOSE(const mm_pmd_kernels, mm_pmd_kernels)

@@ -3,8 +3,7 @@
 
 #include "agent/pmd_update.h"
 
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
+#include "base/isa.h"
 
 #define L MM_PMD_LANES
 #define LAW static void
@@ -44,6 +43,4 @@ static void table_units(const mm_potential_d *f, const double *restrict pi, doub
   }
 }
 
-extern const mm_pmd_kernels JOIN(mm_pmd_kernels, MM_ISA);
-
-const mm_pmd_kernels JOIN(mm_pmd_kernels, MM_ISA) = { .softmax = softmax, .epochs = epochs };
+const mm_pmd_kernels MM_ISA_NAME(mm_pmd_kernels) = { .softmax = softmax, .epochs = epochs };

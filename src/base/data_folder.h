@@ -1,4 +1,5 @@
-// Files that come with the program (learned maps, presets, models of bodies), found by name.
+// Files that come with the program (learned maps, presets, models of locomotion tasks), found by
+// name.
 //
 // Places to look, best first: $MIRRORMAP_DATA, beside an installed or moved program, the source
 // tree of a program in build/, the prefix that this library was installed to.

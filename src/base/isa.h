@@ -21,4 +21,30 @@ mm_status mm_isa_select(const char *name);
 mm_isa mm_isa_current(void);
 const char *mm_isa_name(void);
 
+// ---------------------------------------------------------------------------------------------
+// Sources that are compiled once per instruction set (cmake/IsaVariants.cmake), with MM_ISA set to
+// its name in small letters
+
+// The name of something in the build at hand: name_avx2.
+#define MM_ISA_JOIN_(name, isa) name##_##isa
+#define MM_ISA_JOIN(name, isa) MM_ISA_JOIN_(name, isa)
+#define MM_ISA_NAME(name) MM_ISA_JOIN(name, MM_ISA)
+
+// Defines `type *name_current(void)`: the build of `name`, a constant table or a function, for the
+// instruction set in use.
+#if HAVE_ISA_X86
+#define MM_ISA_CHOOSE(type, name)                                                                  \
+  extern type name##_portable, name##_avx2, name##_avx512;                                         \
+  type *name##_current(void) {                                                                     \
+    static type *const builds[MM_ISA_COUNT] = { &name##_portable, &name##_avx2, &name##_avx512 };  \
+    return builds[mm_isa_current()];                                                               \
+  }
+#else
+#define MM_ISA_CHOOSE(type, name)                                                                  \
+  extern type name##_portable;                                                                     \
+  type *name##_current(void) {                                                                     \
+    return &name##_portable;                                                                       \
+  }
+#endif
+
 #endif

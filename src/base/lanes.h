@@ -21,71 +21,51 @@
 
 enum { LANES = 16 };
 typedef __m512 vec;
+#define MM_OPERATION(name) _mm512_##name##_ps
 
-MM_INLINE vec load(const float *p) {
-  return _mm512_loadu_ps(p);
-}
-MM_INLINE void store(float *p, vec a) {
-  _mm512_storeu_ps(p, a);
-}
-MM_INLINE vec all_of(float x) {
-  return _mm512_set1_ps(x);
-}
-MM_INLINE vec root(vec a) {
-  return _mm512_sqrt_ps(a);
-}
 MM_INLINE vec size_of(vec a) {
   return _mm512_abs_ps(a);
-}
-MM_INLINE vec greatest(vec a, vec b) {
-  return _mm512_max_ps(a, b);
-}
-MM_INLINE vec least(vec a, vec b) {
-  return _mm512_min_ps(a, b);
-}
-MM_INLINE vec fused(vec a, vec b, vec c) {
-  return _mm512_fmadd_ps(a, b, c);
-}
-MM_INLINE vec fused_minus(vec a, vec b, vec c) {
-  return _mm512_fnmadd_ps(a, b, c);
 }
 
 #elif defined(__AVX2__) && defined(__FMA__)
 
 enum { LANES = 8 };
 typedef __m256 vec;
+#define MM_OPERATION(name) _mm256_##name##_ps
 
-MM_INLINE vec load(const float *p) {
-  return _mm256_loadu_ps(p);
-}
-MM_INLINE void store(float *p, vec a) {
-  _mm256_storeu_ps(p, a);
-}
-MM_INLINE vec all_of(float x) {
-  return _mm256_set1_ps(x);
-}
-MM_INLINE vec root(vec a) {
-  return _mm256_sqrt_ps(a);
-}
 MM_INLINE vec size_of(vec a) {
   return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
-}
-MM_INLINE vec greatest(vec a, vec b) {
-  return _mm256_max_ps(a, b);
-}
-MM_INLINE vec least(vec a, vec b) {
-  return _mm256_min_ps(a, b);
-}
-MM_INLINE vec fused(vec a, vec b, vec c) {
-  return _mm256_fmadd_ps(a, b, c);
-}
-MM_INLINE vec fused_minus(vec a, vec b, vec c) {
-  return _mm256_fnmadd_ps(a, b, c);
 }
 
 #else
 #error "no registers of lanes without AVX-512, or AVX2 and FMA"
 #endif
+
+MM_INLINE vec load(const float *p) {
+  return MM_OPERATION(loadu)(p);
+}
+MM_INLINE void store(float *p, vec a) {
+  MM_OPERATION(storeu)(p, a);
+}
+MM_INLINE vec all_of(float x) {
+  return MM_OPERATION(set1)(x);
+}
+MM_INLINE vec root(vec a) {
+  return MM_OPERATION(sqrt)(a);
+}
+MM_INLINE vec greatest(vec a, vec b) {
+  return MM_OPERATION(max)(a, b);
+}
+MM_INLINE vec least(vec a, vec b) {
+  return MM_OPERATION(min)(a, b);
+}
+MM_INLINE vec fused(vec a, vec b, vec c) {
+  return MM_OPERATION(fmadd)(a, b, c);
+}
+MM_INLINE vec fused_minus(vec a, vec b, vec c) {
+  return MM_OPERATION(fnmadd)(a, b, c);
+}
+#undef MM_OPERATION
 
 // Operators work on registers as on numbers (vector types of gcc and clang).
 MM_INLINE vec add(vec a, vec b) {

@@ -12,7 +12,7 @@ enum { MM_GRID_SIDE_MOST = 32767 }; // cells fit into 31 bits
 // Do the states of such a task fit into an index and into this machine's memory?
 mm_status mm_grid_check_size(int32_t side, int32_t n_object);
 
-// Bytes that a training of tabular PMD takes on the task of a file; 0 for the named configurations,
+// Bytes that a run of tabular PMD takes on the task of a file; 0 for the named configurations,
 // which are small.
 double mm_env_task_bytes(const mm_env *env);
 

@@ -4,31 +4,16 @@
 
 #include "base/spelling.h"
 #include "base/status.h"
-#include "env/classic/classic_trace.h"
 #include "env/grid/grid_trace.h"
-#include "env/locomotion/body_trace.h"
-#include "env/minatar/minatar_trace.h"
 #include "env/trace.h"
-#include "env/vec_internal.h"
 
 #define GRID_ID "GridWorld"
 #define GRID_PREFIX GRID_ID "-"
 
 enum { IDS_MOST = 64 };
 
-// What all kinds of traces but Grid-World's have in common: environments of one law, of which
-// `which` counts those of the list.
-typedef struct trace_kind {
-  const mm_vec_law *law;
-  mm_status (*replay)(int which, const cJSON *root, const char *source, mm_replay_report *out);
-  mm_status (*record)(int which, const mm_record_plan *plan, mm_text *out, uint64_t *transitions);
-} trace_kind;
-
-static const trace_kind kinds[] = {
-  { &mm_vec_classic, mm_classic_replay, mm_classic_record },
-  { &mm_vec_minatar, mm_minatar_replay, mm_minatar_record },
-  { &mm_vec_body, mm_body_replay, mm_body_record },
-};
+static const mm_trace_kind *const kinds[] = { &mm_classic_traces, &mm_minatar_traces,
+                                              &mm_body_traces };
 
 enum { N_KIND = sizeof kinds / sizeof *kinds };
 
@@ -37,17 +22,17 @@ const char *mm_trace_id(size_t i) {
   if (i-- == 0) return GRID_ID;
   for (int k = 0; k < N_KIND; k++)
     for (size_t at = 0; (env = mm_env_kind_at(at)) != NULL; at++)
-      if (env->law == kinds[k].law && i-- == 0) return env->id;
+      if (env->law == kinds[k]->law && i-- == 0) return env->id;
   return NULL;
 }
 
-static const trace_kind *find(const char *id, int *which) {
+static const mm_trace_kind *find(const char *id, int *which) {
   const mm_env_kind *env = mm_env_kind_find(id);
   *which = 0;
   for (const mm_env_kind *before = mm_env_kind_at(0); env && before < env; before++)
     *which += before->law == env->law;
   for (int k = 0; env && k < N_KIND; k++)
-    if (kinds[k].law == env->law) return &kinds[k];
+    if (kinds[k]->law == env->law) return kinds[k];
   return NULL;
 }
 
@@ -78,7 +63,7 @@ static mm_status unknown_replay(const char *id) {
 mm_status mm_trace_replay_tree(const char *id, const cJSON *root, const char *source,
                                mm_replay_report *out) {
   int which;
-  const trace_kind *kind = find(id, &which);
+  const mm_trace_kind *kind = find(id, &which);
   memset(out, 0, sizeof *out);
   return kind ? kind->replay(which, root, source, out) : unknown_replay(id);
 }
@@ -101,9 +86,9 @@ mm_status mm_trace_replay(const char *id, const char *path, mm_replay_report *ou
 static mm_status record(const char *id, const mm_record_plan *plan, mm_text *text,
                         uint64_t *transitions) {
   int which;
-  const trace_kind *kind = find(id, &which);
-  if (plan->mujoco && (!kind || kind->record != mm_body_record))
-    return MM_FAIL(MM_ERR_INPUT, "'%.80s' is no body that MuJoCo could move", id);
+  const mm_trace_kind *kind = find(id, &which);
+  if (plan->mujoco && (!kind || kind != &mm_body_traces))
+    return MM_FAIL(MM_ERR_INPUT, "'%.80s' is no locomotion task: MuJoCo cannot step it", id);
   if (kind) return kind->record(which, plan, text, transitions);
   if (strcmp(id, GRID_ID) == 0)
     return MM_FAIL(MM_ERR_INPUT, "'%s' stands for many: expected one of them, like %sdense", id,

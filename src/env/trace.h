@@ -48,10 +48,10 @@ mm_status mm_trace_replay(const char *id, const char *path, mm_replay_report *ou
 // Recording
 
 typedef struct mm_record_plan {
-  uint64_t seed;     // names starts, chance and actions
+  uint64_t seed;     // random seed of starts, draws and actions
   uint64_t episodes; // from 1
   uint64_t steps;    // from 1; an episode that lasts longer is cut
-  bool mujoco;       // bodies: moved by the MuJoCo library instead of our own engine
+  bool mujoco;       // locomotion tasks: stepped by the MuJoCo library instead of our own engine
 } mm_record_plan;
 
 typedef struct mm_recording {
@@ -60,8 +60,8 @@ typedef struct mm_recording {
   uint64_t transitions;
 } mm_recording;
 
-// Plays uniformly random actions. Environment 0 of an mm_vec with this seed (of bodies: with
-// fresh_reset) has the same starts and draws, as long as no episode is cut. `id` is one of
+// Plays uniformly random actions. Environment 0 of an mm_vec with this seed (of locomotion tasks:
+// with fresh_reset) has the same starts and draws, as long as no episode is cut. `id` is one of
 // mm_trace_id's, a Grid-World or a task file.
 mm_status mm_trace_record(const char *id, const mm_record_plan *plan, mm_recording *out);
 

@@ -110,19 +110,6 @@ mm_status mm_trace_wholes(const mm_trace_place *place, const char *field, const 
 // ---------------------------------------------------------------------------------------------
 // The file as a whole
 
-mm_status mm_trace_actions(const mm_trace_place *place, const cJSON *episode, const cJSON **first,
-                           size_t *n) {
-  char where[MM_TRACE_WHERE_SIZE];
-  const cJSON *array;
-  mm_trace_where(place, where);
-  if (!cJSON_IsObject(episode))
-    return MM_FAIL(MM_ERR_INPUT, "%s: expected an object, found %s", where,
-                   mm_json_describe(episode));
-  MM_TRY(mm_json_get_array(episode, where, "actions", 0, SIZE_MAX, &array, n));
-  *first = array->child;
-  return MM_OK;
-}
-
 mm_status mm_trace_column(const mm_trace_place *place, const cJSON *object, const char *key,
                           size_t n, const cJSON **first) {
   char where[MM_TRACE_WHERE_SIZE];
@@ -133,20 +120,56 @@ mm_status mm_trace_column(const mm_trace_place *place, const cJSON *object, cons
   return MM_OK;
 }
 
-mm_status mm_trace_outcomes_find(const mm_trace_place *place, const cJSON *episode, size_t n,
-                                 mm_trace_outcomes *out) {
-  MM_TRY(mm_trace_column(place, episode, "rewards", n, &out->reward));
-  MM_TRY(mm_trace_column(place, episode, "terminated", n, &out->terminated));
-  return mm_trace_column(place, episode, "truncated", n, &out->truncated);
+// There are as many transitions as actions.
+static mm_status find_columns(const mm_trace_place *place, const cJSON *trajectory, bool timed,
+                              mm_trace_columns *out) {
+  char where[MM_TRACE_WHERE_SIZE];
+  const cJSON *actions;
+  *out = (mm_trace_columns){ 0 };
+  mm_trace_where(place, where);
+  if (!cJSON_IsObject(trajectory))
+    return MM_FAIL(MM_ERR_INPUT, "%s: expected an object, found %s", where,
+                   mm_json_describe(trajectory));
+  MM_TRY(mm_json_get_array(trajectory, where, "actions", 0, SIZE_MAX, &actions, &out->n));
+  out->action = actions->child;
+  MM_TRY(mm_trace_column(place, trajectory, "states", out->n + 1, &out->state));
+  if (timed) MM_TRY(mm_trace_column(place, trajectory, "times", out->n + 1, &out->time));
+  MM_TRY(mm_trace_column(place, trajectory, "obs", out->n + 1, &out->obs));
+  MM_TRY(mm_trace_column(place, trajectory, "rewards", out->n, &out->reward));
+  MM_TRY(mm_trace_column(place, trajectory, "terminated", out->n, &out->terminated));
+  return mm_trace_column(place, trajectory, "truncated", out->n, &out->truncated);
 }
 
-mm_status mm_trace_outcomes_next(const mm_trace_place *place, mm_trace_outcomes *at,
-                                 mm_trace_outcome *out) {
-  MM_TRY(mm_trace_float(place, "rewards", at->reward, &out->reward));
-  MM_TRY(mm_trace_whole(place, "terminated", at->terminated, 0, 1, &out->terminated));
-  MM_TRY(mm_trace_whole(place, "truncated", at->truncated, 0, 1, &out->truncated));
-  at->reward = at->reward->next;
-  at->terminated = at->terminated->next, at->truncated = at->truncated->next;
+mm_status mm_trace_next(const mm_trace_place *place, mm_trace_columns *c, mm_trace_outcome *out) {
+  MM_TRY(mm_trace_float(place, "rewards", c->reward, &out->reward));
+  MM_TRY(mm_trace_whole(place, "terminated", c->terminated, 0, 1, &out->terminated));
+  MM_TRY(mm_trace_whole(place, "truncated", c->truncated, 0, 1, &out->truncated));
+  const cJSON **column[] = { &c->state,  &c->time,       &c->obs,      &c->action,
+                             &c->reward, &c->terminated, &c->truncated };
+  for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+    if (*column[i]) *column[i] = (*column[i])->next;
+  return MM_OK;
+}
+
+mm_status mm_trace_time(const mm_trace_place *place, const mm_trace_columns *c, int32_t *out) {
+  enum { MOST = 1 << 30 };
+  return mm_trace_whole(place, "times", c->time, 0, MOST, out);
+}
+
+mm_status mm_replay_trajectories(mm_replayer *re, const cJSON *trajectories) {
+  const cJSON *item;
+  cJSON_ArrayForEach(item, trajectories) {
+    re->place.t = -1;
+    MM_TRY(find_columns(&re->place, item, re->timed, &re->c));
+    if (re->find) MM_TRY(re->find(re, item));
+    for (size_t t = 0; t < re->c.n; t++) {
+      re->place.t = (int64_t)t;
+      mm_replay_begin(&re->r, re->place.trajectory, re->place.t);
+      MM_TRY(re->transition(re));
+      mm_replay_end(&re->r);
+    }
+    re->place.trajectory++;
+  }
   return MM_OK;
 }
 

@@ -43,27 +43,29 @@ mm_status mm_trace_floats(const mm_trace_place *place, const char *field, const 
 mm_status mm_trace_wholes(const mm_trace_place *place, const char *field, const cJSON *item,
                           int most, int32_t *out, int32_t *n);
 
-// The actions of an episode, which must be an object: as many as it has transitions.
-mm_status mm_trace_actions(const mm_trace_place *place, const cJSON *episode, const cJSON **first,
-                           size_t *n);
-
 // A list with exactly n entries: one for each step or state. *first is NULL for n = 0.
 mm_status mm_trace_column(const mm_trace_place *place, const cJSON *object, const char *key,
                           size_t n, const cJSON **first);
 
-// What a transition gives beside the next state: columns "rewards", "terminated" and "truncated" of
-// an episode with n transitions, and one after the other of their entries.
+// The columns that every trajectory has, at the current step. Of states, observations and times
+// (NULL in traces without) there is one more than of the others.
+typedef struct mm_trace_columns {
+  const cJSON *state, *time, *obs;
+  const cJSON *action, *reward, *terminated, *truncated;
+  size_t n; // transitions
+} mm_trace_columns;
+
+// What a transition gives beside the next state.
 typedef struct mm_trace_outcome {
   float reward;
   int32_t terminated, truncated;
 } mm_trace_outcome;
-typedef struct mm_trace_outcomes {
-  const cJSON *reward, *terminated, *truncated; // at the current step
-} mm_trace_outcomes;
-mm_status mm_trace_outcomes_find(const mm_trace_place *place, const cJSON *episode, size_t n,
-                                 mm_trace_outcomes *out);
-mm_status mm_trace_outcomes_next(const mm_trace_place *place, mm_trace_outcomes *at,
-                                 mm_trace_outcome *out);
+
+// The outcome of the current transition; leaves the columns at the state after it.
+mm_status mm_trace_next(const mm_trace_place *place, mm_trace_columns *c, mm_trace_outcome *out);
+
+// The time of the current state, which grows by one a step and must not overflow.
+mm_status mm_trace_time(const mm_trace_place *place, const mm_trace_columns *c, int32_t *out);
 
 // The trace's `env` must be `id`; a list of names must be just `names` [n].
 mm_status mm_trace_check_env(const cJSON *root, const char *source, const char *id);
@@ -111,5 +113,22 @@ void mm_replay_ends(mm_replay *r, const mm_trace_outcome *expected, const mm_tra
 // Two lists, entry by entry.
 void mm_replay_lists(mm_replay *r, const char *field, const int32_t *expected, int n_expected,
                      const int32_t *got, int n_got);
+
+// ---------------------------------------------------------------------------------------------
+// Going through a trace
+
+// Each kind of trace has a struct of its own that begins with this one.
+typedef struct mm_replayer {
+  // Finds columns of the kind's own in a trajectory; may be NULL.
+  mm_status (*find)(struct mm_replayer *re, const cJSON *trajectory);
+  // Repeats the current transition, compares it and goes on to the next.
+  mm_status (*transition)(struct mm_replayer *re);
+  bool timed; // a trajectory has a column of times
+  mm_trace_place place;
+  mm_replay r;
+  mm_trace_columns c;
+} mm_replayer;
+
+mm_status mm_replay_trajectories(mm_replayer *re, const cJSON *trajectories);
 
 #endif

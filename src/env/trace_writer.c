@@ -134,15 +134,6 @@ void mm_text_array(mm_text *t, const char *key, const mm_text *entries) {
   mm_text_close(t, ']');
 }
 
-void mm_text_episode(mm_text *t, const char *const *names, const mm_text *columns, int n) {
-  mm_text_open(t, '{');
-  mm_text_key(t, "policy");
-  mm_text_string(t, "random");
-  for (int i = 0; i < n; i++)
-    if (names[i]) mm_text_array(t, names[i], &columns[i]);
-  mm_text_close(t, '}');
-}
-
 void mm_text_ends(mm_text *terminated, mm_text *truncated, unsigned end) {
   mm_text_whole(terminated, (end & MM_END_TERMINATED) != 0);
   mm_text_whole(truncated, (end & MM_END_TRUNCATED) != 0);
@@ -172,4 +163,37 @@ void mm_text_form(mm_text *t, const char *id, int32_t limit, const mm_trace_para
   mm_text_params(t, limit, params, false);
   mm_text_key(t, "state_fields");
   mm_text_names(t, field, n_field);
+}
+
+// ---------------------------------------------------------------------------------------------
+
+mm_recorder mm_recorder_make(const mm_record_plan *plan, const char *const *names, int n_column) {
+  mm_recorder rec = { .plan = plan,
+                      .resets = mm_stream_make(plan->seed, 0, MM_RNG_ENV_RESET, 0),
+                      .steps = mm_stream_make(plan->seed, 0, MM_RNG_ENV_STEP, 0),
+                      .actions = mm_stream_make(plan->seed, 0, MM_RNG_ACTION, 0),
+                      .n_column = n_column };
+  for (int i = 0; i < n_column; i++)
+    rec.name[i] = names[i];
+  return rec;
+}
+
+void mm_record_episodes(mm_recorder *rec, const char *key,
+                        void (*play)(mm_recorder *rec, uint64_t episode), mm_text *out) {
+  mm_text_key(out, key);
+  mm_text_open(out, '[');
+  for (uint64_t episode = 0; mm_text_goes_on(out) && episode < rec->plan->episodes; episode++) {
+    for (int i = 0; i < rec->n_column; i++)
+      mm_text_clear(&rec->column[i]);
+    play(rec, episode);
+    mm_text_open(out, '{');
+    mm_text_key(out, "policy");
+    mm_text_string(out, "random");
+    for (int i = 0; i < rec->n_column; i++)
+      if (rec->name[i]) mm_text_array(out, rec->name[i], &rec->column[i]);
+    mm_text_close(out, '}');
+  }
+  mm_text_close(out, ']');
+  for (int i = 0; i < rec->n_column; i++)
+    mm_text_release(&rec->column[i]);
 }

@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/rng.h"
 #include "env/trace_reader.h"
+#include "env/vec_internal.h"
 
 typedef struct mm_text {
   char *at; // [used], then a zero; NULL before the first character
@@ -45,10 +47,6 @@ void mm_text_end(mm_text *t);
 // An array with these entries, as another text has collected them.
 void mm_text_array(mm_text *t, const char *key, const mm_text *entries);
 
-// An episode of a random policy: n columns, each collected in a text of its own; those without a
-// name are left out.
-void mm_text_episode(mm_text *t, const char *const *names, const mm_text *columns, int n);
-
 // How a transition ended (MM_END_ bits), in the columns of both kinds of end.
 void mm_text_ends(mm_text *terminated, mm_text *truncated, unsigned end);
 
@@ -58,5 +56,40 @@ void mm_text_form(mm_text *t, const char *id, int32_t limit, const mm_trace_para
 
 // "params": the limit of steps and a table; `whole` parameters have no decimal point.
 void mm_text_params(mm_text *t, int32_t limit, const mm_trace_param *params, bool whole);
+
+// ---------------------------------------------------------------------------------------------
+// Episodes of a random policy
+
+enum { MM_RECORD_COLUMNS = 12 };
+
+// Each kind of trace has a struct of its own that begins with this one.
+typedef struct mm_recorder {
+  const mm_record_plan *plan;
+  mm_stream resets, steps, actions;
+  uint64_t t; // steps so far, of all episodes
+  int n_column;
+  const char *name[MM_RECORD_COLUMNS]; // NULL: the trace does not have it
+  mm_text column[MM_RECORD_COLUMNS]; // of the running episode, each collected in a text of its own
+} mm_recorder;
+
+mm_recorder mm_recorder_make(const mm_record_plan *plan, const char *const *names, int n_column);
+
+// The plan's episodes as the array `key`; `play` fills the columns with one of them.
+void mm_record_episodes(mm_recorder *rec, const char *key,
+                        void (*play)(mm_recorder *rec, uint64_t episode), mm_text *out);
+
+// ---------------------------------------------------------------------------------------------
+// A kind of traces, all but Grid-World's: environments of one law, of which `which` counts those of
+// the list (env_kinds.c)
+
+typedef struct mm_trace_kind {
+  const mm_vec_law *law;
+  mm_status (*replay)(int which, const cJSON *root, const char *source, mm_replay_report *out);
+  // Adds the whole file to `out` and counts transitions. MM_ERR_UNSUPPORTED where the MuJoCo
+  // library was asked for and is missing.
+  mm_status (*record)(int which, const mm_record_plan *plan, mm_text *out, uint64_t *transitions);
+} mm_trace_kind;
+
+extern const mm_trace_kind mm_classic_traces, mm_minatar_traces, mm_body_traces;
 
 #endif

@@ -117,7 +117,7 @@ mm_status mm_vec_load(mm_vec *vec, const void *state, size_t size) {
     vec->law->load(vec, state);
   else
     memcpy(vec->state, state, size);
-  if (!vec->law->sane(vec))
+  if (!vec->law->validate_state(vec))
     return MM_FAIL(MM_ERR_INPUT, "state of %zu environments: expected one that they can come to",
                    vec->info.n);
   vec->started = true;

@@ -15,7 +15,7 @@ struct mm_vec {
   int32_t which; // environment within its law
   bool started;
   mm_grid *task;       // Grid-World: the instance
-  mm_physics *physics; // bodies: their states
+  mm_physics *physics; // of locomotion tasks: their states
   const void *stuff;   // the law's own: kernels
   void *state;         // [n] or columns, the law's own
 };
@@ -38,7 +38,7 @@ struct mm_vec_law {
   void (*observe)(const mm_vec *vec, void *obs);
   // Is every environment in a state that it can be in between two steps? The bytes may be
   // anybody's; whatever passes can be stepped on.
-  bool (*sane)(const mm_vec *vec);
+  bool (*validate_state)(const mm_vec *vec);
   // Where the state is not all there is: what is kept, out and in. NULL elsewhere.
   void (*save)(const mm_vec *vec, void *state);
   void (*load)(const mm_vec *vec, const void *state);

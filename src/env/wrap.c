@@ -16,11 +16,11 @@ struct mm_wrap {
   mm_arena arena;
   double *kept; // [n_kept] room for both counts, then mean and variance of either
   size_t n_kept;
-  mm_running obs, ret; // their mean and var lie in `kept`
-  mm_wrap_lane *lanes; // [n]
-  double *obs_sum;     // [n_block][2][k]
-  double *ret_sum;     // [n_block][2]
-  double *scale;       // [k]
+  mm_running_stats obs, ret; // their mean and var lie in `kept`
+  mm_wrap_lane *lanes;       // [n]
+  double *obs_sum;           // [n_block][2][k]
+  double *ret_sum;           // [n_block][2]
+  double *scale;             // [k]
   double ret_scale;
 };
 
@@ -37,8 +37,8 @@ static void name_kept(mm_wrap *w) {
 
 static void find_scales(mm_wrap *w) {
   for (size_t j = 0; j < w->k; j++)
-    w->scale[j] = mm_running_scale(&w->obs, j);
-  w->ret_scale = mm_running_scale(&w->ret, 0);
+    w->scale[j] = mm_running_stats_scale(&w->obs, j);
+  w->ret_scale = mm_running_stats_scale(&w->ret, 0);
 }
 
 static mm_status take_memory(mm_wrap *w) {
@@ -76,8 +76,8 @@ mm_status mm_wrap_create(mm_vec *vec, const mm_wrap_config *config, mm_wrap **ou
     return status;
   }
   name_kept(w);
-  mm_running_start(&w->obs);
-  mm_running_start(&w->ret);
+  mm_running_stats_start(&w->obs);
+  mm_running_stats_start(&w->ret);
   find_scales(w);
   *out = w;
   return MM_OK;
@@ -125,7 +125,7 @@ static void sum_returns(const mm_wrap *w, size_t from, size_t to, double *sum) {
 static void sum_block(mm_wrap *w, size_t block, const float *obs) {
   size_t from = block * MM_RUNNING_BLOCK, to = from + MM_RUNNING_BLOCK;
   if (to > w->n) to = w->n;
-  mm_running_sum(&w->obs, obs + from * w->k, to - from, w->obs_sum + 2 * w->k * block);
+  mm_running_stats_sum(&w->obs, obs + from * w->k, to - from, w->obs_sum + 2 * w->k * block);
   sum_returns(w, from, to, w->ret_sum + 2 * block);
 }
 
@@ -141,13 +141,13 @@ mm_status mm_wrap_step_part(mm_wrap *wrap, size_t from, size_t to, const void *a
 }
 
 void mm_wrap_merge(mm_wrap *wrap) {
-  mm_running_merge(&wrap->obs, wrap->obs_sum, wrap->n_block, wrap->n);
-  mm_running_merge(&wrap->ret, wrap->ret_sum, wrap->n_block, wrap->n);
+  mm_running_stats_merge(&wrap->obs, wrap->obs_sum, wrap->n_block, wrap->n);
+  mm_running_stats_merge(&wrap->ret, wrap->ret_sum, wrap->n_block, wrap->n);
   find_scales(wrap);
 }
 
 static void scale_obs(const mm_wrap *w, size_t from, size_t to, float *obs) {
-  if (!w->config.raw_obs) mm_running_apply(&w->obs, w->scale, obs + from * w->k, to - from);
+  if (!w->config.raw_obs) mm_running_stats_apply(&w->obs, w->scale, obs + from * w->k, to - from);
 }
 
 mm_status mm_wrap_scale_part(const mm_wrap *wrap, size_t from, size_t to, const mm_vec_out *out) {
@@ -171,11 +171,11 @@ mm_status mm_wrap_step(mm_wrap *wrap, const void *action, const mm_vec_out *out)
 mm_status mm_wrap_reset(mm_wrap *wrap, const mm_vec_out *out) {
   MM_TRY(mm_vec_reset(wrap->vec, out));
   memset(wrap->lanes, 0, wrap->n * sizeof *wrap->lanes);
-  mm_running_start(&wrap->obs);
-  mm_running_start(&wrap->ret);
+  mm_running_stats_start(&wrap->obs);
+  mm_running_stats_start(&wrap->ret);
   for (size_t block = 0; block < wrap->n_block; block++)
     sum_block(wrap, block, out->obs);
-  mm_running_merge(&wrap->obs, wrap->obs_sum, wrap->n_block, wrap->n);
+  mm_running_stats_merge(&wrap->obs, wrap->obs_sum, wrap->n_block, wrap->n);
   find_scales(wrap);
   scale_obs(wrap, 0, wrap->n, out->obs);
   return MM_OK;
@@ -203,7 +203,7 @@ void mm_wrap_read_log(const mm_wrap *wrap, mm_wrap_log *out) {
   out->mean_length = out->finished > 0 ? length / (double)out->finished : NAN;
 }
 
-const mm_running *mm_wrap_observations(const mm_wrap *wrap) {
+const mm_running_stats *mm_wrap_observations(const mm_wrap *wrap) {
   return &wrap->obs;
 }
 
@@ -222,8 +222,8 @@ void mm_wrap_save(const mm_wrap *wrap, void *state) {
   memcpy((char *)state + size, wrap->lanes, wrap->n * sizeof(mm_wrap_lane));
 }
 
-static bool sane(const mm_wrap *w) {
-  bool good = mm_running_sane(&w->obs) && mm_running_sane(&w->ret);
+static bool validate_state(const mm_wrap *w) {
+  bool good = mm_running_stats_are_valid(&w->obs) && mm_running_stats_are_valid(&w->ret);
   for (size_t i = 0; i < w->n; i++) {
     const mm_wrap_lane *l = &w->lanes[i];
     good &= fabs(l->discounted) < INFINITY && fabs(l->now) < INFINITY && fabs(l->last) < INFINITY;
@@ -240,7 +240,7 @@ mm_status mm_wrap_load(mm_wrap *wrap, const void *state, size_t size) {
   memcpy(wrap->lanes, (const char *)state + head, wrap->n * sizeof(mm_wrap_lane));
   wrap->obs.count = wrap->kept[0];
   wrap->ret.count = wrap->kept[1];
-  if (!sane(wrap))
+  if (!validate_state(wrap))
     return MM_FAIL(MM_ERR_INPUT,
                    "state of %zu wrapped environments: expected one that they can come to",
                    wrap->n);

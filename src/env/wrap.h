@@ -1,6 +1,6 @@
-// What an agent with real actions sees of its environments: observations in units of their running
-// deviation, rewards in units of the running deviation of the discounted return. What it does not
-// see is kept as well: raw return and length of the episodes.
+// What an agent with continuous actions sees of its environments: observations in units of their
+// running deviation, rewards in units of the running deviation of the discounted return. What it
+// does not see is kept as well: raw return and length of the episodes.
 //
 // A wrapped step has three parts, so that threads can share it: the environments of a range are
 // stepped and summed up, one thread merges the sums, and ranges are scaled by what came out. Ranges
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "env/running.h"
+#include "env/running_stats.h"
 #include "mirrormap/env.h"
 
 typedef struct mm_wrap_config {
@@ -28,10 +28,10 @@ typedef struct mm_wrap_log {
   double mean_length;
 } mm_wrap_log;
 
-// An environment's running numbers.
+// What is counted of an environment.
 typedef struct mm_wrap_lane {
   double discounted; // return that rewards are measured by
-  double now;        // raw return of the running episode
+  double now;        // raw return of the episode so far
   double last;       // of the last finished one
   uint32_t length, last_length;
   uint64_t episodes; // finished
@@ -62,7 +62,7 @@ void mm_wrap_observe(const mm_wrap *wrap, float *obs);
 void mm_wrap_read_log(const mm_wrap *wrap, mm_wrap_log *out);
 
 // The statistics of the observations: what a trained policy needs to be played elsewhere.
-const mm_running *mm_wrap_observations(const mm_wrap *wrap);
+const mm_running_stats *mm_wrap_observations(const mm_wrap *wrap);
 
 // The state as bytes, without that of the environments (mm_vec_save): a wrap of the same
 // configuration that loads it goes on to the same bits. Bytes that are no such state are

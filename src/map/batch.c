@@ -4,11 +4,9 @@
 
 #include "map/batch.h"
 
+#include "base/isa.h"
 #include "map/piecewise_rows.h"
 #include "map/simplex.h"
-
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
 
 #define MM_REAL_BITS 64
 #include "map/batch.inc"
@@ -98,9 +96,7 @@ static void cell_bounds(const mm_potential_d *f, const double *left, double widt
   }
 }
 
-extern const mm_map_kernels JOIN(mm_map_kernels, MM_ISA);
-
-const mm_map_kernels JOIN(mm_map_kernels, MM_ISA) = {
+const mm_map_kernels MM_ISA_NAME(mm_map_kernels) = {
   .phi_d = phi_d,
   .phi_f = phi_f,
   .phi_inverse_d = phi_inverse_d,

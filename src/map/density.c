@@ -14,51 +14,43 @@ static float narrowed(double x) {
   return (float)(x < -most ? -most : x > most ? most : x);
 }
 
-static void make_float(const mm_density_d *d, const mm_map *map, mm_density_f *f) {
-  f->kind = d->kind;
-  f->log_scale = (float)d->log_scale;
-  f->a = narrowed(d->a);
-  f->b = narrowed(d->b);
-  f->order = narrowed(d->order);
-  f->ratio = narrowed(d->ratio);
-  f->n = d->n;
-  f->terms = d->terms;
-  for (int k = 0; k < d->terms; k++) {
-    f->weight[k] = (float)d->weight[k];
-    f->exponent[k] = (float)d->exponent[k];
-  }
-  f->psi = map->engine_f.psi;
-  f->knot = map->engine_f.knot;
-  for (int j = 0; j < MM_NEURAL_UNITS; j++) {
-    f->w[j] = narrowed(d->w[j]);
-    f->c[j] = narrowed(d->c[j]);
-    f->u[j] = narrowed(d->u[j]);
-  }
+// An array of the potential may be numbers of the density; other kinds of map do not have it.
+static void copy(const double *from, int n, double *to) {
+  for (int k = 0; from && k < n; k++)
+    to[k] = from[k];
+}
+
+static void to_float(const double *from, int n, float *to) {
+  for (int k = 0; k < n; k++)
+    to[k] = narrowed(from[k]);
 }
 
 void mm_density_make(const mm_map *map, double scale, mm_density *out) {
   memset(out, 0, sizeof *out);
   const mm_potential_d *e = &map->exact;
   mm_density_d *d = &out->d;
+  mm_density_f *f = &out->f;
   out->exact = *e;
-  d->kind = e->kind;
+  d->kind = f->kind = e->kind;
   d->log_scale = scale == 1 ? 0 : mm_log_d(scale);
-  d->a = e->a;
-  d->b = e->b;
-  d->order = e->order;
-  d->ratio = e->ratio;
-  d->n = e->n;
-  d->terms = e->terms;
-  memcpy(d->weight, e->weight, sizeof d->weight);
-  memcpy(d->exponent, e->exponent, sizeof d->exponent);
-  d->psi = e->psi;
-  d->knot = e->knot;
-  for (int j = 0; j < MM_NEURAL_UNITS && e->kind == MM_MAP_NEURAL; j++) {
-    d->w[j] = e->w[j];
-    d->c[j] = e->c[j];
-    d->u[j] = e->u[j];
-  }
-  make_float(d, map, &out->f);
+  f->log_scale = (float)d->log_scale;
+#define MM_KIND_DENSITY_PARAMETERS
+#define MM_NUMBER(name) d->name = e->name, f->name = narrowed(d->name)
+#define MM_NUMBERS(name, most) copy(e->name, most, d->name), to_float(d->name, most, f->name)
+#define MM_WHOLE(name) d->name = f->name = e->name
+#define MM_ARRAY(type, name) d->name = e->name, f->name = map->engine_f.name
+#include "map/kinds_all.inc"
+}
+
+mm_density_f mm_density_moved_f(const mm_density *density, const mm_map *map, const void *to) {
+  mm_density_f f = density->f;
+#define MM_KIND_DENSITY_PARAMETERS
+#define MM_NUMBER(name)
+#define MM_NUMBERS(name, most)
+#define MM_WHOLE(name)
+#define MM_ARRAY(type, name) f.name = mm_map_moved_pointer(map, f.name, to)
+#include "map/kinds_all.inc"
+  return f;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -93,20 +85,4 @@ double mm_density_divergence(const mm_density *f, double log_p, double log_q) {
 
 // ---------------------------------------------------------------------------------------------
 
-mm_density_rows mm_density_rows_portable;
-#if HAVE_ISA_X86
-mm_density_rows mm_density_rows_avx2, mm_density_rows_avx512;
-#endif
-
-mm_density_rows *mm_density_rows_current(void) {
-  switch (mm_isa_current()) {
-#if HAVE_ISA_X86
-  case MM_ISA_AVX512:
-    return mm_density_rows_avx512;
-  case MM_ISA_AVX2:
-    return mm_density_rows_avx2;
-#endif
-  default:
-    return mm_density_rows_portable;
-  }
-}
+MM_ISA_CHOOSE(mm_density_rows, mm_density_rows)

@@ -1,4 +1,4 @@
-// Mirror maps on densities of real actions (spec: continuous-control.md 8). [host/device]
+// Mirror maps on densities of continuous actions (spec: continuous-control.md 8). [host/device]
 //
 // A density has no upper end: phi^-1 is taken beyond 1 (a piecewise map goes on as W + (p - 1)),
 // and what training needs are differences phi^-1(p) - phi^-1(q) of densities that are nearly the
@@ -38,6 +38,9 @@ typedef struct mm_density {
 } mm_density;
 
 void mm_density_make(const mm_map *map, double scale, mm_density *out);
+
+// The same in single precision where a copy of the map's block is at `to` (map_internal.h).
+mm_density_f mm_density_moved_f(const mm_density *f, const mm_map *map, const void *to);
 
 // d(p, q) / q >= 0, whose mean over samples of q is the divergence D(p, q), within the same bounds.
 double mm_density_divergence(const mm_density *f, double log_p, double log_q);

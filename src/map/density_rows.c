@@ -3,10 +3,8 @@
 // precision (their roots and logarithms are made of that), units outside, rows inside, which the
 // compiler does side by side; other maps in single precision.
 
+#include "base/isa.h"
 #include "map/density.h"
-
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
 
 enum { ROWS = 64, GROUP = 16 }; // at a time, in whole groups
 
@@ -80,10 +78,10 @@ static void others(const mm_density_f *f, size_t n, const float *log_p, const fl
   }
 }
 
-mm_density_rows JOIN(mm_density_rows, MM_ISA);
+mm_density_rows MM_ISA_NAME(mm_density_rows);
 
-void JOIN(mm_density_rows, MM_ISA)(const mm_density *f, size_t n, const float *log_p,
-                                   const float *log_q, float *out, uint8_t *acted) {
+void MM_ISA_NAME(mm_density_rows)(const mm_density *f, size_t n, const float *log_p,
+                                  const float *log_q, float *out, uint8_t *acted) {
   for (size_t i = 0, m; i < n; i += m) {
     m = n - i < ROWS ? n - i : ROWS;
     if (f->d.kind == MM_MAP_NEURAL)

@@ -14,6 +14,7 @@ typedef struct mm_map_family {
   // `argument` may be NULL.
   mm_status (*create)(mm_map **out);
   mm_status (*open)(const char *text, const char *argument, mm_map **out);
+  const char *usage, *example; // of a text with the argument it must have; else NULL
 
   // Its parameters in a map file; NULL: there are none.
   mm_status (*read)(const cJSON *root, const char *source, mm_map **out);
@@ -43,6 +44,10 @@ typedef struct mm_map_family {
 } mm_map_family;
 
 const mm_map_family *mm_map_family_of(mm_map_kind kind);
+
+// "negentropy, l2 or tsallis": the kinds that `belongs` says (NULL: all), in the order of the list.
+enum { MM_MAP_NAMES_SIZE = 32 * MM_MAP_KINDS };
+const char *mm_map_kind_names(bool (*belongs)(mm_map_kind kind), char out[MM_MAP_NAMES_SIZE]);
 
 // ---------------------------------------------------------------------------------------------
 // What families are made of

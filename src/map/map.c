@@ -2,11 +2,16 @@
 // calls that check their arguments and hand arrays to the kernels.
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "base/status.h"
 #include "map/batch.h"
 #include "map/family.h"
+
+MM_ISA_CHOOSE(const mm_map_kernels, mm_map_kernels)
 
 // ---------------------------------------------------------------------------------------------
 // Creation
@@ -35,29 +40,34 @@ void mm_map_destroy(mm_map *map) {
   mm_free(map);
 }
 
+static void to_float(const double *from, int n, float *to) {
+  for (int k = 0; k < n; k++)
+    to[k] = (float)from[k];
+}
+
 // What both precisions have in common once the exact potential is complete.
 void mm_map_end(mm_map *map) {
   const mm_potential_d *d = &map->exact;
   mm_potential_f *f = &map->engine_f;
   map->engine = *d;
   f->anchor = (float)d->anchor;
-  f->q = (float)d->q;
-  f->order = (float)d->order;
-  f->ratio = (float)d->ratio;
-  f->power = d->power;
-  f->n = d->n;
-  f->terms = d->terms;
-  f->total = (float)d->total;
-  f->bottom = (float)d->bottom;
-  f->top = (float)d->top;
-  for (int k = 0; k < d->terms; k++) {
-    f->weight[k] = (float)d->weight[k];
-    f->exponent[k] = (float)d->exponent[k];
-  }
-  f->a = (float)d->a;
-  f->b = (float)d->b;
-  f->units_at_one = (float)d->units_at_one;
-  f->drop = (float)d->drop;
+#define MM_KIND_PARAMETERS
+#define MM_NUMBER(name) f->name = (float)d->name
+#define MM_NUMBERS(name, most) to_float(d->name, most, f->name)
+#define MM_WHOLE(name) f->name = d->name
+#define MM_ARRAY(type, name) // the family's own
+#include "map/kinds_all.inc"
+}
+
+mm_potential_f mm_map_moved_f(const mm_map *map, const void *to) {
+  mm_potential_f f = map->engine_f;
+#define MM_KIND_PARAMETERS
+#define MM_NUMBER(name)
+#define MM_NUMBERS(name, most)
+#define MM_WHOLE(name)
+#define MM_ARRAY(type, name) f.name = mm_map_moved_pointer(map, f.name, to)
+#include "map/kinds_all.inc"
+  return f;
 }
 
 mm_status mm_map_set_meta(mm_map *map, const char *text) {
@@ -79,38 +89,39 @@ mm_map_kind mm_map_get_kind(const mm_map *map) {
   return map->exact.kind;
 }
 
-double mm_map_tsallis_q(const mm_map *map) {
-  return map->exact.q;
-}
-
-const double *mm_map_piecewise_psi(const mm_map *map, size_t *n) {
-  *n = (size_t)map->exact.n;
-  return map->exact.psi;
-}
-
-void mm_map_neural_parameters(const mm_map *map, const double **w, const double **c,
-                              const double **u, double *a, double *b) {
-  *w = map->exact.w;
-  *c = map->exact.c;
-  *u = map->exact.u;
-  *a = map->exact.a;
-  *b = map->exact.b;
-}
-
-size_t mm_map_powers_terms(const mm_map *map, const double **w, const double **a) {
-  *w = map->exact.weight;
-  *a = map->exact.exponent;
-  return (size_t)map->exact.terms;
-}
-
 const char *mm_map_meta(const mm_map *map) {
   return map->meta;
 }
 
-double mm_map_table_error(const mm_map *map, double *range, size_t *cells) {
-  if (range) *range = map->table_range;
-  if (cells) *cells = map->n_cell;
-  return map->table_error;
+void mm_map_note(char (*lines)[200], int *n, const char *format, ...) {
+  if (*n >= 8) return;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(lines[*n], sizeof lines[*n], format, arguments);
+  va_end(arguments);
+  ++*n;
+}
+
+// Is it an omega-potential? The definition wants phi increasing, onto, and phi^-1 integrable; a
+// policy uses phi^-1 on (0, 1] only, so that is where it is judged. Piecewise maps are continued
+// with slope 1 beyond W, as the paper's appendix does.
+void mm_map_check(const mm_map *map, mm_map_report *report) {
+  const mm_potential_d *f = &map->exact;
+  memset(report, 0, sizeof *report);
+  report->strictly_increasing = true;
+  report->phi_inverse_at_0 = mm_phi_inverse_d(f, 0);
+  report->phi_inverse_at_1 = f->anchor;
+  report->essentially_smooth = report->phi_inverse_at_0 == -INFINITY;
+  // int_0^1 phi^-1 = -(int_1^0 phi^-1)
+  report->integral = f->anchor - mm_bregman_term(f, 0, 1);
+  const mm_map_family *family = mm_map_family_of(f->kind);
+  if (family->check) family->check(map, report);
+  if (map->finite && !isfinite(report->integral))
+    MM_MAP_FAILURE("not integrable: the integral of phi^-1 over (0, 1] is %g", report->integral);
+  if (!report->essentially_smooth && report->n_failure == 0)
+    MM_MAP_WARNING("phi^-1(0) = %.6g is finite: policies can reach the edge of the simplex",
+                   report->phi_inverse_at_0);
+  report->valid = report->n_failure == 0;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -175,47 +186,6 @@ mm_status mm_map_bregman(const mm_map *map, const double *p, const double *q, si
   return MM_OK;
 }
 
-static mm_status check_projection(const mm_map *map, mm_projection method, size_t n_action) {
-  MM_TRY(check_finite(map));
-  if (method != MM_PROJECTION_EXACT && method != MM_PROJECTION_BISECT10)
-    return MM_FAIL(MM_ERR_INPUT, "projection method %d: expected exact or bisect10", (int)method);
-  if (n_action == 0) return MM_FAIL(MM_ERR_INPUT, "scores: expected at least one action");
-  return MM_OK;
-}
-
-static mm_status bad_score(size_t i, size_t n_action, double value) {
-  return MM_FAIL(MM_ERR_INPUT, "scores: row %zu, action %zu is %g: expected a finite number",
-                 i / n_action, i % n_action, value);
-}
-
-static mm_status diverged(size_t row) {
-  return MM_FAIL(MM_ERR_NUMERIC, "projection of row %zu: no finite policy", row);
-}
-
-mm_status mm_map_project_batch(const mm_map *map, mm_projection method, const double *scores,
-                               size_t rows, size_t n_action, double *probs, double *lambda) {
-  MM_TRY(check_projection(map, method, n_action));
-  for (size_t i = 0; i < rows * n_action; i++)
-    if (!isfinite(scores[i])) return bad_score(i, n_action, scores[i]);
-  const mm_map_kernels *kernels = mm_map_kernels_current();
-  double own[64]; // for callers without interest in lambda
-  for (size_t first = 0; first < rows;) {
-    size_t count = lambda || rows - first < 64 ? rows - first : 64;
-    double *at = lambda ? lambda + first : own;
-    kernels->project_d(&map->exact, method, scores + first * n_action, count, n_action,
-                       probs + first * n_action, at);
-    for (size_t r = 0; r < count; r++)
-      if (!isfinite(at[r]) || !isfinite(probs[(first + r) * n_action])) return diverged(first + r);
-    first += count;
-  }
-  return MM_OK;
-}
-
-mm_status mm_map_project(const mm_map *map, mm_projection method, const double *scores,
-                         size_t n_action, double *probs, double *lambda) {
-  return mm_map_project_batch(map, method, scores, 1, n_action, probs, lambda);
-}
-
 // ---------------------------------------------------------------------------------------------
 // The engines' form
 
@@ -248,21 +218,82 @@ mm_status mm_map_phi_inverse_f(const mm_map *map, const float *p, size_t n, floa
   return MM_OK;
 }
 
-mm_status mm_map_project_batch_f(const mm_map *map, mm_projection method, const float *scores,
-                                 size_t rows, size_t n_action, float *probs, float *lambda) {
-  MM_TRY(check_projection(map, method, n_action));
-  for (size_t i = 0; i < rows * n_action; i++)
-    if (!isfinite(scores[i])) return bad_score(i, n_action, (double)scores[i]);
-  const mm_map_kernels *kernels = mm_map_kernels_current();
-  float own[64];
-  for (size_t first = 0; first < rows;) {
-    size_t count = lambda || rows - first < 64 ? rows - first : 64;
-    float *at = lambda ? lambda + first : own;
-    kernels->project_f(&map->engine_f, method, scores + first * n_action, count, n_action,
-                       probs + first * n_action, at);
-    for (size_t r = 0; r < count; r++)
-      if (!isfinite(at[r]) || !isfinite(probs[(first + r) * n_action])) return diverged(first + r);
-    first += count;
-  }
+// ---------------------------------------------------------------------------------------------
+// Projections, in both precisions
+
+static mm_status check_projection(const mm_map *map, mm_projection method, size_t n_action) {
+  MM_TRY(check_finite(map));
+  if (method != MM_PROJECTION_EXACT && method != MM_PROJECTION_BISECT10)
+    return MM_FAIL(MM_ERR_INPUT, "projection method %d: expected exact or bisect10", (int)method);
+  if (n_action == 0) return MM_FAIL(MM_ERR_INPUT, "scores: expected at least one action");
+  return MM_OK;
+}
+
+static mm_status bad_score(size_t i, size_t n_action, double value) {
+  return MM_FAIL(MM_ERR_INPUT, "scores: row %zu, action %zu is %g: expected a finite number",
+                 i / n_action, i % n_action, value);
+}
+
+static mm_status diverged(size_t row) {
+  return MM_FAIL(MM_ERR_NUMERIC, "projection of row %zu: no finite policy", row);
+}
+
+#define MM_REAL_BITS 64
+#define PROJECT_BATCH mm_map_project_batch
+#define POTENTIAL exact
+#include "map/map_project.inc"
+
+#define MM_REAL_BITS 32
+#define PROJECT_BATCH mm_map_project_batch_f
+#define POTENTIAL engine_f
+#include "map/map_project.inc"
+
+mm_status mm_map_project(const mm_map *map, mm_projection method, const double *scores,
+                         size_t n_action, double *probs, double *lambda) {
+  return mm_map_project_batch(map, method, scores, 1, n_action, probs, lambda);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Search coordinates: the unconstrained numbers that evolution works on, for the families that have
+// them
+
+size_t mm_map_search_size(mm_map_kind kind, size_t n) {
+  const mm_map_family *family = mm_map_family_of(kind);
+  return family->search_steps ? n * family->search_per_step : family->search_size;
+}
+
+static bool is_searched(mm_map_kind kind) {
+  return mm_map_family_of(kind)->from_search != NULL;
+}
+
+static mm_status no_coordinates(mm_map_kind kind) {
+  char all[MM_MAP_NAMES_SIZE];
+  return MM_FAIL(MM_ERR_INPUT, "%s maps have no search coordinates: expected %s",
+                 mm_map_kind_name(kind), mm_map_kind_names(is_searched, all));
+}
+
+mm_status mm_map_search_initial(mm_map_kind kind, size_t n, double *z) {
+  const mm_map_family *family = mm_map_family_of(kind);
+  if (!family->search_initial) return no_coordinates(kind);
+  family->search_initial(n, z);
+  return MM_OK;
+}
+
+mm_status mm_map_from_search(mm_map_kind kind, size_t n, const double *z, mm_map **out) {
+  const mm_map_family *family = mm_map_family_of(kind);
+  *out = NULL;
+  if (!family->from_search) return no_coordinates(kind);
+  if (family->search_steps) MM_TRY(family->search_steps(n));
+  for (size_t i = 0, size = mm_map_search_size(kind, n); i < size; i++)
+    if (!isfinite(z[i]))
+      return MM_FAIL(MM_ERR_INPUT, "search coordinate %zu is %g: expected a finite number", i,
+                     z[i]);
+  return family->from_search(z, n, out);
+}
+
+mm_status mm_map_to_search(const mm_map *map, double *z) {
+  const mm_map_family *family = mm_map_family_of(map->exact.kind);
+  if (!family->to_search) return no_coordinates(map->exact.kind);
+  family->to_search(&map->exact, z);
   return MM_OK;
 }

@@ -22,19 +22,15 @@ mm_status mm_map_in_file(mm_status status, const char *source) {
   return MM_FAIL(status, "%s: %s", source, mm_last_error());
 }
 
-// "negentropy, l2, tsallis, piecewise or neural"
 static mm_status unknown_kind(const char *kind, const char *source) {
   const char *names[MM_MAP_KINDS];
-  char all[200];
-  size_t length = 0;
-  for (int i = 0; i < MM_MAP_KINDS; i++) {
-    const char *between = i == 0 ? "" : i + 1 == MM_MAP_KINDS ? " or " : ", ";
+  char all[MM_MAP_NAMES_SIZE];
+  for (int i = 0; i < MM_MAP_KINDS; i++)
     names[i] = mm_map_kind_name((mm_map_kind)i);
-    length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", between, names[i]);
-  }
   const char *near = mm_nearest(kind, names, MM_MAP_KINDS);
-  return MM_FAIL(MM_ERR_INPUT, "%s: field 'kind': '%.40s': expected %s%s%s%s", source, kind, all,
-                 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+  return MM_FAIL(MM_ERR_INPUT, "%s: field 'kind': '%.40s': expected %s%s%s%s", source, kind,
+                 mm_map_kind_names(NULL, all), near ? " (did you mean '" : "", near ? near : "",
+                 near ? "'?)" : "");
 }
 
 static mm_status read_kind(const cJSON *root, const char *source, mm_map **out) {

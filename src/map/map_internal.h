@@ -29,7 +29,6 @@ static inline const void *mm_map_moved_pointer(const mm_map *map, const void *p,
   return (const char *)to + ((const char *)p - (const char *)map->arena.base);
 }
 
-mm_potential_d mm_map_moved_d(const mm_map *map, const void *to); // of engine
 mm_potential_f mm_map_moved_f(const mm_map *map, const void *to); // of engine_f
 
 // Keeps a copy of `text` (may be NULL) as the map's meta object.

@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,19 +53,30 @@ static mm_status open_random(const char *text, const char *argument, mm_map_kind
 
 // ---------------------------------------------------------------------------------------------
 
+// Everything that could have been meant: for the nearest spelling with an example of an argument,
+// for the list with its meaning.
 static mm_status unknown_name(const char *text) {
-  static const char *const valid[] = {
-    "negentropy", "l2",       "tsallis:0.5",     "piecewise", "neural",
-    "tsallis",    "random:1", "random-neural:1", "powers",    "random-powers:1"
-  };
-  const char *near = mm_nearest(text, valid, sizeof valid / sizeof *valid);
+  enum { MOST = 3 * MM_MAP_KINDS };
+  char control[MM_MAP_KINDS][40], list[80 * MM_MAP_KINDS] = "", more[80 * MM_MAP_KINDS] = "";
+  const char *valid[MOST];
+  size_t n = 0;
+  for (int i = 0; i < MM_MAP_KINDS; i++) {
+    const mm_map_family *family = mm_map_family_of((mm_map_kind)i);
+    const char *name = mm_map_kind_name((mm_map_kind)i);
+    valid[n++] = name;
+    if (family->example) valid[n++] = family->example;
+    snprintf(list + strlen(list), 60, "%s, ", family->usage ? family->usage : name);
+    if (!family->random_name) continue;
+    snprintf(control[i], sizeof control[i], "%s:1", family->random_name);
+    snprintf(more + strlen(more), 60, "%s:SEED, ", family->random_name);
+    valid[n++] = control[i];
+  }
+  const char *near = mm_nearest(text, valid, n);
   if (near)
     return MM_FAIL(MM_ERR_INPUT, "map '%s': no such name or file (did you mean '%s'?)", text, near);
   return MM_FAIL(MM_ERR_INPUT,
-                 "map '%s': no such name or file: expected negentropy, l2, tsallis:Q, piecewise, "
-                 "neural, powers, random:SEED, random-neural:SEED, random-powers:SEED, a map file "
-                 "or a shipped map",
-                 text);
+                 "map '%s': no such name or file: expected %s%sa map file or a shipped map", text,
+                 list, more);
 }
 
 static bool is_word(const char *text, size_t length, const char *word) {

@@ -58,7 +58,7 @@ static uint16_t use_count(const mm_net *net, size_t input) {
 }
 
 // Inputs by how many rows use them, those that none uses left out. The kernel's loops then go the
-// same number of times again and again, which the processor foresees.
+// same number of times again and again, which the CPU predicts.
 static size_t sort_inputs(mm_net *net) {
   uint32_t place[SPAN + 2] = { 0 }; // inputs used so often, then where the next of them goes
   for (size_t i = 0; i < net->n_input; i++)

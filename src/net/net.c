@@ -6,8 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/isa.h"
 #include "base/status.h"
 #include "net/net_internal.h"
+#include "net/wide.h"
+
+MM_ISA_CHOOSE(const mm_net_kernels, mm_net_kernels)
+MM_ISA_CHOOSE(const mm_wide_kernels, mm_wide_kernels)
 
 static size_t rounded(size_t n, size_t unit) {
   return (n + unit - 1) / unit * unit;

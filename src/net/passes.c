@@ -2,12 +2,11 @@
 // net/kernels.h says what each computes and why the bits do not depend on the build.
 
 #include "net/kernels.h"
+
+#include "base/isa.h"
 #include "net/lanes.h"
 #include "net/tile.h"
 #include "net/transpose.h"
-
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
 
 // ---------------------------------------------------------------------------------------------
 // Dense layers, forward
@@ -364,9 +363,7 @@ static double peak(size_t rounds, float *sink) {
   return 2.0 * CHAINS * LANES * (double)rounds;
 }
 
-extern const mm_net_kernels JOIN(mm_net_kernels, MM_ISA);
-
-const mm_net_kernels JOIN(mm_net_kernels, MM_ISA) = {
+const mm_net_kernels MM_ISA_NAME(mm_net_kernels) = {
   .layer = layer,
   .layer_lists = layer_lists,
   .dots = dots,

@@ -3,11 +3,9 @@
 
 #include "net/wide.h"
 
+#include "base/isa.h"
 #include "net/lanes.h"
 #include "net/tile.h"
-
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
 
 // The longest stretch of the inner index: with 64 columns 32 kB of the second factor.
 enum { STRETCH = 128 };
@@ -169,7 +167,5 @@ static void outer(bool add, size_t rows, size_t inner, size_t columns, mm_matrix
   }
 }
 
-extern const mm_wide_kernels JOIN(mm_wide_kernels, MM_ISA);
-
-const mm_wide_kernels JOIN(mm_wide_kernels,
-                           MM_ISA) = { .layer = layer, .back = back, .outer = outer };
+const mm_wide_kernels
+    MM_ISA_NAME(mm_wide_kernels) = { .layer = layer, .back = back, .outer = outer };

@@ -363,7 +363,7 @@ BODY_INLINE MM_HD void ant_place(const ant_model *m, vec *q, ant_pose *p) {
 }
 
 // One physics step: q [15], v [14]; u [8] in the order of the velocities, clipped; a [14] the warm
-// start, then the acceleration. Where `ok` ends up false the state is not to be trusted.
+// start, then the acceleration. Where `ok` ends up false the state has diverged.
 BODY_INLINE MM_HD void ant_step(const ant_model *m, int iterations, const vec *u, vec *q, vec *v,
                                 vec *a, mask *ok) {
   ant_pose p;

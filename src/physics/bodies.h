@@ -3,9 +3,6 @@
 #ifndef MM_PHYSICS_BODIES_H
 #define MM_PHYSICS_BODIES_H
 
-#include "physics/bodies/ant.h"
-#include "physics/bodies/half_cheetah.h"
-#include "physics/bodies/hopper.h"
-#include "physics/bodies/walker2d.h"
+#include "physics_bodies.h" // made by CMake from the list
 
 #endif

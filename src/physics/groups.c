@@ -1,6 +1,7 @@
 // Environments of each body in groups. Compiled once per instruction set with MM_ISA set to its
 // name; physics/kernels.h says what it computes and why the bits do not depend on the build.
 
+#include "base/isa.h"
 #include "physics/bodies.h"
 #include "physics/kernels.h"
 
@@ -41,7 +42,5 @@
 #define KERNELS(NAME, name, id, kernels) KERNEL(name) KERNEL(name##_all)
 MM_BODY_LIST(KERNELS)
 
-extern const mm_physics_kernels JOIN(mm_physics_kernels, MM_ISA);
-
 #define ENTRY(NAME, name, id, kernels) [MM_BODY_##NAME] = { &name##_kernel, &name##_all_kernel },
-const mm_physics_kernels JOIN(mm_physics_kernels, MM_ISA) = { .of = { MM_BODY_LIST(ENTRY) } };
+const mm_physics_kernels MM_ISA_NAME(mm_physics_kernels) = { .of = { MM_BODY_LIST(ENTRY) } };

@@ -16,8 +16,10 @@
 
 #ifdef MM_PHYSICS_DOUBLE
 typedef double real;
+#define SCALAR(of_double, of_float) of_double
 #else
 typedef float real;
+#define SCALAR(of_double, of_float) of_float
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -194,39 +196,21 @@ MM_INLINE MM_HD vec greatest(vec a, vec b) {
 MM_INLINE MM_HD vec least(vec a, vec b) {
   return a < b ? a : b;
 }
-#ifdef MM_PHYSICS_DOUBLE
 MM_INLINE MM_HD vec root(vec a) {
-  return sqrt(a);
+  return SCALAR(sqrt, sqrtf)(a);
 }
 MM_INLINE MM_HD vec size_of(vec a) {
-  return fabs(a);
+  return SCALAR(fabs, fabsf)(a);
 }
 MM_INLINE MM_HD vec fused(vec a, vec b, vec c) {
-  return fma(a, b, c);
+  return SCALAR(fma, fmaf)(a, b, c);
 }
 MM_INLINE MM_HD vec fused_minus(vec a, vec b, vec c) {
-  return fma(-a, b, c);
+  return SCALAR(fma, fmaf)(-a, b, c);
 }
 MM_INLINE MM_HD void sincos_of(vec x, vec *sine, vec *cosine) {
-  mm_sincos_d(x, sine, cosine);
+  SCALAR(mm_sincos_d, mm_sincos_f)(x, sine, cosine);
 }
-#else
-MM_INLINE MM_HD vec root(vec a) {
-  return sqrtf(a);
-}
-MM_INLINE MM_HD vec size_of(vec a) {
-  return fabsf(a);
-}
-MM_INLINE MM_HD vec fused(vec a, vec b, vec c) {
-  return fmaf(a, b, c);
-}
-MM_INLINE MM_HD vec fused_minus(vec a, vec b, vec c) {
-  return fmaf(-a, b, c);
-}
-MM_INLINE MM_HD void sincos_of(vec x, vec *sine, vec *cosine) {
-  mm_sincos_f(x, sine, cosine);
-}
-#endif
 MM_INLINE MM_HD mask below(vec a, vec b) {
   return a < b;
 }

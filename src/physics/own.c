@@ -2,9 +2,12 @@
 
 #include <string.h>
 
+#include "base/isa.h"
 #include "base/status.h"
 #include "physics/kernels.h"
 #include "physics/physics.h"
+
+MM_ISA_CHOOSE(const mm_physics_kernels, mm_physics_kernels)
 
 enum { GROUP = MM_PHYSICS_GROUP };
 

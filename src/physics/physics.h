@@ -2,7 +2,7 @@
 //
 // State is in columns: coordinate k of environment i is q[k * stride + i]. Environments do not know
 // each other, so a state and an action alone decide the next state, whatever else is stepped
-// with it; our own engine gives the same bits on every processor.
+// with it; our own engine gives the same bits on every CPU.
 
 #ifndef MM_PHYSICS_PHYSICS_H
 #define MM_PHYSICS_PHYSICS_H
@@ -15,7 +15,7 @@
 
 typedef enum mm_engine { MM_ENGINE_OWN, MM_ENGINE_MUJOCO, MM_ENGINE_COUNT } mm_engine;
 
-// Why an environment's last step is not to be trusted; MuJoCo's rules.
+// Why an environment's last step diverged; MuJoCo's rules.
 enum {
   MM_BAD_STATE = 1,  // a coordinate, velocity or acceleration above 1e10, or not a number: reset it
   MM_BAD_ACTION = 2, // a motor's control was so: all motors of the environment were left off

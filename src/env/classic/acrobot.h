@@ -34,26 +34,17 @@ typedef struct mm_acrobot {
   X(0, t1, "joint_angle1", 1)                                                                      \
   X(1, t2, "joint_angle2", 1) X(2, w1, "velocity_1", 0) X(3, w2, "velocity_2", 0)
 
-typedef struct mm_acrobot_draws {
-  float t1, t2, w1, w2; // the start itself
-} mm_acrobot_draws;
+typedef mm_start_of_four mm_acrobot_draws;
 
-// Start number `index` of a stream: one block.
 MM_INLINE MM_HD mm_acrobot_draws mm_acrobot_draw(mm_stream stream, uint64_t index) {
-  mm_block b = mm_stream_block(stream, index);
-  mm_acrobot_draws d;
-  d.t1 = mm_uniform_between_f(b.word[0], -MM_ACROBOT_START, MM_ACROBOT_START);
-  d.t2 = mm_uniform_between_f(b.word[1], -MM_ACROBOT_START, MM_ACROBOT_START);
-  d.w1 = mm_uniform_between_f(b.word[2], -MM_ACROBOT_START, MM_ACROBOT_START);
-  d.w2 = mm_uniform_between_f(b.word[3], -MM_ACROBOT_START, MM_ACROBOT_START);
-  return d;
+  return mm_draw_four(stream, index, MM_ACROBOT_START);
 }
 
 MM_INLINE MM_HD void mm_acrobot_reset(mm_acrobot *s, mm_acrobot_draws d) {
-  s->t1 = d.t1;
-  s->t2 = d.t2;
-  s->w1 = d.w1;
-  s->w2 = d.w2;
+  s->t1 = d.number[0];
+  s->t2 = d.number[1];
+  s->w1 = d.number[2];
+  s->w2 = d.number[3];
   s->time = 0;
 }
 

@@ -36,26 +36,17 @@ typedef struct mm_cartpole {
 #define MM_CARTPOLE_FIELDS(X)                                                                      \
   X(0, x, "x", 0) X(1, x_dot, "x_dot", 0) X(2, theta, "theta", 1) X(3, theta_dot, "theta_dot", 0)
 
-typedef struct mm_cartpole_draws {
-  float x, x_dot, theta, theta_dot; // the start itself
-} mm_cartpole_draws;
+typedef mm_start_of_four mm_cartpole_draws;
 
-// Start number `index` of a stream: one block.
 MM_INLINE MM_HD mm_cartpole_draws mm_cartpole_draw(mm_stream stream, uint64_t index) {
-  mm_block b = mm_stream_block(stream, index);
-  mm_cartpole_draws d;
-  d.x = mm_uniform_between_f(b.word[0], -MM_CARTPOLE_START, MM_CARTPOLE_START);
-  d.x_dot = mm_uniform_between_f(b.word[1], -MM_CARTPOLE_START, MM_CARTPOLE_START);
-  d.theta = mm_uniform_between_f(b.word[2], -MM_CARTPOLE_START, MM_CARTPOLE_START);
-  d.theta_dot = mm_uniform_between_f(b.word[3], -MM_CARTPOLE_START, MM_CARTPOLE_START);
-  return d;
+  return mm_draw_four(stream, index, MM_CARTPOLE_START);
 }
 
 MM_INLINE MM_HD void mm_cartpole_reset(mm_cartpole *s, mm_cartpole_draws d) {
-  s->x = d.x;
-  s->x_dot = d.x_dot;
-  s->theta = d.theta;
-  s->theta_dot = d.theta_dot;
+  s->x = d.number[0];
+  s->x_dot = d.number[1];
+  s->theta = d.number[2];
+  s->theta_dot = d.number[3];
   s->time = 0;
 }
 
@@ -93,13 +84,7 @@ MM_INLINE MM_HD void mm_cartpole_observe(const mm_cartpole *s, float *obs) { // 
   obs[3] = s->theta_dot;
 }
 
-// A step, with what is seen before it and after it.
-MM_INLINE MM_HD int mm_cartpole_step_seen(mm_cartpole *s, float *obs, int32_t action,
-                                          float *reward) {
-  const int end = mm_cartpole_step(s, action, reward);
-  mm_cartpole_observe(s, obs);
-  return end;
-}
+MM_STEP_THEN_OBSERVE(cartpole)
 
 #ifdef MM_DESCRIBE
 // ---------------------------------------------------------------------------------------------

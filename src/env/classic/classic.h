@@ -51,6 +51,28 @@ MM_INLINE MM_HD float mm_uniform_between_f(uint32_t word, float low, float high)
   return fmaf(high - low, mm_uniform_f(word), low);
 }
 
+// A start of four numbers, each within `most` of 0: one block of the stream.
+typedef struct mm_start_of_four {
+  float number[4];
+} mm_start_of_four;
+
+MM_INLINE MM_HD mm_start_of_four mm_draw_four(mm_stream stream, uint64_t index, float most) {
+  const mm_block b = mm_stream_block(stream, index);
+  mm_start_of_four d;
+  for (int k = 0; k < 4; k++)
+    d.number[k] = mm_uniform_between_f(b.word[k], -most, most);
+  return d;
+}
+
+// mm_NAME_step_seen of an environment that makes no use of what was seen before a step.
+#define MM_STEP_THEN_OBSERVE(name)                                                                 \
+  MM_INLINE MM_HD int mm_##name##_step_seen(mm_##name *s, float *obs, int32_t action,              \
+                                            float *reward) {                                       \
+    const int end = mm_##name##_step(s, action, reward);                                           \
+    mm_##name##_observe(s, obs);                                                                   \
+    return end;                                                                                    \
+  }
+
 MM_INLINE MM_HD int mm_end_of(int terminal, int32_t time, int32_t limit) {
   return (terminal ? MM_END_TERMINATED : 0) | (time >= limit ? MM_END_TRUNCATED : 0);
 }

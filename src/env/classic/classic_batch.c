@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
+#include "base/isa.h"
 
 #ifdef __GNUC__
 #define NOINLINE __attribute__((noinline)) // keeps `restrict` in force
@@ -226,4 +225,4 @@ static void observe(const mm_classic_batch *b, size_t from, size_t to, const mm_
   loops_of[b->env].observe(to - from ROW_ARGUMENTS);
 }
 
-const mm_classic_kernels JOIN(mm_classic_kernels, MM_ISA) = { reset, step, observe };
+const mm_classic_kernels MM_ISA_NAME(mm_classic_kernels) = { reset, step, observe };

@@ -6,59 +6,41 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "env/classic/classic_trace.h"
 #include "env/classic/classics.h"
+#include "env/trace_writer.h"
 
 // ---------------------------------------------------------------------------------------------
 // Replay
 
-// `time` grows by one a step and must not overflow.
-enum { TIME_MOST = 1 << 30 };
+typedef struct replayer {
+  mm_replayer base;
+  const mm_classic *env;
+  int32_t limit; // the file's, where it has one
+} replayer;
 
-// The columns of a trajectory, at the current step.
-typedef struct columns {
-  const cJSON *state, *time, *obs; // one more than of the others
-  const cJSON *action;
-  mm_trace_outcomes outcome;
-  size_t n; // transitions
-} columns;
-
-static mm_status read_columns(const mm_trace_place *place, const cJSON *item, columns *out) {
-  MM_TRY(mm_trace_actions(place, item, &out->action, &out->n));
-  MM_TRY(mm_trace_column(place, item, "states", out->n + 1, &out->state));
-  MM_TRY(mm_trace_column(place, item, "times", out->n + 1, &out->time));
-  MM_TRY(mm_trace_column(place, item, "obs", out->n + 1, &out->obs));
-  return mm_trace_outcomes_find(place, item, out->n, &out->outcome);
-}
-
-static void advance(columns *c) {
-  c->state = c->state->next, c->time = c->time->next, c->obs = c->obs->next;
-  c->action = c->action->next;
-}
-
-static mm_status read_state(const mm_classic *env, const mm_trace_place *place, const columns *c,
-                            mm_single *out) {
+static mm_status read_state(const replayer *re, mm_single *out) {
+  const mm_trace_columns *c = &re->base.c;
   memset(out, 0, sizeof *out);
-  MM_TRY(mm_trace_floats(place, "states", c->state, env->n_state, out->f));
-  return mm_trace_whole(place, "times", c->time, 0, TIME_MOST, &out->time);
+  MM_TRY(mm_trace_floats(&re->base.place, "states", c->state, re->env->n_state, out->f));
+  return mm_trace_time(&re->base.place, c, &out->time);
 }
 
-static mm_status read_action(const mm_classic *env, const mm_trace_place *place, const cJSON *item,
-                             float *out) {
+static mm_status read_action(const replayer *re, float *out) {
+  const mm_trace_place *place = &re->base.place;
+  const cJSON *item = re->base.c.action;
   int32_t index = 0;
-  if (env->n_action == 0) return mm_trace_float(place, "actions", item, out);
-  MM_TRY(mm_trace_whole(place, "actions", item, 0, env->n_action - 1, &index));
+  if (re->env->n_action == 0) return mm_trace_float(place, "actions", item, out);
+  MM_TRY(mm_trace_whole(place, "actions", item, 0, re->env->n_action - 1, &index));
   *out = (float)index;
   return MM_OK;
 }
 
-static mm_status compare_obs(const mm_classic *env, const mm_trace_place *place,
-                             const cJSON *recorded, const mm_single *s, mm_replay *r) {
+static mm_status compare_obs(replayer *re, const mm_single *s) {
   float expected[MM_CLASSIC_OBS_MAX], got[MM_CLASSIC_OBS_MAX];
-  MM_TRY(mm_trace_floats(place, "obs", recorded, env->n_obs, expected));
-  env->observe(s, got);
-  for (int i = 0; i < env->n_obs; i++)
-    mm_replay_near(r, "obs", i, (double)expected[i], (double)got[i], false);
+  MM_TRY(mm_trace_floats(&re->base.place, "obs", re->base.c.obs, re->env->n_obs, expected));
+  re->env->observe(s, got);
+  for (int i = 0; i < re->env->n_obs; i++)
+    mm_replay_near(&re->base.r, "obs", i, (double)expected[i], (double)got[i], false);
   return MM_OK;
 }
 
@@ -66,14 +48,6 @@ typedef struct outcome {
   mm_single s;
   mm_trace_outcome of; // the transition
 } outcome;
-
-// Leaves `c` at the state after the transition.
-static mm_status read_outcome(const mm_classic *env, mm_trace_place *place, columns *c,
-                              outcome *out) {
-  MM_TRY(mm_trace_outcomes_next(place, &c->outcome, &out->of));
-  advance(c);
-  return read_state(env, place, c, &out->s);
-}
 
 static void compare_outcomes(const mm_classic *env, const outcome *expected, const outcome *got,
                              mm_replay *r) {
@@ -85,53 +59,38 @@ static void compare_outcomes(const mm_classic *env, const outcome *expected, con
                    env->is_angle[i]);
 }
 
-static mm_status replay_transition(const mm_classic *env, int32_t limit, mm_trace_place *place,
-                                   columns *c, mm_replay *r) {
+static mm_status replay_transition(mm_replayer *base) {
+  replayer *re = (replayer *)base;
   outcome expected, got;
   float action;
-  MM_TRY(read_state(env, place, c, &got.s));
-  if (place->t == 0) { // the others are compared as results
-    r->prefix = "start ";
-    MM_TRY(compare_obs(env, place, c->obs, &got.s, r));
-    r->prefix = "";
+  MM_TRY(read_state(re, &got.s));
+  if (base->place.t == 0) { // the others are compared as results
+    base->r.prefix = "start ";
+    MM_TRY(compare_obs(re, &got.s));
+    base->r.prefix = "";
   }
-  MM_TRY(read_action(env, place, c->action, &action));
-  MM_TRY(read_outcome(env, place, c, &expected));
-  int end = env->step(&got.s, action, &got.of.reward);
+  MM_TRY(read_action(re, &action));
+  MM_TRY(mm_trace_next(&base->place, &base->c, &expected.of));
+  MM_TRY(read_state(re, &expected.s));
+  int end = re->env->step(&got.s, action, &got.of.reward);
   got.of.terminated = (end & MM_END_TERMINATED) != 0;
-  got.of.truncated = got.s.time >= limit; // the file's, where it has one
-  compare_outcomes(env, &expected, &got, r);
-  return compare_obs(env, place, c->obs, &got.s, r);
+  got.of.truncated = got.s.time >= re->limit;
+  compare_outcomes(re->env, &expected, &got, &base->r);
+  return compare_obs(re, &got.s);
 }
 
-static mm_status replay_trajectory(const mm_classic *env, int32_t limit, mm_trace_place *place,
-                                   const cJSON *item, mm_replay *r) {
-  columns c;
-  place->t = -1;
-  MM_TRY(read_columns(place, item, &c));
-  for (size_t t = 0; t < c.n; t++) {
-    place->t = (int64_t)t;
-    mm_replay_begin(r, place->trajectory, place->t);
-    MM_TRY(replay_transition(env, limit, place, &c, r));
-    mm_replay_end(r);
-  }
-  return MM_OK;
-}
-
-mm_status mm_classic_replay(int which, const cJSON *root, const char *source,
-                            mm_replay_report *out) {
+static mm_status replay(int which, const cJSON *root, const char *source, mm_replay_report *out) {
   const mm_classic *env = &mm_classics[which];
-  const cJSON *trajectories, *item;
-  int32_t limit = env->limit;
-  mm_replay r = { .report = out };
-  mm_trace_place place = { source, "trajectory", 0, -1 };
+  const cJSON *trajectories;
+  replayer re = { .base = { .transition = replay_transition,
+                            .timed = true,
+                            .place = { source, "trajectory", 0, -1 },
+                            .r = { .report = out } },
+                  .env = env,
+                  .limit = env->limit };
   MM_TRY(mm_trace_check_form(root, source, env->id, env->field, env->n_state, env->spec->params,
-                             &limit, &trajectories));
-  cJSON_ArrayForEach(item, trajectories) {
-    MM_TRY(replay_trajectory(env, limit, &place, item, &r));
-    place.trajectory++;
-  }
-  return MM_OK;
+                             &re.limit, &trajectories));
+  return mm_replay_trajectories(&re.base, trajectories);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -143,36 +102,32 @@ static const char *const column_names[N_COLUMN] = { "states",  "times",      "ob
                                                     "rewards", "terminated", "truncated" };
 
 typedef struct recorder {
+  mm_recorder base;
   const mm_classic *env;
-  const mm_record_plan *plan;
-  mm_stream resets, actions;
-  uint64_t t;               // steps so far, of all episodes
-  mm_text column[N_COLUMN]; // of the running episode
 } recorder;
 
 static void write_state(recorder *rec, const mm_single *s) {
   float obs[MM_CLASSIC_OBS_MAX];
-  mm_text_floats(&rec->column[STATES], s->f, rec->env->n_state);
-  mm_text_whole(&rec->column[TIMES], s->time);
+  mm_text_floats(&rec->base.column[STATES], s->f, rec->env->n_state);
+  mm_text_whole(&rec->base.column[TIMES], s->time);
   rec->env->observe(s, obs);
-  mm_text_floats(&rec->column[OBS], obs, rec->env->n_obs);
+  mm_text_floats(&rec->base.column[OBS], obs, rec->env->n_obs);
 }
 
-static void play_episode(recorder *rec, uint64_t episode) {
-  mm_single s = rec->env->start(rec->resets, episode);
+static void play_episode(mm_recorder *base, uint64_t episode) {
+  recorder *rec = (recorder *)base;
+  mm_single s = rec->env->start(base->resets, episode);
   int end = 0;
-  for (int i = 0; i < N_COLUMN; i++)
-    mm_text_clear(&rec->column[i]);
   write_state(rec, &s);
-  for (uint64_t t = 0; t < rec->plan->steps && !end; t++) {
-    float reward, action = mm_classic_action(rec->env, rec->actions, rec->t++);
+  for (uint64_t t = 0; t < base->plan->steps && !end; t++) {
+    float reward, action = mm_classic_action(rec->env, base->actions, base->t++);
     end = rec->env->step(&s, action, &reward);
     if (rec->env->n_action > 0)
-      mm_text_whole(&rec->column[ACTIONS], (int64_t)action);
+      mm_text_whole(&base->column[ACTIONS], (int64_t)action);
     else
-      mm_text_float(&rec->column[ACTIONS], action);
-    mm_text_float(&rec->column[REWARDS], reward);
-    mm_text_ends(&rec->column[TERMINATED], &rec->column[TRUNCATED], (unsigned)end);
+      mm_text_float(&base->column[ACTIONS], action);
+    mm_text_float(&base->column[REWARDS], reward);
+    mm_text_ends(&base->column[TERMINATED], &base->column[TRUNCATED], (unsigned)end);
     write_state(rec, &s);
   }
 }
@@ -196,25 +151,17 @@ static void write_about(const mm_classic *env, const mm_record_plan *plan, mm_te
   mm_text_string(out, text);
 }
 
-mm_status mm_classic_record(int which, const mm_record_plan *plan, mm_text *out,
-                            uint64_t *transitions) {
+static mm_status record(int which, const mm_record_plan *plan, mm_text *out,
+                        uint64_t *transitions) {
   const mm_classic *env = &mm_classics[which];
-  recorder rec = { .env = env, .plan = plan };
-  rec.resets = mm_stream_make(plan->seed, 0, MM_RNG_ENV_RESET, 0);
-  rec.actions = mm_stream_make(plan->seed, 0, MM_RNG_ACTION, 0);
+  recorder rec = { mm_recorder_make(plan, column_names, N_COLUMN), env };
   mm_text_open(out, '{');
   write_about(env, plan, out);
   mm_text_form(out, env->id, env->limit, env->spec->params, env->field, env->n_state);
-  mm_text_key(out, "trajectories");
-  mm_text_open(out, '[');
-  for (uint64_t episode = 0; mm_text_goes_on(out) && episode < plan->episodes; episode++) {
-    play_episode(&rec, episode);
-    mm_text_episode(out, column_names, rec.column, N_COLUMN);
-  }
-  mm_text_close(out, ']');
+  mm_record_episodes(&rec.base, "trajectories", play_episode, out);
   mm_text_close(out, '}');
-  for (int i = 0; i < N_COLUMN; i++)
-    mm_text_release(&rec.column[i]);
-  *transitions = rec.t;
+  *transitions = rec.base.t;
   return MM_OK;
 }
+
+const mm_trace_kind mm_classic_traces = { &mm_vec_classic, replay, record };

@@ -22,7 +22,7 @@ typedef struct mm_classic {
   const char *name, *id;
   const mm_classic_spec *spec;
   int n_state, n_obs;
-  int n_action; // 0: a real number in [-action_max, action_max]
+  int n_action; // 0: continuous, in [-action_max, action_max]
   float action_max;
   int32_t limit;
   const char *field[MM_CLASSIC_STATE_MAX]; // names of the numbers of a state in traces

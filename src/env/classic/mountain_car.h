@@ -84,13 +84,7 @@ MM_INLINE MM_HD void mm_mountain_car_observe(const mm_mountain_car *s, float *ob
   obs[1] = s->velocity;
 }
 
-// A step, with what is seen before it and after it.
-MM_INLINE MM_HD int mm_mountain_car_step_seen(mm_mountain_car *s, float *obs, int32_t action,
-                                              float *reward) {
-  const int end = mm_mountain_car_step(s, action, reward);
-  mm_mountain_car_observe(s, obs);
-  return end;
-}
+MM_STEP_THEN_OBSERVE(mountain_car)
 
 #ifdef MM_DESCRIBE
 // ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// MountainCarContinuous-v0: the car of mountain_car.h with an engine of real-valued strength.
+// MountainCarContinuous-v0: the car of mountain_car.h with continuous actions.
 // [host/device]
 //
 // Reward -0.1 a^2 with the action as given, before it is clipped to [-1, 1], and +100 on the step

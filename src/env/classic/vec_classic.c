@@ -3,11 +3,14 @@
 
 #include <math.h>
 
+#include "base/isa.h"
 #include "env/classic/classic_batch.h"
 #include "env/classic/classics.h"
 #include "env/vec_internal.h"
 
 enum { CHUNK = 1024 };
+
+MM_ISA_CHOOSE(const mm_classic_kernels, mm_classic_kernels)
 
 static const mm_classic *env_of(const mm_vec *vec) {
   return &mm_classics[vec->which];
@@ -139,12 +142,12 @@ static void observe(const mm_vec *vec, void *obs) {
 }
 
 // The dynamics take any float; an episode ends before its time does.
-static bool sane(const mm_vec *vec) {
+static bool validate_state(const mm_vec *vec) {
   mm_classic_batch batch = batch_of(vec);
   for (size_t i = 0; i < vec->info.n; i++)
     if (batch.time[i] < 0 || batch.time[i] >= vec->info.limit) return false;
   return true;
 }
 
-const mm_vec_law mm_vec_classic = { prepare, state_size, reset, step, kept_size,
-                                    observe, sane,       NULL,  NULL, NULL };
+const mm_vec_law mm_vec_classic = { prepare, state_size,     reset, step, kept_size,
+                                    observe, validate_state, NULL,  NULL, NULL };

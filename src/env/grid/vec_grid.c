@@ -113,7 +113,7 @@ static void observe_all(const mm_vec *vec, void *obs) {
     observe(vec, all[i].s, i, obs);
 }
 
-static bool sane(const mm_vec *vec) {
+static bool validate_state(const mm_vec *vec) {
   const mm_grid *g = vec->task;
   const one *all = vec->state;
   for (size_t i = 0; i < vec->info.n; i++) {
@@ -123,5 +123,5 @@ static bool sane(const mm_vec *vec) {
   return true;
 }
 
-const mm_vec_law mm_vec_grid = { prepare,     state_size, reset, step, state_size,
-                                 observe_all, sane,       NULL,  NULL, NULL };
+const mm_vec_law mm_vec_grid = { prepare,     state_size,     reset, step, state_size,
+                                 observe_all, validate_state, NULL,  NULL, NULL };

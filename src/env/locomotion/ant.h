@@ -40,10 +40,9 @@ MM_INLINE MM_HD void mm_ant_reset(float *q, float *v, size_t stride, const float
   mm_bodies_stir_normal(v, MM_ANT_V, stride, d->v, MM_ANT_NOISE);
 }
 
-// For standing, also in the step that ends the episode; action: [8], clipped.
+// action: [8], clipped.
 MM_INLINE MM_HD float mm_ant_reward(float way, const float *action) {
-  float cost = MM_ANT_COST * mm_bodies_square_sum(action, MM_ANT_U);
-  return way / MM_ANT_DT + MM_ANT_ALIVE - cost;
+  return mm_bodies_reward(way, MM_ANT_DT, MM_ANT_ALIVE, MM_ANT_COST, action, MM_ANT_U);
 }
 
 MM_INLINE MM_HD int mm_ant_healthy(const float *q, const float *v, size_t stride, float base) {

@@ -87,6 +87,13 @@ MM_INLINE MM_HD float mm_bodies_square_sum(const float *action, int n) {
   return sum;
 }
 
+// Forward velocity, a bonus for standing (also in the step that ends the episode), and the cost of
+// the n clipped actions.
+MM_INLINE MM_HD float mm_bodies_reward(float way, float dt, float alive, float cost,
+                                       const float *action, int n) {
+  return way / dt + alive - cost * mm_bodies_square_sum(action, n);
+}
+
 MM_INLINE MM_HD int mm_bodies_between(float x, float low, float high) { // false for NaN
   return x > low && x < high;
 }

@@ -4,10 +4,7 @@
 #ifndef MM_ENV_BODY_LAWS_H
 #define MM_ENV_BODY_LAWS_H
 
-#include "env/locomotion/ant.h"
-#include "env/locomotion/half_cheetah.h"
-#include "env/locomotion/hopper.h"
-#include "env/locomotion/walker2d.h"
+#include "env_bodies.h" // env/locomotion/<name>.h of every body, made by CMake from MM_BODY_LIST
 #include "physics/physics.h"
 
 // The height of the torso where its coordinate is 0.

@@ -1,4 +1,4 @@
-// Traces of bodies: only the start is random, so a state, an action and the time decide a
+// Traces of locomotion tasks: only the start is random, so a state, an action and the time decide a
 // transition, up to what the solver leaves over: it begins at the accelerations of the step before,
 // which a trace may have as `warm`. Numbers agree within 1e-4 max(1, largest recorded velocity).
 
@@ -9,8 +9,8 @@
 
 #include "base/status.h"
 #include "env/locomotion/body_laws.h"
-#include "env/locomotion/body_trace.h"
 #include "env/locomotion/body_words.h"
+#include "env/trace_writer.h"
 
 enum { FIELDS_MOST = MM_BODY_MOST_Q + MM_BODY_MOST_V + 1, OBS_MOST = 32 };
 
@@ -25,10 +25,9 @@ static mm_flavour flavour_of(int which) {
   return (mm_flavour)(which / MM_BODY_COUNT);
 }
 
-const char *mm_body_trace_id(int which) {
+static const char *id_of(int which) {
 #define IDS(NAME, name, id, kernels) [MM_BODY_##NAME] = { id, id "-v4" },
   static const char *const ids[MM_BODY_COUNT][MM_FLAVOUR_COUNT] = { MM_BODY_LIST(IDS) };
-  if (which >= MM_BODY_COUNT * MM_FLAVOUR_COUNT) return NULL;
   return ids[body_of(which)][flavour_of(which)];
 }
 
@@ -66,7 +65,7 @@ static mm_status open_body(int which, bool mujoco, mm_physics **out) {
                                      .n = 1 };
   mm_status status = mm_physics_create(&config, out);
   if (status == MM_OK) return MM_OK;
-  return MM_FAIL(status, "environment '%s': %s", mm_body_trace_id(which), mm_last_error());
+  return MM_FAIL(status, "environment '%s': %s", id_of(which), mm_last_error());
 }
 
 static int fields_of(const mm_physics *p) {
@@ -105,48 +104,31 @@ static int step(mm_physics *p, const float *action, int32_t limit, state *s, flo
 // ---------------------------------------------------------------------------------------------
 // Replay
 
-// `time` grows by one a step and must not overflow.
-enum { TIME_MOST = 1 << 30 };
-
-// The columns of a trajectory, at the current step.
-typedef struct columns {
-  const cJSON *state, *time, *obs; // one more than of the others
-  const cJSON *warm;               // as many; or NULL
-  const cJSON *action;
-  mm_trace_outcomes outcome;
-  size_t n; // transitions
-} columns;
-
 typedef struct replayer {
+  mm_replayer base;
+  const cJSON *warm; // a column, one more than transitions; or NULL
   form f;
   mm_physics *p;
   int32_t limit;
-  mm_trace_place place;
-  mm_replay r;
 } replayer;
 
-static mm_status read_columns(const mm_trace_place *place, const cJSON *item, columns *out) {
-  *out = (columns){ 0 };
-  MM_TRY(mm_trace_actions(place, item, &out->action, &out->n));
-  if (mm_json_find(item, "warm"))
-    MM_TRY(mm_trace_column(place, item, "warm", out->n + 1, &out->warm));
-  MM_TRY(mm_trace_column(place, item, "states", out->n + 1, &out->state));
-  MM_TRY(mm_trace_column(place, item, "times", out->n + 1, &out->time));
-  MM_TRY(mm_trace_column(place, item, "obs", out->n + 1, &out->obs));
-  return mm_trace_outcomes_find(place, item, out->n, &out->outcome);
+static mm_status find_warm(mm_replayer *base, const cJSON *trajectory) {
+  replayer *re = (replayer *)base;
+  re->warm = NULL;
+  if (!mm_json_find(trajectory, "warm")) return MM_OK;
+  return mm_trace_column(&base->place, trajectory, "warm", base->c.n + 1, &re->warm);
 }
 
-static void advance(columns *c) {
-  c->state = c->state->next, c->time = c->time->next, c->obs = c->obs->next;
-  if (c->warm) c->warm = c->warm->next;
-  c->action = c->action->next;
-}
-
-static mm_status read_state(const replayer *re, const columns *c, state *out) {
+static mm_status read_state(const replayer *re, state *out) {
+  const mm_trace_place *place = &re->base.place;
   memset(out, 0, sizeof *out);
-  MM_TRY(mm_trace_floats(&re->place, "states", c->state, fields_of(re->p), out->f));
-  if (c->warm) MM_TRY(mm_trace_floats(&re->place, "warm", c->warm, re->p->info->nv, out->warm));
-  return mm_trace_whole(&re->place, "times", c->time, 0, TIME_MOST, &out->time);
+  MM_TRY(mm_trace_floats(place, "states", re->base.c.state, fields_of(re->p), out->f));
+  if (re->warm) MM_TRY(mm_trace_floats(place, "warm", re->warm, re->p->info->nv, out->warm));
+  return mm_trace_time(place, &re->base.c, &out->time);
+}
+
+static mm_status read_obs(const replayer *re, float *out) {
+  return mm_trace_floats(&re->base.place, "obs", re->base.c.obs, re->p->info->n_obs, out);
 }
 
 typedef struct outcome {
@@ -155,13 +137,12 @@ typedef struct outcome {
   mm_trace_outcome of; // the transition
 } outcome;
 
-// Leaves `c` at the state after the transition.
-static mm_status read_outcome(const replayer *re, columns *c, outcome *out) {
-  const mm_trace_place *place = &re->place;
-  MM_TRY(mm_trace_outcomes_next(place, &c->outcome, &out->of));
-  advance(c);
-  MM_TRY(mm_trace_floats(place, "obs", c->obs, re->p->info->n_obs, out->obs));
-  return read_state(re, c, &out->s);
+// Leaves the columns at the state after the transition.
+static mm_status read_outcome(replayer *re, outcome *out) {
+  MM_TRY(mm_trace_next(&re->base.place, &re->base.c, &out->of));
+  if (re->warm) re->warm = re->warm->next;
+  MM_TRY(read_obs(re, out->obs));
+  return read_state(re, &out->s);
 }
 
 // How far apart numbers may be: velocities give the size, contacts make errors of them.
@@ -176,12 +157,12 @@ static void compare_obs(replayer *re, const float *expected, double allowed) {
   float got[OBS_MOST];
   mm_body_observe(re->p, re->p->config.body, 0, got, 1);
   for (int i = 0; i < re->p->info->n_obs; i++)
-    mm_replay_within(&re->r, "obs", i, (double)expected[i], (double)got[i], allowed);
+    mm_replay_within(&re->base.r, "obs", i, (double)expected[i], (double)got[i], allowed);
 }
 
 static void compare_outcomes(replayer *re, const outcome *expected, const outcome *got) {
   const double allowed = allowed_by(re, &expected->s);
-  mm_replay *r = &re->r;
+  mm_replay *r = &re->base.r;
   mm_replay_within(r, "rewards", -1, (double)expected->of.reward, (double)got->of.reward, allowed);
   mm_replay_ends(r, &expected->of, &got->of);
   mm_replay_exact(r, "times", -1, expected->s.time, got->s.time);
@@ -191,33 +172,34 @@ static void compare_outcomes(replayer *re, const outcome *expected, const outcom
 }
 
 // A state that the physics would not step is a mismatch of its own, with 0 as what it could be.
-static bool is_sane(replayer *re, const state *s) {
-  re->r.prefix = "start ";
+static bool can_be_stepped(replayer *re, const state *s) {
+  re->base.r.prefix = "start ";
   for (int i = 0; i < fields_of(re->p); i++)
     if (!(fabsf(s->f[i]) <= MM_PHYSICS_LARGEST))
-      mm_replay_exact(&re->r, re->f.field[i], -1, (double)s->f[i], 0);
+      mm_replay_exact(&re->base.r, re->f.field[i], -1, (double)s->f[i], 0);
   for (int i = 0; i < re->p->info->nv; i++)
     if (!(fabsf(s->warm[i]) <= MM_PHYSICS_LARGEST))
-      mm_replay_exact(&re->r, "warm", i, (double)s->warm[i], 0);
-  if (re->r.same) put_state(re->p, s);
-  if (re->r.same && !mm_body_has_direction(re->p, 0))
-    mm_replay_exact(&re->r, "qw", -1, (double)s->f[3], 1);
-  re->r.prefix = "";
-  return re->r.same;
+      mm_replay_exact(&re->base.r, "warm", i, (double)s->warm[i], 0);
+  if (re->base.r.same) put_state(re->p, s);
+  if (re->base.r.same && !mm_body_has_direction(re->p, 0))
+    mm_replay_exact(&re->base.r, "qw", -1, (double)s->f[3], 1);
+  re->base.r.prefix = "";
+  return re->base.r.same;
 }
 
-static mm_status replay_transition(replayer *re, columns *c) {
+static mm_status replay_transition(mm_replayer *base) {
+  replayer *re = (replayer *)base;
   outcome expected, got;
   float action[MM_BODY_MOST_U], first[OBS_MOST];
-  MM_TRY(read_state(re, c, &got.s));
-  MM_TRY(mm_trace_floats(&re->place, "obs", c->obs, re->p->info->n_obs, first));
-  MM_TRY(mm_trace_floats(&re->place, "actions", c->action, re->p->info->nu, action));
-  MM_TRY(read_outcome(re, c, &expected));
-  if (!is_sane(re, &got.s)) return MM_OK;
-  if (re->place.t == 0) { // the others are compared as results
-    re->r.prefix = "start ";
+  MM_TRY(read_state(re, &got.s));
+  MM_TRY(read_obs(re, first));
+  MM_TRY(mm_trace_floats(&base->place, "actions", base->c.action, re->p->info->nu, action));
+  MM_TRY(read_outcome(re, &expected));
+  if (!can_be_stepped(re, &got.s)) return MM_OK;
+  if (base->place.t == 0) { // the others are compared as results
+    base->r.prefix = "start ";
     compare_obs(re, first, allowed_by(re, &got.s));
-    re->r.prefix = "";
+    base->r.prefix = "";
   }
   int end = step(re->p, action, re->limit, &got.s, &got.of.reward);
   got.of.terminated = (end & MM_END_TERMINATED) != 0;
@@ -226,37 +208,19 @@ static mm_status replay_transition(replayer *re, columns *c) {
   return MM_OK;
 }
 
-static mm_status replay_trajectory(replayer *re, const cJSON *item) {
-  columns c;
-  re->place.t = -1;
-  MM_TRY(read_columns(&re->place, item, &c));
-  for (size_t t = 0; t < c.n; t++) {
-    re->place.t = (int64_t)t;
-    mm_replay_begin(&re->r, re->place.trajectory, re->place.t);
-    MM_TRY(replay_transition(re, &c));
-    mm_replay_end(&re->r);
-  }
-  return MM_OK;
-}
-
-static mm_status replay_all(replayer *re, const cJSON *root, const char *source, const char *id) {
-  const cJSON *trajectories, *item;
-  MM_TRY(mm_trace_check_form(root, source, id, re->f.field, fields_of(re->p), re->f.params,
-                             &re->limit, &trajectories));
-  cJSON_ArrayForEach(item, trajectories) {
-    MM_TRY(replay_trajectory(re, item));
-    re->place.trajectory++;
-  }
-  return MM_OK;
-}
-
-mm_status mm_body_replay(int which, const cJSON *root, const char *source, mm_replay_report *out) {
-  replayer re = { .limit = MM_BODIES_LIMIT,
-                  .place = { source, "trajectory", 0, -1 },
-                  .r = { .report = out } };
+static mm_status replay(int which, const cJSON *root, const char *source, mm_replay_report *out) {
+  const cJSON *trajectories;
+  replayer re = { .base = { .find = find_warm,
+                            .transition = replay_transition,
+                            .timed = true,
+                            .place = { source, "trajectory", 0, -1 },
+                            .r = { .report = out } },
+                  .limit = MM_BODIES_LIMIT };
   MM_TRY(open_body(which, false, &re.p));
   re.f = form_of(re.p);
-  mm_status status = replay_all(&re, root, source, mm_body_trace_id(which));
+  mm_status status = mm_trace_check_form(root, source, id_of(which), re.f.field, fields_of(re.p),
+                                         re.f.params, &re.limit, &trajectories);
+  if (status == MM_OK) status = mm_replay_trajectories(&re.base, trajectories);
   mm_physics_destroy(re.p);
   return status;
 }
@@ -271,47 +235,43 @@ static const char *const column_names[N_COLUMN] = {
 };
 
 typedef struct recorder {
+  mm_recorder base;
   mm_physics *p;
-  const mm_record_plan *plan;
-  mm_stream resets, actions;
-  uint64_t t;               // steps so far, of all episodes
-  mm_text column[N_COLUMN]; // of the running episode
 } recorder;
 
 static void write_state(recorder *rec, const state *s) {
   const mm_body_info *info = rec->p->info;
   float obs[OBS_MOST];
-  mm_text_floats(&rec->column[STATES], s->f, fields_of(rec->p));
-  mm_text_floats(&rec->column[WARM], s->warm, info->nv);
-  mm_text_whole(&rec->column[TIMES], s->time);
+  mm_text_floats(&rec->base.column[STATES], s->f, fields_of(rec->p));
+  mm_text_floats(&rec->base.column[WARM], s->warm, info->nv);
+  mm_text_whole(&rec->base.column[TIMES], s->time);
   mm_body_observe(rec->p, rec->p->config.body, 0, obs, 1);
-  mm_text_floats(&rec->column[OBS], obs, info->n_obs);
+  mm_text_floats(&rec->base.column[OBS], obs, info->n_obs);
 }
 
 static void draw_action(recorder *rec, float *action) {
   const uint64_t nu = (uint64_t)rec->p->info->nu;
   for (uint64_t k = 0; k < nu; k++)
-    action[k] =
-        mm_uniform_between_f((uint32_t)mm_stream_pair(rec->actions, rec->t * nu + k), -1, 1);
-  rec->t++;
+    action[k] = mm_uniform_between_f(
+        (uint32_t)mm_stream_pair(rec->base.actions, rec->base.t * nu + k), -1, 1);
+  rec->base.t++;
 }
 
-static void play_episode(recorder *rec, uint64_t episode) {
-  mm_bodies_draws draws = mm_bodies_draw(rec->resets, episode);
+static void play_episode(mm_recorder *base, uint64_t episode) {
+  recorder *rec = (recorder *)base;
+  mm_bodies_draws draws = mm_bodies_draw(base->resets, episode);
   state s = { .time = 0 };
   int end = 0;
-  for (int i = 0; i < N_COLUMN; i++)
-    mm_text_clear(&rec->column[i]);
   mm_body_start(rec->p, 0, &draws);
   take_state(rec->p, 0, &s);
   write_state(rec, &s);
-  for (uint64_t t = 0; t < rec->plan->steps && !end; t++) {
+  for (uint64_t t = 0; t < base->plan->steps && !end; t++) {
     float reward, action[MM_BODY_MOST_U];
     draw_action(rec, action);
     end = step(rec->p, action, MM_BODIES_LIMIT, &s, &reward);
-    mm_text_floats(&rec->column[ACTIONS], action, rec->p->info->nu);
-    mm_text_float(&rec->column[REWARDS], reward);
-    mm_text_ends(&rec->column[TERMINATED], &rec->column[TRUNCATED], (unsigned)end);
+    mm_text_floats(&base->column[ACTIONS], action, rec->p->info->nu);
+    mm_text_float(&base->column[REWARDS], reward);
+    mm_text_ends(&base->column[TERMINATED], &base->column[TRUNCATED], (unsigned)end);
     write_state(rec, &s);
   }
 }
@@ -337,31 +297,20 @@ static void write_about(const char *id, const mm_record_plan *plan, bool offset,
   mm_text_string(out, text);
 }
 
-static void write_all(recorder *rec, const char *id, mm_text *out) {
-  const form f = form_of(rec->p);
-  mm_text_open(out, '{');
-  write_about(id, rec->plan, rec->p->xpos_offset != NULL, out);
-  mm_text_form(out, id, MM_BODIES_LIMIT, f.params, f.field, fields_of(rec->p));
-  mm_text_key(out, "trajectories");
-  mm_text_open(out, '[');
-  for (uint64_t episode = 0; mm_text_goes_on(out) && episode < rec->plan->episodes; episode++) {
-    play_episode(rec, episode);
-    mm_text_episode(out, column_names, rec->column, N_COLUMN);
-  }
-  mm_text_close(out, ']');
-  mm_text_close(out, '}');
-}
-
-mm_status mm_body_record(int which, const mm_record_plan *plan, mm_text *out,
-                         uint64_t *transitions) {
-  recorder rec = { .plan = plan };
-  rec.resets = mm_stream_make(plan->seed, 0, MM_RNG_ENV_RESET, 0);
-  rec.actions = mm_stream_make(plan->seed, 0, MM_RNG_ACTION, 0);
+static mm_status record(int which, const mm_record_plan *plan, mm_text *out,
+                        uint64_t *transitions) {
+  const char *id = id_of(which);
+  recorder rec = { .base = mm_recorder_make(plan, column_names, N_COLUMN) };
   MM_TRY(open_body(which, plan->mujoco, &rec.p));
-  write_all(&rec, mm_body_trace_id(which), out);
-  for (int i = 0; i < N_COLUMN; i++)
-    mm_text_release(&rec.column[i]);
+  const form f = form_of(rec.p);
+  mm_text_open(out, '{');
+  write_about(id, plan, rec.p->xpos_offset != NULL, out);
+  mm_text_form(out, id, MM_BODIES_LIMIT, f.params, f.field, fields_of(rec.p));
+  mm_record_episodes(&rec.base, "trajectories", play_episode, out);
+  mm_text_close(out, '}');
   mm_physics_destroy(rec.p);
-  *transitions = rec.t;
+  *transitions = rec.base.t;
   return MM_OK;
 }
+
+const mm_trace_kind mm_body_traces = { &mm_vec_body, replay, record };

@@ -32,10 +32,9 @@ MM_INLINE MM_HD void mm_hopper_reset(float *q, float *v, size_t stride, const fl
   mm_bodies_stir_uniform(v, MM_HOPPER_V, stride, d->v, MM_HOPPER_NOISE);
 }
 
-// For standing, also in the step that ends the episode; action: [3], clipped.
+// action: [3], clipped.
 MM_INLINE MM_HD float mm_hopper_reward(float way, const float *action) {
-  float cost = MM_HOPPER_COST * mm_bodies_square_sum(action, MM_HOPPER_U);
-  return way / MM_HOPPER_DT + MM_HOPPER_ALIVE - cost;
+  return mm_bodies_reward(way, MM_HOPPER_DT, MM_HOPPER_ALIVE, MM_HOPPER_COST, action, MM_HOPPER_U);
 }
 
 MM_INLINE MM_HD int mm_hopper_healthy(const float *q, const float *v, size_t stride, float base) {

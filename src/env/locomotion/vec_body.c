@@ -1,5 +1,5 @@
-// Bodies side by side. Their states are columns of the physics, which steps
-// them; here are the laws of body_laws.h around it, in loops that are compiled once for each body.
+// Locomotion tasks side by side. Their states are columns of the physics, which steps them; here
+// are the laws of body_laws.h around it, in loops that are compiled once for each body.
 
 #include <math.h>
 #include <string.h>
@@ -75,8 +75,8 @@ static void start_one(const mm_vec *vec, size_t i) {
   l->episode++;
 }
 
-// After the physics: reward, end, and what is seen. Of a state that is not to be trusted nothing
-// gets out; there the last observation of the episode is the first one of the next.
+// After the physics: reward, end, and what is seen. Of a diverged state nothing gets
+// out; there the last observation of the episode is the first one of the next.
 static inline void finish_one(const mm_vec *vec, mm_body body, size_t i, const mm_vec_out *out) {
   const mm_physics *p = vec->physics;
   const bool bad = (p->bad[i] & MM_BAD_STATE) != 0;
@@ -189,7 +189,7 @@ static void load(const mm_vec *vec, const void *state) {
   load_columns(p->xpos_offset, p->stride, n, offsets_of(p), bytes);
 }
 
-static bool columns_sane(const float *column, size_t stride, size_t n, int count) {
+static bool columns_are_valid(const float *column, size_t stride, size_t n, int count) {
   bool good = true;
   for (int k = 0; k < count; k++)
     for (size_t i = 0; i < n; i++)
@@ -197,14 +197,14 @@ static bool columns_sane(const float *column, size_t stride, size_t n, int count
   return good;
 }
 
-static bool sane(const mm_vec *vec) {
+static bool validate_state(const mm_vec *vec) {
   const mm_physics *p = vec->physics;
   const lane *lanes = vec->state;
   const size_t n = vec->info.n;
-  bool good = columns_sane(p->q, p->stride, n, p->info->nq) &&
-              columns_sane(p->v, p->stride, n, p->info->nv) &&
-              columns_sane(p->warm, p->stride, n, p->info->nv) &&
-              columns_sane(p->xpos_offset, p->stride, n, offsets_of(p));
+  bool good = columns_are_valid(p->q, p->stride, n, p->info->nq) &&
+              columns_are_valid(p->v, p->stride, n, p->info->nv) &&
+              columns_are_valid(p->warm, p->stride, n, p->info->nv) &&
+              columns_are_valid(p->xpos_offset, p->stride, n, offsets_of(p));
   for (size_t i = 0; i < n && good; i++) {
     good = lanes[i].time >= 0 && lanes[i].time < vec->info.limit && lanes[i].episode > 0;
     good &= mm_body_has_direction(p, i);
@@ -220,5 +220,27 @@ static uint64_t unstable(const mm_vec *vec) {
   return sum;
 }
 
-const mm_vec_law mm_vec_body = { prepare, state_size, reset, step, kept_size,
-                                 observe, sane,       save,  load, unstable };
+const mm_vec_law mm_vec_body = { prepare, state_size,     reset, step, kept_size,
+                                 observe, validate_state, save,  load, unstable };
+
+// ---------------------------------------------------------------------------------------------
+// Words
+
+const mm_body_words *mm_body_words_of(mm_body body) {
+#define WORDS(NAME, name, id, kernels) [MM_BODY_##NAME] = &mm_##name##_words,
+  static const mm_body_words *const words[MM_BODY_COUNT] = { MM_BODY_LIST(WORDS) };
+  return words[body];
+}
+
+bool mm_body_find(const char *id, mm_body *body, mm_flavour *flavour) {
+  for (mm_body b = 0; b < MM_BODY_COUNT; b++) {
+    const char *name = mm_body_describe(b)->name;
+    const size_t length = strlen(name);
+    if (strncmp(id, name, length) != 0) continue;
+    if (id[length] != '\0' && strcmp(id + length, "-v4") != 0) continue;
+    *body = b;
+    *flavour = id[length] != '\0' ? MM_FLAVOUR_GYMNASIUM : MM_FLAVOUR_BRAX;
+    return true;
+  }
+  return false;
+}

@@ -32,10 +32,10 @@ MM_INLINE MM_HD void mm_walker2d_reset(float *q, float *v, size_t stride, const 
   mm_bodies_stir_uniform(v, MM_WALKER2D_V, stride, d->v, MM_WALKER2D_NOISE);
 }
 
-// For standing, also in the step that ends the episode; action: [6], clipped.
+// action: [6], clipped.
 MM_INLINE MM_HD float mm_walker2d_reward(float way, const float *action) {
-  float cost = MM_WALKER2D_COST * mm_bodies_square_sum(action, MM_WALKER2D_U);
-  return way / MM_WALKER2D_DT + MM_WALKER2D_ALIVE - cost;
+  return mm_bodies_reward(way, MM_WALKER2D_DT, MM_WALKER2D_ALIVE, MM_WALKER2D_COST, action,
+                          MM_WALKER2D_U);
 }
 
 MM_INLINE MM_HD int mm_walker2d_healthy(const float *q, const float *v, size_t stride, float base) {

@@ -277,7 +277,7 @@ static void asterix_tidy(mm_game_row *row) {
   }
 }
 
-static bool asterix_sane(const void *state) {
+static bool asterix_is_valid(const void *state) {
   const mm_asterix *s = state;
   for (int i = 0; i < MM_ASTERIX_SLOTS; i++)
     if (!mm_game_is_within(s->slot_x[i], 0, s->used >> i & 1 ? MM_MINATAR_SIDE - 1 : 0))
@@ -343,22 +343,15 @@ const mm_game_spec mm_asterix_spec = {
                         "each spawn: its row, its side, and whether it is gold (1/3)", 10 },
              .scene = MM_GAME_SCENE(asterix_marks, MM_ASTERIX_CHANNELS) },
   .limit = { MM_MINATAR_LIMIT, 0 },
-  .field = asterix_fields,
-  .n_field = MM_COUNT_OF(asterix_fields),
+  MM_GAME_TABLES(asterix),
   .n_draw = 6,
   .reset = "deterministic",
   .note = "entities is the 8 x 5 table row by row: x, y, left-to-right flag, gold flag, in-use "
           "flag; only the last counts where it is 0. A spawn writes its row into table slot 'slot' "
           "even when in_use is 0 (no free slot was found), which empties that slot.",
   .draw = { "slot", "x", "y", "lr", "is_gold", "in_use" },
-  .params = asterix_params,
-  .load = asterix_load,
-  .store = asterix_store,
-  .tidy = asterix_tidy,
-  .sane = asterix_sane,
-  .draws = asterix_draws,
-  .load_draws = asterix_load_draws,
-  .store_draws = asterix_store_draws,
+  MM_GAME_OWN_LISTS(asterix),
+  MM_GAME_OWN_DRAWS(asterix),
   .no_draws = asterix_no_draws,
 };
 #endif

@@ -208,11 +208,9 @@ const mm_game_spec mm_breakout_spec = {
                         "the start: the ball comes from the left or from the right", 10 },
              .scene = MM_GAME_SCENE(breakout_marks, MM_BREAKOUT_CHANNELS) },
   .limit = { MM_MINATAR_LIMIT, 0 },
-  .field = breakout_fields,
-  .n_field = MM_COUNT_OF(breakout_fields),
+  MM_GAME_TABLES(breakout),
   .reset = "ball side drawn at random (ball_x 0 and dir 2, or ball_x 9 and dir 3)",
   .note = "brick_map lists the indices row*10+col of the bricks present.",
-  .params = breakout_params,
 };
 #endif
 

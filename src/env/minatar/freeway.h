@@ -233,7 +233,7 @@ static void freeway_store(const void *state, mm_game_row *row) {
   }
 }
 
-static bool freeway_sane(const void *state) {
+static bool freeway_is_valid(const void *state) {
   const mm_freeway *s = state;
   for (int i = 0; i < MM_FREEWAY_CARS; i++) {
     const int speed = mm_freeway_byte(s->speed, i);
@@ -289,20 +289,16 @@ const mm_game_spec mm_freeway_spec = {
                         15 },
              .scene = MM_GAME_SCENE(freeway_marks, MM_FREEWAY_CHANNELS) },
   .limit = { MM_FREEWAY_LIMIT, MM_FREEWAY_LIMIT_ORIGINAL },
-  .field = freeway_fields,
-  .n_field = MM_COUNT_OF(freeway_fields),
+  MM_GAME_TABLES(freeway),
   .n_draw = MM_FREEWAY_CARS,
   .reset = "x=0, row=i+1, signed speed drawn from {-5..-1,1..5} for each car i, "
            "timer=abs(speed); pos=9, move_timer=player_speed",
   .note = "cars is the 8 x 4 table row by row: x, row, timer, signed speed.",
   .draw = { "signed speed of car 0..7 (timer becomes its absolute value, x stays)" },
-  .params = freeway_params,
   .load = freeway_load,
   .store = freeway_store,
-  .sane = freeway_sane,
-  .draws = freeway_draws,
-  .load_draws = freeway_load_draws,
-  .store_draws = freeway_store_draws,
+  .is_valid = freeway_is_valid,
+  MM_GAME_OWN_DRAWS(freeway),
 };
 #endif
 

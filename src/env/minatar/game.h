@@ -96,7 +96,7 @@ typedef struct mm_game_spec {
   // Puts what is recorded in an order or with values that have no effect into our form; or NULL.
   void (*tidy)(mm_game_row *row);
   // What the ranges of the fields do not say of a state between two steps; or NULL.
-  bool (*sane)(const void *state);
+  bool (*is_valid)(const void *state);
 
   // Does a step from here with this action draw? NULL: never.
   bool (*draws)(const void *state, int executed, mm_minatar_rules rules);
@@ -106,6 +106,14 @@ typedef struct mm_game_spec {
   // Where no draws are not what a row of zeros gives; or NULL.
   void (*no_draws)(void *draws);
 } mm_game_spec;
+
+// The tables and functions of a game that are called after it.
+#define MM_GAME_TABLES(game)                                                                       \
+  .field = game##_fields, .n_field = MM_COUNT_OF(game##_fields), .params = game##_params
+#define MM_GAME_OWN_LISTS(game)                                                                    \
+  .load = game##_load, .store = game##_store, .tidy = game##_tidy, .is_valid = game##_is_valid
+#define MM_GAME_OWN_DRAWS(game)                                                                    \
+  .draws = game##_draws, .load_draws = game##_load_draws, .store_draws = game##_store_draws
 
 #define MM_COUNT_OF(array) (int)(sizeof(array) / sizeof *(array))
 
@@ -144,7 +152,7 @@ static inline void mm_game_push(mm_game_entries *list, int32_t value) {
 }
 
 // Nothing but cells of the rows up to `last`.
-static inline bool mm_game_map_sane(const mm_minatar_map *m, int last) {
+static inline bool mm_game_map_is_valid(const mm_minatar_map *m, int last) {
   uint64_t rows = MM_MINATAR_HALF >> MM_MINATAR_SIDE * (MM_MINATAR_SIDE - 1 - last);
   return !(m->half[0] & ~MM_MINATAR_HALF) && !(m->half[1] & ~rows);
 }

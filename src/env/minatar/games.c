@@ -85,7 +85,7 @@ int mm_game_numbers(const mm_game *game) {
 // ---------------------------------------------------------------------------------------------
 // Checks
 
-static bool field_sane(const void *state, const mm_game_field *f) {
+static bool field_is_valid(const void *state, const mm_game_field *f) {
   const void *at = (const char *)state + f->offset;
   switch (f->kind) {
   case MM_FIELD_KIND_NUMBER:
@@ -95,7 +95,7 @@ static bool field_sane(const void *state, const mm_game_field *f) {
   case MM_FIELD_KIND_SIGN:
     return get(state, f) == 1 || get(state, f) == -1;
   case MM_FIELD_KIND_MAP:
-    return mm_game_map_sane(at, f->most);
+    return mm_game_map_is_valid(at, f->most);
   case MM_FIELD_KIND_CELLS:
     return !(*(const uint32_t *)at >> (f->most - f->least + 1));
   case MM_FIELD_KIND_CONSTANT:
@@ -108,16 +108,16 @@ static bool field_sane(const void *state, const mm_game_field *f) {
 }
 
 // An episode that ended has begun anew by the end of the step.
-static bool episode_sane(const mm_minatar_episode *e, uint32_t limit) {
+static bool episode_is_valid(const mm_minatar_episode *e, uint32_t limit) {
   return (limit == 0 || e->time < limit) && e->ended == 0 && e->repeats < MM_MINATAR_ACTIONS;
 }
 
-bool mm_game_sane(const mm_game *game, const void *state, uint32_t limit) {
+bool mm_game_is_valid(const mm_game *game, const void *state, uint32_t limit) {
   const mm_game_spec *spec = game->spec;
-  bool sane = episode_sane(state, limit);
-  for (int i = 0; sane && i < spec->n_field; i++)
-    sane = field_sane(state, &spec->field[i]);
-  return sane && (!spec->sane || spec->sane(state));
+  bool valid = episode_is_valid(state, limit);
+  for (int i = 0; valid && i < spec->n_field; i++)
+    valid = field_is_valid(state, &spec->field[i]);
+  return valid && (!spec->is_valid || spec->is_valid(state));
 }
 
 // ---------------------------------------------------------------------------------------------

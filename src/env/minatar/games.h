@@ -44,7 +44,7 @@ enum { MM_GAME_ACTIVE_MAX = 128, MM_GAME_WORDS_MAX = 32, MM_GAME_INPUTS_MAX = 10
 // Are these bytes a state that the game can be in between two steps? Games trust their state: an
 // observation of one that is out of range would write beyond its buffer. Whatever passes here can
 // be stepped and observed. `limit` counts the steps of an episode, 0 is none.
-bool mm_game_sane(const mm_game *game, const void *state, uint32_t limit);
+bool mm_game_is_valid(const mm_game *game, const void *state, uint32_t limit);
 
 // A state from a row and back. `limit` as above; by the original rules the action executed last is
 // a number behind the others. Rows are zero before.

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "env/minatar/games.h"
-#include "env/minatar/minatar_trace.h"
+#include "env/trace_writer.h"
 
 enum { NAMES = MM_GAME_NUMBERS + MM_GAME_LISTS };
 
@@ -99,46 +99,34 @@ static mm_status compare_obs(const env *e, const mm_trace_place *place, const cJ
 // ---------------------------------------------------------------------------------------------
 // Replay
 
-// The columns of an episode, at the current step.
-typedef struct columns {
-  const cJSON *state, *obs; // one more than of the others
-  const cJSON *action, *random;
-  mm_trace_outcomes outcome;
+typedef struct replayer {
+  mm_replayer base;
+  env e;
+  const cJSON *random;
   const cJSON *sticky; // by the original rules
   const cJSON *draws;  // those that are left
-  size_t n;            // transitions
-} columns;
+} replayer;
 
 // As many draws as there are random steps.
-static mm_status read_draw_column(const env *e, const mm_trace_place *place, const cJSON *item,
-                                  columns *c) {
+static mm_status find_draws(replayer *re, const cJSON *episode) {
   size_t n = 0;
   int32_t flag;
-  for (const cJSON *entry = c->random; entry; entry = entry->next) {
-    MM_TRY(mm_trace_whole(place, "random", entry, 0, 1, &flag));
+  for (const cJSON *entry = re->random; entry; entry = entry->next) {
+    MM_TRY(mm_trace_whole(&re->base.place, "random", entry, 0, 1, &flag));
     n += (size_t)flag;
   }
-  c->draws = NULL;
-  if (!e->spec->draws && !mm_json_find(item, "draws")) return MM_OK;
-  return mm_trace_column(place, item, "draws", n, &c->draws);
+  re->draws = NULL;
+  if (!re->e.spec->draws && !mm_json_find(episode, "draws")) return MM_OK;
+  return mm_trace_column(&re->base.place, episode, "draws", n, &re->draws);
 }
 
-static mm_status read_columns(const env *e, const mm_trace_place *place, const cJSON *item,
-                              columns *c) {
-  MM_TRY(mm_trace_actions(place, item, &c->action, &c->n));
-  c->sticky = NULL;
-  MM_TRY(mm_trace_column(place, item, "states", c->n + 1, &c->state));
-  MM_TRY(mm_trace_column(place, item, "obs", c->n + 1, &c->obs));
-  MM_TRY(mm_trace_outcomes_find(place, item, c->n, &c->outcome));
-  MM_TRY(mm_trace_column(place, item, "random", c->n, &c->random));
-  if (is_original(e)) MM_TRY(mm_trace_column(place, item, "sticky", c->n, &c->sticky));
-  return read_draw_column(e, place, item, c);
-}
-
-static void advance(columns *c) {
-  c->state = c->state->next, c->obs = c->obs->next;
-  c->action = c->action->next, c->random = c->random->next;
-  if (c->sticky) c->sticky = c->sticky->next;
+static mm_status find_own(mm_replayer *base, const cJSON *episode) {
+  replayer *re = (replayer *)base;
+  re->sticky = NULL;
+  MM_TRY(mm_trace_column(&base->place, episode, "random", base->c.n, &re->random));
+  if (is_original(&re->e))
+    MM_TRY(mm_trace_column(&base->place, episode, "sticky", base->c.n, &re->sticky));
+  return find_draws(re, episode);
 }
 
 // A step's draws when none are recorded: nothing appears, cars are slow.
@@ -154,24 +142,26 @@ static mm_game_draws no_draws(const env *e) {
 }
 
 // The recorded draws; whether there are any must be what the game thinks too.
-static mm_status read_draws(const env *e, const mm_trace_place *place, columns *c,
-                            const mm_game_state *s, int action, mm_game_draws *out, mm_replay *r) {
+static mm_status read_draws(replayer *re, const mm_game_state *s, int action, mm_game_draws *out) {
+  const env *e = &re->e;
+  const mm_trace_place *place = &re->base.place;
+  mm_replay *r = &re->base.r;
   int32_t sticky = 0, random, n, row[MM_GAME_DRAWS] = { 0 }, got[MM_GAME_DRAWS];
   char where[MM_TRACE_WHERE_SIZE];
   *out = no_draws(e);
-  if (c->sticky) MM_TRY(mm_trace_whole(place, "sticky", c->sticky, 0, 1, &sticky));
-  MM_TRY(mm_trace_whole(place, "random", c->random, 0, 1, &random));
+  if (re->sticky) MM_TRY(mm_trace_whole(place, "sticky", re->sticky, 0, 1, &sticky));
+  MM_TRY(mm_trace_whole(place, "random", re->random, 0, 1, &random));
   out->repeat = (uint8_t)sticky;
   int executed = mm_minatar_executed(&s->episode, action, sticky);
   bool draws = e->spec->draws && !mm_minatar_frozen(&s->episode, e->rules) &&
                e->spec->draws(s, executed, e->rules);
   mm_replay_exact(r, "random", -1, random, draws);
-  if (!random || !c->draws) return MM_OK;
-  MM_TRY(mm_trace_wholes(place, "draws", c->draws, MM_GAME_DRAWS, row, &n));
+  if (!random || !re->draws) return MM_OK;
+  MM_TRY(mm_trace_wholes(place, "draws", re->draws, MM_GAME_DRAWS, row, &n));
   if (n != e->spec->n_draw)
     return MM_FAIL(MM_ERR_INPUT, "%s: field 'draws': expected %d numbers, found %d",
                    mm_trace_where(place, where), e->spec->n_draw, (int)n);
-  c->draws = c->draws->next;
+  re->draws = re->draws->next;
   if (!draws) return MM_OK;
   e->spec->load_draws(row, out);
   memcpy(got, row, sizeof got);
@@ -185,38 +175,43 @@ typedef struct outcome {
   mm_trace_outcome of; // the transition
 } outcome;
 
-// Leaves `c` at the state after the transition.
-static mm_status read_outcome(const env *e, const mm_trace_place *place, columns *c, outcome *out) {
-  MM_TRY(mm_trace_outcomes_next(place, &c->outcome, &out->of));
-  advance(c);
-  return read_row(e, place, c->state, &out->row);
+// Leaves the columns at the state after the transition.
+static mm_status read_outcome(replayer *re, outcome *out) {
+  MM_TRY(mm_trace_next(&re->base.place, &re->base.c, &out->of));
+  re->random = re->random->next;
+  if (re->sticky) re->sticky = re->sticky->next;
+  return read_row(&re->e, &re->base.place, re->base.c.state, &out->row);
 }
 
 // The state in which the transition begins. One that the game cannot have is a mismatch.
-static mm_status read_start(const env *e, const mm_trace_place *place, const columns *c,
-                            mm_game_state *s, mm_replay *r) {
+static mm_status read_start(replayer *re, mm_game_state *s) {
+  const env *e = &re->e;
+  mm_replayer *base = &re->base;
   mm_game_row recorded, loaded;
-  MM_TRY(read_row(e, place, c->state, &recorded));
+  MM_TRY(read_row(e, &base->place, base->c.state, &recorded));
   mm_game_load(e->game, &recorded, e->rules, e->limit, s);
   mm_game_store(e->game, s, e->rules, &loaded);
-  r->prefix = "start ";
-  compare_rows(e, &recorded, &loaded, r);
-  if (place->t == 0) MM_TRY(compare_obs(e, place, c->obs, s, r)); // the others are results
-  r->prefix = "";
+  base->r.prefix = "start ";
+  compare_rows(e, &recorded, &loaded, &base->r);
+  if (base->place.t == 0) // the others are compared as results
+    MM_TRY(compare_obs(e, &base->place, base->c.obs, s, &base->r));
+  base->r.prefix = "";
   return MM_OK;
 }
 
-static mm_status replay_transition(const env *e, const mm_trace_place *place, columns *c,
-                                   mm_replay *r) {
+static mm_status replay_transition(mm_replayer *base) {
+  replayer *re = (replayer *)base;
+  const env *e = &re->e;
+  mm_replay *r = &base->r;
   mm_game_state s;
   mm_game_draws d;
   outcome expected, got;
   int32_t index;
-  MM_TRY(read_start(e, place, c, &s, r));
-  MM_TRY(mm_trace_whole(place, "actions", c->action, 0, e->game->actions - 1, &index));
+  MM_TRY(read_start(re, &s));
+  MM_TRY(mm_trace_whole(&base->place, "actions", base->c.action, 0, e->game->actions - 1, &index));
   int action = mm_minatar_action_at(e->game->action_set, e->game->actions, index);
-  MM_TRY(read_draws(e, place, c, &s, action, &d, r));
-  MM_TRY(read_outcome(e, place, c, &expected));
+  MM_TRY(read_draws(re, &s, action, &d));
+  MM_TRY(read_outcome(re, &expected));
   unsigned end = e->game->step(&s, action, e->rules, d, &got.of.reward);
   got.of.terminated = (end & MM_END_TERMINATED) != 0;
   got.of.truncated = e->limit > 0 && s.episode.time >= (uint32_t)e->limit;
@@ -224,21 +219,7 @@ static mm_status replay_transition(const env *e, const mm_trace_place *place, co
   mm_replay_exact(r, "rewards", -1, (double)expected.of.reward, (double)got.of.reward);
   mm_replay_ends(r, &expected.of, &got.of);
   compare_rows(e, &expected.row, &got.row, r);
-  return compare_obs(e, place, c->obs, &s, r);
-}
-
-static mm_status replay_episode(const env *e, mm_trace_place *place, const cJSON *item,
-                                mm_replay *r) {
-  columns c;
-  place->t = -1;
-  MM_TRY(read_columns(e, place, item, &c));
-  for (size_t t = 0; t < c.n; t++) {
-    place->t = (int64_t)t;
-    mm_replay_begin(r, place->trajectory, place->t);
-    MM_TRY(replay_transition(e, place, &c, r));
-    mm_replay_end(r);
-  }
-  return MM_OK;
+  return compare_obs(e, &base->place, base->c.obs, &s, r);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -268,24 +249,22 @@ static mm_status check_game(const env *e, const cJSON *root, const char *source)
                  source, e->game->actions);
 }
 
-mm_status mm_minatar_replay(int which, const cJSON *root, const char *source,
-                            mm_replay_report *out) {
-  env e = env_of(which);
-  const cJSON *episodes, *item;
+static mm_status replay(int which, const cJSON *root, const char *source, mm_replay_report *out) {
+  const cJSON *episodes;
   size_t n;
-  mm_replay r = { .report = out };
-  mm_trace_place place = { source, "episode", 0, -1 };
-  MM_TRY(mm_trace_check_env(root, source, e.id));
-  MM_TRY(check_rules(&e, root, source));
-  MM_TRY(mm_trace_check_names(root, source, "state_fields", e.name, e.n_number + e.n_list));
-  MM_TRY(check_game(&e, root, source));
-  MM_TRY(mm_trace_check_params(root, source, e.spec->params, &e.limit));
+  replayer re = { .base = { .find = find_own,
+                            .transition = replay_transition,
+                            .place = { source, "episode", 0, -1 },
+                            .r = { .report = out } },
+                  .e = env_of(which) };
+  env *e = &re.e;
+  MM_TRY(mm_trace_check_env(root, source, e->id));
+  MM_TRY(check_rules(e, root, source));
+  MM_TRY(mm_trace_check_names(root, source, "state_fields", e->name, e->n_number + e->n_list));
+  MM_TRY(check_game(e, root, source));
+  MM_TRY(mm_trace_check_params(root, source, e->spec->params, &e->limit));
   MM_TRY(mm_json_get_array(root, source, "episodes", 1, SIZE_MAX, &episodes, &n));
-  cJSON_ArrayForEach(item, episodes) {
-    MM_TRY(replay_episode(&e, &place, item, &r));
-    place.trajectory++;
-  }
-  return MM_OK;
+  return mm_replay_trajectories(&re.base, episodes);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -298,17 +277,14 @@ static const char *const column_names[N_COLUMN] = { "states",  "obs",        "ac
                                                     "random",  "draws",      "sticky" };
 
 typedef struct recorder {
+  mm_recorder base;
   const env *e;
-  const mm_record_plan *plan;
-  mm_stream resets, steps, actions;
-  uint64_t t;               // steps so far, of all episodes
-  mm_game_state s;          // goes on: the action executed last survives a reset
-  mm_text column[N_COLUMN]; // of the running episode
+  mm_game_state s; // goes on: the action executed last survives a reset
 } recorder;
 
 static void write_state(recorder *rec) {
   const env *e = rec->e;
-  mm_text *out = &rec->column[STATES];
+  mm_text *out = &rec->base.column[STATES];
   mm_game_row row;
   uint16_t list[MM_GAME_ACTIVE_MAX];
   mm_game_store(e->game, &rec->s, e->rules, &row);
@@ -319,52 +295,44 @@ static void write_state(recorder *rec) {
     mm_text_wholes(out, row.list[i].value, row.list[i].n);
   mm_text_close(out, ']');
   int n = e->game->list(&rec->s, list);
-  mm_text_open(&rec->column[OBS], '[');
+  mm_text_open(&rec->base.column[OBS], '[');
   for (int i = 0; i < n; i++)
-    mm_text_whole(&rec->column[OBS], list[i]);
-  mm_text_close(&rec->column[OBS], ']');
+    mm_text_whole(&rec->base.column[OBS], list[i]);
+  mm_text_close(&rec->base.column[OBS], ']');
 }
 
 static unsigned play_step(recorder *rec) {
   const env *e = rec->e;
-  int index = (int)mm_uniform_int(mm_stream_pair(rec->actions, rec->t), (uint32_t)e->game->actions);
+  int index = (int)mm_uniform_int(mm_stream_pair(rec->base.actions, rec->base.t),
+                                  (uint32_t)e->game->actions);
   int action = mm_minatar_action_at(e->game->action_set, e->game->actions, index);
-  mm_game_draws d = e->game->draw_step(&rec->s, action, e->rules, rec->steps, rec->t++);
+  mm_game_draws d = e->game->draw_step(&rec->s, action, e->rules, rec->base.steps, rec->base.t++);
   int executed = mm_minatar_executed(&rec->s.episode, action, d.repeat);
   bool draws = e->spec->draws && e->spec->draws(&rec->s, executed, e->rules);
   if (draws) {
     int32_t row[MM_GAME_DRAWS] = { 0 };
     e->spec->store_draws(&rec->s, &d, row);
-    mm_text_wholes(&rec->column[DRAWS], row, e->spec->n_draw);
+    mm_text_wholes(&rec->base.column[DRAWS], row, e->spec->n_draw);
   }
   float reward;
   unsigned end = e->game->step(&rec->s, action, e->rules, d, &reward);
-  mm_text_whole(&rec->column[ACTIONS], index);
-  mm_text_whole(&rec->column[REWARDS], (int64_t)reward);
-  mm_text_ends(&rec->column[TERMINATED], &rec->column[TRUNCATED], end);
-  mm_text_whole(&rec->column[RANDOM], draws);
-  mm_text_whole(&rec->column[STICKY], d.repeat);
+  mm_text_whole(&rec->base.column[ACTIONS], index);
+  mm_text_whole(&rec->base.column[REWARDS], (int64_t)reward);
+  mm_text_ends(&rec->base.column[TERMINATED], &rec->base.column[TRUNCATED], end);
+  mm_text_whole(&rec->base.column[RANDOM], draws);
+  mm_text_whole(&rec->base.column[STICKY], d.repeat);
   write_state(rec);
   return end;
 }
 
-static void play_episode(recorder *rec, uint64_t episode) {
+static void play_episode(mm_recorder *base, uint64_t episode) {
+  recorder *rec = (recorder *)base;
   const env *e = rec->e;
-  for (int i = 0; i < N_COLUMN; i++)
-    mm_text_clear(&rec->column[i]);
-  e->game->reset(&rec->s, e->rules, e->game->draw_reset(rec->resets, episode));
+  e->game->reset(&rec->s, e->rules, e->game->draw_reset(base->resets, episode));
   write_state(rec);
   unsigned end = 0;
-  for (uint64_t t = 0; t < rec->plan->steps && !end; t++)
+  for (uint64_t t = 0; t < base->plan->steps && !end; t++)
     end = play_step(rec);
-}
-
-static void write_episode(const recorder *rec, mm_text *out) {
-  const char *names[N_COLUMN];
-  memcpy(names, column_names, sizeof names);
-  if (!rec->e->spec->draws) names[DRAWS] = NULL;
-  if (!is_original(rec->e)) names[STICKY] = NULL;
-  mm_text_episode(out, names, rec->column, N_COLUMN);
 }
 
 static void write_about(const env *e, const mm_record_plan *plan, mm_text *out) {
@@ -421,25 +389,18 @@ static void write_head(const env *e, const mm_record_plan *plan, mm_text *out) {
   mm_text_string(out, e->spec->reset);
 }
 
-mm_status mm_minatar_record(int which, const mm_record_plan *plan, mm_text *out,
-                            uint64_t *transitions) {
+static mm_status record(int which, const mm_record_plan *plan, mm_text *out,
+                        uint64_t *transitions) {
   const env e = env_of(which);
-  recorder rec = { .e = &e, .plan = plan };
-  rec.resets = mm_stream_make(plan->seed, 0, MM_RNG_ENV_RESET, 0);
-  rec.steps = mm_stream_make(plan->seed, 0, MM_RNG_ENV_STEP, 0);
-  rec.actions = mm_stream_make(plan->seed, 0, MM_RNG_ACTION, 0);
+  recorder rec = { .base = mm_recorder_make(plan, column_names, N_COLUMN), .e = &e };
+  if (!e.spec->draws) rec.base.name[DRAWS] = NULL;
+  if (!is_original(&e)) rec.base.name[STICKY] = NULL;
   mm_text_open(out, '{');
   write_head(&e, plan, out);
-  mm_text_key(out, "episodes");
-  mm_text_open(out, '[');
-  for (uint64_t episode = 0; mm_text_goes_on(out) && episode < plan->episodes; episode++) {
-    play_episode(&rec, episode);
-    write_episode(&rec, out);
-  }
-  mm_text_close(out, ']');
+  mm_record_episodes(&rec.base, "episodes", play_episode, out);
   mm_text_close(out, '}');
-  for (int i = 0; i < N_COLUMN; i++)
-    mm_text_release(&rec.column[i]);
-  *transitions = rec.t;
+  *transitions = rec.base.t;
   return MM_OK;
 }
+
+const mm_trace_kind mm_minatar_traces = { &mm_vec_minatar, replay, record };

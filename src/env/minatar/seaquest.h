@@ -647,7 +647,7 @@ static void seaquest_tidy(mm_game_row *row) {
 }
 
 // The maps of cells say the same as the list, which hits rely on.
-static bool seaquest_enemies_sane(const mm_seaquest *s) {
+static bool seaquest_enemies_is_valid(const mm_seaquest *s) {
   mm_minatar_map cells[4] = { 0 };
   if (s->n_enemy > MM_SEAQUEST_ENEMIES_MAX) return false;
   for (int i = 0; i < s->n_enemy; i++) {
@@ -667,14 +667,14 @@ static bool seaquest_enemies_sane(const mm_seaquest *s) {
   return true;
 }
 
-static bool seaquest_sane(const void *state) {
+static bool seaquest_is_valid(const void *state) {
   const mm_seaquest *s = state;
   for (int right = 0; right < 2; right++)
-    if (!mm_game_map_sane(&s->own[right], MM_SEAQUEST_ROWS) ||
-        !mm_game_map_sane(&s->enemy_bullet[right], MM_SEAQUEST_ROWS) ||
-        !mm_game_map_sane(&s->diver[right], MM_SEAQUEST_ROWS))
+    if (!mm_game_map_is_valid(&s->own[right], MM_SEAQUEST_ROWS) ||
+        !mm_game_map_is_valid(&s->enemy_bullet[right], MM_SEAQUEST_ROWS) ||
+        !mm_game_map_is_valid(&s->diver[right], MM_SEAQUEST_ROWS))
       return false;
-  return seaquest_enemies_sane(s);
+  return seaquest_enemies_is_valid(s);
 }
 
 static bool seaquest_draws(const void *state, int executed, mm_minatar_rules rules) {
@@ -749,8 +749,7 @@ const mm_game_spec mm_seaquest_spec = {
                         "each spawn: row, side, and whether an enemy is a submarine (1/3)", 10 },
              .scene = MM_GAME_SCENE(seaquest_marks, MM_SEAQUEST_CHANNELS) },
   .limit = { MM_MINATAR_LIMIT, 0 },
-  .field = seaquest_fields,
-  .n_field = MM_COUNT_OF(seaquest_fields),
+  MM_GAME_TABLES(seaquest),
   .n_draw = 7,
   .reset = "deterministic",
   .note = "The entity tables list their entries one after the other (bullets x, y, dir; fish x, y, "
@@ -759,14 +758,8 @@ const mm_game_spec mm_seaquest_spec = {
           "likewise.",
   .draw = { "enemy spawn due", "enemy direction", "enemy is a submarine", "enemy row",
             "diver spawn due", "diver direction", "diver row" },
-  .params = seaquest_params,
-  .load = seaquest_load,
-  .store = seaquest_store,
-  .tidy = seaquest_tidy,
-  .sane = seaquest_sane,
-  .draws = seaquest_draws,
-  .load_draws = seaquest_load_draws,
-  .store_draws = seaquest_store_draws,
+  MM_GAME_OWN_LISTS(seaquest),
+  MM_GAME_OWN_DRAWS(seaquest),
 };
 #endif
 

@@ -283,7 +283,7 @@ static const mm_game_field space_invaders_fields[] = {
 };
 
 // There is always an alien: a cleared wave is followed by the next at once.
-static bool space_invaders_sane(const void *state) {
+static bool space_invaders_is_valid(const void *state) {
   return mm_minatar_map_any(((const mm_space_invaders *)state)->aliens);
 }
 
@@ -316,13 +316,11 @@ const mm_game_spec mm_space_invaders_spec = {
                         "nothing (by the original rules the sticky actions)", 10 },
              .scene = MM_GAME_SCENE(space_invaders_marks, MM_SPACE_INVADERS_CHANNELS) },
   .limit = { MM_MINATAR_LIMIT, 0 },
-  .field = space_invaders_fields,
-  .n_field = MM_COUNT_OF(space_invaders_fields),
+  MM_GAME_TABLES(space_invaders),
   .reset = "deterministic",
   .note = "The three maps list the indices row*10+col of their cells that are 1. The game itself "
           "has no random draws.",
-  .params = space_invaders_params,
-  .sane = space_invaders_sane,
+  .is_valid = space_invaders_is_valid,
 };
 #endif
 

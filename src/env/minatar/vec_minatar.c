@@ -124,12 +124,12 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   kernel_of(vec)->step(vec, from, to, action, out);
 }
 
-static bool sane(const mm_vec *vec) {
+static bool validate_state(const mm_vec *vec) {
   for (size_t i = 0; i < vec->info.n; i++)
-    if (!mm_game_sane(kernel_of(vec)->game, environment(vec, i), (uint32_t)vec->info.limit))
+    if (!mm_game_is_valid(kernel_of(vec)->game, environment(vec, i), (uint32_t)vec->info.limit))
       return false;
   return true;
 }
 
-const mm_vec_law mm_vec_minatar = { prepare, state_size, reset, step, state_size,
-                                    observe, sane,       NULL,  NULL, NULL };
+const mm_vec_law mm_vec_minatar = { prepare, state_size,     reset, step, state_size,
+                                    observe, validate_state, NULL,  NULL, NULL };

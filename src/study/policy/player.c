@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "base/status.h"
-#include "env/running.h"
+#include "env/running_stats.h"
 #include "study/policy/evaluate.h"
 
 struct mm_player {

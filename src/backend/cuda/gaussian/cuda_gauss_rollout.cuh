@@ -1,5 +1,5 @@
 // Rollouts of Gaussian policies in small launches: means from the actor, a step of all environments
-// with actions drawn around them, running numbers, scales. Sums run in the order of env/running.c.
+// with actions drawn around them, running numbers, scales. Sums run in the order of env/running_stats.c.
 
 #ifndef MM_BACKEND_CUDA_GAUSS_ROLLOUT_CUH
 #define MM_BACKEND_CUDA_GAUSS_ROLLOUT_CUH

@@ -211,10 +211,8 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
                       .middle = 0.5f * (a->info.high + a->info.low),
                       .half = 0.5f * (a->info.high - a->info.low),
                       .gamma = c->gamma,
-                      .density = a->objective->density.f };
-  const mm_potential_f moved = mm_map_moved_f(a->map, device + b->map);
-  g.density.psi = moved.psi;
-  g.density.knot = moved.knot;
+                      .density =
+                          mm_density_moved_f(&a->objective->density, a->map, device + b->map) };
   g.now = (void *)(device + b->now);
   g.kept = (void *)(device + b->wrap);
   g.lanes =

@@ -141,12 +141,7 @@ static mm_potential_d device_map(const part *p, const source *s) {
   const mm_potential_d *f = &s->map->engine;
   arrays a = arrays_of(s);
   const void *array[2] = { p->base + s->at + a.at[0], p->base + s->at + a.at[1] };
-  mm_potential_d map = { .kind = f->kind };
-  map.order = f->order;
-  map.ratio = f->ratio;
-  map.n = f->n;
-  map.a = f->a;
-  map.b = f->b;
+  mm_potential_d map = *f;
   if (f->kind == MM_MAP_PIECEWISE) {
     map.psi = array[0];
     map.depth = array[1];

@@ -1,12 +1,12 @@
 // Running mean and variance.
 
-#include "env/running.h"
+#include "env/running_stats.h"
 
 #include <math.h>
 
 #include "laws/running.h"
 
-void mm_running_start(mm_running *r) {
+void mm_running_stats_start(mm_running_stats *r) {
   r->count = MM_RUNNING_FIRST;
   for (size_t j = 0; j < r->k; j++) {
     r->mean[j] = 0;
@@ -14,7 +14,7 @@ void mm_running_start(mm_running *r) {
   }
 }
 
-void mm_running_sum(const mm_running *r, const float *rows, size_t n, double *sum) {
+void mm_running_stats_sum(const mm_running_stats *r, const float *rows, size_t n, double *sum) {
   const size_t k = r->k;
   const double *restrict mean = r->mean;
   double *restrict first = sum, *restrict second = sum + k;
@@ -30,7 +30,7 @@ void mm_running_sum(const mm_running *r, const float *rows, size_t n, double *su
   }
 }
 
-void mm_running_merge(mm_running *r, const double *sum, size_t n_block, size_t n) {
+void mm_running_stats_merge(mm_running_stats *r, const double *sum, size_t n_block, size_t n) {
   const size_t k = r->k;
   if (n == 0) return;
   for (size_t j = 0; j < k; j++) {
@@ -44,11 +44,11 @@ void mm_running_merge(mm_running *r, const double *sum, size_t n_block, size_t n
   r->count += (double)n;
 }
 
-double mm_running_scale(const mm_running *r, size_t j) {
+double mm_running_stats_scale(const mm_running_stats *r, size_t j) {
   return 1 / sqrt(r->var[j] + MM_RUNNING_LEAST);
 }
 
-void mm_running_apply(const mm_running *r, const double *scale, float *rows, size_t n) {
+void mm_running_stats_apply(const mm_running_stats *r, const double *scale, float *rows, size_t n) {
   const size_t k = r->k;
   const double *restrict mean = r->mean;
   for (size_t i = 0; i < n; i++) {
@@ -58,9 +58,9 @@ void mm_running_apply(const mm_running *r, const double *scale, float *rows, siz
   }
 }
 
-bool mm_running_sane(const mm_running *r) {
-  bool sane = r->count >= MM_RUNNING_FIRST && r->count < INFINITY;
+bool mm_running_stats_are_valid(const mm_running_stats *r) {
+  bool valid = r->count >= MM_RUNNING_FIRST && r->count < INFINITY;
   for (size_t j = 0; j < r->k; j++)
-    sane &= fabs(r->mean[j]) < INFINITY && r->var[j] >= 0 && r->var[j] < INFINITY;
-  return sane;
+    valid &= fabs(r->mean[j]) < INFINITY && r->var[j] >= 0 && r->var[j] < INFINITY;
+  return valid;
 }
