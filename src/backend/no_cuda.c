@@ -1,10 +1,10 @@
 // The backend `cuda` of a build without CUDA.
 
 #include "backend/cuda/host/cuda.h"
-#include "backend/cuda/measure/cuda_probe.h"
-#include "backend/cuda/measure/cuda_profile.h"
-#include "backend/cuda/measure/cuda_tile.h"
-#include "backend/cuda/measure/cuda_wander.h"
+#include "backend/cuda/measure/probe.h"
+#include "backend/cuda/measure/profile.h"
+#include "backend/cuda/measure/tile.h"
+#include "backend/cuda/measure/physics.h"
 
 static mm_status absent(void) {
   return MM_FAIL(MM_ERR_UNSUPPORTED, "backend 'cuda' is not part of this build: it needs the CUDA "

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "backend/cuda/host/cuda.h"
-#include "backend/cuda/measure/cuda_wander.h"
+#include "backend/cuda/measure/physics.h"
 #include "bench/bench.h"
 
 enum { DEVICE = 0, WARM_UP = 100, ROUNDS = 5, STEPS_MOST = 1 << 16 };
