@@ -213,7 +213,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEven
 // moments, and the environments.
 static double fingerprint(const mm_cuda_agent *a) {
   uint64_t sum = 14695981039346656037u;
-  const unsigned char *end = (const void *)a->running;
+  const unsigned char *end = (const void *)a->episode_return;
   for (const unsigned char *at = (const void *)a->param; at < end; at++)
     sum = (sum ^ *at) * 1099511628211u;
   return (double)(sum >> 32) / 4096;
@@ -235,40 +235,40 @@ static cudaError_t train(mm_cuda_agent *agents, int n, int64_t *clocks, int stag
   return cudaSuccess;
 }
 
-bool mm_cuda_dense_choose(mm_classic_env env, bool relu, int n_row, int n_env, int largest,
-                          int tile, size_t shared_limit, mm_cuda_dense_plan *out) {
+bool mm_cuda_classic_choose(mm_classic_env env, bool relu, int n_row, int n_env, int largest,
+                            int tile, size_t shared_limit, mm_cuda_classic_plan *out) {
   (void)n_row, (void)n_env, (void)largest;
   static const char kernel;
-  *out = (mm_cuda_dense_plan){
+  *out = (mm_cuda_classic_plan){
     .env = env, .relu = relu, .tile = tile > 0 ? tile : 128, .shared_size = 1000, .kernel = &kernel
   };
   return shared_limit >= out->shared_size && (int)env != number("MOCK_LACKS", -1);
 }
 
-cudaError_t mm_cuda_dense_launch(const mm_cuda_dense_plan *plan, mm_cuda_agent *agents, int n,
-                                 int64_t *clocks, cudaStream_t stream) {
+cudaError_t mm_cuda_classic_launch(const mm_cuda_classic_plan *plan, mm_cuda_agent *agents, int n,
+                                   int64_t *clocks, cudaStream_t stream) {
   (void)plan, (void)stream;
-  return train(agents, n, clocks, MM_CUDA_DENSE_STAGES);
+  return train(agents, n, clocks, MM_CUDA_CLASSIC_STAGES);
 }
 
-size_t mm_cuda_bits_obs_size(mm_minatar_game game) {
+size_t mm_cuda_minatar_obs_size(mm_minatar_game game) {
   (void)game;
   return 128;
 }
 
-size_t mm_cuda_bits_scratch(mm_minatar_game game, int32_t n_env) {
+size_t mm_cuda_minatar_scratch(mm_minatar_game game, int32_t n_env) {
   (void)game, (void)n_env;
   return 1024;
 }
 
-size_t mm_cuda_bits_shared(mm_minatar_game game, int rows) {
+size_t mm_cuda_minatar_shared(mm_minatar_game game, int rows) {
   return (int)game == number("MOCK_LACKS", -1) ? 0 : 1000 * (size_t)rows;
 }
 
-cudaError_t mm_cuda_bits_launch(mm_minatar_game game, bool relu, int rows, mm_cuda_agent *agents,
-                                int n, int64_t *clocks, cudaStream_t stream) {
+cudaError_t mm_cuda_minatar_launch(mm_minatar_game game, bool relu, int rows, mm_cuda_agent *agents,
+                                   int n, int64_t *clocks, cudaStream_t stream) {
   (void)game, (void)relu, (void)rows, (void)stream;
-  return train(agents, n, clocks, MM_CUDA_BITS_STAGES);
+  return train(agents, n, clocks, MM_CUDA_MINATAR_STAGES);
 }
 
 size_t mm_cuda_gauss_shared(int rows) {

@@ -7,19 +7,20 @@
 
 #include "env/classic/list.h"
 
-enum { MM_CUDA_DENSE_TILES = 3 };
+enum { MM_CUDA_CLASSIC_TILES = 3 };
 
-typedef struct mm_cuda_dense_entry {
+typedef struct mm_cuda_classic_entry {
   // by size, largest first
   struct {
     int rows;
     size_t shared;         // bytes, without the batch
     const void *kernel[2]; // with tanh, with relu
-  } tile[MM_CUDA_DENSE_TILES];
-} mm_cuda_dense_entry;
+  } tile[MM_CUDA_CLASSIC_TILES];
+} mm_cuda_classic_entry;
 
-#define MM_CUDA_DENSE_ENTRY(name, NAME, id) extern const mm_cuda_dense_entry mm_cuda_dense_##name;
-MM_CLASSIC_DISCRETE(MM_CUDA_DENSE_ENTRY)
-#undef MM_CUDA_DENSE_ENTRY
+#define MM_CUDA_CLASSIC_ENTRY(name, NAME, id)                                                      \
+  extern const mm_cuda_classic_entry mm_cuda_classic_##name;
+MM_CLASSIC_DISCRETE(MM_CUDA_CLASSIC_ENTRY)
+#undef MM_CUDA_CLASSIC_ENTRY
 
 #endif

@@ -116,23 +116,23 @@ MM_DEVICE bool step_minibatch(W &S, Owned<W> &own, int behind, int mb, int at, i
   Gradient<W> gradient;
   if (ONE) {
     through_tile<ACT>(S, behind, begin, n, 0, mean, scale, false);
-    mark(S, timed, MM_CUDA_DENSE_TILE);
+    mark(S, timed, MM_CUDA_CLASSIC_TILE);
     __syncthreads();
-    mark(S, timed, MM_CUDA_DENSE_WAIT);
+    mark(S, timed, MM_CUDA_CLASSIC_WAIT);
     gradient = Gradient<W>();
     add_gradient(S, &gradient);
-    mark(S, timed, MM_CUDA_DENSE_GRADIENT);
+    mark(S, timed, MM_CUDA_CLASSIC_GRADIENT);
   } else {
     gradient = Gradient<W>();
 #pragma unroll 1
     for (int first = 0; first < n; first += W::TILE_ROWS) {
       if (first > 0) __syncthreads();
       through_tile<ACT>(S, behind, begin, n, first, mean, scale, first > 0);
-      mark(S, timed, MM_CUDA_DENSE_TILE);
+      mark(S, timed, MM_CUDA_CLASSIC_TILE);
       __syncthreads();
-      mark(S, timed, MM_CUDA_DENSE_WAIT);
+      mark(S, timed, MM_CUDA_CLASSIC_WAIT);
       add_gradient(S, &gradient);
-      mark(S, timed, MM_CUDA_DENSE_GRADIENT);
+      mark(S, timed, MM_CUDA_CLASSIC_GRADIENT);
     }
   }
   bring_together(S, &gradient);

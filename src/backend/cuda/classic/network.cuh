@@ -101,7 +101,7 @@ template <class Env, int TILE> struct Work {
   int epochs_ahead;         // whose rows are in `ahead`; 0: it is not used, rows are in the batch
   uint16_t ahead[AHEAD];
   uint8_t moves[MOVES];
-  int64_t clock, clocks[MM_CUDA_DENSE_STAGES];
+  int64_t clock, clocks[MM_CUDA_CLASSIC_STAGES];
   Batch batch;
   alignas(16) Knots knots;
   mm_cuda_rate rate[2];          // of this step of Adam and the next, in turn

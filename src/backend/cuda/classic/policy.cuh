@@ -11,8 +11,8 @@
 
 namespace mm {
 
-// Teams or a relay keep what they share in the memory of hidden units, which learning needs later;
-// the guide of the map is behind that.
+// Teams, or who speculates, keep what they share in the memory of hidden units, which learning
+// needs later; the guide of the map is behind that.
 enum { GUIDE_AT = 12288 };
 
 template <class W> MM_DEVICE Guide *guide_of(W &S) {

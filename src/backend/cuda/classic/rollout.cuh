@@ -1,4 +1,4 @@
-// Rollouts: by a relay if environments are few and warps many enough, by teams otherwise.
+// Rollouts: speculatively if environments are few and warps many enough, by teams otherwise.
 
 #ifndef MM_BACKEND_CUDA_CLASSIC_ROLLOUT_CUH
 #define MM_BACKEND_CUDA_CLASSIC_ROLLOUT_CUH
@@ -8,8 +8,8 @@
 
 namespace mm {
 
-// All random words of the iteration's actions first, then a relay, or teams of warps with groups of
-// environments.
+// All random words of the iteration's actions first, then speculation, or teams of warps with
+// groups of environments.
 template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
   W &S = here<W>();
   const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
@@ -28,10 +28,10 @@ template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
   __syncthreads();
   const int team = warp / (W::PLAYERS + 1), player = warp % (W::PLAYERS + 1);
   mm_tally seen = { 0, 0, 0, 0 };
-  const bool relay = Relay<W>::FITS && agent.n_env <= Relay<W>::ENVS;
-  if constexpr (Relay<W>::FITS)
-    if (relay) run_relay<Env, ACT>(S, warp, lane, &seen);
-  for (int first = 8 * team; !relay && team < W::TEAMS && first < agent.n_env;
+  const bool ahead = Speculation<W>::FITS && agent.n_env <= Speculation<W>::ENVS;
+  if constexpr (Speculation<W>::FITS)
+    if (ahead) run_speculation<Env, ACT>(S, warp, lane, &seen);
+  for (int first = 8 * team; !ahead && team < W::TEAMS && first < agent.n_env;
        first += 8 * W::TEAMS) {
     if (player < W::PLAYERS && goes_by_knots(S))
       play<ACT, true>(S, first, player, team, lane);

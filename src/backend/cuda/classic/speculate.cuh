@@ -27,7 +27,7 @@ template <class W> struct Outcome {
   int end;
 };
 
-template <class W> struct Relay {
+template <class W> struct Speculation {
   enum {
     ENVS = 4,
     CASES = W::A * W::A,               // of an environment in a turn: the last two actions
@@ -43,18 +43,18 @@ template <class W> struct Relay {
   int chosen[2][ENVS];                     // by parity of the action's number
 };
 
-template <class W> MM_DEVICE Relay<W> &relay_of(W &S) {
-  static_assert(sizeof(Relay<W>) <= GUIDE_AT, "the guide is behind it");
-  return *reinterpret_cast<Relay<W> *>(&S.h1[0][0]);
+template <class W> MM_DEVICE Speculation<W> &speculation_of(W &S) {
+  static_assert(sizeof(Speculation<W>) <= GUIDE_AT, "the guide is behind it");
+  return *reinterpret_cast<Speculation<W> *>(&S.h1[0][0]);
 }
 
 template <class W> MM_DEVICE void end_turn() {
   __syncwarp();
-  barrier(1, 32 * Relay<W>::WARPS);
+  barrier(1, 32 * Speculation<W>::WARPS);
 }
 
 template <bool BY_KNOTS, class W> MM_DEVICE void run_chooser(W &S, int warp, int lane) {
-  Relay<W> &relay = relay_of(S);
+  Speculation<W> &spec = speculation_of(S);
   const Batch batch = S.batch;
   const int n = S.agent.n_env, n_step = S.agent.n_step, place = min(warp, n - 1);
   const bool chooses = lane == 0 && warp < n;
@@ -67,10 +67,10 @@ template <bool BY_KNOTS, class W> MM_DEVICE void run_chooser(W &S, int warp, int
   for (int t = 0; t < n_step; t++) {
     const int row = t * n + place;
     const float u = mm_uniform_f(__float_as_uint(batch.policy[row]));
-    sum_parts<W>(relay.part[t & 1][place * W::A + action], f);
+    sum_parts<W>(spec.part[t & 1][place * W::A + action], f);
     action = choose_action<BY_KNOTS>(S, rules, u, f, &z, &finite);
     if (chooses) {
-      relay.chosen[t & 1][place] = action;
+      spec.chosen[t & 1][place] = action;
       batch.action[row] = (uint8_t)action;
       batch.policy[row] = z;
     }
@@ -80,8 +80,8 @@ template <bool BY_KNOTS, class W> MM_DEVICE void run_chooser(W &S, int warp, int
 }
 
 template <int ACT, class W> MM_DEVICE void run_scorer(W &S, int player, int lane) {
-  enum { GROUPS = Relay<W>::GROUPS };
-  Relay<W> &relay = relay_of(S);
+  enum { GROUPS = Speculation<W>::GROUPS };
+  Speculation<W> &spec = speculation_of(S);
   const int n_step = S.agent.n_step;
   int place[GROUPS], action[GROUPS];
 #pragma unroll
@@ -95,15 +95,15 @@ template <int ACT, class W> MM_DEVICE void run_scorer(W &S, int player, int lane
   for (int j = 0; j < n_step; j++) {
 #pragma unroll
     for (int i = 0; i < GROUPS; i++) {
-      const int before = relay.chosen[j & 1][place[i]];
-      const uint2 in = relay.outcome[(j + 3) & 3][place[i]][before][action[i]].seen[lane & 3];
-      begin_scores<ACT>(S, relay.h1[i], own, player, in, lane);
+      const int before = spec.chosen[j & 1][place[i]];
+      const uint2 in = spec.outcome[(j + 3) & 3][place[i]][before][action[i]].seen[lane & 3];
+      begin_scores<ACT>(S, spec.h1[i], own, player, in, lane);
     }
     __syncwarp();
     barrier(2, 32 * W::PLAYERS);
 #pragma unroll
     for (int i = 0; i < GROUPS; i++)
-      end_scores<ACT>(S, relay.h1[i], relay.part[j & 1] + 8 * i, own, player, lane);
+      end_scores<ACT>(S, spec.h1[i], spec.part[j & 1] + 8 * i, own, player, lane);
     end_turn<W>();
   }
   end_turn<W>();
@@ -111,8 +111,8 @@ template <int ACT, class W> MM_DEVICE void run_scorer(W &S, int player, int lane
 
 // Lanes stand for an environment, its action before and its action now. Others do as the last ones.
 template <class Env, class W> MM_DEVICE void run_world(W &S, int world, int lane) {
-  typedef Relay<W> R;
-  Relay<W> &relay = relay_of(S);
+  typedef Speculation<W> R;
+  Speculation<W> &spec = speculation_of(S);
   const mm_cuda_agent &agent = S.agent;
   const int local = min(lane / R::CASES, R::EACH - 1), n_step = agent.n_step;
   const int before = lane % R::CASES / W::A, action = lane % W::A;
@@ -125,13 +125,13 @@ template <class Env, class W> MM_DEVICE void run_world(W &S, int world, int lane
   float x[W::D];
   Env::observe(&s, x);
   if (mine && before == 0) { // turn 0 begins as if all actions had been 0
-    row_slots<W>(x, relay.outcome[3][e][0][action].seen);
-    relay.chosen[0][e] = relay.chosen[1][e] = 0;
+    row_slots<W>(x, spec.outcome[3][e][0][action].seen);
+    spec.chosen[0][e] = spec.chosen[1][e] = 0;
   }
   end_turn<W>();
   for (int j = 0; j <= n_step; j++) {
     // the case that has come true, with the action that may follow
-    const int from = local * R::CASES + relay.chosen[j & 1][e] * W::A + before;
+    const int from = local * R::CASES + spec.chosen[j & 1][e] * W::A + before;
     s = state_from<Env>(s, from);
     episode = __shfl_sync(ALL_LANES, episode, from);
     if (j < n_step) {
@@ -145,7 +145,7 @@ template <class Env, class W> MM_DEVICE void run_world(W &S, int world, int lane
         Env::observe(&s, x);
       }
       if (mine) {
-        Outcome<W> &to = relay.outcome[j & 3][e][before][action];
+        Outcome<W> &to = spec.outcome[j & 3][e][before][action];
         row_slots<W>(x, to.seen);
         to.reward = reward;
         to.end = end;
@@ -153,7 +153,7 @@ template <class Env, class W> MM_DEVICE void run_world(W &S, int world, int lane
     }
     end_turn<W>();
   }
-  if (mine && action == 0 && before == relay.chosen[(n_step - 1) & 1][e]) {
+  if (mine && action == 0 && before == spec.chosen[(n_step - 1) & 1][e]) {
     columns.store(e, s);
     columns.episode[e] = episode;
   }
@@ -161,24 +161,24 @@ template <class Env, class W> MM_DEVICE void run_world(W &S, int world, int lane
 
 // Eight lanes for an environment.
 template <class W> MM_DEVICE void run_scribe(W &S, int lane, mm_tally *seen) {
-  const Relay<W> &relay = relay_of(S);
+  const Speculation<W> &spec = speculation_of(S);
   const mm_cuda_agent &agent = S.agent;
   const Batch batch = S.batch;
   const int n = agent.n_env, n_step = agent.n_step, e = min(lane >> 3, n - 1), quarter = lane & 7;
   const bool sees = lane >> 3 < n && quarter < 4, mine = lane >> 3 < n && quarter == 0;
-  float running = agent.running[e], finished = agent.finished[e];
+  float episode_return = agent.episode_return[e], finished = agent.finished[e];
   mm_tally own = { 0, 0, 0, 0 };
   int action = 0;
   end_turn<W>();
   for (int j = 0; j <= n_step + 1; j++) {
     const int before = action;
-    action = relay.chosen[j & 1][e];
-    const Outcome<W> &o = relay.outcome[(j + 2) & 3][e][before][action];
+    action = spec.chosen[j & 1][e];
+    const Outcome<W> &o = spec.outcome[(j + 2) & 3][e][before][action];
     if (j > 0 && sees) batch.obs[(size_t)4 * ((j - 1) * n + e) + quarter] = o.seen[quarter];
     if (j > 1) {
       const float reward = o.reward;
       const int end = o.end;
-      mm_tally_step(&own, &running, &finished, reward, end);
+      mm_tally_step(&own, &episode_return, &finished, reward, end);
       if (mine) {
         batch.end[(j - 2) * n + e] = (uint8_t)end;
         batch.reward[(j - 2) * n + e] = reward;
@@ -187,23 +187,23 @@ template <class W> MM_DEVICE void run_scribe(W &S, int lane, mm_tally *seen) {
     if (j <= n_step) end_turn<W>();
   }
   if (mine) {
-    agent.running[e] = running;
+    agent.episode_return[e] = episode_return;
     agent.finished[e] = finished;
   }
   add_tally(seen, own, mine);
 }
 
 template <class Env, int ACT, class W>
-MM_DEVICE void run_relay(W &S, int warp, int lane, mm_tally *seen) {
-  const int scheduler = warp & 3, number = warp >> 2, choosers = Relay<W>::ENVS / 2;
+MM_DEVICE void run_speculation(W &S, int warp, int lane, mm_tally *seen) {
+  const int scheduler = warp & 3, number = warp >> 2, choosers = Speculation<W>::ENVS / 2;
   if (scheduler < 2 && number < choosers) {
     if (goes_by_knots(S))
       run_chooser<true>(S, choosers * scheduler + number, lane);
     else
       run_chooser<false>(S, choosers * scheduler + number, lane);
-  } else if (scheduler == 2 && number < Relay<W>::WORLDS) {
+  } else if (scheduler == 2 && number < Speculation<W>::WORLDS) {
     run_world<Env>(S, number, lane);
-  } else if (scheduler == 2 && number == Relay<W>::WORLDS) {
+  } else if (scheduler == 2 && number == Speculation<W>::WORLDS) {
     run_scribe(S, lane, seen);
   } else if (scheduler == 3) {
     run_scorer<ACT>(S, number, lane);

@@ -89,7 +89,8 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, mm_tally *seen) 
   const Columns<Env> columns(agent);
   typename Env::State s = columns.load(e), fresh_start;
   uint32_t episode = columns.episode[e];
-  float running = agent.running[e], finished = agent.finished[e], x[W::D], fresh_x[W::D];
+  float episode_return = agent.episode_return[e], finished = agent.finished[e], x[W::D],
+        fresh_x[W::D];
   mm_tally own = { 0, 0, 0, 0 };
   Env::reset(&fresh_start, starts, episode + 1);
   Env::observe(&fresh_start, fresh_x);
@@ -115,7 +116,7 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, mm_tally *seen) 
       if (Env::REMEMBERS) x[i] = __shfl_sync(ALL_LANES, x[i], from);
     reward = __shfl_sync(ALL_LANES, reward, from);
     end = __shfl_sync(ALL_LANES, end, from);
-    mm_tally_step(&own, &running, &finished, reward, end);
+    mm_tally_step(&own, &episode_return, &finished, reward, end);
     if (end) {
       Env::reset(&fresh_start, starts, ++episode + 1);
       Env::observe(&fresh_start, fresh_x);
@@ -128,7 +129,7 @@ MM_DEVICE void turn_world(W &S, int first, int index, int lane, mm_tally *seen) 
   if (mine) {
     columns.store(e, s);
     columns.episode[e] = episode;
-    agent.running[e] = running;
+    agent.episode_return[e] = episode_return;
     agent.finished[e] = finished;
   }
   add_tally(seen, own, mine);

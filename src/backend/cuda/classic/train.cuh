@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(4 * TILE, 1)
   const int epochs = S.agent.epochs, minibatches = S.agent.minibatches;
   const bool timed = threadIdx.x == 0 && clocks;
   if (threadIdx.x == 0) {
-    for (int i = 0; i < MM_CUDA_DENSE_STAGES; i++)
+    for (int i = 0; i < MM_CUDA_CLASSIC_STAGES; i++)
       S.clocks[i] = 0;
     S.clock = clock64();
   }
@@ -180,10 +180,10 @@ __global__ void __launch_bounds__(4 * TILE, 1)
     roll_out<Env, ACT, W>();
     if (S.broken) break;
     if (threadIdx.x == 0) report(S, S.agent.report + done);
-    mark(S, timed, MM_CUDA_DENSE_ROLLOUT);
+    mark(S, timed, MM_CUDA_CLASSIC_ROLLOUT);
     estimate_values<ACT, W>();
     estimate_advantages<W>();
-    mark(S, timed, MM_CUDA_DENSE_VALUES);
+    mark(S, timed, MM_CUDA_CLASSIC_VALUES);
     bool finite = true;
     if (threadIdx.x == 0) {
       S.next_rate = S.agent.rate + (size_t)done * epochs * minibatches;
@@ -200,10 +200,10 @@ __global__ void __launch_bounds__(4 * TILE, 1)
 #pragma unroll 1
       for (int mb = 0; mb < minibatches && finite; mb++) {
         const int at = prepare(S, shuffle, epoch, behind, mb);
-        mark(S, timed, MM_CUDA_DENSE_SHUFFLE);
+        mark(S, timed, MM_CUDA_CLASSIC_SHUFFLE);
         if (step + 1 < epochs * minibatches) fetch_rate(S, step + 1);
         finite = learn_minibatch<ACT, ONE>(S, own, behind, mb, at, step++, W::SMALL, timed);
-        mark(S, timed, MM_CUDA_DENSE_ADAM);
+        mark(S, timed, MM_CUDA_CLASSIC_ADAM);
       }
     }
     put_moments(S, own);
@@ -218,14 +218,14 @@ __global__ void __launch_bounds__(4 * TILE, 1)
   close_w2<W>();
   close_agent(S, agents + blockIdx.x);
   if (threadIdx.x == 0 && clocks)
-    for (int i = 0; i < MM_CUDA_DENSE_STAGES; i++)
-      clocks[blockIdx.x * MM_CUDA_DENSE_STAGES + i] = S.clocks[i];
+    for (int i = 0; i < MM_CUDA_CLASSIC_STAGES; i++)
+      clocks[blockIdx.x * MM_CUDA_CLASSIC_STAGES + i] = S.clocks[i];
 }
 
 // ---------------------------------------------------------------------------------------------
 // For the host
 
-template <class Env> constexpr mm_cuda_dense_entry entry() {
+template <class Env> constexpr mm_cuda_classic_entry entry() {
   return { { { 128,
                sizeof(Work<Env, 128>),
                { (const void *)train<Env, TANH, 128>, (const void *)train<Env, RELU, 128> } },

@@ -8,7 +8,7 @@
 #include "backend/cuda/gaussian/step.cuh"
 
 namespace mm {
-namespace wide {
+namespace gaussian {
 
 struct Rates {
   float clip, beta1, rest1, beta2, rest2, rate, epsilon;
@@ -57,12 +57,12 @@ MM_DEVICE void move_four(const Rates &r, float4 g, Four *x) {
   move_one(r, g.w, &x->p.w, &x->m.w, &x->v.w);
 }
 
-MM_DEVICE uint32_t pack_wide(float low, float high) {
+MM_DEVICE uint32_t pack_bfloat(float low, float high) {
   __nv_bfloat162 x = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<uint32_t *>(&x);
 }
 
-MM_DEVICE float2 unpack_wide(uint32_t x) {
+MM_DEVICE float2 unpack_bfloat(uint32_t x) {
   return make_float2(__uint_as_float(x << 16), __uint_as_float(x & 0xffff0000u));
 }
 
@@ -81,11 +81,11 @@ MM_DEVICE Rates rates_of(const Step &s, double norm, mm_cuda_rate rate) {
 // where.
 enum { PART_UNITS = H / PARTS };
 
-MM_DEVICE int rest_count(const mm_cuda_wide_layout &l, int part) {
+MM_DEVICE int rest_count(const mm_cuda_gauss_layout &l, int part) {
   return PART_UNITS * (l.inputs + 1 + A) / 4 + (part == 0 ? 2 * A / 4 : 0);
 }
 
-MM_DEVICE int rest_at(const mm_cuda_wide_layout &l, int part, int i) {
+MM_DEVICE int rest_at(const mm_cuda_gauss_layout &l, int part, int i) {
   const int w1 = PART_UNITS * l.inputs / 4, row = PART_UNITS / 4;
   if (i < w1) return l.w1 + 4 * (part * w1 + i);
   i -= w1;
@@ -106,7 +106,7 @@ MM_DEVICE void move_rest(const Step &s, const Rates &r, int at) {
   __stcg(reinterpret_cast<float4 *>(s.m + at), y.m);
   __stcg(reinterpret_cast<float4 *>(s.v + at), y.v);
   if (at < s.l.b2)
-    *reinterpret_cast<uint2 *>(s.operand + mm_cuda_wide_operand((size_t)at)) =
+    *reinterpret_cast<uint2 *>(s.operand + mm_cuda_gauss_operand_at((size_t)at)) =
         make_uint2(pack(y.p.x, y.p.y), pack(y.p.z, y.p.w));
 }
 
@@ -116,7 +116,7 @@ MM_DEVICE void put_operands(uint16_t *to, float4 low, float4 high) {
                                               pack(high.x, high.y), pack(high.z, high.w));
 }
 
-} // namespace wide
+} // namespace gaussian
 } // namespace mm
 
 #endif

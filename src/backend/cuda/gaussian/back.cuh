@@ -7,7 +7,7 @@
 #include "backend/cuda/gaussian/norm.cuh"
 
 namespace mm {
-namespace wide {
+namespace gaussian {
 
 // Errors of a square's units, in place of the units there: d through the activation's slope.
 MM_DEVICE void put_errors(__half *at, float d[4], bool relu) {
@@ -26,7 +26,7 @@ template <int MT, int P> MM_DEVICE void through_outputs(const Step &s) {
   Work<MT> &S = here<MT>();
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
   const int unit = 16 * warp, tiles = P == 1 ? (int)Work<MT>::TILES : s.filled / 16;
-  const bool own = warp < s.wide && (P == 1 || unit / (H / P) == s.member);
+  const bool own = warp < s.used && (P == 1 || unit / (H / P) == s.member);
   const bool relu = s.agent->relu;
   const float down = S.down;
   const uint16_t *w3 = reinterpret_cast<const uint16_t *>(S.w3) + unit + g;
@@ -53,7 +53,7 @@ template <int MT, int P> MM_DEVICE void through_outputs(const Step &s) {
   __syncwarp();
   float sum[2][2] = { { 0 } };
 #pragma unroll 2
-  for (int m = 0; m < tiles && warp < s.wide; m++) {
+  for (int m = 0; m < tiles && warp < s.used; m++) {
     uint32_t a[4];
     load_rows(a, S.e + 16 * m * E_ROW, E_ROW, lane);
 #pragma unroll
@@ -95,7 +95,7 @@ template <int MT> __device__ __noinline__ void back(const Step &s) {
   const int first = (warp & 1) * 16 * MT, unit = (warp >> 1) * 32;
   const uint16_t *from = w2 + unit / 16 * SQUARE;
   constexpr int SQUARES = H / 16;
-  const int wide = unit < 16 * s.wide ? s.wide : 0; // padding has no errors
+  const int used = unit < 16 * s.used ? s.used : 0; // padding has no errors
   float c[MT][4][4];
 #pragma unroll
   for (int m = 0; m < MT; m++)
@@ -111,7 +111,7 @@ template <int MT> __device__ __noinline__ void back(const Step &s) {
     next[q] = load_square(from + (SQUARES + q) * SQUARE, lane);
   }
 #pragma unroll 1
-  for (int k = 0; k < wide; k++) {
+  for (int k = 0; k < used; k++) {
     uint32_t b[4][2];
 #pragma unroll
     for (int q = 0; q < 2; q++) {
@@ -120,7 +120,7 @@ template <int MT> __device__ __noinline__ void back(const Step &s) {
       b[2 * q][1] = transpose(now[q].z);
       b[2 * q + 1][1] = transpose(now[q].w);
       now[q] = next[q];
-      if (k + 2 < wide) next[q] = load_square(from + ((k + 2) * SQUARES + q) * SQUARE, lane);
+      if (k + 2 < used) next[q] = load_square(from + ((k + 2) * SQUARES + q) * SQUARE, lane);
     }
 #pragma unroll
     for (int m = 0; m < MT; m++) {
@@ -133,7 +133,7 @@ template <int MT> __device__ __noinline__ void back(const Step &s) {
   }
 #pragma unroll
   for (int m = 0; m < MT; m++) {
-    if (wide == 0) break;
+    if (used == 0) break;
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       __half *at = S.h1 + (first + 16 * m + g) * ROW + unit + 8 * j + 2 * t;
@@ -153,7 +153,7 @@ template <int MT> __device__ __noinline__ void first_layer(const Step &s) {
   const float down = S.down;
   float c[SQUARES][2][4] = { { { 0 } } };
 #pragma unroll 2
-  for (int k = 0; k < Work<MT>::TILES && warp < s.wide; k++) {
+  for (int k = 0; k < Work<MT>::TILES && warp < s.used; k++) {
     uint32_t a[4];
     load_rows_transposed(a, S.h1 + 16 * k * ROW + 16 * warp, ROW, lane);
 #pragma unroll
@@ -167,7 +167,7 @@ template <int MT> __device__ __noinline__ void first_layer(const Step &s) {
   }
 #pragma unroll
   for (int q = 0; q < SQUARES; q++) {
-    if (q >= squares || warp >= s.wide) break;
+    if (q >= squares || warp >= s.used) break;
     float square = 0;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
@@ -183,11 +183,11 @@ template <int MT> __device__ __noinline__ void first_layer(const Step &s) {
     put_sum(S, warp / 4, SUM_W1 + 4 * (warp % 4) + q, square);
   }
   __syncthreads();
-  layer<MT>(S.x, x_row, squares, squares, s.wide, s.operand + s.l.w1, nullptr, s.agent->relu, S.h1);
+  layer<MT>(S.x, x_row, squares, squares, s.used, s.operand + s.l.w1, nullptr, s.agent->relu, S.h1);
   __syncthreads();
 }
 
-} // namespace wide
+} // namespace gaussian
 } // namespace mm
 
 #endif

@@ -12,7 +12,7 @@
 #include "env/locomotion/bodies.h"
 
 namespace mm {
-namespace wide {
+namespace gaussian {
 
 // Columns of floats, then times, then numbers of episodes (vec_classic.c).
 struct Columns {
@@ -79,7 +79,7 @@ struct Bodies {
   }
 };
 
-} // namespace wide
+} // namespace gaussian
 } // namespace mm
 
 #endif

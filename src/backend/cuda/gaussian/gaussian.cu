@@ -6,7 +6,7 @@
 #include "backend/cuda/gaussian/learn.cuh"
 #include "backend/cuda/gaussian/rollout.cuh"
 
-using namespace mm::wide;
+using namespace mm::gaussian;
 
 // The kernels of one environment. Bodies are stepped by kernels of their own (locomotion/body.c).
 struct entry {
@@ -126,7 +126,7 @@ static cudaError_t launch(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, in
   for (int turn = 0; turn < span && error == cudaSuccess; turn++) {
     roll_out<MT>(p, agents, n, turn, bodies, stream);
     for (int epoch = 0; epoch < p->epochs && error == cudaSuccess; epoch++) {
-      arrange<<<dim3(AT_ONCE, (unsigned)n), ARRANGERS, 0, stream>>>(agents, epoch);
+      gather<<<dim3(AT_ONCE, (unsigned)n), GATHER_THREADS, 0, stream>>>(agents, epoch);
       error = learn_all(p, agents, n, turn, epoch, clocks, stream);
     }
     end<<<(n + 63) / 64, 64, 0, stream>>>(agents, n);

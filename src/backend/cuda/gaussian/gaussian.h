@@ -1,4 +1,4 @@
-// Kernels that train Gaussian policies on environments with real actions: wide networks, scaled
+// Kernels that train Gaussian policies on environments with real actions: networks of 256, scaled
 // observations and rewards, PMD and PPO. An agent's rollout goes through small launches, one after
 // the other, that all agents share; then one launch for each epoch learns, with two thread blocks
 // for each agent, one with the actor, the other with the critic, or with several for each of them.
@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 enum {
-  MM_CUDA_WIDE = 256,          // hidden units; fewer are padded with zeros, which stay zeros
+  MM_CUDA_GAUSS_HIDDEN = 256,  // hidden units; fewer are padded with zeros, which stay zeros
   MM_CUDA_GAUSS_INPUTS = 31,   // at most
   MM_CUDA_GAUSS_ACTIONS = 8,   // numbers of an action at most, to which all are padded
   MM_CUDA_GAUSS_SPAN_MOST = 64 // iterations of a launch
@@ -33,30 +33,30 @@ typedef enum mm_cuda_gauss_env {
 } mm_cuda_gauss_env;
 
 // One network's parameters; those of the critic follow the actor's. Matrices are cut into squares
-// of 16 outputs and 16 inputs (mm_cuda_wide_at), in the order in which the lanes of a warp hold
-// operands of tensor cores:
+// of 16 outputs and 16 inputs (mm_cuda_gauss_weight_at), in the order in which the lanes of a warp
+// hold operands of tensor cores:
 //
 //   w2 [16][16] squares       w1 [16][inputs / 16] squares, input number D is 1: the biases
 //   b2 [256]   w3 [8][256]    one row per output     b3 [8]   log deviations [8], of the actor
-typedef struct mm_cuda_wide_layout {
+typedef struct mm_cuda_gauss_layout {
   int32_t inputs; // with the 1, rounded up to whole squares
   int32_t w1, b2, w3, b3, log_std, size;
-} mm_cuda_wide_layout;
+} mm_cuda_gauss_layout;
 
-MM_INLINE MM_HD mm_cuda_wide_layout mm_cuda_wide_layout_of(int32_t n_input) {
-  mm_cuda_wide_layout l;
+MM_INLINE MM_HD mm_cuda_gauss_layout mm_cuda_gauss_layout_of(int32_t n_input) {
+  mm_cuda_gauss_layout l;
   l.inputs = (n_input + 1 + 15) / 16 * 16;
-  l.w1 = MM_CUDA_WIDE * MM_CUDA_WIDE;
-  l.b2 = l.w1 + MM_CUDA_WIDE * l.inputs;
-  l.w3 = l.b2 + MM_CUDA_WIDE;
-  l.b3 = l.w3 + MM_CUDA_GAUSS_ACTIONS * MM_CUDA_WIDE;
+  l.w1 = MM_CUDA_GAUSS_HIDDEN * MM_CUDA_GAUSS_HIDDEN;
+  l.b2 = l.w1 + MM_CUDA_GAUSS_HIDDEN * l.inputs;
+  l.w3 = l.b2 + MM_CUDA_GAUSS_HIDDEN;
+  l.b3 = l.w3 + MM_CUDA_GAUSS_ACTIONS * MM_CUDA_GAUSS_HIDDEN;
   l.log_std = l.b3 + MM_CUDA_GAUSS_ACTIONS;
   l.size = l.log_std + MM_CUDA_GAUSS_ACTIONS;
   return l;
 }
 
 // Where the weight from input `in` to output `out` lies; squares: in a row of them.
-MM_INLINE MM_HD size_t mm_cuda_wide_at(int32_t squares, int32_t out, int32_t in) {
+MM_INLINE MM_HD size_t mm_cuda_gauss_weight_at(int32_t squares, int32_t out, int32_t in) {
   const int32_t o = out % 16, i = in % 16, lane = 4 * (o % 8) + i % 8 / 2;
   return (size_t)((out / 16 * squares + in / 16) * 256 + o / 8 * 128 + lane * 4 + i / 8 * 2 +
                   i % 2);
@@ -64,7 +64,7 @@ MM_INLINE MM_HD size_t mm_cuda_wide_at(int32_t squares, int32_t out, int32_t in)
 
 // Operands of products, halves: the numbers of w2, then of w1, those of a lane side by side. Where
 // number `at` of a matrix of squares lies among them.
-MM_INLINE MM_HD size_t mm_cuda_wide_operand(size_t at) {
+MM_INLINE MM_HD size_t mm_cuda_gauss_operand_at(size_t at) {
   return at / 256 * 256 + at % 128 / 4 * 8 + at % 256 / 128 * 4 + at % 4;
 }
 
@@ -96,7 +96,8 @@ typedef struct mm_cuda_gauss_word {
 enum { MM_CUDA_GAUSS_ROWS = 160 };
 
 typedef struct mm_cuda_gauss_shared_net {
-  uint16_t h1[MM_CUDA_GAUSS_ROWS * MM_CUDA_WIDE], h2[MM_CUDA_GAUSS_ROWS * MM_CUDA_WIDE]; // halves
+  uint16_t h1[MM_CUDA_GAUSS_ROWS * MM_CUDA_GAUSS_HIDDEN],
+      h2[MM_CUDA_GAUSS_ROWS * MM_CUDA_GAUSS_HIDDEN]; // halves
   float out[MM_CUDA_GAUSS_ROWS * MM_CUDA_GAUSS_ACTIONS];
   float bend[MM_CUDA_GAUSS_ROWS * MM_CUDA_GAUSS_ACTIONS];
   mm_cuda_gauss_tally tally[MM_CUDA_GAUSS_ROWS];
@@ -107,7 +108,7 @@ typedef struct mm_cuda_gauss_shared_net {
 // memory.
 typedef struct mm_cuda_gauss {
   int32_t n_input, n_real;
-  int32_t wide; // squares of 16 hidden units, by fours, that are not all padding
+  int32_t used; // squares of 16 hidden units, by fours, that are not all padding
   int32_t ppo, gymnasium_walls, fresh_reset, raw_obs, raw_reward;
   float clip, entropy_coef;
   float middle, half; // of the environment's range of actions

@@ -8,7 +8,7 @@
 #include "backend/cuda/gaussian/team.cuh"
 
 namespace mm {
-namespace wide {
+namespace gaussian {
 
 // Gradient of the second layer; with the last tile of a minibatch the norm, and all parameters
 // move. False: the norm is not finite.
@@ -18,7 +18,7 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
   const int out = 4 * (warp >> 2), in = 4 * (warp & 3); // first squares of 4 by 4
   const float up = S.up, down = S.down;
-  const bool padding = out >= s.wide || in >= s.wide; // and nothing else
+  const bool padding = out >= s.used || in >= s.used; // and nothing else
   uint32_t kept[2][4][2][4];                          // pairs
   float square[4] = { 0, 0, 0, 0 };                   // by row of squares
 #pragma unroll
@@ -67,8 +67,8 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
                           down * c[m][2 * q + 1][2 * h], down * c[m][2 * q + 1][2 * h + 1]);
           const size_t at = ((out + m) * 16 + in + 2 * half + q) * SQUARE + h * 128 + lane * 4;
           pair += square_of(g);
-          kept[half][m][q][2 * h] = pack_wide(g.x, g.y);
-          kept[half][m][q][2 * h + 1] = pack_wide(g.z, g.w);
+          kept[half][m][q][2 * h] = pack_bfloat(g.x, g.y);
+          kept[half][m][q][2 * h + 1] = pack_bfloat(g.z, g.w);
           if (!s.last) *reinterpret_cast<float4 *>(s.gradient + at) = g;
         }
       }
@@ -109,15 +109,15 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
       }
 #pragma unroll
       for (int h = 0; h < 2; h++) {
-        const float2 low = unpack_wide(kept[half][m][q][2 * h]);
-        const float2 high = unpack_wide(kept[half][m][q][2 * h + 1]);
+        const float2 low = unpack_bfloat(kept[half][m][q][2 * h]);
+        const float2 high = unpack_bfloat(kept[half][m][q][2 * h + 1]);
         move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[i & 1][h]);
         put_four<false>(s, at + h * 128 + lane * 4, x[i & 1][h]);
       }
       put_operands(s.operand + at + lane * 8, x[i & 1][0].p, x[i & 1][1].p);
     }
   }
-  const int used = s.l.w1 + 16 * s.wide * s.l.inputs;
+  const int used = s.l.w1 + 16 * s.used * s.l.inputs;
   for (int i = s.l.w1 + 4 * threadIdx.x; i < s.l.size; i += 4 * THREADS)
     if (i < used || i >= s.l.b2) move_rest(s, r, i);
   __syncthreads();
@@ -235,7 +235,7 @@ template <int MT> MM_DEVICE void account(Work<MT> &S, mm_cuda_gauss_report *out)
 enum { MANY = 24, TURNS = 8, TURN = 20000, LONG = 32 };
 
 MM_DEVICE void wait_turn(const Step &s, int agent, int agents) {
-  const bool waits = agents > MANY && s.wide == H / 16 && s.agent->minibatches >= LONG;
+  const bool waits = agents > MANY && s.used == H / 16 && s.agent->minibatches >= LONG;
   const int64_t from = clock64(), until = waits ? agent % TURNS * TURN : 0;
   while (clock64() - from < until) {
   }
@@ -261,8 +261,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   s.member = blockIdx.x % P;
   s.low = 0;
   s.high = s.filled = Work<MT>::R;
-  s.l = mm_cuda_wide_layout_of(gauss->n_input);
-  s.wide = gauss->wide;
+  s.l = mm_cuda_gauss_layout_of(gauss->n_input);
+  s.used = gauss->used;
   s.param = a.param + s.which * s.l.size;
   s.m = a.m + s.which * s.l.size;
   s.v = a.v + s.which * s.l.size;
@@ -309,7 +309,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (threadIdx.x == 0 && !finite) a.broken = MM_CUDA_NOT_FINITE;
 }
 
-} // namespace wide
+} // namespace gaussian
 } // namespace mm
 
 #endif

@@ -10,7 +10,7 @@
 #include "laws/losses.h"
 
 namespace mm {
-namespace wide {
+namespace gaussian {
 
 // log(1 + x) for x >= 0, by the series of atanh where that is small.
 MM_DEVICE float fast_log1p(float x) {
@@ -240,7 +240,7 @@ template <int MT> __device__ __noinline__ void spread_errors(const Step &s) {
   __syncthreads();
 }
 
-} // namespace wide
+} // namespace gaussian
 } // namespace mm
 
 #endif

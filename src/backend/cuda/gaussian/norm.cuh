@@ -15,7 +15,7 @@
 #include "backend/cuda/gaussian/step.cuh"
 
 namespace mm {
-namespace wide {
+namespace gaussian {
 
 enum { SUM_W2 = 0, SUM_W3 = 16, SUM_W1 = 20, SUM_LAST = 36 };
 
@@ -63,7 +63,7 @@ template <int MT, int P> MM_DEVICE void both_squares(Work<MT> &S, const Step &s,
   __syncthreads();
 }
 
-} // namespace wide
+} // namespace gaussian
 } // namespace mm
 
 #endif

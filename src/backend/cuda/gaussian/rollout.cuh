@@ -1,5 +1,6 @@
 // Rollouts of Gaussian policies in small launches: means from the actor, a step of all environments
-// with actions drawn around them, running numbers, scales. Sums run in the order of env/running.c.
+// with actions drawn around them, running statistics, scales. Sums run in the order of
+// env/running.c.
 
 #ifndef MM_BACKEND_CUDA_GAUSSIAN_ROLLOUT_CUH
 #define MM_BACKEND_CUDA_GAUSSIAN_ROLLOUT_CUH
@@ -10,7 +11,7 @@
 #include "laws/running.h"
 
 namespace mm {
-namespace wide {
+namespace gaussian {
 
 MM_DEVICE mm_cuda_gauss &gauss_of(const mm_cuda_agent &a) {
   return *static_cast<mm_cuda_gauss *>(a.scratch);
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
   if (!g.active || a.broken) return;
   Work<MT> &S = here<MT>();
-  const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(g.n_input);
+  const mm_cuda_gauss_layout l = mm_cuda_gauss_layout_of(g.n_input);
   const int from = blockIdx.x * Work<MT>::R;
   const int n = count - from < Work<MT>::R ? count - from : (int)Work<MT>::R;
   take_inputs<MT>(S, static_cast<const float *>(a.obs) + (size_t)(first + from) * g.n_input,
@@ -74,7 +75,7 @@ MM_DEVICE void choose(mm_cuda_agent &a, const mm_cuda_gauss &g, int e, int t, fl
   const uint64_t step = (uint64_t)a.iteration * (uint64_t)a.n_step + (uint64_t)t;
   const mm_stream stream = mm_stream_make(a.seed, a.repeat, MM_RNG_ACTION, (uint32_t)e);
   const uint64_t blocks = (uint64_t)(d + 3) / 4;
-  const float *log_std = a.param + mm_cuda_wide_layout_of(g.n_input).log_std;
+  const float *log_std = a.param + mm_cuda_gauss_layout_of(g.n_input).log_std;
   float mean[A], action[A], inverse[A];
   mm_block b;
   bool finite = true;
@@ -98,7 +99,7 @@ MM_DEVICE void choose(mm_cuda_agent &a, const mm_cuda_gauss &g, int e, int t, fl
 // Returns as they are, and those that rewards are scaled by: an end counts before the reward.
 MM_DEVICE void count(mm_cuda_agent &a, const mm_cuda_gauss &g, int e, float reward, int end) {
   mm_wrap_lane &l = g.lanes[e];
-  mm_tally_step(&g.seen[e], &a.running[e], &a.finished[e], reward, end);
+  mm_tally_step(&g.seen[e], &a.episode_return[e], &a.finished[e], reward, end);
   l.discounted = (end ? 0 : g.gamma * l.discounted) + (double)reward;
   l.now += (double)reward;
   l.length++;
@@ -165,8 +166,8 @@ __global__ void note(mm_cuda_agent *agents, int t) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Running numbers: sums of blocks of environments, then all of them merged, then what was seen is
-// scaled
+// Running statistics: sums of blocks of environments, then all of them merged, then what was seen
+// is scaled
 
 __global__ void sum_blocks(mm_cuda_agent *agents, int t) {
   mm_cuda_agent &a = agents[blockIdx.y];
@@ -288,7 +289,7 @@ __global__ void end(mm_cuda_agent *agents, int n) {
   if (i < n && gauss_of(agents[i]).active && !agents[i].broken) agents[i].iteration++;
 }
 
-} // namespace wide
+} // namespace gaussian
 } // namespace mm
 
 #endif

@@ -6,7 +6,7 @@
 #include "backend/cuda/gaussian/tile.cuh"
 
 namespace mm {
-namespace wide {
+namespace gaussian {
 
 enum { ACTOR, CRITIC };
 
@@ -16,8 +16,8 @@ struct Step {
   mm_cuda_gauss *gauss;
   float *param, *m, *v, *gradient; // of this network
   uint16_t *operand;
-  mm_cuda_wide_layout l;
-  int wide; // as mm_cuda_gauss has it
+  mm_cuda_gauss_layout l;
+  int used; // as mm_cuda_gauss has it
   int which;
   int first, n;   // of the minibatch, among the shuffled rows
   int from, rows; // of the tile, among those
@@ -113,7 +113,7 @@ template <int MT> MM_DEVICE void arrive(const Step &s) {
   __syncthreads();
 }
 
-} // namespace wide
+} // namespace gaussian
 } // namespace mm
 
 #endif

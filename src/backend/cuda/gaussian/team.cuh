@@ -12,7 +12,7 @@
 #include "backend/cuda/gaussian/norm.cuh"
 
 namespace mm {
-namespace wide {
+namespace gaussian {
 
 enum { TEAM_MT = 5 };
 
@@ -211,7 +211,7 @@ template <int P> __device__ __noinline__ void team_forward(const Step &s) {
   __syncthreads();
   team_layer<P>(S.h1, ROW, H / 16, w2, second, s.param + s.l.b2, relu, S.h2, lot);
   __syncthreads();
-  outputs<TEAM_MT>(S, s.param + s.l.b3, s.wide, s.low / 16, s.high / 16);
+  outputs<TEAM_MT>(S, s.param + s.l.b3, s.used, s.low / 16, s.high / 16);
   if (warp >= MOST) tell_units(s, 32 * MOST);
   __syncthreads();
 }
@@ -365,8 +365,8 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
           const float4 g = make_float4(down * c[2 * q][2 * h], down * c[2 * q][2 * h + 1],
                                        down * c[2 * q + 1][2 * h], down * c[2 * q + 1][2 * h + 1]);
           pair += square_of(g);
-          kept[j][q][2 * h] = pack_wide(g.x, g.y);
-          kept[j][q][2 * h + 1] = pack_wide(g.z, g.w);
+          kept[j][q][2 * h] = pack_bfloat(g.x, g.y);
+          kept[j][q][2 * h + 1] = pack_bfloat(g.z, g.w);
           if (!s.last) *reinterpret_cast<float4 *>(gradient + q * SQUARE + h * 128) = g;
         }
       square += pair;
@@ -395,8 +395,8 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
     const size_t at = (size_t)((out + i / 4 * (WARPS / 4)) * 16 + in + i % 4) * SQUARE;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      const float2 low = unpack_wide(kept[i / 4][i % 4][2 * h]);
-      const float2 high = unpack_wide(kept[i / 4][i % 4][2 * h + 1]);
+      const float2 low = unpack_bfloat(kept[i / 4][i % 4][2 * h]);
+      const float2 high = unpack_bfloat(kept[i / 4][i % 4][2 * h + 1]);
       move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[i & 1][h]);
       put_four<true>(s, at + lane * 4 + h * 128, x[i & 1][h]);
     }
@@ -416,7 +416,7 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
   return true;
 }
 
-} // namespace wide
+} // namespace gaussian
 } // namespace mm
 
 #endif

@@ -1,4 +1,4 @@
-// Wide networks on tiles of rows: forward. All rows of a tile go through a layer at once; a warp
+// Networks of 256 on tiles of rows: forward. All rows of a tile go through a layer at once; a warp
 // has half of them and 32 units. Weights are read from global memory as operands, rounded to halves
 // when they last moved: each is used once in a layer, by one warp or two.
 
@@ -12,10 +12,10 @@
 #include "net/net.h"
 
 namespace mm {
-namespace wide {
+namespace gaussian {
 
 enum {
-  H = MM_CUDA_WIDE,
+  H = MM_CUDA_GAUSS_HIDDEN,
   A = MM_CUDA_GAUSS_ACTIONS,
   THREADS = 512,
   WARPS = THREADS / 32,
@@ -93,15 +93,15 @@ MM_DEVICE uint4 load_square(const uint16_t *w, int lane) {
 // ---------------------------------------------------------------------------------------------
 // Layers
 
-// out = activation(bias + in w), for 16 `squares` inputs, of `stride` that w has, and 16 `wide`
+// out = activation(bias + in w), for 16 `squares` inputs, of `stride` that w has, and 16 `used`
 // units: the others are padding, which nobody looks at.
 template <int MT>
-MM_DEVICE void layer(const __half *in, int in_row, int squares, int stride, int wide,
+MM_DEVICE void layer(const __half *in, int in_row, int squares, int stride, int used,
                      const uint16_t *w, const float *bias, bool relu, __half *out) {
   const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
   const int first = (warp & 1) * 16 * MT, unit = (warp >> 1) * 32;
   const uint16_t *from = w + (size_t)(unit / 16) * stride * SQUARE;
-  if (unit >= 16 * wide) return;
+  if (unit >= 16 * used) return;
   float c[MT][4][4];
 #pragma unroll
   for (int j = 0; j < 4; j++) {
@@ -156,13 +156,13 @@ MM_DEVICE void layer(const __half *in, int in_row, int squares, int stride, int 
 // Outputs, eight of each row, into S.out: tiles of 16 rows from `first` to before `end`, by a warp
 // each.
 template <int MT>
-MM_DEVICE void outputs(Work<MT> &S, const float *b3, int wide, int first, int end) {
+MM_DEVICE void outputs(Work<MT> &S, const float *b3, int used, int first, int end) {
   const int lane = threadIdx.x & 31, g = lane >> 2, t = lane & 3;
   const int tile = first + (threadIdx.x >> 5);
   if (tile >= end) return;
   float c[4] = { b3[2 * t], b3[2 * t + 1], b3[2 * t], b3[2 * t + 1] };
 #pragma unroll 4
-  for (int k = 0; k < 16 * wide; k += 16) {
+  for (int k = 0; k < 16 * used; k += 16) {
     const __half *w = S.w3 + g * ROW + k + 2 * t;
     uint32_t a[4];
     load_rows(a, S.h2 + 16 * tile * ROW + k, ROW, lane);
@@ -209,13 +209,13 @@ template <int MT>
 __device__ __noinline__ void forward(const float *net, const uint16_t *operand,
                                      const mm_cuda_gauss *g, bool relu) {
   Work<MT> &S = here<MT>();
-  const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(g->n_input);
-  const int squares = l.inputs / 16, wide = g->wide;
-  layer<MT>(S.x, l.inputs + 8, squares, squares, wide, operand + l.w1, nullptr, relu, S.h1);
+  const mm_cuda_gauss_layout l = mm_cuda_gauss_layout_of(g->n_input);
+  const int squares = l.inputs / 16, used = g->used;
+  layer<MT>(S.x, l.inputs + 8, squares, squares, used, operand + l.w1, nullptr, relu, S.h1);
   __syncthreads();
-  layer<MT>(S.h1, ROW, wide, H / 16, wide, operand, net + l.b2, relu, S.h2);
+  layer<MT>(S.h1, ROW, used, H / 16, used, operand, net + l.b2, relu, S.h2);
   __syncthreads();
-  outputs<MT>(S, net + l.b3, wide, 0, Work<MT>::TILES);
+  outputs<MT>(S, net + l.b3, used, 0, Work<MT>::TILES);
   __syncthreads();
 }
 
@@ -228,7 +228,7 @@ template <int MT> MM_DEVICE constexpr bool rows_are_compiled() {
 #endif
 }
 
-} // namespace wide
+} // namespace gaussian
 } // namespace mm
 
 #endif

@@ -65,10 +65,10 @@ typedef struct mm_cuda_agent {
 
   // where it stands
   int64_t iteration;
-  int32_t broken;            // 0, or why not
-  float *param, *m, *v;      // mm_cuda_layout
-  void *env;                 // as mm_vec_save leaves it
-  float *running, *finished; // [n_env] returns
+  int32_t broken;                   // 0, or why not
+  float *param, *m, *v;             // mm_cuda_layout
+  void *env;                        // as mm_vec_save leaves it
+  float *episode_return, *finished; // [n_env] returns
 
   // this launch
   int32_t span;             // iterations to do, unless

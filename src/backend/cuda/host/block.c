@@ -36,8 +36,8 @@ static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
   b->sent = take(at, n * a->n_out * sizeof(float));
   b->sums = take(at, blocks * 2 * ((size_t)a->info.n_input + 1) * sizeof(double));
   b->seen = take(at, n * sizeof(mm_tally));
-  b->gradient = take(at, 2 * (size_t)mm_cuda_wide_layout_of(a->info.n_input).size * sizeof(float));
-  const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(a->info.n_input);
+  b->gradient = take(at, 2 * (size_t)mm_cuda_gauss_layout_of(a->info.n_input).size * sizeof(float));
+  const mm_cuda_gauss_layout l = mm_cuda_gauss_layout_of(a->info.n_input);
   b->operand = take(at, 2 * (size_t)l.b2 * sizeof(uint16_t));
   b->input = take(at, a->n_row * (size_t)l.inputs * sizeof(uint16_t));
   b->about = take(at, a->n_row * 4 * sizeof(float));
@@ -48,7 +48,7 @@ static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
 
 // Numbers of a flat vector.
 static size_t flat_size(const mm_ampo *a) {
-  if (a->real) return 2 * (size_t)mm_cuda_wide_layout_of(a->info.n_input).size;
+  if (a->real) return 2 * (size_t)mm_cuda_gauss_layout_of(a->info.n_input).size;
   return (size_t)layout_of(a).size;
 }
 
@@ -61,7 +61,7 @@ mm_cuda_block mm_cuda_block_of(const mm_ampo *a, const mm_cuda_kernel *kernel) {
   b.m = take(&at, params);
   b.v = take(&at, params);
   b.env = take(&at, mm_vec_state_size(a->vec));
-  b.running = take(&at, n * sizeof(float));
+  b.episode_return = take(&at, n * sizeof(float));
   b.finished = take(&at, n * sizeof(float));
   b.map = take(&at, a->map->arena.size);
   if (a->real) place_moved(a, &b, &at);
@@ -104,31 +104,31 @@ static size_t place(const mm_ampo *a, const mm_cuda_layout *l, int i, size_t r, 
   }
 }
 
-// The same for wide networks.
-static size_t place_wide(const mm_ampo *a, int i, size_t r, size_t c) {
+// The same for networks of Gaussian policies.
+static size_t place_gauss(const mm_ampo *a, int i, size_t r, size_t c) {
   enum { OF_NET = MM_NET_TENSORS / 2 };
-  const mm_cuda_wide_layout l = mm_cuda_wide_layout_of(a->info.n_input);
+  const mm_cuda_gauss_layout l = mm_cuda_gauss_layout_of(a->info.n_input);
   const size_t net = i < MM_NET_TENSORS ? (size_t)(i / OF_NET) * (size_t)l.size : 0;
   const int32_t in = (int32_t)r, out = (int32_t)c;
   if (i == MM_NET_LOG_STD) return (size_t)l.log_std + c;
   switch (i % OF_NET) {
   case 0:
-    return net + (size_t)l.w1 + mm_cuda_wide_at(l.inputs / 16, out, in);
+    return net + (size_t)l.w1 + mm_cuda_gauss_weight_at(l.inputs / 16, out, in);
   case 1:
-    return net + (size_t)l.w1 + mm_cuda_wide_at(l.inputs / 16, out, a->info.n_input);
+    return net + (size_t)l.w1 + mm_cuda_gauss_weight_at(l.inputs / 16, out, a->info.n_input);
   case 2:
-    return net + mm_cuda_wide_at(MM_CUDA_WIDE / 16, out, in);
+    return net + mm_cuda_gauss_weight_at(MM_CUDA_GAUSS_HIDDEN / 16, out, in);
   case 3:
     return net + (size_t)l.b2 + c;
   case 4:
-    return net + (size_t)l.w3 + c * MM_CUDA_WIDE + r;
+    return net + (size_t)l.w3 + c * MM_CUDA_GAUSS_HIDDEN + r;
   default:
     return net + (size_t)l.b3 + c;
   }
 }
 
 static size_t place_any(const mm_ampo *a, const mm_cuda_layout *l, int i, size_t r, size_t c) {
-  return a->real ? place_wide(a, i, r, c) : place(a, l, i, r, c);
+  return a->real ? place_gauss(a, i, r, c) : place(a, l, i, r, c);
 }
 
 // Tensors of a net that learn.
@@ -200,7 +200,7 @@ static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
   const mm_ampo_config *c = &a->config;
   mm_cuda_gauss g = { .n_input = a->info.n_input,
                       .n_real = (int32_t)a->n_out,
-                      .wide = ((int32_t)c->hidden + 63) / 64 * 4,
+                      .used = ((int32_t)c->hidden + 63) / 64 * 4,
                       .ppo = c->ppo,
                       .gymnasium_walls = a->vec->config.gymnasium_walls,
                       .fresh_reset = c->fresh_reset,
@@ -252,7 +252,7 @@ void mm_cuda_block_fill(const mm_cuda_block *b, const mm_ampo *a, void *host, un
   spread(a, MM_NET_MOMENT1, (void *)(to + b->m));
   spread(a, MM_NET_MOMENT2, (void *)(to + b->v));
   mm_vec_save(a->vec, to + b->env);
-  memcpy(to + b->running, a->running, returns);
+  memcpy(to + b->episode_return, a->running, returns);
   memcpy(to + b->finished, a->finished, returns);
   if (a->map->arena.size > 0) memcpy(to + b->map, a->map->arena.base, a->map->arena.size);
   *out = describe(a);
@@ -261,7 +261,7 @@ void mm_cuda_block_fill(const mm_cuda_block *b, const mm_ampo *a, void *host, un
   out->m = (void *)(device + b->m);
   out->v = (void *)(device + b->v);
   out->env = device + b->env;
-  out->running = (void *)(device + b->running);
+  out->episode_return = (void *)(device + b->episode_return);
   out->finished = (void *)(device + b->finished);
   out->obs = device + b->obs;
   out->row = (void *)(device + b->row);
@@ -282,7 +282,7 @@ mm_status mm_cuda_block_follow(const mm_cuda_block *b, const void *host, int64_t
   gather(a, MM_NET_PARAM, (const void *)(from + b->param));
   gather(a, MM_NET_MOMENT1, (const void *)(from + b->m));
   gather(a, MM_NET_MOMENT2, (const void *)(from + b->v));
-  return mm_ampo_follow(a, iteration, from + b->env, (const void *)(from + b->running),
+  return mm_ampo_follow(a, iteration, from + b->env, (const void *)(from + b->episode_return),
                         (const void *)(from + b->finished), a->real ? from + b->wrap : NULL);
 }
 

@@ -2,7 +2,7 @@
 //
 //   param, m, v      floats (mm_cuda_layout)
 //   environments     as mm_vec_save leaves them
-//   running, finished
+//   returns of episodes: running, finished
 //   the map's block
 //   for real actions mm_cuda_gauss, scaled observations, scales (mm_wrap_save), words
 //   ---- up to here `moved` bytes, the same on the host
@@ -16,7 +16,7 @@
 
 typedef struct mm_cuda_block {
   size_t moved, size; // bytes
-  size_t param, m, v, env, running, finished, map;
+  size_t param, m, v, env, episode_return, finished, map;
   size_t gauss, now, wrap, word; // of real actions, as those of the last line
   size_t obs, row, action, end, policy, reward, value, advantage, target, scratch;
   size_t real, mean, sent, sums, seen, gradient, operand, input, about, acted, team, measures;

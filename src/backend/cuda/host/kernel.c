@@ -24,13 +24,13 @@ static mm_cuda_gauss_env gauss_env(const mm_vec_law *law, int32_t which) {
 }
 
 mm_cuda_family mm_cuda_kernel_family(const mm_env_kind *kind) {
-  mm_cuda_dense_plan plan;
+  mm_cuda_classic_plan plan;
   if (gauss_env(kind->law, kind->which) != MM_CUDA_GAUSS_ENVS) return MM_CUDA_FAMILY_GAUSS;
-  if (kind->law == &mm_vec_minatar && mm_cuda_bits_shared((mm_minatar_game)kind->which, 32) > 0)
-    return MM_CUDA_FAMILY_BITS;
+  if (kind->law == &mm_vec_minatar && mm_cuda_minatar_shared((mm_minatar_game)kind->which, 32) > 0)
+    return MM_CUDA_FAMILY_MINATAR;
   if (kind->law == &mm_vec_classic &&
-      mm_cuda_dense_choose((mm_classic_env)kind->which, false, 1, 1, 1, 32, SIZE_MAX, &plan))
-    return MM_CUDA_FAMILY_DENSE;
+      mm_cuda_classic_choose((mm_classic_env)kind->which, false, 1, 1, 1, 32, SIZE_MAX, &plan))
+    return MM_CUDA_FAMILY_CLASSIC;
   return MM_CUDA_FAMILY_NONE;
 }
 
@@ -51,7 +51,7 @@ static const char *refusal_of_real(const mm_job *job) {
     return "physics=mujoco runs on the processor only";
   if (kind->law == &mm_vec_body && !has_body(kind, (mm_env_flavour)c->flavour))
     return "this body in this flavour runs on the processor only";
-  if (c->hidden > MM_CUDA_WIDE)
+  if (c->hidden > MM_CUDA_GAUSS_HIDDEN)
     return "networks of real actions have at most 256 hidden units there";
   return NULL;
 }
@@ -117,24 +117,24 @@ bool mm_cuda_kernel_is_compiled(const mm_cuda_device *device, int rows) {
 
 static bool fits(const mm_ampo *a, int rows, size_t shared, mm_cuda_kernel *out) {
   out->rows = rows;
-  const size_t bits = out->bits ? mm_cuda_bits_shared(out->game, rows) : 0;
-  if (out->bits) return bits > 0 && bits <= shared;
-  return mm_cuda_dense_choose((mm_classic_env)a->vec->which, out->relu, (int)a->n_row,
-                              (int)a->n_env, largest_minibatch(a), rows, shared, &out->dense);
+  const size_t bits = out->minatar ? mm_cuda_minatar_shared(out->game, rows) : 0;
+  if (out->minatar) return bits > 0 && bits <= shared;
+  return mm_cuda_classic_choose((mm_classic_env)a->vec->which, out->relu, (int)a->n_row,
+                                (int)a->n_env, largest_minibatch(a), rows, shared, &out->classic);
 }
 
 mm_status mm_cuda_kernel_choose(const mm_ampo *a, int tile, const mm_cuda_device *device,
                                 mm_cuda_kernel *out) {
-  *out = (mm_cuda_kernel){ .real = a->real, .bits = a->lists, .relu = a->config.relu };
+  *out = (mm_cuda_kernel){ .real = a->real, .minatar = a->lists, .relu = a->config.relu };
   if (a->n_row > INT32_MAX / 2)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "envs * unroll = %zu: too many for a device", a->n_row);
   out->obs_size = (size_t)a->info.n_input * sizeof(float);
   if (out->real) return choose_gauss(a, tile, device, out);
-  out->obs_size = MM_CUDA_DENSE_OBS_SIZE;
-  if (out->bits) {
+  out->obs_size = MM_CUDA_CLASSIC_OBS_SIZE;
+  if (out->minatar) {
     out->game = (mm_minatar_game)a->vec->which;
-    out->obs_size = mm_cuda_bits_obs_size(out->game);
-    out->scratch = mm_cuda_bits_scratch(out->game, (int32_t)a->n_env);
+    out->obs_size = mm_cuda_minatar_obs_size(out->game);
+    out->scratch = mm_cuda_minatar_scratch(out->game, (int32_t)a->n_env);
   }
   for (int rows = 128; rows >= 32; rows /= 2)
     if ((tile == 0 || tile == rows) && mm_cuda_kernel_is_compiled(device, rows) &&
@@ -151,10 +151,11 @@ bool mm_cuda_kernel_same(const mm_cuda_kernel *a, const mm_cuda_kernel *b) {
            a->gauss.body.body == b->gauss.body.body &&
            a->gauss.body.flavour == b->gauss.body.flavour && a->gauss.n_env == b->gauss.n_env &&
            a->gauss.n_step == b->gauss.n_step && a->gauss.epochs == b->gauss.epochs;
-  if (a->bits != b->bits || a->relu != b->relu) return false;
-  if (a->bits) return a->game == b->game && a->rows == b->rows;
-  return a->dense.kernel == b->dense.kernel && a->dense.shared_size == b->dense.shared_size &&
-         a->dense.batch_inside == b->dense.batch_inside;
+  if (a->minatar != b->minatar || a->relu != b->relu) return false;
+  if (a->minatar) return a->game == b->game && a->rows == b->rows;
+  return a->classic.kernel == b->classic.kernel &&
+         a->classic.shared_size == b->classic.shared_size &&
+         a->classic.batch_inside == b->classic.batch_inside;
 }
 
 int32_t mm_cuda_kernel_span_most(const mm_cuda_kernel *k) {
@@ -164,6 +165,7 @@ int32_t mm_cuda_kernel_span_most(const mm_cuda_kernel *k) {
 cudaError_t mm_cuda_kernel_launch(const mm_cuda_kernel *k, mm_cuda_agent *agents, int n,
                                   int32_t longest, int64_t *clocks, cudaStream_t stream) {
   if (k->real) return mm_cuda_gauss_launch(&k->gauss, agents, n, longest, clocks, stream);
-  if (k->bits) return mm_cuda_bits_launch(k->game, k->relu, k->rows, agents, n, clocks, stream);
-  return mm_cuda_dense_launch(&k->dense, agents, n, clocks, stream);
+  if (k->minatar)
+    return mm_cuda_minatar_launch(k->game, k->relu, k->rows, agents, n, clocks, stream);
+  return mm_cuda_classic_launch(&k->classic, agents, n, clocks, stream);
 }

@@ -13,12 +13,12 @@
 #include "env/env_internal.h"
 
 typedef struct mm_cuda_kernel {
-  bool real; // actions are numbers: gaussian/gaussian.h
-  bool bits; // observations are bits: minatar/minatar.h, else classic/classic.h
+  bool real;    // actions are numbers: gaussian/gaussian.h
+  bool minatar; // observations are bits: minatar/minatar.h, else classic/classic.h
   mm_minatar_game game;
   bool relu;
-  int rows; // of a tile, of the kernel for bits
-  mm_cuda_dense_plan dense;
+  int rows; // of a tile, of the kernel for MinAtar
+  mm_cuda_classic_plan classic;
   mm_cuda_gauss_plan gauss;
   size_t obs_size; // bytes of an observation
   size_t scratch;  // bytes of the kernel's own memory
@@ -26,9 +26,9 @@ typedef struct mm_cuda_kernel {
 
 // The kernels that know an environment.
 typedef enum mm_cuda_family {
-  MM_CUDA_FAMILY_NONE,  // the processor alone does
-  MM_CUDA_FAMILY_DENSE,
-  MM_CUDA_FAMILY_BITS,
+  MM_CUDA_FAMILY_NONE, // the processor alone does
+  MM_CUDA_FAMILY_CLASSIC,
+  MM_CUDA_FAMILY_MINATAR,
   MM_CUDA_FAMILY_GAUSS
 } mm_cuda_family;
 

@@ -373,9 +373,9 @@ typedef struct group {
 // Where the speed of a kernel is remembered: by environment.
 static double *speed_of(engine *e, const mm_cuda_kernel *k) {
   const int body = k->gauss.env == MM_CUDA_GAUSS_BODY ? (int)k->gauss.body.body : 0;
-  const int at = k->real   ? MM_CLASSIC_COUNT + MM_GAME_COUNT + (int)k->gauss.env + body
-                 : k->bits ? MM_CLASSIC_COUNT + (int)k->game
-                           : (int)k->dense.env;
+  const int at = k->real      ? MM_CLASSIC_COUNT + MM_GAME_COUNT + (int)k->gauss.env + body
+                 : k->minatar ? MM_CLASSIC_COUNT + (int)k->game
+                              : (int)k->classic.env;
   return &e->seconds_each[at];
 }
 
@@ -432,7 +432,7 @@ static mm_status make_rates(engine *e, place **at_work, int n) {
 }
 
 // The places at work in the order of their kernels; returns how many groups that makes.
-static int arrange(engine *e, place **at_work, group *groups, int *n) {
+static int group_places(engine *e, place **at_work, group *groups, int *n) {
   int n_group = 0;
   *n = 0;
   for (int i = 0; i < e->n_place; i++)
@@ -550,7 +550,7 @@ static mm_status take_in(engine *e, place *p, const mm_cuda_agent *seen, const m
 }
 
 static mm_status slice(engine *e, place **at_work, group *groups) {
-  int n, n_group = arrange(e, at_work, groups, &n);
+  int n, n_group = group_places(e, at_work, groups, &n);
   size_t spans = 0;
   if (n == 0) return MM_OK;
   const size_t agents = (size_t)n * sizeof(mm_cuda_agent);

@@ -54,7 +54,7 @@ cudaError_t mm_cuda_body_reset(const mm_cuda_body *body, const mm_cuda_bodies *b
   return entry_of(body)->reset(body, bodies, count, n_most, stream);
 }
 
-cudaError_t mm_cuda_body_wander(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
-                                int n_most, uint64_t first, int steps, cudaStream_t stream) {
-  return entry_of(body)->wander(body, bodies, count, n_most, first, steps, stream);
+cudaError_t mm_cuda_body_bench(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
+                               int n_most, uint64_t first, int steps, cudaStream_t stream) {
+  return entry_of(body)->bench(body, bodies, count, n_most, first, steps, stream);
 }

@@ -64,8 +64,8 @@ cudaError_t mm_cuda_body_reset(const mm_cuda_body *body, const mm_cuda_bodies *b
 
 // `steps` steps from the first-th on with random actions, uniform in [-1, 1]: what is measured.
 // `action` is not used.
-cudaError_t mm_cuda_body_wander(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
-                                int n_most, uint64_t first, int steps, cudaStream_t stream);
+cudaError_t mm_cuda_body_bench(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
+                               int n_most, uint64_t first, int steps, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,8 @@ typedef struct mm_cuda_body_entry {
                       cudaStream_t stream);
   cudaError_t (*reset)(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
                        int n_most, cudaStream_t stream);
-  cudaError_t (*wander)(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
-                        int n_most, uint64_t first, int steps, cudaStream_t stream);
+  cudaError_t (*bench)(const mm_cuda_body *body, const mm_cuda_bodies *bodies, int count,
+                       int n_most, uint64_t first, int steps, cudaStream_t stream);
 } mm_cuda_body_entry;
 
 // mm_cuda_body_hopper and so on; those of MM_BODY_LIST are there.

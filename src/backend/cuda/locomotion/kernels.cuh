@@ -23,8 +23,8 @@ __global__ void __launch_bounds__(THREADS, Body::BLOCKS)
 
 template <class Body>
 __global__ void __launch_bounds__(THREADS, Body::BLOCKS)
-    wander_all(const __grid_constant__ mm_cuda_body law, const mm_cuda_bodies *bodies,
-               uint64_t first, int steps) {
+    bench_all(const __grid_constant__ mm_cuda_body law, const mm_cuda_bodies *bodies,
+              uint64_t first, int steps) {
   const mm_cuda_bodies &e = bodies[blockIdx.y];
   const int i = (int)blockIdx.x * THREADS + (int)threadIdx.x;
   if (i >= e.n) return;
@@ -65,9 +65,9 @@ cudaError_t launch_step(const mm_cuda_body *law, const mm_cuda_bodies *bodies, i
 }
 
 template <class Body>
-cudaError_t launch_wander(const mm_cuda_body *law, const mm_cuda_bodies *bodies, int count,
-                          int n_most, uint64_t first, int steps, cudaStream_t stream) {
-  wander_all<Body><<<grid_of(count, n_most), THREADS, 0, stream>>>(*law, bodies, first, steps);
+cudaError_t launch_bench(const mm_cuda_body *law, const mm_cuda_bodies *bodies, int count,
+                         int n_most, uint64_t first, int steps, cudaStream_t stream) {
+  bench_all<Body><<<grid_of(count, n_most), THREADS, 0, stream>>>(*law, bodies, first, steps);
   return cudaGetLastError();
 }
 
@@ -80,7 +80,7 @@ cudaError_t launch_reset(const mm_cuda_body *law, const mm_cuda_bodies *bodies, 
 
 template <class Body> constexpr mm_cuda_body_entry entry() {
   static_assert(sizeof(typename Body::Model) <= sizeof(mm_cuda_body::model), "MM_CUDA_BODY_MODEL");
-  return { launch_step<Body>, launch_reset<Body>, launch_wander<Body> };
+  return { launch_step<Body>, launch_reset<Body>, launch_bench<Body> };
 }
 
 } // namespace

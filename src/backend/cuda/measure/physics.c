@@ -4,7 +4,7 @@
 #include "backend/cuda/locomotion/body.h"
 #include "env/locomotion/bodies.h"
 
-struct mm_cuda_wander {
+struct mm_cuda_physics {
   int device;
   size_t n;
   mm_cuda_body body;
@@ -21,7 +21,7 @@ static mm_status take(int device, size_t size, void *out) {
 }
 
 // State, observations, rewards and ends lie behind each other.
-static mm_status take_memory(mm_cuda_wander *w) {
+static mm_status take_memory(mm_cuda_physics *w) {
   const size_t state = mm_cuda_body_state_size(&w->body, w->n);
   const size_t obs = w->n * (size_t)mm_body_describe(w->body.body)->n_obs * sizeof(float);
   MM_TRY(take(w->device, state + obs + w->n * (sizeof(float) + 1), &w->block));
@@ -37,7 +37,7 @@ static mm_status take_memory(mm_cuda_wander *w) {
   return MM_OK;
 }
 
-static mm_status send_lanes(const mm_cuda_wander *w, mm_bodies_lane *lane, bool begun) {
+static mm_status send_lanes(const mm_cuda_physics *w, mm_bodies_lane *lane, bool begun) {
   for (size_t i = 0; i < w->n; i++)
     lane[i] = (mm_bodies_lane){ .time = begun ? (int32_t)(i * MM_BODIES_LIMIT / w->n) : 0,
                                 .episode = begun };
@@ -47,7 +47,7 @@ static mm_status send_lanes(const mm_cuda_wander *w, mm_bodies_lane *lane, bool 
   return MM_OK;
 }
 
-static mm_status begin(const mm_cuda_wander *w) {
+static mm_status begin(const mm_cuda_physics *w) {
   mm_bodies_lane *lane = mm_alloc_array(w->n, sizeof *lane);
   if (!lane) return MM_FAIL(MM_ERR_MEMORY, "environments on a device: out of memory");
   mm_status status = send_lanes(w, lane, false);
@@ -61,11 +61,11 @@ static mm_status begin(const mm_cuda_wander *w) {
   return status;
 }
 
-mm_status mm_cuda_wander_open(int device, mm_body body, size_t n, mm_cuda_wander **out) {
+mm_status mm_cuda_physics_open(int device, mm_body body, size_t n, mm_cuda_physics **out) {
   *out = NULL;
-  mm_cuda_wander *w = mm_alloc(sizeof *w);
+  mm_cuda_physics *w = mm_alloc(sizeof *w);
   if (!w) return MM_FAIL(MM_ERR_MEMORY, "environments on a device: out of memory");
-  *w = (mm_cuda_wander){ .device = device, .n = n };
+  *w = (mm_cuda_physics){ .device = device, .n = n };
   const cudaError_t error = cudaSetDevice(device);
   mm_status status = error == cudaSuccess
                          ? mm_cuda_body_open(body, MM_FLAVOUR_BRAX, 0, &w->body)
@@ -78,11 +78,11 @@ mm_status mm_cuda_wander_open(int device, mm_body body, size_t n, mm_cuda_wander
   if (status == MM_OK)
     *out = w;
   else
-    mm_cuda_wander_close(w);
+    mm_cuda_physics_close(w);
   return status;
 }
 
-void mm_cuda_wander_close(mm_cuda_wander *w) {
+void mm_cuda_physics_close(mm_cuda_physics *w) {
   if (!w) return;
   cudaFree(w->block);
   cudaFree(w->there);
@@ -91,11 +91,10 @@ void mm_cuda_wander_close(mm_cuda_wander *w) {
   mm_free(w);
 }
 
-mm_status mm_cuda_wander_run(mm_cuda_wander *w, int steps, double *seconds) {
+mm_status mm_cuda_physics_run(mm_cuda_physics *w, int steps, double *seconds) {
   float milliseconds;
   MM_TRY_CUDA(w->device, cudaEventRecord(w->start, NULL), "timing");
-  MM_TRY_CUDA(w->device,
-              mm_cuda_body_wander(&w->body, w->there, 1, (int)w->n, w->done, steps, NULL),
+  MM_TRY_CUDA(w->device, mm_cuda_body_bench(&w->body, w->there, 1, (int)w->n, w->done, steps, NULL),
               "starting %d steps", steps);
   MM_TRY_CUDA(w->device, cudaEventRecord(w->end, NULL), "timing");
   MM_TRY_CUDA(w->device, cudaEventSynchronize(w->end), "stepping bodies");

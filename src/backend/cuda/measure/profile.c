@@ -1,23 +1,23 @@
 #include "backend/cuda/measure/profile.h"
 
 #include "agent/ampo.h"
-#include "backend/cuda/host/cuda.h"
 #include "backend/cuda/host/block.h"
+#include "backend/cuda/host/cuda.h"
 #include "backend/cuda/host/error.h"
 
-static const char *const dense_stages[MM_CUDA_DENSE_STAGES] = {
-  [MM_CUDA_DENSE_ROLLOUT] = "rollout", [MM_CUDA_DENSE_VALUES] = "values",
-  [MM_CUDA_DENSE_SHUFFLE] = "shuffle", [MM_CUDA_DENSE_TILE] = "forward-and-back",
-  [MM_CUDA_DENSE_WAIT] = "wait",       [MM_CUDA_DENSE_GRADIENT] = "gradient",
-  [MM_CUDA_DENSE_ADAM] = "adam",
+static const char *const classic_stages[MM_CUDA_CLASSIC_STAGES] = {
+  [MM_CUDA_CLASSIC_ROLLOUT] = "rollout", [MM_CUDA_CLASSIC_VALUES] = "values",
+  [MM_CUDA_CLASSIC_SHUFFLE] = "shuffle", [MM_CUDA_CLASSIC_TILE] = "forward-and-back",
+  [MM_CUDA_CLASSIC_WAIT] = "wait",       [MM_CUDA_CLASSIC_GRADIENT] = "gradient",
+  [MM_CUDA_CLASSIC_ADAM] = "adam",
 };
 
-static const char *const bits_stages[MM_CUDA_BITS_STAGES] = {
-  [MM_CUDA_BITS_ROLLOUT] = "rollout",     [MM_CUDA_BITS_VALUES] = "values",
-  [MM_CUDA_BITS_GATHER] = "gather",       [MM_CUDA_BITS_LAYER1] = "layer1",
-  [MM_CUDA_BITS_TRANSPOSE] = "transpose", [MM_CUDA_BITS_LAYER2] = "layer2-and-back",
-  [MM_CUDA_BITS_GRAD2] = "grad2",         [MM_CUDA_BITS_GRAD1] = "grad1",
-  [MM_CUDA_BITS_ADAM] = "adam",
+static const char *const minatar_stages[MM_CUDA_MINATAR_STAGES] = {
+  [MM_CUDA_MINATAR_ROLLOUT] = "rollout",     [MM_CUDA_MINATAR_VALUES] = "values",
+  [MM_CUDA_MINATAR_GATHER] = "gather",       [MM_CUDA_MINATAR_LAYER1] = "layer1",
+  [MM_CUDA_MINATAR_TRANSPOSE] = "transpose", [MM_CUDA_MINATAR_LAYER2] = "layer2-and-back",
+  [MM_CUDA_MINATAR_GRAD2] = "grad2",         [MM_CUDA_MINATAR_GRAD1] = "grad1",
+  [MM_CUDA_MINATAR_ADAM] = "adam",
 };
 
 // Of both blocks of an agent that learns; rollouts are apart.
@@ -30,8 +30,8 @@ static const char *const gauss_stages[2 * MM_CUDA_GAUSS_STAGES] = {
 #undef STAGE
 };
 
-_Static_assert((int)MM_CUDA_BITS_STAGES <= (int)MM_CUDA_PROFILE_STAGES &&
-                   (int)MM_CUDA_DENSE_STAGES <= (int)MM_CUDA_PROFILE_STAGES &&
+_Static_assert((int)MM_CUDA_MINATAR_STAGES <= (int)MM_CUDA_PROFILE_STAGES &&
+                   (int)MM_CUDA_CLASSIC_STAGES <= (int)MM_CUDA_PROFILE_STAGES &&
                    2 * (int)MM_CUDA_GAUSS_STAGES <= (int)MM_CUDA_PROFILE_STAGES,
                "room for all stages");
 
@@ -40,8 +40,8 @@ static int stages_of(const mm_cuda_kernel *kernel, const char *const **names) {
     *names = gauss_stages;
     return 2 * MM_CUDA_GAUSS_STAGES;
   }
-  *names = kernel->bits ? bits_stages : dense_stages;
-  return kernel->bits ? MM_CUDA_BITS_STAGES : MM_CUDA_DENSE_STAGES;
+  *names = kernel->minatar ? minatar_stages : classic_stages;
+  return kernel->minatar ? MM_CUDA_MINATAR_STAGES : MM_CUDA_CLASSIC_STAGES;
 }
 
 // Agents on their way through one launch.
@@ -160,10 +160,10 @@ static mm_status profile(party *p, const mm_job *job, mm_cuda_profile *out) {
               "starting %d trainings", p->n);
   MM_TRY_CUDA(p->device, cudaDeviceSynchronize(), "training %d agents", p->n);
   out->memory = p->block.size;
-  out->rows = p->kernel.real || p->kernel.bits ? p->kernel.rows : p->kernel.dense.tile;
-  out->shared = p->kernel.real   ? p->kernel.gauss.shared_size
-                : p->kernel.bits ? mm_cuda_bits_shared(p->kernel.game, p->kernel.rows)
-                                 : p->kernel.dense.shared_size;
+  out->rows = p->kernel.real || p->kernel.minatar ? p->kernel.rows : p->kernel.classic.tile;
+  out->shared = p->kernel.real      ? p->kernel.gauss.shared_size
+                : p->kernel.minatar ? mm_cuda_minatar_shared(p->kernel.game, p->kernel.rows)
+                                    : p->kernel.classic.shared_size;
   return share_out(p, out);
 }
 

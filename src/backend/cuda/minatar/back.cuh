@@ -9,7 +9,7 @@
 #include "laws/losses.h"
 
 namespace mm {
-namespace bits {
+namespace minatar {
 
 // ---------------------------------------------------------------------------------------------
 // Losses
@@ -218,7 +218,7 @@ template <class S> MM_DEVICE void store_second(const room<S> &s, const gradients
   }
 }
 
-} // namespace bits
+} // namespace minatar
 } // namespace mm
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "backend/cuda/minatar/minatar.h"
 
-enum { MM_CUDA_BITS_TILES = 3 };
+enum { MM_CUDA_MINATAR_TILES = 3 };
 
-typedef struct mm_cuda_bits_entry {
+typedef struct mm_cuda_minatar_entry {
   size_t obs_size;
   size_t (*scratch)(int32_t n_env);
   // by size of the tile, largest first
@@ -17,11 +17,12 @@ typedef struct mm_cuda_bits_entry {
     size_t shared;
     cudaError_t (*launch)(bool relu, mm_cuda_agent *agents, int n, int64_t *clocks,
                           cudaStream_t stream);
-  } tile[MM_CUDA_BITS_TILES];
-} mm_cuda_bits_entry;
+  } tile[MM_CUDA_MINATAR_TILES];
+} mm_cuda_minatar_entry;
 
-#define MM_CUDA_BITS_ENTRY(name, NAME, id) extern const mm_cuda_bits_entry mm_cuda_bits_##name;
-MM_GAME_LIST(MM_CUDA_BITS_ENTRY)
-#undef MM_CUDA_BITS_ENTRY
+#define MM_CUDA_MINATAR_ENTRY(name, NAME, id)                                                      \
+  extern const mm_cuda_minatar_entry mm_cuda_minatar_##name;
+MM_GAME_LIST(MM_CUDA_MINATAR_ENTRY)
+#undef MM_CUDA_MINATAR_ENTRY
 
 #endif

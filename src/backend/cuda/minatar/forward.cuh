@@ -7,7 +7,7 @@
 #include "backend/cuda/minatar/room.cuh"
 
 namespace mm {
-namespace bits {
+namespace minatar {
 
 // ---------------------------------------------------------------------------------------------
 // What comes in
@@ -204,7 +204,7 @@ MM_DEVICE void outputs(const room<S> &s, int rows, float *scores, float *values)
   }
 }
 
-} // namespace bits
+} // namespace minatar
 } // namespace mm
 
 #endif

@@ -8,7 +8,7 @@
 #include "env/minatar/list.h"
 
 namespace mm {
-namespace bits {
+namespace minatar {
 
 // Which environment of which job, and its rules.
 struct place {
@@ -19,7 +19,7 @@ struct place {
 
 template <mm_minatar_game GAME> struct game;
 
-#define MM_BITS_GAME(name, NAME, id)                                                               \
+#define MM_CUDA_GAME(name, NAME, id)                                                               \
   template <> struct game<MM_GAME_##NAME> {                                                        \
     enum { INPUTS = MM_##NAME##_INPUTS, ACTIONS = MM_##NAME##_ACTIONS };                           \
     struct one {                                                                                   \
@@ -42,10 +42,10 @@ template <mm_minatar_game GAME> struct game;
     }                                                                                              \
   };
 
-MM_GAME_LIST(MM_BITS_GAME)
-#undef MM_BITS_GAME
+MM_GAME_LIST(MM_CUDA_GAME)
+#undef MM_CUDA_GAME
 
-} // namespace bits
+} // namespace minatar
 } // namespace mm
 
 #endif

@@ -7,7 +7,7 @@
 #include "backend/cuda/minatar/back.cuh"
 
 namespace mm {
-namespace bits {
+namespace minatar {
 
 // ---------------------------------------------------------------------------------------------
 // Rows
@@ -280,35 +280,35 @@ template <class S, int ACT> MM_DEVICE bool learn(room<S> &s) {
     gather(s, first);
     __syncthreads();
     begin_tile(s, 0, [&](int r) { return s.row[r]; });
-    mark(s, MM_CUDA_BITS_GATHER);
+    mark(s, MM_CUDA_MINATAR_GATHER);
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++) {
       layer1<S, ACT>(s, tile % 2);
       __syncthreads();
-      mark(s, MM_CUDA_BITS_LAYER1);
+      mark(s, MM_CUDA_MINATAR_LAYER1);
       turn_tile(s, tile, tile % 2);
-      mark(s, MM_CUDA_BITS_TRANSPOSE);
+      mark(s, MM_CUDA_MINATAR_TRANSPOSE);
       through<S, ACT>(s, tile, rows);
       wait_copies<0>();
       __syncthreads();
-      mark(s, MM_CUDA_BITS_LAYER2);
+      mark(s, MM_CUDA_MINATAR_LAYER2);
       if (tile + 1 < tiles)
         begin_tile(s, (tile + 1) % 2, [&](int r) { return s.row[(tile + 1) * S::ROWS + r]; });
       add_second(s, sum);
-      mark(s, MM_CUDA_BITS_GRAD2);
+      mark(s, MM_CUDA_MINATAR_GRAD2);
     }
     __syncthreads();
     first_layers(s, tiles * S::ROWS / 32, first > 0);
-    mark(s, MM_CUDA_BITS_GRAD1);
+    mark(s, MM_CUDA_MINATAR_GRAD1);
   }
   store_second(s, sum);
   __syncthreads();
   const bool fine = optimise(s);
-  mark(s, MM_CUDA_BITS_ADAM);
+  mark(s, MM_CUDA_MINATAR_ADAM);
   return fine;
 }
 
-} // namespace bits
+} // namespace minatar
 } // namespace mm
 
 #endif

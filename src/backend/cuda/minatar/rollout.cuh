@@ -9,7 +9,7 @@
 #include "map/simplex.h"
 
 namespace mm {
-namespace bits {
+namespace minatar {
 
 // ---------------------------------------------------------------------------------------------
 // One environment
@@ -123,7 +123,7 @@ template <class S> __device__ __noinline__ void play(int e, int t, mm_tally *sum
   a.reward[i] = reward;
   a.end[i] = (uint8_t)end;
 
-  mm_tally_step(sums, &a.running[e], &a.finished[e], reward, (int)end);
+  mm_tally_step(sums, &a.episode_return[e], &a.finished[e], reward, (int)end);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -157,13 +157,13 @@ template <class S, int ACT> __device__ __noinline__ bool rollout(mm_tally *repor
   __syncthreads();
   for (int t = 0; t < a.n_step; t++) {
     look<S, ACT>(s, t);
-    mark(s, MM_CUDA_BITS_VALUES);
+    mark(s, MM_CUDA_MINATAR_VALUES);
     const bool fine = by_knots ? choose_by_knots<S>(t) : choose_alone<S>(t);
     if (__syncthreads_or(!fine)) return false;
     for (int e = threadIdx.x; e < a.n_env; e += THREADS)
       play<S>(e, t, &sums);
     __syncthreads();
-    mark(s, MM_CUDA_BITS_ROLLOUT);
+    mark(s, MM_CUDA_MINATAR_ROLLOUT);
   }
   look<S, ACT>(s, a.n_step);
   const double last_sum = block_sum(s, sums.last_sum);
@@ -204,10 +204,10 @@ template <class S> __device__ __noinline__ void estimate() {
   if (threadIdx.x == 0)
     mm_cuda_loss_scale_begin(&s.loss, top_policy, top_advantage, a.normalise, a.value_coef);
   __syncthreads();
-  mark(s, MM_CUDA_BITS_VALUES);
+  mark(s, MM_CUDA_MINATAR_VALUES);
 }
 
-} // namespace bits
+} // namespace minatar
 } // namespace mm
 
 #endif

@@ -5,14 +5,14 @@
 #define MM_BACKEND_CUDA_MINATAR_ROOM_CUH
 
 #include "backend/cuda/host/agent.h"
-#include "backend/cuda/network/loss_scale.h"
-#include "backend/cuda/minatar/minatar.h"
 #include "backend/cuda/minatar/game.cuh"
+#include "backend/cuda/minatar/minatar.h"
+#include "backend/cuda/network/loss_scale.h"
 #include "backend/cuda/warp/project.cuh"
 #include "base/rng.h"
 
 namespace mm {
-namespace bits {
+namespace minatar {
 
 enum {
   THREADS = 512,
@@ -105,7 +105,7 @@ template <class S> struct room {
   mm_shuffle shuffle;
   mm_cuda_agent agent;
   bool timed;
-  int64_t last_clock, clocks[MM_CUDA_BITS_STAGES];
+  int64_t last_clock, clocks[MM_CUDA_MINATAR_STAGES];
 };
 
 // The block's. Functions that are not inlined ask for it, so that it is known to be shared memory.
@@ -156,16 +156,16 @@ template <mm_minatar_game GAME> struct scratch {
   }
 };
 
-#define MM_BITS_SCRATCH(name, type, where)                                                         \
+#define MM_CUDA_SCRATCH(name, type, where)                                                         \
   template <class S> MM_DEVICE type *name(const room<S> &s) {                                      \
     return (type *)((unsigned char *)fresh(s.agent.scratch) + scratch<S::WHICH>::where());         \
   }
-MM_BITS_SCRATCH(gradient_of, float, gradient)
-MM_BITS_SCRATCH(w1_of, __half, w1)
-MM_BITS_SCRATCH(d1_of, __half, d1)
-MM_BITS_SCRATCH(turned_of, uint32_t, turned)
-MM_BITS_SCRATCH(scores_of, float, scores)
-#undef MM_BITS_SCRATCH
+MM_CUDA_SCRATCH(gradient_of, float, gradient)
+MM_CUDA_SCRATCH(w1_of, __half, w1)
+MM_CUDA_SCRATCH(d1_of, __half, d1)
+MM_CUDA_SCRATCH(turned_of, uint32_t, turned)
+MM_CUDA_SCRATCH(scores_of, float, scores)
+#undef MM_CUDA_SCRATCH
 
 // ---------------------------------------------------------------------------------------------
 // A set of 32 bits as an operand of two products, 16 columns each. A rotation brings bits p and
@@ -227,7 +227,7 @@ template <class S> MM_DEVICE void mark(room<S> &s, int stage) {
   s.last_clock = now;
 }
 
-} // namespace bits
+} // namespace minatar
 } // namespace mm
 
 #endif

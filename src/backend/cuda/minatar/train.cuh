@@ -8,7 +8,7 @@
 #include "backend/cuda/minatar/rollout.cuh"
 
 namespace mm {
-namespace bits {
+namespace minatar {
 
 // Working copies of the parameters, and zeros where nothing else ever is.
 template <class S> __device__ __noinline__ void open_block(const mm_cuda_agent *agent, bool timed) {
@@ -18,7 +18,7 @@ template <class S> __device__ __noinline__ void open_block(const mm_cuda_agent *
     ((uint32_t *)&s.agent)[i] = ((const uint32_t *)agent)[i];
   if (i0 == 0) {
     s.timed = timed;
-    for (int k = 0; k < MM_CUDA_BITS_STAGES; k++)
+    for (int k = 0; k < MM_CUDA_MINATAR_STAGES; k++)
       s.clocks[k] = 0;
     s.last_clock = clock64();
   }
@@ -92,8 +92,8 @@ __global__ void __launch_bounds__(THREADS, 1) train(mm_cuda_agent *agents, int64
     if (!fine) break;
   }
   if (threadIdx.x == 0 && clocks)
-    for (int k = 0; k < MM_CUDA_BITS_STAGES; k++)
-      clocks[blockIdx.x * MM_CUDA_BITS_STAGES + k] = s.clocks[k];
+    for (int k = 0; k < MM_CUDA_MINATAR_STAGES; k++)
+      clocks[blockIdx.x * MM_CUDA_MINATAR_STAGES + k] = s.clocks[k];
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ template <mm_minatar_game GAME> size_t scratch_size(int32_t n_env) {
   return scratch<GAME>::size(n_env);
 }
 
-template <mm_minatar_game GAME> constexpr mm_cuda_bits_entry entry() {
+template <mm_minatar_game GAME> constexpr mm_cuda_minatar_entry entry() {
   return { inputs<GAME>::PADDED * sizeof(uint32_t),
            scratch_size<GAME>,
            { { 128, sizeof(room<shape<GAME, 128>>), launch<GAME, 128> },
@@ -133,7 +133,7 @@ template <mm_minatar_game GAME> constexpr mm_cuda_bits_entry entry() {
              { 32, sizeof(room<shape<GAME, 32>>), launch<GAME, 32> } } };
 }
 
-} // namespace bits
+} // namespace minatar
 } // namespace mm
 
 #endif
