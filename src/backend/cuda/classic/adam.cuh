@@ -85,10 +85,7 @@ template <class W> __device__ __noinline__ bool lower_scale() {
     actor |= bad && i / H % NETS == ACTOR;
     critic |= bad && i / H % NETS == CRITIC;
   }
-  actor = __syncthreads_or(actor);
-  critic = __syncthreads_or(critic);
-  const bool lower = threadIdx.x == 0 && mm_cuda_loss_scale_lower(&S.loss, actor, critic);
-  return __syncthreads_or(lower);
+  return lower_together(&S.loss, actor, critic);
 }
 
 // Where rows g, g + 8 (half) and columns 8 j + 2t of tile q lie in w2 [NETS][H][H].

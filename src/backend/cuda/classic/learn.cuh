@@ -4,7 +4,6 @@
 #define MM_BACKEND_CUDA_CLASSIC_LEARN_CUH
 
 #include "backend/cuda/classic/adam.cuh"
-#include "laws/gae.h"
 
 namespace mm {
 
@@ -22,22 +21,14 @@ template <int ACT, class W> __device__ __noinline__ void estimate_values() {
   for (int first = 16 * warp; first < rows; first += 16 * W::WARPS) {
     const int a = first + g < rows ? first + g : rows - 1;
     const int b = first + g + 8 < rows ? first + g + 8 : rows - 1;
-    float sum[8][4], upper = 0, lower = 0;
+    float sum[8][4];
     forward<ACT, false, false>(S, CRITIC, S.batch.obs[4 * a + t], S.batch.obs[4 * b + t], lane, 0,
                                sum, [] {});
-#pragma unroll
-    for (int n = 0; n < 8; n++) {
-      const float2 w = *reinterpret_cast<const float2 *>(w3 + 8 * n);
-      upper = fmaf(activate<ACT>(relu, sum[n][0]), w.x,
-                   fmaf(activate<ACT>(relu, sum[n][1]), w.y, upper));
-      lower = fmaf(activate<ACT>(relu, sum[n][2]), w.x,
-                   fmaf(activate<ACT>(relu, sum[n][3]), w.y, lower));
-    }
-    upper = row_sum(upper);
-    lower = row_sum(lower);
+    activate_all<ACT>(relu, sum);
+    const float2 value = output_of(sum, w3, b3);
     if (t == 0) {
-      S.batch.value[a] = upper + b3;
-      S.batch.value[b] = lower + b3;
+      S.batch.value[a] = value.x;
+      S.batch.value[b] = value.y;
     }
   }
   __syncthreads();

@@ -19,10 +19,6 @@ template <class W> MM_DEVICE int minibatch_first(const W &S, int i) {
   return i * S.rows_each + min(i, S.rows_more);
 }
 
-MM_DEVICE mm_stream shuffle_stream(const mm_cuda_agent &agent) {
-  return mm_stream_make(agent.seed, agent.repeat, MM_RNG_SHUFFLE, 0);
-}
-
 // Of a shuffle, in S.moves: for each pair of rounds b values of the first and a of the second.
 MM_DEVICE int moves_of(const mm_shuffle &s) {
   return (int)(s.rounds / 2 * (s.a + (1u << s.shift)));
@@ -110,7 +106,7 @@ template <class W> MM_DEVICE uint32_t shuffled(const W &S, int shuffle, uint32_t
 // is used, given the one of the epoch before.
 template <class W> MM_DEVICE int begin_epoch(W &S, int epoch, int before) {
   const mm_cuda_agent &agent = S.agent;
-  const uint64_t number = (uint64_t)agent.iteration * agent.epochs + epoch;
+  const uint64_t number = shuffle_number(agent, epoch);
   if (S.shuffles > 0) {
     if (epoch > 0 && before + 1 < S.shuffles) return before + 1;
     make_moves<W>(number, min(S.shuffles, agent.epochs - epoch));

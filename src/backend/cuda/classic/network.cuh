@@ -22,15 +22,13 @@
 #define MM_BACKEND_CUDA_CLASSIC_NETWORK_CUH
 
 #include "backend/cuda/classic/classic.h"
-#include "backend/cuda/host/agent.h"
-#include "backend/cuda/network/loss_scale.h"
+#include "backend/cuda/network/layers.cuh"
 #include "backend/cuda/warp/project.cuh"
 #include "backend/cuda/warp/warpgroup.cuh"
-#include "base/rng.h"
 
 namespace mm {
 
-enum { H = MM_CUDA_HIDDEN, ACTOR = 0, CRITIC = 1, NETS = 2, SLOTS = 16 };
+enum { SLOTS = 16 }; // of layer 1
 
 // Where the rows of the batch are: in the block's shared memory if they fit, else in the agent's.
 struct Batch {
@@ -101,7 +99,7 @@ template <class Env, int TILE> struct Work {
   int epochs_ahead;         // whose rows are in `ahead`; 0: it is not used, rows are in the batch
   uint16_t ahead[AHEAD];
   uint8_t moves[MOVES];
-  int64_t clock, clocks[MM_CUDA_CLASSIC_STAGES];
+  Clock<MM_CUDA_CLASSIC_STAGES> clock;
   Batch batch;
   alignas(16) Knots knots;
   mm_cuda_rate rate[2];          // of this step of Adam and the next, in turn
@@ -117,12 +115,9 @@ template <class W> MM_DEVICE W &here() {
   return *reinterpret_cast<W *>(memory);
 }
 
-// The time since the last mark belongs to this stage. By one thread, if it is told to.
+// By one thread, if it is told to.
 template <class W> MM_DEVICE void mark(W &S, bool timed, int stage) {
-  if (!timed) return;
-  const int64_t time = clock64();
-  S.clocks[stage] += time - S.clock;
-  S.clock = time;
+  if (timed) S.clock.mark(stage);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -203,13 +198,7 @@ MM_DEVICE void forward(W &S, int net, uint2 a, uint2 b, int lane, uint32_t kept,
     h1[n >> 1][(n & 1) * 2] = pack(activate<ACT>(relu, c[n][0]), activate<ACT>(relu, c[n][1]));
     h1[n >> 1][(n & 1) * 2 + 1] = pack(activate<ACT>(relu, c[n][2]), activate<ACT>(relu, c[n][3]));
   }
-  const float *bias = S.small + W::B2 + net * H + 2 * t;
-#pragma unroll
-  for (int n = 0; n < 8; n++) {
-    const float2 b = *reinterpret_cast<const float2 *>(bias + 8 * n);
-    sum[n][0] = sum[n][2] = b.x;
-    sum[n][1] = sum[n][3] = b.y;
-  }
+  begin_sums(sum, S.small + W::B2 + net * H + 2 * t);
   if (GROUP) begin_rows(sum, h1, wide_matrix(S.w2[net]));
   between();
 #pragma unroll
@@ -220,16 +209,7 @@ MM_DEVICE void forward(W &S, int net, uint2 a, uint2 b, int lane, uint32_t kept,
     return;
   }
   const uint32_t weights = shared_address(S.w2[net]) + wide_plain(lane);
-#pragma unroll
-  for (int k = 0; k < 4; k++) {
-#pragma unroll
-    for (int n = 0; n < 4; n++) {
-      uint32_t b[4];
-      load_transposed(b, (weights + k * WIDE_DOWN) ^ right(n));
-      multiply(sum[2 * n], h1[k], b[0], b[1]);
-      multiply(sum[2 * n + 1], h1[k], b[2], b[3]);
-    }
-  }
+  multiply_forward(sum, h1, [&](int k, int n) { return (weights + k * WIDE_DOWN) ^ right(n); });
 }
 
 } // namespace mm

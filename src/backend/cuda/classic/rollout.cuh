@@ -14,16 +14,8 @@ template <class Env, int ACT, class W> __device__ __noinline__ void roll_out() {
   W &S = here<W>();
   const int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5;
   const mm_cuda_agent &agent = S.agent;
-  for (int i = tid; i < agent.n_row; i += W::THREADS) {
-    const uint64_t step = (uint64_t)agent.iteration * agent.n_step + i / agent.n_env;
-    const mm_stream stream =
-        mm_stream_make(agent.seed, agent.repeat, MM_RNG_ACTION, (uint32_t)(i % agent.n_env));
-    const mm_block b = mm_stream_block(stream, step / 4);
-    const uint32_t q = step % 4;
-    const uint32_t word =
-        q < 2 ? (q == 0 ? b.word[0] : b.word[1]) : (q == 2 ? b.word[2] : b.word[3]);
-    S.batch.policy[i] = __uint_as_float(word);
-  }
+  for (int i = tid; i < agent.n_row; i += W::THREADS)
+    S.batch.policy[i] = __uint_as_float(action_word(agent, i / agent.n_env, i % agent.n_env));
   if (W::A > 2 && S.knots.n > 0) fill_guide<W::THREADS>(S.knots, guide_of(S));
   __syncthreads();
   const int team = warp / (W::PLAYERS + 1), player = warp % (W::PLAYERS + 1);

@@ -59,10 +59,7 @@ MM_DEVICE void place_batch(Batch *to, const mm_cuda_agent &agent, void *inside) 
 }
 
 template <class W> MM_DEVICE void open_agent(W &S, const mm_cuda_agent *from, void *inside) {
-  const uint32_t *words = reinterpret_cast<const uint32_t *>(from);
-  static_assert(sizeof(mm_cuda_agent) % 4 == 0, "copied by words");
-  for (int i = threadIdx.x; i < (int)(sizeof(mm_cuda_agent) / 4); i += W::THREADS)
-    reinterpret_cast<uint32_t *>(&S.agent)[i] = words[i];
+  copy_words<W::THREADS>(&S.agent, from);
   for (int i = threadIdx.x; i < NETS * H * W::W1_ROW; i += W::THREADS)
     (&S.w1[0][0])[i] = __float2half_rn(0.0f);
   __syncthreads();
@@ -168,11 +165,7 @@ __global__ void __launch_bounds__(4 * TILE, 1)
   __syncthreads();
   const int epochs = S.agent.epochs, minibatches = S.agent.minibatches;
   const bool timed = threadIdx.x == 0 && clocks;
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < MM_CUDA_CLASSIC_STAGES; i++)
-      S.clocks[i] = 0;
-    S.clock = clock64();
-  }
+  if (threadIdx.x == 0) S.clock.begin();
 #pragma unroll 1
   for (int done = 0; done < S.agent.span && !S.broken; done++) {
     // an iteration is short and the host's memory far away: now and then is enough
@@ -217,9 +210,7 @@ __global__ void __launch_bounds__(4 * TILE, 1)
   __syncthreads();
   close_w2<W>();
   close_agent(S, agents + blockIdx.x);
-  if (threadIdx.x == 0 && clocks)
-    for (int i = 0; i < MM_CUDA_CLASSIC_STAGES; i++)
-      clocks[blockIdx.x * MM_CUDA_CLASSIC_STAGES + i] = S.clocks[i];
+  if (threadIdx.x == 0 && clocks) S.clock.tell(clocks + blockIdx.x * MM_CUDA_CLASSIC_STAGES);
 }
 
 // ---------------------------------------------------------------------------------------------
