@@ -11,39 +11,22 @@
 
 enum { ALIGN = 256 };
 
-static size_t take(size_t *at, size_t bytes) {
-  const size_t here = *at;
-  *at = (here + bytes + ALIGN - 1) / ALIGN * ALIGN;
-  return here;
+// An agent's arrays, in a block that begins anywhere: on the host, on the device, or at 0, where
+// pointers are offsets. What travels is the same in all.
+typedef struct view {
+  mm_cuda_agent agent;
+  mm_cuda_gauss gauss;
+  unsigned char *map, *wrap, *gauss_at; // gauss itself lies there
+} view;
+
+static void *take(uintptr_t *at, size_t bytes) {
+  const uintptr_t here = *at;
+  *at += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+  return (void *)here;
 }
 
 static mm_cuda_layout layout_of(const mm_ampo *a) {
   return mm_cuda_layout_of(a->info.n_input, a->info.n_action);
-}
-
-// What real actions have beside the others.
-static void place_moved(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
-  b->gauss = take(at, sizeof(mm_cuda_gauss));
-  b->now = take(at, a->n_env * a->row_size);
-  b->wrap = take(at, mm_wrap_state_size(a->wrap));
-  b->word = take(at, MM_CUDA_GAUSS_WORDS * sizeof(mm_cuda_gauss_word));
-}
-
-static void place_batch(const mm_ampo *a, mm_cuda_block *b, size_t *at) {
-  const size_t n = a->n_env, blocks = (n + MM_RUNNING_BLOCK - 1) / MM_RUNNING_BLOCK;
-  b->real = take(at, a->n_row * a->n_out * sizeof(float));
-  b->mean = take(at, n * MM_CUDA_GAUSS_ACTIONS * sizeof(float));
-  b->sent = take(at, n * a->n_out * sizeof(float));
-  b->sums = take(at, blocks * 2 * ((size_t)a->info.n_input + 1) * sizeof(double));
-  b->seen = take(at, n * sizeof(mm_tally));
-  b->gradient = take(at, 2 * (size_t)mm_cuda_gauss_layout_of(a->info.n_input).size * sizeof(float));
-  const mm_cuda_gauss_layout l = mm_cuda_gauss_layout_of(a->info.n_input);
-  b->operand = take(at, 2 * (size_t)l.b2 * sizeof(uint16_t));
-  b->input = take(at, a->n_row * (size_t)l.inputs * sizeof(uint16_t));
-  b->about = take(at, a->n_row * 4 * sizeof(float));
-  b->acted = take(at, a->n_row * MM_CUDA_GAUSS_ACTIONS * sizeof(float));
-  b->team = take(at, 2 * sizeof(mm_cuda_gauss_shared_net));
-  b->measures = take(at, MM_CUDA_GAUSS_SPAN_MOST * sizeof(mm_cuda_gauss_report));
 }
 
 // Numbers of a flat vector.
@@ -52,32 +35,68 @@ static size_t flat_size(const mm_ampo *a) {
   return (size_t)layout_of(a).size;
 }
 
+// What travels.
+static void lay_moved(const mm_ampo *a, uintptr_t *at, view *v) {
+  const size_t params = flat_size(a) * sizeof(float), returns = a->n_env * sizeof(float);
+  v->agent.param = take(at, params);
+  v->agent.m = take(at, params);
+  v->agent.v = take(at, params);
+  v->agent.env = take(at, mm_vec_state_size(a->vec));
+  v->agent.episode_return = take(at, returns);
+  v->agent.finished = take(at, returns);
+  v->map = take(at, a->map->arena.size);
+  if (!a->real) return;
+  v->gauss_at = take(at, sizeof v->gauss);
+  v->gauss.now = take(at, a->n_env * a->row_size);
+  v->wrap = take(at, mm_wrap_state_size(a->wrap));
+  v->gauss.word = take(at, MM_CUDA_GAUSS_WORDS * sizeof *v->gauss.word);
+}
+
+// What a batch of real actions has beside that of others.
+static void lay_real_batch(const mm_ampo *a, uintptr_t *at, mm_cuda_gauss *g) {
+  const size_t n = a->n_env, blocks = (n + MM_RUNNING_BLOCK - 1) / MM_RUNNING_BLOCK;
+  const mm_cuda_gauss_layout l = mm_cuda_gauss_layout_of(a->info.n_input);
+  g->real = take(at, a->n_row * a->n_out * sizeof *g->real);
+  g->mean = take(at, n * MM_CUDA_GAUSS_ACTIONS * sizeof *g->mean);
+  g->sent = take(at, n * a->n_out * sizeof *g->sent);
+  g->sums = take(at, blocks * 2 * ((size_t)a->info.n_input + 1) * sizeof *g->sums);
+  g->seen = take(at, n * sizeof *g->seen);
+  g->gradient = take(at, 2 * (size_t)l.size * sizeof *g->gradient);
+  g->operand = take(at, 2 * (size_t)l.b2 * sizeof *g->operand);
+  g->input = take(at, a->n_row * (size_t)l.inputs * sizeof *g->input);
+  g->about = take(at, a->n_row * 4 * sizeof *g->about);
+  g->acted = take(at, a->n_row * MM_CUDA_GAUSS_ACTIONS * sizeof *g->acted);
+  g->team = take(at, 2 * sizeof *g->team);
+  g->report = take(at, MM_CUDA_GAUSS_SPAN_MOST * sizeof *g->report);
+}
+
+static void lay_batch(const mm_ampo *a, const mm_cuda_kernel *kernel, uintptr_t *at, view *v) {
+  mm_cuda_agent *g = &v->agent;
+  const size_t rows = a->n_row * sizeof(float), all = (a->n_row + a->n_env) * sizeof(float);
+  g->obs = take(at, (a->n_row + a->n_env) * kernel->obs_size);
+  g->row = take(at, rows);
+  g->action = take(at, a->n_row);
+  g->end = take(at, a->n_row);
+  g->policy = take(at, rows);
+  g->reward = take(at, rows);
+  g->value = take(at, all);
+  g->advantage = take(at, rows);
+  g->target = take(at, rows);
+  g->scratch = take(at, kernel->scratch);
+  if (!a->real) return;
+  g->scratch = v->gauss_at;
+  lay_real_batch(a, at, &v->gauss);
+}
+
 mm_cuda_block mm_cuda_block_of(const mm_ampo *a, const mm_cuda_kernel *kernel) {
-  const size_t params = flat_size(a) * sizeof(float), n = a->n_env;
-  const size_t rows = a->n_row * sizeof(float), all = (a->n_row + n) * sizeof(float);
-  mm_cuda_block b = { 0 };
-  size_t at = 0;
-  b.param = take(&at, params);
-  b.m = take(&at, params);
-  b.v = take(&at, params);
-  b.env = take(&at, mm_vec_state_size(a->vec));
-  b.episode_return = take(&at, n * sizeof(float));
-  b.finished = take(&at, n * sizeof(float));
-  b.map = take(&at, a->map->arena.size);
-  if (a->real) place_moved(a, &b, &at);
+  mm_cuda_block b = { .kernel = kernel };
+  view v = { 0 };
+  uintptr_t at = 0;
+  lay_moved(a, &at, &v);
   b.moved = at;
-  b.obs = take(&at, (a->n_row + n) * kernel->obs_size);
-  b.row = take(&at, rows);
-  b.action = take(&at, a->n_row);
-  b.end = take(&at, a->n_row);
-  b.policy = take(&at, rows);
-  b.reward = take(&at, rows);
-  b.value = take(&at, all);
-  b.advantage = take(&at, rows);
-  b.target = take(&at, rows);
-  b.scratch = take(&at, kernel->scratch);
-  if (a->real) place_batch(a, &b, &at);
+  lay_batch(a, kernel, &at, &v);
   b.size = at;
+  b.measures = (uintptr_t)v.gauss.report;
   return b;
 }
 
@@ -163,6 +182,7 @@ static void gather(mm_ampo *a, mm_net_part part, const float *flat) {
 
 // ---------------------------------------------------------------------------------------------
 
+// Settings and where the agent stands; arrays are laid out by others.
 static mm_cuda_agent describe(const mm_ampo *a) {
   const mm_ampo_config *c = &a->config;
   const mm_net_learn_config *l = &a->learn;
@@ -195,95 +215,66 @@ static mm_cuda_agent describe(const mm_ampo *a) {
   };
 }
 
-static mm_cuda_gauss describe_gauss(const mm_cuda_block *b, const mm_ampo *a,
-                                    unsigned char *device) {
+static mm_cuda_gauss describe_gauss(const mm_ampo *a) {
   const mm_ampo_config *c = &a->config;
-  mm_cuda_gauss g = { .n_input = a->info.n_input,
-                      .n_real = (int32_t)a->n_out,
-                      .used = ((int32_t)c->hidden + 63) / 64 * 4,
-                      .ppo = c->ppo,
-                      .gymnasium_walls = a->vec->config.gymnasium_walls,
-                      .fresh_reset = c->fresh_reset,
-                      .raw_obs = c->raw_observation,
-                      .raw_reward = c->raw_reward,
-                      .clip = a->objective->clip,
-                      .entropy_coef = a->learn.entropy_coef,
-                      .middle = 0.5f * (a->info.high + a->info.low),
-                      .half = 0.5f * (a->info.high - a->info.low),
-                      .gamma = c->gamma,
-                      .density = a->objective->density.f };
-  const mm_potential_f moved = mm_map_moved_f(a->map, device + b->map);
-  g.density.psi = moved.psi;
-  g.density.knot = moved.knot;
-  g.now = (void *)(device + b->now);
-  g.kept = (void *)(device + b->wrap);
-  g.lanes =
-      (void *)(device + b->wrap + mm_wrap_state_size(a->wrap) - a->n_env * sizeof(mm_wrap_lane));
-  g.word = (void *)(device + b->word);
-  g.real = (void *)(device + b->real);
-  g.mean = (void *)(device + b->mean);
-  g.sent = (void *)(device + b->sent);
-  g.sums = (void *)(device + b->sums);
-  g.seen = (void *)(device + b->seen);
-  g.gradient = (void *)(device + b->gradient);
-  g.operand = (void *)(device + b->operand);
-  g.input = (void *)(device + b->input);
-  g.about = (void *)(device + b->about);
-  g.acted = (void *)(device + b->acted);
-  g.team = (void *)(device + b->team);
-  g.report = (void *)(device + b->measures);
-  return g;
+  return (mm_cuda_gauss){ .n_input = a->info.n_input,
+                          .n_real = (int32_t)a->n_out,
+                          .used = ((int32_t)c->hidden + 63) / 64 * 4,
+                          .ppo = c->ppo,
+                          .gymnasium_walls = a->vec->config.gymnasium_walls,
+                          .fresh_reset = c->fresh_reset,
+                          .raw_obs = c->raw_observation,
+                          .raw_reward = c->raw_reward,
+                          .clip = a->objective->clip,
+                          .entropy_coef = a->learn.entropy_coef,
+                          .middle = 0.5f * (a->info.high + a->info.low),
+                          .half = 0.5f * (a->info.high - a->info.low),
+                          .gamma = c->gamma,
+                          .density = a->objective->density.f };
 }
 
-static void fill_gauss(const mm_cuda_block *b, const mm_ampo *a, unsigned char *to,
-                       unsigned char *device) {
-  const mm_cuda_gauss g = describe_gauss(b, a, device);
-  memcpy(to + b->gauss, &g, sizeof g);
-  memcpy(to + b->now, a->now, a->n_env * a->row_size);
-  mm_wrap_save(a->wrap, to + b->wrap);
-  memset(to + b->word, 0, MM_CUDA_GAUSS_WORDS * sizeof(mm_cuda_gauss_word));
+static void fill_gauss(const mm_ampo *a, const view *here, view *there) {
+  mm_cuda_gauss *g = &there->gauss;
+  g->density.psi = there->agent.map.psi;
+  g->density.knot = there->agent.map.knot;
+  g->kept = (void *)there->wrap;
+  g->lanes = (void *)(there->wrap + mm_wrap_state_size(a->wrap) - a->n_env * sizeof *g->lanes);
+  memcpy(here->gauss_at, g, sizeof *g);
+  memcpy(here->gauss.now, a->now, a->n_env * a->row_size);
+  mm_wrap_save(a->wrap, here->wrap);
+  memset(here->gauss.word, 0, MM_CUDA_GAUSS_WORDS * sizeof *g->word);
 }
 
 void mm_cuda_block_fill(const mm_cuda_block *b, const mm_ampo *a, void *host, unsigned char *device,
                         mm_cuda_agent *out) {
-  unsigned char *to = host;
   const size_t returns = a->n_env * sizeof(float);
-  spread(a, MM_NET_PARAM, (void *)(to + b->param));
-  spread(a, MM_NET_MOMENT1, (void *)(to + b->m));
-  spread(a, MM_NET_MOMENT2, (void *)(to + b->v));
-  mm_vec_save(a->vec, to + b->env);
-  memcpy(to + b->episode_return, a->running, returns);
-  memcpy(to + b->finished, a->finished, returns);
-  if (a->map->arena.size > 0) memcpy(to + b->map, a->map->arena.base, a->map->arena.size);
-  *out = describe(a);
-  out->map = mm_map_moved_f(a->map, device + b->map);
-  out->param = (void *)(device + b->param);
-  out->m = (void *)(device + b->m);
-  out->v = (void *)(device + b->v);
-  out->env = device + b->env;
-  out->episode_return = (void *)(device + b->episode_return);
-  out->finished = (void *)(device + b->finished);
-  out->obs = device + b->obs;
-  out->row = (void *)(device + b->row);
-  out->action = device + b->action;
-  out->end = device + b->end;
-  out->policy = (void *)(device + b->policy);
-  out->reward = (void *)(device + b->reward);
-  out->value = (void *)(device + b->value);
-  out->advantage = (void *)(device + b->advantage);
-  out->target = (void *)(device + b->target);
-  out->scratch = device + (a->real ? b->gauss : b->scratch);
-  if (a->real) fill_gauss(b, a, to, device);
+  view here = { 0 }, there = { .agent = describe(a) };
+  uintptr_t from = (uintptr_t)host, to = (uintptr_t)device;
+  if (a->real) there.gauss = describe_gauss(a);
+  lay_moved(a, &from, &here);
+  lay_moved(a, &to, &there);
+  lay_batch(a, b->kernel, &to, &there);
+  there.agent.map = mm_map_moved_f(a->map, there.map);
+  spread(a, MM_NET_PARAM, here.agent.param);
+  spread(a, MM_NET_MOMENT1, here.agent.m);
+  spread(a, MM_NET_MOMENT2, here.agent.v);
+  mm_vec_save(a->vec, here.agent.env);
+  memcpy(here.agent.episode_return, a->running, returns);
+  memcpy(here.agent.finished, a->finished, returns);
+  if (a->map->arena.size > 0) memcpy(here.map, a->map->arena.base, a->map->arena.size);
+  if (a->real) fill_gauss(a, &here, &there);
+  *out = there.agent;
 }
 
-mm_status mm_cuda_block_follow(const mm_cuda_block *b, const void *host, int64_t iteration,
-                               mm_ampo *a) {
-  const unsigned char *from = host;
-  gather(a, MM_NET_PARAM, (const void *)(from + b->param));
-  gather(a, MM_NET_MOMENT1, (const void *)(from + b->m));
-  gather(a, MM_NET_MOMENT2, (const void *)(from + b->v));
-  return mm_ampo_follow(a, iteration, from + b->env, (const void *)(from + b->episode_return),
-                        (const void *)(from + b->finished), a->real ? from + b->wrap : NULL);
+mm_status mm_cuda_block_follow(const void *host, int64_t iteration, mm_ampo *a) {
+  uintptr_t at = (uintptr_t)host;
+  view v = { 0 };
+  lay_moved(a, &at, &v);
+  gather(a, MM_NET_PARAM, v.agent.param);
+  gather(a, MM_NET_MOMENT1, v.agent.m);
+  gather(a, MM_NET_MOMENT2, v.agent.v);
+  return mm_ampo_follow(a, iteration, v.agent.env, v.agent.episode_return, v.agent.finished,
+                        a->real ? v.wrap : NULL);
 }
 
 mm_gaussian_report mm_cuda_block_measure(const mm_cuda_gauss_report *seen) {

@@ -15,13 +15,12 @@
 #include "backend/cuda/host/kernel.h"
 
 typedef struct mm_cuda_block {
+  const mm_cuda_kernel *kernel;
   size_t moved, size; // bytes
-  size_t param, m, v, env, episode_return, finished, map;
-  size_t gauss, now, wrap, word; // of real actions, as those of the last line
-  size_t obs, row, action, end, policy, reward, value, advantage, target, scratch;
-  size_t real, mean, sent, sums, seen, gradient, operand, input, about, acted, team, measures;
+  size_t measures;    // where mm_cuda_gauss_report of the last launch lie, of real actions
 } mm_cuda_block;
 
+// The kernel must stay where it is.
 mm_cuda_block mm_cuda_block_of(const mm_ampo *ampo, const mm_cuda_kernel *kernel);
 
 // Writes what travels to `host`, and the agent, with pointers into device memory from `device` on.
@@ -29,8 +28,7 @@ void mm_cuda_block_fill(const mm_cuda_block *block, const mm_ampo *ampo, void *h
                         unsigned char *device, mm_cuda_agent *out);
 
 // Brings an agent to where `host`, which has travelled back, says that it is.
-mm_status mm_cuda_block_follow(const mm_cuda_block *block, const void *host, int64_t iteration,
-                               mm_ampo *ampo);
+mm_status mm_cuda_block_follow(const void *host, int64_t iteration, mm_ampo *ampo);
 
 // What the iterations of the last launch saw of real actions, as a report has it: reads what lies
 // at `measures` in device memory, MM_CUDA_GAUSS_SPAN_MOST of mm_cuda_gauss_report.

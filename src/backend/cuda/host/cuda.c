@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "backend/cuda/host/schedule.h"
 #include "backend/cuda/host/error.h"
 #include "backend/cuda/host/kernel.h"
+#include "backend/cuda/host/schedule.h"
 #include "backend/cuda/tabular/pmd.h"
 #include "backend/pool.h"
 

@@ -213,8 +213,7 @@ static mm_status finish(engine *e, place *p) {
           cudaMemcpy(p->memory.host, p->memory.device, p->block.moved, cudaMemcpyDeviceToHost),
           "reading an agent");
       // a broken one may have environments that no sane agent has: its networks are what counts
-      mm_cuda_block_follow(&p->block, p->memory.host, p->agent.iteration,
-                           mm_ampo_run_agent(p->run));
+      mm_cuda_block_follow(p->memory.host, p->agent.iteration, mm_ampo_run_agent(p->run));
     }
     mm_ampo_run_close(p->run, status);
   }
@@ -602,8 +601,7 @@ static mm_status settle_places(engine *e, bool stopped) {
           e->device,
           cudaMemcpy(p->memory.host, p->memory.device, p->block.moved, cudaMemcpyDeviceToHost),
           "reading an agent");
-      MM_TRY(mm_cuda_block_follow(&p->block, p->memory.host, p->agent.iteration,
-                                  mm_ampo_run_agent(p->run)));
+      MM_TRY(mm_cuda_block_follow(p->memory.host, p->agent.iteration, mm_ampo_run_agent(p->run)));
       mm_ampo_run_save(p->run);
     }
     if (!over && stopped) give_up(p, MM_ERR_INTERRUPTED, "interrupted");
