@@ -2,10 +2,14 @@
 
 #include "backend/cuda/classic/classic.h"
 
-#include "backend/cuda/classic/entry.h"
+#include "backend/cuda/network/entry.h"
+
+#define ENTRY(name, NAME, id) extern const mm_cuda_entry mm_cuda_classic_##name;
+MM_CLASSIC_DISCRETE(ENTRY)
+#undef ENTRY
 
 // Null for an environment without kernels.
-static const mm_cuda_classic_entry *entry_of(mm_classic_env env) {
+static const mm_cuda_entry *entry_of(mm_classic_env env) {
   switch (env) {
 #define ENTRY(name, NAME, id)                                                                      \
   case MM_CLASSIC_##NAME:                                                                          \
@@ -24,8 +28,8 @@ static size_t batch_size(int n_row, int n_env) {
 
 bool mm_cuda_classic_choose(mm_classic_env env, bool relu, int n_row, int n_env, int largest,
                             int tile, size_t shared_limit, mm_cuda_classic_plan *out) {
-  const mm_cuda_classic_entry *entry = entry_of(env);
-  for (int i = 0; entry && i < MM_CUDA_CLASSIC_TILES; i++) {
+  const mm_cuda_entry *entry = entry_of(env);
+  for (int i = 0; entry && i < MM_CUDA_ENTRY_TILES; i++) {
     const int rows = entry->tile[i].rows;
     const size_t work = entry->tile[i].shared, batch = batch_size(n_row, n_env);
     if ((tile != 0 && tile != rows) || work > shared_limit) continue;
@@ -46,9 +50,6 @@ cudaError_t mm_cuda_classic_launch(const mm_cuda_classic_plan *plan, mm_cuda_age
                                    int64_t *clocks, cudaStream_t stream) {
   int inside = plan->batch_inside;
   void *arguments[] = { &agents, &inside, &clocks };
-  cudaError_t error = cudaFuncSetAttribute(
-      plan->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)plan->shared_size);
-  if (error != cudaSuccess) return error;
-  return cudaLaunchKernel(plan->kernel, dim3((unsigned)n), dim3((unsigned)(4 * plan->tile)),
-                          arguments, plan->shared_size, stream);
+  return mm_cuda_launch_blocks(plan->kernel, n, 4 * plan->tile, plan->shared_size, arguments,
+                               stream);
 }

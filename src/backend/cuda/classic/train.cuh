@@ -4,9 +4,9 @@
 #ifndef MM_BACKEND_CUDA_CLASSIC_TRAIN_CUH
 #define MM_BACKEND_CUDA_CLASSIC_TRAIN_CUH
 
-#include "backend/cuda/classic/entry.h"
 #include "backend/cuda/classic/learn.cuh"
 #include "backend/cuda/classic/rollout.cuh"
+#include "backend/cuda/network/entry.h"
 
 namespace mm {
 
@@ -216,8 +216,11 @@ __global__ void __launch_bounds__(4 * TILE, 1)
 // ---------------------------------------------------------------------------------------------
 // For the host
 
-template <class Env> constexpr mm_cuda_classic_entry entry() {
-  return { { { 128,
+// The largest tile is compiled for each activation, the others for any.
+template <class Env> constexpr mm_cuda_entry entry() {
+  return { MM_CUDA_CLASSIC_OBS_SIZE,
+           nullptr,
+           { { 128,
                sizeof(Work<Env, 128>),
                { (const void *)train<Env, TANH, 128>, (const void *)train<Env, RELU, 128> } },
              { 64,

@@ -1,11 +1,12 @@
-// Adam: parameters with their moments, four at a time.
+// Adam: parameters with their moments, four at a time; and squares of the second layer, whose
+// gradients stay in registers until it comes to them.
 
 #ifndef MM_BACKEND_CUDA_GAUSSIAN_ADAM_CUH
 #define MM_BACKEND_CUDA_GAUSSIAN_ADAM_CUH
 
 #include <cuda_bf16.h>
 
-#include "backend/cuda/gaussian/step.cuh"
+#include "backend/cuda/gaussian/norm.cuh"
 
 namespace mm {
 namespace gaussian {
@@ -110,10 +111,63 @@ MM_DEVICE void move_rest(const Step &s, const Rates &r, int at) {
         make_uint2(pack(y.p.x, y.p.y), pack(y.p.z, y.p.w));
 }
 
-// A square of operands, from its two halves of parameters.
-MM_DEVICE void put_operands(uint16_t *to, float4 low, float4 high) {
-  *reinterpret_cast<uint4 *>(to) = make_uint4(pack(low.x, low.y), pack(low.z, low.w),
-                                              pack(high.x, high.y), pack(high.z, high.w));
+// ---------------------------------------------------------------------------------------------
+// Squares of the second layer. The gradient of one is C of two products side by side, `low` and
+// `high`; of its numbers a lane has two fours, 128 apart.
+
+// Where the square of 16 outputs and 16 inputs begins, by number.
+MM_DEVICE int square_at(int out, int in) {
+  return (out * (H / 16) + in) * SQUARE;
+}
+
+// The gradient begins with what earlier tiles of the minibatch left, if any, in the unit of the
+// errors. left: the lane's numbers of it.
+MM_DEVICE void begin_square(bool any, const float *left, float up, float low[4], float high[4]) {
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const float4 old =
+        any ? *reinterpret_cast<const float4 *>(left + h * 128) : make_float4(0, 0, 0, 0);
+    low[2 * h] = up * old.x;
+    low[2 * h + 1] = up * old.y;
+    high[2 * h] = up * old.z;
+    high[2 * h + 1] = up * old.w;
+  }
+}
+
+// When it has the tile's rows: kept for Adam, rounded, or left for the tiles to come, if any. Adds
+// its square.
+MM_DEVICE void end_square(bool any, float *left, float down, const float low[4],
+                          const float high[4], uint32_t kept[4], float *sum) {
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const float4 g = make_float4(down * low[2 * h], down * low[2 * h + 1], down * high[2 * h],
+                                 down * high[2 * h + 1]);
+    *sum += square_of(g);
+    kept[2 * h] = pack_bfloat(g.x, g.y);
+    kept[2 * h + 1] = pack_bfloat(g.z, g.w);
+    if (any) *reinterpret_cast<float4 *>(left + h * 128) = g;
+  }
+}
+
+template <bool NEAR> MM_DEVICE void take_square(const Step &s, size_t at, Four x[2]) {
+  x[0] = take_four<NEAR>(s, at);
+  x[1] = take_four<NEAR>(s, at + 128);
+}
+
+// A step of Adam on the parameters x by the gradient that was kept; then they are stored, and once
+// more as operands. square: where it begins.
+template <bool NEAR>
+MM_DEVICE void move_square(const Step &s, const Rates &r, size_t square, int lane,
+                           const uint32_t kept[4], Four x[2]) {
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const float2 low = unpack_bfloat(kept[2 * h]), high = unpack_bfloat(kept[2 * h + 1]);
+    move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[h]);
+    put_four<NEAR>(s, square + h * 128 + lane * 4, x[h]);
+  }
+  const float4 a = x[0].p, b = x[1].p;
+  *reinterpret_cast<uint4 *>(s.operand + square + lane * 8) =
+      make_uint4(pack(a.x, a.y), pack(a.z, a.w), pack(b.x, b.y), pack(b.z, b.w));
 }
 
 } // namespace gaussian

@@ -46,9 +46,7 @@ __global__ void __launch_bounds__(GATHER_THREADS) gather(mm_cuda_agent *agents, 
   const int tid = threadIdx.x, warp = tid / 32, lane = tid % 32;
   if (blockIdx.x == 0 && tid < 2 * PARTS) g.team[tid / PARTS].met[tid % PARTS] = 0;
   if (tid == 0)
-    shuffle = mm_shuffle_make(mm_stream_make(a.seed, a.repeat, MM_RNG_SHUFFLE, 0),
-                              (uint64_t)a.iteration * (uint64_t)a.epochs + (uint64_t)epoch,
-                              (uint32_t)a.n_row);
+    shuffle = mm_shuffle_make(shuffle_stream(a), shuffle_number(a, epoch), (uint32_t)a.n_row);
   __syncthreads();
   const int inputs = mm_cuda_gauss_layout_of(g.n_input).inputs;
   for (int mb = blockIdx.x; mb < a.minibatches; mb += gridDim.x) {

@@ -55,7 +55,7 @@ static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, 
   const entry *of = entry_of(p->env);
   begin<<<n, 256, 0, stream>>>(agents, turn);
   for (int t = 0; t < p->n_step; t++) {
-    infer<MT><<<grid(p->n_env, tile, n), THREADS, shared, stream>>>(agents, ACTOR, t * p->n_env,
+    infer<MT><<<grid(p->n_env, tile, n), THREADS, shared, stream>>>(agents, mm::ACTOR, t * p->n_env,
                                                                     p->n_env);
     if (of->step)
       of->step<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t);
@@ -66,7 +66,7 @@ static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, 
     scale<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents, t);
   }
   of->close_rollout<<<n, 256, 0, stream>>>(agents, turn);
-  infer<MT><<<grid(rows + p->n_env, tile, n), THREADS, shared, stream>>>(agents, CRITIC, 0,
+  infer<MT><<<grid(rows + p->n_env, tile, n), THREADS, shared, stream>>>(agents, mm::CRITIC, 0,
                                                                          rows + p->n_env);
   advantages<<<grid(p->n_env, EACH, n), EACH, 0, stream>>>(agents);
 }

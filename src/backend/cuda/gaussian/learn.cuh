@@ -25,21 +25,11 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
   for (int half = 0; half < 2; half++) {
     float c[4][4][4];
 #pragma unroll
-    for (int m = 0; m < 4; m++) {
+    for (int m = 0; m < 4; m++)
 #pragma unroll
-      for (int q = 0; q < 2; q++) {
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-          const size_t at = ((out + m) * 16 + in + 2 * half + q) * SQUARE + h * 128 + lane * 4;
-          const float4 old =
-              s.add ? *reinterpret_cast<const float4 *>(s.gradient + at) : make_float4(0, 0, 0, 0);
-          c[m][2 * q][2 * h] = up * old.x;
-          c[m][2 * q][2 * h + 1] = up * old.y;
-          c[m][2 * q + 1][2 * h] = up * old.z;
-          c[m][2 * q + 1][2 * h + 1] = up * old.w;
-        }
-      }
-    }
+      for (int q = 0; q < 2; q++)
+        begin_square(s.add, s.gradient + square_at(out + m, in + 2 * half + q) + lane * 4, up,
+                     c[m][2 * q], c[m][2 * q + 1]);
 #pragma unroll 1
     for (int k = padding ? (int)Work<MT>::TILES : 0; k < Work<MT>::TILES; k++) {
       uint32_t b[2][4];
@@ -59,19 +49,9 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
     for (int m = 0; m < 4; m++) {
       float pair = 0;
 #pragma unroll
-      for (int q = 0; q < 2; q++) {
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-          const float4 g =
-              make_float4(down * c[m][2 * q][2 * h], down * c[m][2 * q][2 * h + 1],
-                          down * c[m][2 * q + 1][2 * h], down * c[m][2 * q + 1][2 * h + 1]);
-          const size_t at = ((out + m) * 16 + in + 2 * half + q) * SQUARE + h * 128 + lane * 4;
-          pair += square_of(g);
-          kept[half][m][q][2 * h] = pack_bfloat(g.x, g.y);
-          kept[half][m][q][2 * h + 1] = pack_bfloat(g.z, g.w);
-          if (!s.last) *reinterpret_cast<float4 *>(s.gradient + at) = g;
-        }
-      }
+      for (int q = 0; q < 2; q++)
+        end_square(!s.last, s.gradient + square_at(out + m, in + 2 * half + q) + lane * 4, down,
+                   c[m][2 * q], c[m][2 * q + 1], kept[half][m][q], &pair);
       square[m] += pair;
     }
   }
@@ -81,9 +61,7 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
   }
   // square by square, the next one on its way: the device's memory is far away
   Four x[2][2];
-  const size_t first = (out * 16 + in) * SQUARE + lane * 4;
-  x[0][0] = take_four<false>(s, first);
-  x[0][1] = take_four<false>(s, first + 128);
+  take_square<false>(s, square_at(out, in) + lane * 4, x[0]);
 #pragma unroll
   for (int m = 0; m < 4; m++)
     put_sum(S, warp >> 2, SUM_W2 + 4 * m + (warp & 3), square[m]);
@@ -93,28 +71,13 @@ __device__ __noinline__ bool second_layer(const Step &s, uint64_t step, mm_cuda_
   const double norm = sqrt(S.total);
   if (!(norm < INFINITY)) return false;
   const Rates r = rates_of(s, norm, rate);
+  // number i, in the order in which they are held: half, row, column
+  const auto place = [&](int i) { return square_at(out + i / 2 % 4, in + 2 * (i / 8) + i % 2); };
   if (!padding) {
 #pragma unroll
     for (int i = 0; i < 16; i++) {
-      // as they are held: half, row, column
-      const int half = i / 8, m = i / 2 % 4, q = i % 2;
-      const size_t at = ((out + m) * 16 + in + 2 * half + q) * SQUARE;
-      if (i < 15) {
-        const int next = i + 1;
-        const size_t from =
-            ((out + next / 2 % 4) * 16 + in + 2 * (next / 8) + next % 2) * SQUARE + lane * 4;
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-          x[next & 1][h] = take_four<false>(s, from + h * 128);
-      }
-#pragma unroll
-      for (int h = 0; h < 2; h++) {
-        const float2 low = unpack_bfloat(kept[half][m][q][2 * h]);
-        const float2 high = unpack_bfloat(kept[half][m][q][2 * h + 1]);
-        move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[i & 1][h]);
-        put_four<false>(s, at + h * 128 + lane * 4, x[i & 1][h]);
-      }
-      put_operands(s.operand + at + lane * 8, x[i & 1][0].p, x[i & 1][1].p);
+      if (i < 15) take_square<false>(s, place(i + 1) + lane * 4, x[(i + 1) & 1]);
+      move_square<false>(s, r, place(i), lane, kept[i / 8][i / 2 % 4][i % 2], x[i & 1]);
     }
   }
   const int used = s.l.w1 + 16 * s.used * s.l.inputs;
@@ -210,9 +173,7 @@ template <int MT> MM_DEVICE void account(Work<MT> &S, mm_cuda_gauss_report *out)
   ratios = warp_sum(ratios);
   squares = warp_sum(squares);
   gaps = warp_sum(gaps);
-#pragma unroll
-  for (int lanes = 16; lanes > 0; lanes >>= 1)
-    most = fmaxf(most, __shfl_xor_sync(ALL_LANES, most, lanes));
+  most = warp_top(most);
   for (int i = 0; i < 5; i++)
     count[i] = __reduce_add_sync(ALL_LANES, count[i]);
   if (threadIdx.x != 0) return;
@@ -269,16 +230,16 @@ __global__ void __launch_bounds__(THREADS, 1)
   s.gradient = gauss->gradient + s.which * s.l.size;
   s.operand = gauss->operand + s.which * s.l.b2;
   if (threadIdx.x < Work<MT>::R) S.tally[threadIdx.x] = Tally{};
-  for (int i = threadIdx.x; i < (int)(sizeof S.density / 4); i += THREADS)
-    reinterpret_cast<uint32_t *>(&S.density)[i] =
-        reinterpret_cast<const uint32_t *>(&gauss->density)[i];
+  copy_words<THREADS>(&S.density, &gauss->density);
   for (int i = threadIdx.x; i < PARTS * PART_SUMS; i += THREADS)
     S.part_sums[0][i] = 0;
-  if (threadIdx.x == 0) begin_clock(S, clocks != nullptr && s.member == 0);
+  if (threadIdx.x == 0) {
+    S.timed = clocks != nullptr && s.member == 0;
+    S.clock.begin();
+  }
   const int each = a.n_row / a.minibatches, larger = a.n_row % a.minibatches;
   const int before = (turn * a.epochs + epoch) * a.minibatches;
-  const uint64_t steps =
-      ((uint64_t)a.iteration * (uint64_t)a.epochs + (uint64_t)epoch) * (uint64_t)a.minibatches;
+  const uint64_t steps = shuffle_number(a, epoch) * (uint64_t)a.minibatches;
   bool finite = true;
   uint64_t met = 0;
   if (P == 1) wait_turn(s, blockIdx.x / 2, gridDim.x / 2);
@@ -300,7 +261,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (threadIdx.x == 0 && clocks && s.member == 0)
     for (int i = 0; i < MM_CUDA_GAUSS_STAGES; i++) {
       int64_t *to = clocks + (blockIdx.x / P) * MM_CUDA_GAUSS_STAGES + i;
-      *to = (turn + epoch > 0 ? *to : 0) + S.clocks[i];
+      *to = (turn + epoch > 0 ? *to : 0) + S.clock.spent[i];
     }
   if (s.which != ACTOR) return;
   if (P > 1) join_tallies<P>(s, ++met);

@@ -7,7 +7,6 @@
 
 #include "backend/cuda/gaussian/env.cuh"
 #include "backend/cuda/gaussian/tile.cuh"
-#include "laws/gae.h"
 #include "laws/running.h"
 
 namespace mm {
@@ -238,17 +237,7 @@ __global__ void advantages(mm_cuda_agent *agents) {
   const mm_cuda_gauss &g = gauss_of(a);
   const int e = blockIdx.x * blockDim.x + threadIdx.x;
   if (!g.active || a.broken || e >= a.n_env) return;
-  const float gamma = a.gamma, decay = a.gamma * a.gae_lambda;
-  float carried = 0, next = a.value[(size_t)a.n_row + e];
-  for (int t = a.n_step - 1; t >= 0; t--) {
-    const size_t i = (size_t)t * a.n_env + e;
-    const float alive = a.end[i] ? 0.0f : 1.0f, v = a.value[i];
-    const float delta = mm_gae_delta_f(gamma, alive, a.reward[i], v, next);
-    carried = mm_gae_advantage_f(decay, alive, delta, carried);
-    a.advantage[i] = carried;
-    a.target[i] = carried + v;
-    next = v;
-  }
+  estimate_backwards(a, e, [](size_t, float) {});
 }
 
 // What the rollout saw, and what the next one begins with.

@@ -8,8 +8,6 @@
 namespace mm {
 namespace gaussian {
 
-enum { ACTOR, CRITIC };
-
 // A part of a minibatch at work.
 struct Step {
   const mm_cuda_agent *agent;
@@ -32,19 +30,8 @@ struct Step {
 // ---------------------------------------------------------------------------------------------
 // Time
 
-template <int MT> MM_DEVICE void begin_clock(Work<MT> &S, bool timed) {
-  S.timed = timed;
-  for (int i = 0; i < MM_CUDA_GAUSS_STAGES; i++)
-    S.clocks[i] = 0;
-  S.clock = clock64();
-}
-
-// The time since the last mark belongs to this stage.
 template <int MT> MM_DEVICE void mark(Work<MT> &S, int stage) {
-  if (threadIdx.x != 0 || !S.timed) return;
-  const int64_t now = clock64();
-  S.clocks[stage] += now - S.clock;
-  S.clock = now;
+  if (threadIdx.x == 0 && S.timed) S.clock.mark(stage);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -62,9 +49,7 @@ template <int MT> MM_DEVICE double block_sum(Work<MT> &S, double x) {
 }
 
 template <int MT> MM_DEVICE float block_top(Work<MT> &S, float x) {
-#pragma unroll
-  for (int lanes = 16; lanes > 0; lanes >>= 1)
-    x = fmaxf(x, __shfl_xor_sync(ALL_LANES, x, lanes));
+  x = warp_top(x);
   __syncthreads();
   if ((threadIdx.x & 31) == 0) S.tops[threadIdx.x >> 5] = x;
   __syncthreads();

@@ -329,20 +329,11 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
 #pragma unroll
   for (int j = 0; j < CHUNKS; j++) {
     const int row = j * (WARPS / 4) + (warp >> 2), out = s.member * GROUPS + row;
-    float *gradient = s.gradient + (out * 16 + in) * SQUARE + lane * 4;
+    float *gradient = s.gradient + square_at(out, in) + lane * 4;
     float c[8][4], square = 0;
 #pragma unroll
     for (int q = 0; q < 4; q++)
-#pragma unroll
-      for (int h = 0; h < 2; h++) {
-        const float4 old = s.add
-                               ? *reinterpret_cast<const float4 *>(gradient + q * SQUARE + h * 128)
-                               : make_float4(0, 0, 0, 0);
-        c[2 * q][2 * h] = up * old.x;
-        c[2 * q][2 * h + 1] = up * old.y;
-        c[2 * q + 1][2 * h] = up * old.z;
-        c[2 * q + 1][2 * h + 1] = up * old.w;
-      }
+      begin_square(s.add, gradient + q * SQUARE, up, c[2 * q], c[2 * q + 1]);
 #pragma unroll 2
     for (int k = 0; k < tiles; k++) {
       uint32_t a[4];
@@ -356,19 +347,11 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
       }
     }
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
+    for (int half = 0; half < 2; half++) { // sums in the order of second_layer
       float pair = 0;
 #pragma unroll
       for (int q = 2 * half; q < 2 * half + 2; q++)
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-          const float4 g = make_float4(down * c[2 * q][2 * h], down * c[2 * q][2 * h + 1],
-                                       down * c[2 * q + 1][2 * h], down * c[2 * q + 1][2 * h + 1]);
-          pair += square_of(g);
-          kept[j][q][2 * h] = pack_bfloat(g.x, g.y);
-          kept[j][q][2 * h + 1] = pack_bfloat(g.z, g.w);
-          if (!s.last) *reinterpret_cast<float4 *>(gradient + q * SQUARE + h * 128) = g;
-        }
+        end_square(!s.last, gradient + q * SQUARE, down, c[2 * q], c[2 * q + 1], kept[j][q], &pair);
       square += pair;
     }
     if (s.last)
@@ -380,10 +363,10 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
   }
   Four x[2][2]; // the first ones are on their way while others are waited for
   const int out = s.member * GROUPS + (warp >> 2);
+  const auto place = [&](int i) { return square_at(out + i / 4 * (WARPS / 4), in + i % 4); };
 #pragma unroll
-  for (int i = 0; i < 4; i++)
-    x[i / 2][i % 2] =
-        take_four<true>(s, (size_t)(out * 16 + in + i / 2) * SQUARE + lane * 4 + i % 2 * 128);
+  for (int i = 0; i < 2; i++)
+    take_square<true>(s, place(i) + lane * 4, x[i]);
   mark(S, MM_CUDA_GAUSS_LAYER2);
   both_squares<TEAM_MT, P>(S, s, step);
   mark(S, MM_CUDA_GAUSS_WAIT);
@@ -392,22 +375,8 @@ __device__ __noinline__ bool team_second_layer(const Step &s, uint64_t step, mm_
   const Rates r = rates_of(s, norm, rate);
 #pragma unroll
   for (int i = 0; i < 4 * CHUNKS; i++) {
-    const size_t at = (size_t)((out + i / 4 * (WARPS / 4)) * 16 + in + i % 4) * SQUARE;
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const float2 low = unpack_bfloat(kept[i / 4][i % 4][2 * h]);
-      const float2 high = unpack_bfloat(kept[i / 4][i % 4][2 * h + 1]);
-      move_four(r, make_float4(low.x, low.y, high.x, high.y), &x[i & 1][h]);
-      put_four<true>(s, at + lane * 4 + h * 128, x[i & 1][h]);
-    }
-    put_operands(s.operand + at + lane * 8, x[i & 1][0].p, x[i & 1][1].p);
-    if (i + 2 < 4 * CHUNKS) {
-      const int n = i + 2;
-      const size_t from = (size_t)((out + n / 4 * (WARPS / 4)) * 16 + in + n % 4) * SQUARE;
-#pragma unroll
-      for (int h = 0; h < 2; h++)
-        x[i & 1][h] = take_four<true>(s, from + lane * 4 + h * 128);
-    }
+    move_square<true>(s, r, place(i), lane, kept[i / 4][i % 4], x[i & 1]);
+    if (i + 2 < 4 * CHUNKS) take_square<true>(s, place(i + 2) + lane * 4, x[i & 1]);
   }
   for (int part = s.member * OWN_PARTS; part < (s.member + 1) * OWN_PARTS; part++)
     for (int i = threadIdx.x; i < rest_count(s.l, part); i += THREADS)

@@ -6,8 +6,8 @@
 #define MM_BACKEND_CUDA_GAUSSIAN_TILE_CUH
 
 #include "backend/cuda/gaussian/gaussian.h"
+#include "backend/cuda/network/layers.cuh"
 #include "backend/cuda/warp/warp.cuh"
-#include "base/rng.h"
 #include "laws/gaussian.h"
 #include "net/net.h"
 
@@ -55,7 +55,7 @@ template <int MT> struct Work {
   float up, down; // errors are scaled by this power of two, and back
   float inverse[A], log_scale;
   bool timed;
-  int64_t clock, clocks[MM_CUDA_GAUSS_STAGES];
+  Clock<MM_CUDA_GAUSS_STAGES> clock;
 };
 
 extern __shared__ __align__(16) unsigned char shared_memory[];

@@ -55,15 +55,9 @@ MM_DEVICE void back(const room<S> &s, const band &at, const uint32_t (&h1)[4][4]
   const uint32_t w2 =
       shared_address(s.w2[at.which] + (lane % 8 + lane / 16 * 8) * HALF_ROW + lane / 8 % 2 * 8);
   float sum[8][4] = {};
-#pragma unroll
-  for (int k = 0; k < 4; k++)
-#pragma unroll
-    for (int n = 0; n < 4; n++) {
-      uint32_t b[4];
-      load_matrices(b, w2 + (n * 16 * HALF_ROW + k * 16) * (int)sizeof(__half));
-      multiply(sum[2 * n], d2[k], b[0], b[1]);
-      multiply(sum[2 * n + 1], d2[k], b[2], b[3]);
-    }
+  multiply_back(sum, d2, [&](int n, int k) {
+    return w2 + (n * 16 * HALF_ROW + k * 16) * (int)sizeof(__half);
+  });
   uint32_t d0[8], d8[8];
 #pragma unroll
   for (int n = 0; n < 8; n++) {
@@ -90,8 +84,8 @@ template <class S, int ACT> MM_DEVICE void through(room<S> &s, int tile, int row
   const int row = tile * S::ROWS + at.row + at.g;
   const int output0 = at.which == ACTOR ? s.action[row] : 0;
   const int output8 = at.which == ACTOR ? s.action[row + 8] : 0;
-  const float *w0 = s.w3 + (at.which == ACTOR ? output0 : S::ACTIONS) * UNITS + 2 * at.t;
-  const float *w8 = s.w3 + (at.which == ACTOR ? output8 : S::ACTIONS) * UNITS + 2 * at.t;
+  const float *w0 = s.w3 + (at.which == ACTOR ? output0 : S::ACTIONS) * H + 2 * at.t;
+  const float *w8 = s.w3 + (at.which == ACTOR ? output8 : S::ACTIONS) * H + 2 * at.t;
   const int place = (at.row + at.g) * HALF_ROW + 2 * at.t;
   float y0 = 0, y8 = 0;
 #pragma unroll
@@ -126,7 +120,7 @@ template <class S, int ACT> MM_DEVICE void through(room<S> &s, int tile, int row
     store_pair(s.forward.d2[at.which] + place + 8 * HALF_ROW + n * 8, b);
   }
   const int first = row & ~31, bit = row & 31; // bit + 8 is in the same group of 32
-  __half *to = d1_of(s) + at.which * UNITS;
+  __half *to = d1_of(s) + at.which * H;
   back<S, ACT>(s, at, h1, d2, to + (size_t)(first + place_of_bit(bit)) * BOTH,
                to + (size_t)(first + place_of_bit(bit + 8)) * BOTH);
 }
@@ -167,14 +161,8 @@ template <class S> MM_DEVICE void add_second(const room<S> &s, gradients &sum) {
 #pragma unroll
   for (int k = 0; k < S::ROWS / 16; k++) {
     const int at_k = k * 16 * HALF_ROW * (int)sizeof(__half);
-    uint32_t a[4], b[4], c[4];
-    load_transposed(a, h1 + at_k);
-    load_transposed(b, d2 + at_k);
-    load_transposed(c, d2 + at_k + 16 * (int)sizeof(__half));
-    multiply(sum.w2[0], a, b[0], b[1]);
-    multiply(sum.w2[1], a, b[2], b[3]);
-    multiply(sum.w2[2], a, c[0], c[1]);
-    multiply(sum.w2[3], a, c[2], c[3]);
+    uint32_t a[4];
+    add_outer(sum.w2, h1 + at_k, d2 + at_k, d2 + at_k + 16 * (int)sizeof(__half));
     load_transposed(a, side + at_k);
     const uint32_t e0 = at.outputs ? load_pair(error + k * 16) : HALF_ONES;
     const uint32_t e1 = at.outputs ? load_pair(error + k * 16 + 8) : HALF_ONES;
@@ -193,15 +181,15 @@ template <class S> MM_DEVICE void store_second(const room<S> &s, const gradients
   const owned at;
   const float share = s.batch.share * s.loss.common[at.which];
   const int lane = this_thread() % 32, g = lane / 4, t = lane % 4;
-  float *w2 = gradient + l.w2 + at.which * UNITS * UNITS + (at.from + g) * UNITS + at.to + 2 * t;
+  float *w2 = gradient + l.w2 + at.which * H * H + (at.from + g) * H + at.to + 2 * t;
 #pragma unroll
   for (int n = 0; n < 4; n++)
 #pragma unroll
     for (int i = 0; i < 2; i++)
-      *reinterpret_cast<float2 *>(w2 + 8 * i * UNITS + 8 * n) =
+      *reinterpret_cast<float2 *>(w2 + 8 * i * H + 8 * n) =
           make_float2(sum.w2[n][2 * i] * share, sum.w2[n][2 * i + 1] * share);
   if (!at.outputs) {
-    float *b2 = gradient + l.b2 + at.which * UNITS + at.from + g;
+    float *b2 = gradient + l.b2 + at.which * H + at.from + g;
     if (t == 0) b2[0] = sum.side[0] * share;
     if (t == 0) b2[8] = sum.side[2] * share;
     return;
@@ -211,7 +199,7 @@ template <class S> MM_DEVICE void store_second(const room<S> &s, const gradients
 #pragma unroll
   for (int i = 0; i < 2; i++) {
     if (2 * t + i >= outputs) continue;
-    float *w3 = gradient + l.w3 + (first + 2 * t + i) * UNITS + at.from + g;
+    float *w3 = gradient + l.w3 + (first + 2 * t + i) * H + at.from + g;
     w3[0] = sum.side[i] * share;
     w3[8] = sum.side[2 + i] * share;
     if (at.from == 0 && g == 0) gradient[l.b3 + first + 2 * t + i] = sum.b3[i] * share;

@@ -105,7 +105,7 @@ template <class S, int ACT> MM_DEVICE void layer1(room<S> &s, int buffer) {
       add_word<S>(sum, b + k * 32 * WIDE_ROW * (int)sizeof(__half), x);
     }
   }
-  __half *to = s.forward.h1[column / UNITS] + row * HALF_ROW + column % UNITS + 2 * t;
+  __half *to = s.forward.h1[column / H] + row * HALF_ROW + column % H + 2 * t;
 #pragma unroll
   for (int i = 0; i < P::HIGH; i++)
 #pragma unroll
@@ -143,36 +143,17 @@ MM_DEVICE void layer2(const room<S> &s, const band &at, uint32_t (&h1)[4][4], fl
 #pragma unroll
   for (int k = 0; k < 4; k++)
     load_matrices(h1[k], from + k * 16 * (int)sizeof(__half));
-#pragma unroll
-  for (int n = 0; n < 8; n++) {
-    const float2 b = *reinterpret_cast<const float2 *>(s.b2[at.which] + n * 8 + 2 * at.t);
-    sum[n][0] = sum[n][2] = b.x;
-    sum[n][1] = sum[n][3] = b.y;
-  }
+  begin_sums(sum, s.b2[at.which] + 2 * at.t);
   const uint32_t w2 = shared_address(s.w2[at.which] + lane % 16 * HALF_ROW + lane / 16 * 8);
-#pragma unroll
-  for (int k = 0; k < 4; k++)
-#pragma unroll
-    for (int n = 0; n < 4; n++) {
-      uint32_t b[4];
-      load_transposed(b, w2 + (k * 16 * HALF_ROW + n * 16) * (int)sizeof(__half));
-      multiply(sum[2 * n], h1[k], b[0], b[1]);
-      multiply(sum[2 * n + 1], h1[k], b[2], b[3]);
-    }
+  multiply_forward(sum, h1, [&](int k, int n) {
+    return w2 + (k * 16 * HALF_ROW + n * 16) * (int)sizeof(__half);
+  });
 }
 
-// h2 times row `output` of w3, for rows g and g + 8; the four lanes of a row get it.
+// Output number `output` of rows g and g + 8.
 template <class S>
-MM_DEVICE float2 output_of(const room<S> &s, const band &at, const float (&h2)[8][4], int output) {
-  float2 y = make_float2(0, 0);
-#pragma unroll
-  for (int n = 0; n < 8; n++) {
-    const float2 w = *reinterpret_cast<const float2 *>(s.w3 + output * UNITS + n * 8 + 2 * at.t);
-    y.x = fmaf(h2[n][0], w.x, fmaf(h2[n][1], w.y, y.x));
-    y.y = fmaf(h2[n][2], w.x, fmaf(h2[n][3], w.y, y.y));
-  }
-  const float bias = s.b3[output];
-  return make_float2(row_sum(y.x) + bias, row_sum(y.y) + bias);
+MM_DEVICE float2 output_at(const room<S> &s, const band &at, const float (&h2)[8][4], int output) {
+  return output_of(h2, s.w3 + output * H + 2 * at.t, s.b3[output]);
 }
 
 // Scores [rows][OUTPUTS] and values [rows] of the first `rows` rows of the tile, from h1.
@@ -183,22 +164,18 @@ MM_DEVICE void outputs(const room<S> &s, int rows, float *scores, float *values)
   uint32_t h1[4][4];
   float h2[8][4];
   layer2(s, at, h1, h2);
-#pragma unroll
-  for (int n = 0; n < 8; n++)
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      h2[n][i] = activate<ACT>(s.agent.relu, h2[n][i]);
+  activate_all<ACT>(s.agent.relu, h2);
   const int row = at.row + at.g;
   const bool first = at.t == 0 && row < rows, second = at.t == 0 && row + 8 < rows;
   if (at.which == CRITIC) {
-    const float2 y = output_of(s, at, h2, S::ACTIONS);
+    const float2 y = output_at(s, at, h2, S::ACTIONS);
     if (first) values[row] = y.x;
     if (second) values[row + 8] = y.y;
     return;
   }
 #pragma unroll
   for (int a = 0; a < S::ACTIONS; a++) {
-    const float2 y = output_of(s, at, h2, a);
+    const float2 y = output_at(s, at, h2, a);
     if (first) scores[row * OUTPUTS + a] = y.x;
     if (second) scores[(row + 8) * OUTPUTS + a] = y.y;
   }

@@ -16,9 +16,7 @@ namespace minatar {
 template <class S> __device__ __noinline__ void shuffle_rows(uint64_t epoch) {
   room<S> &s = here<S>();
   const mm_cuda_agent &a = s.agent;
-  if (this_thread() == 0)
-    s.shuffle = mm_shuffle_make(mm_stream_make(a.seed, a.repeat, MM_RNG_SHUFFLE, 0), epoch,
-                                (uint32_t)a.n_row);
+  if (this_thread() == 0) s.shuffle = mm_shuffle_make(shuffle_stream(a), epoch, (uint32_t)a.n_row);
   __syncthreads();
   for (int i = this_thread(); i < a.n_row; i += THREADS)
     a.row[i] = mm_shuffle_at(&s.shuffle, (uint32_t)i);
@@ -143,7 +141,7 @@ MM_DEVICE void add_first(const room<S> &s, int pass, int groups, bool add) {
   }
   // by store_d1 the lane's columns are eight side by side
   float *gradient = gradient_of(s) + columns + t * 8;
-  const float share = 0.5f * s.batch.share * s.loss.common[columns / UNITS]; // inputs were 2
+  const float share = 0.5f * s.batch.share * s.loss.common[columns / H]; // inputs were 2
 #pragma unroll
   for (int i = 0; i < HIGH; i++)
 #pragma unroll
@@ -202,8 +200,8 @@ template <class S> MM_DEVICE void keep(room<S> &s, __half *w1, int i, float4 p) 
     float *to = i < l.w3 ? s.b2[0] + (i - l.b2) : i < l.b3 ? s.w3 + (i - l.w3) : s.b3 + (i - l.b3);
     *reinterpret_cast<float4 *>(to) = p;
   } else {
-    const int k = i - l.w2, which = k / (UNITS * UNITS), row = k / UNITS % UNITS;
-    *reinterpret_cast<uint2 *>(s.w2[which] + row * HALF_ROW + k % UNITS) =
+    const int k = i - l.w2, which = k / (H * H), row = k / H % H;
+    *reinterpret_cast<uint2 *>(s.w2[which] + row * HALF_ROW + k % H) =
         make_uint2(pack(p.x, p.y), pack(p.z, p.w));
   }
 }
@@ -218,14 +216,11 @@ template <class S> __device__ __noinline__ bool lower_scale() {
   for (int i = threadIdx.x; i < l.size; i += THREADS) {
     const bool first = i < l.b2, second = i >= l.w2;
     if (!(first || second) || fabsf(__ldcg(gradient + i)) < INFINITY) continue;
-    const int which = first ? i % BOTH / UNITS : (i - l.w2) / (UNITS * UNITS);
+    const int which = first ? i % BOTH / H : (i - l.w2) / (H * H);
     actor |= which == ACTOR;
     critic |= which == CRITIC;
   }
-  actor = __syncthreads_or(actor);
-  critic = __syncthreads_or(critic);
-  const bool lower = threadIdx.x == 0 && mm_cuda_loss_scale_lower(&s.loss, actor, critic);
-  return __syncthreads_or(lower);
+  return lower_together(&s.loss, actor, critic);
 }
 
 // Norm, clip, Adam. False where the norm is not finite: then nothing has changed.

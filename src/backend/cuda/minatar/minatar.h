@@ -24,6 +24,8 @@
 extern "C" {
 #endif
 
+enum { MM_CUDA_MINATAR_THREADS = 512 }; // of a block
+
 size_t mm_cuda_minatar_obs_size(mm_minatar_game game);
 size_t mm_cuda_minatar_scratch(mm_minatar_game game, int32_t n_env);
 

@@ -5,7 +5,6 @@
 #define MM_BACKEND_CUDA_MINATAR_ROLLOUT_CUH
 
 #include "backend/cuda/minatar/forward.cuh"
-#include "laws/gae.h"
 #include "map/simplex.h"
 
 namespace mm {
@@ -24,17 +23,6 @@ template <class S> MM_DEVICE void store_obs(const typename S::play::one *one, ui
   for (int i = 0; i < S::in::PADDED; i += 4)
     *reinterpret_cast<uint4 *>(to + i) =
         make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
-}
-
-// What decides the action of environment e in step t of the iteration, from 0 to 1.
-MM_DEVICE double luck(const mm_cuda_agent &a, int e, int t) {
-  const uint64_t step = (uint64_t)a.iteration * (uint64_t)a.n_step + (uint64_t)t;
-  const mm_stream stream = mm_stream_make(a.seed, a.repeat, MM_RNG_ACTION, (uint32_t)e);
-  const mm_block block = mm_stream_block(stream, step / 4);
-  const int word = (int)(step % 4);
-  const uint32_t bits = word < 2 ? (word == 0 ? block.word[0] : block.word[1])
-                                 : (word == 2 ? block.word[2] : block.word[3]);
-  return bits * 0x1p-32;
 }
 
 // Scores times eta; false where one is not finite, and then all are 0.
@@ -57,7 +45,7 @@ template <class S>
 MM_DEVICE void decide(const mm_cuda_agent &a, int e, int t, const float x[S::ACTIONS],
                       const float probs[S::ACTIONS], float lambda) {
   const size_t i = (size_t)t * (size_t)a.n_env + (size_t)e;
-  const int chosen = mm_categorical_f(luck(a, e, t), probs, S::ACTIONS);
+  const int chosen = mm_categorical_f(action_word(a, t, e) * 0x1p-32, probs, S::ACTIONS);
   float score = x[0];
 #pragma unroll
   for (int k = 1; k < S::ACTIONS; k++)
@@ -178,27 +166,15 @@ template <class S, int ACT> __device__ __noinline__ bool rollout(mm_tally *repor
 template <class S> __device__ __noinline__ void estimate() {
   room<S> &s = here<S>();
   const mm_cuda_agent &a = s.agent;
-  const size_t n = (size_t)a.n_env;
-  const float gamma = a.gamma, decay = a.gamma * a.gae_lambda;
   float top_policy = 0, top_advantage = 0;
-  for (int e = threadIdx.x; e < a.n_env; e += THREADS) {
-    float carried = 0, next = a.value[(size_t)a.n_row + (size_t)e];
-#pragma unroll 4
-    for (int t = a.n_step - 1; t >= 0; t--) {
-      const size_t i = (size_t)t * n + (size_t)e;
-      const float alive = a.end[i] ? 0.0f : 1.0f, v = a.value[i];
-      const float delta = mm_gae_delta_f(gamma, alive, a.reward[i], v, next);
-      carried = mm_gae_advantage_f(decay, alive, delta, carried);
-      a.advantage[i] = carried;
-      a.target[i] = carried + v;
+  for (int e = threadIdx.x; e < a.n_env; e += THREADS)
+    estimate_backwards(a, e, [&](size_t i, float advantage) {
       const float z = a.policy[i];
       const float policy = (z < a.floor ? a.floor : z) / a.eta - a.center;
       a.policy[i] = policy;
       top_policy = fmaxf(top_policy, fabsf(policy));
-      top_advantage = fmaxf(top_advantage, fabsf(carried));
-      next = v;
-    }
-  }
+      top_advantage = fmaxf(top_advantage, fabsf(advantage));
+    });
   top_policy = block_top(s, top_policy);
   top_advantage = block_top(s, top_advantage);
   if (threadIdx.x == 0)

@@ -4,28 +4,23 @@
 #ifndef MM_BACKEND_CUDA_MINATAR_ROOM_CUH
 #define MM_BACKEND_CUDA_MINATAR_ROOM_CUH
 
-#include "backend/cuda/host/agent.h"
 #include "backend/cuda/minatar/game.cuh"
 #include "backend/cuda/minatar/minatar.h"
-#include "backend/cuda/network/loss_scale.h"
+#include "backend/cuda/network/layers.cuh"
 #include "backend/cuda/warp/project.cuh"
-#include "base/rng.h"
 
 namespace mm {
 namespace minatar {
 
 enum {
-  THREADS = 512,
+  THREADS = MM_CUDA_MINATAR_THREADS,
   WARPS = THREADS / 32,
-  UNITS = MM_CUDA_HIDDEN,
-  BOTH = 2 * UNITS,    // columns of both first layers
+  BOTH = 2 * H,        // columns of both first layers
   WIDE_ROW = BOTH + 8, // halves of such a row in shared memory: no bank conflicts
   OUTPUTS = 8,         // scores of the actor, filled up
   MOST_SPAN = 512,     // rows between two additions to the first layer's gradient, at most
   PASS = 128           // inputs whose gradient is worked on at a time
 };
-
-enum { ACTOR, CRITIC, NETWORKS };
 
 // One more input is always on: its weights are the biases. Rows of words are filled up to whole
 // 16-byte pieces, and in shared memory to an odd number of them (again the banks).
@@ -59,9 +54,9 @@ template <mm_minatar_game GAME, int TILE> struct shape {
 // Shared memory
 
 template <class S> struct forward_room {
-  __half h1[NETWORKS][S::ROWS * HALF_ROW];
-  __half h2[NETWORKS][S::ROWS * HALF_ROW];
-  __half d2[NETWORKS][S::ROWS * HALF_ROW];
+  __half h1[NETS][S::ROWS * HALF_ROW];
+  __half h2[NETS][S::ROWS * HALF_ROW];
+  __half d2[NETS][S::ROWS * HALF_ROW];
   uint32_t bits[2][S::ROWS * S::in::STRIDE];
   __half w1[S::AT_HAND][S::PIECE * WIDE_ROW];
 };
@@ -86,12 +81,12 @@ template <class S> struct room {
     gradient_room<S> gradient;
   };
   // working copies of the parameters
-  __half w2[NETWORKS][UNITS * HALF_ROW];
-  float b2[NETWORKS][UNITS];
-  float w3[(S::ACTIONS + 1) * UNITS];
+  __half w2[NETS][H * HALF_ROW];
+  float b2[NETS][H];
+  float w3[(S::ACTIONS + 1) * H];
   float b3[16];
   // errors of the outputs of a tile: [output][row]
-  __half error[NETWORKS][OUTPUTS * S::ERROR_ROW];
+  __half error[NETS][OUTPUTS * S::ERROR_ROW];
   // a span of a minibatch
   uint32_t row[S::SPAN];
   float wanted[S::SPAN]; // what the chosen score should be
@@ -105,7 +100,7 @@ template <class S> struct room {
   mm_shuffle shuffle;
   mm_cuda_agent agent;
   bool timed;
-  int64_t last_clock, clocks[MM_CUDA_MINATAR_STAGES];
+  Clock<MM_CUDA_MINATAR_STAGES> clock;
 };
 
 // The block's. Functions that are not inlined ask for it, so that it is known to be shared memory.
@@ -219,12 +214,8 @@ template <class S> MM_DEVICE float block_top(room<S> &s, float x) {
   return x;
 }
 
-// The time since the last mark belongs to this stage.
 template <class S> MM_DEVICE void mark(room<S> &s, int stage) {
-  if (threadIdx.x != 0 || !s.timed) return;
-  const int64_t now = clock64();
-  s.clocks[stage] += now - s.last_clock;
-  s.last_clock = now;
+  if (threadIdx.x == 0 && s.timed) s.clock.mark(stage);
 }
 
 } // namespace minatar

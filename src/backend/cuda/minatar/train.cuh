@@ -3,9 +3,9 @@
 #ifndef MM_BACKEND_CUDA_MINATAR_TRAIN_CUH
 #define MM_BACKEND_CUDA_MINATAR_TRAIN_CUH
 
-#include "backend/cuda/minatar/entry.h"
 #include "backend/cuda/minatar/learn.cuh"
 #include "backend/cuda/minatar/rollout.cuh"
+#include "backend/cuda/network/entry.h"
 
 namespace mm {
 namespace minatar {
@@ -14,13 +14,10 @@ namespace minatar {
 template <class S> __device__ __noinline__ void open_block(const mm_cuda_agent *agent, bool timed) {
   room<S> &s = here<S>();
   const int i0 = threadIdx.x;
-  for (int i = i0; i < (int)(sizeof *agent / sizeof(uint32_t)); i += THREADS)
-    ((uint32_t *)&s.agent)[i] = ((const uint32_t *)agent)[i];
+  copy_words<THREADS>(&s.agent, agent);
   if (i0 == 0) {
     s.timed = timed;
-    for (int k = 0; k < MM_CUDA_MINATAR_STAGES; k++)
-      s.clocks[k] = 0;
-    s.last_clock = clock64();
+    s.clock.begin();
   }
   __syncthreads();
   const mm_cuda_layout l = scratch<S::WHICH>::layout();
@@ -45,7 +42,7 @@ template <class S, int ACT> MM_DEVICE bool learn_all(room<S> &s, const mm_cuda_r
   const mm_cuda_agent &a = s.agent;
 #pragma unroll 1
   for (int e = 0; e < a.epochs; e++) {
-    shuffle_rows<S>((uint64_t)a.iteration * (uint64_t)a.epochs + (uint64_t)e);
+    shuffle_rows<S>(shuffle_number(a, e));
     int from = 0;
 #pragma unroll 1
     for (int i = 0; i < a.minibatches; i++) {
@@ -91,46 +88,32 @@ __global__ void __launch_bounds__(THREADS, 1) train(mm_cuda_agent *agents, int64
     __syncthreads();
     if (!fine) break;
   }
-  if (threadIdx.x == 0 && clocks)
-    for (int k = 0; k < MM_CUDA_MINATAR_STAGES; k++)
-      clocks[blockIdx.x * MM_CUDA_MINATAR_STAGES + k] = s.clocks[k];
+  if (threadIdx.x == 0 && clocks) s.clock.tell(clocks + blockIdx.x * MM_CUDA_MINATAR_STAGES);
 }
 
 // ---------------------------------------------------------------------------------------------
 // For the host
 
-template <class S, int ACT>
-cudaError_t launch_shape(mm_cuda_agent *agents, int n, int64_t *clocks, cudaStream_t stream) {
-  void (*kernel)(mm_cuda_agent *, int64_t *) = train<S, ACT>;
-  cudaError_t error = cudaFuncSetAttribute(
-      (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)sizeof(room<S>));
-  if (error != cudaSuccess) return error;
-  kernel<<<n, THREADS, sizeof(room<S>), stream>>>(agents, clocks);
-  return cudaGetLastError();
-}
-
-// The largest tile is compiled for each activation, the others for any.
-template <mm_minatar_game GAME, int ROWS>
-cudaError_t launch(bool relu, mm_cuda_agent *agents, int n, int64_t *clocks, cudaStream_t stream) {
-  typedef shape<GAME, ROWS> S;
-  if constexpr (ROWS < 128) {
-    return launch_shape<S, ANY>(agents, n, clocks, stream);
-  } else {
-    return relu ? launch_shape<S, RELU>(agents, n, clocks, stream)
-                : launch_shape<S, TANH>(agents, n, clocks, stream);
-  }
-}
-
 template <mm_minatar_game GAME> size_t scratch_size(int32_t n_env) {
   return scratch<GAME>::size(n_env);
 }
 
-template <mm_minatar_game GAME> constexpr mm_cuda_minatar_entry entry() {
+// The largest tile is compiled for each activation, the others for any.
+template <mm_minatar_game GAME> constexpr mm_cuda_entry entry() {
+  typedef shape<GAME, 128> large;
+  typedef shape<GAME, 64> middle;
+  typedef shape<GAME, 32> small;
   return { inputs<GAME>::PADDED * sizeof(uint32_t),
            scratch_size<GAME>,
-           { { 128, sizeof(room<shape<GAME, 128>>), launch<GAME, 128> },
-             { 64, sizeof(room<shape<GAME, 64>>), launch<GAME, 64> },
-             { 32, sizeof(room<shape<GAME, 32>>), launch<GAME, 32> } } };
+           { { 128,
+               sizeof(room<large>),
+               { (const void *)train<large, TANH>, (const void *)train<large, RELU> } },
+             { 64,
+               sizeof(room<middle>),
+               { (const void *)train<middle, ANY>, (const void *)train<middle, ANY> } },
+             { 32,
+               sizeof(room<small>),
+               { (const void *)train<small, ANY>, (const void *)train<small, ANY> } } } };
 }
 
 } // namespace minatar
