@@ -35,18 +35,7 @@ template <int MT> MM_DEVICE void mark(Work<MT> &S, int stage) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Sums over the block; everybody gets them
-
-template <int MT> MM_DEVICE double block_sum(Work<MT> &S, double x) {
-  x = warp_sum(x);
-  __syncthreads();
-  if ((threadIdx.x & 31) == 0) S.sums[threadIdx.x >> 5] = x;
-  __syncthreads();
-  double sum = 0;
-  for (int i = 0; i < WARPS; i++)
-    sum += S.sums[i];
-  return sum;
-}
+// Over the block; everybody gets it
 
 template <int MT> MM_DEVICE float block_top(Work<MT> &S, float x) {
   x = warp_top(x);

@@ -48,7 +48,6 @@ template <int MT> struct Work {
   int acted[R];
   Tally tally[R];
   mm_density_f density;
-  double sums[WARPS];
   float tops[WARPS];
   float part_sums[PARTS][PART_SUMS];
   double word[2 * PARTS], total;
