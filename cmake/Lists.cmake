@@ -5,15 +5,15 @@
 #
 #   mm_add_kernels(LIST MARK TEMPLATE OUT)
 #
-# For every line "MARK(name, NAME, ..)" of the header LIST the file TEMPLATE (x_y.cu.in), with @name@
+# For every line "MARK(name, NAME, ..)" of the header LIST the file TEMPLATE (x/y.cu.in), with @name@
 # and @NAME@ filled in, becomes x_name.cu in the build tree and is appended to the list OUT.
 
 function(mm_add_kernels list mark template out)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${list}")
   file(READ "${list}" text)
   string(REGEX MATCHALL "\n *${mark}\\([a-z0-9_]+, [A-Z0-9_]+" lines "${text}")
-  cmake_path(GET template FILENAME base)
-  string(REGEX REPLACE "_[a-z]*\\.cu\\.in$" "" base "${base}")
+  cmake_path(GET template PARENT_PATH base)
+  cmake_path(GET base FILENAME base)
   foreach(line IN LISTS lines)
     string(REGEX MATCH "\\(([a-z0-9_]+), ([A-Z0-9_]+)" matched "${line}")
     set(name "${CMAKE_MATCH_1}")

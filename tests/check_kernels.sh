@@ -14,19 +14,19 @@ trap 'rm -rf "$work"' EXIT
 if [ ! -x "$nvcc" ]; then echo "skipped: no CUDA compiler: $nvcc"; exit 77; fi
 flags=(-std=c++17 -O3 --fmad=false --expt-relaxed-constexpr -DHAVE_CUDA=1 -Iinclude -Isrc -I"$generated")
 [ "$random123" = /usr/include ] || flags+=(-isystem "$random123")
-sed 's/@name@/cartpole/g' src/backend/cuda/classic/cuda_dense_env.cu.in >"$work/cuda_dense_cartpole.cu"
-sed 's/@name@/asterix/g; s/@NAME@/ASTERIX/g' src/backend/cuda/minatar/cuda_bits_game.cu.in >"$work/cuda_bits_asterix.cu"
+sed 's/@name@/cartpole/g' src/backend/cuda/classic/env.cu.in >"$work/classic_cartpole.cu"
+sed 's/@name@/asterix/g; s/@NAME@/ASTERIX/g' src/backend/cuda/minatar/game.cu.in >"$work/minatar_asterix.cu"
 checked=0 failed=0
-for kernel in 80:cuda_dense_cartpole 80:cuda_gauss 89:cuda_bits_asterix 89:cuda_body_ant \
-  90a:cuda_dense_cartpole 90:cuda_dense_cartpole 90:cuda_gauss; do
+for kernel in 80:classic_cartpole 80:gaussian 89:minatar_asterix 89:locomotion_ant \
+  90a:classic_cartpole 90:classic_cartpole 90:gaussian; do
   kind=${kernel%%:*} source=$(find src/backend/cuda "$work" -name "${kernel#*:}.cu")
   if [ -z "$source" ]; then # a body's, as CMake makes it
-    name=${kernel#*:cuda_body_} source=$work/body.cu
-    sed "s/@name@/$name/g; s/@physics@/$name/g; s/@NAME@/${name^^}/g" src/backend/cuda/locomotion/cuda_body.cu.in >"$source"
+    name=${kernel#*:locomotion_} source=$work/body.cu
+    sed "s/@name@/$name/g; s/@physics@/$name/g; s/@NAME@/${name^^}/g" src/backend/cuda/locomotion/body.cu.in >"$source"
   fi
   case $built in
   *" $kind "* | *" $kind-real "*) continue ;;
-  *" ${kind}a-real "*) [ "$kernel" = 90:cuda_dense_cartpole ] || continue ;;
+  *" ${kind}a-real "*) [ "$kernel" = 90:classic_cartpole ] || continue ;;
   esac
   checked=$((checked + 1))
   if ! "$nvcc" "${flags[@]}" -arch="sm_$kind" -cubin -o "$work/cubin" "$source" >"$work/log" 2>&1; then

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "backend/cuda/locomotion/cuda_body.h"
+#include "backend/cuda/locomotion/body.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "backend/cuda/warp/cuda_project.cuh"
+#include "backend/cuda/warp/project.cuh"
 #include "map/map_internal.h"
 
 namespace {

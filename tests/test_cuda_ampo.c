@@ -287,7 +287,8 @@ static void test_states(void **state) {
 }
 
 // Environments that have not finished an episode do not count, and a run without any has no value;
-// see test_unfinished of the suite ampo. By teams of warps and, with four environments, by a relay.
+// see test_unfinished of the suite ampo. By teams of warps and, with four environments,
+// speculatively.
 static void test_unfinished(void **state) {
   static const struct {
     const char *env;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "backend/cuda/host/cuda_loss_scale.h"
+#include "backend/cuda/network/loss_scale.h"
 #include "test.h"
 
 static void assert_power_of_two(float x) {

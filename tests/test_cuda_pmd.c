@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "agent/job_hooks.h"
-#include "backend/cuda/tabular/cuda_pmd.h"
+#include "backend/cuda/tabular/pmd.h"
 #include "base/status.h"
 
 static const char *const env_ids[] = { "GridWorld-all", "GridWorld-dense", "GridWorld-long_dense",

@@ -1,10 +1,10 @@
 // The backend `cuda` of a build without CUDA.
 
 #include "backend/cuda/host/cuda.h"
-#include "backend/cuda/measure/cuda_probe.h"
-#include "backend/cuda/measure/cuda_profile.h"
-#include "backend/cuda/measure/cuda_tile.h"
-#include "backend/cuda/measure/cuda_wander.h"
+#include "backend/cuda/measure/physics.h"
+#include "backend/cuda/measure/probe.h"
+#include "backend/cuda/measure/profile.h"
+#include "backend/cuda/measure/tile.h"
 
 static mm_status absent(void) {
   return MM_FAIL(MM_ERR_UNSUPPORTED, "backend 'cuda' is not part of this build: it needs the CUDA "
@@ -46,18 +46,18 @@ mm_status mm_cuda_profile_job(int device, const mm_job *job, int n, int span,
   return absent();
 }
 
-mm_status mm_cuda_wander_open(int device, mm_body body, size_t n, mm_cuda_wander **out) {
+mm_status mm_cuda_physics_open(int device, mm_body body, size_t n, mm_cuda_physics **out) {
   (void)device, (void)body, (void)n;
   *out = NULL;
   return absent();
 }
 
-void mm_cuda_wander_close(mm_cuda_wander *wander) {
-  (void)wander;
+void mm_cuda_physics_close(mm_cuda_physics *bench) {
+  (void)bench;
 }
 
-mm_status mm_cuda_wander_run(mm_cuda_wander *wander, int steps, double *seconds) {
-  (void)wander, (void)steps;
+mm_status mm_cuda_physics_run(mm_cuda_physics *bench, int steps, double *seconds) {
+  (void)bench, (void)steps;
   *seconds = 0;
   return absent();
 }

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "backend/cuda/host/cuda.h"
-#include "backend/cuda/measure/cuda_probe.h"
-#include "backend/cuda/measure/cuda_profile.h"
+#include "backend/cuda/measure/probe.h"
+#include "backend/cuda/measure/profile.h"
 #include "bench/bench.h"
 
 enum { DEVICE = 0, POPULATIONS = 3, PROFILED = 4, GRID_REPEATS = 3 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "backend/cuda/host/cuda.h"
-#include "backend/cuda/measure/cuda_wander.h"
+#include "backend/cuda/measure/physics.h"
 #include "bench/bench.h"
 
 enum { DEVICE = 0, WARM_UP = 100, ROUNDS = 5, STEPS_MOST = 1 << 16 };
@@ -15,16 +15,16 @@ static const size_t sizes[] = { 2048, 16384, 131072, 1048576 };
 static const double least_seconds = 0.03; // of a launch that counts
 
 // The median of launches that are long enough.
-static mm_status rate_of(mm_cuda_wander *w, size_t n, double *rate) {
+static mm_status rate_of(mm_cuda_physics *w, size_t n, double *rate) {
   double seconds, each[ROUNDS];
   int steps = 8;
-  MM_TRY(mm_cuda_wander_run(w, WARM_UP, &seconds));
+  MM_TRY(mm_cuda_physics_run(w, WARM_UP, &seconds));
   for (;; steps *= 2) {
-    MM_TRY(mm_cuda_wander_run(w, steps, &seconds));
+    MM_TRY(mm_cuda_physics_run(w, steps, &seconds));
     if (seconds >= least_seconds || steps >= STEPS_MOST) break;
   }
   for (int i = 0; i < ROUNDS; i++) {
-    MM_TRY(mm_cuda_wander_run(w, steps, &seconds));
+    MM_TRY(mm_cuda_physics_run(w, steps, &seconds));
     each[i] = (double)n * steps / seconds;
   }
   *rate = mm_bench_median(each, ROUNDS);
@@ -32,11 +32,11 @@ static mm_status rate_of(mm_cuda_wander *w, size_t n, double *rate) {
 }
 
 static mm_status measure(mm_bench *b, mm_body body, size_t n, double reference) {
-  mm_cuda_wander *w;
+  mm_cuda_physics *w;
   double rate;
-  MM_TRY(mm_cuda_wander_open(DEVICE, body, n, &w));
+  MM_TRY(mm_cuda_physics_open(DEVICE, body, n, &w));
   mm_status status = rate_of(w, n, &rate);
-  mm_cuda_wander_close(w);
+  mm_cuda_physics_close(w);
   MM_TRY(status);
   mm_bench_add(b, rate, "steps/s", NAN, "physics/%s/cuda/%zu", mm_body_describe(body)->name, n);
   mm_bench_refer(b, reference);

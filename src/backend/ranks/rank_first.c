@@ -141,14 +141,8 @@ static mm_status check_hello(mm_rank_team *t, int rank) {
 }
 
 mm_status mm_rank_team_gather(mm_rank_team *t) {
-  mm_rank_hello *own = &t->peer[0].hello;
   int from, count = 0;
-  *own = (mm_rank_hello){ .process = getpid(),
-                          .space = mm_rank_process_space(),
-                          .threads = mm_backend_cores() };
-  snprintf(own->build, sizeof own->build, "%s %s", mm_version(), mm_build_info());
-  if (gethostname(own->host, sizeof own->host - 1) != 0) own->host[0] = '\0';
-  if (mm_cuda_find(&count) == MM_OK) own->devices = count;
+  t->peer[0].hello = mm_rank_describe(mm_cuda_find(&count) == MM_OK ? (size_t)count : 0);
   for (int n = 1; n < t->transport->size;) {
     mm_bytes_reader r;
     mm_record kind;
@@ -515,24 +509,15 @@ static mm_status work(first *f) {
 
 static mm_status open_engine(first *f, bool cuda, int device[MM_CUDA_DEVICES_MOST]) {
   const mm_backend_config *c = f->list->config;
-  const mm_transport *t = f->team->transport;
   mm_engine_config config = { .cuda = cuda,
                               .place = c->place,
                               .threads = c->threads > 0 ? c->threads : mm_backend_cores(),
                               .job_timeout = c->job_timeout,
                               .ended = take_own,
                               .user = f };
-  int all[MM_CUDA_DEVICES_MOST], count = 0;
   if (cuda) {
-    size_t n = c->place.n_device;
-    if (!c->place.devices) {
-      MM_TRY(mm_cuda_find(&count));
-      n = 0;
-      for (int i = 0; i < count && i < MM_CUDA_DEVICES_MOST; i++)
-        if (mm_cuda_usable(i) == MM_OK) all[n++] = i;
-    }
-    config.place.n_device = mm_rank_share_devices(c->place.devices ? c->place.devices : all, n,
-                                                  t->local_rank, t->local_size, device);
+    MM_TRY(mm_rank_own_devices(f->team->transport, c->place.devices, c->place.n_device, device,
+                               &config.place.n_device));
     config.place.devices = device;
   }
   return mm_engine_open(&config, &f->engine);

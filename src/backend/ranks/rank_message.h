@@ -78,6 +78,8 @@ typedef struct mm_rank_hello {
   char refusal[MM_ERROR_SIZE]; // why it cannot work, or ""
 } mm_rank_hello;
 
+// Of this process.
+mm_rank_hello mm_rank_describe(size_t devices);
 void mm_rank_put_hello(mm_bytes *b, const mm_rank_hello *hello);
 void mm_rank_get_hello(mm_bytes_reader *r, mm_rank_hello *hello);
 

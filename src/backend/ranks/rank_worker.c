@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "backend/cuda/host/cuda.h"
 #include "backend/engine.h"
@@ -123,6 +122,13 @@ static mm_status send_bytes(worker *w, const mm_bytes *b) {
   return MM_FAIL(MM_ERR_IO, "%s", w->transport->error);
 }
 
+// Released here.
+static mm_status send_once(worker *w, mm_bytes *b) {
+  mm_status status = send_bytes(w, b);
+  mm_bytes_release(b);
+  return status;
+}
+
 // As few messages as hold them.
 static mm_status send_records(worker *w, const mm_bytes *outbox) {
   MM_TRY(mm_bytes_check(outbox));
@@ -157,9 +163,7 @@ static mm_status flush(worker *w, bool *sent) {
 static mm_status send_kind(worker *w, mm_record kind) {
   mm_bytes b = { 0 };
   mm_bytes_put_kind(&b, kind);
-  mm_status status = send_bytes(w, &b);
-  mm_bytes_release(&b);
-  return status;
+  return send_once(w, &b);
 }
 
 // This rank cannot go on with its jobs.
@@ -170,26 +174,15 @@ static mm_status give_up(worker *w, mm_status why, const char *text) {
   mm_bytes_put_kind(&b, MM_RECORD_STUCK);
   MM_BYTES_PUT(&b, number);
   mm_bytes_put_text(&b, text);
-  mm_status status = send_bytes(w, &b);
-  mm_bytes_release(&b);
-  return status;
+  return send_once(w, &b);
 }
 
 // ---------------------------------------------------------------------------------------------
 // Lists and jobs
 
-static size_t own_devices(const worker *w, int *out) {
-  int all[MM_CUDA_DEVICES_MOST], count = 0;
+static mm_status own_devices(const worker *w, int *out, size_t *n) {
   const mm_rank_tables *t = &w->tables;
-  size_t n = t->n_device;
-  const int *device = t->device;
-  if (n == 0) {
-    if (mm_cuda_find(&count) != MM_OK) return 0;
-    for (int i = 0; i < count && i < MM_CUDA_DEVICES_MOST; i++)
-      if (mm_cuda_usable(i) == MM_OK) all[n++] = i;
-    device = all;
-  }
-  return mm_rank_share_devices(device, n, w->transport->local_rank, w->transport->local_size, out);
+  return mm_rank_own_devices(w->transport, t->n_device > 0 ? t->device : NULL, t->n_device, out, n);
 }
 
 static mm_status open_engine(worker *w) {
@@ -201,8 +194,9 @@ static mm_status open_engine(worker *w) {
                               .ended = send_result,
                               .user = w };
   if (t->cuda) {
-    size_t n = own_devices(w, device);
-    if (n == 0) return MM_FAIL(MM_ERR_UNSUPPORTED, "no CUDA device: %s", mm_last_error());
+    size_t n;
+    if (own_devices(w, device, &n) != MM_OK || n == 0)
+      return MM_FAIL(MM_ERR_UNSUPPORTED, "no CUDA device: %s", mm_last_error());
     int *kept = mm_alloc_array(n, sizeof *kept); // for as long as the tables
     if (!kept) return MM_FAIL(MM_ERR_MEMORY, "no memory for devices");
     memcpy(kept, device, n * sizeof *kept);
@@ -244,9 +238,7 @@ static mm_status echo(worker *w, mm_bytes_reader *r) {
   const void *bytes = mm_bytes_get_block(r, &size);
   mm_bytes_put_kind(&b, MM_RECORD_ECHO);
   mm_bytes_put_block(&b, bytes, size);
-  mm_status status = send_bytes(w, &b);
-  mm_bytes_release(&b);
-  return status;
+  return send_once(w, &b);
 }
 
 static mm_status take_message(worker *w, const void *bytes, size_t size) {
@@ -342,19 +334,14 @@ static mm_status work(worker *w, const volatile int *terminated) {
 }
 
 static mm_status introduce(worker *w, const char *refusal) {
-  mm_rank_hello hello = { .process = getpid(),
-                          .space = mm_rank_process_space(),
-                          .threads = mm_backend_cores() };
-  mm_bytes b = { 0 };
   int device[MM_CUDA_DEVICES_MOST];
-  hello.devices = (int)own_devices(w, device);
-  if (gethostname(hello.host, sizeof hello.host - 1) != 0) hello.host[0] = '\0';
-  snprintf(hello.build, sizeof hello.build, "%s %s", mm_version(), mm_build_info());
+  size_t n;
+  (void)own_devices(w, device, &n);
+  mm_rank_hello hello = mm_rank_describe(n);
+  mm_bytes b = { 0 };
   if (refusal) snprintf(hello.refusal, sizeof hello.refusal, "%s", refusal);
   mm_rank_put_hello(&b, &hello);
-  mm_status status = send_bytes(w, &b);
-  mm_bytes_release(&b);
-  return status;
+  return send_once(w, &b);
 }
 
 mm_status mm_rank_worker_run(mm_transport *transport, const char *refusal,

@@ -12,7 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/cuda/host/cuda.h"
 #include "backend/pool.h"
+#include "backend/ranks/rank_message.h"
 #include "base/data_folder.h"
 
 static mm_transport transport;
@@ -151,9 +153,34 @@ int mm_ranks_cores(int cores) {
   return share > 0 ? share : 1;
 }
 
-uint64_t mm_rank_process_space(void) {
+// The namespace of process numbers that this process is in; 0 where that is not known.
+static uint64_t process_space(void) {
   struct stat about;
   return stat("/proc/self/ns/pid", &about) == 0 ? (uint64_t)about.st_ino : 0;
+}
+
+mm_rank_hello mm_rank_describe(size_t devices) {
+  mm_rank_hello hello = { .process = getpid(),
+                          .space = process_space(),
+                          .threads = mm_backend_cores(),
+                          .devices = (int)devices };
+  snprintf(hello.build, sizeof hello.build, "%s %s", mm_version(), mm_build_info());
+  if (gethostname(hello.host, sizeof hello.host - 1) != 0) hello.host[0] = '\0';
+  return hello;
+}
+
+mm_status mm_rank_own_devices(const mm_transport *t, const int *chosen, size_t n, int *out,
+                              size_t *count) {
+  int all[MM_CUDA_DEVICES_MOST], found = 0;
+  *count = 0;
+  if (!chosen) {
+    MM_TRY(mm_cuda_find(&found));
+    n = 0;
+    for (int i = 0; i < found && i < MM_CUDA_DEVICES_MOST; i++)
+      if (mm_cuda_usable(i) == MM_OK) all[n++] = i;
+  }
+  *count = mm_rank_share_devices(chosen ? chosen : all, n, t->local_rank, t->local_size, out);
+  return MM_OK;
 }
 
 size_t mm_rank_share_devices(const int *device, size_t n, int local_rank, int local_size,

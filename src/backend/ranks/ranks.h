@@ -85,8 +85,10 @@ void mm_rank_team_close(mm_rank_team *team);
 mm_status mm_rank_worker_run(mm_transport *transport, const char *refusal,
                              const volatile int *terminated, int *code);
 
-// The namespace of process numbers that this process is in; 0 where that is not known.
-uint64_t mm_rank_process_space(void);
+// The devices of this rank, of chosen[n] or, where none are chosen, of all that can be used.
+// out: [MM_CUDA_DEVICES_MOST].
+mm_status mm_rank_own_devices(const mm_transport *transport, const int *chosen, size_t n, int *out,
+                              size_t *count);
 
 // The devices of a rank, of device[n]: those of its machine are dealt out in turn, and shared where
 // there are fewer of them than ranks. Returns how many; out[n].

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "backend/backend.h"
-#include "backend/cuda/measure/cuda_tile.h"
+#include "backend/cuda/measure/tile.h"
 #include "base/isa.h"
 #include "base/json.h"
 #include "cli/core/command.h"

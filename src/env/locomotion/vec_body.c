@@ -141,7 +141,7 @@ static void reset(const mm_vec *vec, const mm_vec_out *out) {
 // ---------------------------------------------------------------------------------------------
 // The state as bytes: lanes, then the columns of coordinates, velocities and warm start, and where
 // the reward reads it (Ant-v4) the offset of xpos. Devices step it as it is, without such an offset
-// (backend/cuda/locomotion/cuda_body.cuh).
+// (backend/cuda/locomotion/body.cuh).
 
 static int offsets_of(const mm_physics *p) {
   return p->xpos_offset ? 1 : 0;

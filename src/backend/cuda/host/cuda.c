@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "backend/cuda/host/cuda_ampo.h"
-#include "backend/cuda/host/cuda_error.h"
-#include "backend/cuda/host/cuda_kernel.h"
-#include "backend/cuda/tabular/cuda_pmd.h"
+#include "backend/cuda/host/error.h"
+#include "backend/cuda/host/kernel.h"
+#include "backend/cuda/host/schedule.h"
+#include "backend/cuda/tabular/pmd.h"
 #include "backend/pool.h"
 
 mm_status mm_cuda_usable(int device) {

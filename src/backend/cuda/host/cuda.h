@@ -1,8 +1,8 @@
 // The backend `cuda`: devices, and lists of jobs on them. Without CUDA in the build the same
 // functions say so (no_cuda.c).
 
-#ifndef MM_BACKEND_CUDA_H
-#define MM_BACKEND_CUDA_H
+#ifndef MM_BACKEND_CUDA_HOST_CUDA_H
+#define MM_BACKEND_CUDA_HOST_CUDA_H
 
 #include "backend/job_list.h"
 

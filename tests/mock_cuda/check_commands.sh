@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# What commands do with devices, on the mock of mock_cuda.c: nothing is learned there, but all
+# that the host does for a device is done.
+# usage: check_commands.sh PROGRAM SOURCE_DIR
+
+# shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
+. "$(dirname "$0")/../cli.bash"
+export MIRRORMAP_DATA=$2
+cd "$work" || exit 1
+unset MOCK_DEVICES MOCK_DUMB MOCK_OLD MOCK_BROKEN
+
+# threads of the processor that work for devices: as many as --threads says, all devices together, one
+# for each at least (networks are taken by whichever device is first, so one alone is looked at)
+grid="train --env GridWorld-dense --map negentropy --seeds 8 --set steps=8192 --json --backend cuda"
+cart="train --env CartPole-v1 --map l2 --seeds 8 --set steps=2560 --json --backend cuda"
+for case in 1:1:"$grid" 1:3:"$grid" 2:4:"$grid" 2:1:"$grid" 1:1:"$cart" 1:3:"$cart"; do
+  IFS=: read -r devices threads command <<<"$case"
+  # shellcheck disable=SC2086 # words
+  MOCK_DEVICES=$devices run $command --threads "$threads" --out "threads-$n_checked"
+  expect_code 0
+  expect "on devices" grep -q '"backend":"cuda","devices":\["Mock 0"' "$out"
+  expect_field threads $((threads < devices ? devices : threads))
+done
+
+# a device that cannot be used: `devices` and `auto` agree about what is left
+for trouble in MOCK_DUMB=1:"uncorrectable ECC error" MOCK_OLD=1:"compute capability 7.5"; do
+  export "${trouble%%:*}"
+  run devices --json
+  expect_code 0
+  expect_json
+  expect "the first can be used" grep -q '"devices":\[{"device":0,"name":"Mock 0"' "$out"
+  expect "the second says why not" grep -q "{\"device\":1,\"unusable\":\"CUDA device 1: .*${trouble#*:}" "$out"
+  expect "auto takes the first" grep -q '"no_devices":null,"auto":"cuda"' "$out"
+  run devices
+  expect "in words" grep -q "^device 1     cannot be used: CUDA device 1: .*${trouble#*:}" "$out"
+  expect "one has tiles" test "$(grep -c ' tiles: ' "$out")" -eq 1
+  run train --env CartPole-v1 --map l2 --seeds 8 --set steps=2560 --out "auto-$n_checked" --json
+  expect_code 0
+  expect "auto took the first alone" grep -q '"backend":"cuda","devices":\["Mock 0"\]' "$out"
+  run train --env CartPole-v1 --map l2 --devices 0,1
+  expect_refusal 1 "--devices '0,1': CUDA device 1: " "${trouble#*:}"
+  export MOCK_DEVICES=1 "${trouble%%=*}=0"
+  run devices --json
+  expect "none is left" grep -q "\"devices\":\[\],\"no_devices\":\"backend 'cuda': CUDA device 0: .*\",\"auto\":\"cpu\"" "$out"
+  run train --env CartPole-v1 --map l2 --backend cuda
+  expect_refusal 1 "backend 'cuda': CUDA device 0: " "${trouble#*:}" "use --backend cpu"
+  unset MOCK_DEVICES "${trouble%%=*}"
+done
+expect "nothing was begun" test ! -e runs
+
+# an environment without a kernel: refused in one line, for the processor by `auto`; others are not
+for env in CartPole-v1 Asterix-MinAtar; do
+  sizes="--set envs=4 --set unroll=16 --set steps=128"
+  # shellcheck disable=SC2086 # words
+  MOCK_LACKS=0 run train --env "$env" --map l2 --seeds 2 $sizes --backend cuda
+  expect_refusal 2 "this environment runs on the processor only"
+  # shellcheck disable=SC2086 # words
+  MOCK_LACKS=0 run train --env "$env" --map l2 --seeds 2 $sizes --json --out "lacking-$env"
+  expect_code 0
+  expect "auto takes the processor" grep -q '"backend":"cpu"' "$out"
+  MOCK_LACKS=0 run devices
+  expect "no tile for it" test "$(grep -c "$env" "$out")" -eq 0
+done
+MOCK_LACKS=0 run train --env Acrobot-v1 --map l2 --set steps=2560 --json --out lacking-none
+expect "others have theirs" grep -q '"backend":"cuda"' "$out"
+
+# a map that breaks in its first iteration is counted, and the measurement goes on
+MOCK_BROKEN=4 run bench ampo --backend cuda --json
+expect_code 0
+expect_no_err
+expect_json
+for env in CartPole-v1 Acrobot-v1 Asterix-MinAtar Breakout-MinAtar Freeway-MinAtar SpaceInvaders-MinAtar \
+  Seaquest-MinAtar Hopper; do
+  expect "$env: those that broke" grep -Eq "\"cuda/$env/4/broken\",\"value\":1,\"unit\":\"trainings\"" "$out"
+  expect "$env: and the rest" grep -Eq "\"cuda/$env/128/steps\",\"value\":[1-9]" "$out"
+done
+
+# bodies on the device come after those of the processor
+run bench physics --backend cuda --json
+expect_code 0
+expect_no_err
+expect_json
+for body in Hopper HalfCheetah Ant Walker2d; do
+  expect "$body" grep -q "\"physics/$body/portable\"" "$out"
+  for n in 2048 16384 131072 1048576; do
+    expect "$body: $n on the device" grep -Eq "\"physics/$body/cuda/$n\",\"value\":[1-9]" "$out"
+  done
+done
+
+# networks that begin alike are made once for a list, and are those that each training has alone
+for env in CartPole-v1 Asterix-MinAtar; do
+  sizes="--set envs=4 --set unroll=16 --set steps=128 --backend cuda --json"
+  # shellcheck disable=SC2086 # words
+  MOCK_DEVICES=1 run transfer --maps l2,negentropy,tsallis:0.5 --controls none --envs "$env" --seeds 2 \
+    --out "together-$env" $sizes
+  expect_code 0
+  for map in l2 negentropy tsallis:0.5; do
+    for seed in 0 1; do
+      # shellcheck disable=SC2086
+      MOCK_DEVICES=1 run train --env "$env" --map "$map" --seed "$seed" --seeds 1 \
+        --out "alone-$env-$map-$seed" $sizes
+      expect_code 0
+      expect "$env, $map, seed $seed" grep -qxF "$map,$env,$seed,$(field finals)" "together-$env/runs.csv"
+    done
+  done
+done
+
+# Gaussian policies: all that the host does for them
+for env in Pendulum-v1 MountainCarContinuous-v0 Hopper HalfCheetah Ant Walker2d Walker2d-v4; do
+  sizes="--set envs=32 --set unroll=4 --set minibatches=4 --set hidden=16 --set steps=512 --seeds 3"
+  for algo in "--map neural" "--algo ppo"; do
+    # shellcheck disable=SC2086 # words
+    run train --env $env $algo $sizes --backend cuda --json --out "real-$env-$n_checked"
+    expect_code 0
+    expect "$env on devices" grep -q '"backend":"cuda"' "$out"
+  done
+done
+run train --env Hopper --map l2 --set physics=mujoco --backend cuda
+expect_refusal 2 "backend 'cuda': physics=mujoco runs on the processor only (use --backend cpu)"
+run reproduce mujoco --scale smoke --physics mujoco --backend cuda
+expect_refusal 2 "backend 'cuda': Hopper: physics=mujoco runs on the processor only (use --backend cpu)"
+run train --env Ant-v4 --map l2 --backend cuda
+expect_refusal 2 "backend 'cuda': this body in this flavour runs on the processor only (use --backend cpu)"
+run train --env Hopper --map l2 --set hidden=257 --backend cuda
+expect_refusal 2 "backend 'cuda': networks of real actions have at most 256 hidden units there"
+
+# what devices cannot do is refused in one line before anything begins
+printf 'method: grid\nparameters:\n  hidden: {choice: [16, 128]}\n' >wide.yaml
+printf 'method: grid\nparameters:\n  hidden: {integer: [32, 64], points: 2}\n' >narrow.yaml
+printf 'method: cma-es\nparameters:\n  lr: {log: [1e-4, 1e-2]}\n  hidden: {integer: [16, 65]}\n' >range.yaml
+small="--set envs=2 --set unroll=8 --set steps=32 --set minibatches=2"
+tune="tune --env CartPole-v1 --map l2 --seeds 1 --validate 0 --trials 4 $small"
+for space in wide range; do
+  # shellcheck disable=SC2086 # words
+  run $tune --space $space.yaml --backend cuda
+  expect_refusal 2 "backend 'cuda': networks have at most 64 hidden units there (use --backend cpu)"
+done
+for artefact in control minatar transfer all; do
+  run reproduce $artefact --scale smoke --set hidden=65 --backend cuda
+  expect_refusal 2 "backend 'cuda': " "networks have at most 64 hidden units there (use --backend cpu)"
+done
+expect "nothing was begun" test ! -e runs
+# shellcheck disable=SC2086
+run $tune --space narrow.yaml --backend cuda --out narrow --json
+expect_code 0
+expect "on devices" grep -q '"backend":"cuda"' "$out"
+# a search that fits in parts is the processor's as a whole on auto
+# shellcheck disable=SC2086
+run $tune --space wide.yaml --out wide --json
+expect_code 0
+expect "on the processor" grep -q '"backend":"cpu","threads"' "$out"
+
+# .. nor does such a run go on: its sessions stay as they were
+sessions() { "$program" runs "$1" --json | grep -o '"outcome":' | wc -l; }
+# shellcheck disable=SC2086
+{
+  run train --env CartPole-v1 --algo ppo --seeds 2 $small --backend cpu --out no-train
+  expect_code 0
+  run learn --env CartPole-v1 $small --set hidden=65 --set population=4 --set generations=1 \
+    --set validation_tasks=2 --backend cpu --out no-learn
+  expect_code 0
+  run transfer --maps l2 --envs CartPole-v1 --seeds 2 $small --set bootstrap_on_timeout=on --backend cpu \
+    --out no-transfer
+  expect_code 0
+}
+cp -r wide no-tune
+for command in train learn transfer tune; do
+  before=$(sessions "no-$command")
+  expect "a session is there" test "$before" -gt 0
+  run $command --resume "no-$command" --backend cuda
+  expect_refusal 2 "backend 'cuda': " "(use --backend cpu)"
+  expect "no other session" test "$(sessions "no-$command")" -eq "$before"
+  run $command --resume "no-$command"
+  expect_code 0
+done
+run reproduce control --scale smoke --set hidden=65 --max-seconds 0.01 --out no-reproduce
+expect_code 0
+run reproduce --resume no-reproduce --backend cuda
+expect_refusal 2 "backend 'cuda': CartPole-v1: networks have at most 64 hidden units"
+
+finish
