@@ -3,11 +3,14 @@
 // simplex.inc; the reasons for the forms are there).
 //
 // Everything is anchored: y = x - phi^-1(1), so that phi(0) = 1. A map is an object with
-//   kind, label
-//   anchor          phi^-1(1)
-//   at(y)           { p, slope, left, right }: phi, its slope, and how far y may move with phi
-//   straight rough(y)        the same, good enough for a picture inverse(p)      phi^-1(p) -
-//   phi^-1(1) gap(p, q)       one term of D_h(p, q) psi             of a piecewise map
+//
+//   kind
+//   anchor      phi^-1(1)
+//   at(y)       { p, slope, left, right }: phi, its slope, and how far y may move with phi straight
+//   rough(y)    the same, good enough for a picture
+//   inverse(p)  phi^-1(p) - phi^-1(1)
+//   gap(p, q)   one term of D_h(p, q)
+//   psi, n      of a piecewise map
 
 const EPSILON = 2 ** -52;
 const UNITS = 126, BLOCK = 21, LOG_OFFSET = 1e-3;
@@ -305,11 +308,70 @@ function neuralMap({w, c, u, a, b}) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Powers: phi^-1(p) = sum_k w_k (p^a_k - 1) / a_k, the term log p where a_k = 0
+
+const MOST_TERMS = 8;
+
+function powersMap(weights, exponents) {
+  const terms = weights.map((w, k) => ({w, a: exponents[k]})).filter(({w}) => w > 0);
+  const end = (sign) =>
+    terms.reduce((s, {w, a}) => s + (sign * a > 0 ? -w / a : -sign * Infinity), 0);
+  const bottom = end(1), top = end(-1);  // phi is 0 up to the one and infinite from the other on
+  const sum = (logP) =>
+    terms.reduce((s, {w, a}) => s + w * (a ? Math.expm1(Math.min(a * logP, 80)) / a : logP), 0);
+  const rise = (logP) => terms.reduce((s, {w, a}) => s + w * Math.exp(Math.min(a * logP, 80)), 0);
+  // the log p at which one of the terms alone is y: the largest for y < 0, the least for y > 0
+  const alone = (y) => {
+    const places = terms.filter(({w, a}) => a * (y / w) > -1).map(({w,
+      a}) => (a ? Math.log1p(a * (y / w)) / a : y / w));
+    return y < 0 ? Math.max(-746, ...places) : Math.min(710, ...places);
+  };
+  // Newton in log p. All terms have the sign of y: none is beyond y, and one is at least its n-th
+  // part, which bounds the root.
+  const at = (y) => {
+    if (y <= bottom) return {p: 0, slope: 0, left: 0, right: 0};
+    if (y >= top) return {p: Infinity, slope: 0, left: 0, right: 0};
+    const far = alone(y), near = alone(y / terms.length);
+    let [low, high] = y < 0 ? [far, near] : [near, far], v = near;
+    for (let k = 0; k < 200; k++) {
+      const excess = sum(v) - y, step = excess / rise(v);
+      if (excess === 0) break;
+      if (excess > 0) high = v;
+      else low = v;
+      if (Math.abs(step) < 0.5 * EPSILON * Math.max(Math.abs(v), 1)) break;
+      let next = v - step;
+      if (!(next >= low && next <= high)) next = low + 0.5 * (high - low);
+      if (next === v) break;
+      v = next;
+    }
+    const p = Math.exp(v);
+    return {p, slope: p / rise(v), left: 0, right: 0};
+  };
+  // of a = -1, where phi^-1 = 1 - 1 / p, with p and q exchanged
+  const termGap = (a, p, q) => {
+    if (a === 0) return logGap(p, q);
+    if (a === -1) return q > 0 ? logGap(q, p) / q : p > 0 ? Infinity : 0;
+    return powerGap(p, q, a + 1) / (a + 1);
+  };
+  return {
+    kind: "powers",
+    anchor: 0,
+    at,
+    rough: at,
+    inverse: (p) => (p > 0 ? sum(Math.log(p)) : bottom),
+    gap: (p, q) => terms.reduce((s, {w, a}) => s + w * termGap(a, p, q), 0)
+  };
+}
+
+// ---------------------------------------------------------------------------------------------
 // Any kind
 
 const isNumber = (v) => typeof v === "number" && Number.isFinite(v);
 const areNumbers = (list, n) => Array.isArray(list) &&
   (n === undefined ? list.length > 0 : list.length === n) && list.every(isNumber);
+
+const arePowers = ({w, a}) => areNumbers(w) && w.length <= MOST_TERMS && areNumbers(a, w.length) &&
+  w.every((v) => v >= 0) && w.some((v) => v > 0) && a.every((v) => v >= -1 && v <= 8);
 
 // The map of a map file's contents, or null where they are not such.
 function makeMap(file) {
@@ -322,6 +384,7 @@ function makeMap(file) {
   if (file.kind === "neural" && [file.w, file.c, file.u].every((l) => areNumbers(l, UNITS)) &&
     isNumber(file.a) && isNumber(file.b))
     return neuralMap(file);
+  if (file.kind === "powers" && arePowers(file)) return powersMap(file.w, file.a);
   return null;
 }
 

@@ -63,9 +63,10 @@ function inverseCurve(map) {
   return {p, y: p.map((v) => map.inverse(v))};
 }
 
-// phi over [left, 0.5]: the inverse the other way round, with what lies beyond its ends.
+// phi over [left, 0.5]. Where it ends at 1, as for piecewise and neural maps: the inverse the other
+// way round, with what lies beyond its ends.
 function phiCurve(map, left) {
-  if (map.kind === "l2" || map.kind === "tsallis" || map.kind === "negentropy") {
+  if (map.kind !== "piecewise" && map.kind !== "neural") {
     const x = Array.from({length: 401}, (_, i) => left + (0.5 - left) * i / 400);
     return {
       x,
