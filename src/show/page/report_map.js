@@ -80,13 +80,16 @@ function expGap(v) {
 // ---------------------------------------------------------------------------------------------
 // Kinds with a formula
 
+// A point of a phi that is nowhere straight.
+const point = (p, slope) => ({p, slope, left: 0, right: 0});
+
 function negentropyMap() {
-  const at = (y) => ({p: Math.exp(y), slope: Math.exp(y), left: 0, right: 0});
+  const at = (y) => point(Math.exp(y), Math.exp(y));
   return {kind: "negentropy", anchor: 0, at, rough: at, inverse: (p) => Math.log(p), gap: logGap};
 }
 
 function l2Map() {
-  const at = (y) => ({p: 1 + y, slope: 1, left: 0, right: 0});
+  const at = (y) => point(1 + y, 1);
   return {
     kind: "l2",
     anchor: 1,
@@ -101,9 +104,9 @@ function tsallisMap(q) {
   const order = q - 1, ratio = q / order;
   const at = (y) => {
     const t = y / ratio, base = 1 + t;
-    if (!(base > 0)) return {p: order < 0 ? Infinity : 0, slope: 0, left: 0, right: 0};
+    if (!(base > 0)) return point(order < 0 ? Infinity : 0, 0);
     const p = Math.exp(Math.log1p(t) / order);
-    return {p, slope: p / (q * base), left: 0, right: 0};
+    return point(p, p / (q * base));
   };
   return {
     kind: "tsallis",
@@ -263,27 +266,27 @@ function neuralMap({w, c, u, a, b}) {
       (width > 0 ? Math.min((y - table[i]) / width, 1) : 1) * (place[i + 1] - place[i]);
   };
   const rough = (y) => {
-    if (y >= 0) return {p: 1, slope: 0, left: 0, right: 0};
+    if (y >= 0) return point(1, 0);
     const v = guess(y), h = 1e-4 * Math.max(1e-3, -y);
     const p = log ? Math.exp(v) : v, before = log ? Math.exp(guess(y - h)) : guess(y - h);
-    return {p, slope: (p - before) / h, left: 0, right: 0};
+    return point(p, (p - before) / h);
   };
   // bracketed Newton in log p (in p without a logarithm)
   const at = (y) => {
-    if (y >= 0) return {p: 1, slope: 0, left: 0, right: 0};
-    const point = {p: 0, slope: 0, left: 0, right: 0};
+    if (y >= 0) return point(1, 0);
+    const found = point(0, 0);
     let low = 0, high = 1;
     if (log) {
       low = Math.max(y / b, -746);
       high = Math.min((y - drop) / b, 0);
-      if (high <= -746) return point;
-    } else if (y <= drop) return point;
+      if (high <= -746) return found;
+    } else if (y <= drop) return found;
     let v = Math.min(Math.max(guess(y), low), high), last = Infinity;
     for (let k = 0; k < 200; k++) {
       const p = log ? Math.exp(v) : v;
       const excess = units(p) - unitsAtOne + a * (p - 1) + (log ? b * v - y : -y), steep = rise + a;
-      point.p = p;
-      point.slope = log ? p / (p * steep + b) : steep > 0 ? 1 / steep : 0;
+      found.p = p;
+      found.slope = log ? p / (p * steep + b) : steep > 0 ? 1 / steep : 0;
       if (excess === 0) break;
       if (excess > 0) high = v;
       else low = v;
@@ -297,7 +300,7 @@ function neuralMap({w, c, u, a, b}) {
       if (next === v || next <= low || next >= high) break;
       v = next;
     }
-    return point;
+    return found;
   };
   const gap = (p, q) => {
     let sum = log ? b * logGap(p, q) : 0;
@@ -329,8 +332,8 @@ function powersMap(weights, exponents) {
   // Newton in log p. All terms have the sign of y: none is beyond y, and one is at least its n-th
   // part, which bounds the root.
   const at = (y) => {
-    if (y <= bottom) return {p: 0, slope: 0, left: 0, right: 0};
-    if (y >= top) return {p: Infinity, slope: 0, left: 0, right: 0};
+    if (y <= bottom) return point(0, 0);
+    if (y >= top) return point(Infinity, 0);
     const far = alone(y), near = alone(y / terms.length);
     let [low, high] = y < 0 ? [far, near] : [near, far], v = near;
     for (let k = 0; k < 200; k++) {
@@ -345,7 +348,7 @@ function powersMap(weights, exponents) {
       v = next;
     }
     const p = Math.exp(v);
-    return {p, slope: p / rise(v), left: 0, right: 0};
+    return point(p, p / rise(v));
   };
   // of a = -1, where phi^-1 = 1 - 1 / p, with p and q exchanged
   const termGap = (a, p, q) => {

@@ -220,47 +220,46 @@ function levelsOf(entry, phases) {
 
 // Another phase has other tasks: the line is broken where one begins.
 function learnedOf(entry) {
-  const x = [], y = [], sem = [];
-  let phase = null;
-  for (const p of list(entry.points)) {
-    if (phase !== null && num(p.phase) !== phase) {
-      x.push(num(p.generation));
-      y.push(NaN);
-      sem.push(NaN);
-    }
-    phase = num(p.phase);
-    x.push(num(p.generation));
-    y.push(num(p.mean));
-    sem.push(num(p.sem));
-  }
-  return {name: text(entry.map), x, y, sem, dots: true};
+  const points = list(entry.points).flatMap((p, i, all) => {
+    const broken = i > 0 && num(p.phase) !== num(all[i - 1].phase);
+    return broken ? [{generation: p.generation}, p] : [p];
+  });
+  const column = (key) => points.map((p) => num(p[key]));
+  return {
+    name: text(entry.map),
+    x: column("generation"),
+    y: column("mean"),
+    sem: column("sem"),
+    dots: true
+  };
 }
 
 function searchPart(run, key) {
   if (!run.search) return null;
-  const search = run.search, g = list(search.generation).map(num),
-        mean = list(search.mean).map(num), sd = list(search.sd).map(num),
-        best = list(search.best).map(num);
+  const search = run.search, column = (name) => list(search[name]).map(num),
+        g = column("generation"), mean = column("mean"), sd = column("sd"), best = column("best");
   const entries = list(search.validation), phases = phasesOf(search), charts = [];
-  const marks = phases.slice(1);
-  const xDomain = [0, Math.max(1, ...g)], xLabel = "generation";
+  // what all charts of a search share
+  const chart = (id, spec) => lineChart({
+    id,
+    key: `${key}/${id}-chart`,
+    xLabel: "generation",
+    xWhole: true,
+    xDomain: [0, Math.max(1, ...g)],
+    marks: phases.slice(1),
+    ...spec
+  });
   if (entries.length) {
     const series =
       entries.flatMap((entry) => (entry.control ? levelsOf(entry, phases) : [learnedOf(entry)]));
     const names = [...new Set(series.map((s) => s.name))],
           legend = makeLegend(key + "/validation", names, () => validation.redraw());
-    const validation = lineChart({
-      id: "validation",
-      key: key + "/validation-chart",
+    const validation = chart("validation", {
       title: "Validation",
       about: `mean \u00b1 standard error on tasks the search never sees; controls as levels${
         phases.length > 1 ? "; each phase has tasks of its own" : ""}`,
-      xLabel,
-      xWhole: true,
-      xDomain,
       series,
       isHidden: legend.isHidden,
-      marks,
       height: 280
     });
     charts.push(legend.element, validation.element);
@@ -277,34 +276,23 @@ function searchPart(run, key) {
     }];
     if (best.some(Number.isFinite))
       fitness.push({name: "population best", x: g, y: best, style: style(1), thin: true});
-    charts.push(el("div", {class: "charts two"}, lineChart({
-      id: "fitness",
-      key: key + "/fitness-chart",
+    const fitnessChart = chart("fitness", {
       title: "Fitness in the search",
       about: `population mean \u00b1 standard deviation${
         fitness.length > 1 ? ", and best member (dashed)" : ""}`,
-      xLabel,
-      xWhole: true,
-      xDomain,
       series: fitness,
-      marks,
       yFormat: (v) => brief(v, 5),
       height: 220
-    }).element,
-      lineChart({
-        id: "sigma",
-        key: key + "/sigma-chart",
-        title: "Step size \u03c3",
-        about: "of the search",
-        xLabel,
-        xWhole: true,
-        xDomain,
-        yLog: true,
-        series: [{name: "sigma", x: g, y: list(search.sigma).map(num), style: style(2)}],
-        marks,
-        yFormat: (v) => brief(v, 4),
-        height: 220
-      }).element));
+    });
+    const sigmaChart = chart("sigma", {
+      title: "Step size \u03c3",
+      about: "of the search",
+      yLog: true,
+      series: [{name: "sigma", x: g, y: column("sigma"), style: style(2)}],
+      yFormat: (v) => brief(v, 4),
+      height: 220
+    });
+    charts.push(el("div", {class: "charts two"}, fitnessChart.element, sigmaChart.element));
   }
   return charts.length ? el("section", {id: key + "-search"}, el("h3", {}, "Search"), charts)
                        : null;

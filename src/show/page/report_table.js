@@ -90,11 +90,11 @@ function makeGrid(table) {
   table.addEventListener("keydown", (event) => {
     const r = rows.findIndex((row) => row.includes(event.target)),
           c = r < 0 ? -1 : rows[r].indexOf(event.target);
-    const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0,
-                    1]}[event.key];
-    if (r < 0 || !step) return;
-    const to = (rows[r + step[0]] || [])[c + step[1]];
-    event.preventDefault();
+    const step = r < 0
+      ? undefined
+      : placeOfKey(
+          event, {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]});
+    const to = step && (rows[r + step[0]] || [])[c + step[1]];
     if (to) to.focus();
   });
   table.addEventListener("focusin", (event) => {
