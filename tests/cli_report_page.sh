@@ -42,16 +42,17 @@ quiet_page() { # no errors, no refusals by the content policy, nothing else eith
 
 hostile='</script><script>window.broken=1</script><img src=x onerror="window.broken=1">"'\''`$(touch broken)` &amp; <!--'$'\n''2nd line'
 mkdir maps
-for kind in negentropy l2 tsallis:1.5 piecewise random:3 random-neural:2 random-powers:5; do
+for kind in negentropy l2 tsallis:1.5 piecewise random:3 random-neural:2; do
   "$program" map new "$kind" --quiet --out "maps/$kind.json"
 done
 "$program" map new piecewise --n 4 --quiet --out maps/short.json
 # every kind of term: 1 - 1/p, log p, a power between 0 and 1, and one above 1
 echo '{"format": "mirrormap/1", "kind": "powers", "w": [0.05, 0.5, 0.3, 2], "a": [-1, 0, 0.5, 3.5]}' >maps/powers.json
+echo '{"format": "mirrormap/1", "kind": "powers", "w": [1.2, 0.1], "a": [0.25, 8]}' >maps/steep.json
 
 jq -n --arg bad "$hostile" --slurpfile learned maps/random:3.json --slurpfile initial maps/piecewise.json \
   --slurpfile tsallis maps/tsallis:1.5.json --slurpfile neural maps/random-neural:2.json --slurpfile short maps/short.json \
-  --slurpfile powers maps/powers.json --slurpfile random_powers maps/random-powers:5.json '
+  --slurpfile powers maps/powers.json --slurpfile steep maps/steep.json '
   def cell(m; s; d; e; p): {mean: m, sem: s, n: 8, iqm: m, low: (m - s), high: (m + s), difference: d, difference_sem: e, wins: 0.625,
     verdict: (if d > 2 * e then 1 elif d < -2 * e then -1 else 0 end), better: (d > 0), paper: p};
   def curve(m; e; r; a): {env: e, map: m, role: r, n: 8, step: [range(21) * 5000], mean: [range(21) | a * (1 - pow(0.8; .))],
@@ -84,7 +85,7 @@ jq -n --arg bad "$hostile" --slurpfile learned maps/random:3.json --slurpfile in
    maps: [{label: $bad, run: 0, role: "learned", map: ($learned[0] + {meta: {note: $bad}})}, {label: "initial", run: 0, role: "initial", map: $initial[0]},
      {label: "negentropy", run: null, role: "control", map: {format: "mirrormap/1", kind: "negentropy"}}, {label: "l2", run: null, role: "control", map: {format: "mirrormap/1", kind: "l2"}},
      {label: "tsallis:1.5", run: null, role: "control", map: $tsallis[0]}, {label: "neural", run: 1, role: "control", map: $neural[0]}, {label: "short", run: 1, role: "named", map: $short[0]},
-     {label: "powers", run: 1, role: "control", map: $powers[0]}, {label: "random-powers:5", run: 1, role: "control", map: $random_powers[0]},
+     {label: "powers", run: 1, role: "control", map: $powers[0]}, {label: "steep", run: 1, role: "control", map: $steep[0]},
      {label: "unreadable", run: 1, role: "named", map: {format: "mirrormap/1", kind: "piecewise", psi: ["x"]}},
      {label: "no powers", run: 1, role: "named", map: {format: "mirrormap/1", kind: "powers", w: [1, -1], a: [0, 1]}}]}' >document.json ||
   { echo "cannot make the document"; exit 1; }
@@ -256,12 +257,12 @@ done
 
 browser_click '[data-choose=neural]'
 browser_click '[data-choose="tsallis:1.5"]'
-for label in powers random-powers:5; do
+for label in powers steep; do
   browser_click "[data-choose=\"$label\"]"
   agrees "powers" "$label" "maps/$label.json"
 done
 run map eval --map maps/powers.json --p 0.001,0.1,0.5,1 --json
-expect "phi^-1 of powers" close "$(jq -c '.phi_inverse' "$out")" \
+expect "phi^-1 of powers" close "$(jq -c '.phi_inv' "$out")" \
   "$(browser_js 'const map = explorer.maps.find((m) => m.label === "powers").map; return [0.001, 0.1, 0.5, 1].map((p) => map.anchor + map.inverse(p))')"
 
 # ---------------------------------------------------------------------------------------------
