@@ -150,6 +150,26 @@ holds "a policy picture per map" 'return document.querySelectorAll("[data-chart=
 holds "what cannot be read is named" 'return document.getElementById("making").textContent.includes("Maps that could not be read: unreadable and no powers.")'
 holds "nothing undefined is written" 'return !/NaN|undefined\)|\[object|Infinity/.test(document.getElementById("content").textContent)'
 
+# one colour for a map in figures and on the page: name and colour of each curve, in the order of the names
+if command -v gnuplot >/dev/null; then
+  for label in learned initial zeta alpha; do cp maps/short.json "maps/$label.json"; done
+  figure=(maps/zeta.json tsallis:3 maps/learned.json l2 negentropy maps/initial.json random:3 maps/alpha.json)
+  run map plot "${figure[@]}" --what phi --out styles.svg --quiet
+  expect_code 0
+  sed -n '/<title>/{s/.*<title>\(.*\)<\/title>.*/\1/;h}; /<path stroke=.rgb/{s/.*<path stroke=.\(rgb([^)]*)\).*/\1/;s/ //g;H;x;s/\n/ /p}' styles.svg |
+    grep -v '^gnuplot' | sort >figure.txt
+  browser_js 'const node = document.body.appendChild(document.createElement("p")), before = new Map(styleNumbers), names = ["zeta", "tsallis:3", "learned", "l2", "negentropy", "initial", "random:3", "alpha"];
+    styleNumbers.clear(); giveStyles(names);
+    const lines = names.map((name) => { node.style.color = styleOf(name).colour; return name + " " + getComputedStyle(node).color.replaceAll(" ", ""); });
+    node.remove(); styleNumbers.clear(); before.forEach((v, k) => styleNumbers.set(k, v));
+    return lines' | jq -r '.[]' | sort >page.txt
+  last="diff of figure.txt and page.txt"
+  expect "eight curves in the figure" test "$(wc -l <figure.txt)" -eq 8
+  diff figure.txt page.txt >"$out"
+  expect "maps have one colour in figures and on the page" test ! -s "$out"
+fi
+holds "and keep it, whatever else is there" 'return styleOf("negentropy").colour === "var(--s1)" && styleOf("l2").colour === "var(--s2)" && styleOf("tsallis:1.5").colour === "var(--s3)" && styleOf("initial").colour === "var(--s4)"'
+
 # pointer: the value under it; the middle of the plot is step 50000
 read -r x y <<<"$(browser_middle '[data-chart=curves] .plot svg')"
 browser_move "$x" "$y"

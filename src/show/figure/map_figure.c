@@ -28,7 +28,10 @@ enum {
   AXIS_BOTTOM = 42, // for numbers and a label
   STROKE = 34,
   GAP = 14,
-  NARROW = 560 // below this width a band's key goes under its heading
+  NARROW = 560,      // below this width a band's key goes under its heading
+  PANEL_LEAST = 136, // width of a small panel
+  PANEL_MOST = 300,
+  PANELS_MOST = 900 // of a row of them
 };
 
 #define TRIANGLE 0.8660254037844386 // height of the unit triangle, sqrt(3) / 2
@@ -37,6 +40,7 @@ typedef struct picture {
   mm_map_figure_config config;
   const mm_map *const *maps;  // [n_map]
   char label[MOST_MAPS][256]; // names without folder and ending
+  int line[MOST_MAPS];        // types
   size_t n_map;
   mm_plot plot;
   double policy_height; // of the policy panels
@@ -78,12 +82,15 @@ static bool is_unique(const char *const *names, size_t n, size_t which, int part
 }
 
 static void set_labels(picture *p, const char *const *names) {
+  const char *label[MOST_MAPS];
   for (size_t i = 0; i < p->n_map; i++) {
     int parts = 1;
     while (parts < 4 && !is_unique(names, p->n_map, i, parts))
       parts++;
     short_name(names[i], parts, p->label[i], sizeof p->label[i]);
+    label[i] = p->label[i];
   }
+  mm_map_lines(label, p->n_map, p->line);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -91,7 +98,7 @@ static void set_labels(picture *p, const char *const *names) {
 
 // A map's name after a stroke in its colour and dashes; a stroke of length 0 is left out.
 static void put_key(picture *p, size_t map, double x, double y, double width, double stroke) {
-  if (stroke > 0) mm_plot_stroke(&p->plot, x, y, stroke, (int)map + 1);
+  if (stroke > 0) mm_plot_stroke(&p->plot, x, y, stroke, p->line[map]);
   double start = x + (stroke > 0 ? stroke + 6 : 0);
   mm_plot_name(&p->plot, start, y, x + width - start, p->label[map]);
 }
@@ -108,9 +115,28 @@ typedef struct panel_grid {
   double cell; // width of a column
 } panel_grid;
 
-// Up to five small panels in a row, otherwise two rows.
+static double longest_label(const picture *p) {
+  size_t longest = 0;
+  for (size_t i = 0; i < p->n_map; i++)
+    if (strlen(p->label[i]) > longest) longest = strlen(p->label[i]);
+  return (double)longest * MM_FIGURE_CHARACTER;
+}
+
+// A stroke before a panel's name only means something beside curves.
+static double key_stroke(const picture *p) {
+  return curve_panels(p) > 0 ? 18 : 0;
+}
+
+// The width of a small panel with room for its name.
+static double panel_width(const picture *p) {
+  return fmin(fmax(longest_label(p) + key_stroke(p) + 32, PANEL_LEAST), PANEL_MOST);
+}
+
+// Up to five small panels in a row, otherwise two rows; more rows where names are long.
 static panel_grid small_grid(const picture *p, double width) {
   size_t n = p->n_map, columns = n <= 5 ? n : (n + 1) / 2;
+  size_t most = (size_t)(PANELS_MOST / panel_width(p));
+  if (columns > most) columns = most;
   return (panel_grid){ columns, (n + columns - 1) / columns, width / (double)columns };
 }
 
@@ -124,11 +150,6 @@ static mm_box put_heading(picture *p, mm_box b, const char *title, double key) {
 
 static double heading_height(double width) {
   return width < NARROW ? 2 * MM_LINE_HEIGHT + 14 : MM_LINE_HEIGHT + 8;
-}
-
-// A stroke before a panel's name only means something beside curves.
-static double key_stroke(const picture *p) {
-  return curve_panels(p) > 0 ? 18 : 0;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -254,24 +275,20 @@ static mm_status add_panel(picture *p, const curves *c, const double *top, mm_bo
       (mm_panel){ .box = b, .x = { c->x, .tics = 6 }, .y = { c->y, .tics = 6 }, .full = true });
   for (size_t i = 0; i < p->n_map; i++) {
     const mm_map *map = p->maps[i];
-    mm_series look = { .style = MM_LINE, .line = (int)i + 1, .name = p->label[i] };
+    mm_series look = { .style = MM_LINE, .line = p->line[i], .name = p->label[i] };
     if (c->panel == MM_PANEL_PHI)
       MM_TRY(mm_map_add_phi(plot, map, c->x.low, c->x.high, look));
     else
       MM_TRY(add_inverse(plot, map, top[i], c->panel == MM_PANEL_H, look));
-    MM_TRY(add_knots(plot, map, top[i], c->panel, (int)i + 1));
+    MM_TRY(add_knots(plot, map, top[i], c->panel, p->line[i]));
   }
   return MM_OK;
 }
 
-// The maps' names in columns as wide as the longest, but narrow enough for four where there are so
-// many; returns the height.
+// The maps' names in columns as wide as the longest; returns the height.
 static double put_legend(picture *p, mm_box b) {
   const size_t n = p->n_map;
-  double wanted = 0;
-  for (size_t i = 0; i < n; i++)
-    wanted = fmax(wanted, (double)strlen(p->label[i]) * MM_FIGURE_CHARACTER);
-  wanted = fmin(wanted + STROKE + 6 + 24, fmax(b.w / 4, 170));
+  double wanted = fmin(longest_label(p) + STROKE + 6 + 24, b.w);
   size_t columns = (size_t)fmin(fmax(floor(b.w / wanted), 1), (double)n);
   size_t rows = (n + columns - 1) / columns;
   columns = (n + rows - 1) / rows; // rows of about equal length
@@ -502,7 +519,7 @@ static mm_status add_contour(mm_plot *plot, const mm_map *map, double level, uin
 
 static void put_corners(picture *p, size_t which, mm_box b, double largest) {
   mm_plot *plot = &p->plot;
-  put_key(p, which, b.x - 14, b.y - 24, b.w + 20, key_stroke(p));
+  put_key(p, which, b.x - 14, b.y - 24, fmax(b.w + 20, panel_width(p) - 6), key_stroke(p));
   mm_plot_text(plot, b.x + b.w / 2, b.y - 8, MM_CENTRE, MM_LABEL_INK, "a_3");
   mm_plot_text(plot, b.x - 4, b.y + b.h + 9, MM_CENTRE, MM_LABEL_INK, "a_1");
   mm_plot_text(plot, b.x + b.w + 4, b.y + b.h + 9, MM_CENTRE, MM_LABEL_INK, "a_2");
@@ -585,7 +602,7 @@ static double page_width(const picture *p) {
   int n_curve = curve_panels(p);
   double width = n_curve > 0 ? fmax(n_curve * 240, 420) : 360;
   bool panels = p->config.panels & (MM_PANEL_POLICY | MM_PANEL_SIMPLEX);
-  return panels ? fmax(width, 50 + (double)small_grid(p, 1).columns * 136) : width;
+  return panels ? fmax(width, 50 + (double)small_grid(p, 1).columns * panel_width(p)) : width;
 }
 
 // Bands from the top down. A single map's policy and triangle share one.

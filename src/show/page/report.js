@@ -100,7 +100,7 @@ function contents(data, maps) {
 
 function show(data) {
   const runs = list(data.runs), several = runs.length > 1, {maps, refused} = catalogue(data);
-  byWeight(maps).forEach((m) => styleOf(m.label));  // colours
+  giveStyles(byWeight(maps).map((m) => m.label));
   const focus = document.activeElement && document.activeElement.dataset.key;
   const title = text(data.title) || (runs[0] && text(runs[0].name)) || "mirrormap report";
   document.title = title + " \u2013 mirrormap";

@@ -2,23 +2,49 @@
 // cursor for pointer and keyboard that reads the values. A chart draws itself anew when its width
 // changes.
 
-// Colours are --s0 .. --s7 of the style sheet (Okabe and Ito's); dashes tell them apart as well.
-const DASHES =
-  ["", "9 3.5", "3.5 2.5", "9 3 2 3", "1.8 2.6", "9 3 3 3 3 3", "14 4", "14 3 2 3 2 3"];
+// Colours are --s0 .. --s11 of the style sheet; dashes tell them apart as well. Colours and dashes,
+// the maps that have some of their own and how others get theirs are as in the figures
+// (line_styles in gnuplot.c, mm_map_lines in plot.c): a map looks the same in all of them.
+const DASHES = [
+  "", "9 3.5", "3.5 2.5", "9 3 2 3", "1.8 2.6", "9 3 3 3 3 3", "14 4", "14 3 2 3 2 3", "6 2.5",
+  "6 2.5 2 2.5", "11 2.5 4 2.5", "2 2 6 2"
+];
 const N_STYLE = DASHES.length;
+const OWN_STYLE = ["learned", "negentropy", "l2", "tsallis", "initial", "random"];
 
-// A label's colour and dash, the same on the whole page; after eight, dashes move against colours.
-const styleOf = (() => {
-  const known = new Map();
-  return (label) => {
-    if (!known.has(label)) known.set(label, known.size);
-    const i = known.get(label);
-    return {
-      colour: `var(--s${i % N_STYLE})`,
-      dash: DASHES[(i + Math.floor(i / N_STYLE)) % N_STYLE]
-    };
+const styleNumbers = new Map();  // label -> number
+
+// Gives all labels a style, those first that are called just like a map with one of its own.
+function giveStyles(labels) {
+  const taken = new Set(styleNumbers.values());
+  const give = (label, i) => {
+    styleNumbers.set(label, i);
+    taken.add(i);
   };
-})();
+  const isCalled = (label, word, exactly) =>
+    (exactly ? label === word
+             : label.startsWith(word) && !/^[A-Za-z0-9]/.test(label.slice(word.length)));
+  for (const exactly of [true, false])
+    for (const label of labels) {
+      const i = OWN_STYLE.findIndex((word, k) => !taken.has(k) && isCalled(label, word, exactly));
+      if (i >= 0 && !styleNumbers.has(label)) give(label, i);
+    }
+  for (const label of labels) {
+    if (styleNumbers.has(label)) continue;
+    // those after the maps' own ones, then what is left of these; the page goes on beyond them
+    const order = Array.from({length: N_STYLE}, (_, k) => (OWN_STYLE.length + k) % N_STYLE);
+    const free = order.find((k) => !taken.has(k));
+    give(label, free === undefined ? Math.max(N_STYLE - 1, ...taken) + 1 : free);
+  }
+}
+
+// A label's colour and dash, the same on the whole page; after the last, dashes move against
+// colours.
+function styleOf(label) {
+  if (!styleNumbers.has(label)) giveStyles([label]);
+  const i = styleNumbers.get(label);
+  return {colour: `var(--s${i % N_STYLE})`, dash: DASHES[(i + Math.floor(i / N_STYLE)) % N_STYLE]};
+}
 
 // ---------------------------------------------------------------------------------------------
 // Scales

@@ -265,17 +265,18 @@ function searchPart(run, key) {
     charts.push(legend.element, validation.element);
   }
   if (g.length) {
-    const style = (i) => ({colour: `var(--s${i})`, dash: DASHES[i]});
+    const {colour} = styleOf("learned");
     const fitness = [{
       name: "population mean",
       x: g,
       y: mean,
       low: mean.map((v, i) => v - sd[i]),
       high: mean.map((v, i) => v + sd[i]),
-      style: style(0)
+      style: {colour, dash: ""}
     }];
     if (best.some(Number.isFinite))
-      fitness.push({name: "population best", x: g, y: best, style: style(1), thin: true});
+      fitness.push(
+        {name: "population best", x: g, y: best, style: {colour, dash: DASHES[1]}, thin: true});
     const fitnessChart = chart("fitness", {
       title: "Fitness in the search",
       about: `population mean \u00b1 standard deviation${
@@ -288,7 +289,7 @@ function searchPart(run, key) {
       title: "Step size \u03c3",
       about: "of the search",
       yLog: true,
-      series: [{name: "sigma", x: g, y: column("sigma"), style: style(2)}],
+      series: [{name: "sigma", x: g, y: column("sigma"), style: {colour, dash: ""}}],
       yFormat: (v) => brief(v, 4),
       height: 220
     });
@@ -424,7 +425,7 @@ function parameterChart(parameter, i, trials, key) {
     sem: [num(t.sem)],
     style: {colour: `var(--s${
               t.best       ? 1
-                : t.pruned ? 7
+                : t.pruned ? 5
                            : 0})`,
       dash: ""}
   }));
