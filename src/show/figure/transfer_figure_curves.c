@@ -61,8 +61,8 @@ static void put_heading(mm_plot *plot, const mm_transfer *t, size_t n_shown, mm_
   if (n_shown < t->config.n_map)
     snprintf(shown, sizeof shown, "; %zu of %zu shown", n_shown, t->config.n_map);
   mm_plot_text(plot, b.x, b.y + MM_LINE_HEIGHT / 2.0, MM_LEFT, MM_INK,
-               "Value: mean of %s%zu run%s%s", from, most, most == 1 ? "" : "s, one standard error",
-               shown);
+               "Return: mean of %s%zu run%s%s", from, most,
+               most == 1 ? "" : "s, one standard error", shown);
 }
 
 // The optimum is in where it leaves the curves half the panel; otherwise its number stands above.

@@ -1,4 +1,4 @@
-// Final values as dots with intervals, each map in its colour. Values and differences have panels
+// Final returns as dots with intervals, each map in its colour. Returns and differences have panels
 // of their own: tasks differ so much that standard errors of means overlap where those of paired
 // differences do not. Differences whose 95 % interval excludes 0 have filled dots.
 
@@ -134,7 +134,7 @@ static void add_block(picture *p, size_t env, double y) {
 static void put_title(picture *p, double y) {
   const mm_transfer_config *c = &p->t->config;
   const double inner = p->plot.width - 2 * MARGIN - p->label, x = MARGIN + p->label;
-  mm_plot_text(&p->plot, x, y, MM_LEFT, MM_INK, "{/*1.08 Final value}");
+  mm_plot_text(&p->plot, x, y, MM_LEFT, MM_INK, "{/*1.08 Final return}");
   mm_plot_text(&p->plot, x, y + MM_LINE_HEIGHT, MM_LEFT, MM_QUIET_INK,
                "%zu run%s each: mean, standard error", c->n_seed, c->n_seed == 1 ? "" : "s");
   if (p->baseline == MM_BASELINES) return;

@@ -158,11 +158,11 @@ function place(parent, wanted) {
 function startWatch(data) {
   const state = document.getElementById("watch-state");
   let current = data;
-  const going = () => list(current.runs).some((run) => run.state === "going on");
+  const going = () => list(current.runs).some(isRunning);
   const tell = (lost) => {
     const words = lost ? lost
-      : going()        ? "going on"
-                       : enumerate([...new Set(list(current.runs).map((run) => text(run.state)))]);
+      : going()        ? "running"
+                       : enumerate([...new Set(list(current.runs).map(stateOf))]);
     if (state.textContent !== words) state.textContent = words;
     state.className = lost ? "lost" : going() ? "live" : "";
   };

@@ -249,7 +249,8 @@ function captioned(spec, ...content) {
 
 const cursors = new Map();  // key of a chart -> where its values are read
 
-// spec: { key, title, about, xLabel, series, isHidden, xLog, yLog, xDomain, yDomain, yInclude,
+// spec: { key, title, about, xLabel, yLabel, series, isHidden, xLog, yLog, xDomain, yDomain,
+// yInclude,
 //         height, xFormat, yFormat, xTicks, xTickText, marks: [{ x, label }] }
 // The key keeps focus and cursor when the chart is made anew.
 // A series: { name, label, x, y, sem | low and high, style, level (a horizontal line, all across or
@@ -288,7 +289,8 @@ function lineChart(spec) {
     const series = shown(), [xd, yd] = domains(series);
     const yTicks = makeScale(yd, [0, 1], spec.yLog).ticks(height / 42);
     const tickText = (v) => (Math.abs(v) >= 1e4 ? count(v) : brief(v, 6));
-    const left = 14 + 6.6 * Math.max(3, ...yTicks.map((v) => tickText(v).length)),
+    const left =
+            (spec.yLabel ? 32 : 14) + 6.6 * Math.max(3, ...yTicks.map((v) => tickText(v).length)),
           right = width - 12, top = 10, bottom = height - (spec.xLabel ? 40 : 24);
     const sx = makeScale(xd, [left, right], spec.xLog),
           sy = makeScale(yd, [bottom, top], spec.yLog);
@@ -319,6 +321,9 @@ function lineChart(spec) {
       grid.append(stroke(sx(mark.x), top, sx(mark.x), bottom, {class: "mark"}));
     if (spec.xLabel)
       texts.append(words((left + right) / 2, height - 5, "middle", "label", spec.xLabel));
+    if (spec.yLabel)
+      texts.append(fill(words(0, 0, "middle", "label", spec.yLabel),
+        {transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`}));
     const bands = svg("g", {"clip-path": `url(#${id})`}),
           lines = svg("g", {"clip-path": `url(#${id})`});
     for (const s of series) drawSeries(s, {bands, lines, sx, sy, xd});

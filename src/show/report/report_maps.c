@@ -104,7 +104,7 @@ static mm_status add_search(const mm_report_run *r, int run, mm_report_maps *map
 }
 
 // ---------------------------------------------------------------------------------------------
-// Of trainings: the configuration has the texts of their files
+// Of training runs: the configuration has the texts of their files
 
 static bool begins(const char *text, const char *start) {
   return strncmp(text, start, strlen(start)) == 0;
