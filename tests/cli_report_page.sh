@@ -156,8 +156,9 @@ if command -v gnuplot >/dev/null; then
   figure=(maps/zeta.json tsallis:3 maps/learned.json l2 negentropy maps/initial.json random:3 maps/alpha.json)
   run map plot "${figure[@]}" --what phi --out styles.svg --quiet
   expect_code 0
-  sed -n '/<title>/{s/.*<title>\(.*\)<\/title>.*/\1/;h}; /<path stroke=.rgb/{s/.*<path stroke=.\(rgb([^)]*)\).*/\1/;s/ //g;H;x;s/\n/ /p}' styles.svg |
-    grep -v '^gnuplot' | sort >figure.txt
+  awk 'match($0, /<title>[^<]*/) { name = substr($0, RSTART + 7, RLENGTH - 7) }
+    name != "" && match($0, /<path stroke=.rgb[^)]*\)/) { colour = substr($0, RSTART + 14, RLENGTH - 14); gsub(" ", "", colour); print name, colour; name = "" }' styles.svg |
+    grep -vi '^gnuplot' | sort >figure.txt
   browser_js 'const node = document.body.appendChild(document.createElement("p")), before = new Map(styleNumbers), names = ["zeta", "tsallis:3", "learned", "l2", "negentropy", "initial", "random:3", "alpha"];
     styleNumbers.clear(); giveStyles(names);
     const lines = names.map((name) => { node.style.color = styleOf(name).colour; return name + " " + getComputedStyle(node).color.replaceAll(" ", ""); });
