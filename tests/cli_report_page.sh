@@ -46,9 +46,13 @@ for kind in negentropy l2 tsallis:1.5 piecewise random:3 random-neural:2; do
   "$program" map new "$kind" --quiet --out "maps/$kind.json"
 done
 "$program" map new piecewise --n 4 --quiet --out maps/short.json
+# every kind of term: 1 - 1/p, log p, a power between 0 and 1, and one above 1
+echo '{"format": "mirrormap/1", "kind": "powers", "w": [0.05, 0.5, 0.3, 2], "a": [-1, 0, 0.5, 3.5]}' >maps/powers.json
+echo '{"format": "mirrormap/1", "kind": "powers", "w": [1.2, 0.1], "a": [0.25, 8]}' >maps/steep.json
 
 jq -n --arg bad "$hostile" --slurpfile learned maps/random:3.json --slurpfile initial maps/piecewise.json \
-  --slurpfile tsallis maps/tsallis:1.5.json --slurpfile neural maps/random-neural:2.json --slurpfile short maps/short.json '
+  --slurpfile tsallis maps/tsallis:1.5.json --slurpfile neural maps/random-neural:2.json --slurpfile short maps/short.json \
+  --slurpfile powers maps/powers.json --slurpfile steep maps/steep.json '
   def cell(m; s; d; e; p): {mean: m, sem: s, n: 8, iqm: m, low: (m - s), high: (m + s), difference: d, difference_sem: e, wins: 0.625,
     verdict: (if d > 2 * e then 1 elif d < -2 * e then -1 else 0 end), better: (d > 0), paper: p};
   def curve(m; e; r; a): {env: e, map: m, role: r, n: 8, step: [range(21) * 5000], mean: [range(21) | a * (1 - pow(0.8; .))],
@@ -81,7 +85,9 @@ jq -n --arg bad "$hostile" --slurpfile learned maps/random:3.json --slurpfile in
    maps: [{label: $bad, run: 0, role: "learned", map: ($learned[0] + {meta: {note: $bad}})}, {label: "initial", run: 0, role: "initial", map: $initial[0]},
      {label: "negentropy", run: null, role: "control", map: {format: "mirrormap/1", kind: "negentropy"}}, {label: "l2", run: null, role: "control", map: {format: "mirrormap/1", kind: "l2"}},
      {label: "tsallis:1.5", run: null, role: "control", map: $tsallis[0]}, {label: "neural", run: 1, role: "control", map: $neural[0]}, {label: "short", run: 1, role: "named", map: $short[0]},
-     {label: "unreadable", run: 1, role: "named", map: {format: "mirrormap/1", kind: "piecewise", psi: ["x"]}}]}' >document.json ||
+     {label: "powers", run: 1, role: "control", map: $powers[0]}, {label: "steep", run: 1, role: "control", map: $steep[0]},
+     {label: "unreadable", run: 1, role: "named", map: {format: "mirrormap/1", kind: "piecewise", psi: ["x"]}},
+     {label: "no powers", run: 1, role: "named", map: {format: "mirrormap/1", kind: "powers", w: [1, -1], a: [0, 1]}}]}' >document.json ||
   { echo "cannot make the document"; exit 1; }
 
 # as the README beside the page says
@@ -133,16 +139,37 @@ browser_keys '[data-chart=validation] .plot svg' 'End'
 holds "and of the next one" 'const t = document.querySelector("[data-chart=validation] .readout").textContent; return t.includes("1.500 \u00b1 0.050") && t.includes("1.950") && !t.includes("9.000")'
 browser_keys '[data-chart=validation] .plot svg' 'Escape'
 holds "trials are ranked as tune ranks them" 'return [...document.querySelectorAll("#run2-tuning tbody tr")].map((r) => r.querySelector("td").textContent).join() === "1,0,4,3,2"'
-holds "choices in their order, by their words" 'const c = document.querySelectorAll("[data-chart=parameter]")[1], words = [...c.querySelectorAll(".words text[text-anchor=middle]")], x = (n) => Number(n.getAttribute("x")), dots = [...c.querySelectorAll("circle.dot")].map((n) => Number(n.getAttribute("cx")));
+holds "choices in their order, by their words" 'const c = document.querySelectorAll("[data-chart=parameter]")[1], words = [...c.querySelectorAll(".words text[text-anchor=middle]:not(.label)")], x = (n) => Number(n.getAttribute("x")), dots = [...c.querySelectorAll("circle.dot")].map((n) => Number(n.getAttribute("cx")));
   return words.length === 3 && words[0].textContent === "first" && words[1].textContent === "b" && words[2].textContent.startsWith("</script") && x(words[0]) < x(words[1]) && Math.abs(dots[1] - x(words[1])) < 0.2 && dots[0] > dots[1] && dots[2] < dots[1]'
 holds "ticks do not lie on each other" 'const apart = (a, b) => a.right < b.left || b.right < a.left || a.bottom <= b.top + 4 || b.bottom <= a.top + 4;
   return [...document.querySelectorAll("[data-chart=parameter], [data-chart=sigma]")].every((c) => { const boxes = [...c.querySelectorAll(".words text")].map((n) => n.getBoundingClientRect()); return boxes.length > 4 && boxes.every((a, i) => boxes.every((b, k) => k <= i || apart(a, b))); }) &&
     logTicks(2, 900, 5).join() === "10,100" && logTicks(0.084, 3.6, 5).join() === "0.1,0.2,0.5,1,2" && logTicks(2, 4, 5).length > 2'
 holds "the named maps are among the first, however many were learned" 'const many = [...Array(10).keys()].map((i) => ({label: "m" + i, role: "learned"})).concat({label: "negentropy", role: "named"}, {label: "l2", role: "named"}); return byWeight(many).map((m) => m.label).join() === "m0,negentropy,l2,m1,m2,m3,m4,m5,m6,m7,m8,m9"'
-holds "phi and phi^-1 of all maps that can be read, and of tsallis:0.5" 'return ["phi", "phi-inverse"].every((id) => document.querySelectorAll(`[data-chart=${id}] path.line`).length === 8)'
+holds "phi and phi^-1 of the first eight maps, one of them of powers" 'return ["phi", "phi-inverse"].every((id) => document.querySelectorAll(`[data-chart=${id}] path.line`).length === 8 && document.querySelector(`[data-chart=${id}] path.line[data-series=powers]`).getBBox().width > 200)'
 holds "a policy picture per map" 'return document.querySelectorAll("[data-chart=policy-scale]").length === 8 && [...document.querySelectorAll("[data-chart=policy-scale]")].every((c) => c.querySelectorAll("path.line").length === 3)'
-holds "what cannot be read is named" 'return document.getElementById("making").textContent.includes("Maps that could not be read: unreadable")'
+holds "what cannot be read is named" 'return document.getElementById("making").textContent.includes("Maps that could not be read: unreadable and no powers.")'
 holds "nothing undefined is written" 'return !/NaN|undefined\)|\[object|Infinity/.test(document.getElementById("content").textContent)'
+
+# one colour for a map in figures and on the page: name and colour of each curve, in the order of the names
+if command -v gnuplot >/dev/null; then
+  for label in learned initial zeta alpha; do cp maps/short.json "maps/$label.json"; done
+  figure=(maps/zeta.json tsallis:3 maps/learned.json l2 negentropy maps/initial.json random:3 maps/alpha.json)
+  run map plot "${figure[@]}" --what phi --out styles.svg --quiet
+  expect_code 0
+  awk 'match($0, /<title>[^<]*/) { name = substr($0, RSTART + 7, RLENGTH - 7) }
+    name != "" && match($0, /<path stroke=.rgb[^)]*\)/) { colour = substr($0, RSTART + 14, RLENGTH - 14); gsub(" ", "", colour); print name, colour; name = "" }' styles.svg |
+    grep -vi '^gnuplot' | sort >figure.txt
+  browser_js 'const node = document.body.appendChild(document.createElement("p")), before = new Map(styleNumbers), names = ["zeta", "tsallis:3", "learned", "l2", "negentropy", "initial", "random:3", "alpha"];
+    styleNumbers.clear(); giveStyles(names);
+    const lines = names.map((name) => { node.style.color = styleOf(name).colour; return name + " " + getComputedStyle(node).color.replaceAll(" ", ""); });
+    node.remove(); styleNumbers.clear(); before.forEach((v, k) => styleNumbers.set(k, v));
+    return lines' | jq -r '.[]' | sort >page.txt
+  last="diff of figure.txt and page.txt"
+  expect "eight curves in the figure" test "$(wc -l <figure.txt)" -eq 8
+  diff figure.txt page.txt >"$out"
+  expect "maps have one colour in figures and on the page" test ! -s "$out"
+fi
+holds "and keep it, whatever else is there" 'return styleOf("negentropy").colour === "var(--s1)" && styleOf("l2").colour === "var(--s2)" && styleOf("tsallis:1.5").colour === "var(--s3)" && styleOf("initial").colour === "var(--s4)"'
 
 # pointer: the value under it; the middle of the plot is step 50000
 read -r x y <<<"$(browser_middle '[data-chart=curves] .plot svg')"
@@ -166,8 +193,8 @@ holds "and shows it again" 'return document.querySelectorAll("[data-chart=curves
 # Summary and table
 
 holds "honest sentences" "const t = document.getElementById('run0').textContent;
-  return t.includes('2.000 ± 0.050') && /better than negentropy \\(\\+0\\.500 ± 0\\.020\\) and l2 \\(\\+0\\.050 ± 0\\.010\\): 95 % intervals above 0/.test(t) && !t.includes('told apart')"
-holds "the table's sentence" "return document.getElementById('run1').textContent.includes('is better than negentropy on CartPole-v1 and worse on Acrobot-v1 (95 % intervals exclude 0), and not to be told apart from it on')"
+  return t.includes('2.000 ± 0.050') && /better than negentropy \\(\\+0\\.500 ± 0\\.020\\) and l2 \\(\\+0\\.050 ± 0\\.010\\): 95 % intervals above 0/.test(t) && !t.includes('inconclusive')"
+holds "the table's sentence" "return document.getElementById('run1').textContent.includes('is better than negentropy on CartPole-v1 and worse on Acrobot-v1 (95 % intervals exclude 0), and inconclusive against it on')"
 holds "colours follow the verdicts" "const data = JSON.parse(document.getElementById('report-data').textContent).runs[1].table, rows = [...document.querySelectorAll('.transfer tbody tr')];
   const rgb = (n) => getComputedStyle(n).backgroundColor.match(/[\\d.]+/g).map(Number);
   const look = (n) => { const [r, g, , a] = rgb(n); return a === 0 ? 0 : g - r; };
@@ -248,6 +275,16 @@ for label in negentropy neural tsallis:1.5; do
   [ "$label" = neural ] && file=maps/random-neural:2.json
   agrees "six actions" "$label" "$file"
 done
+
+browser_click '[data-choose=neural]'
+browser_click '[data-choose="tsallis:1.5"]'
+for label in powers steep; do
+  browser_click "[data-choose=\"$label\"]"
+  agrees "powers" "$label" "maps/$label.json"
+done
+run map eval --map maps/powers.json --p 0.001,0.1,0.5,1 --json
+expect "phi^-1 of powers" close "$(jq -c '.phi_inv' "$out")" \
+  "$(browser_js 'const map = explorer.maps.find((m) => m.label === "powers").map; return [0.001, 0.1, 0.5, 1].map((p) => map.anchor + map.inverse(p))')"
 
 # ---------------------------------------------------------------------------------------------
 # A potential drawn by hand
@@ -440,7 +477,7 @@ else
   last="report --watch"
   browser_open "$address"
   generations='const now = Number(/^generations(\d+)/.exec([...document.querySelectorAll(".facts div")].map((n) => n.textContent).find((t) => t.startsWith("generations")))?.[1] ?? -1);'
-  comes_true "going on" 'return document.getElementById("watch-state").textContent === "going on" && document.querySelectorAll("[data-chart=validation] path.line").length > 0'
+  comes_true "running" 'return document.getElementById("watch-state").textContent === "running" && document.querySelectorAll("[data-chart=validation] path.line").length > 0'
   browser_click '#run0-search .legend button[data-series=l2]'
   browser_js "$generations window.first = now; window.explorerWas = document.getElementById('explorer')" >/dev/null
   drag_score 0 30

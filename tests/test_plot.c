@@ -41,6 +41,40 @@ static void test_cells(void **state) {
   assert_true(b.x == 210 && b.y == 70 && b.w == 30 && b.h == 40);
 }
 
+// A map has its line type by its name, wherever it stands and whoever stands beside it; others take
+// what is left, in order.
+static void test_map_lines(void **state) {
+  (void)state;
+  static const struct {
+    const char *name[4];
+    int line[4];
+  } cases[] = {
+    { { "negentropy", "l2", "tsallis:3", "random:1" }, { 2, 3, 4, 6 } },
+    { { "random:1", "learned", "l2", "initial" }, { 6, 1, 3, 5 } },
+    { { "tsallis:0.5", "tsallis:3", "l2x", "" }, { 4, 7, 8, 9 } },
+    { { "l2:tuned-eta", "l2", "learned (a)", "learned (b)" }, { 7, 3, 1, 8 } },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int line[4];
+    mm_map_lines(cases[i].name, 4, line);
+    assert_memory_equal(line, cases[i].line, sizeof line);
+  }
+  // all twelve once, then again; the colours differ
+  const char *other[2 * MM_FIGURE_STYLES];
+  int line[2 * MM_FIGURE_STYLES], seen[MM_FIGURE_STYLES + 1] = { 0 };
+  for (size_t i = 0; i < 2 * MM_FIGURE_STYLES; i++)
+    other[i] = "map";
+  mm_map_lines(other, 2 * MM_FIGURE_STYLES, line);
+  for (size_t i = 0; i < 2 * MM_FIGURE_STYLES; i++)
+    seen[line[i]]++;
+  for (int k = 1; k <= MM_FIGURE_STYLES; k++) {
+    assert_int_equal(seen[k], 2);
+    for (int j = 1; j < k; j++)
+      assert_int_not_equal(mm_line_colour(j), mm_line_colour(k));
+  }
+  assert_int_equal(line[0], 7);
+}
+
 // ---------------------------------------------------------------------------------------------
 // What gnuplot makes of it
 
@@ -179,7 +213,7 @@ static void test_given_up(void **state) {
 
 int suite_plot(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_open, fixture_close)
-  const struct CMUnitTest tests[] = { TEST(ranges), TEST(cells), TEST(empty),
+  const struct CMUnitTest tests[] = { TEST(ranges), TEST(cells), TEST(map_lines), TEST(empty),
                                       TEST(styles), TEST(marks), TEST(given_up) };
 #undef TEST
   return cmocka_run_group_tests_name("plot", tests, NULL, NULL);

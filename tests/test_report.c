@@ -381,7 +381,7 @@ static void test_table(void **state) {
   const cJSON *object = run_of(document, 0), *table = get(object, "table");
   expect_text(object, "state", "going on");
   assert_string_equal(entry(get(object, "notes"), 0)->valuestring,
-                      "11 of 12 trainings begun so far are done.");
+                      "11 of 12 training runs begun so far are done.");
   expect_text(table, "baseline", "negentropy");
   assert_int_equal(cJSON_GetArraySize(get(table, "envs")), 1);
   assert_int_equal(cJSON_GetArraySize(get(table, "maps")), 2);

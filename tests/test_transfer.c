@@ -565,7 +565,7 @@ static void test_figures(void **state) {
   char *finals = read_text("a.svg"), *curves = read_text("b.svg");
   assert_int_equal(count(finals, ">tsallis:0.5<"), ENVS); // a row in each block
   assert_int_equal(count(finals, ">GridWorld-dense<"), 1);
-  assert_int_equal(count(finals, ">Difference from negentropy<"), 1);
+  assert_int_equal(count(finals, ">Paired difference from negentropy<"), 1);
   assert_int_equal(count(curves, ">tsallis:0.5<"), 1); // in the legend
   assert_int_equal(count(curves, ">GridWorld-dense<"), 1);
   assert_int_equal(count(curves, ">environment steps<"), 1);

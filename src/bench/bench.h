@@ -109,7 +109,7 @@ double mm_bench_step_work(const mm_ampo_config *config, const mm_ampo_shape *sha
 double mm_bench_row_work(bool gaussian, double hidden, const mm_ampo_shape *shape, size_t minibatch,
                          double work[MM_NET_STAGES]);
 
-// Trainings as a generation of a search has them, each of a map near the start of the search.
+// Training runs as a generation of a search has them, each of a map near the start of the search.
 typedef struct mm_bench_jobs {
   mm_settings settings; // to be set before they are opened, with n
   size_t n;
@@ -123,7 +123,7 @@ typedef struct mm_bench_jobs {
 typedef struct mm_bench_jobs_time {
   double seconds, thread_seconds; // by the clock, of the calling thread
   double steps;                   // of environments
-  size_t broken;                  // trainings that ended early
+  size_t broken;                  // training runs that ended early
   mm_backend_report report;
 } mm_bench_jobs_time;
 

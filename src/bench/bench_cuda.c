@@ -1,4 +1,4 @@
-// Speed of a CUDA device: whole trainings through the backend, as a generation of a search has
+// Speed of a CUDA device: whole training runs through the backend, as a generation of a search has
 // them, beside what the device does when it does nothing but arithmetic.
 //
 // Operations are counted as on the processor (bench_training.c), dense: the kernels multiply all of

@@ -1,4 +1,4 @@
-// Lists of trainings for the benchmarks of devices and ranks.
+// Lists of training runs for the benchmarks of devices and ranks.
 
 #include "base/clock.h"
 #include "base/rng.h"
@@ -21,7 +21,7 @@ mm_status mm_bench_jobs_open(mm_bench_jobs *j, const char *env, bool spread) {
   j->job = mm_alloc_array(j->n, sizeof *j->job);
   j->result = mm_alloc_array(j->n, sizeof *j->result);
   if (!j->z || !j->job || !j->result)
-    return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", j->n);
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu training runs", j->n);
   for (size_t i = 0; i < j->n; i++) {
     double *z = j->z + i * size;
     MM_TRY(mm_map_search_initial(kind, n, z));
@@ -50,6 +50,7 @@ mm_status mm_bench_jobs_run(mm_bench_jobs *j, size_t n, const mm_backend_place *
     mm_result_release(&j->result[i]);
   }
   if (status == MM_OK && failed > 0)
-    return MM_FAIL(MM_ERR_DEVICE, "%zu of %zu trainings failed: %s", failed, n, out->report.error);
+    return MM_FAIL(MM_ERR_DEVICE, "%zu of %zu training runs failed: %s", failed, n,
+                   out->report.error);
   return status;
 }

@@ -74,7 +74,7 @@ static void plan_paper(mm_learn_plan *plan, int64_t generations) {
   plan->settings.search.validation_tasks = 2; // what is measured is the generation
 }
 
-// Runs the plan and tells what a generation took, in all and outside the trainings.
+// Runs the plan and tells what a generation took, in all and outside the training runs.
 static mm_status measure(const char *folder, const mm_learn_plan *plan, mm_backend_kind kind,
                          mm_learn_view *view) {
   mm_learn *learn;
@@ -104,7 +104,7 @@ static mm_status measure_in_folder(const mm_learn_plan *plan, mm_backend_kind ki
   return status;
 }
 
-// Whole generations with the paper's trainings.
+// Whole generations with the paper's training runs.
 static mm_status bench_generation(mm_bench *b, mm_learn_plan *plan, mm_backend_kind kind) {
   const bool cuda = kind == MM_BACKEND_CUDA;
   const char *name = cuda ? "cuda/learn" : "learn";

@@ -17,7 +17,7 @@ enum {
   EMPTY = 2000,   // jobs without work
   STEPS = 51200,  // of a training here, a tenth of the paper's
   GRID_JOBS = 64, // of Grid-World
-  LENGTHS = 12,   // trainings of classic control whose length is taken
+  LENGTHS = 12,   // training runs of classic control whose length is taken
   RANKS_LEAST = 16,
   POINTS = 21 // 16 .. 16384, two for each doubling
 };
@@ -27,7 +27,7 @@ static const double serial_per_job = 1e-5, serial = 3e-3;
 
 typedef struct measured {
   double service, latency;                  // seconds
-  double control[LENGTHS], grid[GRID_JOBS]; // seconds of trainings
+  double control[LENGTHS], grid[GRID_JOBS]; // seconds of training runs
 } measured;
 
 // All with piecewise maps, so that messages have one size.
@@ -97,7 +97,7 @@ static mm_status bench_empty(mm_bench *b, measured *m) {
   return MM_OK;
 }
 
-// A generation of classic control, of short trainings.
+// A generation of classic control, of short training runs.
 static mm_status bench_generation(mm_bench *b, measured *m) {
   mm_bench_jobs j = jobs_of(MM_ALGO_AMPO, TRAININGS);
   mm_bench_jobs_time t;
@@ -117,7 +117,7 @@ static mm_status bench_generation(mm_bench *b, measured *m) {
   return MM_OK;
 }
 
-// Lengths of the paper's Grid-World trainings.
+// Lengths of the paper's Grid-World training runs.
 static mm_status bench_grid(mm_bench *b, measured *m) {
   mm_bench_jobs j = jobs_of(MM_ALGO_PMD, GRID_JOBS);
   mm_bench_jobs_time t;
@@ -140,11 +140,11 @@ typedef struct scenario {
 } scenario;
 
 static const scenario scenarios[] = {
-  { "control", "control, 8 trainings a rank", false, 8, 0, 1, 1 },
+  { "control", "control, 8 training runs a rank", false, 8, 0, 1, 1 },
   { "control-1", "control, 1 training a rank", false, 1, 0, 1, 1 },
-  { "control-512", "control, 512 trainings", false, 0, 512, 1, 1 },
-  { "gridworld", "Grid-World, 8 trainings a rank", true, 8, 0, 1, 1 },
-  { "gridworld-64", "Grid-World, 64 trainings a rank", true, 64, 0, 1, 1 },
+  { "control-512", "control, 512 training runs", false, 0, 512, 1, 1 },
+  { "gridworld", "Grid-World, 8 training runs a rank", true, 8, 0, 1, 1 },
+  { "gridworld-64", "Grid-World, 64 training runs a rank", true, 64, 0, 1, 1 },
   { "gridworld-64-messages", "the same, messages ten times as fast", true, 64, 0, 0.1, 1 },
   { "gridworld-64-all", "the same, and evolution and database too", true, 64, 0, 0.1, 0.1 },
 };

@@ -1,4 +1,4 @@
-// Speed of whole trainings with AMPO and Gaussian policies: rollouts, values and gradient steps
+// Speed of whole training runs with AMPO and Gaussian policies: rollouts, values and gradient steps
 // together, on one core, with the shares of these stages; and how far several cores go with a job
 // each.
 //
@@ -53,7 +53,7 @@ double mm_bench_step_work(const mm_ampo_config *c, const mm_ampo_shape *s) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Whole trainings
+// Whole training runs
 
 typedef struct subject {
   const char *env, *preset, *map; // preset NULL: the algorithm's own settings
@@ -159,7 +159,7 @@ mm_status mm_bench_gaussian_training(mm_bench *b) {
 
 enum { JOBS_PER_CORE = 3 };
 
-// Seconds for `threads` threads with JOBS_PER_CORE short trainings each.
+// Seconds for `threads` threads with JOBS_PER_CORE short training runs each.
 static mm_status time_threads(const mm_env *env, const mm_map *map, const mm_ampo_config *c,
                               int threads, double *seconds) {
   size_t n = (size_t)threads * JOBS_PER_CORE;

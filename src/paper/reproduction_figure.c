@@ -38,9 +38,9 @@ static mm_curve curve_of(const picture *p, size_t env, size_t map, const char *n
   for (size_t i = 0; cell && i < cell->n_curve; i++) {
     const mm_artefact_curve *c = &cell->curve[i];
     size_t skipped = g->learned && c->n > LONG ? SKIPPED : 0;
-    if (strcmp(c->name, name) == 0) return (mm_curve){ c->point + skipped, c->n - skipped };
+    if (strcmp(c->name, name) == 0) return (mm_curve){ c->point + skipped, c->n - skipped, 0 };
   }
-  return (mm_curve){ NULL, 0 };
+  return (mm_curve){ NULL, 0, 0 };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -76,13 +76,17 @@ static void add_curves(picture *p, double height) {
       if (c->n > 0) longest = fmax(longest, (double)c->point[c->n - 1].step);
     }
   const char *axis = mm_steps_label(longest, &unit);
+  int line[MM_FIGURE_LINES];
+  mm_map_lines(g->map, g->n_map, line);
   for (size_t row = 0; row < g->n_row; row++) {
     bool last = row + 1 == g->n_row;
     begin_row(p, height, g->row[row].title, last ? axis : NULL);
     for (size_t e = 0; e < g->n_env; e++) {
       mm_curve curve[MM_FIGURE_LINES];
-      for (size_t m = 0; m < g->n_map; m++)
+      for (size_t m = 0; m < g->n_map; m++) {
         curve[m] = curve_of(p, e, m, g->row[row].curve);
+        curve[m].line = line[m];
+      }
       add_panel(p, e,
                 (mm_panel){ .x.range = { 0, longest > 0 ? longest / unit : 1 },
                             .y = { mm_curves_range(curve, g->n_map), .pad = 0.05,
@@ -101,14 +105,17 @@ static const mm_map *map_of(const picture *p, size_t env, size_t which) {
 // From the learned map's zero to a little above 0.
 static mm_status add_potentials(picture *p, size_t env) {
   static const double p01[2] = { 0, 1 };
+  static const char *const names[N_BASE + 1] = { "learned", "l2", "negentropy" };
+  int line[N_BASE + 1];
   double at[2];
+  mm_map_lines(names, N_BASE + 1, line);
   MM_TRY(mm_map_phi_inverse(p->grid->learned[env], p01, 2, at));
   double left = fmin(isfinite(at[0]) ? fmax(at[0] - at[1], -12) : -6, -1.5);
   add_panel(p, env,
             (mm_panel){ .x.range = { left, 0.25 }, .y.range = { -0.03, 1.2 }, .full = true });
   for (size_t m = 0; m <= N_BASE; m++)
     MM_TRY(mm_map_add_phi(&p->plot, map_of(p, env, m), left, 0.25,
-                          (mm_series){ .style = MM_LINE, .line = (int)m + 1 }));
+                          (mm_series){ .style = MM_LINE, .line = line[m] }));
   return MM_OK;
 }
 

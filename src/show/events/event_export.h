@@ -4,8 +4,8 @@
 //   validation-<map>  validation/value by generation, the mean over the tasks
 //   seed-<n>, mean    of `train`: return by environment steps, further measures by their names
 //
-// Other runs have a folder <env>-<map> for each batch of trainings around its seeds and their mean;
-// for a tuning's, role and number stand before that.
+// Other runs have a folder <env>-<map> for each batch of training runs around its seeds and their
+// mean; for a tuning's, role and number stand before that.
 //
 // Events carry the time of their generation; the database has none for a point of a training run,
 // whose time is interpolated by environment steps within the sessions of the run.

@@ -1,4 +1,4 @@
-// What the exports of searches and of trainings to event files share.
+// What the exports of searches and of training runs to event files share.
 
 #ifndef MM_EXPERIMENT_EVENT_INTERNAL_H
 #define MM_EXPERIMENT_EVENT_INTERNAL_H

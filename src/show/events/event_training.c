@@ -1,4 +1,4 @@
-// Trainings as event files: one for every seed of a batch, and one for the mean over its seeds.
+// Training runs as event files: one for every seed of a batch, and one for the mean over its seeds.
 
 #include <inttypes.h>
 #include <math.h>
@@ -29,13 +29,13 @@ typedef struct reader {
   bool no_memory;
 } reader;
 
-// Numbers over steps under one tag, of all trainings of a group.
+// Numbers over steps under one tag, of all training runs of a group.
 typedef struct curves {
   const char *tag;
   mm_result *of; // [n] of the group; only curve, status and final value count
 } curves;
 
-// Trainings that differ by their seeds alone: n from number `from` on.
+// Training runs that differ by their seeds alone: n from number `from` on.
 typedef struct group {
   const mm_report_trainings *all;
   size_t from, n;
@@ -47,7 +47,7 @@ typedef struct group {
 } group;
 
 static mm_status fail_on_memory(void) {
-  return MM_FAIL(MM_ERR_MEMORY, "no memory for the curves of trainings");
+  return MM_FAIL(MM_ERR_MEMORY, "no memory for the curves of training runs");
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ static mm_status write_group(const group *g, mm_event_folder *folder, const char
 // ---------------------------------------------------------------------------------------------
 // Batches
 
-// Trainings from .. to - 1 in a sub-folder of their own, or, without a label, at the top.
+// Training runs from .. to - 1 in a sub-folder of their own, or, without a label, at the top.
 static mm_status export_group(const reader *r, mm_event_folder *folder, size_t from, size_t to,
                               const char *stem, const char *label) {
   char name[MM_EVENT_NAME_SIZE], sub[MM_EVENT_NAME_SIZE + 1] = "";
@@ -287,7 +287,7 @@ static mm_status export_batch(const reader *r, mm_event_folder *folder, const mm
   return export_group(r, folder, from, b->from + b->n, stem, label);
 }
 
-// Trainings whose batch is lost are shown all the same, and none twice.
+// Training runs whose batch is lost are shown all the same, and none twice.
 static mm_status export_batches(const reader *r, mm_event_folder *folder) {
   static const char lost[] = "without-batch";
   size_t next = 0;

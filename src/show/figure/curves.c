@@ -33,7 +33,7 @@ static void add(mm_plot *plot, const mm_curve *curve, double unit, mm_series loo
 void mm_curves_add(mm_plot *plot, const mm_curve *curve, size_t n, double unit) {
   for (size_t i = 0; i < n; i++)
     add(plot, &curve[i], unit,
-        (mm_series){ .style = MM_BAND, .line = (int)i + 1, .opacity = 0.18 });
+        (mm_series){ .style = MM_BAND, .line = curve[i].line, .opacity = 0.18 });
   for (size_t i = 0; i < n; i++)
-    add(plot, &curve[i], unit, (mm_series){ .style = MM_LINE, .line = (int)i + 1 });
+    add(plot, &curve[i], unit, (mm_series){ .style = MM_LINE, .line = curve[i].line });
 }

@@ -1,5 +1,5 @@
-// Four panels above each other with one axis of generations. Line type 1 is the mean of the search,
-// the others are controls, named at the right end of their lines.
+// Four panels above each other with one axis of generations. The mean of the search and the
+// controls are drawn in the line types of their maps and named at the right end of their lines.
 
 #include "show/figure/search_figure.h"
 
@@ -15,7 +15,7 @@ enum {
   WIDTH = 700,
   MARGIN = 12,
   AXIS_LEFT = 46,   // room for the numbers of an axis
-  AXIS_RIGHT = 118, // for the names of lines
+  AXIS_RIGHT = 142, // for the names of lines
   AXIS_BOTTOM = 42, // for numbers and a label
   NAME_PITCH = 14,  // least distance of names
   N_MARKED = 41,    // a curve of fewer points shows them
@@ -26,8 +26,22 @@ enum {
 
 typedef struct picture {
   mm_search_curve curve;
+  int line[LINES]; // types: of the controls, then of the mean of the search
   mm_plot plot;
 } picture;
+
+static void choose_lines(picture *p) {
+  const char *name[LINES];
+  const size_t n = p->curve.n_control;
+  for (size_t i = 0; i < n; i++)
+    name[i] = p->curve.control[i].name;
+  name[n] = "learned";
+  mm_map_lines(name, n + 1, p->line);
+}
+
+static int learned_line(const picture *p) {
+  return p->line[p->curve.n_control];
+}
 
 // ---------------------------------------------------------------------------------------------
 // What panels have in common
@@ -102,16 +116,17 @@ static void add_points(picture *p, size_t phase, bool difference, mm_series look
 // different phases may train for different lengths.
 static void add_phases(picture *p, bool difference) {
   const mm_search_curve *c = &p->curve;
+  const int line = learned_line(p);
   size_t n[MM_SEARCH_PHASES] = { 0 };
   for (size_t i = 0; i < c->n_point; i++)
     if (isfinite(number_of(&c->point[i], difference).mean)) n[(size_t)c->point[i].phase]++;
   for (size_t k = 0; k < c->n_phase; k++)
     if (n[k] > 1)
-      add_points(p, k, difference, (mm_series){ .style = MM_BAND, .line = 1, .opacity = 0.2 });
+      add_points(p, k, difference, (mm_series){ .style = MM_BAND, .line = line, .opacity = 0.2 });
   for (size_t k = 0; k < c->n_phase; k++) {
-    add_points(p, k, difference, (mm_series){ .style = style_of(n[k]), .line = 1 });
+    add_points(p, k, difference, (mm_series){ .style = style_of(n[k]), .line = line });
     if (n[k] == 1) // no band to show its standard error
-      add_points(p, k, difference, (mm_series){ .style = MM_Y_INTERVALS, .line = 1 });
+      add_points(p, k, difference, (mm_series){ .style = MM_Y_INTERVALS, .line = line });
   }
 }
 
@@ -143,8 +158,8 @@ static void add_level(picture *p, size_t control, size_t phase) {
   mm_estimate e = c->control[control].value[phase];
   double end = phase + 1 < c->n_phase ? c->phase_start[phase + 1] : c->end;
   const double x[2] = { c->phase_start[phase], isfinite(end) ? end : c->end };
-  const mm_series look[2] = { { .style = MM_BAND, .line = (int)control + 2, .opacity = 0.1 },
-                              { .style = MM_LINE, .line = (int)control + 2, .width = 1.3 } };
+  const mm_series look[2] = { { .style = MM_BAND, .line = p->line[control], .opacity = 0.1 },
+                              { .style = MM_LINE, .line = p->line[control], .width = 1.3 } };
   for (int i = 0; i < 2 && isfinite(e.mean); i++) {
     mm_plot_series(&p->plot, look[i]);
     for (int k = 0; k < 2; k++)
@@ -171,7 +186,7 @@ static void name_scores(picture *p, mm_box b, mm_range y) {
       name = beyond[n];
     }
     double at = b.y + b.h * (1 - (last - y.low) / (y.high - y.low));
-    marks[n++] = (mark){ fmin(fmax(at, b.y), b.y + b.h), name, learned ? 1 : (int)i + 2 };
+    marks[n++] = (mark){ fmin(fmax(at, b.y), b.y + b.h), name, p->line[i] };
   }
   put_marks(&p->plot, b, marks, n);
 }
@@ -251,18 +266,20 @@ static void add_fitness(picture *p, mm_box b) {
                            : "mean, standard deviation");
   if (n == 0) put_excuse(p, b, "no generation yet");
   begin_panel(p, b, (mm_axis){ .pad = 0.06, .tics = (int)(b.h / 24) }, NAN, false);
-  add_generations(p, SINGLE, (mm_series){ .style = MM_BAND, .line = 1, .opacity = 0.13 });
+  const int line = learned_line(p);
+  add_generations(p, SINGLE, (mm_series){ .style = MM_BAND, .line = line, .opacity = 0.13 });
   add_generations(p, SINGLE,
-                  (mm_series){ .style = style_of(n), .line = 1, .width = smoothed ? 0.6 : 0 });
+                  (mm_series){ .style = style_of(n), .line = line, .width = smoothed ? 0.6 : 0 });
   if (n == 1) // no band to show the deviation
-    add_generations(p, SINGLE, (mm_series){ .style = MM_Y_INTERVALS, .line = 1 });
-  if (smoothed) add_generations(p, SMOOTH, (mm_series){ .style = MM_LINE, .line = 1 });
+    add_generations(p, SINGLE, (mm_series){ .style = MM_Y_INTERVALS, .line = line });
+  if (smoothed) add_generations(p, SMOOTH, (mm_series){ .style = MM_LINE, .line = line });
 }
 
 static void add_sigma(picture *p, mm_box b) {
   mm_plot_heading(&p->plot, b, "sigma", "spread of the candidates, logarithmic");
   begin_panel(p, b, (mm_axis){ .pad = 0.08, .log = true, .tics = (int)(b.h / 14) }, NAN, true);
-  add_generations(p, SIGMA, (mm_series){ .style = style_of(p->curve.n_generation), .line = 1 });
+  add_generations(p, SIGMA,
+                  (mm_series){ .style = style_of(p->curve.n_generation), .line = learned_line(p) });
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -294,6 +311,7 @@ mm_status mm_search_figure(mm_run *run, const char *path) {
   mm_box b = { MARGIN + AXIS_LEFT, MARGIN, WIDTH - 2 * MARGIN - AXIS_LEFT - AXIS_RIGHT, 0 };
   mm_status status = mm_search_curve_read(run, &p.curve);
   if (status == MM_OK) {
+    choose_lines(&p);
     put_title(&p, b, mm_run_folder_of(run));
     p.plot.height = MARGIN + MM_LINE_HEIGHT + 4 - BETWEEN + AXIS_BOTTOM;
     for (int i = 0; i < N_PANEL; i++)

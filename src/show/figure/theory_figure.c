@@ -1,5 +1,6 @@
-// Three panels above each other with one axis of environment steps; one line type per run. The
-// first shows V^t, t = 0 .. T, under the value of an optimal policy; the others E_t and U_t, t < T.
+// Three panels above each other with one axis of environment steps; each run in the line type of
+// its map. The first shows V^t, t = 0 .. T, under the value of an optimal policy; the others E_t
+// and U_t, t < T.
 
 #include "show/figure/theory_figure.h"
 
@@ -60,6 +61,7 @@ static double mean_around(const mm_theory *run, measure what, size_t t, size_t w
 typedef struct picture {
   const mm_theory *runs;
   size_t n_run, longest; // runs, iterations of the longest
+  int line[MOST_RUNS];   // types
   double steps, end;     // of an iteration and of the axis, in its units
   mm_plot plot;
 } picture;
@@ -67,7 +69,7 @@ typedef struct picture {
 // The curves of all runs, as running means over `width` iterations.
 static void add_curves(picture *p, measure what, size_t width, mm_series look) {
   for (size_t i = 0; i < p->n_run; i++) {
-    look.line = (int)i + 1;
+    look.line = p->line[i];
     mm_plot_series(&p->plot, look);
     for (size_t t = 0; t < length_of(&p->runs[i], what); t++)
       mm_plot_put(&p->plot, (double)t * p->steps, mean_around(&p->runs[i], what, t, width));
@@ -101,6 +103,7 @@ mm_status mm_theory_figure_write(const mm_theory *runs, const char *const *names
   double unit, total = (double)p.longest * steps;
   const char *axis = mm_steps_label(total, &unit);
   if (!(total > 0)) return MM_FAIL(MM_ERR_INPUT, "a picture needs at least one iteration");
+  mm_map_lines(names, n_run, p.line);
   p.steps = steps / unit;
   p.end = total / unit;
 

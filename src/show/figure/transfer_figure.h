@@ -6,11 +6,11 @@
 
 #include "study/transfer/transfer.h"
 
-// Final values: a block per environment with a row per map, the mean with its standard error, and
+// Final returns: a block per environment with a row per map, the mean with its standard error, and
 // beside it the paired difference from negentropy (or l2 where that is missing) with two of them.
 mm_status mm_transfer_figure_finals(const mm_transfer *transfer, const char *path);
 
-// Value against environment steps: a panel per environment, a line with a band of one standard
+// Return against environment steps: a panel per environment, a line with a band of one standard
 // error per map; at most eight of them, baselines included. MM_ERR_INPUT where there are no curves.
 mm_status mm_transfer_figure_curves(const mm_transfer *transfer, const char *path);
 

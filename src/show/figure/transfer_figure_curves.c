@@ -1,4 +1,4 @@
-// Learning curves: a panel per environment, a line type per map.
+// Learning curves: a panel per environment, each map in its line type.
 
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@ enum {
   PANEL_HEIGHT = 150,
   ONE_WIDTH = 480, // of a single panel
   ONE_HEIGHT = 260,
+  SIDE = 16,        // for the label of the axes of y, left of the first column
   AXIS_LEFT = 40,   // room for the numbers of an axis
   AXIS_RIGHT = 22,  // for the mark of the optimum
   AXIS_BOTTOM = 20, // for numbers
@@ -22,6 +23,7 @@ enum {
 typedef struct choice {
   size_t shown[MM_FIGURE_LINES]; // rows of the table
   const char *name[MM_FIGURE_LINES];
+  int line[MM_FIGURE_LINES]; // types
   size_t n;
 } choice;
 
@@ -41,6 +43,7 @@ static choice choose_maps(const mm_transfer *t) {
     maps.name[maps.n] = c->map[m].label;
     maps.shown[maps.n++] = m;
   }
+  mm_map_lines(maps.name, maps.n, maps.line);
   return maps;
 }
 
@@ -58,8 +61,8 @@ static void put_heading(mm_plot *plot, const mm_transfer *t, size_t n_shown, mm_
   if (n_shown < t->config.n_map)
     snprintf(shown, sizeof shown, "; %zu of %zu shown", n_shown, t->config.n_map);
   mm_plot_text(plot, b.x, b.y + MM_LINE_HEIGHT / 2.0, MM_LEFT, MM_INK,
-               "Value: mean of %s%zu run%s%s", from, most, most == 1 ? "" : "s, one standard error",
-               shown);
+               "Return: mean of %s%zu run%s%s", from, most,
+               most == 1 ? "" : "s, one standard error", shown);
 }
 
 // The optimum is in where it leaves the curves half the panel; otherwise its number stands above.
@@ -68,7 +71,7 @@ static void add_panel(mm_plot *plot, const mm_transfer *t, const choice *maps, s
   mm_curve curve[MM_FIGURE_LINES];
   for (size_t i = 0; i < maps->n; i++) {
     const mm_transfer_cell *cell = mm_transfer_at(t, maps->shown[i], env);
-    curve[i] = (mm_curve){ cell->curve, cell->n_curve };
+    curve[i] = (mm_curve){ cell->curve, cell->n_curve, maps->line[i] };
   }
   mm_range covered = mm_curves_range(curve, maps->n);
   double optimum = t->optimal_mean[env], end = (double)t->steps[env] / unit;
@@ -101,19 +104,21 @@ mm_status mm_transfer_figure_curves(const mm_transfer *t, const char *path) {
   const char *axis = mm_steps_label(longest, &unit);
 
   choice maps = choose_maps(t);
-  mm_plot plot = { .width = 2 * MARGIN + (double)columns * pitch_x };
-  mm_box b = { MARGIN + AXIS_LEFT, MARGIN, plot.width - 2 * MARGIN - AXIS_LEFT, 0 };
+  mm_plot plot = { .width = 2 * MARGIN + SIDE + (double)columns * pitch_x };
+  mm_box b = { MARGIN + SIDE + AXIS_LEFT, MARGIN, 0, 0 };
+  b.w = plot.width - MARGIN - b.x;
   put_heading(&plot, t, maps.n, b);
   b.y += MM_LINE_HEIGHT + 2;
   b.y += mm_plot_legend(&plot, b, maps.name, maps.n) + 8;
   double bottom = b.y + (double)rows * pitch_y;
   mm_plot_text(&plot, b.x + ((double)columns * pitch_x - AXIS_LEFT - AXIS_RIGHT) / 2,
                bottom + LABEL / 2.0, MM_CENTRE, MM_LABEL_INK, "%s", axis);
-  for (size_t e = 0; e < n; e++)
-    add_panel(
-        &plot, t, &maps, e,
-        mm_plot_cell((mm_box){ b.x, b.y + MM_LINE_HEIGHT + 4, w, h }, e, columns, pitch_x, pitch_y),
-        unit);
+  const mm_box first = { b.x, b.y + MM_LINE_HEIGHT + 4, w, h };
+  for (size_t e = 0; e < n; e++) {
+    mm_box panel = mm_plot_cell(first, e, columns, pitch_x, pitch_y);
+    if (e % columns == 0) mm_plot_side(&plot, MARGIN + SIDE / 2.0, panel, "return");
+    add_panel(&plot, t, &maps, e, panel, unit);
+  }
   plot.height = ceil(bottom + LABEL + MARGIN / 2.0);
   return mm_plot_write(&plot, MM_OK, path);
 }

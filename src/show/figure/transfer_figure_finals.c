@@ -1,5 +1,6 @@
-// Final values as dots with intervals. Values and differences have panels of their own: tasks
-// differ so much that standard errors of means overlap where those of paired differences do not.
+// Final returns as dots with intervals, each map in its colour. Returns and differences have panels
+// of their own: tasks differ so much that standard errors of means overlap where those of paired
+// differences do not. Differences whose 95 % interval excludes 0 have filled dots.
 
 #include <math.h>
 #include <stdio.h>
@@ -10,22 +11,16 @@
 #include "show/plot/plot.h"
 
 enum {
-  WIDTH = 760,
+  WIDTH = 760, // with names of up to 190
   MARGIN = 14,
   ROW = 17,         // height of a map's row
   AXIS_BOTTOM = 30, // below a block, for the numbers of its axes
   GAP = 34,         // between the panels of a block
-  LABEL_MOST = 190  // room for the names of maps
+  LABEL = 190,      // room for the names of maps before the page gets wider for them
+  LABEL_MOST = 420
 };
 
-// What a panel shows, and the colours of its dots: maps that were asked for stand out from
-// controls, and so do differences whose 95 % interval excludes 0.
-typedef enum measure { FINAL, DIFFERENCE } measure;
-enum { GROUPS = 3 };
-static const uint32_t colours[2][GROUPS] = {
-  [FINAL] = { 0x7F7F7F, 0x0072B2, 0 },
-  [DIFFERENCE] = { 0x7F7F7F, 0x009E73, 0xD55E00 },
-};
+typedef enum measure { FINAL, DIFFERENCE } measure; // what a panel shows
 
 typedef struct picture {
   const mm_transfer *t;
@@ -33,6 +28,7 @@ typedef struct picture {
   double label;    // width of the names
   size_t baseline; // mm_baseline of the differences, MM_BASELINES for none
   double *extent;  // [n_map], while a range is looked for
+  int *line;       // [n_map] types
 } picture;
 
 // ---------------------------------------------------------------------------------------------
@@ -49,12 +45,6 @@ static mm_estimate number_of(const picture *p, size_t map, size_t env, measure w
   }
   if (isnan(e.sem)) e.sem = 0;
   return e;
-}
-
-static int group_of(const picture *p, size_t map, size_t env, measure what) {
-  if (what == FINAL) return p->t->config.map[map].control ? 0 : 1;
-  int verdict = mm_transfer_verdict(mm_transfer_at(p->t, map, env), (mm_baseline)p->baseline);
-  return verdict < 0 ? 2 : verdict;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -92,20 +82,19 @@ static mm_range range_of(const picture *p, size_t env, measure what, double line
 }
 
 // A baseline's difference from itself says nothing.
-static void add_group(picture *p, size_t env, measure what, int group) {
-  const mm_transfer_config *c = &p->t->config;
+static void add_row(picture *p, size_t map, size_t env, measure what) {
+  enum { OPEN = 6, FILLED = 7 };
+  const mm_transfer_cell *cell = mm_transfer_at(p->t, map, env);
+  mm_estimate e = number_of(p, map, env, what);
+  if (!isfinite(e.mean) || (what == DIFFERENCE && map == p->t->baseline[p->baseline])) return;
+  bool open = what == DIFFERENCE && mm_transfer_verdict(cell, (mm_baseline)p->baseline) == 0;
   mm_plot_series(&p->plot, (mm_series){ .style = MM_X_INTERVALS,
-                                        .colour = colours[what][group],
+                                        .colour = mm_line_colour(p->line[map]),
                                         .width = 1.6,
                                         .solid = true,
-                                        .point = 7,
+                                        .point = open ? OPEN : FILLED,
                                         .size = 0.7 });
-  for (size_t m = 0; m < c->n_map; m++) {
-    mm_estimate e = number_of(p, m, env, what);
-    bool itself = what == DIFFERENCE && m == p->t->baseline[p->baseline];
-    if (!itself && isfinite(e.mean) && group_of(p, m, env, what) == group)
-      mm_plot_put(&p->plot, e.mean, (double)(c->n_map - m), e.sem);
-  }
+  mm_plot_put(&p->plot, e.mean, (double)(p->t->config.n_map - map), e.sem);
 }
 
 // `line`: where an upright line marks the baseline.
@@ -115,8 +104,8 @@ static void add_panel(picture *p, size_t env, mm_box b, measure what, double lin
   mm_plot_panel(&p->plot, (mm_panel){ .box = b,
                                       .x = { x, .tics = (int)(b.w / 52) },
                                       .y = { { 0.5, (double)p->t->config.n_map + 0.5 } } });
-  for (int i = 0; i < GROUPS; i++)
-    add_group(p, env, what, i);
+  for (size_t m = 0; m < p->t->config.n_map; m++)
+    add_row(p, m, env, what);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -126,7 +115,7 @@ static void add_panel(picture *p, size_t env, mm_box b, measure what, double lin
 // differences. Then the maps' names and the panels.
 static void add_block(picture *p, size_t env, double y) {
   const mm_transfer_config *c = &p->t->config;
-  const double inner = WIDTH - 2 * MARGIN - p->label, optimum = p->t->optimal_mean[env];
+  const double inner = p->plot.width - 2 * MARGIN - p->label, optimum = p->t->optimal_mean[env];
   const bool both = p->baseline < MM_BASELINES;
   mm_box b = { MARGIN + p->label, y + MM_LINE_HEIGHT + 4, both ? (inner - GAP) / 2 : inner,
                ROW * (double)c->n_map };
@@ -144,16 +133,23 @@ static void add_block(picture *p, size_t env, double y) {
 
 static void put_title(picture *p, double y) {
   const mm_transfer_config *c = &p->t->config;
-  const double inner = WIDTH - 2 * MARGIN - p->label, x = MARGIN + p->label;
-  mm_plot_text(&p->plot, x, y, MM_LEFT, MM_INK, "{/*1.08 Final value}");
+  const double inner = p->plot.width - 2 * MARGIN - p->label, x = MARGIN + p->label;
+  mm_plot_text(&p->plot, x, y, MM_LEFT, MM_INK, "{/*1.08 Final return}");
   mm_plot_text(&p->plot, x, y + MM_LINE_HEIGHT, MM_LEFT, MM_QUIET_INK,
                "%zu run%s each: mean, standard error", c->n_seed, c->n_seed == 1 ? "" : "s");
   if (p->baseline == MM_BASELINES) return;
   double second = x + (inner + GAP) / 2;
-  mm_plot_text(&p->plot, second, y, MM_LEFT, MM_INK, "{/*1.08 Difference from %s}",
+  mm_plot_text(&p->plot, second, y, MM_LEFT, MM_INK, "{/*1.08 Paired difference from %s}",
                c->map[p->t->baseline[p->baseline]].label);
   mm_plot_text(&p->plot, second, y + MM_LINE_HEIGHT, MM_LEFT, MM_QUIET_INK,
-               "paired by seed: mean, 95 %% interval");
+               "mean, 95 %% interval (filled: excludes 0)");
+}
+
+static void choose_lines(picture *p, const char **name) {
+  const mm_transfer_config *c = &p->t->config;
+  for (size_t m = 0; m < c->n_map; m++)
+    name[m] = c->map[m].label;
+  mm_map_lines(name, c->n_map, p->line);
 }
 
 mm_status mm_transfer_figure_finals(const mm_transfer *t, const char *path) {
@@ -161,17 +157,27 @@ mm_status mm_transfer_figure_finals(const mm_transfer *t, const char *path) {
   const double top = MARGIN + 2 * MM_LINE_HEIGHT + 4;
   const double block = MM_LINE_HEIGHT + 4 + ROW * (double)c->n_map + AXIS_BOTTOM;
   picture p = { .t = t, .baseline = MM_BASELINES };
-  p.plot = (mm_plot){ .width = WIDTH, .height = ceil(top + 4 + (double)c->n_env * block) };
   for (size_t b = MM_BASELINES; b-- > 0;)
     if (t->baseline[b] < c->n_map && c->n_map > 1) p.baseline = b;
   for (size_t m = 0; m < c->n_map; m++)
     p.label = fmax(p.label, (double)strlen(c->map[m].label) * MM_FIGURE_CHARACTER + 14);
   p.label = fmin(p.label, LABEL_MOST);
+  p.plot = (mm_plot){ .width = WIDTH + fmax(p.label - LABEL, 0),
+                      .height = ceil(top + 4 + (double)c->n_env * block) };
   p.extent = mm_alloc_array(c->n_map, sizeof *p.extent);
-  if (!p.extent) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
-  put_title(&p, MARGIN + MM_LINE_HEIGHT / 2.0);
-  for (size_t e = 0; e < c->n_env; e++)
-    add_block(&p, e, top + (double)e * block);
+  p.line = mm_alloc_array(c->n_map, sizeof *p.line);
+  const char **name = mm_alloc_array(c->n_map, sizeof *name);
+  mm_status status = MM_OK;
+  if (p.extent && p.line && name) {
+    choose_lines(&p, name);
+    put_title(&p, MARGIN + MM_LINE_HEIGHT / 2.0);
+    for (size_t e = 0; e < c->n_env; e++)
+      add_block(&p, e, top + (double)e * block);
+  } else {
+    status = MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
+  }
   mm_free(p.extent);
-  return mm_plot_write(&p.plot, MM_OK, path);
+  mm_free(p.line);
+  mm_free(name);
+  return mm_plot_write(&p.plot, status, path);
 }

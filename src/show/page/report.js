@@ -100,7 +100,7 @@ function contents(data, maps) {
 
 function show(data) {
   const runs = list(data.runs), several = runs.length > 1, {maps, refused} = catalogue(data);
-  byWeight(maps).forEach((m) => styleOf(m.label));  // colours
+  giveStyles(byWeight(maps).map((m) => m.label));
   const focus = document.activeElement && document.activeElement.dataset.key;
   const title = text(data.title) || (runs[0] && text(runs[0].name)) || "mirrormap report";
   document.title = title + " \u2013 mirrormap";
@@ -158,11 +158,11 @@ function place(parent, wanted) {
 function startWatch(data) {
   const state = document.getElementById("watch-state");
   let current = data;
-  const going = () => list(current.runs).some((run) => run.state === "going on");
+  const going = () => list(current.runs).some(isRunning);
   const tell = (lost) => {
     const words = lost ? lost
-      : going()        ? "going on"
-                       : enumerate([...new Set(list(current.runs).map((run) => text(run.state)))]);
+      : going()        ? "running"
+                       : enumerate([...new Set(list(current.runs).map(stateOf))]);
     if (state.textContent !== words) state.textContent = words;
     state.className = lost ? "lost" : going() ? "live" : "";
   };

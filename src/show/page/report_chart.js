@@ -2,23 +2,49 @@
 // cursor for pointer and keyboard that reads the values. A chart draws itself anew when its width
 // changes.
 
-// Colours are --s0 .. --s7 of the style sheet (Okabe and Ito's); dashes tell them apart as well.
-const DASHES =
-  ["", "9 3.5", "3.5 2.5", "9 3 2 3", "1.8 2.6", "9 3 3 3 3 3", "14 4", "14 3 2 3 2 3"];
+// Colours are --s0 .. --s11 of the style sheet; dashes tell them apart as well. Colours and dashes,
+// the maps that have some of their own and how others get theirs are as in the figures
+// (line_styles in gnuplot.c, mm_map_lines in plot.c): a map looks the same in all of them.
+const DASHES = [
+  "", "9 3.5", "3.5 2.5", "9 3 2 3", "1.8 2.6", "9 3 3 3 3 3", "14 4", "14 3 2 3 2 3", "6 2.5",
+  "6 2.5 2 2.5", "11 2.5 4 2.5", "2 2 6 2"
+];
 const N_STYLE = DASHES.length;
+const OWN_STYLE = ["learned", "negentropy", "l2", "tsallis", "initial", "random"];
 
-// A label's colour and dash, the same on the whole page; after eight, dashes move against colours.
-const styleOf = (() => {
-  const known = new Map();
-  return (label) => {
-    if (!known.has(label)) known.set(label, known.size);
-    const i = known.get(label);
-    return {
-      colour: `var(--s${i % N_STYLE})`,
-      dash: DASHES[(i + Math.floor(i / N_STYLE)) % N_STYLE]
-    };
+const styleNumbers = new Map();  // label -> number
+
+// Gives all labels a style, those first that are called just like a map with one of its own.
+function giveStyles(labels) {
+  const taken = new Set(styleNumbers.values());
+  const give = (label, i) => {
+    styleNumbers.set(label, i);
+    taken.add(i);
   };
-})();
+  const isCalled = (label, word, exactly) =>
+    (exactly ? label === word
+             : label.startsWith(word) && !/^[A-Za-z0-9]/.test(label.slice(word.length)));
+  for (const exactly of [true, false])
+    for (const label of labels) {
+      const i = OWN_STYLE.findIndex((word, k) => !taken.has(k) && isCalled(label, word, exactly));
+      if (i >= 0 && !styleNumbers.has(label)) give(label, i);
+    }
+  for (const label of labels) {
+    if (styleNumbers.has(label)) continue;
+    // those after the maps' own ones, then what is left of these; the page goes on beyond them
+    const order = Array.from({length: N_STYLE}, (_, k) => (OWN_STYLE.length + k) % N_STYLE);
+    const free = order.find((k) => !taken.has(k));
+    give(label, free === undefined ? Math.max(N_STYLE - 1, ...taken) + 1 : free);
+  }
+}
+
+// A label's colour and dash, the same on the whole page; after the last, dashes move against
+// colours.
+function styleOf(label) {
+  if (!styleNumbers.has(label)) giveStyles([label]);
+  const i = styleNumbers.get(label);
+  return {colour: `var(--s${i % N_STYLE})`, dash: DASHES[(i + Math.floor(i / N_STYLE)) % N_STYLE]};
+}
 
 // ---------------------------------------------------------------------------------------------
 // Scales
@@ -92,63 +118,38 @@ function hiddenOf(key) {
 }
 
 function swatch(style, wide = 26) {
-  return svg("svg",
-    {class: "swatch", width: wide, height: 10, viewBox: `0 0 ${wide} 10`, "aria-hidden": "true"},
-    svg("line", {
-      x1: 1,
-      x2: wide - 1,
-      y1: 5,
-      y2: 5,
-      stroke: style.colour,
-      "stroke-width": 2.4,
-      "stroke-dasharray": style.dash || null
-    }));
+  const look = {stroke: style.colour, "stroke-width": 2.4, "stroke-dasharray": style.dash || null};
+  return setSize(
+    svg("svg", {class: "swatch", "aria-hidden": "true"}, stroke(1, 5, wide - 1, 5, look)), wide,
+    10);
 }
 
 // names: [..]; onChange is called after each press. Returns { element, isHidden }.
 function makeLegend(key, names, onChange) {
-  const hidden = hiddenOf(key),
-        element = el("div", {class: "legend", role: "group", "aria-label": "Curves"});
-  for (const name of names) {
-    const button = el("button", {
-      type: "button",
-      "data-key": `${key}/${name}`,
-      "data-series": name,
-      "aria-pressed": String(!hidden.has(name)),
-      title: "show or hide",
-      on: {
-        click: () => {
-          if (!hidden.delete(name)) hidden.add(name);
-          button.setAttribute("aria-pressed", String(!hidden.has(name)));
-          onChange();
-        }
-      }
-    },
-      swatch(styleOf(name)), el("span", {class: "name"}, name));
-    element.append(button);
-  }
-  return {element, isHidden: (name) => hidden.has(name)};
+  const hidden = hiddenOf(key), isHidden = (name) => hidden.has(name);
+  const press = (name) => {
+    flip(hidden, name);
+    onChange();
+    return !isHidden(name);
+  };
+  const button = (name) => pressButton(`${key}/${name}`, !isHidden(name), () => press(name),
+    {"data-series": name, title: "show or hide"}, swatch(styleOf(name)),
+    el("span", {class: "name"}, name));
+  const element =
+    el("div", {class: "legend", role: "group", "aria-label": "Curves"}, names.map(button));
+  return {element, isHidden};
 }
 
 const switched = new Set();  // keys of switches that are on
 
 // A button that is on or off and stays so; onChange is called after each press.
 function makeSwitch(key, label, onChange) {
-  const button = el("button", {
-    type: "button",
-    class: "switch",
-    "data-key": key,
-    "aria-pressed": String(switched.has(key)),
-    on: {
-      click: () => {
-        if (!switched.delete(key)) switched.add(key);
-        button.setAttribute("aria-pressed", String(switched.has(key)));
-        onChange(switched.has(key));
-      }
-    }
-  },
-    label);
-  return button;
+  const press = () => {
+    const on = flip(switched, key);
+    onChange(on);
+    return on;
+  };
+  return pressButton(key, switched.has(key), press, {class: "switch"}, label);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -238,9 +239,18 @@ function readAt(series, x) {
   return {y: series.y[best], sem: series.sem ? series.sem[best] : NaN, x: series.x[best]};
 }
 
+// A picture under its title, and what is said about it.
+function captioned(spec, ...content) {
+  const caption = el("figcaption", {}, el("strong", {}, spec.title),
+    spec.about ? el("span", {class: "muted"}, " ", spec.about) : null);
+  return el("figure", {class: "chart", "data-chart": spec.id || null}, spec.title ? caption : null,
+    ...content);
+}
+
 const cursors = new Map();  // key of a chart -> where its values are read
 
-// spec: { key, title, about, xLabel, series, isHidden, xLog, yLog, xDomain, yDomain, yInclude,
+// spec: { key, title, about, xLabel, yLabel, series, isHidden, xLog, yLog, xDomain, yDomain,
+// yInclude,
 //         height, xFormat, yFormat, xTicks, xTickText, marks: [{ x, label }] }
 // The key keeps focus and cursor when the chart is made anew.
 // A series: { name, label, x, y, sem | low and high, style, level (a horizontal line, all across or
@@ -250,11 +260,7 @@ function lineChart(spec) {
   const plot = el("div", {class: "plot"}),
         live = el("p", {class: "only-heard", "aria-live": "polite"});
   const readout = el("div", {class: "readout", hidden: true});
-  const element = el("figure", {class: "chart", "data-chart": spec.id || null},
-    spec.title ? el("figcaption", {}, el("strong", {}, spec.title),
-                   spec.about ? el("span", {class: "muted"}, " ", spec.about) : null)
-               : null,
-    el("div", {class: "plot-box"}, plot, readout), live);
+  const element = captioned(spec, el("div", {class: "plot-box"}, plot, readout), live);
   // one for as long as the chart lives, so that it keeps the focus
   const root = svg("svg",
     {width: 1, height: spec.height || 240, tabindex: 0, role: "img", "data-key": spec.key || null});
@@ -283,49 +289,46 @@ function lineChart(spec) {
     const series = shown(), [xd, yd] = domains(series);
     const yTicks = makeScale(yd, [0, 1], spec.yLog).ticks(height / 42);
     const tickText = (v) => (Math.abs(v) >= 1e4 ? count(v) : brief(v, 6));
-    const left = 14 + 6.6 * Math.max(3, ...yTicks.map((v) => tickText(v).length)),
+    const left =
+            (spec.yLabel ? 32 : 14) + 6.6 * Math.max(3, ...yTicks.map((v) => tickText(v).length)),
           right = width - 12, top = 10, bottom = height - (spec.xLabel ? 40 : 24);
     const sx = makeScale(xd, [left, right], spec.xLog),
           sy = makeScale(yd, [bottom, top], spec.yLog);
     const id = "clip" + clipCount++;
-    fill(root, {
-      width,
-      height,
-      viewBox: `0 0 ${width} ${height}`,
-      "aria-label": `${spec.title || ""} ${spec.about || ""}. ${
-          [...new Set(series.map((s) => s.label || s.name))].join(
-            ", ")}. Left and right arrow keys read the values.`
-    },
-      []);
+    const names = [...new Set(series.map((s) => s.label || s.name))].join(", ");
+    root.setAttribute("aria-label",
+      `${spec.title || ""} ${spec.about || ""}. ${
+        names}. Left and right arrow keys read the values.`);
+    setSize(root, width, height);
     const clip = svg("clipPath", {id},
       svg("rect", {x: left, y: top - 2, width: right - left, height: bottom - top + 4}));
-    const grid = svg("g", {class: "grid"}), words = svg("g", {class: "words"});
+    const grid = svg("g", {class: "grid"}), texts = svg("g", {class: "words"});
     for (const v of yTicks) {
-      grid.append(svg("line", {x1: left, x2: right, y1: sy(v), y2: sy(v)}));
-      words.append(svg("text", {x: left - 7, y: sy(v) + 4, "text-anchor": "end"}, tickText(v)));
+      grid.append(stroke(left, sy(v), right, sy(v)));
+      texts.append(words(left - 7, sy(v) + 4, "end", null, tickText(v)));
     }
     const xTicks = spec.xTicks ||
       sx.ticks((right - left) / 78).filter((v) => !spec.xWhole || Number.isInteger(v));
     const room = Math.max(2, Math.floor((right - left) / 7 / xTicks.length) - 1);
     for (const v of xTicks) {
       const word = spec.xTickText ? shortened(spec.xTickText(v), room) : tickText(v);
-      grid.append(svg("line", {class: "tick", x1: sx(v), x2: sx(v), y1: bottom, y2: bottom + 4}));
+      grid.append(stroke(sx(v), bottom, sx(v), bottom + 4, {class: "tick"}));
       const half = 3.4 * word.length, x = Math.min(sx(v), width - half);
-      words.append(svg("text", {x, y: bottom + 17, "text-anchor": "middle"}, word));
+      texts.append(words(x, bottom + 17, "middle", null, word));
     }
-    grid.append(svg("line", {class: "axis", x1: left, x2: right, y1: bottom, y2: bottom}));
+    grid.append(stroke(left, bottom, right, bottom, {class: "axis"}));
     for (const mark of spec.marks || [])
-      grid.append(
-        svg("line", {class: "mark", x1: sx(mark.x), x2: sx(mark.x), y1: top, y2: bottom}));
+      grid.append(stroke(sx(mark.x), top, sx(mark.x), bottom, {class: "mark"}));
     if (spec.xLabel)
-      words.append(
-        svg("text", {x: (left + right) / 2, y: height - 5, "text-anchor": "middle", class: "label"},
-          spec.xLabel));
+      texts.append(words((left + right) / 2, height - 5, "middle", "label", spec.xLabel));
+    if (spec.yLabel)
+      texts.append(fill(words(0, 0, "middle", "label", spec.yLabel),
+        {transform: `translate(12 ${(top + bottom) / 2}) rotate(-90)`}));
     const bands = svg("g", {"clip-path": `url(#${id})`}),
           lines = svg("g", {"clip-path": `url(#${id})`});
     for (const s of series) drawSeries(s, {bands, lines, sx, sy, xd});
     const cross = svg("line", {class: "cursor", y1: top, y2: bottom, visibility: "hidden"});
-    root.replaceChildren(clip, grid, bands, lines, words, cross);
+    root.replaceChildren(clip, grid, bands, lines, texts, cross);
     frame = {sx, sy, left, right, top, bottom, width, series, cross};
     if (cursor !== null) show(cursor);
   }
@@ -355,22 +358,10 @@ function lineChart(spec) {
     x.forEach((v, i) => {
       if (!Number.isFinite(y[i])) return;
       if (low && Number.isFinite(low[i]) && x.length === 1)
-        lines.append(svg("line", {
-          class: "whisker thin",
-          x1: sx(v),
-          x2: sx(v),
-          y1: sy(low[i]),
-          y2: sy(high[i]),
-          stroke: style.colour
-        }));
-      lines.append(svg("circle", {
-        class: "dot",
-        "data-series": s.name,
-        cx: sx(v),
-        cy: sy(y[i]),
-        r: x.length < 60 ? 3 : 1.8,
-        fill: style.colour
-      }));
+        lines.append(stroke(
+          sx(v), sy(low[i]), sx(v), sy(high[i]), {class: "whisker thin", stroke: style.colour}));
+      lines.append(disc(sx(v), sy(y[i]), x.length < 60 ? 3 : 1.8,
+        {class: "dot", "data-series": s.name, fill: style.colour}));
     });
   }
 
@@ -389,9 +380,7 @@ function lineChart(spec) {
     cursor = x;
     if (spec.key) cursors.set(spec.key, x);
     const px = frame.sx(x), rows = [];
-    frame.cross.setAttribute("x1", px);
-    frame.cross.setAttribute("x2", px);
-    frame.cross.setAttribute("visibility", "visible");
+    fill(frame.cross, {x1: px, x2: px, visibility: "visible"});
     for (const s of frame.series) {
       const at = s.silent ? null : readAt(s, x);
       if (at) rows.push([s, yFormat(at.y, at.sem)]);
@@ -435,15 +424,14 @@ function lineChart(spec) {
       if (!frame) return;
       const all = places(), i = cursor === null ? -1 : all.indexOf(near(all, cursor));
       const jump = event.shiftKey ? Math.ceil(all.length / 10) : 1;
-      const to = {
+      if (event.key === "Escape") hide();
+      const to = all.length === 0 ? undefined : placeOfKey(event, {
         ArrowRight: cursor === null ? 0 : i + jump,
         ArrowLeft: cursor === null ? all.length - 1 : i - jump,
         Home: 0,
         End: all.length - 1
-      }[event.key];
-      if (event.key === "Escape") hide();
-      if (to === undefined || all.length === 0) return;
-      event.preventDefault();
+      });
+      if (to === undefined) return;
       show(all[Math.min(Math.max(to, 0), all.length - 1)]);
       live.textContent = [...readout.children].map((p) => p.textContent).join("; ");
     });
@@ -480,10 +468,7 @@ function observeWidth(element, draw) {
 // spec: { title, about, xLabel, rows: [{ name, mean, sem, n }], isHidden }
 function dotChart(spec) {
   const plot = el("div", {class: "plot"});
-  const element = el("figure", {class: "chart", "data-chart": spec.id || null},
-    el("figcaption", {}, el("strong", {}, spec.title),
-      spec.about ? el("span", {class: "muted"}, " ", spec.about) : null),
-    plot);
+  const element = captioned(spec, plot);
   const draw = () => {
     const rows = spec.rows.filter((r) => !(spec.isHidden && spec.isHidden(r.name)));
     const width = Math.max(Math.floor(plot.clientWidth), 220), pitch = 26,
@@ -499,56 +484,31 @@ function dotChart(spec) {
     const sems = rows.map((r) => r.sem).filter((v) => v > 0),
           sizes = rows.map((r) => Math.abs(r.mean)).filter(Number.isFinite);
     const digits = decimalsFor(Math.max(0, ...sizes) || NaN, sems.length ? Math.max(...sems) : NaN);
-    const root = svg("svg", {
-      width,
-      height,
-      viewBox: `0 0 ${width} ${height}`,
-      role: "img",
-      "aria-label":
-        `${spec.title}: ${rows.map((r) => `${r.name} ${plusMinus(r.mean, r.sem)}`).join("; ")}`
-    });
-    const grid = svg("g", {class: "grid"}), words = svg("g", {class: "words"}),
+    const all = rows.map((r) => `${r.name} ${plusMinus(r.mean, r.sem)}`).join("; ");
+    const root = svg("svg", {role: "img", "aria-label": `${spec.title}: ${all}`});
+    const grid = svg("g", {class: "grid"}), texts = svg("g", {class: "words"}),
           marks = svg("g", {});
     for (const v of sx.ticks((right - left) / 70)) {
-      grid.append(svg("line", {x1: sx(v), x2: sx(v), y1: 6, y2: bottom}));
-      words.append(svg("text", {x: sx(v), y: bottom + 16, "text-anchor": "middle"}, brief(v, 6)));
+      grid.append(stroke(sx(v), 6, sx(v), bottom));
+      texts.append(words(sx(v), bottom + 16, "middle", null, brief(v, 6)));
     }
-    words.append(
-      svg("text", {x: (left + right) / 2, y: height - 5, "text-anchor": "middle", class: "label"},
-        spec.xLabel || ""));
+    texts.append(words((left + right) / 2, height - 5, "middle", "label", spec.xLabel || ""));
     rows.forEach((r, i) => {
       const y = 12 + pitch * (i + 0.5), style = styleOf(r.name),
             name = shortened(r.name, Math.floor(names / 8));
-      words.append(svg("text", {x: names, y: y + 4, "text-anchor": "end", class: "row"}, name,
-        svg("title", {}, r.name)));
-      words.append(svg(
-        "text", {x: width - 2, y: y + 4, "text-anchor": "end"}, plusMinus(r.mean, r.sem, digits)));
+      texts.append(words(names, y + 4, "end", "row", name, svg("title", {}, r.name)),
+        words(width - 2, y + 4, "end", null, plusMinus(r.mean, r.sem, digits)));
       if (!Number.isFinite(r.mean)) return;
-      if (Number.isFinite(r.sem)) {
-        marks.append(svg("line", {
-          class: "whisker faint",
-          x1: sx(r.mean - 2 * r.sem),
-          x2: sx(r.mean + 2 * r.sem),
-          y1: y,
-          y2: y,
-          stroke: style.colour
-        }));
-        marks.append(svg("line", {
-          class: "whisker",
-          x1: sx(r.mean - r.sem),
-          x2: sx(r.mean + r.sem),
-          y1: y,
-          y2: y,
-          stroke: style.colour
-        }));
-      }
-      marks.append(svg("circle",
-        {class: "dot", "data-series": r.name, cx: sx(r.mean), cy: y, r: 4.2, fill: style.colour},
+      const whisker = (part, kind) => stroke(sx(r.mean - part * r.sem), y,
+        sx(r.mean + part * r.sem), y, {class: kind, stroke: style.colour});
+      if (Number.isFinite(r.sem)) marks.append(whisker(2, "whisker faint"), whisker(1, "whisker"));
+      marks.append(disc(sx(r.mean), y, 4.2,
+        {class: "dot", "data-series": r.name, fill: style.colour},
         svg("title", {},
           `${r.name}: ${plusMinus(r.mean, r.sem)}${Number.isFinite(r.n) ? `, n = ${r.n}` : ""}`)));
     });
-    root.append(grid, marks, words);
-    plot.replaceChildren(root);
+    root.append(grid, marks, texts);
+    plot.replaceChildren(setSize(root, width, height));
   };
   observeWidth(plot, draw);
   return {

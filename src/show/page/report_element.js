@@ -3,7 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-function fill(node, attributes, children) {
+function fill(node, attributes, children = []) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (name === "on")
       for (const [type, listener] of Object.entries(value)) node.addEventListener(type, listener);
@@ -23,6 +23,45 @@ function el(tag, attributes, ...children) {
 
 function svg(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+// A line, a text at a height and a disc of a picture; what they look like stands last.
+const stroke = (x1, y1, x2, y2, look) => svg("line", {...look, x1, y1, x2, y2});
+const words = (x, y, anchor, kind, ...what) =>
+  svg("text", {x, y, "text-anchor": anchor, class: kind}, ...what);
+const disc = (cx, cy, r, look, ...children) => svg("circle", {...look, cx, cy, r}, ...children);
+
+// A picture of a size in units of the page; `root` is an SVG element.
+const setSize = (root, width, height) =>
+  fill(root, {width, height, viewBox: `0 0 ${width} ${height}`});
+
+// A choice among numbers, with its label.
+function numberChoice(id, label, values, current, set) {
+  return el("label", {}, label + " ",
+    el("select", {id, "data-key": id, on: {change: (event) => set(Number(event.target.value))}},
+      values.map((v) => el("option", {value: v, selected: v === current}, String(v)))));
+}
+
+// A button that stays pressed; press() tells whether it is from now on.
+function pressButton(key, isPressed, press, attributes, ...children) {
+  const show = (on) => fill(button, {"aria-pressed": String(on)});
+  const button =
+    el("button", {type: "button", "data-key": key, ...attributes, on: {click: () => show(press())}},
+      ...children);
+  return show(isPressed);
+}
+
+// Takes an item out of a set or puts it in; returns whether it is in now.
+function flip(set, item) {
+  if (!set.delete(item)) set.add(item);
+  return set.has(item);
+}
+
+// Where a key leads, by { key: place }: a key that leads nowhere is left to others.
+function placeOfKey(event, places) {
+  const to = places[event.key];
+  if (to !== undefined) event.preventDefault();
+  return to;
 }
 
 // A number of the data: null is undefined, infinite ones are texts.

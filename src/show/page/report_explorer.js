@@ -93,7 +93,7 @@ function setScore(action, value) {
 
 function scoreKey(event, action) {
   const large = event.shiftKey ? 1 : 0.1, now = explorer.scores[action];
-  const to = {
+  const to = placeOfKey(event, {
     ArrowUp: now + large,
     ArrowRight: now + large,
     ArrowDown: now - large,
@@ -102,10 +102,8 @@ function scoreKey(event, action) {
     PageDown: now - 1,
     Home: -SCORE_END,
     End: SCORE_END
-  }[event.key];
-  if (to === undefined) return;
-  event.preventDefault();
-  setScore(action, Math.round(to * 1000) / 1000);
+  });
+  if (to !== undefined) setScore(action, Math.round(to * 1000) / 1000);
 }
 
 // The bar chart, drawn once for a width and number of actions; later only its parts are moved.
@@ -114,12 +112,11 @@ function drawBars() {
         height = 230, left = 34, right = width - 8, top = 12, bottom = height - 24;
   const sy = makeScale([-SCORE_END, SCORE_END], [bottom, top]), pitch = (right - left) / n,
         wide = Math.min(54, 0.62 * pitch);
-  const root = svg("svg", {width, height, viewBox: `0 0 ${width} ${height}`, class: "score-bars"}),
-        grid = svg("g", {class: "grid"}), words = svg("g", {class: "words"});
+  const root = setSize(svg("svg", {class: "score-bars"}), width, height),
+        grid = svg("g", {class: "grid"}), texts = svg("g", {class: "words"});
   for (const v of [-4, -2, 0, 2, 4]) {
-    grid.append(
-      svg("line", {class: v === 0 ? "axis" : null, x1: left, x2: right, y1: sy(v), y2: sy(v)}));
-    words.append(svg("text", {x: left - 7, y: sy(v) + 4, "text-anchor": "end"}, signed(String(v))));
+    grid.append(stroke(left, sy(v), right, sy(v), {class: v === 0 ? "axis" : null}));
+    texts.append(words(left - 7, sy(v) + 4, "end", null, signed(String(v))));
   }
   root.append(grid);
   parts.handles = [];
@@ -146,12 +143,11 @@ function drawBars() {
       a, Math.round(sy.invert(event.clientY - root.getBoundingClientRect().top) * 100) / 100);
     draggable(handle, follow, follow);
     handle.addEventListener("keydown", (event) => scoreKey(event, a));
-    words.append(svg(
-      "text", {x: middle, y: height - 6, "text-anchor": "middle", class: "label"}, `a${a + 1}`));
+    texts.append(words(middle, height - 6, "middle", "label", `a${a + 1}`));
     root.append(handle);
     parts.handles.push({handle, bar, knob, sy});
   }
-  root.append(words);
+  root.append(texts);
   parts.bars.replaceChildren(root);
   showScores();
 }
@@ -161,16 +157,22 @@ function showScores() {
   const {parts} = explorer;
   (parts.handles || []).forEach(({handle, bar, knob, sy}, a) => {
     const v = explorer.scores[a], y = sy(v), zero = sy(0);
-    bar.setAttribute("y", Math.min(y, zero));
-    bar.setAttribute("height", Math.abs(y - zero));
-    knob.setAttribute("y", y - 4.5);
-    handle.setAttribute("aria-valuenow", v);
+    fill(bar, {y: Math.min(y, zero), height: Math.abs(y - zero)});
+    fill(knob, {y: y - 4.5});
+    fill(handle, {"aria-valuenow": v});
   });
   (parts.sliders || []).forEach(({slider, field}, a) => {
     slider.value = String(explorer.scores[a]);
     if (document.activeElement !== field || Number(field.value) !== explorer.scores[a])
       field.value = String(explorer.scores[a]);
   });
+}
+
+// A slider, which tells while it is dragged, or a field of a number, which tells when it is left.
+function inputOf(type, label, min, max, attributes, take) {
+  const range = type === "range", on = range ? {input: take} : {change: take};
+  return el(
+    "input", {type, min, max, step: range ? 0.01 : "any", "aria-label": label, ...attributes, on});
 }
 
 function makeSliders() {
@@ -180,23 +182,9 @@ function makeSliders() {
     const take = (event) => {
       if (event.target.value.trim() !== "") setScore(a, Number(event.target.value));
     };
-    const slider = el("input", {
-      type: "range",
-      min: -SCORE_END,
-      max: SCORE_END,
-      step: 0.01,
-      "aria-label": `Score of action ${a + 1}`,
-      on: {input: take}
-    });
-    const field = el("input", {
-      type: "number",
-      min: -SCORE_END,
-      max: SCORE_END,
-      step: "any",
-      "data-field": a,
-      "aria-label": `Score of action ${a + 1}, as a number`,
-      on: {change: take}
-    });
+    const input = (type, label, attributes) =>
+      inputOf(type, `Score of action ${a + 1}${label}`, -SCORE_END, SCORE_END, attributes, take);
+    const slider = input("range", ""), field = input("number", ", as a number", {"data-field": a});
     parts.sliders.push({slider, field});
     return el(
       "div", {class: "score-line"}, el("span", {class: "which"}, `a${a + 1}`), slider, field);
@@ -256,26 +244,11 @@ function firstChoice(maps) {
 }
 
 function etaControl() {
-  const field = el("input", {
-    type: "number",
-    min: 0.001,
-    max: 1000,
-    step: "any",
-    value: explorer.eta,
-    id: "eta-field",
-    "aria-label": "eta, as a number",
-    on: {change: (event) => set(Number(event.target.value))}
-  });
-  const slider = el("input", {
-    type: "range",
-    min: -2,
-    max: 2,
-    step: 0.01,
-    value: Math.log10(explorer.eta),
-    "data-key": "eta",
-    "aria-label": "eta, multiplies the scores",
-    on: {input: (event) => set(Number((10 ** Number(event.target.value)).toPrecision(3)))}
-  });
+  const field = inputOf("number", "eta, as a number", 0.001, 1000,
+    {value: explorer.eta, id: "eta-field"}, (event) => set(Number(event.target.value)));
+  const slider = inputOf("range", "eta, multiplies the scores", -2, 2,
+    {value: Math.log10(explorer.eta), "data-key": "eta"},
+    (event) => set(Number((10 ** Number(event.target.value)).toPrecision(3))));
   const set = (value) => {
     if (!(value > 0)) return;
     explorer.eta = bounded(value, 0.001, 1000);
@@ -301,13 +274,7 @@ function makeExplorer(maps) {
   explorer.parts = parts;
   explorer.maps = maps;
   explorer.chosen = firstChoice(maps);
-  const actions = el("select", {
-    id: "actions",
-    "data-key": "actions",
-    on: {change: (event) => setActions(Number(event.target.value))}
-  },
-    [2, 3, 4, 5, 6].map(
-      (n) => el("option", {value: n, selected: n === explorer.actions}, String(n))));
+  const actions = numberChoice("actions", "actions", [2, 3, 4, 5, 6], explorer.actions, setActions);
   const button = (label, make) => el("button", {
     type: "button",
     on: {
@@ -326,7 +293,7 @@ function makeExplorer(maps) {
     parts.choices, parts.full,
     el("div", {class: "explore"},
       el("div", {class: "scores"}, el("h3", {}, "Scores"),
-        el("p", {class: "controls"}, el("label", {}, "actions ", actions), etaControl(),
+        el("p", {class: "controls"}, actions, etaControl(),
           button("reset", (_, a) => FIRST_SCORES[a]), button("equal", () => 0),
           button("random", () => Math.round(800 * (Math.random() - 0.5)) / 100)),
         parts.bars, parts.sliderBox),

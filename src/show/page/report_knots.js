@@ -77,15 +77,14 @@ function freshDomain() {
 function knotKey(event, k) {
   const s = sums(knots.psi), now = s[handlePlaces(knots.psi.length, knots.handles)[k]],
         step = (knots.domain[1] - knots.domain[0]) * (event.shiftKey ? 0.001 : 0.01);
-  const to = {
+  const to = placeOfKey(event, {
     ArrowRight: now + step,
     ArrowUp: now + step,
     ArrowLeft: now - step,
     ArrowDown: now - step,
     Home: -Infinity
-  }[event.key];
+  });
   if (to === undefined) return;
-  event.preventDefault();
   moveKnot(k, to);
   if (s[s.length - 1] > knots.domain[1]) freshDomain();
 }
@@ -96,34 +95,29 @@ function drawKnots() {
   if (parts.plot.clientWidth === 0) return;
   const sx = makeScale(knots.domain, [left, right]), sy = makeScale([0, 1], [bottom, top]),
         n = knots.psi.length, s = sums(knots.psi);
-  const grid = svg("g", {class: "grid"}), words = svg("g", {class: "words"});
+  const grid = svg("g", {class: "grid"}), texts = svg("g", {class: "words"});
   for (const v of [0, 0.25, 0.5, 0.75, 1]) {
-    grid.append(
-      svg("line", {class: v === 0 ? "axis" : null, x1: left, x2: right, y1: sy(v), y2: sy(v)}));
-    words.append(svg("text", {x: left - 6, y: sy(v) + 4, "text-anchor": "end"}, String(v)));
+    grid.append(stroke(left, sy(v), right, sy(v), {class: v === 0 ? "axis" : null}));
+    texts.append(words(left - 6, sy(v) + 4, "end", null, String(v)));
   }
   for (const v of sx.ticks((right - left) / 70))
-    words.append(svg("text", {x: sx(v), y: bottom + 16, "text-anchor": "middle"}, brief(v, 5)));
-  words.append(svg(
-    "text", {x: (left + right) / 2, y: height - 4, "text-anchor": "middle", class: "label"}, "x"));
+    texts.append(words(sx(v), bottom + 16, "middle", null, brief(v, 5)));
+  texts.append(words((left + right) / 2, height - 4, "middle", "label", "x"));
   parts.lines.replaceChildren(grid,
     svg("path", {class: "line original", d: knotPath(knots.original, sx, sy)}),
-    svg("path", {class: "line edited", d: knotPath(knots.psi, sx, sy)}), words);
-  parts.root.setAttribute("width", width);
-  parts.root.setAttribute("height", height);
-  parts.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    svg("path", {class: "line edited", d: knotPath(knots.psi, sx, sy)}), texts);
+  setSize(parts.root, width, height);
   const places = handlePlaces(n, knots.handles);
   makeHandles(places.length);
   places.forEach((j, k) => {
     const handle = parts.knobs[k];
-    for (const circle of handle.children) {
-      circle.setAttribute("cx", sx(s[j]));
-      circle.setAttribute("cy", sy(j / n));
-    }
-    handle.setAttribute("aria-valuemin", k > 0 ? s[places[k - 1]] : 0);
-    handle.setAttribute("aria-valuemax", k + 1 < places.length ? s[places[k + 1]] : PSI_MOST);
-    handle.setAttribute("aria-valuenow", s[j]);
-    handle.setAttribute("aria-valuetext", `phi = ${brief(j / n, 3)} at x = ${brief(s[j], 5)}`);
+    for (const circle of handle.children) fill(circle, {cx: sx(s[j]), cy: sy(j / n)});
+    fill(handle, {
+      "aria-valuemin": k > 0 ? s[places[k - 1]] : 0,
+      "aria-valuemax": k + 1 < places.length ? s[places[k + 1]] : PSI_MOST,
+      "aria-valuenow": s[j],
+      "aria-valuetext": `phi = ${brief(j / n, 3)} at x = ${brief(s[j], 5)}`
+    });
   });
   parts.scale = sx;
   drawEdited();
@@ -217,24 +211,15 @@ function makeKnots() {
     })
   };
   knots.parts = parts;
-  const handles = el("select", {
-    id: "handles",
-    "data-key": "handles",
-    on: {
-      change: (event) => {
-        knots.handles = Number(event.target.value);
-        drawKnots();
-      }
-    }
-  },
-    [3, 5, 10, 20, 50].map(
-      (n) => el("option", {value: n, selected: n === knots.handles}, String(n))));
+  const handles = numberChoice("handles", "handles", [3, 5, 10, 20, 50], knots.handles, (n) => {
+    knots.handles = n;
+    drawKnots();
+  });
   observeWidth(parts.plot, drawKnots);
   return el("div", {class: "editor"}, el("h3", {}, "Draw a piecewise \u03c6"),
     el("p", {class: "lead"},
       "Drag a knot to the left or right, or focus it and use the arrow keys (with shift: finer). Dashed: before. The lines across the bars mark the original policy."),
-    el("p", {class: "controls"}, el("label", {}, "map ", parts.select),
-      el("label", {}, "handles ", handles),
+    el("p", {class: "controls"}, el("label", {}, "map ", parts.select), handles,
       el("button", {type: "button", id: "reset-knots", on: {click: () => chooseKnots(knots.label)}},
         "reset"),
       el("button", {type: "button", id: "download-map", on: {click: downloadMap}},

@@ -3,11 +3,14 @@
 // simplex.inc; the reasons for the forms are there).
 //
 // Everything is anchored: y = x - phi^-1(1), so that phi(0) = 1. A map is an object with
-//   kind, label
-//   anchor          phi^-1(1)
-//   at(y)           { p, slope, left, right }: phi, its slope, and how far y may move with phi
-//   straight rough(y)        the same, good enough for a picture inverse(p)      phi^-1(p) -
-//   phi^-1(1) gap(p, q)       one term of D_h(p, q) psi             of a piecewise map
+//
+//   kind
+//   anchor      phi^-1(1)
+//   at(y)       { p, slope, left, right }: phi, its slope, and how far y may move with phi straight
+//   rough(y)    the same, good enough for a picture
+//   inverse(p)  phi^-1(p) - phi^-1(1)
+//   gap(p, q)   one term of D_h(p, q)
+//   psi, n      of a piecewise map
 
 const EPSILON = 2 ** -52;
 const UNITS = 126, BLOCK = 21, LOG_OFFSET = 1e-3;
@@ -77,13 +80,16 @@ function expGap(v) {
 // ---------------------------------------------------------------------------------------------
 // Kinds with a formula
 
+// A point of a phi that is nowhere straight.
+const point = (p, slope) => ({p, slope, left: 0, right: 0});
+
 function negentropyMap() {
-  const at = (y) => ({p: Math.exp(y), slope: Math.exp(y), left: 0, right: 0});
+  const at = (y) => point(Math.exp(y), Math.exp(y));
   return {kind: "negentropy", anchor: 0, at, rough: at, inverse: (p) => Math.log(p), gap: logGap};
 }
 
 function l2Map() {
-  const at = (y) => ({p: 1 + y, slope: 1, left: 0, right: 0});
+  const at = (y) => point(1 + y, 1);
   return {
     kind: "l2",
     anchor: 1,
@@ -98,9 +104,9 @@ function tsallisMap(q) {
   const order = q - 1, ratio = q / order;
   const at = (y) => {
     const t = y / ratio, base = 1 + t;
-    if (!(base > 0)) return {p: order < 0 ? Infinity : 0, slope: 0, left: 0, right: 0};
+    if (!(base > 0)) return point(order < 0 ? Infinity : 0, 0);
     const p = Math.exp(Math.log1p(t) / order);
-    return {p, slope: p / (q * base), left: 0, right: 0};
+    return point(p, p / (q * base));
   };
   return {
     kind: "tsallis",
@@ -260,27 +266,27 @@ function neuralMap({w, c, u, a, b}) {
       (width > 0 ? Math.min((y - table[i]) / width, 1) : 1) * (place[i + 1] - place[i]);
   };
   const rough = (y) => {
-    if (y >= 0) return {p: 1, slope: 0, left: 0, right: 0};
+    if (y >= 0) return point(1, 0);
     const v = guess(y), h = 1e-4 * Math.max(1e-3, -y);
     const p = log ? Math.exp(v) : v, before = log ? Math.exp(guess(y - h)) : guess(y - h);
-    return {p, slope: (p - before) / h, left: 0, right: 0};
+    return point(p, (p - before) / h);
   };
   // bracketed Newton in log p (in p without a logarithm)
   const at = (y) => {
-    if (y >= 0) return {p: 1, slope: 0, left: 0, right: 0};
-    const point = {p: 0, slope: 0, left: 0, right: 0};
+    if (y >= 0) return point(1, 0);
+    const found = point(0, 0);
     let low = 0, high = 1;
     if (log) {
       low = Math.max(y / b, -746);
       high = Math.min((y - drop) / b, 0);
-      if (high <= -746) return point;
-    } else if (y <= drop) return point;
+      if (high <= -746) return found;
+    } else if (y <= drop) return found;
     let v = Math.min(Math.max(guess(y), low), high), last = Infinity;
     for (let k = 0; k < 200; k++) {
       const p = log ? Math.exp(v) : v;
       const excess = units(p) - unitsAtOne + a * (p - 1) + (log ? b * v - y : -y), steep = rise + a;
-      point.p = p;
-      point.slope = log ? p / (p * steep + b) : steep > 0 ? 1 / steep : 0;
+      found.p = p;
+      found.slope = log ? p / (p * steep + b) : steep > 0 ? 1 / steep : 0;
       if (excess === 0) break;
       if (excess > 0) high = v;
       else low = v;
@@ -294,7 +300,7 @@ function neuralMap({w, c, u, a, b}) {
       if (next === v || next <= low || next >= high) break;
       v = next;
     }
-    return point;
+    return found;
   };
   const gap = (p, q) => {
     let sum = log ? b * logGap(p, q) : 0;
@@ -305,11 +311,70 @@ function neuralMap({w, c, u, a, b}) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Powers: phi^-1(p) = sum_k w_k (p^a_k - 1) / a_k, the term log p where a_k = 0
+
+const MOST_TERMS = 8;
+
+function powersMap(weights, exponents) {
+  const terms = weights.map((w, k) => ({w, a: exponents[k]})).filter(({w}) => w > 0);
+  const end = (sign) =>
+    terms.reduce((s, {w, a}) => s + (sign * a > 0 ? -w / a : -sign * Infinity), 0);
+  const bottom = end(1), top = end(-1);  // phi is 0 up to the one and infinite from the other on
+  const sum = (logP) =>
+    terms.reduce((s, {w, a}) => s + w * (a ? Math.expm1(Math.min(a * logP, 80)) / a : logP), 0);
+  const rise = (logP) => terms.reduce((s, {w, a}) => s + w * Math.exp(Math.min(a * logP, 80)), 0);
+  // the log p at which one of the terms alone is y: the largest for y < 0, the least for y > 0
+  const alone = (y) => {
+    const places = terms.filter(({w, a}) => a * (y / w) > -1).map(({w,
+      a}) => (a ? Math.log1p(a * (y / w)) / a : y / w));
+    return y < 0 ? Math.max(-746, ...places) : Math.min(710, ...places);
+  };
+  // Newton in log p. All terms have the sign of y: none is beyond y, and one is at least its n-th
+  // part, which bounds the root.
+  const at = (y) => {
+    if (y <= bottom) return point(0, 0);
+    if (y >= top) return point(Infinity, 0);
+    const far = alone(y), near = alone(y / terms.length);
+    let [low, high] = y < 0 ? [far, near] : [near, far], v = near;
+    for (let k = 0; k < 200; k++) {
+      const excess = sum(v) - y, step = excess / rise(v);
+      if (excess === 0) break;
+      if (excess > 0) high = v;
+      else low = v;
+      if (Math.abs(step) < 0.5 * EPSILON * Math.max(Math.abs(v), 1)) break;
+      let next = v - step;
+      if (!(next >= low && next <= high)) next = low + 0.5 * (high - low);
+      if (next === v) break;
+      v = next;
+    }
+    const p = Math.exp(v);
+    return point(p, p / rise(v));
+  };
+  // of a = -1, where phi^-1 = 1 - 1 / p, with p and q exchanged
+  const termGap = (a, p, q) => {
+    if (a === 0) return logGap(p, q);
+    if (a === -1) return q > 0 ? logGap(q, p) / q : p > 0 ? Infinity : 0;
+    return powerGap(p, q, a + 1) / (a + 1);
+  };
+  return {
+    kind: "powers",
+    anchor: 0,
+    at,
+    rough: at,
+    inverse: (p) => (p > 0 ? sum(Math.log(p)) : bottom),
+    gap: (p, q) => terms.reduce((s, {w, a}) => s + w * termGap(a, p, q), 0)
+  };
+}
+
+// ---------------------------------------------------------------------------------------------
 // Any kind
 
 const isNumber = (v) => typeof v === "number" && Number.isFinite(v);
 const areNumbers = (list, n) => Array.isArray(list) &&
   (n === undefined ? list.length > 0 : list.length === n) && list.every(isNumber);
+
+const arePowers = ({w, a}) => areNumbers(w) && w.length <= MOST_TERMS && areNumbers(a, w.length) &&
+  w.every((v) => v >= 0) && w.some((v) => v > 0) && a.every((v) => v >= -1 && v <= 8);
 
 // The map of a map file's contents, or null where they are not such.
 function makeMap(file) {
@@ -322,6 +387,7 @@ function makeMap(file) {
   if (file.kind === "neural" && [file.w, file.c, file.u].every((l) => areNumbers(l, UNITS)) &&
     isNumber(file.a) && isNumber(file.b))
     return neuralMap(file);
+  if (file.kind === "powers" && arePowers(file)) return powersMap(file.w, file.a);
   return null;
 }
 

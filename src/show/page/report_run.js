@@ -41,22 +41,24 @@ function whatSentence(run) {
     case "tune":
       return `Hyper-parameters searched${where}.`;
     case "reproduce":
-      return "A part of the paper, made again.";
+      return "A reproduction of one of the paper\u2019s figures.";
     default:
       return `Command ${text(run.command)}${where}.`;
   }
 }
 
+const isRunning = (run) => run.state === "going on";  // as the document has it
+const stateOf = (run) => (isRunning(run) ? "running" : text(run.state));
+
 function factsOf(run) {
   const facts = [[
     "state",
-    el("span", {
-      class: "state " +
-        (run.state === "done"          ? "done"
-            : run.state === "going on" ? "live"
-                                       : "broken")
-    },
-      text(run.state))
+    el("span",
+      {class: "state " +
+          (run.state === "done" ? "done"
+              : isRunning(run)  ? "live"
+                                : "broken")},
+      stateOf(run))
   ]];
   const generations = run.search ? list(run.search.generation) : [];
   if (generations.length)
@@ -73,7 +75,7 @@ function factsOf(run) {
   if (Number.isFinite(num(run.env_steps_per_second)))
     facts.push(["speed", count(num(run.env_steps_per_second)) + "\u00a0steps/s"]);
   if (run.started) facts.push(["started", moment(run.started)]);
-  if (run.last && run.last !== run.started) facts.push(["last sign of life", moment(run.last)]);
+  if (run.last && run.last !== run.started) facts.push(["last update", moment(run.last)]);
   return facts;
 }
 
@@ -91,7 +93,7 @@ function comparisonSentence(who, sorted) {
   if (above.length) parts.push(`better than ${enumerate(above)}: 95 % intervals above 0`);
   if (below.length) parts.push(`worse than ${enumerate(below)}: 95 % intervals below 0`);
   if (within.length)
-    parts.push(`not to be told apart from ${enumerate(within)}: 95 % intervals include 0`);
+    parts.push(`inconclusive against ${enumerate(within)}: 95 % intervals include 0`);
   return parts.length ? `${who} is ${parts.join("; ")}.` : "";
 }
 
@@ -164,7 +166,7 @@ function tuningSentence(tuning) {
 function noResult(run) {
   if (run.command === "reproduce")
     return " Its searches and tables follow; its figures, numbers beside the paper's and claims are the files in its folder.";
-  return run.state === "going on" ? " No result yet." : " No result.";
+  return isRunning(run) ? " No result yet." : " No result.";
 }
 
 function summaryPart(run) {
@@ -220,91 +222,83 @@ function levelsOf(entry, phases) {
 
 // Another phase has other tasks: the line is broken where one begins.
 function learnedOf(entry) {
-  const x = [], y = [], sem = [];
-  let phase = null;
-  for (const p of list(entry.points)) {
-    if (phase !== null && num(p.phase) !== phase) {
-      x.push(num(p.generation));
-      y.push(NaN);
-      sem.push(NaN);
-    }
-    phase = num(p.phase);
-    x.push(num(p.generation));
-    y.push(num(p.mean));
-    sem.push(num(p.sem));
-  }
-  return {name: text(entry.map), x, y, sem, dots: true};
+  const points = list(entry.points).flatMap((p, i, all) => {
+    const broken = i > 0 && num(p.phase) !== num(all[i - 1].phase);
+    return broken ? [{generation: p.generation}, p] : [p];
+  });
+  const column = (key) => points.map((p) => num(p[key]));
+  return {
+    name: text(entry.map),
+    x: column("generation"),
+    y: column("mean"),
+    sem: column("sem"),
+    dots: true
+  };
 }
 
 function searchPart(run, key) {
   if (!run.search) return null;
-  const search = run.search, g = list(search.generation).map(num),
-        mean = list(search.mean).map(num), sd = list(search.sd).map(num),
-        best = list(search.best).map(num);
+  const search = run.search, column = (name) => list(search[name]).map(num),
+        g = column("generation"), mean = column("mean"), sd = column("sd"), best = column("best");
   const entries = list(search.validation), phases = phasesOf(search), charts = [];
-  const marks = phases.slice(1);
-  const xDomain = [0, Math.max(1, ...g)], xLabel = "generation";
+  // what all charts of a search share
+  const chart = (id, spec) => lineChart({
+    id,
+    key: `${key}/${id}-chart`,
+    xLabel: "generation",
+    xWhole: true,
+    xDomain: [0, Math.max(1, ...g)],
+    marks: phases.slice(1),
+    ...spec
+  });
   if (entries.length) {
     const series =
       entries.flatMap((entry) => (entry.control ? levelsOf(entry, phases) : [learnedOf(entry)]));
     const names = [...new Set(series.map((s) => s.name))],
           legend = makeLegend(key + "/validation", names, () => validation.redraw());
-    const validation = lineChart({
-      id: "validation",
-      key: key + "/validation-chart",
+    const validation = chart("validation", {
       title: "Validation",
+      yLabel: "validation score",
       about: `mean \u00b1 standard error on tasks the search never sees; controls as levels${
         phases.length > 1 ? "; each phase has tasks of its own" : ""}`,
-      xLabel,
-      xWhole: true,
-      xDomain,
       series,
       isHidden: legend.isHidden,
-      marks,
       height: 280
     });
     charts.push(legend.element, validation.element);
   }
   if (g.length) {
-    const style = (i) => ({colour: `var(--s${i})`, dash: DASHES[i]});
+    const {colour} = styleOf("learned");
     const fitness = [{
       name: "population mean",
       x: g,
       y: mean,
       low: mean.map((v, i) => v - sd[i]),
       high: mean.map((v, i) => v + sd[i]),
-      style: style(0)
+      style: {colour, dash: ""}
     }];
     if (best.some(Number.isFinite))
-      fitness.push({name: "population best", x: g, y: best, style: style(1), thin: true});
-    charts.push(el("div", {class: "charts two"}, lineChart({
-      id: "fitness",
-      key: key + "/fitness-chart",
+      fitness.push(
+        {name: "population best", x: g, y: best, style: {colour, dash: DASHES[1]}, thin: true});
+    const fitnessChart = chart("fitness", {
       title: "Fitness in the search",
+      yLabel: "fitness",
       about: `population mean \u00b1 standard deviation${
         fitness.length > 1 ? ", and best member (dashed)" : ""}`,
-      xLabel,
-      xWhole: true,
-      xDomain,
       series: fitness,
-      marks,
       yFormat: (v) => brief(v, 5),
       height: 220
-    }).element,
-      lineChart({
-        id: "sigma",
-        key: key + "/sigma-chart",
-        title: "Step size \u03c3",
-        about: "of the search",
-        xLabel,
-        xWhole: true,
-        xDomain,
-        yLog: true,
-        series: [{name: "sigma", x: g, y: list(search.sigma).map(num), style: style(2)}],
-        marks,
-        yFormat: (v) => brief(v, 4),
-        height: 220
-      }).element));
+    });
+    const sigmaChart = chart("sigma", {
+      title: "Step size \u03c3",
+      yLabel: "\u03c3",
+      about: "of the search",
+      yLog: true,
+      series: [{name: "sigma", x: g, y: column("sigma"), style: {colour, dash: ""}}],
+      yFormat: (v) => brief(v, 4),
+      height: 220
+    });
+    charts.push(el("div", {class: "charts two"}, fitnessChart.element, sigmaChart.element));
   }
   return charts.length ? el("section", {id: key + "-search"}, el("h3", {}, "Search"), charts)
                        : null;
@@ -327,14 +321,14 @@ function environmentChart(env, curves, isHidden, xLog, key) {
     sem: list(c.sem).map(num)
   }));
   if (series.every((s) => s.x.length < 2)) {
-    const about = "final value; thick: \u00b1 1 standard error, thin: \u00b1 2";
+    const about = "final return; thick: \u00b1 1 standard error, thin: \u00b1 2";
     return dotChart({
       id: "finals",
       title: env,
       about,
       rows: curves.map(estimateOf),
       isHidden,
-      xLabel: "final value"
+      xLabel: "final return"
     });
   }
   const seeds = [...new Set(curves.map((c) => num(c.n)))].join(" or ");
@@ -344,6 +338,7 @@ function environmentChart(env, curves, isHidden, xLog, key) {
     title: env,
     about: `mean \u00b1 standard error of ${seeds} seeds`,
     xLabel: "environment steps",
+    yLabel: "return",
     xFormat: count,
     series,
     isHidden,
@@ -379,12 +374,10 @@ function finalsTable(curves, key) {
   const interval = (f) => (Number.isFinite(num(f.iqm))
       ? `${brief(num(f.iqm), 5)} [${brief(num(f.low), 5)}, ${brief(num(f.high), 5)}]`
       : "\u2013");
-  const headers = [
-    "environment", "map", "seeds", "mean \u00b1 standard error",
-    "interquartile mean [95 % bootstrap]"
-  ];
-  return fold(`${key}/finals`, "Final values in numbers", false,
-    plainTable(`${key}/finals-table`, "Final values", headers,
+  const headers =
+    ["environment", "map", "seeds", "mean \u00b1 standard error", "IQM [95 % bootstrap]"];
+  return fold(`${key}/finals`, "Final returns in numbers", false,
+    plainTable(`${key}/finals-table`, "Final returns", headers,
       rows.map(
         (c) => [text(c.env), text(c.map), brief(num(c.final.n)), mean(c.final), interval(c.final)]),
       2));
@@ -394,8 +387,8 @@ function curvesPart(run, key) {
   const all = list(run.curves), side = ["tuning", "trial"],
         main = all.filter((c) => !side.includes(c.role)), out = [];
   if (main.length) out.push(...curveGroup(main, key + "/curves"));
-  for (const [role, title] of [["tuning", "Trainings that tuned eta for the controls"],
-         ["trial", "Trainings of the trials"]]) {
+  for (const [role, title] of [["tuning", "Training runs that tuned eta for the controls"],
+         ["trial", "Training runs of the trials"]]) {
     const some = all.filter((c) => c.role === role);
     if (some.length)
       out.push(fold(`${key}/${role}`, `${title} (${some.length} curves)`,
@@ -436,7 +429,7 @@ function parameterChart(parameter, i, trials, key) {
     sem: [num(t.sem)],
     style: {colour: `var(--s${
               t.best       ? 1
-                : t.pruned ? 7
+                : t.pruned ? 5
                            : 0})`,
       dash: ""}
   }));
@@ -446,6 +439,7 @@ function parameterChart(parameter, i, trials, key) {
     key: `${key}/parameter/${text(parameter.name)}`,
     title: text(parameter.name),
     about: `orange: the best${pruned ? ", grey: given up early" : ""}`,
+    yLabel: "score",
     series,
     xLog: log,
     xWhole: parameter.scale === "integer",
@@ -476,7 +470,7 @@ function trialTable(parameters, trials, key) {
         : t.pruned ? "given up early"
                    : ""]);
   return plainTable(key + "/trials-table", "Trials",
-    ["trial", ...parameters.map((p) => text(p.name)), "value", "n", ""], rows, 1);
+    ["trial", ...parameters.map((p) => text(p.name)), "score", "n", ""], rows, 1);
 }
 
 // Best first, as the program ranks them: a trial that was given up stands behind those with more

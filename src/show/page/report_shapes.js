@@ -63,9 +63,10 @@ function inverseCurve(map) {
   return {p, y: p.map((v) => map.inverse(v))};
 }
 
-// phi over [left, 0.5]: the inverse the other way round, with what lies beyond its ends.
+// phi over [left, 0.5]. Where it ends at 1, as for piecewise and neural maps: the inverse the other
+// way round, with what lies beyond its ends.
 function phiCurve(map, left) {
-  if (map.kind === "l2" || map.kind === "tsallis" || map.kind === "negentropy") {
+  if (map.kind !== "piecewise" && map.kind !== "neural") {
     const x = Array.from({length: 401}, (_, i) => left + (0.5 - left) * i / 400);
     return {
       x,
@@ -140,34 +141,29 @@ function shapesSection(maps) {
       phi.push({name: m.label, x: a.x, y: a.y});
       inverse.push({name: m.label, x: b.p, y: b.y});
     }
-    const value = (v) => brief(v, 4);
     const logarithmic = switched.has("maps/log");
-    const phiChart = lineChart({
-      id: "phi",
-      key: "maps/phi",
+    const chart = (id, spec) =>
+      lineChart({id, key: "maps/" + id, yFormat: (v) => brief(v, 4), height: 260, ...spec});
+    const phiChart = chart("phi", {
       title: "Potential \u03c6",
       about: "aligned where \u03c6 = 1",
       xLabel: "x \u2212 \u03c6\u207b\u00b9(1)",
+      yLabel: "\u03c6",
       xName: "x =",
       series: phi,
       xDomain: [left, 0.5],
-      yDomain: [-0.02, 1.15],
-      yFormat: value,
-      height: 260
+      yDomain: [-0.02, 1.15]
     });
-    const inverseChart = lineChart({
-      id: "phi-inverse",
-      key: "maps/phi-inverse",
+    const inverseChart = chart("phi-inverse", {
       title: "Inverse \u03c6\u207b\u00b9",
       about: "\u03c6\u207b\u00b9(p) \u2212 \u03c6\u207b\u00b9(1)",
       xLabel: "probability p",
+      yLabel: "\u03c6\u207b\u00b9(p) \u2212 \u03c6\u207b\u00b9(1)",
       xName: "p =",
       series: inverse,
       xLog: logarithmic,
       xDomain: logarithmic ? [1e-4, 1] : [0, 1],
-      yDomain: [left, -0.04 * left],
-      yFormat: value,
-      height: 260
+      yDomain: [left, -0.04 * left]
     });
     pictures.replaceChildren(phiChart.element, inverseChart.element);
     drawPolicies(shown);
@@ -191,6 +187,7 @@ function shapesSection(maps) {
         key: "maps/policy/" + m.label,
         title: m.label,
         xLabel: "score scale c",
+        yLabel: "probability",
         xName: "c =",
         series,
         xDomain: [0, shapesState.most],
@@ -201,22 +198,14 @@ function shapesSection(maps) {
     }));
   }
 
-  const choose = (id, label, values, current, set) => el("label", {}, label + " ",
-    el("select", {
-      "data-key": id,
-      on: {
-        change: (event) => {
-          set(Number(event.target.value));
-          drawPolicies(maps.filter((m) => !legend.isHidden(m.label)));
-        }
-      }
-    },
-      values.map((v) => el("option", {value: v, selected: v === current}, String(v)))));
-  const controls = el("p", {class: "controls"},
-    choose("shape-actions", "actions", [2, 3, 4, 5, 6], shapesState.actions,
-      (v) => { shapesState.actions = v; }),
-    choose("shape-scale", "scale up to", [1, 4, 16, 64, 256], shapesState.most,
-      (v) => { shapesState.most = v; }));
+  const choice = (key, id, label, values) =>
+    numberChoice(id, label, values, shapesState[key], (v) => {
+      shapesState[key] = v;
+      drawPolicies(maps.filter((m) => !legend.isHidden(m.label)));
+    });
+  const controls =
+    el("p", {class: "controls"}, choice("actions", "shape-actions", "actions", [2, 3, 4, 5, 6]),
+      choice("most", "shape-scale", "scale up to", [1, 4, 16, 64, 256]));
   drawAll();
   return el("section", {id: "maps"}, el("h2", {}, "The maps"),
     el("p", {class: "lead"},

@@ -1,4 +1,4 @@
-// The table of maps and environments: final values coloured by whether they are above or below the
+// The table of maps and environments: final returns coloured by whether they are above or below the
 // baseline, strongly where the 95 % interval of the paired difference excludes 0.
 
 const tableState = new Map();  // run name -> "values" | "differences"
@@ -57,16 +57,17 @@ function cellSentence(table, map, env, cell, isBaseline) {
                         : `${d > 0 ? "better" : "worse"}, ${
                             far ? "95 % interval excludes 0" : "95 % interval includes 0"}`;
     parts.push(`minus ${base}, seed by seed: ${difference(d, dSem)} (${how})`);
-    if (Number.isFinite(wins)) parts.push(`${fixed(100 * wins, 0)} % of seeds won`);
+    if (Number.isFinite(wins)) parts.push(`win rate ${fixed(100 * wins, 0)} %`);
   }
   if (Number.isFinite(num(cell.iqm))) {
     const low = num(cell.low), high = num(cell.high);
-    parts.push(`interquartile mean ${brief(num(cell.iqm), 5)}${
+    parts.push(`IQM ${brief(num(cell.iqm), 5)}${
       Number.isFinite(low) ? ` [${brief(low, 5)}, ${brief(high, 5)}]` : ""}`);
   }
   if (num(cell.unfinished) > 0)
     parts.push(`${plural(num(cell.unfinished), "run")} finished no episode, so there is no mean`);
-  if (num(cell.failed) > 0) parts.push(`${plural(num(cell.failed), "training")} without a value`);
+  if (num(cell.failed) > 0)
+    parts.push(`${plural(num(cell.failed), "training run")} without a return`);
   if (Number.isFinite(num(cell.paper))) parts.push(`the paper has ${brief(num(cell.paper), 5)}`);
   return parts.join("; ") + ".";
 }
@@ -90,11 +91,11 @@ function makeGrid(table) {
   table.addEventListener("keydown", (event) => {
     const r = rows.findIndex((row) => row.includes(event.target)),
           c = r < 0 ? -1 : rows[r].indexOf(event.target);
-    const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0,
-                    1]}[event.key];
-    if (r < 0 || !step) return;
-    const to = (rows[r + step[0]] || [])[c + step[1]];
-    event.preventDefault();
+    const step = r < 0
+      ? undefined
+      : placeOfKey(
+          event, {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]});
+    const to = step && (rows[r + step[0]] || [])[c + step[1]];
     if (to) to.focus();
   });
   table.addEventListener("focusin", (event) => {
@@ -112,7 +113,7 @@ function transferTable(run, key) {
     tabindex: 0,
     "data-key": key + "/region",
     role: "region",
-    "aria-label": "Table of final values"
+    "aria-label": "Table of final returns"
   });
   const detail = el("p", {class: "detail", "aria-live": "polite"},
     "Point at a cell, or move to it with the arrow keys, to see its difference.");
@@ -173,9 +174,10 @@ function transferTable(run, key) {
     label);
   draw();
   return el("div", {},
-    base ? el("div", {class: "choice", role: "group", "aria-label": "What the table shows"},
-             button("values", "final values"), button("differences", `minus ${base}, seed by seed`))
-         : null,
+    base
+      ? el("div", {class: "choice", role: "group", "aria-label": "What the table shows"},
+          button("values", "final returns"), button("differences", `minus ${base}, seed by seed`))
+      : null,
     holder, detail,
     !base
       ? null
@@ -187,8 +189,8 @@ function transferTable(run, key) {
           " it includes 0. Mean \u00b1 standard error."));
 }
 
-// "mine is better than l2 on A and worse on B (95 % intervals exclude 0), and not to be told apart
-// from it on C."
+// "mine is better than l2 on A and worse on B (95 % intervals exclude 0), and inconclusive against
+// it on C."
 function tableSentences(table) {
   const base = text(table.baseline), out = [], learned = list(table.maps).some((m) => !m.control);
   list(table.maps).forEach((m, i) => {
@@ -205,7 +207,7 @@ function tableSentences(table) {
     if (names[-1].length)
       said.push(`worse${names[1].length ? "" : ` than ${base}`} on ${enumerate(names[-1])}`);
     const level = names[0].length
-      ? `not to be told apart from ${said.length ? "it" : base} on ${enumerate(names[0])}`
+      ? `inconclusive against ${said.length ? "it" : base} on ${enumerate(names[0])}`
       : "";
     out.push(
       `${text(m.label)} is ${said.length ? enumerate(said) + " (95 % intervals exclude 0)" : ""}${

@@ -1,12 +1,120 @@
-// Scenes by ID, and what they show of an observation.
+// Scenes by ID, and what they show of an observation. Most environments bring their scene along;
+// those of bodies are made here: their capsules from the side, x to the right. The observation does
+// not say how far a body has come, so it stays in the middle.
 
 #include "show/picture/picture.h"
 
+#include <math.h>
+
 #include "env/env_internal.h"
+#include "env/locomotion/body_laws.h"
+
+#define GREY 0x808080
+#define BLUE 0x0087d7
+#define VERMILION 0xd75f00
+
+enum { FLOOR, NEAR, FAR };
+
+// ---------------------------------------------------------------------------------------------
+
+static mm_view box_of(const mm_body_words *words) {
+  return (mm_view){ words->box.left, words->box.right, words->box.bottom, words->box.top };
+}
+
+static mm_shape floor_of(const mm_view *box) {
+  return (mm_shape){ MM_SHAPE_LINE, FLOOR, box->left, 0, box->right, 0, 0.02 };
+}
+
+// Most of a body does not feel brax' floor, and some jump high: nothing is drawn beyond the box.
+static void keep_within(const mm_view *box, double (*end)[3]) {
+  for (int k = 0; k < 2; k++) {
+    end[k][0] = fmin(fmax(end[k][0], box->left), box->right);
+    end[k][2] = fmin(fmax(end[k][2], box->bottom), box->top);
+  }
+}
+
+static mm_shape ball(int mark, const double *centre, double radius) {
+  return (mm_shape){ MM_SHAPE_DISC, mark, centre[0], centre[2], centre[0], centre[2], radius };
+}
+
+// A line with round ends, or a ball seen from anywhere; returns the shapes so far.
+static int add_piece(int mark, double (*end)[3], double radius, mm_shape *out, int n) {
+  const double *from = end[0], *to = end[1];
+  if (from[0] != to[0] || from[2] != to[2]) {
+    out[n++] = (mm_shape){ MM_SHAPE_LINE, mark, from[0], from[2], to[0], to[2], 2 * radius };
+    out[n++] = ball(mark, to, radius);
+  }
+  out[n++] = ball(mark, from, radius);
+  return n;
+}
+
+static int mark_of(const mm_body_words *words, const mm_body_table *table, int32_t capsule) {
+  return words->is_far(table, &table->capsule[capsule]) ? FAR : NEAR;
+}
+
+// What is further away is drawn first.
+static int draw(mm_body body, const double *q, mm_shape *out) {
+  const mm_body_words *words = mm_body_words_of(body);
+  const mm_view box = box_of(words);
+  double ends[MM_BODY_MOST_CAPSULES][2][3];
+  mm_body_table table;
+  int n = 0; // 1 + 3 * 13 at most
+  mm_body_derive(body, MM_FLAVOUR_BRAX, &table);
+  mm_body_place(&table, q, ends);
+  for (int32_t i = 0; i < table.n_capsule; i++)
+    keep_within(&box, ends[i]);
+  out[n++] = floor_of(&box);
+  for (int mark = FAR; mark >= NEAR; mark--)
+    for (int32_t i = 0; i < table.n_capsule; i++)
+      if (mark_of(words, &table, i) == mark)
+        n = add_piece(mark, ends[i], table.capsule[i].radius, out, n);
+  return n;
+}
+
+// Coordinates from an observation; unseen ones are 0.
+static int draw_seen(mm_body body, const float *obs, mm_shape *out) {
+  const mm_body_info *info = mm_body_describe(body);
+  const mm_body_words *words = mm_body_words_of(body);
+  double q[MM_BODY_MOST_Q] = { 0 };
+  for (int k = words->first; k < info->nq; k++)
+    q[k] = (double)obs[k - words->first];
+  if (words->sees_height) q[info->z_index] -= info->height[MM_FLAVOUR_BRAX];
+  return draw(body, q, out);
+}
+
+// ---------------------------------------------------------------------------------------------
+
+#define SHAPES(NAME, name, id, kernels)                                                            \
+  static int name##_shapes(const float *obs, mm_shape *out) {                                      \
+    return draw_seen(MM_BODY_##NAME, obs, out);                                                    \
+  }
+MM_BODY_LIST(SHAPES)
+
+static int (*const shapes[MM_BODY_COUNT])(const float *obs, mm_shape *out) = {
+#define ENTRY(NAME, name, id, kernels) [MM_BODY_##NAME] = name##_shapes,
+  MM_BODY_LIST(ENTRY)
+};
+
+#define MARKS(NAME, name, id, kernels)                                                             \
+  [MM_BODY_##NAME] = { { "floor", GREY, '-', 0 },                                                  \
+                       { MM_##NAME##_NEAR, BLUE, '#', 0 },                                         \
+                       { MM_##NAME##_FAR, VERMILION, '*', 0 } },
+static const mm_mark marks[MM_BODY_COUNT][3] = { MM_BODY_LIST(MARKS) };
+
+static bool find_body(const char *id, mm_scene *out) {
+  mm_body body;
+  mm_flavour flavour;
+  if (!mm_body_find(id, &body, &flavour)) return false;
+  *out =
+      (mm_scene){ marks[body], 3, .box = box_of(mm_body_words_of(body)), .shapes = shapes[body] };
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------
 
 bool mm_scene_find(const char *id, mm_scene *out) {
   const mm_env_kind *kind = mm_env_kind_find(id);
-  if (!kind || !kind->about) return mm_scene_find_body(id, out);
+  if (!kind || !kind->about) return find_body(id, out);
   *out = kind->about->scene;
   return true;
 }

@@ -24,7 +24,4 @@ void mm_scene_cells(const mm_scene *scene, const float *obs, uint8_t *cell);
 // The shapes of an observation, those behind first, into out[MM_SHAPES_MOST]; returns how many.
 int mm_scene_shapes(const mm_scene *scene, const float *obs, mm_shape *out);
 
-// The scenes of bodies (picture_body.c); false for other IDs.
-bool mm_scene_find_body(const char *id, mm_scene *out);
-
 #endif

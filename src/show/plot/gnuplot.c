@@ -108,14 +108,24 @@ static mm_status fail_on_temporary(void) {
 // ---------------------------------------------------------------------------------------------
 // The script
 
-// Okabe and Ito's colours, which people with any colour vision tell apart; the darker ones first.
-// Their yellow is too faint for lines on white: grey stands in for it.
-static const char *const colours[MM_FIGURE_LINES] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                                      "#000000", "#E69F00", "#56B4E9", "#7F7F7F" };
-static const char *const dashes[MM_FIGURE_LINES] = { "solid",  "(11,4)",
-                                                     "(4,3)",  "(11,4,2.5,4)",
-                                                     "(2,3)",  "(11,4,4,4,4,4)",
-                                                     "(18,5)", "(18,4,2.5,4,2.5,4)" };
+// Okabe and Ito's colours, which people with any colour vision tell apart, the fainter ones
+// darkened, and some more. The report's page has the same (report.css, report_chart.js). The first
+// are of maps with a name of their own, see mm_map_lines.
+static const struct {
+  uint32_t colour;
+  const char *dashes;
+} line_styles[MM_FIGURE_STYLES] = {
+  { 0x0072b2, "solid" },      { 0xd55e00, "(11,4)" },
+  { 0x009e73, "(4,3)" },      { 0xb85a8f, "(11,4,2.5,4)" },
+  { 0x000000, "(2,3)" },      { 0x7f7f7f, "(11,4,4,4,4,4)" },
+  { 0x7a1033, "(18,5)" },     { 0xb87d00, "(18,4,2.5,4,2.5,4)" },
+  { 0x3d9bd4, "(7,3)" },      { 0x5b3fa0, "(7,3,2.5,3)" },
+  { 0x6b8e23, "(14,3,5,3)" }, { 0x8c510a, "(2,2,7,2)" },
+};
+
+uint32_t mm_line_colour(int line) {
+  return line_styles[(line - 1) % MM_FIGURE_STYLES].colour;
+}
 
 static void set_terminal(mm_figure *figure, double width, double height) {
   const char *ending = figure->format->ending;
@@ -138,9 +148,9 @@ static void set_terminal(mm_figure *figure, double width, double height) {
 
 static void set_style(mm_figure *figure) {
   mm_figure_script(figure, "set encoding utf8\nset minussign\n");
-  for (int i = 1; i <= MM_FIGURE_LINES; i++)
-    mm_figure_script(figure, "set linetype %d lc rgb '%s' lw 1.8 dt %s pt 7 ps 0.4\n", i,
-                     colours[i - 1], dashes[i - 1]);
+  for (int i = 0; i < MM_FIGURE_STYLES; i++)
+    mm_figure_script(figure, "set linetype %d lc rgb '#%06x' lw 1.8 dt %s pt 7 ps 0.4\n", i + 1,
+                     (unsigned)line_styles[i].colour, line_styles[i].dashes);
   mm_figure_script(figure, "set border 3 lc rgb '#555555' lw 0.8\n"
                            "set tics out nomirror scale 0.5 textcolor rgb '#333333'\n"
                            "set xtics offset 0,0.4\n"

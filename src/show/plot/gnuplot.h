@@ -15,14 +15,16 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
 typedef struct mm_figure mm_figure;
 
 enum {
-  MM_FIGURE_LINES = 8, // line types 1..8: Okabe-Ito colours, told apart by their dashes as well
-  MM_FIGURE_TEXT = 400 // room for a text quoted by mm_figure_quote
+  MM_FIGURE_LINES = 8,   // of a figure, at most
+  MM_FIGURE_STYLES = 12, // line types 1..12, told apart by their dashes as well; see mm_map_lines
+  MM_FIGURE_TEXT = 400   // room for a text quoted by mm_figure_quote
 };
 
 // Width of a character of the figures' 12-unit type, on average; for fitting text.
@@ -30,9 +32,12 @@ enum {
 
 // A figure of width x height units (1/96 inch; PNG has two pixels a unit) for `path`, whose ending
 // .svg, .pdf or .png chooses the format. Starts the script with the terminal, a white page, 12-unit
-// type, line types 1..8, and quiet axes. MM_ERR_INPUT for another ending, MM_ERR_UNSUPPORTED where
+// type, the line types, and quiet axes. MM_ERR_INPUT for another ending, MM_ERR_UNSUPPORTED where
 // gnuplot is missing.
 mm_status mm_figure_create(const char *path, double width, double height, mm_figure **out);
+
+// The colour 0xrrggbb of a line type.
+uint32_t mm_line_colour(int line);
 
 // Adds to the script; numbers come out in the C locale whatever the program's is.
 void mm_figure_script(mm_figure *figure, const char *format, ...) MM_CHECK_FORMAT(2, 3);

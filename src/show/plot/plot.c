@@ -2,6 +2,7 @@
 
 #include "show/plot/plot.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -176,6 +177,12 @@ void mm_plot_name(mm_plot *plot, double x, double y, double width, const char *n
   add_label(plot, x, y, MM_LEFT, MM_INK, quoted, " noenhanced");
 }
 
+void mm_plot_side(mm_plot *plot, double x, mm_box b, const char *text) {
+  char quoted[MM_FIGURE_TEXT];
+  snprintf(quoted, sizeof quoted, "'%s'", text);
+  add_label(plot, x, b.y + b.h / 2, MM_CENTRE, MM_LABEL_INK, quoted, " rotate");
+}
+
 void mm_plot_heading(mm_plot *plot, mm_box b, const char *title, const char *about) {
   mm_plot_text(plot, b.x, b.y - 11, MM_LEFT, MM_INK, "%s", title);
   mm_plot_text(plot, b.x + b.w, b.y - 11, MM_RIGHT, MM_QUIET_INK, "%s", about);
@@ -228,13 +235,16 @@ void mm_plot_tic(mm_plot *plot, double x, const char *name) {
 double mm_plot_legend(mm_plot *plot, mm_box b, const char *const *names, size_t n) {
   const double stroke = 34, start = stroke + 6, between = 18;
   double x = b.x, y = b.y;
+  int line[MM_FIGURE_STYLES];
+  if (n > MM_FIGURE_STYLES) n = MM_FIGURE_STYLES;
+  mm_map_lines(names, n, line);
   for (size_t i = 0; i < n; i++) {
     double room = fmin((double)strlen(names[i]) * MM_FIGURE_CHARACTER + 4, b.w - start);
     if (x > b.x && x + start + room > b.x + b.w) {
       x = b.x;
       y += MM_LINE_HEIGHT;
     }
-    mm_plot_stroke(plot, x, y + MM_LINE_HEIGHT / 2.0, stroke, (int)i + 1);
+    mm_plot_stroke(plot, x, y + MM_LINE_HEIGHT / 2.0, stroke, line[i]);
     mm_plot_name(plot, x + start, y + MM_LINE_HEIGHT / 2.0, room, names[i]);
     x += start + room + between;
   }
@@ -547,6 +557,39 @@ mm_status mm_plot_write(mm_plot *plot, mm_status status, const char *path) {
 
 // ---------------------------------------------------------------------------------------------
 // What figures share
+
+// "tsallis:1.5" and "learned (a search)" begin with a map's own word.
+static bool is_called(const char *name, const char *word, bool exactly) {
+  size_t n = strlen(word);
+  if (strncmp(name, word, n) != 0) return false;
+  return name[n] == '\0' || (!exactly && !isalnum((unsigned char)name[n]));
+}
+
+void mm_map_lines(const char *const *names, size_t n, int *line) {
+  static const char *const own[] = {
+    "learned", "negentropy", "l2", "tsallis", "initial", "random"
+  };
+  enum { OWN = sizeof own / sizeof *own };
+  bool taken[MM_FIGURE_STYLES] = { false };
+  for (size_t i = 0; i < n; i++)
+    line[i] = 0;
+  // who is called just so comes before those who only begin with the word
+  for (int exactly = 1; exactly >= 0; exactly--)
+    for (size_t i = 0; i < n; i++)
+      for (int k = 0; k < OWN; k++) {
+        if (line[i] > 0 || taken[k] || !is_called(names[i], own[k], exactly)) continue;
+        line[i] = k + 1;
+        taken[k] = true;
+      }
+  for (size_t i = 0, next = OWN; i < n; i++) {
+    if (line[i] > 0) continue;
+    // what is left, or from the beginning where nothing is
+    for (int tried = 0; tried < MM_FIGURE_STYLES && taken[next % MM_FIGURE_STYLES]; tried++)
+      next++;
+    line[i] = (int)(next++ % MM_FIGURE_STYLES) + 1;
+    taken[line[i] - 1] = true;
+  }
+}
 
 const char *mm_steps_label(double steps, double *unit) {
   *unit = steps >= 4e6 ? 1e6 : steps >= 4e3 ? 1e3 : 1;

@@ -84,7 +84,7 @@ typedef enum mm_style {
 
 typedef struct mm_series {
   mm_style style;
-  int line;        // line type 1..8; 0: a solid one of the colour
+  int line;        // line type, from 1 on; 0: a solid one of the colour
   uint32_t colour; // 0xrrggbb
   double width;    // of lines, if not the line type's
   bool solid;      // without the line type's dashes
@@ -146,12 +146,15 @@ void mm_plot_name(mm_plot *plot, double x, double y, double width, const char *n
 // What a panel shows, and in grey what of it, above its box.
 void mm_plot_heading(mm_plot *plot, mm_box box, const char *title, const char *about);
 
+// What an axis of y shows, upwards beside its panel's box; text of the program.
+void mm_plot_side(mm_plot *plot, double x, mm_box box, const char *text);
+
 // A level stroke in a line type, a filled rectangle, a point as in a series.
 void mm_plot_stroke(mm_plot *plot, double x, double y, double length, int line);
 void mm_plot_fill(mm_plot *plot, mm_box box, uint32_t colour);
 void mm_plot_point(mm_plot *plot, double x, double y, mm_series series);
 
-// Names of the line types 1..n after strokes of them, in rows from left to right within the box's
+// Names of maps after strokes in their line types, in rows from left to right within the box's
 // width; returns the height.
 double mm_plot_legend(mm_plot *plot, mm_box box, const char *const *names, size_t n);
 
@@ -170,6 +173,13 @@ void mm_plot_tic(mm_plot *plot, double x, const char *name);
 // The box of the i-th panel in rows of `columns`, of which `first` is the first; the pitch is the
 // distance from one to the next.
 mm_box mm_plot_cell(mm_box first, size_t i, size_t columns, double pitch_x, double pitch_y);
+
+// The line types of n maps by their names: a map has the same colour and dashes in all figures and
+// on the report's page, whose scripts have the same law (styleOf in report_chart.js). learned,
+// negentropy, l2, tsallis, initial and random, whatever follows the word ("tsallis:1.5", "learned
+// (a search)"), have line types of their own; a second map of that word and all others take those
+// that are left, in order.
+void mm_map_lines(const char *const *names, size_t n, int *line);
 
 // The label of an axis that runs to so many environment steps. They are counted in thousands or
 // millions, *unit of them, where there are that many.

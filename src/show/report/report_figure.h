@@ -10,7 +10,7 @@ enum { MM_REPORT_FIGURES = 4 * MM_REPORT_RUNS + 3 }; // at most
 typedef enum mm_report_figure_kind {
   MM_REPORT_SEARCH,   // search: of learn
   MM_REPORT_CURVES,   // curves: learning curves with error bands
-  MM_REPORT_TRANSFER, // transfer: final values of maps on environments
+  MM_REPORT_TRANSFER, // transfer: final returns of maps on environments
   MM_REPORT_TUNING,   // tuning: trials of tune against each parameter, and how much these mattered
   MM_REPORT_COMPARED, // comparison: curves of all runs of train, where there are several
   MM_REPORT_PHI,      // phi: phi and phi^-1 of all runs' maps

@@ -17,15 +17,15 @@ enum {
 };
 
 // ---------------------------------------------------------------------------------------------
-// Trainings of a run (report_training.c)
+// Training runs of a study (report_training.c)
 
 // Seeds of one map on one environment.
 typedef struct mm_report_batch {
   int64_t batch;       // its number
-  int64_t first, jobs; // places of its trainings
+  int64_t first, jobs; // places of its training runs
   char role[MM_RUN_WORD_SIZE], env[MM_RUN_WORD_SIZE], map[MM_RUN_WORD_SIZE];
   cJSON *settings;       // NULL where they are not known
-  size_t from, n;        // the trainings that are done: from .. from + n - 1 of the list
+  size_t from, n;        // the training runs that are done: from .. from + n - 1 of the list
   mm_transfer_cell cell; // what these come to, of a batch that is shown
 } mm_report_batch;
 
@@ -42,8 +42,8 @@ typedef struct mm_report_trainings {
   uint64_t resampling; // seed of intervals: the configuration's, as the commands have it
 } mm_report_trainings;
 
-// `config` tells what the trainings of files before version 3 are. MM_ERR_INPUT for damage: then
-// *out is what is intact. Release in either case.
+// `config` tells what the training runs of files before version 3 are. MM_ERR_INPUT for damage:
+// then *out is what is intact. Release in either case.
 mm_status mm_report_read_trainings(mm_run *run, const cJSON *config, mm_report_trainings *out);
 void mm_report_release_trainings(mm_report_trainings *trainings);
 
@@ -68,7 +68,8 @@ typedef struct mm_report_table {
   mm_transfer_env *env; // [n_env]
 } mm_report_table;
 
-// `config` may say which maps are controls. Valid while the trainings are. Release in either case.
+// `config` may say which maps are controls. Valid while the training runs are. Release in either
+// case.
 mm_status mm_report_make_table(const mm_report_trainings *trainings, const cJSON *config,
                                mm_report_table *out);
 void mm_report_release_table(mm_report_table *table);

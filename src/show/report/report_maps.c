@@ -7,6 +7,7 @@
 
 #include "show/report/report_internal.h"
 #include "study/learn/learn.h"
+#include "study/stats/controls.h"
 
 // The contents of a map's file.
 static mm_status read_contents(const mm_map *map, cJSON **out) {
@@ -84,8 +85,10 @@ static bool has_control(const mm_report_run *r, const char *name) {
 
 static mm_map *random_map(const mm_map *like) {
   mm_map *map;
-  bool neural = like && mm_map_get_kind(like) == MM_MAP_NEURAL;
-  return mm_map_open(neural ? "random-neural:0" : "random:0", &map) == MM_OK ? map : NULL;
+  char name[MM_CONTROL_MAP_SIZE];
+  mm_map_kind family = like ? mm_map_get_kind(like) : MM_MAP_PIECEWISE;
+  mm_control_map(mm_control_names[MM_CONTROL_RANDOM], family, 0, name);
+  return mm_map_open(name, &map) == MM_OK ? map : NULL;
 }
 
 static mm_status add_search(const mm_report_run *r, int run, mm_report_maps *maps) {
@@ -101,17 +104,21 @@ static mm_status add_search(const mm_report_run *r, int run, mm_report_maps *map
 }
 
 // ---------------------------------------------------------------------------------------------
-// Of trainings: the configuration has the texts of their files
+// Of training runs: the configuration has the texts of their files
 
 static bool begins(const char *text, const char *start) {
   return strncmp(text, start, strlen(start)) == 0;
 }
 
+// Only maps of the families that are searched can have been learned.
 static const char *role_of(const mm_map *map, const char *name, bool control) {
   mm_map_kind kind = mm_map_get_kind(map);
-  if (kind != MM_MAP_PIECEWISE && kind != MM_MAP_NEURAL) return "control";
-  if (begins(name, "random:") || begins(name, "random-neural:")) return "control";
-  if (strcmp(name, "neural") == 0 || begins(name, "piecewise")) return "initial";
+  if (kind != MM_MAP_PIECEWISE && kind != MM_MAP_NEURAL && kind != MM_MAP_POWERS) return "control";
+  static const char *const random[] = { "random:", "random-neural:", "random-powers:" };
+  for (size_t i = 0; i < sizeof random / sizeof *random; i++)
+    if (begins(name, random[i])) return "control";
+  if (strcmp(name, "neural") == 0 || strcmp(name, "powers") == 0 || begins(name, "piecewise"))
+    return "initial";
   return control ? "control" : "learned";
 }
 

@@ -28,7 +28,7 @@ static double now(void) {
 }
 
 // How long a session lasted: up to now if it is the one at work; one that was killed, up to the
-// last sign of life of the run.
+// last update of the run.
 typedef struct clock_reader {
   double seconds, started; // of those before; start of the open one, or NaN
 } clock_reader;
@@ -156,7 +156,7 @@ static void note_progress(cJSON *array, const mm_report_run *r) {
   int64_t planned = r->has_search ? r->plan.generations : r->plan.trainings;
   if (planned > done)
     note(array, "%" PRId64 " of %" PRId64 " %s are done.", done, planned,
-         r->has_search ? "generations" : "trainings begun so far");
+         r->has_search ? "generations" : "training runs begun so far");
 }
 
 static void note_troubles(cJSON *array, const mm_report_run *r) {
@@ -171,10 +171,11 @@ static void note_troubles(cJSON *array, const mm_report_run *r) {
   for (size_t i = 0; i < r->search.n_generation; i++)
     nonfinite += r->search.generation[i].nonfinite > 0;
   if (numeric > 0)
-    note(array, "%zu of %zu trainings broke down and count with their last finite policy.", numeric,
-         r->trainings.n);
+    note(array, "%zu of %zu training runs diverged and count with their last finite policy.",
+         numeric, r->trainings.n);
   if (failed > 0)
-    note(array, "%zu of %zu trainings have no value and do not count.", failed, r->trainings.n);
+    note(array, "%zu of %zu training runs have no return and do not count.", failed,
+         r->trainings.n);
   if (unfinished > 0)
     note(array,
          "%zu of %zu runs finished no episode: they have no return, and lose every comparison.",
@@ -203,9 +204,8 @@ static void note_scale(cJSON *array, const mm_report_run *r) {
 
 static void note_tuning(cJSON *array, const mm_report_run *r) {
   if (strcmp(mm_run_command(r->run), "tune") == 0)
-    note(array,
-         "Scores of trials are differences from the settings' own values (trial 0), in units "
-         "of each environment's spread. 'tuned' is the best trial, on fresh seeds.");
+    note(array, "Scores of trials are differences from the baseline settings (trial 0), in units "
+                "of each environment's spread. 'tuned' is the best trial, on fresh seeds.");
 }
 
 static cJSON *notes_json(const mm_report_run *r) {

@@ -1,5 +1,5 @@
 // Batches as a table of maps and environments, in the shape that the figures of `transfer` take.
-// While a run goes on cells have the trainings that are done; pairs are made of those.
+// While a run goes on cells have the training runs that are done; pairs are made of those.
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// Trainings of a run, and their curves. Everything of a file may be damaged or odd: places without
-// a batch, batches without trainings, curves of trainings that are not there.
+// Training runs of a run, and their curves. Everything of a file may be damaged or odd: places
+// without a batch, batches without training runs, curves of training runs that are not there.
 
 #include <math.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static int see_batch(const mm_run_row *any, void *user) {
   return 0;
 }
 
-// Before version 3 only `train` had trainings, all of one kind.
+// Before version 3 only `train` had training runs, all of one kind.
 static bool make_batch(reader *r) {
   const cJSON *config = r->config;
   const char *env = mm_report_config_text(config, "env");
@@ -110,7 +110,7 @@ static void fill_batches(mm_report_trainings *all) {
 
 // The worst of what happened; damage is no reason not to go on.
 static mm_status worse(mm_status so_far, mm_status status, const reader *r) {
-  if (r->no_memory) return MM_FAIL(MM_ERR_MEMORY, "no memory for the trainings of a run");
+  if (r->no_memory) return MM_FAIL(MM_ERR_MEMORY, "no memory for the training runs of a run");
   return so_far == MM_OK || (so_far == MM_ERR_INPUT && status != MM_OK) ? status : so_far;
 }
 
@@ -170,7 +170,7 @@ static mm_status estimate(const mm_report_trainings *all, mm_report_batch *batch
 
 mm_status mm_report_estimate(mm_report_trainings *all) {
   double *x = mm_alloc_array(all->n, sizeof *x);
-  mm_status status = x ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the trainings of a run");
+  mm_status status = x ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the training runs of a run");
   for (size_t b = 0; b < all->n_batch && status == MM_OK; b++)
     if (mm_report_is_shown(&all->batch[b])) status = estimate(all, &all->batch[b], x);
   mm_free(x);
