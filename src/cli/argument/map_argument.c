@@ -73,8 +73,7 @@ const char *map_describe_kind(const mm_map *map) {
   const char *name = mm_map_kind_name(mm_map_get_kind(map));
   size_t n = 0;
   if (mm_map_get_kind(map) == MM_MAP_TSALLIS) {
-    char number[OUTPUT_NUMBER_SIZE];
-    return output_format("%s, q = %s", name, output_number(mm_map_tsallis_q(map), number));
+    return output_format("%s, q = %s", name, output_number(mm_map_tsallis_q(map)));
   }
   return mm_map_piecewise_psi(map, &n) != NULL ? output_format("%s, n = %zu", name, n) : name;
 }

@@ -50,7 +50,7 @@ int settings_resolve(const settings_args *args, mm_algo algo, const char *preset
   mm_settings_fit(out, preset);
   mm_status status = MM_OK;
   if (args->preset != NULL) status = mm_preset_apply(args->preset, out);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   const char *key;
   for (size_t i = 0; (key = mm_settings_any_key(i)) != NULL; i++) {
     if (args->value[i] == NULL) continue;

@@ -156,10 +156,10 @@ void options_release(const command *c, command_args *args);
 
 bool options_given(const command *c, const command_args *args, const char *name);
 
-// " (did you mean '--scores'?)", or "" when nothing is near. `dashes` goes before the name.
-enum { SUGGESTION_SIZE = 96 };
+// " (did you mean '--scores'?)", or "" when nothing is near. `dashes` goes before the name. Valid
+// for the next few calls.
 const char *options_suggestion(const char *word, const char *const *names, size_t n,
-                               const char *dashes, char out[SUGGESTION_SIZE]);
+                               const char *dashes);
 
 // ---------------------------------------------------------------------------------------------
 // Help (help.c), on stdout

@@ -60,16 +60,15 @@ static int missing_command(const command *const *list, const char *kind) {
 
 static int unknown_command(const command *const *list, const char *word, const char *kind) {
   const char *names[64];
-  char near[SUGGESTION_SIZE];
   size_t n = 0;
   for (; list[n] != NULL && n < 63; n++)
     names[n] = list[n]->name;
   if (list == commands) names[n++] = "help";
-  options_suggestion(word, names, n, "", near);
+  const char *near = options_suggestion(word, names, n, "");
   // a subcommand without its command
   for (size_t i = 0; list[i] != NULL && near[0] == '\0'; i++)
     if (list[i]->subcommands != NULL && find(list[i]->subcommands, word) != NULL)
-      snprintf(near, sizeof near, " (did you mean '%s %s'?)", list[i]->name, word);
+      near = output_format(" (did you mean '%s %s'?)", list[i]->name, word);
   return fail_usage("unknown %s '%s'%s", word[0] == '-' ? "option" : kind, word, near);
 }
 
@@ -128,8 +127,7 @@ static int start(char *const *argv) {
   if (word == NULL) return missing_command(commands, "command");
   if (word[0] == '-') {
     static const char *const names[] = { "help", "version" };
-    char near[SUGGESTION_SIZE];
-    options_suggestion(word + strspn(word, "-"), names, 2, "--", near);
+    const char *near = options_suggestion(word + strspn(word, "-"), names, 2, "--");
     return fail_usage("unknown option '%s'%s", word,
                       near[0] != '\0' ? near : " (a command comes first)");
   }

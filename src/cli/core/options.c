@@ -12,6 +12,7 @@
 #include "base/spelling.h"
 #include "cli/core/command.h"
 #include "cli/core/memory.h"
+#include "cli/core/output.h"
 #include "cli/core/terminal.h"
 
 static const char *const isa_names[] = { "auto", "avx512", "avx2", "portable", NULL };
@@ -46,11 +47,9 @@ size_t options_list(const command *c, const option *out[OPTIONS_MAX]) {
 }
 
 const char *options_suggestion(const char *word, const char *const *names, size_t n,
-                               const char *dashes, char out[SUGGESTION_SIZE]) {
+                               const char *dashes) {
   const char *near = mm_nearest(word, names, n);
-  out[0] = '\0';
-  if (near != NULL) snprintf(out, SUGGESTION_SIZE, " (did you mean '%s%s'?)", dashes, near);
-  return out;
+  return near != NULL ? output_format(" (did you mean '%s%s'?)", dashes, near) : "";
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -105,8 +104,8 @@ static int read_choice(const option *o, const char *what, const char *text, size
     *out = n;
     return EXIT_DONE;
   }
-  char near[SUGGESTION_SIZE], all[200] = "";
-  options_suggestion(text, o->choices, n, "", near);
+  char all[200] = "";
+  const char *near = options_suggestion(text, o->choices, n, "");
   for (size_t i = 0, used = 0; i < n && near[0] == '\0' && used < sizeof all; i++)
     used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? " (one of " : ", ",
                              o->choices[i]);
@@ -162,12 +161,11 @@ static const option *find_setting(const command *c, const char *name, size_t len
 static int unknown_setting(const command *c, const char *key) {
   const char **names = NULL;
   size_t n = 0;
-  char near[SUGGESTION_SIZE];
   for (const option *o = c->settings; o->name != NULL; o++) {
     names = memory_grow(names, n, sizeof *names);
     names[n++] = o->name;
   }
-  options_suggestion(key, names, n, "", near);
+  const char *near = options_suggestion(key, names, n, "");
   free(names);
   return fail_usage("unknown setting '%s'%s", key, near);
 }
@@ -230,7 +228,7 @@ static int read_value(const command *c, const option *o, const char *what, const
 
 static int unknown_option(const command *c, const option *const *list, size_t n, const char *word) {
   const char *names[2 * OPTIONS_MAX];
-  char near[SUGGESTION_SIZE], bare[64];
+  char bare[64];
   size_t known = n;
   for (size_t i = 0; i < n; i++)
     names[i] = list[i]->name;
@@ -240,8 +238,7 @@ static int unknown_option(const command *c, const option *const *list, size_t n,
   const char *name = bare + strspn(bare, "-");
   if (find_setting(c, name, strlen(name)) != NULL)
     return fail_usage("unknown option '%s' (did you mean '--set %s=..'?)", bare, name);
-  return fail_usage("unknown option '%s'%s", bare,
-                    options_suggestion(name, names, known, "--", near));
+  return fail_usage("unknown option '%s'%s", bare, options_suggestion(name, names, known, "--"));
 }
 
 static bool repeatable(const option *o) {

@@ -63,7 +63,7 @@ void output_text(const char *text) {
 
 // Texts for the next few calls.
 static const char *keep(char *text) {
-  static char *kept[16];
+  static char *kept[32];
   static size_t next;
   next = (next + 1) % (sizeof kept / sizeof *kept);
   free(kept[next]);
@@ -115,9 +115,12 @@ void output_add_numbers(cJSON *object, const char *key, const double *values, si
   cJSON_AddItemToObject(object, key, mm_json_numbers(values, n));
 }
 
-const char *output_number(double value, char out[OUTPUT_NUMBER_SIZE]) {
-  snprintf(out, OUTPUT_NUMBER_SIZE, "%.6g", value == 0 ? 0.0 : value); // no "-0"
-  return out;
+const char *output_number(double value) {
+  return output_format("%.6g", value == 0 ? 0.0 : value); // no "-0"
+}
+
+const char *output_plus_minus(void) {
+  return terminal_unicode() ? "\u00b1" : "+-";
 }
 
 // characters that are seen: neither continuation bytes nor escape sequences
@@ -166,12 +169,22 @@ static char *make_visible(char *text) {
   return text;
 }
 
-table *table_create(const char *const *header, size_t columns) {
+table *table_of_columns(size_t columns) {
   table *t = memory_take(1, sizeof *t);
   t->columns = columns;
   t->left = memory_take(columns, sizeof *t->left);
-  for (size_t i = 0; i < columns && header != NULL; i++)
-    table_text(t, header[i]);
+  return t;
+}
+
+table *table_create(const char *header) {
+  size_t columns = 1;
+  for (const char *c = header; *c != '\0'; c++)
+    columns += *c == '|';
+  table *t = table_of_columns(columns);
+  for (size_t i = 0, length; i < columns; i++, header += length + 1) {
+    length = strcspn(header, "|");
+    table_format(t, "%.*s", (int)length, header);
+  }
   return t;
 }
 
@@ -194,8 +207,7 @@ void table_format(table *t, const char *format, ...) {
 }
 
 void table_number(table *t, double value) {
-  char text[OUTPUT_NUMBER_SIZE];
-  table_text(t, output_number(value, text));
+  table_text(t, output_number(value));
 }
 
 void table_defined(table *t, double value) {

@@ -55,11 +55,9 @@ static bool same_group(const mm_env_info *a, const mm_env_info *b) {
 }
 
 static table *begin_group(const mm_env_info *info, int width) {
-  char group[80], trained[120];
-  const char *const header[] = { group, trained };
-  snprintf(group, sizeof group, "<%-*s", width, env_group_names[env_group_of(info->id)]);
-  snprintf(trained, sizeof trained, "<trained by %s, preset %s", info->algo, info->preset);
-  return table_create(header, 2);
+  return table_create(output_format("<%-*s|<trained by %s, preset %s", width,
+                                    env_group_names[env_group_of(info->id)], info->algo,
+                                    info->preset));
 }
 
 static void add_row(table *t, const mm_env_info *info, int room) {

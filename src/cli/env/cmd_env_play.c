@@ -22,7 +22,7 @@ static int play_keys(play_game *g) {
     status = g->kind->press(g, k, &known);
     if (!known) return g->kind->refuse(g, i + 1);
   }
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(status);
 }
 
 static void draw(const play_game *g) {
@@ -56,17 +56,15 @@ static int play_on_screen(play_game *g) {
 }
 
 static int play_alone(play_game *g) {
-  mm_status status = g->kind->play_alone(g);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(g->kind->play_alone(g));
 }
 
 int play_run(play_game *g) {
   const env_args *args = g->args;
   bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), json = args->common.json;
-  int code = args->keys != NULL                            ? play_keys(g)
-             : args->policy != NULL && (json || !terminal) ? play_alone(g)
-                                                           : play_on_screen(g);
-  if (code != EXIT_DONE) return code;
+  TRY(args->keys != NULL                            ? play_keys(g)
+      : args->policy != NULL && (json || !terminal) ? play_alone(g)
+                                                    : play_on_screen(g));
   if (!json) {
     g->kind->print(g);
     return EXIT_DONE;
@@ -97,9 +95,8 @@ static int check(const env_args *args) {
 
 static int play(const char *id, const env_args *args, mm_player *player) {
   mm_env *env;
-  int code = env_args_open(&command_env_play, args, id, &owned, &env);
-  if (code != EXIT_DONE) return code;
-  code = mm_env_is_grid(env) ? grid_play(id, args) : vec_play(env, args, player);
+  TRY(env_args_open(&command_env_play, args, id, &owned, &env));
+  int code = mm_env_is_grid(env) ? grid_play(id, args) : vec_play(env, args, player);
   mm_env_destroy(env);
   return code;
 }

@@ -46,8 +46,7 @@ static int write_trace(const record_args *args, const mm_recording *recording) {
     output_text(recording->text);
     return EXIT_DONE;
   }
-  mm_status status = mm_file_write_atomic(args->out, recording->text, recording->length);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_file_write_atomic(args->out, recording->text, recording->length)));
   if (args->common.json) return print_json(args, recording);
   note("%s: %" PRIu64 " transitions in %" PRIu64 " episode%s", args->out, recording->transitions,
        args->episodes, args->episodes == 1 ? "" : "s");
@@ -58,8 +57,7 @@ static int run(void *raw) {
   const record_args *args = raw;
   if (args->common.json && args->out == NULL)
     return fail_usage("option '--json' needs '--out': without it stdout gets the trace");
-  int code = args->out != NULL ? check_out(args->out) : EXIT_DONE;
-  if (code != EXIT_DONE) return code;
+  TRY(args->out != NULL ? check_out(args->out) : EXIT_DONE);
   const mm_record_plan plan = { .seed = args->seed,
                                 .episodes = args->episodes,
                                 .steps = args->steps,
@@ -71,7 +69,7 @@ static int run(void *raw) {
   mm_recording recording;
   mm_status status = mm_trace_record(id, &plan, &recording);
   if (status != MM_OK) return fail_reading(status, "");
-  code = write_trace(args, &recording);
+  int code = write_trace(args, &recording);
   mm_free(recording.text);
   return code;
 }

@@ -42,7 +42,7 @@ static int print_json(const char *id, const mm_replay_report *report, int code) 
 }
 
 static void print(const char *path, const mm_replay_report *report) {
-  char number[2][MM_JSON_NUMBER_SIZE], error[OUTPUT_NUMBER_SIZE];
+  char number[2][MM_JSON_NUMBER_SIZE];
   bool good = !report->has_mismatch;
   printf("%s: %s%" PRId64 " of %" PRId64 " transitions match%s\n", output_plain(path),
          terminal_style(stdout, good ? STYLE_GOOD : STYLE_BAD), report->matched,
@@ -54,7 +54,7 @@ static void print(const char *path, const mm_replay_report *report) {
   printf("  first mismatch: trajectory %" PRId64 ", t %" PRId64 ", %s: expected %s, got %s\n",
          m->trajectory, m->t, output_plain(m->field), m->no_expected ? "nothing" : number[0],
          m->no_got ? "nothing" : number[1]);
-  printf("  largest difference: %s\n", output_number(report->max_abs_error, error));
+  printf("  largest difference: %s\n", output_number(report->max_abs_error));
 }
 
 static int run(void *raw) {

@@ -137,11 +137,9 @@ static int put_json(const outcome *o) {
 enum { AGENTS_SHOWN = 64 };
 
 static void put_agents(const outcome *o) {
-  static const char *const header[] = { "agent",  "seed", "in training", "mean return", "sem",
-                                        "median", "min",  "max",         "mean length" };
   const mm_evaluation *e = &o->evaluation;
   const size_t n = e->n_agent < AGENTS_SHOWN ? e->n_agent : AGENTS_SHOWN;
-  table *t = table_create(header, 9);
+  table *t = table_create("agent|seed|in training|mean return|sem|median|min|max|mean length");
   for (size_t i = 0; i < n; i++) {
     const mm_returns *r = &e->agent[i];
     const double row[] = { o->of.info.final_value[e->first + i],
@@ -183,7 +181,6 @@ static void put_body(const mm_evaluation *e) {
 static void put_text(const outcome *o) {
   const mm_evaluation *e = &o->evaluation;
   const mm_returns *r = &e->all;
-  char number[4][OUTPUT_NUMBER_SIZE];
   const char *rules = rules_name(o);
   printf("%s%s%s, %s", output_plain(mm_env_id(o->of.env)), rules != NULL ? ", rules=" : "",
          rules != NULL ? rules : "", mm_algo_name(o->of.info.settings.algo));
@@ -193,14 +190,14 @@ static void put_text(const outcome *o) {
          e->n_episode, e->n_episode == 1 ? "" : "s", e->n_agent == 1 ? "" : " each",
          o->args->greedy ? "greedy" : "sampled");
   put_body(e);
-  printf("mean return  %s", output_styled(STYLE_BOLD, output_number(r->value.mean, number[0])));
+  printf("mean return  %s", output_styled(STYLE_BOLD, output_number(r->value.mean)));
   if (!isnan(r->value.sem))
-    printf(" %s %s (standard error over %s)", terminal_unicode() ? "\u00b1" : "+-",
-           output_number(r->value.sem, number[1]), e->n_agent > 1 ? "agents" : "episodes");
-  printf("\nreturns      median %s, from %s to %s\n", output_number(r->median, number[0]),
-         output_number(r->min, number[1]), output_number(r->max, number[2]));
+    printf(" %s %s (standard error over %s)", output_plus_minus(), output_number(r->value.sem),
+           e->n_agent > 1 ? "agents" : "episodes");
+  printf("\nreturns      median %s, from %s to %s\n", output_number(r->median),
+         output_number(r->min), output_number(r->max));
   put_ends(r);
-  printf("length       %s steps on average\n", output_number(r->mean_length, number[0]));
+  printf("length       %s steps on average\n", output_number(r->mean_length));
   printf("speed        %.3g million steps/s: %.3g s on %d thread%s, %s\n",
          1e-6 * (double)e->env_steps / o->wall_seconds, o->wall_seconds, e->threads,
          e->threads == 1 ? "" : "s", mm_isa_name());
@@ -241,7 +238,7 @@ static mm_status evaluate(outcome *o) {
 static int evaluate_and_show(outcome *o) {
   mm_status status = evaluate(o);
   if (status == MM_ERR_INTERRUPTED) return fail(INTERRUPT_EXIT, "interrupted");
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   if (o->args->common.json) return put_json(o);
   put_text(o);
   return EXIT_DONE;

@@ -86,7 +86,7 @@ int policy_argument_open(const char *text, const char *id, mm_env_rules rules,
   const char *name = id != NULL ? id : out->info.env_id;
   status = mm_env_open(name, &out->env);
   if (status != MM_OK && id == NULL) return fail_reading(status, text); // the name is the file's
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   const char *whose = env_setting_owner("rules", env_group_of(name), name);
   if (rules != MM_RULES_BY_ID && whose != NULL)
     return fail_usage("setting 'rules' is for %s, not for '%s'", whose, name);
@@ -126,12 +126,10 @@ static void take_world(const mm_policy_info *info, const char *id, env_args *arg
 }
 
 int env_policy_open(env_args *args, const char *id, policy_argument *out) {
-  int code = policy_argument_open(args->policy, id, (mm_env_rules)args->rules, out);
-  if (code != EXIT_DONE) return code;
+  TRY(policy_argument_open(args->policy, id, (mm_env_rules)args->rules, out));
   if (args->agent >= out->info.n)
     return fail_usage("option '--agent': %s has agents 0 to %zu", args->policy, out->info.n - 1);
   args->rules = (int)out->rules;
   take_world(&out->info, id, args);
-  mm_status status = mm_player_create(out->policy, (size_t)args->agent, &out->player);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(mm_player_create(out->policy, (size_t)args->agent, &out->player));
 }

@@ -193,8 +193,7 @@ static int write_frames(const episode *e, const mm_scene *scene, const char *id,
                         const env_args *args) {
   uint64_t limit = args->steps > 0 ? args->steps : FRAMES_STEPS, length, every = args->every;
   size_t n;
-  mm_status status = run_episode(e, limit, 1, NULL, &n, &length);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(run_episode(e, limit, 1, NULL, &n, &length)));
   if (every == 0)
     every = length < FRAMES_USUAL ? 1 : (length + FRAMES_USUAL - 2) / (FRAMES_USUAL - 1);
   if (length / every + 2 > FRAMES_MOST)
@@ -202,7 +201,7 @@ static int write_frames(const episode *e, const mm_scene *scene, const char *id,
                       ": expected at most %d frames (larger --every or fewer --steps)",
                       length, every, FRAMES_MOST);
   mm_frame *frame = memory_take((size_t)(length / every) + 2, sizeof *frame);
-  status = run_episode(e, limit, every, frame, &n, &length);
+  mm_status status = run_episode(e, limit, every, frame, &n, &length);
   if (status == MM_OK) status = mm_frame_sheet_write(scene, title, frame, n, args->frames);
   int code = status == MM_OK ? report(id, args, n, length, e->end(e->self)) : fail_status(status);
   release_frames(frame, n);
@@ -235,21 +234,19 @@ int vec_frames(const mm_env *env, const env_args *args, mm_player *player) {
   vec_source s = { .env = env, .args = args, .player = player };
   const char *id = mm_env_id(env);
   char title[500];
-  int code = check_path(args->frames);
-  if (code != EXIT_DONE) return code;
+  TRY(check_path(args->frames));
   if (!mm_scene_find(id, &s.scene)) return fail(EXIT_FAILED, "environment '%s' has no picture", id);
   snprintf(title, sizeof title, "%s, seed %" PRIu64 ", ", id, args->seed);
   add_settings(args, player, title, sizeof title);
   episode e = { &s, vec_begin, vec_step, vec_end, vec_draw };
-  code = write_frames(&e, &s.scene, id, title, args);
+  int code = write_frames(&e, &s.scene, id, title, args);
   vec_game_release(&s.game);
   return code;
 }
 
 static int draw_grid(const mm_grid *grid, const char *id, const env_args *args) {
   enum { SIDE_MOST = 64 };
-  int code = check_path(args->frames);
-  if (code != EXIT_DONE) return code;
+  TRY(check_path(args->frames));
   if (grid->side > SIDE_MOST)
     return fail_usage("option '--frames': expected a board of at most %d x %d, got %d x %d",
                       SIDE_MOST, SIDE_MOST, grid->side, grid->side);

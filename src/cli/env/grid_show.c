@@ -147,8 +147,7 @@ static mm_status evaluate(const mm_pmd *pmd, const mm_grid *grid, const env_args
 static int train(const mm_grid *grid, const env_args *args, findings *f) {
   mm_map *map = NULL;
   mm_pmd *pmd = NULL;
-  int code = map_argument_open(args->map, &map);
-  if (code != EXIT_DONE) return code;
+  TRY(map_argument_open(args->map, &map));
   mm_pmd_config config = mm_pmd_config_default();
   config.gamma = args->gamma;
   config.restart = restarts(args);
@@ -157,24 +156,21 @@ static int train(const mm_grid *grid, const env_args *args, findings *f) {
   if (status == MM_OK) status = evaluate(pmd, grid, args, f);
   mm_pmd_destroy(pmd);
   mm_map_destroy(map);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(status);
 }
 
 // ---------------------------------------------------------------------------------------------
 // For people
 
 static void add_values(text_panel *panel, const char *name, const double value[2]) {
-  char number[2][OUTPUT_NUMBER_SIZE];
-  panel_add(panel, "%-16s %10s  %10s", name, output_number(value[0], number[0]),
-            output_number(value[1], number[1]));
+  panel_add(panel, "%-16s %10s  %10s", name, output_number(value[0]), output_number(value[1]));
 }
 
 static void add_trained(text_panel *panel, const env_args *args, const findings *f) {
-  char label[MAP_LABEL_SIZE], number[OUTPUT_NUMBER_SIZE];
+  char label[MAP_LABEL_SIZE];
   bool restart = restarts(args);
   double best = f->optimal[restart];
-  panel_add(panel, "%-16s %*s", "trained policy", restart ? 22 : 10,
-            output_number(f->trained, number));
+  panel_add(panel, "%-16s %*s", "trained policy", restart ? 22 : 10, output_number(f->trained));
   if (best > 0) panel_add(panel, "%-16s %9.3g%%", "of the optimum", 100 * f->trained / best);
   panel_add(panel, "%s", "");
   panel_add(panel, "arrows: PMD with %s,", output_plain(map_label(args->map, label)));

@@ -121,13 +121,13 @@ static void add_probs(const player *p, text_panel *panel) {
 
 static void fill_panel(const player *p, text_panel *panel) {
   const vec_game *g = &p->game;
-  char number[OUTPUT_NUMBER_SIZE], limit[32] = "";
+  char limit[32] = "";
   if (g->info.limit > 0) snprintf(limit, sizeof limit, " of %d", g->info.limit);
   panel_add(panel, "%-12s %8" PRIu64, "episode", g->episode);
   panel_add(panel, "%-12s %8" PRIu64 "%s", "step", g->steps, limit);
-  panel_add(panel, "%-12s %8s", "last reward", output_number((double)g->reward, number));
+  panel_add(panel, "%-12s %8s", "last reward", output_number((double)g->reward));
   panel_add(panel, "%-12s %s", "return",
-            output_styled(STYLE_BOLD, output_format("%8s", output_number(g->total, number))));
+            output_styled(STYLE_BOLD, output_format("%8s", output_number(g->total))));
   panel_add(panel, "%s", "");
   add_probs(p, panel);
   for (int i = 0; p->facts->input != NULL && p->facts->input[i] != NULL; i++)
@@ -284,13 +284,12 @@ static mm_estimate mean_return(const player *p) {
 }
 
 static void print_episodes(const player *p) {
-  static const char *const header[] = { "episode", "steps", "return", "<end" };
   put_title(p, "\n");
   if (p->n_done == 0) {
     puts("no episode has ended");
     return;
   }
-  table *t = table_create(header, 4);
+  table *t = table_create("episode|steps|return|<end");
   for (size_t i = 0; i < p->n_done; i++) {
     table_number(t, (double)i + 1);
     table_number(t, (double)p->done[i].steps);
@@ -299,10 +298,8 @@ static void print_episodes(const player *p) {
   }
   table_print(t);
   mm_estimate mean = mean_return(p);
-  char number[2][OUTPUT_NUMBER_SIZE];
   if (p->n_done > 1)
-    printf("mean return %s +- %s\n", output_number(mean.mean, number[0]),
-           output_number(mean.sem, number[1]));
+    printf("mean return %s +- %s\n", output_number(mean.mean), output_number(mean.sem));
 }
 
 // the last picture, after keys
@@ -383,8 +380,7 @@ int vec_play(const mm_env *env, const env_args *args, mm_player *trained) {
   p.facts = env_facts_find(p.base.id);
   if (p.facts == NULL || !mm_scene_find(p.base.id, &p.scene))
     return fail(EXIT_FAILED, "environment '%s' has no picture to play with", p.base.id);
-  mm_status status = vec_game_open(env, args, trained, &p.game);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(vec_game_open(env, args, trained, &p.game)));
   p.held = vec_game_idle(&p.game);
   p.now = args->policy != NULL ? RUNNING : WAITING;
   set_clock(&p);

@@ -188,8 +188,7 @@ int vec_show(const mm_env *env, const env_args *args) {
     return fail(EXIT_FAILED, "environment '%s' cannot be shown", id);
   s.original = args->rules == MM_RULES_MINATAR ||
                (args->rules == MM_RULES_BY_ID && strncmp(id, "MinAtar/", 8) == 0);
-  mm_status status = vec_game_open(env, args, NULL, &s.game);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(vec_game_open(env, args, NULL, &s.game)));
   int code = args->common.json ? print_json(&s) : print(&s);
   vec_game_release(&s.game);
   return code;

@@ -181,15 +181,13 @@ static mm_status compute(comparison *k) {
 // For people
 
 static void put_title(const char *text, double value) {
-  char number[OUTPUT_NUMBER_SIZE];
-  printf("\n%s%s %s%s\n", terminal_style(stdout, STYLE_DIM), text, output_number(value, number),
+  printf("\n%s%s %s%s\n", terminal_style(stdout, STYLE_DIM), text, output_number(value),
          terminal_style(stdout, STYLE_PLAIN));
 }
 
 static void put_maps(const comparison *k) {
   char label[MAP_LABEL_SIZE];
-  table *t = table_create(
-      (const char *const[]){ "<map", "<kind", "width", "zero at c", "D(one-hot, uniform)" }, 5);
+  table *t = table_create("<map|<kind|width|zero at c|D(one-hot, uniform)");
   for (size_t i = 0; i < k->maps.n; i++) {
     table_text(t, map_label(k->maps.name[i], label));
     table_text(t, map_describe_kind(k->maps.map[i]));
@@ -209,7 +207,7 @@ static void put_maps(const comparison *k) {
 static void put_policies(const comparison *k, size_t j) {
   size_t n = k->n_action, n_map = k->maps.n;
   char label[MAP_LABEL_SIZE];
-  table *t = table_create(NULL, n + 2);
+  table *t = table_of_columns(n + 2);
   table_text(t, "<map");
   for (size_t a = 0; a < n; a++)
     table_format(t, "p%zu", a + 1);
@@ -231,7 +229,7 @@ static bool same(const comparison *k, size_t i, size_t j) {
 static void put_distances(const comparison *k) {
   size_t n = k->maps.n;
   char label[2][MAP_LABEL_SIZE];
-  table *t = table_create(NULL, n + 1);
+  table *t = table_of_columns(n + 1);
   table_text(t, "<");
   for (size_t i = 0; i < n; i++)
     table_text(t, map_label(k->maps.name[i], label[0]));

@@ -59,11 +59,10 @@ static int run(void *raw) {
   const plot_args *args = raw;
   if (!has_ending(args->out))
     return fail_usage("option '--out': '%s' does not end in .svg, .pdf or .png", args->out);
-  int code = map_check_out(args->out, true);
-  if (code != EXIT_DONE) return code;
+  TRY(map_check_out(args->out, true));
 
   map_list maps;
-  code = map_list_open(&args->common.positional, &maps);
+  int code = map_list_open(&args->common.positional, &maps);
   if (code == EXIT_DONE) {
     mm_map_figure_config config = mm_map_figure_config_default();
     config.panels = panels(args->what);

@@ -103,8 +103,7 @@ static int read_lines(const char *name, char *text, size_t length, score_rows *o
 static int read_scores(const char *path, score_rows *out) {
   char *text;
   size_t length;
-  mm_status status = mm_file_read_stream(path, SCORES_BYTES_MAX, &text, &length);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_file_read_stream(path, SCORES_BYTES_MAX, &text, &length)));
   int code = read_lines(strcmp(path, "-") == 0 ? "stdin" : path, text, length, out);
   mm_free(text);
   return code;
@@ -147,9 +146,8 @@ static int project(const project_args *args, const mm_map *map, const score_rows
                    policies *out) {
   mm_projection method = map_projection(args->projection);
   if (strcmp(args->precision, "float") == 0) return project_float(map, method, scores, out);
-  mm_status status = mm_map_project_batch(map, method, scores->value, scores->rows, scores->columns,
-                                          out->probs, out->lambda);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(mm_map_project_batch(map, method, scores->value, scores->rows, scores->columns,
+                                          out->probs, out->lambda));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -172,19 +170,18 @@ static int put_json(const project_args *args, const score_rows *scores, const po
 }
 
 static void put_one(const score_rows *scores, const policies *result) {
-  table *t = table_create((const char *const[]){ "action", "score", "probability" }, 3);
+  table *t = table_create("action|score|probability");
   for (size_t i = 0; i < scores->columns; i++) {
     table_number(t, (double)(i + 1));
     table_number(t, scores->value[i]);
     table_number(t, result->probs[i]);
   }
   table_print(t);
-  char lambda[OUTPUT_NUMBER_SIZE];
-  printf("lambda  %s\n", output_number(result->lambda[0], lambda));
+  printf("lambda  %s\n", output_number(result->lambda[0]));
 }
 
 static void put_many(const score_rows *scores, const policies *result) {
-  table *t = table_create(NULL, scores->columns + 2);
+  table *t = table_of_columns(scores->columns + 2);
   table_text(t, "row");
   table_text(t, "lambda");
   for (size_t i = 0; i < scores->columns; i++)

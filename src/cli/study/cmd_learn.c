@@ -183,8 +183,7 @@ static int resume(const learn_args *args, mm_learn **out) {
                                        "init", "seed", "out",  "preset", NULL };
   int code = run_argument_refuse(&command_learn, &args->settings, fixed);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_learn_resume(args->resume, (int64_t)args->generations, out);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_learn_resume(args->resume, (int64_t)args->generations, out)));
   mm_learn_view view;
   mm_learn_look(*out, &view);
   for (size_t i = 0; i < view.plan->n_env && code == EXIT_DONE; i++)
@@ -302,12 +301,11 @@ static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
 static int run(void *raw) {
   learn_args *args = raw;
   mm_learn *learn = NULL;
-  int code = study_begin(&args->on);
-  if (code != EXIT_DONE) return code;
+  TRY(study_begin(&args->on));
   if (args->env == NULL && args->resume == NULL)
     return fail_usage("expected --env to begin a search or --resume to go on with one");
   interrupt_after(args->max_seconds);
-  code = args->resume != NULL ? resume(args, &learn) : begin(args, &learn);
+  int code = args->resume != NULL ? resume(args, &learn) : begin(args, &learn);
   if (code == EXIT_DONE) {
     learn_report_start(learn);
     code = finish(args, learn, search(args, learn));

@@ -73,7 +73,6 @@ static const option reproduce_options[] = {
 
 static int find_artefact(const reproduce_args *args, mm_artefact_id *out) {
   const char *names[MM_ARTEFACTS];
-  char near[SUGGESTION_SIZE];
   for (int i = 0; i < MM_ARTEFACTS; i++)
     names[i] = mm_artefact_name((mm_artefact_id)i);
   if (args->settings.common.positional.n == 0)
@@ -82,7 +81,7 @@ static int find_artefact(const reproduce_args *args, mm_artefact_id *out) {
   const char *word = args->settings.common.positional.value[0];
   if (mm_artefact_find(word, out)) return EXIT_DONE;
   return fail_usage("unknown artefact '%s'%s", word,
-                    options_suggestion(word, names, MM_ARTEFACTS, "", near));
+                    options_suggestion(word, names, MM_ARTEFACTS, ""));
 }
 
 // --set as texts: what they mean depends on the algorithms of the artefact.
@@ -129,12 +128,11 @@ static int copy_from(const reproduce_args *args, mm_paper_plan *plan) {
 }
 
 static int make_plan(const reproduce_args *args, mm_paper_plan *plan) {
-  int code = find_artefact(args, &plan->artefact);
-  if (code != EXIT_DONE) return code;
+  TRY(find_artefact(args, &plan->artefact));
   mm_scale_find(args->scale, &plan->scale);
   plan->seed = args->seed;
   plan->seeds = (size_t)args->seeds;
-  code = copy_settings(args, plan);
+  int code = copy_settings(args, plan);
   if (code == EXIT_DONE) code = copy_from(args, plan);
   return code;
 }
@@ -176,8 +174,7 @@ static int refuse_changes(const reproduce_args *args) {
 }
 
 static int resume(const reproduce_args *args, mm_paper **out) {
-  int code = refuse_changes(args);
-  if (code != EXIT_DONE) return code;
+  TRY(refuse_changes(args));
   mm_status status = mm_paper_resume(args->resume, out);
   return status == MM_OK ? check_devices(args, mm_paper_get_plan(*out)) : fail_status(status);
 }

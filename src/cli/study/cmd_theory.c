@@ -140,14 +140,13 @@ static char *task_name(const char *env, uint64_t seed) {
 static int check_picture(const theory_args *args) {
   mm_figure *figure;
   if (args->out == NULL) return EXIT_DONE;
-  int code = map_check_out(args->out, true);
-  if (code != EXIT_DONE) return code;
+  TRY(map_check_out(args->out, true));
   if (args->maps.n > MM_FIGURE_LINES)
     return fail_usage("option '--out': a picture shows at most %d maps, not %zu", MM_FIGURE_LINES,
                       args->maps.n);
   mm_status status = mm_figure_create(args->out, 100, 100, &figure);
   if (status == MM_ERR_INPUT) return fail_usage("option '--out': %s", mm_last_error());
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   mm_figure_destroy(figure);
   return EXIT_DONE;
 }
@@ -156,7 +155,7 @@ static int draw(const char *path, const theory_runs *runs) {
   mm_status status = mm_theory_figure_write(runs->run, runs->label, runs->n, runs->task,
                                             theory_steps(runs->pmd), path);
   if (status == MM_ERR_INTERRUPTED) return fail(INTERRUPT_EXIT, "%s", mm_last_error());
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   note("wrote %s", path);
   return EXIT_DONE;
 }
@@ -205,8 +204,7 @@ static int run(void *raw) {
   if (code == EXIT_DONE)
     code = settings_resolve(&args->settings, MM_ALGO_PMD, "gridworld", &settings);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_env_open(args->env, &env);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_env_open(args->env, &env)));
   if (!mm_env_is_grid(env))
     code = fail_usage("'%s' is not a Grid-World: only these have exact values", args->env);
   if (code == EXIT_DONE) code = map_list_open(&args->maps, &maps);

@@ -76,10 +76,9 @@ static int check_usage(const train_args *args) {
 // The map belongs to the caller and must outlive the training.
 static int begin(const train_args *args, mm_map **map, mm_train **out) {
   mm_env *env = NULL;
-  int code = check_usage(args);
-  if (code != EXIT_DONE) return code;
+  TRY(check_usage(args));
   mm_train_plan *plan = memory_take(1, sizeof *plan);
-  code = make_plan(args, &env, plan);
+  int code = make_plan(args, &env, plan);
   if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
   if (code == EXIT_DONE) code = create(args, plan, *map, out);
   free(plan);
@@ -94,10 +93,8 @@ static int resume(const train_args *args, mm_train **out) {
   static const char *const fixed[] = {
     "env", "map", "algo", "seeds", "seed", "out", "preset", NULL
   };
-  int code = run_argument_refuse(&command_train, &args->settings, fixed);
-  if (code != EXIT_DONE) return code;
-  mm_status status = mm_train_resume(args->resume, out);
-  if (status != MM_OK) return fail_status(status);
+  TRY(run_argument_refuse(&command_train, &args->settings, fixed));
+  TRY(status_code(mm_train_resume(args->resume, out)));
   mm_train_view view;
   mm_train_look(*out, &view);
   return backend_check(&args->on.place, view.env, &view.plan->settings);

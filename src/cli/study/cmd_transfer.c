@@ -131,14 +131,12 @@ static void add_tuned(plan *p) {
 }
 
 static int plan_maps(const transfer_args *args, plan *p) {
-  int code = name_list_read("maps", args->maps, &p->maps);
-  if (code != EXIT_DONE) return code;
+  TRY(name_list_read("maps", args->maps, &p->maps));
   p->n_asked = p->maps.n;
   p->map = memory_take(p->n_asked + CONTROLS_MAX, sizeof *p->map);
-  code = open_maps(p, 0);
-  if (code != EXIT_DONE) return code;
+  TRY(open_maps(p, 0));
   add_controls(p, args->controls);
-  code = open_maps(p, p->n_asked);
+  int code = open_maps(p, p->n_asked);
   p->map_label = memory_take(p->maps.n, sizeof *p->map_label);
   p->row = memory_take(p->maps.n + TUNED, sizeof *p->row);
   name_list_label(&p->maps, p->map_label);
@@ -191,8 +189,7 @@ static int create(const transfer_args *args, const mm_transfer_config *config, m
   if (args->out == NULL && !networks && args->max_seconds > 0)
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
   if (args->out == NULL && !networks) return EXIT_DONE;
-  int code = args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE;
-  if (code != EXIT_DONE) return code;
+  TRY(args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE);
   mm_status status = study_place("transfer", config->env[0].name, args->out, &place);
   if (status == MM_OK) status = mm_transfer_create(place.folder, config, out);
   if (status != MM_OK) return run_argument_fail(&place, status);
@@ -330,8 +327,7 @@ static int run_and_show(const transfer_args *args, const mm_transfer_config *wha
 static int check_usage(const transfer_args *args) {
   if (args->maps == NULL) return fail_usage("option '--maps' is required (or --resume RUN)");
   if (args->envs == NULL) return fail_usage("option '--envs' is required (or --resume RUN)");
-  int code = run_argument_check_seeds(args->seed, args->seeds);
-  if (code != EXIT_DONE) return code;
+  TRY(run_argument_check_seeds(args->seed, args->seeds));
   return env_argument_refuse_ppo(args->algo, "to compare");
 }
 
@@ -363,8 +359,7 @@ static int resume(const transfer_args *args) {
                                        "controls", "tune-seeds", "out",  "preset", NULL };
   int code = run_argument_refuse(&command_transfer, &args->settings, fixed);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_transfer_resume(args->resume, &run, &p);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_transfer_resume(args->resume, &run, &p)));
   const mm_transfer_config *config = mm_transfer_plan_config(p);
   for (size_t i = 0; i < config->n_env && code == EXIT_DONE; i++)
     code = backend_check(&args->on.place, config->env[i].env, &config->env[i].settings);
@@ -376,8 +371,7 @@ static int resume(const transfer_args *args) {
 
 static int run(void *raw) {
   transfer_args *args = raw;
-  int code = study_begin(&args->on);
-  if (code != EXIT_DONE) return code;
+  TRY(study_begin(&args->on));
   return args->resume != NULL ? resume(args) : begin(args);
 }
 

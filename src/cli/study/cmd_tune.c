@@ -82,8 +82,7 @@ static int plan_envs(const tune_args *args, mm_env *env[MM_TUNE_ENVS], mm_tune_p
 }
 
 static int plan_search(const tune_args *args, mm_tune_plan *plan) {
-  mm_status status = mm_tune_space_load(args->space, plan->settings[0].algo, &plan->space);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_tune_space_load(args->space, plan->settings[0].algo, &plan->space)));
   if (args->method != NULL) mm_tune_method_find(args->method, &plan->space.method);
   bool grid = plan->space.method == MM_TUNE_GRID;
   plan->trials = (size_t)args->trials;
@@ -137,8 +136,7 @@ static const char *const out_files[] = { "preset.yaml", "trials.csv", "tune.json
 static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map *map,
                   mm_tune **out) {
   run_place place;
-  int code = args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE;
-  if (code != EXIT_DONE) return code;
+  TRY(args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE);
   mm_status status = study_place("tune", plan->env[0], args->out, &place);
   if (status == MM_OK) status = mm_tune_create(place.folder, plan, map, out);
   return status == MM_OK ? EXIT_DONE : run_argument_fail(&place, status);
@@ -154,11 +152,10 @@ static int check_usage(const tune_args *args) {
 
 // The map belongs to the caller and must outlive the tuning.
 static int begin(tune_args *args, mm_map **map, mm_tune **out) {
-  int code = check_usage(args);
-  if (code != EXIT_DONE) return code;
+  TRY(check_usage(args));
   mm_tune_plan *plan = memory_take(1, sizeof *plan);
   mm_env *env[MM_TUNE_ENVS] = { 0 };
-  code = plan_envs(args, env, plan);
+  int code = plan_envs(args, env, plan);
   if (code == EXIT_DONE) code = plan_search(args, plan);
   if (code == EXIT_DONE) code = check_devices(args, plan, env);
   if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
@@ -176,10 +173,8 @@ static int resume(tune_args *args, mm_tune **out) {
   static const char *const fixed[] = { "env",    "map",        "space",  "algo",     "method",
                                        "trials", "population", "seeds",  "validate", "seed",
                                        "prune",  "out",        "preset", NULL };
-  int code = run_argument_refuse(&command_tune, &args->settings, fixed);
-  if (code != EXIT_DONE) return code;
-  mm_status status = mm_tune_resume(args->resume, out);
-  if (status != MM_OK) return fail_status(status);
+  TRY(run_argument_refuse(&command_tune, &args->settings, fixed));
+  TRY(status_code(mm_tune_resume(args->resume, out)));
   mm_tune_view view;
   mm_tune_look(*out, &view);
   return check_devices(args, view.plan, view.env);
@@ -240,8 +235,7 @@ static int finish(const tune_args *args, mm_tune *t, mm_status status) {
   study_finish(&command_tune, mm_tune_study(t), &args->on.place, status, NULL, &end);
   if (status == MM_OK) return show(args, t, v.folder);
   if (status != MM_ERR_INTERRUPTED) return study_failed(&end);
-  int code = study_stopped(&end, "in trial %zu", v.search->n > 0 ? v.search->n - 1 : 0);
-  if (code != EXIT_DONE) return code;
+  TRY(study_stopped(&end, "in trial %zu", v.search->n > 0 ? v.search->n - 1 : 0));
   return tune_report(t, end.outcome, NULL, args->settings.common.json);
 }
 

@@ -34,15 +34,13 @@ static int width(int columns) {
 }
 
 void learn_report_row(const mm_learn_view *v, bool first) {
-  char value[STUDY_CELL_SIZE], negentropy[STUDY_CELL_SIZE], l2[STUDY_CELL_SIZE],
-      left[DURATION_SIZE];
   if (first) {
     char line[512];
     size_t used = (size_t)snprintf(line, sizeof line, "controls:");
     for (int c = 0; c < v->n_control && used < sizeof line; c++)
       used += (size_t)snprintf(line + used, sizeof line - used, "%s %s %s", c > 0 ? "," : "",
                                v->control_name[c],
-                               study_estimate(v->control[c].value, DECIMALS, false, value));
+                               study_estimate(v->control[c].value, DECIMALS, false));
     log_line("%s", line);
     log_line("%11s %8s %7s %17s %18s %18s %8s %8s", "generation", "fitness", "sigma", "validation",
              "- negentropy", "- l2", "steps/s", "left");
@@ -52,12 +50,12 @@ void learn_report_row(const mm_learn_view *v, bool first) {
     snprintf(rate, sizeof rate, "%.3g M", 1e-6 * (double)v->session_env_steps / v->session_seconds);
   char fitness[16] = "-";
   if (!isnan(v->fitness_mean)) snprintf(fitness, sizeof fitness, "%.4f", v->fitness_mean);
-  log_line(
-      "%5" PRId64 "/%-5" PRId64 " %8s %7.4f %*s %*s %*s %8s %8s", v->generation, v->generations,
-      fitness, v->sigma, width(17), study_estimate(v->last.value, DECIMALS, false, value),
-      width(18), study_estimate(v->last.over_negentropy, DECIMALS, true, negentropy), width(18),
-      study_estimate(v->last.over_l2, DECIMALS, true, l2), rate,
-      format_duration(v->steps_left * v->session_seconds / (double)v->session_env_steps, left));
+  log_line("%5" PRId64 "/%-5" PRId64 " %8s %7.4f %*s %*s %*s %8s %8s", v->generation,
+           v->generations, fitness, v->sigma, width(17),
+           study_estimate(v->last.value, DECIMALS, false), width(18),
+           study_estimate(v->last.over_negentropy, DECIMALS, true), width(18),
+           study_estimate(v->last.over_l2, DECIMALS, true), rate,
+           format_duration(v->steps_left * v->session_seconds / (double)v->session_env_steps));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -116,20 +114,18 @@ static void mark_difference(table *t, bool wanted, mm_estimate e) {
 }
 
 static void put_score(table *t, const char *name, const mm_learn_score *s, bool mark) {
-  char cell[STUDY_CELL_SIZE];
   table_text(t, name);
-  table_text(t, study_estimate(s->value, DECIMALS, false, cell));
-  table_text(t, study_estimate(s->over_negentropy, DECIMALS, true, cell));
+  table_text(t, study_estimate(s->value, DECIMALS, false));
+  table_text(t, study_estimate(s->over_negentropy, DECIMALS, true));
   mark_difference(t, mark, s->over_negentropy);
-  table_text(t, study_estimate(s->over_l2, DECIMALS, true, cell));
+  table_text(t, study_estimate(s->over_l2, DECIMALS, true));
   mark_difference(t, mark, s->over_l2);
 }
 
 static void put_scores(const mm_learn_view *v) {
-  static const char *const header[] = { "<map", "<value", "<minus negentropy", "<minus l2" };
   const mm_search *search = &v->plan->settings.search;
   char name[64];
-  table *t = table_create(header, 4);
+  table *t = table_create("<map|<value|<minus negentropy|<minus l2");
   snprintf(name, sizeof name, "best (generation %" PRId64 ")", v->best.generation);
   put_score(t, name, &v->best, true);
   if (v->last.generation != v->best.generation) {
@@ -139,7 +135,7 @@ static void put_scores(const mm_learn_view *v) {
   for (int c = 0; c < v->n_control; c++)
     put_score(t, v->control_name[c], &v->control[c], false);
   printf("on %.0f validation tasks, %s standard error:\n",
-         search->validation_tasks * (double)v->plan->n_env, study_plus_minus());
+         search->validation_tasks * (double)v->plan->n_env, output_plus_minus());
   table_print(t);
 }
 
@@ -197,7 +193,7 @@ static void put_hint(const mm_learn_view *v) {
 
 static void put_text(const mm_learn_view *v) {
   const mm_learn_plan *plan = v->plan;
-  char time[DURATION_SIZE], machine[MM_MACHINE_TEXT];
+  char machine[MM_MACHINE_TEXT];
   printf("%s%s: %" PRId64 " generations, %" PRIu64 " trainings, %.3g steps\n",
          output_plain(plan->env[0]), plan->n_env > 1 ? " and others" : "", v->generation,
          v->evaluations, (double)v->env_steps);
@@ -207,7 +203,7 @@ static void put_text(const mm_learn_view *v) {
   if (v->session_seconds > 0)
     printf("speed: %.3g million steps/s, %s on %s, %.2f %% of the time outside training\n",
            1e-6 * (double)v->session_env_steps / v->session_seconds,
-           format_duration(v->session_seconds, time), mm_machine_text(&v->machine, machine),
+           format_duration(v->session_seconds), mm_machine_text(&v->machine, machine),
            100 * (1 - v->session_job_seconds / v->session_seconds));
   const char *folder = output_plain(v->folder);
   if (v->best.known)

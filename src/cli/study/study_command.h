@@ -82,10 +82,8 @@ int study_figures(const char *folder, const study_figure *figure, size_t n, cons
                   const char *what);
 
 // "0.512 ± 0.031" with so many decimals, with a sign where it is a difference; "-" for NaN,
-// "failed" for infinity.
-enum { STUDY_CELL_SIZE = 64 };
-const char *study_estimate(mm_estimate e, int decimals, bool difference, char out[STUDY_CELL_SIZE]);
-const char *study_plus_minus(void);
+// "failed" for infinity. Valid for the next few calls of output_format.
+const char *study_estimate(mm_estimate e, int decimals, bool difference);
 
 // A text, or null for NULL and "".
 void study_add_text(cJSON *root, const char *key, const char *text);

@@ -57,33 +57,31 @@ static int decimals(const mm_theory *run, const column *c) {
 }
 
 static void put_cell(table *t, const char *sign, int digits, double number) {
-  char format[16], text[OUTPUT_NUMBER_SIZE];
   if (fabs(number) < 0.5 * pow(10, -digits)) number = 0; // no "-0.0000"
-  snprintf(format, sizeof format, "%%%s.%d%s", sign, digits, fabs(number) < 1e12 ? "f" : "g");
-  snprintf(text, sizeof text, format, number);
-  table_text(t, text);
+  if (sign[0] == '+')
+    table_format(t, fabs(number) < 1e12 ? "%+.*f" : "%+.*g", digits, number);
+  else
+    table_format(t, fabs(number) < 1e12 ? "%.*f" : "%.*g", digits, number);
 }
 
 static void put_counts(table *t, size_t iteration, double steps) {
-  char text[OUTPUT_NUMBER_SIZE];
-  snprintf(text, sizeof text, "%zu", iteration);
-  table_text(t, text);
-  snprintf(text, sizeof text, "%.0f", steps);
-  table_text(t, text);
+  table_format(t, "%zu", iteration);
+  table_format(t, "%.0f", steps);
 }
 
 // Violations are marked in a column of their own where there are any.
 static void put_iterations(const theory_runs *runs, const mm_theory *run) {
-  const char *header[COLUMNS + 3] = { "t", "steps" };
   int digits[COLUMNS];
   double steps = theory_steps(runs->pmd);
+  size_t marks = run->violations > 0;
+  table *t = table_of_columns(2 + COLUMNS + marks);
+  table_text(t, "t");
+  table_text(t, "steps");
   for (size_t i = 0; i < COLUMNS; i++) {
-    header[2 + i] = columns[i].name;
+    table_text(t, columns[i].name);
     digits[i] = decimals(run, &columns[i]);
   }
-  header[2 + COLUMNS] = "<";
-  size_t marks = run->violations > 0;
-  table *t = table_create(header, 2 + COLUMNS + marks);
+  if (marks > 0) table_text(t, "<");
   for (size_t k = 0; k < run->n_step; k += runs->every) {
     const mm_theory_step *step = run->step + k;
     put_counts(t, k, (double)k * steps);
@@ -177,20 +175,15 @@ static double number_of(const mm_theory *run, const line *l) {
 }
 
 static void put_summary(const theory_runs *runs) {
-  const char **header = memory_take(runs->n + 1, sizeof *header);
-  header[0] = "<";
+  table *t = table_of_columns(runs->n + 1);
+  table_text(t, "<");
   for (size_t i = 0; i < runs->n; i++)
-    header[i + 1] = runs->label[i];
-  table *t = table_create(header, runs->n + 1);
-  free(header);
+    table_text(t, runs->label[i]);
   for (size_t k = 0; k < LINES; k++) {
     table_text(t, lines[k].name);
     for (size_t i = 0; i < runs->n; i++) {
       double number = number_of(&runs->run[i], &lines[k]);
-      if (isnan(number))
-        table_text(t, "-");
-      else
-        table_number(t, number);
+      table_defined(t, number);
       if (lines[k].compute == violations && number > 0) table_mark(t, false);
     }
   }

@@ -190,38 +190,35 @@ static void put_sparkline(const outcome *o) {
 }
 
 static void put_curve(const outcome *o) {
-  char first[OUTPUT_NUMBER_SIZE], last[OUTPUT_NUMBER_SIZE];
   size_t begin = 0; // where all runs have a value
   while (begin < o->n_curve && isnan(o->curve[begin].value.mean))
     begin++;
   if (begin + 2 > o->n_curve) return;
   fputs("curve        ", stdout);
   put_sparkline(o);
-  printf("  from %s to %s\n", output_number(o->curve[begin].value.mean, first),
-         output_number(o->curve[o->n_curve - 1].value.mean, last));
+  printf("  from %s to %s\n", output_number(o->curve[begin].value.mean),
+         output_number(o->curve[o->n_curve - 1].value.mean));
 }
 
 static void put_values(const outcome *o) {
-  char number[OUTPUT_NUMBER_SIZE];
   printf("final value  %s%s%s", terminal_style(stdout, STYLE_BOLD),
-         isnan(o->final_value.mean) ? "-" : output_number(o->final_value.mean, number),
+         isnan(o->final_value.mean) ? "-" : output_number(o->final_value.mean),
          terminal_style(stdout, STYLE_PLAIN));
   if (!isnan(o->final_value.sem))
-    printf(" %s %s (standard error)", study_plus_minus(),
-           output_number(o->final_value.sem, number));
+    printf(" %s %s (standard error)", output_plus_minus(), output_number(o->final_value.sem));
   if (o->unfinished > 0) printf(" (%zu of %zu runs finished no episode)", o->unfinished, o->n_done);
   fputc('\n', stdout);
   if (!isnan(o->recent_value.mean))
     printf("recent       %s over the episodes of the last tenth%s\n",
-           output_number(o->recent_value.mean, number),
+           output_number(o->recent_value.mean),
            o->view->plan->settings.algo != MM_ALGO_AMPO ? ""
            : o->view->plan->settings.ampo.code_target   ? " (target=code)"
                                                         : " (target=paper)");
   else if (o->view->plan->settings.algo != MM_ALGO_PMD)
     puts("recent       unknown: an agent ended no episode in the last tenth");
   if (o->optimal_mean > 0) // a share of nothing says nothing
-    printf("optimum      %s on average: %.1f %% of it reached\n",
-           output_number(o->optimal_mean, number), 100 * o->final_value.mean / o->optimal_mean);
+    printf("optimum      %s on average: %.1f %% of it reached\n", output_number(o->optimal_mean),
+           100 * o->final_value.mean / o->optimal_mean);
   put_curve(o);
 }
 

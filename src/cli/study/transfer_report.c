@@ -15,7 +15,7 @@
 #include "cli/study/study_command.h"
 #include "study/jobs/eta_tuning.h"
 
-enum { CELL_SIZE = 96, BETWEEN = 2 };
+enum { BETWEEN = 2 };
 
 // What a table shows: final values, or differences from a baseline.
 typedef struct view {
@@ -50,68 +50,47 @@ static int decimals(const view *v, size_t env) {
   return exact < 0 ? 0 : exact > 8 ? 8 : (int)exact;
 }
 
-static const char *format_cell(const view *v, size_t map, size_t env, char out[CELL_SIZE]) {
+static const char *cell_text(const view *v, size_t map, size_t env) {
   mm_estimate e = number_of(v, map, env);
-  const mm_transfer_cell *own = mm_transfer_at(v->t, map, env);
-  bool missing = !v->differences && own->n_failed > 0;
-  bool itself = v->differences && v->t->baseline[v->baseline] == map;
+  const mm_transfer_cell *cell = mm_transfer_at(v->t, map, env);
+  const mm_comparison *over = &cell->over[v->baseline];
   int digits = decimals(v, env);
-  if (itself || (isnan(e.mean) && isnan(own->over[v->baseline].wins) && own->of.unfinished == 0)) {
-    snprintf(out, CELL_SIZE, "%s", itself ? "" : "failed");
-    return out;
-  }
+  if (v->differences && v->t->baseline[v->baseline] == map) return "";
+  if (isnan(e.mean) && isnan(over->wins) && cell->of.unfinished == 0) return "failed";
   if (fabs(e.mean) < 0.5 * pow(10, -digits)) e.mean = 0; // no "-0.00"
-  const char *sign = v->differences ? "+" : "", *form = fabs(e.mean) < 1e9 ? "f" : "g";
-  char format[24];
-  snprintf(format, sizeof format, "%%%s.%d%s", sign, digits, form);
-  int used =
-      isnan(e.mean) ? snprintf(out, CELL_SIZE, "-") : snprintf(out, CELL_SIZE, format, e.mean);
-  if (!isnan(e.sem)) {
-    snprintf(format, sizeof format, " %s %%.%d%s", study_plus_minus(), digits,
-             e.sem < 1e9 ? "f" : "g");
-    used += snprintf(out + used, CELL_SIZE - (size_t)used, format, e.sem);
-  }
+  const char *text = study_estimate(e, digits, v->differences);
+  if (!v->differences) return cell->n_failed > 0 ? output_format("%s !", text) : text;
   // a mark of its own width, so that the numbers stay below each other
-  const char *mark = mm_transfer_verdict(own, v->baseline) ? " *" : "  ";
-  if (missing) snprintf(out + used, CELL_SIZE - (size_t)used, " !");
-  if (v->differences)
-    snprintf(out + used, CELL_SIZE - (size_t)used, "%s %3.0f %%", mark,
-             100 * own->over[v->baseline].wins);
-  return out;
+  return output_format("%s%s %3.0f %%", text, mm_transfer_verdict(cell, v->baseline) ? " *" : "  ",
+                       100 * over->wins);
 }
 
 // ---------------------------------------------------------------------------------------------
 // Blocks of columns
 
-static size_t width_of(const char *text) {
-  size_t n = 0;
-  for (; *text != '\0'; text++)
-    n += ((unsigned char)*text & 0xc0) != 0x80;
-  return n;
+static int widest(int width, const char *text) {
+  int own = output_width(text);
+  return own > width ? own : width;
 }
 
-static size_t label_width(const mm_transfer *t) {
-  size_t width = 0;
-  for (size_t m = 0; m < t->config.n_map; m++) {
-    size_t own = width_of(t->config.map[m].label);
-    if (own > width) width = own;
-  }
+static int label_width(const mm_transfer *t) {
+  int width = 0;
+  for (size_t m = 0; m < t->config.n_map; m++)
+    width = widest(width, t->config.map[m].label);
   return width;
 }
 
-static size_t column_width(const view *v, size_t env) {
-  char cell[CELL_SIZE];
-  size_t width = width_of(v->t->config.env[env].label);
-  for (size_t m = 0; m < v->t->config.n_map; m++) {
-    size_t own = width_of(format_cell(v, m, env, cell));
-    if (own > width) width = own;
-  }
+static int column_width(const view *v, size_t env) {
+  int width = output_width(v->t->config.env[env].label);
+  for (size_t m = 0; m < v->t->config.n_map; m++)
+    width = widest(width, cell_text(v, m, env));
   return width;
 }
 
 // The first column that does not fit beside those from `first` on; at least one does.
 static size_t block_end(const view *v, size_t first) {
-  size_t limit = (size_t)terminal_width(stdout), used = label_width(v->t), env = first;
+  int limit = terminal_width(stdout), used = label_width(v->t);
+  size_t env = first;
   while (env < v->t->config.n_env) {
     used += BETWEEN + column_width(v, env);
     if (used > limit && env > first) break;
@@ -128,27 +107,25 @@ static void put_optimum(const view *v, size_t first, size_t end, table *out) {
   if (!known) return;
   table_text(out, "(optimum)");
   for (size_t e = first; e < end; e++) {
-    char text[CELL_SIZE] = "-";
     double optimum = v->t->optimal_mean[e];
-    if (isfinite(optimum)) snprintf(text, sizeof text, "%.*f", decimals(v, e), optimum);
-    table_text(out, text);
+    if (isfinite(optimum))
+      table_format(out, "%.*f", decimals(v, e), optimum);
+    else
+      table_text(out, "-");
   }
 }
 
 static void put_block(const view *v, size_t first, size_t end) {
   const mm_transfer_config *c = &v->t->config;
-  const char **header = memory_take(end - first + 1, sizeof *header);
-  header[0] = "<map";
+  table *out = table_of_columns(end - first + 1);
+  table_text(out, "<map");
   for (size_t e = first; e < end; e++)
-    header[e - first + 1] = c->env[e].label;
-  table *out = table_create(header, end - first + 1);
-  free(header);
+    table_text(out, c->env[e].label);
   for (size_t m = 0; m < c->n_map; m++) {
     if (v->differences && m == v->t->baseline[v->baseline]) continue;
     table_text(out, c->map[m].label);
     for (size_t e = first; e < end; e++) {
-      char cell[CELL_SIZE];
-      table_text(out, format_cell(v, m, e, cell));
+      table_text(out, cell_text(v, m, e));
       int verdict = mm_transfer_verdict(mm_transfer_at(v->t, m, e), v->baseline);
       if (verdict != 0) table_mark(out, verdict > 0);
     }

@@ -62,37 +62,29 @@ static int best_first(const void *left, const void *right) {
 static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size_t i) {
   const mm_tune_space *space = &v->plan->space;
   const mm_tune_trial *trial = &v->search->trial[i];
-  char text[MM_SETTING_TEXT_SIZE], cell[STUDY_CELL_SIZE];
+  char text[MM_SETTING_TEXT_SIZE];
   snprintf(text, sizeof text, i == 0 ? "own" : "%zu", i);
   table_text(t, text);
   for (size_t j = 0; j < space->n; j++)
     table_text(t, mm_tune_text(&space->parameter[j], trial->value[j], text));
-  table_text(t, study_estimate(mm_tune_score(trial), DECIMALS, true, cell));
+  table_text(t, study_estimate(mm_tune_score(trial), DECIMALS, true));
   table_number(t, (double)trial->n);
   table_text(t, mm_tune_state(v->search, i));
-  for (size_t e = 0; e < v->plan->n_env; e++) {
-    double mean = mm_tune_mean(tune, i, e);
-    if (isnan(mean))
-      table_text(t, "-");
-    else
-      table_number(t, mean);
-  }
+  for (size_t e = 0; e < v->plan->n_env; e++)
+    table_defined(t, mm_tune_mean(tune, i, e));
 }
 
 static table *make_table(const mm_tune_view *v) {
   const mm_tune_plan *p = v->plan;
-  size_t columns = 4 + p->space.n + p->n_env, n = 0;
-  const char **header = memory_take(columns, sizeof *header);
-  header[n++] = "trial";
+  table *t = table_of_columns(4 + p->space.n + p->n_env);
+  table_text(t, "trial");
   for (size_t j = 0; j < p->space.n; j++)
-    header[n++] = p->space.parameter[j].name;
-  header[n++] = "score";
-  header[n++] = "seeds";
-  header[n++] = "<state";
+    table_text(t, p->space.parameter[j].name);
+  table_text(t, "score");
+  table_text(t, "seeds");
+  table_text(t, "<state");
   for (size_t e = 0; e < p->n_env; e++)
-    header[n++] = p->env[e];
-  table *t = table_create(header, columns);
-  free(header);
+    table_text(t, p->env[e]);
   return t;
 }
 
@@ -136,18 +128,16 @@ static void put_counts(const mm_tune_view *v) {
 // The winner
 
 static void put_checks(const mm_tune_view *v) {
-  static const char *const header[] = { "<environment", "own", "tuned", "difference" };
-  char cell[STUDY_CELL_SIZE];
-  table *t = table_create(header, 4);
+  table *t = table_create("<environment|own|tuned|difference");
   for (size_t e = 0; e < v->plan->n_env; e++) {
     const mm_tune_check *c = &v->check[e];
     table_text(t, v->plan->env[e]);
-    table_text(t, study_estimate(c->own, DECIMALS, false, cell));
-    table_text(t, v->best > 0 ? study_estimate(c->best, DECIMALS, false, cell) : "-");
-    table_text(t, study_estimate(c->difference, DECIMALS, true, cell));
+    table_text(t, study_estimate(c->own, DECIMALS, false));
+    table_text(t, v->best > 0 ? study_estimate(c->best, DECIMALS, false) : "-");
+    table_text(t, study_estimate(c->difference, DECIMALS, true));
     if (mm_estimate_sign(c->difference) != 0) table_mark(t, c->difference.mean > 0);
   }
-  printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate, study_plus_minus());
+  printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate, output_plus_minus());
   table_print(t);
   for (size_t e = 0; e < v->plan->n_env; e++)
     if (v->check[e].n_failed > 0)
@@ -156,13 +146,12 @@ static void put_checks(const mm_tune_view *v) {
 }
 
 static void put_verdict(const mm_tune_view *v) {
-  char cell[STUDY_CELL_SIZE];
   if (v->best == 0) {
     puts("No trial was better than the own settings.");
     return;
   }
   if (!v->validated) return;
-  printf("score of trial %zu on these: %s", v->best, study_estimate(v->gain, DECIMALS, true, cell));
+  printf("score of trial %zu on these: %s", v->best, study_estimate(v->gain, DECIMALS, true));
   int sign = mm_estimate_sign(v->gain);
   puts(sign == 0  ? " (its 95 % interval includes 0: not shown to be better)"
        : sign > 0 ? ""

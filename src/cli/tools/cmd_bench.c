@@ -75,8 +75,7 @@ static void put_digits(table *t, double value, int digits) {
 
 static int put_table(const mm_bench *results, bool cuda) {
   mm_cuda_device facts;
-  table *t = table_create(
-      (const char *const[]){ "<what", "value", "<unit", "limit", "fraction", "reference" }, 6);
+  table *t = table_create("<what|value|<unit|limit|fraction|reference");
   for (size_t i = 0; i < results->n; i++) {
     const mm_bench_result *entry = &results->entry[i];
     table_text(t, entry->name);
@@ -132,11 +131,10 @@ static int check_names(const bench_args *args) {
   const char *names[NAMES_MOST];
   const size_t n = list_names(names);
   const option_texts *given = &args->common.positional;
-  char near[SUGGESTION_SIZE];
   for (size_t i = 0; i < given->n; i++)
     if (!among(names, n, given->value[i]))
       return fail_usage("unknown benchmark '%s'%s", given->value[i],
-                        options_suggestion(given->value[i], names, n, "", near));
+                        options_suggestion(given->value[i], names, n, ""));
   for (size_t i = 0; i < n; i++)
     if (named(args, names[i]) && !is_offered(args, names[i]))
       return fail_usage("benchmark '%s' has nothing to measure with --backend %s", names[i],

@@ -228,8 +228,7 @@ static int put_folder(mm_run *run, const export_args *args) {
   int code = EXIT_DONE;
   struct stat about;
   bool made;
-  mm_status status = mm_run_make_folder(args->out, &made);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_run_make_folder(args->out, &made)));
   for (int writing = args->force; writing < 2; writing++)
     for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE; i++) {
       if (args->table != NULL && strcmp(args->table, table_names[i]) != 0) continue;
@@ -272,7 +271,7 @@ static int find_last(mm_run *run, int64_t *out) {
                 "'%s' is damaged (%s): its last generation may be missing, say which one you want "
                 "with --generation",
                 mm_run_folder_of(run), mm_run_damage(run));
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   if (!found) return fail(EXIT_USAGE, "'%s' has no generation yet", mm_run_folder_of(run));
   *out = row.generation;
   return EXIT_DONE;
@@ -285,11 +284,10 @@ static int put_map(mm_run *run, const export_args *args) {
   if (code == EXIT_DONE && !options_given(&command_export, &args->common, "generation"))
     code = find_last(run, &generation);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_learn_map_at(run, generation, &map);
-  if (status != MM_OK) return fail_status(status);
-  status = mm_map_save(map, mm_map_meta(map), args->map);
+  TRY(status_code(mm_learn_map_at(run, generation, &map)));
+  mm_status status = mm_map_save(map, mm_map_meta(map), args->map);
   mm_map_destroy(map);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   note("wrote %s (mean of generation %" PRId64 ")", args->map, generation);
   return EXIT_DONE;
 }
@@ -315,9 +313,8 @@ static int run(void *raw) {
   mm_run *run;
   int code = check_usage(args);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_run_open(args->common.positional.value[0], MM_RUN_SALVAGE, &run);
-  if (status != MM_OK) return fail_status(status);
-  status = mm_run_begin(run); // one state of the run, whatever a writer does meanwhile
+  TRY(status_code(mm_run_open(args->common.positional.value[0], MM_RUN_SALVAGE, &run)));
+  mm_status status = mm_run_begin(run); // one state of the run, whatever a writer does meanwhile
   if (status != MM_OK)
     code = fail_status(status);
   else if (args->map != NULL)

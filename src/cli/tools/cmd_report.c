@@ -50,8 +50,7 @@ typedef struct folder {
 
 static int make_folder(const char *path) {
   bool made;
-  mm_status status = mm_run_make_folder(path, &made);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(mm_run_make_folder(path, &made));
 }
 
 static void choose_folder(const report_args *args, const mm_report *report, folder *f) {
@@ -125,7 +124,7 @@ static int write_page(const mm_report *report, const folder *f) {
   cJSON *document = mm_report_json(report, false);
   mm_status status = document != NULL ? mm_report_page_write(document, f->page) : MM_ERR_MEMORY;
   cJSON_Delete(document);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(status);
 }
 
 static int put_result(const report_args *args, const mm_report *report, const folder *f,
@@ -181,16 +180,14 @@ static int run(void *raw) {
   const report_args *args = raw;
   const option_texts *runs = &args->common.positional;
   mm_report *report;
-  int code = check_usage(args);
-  if (code != EXIT_DONE) return code;
-  mm_status status = mm_report_read(runs->value, runs->n, &report);
-  if (status != MM_OK) return fail_status(status);
+  TRY(check_usage(args));
+  TRY(status_code(mm_report_read(runs->value, runs->n, &report)));
   if (args->watch) {
     tell_damage(report);
     mm_report_release(report);
     return report_watch(runs->value, runs->n, (uint16_t)args->port);
   }
-  code = write_all(args, report);
+  int code = write_all(args, report);
   mm_report_release(report);
   return code;
 }

@@ -360,11 +360,8 @@ static void put_row(table *t, const entry *e) {
 }
 
 static int put_table(const entry *entries, size_t n) {
-  static const char *const header[COLUMNS] = { "<run",       "<state",      "<command",
-                                               "<env",       "generations", "evaluations",
-                                               "env steps",  "validation",  "<backend",
-                                               "<last (UTC)" };
-  table *t = table_create(header, COLUMNS);
+  table *t = table_create("<run|<state|<command|<env|generations|evaluations|env steps|validation|"
+                          "<backend|<last (UTC)");
   for (size_t i = 0; i < n; i++)
     put_row(t, &entries[i]);
   table_print(t);

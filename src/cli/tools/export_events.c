@@ -27,12 +27,9 @@ static int check_folder(const char *path, bool force) {
 static int write_to(mm_run *run, const char *path, bool force) {
   mm_event_count count;
   bool made;
-  mm_status status = mm_run_make_folder(path, &made);
-  if (status != MM_OK) return fail_status(status);
-  int code = check_folder(path, force);
-  if (code != EXIT_DONE) return code;
-  status = mm_event_export(run, path, &count);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_run_make_folder(path, &made)));
+  TRY(check_folder(path, force));
+  TRY(status_code(mm_event_export(run, path, &count)));
   note("wrote %s (%zu event files, %" PRIu64 " scalars)", path, count.files, count.scalars);
   return EXIT_DONE;
 }
