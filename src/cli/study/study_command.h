@@ -13,24 +13,6 @@
 #include "study/stats/estimate.h"
 
 // ---------------------------------------------------------------------------------------------
-// Entries of an option table, for arguments of type ARGS; the field has the option's name, or is
-// given where that is no name in C. Fallbacks may be NULL.
-
-// clang-format off
-#define STUDY_TEXT(field, shown, about)                                                            \
-  { .name = #field, .type = OPTION_TEXT, .offset = offsetof(ARGS, field), .metavar = shown,        \
-    .help = about }
-#define STUDY_CHOICE(field, list, usual, about)                                                    \
-  { .name = #field, .type = OPTION_CHOICE, .offset = offsetof(ARGS, field), .choices = list,       \
-    .fallback = usual, .help = about }
-#define STUDY_COUNT_NAMED(text, field, least, most, usual, shown, about)                           \
-  { .name = text, .type = OPTION_COUNT, .offset = offsetof(ARGS, field), .metavar = shown,         \
-    .low = least, .high = most, .fallback = usual, .help = about }
-#define STUDY_COUNT(field, least, most, usual, shown, about)                                       \
-  STUDY_COUNT_NAMED(#field, field, least, most, usual, shown, about)
-// clang-format on
-
-// ---------------------------------------------------------------------------------------------
 // Beginning
 
 // Where to train; from here on a signal leaves the run in order.
