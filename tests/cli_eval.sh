@@ -115,6 +115,12 @@ expect_out '"env":"GridWorld-dense"'
 
 refuse "'--policy' is required" eval
 refuse "option '--policy': cannot read '$work/none'" eval --policy "$work/none"
+run learn --env GridWorld-small --generations 1 --population 4 --set validation_tasks=2 --set steps=512 --set envs=4 \
+  --set unroll=16 --out "$work/search" --quiet
+expect_code 0
+refuse "is a search for a mirror map and has no policy; train agents with its map first" eval --policy "$work/search"
+run train --env GridWorld-small --map l2 --set steps=512 --set envs=4 --set unroll=16 --out "$work/table" --quiet
+refuse "has no policy.safetensors" eval --policy "$work/table"
 mkdir "$work/empty"
 refuse "policy.safetensors" eval --policy "$work/empty"
 refuse "not both" eval --policy "$pole" --sample --greedy

@@ -122,10 +122,11 @@ run tune "${cart[@]}" --quiet
 expect_code 0
 expect "a folder of its own" test -s runs/tune-CartPole-v1-1/preset.yaml
 expect_out '(cma-es)'
-run tune --env CartPole-v1,Acrobot-v1 --algo ppo --space cart.yaml --set steps=4096 --seeds 1 --validate 0 --trials 4 \
+run tune --env CartPole-v1,Acrobot-v1 --algo ppo --space cart.yaml --set steps=4096 --seeds 1 --validate 0 --trials 6 \
   --population 4 --json
 expect_code 0
 expect_err 'cma-es, 1 generations of 4 trials'
+expect_err '--trials 6: cma-es tries whole generations of 4, so 4 trials'
 expect_out '"algo":"ppo","map":null'
 expect_out '"candidates":4'
 

@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,13 +53,34 @@ static mm_status open_random(const char *text, const char *argument, mm_map_kind
 
 // ---------------------------------------------------------------------------------------------
 
-static mm_status unknown_name(const char *text) {
-  static const char *const valid[] = {
-    "negentropy", "l2",       "tsallis:0.5",     "piecewise", "neural",
-    "tsallis",    "random:1", "random-neural:1", "powers",    "random-powers:1"
+// The name of a kind, or of a shipped map, that `text` is a slip of; "" for none. Of NAME:ARGUMENT
+// only the name can be one.
+enum { KIND_NAMES = 8, SHIPPED_MAX = 64, NEAR_SIZE = MM_DATA_NAME_SIZE + 64 };
+static const char *near_name(const char *text, char out[NEAR_SIZE]) {
+  static const char *const kinds[KIND_NAMES] = {
+    "negentropy", "l2", "tsallis", "piecewise", "neural", "powers", "random", "random-neural"
   };
-  const char *near = mm_nearest(text, valid, sizeof valid / sizeof *valid);
-  if (near)
+  const char *list[KIND_NAMES + SHIPPED_MAX], *argument = strchr(text, ':');
+  char shipped[SHIPPED_MAX][MM_DATA_NAME_SIZE], head[64];
+  size_t n = argument ? 0 : mm_data_names("maps", ".json", shipped, SHIPPED_MAX);
+  for (size_t i = 0; i < KIND_NAMES; i++)
+    list[i] = kinds[i];
+  for (size_t i = 0; i < n; i++)
+    list[KIND_NAMES + i] = shipped[i];
+  snprintf(head, sizeof head, "%.*s", argument ? (int)(argument - text) : 63, text);
+  const char *near = mm_nearest(head, list, KIND_NAMES + n);
+  const bool needs_argument = near && !argument && strncmp(near, "random", 6) == 0;
+  snprintf(out, NEAR_SIZE, "%s%.40s", near ? near : "",
+           !near            ? ""
+           : argument       ? argument
+           : needs_argument ? ":1"
+                            : "");
+  return out;
+}
+
+static mm_status unknown_name(const char *text) {
+  char near[NEAR_SIZE];
+  if (near_name(text, near)[0] != '\0')
     return MM_FAIL(MM_ERR_INPUT, "map '%s': no such name or file (did you mean '%s'?)", text, near);
   return MM_FAIL(MM_ERR_INPUT,
                  "map '%s': no such name or file: expected negentropy, l2, tsallis:Q, piecewise, "

@@ -46,9 +46,22 @@ size_t options_list(const command *c, const option *out[OPTIONS_MAX]) {
   return n;
 }
 
+// The one name that begins with `word`, three letters of it at least; NULL for none or several.
+static const char *begun_by(const char *word, const char *const *names, size_t n) {
+  const char *found = NULL;
+  size_t length = strlen(word), matches = 0;
+  for (size_t i = 0; i < n && length >= 3; i++) {
+    if (strncmp(names[i], word, length) != 0) continue;
+    found = names[i];
+    matches++;
+  }
+  return matches == 1 ? found : NULL;
+}
+
 const char *options_suggestion(const char *word, const char *const *names, size_t n,
                                const char *dashes) {
-  const char *near = mm_nearest(word, names, n);
+  const char *near = begun_by(word, names, n);
+  if (near == NULL) near = mm_nearest(word, names, n);
   return near != NULL ? output_format(" (did you mean '%s%s'?)", dashes, near) : "";
 }
 
@@ -158,6 +171,33 @@ static const option *find_setting(const command *c, const char *name, size_t len
   return NULL;
 }
 
+// What other libraries call our settings.
+static const struct {
+  const char *theirs, *ours;
+} synonyms[] = {
+  { "learning_rate", "lr" },      { "step_size", "eta" },
+  { "discount", "gamma" },        { "lambda", "gae_lambda" },
+  { "num_envs", "envs" },         { "n_envs", "envs" },
+  { "num_steps", "unroll" },      { "n_steps", "unroll" },
+  { "total_timesteps", "steps" }, { "num_minibatches", "minibatches" },
+  { "clip", "policy_clip" },      { "clip_range", "policy_clip" },
+  { "clip_coef", "policy_clip" }, { "ent_coef", "entropy_coef" },
+  { "vf_coef", "value_coef" },
+};
+enum { SYNONYMS = sizeof synonyms / sizeof *synonyms };
+
+// " (did you mean 'lr'?)" for 'lerning_rate'; "" where the command has no such setting.
+static const char *suggest_synonym(const command *c, const char *key) {
+  const char *theirs[SYNONYMS];
+  for (size_t i = 0; i < SYNONYMS; i++)
+    theirs[i] = synonyms[i].theirs;
+  const char *near = mm_nearest(key, theirs, SYNONYMS);
+  for (size_t i = 0; i < SYNONYMS && near != NULL; i++)
+    if (theirs[i] == near && find_setting(c, synonyms[i].ours, strlen(synonyms[i].ours)) != NULL)
+      return output_format(" (did you mean '%s'?)", synonyms[i].ours);
+  return "";
+}
+
 static int unknown_setting(const command *c, const char *key) {
   const char **names = NULL;
   size_t n = 0;
@@ -167,6 +207,7 @@ static int unknown_setting(const command *c, const char *key) {
   }
   const char *near = options_suggestion(key, names, n, "");
   free(names);
+  if (near[0] == '\0') near = suggest_synonym(c, key);
   return fail_usage("unknown setting '%s'%s", key, near);
 }
 

@@ -1,10 +1,16 @@
 // The arguments of `env show` and `env play`, and trained policies.
 
+#define _POSIX_C_SOURCE 200809L
+
 #include "cli/env/env_args.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/argument/env_facts.h"
+#include "cli/argument/run_argument.h"
+#include "cli/core/memory.h"
 #include "cli/core/terminal.h"
 #include "env/grid/grid_task.h"
 
@@ -77,11 +83,39 @@ static int refuse(mm_status status) {
   return fail(exit_code_of(status), "option '--policy': %s", mm_last_error());
 }
 
+// A run folder without a policy: what it is, and how to come by one. Other failures are the
+// library's to explain.
+static int refuse_folder(const char *folder, mm_status status) {
+  mm_run *run;
+  char *policy = memory_print("%s/policy.safetensors", folder);
+  const bool missing = run_argument_is_there(folder) && access(policy, F_OK) != 0;
+  free(policy);
+  if (!missing) return refuse(status);
+  const int code = exit_code_of(status);
+  if (mm_run_open(folder, MM_RUN_SALVAGE, &run) != MM_OK) return refuse(status);
+  const char *kind = mm_run_command(run);
+  if (strcmp(kind, "learn") == 0)
+    fail(code,
+         "option '--policy': %s is a search for a mirror map and has no policy; train agents with "
+         "its map first: mirrormap train --env ID --map %s/best.json",
+         folder, folder);
+  else if (strcmp(kind, "train") == 0)
+    fail(code,
+         "option '--policy': %s has no policy.safetensors: training runs of networks leave one "
+         "when they end (go on with 'train --resume %s')",
+         folder, folder);
+  else
+    fail(code, "option '--policy': %s is a study of '%s': only 'train' keeps policies", folder,
+         kind);
+  mm_run_close(run);
+  return code;
+}
+
 int policy_argument_open(const char *text, const char *id, mm_env_rules rules,
                          policy_argument *out) {
   *out = (policy_argument){ 0 };
   mm_status status = mm_policy_load(text, &out->policy);
-  if (status != MM_OK) return refuse(status);
+  if (status != MM_OK) return refuse_folder(text, status);
   out->info = mm_policy_describe(out->policy);
   const char *name = id != NULL ? id : out->info.env_id;
   status = mm_env_open(name, &out->env);

@@ -70,7 +70,7 @@ static const option tune_options[] = {
 
 enum { SHOWN = 10, DECIMALS = 3 };
 
-static void tune_report_start(const mm_tune *tune) {
+static void put_start(const mm_tune *tune, bool trials_given) {
   mm_tune_view v;
   mm_tune_look(tune, &v);
   const mm_tune_plan *p = v.plan;
@@ -82,6 +82,10 @@ static void tune_report_start(const mm_tune *tune) {
   else
     note("%s: cma-es, %zu generations of %zu trials, up to %zu seeds each on %zu environment%s",
          v.folder, p->trials / population, population, p->seeds, p->n_env, plural);
+  size_t whole = p->trials / population * population;
+  if (trials_given && p->space.method == MM_TUNE_CMA && whole != p->trials)
+    note("--trials %zu: cma-es tries whole generations of %zu, so %zu trials", p->trials,
+         population, whole);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -439,7 +443,7 @@ static int run(void *raw) {
   int code = study_begin(&args->on);
   if (code == EXIT_DONE) code = args->resume != NULL ? resume(args, &t) : begin(args, &map, &t);
   if (code == EXIT_DONE) {
-    tune_report_start(t);
+    put_start(t, options_given(&command_tune, &args->settings.common, "trials"));
     code = finish(args, t, search(args, t));
   }
   mm_tune_close(t);
