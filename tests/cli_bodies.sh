@@ -142,7 +142,7 @@ for engine in $engines; do
   for other in $engines; do
     run eval --policy "$work/Hopper-$engine" --episodes 3 --physics "$other"
     expect_code 0
-    case $other in own) expect_out 'moved by our own engine' ;; *) expect_out 'moved by the MuJoCo library' ;; esac
+    case $other in own) expect_out 'flavour, our own engine' ;; *) expect_out 'flavour, the MuJoCo library' ;; esac
   done
 done
 # the ID of another body says its flavour, that of the training what is not said

@@ -176,7 +176,7 @@ refuse "expected ID" env play
 refuse "expected ID" env play --policy random
 refuse "environment 'Acrobot-v1' has 6 inputs" env play Acrobot-v1 --policy "$pole"
 refuse "environment 'GridWorld-dense' has" env play GridWorld-dense --policy "$pole"
-refuse "option '--policy' is for classic control, bodies and MinAtar" env play --policy "$grid"
+refuse "option '--policy' is for classic control, locomotion tasks and MinAtar" env play --policy "$grid"
 refuse "option '--agent': $pole has agents 0 to 1" env play --policy "$pole" --agent 2
 refuse "'--agent' needs '--policy'" env play CartPole-v1 --agent 1
 refuse "'--greedy' needs '--policy'" env play CartPole-v1 --policy random --greedy
@@ -186,7 +186,7 @@ refuse "bad_nan" env play --policy "$2/tests/fuzz/corpus/policy/bad_nan.safetens
 refuse "'--agent' needs '--frames'" env show CartPole-v1 --agent 1
 refuse "'--greedy' needs '--policy'" env show CartPole-v1 --greedy --frames "$work/a.svg"
 refuse "environment 'Acrobot-v1' has 6 inputs" env show Acrobot-v1 --policy "$pole" --frames "$work/a.svg"
-refuse "a trained policy plays in classic control, bodies and MinAtar" \
+refuse "a trained policy plays in classic control, locomotion tasks and MinAtar" \
   env show GridWorld-dense --policy "$grid" --frames "$work/a.svg"
 expect "nothing was drawn" test ! -e "$work/a.svg"
 run env show CartPole-v1 --policy "$work/run" --frames "$work/a.svg" --json

@@ -73,7 +73,7 @@ expect "no other files" test "$(find one -type f | wc -l)" -eq "${#files[@]}"
 expect "a line for each trial" test "$(grep -c '^[0-9]' one/trials.csv)" -eq 9
 run tune "${small[@]}" --validate 4 --threads 1 --isa portable --out two
 expect_code 0
-for text in '9 trials (grid)' 'own' 'on 4 fresh seeds' 'importance: lr' 'preset: two/preset.yaml'; do
+for text in '9 trials (grid)' 'baseline' 'on 4 fresh seeds' 'importance: lr' 'preset: two/preset.yaml'; do
   expect_out "$text"
 done
 expect "other threads and kernels, the same bits" same one two
@@ -169,7 +169,7 @@ expect_code 0
 expect_json
 expect_out '"state":"stopped"'
 expect_out '"preset":null'
-expect_err "stopped in trial 0; go on with 'tune --resume late'"
+expect_err "stopped in trial 0; resume with 'tune --resume late'"
 expect "no files yet" test ! -e late/preset.yaml -a ! -e late/trials.csv
 run runs late --json
 expect_out '"state":"stopped"'
@@ -181,7 +181,7 @@ for signal in INT TERM; do
   interrupt "$pid" "$signal"
   expect_code 130
   expect_no_out
-  expect_err "interrupted in trial 0; go on with 'tune --resume by-$signal'"
+  expect_err "interrupted in trial 0; resume with 'tune --resume by-$signal'"
   run runs "by-$signal" --json
   expect_out '"state":"interrupted"'
 done

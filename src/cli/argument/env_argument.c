@@ -54,7 +54,7 @@ void env_argument_warn(const mm_env *env, const mm_settings *settings) {
   const double steps = mm_settings_steps(settings), envs = (double)settings->ampo.envs;
   if (steps < envs * info.limit)
     warn("%s: %.0f steps of %.0f environments are %.0f of each, and an episode has %d: none will "
-         "end, and values stay 0",
+         "end, and returns stay 0",
          mm_env_id(env), steps, envs, steps / envs, (int)info.limit);
 }
 

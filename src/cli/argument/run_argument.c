@@ -55,7 +55,7 @@ const char *run_argument_hint(const char *name, const char *folder, const mm_bac
   const char *other = backend_hint(place, status);
   out[0] = '\0';
   if (folder != NULL && run_argument_is_there(folder))
-    snprintf(out, RUN_HINT_SIZE, "; go on with '%s --resume %s%s'", name, folder, other);
+    snprintf(out, RUN_HINT_SIZE, "; resume with '%s --resume %s%s'", name, folder, other);
   else if (other[0] != '\0')
     snprintf(out, RUN_HINT_SIZE, "; try it with%s", other);
   return out;

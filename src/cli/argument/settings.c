@@ -37,8 +37,8 @@ const option settings_options[] = { KEYS{ 0 } };
 const option search_options[] = {
   MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD)
       TEXT_AT(MM_KEYS + MM_SEARCH_KEY_schedule, "schedule", "GxSTEPS,..",
-              "phases of G generations with that many steps a training, instead of generations and "
-              "steps (- for one phase; MinAtar 500x1000000,100x10000000)"),
+              "phases of G generations with that many steps a training run, instead of generations "
+              "and steps (- for one phase; MinAtar 500x1000000,100x10000000)"),
   KEYS{ 0 },
 };
 static_assert(sizeof search_options / sizeof *search_options - 1 <= OPTIONS_MAX,

@@ -120,7 +120,7 @@ static int run(void *raw) {
 #define ARGS env_args
 
 static const option options[] = {
-  ENV_OPTIONS("names all chance in the game, and in Grid-World the instance"),
+  ENV_OPTIONS("random seed of the game, and in Grid-World of the instance"),
   OPTION(TEXT, "keys", keys, "TEXT",
          "play these keys and print the last picture; needs no terminal"),
   OPTION(TEXT, "policy", policy, "random|RUN|FILE",
@@ -139,24 +139,19 @@ const command command_env_play = {
   .name = "play",
   .summary = "play an environment by keys, or watch a policy play",
   .positional = "[ID]",
-  .about =
-      "Arrows, hjkl or wasd move, r restarts, q quits. The same seed and keys give the same game.\n"
-      "Grid-World waits for each key: you are @, letters are objects, small ones are away and may "
-      "come back; space stays.\n"
-      "Classic control, bodies and MinAtar run in real time from the first move on: p pauses, . is "
-      "a "
-      "single "
-      "step. In MinAtar a key lasts for one step and space fires, or does nothing where there is "
-      "nothing to fire; elsewhere a push holds until the next key, all motors of a body at once, "
-      "and space lets go. In "
-      "--keys each key is one step, . one without a key.\n"
-      "A trained policy needs no ID: it plays where it was trained, unless there is one. Bars are "
-      "the probabilities of its actions in the state in sight.",
-  .examples = "mirrormap env play GridWorld-dense\n"
-              "mirrormap env play Breakout-MinAtar --fps 6\n"
-              "mirrormap env play CartPole-v1 --policy random --episodes 100 --json\n"
-              "mirrormap env play --policy runs/train-Breakout-MinAtar-1 --agent 3\n"
-              "mirrormap env play GridWorld-labyrinth --seed 3 --keys 'jjjll  k'",
+  .about = "Arrows, hjkl or wasd move, r restarts, q quits. The same seed and keys give the same "
+           "game.\nGrid-World waits for each key: you are @, letters are objects, small ones are "
+           "away and may come back; space stays.\nClassic control, locomotion tasks and MinAtar "
+           "run in real time from the first move on: p pauses, . is a single step. In MinAtar a "
+           "key lasts for one step and space fires, or does nothing where there is nothing to "
+           "fire; elsewhere a push holds until the next key, all motors of a locomotion task at "
+           "once, and space lets go. In --keys each key is one step, . one without a key.\nA "
+           "trained policy needs no ID: it plays where it was trained, unless there is one. Bars "
+           "are the probabilities of its actions in the state in sight.",
+  .examples = "mirrormap env play GridWorld-dense\nmirrormap env play Breakout-MinAtar --fps "
+              "6\nmirrormap env play CartPole-v1 --policy random --episodes 100 --json\nmirrormap "
+              "env play --policy runs/train-Breakout-MinAtar-1 --agent 3\nmirrormap env play "
+              "GridWorld-labyrinth --seed 3 --keys 'jjjll  k'",
   .options = options,
   .settings = env_settings,
   .common = COMMON_JSON,

@@ -79,7 +79,7 @@ static int run(void *raw) {
 static const char *const policy_names[] = { "random", NULL };
 
 static const option options[] = {
-  OPTION(COUNT, "seed", seed, "N", "names starts, chance and actions", .fallback = "0"),
+  OPTION(COUNT, "seed", seed, "N", "random seed of starts, dynamics and actions", .fallback = "0"),
   OPTION(COUNT, "episodes", episodes, "E", "how many episodes", .fallback = "5", .low = 1,
          .high = 1e6),
   OPTION(COUNT, "steps", steps, "MAX", "cut an episode that lasts longer", .fallback = "1000",
@@ -87,7 +87,7 @@ static const option options[] = {
   OPTION(CHOICE, "policy", policy, NULL, "who plays: uniformly random actions of the smallest set",
          .choices = policy_names, .fallback = "random"),
   OPTION(PLACE, "physics", physics, NULL,
-         "what moves a body: our own engine, or the MuJoCo library (default own)",
+         "locomotion tasks: our own engine, or the MuJoCo library (default own)",
          .choices = env_physics_names),
   OPTION(TEXT, "out", out, "FILE",
          "write there instead of stdout; an existing file is never replaced"),
@@ -102,14 +102,13 @@ const command command_env_record = {
       "The trace holds every state, observation, action, reward and end, and every random draw, so "
       "that an implementation of your own can be compared transition by transition (`env replay` "
       "does the same with traces that yours wrote; docs/traces.md). Numbers are float32 in the "
-      "shortest decimals that read back to the same bits. The same seed gives the same file.\n\n"
-      "ID is one of those of `env replay`, a GridWorld-<configuration> or a task file; of a "
+      "shortest decimals that read back to the same bits. The same seed gives the same file.\n\nID "
+      "is one of those of `env replay`, a GridWorld-<configuration> or a task file; of a "
       "Grid-World the instance is the seed's first, and --steps its limit of steps.",
-  .examples = "mirrormap env record CartPole-v1 --episodes 20 --out cartpole.json\n"
-              "mirrormap env record MinAtar/Breakout-v1 --seed 3 --out breakout.json\n"
-              "mirrormap env record Hopper --physics mujoco --out hopper.json\n"
-              "mirrormap env record GridWorld-dense --steps 200 > dense.json\n"
-              "mirrormap env replay GridWorld dense.json",
+  .examples = "mirrormap env record CartPole-v1 --episodes 20 --out cartpole.json\nmirrormap env "
+              "record MinAtar/Breakout-v1 --seed 3 --out breakout.json\nmirrormap env record "
+              "Hopper --physics mujoco --out hopper.json\nmirrormap env record GridWorld-dense "
+              "--steps 200 > dense.json\nmirrormap env replay GridWorld dense.json",
   .options = options,
   .common = COMMON_JSON,
   .min_positional = 1,

@@ -76,18 +76,17 @@ const command command_env_replay = {
   .about =
       "Every transition is repeated from its recorded state with the recorded random draws, and "
       "everything that matters is compared: the new state, the observation, the reward, both ends. "
-      "Classic control may differ by 1e-5 max(1, |recorded|), bodies by 1e-4 max(1, largest "
-      "velocity), everything else not at all.\n\n"
-      "ID is one of CartPole-v1, Acrobot-v1, MountainCar-v0, MountainCarContinuous-v0, "
-      "Pendulum-v1; locomotion tasks (Hopper, Hopper-v4, ..), which our own engine moves; "
-      "Asterix-MinAtar and the other four games by gymnax's rules, MinAtar/Asterix-v1 "
-      "and so on by the original ones; or GridWorld, whose traces hold their levels. `env record` "
-      "writes traces, docs/traces.md describes them.\n\n"
-      "Exit code: 0 all match, 1 some do not, 2 unreadable or not a trace of that environment.",
-  .examples = "mirrormap env replay GridWorld tests/golden/gridworld.json\n"
-              "mirrormap env replay CartPole-v1 tests/golden/classic_cartpole.json\n"
-              "mirrormap env record Seaquest-MinAtar --seed 3 --out mine.json\n"
-              "mirrormap env replay Seaquest-MinAtar mine.json --json",
+      "Classic control may differ by 1e-5 max(1, |recorded|), locomotion tasks by 1e-4 max(1, "
+      "largest velocity), everything else not at all.\n\nID is one of CartPole-v1, Acrobot-v1, "
+      "MountainCar-v0, MountainCarContinuous-v0, Pendulum-v1; locomotion tasks (Hopper, Hopper-v4, "
+      "..), which our own engine moves; Asterix-MinAtar and the other four games by gymnax's "
+      "rules, MinAtar/Asterix-v1 and so on by the original ones; or GridWorld, whose traces hold "
+      "their levels. `env record` writes traces, docs/traces.md describes them.\n\nExit code: 0 "
+      "all match, 1 some do not, 2 unreadable or not a trace of that environment.",
+  .examples =
+      "mirrormap env replay GridWorld tests/golden/gridworld.json\nmirrormap env replay "
+      "CartPole-v1 tests/golden/classic_cartpole.json\nmirrormap env record Seaquest-MinAtar "
+      "--seed 3 --out mine.json\nmirrormap env replay Seaquest-MinAtar mine.json --json",
   .common = COMMON_JSON,
   .min_positional = 2,
   .max_positional = 2,

@@ -31,7 +31,7 @@ static const option options[] = {
          .required = true),
   OPTION(COUNT, "episodes", episodes, "N", "of each agent", .fallback = "100", .low = 1,
          .high = MM_EVALUATE_EPISODES_MAX),
-  OPTION(COUNT, "seed", seed, "S", "names the episodes; none of them is one of the training",
+  OPTION(COUNT, "seed", seed, "S", "random seed of the episodes; none of them was seen in training",
          .fallback = "0"),
   OPTION(FLAG, "sample", sample, NULL,
          "draw actions from the policy, as in training (this is the default)"),
@@ -49,10 +49,10 @@ static const option options[] = {
 };
 
 static const option settings[] = {
-  OPTION(PLACE, "rules", rules, NULL,
-         "MinAtar: those of gymnax, or the original's with sticky actions (default: as in "
-         "training)",
-         .choices = env_rules_names),
+  OPTION(
+      PLACE, "rules", rules, NULL,
+      "MinAtar: those of gymnax, or the original's with sticky actions (default: as in training)",
+      .choices = env_rules_names),
   OPTION(PLACE, "flavour", flavour, NULL,
          "locomotion tasks: contacts and integrator (default: as in training)",
          .choices = env_flavour_names),
@@ -161,8 +161,7 @@ static void put_agents(const outcome *o) {
 
 static void put_ends(const mm_returns *r) {
   const size_t n[] = { r->terminated, r->truncated, r->cut };
-  static const char *const how[] = { "ended by themselves", "reached the environment's limit",
-                                     "were cut off by --max-steps" };
+  static const char *const how[] = { "terminated", "truncated", "cut off by --max-steps" };
   fputs("episodes    ", stdout);
   for (int i = 0, shown = 0; i < 3; i++)
     if (n[i] > 0) printf("%s %zu %s", shown++ > 0 ? "," : "", n[i], how[i]);
@@ -171,10 +170,10 @@ static void put_ends(const mm_returns *r) {
 
 static void put_body(const mm_evaluation *e) {
   if (e->physics == NULL) return;
-  printf("body         %s, moved by %s\n", e->flavour,
+  printf("physics      %s flavour, %s\n", e->flavour,
          strcmp(e->physics, "own") == 0 ? "our own engine" : "the MuJoCo library");
   if (e->unstable > 0)
-    printf("unstable     the physics broke down %" PRIu64 " time%s\n", e->unstable,
+    printf("unstable     the physics diverged %" PRIu64 " time%s\n", e->unstable,
            e->unstable == 1 ? "" : "s");
 }
 
@@ -274,9 +273,9 @@ const command command_eval = {
       "its training did not see. The same seed gives the same episodes, on any number of threads; "
       "agents of other maps that were trained with the same seeds meet the same ones. Returns are "
       "not discounted. With several agents the standard error is that of their means.",
-  .examples = "mirrormap eval --policy runs/train-CartPole-v1-1\n"
-              "mirrormap eval --policy policy.safetensors --episodes 1000 --greedy --json\n"
-              "mirrormap eval --policy runs/train-Asterix-MinAtar-1 --env MinAtar/Asterix-v1",
+  .examples = "mirrormap eval --policy runs/train-CartPole-v1-1\nmirrormap eval --policy "
+              "policy.safetensors --episodes 1000 --greedy --json\nmirrormap eval --policy "
+              "runs/train-Asterix-MinAtar-1 --env MinAtar/Asterix-v1",
   .options = options,
   .settings = settings,
   .common = COMMON_JSON | COMMON_ISA,

@@ -43,8 +43,8 @@ const option env_settings[] = {
          "locomotion tasks: our own engine, or the MuJoCo library (default own)",
          .choices = env_physics_names, .direct = true),
   OPTION(PLACE, "fresh_reset", fresh_reset, NULL,
-         "locomotion tasks: each episode has a start of its own, or that of the first "
-         "(default on here; off when training)",
+         "locomotion tasks: each episode has a start of its own, or that of the first (default on "
+         "here; off when training)",
          .choices = switch_names),
   { 0 },
 };
@@ -55,7 +55,7 @@ static int check(const command *c, const env_args *args, const env_options *opti
   for (; *foreign != NULL; foreign++)
     if (options_given(c, &args->common, *foreign))
       return fail_usage("option '--%s' is for %s, not for '%s'", *foreign,
-                        grid ? "classic control, bodies and MinAtar" : "Grid-World", id);
+                        grid ? "classic control, locomotion tasks and MinAtar" : "Grid-World", id);
   for (size_t i = 0; env_settings[i].name != NULL; i++) {
     const char *whose =
         env_setting_owner(env_settings[i].name, grid ? GROUP_GRID : env_group_of(id), id);
@@ -102,7 +102,7 @@ static int refuse_folder(const char *folder, mm_status status) {
   else if (strcmp(kind, "train") == 0)
     fail(code,
          "option '--policy': %s has no policy.safetensors: training runs of networks leave one "
-         "when they end (go on with 'train --resume %s')",
+         "when they end (resume with 'train --resume %s')",
          folder, folder);
   else
     fail(code, "option '--policy': %s is a study of '%s': only 'train' keeps policies", folder,

@@ -29,7 +29,7 @@ typedef struct episode {
 } episode;
 
 // ---------------------------------------------------------------------------------------------
-// Classic control, bodies and MinAtar
+// Classic control, locomotion tasks and MinAtar
 
 typedef struct vec_source {
   const mm_env *env;

@@ -1,4 +1,4 @@
-// `env play` of classic control, bodies and MinAtar.
+// `env play` of classic control, locomotion tasks and MinAtar.
 //
 // A terminal tells when a key goes down but not when it comes up. In MinAtar, where a step is a
 // move, a key lasts for one step; elsewhere, where a push takes many, it holds until the next one.

@@ -68,7 +68,8 @@ static void put_actions(const shown *s) {
   char text[200];
   size_t used = 0;
   if (v->n_action == 0) {
-    snprintf(text, sizeof text, "%d real in [%g, %g]", v->n_real, (double)v->low, (double)v->high);
+    snprintf(text, sizeof text, "%d continuous in [%g, %g]", v->n_real, (double)v->low,
+             (double)v->high);
     put_fact("actions", text);
     return;
   }

@@ -39,11 +39,10 @@ static const option learn_options[] = {
   OPTION(TEXT, "init", init, "MAP",
          "start from this map instead of the family's own start, close to negentropy"),
   RUN_MAX_SECONDS_OPTION(learn_args),
-  OPTION(COUNT, "seed", seed, "N", "names all random numbers of the search (default 0)"),
+  OPTION(COUNT, "seed", seed, "N", "random seed of the search (default 0)"),
   BACKEND_OPTIONS(learn_args),
   OPTION(TEXT, "out", out, "DIR",
-         "the run's folder (default: runs/learn-<env>-<n>); an existing run is not "
-         "overwritten"),
+         "the run's folder (default: runs/learn-<env>-<n>); an existing run is not overwritten"),
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
@@ -57,10 +56,10 @@ static void learn_report_start(const mm_learn *learn) {
   mm_learn_look(learn, &view);
   const mm_learn_plan *plan = view.plan;
   if (view.generation > 0)
-    note("%s: going on after generation %" PRId64 " of %" PRId64, view.folder, view.generation,
+    note("%s: resumed after generation %" PRId64 " of %" PRId64, view.folder, view.generation,
          view.generations);
   else
-    note("%s: %" PRId64 " generations of %" PRIu64 " trainings, %s, %s maps", view.folder,
+    note("%s: %" PRId64 " generations of %" PRIu64 " training runs, %s, %s maps", view.folder,
          view.generations, view.jobs_per_generation,
          mm_es_name((mm_es_kind)plan->settings.search.es),
          mm_map_kind_name(mm_search_map_kind(&plan->settings.search)));
@@ -217,8 +216,8 @@ static bool is_own_algo(const mm_learn_view *v) {
 static void put_hint(const mm_learn_view *v) {
   const mm_learn_plan *plan = v->plan;
   const mm_settings last = last_settings(plan);
-  printf("The best map was chosen on these tasks; to judge it on fresh ones:\n"
-         "  mirrormap transfer --maps %s/best.json --seeds 256 --seed 1000000 --envs ",
+  printf("The best map was chosen on these tasks; to judge it on fresh ones:\n  mirrormap transfer "
+         "--maps %s/best.json --seeds 256 --seed 1000000 --envs ",
          output_plain(v->folder));
   for (size_t i = 0; i < plan->n_env; i++)
     printf("%s%s", i > 0 ? "," : "", output_plain(plan->env[i]));
@@ -234,12 +233,11 @@ static void put_hint(const mm_learn_view *v) {
 static void put_text(const mm_learn_view *v) {
   const mm_learn_plan *plan = v->plan;
   char machine[MM_MACHINE_TEXT];
-  printf("%s%s: %" PRId64 " generations, %" PRIu64 " trainings, %.3g steps\n",
+  printf("%s%s: %" PRId64 " generations, %" PRIu64 " training runs, %.3g steps\n",
          output_plain(plan->env[0]), plan->n_env > 1 ? " and others" : "", v->generation,
          v->evaluations, (double)v->env_steps);
   if (v->best.known) put_scores(v);
-  if (v->nonfinite > 0)
-    printf("%" PRIu64 " candidates broke down in training and lost\n", v->nonfinite);
+  if (v->nonfinite > 0) printf("%" PRIu64 " training runs diverged and rank last\n", v->nonfinite);
   if (v->session_seconds > 0)
     printf("speed: %.3g million steps/s, %s on %s, %.2f %% of the time outside training\n",
            1e-6 * (double)v->session_env_steps / v->session_seconds,
@@ -337,7 +335,7 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
   }
   if (code == EXIT_DONE) code = set_count(settings, "generations", args->generations);
   if (code == EXIT_DONE && settings->algo == MM_ALGO_PMD && settings->pmd.exact_curve)
-    return fail_usage("setting 'curve': a search keeps final values only");
+    return fail_usage("setting 'curve': a search keeps final returns only");
   return code;
 }
 
@@ -518,7 +516,7 @@ static int run(void *raw) {
   mm_learn *learn = NULL;
   TRY(study_begin(&args->on));
   if (args->env == NULL && args->resume == NULL)
-    return fail_usage("expected --env to begin a search or --resume to go on with one");
+    return fail_usage("expected --env to begin a search or --resume to resume one");
   interrupt_after(args->max_seconds);
   int code = args->resume != NULL ? resume(args, &learn) : begin(args, &learn);
   if (code == EXIT_DONE) {
@@ -535,16 +533,15 @@ const command command_learn = {
   .about =
       "An evolution strategy proposes maps, agents are trained with each of them, and what they "
       "reach decides where the search goes. Every few generations the current map is scored on "
-      "fixed validation tasks beside negentropy, l2, a random map and the initial one.\n\n"
-      "The run's folder holds everything (run.db); mean.json is the map of the last generation, "
+      "fixed validation tasks against negentropy, l2, a random map and the initial one.\n\nThe "
+      "run's folder holds everything (run.db); mean.json is the map of the last generation, "
       "best.json the best validated one, search.svg a picture of the search. A run can be stopped "
-      "at any moment, also by a crash, and "
-      "goes on with --resume to the same bits. Without --preset the settings are the paper's: "
-      "for Grid-World 512 generations of 512 trainings.",
-  .examples = "mirrormap learn --env GridWorld-all --preset gridworld-quick\n"
-              "mirrormap learn --env GridWorld-all --max-seconds 3600\n"
-              "mirrormap learn --resume runs/learn-GridWorld-all-1\n"
-              "mirrormap learn --env GridWorld-dense,GridWorld-sparse --es sep-cma-es",
+      "at any moment, also by a crash, and resumes bit-identically with --resume. Without --preset "
+      "the settings are the paper's: for Grid-World 512 generations of 512 training runs.",
+  .examples = "mirrormap learn --env GridWorld-all --preset gridworld-quick\nmirrormap learn --env "
+              "GridWorld-all --max-seconds 3600\nmirrormap learn --resume "
+              "runs/learn-GridWorld-all-1\nmirrormap learn --env GridWorld-dense,GridWorld-sparse "
+              "--es sep-cma-es",
   .options = learn_options,
   .settings = search_options,
   .common = COMMON_JSON | COMMON_ISA,

@@ -43,7 +43,7 @@ static const option reproduce_options[] = {
   OPTION(TEXT, "maps-from", from, "DIR,...",
          "for transfer: reproductions of control and minatar whose learned maps to use"),
   OPTION(TEXT, "resume", resume, "DIR",
-         "go on with the reproduction in this folder, instead of beginning one"),
+         "resume the reproduction in this folder instead of beginning one"),
   RUN_MAX_SECONDS_OPTION(reproduce_args),
   OPTION(TEXT, "out", out, "DIR",
          "its folder, new or empty (default: runs/reproduce-<artefact>-<n>)"),
@@ -116,8 +116,9 @@ static void put_block(const mm_artefact *r, size_t first, size_t end) {
   putchar('\n');
   table *out = table_create(
       paper
-          ? "<map|runs|eta|final value|IQM [95 %]|minus negentropy, won|minus l2, won|paper (s.e.)"
-          : "<map|runs|eta|final value|IQM [95 %]|minus negentropy, won|minus l2, won");
+          ? "<map|runs|eta|final return|IQM [95 %]|minus negentropy, win rate|minus l2, win "
+            "rate|paper (s.e.)"
+          : "<map|runs|eta|final return|IQM [95 %]|minus negentropy, win rate|minus l2, win rate");
   for (size_t i = first; i < end; i++)
     put_row(out, &r->cell[i], paper);
   table_print(out);
@@ -163,7 +164,7 @@ static const char *verdict_of(const mm_artefact *r, const char *text, const mm_c
     const mm_claim *c = &r->claim[i];
     if (strcmp(c->text, text) == 0 && strcmp(c->env, at->env) == 0 &&
         strcmp(c->target, at->target) == 0)
-      return c->verdict > 0 ? "holds" : c->verdict < 0 ? "no" : "open";
+      return c->verdict > 0 ? "holds" : c->verdict < 0 ? "no" : "inconclusive";
   }
   return "";
 }
@@ -196,10 +197,9 @@ static void put_claims_of(const mm_artefact *r, const char *target) {
   size_t *column = memory_take(r->n_claim, sizeof *column), n = 0;
   for (size_t i = 0; i < r->n_claim; i++)
     if (strcmp(r->claim[i].target, target) == 0 && is_first(r, i, true)) column[n++] = i;
-  printf(
-      "\nclaims%s%s: holds, no (the opposite), open (the 95 %% interval of the paired difference "
-      "includes 0,\nor fewer than %d runs); a tie holds where it includes 0\n",
-      target[0] ? ", target=" : "", target, MM_CLAIM_RUNS);
+  printf("\nclaims%s%s: holds, no (the opposite), inconclusive (the 95 %% interval of the paired "
+         "difference includes 0,\nor fewer than %d runs); a tie holds where it includes 0\n",
+         target[0] ? ", target=" : "", target, MM_CLAIM_RUNS);
   table *out = table_of_columns(n + 1);
   table_text(out, "<claim of the paper");
   for (size_t k = 0; k < n; k++)
@@ -234,9 +234,9 @@ static void reproduce_report(const mm_artefact *r) {
          terminal_style(stdout, STYLE_PLAIN), r->label);
   if (r->more[0]) puts(r->more);
   if (r->n_cell > 0)
-    puts("final value: mean and standard error of the runs (IQM: interquartile mean with bootstrap "
-         "interval);\ndifferences seed by seed (*: the 95 % interval, by Student's t, "
-         "excludes 0) and the share of the\nseeds won; runs of all maps have the same seeds");
+    puts("final return: mean and standard error of the runs (IQM: interquartile mean with "
+         "bootstrap interval);\npaired differences (*: the 95 % interval, by Student's t, excludes "
+         "0) and the win\nrate; runs of all maps have the same seeds");
   put_cells(r);
   put_quantities(r);
   put_claims(r);
@@ -440,18 +440,18 @@ static int finish(const reproduce_args *args, mm_paper *r, mm_status status, dis
     int code = d->parts != NULL ? show_json(r, d->parts) : EXIT_DONE;
     if (failed == 0) return code;
     return fail(EXIT_FAILED,
-                "%zu run%s failed and %s left out; %s; go on with 'reproduce --resume %s'", failed,
+                "%zu run%s failed and %s left out; %s; resume with 'reproduce --resume %s'", failed,
                 failed == 1 ? "" : "s", failed == 1 ? "is" : "are", why, folder);
   }
   if (timed_out) {
-    note("stopped; go on with 'reproduce --resume %s'", folder);
+    note("stopped; resume with 'reproduce --resume %s'", folder);
     return d->parts != NULL ? show_stopped(r, d->parts) : EXIT_DONE;
   }
   cJSON_Delete(d->parts);
   if (interrupted)
-    return fail(INTERRUPT_EXIT, "interrupted; go on with 'reproduce --resume %s'", folder);
+    return fail(INTERRUPT_EXIT, "interrupted; resume with 'reproduce --resume %s'", folder);
   return fail(exit_code_of(status),
-              "%s; what is done is safe: go on with 'reproduce --resume %s%s'", error, folder,
+              "%s; what is done is safe: resume with 'reproduce --resume %s%s'", error, folder,
               backend_hint(&args->on.place, status));
 }
 
@@ -475,7 +475,7 @@ static int run(void *raw) {
                        .warn = show_warning,
                        .finished = show_result,
                        .user = &d };
-  note("%s: %s at %s scale, kept to be resumed", mm_paper_folder(r),
+  note("%s: %s at %s scale, checkpointed", mm_paper_folder(r),
        mm_artefact_name(mm_paper_get_plan(r)->artefact),
        mm_scale_name(mm_paper_get_plan(r)->scale));
   interrupt_after(args->max_seconds);
@@ -488,26 +488,24 @@ static int run(void *raw) {
 
 const command command_reproduce = {
   .name = "reproduce",
-  .summary = "make a figure or table of the paper again",
+  .summary = "reproduce a figure or table of the paper",
   .positional = "ARTEFACT",
   .about =
       "ARTEFACT is phi (the parametrisation), gridworld (tabular PMD), control (AMPO on Acrobot "
-      "and "
-      "CartPole), minatar (Asterix, Freeway, SpaceInvaders), transfer (the table), mujoco "
-      "(Gaussian policies on Hopper, HalfCheetah and Ant), or all.\n\n"
-      "Searches the maps, trains with them, with the baselines and with the controls, and writes "
-      "tables (table.csv, raw.csv, aggregate.csv, summary.json) and figures (SVG, PDF, PNG) to a "
-      "folder, our numbers next to the paper's; AMPO for both regression targets. The searches and "
-      "tables in it are runs like those of `learn` and `transfer`. What is smaller than in the "
-      "paper says so. --set changes a setting of all searches and trainings: --set target=code "
-      "leaves the other target out, --physics mujoco has the MuJoCo library move the bodies of "
-      "mujoco. Stopped at any moment, it goes on with --resume.",
-  .examples = "mirrormap reproduce gridworld --scale smoke\n"
-              "mirrormap reproduce control --scale laptop\n"
-              "mirrormap reproduce mujoco --physics mujoco --scale smoke\n"
-              "mirrormap reproduce transfer --maps-from runs/reproduce-control-1,runs/"
-              "reproduce-minatar-1\n"
-              "mirrormap reproduce --resume runs/reproduce-gridworld-1",
+      "and CartPole), minatar (Asterix, Freeway, SpaceInvaders), transfer (the table), mujoco "
+      "(Gaussian policies on Hopper, HalfCheetah and Ant), or all.\n\nSearches the maps, trains "
+      "with them, with the baselines and with the controls, and writes tables (table.csv, raw.csv, "
+      "aggregate.csv, summary.json) and figures (SVG, PDF, PNG) to a folder, our numbers next to "
+      "the paper's; AMPO for both regression targets. The searches and tables in it are runs like "
+      "those of `learn` and `transfer`. What is smaller than in the paper says so. --set changes a "
+      "setting of all searches and training runs: --set target=code leaves the other target out, "
+      "--physics mujoco simulates the locomotion tasks with the MuJoCo library. It can be stopped "
+      "at any moment and resumes bit-identically with --resume.",
+  .examples =
+      "mirrormap reproduce gridworld --scale smoke\nmirrormap reproduce control --scale "
+      "laptop\nmirrormap reproduce mujoco --physics mujoco --scale smoke\nmirrormap reproduce "
+      "transfer --maps-from runs/reproduce-control-1,runs/reproduce-minatar-1\nmirrormap reproduce "
+      "--resume runs/reproduce-gridworld-1",
   .options = reproduce_options,
   .settings = search_options,
   .common = COMMON_JSON | COMMON_ISA,

@@ -34,8 +34,8 @@ static const option options[] = {
   OPTION(TEXT, "env", env, "ID|FILE", "a Grid-World, or a task file", .required = true),
   OPTION(TEXTS, "map", maps, "MAP", "the mirror map; repeat it to compare several on the same task",
          .required = true),
-  OPTION(COUNT, "seed", seed, "S",
-         "names the instance of the environment and all random numbers of a run", .fallback = "0"),
+  OPTION(COUNT, "seed", seed, "S", "random seed of the environment's instance and of the run",
+         .fallback = "0"),
   OPTION(COUNT, "every", every, "K",
          "show every K-th iteration (default: about 16 lines); --json has all", .low = 1,
          .high = 1e12),
@@ -346,13 +346,13 @@ static void put_notes(const theory_runs *runs) {
                        "where the latter goes, is all that the bound knows of the map.");
   explain("floor term", "4 max E / (1 - gamma)^2: stays, however long the run.");
   explain("reward range",
-          "The theorem assumes rewards in [0, 1]; here they span %.4g, which "
-          "multiplies its 1 / (1 - gamma)^2.",
+          "The theorem assumes rewards in [0, 1]; here they span %.4g, which multiplies its 1 / (1 "
+          "- gamma)^2.",
           runs->run[0].reward_range);
   if (pmd->normalise_advantage)
     explain("step taken",
-            "Normalised advantages make the step eta / std, so the theorem's eta is "
-            "not the run's %g but the effective one.",
+            "Normalised advantages make the step eta / std, so the theorem's eta is not the run's "
+            "%g but the effective one.",
             pmd->eta);
   else
     explain("step taken", "Advantages are not normalised: the theorem's eta is the run's %g.",
@@ -573,14 +573,13 @@ const command command_theory = {
   .summary = "exact values and both bounds of Theorem 1, per iteration",
   .about =
       "Trains tabular PMD on one task and solves it exactly at every iteration t. Columns: the "
-      "value V^t from the start state and its change; E, the largest error of a Q estimate "
-      "over all reachable states and actions, and over the sampled ones only; U, the largest "
-      "change of a state's policy, summed over actions; the bound -E U / (1 - gamma) above "
-      "which Theorem 1 promises the change to lie. Then the convergence bound beside the "
-      "actual average gap.",
-  .examples =
-      "mirrormap theory --env GridWorld-dense --map negentropy --map l2 --out theory.svg\n"
-      "mirrormap theory --env task.yaml --map l2 --set termination=restart --every 1 --json",
+      "value V^t from the start state and its change; E, the largest error of a Q estimate over "
+      "all reachable states and actions, and over the sampled ones only; U, the largest change of "
+      "a state's policy, summed over actions; the bound -E U / (1 - gamma) above which Theorem 1 "
+      "promises the change to lie. Then the convergence bound against the measured average gap.",
+  .examples = "mirrormap theory --env GridWorld-dense --map negentropy --map l2 --out "
+              "theory.svg\nmirrormap theory --env task.yaml --map l2 --set termination=restart "
+              "--every 1 --json",
   .options = options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,

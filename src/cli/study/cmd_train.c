@@ -124,7 +124,7 @@ static void add_split(cJSON *root, const outcome *o) {
 }
 
 // Of the Gaussian policies trained by this process: the least effective sample size of an update,
-// how many samples came to a bound or were not finite, and steps that the physics broke down in.
+// how many samples came to a bound or were not finite, and steps that the physics diverged in.
 typedef struct samples {
   bool any;
   double least, sum[MM_MEASURES];
@@ -233,7 +233,7 @@ static void put_curve(const outcome *o) {
 }
 
 static void put_values(const outcome *o) {
-  printf("final value  %s%s%s", terminal_style(stdout, STYLE_BOLD),
+  printf("final return %s%s%s", terminal_style(stdout, STYLE_BOLD),
          isnan(o->final_value.mean) ? "-" : output_number(o->final_value.mean),
          terminal_style(stdout, STYLE_PLAIN));
   if (!isnan(o->final_value.sem))
@@ -263,7 +263,7 @@ static void put_samples(const outcome *o) {
   if (s.sum[MM_MEASURE_CAPPED] > 0) printf(", %.0f capped", s.sum[MM_MEASURE_CAPPED]);
   if (s.sum[MM_MEASURE_NONFINITE] > 0) printf(", %.0f not finite", s.sum[MM_MEASURE_NONFINITE]);
   if (s.sum[MM_MEASURE_UNSTABLE] > 0)
-    printf("; the physics broke down %.0f times", s.sum[MM_MEASURE_UNSTABLE]);
+    printf("; the physics diverged %.0f times", s.sum[MM_MEASURE_UNSTABLE]);
   fputc('\n', stdout);
 }
 
@@ -382,9 +382,9 @@ static void note_start(const mm_train *train) {
   size_t n = view.plan->seeds;
   if (view.folder == NULL || view.complete) return;
   if (view.n_done > 0)
-    note("%s: going on, %zu of %zu runs are done", view.folder, view.n_done, n);
+    note("%s: resumed, %zu of %zu runs are done", view.folder, view.n_done, n);
   else
-    note("%s: %zu run%s of %.0f steps, kept to be resumed", view.folder, n, n == 1 ? "" : "s",
+    note("%s: %zu run%s of %.0f steps, checkpointed", view.folder, n, n == 1 ? "" : "s",
          mm_settings_steps(&view.plan->settings));
 }
 
@@ -427,7 +427,7 @@ static int report_failure(const train_args *args, const mm_train_view *view) {
 
 static void warn_of_runs(const mm_train_view *view) {
   if (view->n_numeric > 0)
-    warn("%zu of %zu runs broke down and count with their last finite policy; seed %" PRIu64 ": %s",
+    warn("%zu of %zu runs diverged and count with their last finite policy; seed %" PRIu64 ": %s",
          view->n_numeric, view->plan->seeds, view->plan->seed + view->trouble,
          view->error[0] != '\0' ? view->error : mm_status_text(MM_ERR_NUMERIC));
   size_t unfinished = 0;
@@ -475,20 +475,19 @@ static int run(void *raw) {
 
 const command command_train = {
   .name = "train",
-  .summary = "train agents and report their final value",
+  .summary = "train agents and report their final return",
   .about =
-      "Every seed names an instance of the environment and all random numbers of its run, so "
-      "the same seeds give the same numbers on any number of threads. The final value is the "
-      "mean over the seeds, with its standard error.\n\n"
-      "Runs of ampo and ppo have a folder (run.db), in which finished seeds and the states of "
-      "unfinished ones are kept, and at the end the networks (policy.safetensors). Such a run can "
-      "be stopped at any moment, also by a crash, and goes on with --resume to the same bits. "
-      "Runs of pmd have one only with --out.",
-  .examples = "mirrormap train --env GridWorld-dense --map l2 --seeds 256\n"
-              "mirrormap train --env GridWorld-all --map negentropy --set curve=exact --json\n"
-              "mirrormap train --env Asterix-MinAtar --map l2 --seeds 8 --max-seconds 3600\n"
-              "mirrormap train --resume runs/train-Asterix-MinAtar-1\n"
-              "mirrormap train --env CartPole-v1 --algo ppo --seeds 8",
+      "A seed fixes the instance of the environment and all random numbers of its run, so the same "
+      "seeds give the same numbers on any number of threads. The final return is the mean over the "
+      "seeds, with its standard error.\n\nRuns of ampo and ppo have a folder (run.db), in which "
+      "finished seeds are stored and unfinished ones checkpointed, and at the end the networks "
+      "(policy.safetensors). Such a run can be stopped at any moment, also by a crash, and resumes "
+      "bit-identically with --resume. Runs of pmd have one only with --out.",
+  .examples =
+      "mirrormap train --env GridWorld-dense --map l2 --seeds 256\nmirrormap train --env "
+      "GridWorld-all --map negentropy --set curve=exact --json\nmirrormap train --env "
+      "Asterix-MinAtar --map l2 --seeds 8 --max-seconds 3600\nmirrormap train --resume "
+      "runs/train-Asterix-MinAtar-1\nmirrormap train --env CartPole-v1 --algo ppo --seeds 8",
   .options = train_options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,

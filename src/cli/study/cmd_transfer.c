@@ -42,12 +42,12 @@ static const option options[] = {
          .low = 1, .high = SEEDS_MAX, .fallback = "32"),
   RUN_FIRST_SEED_OPTION(transfer_args),
   OPTION(CHOICE, "controls", controls, NULL,
-         "rows to add: none; negentropy, l2 and a random map of the first learned map's "
-         "family; or with these tsallis:0.5, tsallis:1.5, that family's initial map, and "
-         "negentropy and l2 with eta tuned for each environment",
+         "rows to add: none; negentropy, l2 and a random map of the first learned map's family; or "
+         "with these tsallis:0.5, tsallis:1.5, that family's initial map, and negentropy and l2 "
+         "with eta tuned for each environment",
          .choices = control_names, .fallback = "cheap"),
   OPTION(COUNT, "tune-seeds", tune_seeds, "N",
-         "trainings for each of nine values of eta, on seeds of their own", .low = 1,
+         "training runs for each of nine values of eta, on other seeds", .low = 1,
          .high = SEEDS_MAX, .fallback = "8"),
   RUN_MAX_SECONDS_OPTION(transfer_args),
   RUN_SAVE_SECONDS_OPTION(transfer_args),
@@ -203,7 +203,7 @@ static void put_differences(const mm_transfer *t, mm_baseline baseline) {
   size_t row = t->baseline[baseline];
   if (row == t->config.n_map || t->config.n_map < 2) return;
   put_name("\nminus ", t->config.map[row].label);
-  puts(", seed by seed (*: 95 % t interval excludes 0), and seeds won");
+  puts(", paired by seed (*: 95 % t interval excludes 0), and win rate");
   put_table(&v);
 }
 
@@ -241,7 +241,7 @@ static void transfer_report(const mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
   view finals = { .t = t, .baseline = MM_BASELINE_NEGENTROPY };
   const char *plural = c->n_seed == 1 ? "" : "s";
-  printf("final value: mean%s of %zu run%s%s\n",
+  printf("final return: mean%s of %zu run%s%s\n",
          c->n_seed == 1       ? ""
          : terminal_unicode() ? " \u00b1 standard error"
                               : " +- standard error",
@@ -405,7 +405,7 @@ static int create(const transfer_args *args, const mm_transfer_config *config, m
   mm_status status = study_place("transfer", config->env[0].name, args->out, &place);
   if (status == MM_OK) status = mm_transfer_create(place.folder, config, out);
   if (status != MM_OK) return run_argument_fail(&place, status);
-  note("%s: kept to be resumed", place.folder);
+  note("%s: checkpointed", place.folder);
   return EXIT_DONE;
 }
 
@@ -420,7 +420,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
 
 static void show_trouble(const char *sentence, void *user) {
   (void)user;
-  warn("%s; going on without it", sentence);
+  warn("%s; continuing without it", sentence);
 }
 
 // "map l2 on GridWorld-dense, seed 3: sentence"; what every run failed for concerns none of these.
@@ -453,7 +453,7 @@ static int judge(const mm_transfer *t, bool *shown) {
     return fail(EXIT_FAILED, "%zu of %zu runs failed and are left out; %s%s", r->n_failed, n,
                 describe_trouble(t, text, sizeof text), hint);
   if (r->n_numeric > 0)
-    warn("%zu of %zu runs broke down and count with their last finite policy; %s", r->n_numeric, n,
+    warn("%zu of %zu runs diverged and count with their last finite policy; %s", r->n_numeric, n,
          describe_trouble(t, text, sizeof text));
   return EXIT_DONE;
 }
@@ -590,20 +590,18 @@ static int run(void *raw) {
 const command command_transfer = {
   .name = "transfer",
   .summary = "compare maps on several environments",
-  .about =
-      "Trains every map on every environment with the same seeds and shows the final values, mean "
-      "and standard error, and how they differ from negentropy and l2 seed by seed. Controls are "
-      "added to the maps asked for.\n\n"
-      "Tables of ampo have a folder, others with --out DIR: run.db, in which finished runs and the "
-      "states of unfinished ones are kept, and at the end table.csv (means and paired "
-      "differences), runs.csv (every run), table.json and figures, with curves.csv and the "
-      "learning curves where there are any (of pmd with --set curve=exact). Such a table can be "
-      "stopped at any moment, also by a crash, and goes on with --resume to the same bits.",
-  .examples =
-      "mirrormap transfer --maps tsallis:0.5,random:1 --envs GridWorld-dense,GridWorld-long\n"
-      "mirrormap transfer --maps map.json --envs GridWorld-all --seeds 256 --set curve=exact \\\n"
-      "  --out results\n"
-      "mirrormap transfer --resume runs/transfer-CartPole-v1-1",
+  .about = "Trains every map on every environment with the same seeds and shows the final returns, "
+           "mean and standard error, and their paired differences from negentropy and l2. Controls "
+           "are added to the maps asked for.\n\nTables of ampo have a folder, others with --out "
+           "DIR: run.db, in which finished runs are stored and unfinished ones checkpointed, and "
+           "at the end table.csv (means and paired differences), runs.csv (every run), table.json "
+           "and figures, with curves.csv and the learning curves where there are any (of pmd with "
+           "--set curve=exact). Such a table can be stopped at any moment, also by a crash, and "
+           "resumes bit-identically with --resume.",
+  .examples = "mirrormap transfer --maps tsallis:0.5,random:1 --envs "
+              "GridWorld-dense,GridWorld-long\nmirrormap transfer --maps map.json --envs "
+              "GridWorld-all --seeds 256 --set curve=exact \\\n  --out results\nmirrormap transfer "
+              "--resume runs/transfer-CartPole-v1-1",
   .options = options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,

@@ -39,23 +39,22 @@ static const option tune_options[] = {
   OPTION(CHOICE, "method", method, NULL, "how to search, instead of the file's method",
          .choices = method_names),
   OPTION(COUNT, "trials", trials, "N",
-         "cma-es: try this many, in whole generations (default 64); grid: refuse a larger "
-         "one (default 1000)",
+         "cma-es: try this many, in whole generations (default 64); grid: refuse a larger one "
+         "(default 1000)",
          .low = 1, .high = MM_TUNE_TRIALS_MAX),
   OPTION(COUNT, "population", population, "N",
          "trials of a generation of cma-es (default: 4 + 3 ln of the number of parameters)",
          .low = 4, .high = MM_TUNE_TRIALS_MAX),
   OPTION(COUNT, "seeds", seeds, "N",
-         "train this many agents for each trial and environment, fewer for one that is "
-         "stopped",
+         "train this many agents for each trial and environment, fewer for one that is stopped",
          .low = 1, .high = MM_TUNE_SEEDS_MAX, .fallback = "8"),
   OPTION(CHOICE, "prune", prune, NULL,
          "stop trials that lie below the median after 1, 2, 4, .. seeds", .choices = prune_names,
          .fallback = "on"),
   OPTION(COUNT, "validate", validate, "N",
-         "train the winner and the own settings on this many fresh seeds; 0 for none", .low = 0,
-         .high = MM_TUNE_VALIDATE_MAX, .fallback = "32"),
-  OPTION(COUNT, "seed", seed, "S", "names all random numbers of the search", .fallback = "0"),
+         "train the winner and the baseline settings on this many fresh seeds; 0 for none",
+         .low = 0, .high = MM_TUNE_VALIDATE_MAX, .fallback = "32"),
+  OPTION(COUNT, "seed", seed, "S", "random seed of the search", .fallback = "0"),
   RUN_MAX_SECONDS_OPTION(tune_args),
   RUN_SAVE_SECONDS_OPTION(tune_args),
   OPTION(TEXT, "out", out, "DIR", "folder of the run (default: runs/tune-<env>-<n>)"),
@@ -124,7 +123,7 @@ static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size
   const mm_tune_space *space = &v->plan->space;
   const mm_tune_trial *trial = &v->search->trial[i];
   char text[MM_SETTING_TEXT_SIZE];
-  snprintf(text, sizeof text, i == 0 ? "own" : "%zu", i);
+  snprintf(text, sizeof text, i == 0 ? "baseline" : "%zu", i);
   table_text(t, text);
   for (size_t j = 0; j < space->n; j++)
     table_text(t, mm_tune_text(&space->parameter[j], trial->value[j], text));
@@ -173,10 +172,11 @@ static void put_counts(const mm_tune_view *v) {
     stopped += v->search->trial[i].pruned;
     failed += v->search->trial[i].failed;
   }
-  printf("%zu trials (%s), %zu stopped early, %zu failed; %zu trainings, %.3g steps\n", n,
+  printf("%zu trials (%s), %zu stopped early, %zu failed; %zu training runs, %.3g steps\n", n,
          mm_tune_method_name(v->plan->space.method), stopped, failed, v->trainings,
          (double)v->env_steps);
-  printf("score: difference from the own settings in final value, seed by seed, in units of\n");
+  printf("score: difference from the baseline settings in final return, paired by seed, in units "
+         "of\n");
   for (size_t e = 0; e < v->plan->n_env; e++)
     printf("%s%.4g (%s)", e > 0 ? ", " : "  ", v->scale[e], output_plain(v->plan->env[e]));
   printf("; mean over environments\n");
@@ -189,7 +189,7 @@ static void put_counts(const mm_tune_view *v) {
 // The winner
 
 static void put_checks(const mm_tune_view *v) {
-  table *t = table_create("<environment|own|tuned|difference");
+  table *t = table_create("<environment|baseline|tuned|difference");
   for (size_t e = 0; e < v->plan->n_env; e++) {
     const mm_tune_check *c = &v->check[e];
     table_text(t, v->plan->env[e]);
@@ -208,7 +208,7 @@ static void put_checks(const mm_tune_view *v) {
 
 static void put_verdict(const mm_tune_view *v) {
   if (v->best == 0) {
-    puts("No trial was better than the own settings.");
+    puts("No trial was better than the baseline settings.");
     return;
   }
   if (!v->validated) return;
@@ -397,7 +397,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
 static mm_status search(const tune_args *args, mm_tune *t) {
   mm_backend_config backend = backend_config(&args->on, show_progress, t);
   interrupt_after(args->max_seconds);
-  progress_begin("tune", 0, "trainings");
+  progress_begin("tune", 0, "training runs");
   mm_status status = mm_tune_run(t, &backend, args->save_seconds);
   progress_end();
   return status;
@@ -456,23 +456,21 @@ const command command_tune = {
   .summary = "search for good hyper-parameters",
   .about =
       "Trials change settings within the ranges of a file, by a grid or by CMA-ES; each trains "
-      "agents on all environments with the same seeds. Its score is the difference from the own "
-      "settings (those of --preset and --set) in final value, seed by seed, in units of an "
-      "environment's own spread. Trials below the median are stopped after a few seeds.\n\n"
-      "The file says `method: grid` or `method: cma-es` and has a line for each parameter below "
-      "`parameters:`, such as `lr: {log: [1e-4, 1e-2], points: 5}`, `eta: {linear: [0.5, 2]}`, "
-      "`epochs: {integer: [1, 16]}` or `activation: {choice: [tanh, relu]}`. Names are those of "
-      "--set; points are those of a grid.\n\n"
-      "At the end the winner is trained beside the own settings on fresh seeds, and its settings "
-      "become preset.yaml in the run's folder, beside run.db, trials.csv, tune.json and tune.svg. "
-      "A run can be stopped at any moment, also by a crash, and goes on with --resume to the same "
-      "bits.",
+      "agents on all environments with the same seeds. Its score is the difference from the "
+      "baseline settings (those of --preset and --set) in final return, paired by seed, in units "
+      "of an environment's own spread. Trials below the median are stopped after a few "
+      "seeds.\n\nThe file says `method: grid` or `method: cma-es` and has a line for each "
+      "parameter below `parameters:`, such as `lr: {log: [1e-4, 1e-2], points: 5}`, `eta: {linear: "
+      "[0.5, 2]}`, `epochs: {integer: [1, 16]}` or `activation: {choice: [tanh, relu]}`. Names are "
+      "those of --set; points are those of a grid.\n\nAt the end the winner and the baseline "
+      "settings are trained on fresh seeds, and its settings become preset.yaml in the run's "
+      "folder, beside run.db, trials.csv, tune.json and tune.svg. A run can be stopped at any "
+      "moment, also by a crash, and resumes bit-identically with --resume.",
   .examples =
-      "mirrormap tune --env CartPole-v1 --map negentropy --space examples/tune-bcs.yaml\n"
-      "mirrormap tune --env CartPole-v1,Acrobot-v1 --algo ppo --space examples/tune-ppo.yaml\n"
-      "mirrormap tune --resume runs/tune-CartPole-v1-1\n"
-      "mirrormap train --env CartPole-v1 --map negentropy --preset "
-      "runs/tune-CartPole-v1-1/preset.yaml",
+      "mirrormap tune --env CartPole-v1 --map negentropy --space examples/tune-bcs.yaml\nmirrormap "
+      "tune --env CartPole-v1,Acrobot-v1 --algo ppo --space examples/tune-ppo.yaml\nmirrormap tune "
+      "--resume runs/tune-CartPole-v1-1\nmirrormap train --env CartPole-v1 --map negentropy "
+      "--preset runs/tune-CartPole-v1-1/preset.yaml",
   .options = tune_options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,

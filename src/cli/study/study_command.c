@@ -34,7 +34,7 @@ mm_status study_place(const char *verb, const char *env, const char *out, run_pl
 
 void study_warn(mm_study *study) {
   char trouble[MM_ERROR_SIZE];
-  if (mm_study_trouble(study, trouble)) warn("%s; going on without it", trouble);
+  if (mm_study_trouble(study, trouble)) warn("%s; continuing without it", trouble);
 }
 
 void study_finish(const command *c, mm_study *study, const mm_backend_place *place,

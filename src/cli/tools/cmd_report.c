@@ -196,19 +196,16 @@ const command command_report = {
   .name = "report",
   .summary = "show runs as a page with figures",
   .positional = "RUN...",
-  .about =
-      "Writes report.html, one page with everything in it that opens from disk in any browser: how "
-      "the runs stand, learning curves, the search, the maps with an explorer, tables, the "
-      "resolved "
-      "configuration, and how to make the runs again. Figures for papers go to figures/ beside it, "
-      "as SVG, PDF and PNG (gnuplot). Runs that are going on are shown as they stand; running it "
-      "again refreshes the page. Files that are no report are never overwritten.\n\n"
-      "With --watch the page is served on 127.0.0.1 only and follows the runs by itself. Of a "
-      "damaged run everything intact is shown; the exit code is 1 then.",
-  .examples =
-      "mirrormap report runs/learn-GridWorld-all-1\n"
-      "mirrormap report runs/train-CartPole-v1-1 runs/train-CartPole-v1-2 --out comparison\n"
-      "mirrormap report runs/learn-GridWorld-all-1 --watch",
+  .about = "Writes report.html, one page with everything in it that opens from disk in any "
+           "browser: how the runs stand, learning curves, the search, the maps with an explorer, "
+           "tables, the resolved configuration, and how to reproduce the runs. Figures for papers "
+           "go to figures/ beside it, as SVG, PDF and PNG (gnuplot). Running ones are shown as "
+           "they stand; running it again refreshes the page. Files that are no report are never "
+           "overwritten.\n\nWith --watch the page is served on 127.0.0.1 only and follows the runs "
+           "by itself. Of a damaged run everything intact is shown; the exit code is 1 then.",
+  .examples = "mirrormap report runs/learn-GridWorld-all-1\nmirrormap report "
+              "runs/train-CartPole-v1-1 runs/train-CartPole-v1-2 --out comparison\nmirrormap "
+              "report runs/learn-GridWorld-all-1 --watch",
   .options = report_options,
   .common = COMMON_JSON,
   .min_positional = 1,

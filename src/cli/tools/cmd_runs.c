@@ -361,7 +361,7 @@ static void put_row(table *t, const entry *e) {
 
 static int put_table(const entry *entries, size_t n) {
   table *t = table_create("<run|<state|<command|<env|generations|evaluations|env steps|validation|"
-                          "<backend|<last (UTC)");
+                          "<backend|<last update (UTC)");
   for (size_t i = 0; i < n; i++)
     put_row(t, &entries[i]);
   table_print(t);
@@ -405,17 +405,15 @@ const command command_runs = {
   .name = "runs",
   .summary = "list runs",
   .positional = "[FOLDER...]",
-  .about =
-      "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
-      "stopped (by --max-seconds), interrupted, failed, killed (its process is gone without a "
-      "word), new (nothing done yet), damaged, unreadable. All but done, running and the last two "
-      "go on with 'COMMAND --resume FOLDER', COMMAND being learn, train, transfer, tune or "
-      "reproduce. The evaluations of a training are its seeds. The validation is the best mean "
-      "value of the learned map on its validation tasks. Runs that are damaged or cannot be read "
-      "are named on stderr, without numbers here, and the exit code is 1 then; 'mirrormap export' "
-      "takes out what is intact.",
-  .examples = "mirrormap runs\n"
-              "mirrormap runs experiments --json",
+  .about = "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
+           "stopped (by --max-seconds), interrupted, failed, killed (its process ended without a "
+           "trace), new (nothing done yet), damaged, unreadable. All but done, running and the "
+           "last two resume with 'COMMAND --resume FOLDER', COMMAND being learn, train, transfer, "
+           "tune or reproduce. The evaluations of a training are its seeds. The validation is the "
+           "best mean return of the learned map on its validation tasks. Runs that are damaged or "
+           "cannot be read are named on stderr, without numbers here, and the exit code is 1 then; "
+           "'mirrormap export' takes out what is intact.",
+  .examples = "mirrormap runs\nmirrormap runs experiments --json",
   .common = COMMON_JSON,
   .max_positional = SIZE_MAX,
   .args_size = sizeof(command_args),
