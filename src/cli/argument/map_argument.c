@@ -37,7 +37,7 @@ int map_argument_open(const char *text, mm_map **out) {
 }
 
 int map_list_open(const option_texts *texts, map_list *out) {
-  *out = (map_list){ .map = memory_take(texts->n, sizeof(mm_map *)), .name = texts->value };
+  *out = (map_list){ .map = memory_alloc(texts->n, sizeof(mm_map *)), .name = texts->value };
   int code = EXIT_DONE;
   while (out->n < texts->n && code == EXIT_DONE) {
     code = map_argument_open(texts->value[out->n], &out->map[out->n]);

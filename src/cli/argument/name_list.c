@@ -92,8 +92,8 @@ static bool is_shared(size_t n, char (*label)[NAME_LABEL_SIZE], size_t which) {
 }
 
 void name_list_label(const name_list *list, char (*label)[NAME_LABEL_SIZE]) {
-  size_t *parts = memory_take(list->n, sizeof *parts);
-  bool *shared = memory_take(list->n, sizeof *shared);
+  size_t *parts = memory_alloc(list->n, sizeof *parts);
+  bool *shared = memory_alloc(list->n, sizeof *shared);
   for (size_t i = 0; i < list->n; i++)
     set_label(list->name[i], parts[i] = 1, label[i]);
   // all files of a group that look the same show more, until they differ or have no more to show

@@ -30,15 +30,15 @@ int run_argument_check_seeds(uint64_t seed, uint64_t seeds) {
                     seeds);
 }
 
-mm_status run_argument_place(const char *out, const char *stem, run_place *place) {
-  place->own[0] = '\0';
-  place->folder = out != NULL ? out : place->own;
-  return out != NULL ? MM_OK : mm_run_folder("runs", stem, place->own);
+mm_status run_argument_folder(const char *out, const char *stem, run_folder *where) {
+  where->made[0] = '\0';
+  where->path = out != NULL ? out : where->made;
+  return out != NULL ? MM_OK : mm_run_folder("runs", stem, where->made);
 }
 
-int run_argument_fail(const run_place *place, mm_status status) {
+int run_argument_fail(const run_folder *where, mm_status status) {
   int code = fail_status(status);
-  if (place->own[0] != '\0') rmdir(place->own); // empty unless the run was made
+  if (where->made[0] != '\0') rmdir(where->made); // empty unless the run was made
   return code;
 }
 

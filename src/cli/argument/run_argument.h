@@ -36,14 +36,14 @@ int run_argument_refuse(const command *c, const settings_args *args, const char 
 int run_argument_check_seeds(uint64_t seed, uint64_t seeds);
 
 // Where a new run goes: the folder of --out, else one of its own, runs/<stem>-<n>, which is made.
-typedef struct run_place {
-  const char *folder;
-  char own[MM_RUN_PATH_SIZE]; // "" with --out
-} run_place;
-mm_status run_argument_place(const char *out, const char *stem, run_place *place);
+typedef struct run_folder {
+  const char *path;
+  char made[MM_RUN_PATH_SIZE]; // "" with --out
+} run_folder;
+mm_status run_argument_folder(const char *out, const char *stem, run_folder *where);
 
 // Reports why there is no run after all, and takes the folder away if it was made for it.
-int run_argument_fail(const run_place *place, mm_status status);
+int run_argument_fail(const run_folder *where, mm_status status);
 
 // Whether the folder still has its run: it may have been moved or removed meanwhile.
 bool run_argument_is_there(const char *folder);

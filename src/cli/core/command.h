@@ -63,7 +63,7 @@ typedef enum option_type {
   OPTION_TEXT,    // const char *
   OPTION_TEXTS,   // option_texts; may be repeated
   OPTION_CHOICE,  // const char *, one of `choices`
-  OPTION_PLACE,   // int: the place among `choices`, counted from 1; 0 where it is not given
+  OPTION_INDEX,   // int: the position among `choices`, counted from 1; 0 where it is not given
   OPTION_CHOICES, // unsigned; a,b,.. sets bit i for choices[i]
   OPTION_COUNT,   // uint64_t
   OPTION_NUMBER,  // double, finite

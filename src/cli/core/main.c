@@ -73,7 +73,7 @@ static int unknown_command(const command *const *list, const char *word, const c
 }
 
 static int run(const command *c, char *const *argv, const char *path) {
-  command_args *args = memory_take(1, c->args_size);
+  command_args *args = memory_alloc(1, c->args_size);
   int code = options_parse(c, argv, args);
   if (code == EXIT_DONE && args->help) {
     help_command(c, path);

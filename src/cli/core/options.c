@@ -247,7 +247,7 @@ static int read_value(const command *c, const option *o, const char *what, const
     code = read_choice(o, what, text, &choice);
     if (code == EXIT_DONE) *(const char **)field(o, args) = o->choices[choice];
     return code;
-  case OPTION_PLACE:
+  case OPTION_INDEX:
     code = read_choice(o, what, text, &choice);
     if (code == EXIT_DONE) *(int *)field(o, args) = 1 + (int)choice;
     return code;
@@ -287,8 +287,8 @@ static bool repeatable(const option *o) {
 }
 
 // marks it as given; the same setting by --set and as an option of its own is twice too
-static int take_option(const command *c, const option *o, size_t i, const char *what,
-                       command_args *args) {
+static int mark_given(const command *c, const option *o, size_t i, const char *what,
+                      command_args *args) {
   const bool direct = o->direct;
   uint64_t *seen = direct ? &args->set : &args->given;
   if (direct) i = (size_t)(o - c->settings);
@@ -311,7 +311,7 @@ static int read_option(const command *c, const option *const *list, size_t n, ch
 
   char what[96];
   snprintf(what, sizeof what, "option '--%s'", o->name);
-  if (take_option(c, o, i, what, args) != EXIT_DONE) return EXIT_USAGE;
+  if (mark_given(c, o, i, what, args) != EXIT_DONE) return EXIT_USAGE;
   if (o->type == OPTION_FLAG) {
     if (value != NULL) return fail_usage("%s takes no value", what);
     *(bool *)field(o, args) = true;
@@ -323,7 +323,7 @@ static int read_option(const command *c, const option *const *list, size_t n, ch
   return read_value(c, o, what, *++*argv, args);
 }
 
-static int take_fallback(const command *c, const option *o, bool given, command_args *args) {
+static int apply_fallback(const command *c, const option *o, bool given, command_args *args) {
   if (given) return EXIT_DONE;
   if (o->required) return fail_usage("option '--%s' is required", o->name);
   return o->fallback != NULL ? read_value(c, o, o->name, o->fallback, args) : EXIT_DONE;
@@ -336,10 +336,10 @@ static int finish(const command *c, const option *const *list, size_t n, command
     return fail_usage("unexpected argument '%s'", positional->value[c->max_positional]);
   int code = EXIT_DONE;
   for (size_t i = 0; i < n && code == EXIT_DONE; i++)
-    code = take_fallback(c, list[i], args->given >> i & 1, args);
+    code = apply_fallback(c, list[i], args->given >> i & 1, args);
   const option *o = c->settings;
   for (size_t i = 0; o != NULL && o[i].name != NULL && code == EXIT_DONE; i++)
-    code = take_fallback(c, &o[i], args->set >> i & 1, args);
+    code = apply_fallback(c, &o[i], args->set >> i & 1, args);
   return code;
 }
 

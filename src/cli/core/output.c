@@ -16,7 +16,7 @@
 #include "cli/core/terminal.h"
 
 static void *take(size_t size) {
-  return memory_take(1, size);
+  return memory_alloc(1, size);
 }
 
 void output_start(void) {
@@ -72,7 +72,7 @@ static const char *keep(char *text) {
 
 const char *output_plain(const char *text) {
   const unsigned char *c = (const unsigned char *)text;
-  char *copy = memory_take(4 * strlen(text) + 1, 1), *to = copy;
+  char *copy = memory_alloc(4 * strlen(text) + 1, 1), *to = copy;
   for (size_t left = strlen(text), n; left > 0; c += n, left -= n) {
     n = mm_utf8_plain(c, left);
     if (n > 0)
@@ -170,9 +170,9 @@ static char *make_visible(char *text) {
 }
 
 table *table_of_columns(size_t columns) {
-  table *t = memory_take(1, sizeof *t);
+  table *t = memory_alloc(1, sizeof *t);
   t->columns = columns;
-  t->left = memory_take(columns, sizeof *t->left);
+  t->left = memory_alloc(columns, sizeof *t->left);
   return t;
 }
 
@@ -224,8 +224,8 @@ void table_mark(table *t, bool good) {
 static int column_width(const table *t, size_t column) {
   int width = 0;
   for (size_t i = column; i < t->n; i += t->columns) {
-    int own = output_width(t->cells[i].text);
-    if (own > width) width = own;
+    int needed = output_width(t->cells[i].text);
+    if (needed > width) width = needed;
   }
   return width;
 }
@@ -247,7 +247,7 @@ static void print_cell(const table *t, size_t index, int width) {
 
 void table_print(table *t) {
   assert(t->columns > 0);
-  int *width = memory_take(t->columns, sizeof *width);
+  int *width = memory_alloc(t->columns, sizeof *width);
   for (size_t i = 0; i < t->columns; i++)
     width[i] = column_width(t, i);
   for (size_t i = 0; i < t->n && t->n > t->columns; i++)

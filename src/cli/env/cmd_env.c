@@ -29,14 +29,14 @@ static int id_width(void) {
   mm_env_info info;
   int width = 0;
   for (size_t i = 0; mm_env_list(i, &info); i++) {
-    int own = (int)strlen(info.id);
-    if (own > width) width = own;
+    int needed = (int)strlen(info.id);
+    if (needed > width) width = needed;
   }
   return width;
 }
 
-// takes from *rest what fits into `room` characters without breaking a word
-static void take_line(const char **rest, int room, char out[200]) {
+// cuts from *rest what fits into `room` characters without breaking a word
+static void cut_line(const char **rest, int room, char out[200]) {
   int length = (int)strlen(*rest), cut = length;
   if (room > 199) room = 199;
   if (length > room)
@@ -64,7 +64,7 @@ static void add_row(table *t, const mm_env_info *info, int room) {
   const char *rest = info->summary, *id = info->id;
   char line[200];
   do {
-    take_line(&rest, room, line);
+    cut_line(&rest, room, line);
     table_text(t, id);
     table_text(t, line);
     id = "";

@@ -48,7 +48,7 @@ static int play_on_screen(play_game *g) {
     game_key k = event == SCREEN_BYTE ? key_read(&seen, byte) : KEY_OTHER;
     leave = k == KEY_QUIT;
     if (event == SCREEN_TIME) status = g->kind->tick(g, &leave);
-    if (event == SCREEN_BYTE) status = g->kind->take_key(g, k);
+    if (event == SCREEN_BYTE) status = g->kind->on_key(g, k);
     if (k != KEY_PART) draw(g);
   }
   code = screen_close(EXIT_DONE);

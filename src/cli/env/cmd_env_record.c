@@ -86,7 +86,7 @@ static const option options[] = {
          .low = 1, .high = 1e9),
   OPTION(CHOICE, "policy", policy, NULL, "who plays: uniformly random actions of the smallest set",
          .choices = policy_names, .fallback = "random"),
-  OPTION(PLACE, "physics", physics, NULL,
+  OPTION(INDEX, "physics", physics, NULL,
          "locomotion tasks: our own engine, or the MuJoCo library (default own)",
          .choices = env_physics_names),
   OPTION(TEXT, "out", out, "FILE",

@@ -50,13 +50,13 @@ static const option options[] = {
 
 static const option settings[] = {
   OPTION(
-      PLACE, "rules", rules, NULL,
+      INDEX, "rules", rules, NULL,
       "MinAtar: those of gymnax, or the original's with sticky actions (default: as in training)",
       .choices = env_rules_names),
-  OPTION(PLACE, "flavour", flavour, NULL,
+  OPTION(INDEX, "flavour", flavour, NULL,
          "locomotion tasks: contacts and integrator (default: as in training)",
          .choices = env_flavour_names),
-  OPTION(PLACE, "physics", physics, NULL,
+  OPTION(INDEX, "physics", physics, NULL,
          "what moves them: our own engine, or the MuJoCo library (default: as in training)",
          .choices = env_physics_names, .direct = true),
   { 0 },

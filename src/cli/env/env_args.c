@@ -25,24 +25,24 @@ static const char *const switch_names[] = { "off", "on", NULL };
 const option env_settings[] = {
   OPTION(NUMBER, "gamma", gamma, "G", "Grid-World: discount factor", .fallback = "0.99", .low = 0,
          .high = 0.999999),
-  OPTION(PLACE, "termination", termination, NULL,
+  OPTION(INDEX, "termination", termination, NULL,
          "Grid-World: the episode ends, or goes on from the start",
          .choices = env_termination_names, .fallback = "absorb"),
   OPTION(
-      PLACE, "rules", rules, NULL,
+      INDEX, "rules", rules, NULL,
       "MinAtar: those of gymnax, or the original's with sticky actions (default: as the ID says)",
       .choices = env_rules_names),
-  OPTION(PLACE, "gymnasium_walls", gymnasium_walls, NULL,
+  OPTION(INDEX, "gymnasium_walls", gymnasium_walls, NULL,
          "MountainCarContinuous: the left wall stops the car, as in Gymnasium (default off)",
          .choices = switch_names),
-  OPTION(PLACE, "flavour", flavour, NULL,
+  OPTION(INDEX, "flavour", flavour, NULL,
          "locomotion tasks: contacts, integrator and start of brax, or of Gymnasium's -v4 "
          "(default: as the ID says)",
          .choices = env_flavour_names),
-  OPTION(PLACE, "physics", physics, NULL,
+  OPTION(INDEX, "physics", physics, NULL,
          "locomotion tasks: our own engine, or the MuJoCo library (default own)",
          .choices = env_physics_names, .direct = true),
-  OPTION(PLACE, "fresh_reset", fresh_reset, NULL,
+  OPTION(INDEX, "fresh_reset", fresh_reset, NULL,
          "locomotion tasks: each episode has a start of its own, or that of the first (default on "
          "here; off when training)",
          .choices = switch_names),
@@ -151,7 +151,7 @@ int env_policy_check(const command *c, const env_args *args) {
 }
 
 // a body and walls as the policy knows them, unless others were asked for
-static void take_world(const mm_policy_info *info, const char *id, env_args *args) {
+static void adopt_world(const mm_policy_info *info, const char *id, env_args *args) {
   const mm_ampo_config *trained = &info->settings.ampo;
   const bool same = id == NULL || strcmp(id, info->env_id) == 0;
   if (args->flavour == 0 && same) args->flavour = (int)trained->flavour;
@@ -164,6 +164,6 @@ int env_policy_open(env_args *args, const char *id, policy_argument *out) {
   if (args->agent >= out->info.n)
     return fail_usage("option '--agent': %s has agents 0 to %zu", args->policy, out->info.n - 1);
   args->rules = (int)out->rules;
-  take_world(&out->info, id, args);
+  adopt_world(&out->info, id, args);
   return status_code(mm_player_create(out->policy, (size_t)args->agent, &out->player));
 }

@@ -57,11 +57,11 @@ static const char *vec_end(const void *self) {
 static void vec_draw(const void *self, mm_frame *frame) {
   const vec_source *s = self;
   if (s->scene.rows > 0) {
-    uint8_t *cell = memory_take((size_t)s->scene.rows * (size_t)s->scene.columns, 1);
+    uint8_t *cell = memory_alloc((size_t)s->scene.rows * (size_t)s->scene.columns, 1);
     mm_scene_cells(&s->scene, s->game.obs, cell);
     frame->cell = cell;
   } else {
-    mm_shape *shape = memory_take(MM_SHAPES_MOST, sizeof *shape);
+    mm_shape *shape = memory_alloc(MM_SHAPES_MOST, sizeof *shape);
     frame->n_shape = mm_scene_shapes(&s->scene, s->game.obs, shape);
     frame->shape = shape;
   }
@@ -100,7 +100,7 @@ static const char *grid_end(const void *self) {
 static void grid_draw_frame(const void *self, mm_frame *frame) {
   const grid_source *s = self;
   const mm_grid *g = s->grid;
-  uint8_t *cell = memory_take((size_t)g->cells, 1);
+  uint8_t *cell = memory_alloc((size_t)g->cells, 1);
   const int away = 1 + g->n_object, wall = 2 + g->n_object;
   for (int32_t c = 0; c < g->cells; c++) {
     int object = g->object_at[c];
@@ -200,7 +200,7 @@ static int write_frames(const episode *e, const mm_scene *scene, const char *id,
     return fail_usage("%" PRIu64 " steps, one frame every %" PRIu64
                       ": expected at most %d frames (larger --every or fewer --steps)",
                       length, every, FRAMES_MOST);
-  mm_frame *frame = memory_take((size_t)(length / every) + 2, sizeof *frame);
+  mm_frame *frame = memory_alloc((size_t)(length / every) + 2, sizeof *frame);
   mm_status status = run_episode(e, limit, every, frame, &n, &length);
   if (status == MM_OK) status = mm_frame_sheet_write(scene, title, frame, n, args->frames);
   int code = status == MM_OK ? report(id, args, n, length, e->end(e->self)) : fail_status(status);

@@ -33,7 +33,7 @@ static mm_status press(play_game *g, game_key k, bool *known) {
   return MM_OK;
 }
 
-static mm_status take_key(play_game *g, game_key k) {
+static mm_status on_key(play_game *g, game_key k) {
   bool known;
   return press(g, k, &known);
 }
@@ -160,7 +160,7 @@ static void add_json(const play_game *p, cJSON *root) {
 int grid_play(const char *id, const env_args *args) {
   static const play_kind kind = { .press = press,
                                   .refuse = refuse,
-                                  .take_key = take_key,
+                                  .on_key = on_key,
                                   .draw = draw,
                                   .print = print,
                                   .add_json = add_json };

@@ -46,8 +46,8 @@ static int32_t start_index(const mm_grid *grid) {
 // to *action unless that is NULL.
 static mm_status solve_start(mm_grid_model *model, const mm_grid *grid, const double *policy,
                              double *out, uint8_t **action) {
-  double *value = memory_take((size_t)grid->n_state, sizeof *value);
-  uint8_t *best = memory_take((size_t)grid->n_state, 1);
+  double *value = memory_alloc((size_t)grid->n_state, sizeof *value);
+  uint8_t *best = memory_alloc((size_t)grid->n_state, 1);
   mm_status status = policy != NULL ? mm_grid_value(model, policy, value, NULL)
                                     : mm_grid_optimal(model, value, best);
   *out = value[start_index(grid)];
@@ -61,7 +61,7 @@ static mm_status solve_start(mm_grid_model *model, const mm_grid *grid, const do
 
 static mm_status solve_uniform(mm_grid_model *model, const mm_grid *grid, double *out) {
   size_t n = (size_t)grid->n_state * MM_GRID_ACTIONS;
-  double *policy = memory_take(n, sizeof *policy);
+  double *policy = memory_alloc(n, sizeof *policy);
   for (size_t i = 0; i < n; i++)
     policy[i] = 1.0 / MM_GRID_ACTIONS;
   mm_status status = solve_start(model, grid, policy, out, NULL);
@@ -70,7 +70,7 @@ static mm_status solve_uniform(mm_grid_model *model, const mm_grid *grid, double
 }
 
 static void count_reachable(mm_grid_model *model, const mm_grid *grid, findings *f) {
-  f->reachable = memory_take((size_t)grid->n_state, 1);
+  f->reachable = memory_alloc((size_t)grid->n_state, 1);
   mm_grid_reachable(model, f->reachable);
   for (int32_t s = 0; s < grid->n_state; s++)
     f->n_reachable += f->reachable[s] != 0;
@@ -102,7 +102,7 @@ static mm_status solve(const mm_grid *grid, const env_args *args, findings *f) {
 
 // the likeliest action of each state: none where all are alike, weak below one half
 static uint8_t *greedy_actions(const mm_grid *grid, const double *policy) {
-  uint8_t *action = memory_take((size_t)grid->n_state, 1);
+  uint8_t *action = memory_alloc((size_t)grid->n_state, 1);
   for (int32_t s = 0; s < grid->n_state; s++) {
     int best = 0;
     double most = policy[s], least = most;
@@ -134,7 +134,7 @@ static mm_status iterate(mm_pmd *pmd, const mm_pmd_config *config) {
 static mm_status evaluate(const mm_pmd *pmd, const mm_grid *grid, const env_args *args,
                           findings *f) {
   mm_grid_model *model = NULL;
-  double *policy = memory_take((size_t)grid->n_state * MM_GRID_ACTIONS, sizeof *policy);
+  double *policy = memory_alloc((size_t)grid->n_state * MM_GRID_ACTIONS, sizeof *policy);
   mm_pmd_policy(pmd, policy);
   f->action = greedy_actions(grid, policy);
   mm_status status = mm_grid_model_create(grid, args->gamma, restarts(args), &model);

@@ -220,7 +220,7 @@ static mm_status follow_key(player *p, game_key k) {
 }
 
 // a key within a running game waits for its step, so the clock goes on as it was
-static mm_status take_key(play_game *g, game_key k) {
+static mm_status on_key(play_game *g, game_key k) {
   player *p = (player *)g;
   phase before = p->now;
   mm_status status = follow_key(p, k);
@@ -275,7 +275,7 @@ static mm_status play_alone(play_game *g) {
 // Results
 
 static mm_estimate mean_return(const player *p) {
-  double *total = memory_take(p->n_done, sizeof *total);
+  double *total = memory_alloc(p->n_done, sizeof *total);
   for (size_t i = 0; i < p->n_done; i++)
     total[i] = p->done[i].total;
   mm_estimate mean = mm_estimate_of(total, p->n_done);
@@ -373,9 +373,7 @@ static void add_json(const play_game *g, cJSON *root) {
 }
 
 int vec_play(const mm_env *env, const env_args *args, mm_player *trained) {
-  static const play_kind kind = {
-    press, refuse, take_key, tick, play_alone, draw, print, add_json
-  };
+  static const play_kind kind = { press, refuse, on_key, tick, play_alone, draw, print, add_json };
   player p = { .base = { &kind, args, mm_env_id(env), INFINITY } };
   p.facts = env_facts_find(p.base.id);
   if (p.facts == NULL || !mm_scene_find(p.base.id, &p.scene))

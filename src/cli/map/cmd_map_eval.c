@@ -63,7 +63,7 @@ static int put_table(const eval_args *args, const column *columns, size_t n_colu
 static int eval(const eval_args *args, const mm_map *map) {
   const bool at_x = args->x.value != NULL;
   const option_numbers *at = at_x ? &args->x : &args->p;
-  double *y = memory_take(at->n, sizeof *y), *h = memory_take(at->n, sizeof *h), total = 0;
+  double *y = memory_alloc(at->n, sizeof *y), *h = memory_alloc(at->n, sizeof *h), total = 0;
   const column phi[] = { { "x", "x", at->value }, { "phi", "phi(x)", y } };
   const column inverse[] = { { "p", "p", at->value },
                              { "phi_inv", "phi^-1(p)", y },

@@ -75,7 +75,7 @@ static int check_applies(const new_args *args, size_t kind, bool has_suffix) {
 // Knots at equal steps of probability. Where phi^-1(0) = -inf the first knot stands at
 // phi^-1(1/(1000 n)): from the negative entropy this gives the paper's initial psi.
 static mm_status resample(const mm_map *source, size_t n, double *psi) {
-  double *p = memory_take(n + 1, sizeof *p), *knot = memory_take(n + 1, sizeof *knot);
+  double *p = memory_alloc(n + 1, sizeof *p), *knot = memory_alloc(n + 1, sizeof *knot);
   for (size_t j = 0; j <= n; j++)
     p[j] = (double)j / (double)n;
   mm_status status = mm_map_phi_inverse(source, p, n + 1, knot);
@@ -96,11 +96,11 @@ static mm_status resample(const mm_map *source, size_t n, double *psi) {
 }
 
 static mm_status piecewise_from(const mm_map *source, size_t n, mm_map **out) {
-  size_t own = 0;
-  const double *psi = mm_map_piecewise_psi(source, &own);
-  if (n == 0) n = own > 0 ? own : MM_PIECEWISE_N;
-  if (n == own) return mm_map_create_piecewise(psi, n, out);
-  double *resampled = memory_take(n, sizeof *resampled);
+  size_t n_source = 0;
+  const double *psi = mm_map_piecewise_psi(source, &n_source);
+  if (n == 0) n = n_source > 0 ? n_source : MM_PIECEWISE_N;
+  if (n == n_source) return mm_map_create_piecewise(psi, n, out);
+  double *resampled = memory_alloc(n, sizeof *resampled);
   mm_status status = resample(source, n, resampled);
   if (status == MM_OK) status = mm_map_create_piecewise(resampled, n, out);
   free(resampled);

@@ -119,8 +119,8 @@ typedef struct policies {
 
 static int project_float(const mm_map *map, mm_projection method, const score_rows *scores,
                          policies *out) {
-  float *x = memory_take(scores->n, sizeof *x), *probs = memory_take(scores->n, sizeof *probs);
-  float *lambda = memory_take(scores->rows, sizeof *lambda);
+  float *x = memory_alloc(scores->n, sizeof *x), *probs = memory_alloc(scores->n, sizeof *probs);
+  float *lambda = memory_alloc(scores->rows, sizeof *lambda);
   int code = EXIT_DONE;
   for (size_t i = 0; i < scores->n && code == EXIT_DONE; i++) {
     x[i] = (float)scores->value[i];
@@ -210,8 +210,8 @@ static int run(void *raw) {
     size_t n = args->scores.n;
     scores = (score_rows){ .rows = 1, .columns = n, .n = n, .value = args->scores.value };
   }
-  policies result = { memory_take(scores.n, sizeof(double)),
-                      memory_take(scores.rows, sizeof(double)) };
+  policies result = { memory_alloc(scores.n, sizeof(double)),
+                      memory_alloc(scores.rows, sizeof(double)) };
   if (code == EXIT_DONE) code = project(args, map, &scores, &result);
   if (code == EXIT_DONE) {
     if (args->common.json)

@@ -201,15 +201,15 @@ static bool is_changed(const mm_learn_view *v, const char *key, const char *text
   return changed;
 }
 
-static bool is_own_algo(const mm_learn_view *v) {
+static bool is_default_algo(const mm_learn_view *v) {
   const mm_learn_plan *plan = v->plan;
-  bool own = true;
-  for (size_t i = 0; i < plan->n_env && own; i++) {
+  bool is_default = true;
+  for (size_t i = 0; i < plan->n_env && is_default; i++) {
     mm_algo algo;
-    own = env_argument_algo(NULL, v->env[i], plan->env[i], &algo) == EXIT_DONE &&
-          algo == plan->settings.algo;
+    is_default = env_argument_algo(NULL, v->env[i], plan->env[i], &algo) == EXIT_DONE &&
+                 algo == plan->settings.algo;
   }
-  return own;
+  return is_default;
 }
 
 // How to judge the map where it was not chosen, in the settings it was learned with.
@@ -221,7 +221,7 @@ static void put_hint(const mm_learn_view *v) {
          output_plain(v->folder));
   for (size_t i = 0; i < plan->n_env; i++)
     printf("%s%s", i > 0 ? "," : "", output_plain(plan->env[i]));
-  if (!is_own_algo(v)) printf(" --algo %s", mm_algo_name(last.algo));
+  if (!is_default_algo(v)) printf(" --algo %s", mm_algo_name(last.algo));
   for (size_t i = 0; i < mm_settings_own(last.algo); i++) {
     const char *key = mm_settings_key(last.algo, i);
     char text[MM_SETTING_TEXT_SIZE];
@@ -269,16 +269,16 @@ static int choose_algo(const learn_args *args, const mm_learn_plan *plan,
     mm_algo algo = MM_ALGO_PMD;
     if (mm_env_open(plan->env[i], &env[i]) != MM_OK) return fail(EXIT_USAGE, "%s", mm_last_error());
     int code = env_argument_algo(args->algo, env[i], plan->env[i], &algo);
-    const char *own = env_argument_preset(env[i]);
+    const char *usual = env_argument_preset(env[i]);
     if (code != EXIT_DONE) return code;
     if (i > 0 && algo != *out)
       return fail_usage("environments '%s' and '%s' have different algorithms", plan->env[0],
                         plan->env[i]);
-    if (i > 0 && strcmp(own, *preset) != 0 && args->settings.preset == NULL)
+    if (i > 0 && strcmp(usual, *preset) != 0 && args->settings.preset == NULL)
       return fail_usage("environments '%s' and '%s' have different presets: choose with --preset",
                         plan->env[0], plan->env[i]);
     *out = algo;
-    *preset = own;
+    *preset = usual;
   }
   return EXIT_DONE;
 }
@@ -377,15 +377,15 @@ static void stem_of(const mm_learn_plan *plan, char *out, size_t size) {
 }
 
 static int begin(const learn_args *args, mm_learn **out) {
-  mm_learn_plan *plan = memory_take(1, sizeof *plan);
+  mm_learn_plan *plan = memory_alloc(1, sizeof *plan);
   char stem[MM_LEARN_NAME_SIZE];
-  run_place place;
+  run_folder where;
   int code = make_plan(args, plan);
   if (code == EXIT_DONE) {
     stem_of(plan, stem, sizeof stem);
-    mm_status status = run_argument_place(args->out, stem, &place);
-    if (status == MM_OK) status = mm_learn_create(place.folder, plan, out);
-    if (status != MM_OK) code = run_argument_fail(&place, status);
+    mm_status status = run_argument_folder(args->out, stem, &where);
+    if (status == MM_OK) status = mm_learn_create(where.path, plan, out);
+    if (status != MM_OK) code = run_argument_fail(&where, status);
   }
   free(plan);
   return code;

@@ -194,7 +194,7 @@ static const char *short_name(const char *env) {
 
 // A table per target: the claims against the environments.
 static void put_claims_of(const mm_artefact *r, const char *target) {
-  size_t *column = memory_take(r->n_claim, sizeof *column), n = 0;
+  size_t *column = memory_alloc(r->n_claim, sizeof *column), n = 0;
   for (size_t i = 0; i < r->n_claim; i++)
     if (strcmp(r->claim[i].target, target) == 0 && is_first(r, i, true)) column[n++] = i;
   printf("\nclaims%s%s: holds, no (the opposite), inconclusive (the 95 %% interval of the paired "
@@ -327,16 +327,16 @@ static int check_devices(const reproduce_args *args, const mm_paper_plan *plan) 
 }
 
 static int begin(const reproduce_args *args, mm_paper **out) {
-  mm_paper_plan *plan = memory_take(1, sizeof *plan);
+  mm_paper_plan *plan = memory_alloc(1, sizeof *plan);
   char stem[64];
-  run_place place;
+  run_folder where;
   int code = make_plan(args, plan);
   if (code == EXIT_DONE) code = check_devices(args, plan);
   if (code == EXIT_DONE) {
     snprintf(stem, sizeof stem, "reproduce-%s", mm_artefact_name(plan->artefact));
-    mm_status status = run_argument_place(args->out, stem, &place);
-    if (status == MM_OK) status = mm_paper_create(place.folder, plan, out);
-    if (status != MM_OK) code = run_argument_fail(&place, status);
+    mm_status status = run_argument_folder(args->out, stem, &where);
+    if (status == MM_OK) status = mm_paper_create(where.path, plan, out);
+    if (status != MM_OK) code = run_argument_fail(&where, status);
   }
   free(plan);
   return code;

@@ -485,7 +485,7 @@ static char *task_name(const char *env, uint64_t seed) {
   const char *slash = strrchr(env, '/');
   const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : env;
   size_t size = strlen(name) + 40;
-  char *out = memory_take(size, 1);
+  char *out = memory_alloc(size, 1);
   snprintf(out, size, "%s, seed %" PRIu64, name, seed);
   return out;
 }
@@ -529,10 +529,10 @@ static int show(const theory_args *args, const mm_settings *settings, const theo
 static int run_and_show(const theory_args *args, const mm_env *env, const map_list *maps,
                         const mm_settings *settings) {
   theory_runs runs = { .n = maps->n, .pmd = &settings->pmd };
-  char(*label)[MAP_LABEL_SIZE] = memory_take(maps->n, sizeof *label);
+  char(*label)[MAP_LABEL_SIZE] = memory_alloc(maps->n, sizeof *label);
   char *task = task_name(args->env, args->seed);
-  runs.run = memory_take(maps->n, sizeof *runs.run);
-  runs.label = memory_take(maps->n, sizeof *runs.label);
+  runs.run = memory_alloc(maps->n, sizeof *runs.run);
+  runs.label = memory_alloc(maps->n, sizeof *runs.label);
   runs.task = task;
   for (size_t i = 0; i < maps->n; i++)
     runs.label[i] = map_label(maps->name[i], label[i]);

@@ -63,7 +63,7 @@ static bool is_done(const mm_result *r) {
 
 static mm_status summarise(const mm_train_view *view, outcome *o) {
   *o = (outcome){ .view = view, .n = view->plan->seeds, .final_value = MM_ESTIMATE_NONE };
-  double *final = memory_take(o->n, sizeof *final), *recent = memory_take(o->n, sizeof *recent);
+  double *final = memory_alloc(o->n, sizeof *final), *recent = memory_alloc(o->n, sizeof *recent);
   for (size_t i = 0; i < o->n; i++) {
     const mm_result *r = &view->result[i];
     if (!is_done(r)) continue;
@@ -332,14 +332,14 @@ static int make_plan(const train_args *args, mm_env **env, mm_train_plan *plan) 
 // take milliseconds.
 static int create(const train_args *args, const mm_train_plan *plan, const mm_map *map,
                   mm_train **out) {
-  run_place place = { 0 };
+  run_folder where = { 0 };
   mm_status status = MM_OK;
   const bool kept = args->out != NULL || plan->settings.algo != MM_ALGO_PMD;
   if (!kept && args->max_seconds > 0)
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
-  if (kept) status = study_place("train", plan->env, args->out, &place);
-  if (status == MM_OK) status = mm_train_create(place.folder, plan, map, out);
-  return status == MM_OK ? EXIT_DONE : run_argument_fail(&place, status);
+  if (kept) status = study_folder_for("train", plan->env, args->out, &where);
+  if (status == MM_OK) status = mm_train_create(where.path, plan, map, out);
+  return status == MM_OK ? EXIT_DONE : run_argument_fail(&where, status);
 }
 
 static int check_usage(const train_args *args) {
@@ -353,7 +353,7 @@ static int check_usage(const train_args *args) {
 static int begin(const train_args *args, mm_map **map, mm_train **out) {
   mm_env *env = NULL;
   TRY(check_usage(args));
-  mm_train_plan *plan = memory_take(1, sizeof *plan);
+  mm_train_plan *plan = memory_alloc(1, sizeof *plan);
   int code = make_plan(args, &env, plan);
   if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
   if (code == EXIT_DONE) code = create(args, plan, *map, out);

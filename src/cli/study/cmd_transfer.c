@@ -117,8 +117,8 @@ static const char *cell_text(const view *v, size_t map, size_t env) {
 // Blocks of columns
 
 static int widest(int width, const char *text) {
-  int own = output_width(text);
-  return own > width ? own : width;
+  int needed = output_width(text);
+  return needed > width ? needed : width;
 }
 
 static int label_width(const mm_transfer *t) {
@@ -345,12 +345,12 @@ static void add_tuned(plan *p) {
 static int plan_maps(const transfer_args *args, plan *p) {
   TRY(name_list_read("maps", args->maps, &p->maps));
   p->n_asked = p->maps.n;
-  p->map = memory_take(p->n_asked + CONTROLS_MAX, sizeof *p->map);
+  p->map = memory_alloc(p->n_asked + CONTROLS_MAX, sizeof *p->map);
   TRY(open_maps(p, 0));
   add_controls(p, args->controls);
   int code = open_maps(p, p->n_asked);
-  p->map_label = memory_take(p->maps.n, sizeof *p->map_label);
-  p->row = memory_take(p->maps.n + TUNED, sizeof *p->row);
+  p->map_label = memory_alloc(p->maps.n, sizeof *p->map_label);
+  p->row = memory_alloc(p->maps.n + TUNED, sizeof *p->row);
   name_list_label(&p->maps, p->map_label);
   for (; p->n_row < p->maps.n; p->n_row++)
     p->row[p->n_row] = (mm_transfer_map){ .map = p->map[p->n_row],
@@ -376,9 +376,9 @@ static int plan_env(const transfer_args *args, plan *p, size_t i) {
 static int plan_envs(const transfer_args *args, plan *p) {
   int code = name_list_read("envs", args->envs, &p->envs);
   if (code != EXIT_DONE) return code;
-  p->env = memory_take(p->envs.n, sizeof *p->env);
-  p->env_label = memory_take(p->envs.n, sizeof *p->env_label);
-  p->column = memory_take(p->envs.n, sizeof *p->column);
+  p->env = memory_alloc(p->envs.n, sizeof *p->env);
+  p->env_label = memory_alloc(p->envs.n, sizeof *p->env_label);
+  p->column = memory_alloc(p->envs.n, sizeof *p->column);
   name_list_label(&p->envs, p->env_label);
   for (size_t i = 0; i < p->envs.n && code == EXIT_DONE; i++)
     code = plan_env(args, p, i);
@@ -394,7 +394,7 @@ static const char *const out_files[] = { "table.csv",  "runs.csv",     "curves.c
 
 // Tables of trained networks take their time, so they are always kept; others with --out.
 static int create(const transfer_args *args, const mm_transfer_config *config, mm_run **out) {
-  run_place place;
+  run_folder where;
   bool networks = false;
   for (size_t i = 0; i < config->n_env; i++)
     networks = networks || config->env[i].settings.algo != MM_ALGO_PMD;
@@ -402,10 +402,10 @@ static int create(const transfer_args *args, const mm_transfer_config *config, m
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
   if (args->out == NULL && !networks) return EXIT_DONE;
   TRY(args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE);
-  mm_status status = study_place("transfer", config->env[0].name, args->out, &place);
-  if (status == MM_OK) status = mm_transfer_create(place.folder, config, out);
-  if (status != MM_OK) return run_argument_fail(&place, status);
-  note("%s: checkpointed", place.folder);
+  mm_status status = study_folder_for("transfer", config->env[0].name, args->out, &where);
+  if (status == MM_OK) status = mm_transfer_create(where.path, config, out);
+  if (status != MM_OK) return run_argument_fail(&where, status);
+  note("%s: checkpointed", where.path);
   return EXIT_DONE;
 }
 
@@ -426,8 +426,8 @@ static void show_trouble(const char *sentence, void *user) {
 // "map l2 on GridWorld-dense, seed 3: sentence"; what every run failed for concerns none of these.
 static const char *describe_trouble(const mm_transfer *t, char *out, size_t size) {
   const mm_transfer_config *c = &t->config;
-  size_t place = t->report.trouble, seed = place % c->n_seed;
-  size_t map = place / c->n_seed % c->n_map, env = place / c->n_seed / c->n_map;
+  size_t job = t->report.trouble, seed = job % c->n_seed;
+  size_t map = job / c->n_seed % c->n_map, env = job / c->n_seed / c->n_map;
   if (t->report.n_failed == c->n_map * c->n_env * c->n_seed)
     snprintf(out, size, "%s", t->report.error);
   else

@@ -151,17 +151,17 @@ static table *make_table(const mm_tune_view *v) {
 // The best of them and the settings' own values, wherever these stand.
 static void put_trials(const mm_tune *tune, const mm_tune_view *v) {
   size_t n = v->search->n;
-  ranked *order = memory_take(n, sizeof *order);
+  ranked *order = memory_alloc(n, sizeof *order);
   for (size_t i = 0; i < n; i++)
     order[i] = (ranked){ v->search, i };
   qsort(order, n, sizeof *order, best_first);
   table *t = make_table(v);
-  bool own = false;
+  bool baseline_shown = false;
   for (size_t k = 0; k < n && k < SHOWN; k++) {
     put_trial(t, tune, v, order[k].trial);
-    own = own || order[k].trial == 0;
+    baseline_shown = baseline_shown || order[k].trial == 0;
   }
-  if (!own) put_trial(t, tune, v, 0);
+  if (!baseline_shown) put_trial(t, tune, v, 0);
   table_print(t);
   free(order);
 }
@@ -295,16 +295,17 @@ static int plan_search(const tune_args *args, mm_tune_plan *plan) {
 // Whether devices can do whatever a trial may ask for: the settings' own values, then the ends of
 // every range and all choices, each alone. (A device refuses a training for one setting, not for
 // two together.)
-static bool takes_space(const mm_env *env, const mm_settings *own, const mm_tune_space *space) {
+static bool takes_space(const mm_env *env, const mm_settings *baseline,
+                        const mm_tune_space *space) {
   double value[MM_TUNE_PARAMETERS];
   for (size_t j = 0; j < space->n; j++)
     value[j] = NAN;
-  bool takes = backend_takes(env, own);
+  bool takes = backend_takes(env, baseline);
   for (size_t j = 0; j < space->n; value[j++] = NAN) {
     const mm_tune_parameter *p = &space->parameter[j];
     const bool choice = p->scale == MM_TUNE_CHOICE;
     for (size_t k = 0; k < (choice ? p->n_choice : 2) && takes; k++) {
-      mm_settings settings = *own;
+      mm_settings settings = *baseline;
       value[j] = choice ? (double)k : k == 0 ? p->low : p->high;
       // what no training accepts is no trial either
       if (mm_tune_apply(space, value, &settings) == MM_OK) takes = backend_takes(env, &settings);
@@ -332,11 +333,11 @@ static const char *const out_files[] = { "preset.yaml", "trials.csv", "tune.json
 
 static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map *map,
                   mm_tune **out) {
-  run_place place;
+  run_folder where;
   TRY(args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE);
-  mm_status status = study_place("tune", plan->env[0], args->out, &place);
-  if (status == MM_OK) status = mm_tune_create(place.folder, plan, map, out);
-  return status == MM_OK ? EXIT_DONE : run_argument_fail(&place, status);
+  mm_status status = study_folder_for("tune", plan->env[0], args->out, &where);
+  if (status == MM_OK) status = mm_tune_create(where.path, plan, map, out);
+  return status == MM_OK ? EXIT_DONE : run_argument_fail(&where, status);
 }
 
 static int check_usage(const tune_args *args) {
@@ -350,7 +351,7 @@ static int check_usage(const tune_args *args) {
 // The map belongs to the caller and must outlive the tuning.
 static int begin(tune_args *args, mm_map **map, mm_tune **out) {
   TRY(check_usage(args));
-  mm_tune_plan *plan = memory_take(1, sizeof *plan);
+  mm_tune_plan *plan = memory_alloc(1, sizeof *plan);
   mm_env *env[MM_TUNE_ENVS] = { 0 };
   int code = plan_envs(args, env, plan);
   if (code == EXIT_DONE) code = plan_search(args, plan);

@@ -23,10 +23,10 @@ int study_env(const settings_args *settings, const char *asked, const char *name
                            : code;
 }
 
-mm_status study_place(const char *verb, const char *env, const char *out, run_place *place) {
+mm_status study_folder_for(const char *verb, const char *env, const char *out, run_folder *where) {
   char stem[MM_PLAN_NAME_SIZE + 16];
   env_argument_stem(verb, env, stem, sizeof stem);
-  return run_argument_place(out, stem, place);
+  return run_argument_folder(out, stem, where);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ int study_env(const settings_args *settings, const char *algo, const char *name,
               mm_settings *out);
 
 // The folder of --out, else runs/<verb>-<env>-<n>.
-mm_status study_place(const char *verb, const char *env, const char *out, run_place *place);
+mm_status study_folder_for(const char *verb, const char *env, const char *out, run_folder *where);
 
 // ---------------------------------------------------------------------------------------------
 // Working and ending

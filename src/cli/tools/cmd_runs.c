@@ -379,7 +379,7 @@ static int run(void *raw) {
   const command_args *args = raw;
   folder_list list = { 0 };
   int code = find_folders(&args->positional, &list);
-  entry *entries = memory_take(list.n, sizeof *entries);
+  entry *entries = memory_alloc(list.n, sizeof *entries);
   bool trouble = false;
   for (size_t i = 0; i < list.n && code == EXIT_DONE; i++) {
     entries[i].path = list.path[i];
