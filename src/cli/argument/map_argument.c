@@ -84,6 +84,15 @@ mm_projection map_projection(const char *name) {
   return strcmp(name, "bisect10") == 0 ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT;
 }
 
+bool map_is_picture(const char *path) {
+  static const char *const ending[] = { ".svg", ".pdf", ".png" };
+  size_t length = strlen(path);
+  for (int i = 0; i < 3; i++)
+    if (length > 4 && strcmp(path + length - 4, ending[i]) == 0 && path[length - 5] != '/')
+      return true;
+  return false;
+}
+
 int map_check_out(const char *path, bool force) {
   struct stat found;
   if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))

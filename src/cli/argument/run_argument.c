@@ -15,12 +15,13 @@
 #include "cli/core/memory.h"
 #include "cli/core/terminal.h"
 
-int run_argument_refuse(const command *c, const settings_args *args, const char *const *fixed) {
+int run_argument_refuse(const command *c, const settings_args *args, const char *what,
+                        const char *const *fixed) {
   for (; *fixed != NULL; fixed++)
     if (options_given(c, &args->common, *fixed))
-      return fail_usage("option '--%s': the run to be resumed has fixed it", *fixed);
+      return fail_usage("option '--%s': the %s to be resumed has fixed it", *fixed, what);
   if (args->common.set != 0)
-    return fail_usage("option '--set': the run to be resumed has fixed its settings");
+    return fail_usage("option '--set': the %s to be resumed has fixed its settings", what);
   return EXIT_DONE;
 }
 

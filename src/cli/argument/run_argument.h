@@ -28,9 +28,10 @@
             .low_open = true, .high = 1e9)
 // clang-format on
 
-// Refuses (EXIT_USAGE) whatever a run that goes on has fixed once and for all: --set, and the
-// options in the list, which NULL ends.
-int run_argument_refuse(const command *c, const settings_args *args, const char *const *fixed);
+// Refuses (EXIT_USAGE) whatever a study that is resumed (`what`: "run") has fixed once and for all:
+// --set, and the options in the list, which NULL ends.
+int run_argument_refuse(const command *c, const settings_args *args, const char *what,
+                        const char *const *fixed);
 
 // Refuses seeds seed .. seed + seeds - 1 that do not fit into 64 bits.
 int run_argument_check_seeds(uint64_t seed, uint64_t seeds);

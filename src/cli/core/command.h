@@ -154,6 +154,10 @@ size_t options_list(const command *c, const option *out[OPTIONS_MAX]);
 int options_parse(const command *c, char *const *argv, command_args *args);
 void options_release(const command *c, command_args *args);
 
+// The next entry of a list a,b,c without the blanks around it, as a copy to be freed; NULL at the
+// end. *rest is where to go on.
+char *options_next_entry(const char **rest);
+
 bool options_given(const command *c, const command_args *args, const char *name);
 
 // " (did you mean '--scores'?)", or "" when nothing is near. `dashes` goes before the name. Valid

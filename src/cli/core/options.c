@@ -65,6 +65,17 @@ const char *options_suggestion(const char *word, const char *const *names, size_
   return near != NULL ? output_format(" (did you mean '%s%s'?)", dashes, near) : "";
 }
 
+char *options_next_entry(const char **rest) {
+  if (*rest == NULL) return NULL;
+  const char *start = *rest, *end = start + strcspn(start, ",");
+  *rest = *end == ',' ? end + 1 : NULL;
+  while (start < end && *start == ' ')
+    start++;
+  while (end > start && end[-1] == ' ')
+    end--;
+  return memory_text(start, (size_t)(end - start));
+}
+
 // ---------------------------------------------------------------------------------------------
 // Values. `what` names the option in errors: "option '--eta'" or "setting 'eta'".
 
@@ -126,23 +137,11 @@ static int read_choice(const option *o, const char *what, const char *text, size
                     all[0] != '\0' ? ")" : "");
 }
 
-// the next entry of a list a,b,c without the blanks around it, as a copy; NULL at the end
-static char *next_entry(const char **rest) {
-  if (*rest == NULL) return NULL;
-  const char *start = *rest, *end = start + strcspn(start, ",");
-  *rest = *end == ',' ? end + 1 : NULL;
-  while (start < end && *start == ' ')
-    start++;
-  while (end > start && end[-1] == ' ')
-    end--;
-  return memory_text(start, (size_t)(end - start));
-}
-
 static int read_list(const option *o, const char *what, const char *text, command_args *args) {
   option_numbers *numbers = field(o, args);
   int code = EXIT_DONE;
   char *entry;
-  for (size_t i = 1; code == EXIT_DONE && (entry = next_entry(&text)) != NULL; i++) {
+  for (size_t i = 1; code == EXIT_DONE && (entry = options_next_entry(&text)) != NULL; i++) {
     char place[160];
     snprintf(place, sizeof place, "%s, entry %zu", what, i);
     if (entry[0] == '\0') {

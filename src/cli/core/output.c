@@ -108,7 +108,8 @@ void output_add_number(cJSON *object, const char *key, double value) {
 }
 
 void output_add_text(cJSON *object, const char *key, const char *text) {
-  cJSON_AddItemToObject(object, key, text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
+  const bool empty = text == NULL || text[0] == '\0';
+  cJSON_AddItemToObject(object, key, empty ? cJSON_CreateNull() : cJSON_CreateString(text));
 }
 
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n) {

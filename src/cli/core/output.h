@@ -41,7 +41,7 @@ cJSON *output_json_rows(const double *values, size_t rows, size_t columns);
 
 // Adds fields to an object; short forms of cJSON's calls with our numbers.
 void output_add_number(cJSON *object, const char *key, double value);
-void output_add_text(cJSON *object, const char *key, const char *text); // NULL: null
+void output_add_text(cJSON *object, const char *key, const char *text); // null for NULL and ""
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n);
 
 // Columns that UTF-8 text with escape sequences takes on a terminal.

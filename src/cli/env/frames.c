@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "cli/argument/grid_argument.h"
+#include "cli/argument/map_argument.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
@@ -156,13 +157,9 @@ static mm_status run_episode(const episode *e, uint64_t limit, uint64_t every, m
 }
 
 static int check_path(const char *path) {
-  static const char *const endings[] = { ".svg", ".png", ".pdf" };
   struct stat found;
-  size_t length = strlen(path);
-  bool known = false;
-  for (int i = 0; i < 3; i++)
-    known |= length > 4 && path[length - 5] != '/' && strcmp(path + length - 4, endings[i]) == 0;
-  if (!known) return fail_usage("option '--frames': '%s' does not end in .svg, .png or .pdf", path);
+  if (!map_is_picture(path))
+    return fail_usage("option '--frames': '%s' does not end in .svg, .png or .pdf", path);
   if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
     return fail_usage("option '--frames': %s is a folder", path);
   return EXIT_DONE;

@@ -134,7 +134,7 @@ static int put_json(const mm_learn_view *v, const char *state) {
   output_add_number(root, "sigma", v->sigma);
   add_validation(root, v);
   snprintf(text, sizeof text, "%s/best.json", v->folder);
-  study_add_text(root, "map_file", v->best.known ? text : NULL);
+  output_add_text(root, "map_file", v->best.known ? text : NULL);
   snprintf(text, sizeof text, "%s/mean.json", v->folder);
   cJSON_AddStringToObject(root, "mean_file", text);
   output_add_number(root, "env_steps", (double)v->env_steps);
@@ -394,7 +394,7 @@ static int begin(const learn_args *args, mm_learn **out) {
 static int resume(const learn_args *args, mm_learn **out) {
   static const char *const fixed[] = { "env",  "algo", "kind", "es",     "population",
                                        "init", "seed", "out",  "preset", NULL };
-  int code = run_argument_refuse(&command_learn, &args->settings, fixed);
+  int code = run_argument_refuse(&command_learn, &args->settings, "run", fixed);
   if (code != EXIT_DONE) return code;
   TRY(status_code(mm_learn_resume(args->resume, (int64_t)args->generations, out)));
   mm_learn_view view;

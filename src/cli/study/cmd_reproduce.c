@@ -342,22 +342,12 @@ static int begin(const reproduce_args *args, mm_paper **out) {
   return code;
 }
 
-// What a reproduction has fixed once and for all.
-static int refuse_changes(const reproduce_args *args) {
-  static const char *const fixed[] = { "scale", "seeds", "seed", "maps-from", "out" };
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-    if (options_given(&command_reproduce, &args->settings.common, fixed[i]))
-      return fail_usage("option '--%s': the reproduction to be resumed has fixed it", fixed[i]);
-  if (args->settings.common.set != 0)
-    return fail_usage("option '--set': the reproduction to be resumed has fixed its settings");
+static int resume(const reproduce_args *args, mm_paper **out) {
+  static const char *const fixed[] = { "scale", "seeds", "seed", "maps-from", "out", NULL };
+  TRY(run_argument_refuse(&command_reproduce, &args->settings, "reproduction", fixed));
   if (args->settings.common.positional.n > 0)
     return fail_usage("unexpected argument '%s': the folder says what is reproduced",
                       args->settings.common.positional.value[0]);
-  return EXIT_DONE;
-}
-
-static int resume(const reproduce_args *args, mm_paper **out) {
-  TRY(refuse_changes(args));
   mm_status status = mm_paper_resume(args->resume, out);
   return status == MM_OK ? check_devices(args, mm_paper_get_plan(*out)) : fail_status(status);
 }

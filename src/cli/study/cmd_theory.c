@@ -241,22 +241,6 @@ static void put_summary(const theory_runs *runs) {
 
 enum { INDENT = 21 };
 
-// Words of `text` in lines that begin at INDENT, where the cursor stands.
-static void put_words(const char *text) {
-  int width = terminal_width(stdout), used = INDENT;
-  width = width < 60 ? 60 : width > 100 ? 100 : width;
-  while (*text != '\0') {
-    int length = (int)strcspn(text, " ");
-    if (used > INDENT && used + 1 + length > width) {
-      printf("\n%*s", INDENT, "");
-      used = INDENT;
-    }
-    used += printf("%s%.*s", used > INDENT ? " " : "", length, text);
-    text += length + (text[length] == ' ');
-  }
-  fputc('\n', stdout);
-}
-
 static void explain(const char *name, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 
 static void explain(const char *name, const char *format, ...) {
@@ -265,8 +249,11 @@ static void explain(const char *name, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  printf("%-*s", INDENT, name);
-  put_words(text);
+  int width = terminal_width(stdout);
+  help_wrapped(text, INDENT, printf("%-*s", INDENT, name),
+               width < 60    ? 60
+               : width > 100 ? 100
+                             : width);
 }
 
 // "l2 at t = 3, 17, 20, ...".

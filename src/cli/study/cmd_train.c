@@ -161,11 +161,11 @@ static int put_json(const outcome *o, const char *state) {
   const mm_train_view *view = o->view;
   const mm_train_plan *plan = view->plan;
   cJSON *root = cJSON_CreateObject();
-  study_add_text(root, "run", view->folder);
+  output_add_text(root, "run", view->folder);
   cJSON_AddStringToObject(root, "state", state);
   cJSON_AddStringToObject(root, "env", plan->env);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
-  study_add_text(root, "map", mm_algo_has_map(plan->settings.algo) ? plan->map : NULL);
+  output_add_text(root, "map", mm_algo_has_map(plan->settings.algo) ? plan->map : NULL);
   mm_json_add_whole(root, "seed", plan->seed);
   output_add_number(root, "seeds", (double)o->n);
   output_add_number(root, "seeds_done", (double)o->n_done);
@@ -180,7 +180,7 @@ static int put_json(const outcome *o, const char *state) {
   add_curve(root, o);
   output_add_number(root, "numeric_failures", (double)view->n_numeric);
   add_samples(root, o);
-  study_add_text(root, "policy", view->policy);
+  output_add_text(root, "policy", view->policy);
   double rate = view->seconds > 0 ? (double)view->env_steps / view->seconds : NAN;
   mm_json_add_defined(root, "env_steps_per_second", rate);
   output_add_number(root, "wall_seconds", view->seconds);
@@ -369,7 +369,7 @@ static int resume(const train_args *args, mm_train **out) {
   static const char *const fixed[] = {
     "env", "map", "algo", "seeds", "seed", "out", "preset", NULL
   };
-  TRY(run_argument_refuse(&command_train, &args->settings, fixed));
+  TRY(run_argument_refuse(&command_train, &args->settings, "run", fixed));
   TRY(status_code(mm_train_resume(args->resume, out)));
   mm_train_view view;
   mm_train_look(*out, &view);

@@ -569,7 +569,7 @@ static int resume(const transfer_args *args) {
   mm_transfer_plan *p;
   static const char *const fixed[] = { "maps",     "envs",       "algo", "seeds",  "seed",
                                        "controls", "tune-seeds", "out",  "preset", NULL };
-  int code = run_argument_refuse(&command_transfer, &args->settings, fixed);
+  int code = run_argument_refuse(&command_transfer, &args->settings, "run", fixed);
   if (code != EXIT_DONE) return code;
   TRY(status_code(mm_transfer_resume(args->resume, &run, &p)));
   const mm_transfer_config *config = mm_transfer_plan_config(p);

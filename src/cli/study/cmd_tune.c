@@ -96,7 +96,7 @@ static int put_json(const mm_tune *tune, const mm_tune_view *v, const char *stat
   if (root == NULL) return fail(EXIT_FAILED, "out of memory");
   cJSON_AddStringToObject(root, "run", v->folder);
   cJSON_AddStringToObject(root, "state", state);
-  study_add_text(root, "preset", preset);
+  output_add_text(root, "preset", preset);
   output_add_number(root, "wall_seconds", v->seconds);
   double rate = v->seconds > 0 ? (double)v->session_env_steps / v->seconds : NAN;
   mm_json_add_defined(root, "env_steps_per_second", rate);
@@ -371,7 +371,7 @@ static int resume(tune_args *args, mm_tune **out) {
   static const char *const fixed[] = { "env",    "map",        "space",  "algo",     "method",
                                        "trials", "population", "seeds",  "validate", "seed",
                                        "prune",  "out",        "preset", NULL };
-  TRY(run_argument_refuse(&command_tune, &args->settings, fixed));
+  TRY(run_argument_refuse(&command_tune, &args->settings, "run", fixed));
   TRY(status_code(mm_tune_resume(args->resume, out)));
   mm_tune_view view;
   mm_tune_look(*out, &view);

@@ -97,10 +97,3 @@ const char *study_estimate(mm_estimate e, int decimals, bool difference) {
   if (isnan(e.sem)) return mean;
   return output_format("%s %s %s", mean, output_plus_minus(), number_text(e.sem, decimals, false));
 }
-
-void study_add_text(cJSON *root, const char *key, const char *text) {
-  if (text != NULL && text[0] != '\0')
-    cJSON_AddStringToObject(root, key, text);
-  else
-    cJSON_AddNullToObject(root, key);
-}

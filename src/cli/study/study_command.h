@@ -67,7 +67,4 @@ int study_figures(const char *folder, const study_figure *figure, size_t n, cons
 // "failed" for infinity. Valid for the next few calls of output_format.
 const char *study_estimate(mm_estimate e, int decimals, bool difference);
 
-// A text, or null for NULL and "".
-void study_add_text(cJSON *root, const char *key, const char *text);
-
 #endif

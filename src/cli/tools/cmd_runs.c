@@ -191,8 +191,7 @@ static int add_session(const mm_run_row *any, void *user) {
   const mm_run_session *row = &any->session;
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "started", row->started);
-  cJSON_AddItemToObject(object, "ended",
-                        row->ended ? cJSON_CreateString(row->ended) : cJSON_CreateNull());
+  output_add_text(object, "ended", row->ended);
   cJSON_AddStringToObject(object, "outcome", row->outcome);
   cJSON_AddStringToObject(object, "host", row->host);
   cJSON_AddStringToObject(object, "backend", row->backend);
@@ -251,18 +250,14 @@ static const char *state_of(const entry *e) {
 
 enum { COLUMNS = 10 };
 
-static const char *or_null(const char *text) {
-  return text != NULL && text[0] != '\0' ? text : NULL;
-}
-
 static cJSON *entry_json(entry *e) {
   const mm_run_summary *s = &e->summary;
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "run", e->path);
   cJSON_AddStringToObject(object, "state", state_of(e));
-  output_add_text(object, "error", or_null(e->error));
+  output_add_text(object, "error", e->error);
   if (!e->readable) return object;
-  output_add_text(object, "command", or_null(e->command));
+  output_add_text(object, "command", e->command);
   cJSON_AddItemToObject(object, "env", e->envs);
   e->envs = NULL;
   if (e->damaged) return object;
@@ -276,8 +271,8 @@ static cJSON *entry_json(entry *e) {
   output_add_number(object, "trainings", (double)s->trainings);
   mm_json_add_defined(object, "seeds", e->plan.trainings > 0 ? (double)e->plan.trainings : NAN);
   output_add_number(object, "seconds", s->seconds);
-  output_add_text(object, "started", or_null(s->started));
-  output_add_text(object, "last", or_null(s->last));
+  output_add_text(object, "started", s->started);
+  output_add_text(object, "last", s->last);
   cJSON_AddItemToObject(object, "sessions", e->sessions);
   e->sessions = NULL;
   return object;
