@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/isa.h"
 #include "cli/argument/backend_argument.h"
-#include "cli/argument/env_facts.h"
+#include "cli/argument/env_argument.h"
 #include "cli/argument/map_argument.h"
 #include "cli/core/interrupt.h"
 #include "cli/core/output.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/argument/env_facts.h"
+#include "cli/argument/env_argument.h"
 #include "cli/argument/run_argument.h"
 #include "cli/core/memory.h"
 #include "cli/core/terminal.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/argument/grid_argument.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/draw/screen.h"

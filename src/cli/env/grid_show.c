@@ -8,12 +8,12 @@
 #include <stdlib.h>
 
 #include "agent/pmd.h"
-#include "cli/argument/grid_argument.h"
 #include "cli/argument/map_argument.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/env/grid_drawing.h"
+#include "cli/env/grid_game.h"
 #include "env/grid/grid_model.h"
 #include "env/grid/grid_task.h"
 

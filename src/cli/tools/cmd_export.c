@@ -2,6 +2,7 @@
 
 #define _XOPEN_SOURCE 700
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "cli/tools/export_events.h"
+#include "show/events/event_export.h"
 #include "study/learn/learn.h"
 #include "study/run/run_table.h"
 #include "study/stats/csv.h"
@@ -290,6 +291,41 @@ static int put_map(mm_run *run, const export_args *args) {
   TRY(status_code(status));
   note("wrote %s (mean of generation %" PRId64 ")", args->map, generation);
   return EXIT_DONE;
+}
+
+// ---------------------------------------------------------------------------------------------
+// TensorBoard
+
+static int check_event_folder(const char *path, bool force) {
+  DIR *folder = opendir(path);
+  if (folder == NULL)
+    return fail(EXIT_USAGE, "cannot open the folder '%s': %s", path, strerror(errno));
+  size_t entries = 0;
+  for (struct dirent *e; (e = readdir(folder)) != NULL;)
+    entries += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+  closedir(folder);
+  if (entries == 0 || force) return EXIT_DONE;
+  return fail_usage("option '--out': %s exists already (--force replaces what is in it)", path);
+}
+
+static int write_events(mm_run *run, const char *path, bool force) {
+  mm_event_count count;
+  bool made;
+  TRY(status_code(mm_run_make_folder(path, &made)));
+  TRY(check_event_folder(path, force));
+  TRY(status_code(mm_event_export(run, path, &count)));
+  note("wrote %s (%zu event files, %" PRIu64 " scalars)", path, count.files, count.scalars);
+  return EXIT_DONE;
+}
+
+// Into the folder `out` (NULL: tensorboard in the run's own folder), which must be new or empty
+// unless `force` is given.
+static int export_events(mm_run *run, const char *out, bool force) {
+  if (out != NULL) return write_events(run, out, force);
+  char *path = memory_print("%s/tensorboard", mm_run_folder_of(run));
+  int code = write_events(run, path, force);
+  free(path);
+  return code;
 }
 
 // ---------------------------------------------------------------------------------------------
