@@ -189,7 +189,7 @@ expect_out "final return: mean +- standard error of 4 runs with the same seeds f
 expect "a header" grep -Eq '^map +GridWorld-small +GridWorld-sparse$' "$out"
 expect "a row" grep -Eq '^random:1 +-?[0-9.]+ \+- [0-9.]+ +-?[0-9.]+ \+- [0-9.]+$' "$out"
 expect_out "minus negentropy, paired by seed (*: 95 % t interval excludes 0), and win rate"
-expect_out "minus l2, seed by seed"
+expect_out "minus l2, paired by seed"
 expect "a difference with its mark" grep -Eq '^random:1 +[-+][0-9.]+ \+- [0-9.]+ ( |\*)' "$out"
 expect "the speed" grep -Eq '^speed .* million steps/s: 32 runs in .* s on [0-9]+ threads?, ' "$out"
 expect_not "no colours in a file" grep -q "$(printf '\033')" "$out"

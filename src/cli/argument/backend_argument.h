@@ -53,7 +53,7 @@ int backend_refuse(void);
 // before anything is made or gone on with.
 int backend_check(const mm_backend_place *place, const mm_env *env, const mm_settings *settings);
 
-// For the hint how to go on after a failure: " --backend cpu" where a device failed or was too
+// For the hint how to resume after a failure: " --backend cpu" where a device failed or was too
 // small, "" otherwise. May change mm_last_error().
 const char *backend_hint(const mm_backend_place *place, mm_status status);
 

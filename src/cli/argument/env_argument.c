@@ -75,7 +75,7 @@ void env_argument_stem(const char *verb, const char *env, char *out, size_t size
 const char *const env_group_names[] = { "Grid-World", "Classic control", "Continuous control",
                                         "MinAtar" };
 
-// A body's facts are its words.
+// The facts of a locomotion task are the words of its body.
 static const mm_env_facts *find_body(const char *id) {
   static mm_env_facts of[MM_BODY_COUNT];
   mm_body body;
@@ -125,7 +125,7 @@ const char *env_setting_owner(const char *key, env_group group, const char *id) 
   static const struct {
     const char *key;
     env_group group;
-    const char *whose; // NULL: the bodies
+    const char *whose; // NULL: the locomotion tasks
   } owned[] = {
     { "gamma", GROUP_GRID, "Grid-World" }, { "termination", GROUP_GRID, "Grid-World" },
     { "rules", GROUP_MINATAR, "MinAtar" }, { "flavour", GROUP_BODY, NULL },

@@ -28,7 +28,7 @@ int env_argument_algo(const char *asked, const mm_env *env, const char *name, mm
 // The name of the environment's preset; a task file's is that of the Grid-Worlds.
 const char *env_argument_preset(const mm_env *env);
 
-// Says so where a training is too short for an episode to end, and so for any value but 0.
+// Warns where a training run is too short for an episode to end, and so for any return but 0.
 void env_argument_warn(const mm_env *env, const mm_settings *settings);
 
 // The beginning of a run folder's name: "learn-GridWorld-all"; "learn-maze" for tasks/maze.yaml.

@@ -155,7 +155,7 @@ int options_parse(const command *c, char *const *argv, command_args *args);
 void options_release(const command *c, command_args *args);
 
 // The next entry of a list a,b,c without the blanks around it, as a copy to be freed; NULL at the
-// end. *rest is where to go on.
+// end. *rest moves on to the entry after it.
 char *options_next_entry(const char **rest);
 
 bool options_given(const command *c, const command_args *args, const char *name);

@@ -21,7 +21,7 @@
 static const command *const commands[] = { COMMAND_LIST(COMMAND_POINTER) NULL };
 
 // Without what the build asks for, any function of another file may be an illegal instruction; this
-// file alone is compiled for every x86-64 processor.
+// file alone is compiled for every x86-64 CPU.
 static void check_cpu(void) {
 #ifdef __x86_64__
   if (!cpu_needs_avx2) return;

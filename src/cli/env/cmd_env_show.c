@@ -57,7 +57,7 @@ static int run(void *raw) {
 #define ARGS env_args
 
 static const option options[] = {
-  ENV_OPTIONS("names the instance, with --index, and the episode of --frames"),
+  ENV_OPTIONS("random seed of the instance, with --index, and of the episode of --frames"),
   OPTION(FLAG, "exact", exact, NULL,
          "exact values also where they take time, beyond 300000 states (Grid-World)"),
   OPTION(FLAG, "optimal", optimal, NULL, "arrows of an optimal policy (Grid-World)"),

@@ -150,7 +150,7 @@ int env_policy_check(const command *c, const env_args *args) {
   return EXIT_DONE;
 }
 
-// a body and walls as the policy knows them, unless others were asked for
+// flavour, physics and walls that the policy was trained with, unless others were asked for
 static void adopt_world(const mm_policy_info *info, const char *id, env_args *args) {
   const mm_ampo_config *trained = &info->settings.ampo;
   const bool same = id == NULL || strcmp(id, info->env_id) == 0;

@@ -26,7 +26,7 @@ static const char minatar_gymnax[] =
 static const char minatar_original[] =
     "minatar: with probability 0.1 a step repeats the action before; no limit but Freeway's";
 
-// what is particular to the flavour of a body
+// what is particular to the flavour of a locomotion task
 static const char *flavour_of(const shown *s) {
   const bool gymnasium = strcmp(mm_vec_flavour(s->game.vec), "gymnasium") == 0;
   mm_body body;

@@ -367,7 +367,7 @@ static int make_plan(const learn_args *args, mm_learn_plan *plan) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Beginning or going on
+// Beginning or resuming
 
 // "learn-GridWorld-all", "learn-GridWorld-all-and-2-more".
 static void stem_of(const mm_learn_plan *plan, char *out, size_t size) {

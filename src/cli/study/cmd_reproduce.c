@@ -252,7 +252,7 @@ static void reproduce_report(const mm_artefact *r) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Beginning or going on
+// Beginning or resuming
 
 static int find_artefact(const reproduce_args *args, mm_artefact_id *out) {
   const char *names[MM_ARTEFACTS];

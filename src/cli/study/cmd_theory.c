@@ -1,4 +1,4 @@
-// `theory`: tabular PMD runs beside what Theorem 1 promises of them.
+// `theory`: Theorem 1's bounds against measurements of tabular PMD.
 
 #include <inttypes.h>
 #include <math.h>

@@ -328,7 +328,7 @@ static int make_plan(const train_args *args, mm_env **env, mm_train_plan *plan) 
   return code;
 }
 
-// Runs of networks take their time and leave a policy, so they are always kept; those of tables
+// Runs of networks take their time and leave a policy, so they are always stored; those of tables
 // take milliseconds.
 static int create(const train_args *args, const mm_train_plan *plan, const mm_map *map,
                   mm_train **out) {
@@ -349,7 +349,7 @@ static int check_usage(const train_args *args) {
   return run_argument_check_seeds(args->seed, args->seeds);
 }
 
-// The map belongs to the caller and must outlive the training.
+// The map belongs to the caller and must outlive the training runs.
 static int begin(const train_args *args, mm_map **map, mm_train **out) {
   mm_env *env = NULL;
   TRY(check_usage(args));
@@ -363,7 +363,7 @@ static int begin(const train_args *args, mm_map **map, mm_train **out) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Going on
+// Resuming
 
 static int resume(const train_args *args, mm_train **out) {
   static const char *const fixed[] = {

@@ -392,7 +392,7 @@ static const char *const out_files[] = { "table.csv",  "runs.csv",     "curves.c
                                          "table.json", "transfer.svg", "transfer.png",
                                          "curves.svg", "curves.png",   NULL };
 
-// Tables of trained networks take their time, so they are always kept; others with --out.
+// Tables of trained networks take their time, so they are always stored; others with --out.
 static int create(const transfer_args *args, const mm_transfer_config *config, mm_run **out) {
   run_folder where;
   bool networks = false;
@@ -505,7 +505,7 @@ static int report_stop(const transfer_args *args, const mm_transfer *t, const st
   return output_json(stopped_json(t, total), EXIT_DONE);
 }
 
-// A table with holes is not done: they are filled by whoever goes on with it.
+// A table with holes is not done: they are filled when it is resumed.
 static int finish(const transfer_args *args, const mm_transfer *t, mm_status status, double total) {
   mm_study study = { .run = t->config.run, .in_session = t->config.run != NULL };
   bool holes = status == MM_OK && t->report.n_failed > 0, shown;
@@ -534,7 +534,7 @@ static int run_and_show(const transfer_args *args, const mm_transfer_config *wha
 }
 
 // ---------------------------------------------------------------------------------------------
-// Beginning and going on
+// Beginning and resuming
 
 static int check_usage(const transfer_args *args) {
   if (args->maps == NULL) return fail_usage("option '--maps' is required (or --resume RUN)");

@@ -293,8 +293,8 @@ static int plan_search(const tune_args *args, mm_tune_plan *plan) {
 }
 
 // Whether devices can do whatever a trial may ask for: the settings' own values, then the ends of
-// every range and all choices, each alone. (A device refuses a training for one setting, not for
-// two together.)
+// every range and all choices, each alone. (A device refuses a training run for one setting, not
+// for two together.)
 static bool takes_space(const mm_env *env, const mm_settings *baseline,
                         const mm_tune_space *space) {
   double value[MM_TUNE_PARAMETERS];
@@ -307,7 +307,7 @@ static bool takes_space(const mm_env *env, const mm_settings *baseline,
     for (size_t k = 0; k < (choice ? p->n_choice : 2) && takes; k++) {
       mm_settings settings = *baseline;
       value[j] = choice ? (double)k : k == 0 ? p->low : p->high;
-      // what no training accepts is no trial either
+      // what no training run accepts is no trial either
       if (mm_tune_apply(space, value, &settings) == MM_OK) takes = backend_takes(env, &settings);
     }
   }
@@ -315,7 +315,7 @@ static bool takes_space(const mm_env *env, const mm_settings *baseline,
 }
 
 // A search that devices could do in parts only is refused with --backend cuda, and for the
-// processor on `auto`: trials are compared with each other.
+// CPU on `auto`: trials are compared with each other.
 static int check_devices(tune_args *args, const mm_tune_plan *plan, mm_env *const *env) {
   for (size_t i = 0; i < plan->n_env; i++) {
     if (args->on.place.kind == MM_BACKEND_CPU ||
@@ -365,7 +365,7 @@ static int begin(tune_args *args, mm_map **map, mm_tune **out) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Going on
+// Resuming
 
 static int resume(tune_args *args, mm_tune **out) {
   static const char *const fixed[] = { "env",    "map",        "space",  "algo",     "method",

@@ -1,5 +1,5 @@
 // What the commands learn, train, transfer and tune have in common: their option tables, where a
-// new study goes, how a session ends and what is said about going on, and figures beside results.
+// new study goes, how a session ends and how to resume it, and figures beside results.
 
 #ifndef MM_CLI_STUDY_COMMAND_H
 #define MM_CLI_STUDY_COMMAND_H
@@ -36,7 +36,7 @@ typedef struct study_end {
   mm_status status;
   const char *outcome;       // "done", "stopped", "interrupted", "failed"
   char error[MM_ERROR_SIZE]; // sentence of the status
-  char hint[RUN_HINT_SIZE];  // how to go on, or ""
+  char hint[RUN_HINT_SIZE];  // how to resume, or ""
 } study_end;
 
 // Ends the session of work that came back with `status`. `outcome` is NULL where the status says it

@@ -1,4 +1,4 @@
-// `bench`: speed of the parts beside what the machine allows.
+// `bench`: speed of the parts against the limits of the machine.
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 typedef struct bench_args {
   command_args common;
   bool quick;
-  const char *backend; // NULL: the processor, and a device where it is named or all are wanted
+  const char *backend; // NULL: the CPU, and a device where it is named or all are wanted
   const char *figure;
 } bench_args;
 

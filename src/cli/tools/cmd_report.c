@@ -1,4 +1,4 @@
-// `report`: runs as one page and figures, or watched as they go on.
+// `report`: runs as one page and figures, or watched while they run.
 
 #define _XOPEN_SOURCE 700
 

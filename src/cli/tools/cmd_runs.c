@@ -153,7 +153,7 @@ static void close_group(validation *v) {
   v->best_phase = v->phase;
 }
 
-// A training without a value leaves the mean of its generation without one.
+// A training run without a return leaves the mean of its generation without one.
 static int add_score(const mm_run_row *any, void *user) {
   const mm_run_score *row = &any->score;
   validation *v = user;
@@ -310,7 +310,7 @@ static void put_share(table *t, int64_t done, int64_t planned) {
   table_format(t, planned > 0 ? "%lld/%lld" : "%lld", (long long)done, (long long)planned);
 }
 
-// A training has no generations; its evaluations are its seeds.
+// A training run has no generations; its evaluations are its seeds.
 static void put_counts(table *t, const entry *e) {
   if (e->plan.trainings > 0) {
     table_text(t, "-");
