@@ -149,12 +149,12 @@ done
 run train --env Hopper "${small[@]}" --set flavour=brax --out "$work/flavoured"
 run eval --policy "$work/flavoured" --episodes 1 --env Hopper-v4
 expect_code 0
-expect_out 'body         gymnasium,'
+expect_out 'physics      gymnasium flavour,'
 run env play Hopper-v4 --policy "$work/flavoured"
 expect_code 0
 expect_not "not the one of the training" grep -q "brax' flavour" "$out"
 run eval --policy "$work/flavoured" --episodes 1 --env Hopper-v4 --set flavour=brax
-expect_out 'body         brax,'
+expect_out 'physics      brax flavour,'
 run env show Ant --frames "$work/ant.svg" --policy "$work/Ant-own" --steps 12 --every 4 --greedy
 expect_code 0
 expect "who plays" grep -q 'Ant-own agent 0 (greedy)' "$work/ant.svg"
