@@ -228,7 +228,7 @@ expect_interrupts() {
     interrupt "$pid" "$signal"
     expect_code 130
     expect_no_out
-    expect_err "interrupted $progress; go on with '$command --resume by-$signal'"
+    expect_err "interrupted $progress; resume with '$command --resume by-$signal'"
     run runs "by-$signal" --json
     expect_out '"state":"interrupted"'
   done

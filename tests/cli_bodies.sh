@@ -135,19 +135,19 @@ for engine in $engines; do
   for other in $engines; do
     run eval --policy "$work/Hopper-$engine" --episodes 3 --physics "$other"
     expect_code 0
-    case $other in own) expect_out 'moved by our own engine' ;; *) expect_out 'moved by the MuJoCo library' ;; esac
+    case $other in own) expect_out 'flavour, our own engine' ;; *) expect_out 'flavour, the MuJoCo library' ;; esac
   done
 done
 # the ID of another body says its flavour, that of the training what is not said
 run train --env Hopper "${small[@]}" --set flavour=brax --out "$work/flavoured"
 run eval --policy "$work/flavoured" --episodes 1 --env Hopper-v4
 expect_code 0
-expect_out 'body         gymnasium,'
+expect_out 'physics      gymnasium flavour,'
 run env play Hopper-v4 --policy "$work/flavoured"
 expect_code 0
 expect_not "not the one of the training" grep -q "brax' flavour" "$out"
 run eval --policy "$work/flavoured" --episodes 1 --env Hopper-v4 --set flavour=brax
-expect_out 'body         brax,'
+expect_out 'physics      brax flavour,'
 run env show Ant --frames "$work/ant.svg" --policy "$work/Ant-own" --steps 12 --every 4 --greedy
 expect_code 0
 expect "who plays" grep -q 'Ant-own agent 0 (greedy)' "$work/ant.svg"

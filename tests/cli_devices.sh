@@ -11,9 +11,9 @@ see_devices
 run devices
 expect_code 0
 expect_no_err
-expect "the cores" grep -Eq '^processor +[0-9]+ cores?, instruction set (portable|avx2|avx512)$' "$out"
-expect "one line for the processor, one for the choice" \
-  test "$(grep -Ec '^(processor|--backend) ' "$out")" -eq 2
+expect "the cores" grep -Eq '^CPU +[0-9]+ cores?, instruction set (portable|avx2|avx512)$' "$out"
+expect "one line for the CPU, one for the choice" \
+  test "$(grep -Ec '^(CPU|--backend) ' "$out")" -eq 2
 
 run devices --isa portable --json
 expect_code 0

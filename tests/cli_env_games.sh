@@ -210,8 +210,8 @@ refuse "option '--episodes': 0 must be" env play CartPole-v1 --policy random --e
 refuse "option '--policy': cannot read 'greedy'" env play CartPole-v1 --policy greedy
 refuse "option '--fps': 0 must be" env play CartPole-v1 --fps 0
 refuse "option '--index' is for Grid-World" env play CartPole-v1 --index 2 --keys l
-refuse "option '--policy' is for classic control, bodies and MinAtar" env play GridWorld-dense --policy random
-refuse "option '--fps' is for classic control, bodies and MinAtar" env play GridWorld-dense --fps 3 --keys l
+refuse "option '--policy' is for classic control, locomotion tasks and MinAtar" env play GridWorld-dense --policy random
+refuse "option '--fps' is for classic control, locomotion tasks and MinAtar" env play GridWorld-dense --fps 3 --keys l
 refuse "setting 'termination' is for Grid-World" \
   env play CartPole-v1 --keys l --set termination=absorb
 refuse "setting 'rules' is for MinAtar" env play Pendulum-v1 --keys l --set rules=minatar

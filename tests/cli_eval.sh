@@ -108,6 +108,12 @@ expect_out '"env":"GridWorld-dense"'
 
 refuse "'--policy' is required" eval
 refuse "option '--policy': cannot read '$work/none'" eval --policy "$work/none"
+run learn --env GridWorld-small --generations 1 --population 4 --set validation_tasks=2 --set steps=512 --set envs=4 \
+  --set unroll=16 --out "$work/search" --quiet
+expect_code 0
+refuse "is a search for a mirror map and has no policy; train agents with its map first" eval --policy "$work/search"
+run train --env GridWorld-small --map l2 --set steps=512 --set envs=4 --set unroll=16 --out "$work/table" --quiet
+refuse "has no policy.safetensors" eval --policy "$work/table"
 mkdir "$work/empty"
 refuse "policy.safetensors" eval --policy "$work/empty"
 refuse "not both" eval --policy "$pole" --sample --greedy
@@ -163,7 +169,7 @@ refuse "expected ID" env play
 refuse "expected ID" env play --policy random
 refuse "environment 'Acrobot-v1' has 6 inputs" env play Acrobot-v1 --policy "$pole"
 refuse "environment 'GridWorld-dense' has" env play GridWorld-dense --policy "$pole"
-refuse "option '--policy' is for classic control, bodies and MinAtar" env play --policy "$grid"
+refuse "option '--policy' is for classic control, locomotion tasks and MinAtar" env play --policy "$grid"
 refuse "option '--agent': $pole has agents 0 to 1" env play --policy "$pole" --agent 2
 refuse "'--agent' needs '--policy'" env play CartPole-v1 --agent 1
 refuse "'--greedy' needs '--policy'" env play CartPole-v1 --policy random --greedy
@@ -173,7 +179,7 @@ refuse "bad_nan" env play --policy "$2/tests/fuzz/corpus/policy/bad_nan.safetens
 refuse "'--agent' needs '--frames'" env show CartPole-v1 --agent 1
 refuse "'--greedy' needs '--policy'" env show CartPole-v1 --greedy --frames "$work/a.svg"
 refuse "environment 'Acrobot-v1' has 6 inputs" env show Acrobot-v1 --policy "$pole" --frames "$work/a.svg"
-refuse "a trained policy plays in classic control, bodies and MinAtar" \
+refuse "a trained policy plays in classic control, locomotion tasks and MinAtar" \
   env show GridWorld-dense --policy "$grid" --frames "$work/a.svg"
 expect "nothing was drawn" test ! -e "$work/a.svg"
 run env show CartPole-v1 --policy "$work/run" --frames "$work/a.svg" --json

@@ -82,7 +82,16 @@ refuse "did you mean 'float'?" map project --map l2 --scores 1,2 --precision fla
 refuse "one of double, float" map project --map l2 --scores 1,2 --precision 64
 refuse "did you mean 'avx2'?" map project --map l2 --scores 1,2 --isa axv2
 refuse "did you mean 'negentropy'?" map show negentrpy
+refuse "did you mean 'gridworld'?" map show gridwrld
+refuse "did you mean 'tsallis:1.5'?" map show tsalis:1.5
+refuse "did you mean 'random:1'?" map show randm
 refuse "did you mean 'piecewise'?" map new picewise
+refuse "did you mean 'project'?" map proj # a beginning rather than the nearest word
+refuse "did you mean '--threads'?" train --thr 3
+refuse "did you mean 'lr'?" train --set lerning_rate=1 # what other libraries call it
+refuse "did you mean 'policy_clip'?" train --set clip_range=0.2
+refuse "did you mean 'minatar'?" train --env CartPole-v1 --map l2 --preset minatr
+refuse "expected bcs, gridworld, gridworld-quick, minatar, " train --env CartPole-v1 --map l2 --preset foo
 refuse "did you mean 'policy'?" map plot l2 --what phi,polic --out "$work/x.svg"
 refuse "did you mean 'map'?" bench mpa
 refuse "unknown option '--zzzzz'" map project --zzzzz

@@ -64,7 +64,7 @@ expect_not "another seed gives others" cmp -s one/mean.json other/mean.json
 # the table on stderr, one row per validation: 0, 2, 4, 5
 run learn "${tiny[@]}" --generations 5
 expect_code 0
-expect_err 'runs/learn-GridWorld-small-1: 5 generations of 8 trainings, openes, neural maps'
+expect_err 'runs/learn-GridWorld-small-1: 5 generations of 8 training runs, openes, neural maps'
 expect "a row per validation" test "$(grep -cE '^ +[0245]/5 ' "$err")" -eq 4
 run learn "${tiny[@]}" --generations 1 --quiet
 expect "the next folder is used" test -s runs/learn-GridWorld-small-2/run.db
@@ -96,7 +96,7 @@ expect_out '"state":"done"'
 
 run learn "${small[@]}" --set steps=1048576 --generations 1000 --max-seconds 1 --out stopped
 expect_code 0
-expect_err "go on with 'learn --resume stopped'"
+expect_err "resume with 'learn --resume stopped'"
 run runs stopped --json
 expect_code 0
 expect_out '"state":"stopped"'
@@ -117,7 +117,7 @@ for signal in INT TERM HUP; do
   interrupt "$pid" "$signal"
   expect_code 130
   expect_no_out
-  expect_err "go on with 'learn --resume by-$signal'"
+  expect_err "resume with 'learn --resume by-$signal'"
   run runs "by-$signal" --json
   expect_out '"state":"interrupted"'
 done
@@ -130,7 +130,7 @@ bash -c 'ulimit -S -f 100; exec "$@"' - "$program" learn "${small[@]}" --generat
 code=$?
 expect_code 1
 expect_err "limited/run.db' may not become larger"
-expect_err "go on with 'learn --resume limited'"
+expect_err "resume with 'learn --resume limited'"
 run runs limited --json
 expect_code 0
 
@@ -302,7 +302,7 @@ refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x512 --generatio
 refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x512 --set generations=3
 refuse 2 'schedule=-' learn --env Breakout-MinAtar --generations 3
 refuse 2 'steps' learn "${small[@]}" --set schedule=2x512,2x10
-refuse 2 'final values' learn --env GridWorld-small --set curve=exact
+refuse 2 'final returns' learn --env GridWorld-small --set curve=exact
 refuse 2 'steps' learn --env GridWorld-small --set steps=4
 refuse 2 'cannot start there' learn --env GridWorld-small --init l2
 refuse 2 'ppo takes no map' learn --env CartPole-v1 --algo ppo

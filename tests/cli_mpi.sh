@@ -130,7 +130,7 @@ fi
 for n in 1 2; do
   ranks "$n" "${tiny_train[@]}"
   expect_code 0
-  expect_out 'final value'
+  expect_out 'final return'
   expect_not "no colours from $n ranks" grep -q $'\033' "$out"
 done
 
@@ -185,7 +185,7 @@ kill -INT "$(rank_process 0)"
 wait "$launcher"
 code=$?
 expect_code 130
-expect_err "go on with 'learn --resume stopped'"
+expect_err "resume with 'learn --resume stopped'"
 
 # ---------------------------------------------------------------------------------------------
 # Jobs that take too long

@@ -197,7 +197,7 @@ interrupt "$pid" INT
 last='mirrormap reproduce control, interrupted'
 if [ "$code" -ne 0 ]; then # a machine that is fast enough is done
   expect_code 130
-  expect_err "go on with 'reproduce --resume stopped'"
+  expect_err "resume with 'reproduce --resume stopped'"
 fi
 run reproduce --resume stopped --quiet
 expect_code 0
@@ -207,14 +207,14 @@ expect "the numbers of the uninterrupted one" cmp -s part whole
 
 run reproduce control --scale smoke --max-seconds 0.05 --out late --json
 expect_code 0
-expect_err "go on with 'reproduce --resume late'"
+expect_err "resume with 'reproduce --resume late'"
 expect_json
 expect_out '{"run":"late","state":"stopped","artefact":"control","scale":"smoke","parts":[]}'
 
 # a setting that only some of the artefacts have does not stop the others
 run reproduce all --scale smoke --set target=code --set termination=restart --max-seconds 0.05 --out every
 expect_code 0
-expect_err "go on with 'reproduce --resume every'"
+expect_err "resume with 'reproduce --resume every'"
 expect "Grid-World is begun" test -s every/gridworld/run.db
 
 # ---------------------------------------------------------------------------------------------

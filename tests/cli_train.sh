@@ -115,14 +115,14 @@ train --seeds 2 "${short[@]}"
 expect_code 0
 expect_no_err
 expect_out "GridWorld-small, pmd, map l2: 2 runs of 1024 steps"
-expect "value with its error" grep -Eq '^final value  -?[0-9.e-]+ \+- [0-9.e-]+ \(standard error\)$' "$out"
+expect "value with its error" grep -Eq '^final return -?[0-9.e-]+ \+- [0-9.e-]+ \(standard error\)$' "$out"
 expect "the speed" grep -Eq '^speed  .* million steps/s: .* s on [12] threads?, (portable|avx2|avx512)$' "$out"
 expect "the split" grep -Eq '^time  .*% rollouts, .*% updates, .*% exact values$' "$out"
 expect_not "no curve of one point" grep -q '^curve' "$out"
 train "${short[@]}" --quiet
 expect_code 0
 expect_no_err
-expect "no error of a single run" grep -Eq '^final value  -?[0-9.e-]+$' "$out"
+expect "no error of a single run" grep -Eq '^final return -?[0-9.e-]+$' "$out"
 train --set curve=exact "${short[@]}"
 expect "a curve" grep -Eq '^curve  .*  from -?[0-9.e-]+ to -?[0-9.e-]+$' "$out"
 
@@ -279,6 +279,6 @@ expect_out '"finals":[null,null,null,null]'
 expect_out '"mean":null,"sem":null}]'
 expect_err '4 of 4 runs finished no episode in 1024 steps: they have no return'
 run train --env Acrobot-v1 --map negentropy --seeds 4 --set steps=1024
-expect_out 'final value  - (4 of 4 runs finished no episode)'
+expect_out 'final return - (4 of 4 runs finished no episode)'
 
 finish

@@ -108,7 +108,7 @@ expect_json
 expect_out '"state":"stopped"'
 expect_out '"finals":[null,null,null]'
 expect_out '"final_mean":null'
-expect_err "stopped after 0 of 3 runs; go on with 'train --resume late'"
+expect_err "stopped after 0 of 3 runs; resume with 'train --resume late'"
 run runs late --json
 expect_out '"state":"stopped"'
 run train --resume late --max-seconds 0.3
@@ -158,9 +158,9 @@ bash -c 'ulimit -S -f 60; exec "$@"' - "$program" train "${slow[@]}" \
 code=$?
 expect_code 1
 expect_no_out
-expect_err "going on without it"
+expect_err "continuing without it"
 expect_err "is safe"
-expect_err "go on with 'train --resume full'"
+expect_err "resume with 'train --resume full'"
 run train --resume full --quiet
 expect_code 0
 expect "with space again, the same bits" same calm-ampo full

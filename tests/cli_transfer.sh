@@ -185,11 +185,11 @@ expect "no folder is left behind" test ! -e never
 transfer --maps random:1 --seeds 4
 expect_code 0
 expect_no_err
-expect_out "final value: mean +- standard error of 4 runs with the same seeds for each map"
+expect_out "final return: mean +- standard error of 4 runs with the same seeds for each map"
 expect "a header" grep -Eq '^map +GridWorld-small +GridWorld-sparse$' "$out"
 expect "a row" grep -Eq '^random:1 +-?[0-9.]+ \+- [0-9.]+ +-?[0-9.]+ \+- [0-9.]+$' "$out"
-expect_out "minus negentropy, seed by seed (*: 95 % t interval excludes 0), and seeds won"
-expect_out "minus l2, seed by seed"
+expect_out "minus negentropy, paired by seed (*: 95 % t interval excludes 0), and win rate"
+expect_out "minus l2, paired by seed"
 expect "a difference with its mark" grep -Eq '^random:1 +[-+][0-9.]+ \+- [0-9.]+ ( |\*)' "$out"
 expect "the speed" grep -Eq '^speed .* million steps/s: 32 runs in .* s on [0-9]+ threads?, ' "$out"
 expect_not "no colours in a file" grep -q "$(printf '\033')" "$out"
@@ -282,7 +282,7 @@ run transfer "${slow[@]}" --out calm --quiet
 expect_code 0
 run transfer "${slow[@]}" --threads 1 --out late --max-seconds 0.5 --json # still tuning eta
 expect_code 0
-expect_err "go on with 'transfer --resume late'"
+expect_err "resume with 'transfer --resume late'"
 expect_out '{"run":"late","state":"stopped","runs":54,"runs_done":0}'
 expect_not "no table yet" test -e late/table.csv
 run runs late
@@ -372,7 +372,7 @@ last="mirrormap transfer ... and SIGINT"
 "$program" transfer --maps l2,random:1 --envs GridWorld-dense,GridWorld-all --seeds 100000 --out gone --json --quiet \
   >"$out" 2>"$err" </dev/null &
 interrupt $! INT
-expect_refusal 130 "interrupted after" "go on with 'transfer --resume gone'"
+expect_refusal 130 "interrupted after" "resume with 'transfer --resume gone'"
 expect "what was done is kept" test -s gone/run.db
 
 # a cell with runs that finished no episode has no mean; such a run loses against every finite one

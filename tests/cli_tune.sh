@@ -59,7 +59,7 @@ expect "no other files" test "$(find one -type f | wc -l)" -eq "${#files[@]}"
 expect "a line for each trial" test "$(grep -c '^[0-9]' one/trials.csv)" -eq 9
 run tune "${small[@]}" --validate 4 --threads 1 --isa portable --out two
 expect_code 0
-for text in '9 trials (grid)' 'own' 'on 4 fresh seeds' 'importance: lr' 'preset: two/preset.yaml'; do
+for text in '9 trials (grid)' 'baseline' 'on 4 fresh seeds' 'importance: lr' 'preset: two/preset.yaml'; do
   expect_out "$text"
 done
 expect "other threads and kernels, the same bits" same one two
@@ -108,10 +108,11 @@ run tune "${cart[@]}" --quiet
 expect_code 0
 expect "a folder of its own" test -s runs/tune-CartPole-v1-1/preset.yaml
 expect_out '(cma-es)'
-run tune --env CartPole-v1,Acrobot-v1 --algo ppo --space cart.yaml --set steps=4096 --seeds 1 --validate 0 --trials 4 \
+run tune --env CartPole-v1,Acrobot-v1 --algo ppo --space cart.yaml --set steps=4096 --seeds 1 --validate 0 --trials 6 \
   --population 4 --json
 expect_code 0
 expect_err 'cma-es, 1 generations of 4 trials'
+expect_err '--trials 6: cma-es tries whole generations of 4, so 4 trials'
 expect_out '"algo":"ppo","map":null'
 expect_out '"candidates":4'
 
@@ -154,7 +155,7 @@ expect_code 0
 expect_json
 expect_out '"state":"stopped"'
 expect_out '"preset":null'
-expect_err "stopped in trial 0; go on with 'tune --resume late'"
+expect_err "stopped in trial 0; resume with 'tune --resume late'"
 expect "no files yet" test ! -e late/preset.yaml -a ! -e late/trials.csv
 run runs late --json
 expect_out '"state":"stopped"'

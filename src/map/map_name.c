@@ -53,26 +53,41 @@ static mm_status open_random(const char *text, const char *argument, mm_map_kind
 
 // ---------------------------------------------------------------------------------------------
 
-// Everything that could have been meant: for the nearest spelling with an example of an argument,
-// for the list with its meaning.
+// The name of a kind, a control or a shipped map that `text` is a slip of; "" for none. Of
+// NAME:ARGUMENT only the name can be one.
+enum { SHIPPED_MAX = 64, NEAR_SIZE = MM_DATA_NAME_SIZE + 64 };
+static const char *near_name(const char *text, char out[NEAR_SIZE]) {
+  const char *valid[2 * MM_MAP_KINDS + SHIPPED_MAX], *argument = strchr(text, ':');
+  char shipped[SHIPPED_MAX][MM_DATA_NAME_SIZE], head[64];
+  size_t n = 0, n_shipped = argument ? 0 : mm_data_names("maps", ".json", shipped, SHIPPED_MAX);
+  for (int i = 0; i < MM_MAP_KINDS; i++) {
+    const char *control = mm_map_family_of((mm_map_kind)i)->random_name;
+    valid[n++] = mm_map_kind_name((mm_map_kind)i);
+    if (control) valid[n++] = control;
+  }
+  for (size_t i = 0; i < n_shipped; i++)
+    valid[n++] = shipped[i];
+  snprintf(head, sizeof head, "%.*s", argument ? (int)(argument - text) : 63, text);
+  const char *near = mm_nearest(head, valid, n);
+  const bool needs_argument = near && !argument && strncmp(near, "random", 6) == 0;
+  snprintf(out, NEAR_SIZE, "%s%.40s", near ? near : "",
+           !near            ? ""
+           : argument       ? argument
+           : needs_argument ? ":1"
+                            : "");
+  return out;
+}
+
+// The nearest spelling, or everything that could have been meant.
 static mm_status unknown_name(const char *text) {
-  enum { MOST = 3 * MM_MAP_KINDS };
-  char control[MM_MAP_KINDS][40], list[80 * MM_MAP_KINDS] = "", more[80 * MM_MAP_KINDS] = "";
-  const char *valid[MOST];
-  size_t n = 0;
+  char near[NEAR_SIZE], list[80 * MM_MAP_KINDS] = "", more[80 * MM_MAP_KINDS] = "";
   for (int i = 0; i < MM_MAP_KINDS; i++) {
     const mm_map_family *family = mm_map_family_of((mm_map_kind)i);
     const char *name = mm_map_kind_name((mm_map_kind)i);
-    valid[n++] = name;
-    if (family->example) valid[n++] = family->example;
     snprintf(list + strlen(list), 60, "%s, ", family->usage ? family->usage : name);
-    if (!family->random_name) continue;
-    snprintf(control[i], sizeof control[i], "%s:1", family->random_name);
-    snprintf(more + strlen(more), 60, "%s:SEED, ", family->random_name);
-    valid[n++] = control[i];
+    if (family->random_name) snprintf(more + strlen(more), 60, "%s:SEED, ", family->random_name);
   }
-  const char *near = mm_nearest(text, valid, n);
-  if (near)
+  if (near_name(text, near)[0] != '\0')
     return MM_FAIL(MM_ERR_INPUT, "map '%s': no such name or file (did you mean '%s'?)", text, near);
   return MM_FAIL(MM_ERR_INPUT,
                  "map '%s': no such name or file: expected %s%sa map file or a shipped map", text,

@@ -23,7 +23,7 @@ extern const char *const backend_names[];
 // clang-format off
 #define BACKEND_OPTIONS(args_type)                                                                 \
   OPTION_OF(args_type, COUNT, "threads", on.threads, "N",                                          \
-            "agents trained at a time (default: one per core); results are the same",              \
+            "agents trained in parallel (default: one per core); results are the same",            \
             .low = 1, .high = BACKEND_THREADS_MAX),                                                \
   OPTION_OF(args_type, CHOICE, "backend", on.backend, NULL,                                        \
             "where to train; auto: cuda if this machine has a device that can, else cpu",          \
@@ -31,7 +31,7 @@ extern const char *const backend_names[];
   OPTION_OF(args_type, TEXT, "devices", on.devices, "N,..",                                        \
             "CUDA devices to use, as 'mirrormap devices' counts them (default: all)"),             \
   OPTION_OF(args_type, NUMBER, "job-timeout", on.job_timeout, "S",                                 \
-            "an agent not trained after this time has failed (on the processor; default: never)",  \
+            "an agent not trained after this time has failed (on CPU; default: never)",            \
             .low = 0, .low_open = true, .high = 1e9)
 // clang-format on
 
@@ -53,7 +53,7 @@ int backend_refuse(void);
 // before anything is made or gone on with.
 int backend_check(const mm_backend_place *place, const mm_env *env, const mm_settings *settings);
 
-// For the hint how to go on after a failure: " --backend cpu" where a device failed or was too
+// For the hint how to resume after a failure: " --backend cpu" where a device failed or was too
 // small, "" otherwise. May change mm_last_error().
 const char *backend_hint(const mm_backend_place *place, mm_status status);
 

@@ -37,7 +37,7 @@ int map_argument_open(const char *text, mm_map **out) {
 }
 
 int map_list_open(const option_texts *texts, map_list *out) {
-  *out = (map_list){ .map = memory_take(texts->n, sizeof(mm_map *)), .name = texts->value };
+  *out = (map_list){ .map = memory_alloc(texts->n, sizeof(mm_map *)), .name = texts->value };
   int code = EXIT_DONE;
   while (out->n < texts->n && code == EXIT_DONE) {
     code = map_argument_open(texts->value[out->n], &out->map[out->n]);
@@ -73,8 +73,7 @@ const char *map_describe_kind(const mm_map *map) {
   const char *name = mm_map_kind_name(mm_map_get_kind(map));
   size_t n = 0;
   if (mm_map_get_kind(map) == MM_MAP_TSALLIS) {
-    char number[OUTPUT_NUMBER_SIZE];
-    return output_format("%s, q = %s", name, output_number(mm_map_tsallis_q(map), number));
+    return output_format("%s, q = %s", name, output_number(mm_map_tsallis_q(map)));
   }
   return mm_map_piecewise_psi(map, &n) != NULL ? output_format("%s, n = %zu", name, n) : name;
 }
@@ -83,6 +82,15 @@ const char *const map_projection_names[] = { "exact", "bisect10", NULL };
 
 mm_projection map_projection(const char *name) {
   return strcmp(name, "bisect10") == 0 ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT;
+}
+
+bool map_is_picture(const char *path) {
+  static const char *const ending[] = { ".svg", ".pdf", ".png" };
+  size_t length = strlen(path);
+  for (int i = 0; i < 3; i++)
+    if (length > 4 && strcmp(path + length - 4, ending[i]) == 0 && path[length - 5] != '/')
+      return true;
+  return false;
 }
 
 int map_check_out(const char *path, bool force) {

@@ -31,6 +31,9 @@ const char *map_describe_kind(const mm_map *map);
 extern const char *const map_projection_names[];
 mm_projection map_projection(const char *name);
 
+// Whether the name ends in .svg, .pdf or .png.
+bool map_is_picture(const char *path);
+
 // Refuses (EXIT_USAGE) an --out that is a folder or, without `force`, that exists.
 int map_check_out(const char *path, bool force);
 

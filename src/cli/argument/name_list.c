@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/argument/map_argument.h"
+#include "cli/core/command.h"
 #include "cli/core/memory.h"
 #include "cli/core/terminal.h"
 
@@ -15,20 +16,16 @@ static_assert((int)NAME_LABEL_SIZE == (int)MAP_LABEL_SIZE, "labels come from map
 
 int name_list_read(const char *name, const char *text, name_list *out) {
   *out = (name_list){ 0 };
-  for (size_t i = 1; text != NULL; i++) {
-    const char *start = text, *end = text + strcspn(text, ",");
-    text = *end == ',' ? end + 1 : NULL;
-    while (start < end && *start == ' ')
-      start++;
-    while (end > start && end[-1] == ' ')
-      end--;
-    if (start == end)
-      return fail_usage("option '--%s', entry %zu: expected a name, found nothing", name, i);
-    char *entry = memory_text(start, (size_t)(end - start));
-    name_list_add(out, entry);
+  int code = EXIT_DONE;
+  char *entry;
+  for (size_t i = 1; code == EXIT_DONE && (entry = options_next_entry(&text)) != NULL; i++) {
+    if (entry[0] == '\0')
+      code = fail_usage("option '--%s', entry %zu: expected a name, found nothing", name, i);
+    else
+      name_list_add(out, entry);
     free(entry);
   }
-  return EXIT_DONE;
+  return code;
 }
 
 bool name_list_add(name_list *list, const char *name) {
@@ -92,8 +89,8 @@ static bool is_shared(size_t n, char (*label)[NAME_LABEL_SIZE], size_t which) {
 }
 
 void name_list_label(const name_list *list, char (*label)[NAME_LABEL_SIZE]) {
-  size_t *parts = memory_take(list->n, sizeof *parts);
-  bool *shared = memory_take(list->n, sizeof *shared);
+  size_t *parts = memory_alloc(list->n, sizeof *parts);
+  bool *shared = memory_alloc(list->n, sizeof *shared);
   for (size_t i = 0; i < list->n; i++)
     set_label(list->name[i], parts[i] = 1, label[i]);
   // all files of a group that look the same show more, until they differ or have no more to show

@@ -15,12 +15,13 @@
 #include "cli/core/memory.h"
 #include "cli/core/terminal.h"
 
-int run_argument_refuse(const command *c, const settings_args *args, const char *const *fixed) {
+int run_argument_refuse(const command *c, const settings_args *args, const char *what,
+                        const char *const *fixed) {
   for (; *fixed != NULL; fixed++)
     if (options_given(c, &args->common, *fixed))
-      return fail_usage("option '--%s': the run to be resumed has fixed it", *fixed);
+      return fail_usage("option '--%s': the %s to be resumed has fixed it", *fixed, what);
   if (args->common.set != 0)
-    return fail_usage("option '--set': the run to be resumed has fixed its settings");
+    return fail_usage("option '--set': the %s to be resumed has fixed its settings", what);
   return EXIT_DONE;
 }
 
@@ -30,15 +31,15 @@ int run_argument_check_seeds(uint64_t seed, uint64_t seeds) {
                     seeds);
 }
 
-mm_status run_argument_place(const char *out, const char *stem, run_place *place) {
-  place->own[0] = '\0';
-  place->folder = out != NULL ? out : place->own;
-  return out != NULL ? MM_OK : mm_run_folder("runs", stem, place->own);
+mm_status run_argument_folder(const char *out, const char *stem, run_folder *where) {
+  where->made[0] = '\0';
+  where->path = out != NULL ? out : where->made;
+  return out != NULL ? MM_OK : mm_run_folder("runs", stem, where->made);
 }
 
-int run_argument_fail(const run_place *place, mm_status status) {
+int run_argument_fail(const run_folder *where, mm_status status) {
   int code = fail_status(status);
-  if (place->own[0] != '\0') rmdir(place->own); // empty unless the run was made
+  if (where->made[0] != '\0') rmdir(where->made); // empty unless the run was made
   return code;
 }
 
@@ -55,7 +56,7 @@ const char *run_argument_hint(const char *name, const char *folder, const mm_bac
   const char *other = backend_hint(place, status);
   out[0] = '\0';
   if (folder != NULL && run_argument_is_there(folder))
-    snprintf(out, RUN_HINT_SIZE, "; go on with '%s --resume %s%s'", name, folder, other);
+    snprintf(out, RUN_HINT_SIZE, "; resume with '%s --resume %s%s'", name, folder, other);
   else if (other[0] != '\0')
     snprintf(out, RUN_HINT_SIZE, "; try it with%s", other);
   return out;

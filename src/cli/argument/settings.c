@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "cli/argument/env_facts.h"
+#include "cli/argument/env_argument.h"
 #include "cli/core/terminal.h"
 #include "study/settings/preset.h"
 
@@ -37,8 +37,8 @@ const option settings_options[] = { KEYS{ 0 } };
 const option search_options[] = {
   MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD)
       TEXT_AT(MM_KEYS + MM_SEARCH_KEY_schedule, "schedule", "GxSTEPS,..",
-              "phases of G generations with that many steps a training, instead of generations and "
-              "steps (- for one phase; MinAtar 500x1000000,100x10000000)"),
+              "phases of G generations with that many steps a training run, instead of generations "
+              "and steps (- for one phase; MinAtar 500x1000000,100x10000000)"),
   KEYS{ 0 },
 };
 static_assert(sizeof search_options / sizeof *search_options - 1 <= OPTIONS_MAX,
@@ -50,7 +50,7 @@ int settings_resolve(const settings_args *args, mm_algo algo, const char *preset
   mm_settings_fit(out, preset);
   mm_status status = MM_OK;
   if (args->preset != NULL) status = mm_preset_apply(args->preset, out);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   const char *key;
   for (size_t i = 0; (key = mm_settings_any_key(i)) != NULL; i++) {
     if (args->value[i] == NULL) continue;

@@ -28,8 +28,9 @@ extern const option search_options[];
 // --set. Returns EXIT_DONE, or reports what is wrong and returns its exit code.
 int settings_resolve(const settings_args *args, mm_algo algo, const char *preset, mm_settings *out);
 
-// Refuses what --set says of bodies, of MinAtar or of one environment where this is another, and
-// returns the exit code. For one environment: of several, some may heed what others do not have.
+// Refuses what --set says of locomotion tasks, of MinAtar or of one environment where this is
+// another, and returns the exit code. For one environment: of several, some may heed what others do
+// not have.
 int settings_check_env(const settings_args *args, const char *id);
 
 #endif

@@ -63,7 +63,7 @@ typedef enum option_type {
   OPTION_TEXT,    // const char *
   OPTION_TEXTS,   // option_texts; may be repeated
   OPTION_CHOICE,  // const char *, one of `choices`
-  OPTION_PLACE,   // int: the place among `choices`, counted from 1; 0 where it is not given
+  OPTION_INDEX,   // int: the position among `choices`, counted from 1; 0 where it is not given
   OPTION_CHOICES, // unsigned; a,b,.. sets bit i for choices[i]
   OPTION_COUNT,   // uint64_t
   OPTION_NUMBER,  // double, finite
@@ -154,12 +154,16 @@ size_t options_list(const command *c, const option *out[OPTIONS_MAX]);
 int options_parse(const command *c, char *const *argv, command_args *args);
 void options_release(const command *c, command_args *args);
 
+// The next entry of a list a,b,c without the blanks around it, as a copy to be freed; NULL at the
+// end. *rest moves on to the entry after it.
+char *options_next_entry(const char **rest);
+
 bool options_given(const command *c, const command_args *args, const char *name);
 
-// " (did you mean '--scores'?)", or "" when nothing is near. `dashes` goes before the name.
-enum { SUGGESTION_SIZE = 96 };
+// " (did you mean '--scores'?)", or "" when nothing is near. `dashes` goes before the name. Valid
+// for the next few calls.
 const char *options_suggestion(const char *word, const char *const *names, size_t n,
-                               const char *dashes, char out[SUGGESTION_SIZE]);
+                               const char *dashes);
 
 // ---------------------------------------------------------------------------------------------
 // Help (help.c), on stdout

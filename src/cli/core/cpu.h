@@ -1,4 +1,4 @@
-// What the build asks of the processor.
+// What the build asks of the CPU.
 
 #ifndef MM_CLI_CPU_H
 #define MM_CLI_CPU_H

@@ -21,7 +21,7 @@
 static const command *const commands[] = { COMMAND_LIST(COMMAND_POINTER) NULL };
 
 // Without what the build asks for, any function of another file may be an illegal instruction; this
-// file alone is compiled for every x86-64 processor.
+// file alone is compiled for every x86-64 CPU.
 static void check_cpu(void) {
 #ifdef __x86_64__
   if (!cpu_needs_avx2) return;
@@ -60,21 +60,20 @@ static int missing_command(const command *const *list, const char *kind) {
 
 static int unknown_command(const command *const *list, const char *word, const char *kind) {
   const char *names[64];
-  char near[SUGGESTION_SIZE];
   size_t n = 0;
   for (; list[n] != NULL && n < 63; n++)
     names[n] = list[n]->name;
   if (list == commands) names[n++] = "help";
-  options_suggestion(word, names, n, "", near);
+  const char *near = options_suggestion(word, names, n, "");
   // a subcommand without its command
   for (size_t i = 0; list[i] != NULL && near[0] == '\0'; i++)
     if (list[i]->subcommands != NULL && find(list[i]->subcommands, word) != NULL)
-      snprintf(near, sizeof near, " (did you mean '%s %s'?)", list[i]->name, word);
+      near = output_format(" (did you mean '%s %s'?)", list[i]->name, word);
   return fail_usage("unknown %s '%s'%s", word[0] == '-' ? "option" : kind, word, near);
 }
 
 static int run(const command *c, char *const *argv, const char *path) {
-  command_args *args = memory_take(1, c->args_size);
+  command_args *args = memory_alloc(1, c->args_size);
   int code = options_parse(c, argv, args);
   if (code == EXIT_DONE && args->help) {
     help_command(c, path);
@@ -128,8 +127,7 @@ static int start(char *const *argv) {
   if (word == NULL) return missing_command(commands, "command");
   if (word[0] == '-') {
     static const char *const names[] = { "help", "version" };
-    char near[SUGGESTION_SIZE];
-    options_suggestion(word + strspn(word, "-"), names, 2, "--", near);
+    const char *near = options_suggestion(word + strspn(word, "-"), names, 2, "--");
     return fail_usage("unknown option '%s'%s", word,
                       near[0] != '\0' ? near : " (a command comes first)");
   }

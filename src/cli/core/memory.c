@@ -14,7 +14,7 @@ static void *checked(void *block) {
   return block;
 }
 
-void *memory_take(size_t count, size_t size) {
+void *memory_alloc(size_t count, size_t size) {
   return checked(calloc(count > 0 ? count : 1, size));
 }
 
@@ -25,7 +25,7 @@ void *memory_grow(void *array, size_t n, size_t size) {
 }
 
 char *memory_text(const char *text, size_t length) {
-  char *copy = memory_take(length + 1, 1);
+  char *copy = memory_alloc(length + 1, 1);
   memcpy(copy, text, length);
   return copy;
 }
@@ -35,7 +35,7 @@ char *memory_print_list(const char *format, va_list arguments) {
   va_copy(again, arguments);
   int length = vsnprintf(NULL, 0, format, again);
   va_end(again);
-  char *text = memory_take(length < 0 ? 1 : (size_t)length + 1, 1);
+  char *text = memory_alloc(length < 0 ? 1 : (size_t)length + 1, 1);
   if (length > 0) vsnprintf(text, (size_t)length + 1, format, arguments);
   return text;
 }

@@ -10,7 +10,7 @@
 #include "base/status.h"
 
 // count * size zeroed bytes (at least one).
-void *memory_take(size_t count, size_t size);
+void *memory_alloc(size_t count, size_t size);
 
 // Room for one more element of an array of `n`: grown in powers of two.
 void *memory_grow(void *array, size_t n, size_t size);

@@ -12,6 +12,7 @@
 #include "base/spelling.h"
 #include "cli/core/command.h"
 #include "cli/core/memory.h"
+#include "cli/core/output.h"
 #include "cli/core/terminal.h"
 
 static const char *const isa_names[] = { "auto", "avx512", "avx2", "portable", NULL };
@@ -45,12 +46,34 @@ size_t options_list(const command *c, const option *out[OPTIONS_MAX]) {
   return n;
 }
 
+// The one name that begins with `word`, three letters of it at least; NULL for none or several.
+static const char *begun_by(const char *word, const char *const *names, size_t n) {
+  const char *found = NULL;
+  size_t length = strlen(word), matches = 0;
+  for (size_t i = 0; i < n && length >= 3; i++) {
+    if (strncmp(names[i], word, length) != 0) continue;
+    found = names[i];
+    matches++;
+  }
+  return matches == 1 ? found : NULL;
+}
+
 const char *options_suggestion(const char *word, const char *const *names, size_t n,
-                               const char *dashes, char out[SUGGESTION_SIZE]) {
-  const char *near = mm_nearest(word, names, n);
-  out[0] = '\0';
-  if (near != NULL) snprintf(out, SUGGESTION_SIZE, " (did you mean '%s%s'?)", dashes, near);
-  return out;
+                               const char *dashes) {
+  const char *near = begun_by(word, names, n);
+  if (near == NULL) near = mm_nearest(word, names, n);
+  return near != NULL ? output_format(" (did you mean '%s%s'?)", dashes, near) : "";
+}
+
+char *options_next_entry(const char **rest) {
+  if (*rest == NULL) return NULL;
+  const char *start = *rest, *end = start + strcspn(start, ",");
+  *rest = *end == ',' ? end + 1 : NULL;
+  while (start < end && *start == ' ')
+    start++;
+  while (end > start && end[-1] == ' ')
+    end--;
+  return memory_text(start, (size_t)(end - start));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -105,8 +128,8 @@ static int read_choice(const option *o, const char *what, const char *text, size
     *out = n;
     return EXIT_DONE;
   }
-  char near[SUGGESTION_SIZE], all[200] = "";
-  options_suggestion(text, o->choices, n, "", near);
+  char all[200] = "";
+  const char *near = options_suggestion(text, o->choices, n, "");
   for (size_t i = 0, used = 0; i < n && near[0] == '\0' && used < sizeof all; i++)
     used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? " (one of " : ", ",
                              o->choices[i]);
@@ -114,23 +137,11 @@ static int read_choice(const option *o, const char *what, const char *text, size
                     all[0] != '\0' ? ")" : "");
 }
 
-// the next entry of a list a,b,c without the blanks around it, as a copy; NULL at the end
-static char *next_entry(const char **rest) {
-  if (*rest == NULL) return NULL;
-  const char *start = *rest, *end = start + strcspn(start, ",");
-  *rest = *end == ',' ? end + 1 : NULL;
-  while (start < end && *start == ' ')
-    start++;
-  while (end > start && end[-1] == ' ')
-    end--;
-  return memory_text(start, (size_t)(end - start));
-}
-
 static int read_list(const option *o, const char *what, const char *text, command_args *args) {
   option_numbers *numbers = field(o, args);
   int code = EXIT_DONE;
   char *entry;
-  for (size_t i = 1; code == EXIT_DONE && (entry = next_entry(&text)) != NULL; i++) {
+  for (size_t i = 1; code == EXIT_DONE && (entry = options_next_entry(&text)) != NULL; i++) {
     char place[160];
     snprintf(place, sizeof place, "%s, entry %zu", what, i);
     if (entry[0] == '\0') {
@@ -159,16 +170,43 @@ static const option *find_setting(const command *c, const char *name, size_t len
   return NULL;
 }
 
+// What other libraries call our settings.
+static const struct {
+  const char *theirs, *ours;
+} synonyms[] = {
+  { "learning_rate", "lr" },      { "step_size", "eta" },
+  { "discount", "gamma" },        { "lambda", "gae_lambda" },
+  { "num_envs", "envs" },         { "n_envs", "envs" },
+  { "num_steps", "unroll" },      { "n_steps", "unroll" },
+  { "total_timesteps", "steps" }, { "num_minibatches", "minibatches" },
+  { "clip", "policy_clip" },      { "clip_range", "policy_clip" },
+  { "clip_coef", "policy_clip" }, { "ent_coef", "entropy_coef" },
+  { "vf_coef", "value_coef" },
+};
+enum { SYNONYMS = sizeof synonyms / sizeof *synonyms };
+
+// " (did you mean 'lr'?)" for 'lerning_rate'; "" where the command has no such setting.
+static const char *suggest_synonym(const command *c, const char *key) {
+  const char *theirs[SYNONYMS];
+  for (size_t i = 0; i < SYNONYMS; i++)
+    theirs[i] = synonyms[i].theirs;
+  const char *near = mm_nearest(key, theirs, SYNONYMS);
+  for (size_t i = 0; i < SYNONYMS && near != NULL; i++)
+    if (theirs[i] == near && find_setting(c, synonyms[i].ours, strlen(synonyms[i].ours)) != NULL)
+      return output_format(" (did you mean '%s'?)", synonyms[i].ours);
+  return "";
+}
+
 static int unknown_setting(const command *c, const char *key) {
   const char **names = NULL;
   size_t n = 0;
-  char near[SUGGESTION_SIZE];
   for (const option *o = c->settings; o->name != NULL; o++) {
     names = memory_grow(names, n, sizeof *names);
     names[n++] = o->name;
   }
-  options_suggestion(key, names, n, "", near);
+  const char *near = options_suggestion(key, names, n, "");
   free(names);
+  if (near[0] == '\0') near = suggest_synonym(c, key);
   return fail_usage("unknown setting '%s'%s", key, near);
 }
 
@@ -208,7 +246,7 @@ static int read_value(const command *c, const option *o, const char *what, const
     code = read_choice(o, what, text, &choice);
     if (code == EXIT_DONE) *(const char **)field(o, args) = o->choices[choice];
     return code;
-  case OPTION_PLACE:
+  case OPTION_INDEX:
     code = read_choice(o, what, text, &choice);
     if (code == EXIT_DONE) *(int *)field(o, args) = 1 + (int)choice;
     return code;
@@ -230,7 +268,7 @@ static int read_value(const command *c, const option *o, const char *what, const
 
 static int unknown_option(const command *c, const option *const *list, size_t n, const char *word) {
   const char *names[2 * OPTIONS_MAX];
-  char near[SUGGESTION_SIZE], bare[64];
+  char bare[64];
   size_t known = n;
   for (size_t i = 0; i < n; i++)
     names[i] = list[i]->name;
@@ -240,8 +278,7 @@ static int unknown_option(const command *c, const option *const *list, size_t n,
   const char *name = bare + strspn(bare, "-");
   if (find_setting(c, name, strlen(name)) != NULL)
     return fail_usage("unknown option '%s' (did you mean '--set %s=..'?)", bare, name);
-  return fail_usage("unknown option '%s'%s", bare,
-                    options_suggestion(name, names, known, "--", near));
+  return fail_usage("unknown option '%s'%s", bare, options_suggestion(name, names, known, "--"));
 }
 
 static bool repeatable(const option *o) {
@@ -249,8 +286,8 @@ static bool repeatable(const option *o) {
 }
 
 // marks it as given; the same setting by --set and as an option of its own is twice too
-static int take_option(const command *c, const option *o, size_t i, const char *what,
-                       command_args *args) {
+static int mark_given(const command *c, const option *o, size_t i, const char *what,
+                      command_args *args) {
   const bool direct = o->direct;
   uint64_t *seen = direct ? &args->set : &args->given;
   if (direct) i = (size_t)(o - c->settings);
@@ -273,7 +310,7 @@ static int read_option(const command *c, const option *const *list, size_t n, ch
 
   char what[96];
   snprintf(what, sizeof what, "option '--%s'", o->name);
-  if (take_option(c, o, i, what, args) != EXIT_DONE) return EXIT_USAGE;
+  if (mark_given(c, o, i, what, args) != EXIT_DONE) return EXIT_USAGE;
   if (o->type == OPTION_FLAG) {
     if (value != NULL) return fail_usage("%s takes no value", what);
     *(bool *)field(o, args) = true;
@@ -285,7 +322,7 @@ static int read_option(const command *c, const option *const *list, size_t n, ch
   return read_value(c, o, what, *++*argv, args);
 }
 
-static int take_fallback(const command *c, const option *o, bool given, command_args *args) {
+static int apply_fallback(const command *c, const option *o, bool given, command_args *args) {
   if (given) return EXIT_DONE;
   if (o->required) return fail_usage("option '--%s' is required", o->name);
   return o->fallback != NULL ? read_value(c, o, o->name, o->fallback, args) : EXIT_DONE;
@@ -298,10 +335,10 @@ static int finish(const command *c, const option *const *list, size_t n, command
     return fail_usage("unexpected argument '%s'", positional->value[c->max_positional]);
   int code = EXIT_DONE;
   for (size_t i = 0; i < n && code == EXIT_DONE; i++)
-    code = take_fallback(c, list[i], args->given >> i & 1, args);
+    code = apply_fallback(c, list[i], args->given >> i & 1, args);
   const option *o = c->settings;
   for (size_t i = 0; o != NULL && o[i].name != NULL && code == EXIT_DONE; i++)
-    code = take_fallback(c, &o[i], args->set >> i & 1, args);
+    code = apply_fallback(c, &o[i], args->set >> i & 1, args);
   return code;
 }
 

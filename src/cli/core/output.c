@@ -16,7 +16,7 @@
 #include "cli/core/terminal.h"
 
 static void *take(size_t size) {
-  return memory_take(1, size);
+  return memory_alloc(1, size);
 }
 
 void output_start(void) {
@@ -63,7 +63,7 @@ void output_text(const char *text) {
 
 // Texts for the next few calls.
 static const char *keep(char *text) {
-  static char *kept[16];
+  static char *kept[32];
   static size_t next;
   next = (next + 1) % (sizeof kept / sizeof *kept);
   free(kept[next]);
@@ -72,7 +72,7 @@ static const char *keep(char *text) {
 
 const char *output_plain(const char *text) {
   const unsigned char *c = (const unsigned char *)text;
-  char *copy = memory_take(4 * strlen(text) + 1, 1), *to = copy;
+  char *copy = memory_alloc(4 * strlen(text) + 1, 1), *to = copy;
   for (size_t left = strlen(text), n; left > 0; c += n, left -= n) {
     n = mm_utf8_plain(c, left);
     if (n > 0)
@@ -108,16 +108,20 @@ void output_add_number(cJSON *object, const char *key, double value) {
 }
 
 void output_add_text(cJSON *object, const char *key, const char *text) {
-  cJSON_AddItemToObject(object, key, text != NULL ? cJSON_CreateString(text) : cJSON_CreateNull());
+  const bool empty = text == NULL || text[0] == '\0';
+  cJSON_AddItemToObject(object, key, empty ? cJSON_CreateNull() : cJSON_CreateString(text));
 }
 
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n) {
   cJSON_AddItemToObject(object, key, mm_json_numbers(values, n));
 }
 
-const char *output_number(double value, char out[OUTPUT_NUMBER_SIZE]) {
-  snprintf(out, OUTPUT_NUMBER_SIZE, "%.6g", value == 0 ? 0.0 : value); // no "-0"
-  return out;
+const char *output_number(double value) {
+  return output_format("%.6g", value == 0 ? 0.0 : value); // no "-0"
+}
+
+const char *output_plus_minus(void) {
+  return terminal_unicode() ? "\u00b1" : "+-";
 }
 
 // characters that are seen: neither continuation bytes nor escape sequences
@@ -166,12 +170,22 @@ static char *make_visible(char *text) {
   return text;
 }
 
-table *table_create(const char *const *header, size_t columns) {
-  table *t = memory_take(1, sizeof *t);
+table *table_of_columns(size_t columns) {
+  table *t = memory_alloc(1, sizeof *t);
   t->columns = columns;
-  t->left = memory_take(columns, sizeof *t->left);
-  for (size_t i = 0; i < columns && header != NULL; i++)
-    table_text(t, header[i]);
+  t->left = memory_alloc(columns, sizeof *t->left);
+  return t;
+}
+
+table *table_create(const char *header) {
+  size_t columns = 1;
+  for (const char *c = header; *c != '\0'; c++)
+    columns += *c == '|';
+  table *t = table_of_columns(columns);
+  for (size_t i = 0, length; i < columns; i++, header += length + 1) {
+    length = strcspn(header, "|");
+    table_format(t, "%.*s", (int)length, header);
+  }
   return t;
 }
 
@@ -194,8 +208,7 @@ void table_format(table *t, const char *format, ...) {
 }
 
 void table_number(table *t, double value) {
-  char text[OUTPUT_NUMBER_SIZE];
-  table_text(t, output_number(value, text));
+  table_text(t, output_number(value));
 }
 
 void table_defined(table *t, double value) {
@@ -212,8 +225,8 @@ void table_mark(table *t, bool good) {
 static int column_width(const table *t, size_t column) {
   int width = 0;
   for (size_t i = column; i < t->n; i += t->columns) {
-    int own = output_width(t->cells[i].text);
-    if (own > width) width = own;
+    int needed = output_width(t->cells[i].text);
+    if (needed > width) width = needed;
   }
   return width;
 }
@@ -235,7 +248,7 @@ static void print_cell(const table *t, size_t index, int width) {
 
 void table_print(table *t) {
   assert(t->columns > 0);
-  int *width = memory_take(t->columns, sizeof *width);
+  int *width = memory_alloc(t->columns, sizeof *width);
   for (size_t i = 0; i < t->columns; i++)
     width[i] = column_width(t, i);
   for (size_t i = 0; i < t->n && t->n > t->columns; i++)

@@ -41,15 +41,18 @@ cJSON *output_json_rows(const double *values, size_t rows, size_t columns);
 
 // Adds fields to an object; short forms of cJSON's calls with our numbers.
 void output_add_number(cJSON *object, const char *key, double value);
-void output_add_text(cJSON *object, const char *key, const char *text); // NULL: null
+void output_add_text(cJSON *object, const char *key, const char *text); // null for NULL and ""
 void output_add_numbers(cJSON *object, const char *key, const double *values, size_t n);
 
 // Columns that UTF-8 text with escape sequences takes on a terminal.
 int output_width(const char *text);
 
-// Six significant digits: enough to compare, short enough to read.
-enum { OUTPUT_NUMBER_SIZE = 32 };
-const char *output_number(double value, char out[OUTPUT_NUMBER_SIZE]);
+// Six significant digits: enough to compare, short enough to read. Valid for the next few calls,
+// like the texts above.
+const char *output_number(double value);
+
+// The sign of an error, or "+-" where the locale has no such character.
+const char *output_plus_minus(void);
 
 // ---------------------------------------------------------------------------------------------
 // A table with one header row. Cells are copied; numbers align right, text left. Rows are filled
@@ -57,9 +60,10 @@ const char *output_number(double value, char out[OUTPUT_NUMBER_SIZE]);
 
 typedef struct table table;
 
-// Header cells; a leading '<' makes the column text (left aligned). NULL: they are the first cells
-// that are added.
-table *table_create(const char *const *header, size_t columns);
+// The header's cells, separated by '|'; a leading '<' makes the column text (left aligned).
+table *table_create(const char *header);
+// The first cells that are added are the header's, with '<' as above.
+table *table_of_columns(size_t columns);
 void table_text(table *t, const char *text);
 void table_format(table *t, const char *format, ...) MM_CHECK_FORMAT(2, 3);
 void table_number(table *t, double value);

@@ -64,10 +64,9 @@ int rank_command_run(const command *c, command_args *args) {
   int rank, size;
   if (!mm_ranks_launched(&rank, &size)) return run_here(c, args);
   if (!c->ranks) return rank == 0 ? run_here(c, args) : EXIT_DONE;
-  mm_status status = mm_ranks_start();
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_ranks_start()));
   if (mm_ranks_rank() > 0) return serve(args);
-  status = mm_ranks_gather();
+  mm_status status = mm_ranks_gather();
   return status == MM_OK ? run_here(c, args) : fail_status(status);
 }
 

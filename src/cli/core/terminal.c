@@ -177,6 +177,10 @@ int fail_status(mm_status status) {
   return fail(exit_code_of(status), "%s", error_text(status));
 }
 
+int status_code(mm_status status) {
+  return status == MM_OK ? EXIT_DONE : fail_status(status);
+}
+
 int fail_reading(mm_status status, const char *what) {
   return fail(status == MM_ERR_IO ? EXIT_USAGE : exit_code_of(status), "%s%s%s", what,
               what[0] != '\0' ? ": " : "", error_text(status));
@@ -214,17 +218,12 @@ void log_line(const char *format, ...) {
 // ---------------------------------------------------------------------------------------------
 // Progress
 
-const char *format_duration(double seconds, char out[DURATION_SIZE]) {
+const char *format_duration(double seconds) {
   long s = seconds < 1e7 ? lround(seconds) : -1;
-  if (s < 0)
-    snprintf(out, DURATION_SIZE, "?");
-  else if (s < 60)
-    snprintf(out, DURATION_SIZE, "%ld s", s);
-  else if (s < 3600)
-    snprintf(out, DURATION_SIZE, "%ld:%02ld", s / 60, s % 60);
-  else
-    snprintf(out, DURATION_SIZE, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
-  return out;
+  if (s < 0) return "?";
+  if (s < 60) return output_format("%ld s", s);
+  if (s < 3600) return output_format("%ld:%02ld", s / 60, s % 60);
+  return output_format("%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
 }
 
 const char *format_bar(int eighths, int width, char blank, char *out) {
@@ -247,10 +246,8 @@ static void format_state(double done, double elapsed, char *out, size_t size) {
     return;
   }
   double rate = elapsed > 0 ? done / elapsed : 0;
-  char left[DURATION_SIZE] = "?";
-  if (rate > 0) format_duration((bar.total - done) / rate, left);
   snprintf(out, size, " %3.0f %%  %.3g %s/s  %s left", 100 * done / bar.total, rate, bar.unit,
-           left);
+           rate > 0 ? format_duration((bar.total - done) / rate) : "?");
 }
 
 void progress_begin(const char *label, double total, const char *unit) {

@@ -67,6 +67,17 @@ int exit_code_of(mm_status status);
 // The library's last error, with that code.
 int fail_status(mm_status status);
 
+// EXIT_DONE for MM_OK, else fail_status.
+int status_code(mm_status status);
+
+// Leaves the calling function with the exit code of `call` unless it is EXIT_DONE: the command
+// line's MM_TRY, for functions that hold nothing to be released.
+#define TRY(call)                                                                                  \
+  do {                                                                                             \
+    const int try_code_ = (call);                                                                  \
+    if (try_code_ != EXIT_DONE) return try_code_;                                                  \
+  } while (0)
+
 // The same where something was to be read, named `what` ("": nameless): that it cannot be, whatever
 // the reason, is EXIT_USAGE.
 int fail_reading(mm_status status, const char *what);
@@ -83,9 +94,8 @@ void log_line(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 // One progress bar at a time, redrawn at most ten times a second. A total of 0 means unknown: only
 // the count and the detail are shown then. `unit` names what is counted.
 
-// 59 s, 12:05, 3:07:21, or ? where it is not known.
-enum { DURATION_SIZE = 24 };
-const char *format_duration(double seconds, char out[DURATION_SIZE]);
+// 59 s, 12:05, 3:07:21, or ? where it is not known. Valid for the next few calls.
+const char *format_duration(double seconds);
 
 // A bar of `width` cells that is filled by so many eighths of one, which are seen where the locale
 // can show them; elsewhere `blank` is what is not filled.

@@ -82,7 +82,6 @@ void drawing_curve(const double *y, double x_low, double x_high) {
   printf("%*s %s", MARGIN, "", unicode ? "\u2514" : "+");
   for (int i = 0; i < DRAWING_WIDTH; i++)
     fputs(unicode ? "\u2500" : "-", stdout);
-  char low[OUTPUT_NUMBER_SIZE], high[OUTPUT_NUMBER_SIZE];
-  int used = printf("\n%*s %s", MARGIN, "", output_number(x_low, low)) - 1;
-  printf("%*s\n", MARGIN + 2 + DRAWING_WIDTH - used, output_number(x_high, high));
+  int used = printf("\n%*s %s", MARGIN, "", output_number(x_low)) - 1;
+  printf("%*s\n", MARGIN + 2 + DRAWING_WIDTH - used, output_number(x_high));
 }

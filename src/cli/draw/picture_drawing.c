@@ -74,7 +74,7 @@ static int board_scale(const mm_scene *scene, int columns, int lines) {
 }
 
 static void draw_board(const mm_scene *scene, const float *obs, int scale, text_panel *out) {
-  uint8_t *cell = memory_take((size_t)scene->rows * (size_t)scene->columns, 1);
+  uint8_t *cell = memory_alloc((size_t)scene->rows * (size_t)scene->columns, 1);
   bool blocks = terminal_colourful(stdout);
   mm_scene_cells(scene, obs, cell);
   if (!blocks) add_edge(scene, false, out);
@@ -199,8 +199,8 @@ static void draw_shapes(const mm_scene *scene, const float *obs, int columns, in
   canvas c = { .unit = fmin(2 * columns / width, 4 * lines / height) };
   c.columns = (int)ceil(width * c.unit / 2);
   c.lines = (int)ceil(height * c.unit / 4);
-  c.dots = memory_take((size_t)c.columns * (size_t)c.lines, 1);
-  c.mark = memory_take((size_t)c.columns * (size_t)c.lines, 1);
+  c.dots = memory_alloc((size_t)c.columns * (size_t)c.lines, 1);
+  c.mark = memory_alloc((size_t)c.columns * (size_t)c.lines, 1);
   mm_shape shape[MM_SHAPES_MOST];
   int n = mm_scene_shapes(scene, obs, shape);
   for (int i = 0; i < n; i++)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/argument/env_facts.h"
+#include "cli/argument/env_argument.h"
 #include "cli/core/command.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
@@ -29,48 +29,16 @@ static int id_width(void) {
   mm_env_info info;
   int width = 0;
   for (size_t i = 0; mm_env_list(i, &info); i++) {
-    int own = (int)strlen(info.id);
-    if (own > width) width = own;
+    int needed = (int)strlen(info.id);
+    if (needed > width) width = needed;
   }
   return width;
 }
 
-// takes from *rest what fits into `room` characters without breaking a word
-static void take_line(const char **rest, int room, char out[200]) {
-  int length = (int)strlen(*rest), cut = length;
-  if (room > 199) room = 199;
-  if (length > room)
-    for (cut = room; cut > 0 && (*rest)[cut] != ' '; cut--) {
-    }
-  if (cut == 0) cut = room; // one long word
-  snprintf(out, 200, "%.*s", cut, *rest);
-  *rest += cut + ((*rest)[cut] == ' ');
-}
-
-// Environments that are alike and trained alike stand together: a table for each such group, all of
-// them as wide.
+// Environments that are alike and trained alike stand together: a heading for each such group.
 static bool same_group(const mm_env_info *a, const mm_env_info *b) {
   return env_group_of(a->id) == env_group_of(b->id) && strcmp(a->algo, b->algo) == 0 &&
          strcmp(a->preset, b->preset) == 0;
-}
-
-static table *begin_group(const mm_env_info *info, int width) {
-  char group[80], trained[120];
-  const char *const header[] = { group, trained };
-  snprintf(group, sizeof group, "<%-*s", width, env_group_names[env_group_of(info->id)]);
-  snprintf(trained, sizeof trained, "<trained by %s, preset %s", info->algo, info->preset);
-  return table_create(header, 2);
-}
-
-static void add_row(table *t, const mm_env_info *info, int room) {
-  const char *rest = info->summary, *id = info->id;
-  char line[200];
-  do {
-    take_line(&rest, room, line);
-    table_text(t, id);
-    table_text(t, line);
-    id = "";
-  } while (*rest != '\0');
 }
 
 static int run_list(void *raw) {
@@ -79,17 +47,15 @@ static int run_list(void *raw) {
   mm_env_info info, before;
   int width = id_width(), room = terminal_width(stdout) - width - 2;
   if (room < SUMMARY_LEAST) room = SUMMARY_LEAST;
-  table *t = NULL;
   for (size_t i = 0; mm_env_list(i, &info); before = info, i++) {
-    if (t != NULL && !same_group(&info, &before)) {
-      table_print(t);
-      fputc('\n', stdout);
-      t = NULL;
+    if (i > 0 && !same_group(&info, &before)) fputc('\n', stdout);
+    if (i == 0 || !same_group(&info, &before)) {
+      const char *group = output_format("%-*s", width, env_group_names[env_group_of(info.id)]);
+      const char *trained = output_format("trained by %s, preset %s", info.algo, info.preset);
+      printf("%s  %s\n", output_styled(STYLE_BOLD, group), output_styled(STYLE_BOLD, trained));
     }
-    if (t == NULL) t = begin_group(&info, width);
-    add_row(t, &info, room);
+    help_wrapped(info.summary, width + 2, printf("%-*s  ", width, info.id), width + 2 + room);
   }
-  if (t != NULL) table_print(t);
   return EXIT_DONE;
 }
 

@@ -22,7 +22,7 @@ static int play_keys(play_game *g) {
     status = g->kind->press(g, k, &known);
     if (!known) return g->kind->refuse(g, i + 1);
   }
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(status);
 }
 
 static void draw(const play_game *g) {
@@ -48,7 +48,7 @@ static int play_on_screen(play_game *g) {
     game_key k = event == SCREEN_BYTE ? key_read(&seen, byte) : KEY_OTHER;
     leave = k == KEY_QUIT;
     if (event == SCREEN_TIME) status = g->kind->tick(g, &leave);
-    if (event == SCREEN_BYTE) status = g->kind->take_key(g, k);
+    if (event == SCREEN_BYTE) status = g->kind->on_key(g, k);
     if (k != KEY_PART) draw(g);
   }
   code = screen_close(EXIT_DONE);
@@ -56,17 +56,15 @@ static int play_on_screen(play_game *g) {
 }
 
 static int play_alone(play_game *g) {
-  mm_status status = g->kind->play_alone(g);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(g->kind->play_alone(g));
 }
 
 int play_run(play_game *g) {
   const env_args *args = g->args;
   bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), json = args->common.json;
-  int code = args->keys != NULL                            ? play_keys(g)
-             : args->policy != NULL && (json || !terminal) ? play_alone(g)
-                                                           : play_on_screen(g);
-  if (code != EXIT_DONE) return code;
+  TRY(args->keys != NULL                            ? play_keys(g)
+      : args->policy != NULL && (json || !terminal) ? play_alone(g)
+                                                    : play_on_screen(g));
   if (!json) {
     g->kind->print(g);
     return EXIT_DONE;
@@ -97,9 +95,8 @@ static int check(const env_args *args) {
 
 static int play(const char *id, const env_args *args, mm_player *player) {
   mm_env *env;
-  int code = env_args_open(&command_env_play, args, id, &owned, &env);
-  if (code != EXIT_DONE) return code;
-  code = mm_env_is_grid(env) ? grid_play(id, args) : vec_play(env, args, player);
+  TRY(env_args_open(&command_env_play, args, id, &owned, &env));
+  int code = mm_env_is_grid(env) ? grid_play(id, args) : vec_play(env, args, player);
   mm_env_destroy(env);
   return code;
 }
@@ -123,7 +120,7 @@ static int run(void *raw) {
 #define ARGS env_args
 
 static const option options[] = {
-  ENV_OPTIONS("names all chance in the game, and in Grid-World the instance"),
+  ENV_OPTIONS("random seed of the game, and in Grid-World of the instance"),
   OPTION(TEXT, "keys", keys, "TEXT",
          "play these keys and print the last picture; needs no terminal"),
   OPTION(TEXT, "policy", policy, "random|RUN|FILE",
@@ -142,24 +139,19 @@ const command command_env_play = {
   .name = "play",
   .summary = "play an environment by keys, or watch a policy play",
   .positional = "[ID]",
-  .about =
-      "Arrows, hjkl or wasd move, r restarts, q quits. The same seed and keys give the same game.\n"
-      "Grid-World waits for each key: you are @, letters are objects, small ones are away and may "
-      "come back; space stays.\n"
-      "Classic control, bodies and MinAtar run in real time from the first move on: p pauses, . is "
-      "a "
-      "single "
-      "step. In MinAtar a key lasts for one step and space fires, or does nothing where there is "
-      "nothing to fire; elsewhere a push holds until the next key, all motors of a body at once, "
-      "and space lets go. In "
-      "--keys each key is one step, . one without a key.\n"
-      "A trained policy needs no ID: it plays where it was trained, unless there is one. Bars are "
-      "the probabilities of its actions in the state in sight.",
-  .examples = "mirrormap env play GridWorld-dense\n"
-              "mirrormap env play Breakout-MinAtar --fps 6\n"
-              "mirrormap env play CartPole-v1 --policy random --episodes 100 --json\n"
-              "mirrormap env play --policy runs/train-Breakout-MinAtar-1 --agent 3\n"
-              "mirrormap env play GridWorld-labyrinth --seed 3 --keys 'jjjll  k'",
+  .about = "Arrows, hjkl or wasd move, r restarts, q quits. The same seed and keys give the same "
+           "game.\nGrid-World waits for each key: you are @, letters are objects, small ones are "
+           "away and may come back; space stays.\nClassic control, locomotion tasks and MinAtar "
+           "run in real time from the first move on: p pauses, . is a single step. In MinAtar a "
+           "key lasts for one step and space fires, or does nothing where there is nothing to "
+           "fire; elsewhere a push holds until the next key, all motors of a locomotion task at "
+           "once, and space lets go. In --keys each key is one step, . one without a key.\nA "
+           "trained policy needs no ID: it plays where it was trained, unless there is one. Bars "
+           "are the probabilities of its actions in the state in sight.",
+  .examples = "mirrormap env play GridWorld-dense\nmirrormap env play Breakout-MinAtar --fps "
+              "6\nmirrormap env play CartPole-v1 --policy random --episodes 100 --json\nmirrormap "
+              "env play --policy runs/train-Breakout-MinAtar-1 --agent 3\nmirrormap env play "
+              "GridWorld-labyrinth --seed 3 --keys 'jjjll  k'",
   .options = options,
   .settings = env_settings,
   .common = COMMON_JSON,

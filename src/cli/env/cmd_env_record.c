@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "cli/argument/env_facts.h"
+#include "cli/argument/env_argument.h"
 #include "cli/core/command.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
@@ -46,8 +46,7 @@ static int write_trace(const record_args *args, const mm_recording *recording) {
     output_text(recording->text);
     return EXIT_DONE;
   }
-  mm_status status = mm_file_write_atomic(args->out, recording->text, recording->length);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_file_write_atomic(args->out, recording->text, recording->length)));
   if (args->common.json) return print_json(args, recording);
   note("%s: %" PRIu64 " transitions in %" PRIu64 " episode%s", args->out, recording->transitions,
        args->episodes, args->episodes == 1 ? "" : "s");
@@ -58,8 +57,7 @@ static int run(void *raw) {
   const record_args *args = raw;
   if (args->common.json && args->out == NULL)
     return fail_usage("option '--json' needs '--out': without it stdout gets the trace");
-  int code = args->out != NULL ? check_out(args->out) : EXIT_DONE;
-  if (code != EXIT_DONE) return code;
+  TRY(args->out != NULL ? check_out(args->out) : EXIT_DONE);
   const mm_record_plan plan = { .seed = args->seed,
                                 .episodes = args->episodes,
                                 .steps = args->steps,
@@ -71,7 +69,7 @@ static int run(void *raw) {
   mm_recording recording;
   mm_status status = mm_trace_record(id, &plan, &recording);
   if (status != MM_OK) return fail_reading(status, "");
-  code = write_trace(args, &recording);
+  int code = write_trace(args, &recording);
   mm_free(recording.text);
   return code;
 }
@@ -81,15 +79,15 @@ static int run(void *raw) {
 static const char *const policy_names[] = { "random", NULL };
 
 static const option options[] = {
-  OPTION(COUNT, "seed", seed, "N", "names starts, chance and actions", .fallback = "0"),
+  OPTION(COUNT, "seed", seed, "N", "random seed of starts, dynamics and actions", .fallback = "0"),
   OPTION(COUNT, "episodes", episodes, "E", "how many episodes", .fallback = "5", .low = 1,
          .high = 1e6),
   OPTION(COUNT, "steps", steps, "MAX", "cut an episode that lasts longer", .fallback = "1000",
          .low = 1, .high = 1e9),
   OPTION(CHOICE, "policy", policy, NULL, "who plays: uniformly random actions of the smallest set",
          .choices = policy_names, .fallback = "random"),
-  OPTION(PLACE, "physics", physics, NULL,
-         "what moves a body: our own engine, or the MuJoCo library (default own)",
+  OPTION(INDEX, "physics", physics, NULL,
+         "locomotion tasks: our own engine, or the MuJoCo library (default own)",
          .choices = env_physics_names),
   OPTION(TEXT, "out", out, "FILE",
          "write there instead of stdout; an existing file is never replaced"),
@@ -104,14 +102,13 @@ const command command_env_record = {
       "The trace holds every state, observation, action, reward and end, and every random draw, so "
       "that an implementation of your own can be compared transition by transition (`env replay` "
       "does the same with traces that yours wrote; docs/traces.md). Numbers are float32 in the "
-      "shortest decimals that read back to the same bits. The same seed gives the same file.\n\n"
-      "ID is one of those of `env replay`, a GridWorld-<configuration> or a task file; of a "
+      "shortest decimals that read back to the same bits. The same seed gives the same file.\n\nID "
+      "is one of those of `env replay`, a GridWorld-<configuration> or a task file; of a "
       "Grid-World the instance is the seed's first, and --steps its limit of steps.",
-  .examples = "mirrormap env record CartPole-v1 --episodes 20 --out cartpole.json\n"
-              "mirrormap env record MinAtar/Breakout-v1 --seed 3 --out breakout.json\n"
-              "mirrormap env record Hopper --physics mujoco --out hopper.json\n"
-              "mirrormap env record GridWorld-dense --steps 200 > dense.json\n"
-              "mirrormap env replay GridWorld dense.json",
+  .examples = "mirrormap env record CartPole-v1 --episodes 20 --out cartpole.json\nmirrormap env "
+              "record MinAtar/Breakout-v1 --seed 3 --out breakout.json\nmirrormap env record "
+              "Hopper --physics mujoco --out hopper.json\nmirrormap env record GridWorld-dense "
+              "--steps 200 > dense.json\nmirrormap env replay GridWorld dense.json",
   .options = options,
   .common = COMMON_JSON,
   .min_positional = 1,

@@ -42,7 +42,7 @@ static int print_json(const char *id, const mm_replay_report *report, int code) 
 }
 
 static void print(const char *path, const mm_replay_report *report) {
-  char number[2][MM_JSON_NUMBER_SIZE], error[OUTPUT_NUMBER_SIZE];
+  char number[2][MM_JSON_NUMBER_SIZE];
   bool good = !report->has_mismatch;
   printf("%s: %s%" PRId64 " of %" PRId64 " transitions match%s\n", output_plain(path),
          terminal_style(stdout, good ? STYLE_GOOD : STYLE_BAD), report->matched,
@@ -54,7 +54,7 @@ static void print(const char *path, const mm_replay_report *report) {
   printf("  first mismatch: trajectory %" PRId64 ", t %" PRId64 ", %s: expected %s, got %s\n",
          m->trajectory, m->t, output_plain(m->field), m->no_expected ? "nothing" : number[0],
          m->no_got ? "nothing" : number[1]);
-  printf("  largest difference: %s\n", output_number(report->max_abs_error, error));
+  printf("  largest difference: %s\n", output_number(report->max_abs_error));
 }
 
 static int run(void *raw) {
@@ -76,18 +76,17 @@ const command command_env_replay = {
   .about =
       "Every transition is repeated from its recorded state with the recorded random draws, and "
       "everything that matters is compared: the new state, the observation, the reward, both ends. "
-      "Classic control may differ by 1e-5 max(1, |recorded|), bodies by 1e-4 max(1, largest "
-      "velocity), everything else not at all.\n\n"
-      "ID is one of CartPole-v1, Acrobot-v1, MountainCar-v0, MountainCarContinuous-v0, "
-      "Pendulum-v1; locomotion tasks (Hopper, Hopper-v4, ..), which our own engine moves; "
-      "Asterix-MinAtar and the other four games by gymnax's rules, MinAtar/Asterix-v1 "
-      "and so on by the original ones; or GridWorld, whose traces hold their levels. `env record` "
-      "writes traces, docs/traces.md describes them.\n\n"
-      "Exit code: 0 all match, 1 some do not, 2 unreadable or not a trace of that environment.",
-  .examples = "mirrormap env replay GridWorld tests/golden/gridworld.json\n"
-              "mirrormap env replay CartPole-v1 tests/golden/classic_cartpole.json\n"
-              "mirrormap env record Seaquest-MinAtar --seed 3 --out mine.json\n"
-              "mirrormap env replay Seaquest-MinAtar mine.json --json",
+      "Classic control may differ by 1e-5 max(1, |recorded|), locomotion tasks by 1e-4 max(1, "
+      "largest velocity), everything else not at all.\n\nID is one of CartPole-v1, Acrobot-v1, "
+      "MountainCar-v0, MountainCarContinuous-v0, Pendulum-v1; locomotion tasks (Hopper, Hopper-v4, "
+      "..), which our own engine moves; Asterix-MinAtar and the other four games by gymnax's "
+      "rules, MinAtar/Asterix-v1 and so on by the original ones; or GridWorld, whose traces hold "
+      "their levels. `env record` writes traces, docs/traces.md describes them.\n\nExit code: 0 "
+      "all match, 1 some do not, 2 unreadable or not a trace of that environment.",
+  .examples =
+      "mirrormap env replay GridWorld tests/golden/gridworld.json\nmirrormap env replay "
+      "CartPole-v1 tests/golden/classic_cartpole.json\nmirrormap env record Seaquest-MinAtar "
+      "--seed 3 --out mine.json\nmirrormap env replay Seaquest-MinAtar mine.json --json",
   .common = COMMON_JSON,
   .min_positional = 2,
   .max_positional = 2,

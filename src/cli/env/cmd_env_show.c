@@ -13,10 +13,9 @@ static const env_options owned = { grid_only, vec_only };
 static int show_grid(const char *id, const env_args *args) {
   if (args->frames == NULL) return grid_show(id, args);
   if (!env_policy_trained(args)) return grid_frames(id, args);
-  return fail_usage(
-      "option '--policy': a trained policy plays in classic control, bodies and MinAtar, "
-      "not in '%s'",
-      id);
+  return fail_usage("option '--policy': a trained policy plays in classic control, locomotion "
+                    "tasks and MinAtar, not in '%s'",
+                    id);
 }
 
 static int show_vec(const mm_env *env, env_args *args) {
@@ -58,16 +57,16 @@ static int run(void *raw) {
 #define ARGS env_args
 
 static const option options[] = {
-  ENV_OPTIONS("names the instance, with --index, and the episode of --frames"),
+  ENV_OPTIONS("random seed of the instance, with --index, and of the episode of --frames"),
   OPTION(FLAG, "exact", exact, NULL,
          "exact values also where they take time, beyond 300000 states (Grid-World)"),
   OPTION(FLAG, "optimal", optimal, NULL, "arrows of an optimal policy (Grid-World)"),
-  OPTION(TEXT, "map", map, "MAP",
-         "arrows of a policy that PMD trains with this map, with the paper's settings "
-         "(Grid-World)"),
+  OPTION(
+      TEXT, "map", map, "MAP",
+      "arrows of a policy that PMD trains with this map, with the paper's settings (Grid-World)"),
   OPTION(TEXT, "frames", frames, "FILE",
-         "draw an episode instead, as a sheet of frames; .svg, .png or .pdf chooses the format, "
-         "an old picture is replaced"),
+         "draw an episode instead, as a sheet of frames; .svg, .png or .pdf chooses the format, an "
+         "old picture is replaced"),
   OPTION(COUNT, "steps", steps, "N",
          "of --frames, at most (default 1000); the end of the episode comes first", .low = 1,
          .high = 1e6),
@@ -85,19 +84,17 @@ const command command_env_show = {
   .name = "show",
   .summary = "what an environment is like, in words and pictures",
   .positional = "ID",
-  .about = "Classic control and MinAtar: sizes, actions, rewards and ends, and the start that the "
-           "seed names.\n"
-           "Grid-World: S is the start, letters are objects; collecting one gives its reward, ends "
-           "the episode with probability `terminate`, and it comes back with probability `respawn` "
-           "per step. Values are exact. Arrows are the likeliest actions while all objects are "
-           "present; with index 0 those of --map belong to the run of `train` with the same seed.",
-  .examples = "mirrormap env show Asterix-MinAtar\n"
-              "mirrormap env show CartPole-v1 --frames cartpole.svg --every 2\n"
-              "mirrormap env show Asterix-MinAtar --frames asterix.svg --policy "
-              "runs/train-Asterix-MinAtar-1\n"
-              "mirrormap env show GridWorld-labyrinth --optimal\n"
-              "mirrormap env show GridWorld-all --seed 7 --map l2\n"
-              "mirrormap env show task.yaml --json",
+  .about =
+      "Classic control and MinAtar: sizes, actions, rewards and ends, and the start that the seed "
+      "names.\nGrid-World: S is the start, letters are objects; collecting one gives its reward, "
+      "ends the episode with probability `terminate`, and it comes back with probability `respawn` "
+      "per step. Values are exact. Arrows are the likeliest actions while all objects are present; "
+      "with index 0 those of --map belong to the run of `train` with the same seed.",
+  .examples =
+      "mirrormap env show Asterix-MinAtar\nmirrormap env show CartPole-v1 --frames cartpole.svg "
+      "--every 2\nmirrormap env show Asterix-MinAtar --frames asterix.svg --policy "
+      "runs/train-Asterix-MinAtar-1\nmirrormap env show GridWorld-labyrinth --optimal\nmirrormap "
+      "env show GridWorld-all --seed 7 --map l2\nmirrormap env show task.yaml --json",
   .options = options,
   .settings = env_settings,
   .common = COMMON_JSON | COMMON_ISA,

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/isa.h"
 #include "cli/argument/backend_argument.h"
-#include "cli/argument/env_facts.h"
+#include "cli/argument/env_argument.h"
 #include "cli/argument/map_argument.h"
 #include "cli/core/interrupt.h"
 #include "cli/core/output.h"
@@ -31,7 +31,7 @@ static const option options[] = {
          .required = true),
   OPTION(COUNT, "episodes", episodes, "N", "of each agent", .fallback = "100", .low = 1,
          .high = MM_EVALUATE_EPISODES_MAX),
-  OPTION(COUNT, "seed", seed, "S", "names the episodes; none of them is one of the training",
+  OPTION(COUNT, "seed", seed, "S", "random seed of the episodes; none of them was seen in training",
          .fallback = "0"),
   OPTION(FLAG, "sample", sample, NULL,
          "draw actions from the policy, as in training (this is the default)"),
@@ -49,14 +49,14 @@ static const option options[] = {
 };
 
 static const option settings[] = {
-  OPTION(PLACE, "rules", rules, NULL,
-         "MinAtar: those of gymnax, or the original's with sticky actions (default: as in "
-         "training)",
-         .choices = env_rules_names),
-  OPTION(PLACE, "flavour", flavour, NULL,
+  OPTION(
+      INDEX, "rules", rules, NULL,
+      "MinAtar: those of gymnax, or the original's with sticky actions (default: as in training)",
+      .choices = env_rules_names),
+  OPTION(INDEX, "flavour", flavour, NULL,
          "locomotion tasks: contacts and integrator (default: as in training)",
          .choices = env_flavour_names),
-  OPTION(PLACE, "physics", physics, NULL,
+  OPTION(INDEX, "physics", physics, NULL,
          "what moves them: our own engine, or the MuJoCo library (default: as in training)",
          .choices = env_physics_names, .direct = true),
   { 0 },
@@ -137,11 +137,9 @@ static int put_json(const outcome *o) {
 enum { AGENTS_SHOWN = 64 };
 
 static void put_agents(const outcome *o) {
-  static const char *const header[] = { "agent",  "seed", "in training", "mean return", "sem",
-                                        "median", "min",  "max",         "mean length" };
   const mm_evaluation *e = &o->evaluation;
   const size_t n = e->n_agent < AGENTS_SHOWN ? e->n_agent : AGENTS_SHOWN;
-  table *t = table_create(header, 9);
+  table *t = table_create("agent|seed|in training|mean return|sem|median|min|max|mean length");
   for (size_t i = 0; i < n; i++) {
     const mm_returns *r = &e->agent[i];
     const double row[] = { o->of.info.final_value[e->first + i],
@@ -163,8 +161,7 @@ static void put_agents(const outcome *o) {
 
 static void put_ends(const mm_returns *r) {
   const size_t n[] = { r->terminated, r->truncated, r->cut };
-  static const char *const how[] = { "ended by themselves", "reached the environment's limit",
-                                     "were cut off by --max-steps" };
+  static const char *const how[] = { "terminated", "truncated", "cut off by --max-steps" };
   fputs("episodes    ", stdout);
   for (int i = 0, shown = 0; i < 3; i++)
     if (n[i] > 0) printf("%s %zu %s", shown++ > 0 ? "," : "", n[i], how[i]);
@@ -173,17 +170,16 @@ static void put_ends(const mm_returns *r) {
 
 static void put_body(const mm_evaluation *e) {
   if (e->physics == NULL) return;
-  printf("body         %s, moved by %s\n", e->flavour,
+  printf("physics      %s flavour, %s\n", e->flavour,
          strcmp(e->physics, "own") == 0 ? "our own engine" : "the MuJoCo library");
   if (e->unstable > 0)
-    printf("unstable     the physics broke down %" PRIu64 " time%s\n", e->unstable,
+    printf("unstable     the physics diverged %" PRIu64 " time%s\n", e->unstable,
            e->unstable == 1 ? "" : "s");
 }
 
 static void put_text(const outcome *o) {
   const mm_evaluation *e = &o->evaluation;
   const mm_returns *r = &e->all;
-  char number[4][OUTPUT_NUMBER_SIZE];
   const char *rules = rules_name(o);
   printf("%s%s%s, %s", output_plain(mm_env_id(o->of.env)), rules != NULL ? ", rules=" : "",
          rules != NULL ? rules : "", mm_algo_name(o->of.info.settings.algo));
@@ -193,14 +189,14 @@ static void put_text(const outcome *o) {
          e->n_episode, e->n_episode == 1 ? "" : "s", e->n_agent == 1 ? "" : " each",
          o->args->greedy ? "greedy" : "sampled");
   put_body(e);
-  printf("mean return  %s", output_styled(STYLE_BOLD, output_number(r->value.mean, number[0])));
+  printf("mean return  %s", output_styled(STYLE_BOLD, output_number(r->value.mean)));
   if (!isnan(r->value.sem))
-    printf(" %s %s (standard error over %s)", terminal_unicode() ? "\u00b1" : "+-",
-           output_number(r->value.sem, number[1]), e->n_agent > 1 ? "agents" : "episodes");
-  printf("\nreturns      median %s, from %s to %s\n", output_number(r->median, number[0]),
-         output_number(r->min, number[1]), output_number(r->max, number[2]));
+    printf(" %s %s (standard error over %s)", output_plus_minus(), output_number(r->value.sem),
+           e->n_agent > 1 ? "agents" : "episodes");
+  printf("\nreturns      median %s, from %s to %s\n", output_number(r->median),
+         output_number(r->min), output_number(r->max));
   put_ends(r);
-  printf("length       %s steps on average\n", output_number(r->mean_length, number[0]));
+  printf("length       %s steps on average\n", output_number(r->mean_length));
   printf("speed        %.3g million steps/s: %.3g s on %d thread%s, %s\n",
          1e-6 * (double)e->env_steps / o->wall_seconds, o->wall_seconds, e->threads,
          e->threads == 1 ? "" : "s", mm_isa_name());
@@ -241,7 +237,7 @@ static mm_status evaluate(outcome *o) {
 static int evaluate_and_show(outcome *o) {
   mm_status status = evaluate(o);
   if (status == MM_ERR_INTERRUPTED) return fail(INTERRUPT_EXIT, "interrupted");
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   if (o->args->common.json) return put_json(o);
   put_text(o);
   return EXIT_DONE;
@@ -277,9 +273,9 @@ const command command_eval = {
       "its training did not see. The same seed gives the same episodes, on any number of threads; "
       "agents of other maps that were trained with the same seeds meet the same ones. Returns are "
       "not discounted. With several agents the standard error is that of their means.",
-  .examples = "mirrormap eval --policy runs/train-CartPole-v1-1\n"
-              "mirrormap eval --policy policy.safetensors --episodes 1000 --greedy --json\n"
-              "mirrormap eval --policy runs/train-Asterix-MinAtar-1 --env MinAtar/Asterix-v1",
+  .examples = "mirrormap eval --policy runs/train-CartPole-v1-1\nmirrormap eval --policy "
+              "policy.safetensors --episodes 1000 --greedy --json\nmirrormap eval --policy "
+              "runs/train-Asterix-MinAtar-1 --env MinAtar/Asterix-v1",
   .options = options,
   .settings = settings,
   .common = COMMON_JSON | COMMON_ISA,

@@ -1,10 +1,16 @@
 // The arguments of `env show` and `env play`, and trained policies.
 
+#define _POSIX_C_SOURCE 200809L
+
 #include "cli/env/env_args.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "cli/argument/env_facts.h"
+#include "cli/argument/env_argument.h"
+#include "cli/argument/run_argument.h"
+#include "cli/core/memory.h"
 #include "cli/core/terminal.h"
 #include "env/grid/grid_task.h"
 
@@ -19,26 +25,26 @@ static const char *const switch_names[] = { "off", "on", NULL };
 const option env_settings[] = {
   OPTION(NUMBER, "gamma", gamma, "G", "Grid-World: discount factor", .fallback = "0.99", .low = 0,
          .high = 0.999999),
-  OPTION(PLACE, "termination", termination, NULL,
+  OPTION(INDEX, "termination", termination, NULL,
          "Grid-World: the episode ends, or goes on from the start",
          .choices = env_termination_names, .fallback = "absorb"),
   OPTION(
-      PLACE, "rules", rules, NULL,
+      INDEX, "rules", rules, NULL,
       "MinAtar: those of gymnax, or the original's with sticky actions (default: as the ID says)",
       .choices = env_rules_names),
-  OPTION(PLACE, "gymnasium_walls", gymnasium_walls, NULL,
+  OPTION(INDEX, "gymnasium_walls", gymnasium_walls, NULL,
          "MountainCarContinuous: the left wall stops the car, as in Gymnasium (default off)",
          .choices = switch_names),
-  OPTION(PLACE, "flavour", flavour, NULL,
+  OPTION(INDEX, "flavour", flavour, NULL,
          "locomotion tasks: contacts, integrator and start of brax, or of Gymnasium's -v4 "
          "(default: as the ID says)",
          .choices = env_flavour_names),
-  OPTION(PLACE, "physics", physics, NULL,
+  OPTION(INDEX, "physics", physics, NULL,
          "locomotion tasks: our own engine, or the MuJoCo library (default own)",
          .choices = env_physics_names, .direct = true),
-  OPTION(PLACE, "fresh_reset", fresh_reset, NULL,
-         "locomotion tasks: each episode has a start of its own, or that of the first "
-         "(default on here; off when training)",
+  OPTION(INDEX, "fresh_reset", fresh_reset, NULL,
+         "locomotion tasks: each episode has a start of its own, or that of the first (default on "
+         "here; off when training)",
          .choices = switch_names),
   { 0 },
 };
@@ -49,7 +55,7 @@ static int check(const command *c, const env_args *args, const env_options *opti
   for (; *foreign != NULL; foreign++)
     if (options_given(c, &args->common, *foreign))
       return fail_usage("option '--%s' is for %s, not for '%s'", *foreign,
-                        grid ? "classic control, bodies and MinAtar" : "Grid-World", id);
+                        grid ? "classic control, locomotion tasks and MinAtar" : "Grid-World", id);
   for (size_t i = 0; env_settings[i].name != NULL; i++) {
     const char *whose =
         env_setting_owner(env_settings[i].name, grid ? GROUP_GRID : env_group_of(id), id);
@@ -77,16 +83,44 @@ static int refuse(mm_status status) {
   return fail(exit_code_of(status), "option '--policy': %s", mm_last_error());
 }
 
+// A run folder without a policy: what it is, and how to come by one. Other failures are the
+// library's to explain.
+static int refuse_folder(const char *folder, mm_status status) {
+  mm_run *run;
+  char *policy = memory_print("%s/policy.safetensors", folder);
+  const bool missing = run_argument_is_there(folder) && access(policy, F_OK) != 0;
+  free(policy);
+  if (!missing) return refuse(status);
+  const int code = exit_code_of(status);
+  if (mm_run_open(folder, MM_RUN_SALVAGE, &run) != MM_OK) return refuse(status);
+  const char *kind = mm_run_command(run);
+  if (strcmp(kind, "learn") == 0)
+    fail(code,
+         "option '--policy': %s is a search for a mirror map and has no policy; train agents with "
+         "its map first: mirrormap train --env ID --map %s/best.json",
+         folder, folder);
+  else if (strcmp(kind, "train") == 0)
+    fail(code,
+         "option '--policy': %s has no policy.safetensors: training runs of networks leave one "
+         "when they end (resume with 'train --resume %s')",
+         folder, folder);
+  else
+    fail(code, "option '--policy': %s is a study of '%s': only 'train' keeps policies", folder,
+         kind);
+  mm_run_close(run);
+  return code;
+}
+
 int policy_argument_open(const char *text, const char *id, mm_env_rules rules,
                          policy_argument *out) {
   *out = (policy_argument){ 0 };
   mm_status status = mm_policy_load(text, &out->policy);
-  if (status != MM_OK) return refuse(status);
+  if (status != MM_OK) return refuse_folder(text, status);
   out->info = mm_policy_describe(out->policy);
   const char *name = id != NULL ? id : out->info.env_id;
   status = mm_env_open(name, &out->env);
   if (status != MM_OK && id == NULL) return fail_reading(status, text); // the name is the file's
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   const char *whose = env_setting_owner("rules", env_group_of(name), name);
   if (rules != MM_RULES_BY_ID && whose != NULL)
     return fail_usage("setting 'rules' is for %s, not for '%s'", whose, name);
@@ -116,8 +150,8 @@ int env_policy_check(const command *c, const env_args *args) {
   return EXIT_DONE;
 }
 
-// a body and walls as the policy knows them, unless others were asked for
-static void take_world(const mm_policy_info *info, const char *id, env_args *args) {
+// flavour, physics and walls that the policy was trained with, unless others were asked for
+static void adopt_world(const mm_policy_info *info, const char *id, env_args *args) {
   const mm_ampo_config *trained = &info->settings.ampo;
   const bool same = id == NULL || strcmp(id, info->env_id) == 0;
   if (args->flavour == 0 && same) args->flavour = (int)trained->flavour;
@@ -126,12 +160,10 @@ static void take_world(const mm_policy_info *info, const char *id, env_args *arg
 }
 
 int env_policy_open(env_args *args, const char *id, policy_argument *out) {
-  int code = policy_argument_open(args->policy, id, (mm_env_rules)args->rules, out);
-  if (code != EXIT_DONE) return code;
+  TRY(policy_argument_open(args->policy, id, (mm_env_rules)args->rules, out));
   if (args->agent >= out->info.n)
     return fail_usage("option '--agent': %s has agents 0 to %zu", args->policy, out->info.n - 1);
   args->rules = (int)out->rules;
-  take_world(&out->info, id, args);
-  mm_status status = mm_player_create(out->policy, (size_t)args->agent, &out->player);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  adopt_world(&out->info, id, args);
+  return status_code(mm_player_create(out->policy, (size_t)args->agent, &out->player));
 }

@@ -88,7 +88,8 @@ bool env_policy_trained(const env_args *args);
 int env_policy_check(const command *c, const env_args *args);
 
 // Opens the trained policy for the environment `id`, its own where that is NULL, with a player, and
-// sets the rules and the body's flavour and physics to its own, unless others were asked for.
+// sets the rules and the flavour and physics to those it was trained with, unless others were asked
+// for.
 int env_policy_open(env_args *args, const char *id, policy_argument *out);
 
 // ---------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/argument/grid_argument.h"
+#include "cli/argument/map_argument.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
@@ -29,7 +29,7 @@ typedef struct episode {
 } episode;
 
 // ---------------------------------------------------------------------------------------------
-// Classic control, bodies and MinAtar
+// Classic control, locomotion tasks and MinAtar
 
 typedef struct vec_source {
   const mm_env *env;
@@ -57,11 +57,11 @@ static const char *vec_end(const void *self) {
 static void vec_draw(const void *self, mm_frame *frame) {
   const vec_source *s = self;
   if (s->scene.rows > 0) {
-    uint8_t *cell = memory_take((size_t)s->scene.rows * (size_t)s->scene.columns, 1);
+    uint8_t *cell = memory_alloc((size_t)s->scene.rows * (size_t)s->scene.columns, 1);
     mm_scene_cells(&s->scene, s->game.obs, cell);
     frame->cell = cell;
   } else {
-    mm_shape *shape = memory_take(MM_SHAPES_MOST, sizeof *shape);
+    mm_shape *shape = memory_alloc(MM_SHAPES_MOST, sizeof *shape);
     frame->n_shape = mm_scene_shapes(&s->scene, s->game.obs, shape);
     frame->shape = shape;
   }
@@ -100,7 +100,7 @@ static const char *grid_end(const void *self) {
 static void grid_draw_frame(const void *self, mm_frame *frame) {
   const grid_source *s = self;
   const mm_grid *g = s->grid;
-  uint8_t *cell = memory_take((size_t)g->cells, 1);
+  uint8_t *cell = memory_alloc((size_t)g->cells, 1);
   const int away = 1 + g->n_object, wall = 2 + g->n_object;
   for (int32_t c = 0; c < g->cells; c++) {
     int object = g->object_at[c];
@@ -156,13 +156,9 @@ static mm_status run_episode(const episode *e, uint64_t limit, uint64_t every, m
 }
 
 static int check_path(const char *path) {
-  static const char *const endings[] = { ".svg", ".png", ".pdf" };
   struct stat found;
-  size_t length = strlen(path);
-  bool known = false;
-  for (int i = 0; i < 3; i++)
-    known |= length > 4 && path[length - 5] != '/' && strcmp(path + length - 4, endings[i]) == 0;
-  if (!known) return fail_usage("option '--frames': '%s' does not end in .svg, .png or .pdf", path);
+  if (!map_is_picture(path))
+    return fail_usage("option '--frames': '%s' does not end in .svg, .png or .pdf", path);
   if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
     return fail_usage("option '--frames': %s is a folder", path);
   return EXIT_DONE;
@@ -193,16 +189,15 @@ static int write_frames(const episode *e, const mm_scene *scene, const char *id,
                         const env_args *args) {
   uint64_t limit = args->steps > 0 ? args->steps : FRAMES_STEPS, length, every = args->every;
   size_t n;
-  mm_status status = run_episode(e, limit, 1, NULL, &n, &length);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(run_episode(e, limit, 1, NULL, &n, &length)));
   if (every == 0)
     every = length < FRAMES_USUAL ? 1 : (length + FRAMES_USUAL - 2) / (FRAMES_USUAL - 1);
   if (length / every + 2 > FRAMES_MOST)
     return fail_usage("%" PRIu64 " steps, one frame every %" PRIu64
                       ": expected at most %d frames (larger --every or fewer --steps)",
                       length, every, FRAMES_MOST);
-  mm_frame *frame = memory_take((size_t)(length / every) + 2, sizeof *frame);
-  status = run_episode(e, limit, every, frame, &n, &length);
+  mm_frame *frame = memory_alloc((size_t)(length / every) + 2, sizeof *frame);
+  mm_status status = run_episode(e, limit, every, frame, &n, &length);
   if (status == MM_OK) status = mm_frame_sheet_write(scene, title, frame, n, args->frames);
   int code = status == MM_OK ? report(id, args, n, length, e->end(e->self)) : fail_status(status);
   release_frames(frame, n);
@@ -235,21 +230,19 @@ int vec_frames(const mm_env *env, const env_args *args, mm_player *player) {
   vec_source s = { .env = env, .args = args, .player = player };
   const char *id = mm_env_id(env);
   char title[500];
-  int code = check_path(args->frames);
-  if (code != EXIT_DONE) return code;
+  TRY(check_path(args->frames));
   if (!mm_scene_find(id, &s.scene)) return fail(EXIT_FAILED, "environment '%s' has no picture", id);
   snprintf(title, sizeof title, "%s, seed %" PRIu64 ", ", id, args->seed);
   add_settings(args, player, title, sizeof title);
   episode e = { &s, vec_begin, vec_step, vec_end, vec_draw };
-  code = write_frames(&e, &s.scene, id, title, args);
+  int code = write_frames(&e, &s.scene, id, title, args);
   vec_game_release(&s.game);
   return code;
 }
 
 static int draw_grid(const mm_grid *grid, const char *id, const env_args *args) {
   enum { SIDE_MOST = 64 };
-  int code = check_path(args->frames);
-  if (code != EXIT_DONE) return code;
+  TRY(check_path(args->frames));
   if (grid->side > SIDE_MOST)
     return fail_usage("option '--frames': expected a board of at most %d x %d, got %d x %d",
                       SIDE_MOST, SIDE_MOST, grid->side, grid->side);

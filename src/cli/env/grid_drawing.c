@@ -229,16 +229,15 @@ static const char *cell_text(const mm_grid *grid, int32_t cell, char out[32]) {
   return out;
 }
 
-static const char *short_number(double value, char out[OUTPUT_NUMBER_SIZE]) {
-  snprintf(out, OUTPUT_NUMBER_SIZE, "%.4g", value == 0 ? 0.0 : value);
-  return out;
+static const char *short_number(double value) {
+  return output_format("%.4g", value == 0 ? 0.0 : value);
 }
 
 void grid_panel_objects(text_panel *panel, const grid_scene *scene) {
   const mm_grid *g = scene->grid;
   const char *plain = terminal_style(stdout, STYLE_PLAIN);
   const char *bold = terminal_style(stdout, STYLE_BOLD);
-  char letter[2], cell[32], number[3][OUTPUT_NUMBER_SIZE];
+  char letter[2], cell[32];
   panel_add(panel, "   %s%-10s %8s %9s  %8s%s", bold, "cell", "reward", "terminate", "respawn",
             plain);
   panel_add(panel, "%s%s%s  %-10s %8s", bold, scene->player ? "@" : "S", plain,
@@ -249,9 +248,8 @@ void grid_panel_objects(text_panel *panel, const grid_scene *scene) {
     // an object that is away is dim as a whole, a present one has its letter and reward coloured
     const char *on = terminal_style(stdout, look), *after = present ? plain : "";
     panel_add(panel, "%s%s%s  %-10s %s%8s%s %9s  %8s%s%s", on, object_letter(i, present, letter),
-              after, cell_text(g, g->object[i], cell), on, short_number(g->reward[i], number[0]),
-              after, short_number(g->terminate[i], number[1]),
-              short_number(g->respawn[i], number[2]), plain,
+              after, cell_text(g, g->object[i], cell), on, short_number(g->reward[i]), after,
+              short_number(g->terminate[i]), short_number(g->respawn[i]), plain,
               out_of_reach(scene, i) ? "  out of reach" : "");
   }
 }

@@ -2,6 +2,13 @@
 
 #include "cli/env/grid_game.h"
 
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/core/output.h"
+#include "cli/core/terminal.h"
+#include "env/grid/grid_task.h"
+
 grid_game grid_game_open(const mm_grid *grid, uint64_t seed, double gamma, bool restart) {
   grid_game g = { .grid = grid, .gamma = gamma, .restart = restart };
   g.sampler = mm_grid_sampler_make(grid);
@@ -45,4 +52,26 @@ void grid_game_step(grid_game *g, int action) {
   g->endings++;
   g->ended = !g->restart;
   if (g->restart) g->state = mm_grid_start(g->grid);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Instances
+
+int grid_argument_open(const char *id, uint64_t seed, uint64_t index, mm_grid **out) {
+  mm_env *env = NULL;
+  *out = NULL;
+  mm_status status = mm_env_open(id, &env);
+  if (status == MM_OK) status = mm_grid_draw(env, seed, index, out);
+  mm_env_destroy(env);
+  return status == MM_OK ? EXIT_DONE : fail_reading(status, "");
+}
+
+static bool ends_in(const char *text, const char *end) {
+  size_t length = strlen(text), tail = strlen(end);
+  return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+const char *grid_instance(const char *id, uint64_t seed, uint64_t index) {
+  if (strchr(id, '/') != NULL || ends_in(id, ".yaml") || ends_in(id, ".yml")) return "";
+  return output_format("  seed %" PRIu64 ", index %" PRIu64, seed, index);
 }

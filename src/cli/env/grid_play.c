@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/argument/grid_argument.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/draw/screen.h"
@@ -33,7 +32,7 @@ static mm_status press(play_game *g, game_key k, bool *known) {
   return MM_OK;
 }
 
-static mm_status take_key(play_game *g, game_key k) {
+static mm_status on_key(play_game *g, game_key k) {
   bool known;
   return press(g, k, &known);
 }
@@ -46,9 +45,8 @@ static int refuse(const play_game *g, size_t byte) {
 // ---------------------------------------------------------------------------------------------
 // The picture
 
-static const char *signed_number(double value, char out[OUTPUT_NUMBER_SIZE]) {
-  snprintf(out, OUTPUT_NUMBER_SIZE, value == 0 ? "0" : "%+.6g", value);
-  return out;
+static const char *signed_number(double value) {
+  return value == 0 ? "0" : output_format("%+.6g", value);
 }
 
 static style sign_style(double value) {
@@ -59,15 +57,15 @@ static void fill_panel(const grid_game *g, const grid_scene *scene, text_panel *
   const char *plain = terminal_style(stdout, STYLE_PLAIN);
   const char *on = terminal_style(stdout, sign_style(g->last_reward));
   const char *bold = terminal_style(stdout, STYLE_BOLD);
-  char number[OUTPUT_NUMBER_SIZE], from[16] = "";
+  char from[16] = "";
   if (g->last_object >= 0) snprintf(from, sizeof from, "  from %c", 'A' + g->last_object);
   grid_panel_objects(panel, scene);
   panel_add(panel, "%s", "");
   panel_add(panel, "%-18s %10" PRIu64, "steps", g->steps);
-  panel_add(panel, "%-18s %s%10s%s%s", "last reward", on, signed_number(g->last_reward, number),
-            plain, from);
-  panel_add(panel, "%-18s %s%10s%s", "return", bold, output_number(g->total, number), plain);
-  panel_add(panel, "%-18s %10s", "discounted return", output_number(g->discounted, number));
+  panel_add(panel, "%-18s %s%10s%s%s", "last reward", on, signed_number(g->last_reward), plain,
+            from);
+  panel_add(panel, "%-18s %s%10s%s", "return", bold, output_number(g->total), plain);
+  panel_add(panel, "%-18s %10s", "discounted return", output_number(g->discounted));
   panel_add(panel, "%-18s %10" PRIu64, "collected", g->collected);
   panel_add(panel, "%-18s %10" PRIu64, "respawns", g->respawns);
   if (g->restart) panel_add(panel, "%-18s %10" PRIu64, "back at the start", g->endings);
@@ -75,11 +73,10 @@ static void fill_panel(const grid_game *g, const grid_scene *scene, text_panel *
 
 // the same in two lines, where there is no room for a panel
 static void fill_short_panel(const grid_game *g, text_panel *panel) {
-  char number[3][OUTPUT_NUMBER_SIZE];
   panel_add(panel, "steps %" PRIu64 "  reward %s  respawns %" PRIu64, g->steps,
-            signed_number(g->last_reward, number[0]), g->respawns);
-  panel_add(panel, "return %s, discounted %s", output_number(g->total, number[1]),
-            output_number(g->discounted, number[2]));
+            signed_number(g->last_reward), g->respawns);
+  panel_add(panel, "return %s, discounted %s", output_number(g->total),
+            output_number(g->discounted));
 }
 
 static void put_title(const play_game *g, const char *line_end) {
@@ -162,16 +159,15 @@ static void add_json(const play_game *p, cJSON *root) {
 int grid_play(const char *id, const env_args *args) {
   static const play_kind kind = { .press = press,
                                   .refuse = refuse,
-                                  .take_key = take_key,
+                                  .on_key = on_key,
                                   .draw = draw,
                                   .print = print,
                                   .add_json = add_json };
   mm_grid *grid;
-  int code = grid_argument_open(id, args->seed, args->index, &grid);
-  if (code != EXIT_DONE) return code;
+  TRY(grid_argument_open(id, args->seed, args->index, &grid));
   walk w = { .base = { &kind, args, id, INFINITY } };
   w.game = grid_game_open(grid, args->seed, args->gamma, args->termination == TERMINATION_RESTART);
-  code = play_run(&w.base);
+  int code = play_run(&w.base);
   mm_grid_destroy(grid);
   return code;
 }

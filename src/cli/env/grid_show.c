@@ -8,12 +8,12 @@
 #include <stdlib.h>
 
 #include "agent/pmd.h"
-#include "cli/argument/grid_argument.h"
 #include "cli/argument/map_argument.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/env/grid_drawing.h"
+#include "cli/env/grid_game.h"
 #include "env/grid/grid_model.h"
 #include "env/grid/grid_task.h"
 
@@ -46,8 +46,8 @@ static int32_t start_index(const mm_grid *grid) {
 // to *action unless that is NULL.
 static mm_status solve_start(mm_grid_model *model, const mm_grid *grid, const double *policy,
                              double *out, uint8_t **action) {
-  double *value = memory_take((size_t)grid->n_state, sizeof *value);
-  uint8_t *best = memory_take((size_t)grid->n_state, 1);
+  double *value = memory_alloc((size_t)grid->n_state, sizeof *value);
+  uint8_t *best = memory_alloc((size_t)grid->n_state, 1);
   mm_status status = policy != NULL ? mm_grid_value(model, policy, value, NULL)
                                     : mm_grid_optimal(model, value, best);
   *out = value[start_index(grid)];
@@ -61,7 +61,7 @@ static mm_status solve_start(mm_grid_model *model, const mm_grid *grid, const do
 
 static mm_status solve_uniform(mm_grid_model *model, const mm_grid *grid, double *out) {
   size_t n = (size_t)grid->n_state * MM_GRID_ACTIONS;
-  double *policy = memory_take(n, sizeof *policy);
+  double *policy = memory_alloc(n, sizeof *policy);
   for (size_t i = 0; i < n; i++)
     policy[i] = 1.0 / MM_GRID_ACTIONS;
   mm_status status = solve_start(model, grid, policy, out, NULL);
@@ -70,7 +70,7 @@ static mm_status solve_uniform(mm_grid_model *model, const mm_grid *grid, double
 }
 
 static void count_reachable(mm_grid_model *model, const mm_grid *grid, findings *f) {
-  f->reachable = memory_take((size_t)grid->n_state, 1);
+  f->reachable = memory_alloc((size_t)grid->n_state, 1);
   mm_grid_reachable(model, f->reachable);
   for (int32_t s = 0; s < grid->n_state; s++)
     f->n_reachable += f->reachable[s] != 0;
@@ -102,7 +102,7 @@ static mm_status solve(const mm_grid *grid, const env_args *args, findings *f) {
 
 // the likeliest action of each state: none where all are alike, weak below one half
 static uint8_t *greedy_actions(const mm_grid *grid, const double *policy) {
-  uint8_t *action = memory_take((size_t)grid->n_state, 1);
+  uint8_t *action = memory_alloc((size_t)grid->n_state, 1);
   for (int32_t s = 0; s < grid->n_state; s++) {
     int best = 0;
     double most = policy[s], least = most;
@@ -134,7 +134,7 @@ static mm_status iterate(mm_pmd *pmd, const mm_pmd_config *config) {
 static mm_status evaluate(const mm_pmd *pmd, const mm_grid *grid, const env_args *args,
                           findings *f) {
   mm_grid_model *model = NULL;
-  double *policy = memory_take((size_t)grid->n_state * MM_GRID_ACTIONS, sizeof *policy);
+  double *policy = memory_alloc((size_t)grid->n_state * MM_GRID_ACTIONS, sizeof *policy);
   mm_pmd_policy(pmd, policy);
   f->action = greedy_actions(grid, policy);
   mm_status status = mm_grid_model_create(grid, args->gamma, restarts(args), &model);
@@ -147,8 +147,7 @@ static mm_status evaluate(const mm_pmd *pmd, const mm_grid *grid, const env_args
 static int train(const mm_grid *grid, const env_args *args, findings *f) {
   mm_map *map = NULL;
   mm_pmd *pmd = NULL;
-  int code = map_argument_open(args->map, &map);
-  if (code != EXIT_DONE) return code;
+  TRY(map_argument_open(args->map, &map));
   mm_pmd_config config = mm_pmd_config_default();
   config.gamma = args->gamma;
   config.restart = restarts(args);
@@ -157,24 +156,21 @@ static int train(const mm_grid *grid, const env_args *args, findings *f) {
   if (status == MM_OK) status = evaluate(pmd, grid, args, f);
   mm_pmd_destroy(pmd);
   mm_map_destroy(map);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(status);
 }
 
 // ---------------------------------------------------------------------------------------------
 // For people
 
 static void add_values(text_panel *panel, const char *name, const double value[2]) {
-  char number[2][OUTPUT_NUMBER_SIZE];
-  panel_add(panel, "%-16s %10s  %10s", name, output_number(value[0], number[0]),
-            output_number(value[1], number[1]));
+  panel_add(panel, "%-16s %10s  %10s", name, output_number(value[0]), output_number(value[1]));
 }
 
 static void add_trained(text_panel *panel, const env_args *args, const findings *f) {
-  char label[MAP_LABEL_SIZE], number[OUTPUT_NUMBER_SIZE];
+  char label[MAP_LABEL_SIZE];
   bool restart = restarts(args);
   double best = f->optimal[restart];
-  panel_add(panel, "%-16s %*s", "trained policy", restart ? 22 : 10,
-            output_number(f->trained, number));
+  panel_add(panel, "%-16s %*s", "trained policy", restart ? 22 : 10, output_number(f->trained));
   if (best > 0) panel_add(panel, "%-16s %9.3g%%", "of the optimum", 100 * f->trained / best);
   panel_add(panel, "%s", "");
   panel_add(panel, "arrows: PMD with %s,", output_plain(map_label(args->map, label)));

@@ -16,7 +16,7 @@ typedef struct play_kind {
   mm_status (*press)(play_game *g, game_key k, bool *known);
   int (*refuse)(const play_game *g, size_t byte);
   // A key of the terminal, and what happens when it is time; *leave: nothing more will happen.
-  mm_status (*take_key)(play_game *g, game_key k);
+  mm_status (*on_key)(play_game *g, game_key k);
   mm_status (*tick)(play_game *g, bool *leave);
   mm_status (*play_alone)(play_game *g);                    // --policy without a terminal
   void (*draw)(const play_game *g, int columns, int lines); // a frame of the screen

@@ -42,8 +42,8 @@ mm_status vec_game_open(const mm_env *env, const env_args *args, mm_player *play
   mm_status status = mm_vec_create(env, &out->config, &out->vec);
   if (status != MM_OK) return status;
   mm_vec_describe(out->vec, &out->info);
-  out->obs = memory_take((size_t)out->info.n_input, sizeof *out->obs);
-  out->next = memory_take((size_t)out->info.n_input, sizeof *out->next);
+  out->obs = memory_alloc((size_t)out->info.n_input, sizeof *out->obs);
+  out->next = memory_alloc((size_t)out->info.n_input, sizeof *out->next);
   status = reset(out);
   if (status != MM_OK) vec_game_release(out);
   return status;

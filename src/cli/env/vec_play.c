@@ -1,4 +1,4 @@
-// `env play` of classic control, bodies and MinAtar.
+// `env play` of classic control, locomotion tasks and MinAtar.
 //
 // A terminal tells when a key goes down but not when it comes up. In MinAtar, where a step is a
 // move, a key lasts for one step; elsewhere, where a push takes many, it holds until the next one.
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cli/argument/env_facts.h"
+#include "cli/argument/env_argument.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
@@ -121,13 +121,13 @@ static void add_probs(const player *p, text_panel *panel) {
 
 static void fill_panel(const player *p, text_panel *panel) {
   const vec_game *g = &p->game;
-  char number[OUTPUT_NUMBER_SIZE], limit[32] = "";
+  char limit[32] = "";
   if (g->info.limit > 0) snprintf(limit, sizeof limit, " of %d", g->info.limit);
   panel_add(panel, "%-12s %8" PRIu64, "episode", g->episode);
   panel_add(panel, "%-12s %8" PRIu64 "%s", "step", g->steps, limit);
-  panel_add(panel, "%-12s %8s", "last reward", output_number((double)g->reward, number));
+  panel_add(panel, "%-12s %8s", "last reward", output_number((double)g->reward));
   panel_add(panel, "%-12s %s", "return",
-            output_styled(STYLE_BOLD, output_format("%8s", output_number(g->total, number))));
+            output_styled(STYLE_BOLD, output_format("%8s", output_number(g->total))));
   panel_add(panel, "%s", "");
   add_probs(p, panel);
   for (int i = 0; p->facts->input != NULL && p->facts->input[i] != NULL; i++)
@@ -220,7 +220,7 @@ static mm_status follow_key(player *p, game_key k) {
 }
 
 // a key within a running game waits for its step, so the clock goes on as it was
-static mm_status take_key(play_game *g, game_key k) {
+static mm_status on_key(play_game *g, game_key k) {
   player *p = (player *)g;
   phase before = p->now;
   mm_status status = follow_key(p, k);
@@ -275,7 +275,7 @@ static mm_status play_alone(play_game *g) {
 // Results
 
 static mm_estimate mean_return(const player *p) {
-  double *total = memory_take(p->n_done, sizeof *total);
+  double *total = memory_alloc(p->n_done, sizeof *total);
   for (size_t i = 0; i < p->n_done; i++)
     total[i] = p->done[i].total;
   mm_estimate mean = mm_estimate_of(total, p->n_done);
@@ -284,13 +284,12 @@ static mm_estimate mean_return(const player *p) {
 }
 
 static void print_episodes(const player *p) {
-  static const char *const header[] = { "episode", "steps", "return", "<end" };
   put_title(p, "\n");
   if (p->n_done == 0) {
     puts("no episode has ended");
     return;
   }
-  table *t = table_create(header, 4);
+  table *t = table_create("episode|steps|return|<end");
   for (size_t i = 0; i < p->n_done; i++) {
     table_number(t, (double)i + 1);
     table_number(t, (double)p->done[i].steps);
@@ -299,10 +298,8 @@ static void print_episodes(const player *p) {
   }
   table_print(t);
   mm_estimate mean = mean_return(p);
-  char number[2][OUTPUT_NUMBER_SIZE];
   if (p->n_done > 1)
-    printf("mean return %s +- %s\n", output_number(mean.mean, number[0]),
-           output_number(mean.sem, number[1]));
+    printf("mean return %s +- %s\n", output_number(mean.mean), output_number(mean.sem));
 }
 
 // the last picture, after keys
@@ -376,15 +373,12 @@ static void add_json(const play_game *g, cJSON *root) {
 }
 
 int vec_play(const mm_env *env, const env_args *args, mm_player *trained) {
-  static const play_kind kind = {
-    press, refuse, take_key, tick, play_alone, draw, print, add_json
-  };
+  static const play_kind kind = { press, refuse, on_key, tick, play_alone, draw, print, add_json };
   player p = { .base = { &kind, args, mm_env_id(env), INFINITY } };
   p.facts = env_facts_find(p.base.id);
   if (p.facts == NULL || !mm_scene_find(p.base.id, &p.scene))
     return fail(EXIT_FAILED, "environment '%s' has no picture to play with", p.base.id);
-  mm_status status = vec_game_open(env, args, trained, &p.game);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(vec_game_open(env, args, trained, &p.game)));
   p.held = vec_game_idle(&p.game);
   p.now = args->policy != NULL ? RUNNING : WAITING;
   set_clock(&p);

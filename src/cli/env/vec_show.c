@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/argument/env_facts.h"
+#include "cli/argument/env_argument.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/draw/picture_drawing.h"
@@ -26,7 +26,7 @@ static const char minatar_gymnax[] =
 static const char minatar_original[] =
     "minatar: with probability 0.1 a step repeats the action before; no limit but Freeway's";
 
-// what is particular to the flavour of a body
+// what is particular to the flavour of a locomotion task
 static const char *flavour_of(const shown *s) {
   const bool gymnasium = strcmp(mm_vec_flavour(s->game.vec), "gymnasium") == 0;
   mm_body body;
@@ -68,7 +68,8 @@ static void put_actions(const shown *s) {
   char text[200];
   size_t used = 0;
   if (v->n_action == 0) {
-    snprintf(text, sizeof text, "%d real in [%g, %g]", v->n_real, (double)v->low, (double)v->high);
+    snprintf(text, sizeof text, "%d continuous in [%g, %g]", v->n_real, (double)v->low,
+             (double)v->high);
     put_fact("actions", text);
     return;
   }
@@ -188,8 +189,7 @@ int vec_show(const mm_env *env, const env_args *args) {
     return fail(EXIT_FAILED, "environment '%s' cannot be shown", id);
   s.original = args->rules == MM_RULES_MINATAR ||
                (args->rules == MM_RULES_BY_ID && strncmp(id, "MinAtar/", 8) == 0);
-  mm_status status = vec_game_open(env, args, NULL, &s.game);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(vec_game_open(env, args, NULL, &s.game)));
   int code = args->common.json ? print_json(&s) : print(&s);
   vec_game_release(&s.game);
   return code;

@@ -110,7 +110,7 @@ static mm_status find_zero(const comparison *k, const mm_map *map, double *out) 
   *out = INFINITY;
   if (isinf(edge[0]) || !(most > least)) return MM_OK;
 
-  double *rise = memory_take(n, sizeof *rise), *x = memory_take(n, sizeof *x);
+  double *rise = memory_alloc(n, sizeof *rise), *x = memory_alloc(n, sizeof *x);
   for (size_t a = 0; a < n; a++)
     rise[a] = k->args->eta * (k->scores[a] - least);
   // at the upper end the best action alone has probability 1
@@ -161,7 +161,7 @@ static mm_status find_distances(comparison *k, double *x, double *probs) {
 
 static mm_status compute(comparison *k) {
   size_t n_map = k->maps.n, n = k->n_action;
-  double *p = memory_take(n, sizeof *p), *q = memory_take(n * n_map, sizeof *q);
+  double *p = memory_alloc(n, sizeof *p), *q = memory_alloc(n * n_map, sizeof *q);
   mm_status status = MM_OK;
   for (size_t i = 0; i < n_map && status == MM_OK; i++)
     status = describe_map(k, i, p, q);
@@ -181,15 +181,13 @@ static mm_status compute(comparison *k) {
 // For people
 
 static void put_title(const char *text, double value) {
-  char number[OUTPUT_NUMBER_SIZE];
-  printf("\n%s%s %s%s\n", terminal_style(stdout, STYLE_DIM), text, output_number(value, number),
+  printf("\n%s%s %s%s\n", terminal_style(stdout, STYLE_DIM), text, output_number(value),
          terminal_style(stdout, STYLE_PLAIN));
 }
 
 static void put_maps(const comparison *k) {
   char label[MAP_LABEL_SIZE];
-  table *t = table_create(
-      (const char *const[]){ "<map", "<kind", "width", "zero at c", "D(one-hot, uniform)" }, 5);
+  table *t = table_create("<map|<kind|width|zero at c|D(one-hot, uniform)");
   for (size_t i = 0; i < k->maps.n; i++) {
     table_text(t, map_label(k->maps.name[i], label));
     table_text(t, map_describe_kind(k->maps.map[i]));
@@ -209,7 +207,7 @@ static void put_maps(const comparison *k) {
 static void put_policies(const comparison *k, size_t j) {
   size_t n = k->n_action, n_map = k->maps.n;
   char label[MAP_LABEL_SIZE];
-  table *t = table_create(NULL, n + 2);
+  table *t = table_of_columns(n + 2);
   table_text(t, "<map");
   for (size_t a = 0; a < n; a++)
     table_format(t, "p%zu", a + 1);
@@ -231,7 +229,7 @@ static bool same(const comparison *k, size_t i, size_t j) {
 static void put_distances(const comparison *k) {
   size_t n = k->maps.n;
   char label[2][MAP_LABEL_SIZE];
-  table *t = table_create(NULL, n + 1);
+  table *t = table_of_columns(n + 1);
   table_text(t, "<");
   for (size_t i = 0; i < n; i++)
     table_text(t, map_label(k->maps.name[i], label[0]));
@@ -305,8 +303,8 @@ static void prepare(comparison *k) {
   const compare_args *args = k->args;
   size_t n_map = k->maps.n, n_policy = args->c.n * n_map;
   k->n_action = args->scores.value != NULL ? args->scores.n : (size_t)args->actions;
-  k->scores =
-      memory_take(k->n_action * (1 + n_policy) + n_map * (3 + n_map) + n_policy, sizeof *k->scores);
+  k->scores = memory_alloc(k->n_action * (1 + n_policy) + n_map * (3 + n_map) + n_policy,
+                           sizeof *k->scores);
   for (size_t a = 0; a < k->n_action; a++)
     k->scores[a] = args->scores.value != NULL ? args->scores.value[a] : (double)(a + 1);
   k->width = k->scores + k->n_action;

@@ -46,7 +46,7 @@ static int put_json(const eval_args *args, const column *columns, size_t n_colum
 
 static int put_table(const eval_args *args, const column *columns, size_t n_column, size_t n,
                      double total) {
-  table *t = table_create(NULL, n_column);
+  table *t = table_of_columns(n_column);
   for (size_t k = 0; k < n_column; k++)
     table_text(t, columns[k].title);
   for (size_t i = 0; i < n * n_column; i++)
@@ -63,7 +63,7 @@ static int put_table(const eval_args *args, const column *columns, size_t n_colu
 static int eval(const eval_args *args, const mm_map *map) {
   const bool at_x = args->x.value != NULL;
   const option_numbers *at = at_x ? &args->x : &args->p;
-  double *y = memory_take(at->n, sizeof *y), *h = memory_take(at->n, sizeof *h), total = 0;
+  double *y = memory_alloc(at->n, sizeof *y), *h = memory_alloc(at->n, sizeof *h), total = 0;
   const column phi[] = { { "x", "x", at->value }, { "phi", "phi(x)", y } };
   const column inverse[] = { { "p", "p", at->value },
                              { "phi_inv", "phi^-1(p)", y },
@@ -118,7 +118,7 @@ static const option bregman_options[] = {
 // one row for each coordinate, and the sums: that of p and q shows whether they are policies
 static mm_status put_terms(const eval_args *args, const mm_map *map, double divergence) {
   double p_sum = 0, q_sum = 0;
-  table *t = table_create((const char *const[]){ "<", "p", "q", "D(p, q)" }, 4);
+  table *t = table_create("<|p|q|D(p, q)");
   mm_status status = MM_OK;
   for (size_t i = 0; i < args->p.n && status == MM_OK; i++) {
     double term = 0;

@@ -75,7 +75,7 @@ static int check_applies(const new_args *args, size_t kind, bool has_suffix) {
 // Knots at equal steps of probability. Where phi^-1(0) = -inf the first knot stands at
 // phi^-1(1/(1000 n)): from the negative entropy this gives the paper's initial psi.
 static mm_status resample(const mm_map *source, size_t n, double *psi) {
-  double *p = memory_take(n + 1, sizeof *p), *knot = memory_take(n + 1, sizeof *knot);
+  double *p = memory_alloc(n + 1, sizeof *p), *knot = memory_alloc(n + 1, sizeof *knot);
   for (size_t j = 0; j <= n; j++)
     p[j] = (double)j / (double)n;
   mm_status status = mm_map_phi_inverse(source, p, n + 1, knot);
@@ -96,11 +96,11 @@ static mm_status resample(const mm_map *source, size_t n, double *psi) {
 }
 
 static mm_status piecewise_from(const mm_map *source, size_t n, mm_map **out) {
-  size_t own = 0;
-  const double *psi = mm_map_piecewise_psi(source, &own);
-  if (n == 0) n = own > 0 ? own : MM_PIECEWISE_N;
-  if (n == own) return mm_map_create_piecewise(psi, n, out);
-  double *resampled = memory_take(n, sizeof *resampled);
+  size_t n_source = 0;
+  const double *psi = mm_map_piecewise_psi(source, &n_source);
+  if (n == 0) n = n_source > 0 ? n_source : MM_PIECEWISE_N;
+  if (n == n_source) return mm_map_create_piecewise(psi, n, out);
+  double *resampled = memory_alloc(n, sizeof *resampled);
   mm_status status = resample(source, n, resampled);
   if (status == MM_OK) status = mm_map_create_piecewise(resampled, n, out);
   free(resampled);
@@ -130,8 +130,7 @@ static mm_status neural_from(const mm_map *source, const char *name, mm_map **ou
 
 static int make_from(const new_args *args, bool neural, mm_map **out, char **meta) {
   mm_map *source;
-  int code = map_argument_open(args->from, &source);
-  if (code != EXIT_DONE) return code;
+  TRY(map_argument_open(args->from, &source));
   mm_status status =
       neural ? neural_from(source, args->from, out) : piecewise_from(source, (size_t)args->n, out);
   // a copy keeps what its original says of itself; a conversion is another map
@@ -139,7 +138,7 @@ static int make_from(const new_args *args, bool neural, mm_map **out, char **met
   if (status == MM_OK && text != NULL && mm_map_get_kind(source) == mm_map_get_kind(*out))
     *meta = memory_text(text, strlen(text));
   mm_map_destroy(source);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(status);
 }
 
 static int make(const new_args *args, mm_map **out, char **meta) {
@@ -148,14 +147,11 @@ static int make(const new_args *args, mm_map **out, char **meta) {
   while (kind < KIND_COUNT &&
          (strlen(kind_names[kind]) != length || strncmp(kind_names[kind], text, length) != 0))
     kind++;
-  if (kind == KIND_COUNT) {
-    char near[SUGGESTION_SIZE];
+  if (kind == KIND_COUNT)
     return fail_usage("unknown kind '%s'%s", text,
-                      options_suggestion(text, kind_names, KIND_COUNT, "", near));
-  }
+                      options_suggestion(text, kind_names, KIND_COUNT, ""));
   bool has_suffix = text[length] == ':';
-  int code = check_applies(args, kind, has_suffix);
-  if (code != EXIT_DONE) return code;
+  TRY(check_applies(args, kind, has_suffix));
   if (has_suffix) return map_argument_open(text, out);
   if (args->from != NULL) return make_from(args, strcmp(text, "neural") == 0, out, meta);
 
@@ -174,7 +170,7 @@ static int make(const new_args *args, mm_map **out, char **meta) {
       snprintf(name, sizeof name, "%s:%llu", text, (unsigned long long)args->seed);
     status = mm_map_open(name, out);
   }
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(status);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -242,14 +238,14 @@ static int write_map(const new_args *args, const mm_map *map, const char *meta) 
   if (args->out == NULL) {
     char *text;
     status = mm_map_format(map, meta, &text);
-    if (status != MM_OK) return fail_status(status);
+    TRY(status_code(status));
     output_text(text);
     if (text[0] != '\0' && text[strlen(text) - 1] != '\n') output_text("\n");
     mm_map_text_free(text);
     return EXIT_DONE;
   }
   status = mm_map_save(map, meta, args->out);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   note("wrote %s (%s)", args->out, map_describe_kind(map));
   if (!args->common.json) return EXIT_DONE;
   cJSON *root = cJSON_CreateObject();

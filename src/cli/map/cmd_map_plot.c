@@ -46,24 +46,14 @@ static unsigned panels(unsigned what) {
   return result;
 }
 
-static bool has_ending(const char *path) {
-  static const char *const ending[] = { ".svg", ".pdf", ".png" };
-  size_t length = strlen(path);
-  for (int i = 0; i < 3; i++)
-    if (length > 4 && strcmp(path + length - 4, ending[i]) == 0 && path[length - 5] != '/')
-      return true;
-  return false;
-}
-
 static int run(void *raw) {
   const plot_args *args = raw;
-  if (!has_ending(args->out))
+  if (!map_is_picture(args->out))
     return fail_usage("option '--out': '%s' does not end in .svg, .pdf or .png", args->out);
-  int code = map_check_out(args->out, true);
-  if (code != EXIT_DONE) return code;
+  TRY(map_check_out(args->out, true));
 
   map_list maps;
-  code = map_list_open(&args->common.positional, &maps);
+  int code = map_list_open(&args->common.positional, &maps);
   if (code == EXIT_DONE) {
     mm_map_figure_config config = mm_map_figure_config_default();
     config.panels = panels(args->what);

@@ -103,8 +103,7 @@ static int read_lines(const char *name, char *text, size_t length, score_rows *o
 static int read_scores(const char *path, score_rows *out) {
   char *text;
   size_t length;
-  mm_status status = mm_file_read_stream(path, SCORES_BYTES_MAX, &text, &length);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_file_read_stream(path, SCORES_BYTES_MAX, &text, &length)));
   int code = read_lines(strcmp(path, "-") == 0 ? "stdin" : path, text, length, out);
   mm_free(text);
   return code;
@@ -120,8 +119,8 @@ typedef struct policies {
 
 static int project_float(const mm_map *map, mm_projection method, const score_rows *scores,
                          policies *out) {
-  float *x = memory_take(scores->n, sizeof *x), *probs = memory_take(scores->n, sizeof *probs);
-  float *lambda = memory_take(scores->rows, sizeof *lambda);
+  float *x = memory_alloc(scores->n, sizeof *x), *probs = memory_alloc(scores->n, sizeof *probs);
+  float *lambda = memory_alloc(scores->rows, sizeof *lambda);
   int code = EXIT_DONE;
   for (size_t i = 0; i < scores->n && code == EXIT_DONE; i++) {
     x[i] = (float)scores->value[i];
@@ -147,9 +146,8 @@ static int project(const project_args *args, const mm_map *map, const score_rows
                    policies *out) {
   mm_projection method = map_projection(args->projection);
   if (strcmp(args->precision, "float") == 0) return project_float(map, method, scores, out);
-  mm_status status = mm_map_project_batch(map, method, scores->value, scores->rows, scores->columns,
-                                          out->probs, out->lambda);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(mm_map_project_batch(map, method, scores->value, scores->rows, scores->columns,
+                                          out->probs, out->lambda));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -172,19 +170,18 @@ static int put_json(const project_args *args, const score_rows *scores, const po
 }
 
 static void put_one(const score_rows *scores, const policies *result) {
-  table *t = table_create((const char *const[]){ "action", "score", "probability" }, 3);
+  table *t = table_create("action|score|probability");
   for (size_t i = 0; i < scores->columns; i++) {
     table_number(t, (double)(i + 1));
     table_number(t, scores->value[i]);
     table_number(t, result->probs[i]);
   }
   table_print(t);
-  char lambda[OUTPUT_NUMBER_SIZE];
-  printf("lambda  %s\n", output_number(result->lambda[0], lambda));
+  printf("lambda  %s\n", output_number(result->lambda[0]));
 }
 
 static void put_many(const score_rows *scores, const policies *result) {
-  table *t = table_create(NULL, scores->columns + 2);
+  table *t = table_of_columns(scores->columns + 2);
   table_text(t, "row");
   table_text(t, "lambda");
   for (size_t i = 0; i < scores->columns; i++)
@@ -213,8 +210,8 @@ static int run(void *raw) {
     size_t n = args->scores.n;
     scores = (score_rows){ .rows = 1, .columns = n, .n = n, .value = args->scores.value };
   }
-  policies result = { memory_take(scores.n, sizeof(double)),
-                      memory_take(scores.rows, sizeof(double)) };
+  policies result = { memory_alloc(scores.n, sizeof(double)),
+                      memory_alloc(scores.rows, sizeof(double)) };
   if (code == EXIT_DONE) code = project(args, map, &scores, &result);
   if (code == EXIT_DONE) {
     if (args->common.json)

@@ -14,14 +14,13 @@ static void put_field(const char *name, const char *value) {
 }
 
 static void put_number(const char *name, double value) {
-  char text[OUTPUT_NUMBER_SIZE];
-  put_field(name, output_number(value, text));
+  put_field(name, output_number(value));
 }
 
 // "6.90776, 0.693147, 0.405465, ... (sum 11.5129, min 0.0100503, max 6.90776)"
 static void put_array(const char *name, const double *value, size_t n) {
   double sum = 0, low = INFINITY, high = -INFINITY;
-  char text[200], number[3][OUTPUT_NUMBER_SIZE];
+  char text[200];
   size_t used = 0;
   for (size_t i = 0; i < n; i++) {
     sum += value[i];
@@ -29,11 +28,10 @@ static void put_array(const char *name, const double *value, size_t n) {
     high = fmax(high, value[i]);
     if (i < 3)
       used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? ", " : "",
-                               output_number(value[i], number[0]));
+                               output_number(value[i]));
   }
   snprintf(text + used, sizeof text - used, "%s (sum %s, min %s, max %s)", n > 3 ? ", ..." : "",
-           output_number(sum, number[0]), output_number(low, number[1]),
-           output_number(high, number[2]));
+           output_number(sum), output_number(low), output_number(high));
   put_field(name, text);
 }
 
@@ -52,9 +50,9 @@ static void put_parameters(const mm_map *map) {
   put_number("a", a);
   put_number("b", b);
   double error = mm_map_table_error(map, &range, &cells);
-  char text[120], number[2][OUTPUT_NUMBER_SIZE];
-  snprintf(text, sizeof text, "error at most %s on a range of %s, %zu cells",
-           output_number(error, number[0]), output_number(range, number[1]), cells);
+  char text[120];
+  snprintf(text, sizeof text, "error at most %s on a range of %s, %zu cells", output_number(error),
+           output_number(range), cells);
   put_field("table", text);
 }
 
@@ -95,8 +93,7 @@ static int show(const char *name, const mm_map *map) {
                                       : "no: actions can reach probability 0");
   put_field("valid", report.valid ? "yes" : "no: see map check");
   if (mm_map_meta(map) != NULL) put_field("meta", output_plain(mm_map_meta(map)));
-  mm_status status = draw(map, &report);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(draw(map, &report));
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -1,16 +1,18 @@
 // `learn`: evolve a mirror map, resumable at every generation.
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/argument/name_list.h"
 #include "cli/core/memory.h"
+#include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "cli/study/learn_report.h"
 #include "cli/study/study_command.h"
 #include "show/figure/search_figure.h"
+#include "study/learn/learn.h"
 
 typedef struct learn_args {
   settings_args settings;
@@ -24,27 +26,238 @@ static const char *const kind_names[] = { "neural", "piecewise", NULL };
 
 #define ARGS learn_args
 static const option learn_options[] = {
-  STUDY_TEXT(env, "ID[,ID..]", "the environments to learn on; task files too"),
+  OPTION(TEXT, "env", env, "ID[,ID..]", "the environments to learn on; task files too"),
   RUN_RESUME_OPTION(learn_args, "run"),
   ENV_ALGO_OPTION(learn_args, "pmd|ampo|pmd-gaussian", "the environment's"),
-  STUDY_CHOICE(kind, kind_names, NULL, "family of maps to search in"),
-  STUDY_TEXT(es, "ES",
-             "evolution strategy: openes, openes:evosax-0.3, sep-cma-es, sep-cma-es:isotropic or "
-             "sep-cma-es:evosax-0.3"),
-  STUDY_COUNT(generations, 1, 1e9, NULL, "G", "length of the search; with --resume its new length"),
-  STUDY_COUNT(population, 4, 1e6, NULL, "P", "candidates of a generation"),
-  STUDY_TEXT(init, "MAP",
-             "start from this map instead of the family's own start, close to negentropy"),
+  OPTION(CHOICE, "kind", kind, NULL, "family of maps to search in", .choices = kind_names),
+  OPTION(TEXT, "es", es, "ES",
+         "evolution strategy: openes, openes:evosax-0.3, sep-cma-es, sep-cma-es:isotropic or "
+         "sep-cma-es:evosax-0.3"),
+  OPTION(COUNT, "generations", generations, "G",
+         "length of the search; with --resume its new length", .low = 1, .high = 1e9),
+  OPTION(COUNT, "population", population, "P", "candidates of a generation", .low = 4, .high = 1e6),
+  OPTION(TEXT, "init", init, "MAP",
+         "start from this map instead of the family's own start, close to negentropy"),
   RUN_MAX_SECONDS_OPTION(learn_args),
-  STUDY_COUNT(seed, 0, 0, NULL, "N", "names all random numbers of the search (default 0)"),
+  OPTION(COUNT, "seed", seed, "N", "random seed of the search (default 0)"),
   BACKEND_OPTIONS(learn_args),
-  STUDY_TEXT(out, "DIR",
-             "the run's folder (default: runs/learn-<env>-<n>); an existing run is not "
-             "overwritten"),
+  OPTION(TEXT, "out", out, "DIR",
+         "the run's folder (default: runs/learn-<env>-<n>); an existing run is not overwritten"),
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
 #undef ARGS
+
+// ---------------------------------------------------------------------------------------------
+// While it runs
+
+static void learn_report_start(const mm_learn *learn) {
+  mm_learn_view view;
+  mm_learn_look(learn, &view);
+  const mm_learn_plan *plan = view.plan;
+  if (view.generation > 0)
+    note("%s: resumed after generation %" PRId64 " of %" PRId64, view.folder, view.generation,
+         view.generations);
+  else
+    note("%s: %" PRId64 " generations of %" PRIu64 " training runs, %s, %s maps", view.folder,
+         view.generations, view.jobs_per_generation,
+         mm_es_name((mm_es_kind)plan->settings.search.es),
+         mm_map_kind_name(mm_search_map_kind(&plan->settings.search)));
+}
+
+enum { DECIMALS = 4 };
+
+// Width in bytes that fills `columns` columns: the sign takes two bytes and one column, or two.
+static int width(int columns) {
+  return terminal_unicode() ? columns + 1 : columns;
+}
+
+static void learn_report_row(const mm_learn_view *v, bool first) {
+  if (first) {
+    char line[512];
+    size_t used = (size_t)snprintf(line, sizeof line, "controls:");
+    for (int c = 0; c < v->n_control && used < sizeof line; c++)
+      used += (size_t)snprintf(line + used, sizeof line - used, "%s %s %s", c > 0 ? "," : "",
+                               v->control_name[c],
+                               study_estimate(v->control[c].value, DECIMALS, false));
+    log_line("%s", line);
+    log_line("%11s %8s %7s %17s %18s %18s %8s %8s", "generation", "fitness", "sigma", "validation",
+             "- negentropy", "- l2", "steps/s", "left");
+  }
+  char rate[16] = "";
+  if (v->session_seconds > 0)
+    snprintf(rate, sizeof rate, "%.3g M", 1e-6 * (double)v->session_env_steps / v->session_seconds);
+  char fitness[16] = "-";
+  if (!isnan(v->fitness_mean)) snprintf(fitness, sizeof fitness, "%.4f", v->fitness_mean);
+  log_line("%5" PRId64 "/%-5" PRId64 " %8s %7.4f %*s %*s %*s %8s %8s", v->generation,
+           v->generations, fitness, v->sigma, width(17),
+           study_estimate(v->last.value, DECIMALS, false), width(18),
+           study_estimate(v->last.over_negentropy, DECIMALS, true), width(18),
+           study_estimate(v->last.over_l2, DECIMALS, true), rate,
+           format_duration(v->steps_left * v->session_seconds / (double)v->session_env_steps));
+}
+
+// ---------------------------------------------------------------------------------------------
+// At the end
+
+static void add_validation(cJSON *root, const mm_learn_view *v) {
+  cJSON *object = cJSON_AddObjectToObject(root, "validation");
+  if (!v->best.known) return;
+  mm_study_add_estimate(object, "learned", v->best.value);
+  for (int c = 0; c < v->n_control; c++)
+    mm_study_add_estimate(object, v->control_name[c], v->control[c].value);
+  mm_study_add_estimate(object, "final", v->last.value);
+  output_add_number(root, "final_generation", (double)v->last.generation);
+  cJSON *difference = cJSON_AddObjectToObject(root, "difference");
+  mm_study_add_estimate(difference, "negentropy", v->best.over_negentropy);
+  mm_study_add_estimate(difference, "l2", v->best.over_l2);
+  output_add_number(root, "best_generation", (double)v->best.generation);
+}
+
+static int put_json(const mm_learn_view *v, const char *state) {
+  const mm_learn_plan *plan = v->plan;
+  char text[MM_RUN_PATH_SIZE + 16];
+  cJSON *root = cJSON_CreateObject();
+  cJSON_AddStringToObject(root, "run", v->folder);
+  cJSON_AddStringToObject(root, "state", state);
+  cJSON *envs = cJSON_AddArrayToObject(root, "env");
+  for (size_t i = 0; i < plan->n_env; i++)
+    cJSON_AddItemToArray(envs, cJSON_CreateString(plan->env[i]));
+  cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
+  mm_json_add_whole(root, "seed", plan->seed);
+  output_add_number(root, "generations", (double)v->generation);
+  output_add_number(root, "generations_planned", (double)v->generations);
+  output_add_number(root, "evaluations", (double)v->evaluations);
+  output_add_number(root, "nonfinite", (double)v->nonfinite);
+  mm_json_add_defined(root, "mean_fitness", v->fitness_mean);
+  mm_json_add_defined(root, "best_fitness", v->fitness_best);
+  output_add_number(root, "sigma", v->sigma);
+  add_validation(root, v);
+  snprintf(text, sizeof text, "%s/best.json", v->folder);
+  output_add_text(root, "map_file", v->best.known ? text : NULL);
+  snprintf(text, sizeof text, "%s/mean.json", v->folder);
+  cJSON_AddStringToObject(root, "mean_file", text);
+  output_add_number(root, "env_steps", (double)v->env_steps);
+  double rate = v->session_seconds > 0 ? (double)v->session_env_steps / v->session_seconds : NAN;
+  mm_json_add_defined(root, "env_steps_per_second", rate);
+  output_add_number(root, "wall_seconds", v->session_seconds);
+  mm_machine_add(root, &v->machine);
+  cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
+  cJSON_AddItemToObject(root, "learn", mm_search_json(&plan->settings));
+  return output_json(root, EXIT_DONE);
+}
+
+static void mark_difference(table *t, bool wanted, mm_estimate e) {
+  int sign = mm_estimate_sign(e);
+  if (wanted && sign != 0) table_mark(t, sign > 0);
+}
+
+static void put_score(table *t, const char *name, const mm_learn_score *s, bool mark) {
+  table_text(t, name);
+  table_text(t, study_estimate(s->value, DECIMALS, false));
+  table_text(t, study_estimate(s->over_negentropy, DECIMALS, true));
+  mark_difference(t, mark, s->over_negentropy);
+  table_text(t, study_estimate(s->over_l2, DECIMALS, true));
+  mark_difference(t, mark, s->over_l2);
+}
+
+static void put_scores(const mm_learn_view *v) {
+  const mm_search *search = &v->plan->settings.search;
+  char name[64];
+  table *t = table_create("<map|<value|<minus negentropy|<minus l2");
+  snprintf(name, sizeof name, "best (generation %" PRId64 ")", v->best.generation);
+  put_score(t, name, &v->best, true);
+  if (v->last.generation != v->best.generation) {
+    snprintf(name, sizeof name, "last (generation %" PRId64 ")", v->last.generation);
+    put_score(t, name, &v->last, true);
+  }
+  for (int c = 0; c < v->n_control; c++)
+    put_score(t, v->control_name[c], &v->control[c], false);
+  printf("on %.0f validation tasks, %s standard error:\n",
+         search->validation_tasks * (double)v->plan->n_env, output_plus_minus());
+  table_print(t);
+}
+
+// The settings of the last phase's training runs, which the best map was chosen by.
+static mm_settings last_settings(const mm_learn_plan *plan) {
+  mm_settings last = plan->settings;
+  mm_phase phase[MM_PHASES_MAX];
+  size_t phases = mm_search_phases(&plan->settings.search, phase);
+  if (phases > 0 && phase[phases - 1].steps > 0)
+    mm_settings_set_steps(&last, phase[phases - 1].steps);
+  return last;
+}
+
+// Whether `transfer` would take something else for `key` than `text`, on any environment.
+static bool is_changed(const mm_learn_view *v, const char *key, const char *text) {
+  const mm_learn_plan *plan = v->plan;
+  bool changed = false;
+  for (size_t i = 0; i < plan->n_env && !changed; i++) {
+    char usual_text[MM_SETTING_TEXT_SIZE];
+    mm_settings usual = mm_settings_default(plan->settings.algo);
+    mm_settings_fit(&usual, env_argument_preset(v->env[i]));
+    changed = strcmp(mm_settings_text(&usual, key, usual_text), text) != 0;
+  }
+  return changed;
+}
+
+static bool is_default_algo(const mm_learn_view *v) {
+  const mm_learn_plan *plan = v->plan;
+  bool is_default = true;
+  for (size_t i = 0; i < plan->n_env && is_default; i++) {
+    mm_algo algo;
+    is_default = env_argument_algo(NULL, v->env[i], plan->env[i], &algo) == EXIT_DONE &&
+                 algo == plan->settings.algo;
+  }
+  return is_default;
+}
+
+// How to judge the map where it was not chosen, in the settings it was learned with.
+static void put_hint(const mm_learn_view *v) {
+  const mm_learn_plan *plan = v->plan;
+  const mm_settings last = last_settings(plan);
+  printf("The best map was chosen on these tasks; to judge it on fresh ones:\n  mirrormap transfer "
+         "--maps %s/best.json --seeds 256 --seed 1000000 --envs ",
+         output_plain(v->folder));
+  for (size_t i = 0; i < plan->n_env; i++)
+    printf("%s%s", i > 0 ? "," : "", output_plain(plan->env[i]));
+  if (!is_default_algo(v)) printf(" --algo %s", mm_algo_name(last.algo));
+  for (size_t i = 0; i < mm_settings_own(last.algo); i++) {
+    const char *key = mm_settings_key(last.algo, i);
+    char text[MM_SETTING_TEXT_SIZE];
+    if (is_changed(v, key, mm_settings_text(&last, key, text))) printf(" --set %s=%s", key, text);
+  }
+  fputc('\n', stdout);
+}
+
+static void put_text(const mm_learn_view *v) {
+  const mm_learn_plan *plan = v->plan;
+  char machine[MM_MACHINE_TEXT];
+  printf("%s%s: %" PRId64 " generations, %" PRIu64 " training runs, %.3g steps\n",
+         output_plain(plan->env[0]), plan->n_env > 1 ? " and others" : "", v->generation,
+         v->evaluations, (double)v->env_steps);
+  if (v->best.known) put_scores(v);
+  if (v->nonfinite > 0) printf("%" PRIu64 " training runs diverged and rank last\n", v->nonfinite);
+  if (v->session_seconds > 0)
+    printf("speed: %.3g million steps/s, %s on %s, %.2f %% of the time outside training\n",
+           1e-6 * (double)v->session_env_steps / v->session_seconds,
+           format_duration(v->session_seconds), mm_machine_text(&v->machine, machine),
+           100 * (1 - v->session_job_seconds / v->session_seconds));
+  const char *folder = output_plain(v->folder);
+  if (v->best.known)
+    printf("maps: %s/best.json (the best validated one), %s/mean.json\n", folder, folder);
+  else
+    printf("map: %s/mean.json (not validated)\n", folder);
+  if (v->best.known) put_hint(v);
+}
+
+static int learn_report(const mm_learn *learn, const char *state, bool json) {
+  mm_learn_view view;
+  mm_learn_look(learn, &view);
+  if (json) return put_json(&view, state);
+  put_text(&view);
+  return EXIT_DONE;
+}
 
 // ---------------------------------------------------------------------------------------------
 // From the command line to a plan
@@ -56,16 +269,16 @@ static int choose_algo(const learn_args *args, const mm_learn_plan *plan,
     mm_algo algo = MM_ALGO_PMD;
     if (mm_env_open(plan->env[i], &env[i]) != MM_OK) return fail(EXIT_USAGE, "%s", mm_last_error());
     int code = env_argument_algo(args->algo, env[i], plan->env[i], &algo);
-    const char *own = env_argument_preset(env[i]);
+    const char *usual = env_argument_preset(env[i]);
     if (code != EXIT_DONE) return code;
     if (i > 0 && algo != *out)
       return fail_usage("environments '%s' and '%s' have different algorithms", plan->env[0],
                         plan->env[i]);
-    if (i > 0 && strcmp(own, *preset) != 0 && args->settings.preset == NULL)
+    if (i > 0 && strcmp(usual, *preset) != 0 && args->settings.preset == NULL)
       return fail_usage("environments '%s' and '%s' have different presets: choose with --preset",
                         plan->env[0], plan->env[i]);
     *out = algo;
-    *preset = own;
+    *preset = usual;
   }
   return EXIT_DONE;
 }
@@ -122,7 +335,7 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
   }
   if (code == EXIT_DONE) code = set_count(settings, "generations", args->generations);
   if (code == EXIT_DONE && settings->algo == MM_ALGO_PMD && settings->pmd.exact_curve)
-    return fail_usage("setting 'curve': a search keeps final values only");
+    return fail_usage("setting 'curve': a search keeps final returns only");
   return code;
 }
 
@@ -154,7 +367,7 @@ static int make_plan(const learn_args *args, mm_learn_plan *plan) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Beginning or going on
+// Beginning or resuming
 
 // "learn-GridWorld-all", "learn-GridWorld-all-and-2-more".
 static void stem_of(const mm_learn_plan *plan, char *out, size_t size) {
@@ -164,15 +377,15 @@ static void stem_of(const mm_learn_plan *plan, char *out, size_t size) {
 }
 
 static int begin(const learn_args *args, mm_learn **out) {
-  mm_learn_plan *plan = memory_take(1, sizeof *plan);
+  mm_learn_plan *plan = memory_alloc(1, sizeof *plan);
   char stem[MM_LEARN_NAME_SIZE];
-  run_place place;
+  run_folder where;
   int code = make_plan(args, plan);
   if (code == EXIT_DONE) {
     stem_of(plan, stem, sizeof stem);
-    mm_status status = run_argument_place(args->out, stem, &place);
-    if (status == MM_OK) status = mm_learn_create(place.folder, plan, out);
-    if (status != MM_OK) code = run_argument_fail(&place, status);
+    mm_status status = run_argument_folder(args->out, stem, &where);
+    if (status == MM_OK) status = mm_learn_create(where.path, plan, out);
+    if (status != MM_OK) code = run_argument_fail(&where, status);
   }
   free(plan);
   return code;
@@ -181,10 +394,9 @@ static int begin(const learn_args *args, mm_learn **out) {
 static int resume(const learn_args *args, mm_learn **out) {
   static const char *const fixed[] = { "env",  "algo", "kind", "es",     "population",
                                        "init", "seed", "out",  "preset", NULL };
-  int code = run_argument_refuse(&command_learn, &args->settings, fixed);
+  int code = run_argument_refuse(&command_learn, &args->settings, "run", fixed);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_learn_resume(args->resume, (int64_t)args->generations, out);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_learn_resume(args->resume, (int64_t)args->generations, out)));
   mm_learn_view view;
   mm_learn_look(*out, &view);
   for (size_t i = 0; i < view.plan->n_env && code == EXIT_DONE; i++)
@@ -302,12 +514,11 @@ static int finish(const learn_args *args, mm_learn *learn, mm_status status) {
 static int run(void *raw) {
   learn_args *args = raw;
   mm_learn *learn = NULL;
-  int code = study_begin(&args->on);
-  if (code != EXIT_DONE) return code;
+  TRY(study_begin(&args->on));
   if (args->env == NULL && args->resume == NULL)
-    return fail_usage("expected --env to begin a search or --resume to go on with one");
+    return fail_usage("expected --env to begin a search or --resume to resume one");
   interrupt_after(args->max_seconds);
-  code = args->resume != NULL ? resume(args, &learn) : begin(args, &learn);
+  int code = args->resume != NULL ? resume(args, &learn) : begin(args, &learn);
   if (code == EXIT_DONE) {
     learn_report_start(learn);
     code = finish(args, learn, search(args, learn));
@@ -322,16 +533,15 @@ const command command_learn = {
   .about =
       "An evolution strategy proposes maps, agents are trained with each of them, and what they "
       "reach decides where the search goes. Every few generations the current map is scored on "
-      "fixed validation tasks beside negentropy, l2, a random map and the initial one.\n\n"
-      "The run's folder holds everything (run.db); mean.json is the map of the last generation, "
+      "fixed validation tasks against negentropy, l2, a random map and the initial one.\n\nThe "
+      "run's folder holds everything (run.db); mean.json is the map of the last generation, "
       "best.json the best validated one, search.svg a picture of the search. A run can be stopped "
-      "at any moment, also by a crash, and "
-      "goes on with --resume to the same bits. Without --preset the settings are the paper's: "
-      "for Grid-World 512 generations of 512 trainings.",
-  .examples = "mirrormap learn --env GridWorld-all --preset gridworld-quick\n"
-              "mirrormap learn --env GridWorld-all --max-seconds 3600\n"
-              "mirrormap learn --resume runs/learn-GridWorld-all-1\n"
-              "mirrormap learn --env GridWorld-dense,GridWorld-sparse --es sep-cma-es",
+      "at any moment, also by a crash, and resumes bit-identically with --resume. Without --preset "
+      "the settings are the paper's: for Grid-World 512 generations of 512 training runs.",
+  .examples = "mirrormap learn --env GridWorld-all --preset gridworld-quick\nmirrormap learn --env "
+              "GridWorld-all --max-seconds 3600\nmirrormap learn --resume "
+              "runs/learn-GridWorld-all-1\nmirrormap learn --env GridWorld-dense,GridWorld-sparse "
+              "--es sep-cma-es",
   .options = learn_options,
   .settings = search_options,
   .common = COMMON_JSON | COMMON_ISA,

@@ -3,6 +3,7 @@
 #define _XOPEN_SOURCE 700
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "cli/study/reproduce_report.h"
+#include "cli/study/study_command.h"
+#include "paper/artefact.h"
 #include "paper/paper.h"
 
 typedef struct reproduce_args {
@@ -29,51 +31,231 @@ typedef struct reproduce_args {
 
 static const char *const scale_names[] = { "smoke", "laptop", "paper", NULL };
 
+#define ARGS reproduce_args
 static const option reproduce_options[] = {
-  { .name = "scale",
-    .type = OPTION_CHOICE,
-    .offset = offsetof(reproduce_args, scale),
-    .choices = scale_names,
-    .fallback = "laptop",
-    .help = "sizes: under a minute, 10 to 30 minutes on two cores, or the paper's" },
-  { .name = "seeds",
-    .type = OPTION_COUNT,
-    .offset = offsetof(reproduce_args, seeds),
-    .metavar = "N",
-    .help = "runs for each map and environment, instead of the scale's",
-    .low = 2,
-    .high = MM_PAPER_SEEDS_MAX },
-  { .name = "seed",
-    .type = OPTION_COUNT,
-    .offset = offsetof(reproduce_args, seed),
-    .metavar = "S",
-    .help = "seed of the searches and of the first run; the others follow it (default 0)" },
-  { .name = "maps-from",
-    .type = OPTION_TEXT,
-    .offset = offsetof(reproduce_args, from),
-    .metavar = "DIR,...",
-    .help = "for transfer: reproductions of control and minatar whose learned maps to use" },
-  { .name = "resume",
-    .type = OPTION_TEXT,
-    .offset = offsetof(reproduce_args, resume),
-    .metavar = "DIR",
-    .help = "go on with the reproduction in this folder, instead of beginning one" },
+  OPTION(CHOICE, "scale", scale, NULL,
+         "sizes: under a minute, 10 to 30 minutes on two cores, or the paper's",
+         .choices = scale_names, .fallback = "laptop"),
+  OPTION(COUNT, "seeds", seeds, "N", "runs for each map and environment, instead of the scale's",
+         .low = 2, .high = MM_PAPER_SEEDS_MAX),
+  OPTION(COUNT, "seed", seed, "S",
+         "seed of the searches and of the first run; the others follow it (default 0)"),
+  OPTION(TEXT, "maps-from", from, "DIR,...",
+         "for transfer: reproductions of control and minatar whose learned maps to use"),
+  OPTION(TEXT, "resume", resume, "DIR",
+         "resume the reproduction in this folder instead of beginning one"),
   RUN_MAX_SECONDS_OPTION(reproduce_args),
-  { .name = "out",
-    .type = OPTION_TEXT,
-    .offset = offsetof(reproduce_args, out),
-    .metavar = "DIR",
-    .help = "its folder, new or empty (default: runs/reproduce-<artefact>-<n>)" },
+  OPTION(TEXT, "out", out, "DIR",
+         "its folder, new or empty (default: runs/reproduce-<artefact>-<n>)"),
   BACKEND_OPTIONS(reproduce_args),
   { 0 },
 };
 
 // ---------------------------------------------------------------------------------------------
-// Beginning or going on
+// What it shows
+
+// Four digits or so, as its standard error deserves.
+static const char *estimate_text(mm_estimate e, bool sign) {
+  double scale = e.sem > 0 ? e.sem : fabs(e.mean) / 100;
+  int digits = scale > 0 ? (int)fmin(fmax(1 - floor(log10(scale)), 0), 6) : 2;
+  return study_estimate(e, digits, sign);
+}
+
+static const char *iqm_text(const mm_artefact_cell *c) {
+  if (isnan(c->of.iqm.iqm)) return "-";
+  return output_format("%.4g [%.4g, %.4g]", c->of.iqm.iqm, c->of.iqm.low, c->of.iqm.high);
+}
+
+static const char *difference_text(const mm_artefact_cell *c, int from) {
+  static const char *const name[2] = { "negentropy", "l2" };
+  mm_estimate e = c->over[from].gain;
+  if (strcmp(c->map, name[from]) == 0 || isnan(e.mean)) return "";
+  return output_format("%s%s %3.0f %%", estimate_text(e, true),
+                       mm_estimate_sign(e) != 0 ? " *" : "  ", fmin(100 * c->over[from].wins, 100));
+}
+
+// "476.41 (-1.3)": the paper's value and how many of our standard errors ours is above it.
+static const char *paper_text(const mm_artefact_cell *c) {
+  mm_estimate e = c->value[MM_QUANTITY_FINAL];
+  if (isnan(c->paper)) return "";
+  if (!(e.sem > 0)) return output_format("%.2f", c->paper);
+  return output_format("%.2f (%+.1f)", c->paper, (e.mean - c->paper) / e.sem);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Blocks
+
+static bool same_block(const mm_artefact_cell *a, const mm_artefact_cell *b) {
+  return strcmp(a->env, b->env) == 0 && strcmp(a->target, b->target) == 0;
+}
+
+static bool has_paper(const mm_artefact *r) {
+  for (size_t i = 0; i < r->n_cell; i++)
+    if (!isnan(r->cell[i].paper)) return true;
+  return false;
+}
+
+static void put_row(table *out, const mm_artefact_cell *c, bool paper) {
+  int sign = mm_estimate_sign(c->over[0].gain);
+  table_text(out, c->map);
+  table_format(out, "%zu", c->of.n);
+  table_text(out, isnan(c->eta) ? "" : output_number(c->eta));
+  table_text(out, estimate_text(c->value[MM_QUANTITY_FINAL], false));
+  if (sign != 0 && strcmp(c->map, "negentropy") != 0) table_mark(out, sign > 0);
+  table_text(out, iqm_text(c));
+  table_text(out, difference_text(c, 0));
+  table_text(out, difference_text(c, 1));
+  if (paper) table_text(out, paper_text(c));
+}
+
+static void put_block(const mm_artefact *r, size_t first, size_t end) {
+  const mm_artefact_cell *c = &r->cell[first];
+  bool paper = has_paper(r);
+  printf("\n%s%s%s", c->env, c->target[0] ? ", target=" : "", c->target);
+  if (!isnan(c->optimal)) printf(" (mean optimum %.4g)", c->optimal);
+  putchar('\n');
+  table *out = table_create(
+      paper
+          ? "<map|runs|eta|final return|IQM [95 %]|minus negentropy, win rate|minus l2, win "
+            "rate|paper (s.e.)"
+          : "<map|runs|eta|final return|IQM [95 %]|minus negentropy, win rate|minus l2, win rate");
+  for (size_t i = first; i < end; i++)
+    put_row(out, &r->cell[i], paper);
+  table_print(out);
+  for (size_t i = first; i < end; i++)
+    if (r->cell[i].of.unfinished > 0)
+      printf("%s: %zu of %zu runs finished no episode, so there is no mean\n", r->cell[i].map,
+             r->cell[i].of.unfinished, r->cell[i].n_run);
+}
+
+static void put_cells(const mm_artefact *r) {
+  for (size_t first = 0, end; first < r->n_cell; first = end) {
+    end = first + 1;
+    while (end < r->n_cell && same_block(&r->cell[first], &r->cell[end]))
+      end++;
+    put_block(r, first, end);
+  }
+}
+
+// Grid-World has more to say of each run than its end.
+static void put_quantities(const mm_artefact *r) {
+  if (r->n_cell == 0 || !r->cell[0].run[MM_QUANTITY_DISTANCE]) return;
+  static const mm_quantity shown[] = { MM_QUANTITY_LATE, MM_QUANTITY_DROPS, MM_QUANTITY_DISTANCE,
+                                       MM_QUANTITY_ERROR };
+  puts("\nmean value of the last 10 iterations; iterations that lose over 1 % of V* - V0; policy "
+       "distance within the\nfirst 50,000 steps (-: runs are not longer); estimation error of all");
+  table *out =
+      table_create("<environment|<map|last 10 values|drops|early distance|estimation error");
+  for (size_t i = 0; i < r->n_cell; i++) {
+    if (!r->cell[i].run[MM_QUANTITY_DISTANCE]) continue;
+    table_text(out, r->cell[i].env);
+    table_text(out, r->cell[i].map);
+    for (int q = 0; q < 4; q++)
+      table_text(out, estimate_text(r->cell[i].value[shown[q]], false));
+  }
+  table_print(out);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Claims
+
+static const char *verdict_of(const mm_artefact *r, const char *text, const mm_claim *at) {
+  for (size_t i = 0; i < r->n_claim; i++) {
+    const mm_claim *c = &r->claim[i];
+    if (strcmp(c->text, text) == 0 && strcmp(c->env, at->env) == 0 &&
+        strcmp(c->target, at->target) == 0)
+      return c->verdict > 0 ? "holds" : c->verdict < 0 ? "no" : "inconclusive";
+  }
+  return "";
+}
+
+static bool is_first(const mm_artefact *r, size_t i, bool column) {
+  const mm_claim *c = &r->claim[i];
+  for (size_t k = 0; k < i; k++) {
+    const mm_claim *other = &r->claim[k];
+    if (column ? strcmp(c->env, other->env) == 0 && strcmp(c->target, other->target) == 0
+               : strcmp(c->text, other->text) == 0)
+      return false;
+  }
+  return true;
+}
+
+// Without the part of an environment's name that all of its kind share.
+static const char *short_name(const char *env) {
+  static const char *const tail[] = { "-MinAtar", "-v1" };
+  if (strncmp(env, "GridWorld-", 10) == 0) env += 10;
+  size_t length = strlen(env);
+  for (int i = 0; i < 2; i++) {
+    const char *at = strstr(env, tail[i]);
+    if (at != NULL && (size_t)(at - env) < length) length = (size_t)(at - env);
+  }
+  return output_format("%.*s", (int)length, env);
+}
+
+// A table per target: the claims against the environments.
+static void put_claims_of(const mm_artefact *r, const char *target) {
+  size_t *column = memory_alloc(r->n_claim, sizeof *column), n = 0;
+  for (size_t i = 0; i < r->n_claim; i++)
+    if (strcmp(r->claim[i].target, target) == 0 && is_first(r, i, true)) column[n++] = i;
+  printf("\nclaims%s%s: holds, no (the opposite), inconclusive (the 95 %% interval of the paired "
+         "difference includes 0,\nor fewer than %d runs); a tie holds where it includes 0\n",
+         target[0] ? ", target=" : "", target, MM_CLAIM_RUNS);
+  table *out = table_of_columns(n + 1);
+  table_text(out, "<claim of the paper");
+  for (size_t k = 0; k < n; k++)
+    table_text(out, short_name(r->claim[column[k]].env));
+  for (size_t i = 0; i < r->n_claim; i++) {
+    if (!is_first(r, i, false)) continue;
+    table_text(out, r->claim[i].text);
+    for (size_t k = 0; k < n; k++) {
+      const char *verdict = verdict_of(r, r->claim[i].text, &r->claim[column[k]]);
+      table_text(out, verdict);
+      if (verdict[0] == 'h' || verdict[0] == 'n') table_mark(out, verdict[0] == 'h');
+    }
+  }
+  table_print(out);
+  free(column);
+}
+
+static void put_claims(const mm_artefact *r) {
+  const char *last = NULL;
+  for (size_t i = 0; i < r->n_claim; i++) {
+    if (last != NULL && strcmp(last, r->claim[i].target) == 0) continue;
+    last = r->claim[i].target;
+    put_claims_of(r, last);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static void reproduce_report(const mm_artefact *r) {
+  char machine[MM_MACHINE_TEXT];
+  printf("%sreproduction of '%s'%s\n%s\n", terminal_style(stdout, STYLE_BOLD), r->artefact,
+         terminal_style(stdout, STYLE_PLAIN), r->label);
+  if (r->more[0]) puts(r->more);
+  if (r->n_cell > 0)
+    puts("final return: mean and standard error of the runs (IQM: interquartile mean with "
+         "bootstrap interval);\npaired differences (*: the 95 % interval, by Student's t, excludes "
+         "0) and the win\nrate; runs of all maps have the same seeds");
+  put_cells(r);
+  put_quantities(r);
+  put_claims(r);
+  putchar('\n');
+  for (size_t i = 0; i < r->n_note; i++)
+    printf("- %s\n", output_plain(r->note[i]));
+  printf("files   %s\n", output_plain(r->folder));
+  if (r->env_steps > 0)
+    printf("speed   %.3g million steps/s: %.3g steps in %.3g s on %s\n",
+           1e-6 * (double)r->env_steps / r->seconds, (double)r->env_steps, r->seconds,
+           mm_machine_text(&r->machine, machine));
+  putchar('\n');
+}
+
+// ---------------------------------------------------------------------------------------------
+// Beginning or resuming
 
 static int find_artefact(const reproduce_args *args, mm_artefact_id *out) {
   const char *names[MM_ARTEFACTS];
-  char near[SUGGESTION_SIZE];
   for (int i = 0; i < MM_ARTEFACTS; i++)
     names[i] = mm_artefact_name((mm_artefact_id)i);
   if (args->settings.common.positional.n == 0)
@@ -82,7 +264,7 @@ static int find_artefact(const reproduce_args *args, mm_artefact_id *out) {
   const char *word = args->settings.common.positional.value[0];
   if (mm_artefact_find(word, out)) return EXIT_DONE;
   return fail_usage("unknown artefact '%s'%s", word,
-                    options_suggestion(word, names, MM_ARTEFACTS, "", near));
+                    options_suggestion(word, names, MM_ARTEFACTS, ""));
 }
 
 // --set as texts: what they mean depends on the algorithms of the artefact.
@@ -129,12 +311,11 @@ static int copy_from(const reproduce_args *args, mm_paper_plan *plan) {
 }
 
 static int make_plan(const reproduce_args *args, mm_paper_plan *plan) {
-  int code = find_artefact(args, &plan->artefact);
-  if (code != EXIT_DONE) return code;
+  TRY(find_artefact(args, &plan->artefact));
   mm_scale_find(args->scale, &plan->scale);
   plan->seed = args->seed;
   plan->seeds = (size_t)args->seeds;
-  code = copy_settings(args, plan);
+  int code = copy_settings(args, plan);
   if (code == EXIT_DONE) code = copy_from(args, plan);
   return code;
 }
@@ -146,38 +327,27 @@ static int check_devices(const reproduce_args *args, const mm_paper_plan *plan) 
 }
 
 static int begin(const reproduce_args *args, mm_paper **out) {
-  mm_paper_plan *plan = memory_take(1, sizeof *plan);
+  mm_paper_plan *plan = memory_alloc(1, sizeof *plan);
   char stem[64];
-  run_place place;
+  run_folder where;
   int code = make_plan(args, plan);
   if (code == EXIT_DONE) code = check_devices(args, plan);
   if (code == EXIT_DONE) {
     snprintf(stem, sizeof stem, "reproduce-%s", mm_artefact_name(plan->artefact));
-    mm_status status = run_argument_place(args->out, stem, &place);
-    if (status == MM_OK) status = mm_paper_create(place.folder, plan, out);
-    if (status != MM_OK) code = run_argument_fail(&place, status);
+    mm_status status = run_argument_folder(args->out, stem, &where);
+    if (status == MM_OK) status = mm_paper_create(where.path, plan, out);
+    if (status != MM_OK) code = run_argument_fail(&where, status);
   }
   free(plan);
   return code;
 }
 
-// What a reproduction has fixed once and for all.
-static int refuse_changes(const reproduce_args *args) {
-  static const char *const fixed[] = { "scale", "seeds", "seed", "maps-from", "out" };
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-    if (options_given(&command_reproduce, &args->settings.common, fixed[i]))
-      return fail_usage("option '--%s': the reproduction to be resumed has fixed it", fixed[i]);
-  if (args->settings.common.set != 0)
-    return fail_usage("option '--set': the reproduction to be resumed has fixed its settings");
+static int resume(const reproduce_args *args, mm_paper **out) {
+  static const char *const fixed[] = { "scale", "seeds", "seed", "maps-from", "out", NULL };
+  TRY(run_argument_refuse(&command_reproduce, &args->settings, "reproduction", fixed));
   if (args->settings.common.positional.n > 0)
     return fail_usage("unexpected argument '%s': the folder says what is reproduced",
                       args->settings.common.positional.value[0]);
-  return EXIT_DONE;
-}
-
-static int resume(const reproduce_args *args, mm_paper **out) {
-  int code = refuse_changes(args);
-  if (code != EXIT_DONE) return code;
   mm_status status = mm_paper_resume(args->resume, out);
   return status == MM_OK ? check_devices(args, mm_paper_get_plan(*out)) : fail_status(status);
 }
@@ -260,18 +430,18 @@ static int finish(const reproduce_args *args, mm_paper *r, mm_status status, dis
     int code = d->parts != NULL ? show_json(r, d->parts) : EXIT_DONE;
     if (failed == 0) return code;
     return fail(EXIT_FAILED,
-                "%zu run%s failed and %s left out; %s; go on with 'reproduce --resume %s'", failed,
+                "%zu run%s failed and %s left out; %s; resume with 'reproduce --resume %s'", failed,
                 failed == 1 ? "" : "s", failed == 1 ? "is" : "are", why, folder);
   }
   if (timed_out) {
-    note("stopped; go on with 'reproduce --resume %s'", folder);
+    note("stopped; resume with 'reproduce --resume %s'", folder);
     return d->parts != NULL ? show_stopped(r, d->parts) : EXIT_DONE;
   }
   cJSON_Delete(d->parts);
   if (interrupted)
-    return fail(INTERRUPT_EXIT, "interrupted; go on with 'reproduce --resume %s'", folder);
+    return fail(INTERRUPT_EXIT, "interrupted; resume with 'reproduce --resume %s'", folder);
   return fail(exit_code_of(status),
-              "%s; what is done is safe: go on with 'reproduce --resume %s%s'", error, folder,
+              "%s; what is done is safe: resume with 'reproduce --resume %s%s'", error, folder,
               backend_hint(&args->on.place, status));
 }
 
@@ -295,7 +465,7 @@ static int run(void *raw) {
                        .warn = show_warning,
                        .finished = show_result,
                        .user = &d };
-  note("%s: %s at %s scale, kept to be resumed", mm_paper_folder(r),
+  note("%s: %s at %s scale, checkpointed", mm_paper_folder(r),
        mm_artefact_name(mm_paper_get_plan(r)->artefact),
        mm_scale_name(mm_paper_get_plan(r)->scale));
   interrupt_after(args->max_seconds);
@@ -308,26 +478,24 @@ static int run(void *raw) {
 
 const command command_reproduce = {
   .name = "reproduce",
-  .summary = "make a figure or table of the paper again",
+  .summary = "reproduce a figure or table of the paper",
   .positional = "ARTEFACT",
   .about =
       "ARTEFACT is phi (the parametrisation), gridworld (tabular PMD), control (AMPO on Acrobot "
-      "and "
-      "CartPole), minatar (Asterix, Freeway, SpaceInvaders), transfer (the table), mujoco "
-      "(Gaussian policies on Hopper, HalfCheetah and Ant), or all.\n\n"
-      "Searches the maps, trains with them, with the baselines and with the controls, and writes "
-      "tables (table.csv, raw.csv, aggregate.csv, summary.json) and figures (SVG, PDF, PNG) to a "
-      "folder, our numbers next to the paper's; AMPO for both regression targets. The searches and "
-      "tables in it are runs like those of `learn` and `transfer`. What is smaller than in the "
-      "paper says so. --set changes a setting of all searches and trainings: --set target=code "
-      "leaves the other target out, --physics mujoco has the MuJoCo library move the bodies of "
-      "mujoco. Stopped at any moment, it goes on with --resume.",
-  .examples = "mirrormap reproduce gridworld --scale smoke\n"
-              "mirrormap reproduce control --scale laptop\n"
-              "mirrormap reproduce mujoco --physics mujoco --scale smoke\n"
-              "mirrormap reproduce transfer --maps-from runs/reproduce-control-1,runs/"
-              "reproduce-minatar-1\n"
-              "mirrormap reproduce --resume runs/reproduce-gridworld-1",
+      "and CartPole), minatar (Asterix, Freeway, SpaceInvaders), transfer (the table), mujoco "
+      "(Gaussian policies on Hopper, HalfCheetah and Ant), or all.\n\nSearches the maps, trains "
+      "with them, with the baselines and with the controls, and writes tables (table.csv, raw.csv, "
+      "aggregate.csv, summary.json) and figures (SVG, PDF, PNG) to a folder, our numbers next to "
+      "the paper's; AMPO for both regression targets. The searches and tables in it are runs like "
+      "those of `learn` and `transfer`. What is smaller than in the paper says so. --set changes a "
+      "setting of all searches and training runs: --set target=code leaves the other target out, "
+      "--physics mujoco simulates the locomotion tasks with the MuJoCo library. It can be stopped "
+      "at any moment and resumes bit-identically with --resume.",
+  .examples =
+      "mirrormap reproduce gridworld --scale smoke\nmirrormap reproduce control --scale "
+      "laptop\nmirrormap reproduce mujoco --physics mujoco --scale smoke\nmirrormap reproduce "
+      "transfer --maps-from runs/reproduce-control-1,runs/reproduce-minatar-1\nmirrormap reproduce "
+      "--resume runs/reproduce-gridworld-1",
   .options = reproduce_options,
   .settings = search_options,
   .common = COMMON_JSON | COMMON_ISA,

@@ -2,6 +2,7 @@
 // at any moment.
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,10 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/study/study_command.h"
-#include "cli/study/transfer_report.h"
 #include "show/figure/transfer_figure.h"
+#include "study/jobs/eta_tuning.h"
 #include "study/stats/controls.h"
+#include "study/transfer/transfer.h"
 #include "study/transfer/transfer_files.h"
 #include "study/transfer/transfer_plan.h"
 
@@ -32,29 +34,239 @@ static const char *const control_names[] = { "none", "cheap", "full", NULL };
 
 #define ARGS transfer_args
 static const option options[] = {
-  STUDY_TEXT(maps, "MAP,...", "the mirror maps: names or files"),
-  STUDY_TEXT(envs, "ID,...", "the environments: IDs or task files"),
+  OPTION(TEXT, "maps", maps, "MAP,...", "the mirror maps: names or files"),
+  OPTION(TEXT, "envs", envs, "ID,...", "the environments: IDs or task files"),
   RUN_RESUME_OPTION(transfer_args, "table"),
   ENV_ALGO_OPTION(transfer_args, "pmd|ampo|pmd-gaussian", "the environments'"),
-  STUDY_COUNT(seeds, 1, SEEDS_MAX, "32", "N",
-              "train this many agents for each map and environment"),
+  OPTION(COUNT, "seeds", seeds, "N", "train this many agents for each map and environment",
+         .low = 1, .high = SEEDS_MAX, .fallback = "32"),
   RUN_FIRST_SEED_OPTION(transfer_args),
-  STUDY_CHOICE(controls, control_names, "cheap",
-               "rows to add: none; negentropy, l2 and a random map of the first learned map's "
-               "family; or with these tsallis:0.5, tsallis:1.5, that family's initial map, and "
-               "negentropy and l2 with eta tuned for each environment"),
-  STUDY_COUNT_NAMED("tune-seeds", tune_seeds, 1, SEEDS_MAX, "8", "N",
-                    "trainings for each of nine values of eta, on seeds of their own"),
+  OPTION(CHOICE, "controls", controls, NULL,
+         "rows to add: none; negentropy, l2 and a random map of the first learned map's family; or "
+         "with these tsallis:0.5, tsallis:1.5, that family's initial map, and negentropy and l2 "
+         "with eta tuned for each environment",
+         .choices = control_names, .fallback = "cheap"),
+  OPTION(COUNT, "tune-seeds", tune_seeds, "N",
+         "training runs for each of nine values of eta, on other seeds", .low = 1,
+         .high = SEEDS_MAX, .fallback = "8"),
   RUN_MAX_SECONDS_OPTION(transfer_args),
   RUN_SAVE_SECONDS_OPTION(transfer_args),
   BACKEND_OPTIONS(transfer_args),
-  STUDY_TEXT(out, "DIR",
-             "folder of the run, with tables, raw numbers and figures (default: "
-             "runs/transfer-<env>-<n>; for pmd none)"),
+  OPTION(TEXT, "out", out, "DIR",
+         "folder of the run, with tables, raw numbers and figures (default: "
+         "runs/transfer-<env>-<n>; for pmd none)"),
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
 #undef ARGS
+
+// ---------------------------------------------------------------------------------------------
+// What it shows
+
+enum { BETWEEN = 2 };
+
+// What a table shows: final values, or differences from a baseline.
+typedef struct view {
+  const mm_transfer *t;
+  bool differences;
+  mm_baseline baseline;
+} view;
+
+// ---------------------------------------------------------------------------------------------
+// Cells
+
+static mm_estimate number_of(const view *v, size_t map, size_t env) {
+  const mm_transfer_cell *cell = mm_transfer_at(v->t, map, env);
+  return v->differences ? cell->over[v->baseline].gain : cell->of.mean;
+}
+
+// Digits behind the point that give the column's standard errors two or a few more, or its largest
+// number four in all where there are none.
+static int decimals(const view *v, size_t env) {
+  double smallest = INFINITY, widest = 0, largest = 0;
+  for (size_t m = 0; m < v->t->config.n_map; m++) {
+    mm_estimate e = number_of(v, m, env);
+    if (e.sem > 0) smallest = fmin(smallest, e.sem);
+    if (e.sem > 0) widest = fmax(widest, e.sem);
+    if (isfinite(e.mean)) largest = fmax(largest, fabs(e.mean));
+  }
+  if (!(largest > 0)) return 2;
+  double step = fmax(smallest, widest / 20); // one outlier must not make all numbers long
+  double exact = widest > 0 ? 1 - floor(log10(step)) : 3 - floor(log10(largest));
+  // not more than seven digits in all
+  exact = fmin(exact, 6 - floor(log10(largest)));
+  return exact < 0 ? 0 : exact > 8 ? 8 : (int)exact;
+}
+
+static const char *cell_text(const view *v, size_t map, size_t env) {
+  mm_estimate e = number_of(v, map, env);
+  const mm_transfer_cell *cell = mm_transfer_at(v->t, map, env);
+  const mm_comparison *over = &cell->over[v->baseline];
+  int digits = decimals(v, env);
+  if (v->differences && v->t->baseline[v->baseline] == map) return "";
+  if (isnan(e.mean) && isnan(over->wins) && cell->of.unfinished == 0) return "failed";
+  if (fabs(e.mean) < 0.5 * pow(10, -digits)) e.mean = 0; // no "-0.00"
+  const char *text = study_estimate(e, digits, v->differences);
+  if (!v->differences) return cell->n_failed > 0 ? output_format("%s !", text) : text;
+  // a mark of its own width, so that the numbers stay below each other
+  return output_format("%s%s %3.0f %%", text, mm_transfer_verdict(cell, v->baseline) ? " *" : "  ",
+                       100 * over->wins);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Blocks of columns
+
+static int widest(int width, const char *text) {
+  int needed = output_width(text);
+  return needed > width ? needed : width;
+}
+
+static int label_width(const mm_transfer *t) {
+  int width = 0;
+  for (size_t m = 0; m < t->config.n_map; m++)
+    width = widest(width, t->config.map[m].label);
+  return width;
+}
+
+static int column_width(const view *v, size_t env) {
+  int width = output_width(v->t->config.env[env].label);
+  for (size_t m = 0; m < v->t->config.n_map; m++)
+    width = widest(width, cell_text(v, m, env));
+  return width;
+}
+
+// The first column that does not fit beside those from `first` on; at least one does.
+static size_t block_end(const view *v, size_t first) {
+  int limit = terminal_width(stdout), used = label_width(v->t);
+  size_t env = first;
+  while (env < v->t->config.n_env) {
+    used += BETWEEN + column_width(v, env);
+    if (used > limit && env > first) break;
+    env++;
+  }
+  return env;
+}
+
+// The mean of V* over the instances, where it is known.
+static void put_optimum(const view *v, size_t first, size_t end, table *out) {
+  bool known = false;
+  for (size_t e = first; e < end; e++)
+    known = known || isfinite(v->t->optimal_mean[e]);
+  if (!known) return;
+  table_text(out, "(optimum)");
+  for (size_t e = first; e < end; e++) {
+    double optimum = v->t->optimal_mean[e];
+    if (isfinite(optimum))
+      table_format(out, "%.*f", decimals(v, e), optimum);
+    else
+      table_text(out, "-");
+  }
+}
+
+static void put_block(const view *v, size_t first, size_t end) {
+  const mm_transfer_config *c = &v->t->config;
+  table *out = table_of_columns(end - first + 1);
+  table_text(out, "<map");
+  for (size_t e = first; e < end; e++)
+    table_text(out, c->env[e].label);
+  for (size_t m = 0; m < c->n_map; m++) {
+    if (v->differences && m == v->t->baseline[v->baseline]) continue;
+    table_text(out, c->map[m].label);
+    for (size_t e = first; e < end; e++) {
+      table_text(out, cell_text(v, m, e));
+      int verdict = mm_transfer_verdict(mm_transfer_at(v->t, m, e), v->baseline);
+      if (verdict != 0) table_mark(out, verdict > 0);
+    }
+  }
+  if (!v->differences) put_optimum(v, first, end, out);
+  table_print(out);
+}
+
+static void put_table(const view *v) {
+  size_t first = 0;
+  while (first < v->t->config.n_env) {
+    size_t end = block_end(v, first);
+    if (first > 0) fputc('\n', stdout);
+    put_block(v, first, end);
+    first = end;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static void put_name(const char *before, const char *name) {
+  printf("%s%s", before, output_plain(name));
+}
+
+static void put_differences(const mm_transfer *t, mm_baseline baseline) {
+  view v = { .t = t, .differences = true, .baseline = baseline };
+  size_t row = t->baseline[baseline];
+  if (row == t->config.n_map || t->config.n_map < 2) return;
+  put_name("\nminus ", t->config.map[row].label);
+  puts(", paired by seed (*: 95 % t interval excludes 0), and win rate");
+  put_table(&v);
+}
+
+// A line for each cell that has no mean because runs finished no episode.
+static void put_unfinished(const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  for (size_t i = 0; i < c->n_map * c->n_env; i++) {
+    if (t->cell[i].of.unfinished == 0) continue;
+    put_name("", c->map[i / c->n_env].label);
+    put_name(" on ", c->env[i % c->n_env].label);
+    printf(": %zu of %zu runs finished no episode, so there is no mean\n", t->cell[i].of.unfinished,
+           c->n_seed);
+  }
+}
+
+// The step sizes that tuning chose, one line a row.
+static void put_tuned(const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  for (size_t m = 0; m < c->n_map; m++) {
+    if (!c->map[m].tuned) continue;
+    put_name("", c->map[m].label);
+    putchar(':');
+    for (size_t e = 0; e < c->n_env; e++) {
+      put_name(e > 0 ? ", " : " ", c->env[e].label);
+      printf(" %g", mm_transfer_at(t, m, e)->eta);
+    }
+    putchar('\n');
+  }
+  if (t->tune_steps > 0)
+    printf("tuning took %.3g million steps (%zu runs for each of %d values, seeds of their own)\n",
+           1e-6 * (double)t->tune_steps, c->n_tune, MM_ETAS);
+}
+
+static void transfer_report(const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  view finals = { .t = t, .baseline = MM_BASELINE_NEGENTROPY };
+  const char *plural = c->n_seed == 1 ? "" : "s";
+  printf("final return: mean%s of %zu run%s%s\n",
+         c->n_seed == 1       ? ""
+         : terminal_unicode() ? " \u00b1 standard error"
+                              : " +- standard error",
+         c->n_seed, plural, c->n_seed == 1 ? "" : " with the same seeds for each map");
+  if (t->baseline[MM_BASELINE_NEGENTROPY] < c->n_map && terminal_style(stdout, STYLE_GOOD)[0])
+    printf("%sgreen%s, %sred%s: above, below negentropy (the 95 %% interval of the difference "
+           "excludes 0)\n",
+           terminal_style(stdout, STYLE_GOOD), terminal_style(stdout, STYLE_PLAIN),
+           terminal_style(stdout, STYLE_BAD), terminal_style(stdout, STYLE_PLAIN));
+  put_table(&finals);
+  if (t->report.n_failed > 0) puts("!: runs failed there; the others count");
+  put_unfinished(t);
+  for (int b = 0; b < MM_BASELINES; b++)
+    put_differences(t, (mm_baseline)b);
+  put_tuned(t);
+  size_t n = c->n_map * c->n_env * c->n_seed;
+  if (t->all_found) {
+    puts("\nall runs were done before");
+    return;
+  }
+  char machine[MM_MACHINE_TEXT];
+  printf("\nspeed  %.3g million steps/s: %s%zu runs in %.3g s on %s\n", 1e-6 * mm_transfer_speed(t),
+         t->own_steps < t->env_steps + t->tune_steps ? "the rest of " : "", n, t->wall_seconds,
+         mm_machine_text(&t->machine, machine));
+}
 
 // ---------------------------------------------------------------------------------------------
 // Rows and columns
@@ -131,16 +343,14 @@ static void add_tuned(plan *p) {
 }
 
 static int plan_maps(const transfer_args *args, plan *p) {
-  int code = name_list_read("maps", args->maps, &p->maps);
-  if (code != EXIT_DONE) return code;
+  TRY(name_list_read("maps", args->maps, &p->maps));
   p->n_asked = p->maps.n;
-  p->map = memory_take(p->n_asked + CONTROLS_MAX, sizeof *p->map);
-  code = open_maps(p, 0);
-  if (code != EXIT_DONE) return code;
+  p->map = memory_alloc(p->n_asked + CONTROLS_MAX, sizeof *p->map);
+  TRY(open_maps(p, 0));
   add_controls(p, args->controls);
-  code = open_maps(p, p->n_asked);
-  p->map_label = memory_take(p->maps.n, sizeof *p->map_label);
-  p->row = memory_take(p->maps.n + TUNED, sizeof *p->row);
+  int code = open_maps(p, p->n_asked);
+  p->map_label = memory_alloc(p->maps.n, sizeof *p->map_label);
+  p->row = memory_alloc(p->maps.n + TUNED, sizeof *p->row);
   name_list_label(&p->maps, p->map_label);
   for (; p->n_row < p->maps.n; p->n_row++)
     p->row[p->n_row] = (mm_transfer_map){ .map = p->map[p->n_row],
@@ -166,9 +376,9 @@ static int plan_env(const transfer_args *args, plan *p, size_t i) {
 static int plan_envs(const transfer_args *args, plan *p) {
   int code = name_list_read("envs", args->envs, &p->envs);
   if (code != EXIT_DONE) return code;
-  p->env = memory_take(p->envs.n, sizeof *p->env);
-  p->env_label = memory_take(p->envs.n, sizeof *p->env_label);
-  p->column = memory_take(p->envs.n, sizeof *p->column);
+  p->env = memory_alloc(p->envs.n, sizeof *p->env);
+  p->env_label = memory_alloc(p->envs.n, sizeof *p->env_label);
+  p->column = memory_alloc(p->envs.n, sizeof *p->column);
   name_list_label(&p->envs, p->env_label);
   for (size_t i = 0; i < p->envs.n && code == EXIT_DONE; i++)
     code = plan_env(args, p, i);
@@ -182,21 +392,20 @@ static const char *const out_files[] = { "table.csv",  "runs.csv",     "curves.c
                                          "table.json", "transfer.svg", "transfer.png",
                                          "curves.svg", "curves.png",   NULL };
 
-// Tables of trained networks take their time, so they are always kept; others with --out.
+// Tables of trained networks take their time, so they are always stored; others with --out.
 static int create(const transfer_args *args, const mm_transfer_config *config, mm_run **out) {
-  run_place place;
+  run_folder where;
   bool networks = false;
   for (size_t i = 0; i < config->n_env; i++)
     networks = networks || config->env[i].settings.algo != MM_ALGO_PMD;
   if (args->out == NULL && !networks && args->max_seconds > 0)
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
   if (args->out == NULL && !networks) return EXIT_DONE;
-  int code = args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE;
-  if (code != EXIT_DONE) return code;
-  mm_status status = study_place("transfer", config->env[0].name, args->out, &place);
-  if (status == MM_OK) status = mm_transfer_create(place.folder, config, out);
-  if (status != MM_OK) return run_argument_fail(&place, status);
-  note("%s: kept to be resumed", place.folder);
+  TRY(args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE);
+  mm_status status = study_folder_for("transfer", config->env[0].name, args->out, &where);
+  if (status == MM_OK) status = mm_transfer_create(where.path, config, out);
+  if (status != MM_OK) return run_argument_fail(&where, status);
+  note("%s: checkpointed", where.path);
   return EXIT_DONE;
 }
 
@@ -211,14 +420,14 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
 
 static void show_trouble(const char *sentence, void *user) {
   (void)user;
-  warn("%s; going on without it", sentence);
+  warn("%s; continuing without it", sentence);
 }
 
 // "map l2 on GridWorld-dense, seed 3: sentence"; what every run failed for concerns none of these.
 static const char *describe_trouble(const mm_transfer *t, char *out, size_t size) {
   const mm_transfer_config *c = &t->config;
-  size_t place = t->report.trouble, seed = place % c->n_seed;
-  size_t map = place / c->n_seed % c->n_map, env = place / c->n_seed / c->n_map;
+  size_t job = t->report.trouble, seed = job % c->n_seed;
+  size_t map = job / c->n_seed % c->n_map, env = job / c->n_seed / c->n_map;
   if (t->report.n_failed == c->n_map * c->n_env * c->n_seed)
     snprintf(out, size, "%s", t->report.error);
   else
@@ -244,7 +453,7 @@ static int judge(const mm_transfer *t, bool *shown) {
     return fail(EXIT_FAILED, "%zu of %zu runs failed and are left out; %s%s", r->n_failed, n,
                 describe_trouble(t, text, sizeof text), hint);
   if (r->n_numeric > 0)
-    warn("%zu of %zu runs broke down and count with their last finite policy; %s", r->n_numeric, n,
+    warn("%zu of %zu runs diverged and count with their last finite policy; %s", r->n_numeric, n,
          describe_trouble(t, text, sizeof text));
   return EXIT_DONE;
 }
@@ -296,7 +505,7 @@ static int report_stop(const transfer_args *args, const mm_transfer *t, const st
   return output_json(stopped_json(t, total), EXIT_DONE);
 }
 
-// A table with holes is not done: they are filled by whoever goes on with it.
+// A table with holes is not done: they are filled when it is resumed.
 static int finish(const transfer_args *args, const mm_transfer *t, mm_status status, double total) {
   mm_study study = { .run = t->config.run, .in_session = t->config.run != NULL };
   bool holes = status == MM_OK && t->report.n_failed > 0, shown;
@@ -325,13 +534,12 @@ static int run_and_show(const transfer_args *args, const mm_transfer_config *wha
 }
 
 // ---------------------------------------------------------------------------------------------
-// Beginning and going on
+// Beginning and resuming
 
 static int check_usage(const transfer_args *args) {
   if (args->maps == NULL) return fail_usage("option '--maps' is required (or --resume RUN)");
   if (args->envs == NULL) return fail_usage("option '--envs' is required (or --resume RUN)");
-  int code = run_argument_check_seeds(args->seed, args->seeds);
-  if (code != EXIT_DONE) return code;
+  TRY(run_argument_check_seeds(args->seed, args->seeds));
   return env_argument_refuse_ppo(args->algo, "to compare");
 }
 
@@ -361,10 +569,9 @@ static int resume(const transfer_args *args) {
   mm_transfer_plan *p;
   static const char *const fixed[] = { "maps",     "envs",       "algo", "seeds",  "seed",
                                        "controls", "tune-seeds", "out",  "preset", NULL };
-  int code = run_argument_refuse(&command_transfer, &args->settings, fixed);
+  int code = run_argument_refuse(&command_transfer, &args->settings, "run", fixed);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_transfer_resume(args->resume, &run, &p);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_transfer_resume(args->resume, &run, &p)));
   const mm_transfer_config *config = mm_transfer_plan_config(p);
   for (size_t i = 0; i < config->n_env && code == EXIT_DONE; i++)
     code = backend_check(&args->on.place, config->env[i].env, &config->env[i].settings);
@@ -376,28 +583,25 @@ static int resume(const transfer_args *args) {
 
 static int run(void *raw) {
   transfer_args *args = raw;
-  int code = study_begin(&args->on);
-  if (code != EXIT_DONE) return code;
+  TRY(study_begin(&args->on));
   return args->resume != NULL ? resume(args) : begin(args);
 }
 
 const command command_transfer = {
   .name = "transfer",
   .summary = "compare maps on several environments",
-  .about =
-      "Trains every map on every environment with the same seeds and shows the final values, mean "
-      "and standard error, and how they differ from negentropy and l2 seed by seed. Controls are "
-      "added to the maps asked for.\n\n"
-      "Tables of ampo have a folder, others with --out DIR: run.db, in which finished runs and the "
-      "states of unfinished ones are kept, and at the end table.csv (means and paired "
-      "differences), runs.csv (every run), table.json and figures, with curves.csv and the "
-      "learning curves where there are any (of pmd with --set curve=exact). Such a table can be "
-      "stopped at any moment, also by a crash, and goes on with --resume to the same bits.",
-  .examples =
-      "mirrormap transfer --maps tsallis:0.5,random:1 --envs GridWorld-dense,GridWorld-long\n"
-      "mirrormap transfer --maps map.json --envs GridWorld-all --seeds 256 --set curve=exact \\\n"
-      "  --out results\n"
-      "mirrormap transfer --resume runs/transfer-CartPole-v1-1",
+  .about = "Trains every map on every environment with the same seeds and shows the final returns, "
+           "mean and standard error, and their paired differences from negentropy and l2. Controls "
+           "are added to the maps asked for.\n\nTables of ampo have a folder, others with --out "
+           "DIR: run.db, in which finished runs are stored and unfinished ones checkpointed, and "
+           "at the end table.csv (means and paired differences), runs.csv (every run), table.json "
+           "and figures, with curves.csv and the learning curves where there are any (of pmd with "
+           "--set curve=exact). Such a table can be stopped at any moment, also by a crash, and "
+           "resumes bit-identically with --resume.",
+  .examples = "mirrormap transfer --maps tsallis:0.5,random:1 --envs "
+              "GridWorld-dense,GridWorld-long\nmirrormap transfer --maps map.json --envs "
+              "GridWorld-all --seeds 256 --set curve=exact \\\n  --out results\nmirrormap transfer "
+              "--resume runs/transfer-CartPole-v1-1",
   .options = options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,

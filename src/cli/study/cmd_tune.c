@@ -1,5 +1,6 @@
 // `tune`: search for good settings on some environments, resumable at any moment.
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +9,11 @@
 #include "cli/argument/map_argument.h"
 #include "cli/argument/name_list.h"
 #include "cli/core/memory.h"
+#include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/study/study_command.h"
-#include "cli/study/tune_report.h"
 #include "show/figure/tune_figure.h"
+#include "study/tune/tune.h"
 #include "study/tune/tune_files.h"
 
 enum { USUAL_TRIALS = 64, USUAL_GRID = 1000 };
@@ -29,33 +31,228 @@ static const char *const prune_names[] = { "on", "off", NULL };
 
 #define ARGS tune_args
 static const option tune_options[] = {
-  STUDY_TEXT(env, "ID[,ID..]", "the environments to tune for; task files too"),
+  OPTION(TEXT, "env", env, "ID[,ID..]", "the environments to tune for; task files too"),
   RUN_MAP_OPTION(tune_args),
-  STUDY_TEXT(space, "FILE", "YAML file with the parameters and their ranges"),
+  OPTION(TEXT, "space", space, "FILE", "YAML file with the parameters and their ranges"),
   RUN_RESUME_OPTION(tune_args, "run"),
   ENV_ALGO_OPTION(tune_args, "pmd|ampo|pmd-gaussian|ppo", "the environments'"),
-  STUDY_CHOICE(method, method_names, NULL, "how to search, instead of the file's method"),
-  STUDY_COUNT(trials, 1, MM_TUNE_TRIALS_MAX, NULL, "N",
-              "cma-es: try this many, in whole generations (default 64); grid: refuse a larger "
-              "one (default 1000)"),
-  STUDY_COUNT(population, 4, MM_TUNE_TRIALS_MAX, NULL, "N",
-              "trials of a generation of cma-es (default: 4 + 3 ln of the number of parameters)"),
-  STUDY_COUNT(seeds, 1, MM_TUNE_SEEDS_MAX, "8", "N",
-              "train this many agents for each trial and environment, fewer for one that is "
-              "stopped"),
-  STUDY_CHOICE(prune, prune_names, "on",
-               "stop trials that lie below the median after 1, 2, 4, .. seeds"),
-  STUDY_COUNT(validate, 0, MM_TUNE_VALIDATE_MAX, "32", "N",
-              "train the winner and the own settings on this many fresh seeds; 0 for none"),
-  STUDY_COUNT(seed, 0, 0, "0", "S", "names all random numbers of the search"),
+  OPTION(CHOICE, "method", method, NULL, "how to search, instead of the file's method",
+         .choices = method_names),
+  OPTION(COUNT, "trials", trials, "N",
+         "cma-es: try this many, in whole generations (default 64); grid: refuse a larger one "
+         "(default 1000)",
+         .low = 1, .high = MM_TUNE_TRIALS_MAX),
+  OPTION(COUNT, "population", population, "N",
+         "trials of a generation of cma-es (default: 4 + 3 ln of the number of parameters)",
+         .low = 4, .high = MM_TUNE_TRIALS_MAX),
+  OPTION(COUNT, "seeds", seeds, "N",
+         "train this many agents for each trial and environment, fewer for one that is stopped",
+         .low = 1, .high = MM_TUNE_SEEDS_MAX, .fallback = "8"),
+  OPTION(CHOICE, "prune", prune, NULL,
+         "stop trials that lie below the median after 1, 2, 4, .. seeds", .choices = prune_names,
+         .fallback = "on"),
+  OPTION(COUNT, "validate", validate, "N",
+         "train the winner and the baseline settings on this many fresh seeds; 0 for none",
+         .low = 0, .high = MM_TUNE_VALIDATE_MAX, .fallback = "32"),
+  OPTION(COUNT, "seed", seed, "S", "random seed of the search", .fallback = "0"),
   RUN_MAX_SECONDS_OPTION(tune_args),
   RUN_SAVE_SECONDS_OPTION(tune_args),
-  STUDY_TEXT(out, "DIR", "folder of the run (default: runs/tune-<env>-<n>)"),
+  OPTION(TEXT, "out", out, "DIR", "folder of the run (default: runs/tune-<env>-<n>)"),
   BACKEND_OPTIONS(tune_args),
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
 #undef ARGS
+
+// ---------------------------------------------------------------------------------------------
+// What it shows
+
+enum { SHOWN = 10, DECIMALS = 3 };
+
+static void put_start(const mm_tune *tune, bool trials_given) {
+  mm_tune_view v;
+  mm_tune_look(tune, &v);
+  const mm_tune_plan *p = v.plan;
+  size_t population = p->population > 0 ? p->population : mm_tune_population(p->space.n);
+  const char *plural = p->n_env == 1 ? "" : "s";
+  if (p->space.method == MM_TUNE_GRID)
+    note("%s: a grid of %.0f trials, up to %zu seeds each on %zu environment%s", v.folder,
+         mm_tune_grid_size(&p->space), p->seeds, p->n_env, plural);
+  else
+    note("%s: cma-es, %zu generations of %zu trials, up to %zu seeds each on %zu environment%s",
+         v.folder, p->trials / population, population, p->seeds, p->n_env, plural);
+  size_t whole = p->trials / population * population;
+  if (trials_given && p->space.method == MM_TUNE_CMA && whole != p->trials)
+    note("--trials %zu: cma-es tries whole generations of %zu, so %zu trials", p->trials,
+         population, whole);
+}
+
+// ---------------------------------------------------------------------------------------------
+// JSON
+
+static int put_json(const mm_tune *tune, const mm_tune_view *v, const char *state,
+                    const char *preset) {
+  cJSON *root = mm_tune_json(tune);
+  if (root == NULL) return fail(EXIT_FAILED, "out of memory");
+  cJSON_AddStringToObject(root, "run", v->folder);
+  cJSON_AddStringToObject(root, "state", state);
+  output_add_text(root, "preset", preset);
+  output_add_number(root, "wall_seconds", v->seconds);
+  double rate = v->seconds > 0 ? (double)v->session_env_steps / v->seconds : NAN;
+  mm_json_add_defined(root, "env_steps_per_second", rate);
+  mm_machine_add(root, &v->machine);
+  return output_json(root, EXIT_DONE);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Trials
+
+typedef struct ranked {
+  const mm_tune_search *search;
+  size_t trial;
+} ranked;
+
+static int best_first(const void *left, const void *right) {
+  const ranked *a = left, *b = right;
+  int order = mm_tune_compare(&b->search->trial[b->trial], &a->search->trial[a->trial]);
+  if (order != 0) return order;
+  return a->trial < b->trial ? -1 : 1;
+}
+
+static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size_t i) {
+  const mm_tune_space *space = &v->plan->space;
+  const mm_tune_trial *trial = &v->search->trial[i];
+  char text[MM_SETTING_TEXT_SIZE];
+  snprintf(text, sizeof text, i == 0 ? "baseline" : "%zu", i);
+  table_text(t, text);
+  for (size_t j = 0; j < space->n; j++)
+    table_text(t, mm_tune_text(&space->parameter[j], trial->value[j], text));
+  table_text(t, study_estimate(mm_tune_score(trial), DECIMALS, true));
+  table_number(t, (double)trial->n);
+  table_text(t, mm_tune_state(v->search, i));
+  for (size_t e = 0; e < v->plan->n_env; e++)
+    table_defined(t, mm_tune_mean(tune, i, e));
+}
+
+static table *make_table(const mm_tune_view *v) {
+  const mm_tune_plan *p = v->plan;
+  table *t = table_of_columns(4 + p->space.n + p->n_env);
+  table_text(t, "trial");
+  for (size_t j = 0; j < p->space.n; j++)
+    table_text(t, p->space.parameter[j].name);
+  table_text(t, "score");
+  table_text(t, "seeds");
+  table_text(t, "<state");
+  for (size_t e = 0; e < p->n_env; e++)
+    table_text(t, p->env[e]);
+  return t;
+}
+
+// The best of them and the settings' own values, wherever these stand.
+static void put_trials(const mm_tune *tune, const mm_tune_view *v) {
+  size_t n = v->search->n;
+  ranked *order = memory_alloc(n, sizeof *order);
+  for (size_t i = 0; i < n; i++)
+    order[i] = (ranked){ v->search, i };
+  qsort(order, n, sizeof *order, best_first);
+  table *t = make_table(v);
+  bool baseline_shown = false;
+  for (size_t k = 0; k < n && k < SHOWN; k++) {
+    put_trial(t, tune, v, order[k].trial);
+    baseline_shown = baseline_shown || order[k].trial == 0;
+  }
+  if (!baseline_shown) put_trial(t, tune, v, 0);
+  table_print(t);
+  free(order);
+}
+
+static void put_counts(const mm_tune_view *v) {
+  size_t stopped = 0, failed = 0, n = v->search->n;
+  for (size_t i = 0; i < n; i++) {
+    stopped += v->search->trial[i].pruned;
+    failed += v->search->trial[i].failed;
+  }
+  printf("%zu trials (%s), %zu stopped early, %zu failed; %zu training runs, %.3g steps\n", n,
+         mm_tune_method_name(v->plan->space.method), stopped, failed, v->trainings,
+         (double)v->env_steps);
+  printf("score: difference from the baseline settings in final return, paired by seed, in units "
+         "of\n");
+  for (size_t e = 0; e < v->plan->n_env; e++)
+    printf("%s%.4g (%s)", e > 0 ? ", " : "  ", v->scale[e], output_plain(v->plan->env[e]));
+  printf("; mean over environments\n");
+  size_t same = v->search->n_candidates + 1 - n;
+  if (same > 0 && v->search->complete && v->plan->space.method == MM_TUNE_CMA)
+    printf("%zu candidates had the values of an earlier trial\n", same);
+}
+
+// ---------------------------------------------------------------------------------------------
+// The winner
+
+static void put_checks(const mm_tune_view *v) {
+  table *t = table_create("<environment|baseline|tuned|difference");
+  for (size_t e = 0; e < v->plan->n_env; e++) {
+    const mm_tune_check *c = &v->check[e];
+    table_text(t, v->plan->env[e]);
+    table_text(t, study_estimate(c->own, DECIMALS, false));
+    table_text(t, v->best > 0 ? study_estimate(c->best, DECIMALS, false) : "-");
+    table_text(t, study_estimate(c->difference, DECIMALS, true));
+    if (mm_estimate_sign(c->difference) != 0) table_mark(t, c->difference.mean > 0);
+  }
+  printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate, output_plus_minus());
+  table_print(t);
+  for (size_t e = 0; e < v->plan->n_env; e++)
+    if (v->check[e].n_failed > 0)
+      printf("%s: runs of %zu seeds have no value, so there are no means\n",
+             output_plain(v->plan->env[e]), v->check[e].n_failed);
+}
+
+static void put_verdict(const mm_tune_view *v) {
+  if (v->best == 0) {
+    puts("No trial was better than the baseline settings.");
+    return;
+  }
+  if (!v->validated) return;
+  printf("score of trial %zu on these: %s", v->best, study_estimate(v->gain, DECIMALS, true));
+  int sign = mm_estimate_sign(v->gain);
+  puts(sign == 0  ? " (its 95 % interval includes 0: not shown to be better)"
+       : sign > 0 ? ""
+                  : " (worse: its score in the search was luck)");
+}
+
+static void put_importance(const mm_tune_view *v) {
+  mm_tune_importance importance;
+  if (mm_tune_weigh(v->search, &importance) != MM_OK || !importance.known) {
+    puts("importance: too few trials to tell");
+    return;
+  }
+  printf("importance:");
+  for (size_t j = 0; j < v->plan->space.n; j++)
+    printf("%s %s %.0f %%", j > 0 ? "," : "", v->plan->space.parameter[j].name,
+           100 * importance.share[j]);
+  puts(" of the variation of ranks; the rest is interactions and noise");
+}
+
+static void put_text(const mm_tune *tune, const mm_tune_view *v, const char *preset) {
+  put_counts(v);
+  put_trials(tune, v);
+  if (v->validated) put_checks(v);
+  if (v->search->complete) put_verdict(v);
+  put_importance(v);
+  char machine[MM_MACHINE_TEXT];
+  if (v->session_env_steps > 0)
+    printf("speed: %.3g million steps/s on %s\n", 1e-6 * (double)v->session_env_steps / v->seconds,
+           mm_machine_text(&v->machine, machine));
+  if (preset != NULL)
+    printf("preset: %s (for --preset of train, learn and transfer)\n", output_plain(preset));
+}
+
+static int tune_report(const mm_tune *tune, const char *state, const char *preset, bool json) {
+  mm_tune_view v;
+  mm_tune_look(tune, &v);
+  if (json) return put_json(tune, &v, state, preset);
+  if (v.search->n > 0) put_text(tune, &v, preset);
+  return EXIT_DONE;
+}
 
 // ---------------------------------------------------------------------------------------------
 // Beginning
@@ -82,8 +279,7 @@ static int plan_envs(const tune_args *args, mm_env *env[MM_TUNE_ENVS], mm_tune_p
 }
 
 static int plan_search(const tune_args *args, mm_tune_plan *plan) {
-  mm_status status = mm_tune_space_load(args->space, plan->settings[0].algo, &plan->space);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_tune_space_load(args->space, plan->settings[0].algo, &plan->space)));
   if (args->method != NULL) mm_tune_method_find(args->method, &plan->space.method);
   bool grid = plan->space.method == MM_TUNE_GRID;
   plan->trials = (size_t)args->trials;
@@ -97,20 +293,21 @@ static int plan_search(const tune_args *args, mm_tune_plan *plan) {
 }
 
 // Whether devices can do whatever a trial may ask for: the settings' own values, then the ends of
-// every range and all choices, each alone. (A device refuses a training for one setting, not for
-// two together.)
-static bool takes_space(const mm_env *env, const mm_settings *own, const mm_tune_space *space) {
+// every range and all choices, each alone. (A device refuses a training run for one setting, not
+// for two together.)
+static bool takes_space(const mm_env *env, const mm_settings *baseline,
+                        const mm_tune_space *space) {
   double value[MM_TUNE_PARAMETERS];
   for (size_t j = 0; j < space->n; j++)
     value[j] = NAN;
-  bool takes = backend_takes(env, own);
+  bool takes = backend_takes(env, baseline);
   for (size_t j = 0; j < space->n; value[j++] = NAN) {
     const mm_tune_parameter *p = &space->parameter[j];
     const bool choice = p->scale == MM_TUNE_CHOICE;
     for (size_t k = 0; k < (choice ? p->n_choice : 2) && takes; k++) {
-      mm_settings settings = *own;
+      mm_settings settings = *baseline;
       value[j] = choice ? (double)k : k == 0 ? p->low : p->high;
-      // what no training accepts is no trial either
+      // what no training run accepts is no trial either
       if (mm_tune_apply(space, value, &settings) == MM_OK) takes = backend_takes(env, &settings);
     }
   }
@@ -118,7 +315,7 @@ static bool takes_space(const mm_env *env, const mm_settings *own, const mm_tune
 }
 
 // A search that devices could do in parts only is refused with --backend cuda, and for the
-// processor on `auto`: trials are compared with each other.
+// CPU on `auto`: trials are compared with each other.
 static int check_devices(tune_args *args, const mm_tune_plan *plan, mm_env *const *env) {
   for (size_t i = 0; i < plan->n_env; i++) {
     if (args->on.place.kind == MM_BACKEND_CPU ||
@@ -136,12 +333,11 @@ static const char *const out_files[] = { "preset.yaml", "trials.csv", "tune.json
 
 static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map *map,
                   mm_tune **out) {
-  run_place place;
-  int code = args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE;
-  if (code != EXIT_DONE) return code;
-  mm_status status = study_place("tune", plan->env[0], args->out, &place);
-  if (status == MM_OK) status = mm_tune_create(place.folder, plan, map, out);
-  return status == MM_OK ? EXIT_DONE : run_argument_fail(&place, status);
+  run_folder where;
+  TRY(args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE);
+  mm_status status = study_folder_for("tune", plan->env[0], args->out, &where);
+  if (status == MM_OK) status = mm_tune_create(where.path, plan, map, out);
+  return status == MM_OK ? EXIT_DONE : run_argument_fail(&where, status);
 }
 
 static int check_usage(const tune_args *args) {
@@ -154,11 +350,10 @@ static int check_usage(const tune_args *args) {
 
 // The map belongs to the caller and must outlive the tuning.
 static int begin(tune_args *args, mm_map **map, mm_tune **out) {
-  int code = check_usage(args);
-  if (code != EXIT_DONE) return code;
-  mm_tune_plan *plan = memory_take(1, sizeof *plan);
+  TRY(check_usage(args));
+  mm_tune_plan *plan = memory_alloc(1, sizeof *plan);
   mm_env *env[MM_TUNE_ENVS] = { 0 };
-  code = plan_envs(args, env, plan);
+  int code = plan_envs(args, env, plan);
   if (code == EXIT_DONE) code = plan_search(args, plan);
   if (code == EXIT_DONE) code = check_devices(args, plan, env);
   if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
@@ -170,16 +365,14 @@ static int begin(tune_args *args, mm_map **map, mm_tune **out) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Going on
+// Resuming
 
 static int resume(tune_args *args, mm_tune **out) {
   static const char *const fixed[] = { "env",    "map",        "space",  "algo",     "method",
                                        "trials", "population", "seeds",  "validate", "seed",
                                        "prune",  "out",        "preset", NULL };
-  int code = run_argument_refuse(&command_tune, &args->settings, fixed);
-  if (code != EXIT_DONE) return code;
-  mm_status status = mm_tune_resume(args->resume, out);
-  if (status != MM_OK) return fail_status(status);
+  TRY(run_argument_refuse(&command_tune, &args->settings, "run", fixed));
+  TRY(status_code(mm_tune_resume(args->resume, out)));
   mm_tune_view view;
   mm_tune_look(*out, &view);
   return check_devices(args, view.plan, view.env);
@@ -205,7 +398,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
 static mm_status search(const tune_args *args, mm_tune *t) {
   mm_backend_config backend = backend_config(&args->on, show_progress, t);
   interrupt_after(args->max_seconds);
-  progress_begin("tune", 0, "trainings");
+  progress_begin("tune", 0, "training runs");
   mm_status status = mm_tune_run(t, &backend, args->save_seconds);
   progress_end();
   return status;
@@ -240,8 +433,7 @@ static int finish(const tune_args *args, mm_tune *t, mm_status status) {
   study_finish(&command_tune, mm_tune_study(t), &args->on.place, status, NULL, &end);
   if (status == MM_OK) return show(args, t, v.folder);
   if (status != MM_ERR_INTERRUPTED) return study_failed(&end);
-  int code = study_stopped(&end, "in trial %zu", v.search->n > 0 ? v.search->n - 1 : 0);
-  if (code != EXIT_DONE) return code;
+  TRY(study_stopped(&end, "in trial %zu", v.search->n > 0 ? v.search->n - 1 : 0));
   return tune_report(t, end.outcome, NULL, args->settings.common.json);
 }
 
@@ -252,7 +444,7 @@ static int run(void *raw) {
   int code = study_begin(&args->on);
   if (code == EXIT_DONE) code = args->resume != NULL ? resume(args, &t) : begin(args, &map, &t);
   if (code == EXIT_DONE) {
-    tune_report_start(t);
+    put_start(t, options_given(&command_tune, &args->settings.common, "trials"));
     code = finish(args, t, search(args, t));
   }
   mm_tune_close(t);
@@ -265,23 +457,21 @@ const command command_tune = {
   .summary = "search for good hyper-parameters",
   .about =
       "Trials change settings within the ranges of a file, by a grid or by CMA-ES; each trains "
-      "agents on all environments with the same seeds. Its score is the difference from the own "
-      "settings (those of --preset and --set) in final value, seed by seed, in units of an "
-      "environment's own spread. Trials below the median are stopped after a few seeds.\n\n"
-      "The file says `method: grid` or `method: cma-es` and has a line for each parameter below "
-      "`parameters:`, such as `lr: {log: [1e-4, 1e-2], points: 5}`, `eta: {linear: [0.5, 2]}`, "
-      "`epochs: {integer: [1, 16]}` or `activation: {choice: [tanh, relu]}`. Names are those of "
-      "--set; points are those of a grid.\n\n"
-      "At the end the winner is trained beside the own settings on fresh seeds, and its settings "
-      "become preset.yaml in the run's folder, beside run.db, trials.csv, tune.json and tune.svg. "
-      "A run can be stopped at any moment, also by a crash, and goes on with --resume to the same "
-      "bits.",
+      "agents on all environments with the same seeds. Its score is the difference from the "
+      "baseline settings (those of --preset and --set) in final return, paired by seed, in units "
+      "of an environment's own spread. Trials below the median are stopped after a few "
+      "seeds.\n\nThe file says `method: grid` or `method: cma-es` and has a line for each "
+      "parameter below `parameters:`, such as `lr: {log: [1e-4, 1e-2], points: 5}`, `eta: {linear: "
+      "[0.5, 2]}`, `epochs: {integer: [1, 16]}` or `activation: {choice: [tanh, relu]}`. Names are "
+      "those of --set; points are those of a grid.\n\nAt the end the winner and the baseline "
+      "settings are trained on fresh seeds, and its settings become preset.yaml in the run's "
+      "folder, beside run.db, trials.csv, tune.json and tune.svg. A run can be stopped at any "
+      "moment, also by a crash, and resumes bit-identically with --resume.",
   .examples =
-      "mirrormap tune --env CartPole-v1 --map negentropy --space examples/tune-bcs.yaml\n"
-      "mirrormap tune --env CartPole-v1,Acrobot-v1 --algo ppo --space examples/tune-ppo.yaml\n"
-      "mirrormap tune --resume runs/tune-CartPole-v1-1\n"
-      "mirrormap train --env CartPole-v1 --map negentropy --preset "
-      "runs/tune-CartPole-v1-1/preset.yaml",
+      "mirrormap tune --env CartPole-v1 --map negentropy --space examples/tune-bcs.yaml\nmirrormap "
+      "tune --env CartPole-v1,Acrobot-v1 --algo ppo --space examples/tune-ppo.yaml\nmirrormap tune "
+      "--resume runs/tune-CartPole-v1-1\nmirrormap train --env CartPole-v1 --map negentropy "
+      "--preset runs/tune-CartPole-v1-1/preset.yaml",
   .options = tune_options,
   .settings = settings_options,
   .common = COMMON_JSON | COMMON_ISA,

@@ -17,17 +17,16 @@ int study_begin(backend_args *on) {
 int study_env(const settings_args *settings, const char *asked, const char *name, mm_env **env,
               mm_settings *out) {
   mm_algo algo = MM_ALGO_PMD;
-  mm_status status = mm_env_open(name, env);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_env_open(name, env)));
   int code = env_argument_algo(asked, *env, name, &algo);
   return code == EXIT_DONE ? settings_resolve(settings, algo, env_argument_preset(*env), out)
                            : code;
 }
 
-mm_status study_place(const char *verb, const char *env, const char *out, run_place *place) {
+mm_status study_folder_for(const char *verb, const char *env, const char *out, run_folder *where) {
   char stem[MM_PLAN_NAME_SIZE + 16];
   env_argument_stem(verb, env, stem, sizeof stem);
-  return run_argument_place(out, stem, place);
+  return run_argument_folder(out, stem, where);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -35,7 +34,7 @@ mm_status study_place(const char *verb, const char *env, const char *out, run_pl
 
 void study_warn(mm_study *study) {
   char trouble[MM_ERROR_SIZE];
-  if (mm_study_trouble(study, trouble)) warn("%s; going on without it", trouble);
+  if (mm_study_trouble(study, trouble)) warn("%s; continuing without it", trouble);
 }
 
 void study_finish(const command *c, mm_study *study, const mm_backend_place *place,
@@ -86,26 +85,15 @@ int study_figures(const char *folder, const study_figure *figure, size_t n, cons
   return EXIT_DONE;
 }
 
-const char *study_plus_minus(void) {
-  return terminal_unicode() ? "\u00b1" : "+-";
+// Without decimals where the number alone fills a cell.
+static const char *number_text(double value, int decimals, bool sign) {
+  return output_format(fabs(value) < 1e9 ? (sign ? "%+.*f" : "%.*f") : (sign ? "%+.*g" : "%.*g"),
+                       decimals, value);
 }
 
-const char *study_estimate(mm_estimate e, int decimals, bool difference,
-                           char out[STUDY_CELL_SIZE]) {
-  int used = 0;
-  if (isnan(e.mean) || isinf(e.mean))
-    snprintf(out, STUDY_CELL_SIZE, isnan(e.mean) ? "-" : "failed");
-  else
-    used = snprintf(out, STUDY_CELL_SIZE, difference ? "%+.*f" : "%.*f", decimals, e.mean);
-  if (used > 0 && used < STUDY_CELL_SIZE && !isnan(e.sem))
-    snprintf(out + used, STUDY_CELL_SIZE - (size_t)used, " %s %.*f", study_plus_minus(), decimals,
-             e.sem);
-  return out;
-}
-
-void study_add_text(cJSON *root, const char *key, const char *text) {
-  if (text != NULL && text[0] != '\0')
-    cJSON_AddStringToObject(root, key, text);
-  else
-    cJSON_AddNullToObject(root, key);
+const char *study_estimate(mm_estimate e, int decimals, bool difference) {
+  if (isnan(e.mean) || isinf(e.mean)) return isnan(e.mean) ? "-" : "failed";
+  const char *mean = number_text(e.mean, decimals, difference);
+  if (isnan(e.sem)) return mean;
+  return output_format("%s %s %s", mean, output_plus_minus(), number_text(e.sem, decimals, false));
 }

@@ -1,5 +1,5 @@
 // What the commands learn, train, transfer and tune have in common: their option tables, where a
-// new study goes, how a session ends and what is said about going on, and figures beside results.
+// new study goes, how a session ends and how to resume it, and figures beside results.
 
 #ifndef MM_CLI_STUDY_COMMAND_H
 #define MM_CLI_STUDY_COMMAND_H
@@ -13,24 +13,6 @@
 #include "study/stats/estimate.h"
 
 // ---------------------------------------------------------------------------------------------
-// Entries of an option table, for arguments of type ARGS; the field has the option's name, or is
-// given where that is no name in C. Fallbacks may be NULL.
-
-// clang-format off
-#define STUDY_TEXT(field, shown, about)                                                            \
-  { .name = #field, .type = OPTION_TEXT, .offset = offsetof(ARGS, field), .metavar = shown,        \
-    .help = about }
-#define STUDY_CHOICE(field, list, usual, about)                                                    \
-  { .name = #field, .type = OPTION_CHOICE, .offset = offsetof(ARGS, field), .choices = list,       \
-    .fallback = usual, .help = about }
-#define STUDY_COUNT_NAMED(text, field, least, most, usual, shown, about)                           \
-  { .name = text, .type = OPTION_COUNT, .offset = offsetof(ARGS, field), .metavar = shown,         \
-    .low = least, .high = most, .fallback = usual, .help = about }
-#define STUDY_COUNT(field, least, most, usual, shown, about)                                       \
-  STUDY_COUNT_NAMED(#field, field, least, most, usual, shown, about)
-// clang-format on
-
-// ---------------------------------------------------------------------------------------------
 // Beginning
 
 // Where to train; from here on a signal leaves the run in order.
@@ -42,7 +24,7 @@ int study_env(const settings_args *settings, const char *algo, const char *name,
               mm_settings *out);
 
 // The folder of --out, else runs/<verb>-<env>-<n>.
-mm_status study_place(const char *verb, const char *env, const char *out, run_place *place);
+mm_status study_folder_for(const char *verb, const char *env, const char *out, run_folder *where);
 
 // ---------------------------------------------------------------------------------------------
 // Working and ending
@@ -54,7 +36,7 @@ typedef struct study_end {
   mm_status status;
   const char *outcome;       // "done", "stopped", "interrupted", "failed"
   char error[MM_ERROR_SIZE]; // sentence of the status
-  char hint[RUN_HINT_SIZE];  // how to go on, or ""
+  char hint[RUN_HINT_SIZE];  // how to resume, or ""
 } study_end;
 
 // Ends the session of work that came back with `status`. `outcome` is NULL where the status says it
@@ -82,12 +64,7 @@ int study_figures(const char *folder, const study_figure *figure, size_t n, cons
                   const char *what);
 
 // "0.512 ± 0.031" with so many decimals, with a sign where it is a difference; "-" for NaN,
-// "failed" for infinity.
-enum { STUDY_CELL_SIZE = 64 };
-const char *study_estimate(mm_estimate e, int decimals, bool difference, char out[STUDY_CELL_SIZE]);
-const char *study_plus_minus(void);
-
-// A text, or null for NULL and "".
-void study_add_text(cJSON *root, const char *key, const char *text);
+// "failed" for infinity. Valid for the next few calls of output_format.
+const char *study_estimate(mm_estimate e, int decimals, bool difference);
 
 #endif

@@ -1,4 +1,4 @@
-// `bench`: speed of the parts beside what the machine allows.
+// `bench`: speed of the parts against the limits of the machine.
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 typedef struct bench_args {
   command_args common;
   bool quick;
-  const char *backend; // NULL: the processor, and a device where it is named or all are wanted
+  const char *backend; // NULL: the CPU, and a device where it is named or all are wanted
   const char *figure;
 } bench_args;
 
@@ -25,11 +25,11 @@ static const char *const backend_choices[] = { "cpu", "cuda", NULL };
 
 static const option bench_options[] = {
   OPTION(CHOICE, "backend", backend, NULL,
-         "what to measure (default: the processor; without a NAME also the first CUDA device, "
-         "if there is one)",
+         "what to measure (default: the CPU; without a NAME also the first CUDA device, if there "
+         "is one)",
          .choices = backend_choices),
   OPTION(FLAG, "quick", quick, NULL,
-         "a short look: fewer rounds of the trainings, a search of 16 candidates; figures are "
+         "a short look: fewer rounds of the training runs, a search of 16 candidates; figures are "
          "rougher"),
   OPTION(TEXT, "figure", figure, "FILE", "of mpi: draw how it would scale (.svg, .pdf or .png)"),
   { 0 },
@@ -75,8 +75,7 @@ static void put_digits(table *t, double value, int digits) {
 
 static int put_table(const mm_bench *results, bool cuda) {
   mm_cuda_device facts;
-  table *t = table_create(
-      (const char *const[]){ "<what", "value", "<unit", "limit", "fraction", "reference" }, 6);
+  table *t = table_create("<what|value|<unit|limit|fraction|reference");
   for (size_t i = 0; i < results->n; i++) {
     const mm_bench_result *entry = &results->entry[i];
     table_text(t, entry->name);
@@ -132,11 +131,10 @@ static int check_names(const bench_args *args) {
   const char *names[NAMES_MOST];
   const size_t n = list_names(names);
   const option_texts *given = &args->common.positional;
-  char near[SUGGESTION_SIZE];
   for (size_t i = 0; i < given->n; i++)
     if (!among(names, n, given->value[i]))
       return fail_usage("unknown benchmark '%s'%s", given->value[i],
-                        options_suggestion(given->value[i], names, n, "", near));
+                        options_suggestion(given->value[i], names, n, ""));
   for (size_t i = 0; i < n; i++)
     if (named(args, names[i]) && !is_offered(args, names[i]))
       return fail_usage("benchmark '%s' has nothing to measure with --backend %s", names[i],
@@ -197,30 +195,24 @@ static int run(void *raw) {
 
 const command command_bench = {
   .name = "bench",
-  .summary = "speed of the parts beside the machine's own limit",
+  .summary = "speed of the parts against the limits of the machine",
   .positional = "[NAME...]",
   .about =
       "NAME is map, gridworld, env, physics, learn, ampo or gaussian; all without one; or mpi. "
-      "Each line "
-      "gives a "
-      "figure, the "
-      "machine's own limit for it where there is one, measured in the same run, and how near "
-      "the two are. The reference of env is gymnax on an A100 with 2000 environments, as "
-      "published (for MinAtar the fastest game); that of physics is the MuJoCo library on the same "
-      "core in the same run.\n\n"
-      "With --backend cuda, or the NAME cuda, gridworld, learn, ampo and physics are measured on "
-      "the first CUDA device (CUDA_VISIBLE_DEVICES chooses another): whole trainings by "
-      "environment and population, held against its rates of fused multiply-adds and of tensor "
-      "cores, with the paper's own stack (JAX) on an H200 and a population of 128 as their "
-      "reference; bodies by their number, after the processor's and the library's figures.\n\n"
-      "mpi is for several ranks (mpirun): what dealing jobs out costs beside the jobs, and, from "
-      "what was measured, at how many threads a model of many ranks falls below 90 % efficiency.",
-  .examples = "mirrormap bench map\n"
-              "mirrormap bench map --isa avx2 --json\n"
-              "mirrormap bench gridworld learn\n"
-              "mirrormap bench cuda --json\n"
-              "mirrormap bench ampo --backend cuda\n"
-              "mpirun -n 2 mirrormap bench mpi --figure scaling.svg",
+      "Each line gives a figure, the machine's own limit for it where there is one, measured in "
+      "the same run, and how near the two are. The reference of env is gymnax on an A100 with 2000 "
+      "environments, as published (for MinAtar the fastest game); that of physics is the MuJoCo "
+      "library on the same core in the same run.\n\nWith --backend cuda, or the NAME cuda, "
+      "gridworld, learn, ampo and physics are measured on the first CUDA device "
+      "(CUDA_VISIBLE_DEVICES chooses another): whole training runs by environment and population, "
+      "held against its rates of fused multiply-adds and of tensor cores, with the paper's own "
+      "stack (JAX) on an H200 and a population of 128 as their reference; physics by the number of "
+      "environments, after the figures of the CPU and of the library.\n\nmpi is for several ranks "
+      "(mpirun): what dealing jobs out costs beside the jobs, and, from what was measured, at how "
+      "many threads a model of many ranks falls below 90 % efficiency.",
+  .examples = "mirrormap bench map\nmirrormap bench map --isa avx2 --json\nmirrormap bench "
+              "gridworld learn\nmirrormap bench cuda --json\nmirrormap bench ampo --backend "
+              "cuda\nmpirun -n 2 mirrormap bench mpi --figure scaling.svg",
   .options = bench_options,
   .common = COMMON_JSON | COMMON_ISA,
   .ranks = true,

@@ -118,16 +118,15 @@ static void put_device(int number, const mm_cuda_device *d) {
          terminal_style(stdout, STYLE_BOLD), d->name, terminal_style(stdout, STYLE_PLAIN), d->major,
          d->minor, d->processors);
   if (d->clock_mhz > 0) printf(" at up to %d MHz", d->clock_mhz);
-  printf(
-      "\n             %.1f GiB of memory, %zu KiB of shared memory per block, driver for CUDA %s, "
-      "runtime %s\n",
-      (double)d->memory / (1 << 30), d->shared / 1024, version(d->driver, driver),
-      version(d->runtime, runtime));
+  printf("\n             %.1f GiB of memory, %zu KiB of shared memory per block, driver for CUDA "
+         "%s, runtime %s\n",
+         (double)d->memory / (1 << 30), d->shared / 1024, version(d->driver, driver),
+         version(d->runtime, runtime));
   put_tiles(d);
 }
 
 static void put_text(const machine *m) {
-  printf("processor    %d core%s, instruction set %s\n", m->cores, m->cores == 1 ? "" : "s",
+  printf("CPU          %d core%s, instruction set %s\n", m->cores, m->cores == 1 ? "" : "s",
          mm_isa_name());
   for (int i = 0; i < m->count; i++) {
     if (m->unusable[i][0] == '\0')
@@ -151,13 +150,11 @@ static int run(void *raw) {
 const command command_devices = {
   .name = "devices",
   .summary = "what this machine has to train with",
-  .about =
-      "Names the processor's cores that may be used and their instruction set, and the CUDA "
-      "devices as --devices counts them, or why there is none. The tile of a kernel is how many "
-      "rows go through the networks at a time: as many as the shared memory has room for, "
-      "with the paper's settings. No device is no failure: everything runs on the processor too.",
-  .examples = "mirrormap devices\n"
-              "mirrormap devices --json",
+  .about = "Names the CPU cores that may be used and their instruction set, and the CUDA devices "
+           "as --devices counts them, or why there is none. The tile of a kernel is how many rows "
+           "go through the networks at a time: as many as the shared memory has room for, with the "
+           "paper's settings. No device is no failure: everything runs on CPU too.",
+  .examples = "mirrormap devices\nmirrormap devices --json",
   .common = COMMON_JSON | COMMON_ISA,
   .args_size = sizeof(command_args),
   .run = run,

@@ -2,6 +2,7 @@
 
 #define _XOPEN_SOURCE 700
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "cli/tools/export_events.h"
+#include "show/events/event_export.h"
 #include "study/learn/learn.h"
 #include "study/run/run_table.h"
 #include "study/stats/csv.h"
@@ -228,8 +229,7 @@ static int put_folder(mm_run *run, const export_args *args) {
   int code = EXIT_DONE;
   struct stat about;
   bool made;
-  mm_status status = mm_run_make_folder(args->out, &made);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(mm_run_make_folder(args->out, &made)));
   for (int writing = args->force; writing < 2; writing++)
     for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE; i++) {
       if (args->table != NULL && strcmp(args->table, table_names[i]) != 0) continue;
@@ -272,7 +272,7 @@ static int find_last(mm_run *run, int64_t *out) {
                 "'%s' is damaged (%s): its last generation may be missing, say which one you want "
                 "with --generation",
                 mm_run_folder_of(run), mm_run_damage(run));
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   if (!found) return fail(EXIT_USAGE, "'%s' has no generation yet", mm_run_folder_of(run));
   *out = row.generation;
   return EXIT_DONE;
@@ -285,13 +285,47 @@ static int put_map(mm_run *run, const export_args *args) {
   if (code == EXIT_DONE && !options_given(&command_export, &args->common, "generation"))
     code = find_last(run, &generation);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_learn_map_at(run, generation, &map);
-  if (status != MM_OK) return fail_status(status);
-  status = mm_map_save(map, mm_map_meta(map), args->map);
+  TRY(status_code(mm_learn_map_at(run, generation, &map)));
+  mm_status status = mm_map_save(map, mm_map_meta(map), args->map);
   mm_map_destroy(map);
-  if (status != MM_OK) return fail_status(status);
+  TRY(status_code(status));
   note("wrote %s (mean of generation %" PRId64 ")", args->map, generation);
   return EXIT_DONE;
+}
+
+// ---------------------------------------------------------------------------------------------
+// TensorBoard
+
+static int check_event_folder(const char *path, bool force) {
+  DIR *folder = opendir(path);
+  if (folder == NULL)
+    return fail(EXIT_USAGE, "cannot open the folder '%s': %s", path, strerror(errno));
+  size_t entries = 0;
+  for (struct dirent *e; (e = readdir(folder)) != NULL;)
+    entries += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+  closedir(folder);
+  if (entries == 0 || force) return EXIT_DONE;
+  return fail_usage("option '--out': %s exists already (--force replaces what is in it)", path);
+}
+
+static int write_events(mm_run *run, const char *path, bool force) {
+  mm_event_count count;
+  bool made;
+  TRY(status_code(mm_run_make_folder(path, &made)));
+  TRY(check_event_folder(path, force));
+  TRY(status_code(mm_event_export(run, path, &count)));
+  note("wrote %s (%zu event files, %" PRIu64 " scalars)", path, count.files, count.scalars);
+  return EXIT_DONE;
+}
+
+// Into the folder `out` (NULL: tensorboard in the run's own folder), which must be new or empty
+// unless `force` is given.
+static int export_events(mm_run *run, const char *out, bool force) {
+  if (out != NULL) return write_events(run, out, force);
+  char *path = memory_print("%s/tensorboard", mm_run_folder_of(run));
+  int code = write_events(run, path, force);
+  free(path);
+  return code;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -315,9 +349,8 @@ static int run(void *raw) {
   mm_run *run;
   int code = check_usage(args);
   if (code != EXIT_DONE) return code;
-  mm_status status = mm_run_open(args->common.positional.value[0], MM_RUN_SALVAGE, &run);
-  if (status != MM_OK) return fail_status(status);
-  status = mm_run_begin(run); // one state of the run, whatever a writer does meanwhile
+  TRY(status_code(mm_run_open(args->common.positional.value[0], MM_RUN_SALVAGE, &run)));
+  mm_status status = mm_run_begin(run); // one state of the run, whatever a writer does meanwhile
   if (status != MM_OK)
     code = fail_status(status);
   else if (args->map != NULL)

@@ -1,4 +1,4 @@
-// `report`: runs as one page and figures, or watched as they go on.
+// `report`: runs as one page and figures, or watched while they run.
 
 #define _XOPEN_SOURCE 700
 
@@ -50,8 +50,7 @@ typedef struct folder {
 
 static int make_folder(const char *path) {
   bool made;
-  mm_status status = mm_run_make_folder(path, &made);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(mm_run_make_folder(path, &made));
 }
 
 static void choose_folder(const report_args *args, const mm_report *report, folder *f) {
@@ -125,7 +124,7 @@ static int write_page(const mm_report *report, const folder *f) {
   cJSON *document = mm_report_json(report, false);
   mm_status status = document != NULL ? mm_report_page_write(document, f->page) : MM_ERR_MEMORY;
   cJSON_Delete(document);
-  return status == MM_OK ? EXIT_DONE : fail_status(status);
+  return status_code(status);
 }
 
 static int put_result(const report_args *args, const mm_report *report, const folder *f,
@@ -181,16 +180,14 @@ static int run(void *raw) {
   const report_args *args = raw;
   const option_texts *runs = &args->common.positional;
   mm_report *report;
-  int code = check_usage(args);
-  if (code != EXIT_DONE) return code;
-  mm_status status = mm_report_read(runs->value, runs->n, &report);
-  if (status != MM_OK) return fail_status(status);
+  TRY(check_usage(args));
+  TRY(status_code(mm_report_read(runs->value, runs->n, &report)));
   if (args->watch) {
     tell_damage(report);
     mm_report_release(report);
     return report_watch(runs->value, runs->n, (uint16_t)args->port);
   }
-  code = write_all(args, report);
+  int code = write_all(args, report);
   mm_report_release(report);
   return code;
 }
@@ -199,19 +196,16 @@ const command command_report = {
   .name = "report",
   .summary = "show runs as a page with figures",
   .positional = "RUN...",
-  .about =
-      "Writes report.html, one page with everything in it that opens from disk in any browser: how "
-      "the runs stand, learning curves, the search, the maps with an explorer, tables, the "
-      "resolved "
-      "configuration, and how to make the runs again. Figures for papers go to figures/ beside it, "
-      "as SVG, PDF and PNG (gnuplot). Runs that are going on are shown as they stand; running it "
-      "again refreshes the page. Files that are no report are never overwritten.\n\n"
-      "With --watch the page is served on 127.0.0.1 only and follows the runs by itself. Of a "
-      "damaged run everything intact is shown; the exit code is 1 then.",
-  .examples =
-      "mirrormap report runs/learn-GridWorld-all-1\n"
-      "mirrormap report runs/train-CartPole-v1-1 runs/train-CartPole-v1-2 --out comparison\n"
-      "mirrormap report runs/learn-GridWorld-all-1 --watch",
+  .about = "Writes report.html, one page with everything in it that opens from disk in any "
+           "browser: how the runs stand, learning curves, the search, the maps with an explorer, "
+           "tables, the resolved configuration, and how to reproduce the runs. Figures for papers "
+           "go to figures/ beside it, as SVG, PDF and PNG (gnuplot). Running ones are shown as "
+           "they stand; running it again refreshes the page. Files that are no report are never "
+           "overwritten.\n\nWith --watch the page is served on 127.0.0.1 only and follows the runs "
+           "by itself. Of a damaged run everything intact is shown; the exit code is 1 then.",
+  .examples = "mirrormap report runs/learn-GridWorld-all-1\nmirrormap report "
+              "runs/train-CartPole-v1-1 runs/train-CartPole-v1-2 --out comparison\nmirrormap "
+              "report runs/learn-GridWorld-all-1 --watch",
   .options = report_options,
   .common = COMMON_JSON,
   .min_positional = 1,

@@ -153,7 +153,7 @@ static void close_group(validation *v) {
   v->best_phase = v->phase;
 }
 
-// A training without a value leaves the mean of its generation without one.
+// A training run without a return leaves the mean of its generation without one.
 static int add_score(const mm_run_row *any, void *user) {
   const mm_run_score *row = &any->score;
   validation *v = user;
@@ -191,8 +191,7 @@ static int add_session(const mm_run_row *any, void *user) {
   const mm_run_session *row = &any->session;
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "started", row->started);
-  cJSON_AddItemToObject(object, "ended",
-                        row->ended ? cJSON_CreateString(row->ended) : cJSON_CreateNull());
+  output_add_text(object, "ended", row->ended);
   cJSON_AddStringToObject(object, "outcome", row->outcome);
   cJSON_AddStringToObject(object, "host", row->host);
   cJSON_AddStringToObject(object, "backend", row->backend);
@@ -251,18 +250,14 @@ static const char *state_of(const entry *e) {
 
 enum { COLUMNS = 10 };
 
-static const char *or_null(const char *text) {
-  return text != NULL && text[0] != '\0' ? text : NULL;
-}
-
 static cJSON *entry_json(entry *e) {
   const mm_run_summary *s = &e->summary;
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "run", e->path);
   cJSON_AddStringToObject(object, "state", state_of(e));
-  output_add_text(object, "error", or_null(e->error));
+  output_add_text(object, "error", e->error);
   if (!e->readable) return object;
-  output_add_text(object, "command", or_null(e->command));
+  output_add_text(object, "command", e->command);
   cJSON_AddItemToObject(object, "env", e->envs);
   e->envs = NULL;
   if (e->damaged) return object;
@@ -276,8 +271,8 @@ static cJSON *entry_json(entry *e) {
   output_add_number(object, "trainings", (double)s->trainings);
   mm_json_add_defined(object, "seeds", e->plan.trainings > 0 ? (double)e->plan.trainings : NAN);
   output_add_number(object, "seconds", s->seconds);
-  output_add_text(object, "started", or_null(s->started));
-  output_add_text(object, "last", or_null(s->last));
+  output_add_text(object, "started", s->started);
+  output_add_text(object, "last", s->last);
   cJSON_AddItemToObject(object, "sessions", e->sessions);
   e->sessions = NULL;
   return object;
@@ -315,7 +310,7 @@ static void put_share(table *t, int64_t done, int64_t planned) {
   table_format(t, planned > 0 ? "%lld/%lld" : "%lld", (long long)done, (long long)planned);
 }
 
-// A training has no generations; its evaluations are its seeds.
+// A training run has no generations; its evaluations are its seeds.
 static void put_counts(table *t, const entry *e) {
   if (e->plan.trainings > 0) {
     table_text(t, "-");
@@ -360,11 +355,8 @@ static void put_row(table *t, const entry *e) {
 }
 
 static int put_table(const entry *entries, size_t n) {
-  static const char *const header[COLUMNS] = { "<run",       "<state",      "<command",
-                                               "<env",       "generations", "evaluations",
-                                               "env steps",  "validation",  "<backend",
-                                               "<last (UTC)" };
-  table *t = table_create(header, COLUMNS);
+  table *t = table_create("<run|<state|<command|<env|generations|evaluations|env steps|validation|"
+                          "<backend|<last update (UTC)");
   for (size_t i = 0; i < n; i++)
     put_row(t, &entries[i]);
   table_print(t);
@@ -382,7 +374,7 @@ static int run(void *raw) {
   const command_args *args = raw;
   folder_list list = { 0 };
   int code = find_folders(&args->positional, &list);
-  entry *entries = memory_take(list.n, sizeof *entries);
+  entry *entries = memory_alloc(list.n, sizeof *entries);
   bool trouble = false;
   for (size_t i = 0; i < list.n && code == EXIT_DONE; i++) {
     entries[i].path = list.path[i];
@@ -408,17 +400,15 @@ const command command_runs = {
   .name = "runs",
   .summary = "list runs",
   .positional = "[FOLDER...]",
-  .about =
-      "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
-      "stopped (by --max-seconds), interrupted, failed, killed (its process is gone without a "
-      "word), new (nothing done yet), damaged, unreadable. All but done, running and the last two "
-      "go on with 'COMMAND --resume FOLDER', COMMAND being learn, train, transfer, tune or "
-      "reproduce. The evaluations of a training are its seeds. The validation is the best mean "
-      "value of the learned map on its validation tasks. Runs that are damaged or cannot be read "
-      "are named on stderr, without numbers here, and the exit code is 1 then; 'mirrormap export' "
-      "takes out what is intact.",
-  .examples = "mirrormap runs\n"
-              "mirrormap runs experiments --json",
+  .about = "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
+           "stopped (by --max-seconds), interrupted, failed, killed (its process ended without a "
+           "trace), new (nothing done yet), damaged, unreadable. All but done, running and the "
+           "last two resume with 'COMMAND --resume FOLDER', COMMAND being learn, train, transfer, "
+           "tune or reproduce. The evaluations of a training are its seeds. The validation is the "
+           "best mean return of the learned map on its validation tasks. Runs that are damaged or "
+           "cannot be read are named on stderr, without numbers here, and the exit code is 1 then; "
+           "'mirrormap export' takes out what is intact.",
+  .examples = "mirrormap runs\nmirrormap runs experiments --json",
   .common = COMMON_JSON,
   .max_positional = SIZE_MAX,
   .args_size = sizeof(command_args),

@@ -39,7 +39,7 @@ int report_watch(const char *const *runs, size_t n, uint16_t port) {
 // BEYOND: connections that were ended and that the server has not yet noticed
 enum { CONNECTIONS = 64, BEYOND = 64, PATIENCE_S = 15, PERIOD_MS = 1000 };
 
-// A place for a connection; free where that is NULL.
+// A slot for a connection; free where that is NULL.
 typedef struct visitor {
   struct MHD_Connection *connection;
   int socket;
@@ -141,7 +141,7 @@ static enum MHD_Result answer_document(watch *w, struct MHD_Connection *connecti
 // Connections: where there are too many, the one that has asked nothing for longest makes room for
 // the next, however it passes its time. So a new one is always heard.
 
-// The place of a connection, or NULL; of NULL: a free one.
+// The slot of a connection, or NULL; of NULL: a free one.
 static visitor *find_visitor(watch *w, const struct MHD_Connection *connection) {
   for (size_t i = 0; i < CONNECTIONS; i++)
     if (w->visitors[i].connection == connection) return &w->visitors[i];
@@ -165,11 +165,11 @@ static void see_connection(void *user, struct MHD_Connection *connection, void *
     if (gone != NULL) *gone = (visitor){ 0 };
     return;
   }
-  visitor *place = find_visitor(w, NULL);
-  if (place == NULL) place = turn_out_oldest(w);
+  visitor *slot = find_visitor(w, NULL);
+  if (slot == NULL) slot = turn_out_oldest(w);
   const union MHD_ConnectionInfo *about =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  *place = (visitor){ connection, about != NULL ? about->connect_fd : -1, ++w->count };
+  *slot = (visitor){ connection, about != NULL ? about->connect_fd : -1, ++w->count };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -212,15 +212,15 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
 
 // A socket that listens on this machine's own address, and its port.
 static int listen_locally(uint16_t *port) {
-  struct sockaddr_in place = { .sin_family = AF_INET, .sin_port = htons(*port) };
-  socklen_t size = sizeof place;
+  struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(*port) };
+  socklen_t size = sizeof address;
   int on = 1, s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (s < 0) return -1;
   setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (bind(s, (struct sockaddr *)&place, sizeof place) == 0 && listen(s, CONNECTIONS) == 0 &&
-      getsockname(s, (struct sockaddr *)&place, &size) == 0) {
-    *port = ntohs(place.sin_port);
+  if (bind(s, (struct sockaddr *)&address, sizeof address) == 0 && listen(s, CONNECTIONS) == 0 &&
+      getsockname(s, (struct sockaddr *)&address, &size) == 0) {
+    *port = ntohs(address.sin_port);
     return s;
   }
   int error = errno;

@@ -4,6 +4,8 @@
 
 #include "study/settings/preset.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,15 +74,26 @@ static mm_status apply_file(const char *path, mm_settings *settings) {
   return status;
 }
 
+static int by_name(const void *left, const void *right) {
+  return strcmp(left, right);
+}
+
 static mm_status unknown_name(const char *text) {
   char names[NAMES_MAX][MM_DATA_NAME_SIZE];
   const char *list[NAMES_MAX];
   size_t n = mm_data_names("presets", ".yaml", names, NAMES_MAX);
+  qsort(names, n, sizeof *names, by_name);
   for (size_t i = 0; i < n; i++)
     list[i] = names[i];
   const char *near = mm_nearest(text, list, n);
-  return MM_FAIL(MM_ERR_INPUT, "preset '%s': no such name or file%s%s%s", text,
-                 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+  if (near)
+    return MM_FAIL(MM_ERR_INPUT, "preset '%s': no such name or file (did you mean '%s'?)", text,
+                   near);
+  char all[400] = "";
+  for (size_t i = 0, used = 0; i < n && used < sizeof all; i++)
+    used += (size_t)snprintf(all + used, sizeof all - used, "%s, ", names[i]);
+  return MM_FAIL(MM_ERR_INPUT, "preset '%s': no such name or file: expected %sor a YAML file", text,
+                 all);
 }
 
 static bool ends_in(const char *text, const char *ending) {
