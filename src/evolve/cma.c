@@ -84,7 +84,10 @@ static void prepare(mm_es *es) {
 
   c->chi = sqrt(n) * (1 - 1 / (4 * n) + 1 / (21 * n * n));
   c->c_sigma = (mueff + 2) / (n + mueff + 5);
-  c->d_sigma = 1 + 2 * fmax(0, sqrt((mueff - 1) / (n + 1)) - 1) + c->c_sigma;
+  // many members for few coordinates: the tutorial's damping lets sigma fall too fast there, above
+  // all under noise; pycma, from its version 4.4 on, multiplies the root by up to 3
+  double inner = fmax(1, 3 * (1 - mm_pow_d(0.5, n / 9)));
+  c->d_sigma = 1 + 2 * fmax(0, inner * sqrt((mueff - 1) / (n + 1)) - 1) + c->c_sigma;
   c->c_c = (4 + mueff / n) / (n + 4 + 2 * mueff / n);
   c->c_1 = 2 / ((n + 1.3) * (n + 1.3) + mueff);
   c->c_mu = fmin(1 - c->c_1, 2 * (0.25 + mueff + 1 / mueff - 2) / ((n + 2) * (n + 2) + mueff));
