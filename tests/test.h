@@ -76,6 +76,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(evolve)                                                                                    \
   SUITE(evolve_sep_cma)                                                                            \
   SUITE(evolve_cma)                                                                                \
+  SUITE(inference)                                                                                 \
   SUITE(evolve_golden)                                                                             \
   SUITE(evolve_state)                                                                              \
   SUITE(evolve_search)                                                                             \
