@@ -75,6 +75,8 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(gaussian_gradient)                                                                         \
   SUITE(evolve)                                                                                    \
   SUITE(evolve_sep_cma)                                                                            \
+  SUITE(evolve_cma)                                                                                \
+  SUITE(inference)                                                                                 \
   SUITE(evolve_golden)                                                                             \
   SUITE(evolve_state)                                                                              \
   SUITE(evolve_search)                                                                             \

@@ -86,7 +86,7 @@ static void oracle_step(oracle *o, const mm_es *es, const double *member, int g)
 static void test_steps(void **state) {
   (void)state;
   enum { D = 10, N = 24, GENERATIONS = 40 };
-  for (int k = MM_ES_SEP_CMA; k < MM_ES_KINDS; k++) {
+  for (int k = MM_ES_SEP_CMA; k <= MM_ES_SEP_CMA_EVOSAX; k++) {
     mm_es *es = create((mm_es_kind)k, D, N);
     oracle o = { .sigma = 2 };
     for (int j = 0; j < D; j++) {
@@ -124,7 +124,7 @@ static void test_steps(void **state) {
 static void test_stall(void **state) {
   (void)state;
   enum { D = 10, N = 16 };
-  for (int k = MM_ES_SEP_CMA; k < MM_ES_KINDS; k++)
+  for (int k = MM_ES_SEP_CMA; k <= MM_ES_SEP_CMA_EVOSAX; k++)
     for (int beyond = 0; beyond < 2; beyond++) {
       mm_es *es = create((mm_es_kind)k, D, N);
       const mm_sep_cma *c = es->constants;
@@ -145,7 +145,7 @@ static void test_stall(void **state) {
 static void test_sigma_max(void **state) {
   (void)state;
   enum { D = 2, N = 4 };
-  for (int k = MM_ES_SEP_CMA; k < MM_ES_KINDS; k++) {
+  for (int k = MM_ES_SEP_CMA; k <= MM_ES_SEP_CMA_EVOSAX; k++) {
     mm_es *es = create((mm_es_kind)k, D, N);
     double z[N * D], member[N * D];
     for (int i = 0; i < N * D; i++)

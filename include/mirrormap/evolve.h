@@ -34,7 +34,8 @@ typedef struct mm_es mm_es;
   X(OPENES_EVOSAX, "openes:evosax-0.3", openes) /* beta1 = 0.9, sigma one generation late */       \
   X(SEP_CMA, "sep-cma-es", sep_cma)             /* diagonal covariance, by Ros and Hansen */       \
   X(SEP_CMA_ISOTROPIC, "sep-cma-es:isotropic", sep_cma) /* variances stay 1, sigma adapts */       \
-  X(SEP_CMA_EVOSAX, "sep-cma-es:evosax-0.3", sep_cma)   /* that library's later constants */
+  X(SEP_CMA_EVOSAX, "sep-cma-es:evosax-0.3", sep_cma)   /* that library's later constants */       \
+  X(CMA, "cma-es", cma) /* full covariance, at most 64 coordinates */
 
 typedef enum mm_es_kind {
 #define MM_ES_ENUM(name, text, file) MM_ES_##name,
@@ -104,7 +105,8 @@ MM_API double mm_es_sigma(const mm_es *es);
 MM_API uint64_t mm_es_generation(const mm_es *es); // number of tells so far
 MM_API uint64_t mm_es_nonfinite(const mm_es *es);  // fitnesses that were not finite, ever
 
-// Greatest over smallest standard deviation of the coordinates (1 unless sep-cma-es adapts).
+// Greatest over smallest standard deviation: of the coordinates (sep-cma-es), of the axes of the
+// covariance (cma-es); 1 for the others.
 MM_API double mm_es_axis_ratio(const mm_es *es);
 
 // The state between two generations as bytes, the same on every machine: little-endian, with a

@@ -95,10 +95,20 @@ size_t mm_es_draws(const mm_es_config *config) {
 // ---------------------------------------------------------------------------------------------
 // Creation
 
+static size_t length(const mm_es_method *method, size_t v, size_t dimension) {
+  return method->vector[v].is_square ? dimension * dimension : dimension;
+}
+
+size_t mm_es_vector_length(const mm_es *es, size_t v) {
+  return length(es->method, v, es->config.dimension);
+}
+
 static size_t block_size(const mm_es_config *c, const mm_es_method *method) {
-  size_t vector = mm_arena_size_of(c->dimension * sizeof(double));
-  return mm_arena_size_of(sizeof(mm_es)) + mm_arena_size_of(method->constants_size) +
-         (2 * method->n_vectors + 3) * vector +
+  size_t vectors = 3 * mm_arena_size_of(c->dimension * sizeof(double));
+  for (size_t v = 0; v < method->n_vectors; v++)
+    vectors += 2 * mm_arena_size_of(length(method, v, c->dimension) * sizeof(double));
+  return mm_arena_size_of(sizeof(mm_es)) + mm_arena_size_of(method->constants_size) + vectors +
+         method->n_squares * mm_arena_size_of(c->dimension * c->dimension * sizeof(double)) +
          mm_arena_size_of(mm_es_draws(c) * c->dimension * sizeof(double)) +
          2 * mm_arena_size_of(c->population * sizeof(double)) +
          mm_arena_size_of(c->population * sizeof(mm_ranked));
@@ -119,9 +129,11 @@ mm_status mm_es_allocate(const mm_es_config *config, mm_es **out) {
   mm_es *es = mm_arena_take(&arena, sizeof *es);
   size_t vector = config->dimension * sizeof(double);
   for (size_t v = 0; v < method->n_vectors; v++) {
-    es->now[v] = mm_arena_take(&arena, vector);
-    es->next[v] = mm_arena_take(&arena, vector);
+    es->now[v] = mm_arena_take(&arena, length(method, v, config->dimension) * sizeof(double));
+    es->next[v] = mm_arena_take(&arena, length(method, v, config->dimension) * sizeof(double));
   }
+  for (size_t i = 0; i < method->n_squares; i++)
+    es->square[i] = mm_arena_take(&arena, config->dimension * vector);
   es->z = mm_arena_take(&arena, mm_es_draws(config) * vector);
   es->deviation = mm_arena_take(&arena, vector);
   es->sum = mm_arena_take(&arena, vector);
@@ -229,7 +241,7 @@ static mm_status check_next(const mm_es *es, double sigma) {
     return MM_FAIL(MM_ERR_NUMERIC, "%s: generation %llu: sigma would be %g", name,
                    (unsigned long long)es->generation, sigma);
   for (size_t v = 0; v < es->method->n_vectors; v++)
-    for (size_t j = 0; j < es->config.dimension; j++)
+    for (size_t j = 0; j < mm_es_vector_length(es, v); j++)
       if (!isfinite(es->next[v][j]))
         return MM_FAIL(MM_ERR_NUMERIC, "%s: generation %llu: coordinate %zu of the %s would be %g",
                        name, (unsigned long long)es->generation, j, es->method->vector[v].name,
@@ -241,13 +253,16 @@ mm_status mm_es_tell(mm_es *es, const double *fitness) {
   if (!es->asked)
     return MM_FAIL(MM_ERR_INPUT, "%s: generation %llu: told before members were asked for",
                    names[es->config.kind], (unsigned long long)es->generation);
-  size_t nonfinite = es->method->weigh(es, fitness);
-  double sigma = es->method->step(es);
-  MM_TRY(check_next(es, sigma));
-  // copied, not swapped: what mm_es_mean returned stays valid
-  for (size_t v = 0; v < es->method->n_vectors; v++)
-    memcpy(es->now[v], es->next[v], es->config.dimension * sizeof(double));
-  es->sigma = sigma;
+  bool by_order = !es->method->weigh;
+  size_t nonfinite = by_order ? mm_es_weigh_by_order(es, fitness) : es->method->weigh(es, fitness);
+  if (!by_order || es->ranked[0].fitness != es->ranked[es->config.population - 1].fitness) {
+    double sigma = es->method->step(es);
+    MM_TRY(check_next(es, sigma));
+    // copied, not swapped: what mm_es_mean returned stays valid
+    for (size_t v = 0; v < es->method->n_vectors; v++)
+      memcpy(es->now[v], es->next[v], mm_es_vector_length(es, v) * sizeof(double));
+    es->sigma = sigma;
+  }
   es->nonfinite += nonfinite;
   es->generation++;
   es->asked = false;

@@ -11,8 +11,9 @@
 #include "base/arena.h"
 #include "mirrormap/evolve.h"
 
-// The vectors [dimension] of a state: the mean first, then what its strategy remembers.
-enum { MM_ES_MEAN = 0, MM_ES_VECTORS = 4 };
+// The vectors of a state, [dimension] or [dimension][dimension]: the mean first, then what its
+// strategy remembers.
+enum { MM_ES_MEAN = 0, MM_ES_VECTORS = 4, MM_ES_SQUARES = 2 };
 
 // A member in the order of fitness.
 typedef struct mm_ranked {
@@ -29,20 +30,22 @@ struct mm_es {
   uint64_t generation, nonfinite;
   double sigma;
   bool asked;
-  double *now[MM_ES_VECTORS];  // [dimension] each: the state
-  double *next[MM_ES_VECTORS]; // [dimension] each: the state that `tell` prepares
-  double *z;                   // [draws][dimension]: the draws of the last `ask`
-  double *deviation;           // [dimension]: of the coordinates in the last `ask`, in sigmas
-  double *sum, *sum_squares;   // [dimension]: over members, weighted
-  double *by_rank;             // [population]: what the member of each rank gets, best first
-  double *weight;              // [population]: what each member gets
-  mm_ranked *ranked;           // [population]
-  void *constants;             // [method->constants_size]
+  double *now[MM_ES_VECTORS];    // the state
+  double *next[MM_ES_VECTORS];   // the state that `tell` prepares
+  double *z;                     // [draws][dimension]: the draws of the last `ask`
+  double *deviation;             // [dimension]: of the axes in the last `ask`, in sigmas
+  double *sum, *sum_squares;     // [dimension]: over members, weighted
+  double *square[MM_ES_SQUARES]; // [dimension][dimension]: work space of a method
+  double *by_rank;               // [population]: what the member of each rank gets, best first
+  double *weight;                // [population]: what each member gets
+  mm_ranked *ranked;             // [population]
+  void *constants;               // [method->constants_size]
 };
 
 typedef struct mm_es_vector {
   const char *name; // in messages
   double min;       // no state has less; -DBL_MAX: any finite number
+  bool is_square;   // [dimension][dimension]
 } mm_es_vector;
 
 struct mm_es_method {
@@ -53,16 +56,18 @@ struct mm_es_method {
   mm_status (*check)(const mm_es_config *config, const char *name);
 
   size_t constants_size;
-  size_t n_vectors;
+  size_t n_vectors, n_squares;
   mm_es_vector vector[MM_ES_VECTORS];
 
   // Fills in the constants, `by_rank` and vectors that do not start at zero.
   void (*prepare)(mm_es *es);
   // Candidates of draws first .. end - 1 into member [population][dimension]; the first ones first.
   void (*place)(mm_es *es, size_t first, size_t end, double *member);
-  // es->weight from fitness; the number of fitnesses that are not finite.
+  // es->weight from fitness; the number of fitnesses that are not finite. NULL: by_rank of each
+  // member's rank, equals in a random order.
   size_t (*weigh)(mm_es *es, const double *fitness);
-  // es->next from es->weight; the next sigma.
+  // es->next from es->weight; the next sigma. Without a `weigh` it is not called when all members
+  // are equals: then nothing was learned, and nothing moves.
   double (*step)(mm_es *es);
   // See mm_es_axis_ratio; NULL: 1.
   double (*axis_ratio)(const mm_es *es);
@@ -70,6 +75,9 @@ struct mm_es_method {
 
 // x > 0 and finite.
 bool mm_es_is_positive(double x);
+
+// How many numbers vector v of a state has.
+size_t mm_es_vector_length(const mm_es *es, size_t v);
 
 // How many vectors of normal numbers a generation takes.
 size_t mm_es_draws(const mm_es_config *config);
@@ -83,6 +91,12 @@ mm_status mm_es_allocate(const mm_es_config *config, mm_es **out);
 // ranked[n], best first; equals in the order of their members. Returns how many fitnesses are not
 // finite.
 size_t mm_es_rank(const double *fitness, size_t n, mm_ranked *ranked);
+
+// es->ranked and es->weight: the member of rank r gets by_rank[r]. Members of equal fitness are put
+// in a random order, so that none is favoured for its number. (Sharing the weights of their ranks
+// instead would shorten the step, and with it sigma, wherever fitness is flat.) Returns how many
+// fitnesses are not finite.
+size_t mm_es_weigh_by_order(mm_es *es, const double *fitness);
 
 // The member of rank r gets by_rank[r]; members of equal fitness get the mean over their ranks, so
 // that nothing depends on the order in which members were made.

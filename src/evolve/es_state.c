@@ -4,7 +4,7 @@
 //    8  version of this format
 //   32  name of the strategy, filled up with zeros
 //   40  dimension, population, generation, number of fitnesses that were not finite, sigma
-//       vectors of the state, dimension numbers each
+//       vectors of the state, dimension numbers each, or dimension^2 for a matrix
 //    8  checksum (FNV-1a) of all that comes before
 //
 // FNV-1a goes through one bijection per byte, so damage of any single byte is certain to show.
@@ -58,7 +58,10 @@ static uint64_t checksum(const unsigned char *byte, size_t n) {
 // Saving
 
 size_t mm_es_state_size(const mm_es *es) {
-  return HEAD_SIZE + es->method->n_vectors * es->config.dimension * 8 + CHECKSUM_SIZE;
+  size_t numbers = 0;
+  for (size_t v = 0; v < es->method->n_vectors; v++)
+    numbers += mm_es_vector_length(es, v);
+  return HEAD_SIZE + numbers * 8 + CHECKSUM_SIZE;
 }
 
 void mm_es_save(const mm_es *es, void *state) {
@@ -74,7 +77,7 @@ void mm_es_save(const mm_es *es, void *state) {
   to = put_u64(to, es->nonfinite);
   to = put_double(to, es->sigma);
   for (size_t v = 0; v < es->method->n_vectors; v++)
-    for (size_t j = 0; j < es->config.dimension; j++)
+    for (size_t j = 0; j < mm_es_vector_length(es, v); j++)
       to = put_double(to, es->now[v][j]);
   put_u64(to, checksum(start, (size_t)(to - start)));
 }
@@ -130,7 +133,7 @@ static mm_status check_numbers(const mm_es *es) {
     return MM_FAIL(MM_ERR_INPUT, "state of %s: sigma = %g: expected a finite number > 0", name,
                    es->sigma);
   for (size_t v = 0; v < es->method->n_vectors; v++)
-    for (size_t j = 0; j < es->config.dimension; j++) {
+    for (size_t j = 0; j < mm_es_vector_length(es, v); j++) {
       double x = es->now[v][j], min = es->method->vector[v].min;
       if (x >= min && x <= DBL_MAX) continue;
       return MM_FAIL(MM_ERR_INPUT,
@@ -150,7 +153,7 @@ static mm_status read_state(mm_es *es, const unsigned char *state, size_t size) 
   es->nonfinite = get_u64(&from);
   es->sigma = get_double(&from);
   for (size_t v = 0; v < es->method->n_vectors; v++)
-    for (size_t j = 0; j < es->config.dimension; j++)
+    for (size_t j = 0; j < mm_es_vector_length(es, v); j++)
       es->now[v][j] = get_double(&from);
   return check_numbers(es);
 }

@@ -16,17 +16,12 @@
 // at the paper's time. Its c_1 + c_mu exceeds 1 in few dimensions with many members (n <= 18 for
 // 128), which would make C negative: c_mu is capped. The later version of that library has other
 // constants, and guards C in another way.
-//
-// Members of equal fitness are put in a random order: none is favoured for its number. (Sharing the
-// weights of their ranks instead would shorten y_w, and with it sigma, wherever fitness is flat.)
-// When all are equal nothing was learned and nothing moves.
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/elementary.h"
-#include "base/rng.h"
 #include "evolve/constants.h"
 
 // C is kept between these.
@@ -110,31 +105,6 @@ static void place(mm_es *es, size_t first, size_t end, double *member) {
           es->now[MM_ES_MEAN][j] + es->sigma * (es->deviation[j] * es->z[i * n + j]);
 }
 
-// Shuffles every group of equals.
-static void draw_lots(const mm_es *es, mm_ranked *ranked) {
-  mm_stream stream =
-      mm_stream_make(es->config.seed, (uint32_t)es->generation, MM_RNG_EVOLVE_TIE, 0);
-  for (size_t first = 0, end; first < es->config.population; first = end) {
-    end = first + 1;
-    while (end < es->config.population && ranked[end].fitness == ranked[first].fitness)
-      end++;
-    for (size_t k = end - 1; k > first; k--) {
-      size_t other = first + mm_uniform_int(mm_stream_pair(stream, k), (uint32_t)(k - first + 1));
-      mm_ranked kept = ranked[k];
-      ranked[k] = ranked[other];
-      ranked[other] = kept;
-    }
-  }
-}
-
-static size_t weigh(mm_es *es, const double *fitness) {
-  size_t n = es->config.population, nonfinite = mm_es_rank(fitness, n, es->ranked);
-  draw_lots(es, es->ranked);
-  for (size_t r = 0; r < n; r++)
-    es->weight[es->ranked[r].member] = es->by_rank[r];
-  return nonfinite;
-}
-
 // ---------------------------------------------------------------------------------------------
 // The step
 
@@ -188,11 +158,6 @@ static void step_variance(mm_es *es, double h) {
 
 static double step(mm_es *es) {
   const mm_sep_cma *c = es->constants;
-  if (es->ranked[0].fitness == es->ranked[es->config.population - 1].fitness) {
-    for (size_t v = 0; v < es->method->n_vectors; v++)
-      memcpy(es->next[v], es->now[v], es->config.dimension * sizeof(double));
-    return es->sigma;
-  }
   sum_members(es);
   double length = step_mean(es), n = (double)es->config.dimension;
   // a path that has only just begun is shorter by nature
@@ -224,7 +189,6 @@ const mm_es_method mm_sep_cma_method = {
               { "C", VARIANCE_MIN } },
   .prepare = prepare,
   .place = place,
-  .weigh = weigh,
   .step = step,
   .axis_ratio = axis_ratio,
 };

@@ -1,9 +1,6 @@
 #include "study/stats/estimate.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/rng.h"
 
 static double term(const double *x, const double *y, size_t i) {
   return y ? x[i] - y[i] : x[i];
@@ -117,70 +114,6 @@ mm_comparison mm_estimate_comparison(const double *x, const double *y, size_t n)
   for (size_t i = 0; i < n; i++)
     if (is_known(x, y, i)) wins += x[i] > y[i] ? 1 : x[i] == y[i] ? 0.5 : 0;
   return (mm_comparison){ gain, wins / (double)gain.n };
-}
-
-// ---------------------------------------------------------------------------------------------
-// Interquartile means
-
-static int ascending(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
-// Of sorted numbers x[n], of which x[i] is there count[i] times: n in all.
-static double middle_mean(const double *x, const uint32_t *count, size_t n) {
-  size_t first = n / 4, end = n - first, place = 0;
-  double sum = 0;
-  for (size_t i = 0; i < n && place < end; place += count[i++]) {
-    size_t from = place > first ? place : first,
-           to = place + count[i] < end ? place + count[i] : end;
-    if (to > from) sum += (double)(to - from) * x[i];
-  }
-  return sum / (double)(end - first);
-}
-
-// Sorted numbers x[n] drawn n times with replacement.
-static void resample(uint32_t *count, size_t n, uint64_t seed, uint32_t lane) {
-  mm_stream stream = mm_stream_make(seed, 0, MM_RNG_BOOTSTRAP, lane);
-  memset(count, 0, n * sizeof *count);
-  for (size_t i = 0; i < n; i++)
-    count[mm_uniform_int(mm_stream_pair(stream, i), (uint32_t)n)]++;
-}
-
-// Of sorted numbers, between two of them along a straight line.
-static double percentile(const double *x, size_t n, double share) {
-  double place = share * (double)(n - 1);
-  size_t i = (size_t)place;
-  return i + 1 < n ? x[i] + (place - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
-}
-
-mm_iqm mm_estimate_iqm(const double *x, size_t n_all, uint64_t seed) {
-  mm_iqm result = { NAN, NAN, NAN };
-  double means[MM_ESTIMATE_RESAMPLES];
-  double *sorted = mm_alloc_array(n_all, sizeof *sorted);
-  uint32_t *count = mm_alloc_array(n_all, sizeof *count);
-  size_t n = 0;
-  for (size_t i = 0; i < n_all && sorted; i++)
-    if (!isnan(x[i])) sorted[n++] = x[i];
-  const bool able = sorted && count && n > 0 && n <= UINT32_MAX;
-  if (able) {
-    qsort(sorted, n, sizeof *sorted, ascending);
-    for (size_t i = 0; i < n; i++)
-      count[i] = 1;
-    result.iqm = mm_worth_shown(middle_mean(sorted, count, n));
-  }
-  if (able && n > 1 && !isnan(result.iqm)) {
-    for (uint32_t k = 0; k < MM_ESTIMATE_RESAMPLES; k++) {
-      resample(count, n, seed, k);
-      means[k] = middle_mean(sorted, count, n);
-    }
-    qsort(means, MM_ESTIMATE_RESAMPLES, sizeof *means, ascending);
-    result.low = mm_worth_shown(percentile(means, MM_ESTIMATE_RESAMPLES, 0.025));
-    result.high = mm_worth_shown(percentile(means, MM_ESTIMATE_RESAMPLES, 0.975));
-  }
-  mm_free(sorted);
-  mm_free(count);
-  return result;
 }
 
 // ---------------------------------------------------------------------------------------------

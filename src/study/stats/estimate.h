@@ -1,4 +1,4 @@
-// Means with their standard errors and intervals, and interquartile means with theirs.
+// Means with their standard errors, and runs against each other.
 
 #ifndef MM_EXPERIMENT_ESTIMATE_H
 #define MM_EXPERIMENT_ESTIMATE_H
@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "mirrormap/agent.h"
+#include "study/stats/inference.h"
 
 typedef struct mm_estimate {
   double mean, sem; // sample standard deviation / sqrt(n); NaN for a single number
@@ -32,15 +33,6 @@ double mm_estimate_half(mm_estimate e);
 
 // 1 or -1 where that interval lies above or below 0, else 0: the mark of a difference.
 int mm_estimate_sign(mm_estimate e);
-
-// The mean of the middle half: of n numbers in order, floor(n / 4) are left out at either end. The
-// interval has 95 %, between percentiles of the interquartile means of MM_ESTIMATE_RESAMPLES
-// resamples (bootstrap), whose draws `seed` names: the same numbers have the same interval.
-enum { MM_ESTIMATE_RESAMPLES = 2000 };
-typedef struct mm_iqm {
-  double iqm, low, high; // NaN: all three without a number, or memory; the bounds of a single one
-} mm_iqm;
-mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed); // x[n] in any order, NaN left out
 
 // ---------------------------------------------------------------------------------------------
 // Runs against each other

@@ -1,0 +1,194 @@
+#include "study/stats/inference.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/status.h"
+#include "study/stats/estimate.h"
+
+static const mm_interval no_interval = { NAN, NAN };
+
+static int ascending(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+// Of sorted numbers, between two of them along a straight line.
+static double percentile(const double *x, size_t n, double share) {
+  double place = share * (double)(n - 1);
+  size_t i = (size_t)place;
+  return i + 1 < n ? x[i] + (place - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
+}
+
+// ---------------------------------------------------------------------------------------------
+// Means
+
+// The mean of a resample of deviations d[n] from their mean, in standard errors of that resample;
+// NaN where it has no spread.
+static double studentised(const double *d, size_t n, uint64_t seed, uint32_t lane) {
+  mm_stream stream = mm_stream_make(seed, 0, MM_RNG_BOOTSTRAP, lane);
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < n; i++) {
+    double x = d[mm_uniform_int(mm_stream_pair(stream, i), (uint32_t)n)];
+    sum += x;
+    squares += x * x;
+  }
+  double mean = sum / (double)n, variance = squares / (double)n - mean * mean;
+  // a spread of nothing but rounding is none
+  if (!(variance > 1e-12 * squares / (double)n)) return NAN;
+  return mean / sqrt(variance / (double)(n - 1));
+}
+
+static mm_interval by_bootstrap(const double *d, mm_estimate e, uint64_t seed) {
+  double t[MM_RESAMPLES];
+  size_t known = 0;
+  for (uint32_t k = 0; k < MM_RESAMPLES; k++) {
+    t[known] = studentised(d, e.n, seed, k);
+    if (!isnan(t[known])) known++;
+  }
+  if (known < MM_RESAMPLES * 9 / 10) { // few numbers, or most of them equal
+    double half = mm_estimate_half(e);
+    return (mm_interval){ e.mean - half, e.mean + half };
+  }
+  qsort(t, known, sizeof *t, ascending);
+  return (mm_interval){ e.mean - percentile(t, known, 0.975) * e.sem,
+                        e.mean - percentile(t, known, 0.025) * e.sem };
+}
+
+mm_interval mm_interval_of_mean(const double *x, size_t n, uint64_t seed) {
+  mm_estimate e = mm_estimate_of(x, n);
+  if (n < 2 || n > UINT32_MAX || !isfinite(e.sem)) return no_interval;
+  double *d = mm_alloc_array(n, sizeof *d);
+  if (!d) return no_interval;
+  for (size_t i = 0; i < n; i++)
+    d[i] = x[i] - e.mean;
+  mm_interval interval = by_bootstrap(d, e, seed);
+  mm_free(d);
+  return interval;
+}
+
+mm_interval mm_interval_of_share(double share, size_t n) {
+  if (n == 0 || isnan(share)) return no_interval;
+  const double z = 1.959963985, r = z * z / (double)n;
+  double middle = (share + r / 2) / (1 + r);
+  double half = z * sqrt(share * (1 - share) / (double)n + r / (4 * (double)n)) / (1 + r);
+  return (mm_interval){ middle - half, middle + half };
+}
+
+double mm_worst_mean(const double *x, size_t n, double share) {
+  double *sorted = mm_alloc_array(n, sizeof *sorted), sum = 0;
+  size_t known = 0;
+  if (!sorted) return NAN;
+  for (size_t i = 0; i < n; i++)
+    if (!isnan(x[i])) sorted[known++] = x[i];
+  if (known > 0) qsort(sorted, known, sizeof *sorted, ascending);
+  size_t worst = (size_t)ceil(share * (double)known);
+  for (size_t i = 0; i < worst; i++)
+    sum += sorted[i];
+  mm_free(sorted);
+  return sum / (double)worst;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Interquartile means
+
+// Of sorted numbers x[n], of which x[i] is there count[i] times: n in all.
+static double middle_mean(const double *x, const uint32_t *count, size_t n) {
+  size_t first = n / 4, end = n - first, place = 0;
+  double sum = 0;
+  for (size_t i = 0; i < n && place < end; place += count[i++]) {
+    size_t from = place > first ? place : first,
+           to = place + count[i] < end ? place + count[i] : end;
+    if (to > from) sum += (double)(to - from) * x[i];
+  }
+  return sum / (double)(end - first);
+}
+
+// Sorted numbers x[n] drawn n times with replacement.
+static void resample(uint32_t *count, size_t n, uint64_t seed, uint32_t lane) {
+  mm_stream stream = mm_stream_make(seed, 0, MM_RNG_BOOTSTRAP, lane);
+  memset(count, 0, n * sizeof *count);
+  for (size_t i = 0; i < n; i++)
+    count[mm_uniform_int(mm_stream_pair(stream, i), (uint32_t)n)]++;
+}
+
+mm_iqm mm_estimate_iqm(const double *x, size_t n_all, uint64_t seed) {
+  mm_iqm result = { NAN, NAN, NAN };
+  double means[MM_RESAMPLES];
+  double *sorted = mm_alloc_array(n_all, sizeof *sorted);
+  uint32_t *count = mm_alloc_array(n_all, sizeof *count);
+  size_t n = 0;
+  for (size_t i = 0; i < n_all && sorted; i++)
+    if (!isnan(x[i])) sorted[n++] = x[i];
+  const bool able = sorted && count && n > 0 && n <= UINT32_MAX;
+  if (able) {
+    qsort(sorted, n, sizeof *sorted, ascending);
+    for (size_t i = 0; i < n; i++)
+      count[i] = 1;
+    result.iqm = mm_worth_shown(middle_mean(sorted, count, n));
+  }
+  if (able && n > 1 && !isnan(result.iqm)) {
+    for (uint32_t k = 0; k < MM_RESAMPLES; k++) {
+      resample(count, n, seed, k);
+      means[k] = middle_mean(sorted, count, n);
+    }
+    qsort(means, MM_RESAMPLES, sizeof *means, ascending);
+    result.low = mm_worth_shown(percentile(means, MM_RESAMPLES, 0.025));
+    result.high = mm_worth_shown(percentile(means, MM_RESAMPLES, 0.975));
+  }
+  mm_free(sorted);
+  mm_free(count);
+  return result;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Tests
+
+// The sum of d[n] with signs drawn at random, 128 of them from a block.
+static double flipped_sum(const double *d, size_t n, uint64_t seed, uint32_t lane) {
+  mm_stream stream = mm_stream_make(seed, 1, MM_RNG_BOOTSTRAP, lane);
+  mm_block block = { { 0 } };
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (i % 128 == 0) block = mm_stream_block(stream, i / 128);
+    sum += block.word[i / 32 % 4] >> i % 32 & 1 ? d[i] : -d[i];
+  }
+  return sum;
+}
+
+double mm_sign_flip_test(const double *d, size_t n, uint64_t seed) {
+  double sum = 0, size = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += d[i];
+    size += fabs(d[i]);
+  }
+  if (n == 0 || !isfinite(size)) return NAN;
+  // sums that differ by rounding alone are equal
+  double bound = fabs(sum) - 1e-12 * size;
+  size_t as_far = 1;
+  for (uint32_t k = 0; k < MM_SIGN_FLIPS; k++)
+    as_far += fabs(flipped_sum(d, n, seed, k)) >= bound;
+  return (double)as_far / (MM_SIGN_FLIPS + 1);
+}
+
+static int by_p(const void *left, const void *right) {
+  return ascending(*(const double *const *)left, *(const double *const *)right);
+}
+
+void mm_holm(double *p, size_t n) {
+  double **order = mm_alloc_array(n, sizeof *order), least = 0;
+  size_t known = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (!order) p[i] = NAN;
+    if (!isnan(p[i])) order[known++] = &p[i];
+  }
+  if (known > 0) qsort(order, known, sizeof *order, by_p);
+  for (size_t r = 0; r < known; r++) {
+    least = fmax(least, fmin(1, (double)(known - r) * *order[r]));
+    *order[r] = least;
+  }
+  mm_free(order);
+}
