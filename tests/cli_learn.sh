@@ -304,7 +304,7 @@ refuse 2 'schedule=-' learn --env Breakout-MinAtar --generations 3
 refuse 2 'steps' learn "${small[@]}" --set schedule=2x512,2x10
 refuse 2 'final returns' learn --env GridWorld-small --set curve=exact
 refuse 2 'steps' learn --env GridWorld-small --set steps=4
-refuse 2 'cannot start there' learn --env GridWorld-small --init l2
+refuse 2 'cannot start there' learn --env GridWorld-small --init tsallis:3
 refuse 2 'ppo takes no map' learn --env CartPole-v1 --algo ppo
 refuse 2 'nowhere' learn --resume nowhere
 expect "nothing was made for what was refused" test ! -e runs/learn-GridWorld-small-3

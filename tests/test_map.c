@@ -271,6 +271,74 @@ static void test_out_of_memory(void **state) {
   make_memory_usual();
 }
 
+// ---------------------------------------------------------------------------------------------
+// Conversion
+
+// phi^-1(p) - phi^-1(1/2) of both, scaled, agree at some p to `allowed`.
+static void check_alike(const char *name, mm_map_kind kind, size_t n, double scale,
+                        double allowed) {
+  mm_map *source, *map;
+  assert_ok(mm_map_open(name, &source));
+  assert_ok(mm_map_convert(source, kind, n, &map));
+  assert_int_equal(mm_map_get_kind(map), kind);
+  const double p[5] = { 0.5, 0.05, 0.25, 0.75, 1 };
+  double x[5], y[5];
+  assert_ok(mm_map_phi_inverse(source, p, 5, x));
+  assert_ok(mm_map_phi_inverse(map, p, 5, y));
+  for (int i = 1; i < 5; i++)
+    if (!(fabs((y[i] - y[0]) - scale * (x[i] - x[0])) <= allowed))
+      fail_msg("%s as %s: at p = %g %g instead of %g", name, mm_map_kind_name(kind), p[i],
+               y[i] - y[0], scale * (x[i] - x[0]));
+  mm_map_destroy(source);
+  mm_map_destroy(map);
+}
+
+static void test_convert(void **state) {
+  (void)state;
+  static const char *const closed[] = { "negentropy", "l2", "tsallis:3", "tsallis:0.5" };
+  for (size_t i = 0; i < sizeof closed / sizeof *closed; i++) {
+    check_alike(closed[i], MM_MAP_PIECEWISE, 20, 1, 1e-12);
+    check_alike(closed[i], MM_MAP_POWERS, 1, 1, 1e-12);
+    check_alike(closed[i], MM_MAP_POWERS, 3, 1, 1e-5);
+  }
+  check_alike("random:1", MM_MAP_PIECEWISE, 100, 1, 0);
+  check_alike("random:1", MM_MAP_PIECEWISE, 20, 1, 1e-12);
+  check_alike("powers", MM_MAP_POWERS, 0, 1, 0);
+  check_alike("negentropy", MM_MAP_NEURAL, 0, 1, 1e-12);
+  check_alike("l2", MM_MAP_NEURAL, 0, 1, 1e-12);
+  check_alike("random-neural:2", MM_MAP_NEURAL, 0, 1, 0);
+  check_alike("l2", MM_MAP_TSALLIS, 0, 2, 1e-12);
+  check_alike("tsallis:3", MM_MAP_TSALLIS, 0, 1, 0);
+
+  mm_map *map, *out;
+  assert_ok(mm_map_open("random:1", &map));
+  assert_fails(mm_map_convert(map, MM_MAP_POWERS, 3, &out), MM_ERR_INPUT,
+               "a map of kind piecewise cannot be turned into one of kind powers");
+  assert_null(out);
+  assert_fails(mm_map_convert(map, MM_MAP_NEURAL, 0, &out), MM_ERR_INPUT, "kind neural");
+  assert_fails(mm_map_convert(map, MM_MAP_TSALLIS, 0, &out), MM_ERR_INPUT, "kind tsallis");
+  assert_fails(mm_map_convert(map, MM_MAP_L2, 0, &out), MM_ERR_INPUT, "kind l2");
+  mm_map_destroy(map);
+}
+
+// q = 1 + exp z, within 1.01 and 8.
+static void test_tsallis_coordinate(void **state) {
+  (void)state;
+  static const double known[][2] = {
+    { 0, 2 }, { 0.6931471805599453, 3 }, { -50, 1.01 }, { 50, 8 }
+  };
+  assert_int_equal(mm_map_search_size(MM_MAP_TSALLIS, 0), 1);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    mm_map *map;
+    double z;
+    assert_ok(mm_map_from_search(MM_MAP_TSALLIS, 0, &known[i][0], &map));
+    assert_true(fabs(mm_map_tsallis_q(map) - known[i][1]) < 1e-14);
+    assert_ok(mm_map_to_search(map, &z));
+    assert_true(fabs(1 + exp(z) - known[i][1]) < 1e-13);
+    mm_map_destroy(map);
+  }
+}
+
 int suite_map(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names),
@@ -281,6 +349,8 @@ int suite_map(void) {
     cmocka_unit_test(test_check),
     cmocka_unit_test(test_bad_parameters),
     cmocka_unit_test(test_out_of_memory),
+    cmocka_unit_test(test_convert),
+    cmocka_unit_test(test_tsallis_coordinate),
   };
   return cmocka_run_group_tests_name("map", tests, NULL, NULL);
 }

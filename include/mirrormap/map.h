@@ -178,12 +178,19 @@ MM_API mm_status mm_map_phi_inverse_tabulated(const mm_map *map, const double *p
                                               double *out);
 MM_API double mm_map_table_error(const mm_map *map, double *range, size_t *cells);
 
+// `source` as a map of another kind, which belongs to the caller. Piecewise: through its values at
+// n equal steps of p (n = 0: as many as it has, or MM_PIECEWISE_N); steps beyond the bounds of psi
+// are moved there and logged. Powers: n terms, of which the first ones are exact (negentropy, l2,
+// tsallis) and the others next to nothing. Neural: negentropy and l2. Tsallis: l2, as q = 2.
+// MM_ERR_INPUT where that kind has no such map.
+MM_API mm_status mm_map_convert(const mm_map *source, mm_map_kind kind, size_t n, mm_map **out);
+
 // ---------------------------------------------------------------------------------------------
 // Search coordinates: unconstrained numbers z that evolution works on. Piecewise: psi = exp z with
 // z clipped to [MM_SEARCH_MIN, MM_SEARCH_MAX], psi from 1e-6 to 403, so that no candidate is so
 // steep or so wide that its regression targets leave the range of single precision. Neural:
 // softplus of z gives w, 126 u, a, b; c is direct; order w, c, u, a, b. Powers: for each of n
-// terms log w and a.
+// terms log w and a. Tsallis: log (q - 1), q from 1.01 to 8.
 
 #define MM_SEARCH_MIN (-13.8)
 #define MM_SEARCH_MAX 6.0

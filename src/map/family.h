@@ -31,6 +31,9 @@ typedef struct mm_map_family {
   double (*gap)(const mm_potential_d *f, double p, double q);
   double (*divergence)(const mm_density *f, double t, mm_density_pair_d x);
 
+  // mm_map_convert from another kind; NULL: no other kind has such maps.
+  mm_status (*convert)(const mm_map *source, size_t n, mm_map **out);
+
   // Search coordinates: a fixed number, or some for each of n steps; neither: there are none.
   size_t search_size;
   mm_status (*search_steps)(size_t n); // can there be so many?
@@ -59,6 +62,9 @@ void mm_map_end(mm_map *map);
 
 // The initial point of a search plus `spread` times a standard normal number in every coordinate.
 mm_status mm_map_random(mm_map_kind kind, size_t n, double spread, uint64_t seed, mm_map **out);
+
+// MM_ERR_INPUT: that kind has no map like this one.
+mm_status mm_map_no_such(const mm_map *source, mm_map_kind kind);
 
 // A whole number that fills `text`.
 bool mm_parse_whole(const char *text, uint64_t *out);

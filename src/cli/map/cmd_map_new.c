@@ -72,67 +72,10 @@ static int check_applies(const new_args *args, size_t kind, bool has_suffix) {
 // ---------------------------------------------------------------------------------------------
 // Making maps
 
-// Knots at equal steps of probability. Where phi^-1(0) = -inf the first knot stands at
-// phi^-1(1/(1000 n)): from the negative entropy this gives the paper's initial psi.
-static mm_status resample(const mm_map *source, size_t n, double *psi) {
-  double *p = memory_alloc(n + 1, sizeof *p), *knot = memory_alloc(n + 1, sizeof *knot);
-  for (size_t j = 0; j <= n; j++)
-    p[j] = (double)j / (double)n;
-  mm_status status = mm_map_phi_inverse(source, p, n + 1, knot);
-  if (status == MM_OK && isinf(knot[0])) {
-    p[0] = 1 / (1000.0 * (double)n);
-    status = mm_map_phi_inverse(source, p, 1, knot);
-  }
-  size_t changed = 0;
-  for (size_t j = 0; j < n && status == MM_OK; j++) {
-    double step = knot[j + 1] - knot[j];
-    psi[j] = fmin(fmax(step, MM_PSI_MIN), MM_PSI_MAX);
-    changed += psi[j] != step;
-  }
-  if (changed > 0) warn("%zu of %zu steps moved into [%g, %g]", changed, n, MM_PSI_MIN, MM_PSI_MAX);
-  free(p);
-  free(knot);
-  return status;
-}
-
-static mm_status piecewise_from(const mm_map *source, size_t n, mm_map **out) {
-  size_t n_source = 0;
-  const double *psi = mm_map_piecewise_psi(source, &n_source);
-  if (n == 0) n = n_source > 0 ? n_source : MM_PIECEWISE_N;
-  if (n == n_source) return mm_map_create_piecewise(psi, n, out);
-  double *resampled = memory_alloc(n, sizeof *resampled);
-  mm_status status = resample(source, n, resampled);
-  if (status == MM_OK) status = mm_map_create_piecewise(resampled, n, out);
-  free(resampled);
-  return status;
-}
-
-static mm_status neural_from(const mm_map *source, const char *name, mm_map **out) {
-  const double none[MM_NEURAL_UNITS] = { 0 };
-  const double *w = none, *c = none, *u = none;
-  double a = 0, b = 0;
-  switch (mm_map_get_kind(source)) {
-  case MM_MAP_NEURAL:
-    mm_map_neural_parameters(source, &w, &c, &u, &a, &b);
-    break;
-  case MM_MAP_NEGENTROPY:
-    b = 1;
-    break;
-  case MM_MAP_L2:
-    a = 1;
-    break;
-  default:
-    return MM_FAIL(MM_ERR_INPUT, "map new: %s (%s) cannot be turned into a neural map exactly",
-                   name, mm_map_kind_name(mm_map_get_kind(source)));
-  }
-  return mm_map_create_neural(w, c, u, a, b, out);
-}
-
-static int make_from(const new_args *args, bool neural, mm_map **out, char **meta) {
+static int make_from(const new_args *args, mm_map_kind kind, mm_map **out, char **meta) {
   mm_map *source;
   TRY(map_argument_open(args->from, &source));
-  mm_status status =
-      neural ? neural_from(source, args->from, out) : piecewise_from(source, (size_t)args->n, out);
+  mm_status status = mm_map_convert(source, kind, (size_t)args->n, out);
   // a copy keeps what its original says of itself; a conversion is another map
   const char *text = mm_map_meta(source);
   if (status == MM_OK && text != NULL && mm_map_get_kind(source) == mm_map_get_kind(*out))
@@ -153,7 +96,9 @@ static int make(const new_args *args, mm_map **out, char **meta) {
   bool has_suffix = text[length] == ':';
   TRY(check_applies(args, kind, has_suffix));
   if (has_suffix) return map_argument_open(text, out);
-  if (args->from != NULL) return make_from(args, strcmp(text, "neural") == 0, out, meta);
+  if (args->from != NULL)
+    return make_from(args, strcmp(text, "neural") == 0 ? MM_MAP_NEURAL : MM_MAP_PIECEWISE, out,
+                     meta);
 
   mm_status status = MM_OK;
   char name[64];

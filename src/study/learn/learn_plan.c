@@ -7,29 +7,24 @@
 // ---------------------------------------------------------------------------------------------
 // What comes from files
 
+// The coordinates of --init, which may be a map of any kind that the family has one like.
 static mm_status read_init(const mm_learn_plan *plan, mm_learn_start *out) {
   const mm_search *search = &plan->settings.search;
   mm_map_kind kind = mm_search_map_kind(search);
-  mm_map *map;
-  MM_TRY(mm_map_open(plan->init, &map));
-  mm_status status = MM_OK;
-  size_t n = (size_t)search->n;
-  if (mm_map_get_kind(map) != kind)
-    status = MM_FAIL(MM_ERR_INPUT, "map '%s' is %s: a search of %s maps cannot start there",
-                     plan->init, mm_map_kind_name(mm_map_get_kind(map)), mm_map_kind_name(kind));
-  if (status == MM_OK && kind == MM_MAP_PIECEWISE) {
-    mm_map_piecewise_psi(map, &n);
-    if (n != (size_t)search->n)
-      status = MM_FAIL(MM_ERR_INPUT, "map '%s' has %zu steps, the search %zu (set n)", plan->init,
-                       n, (size_t)search->n);
-  }
-  if (status == MM_OK) {
-    out->n = mm_map_search_size(kind, n);
-    out->z = mm_alloc_array(out->n, sizeof *out->z);
-    status = MM_ERR_MEMORY;
-    if (out->z) status = mm_map_to_search(map, out->z);
-    if (!out->z) status = MM_FAIL(status, "no memory for a map");
-  }
+  mm_map *given, *map = NULL;
+  MM_TRY(mm_map_open(plan->init, &given));
+  mm_status status = mm_map_convert(given, kind, (size_t)search->n, &map);
+  if (status != MM_OK)
+    status = MM_FAIL(status, "map '%s': a search of %s maps cannot start there: %s", plan->init,
+                     mm_map_kind_name(kind), mm_last_error());
+  mm_map_destroy(given);
+  if (status != MM_OK) return status;
+  out->n = mm_map_search_size(kind, (size_t)search->n);
+  out->z = mm_alloc_array(out->n, sizeof *out->z);
+  if (out->z)
+    status = mm_map_to_search(map, out->z);
+  else
+    status = MM_FAIL(MM_ERR_MEMORY, "no memory for a map");
   mm_map_destroy(map);
   return status;
 }
