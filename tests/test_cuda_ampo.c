@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "agent_fixture.h"
 #include "test.h"
 
 #if HAVE_CUDA
@@ -89,20 +90,20 @@ typedef struct shape {
   bool relu, code, bisect, raw, center;
 } shape;
 
-static mm_ampo_config config_of(const shape *s) {
-  mm_ampo_config c = mm_ampo_config_default();
-  c.envs = s->envs;
-  c.unroll = s->unroll;
-  c.minibatches = s->minibatches;
-  if (s->hidden > 0) c.hidden = s->hidden;
-  c.steps = s->envs * s->unroll;
-  c.epochs = 1;
-  c.lr = 1e-4;
-  c.relu = s->relu;
-  c.code_target = s->code;
-  c.bisect10 = s->bisect;
-  c.raw_advantage = s->raw;
-  c.center = s->center;
+static mm_settings config_of(const shape *s) {
+  mm_settings c = mm_settings_default(MM_ALGO_AMPO);
+  c.net.envs = s->envs;
+  c.net.unroll = s->unroll;
+  c.net.minibatches = s->minibatches;
+  if (s->hidden > 0) c.net.hidden = s->hidden;
+  c.net.steps = s->envs * s->unroll;
+  c.net.epochs = 1;
+  c.net.lr = 1e-4;
+  c.net.relu = s->relu;
+  c.ampo.code_target = s->code;
+  c.ampo.bisect10 = s->bisect;
+  c.net.normalise_advantage = !s->raw;
+  c.ampo.center = s->center;
   return c;
 }
 
@@ -120,8 +121,8 @@ static void check_gradients(const shape *s) {
   mm_map *map;
   assert_ok(mm_env_open(s->env, &env));
   assert_ok(mm_map_open(s->map, &map));
-  const mm_ampo_config config = config_of(s);
-  const mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 7 };
+  const mm_settings config = config_of(s);
+  const mm_job job = job_of(env, map, &config, 7);
   mm_result cpu, cuda;
   nets a = { 0 }, b = { 0 };
   train(MM_BACKEND_CPU, 0, job, &cpu, &a);
@@ -200,20 +201,20 @@ static void test_switches(void **state) {
   }
 }
 
-static mm_ampo_config short_run(double iterations) {
-  mm_ampo_config c = mm_ampo_config_default();
-  c.steps = c.envs * c.unroll * iterations;
+static mm_settings short_run(double iterations) {
+  mm_settings c = mm_settings_default(MM_ALGO_AMPO);
+  c.net.steps = c.net.envs * c.net.unroll * iterations;
   return c;
 }
 
-static mm_ampo_config short_minatar(double iterations) {
-  mm_ampo_config c = mm_ampo_config_default();
-  c.envs = 64;
-  c.unroll = 32;
-  c.minibatches = 4;
-  c.epochs = 2;
-  c.lr = 7e-4;
-  c.steps = c.envs * c.unroll * iterations;
+static mm_settings short_minatar(double iterations) {
+  mm_settings c = mm_settings_default(MM_ALGO_AMPO);
+  c.net.envs = 64;
+  c.net.unroll = 32;
+  c.net.minibatches = 4;
+  c.net.epochs = 2;
+  c.net.lr = 7e-4;
+  c.net.steps = c.net.envs * c.net.unroll * iterations;
   return c;
 }
 
@@ -247,9 +248,9 @@ static double worst_entry(const nets *a, const nets *b) {
 }
 
 // The first gradient, of one minibatch, on both; how far apart.
-static double gap(const mm_env *env, const mm_map *map, const mm_ampo_config *config, int tile,
+static double gap(const mm_env *env, const mm_map *map, const mm_settings *config, int tile,
                   uint64_t seed) {
-  const mm_job job = { .env = env, .map = map, .ampo = config, .seed = seed };
+  const mm_job job = job_of(env, map, config, seed);
   mm_result cpu, cuda;
   nets a = { 0 }, b = { 0 };
   train(MM_BACKEND_CPU, 0, job, &cpu, &a);
@@ -265,11 +266,11 @@ static double gap(const mm_env *env, const mm_map *map, const mm_ampo_config *co
 // Where scores are large beside the map a policy is all but deterministic, and its choice between
 // two that are nearly alike may fall differently: then one of three seeds at least is much the
 // same.
-static void check_scale(const char *id, double width, mm_ampo_config config, int tile) {
+static void check_scale(const char *id, double width, mm_settings config, int tile) {
   mm_env *env;
   mm_map *map = straight_map(width);
   assert_ok(mm_env_open(id, &env));
-  const bool sharp = config.eta > 10 * width;
+  const bool sharp = config.ampo.eta > 10 * width;
   const double most = sharp ? 0.1 : 0.01;
   double worst = INFINITY;
   for (uint64_t seed = 7; seed < (sharp ? 10 : 8); seed++)
@@ -277,7 +278,7 @@ static void check_scale(const char *id, double width, mm_ampo_config config, int
   if (!(worst < most))
     fail_msg("%s, tile %d, phi^-1(1) = %g, eta = %g, value_coef = %g: a gradient is off by %.2g of "
              "the largest",
-             id, tile, width, config.eta, config.value_coef, worst);
+             id, tile, width, config.ampo.eta, config.net.value_coef, worst);
   mm_map_destroy(map);
   mm_env_destroy(env);
 }
@@ -294,19 +295,19 @@ static void test_scales(void **state) {
   static const double etas[] = { 1e-6, 1e-3, 1, 1e3 }, widths[] = { 1e-6, 1, 1e6 };
   (void)state;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    mm_ampo_config config =
+    mm_settings config =
         config_of(&(shape){ .envs = shapes[i].envs, .unroll = shapes[i].unroll, .minibatches = 1 });
     for (int k = 0; k < 12; k++) {
-      config.eta = etas[k % 4];
+      config.ampo.eta = etas[k % 4];
       check_scale(shapes[i].env, widths[k / 4], config, shapes[i].tile);
     }
-    config.eta = 1;
-    config.value_coef = 1e-6;
+    config.ampo.eta = 1;
+    config.net.value_coef = 1e-6;
     check_scale(shapes[i].env, 1, config, shapes[i].tile);
-    config.value_coef = 1e6;
-    config.max_grad_norm = 0;
+    config.net.value_coef = 1e6;
+    config.net.max_grad_norm = 0;
     check_scale(shapes[i].env, 1, config, shapes[i].tile);
-    config.code_target = true;
+    config.ampo.code_target = true;
     check_scale(shapes[i].env, 1e6, config, shapes[i].tile);
   }
 }
@@ -322,10 +323,10 @@ static void test_far_targets(void **state) {
     mm_env *env;
     mm_map *map = straight_map(rows[i / 2].width);
     assert_ok(mm_env_open(i % 2 ? "Asterix-MinAtar" : "CartPole-v1", &env));
-    mm_ampo_config config = i % 2 ? short_minatar(8) : short_run(60);
-    config.eta = rows[i / 2].eta;
-    config.relu = rows[i / 2].relu;
-    const mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 1 };
+    mm_settings config = i % 2 ? short_minatar(8) : short_run(60);
+    config.ampo.eta = rows[i / 2].eta;
+    config.net.relu = rows[i / 2].relu;
+    const mm_job job = job_of(env, map, &config, 1);
     mm_result result[2];
     for (int on = 0; on < 2; on++)
       assert_ok(run_on(on ? MM_BACKEND_CUDA : MM_BACKEND_CPU, 0, &job, 1, &result[on]));
@@ -357,15 +358,13 @@ static void test_company(void **state) {
   for (int i = 0; i < 3; i++)
     assert_ok(mm_env_open(ids[i], &env[i]));
   assert_ok(mm_map_open("piecewise", &map));
-  const mm_ampo_config config[4] = { short_run(20), short_run(33), short_minatar(5),
-                                     short_minatar(3) };
+  const mm_settings config[4] = { short_run(20), short_run(33), short_minatar(5),
+                                  short_minatar(3) };
   mm_job *job = calloc(N, sizeof *job);
   mm_result *result = calloc(N, sizeof *result);
   for (size_t i = 0; i < N; i++) {
     const size_t e = i % 5 == 4 ? 2 : i % 2;
-    job[i] = (mm_job){
-      .env = env[e], .map = map, .ampo = &config[(e == 2 ? 2 : 0) + i / 7 % 2], .seed = i % 11
-    };
+    job[i] = job_of(env[e], map, &config[(e == 2 ? 2 : 0) + i / 7 % 2], i % 11);
   }
   assert_ok(run_on(MM_BACKEND_CUDA, 0, job, N, result));
   for (size_t i = 0; i < N; i += 23) {
@@ -414,14 +413,15 @@ static void stop_soon(size_t done, size_t total, uint64_t env_steps, void *user)
 }
 
 // Interrupts a training on the device, and goes on there to the same bits; then on the processor.
-static void check_states(const char *id, const mm_ampo_config *config) {
+static void check_states(const char *id, const mm_settings *config) {
   mm_env *env;
   mm_map *map;
   assert_ok(mm_env_open(id, &env));
   assert_ok(mm_map_open("piecewise", &map));
   saved s = { 0 };
   const mm_job_hooks hooks = { .save = keep_state, .trained = keep_trained, .user = &s };
-  mm_job job = { .env = env, .map = map, .ampo = config, .seed = 3, .hooks = &hooks };
+  mm_job job = job_of(env, map, config, 3);
+  job.hooks = &hooks;
   mm_result whole, result;
   nets expected = { 0 };
   train(MM_BACKEND_CUDA, 0, job, &whole, &expected);
@@ -456,8 +456,8 @@ static void check_states(const char *id, const mm_ampo_config *config) {
 
 static void test_states(void **state) {
   (void)state;
-  const mm_ampo_config classic = short_run(900);
-  mm_ampo_config minatar = short_minatar(400);
+  const mm_settings classic = short_run(900);
+  mm_settings minatar = short_minatar(400);
   check_states("CartPole-v1", &classic);
   check_states("Acrobot-v1", &classic);
   check_states("Seaquest-MinAtar", &minatar);
@@ -478,12 +478,12 @@ static void test_unfinished(void **state) {
     mm_map *map;
     assert_ok(mm_env_open(kind[k].env, &env));
     assert_ok(mm_map_open("l2", &map));
-    mm_ampo_config c = mm_ampo_config_default();
-    c.envs = kind[k].envs;
-    c.unroll = 8;
-    c.steps = c.envs * c.unroll * (k < 2 ? 30 : 1);
-    c.lr = 0;
-    mm_job job = { .env = env, .map = map, .ampo = &c };
+    mm_settings c = mm_settings_default(MM_ALGO_AMPO);
+    c.net.envs = kind[k].envs;
+    c.net.unroll = 8;
+    c.net.steps = c.net.envs * c.net.unroll * (k < 2 ? 30 : 1);
+    c.net.lr = 0;
+    mm_job job = job_of(env, map, &c, 0);
     mm_result r;
     assert_ok(run_on(MM_BACKEND_CUDA, 0, &job, 1, &r));
     assert_true(isnan(r.curve[0]) && (k < 2) == !isnan(r.final_value));
@@ -504,14 +504,13 @@ static void test_numeric(void **state) {
   (void)state;
   assert_ok(mm_env_open("CartPole-v1", &env));
   assert_ok(mm_map_open("l2", &map));
-  mm_ampo_config wild = short_run(40);
-  wild.lr = 1e3;
-  wild.relu = true;
-  wild.constant_lr = true;
-  wild.max_grad_norm = 0;
-  const mm_ampo_config tame = short_run(40);
-  const mm_job job[2] = { { .env = env, .map = map, .ampo = &wild },
-                          { .env = env, .map = map, .ampo = &tame } };
+  mm_settings wild = short_run(40);
+  wild.net.lr = 1e3;
+  wild.net.relu = true;
+  wild.net.anneal = false;
+  wild.net.max_grad_norm = 0;
+  const mm_settings tame = short_run(40);
+  const mm_job job[2] = { job_of(env, map, &wild, 0), job_of(env, map, &tame, 0) };
   mm_result result[2], alone;
   mm_backend_report report;
   const mm_backend_config config = { .place.kind = MM_BACKEND_CUDA, .report = &report };
@@ -534,13 +533,13 @@ static void test_refusals(void **state) {
   (void)state;
   assert_ok(mm_env_open("CartPole-v1", &env));
   assert_ok(mm_map_open("negentropy", &map));
-  mm_ampo_config wide = short_run(1), ppo = mm_ppo_config_default();
-  wide.hidden = 65;
-  mm_job job = { .env = env, .map = map, .ampo = &wide };
+  mm_settings wide = short_run(1), ppo = mm_settings_default(MM_ALGO_PPO);
+  wide.net.hidden = 65;
+  mm_job job = job_of(env, map, &wide, 0);
   mm_result result;
   assert_fails(run_on(MM_BACKEND_CUDA, 0, &job, 1, &result), MM_ERR_INPUT, "64 hidden units");
-  ppo.steps = 1024;
-  job.ampo = &ppo;
+  ppo.net.steps = 1024;
+  mm_settings_bind(&ppo, &job);
   assert_fails(run_on(MM_BACKEND_CUDA, 0, &job, 1, &result), MM_ERR_INPUT, "ppo");
   assert_ok(run_on(MM_BACKEND_AUTO, 0, &job, 1, &result)); // by the processor
   mm_result_release(&result);
@@ -567,9 +566,9 @@ static void test_no_epochs(void **state) {
     mm_map *map;
     assert_ok(mm_env_open(i ? "Asterix-MinAtar" : "CartPole-v1", &env));
     assert_ok(mm_map_open("l2", &map));
-    mm_ampo_config config = i ? short_minatar(3) : short_run(9);
-    config.epochs = 0;
-    const mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 2 };
+    mm_settings config = i ? short_minatar(3) : short_run(9);
+    config.net.epochs = 0;
+    const mm_job job = job_of(env, map, &config, 2);
     mm_result cpu, cuda;
     nets a = { 0 }, b = { 0 };
     train(MM_BACKEND_CPU, 0, job, &cpu, &a);
@@ -611,10 +610,10 @@ static void test_learning(void **state) {
     mm_map *map;
     assert_ok(mm_env_open(rows[k].env, &env));
     assert_ok(mm_map_open(rows[k].map, &map));
-    mm_ampo_config config = mm_ampo_config_default();
-    config.code_target = rows[k].code;
+    mm_settings config = mm_settings_default(MM_ALGO_AMPO);
+    config.ampo.code_target = rows[k].code;
     for (size_t i = 0; i < SEEDS; i++)
-      job[i] = (mm_job){ .env = env, .map = map, .ampo = &config, .seed = i };
+      job[i] = job_of(env, map, &config, i);
     assert_ok(run_on(MM_BACKEND_CUDA, 0, job, SEEDS, result));
     double sum = 0, square = 0;
     for (size_t i = 0; i < SEEDS; i++) {

@@ -24,7 +24,7 @@ static const option train_options[] = {
   STUDY_TEXT(env, "ID|FILE", "the environment, or a task file"),
   RUN_MAP_OPTION(train_args),
   RUN_RESUME_OPTION(train_args, "run"),
-  ENV_ALGO_OPTION(train_args, "pmd|ampo|pmd-gaussian|ppo", "the environment's"),
+  ENV_ALGO_OPTION(train_args, NULL, "the environment's"),
   STUDY_COUNT(seeds, 1, MM_TRAIN_SEEDS_MAX, "1", "N", "train this many agents"),
   RUN_FIRST_SEED_OPTION(train_args),
   RUN_MAX_SECONDS_OPTION(train_args),
@@ -58,7 +58,7 @@ static int create(const train_args *args, const mm_train_plan *plan, const mm_ma
                   mm_train **out) {
   run_place place = { 0 };
   mm_status status = MM_OK;
-  const bool kept = args->out != NULL || plan->settings.algo != MM_ALGO_PMD;
+  const bool kept = args->out != NULL || mm_settings_learner(&plan->settings)->networks;
   if (!kept && args->max_seconds > 0)
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
   if (kept) status = study_place("train", plan->env, args->out, &place);

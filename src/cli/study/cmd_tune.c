@@ -33,7 +33,7 @@ static const option tune_options[] = {
   RUN_MAP_OPTION(tune_args),
   STUDY_TEXT(space, "FILE", "YAML file with the parameters and their ranges"),
   RUN_RESUME_OPTION(tune_args, "run"),
-  ENV_ALGO_OPTION(tune_args, "pmd|ampo|pmd-gaussian|ppo", "the environments'"),
+  ENV_ALGO_OPTION(tune_args, NULL, "the environments'"),
   STUDY_CHOICE(method, method_names, NULL, "how to search, instead of the file's method"),
   STUDY_COUNT(trials, 1, MM_TUNE_TRIALS_MAX, NULL, "N",
               "cma-es: try this many, in whole generations (default 64); grid: refuse a larger "

@@ -202,7 +202,9 @@ static void put_curve(const outcome *o) {
 }
 
 static void put_values(const outcome *o) {
-  char number[OUTPUT_NUMBER_SIZE];
+  const mm_settings *settings = &o->view->plan->settings;
+  char number[OUTPUT_NUMBER_SIZE], text[MM_SETTING_TEXT_SIZE];
+  const char *target = mm_settings_text(settings, "target", text);
   printf("final value  %s%s%s", terminal_style(stdout, STYLE_BOLD),
          isnan(o->final_value.mean) ? "-" : output_number(o->final_value.mean, number),
          terminal_style(stdout, STYLE_PLAIN));
@@ -212,12 +214,10 @@ static void put_values(const outcome *o) {
   if (o->unfinished > 0) printf(" (%zu of %zu runs finished no episode)", o->unfinished, o->n_done);
   fputc('\n', stdout);
   if (!isnan(o->recent_value.mean))
-    printf("recent       %s over the episodes of the last tenth%s\n",
-           output_number(o->recent_value.mean, number),
-           o->view->plan->settings.algo != MM_ALGO_AMPO ? ""
-           : o->view->plan->settings.ampo.code_target   ? " (target=code)"
-                                                        : " (target=paper)");
-  else if (o->view->plan->settings.algo != MM_ALGO_PMD)
+    printf("recent       %s over the episodes of the last tenth%s%s%s\n",
+           output_number(o->recent_value.mean, number), target[0] != '\0' ? " (target=" : "",
+           target, target[0] != '\0' ? ")" : "");
+  else if (!mm_settings_learner(settings)->exact)
     puts("recent       unknown: an agent ended no episode in the last tenth");
   if (o->optimal_mean > 0) // a share of nothing says nothing
     printf("optimum      %s on average: %.1f %% of it reached\n",
@@ -249,7 +249,7 @@ static void put_speed(const outcome *o) {
   if (all > 0 && (view->machine.ran & MM_BACKEND_ON_CUDA) == 0)
     printf("time         %.0f %% rollouts, %.0f %% updates, %.0f %% %s values\n",
            100 * o->rollout / all, 100 * o->update / all, 100 * o->value / all,
-           view->plan->settings.algo == MM_ALGO_PMD ? "exact" : "estimated");
+           mm_settings_learner(&view->plan->settings)->exact ? "exact" : "estimated");
 }
 
 static void put_text(const outcome *o) {
