@@ -252,11 +252,11 @@ static void test_sizes(void **state) {
   assert_ok(mm_paper_settings(&plan, "GridWorld-dense", "", &s));
   assert_true(s.search.population == 512 && s.search.generations == 512 && s.pmd.steps == 262144);
   assert_ok(mm_paper_settings(&plan, "CartPole-v1", "code", &s));
-  assert_true(s.search.population == 128 && s.search.generations == 600 && s.ampo.steps == 500000);
+  assert_true(s.search.population == 128 && s.search.generations == 600 && s.net.steps == 500000);
   assert_true(s.ampo.code_target);
   assert_ok(mm_paper_settings(&plan, "Freeway-MinAtar", "paper", &s));
   assert_string_equal(s.search.schedule, "500x1000000,100x10000000");
-  assert_true(s.search.generations == 600 && s.ampo.envs == 256 && !s.ampo.code_target);
+  assert_true(s.search.generations == 600 && s.net.envs == 256 && !s.ampo.code_target);
   assert_int_equal(mm_paper_seeds(&plan, MM_SUITE_GRIDWORLD), 256);
   assert_int_equal(mm_paper_seeds(&plan, MM_SUITE_CONTROL), 100);
   assert_ok(mm_paper_settings(&plan, "Hopper", "", &s));
@@ -270,7 +270,7 @@ static void test_sizes(void **state) {
   set(&plan, "steps", "327680");
   assert_ok(mm_paper_settings(&plan, "Freeway-MinAtar", "paper", &s));
   assert_string_equal(s.search.schedule, "-");
-  assert_true(s.ampo.steps == 327680);
+  assert_true(s.net.steps == 327680);
   mm_paper_label(&plan, MM_SUITE_CONTROL, label);
   assert_string_equal(label, "reduced: paper scale, 100 runs, steps=327680");
   static const struct {

@@ -279,13 +279,12 @@ static mm_status check_sizes(const mm_paper_plan *plan) {
     mm_settings s;
     if (!trains_in(plan->artefact, suite)) continue;
     MM_TRY(mm_paper_settings(plan, suites[suite].example, "", &s));
-    bool pmd = s.algo == MM_ALGO_PMD;
-    double envs = pmd ? s.pmd.envs : s.ampo.envs, unroll = pmd ? s.pmd.unroll : s.ampo.unroll;
+    double envs = mm_settings_value(&s, "envs", 1), unroll = mm_settings_value(&s, "unroll", 1);
     if (!(mm_settings_iterations(&s) >= 1))
       return MM_FAIL(MM_ERR_INPUT,
                      "steps: %.0f are less than one iteration on %s, which has %.0f (envs %.0f "
                      "times unroll %.0f)",
-                     pmd ? s.pmd.steps : s.ampo.steps, suites[suite].example, envs * unroll, envs,
+                     mm_settings_value(&s, "steps", 0), suites[suite].example, envs * unroll, envs,
                      unroll);
   }
   return MM_OK;

@@ -35,7 +35,7 @@ static const option tune_options[] = {
   RUN_MAP_OPTION(tune_args),
   OPTION(TEXT, "space", space, "FILE", "YAML file with the parameters and their ranges"),
   RUN_RESUME_OPTION(tune_args, "run"),
-  ENV_ALGO_OPTION(tune_args, "pmd|ampo|pmd-gaussian|ppo", "the environments'"),
+  ENV_ALGO_OPTION(tune_args, NULL, "the environments'"),
   OPTION(CHOICE, "method", method, NULL, "how to search, instead of the file's method",
          .choices = method_names),
   OPTION(COUNT, "trials", trials, "N",

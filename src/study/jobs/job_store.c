@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/learner.h"
 #include "base/clock.h"
 #include "study/jobs/job_store_internal.h"
 #include "study/stats/estimate.h"
@@ -208,8 +209,9 @@ static bool is_open(const mm_job_store *s, size_t place) {
 }
 
 static uint64_t steps_of_state(const mm_job *job, const mm_job_entry *e) {
-  if (!job->ampo) return 0;
-  return mm_job_state_done(e->bytes, e->size) * (uint64_t)(job->ampo->envs * job->ampo->unroll);
+  const uint64_t done = mm_job_state_done(e->bytes, e->size);
+  if (done == 0) return 0; // none, or not of a job at all
+  return done * (uint64_t)(mm_job_number(job, "envs", 0) * mm_job_number(job, "unroll", 0));
 }
 
 static mm_status take_jobs(mm_job_store *s, size_t first, const mm_job *jobs, size_t n) {

@@ -35,12 +35,13 @@ static bool ends_phase(const mm_learn *l, int64_t done) {
          mm_learn_phase_after(l, done) != mm_learn_phase_after(l, done - 1);
 }
 
-// Curves would be thrown away.
+// Curves would be thrown away: of every iteration where a learner has the choice.
 mm_settings mm_learn_phase_settings(const mm_learn *l, int32_t phase) {
   mm_settings settings = l->plan.settings;
   double steps = l->phase[phase].steps;
   if (steps > 0) mm_settings_set_steps(&settings, steps);
-  settings.pmd.exact_curve = false;
+  if (mm_learner_setting(mm_settings_learner(&settings), "curve"))
+    (void)mm_settings_set(&settings, "curve", "final");
   return settings;
 }
 

@@ -92,11 +92,12 @@ static mm_status take_memory(mm_learn *l) {
   return MM_OK;
 }
 
-// Curves are kept until the last training of a list has ended. Tabular PMD has a single point here.
+// Curves are kept until the last training of a list has ended. Exact ones are a single point here.
 static double curve_bytes(const mm_learn *l) {
-  const size_t measures = l->plan.settings.algo == MM_ALGO_GAUSSIAN ? MM_MEASURES : 0;
+  const mm_learner *learner = mm_settings_learner(&l->plan.settings);
+  const size_t measures = learner->suits & MM_SUITS_REAL ? MM_MEASURES : 0;
   double points = 1;
-  for (size_t p = 0; p < l->n_phase && l->plan.settings.algo != MM_ALGO_PMD; p++) {
+  for (size_t p = 0; p < l->n_phase && !learner->exact; p++) {
     mm_settings settings = mm_learn_phase_settings(l, (int32_t)p);
     points = fmax(points, mm_settings_iterations(&settings));
   }

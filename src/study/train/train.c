@@ -108,10 +108,10 @@ static mm_status open_store(mm_train *t) {
   return mm_job_store_check_end(t->study.store);
 }
 
-// Tables of tabular agents are not kept: they take milliseconds to learn.
+// Only networks are kept; tables take milliseconds to learn.
 static mm_status open_policy(mm_train *t) {
   const mm_train_plan *p = &t->plan;
-  if (p->settings.algo == MM_ALGO_PMD) return MM_OK;
+  if (!mm_settings_learner(&p->settings)->networks) return MM_OK;
   return mm_policy_create(p->env, t->map, &p->settings, p->seed, p->seeds, &t->policy);
 }
 
