@@ -17,16 +17,7 @@ enum { D = 6, N = 64 };
 
 typedef long double matrix[D][D];
 
-static void multiply(const matrix a, const matrix b, matrix out) {
-  for (int i = 0; i < D; i++)
-    for (int j = 0; j < D; j++) {
-      out[i][j] = 0;
-      for (int k = 0; k < D; k++)
-        out[i][j] += a[i][k] * b[k][j];
-    }
-}
-
-static void invert(const matrix a, matrix out) {
+static void invert(matrix a, matrix out) {
   matrix m;
   memcpy(m, a, sizeof m);
   for (int i = 0; i < D; i++)
@@ -50,7 +41,7 @@ static void invert(const matrix a, matrix out) {
 }
 
 // C^-1/2 by the iteration of Denman and Beavers.
-static void inverse_root(const matrix c, matrix out) {
+static void inverse_root(matrix c, matrix out) {
   matrix y, z = { { 0 } }, yi, zi;
   memcpy(y, c, sizeof y);
   for (int i = 0; i < D; i++)
