@@ -33,6 +33,7 @@ static mm_status run(const mm_job *job, const volatile int *stop, mm_result *res
   mm_map *own = NULL;
   if (!job->pmd && !job->ampo)
     return MM_FAIL(MM_ERR_INPUT, "a job without an algorithm: expected pmd or ampo");
+  if (job->hooks && job->hooks->run) return job->hooks->run(job, stop, result, job->hooks->user);
   if (!job->map) MM_TRY(mm_job_candidate(job, &own));
   const mm_map *map = job->map ? job->map : own;
   mm_status status =

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "study/jobs/eta_tuning.h"
+#include "study/theory/theory.h"
 
 // ---------------------------------------------------------------------------------------------
 // Places
@@ -191,16 +192,17 @@ static mm_status list_jobs(const mm_transfer *t, mm_job_store *store, mm_job *jo
 }
 
 static mm_status run_jobs(mm_transfer *t, mm_study *study, mm_job *jobs) {
-  size_t n = t->config.n_map * t->config.n_env * t->config.n_seed, first = 0;
+  size_t n = t->config.n_map * t->config.n_env * t->config.n_seed;
   follower f = { &t->config, study->store };
   mm_backend_config backend = t->config.backend;
   backend.progress = follow;
   backend.user = &f;
   MM_TRY(tune_etas(t, study->store));
-  MM_TRY(list_jobs(t, study->store, jobs, &first));
-  mm_status status = mm_study_run(study, &backend, first, jobs, n, &t->report);
+  MM_TRY(list_jobs(t, study->store, jobs, &t->first));
+  if (t->config.exact) mm_job_store_measure(study->store, mm_theory_train, mm_theory_measures);
+  mm_status status = mm_study_run(study, &backend, t->first, jobs, n, &t->report);
   tell_trouble(&f);
-  const mm_result *results = mm_job_store_results(study->store, first);
+  const mm_result *results = mm_job_store_results(study->store, t->first);
   if (t->report.trouble < n) t->trouble = results[t->report.trouble].status;
   if (status == MM_OK) status = mm_job_store_finish(study->store);
   return status == MM_OK ? summarise(t, results) : status;
