@@ -15,7 +15,7 @@
 void mm_paper_close(mm_paper *r) {
   if (!r) return;
   mm_artefact_release(&r->result);
-  mm_study_close(&r->study);
+  mm_study_release(&r->study);
   mm_free(r);
 }
 
@@ -63,7 +63,7 @@ static mm_status create(mm_paper *r, const char *folder, const mm_paper_plan *pl
   MM_TRY(check_empty(folder));
   MM_TRY(mm_paper_rehearse(plan));
   r->plan = *plan;
-  return mm_study_create(&r->study, folder, mm_paper_plan_json(plan), NULL);
+  return mm_study_make_run(&r->study, folder, mm_paper_plan_json(plan), NULL);
 }
 
 // Earlier versions kept the runs of the Grid-World figure here, without their tunings: they cannot
@@ -82,7 +82,7 @@ static mm_status check_runs(const mm_paper *r) {
 static mm_status resume(mm_paper *r, const char *folder) {
   char source[MM_STUDY_SOURCE_SIZE];
   cJSON *root;
-  MM_TRY(mm_study_open(&r->study, folder));
+  MM_TRY(mm_study_take_run(&r->study, folder));
   MM_TRY(mm_study_plan(r->study.run, &root, source));
   mm_status status = mm_paper_plan_read(root, source, &r->plan);
   cJSON_Delete(root);

@@ -14,8 +14,6 @@
 #include "show/figure/tune_figure.h"
 #include "study/tune/tune_files.h"
 
-enum { USUAL_TRIALS = 64, USUAL_GRID = 1000 };
-
 typedef struct tune_args {
   settings_args settings;
   const char *env, *map, *space, *resume, *algo, *method, *prune, *out;
@@ -85,9 +83,8 @@ static int plan_search(const tune_args *args, mm_tune_plan *plan) {
   mm_status status = mm_tune_space_load(args->space, plan->settings[0].algo, &plan->space);
   if (status != MM_OK) return fail_status(status);
   if (args->method != NULL) mm_tune_method_find(args->method, &plan->space.method);
-  bool grid = plan->space.method == MM_TUNE_GRID;
   plan->trials = (size_t)args->trials;
-  if (args->trials == 0) plan->trials = grid ? USUAL_GRID : USUAL_TRIALS;
+  if (args->trials == 0) plan->trials = mm_tune_usual_trials(plan->space.method);
   plan->population = (size_t)args->population;
   plan->seeds = (size_t)args->seeds;
   plan->validate = (size_t)args->validate;

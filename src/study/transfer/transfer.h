@@ -80,6 +80,10 @@ typedef struct mm_transfer {
 mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out);
 void mm_transfer_release(mm_transfer *transfer);
 
+// The same for a study that has the run, and whose session goes on (transfer_study.c).
+mm_status mm_transfer_run_in(mm_study *study, const mm_transfer_config *config, mm_transfer *out);
+extern const mm_study_class mm_transfer_class;
+
 // Fills `over` of all cells from the worths and the rows of the baselines.
 void mm_transfer_compare(mm_transfer *transfer);
 

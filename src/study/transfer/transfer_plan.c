@@ -96,12 +96,12 @@ mm_status mm_transfer_create(const char *folder, const mm_transfer_config *confi
   mm_status status = rehearse(config);
   if (status == MM_OK) status = fill(config, plan);
   MM_TRY(mm_plan_end(plan, status, &plan));
-  status = mm_study_create(&study, folder, plan, NULL);
+  status = mm_study_make_run(&study, folder, plan, NULL);
   if (status == MM_OK) status = copy_tasks(config, folder);
   if (status == MM_OK)
     *out = study.run;
   else
-    mm_study_close(&study);
+    mm_study_release(&study);
   return status;
 }
 
@@ -207,7 +207,7 @@ mm_status mm_transfer_resume(const char *folder, mm_run **run, mm_transfer_plan 
   cJSON *root = NULL;
   *run = NULL;
   *out = NULL;
-  MM_TRY(mm_study_open(&study, folder));
+  MM_TRY(mm_study_take_run(&study, folder));
   mm_status status = mm_study_plan(study.run, &root, source);
   if (status == MM_OK) status = read_plan(root, source, mm_study_folder(&study), out);
   cJSON_Delete(root);
@@ -217,7 +217,7 @@ mm_status mm_transfer_resume(const char *folder, mm_run **run, mm_transfer_plan 
   }
   mm_transfer_plan_release(*out);
   *out = NULL;
-  mm_study_close(&study);
+  mm_study_release(&study);
   return status;
 }
 
