@@ -217,6 +217,7 @@ static void test_tune(void **state) {
 static void test_refused(void **state) {
   (void)state;
   static const char *const bad[] = { "stepps=4" }, *const no_pair[] = { "steps" };
+  static const char *const twice[] = { "l2", "negentropy", "l2" };
   mm_study_config config = config_of(MM_STUDY_TRAIN, NULL);
   mm_study *study;
   const char *folder = fixture_path("none");
@@ -235,6 +236,16 @@ static void test_refused(void **state) {
   config = config_of(MM_STUDY_TRAIN, NULL);
   config.n_map = 2;
   assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "2 maps");
+  config = config_of(MM_STUDY_TRAIN, NULL);
+  config.seed = UINT64_MAX;
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "room for them");
+  config = config_of(MM_STUDY_TRANSFER, NULL);
+  config.map = twice;
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "named twice");
+  config = config_of(MM_STUDY_TRANSFER, NULL);
+  config.env = cart;
+  config.algo = "ppo";
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "takes no map");
   config = config_of(MM_STUDY_TUNE, NULL);
   assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "space");
   assert_false(fixture_exists(folder));

@@ -61,7 +61,8 @@ MM_API const char *mm_study_kind_name(mm_study_kind kind);
 typedef struct mm_study_config {
   size_t size; // of this struct, set by mm_study_config_default
   mm_study_kind kind;
-  // IDs or task files: one for TRAIN, at most 64 for LEARN, 16 for TUNE.
+  // IDs or task files, none twice: one for TRAIN, at most 64 for LEARN, 16 for TUNE, 1000 for
+  // TRANSFER.
   const char *const *env;
   size_t n_env;
   // Maps as mm_map_open takes them: one for TRAIN and TUNE; the rows of TRANSFER, where
@@ -70,7 +71,8 @@ typedef struct mm_study_config {
   size_t n_map;
   // Settings. The algorithm ("pmd", "ampo", "pmd-gaussian", "ppo"; NULL: the one of each
   // environment), a preset by its name or file (NULL: none), then single ones as "key=value",
-  // those of `mirrormap train --help`; for LEARN also those of the search.
+  // those of `mirrormap train --help`; for LEARN also those of the search. PPO takes no map, so
+  // LEARN and TRANSFER refuse it, and of the others the map has no effect.
   const char *algo, *preset;
   const char *const *set;
   size_t n_set;

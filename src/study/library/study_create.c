@@ -15,6 +15,8 @@
 #include "study/transfer/transfer_plan.h"
 #include "study/tune/tune.h"
 
+enum { LIST_MAX = 1000 };
+
 mm_study_config mm_study_config_default(mm_study_kind kind) {
   return (mm_study_config){ .size = sizeof(mm_study_config),
                             .kind = kind,
@@ -54,6 +56,9 @@ static mm_status resolve(const mm_study_config *c, const mm_env *env, mm_setting
   if (algo == MM_ALGO_PMD && !mm_env_is_grid(env))
     return MM_FAIL(MM_ERR_INPUT, "environment '%s' is not a Grid-World: pmd has a table of states",
                    mm_env_id(env));
+  if (!mm_algo_has_map(algo) && (c->kind == MM_STUDY_LEARN || c->kind == MM_STUDY_TRANSFER))
+    return MM_FAIL(MM_ERR_INPUT, "%s takes no map: there is nothing to %s", name,
+                   c->kind == MM_STUDY_LEARN ? "learn" : "compare");
   *out = mm_settings_default(algo);
   mm_settings_fit(out, facts.preset);
   if (c->preset) MM_TRY(mm_preset_apply(c->preset, out));
@@ -103,9 +108,6 @@ static mm_status create_train(const char *folder, const mm_study_config *c, cons
   MM_TRY(copy_envs(c, &plan.env));
   MM_TRY(mm_plan_copy_name(c->map[0], "a map", plan.map));
   MM_TRY(resolve_name(c, c->env[0], &plan.settings));
-  if (plan.seeds > MM_TRAIN_SEEDS_MAX || plan.seed > UINT64_MAX - (plan.seeds - 1))
-    return MM_FAIL(MM_ERR_INPUT, "seeds: expected at most %d, and room for them behind the first",
-                   MM_TRAIN_SEEDS_MAX);
   MM_TRY(mm_train_create(folder, &plan, map, &train));
   mm_train_close(train);
   return MM_OK;
@@ -171,9 +173,9 @@ static mm_status open_table(const mm_study_config *c, table_lists *t) {
 
 static mm_status create_transfer(const char *folder, const mm_study_config *c) {
   table_lists t = { .row = mm_alloc_array(c->n_map, sizeof *t.row),
-              .column = mm_alloc_array(c->n_env, sizeof *t.column),
-              .map = mm_alloc_array(c->n_map, sizeof *t.map),
-              .env = mm_alloc_array(c->n_env, sizeof *t.env) };
+                    .column = mm_alloc_array(c->n_env, sizeof *t.column),
+                    .map = mm_alloc_array(c->n_map, sizeof *t.map),
+                    .env = mm_alloc_array(c->n_env, sizeof *t.env) };
   mm_run *run = NULL;
   mm_status status = open_table(c, &t);
   const mm_transfer_config config = { .map = t.row,
@@ -199,9 +201,19 @@ static mm_status create_transfer(const char *folder, const mm_study_config *c) {
 // ---------------------------------------------------------------------------------------------
 // Creating and opening
 
+// Names are the labels of rows and columns.
+static mm_status check_names(const char *const *name, size_t n) {
+  for (size_t i = 1; i < n; i++)
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(name[i], name[k]) == 0)
+        return MM_FAIL(MM_ERR_INPUT, "'%.80s' is named twice", name[i]);
+  return MM_OK;
+}
+
+// What a plan could not hold, or could not be read back from it.
 static mm_status check_counts(const mm_study_config *c) {
-  static const size_t envs[] = { MM_LEARN_ENVS, 1, SIZE_MAX, MM_TUNE_ENVS };
-  static const size_t maps[][2] = { { 0, 1 }, { 1, 1 }, { 1, SIZE_MAX }, { 1, 1 } };
+  static const size_t envs[] = { MM_LEARN_ENVS, 1, LIST_MAX, MM_TUNE_ENVS };
+  static const size_t maps[][2] = { { 0, 1 }, { 1, 1 }, { 1, LIST_MAX }, { 1, 1 } };
   if (c->size != sizeof *c || (unsigned)c->kind >= MM_STUDY_KINDS)
     return MM_FAIL(MM_ERR_INPUT, "a study's config must come from mm_study_config_default");
   const char *kind = mm_study_kind_name(c->kind);
@@ -209,7 +221,12 @@ static mm_status check_counts(const mm_study_config *c) {
     return MM_FAIL(MM_ERR_INPUT, "%s: %zu environments", kind, c->n_env);
   if (c->n_map < maps[c->kind][0] || c->n_map > maps[c->kind][1])
     return MM_FAIL(MM_ERR_INPUT, "%s: %zu maps", kind, c->n_map);
-  if (c->seeds == 0) return MM_FAIL(MM_ERR_INPUT, "%s: expected at least one seed", kind);
+  if (c->seeds == 0 || c->seeds > MM_TRAIN_SEEDS_MAX || c->tune_seeds > MM_TRAIN_SEEDS_MAX ||
+      c->seed > UINT64_MAX - (c->seeds - 1))
+    return MM_FAIL(MM_ERR_INPUT, "%s: expected 1 to %d seeds, and room for them behind the first",
+                   kind, MM_TRAIN_SEEDS_MAX);
+  MM_TRY(check_names(c->env, c->n_env));
+  MM_TRY(check_names(c->map, c->n_map));
   if (c->kind == MM_STUDY_TUNE && !c->space)
     return MM_FAIL(MM_ERR_INPUT, "%s: expected the file of a space", kind);
   return MM_OK;
