@@ -225,7 +225,11 @@ static void note_ended(const mm_job *job, const mm_result *result, void *user) {
 }
 
 static mm_status run(const stage *g, keeper *k, double save_seconds, mm_result *result) {
-  mm_job_hooks hooks = { keep, save_seconds, note_trained, note_ended, k };
+  mm_job_hooks hooks = { .save = keep,
+                         .save_seconds = save_seconds,
+                         .trained = note_trained,
+                         .ended = note_ended,
+                         .user = k };
   mm_job job = job_of(g->env, g->map, &g->s.config, 5);
   job.hooks = &hooks;
   job.state = k->state;

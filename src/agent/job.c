@@ -34,6 +34,7 @@ static mm_status run(const mm_job *job, const volatile int *stop, mm_result *res
   mm_map *own = NULL;
   const mm_learner *learner = mm_learner_of_job(job);
   if (!learner) return MM_ERR_INPUT;
+  if (job->hooks && job->hooks->run) return job->hooks->run(job, stop, result, job->hooks->user);
   if (!job->map) MM_TRY(mm_job_candidate(job, &own));
   mm_status status = learner->run(job, job->map ? job->map : own, stop, result);
   mm_map_destroy(own);

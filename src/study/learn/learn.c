@@ -92,7 +92,7 @@ static mm_status run_jobs(mm_learn *l, const mm_backend_config *backend, size_t 
   MM_TRY(mm_job_store_list(l->study.store, (int64_t)mm_es_generation(l->es), (int)stage, l->job, n,
                            &first));
   double start = mm_clock_seconds();
-  mm_status status = mm_study_run(&l->study, backend, first, l->job, n, &report);
+  mm_status status = mm_study_run_jobs(&l->study, backend, first, l->job, n, &report);
   l->view.session_job_seconds += mm_clock_seconds() - start;
   l->result = mm_job_store_results(l->study.store, first);
   for (size_t i = 0; i < n && status == MM_OK; i++) {

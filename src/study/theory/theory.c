@@ -213,3 +213,52 @@ void mm_theory_release(mm_theory *theory) {
   theory->step = NULL;
   theory->n_step = 0;
 }
+
+// ---------------------------------------------------------------------------------------------
+
+const char *const mm_theory_measures[MM_MEASURES] = {
+  [MM_THEORY_ERROR] = "estimation_error",
+  [MM_THEORY_ERROR_SAMPLED] = "estimation_error_sampled",
+  [MM_THEORY_DISTANCE] = "update_distance",
+};
+
+static mm_status fill_result(const mm_job *job, const mm_theory *t, mm_result *r) {
+  const mm_pmd_config *pmd = job->config;
+  const uint64_t batch = (uint64_t)(pmd->envs * pmd->unroll);
+  const size_t n = t->n_step + 1;
+  r->curve = mm_alloc_array(n, sizeof *r->curve);
+  r->curve_step = mm_alloc_array(n, sizeof *r->curve_step);
+  r->measure = mm_alloc_array(n * MM_MEASURES, sizeof *r->measure);
+  if (!r->curve || !r->curve_step || !r->measure)
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu iterations", t->n_step);
+  for (size_t k = 0; k < n * MM_MEASURES; k++)
+    r->measure[k] = NAN;
+  for (size_t k = 0; k < n; k++) {
+    const mm_theory_step *step = &t->step[k];
+    double *measure = r->measure + k * MM_MEASURES;
+    r->curve_step[k] = k * batch;
+    r->curve[k] = k < t->n_step ? step->value : t->final_value;
+    if (k == t->n_step) break;
+    measure[MM_THEORY_ERROR] = step->estimation_error;
+    measure[MM_THEORY_ERROR_SAMPLED] = step->estimation_error_sampled;
+    measure[MM_THEORY_DISTANCE] = step->update_distance;
+  }
+  r->n_curve = n;
+  r->final_value = t->final_value;
+  r->optimal_value = t->v_star;
+  r->env_steps = t->n_step * batch;
+  if (!t->broke_down) return MM_OK;
+  return MM_FAIL(MM_ERR_NUMERIC, "a logit is not finite after iteration %zu", t->n_step);
+}
+
+mm_status mm_theory_train(const mm_job *job, const volatile int *stop, mm_result *result,
+                          void *user) {
+  mm_theory theory;
+  (void)user;
+  if (job->algo != MM_ALGO_PMD)
+    return MM_FAIL(MM_ERR_INPUT, "exact values are for tabular PMD on Grid-World");
+  MM_TRY(mm_theory_run(job, stop, NULL, NULL, &theory));
+  mm_status status = fill_result(job, &theory, result);
+  mm_theory_release(&theory);
+  return status;
+}
