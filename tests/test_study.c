@@ -14,7 +14,8 @@
 static const char *const grid_set[] = { "steps=2048", "envs=8", "unroll=16" };
 static const char *const search_set[] = { "steps=2048",    "envs=8",       "unroll=16",
                                           "generations=3", "population=4", "validation_tasks=2" };
-static const char *const net_set[] = { "steps=8192", "epochs=1" };
+// long enough for a run to be seen, and stopped, before the last has begun
+static const char *const net_set[] = { "steps=131072", "epochs=1" };
 static const char *const grid[] = { "GridWorld-small" }, *const cart[] = { "CartPole-v1" };
 static const char *const maps[] = { "tsallis:3", "negentropy", "l2:tuned-eta" };
 
