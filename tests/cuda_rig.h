@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "agent/job_hooks.h"
+#include "agent_fixture.h"
 #include "backend/backend.h"
 #include "backend/cuda/host/cuda.h"
 #include "base/status.h"
@@ -118,7 +119,7 @@ typedef struct shape {
   bool ppo, plain;           // continuous ones; plain: observations and rewards as they are
 } shape;
 
-static void set_shape(mm_ampo_config *c, const shape *s) {
+static void set_shape(mm_actor_critic_config *c, const shape *s) {
   c->envs = s->envs;
   c->unroll = s->unroll;
   c->minibatches = s->minibatches;
@@ -126,7 +127,7 @@ static void set_shape(mm_ampo_config *c, const shape *s) {
   c->steps = s->envs * s->unroll;
   c->epochs = 1;
   c->relu = s->relu;
-  c->raw_advantage = s->raw;
+  c->normalise_advantage = !s->raw;
 }
 
 // Every operand of a product is rounded to a half, by up to 2^-12 of its size; a gradient has come
@@ -153,8 +154,8 @@ static void open_twins(const char *env, const char *map, twins *out) {
   assert_ok(mm_map_open(map, &out->map));
 }
 
-static void train_twins(twins *t, const mm_ampo_config *config, int tile, uint64_t seed) {
-  const mm_job job = { .env = t->env, .map = t->map, .ampo = config, .seed = seed };
+static void train_twins(twins *t, const mm_settings *config, int tile, uint64_t seed) {
+  const mm_job job = job_of(t->env, t->map, config, seed);
   train(MM_BACKEND_CPU, 0, job, &t->cpu, &t->a);
   train(MM_BACKEND_CUDA, tile, job, &t->cuda, &t->b);
 }
@@ -253,13 +254,12 @@ static uint64_t interrupt_and_move(mm_job job, mm_result *whole, mm_result *move
 // Trouble
 
 // A run that diverges says so and leaves its neighbour alone.
-static void check_numeric(const char *id, const mm_ampo_config *wild, const mm_ampo_config *tame) {
+static void check_numeric(const char *id, const mm_settings *wild, const mm_settings *tame) {
   mm_env *env;
   mm_map *map;
   assert_ok(mm_env_open(id, &env));
   assert_ok(mm_map_open("l2", &map));
-  const mm_job job[2] = { { .env = env, .map = map, .ampo = wild },
-                          { .env = env, .map = map, .ampo = tame } };
+  const mm_job job[2] = { job_of(env, map, wild, 0), job_of(env, map, tame, 0) };
   mm_result result[2], alone;
   mm_backend_report report;
   const mm_backend_config config = { .place.kind = MM_BACKEND_CUDA, .report = &report };

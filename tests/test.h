@@ -99,6 +99,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(report)                                                                                    \
   SUITE(tune)                                                                                      \
   SUITE(tune_run)                                                                                  \
+  SUITE(study)                                                                                     \
   SUITE(reproduce)                                                                                 \
   SUITE(bench)
 

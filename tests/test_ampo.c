@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "agent_fixture.h"
 #include "backend/backend.h"
 #include "base/isa.h"
 #include "test.h"
@@ -23,22 +24,23 @@ static mm_map *open_map(const char *name) {
 }
 
 // A run of some iterations of a few environments.
-static mm_ampo_config small(void) {
-  mm_ampo_config c = mm_ampo_config_default();
-  c.envs = 6;
-  c.unroll = 32;
-  c.steps = 6 * 32 * 5;
-  c.epochs = 2;
-  c.minibatches = 3;
+static mm_settings small(void) {
+  mm_settings c = mm_settings_default(MM_ALGO_AMPO);
+  c.net.envs = 6;
+  c.net.unroll = 32;
+  c.net.steps = 6 * 32 * 5;
+  c.net.epochs = 2;
+  c.net.minibatches = 3;
   return c;
 }
 
-static mm_result run(const char *id, const char *map_name, const mm_ampo_config *config,
-                     uint64_t seed, uint32_t repeat) {
+static mm_result run(const char *id, const char *map_name, const mm_settings *config, uint64_t seed,
+                     uint32_t repeat) {
   mm_env *env = open_env(id);
   mm_map *map = open_map(map_name);
   mm_result result;
-  mm_job job = { .env = env, .map = map, .ampo = config, .seed = seed, .repeat = repeat };
+  mm_job job = job_of(env, map, config, seed);
+  job.repeat = repeat;
   assert_ok(mm_job_run(&job, NULL, &result));
   mm_map_destroy(map);
   mm_env_destroy(env);
@@ -54,8 +56,8 @@ static bool same_curve(const mm_result *a, const mm_result *b) {
 
 static void test_lengths(void **state) {
   (void)state;
-  mm_ampo_config c = mm_ampo_config_default();
-  assert_int_equal(mm_ampo_iterations(&c), 976);
+  mm_settings c = mm_settings_default(MM_ALGO_AMPO);
+  assert_int_equal(mm_ampo_iterations(&c.net), 976);
   c = small();
   mm_result r = run("CartPole-v1", "negentropy", &c, 1, 0);
   assert_int_equal(r.n_curve, 5);
@@ -72,12 +74,12 @@ static void test_lengths(void **state) {
 // the length of the episode that ended last.
 static void test_metric(void **state) {
   (void)state;
-  mm_ampo_config c = small();
-  c.envs = 1;
-  c.unroll = 8;
-  c.steps = 8 * 40;
-  c.minibatches = 1;
-  c.lr = 0; // the first policy stays: uniform, so some twenty steps an episode
+  mm_settings c = small();
+  c.net.envs = 1;
+  c.net.unroll = 8;
+  c.net.steps = 8 * 40;
+  c.net.minibatches = 1;
+  c.net.lr = 0; // the first policy stays: uniform, so some twenty steps an episode
   mm_result r = run("CartPole-v1", "l2", &c, 3, 0);
   size_t first = 0;
   while (isnan(r.curve[first]))
@@ -95,7 +97,7 @@ static void test_metric(void **state) {
   mm_result_release(&r);
 
   // a run that is too short for any end has no points and no final value
-  c.steps = 8;
+  c.net.steps = 8;
   r = run("CartPole-v1", "l2", &c, 3, 0);
   assert_int_equal(r.n_curve, 1);
   assert_true(isnan(r.curve[0]) && isnan(r.final_value) && isnan(r.recent_value));
@@ -106,17 +108,17 @@ static void test_metric(void **state) {
 // no mean of lengths is below eight, however many poles still stand.
 static void test_unfinished(void **state) {
   (void)state;
-  mm_ampo_config c = small();
-  c.envs = 64;
-  c.unroll = 8;
-  c.steps = 64 * 8 * 6;
-  c.lr = 0;
+  mm_settings c = small();
+  c.net.envs = 64;
+  c.net.unroll = 8;
+  c.net.steps = 64 * 8 * 6;
+  c.net.lr = 0;
   mm_result r = run("CartPole-v1", "l2", &c, 3, 0);
   assert_true(isnan(r.curve[0]));
   for (size_t i = 1; i < r.n_curve; i++)
     assert_true(r.curve[i] >= 8 && r.curve[i] <= 8 * (double)(i + 1));
   mm_result_release(&r);
-  c.steps = 1024; // rewards are -1 a step: 0 would be the best value there is
+  c.net.steps = 1024; // rewards are -1 a step: 0 would be the best value there is
   r = run("Acrobot-v1", "negentropy", &c, 0, 0);
   assert_true(r.n_curve == 2 && isnan(r.curve[1]) && isnan(r.final_value));
   mm_result_release(&r);
@@ -138,12 +140,12 @@ static void test_tally(void **state) {
 
 // All parameters after a training, as one array to be freed.
 static float *train_parameters(const char *id, const char *map_name, uint64_t seed, size_t *size) {
-  mm_ampo_config c = small();
+  mm_settings c = small();
   mm_env *env = open_env(id);
   mm_map *map = open_map(map_name);
   mm_ampo *a;
-  assert_ok(mm_ampo_create(env, map, &c, seed, 0, &a));
-  for (int64_t i = mm_ampo_iterations(&c); i > 0; i--)
+  assert_ok(make_agent_of(env, map, &c, seed, 0, &a));
+  for (int64_t i = mm_ampo_iterations(&c.net); i > 0; i--)
     assert_ok(mm_ampo_iterate(a));
   size_t n = 0;
   float *all = NULL;
@@ -191,12 +193,12 @@ static void test_bits(void **state) {
 }
 
 // Losses of the first `n` iterations, each of a single gradient step.
-static void first_losses(const char *map_name, mm_ampo_config c, int n, mm_net_report *out) {
+static void first_losses(const char *map_name, mm_settings c, int n, mm_net_report *out) {
   mm_env *env = open_env("CartPole-v1");
   mm_map *map = open_map(map_name);
   mm_ampo *a;
-  c.epochs = c.minibatches = 1;
-  assert_ok(mm_ampo_create(env, map, &c, 4, 0, &a));
+  c.net.epochs = c.net.minibatches = 1;
+  assert_ok(make_agent_of(env, map, &c, 4, 0, &a));
   for (int i = 0; i < n; i++) {
     assert_ok(mm_ampo_iterate(a));
     out[i] = mm_ampo_last(a).learned;
@@ -216,10 +218,10 @@ static void test_first_target(void **state) {
   } cases[] = { { "negentropy", -0.693147 }, { "l2", 0.5 }, { "tsallis:1.5", 2.12132 } };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mm_net_report plain, centred;
-    mm_ampo_config c = small();
-    double offset = cases[i].middle / c.eta;
+    mm_settings c = small();
+    double offset = cases[i].middle / c.ampo.eta;
     first_losses(cases[i].map, c, 1, &plain);
-    c.center = true;
+    c.ampo.center = true;
     first_losses(cases[i].map, c, 1, &centred);
     assert_true(fabs(plain.policy_loss - (1 + offset * offset)) < 0.05);
     assert_true(fabs(centred.policy_loss - 1) < 0.05);
@@ -229,10 +231,10 @@ static void test_first_target(void **state) {
 // target=code applies eta twice from the second iteration on, and only then.
 static void test_code_target(void **state) {
   (void)state;
-  mm_ampo_config c = small();
+  mm_settings c = small();
   mm_net_report paper[2], code[2];
   first_losses("negentropy", c, 2, paper);
-  c.code_target = true;
+  c.ampo.code_target = true;
   first_losses("negentropy", c, 2, code);
   assert_true(paper[0].total_loss == code[0].total_loss);
   assert_true(paper[0].grad_norm == code[0].grad_norm);
@@ -244,11 +246,10 @@ static void test_code_target(void **state) {
 // probabilities: the loss is minus the mean of Ahat.
 static void test_ppo_ratio(void **state) {
   (void)state;
-  mm_ampo_config c = small();
+  mm_settings c = mm_settings_default(MM_ALGO_PPO);
   mm_net_report r[5];
-  c.ppo = true;
-  c.bisect10 = true; // AMPO's
-  c.lr = 0.05;
+  c.net = small().net;
+  c.net.lr = 0.05;
   first_losses("negentropy", c, 5, r);
   assert_true(fabs(r[0].entropy - 0.693147) < 1e-3);
   assert_true(r[4].entropy < r[0].entropy); // it has moved
@@ -259,42 +260,42 @@ static void test_ppo_ratio(void **state) {
 // Every switch changes what happens, except those that must not.
 static void test_switches(void **state) {
   (void)state;
-  mm_ampo_config base = small();
+  mm_settings base = small();
   mm_result first = run("CartPole-v1", "l2", &base, 2, 0);
 #define CHANGED(statement)                                                                         \
   do {                                                                                             \
-    mm_ampo_config c = base;                                                                       \
+    mm_settings c = base;                                                                          \
     statement;                                                                                     \
     mm_result r = run("CartPole-v1", "l2", &c, 2, 0);                                              \
     if (same_curve(&first, &r)) fail_msg("no effect: %s", #statement);                             \
     mm_result_release(&r);                                                                         \
   } while (0)
-  CHANGED(c.eta = 0.5);
-  CHANGED(c.lr = 0.001);
-  CHANGED(c.gamma = 0.9);
-  CHANGED(c.gae_lambda = 0.5);
-  CHANGED(c.max_grad_norm = 0.01);
-  CHANGED(c.value_coef = 5);
-  CHANGED(c.epochs = 3);
-  CHANGED(c.hidden = 32);
-  CHANGED(c.code_target = true);
-  CHANGED(c.bisect10 = true);
-  CHANGED(c.center = true);
-  CHANGED(c.relu = true);
-  CHANGED(c.constant_lr = true);
-  CHANGED(c.raw_advantage = true);
+  CHANGED(c.ampo.eta = 0.5);
+  CHANGED(c.net.lr = 0.001);
+  CHANGED(c.net.gamma = 0.9);
+  CHANGED(c.net.gae_lambda = 0.5);
+  CHANGED(c.net.max_grad_norm = 0.01);
+  CHANGED(c.net.value_coef = 5);
+  CHANGED(c.net.epochs = 3);
+  CHANGED(c.net.hidden = 32);
+  CHANGED(c.ampo.code_target = true);
+  CHANGED(c.ampo.bisect10 = true);
+  CHANGED(c.ampo.center = true);
+  CHANGED(c.net.relu = true);
+  CHANGED(c.net.anneal = false);
+  CHANGED(c.net.normalise_advantage = false);
 #undef CHANGED
   mm_result_release(&first);
   // a limit within the run: MountainCar's 200 steps
-  mm_ampo_config c = small();
-  c.steps = 6 * 32 * 12;
+  mm_settings c = small();
+  c.net.steps = 6 * 32 * 12;
   mm_env *env = open_env("MountainCar-v0");
   mm_map *map = open_map("negentropy");
   float value[2];
   for (int k = 0; k < 2; k++) {
     mm_ampo *a;
-    c.bootstrap_on_timeout = k == 1;
-    assert_ok(mm_ampo_create(env, map, &c, 2, 0, &a));
+    c.net.bootstrap_on_timeout = k == 1;
+    assert_ok(make_agent_of(env, map, &c, 2, 0, &a));
     for (int i = 0; i < 12; i++)
       assert_ok(mm_ampo_iterate(a));
     float obs[2] = { -0.5f, 0 };
@@ -309,8 +310,8 @@ static void test_switches(void **state) {
 // Sticky actions are another game.
 static void test_rules(void **state) {
   (void)state;
-  mm_ampo_config c = small(), original = c;
-  original.rules = MM_RULES_MINATAR;
+  mm_settings c = small(), original = c;
+  original.net.rules = MM_RULES_MINATAR;
   mm_result a = run("Breakout-MinAtar", "l2", &c, 1, 0);
   mm_result b = run("Breakout-MinAtar", "l2", &original, 1, 0);
   mm_result by_id = run("MinAtar/Breakout-v1", "l2", &c, 1, 0);
@@ -323,7 +324,7 @@ static void test_rules(void **state) {
 
 static void test_repeats(void **state) {
   (void)state;
-  mm_ampo_config c = small();
+  mm_settings c = small();
   mm_result a = run("GridWorld-all", "l2", &c, 1, 0), b = run("GridWorld-all", "l2", &c, 1, 1);
   assert_false(same_curve(&a, &b));
   mm_result_release(&a);
@@ -358,21 +359,23 @@ static void test_like_another(void **state) {
   };
   mm_env *env = open_env("CartPole-v1");
   mm_map *l2 = open_map("l2"), *entropy = open_map("negentropy");
-  const mm_ampo_config c = small();
+  const mm_settings c = small();
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     const struct other *o = &others[i];
-    mm_ampo_config changed = c;
+    mm_settings changed = c;
     mm_ampo *like, *copied, *alone;
     mm_env *other = open_env(o->env);
-    changed.hidden = o->hidden;
-    changed.relu = o->relu;
-    changed.eta = 0.5;
-    changed.envs = 5;
-    assert_ok(mm_ampo_create(other, l2, &changed, o->seed, o->repeat, &like));
+    changed.net.hidden = o->hidden;
+    changed.net.relu = o->relu;
+    changed.ampo.eta = 0.5;
+    changed.net.envs = 5;
+    assert_ok(make_agent_of(other, l2, &changed, o->seed, o->repeat, &like));
     if (o->iterated) assert_ok(mm_ampo_iterate(like));
-    assert_ok(mm_ampo_create_like(like, env, entropy, &c, 3, 1, &copied));
+    mm_job job = job_of(env, entropy, &c, 3);
+    job.repeat = 1;
+    assert_ok(mm_ampo_create(&job, entropy, like, &copied));
     mm_ampo_destroy(like);
-    assert_ok(mm_ampo_create(env, entropy, &c, 3, 1, &alone));
+    assert_ok(make_agent_of(env, entropy, &c, 3, 1, &alone));
     assert_same_agent(copied, alone);
     assert_ok(mm_ampo_iterate(copied));
     assert_ok(mm_ampo_iterate(alone));
@@ -391,18 +394,17 @@ static void test_learns(void **state) {
   (void)state;
   if (test_is_slowed()) skip(); // minutes there, and what it executes the other tests do too
   static const char *const maps[] = { "negentropy", "l2", "piecewise", "negentropy" };
-  mm_ampo_config c[4];
+  mm_settings c[4];
   mm_job job[16];
   mm_result result[16];
   mm_env *env = open_env("CartPole-v1");
   mm_map *map[4];
   for (int k = 0; k < 4; k++) {
-    c[k] = k == 3 ? mm_ppo_config_default() : mm_ampo_config_default();
-    c[k].steps = 60000;
+    c[k] = k == 3 ? mm_settings_default(MM_ALGO_PPO) : mm_settings_default(MM_ALGO_AMPO);
+    c[k].net.steps = 60000;
     map[k] = open_map(maps[k]);
     for (int i = 0; i < 4; i++)
-      job[4 * k + i] =
-          (mm_job){ .env = env, .map = map[k], .ampo = &c[k], .seed = (uint64_t)(10 + i) };
+      job[4 * k + i] = job_of(env, map[k], &c[k], (uint64_t)(10 + i));
   }
   mm_backend_config backend = { 0 };
   assert_ok(mm_backend_run(&backend, job, 16, result));
@@ -430,16 +432,16 @@ static void test_learns(void **state) {
 // A rate that blows everything up is a numerical failure, not a crash.
 static void test_breakdown(void **state) {
   (void)state;
-  mm_ampo_config c = small();
-  c.lr = 1000;
-  c.max_grad_norm = 0;
-  c.epochs = 50;
-  c.steps = 6 * 32 * 200;
-  c.relu = true;
+  mm_settings c = small();
+  c.net.lr = 1000;
+  c.net.max_grad_norm = 0;
+  c.net.epochs = 50;
+  c.net.steps = 6 * 32 * 200;
+  c.net.relu = true;
   mm_env *env = open_env("Acrobot-v1");
   mm_map *map = open_map("negentropy");
   mm_result result;
-  mm_job job = { .env = env, .map = map, .ampo = &c };
+  mm_job job = job_of(env, map, &c, 0);
   assert_int_equal(mm_job_run(&job, NULL, &result), MM_ERR_NUMERIC);
   assert_true(result.n_curve == 0 || isfinite(result.final_value));
   mm_result_release(&result);
@@ -447,11 +449,11 @@ static void test_breakdown(void **state) {
   mm_env_destroy(env);
 }
 
-static void refuse(const char *id, const char *map_name, mm_ampo_config c, const char *why) {
+static void refuse(const char *id, const char *map_name, mm_settings c, const char *why) {
   mm_env *env = open_env(id);
   mm_map *map = open_map(map_name);
   mm_result result;
-  mm_job job = { .env = env, .map = map, .ampo = &c };
+  mm_job job = job_of(env, map, &c, 0);
   assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, why);
   mm_result_release(&result);
   mm_map_destroy(map);
@@ -460,26 +462,26 @@ static void refuse(const char *id, const char *map_name, mm_ampo_config c, const
 
 static void test_refused(void **state) {
   (void)state;
-  mm_ampo_config c = small(), ppo = mm_ppo_config_default();
+  mm_settings c = small(), ppo = mm_settings_default(MM_ALGO_PPO);
   refuse("Pendulum-v1", "l2", c, "real actions");
   refuse("CartPole-v1", "l2", ppo, "negentropy");
 #define WITH(field, value, why)                                                                    \
   do {                                                                                             \
-    mm_ampo_config bad = c;                                                                        \
+    mm_settings bad = c;                                                                           \
     bad.field = value;                                                                             \
     refuse("CartPole-v1", "l2", bad, why);                                                         \
   } while (0)
-  WITH(eta, 0, "eta");
-  WITH(gamma, 1.5, "gamma");
-  WITH(lr, NAN, "lr");
-  WITH(minibatches, 6 * 32 + 1, "minibatches");
-  WITH(steps, 100, "less than one iteration");
-  WITH(steps, 960.5, "'steps': 960.5 is not a whole number");
-  WITH(envs, 4.5, "'envs': 4.5 is not a whole number");
-  WITH(unroll, 32.25, "'unroll'");
-  WITH(minibatches, 1.5, "'minibatches'");
-  WITH(epochs, 0.5, "'epochs'");
-  WITH(hidden, 63.9, "'hidden': 63.9 is not a whole number");
+  WITH(ampo.eta, 0, "eta");
+  WITH(net.gamma, 1.5, "gamma");
+  WITH(net.lr, NAN, "lr");
+  WITH(net.minibatches, 6 * 32 + 1, "minibatches");
+  WITH(net.steps, 100, "less than one iteration");
+  WITH(net.steps, 960.5, "'steps': 960.5 is not a whole number");
+  WITH(net.envs, 4.5, "'envs': 4.5 is not a whole number");
+  WITH(net.unroll, 32.25, "'unroll'");
+  WITH(net.minibatches, 1.5, "'minibatches'");
+  WITH(net.epochs, 0.5, "'epochs'");
+  WITH(net.hidden, 63.9, "'hidden': 63.9 is not a whole number");
 #undef WITH
 }
 
@@ -489,7 +491,7 @@ static void test_no_algorithm(void **state) {
   mm_map *map = open_map("l2");
   mm_result result;
   mm_job job = { .env = env, .map = map };
-  assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, "expected pmd or ampo");
+  assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, "a job without an algorithm");
   mm_result_release(&result);
   mm_result_release(NULL);
   mm_map_destroy(map);
@@ -498,12 +500,12 @@ static void test_no_algorithm(void **state) {
 
 static void test_interrupted(void **state) {
   (void)state;
-  mm_ampo_config c = small();
+  mm_settings c = small();
   const volatile int stop = 1;
   mm_env *env = open_env("CartPole-v1");
   mm_map *map = open_map("l2");
   mm_result result;
-  mm_job job = { .env = env, .map = map, .ampo = &c };
+  mm_job job = job_of(env, map, &c, 0);
   assert_int_equal(mm_job_run(&job, &stop, &result), MM_ERR_INTERRUPTED);
   mm_result_release(&result);
   mm_map_destroy(map);

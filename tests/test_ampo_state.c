@@ -7,13 +7,14 @@
 #include "agent/ampo.h"
 #include "agent/job_hooks.h"
 #include "agent/state_bytes.h"
+#include "agent_fixture.h"
 #include "base/isa.h"
 #include "base/rng.h"
 #include "test.h"
 
 typedef struct setting {
   const char *env, *map;
-  mm_ampo_config config;
+  mm_settings config;
 } setting;
 
 // All algorithms, numbers and lists, limits, rules, real actions, bodies.
@@ -35,16 +36,17 @@ static setting make_setting(int k) {
                                                "negentropy", "piecewise",   "l2",
                                                "negentropy" };
   bool ppo = k == 2 || k == 3 || k == 6 || k == 9;
-  setting s = { envs[k], maps[k], ppo ? mm_ppo_config_default() : mm_ampo_config_default() };
-  s.config.gaussian = k == 5 || k == 7 || k == 8;
-  s.config.envs = 5;
-  s.config.unroll = 24;
-  s.config.steps = 5 * 24 * ITERATIONS;
-  s.config.epochs = 2;
-  s.config.minibatches = 3;
-  s.config.hidden = 20;
-  s.config.bootstrap_on_timeout = k == 0 || k == 5;
-  s.config.fresh_reset = k == 8;
+  bool gaussian = k == 5 || k == 7 || k == 8;
+  mm_algo algo = ppo ? MM_ALGO_PPO : gaussian ? MM_ALGO_GAUSSIAN : MM_ALGO_AMPO;
+  setting s = { envs[k], maps[k], mm_settings_default(algo) };
+  s.config.net.envs = 5;
+  s.config.net.unroll = 24;
+  s.config.net.steps = 5 * 24 * ITERATIONS;
+  s.config.net.epochs = 2;
+  s.config.net.minibatches = 3;
+  s.config.net.hidden = 20;
+  s.config.net.bootstrap_on_timeout = k == 0 || k == 5;
+  s.config.net.fresh_reset = k == 8;
   return s;
 }
 
@@ -71,7 +73,7 @@ static void stage_close(stage *g) {
 
 static mm_ampo *make_agent(const stage *g, uint64_t seed) {
   mm_ampo *a;
-  assert_ok(mm_ampo_create(g->env, g->map, &g->s.config, seed, 1, &a));
+  assert_ok(make_agent_of(g->env, g->map, &g->s.config, seed, 1, &a));
   return a;
 }
 
@@ -130,8 +132,8 @@ static void test_agent_refuses(void **state) {
   unsigned char *bytes = state_of(a, &size);
   assert_fails(mm_ampo_load(b, bytes, size), MM_ERR_INPUT, "seed = 3: expected 4");
   assert_fails(mm_ampo_load(c, bytes, size), MM_ERR_INPUT, "ppo = 0: expected 1");
-  other.s.config.ppo = false;
-  other.s.config.hidden = 21;
+  other.s.config = g.s.config;
+  other.s.config.net.hidden = 21;
   mm_ampo_destroy(c);
   c = make_agent(&other, 3);
   assert_fails(mm_ampo_load(c, bytes, size), MM_ERR_INPUT, "hidden = 20: expected 21");
@@ -223,14 +225,15 @@ static void note_ended(const mm_job *job, const mm_result *result, void *user) {
 }
 
 static mm_status run(const stage *g, keeper *k, double save_seconds, mm_result *result) {
-  mm_job_hooks hooks = { keep, save_seconds, note_trained, note_ended, k };
-  mm_job job = { .env = g->env,
-                 .map = g->map,
-                 .ampo = &g->s.config,
-                 .seed = 5,
-                 .hooks = &hooks,
-                 .state = k->state,
-                 .state_size = k->size };
+  mm_job_hooks hooks = { .save = keep,
+                         .save_seconds = save_seconds,
+                         .trained = note_trained,
+                         .ended = note_ended,
+                         .user = k };
+  mm_job job = job_of(g->env, g->map, &g->s.config, 5);
+  job.hooks = &hooks;
+  job.state = k->state;
+  job.state_size = k->size;
   unsigned char *before = k->state; // the hook puts another in its place
   k->state = NULL;
   mm_status status = mm_job_run(&job, &k->stop, result);
@@ -320,7 +323,8 @@ static void test_job_refuses(void **state) {
   mm_result result;
   assert_int_equal(run(&g, &k, 1e-9, &result), MM_ERR_INTERRUPTED);
   size_t size = k.size;
-  mm_job job = { .env = g.env, .map = g.map, .ampo = &g.s.config, .seed = 5, .state = k.state };
+  mm_job job = job_of(g.env, g.map, &g.s.config, 5);
+  job.state = k.state;
   const volatile int stop = 1;
   job.state_size = size;
   assert_int_equal(mm_job_run(&job, &stop, &result), MM_ERR_INTERRUPTED);

@@ -52,7 +52,8 @@ static int open_fixture(void **state) {
   for (int i = 0; i < JOBS; i++)
     f->job[i] = (mm_job){ .env = f->env[i % ENVS],
                           .map = f->map[i / ENVS % MAPS],
-                          .pmd = &f->config[i / ENVS / MAPS % CONFIGS],
+                          .algo = MM_ALGO_PMD,
+                          .config = &f->config[i / ENVS / MAPS % CONFIGS],
                           .seed = (uint64_t)i };
   for (int i = 0; i < JOBS; i++)
     f->alone[i] = hash_alone(&f->job[i]);
@@ -89,7 +90,8 @@ static void test_same_bits(void **state) {
     assert_ok(mm_backend_run(&config, f->job, JOBS, results));
     for (int i = 0; i < JOBS; i++) {
       assert_int_equal(results[i].status, MM_OK);
-      assert_true(results[i].env_steps == (uint64_t)f->job[i].pmd->steps);
+      const mm_pmd_config *pmd = f->job[i].config;
+      assert_true(results[i].env_steps == (uint64_t)pmd->steps);
       assert_true(hash_of(&results[i]) == f->alone[i]);
     }
     release_all(results, JOBS);
@@ -125,7 +127,7 @@ static void test_failures_stay(void **state) {
   mm_job job[JOBS];
   memcpy(job, f->job, sizeof job);
   for (int i = 5; i < JOBS; i += 7)
-    job[i].pmd = i == 5 ? &bad : &worse;
+    job[i].config = i == 5 ? &bad : &worse;
   static const int threads[] = { 1, 2, 8 };
   for (size_t k = 0; k < 3; k++) {
     mm_result results[JOBS];

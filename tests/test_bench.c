@@ -140,7 +140,7 @@ static void test_step_work(void **state) {
     { 1000, 6, 13, 4770, 448 },
   };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    mm_ampo_config c = mm_ampo_config_default();
+    mm_actor_critic_config c = mm_ampo_config_default().net;
     if (known[i].on > 0) c.envs = 256, c.minibatches = 8, c.epochs = 8;
     mm_ampo_shape s = { .n_input = known[i].n_input, .n_action = known[i].n_action };
     assert_true(fabs(mm_bench_step_work(&c, &s) / 1e3 / known[i].dense - 1) < 0.003);

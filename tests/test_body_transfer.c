@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agent/ampo.h"
+#include "agent_fixture.h"
 #include "body_rig.h"
 #include "statistics.h"
 #include "study/policy/evaluate.h"
@@ -137,8 +137,8 @@ static mm_policy *train(const char *id, const mm_settings *settings) {
   mm_policy *policy;
   assert_ok(mm_env_open(id, &env));
   assert_ok(mm_map_open("negentropy", &map));
-  assert_ok(mm_ampo_create(env, map, &settings->ampo, 0, 0, &agent));
-  for (int64_t k = mm_ampo_iterations(&settings->ampo); k > 0; k--)
+  assert_ok(make_agent_of(env, map, settings, 0, 0, &agent));
+  for (int64_t k = mm_ampo_iterations(&settings->net); k > 0; k--)
     assert_ok(mm_ampo_iterate(agent));
   assert_ok(mm_policy_create(id, map, settings, 0, 1, &policy));
   assert_ok(mm_policy_set(policy, 0, mm_ampo_net(agent)));
@@ -167,8 +167,8 @@ static void check_transfer(const char *id, int home) {
   static const char *const called[] = { "own", "library" };
   mm_settings settings = mm_settings_default(MM_ALGO_GAUSSIAN);
   assert_ok(mm_preset_apply(MM_TEST_DATA "/../presets/mujoco-laptop.yaml", &settings));
-  if (!is_long()) settings.ampo.steps = 131072;
-  settings.ampo.physics = (int)body_engines[home];
+  if (!is_long()) settings.net.steps = 131072;
+  settings.net.physics = (int)body_engines[home];
   mm_policy *policy = train(id, &settings);
   mm_returns a = play(policy, id, home), b = play(policy, id, !home);
   mm_policy_destroy(policy);

@@ -17,18 +17,18 @@ enum { TENSORS = MM_NET_TENSORS };
 // ---------------------------------------------------------------------------------------------
 // Gradients
 
-static mm_ampo_config config_of(const shape *s) {
-  mm_ampo_config c = mm_ampo_config_default();
-  set_shape(&c, s);
-  c.lr = 1e-4;
-  c.code_target = s->code;
-  c.bisect10 = s->bisect;
-  c.center = s->center;
+static mm_settings config_of(const shape *s) {
+  mm_settings c = mm_settings_default(MM_ALGO_AMPO);
+  set_shape(&c.net, s);
+  c.net.lr = 1e-4;
+  c.ampo.code_target = s->code;
+  c.ampo.bisect10 = s->bisect;
+  c.ampo.center = s->center;
   return c;
 }
 
 static void check_gradients(const shape *s) {
-  const mm_ampo_config config = config_of(s);
+  const mm_settings config = config_of(s);
   char label[200];
   twins t;
   snprintf(label, sizeof label, "%s, %s, tile %d", s->env, s->map, s->tile);
@@ -93,20 +93,20 @@ static void test_switches(void **state) {
   }
 }
 
-static mm_ampo_config short_run(double iterations) {
-  mm_ampo_config c = mm_ampo_config_default();
-  c.steps = c.envs * c.unroll * iterations;
+static mm_settings short_run(double iterations) {
+  mm_settings c = mm_settings_default(MM_ALGO_AMPO);
+  c.net.steps = c.net.envs * c.net.unroll * iterations;
   return c;
 }
 
-static mm_ampo_config short_minatar(double iterations) {
-  mm_ampo_config c = mm_ampo_config_default();
-  c.envs = 64;
-  c.unroll = 32;
-  c.minibatches = 4;
-  c.epochs = 2;
-  c.lr = 7e-4;
-  c.steps = c.envs * c.unroll * iterations;
+static mm_settings short_minatar(double iterations) {
+  mm_settings c = mm_settings_default(MM_ALGO_AMPO);
+  c.net.envs = 64;
+  c.net.unroll = 32;
+  c.net.minibatches = 4;
+  c.net.epochs = 2;
+  c.net.lr = 7e-4;
+  c.net.steps = c.net.envs * c.net.unroll * iterations;
   return c;
 }
 
@@ -140,9 +140,9 @@ static double worst_entry(const nets *a, const nets *b) {
 }
 
 // The first gradient, of one minibatch, on both; how far apart.
-static double gap(const mm_env *env, const mm_map *map, const mm_ampo_config *config, int tile,
+static double gap(const mm_env *env, const mm_map *map, const mm_settings *config, int tile,
                   uint64_t seed) {
-  const mm_job job = { .env = env, .map = map, .ampo = config, .seed = seed };
+  const mm_job job = job_of(env, map, config, seed);
   mm_result cpu, cuda;
   nets a = { 0 }, b = { 0 };
   train(MM_BACKEND_CPU, 0, job, &cpu, &a);
@@ -158,11 +158,11 @@ static double gap(const mm_env *env, const mm_map *map, const mm_ampo_config *co
 // Where scores are large beside the map a policy is all but deterministic, and its choice between
 // two that are nearly alike may fall differently: then one of three seeds at least is much the
 // same.
-static void check_scale(const char *id, double width, mm_ampo_config config, int tile) {
+static void check_scale(const char *id, double width, mm_settings config, int tile) {
   mm_env *env;
   mm_map *map = straight_map(width);
   assert_ok(mm_env_open(id, &env));
-  const bool sharp = config.eta > 10 * width;
+  const bool sharp = config.ampo.eta > 10 * width;
   const double most = sharp ? 0.1 : 0.01;
   double worst = INFINITY;
   for (uint64_t seed = 7; seed < (sharp ? 10 : 8); seed++)
@@ -170,7 +170,7 @@ static void check_scale(const char *id, double width, mm_ampo_config config, int
   if (!(worst < most))
     fail_msg("%s, tile %d, phi^-1(1) = %g, eta = %g, value_coef = %g: a gradient is off by %.2g of "
              "the largest",
-             id, tile, width, config.eta, config.value_coef, worst);
+             id, tile, width, config.ampo.eta, config.net.value_coef, worst);
   mm_map_destroy(map);
   mm_env_destroy(env);
 }
@@ -187,19 +187,19 @@ static void test_scales(void **state) {
   static const double etas[] = { 1e-6, 1e-3, 1, 1e3 }, widths[] = { 1e-6, 1, 1e6 };
   (void)state;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    mm_ampo_config config =
+    mm_settings config =
         config_of(&(shape){ .envs = shapes[i].envs, .unroll = shapes[i].unroll, .minibatches = 1 });
     for (int k = 0; k < 12; k++) {
-      config.eta = etas[k % 4];
+      config.ampo.eta = etas[k % 4];
       check_scale(shapes[i].env, widths[k / 4], config, shapes[i].tile);
     }
-    config.eta = 1;
-    config.value_coef = 1e-6;
+    config.ampo.eta = 1;
+    config.net.value_coef = 1e-6;
     check_scale(shapes[i].env, 1, config, shapes[i].tile);
-    config.value_coef = 1e6;
-    config.max_grad_norm = 0;
+    config.net.value_coef = 1e6;
+    config.net.max_grad_norm = 0;
     check_scale(shapes[i].env, 1, config, shapes[i].tile);
-    config.code_target = true;
+    config.ampo.code_target = true;
     check_scale(shapes[i].env, 1e6, config, shapes[i].tile);
   }
 }
@@ -215,10 +215,10 @@ static void test_far_targets(void **state) {
     mm_env *env;
     mm_map *map = straight_map(rows[i / 2].width);
     assert_ok(mm_env_open(i % 2 ? "Asterix-MinAtar" : "CartPole-v1", &env));
-    mm_ampo_config config = i % 2 ? short_minatar(8) : short_run(60);
-    config.eta = rows[i / 2].eta;
-    config.relu = rows[i / 2].relu;
-    const mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 1 };
+    mm_settings config = i % 2 ? short_minatar(8) : short_run(60);
+    config.ampo.eta = rows[i / 2].eta;
+    config.net.relu = rows[i / 2].relu;
+    const mm_job job = job_of(env, map, &config, 1);
     mm_result result[2];
     for (int on = 0; on < 2; on++)
       assert_ok(run_on(on ? MM_BACKEND_CUDA : MM_BACKEND_CPU, 0, &job, 1, &result[on]));
@@ -244,14 +244,12 @@ static void test_company(void **state) {
   for (int i = 0; i < 3; i++)
     assert_ok(mm_env_open(ids[i], &env[i]));
   assert_ok(mm_map_open("piecewise", &map));
-  const mm_ampo_config config[4] = { short_run(20), short_run(33), short_minatar(5),
-                                     short_minatar(3) };
+  const mm_settings config[4] = { short_run(20), short_run(33), short_minatar(5),
+                                  short_minatar(3) };
   mm_job *job = calloc(N, sizeof *job);
   for (size_t i = 0; i < N; i++) {
     const size_t e = i % 5 == 4 ? 2 : i % 2;
-    job[i] = (mm_job){
-      .env = env[e], .map = map, .ampo = &config[(e == 2 ? 2 : 0) + i / 7 % 2], .seed = i % 11
-    };
+    job[i] = job_of(env[e], map, &config[(e == 2 ? 2 : 0) + i / 7 % 2], i % 11);
   }
   check_company(job, N);
   free(job);
@@ -263,13 +261,13 @@ static void test_company(void **state) {
 // ---------------------------------------------------------------------------------------------
 // States
 
-static void check_states(const char *id, const mm_ampo_config *config) {
+static void check_states(const char *id, const mm_settings *config) {
   mm_env *env;
   mm_map *map;
   mm_result whole, result;
   assert_ok(mm_env_open(id, &env));
   assert_ok(mm_map_open("piecewise", &map));
-  const mm_job job = { .env = env, .map = map, .ampo = config, .seed = 3 };
+  const mm_job job = job_of(env, map, config, 3);
   interrupt_and_move(job, &whole, &result);
   mm_result_release(&result);
   mm_result_release(&whole);
@@ -279,8 +277,8 @@ static void check_states(const char *id, const mm_ampo_config *config) {
 
 static void test_states(void **state) {
   (void)state;
-  const mm_ampo_config classic = short_run(900);
-  mm_ampo_config minatar = short_minatar(400);
+  const mm_settings classic = short_run(900);
+  mm_settings minatar = short_minatar(400);
   check_states("CartPole-v1", &classic);
   check_states("Acrobot-v1", &classic);
   check_states("Seaquest-MinAtar", &minatar);
@@ -302,12 +300,12 @@ static void test_unfinished(void **state) {
     mm_map *map;
     assert_ok(mm_env_open(kind[k].env, &env));
     assert_ok(mm_map_open("l2", &map));
-    mm_ampo_config c = mm_ampo_config_default();
-    c.envs = kind[k].envs;
-    c.unroll = 8;
-    c.steps = c.envs * c.unroll * (k < 2 ? 30 : 1);
-    c.lr = 0;
-    mm_job job = { .env = env, .map = map, .ampo = &c };
+    mm_settings c = mm_settings_default(MM_ALGO_AMPO);
+    c.net.envs = kind[k].envs;
+    c.net.unroll = 8;
+    c.net.steps = c.net.envs * c.net.unroll * (k < 2 ? 30 : 1);
+    c.net.lr = 0;
+    mm_job job = job_of(env, map, &c, 0);
     mm_result r;
     assert_ok(run_on(MM_BACKEND_CUDA, 0, &job, 1, &r));
     assert_true(isnan(r.curve[0]) && (k < 2) == !isnan(r.final_value));
@@ -324,12 +322,12 @@ static void test_unfinished(void **state) {
 
 static void test_numeric(void **state) {
   (void)state;
-  const mm_ampo_config tame = short_run(40);
-  mm_ampo_config wild = tame;
-  wild.lr = 1e3;
-  wild.relu = true;
-  wild.constant_lr = true;
-  wild.max_grad_norm = 0;
+  const mm_settings tame = short_run(40);
+  mm_settings wild = tame;
+  wild.net.lr = 1e3;
+  wild.net.relu = true;
+  wild.net.anneal = false;
+  wild.net.max_grad_norm = 0;
   check_numeric("CartPole-v1", &wild, &tame);
 }
 
@@ -339,13 +337,13 @@ static void test_refusals(void **state) {
   (void)state;
   assert_ok(mm_env_open("CartPole-v1", &env));
   assert_ok(mm_map_open("negentropy", &map));
-  mm_ampo_config wide = short_run(1), ppo = mm_ppo_config_default();
-  wide.hidden = 65;
-  mm_job job = { .env = env, .map = map, .ampo = &wide };
+  mm_settings wide = short_run(1), ppo = mm_settings_default(MM_ALGO_PPO);
+  wide.net.hidden = 65;
+  mm_job job = job_of(env, map, &wide, 0);
   mm_result result;
   assert_fails(run_on(MM_BACKEND_CUDA, 0, &job, 1, &result), MM_ERR_INPUT, "64 hidden units");
-  ppo.steps = 1024;
-  job.ampo = &ppo;
+  ppo.net.steps = 1024;
+  mm_settings_bind(&ppo, &job);
   assert_fails(run_on(MM_BACKEND_CUDA, 0, &job, 1, &result), MM_ERR_INPUT, "ppo");
   assert_ok(run_on(MM_BACKEND_AUTO, 0, &job, 1, &result)); // by the processor
   mm_result_release(&result);
@@ -372,9 +370,9 @@ static void test_no_epochs(void **state) {
     mm_map *map;
     assert_ok(mm_env_open(i ? "Asterix-MinAtar" : "CartPole-v1", &env));
     assert_ok(mm_map_open("l2", &map));
-    mm_ampo_config config = i ? short_minatar(3) : short_run(9);
-    config.epochs = 0;
-    const mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 2 };
+    mm_settings config = i ? short_minatar(3) : short_run(9);
+    config.net.epochs = 0;
+    const mm_job job = job_of(env, map, &config, 2);
     mm_result cpu, cuda;
     nets a = { 0 }, b = { 0 };
     train(MM_BACKEND_CPU, 0, job, &cpu, &a);
@@ -416,10 +414,10 @@ static void test_learning(void **state) {
     mm_map *map;
     assert_ok(mm_env_open(rows[k].env, &env));
     assert_ok(mm_map_open(rows[k].map, &map));
-    mm_ampo_config config = mm_ampo_config_default();
-    config.code_target = rows[k].code;
+    mm_settings config = mm_settings_default(MM_ALGO_AMPO);
+    config.ampo.code_target = rows[k].code;
     for (size_t i = 0; i < SEEDS; i++)
-      job[i] = (mm_job){ .env = env, .map = map, .ampo = &config, .seed = i };
+      job[i] = job_of(env, map, &config, i);
     assert_ok(run_on(MM_BACKEND_CUDA, 0, job, SEEDS, result));
     double sum = 0, square = 0;
     for (size_t i = 0; i < SEEDS; i++) {

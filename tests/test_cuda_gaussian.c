@@ -17,20 +17,23 @@ enum { TENSORS = MM_NET_LOG_STD + 1 };
 // ---------------------------------------------------------------------------------------------
 // Gradients
 
-static mm_ampo_config config_of(const shape *s) {
-  mm_ampo_config c = mm_gaussian_config_default();
-  set_shape(&c, s);
-  if (s->ppo) {
-    c.gaussian = false;
-    c.ppo = true;
-    c.entropy_coef = 0.01;
-  }
-  c.raw_observation = c.raw_reward = s->plain;
+// PPO with what else PMD with Gaussian policies has.
+static mm_settings learner_of(bool ppo) {
+  const mm_settings gaussian = mm_settings_default(MM_ALGO_GAUSSIAN);
+  mm_settings c = mm_settings_default(ppo ? MM_ALGO_PPO : MM_ALGO_GAUSSIAN);
+  c.net = gaussian.net;
+  return c;
+}
+
+static mm_settings config_of(const shape *s) {
+  mm_settings c = learner_of(s->ppo);
+  set_shape(&c.net, s);
+  c.net.normalise_observation = c.net.scale_reward = !s->plain;
   return c;
 }
 
 static void check_gradients(const shape *s) {
-  const mm_ampo_config config = config_of(s);
+  const mm_settings config = config_of(s);
   char label[200];
   twins t;
   snprintf(label, sizeof label, "%s, %s, tile %d", s->env, s->map, s->tile);
@@ -105,14 +108,14 @@ static void test_switches(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Bits
 
-static mm_ampo_config short_run(double iterations) {
-  mm_ampo_config c = mm_gaussian_config_default();
-  c.envs = 128;
-  c.unroll = 10;
-  c.minibatches = 8;
-  c.epochs = 2;
-  c.lr = 1e-3;
-  c.steps = c.envs * c.unroll * iterations;
+static mm_settings short_run(double iterations) {
+  mm_settings c = mm_settings_default(MM_ALGO_GAUSSIAN);
+  c.net.envs = 128;
+  c.net.unroll = 10;
+  c.net.minibatches = 8;
+  c.net.epochs = 2;
+  c.net.lr = 1e-3;
+  c.net.steps = c.net.envs * c.net.unroll * iterations;
   return c;
 }
 
@@ -127,12 +130,10 @@ static void test_company(void **state) {
     assert_ok(mm_env_open(envs[i], &env[i]));
   assert_ok(mm_map_open("negentropy", &map[0]));
   assert_ok(mm_map_open("neural", &map[1]));
-  const mm_ampo_config config[2] = { short_run(30), short_run(47) };
+  const mm_settings config[2] = { short_run(30), short_run(47) };
   mm_job *job = calloc(N, sizeof *job);
   for (size_t i = 0; i < N; i++)
-    job[i] = (mm_job){
-      .env = env[i % ENVS], .map = map[i % 3 == 2], .ampo = &config[i / 7 % 2], .seed = i % 11
-    };
+    job[i] = job_of(env[i % ENVS], map[i % 3 == 2], &config[i / 7 % 2], i % 11);
   check_company(job, N);
   free(job);
   for (size_t i = 0; i < ENVS; i++)
@@ -157,11 +158,11 @@ static void check_states(const char *id) {
   mm_map *map;
   assert_ok(mm_env_open(id, &env));
   assert_ok(mm_map_open("piecewise", &map));
-  mm_ampo_config config = short_run(900);
-  config.hidden = 16;
-  config.lr = 1e-4;
+  mm_settings config = short_run(900);
+  config.net.hidden = 16;
+  config.net.lr = 1e-4;
   mm_result whole, result;
-  const mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 3 };
+  const mm_job job = job_of(env, map, &config, 3);
   const uint64_t done = interrupt_and_move(job, &whole, &result);
   // it goes on from there: means of 128 environments, some episodes later
   const double there = mean_between(&whole, done + 30, done + 60);
@@ -190,10 +191,10 @@ static void test_unfinished(void **state) {
   (void)state;
   assert_ok(mm_env_open("Pendulum-v1", &env));
   assert_ok(mm_map_open("negentropy", &map));
-  mm_ampo_config c = short_run(3);
-  c.unroll = 90;
-  c.steps = 3 * c.unroll * c.envs;
-  mm_job job = { .env = env, .map = map, .ampo = &c };
+  mm_settings c = short_run(3);
+  c.net.unroll = 90;
+  c.net.steps = 3 * c.net.unroll * c.net.envs;
+  mm_job job = job_of(env, map, &c, 0);
   mm_result r;
   assert_ok(run_on(MM_BACKEND_CUDA, 0, &job, 1, &r));
   assert_int_equal(r.n_curve, 3);
@@ -208,11 +209,11 @@ static void test_unfinished(void **state) {
 
 static void test_numeric(void **state) {
   (void)state;
-  const mm_ampo_config tame = short_run(20);
-  mm_ampo_config wild = tame;
-  wild.lr = 1e3;
-  wild.relu = true;
-  wild.max_grad_norm = 0;
+  const mm_settings tame = short_run(20);
+  mm_settings wild = tame;
+  wild.net.lr = 1e3;
+  wild.net.relu = true;
+  wild.net.max_grad_norm = 0;
   check_numeric("Pendulum-v1", &wild, &tame);
 }
 
@@ -222,9 +223,9 @@ static void test_refusals(void **state) {
   (void)state;
   assert_ok(mm_env_open("Pendulum-v1", &env));
   assert_ok(mm_map_open("negentropy", &map));
-  mm_ampo_config wide = short_run(1);
-  wide.hidden = 257;
-  mm_job job = { .env = env, .map = map, .ampo = &wide };
+  mm_settings wide = short_run(1);
+  wide.net.hidden = 257;
+  mm_job job = job_of(env, map, &wide, 0);
   mm_result result;
   assert_fails(run_on(MM_BACKEND_CUDA, 0, &job, 1, &result), MM_ERR_INPUT, "256 hidden units");
   assert_ok(run_on(MM_BACKEND_AUTO, 0, &job, 1, &result)); // by the processor
@@ -240,12 +241,12 @@ static void test_no_epochs(void **state) {
   (void)state;
   assert_ok(mm_env_open("Pendulum-v1", &env));
   assert_ok(mm_map_open("l2", &map));
-  mm_ampo_config config = short_run(5);
-  mm_job job = { .env = env, .map = map, .ampo = &config, .seed = 2 };
+  mm_settings config = short_run(5);
+  mm_job job = job_of(env, map, &config, 2);
   mm_result learned, cpu, cuda;
   nets a = { 0 }, b = { 0 };
   assert_ok(run_on(MM_BACKEND_CUDA, 0, &job, 1, &learned));
-  config.epochs = 0;
+  config.net.epochs = 0;
   train(MM_BACKEND_CPU, 0, job, &cpu, &a);
   train(MM_BACKEND_CUDA, 0, job, &cuda, &b);
   assert_same_nets(&a, &b);
@@ -287,20 +288,19 @@ static void check_learning(const char *map_name, bool ppo) {
   mm_map *map;
   assert_ok(mm_env_open("Pendulum-v1", &env));
   assert_ok(mm_map_open(map_name, &map));
-  mm_ampo_config config = mm_gaussian_config_default();
-  config.gaussian = !ppo;
-  config.ppo = ppo;
-  config.envs = 32;
-  config.unroll = 64;
-  config.minibatches = 16;
-  config.epochs = 8;
-  config.gamma = 0.9;
-  config.hidden = 32;
-  config.lr = 1e-3;
-  config.steps = 200000;
+  mm_settings config = learner_of(ppo);
+  if (ppo) config.ppo.entropy_coef = 0;
+  config.net.envs = 32;
+  config.net.unroll = 64;
+  config.net.minibatches = 16;
+  config.net.epochs = 8;
+  config.net.gamma = 0.9;
+  config.net.hidden = 32;
+  config.net.lr = 1e-3;
+  config.net.steps = 200000;
   mm_job job[SEEDS];
   for (size_t i = 0; i < SEEDS; i++)
-    job[i] = (mm_job){ .env = env, .map = map, .ampo = &config, .seed = i };
+    job[i] = job_of(env, map, &config, i);
   double cpu, cpu_sem, cuda, cuda_sem;
   mean_of(MM_BACKEND_CUDA, job, SEEDS, &cuda, &cuda_sem);
   mean_of(MM_BACKEND_CPU, job, SEEDS, &cpu, &cpu_sem);

@@ -68,7 +68,8 @@ static int open_fixture(void **state) {
     f->which[i] = (size_t)i;
     f->job[i] = (mm_job){ .env = f->env[i % ENVS],
                           .map = f->map[i / ENVS % MAPS],
-                          .pmd = &f->config[i % CONFIGS],
+                          .algo = MM_ALGO_PMD,
+                          .config = &f->config[i % CONFIGS],
                           .seed = (uint64_t)(i / 3),
                           .repeat = (uint32_t)(i % 2) };
     if (i % 9 != 8) continue;
@@ -138,7 +139,9 @@ static void test_company(void **state) {
   mm_pmd_config config = mm_pmd_config_default();
   mm_job job[6];
   for (size_t i = 0; i < 6; i++)
-    job[i] = (mm_job){ .env = f->env[0], .map = f->map[i], .pmd = &config, .seed = 10 + i / 2 };
+    job[i] = (mm_job){
+      .env = f->env[0], .map = f->map[i], .algo = MM_ALGO_PMD, .config = &config, .seed = 10 + i / 2
+    };
   static const size_t some[] = { 4, 1, 5 };
   mm_result all[6], few[6];
   assert_ok(run(job, f->which, 6, all));
@@ -210,7 +213,7 @@ static void test_failures_stay(void **state) {
     job[i] = f->job[i];
     job[i].hooks = &hooks;
   }
-  job[1].pmd = &bad;
+  job[1].config = &bad;
   job[2].map = NULL;
   job[2].point.kind = MM_MAP_NEURAL;
   job[2].point.z = z;
@@ -253,7 +256,9 @@ static void test_numeric_trouble(void **state) {
   config[1].exact_curve = true;
   mm_job job[MAPS];
   for (size_t i = 0; i < MAPS; i++)
-    job[i] = (mm_job){ .env = env, .map = f->map[i], .pmd = &config[i % 2], .seed = i };
+    job[i] = (mm_job){
+      .env = env, .map = f->map[i], .algo = MM_ALGO_PMD, .config = &config[i % 2], .seed = i
+    };
   mm_result results[MAPS];
   assert_ok(run(job, f->which, MAPS, results));
   for (size_t i = 0; i < MAPS; i++) {
@@ -281,7 +286,9 @@ static void test_stop(void **state) {
   int threads;
   mm_job job[3];
   for (size_t i = 0; i < 3; i++)
-    job[i] = (mm_job){ .env = f->env[0], .map = f->map[0], .pmd = &endless, .seed = i };
+    job[i] = (mm_job){
+      .env = f->env[0], .map = f->map[0], .algo = MM_ALGO_PMD, .config = &endless, .seed = i
+    };
   for (int round = 0; round < 2; round++) {
     mm_result results[3];
     assert_fails(mm_cuda_pmd_run(&config, job, f->which, 3, results, &threads), MM_ERR_INTERRUPTED,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agent/ampo.h"
+#include "agent_fixture.h"
 #include "base/isa.h"
 #include "base/rng.h"
 #include "test.h"
@@ -26,7 +26,7 @@ static mm_policy *make_policy(const mm_env *env, const char *map_name, const mm_
   assert_ok(mm_policy_create(mm_env_id(env), map, settings, seed, n, &policy));
   for (size_t i = 0; i < n; i++) {
     mm_ampo *ampo;
-    assert_ok(mm_ampo_create(env, map, &settings->ampo, seed + i, 0, &ampo));
+    assert_ok(make_agent_of(env, map, settings, seed + i, 0, &ampo));
     mm_net *net = mm_ampo_net(ampo);
     mm_net_tensor last = mm_net_describe(net, 4);
     const size_t size = (size_t)last.rows * (size_t)last.cols;
@@ -45,10 +45,10 @@ static mm_policy *make_policy(const mm_env *env, const char *map_name, const mm_
 
 static mm_settings small(mm_algo algo) {
   mm_settings s = mm_settings_default(algo);
-  s.ampo.hidden = 16;
-  s.ampo.envs = 2;
-  s.ampo.unroll = 4;
-  s.ampo.minibatches = 1;
+  s.net.hidden = 16;
+  s.net.envs = 2;
+  s.net.unroll = 4;
+  s.net.minibatches = 1;
   return s;
 }
 
@@ -77,7 +77,7 @@ static void test_probabilities(void **state) {
   mm_env *env = open_env("CartPole-v1");
   for (int k = 0; k < 4; k++) {
     mm_settings settings = small(k < 3 ? MM_ALGO_AMPO : MM_ALGO_PPO);
-    settings.ampo.eta = 0.7;
+    if (k < 3) settings.ampo.eta = 0.7;
     mm_policy *policy = make_policy(env, maps[k], &settings, 5, 2, 300);
     mm_player *player;
     mm_net *net;
@@ -339,14 +339,14 @@ static void test_trained(void **state) {
   (void)state;
   mm_env *env = open_env("CartPole-v1");
   mm_settings settings = mm_settings_default(MM_ALGO_AMPO);
-  settings.ampo.steps = 40000;
+  settings.net.steps = 40000;
   mm_map *map;
   mm_ampo *ampo;
   mm_policy *policy;
   assert_ok(mm_map_open("l2", &map));
   assert_ok(mm_policy_create("CartPole-v1", map, &settings, 1, 1, &policy));
-  assert_ok(mm_ampo_create(env, map, &settings.ampo, 1, 0, &ampo));
-  for (int64_t t = mm_ampo_iterations(&settings.ampo); t > 0; t--)
+  assert_ok(make_agent_of(env, map, &settings, 1, 0, &ampo));
+  for (int64_t t = mm_ampo_iterations(&settings.net); t > 0; t--)
     assert_ok(mm_ampo_iterate(ampo));
   assert_ok(mm_policy_set(policy, 0, mm_ampo_net(ampo)));
   mm_evaluate_config config = config_of(policy, env);
@@ -379,8 +379,8 @@ static void test_body(void **state) {
   mm_map *map;
   mm_net *net;
   mm_policy *policy;
-  settings.ampo.physics = MM_ENV_PHYSICS_MUJOCO;
-  settings.ampo.flavour = MM_ENV_FLAVOUR_GYMNASIUM;
+  settings.net.physics = MM_ENV_PHYSICS_MUJOCO;
+  settings.net.flavour = MM_ENV_FLAVOUR_GYMNASIUM;
   assert_ok(mm_map_open("l2", &map));
   assert_ok(mm_net_create(&shape, &net));
   assert_ok(mm_net_init(net, 1, 0));

@@ -4,21 +4,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agent/ampo.h"
+#include "agent_fixture.h"
 #include "base/isa.h"
 #include "run_fixture.h"
 #include "study/policy/policy_internal.h"
 #include "test.h"
 
-static mm_ampo_config small(bool ppo) {
-  mm_ampo_config c = ppo ? mm_ppo_config_default() : mm_gaussian_config_default();
-  c.envs = 6;
-  c.unroll = 20;
-  c.steps = 6 * 20 * 8;
-  c.minibatches = 3;
-  c.epochs = 2;
-  c.hidden = 24;
-  c.constant_lr = true;
+static mm_settings small(bool ppo) {
+  mm_settings c = mm_settings_default(ppo ? MM_ALGO_PPO : MM_ALGO_GAUSSIAN);
+  c.net.envs = 6;
+  c.net.unroll = 20;
+  c.net.steps = 6 * 20 * 8;
+  c.net.minibatches = 3;
+  c.net.epochs = 2;
+  c.net.hidden = 24;
+  c.net.anneal = false;
   return c;
 }
 
@@ -28,11 +28,11 @@ typedef struct stage {
   mm_ampo *agent;
 } stage;
 
-static stage open_stage(const char *env, const char *map, const mm_ampo_config *c) {
+static stage open_stage(const char *env, const char *map, const mm_settings *c) {
   stage s;
   assert_ok(mm_env_open(env, &s.env));
   assert_ok(mm_map_open(map, &s.map));
-  assert_ok(mm_ampo_create(s.env, s.map, c, 1, 0, &s.agent));
+  assert_ok(make_agent_of(s.env, s.map, c, 1, 0, &s.agent));
   return s;
 }
 
@@ -42,25 +42,25 @@ static void close_stage(stage *s) {
   mm_env_destroy(s->env);
 }
 
-static void refuse(const char *env_id, const char *map_text, mm_ampo_config c, const char *why) {
+static void refuse(const char *env_id, const char *map_text, mm_settings c, const char *why) {
   mm_env *env;
   mm_map *map;
   mm_ampo *agent;
   assert_ok(mm_env_open(env_id, &env));
   assert_ok(mm_map_open(map_text, &map));
-  assert_fails(mm_ampo_create(env, map, &c, 0, 0, &agent), MM_ERR_INPUT, why);
+  assert_fails(make_agent_of(env, map, &c, 0, 0, &agent), MM_ERR_INPUT, why);
   mm_map_destroy(map);
   mm_env_destroy(env);
 }
 
 static void test_refusals(void **state) {
   (void)state;
-  mm_ampo_config c = small(false);
+  mm_settings c = small(false);
   refuse("CartPole-v1", "l2", c, "'CartPole-v1' has 2 actions to choose among");
   refuse("Seaquest-MinAtar", "l2", c, "pmd-gaussian has real ones");
-  refuse("Pendulum-v1", "l2", mm_ampo_config_default(), "has real actions: ampo chooses");
+  refuse("Pendulum-v1", "l2", mm_settings_default(MM_ALGO_AMPO), "has real actions: ampo chooses");
   refuse("Pendulum-v1", "l2", small(true), "expected negentropy");
-  c.density_scale = 0;
+  c.gaussian.density_scale = 0;
   refuse("Pendulum-v1", "l2", c, "density_scale");
 }
 
@@ -71,8 +71,8 @@ static void test_first_minibatch(void **state) {
   static const char *const maps[] = { "negentropy", "l2", "tsallis:0.5", "random:2",
                                       "random-neural:1" };
   for (int i = 0; i < 5; i++) {
-    mm_ampo_config c = small(false);
-    c.epochs = c.minibatches = 1;
+    mm_settings c = small(false);
+    c.net.epochs = c.net.minibatches = 1;
     stage s = open_stage("Pendulum-v1", maps[i], &c);
     for (int k = 0; k < 3; k++) {
       assert_ok(mm_ampo_iterate(s.agent));
@@ -80,8 +80,8 @@ static void test_first_minibatch(void **state) {
       assert_true(r.samples == 120 && r.ess == 1 && r.max_delta == 0 && r.divergence == 0);
     }
     close_stage(&s);
-    c.epochs = 4;
-    c.lr = 0.01;
+    c.net.epochs = 4;
+    c.net.lr = 0.01;
     s = open_stage("Pendulum-v1", maps[i], &c);
     assert_ok(mm_ampo_iterate(s.agent));
     mm_gaussian_report r = mm_ampo_last(s.agent).policy;
@@ -95,7 +95,7 @@ static void test_same_bits(void **state) {
   (void)state;
   static const char *const names[] = { "portable", "avx2", "avx512" };
   for (int i = 0; i < 3; i++) {
-    mm_ampo_config c = small(i == 2);
+    mm_settings c = small(i == 2);
     unsigned char *first = NULL;
     for (int isa = 0; isa < 3; isa++) {
       if (mm_isa_select(names[isa]) == MM_ERR_UNSUPPORTED) continue;
@@ -124,16 +124,16 @@ static void test_learns(void **state) {
   (void)state;
   if (test_is_slowed()) skip(); // a minute there, and what it executes the other tests do too
   for (int ppo = 0; ppo < 2; ppo++) {
-    mm_ampo_config c = small(ppo == 1);
-    c.envs = 64;
-    c.unroll = 32;
-    c.steps = 64 * 32 * 100;
-    c.minibatches = 16;
-    c.epochs = 10;
-    c.lr = 0.001;
-    c.gamma = 0.95;
-    c.hidden = 64;
-    c.entropy_coef = 0;
+    mm_settings c = small(ppo == 1);
+    c.net.envs = 64;
+    c.net.unroll = 32;
+    c.net.steps = 64 * 32 * 100;
+    c.net.minibatches = 16;
+    c.net.epochs = 10;
+    c.net.lr = 0.001;
+    c.net.gamma = 0.95;
+    c.net.hidden = 64;
+    if (ppo == 1) c.ppo.entropy_coef = 0;
     stage s = open_stage("Pendulum-v1", "negentropy", &c);
     double early = 0;
     for (int k = 0; k < 100; k++) {
@@ -152,10 +152,10 @@ static void test_wild_steps(void **state) {
   static const char *const maps[] = { "negentropy", "l2", "tsallis:4", "random:2",
                                       "random-neural:1" };
   for (int i = 0; i < 5; i++) {
-    mm_ampo_config c = small(false);
-    c.lr = 10;
-    c.max_grad_norm = 0;
-    c.epochs = 4;
+    mm_settings c = small(false);
+    c.net.lr = 10;
+    c.net.max_grad_norm = 0;
+    c.net.epochs = 4;
     stage s = open_stage("Pendulum-v1", maps[i], &c);
     mm_status status = MM_OK;
     uint64_t acted = 0;
@@ -259,7 +259,7 @@ static void test_log_std(void **state) {
 
 static mm_policy *make_policy(void) {
   mm_settings settings = mm_settings_default(MM_ALGO_GAUSSIAN);
-  settings.ampo.hidden = 16;
+  settings.net.hidden = 16;
   const mm_net_config shape = {
     .n_input = 3, .n_action = 1, .hidden = { 16, 16 }, .gaussian = true
   };

@@ -214,7 +214,7 @@ static void test_lists(void **state) {
   rig_open(&r);
   mm_job bad[SEEDS];
   memcpy(bad, r.job, sizeof bad);
-  bad[1].pmd = NULL; // no algorithm: no result that would be the same every time
+  bad[1].config = NULL; // no algorithm: no result that would be the same every time
   assert_ok(mm_run_create(fixture_path("run"), "learn", "{}", &run));
   assert_ok(mm_job_store_open(run, &store));
   assert_ok(mm_job_store_list(store, 7, 1, bad, SEEDS, &first));

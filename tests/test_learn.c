@@ -85,7 +85,7 @@ static mm_learn *run_plan(const char *name, const mm_learn_plan *plan) {
 // The loop
 
 static double train(const mm_env *env, const mm_map *map, const mm_pmd_config *pmd, uint64_t seed) {
-  mm_job job = { .env = env, .map = map, .pmd = pmd, .seed = seed };
+  mm_job job = { .env = env, .map = map, .algo = MM_ALGO_PMD, .config = pmd, .seed = seed };
   mm_result result;
   assert_ok(mm_job_run(&job, NULL, &result));
   double value = result.final_value;

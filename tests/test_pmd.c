@@ -318,7 +318,7 @@ static void test_same_bits(void **state) {
     mm_map *map = open_map(map_names[m]);
     mm_pmd_config config = mm_pmd_config_default();
     config.steps = 20 * 2048;
-    mm_job job = { .env = env, .map = map, .pmd = &config, .seed = 3 };
+    mm_job job = { .env = env, .map = map, .algo = MM_ALGO_PMD, .config = &config, .seed = 3 };
     double first = 0;
     for (int v = 0; v < 4; v++) {
       if (mm_isa_select(isa[v]) != MM_OK) continue;
@@ -343,7 +343,7 @@ static void test_run(void **state) {
   mm_pmd_config config = mm_pmd_config_default();
   config.exact_curve = true;
   for (uint64_t seed = 0; seed < 6; seed++) {
-    mm_job job = { .env = env, .map = map, .pmd = &config, .seed = seed };
+    mm_job job = { .env = env, .map = map, .algo = MM_ALGO_PMD, .config = &config, .seed = seed };
     mm_result result;
     assert_ok(mm_job_run(&job, NULL, &result));
     assert_int_equal(result.n_curve, 129);
@@ -389,7 +389,7 @@ static void test_numeric_trouble(void **state) {
   config.normalise_advantage = false;
   config.epochs = 65536;
   config.steps = 4 * 2048;
-  mm_job job = { .env = env, .map = map, .pmd = &config, .seed = 1 };
+  mm_job job = { .env = env, .map = map, .algo = MM_ALGO_PMD, .config = &config, .seed = 1 };
   mm_result result;
   mm_status status = mm_job_run(&job, NULL, &result);
   assert_true(status == MM_OK || status == MM_ERR_NUMERIC);
@@ -423,11 +423,10 @@ static void test_numeric_trouble(void **state) {
   assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, "steps");
   config = mm_pmd_config_default();
   config.envs = 4.5;
-  assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT,
-               "envs = 4.5: expected a whole number");
+  assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, "'envs': 4.5 is not a whole number");
   config = mm_pmd_config_default();
   config.epochs = 0.5;
-  assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, "epochs = 0.5");
+  assert_fails(mm_job_run(&job, NULL, &result), MM_ERR_INPUT, "'epochs': 0.5");
   config = mm_pmd_config_default();
   int stop = 1;
   assert_fails(mm_job_run(&job, &stop, &result), MM_ERR_INTERRUPTED, "interrupted");

@@ -26,8 +26,8 @@ static mm_map *open_map(const char *name) {
 
 static mm_settings small(mm_algo algo) {
   mm_settings s = mm_settings_default(algo);
-  s.ampo.hidden = HIDDEN;
-  s.ampo.lr = 0.1 + 0.2; // needs all of its digits
+  s.net.hidden = HIDDEN;
+  s.net.lr = 0.1 + 0.2; // needs all of its digits
   return s;
 }
 

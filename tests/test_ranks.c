@@ -122,14 +122,15 @@ static mm_job job_at(const fixture *f, int i) {
   mm_job job = { .env = f->env[i % 2],
                  .seed = (uint64_t)i * 0x9e3779b97f4a7c15,
                  .repeat = i % 4 == 3 };
-  job.pmd = &f->pmd[i / 2 % 2];
+  job.algo = MM_ALGO_PMD;
+  job.config = &f->pmd[i / 2 % 2];
   if (i % 3 == 0) job.map = f->map[i / 3 % MAPS];
   if (i % 3 == 1) job.point.kind = MM_MAP_PIECEWISE, job.point.n = 100, job.point.z = f->z[i % 2];
   if (i % 3 == 2) job.point.kind = MM_MAP_NEURAL, job.point.z = f->z[2 + i % 2];
   if (i % 6 == 4) {
     job.env = f->env[2];
-    job.pmd = NULL;
-    job.ampo = &f->ampo;
+    job.algo = MM_ALGO_AMPO;
+    job.config = &f->ampo;
   }
   return job;
 }
@@ -149,7 +150,7 @@ static int open_fixture(void **state) {
     f->pmd[i].exact_curve = i == 1;
   }
   f->ampo = mm_ampo_config_default();
-  f->ampo.steps = 1536;
+  f->ampo.net.steps = 1536;
   for (int i = 0; i < 4; i++)
     assert_ok(mm_map_search_initial(i < 2 ? MM_MAP_PIECEWISE : MM_MAP_NEURAL, 100, f->z[i]));
   f->z[1][7] += 0.5;
@@ -190,8 +191,7 @@ static void test_jobs_travel(void **state) {
   mm_record kind;
   assert_ok(mm_rank_tables_make(&sent, f->job, JOBS));
   assert_int_equal(sent.n_env, 3);
-  assert_int_equal(sent.n_pmd, 2);
-  assert_int_equal(sent.n_ampo, 1);
+  assert_int_equal(sent.n_config, 3); // two of pmd, one of ampo
   assert_ok(mm_rank_put_tables(&b, &sent));
   for (int i = 0; i < JOBS; i++)
     mm_rank_put_job(&b, &sent, &f->job[i], (uint64_t)i);
@@ -683,7 +683,9 @@ static void make_long(const fixture *f, mm_pmd_config *config, mm_job *job, size
   *config = f->pmd[0];
   config->steps = 1e10;
   for (size_t i = 0; i < n; i++)
-    job[i] = (mm_job){ .env = f->env[0], .map = f->map[0], .pmd = config, .seed = i };
+    job[i] = (mm_job){
+      .env = f->env[0], .map = f->map[0], .algo = MM_ALGO_PMD, .config = config, .seed = i
+    };
 }
 
 static void test_stop(void **state) {

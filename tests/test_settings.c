@@ -28,7 +28,7 @@ static void test_defaults(void **state) {
   for (int a = 0; a < MM_ALGO_COUNT; a++) {
     mm_settings settings = mm_settings_default((mm_algo)a), changed = settings;
     size_t n = 0;
-    for (size_t i = 0; i < MM_KEYS; i++) {
+    for (size_t i = 0; i < mm_settings_any_own(); i++) {
       char text[64], defaults[MM_SETTING_DEFAULTS_SIZE];
       const char *key = mm_settings_any_key(i);
       mm_settings_defaults(key, defaults);
@@ -45,6 +45,37 @@ static void test_defaults(void **state) {
     own += n;
   }
   assert_true(own > 40);
+}
+
+// What the rest of the program takes for granted of a learner.
+static void test_learners(void **state) {
+  (void)state;
+  static const char *const needed[] = { "steps", "envs", "unroll" };
+  for (int a = 0; a < MM_ALGO_COUNT; a++) {
+    const mm_learner *l = mm_learner_of((mm_algo)a);
+    mm_algo found;
+    mm_settings settings = mm_settings_default((mm_algo)a);
+    mm_job job = { 0 };
+    assert_true(mm_algo_find(mm_algo_name((mm_algo)a), &found) && (int)found == a);
+    assert_true(l->run != NULL && l->suits != 0 && (l->on_device & ~l->suits) == 0);
+    for (int i = 0; i < 3; i++)
+      assert_non_null(mm_learner_setting(l, needed[i]));
+    for (size_t i = 0; i < l->n_setting; i++) {
+      assert_true(l->setting[i].offset < l->config_size);
+      assert_ptr_equal(mm_learner_setting(l, l->setting[i].key), &l->setting[i]); // once
+    }
+    assert_true(l->config_size <= offsetof(mm_settings, search) - offsetof(mm_settings, net));
+    assert_ok(mm_learner_check(l, &settings.net));
+    mm_settings_bind(&settings, &job);
+    assert_ptr_equal(mm_learner_of_job(&job), l);
+    *mm_settings_number(&settings, "envs") = 0;
+    assert_fails(mm_learner_check(l, &settings.net), MM_ERR_INPUT,
+                 "'envs': 0 is not between 1 and 65536");
+  }
+  size_t n = 0;
+  while (mm_settings_any_key(n))
+    n++;
+  assert_true(n < MM_SETTINGS_MAX && n == mm_settings_any_own() + MM_SEARCH_KEYS);
 }
 
 static void compare(const char *preset, const char *path, mm_algo algo) {
@@ -99,15 +130,14 @@ static void test_words(void **state) {
   assert_false(s.pmd.normalise_advantage);
   s = mm_settings_default(MM_ALGO_AMPO);
   assert_ok(mm_settings_set(&s, "normalise_advantage", "off"));
-  assert_true(s.ampo.raw_advantage);
+  assert_false(s.net.normalise_advantage);
   assert_fails(mm_settings_set(&s, "normalise_advantage", "o"), MM_ERR_INPUT, "(one of on, off)");
 }
 
 int suite_settings(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_defaults),
-    cmocka_unit_test(test_presets),
-    cmocka_unit_test(test_words),
+    cmocka_unit_test(test_defaults), cmocka_unit_test(test_learners),
+    cmocka_unit_test(test_presets),  cmocka_unit_test(test_words),
     cmocka_unit_test(test_lengths),
   };
   return cmocka_run_group_tests_name("settings", tests, NULL, NULL);

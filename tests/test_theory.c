@@ -49,7 +49,7 @@ static void check_golden(const char *task, bool restart, double v_star, double u
   mm_pmd_config config = mm_pmd_config_default();
   config.steps = 2048;
   config.restart = restart;
-  mm_job job = { .env = env, .map = map, .pmd = &config, .seed = 1 };
+  mm_job job = { .env = env, .map = map, .algo = MM_ALGO_PMD, .config = &config, .seed = 1 };
   mm_theory theory;
   assert_ok(mm_theory_run(&job, NULL, NULL, NULL, &theory));
   assert_int_equal(theory.n_step, 1);
@@ -306,7 +306,7 @@ static void check_run(const mm_env *env, const mm_map *map, const mm_pmd_config 
   mm_pmd *pmd;
   mm_theory theory;
   double divergence;
-  mm_job job = { .env = env, .map = map, .pmd = config, .seed = seed };
+  mm_job job = { .env = env, .map = map, .algo = MM_ALGO_PMD, .config = config, .seed = seed };
   assert_ok(mm_theory_run(&job, NULL, NULL, NULL, &theory));
   assert_int_equal(theory.n_step, mm_pmd_iterations(config));
   assert_ok(mm_grid_draw(env, seed, 0, &grid));
@@ -362,7 +362,7 @@ static void test_violations(void **state) {
   for (int k = 0; k < 2; k++) {
     mm_theory theory;
     config.lr = k == 0 ? 4 : 40;
-    mm_job job = { .env = env, .map = map, .pmd = &config, .seed = 5 };
+    mm_job job = { .env = env, .map = map, .algo = MM_ALGO_PMD, .config = &config, .seed = 5 };
     assert_ok(mm_theory_run(&job, NULL, NULL, NULL, &theory));
     assert_near("error of the first policy", theory.step[0].estimation_error, 0, 1e-12);
     check_conclusion(&theory, &config, 1);
@@ -400,7 +400,7 @@ static void test_progress_and_stop(void **state) {
   mm_map *map = open_map("negentropy");
   mm_pmd_config config = mm_pmd_config_default();
   config.steps = 10 * 2048;
-  mm_job job = { .env = env, .map = map, .pmd = &config, .seed = 3 };
+  mm_job job = { .env = env, .map = map, .algo = MM_ALGO_PMD, .config = &config, .seed = 3 };
   mm_theory theory, again;
   listener all = { 0 }, some = { .stop_at = 4 };
   assert_ok(mm_theory_run(&job, &all.stop, listen, &all, &theory));
@@ -431,7 +431,7 @@ static void test_same_as_train(void **state) {
   mm_pmd_config config = mm_pmd_config_default();
   config.steps = 20 * 2048;
   config.exact_curve = true;
-  mm_job job = { .env = env, .map = map, .pmd = &config, .seed = 11 };
+  mm_job job = { .env = env, .map = map, .algo = MM_ALGO_PMD, .config = &config, .seed = 11 };
   mm_theory theory;
   mm_result result;
   assert_ok(mm_theory_run(&job, NULL, NULL, NULL, &theory));

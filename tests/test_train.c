@@ -27,13 +27,16 @@ static mm_train_plan small_plan(const char *env, const char *map, mm_algo algo, 
   mm_train_plan plan = { .settings = mm_settings_default(algo), .seed = 11, .seeds = seeds };
   snprintf(plan.env, sizeof plan.env, "%s", env);
   snprintf(plan.map, sizeof plan.map, "%s", map);
-  plan.settings.ampo.envs = 4;
-  plan.settings.ampo.unroll = 32;
-  plan.settings.ampo.steps = 4 * 32 * 60;
-  plan.settings.ampo.hidden = 24;
-  plan.settings.pmd.envs = 8;
-  plan.settings.pmd.unroll = 8;
-  plan.settings.pmd.steps = 64 * 4;
+  if (algo == MM_ALGO_PMD) {
+    plan.settings.pmd.envs = 8;
+    plan.settings.pmd.unroll = 8;
+    plan.settings.pmd.steps = 64 * 4;
+    return plan;
+  }
+  plan.settings.net.envs = 4;
+  plan.settings.net.unroll = 32;
+  plan.settings.net.steps = 4 * 32 * 60;
+  plan.settings.net.hidden = 24;
   return plan;
 }
 
@@ -162,7 +165,7 @@ static void test_in_pieces(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mm_train_plan plan = small_plan(cases[i].env, cases[i].map, cases[i].algo, 3);
     // with sanitizers an iteration takes ten times as long, so that fewer are as many pieces
-    plan.settings.ampo.steps *= test_is_slowed() ? 0.5 : 2;
+    plan.settings.net.steps *= test_is_slowed() ? 0.5 : 2;
     char calm[32], wild[32];
     snprintf(calm, sizeof calm, "calm-%zu", i);
     snprintf(wild, sizeof wild, "wild-%zu", i);
@@ -314,7 +317,7 @@ static void test_refused_plans(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mm_train_plan plan = small_plan(cases[i].env, "l2", cases[i].algo, 1);
-    plan.settings.ampo.steps = cases[i].steps;
+    plan.settings.net.steps = cases[i].steps;
     assert_fails(mm_train_create(fixture_path("no"), &plan, map, &t), MM_ERR_INPUT, cases[i].why);
     assert_null(t);
     assert_false(fixture_exists(fixture_path("no")));

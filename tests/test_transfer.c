@@ -222,7 +222,8 @@ static void close_fixture(fixture *f) {
 static void run_alone(const fixture *f, int map, int env, int i, mm_result *out) {
   mm_job job = { .env = f->envs[env],
                  .map = f->maps[map],
-                 .pmd = &f->env[env].settings.pmd,
+                 .algo = MM_ALGO_PMD,
+                 .config = &f->env[env].settings.pmd,
                  .seed = (uint64_t)(FIRST + i) };
   mm_job_run(&job, NULL, out);
 }
@@ -652,7 +653,8 @@ static void test_tuned(void **state) {
       mm_stream seeds = mm_stream_make(FIRST, 0, MM_RNG_TUNE, 0);
       mm_job job = { .env = f.envs[0],
                      .map = f.maps[0],
-                     .pmd = &with.pmd,
+                     .algo = MM_ALGO_PMD,
+                     .config = &with.pmd,
                      .seed = mm_stream_pair(seeds, (uint64_t)i) };
       assert_ok(mm_job_run(&job, NULL, &r));
       sum += r.final_value;
@@ -672,7 +674,9 @@ static void test_tuned(void **state) {
   mm_settings with = *plain;
   with.pmd.eta = tuning.eta[tuning.best];
   mm_result r;
-  mm_job job = { .env = f.envs[0], .map = f.maps[0], .pmd = &with.pmd, .seed = FIRST };
+  mm_job job = {
+    .env = f.envs[0], .map = f.maps[0], .algo = MM_ALGO_PMD, .config = &with.pmd, .seed = FIRST
+  };
   assert_ok(mm_job_run(&job, NULL, &r));
   assert_true(r.final_value == t.worth[0]);
   mm_result_release(&r);

@@ -202,7 +202,7 @@ static void test_apply(void **state) {
   assert_true(isnan(mm_tune_own(&s.parameter[1], &settings))); // 64 units are no choice
   assert_true(mm_tune_own(&s.parameter[2], &settings) == 1);
   assert_ok(mm_tune_apply(&s, (const double[]){ 0.001, NAN, 0 }, &settings));
-  assert_true(settings.ampo.lr == 0.001 && settings.ampo.hidden == 64 && settings.ampo.relu);
+  assert_true(settings.net.lr == 0.001 && settings.net.hidden == 64 && settings.net.relu);
   assert_string_equal(mm_tune_text(&s.parameter[1], 1, text), "32");
   assert_string_equal(mm_tune_text(&s.parameter[1], NAN, text), "-");
 }

@@ -34,13 +34,16 @@ static mm_tune_plan *plan_of(const char *const *env, size_t n_env, mm_algo algo,
     mm_settings *s = &plan->settings[e];
     snprintf(plan->env[e], sizeof plan->env[e], "%s", env[e]);
     *s = mm_settings_default(algo);
-    s->pmd.envs = 8;
-    s->pmd.unroll = 8;
-    s->pmd.steps = 256;
-    s->ampo.envs = 4;
-    s->ampo.unroll = 16;
-    s->ampo.steps = 256;
-    s->ampo.hidden = 16;
+    if (algo == MM_ALGO_PMD) {
+      s->pmd.envs = 8;
+      s->pmd.unroll = 8;
+      s->pmd.steps = 256;
+      continue;
+    }
+    s->net.envs = 4;
+    s->net.unroll = 16;
+    s->net.steps = 256;
+    s->net.hidden = 16;
   }
   snprintf(plan->map, sizeof plan->map, "l2");
   fixture_store(path, space, strlen(space));
@@ -320,7 +323,7 @@ static void test_impossible(void **state) {
   mm_tune_close(t);
 
   // own values that do not go together are refused before there is a folder
-  plan->settings[0].ampo.envs = 32;
+  plan->settings[0].net.envs = 32;
   assert_fails(mm_tune_create(fixture_path("never"), plan, map, &t), MM_ERR_INPUT,
                "less than one iteration");
   assert_false(fixture_exists(fixture_path("never")));

@@ -17,95 +17,170 @@
 extern "C" {
 #endif
 
-// Hyper-parameters of tabular PMD: name, default, least, most. The paper's Grid-World settings.
-#define MM_PMD_NUMBERS(X)                                                                          \
-  X(steps, 262144, 1, 1e12) /* environment steps of a run, cut to whole iterations */              \
-  X(envs, 64, 1, 65536)     /* environments side by side */                                        \
-  X(unroll, 32, 1, 65536)   /* steps of each per iteration */                                      \
-  X(epochs, 32, 0, 65536)   /* full-batch gradient steps per iteration */                          \
-  X(lr, 40, 0, 1e6)         /* of the policy */                                                    \
-  X(critic_lr, 4, 0, 1e6)   /* of the value table */                                               \
-  X(eta, 0.1, 0, 1e6)       /* step size of mirror descent */                                      \
-  X(gamma, 0.99, 0, 0.999999)                                                                      \
-  X(gae_lambda, 0.95, 0, 1)
-// Of these numbers the whole ones.
-#define MM_PMD_WHOLE(X) X(steps) X(envs) X(unroll) X(epochs)
+// ---------------------------------------------------------------------------------------------
+// Learners
+
+// One line per learner: its name in the interface, that of its settings below (mm_<config>_config)
+// and of its file (src/agent/learner_<config>.c), and its name in commands and files. A mirror map
+// makes the policies of the first ones; to jobs of the others negentropy is given, to no effect.
+#define MM_MIRROR_ALGO_LIST(X)                                                                     \
+  X(PMD, pmd, "pmd")                    /* policy mirror descent on tables of states */            \
+  X(AMPO, ampo, "ampo")                 /* approximate mirror policy optimisation */               \
+  X(GAUSSIAN, gaussian, "pmd-gaussian") /* PMD with Gaussian policies, for real actions */
+#define MM_ALGO_LIST(X)                                                                            \
+  MM_MIRROR_ALGO_LIST(X)                                                                           \
+  X(PPO, ppo, "ppo") /* proximal policy optimisation, the yardstick */
+
+typedef enum mm_algo {
+#define MM_ALGO_ENUM(id, config, name) MM_ALGO_##id,
+  MM_ALGO_LIST(MM_ALGO_ENUM)
+#undef MM_ALGO_ENUM
+      MM_ALGO_COUNT
+} mm_algo;
+
+MM_API const char *mm_algo_name(mm_algo algo);
+MM_API bool mm_algo_find(const char *name, mm_algo *out);
+MM_API bool mm_algo_has_map(mm_algo algo);
+
+// ---------------------------------------------------------------------------------------------
+// Settings. Each is one line of one of the lists below; its field, its default, its range and
+// whatever says or reads settings (--set, presets, files, --help) are made from that line:
+//   NUMBER(field, default, least, most, whole, help)   a double, its key is its name
+//   SWITCH(field, key, words, first, help)             a bool; the first of the two words is the
+//                                                      default, and means `first`
+//   CHOICE(field, words, help)                         an int: the place of a word, by default 0
+// A key means the same to all learners that have it; help shows the text of the first of them.
+
+#define MM_NUMBER_FIELD(field, ...) double field;
+#define MM_SWITCH_FIELD(field, ...) bool field;
+#define MM_CHOICE_FIELD(field, ...) int field;
+
+// Tabular PMD, with the paper's numbers for Grid-World.
+#define MM_PMD_SETTINGS(NUMBER, SWITCH)                                                            \
+  NUMBER(steps, 262144, 1, 1e12, true, "environment steps of a run, cut to whole iterations")      \
+  NUMBER(envs, 64, 1, 65536, true, "environments side by side")                                    \
+  NUMBER(unroll, 32, 1, 65536, true, "steps of each environment per iteration")                    \
+  NUMBER(epochs, 32, 0, 65536, true,                                                               \
+         "passes over a batch: gradient steps of pmd, shuffles of the others")                     \
+  NUMBER(lr, 40, 0, 1e6, false, "learning rate: of pmd's policy, of Adam")                         \
+  NUMBER(critic_lr, 4, 0, 1e6, false, "learning rate of the value table")                          \
+  NUMBER(eta, 0.1, 0, 1e6, false, "step size of mirror descent")                                   \
+  NUMBER(gamma, 0.99, 0, 0.999999, false, "discount of future rewards")                            \
+  NUMBER(gae_lambda, 0.95, 0, 1, false, "decay of the advantage estimates")                        \
+  SWITCH(restart, "termination", "absorb|restart", false,                                          \
+         "what follows the end of an episode: nothing, or the start state again")                  \
+  SWITCH(normalise_advantage, "normalise_advantage", "on|off", true,                               \
+         "scale advantages (pmd: of a batch; else: of a minibatch) to mean 0 and deviation 1")     \
+  SWITCH(exact_curve, "curve", "final|exact", false,                                               \
+         "exact value of the final policy only, or of every iteration's")
 
 typedef struct mm_pmd_config {
-#define MM_PMD_FIELD(name, value, least, most) double name;
-  MM_PMD_NUMBERS(MM_PMD_FIELD)
-#undef MM_PMD_FIELD
-  bool restart;             // termination=restart instead of absorb
-  bool normalise_advantage; // for the policy's update
-  bool exact_curve;         // curve=exact: the exact value at every iteration, not only at the end
+  MM_PMD_SETTINGS(MM_NUMBER_FIELD, MM_SWITCH_FIELD)
 } mm_pmd_config;
 
-MM_API mm_pmd_config mm_pmd_config_default(void);
+// What learners with actor and critic networks have in common: rollouts, networks, Adam and the
+// critic, with the paper's numbers for CartPole and Acrobot.
+#define MM_ACTOR_CRITIC_NUMBERS(NUMBER)                                                            \
+  NUMBER(steps, 500000, 1, 1e12, true, "environment steps of a run, cut to whole iterations")      \
+  NUMBER(envs, 4, 1, 65536, true, "environments side by side")                                     \
+  NUMBER(unroll, 128, 1, 65536, true, "steps of each environment per iteration")                   \
+  NUMBER(minibatches, 4, 1, 65536, true, "parts of a batch, one gradient step each")               \
+  NUMBER(epochs, 16, 0, 65536, true, "shuffled passes over a batch")                               \
+  NUMBER(lr, 0.004, 0, 1e3, false, "learning rate of Adam")                                        \
+  NUMBER(gamma, 0.99, 0, 1, false, "discount of future rewards")                                   \
+  NUMBER(gae_lambda, 0.95, 0, 1, false, "decay of the advantage estimates")                        \
+  NUMBER(max_grad_norm, 1.4, 0, 1e9, false, "bound on the gradient's norm, 0 for none")            \
+  NUMBER(value_clip, 0.2, 0, 1e9, false, "how far a value may move in one iteration, 0 for any")   \
+  NUMBER(value_coef, 0.5, 0, 1e6, false, "weight of the critic's loss")                            \
+  NUMBER(hidden, 64, 1, 1024, true, "units of each of the two hidden layers")
 
-// Hyper-parameters of AMPO, of PMD with Gaussian policies and of PPO, their yardstick: name,
-// default, least, most. The paper's settings for CartPole and Acrobot.
-#define MM_NET_NUMBERS(X)                                                                          \
-  X(steps, 500000, 1, 1e12)   /* environment steps of a run, cut to whole iterations */            \
-  X(envs, 4, 1, 65536)        /* environments side by side */                                      \
-  X(unroll, 128, 1, 65536)    /* steps of each per iteration */                                    \
-  X(minibatches, 4, 1, 65536) /* parts of a batch, one gradient step each */                       \
-  X(epochs, 16, 0, 65536)     /* passes over a batch */                                            \
-  X(lr, 0.004, 0, 1e3)        /* of Adam */                                                        \
-  X(gamma, 0.99, 0, 1)        /* discount */                                                       \
-  X(gae_lambda, 0.95, 0, 1)                                                                        \
-  X(max_grad_norm, 1.4, 0, 1e9) /* of both networks together; 0: no bound */                       \
-  X(value_clip, 0.2, 0, 1e9)    /* how far a value may move in one iteration; 0: no bound */       \
-  X(value_coef, 0.5, 0, 1e6)    /* weight of the value's loss */                                   \
-  X(hidden, 64, 1, 1024)        /* units of each of the two hidden layers */
-#define MM_NET_WHOLE(X) X(steps) X(envs) X(unroll) X(minibatches) X(epochs) X(hidden)
-#define MM_AMPO_NUMBERS(X) X(eta, 0.9, 1e-6, 1e6) /* step size of mirror descent */
-#define MM_GAUSSIAN_NUMBERS(X)                                                                     \
-  X(density_scale, 1, 1e-30, 1e30) /* the map is applied to this times a density */
-#define MM_PPO_NUMBERS(X)                                                                          \
-  X(policy_clip, 0.2, 1e-6, 1e6) /* ratios of probabilities count within 1 -+ this */              \
-  X(entropy_coef, 0.01, 0, 1e6)
+#define MM_ACTOR_CRITIC_SWITCHES(SWITCH)                                                           \
+  SWITCH(normalise_advantage, "normalise_advantage", "on|off", true,                               \
+         "scale the advantages of a minibatch to mean 0 and deviation 1")                          \
+  SWITCH(anneal, "anneal", "on|off", true,                                                         \
+         "the learning rate falls to 0 in the course of the run")                                  \
+  SWITCH(relu, "activation", "tanh|relu", false, "of the hidden units")                            \
+  SWITCH(bootstrap_on_timeout, "bootstrap_on_timeout", "off|on", false,                            \
+         "bootstrap from the value at truncation")
+
+// Of environments with real actions. Choices are mm_env_flavour and mm_env_physics.
+#define MM_REAL_SETTINGS(SWITCH, CHOICE)                                                           \
+  SWITCH(normalise_observation, "normalise_observation", "on|off", true,                           \
+         "continuous actions: observations in units of their running deviation")                   \
+  SWITCH(scale_reward, "scale_reward", "on|off", true,                                             \
+         "continuous actions: rewards in units of the return's running deviation")                 \
+  SWITCH(fresh_reset, "fresh_reset", "off|on", false,                                              \
+         "locomotion: every episode starts somewhere else, not where the first did")               \
+  SWITCH(gymnasium_walls, "gymnasium_walls", "off|on", false,                                      \
+         "MountainCarContinuous: the left wall stops the car, as in Gymnasium")                    \
+  CHOICE(flavour, "id|brax|gymnasium", "locomotion: contacts and integrator; id: as the ID says")  \
+  CHOICE(physics, "auto|own|mujoco", "locomotion: our own engine (auto), or the MuJoCo library")
+
+// Of MinAtar: mm_env_rules.
+#define MM_MINATAR_SETTINGS(CHOICE)                                                                \
+  CHOICE(rules, "id|gymnax|minatar", "rule set of MinAtar; id: as the environment's ID says")
+
+typedef struct mm_actor_critic_config {
+  MM_ACTOR_CRITIC_NUMBERS(MM_NUMBER_FIELD)
+  MM_ACTOR_CRITIC_SWITCHES(MM_SWITCH_FIELD)
+  MM_REAL_SETTINGS(MM_SWITCH_FIELD, MM_CHOICE_FIELD)
+  MM_MINATAR_SETTINGS(MM_CHOICE_FIELD)
+} mm_actor_critic_config;
+
+// AMPO.
+#define MM_AMPO_NUMBERS(NUMBER) NUMBER(eta, 0.9, 1e-6, 1e6, false, "step size of mirror descent")
+#define MM_AMPO_SWITCHES(SWITCH)                                                                   \
+  SWITCH(code_target, "target", "paper|code", false,                                               \
+         "regression target: the equation, or eta twice as in the public code")                    \
+  SWITCH(bisect10, "projection", "exact|bisect10", false,                                          \
+         "policies to rounding, or by ten bisections")                                             \
+  SWITCH(center, "center", "off|on", false, "take the scores' common offset off the target")
 
 typedef struct mm_ampo_config {
-  bool ppo;                  // the clipped objective, on softmax or Gaussian policies
-  bool gaussian;             // PMD with Gaussian policies: for real actions
-  bool constant_lr;          // anneal=off: the learning rate does not fall to 0
-  bool relu;                 // activation=relu instead of tanh
-  bool code_target;          // target=code: eta twice, as in the authors' public code
-  bool bisect10;             // projection=bisect10
-  bool center;               // takes phi^-1(1/|A|) / eta off the regression target
-  bool raw_advantage;        // normalise_advantage=off
-  bool bootstrap_on_timeout; // the value behind a step limit counts
-  bool raw_observation;      // normalise_observation=off, of real actions as the next
-  bool raw_reward;           // scale_reward=off
-  bool fresh_reset;          // of bodies: every episode starts somewhere else
-  bool gymnasium_walls;      // of MountainCarContinuous
-  int rules;                 // mm_env_rules, of MinAtar
-  int flavour, physics;      // mm_env_flavour and mm_env_physics, of bodies
-#define MM_AMPO_FIELD(name, value, least, most) double name;
-  MM_NET_NUMBERS(MM_AMPO_FIELD)
-  MM_AMPO_NUMBERS(MM_AMPO_FIELD)
-  MM_PPO_NUMBERS(MM_AMPO_FIELD)
-  MM_GAUSSIAN_NUMBERS(MM_AMPO_FIELD)
-#undef MM_AMPO_FIELD
+  mm_actor_critic_config net; // first, as in all that have it
+  MM_AMPO_NUMBERS(MM_NUMBER_FIELD)
+  MM_AMPO_SWITCHES(MM_SWITCH_FIELD)
 } mm_ampo_config;
 
-MM_API mm_ampo_config mm_ampo_config_default(void);
+// PPO, on softmax or Gaussian policies.
+#define MM_PPO_NUMBERS(NUMBER)                                                                     \
+  NUMBER(policy_clip, 0.2, 1e-6, 1e6, false, "ratios of probabilities count within 1 -+ this")     \
+  NUMBER(entropy_coef, 0.01, 0, 1e6, false, "weight of the policy's entropy")
 
-// PMD with Gaussian policies and the paper's settings for Hopper, HalfCheetah and Ant.
-MM_API mm_ampo_config mm_gaussian_config_default(void);
+typedef struct mm_ppo_config {
+  mm_actor_critic_config net;
+  MM_PPO_NUMBERS(MM_NUMBER_FIELD)
+} mm_ppo_config;
 
-// PPO with the numbers its users are used to: four epochs, rate 0.00025, gradient norm 0.5.
-MM_API mm_ampo_config mm_ppo_config_default(void);
+// PMD with Gaussian policies.
+#define MM_GAUSSIAN_NUMBERS(NUMBER)                                                                \
+  NUMBER(eta, 0.5, 1e-6, 1e6, false, "step size of mirror descent")                                \
+  NUMBER(density_scale, 1, 1e-30, 1e30, false, "the map is applied to this times a density")
+
+typedef struct mm_gaussian_config {
+  mm_actor_critic_config net;
+  MM_GAUSSIAN_NUMBERS(MM_NUMBER_FIELD)
+} mm_gaussian_config;
+
+// Each learner with its own numbers: AMPO with the paper's for CartPole and Acrobot, PMD with
+// Gaussian policies with those for Hopper, HalfCheetah and Ant, PPO with the numbers its users are
+// used to: four epochs, rate 0.00025, gradient norm 0.5.
+#define MM_CONFIG_DEFAULT(id, config, name)                                                        \
+  MM_API mm_##config##_config mm_##config##_config_default(void);
+MM_ALGO_LIST(MM_CONFIG_DEFAULT)
+#undef MM_CONFIG_DEFAULT
+
+// ---------------------------------------------------------------------------------------------
+// Jobs
 
 // What is common to all jobs of a list is shared; everything must outlive the call.
 typedef struct mm_job {
   const mm_env *env;
   const mm_map *map; // NULL: the map of the search point below, made when the job begins
-  // one of the two: the algorithm; neither is MM_ERR_INPUT
-  const mm_pmd_config *pmd;
-  const mm_ampo_config *ampo; // and its relatives
-  uint64_t seed;   // names the instance of the environment and all random numbers of the run
-  uint32_t repeat; // runs on the same instance with other random numbers; usually 0
+  mm_algo algo;
+  const void *config; // the learner's settings, an mm_<..>_config; NULL is MM_ERR_INPUT
+  uint64_t seed;      // names the instance of the environment and all random numbers of the run
+  uint32_t repeat;    // runs on the same instance with other random numbers; usually 0
   // For whoever follows a training (src/agent/job_hooks.h); NULL and 0 otherwise.
   const struct mm_job_hooks *hooks;
   const void *state;

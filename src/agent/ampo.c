@@ -1,4 +1,4 @@
-// The training loop of AMPO. Rows of a batch are (step t, environment e) at t * N + e; observations
+// The training loop. Rows of a batch are (step t, environment e) at t * N + e; observations
 // are written by the environments straight into the batch, one step further, so that nothing is
 // copied but the last row to the first between two iterations.
 
@@ -15,42 +15,7 @@
 
 enum { ROLLOUT, VALUE, UPDATE };
 
-mm_ampo_config mm_ampo_config_default(void) {
-  return (mm_ampo_config){
-#define DEFAULT(name, value, least, most) .name = value,
-    MM_NET_NUMBERS(DEFAULT) MM_AMPO_NUMBERS(DEFAULT) MM_PPO_NUMBERS(DEFAULT)
-        MM_GAUSSIAN_NUMBERS(DEFAULT)
-#undef DEFAULT
-  };
-}
-
-mm_ampo_config mm_ppo_config_default(void) {
-  mm_ampo_config config = mm_ampo_config_default();
-  config.ppo = true;
-  config.epochs = 4;
-  config.lr = 0.00025;
-  config.max_grad_norm = 0.5;
-  return config;
-}
-
-mm_ampo_config mm_gaussian_config_default(void) {
-  mm_ampo_config config = mm_ampo_config_default();
-  config.gaussian = true;
-  config.steps = 1e7;
-  config.envs = 2048;
-  config.unroll = 10;
-  config.minibatches = 128;
-  config.epochs = 8;
-  config.lr = 1e-4;
-  config.constant_lr = true;
-  config.eta = 0.5;
-  config.max_grad_norm = 1;
-  config.hidden = 256;
-  config.entropy_coef = 0;
-  return config;
-}
-
-int64_t mm_ampo_iterations(const mm_ampo_config *config) {
+int64_t mm_ampo_iterations(const mm_actor_critic_config *config) {
   double iterations = floor(floor(config->steps / config->unroll) / config->envs);
   return iterations >= 0 && iterations < 1e15 ? (int64_t)iterations : 0;
 }
@@ -58,18 +23,7 @@ int64_t mm_ampo_iterations(const mm_ampo_config *config) {
 // ---------------------------------------------------------------------------------------------
 // Making one
 
-static mm_status check(const mm_ampo_config *c) {
-#define CHECK(name, value, least, most)                                                            \
-  if (!(c->name >= least && c->name <= most))                                                      \
-    return MM_FAIL(MM_ERR_INPUT, "setting '%s': %g is not between %g and %g", #name, c->name,      \
-                   (double)least, (double)most);
-  MM_NET_NUMBERS(CHECK) MM_AMPO_NUMBERS(CHECK) MM_PPO_NUMBERS(CHECK) MM_GAUSSIAN_NUMBERS(CHECK);
-#undef CHECK
-#define CHECK(name)                                                                                \
-  if (c->name != floor(c->name))                                                                   \
-    return MM_FAIL(MM_ERR_INPUT, "setting '%s': %g is not a whole number", #name, c->name);
-  MM_NET_WHOLE(CHECK)
-#undef CHECK
+static mm_status check(const mm_actor_critic_config *c) {
   if (c->envs * c->unroll > 1 << 30)
     return MM_FAIL(MM_ERR_INPUT, "envs * unroll = %g: expected at most 2^30", c->envs * c->unroll);
   if (c->minibatches > c->envs * c->unroll)
@@ -79,33 +33,35 @@ static mm_status check(const mm_ampo_config *c) {
 }
 
 // phi^-1 at the probability that stands for 0 in the regression target.
-static mm_status floor_of(const mm_map *map, const mm_ampo_config *c, float *out) {
+static mm_status floor_of(const mm_map *map, bool code_target, float *out) {
   const double least[2] = { 0, 1e-6 };
   double at[2];
   MM_TRY(mm_map_phi_inverse(map, least, 2, at));
-  *out = (float)(c->code_target || !isfinite(at[0]) ? at[1] : at[0]);
+  *out = (float)(code_target || !isfinite(at[0]) ? at[1] : at[0]);
   return MM_OK;
 }
 
 static mm_status make_learn(mm_ampo *a) {
-  const mm_ampo_config *c = &a->config;
+  const mm_actor_critic_config *c = &a->config;
+  const mm_ampo_method *m = &a->method;
   mm_net_learn_config *l = &a->learn;
-  *l = mm_net_learn_config_default(c->ppo ? MM_OBJECTIVE_PPO : MM_OBJECTIVE_AMPO);
-  l->eta = (float)c->eta;
-  l->policy_clip = (float)c->policy_clip;
-  l->entropy_coef = c->gaussian ? 0 : (float)c->entropy_coef;
-  l->normalise = !c->raw_advantage;
+  *l = mm_net_learn_config_default(m->ppo ? MM_OBJECTIVE_PPO : MM_OBJECTIVE_AMPO);
+  l->eta = (float)m->eta;
+  l->policy_clip = (float)m->policy_clip;
+  l->entropy_coef = (float)m->entropy_coef;
+  l->normalise = c->normalise_advantage;
   l->value_clip = c->value_clip > 0 ? (float)c->value_clip : INFINITY;
   l->value_coef = (float)c->value_coef;
   l->max_grad_norm = c->max_grad_norm > 0 ? (float)c->max_grad_norm : INFINITY;
-  if (c->ppo && mm_map_get_kind(a->map) != MM_MAP_NEGENTROPY)
-    return MM_FAIL(MM_ERR_INPUT, "ppo has no use for a map: expected negentropy");
+  if (!mm_algo_has_map(a->algo) && mm_map_get_kind(a->map) != MM_MAP_NEGENTROPY)
+    return MM_FAIL(MM_ERR_INPUT, "%s has no use for a map: expected negentropy",
+                   mm_algo_name(a->algo));
   if (a->real) return mm_ampo_real_open(a);
-  if (c->ppo) return MM_OK;
-  MM_TRY(floor_of(a->map, c, &l->floor));
+  if (m->ppo) return MM_OK;
+  MM_TRY(floor_of(a->map, m->code_target, &l->floor));
   double share = 1.0 / a->info.n_action, middle;
   MM_TRY(mm_map_phi_inverse(a->map, &share, 1, &middle));
-  l->center = c->center ? (float)(middle / c->eta) : 0;
+  l->center = m->center ? (float)(middle / m->eta) : 0;
   return MM_OK;
 }
 
@@ -171,13 +127,14 @@ static mm_status open_environments(mm_ampo *a, const mm_env *env) {
   mm_vec_describe(a->vec, &a->info);
   a->real = a->info.n_action == 0;
   a->n_out = (size_t)(a->real ? a->info.n_real : a->info.n_action);
-  if (a->real && !a->config.gaussian && !a->config.ppo)
-    return MM_FAIL(MM_ERR_INPUT, "environment '%.80s' has real actions: ampo chooses among some",
-                   mm_env_id(env));
-  if (!a->real && a->config.gaussian)
+  const unsigned suits = mm_learner_of(a->algo)->suits;
+  if (a->real && !(suits & MM_SUITS_REAL))
+    return MM_FAIL(MM_ERR_INPUT, "environment '%.80s' has real actions: %s chooses among some",
+                   mm_env_id(env), mm_algo_name(a->algo));
+  if (!a->real && !(suits & MM_SUITS_DISCRETE))
     return MM_FAIL(MM_ERR_INPUT,
-                   "environment '%.80s' has %d actions to choose among: pmd-gaussian has real ones",
-                   mm_env_id(env), (int)a->info.n_action);
+                   "environment '%.80s' has %d actions to choose among: %s has real ones",
+                   mm_env_id(env), (int)a->info.n_action, mm_algo_name(a->algo));
   a->lists = config.obs == MM_OBS_LIST;
   a->row_size = a->info.obs_size / a->n_env;
   return MM_OK;
@@ -198,7 +155,7 @@ static bool begins_as(const mm_ampo *like, const mm_ampo *a) {
 }
 
 static mm_status prepare(mm_ampo *a, const mm_env *env, const mm_ampo *like) {
-  const mm_ampo_config *c = &a->config;
+  const mm_actor_critic_config *c = &a->config;
   MM_TRY(open_environments(a, env));
   MM_TRY(make_learn(a));
   mm_net_config net = mm_net_config_default(a->info.n_input, (int32_t)a->n_out);
@@ -221,28 +178,31 @@ static mm_status prepare(mm_ampo *a, const mm_env *env, const mm_ampo *like) {
   return MM_OK;
 }
 
-mm_status mm_ampo_create_like(const mm_ampo *like, const mm_env *env, const mm_map *map,
-                              const mm_ampo_config *config, uint64_t seed, uint32_t repeat,
-                              mm_ampo **out) {
+mm_status mm_ampo_create(const mm_job *job, const mm_map *map, const mm_ampo *like, mm_ampo **out) {
   *out = NULL;
+  const mm_learner *learner = mm_learner_of_job(job);
+  if (!learner) return MM_ERR_INPUT;
+  if (!learner->method)
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "%s is not trained by the loop of actor and critic",
+                   mm_algo_name(job->algo));
+  MM_TRY(mm_learner_check(learner, job->config));
+  const mm_actor_critic_config *config = job->config; // first in every config of the loop's
   MM_TRY(check(config));
   mm_ampo *a = mm_alloc(sizeof *a);
   if (!a) return MM_FAIL(MM_ERR_MEMORY, "no memory for an agent");
-  *a = (mm_ampo){ .config = *config, .map = map, .seed = seed, .repeat = repeat };
+  *a = (mm_ampo){
+    .algo = job->algo, .config = *config, .map = map, .seed = job->seed, .repeat = job->repeat
+  };
+  learner->method(job->config, &a->method);
   a->n_env = (size_t)config->envs;
   a->n_step = (size_t)config->unroll;
   a->n_row = a->n_env * a->n_step;
-  mm_status status = prepare(a, env, like);
+  mm_status status = prepare(a, job->env, like);
   if (status == MM_OK)
     *out = a;
   else
     mm_ampo_destroy(a);
   return status;
-}
-
-mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_config *config,
-                         uint64_t seed, uint32_t repeat, mm_ampo **out) {
-  return mm_ampo_create_like(NULL, env, map, config, seed, repeat, out);
 }
 
 void mm_ampo_destroy(mm_ampo *a) {
@@ -263,13 +223,12 @@ void mm_ampo_destroy(mm_ampo *a) {
 static mm_status project(mm_ampo *a) {
   size_t n = a->n_env * (size_t)a->info.n_action;
   if (!mm_ampo_all_finite(a->scores, n)) return MM_FAIL(MM_ERR_NUMERIC, "a score is not finite");
-  const float eta = a->config.ppo ? 1 : (float)a->config.eta;
+  const float eta = (float)a->method.eta;
   for (size_t i = 0; i < n; i++)
     a->scores[i] *= eta;
-  const bool bisect = a->config.bisect10 && !a->config.ppo;
-  mm_map_kernels_current()->project_f(
-      &a->map->engine_f, bisect ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT, a->scores, a->n_env,
-      (size_t)a->info.n_action, a->probs, a->lambda);
+  const mm_projection how = a->method.bisect10 ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT;
+  mm_map_kernels_current()->project_f(&a->map->engine_f, how, a->scores, a->n_env,
+                                      (size_t)a->info.n_action, a->probs, a->lambda);
   return MM_OK;
 }
 
@@ -279,8 +238,7 @@ static void choose(mm_ampo *a, size_t t) {
   const size_t n_action = (size_t)a->info.n_action;
   const uint64_t step = (uint64_t)a->iteration * a->n_step + t;
   // eta twice, except in the first iteration, as the authors' code has it
-  const float k =
-      a->config.code_target && !a->config.ppo && a->iteration > 0 ? (float)a->config.eta : 1;
+  const float k = a->method.code_target && a->iteration > 0 ? (float)a->method.eta : 1;
   for (size_t e = 0; e < a->n_env; e++) {
     mm_stream stream = mm_stream_make(a->seed, a->repeat, MM_RNG_ACTION, (uint32_t)e);
     if (t == 0 || step % 4 == 0) a->uniform[e] = mm_stream_block(stream, step / 4);
@@ -392,7 +350,7 @@ static mm_status learn_epoch(mm_ampo *a, uint64_t epoch, bool last, double lr) {
 static mm_status learn(mm_ampo *a) {
   const uint64_t epochs = (uint64_t)a->config.epochs;
   double left = 1 - (double)a->iteration / (double)mm_ampo_iterations(&a->config);
-  double lr = a->config.lr * (a->config.constant_lr ? 1 : left);
+  double lr = a->config.lr * (a->config.anneal ? left : 1);
   if (a->real) mm_gaussian_objective_begin(a->objective);
   mm_status status = MM_OK;
   for (uint64_t e = 0; e < epochs && status == MM_OK; e++)
@@ -442,7 +400,7 @@ mm_ampo_shape mm_ampo_get_shape(const mm_ampo *a) {
   return shape;
 }
 
-const mm_ampo_config *mm_ampo_get_config(const mm_ampo *a) {
+const mm_actor_critic_config *mm_ampo_get_config(const mm_ampo *a) {
   return &a->config;
 }
 

@@ -1,6 +1,7 @@
-// Approximate mirror policy optimisation: actor and critic networks, one iteration at a time. With
-// other objectives the same loop is PPO, and, on environments with real actions, policy mirror
-// descent and PPO with Gaussian policies.
+// The training loop of learners with actor and critic networks, one iteration at a time. What a
+// learner makes of it (mm_ampo_method) turns it into approximate mirror policy optimisation, into
+// PPO, and, on environments with real actions, into policy mirror descent and PPO with Gaussian
+// policies.
 
 #ifndef MM_AGENT_AMPO_H
 #define MM_AGENT_AMPO_H
@@ -13,21 +14,25 @@
 
 typedef struct mm_ampo mm_ampo;
 
-// Environment and map must outlive the agent. (seed, repeat) names all random numbers. MM_ERR_INPUT
-// for an environment whose actions are not the algorithm's (PPO has both), and for settings that do
-// not go together.
-mm_status mm_ampo_create(const mm_env *env, const mm_map *map, const mm_ampo_config *config,
-                         uint64_t seed, uint32_t repeat, mm_ampo **out);
+// What tells the learners that share the loop apart, beside the settings they have in common.
+typedef struct mm_ampo_method {
+  bool ppo;                           // the clipped objective; else a step of mirror descent
+  double eta;                         // scores are multiplied with it; 1 for PPO
+  double policy_clip, entropy_coef;   // of PPO
+  double density_scale;               // of PMD with Gaussian policies
+  bool code_target, bisect10, center; // of AMPO
+} mm_ampo_method;
 
-// The same agent, in less time: where `like`, which has done nothing yet, began with the same
-// networks, they are copied.
-mm_status mm_ampo_create_like(const mm_ampo *like, const mm_env *env, const mm_map *map,
-                              const mm_ampo_config *config, uint64_t seed, uint32_t repeat,
-                              mm_ampo **out);
+// The agent of a job at its beginning. `map` is the job's, or the one made of its search point; it
+// and the environment must outlive the agent. (seed, repeat) names all random numbers. MM_ERR_INPUT
+// for an environment whose actions are not the learner's (PPO has both), and for settings that do
+// not go together. `like`: NULL, or one that has done nothing yet; where it began with the same
+// networks they are copied, which takes less time.
+mm_status mm_ampo_create(const mm_job *job, const mm_map *map, const mm_ampo *like, mm_ampo **out);
 void mm_ampo_destroy(mm_ampo *ampo);
 
 // Iterations of a whole run: floor(steps / unroll / envs).
-int64_t mm_ampo_iterations(const mm_ampo_config *config);
+int64_t mm_ampo_iterations(const mm_actor_critic_config *config);
 
 // Rolls out, estimates, learns. MM_ERR_NUMERIC: a score, loss or gradient was not finite; further
 // iterations are of no use.
@@ -55,7 +60,7 @@ typedef struct mm_ampo_shape {
 } mm_ampo_shape;
 mm_ampo_shape mm_ampo_get_shape(const mm_ampo *ampo);
 
-const mm_ampo_config *mm_ampo_get_config(const mm_ampo *ampo);
+const mm_actor_critic_config *mm_ampo_get_config(const mm_ampo *ampo);
 
 // Are its actions real?
 bool mm_ampo_is_real(const mm_ampo *ampo);

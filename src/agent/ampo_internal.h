@@ -4,12 +4,15 @@
 #define MM_AGENT_AMPO_INTERNAL_H
 
 #include "agent/ampo.h"
+#include "agent/learner.h"
 #include "base/arena.h"
 #include "base/rng.h"
 #include "env/wrap.h"
 
 struct mm_ampo {
-  mm_ampo_config config;
+  mm_algo algo;
+  mm_actor_critic_config config; // what all learners with networks have
+  mm_ampo_method method;         // and what is this one's
   const mm_map *map;
   uint64_t seed;
   uint32_t repeat;

@@ -9,13 +9,14 @@
 #include "base/status.h"
 
 mm_status mm_ampo_real_open(mm_ampo *a) {
-  const mm_ampo_config *c = &a->config;
+  const mm_actor_critic_config *c = &a->config;
+  const mm_ampo_method *m = &a->method;
   const mm_wrap_config wrap = { .gamma = c->gamma,
-                                .raw_obs = c->raw_observation,
-                                .raw_reward = c->raw_reward };
+                                .raw_obs = !c->normalise_observation,
+                                .raw_reward = !c->scale_reward };
   a->objective = mm_alloc(sizeof *a->objective);
   if (!a->objective) return MM_FAIL(MM_ERR_MEMORY, "no memory for an agent");
-  mm_gaussian_objective_make(a->map, c->density_scale, c->ppo, c->eta, c->policy_clip,
+  mm_gaussian_objective_make(a->map, m->density_scale, m->ppo, m->eta, m->policy_clip,
                              a->objective);
   a->learn.weigh = mm_gaussian_objective_weigh;
   a->learn.user = a->objective;
@@ -64,7 +65,7 @@ mm_status mm_ampo_real_choose(mm_ampo *a, size_t t) {
 
 void mm_ampo_real_keep_scale(mm_ampo *a) {
   const mm_running_stats *obs = mm_wrap_observations(a->wrap);
-  const bool raw = a->config.raw_observation;
+  const bool raw = !a->config.normalise_observation;
   for (size_t j = 0; j < obs->k; j++)
     a->tensor[j] = raw ? 0 : (float)obs->mean[j];
   mm_net_import(a->net, MM_NET_PARAM, MM_NET_INPUT_MEAN, a->tensor);

@@ -1,5 +1,5 @@
-// A job of AMPO or PPO keeps every iteration's metric as the curve, NaN until an episode has ended.
-// Between two iterations all of it can be put down as bytes and taken up again:
+// A job of a learner with networks keeps every iteration's metric as the curve, NaN until an
+// episode has ended. Between two iterations all of it can be put down as bytes and taken up again:
 //
 //   16  mark "mirrormap/job", filled up with zeros
 //    8  each: version of this format, points of the curve, sum and number of recent returns
@@ -168,7 +168,7 @@ static mm_status take_memory(mm_ampo_run *r) {
   size_t points = (size_t)r->iterations;
   if (points == 0)
     return MM_FAIL(MM_ERR_INPUT, "steps = %g: less than one iteration of %g steps",
-                   job->ampo->steps, job->ampo->envs * job->ampo->unroll);
+                   mm_ampo_get_config(r->ampo)->steps, (double)r->batch);
   r->result->curve = mm_alloc_array(points, sizeof *r->result->curve);
   r->result->curve_step = mm_alloc_array(points, sizeof *r->result->curve_step);
   if (mm_ampo_is_real(r->ampo))
@@ -183,8 +183,10 @@ static mm_status take_memory(mm_ampo_run *r) {
 
 static mm_status begin(mm_ampo_run *r, const mm_map *map, const mm_ampo *like) {
   const mm_job *job = r->job;
-  MM_TRY(mm_ampo_create_like(like, job->env, map, job->ampo, job->seed, job->repeat, &r->ampo));
-  r->batch = (uint64_t)(job->ampo->envs * job->ampo->unroll); // checked by now
+  MM_TRY(mm_ampo_create(job, map, like, &r->ampo));
+  const mm_actor_critic_config *c = mm_ampo_get_config(r->ampo);
+  r->batch = (uint64_t)(c->envs * c->unroll);
+  r->iterations = mm_ampo_iterations(c);
   MM_TRY(take_memory(r));
   r->saved_at = mm_clock_seconds();
   return job->state ? load(r) : MM_OK;
@@ -201,7 +203,7 @@ mm_status mm_ampo_run_open(const mm_job *job, const mm_map *map, const mm_ampo *
   *out = NULL;
   mm_ampo_run *r = mm_alloc(sizeof *r);
   if (!r) return MM_FAIL(MM_ERR_MEMORY, "no memory for a training");
-  *r = (mm_ampo_run){ .job = job, .result = result, .iterations = mm_ampo_iterations(job->ampo) };
+  *r = (mm_ampo_run){ .job = job, .result = result };
   mm_status status = begin(r, map, like);
   if (status == MM_OK)
     *out = r;
@@ -230,7 +232,7 @@ mm_status mm_ampo_run_close(mm_ampo_run *r, mm_status status) {
   return status;
 }
 
-mm_status mm_job_run_ampo(const mm_job *job, const mm_map *map, const volatile int *stop,
+mm_status mm_ampo_run_job(const mm_job *job, const mm_map *map, const volatile int *stop,
                           mm_result *result) {
   mm_ampo_run *r;
   MM_TRY(mm_ampo_run_open(job, map, NULL, result, &r));

@@ -55,7 +55,7 @@ enum { HEAD_SIZE = MM_STATE_MARK + 8 + 8 * N_NUMBERS };
 static void describe(const mm_ampo *a, uint64_t number[N_NUMBERS]) {
   number[AT_seed] = a->seed;
   number[AT_repeat] = a->repeat;
-  number[AT_ppo] = a->config.ppo;
+  number[AT_ppo] = a->method.ppo;
   number[AT_envs] = a->n_env;
   number[AT_unroll] = a->n_step;
   number[AT_inputs] = (uint64_t)a->info.n_input;

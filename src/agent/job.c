@@ -6,6 +6,7 @@
 
 #include "agent/job_hooks.h"
 #include "agent/job_internal.h"
+#include "agent/learner.h"
 #include "base/status.h"
 #include "map/map_internal.h"
 
@@ -31,12 +32,11 @@ mm_status mm_job_candidate(const mm_job *job, mm_map **out) {
 
 static mm_status run(const mm_job *job, const volatile int *stop, mm_result *result) {
   mm_map *own = NULL;
-  if (!job->pmd && !job->ampo)
-    return MM_FAIL(MM_ERR_INPUT, "a job without an algorithm: expected pmd or ampo");
+  const mm_learner *learner = mm_learner_of_job(job);
+  if (!learner) return MM_ERR_INPUT;
+  if (job->hooks && job->hooks->run) return job->hooks->run(job, stop, result, job->hooks->user);
   if (!job->map) MM_TRY(mm_job_candidate(job, &own));
-  const mm_map *map = job->map ? job->map : own;
-  mm_status status =
-      job->pmd ? mm_job_run_pmd(job, map, stop, result) : mm_job_run_ampo(job, map, stop, result);
+  mm_status status = learner->run(job, job->map ? job->map : own, stop, result);
   mm_map_destroy(own);
   return status;
 }

@@ -24,6 +24,10 @@ typedef struct mm_job_hooks {
   // The result of a job as mm_job_run is about to return it, interrupted ones included. May be
   // NULL.
   void (*ended)(const mm_job *job, const mm_result *result, void *user);
+  // Trains in the place of the job's own algorithm, for those who measure more of a run; the
+  // columns of the result's `measure` are theirs to name. Such a job is done by this process's
+  // threads, wherever the others go. May be NULL.
+  mm_status (*run)(const mm_job *job, const volatile int *stop, mm_result *result, void *user);
   void *user;
 } mm_job_hooks;
 

@@ -1,19 +1,12 @@
-// How the algorithms run a job; job.c chooses.
+// What runs of jobs have in common.
 
 #ifndef MM_AGENT_JOB_INTERNAL_H
 #define MM_AGENT_JOB_INTERNAL_H
 
 #include "mirrormap/agent.h"
 
-// `map` is the job's, or the one made of its search point. `result` comes zeroed, its values NaN.
-// MM_ERR_NUMERIC with a point on the curve is a result.
-mm_status mm_job_run_pmd(const mm_job *job, const mm_map *map, const volatile int *stop,
-                         mm_result *result);
-mm_status mm_job_run_ampo(const mm_job *job, const mm_map *map, const volatile int *stop,
-                          mm_result *result);
-
-// What mm_job_run does around these, for whoever runs jobs in another way: the result before
-// anything is known, the map of the search point (one that is not usable has failed,
+// What mm_job_run does around a learner's own part, for whoever runs jobs in another way: the
+// result before anything is known, the map of the search point (one that is not usable has failed,
 // MM_ERR_NUMERIC; it is nobody's mistake), and what becomes of the result of a job that ended with
 // `status`, which is returned.
 void mm_job_begin(mm_result *result);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "agent/learner.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/isa.h"
@@ -61,18 +62,6 @@ struct mm_pmd {
   mm_arena arena;
 };
 
-mm_pmd_config mm_pmd_config_default(void) {
-  mm_pmd_config config = {
-#define DEFAULT(name, value, least, most) .name = value,
-    MM_PMD_NUMBERS(DEFAULT)
-#undef DEFAULT
-        .restart = false,
-    .normalise_advantage = true,
-    .exact_curve = false,
-  };
-  return config;
-}
-
 int64_t mm_pmd_iterations(const mm_pmd_config *config) {
   return (int64_t)(config->steps / (config->envs * config->unroll));
 }
@@ -81,17 +70,7 @@ int64_t mm_pmd_iterations(const mm_pmd_config *config) {
 // Creation
 
 mm_status mm_pmd_check(const mm_map *map, const mm_pmd_config *config) {
-#define CHECK(name, value, least, most)                                                            \
-  if (!(config->name >= (least) && config->name <= (most)))                                        \
-    return MM_FAIL(MM_ERR_INPUT, #name " = %g: expected %g to %g", config->name, (double)(least),  \
-                   (double)(most));
-  MM_PMD_NUMBERS(CHECK)
-#undef CHECK
-#define CHECK(name)                                                                                \
-  if (config->name != floor(config->name))                                                         \
-    return MM_FAIL(MM_ERR_INPUT, #name " = %g: expected a whole number", config->name);
-  MM_PMD_WHOLE(CHECK)
-#undef CHECK
+  MM_TRY(mm_learner_check(mm_learner_of(MM_ALGO_PMD), config));
   if (config->envs * config->unroll > 1 << 26)
     return MM_FAIL(MM_ERR_INPUT, "envs * unroll = %g: expected at most 2^26 samples an iteration",
                    config->envs * config->unroll);

@@ -2,6 +2,7 @@
 
 #include "backend/backend.h"
 
+#include "agent/job_hooks.h"
 #include "backend/cpu.h"
 #include "backend/cuda/host/cuda.h"
 #include "backend/job_list.h"
@@ -37,6 +38,14 @@ static bool cuda_takes_all(const mm_job *jobs, size_t n) {
   return true;
 }
 
+// Functions of this process that train in an algorithm's place (mm_job_hooks.run) are known neither
+// to devices nor to other processes.
+static bool stays_here(const mm_job *jobs, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (jobs[i].hooks && jobs[i].hooks->run) return true;
+  return false;
+}
+
 // `auto` takes the devices where there are any, with every rank, and they can run all of the list.
 static mm_status choose(const mm_backend_config *config, const mm_job *jobs, size_t n, bool *cuda) {
   int count;
@@ -59,14 +68,14 @@ static mm_status run_here(mm_job_list *list, bool cuda) {
 mm_status mm_backend_run(const mm_backend_config *config, const mm_job *jobs, size_t n,
                          mm_result *results) {
   mm_job_list list;
-  bool cuda;
+  bool cuda = false, here = stays_here(jobs, n);
   MM_TRY(mm_job_list_open(&list, config, jobs, n, results));
-  mm_status status = choose(config, jobs, n, &cuda);
+  mm_status status = here ? MM_OK : choose(config, jobs, n, &cuda);
   if (status == MM_OK && config->threads < 0)
     status = MM_FAIL(MM_ERR_INPUT, "threads = %d: expected at least 1, or 0 for one per core",
                      config->threads);
   if (status == MM_OK)
-    status = mm_ranks_count() > 1 ? mm_ranks_run(&list, cuda) : run_here(&list, cuda);
+    status = mm_ranks_count() > 1 && !here ? mm_ranks_run(&list, cuda) : run_here(&list, cuda);
   list.report.cuda = cuda;
   return mm_job_list_close(&list, status);
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "agent/learner.h"
 #include "backend/job_clock.h"
 #include "backend/pool.h"
 #include "base/memory.h"
@@ -43,8 +44,11 @@ static void look(void *user) {
 static mm_status check_memory(const mm_job_list *l, int threads) {
   double most = 0, width = fmin((double)l->n, threads);
   char what[96];
-  for (size_t i = 0; i < l->n; i++)
-    if (l->jobs[i].pmd) most = fmax(most, mm_env_task_bytes(l->jobs[i].env));
+  for (size_t i = 0; i < l->n; i++) {
+    const mm_learner *learner = mm_learner_of_job(&l->jobs[i]);
+    if (learner && (learner->suits & MM_SUITS_TABLES))
+      most = fmax(most, mm_env_task_bytes(l->jobs[i].env));
+  }
   if (width * most <= 0) return MM_OK;
   snprintf(what, sizeof what, "%.0f training%s at a time (--threads)", width, width > 1 ? "s" : "");
   return mm_memory_check(width * most, what);

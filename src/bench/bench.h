@@ -103,7 +103,7 @@ double mm_bench_fma_rate(void);
 // Operations of an environment step with AMPO and everything that is learned from it: multiply-adds
 // as two, for lists of inputs that are on the sums of weight rows alone, twelve of Adam for each
 // parameter. Environments, projections and everything else count nothing.
-double mm_bench_step_work(const mm_ampo_config *config, const mm_ampo_shape *shape);
+double mm_bench_step_work(const mm_actor_critic_config *config, const mm_ampo_shape *shape);
 
 // Of a gradient step on a minibatch, per row: of each stage, and their sum, which is returned.
 double mm_bench_row_work(bool gaussian, double hidden, const mm_ampo_shape *shape, size_t minibatch,

@@ -61,7 +61,7 @@ static void add(const measurement *m, size_t population, const char *part, doubl
 }
 
 static void set_iterations(measurement *m, double iterations) {
-  mm_ampo_config *c = &m->g.settings.ampo;
+  mm_actor_critic_config *c = &m->g.settings.net;
   c->steps = iterations * c->envs * c->unroll;
 }
 
@@ -75,7 +75,7 @@ static mm_status warm_up(measurement *m) {
 }
 
 static void add_rates(measurement *m, size_t population, double steps) {
-  const mm_ampo_config *c = &m->g.settings.ampo;
+  const mm_actor_critic_config *c = &m->g.settings.net;
   mm_ampo_shape dense = m->shape, sparse = m->shape;
   dense.lists = false;
   sparse.inputs_on = m->subject->on;
@@ -91,7 +91,7 @@ static void add_rates(measurement *m, size_t population, double steps) {
 }
 
 static mm_status measure_populations(measurement *m, const size_t population[POPULATIONS]) {
-  const mm_ampo_config *c = &m->g.settings.ampo;
+  const mm_actor_critic_config *c = &m->g.settings.net;
   mm_bench_jobs_time t;
   MM_TRY(warm_up(m));
   set_iterations(m, floor(m->subject->steps / (c->envs * c->unroll)));
@@ -125,7 +125,9 @@ static mm_status look_at_shape(measurement *m) {
   mm_ampo *ampo;
   mm_map *map;
   MM_TRY(mm_map_open("piecewise", &map));
-  mm_status status = mm_ampo_create(m->g.env, map, &m->g.settings.ampo, 0, 0, &ampo);
+  mm_job job = { .env = m->g.env };
+  mm_settings_bind(&m->g.settings, &job);
+  mm_status status = mm_ampo_create(&job, map, NULL, &ampo);
   if (status == MM_OK) {
     m->shape = mm_ampo_get_shape(ampo);
     mm_ampo_destroy(ampo);
@@ -153,7 +155,7 @@ static mm_status measure_subject(measurement *m, const subject *s) {
 static mm_status measure_start(mm_bench *b) {
   mm_bench_jobs g = { .settings = mm_settings_default(MM_ALGO_AMPO), .n = 1 };
   mm_bench_jobs_time t;
-  g.settings.ampo.steps = g.settings.ampo.envs * g.settings.ampo.unroll;
+  g.settings.net.steps = g.settings.net.envs * g.settings.net.unroll;
   mm_status status = mm_bench_jobs_open(&g, subjects[0].env, true);
   if (status == MM_OK) status = time_generation(&g, 1, &t);
   mm_bench_jobs_close(&g);

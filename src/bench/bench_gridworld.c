@@ -106,10 +106,11 @@ typedef struct run {
 } run;
 
 static mm_status run_open(const mm_job *job, run *r) {
+  const mm_pmd_config *config = job->config;
   *r = (run){ 0 };
   MM_TRY(mm_grid_draw(job->env, job->seed, 0, &r->grid));
-  MM_TRY(mm_grid_model_create(r->grid, job->pmd->gamma, job->pmd->restart, &r->model));
-  MM_TRY(mm_pmd_create(r->grid, job->map, job->pmd, job->seed, job->repeat, &r->pmd));
+  MM_TRY(mm_grid_model_create(r->grid, config->gamma, config->restart, &r->model));
+  MM_TRY(mm_pmd_create(r->grid, job->map, config, job->seed, job->repeat, &r->pmd));
   size_t states = (size_t)r->grid->n_state;
   r->policy = mm_alloc_array(states * (A + 1), sizeof *r->policy);
   if (!r->policy) return MM_FAIL(MM_ERR_MEMORY, "no memory for a policy of %zu states", states);
@@ -130,9 +131,9 @@ static mm_status time_run(const mm_job *job, run *r, timing *out) {
   double start = mm_clock_seconds(), *seconds = out->of;
   MM_TRY(run_open(job, r));
   double opened = mm_clock_seconds() - start;
-  for (int64_t t = mm_pmd_iterations(job->pmd); t > 0; t--) {
+  for (int64_t t = mm_pmd_iterations(job->config); t > 0; t--) {
     MM_TRY(mm_pmd_iterate(r->pmd));
-    count(r->grid, job->pmd, r->pmd, out);
+    count(r->grid, job->config, r->pmd, out);
   }
   start = mm_clock_seconds();
   mm_pmd_policy(r->pmd, r->policy);
@@ -179,7 +180,9 @@ static mm_status measure(mm_bench *b, floor_work *w, const configuration *c, con
   MM_TRY(measure_floor(w));
   for (int i = 0; i < c->seeds; i++) {
     run r;
-    mm_job job = { .env = env, .map = map, .pmd = &config, .seed = (uint64_t)i };
+    mm_job job = {
+      .env = env, .map = map, .algo = MM_ALGO_PMD, .config = &config, .seed = (uint64_t)i
+    };
     mm_status status = time_run(&job, &r, &runs[i]);
     run_close(&r);
     MM_TRY(status);

@@ -39,7 +39,7 @@ double mm_bench_row_work(bool gaussian, double h, const mm_ampo_shape *s, size_t
 
 // Scores and value of a row, then what is learned from it. AMPO also values the state after the
 // last of an unroll.
-static double step_work(bool gaussian, const mm_ampo_config *c, const mm_ampo_shape *s) {
+static double step_work(bool gaussian, const mm_actor_critic_config *c, const mm_ampo_shape *s) {
   const double h = c->hidden, input = s->lists ? 2 * h * s->inputs_on : 4 * h * s->n_input;
   const double act = input + 4 * h * h + 2 * h * (s->n_action + 1);
   double stages[MM_NET_STAGES];
@@ -48,7 +48,7 @@ static double step_work(bool gaussian, const mm_ampo_config *c, const mm_ampo_sh
          c->epochs * mm_bench_row_work(gaussian, h, s, minibatch, stages);
 }
 
-double mm_bench_step_work(const mm_ampo_config *c, const mm_ampo_shape *s) {
+double mm_bench_step_work(const mm_actor_critic_config *c, const mm_ampo_shape *s) {
   return step_work(false, c, s);
 }
 
@@ -105,7 +105,7 @@ static mm_status time_agent(mm_ampo *a, bool quick, double *seconds, double *pea
 
 static mm_status measure_agent(mm_bench *b, const subject *s, mm_ampo *a) {
   static const char *const stages[] = { "rollout", "values", "update" };
-  const mm_ampo_config *c = mm_ampo_get_config(a);
+  const mm_actor_critic_config *c = mm_ampo_get_config(a);
   const bool gaussian = mm_ampo_is_real(a);
   double seconds, peak, before[3], part[3], all = 0;
   MM_TRY(mm_ampo_iterate(a)); // warms up
@@ -134,7 +134,9 @@ static mm_status measure(mm_bench *b, mm_algo algo, const subject *s) {
   mm_bench_begin(b, "%s", s->env);
   mm_status status = mm_env_open(s->env, &env);
   if (status == MM_OK) status = mm_map_open(s->map, &map);
-  if (status == MM_OK) status = mm_ampo_create(env, map, &settings.ampo, 0, 0, &a);
+  mm_job job = { .env = env };
+  mm_settings_bind(&settings, &job);
+  if (status == MM_OK) status = mm_ampo_create(&job, map, NULL, &a);
   if (status == MM_OK) status = measure_agent(b, s, a);
   mm_ampo_destroy(a);
   mm_map_destroy(map);
@@ -168,7 +170,7 @@ static mm_status time_threads(const mm_env *env, const mm_map *map, const mm_amp
   mm_status status = MM_OK;
   if (!job || !result) status = MM_FAIL(MM_ERR_MEMORY, "benchmark: out of memory");
   for (size_t i = 0; i < n && status == MM_OK; i++)
-    job[i] = (mm_job){ .env = env, .map = map, .ampo = c, .seed = i };
+    job[i] = (mm_job){ .env = env, .map = map, .algo = MM_ALGO_AMPO, .config = c, .seed = i };
   mm_backend_config backend = { .threads = threads };
   double start = mm_clock_seconds();
   if (status == MM_OK) status = mm_backend_run(&backend, job, n, result);
@@ -183,7 +185,7 @@ static mm_status time_threads(const mm_env *env, const mm_map *map, const mm_amp
 // How many times as much all cores do as one. The limit is their number.
 mm_status mm_bench_scaling(mm_bench *b) {
   mm_ampo_config c = mm_ampo_config_default();
-  c.steps = b->quick ? 5120 : 25600;
+  c.net.steps = b->quick ? 5120 : 25600;
   mm_env *env = NULL;
   mm_map *map = NULL;
   double one = 0, all = 0;

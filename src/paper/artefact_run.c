@@ -65,7 +65,8 @@ static mm_status keep_settings(mm_artefact *result, const char *label,
   return MM_FAIL(MM_ERR_MEMORY, "no memory for settings");
 }
 
-static mm_status run_table(mm_artefact_work *w, size_t target, const char *env, size_t n_row) {
+static mm_status run_table(mm_artefact_work *w, size_t target, const char *env, bool exact,
+                           size_t n_row) {
   const char *named = w->target[target];
   mm_transfer_map row[MM_ARTEFACT_ROWS];
   mm_settings settings;
@@ -74,7 +75,7 @@ static mm_status run_table(mm_artefact_work *w, size_t target, const char *env, 
   snprintf(label, sizeof label, "%s%s%s", env, named[0] ? ", target=" : "", named);
   if (!w->spec->settings) MM_TRY(keep_settings(&w->paper->result, label, &settings));
   MM_TRY(mm_artefact_rows(w, target, env, n_row, row));
-  return mm_paper_table(w->paper, env, named, &settings, row, n_row);
+  return mm_paper_table(w->paper, env, named, exact, &settings, row, n_row);
 }
 
 static mm_status run_tables(mm_artefact_work *w) {
@@ -83,12 +84,12 @@ static mm_status run_tables(mm_artefact_work *w) {
     for (size_t e = 0; e < spec->n_env; e++)
       MM_TRY(learn(w, t, e));
   if (spec->settings) MM_TRY(keep_settings(&w->paper->result, spec->settings, &w->settings));
-  if (spec->exact) MM_TRY(mm_artefact_exact(w));
-  for (size_t t = 0; t < w->n_target && !spec->exact; t++)
+  for (size_t t = 0; t < w->n_target; t++)
     for (size_t e = 0; e < spec->n_env; e++)
-      MM_TRY(run_table(w, t, spec->env[e], spec->n_row));
+      MM_TRY(run_table(w, t, spec->env[e], spec->exact, spec->n_row));
   for (size_t e = 0; e < spec->n_more_env; e++)
-    MM_TRY(run_table(w, 0, spec->more_env[e], spec->n_paper));
+    MM_TRY(run_table(w, 0, spec->more_env[e], false, spec->n_paper));
+  mm_artefact_summarise(&w->paper->result);
   return MM_OK;
 }
 

@@ -15,7 +15,7 @@
 void mm_paper_close(mm_paper *r) {
   if (!r) return;
   mm_artefact_release(&r->result);
-  mm_run_close(r->run);
+  mm_study_release(&r->study);
   mm_free(r);
 }
 
@@ -57,25 +57,38 @@ static mm_status check_length(const char *folder, mm_artefact_id artefact) {
 }
 
 static mm_status create(mm_paper *r, const char *folder, const mm_paper_plan *plan) {
-  char *config;
   MM_TRY(mm_paper_plan_check(plan));
   MM_TRY(mm_paper_check_lenders(plan));
   MM_TRY(check_length(folder, plan->artefact));
   MM_TRY(check_empty(folder));
   MM_TRY(mm_paper_rehearse(plan));
-  MM_TRY(mm_paper_plan_write(plan, &config));
   r->plan = *plan;
-  mm_status status = mm_run_create(folder, "reproduce", config, &r->run);
-  mm_free(config);
-  return status;
+  return mm_study_make_run(&r->study, folder, mm_paper_plan_json(plan), NULL);
+}
+
+// Earlier versions kept the runs of the Grid-World figure here, without their tunings: they cannot
+// be taken for those of its tables.
+static mm_status check_runs(const mm_paper *r) {
+  mm_run_summary summary;
+  MM_TRY(mm_run_summarise(r->study.run, &summary));
+  if (summary.trainings == 0) return MM_OK;
+  return MM_FAIL(
+      MM_ERR_INPUT,
+      "%s/run.db: its figure was begun by an earlier version of this program, whose runs "
+      "cannot be resumed; begin a new reproduction",
+      mm_study_folder(&r->study));
 }
 
 static mm_status resume(mm_paper *r, const char *folder) {
-  char source[MM_RUN_PATH_SIZE];
-  MM_TRY(mm_run_open(folder, MM_RUN_WRITE, &r->run));
-  snprintf(source, sizeof source, "%.4000s/run.db: config", mm_run_folder_of(r->run));
-  MM_TRY(mm_paper_plan_read(mm_run_config(r->run), source, &r->plan));
-  MM_TRY(check_length(mm_run_folder_of(r->run), r->plan.artefact));
+  char source[MM_STUDY_SOURCE_SIZE];
+  cJSON *root;
+  MM_TRY(mm_study_take_run(&r->study, folder));
+  MM_TRY(mm_study_plan(r->study.run, &root, source));
+  mm_status status = mm_paper_plan_read(root, source, &r->plan);
+  cJSON_Delete(root);
+  MM_TRY(status);
+  MM_TRY(check_runs(r));
+  MM_TRY(check_length(mm_study_folder(&r->study), r->plan.artefact));
   MM_TRY(mm_paper_plan_check(&r->plan));
   return mm_paper_rehearse(&r->plan);
 }
@@ -107,7 +120,7 @@ const mm_paper_plan *mm_paper_get_plan(const mm_paper *r) {
 }
 
 const char *mm_paper_folder(const mm_paper *r) {
-  return mm_run_folder_of(r->run);
+  return mm_study_folder(&r->study);
 }
 
 size_t mm_paper_failures(const mm_paper *r, const char **why) {
@@ -126,9 +139,8 @@ const char *mm_paper_outcome(mm_status status, size_t n_failed) {
   return status == MM_OK && n_failed == 0 ? "done" : "failed";
 }
 
-// Best effort: a run whose disk is full has nothing to say any more.
 void mm_paper_note_end(mm_paper *r, const char *outcome) {
-  if (r->session && mm_run_session_end(r->run, outcome) == MM_OK) r->session = false;
+  mm_study_end(&r->study, outcome);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -148,13 +160,7 @@ void mm_paper_warn(const mm_paper *r, const char *sentence) {
 }
 
 void mm_paper_ran(mm_paper *r, unsigned ran) {
-  mm_machine *m = &r->result.machine;
-  m->ran |= ran;
-  if (r->session) mm_machine_correct(r->run, &m->place, m->ran);
-}
-
-void mm_paper_clock(mm_paper *r) {
-  r->result.seconds = mm_clock_seconds() - r->start;
+  mm_study_ran(&r->study, &r->job->place, ran);
 }
 
 mm_backend_config mm_paper_backend(mm_paper *r,
@@ -171,13 +177,16 @@ mm_backend_config mm_paper_backend(mm_paper *r,
 // Running
 
 static mm_status start_session(mm_paper *r) {
-  if (r->session) return MM_OK;
-  MM_TRY(mm_machine_enter(r->run, &r->job->place, r->job->threads));
-  r->session = true;
-  r->result.machine = (mm_machine){ .place = r->job->place,
-                                    .threads = mm_backend_threads(r->job->threads),
-                                    .ranks = mm_backend_ranks() };
-  return MM_OK;
+  const mm_backend_config backend = mm_paper_backend(r, NULL);
+  r->study.machine.place = backend.place;
+  r->study.machine.threads = mm_backend_threads(backend.threads);
+  r->study.machine.ranks = mm_backend_ranks();
+  return mm_study_start(&r->study, &backend);
+}
+
+void mm_paper_clock(mm_paper *r) {
+  r->result.seconds = mm_clock_seconds() - r->start;
+  r->result.machine = r->study.machine;
 }
 
 static void name_result(mm_paper *r) {
@@ -216,11 +225,10 @@ static mm_status lend_maps(const mm_paper *r, mm_paper *child) {
 
 // Whether two plans are the same as the database keeps them.
 static bool same_plan(const mm_paper_plan *a, const mm_paper_plan *b) {
-  char *one = NULL, *two = NULL;
-  bool same = mm_paper_plan_write(a, &one) == MM_OK && mm_paper_plan_write(b, &two) == MM_OK &&
-              strcmp(one, two) == 0;
-  mm_free(one);
-  mm_free(two);
+  cJSON *one = mm_paper_plan_json(a), *two = mm_paper_plan_json(b);
+  bool same = cJSON_Compare(one, two, true);
+  cJSON_Delete(one);
+  cJSON_Delete(two);
   return same;
 }
 
@@ -243,7 +251,7 @@ static mm_status run_child(mm_paper *r, mm_artefact_id artefact) {
   if (status == MM_OK && artefact == MM_ARTEFACT_TRANSFER) status = lend_maps(r, child);
   if (status == MM_OK) status = mm_paper_run(child, r->job);
   if (child) {
-    mm_paper_ran(r, child->result.machine.ran);
+    mm_paper_ran(r, child->study.machine.ran);
     mm_paper_count_failures(r, child->n_failed, "", child->failure);
     mm_paper_note_end(child, mm_paper_outcome(status, child->n_failed));
   }

@@ -11,11 +11,13 @@
 // Before anything is made
 
 static mm_status read_lender(const char *folder, mm_paper_plan *plan) {
-  char source[MM_PLAN_NAME_SIZE + 32];
+  char source[MM_STUDY_SOURCE_SIZE];
   mm_run *run;
+  cJSON *root = NULL;
   MM_TRY(mm_run_open(folder, MM_RUN_READ, &run));
-  snprintf(source, sizeof source, "%s/run.db: config", folder);
-  mm_status status = mm_paper_plan_read(mm_run_config(run), source, plan);
+  mm_status status = mm_study_plan(run, &root, source);
+  if (status == MM_OK) status = mm_paper_plan_read(root, source, plan);
+  cJSON_Delete(root);
   mm_run_close(run);
   return status;
 }

@@ -10,8 +10,7 @@
 
 struct mm_paper {
   mm_paper_plan plan;
-  mm_run *run;
-  bool session; // this process is entered in the database
+  mm_study study; // without jobs of its own: those are its searches' and tables'
   // while it runs
   const mm_paper_job *job;
   double start;
@@ -28,8 +27,8 @@ struct mm_paper {
 // ---------------------------------------------------------------------------------------------
 // The plan as the database keeps it, and the sizes of its scale (paper_plan.c)
 
-mm_status mm_paper_plan_write(const mm_paper_plan *plan, char **out); // mm_free
-mm_status mm_paper_plan_read(const char *text, const char *source, mm_paper_plan *plan);
+cJSON *mm_paper_plan_json(const mm_paper_plan *plan);
+mm_status mm_paper_plan_read(const cJSON *root, const char *source, mm_paper_plan *plan);
 
 // Every setting must be one of some training of the artefact.
 mm_status mm_paper_plan_check(const mm_paper_plan *plan);
@@ -94,7 +93,7 @@ const char *mm_paper_outcome(mm_status status, size_t n_failed);
 // Notes where jobs ran (MM_BACKEND_ON_..), in the result and in the session.
 void mm_paper_ran(mm_paper *r, unsigned ran);
 
-// Sets the result's seconds to those so far.
+// Before files are written: what this process did so far, into the result.
 void mm_paper_clock(mm_paper *r);
 
 // ---------------------------------------------------------------------------------------------
@@ -106,8 +105,9 @@ mm_status mm_paper_learn(mm_paper *r, const char *env, const char *target,
                          const mm_settings *settings, mm_map **out);
 
 // Maps on one environment, as a run like those of `transfer` in folder "table-<env>-<target>",
-// begun, resumed or found complete. Its cells are added to the result.
-mm_status mm_paper_table(mm_paper *r, const char *env, const char *target,
+// begun, resumed or found complete; `exact` as in mm_transfer_config. Its cells are added to the
+// result, whose statistics are yet to be made (mm_artefact_summarise).
+mm_status mm_paper_table(mm_paper *r, const char *env, const char *target, bool exact,
                          const mm_settings *settings, const mm_transfer_map *row, size_t n_row);
 
 // Folders of the plan's `from` must be reproductions of the same scale that have learned maps
@@ -147,7 +147,7 @@ typedef struct mm_artefact_spec {
   const char *settings;  // what the settings of all environments are called; NULL: each for itself
   bool targets;          // AMPO: both regression targets
   bool learn_first;      // all maps before the first table
-  bool exact;            // runs as `theory` makes them (artefact_exact.c), instead of tables
+  bool exact;            // tables of the columns are exact, and measured (artefact_exact.c)
   bool policies;         // potentials and policies of the maps (artefact_policies.c)
   const mm_claim_spec *claim;
   const char *const *note;
@@ -190,9 +190,9 @@ mm_status mm_artefact_rows(mm_artefact_work *w, size_t target, const char *env, 
 // A grid of the spec's curves, a line for each of the paper's rows; with policies below them.
 mm_status mm_artefact_draw_curves(const mm_artefact_work *w, size_t target, const char *path);
 
-// Grid-World: exact values, estimation errors and policy distances of all runs of the figure, as
-// cells of the result (artefact_exact.c).
-mm_status mm_artefact_exact(mm_artefact_work *w);
+// Grid-World: what the runs of an exact table were measured by, into its cells, cell[n_map]
+// (artefact_exact.c).
+mm_status mm_artefact_measure(const mm_transfer *table, mm_artefact_cell *cell);
 
 // How many iterations lie within the first 50,000 steps; 0 where that is none or all of them, and
 // nothing can be said of a beginning.

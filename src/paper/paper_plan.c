@@ -279,13 +279,12 @@ static mm_status check_sizes(const mm_paper_plan *plan) {
     mm_settings s;
     if (!trains_in(plan->artefact, suite)) continue;
     MM_TRY(mm_paper_settings(plan, suites[suite].example, "", &s));
-    bool pmd = s.algo == MM_ALGO_PMD;
-    double envs = pmd ? s.pmd.envs : s.ampo.envs, unroll = pmd ? s.pmd.unroll : s.ampo.unroll;
+    double envs = mm_settings_value(&s, "envs", 1), unroll = mm_settings_value(&s, "unroll", 1);
     if (!(mm_settings_iterations(&s) >= 1))
       return MM_FAIL(MM_ERR_INPUT,
                      "steps: %.0f are less than one iteration on %s, which has %.0f (envs %.0f "
                      "times unroll %.0f)",
-                     pmd ? s.pmd.steps : s.ampo.steps, suites[suite].example, envs * unroll, envs,
+                     mm_settings_value(&s, "steps", 0), suites[suite].example, envs * unroll, envs,
                      unroll);
   }
   return MM_OK;
@@ -349,7 +348,7 @@ mm_status mm_paper_check_devices(const mm_paper_plan *plan) {
 // ---------------------------------------------------------------------------------------------
 // {"command": "reproduce", "artefact", "scale", "seed", "seeds", "set": {..}, "from": [..]}
 
-mm_status mm_paper_plan_write(const mm_paper_plan *plan, char **out) {
+cJSON *mm_paper_plan_json(const mm_paper_plan *plan) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "command", "reproduce");
   cJSON_AddStringToObject(root, "artefact", mm_artefact_name(plan->artefact));
@@ -362,7 +361,7 @@ mm_status mm_paper_plan_write(const mm_paper_plan *plan, char **out) {
   cJSON *from = cJSON_AddArrayToObject(root, "from");
   for (size_t i = 0; i < plan->n_from; i++)
     cJSON_AddItemToArray(from, cJSON_CreateString(plan->from[i]));
-  return mm_plan_print(root, "a reproduction", out);
+  return root;
 }
 
 static mm_status read_sets(const cJSON *root, const char *source, mm_paper_plan *plan) {
@@ -393,9 +392,10 @@ static mm_status read_from(const cJSON *root, const char *source, mm_paper_plan 
   return MM_OK;
 }
 
-static mm_status read_plan(const cJSON *root, const char *source, mm_paper_plan *plan) {
+mm_status mm_paper_plan_read(const cJSON *root, const char *source, mm_paper_plan *plan) {
   const char *artefact, *scale;
   int64_t seeds;
+  memset(plan, 0, sizeof *plan);
   MM_TRY(mm_plan_read_command(root, source, "reproduce"));
   MM_TRY(
       MM_JSON_KEYS(root, source, "command", "artefact", "scale", "seed", "seeds", "set", "from"));
@@ -410,13 +410,4 @@ static mm_status read_plan(const cJSON *root, const char *source, mm_paper_plan 
   MM_TRY(mm_plan_read_seed(root, source, &plan->seed));
   MM_TRY(read_sets(root, source, plan));
   return read_from(root, source, plan);
-}
-
-mm_status mm_paper_plan_read(const char *text, const char *source, mm_paper_plan *plan) {
-  cJSON *root;
-  memset(plan, 0, sizeof *plan);
-  MM_TRY(mm_json_parse(text, strlen(text), source, &root));
-  mm_status status = read_plan(root, source, plan);
-  cJSON_Delete(root);
-  return status;
 }

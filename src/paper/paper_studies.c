@@ -148,7 +148,8 @@ static bool same_map(const mm_map *a, const mm_map *b) {
 // Seeds of tuning are the stored table's own affair: it goes on with those it began with.
 static bool same_table(const mm_transfer_config *a, const mm_transfer_config *b) {
   if (a->n_map != b->n_map || a->n_env != b->n_env || a->seed != b->seed ||
-      a->n_seed != b->n_seed || strcmp(a->env[0].name, b->env[0].name) != 0 ||
+      a->n_seed != b->n_seed || a->exact != b->exact ||
+      strcmp(a->env[0].name, b->env[0].name) != 0 ||
       !mm_paper_same_settings(&a->env[0].settings, &b->env[0].settings, false, NULL))
     return false;
   for (size_t i = 0; i < a->n_map; i++)
@@ -192,9 +193,6 @@ static mm_status take_cell(mm_paper *r, const char *target, mm_transfer *x, size
   cell->optimal = x->optimal_mean[0];
   cell->n_failed = from->n_failed;
   cell->n_numeric = from->n_numeric;
-  cell->of = from->of;
-  cell->value[MM_QUANTITY_FINAL] = from->of.mean;
-  memcpy(cell->over, from->over, sizeof cell->over);
   cell->paper = mm_published_final(map, env);
   cell->has_paper_colour = map < MM_PUBLISHED_ENVS && env < MM_PUBLISHED_ENVS;
   cell->paper_better = mm_published_is_better(map, env);
@@ -224,10 +222,12 @@ static mm_status judge(mm_paper *r, const mm_transfer *x) {
 static mm_status take_results(mm_paper *r, const char *target, mm_transfer *x) {
   MM_TRY(judge(r, x));
   MM_TRY(mm_transfer_write(x, mm_run_folder_of(x->config.run)));
+  const size_t first = r->result.n_cell;
   for (size_t m = 0; m < x->config.n_map; m++) {
     MM_TRY(take_cell(r, target, x, m));
     if (x->config.map[m].tuned) r->tune_seeds = x->config.n_tune;
   }
+  if (x->config.exact) MM_TRY(mm_artefact_measure(x, r->result.cell + first));
   r->result.result_steps += x->env_steps;
   return MM_OK;
 }
@@ -246,7 +246,7 @@ static mm_status run_table(mm_paper *r, const char *target, mm_transfer_config *
   return status;
 }
 
-mm_status mm_paper_table(mm_paper *r, const char *env, const char *target,
+mm_status mm_paper_table(mm_paper *r, const char *env, const char *target, bool exact,
                          const mm_settings *settings, const mm_transfer_map *row, size_t n_row) {
   mm_suite suite = mm_paper_suite(env);
   char folder[MM_PAPER_PATH];
@@ -260,6 +260,7 @@ mm_status mm_paper_table(mm_paper *r, const char *env, const char *target,
                                 .n_env = 1,
                                 .n_seed = mm_paper_seeds(&r->plan, suite),
                                 .seed = r->plan.seed,
+                                .exact = exact,
                                 .n_tune = mm_paper_tune_seeds(&r->plan, suite) };
   enter_stage(r, "table", env, target, folder);
   mm_status status = open_table(folder, &config, &plan);

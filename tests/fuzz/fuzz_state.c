@@ -8,6 +8,7 @@
 
 #define _XOPEN_SOURCE 700 // mkstemp
 
+#include "../agent_fixture.h"
 #include "agent/ampo.h"
 #include "agent/job_hooks.h"
 #include "agent/state_bytes.h"
@@ -33,14 +34,14 @@ static unsigned char *change(const void *bytes, size_t size, const uint8_t *data
 typedef struct stage {
   mm_env *env;
   mm_map *map;
-  mm_ampo_config config;
+  mm_settings config;
   unsigned char *state; // after the first iteration
   size_t size;
 } stage;
 
 static mm_ampo *make_agent(const stage *g) {
   mm_ampo *agent;
-  require(mm_ampo_create(g->env, g->map, &g->config, 3, 1, &agent) == MM_OK, "an agent");
+  require(make_agent_of(g->env, g->map, &g->config, 3, 1, &agent) == MM_OK, "an agent");
   return agent;
 }
 
@@ -49,14 +50,13 @@ static void set_stage(stage *g, int k) {
                                             "Pendulum-v1", "Seaquest-MinAtar" };
   require(mm_env_open(envs[k], &g->env) == MM_OK, "an environment");
   require(mm_map_open(k == 2 ? "tsallis:0.5" : "negentropy", &g->map) == MM_OK, "a map");
-  g->config = k == 4 ? mm_ppo_config_default() : mm_ampo_config_default();
-  g->config.gaussian = k == 3;
-  g->config.envs = 2;
-  g->config.unroll = 8;
-  g->config.steps = 2 * 8 * 4;
-  g->config.epochs = 1;
-  g->config.minibatches = 1;
-  g->config.hidden = 4;
+  g->config = mm_settings_default(k == 4 ? MM_ALGO_PPO : k == 3 ? MM_ALGO_GAUSSIAN : MM_ALGO_AMPO);
+  g->config.net.envs = 2;
+  g->config.net.unroll = 8;
+  g->config.net.steps = 2 * 8 * 4;
+  g->config.net.epochs = 1;
+  g->config.net.minibatches = 1;
+  g->config.net.hidden = 4;
   mm_ampo *agent = make_agent(g);
   require(mm_ampo_iterate(agent) == MM_OK, "an iteration");
   g->size = mm_ampo_state_size(agent);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/ampo.h"
+#include "../agent_fixture.h"
 #include "base/status.h"
 #include "study/policy/policy.h"
 
@@ -26,8 +26,8 @@ static void set(mm_settings *settings, char *text) {
 static void train(const mm_env *env, const mm_map *map, const mm_settings *settings, uint64_t seed,
                   size_t i, mm_policy *policy) {
   mm_ampo *ampo;
-  require(mm_ampo_create(env, map, &settings->ampo, seed + i, 0, &ampo));
-  const int64_t n = mm_ampo_iterations(&settings->ampo);
+  require(make_agent_of(env, map, settings, seed + i, 0, &ampo));
+  const int64_t n = mm_ampo_iterations(&settings->net);
   for (int64_t t = 0; t < n; t++)
     require(mm_ampo_iterate(ampo));
   require(mm_policy_set(policy, i, mm_ampo_net(ampo)));

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/learner.h"
 #include "env/env_internal.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -132,14 +133,21 @@ static size_t place_of(const void ***part, size_t *n, const void *wanted, bool a
 #define PLACE(t, what, wanted, add)                                                                \
   place_of((const void ***)&(t)->what, &(t)->n_##what, (wanted), (add))
 
+// Without an algorithm nothing is added, and the job fails where it is run.
+static bool add_config(mm_rank_tables *t, const mm_job *job) {
+  if (!mm_learner_of_job(job) || PLACE(t, config, job->config, false) != SIZE_MAX) return true;
+  if (!MM_GROW(t->algo, t->n_config)) return false;
+  t->algo[t->n_config] = job->algo;
+  return PLACE(t, config, job->config, true) != SIZE_MAX;
+}
+
 mm_status mm_rank_tables_make(mm_rank_tables *t, const mm_job *jobs, size_t n) {
   bool all = true;
   for (size_t i = 0; i < n && all; i++) {
     const mm_job *j = &jobs[i];
     all = PLACE(t, env, j->env, true) != SIZE_MAX;
     if (j->map) all = all && PLACE(t, map, j->map, true) != SIZE_MAX;
-    if (j->pmd) all = all && PLACE(t, pmd, j->pmd, true) != SIZE_MAX;
-    if (!j->pmd) all = all && PLACE(t, ampo, j->ampo, true) != SIZE_MAX;
+    all = all && add_config(t, j);
   }
   if (all) return MM_OK;
   mm_rank_tables_release(t);
@@ -151,15 +159,13 @@ void mm_rank_tables_release(mm_rank_tables *t) {
     mm_env_destroy((mm_env *)t->env[i]);
   for (size_t i = 0; t->own && t->map && i < t->n_map; i++)
     mm_map_destroy((mm_map *)t->map[i]);
-  for (size_t i = 0; t->own && t->pmd && i < t->n_pmd; i++)
-    mm_free((void *)t->pmd[i]);
-  for (size_t i = 0; t->own && t->ampo && i < t->n_ampo; i++)
-    mm_free((void *)t->ampo[i]);
+  for (size_t i = 0; t->own && t->config && i < t->n_config; i++)
+    mm_free((void *)t->config[i]);
   if (t->own) mm_free((void *)t->device);
   mm_free((void *)t->env);
   mm_free((void *)t->map);
-  mm_free((void *)t->pmd);
-  mm_free((void *)t->ampo);
+  mm_free((void *)t->config);
+  mm_free(t->algo);
   *t = (mm_rank_tables){ 0 };
 }
 
@@ -211,12 +217,12 @@ typedef struct head {
   bool cuda;
   int tile, threads;
   double job_timeout;
-  size_t n_device, n_env, n_map, n_pmd, n_ampo;
+  size_t n_device, n_env, n_map, n_config;
 } head;
 
 mm_status mm_rank_put_tables(mm_bytes *b, const mm_rank_tables *t) {
   const head h = { t->list,     t->cuda,  t->tile,  t->threads, t->job_timeout,
-                   t->n_device, t->n_env, t->n_map, t->n_pmd,   t->n_ampo };
+                   t->n_device, t->n_env, t->n_map, t->n_config };
   mm_bytes_put_kind(b, MM_RECORD_LIST);
   MM_BYTES_PUT(b, h);
   mm_bytes_put(b, t->device, t->n_device * sizeof *t->device);
@@ -224,21 +230,28 @@ mm_status mm_rank_put_tables(mm_bytes *b, const mm_rank_tables *t) {
     put_env(b, t->env[i]);
   for (size_t i = 0; i < t->n_map; i++)
     MM_TRY(put_map(b, t->map[i]));
-  for (size_t i = 0; i < t->n_pmd; i++)
-    MM_BYTES_PUT(b, *t->pmd[i]);
-  for (size_t i = 0; i < t->n_ampo; i++)
-    MM_BYTES_PUT(b, *t->ampo[i]);
+  for (size_t i = 0; i < t->n_config; i++) {
+    MM_BYTES_PUT(b, t->algo[i]);
+    mm_bytes_put(b, t->config[i], mm_learner_of(t->algo[i])->config_size);
+  }
   return mm_bytes_check(b);
-}
-
-static void *get_config(mm_bytes_reader *r, size_t size) {
-  void *config = mm_alloc(size);
-  if (config) mm_bytes_get(r, config, size);
-  return config;
 }
 
 static mm_status no_memory(void) {
   return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of jobs");
+}
+
+static mm_status get_config(mm_bytes_reader *r, mm_algo *algo, void **out) {
+  *out = NULL;
+  MM_BYTES_GET(r, *algo);
+  MM_TRY(mm_bytes_check_reader(r));
+  if ((unsigned)*algo >= MM_ALGO_COUNT)
+    return MM_FAIL(MM_ERR_IO, "settings from rank 0 are of no algorithm");
+  const size_t size = mm_learner_of(*algo)->config_size;
+  *out = mm_alloc(size);
+  if (!*out) return no_memory();
+  mm_bytes_get(r, *out, size);
+  return MM_OK;
 }
 
 static mm_status get_parts(mm_bytes_reader *r, mm_rank_tables *t, const head *h) {
@@ -252,10 +265,11 @@ static mm_status get_parts(mm_bytes_reader *r, mm_rank_tables *t, const head *h)
     MM_TRY(get_map(r, &map));
     t->map[t->n_map] = map;
   }
-  for (; t->n_pmd < h->n_pmd; t->n_pmd++)
-    if (!(t->pmd[t->n_pmd] = get_config(r, sizeof **t->pmd))) return no_memory();
-  for (; t->n_ampo < h->n_ampo; t->n_ampo++)
-    if (!(t->ampo[t->n_ampo] = get_config(r, sizeof **t->ampo))) return no_memory();
+  for (; t->n_config < h->n_config; t->n_config++) {
+    void *config;
+    MM_TRY(get_config(r, &t->algo[t->n_config], &config));
+    t->config[t->n_config] = config;
+  }
   return mm_bytes_check_reader(r);
 }
 
@@ -275,9 +289,9 @@ mm_status mm_rank_get_tables(mm_bytes_reader *r, mm_rank_tables *t) {
   t->n_device = h.n_device;
   t->env = mm_alloc_array(h.n_env, sizeof *t->env);
   t->map = mm_alloc_array(h.n_map, sizeof *t->map);
-  t->pmd = mm_alloc_array(h.n_pmd, sizeof *t->pmd);
-  t->ampo = mm_alloc_array(h.n_ampo, sizeof *t->ampo);
-  bool all = device && t->env && t->map && t->pmd && t->ampo;
+  t->config = mm_alloc_array(h.n_config, sizeof *t->config);
+  t->algo = mm_alloc_array(h.n_config, sizeof *t->algo);
+  bool all = device && t->env && t->map && t->config && t->algo;
   mm_status status = all ? get_parts(r, t, &h) : no_memory();
   if (status != MM_OK) mm_rank_tables_release(t);
   return status;
@@ -288,7 +302,7 @@ mm_status mm_rank_get_tables(mm_bytes_reader *r, mm_rank_tables *t) {
 
 typedef struct job_head {
   uint64_t place, seed;
-  uint32_t env, map, pmd, ampo; // places in the tables, NOTHING for none
+  uint32_t env, map, config; // places in the tables, NOTHING for none
   uint32_t repeat, wants;
   double save_seconds;
   uint32_t point_kind;
@@ -308,8 +322,7 @@ void mm_rank_put_job(mm_bytes *b, const mm_rank_tables *t, const mm_job *job, ui
                  .seed = job->seed,
                  .env = short_place(PLACE(found, env, job->env, false)),
                  .map = job->map ? short_place(PLACE(found, map, job->map, false)) : nothing,
-                 .pmd = job->pmd ? short_place(PLACE(found, pmd, job->pmd, false)) : nothing,
-                 .ampo = job->pmd ? nothing : short_place(PLACE(found, ampo, job->ampo, false)),
+                 .config = short_place(PLACE(found, config, job->config, false)),
                  .repeat = job->repeat,
                  .save_seconds = hooks ? hooks->save_seconds : 0,
                  .point_kind = (uint32_t)job->point.kind,
@@ -330,15 +343,14 @@ mm_status mm_rank_fail_size(const mm_job *job, const char *what, size_t size, si
                  mm_env_id(job->env), what, size, most);
 }
 
-// Do the places name something, and is there just one algorithm?
+// Do the places name something? A job without an algorithm is sent as it is, and fails as such.
 static bool fits(const job_head *h, const mm_rank_tables *t, size_t z_size) {
   bool map =
       h->map == nothing
           ? z_size > 0 && z_size == sizeof(double) * mm_map_search_size((mm_map_kind)h->point_kind,
                                                                         (size_t)h->point_n)
           : h->map < t->n_map;
-  bool algorithm = h->pmd == nothing ? h->ampo < t->n_ampo : h->pmd < t->n_pmd;
-  return map && algorithm && h->env < t->n_env;
+  return map && (h->config == nothing || h->config < t->n_config) && h->env < t->n_env;
 }
 
 mm_status mm_rank_get_job(mm_bytes_reader *r, const mm_rank_tables *t, mm_rank_task **out) {
@@ -361,8 +373,8 @@ mm_status mm_rank_get_job(mm_bytes_reader *r, const mm_rank_tables *t, mm_rank_t
   task->job =
       (mm_job){ .env = t->env[h.env],
                 .map = h.map == nothing ? NULL : t->map[h.map],
-                .pmd = h.pmd == nothing ? NULL : t->pmd[h.pmd],
-                .ampo = h.pmd == nothing ? t->ampo[h.ampo] : NULL,
+                .algo = h.config == nothing ? MM_ALGO_COUNT : t->algo[h.config],
+                .config = h.config == nothing ? NULL : t->config[h.config],
                 .seed = h.seed,
                 .repeat = h.repeat,
                 .hooks = &task->hooks,

@@ -96,9 +96,9 @@ typedef struct mm_rank_tables {
 
   const mm_env **env;
   const mm_map **map;
-  const mm_pmd_config **pmd;
-  const mm_ampo_config **ampo;
-  size_t n_env, n_map, n_pmd, n_ampo;
+  const void **config;
+  mm_algo *algo; // [n_config] whose config
+  size_t n_env, n_map, n_config;
   bool own; // made by mm_rank_get_tables: all of it is released with the tables
 } mm_rank_tables;
 

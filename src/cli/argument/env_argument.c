@@ -10,12 +10,15 @@
 #include "env/locomotion/body_words.h"
 #include "env/vec_internal.h"
 
-const char *const env_argument_algos[] = { "pmd", "ampo", "pmd-gaussian", "ppo", NULL };
+#define NAME(id, config, name) name,
+const char *const env_argument_algos[] = { MM_ALGO_LIST(NAME) NULL };
+#undef NAME
 
-int env_argument_refuse_ppo(const char *asked, const char *to_do) {
-  if (asked == NULL || strcmp(asked, "ppo") != 0) return EXIT_DONE;
-  return fail_usage(
-      "option '--algo': ppo takes no map, there is nothing %s (use 'train --algo ppo')", to_do);
+int env_argument_refuse_mapless(const char *asked, const char *to_do) {
+  mm_algo algo;
+  if (asked == NULL || !mm_algo_find(asked, &algo) || mm_algo_has_map(algo)) return EXIT_DONE;
+  return fail_usage("option '--algo': %s takes no map, there is nothing %s (use 'train --algo %s')",
+                    asked, to_do, asked);
 }
 
 static bool find(const mm_env *env, mm_env_info *out) {
@@ -34,8 +37,9 @@ int env_argument_algo(const char *asked, const mm_env *env, const char *name, mm
   const char *algo = asked != NULL ? asked : info.algo;
   if (!mm_algo_find(algo, out))
     return fail_usage("environment '%s': its algorithm '%s' is not in this version", name, algo);
-  if (*out == MM_ALGO_PMD && !mm_env_is_grid(env))
-    return fail_usage("environment '%s' is not a Grid-World: pmd has a table of states", name);
+  if (mm_learner_of(*out)->suits == MM_SUITS_TABLES && !mm_env_is_grid(env))
+    return fail_usage("environment '%s' is not a Grid-World: %s has a table of states", name,
+                      mm_algo_name(*out));
   return EXIT_DONE;
 }
 
@@ -45,14 +49,15 @@ const char *env_argument_preset(const mm_env *env) {
 }
 
 void env_argument_warn(const mm_env *env, const mm_settings *settings) {
-  const mm_vec_config config = { .rules = (mm_env_rules)settings->ampo.rules };
+  const mm_actor_critic_config *net = mm_settings_net(settings);
   mm_vec_info info;
   mm_vec *vec;
-  if (!env_facts_endless(mm_env_id(env)) || settings->algo == MM_ALGO_PMD) return;
+  if (!env_facts_endless(mm_env_id(env)) || net == NULL) return;
+  const mm_vec_config config = { .rules = (mm_env_rules)net->rules };
   if (mm_vec_create(env, &config, &vec) != MM_OK) return; // for others to report
   mm_vec_describe(vec, &info);
   mm_vec_destroy(vec);
-  const double steps = mm_settings_steps(settings), envs = (double)settings->ampo.envs;
+  const double steps = mm_settings_steps(settings), envs = net->envs;
   if (steps < envs * info.limit)
     warn("%s: %.0f steps of %.0f environments are %.0f of each, and an episode has %d: none will "
          "end, and returns stay 0",

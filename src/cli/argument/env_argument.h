@@ -11,15 +11,19 @@
 extern const char *const env_argument_algos[];
 
 // --algo for arguments of `args_type` with the field `const char *algo`. Help shows the names in
-// `shown`: commands that are about maps leave ppo out, and refuse it by its own words.
+// `shown`: NULL for all; commands that are about maps show ENV_MIRROR_ALGOS, and refuse the others
+// by their own words.
+#define ENV_ALGO_WORD(id, config, name) "|" name
+#define ENV_MIRROR_ALGOS (&(MM_MIRROR_ALGO_LIST(ENV_ALGO_WORD))[1])
 // clang-format off
 #define ENV_ALGO_OPTION(args_type, shown, whose)                                                   \
   OPTION_OF(args_type, CHOICE, "algo", algo, shown, "the algorithm, instead of " whose " own",     \
             .choices = env_argument_algos)
 // clang-format on
 
-// Refuses (EXIT_USAGE) ppo, which takes no map: there is nothing `to_do` ("to learn") with it.
-int env_argument_refuse_ppo(const char *asked, const char *to_do);
+// Refuses (EXIT_USAGE) a learner that takes no map, as ppo: there is nothing `to_do` ("to learn")
+// with it.
+int env_argument_refuse_mapless(const char *asked, const char *to_do);
 
 // The algorithm that was asked for, else the environment's own. Reports an environment that has
 // none, as `name`, and returns EXIT_USAGE.

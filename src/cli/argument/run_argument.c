@@ -83,6 +83,7 @@ int run_argument_name(const char *option_name, const char *text, char out[MM_PLA
 }
 
 const char *run_argument_map(const char *map, const char *algo) {
-  bool ppo = algo != NULL && strcmp(algo, "ppo") == 0;
-  return map == NULL && ppo ? "negentropy" : map;
+  mm_algo known;
+  bool mapless = algo != NULL && mm_algo_find(algo, &known) && !mm_algo_has_map(known);
+  return map == NULL && mapless ? "negentropy" : map;
 }

@@ -62,7 +62,7 @@ int run_argument_check_out(const char *folder, const char *const *names);
 // A name for a plan; one that is too long is refused.
 int run_argument_name(const char *option_name, const char *text, char out[MM_PLAN_NAME_SIZE]);
 
-// --map where it was given; ppo has softmax policies and no choice. NULL: it is missing.
+// --map where it was given; learners without a map, as ppo, have no choice. NULL: it is missing.
 const char *run_argument_map(const char *map, const char *algo);
 
 #endif

@@ -5,44 +5,81 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "cli/argument/env_argument.h"
 #include "cli/core/terminal.h"
 #include "study/settings/preset.h"
 
-// All are texts until the preset is read; a search's keys come behind the others.
-// clang-format off
-#define TEXT_AT(place, key, shown, ...)                                                            \
-  OPTION_OF(settings_args, TEXT, key, value[place], shown, __VA_ARGS__)
 static const char *defaults_of(const char *key, char out[OPTION_DEFAULTS_SIZE]) {
   return mm_settings_defaults(key, out);
 }
 static_assert((int)MM_SETTING_DEFAULTS_SIZE <= (int)OPTION_DEFAULTS_SIZE, "room for defaults");
 
-#define KEY(key, shown, text)                                                                      \
-  TEXT_AT(MM_KEY_##key, #key, shown, text, .direct = MM_KEY_##key == MM_KEY_physics,               \
-          .defaults = defaults_of),
-#define NUMBER(key, text) KEY(key, "NUMBER", text)
-#define WORD(key, words, pmd, net, whose, text) KEY(key, words, text)
-#define KEYS MM_NUMBER_KEYS(NUMBER) MM_WORD_KEYS(WORD)
-#define SEARCH_NUMBER(key, value_, least, most, whole, text)                                       \
-  TEXT_AT(MM_KEYS + MM_SEARCH_KEY_##key, #key, "NUMBER", text " (default " #value_ ")"),
-#define SEARCH_WORD(key, words, shown, text)                                                       \
-  TEXT_AT(MM_KEYS + MM_SEARCH_KEY_##key, #key, shown, text),
-// clang-format on
+// Of a number of the search: one for all, where its help does not name others.
+static const char *search_default(const char *key, char out[OPTION_DEFAULTS_SIZE]) {
+  const mm_setting *s;
+  char number[MM_JSON_NUMBER_SIZE];
+  for (size_t i = 0; (s = mm_settings_any(i)) != NULL; i++)
+    if (strcmp(s->key, key) == 0)
+      snprintf(out, OPTION_DEFAULTS_SIZE, "default %s", mm_json_format_number(s->value, number));
+  return out;
+}
 
-const option settings_options[] = { KEYS{ 0 } };
+// How help calls the values of a setting.
+static const char *shown_as(const mm_setting *s) {
+  if (strcmp(s->key, "es") == 0) return "ES"; // many long words, which --es lists
+  if (s->type == MM_SETTING_TEXT) return "GxSTEPS,..";
+  return s->words != NULL ? s->words : "NUMBER";
+}
 
-const option search_options[] = {
-  MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD)
-      TEXT_AT(MM_KEYS + MM_SEARCH_KEY_schedule, "schedule", "GxSTEPS,..",
-              "phases of G generations with that many steps a training run, instead of generations "
-              "and steps (- for one phase; MinAtar 500x1000000,100x10000000)"),
-  KEYS{ 0 },
-};
-static_assert(sizeof search_options / sizeof *search_options - 1 <= OPTIONS_MAX,
-              "a bit of command_args.set for every key");
+// Adds the keys number first .. end - 1 of all (mm_settings_any) to a table. All are texts until
+// the preset is read, each kept at the place of its key.
+static option *add_keys(option *to, size_t first, size_t end) {
+  const size_t own = mm_settings_any_own();
+  for (size_t i = first; i < end; i++) {
+    const mm_setting *s = mm_settings_any(i);
+    const bool number = s->type == MM_SETTING_NUMBER;
+    *to++ = (option){ .name = s->key,
+                      .type = OPTION_TEXT,
+                      .offset = offsetof(settings_args, value) + i * sizeof(const char *),
+                      .metavar = shown_as(s),
+                      .help = s->help,
+                      .defaults = i < own  ? defaults_of
+                                  : number ? search_default
+                                           : NULL,
+                      .direct = strcmp(s->key, "physics") == 0 };
+  }
+  *to = (option){ 0 };
+  return to;
+}
+
+// The tables are filled when they are first asked for, by the one thread that parses. A command has
+// a bit of command_args.set for each of its keys.
+const option *settings_options(void) {
+  static option keys[OPTIONS_MAX + 1];
+  const size_t own = mm_settings_any_own();
+  assert(own <= OPTIONS_MAX);
+  if (keys[0].name == NULL) add_keys(keys, 0, own);
+  return keys;
+}
+
+const option *search_options(void) {
+  static option keys[OPTIONS_MAX + 1];
+  const size_t own = mm_settings_any_own(), all = own + MM_SEARCH_KEYS;
+  assert(all <= OPTIONS_MAX);
+  if (keys[0].name == NULL) add_keys(add_keys(keys, own, all), 0, own);
+  return keys;
+}
+
+const char *settings_given(const settings_args *args, const char *key) {
+  const char *name;
+  for (size_t i = 0; (name = mm_settings_any_key(i)) != NULL; i++)
+    if (strcmp(name, key) == 0) return args->value[i];
+  return NULL;
+}
 
 int settings_resolve(const settings_args *args, mm_algo algo, const char *preset,
                      mm_settings *out) {
@@ -61,13 +98,12 @@ int settings_resolve(const settings_args *args, mm_algo algo, const char *preset
 }
 
 int settings_check_env(const settings_args *args, const char *id) {
-  static const int special[] = { MM_KEY_flavour, MM_KEY_physics, MM_KEY_fresh_reset, MM_KEY_rules,
-                                 MM_KEY_gymnasium_walls };
+  static const char *const special[] = { "flavour", "physics", "fresh_reset", "rules",
+                                         "gymnasium_walls" };
   for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
-    const char *key = mm_settings_any_key((size_t)special[i]);
-    const char *whose = env_setting_owner(key, env_group_of(id), id);
-    if (args->value[special[i]] != NULL && whose != NULL)
-      return fail_usage("setting '%s' is for %s, not for '%s'", key, whose, id);
+    const char *whose = env_setting_owner(special[i], env_group_of(id), id);
+    if (settings_given(args, special[i]) != NULL && whose != NULL)
+      return fail_usage("setting '%s' is for %s, not for '%s'", special[i], whose, id);
   }
   return EXIT_DONE;
 }

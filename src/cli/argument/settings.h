@@ -15,8 +15,11 @@ typedef struct settings_args {
   const char *value[MM_SETTINGS_MAX]; // as given, by the place of the key; NULL where not
 } settings_args;
 
-extern const option settings_options[];
-extern const option search_options[];
+const option *settings_options(void);
+const option *search_options(void);
+
+// What --set says of a key, as given; NULL where it does not.
+const char *settings_given(const settings_args *args, const char *key);
 
 // clang-format off
 #define SETTINGS_PRESET_OPTION                                                                     \

@@ -122,9 +122,9 @@ typedef struct command {
   const char *about;      // paragraphs for --help
   const char *examples;   // command lines, one per line
   const option *options;
-  const option *settings; // what --set can set, or NULL
-  unsigned common;        // COMMON_* or-ed
-  bool ranks;             // several processes do its work together (cli/rank_command.h)
+  const option *(*settings)(void); // what --set can set, or NULL
+  unsigned common;                 // COMMON_* or-ed
+  bool ranks;                      // several processes do its work together (cli/rank_command.h)
   size_t min_positional, max_positional;
   size_t args_size; // of the struct that begins with command_args
   int (*run)(void *args);
@@ -145,6 +145,9 @@ ENV_COMMAND_LIST(COMMAND_DECLARE)
 
 // Options of a command, and settings: as many as command_args has bits for.
 enum { OPTIONS_MAX = 64 };
+
+// What --set can set; NULL for a command without settings.
+const option *options_settings(const command *c);
 
 // All options of a command, its own first; returns their number.
 size_t options_list(const command *c, const option *out[OPTIONS_MAX]);

@@ -138,11 +138,11 @@ void help_command(const command *c, const char *path) {
   }
   for (size_t i = 0; i < n; i++) {
     put_option(list[i], strcmp(list[i]->name, "help") == 0 ? "-h, --" : "--", " ");
-    if (list[i]->type == OPTION_SETTING) put_direct(c->settings);
+    if (list[i]->type == OPTION_SETTING) put_direct(options_settings(c));
   }
   if (c->settings != NULL) {
     put_heading("settings (--set KEY=VALUE)");
-    for (const option *o = c->settings; o->name != NULL; o++)
+    for (const option *o = options_settings(c); o->name != NULL; o++)
       put_option(o, "", "=");
   }
   if (c->examples != NULL) {

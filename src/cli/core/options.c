@@ -32,6 +32,10 @@ static const option set_option = { .name = "set",
                                    .metavar = "KEY=VALUE",
                                    .help = "change a setting, see below" };
 
+const option *options_settings(const command *c) {
+  return c->settings != NULL ? c->settings() : NULL;
+}
+
 size_t options_list(const command *c, const option *out[OPTIONS_MAX]) {
   size_t n = 0;
   for (const option *o = c->options; o != NULL && o->name != NULL; o++) {
@@ -165,7 +169,7 @@ static int read_value(const command *c, const option *o, const char *what, const
 
 // the setting whose name is the first `length` characters of `name`, or NULL
 static const option *find_setting(const command *c, const char *name, size_t length) {
-  for (const option *o = c->settings; o != NULL && o->name != NULL; o++)
+  for (const option *o = options_settings(c); o != NULL && o->name != NULL; o++)
     if (strlen(o->name) == length && strncmp(o->name, name, length) == 0) return o;
   return NULL;
 }
@@ -200,7 +204,7 @@ static const char *suggest_synonym(const command *c, const char *key) {
 static int unknown_setting(const command *c, const char *key) {
   const char **names = NULL;
   size_t n = 0;
-  for (const option *o = c->settings; o->name != NULL; o++) {
+  for (const option *o = options_settings(c); o->name != NULL; o++) {
     names = memory_grow(names, n, sizeof *names);
     names[n++] = o->name;
   }
@@ -219,7 +223,7 @@ static int read_setting(const command *c, const char *text, command_args *args) 
   const option *o = find_setting(c, text, (size_t)(equals - text));
   if (o == NULL) return unknown_setting(c, key);
   snprintf(what, sizeof what, "setting '%s'", key);
-  uint64_t bit = (uint64_t)1 << (o - c->settings);
+  uint64_t bit = (uint64_t)1 << (o - options_settings(c));
   if ((args->set & bit) != 0) return fail_usage("%s is given twice", what);
   args->set |= bit;
   return read_value(c, o, what, equals + 1, args);
@@ -272,7 +276,7 @@ static int unknown_option(const command *c, const option *const *list, size_t n,
   size_t known = n;
   for (size_t i = 0; i < n; i++)
     names[i] = list[i]->name;
-  for (const option *o = c->settings; o != NULL && o->name != NULL; o++)
+  for (const option *o = options_settings(c); o != NULL && o->name != NULL; o++)
     if (o->direct && known < 2 * OPTIONS_MAX) names[known++] = o->name;
   snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
   const char *name = bare + strspn(bare, "-");
@@ -290,7 +294,7 @@ static int mark_given(const command *c, const option *o, size_t i, const char *w
                       command_args *args) {
   const bool direct = o->direct;
   uint64_t *seen = direct ? &args->set : &args->given;
-  if (direct) i = (size_t)(o - c->settings);
+  if (direct) i = (size_t)(o - options_settings(c));
   if ((*seen >> i & 1) != 0 && !repeatable(o)) return fail_usage("%s is given twice", what);
   *seen |= (uint64_t)1 << i;
   return EXIT_DONE;
@@ -336,7 +340,7 @@ static int finish(const command *c, const option *const *list, size_t n, command
   int code = EXIT_DONE;
   for (size_t i = 0; i < n && code == EXIT_DONE; i++)
     code = apply_fallback(c, list[i], args->given >> i & 1, args);
-  const option *o = c->settings;
+  const option *o = options_settings(c);
   for (size_t i = 0; o != NULL && o[i].name != NULL && code == EXIT_DONE; i++)
     code = apply_fallback(c, &o[i], args->set >> i & 1, args);
   return code;
@@ -373,7 +377,7 @@ static void release_value(const option *o, command_args *args) {
 void options_release(const command *c, command_args *args) {
   for (const option *o = c->options; o != NULL && o->name != NULL; o++)
     release_value(o, args);
-  for (const option *o = c->settings; o != NULL && o->name != NULL; o++)
+  for (const option *o = options_settings(c); o != NULL && o->name != NULL; o++)
     release_value(o, args);
   free(args->positional.value);
 }

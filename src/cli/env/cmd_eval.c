@@ -48,19 +48,22 @@ static const option options[] = {
   { 0 },
 };
 
-static const option settings[] = {
-  OPTION(
-      INDEX, "rules", rules, NULL,
-      "MinAtar: those of gymnax, or the original's with sticky actions (default: as in training)",
-      .choices = env_rules_names),
-  OPTION(INDEX, "flavour", flavour, NULL,
-         "locomotion tasks: contacts and integrator (default: as in training)",
-         .choices = env_flavour_names),
-  OPTION(INDEX, "physics", physics, NULL,
-         "what moves them: our own engine, or the MuJoCo library (default: as in training)",
-         .choices = env_physics_names, .direct = true),
-  { 0 },
-};
+static const option *settings(void) {
+  static const option keys[] = {
+    OPTION(
+        INDEX, "rules", rules, NULL,
+        "MinAtar: those of gymnax, or the original's with sticky actions (default: as in training)",
+        .choices = env_rules_names),
+    OPTION(INDEX, "flavour", flavour, NULL,
+           "locomotion tasks: contacts and integrator (default: as in training)",
+           .choices = env_flavour_names),
+    OPTION(INDEX, "physics", physics, NULL,
+           "what moves them: our own engine, or the MuJoCo library (default: as in training)",
+           .choices = env_physics_names, .direct = true),
+    { 0 },
+  };
+  return keys;
+}
 
 // What is shown: the arguments, what they opened, and what came out.
 typedef struct outcome {

@@ -22,32 +22,36 @@ static const char *const switch_names[] = { "off", "on", NULL };
 
 #define ARGS env_args
 
-const option env_settings[] = {
-  OPTION(NUMBER, "gamma", gamma, "G", "Grid-World: discount factor", .fallback = "0.99", .low = 0,
-         .high = 0.999999),
-  OPTION(INDEX, "termination", termination, NULL,
-         "Grid-World: the episode ends, or goes on from the start",
-         .choices = env_termination_names, .fallback = "absorb"),
-  OPTION(
-      INDEX, "rules", rules, NULL,
-      "MinAtar: those of gymnax, or the original's with sticky actions (default: as the ID says)",
-      .choices = env_rules_names),
-  OPTION(INDEX, "gymnasium_walls", gymnasium_walls, NULL,
-         "MountainCarContinuous: the left wall stops the car, as in Gymnasium (default off)",
-         .choices = switch_names),
-  OPTION(INDEX, "flavour", flavour, NULL,
-         "locomotion tasks: contacts, integrator and start of brax, or of Gymnasium's -v4 "
-         "(default: as the ID says)",
-         .choices = env_flavour_names),
-  OPTION(INDEX, "physics", physics, NULL,
-         "locomotion tasks: our own engine, or the MuJoCo library (default own)",
-         .choices = env_physics_names, .direct = true),
-  OPTION(INDEX, "fresh_reset", fresh_reset, NULL,
-         "locomotion tasks: each episode has a start of its own, or that of the first (default on "
-         "here; off when training)",
-         .choices = switch_names),
-  { 0 },
-};
+const option *env_settings(void) {
+  static const option keys[] = {
+    OPTION(NUMBER, "gamma", gamma, "G", "Grid-World: discount factor", .fallback = "0.99", .low = 0,
+           .high = 0.999999),
+    OPTION(INDEX, "termination", termination, NULL,
+           "Grid-World: the episode ends, or goes on from the start",
+           .choices = env_termination_names, .fallback = "absorb"),
+    OPTION(
+        INDEX, "rules", rules, NULL,
+        "MinAtar: those of gymnax, or the original's with sticky actions (default: as the ID says)",
+        .choices = env_rules_names),
+    OPTION(INDEX, "gymnasium_walls", gymnasium_walls, NULL,
+           "MountainCarContinuous: the left wall stops the car, as in Gymnasium (default off)",
+           .choices = switch_names),
+    OPTION(INDEX, "flavour", flavour, NULL,
+           "locomotion tasks: contacts, integrator and start of brax, or of Gymnasium's -v4 "
+           "(default: as the ID says)",
+           .choices = env_flavour_names),
+    OPTION(INDEX, "physics", physics, NULL,
+           "locomotion tasks: our own engine, or the MuJoCo library (default own)",
+           .choices = env_physics_names, .direct = true),
+    OPTION(
+        INDEX, "fresh_reset", fresh_reset, NULL,
+        "locomotion tasks: each episode has a start of its own, or that of the first (default on "
+        "here; off when training)",
+        .choices = switch_names),
+    { 0 },
+  };
+  return keys;
+}
 
 static int check(const command *c, const env_args *args, const env_options *options, const char *id,
                  bool grid) {
@@ -56,11 +60,11 @@ static int check(const command *c, const env_args *args, const env_options *opti
     if (options_given(c, &args->common, *foreign))
       return fail_usage("option '--%s' is for %s, not for '%s'", *foreign,
                         grid ? "classic control, locomotion tasks and MinAtar" : "Grid-World", id);
-  for (size_t i = 0; env_settings[i].name != NULL; i++) {
-    const char *whose =
-        env_setting_owner(env_settings[i].name, grid ? GROUP_GRID : env_group_of(id), id);
+  const option *o = env_settings();
+  for (size_t i = 0; o[i].name != NULL; i++) {
+    const char *whose = env_setting_owner(o[i].name, grid ? GROUP_GRID : env_group_of(id), id);
     if ((args->common.set >> i & 1) != 0 && whose != NULL)
-      return fail_usage("setting '%s' is for %s, not for '%s'", env_settings[i].name, whose, id);
+      return fail_usage("setting '%s' is for %s, not for '%s'", o[i].name, whose, id);
   }
   return EXIT_DONE;
 }
@@ -126,7 +130,8 @@ int policy_argument_open(const char *text, const char *id, mm_env_rules rules,
     return fail_usage("setting 'rules' is for %s, not for '%s'", whose, name);
   const bool other = id != NULL && strcmp(id, out->info.env_id) != 0;
   out->rules = rules;
-  if (rules == MM_RULES_BY_ID && !other) out->rules = (mm_env_rules)out->info.settings.ampo.rules;
+  if (rules == MM_RULES_BY_ID && !other)
+    out->rules = (mm_env_rules)mm_settings_net(&out->info.settings)->rules;
   status = mm_evaluate_check(out->policy, out->env, out->rules);
   return status == MM_OK ? EXIT_DONE : refuse(status);
 }
@@ -152,7 +157,7 @@ int env_policy_check(const command *c, const env_args *args) {
 
 // flavour, physics and walls that the policy was trained with, unless others were asked for
 static void adopt_world(const mm_policy_info *info, const char *id, env_args *args) {
-  const mm_ampo_config *trained = &info->settings.ampo;
+  const mm_actor_critic_config *trained = mm_settings_net(&info->settings);
   const bool same = id == NULL || strcmp(id, info->env_id) == 0;
   if (args->flavour == 0 && same) args->flavour = (int)trained->flavour;
   if (args->physics == 0) args->physics = (int)trained->physics;

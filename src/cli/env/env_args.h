@@ -37,7 +37,7 @@ enum { SWITCH_OFF = 1, SWITCH_ON = 2, TERMINATION_RESTART = 2 };
 
 extern const char *const env_rules_names[], *const env_flavour_names[], *const env_physics_names[];
 extern const char *const env_termination_names[];
-extern const option env_settings[];
+const option *env_settings(void);
 
 // clang-format off
 #define ENV_OPTIONS(seed_text)                                                                     \

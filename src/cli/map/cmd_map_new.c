@@ -81,6 +81,8 @@ static int make_from(const new_args *args, mm_map_kind kind, mm_map **out, char 
   if (status == MM_OK && text != NULL && mm_map_get_kind(source) == mm_map_get_kind(*out))
     *meta = memory_text(text, strlen(text));
   mm_map_destroy(source);
+  if (status != MM_OK)
+    status = MM_FAIL(status, "option '--from': %s: %s", args->from, mm_last_error());
   return status_code(status);
 }
 

@@ -39,12 +39,15 @@ static const option options[] = {
   { 0 },
 };
 
-static const option settings[] = {
-  OPTION(CHOICE, "projection", projection, NULL,
-         "bisect10: ten bisections, as the reference implementation has it",
-         .choices = map_projection_names, .fallback = "exact"),
-  { 0 },
-};
+static const option *settings(void) {
+  static const option keys[] = {
+    OPTION(CHOICE, "projection", projection, NULL,
+           "bisect10: ten bisections, as the reference implementation has it",
+           .choices = map_projection_names, .fallback = "exact"),
+    { 0 },
+  };
+  return keys;
+}
 
 // ---------------------------------------------------------------------------------------------
 // Score vectors from a file

@@ -28,7 +28,7 @@ static const char *const kind_names[] = { "neural", "piecewise", NULL };
 static const option learn_options[] = {
   OPTION(TEXT, "env", env, "ID[,ID..]", "the environments to learn on; task files too"),
   RUN_RESUME_OPTION(learn_args, "run"),
-  ENV_ALGO_OPTION(learn_args, "pmd|ampo|pmd-gaussian", "the environment's"),
+  ENV_ALGO_OPTION(learn_args, ENV_MIRROR_ALGOS, "the environment's"),
   OPTION(CHOICE, "kind", kind, NULL, "family of maps to search in", .choices = kind_names),
   OPTION(TEXT, "es", es, "ES",
          "evolution strategy: openes, openes:evosax-0.3, sep-cma-es, sep-cma-es:isotropic or "
@@ -318,11 +318,13 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
   int code = set(settings, "kind", args->kind);
   if (code == EXIT_DONE) code = set(settings, "es", args->es);
   if (code == EXIT_DONE) code = set_count(settings, "population", args->population);
-  const char *const *asked = args->settings.value, *const *search = asked + MM_KEYS;
-  bool set_twice = args->generations > 0 || search[MM_SEARCH_KEY_generations] != NULL;
+  const settings_args *asked = &args->settings;
+  bool set_twice = args->generations > 0 || settings_given(asked, "generations") != NULL;
   mm_phase phase[MM_PHASES_MAX];
+  char text[MM_SETTING_TEXT_SIZE];
   // a preset's phases have their own steps, which must not win over those asked for
-  if (asked[MM_KEY_steps] != NULL && search[MM_SEARCH_KEY_schedule] == NULL && code == EXIT_DONE)
+  if (settings_given(asked, "steps") != NULL && settings_given(asked, "schedule") == NULL &&
+      code == EXIT_DONE)
     code = set(settings, "schedule", "-");
   if (code == EXIT_DONE && strcmp(settings->search.schedule, "-") != 0) {
     if (set_twice)
@@ -334,7 +336,7 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
       settings->search.generations += (double)phase[i].generations;
   }
   if (code == EXIT_DONE) code = set_count(settings, "generations", args->generations);
-  if (code == EXIT_DONE && settings->algo == MM_ALGO_PMD && settings->pmd.exact_curve)
+  if (code == EXIT_DONE && strcmp(mm_settings_text(settings, "curve", text), "exact") == 0)
     return fail_usage("setting 'curve': a search keeps final returns only");
   return code;
 }
@@ -343,7 +345,7 @@ static int check_backend(const learn_args *args, const mm_learn_plan *plan, mm_e
   int code = EXIT_DONE;
   for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++) {
     code = backend_check(&args->on.place, env[i], &plan->settings);
-    if (code == EXIT_DONE && args->settings.value[MM_KEY_steps] != NULL)
+    if (code == EXIT_DONE && settings_given(&args->settings, "steps") != NULL)
       env_argument_warn(env[i], &plan->settings); // phases have steps of their own
   }
   return code;
@@ -353,7 +355,7 @@ static int make_plan(const learn_args *args, mm_learn_plan *plan) {
   mm_algo algo = MM_ALGO_PMD;
   const char *preset = "";
   mm_env *env[MM_LEARN_ENVS] = { 0 };
-  int code = env_argument_refuse_ppo(args->algo, "to learn");
+  int code = env_argument_refuse_mapless(args->algo, "to learn");
   if (code == EXIT_DONE) code = split_envs(args->env, plan);
   if (code == EXIT_DONE) code = choose_algo(args, plan, env, &algo, &preset);
   if (code == EXIT_DONE) code = settings_resolve(&args->settings, algo, preset, &plan->settings);

@@ -451,7 +451,11 @@ static int run_all(const theory_args *args, const mm_env *env, const map_list *m
   double total = runs->pmd->steps / steps_of(runs->pmd);
   progress_begin("theory", (double)maps->n * (double)(uint64_t)total, "iterations");
   for (; p.which < maps->n && status == MM_OK; p.which += status == MM_OK) {
-    mm_job job = { .env = env, .map = maps->map[p.which], .pmd = runs->pmd, .seed = args->seed };
+    mm_job job = { .env = env,
+                   .map = maps->map[p.which],
+                   .algo = MM_ALGO_PMD,
+                   .config = runs->pmd,
+                   .seed = args->seed };
     p.done = 0;
     status = mm_theory_run(&job, stop, show_progress, &p, &runs->run[p.which]);
   }

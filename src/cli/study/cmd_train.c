@@ -26,7 +26,7 @@ static const option train_options[] = {
   OPTION(TEXT, "env", env, "ID|FILE", "the environment, or a task file"),
   RUN_MAP_OPTION(train_args),
   RUN_RESUME_OPTION(train_args, "run"),
-  ENV_ALGO_OPTION(train_args, "pmd|ampo|pmd-gaussian|ppo", "the environment's"),
+  ENV_ALGO_OPTION(train_args, NULL, "the environment's"),
   OPTION(COUNT, "seeds", seeds, "N", "train this many agents", .low = 1, .high = MM_TRAIN_SEEDS_MAX,
          .fallback = "1"),
   RUN_FIRST_SEED_OPTION(train_args),
@@ -233,6 +233,9 @@ static void put_curve(const outcome *o) {
 }
 
 static void put_values(const outcome *o) {
+  const mm_settings *settings = &o->view->plan->settings;
+  char text[MM_SETTING_TEXT_SIZE];
+  const char *target = mm_settings_text(settings, "target", text);
   printf("final return %s%s%s", terminal_style(stdout, STYLE_BOLD),
          isnan(o->final_value.mean) ? "-" : output_number(o->final_value.mean),
          terminal_style(stdout, STYLE_PLAIN));
@@ -241,12 +244,10 @@ static void put_values(const outcome *o) {
   if (o->unfinished > 0) printf(" (%zu of %zu runs finished no episode)", o->unfinished, o->n_done);
   fputc('\n', stdout);
   if (!isnan(o->recent_value.mean))
-    printf("recent       %s over the episodes of the last tenth%s\n",
-           output_number(o->recent_value.mean),
-           o->view->plan->settings.algo != MM_ALGO_AMPO ? ""
-           : o->view->plan->settings.ampo.code_target   ? " (target=code)"
-                                                        : " (target=paper)");
-  else if (o->view->plan->settings.algo != MM_ALGO_PMD)
+    printf("recent       %s over the episodes of the last tenth%s%s%s\n",
+           output_number(o->recent_value.mean), target[0] != '\0' ? " (target=" : "", target,
+           target[0] != '\0' ? ")" : "");
+  else if (!mm_settings_learner(settings)->exact)
     puts("recent       unknown: an agent ended no episode in the last tenth");
   if (o->optimal_mean > 0) // a share of nothing says nothing
     printf("optimum      %s on average: %.1f %% of it reached\n", output_number(o->optimal_mean),
@@ -278,7 +279,7 @@ static void put_speed(const outcome *o) {
   if (all > 0 && (view->machine.ran & MM_BACKEND_ON_CUDA) == 0)
     printf("time         %.0f %% rollouts, %.0f %% updates, %.0f %% %s values\n",
            100 * o->rollout / all, 100 * o->update / all, 100 * o->value / all,
-           view->plan->settings.algo == MM_ALGO_PMD ? "exact" : "estimated");
+           mm_settings_learner(&view->plan->settings)->exact ? "exact" : "estimated");
 }
 
 static void put_text(const outcome *o) {
@@ -334,7 +335,7 @@ static int create(const train_args *args, const mm_train_plan *plan, const mm_ma
                   mm_train **out) {
   run_folder where = { 0 };
   mm_status status = MM_OK;
-  const bool kept = args->out != NULL || plan->settings.algo != MM_ALGO_PMD;
+  const bool kept = args->out != NULL || mm_settings_learner(&plan->settings)->networks;
   if (!kept && args->max_seconds > 0)
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
   if (kept) status = study_folder_for("train", plan->env, args->out, &where);

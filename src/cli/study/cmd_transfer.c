@@ -37,7 +37,7 @@ static const option options[] = {
   OPTION(TEXT, "maps", maps, "MAP,...", "the mirror maps: names or files"),
   OPTION(TEXT, "envs", envs, "ID,...", "the environments: IDs or task files"),
   RUN_RESUME_OPTION(transfer_args, "table"),
-  ENV_ALGO_OPTION(transfer_args, "pmd|ampo|pmd-gaussian", "the environments'"),
+  ENV_ALGO_OPTION(transfer_args, ENV_MIRROR_ALGOS, "the environments'"),
   OPTION(COUNT, "seeds", seeds, "N", "train this many agents for each map and environment",
          .low = 1, .high = SEEDS_MAX, .fallback = "32"),
   RUN_FIRST_SEED_OPTION(transfer_args),
@@ -397,7 +397,7 @@ static int create(const transfer_args *args, const mm_transfer_config *config, m
   run_folder where;
   bool networks = false;
   for (size_t i = 0; i < config->n_env; i++)
-    networks = networks || config->env[i].settings.algo != MM_ALGO_PMD;
+    networks = networks || mm_settings_learner(&config->env[i].settings)->networks;
   if (args->out == NULL && !networks && args->max_seconds > 0)
     return fail_usage("option '--max-seconds' needs --out: nothing could be resumed without it");
   if (args->out == NULL && !networks) return EXIT_DONE;
@@ -540,7 +540,7 @@ static int check_usage(const transfer_args *args) {
   if (args->maps == NULL) return fail_usage("option '--maps' is required (or --resume RUN)");
   if (args->envs == NULL) return fail_usage("option '--envs' is required (or --resume RUN)");
   TRY(run_argument_check_seeds(args->seed, args->seeds));
-  return env_argument_refuse_ppo(args->algo, "to compare");
+  return env_argument_refuse_mapless(args->algo, "to compare");
 }
 
 static int begin(const transfer_args *args) {

@@ -16,8 +16,6 @@
 #include "study/tune/tune.h"
 #include "study/tune/tune_files.h"
 
-enum { USUAL_TRIALS = 64, USUAL_GRID = 1000 };
-
 typedef struct tune_args {
   settings_args settings;
   const char *env, *map, *space, *resume, *algo, *method, *prune, *out;
@@ -35,7 +33,7 @@ static const option tune_options[] = {
   RUN_MAP_OPTION(tune_args),
   OPTION(TEXT, "space", space, "FILE", "YAML file with the parameters and their ranges"),
   RUN_RESUME_OPTION(tune_args, "run"),
-  ENV_ALGO_OPTION(tune_args, "pmd|ampo|pmd-gaussian|ppo", "the environments'"),
+  ENV_ALGO_OPTION(tune_args, NULL, "the environments'"),
   OPTION(CHOICE, "method", method, NULL, "how to search, instead of the file's method",
          .choices = method_names),
   OPTION(COUNT, "trials", trials, "N",
@@ -281,9 +279,8 @@ static int plan_envs(const tune_args *args, mm_env *env[MM_TUNE_ENVS], mm_tune_p
 static int plan_search(const tune_args *args, mm_tune_plan *plan) {
   TRY(status_code(mm_tune_space_load(args->space, plan->settings[0].algo, &plan->space)));
   if (args->method != NULL) mm_tune_method_find(args->method, &plan->space.method);
-  bool grid = plan->space.method == MM_TUNE_GRID;
   plan->trials = (size_t)args->trials;
-  if (args->trials == 0) plan->trials = grid ? USUAL_GRID : USUAL_TRIALS;
+  if (args->trials == 0) plan->trials = mm_tune_usual_trials(plan->space.method);
   plan->population = (size_t)args->population;
   plan->seeds = (size_t)args->seeds;
   plan->validate = (size_t)args->validate;

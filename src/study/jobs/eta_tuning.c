@@ -6,8 +6,7 @@
 #include "base/rng.h"
 
 double *mm_settings_eta(mm_settings *settings) {
-  if (settings->algo == MM_ALGO_PMD) return &settings->pmd.eta;
-  return settings->algo != MM_ALGO_PPO ? &settings->ampo.eta : NULL;
+  return mm_settings_number(settings, "eta");
 }
 
 // What is measured of one eta. A run without a value spoils it: eta must be safe. One that finished

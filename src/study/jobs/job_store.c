@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/learner.h"
 #include "base/clock.h"
 #include "study/jobs/job_store_internal.h"
 #include "study/stats/estimate.h"
@@ -31,24 +32,23 @@ bool mm_job_store_trouble(mm_job_store *s, char out[MM_ERROR_SIZE]) {
 // ---------------------------------------------------------------------------------------------
 // Storing a job that ended; the lock is held
 
-// Each measure as a curve of its own; one that the algorithm does not have is left out.
+// Each measure as a curve of its own; one that the algorithm does not have is left out. Of those
+// that the store's owner has there may be less than a point for each of the curve: what is NaN of
+// them is left out.
 static mm_status put_measures(mm_job_store *s, size_t place, const mm_result *r) {
-  static const char *const names[MM_MEASURES] = {
+  static const char *const own[MM_MEASURES] = {
 #define NAME(id, name) name,
     MM_MEASURE_LIST(NAME)
 #undef NAME
   };
-  double *value = mm_alloc_array(r->n_curve, sizeof *value);
-  if (!value) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu points", r->n_curve);
-  mm_status status = MM_OK;
-  for (size_t m = 0; m < MM_MEASURES && status == MM_OK; m++) {
-    if (isnan(r->measure[m])) continue;
-    for (size_t k = 0; k < r->n_curve; k++)
-      value[k] = r->measure[k * MM_MEASURES + m];
-    status = mm_run_put_measure(s->run, (int64_t)place, names[m], r->curve_step, value, r->n_curve);
-  }
-  mm_free(value);
-  return status;
+  const char *const *name = s->train ? s->measure_name : own;
+  for (size_t m = 0; m < MM_MEASURES; m++)
+    for (size_t k = 0; k < r->n_curve && name[m] && !isnan(r->measure[m]); k++) {
+      double value = r->measure[k * MM_MEASURES + m];
+      if (s->train && isnan(value)) continue;
+      MM_TRY(mm_run_put_measure(s->run, (int64_t)place, name[m], &r->curve_step[k], &value, 1));
+    }
+  return MM_OK;
 }
 
 static mm_status put_job(mm_job_store *s, size_t place, const mm_result *r) {
@@ -208,8 +208,9 @@ static bool is_open(const mm_job_store *s, size_t place) {
 }
 
 static uint64_t steps_of_state(const mm_job *job, const mm_job_entry *e) {
-  if (!job->ampo) return 0;
-  return mm_job_state_done(e->bytes, e->size) * (uint64_t)(job->ampo->envs * job->ampo->unroll);
+  const uint64_t done = mm_job_state_done(e->bytes, e->size);
+  if (done == 0) return 0; // none, or not of a job at all
+  return done * (uint64_t)(mm_job_number(job, "envs", 0) * mm_job_number(job, "unroll", 0));
 }
 
 static mm_status take_jobs(mm_job_store *s, size_t first, const mm_job *jobs, size_t n) {
@@ -228,6 +229,7 @@ static mm_status take_jobs(mm_job_store *s, size_t first, const mm_job *jobs, si
                              .save = saves ? save_state : NULL,
                              .save_seconds = saves ? s->save_seconds : 0,
                              .trained = s->see_net ? take_net : NULL,
+                             .run = s->train,
                              .user = s };
   for (size_t i = 0; i < n; i++) {
     mm_job_entry *e = &s->entry[first + i];

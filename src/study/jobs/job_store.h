@@ -10,6 +10,7 @@
 #ifndef MM_EXPERIMENT_JOB_STORE_H
 #define MM_EXPERIMENT_JOB_STORE_H
 
+#include "agent/job_hooks.h"
 #include "backend/backend.h"
 #include "net/net.h"
 #include "study/run/run.h"
@@ -53,6 +54,13 @@ mm_status mm_job_store_seeds(mm_job_store *store, mm_job_batch batch, const mm_e
 // it is tried again with every state and every job. May be called again for the same places.
 mm_status mm_job_store_run(mm_job_store *store, const mm_backend_config *backend, size_t first,
                            const mm_job *jobs, size_t n);
+
+// From now on jobs are trained by `run` (mm_job_hooks.run; its user is the store) in the place of
+// their own algorithm, and the columns of their results' `measure` are called name[MM_MEASURES],
+// NULL for those without one. A point of a measure that is NaN is left out. NULL: as ever.
+typedef mm_status mm_job_store_train(const mm_job *job, const volatile int *stop, mm_result *result,
+                                     void *user);
+void mm_job_store_measure(mm_job_store *store, mm_job_store_train *run, const char *const *name);
 
 // Results from that place on, until the next batch; MM_ERR_INTERRUPTED for those not done.
 const mm_result *mm_job_store_results(const mm_job_store *store, size_t first);

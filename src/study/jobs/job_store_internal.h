@@ -48,7 +48,9 @@ struct mm_job_store {
   double save_seconds;
   mm_job_store_see_net *see_net;
   void *net_user;
-  bool complete; // nothing is kept any more
+  bool complete;                   // nothing is kept any more
+  mm_job_store_train *train;       // in the place of the jobs' algorithms; NULL: these
+  const char *const *measure_name; // [MM_MEASURES] of what that measures
 
   mm_job_found *found; // [n_found]
   size_t n_found, claimed;

@@ -61,6 +61,11 @@ void mm_job_store_watch(mm_job_store *s, bool complete, mm_job_store_see_net *se
   s->complete = complete;
 }
 
+void mm_job_store_measure(mm_job_store *s, mm_job_store_train *run, const char *const *name) {
+  s->train = run;
+  s->measure_name = name;
+}
+
 const mm_result *mm_job_store_results(const mm_job_store *s, size_t first) {
   return s->result + first;
 }

@@ -1,9 +1,114 @@
 #include "study/jobs/study.h"
 
+#include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-mm_status mm_study_create(mm_study *s, const char *folder, cJSON *plan, const mm_plan_envs *envs) {
+// ---------------------------------------------------------------------------------------------
+// Life as users see it: the same for all kinds, with what the class has to say
+
+const char *mm_study_kind_name(mm_study_kind kind) {
+  static const char *const names[MM_STUDY_KINDS] = {
+#define NAME(KIND, name) name,
+    MM_STUDY_LIST(NAME)
+#undef NAME
+  };
+  return names[kind];
+}
+
+mm_study_kind mm_study_get_kind(const mm_study *s) {
+  return s->class->kind;
+}
+
+mm_study_machine mm_study_machine_default(void) {
+  return (
+      mm_study_machine){ .size = sizeof(mm_study_machine), .backend = "auto", .save_seconds = 60 };
+}
+
+static mm_status read_machine(const mm_study_machine *m, mm_backend_config *out) {
+  static const char *const names[] = {
+    [MM_BACKEND_CPU] = "cpu", [MM_BACKEND_CUDA] = "cuda", [MM_BACKEND_AUTO] = "auto"
+  };
+  if (m->size != sizeof *m || !m->backend)
+    return MM_FAIL(MM_ERR_INPUT, "a study's machine must come from mm_study_machine_default");
+  *out = (mm_backend_config){ .threads = m->threads,
+                              .job_timeout = m->job_timeout,
+                              .stop = m->stop,
+                              .progress = m->progress,
+                              .user = m->user };
+  for (int i = 0; i <= MM_BACKEND_AUTO; i++) {
+    out->place.kind = (mm_backend_kind)i;
+    if (strcmp(m->backend, names[i]) == 0) return MM_OK;
+  }
+  return MM_FAIL(MM_ERR_INPUT, "backend '%.40s': expected auto, cpu or cuda", m->backend);
+}
+
+mm_status mm_study_advance(mm_study *s, const mm_study_machine *machine) {
+  mm_backend_config backend;
+  MM_TRY(read_machine(machine, &backend));
+  return s->class->done(s) ? MM_OK : s->class->advance(s, &backend, machine->save_seconds);
+}
+
+bool mm_study_done(const mm_study *s) {
+  return s->class->done(s);
+}
+
+void mm_study_look(const mm_study *s, mm_study_progress *out) {
+  *out = (mm_study_progress){ 0 };
+  s->class->look(s, out);
+}
+
+void mm_study_close(mm_study *s) {
+  if (!s) return;
+  mm_study_end(s, s->class->done(s) ? "done" : "stopped");
+  s->class->close(s);
+}
+
+size_t mm_study_cells(const mm_study *s) {
+  return s->class->cells(s);
+}
+
+mm_status mm_study_cell_at(const mm_study *s, size_t i, mm_study_cell *out) {
+  size_t n = s->class->cells(s);
+  *out = (mm_study_cell){ .eta = NAN, .mean = NAN, .sem = NAN };
+  if (i >= n) return MM_FAIL(MM_ERR_INPUT, "cell %zu: there are %zu so far", i, n);
+  s->class->cell(s, i, out);
+  return MM_OK;
+}
+
+void mm_study_fill_cell(mm_study_cell *cell, const double *worth, size_t n) {
+  const mm_estimate e = mm_estimate_known(worth, n);
+  cell->mean = e.mean;
+  cell->sem = e.sem;
+  cell->final = worth;
+  cell->n_seed = n;
+  cell->n = 0;
+  for (size_t i = 0; i < n; i++)
+    cell->n += isfinite(worth[i]) != 0;
+}
+
+mm_status mm_study_map(const mm_study *s, mm_map **out) {
+  char path[MM_RUN_PATH_SIZE + 16];
+  *out = NULL;
+  if (s->class->kind != MM_STUDY_LEARN)
+    return MM_FAIL(MM_ERR_INPUT, "a study of kind %s has no map of its own",
+                   mm_study_kind_name(s->class->kind));
+  snprintf(path, sizeof path, "%s/best.json", mm_study_folder(s));
+  return mm_map_load(path, out);
+}
+
+mm_status mm_study_setting(const mm_study *s, const char *key, char out[MM_STUDY_SETTING_SIZE]) {
+  if (s->class->setting) return s->class->setting(s, key, out);
+  return MM_FAIL(MM_ERR_INPUT, "a study of kind %s tunes no settings",
+                 mm_study_kind_name(s->class->kind));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Runs
+
+mm_status mm_study_make_run(mm_study *s, const char *folder, cJSON *plan,
+                            const mm_plan_envs *envs) {
   const char *command = cJSON_GetStringValue(cJSON_GetObjectItem(plan, "command"));
   char *text = mm_json_print(plan, false);
   mm_status status = MM_OK;
@@ -15,14 +120,14 @@ mm_status mm_study_create(mm_study *s, const char *folder, cJSON *plan, const mm
   return envs ? mm_plan_copy_tasks(envs, folder) : MM_OK;
 }
 
-mm_status mm_study_open(mm_study *s, const char *folder) {
+mm_status mm_study_take_run(mm_study *s, const char *folder) {
   return mm_run_open(folder, MM_RUN_WRITE, &s->run);
 }
 
-void mm_study_close(mm_study *s) {
+void mm_study_release(mm_study *s) {
   mm_job_store_close(s->store);
   mm_run_close(s->run);
-  *s = (mm_study){ 0 };
+  *s = (mm_study){ .class = s->class };
 }
 
 mm_status mm_study_rehearse(const mm_env *env, const mm_map *map, const mm_settings *settings,
@@ -56,8 +161,8 @@ void mm_study_ran(mm_study *s, const mm_backend_place *place, unsigned ran) {
   if (s->in_session) mm_machine_correct(s->run, place, s->machine.ran);
 }
 
-mm_status mm_study_run(mm_study *s, const mm_backend_config *backend, size_t first,
-                       const mm_job *jobs, size_t n, mm_backend_report *report) {
+mm_status mm_study_run_jobs(mm_study *s, const mm_backend_config *backend, size_t first,
+                            const mm_job *jobs, size_t n, mm_backend_report *report) {
   mm_backend_config config = *backend;
   *report = (mm_backend_report){ 0 };
   config.report = report;
@@ -70,7 +175,8 @@ mm_status mm_study_run(mm_study *s, const mm_backend_config *backend, size_t fir
   return status;
 }
 
-bool mm_study_trouble(mm_study *s, char out[MM_ERROR_SIZE]) {
+bool mm_study_trouble(mm_study *s, char out[MM_STUDY_TROUBLE_SIZE]) {
+  static_assert((int)MM_STUDY_TROUBLE_SIZE == (int)MM_ERROR_SIZE, "room for a sentence");
   return s->store && mm_job_store_trouble(s->store, out);
 }
 

@@ -1,12 +1,14 @@
-// A study: learn, train, transfer and tune each work off a plan. The plan is the configuration of a
-// run, whose database holds what the jobs of the plan came to; a session is a process that works
-// on it. This is what the life of all of them has in common:
+// A study: learn, train, transfer, tune and reproduce each work off a plan. The plan is the
+// configuration of a run, whose database holds what the jobs of the plan came to; a session is a
+// process that works on it. mirrormap/study.h has the life of a study as its users see it; here is
+// what the studies themselves are made of. Each has an mm_study as its first field, so that a
+// pointer to the one is a pointer to the other:
 //
-//   mm_study_create(&study, folder, plan, &envs)     or  mm_study_open(&study, folder)
-//   mm_study_start(&study, &backend)                     this process is entered in the database
-//   mm_study_run(&study, &backend, first, jobs, n, &report)
+//   mm_study_make_run(&study, folder, plan, &envs)    or  mm_study_take_run(&study, folder)
+//   mm_study_start(&study, &backend)                      this process is entered in the database
+//   mm_study_run_jobs(&study, &backend, first, jobs, n, &report)
 //   mm_study_end(&study, "done")
-//   mm_study_close(&study)
+//   mm_study_release(&study)
 //
 // A study begins zeroed. Without a run everything works the same, but nothing is stored.
 
@@ -14,26 +16,45 @@
 #define MM_STUDY_STUDY_H
 
 #include "base/json.h"
+#include "mirrormap/study.h"
 #include "study/jobs/job_store.h"
 #include "study/jobs/machine.h"
 #include "study/jobs/plan.h"
 #include "study/stats/estimate.h"
 
-typedef struct mm_study {
-  mm_run *run;         // NULL: nothing is stored
-  mm_job_store *store; // what its jobs came to
-  mm_machine machine;  // that did them in this process
+// What a kind of study does in the life that all of them share. All functions but `setting` are
+// there.
+typedef struct mm_study_class {
+  mm_study_kind kind;
+  mm_status (*resume)(const char *folder, mm_study **out);
+  mm_status (*advance)(mm_study *study, const mm_backend_config *backend, double save_seconds);
+  bool (*done)(const mm_study *study);
+  void (*look)(const mm_study *study, mm_study_progress *out); // into a struct of zeros
+  size_t (*cells)(const mm_study *study);
+  void (*cell)(const mm_study *study, size_t i, mm_study_cell *out); // likewise, eta NaN
+  mm_status (*setting)(const mm_study *study, const char *key, char out[MM_STUDY_SETTING_SIZE]);
+  void (*close)(mm_study *study);
+} mm_study_class;
+
+struct mm_study {
+  const mm_study_class *class; // NULL: one that only its own file knows
+  mm_run *run;                 // NULL: nothing is stored
+  mm_job_store *store;         // what its jobs came to
+  mm_machine machine;          // that did them in this process
   bool in_session;
-} mm_study;
+};
+
+// Numbers of a cell from its runs' worths (mm_result_worth), which are to stay.
+void mm_study_fill_cell(mm_study_cell *cell, const double *worth, size_t n);
 
 // A new run in `folder` with this plan, which is deleted; its field "command" says whose it is. The
 // task files of the environments (NULL for none) are copied into the folder.
-mm_status mm_study_create(mm_study *study, const char *folder, cJSON *plan,
-                          const mm_plan_envs *envs);
+mm_status mm_study_make_run(mm_study *study, const char *folder, cJSON *plan,
+                            const mm_plan_envs *envs);
 
 // The run in `folder`, to go on with it.
-mm_status mm_study_open(mm_study *study, const char *folder);
-void mm_study_close(mm_study *study);
+mm_status mm_study_take_run(mm_study *study, const char *folder);
+void mm_study_release(mm_study *study);
 
 // mm_job_rehearse of a training: what is wrong with the settings shows before there is a run.
 mm_status mm_study_rehearse(const mm_env *env, const mm_map *map, const mm_settings *settings,
@@ -43,28 +64,17 @@ mm_status mm_study_rehearse(const mm_env *env, const mm_map *map, const mm_setti
 enum { MM_STUDY_SOURCE_SIZE = MM_RUN_PATH_SIZE };
 mm_status mm_study_plan(const mm_run *run, cJSON **plan, char source[MM_STUDY_SOURCE_SIZE]);
 
-// Its folder; NULL without a run.
-const char *mm_study_folder(const mm_study *study);
-
 // ---------------------------------------------------------------------------------------------
 // A session
 
 mm_status mm_study_start(mm_study *study, const mm_backend_config *backend);
 
 // mm_job_store_run on the study's store; notes where the jobs ran. *report as the backend's own.
-mm_status mm_study_run(mm_study *study, const mm_backend_config *backend, size_t first,
-                       const mm_job *jobs, size_t n, mm_backend_report *report);
+mm_status mm_study_run_jobs(mm_study *study, const mm_backend_config *backend, size_t first,
+                            const mm_job *jobs, size_t n, mm_backend_report *report);
 
 // Adds to where jobs ran: MM_BACKEND_ON_.. or-ed.
 void mm_study_ran(mm_study *study, const mm_backend_place *place, unsigned ran);
-
-// A sentence about what could not be stored, once per trouble; false when there is nothing new. May
-// be called from the backend's progress function.
-bool mm_study_trouble(mm_study *study, char out[MM_ERROR_SIZE]);
-
-// Says in the database how this process ended: "done", "stopped", "interrupted", "failed". Best
-// effort: a run whose disk is full has nothing to say any more.
-void mm_study_end(mm_study *study, const char *outcome);
 
 // ---------------------------------------------------------------------------------------------
 

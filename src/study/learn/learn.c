@@ -35,12 +35,13 @@ static bool ends_phase(const mm_learn *l, int64_t done) {
          mm_learn_phase_after(l, done) != mm_learn_phase_after(l, done - 1);
 }
 
-// Curves would be thrown away.
+// Curves would be thrown away: of every iteration where a learner has the choice.
 mm_settings mm_learn_phase_settings(const mm_learn *l, int32_t phase) {
   mm_settings settings = l->plan.settings;
   double steps = l->phase[phase].steps;
   if (steps > 0) mm_settings_set_steps(&settings, steps);
-  settings.pmd.exact_curve = false;
+  if (mm_learner_setting(mm_settings_learner(&settings), "curve"))
+    (void)mm_settings_set(&settings, "curve", "final");
   return settings;
 }
 
@@ -91,7 +92,7 @@ static mm_status run_jobs(mm_learn *l, const mm_backend_config *backend, size_t 
   MM_TRY(mm_job_store_list(l->study.store, (int64_t)mm_es_generation(l->es), (int)stage, l->job, n,
                            &first));
   double start = mm_clock_seconds();
-  mm_status status = mm_study_run(&l->study, backend, first, l->job, n, &report);
+  mm_status status = mm_study_run_jobs(&l->study, backend, first, l->job, n, &report);
   l->view.session_job_seconds += mm_clock_seconds() - start;
   l->result = mm_job_store_results(l->study.store, first);
   for (size_t i = 0; i < n && status == MM_OK; i++) {

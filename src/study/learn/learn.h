@@ -106,7 +106,8 @@ typedef struct mm_learn_view {
 
 void mm_learn_look(const mm_learn *learn, mm_learn_view *out);
 
-// For the run, and for the end (study.h).
+// The same as a study (mirrormap/study.h).
+extern const mm_study_class mm_learn_class;
 mm_study *mm_learn_study(mm_learn *learn);
 
 #endif

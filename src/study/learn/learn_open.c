@@ -92,11 +92,12 @@ static mm_status take_memory(mm_learn *l) {
   return MM_OK;
 }
 
-// Curves are kept until the last training of a list has ended. Tabular PMD has a single point here.
+// Curves are kept until the last training of a list has ended. Exact ones are a single point here.
 static double curve_bytes(const mm_learn *l) {
-  const size_t measures = l->plan.settings.algo == MM_ALGO_GAUSSIAN ? MM_MEASURES : 0;
+  const mm_learner *learner = mm_settings_learner(&l->plan.settings);
+  const size_t measures = learner->suits & MM_SUITS_REAL ? MM_MEASURES : 0;
   double points = 1;
-  for (size_t p = 0; p < l->n_phase && l->plan.settings.algo != MM_ALGO_PMD; p++) {
+  for (size_t p = 0; p < l->n_phase && !learner->exact; p++) {
     mm_settings settings = mm_learn_phase_settings(l, (int32_t)p);
     points = fmax(points, mm_settings_iterations(&settings));
   }
@@ -152,12 +153,13 @@ static mm_status alloc_learn(mm_learn **out) {
   *out = mm_alloc(sizeof **out);
   if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for a search");
   memset(*out, 0, sizeof **out);
+  (*out)->study.class = &mm_learn_class;
   return MM_OK;
 }
 
 void mm_learn_close(mm_learn *l) {
   if (!l) return;
-  mm_study_close(&l->study);
+  mm_study_release(&l->study);
   mm_es_destroy(l->es);
   mm_plan_release_envs(&l->envs);
   for (int c = 0; c < MM_LEARN_CONTROLS; c++)
@@ -200,7 +202,7 @@ static mm_status create(mm_learn *l, const char *folder) {
   MM_TRY(mm_plan_new_envs(plan->env, plan->n_env, &l->envs));
   MM_TRY(rehearse(l));
   cJSON *root = mm_learn_plan_json(plan, &l->start, &l->envs);
-  MM_TRY(mm_study_create(&l->study, folder, root, &l->envs));
+  MM_TRY(mm_study_make_run(&l->study, folder, root, &l->envs));
   MM_TRY(store_start(l));
   return mm_job_store_open(l->study.run, &l->study.store);
 }
@@ -377,7 +379,7 @@ static mm_status read_plan(mm_learn *l, const mm_run *run) {
 
 static mm_status resume(mm_learn *l, const char *folder, int64_t generations) {
   const mm_learn_plan *plan = &l->plan;
-  MM_TRY(mm_study_open(&l->study, folder));
+  MM_TRY(mm_study_take_run(&l->study, folder));
   MM_TRY(read_plan(l, l->study.run));
   MM_TRY(mm_plan_copy_tasks(&l->envs, mm_study_folder(&l->study)));
   MM_TRY(mm_plan_open_envs(plan->env, mm_study_folder(&l->study), &l->envs));
@@ -461,3 +463,70 @@ void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
 mm_study *mm_learn_study(mm_learn *l) {
   return &l->study;
 }
+
+// ---------------------------------------------------------------------------------------------
+// As a study
+
+static mm_learn *of(const mm_study *study) {
+  return (mm_learn *)study;
+}
+
+static mm_status study_resume(const char *folder, mm_study **out) {
+  mm_learn *l;
+  MM_TRY(mm_learn_resume(folder, 0, &l));
+  *out = &l->study;
+  return MM_OK;
+}
+
+// What is in hand is checkpointed as it ends, however often that is.
+static mm_status study_advance(mm_study *study, const mm_backend_config *backend,
+                               double save_seconds) {
+  (void)save_seconds;
+  MM_TRY(mm_learn_advance(of(study), backend));
+  return mm_learn_done(of(study)) ? mm_learn_write_maps(of(study)) : MM_OK;
+}
+
+static bool study_done(const mm_study *study) {
+  return mm_learn_done(of(study));
+}
+
+static void study_look(const mm_study *study, mm_study_progress *out) {
+  mm_learn_view v;
+  mm_learn_look(of(study), &v);
+  *out = (mm_study_progress){ .done = (double)v.generation,
+                              .total = (double)v.generations,
+                              .unit = "generations",
+                              .n_numeric = v.nonfinite,
+                              .env_steps = v.session_env_steps,
+                              .seconds = v.session_job_seconds };
+}
+
+// The best mean, then the controls, when there has been a validation.
+static size_t study_cells(const mm_study *study) {
+  const mm_learn *l = of(study);
+  return l->view.best.known ? 1 + (size_t)l->n_control : 0;
+}
+
+static void study_cell(const mm_study *study, size_t i, mm_study_cell *out) {
+  const mm_learn *l = of(study);
+  const mm_learn_score *score = i == 0 ? &l->view.best : &l->view.control[i - 1];
+  *out = (mm_study_cell){ .env = "",
+                          .map = i == 0 ? "learned" : mm_control_names[i - 1],
+                          .mean = score->value.mean,
+                          .sem = score->value.sem,
+                          .n = score->value.n,
+                          .eta = NAN };
+}
+
+static void study_close(mm_study *study) {
+  mm_learn_close(of(study));
+}
+
+const mm_study_class mm_learn_class = { .kind = MM_STUDY_LEARN,
+                                        .resume = study_resume,
+                                        .advance = study_advance,
+                                        .done = study_done,
+                                        .look = study_look,
+                                        .cells = study_cells,
+                                        .cell = study_cell,
+                                        .close = study_close };

@@ -357,7 +357,7 @@ static mm_status run_all(pool *p) {
 // What moves a body, and how: as asked for, else as the policy knows it.
 static mm_status choose_body(pool *p, const mm_policy_info *info) {
   const mm_evaluate_config *c = p->config;
-  const mm_ampo_config *trained = &info->settings.ampo;
+  const mm_actor_critic_config *trained = mm_settings_net(&info->settings);
   const bool same = strcmp(mm_env_id(c->env), info->env_id) == 0;
   mm_vec *vec;
   p->flavour = c->flavour ? c->flavour : same ? (mm_env_flavour)trained->flavour : 0;

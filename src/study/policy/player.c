@@ -59,12 +59,12 @@ mm_status mm_player_create(const mm_policy *policy, size_t agent, mm_player **ou
     mm_net_destroy(net);
     return MM_FAIL(MM_ERR_MEMORY, "no memory for a player");
   }
-  const bool ppo = info.settings.algo == MM_ALGO_PPO; // its policies are softmax f
+  char text[MM_SETTING_TEXT_SIZE];
+  const bool bisect = strcmp(mm_settings_text(&info.settings, "projection", text), "bisect10") == 0;
   *p = (mm_player){ .net = net,
                     .map = info.map,
-                    .projection = info.settings.ampo.bisect10 && !ppo ? MM_PROJECTION_BISECT10
-                                                                      : MM_PROJECTION_EXACT,
-                    .eta = ppo ? 1 : (float)info.settings.ampo.eta,
+                    .projection = bisect ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT,
+                    .eta = (float)mm_settings_value(&info.settings, "eta", 1), // 1: softmax f
                     .n_action = n_action,
                     .n_input = (size_t)info.net.n_input,
                     .agent = agent,

@@ -85,11 +85,12 @@ static mm_status check(const char *env_id, const mm_map *map, const mm_settings 
   for (const unsigned char *s = (const unsigned char *)env_id; *s; s++)
     if (*s < 0x20 || *s == 0x7F)
       return MM_FAIL(MM_ERR_INPUT, "the environment's name: expected no control characters");
-  if (settings->algo == MM_ALGO_PMD)
-    return MM_FAIL(MM_ERR_INPUT,
-                   "policies of pmd are tables: expected networks of another algorithm");
-  if (settings->algo == MM_ALGO_PPO && mm_map_get_kind(map) != MM_MAP_NEGENTROPY)
-    return MM_FAIL(MM_ERR_INPUT, "ppo has no use for a map: expected negentropy, found %s",
+  const char *algo = mm_algo_name(settings->algo);
+  if (!mm_settings_net(settings))
+    return MM_FAIL(MM_ERR_INPUT, "policies of %s are %s: expected networks of another algorithm",
+                   algo, mm_settings_learner(settings)->exact ? "tables" : "not kept");
+  if (!mm_algo_has_map(settings->algo) && mm_map_get_kind(map) != MM_MAP_NEGENTROPY)
+    return MM_FAIL(MM_ERR_INPUT, "%s has no use for a map: expected negentropy, found %s", algo,
                    mm_map_kind_name(mm_map_get_kind(map)));
   if (n < 1 || n > MM_POLICY_AGENTS_MAX)
     return MM_FAIL(MM_ERR_INPUT, "agents: expected 1 to %d, found %zu", MM_POLICY_AGENTS_MAX, n);
@@ -151,7 +152,8 @@ static mm_status check_size(const char *what, int32_t size, int32_t most) {
 }
 
 mm_status mm_policy_shape(mm_policy *p, const mm_net_config *config) {
-  const mm_ampo_config *s = &p->settings.ampo;
+  const mm_actor_critic_config *s = mm_settings_net(&p->settings);
+  const unsigned suits = mm_settings_learner(&p->settings)->suits;
   MM_TRY(check_size("inputs", config->n_input, MM_NET_INPUT_MAX));
   MM_TRY(check_size("actions", config->n_action, MM_NET_ACTION_MAX));
   for (int i = 0; i < 2; i++)
@@ -161,9 +163,10 @@ mm_status mm_policy_shape(mm_policy *p, const mm_net_config *config) {
   if ((config->activation == MM_ACTIVATION_RELU) != s->relu)
     return MM_FAIL(MM_ERR_INPUT, "activation of the networks: expected %s as set",
                    s->relu ? "relu" : "tanh");
-  if (p->settings.algo != MM_ALGO_PPO && config->gaussian != s->gaussian)
+  if (!(suits & (config->gaussian ? MM_SUITS_REAL : MM_SUITS_DISCRETE)))
     return MM_FAIL(MM_ERR_INPUT, "networks: expected %s as %s has them",
-                   s->gaussian ? "Gaussian ones" : "plain ones", mm_algo_name(p->settings.algo));
+                   config->gaussian ? "plain ones" : "Gaussian ones",
+                   mm_algo_name(p->settings.algo));
   const size_t size = mm_policy_size(config);
   if (size > MM_POLICY_BYTES_MAX / sizeof *p->data / p->n)
     return MM_FAIL(MM_ERR_INPUT, "%zu networks of %zu numbers: expected at most %zu bytes in all",

@@ -420,7 +420,7 @@ static mm_status read_root(const cJSON *root, const unsigned char *data, size_t 
   }
   MM_TRY(check_cover(spans, (size_t)tensors, source, data_size));
   MM_TRY(read_metadata(root, source, n, out));
-  config.activation = (*out)->settings.ampo.relu ? MM_ACTIVATION_RELU : MM_ACTIVATION_TANH;
+  config.activation = (*out)->settings.net.relu ? MM_ACTIVATION_RELU : MM_ACTIVATION_TANH;
   MM_TRY(in_source(mm_policy_shape(*out, &config), source));
   return read_data(data, source, spans, *out);
 }

@@ -1,4 +1,4 @@
-// The table of keys, made from the lists of the headers; everything else walks through it.
+// Settings by name: everything walks through the learners' lists of settings and the search's.
 
 #include "study/settings/settings.h"
 
@@ -10,147 +10,132 @@
 #include "base/spelling.h"
 #include "base/status.h"
 
-// Who has a key.
-enum {
-  PMD = 1 << MM_ALGO_PMD,
-  AMPO = 1 << MM_ALGO_AMPO,
-  PPO = 1 << MM_ALGO_PPO,
-  GAUSSIAN = 1 << MM_ALGO_GAUSSIAN,
-  NETS = AMPO | PPO | GAUSSIAN,
-  SEARCH = 1 << MM_ALGO_COUNT // the search around any of them
+#define SEARCH_NUMBER(...) MM_NUMBER_OF(mm_search, __VA_ARGS__)
+#define SEARCH_WORD(...) MM_CHOICE_OF(mm_search, __VA_ARGS__)
+static const mm_setting search_settings[] = {
+  MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD){
+      .key = "schedule",
+      .type = MM_SETTING_TEXT,
+      .offset = offsetof(mm_search, schedule),
+      .help =
+          "phases of G generations with that many steps a training run, instead of generations and "
+          "steps (- for one phase; MinAtar 500x1000000,100x10000000)" },
 };
+static_assert(sizeof search_settings / sizeof *search_settings == MM_SEARCH_KEYS, "all of them");
 
-// A field of mm_settings: a double, or, of a key with words, the place in their list as a bool or
-// an int; a text of MM_SCHEDULE_SIZE bytes.
-typedef struct field {
-  size_t offset, size;
-  bool inverted;
-} field;
-
-// No other type than these compiles.
-#define SIZE_OF(name)                                                                              \
-  _Generic(((mm_settings *)0)->name,                                                               \
-      double: sizeof(double),                                                                      \
-      bool: sizeof(bool),                                                                          \
-      int: sizeof(int),                                                                            \
-      char *: MM_SCHEDULE_SIZE)
-#define IN(name)                                                                                   \
-  { offsetof(mm_settings, name), SIZE_OF(name), false }
-#define NOT(name)                                                                                  \
-  { offsetof(mm_settings, name), SIZE_OF(name), true }
-#define NONE                                                                                       \
-  { 0, 0, false }
-
-typedef struct key {
-  const char *name;
-  unsigned whose;
-  field at;
-  const char *words; // "a|b|c"; NULL: a number, or the schedule
-  double low, high;  // of a number, both included
-  bool whole;        // of the search's numbers; is_whole tells of all
-} key;
-
-#define NUMBER_OF(whose, config, name, least, most)                                                \
-  { #name, whose, IN(config.name), NULL, least, most, false },
-#define PMD_NUMBER(name, value, least, most) NUMBER_OF(PMD, pmd, name, least, most)
-#define NET_NUMBER(name, value, least, most) NUMBER_OF(NETS, ampo, name, least, most)
-#define AMPO_NUMBER(name, value, least, most) NUMBER_OF(AMPO | GAUSSIAN, ampo, name, least, most)
-#define PPO_NUMBER(name, value, least, most) NUMBER_OF(PPO, ampo, name, least, most)
-#define GAUSSIAN_NUMBER(name, value, least, most) NUMBER_OF(GAUSSIAN, ampo, name, least, most)
-#define PMD_WORD(name, words, pmd, net, whose, help) { #name, PMD, pmd, words, 0, 0, false },
-#define NET_WORD(name, words, pmd, net, whose, help) { #name, whose, net, words, 0, 0, false },
-#define SEARCH_NUMBER(name, value, least, most, whole, help)                                       \
-  { #name, SEARCH, IN(search.name), NULL, least, most, whole },
-#define SEARCH_WORD(name, words, shown, help)                                                      \
-  { #name, SEARCH, IN(search.name), words, 0, 0, false },
-
-// What an algorithm has of these, in this order, is how its settings are listed. A key without a
-// field is nobody's.
+// All learners' keys are shown in this order; those that are not named here come behind, learner by
+// learner.
 // clang-format off
-static const key keys[] = {
-  MM_PMD_NUMBERS(PMD_NUMBER) MM_NET_NUMBERS(NET_NUMBER) MM_AMPO_NUMBERS(AMPO_NUMBER)
-  MM_PPO_NUMBERS(PPO_NUMBER) MM_GAUSSIAN_NUMBERS(GAUSSIAN_NUMBER)
-  MM_WORD_KEYS(PMD_WORD) MM_WORD_KEYS(NET_WORD)
-  MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD)
-  { "schedule", SEARCH, IN(search.schedule), NULL, 0, 0, false },
+static const char *const usual_order[] = {
+  "steps", "envs", "unroll", "minibatches", "epochs", "lr", "critic_lr", "eta", "gamma",
+  "gae_lambda", "max_grad_norm", "value_clip", "value_coef", "policy_clip", "entropy_coef",
+  "hidden", "density_scale", "termination", "normalise_advantage", "curve", "anneal", "activation",
+  "bootstrap_on_timeout", "target", "projection", "center", "normalise_observation",
+  "scale_reward", "fresh_reset", "gymnasium_walls", "flavour", "physics", "rules",
 };
 // clang-format on
-enum { KEYS = sizeof keys / sizeof *keys };
+enum { USUAL = sizeof usual_order / sizeof *usual_order };
 
-#define NUMBER_NAME(name, help) #name,
-#define WORD_NAME(name, words, pmd, net, whose, help) #name,
-static const char *const all_names[MM_KEYS] = { MM_NUMBER_KEYS(NUMBER_NAME)
-                                                    MM_WORD_KEYS(WORD_NAME) };
-
-static bool is_whole(const key *k) {
-#define NAME(name) #name,
-  static const char *const whole[] = { MM_PMD_WHOLE(NAME) MM_NET_WHOLE(NAME) };
-#undef NAME
-  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-    if (strcmp(whole[i], k->name) == 0) return true;
-  return k->whole;
+const mm_learner *mm_settings_learner(const mm_settings *settings) {
+  return mm_learner_of(settings->algo);
 }
 
-// The i-th key of those whom the mask names; NULL past the end.
-static const key *key_at(unsigned whose, size_t i) {
-  for (const key *k = keys; k < keys + KEYS; k++)
-    if ((k->whose & whose) && k->at.size > 0 && i-- == 0) return k;
-  return NULL;
+const mm_actor_critic_config *mm_settings_net(const mm_settings *settings) {
+  return mm_settings_learner(settings)->method ? &settings->net : NULL;
 }
 
-static const key *find_key(unsigned whose, const char *name) {
-  const key *k;
-  for (size_t i = 0; (k = key_at(whose, i)) != NULL; i++)
-    if (strcmp(k->name, name) == 0) break;
-  return k;
+double *mm_settings_number(mm_settings *settings, const char *key) {
+  return mm_learner_number(mm_settings_learner(settings), &settings->net, key);
 }
 
-static unsigned mask_of(mm_algo algo) {
-  return 1u << algo;
+// The first learner's setting of that key, of those before `end`.
+static const mm_setting *find_any(const char *key, int end) {
+  const mm_setting *found = NULL;
+  for (int i = 0; i < end && !found; i++)
+    found = mm_learner_setting(mm_learner_of((mm_algo)i), key);
+  return found;
 }
 
-static const char *const algorithms[MM_ALGO_COUNT] = { [MM_ALGO_PMD] = "pmd",
-                                                       [MM_ALGO_AMPO] = "ampo",
-                                                       [MM_ALGO_PPO] = "ppo",
-                                                       [MM_ALGO_GAUSSIAN] = "pmd-gaussian" };
-
-const char *mm_algo_name(mm_algo algo) {
-  return algorithms[algo];
-}
-
-bool mm_algo_find(const char *name, mm_algo *out) {
-  for (int i = 0; i < MM_ALGO_COUNT; i++) {
-    if (strcmp(algorithms[i], name) != 0) continue;
-    *out = (mm_algo)i;
-    return true;
-  }
+static bool is_usual(const char *key) {
+  for (size_t i = 0; i < USUAL; i++)
+    if (strcmp(usual_order[i], key) == 0) return true;
   return false;
 }
 
-bool mm_algo_has_map(mm_algo algo) {
-  return algo != MM_ALGO_PPO;
+const mm_setting *mm_settings_any(size_t i) {
+  if (i < USUAL) return find_any(usual_order[i], MM_ALGO_COUNT);
+  i -= USUAL;
+  for (int a = 0; a < MM_ALGO_COUNT; a++) {
+    const mm_learner *l = mm_learner_of((mm_algo)a);
+    for (const mm_setting *s = l->setting; s < l->setting + l->n_setting; s++)
+      if (!is_usual(s->key) && !find_any(s->key, a) && i-- == 0) return s;
+  }
+  return i < MM_SEARCH_KEYS ? &search_settings[i] : NULL;
 }
+
+const char *mm_settings_any_key(size_t i) {
+  const mm_setting *s = mm_settings_any(i);
+  return s ? s->key : NULL;
+}
+
+size_t mm_settings_any_own(void) {
+  size_t n = 0;
+  while (mm_settings_any(n))
+    n++;
+  return n - MM_SEARCH_KEYS;
+}
+
+// The search's keys come last in the list.
+static const mm_setting *setting_at(mm_algo algo, size_t i) {
+  const mm_learner *l = mm_learner_of(algo);
+  if (i < l->n_setting) return &l->setting[i];
+  return i - l->n_setting < MM_SEARCH_KEYS ? &search_settings[i - l->n_setting] : NULL;
+}
+
+const char *mm_settings_key(mm_algo algo, size_t i) {
+  const mm_setting *s = setting_at(algo, i);
+  return s ? s->key : NULL;
+}
+
+size_t mm_settings_own(mm_algo algo) {
+  return mm_learner_of(algo)->n_setting;
+}
+
+// The learner's setting or the search's of that key, and the field of it.
+static const mm_setting *find_setting(const mm_settings *settings, const char *key,
+                                      const void **at) {
+  const mm_setting *s = mm_learner_setting(mm_settings_learner(settings), key);
+  *at = s ? (const char *)&settings->net + s->offset : NULL;
+  for (size_t i = 0; i < MM_SEARCH_KEYS && !s; i++) {
+    if (strcmp(search_settings[i].key, key) != 0) continue;
+    s = &search_settings[i];
+    *at = (const char *)&settings->search + s->offset;
+  }
+  return s;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Defaults
 
 enum { KIND_NEURAL, KIND_PIECEWISE }; // words of `kind`
 
 mm_settings mm_settings_default(mm_algo algo) {
-  mm_settings settings = {
-    .algo = algo,
-    .pmd = mm_pmd_config_default(),
-    .ampo = algo == MM_ALGO_PPO        ? mm_ppo_config_default()
-            : algo == MM_ALGO_GAUSSIAN ? mm_gaussian_config_default()
-                                       : mm_ampo_config_default(),
-    .search = {
+  mm_settings settings;
+  memset(&settings, 0, sizeof settings);
+  settings.algo = algo;
+  settings.search = (mm_search){
 #define DEFAULT(name, value, least, most, whole, help) .name = value,
-        MM_SEARCH_NUMBERS(DEFAULT)
+    MM_SEARCH_NUMBERS(DEFAULT)
 #undef DEFAULT
-        .schedule = "-" },
+        .schedule = "-"
   };
-  if (algo == MM_ALGO_GAUSSIAN) { // Hopper: neural maps, 256 generations of 512
+  const mm_learner *learner = mm_learner_of(algo);
+  mm_learner_default(learner, &settings.net);
+  if (learner->suits == MM_SUITS_REAL) { // Hopper: neural maps, 256 generations of 512
     settings.search.generations = 256;
     settings.search.validation_tasks = 8;
   }
-  if (algo == MM_ALGO_PMD || algo == MM_ALGO_GAUSSIAN) return settings;
+  if (!(learner->suits & MM_SUITS_DISCRETE)) return settings;
   // CartPole and Acrobot: piecewise maps, 600 generations of 128
   settings.search.kind = KIND_PIECEWISE;
   settings.search.es = MM_ES_SEP_CMA;
@@ -161,87 +146,41 @@ mm_settings mm_settings_default(mm_algo algo) {
   return settings;
 }
 
-// PPO on Hopper, HalfCheetah and Ant, as its users have it.
-static void fit_real_ppo(mm_ampo_config *c) {
-  c->steps = 1e7;
-  c->envs = 2048;
-  c->unroll = 10;
-  c->minibatches = 32;
-  c->epochs = 4;
-  c->lr = 0.0003;
-  c->constant_lr = true;
-  c->entropy_coef = 0;
-  c->hidden = 256;
-}
-
 void mm_settings_fit(mm_settings *settings, const char *preset) {
-  mm_ampo_config *c = &settings->ampo;
-  if (strcmp(preset, "mujoco") == 0 && settings->algo == MM_ALGO_PPO) fit_real_ppo(c);
-  if (strcmp(preset, "minatar") != 0) return;
-  if (settings->algo != MM_ALGO_AMPO && settings->algo != MM_ALGO_PPO) return;
-  c->steps = 1e7;
-  c->minibatches = 8;
-  if (settings->algo == MM_ALGO_PPO) { // as its users have it
-    c->envs = 64;
-    c->lr = 0.005;
-    c->relu = true;
-    return;
-  }
-  c->envs = 256;
-  c->epochs = 8;
-  c->lr = 0.0007;
-  c->max_grad_norm = 1;
-  snprintf(settings->search.schedule, sizeof settings->search.schedule, "500x1000000,100x10000000");
+  const mm_learner *learner = mm_settings_learner(settings);
+  if (learner->fit) learner->fit(&settings->net, preset);
+  if (strcmp(preset, "minatar") == 0 && mm_algo_has_map(settings->algo) &&
+      (learner->suits & MM_SUITS_DISCRETE))
+    snprintf(settings->search.schedule, sizeof settings->search.schedule,
+             "500x1000000,100x10000000");
 }
 
 void mm_settings_bind(const mm_settings *settings, mm_job *job) {
-  job->pmd = settings->algo == MM_ALGO_PMD ? &settings->pmd : NULL;
-  job->ampo = settings->algo == MM_ALGO_PMD ? NULL : &settings->ampo;
+  job->algo = settings->algo;
+  job->config = &settings->net;
 }
 
-// steps, envs and unroll of the algorithm in use
-typedef struct extent {
-  double *steps;
-  double batch;
-} extent;
+double mm_settings_value(const mm_settings *settings, const char *key, double otherwise) {
+  mm_job job = { 0 };
+  mm_settings_bind(settings, &job);
+  return mm_job_number(&job, key, otherwise);
+}
 
-static extent extent_of(mm_settings *s) {
-  if (s->algo == MM_ALGO_PMD) return (extent){ &s->pmd.steps, s->pmd.envs * s->pmd.unroll };
-  return (extent){ &s->ampo.steps, s->ampo.envs * s->ampo.unroll };
+// Environment steps of an iteration; every learner has these keys.
+static double batch_of(const mm_settings *settings) {
+  return mm_settings_value(settings, "envs", 1) * mm_settings_value(settings, "unroll", 1);
 }
 
 double mm_settings_iterations(const mm_settings *settings) {
-  mm_settings copy = *settings;
-  extent l = extent_of(&copy);
-  return floor(*l.steps / l.batch);
+  return floor(mm_settings_value(settings, "steps", 0) / batch_of(settings));
 }
 
 double mm_settings_steps(const mm_settings *settings) {
-  mm_settings copy = *settings;
-  return mm_settings_iterations(settings) * extent_of(&copy).batch;
+  return mm_settings_iterations(settings) * batch_of(settings);
 }
 
 void mm_settings_set_steps(mm_settings *settings, double steps) {
-  *extent_of(settings).steps = steps;
-}
-
-const char *mm_settings_any_key(size_t i) {
-  if (i < MM_KEYS) return all_names[i];
-  const key *k = key_at(SEARCH, i - MM_KEYS);
-  return k ? k->name : NULL;
-}
-
-// The search's keys come last in the list.
-const char *mm_settings_key(mm_algo algo, size_t i) {
-  const key *k = key_at(mask_of(algo) | SEARCH, i);
-  return k ? k->name : NULL;
-}
-
-size_t mm_settings_own(mm_algo algo) {
-  size_t n = 0;
-  while (key_at(mask_of(algo), n))
-    n++;
-  return n;
+  *mm_settings_number(settings, "steps") = steps;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -304,24 +243,19 @@ size_t mm_search_phases(const mm_search *search, mm_phase out[MM_PHASES_MAX]) {
 // ---------------------------------------------------------------------------------------------
 // From text
 
-static mm_status set_number(const key *k, const char *text, double *out) {
+static mm_status set_number(const mm_setting *s, const char *text, double *out) {
   double value;
-  char low[MM_JSON_NUMBER_SIZE], high[MM_JSON_NUMBER_SIZE];
-  bool whole = is_whole(k);
+  char least[MM_JSON_NUMBER_SIZE], most[MM_JSON_NUMBER_SIZE];
   bool read = mm_json_parse_number(text, &value) && isfinite(value);
-  if (!read || (whole && value != floor(value)))
-    return MM_FAIL(MM_ERR_INPUT, "setting '%s': '%s' is not %s", k->name, text,
-                   whole ? "a whole number" : "a number");
-  if (!(value >= k->low && value <= k->high))
-    return MM_FAIL(MM_ERR_INPUT, "setting '%s': %s must be at least %s and at most %s", k->name,
-                   text, mm_json_format_number(k->low, low), mm_json_format_number(k->high, high));
+  if (!read || (s->whole && value != floor(value)))
+    return MM_FAIL(MM_ERR_INPUT, "setting '%s': '%s' is not %s", s->key, text,
+                   s->whole ? "a whole number" : "a number");
+  if (!(value >= s->least && value <= s->most))
+    return MM_FAIL(MM_ERR_INPUT, "setting '%s': %s must be at least %s and at most %s", s->key,
+                   text, mm_json_format_number(s->least, least),
+                   mm_json_format_number(s->most, most));
   *out = value;
   return MM_OK;
-}
-
-// A switch is a field of two words.
-static bool is_switch(const key *k) {
-  return k->words && k->at.size == sizeof(bool);
 }
 
 // The i-th word of "a|b|c"; NULL past the end.
@@ -334,19 +268,22 @@ static const char *word_at(const char *words, int i, char out[MM_SETTING_TEXT_SI
   return words ? out : NULL;
 }
 
-static mm_status set_word(const key *k, const char *text, void *out) {
+static mm_status set_word(const mm_setting *s, const char *text, void *out) {
+  const bool is_switch = s->type == MM_SETTING_SWITCH;
   char word[MM_SETTING_TEXT_SIZE], second[MM_SETTING_TEXT_SIZE];
-  for (int i = 0; word_at(k->words, i, word); i++) {
-    bool on = (i == 1) != k->at.inverted;
+  for (int i = 0; word_at(s->words, i, word); i++) {
     if (strcmp(word, text) != 0) continue;
-    memcpy(out, is_switch(k) ? (void *)&on : &i, k->at.size);
+    if (is_switch)
+      *(bool *)out = (i == 0) == s->first;
+    else
+      *(int *)out = i;
     return MM_OK;
   }
-  if (is_switch(k))
-    return MM_FAIL(MM_ERR_INPUT, "setting '%s': unknown value '%s' (one of %s, %s)", k->name, text,
-                   word_at(k->words, 0, word), word_at(k->words, 1, second));
-  return MM_FAIL(MM_ERR_INPUT, "setting '%s': unknown value '%s' (one of %s)", k->name, text,
-                 k->words);
+  if (is_switch)
+    return MM_FAIL(MM_ERR_INPUT, "setting '%s': unknown value '%s' (one of %s, %s)", s->key, text,
+                   word_at(s->words, 0, word), word_at(s->words, 1, second));
+  return MM_FAIL(MM_ERR_INPUT, "setting '%s': unknown value '%s' (one of %s)", s->key, text,
+                 s->words);
 }
 
 static mm_status set_schedule(const char *text, char *out) {
@@ -366,7 +303,7 @@ static const char *owners(const char *name, char out[64]) {
   int used = 0;
   out[0] = '\0';
   for (int i = 0; i < MM_ALGO_COUNT; i++)
-    if (find_key(mask_of((mm_algo)i), name) && used < 64)
+    if (mm_learner_setting(mm_learner_of((mm_algo)i), name) && used < 64)
       used += snprintf(out + used, 64 - (size_t)used, "%s%s", used > 0 ? ", " : "",
                        mm_algo_name((mm_algo)i));
   return out;
@@ -387,12 +324,13 @@ static mm_status unknown_key(mm_algo algo, const char *name) {
 }
 
 mm_status mm_settings_set(mm_settings *settings, const char *name, const char *text) {
-  const key *k = find_key(mask_of(settings->algo) | SEARCH, name);
-  if (!k) return unknown_key(settings->algo, name);
+  const void *field;
+  const mm_setting *s = find_setting(settings, name, &field);
+  if (!s) return unknown_key(settings->algo, name);
   if (!text[0]) return MM_FAIL(MM_ERR_INPUT, "setting '%s': expected a value, found nothing", name);
-  void *at = (char *)settings + k->at.offset;
-  if (k->words) return set_word(k, text, at);
-  return k->at.size == sizeof(double) ? set_number(k, text, at) : set_schedule(text, at);
+  void *at = (void *)field; // a field of settings, which may be changed
+  if (s->words) return set_word(s, text, at);
+  return s->type == MM_SETTING_NUMBER ? set_number(s, text, at) : set_schedule(text, at);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -400,19 +338,19 @@ mm_status mm_settings_set(mm_settings *settings, const char *name, const char *t
 
 static_assert((int)MM_JSON_NUMBER_SIZE <= (int)MM_SETTING_TEXT_SIZE, "room for a number");
 
-static const char *text_of(const mm_settings *settings, const key *k,
-                           char out[MM_SETTING_TEXT_SIZE]) {
-  const void *at = (const char *)settings + k->at.offset;
-  if (!k->words) return mm_json_format_number(*(const double *)at, out);
-  int i = is_switch(k) ? *(const bool *)at != k->at.inverted : *(const int *)at;
-  return word_at(k->words, i, out);
+static const char *text_of(const mm_setting *s, const void *at, char out[MM_SETTING_TEXT_SIZE]) {
+  if (s->type == MM_SETTING_NUMBER) return mm_json_format_number(*(const double *)at, out);
+  if (s->type == MM_SETTING_TEXT) return at;
+  return word_at(s->words,
+                 s->type == MM_SETTING_SWITCH ? *(const bool *)at != s->first : *(const int *)at,
+                 out);
 }
 
 const char *mm_settings_text(const mm_settings *settings, const char *name,
                              char out[MM_SETTING_TEXT_SIZE]) {
-  const key *k = find_key(mask_of(settings->algo), name);
+  const mm_setting *s = mm_learner_setting(mm_settings_learner(settings), name);
   out[0] = '\0';
-  return k ? text_of(settings, k, out) : out;
+  return s ? text_of(s, (const char *)&settings->net + s->offset, out) : out;
 }
 
 const char *mm_settings_defaults(const char *name, char out[MM_SETTING_DEFAULTS_SIZE]) {
@@ -428,43 +366,33 @@ const char *mm_settings_defaults(const char *name, char out[MM_SETTING_DEFAULTS_
   return out;
 }
 
-bool mm_settings_about(mm_algo algo, const char *name, mm_setting_about *out) {
-  const key *k = find_key(mask_of(algo), name);
-  if (!k) return false;
-  *out = (mm_setting_about){
-    .number = !k->words, .whole = is_whole(k), .low = k->low, .high = k->high
-  };
-  return true;
-}
-
-static cJSON *json_of(const mm_settings *settings, unsigned whose) {
+static cJSON *json_of(const mm_setting *s, size_t n, const void *from) {
   cJSON *object = cJSON_CreateObject();
   char text[MM_SETTING_TEXT_SIZE];
-  const key *k;
-  for (size_t i = 0; (k = key_at(whose, i)) != NULL; i++) {
-    const void *at = (const char *)settings + k->at.offset;
-    if (k->words)
-      cJSON_AddStringToObject(object, k->name, text_of(settings, k, text));
-    else if (k->at.size == sizeof(double))
-      cJSON_AddItemToObject(object, k->name, mm_json_number(*(const double *)at));
+  for (size_t i = 0; i < n; i++, s++) {
+    const void *at = (const char *)from + s->offset;
+    if (s->type == MM_SETTING_NUMBER)
+      cJSON_AddItemToObject(object, s->key, mm_json_number(*(const double *)at));
     else
-      cJSON_AddStringToObject(object, k->name, at);
+      cJSON_AddStringToObject(object, s->key, text_of(s, at, text));
   }
   return object;
 }
 
 cJSON *mm_settings_json(const mm_settings *settings) {
-  return json_of(settings, mask_of(settings->algo));
+  const mm_learner *learner = mm_settings_learner(settings);
+  return json_of(learner->setting, learner->n_setting, &settings->net);
 }
 
 cJSON *mm_search_json(const mm_settings *settings) {
-  return json_of(settings, SEARCH);
+  return json_of(search_settings, MM_SEARCH_KEYS, &settings->search);
 }
 
 // ---------------------------------------------------------------------------------------------
 // From JSON
 
-// Keys that the first runs did not have: their defaults are what was done then.
+// Keys that the first runs did not have: their defaults are what was done then. The same goes for
+// every setting of a learner that is new since.
 static bool is_young(const char *name) {
   static const char *const young[] = { "controls",       "normalise_observation",
                                        "scale_reward",   "fresh_reset",
@@ -472,7 +400,7 @@ static bool is_young(const char *name) {
                                        "gymnasium_walls" };
   for (size_t i = 0; i < sizeof young / sizeof *young; i++)
     if (strcmp(young[i], name) == 0) return true;
-  return false;
+  return !is_usual(name) && find_any(name, MM_ALGO_COUNT);
 }
 
 static mm_status read_value(const cJSON *object, const char *source, const char *name,

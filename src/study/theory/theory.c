@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "agent/learner.h"
 #include "agent/pmd.h"
 #include "base/arena.h"
 #include "base/status.h"
@@ -34,10 +35,11 @@ static void close_workspace(workspace *w) {
 }
 
 static mm_status open_workspace(const mm_job *job, workspace *w) {
+  const mm_pmd_config *config = job->config;
   memset(w, 0, sizeof *w);
   MM_TRY(mm_grid_draw(job->env, job->seed, 0, &w->grid));
-  MM_TRY(mm_grid_model_create(w->grid, job->pmd->gamma, job->pmd->restart, &w->model));
-  MM_TRY(mm_pmd_create(w->grid, job->map, job->pmd, job->seed, job->repeat, &w->pmd));
+  MM_TRY(mm_grid_model_create(w->grid, config->gamma, config->restart, &w->model));
+  MM_TRY(mm_pmd_create(w->grid, job->map, config, job->seed, job->repeat, &w->pmd));
   size_t n = w->states = (size_t)w->grid->n_state, row = n * sizeof(double);
   MM_TRY(mm_arena_create(4 * mm_arena_size_of(A * row) + 2 * mm_arena_size_of(row) +
                              2 * mm_arena_size_of(n),
@@ -134,7 +136,8 @@ static mm_status iterate(workspace *w, double gamma, mm_theory_step *step, bool 
 
 // Changes and violations, then the convergence bound in its three readings.
 static void conclude(const mm_job *job, const mm_grid *grid, mm_theory *out) {
-  double gamma = job->pmd->gamma, horizon = 1 / (1 - gamma), eta = job->pmd->eta;
+  const mm_pmd_config *config = job->config;
+  double gamma = config->gamma, horizon = 1 / (1 - gamma), eta = config->eta;
   double sum = 0, worst = 0, std = 0, n = (double)out->n_step, high = 0, low = 0;
   for (size_t t = 0; t < out->n_step; t++) {
     mm_theory_step *step = out->step + t;
@@ -157,7 +160,7 @@ static void conclude(const mm_job *job, const mm_grid *grid, mm_theory *out) {
   out->bound_with_range =
       (out->optimal_divergence * horizon / eta + out->reward_range * horizon * horizon) / n +
       out->floor_term;
-  out->effective_eta = job->pmd->normalise_advantage && std > 0 ? eta / std : eta;
+  out->effective_eta = config->normalise_advantage && std > 0 ? eta / std : eta;
   out->bound_with_effective_eta =
       (out->optimal_divergence * horizon / out->effective_eta + horizon * horizon) / n +
       out->floor_term;
@@ -166,14 +169,15 @@ static void conclude(const mm_job *job, const mm_grid *grid, mm_theory *out) {
 static mm_status run(const mm_job *job, const volatile int *stop,
                      void (*progress)(size_t, size_t, void *), void *user, workspace *w,
                      mm_theory *out) {
-  size_t total = (size_t)mm_pmd_iterations(job->pmd);
+  const mm_pmd_config *config = job->config;
+  size_t total = (size_t)mm_pmd_iterations(config);
   MM_TRY(optimum(w, job->map, out));
   out->step = mm_alloc_array(total, sizeof *out->step);
   if (!out->step) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu iterations", total);
   for (size_t t = 0; t < total; t++) {
     if (stop && __atomic_load_n(stop, __ATOMIC_RELAXED))
       return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
-    MM_TRY(iterate(w, job->pmd->gamma, out->step + t, &out->broke_down));
+    MM_TRY(iterate(w, config->gamma, out->step + t, &out->broke_down));
     if (out->broke_down) {
       if (t == 0) return MM_FAIL(MM_ERR_NUMERIC, "a logit is not finite after the first iteration");
       out->final_value = out->step[t].value;
@@ -193,6 +197,9 @@ static mm_status run(const mm_job *job, const volatile int *stop,
 mm_status mm_theory_run(const mm_job *job, const volatile int *stop,
                         void (*progress)(size_t, size_t, void *), void *user, mm_theory *out) {
   memset(out, 0, sizeof *out);
+  if (!mm_learner_of_job(job)) return MM_ERR_INPUT;
+  if (job->algo != MM_ALGO_PMD)
+    return MM_FAIL(MM_ERR_INPUT, "the theory is about pmd, not about %s", mm_algo_name(job->algo));
   workspace w;
   mm_status status = open_workspace(job, &w);
   if (status == MM_OK) status = run(job, stop, progress, user, &w, out);
@@ -205,4 +212,53 @@ void mm_theory_release(mm_theory *theory) {
   mm_free(theory->step);
   theory->step = NULL;
   theory->n_step = 0;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+const char *const mm_theory_measures[MM_MEASURES] = {
+  [MM_THEORY_ERROR] = "estimation_error",
+  [MM_THEORY_ERROR_SAMPLED] = "estimation_error_sampled",
+  [MM_THEORY_DISTANCE] = "update_distance",
+};
+
+static mm_status fill_result(const mm_job *job, const mm_theory *t, mm_result *r) {
+  const mm_pmd_config *pmd = job->config;
+  const uint64_t batch = (uint64_t)(pmd->envs * pmd->unroll);
+  const size_t n = t->n_step + 1;
+  r->curve = mm_alloc_array(n, sizeof *r->curve);
+  r->curve_step = mm_alloc_array(n, sizeof *r->curve_step);
+  r->measure = mm_alloc_array(n * MM_MEASURES, sizeof *r->measure);
+  if (!r->curve || !r->curve_step || !r->measure)
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu iterations", t->n_step);
+  for (size_t k = 0; k < n * MM_MEASURES; k++)
+    r->measure[k] = NAN;
+  for (size_t k = 0; k < n; k++) {
+    const mm_theory_step *step = &t->step[k];
+    double *measure = r->measure + k * MM_MEASURES;
+    r->curve_step[k] = k * batch;
+    r->curve[k] = k < t->n_step ? step->value : t->final_value;
+    if (k == t->n_step) break;
+    measure[MM_THEORY_ERROR] = step->estimation_error;
+    measure[MM_THEORY_ERROR_SAMPLED] = step->estimation_error_sampled;
+    measure[MM_THEORY_DISTANCE] = step->update_distance;
+  }
+  r->n_curve = n;
+  r->final_value = t->final_value;
+  r->optimal_value = t->v_star;
+  r->env_steps = t->n_step * batch;
+  if (!t->broke_down) return MM_OK;
+  return MM_FAIL(MM_ERR_NUMERIC, "a logit is not finite after iteration %zu", t->n_step);
+}
+
+mm_status mm_theory_train(const mm_job *job, const volatile int *stop, mm_result *result,
+                          void *user) {
+  mm_theory theory;
+  (void)user;
+  if (job->algo != MM_ALGO_PMD)
+    return MM_FAIL(MM_ERR_INPUT, "exact values are for tabular PMD on Grid-World");
+  MM_TRY(mm_theory_run(job, stop, NULL, NULL, &theory));
+  mm_status status = fill_result(job, &theory, result);
+  mm_theory_release(&theory);
+  return status;
 }

@@ -1,10 +1,12 @@
 // A training is the smallest study: one batch of jobs, one per seed, and the networks at the end.
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "study/jobs/eta_tuning.h"
 #include "study/train/train_internal.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -60,17 +62,19 @@ static mm_status alloc_train(mm_train **out) {
     mm_free(t);
     return MM_FAIL(MM_ERR_MEMORY, "no memory for a training");
   }
+  t->study.class = &mm_train_class;
   *out = t;
   return MM_OK;
 }
 
 void mm_train_close(mm_train *t) {
   if (!t) return;
-  mm_study_close(&t->study);
+  mm_study_release(&t->study);
   mm_policy_destroy(t->policy);
   mm_map_destroy(t->own_map);
   mm_plan_release_envs(&t->envs);
   mm_free(t->job);
+  mm_free(t->worth);
   pthread_mutex_destroy(&t->lock);
   mm_free(t);
 }
@@ -101,17 +105,18 @@ static mm_status open_store(mm_train *t) {
     .jobs = p->seeds, .role = "train", .env = p->env, .map = p->map, .settings = &p->settings
   };
   t->job = mm_alloc_array(p->seeds, sizeof *t->job);
-  if (!t->job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", p->seeds);
+  t->worth = mm_alloc_array(p->seeds, sizeof *t->worth);
+  if (!t->job || !t->worth) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", p->seeds);
   MM_TRY(mm_job_store_open(t->study.run, &t->study.store));
   if (t->policy) mm_job_store_watch(t->study.store, t->complete, take_net, t);
   MM_TRY(mm_job_store_seeds(t->study.store, batch, t->envs.env[0], t->map, p->seed, t->job, NULL));
   return mm_job_store_check_end(t->study.store);
 }
 
-// Tables of tabular agents are not kept: they take milliseconds to learn.
+// Only networks are kept; tables take milliseconds to learn.
 static mm_status open_policy(mm_train *t) {
   const mm_train_plan *p = &t->plan;
-  if (p->settings.algo == MM_ALGO_PMD) return MM_OK;
+  if (!mm_settings_learner(&p->settings)->networks) return MM_OK;
   return mm_policy_create(p->env, t->map, &p->settings, p->seed, p->seeds, &t->policy);
 }
 
@@ -120,7 +125,7 @@ static mm_status create_run(mm_train *t, const char *folder) {
   MM_TRY(open_policy(t));
   cJSON *plan;
   MM_TRY(mm_train_plan_json(&t->plan, t->map, &t->envs, &plan));
-  return mm_study_create(&t->study, folder, plan, &t->envs);
+  return mm_study_make_run(&t->study, folder, plan, &t->envs);
 }
 
 static mm_status create(mm_train *t, const char *folder) {
@@ -168,7 +173,7 @@ static mm_status read_plan(mm_train *t) {
 
 static mm_status resume(mm_train *t, const char *folder) {
   const mm_train_plan *plan = &t->plan;
-  MM_TRY(mm_study_open(&t->study, folder));
+  MM_TRY(mm_study_take_run(&t->study, folder));
   MM_TRY(read_plan(t));
   MM_TRY(mm_plan_copy_tasks(&t->envs, mm_study_folder(&t->study)));
   MM_TRY(mm_plan_open_envs(&plan->env, mm_study_folder(&t->study), &t->envs));
@@ -216,7 +221,7 @@ static bool all_ended(const mm_train *t) {
 mm_status mm_train_run(mm_train *t, const mm_backend_config *backend, double save_seconds) {
   MM_TRY(mm_study_start(&t->study, backend));
   mm_job_store_save_every(t->study.store, save_seconds);
-  MM_TRY(mm_study_run(&t->study, backend, 0, t->job, t->plan.seeds, &t->report));
+  MM_TRY(mm_study_run_jobs(&t->study, backend, 0, t->job, t->plan.seeds, &t->report));
   return all_ended(t) ? finish(t) : MM_OK;
 }
 
@@ -245,3 +250,77 @@ void mm_train_look(const mm_train *t, mm_train_view *out) {
                           .env_steps = work.env_steps };
   if (t->study.run && t->has_file) policy_path(t, out->policy);
 }
+
+// ---------------------------------------------------------------------------------------------
+// As a study
+
+static mm_train *of(const mm_study *study) {
+  return (mm_train *)study;
+}
+
+static mm_status study_resume(const char *folder, mm_study **out) {
+  mm_train *t;
+  MM_TRY(mm_train_resume(folder, &t));
+  *out = &t->study;
+  return MM_OK;
+}
+
+static mm_status study_advance(mm_study *study, const mm_backend_config *backend,
+                               double save_seconds) {
+  return mm_train_run(of(study), backend, save_seconds);
+}
+
+// Runs that failed for the machine's sake are open to whoever resumes, not to this process.
+static bool study_done(const mm_study *study) {
+  mm_backend_report now;
+  mm_job_store_count(study->store, 0, of(study)->plan.seeds, &now);
+  return of(study)->complete || (study->in_session && now.n_done == of(study)->plan.seeds);
+}
+
+static void study_look(const mm_study *study, mm_study_progress *out) {
+  mm_train_view v;
+  mm_train_look(of(study), &v);
+  *out = (mm_study_progress){ .done = (double)v.n_done,
+                              .total = (double)v.plan->seeds,
+                              .unit = "runs",
+                              .n_failed = v.n_failed,
+                              .n_numeric = v.n_numeric,
+                              .env_steps = v.env_steps,
+                              .seconds = v.seconds };
+}
+
+static size_t study_cells(const mm_study *study) {
+  (void)study;
+  return 1;
+}
+
+static void study_cell(const mm_study *study, size_t i, mm_study_cell *out) {
+  mm_train *t = of(study);
+  mm_settings settings = t->plan.settings;
+  const double *eta = mm_settings_eta(&settings);
+  mm_train_view v;
+  (void)i;
+  mm_train_look(t, &v);
+  for (size_t k = 0; k < t->plan.seeds; k++)
+    t->worth[k] = mm_result_worth(&v.result[k]);
+  *out = (mm_study_cell){ .env = t->plan.env,
+                          .map = t->plan.map,
+                          .n_failed = v.n_failed,
+                          .n_numeric = v.n_numeric,
+                          .seed = t->plan.seed,
+                          .eta = eta ? *eta : NAN };
+  mm_study_fill_cell(out, t->worth, t->plan.seeds);
+}
+
+static void study_close(mm_study *study) {
+  mm_train_close(of(study));
+}
+
+const mm_study_class mm_train_class = { .kind = MM_STUDY_TRAIN,
+                                        .resume = study_resume,
+                                        .advance = study_advance,
+                                        .done = study_done,
+                                        .look = study_look,
+                                        .cells = study_cells,
+                                        .cell = study_cell,
+                                        .close = study_close };

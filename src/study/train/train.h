@@ -44,7 +44,8 @@ void mm_train_close(mm_train *train);
 // every state and every seed.
 mm_status mm_train_run(mm_train *train, const mm_backend_config *backend, double save_seconds);
 
-// For trouble with the database, and for the end (study.h).
+// The same as a study (mirrormap/study.h).
+extern const mm_study_class mm_train_class;
 mm_study *mm_train_study(mm_train *train);
 
 // ---------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ struct mm_train {
   const mm_map *map;
   mm_map *own_map;   // of a run that goes on
   mm_job *job;       // [seeds]
+  double *worth;     // [seeds] of the results, when they were last asked for
   mm_policy *policy; // NULL: no networks, or nowhere to put them
   bool complete;     // all is done, nothing is checkpointed any more
   bool has_file;     // policy.safetensors is there

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "study/jobs/eta_tuning.h"
+#include "study/theory/theory.h"
 
 // ---------------------------------------------------------------------------------------------
 // Places
@@ -191,39 +192,40 @@ static mm_status list_jobs(const mm_transfer *t, mm_job_store *store, mm_job *jo
 }
 
 static mm_status run_jobs(mm_transfer *t, mm_study *study, mm_job *jobs) {
-  size_t n = t->config.n_map * t->config.n_env * t->config.n_seed, first = 0;
+  size_t n = t->config.n_map * t->config.n_env * t->config.n_seed;
   follower f = { &t->config, study->store };
   mm_backend_config backend = t->config.backend;
   backend.progress = follow;
   backend.user = &f;
   MM_TRY(tune_etas(t, study->store));
-  MM_TRY(list_jobs(t, study->store, jobs, &first));
-  mm_status status = mm_study_run(study, &backend, first, jobs, n, &t->report);
+  MM_TRY(list_jobs(t, study->store, jobs, &t->first));
+  if (t->config.exact) mm_job_store_measure(study->store, mm_theory_train, mm_theory_measures);
+  mm_status status = mm_study_run_jobs(study, &backend, t->first, jobs, n, &t->report);
   tell_trouble(&f);
-  const mm_result *results = mm_job_store_results(study->store, first);
+  const mm_result *results = mm_job_store_results(study->store, t->first);
   if (t->report.trouble < n) t->trouble = results[t->report.trouble].status;
   if (status == MM_OK) status = mm_job_store_finish(study->store);
   return status == MM_OK ? summarise(t, results) : status;
 }
 
 // The run is the caller's, and so is the end of the session.
-static mm_status run_stored(mm_transfer *t, mm_job *jobs) {
-  mm_study study = { .run = t->config.run };
-  MM_TRY(mm_study_start(&study, &t->config.backend));
-  MM_TRY(mm_job_store_open(study.run, &study.store));
-  mm_job_store_save_every(study.store, t->config.save_seconds);
-  mm_status status = run_jobs(t, &study, jobs);
-  mm_job_store_work work = mm_job_store_work_of(study.store);
-  mm_study_ran(&study, &t->config.backend.place, work.ran); // tuning too, if that is all
+static mm_status run_stored(mm_transfer *t, mm_study *study, mm_job *jobs) {
+  MM_TRY(mm_study_start(study, &t->config.backend));
+  MM_TRY(mm_job_store_open(study->run, &study->store));
+  mm_job_store_save_every(study->store, t->config.save_seconds);
+  mm_status status = run_jobs(t, study, jobs);
+  mm_job_store_work work = mm_job_store_work_of(study->store);
+  mm_study_ran(study, &t->config.backend.place, work.ran); // tuning too, if that is all
   t->own_steps = work.env_steps;
   t->wall_seconds = work.seconds;
-  t->machine = study.machine;
-  t->all_found = study.run && work.trained == 0;
-  mm_job_store_close(study.store);
+  t->machine = study->machine;
+  t->all_found = study->run && work.trained == 0;
+  mm_job_store_close(study->store);
+  study->store = NULL;
   return status;
 }
 
-mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
+mm_status mm_transfer_run_in(mm_study *study, const mm_transfer_config *config, mm_transfer *out) {
   *out = (mm_transfer){ .config = *config };
   if (config->n_map == 0 || config->n_env == 0 || config->n_seed == 0)
     return MM_FAIL(MM_ERR_INPUT, "a table needs a map, an environment and a seed");
@@ -235,9 +237,14 @@ mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
   size_t n = config->n_map * config->n_env * config->n_seed;
   mm_job *jobs = mm_alloc_array(n, sizeof *jobs);
   if (!jobs) return MM_FAIL(MM_ERR_MEMORY, "no memory for a list of %zu runs", n);
-  mm_status status = run_stored(out, jobs);
+  mm_status status = run_stored(out, study, jobs);
   mm_free(jobs);
   return status;
+}
+
+mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
+  mm_study study = { .run = config->run };
+  return mm_transfer_run_in(&study, config, out);
 }
 
 void mm_transfer_release(mm_transfer *t) {

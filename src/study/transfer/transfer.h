@@ -27,8 +27,11 @@ typedef struct mm_transfer_config {
   const mm_transfer_map *map; // [n_map]
   const mm_transfer_env *env; // [n_env]
   size_t n_map, n_env, n_seed;
-  uint64_t seed;             // of the first run; the others follow it
-  size_t n_tune;             // seeds for tuning eta, apart from those; 0 without tuned rows
+  uint64_t seed; // of the first run; the others follow it
+  size_t n_tune; // seeds for tuning eta, apart from those; 0 without tuned rows
+  // Grid-World alone: exact values at every iteration as curves, and in the run's database what
+  // `theory` measures of it (mm_theory_train). Done on the processor.
+  bool exact;
   mm_backend_config backend; // its report is not used
   // Opened for writing, with the same plan since it was made: what it has is not done again, all
   // else is kept there. The call starts a session, which the caller ends. NULL: nothing is kept.
@@ -67,6 +70,7 @@ typedef struct mm_transfer {
   double wall_seconds;           // so many seconds
   mm_machine machine;            // that did them
   bool all_found;                // nothing was left to be done
+  size_t first;                  // place of the table's first run in the database
   mm_arena arena;                // the arrays above
 } mm_transfer;
 
@@ -75,6 +79,10 @@ typedef struct mm_transfer {
 // stored: MM_ERR_INTERRUPTED leaves nothing but the report. Release in either case.
 mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out);
 void mm_transfer_release(mm_transfer *transfer);
+
+// The same for a study that has the run, and whose session goes on (transfer_study.c).
+mm_status mm_transfer_run_in(mm_study *study, const mm_transfer_config *config, mm_transfer *out);
+extern const mm_study_class mm_transfer_class;
 
 // Fills `over` of all cells from the worths and the rows of the baselines.
 void mm_transfer_compare(mm_transfer *transfer);

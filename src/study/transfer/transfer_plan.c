@@ -1,6 +1,7 @@
 // The plan of a table as JSON: {"command": "transfer", "seed", "seeds", "tune_seeds", "maps":
 // [{"name", "label", "control", "tuned", "map_file"}], "envs": [{"name", "label", "file", "algo",
-// "settings"}]}. Maps are in it as the texts of their files, tasks too.
+// "settings"}]}, and "exact": true where it is. Maps are in it as the texts of their files, tasks
+// too.
 
 #include "study/transfer/transfer_plan.h"
 
@@ -61,6 +62,7 @@ static mm_status fill(const mm_transfer_config *c, cJSON *root) {
   mm_plan_add_seed(root, c->seed);
   mm_plan_add_count(root, "seeds", c->n_seed);
   mm_plan_add_count(root, "tune_seeds", c->n_tune);
+  if (c->exact) cJSON_AddTrueToObject(root, "exact");
   cJSON *maps = cJSON_AddArrayToObject(root, "maps"), *envs = cJSON_AddArrayToObject(root, "envs");
   for (size_t i = 0; i < c->n_map; i++)
     MM_TRY(map_json(&c->map[i], maps));
@@ -94,12 +96,12 @@ mm_status mm_transfer_create(const char *folder, const mm_transfer_config *confi
   mm_status status = rehearse(config);
   if (status == MM_OK) status = fill(config, plan);
   MM_TRY(mm_plan_end(plan, status, &plan));
-  status = mm_study_create(&study, folder, plan, NULL);
+  status = mm_study_make_run(&study, folder, plan, NULL);
   if (status == MM_OK) status = copy_tasks(config, folder);
   if (status == MM_OK)
     *out = study.run;
   else
-    mm_study_close(&study);
+    mm_study_release(&study);
   return status;
 }
 
@@ -187,10 +189,12 @@ static mm_status read_plan(const cJSON *root, const char *source, const char *fo
   const cJSON *maps, *envs;
   mm_transfer_config c = { 0 };
   MM_TRY(mm_plan_read_command(root, source, "transfer"));
-  MM_TRY(MM_JSON_KEYS(root, source, "command", "seed", "seeds", "tune_seeds", "maps", "envs"));
+  MM_TRY(MM_JSON_KEYS(root, source, "command", "seed", "seeds", "tune_seeds", "exact", "maps",
+                      "envs"));
   MM_TRY(mm_plan_read_seed(root, source, &c.seed));
   MM_TRY(mm_plan_read_count(root, source, "seeds", 1, SEEDS_MAX, &c.n_seed));
   MM_TRY(mm_plan_read_count(root, source, "tune_seeds", 0, SEEDS_MAX, &c.n_tune));
+  if (mm_json_find(root, "exact")) MM_TRY(mm_json_get_bool(root, source, "exact", &c.exact));
   MM_TRY(mm_json_get_array(root, source, "maps", 1, LIST_MAX, &maps, &c.n_map));
   MM_TRY(mm_json_get_array(root, source, "envs", 1, LIST_MAX, &envs, &c.n_env));
   MM_TRY(alloc_plan(&c, out));
@@ -203,7 +207,7 @@ mm_status mm_transfer_resume(const char *folder, mm_run **run, mm_transfer_plan 
   cJSON *root = NULL;
   *run = NULL;
   *out = NULL;
-  MM_TRY(mm_study_open(&study, folder));
+  MM_TRY(mm_study_take_run(&study, folder));
   mm_status status = mm_study_plan(study.run, &root, source);
   if (status == MM_OK) status = read_plan(root, source, mm_study_folder(&study), out);
   cJSON_Delete(root);
@@ -213,7 +217,7 @@ mm_status mm_transfer_resume(const char *folder, mm_run **run, mm_transfer_plan 
   }
   mm_transfer_plan_release(*out);
   *out = NULL;
-  mm_study_close(&study);
+  mm_study_release(&study);
   return status;
 }
 

@@ -71,7 +71,7 @@ static mm_status perform(mm_tune *t, request *r, size_t n) {
   if (!job) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", jobs);
   mm_status status = list_jobs(t, r, n, job, &first);
   if (status == MM_OK && t->backend)
-    status = mm_study_run(&t->study, t->backend, first, job, jobs, &report);
+    status = mm_study_run_jobs(&t->study, t->backend, first, job, jobs, &report);
   mm_free(job);
   if (status == MM_OK)
     status = take_results(t, r, n, mm_job_store_results(t->study.store, first), &report);
@@ -209,13 +209,12 @@ static mm_estimate gain_of(const mm_tune *t, double *x) {
 static mm_status run_fresh(mm_tune *t, size_t arms, size_t best) {
   request r[2 * MM_TUNE_ENVS];
   size_t n = 0;
-  char tuned[MM_PLAN_NAME_SIZE + 8];
-  snprintf(tuned, sizeof tuned, "tuned:%s", t->plan.map);
+  snprintf(t->tuned, sizeof t->tuned, "tuned:%s", t->plan.map);
   for (size_t e = 0; e < t->plan.n_env; e++)
     for (size_t arm = 0; arm < arms; arm++) {
       r[n] = (request){ .env = e,
                         .role = "validation",
-                        .map = arm == 0 ? t->plan.map : tuned,
+                        .map = arm == 0 ? t->plan.map : t->tuned,
                         .seed = first_seed(t, LANE_FRESH),
                         .count = t->plan.validate,
                         .value = fresh_of(t, arm, e) };
@@ -298,6 +297,10 @@ mm_status mm_tune_run(mm_tune *t, const mm_backend_config *backend, double save_
   if (status == MM_OK) status = mm_job_store_finish(t->study.store);
   t->complete = status == MM_OK;
   return status;
+}
+
+size_t mm_tune_usual_trials(mm_tune_method method) {
+  return method == MM_TUNE_GRID ? 1000 : 64;
 }
 
 mm_study *mm_tune_study(mm_tune *t) {

@@ -56,7 +56,11 @@ void mm_tune_close(mm_tune *tune);
 // the trainings of the round in hand; mm_tune_look may be called from there.
 mm_status mm_tune_run(mm_tune *tune, const mm_backend_config *backend, double save_seconds);
 
-// For trouble with the database, and for the end (study.h).
+// How many trials a method makes unless it is told.
+size_t mm_tune_usual_trials(mm_tune_method method);
+
+// The same as a study (mirrormap/study.h).
+extern const mm_study_class mm_tune_class;
 mm_study *mm_tune_study(mm_tune *tune);
 
 // ---------------------------------------------------------------------------------------------

@@ -28,7 +28,8 @@ struct mm_tune {
   mm_tune_search search;
   double *value; // [room of the search][n_env][seeds] final values
   double scale[MM_TUNE_ENVS];
-  double *fresh; // [2][n_env][validate] of the own values and of the winner
+  char tuned[MM_PLAN_NAME_SIZE + 8]; // what the winner is called
+  double *fresh;                     // [2][n_env][validate] of the own values and of the winner
   mm_tune_check check[MM_TUNE_ENVS];
   mm_estimate gain;
   bool complete, validated;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "study/jobs/eta_tuning.h"
 #include "study/tune/tune_internal.h"
 
 static mm_status alloc_tune(mm_tune **out) {
@@ -14,13 +15,14 @@ static mm_status alloc_tune(mm_tune **out) {
   if (!t) return MM_FAIL(MM_ERR_MEMORY, "no memory for a tuning");
   memset(t, 0, sizeof *t);
   t->gain = MM_ESTIMATE_NONE;
+  t->study.class = &mm_tune_class;
   *out = t;
   return MM_OK;
 }
 
 void mm_tune_close(mm_tune *t) {
   if (!t) return;
-  mm_study_close(&t->study);
+  mm_study_release(&t->study);
   mm_tune_search_release(&t->search);
   mm_free(t->value);
   mm_free(t->fresh);
@@ -63,7 +65,7 @@ static mm_status create(mm_tune *t, const char *folder) {
   MM_TRY(check_plan(t));
   if (!folder) return MM_OK;
   MM_TRY(mm_tune_plan_json(plan, t->map, &t->envs, &root));
-  MM_TRY(mm_study_create(&t->study, folder, root, &t->envs));
+  MM_TRY(mm_study_make_run(&t->study, folder, root, &t->envs));
   snprintf(t->folder, sizeof t->folder, "%s", mm_study_folder(&t->study));
   return MM_OK;
 }
@@ -97,7 +99,7 @@ static mm_status read_plan(mm_tune *t, const mm_run *run) {
 }
 
 static mm_status resume(mm_tune *t, const char *folder) {
-  MM_TRY(mm_study_open(&t->study, folder));
+  MM_TRY(mm_study_take_run(&t->study, folder));
   MM_TRY(read_plan(t, t->study.run));
   return mm_plan_copy_tasks(&t->envs, t->folder);
 }
@@ -126,3 +128,97 @@ mm_status mm_tune_read(mm_run *run, mm_tune **out) {
   MM_TRY(alloc_tune(&t));
   return hand_over(t, read_run(t, run), out);
 }
+
+// ---------------------------------------------------------------------------------------------
+// As a study
+
+static mm_tune *of(const mm_study *study) {
+  return (mm_tune *)study;
+}
+
+static mm_status study_resume(const char *folder, mm_study **out) {
+  mm_tune *t;
+  MM_TRY(mm_tune_resume(folder, &t));
+  *out = &t->study;
+  return MM_OK;
+}
+
+static mm_status study_advance(mm_study *study, const mm_backend_config *backend,
+                               double save_seconds) {
+  return mm_tune_run(of(study), backend, save_seconds);
+}
+
+static bool study_done(const mm_study *study) {
+  return of(study)->complete;
+}
+
+static void study_look(const mm_study *study, mm_study_progress *out) {
+  const mm_tune *t = of(study);
+  mm_tune_view v;
+  mm_tune_look(t, &v);
+  *out = (mm_study_progress){ .done = (double)t->search.n,
+                              .total = 1 + (double)t->plan.trials,
+                              .unit = "trials",
+                              .env_steps = v.session_env_steps,
+                              .seconds = v.seconds };
+  if (t->plan.space.method == MM_TUNE_GRID) out->total = 1 + mm_tune_grid_size(&t->plan.space);
+  for (size_t e = 0; e < t->plan.n_env && t->validated; e++)
+    out->n_failed += t->check[e].n_failed;
+}
+
+// On each environment the baseline settings, and the winner unless it is these.
+static size_t arms_of(const mm_tune *t) {
+  return mm_tune_best(&t->search) > 0 ? 2 : 1;
+}
+
+static size_t study_cells(const mm_study *study) {
+  const mm_tune *t = of(study);
+  return t->validated ? t->plan.n_env * arms_of(t) : 0;
+}
+
+static void study_cell(const mm_study *study, size_t i, mm_study_cell *out) {
+  const mm_tune *t = of(study);
+  const size_t n = t->plan.validate, e = i / arms_of(t), arm = i % arms_of(t);
+  mm_settings settings = t->plan.settings[e];
+  (void)mm_tune_apply(&t->plan.space,
+                      t->search.trial[arm == 0 ? 0 : mm_tune_best(&t->search)].value, &settings);
+  const double *eta = mm_settings_eta(&settings);
+  mm_tune_view v;
+  mm_tune_look(t, &v);
+  *out = (mm_study_cell){ .env = t->plan.env[e],
+                          .map = arm == 0 ? t->plan.map : t->tuned,
+                          .n_failed = t->check[e].n_failed,
+                          .seed = v.fresh_seed,
+                          .eta = eta ? *eta : NAN };
+  mm_study_fill_cell(out, t->fresh + (arm * t->plan.n_env + e) * n, n);
+}
+
+static mm_status study_setting(const mm_study *study, const char *key,
+                               char out[MM_STUDY_SETTING_SIZE]) {
+  const mm_tune *t = of(study);
+  const mm_tune_space *space = &t->plan.space;
+  if (t->search.n == 0) return MM_FAIL(MM_ERR_INPUT, "setting '%.40s': nothing was tried yet", key);
+  const size_t best = mm_tune_best(&t->search);
+  for (size_t j = 0; j < space->n; j++) {
+    char text[MM_SETTING_TEXT_SIZE];
+    if (strcmp(space->parameter[j].name, key) != 0) continue;
+    snprintf(out, MM_STUDY_SETTING_SIZE, "%s",
+             mm_tune_text(&space->parameter[j], t->search.trial[best].value[j], text));
+    return MM_OK;
+  }
+  return MM_FAIL(MM_ERR_INPUT, "setting '%.40s' is not tuned here", key);
+}
+
+static void study_close(mm_study *study) {
+  mm_tune_close(of(study));
+}
+
+const mm_study_class mm_tune_class = { .kind = MM_STUDY_TUNE,
+                                       .resume = study_resume,
+                                       .advance = study_advance,
+                                       .done = study_done,
+                                       .look = study_look,
+                                       .cells = study_cells,
+                                       .cell = study_cell,
+                                       .setting = study_setting,
+                                       .close = study_close };

@@ -53,10 +53,9 @@ static const char *fixed_reason(mm_algo algo, const char *name) {
   if (strcmp(name, "steps") == 0) return "trials are compared after the same number of steps";
   if (strcmp(name, "rules") == 0) return "it chooses the environment";
   if (strcmp(name, "curve") == 0) return "it changes nothing in a training";
-  if (algo == MM_ALGO_PMD && strcmp(name, "gamma") == 0)
+  if (mm_learner_of(algo)->exact && strcmp(name, "gamma") == 0)
     return "the value of a policy is discounted with it";
-  if (algo == MM_ALGO_PMD && strcmp(name, "termination") == 0)
-    return "it chooses the task whose value is measured";
+  if (strcmp(name, "termination") == 0) return "it chooses the task whose value is measured";
   return NULL;
 }
 
@@ -122,24 +121,23 @@ static mm_status take_choices(const char *source, mm_algo algo, const mm_tune_ra
 
 mm_status mm_tune_parameter_make(const char *source, mm_algo algo, const mm_tune_range *r,
                                  mm_tune_parameter *out) {
-  mm_setting_about about;
+  const mm_setting *setting = mm_learner_setting(mm_learner_of(algo), r->name);
   memset(out, 0, sizeof *out);
-  if (!mm_settings_about(algo, r->name, &about) || strlen(r->name) >= MM_TUNE_NAME_SIZE)
-    return unknown_name(source, algo, r->name);
+  if (!setting || strlen(r->name) >= MM_TUNE_NAME_SIZE) return unknown_name(source, algo, r->name);
   memcpy(out->name, r->name, strlen(r->name) + 1);
   out->scale = r->scale;
   const char *reason = fixed_reason(algo, r->name);
   if (reason)
     return MM_FAIL(MM_ERR_INPUT, "%s: setting '%s' cannot be tuned: %s", source, r->name, reason);
   if (r->scale == MM_TUNE_CHOICE) return take_choices(source, algo, r, out);
-  if (!about.number)
+  if (setting->type != MM_SETTING_NUMBER)
     return MM_FAIL(MM_ERR_INPUT, "%s: field '%s': its values are words: expected choice, found %s",
                    source, r->name, scale_names[r->scale]);
   MM_TRY(check_ends(source, algo, r));
   out->low = r->end[0];
   out->high = r->end[1];
   out->points = r->points > 0 ? r->points : USUAL_POINTS;
-  out->whole = r->scale == MM_TUNE_INTEGER || about.whole;
+  out->whole = r->scale == MM_TUNE_INTEGER || setting->whole;
   return MM_OK;
 }
 
@@ -156,7 +154,8 @@ typedef struct range_texts {
 typedef struct space_file {
   char *method;
   struct parameters {
-    range_texts *key[MM_KEYS]; // by the list of all algorithms' keys; NULL where not mentioned
+    range_texts
+        *key[MM_SETTINGS_MAX]; // by the list of all algorithms' keys; NULL where not mentioned
   } * parameters;
 } space_file;
 
@@ -183,7 +182,7 @@ static const cyaml_schema_field_t range_fields[] = {
 
 // The schema has the keys of every algorithm: another one's are told from misspelt ones.
 typedef struct space_schema {
-  cyaml_schema_field_t key[MM_KEYS + 1];
+  cyaml_schema_field_t key[MM_SETTINGS_MAX + 1];
   cyaml_schema_field_t top[3];
   cyaml_schema_value_t value;
 } space_schema;
@@ -198,8 +197,9 @@ static cyaml_schema_value_t mapping_of(const cyaml_schema_field_t *fields, size_
 }
 
 static void make_schema(space_schema *s) {
+  const size_t own = mm_settings_any_own();
   memset(s, 0, sizeof *s); // the ends of the lists are zero
-  for (size_t i = 0; i < MM_KEYS; i++) {
+  for (size_t i = 0; i < own; i++) {
     s->key[i].key = mm_settings_any_key(i);
     s->key[i].data_offset = (uint32_t)(i * sizeof(range_texts *));
     s->key[i].value = mapping_of(range_fields, sizeof(range_texts), CYAML_FLAG_OPTIONAL);
@@ -262,6 +262,7 @@ static mm_status read_parameter(const char *path, mm_algo algo, const char *name
 
 static mm_status read_file(const char *path, mm_algo algo, const space_file *file,
                            mm_tune_space *out) {
+  const size_t own = mm_settings_any_own();
   memset(out, 0, sizeof *out);
   out->method = MM_TUNE_CMA;
   if (file->method && !mm_tune_method_find(file->method, &out->method)) {
@@ -270,7 +271,7 @@ static mm_status read_file(const char *path, mm_algo algo, const space_file *fil
                    path, file->method, near ? " (did you mean '" : "", near ? near : "",
                    near ? "'?)" : "");
   }
-  for (size_t i = 0; i < MM_KEYS; i++) {
+  for (size_t i = 0; i < own; i++) {
     const range_texts *f = file->parameters->key[i];
     if (!f) continue;
     if (out->n == MM_TUNE_PARAMETERS)

@@ -184,7 +184,7 @@ static void gather(mm_ampo *a, mm_net_part part, const float *flat) {
 
 // Settings and where the agent stands; arrays are laid out by others.
 static mm_cuda_agent describe(const mm_ampo *a) {
-  const mm_ampo_config *c = &a->config;
+  const mm_actor_critic_config *c = &a->config;
   const mm_net_learn_config *l = &a->learn;
   return (mm_cuda_agent){
     .seed = a->seed,
@@ -196,12 +196,12 @@ static mm_cuda_agent describe(const mm_ampo *a) {
     .minibatches = (int32_t)c->minibatches,
     .epochs = (int32_t)c->epochs,
     .relu = c->relu,
-    .bisect = c->bisect10,
+    .bisect = a->method.bisect10,
     .normalise = l->normalise,
     .eta = l->eta,
     .gamma = (float)c->gamma,
     .gae_lambda = (float)c->gae_lambda,
-    .code_factor = c->code_target ? l->eta : 1,
+    .code_factor = a->method.code_target ? l->eta : 1,
     .floor = l->floor,
     .center = l->center,
     .value_clip = l->value_clip,
@@ -216,15 +216,15 @@ static mm_cuda_agent describe(const mm_ampo *a) {
 }
 
 static mm_cuda_gauss describe_gauss(const mm_ampo *a) {
-  const mm_ampo_config *c = &a->config;
+  const mm_actor_critic_config *c = &a->config;
   return (mm_cuda_gauss){ .n_input = a->info.n_input,
                           .n_real = (int32_t)a->n_out,
                           .used = ((int32_t)c->hidden + 63) / 64 * 4,
-                          .ppo = c->ppo,
+                          .ppo = a->method.ppo,
                           .gymnasium_walls = a->vec->config.gymnasium_walls,
                           .fresh_reset = c->fresh_reset,
-                          .raw_obs = c->raw_observation,
-                          .raw_reward = c->raw_reward,
+                          .raw_obs = !c->normalise_observation,
+                          .raw_reward = !c->scale_reward,
                           .clip = a->objective->clip,
                           .entropy_coef = a->learn.entropy_coef,
                           .middle = 0.5f * (a->info.high + a->info.low),
@@ -296,7 +296,7 @@ void mm_cuda_block_rates(const mm_ampo *a, int64_t iteration, int64_t span, mm_c
   const double iterations = (double)mm_ampo_iterations(&a->config);
   for (int64_t i = iteration; i < iteration + span; i++) {
     const double left = 1 - (double)i / iterations;
-    const double lr = a->config.lr * (a->config.constant_lr ? 1 : left);
+    const double lr = a->config.lr * (a->config.anneal ? left : 1);
     for (int64_t k = i * steps + 1; k <= (i + 1) * steps; k++, out++) {
       const double left1 = mm_pow_d(a->learn.beta1, (double)k);
       const double root = sqrt(1 - mm_pow_d(a->learn.beta2, (double)k));

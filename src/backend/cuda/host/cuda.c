@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "agent/learner.h"
 #include "backend/cuda/host/error.h"
 #include "backend/cuda/host/kernel.h"
 #include "backend/cuda/host/schedule.h"
@@ -71,9 +72,19 @@ mm_status mm_cuda_describe(int device, mm_cuda_device *out) {
   return MM_OK;
 }
 
+// Jobs of tables have kernels of their own; the others are trainings of networks.
+static bool is_table(const mm_job *job) {
+  const mm_learner *learner = mm_learner_of_job(job);
+  return learner && (learner->on_device & MM_SUITS_TABLES);
+}
+
 bool mm_cuda_takes(const mm_job *job) {
-  const char *refusal = job->pmd ? NULL : mm_cuda_kernel_refusal(job);
-  return !refusal || MM_FAIL(MM_ERR_UNSUPPORTED, "%s", refusal) == MM_OK;
+  const mm_learner *learner = mm_learner_of_job(job);
+  if (!learner) return false;
+  if (learner->on_device == 0)
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "%s runs on the processor only", mm_algo_name(job->algo)) ==
+           MM_OK;
+  return is_table(job) || mm_cuda_kernel_check(job) == MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -105,14 +116,14 @@ static int threads_each(const crew *c) {
 static void deal(crew *c) {
   size_t used = 0, tables = 0;
   for (size_t i = 0; i < c->list->n; i++)
-    if (!c->list->jobs[i].pmd) c->order[used++] = i;
+    if (!is_table(&c->list->jobs[i])) c->order[used++] = i;
   c->queue =
       (mm_cuda_queue){ .list = c->list, .job = c->order, .n = used, .threads = threads_each(c) };
   for (size_t d = 0; d < c->n_device; d++) {
     c->member[d] = (struct member){ .tables = c->order + used };
     tables = 0;
     for (size_t i = 0; i < c->list->n; i++) {
-      if (!c->list->jobs[i].pmd || tables++ % c->n_device != d) continue;
+      if (!is_table(&c->list->jobs[i]) || tables++ % c->n_device != d) continue;
       c->order[used++] = i;
       c->member[d].n_tables++;
     }

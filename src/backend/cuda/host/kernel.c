@@ -43,32 +43,43 @@ static bool has_body(const mm_env_kind *kind, mm_env_flavour flavour) {
                            0, &body) == MM_OK;
 }
 
-static const char *refusal_of_real(const mm_job *job) {
-  const mm_ampo_config *c = job->ampo;
+#define REFUSE(...) MM_FAIL(MM_ERR_UNSUPPORTED, __VA_ARGS__)
+
+static mm_status check_real(const mm_job *job) {
+  const mm_actor_critic_config *c = job->config;
   const mm_env_kind *kind = job->env->kind;
-  if (!c->gaussian && !c->ppo) return "ampo chooses among actions: real ones take pmd-gaussian";
+  const mm_learner *learner = mm_learner_of(job->algo);
+  const char *name = mm_algo_name(job->algo);
+  if (!(learner->suits & MM_SUITS_REAL))
+    return REFUSE("%s chooses among actions: real ones take pmd-gaussian", name);
+  if (!(learner->on_device & MM_SUITS_REAL))
+    return REFUSE("%s runs on the processor only where actions are real", name);
   if (kind->law == &mm_vec_body && c->physics == MM_ENV_PHYSICS_MUJOCO)
-    return "physics=mujoco runs on the processor only";
+    return REFUSE("physics=mujoco runs on the processor only");
   if (kind->law == &mm_vec_body && !has_body(kind, (mm_env_flavour)c->flavour))
-    return "this body in this flavour runs on the processor only";
+    return REFUSE("this body in this flavour runs on the processor only");
   if (c->hidden > MM_CUDA_GAUSS_HIDDEN)
-    return "networks of real actions have at most 256 hidden units there";
-  return NULL;
+    return REFUSE("networks of real actions have at most 256 hidden units there");
+  return MM_OK;
 }
 
-const char *mm_cuda_kernel_refusal(const mm_job *job) {
-  const mm_ampo_config *c = job->ampo;
+mm_status mm_cuda_kernel_check(const mm_job *job) {
+  const mm_actor_critic_config *c = job->config;
   const mm_env_kind *kind = job->env->kind;
-  if (!c) return "a job without an algorithm runs nowhere";
-  if (!kind) return "ampo on Grid-World runs on the processor only";
-  if (c->bootstrap_on_timeout) return "bootstrap_on_timeout=on runs on the processor only";
+  const mm_learner *learner = mm_learner_of(job->algo);
+  const char *name = mm_algo_name(job->algo);
+  if (!learner->method) return REFUSE("%s runs on the processor only", name);
+  if (!kind) return REFUSE("%s on Grid-World runs on the processor only", name);
+  if (c->bootstrap_on_timeout) return REFUSE("bootstrap_on_timeout=on runs on the processor only");
   const mm_cuda_family family = mm_cuda_kernel_family(kind);
-  if (family == MM_CUDA_FAMILY_NONE) return "this environment runs on the processor only";
-  if (family == MM_CUDA_FAMILY_GAUSS) return refusal_of_real(job);
-  if (c->gaussian) return "pmd-gaussian has real actions, which this environment does not take";
-  if (c->ppo) return "ppo runs on the processor only where actions are chosen among some";
-  if (c->hidden > MM_CUDA_HIDDEN) return "networks have at most 64 hidden units there";
-  return NULL;
+  if (family == MM_CUDA_FAMILY_NONE) return REFUSE("this environment runs on the processor only");
+  if (family == MM_CUDA_FAMILY_GAUSS) return check_real(job);
+  if (!(learner->suits & MM_SUITS_DISCRETE))
+    return REFUSE("%s has real actions, which this environment does not take", name);
+  if (!(learner->on_device & MM_SUITS_DISCRETE))
+    return REFUSE("%s runs on the processor only where actions are chosen among some", name);
+  if (c->hidden > MM_CUDA_HIDDEN) return REFUSE("networks have at most 64 hidden units there");
+  return MM_OK;
 }
 
 static int largest_minibatch(const mm_ampo *a) {

@@ -34,8 +34,8 @@ typedef enum mm_cuda_family {
 
 mm_cuda_family mm_cuda_kernel_family(const mm_env_kind *kind);
 
-// Why a job cannot run on any device, or NULL.
-const char *mm_cuda_kernel_refusal(const mm_job *job);
+// Can some device train the networks of this job? MM_ERR_UNSUPPORTED and why not.
+mm_status mm_cuda_kernel_check(const mm_job *job);
 
 // For an agent on a device. `tile`: 0, or the size that is wanted. MM_ERR_UNSUPPORTED if the device
 // is too small.

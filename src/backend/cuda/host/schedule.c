@@ -16,6 +16,7 @@
 
 #include "agent/ampo_run.h"
 #include "agent/job_internal.h"
+#include "agent/learner.h"
 #include "backend/cuda/host/block.h"
 #include "backend/cuda/host/error.h"
 #include "backend/pool.h"
@@ -284,15 +285,19 @@ static bool any_ready(const engine *e) {
   return false;
 }
 
+static double hidden_of(const mm_job *job) {
+  return mm_job_number(job, "hidden", 0);
+}
+
 // First networks take longer to make than to copy, and in a search many are the same. What a job's
-// settings make of them is for mm_ampo_create_like to compare.
+// settings make of them is for mm_ampo_create to compare.
 static const place *find_like(const engine *e, const place *p) {
   const mm_job *job = job_of(e, p);
   for (size_t k = 0; k < e->n_first && !job->state; k++) {
     const place *other = &e->place[e->fresh[k]];
     const mm_job *made = job_of(e, other);
     if (made->env == job->env && made->seed == job->seed && made->repeat == job->repeat &&
-        made->ampo->hidden == job->ampo->hidden && !made->state)
+        hidden_of(made) == hidden_of(job) && !made->state)
       return other;
   }
   return NULL;
@@ -393,11 +398,11 @@ static int32_t span_of(engine *e, const place *p) {
 }
 
 static bool same_rates(const place *a, const place *b) {
-  const mm_ampo_config *x = mm_ampo_get_config(mm_ampo_run_agent(a->run));
-  const mm_ampo_config *y = mm_ampo_get_config(mm_ampo_run_agent(b->run));
+  const mm_actor_critic_config *x = mm_ampo_get_config(mm_ampo_run_agent(a->run));
+  const mm_actor_critic_config *y = mm_ampo_get_config(mm_ampo_run_agent(b->run));
   return a->agent.iteration == b->agent.iteration && a->agent.span == b->agent.span &&
          x->epochs == y->epochs && x->minibatches == y->minibatches && x->lr == y->lr &&
-         x->constant_lr == y->constant_lr && mm_ampo_iterations(x) == mm_ampo_iterations(y);
+         x->anneal == y->anneal && mm_ampo_iterations(x) == mm_ampo_iterations(y);
 }
 
 static size_t n_rates(const place *p) {

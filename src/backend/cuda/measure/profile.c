@@ -1,6 +1,7 @@
 #include "backend/cuda/measure/profile.h"
 
 #include "agent/ampo.h"
+#include "agent/learner.h"
 #include "backend/cuda/host/block.h"
 #include "backend/cuda/host/cuda.h"
 #include "backend/cuda/host/error.h"
@@ -76,7 +77,7 @@ static mm_status send(const party *p, void *to, const void *from, size_t bytes) 
 // ---------------------------------------------------------------------------------------------
 
 static mm_status send_rates(party *p, const mm_ampo *ampo) {
-  const mm_ampo_config *c = mm_ampo_get_config(ampo);
+  const mm_actor_critic_config *c = mm_ampo_get_config(ampo);
   const size_t n = (size_t)p->span * (size_t)c->epochs * (size_t)c->minibatches;
   mm_cuda_rate *rates = mm_alloc_array(n + 1, sizeof *rates);
   if (!rates) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu rates", n);
@@ -118,7 +119,10 @@ static mm_status enter(party *p, int i, const mm_ampo *ampo) {
 static mm_status gather(party *p, const mm_job *job) {
   for (int i = 0; i < p->n; i++) {
     mm_ampo *ampo;
-    MM_TRY(mm_ampo_create(job->env, job->map, job->ampo, job->seed + (uint64_t)i, 0, &ampo));
+    mm_job own = *job;
+    own.seed += (uint64_t)i;
+    own.repeat = 0;
+    MM_TRY(mm_ampo_create(&own, job->map, NULL, &ampo));
     mm_status status = i == 0 ? make_room(p, ampo) : MM_OK;
     if (status == MM_OK) status = enter(p, i, ampo);
     mm_ampo_destroy(ampo);
@@ -171,7 +175,7 @@ mm_status mm_cuda_profile_job(int device, const mm_job *job, int n, int span,
                               mm_cuda_profile *out) {
   party p = { .device = device, .n = n, .span = span };
   *out = (mm_cuda_profile){ 0 };
-  if (!job->ampo || !job->map || !mm_cuda_takes(job))
+  if (!job->map || !mm_cuda_takes(job) || !mm_learner_of(job->algo)->method)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "no training of networks on devices");
   mm_status status = profile(&p, job, out);
   cudaFree(p.blocks);

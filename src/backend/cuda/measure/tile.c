@@ -12,7 +12,7 @@ static size_t minatar_size(mm_minatar_game game, int tile) {
 
 // With the paper's settings; 0 if there is no room.
 static size_t classic_size(mm_classic_env env, int tile, size_t limit) {
-  const mm_ampo_config c = mm_ampo_config_default();
+  const mm_actor_critic_config c = mm_ampo_config_default().net;
   const int rows = (int)(c.envs * c.unroll);
   mm_cuda_classic_plan plan;
   const bool fits = mm_cuda_classic_choose(env, false, rows, (int)c.envs, rows / (int)c.minibatches,

@@ -10,6 +10,10 @@
 #include "backend/cuda/tabular/launch.h"
 #include "base/status.h"
 
+static inline const mm_pmd_config *mm_cuda_pmd_settings(const mm_job *job) {
+  return job->config;
+}
+
 #define MM_CUDA_NOWHERE ((size_t)-1)
 
 // A map, or a task, of one job or of several; it failed where its status says so.

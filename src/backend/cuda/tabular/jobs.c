@@ -122,7 +122,7 @@ static mm_status check(const member *m) {
     if (s->status != MM_OK)
       return MM_FAIL(s->status, "%s", s->error ? s->error : mm_status_text(s->status));
   }
-  return mm_pmd_check(m->map->map, m->job->pmd);
+  return mm_pmd_check(m->map->map, m->job->config);
 }
 
 static mm_status prepare(list *l, const mm_job *jobs, const size_t *which, size_t n,
@@ -150,7 +150,7 @@ static mm_status prepare(list *l, const mm_job *jobs, const size_t *which, size_
 
 static mm_status open_values(member *m) {
   if (m->values.model) return MM_OK;
-  return mm_pmd_values_open(m->task->grid, m->job->pmd, &m->values, m->result);
+  return mm_pmd_values_open(m->task->grid, m->job->config, &m->values, m->result);
 }
 
 // The curve's first point: the uniform policy.
@@ -158,7 +158,7 @@ static bool value_start(size_t unit, size_t worker, void *user) {
   list *l = user;
   member *m = l->part.member[unit];
   (void)worker;
-  if (!m->open || !m->job->pmd->exact_curve) return true;
+  if (!m->open || !mm_cuda_pmd_settings(m->job)->exact_curve) return true;
   mm_status status = open_values(m);
   if (status == MM_OK) {
     size_t entries = (size_t)m->task->grid->n_state * MM_GRID_ACTIONS;
@@ -175,7 +175,9 @@ static bool value_next(size_t unit, size_t worker, void *user) {
   list *l = user;
   member *m = l->part.member[unit];
   (void)worker;
-  if (!m->open || !m->job->pmd->exact_curve || (int64_t)m->result->n_curve > m->seen) return true;
+  if (!m->open || !mm_cuda_pmd_settings(m->job)->exact_curve ||
+      (int64_t)m->result->n_curve > m->seen)
+    return true;
   mm_cuda_pmd_part_policy(&l->part, m, m->values.policy);
   mm_status status = mm_pmd_values_point(&m->values, m->result);
   if (status != MM_OK) settle(l, m, status);
@@ -186,7 +188,7 @@ static mm_status value_end(const list *l, size_t i) {
   member *m = l->part.member[i];
   const mm_cuda_pmd_state *state = &l->part.state[i];
   MM_TRY(open_values(m));
-  if (!m->job->pmd->exact_curve) {
+  if (!mm_cuda_pmd_settings(m->job)->exact_curve) {
     mm_cuda_pmd_part_policy(&l->part, m, m->values.policy);
     MM_TRY(mm_pmd_values_point(&m->values, m->result));
   }
@@ -222,20 +224,21 @@ static bool look(list *l) {
   for (size_t i = 0; i < l->part.n; i++) {
     const mm_cuda_pmd_state *state = &l->part.state[i];
     member *m = l->part.member[i];
-    uint64_t steps = (uint64_t)(m->job->pmd->envs * m->job->pmd->unroll);
+    const mm_pmd_config *c = m->job->config;
+    uint64_t steps = (uint64_t)(c->envs * c->unroll);
     steps *= (uint64_t)(state->iteration - m->seen);
     m->seen = state->iteration;
     l->env_steps += steps;
     if (!m->open) continue;
     m->result->env_steps += steps;
-    ended = ended && (state->broken || state->iteration == mm_pmd_iterations(m->job->pmd));
+    ended = ended && (state->broken || state->iteration == mm_pmd_iterations(c));
   }
   return ended;
 }
 
 static bool wants_curve(const part *p) {
   for (size_t i = 0; i < p->n; i++)
-    if (p->member[i]->open && p->member[i]->job->pmd->exact_curve) return true;
+    if (p->member[i]->open && mm_cuda_pmd_settings(p->member[i]->job)->exact_curve) return true;
   return false;
 }
 

@@ -58,7 +58,8 @@ typedef struct places {
 } places;
 
 static int32_t batch_of(const mm_job *job) {
-  return (int32_t)(job->pmd->envs * job->pmd->unroll);
+  const mm_pmd_config *c = job->config;
+  return (int32_t)(c->envs * c->unroll);
 }
 
 static bool batch_fits(int32_t n_batch) {
@@ -71,7 +72,7 @@ static places places_of(const member *m, size_t *rest) {
   places p;
   p.theta = take(rest, states * MM_GRID_ACTIONS * sizeof(double));
   p.value = take(rest, states * sizeof(double));
-  p.env = take(rest, (size_t)m->job->pmd->envs * sizeof(mm_grid_state));
+  p.env = take(rest, (size_t)mm_cuda_pmd_settings(m->job)->envs * sizeof(mm_grid_state));
   p.sums = take(rest, states * sizeof(mm_cuda_pmd_sums));
   p.visited = take(rest, most * sizeof(int32_t));
   p.batch = batch_fits((int32_t)n_batch) ? MM_CUDA_NOWHERE
@@ -161,7 +162,7 @@ static mm_grid device_grid(const part *p, const source *s) {
 }
 
 static mm_cuda_pmd device_agent(const part *p, const member *m, size_t i) {
-  const mm_pmd_config *c = m->job->pmd;
+  const mm_pmd_config *c = m->job->config;
   unsigned char *rest = p->base + p->image_bytes + p->policy_bytes;
   size_t end = m->rest;
   places at = places_of(m, &end);

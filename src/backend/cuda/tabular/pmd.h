@@ -25,7 +25,7 @@ typedef struct mm_cuda_pmd_config {
   void *user;
 } mm_cuda_pmd_config;
 
-// Runs jobs[which[i]], i < n, which all have `pmd` set, into results[which[i]]: each is filled,
+// Runs jobs[which[i]], i < n, which are all of MM_ALGO_PMD, into results[which[i]]: each is filled,
 // with its own status. A failure of the device or of the host's memory ends the call, and marks
 // what is not complete. *threads: how many of the host's worked at a time, at most.
 mm_status mm_cuda_pmd_run(const mm_cuda_pmd_config *config, const mm_job *jobs, const size_t *which,

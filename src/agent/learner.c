@@ -1,0 +1,107 @@
+// The table of learners, and what can be said of all of them by their lists of settings.
+
+#include "agent/learner.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+
+#define EXTERN(id, config, name) extern const mm_learner mm_learner_##config;
+MM_ALGO_LIST(EXTERN)
+#undef EXTERN
+
+static const mm_learner *const learners[MM_ALGO_COUNT] = {
+#define LEARNER(id, config, name) [MM_ALGO_##id] = &mm_learner_##config,
+  MM_ALGO_LIST(LEARNER)
+#undef LEARNER
+};
+
+static const char *const names[MM_ALGO_COUNT] = {
+#define NAME(id, config, name) [MM_ALGO_##id] = name,
+  MM_ALGO_LIST(NAME)
+#undef NAME
+};
+
+#define DEFAULT(id, config, name)                                                                  \
+  mm_##config##_config mm_##config##_config_default(void) {                                        \
+    mm_##config##_config c;                                                                        \
+    mm_learner_default(&mm_learner_##config, &c);                                                  \
+    return c;                                                                                      \
+  }
+MM_ALGO_LIST(DEFAULT)
+#undef DEFAULT
+
+const char *mm_algo_name(mm_algo algo) {
+  return names[algo];
+}
+
+bool mm_algo_has_map(mm_algo algo) {
+  static const bool has[MM_ALGO_COUNT] = {
+#define HAS(id, config, name) [MM_ALGO_##id] = true,
+    MM_MIRROR_ALGO_LIST(HAS)
+#undef HAS
+  };
+  return has[algo];
+}
+
+bool mm_algo_find(const char *name, mm_algo *out) {
+  for (int i = 0; i < MM_ALGO_COUNT; i++) {
+    if (strcmp(names[i], name) != 0) continue;
+    *out = (mm_algo)i;
+    return true;
+  }
+  return false;
+}
+
+const mm_learner *mm_learner_of(mm_algo algo) {
+  return learners[algo];
+}
+
+const mm_learner *mm_learner_of_job(const mm_job *job) {
+  if (job->config && (unsigned)job->algo < MM_ALGO_COUNT) return learners[job->algo];
+  (void)MM_FAIL(MM_ERR_INPUT, "a job without an algorithm: expected one of them and its settings");
+  return NULL;
+}
+
+const mm_setting *mm_learner_setting(const mm_learner *l, const char *key) {
+  for (const mm_setting *s = l->setting; s < l->setting + l->n_setting; s++)
+    if (strcmp(s->key, key) == 0) return s;
+  return NULL;
+}
+
+double *mm_learner_number(const mm_learner *l, void *config, const char *key) {
+  const mm_setting *s = mm_learner_setting(l, key);
+  if (!s || s->type != MM_SETTING_NUMBER) return NULL;
+  return (double *)(void *)((char *)config + s->offset);
+}
+
+double mm_job_number(const mm_job *job, const char *key, double otherwise) {
+  const mm_learner *learner = mm_learner_of_job(job);
+  const double *number = learner ? mm_learner_number(learner, (void *)job->config, key) : NULL;
+  return number ? *number : otherwise;
+}
+
+void mm_learner_default(const mm_learner *l, void *config) {
+  memset(config, 0, l->config_size);
+  for (const mm_setting *s = l->setting; s < l->setting + l->n_setting; s++) {
+    void *at = (char *)config + s->offset;
+    if (s->type == MM_SETTING_NUMBER) memcpy(at, &s->value, sizeof s->value);
+    if (s->type == MM_SETTING_SWITCH) memcpy(at, &s->first, sizeof s->first);
+  }
+  if (l->adjust) l->adjust(config);
+}
+
+mm_status mm_learner_check(const mm_learner *l, const void *config) {
+  for (const mm_setting *s = l->setting; s < l->setting + l->n_setting; s++) {
+    double value;
+    if (s->type != MM_SETTING_NUMBER) continue;
+    memcpy(&value, (const char *)config + s->offset, sizeof value);
+    if (!(value >= s->least && value <= s->most))
+      return MM_FAIL(MM_ERR_INPUT, "setting '%s': %g is not between %g and %g", s->key, value,
+                     s->least, s->most);
+    if (s->whole && value != floor(value))
+      return MM_FAIL(MM_ERR_INPUT, "setting '%s': %g is not a whole number", s->key, value);
+  }
+  return MM_OK;
+}

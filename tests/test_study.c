@@ -1,0 +1,267 @@
+// Suite `study`: the four kinds of study through the public header alone. Each is stopped in the
+// middle, closed, opened again, and ends with the same bits as one that nobody disturbed.
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "test.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "mirrormap/mirrormap.h"
+#include "run_fixture.h"
+
+static const char *const grid_set[] = { "steps=2048", "envs=8", "unroll=16" };
+static const char *const search_set[] = { "steps=2048",    "envs=8",       "unroll=16",
+                                          "generations=3", "population=4", "validation_tasks=2" };
+// long enough for a run to be seen, and stopped, before the last has begun
+static const char *const net_set[] = { "steps=131072", "epochs=1" };
+static const char *const grid[] = { "GridWorld-small" }, *const cart[] = { "CartPole-v1" };
+static const char *const maps[] = { "tsallis:3", "negentropy", "l2:tuned-eta" };
+
+#define LIST(field, array) config.field = array, config.n_##field = sizeof(array) / sizeof *(array)
+
+static mm_study_config config_of(mm_study_kind kind, const char *space) {
+  mm_study_config config = mm_study_config_default(kind);
+  LIST(env, grid);
+  LIST(set, grid_set);
+  config.seed = 5;
+  config.seeds = 3;
+  if (kind == MM_STUDY_LEARN) LIST(set, search_set);
+  if (kind == MM_STUDY_TRAIN) {
+    LIST(env, cart);
+    LIST(set, net_set);
+  }
+  if (kind != MM_STUDY_LEARN) config.map = maps, config.n_map = 1;
+  if (kind == MM_STUDY_TRANSFER) LIST(map, maps);
+  config.tune_seeds = 2;
+  config.space = space;
+  config.trials = 8;
+  config.validate = 2;
+  return config;
+}
+
+static const char *write_space(void) {
+  static const char text[] = "parameters:\n  eta: {log: [0.05, 0.4]}\n";
+  const char *path = fixture_path("space.yaml");
+  fixture_store(path, text, sizeof text - 1);
+  return path;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+typedef struct watch {
+  volatile int stop;
+  int calls; // until it is stopped; 0: never
+} watch;
+
+static void see_progress(size_t done, size_t total, uint64_t env_steps, void *user) {
+  watch *w = user;
+  (void)env_steps;
+  assert_true(done <= total);
+  if (w->calls > 0 && --w->calls == 0) w->stop = 1;
+}
+
+static mm_status advance(mm_study *study, watch *w, int threads) {
+  mm_study_machine machine = mm_study_machine_default();
+  machine.backend = "cpu";
+  machine.threads = threads;
+  machine.stop = &w->stop;
+  machine.progress = see_progress;
+  machine.user = w;
+  mm_status status = MM_OK;
+  while (status == MM_OK && !mm_study_done(study))
+    status = mm_study_advance(study, &machine);
+  return status;
+}
+
+static void finish(mm_study *study, int threads) {
+  watch w = { 0 };
+  mm_study_progress p;
+  char trouble[MM_STUDY_TROUBLE_SIZE];
+  assert_ok(advance(study, &w, threads));
+  mm_study_look(study, &p);
+  assert_true(p.done > 0 && p.n_failed == 0);
+  assert_false(mm_study_trouble(study, trouble));
+}
+
+// All bits of the rows of a table, but for the keys of `meta` that say when and where.
+static int add_row(const mm_study_value *value, size_t n, void *user) {
+  uint64_t *sum = user;
+  for (size_t i = 0; i < n; i++) {
+    const unsigned char *byte = value[i].data;
+    uint64_t bits = (uint64_t)value[i].integer;
+    if (value[i].type == MM_VALUE_REAL) memcpy(&bits, &value[i].real, sizeof bits);
+    *sum = (*sum ^ bits ^ (uint64_t)value[i].type) * 0x100000001b3;
+    for (size_t k = 0; k < value[i].bytes && value[i].type >= MM_VALUE_TEXT; k++)
+      *sum = (*sum ^ byte[k]) * 0x100000001b3;
+  }
+  sum[1]++;
+  return 0;
+}
+
+static void assert_same_rows(const char *one, const char *two, mm_study_kind kind) {
+  static const char *const tables[] = { "generation", "state",    "job",   "score",
+                                        "batch",      "training", "curve", "measure" };
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    uint64_t a[2] = { 0 }, b[2] = { 0 };
+    assert_ok(mm_study_rows(one, tables[i], add_row, a));
+    assert_ok(mm_study_rows(two, tables[i], add_row, b));
+    assert_int_equal(a[1], b[1]);
+    assert_true(a[0] == b[0]);
+    bool searched = i<4, full = a[1]> 0;
+    if (strcmp(tables[i], "measure") != 0)
+      assert_int_equal(full, searched == (kind == MM_STUDY_LEARN));
+  }
+}
+
+static bool same(double a, double b) {
+  return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+}
+
+static void assert_same_cells(const mm_study *a, const mm_study *b) {
+  assert_true(mm_study_cells(a) > 0);
+  assert_int_equal(mm_study_cells(a), mm_study_cells(b));
+  for (size_t i = 0; i < mm_study_cells(a); i++) {
+    mm_study_cell x, y;
+    assert_ok(mm_study_cell_at(a, i, &x));
+    assert_ok(mm_study_cell_at(b, i, &y));
+    assert_string_equal(x.env, y.env);
+    assert_string_equal(x.map, y.map);
+    assert_true(same(x.mean, y.mean) && same(x.sem, y.sem) && same(x.eta, y.eta));
+    assert_true(x.n == y.n && x.n > 0 && x.n_seed == y.n_seed && x.seed == y.seed);
+    for (size_t k = 0; k < x.n_seed; k++)
+      assert_true(same(x.final[k], y.final[k]));
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+
+static void check_kind(mm_study_kind kind, int calls) {
+  char whole[300], parts[300], space[300];
+  snprintf(whole, sizeof whole, "%s", fixture_path("whole"));
+  snprintf(parts, sizeof parts, "%s", fixture_path("parts"));
+  snprintf(space, sizeof space, "%s", write_space());
+  const mm_study_config config = config_of(kind, space);
+  mm_study *a, *b;
+  watch stopped = { .calls = calls };
+  assert_ok(mm_study_create(whole, &config, &a));
+  assert_int_equal(mm_study_get_kind(a), kind);
+  assert_string_equal(mm_study_folder(a), whole);
+  assert_fails(mm_study_create(whole, &config, &b), MM_ERR_IO, "whole");
+  assert_fails(mm_study_open(whole, &b), MM_ERR_IO, "whole");
+  finish(a, 2);
+
+  assert_ok(mm_study_create(parts, &config, &b));
+  assert_int_equal(advance(b, &stopped, 1), MM_ERR_INTERRUPTED);
+  assert_false(mm_study_done(b));
+  mm_study_end(b, "interrupted");
+  mm_study_close(b);
+  assert_ok(mm_study_open(parts, &b));
+  finish(b, 2);
+  assert_same_cells(a, b);
+  assert_same_rows(whole, parts, kind);
+  mm_study_close(a);
+  mm_study_close(b);
+  assert_fails(mm_study_create(whole, &config, &b), MM_ERR_INPUT, "whole");
+
+  // complete: nothing is trained again
+  mm_study_progress p;
+  assert_ok(mm_study_open(parts, &b));
+  finish(b, 1);
+  mm_study_look(b, &p);
+  assert_int_equal(p.env_steps, 0);
+  mm_study_close(b);
+}
+
+static void test_train(void **state) {
+  (void)state;
+  check_kind(MM_STUDY_TRAIN, 1);
+}
+
+static void test_transfer(void **state) {
+  (void)state;
+  check_kind(MM_STUDY_TRANSFER, 1);
+}
+
+static void test_learn(void **state) {
+  (void)state;
+  check_kind(MM_STUDY_LEARN, 3);
+  mm_study *study;
+  mm_map *map;
+  char text[MM_STUDY_SETTING_SIZE];
+  assert_ok(mm_study_open(fixture_path("whole"), &study));
+  assert_ok(mm_study_map(study, &map));
+  assert_non_null(strstr(mm_map_meta(map), "generation"));
+  mm_map_destroy(map);
+  assert_fails(mm_study_setting(study, "eta", text), MM_ERR_INPUT, "learn");
+  mm_study_close(study);
+}
+
+static void test_tune(void **state) {
+  (void)state;
+  check_kind(MM_STUDY_TUNE, 2);
+  mm_study *study;
+  mm_map *map;
+  char text[MM_STUDY_SETTING_SIZE];
+  assert_ok(mm_study_open(fixture_path("whole"), &study));
+  assert_fails(mm_study_setting(study, "eta", text), MM_ERR_INPUT, "nothing was tried");
+  finish(study, 1);
+  assert_ok(mm_study_setting(study, "eta", text));
+  assert_true(atof(text) >= 0.05 && atof(text) <= 0.4);
+  assert_fails(mm_study_setting(study, "gamma", text), MM_ERR_INPUT, "not tuned");
+  assert_fails(mm_study_map(study, &map), MM_ERR_INPUT, "tune");
+  mm_study_close(study);
+}
+
+// What is wrong shows before there is a folder.
+static void test_refused(void **state) {
+  (void)state;
+  static const char *const bad[] = { "stepps=4" }, *const no_pair[] = { "steps" };
+  static const char *const twice[] = { "l2", "negentropy", "l2" };
+  mm_study_config config = config_of(MM_STUDY_TRAIN, NULL);
+  mm_study *study;
+  const char *folder = fixture_path("none");
+  config.size = 0;
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "mm_study_config_default");
+  config = config_of(MM_STUDY_TRAIN, NULL);
+  LIST(set, bad);
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "stepps");
+  LIST(set, no_pair);
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "key=value");
+  config = config_of(MM_STUDY_TRAIN, NULL);
+  config.algo = "pmd";
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "not a Grid-World");
+  config.algo = "sarsa";
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "sarsa");
+  config = config_of(MM_STUDY_TRAIN, NULL);
+  config.n_map = 2;
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "2 maps");
+  config = config_of(MM_STUDY_TRAIN, NULL);
+  config.seed = UINT64_MAX;
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "room for them");
+  config = config_of(MM_STUDY_TRANSFER, NULL);
+  config.map = twice;
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "named twice");
+  config = config_of(MM_STUDY_TRANSFER, NULL);
+  config.env = cart;
+  config.algo = "ppo";
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "takes no map");
+  config = config_of(MM_STUDY_TUNE, NULL);
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "space");
+  assert_false(fixture_exists(folder));
+  assert_fails(mm_study_open(folder, &study), MM_ERR_INPUT, "none");
+  uint64_t sum[2] = { 0 };
+  assert_fails(mm_study_rows(folder, "jobs", add_row, sum), MM_ERR_INPUT, "no table 'jobs'");
+}
+
+int suite_study(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup_teardown(test_train, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_transfer, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_learn, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_tune, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_refused, fixture_open, fixture_close),
+  };
+  return cmocka_run_group_tests_name("study", tests, NULL, NULL);
+}
