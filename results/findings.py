@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Fills the tables of docs/findings.md from the files beside this one; draws its heat maps.
+"""Fills the tables of README.md and docs/findings.md from the files beside this one; draws the
+heat maps of docs/images/landscape.svg.
 
-usage: results/findings.py [docs/findings.md]
+usage: results/findings.py
 
 A table stands between `<!-- NAME -->` and `<!-- end -->` and is replaced as a whole. Python's
 standard library does for the tables; the heat maps need gnuplot.
@@ -147,27 +148,32 @@ def leave_one_out():
                   "its own best q, eta", "return"], body)
 
 
+def control_runs(env, key):
+    path = f"search/fresh/controls-{env}.csv"
+    return cells(path, key) if (HERE / path).exists() else {}
+
+
 def searches():
     body, tests = [], []
     for e in ENVS:
         learned = cells(f"search/fresh/{e}.csv", lambda r: r["map"])
-        controls = cells(f"search/fresh/controls-{e}.csv", lambda r: (r["control"], r["eta"]))
+        tuned = control_runs(e, lambda r: r["control"])
         for name, x in learned.items():
             line = [name, shown(list(x.values())), f"{worst_quarter(x.values()):.4g}"]
-            for (control, _), y in controls.items():
-                if control.endswith("eta"):
-                    d = paired(x, y)
-                    low, high = interval(d)
-                    line.append((statistics.fmean(d), low, high))
-                    tests.append(sign_flip_p(d))
+            for control in ("tsallis:tuned-q-eta", "l2:tuned-eta", "negentropy:tuned-eta"):
+                line.append(paired(x, tuned[control]) if control in tuned else None)
+                if line[-1]:
+                    tests.append(sign_flip_p(line[-1]))
             body.append(line)
     p = iter(holm(tests))
     for line in body:
         for i in range(3, len(line)):
-            mean, low, high = line[i]
-            q = next(p)
-            mark = " *" if q < 0.05 else ""
-            line[i] = f"{mean:+.3g} [{low:.3g}, {high:.3g}]{mark}"
+            if not line[i]:
+                line[i] = ""
+                continue
+            low, high = interval(line[i])
+            mark = " *" if next(p) < 0.05 else ""
+            line[i] = f"{statistics.fmean(line[i]):+.3g} [{low:.3g}, {high:.3g}]{mark}"
     return table(["search", "return", "worst quarter", "minus Tsallis, q and eta tuned",
                   "minus l2, eta tuned", "minus negentropy, eta tuned"], body)
 
@@ -175,8 +181,7 @@ def searches():
 def controls():
     body = []
     for e in ENVS:
-        data = cells(f"search/fresh/controls-{e}.csv",
-                     lambda r: (r["control"], r["eta"], r["map"]))
+        data = control_runs(e, lambda r: (r["control"], r["eta"], r["map"]))
         for (name, eta, m), x in data.items():
             label = name if m in name else f"{name} (q = {m.split(':')[1]})"
             body.append([SHORT[e], label, eta, shown(list(x.values())),
@@ -198,6 +203,22 @@ def others():
             line.append(text)
         body.append(line)
     return table(["map"] + [e.split("-")[0] for e in envs], body)
+
+
+def overview():
+    """What the README shows: closed forms, the best cell of (q, eta), maps of the searches."""
+    forms = cells("closed-forms/paper/runs.csv", lambda r: (r["env"], r["map"]))
+    body = []
+    for e in ENVS:
+        best = cells(f"landscape/best/{e}-paper.csv", lambda r: (r["map"], r["eta"]))
+        (name, eta), x = next(iter(best.items()))
+        found = cells(f"search/fresh/{e}.csv", lambda r: r["map"])
+        body.append([e, shown(list(forms[e, "negentropy"].values())),
+                     shown(list(forms[e, "l2"].values())),
+                     f"{shown(list(x.values()))} ({name.split(':')[1]}, {eta})",
+                     ", ".join(shown(list(y.values())) for y in found.values())])
+    return table(["environment", "negentropy", "l2", "Tsallis, best (q, eta)",
+                  "maps found by search from l2"], body)
 
 
 # ---------------------------------------------------------------------------------------------
@@ -240,20 +261,27 @@ def heat_maps(out):
     subprocess.run(["gnuplot"], input="\n".join(script), text=True, check=True)
 
 
-def main():
-    page = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE.parent / "docs" / "findings.md"
-    made = {"closed forms, paper": lambda: closed_forms("paper"),
-            "closed forms, code": lambda: closed_forms("code"), "best cells": best_cells,
-            "leave one out": leave_one_out, "searches": searches, "controls": controls,
-            "other environments": others}
+MADE = {"closed forms, paper": lambda: closed_forms("paper"),
+        "closed forms, code": lambda: closed_forms("code"), "best cells": best_cells,
+        "leave one out": leave_one_out, "searches": searches, "controls": controls,
+        "other environments": others, "overview": overview}
+
+
+def fill(page):
     text = page.read_text()
-    for name, make in made.items():
+    for name, make in MADE.items():
         begin = f"<!-- {name} -->\n"
         if begin in text:
             head, tail = text.split(begin)
             text = head + begin + "\n" + make() + "\n\n" + tail[tail.index("<!-- end -->"):]
     page.write_text(text)
-    heat_maps(page.parent / "images" / "landscape.svg")
+
+
+def main():
+    root = HERE.parent
+    fill(root / "README.md")
+    fill(root / "docs" / "findings.md")
+    heat_maps(root / "docs" / "images" / "landscape.svg")
 
 
 if __name__ == "__main__":
