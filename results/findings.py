@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fills the tables of README.md and docs/findings.md from the files beside this one; draws the
+"""Fills the tables of README.md, docs/findings.md and maps/README.md from the files beside this one; draws the
 heat maps of docs/images/landscape.svg.
 
 usage: results/findings.py
@@ -205,6 +205,21 @@ def others():
     return table(["map"] + [e.split("-")[0] for e in envs], body)
 
 
+def shipped():
+    body = []
+    for e, name in (("Asterix-MinAtar", "asterix"), ("Freeway-MinAtar", "freeway"),
+                    ("SpaceInvaders-MinAtar", "space-invaders")):
+        x = cells(f"search/fresh/{e}.csv", lambda r: r["map"])[f"{e}-1"]
+        tuned = control_runs(e, lambda r: r["control"]).get("tsallis:tuned-q-eta")
+        text = ""
+        if tuned:
+            d = paired(x, tuned)
+            low, high = interval(d)
+            text = f"{statistics.fmean(d):+.3g} [{low:.3g}, {high:.3g}]"
+        body.append([name, shown(list(x.values())), f"{worst_quarter(x.values()):.4g}", text])
+    return table(["map", "return", "worst quarter", "minus tuned Tsallis"], body)
+
+
 def overview():
     """What the README shows: closed forms, the best cell of (q, eta), maps of the searches."""
     forms = cells("closed-forms/paper/runs.csv", lambda r: (r["env"], r["map"]))
@@ -264,7 +279,8 @@ def heat_maps(out):
 MADE = {"closed forms, paper": lambda: closed_forms("paper"),
         "closed forms, code": lambda: closed_forms("code"), "best cells": best_cells,
         "leave one out": leave_one_out, "searches": searches, "controls": controls,
-        "other environments": others, "overview": overview}
+        "other environments": others, "overview": overview,
+        "shipped": shipped}
 
 
 def fill(page):
@@ -281,6 +297,7 @@ def main():
     root = HERE.parent
     fill(root / "README.md")
     fill(root / "docs" / "findings.md")
+    fill(root / "maps" / "README.md")
     heat_maps(root / "docs" / "images" / "landscape.svg")
 
 
