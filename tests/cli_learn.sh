@@ -325,4 +325,24 @@ expect_out '"validation":{"learned":{"mean":null,"sem":null}'
 run learn --resume unfinished
 expect_not "nan in the table" grep -q nan "$out" "$err"
 
+# ---------------------------------------------------------------------------------------------
+# Families: Tsallis' q, sums of powers, and starts that are converted into the family
+
+for words in 'tsallis --kind tsallis' 'tsallis --kind tsallis --init l2 --es cma-es' \
+  'powers --kind powers --set n=3 --init tsallis:3' 'piecewise --kind piecewise --init l2 --set n=20'; do
+  read -ra word <<<"$words"
+  run learn "${tiny[@]}" "${word[@]:1}" --generations 3 --out family --json
+  expect_code 0
+  run map show family/best.json
+  expect_out "${word[0]}"
+  # one that was stopped at once and resumed comes to the same
+  run learn "${tiny[@]}" "${word[@]:1}" --generations 3 --max-seconds 0.001 --out parted
+  run learn --resume parted
+  expect_code 0
+  expect "$words: the same map after a stop" cmp -s family/best.json parted/best.json
+  rm -rf family parted
+done
+refuse 2 'powers: n = 100: expected 1 to 8 terms' learn "${tiny[@]}" --kind powers
+refuse 2 "'tsallis'" learn "${tiny[@]}" --kind tsalis
+
 finish

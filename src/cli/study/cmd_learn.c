@@ -22,7 +22,7 @@ typedef struct learn_args {
   double max_seconds;
 } learn_args;
 
-static const char *const kind_names[] = { "neural", "piecewise", NULL };
+static const char *const kind_names[] = { "neural", "piecewise", "tsallis", "powers", NULL };
 
 #define ARGS learn_args
 static const option learn_options[] = {

@@ -186,8 +186,11 @@ void mm_settings_set_steps(mm_settings *settings, double steps) {
 // ---------------------------------------------------------------------------------------------
 // What a search's settings mean
 
+// In the order of the words of `kind`.
 mm_map_kind mm_search_map_kind(const mm_search *search) {
-  return search->kind == KIND_NEURAL ? MM_MAP_NEURAL : MM_MAP_PIECEWISE;
+  static const mm_map_kind kinds[] = { MM_MAP_NEURAL, MM_MAP_PIECEWISE, MM_MAP_TSALLIS,
+                                       MM_MAP_POWERS };
+  return kinds[search->kind];
 }
 
 // The words of `shaping` are in the order of mm_shaping, behind `auto`.
@@ -196,7 +199,7 @@ mm_es_config mm_search_es(const mm_search *search, uint64_t seed) {
   mm_map_kind kind = mm_search_map_kind(search);
   es.dimension = mm_map_search_size(kind, (size_t)search->n);
   es.population = (size_t)search->population;
-  es.sigma = search->sigma > 0 ? search->sigma : kind == MM_MAP_NEURAL ? 0.5 : 2;
+  es.sigma = search->sigma > 0 ? search->sigma : kind == MM_MAP_PIECEWISE ? 2 : 0.5;
   es.seed = seed;
   es.lr = search->es_lr;
   es.sigma_decay = search->sigma_decay;

@@ -21,12 +21,12 @@
   X(population, 512, 4, 1e6, true, "candidates of a generation; ampo 128")                         \
   X(generations, 512, 1, 1e9, true, "generations of the search; ampo 600, pmd-gaussian 256")       \
   X(sigma, 0, 0, 1e3, false,                                                                       \
-    "spread of the candidates at the start (0: 0.5 for neural, 2 for piecewise maps)")             \
+    "spread of the candidates at the start (0: 2 for piecewise maps, 0.5 for the others)")         \
   X(sigma_decay, 0.995, 1e-3, 1, false, "openes: factor of sigma after every generation")          \
   X(sigma_min, 0.01, 0, 1e3, false, "openes: sigma does not fall below")                           \
   X(es_lr, 0.01, 1e-9, 1e3, false, "openes: learning rate of Adam")                                \
   X(seeds_per_member, 1, 1, 65536, true, "trainings per candidate and environment")                \
-  X(n, 100, 1, 100000, true, "steps of a piecewise map")                                           \
+  X(n, 100, 1, 100000, true, "steps of a piecewise map; terms of kind powers, at most 8")          \
   X(validation_every, 16, 1, 1e9, true,                                                            \
     "generations between two validations of the mean; ampo 10")                                    \
   X(validation_tasks, 64, 2, 1e6, true,                                                            \
@@ -37,7 +37,7 @@
 #define MM_ES_WORDS (&(MM_ES_LIST(MM_ES_WORD))[1])
 
 #define MM_SEARCH_WORDS(X)                                                                         \
-  X(kind, "neural|piecewise", "family of maps to search in; ampo piecewise")                       \
+  X(kind, "neural|piecewise|tsallis|powers", "family of maps to search in; ampo piecewise")        \
   X(es, MM_ES_WORDS, "evolution strategy, as --es; ampo sep-cma-es")                               \
   X(shaping, "auto|pair|rank|raw",                                                                 \
     "openes: what is made of fitness (auto: pair; for evosax-0.3 rank)")                           \
