@@ -4,6 +4,7 @@
 
 # shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
 . "$(dirname "$0")/cli.bash"
+export MIRRORMAP_DATA=$2 # a program that is not in build/ has no maps and presets beside it
 
 # ---------------------------------------------------------------------------------------------
 # help and version
