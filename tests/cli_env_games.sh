@@ -147,7 +147,7 @@ play Pendulum-v1 "$(repeated l 201)"
 expect_out '"steps":200,'
 expect_out '"ended":true,"terminated":false,"truncated":true}'
 
-# real actions: the bounds; MountainCarContinuous pays 0.1 a^2 for each
+# continuous actions: the bounds; MountainCarContinuous pays 0.1 a^2 for each
 play MountainCarContinuous-v0 'hl h'
 expect_field return -0.30
 expect_field last_reward -0.10

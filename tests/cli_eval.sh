@@ -122,7 +122,7 @@ refuse "option '--episodes': 0 must be" eval --policy "$pole" --episodes 0
 refuse "did you mean 'CartPole-v1'?" eval --policy "$pole" --env CartPol-v1
 refuse "environment 'Acrobot-v1' has 6 inputs and 3 actions; the policy, of 'CartPole-v1', has 4 and 2" \
   eval --policy "$pole" --env Acrobot-v1
-refuse "has real actions" eval --policy "$pole" --env Pendulum-v1
+refuse "has continuous actions" eval --policy "$pole" --env Pendulum-v1
 refuse "setting 'rules' is for MinAtar" eval --policy "$pole" --set rules=gymnax
 refuse "setting 'rules': unknown value" eval --policy "$asterix" --set rules=atari
 

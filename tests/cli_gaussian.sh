@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Environments with real actions from end to end: train with pmd-gaussian and ppo, the same bits on
+# Environments with continuous actions from end to end: train with pmd-gaussian and ppo, the same bits on
 # any number of threads, after an interruption and in every build; policies played; refusals.
 # usage: cli_gaussian.sh PROGRAM SOURCE_DIR
 
@@ -181,13 +181,13 @@ expect_code 0
 # ---------------------------------------------------------------------------------------------
 # Refusals
 
-refuse 2 'has real actions: ampo chooses among some' train --env Pendulum-v1 --map l2 --algo ampo
-refuse 2 "'CartPole-v1' has 2 actions to choose among" train --env CartPole-v1 --map l2 --algo pmd-gaussian
+refuse 2 'has continuous actions: ampo takes discrete ones' train --env Pendulum-v1 --map l2 --algo ampo
+refuse 2 "'CartPole-v1' has 2 discrete actions" train --env CartPole-v1 --map l2 --algo pmd-gaussian
 refuse 2 "'density_scale'" train --env Pendulum-v1 --map l2 --set density_scale=0
 refuse 2 "has no setting 'target'" train --env Pendulum-v1 --map l2 --set target=code
 refuse 2 "has no setting 'density_scale'" train --env CartPole-v1 --map l2 --set density_scale=2
 refuse 2 'expected negentropy' train --env Pendulum-v1 --map l2 --algo ppo
-refuse 2 'has actions to choose among' eval --policy run-l2 --env CartPole-v1
+refuse 2 'has discrete actions' eval --policy run-l2 --env CartPole-v1
 refuse 2 "'physics' is for Hopper, HalfCheetah, Ant and Walker2d" eval --policy run-l2 --set physics=own
 refuse 2 'has 2 inputs and 1 actions' eval --policy run-l2 --env MountainCarContinuous-v0
 

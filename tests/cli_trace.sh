@@ -150,7 +150,7 @@ cp "$out" "$work/task.json"
 run env replay GridWorld "$work/task.json"
 expect_code 0
 
-# `env play --policy random` plays the episodes that `env record` writes, real actions too
+# `env play --policy random` plays the episodes that `env record` writes, continuous actions too
 for id in CartPole-v1 Pendulum-v1 MinAtar/Breakout-v1; do
   run env record "$id" --seed 7 --episodes 2
   recorded=$(grep -o '"rewards":\[[^]]*\]' "$out" | sed 's/.*\[//; s/\]//' |

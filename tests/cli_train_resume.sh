@@ -179,7 +179,7 @@ refuse 2 "'--env' is required" train
 refuse 2 '--max-seconds' train --env GridWorld-small --map l2 --max-seconds 5
 refuse 2 'negentropy' train --env CartPole-v1 --map l2 --algo ppo
 refuse 2 'less than one iteration' train "${short[@]}" --set steps=10
-refuse 2 'has real actions' train --env Pendulum-v1 --map l2 --algo ampo
+refuse 2 'has continuous actions' train --env Pendulum-v1 --map l2 --algo ampo
 expect "nothing was made for what was refused" test ! -e runs/train-CartPole-v1-3 -a ! -e runs/train-Pendulum-v1-1
 run learn --env GridWorld-small --generations 1 --population 4 --set steps=512 --set envs=8 --set unroll=8 \
   --set validation_tasks=2 --out search --quiet

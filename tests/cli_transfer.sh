@@ -174,9 +174,9 @@ expect_refusal 2 "'--algo'" "sarsa" "pmd-gaussian"
 run transfer --maps l2 --envs GridWorld-small,CartPole-v1 --algo pmd --out never
 expect_refusal 2 "'CartPole-v1' is not a Grid-World"
 run transfer --maps l2 --envs CartPole-v1,Pendulum-v1 --algo ampo --out never
-expect_refusal 2 "'Pendulum-v1' has real actions"
+expect_refusal 2 "'Pendulum-v1' has continuous actions"
 run transfer --maps l2 --envs CartPole-v1 --algo pmd-gaussian --out never
-expect_refusal 2 "'CartPole-v1' has 2 actions to choose among"
+expect_refusal 2 "'CartPole-v1' has 2 discrete actions"
 expect "no folder is left behind" test ! -e never
 
 # ---------------------------------------------------------------------------------------------

@@ -463,7 +463,7 @@ static void refuse(const char *id, const char *map_name, mm_settings c, const ch
 static void test_refused(void **state) {
   (void)state;
   mm_settings c = small(), ppo = mm_settings_default(MM_ALGO_PPO);
-  refuse("Pendulum-v1", "l2", c, "real actions");
+  refuse("Pendulum-v1", "l2", c, "continuous actions");
   refuse("CartPole-v1", "l2", ppo, "negentropy");
 #define WITH(field, value, why)                                                                    \
   do {                                                                                             \

@@ -17,7 +17,7 @@ typedef struct setting {
   mm_settings config;
 } setting;
 
-// All algorithms, numbers and lists, limits, rules, real actions, bodies.
+// All algorithms, numbers and lists, limits, rules, continuous actions, bodies.
 enum { N_SETTING = 10, ITERATIONS = 12 };
 
 static setting make_setting(int k) {

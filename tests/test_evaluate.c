@@ -418,7 +418,7 @@ static void test_refused(void **state) {
       mm_evaluate_run(&bad, &e), MM_ERR_INPUT,
       "'Acrobot-v1' has 6 inputs and 3 actions; the policy, of 'CartPole-v1', has 4 and 2");
   bad.env = pendulum;
-  assert_fails(mm_evaluate_run(&bad, &e), MM_ERR_INPUT, "'Pendulum-v1' has real actions");
+  assert_fails(mm_evaluate_run(&bad, &e), MM_ERR_INPUT, "'Pendulum-v1' has continuous actions");
   bad = good;
   bad.episodes = 0;
   assert_fails(mm_evaluate_run(&bad, &e), MM_ERR_INPUT, "episodes");

@@ -1,5 +1,5 @@
-// Agents with real actions: what they refuse, what their first minibatch is, that they learn, and
-// that all builds of the kernels train to the same bits.
+// Agents with continuous actions: what they refuse, what their first minibatch is, that they learn,
+// and that all builds of the kernels train to the same bits.
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,9 +56,10 @@ static void refuse(const char *env_id, const char *map_text, mm_settings c, cons
 static void test_refusals(void **state) {
   (void)state;
   mm_settings c = small(false);
-  refuse("CartPole-v1", "l2", c, "'CartPole-v1' has 2 actions to choose among");
-  refuse("Seaquest-MinAtar", "l2", c, "pmd-gaussian has real ones");
-  refuse("Pendulum-v1", "l2", mm_settings_default(MM_ALGO_AMPO), "has real actions: ampo chooses");
+  refuse("CartPole-v1", "l2", c, "'CartPole-v1' has 2 discrete actions");
+  refuse("Seaquest-MinAtar", "l2", c, "pmd-gaussian takes continuous ones");
+  refuse("Pendulum-v1", "l2", mm_settings_default(MM_ALGO_AMPO),
+         "has continuous actions: ampo takes");
   refuse("Pendulum-v1", "l2", small(true), "expected negentropy");
   c.gaussian.density_scale = 0;
   refuse("Pendulum-v1", "l2", c, "density_scale");

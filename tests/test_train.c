@@ -312,7 +312,7 @@ static void test_refused_plans(void **state) {
   } cases[] = {
     { "CartPole-v1", MM_ALGO_PPO, 7680, "negentropy" },
     { "CartPole-v1", MM_ALGO_AMPO, 100, "less than one iteration" },
-    { "Pendulum-v1", MM_ALGO_AMPO, 7680, "real actions" },
+    { "Pendulum-v1", MM_ALGO_AMPO, 7680, "continuous actions" },
     { "nowhere.yaml", MM_ALGO_AMPO, 7680, "nowhere" },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

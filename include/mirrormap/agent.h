@@ -26,7 +26,7 @@ extern "C" {
 #define MM_MIRROR_ALGO_LIST(X)                                                                     \
   X(PMD, pmd, "pmd")                    /* policy mirror descent on tables of states */            \
   X(AMPO, ampo, "ampo")                 /* approximate mirror policy optimisation */               \
-  X(GAUSSIAN, gaussian, "pmd-gaussian") /* PMD with Gaussian policies, for real actions */
+  X(GAUSSIAN, gaussian, "pmd-gaussian") /* PMD with Gaussian policies, for continuous actions */
 #define MM_ALGO_LIST(X)                                                                            \
   MM_MIRROR_ALGO_LIST(X)                                                                           \
   X(PPO, ppo, "ppo") /* proximal policy optimisation, the yardstick */
@@ -103,7 +103,7 @@ typedef struct mm_pmd_config {
   SWITCH(bootstrap_on_timeout, "bootstrap_on_timeout", "off|on", false,                            \
          "bootstrap from the value at truncation")
 
-// Of environments with real actions. Choices are mm_env_flavour and mm_env_physics.
+// Of environments with continuous actions. Choices are mm_env_flavour and mm_env_physics.
 #define MM_REAL_SETTINGS(SWITCH, CHOICE)                                                           \
   SWITCH(normalise_observation, "normalise_observation", "on|off", true,                           \
          "continuous actions: observations in units of their running deviation")                   \
@@ -225,8 +225,8 @@ typedef struct mm_result {
                         // the steps before an episode has ended
   uint64_t *curve_step;
   size_t n_curve;
-  double *measure; // [n_curve][MM_MEASURES] of real actions; else, and for results that were read
-                   // back, NULL; belongs to the result
+  double *measure; // [n_curve][MM_MEASURES] of continuous actions; else, and for results that were
+                   // read back, NULL; belongs to the result
   uint64_t env_steps;
   double seconds_rollout, seconds_update, seconds_value; // the split of the time it took; the last
                                                          // is PMD's exact values, AMPO's critic

@@ -129,11 +129,12 @@ static mm_status open_environments(mm_ampo *a, const mm_env *env) {
   a->n_out = (size_t)(a->real ? a->info.n_real : a->info.n_action);
   const unsigned suits = mm_learner_of(a->algo)->suits;
   if (a->real && !(suits & MM_SUITS_REAL))
-    return MM_FAIL(MM_ERR_INPUT, "environment '%.80s' has real actions: %s chooses among some",
+    return MM_FAIL(MM_ERR_INPUT,
+                   "environment '%.80s' has continuous actions: %s takes discrete ones",
                    mm_env_id(env), mm_algo_name(a->algo));
   if (!a->real && !(suits & MM_SUITS_DISCRETE))
     return MM_FAIL(MM_ERR_INPUT,
-                   "environment '%.80s' has %d actions to choose among: %s has real ones",
+                   "environment '%.80s' has %d discrete actions: %s takes continuous ones",
                    mm_env_id(env), (int)a->info.n_action, mm_algo_name(a->algo));
   a->lists = config.obs == MM_OBS_LIST;
   a->row_size = a->info.obs_size / a->n_env;

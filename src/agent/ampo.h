@@ -1,7 +1,7 @@
 // The training loop of learners with actor and critic networks, one iteration at a time. What a
 // learner makes of it (mm_ampo_method) turns it into approximate mirror policy optimisation, into
-// PPO, and, on environments with real actions, into policy mirror descent and PPO with Gaussian
-// policies.
+// PPO, and, on environments with continuous actions, into policy mirror descent and PPO with
+// Gaussian policies.
 
 #ifndef MM_AGENT_AMPO_H
 #define MM_AGENT_AMPO_H
@@ -43,7 +43,7 @@ typedef struct mm_ampo_report {
   mm_tally returns;
   double metric;             // mm_tally_mean of these: the point of the learning curve
   mm_net_report learned;     // of its last minibatch
-  mm_gaussian_report policy; // of all its samples, for real actions
+  mm_gaussian_report policy; // of all its samples, for continuous actions
   uint64_t unstable;         // mm_vec_unstable, from the beginning on
 } mm_ampo_report;
 
@@ -68,8 +68,8 @@ bool mm_ampo_is_real(const mm_ampo *ampo);
 // The networks; they belong to the agent.
 mm_net *mm_ampo_net(mm_ampo *ampo);
 
-// How real actions are made, for whoever plays a trained policy (ampo_real.c): d standard normal
-// numbers of step number `step` of a stream, and n numbers as drawn turned into what the
+// How continuous actions are made, for whoever plays a trained policy (ampo_real.c): d standard
+// normal numbers of step number `step` of a stream, and n numbers as drawn turned into what the
 // environment takes.
 void mm_ampo_real_noise(mm_stream stream, uint64_t step, size_t d, float *out);
 void mm_ampo_real_send(const mm_vec_info *info, const float *action, size_t n, float *out);
@@ -91,7 +91,7 @@ mm_status mm_ampo_load(mm_ampo *ampo, const void *state, size_t size);
 
 // The agent has done `iteration` iterations elsewhere, and its environments are as these bytes say
 // (mm_vec_save), their returns [envs] as the next two, their scales as `wrap` (mm_wrap_save; for
-// real actions, else NULL). Its networks are the caller's to import.
+// continuous actions, else NULL). Its networks are the caller's to import.
 mm_status mm_ampo_follow(mm_ampo *ampo, int64_t iteration, const void *env, const float *running,
                          const float *finished, const void *wrap);
 

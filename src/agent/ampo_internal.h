@@ -20,9 +20,9 @@ struct mm_ampo {
   mm_vec *vec;
   mm_net *net;
   mm_vec_info info;
-  bool real;                        // actions are numbers: Gaussian policies
-  mm_wrap *wrap;                    // of real actions: what the agent sees of the environments
-  mm_gaussian_objective *objective; // of real actions
+  bool real;     // actions are numbers: Gaussian policies
+  mm_wrap *wrap; // of continuous actions: what the agent sees of the environments
+  mm_gaussian_objective *objective; // of continuous actions
   size_t n_out;                     // outputs of the actor: actions, or numbers of one
   size_t n_env, n_step, n_row;      // N, T, T N
   size_t row_size;                  // bytes of an observation
@@ -47,7 +47,7 @@ struct mm_ampo {
 
   // of one step
   float *scores, *probs; // [N][n_out]
-  float *sent;           // [N][n_out] real actions as the environment takes them
+  float *sent;           // [N][n_out] continuous actions as the environment takes them
   float *lambda;         // [N]
   mm_block *uniform;     // [N] four steps share a block
 

@@ -1,6 +1,6 @@
-// Agents with real actions (spec: continuous-control.md 7, 8): Gaussian policies on environments
-// whose observations and rewards are scaled by running numbers. What the agent draws is kept as it
-// is; the environment sees it clipped to [-1, 1] and stretched to its own range.
+// Agents with continuous actions (spec: continuous-control.md 7, 8): Gaussian policies on
+// environments whose observations and rewards are scaled by running numbers. What the agent draws
+// is kept as it is; the environment sees it clipped to [-1, 1] and stretched to its own range.
 
 #include <math.h>
 #include <string.h>

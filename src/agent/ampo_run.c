@@ -3,7 +3,7 @@
 //
 //   16  mark "mirrormap/job", filled up with zeros
 //    8  each: version of this format, points of the curve, sum and number of recent returns
-//       curve so far, doubles; for real actions then MM_MEASURES of each of its points
+//       curve so far, doubles; for continuous actions then MM_MEASURES of each of its points
 //       the agent (mm_ampo_save)
 //    8  checksum of all that comes before
 

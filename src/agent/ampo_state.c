@@ -4,7 +4,7 @@
 //    8  each: version of this format, then the numbers below
 //       running and last finished return of every environment, floats [N] each; NaN: none yet
 //       (programs before that wrote 0, which stays what it was)
-//       current observations [N], environments (mm_vec_save), for real actions their scales
+//       current observations [N], environments (mm_vec_save), for continuous actions their scales
 //       (mm_wrap_save)
 //       parameters, first and second moments: the tensors of net.h, floats
 //    8  checksum of all that comes before

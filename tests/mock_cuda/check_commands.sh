@@ -122,7 +122,7 @@ expect_refusal 2 "backend 'cuda': Hopper: physics=mujoco runs on the processor o
 run train --env Ant-v4 --map l2 --backend cuda
 expect_refusal 2 "backend 'cuda': this body in this flavour runs on the processor only (use --backend cpu)"
 run train --env Hopper --map l2 --set hidden=257 --backend cuda
-expect_refusal 2 "backend 'cuda': networks of real actions have at most 256 hidden units there"
+expect_refusal 2 "backend 'cuda': networks of continuous actions have at most 256 hidden units there"
 
 # what devices cannot do is refused in one line before anything begins
 printf 'method: grid\nparameters:\n  hidden: {choice: [16, 128]}\n' >wide.yaml

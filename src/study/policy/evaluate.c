@@ -37,12 +37,12 @@ mm_status mm_evaluate_check(const mm_policy *policy, const mm_env *env, mm_env_r
   const bool real = found.n_action == 0;
   const int32_t actions = real ? found.n_real : found.n_action;
   if (real != info.net.gaussian)
-    return MM_FAIL(MM_ERR_INPUT,
-                   real ? "environment '%.80s' has real actions; the policy, of '%.80s', chooses "
-                          "among %d"
-                        : "environment '%.80s' has actions to choose among; the policy, of "
-                          "'%.80s', has %d real ones",
-                   id, info.env_id, (int)info.net.n_action);
+    return MM_FAIL(
+        MM_ERR_INPUT,
+        real
+            ? "environment '%.80s' has continuous actions; the policy, of '%.80s', has %d discrete"
+            : "environment '%.80s' has discrete actions; the policy, of '%.80s', has %d continuous",
+        id, info.env_id, (int)info.net.n_action);
   if (actions != info.net.n_action || found.n_input != info.net.n_input)
     return MM_FAIL(MM_ERR_INPUT,
                    "environment '%.80s' has %d inputs and %d actions; the policy, of '%.80s', has "

@@ -181,10 +181,11 @@ static int by_p(const void *left, const void *right) {
 void mm_holm(double *p, size_t n) {
   double **order = mm_alloc_array(n, sizeof *order), least = 0;
   size_t known = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (!order) p[i] = NAN;
-    if (!isnan(p[i])) order[known++] = &p[i];
-  }
+  for (size_t i = 0; i < n; i++)
+    if (!order)
+      p[i] = NAN;
+    else if (!isnan(p[i]))
+      order[known++] = &p[i];
   if (known > 0) qsort(order, known, sizeof *order, by_p);
   for (size_t r = 0; r < known; r++) {
     least = fmax(least, fmin(1, (double)(known - r) * *order[r]));

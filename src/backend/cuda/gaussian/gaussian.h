@@ -1,7 +1,8 @@
-// Kernels that train Gaussian policies on environments with real actions: networks of 256, scaled
-// observations and rewards, PMD and PPO. An agent's rollout goes through small launches, one after
-// the other, that all agents share; then one launch for each epoch learns, with two thread blocks
-// for each agent, one with the actor, the other with the critic, or with several for each of them.
+// Kernels that train Gaussian policies on environments with continuous actions: networks of 256,
+// scaled observations and rewards, PMD and PPO. An agent's rollout goes through small launches, one
+// after the other, that all agents share; then one launch for each epoch learns, with two thread
+// blocks for each agent, one with the actor, the other with the critic, or with several for each of
+// them.
 
 #ifndef MM_BACKEND_CUDA_GAUSSIAN_GAUSSIAN_H
 #define MM_BACKEND_CUDA_GAUSSIAN_GAUSSIAN_H

@@ -52,7 +52,7 @@ static void lay_moved(const mm_ampo *a, uintptr_t *at, view *v) {
   v->gauss.word = take(at, MM_CUDA_GAUSS_WORDS * sizeof *v->gauss.word);
 }
 
-// What a batch of real actions has beside that of others.
+// What a batch of continuous actions has beside that of others.
 static void lay_real_batch(const mm_ampo *a, uintptr_t *at, mm_cuda_gauss *g) {
   const size_t n = a->n_env, blocks = (n + MM_RUNNING_BLOCK - 1) / MM_RUNNING_BLOCK;
   const mm_cuda_gauss_layout l = mm_cuda_gauss_layout_of(a->info.n_input);

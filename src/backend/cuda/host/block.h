@@ -4,7 +4,7 @@
 //   environments     as mm_vec_save leaves them
 //   returns of episodes: running, finished
 //   the map's block
-//   for real actions mm_cuda_gauss, scaled observations, scales (mm_wrap_save), words
+//   for continuous actions mm_cuda_gauss, scaled observations, scales (mm_wrap_save), words
 //   ---- up to here `moved` bytes, the same on the host
 //   batch and the kernel's own
 
@@ -17,7 +17,7 @@
 typedef struct mm_cuda_block {
   const mm_cuda_kernel *kernel;
   size_t moved, size; // bytes
-  size_t measures;    // where mm_cuda_gauss_report of the last launch lie, of real actions
+  size_t measures;    // where mm_cuda_gauss_report of the last launch lie, of continuous actions
 } mm_cuda_block;
 
 // The kernel must stay where it is.
@@ -30,8 +30,8 @@ void mm_cuda_block_fill(const mm_cuda_block *block, const mm_ampo *ampo, void *h
 // Brings an agent to where `host`, which has travelled back, says that it is.
 mm_status mm_cuda_block_follow(const void *host, int64_t iteration, mm_ampo *ampo);
 
-// What the iterations of the last launch saw of real actions, as a report has it: reads what lies
-// at `measures` in device memory, MM_CUDA_GAUSS_SPAN_MOST of mm_cuda_gauss_report.
+// What the iterations of the last launch saw of continuous actions, as a report has it: reads what
+// lies at `measures` in device memory, MM_CUDA_GAUSS_SPAN_MOST of mm_cuda_gauss_report.
 mm_gaussian_report mm_cuda_block_measure(const mm_cuda_gauss_report *seen);
 
 // Adam's rates for `span` iterations from `iteration` on: [span][epochs][minibatches].

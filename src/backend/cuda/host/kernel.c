@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "env/vec_internal.h"
 
-// Classic control with real actions.
+// Classic control with continuous actions.
 static const struct {
   mm_classic_env which;
   mm_cuda_gauss_env env;
@@ -13,8 +13,8 @@ static const struct {
   { MM_CLASSIC_MOUNTAIN_CAR_CONTINUOUS, MM_CUDA_GAUSS_MOUNTAIN_CAR },
 };
 
-// Which environment the kernels for real actions know a kind as; MM_CUDA_GAUSS_ENVS if they do not.
-// Of bodies has_body knows more.
+// Which environment the kernels for continuous actions know a kind as; MM_CUDA_GAUSS_ENVS if they
+// do not. Of bodies has_body knows more.
 static mm_cuda_gauss_env gauss_env(const mm_vec_law *law, int32_t which) {
   if (law == &mm_vec_body) return MM_CUDA_GAUSS_BODY;
   for (size_t i = 0; i < sizeof real_classics / sizeof *real_classics; i++)
@@ -51,7 +51,7 @@ static mm_status check_real(const mm_job *job) {
   const mm_learner *learner = mm_learner_of(job->algo);
   const char *name = mm_algo_name(job->algo);
   if (!(learner->suits & MM_SUITS_REAL))
-    return REFUSE("%s chooses among actions: real ones take pmd-gaussian", name);
+    return REFUSE("%s takes discrete actions: continuous ones take pmd-gaussian", name);
   if (!(learner->on_device & MM_SUITS_REAL))
     return REFUSE("%s runs on the processor only where actions are real", name);
   if (kind->law == &mm_vec_body && c->physics == MM_ENV_PHYSICS_MUJOCO)
@@ -59,7 +59,7 @@ static mm_status check_real(const mm_job *job) {
   if (kind->law == &mm_vec_body && !has_body(kind, (mm_env_flavour)c->flavour))
     return REFUSE("this body in this flavour runs on the processor only");
   if (c->hidden > MM_CUDA_GAUSS_HIDDEN)
-    return REFUSE("networks of real actions have at most 256 hidden units there");
+    return REFUSE("networks of continuous actions have at most 256 hidden units there");
   return MM_OK;
 }
 
@@ -75,7 +75,7 @@ mm_status mm_cuda_kernel_check(const mm_job *job) {
   if (family == MM_CUDA_FAMILY_NONE) return REFUSE("this environment runs on the processor only");
   if (family == MM_CUDA_FAMILY_GAUSS) return check_real(job);
   if (!(learner->suits & MM_SUITS_DISCRETE))
-    return REFUSE("%s has real actions, which this environment does not take", name);
+    return REFUSE("%s takes continuous actions, which this environment does not have", name);
   if (!(learner->on_device & MM_SUITS_DISCRETE))
     return REFUSE("%s runs on the processor only where actions are chosen among some", name);
   if (c->hidden > MM_CUDA_HIDDEN) return REFUSE("networks have at most 64 hidden units there");

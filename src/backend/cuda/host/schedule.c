@@ -463,9 +463,9 @@ static int group_places(engine *e, place **at_work, group *groups, int *n) {
   return n_group;
 }
 
-// All groups side by side; e->stream goes on when the last of them has ended. Those of real actions
-// come one after the other: their blocks wait for each other, so that all of a launch must be on
-// the device, and parts of two launches would wait for ever.
+// All groups side by side; e->stream goes on when the last of them has ended. Those of continuous
+// actions come one after the other: their blocks wait for each other, so that all of a launch must
+// be on the device, and parts of two launches would wait for ever.
 static mm_status launch(engine *e, const group *groups, int n_group) {
   mm_cuda_agent *agents = (void *)e->agents.device;
   const lane *before = NULL;
@@ -515,7 +515,7 @@ static mm_status remember_speeds(engine *e, const group *groups, int n_group) {
   return MM_OK;
 }
 
-// What the samples of real actions met in the slice.
+// What the samples of continuous actions met in the slice.
 static mm_status read_measures(const engine *e, const place *p, int64_t done,
                                mm_cuda_gauss_report *out) {
   if (!p->kernel.real || done <= 0) return MM_OK;
