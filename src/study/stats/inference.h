@@ -16,9 +16,9 @@ typedef struct mm_interval {
 
 // Of the mean of x[n], by the studentised bootstrap: resampled means are measured in their own
 // standard errors. Returns of runs are bounded and skewed, and the plain percentiles of resampled
-// means are too narrow for them (93 % at best, docs/learning.md has the coverage). Student's t
-// where resamples have no spread. NaN below two numbers, where one is not finite, or without
-// memory.
+// means are too narrow for them; the suite `inference` measures how often these intervals cover.
+// Student's t where resamples have no spread. NaN below two numbers, where one is not finite, or
+// without memory.
 mm_interval mm_interval_of_mean(const double *x, size_t n, uint64_t seed);
 
 // Of a share of n comparisons that were won, equals counting half: Wilson's score interval.
