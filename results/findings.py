@@ -94,20 +94,29 @@ def table(head, body):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in body])
 
 
-def closed_forms(target):
-    data = cells(f"closed-forms/{target}/runs.csv", lambda r: (r["env"], r["map"]))
-    maps = list(dict.fromkeys(m for _, m in data))
+def against_negentropy(path, corner, envs):
+    """Maps x environments; + and - mark paired differences to negentropy."""
+    data = cells(path, lambda r: (r["env"], r["map"]))
     body = []
-    for m in maps:
+    for m in dict.fromkeys(m for _, m in data):
         line = [m]
-        for e in ENVS:
+        for e in envs:
             text = shown(list(data[e, m].values()))
             if m != "negentropy":
                 low, high = interval(paired(data[e, m], data[e, "negentropy"]))
                 text += " +" if low > 0 else " -" if high < 0 else ""
             line.append(text)
         body.append(line)
-    return table([f"target={target}"] + [SHORT[e] for e in ENVS], body)
+    return table([corner] + [e.split("-")[0] for e in envs], body)
+
+
+def closed_forms(target):
+    return against_negentropy(f"closed-forms/{target}/runs.csv", f"target={target}", ENVS)
+
+
+def others():
+    return against_negentropy("other-environments/runs.csv", "map",
+                              ["MountainCar-v0", "Breakout-MinAtar", "Seaquest-MinAtar"])
 
 
 def landscape(env, target):
@@ -187,22 +196,6 @@ def controls():
             body.append([SHORT[e], label, eta, shown(list(x.values())),
                          f"{worst_quarter(x.values()):.4g}"])
     return table(["environment", "control", "eta", "return", "worst quarter"], body)
-
-
-def others():
-    data = cells("other-environments/runs.csv", lambda r: (r["env"], r["map"]))
-    envs = list(dict.fromkeys(e for e, _ in data))
-    body = []
-    for m in dict.fromkeys(m for _, m in data):
-        line = [m]
-        for e in envs:
-            text = shown(list(data[e, m].values()))
-            if m != "negentropy":
-                low, high = interval(paired(data[e, m], data[e, "negentropy"]))
-                text += " +" if low > 0 else " -" if high < 0 else ""
-            line.append(text)
-        body.append(line)
-    return table(["map"] + [e.split("-")[0] for e in envs], body)
 
 
 def shipped():
