@@ -342,6 +342,19 @@ for words in 'tsallis --kind tsallis' 'tsallis --kind tsallis --init l2 --es cma
   expect "$words: the same map after a stop" cmp -s family/best.json parted/best.json
   rm -rf family parted
 done
+# a preset says where its search starts; --set says otherwise, and --init has the last word
+printf 'algo: pmd\nkind: piecewise\nn: 12\ninit: l2\n' >start.yaml
+run learn "${tiny[@]}" --preset start.yaml --generations 1 --out start --quiet
+run learn "${tiny[@]}" --kind piecewise --set n=12 --init l2 --generations 1 --out option --quiet
+expect_code 0
+expect "a preset's start is that of --init" same start option
+run learn "${tiny[@]}" --preset start.yaml --set init=tsallis:3 --init l2 --generations 1 --out both --quiet
+expect "--init has the last word" same start both
+run learn "${tiny[@]}" --preset start.yaml --set init=- --generations 1 --out own --quiet
+expect_code 0
+expect_not "init=- is the family's own start" cmp -s start/mean.json own/mean.json
+refuse 2 "map 'l3': no such name" learn "${tiny[@]}" --set init=l3
+refuse 2 'cannot start there' learn "${tiny[@]}" --kind neural --set init=tsallis:3
 refuse 2 'powers: n = 100: expected 1 to 8 terms' learn "${tiny[@]}" --kind powers
 refuse 2 "'tsallis'" learn "${tiny[@]}" --kind tsalis
 

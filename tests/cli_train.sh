@@ -36,7 +36,7 @@ expect_field threads 2
 expect_field numeric_failures 0
 expect_out '"curve":[{"step":1024,"mean":'
 expect_not "one point only" grep -q '"curve":\[{[^]]*},{' "$out"
-expect_out '"settings":{"steps":1024,"envs":8,"unroll":16,"epochs":32,"lr":40,"critic_lr":4,"eta":0.1,"gamma":0.99,"gae_lambda":0.95,"termination":"absorb","normalise_advantage":"on","curve":"final"}'
+expect_out '"settings":{"steps":1024,"envs":8,"unroll":16,"epochs":32,"lr":40,"critic_lr":4,"eta":0.1,"gamma":0.99,"gae_lambda":0.95,"termination":"absorb","normalise_advantage":"on","curve":"final","eta_schedule":"none"}'
 expect "the speed is a positive number" awk -v x="$(field env_steps_per_second)" 'BEGIN { exit !(x + 0 > 0) }'
 finals=$(field finals)
 expect "mean and standard error of the finals" awk -v x="$finals" -v mean="$(field final_mean)" -v sem="$(field final_sem)" '

@@ -26,7 +26,7 @@ expect_code 0
 expect_no_err
 expect_json
 for name in maps labels controls envs algos steps seed seeds mean sem baseline difference difference_sem \
-  difference_l2 difference_l2_sem optimal_mean n failures numeric_failures finals env_steps \
+  difference_l2 difference_l2_sem optimal_mean n failures numeric_failures cvar ci_low ci_high win_rate p_holm comparisons finals env_steps \
   env_steps_per_second wall_seconds backend threads isa settings version build; do
   expect "field $name" grep -qF "\"$name\":" "$out"
 done
@@ -187,10 +187,10 @@ expect_code 0
 expect_no_err
 expect_out "final return: mean +- standard error of 4 runs with the same seeds for each map"
 expect "a header" grep -Eq '^map +GridWorld-small +GridWorld-sparse$' "$out"
-expect "a row" grep -Eq '^random:1 +-?[0-9.]+ \+- [0-9.]+ +-?[0-9.]+ \+- [0-9.]+$' "$out"
-expect_out "minus negentropy, paired by seed (*: 95 % t interval excludes 0), and win rate"
+expect "a row" grep -Eq '^random:1( +-?[0-9.]+ \+- [0-9.]+ \(-?[0-9.]+\)){2}$' "$out"
+expect_out "minus negentropy, paired by seed: mean [95 % interval], * excludes 0; win rate"
 expect_out "minus l2, paired by seed"
-expect "a difference with its mark" grep -Eq '^random:1 +[-+][0-9.]+ \+- [0-9.]+ ( |\*)' "$out"
+expect "a difference with its mark" grep -Eq '^random:1 +-[0-9.]+ \[-[0-9.]+, -[0-9.]+\] \* +0 %' "$out"
 expect "the speed" grep -Eq '^speed .* million steps/s: 32 runs in .* s on [0-9]+ threads?, ' "$out"
 expect_not "no colours in a file" grep -q "$(printf '\033')" "$out"
 run transfer --maps l2 --envs GridWorld-small,GridWorld-sparse,GridWorld-dense,GridWorld-long,GridWorld-longer,GridWorld-all \
@@ -216,8 +216,8 @@ for file in table.csv runs.csv curves.csv; do
   done
 done
 expect "the table's header" grep -qx \
-  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,failures,eta,iqm,iqm_low,iqm_high,unfinished' "$work/a/b/table.csv"
-expect "a row for each cell" test "$(grep -Ec '^[^#].*,0,0.1(,-?[0-9.e-]+){3},0$' "$work/a/b/table.csv")" -eq 6
+  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,failures,eta,iqm,iqm_low,iqm_high,unfinished,cvar,ci_low,ci_high,diff_iqm,diff_iqm_low,diff_iqm_high,win_rate,win_rate_low,win_rate_high,p,p_holm,ci_low_l2,ci_high_l2,p_holm_l2' "$work/a/b/table.csv"
+expect "a row for each cell" test "$(grep -Ec '^[^#].*,0,0.1(,-?[0-9.e-]+){3},0(,-?[0-9.e-]*){14}$' "$work/a/b/table.csv")" -eq 6
 expect "a row for each run" test "$(grep -c '^[a-z0-9:.]*,GridWorld-[a-z]*,[0-9]*,' "$work/a/b/runs.csv")" -eq 18
 expect "a row for each point" test "$(grep -c ',GridWorld-sparse,' "$work/a/b/curves.csv")" -eq 27
 if [ -n "$json_parser" ]; then

@@ -188,6 +188,33 @@ expect_code 0
 expect "$wanted kills change nothing" same calm killed
 
 # ---------------------------------------------------------------------------------------------
+# Parameters of maps, several maps
+
+cat >map.yaml <<'END'
+method: grid
+parameters:
+  map.scale: {log: [0.5, 2], points: 3}
+  eta: {log: [0.05, 0.2], points: 2}
+END
+sed 's/map.scale.*/map.q: {linear: [1, 3], points: 3}/' map.yaml >q.yaml
+maps=(--env GridWorld-small --set steps=1024 --set envs=8 --set unroll=16 --seeds 2 --validate 2)
+run tune "${maps[@]}" --map negentropy,l2 --space map.yaml --out maps
+expect_code 0
+expect_out 'GridWorld-small negentropy  GridWorld-small l2'
+expect "the winner's maps" test -s maps/map-1.json -a -s maps/map-2.json
+run tune "${maps[@]}" --map negentropy,l2 --space map.yaml --out maps-cut --max-seconds 0.001
+run tune --resume maps-cut
+expect_code 0
+expect "several maps resume to the same results" same maps maps-cut
+run tune "${maps[@]}" --map tsallis:2 --space q.yaml --out q
+expect_code 0
+expect "the winner's map" test -s q/map.json
+run tune "${maps[@]}" --map tsallis:2,l2 --space q.yaml --out never
+expect_code 2
+expect_err "map 'l2' has no parameter q"
+expect "nothing was written" test ! -e never
+
+# ---------------------------------------------------------------------------------------------
 # Refusals
 
 refuse 2 "'--env' is required" tune

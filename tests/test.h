@@ -65,6 +65,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(cuda_physics)                                                                              \
   SUITE(cuda_pmd)                                                                                  \
   SUITE(settings)                                                                                  \
+  SUITE(schedule)                                                                                  \
   SUITE(gae)                                                                                       \
   SUITE(ampo)                                                                                      \
   SUITE(policy)                                                                                    \

@@ -231,6 +231,39 @@ static void test_far_targets(void **state) {
   }
 }
 
+// Three iterations with the same networks: rollouts and targets by the step sizes of each.
+static void test_eta_schedule(void **state) {
+  static const char *const envs[] = { "CartPole-v1", "Acrobot-v1", "Asterix-MinAtar" };
+  (void)state;
+  for (int i = 0; i < 6; i++) {
+    const bool bits = i % 3 == 2;
+    shape s = { .env = envs[i % 3], .map = i < 3 ? "negentropy" : "l2", .code = i >= 3 };
+    s.envs = bits ? 64 : 4;
+    s.unroll = bits ? 16 : 128;
+    s.minibatches = 1;
+    mm_settings config = config_of(&s);
+    config.net.lr = 0;
+    config.net.steps *= 3;
+    assert_ok(mm_settings_set(&config, "eta_schedule", "1,3,0.5"));
+    twins t, plain;
+    open_twins(s.env, s.map, &t);
+    train_twins(&t, &config, 0, 7);
+    compare_epoch(&t, s.env, 1e-9, tolerance_of(&s));
+    assert_ok(mm_settings_set(&config, "eta_schedule", "none"));
+    open_twins(s.env, s.map, &plain);
+    train_twins(&plain, &config, 0, 7);
+    assert_true(worst_entry(&t.b, &plain.b) > 0.01); // it is felt
+    assert_ok(mm_settings_set(&config, "eta_schedule", "1,1"));
+    mm_result constant;
+    const mm_job job = job_of(t.env, t.map, &config, 7);
+    assert_ok(run_on(MM_BACKEND_CUDA, 0, &job, 1, &constant));
+    assert_same_curves(&plain.cuda, &constant);
+    mm_result_release(&constant);
+    close_twins(&t);
+    close_twins(&plain);
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 // Bits
 
@@ -277,8 +310,9 @@ static void check_states(const char *id, const mm_settings *config) {
 
 static void test_states(void **state) {
   (void)state;
-  const mm_settings classic = short_run(900);
-  mm_settings minatar = short_minatar(400);
+  mm_settings classic = short_run(900), minatar = short_minatar(400);
+  assert_ok(mm_settings_set(&classic, "eta_schedule", "1,2,0.5"));
+  assert_ok(mm_settings_set(&minatar, "eta_schedule", "1,2,0.5"));
   check_states("CartPole-v1", &classic);
   check_states("Acrobot-v1", &classic);
   check_states("Seaquest-MinAtar", &minatar);
@@ -449,7 +483,7 @@ int suite_cuda_ampo(void) {
     cmocka_unit_test(test_states),      cmocka_unit_test(test_numeric),
     cmocka_unit_test(test_refusals),    cmocka_unit_test(test_narrow),
     cmocka_unit_test(test_no_epochs),   cmocka_unit_test(test_learning),
-    cmocka_unit_test(test_unfinished),
+    cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_eta_schedule),
   };
   return cmocka_run_group_tests_name("cuda_ampo", tests, NULL, NULL);
 }

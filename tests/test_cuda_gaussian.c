@@ -105,6 +105,25 @@ static void test_switches(void **state) {
                             .ppo = true });
 }
 
+// Three iterations with the same networks, each with a step size of its own.
+static void test_eta_schedule(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    const shape s = {
+      .env = envs[i], .map = "negentropy", .envs = 64, .unroll = 10, .minibatches = 1
+    };
+    mm_settings config = config_of(&s);
+    config.net.lr = 0;
+    config.net.steps *= 3;
+    assert_ok(mm_settings_set(&config, "eta_schedule", "1,8,0.25"));
+    twins t;
+    open_twins(s.env, s.map, &t);
+    train_twins(&t, &config, 0, 7);
+    compare_epoch(&t, s.env, 1e-3, tolerance_of(&s));
+    close_twins(&t);
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 // Bits
 
@@ -326,11 +345,12 @@ int suite_cuda_gaussian(void) {
     return MM_SUITE_SKIPPED;
   }
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_gradients), cmocka_unit_test(test_sizes),
-    cmocka_unit_test(test_switches),  cmocka_unit_test(test_company),
-    cmocka_unit_test(test_states),    cmocka_unit_test(test_numeric),
-    cmocka_unit_test(test_refusals),  cmocka_unit_test(test_no_epochs),
-    cmocka_unit_test(test_learning),  cmocka_unit_test(test_unfinished),
+    cmocka_unit_test(test_gradients),    cmocka_unit_test(test_sizes),
+    cmocka_unit_test(test_switches),     cmocka_unit_test(test_company),
+    cmocka_unit_test(test_states),       cmocka_unit_test(test_numeric),
+    cmocka_unit_test(test_refusals),     cmocka_unit_test(test_no_epochs),
+    cmocka_unit_test(test_learning),     cmocka_unit_test(test_unfinished),
+    cmocka_unit_test(test_eta_schedule),
   };
   return cmocka_run_group_tests_name("cuda_gaussian", tests, NULL, NULL);
 }

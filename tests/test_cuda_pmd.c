@@ -52,6 +52,7 @@ static void set_configs(fixture *f) {
     c->restart = i % 2 == 1;
     c->normalise_advantage = i % 3 != 2;
     c->exact_curve = i % 4 == 2;
+    if (i % 2 == 0) memcpy(c->eta_schedule, (double[3]){ 1, 4, 0.5 }, 3 * sizeof(double));
   }
 }
 

@@ -337,6 +337,7 @@ static void test_gridworld(void **state) {
 // A short training shows in episodes that it never saw.
 static void test_trained(void **state) {
   (void)state;
+  if (test_is_slowed()) skip(); // a quarter of an hour under valgrind; other suites train
   mm_env *env = open_env("CartPole-v1");
   mm_settings settings = mm_settings_default(MM_ALGO_AMPO);
   settings.net.steps = 40000;

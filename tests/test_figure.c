@@ -358,7 +358,8 @@ static void test_sizes(void **state) {
   (void)state;
   need_gnuplot();
   maps m = open_maps();
-  for (unsigned panels = 1; panels <= MM_PANEL_ALL; panels += 5) {
+  const unsigned step = test_is_slowed() ? 15 : 5;
+  for (unsigned panels = 1; panels <= MM_PANEL_ALL; panels += step) {
     for (size_t n = 1; n <= 8; n += 7) {
       size_t length;
       assert_ok(draw(&m, n, panels, "size.png"));

@@ -381,7 +381,7 @@ static void test_plan_round_trip(void **state) {
   plan->seed = UINT64_MAX;
   plan->settings.search.sigma = 1.0 / 3;
   assert_ok(mm_settings_set(&plan->settings, "schedule", "2x64,3x128"));
-  snprintf(plan->init, sizeof plan->init, "random-neural:5");
+  assert_ok(mm_settings_set(&plan->settings, "init", "random-neural:5"));
   mm_learn_start start = { 0 }, again;
   mm_plan_envs envs = { .n = 1 }, read;
   assert_ok(mm_learn_start_read(plan, &start));
@@ -394,6 +394,18 @@ static void test_plan_round_trip(void **state) {
   assert_true(back->seed == UINT64_MAX);
   assert_true(back->settings.search.sigma == 1.0 / 3);
   mm_free(again.z);
+
+  // runs of before have the start beside "start"
+  cJSON *old = cJSON_Parse(text);
+  cJSON_DeleteItemFromObject(cJSON_GetObjectItem(old, "learn"), "init");
+  cJSON_AddStringToObject(old, "init", "random-neural:5");
+  char *older = cJSON_PrintUnformatted(old);
+  memset(back, 0, sizeof *back);
+  assert_ok(read_plan(older, back, &again, &read));
+  assert_string_equal(mm_search_init(&back->settings.search), "random-neural:5");
+  mm_free(again.z);
+  cJSON_free(older);
+  cJSON_Delete(old);
 
   // every cut of the text is refused, with its source named
   for (size_t n = 0; n < strlen(text); n += 1 + n / 64) {

@@ -141,7 +141,7 @@ static void test_styles(void **state) {
       if (style == MM_BAND || style == MM_Y_INTERVALS)
         mm_plot_mean(&plot, i, 4, 1);
       else if (style == MM_X_INTERVALS)
-        mm_plot_put(&plot, 2, i, 1);
+        mm_plot_put(&plot, 2, i, 1, 3);
       else if (style == MM_BOXES)
         mm_plot_put(&plot, i, i, 1, 3, 1, 3, 0xff0000);
       else if (style == MM_SEGMENTS)
@@ -182,8 +182,8 @@ static void test_marks(void **state) {
   const mm_axis named = { { 0, 3 }, .tics = 1, .plain = true };
   mm_plot_panel(&plot, (mm_panel){ .box = box, .x = named, .y = { { 0, 3 } } });
   mm_plot_series(&plot, (mm_series){ .style = MM_X_INTERVALS });
-  mm_plot_put(&plot, -7, 1, 1);
-  mm_plot_put(&plot, 2, 2, 1);
+  mm_plot_put(&plot, -7, 1, -8, -6);
+  mm_plot_put(&plot, 2, 2, 1, 3);
   // the next panel has numbers again
   mm_plot_panel(&plot, (mm_panel){ .box = box, .x = { { 0, 4000 }, .tics = 2 } });
   char *text = draw(&plot);

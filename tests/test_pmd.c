@@ -131,6 +131,7 @@ typedef struct brute {
   const mm_grid *grid;
   const mm_map *map;
   const mm_pmd_config *config;
+  double eta;
   uint64_t seed;
   int64_t step;
   double *theta, *value; // [n_state][5], [n_state]
@@ -211,9 +212,8 @@ static void brute_policy(brute *b, const sample *samples, int n) {
       int chosen = samples[k].action;
       double ratio = pi[chosen] / start[s * A + chosen];
       for (int a = 0; a < A; a++)
-        step[s * A + a] +=
-            b->config->eta * samples[k].normalised * ratio * ((a == chosen) - pi[a]) -
-            pi[a] * (gap[a] - mean);
+        step[s * A + a] += b->eta * samples[k].normalised * ratio * ((a == chosen) - pi[a]) -
+                           pi[a] * (gap[a] - mean);
     }
     for (size_t i = 0; i < entries; i++)
       b->theta[i] += b->config->lr * step[i] / n;
@@ -241,14 +241,23 @@ static void brute_critic(brute *b, const sample *samples, int n) {
   free(visits);
 }
 
-// Largest difference of the two policies over all states after five iterations.
+enum { ITERATIONS = 5 };
+
+// What iterations are done with, set by hand for each.
+typedef struct course {
+  double eta[ITERATIONS];
+} course;
+
+// Largest difference of the two policies over all states after five iterations. `by_hand`: NULL
+// where nothing changes.
 static double compare(const mm_grid *grid, const mm_map *map, const mm_pmd_config *config,
-                      uint64_t seed) {
+                      uint64_t seed, const course *by_hand) {
   int n_env = (int)config->envs, unroll = (int)config->unroll, n = n_env * unroll;
   size_t states = (size_t)grid->n_state;
   brute b = { grid,
               map,
               config,
+              config->eta,
               seed,
               0,
               calloc(states * A, sizeof(double)),
@@ -260,8 +269,9 @@ static double compare(const mm_grid *grid, const mm_map *map, const mm_pmd_confi
     b.env[e] = mm_grid_start(grid);
   mm_pmd *pmd;
   assert_ok(mm_pmd_create(grid, map, config, seed, 0, &pmd));
-  for (int t = 0; t < 5; t++) {
+  for (int t = 0; t < ITERATIONS; t++) {
     assert_ok(mm_pmd_iterate(pmd));
+    if (by_hand) b.eta = by_hand->eta[t];
     brute_rollout(&b, samples, n_env, unroll);
     brute_advantages(&b, samples, n_env, unroll);
     brute_policy(&b, samples, n);
@@ -299,8 +309,36 @@ static void test_brute_force(void **state) {
     if (strncmp(map_names[task % MAPS], "random:", 7) == 0) config.lr = 2;
     config.restart = task % 3 == 1;
     config.normalise_advantage = task % 4 != 3;
-    double worst = compare(grid, map, &config, task);
+    double worst = compare(grid, map, &config, task, NULL);
     if (!(worst <= 1e-10)) fail_msg("task %d, %s: %g", (int)task, map_names[task % MAPS], worst);
+    mm_map_destroy(map);
+    mm_grid_destroy(grid);
+  }
+  mm_env_destroy(env);
+}
+
+static mm_pmd_config short_config(void) {
+  mm_pmd_config config = mm_pmd_config_default();
+  config.envs = 8;
+  config.unroll = 16;
+  config.epochs = 8;
+  config.steps = 8 * 16 * ITERATIONS;
+  return config;
+}
+
+// eta 0.1 times 1, 2, 4, 2, 1: anchors at the first, third and last iteration.
+static void test_eta_schedule(void **state) {
+  (void)state;
+  mm_env *env = open_env("GridWorld-small");
+  const course by_hand = { .eta = { 0.1, 0.2, 0.4, 0.2, 0.1 } };
+  for (uint64_t task = 0; task < 4; task++) {
+    mm_grid *grid;
+    assert_ok(mm_grid_draw(env, 5, task, &grid));
+    mm_map *map = open_map(map_names[task]);
+    mm_pmd_config config = short_config();
+    memcpy(config.eta_schedule, (double[3]){ 1, 4, 1 }, 3 * sizeof(double));
+    assert_true(compare(grid, map, &config, task, &by_hand) <= 1e-10);
+    assert_true(compare(grid, map, &config, task, NULL) > 1e-6); // it is felt
     mm_map_destroy(map);
     mm_grid_destroy(grid);
   }
@@ -437,9 +475,9 @@ static void test_numeric_trouble(void **state) {
 
 int suite_pmd(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_gradient),        cmocka_unit_test(test_brute_force),
-    cmocka_unit_test(test_same_bits),       cmocka_unit_test(test_run),
-    cmocka_unit_test(test_numeric_trouble),
+    cmocka_unit_test(test_gradient),     cmocka_unit_test(test_brute_force),
+    cmocka_unit_test(test_eta_schedule), cmocka_unit_test(test_same_bits),
+    cmocka_unit_test(test_run),          cmocka_unit_test(test_numeric_trouble),
   };
   return cmocka_run_group_tests_name("pmd", tests, NULL, NULL);
 }

@@ -105,6 +105,24 @@ static void test_presets(void **state) {
   compare("mujoco", MM_TEST_DATA "/../presets/ppo-mujoco.yaml", MM_ALGO_PPO);
 }
 
+// The short searches are those of results/search/run.sh.
+static void test_fast_presets(void **state) {
+  (void)state;
+  mm_settings game = mm_settings_default(MM_ALGO_AMPO), bcs = game;
+  mm_settings_fit(&game, "minatar");
+  assert_ok(mm_preset_apply(MM_TEST_DATA "/../presets/minatar-fast.yaml", &game));
+  assert_ok(mm_preset_apply(MM_TEST_DATA "/../presets/bcs-fast.yaml", &bcs));
+  assert_string_equal(mm_search_init(&game.search), "l2");
+  assert_string_equal(mm_search_init(&bcs.search), "l2");
+  mm_phase phase[MM_PHASES_MAX];
+  assert_true(mm_search_phases(&game.search, phase) == 1 && phase[0].generations == 20);
+  assert_true(mm_search_phases(&bcs.search, phase) == 1 && phase[0].generations == 60);
+  assert_true(mm_settings_steps(&game) == 9994240 && mm_settings_steps(&bcs) == 499712);
+  mm_es_config es = mm_search_es(&bcs.search, 1);
+  assert_true(es.dimension == 20 && es.sigma == 0.5 && es.population == 128);
+  assert_true(es.kind == MM_ES_SEP_CMA && bcs.search.seeds_per_member == 4);
+}
+
 static void test_lengths(void **state) {
   (void)state;
   mm_settings s = mm_settings_default(MM_ALGO_AMPO);
@@ -136,9 +154,9 @@ static void test_words(void **state) {
 
 int suite_settings(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_defaults), cmocka_unit_test(test_learners),
-    cmocka_unit_test(test_presets),  cmocka_unit_test(test_words),
-    cmocka_unit_test(test_lengths),
+    cmocka_unit_test(test_defaults),     cmocka_unit_test(test_learners),
+    cmocka_unit_test(test_presets),      cmocka_unit_test(test_words),
+    cmocka_unit_test(test_fast_presets), cmocka_unit_test(test_lengths),
   };
   return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
 }

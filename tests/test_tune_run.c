@@ -45,7 +45,8 @@ static mm_tune_plan *plan_of(const char *const *env, size_t n_env, mm_algo algo,
     s->net.steps = 256;
     s->net.hidden = 16;
   }
-  snprintf(plan->map, sizeof plan->map, "l2");
+  plan->n_map = 1;
+  snprintf(plan->map[0], sizeof plan->map[0], "l2");
   fixture_store(path, space, strlen(space));
   assert_ok(mm_tune_space_load(path, algo, &plan->space));
   return plan;
@@ -62,7 +63,7 @@ static mm_tune_plan *grid_plan(void) {
 static mm_tune *begin(const char *name, const mm_tune_plan *plan, mm_map **map) {
   mm_tune *t;
   assert_ok(mm_map_open("l2", map));
-  assert_ok(mm_tune_create(name ? fixture_path(name) : NULL, plan, *map, &t));
+  assert_ok(mm_tune_create(name ? fixture_path(name) : NULL, plan, (const mm_map *const *)map, &t));
   return t;
 }
 
@@ -145,7 +146,7 @@ static void test_scores(void **state) {
     }
     assert_true(fabs(v.check[e].own.mean - sum[0]) < 1e-12);
     assert_true(fabs(v.check[e].best.mean - sum[1]) < 1e-12);
-    if (v.best > 0) assert_true(fabs(v.check[e].difference.mean - (sum[1] - sum[0])) < 1e-12);
+    if (v.best > 0) assert_true(fabs(v.check[e].difference.gain.mean - (sum[1] - sum[0])) < 1e-12);
   }
   assert_int_equal(v.trainings, trainings + (v.best > 0 ? 12 : 6));
   mm_tune_close(t);
@@ -324,8 +325,8 @@ static void test_impossible(void **state) {
 
   // own values that do not go together are refused before there is a folder
   plan->settings[0].net.envs = 32;
-  assert_fails(mm_tune_create(fixture_path("never"), plan, map, &t), MM_ERR_INPUT,
-               "less than one iteration");
+  assert_fails(mm_tune_create(fixture_path("never"), plan, (const mm_map *const *)&map, &t),
+               MM_ERR_INPUT, "less than one iteration");
   assert_false(fixture_exists(fixture_path("never")));
   mm_map_destroy(map);
   free(plan);
@@ -338,11 +339,12 @@ static void test_refused(void **state) {
   mm_tune *t;
   assert_ok(mm_map_open("l2", &map));
   plan->trials = 8;
-  assert_fails(mm_tune_create(fixture_path("never"), plan, map, &t), MM_ERR_INPUT, "9 points");
+  assert_fails(mm_tune_create(fixture_path("never"), plan, (const mm_map *const *)&map, &t),
+               MM_ERR_INPUT, "9 points");
   plan->trials = 9;
   plan->settings[1] = mm_settings_default(MM_ALGO_AMPO);
-  assert_fails(mm_tune_create(fixture_path("never"), plan, map, &t), MM_ERR_INPUT,
-               "tuned for one algorithm");
+  assert_fails(mm_tune_create(fixture_path("never"), plan, (const mm_map *const *)&map, &t),
+               MM_ERR_INPUT, "tuned for one algorithm");
   assert_false(fixture_exists(fixture_path("never")));
   fixture_make("search", 1);
   assert_fails(mm_tune_resume(fixture_path("search"), &t), MM_ERR_INPUT, "");
@@ -357,18 +359,20 @@ static void test_refused(void **state) {
 // As it comes out of a database.
 static mm_status read_plan(const char *text, mm_tune_plan *plan, mm_map **map, mm_plan_envs *envs) {
   cJSON *root;
+  mm_map *maps[MM_TUNE_MAPS] = { 0 };
   *map = NULL;
   *envs = (mm_plan_envs){ 0 };
   memset(plan, 0, sizeof *plan);
   MM_TRY(mm_json_parse(text, strlen(text), "here", &root));
-  mm_status status = mm_tune_plan_read(root, "here", plan, map, envs);
+  mm_status status = mm_tune_plan_read(root, "here", plan, maps, envs);
+  *map = maps[0];
   cJSON_Delete(root);
   return status;
 }
 
 static char *plan_text(const mm_tune_plan *plan, const mm_map *map, const mm_plan_envs *envs) {
   cJSON *root;
-  assert_ok(mm_tune_plan_json(plan, map, envs, &root));
+  assert_ok(mm_tune_plan_json(plan, &map, envs, &root));
   char *text = mm_json_print(root, false);
   cJSON_Delete(root);
   return text;
@@ -436,7 +440,7 @@ static void test_files(void **state) {
                                 "eta: 3\xc2\x85steps: 1";
   mm_tune_plan *plan = grid_plan();
   plan->settings[1].pmd.critic_lr = 2; // not in common
-  snprintf(plan->map, sizeof plan->map, "%s", hostile);
+  snprintf(plan->map[0], sizeof plan->map[0], "%s", hostile);
   snprintf(plan->env[0], sizeof plan->env[0], "GridWorld-small");
   mm_map *map;
   mm_tune *t = begin(NULL, plan, &map); // a database has no control characters
@@ -533,13 +537,61 @@ static void test_no_memory(void **state) {
   free(plan);
 }
 
+// phi^-1 rises by `factor` times as much from 1/4 to 3/4 as that of `of`.
+static void assert_scaled(const mm_map *map, const mm_map *of, double factor) {
+  const double p[2] = { 0.25, 0.75 };
+  double x[2], y[2];
+  assert_ok(mm_map_phi_inverse(map, p, 2, x));
+  assert_ok(mm_map_phi_inverse(of, p, 2, y));
+  assert_true(fabs((x[1] - x[0]) / (y[1] - y[0]) - factor) < 1e-9);
+}
+
+// Parameters of maps: a factor on phi^-1 for every kind, q, and q = 1 as its limit.
+static void test_map_parameters(void **state) {
+  (void)state;
+  static const char *const names[] = { "negentropy", "l2", "tsallis:2.5", "piecewise:20",
+                                       "neural" };
+  mm_tune_space space = { .n = 1 };
+  const double end[2] = { 0.5, 4 };
+  mm_tune_range range = { .name = "map.scale", .scale = MM_TUNE_LOG, .end = { end[0], end[1] } };
+  mm_map *map, *made;
+  assert_ok(mm_tune_parameter_make("here", MM_ALGO_PMD, &range, &space.parameter[0]));
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    assert_ok(mm_map_open(names[i], &map));
+    assert_ok(mm_tune_map_check(&space, map, names[i]));
+    for (size_t k = 0; k < 2; k++) {
+      assert_ok(mm_tune_map_make(&space, &end[k], map, &made));
+      assert_scaled(made, map, end[k]);
+      mm_map_destroy(made);
+    }
+    assert_ok(mm_tune_map_make(&space, (const double[]){ 1 }, map, &made));
+    assert_null(made); // the map itself, to the bit
+    mm_map_destroy(map);
+  }
+  range = (mm_tune_range){ .name = "map.q", .scale = MM_TUNE_LINEAR, .end = { 1, 3 } };
+  assert_ok(mm_tune_parameter_make("here", MM_ALGO_PMD, &range, &space.parameter[0]));
+  assert_ok(mm_map_open("tsallis:2", &map));
+  assert_ok(mm_tune_map_make(&space, (const double[]){ 3 }, map, &made));
+  assert_true(mm_map_tsallis_q(made) == 3);
+  mm_map_destroy(made);
+  assert_ok(mm_tune_map_make(&space, (const double[]){ 1 }, map, &made));
+  assert_int_equal(mm_map_get_kind(made), MM_MAP_NEGENTROPY);
+  mm_map_destroy(made);
+  mm_map_destroy(map);
+  assert_ok(mm_map_open("l2", &map));
+  assert_fails(mm_tune_map_check(&space, map, "l2"), MM_ERR_INPUT, "has no parameter q");
+  mm_map_destroy(map);
+  assert_fails(mm_tune_parameter_make("here", MM_ALGO_PPO, &range, &space.parameter[0]),
+               MM_ERR_INPUT, "without a map");
+}
+
 int suite_tune_run(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
     TEST(test_scores),     TEST(test_threads),   TEST(test_pieces_grid),
     TEST(test_pieces_cma), TEST(test_reading),   TEST(test_reading_writes_nothing),
     TEST(test_impossible), TEST(test_refused),   TEST(test_plans),
-    TEST(test_files),      TEST(test_no_memory),
+    TEST(test_files),      TEST(test_no_memory), TEST(test_map_parameters),
   };
 #undef TEST
   return cmocka_run_group_tests_name("tune_run", tests, NULL, NULL);

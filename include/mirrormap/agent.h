@@ -49,11 +49,21 @@ MM_API bool mm_algo_has_map(mm_algo algo);
 //   SWITCH(field, key, words, first, help)             a bool; the first of the two words is the
 //                                                      default, and means `first`
 //   CHOICE(field, words, help)                         an int: the place of a word, by default 0
+//   FACTORS(field, help)                               up to MM_FACTORS_MAX positive doubles, 0
+//                                                      behind the last; by default none
 // A key means the same to all learners that have it; help shows the text of the first of them.
 
 #define MM_NUMBER_FIELD(field, ...) double field;
 #define MM_SWITCH_FIELD(field, ...) bool field;
 #define MM_CHOICE_FIELD(field, ...) int field;
+#define MM_FACTORS_FIELD(field, ...) double field[MM_FACTORS_MAX];
+
+enum { MM_FACTORS_MAX = 8 };
+
+// Of learners with eta.
+#define MM_ETA_SETTINGS(FACTORS)                                                                   \
+  FACTORS(eta_schedule,                                                                            \
+          "2 to 8 factors of eta at equal fractions of the run, geometric between them")
 
 // Tabular PMD, with the paper's numbers for Grid-World.
 #define MM_PMD_SETTINGS(NUMBER, SWITCH)                                                            \
@@ -76,6 +86,7 @@ MM_API bool mm_algo_has_map(mm_algo algo);
 
 typedef struct mm_pmd_config {
   MM_PMD_SETTINGS(MM_NUMBER_FIELD, MM_SWITCH_FIELD)
+  MM_ETA_SETTINGS(MM_FACTORS_FIELD)
 } mm_pmd_config;
 
 // What learners with actor and critic networks have in common: rollouts, networks, Adam and the
@@ -140,6 +151,7 @@ typedef struct mm_ampo_config {
   mm_actor_critic_config net; // first, as in all that have it
   MM_AMPO_NUMBERS(MM_NUMBER_FIELD)
   MM_AMPO_SWITCHES(MM_SWITCH_FIELD)
+  MM_ETA_SETTINGS(MM_FACTORS_FIELD)
 } mm_ampo_config;
 
 // PPO, on softmax or Gaussian policies.
@@ -160,6 +172,7 @@ typedef struct mm_ppo_config {
 typedef struct mm_gaussian_config {
   mm_actor_critic_config net;
   MM_GAUSSIAN_NUMBERS(MM_NUMBER_FIELD)
+  MM_ETA_SETTINGS(MM_FACTORS_FIELD)
 } mm_gaussian_config;
 
 // Each learner with its own numbers: AMPO with the paper's for CartPole and Acrobot, PMD with

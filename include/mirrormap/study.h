@@ -42,7 +42,7 @@ typedef struct mm_study mm_study;
   X(LEARN, "learn")       /* an evolution strategy searches for a map */                           \
   X(TRAIN, "train")       /* one map on one environment, many seeds */                             \
   X(TRANSFER, "transfer") /* maps x environments x seeds */                                        \
-  X(TUNE, "tune")         /* hyper-parameters of one map on some environments */
+  X(TUNE, "tune")         /* hyper-parameters of maps on some environments */
 
 typedef enum mm_study_kind {
 #define MM_STUDY_ENUM(KIND, name) MM_STUDY_##KIND,
@@ -65,7 +65,7 @@ typedef struct mm_study_config {
   // TRANSFER.
   const char *const *env;
   size_t n_env;
-  // Maps as mm_map_open takes them: one for TRAIN and TUNE; the rows of TRANSFER, where
+  // Maps as mm_map_open takes them: one for TRAIN, up to 8 for TUNE; the rows of TRANSFER, where
   // "<map>:tuned-eta" is one with a step size of its own; for LEARN the map to start from, or none.
   const char *const *map;
   size_t n_map;

@@ -46,7 +46,6 @@ static mm_status make_learn(mm_ampo *a) {
   const mm_ampo_method *m = &a->method;
   mm_net_learn_config *l = &a->learn;
   *l = mm_net_learn_config_default(m->ppo ? MM_OBJECTIVE_PPO : MM_OBJECTIVE_AMPO);
-  l->eta = (float)m->eta;
   l->policy_clip = (float)m->policy_clip;
   l->entropy_coef = (float)m->entropy_coef;
   l->normalise = c->normalise_advantage;
@@ -59,10 +58,8 @@ static mm_status make_learn(mm_ampo *a) {
   if (a->real) return mm_ampo_real_open(a);
   if (m->ppo) return MM_OK;
   MM_TRY(floor_of(a->map, m->code_target, &l->floor));
-  double share = 1.0 / a->info.n_action, middle;
-  MM_TRY(mm_map_phi_inverse(a->map, &share, 1, &middle));
-  l->center = m->center ? (float)(middle / m->eta) : 0;
-  return MM_OK;
+  double share = 1.0 / a->info.n_action;
+  return m->center ? mm_map_phi_inverse(a->map, &share, 1, &a->middle) : MM_OK;
 }
 
 static size_t largest_tensor(const mm_net *net) {
@@ -224,9 +221,8 @@ void mm_ampo_destroy(mm_ampo *a) {
 static mm_status project(mm_ampo *a) {
   size_t n = a->n_env * (size_t)a->info.n_action;
   if (!mm_ampo_all_finite(a->scores, n)) return MM_FAIL(MM_ERR_NUMERIC, "a score is not finite");
-  const float eta = (float)a->method.eta;
   for (size_t i = 0; i < n; i++)
-    a->scores[i] *= eta;
+    a->scores[i] *= a->step.act;
   const mm_projection how = a->method.bisect10 ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT;
   mm_map_kernels_current()->project_f(&a->map->engine_f, how, a->scores, a->n_env,
                                       (size_t)a->info.n_action, a->probs, a->lambda);
@@ -238,15 +234,14 @@ static mm_status project(mm_ampo *a) {
 static void choose(mm_ampo *a, size_t t) {
   const size_t n_action = (size_t)a->info.n_action;
   const uint64_t step = (uint64_t)a->iteration * a->n_step + t;
-  // eta twice, except in the first iteration, as the authors' code has it
-  const float k = a->method.code_target && a->iteration > 0 ? (float)a->method.eta : 1;
   for (size_t e = 0; e < a->n_env; e++) {
     mm_stream stream = mm_stream_make(a->seed, a->repeat, MM_RNG_ACTION, (uint32_t)e);
     if (t == 0 || step % 4 == 0) a->uniform[e] = mm_stream_block(stream, step / 4);
     double u = a->uniform[e].word[step % 4] * 0x1p-32;
     int chosen = mm_categorical_f(u, a->probs + e * n_action, (int)n_action);
     a->action[t * a->n_env + e] = chosen;
-    a->policy[t * a->n_env + e] = fmaf(k, a->scores[e * n_action + (size_t)chosen], a->lambda[e]);
+    a->policy[t * a->n_env + e] =
+        fmaf(a->step.factor, a->scores[e * n_action + (size_t)chosen], a->lambda[e]);
   }
 }
 
@@ -360,12 +355,32 @@ static mm_status learn(mm_ampo *a) {
   return status;
 }
 
+// target=code has eta twice, except in the first iteration, as the authors' code has it.
+mm_eta_step mm_ampo_eta(const mm_ampo *a, int64_t iteration) {
+  const mm_ampo_method *m = &a->method;
+  const int64_t n = mm_ampo_iterations(&a->config), before = iteration > 0 ? iteration - 1 : 0;
+  const double eta = m->eta * mm_factor_at(m->eta_schedule, iteration, n);
+  const float act = (float)(m->eta * mm_factor_at(m->eta_schedule, before, n));
+  return (mm_eta_step){ .act = act,
+                        .factor = m->code_target && iteration > 0 ? act : 1,
+                        .eta = (float)eta,
+                        .center = (float)(a->middle / eta) };
+}
+
+static void begin_iteration(mm_ampo *a) {
+  a->step = mm_ampo_eta(a, a->iteration);
+  a->learn.eta = a->step.eta;
+  a->learn.center = a->step.center;
+  if (a->real) a->objective->eta = a->step.eta;
+}
+
 mm_status mm_ampo_iterate(mm_ampo *a) {
   if (!a->batch_arena.base) {
     MM_TRY(mm_arena_create(lay_out_batch(a, &a->batch_arena), &a->batch_arena));
     lay_out_batch(a, &a->batch_arena);
   }
   double start = mm_clock_seconds();
+  begin_iteration(a);
   MM_TRY(rollout(a));
   double rolled = mm_clock_seconds();
   estimate(a);

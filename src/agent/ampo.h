@@ -16,11 +16,12 @@ typedef struct mm_ampo mm_ampo;
 
 // What tells the learners that share the loop apart, beside the settings they have in common.
 typedef struct mm_ampo_method {
-  bool ppo;                           // the clipped objective; else a step of mirror descent
-  double eta;                         // scores are multiplied with it; 1 for PPO
-  double policy_clip, entropy_coef;   // of PPO
-  double density_scale;               // of PMD with Gaussian policies
-  bool code_target, bisect10, center; // of AMPO
+  bool ppo;                            // the clipped objective; else a step of mirror descent
+  double eta;                          // scores are multiplied with it; 1 for PPO
+  double eta_schedule[MM_FACTORS_MAX]; // its factors; none for PPO
+  double policy_clip, entropy_coef;    // of PPO
+  double density_scale;                // of PMD with Gaussian policies
+  bool code_target, bisect10, center;  // of AMPO
 } mm_ampo_method;
 
 // The agent of a job at its beginning. `map` is the job's, or the one made of its search point; it

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "env/wrap.h"
+#include "laws/schedule.h"
 
 struct mm_ampo {
   mm_algo algo;
@@ -16,7 +17,9 @@ struct mm_ampo {
   const mm_map *map;
   uint64_t seed;
   uint32_t repeat;
-  mm_net_learn_config learn;
+  mm_net_learn_config learn; // its eta and center are the iteration's
+  double middle;             // phi^-1 of the uniform policy, for center=on; else 0
+  mm_eta_step step;          // of the iteration
   mm_vec *vec;
   mm_net *net;
   mm_vec_info info;
@@ -65,6 +68,9 @@ static inline bool mm_ampo_all_finite(const float *x, size_t n) {
     sum += x[i] * 0.0f; // NaN for whatever is not finite
   return sum == 0;
 }
+
+// Step sizes of any iteration of the run.
+mm_eta_step mm_ampo_eta(const mm_ampo *a, int64_t iteration);
 
 // ---------------------------------------------------------------------------------------------
 // Real actions (ampo_real.c)

@@ -2,10 +2,12 @@
 
 #include "agent/learner.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/status.h"
+#include "laws/schedule.h"
 
 #define EXTERN(id, config, name) extern const mm_learner mm_learner_##config;
 MM_ALGO_LIST(EXTERN)
@@ -92,9 +94,25 @@ void mm_learner_default(const mm_learner *l, void *config) {
   if (l->adjust) l->adjust(config);
 }
 
+static_assert((int)MM_FACTORS_MAX == (int)MM_SCHEDULE_FACTORS, "of agent.h and of the law");
+
+// None, or at least two within their range, and nothing behind them.
+static mm_status check_factors(const mm_setting *s, const void *config) {
+  double factor[MM_FACTORS_MAX];
+  memcpy(factor, (const char *)config + s->offset, sizeof factor);
+  const int32_t n = mm_factors_count(factor);
+  bool valid = n != 1;
+  for (int32_t i = 0; i < MM_FACTORS_MAX; i++)
+    valid &= i < n ? factor[i] >= s->least && factor[i] <= s->most : factor[i] == 0;
+  if (valid) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "setting '%s': expected none, or 2 to %d factors between %g and %g",
+                 s->key, MM_FACTORS_MAX, s->least, s->most);
+}
+
 mm_status mm_learner_check(const mm_learner *l, const void *config) {
   for (const mm_setting *s = l->setting; s < l->setting + l->n_setting; s++) {
     double value;
+    if (s->type == MM_SETTING_FACTORS) MM_TRY(check_factors(s, config));
     if (s->type != MM_SETTING_NUMBER) continue;
     memcpy(&value, (const char *)config + s->offset, sizeof value);
     if (!(value >= s->least && value <= s->most))

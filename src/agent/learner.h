@@ -14,10 +14,11 @@ extern "C" {
 // Settings
 
 typedef enum mm_setting_type {
-  MM_SETTING_NUMBER, // double
-  MM_SETTING_SWITCH, // bool: one of two words
-  MM_SETTING_CHOICE, // int: the place of one of several words
-  MM_SETTING_TEXT    // char array; only settings around learners have these
+  MM_SETTING_NUMBER,  // double
+  MM_SETTING_SWITCH,  // bool: one of two words
+  MM_SETTING_CHOICE,  // int: the place of one of several words
+  MM_SETTING_FACTORS, // double[MM_FACTORS_MAX]: positive, 0 behind the last
+  MM_SETTING_TEXT     // char array; only settings around learners have these
 } mm_setting_type;
 
 // A line of one of the lists of settings.
@@ -55,6 +56,14 @@ typedef struct mm_setting {
     .offset = offsetof(type_, field),                                                              \
     .help = help_,                                                                                 \
     .words = words_ },
+
+#define MM_FACTORS_OF(type_, field, help_)                                                         \
+  { .key = #field,                                                                                 \
+    .type = MM_SETTING_FACTORS,                                                                    \
+    .offset = offsetof(type_, field),                                                              \
+    .help = help_,                                                                                 \
+    .least = 1e-6,                                                                                 \
+    .most = 1e6 },
 
 // Of the common settings, which every config with networks begins with.
 #define MM_COMMON_NUMBER(...) MM_NUMBER_OF(mm_actor_critic_config, __VA_ARGS__)

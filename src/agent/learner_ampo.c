@@ -8,11 +8,12 @@
 
 #define NUMBER(...) MM_NUMBER_OF(mm_ampo_config, __VA_ARGS__)
 #define SWITCH(...) MM_SWITCH_OF(mm_ampo_config, __VA_ARGS__)
+#define FACTORS(...) MM_FACTORS_OF(mm_ampo_config, __VA_ARGS__)
 // clang-format off
 static const mm_setting settings[] = {
   MM_ACTOR_CRITIC_NUMBERS(MM_COMMON_NUMBER) MM_AMPO_NUMBERS(NUMBER)
   MM_ACTOR_CRITIC_SWITCHES(MM_COMMON_SWITCH) MM_AMPO_SWITCHES(SWITCH)
-  MM_MINATAR_SETTINGS(MM_COMMON_CHOICE)
+  MM_MINATAR_SETTINGS(MM_COMMON_CHOICE) MM_ETA_SETTINGS(FACTORS)
 };
 // clang-format on
 
@@ -32,6 +33,7 @@ static void method(const void *config, mm_ampo_method *out) {
   *out = (mm_ampo_method){
     .eta = c->eta, .code_target = c->code_target, .bisect10 = c->bisect10, .center = c->center
   };
+  memcpy(out->eta_schedule, c->eta_schedule, sizeof c->eta_schedule);
 }
 
 extern const mm_learner mm_learner_ampo;

@@ -1,13 +1,17 @@
 // The learner pmd-gaussian: policy mirror descent with Gaussian policies, on densities.
 
+#include <string.h>
+
 #include "agent/ampo_run.h"
 #include "agent/learner.h"
 
 #define NUMBER(...) MM_NUMBER_OF(mm_gaussian_config, __VA_ARGS__)
+#define FACTORS(...) MM_FACTORS_OF(mm_gaussian_config, __VA_ARGS__)
 // clang-format off
 static const mm_setting settings[] = {
   MM_ACTOR_CRITIC_NUMBERS(MM_COMMON_NUMBER) MM_GAUSSIAN_NUMBERS(NUMBER)
   MM_ACTOR_CRITIC_SWITCHES(MM_COMMON_SWITCH) MM_REAL_SETTINGS(MM_COMMON_SWITCH, MM_COMMON_CHOICE)
+  MM_ETA_SETTINGS(FACTORS)
 };
 // clang-format on
 
@@ -28,6 +32,7 @@ static void adjust(void *config) {
 static void method(const void *config, mm_ampo_method *out) {
   const mm_gaussian_config *c = config;
   *out = (mm_ampo_method){ .eta = c->eta, .density_scale = c->density_scale };
+  memcpy(out->eta_schedule, c->eta_schedule, sizeof c->eta_schedule);
 }
 
 extern const mm_learner mm_learner_gaussian;

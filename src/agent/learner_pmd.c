@@ -70,7 +70,8 @@ static mm_status run_job(const mm_job *job, const mm_map *map, const volatile in
 
 #define NUMBER(...) MM_NUMBER_OF(mm_pmd_config, __VA_ARGS__)
 #define SWITCH(...) MM_SWITCH_OF(mm_pmd_config, __VA_ARGS__)
-static const mm_setting settings[] = { MM_PMD_SETTINGS(NUMBER, SWITCH) };
+#define FACTORS(...) MM_FACTORS_OF(mm_pmd_config, __VA_ARGS__)
+static const mm_setting settings[] = { MM_PMD_SETTINGS(NUMBER, SWITCH) MM_ETA_SETTINGS(FACTORS) };
 
 extern const mm_learner mm_learner_pmd;
 

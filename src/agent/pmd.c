@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "env/grid/grid_sample.h"
 #include "laws/gae.h"
+#include "laws/schedule.h"
 #include "map/map_internal.h"
 
 enum { A = MM_GRID_ACTIONS };
@@ -32,6 +33,7 @@ struct mm_pmd {
   int64_t step;          // steps every environment has done
   int32_t n_env, unroll; // N, T
   int32_t n_batch;       // N T
+  double eta;            // of the iteration
 
   double *theta;      // [n_state][5] logits
   double *pi;         // [n_state][5] their softmax
@@ -265,7 +267,7 @@ static void fill_block(mm_pmd *p, int32_t first, mm_pmd_block *b) {
     for (int a = 0; a < A; a++) {
       b->theta[a * MM_PMD_LANES + l] = p->theta[s * A + a];
       if (p->visits[i * A + a] > 0)
-        b->gain[a * MM_PMD_LANES + l] = p->config.eta * p->gain[i * A + a] / (n * p->pi[s * A + a]);
+        b->gain[a * MM_PMD_LANES + l] = p->eta * p->gain[i * A + a] / (n * p->pi[s * A + a]);
     }
   }
 }
@@ -312,6 +314,8 @@ mm_status mm_pmd_iterate(mm_pmd *p) {
   for (int32_t i = 0; i < p->n_visited; i++)
     p->slot[p->visited[i]] = -1;
   p->n_visited = 0;
+  p->eta = p->config.eta *
+           mm_factor_at(p->config.eta_schedule, p->step / p->unroll, mm_pmd_iterations(&p->config));
   rollout(p);
   double rolled = mm_clock_seconds();
   estimate(p);

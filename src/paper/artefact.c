@@ -121,8 +121,8 @@ const mm_artefact_cell *mm_artefact_find_cell(const mm_artefact *r, const char *
 mm_comparison mm_artefact_compare(const mm_artefact_cell *a, const mm_artefact_cell *b,
                                   mm_quantity quantity) {
   if (!a || !b || !a->run[quantity] || !b->run[quantity]) return MM_COMPARISON_NONE;
-  return mm_estimate_comparison(a->run[quantity], b->run[quantity],
-                                a->n_run < b->n_run ? a->n_run : b->n_run);
+  return mm_comparison_of(a->run[quantity], b->run[quantity],
+                          a->n_run < b->n_run ? a->n_run : b->n_run, 0);
 }
 
 static void summarise_cell(const mm_artefact *r, mm_artefact_cell *cell) {

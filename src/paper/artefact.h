@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "study/jobs/machine.h"
-#include "study/stats/estimate.h"
+#include "study/stats/comparison.h"
 #include "study/transfer/transfer.h"
 
 enum { MM_ARTEFACT_TEXT = 320, MM_ARTEFACT_CURVES = 4 };

@@ -41,8 +41,8 @@ static mm_status resume_search(mm_paper *r, const char *folder, const char *env,
   mm_learn_view view;
   mm_learn_look(r->search, &view);
   const mm_learn_plan *plan = view.plan;
-  if (plan->n_env == 1 && strcmp(plan->env[0], env) == 0 && plan->init[0] == '\0' &&
-      plan->seed == r->plan.seed && mm_paper_same_settings(&plan->settings, settings, true, NULL))
+  if (plan->n_env == 1 && strcmp(plan->env[0], env) == 0 && plan->seed == r->plan.seed &&
+      mm_paper_same_settings(&plan->settings, settings, true, NULL))
     return MM_OK;
   return MM_FAIL(MM_ERR_INPUT,
                  "%s/run.db: not the search of this reproduction: another environment, seed or "

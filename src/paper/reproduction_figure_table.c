@@ -29,8 +29,8 @@ static void put_cell(mm_page *page, const mm_artefact_cell *cell, double x, doub
   bool baseline = strcmp(cell->map, "negentropy") == 0;
   if (!baseline && gain.mean > 0)
     mm_page_fill(page, x + 2, y + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4,
-                 mm_estimate_sign(gain) > 0 ? BETTER : ABOVE);
-  else if (!baseline && mm_estimate_sign(gain) < 0)
+                 mm_comparison_sign(&cell->over[0]) > 0 ? BETTER : ABOVE);
+  else if (!baseline && mm_comparison_sign(&cell->over[0]) < 0)
     mm_page_fill(page, x + 2, y + 2, CELL_WIDTH - 4, CELL_HEIGHT - 4, WORSE);
   snprintf(text, sizeof text, "%.2f ± %.2f", ours.mean, ours.sem);
   mm_page_put(page, x + CELL_WIDTH / 2.0, y + 14, MM_CENTRE, false, TEXT, text);

@@ -317,6 +317,7 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
     return fail_usage("option '--es': %s", mm_last_error());
   int code = set(settings, "kind", args->kind);
   if (code == EXIT_DONE) code = set(settings, "es", args->es);
+  if (code == EXIT_DONE) code = set(settings, "init", args->init);
   if (code == EXIT_DONE) code = set_count(settings, "population", args->population);
   const settings_args *asked = &args->settings;
   bool set_twice = args->generations > 0 || settings_given(asked, "generations") != NULL;
@@ -364,8 +365,7 @@ static int make_plan(const learn_args *args, mm_learn_plan *plan) {
   for (size_t i = 0; i < MM_LEARN_ENVS; i++)
     mm_env_destroy(env[i]);
   plan->seed = args->seed;
-  if (code != EXIT_DONE || args->init == NULL) return code;
-  return run_argument_name("init", args->init, plan->init);
+  return code;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -71,7 +71,8 @@ static const char *difference_text(const mm_artefact_cell *c, int from) {
   mm_estimate e = c->over[from].gain;
   if (strcmp(c->map, name[from]) == 0 || isnan(e.mean)) return "";
   return output_format("%s%s %3.0f %%", estimate_text(e, true),
-                       mm_estimate_sign(e) != 0 ? " *" : "  ", fmin(100 * c->over[from].wins, 100));
+                       mm_comparison_sign(&c->over[from]) != 0 ? " *" : "  ",
+                       fmin(100 * c->over[from].wins, 100));
 }
 
 // "476.41 (-1.3)": the paper's value and how many of our standard errors ours is above it.
@@ -96,7 +97,7 @@ static bool has_paper(const mm_artefact *r) {
 }
 
 static void put_row(table *out, const mm_artefact_cell *c, bool paper) {
-  int sign = mm_estimate_sign(c->over[0].gain);
+  int sign = mm_comparison_sign(&c->over[0]);
   table_text(out, c->map);
   table_format(out, "%zu", c->of.n);
   table_text(out, isnan(c->eta) ? "" : output_number(c->eta));
@@ -235,7 +236,7 @@ static void reproduce_report(const mm_artefact *r) {
   if (r->more[0]) puts(r->more);
   if (r->n_cell > 0)
     puts("final return: mean and standard error of the runs (IQM: interquartile mean with "
-         "bootstrap interval);\npaired differences (*: the 95 % interval, by Student's t, excludes "
+         "bootstrap interval);\npaired differences (*: the 95 % bootstrap interval excludes "
          "0) and the win\nrate; runs of all maps have the same seeds");
   put_cells(r);
   put_quantities(r);

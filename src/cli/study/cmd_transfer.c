@@ -1,6 +1,8 @@
 // `transfer`: maps x environments x seeds, with controls, as a table, files and figures; resumable
 // at any moment.
 
+#define _POSIX_C_SOURCE 200809L
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -63,7 +65,7 @@ static const option options[] = {
 // ---------------------------------------------------------------------------------------------
 // What it shows
 
-enum { BETWEEN = 2 };
+enum { BETWEEN = 2, WORST_RUNS = 4 }; // a quarter of fewer runs is none
 
 // What a table shows: final values, or differences from a baseline.
 typedef struct view {
@@ -98,6 +100,15 @@ static int decimals(const view *v, size_t env) {
   return exact < 0 ? 0 : exact > 8 ? 8 : (int)exact;
 }
 
+// "304 ± 23 (211) !2": with the worst quarter, where there is one, and failures.
+static const char *final_text(const view *v, const mm_transfer_cell *cell, mm_estimate e,
+                              int digits) {
+  const char *text = study_estimate(e, digits, false);
+  if (v->t->config.n_seed >= WORST_RUNS && isfinite(cell->of.worst))
+    text = output_format("%s (%.*f)", text, digits, cell->of.worst);
+  return cell->n_failure > 0 ? output_format("%s !%zu", text, cell->n_failure) : text;
+}
+
 static const char *cell_text(const view *v, size_t map, size_t env) {
   mm_estimate e = number_of(v, map, env);
   const mm_transfer_cell *cell = mm_transfer_at(v->t, map, env);
@@ -106,11 +117,10 @@ static const char *cell_text(const view *v, size_t map, size_t env) {
   if (v->differences && v->t->baseline[v->baseline] == map) return "";
   if (isnan(e.mean) && isnan(over->wins) && cell->of.unfinished == 0) return "failed";
   if (fabs(e.mean) < 0.5 * pow(10, -digits)) e.mean = 0; // no "-0.00"
-  const char *text = study_estimate(e, digits, v->differences);
-  if (!v->differences) return cell->n_failed > 0 ? output_format("%s !", text) : text;
+  if (!v->differences) return final_text(v, cell, e, digits);
   // a mark of its own width, so that the numbers stay below each other
-  return output_format("%s%s %3.0f %%", text, mm_transfer_verdict(cell, v->baseline) ? " *" : "  ",
-                       100 * over->wins);
+  return output_format("%s%s %3.0f %%", study_interval(e.mean, over->interval, digits),
+                       mm_comparison_sign(over) ? " *" : "  ", 100 * over->wins);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -174,7 +184,7 @@ static void put_block(const view *v, size_t first, size_t end) {
     table_text(out, c->map[m].label);
     for (size_t e = first; e < end; e++) {
       table_text(out, cell_text(v, m, e));
-      int verdict = mm_transfer_verdict(mm_transfer_at(v->t, m, e), v->baseline);
+      int verdict = mm_comparison_sign(&mm_transfer_at(v->t, m, e)->over[v->baseline]);
       if (verdict != 0) table_mark(out, verdict > 0);
     }
   }
@@ -203,8 +213,28 @@ static void put_differences(const mm_transfer *t, mm_baseline baseline) {
   size_t row = t->baseline[baseline];
   if (row == t->config.n_map || t->config.n_map < 2) return;
   put_name("\nminus ", t->config.map[row].label);
-  puts(", paired by seed (*: 95 % t interval excludes 0), and win rate");
+  puts(", paired by seed: mean [95 % interval], * excludes 0; win rate");
   put_table(&v);
+}
+
+// One sentence for each environment, against the first baseline that the table has.
+static void put_conclusions(const mm_transfer *t) {
+  const mm_transfer_config *c = &t->config;
+  for (int b = 0; b < MM_BASELINES; b++) {
+    if (t->baseline[b] == c->n_map || c->n_map < 2) continue;
+    printf("\nconcluded at 5 %% (sign-flip tests, Holm's correction for %zu comparison%s):\n",
+           t->n_test[b], t->n_test[b] == 1 ? "" : "s");
+    for (size_t e = 0; e < c->n_env; e++) {
+      char *text = NULL;
+      size_t length = 0;
+      FILE *f = open_memstream(&text, &length);
+      if (f == NULL) return;
+      mm_transfer_conclude(t, (mm_baseline)b, e, f);
+      if (fclose(f) == 0) study_sentence(text);
+      free(text);
+    }
+    return;
+  }
 }
 
 // A line for each cell that has no mean because runs finished no episode.
@@ -237,6 +267,12 @@ static void put_tuned(const mm_transfer *t) {
            1e-6 * (double)t->tune_steps, c->n_tune, MM_ETAS);
 }
 
+static bool has_failures(const mm_transfer *t) {
+  for (size_t i = 0; i < t->config.n_map * t->config.n_env; i++)
+    if (t->cell[i].n_failure > 0) return true;
+  return false;
+}
+
 static void transfer_report(const mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
   view finals = { .t = t, .baseline = MM_BASELINE_NEGENTROPY };
@@ -246,17 +282,20 @@ static void transfer_report(const mm_transfer *t) {
          : terminal_unicode() ? " \u00b1 standard error"
                               : " +- standard error",
          c->n_seed, plural, c->n_seed == 1 ? "" : " with the same seeds for each map");
+  if (c->n_seed >= WORST_RUNS) puts("(in parentheses: mean of the worst quarter, CVaR 0.25)");
   if (t->baseline[MM_BASELINE_NEGENTROPY] < c->n_map && terminal_style(stdout, STYLE_GOOD)[0])
     printf("%sgreen%s, %sred%s: above, below negentropy (the 95 %% interval of the difference "
            "excludes 0)\n",
            terminal_style(stdout, STYLE_GOOD), terminal_style(stdout, STYLE_PLAIN),
            terminal_style(stdout, STYLE_BAD), terminal_style(stdout, STYLE_PLAIN));
   put_table(&finals);
-  if (t->report.n_failed > 0) puts("!: runs failed there; the others count");
+  if (has_failures(t))
+    puts("!: so many runs failed, diverged or finished no episode; those that failed do not count");
   put_unfinished(t);
   for (int b = 0; b < MM_BASELINES; b++)
     put_differences(t, (mm_baseline)b);
   put_tuned(t);
+  put_conclusions(t);
   size_t n = c->n_map * c->n_env * c->n_seed;
   if (t->all_found) {
     puts("\nall runs were done before");
@@ -591,8 +630,12 @@ const command command_transfer = {
   .name = "transfer",
   .summary = "compare maps on several environments",
   .about = "Trains every map on every environment with the same seeds and shows the final returns, "
-           "mean and standard error, and their paired differences from negentropy and l2. Controls "
-           "are added to the maps asked for.\n\nTables of ampo have a folder, others with --out "
+           "mean and standard error, the mean of the worst quarter and failures, and the paired "
+           "differences from negentropy and l2 with 95 % intervals (studentised bootstrap) and win "
+           "rates. A sentence for each environment says what can be concluded: paired sign-flip "
+           "tests, corrected by Holm's method for the cells of the table. `compare` says more of "
+           "such tables. Controls are added to the maps asked for.\n\nTables of ampo have a "
+           "folder, others with --out "
            "DIR: run.db, in which finished runs are stored and unfinished ones checkpointed, and "
            "at the end table.csv (means and paired differences), runs.csv (every run), table.json "
            "and figures, with curves.csv and the learning curves where there are any (of pmd with "

@@ -30,7 +30,8 @@ static const char *const prune_names[] = { "on", "off", NULL };
 #define ARGS tune_args
 static const option tune_options[] = {
   OPTION(TEXT, "env", env, "ID[,ID..]", "the environments to tune for; task files too"),
-  RUN_MAP_OPTION(tune_args),
+  OPTION(TEXT, "map", map, "MAP[,MAP..]",
+         "the mirror maps; a trial is judged by the mean over them. Not needed for ppo"),
   OPTION(TEXT, "space", space, "FILE", "YAML file with the parameters and their ranges"),
   RUN_RESUME_OPTION(tune_args, "run"),
   ENV_ALGO_OPTION(tune_args, NULL, "the environments'"),
@@ -128,21 +129,22 @@ static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size
   table_text(t, study_estimate(mm_tune_score(trial), DECIMALS, true));
   table_number(t, (double)trial->n);
   table_text(t, mm_tune_state(v->search, i));
-  for (size_t e = 0; e < v->plan->n_env; e++)
-    table_defined(t, mm_tune_mean(tune, i, e));
+  for (size_t c = 0; c < mm_tune_cells(v->plan); c++)
+    table_defined(t, mm_tune_mean(tune, i, c));
 }
 
 static table *make_table(const mm_tune_view *v) {
   const mm_tune_plan *p = v->plan;
-  table *t = table_of_columns(4 + p->space.n + p->n_env);
+  table *t = table_of_columns(4 + p->space.n + mm_tune_cells(p));
+  char name[MM_TUNE_CELL_NAME];
   table_text(t, "trial");
   for (size_t j = 0; j < p->space.n; j++)
     table_text(t, p->space.parameter[j].name);
   table_text(t, "score");
   table_text(t, "seeds");
   table_text(t, "<state");
-  for (size_t e = 0; e < p->n_env; e++)
-    table_text(t, p->env[e]);
+  for (size_t c = 0; c < mm_tune_cells(p); c++)
+    table_text(t, mm_tune_cell_name(p, c, name));
   return t;
 }
 
@@ -177,7 +179,7 @@ static void put_counts(const mm_tune_view *v) {
          "of\n");
   for (size_t e = 0; e < v->plan->n_env; e++)
     printf("%s%.4g (%s)", e > 0 ? ", " : "  ", v->scale[e], output_plain(v->plan->env[e]));
-  printf("; mean over environments\n");
+  printf("; mean over %senvironments\n", v->plan->n_map > 1 ? "maps and " : "");
   size_t same = v->search->n_candidates + 1 - n;
   if (same > 0 && v->search->complete && v->plan->space.method == MM_TUNE_CMA)
     printf("%zu candidates had the values of an earlier trial\n", same);
@@ -188,20 +190,22 @@ static void put_counts(const mm_tune_view *v) {
 
 static void put_checks(const mm_tune_view *v) {
   table *t = table_create("<environment|baseline|tuned|difference");
-  for (size_t e = 0; e < v->plan->n_env; e++) {
-    const mm_tune_check *c = &v->check[e];
-    table_text(t, v->plan->env[e]);
+  char name[MM_TUNE_CELL_NAME];
+  for (size_t i = 0; i < mm_tune_cells(v->plan); i++) {
+    const mm_tune_check *c = &v->check[i];
+    table_text(t, mm_tune_cell_name(v->plan, i, name));
     table_text(t, study_estimate(c->own, DECIMALS, false));
     table_text(t, v->best > 0 ? study_estimate(c->best, DECIMALS, false) : "-");
-    table_text(t, study_estimate(c->difference, DECIMALS, true));
-    if (mm_estimate_sign(c->difference) != 0) table_mark(t, c->difference.mean > 0);
+    table_text(t, study_estimate(c->difference.gain, DECIMALS, true));
+    int sign = mm_comparison_sign(&c->difference);
+    if (sign != 0) table_mark(t, sign > 0);
   }
   printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate, output_plus_minus());
   table_print(t);
-  for (size_t e = 0; e < v->plan->n_env; e++)
-    if (v->check[e].n_failed > 0)
+  for (size_t c = 0; c < mm_tune_cells(v->plan); c++)
+    if (v->check[c].n_failed > 0)
       printf("%s: runs of %zu seeds have no value, so there are no means\n",
-             output_plain(v->plan->env[e]), v->check[e].n_failed);
+             output_plain(mm_tune_cell_name(v->plan, c, name)), v->check[c].n_failed);
 }
 
 static void put_verdict(const mm_tune_view *v) {
@@ -210,8 +214,8 @@ static void put_verdict(const mm_tune_view *v) {
     return;
   }
   if (!v->validated) return;
-  printf("score of trial %zu on these: %s", v->best, study_estimate(v->gain, DECIMALS, true));
-  int sign = mm_estimate_sign(v->gain);
+  printf("score of trial %zu on these: %s", v->best, study_estimate(v->gain.gain, DECIMALS, true));
+  int sign = mm_comparison_sign(&v->gain);
   puts(sign == 0  ? " (its 95 % interval includes 0: not shown to be better)"
        : sign > 0 ? ""
                   : " (worse: its score in the search was luck)");
@@ -286,7 +290,21 @@ static int plan_search(const tune_args *args, mm_tune_plan *plan) {
   plan->validate = (size_t)args->validate;
   plan->prune = strcmp(args->prune, "on") == 0;
   plan->seed = args->seed;
-  return run_argument_name("map", run_argument_map(args->map, args->algo), plan->map);
+  return EXIT_DONE;
+}
+
+static int plan_maps(const tune_args *args, mm_map *map[MM_TUNE_MAPS], mm_tune_plan *plan) {
+  name_list maps;
+  int code = name_list_read("map", run_argument_map(args->map, args->algo), &maps);
+  if (code == EXIT_DONE && maps.n > MM_TUNE_MAPS)
+    code = fail_usage("option '--map': %zu maps, expected at most %d", maps.n, MM_TUNE_MAPS);
+  plan->n_map = maps.n;
+  for (size_t i = 0; i < maps.n && code == EXIT_DONE; i++) {
+    code = run_argument_name("map", maps.name[i], plan->map[i]);
+    if (code == EXIT_DONE) code = map_argument_open(maps.name[i], &map[i]);
+  }
+  name_list_release(&maps);
+  return code;
 }
 
 // Whether devices can do whatever a trial may ask for: the settings' own values, then the ends of
@@ -325,10 +343,10 @@ static int check_devices(tune_args *args, const mm_tune_plan *plan, mm_env *cons
 }
 
 // What a tuning leaves beside its database; nothing is ever written over.
-static const char *const out_files[] = { "preset.yaml", "trials.csv", "tune.json",
-                                         "tune.svg",    "tune.png",   NULL };
+static const char *const out_files[] = { "preset.yaml", "trials.csv", "tune.json", "tune.svg",
+                                         "tune.png",    "map.json",   NULL };
 
-static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map *map,
+static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map *const *map,
                   mm_tune **out) {
   run_folder where;
   TRY(args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE);
@@ -345,16 +363,16 @@ static int check_usage(const tune_args *args) {
   return EXIT_DONE;
 }
 
-// The map belongs to the caller and must outlive the tuning.
-static int begin(tune_args *args, mm_map **map, mm_tune **out) {
+// The maps belong to the caller and must outlive the tuning.
+static int begin(tune_args *args, mm_map *map[MM_TUNE_MAPS], mm_tune **out) {
   TRY(check_usage(args));
   mm_tune_plan *plan = memory_alloc(1, sizeof *plan);
   mm_env *env[MM_TUNE_ENVS] = { 0 };
   int code = plan_envs(args, env, plan);
   if (code == EXIT_DONE) code = plan_search(args, plan);
   if (code == EXIT_DONE) code = check_devices(args, plan, env);
-  if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
-  if (code == EXIT_DONE) code = create(args, plan, *map, out);
+  if (code == EXIT_DONE) code = plan_maps(args, map, plan);
+  if (code == EXIT_DONE) code = create(args, plan, (const mm_map *const *)map, out);
   for (size_t i = 0; i < MM_TUNE_ENVS; i++)
     mm_env_destroy(env[i]);
   free(plan);
@@ -436,16 +454,17 @@ static int finish(const tune_args *args, mm_tune *t, mm_status status) {
 
 static int run(void *raw) {
   tune_args *args = raw;
-  mm_map *map = NULL;
+  mm_map *map[MM_TUNE_MAPS] = { 0 };
   mm_tune *t = NULL;
   int code = study_begin(&args->on);
-  if (code == EXIT_DONE) code = args->resume != NULL ? resume(args, &t) : begin(args, &map, &t);
+  if (code == EXIT_DONE) code = args->resume != NULL ? resume(args, &t) : begin(args, map, &t);
   if (code == EXIT_DONE) {
     put_start(t, options_given(&command_tune, &args->settings.common, "trials"));
     code = finish(args, t, search(args, t));
   }
   mm_tune_close(t);
-  mm_map_destroy(map);
+  for (size_t i = 0; i < MM_TUNE_MAPS; i++)
+    mm_map_destroy(map[i]);
   return code;
 }
 
@@ -460,13 +479,15 @@ const command command_tune = {
       "seeds.\n\nThe file says `method: grid` or `method: cma-es` and has a line for each "
       "parameter below `parameters:`, such as `lr: {log: [1e-4, 1e-2], points: 5}`, `eta: {linear: "
       "[0.5, 2]}`, `epochs: {integer: [1, 16]}` or `activation: {choice: [tanh, relu]}`. Names are "
-      "those of --set; points are those of a grid.\n\nAt the end the winner and the baseline "
+      "those of --set, and of maps `map.q` (tsallis) and `map.scale` (a factor on phi^-1); points "
+      "are those of a grid.\n\nAt the end the winner and the baseline "
       "settings are trained on fresh seeds, and its settings become preset.yaml in the run's "
       "folder, beside run.db, trials.csv, tune.json and tune.svg. A run can be stopped at any "
       "moment, also by a crash, and resumes bit-identically with --resume.",
   .examples =
       "mirrormap tune --env CartPole-v1 --map negentropy --space examples/tune-bcs.yaml\nmirrormap "
-      "tune --env CartPole-v1,Acrobot-v1 --algo ppo --space examples/tune-ppo.yaml\nmirrormap tune "
+      "tune --env CartPole-v1 --map negentropy,l2 --space examples/tune-bcs.yaml\nmirrormap tune "
+      "--env CartPole-v1,Acrobot-v1 --algo ppo --space examples/tune-ppo.yaml\nmirrormap tune "
       "--resume runs/tune-CartPole-v1-1\nmirrormap train --env CartPole-v1 --map negentropy "
       "--preset runs/tune-CartPole-v1-1/preset.yaml",
   .options = tune_options,

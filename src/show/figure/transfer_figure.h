@@ -7,7 +7,8 @@
 #include "study/transfer/transfer.h"
 
 // Final returns: a block per environment with a row per map, the mean with its standard error, and
-// beside it the paired difference from negentropy (or l2 where that is missing) with two of them.
+// beside it the paired difference from negentropy (or l2 where that is missing) with its 95 %
+// interval.
 mm_status mm_transfer_figure_finals(const mm_transfer *transfer, const char *path);
 
 // Return against environment steps: a panel per environment, a line with a band of one standard

@@ -34,16 +34,19 @@ typedef struct picture {
 // ---------------------------------------------------------------------------------------------
 // One panel
 
-// A number of a map, with the half length of its interval in place of the standard error: a single
-// run has none.
-static mm_estimate number_of(const picture *p, size_t map, size_t env, measure what) {
+// A number of a map with its interval: a single run has none.
+typedef struct number {
+  double mean, low, high;
+} number;
+
+static number number_of(const picture *p, size_t map, size_t env, measure what) {
   const mm_transfer_cell *cell = mm_transfer_at(p->t, map, env);
-  mm_estimate e = cell->of.mean;
-  if (what == DIFFERENCE) {
-    e = cell->over[p->baseline].gain;
-    e.sem = mm_estimate_half(e);
-  }
-  if (isnan(e.sem)) e.sem = 0;
+  const mm_comparison *over = &cell->over[what == DIFFERENCE ? p->baseline : 0];
+  mm_estimate of = cell->of.mean;
+  number e = what == DIFFERENCE
+                 ? (number){ over->gain.mean, over->interval.low, over->interval.high }
+                 : (number){ of.mean, of.mean - of.sem, of.mean + of.sem };
+  if (isnan(e.low)) e.low = e.high = e.mean;
   return e;
 }
 
@@ -58,10 +61,10 @@ static double most_shown(const picture *p, size_t env) {
   double most = 0;
   size_t n = 0;
   for (size_t m = 0; m < p->t->config.n_map; m++) {
-    mm_estimate e = number_of(p, m, env, DIFFERENCE);
+    number e = number_of(p, m, env, DIFFERENCE);
     if (!isfinite(e.mean) || e.mean == 0) continue;
-    p->extent[n++] = fabs(e.mean) + e.sem;
-    most = fmax(most, e.mean + e.sem);
+    p->extent[n++] = fmax(-e.low, e.high);
+    most = fmax(most, e.high);
   }
   qsort(p->extent, n, sizeof *p->extent, ascending);
   return n > 0 ? fmax(most, 4 * p->extent[n / 2]) : INFINITY;
@@ -73,10 +76,10 @@ static mm_range range_of(const picture *p, size_t env, measure what, double line
   double most = what == DIFFERENCE ? most_shown(p, env) : INFINITY;
   mm_range_include(&r, line);
   for (size_t m = 0; m < p->t->config.n_map; m++) {
-    mm_estimate e = number_of(p, m, env, what);
+    number e = number_of(p, m, env, what);
     if (e.mean < -most) continue;
-    mm_range_include(&r, e.mean - e.sem);
-    mm_range_include(&r, e.mean + e.sem);
+    mm_range_include(&r, e.low);
+    mm_range_include(&r, e.high);
   }
   return mm_range_pad(r, 0.08);
 }
@@ -85,16 +88,16 @@ static mm_range range_of(const picture *p, size_t env, measure what, double line
 static void add_row(picture *p, size_t map, size_t env, measure what) {
   enum { OPEN = 6, FILLED = 7 };
   const mm_transfer_cell *cell = mm_transfer_at(p->t, map, env);
-  mm_estimate e = number_of(p, map, env, what);
+  number e = number_of(p, map, env, what);
   if (!isfinite(e.mean) || (what == DIFFERENCE && map == p->t->baseline[p->baseline])) return;
-  bool open = what == DIFFERENCE && mm_transfer_verdict(cell, (mm_baseline)p->baseline) == 0;
+  bool open = what == DIFFERENCE && mm_comparison_sign(&cell->over[p->baseline]) == 0;
   mm_plot_series(&p->plot, (mm_series){ .style = MM_X_INTERVALS,
                                         .colour = mm_line_colour(p->line[map]),
                                         .width = 1.6,
                                         .solid = true,
                                         .point = open ? OPEN : FILLED,
                                         .size = 0.7 });
-  mm_plot_put(&p->plot, e.mean, (double)(p->t->config.n_map - map), e.sem);
+  mm_plot_put(&p->plot, e.mean, (double)(p->t->config.n_map - map), e.low, e.high);
 }
 
 // `line`: where an upright line marks the baseline.

@@ -133,12 +133,13 @@ static void add_slice(picture *p, size_t parameter, mm_box b) {
 
 static void put_title(picture *p, double y) {
   const mm_tune_plan *plan = p->v.plan;
-  char names[4 * MM_PLAN_NAME_SIZE];
+  char names[4 * MM_PLAN_NAME_SIZE], maps[MM_TUNE_MAP_NAMES];
   size_t used = 0;
   for (size_t e = 0; e < plan->n_env && used < sizeof names; e++)
     used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", e > 0 ? ", " : "",
                              plan->env[e]);
-  if (used < sizeof names) snprintf(names + used, sizeof names - used, " with %s", plan->map);
+  if (used < sizeof names)
+    snprintf(names + used, sizeof names - used, " with %s", mm_tune_map_names(plan, maps));
   mm_plot_text(&p->plot, MARGIN, y, MM_LEFT, MM_INK, "{/*1.08 Tuning}");
   mm_plot_name(&p->plot, MARGIN + 52, y, WIDTH - 2 * MARGIN - 52, names);
   mm_plot_text(&p->plot, MARGIN, y + MM_LINE_HEIGHT, MM_LEFT, MM_QUIET_INK,

@@ -57,6 +57,10 @@ function cellSentence(table, map, env, cell, isBaseline) {
                         : `${d > 0 ? "better" : "worse"}, ${
                             far ? "95 % interval excludes 0" : "95 % interval includes 0"}`;
     parts.push(`minus ${base}, seed by seed: ${difference(d, dSem)} (${how})`);
+    if (Number.isFinite(num(cell.ci_low)))
+      parts.push(`95 % interval [${brief(num(cell.ci_low), 5)}, ${brief(num(cell.ci_high), 5)}]`);
+    if (Number.isFinite(num(cell.p_holm)))
+      parts.push(`p ${brief(num(cell.p_holm))} after Holm's correction`);
     if (Number.isFinite(wins)) parts.push(`win rate ${fixed(100 * wins, 0)} %`);
   }
   if (Number.isFinite(num(cell.iqm))) {
@@ -183,7 +187,7 @@ function transferTable(run, key) {
       ? null
       : el("p", {class: "key muted"}, el("span", {class: "better strong"}, "\u25b2 better"), " ",
           el("span", {class: "worse strong"}, "\u25bc worse"),
-          ` than ${base}: the 95 % interval of the paired difference (Student's t) excludes 0; `,
+          ` than ${base}: the 95 % interval of the paired difference (bootstrap) excludes 0; `,
           el("span", {class: "better faint"}, "\u25b5"), " ",
           el("span", {class: "worse faint"}, "\u25bf"),
           " it includes 0. Mean \u00b1 standard error."));

@@ -36,8 +36,8 @@ typedef struct mm_plot_panel panel_entry;
 typedef struct mm_plot_series series_entry;
 typedef struct mm_plot_mark mark_entry;
 
-// What gnuplot calls the styles, and the columns of their rows: x and y count for the ranges, as
-// does half the length of an interval along x (h); the others do not.
+// What gnuplot calls the styles, and the columns of their rows: x and y count for the ranges, the
+// others do not.
 static const struct {
   const char *with, *columns;
   bool thinned, filled, coloured; // coloured: row by row
@@ -47,7 +47,7 @@ static const struct {
   [MM_MARKED_LINE] = { "linespoints", "xy" },
   [MM_POINTS] = { "points", "xy" },
   [MM_BAND] = { "filledcurves", "xyy", .filled = true },
-  [MM_X_INTERVALS] = { "xerrorbars", "xyh", .setting = "set bars 0.5\n" },
+  [MM_X_INTERVALS] = { "xerrorbars", "xyxx", .setting = "set bars 0.5\n" },
   [MM_Y_INTERVALS] = { "yerrorbars", "xyyy", .setting = "set bars 1\n" },
   [MM_FILL] = { "filledcurves y1=0", "xy", .thinned = true, .filled = true },
   [MM_POLYGON] = { "filledcurves closed", "xy", .filled = true },
@@ -276,11 +276,7 @@ mm_range mm_range_pad(mm_range r, double part) {
 // Numbers of a row along x or along y, with the ends of intervals.
 static void include_row(mm_range *r, mm_style style, const double *row, bool along_x) {
   for (const char *c = styles[style].columns; *c; c++) {
-    double value = row[c - styles[style].columns];
-    if (*c == (along_x ? 'x' : 'y')) mm_range_include(r, value);
-    if (*c != 'h' || !along_x) continue;
-    mm_range_include(r, row[0] - value);
-    mm_range_include(r, row[0] + value);
+    if (*c == (along_x ? 'x' : 'y')) mm_range_include(r, row[c - styles[style].columns]);
   }
 }
 
@@ -454,13 +450,13 @@ static size_t thin_band(double *row, size_t n, double width) {
 static size_t put_beyond(const renderer *r, double *row, size_t n, uint32_t colour) {
   size_t kept = 0;
   for (size_t k = 0; k < n; k++) {
-    const double *at = row + 3 * k;
+    const double *at = row + 4 * k;
     if (at[0] < r->x.low)
       mm_figure_script(r->figure,
                        "set label '← %s%.3g' at graph 0.01,first %.9g left front tc rgb '#%06x'\n",
                        at[0] < 0 ? "−" : "", fabs(at[0]), at[1], (unsigned)colour);
     else
-      memmove(row + 3 * kept++, at, 3 * sizeof *row);
+      memmove(row + 4 * kept++, at, 4 * sizeof *row);
   }
   return kept;
 }

@@ -59,7 +59,7 @@ static void add_labels(mm_report_table *t, const mm_report_trainings *all, const
 
 // Of which nothing is done yet.
 static const mm_transfer_cell empty_cell = {
-  .eta = NAN, .of = { .mean = { NAN, NAN, 0 }, .iqm = { NAN, NAN, NAN } }
+  .eta = NAN, .of = { .mean = { NAN, NAN, 0 }, .iqm = { NAN, NAN, NAN }, .worst = NAN }
 };
 
 static void *take(size_t count, size_t size) {
@@ -141,6 +141,7 @@ mm_status mm_report_make_table(const mm_report_trainings *all, const cJSON *conf
   add_labels(out, all, config);
   out->transfer.config.map = out->map;
   out->transfer.config.env = out->env;
+  out->transfer.config.seed = all->resampling;
   MM_TRY(take_all(out));
   fill(out, all);
   return MM_OK;
@@ -162,14 +163,20 @@ void mm_report_release_table(mm_report_table *t) {
 
 static cJSON *cell_json(const mm_transfer *t, size_t map, size_t env, mm_baseline from) {
   const mm_transfer_cell *cell = mm_transfer_at(t, map, env);
-  mm_estimate difference = cell->over[from].gain;
+  const mm_comparison *over = &cell->over[from];
   cJSON *object = cJSON_CreateObject();
   mm_report_add_worths(object, cell, true);
-  mm_json_add_defined(object, "difference", difference.mean);
-  mm_json_add_defined(object, "difference_sem", difference.sem);
-  mm_json_add_defined(object, "wins", cell->over[from].wins);
-  mm_json_add_defined(object, "verdict", mm_transfer_verdict(cell, from));
-  cJSON_AddBoolToObject(object, "better", difference.mean > 0);
+  mm_json_add_defined(object, "cvar", cell->of.worst);
+  mm_json_add_defined(object, "difference", over->gain.mean);
+  mm_json_add_defined(object, "difference_sem", over->gain.sem);
+  mm_json_add_defined(object, "ci_low", over->interval.low);
+  mm_json_add_defined(object, "ci_high", over->interval.high);
+  mm_json_add_defined(object, "wins", over->wins);
+  mm_json_add_defined(object, "win_rate_low", over->win_interval.low);
+  mm_json_add_defined(object, "win_rate_high", over->win_interval.high);
+  mm_json_add_defined(object, "p_holm", over->p_holm);
+  mm_json_add_defined(object, "verdict", mm_comparison_sign(over));
+  cJSON_AddBoolToObject(object, "better", over->gain.mean > 0);
   cJSON_AddNullToObject(object, "paper");
   return object;
 }
@@ -198,6 +205,7 @@ cJSON *mm_report_table_json(const mm_report_table *table) {
     cJSON_AddItemToArray(envs, cJSON_CreateString(c->env[e].label));
   cJSON_AddItemToObject(object, "envs", envs);
   cJSON_AddItemToObject(object, "maps", maps_json(c));
+  mm_json_add_whole(object, "comparisons", t->n_test[from]);
   cJSON *rows = cJSON_AddArrayToObject(object, "cells");
   for (size_t m = 0; m < c->n_map; m++) {
     cJSON *row = cJSON_CreateArray();

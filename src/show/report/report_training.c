@@ -163,6 +163,7 @@ static mm_status estimate(const mm_report_trainings *all, mm_report_batch *batch
     x[i] = mm_result_worth(&runs[i]);
     cell->n_numeric += has_value && runs[i].status != MM_OK;
     cell->n_failed += !has_value;
+    cell->n_failure += mm_result_is_failure(&runs[i]);
   }
   cell->of = mm_estimate_worths(x, batch->n, all->resampling);
   return mm_estimate_curve(runs, batch->n, &cell->curve, &cell->n_curve);
@@ -183,6 +184,7 @@ void mm_report_add_worths(cJSON *object, const mm_transfer_cell *cell, bool with
   mm_json_add_defined(object, "sem", of->mean.sem);
   mm_json_add_defined(object, "n", (double)of->n);
   if (with_failed) mm_json_add_defined(object, "failed", (double)cell->n_failed);
+  if (with_failed) mm_json_add_defined(object, "failures", (double)cell->n_failure);
   mm_json_add_defined(object, "unfinished", (double)of->unfinished);
   mm_json_add_defined(object, "iqm", of->iqm.iqm);
   mm_json_add_defined(object, "low", of->iqm.low);

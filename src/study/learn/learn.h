@@ -29,7 +29,6 @@ typedef struct mm_learn_plan {
   char env[MM_LEARN_ENVS][MM_LEARN_NAME_SIZE]; // IDs or task files
   mm_settings settings;
   uint64_t seed;
-  char init[MM_LEARN_NAME_SIZE]; // the map to start from, or "" for the family's own start
 } mm_learn_plan;
 
 typedef struct mm_learn mm_learn;

@@ -23,15 +23,22 @@ static void add_validation(cJSON *root, const mm_learn_plan *plan, const mm_lear
   mm_study_add_estimate(object, "learned_minus_l2", score->over_l2);
 }
 
+// Where a task or the start of the search lay is nobody's business.
+static const char *file_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
 mm_status mm_learn_card(const mm_learn_plan *plan, int64_t generation, uint64_t evaluations,
                         const mm_learn_score *score, const mm_learn_score *control, char **out) {
   char text[64];
   cJSON *root = cJSON_CreateObject();
   cJSON *envs = cJSON_AddArrayToObject(root, "learned_on");
-  for (size_t i = 0; i < plan->n_env; i++) {
-    const char *slash = strrchr(plan->env[i], '/'); // where a task file lay is nobody's business
-    cJSON_AddItemToArray(envs, cJSON_CreateString(slash ? slash + 1 : plan->env[i]));
-  }
+  for (size_t i = 0; i < plan->n_env; i++)
+    cJSON_AddItemToArray(envs, cJSON_CreateString(file_name(plan->env[i])));
+  mm_settings settings = plan->settings;
+  snprintf(settings.search.init, sizeof settings.search.init, "%s",
+           file_name(plan->settings.search.init));
   cJSON_AddItemToObject(root, "generation", mm_json_number((double)generation));
   cJSON_AddItemToObject(root, "evaluations", mm_json_number((double)evaluations));
   snprintf(text, sizeof text, "%" PRIu64, plan->seed);
@@ -39,7 +46,7 @@ mm_status mm_learn_card(const mm_learn_plan *plan, int64_t generation, uint64_t 
   add_validation(root, plan, score, control);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
   cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
-  cJSON_AddItemToObject(root, "search", mm_search_json(&plan->settings));
+  cJSON_AddItemToObject(root, "search", mm_search_json(&settings));
   snprintf(text, sizeof text, "mirrormap %s", mm_version());
   cJSON_AddStringToObject(root, "program", text);
   *out = mm_json_print(root, false);

@@ -93,14 +93,14 @@ static mm_status create_learn(const char *folder, const mm_study_config *c, mm_s
   plan->seed = c->seed;
   mm_status status = copy_envs(c, plan->env);
   if (status == MM_OK) status = resolve_name(c, c->env[0], &plan->settings);
-  if (status == MM_OK && c->n_map > 0) status = mm_plan_copy_name(c->map[0], "a map", plan->init);
+  if (status == MM_OK && c->n_map > 0) status = mm_settings_set(&plan->settings, "init", c->map[0]);
   if (status == MM_OK) status = mm_learn_create(folder, plan, &learn);
   mm_free(plan);
   if (status == MM_OK) *out = mm_learn_study(learn);
   return status;
 }
 
-// Of both that train with one map: the run is made with the caller's map, and taken up again with
+// The run is made with the caller's map, and taken up again with
 // the one in its plan, which lives as long as the study.
 static mm_status create_train(const char *folder, const mm_study_config *c, const mm_map *map) {
   mm_train_plan plan = { .seed = c->seed, .seeds = c->seeds };
@@ -115,7 +115,9 @@ static mm_status create_train(const char *folder, const mm_study_config *c, cons
 
 static mm_status fill_tune(const mm_study_config *c, mm_tune_plan *plan) {
   MM_TRY(copy_envs(c, plan->env));
-  MM_TRY(mm_plan_copy_name(c->map[0], "a map", plan->map));
+  for (size_t i = 0; i < c->n_map; i++)
+    MM_TRY(mm_plan_copy_name(c->map[i], "a map", plan->map[i]));
+  plan->n_map = c->n_map;
   for (size_t i = 0; i < c->n_env; i++)
     MM_TRY(resolve_name(c, c->env[i], &plan->settings[i]));
   MM_TRY(mm_tune_space_load(c->space, plan->settings[0].algo, &plan->space));
@@ -129,15 +131,20 @@ static mm_status fill_tune(const mm_study_config *c, mm_tune_plan *plan) {
   return MM_OK;
 }
 
-static mm_status create_tune(const char *folder, const mm_study_config *c, const mm_map *map) {
+static mm_status create_tune(const char *folder, const mm_study_config *c) {
+  mm_map *map[MM_TUNE_MAPS] = { 0 };
   mm_tune *tune = NULL;
   mm_tune_plan *plan = mm_alloc(sizeof *plan);
   if (!plan) return MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a tuning");
   memset(plan, 0, sizeof *plan);
   mm_status status = fill_tune(c, plan);
-  if (status == MM_OK) status = mm_tune_create(folder, plan, map, &tune);
+  for (size_t i = 0; i < c->n_map && status == MM_OK; i++)
+    status = mm_map_open(c->map[i], &map[i]);
+  if (status == MM_OK) status = mm_tune_create(folder, plan, (const mm_map *const *)map, &tune);
   mm_free(plan);
   mm_tune_close(tune);
+  for (size_t i = 0; i < MM_TUNE_MAPS; i++)
+    mm_map_destroy(map[i]);
   return status;
 }
 
@@ -213,7 +220,7 @@ static mm_status check_names(const char *const *name, size_t n) {
 // What a plan could not hold, or could not be read back from it.
 static mm_status check_counts(const mm_study_config *c) {
   static const size_t envs[] = { MM_LEARN_ENVS, 1, LIST_MAX, MM_TUNE_ENVS };
-  static const size_t maps[][2] = { { 0, 1 }, { 1, 1 }, { 1, LIST_MAX }, { 1, 1 } };
+  static const size_t maps[][2] = { { 0, 1 }, { 1, 1 }, { 1, LIST_MAX }, { 1, MM_TUNE_MAPS } };
   if (c->size != sizeof *c || (unsigned)c->kind >= MM_STUDY_KINDS)
     return MM_FAIL(MM_ERR_INPUT, "a study's config must come from mm_study_config_default");
   const char *kind = mm_study_kind_name(c->kind);
@@ -239,10 +246,11 @@ mm_status mm_study_create(const char *folder, const mm_study_config *c, mm_study
   if (c->kind == MM_STUDY_LEARN) return create_learn(folder, c, out);
   if (c->kind == MM_STUDY_TRANSFER) {
     MM_TRY(create_transfer(folder, c));
+  } else if (c->kind == MM_STUDY_TUNE) {
+    MM_TRY(create_tune(folder, c));
   } else {
     MM_TRY(mm_map_open(c->map[0], &map));
-    mm_status status =
-        c->kind == MM_STUDY_TRAIN ? create_train(folder, c, map) : create_tune(folder, c, map);
+    mm_status status = create_train(folder, c, map);
     mm_map_destroy(map);
     MM_TRY(status);
   }

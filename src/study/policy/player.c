@@ -64,7 +64,7 @@ mm_status mm_player_create(const mm_policy *policy, size_t agent, mm_player **ou
   *p = (mm_player){ .net = net,
                     .map = info.map,
                     .projection = bisect ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT,
-                    .eta = (float)mm_settings_value(&info.settings, "eta", 1), // 1: softmax f
+                    .eta = (float)mm_settings_last_eta(&info.settings), // 1: softmax f
                     .n_action = n_action,
                     .n_input = (size_t)info.net.n_input,
                     .agent = agent,

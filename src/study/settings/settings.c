@@ -9,18 +9,14 @@
 
 #include "base/spelling.h"
 #include "base/status.h"
+#include "laws/schedule.h"
 
 #define SEARCH_NUMBER(...) MM_NUMBER_OF(mm_search, __VA_ARGS__)
 #define SEARCH_WORD(...) MM_CHOICE_OF(mm_search, __VA_ARGS__)
-static const mm_setting search_settings[] = {
-  MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(SEARCH_WORD){
-      .key = "schedule",
-      .type = MM_SETTING_TEXT,
-      .offset = offsetof(mm_search, schedule),
-      .help =
-          "phases of G generations with that many steps a training run, instead of generations and "
-          "steps (- for one phase; MinAtar 500x1000000,100x10000000)" },
-};
+#define SEARCH_TEXT(field, size, value, help_)                                                     \
+  { .key = #field, .type = MM_SETTING_TEXT, .offset = offsetof(mm_search, field), .help = help_ },
+static const mm_setting search_settings[] = { MM_SEARCH_NUMBERS(SEARCH_NUMBER) MM_SEARCH_WORDS(
+    SEARCH_WORD) MM_SEARCH_TEXTS(SEARCH_TEXT) };
 static_assert(sizeof search_settings / sizeof *search_settings == MM_SEARCH_KEYS, "all of them");
 
 // All learners' keys are shown in this order; those that are not named here come behind, learner by
@@ -125,9 +121,10 @@ mm_settings mm_settings_default(mm_algo algo) {
   settings.algo = algo;
   settings.search = (mm_search){
 #define DEFAULT(name, value, least, most, whole, help) .name = value,
-    MM_SEARCH_NUMBERS(DEFAULT)
+#define DEFAULT_TEXT(name, size, value, help) .name = value,
+    MM_SEARCH_NUMBERS(DEFAULT) MM_SEARCH_TEXTS(DEFAULT_TEXT)
 #undef DEFAULT
-        .schedule = "-"
+#undef DEFAULT_TEXT
   };
   const mm_learner *learner = mm_learner_of(algo);
   mm_learner_default(learner, &settings.net);
@@ -183,6 +180,14 @@ void mm_settings_set_steps(mm_settings *settings, double steps) {
   *mm_settings_number(settings, "steps") = steps;
 }
 
+double mm_settings_last_eta(const mm_settings *settings) {
+  const void *schedule;
+  const double eta = mm_settings_value(settings, "eta", 1);
+  const int64_t n = (int64_t)mm_settings_iterations(settings);
+  return find_setting(settings, "eta_schedule", &schedule) ? eta * mm_factor_at(schedule, n - 1, n)
+                                                           : eta;
+}
+
 // ---------------------------------------------------------------------------------------------
 // What a search's settings mean
 
@@ -191,6 +196,10 @@ mm_map_kind mm_search_map_kind(const mm_search *search) {
   static const mm_map_kind kinds[] = { MM_MAP_NEURAL, MM_MAP_PIECEWISE, MM_MAP_TSALLIS,
                                        MM_MAP_POWERS };
   return kinds[search->kind];
+}
+
+const char *mm_search_init(const mm_search *search) {
+  return strcmp(search->init, "-") != 0 ? search->init : NULL;
 }
 
 // The words of `shaping` are in the order of mm_shaping, behind `auto`.
@@ -289,14 +298,63 @@ static mm_status set_word(const mm_setting *s, const char *text, void *out) {
                  s->words);
 }
 
-static mm_status set_schedule(const char *text, char *out) {
-  mm_phase phase[MM_PHASES_MAX];
-  if (strlen(text) >= MM_SCHEDULE_SIZE ||
-      (strcmp(text, "-") != 0 && read_schedule(text, phase) == 0))
+// "A,B,..", or "none".
+static mm_status set_factors(const mm_setting *s, const char *text, double *out) {
+  double factor[MM_FACTORS_MAX] = { 0 };
+  const char *at = strcmp(text, "none") == 0 ? NULL : text;
+  size_t n = 0;
+  bool valid = true;
+  while (at && valid) {
+    char number[MM_JSON_NUMBER_SIZE];
+    const size_t length = strcspn(at, ",");
+    valid = n < MM_FACTORS_MAX && length < sizeof number;
+    if (!valid) break;
+    snprintf(number, sizeof number, "%.*s", (int)length, at);
+    valid =
+        mm_json_parse_number(number, &factor[n]) && factor[n] >= s->least && factor[n] <= s->most;
+    n++;
+    at = at[length] == ',' ? at + length + 1 : NULL;
+  }
+  if (!valid || n == 1) {
+    char least[MM_JSON_NUMBER_SIZE], most[MM_JSON_NUMBER_SIZE];
     return MM_FAIL(MM_ERR_INPUT,
-                   "setting 'schedule': expected up to %d phases GENERATIONSxSTEPS, e.g. "
-                   "500x1000000,100x10000000, found '%.80s'",
-                   MM_PHASES_MAX, text);
+                   "setting '%s': expected none, or 2 to %d factors between %s and %s, e.g. 1,4, "
+                   "found '%.80s'",
+                   s->key, MM_FACTORS_MAX, mm_json_format_number(s->least, least),
+                   mm_json_format_number(s->most, most), text);
+  }
+  memcpy(out, factor, sizeof factor);
+  return MM_OK;
+}
+
+static bool is_schedule(const char *text) {
+  mm_phase phase[MM_PHASES_MAX];
+  return strcmp(text, "-") == 0 || read_schedule(text, phase) > 0;
+}
+
+// Whether there is such a map shows when the search begins.
+static bool is_map_name(const char *text) {
+  return text[0] != '\0';
+}
+
+static mm_status set_text(const mm_setting *s, const char *text, char *out) {
+  static const struct {
+    const char *key;
+    size_t size;
+    bool (*is_value)(const char *text);
+    const char *expected;
+  } rules[] = {
+    { "init", MM_INIT_SIZE, is_map_name, "the name or the file of a map, not too long" },
+    { "schedule", MM_SCHEDULE_SIZE, is_schedule,
+      "up to 16 phases GENERATIONSxSTEPS, e.g. 500x1000000,100x10000000" },
+  };
+  static_assert(MM_PHASES_MAX == 16, "as the text says");
+  size_t i = 0;
+  while (strcmp(rules[i].key, s->key) != 0)
+    i++;
+  if (strlen(text) >= rules[i].size || !rules[i].is_value(text))
+    return MM_FAIL(MM_ERR_INPUT, "setting '%s': expected %s, found '%.80s'", s->key,
+                   rules[i].expected, text);
   memcpy(out, text, strlen(text) + 1);
   return MM_OK;
 }
@@ -333,7 +391,8 @@ mm_status mm_settings_set(mm_settings *settings, const char *name, const char *t
   if (!text[0]) return MM_FAIL(MM_ERR_INPUT, "setting '%s': expected a value, found nothing", name);
   void *at = (void *)field; // a field of settings, which may be changed
   if (s->words) return set_word(s, text, at);
-  return s->type == MM_SETTING_NUMBER ? set_number(s, text, at) : set_schedule(text, at);
+  if (s->type == MM_SETTING_FACTORS) return set_factors(s, text, at);
+  return s->type == MM_SETTING_NUMBER ? set_number(s, text, at) : set_text(s, text, at);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -341,9 +400,20 @@ mm_status mm_settings_set(mm_settings *settings, const char *name, const char *t
 
 static_assert((int)MM_JSON_NUMBER_SIZE <= (int)MM_SETTING_TEXT_SIZE, "room for a number");
 
+static const char *factors_text(const double *factor, char out[MM_SETTING_TEXT_SIZE]) {
+  char number[MM_JSON_NUMBER_SIZE];
+  int used = 0;
+  snprintf(out, MM_SETTING_TEXT_SIZE, "none");
+  for (int i = 0; i < MM_FACTORS_MAX && factor[i] > 0; i++)
+    used += snprintf(out + used, MM_SETTING_TEXT_SIZE - (size_t)used, "%s%s", i > 0 ? "," : "",
+                     mm_json_format_number(factor[i], number));
+  return out;
+}
+
 static const char *text_of(const mm_setting *s, const void *at, char out[MM_SETTING_TEXT_SIZE]) {
   if (s->type == MM_SETTING_NUMBER) return mm_json_format_number(*(const double *)at, out);
   if (s->type == MM_SETTING_TEXT) return at;
+  if (s->type == MM_SETTING_FACTORS) return factors_text(at, out);
   return word_at(s->words,
                  s->type == MM_SETTING_SWITCH ? *(const bool *)at != s->first : *(const int *)at,
                  out);
@@ -397,10 +467,10 @@ cJSON *mm_search_json(const mm_settings *settings) {
 // Keys that the first runs did not have: their defaults are what was done then. The same goes for
 // every setting of a learner that is new since.
 static bool is_young(const char *name) {
-  static const char *const young[] = { "controls",       "normalise_observation",
-                                       "scale_reward",   "fresh_reset",
-                                       "flavour",        "physics",
-                                       "gymnasium_walls" };
+  static const char *const young[] = { "controls",        "normalise_observation",
+                                       "scale_reward",    "fresh_reset",
+                                       "flavour",         "physics",
+                                       "gymnasium_walls", "init" };
   for (size_t i = 0; i < sizeof young / sizeof *young; i++)
     if (strcmp(young[i], name) == 0) return true;
   return !is_usual(name) && find_any(name, MM_ALGO_COUNT);

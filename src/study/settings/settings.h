@@ -46,19 +46,31 @@
   X(common_numbers, "on|off",                                                                      \
     "both members of a pair see the same random numbers, or only the same task")
 
+// Texts: field, room with its 0, default and help. Which texts are values, mm_settings_set knows.
+enum { MM_PHASES_MAX = 16, MM_SCHEDULE_SIZE = 256, MM_INIT_SIZE = 512 };
+
+#define MM_SEARCH_TEXTS(X)                                                                         \
+  X(init, MM_INIT_SIZE, "-",                                                                       \
+    "map to start from, as --init: a name or a file (- for the family's own start)")               \
+  X(schedule, MM_SCHEDULE_SIZE, "-",                                                               \
+    "phases of G generations with that many steps a training run, instead of generations and "     \
+    "steps (- for one phase; MinAtar 500x1000000,100x10000000)")
+
 typedef struct mm_phase {
   int64_t generations;
   double steps; // of each training; 0: as the algorithm's settings say
 } mm_phase;
 
-enum { MM_PHASES_MAX = 16, MM_SCHEDULE_SIZE = 256 };
-
 typedef struct mm_search {
   MM_SEARCH_NUMBERS(MM_NUMBER_FIELD)
   MM_SEARCH_WORDS(MM_CHOICE_FIELD) // the place in the list of words
-  char
-      schedule[MM_SCHEDULE_SIZE]; // "500x1000000,100x10000000": generations x steps; "-": one phase
+#define MM_TEXT_FIELD(field, size, ...) char field[size];
+  MM_SEARCH_TEXTS(MM_TEXT_FIELD)
+#undef MM_TEXT_FIELD
 } mm_search;
+
+// The map that the search starts from, as mm_map_open takes it; NULL: the family's own start.
+const char *mm_search_init(const mm_search *search);
 
 mm_map_kind mm_search_map_kind(const mm_search *search);
 mm_es_config mm_search_es(const mm_search *search, uint64_t seed);
@@ -90,13 +102,17 @@ double *mm_settings_number(mm_settings *settings, const char *key);
 // The same, as a value: `otherwise` if it has none.
 double mm_settings_value(const mm_settings *settings, const char *key, double otherwise);
 
+// The step size of a run's last iteration, which a trained policy's scores are multiplied with; 1
+// for learners without eta.
+double mm_settings_last_eta(const mm_settings *settings);
+
 // Room for the keys of all learners and of the search; a test sees to it that it is enough.
 enum { MM_SETTINGS_MAX = 96 };
 
-// The search's keys; `schedule` is the last.
+// The search's keys.
 enum {
 #define MM_ONE(...) +1
-  MM_SEARCH_KEYS = MM_SEARCH_NUMBERS(MM_ONE) MM_SEARCH_WORDS(MM_ONE) + 1
+  MM_SEARCH_KEYS = MM_SEARCH_NUMBERS(MM_ONE) MM_SEARCH_WORDS(MM_ONE) MM_SEARCH_TEXTS(MM_ONE)
 #undef MM_ONE
 };
 
@@ -138,7 +154,7 @@ size_t mm_settings_own(mm_algo algo);
 mm_status mm_settings_set(mm_settings *settings, const char *key, const char *text);
 
 // The value of the algorithm's own key as the text that mm_settings_set takes; "" for another key.
-enum { MM_SETTING_TEXT_SIZE = 64 };
+enum { MM_SETTING_TEXT_SIZE = MM_FACTORS_MAX * MM_JSON_NUMBER_SIZE };
 const char *mm_settings_text(const mm_settings *settings, const char *key,
                              char out[MM_SETTING_TEXT_SIZE]);
 

@@ -68,6 +68,10 @@ bool mm_result_is_unfinished(const mm_result *r) {
   return mm_result_has_value(r) && isnan(r->final_value);
 }
 
+bool mm_result_is_failure(const mm_result *r) {
+  return r->status != MM_OK || isnan(r->final_value);
+}
+
 double mm_result_worth(const mm_result *r) {
   return mm_result_is_unfinished(r) ? -INFINITY : mm_result_has_value(r) ? r->final_value : NAN;
 }
@@ -76,28 +80,20 @@ double mm_worth_shown(double worth) {
   return isfinite(worth) ? worth : NAN;
 }
 
-static bool is_known(const double *x, const double *y, size_t i) {
-  return !isnan(x[i]) && !(y && isnan(y[i]));
-}
-
 // As estimate(), over the places that are known; NaN where one of these is infinite.
-static mm_estimate estimate_known(const double *x, const double *y, size_t n) {
+mm_estimate mm_estimate_known(const double *x, size_t n) {
   mm_estimate e = { 0, NAN, 0 };
   double square = 0;
   for (size_t i = 0; i < n; i++) {
-    if (!is_known(x, y, i)) continue;
-    e.mean += term(x, y, i);
+    if (isnan(x[i])) continue;
+    e.mean += x[i];
     e.n++;
   }
   e.mean = mm_worth_shown(e.mean / (double)e.n);
   for (size_t i = 0; i < n; i++)
-    if (is_known(x, y, i)) square += (term(x, y, i) - e.mean) * (term(x, y, i) - e.mean);
+    if (!isnan(x[i])) square += (x[i] - e.mean) * (x[i] - e.mean);
   if (e.n > 1) e.sem = sqrt(square / (double)(e.n - 1) / (double)e.n);
   return e;
-}
-
-mm_estimate mm_estimate_known(const double *x, size_t n) {
-  return estimate_known(x, NULL, n);
 }
 
 mm_worths mm_estimate_worths(const double *worth, size_t n, uint64_t seed) {
@@ -105,15 +101,8 @@ mm_worths mm_estimate_worths(const double *worth, size_t n, uint64_t seed) {
   for (size_t i = 0; i < n; i++)
     w.unfinished += worth[i] == -INFINITY;
   w.n = w.mean.n - w.unfinished;
+  w.worst = mm_worth_shown(mm_worst_mean(worth, n, 0.25));
   return w;
-}
-
-mm_comparison mm_estimate_comparison(const double *x, const double *y, size_t n) {
-  double wins = 0;
-  mm_estimate gain = estimate_known(x, y, n);
-  for (size_t i = 0; i < n; i++)
-    if (is_known(x, y, i)) wins += x[i] > y[i] ? 1 : x[i] == y[i] ? 0.5 : 0;
-  return (mm_comparison){ gain, wins / (double)gain.n };
 }
 
 // ---------------------------------------------------------------------------------------------

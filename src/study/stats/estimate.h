@@ -48,6 +48,9 @@ bool mm_result_is_unfinished(const mm_result *result);
 double mm_result_worth(const mm_result *result);
 double mm_worth_shown(double worth);
 
+// Whether a run failed: it says nothing, diverged, or finished no episode.
+bool mm_result_is_failure(const mm_result *result);
+
 // The mean of what is not NaN; NaN without any, or where one is infinite.
 mm_estimate mm_estimate_known(const double *x, size_t n);
 
@@ -58,16 +61,9 @@ typedef struct mm_worths {
   size_t unfinished; // runs without a finished episode
   mm_estimate mean;
   mm_iqm iqm;
+  double worst; // CVaR 0.25: the mean of the worst quarter; NaN with an unfinished run
 } mm_worths;
 mm_worths mm_estimate_worths(const double *worth, size_t n, uint64_t seed);
-
-// Runs of two maps, paired by seed, over the pairs of which both say something.
-typedef struct mm_comparison {
-  mm_estimate gain; // of x - y over so many pairs; NaN without any, or with an unfinished run
-  double wins;      // share of pairs with x > y, equals counting half; NaN without any
-} mm_comparison;
-#define MM_COMPARISON_NONE ((mm_comparison){ { NAN, NAN, 0 }, NAN })
-mm_comparison mm_estimate_comparison(const double *x, const double *y, size_t n);
 
 typedef struct mm_curve_point {
   uint64_t step;

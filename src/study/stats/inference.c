@@ -42,6 +42,10 @@ static double studentised(const double *d, size_t n, uint64_t seed, uint32_t lan
   return mean / sqrt(variance / (double)(n - 1));
 }
 
+// A resample of fewer numbers is often one number many times over: its standard error is next to
+// nothing, and the bounds are far away.
+enum { BOOTSTRAP_FROM = 10 };
+
 static mm_interval by_bootstrap(const double *d, mm_estimate e, uint64_t seed) {
   double t[MM_RESAMPLES];
   size_t known = 0;
@@ -49,7 +53,7 @@ static mm_interval by_bootstrap(const double *d, mm_estimate e, uint64_t seed) {
     t[known] = studentised(d, e.n, seed, k);
     if (!isnan(t[known])) known++;
   }
-  if (known < MM_RESAMPLES * 9 / 10) { // few numbers, or most of them equal
+  if (e.n < BOOTSTRAP_FROM || known < MM_RESAMPLES * 9 / 10) { // few numbers, or most of them equal
     double half = mm_estimate_half(e);
     return (mm_interval){ e.mean - half, e.mean + half };
   }
@@ -142,6 +146,122 @@ mm_iqm mm_estimate_iqm(const double *x, size_t n_all, uint64_t seed) {
   mm_free(sorted);
   mm_free(count);
   return result;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Several environments
+
+typedef struct pool {
+  size_t n, n_env;
+  const size_t *of;  // [n_env] scores of each
+  double *sorted;    // [n]
+  size_t *rank;      // [n] place of a score among the sorted
+  uint32_t *count;   // [n] how often a resample has it
+  double *statistic; // [n_statistic][MM_RESAMPLES]
+} pool;
+
+typedef struct ranked {
+  double x;
+  size_t place;
+} ranked;
+
+static int by_score(const void *left, const void *right) {
+  const ranked *a = left, *b = right;
+  int order = ascending(&a->x, &b->x);
+  return order ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+static void close_pool(pool *p) {
+  mm_free(p->sorted);
+  mm_free(p->rank);
+  mm_free(p->count);
+  mm_free(p->statistic);
+}
+
+// False without scores or memory; close in either case.
+static bool open_pool(pool *p, const double *x, const size_t *n, size_t n_env, size_t statistics) {
+  *p = (pool){ .of = n, .n_env = n_env };
+  for (size_t e = 0; e < n_env; e++)
+    p->n += n[e];
+  if (p->n == 0 || p->n > UINT32_MAX) return false;
+  p->sorted = mm_alloc_array(p->n, sizeof *p->sorted);
+  p->rank = mm_alloc_array(p->n, sizeof *p->rank);
+  p->count = mm_alloc_array(p->n, sizeof *p->count);
+  p->statistic = mm_alloc_array(statistics, MM_RESAMPLES * sizeof *p->statistic);
+  ranked *order = mm_alloc_array(p->n, sizeof *order);
+  bool able = p->sorted && p->rank && p->count && p->statistic && order;
+  for (size_t i = 0; i < p->n && able; i++)
+    order[i] = (ranked){ x[i], i };
+  if (able) qsort(order, p->n, sizeof *order, by_score);
+  for (size_t i = 0; i < p->n && able; i++) {
+    p->sorted[i] = order[i].x;
+    p->rank[order[i].place] = i;
+    p->count[i] = 1;
+  }
+  mm_free(order);
+  return able;
+}
+
+static void resample_strata(pool *p, uint64_t seed, uint32_t lane) {
+  size_t first = 0;
+  memset(p->count, 0, p->n * sizeof *p->count);
+  for (size_t e = 0; e < p->n_env; first += p->of[e++]) {
+    mm_stream stream = mm_stream_make(seed, 2 + (uint32_t)e, MM_RNG_BOOTSTRAP, lane);
+    for (size_t i = 0; i < p->of[e]; i++)
+      p->count[p->rank[first + mm_uniform_int(mm_stream_pair(stream, i), (uint32_t)p->of[e])]]++;
+  }
+}
+
+static mm_interval middle_part(double *x) {
+  qsort(x, MM_RESAMPLES, sizeof *x, ascending);
+  return (mm_interval){ mm_worth_shown(percentile(x, MM_RESAMPLES, 0.025)),
+                        mm_worth_shown(percentile(x, MM_RESAMPLES, 0.975)) };
+}
+
+mm_iqm mm_stratified_iqm(const double *x, const size_t *n, size_t n_env, uint64_t seed) {
+  mm_iqm result = { NAN, NAN, NAN };
+  pool p;
+  if (open_pool(&p, x, n, n_env, 1)) {
+    result.iqm = mm_worth_shown(middle_mean(p.sorted, p.count, p.n));
+    for (uint32_t k = 0; k < MM_RESAMPLES; k++) {
+      resample_strata(&p, seed, k);
+      p.statistic[k] = middle_mean(p.sorted, p.count, p.n);
+    }
+    mm_interval interval = p.n > 1 ? middle_part(p.statistic) : no_interval;
+    result.low = interval.low;
+    result.high = interval.high;
+  }
+  close_pool(&p);
+  return result;
+}
+
+// The share of scores above each tau, `pitch` numbers apart.
+static void shares_above(const pool *p, const double *tau, size_t n_tau, double *share,
+                         size_t pitch) {
+  for (size_t k = 0; k < n_tau; k++) {
+    size_t above = 0;
+    for (size_t i = p->n; i-- > 0 && p->sorted[i] > tau[k];)
+      above += p->count[i];
+    share[k * pitch] = (double)above / (double)p->n;
+  }
+}
+
+void mm_performance_profile(const double *x, const size_t *n, size_t n_env, const double *tau,
+                            size_t n_tau, uint64_t seed, double *share, mm_interval *band) {
+  pool p;
+  bool able = open_pool(&p, x, n, n_env, n_tau);
+  for (size_t k = 0; k < n_tau && !able; k++) {
+    share[k] = NAN;
+    band[k] = no_interval;
+  }
+  if (able) shares_above(&p, tau, n_tau, share, 1);
+  for (uint32_t r = 0; r < MM_RESAMPLES && able; r++) {
+    resample_strata(&p, seed, r);
+    shares_above(&p, tau, n_tau, p.statistic + r, MM_RESAMPLES);
+  }
+  for (size_t k = 0; k < n_tau && able; k++)
+    band[k] = middle_part(p.statistic + k * MM_RESAMPLES);
+  close_pool(&p);
 }
 
 // ---------------------------------------------------------------------------------------------

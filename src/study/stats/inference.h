@@ -17,8 +17,8 @@ typedef struct mm_interval {
 // Of the mean of x[n], by the studentised bootstrap: resampled means are measured in their own
 // standard errors. Returns of runs are bounded and skewed, and the plain percentiles of resampled
 // means are too narrow for them; the suite `inference` measures how often these intervals cover.
-// Student's t where resamples have no spread. NaN below two numbers, where one is not finite, or
-// without memory.
+// Student's t below ten numbers, or where resamples have no spread. NaN below two numbers, where
+// one is not finite, or without memory.
 mm_interval mm_interval_of_mean(const double *x, size_t n, uint64_t seed);
 
 // Of a share of n comparisons that were won, equals counting half: Wilson's score interval.
@@ -30,6 +30,14 @@ typedef struct mm_iqm {
   double iqm, low, high; // NaN: all three without a number, or memory; the bounds of a single one
 } mm_iqm;
 mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed); // x[n] in any order
+
+// Scores of one map in several environments, those of an environment after each other: x holds n[e]
+// of each of n_env, none NaN. Resamples are drawn within environments (stratified bootstrap). The
+// IQM is that of all scores together; a performance profile is the share of scores above tau, with
+// its band. As rliable has them. NaN without scores or memory.
+mm_iqm mm_stratified_iqm(const double *x, const size_t *n, size_t n_env, uint64_t seed);
+void mm_performance_profile(const double *x, const size_t *n, size_t n_env, const double *tau,
+                            size_t n_tau, uint64_t seed, double *share, mm_interval *band);
 
 // CVaR: the mean of the worst ceil(share n) numbers that are not NaN. NaN without any, or memory.
 double mm_worst_mean(const double *x, size_t n, double share);

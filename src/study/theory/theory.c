@@ -200,6 +200,10 @@ mm_status mm_theory_run(const mm_job *job, const volatile int *stop,
   if (!mm_learner_of_job(job)) return MM_ERR_INPUT;
   if (job->algo != MM_ALGO_PMD)
     return MM_FAIL(MM_ERR_INPUT, "the theory is about pmd, not about %s", mm_algo_name(job->algo));
+  const mm_pmd_config *config = job->config;
+  if (config->eta_schedule[0] > 0)
+    return MM_FAIL(MM_ERR_INPUT, "setting 'eta_schedule': Theorem 1 is about one eta: expected "
+                                 "none");
   workspace w;
   mm_status status = open_workspace(job, &w);
   if (status == MM_OK) status = run(job, stop, progress, user, &w, out);

@@ -30,10 +30,6 @@ static size_t find_kind(const mm_transfer_config *c, mm_map_kind kind) {
   return found;
 }
 
-int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline) {
-  return mm_estimate_sign(cell->over[baseline].gain);
-}
-
 double mm_transfer_speed(const mm_transfer *t) {
   return t->own_steps > 0 ? (double)t->own_steps / t->wall_seconds : 0;
 }
@@ -55,6 +51,7 @@ static mm_status summarise_cell(mm_transfer *t, size_t map, size_t env, const mm
     worth[i] = mm_result_worth(&runs[i]);
     cell->n_numeric += has_value && runs[i].status != MM_OK;
     cell->n_failed += !has_value;
+    cell->n_failure += mm_result_is_failure(&runs[i]);
     t->env_steps += runs[i].env_steps;
     if (runs[i].env_steps > t->steps[env]) t->steps[env] = runs[i].env_steps;
     // V* is the instance's, whichever map found it out
@@ -65,16 +62,34 @@ static mm_status summarise_cell(mm_transfer *t, size_t map, size_t env, const mm
   return mm_estimate_curve(runs, t->config.n_seed, &cell->curve, &cell->n_curve);
 }
 
+// A baseline is not tested against itself.
+static mm_comparison compare_cell(const mm_transfer *t, size_t map, size_t env, size_t from) {
+  if (from == t->config.n_map) return MM_COMPARISON_NONE;
+  mm_comparison over = mm_comparison_of(worths_of(t, map, env), worths_of(t, from, env),
+                                        t->config.n_seed, t->config.seed);
+  if (map == from) over.p = NAN;
+  return over;
+}
+
 void mm_transfer_compare(mm_transfer *t) {
+  const size_t n = t->config.n_map * t->config.n_env;
+  for (int b = 0; b < MM_BASELINES; b++) {
+    for (size_t i = 0; i < n; i++)
+      t->cell[i].over[b] =
+          compare_cell(t, i / t->config.n_env, i % t->config.n_env, t->baseline[b]);
+    t->n_test[b] = mm_comparisons_correct(&t->cell[0].over[b], n, sizeof t->cell[0]);
+  }
+}
+
+void mm_transfer_conclude(const mm_transfer *t, mm_baseline baseline, size_t env, FILE *f) {
   const mm_transfer_config *c = &t->config;
-  for (size_t i = 0; i < c->n_map * c->n_env; i++)
-    for (int b = 0; b < MM_BASELINES; b++) {
-      size_t from = t->baseline[b], e = i % c->n_env;
-      t->cell[i].over[b] = from < c->n_map
-                               ? mm_estimate_comparison(worths_of(t, i / c->n_env, e),
-                                                        worths_of(t, from, e), c->n_seed)
-                               : MM_COMPARISON_NONE;
-    }
+  mm_judged *row = mm_alloc_array(c->n_map, sizeof *row);
+  size_t n = 0;
+  for (size_t m = 0; m < c->n_map && row; m++)
+    if (m != t->baseline[baseline])
+      row[n++] = (mm_judged){ c->map[m].label, &mm_transfer_at(t, m, env)->over[baseline] };
+  if (n > 0) mm_conclude(f, c->env[env].label, c->map[t->baseline[baseline]].label, row, n);
+  mm_free(row);
 }
 
 static mm_status summarise(mm_transfer *t, const mm_result *results) {

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "study/jobs/study.h"
-#include "study/stats/estimate.h"
+#include "study/stats/comparison.h"
 
 // A row and a column of the table. Everything belongs to the caller and must outlive its use.
 typedef struct mm_transfer_map {
@@ -47,7 +47,8 @@ typedef struct mm_transfer_cell {
   double eta;       // NaN where the algorithm has none
   size_t n_numeric; // runs that broke down and count with their last finite policy
   size_t n_failed;  // runs that say nothing
-  mm_worths of;     // the others
+  size_t n_failure; // these, and those that diverged or finished no episode
+  mm_worths of;     // those that say something
   mm_comparison over[MM_BASELINES];
   mm_curve_point *curve; // [n_curve]
   size_t n_curve;
@@ -56,6 +57,7 @@ typedef struct mm_transfer_cell {
 typedef struct mm_transfer {
   mm_transfer_config config;
   size_t baseline[MM_BASELINES]; // row of each, n_map where there is none
+  size_t n_test[MM_BASELINES];   // comparisons with it that p-values are corrected for
   mm_settings *settings;         // [n_map][n_env] those of the environment, with the eta of the row
   mm_transfer_cell *cell;        // [n_map][n_env]
   double *worth;                 // [n_map][n_env][n_seed] mm_result_worth
@@ -89,9 +91,8 @@ void mm_transfer_compare(mm_transfer *transfer);
 
 const mm_transfer_cell *mm_transfer_at(const mm_transfer *transfer, size_t map, size_t env);
 
-// Whether the 95 % interval of the paired difference from a baseline (mm_estimate_sign) is above
-// (1) or below (-1) 0; 0: neither, or not known.
-int mm_transfer_verdict(const mm_transfer_cell *cell, mm_baseline baseline);
+// The sentence of an environment, against a baseline that the table has (mm_conclude).
+void mm_transfer_conclude(const mm_transfer *transfer, mm_baseline baseline, size_t env, FILE *f);
 
 // Environment steps per second of this process; 0 when there was nothing left to be done.
 double mm_transfer_speed(const mm_transfer *transfer);

@@ -25,13 +25,27 @@
   X(DIFFERENCE_L2, "diff_l2", "difference_l2", OVER(c, L2).gain.mean)                              \
   X(DIFFERENCE_L2_SEM, "diff_l2_sem", "difference_l2_sem", OVER(c, L2).gain.sem)                   \
   X(WINS_L2, "wins_l2", "wins_l2", OVER(c, L2).wins)                                               \
-  X(FAILURES, "failures", "failures", (double)c->n_failed)                                         \
+  X(FAILURES, "failures", "failures", (double)c->n_failure)                                        \
   X(ETA, "eta", "eta", c->eta)                                                                     \
   X(IQM, "iqm", "iqm", c->of.iqm.iqm)                                                              \
   X(IQM_LOW, "iqm_low", "iqm_low", c->of.iqm.low)                                                  \
   X(IQM_HIGH, "iqm_high", "iqm_high", c->of.iqm.high)                                              \
   X(UNFINISHED, "unfinished", "unfinished", (double)c->of.unfinished)                              \
-  X(NUMERIC, NULL, "numeric_failures", (double)c->n_numeric)
+  X(NUMERIC, NULL, "numeric_failures", (double)c->n_numeric)                                       \
+  X(CVAR, "cvar", "cvar", c->of.worst)                                                             \
+  X(CI_LOW, "ci_low", "ci_low", OVER(c, NEGENTROPY).interval.low)                                  \
+  X(CI_HIGH, "ci_high", "ci_high", OVER(c, NEGENTROPY).interval.high)                              \
+  X(DIFF_IQM, "diff_iqm", "difference_iqm", OVER(c, NEGENTROPY).iqm.iqm)                           \
+  X(DIFF_IQM_LOW, "diff_iqm_low", "difference_iqm_low", OVER(c, NEGENTROPY).iqm.low)               \
+  X(DIFF_IQM_HIGH, "diff_iqm_high", "difference_iqm_high", OVER(c, NEGENTROPY).iqm.high)           \
+  X(WIN_RATE, "win_rate", "win_rate", OVER(c, NEGENTROPY).wins)                                    \
+  X(WIN_RATE_LOW, "win_rate_low", "win_rate_low", OVER(c, NEGENTROPY).win_interval.low)            \
+  X(WIN_RATE_HIGH, "win_rate_high", "win_rate_high", OVER(c, NEGENTROPY).win_interval.high)        \
+  X(P, "p", "p", OVER(c, NEGENTROPY).p)                                                            \
+  X(P_HOLM, "p_holm", "p_holm", OVER(c, NEGENTROPY).p_holm)                                        \
+  X(CI_LOW_L2, "ci_low_l2", "ci_low_l2", OVER(c, L2).interval.low)                                 \
+  X(CI_HIGH_L2, "ci_high_l2", "ci_high_l2", OVER(c, L2).interval.high)                             \
+  X(P_HOLM_L2, "p_holm_l2", "p_holm_l2", OVER(c, L2).p_holm)
 
 typedef enum column {
 #define NAME(id, csv, json, value) id,
@@ -165,7 +179,12 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
   static const column means[] = { MEAN, SEM, IQM, IQM_LOW, IQM_HIGH },
                       differences[] = { DIFFERENCE,        DIFFERENCE_SEM, DIFFERENCE_L2,
                                         DIFFERENCE_L2_SEM, WINS,           WINS_L2 },
-                      eta[] = { ETA }, counts[] = { COUNT, UNFINISHED, FAILURES, NUMERIC };
+                      eta[] = { ETA }, counts[] = { COUNT, UNFINISHED, FAILURES, NUMERIC },
+                      inference[] = { CVAR,       CI_LOW,       CI_HIGH,
+                                      DIFF_IQM,   DIFF_IQM_LOW, DIFF_IQM_HIGH,
+                                      WIN_RATE,   WIN_RATE_LOW, WIN_RATE_HIGH,
+                                      P,          P_HOLM,       CI_LOW_L2,
+                                      CI_HIGH_L2, P_HOLM_L2 };
   cJSON *root = cJSON_CreateObject();
   add_maps(root, t);
   add_envs(root, t);
@@ -178,6 +197,8 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
   add_columns(root, t, eta, 1);
   mm_json_add_whole(root, "tune_env_steps", t->tune_steps);
   add_columns(root, t, counts, 4);
+  add_columns(root, t, inference, sizeof inference / sizeof *inference);
+  mm_json_add_whole(root, "comparisons", t->n_test[MM_BASELINE_NEGENTROPY]);
   add_cells(root, "finals", t, make_finals, N_COLUMN);
   if (mm_transfer_has_curves(t)) add_cells(root, "curves", t, make_curve, N_COLUMN);
   add_origin(root, t);

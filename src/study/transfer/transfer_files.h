@@ -15,8 +15,12 @@ cJSON *mm_transfer_json(const mm_transfer *transfer);
 // Into an existing folder:
 //   table.csv   map, env, n, mean, sem, optimal_mean, diff_negentropy, diff_negentropy_sem,
 //               wins_negentropy, diff_l2, diff_l2_sem, wins_l2 (win rates over the same seeds),
-//               failures, eta, iqm, iqm_low, iqm_high (interquartile mean, 95 % of its bootstrap),
-//               unfinished (runs without a finished episode: they have no return)
+//               failures (runs that failed, diverged or finished no episode), eta,
+//               iqm, iqm_low, iqm_high (interquartile mean, 95 % of its bootstrap),
+//               unfinished (runs without a finished episode: they have no return),
+//               cvar (mean of the worst quarter); of the differences from negentropy ci_low,
+//               ci_high, diff_iqm with its interval, win_rate with its interval, p, p_holm;
+//               ci_low_l2, ci_high_l2, p_holm_l2
 //   runs.csv    map, env, seed, final
 //   curves.csv  map, env, step, mean, sem (only where there are curves)
 //   table.json  mm_transfer_json

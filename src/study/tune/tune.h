@@ -1,15 +1,15 @@
-// Tuning hyper-parameters: a search over settings (tune_search.h) whose trials are trainings of one
-// map on some environments, kept in a run database.
+// Tuning hyper-parameters: a search over settings and parameters of maps (tune_search.h) whose
+// trials are trainings of some maps on some environments, kept in a run database.
 //
-//   mm_tune_create(folder, &plan, map, &tune);     or  mm_tune_resume(folder, &tune);
+//   mm_tune_create(folder, &plan, maps, &tune);     or  mm_tune_resume(folder, &tune);
 //   mm_tune_run(tune, &backend, 60);                all that is not done yet
 //   mm_tune_look(tune, &view);
 //   mm_tune_close(tune);
 //
 // The score of a trial with a seed is the difference of its final value from that of the settings'
-// own values with the same seed, in units of an environment's own spread, averaged over the
-// environments. The winner is trained once more beside the own values on fresh seeds: those it was
-// chosen by flatter it.
+// own values with the same seed, the mean over the maps in units of an environment's own spread,
+// averaged over the environments. The winner is trained once more beside the own values on fresh
+// seeds: those it was chosen by flatter it.
 //
 // The database has the plan and the trainings in the order in which the search asked for them; a
 // search that goes on asks for the same ones again and finds them there.
@@ -19,17 +19,25 @@
 
 #include "study/jobs/plan.h"
 #include "study/jobs/study.h"
+#include "study/stats/comparison.h"
 #include "study/tune/tune_importance.h"
 #include "study/tune/tune_search.h"
 
-enum { MM_TUNE_ENVS = 16, MM_TUNE_VALIDATE_MAX = 100000 };
+enum {
+  MM_TUNE_ENVS = 16,
+  MM_TUNE_MAPS = 8,
+  MM_TUNE_CELLS = MM_TUNE_ENVS * MM_TUNE_MAPS,
+  MM_TUNE_VALIDATE_MAX = 100000
+};
 
-// What decides the result, but for the map itself.
+// What decides the result, but for the maps themselves. A map on an environment is a cell: those of
+// the first environment, then the next.
 typedef struct mm_tune_plan {
   size_t n_env;
   char env[MM_TUNE_ENVS][MM_PLAN_NAME_SIZE]; // IDs or task files
   mm_settings settings[MM_TUNE_ENVS];        // own values; all of the same algorithm
-  char map[MM_PLAN_NAME_SIZE];               // what the map is called
+  size_t n_map;
+  char map[MM_TUNE_MAPS][MM_PLAN_NAME_SIZE]; // what the maps are called
   mm_tune_space space;                       // with the method
   size_t trials, population, seeds;          // as in mm_tune_search_config
   size_t validate;                           // fresh seeds at the end; 0: none
@@ -39,9 +47,18 @@ typedef struct mm_tune_plan {
 
 typedef struct mm_tune mm_tune;
 
-// `folder` NULL: nothing is stored. The map must outlive the tuning. What is wrong with the plan
-// shows before the folder is made.
-mm_status mm_tune_create(const char *folder, const mm_tune_plan *plan, const mm_map *map,
+// Cells, and what one is called: the environment, and with several maps the map.
+size_t mm_tune_cells(const mm_tune_plan *plan);
+enum { MM_TUNE_CELL_NAME = 2 * MM_PLAN_NAME_SIZE + 2 };
+const char *mm_tune_cell_name(const mm_tune_plan *plan, size_t cell, char out[MM_TUNE_CELL_NAME]);
+
+// The names of all maps, with commas.
+enum { MM_TUNE_MAP_NAMES = MM_TUNE_MAPS * (MM_PLAN_NAME_SIZE + 1) };
+const char *mm_tune_map_names(const mm_tune_plan *plan, char out[MM_TUNE_MAP_NAMES]);
+
+// `folder` NULL: nothing is stored. The maps [n_map] must outlive the tuning. What is wrong with
+// the plan shows before the folder is made.
+mm_status mm_tune_create(const char *folder, const mm_tune_plan *plan, const mm_map *const *map,
                          mm_tune **out);
 
 // Goes on where the run in `folder` stopped.
@@ -67,21 +84,23 @@ mm_study *mm_tune_study(mm_tune *tune);
 
 // The winner and the own values on fresh seeds.
 typedef struct mm_tune_check {
-  mm_estimate own, best, difference; // final values, and best - own seed by seed
-  size_t n_failed; // seeds with a run that has no value; with one the means are NaN
+  mm_estimate own, best;    // final values
+  mm_comparison difference; // best - own seed by seed
+  size_t n_failed;          // seeds with a run that has no value; with one the means are NaN
 } mm_tune_check;
 
 typedef struct mm_tune_view {
   const mm_tune_plan *plan;
-  mm_env *const *env; // [n_env]
-  const char *folder; // NULL: none
+  mm_env *const *env;       // [n_env]
+  const mm_map *const *map; // [n_map]
+  const char *folder;       // NULL: none
   const mm_tune_search *search;
   size_t best;                // trial; 0: the settings' own values
   const double *scale;        // [n_env] unit of the score, known when trial 0 is done
   bool complete;              // nothing is left to be done
   bool validated;             // by these:
-  const mm_tune_check *check; // [n_env]
-  mm_estimate gain;           // score of the winner on the fresh seeds; NaN if that is trial 0
+  const mm_tune_check *check; // [cells]
+  mm_comparison gain;         // score of the winner on the fresh seeds; NaN if that is trial 0
   uint64_t fresh_seed;        // the first of them
   uint64_t first_seed;        // the first of those of the trials
   size_t trainings;           // done, those that the run had included
@@ -94,10 +113,10 @@ typedef struct mm_tune_view {
 
 void mm_tune_look(const mm_tune *tune, mm_tune_view *out);
 
-// Final values [n] of a trial on an environment, n as its scores; NaN where there is none.
-const double *mm_tune_values(const mm_tune *tune, size_t trial, size_t env);
+// Final values [n] of a trial in a cell, n as its scores; NaN where there is none.
+const double *mm_tune_values(const mm_tune *tune, size_t trial, size_t cell);
 
 // Their mean; NaN where there is none.
-double mm_tune_mean(const mm_tune *tune, size_t trial, size_t env);
+double mm_tune_mean(const mm_tune *tune, size_t trial, size_t cell);
 
 #endif

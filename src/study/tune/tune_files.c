@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "study/stats/csv.h"
+#include "study/tune/tune_map.h"
 
 const char *mm_tune_state(const mm_tune_search *s, size_t trial) {
   const mm_tune_trial *t = &s->trial[trial];
@@ -63,8 +64,8 @@ static cJSON *trial_json(const mm_tune *tune, const mm_tune_view *v, size_t i) {
   cJSON_AddStringToObject(object, "state", mm_tune_state(v->search, i));
   mm_json_add_defined(object, "generation", (double)t->generation);
   cJSON *means = cJSON_AddArrayToObject(object, "env_mean");
-  for (size_t e = 0; e < v->plan->n_env; e++) {
-    double mean = mm_tune_mean(tune, i, e);
+  for (size_t c = 0; c < mm_tune_cells(v->plan); c++) {
+    double mean = mm_tune_mean(tune, i, c);
     cJSON_AddItemToArray(means, mm_json_defined(mean));
   }
   return object;
@@ -96,8 +97,9 @@ static void add_plan(cJSON *root, const mm_tune_view *v) {
   for (size_t e = 0; e < p->n_env; e++)
     cJSON_AddItemToArray(envs, cJSON_CreateString(p->env[e]));
   cJSON_AddStringToObject(root, "algo", mm_algo_name(p->settings[0].algo));
+  char names[MM_TUNE_MAP_NAMES];
   if (mm_algo_has_map(p->settings[0].algo))
-    cJSON_AddStringToObject(root, "map", p->map);
+    cJSON_AddStringToObject(root, "map", mm_tune_map_names(p, names));
   else
     cJSON_AddNullToObject(root, "map");
   cJSON_AddStringToObject(root, "method", mm_tune_method_name(p->space.method));
@@ -139,16 +141,17 @@ static void add_validation(cJSON *root, const mm_tune_view *v) {
   cJSON *object = cJSON_AddObjectToObject(root, "validation");
   mm_json_add_whole(object, "seed", v->fresh_seed);
   mm_json_add_whole(object, "seeds", v->plan->validate);
-  mm_study_add_estimate(object, "score", v->gain);
+  mm_study_add_estimate(object, "score", v->gain.gain);
   cJSON *list = cJSON_AddArrayToObject(object, "env");
-  for (size_t e = 0; e < v->plan->n_env; e++) {
+  for (size_t c = 0; c < mm_tune_cells(v->plan); c++) {
     cJSON *item = cJSON_CreateObject();
     cJSON_AddItemToArray(list, item);
-    cJSON_AddStringToObject(item, "env", v->plan->env[e]);
-    mm_study_add_estimate(item, "own", v->check[e].own);
-    mm_study_add_estimate(item, "tuned", v->check[e].best);
-    mm_study_add_estimate(item, "difference", v->check[e].difference);
-    mm_json_add_whole(item, "failures", v->check[e].n_failed);
+    cJSON_AddStringToObject(item, "env", v->plan->env[c / v->plan->n_map]);
+    if (v->plan->n_map > 1) cJSON_AddStringToObject(item, "map", v->plan->map[c % v->plan->n_map]);
+    mm_study_add_estimate(item, "own", v->check[c].own);
+    mm_study_add_estimate(item, "tuned", v->check[c].best);
+    mm_study_add_estimate(item, "difference", v->check[c].difference.gain);
+    mm_json_add_whole(item, "failures", v->check[c].n_failed);
   }
 }
 
@@ -181,9 +184,9 @@ static void put_head(FILE *f, const mm_tune_view *v) {
   for (size_t j = 0; j < p->space.n; j++)
     fprintf(f, ",%s", p->space.parameter[j].name);
   fputs(",score,sem,seeds", f);
-  for (size_t e = 0; e < p->n_env; e++) {
-    char name[MM_PLAN_NAME_SIZE + 8];
-    snprintf(name, sizeof name, "mean:%s", p->env[e]);
+  for (size_t c = 0; c < mm_tune_cells(p); c++) {
+    char cell[MM_TUNE_CELL_NAME], name[MM_TUNE_CELL_NAME + 8];
+    snprintf(name, sizeof name, "mean:%s", mm_tune_cell_name(p, c, cell));
     fputc(',', f);
     mm_csv_text(f, name);
   }
@@ -212,13 +215,36 @@ static void put_trials(FILE *f, const void *user) {
     mm_csv_number(f, isfinite(score.mean) ? score.mean : NAN);
     mm_csv_number(f, score.sem);
     mm_csv_number(f, (double)t->n);
-    for (size_t e = 0; e < v.plan->n_env; e++)
-      mm_csv_number(f, mm_tune_mean(tune, i, e));
+    for (size_t c = 0; c < mm_tune_cells(v.plan); c++)
+      mm_csv_number(f, mm_tune_mean(tune, i, c));
     fputc('\n', f);
   }
 }
 
+// Only where the space has parameters of maps; one that is there is the same, or changed by hand.
+static mm_status write_maps(const mm_tune *tune, const char *folder) {
+  mm_tune_view v;
+  mm_tune_look(tune, &v);
+  bool of_map = false;
+  for (size_t j = 0; j < v.plan->space.n; j++)
+    of_map = of_map || v.plan->space.parameter[j].of_map;
+  for (size_t m = 0; m < v.plan->n_map && of_map && v.search->n > 0; m++) {
+    char path[MM_RUN_PATH_SIZE + 40];
+    mm_map *made;
+    char number[24] = "";
+    if (v.plan->n_map > 1) snprintf(number, sizeof number, "-%zu", m + 1);
+    snprintf(path, sizeof path, "%.*s/map%s.json", MM_RUN_PATH_SIZE - 1, folder, number);
+    if (access(path, F_OK) == 0) continue;
+    MM_TRY(mm_tune_map_make(&v.plan->space, v.search->trial[v.best].value, v.map[m], &made));
+    mm_status status = mm_map_save(made ? made : v.map[m], NULL, path);
+    mm_map_destroy(made);
+    MM_TRY(status);
+  }
+  return MM_OK;
+}
+
 mm_status mm_tune_write(const mm_tune *tune, const char *folder) {
+  MM_TRY(write_maps(tune, folder));
   MM_TRY(mm_csv_write(folder, "trials.csv", put_trials, tune));
   return mm_json_write(folder, "tune.json", mm_tune_json(tune));
 }
@@ -243,8 +269,15 @@ static void put_origin(FILE *f, const mm_tune_view *v) {
   const mm_tune_plan *p = v->plan;
   fprintf(f, "# Settings found by `mirrormap tune` (%s): trial %zu of %zu, %s, %zu seeds each.\n",
           mm_version(), v->best, v->search->n, mm_tune_method_name(p->space.method), p->seeds);
-  fputs("# Map: ", f);
-  put_name(f, p->map);
+  char names[MM_TUNE_MAP_NAMES];
+  fprintf(f, "# Map%s: ", p->n_map > 1 ? "s" : "");
+  put_name(f, mm_tune_map_names(p, names));
+  for (size_t j = 0; j < p->space.n; j++) {
+    char text[MM_SETTING_TEXT_SIZE];
+    if (p->space.parameter[j].of_map)
+      fprintf(f, ", %s %s", p->space.parameter[j].name,
+              mm_tune_text(&p->space.parameter[j], v->search->trial[v->best].value[j], text));
+  }
   fputs("\n# Environments:", f);
   for (size_t e = 0; e < p->n_env; e++) {
     fputc(' ', f);
@@ -255,16 +288,17 @@ static void put_origin(FILE *f, const mm_tune_view *v) {
   fputs("; chosen by it, so it flatters.\n", f);
   if (!v->validated) return;
   fprintf(f, "# On %zu fresh seeds (mean of final values, standard error):\n", p->validate);
-  for (size_t e = 0; e < p->n_env; e++) {
+  for (size_t c = 0; c < mm_tune_cells(p); c++) {
+    char name[MM_TUNE_CELL_NAME];
     fputs("#   ", f);
-    put_name(f, p->env[e]);
+    put_name(f, mm_tune_cell_name(p, c, name));
     fputs(": ", f);
-    put_estimate(f, v->check[e].best);
+    put_estimate(f, v->check[c].best);
     if (v->best > 0) {
       fputs(", before ", f);
-      put_estimate(f, v->check[e].own);
+      put_estimate(f, v->check[c].own);
       fputs(", paired difference ", f);
-      put_estimate(f, v->check[e].difference);
+      put_estimate(f, v->check[c].difference.gain);
     }
     fputc('\n', f);
   }

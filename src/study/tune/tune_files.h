@@ -17,7 +17,8 @@ cJSON *mm_tune_tuning_json(const mm_tune *tune);
 // Everything; the above is its field "tuning".
 cJSON *mm_tune_json(const mm_tune *tune);
 
-// Into an existing folder: trials.csv, one line per trial, and tune.json.
+// Into an existing folder: trials.csv, one line per trial, tune.json, and where the space has
+// parameters of maps the winner's as map.json (map-1.json, .. of several).
 mm_status mm_tune_write(const mm_tune *tune, const char *folder);
 
 // The winner's settings as <folder>/preset.yaml, for all of the environments: what these do not

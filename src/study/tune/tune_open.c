@@ -14,7 +14,7 @@ static mm_status alloc_tune(mm_tune **out) {
   mm_tune *t = mm_alloc(sizeof *t);
   if (!t) return MM_FAIL(MM_ERR_MEMORY, "no memory for a tuning");
   memset(t, 0, sizeof *t);
-  t->gain = MM_ESTIMATE_NONE;
+  t->gain = MM_COMPARISON_NONE;
   t->study.class = &mm_tune_class;
   *out = t;
   return MM_OK;
@@ -27,7 +27,8 @@ void mm_tune_close(mm_tune *t) {
   mm_free(t->value);
   mm_free(t->fresh);
   mm_plan_release_envs(&t->envs);
-  mm_map_destroy(t->own_map);
+  for (size_t m = 0; m < MM_TUNE_MAPS; m++)
+    mm_map_destroy(t->own_map[m]);
   mm_free(t);
 }
 
@@ -43,6 +44,12 @@ static mm_status hand_over(mm_tune *t, mm_status status, mm_tune **out) {
 // ---------------------------------------------------------------------------------------------
 // A new one
 
+static mm_status check_maps(const mm_tune *t) {
+  for (size_t m = 0; m < t->plan.n_map; m++)
+    MM_TRY(mm_tune_map_check(&t->plan.space, t->map[m], t->plan.map[m]));
+  return MM_OK;
+}
+
 static mm_status check_plan(const mm_tune *t) {
   const mm_tune_plan *p = &t->plan;
   mm_tune_search_config config = mm_tune_config_of(t);
@@ -52,9 +59,12 @@ static mm_status check_plan(const mm_tune *t) {
                      "'%s' is trained by %s, '%s' by %s: settings are tuned for one algorithm",
                      p->env[0], mm_algo_name(p->settings[0].algo), p->env[e],
                      mm_algo_name(p->settings[e].algo));
+  MM_TRY(check_maps(t));
   MM_TRY(mm_tune_search_check(&config));
-  for (size_t e = 0; e < p->n_env; e++)
-    MM_TRY(mm_study_rehearse(t->envs.env[e], t->map, &p->settings[e], p->seed));
+  for (size_t c = 0; c < mm_tune_cells(p); c++) {
+    const size_t e = c / p->n_map;
+    MM_TRY(mm_study_rehearse(t->envs.env[e], t->map[c % p->n_map], &p->settings[e], p->seed));
+  }
   return MM_OK;
 }
 
@@ -70,13 +80,13 @@ static mm_status create(mm_tune *t, const char *folder) {
   return MM_OK;
 }
 
-mm_status mm_tune_create(const char *folder, const mm_tune_plan *plan, const mm_map *map,
+mm_status mm_tune_create(const char *folder, const mm_tune_plan *plan, const mm_map *const *map,
                          mm_tune **out) {
   mm_tune *t;
   *out = NULL;
   MM_TRY(alloc_tune(&t));
   t->plan = *plan;
-  t->map = map;
+  memcpy(t->map, map, plan->n_map * sizeof *map);
   return hand_over(t, create(t, folder), out);
 }
 
@@ -89,11 +99,13 @@ static mm_status read_plan(mm_tune *t, const mm_run *run) {
   cJSON *root;
   snprintf(t->folder, sizeof t->folder, "%s", mm_run_folder_of(run));
   MM_TRY(mm_study_plan(run, &root, source));
-  mm_status status = mm_tune_plan_read(root, source, &t->plan, &t->own_map, &t->envs);
+  mm_status status = mm_tune_plan_read(root, source, &t->plan, t->own_map, &t->envs);
   cJSON_Delete(root);
   MM_TRY(status);
-  t->map = t->own_map;
+  for (size_t m = 0; m < plan->n_map; m++)
+    t->map[m] = t->own_map[m];
   MM_TRY(mm_plan_open_envs(plan->env, t->folder, &t->envs));
+  MM_TRY(check_maps(t));
   mm_tune_search_config config = mm_tune_config_of(t);
   return mm_tune_search_check(&config);
 }
@@ -162,23 +174,24 @@ static void study_look(const mm_study *study, mm_study_progress *out) {
                               .env_steps = v.session_env_steps,
                               .seconds = v.seconds };
   if (t->plan.space.method == MM_TUNE_GRID) out->total = 1 + mm_tune_grid_size(&t->plan.space);
-  for (size_t e = 0; e < t->plan.n_env && t->validated; e++)
-    out->n_failed += t->check[e].n_failed;
+  for (size_t c = 0; c < mm_tune_cells(&t->plan) && t->validated; c++)
+    out->n_failed += t->check[c].n_failed;
 }
 
-// On each environment the baseline settings, and the winner unless it is these.
+// In each cell the baseline settings, and the winner unless it is these.
 static size_t arms_of(const mm_tune *t) {
   return mm_tune_best(&t->search) > 0 ? 2 : 1;
 }
 
 static size_t study_cells(const mm_study *study) {
   const mm_tune *t = of(study);
-  return t->validated ? t->plan.n_env * arms_of(t) : 0;
+  return t->validated ? mm_tune_cells(&t->plan) * arms_of(t) : 0;
 }
 
 static void study_cell(const mm_study *study, size_t i, mm_study_cell *out) {
   const mm_tune *t = of(study);
-  const size_t n = t->plan.validate, e = i / arms_of(t), arm = i % arms_of(t);
+  const size_t n = t->plan.validate, c = i / arms_of(t), arm = i % arms_of(t);
+  const size_t e = c / t->plan.n_map, m = c % t->plan.n_map;
   mm_settings settings = t->plan.settings[e];
   (void)mm_tune_apply(&t->plan.space,
                       t->search.trial[arm == 0 ? 0 : mm_tune_best(&t->search)].value, &settings);
@@ -186,11 +199,11 @@ static void study_cell(const mm_study *study, size_t i, mm_study_cell *out) {
   mm_tune_view v;
   mm_tune_look(t, &v);
   *out = (mm_study_cell){ .env = t->plan.env[e],
-                          .map = arm == 0 ? t->plan.map : t->tuned,
-                          .n_failed = t->check[e].n_failed,
+                          .map = arm == 0 ? t->plan.map[m] : t->tuned[m],
+                          .n_failed = t->check[c].n_failed,
                           .seed = v.fresh_seed,
                           .eta = eta ? *eta : NAN };
-  mm_study_fill_cell(out, t->fresh + (arm * t->plan.n_env + e) * n, n);
+  mm_study_fill_cell(out, t->fresh + (arm * mm_tune_cells(&t->plan) + c) * n, n);
 }
 
 static mm_status study_setting(const mm_study *study, const char *key,

@@ -1,7 +1,9 @@
 // The plan of a tuning as JSON: {"command": "tune", "env": [..], "files": [..], "algo", "map",
-// "map_file", "seed", "seeds_per_trial", "validate", "method", "trials", "population", "prune",
-// "parameters": [..], "settings": [..]}. The map is in it as the text of its file, tasks too.
+// "map_file" (of several maps instead "maps": [{"map", "map_file"}], and "map" has all names),
+// "seed", "seeds_per_trial", "validate", "method", "trials", "population", "prune", "parameters":
+// [..], "settings": [..]}. The map is in it as the text of its file, tasks too.
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -26,14 +28,46 @@ static cJSON *parameter_json(const mm_tune_parameter *p) {
   return object;
 }
 
-mm_status mm_tune_plan_json(const mm_tune_plan *plan, const mm_map *map, const mm_plan_envs *envs,
-                            cJSON **out) {
+size_t mm_tune_cells(const mm_tune_plan *plan) {
+  return plan->n_env * plan->n_map;
+}
+
+const char *mm_tune_cell_name(const mm_tune_plan *plan, size_t cell, char out[MM_TUNE_CELL_NAME]) {
+  const bool several = plan->n_map > 1;
+  snprintf(out, MM_TUNE_CELL_NAME, "%s%s%s", plan->env[cell / plan->n_map], several ? " " : "",
+           several ? plan->map[cell % plan->n_map] : "");
+  return out;
+}
+
+const char *mm_tune_map_names(const mm_tune_plan *plan, char out[MM_TUNE_MAP_NAMES]) {
+  size_t used = 0;
+  for (size_t i = 0; i < plan->n_map; i++)
+    used += (size_t)snprintf(out + used, MM_TUNE_MAP_NAMES - used, "%s%s", i > 0 ? "," : "",
+                             plan->map[i]);
+  return out;
+}
+
+static mm_status add_maps(cJSON *root, const mm_tune_plan *plan, const mm_map *const *map) {
+  char names[MM_TUNE_MAP_NAMES];
+  cJSON_AddStringToObject(root, "map", mm_tune_map_names(plan, names));
+  if (plan->n_map == 1) return mm_plan_add_map(root, map[0]);
+  cJSON *list = cJSON_AddArrayToObject(root, "maps");
+  for (size_t i = 0; i < plan->n_map; i++) {
+    cJSON *item = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, item);
+    cJSON_AddStringToObject(item, "map", plan->map[i]);
+    MM_TRY(mm_plan_add_map(item, map[i]));
+  }
+  return MM_OK;
+}
+
+mm_status mm_tune_plan_json(const mm_tune_plan *plan, const mm_map *const *map,
+                            const mm_plan_envs *envs, cJSON **out) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "command", "tune");
   mm_plan_add_envs(root, plan->env, envs);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings[0].algo));
-  cJSON_AddStringToObject(root, "map", plan->map);
-  mm_status status = mm_plan_add_map(root, map);
+  mm_status status = add_maps(root, plan, map);
   mm_plan_add_seed(root, plan->seed);
   mm_plan_add_count(root, "seeds_per_trial", plan->seeds);
   mm_plan_add_count(root, "validate", plan->validate);
@@ -127,21 +161,43 @@ static mm_status read_search(const cJSON *root, const char *source, mm_tune_plan
   return MM_FAIL(MM_ERR_INPUT, "%s: field 'method': unknown '%.40s'", source, method);
 }
 
-mm_status mm_tune_plan_read(const cJSON *root, const char *source, mm_tune_plan *plan, mm_map **map,
-                            mm_plan_envs *envs) {
-  const char *name;
+static mm_status read_map(const cJSON *item, const char *source, char name[MM_PLAN_NAME_SIZE],
+                          mm_map **map) {
+  const char *text;
+  MM_TRY(mm_json_get_string(item, source, "map", &text));
+  MM_TRY(mm_plan_copy_name(text, source, name));
+  return mm_plan_read_map(item, source, map);
+}
+
+static mm_status read_maps(const cJSON *root, const char *source, mm_tune_plan *plan,
+                           mm_map *map[MM_TUNE_MAPS]) {
+  const cJSON *list;
+  plan->n_map = 1;
+  if (!mm_json_find(root, "maps")) return read_map(root, source, plan->map[0], &map[0]);
+  MM_TRY(mm_json_get_array(root, source, "maps", 2, MM_TUNE_MAPS, &list, &plan->n_map));
+  const cJSON *item = list->child;
+  for (size_t i = 0; i < plan->n_map; i++, item = item->next) {
+    if (!cJSON_IsObject(item))
+      return MM_FAIL(MM_ERR_INPUT, "%s: field 'maps': expected objects, found %s", source,
+                     mm_json_describe(item));
+    MM_TRY(MM_JSON_KEYS(item, source, "map", "map_file"));
+    MM_TRY(read_map(item, source, plan->map[i], &map[i]));
+  }
+  return MM_OK;
+}
+
+mm_status mm_tune_plan_read(const cJSON *root, const char *source, mm_tune_plan *plan,
+                            mm_map *map[MM_TUNE_MAPS], mm_plan_envs *envs) {
   mm_algo algo;
   MM_TRY(mm_plan_read_command(root, source, "tune"));
-  MM_TRY(MM_JSON_KEYS(root, source, "command", "env", "files", "algo", "map", "map_file", "seed",
-                      "seeds_per_trial", "validate", "method", "trials", "population", "prune",
-                      "parameters", "settings"));
+  MM_TRY(MM_JSON_KEYS(root, source, "command", "env", "files", "algo", "map", "maps", "map_file",
+                      "seed", "seeds_per_trial", "validate", "method", "trials", "population",
+                      "prune", "parameters", "settings"));
   MM_TRY(mm_plan_read_algo(root, source, &algo));
-  MM_TRY(mm_json_get_string(root, source, "map", &name));
-  MM_TRY(mm_plan_copy_name(name, source, plan->map));
   MM_TRY(mm_plan_read_envs(root, source, MM_TUNE_ENVS, plan->env, envs));
   plan->n_env = envs->n;
   MM_TRY(read_settings(root, source, algo, plan));
   MM_TRY(read_parameters(root, source, algo, &plan->space));
   MM_TRY(read_search(root, source, plan));
-  return mm_plan_read_map(root, source, map);
+  return read_maps(root, source, plan, map);
 }

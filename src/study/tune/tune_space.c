@@ -14,6 +14,23 @@
 
 enum { FILE_MAX = 1 << 20, USUAL_POINTS = 5, DIGITS = 4 };
 
+// By mm_tune_map_parameter, with the values that there can be.
+static const struct {
+  const char *name;
+  double low, high;
+} map_parameters[MM_TUNE_MAP_PARAMETERS] = {
+#define ROW(NAME, name, low, high) [MM_TUNE_MAP_##NAME] = { name, low, high },
+  MM_TUNE_MAP_LIST(ROW)
+#undef ROW
+};
+
+static mm_tune_map_parameter find_map_parameter(const char *name) {
+  int i = MM_TUNE_MAP_PARAMETERS - 1;
+  while (i > MM_TUNE_MAP_NONE && strcmp(map_parameters[i].name, name) != 0)
+    i--;
+  return (mm_tune_map_parameter)i;
+}
+
 static const char *const method_names[MM_TUNE_METHODS] = { "grid", "cma-es" };
 static const char *const scale_names[MM_TUNE_SCALES] = { "log", "linear", "integer", "choice" };
 
@@ -60,17 +77,27 @@ static const char *fixed_reason(mm_algo algo, const char *name) {
 }
 
 static mm_status unknown_name(const char *source, mm_algo algo, const char *name) {
-  const char *names[MM_SETTINGS_MAX];
+  const char *names[MM_SETTINGS_MAX + MM_TUNE_MAP_PARAMETERS];
   size_t n = mm_settings_own(algo);
   for (size_t i = 0; i < n; i++)
     names[i] = mm_settings_key(algo, i);
+  for (int i = 1; i < MM_TUNE_MAP_PARAMETERS; i++)
+    names[n++] = map_parameters[i].name;
   const char *near = mm_nearest(name, names, n);
   return MM_FAIL(MM_ERR_INPUT, "%s: %s has no setting '%s'%s%s%s", source, mm_algo_name(algo), name,
                  near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
 
-// The setting takes this text.
+// The setting or the map's parameter takes this text.
 static mm_status check_text(const char *source, mm_algo algo, const char *name, const char *text) {
+  const mm_tune_map_parameter of_map = find_map_parameter(name);
+  double x;
+  if (of_map) {
+    const double low = map_parameters[of_map].low, high = map_parameters[of_map].high;
+    if (mm_json_parse_number(text, &x) && x >= low && x <= high) return MM_OK;
+    return MM_FAIL(MM_ERR_INPUT, "%s: field '%s': expected numbers from %g to %g, found '%.40s'",
+                   source, name, low, high, text);
+  }
   mm_settings settings = mm_settings_default(algo);
   if (mm_settings_set(&settings, name, text) == MM_OK) return MM_OK;
   return MM_FAIL(MM_ERR_INPUT, "%s: field 'parameters': %s", source, mm_last_error());
@@ -107,8 +134,15 @@ static mm_status take_choices(const char *source, mm_algo algo, const mm_tune_ra
   for (size_t i = 0; i < r->n_choice; i++) {
     mm_settings settings = mm_settings_default(algo);
     MM_TRY(check_text(source, algo, r->name, r->choice[i]));
-    mm_settings_set(&settings, r->name, r->choice[i]);
-    mm_settings_text(&settings, r->name, out->choice[i]); // 1e-3 and 0.001 are the same
+    // 1e-3 and 0.001 are the same
+    if (out->of_map) {
+      double x = 0;
+      mm_json_parse_number(r->choice[i], &x);
+      mm_json_format_number(x, out->choice[i]);
+    } else {
+      mm_settings_set(&settings, r->name, r->choice[i]);
+      mm_settings_text(&settings, r->name, out->choice[i]);
+    }
     for (size_t k = 0; k < i; k++)
       if (strcmp(out->choice[i], out->choice[k]) == 0)
         return MM_FAIL(MM_ERR_INPUT, "%s: field '%s.choice': '%s' is there twice", source, r->name,
@@ -123,21 +157,26 @@ mm_status mm_tune_parameter_make(const char *source, mm_algo algo, const mm_tune
                                  mm_tune_parameter *out) {
   const mm_setting *setting = mm_learner_setting(mm_learner_of(algo), r->name);
   memset(out, 0, sizeof *out);
-  if (!setting || strlen(r->name) >= MM_TUNE_NAME_SIZE) return unknown_name(source, algo, r->name);
+  out->of_map = find_map_parameter(r->name);
+  if ((!setting && !out->of_map) || strlen(r->name) >= MM_TUNE_NAME_SIZE)
+    return unknown_name(source, algo, r->name);
   memcpy(out->name, r->name, strlen(r->name) + 1);
   out->scale = r->scale;
   const char *reason = fixed_reason(algo, r->name);
   if (reason)
     return MM_FAIL(MM_ERR_INPUT, "%s: setting '%s' cannot be tuned: %s", source, r->name, reason);
+  if (out->of_map && !mm_algo_has_map(algo))
+    return MM_FAIL(MM_ERR_INPUT, "%s: '%s' cannot be tuned: %s trains without a map", source,
+                   r->name, mm_algo_name(algo));
   if (r->scale == MM_TUNE_CHOICE) return take_choices(source, algo, r, out);
-  if (setting->type != MM_SETTING_NUMBER)
+  if (setting && setting->type != MM_SETTING_NUMBER)
     return MM_FAIL(MM_ERR_INPUT, "%s: field '%s': its values are words: expected choice, found %s",
                    source, r->name, scale_names[r->scale]);
   MM_TRY(check_ends(source, algo, r));
   out->low = r->end[0];
   out->high = r->end[1];
   out->points = r->points > 0 ? r->points : USUAL_POINTS;
-  out->whole = r->scale == MM_TUNE_INTEGER || setting->whole;
+  out->whole = r->scale == MM_TUNE_INTEGER || (setting && setting->whole);
   return MM_OK;
 }
 
@@ -151,11 +190,13 @@ typedef struct range_texts {
   char *points;
 } range_texts;
 
+enum { KEYS = MM_SETTINGS_MAX + MM_TUNE_MAP_PARAMETERS };
+
 typedef struct space_file {
   char *method;
   struct parameters {
     range_texts
-        *key[MM_SETTINGS_MAX]; // by the list of all algorithms' keys; NULL where not mentioned
+        *key[KEYS]; // by the list of all algorithms' keys, then the map's; NULL where not mentioned
   } * parameters;
 } space_file;
 
@@ -182,7 +223,7 @@ static const cyaml_schema_field_t range_fields[] = {
 
 // The schema has the keys of every algorithm: another one's are told from misspelt ones.
 typedef struct space_schema {
-  cyaml_schema_field_t key[MM_SETTINGS_MAX + 1];
+  cyaml_schema_field_t key[KEYS + 1];
   cyaml_schema_field_t top[3];
   cyaml_schema_value_t value;
 } space_schema;
@@ -196,11 +237,20 @@ static cyaml_schema_value_t mapping_of(const cyaml_schema_field_t *fields, size_
   return value;
 }
 
-static void make_schema(space_schema *s) {
+static size_t key_count(void) {
+  return mm_settings_any_own() + MM_TUNE_MAP_PARAMETERS - 1;
+}
+
+static const char *key_name(size_t i) {
   const size_t own = mm_settings_any_own();
+  return i < own ? mm_settings_any_key(i) : map_parameters[i - own + 1].name;
+}
+
+static void make_schema(space_schema *s) {
+  const size_t own = key_count();
   memset(s, 0, sizeof *s); // the ends of the lists are zero
   for (size_t i = 0; i < own; i++) {
-    s->key[i].key = mm_settings_any_key(i);
+    s->key[i].key = key_name(i);
     s->key[i].data_offset = (uint32_t)(i * sizeof(range_texts *));
     s->key[i].value = mapping_of(range_fields, sizeof(range_texts), CYAML_FLAG_OPTIONAL);
   }
@@ -262,7 +312,7 @@ static mm_status read_parameter(const char *path, mm_algo algo, const char *name
 
 static mm_status read_file(const char *path, mm_algo algo, const space_file *file,
                            mm_tune_space *out) {
-  const size_t own = mm_settings_any_own();
+  const size_t own = key_count();
   memset(out, 0, sizeof *out);
   out->method = MM_TUNE_CMA;
   if (file->method && !mm_tune_method_find(file->method, &out->method)) {
@@ -277,7 +327,7 @@ static mm_status read_file(const char *path, mm_algo algo, const space_file *fil
     if (out->n == MM_TUNE_PARAMETERS)
       return MM_FAIL(MM_ERR_INPUT, "%s: field 'parameters': expected at most %d", path,
                      MM_TUNE_PARAMETERS);
-    MM_TRY(read_parameter(path, algo, mm_settings_any_key(i), f, &out->parameter[out->n]));
+    MM_TRY(read_parameter(path, algo, key_name(i), f, &out->parameter[out->n]));
     out->n++;
   }
   if (out->n > 0) return MM_OK;
@@ -398,6 +448,7 @@ const char *mm_tune_text(const mm_tune_parameter *p, double value, char out[MM_S
 double mm_tune_own(const mm_tune_parameter *p, const mm_settings *settings) {
   char text[MM_SETTING_TEXT_SIZE];
   double value = NAN;
+  if (p->of_map) return NAN;
   mm_settings_text(settings, p->name, text);
   if (p->scale != MM_TUNE_CHOICE) return mm_json_parse_number(text, &value) ? value : NAN;
   for (size_t i = 0; i < p->n_choice; i++)
@@ -409,7 +460,7 @@ mm_status mm_tune_apply(const mm_tune_space *space, const double *value, mm_sett
   char text[MM_SETTING_TEXT_SIZE];
   for (size_t i = 0; i < space->n; i++) {
     const mm_tune_parameter *p = &space->parameter[i];
-    if (!isnan(value[i]))
+    if (!isnan(value[i]) && !p->of_map)
       MM_TRY(mm_settings_set(settings, p->name, mm_tune_text(p, value[i], text)));
   }
   return MM_OK;

@@ -6,6 +6,8 @@
 //     eta: {linear: [0.5, 2]}
 //     epochs: {integer: [1, 16]}
 //     activation: {choice: [tanh, relu]}
+//     map.q: {linear: [1.25, 4]}         # of the map: Tsallis' q, and a factor on phi^-1
+//     map.scale: {log: [0.1, 10]}
 //
 // Searches see a parameter as a place in [0, 1]. A value is a number, or the number of a choice.
 
@@ -26,6 +28,19 @@ typedef enum mm_tune_method { MM_TUNE_GRID, MM_TUNE_CMA, MM_TUNE_METHODS } mm_tu
 const char *mm_tune_method_name(mm_tune_method method);
 bool mm_tune_method_find(const char *name, mm_tune_method *out);
 
+// What a space can change of a map: q of Tsallis, or a factor on phi^-1.
+#define MM_TUNE_MAP_LIST(X)                                                                        \
+  X(Q, "map.q", 1e-6, 1e6)                                                                         \
+  X(SCALE, "map.scale", 1e-6, 1e6)
+
+typedef enum mm_tune_map_parameter {
+  MM_TUNE_MAP_NONE, // a setting
+#define MM_TUNE_MAP_ENUM(NAME, name, low, high) MM_TUNE_MAP_##NAME,
+  MM_TUNE_MAP_LIST(MM_TUNE_MAP_ENUM)
+#undef MM_TUNE_MAP_ENUM
+      MM_TUNE_MAP_PARAMETERS
+} mm_tune_map_parameter;
+
 typedef enum mm_tune_scale {
   MM_TUNE_LOG,
   MM_TUNE_LINEAR,
@@ -38,7 +53,8 @@ const char *mm_tune_scale_name(mm_tune_scale scale);
 bool mm_tune_scale_find(const char *name, mm_tune_scale *out);
 
 typedef struct mm_tune_parameter {
-  char name[MM_TUNE_NAME_SIZE]; // of the setting
+  char name[MM_TUNE_NAME_SIZE]; // of the setting, or map.q, map.scale
+  mm_tune_map_parameter of_map;
   mm_tune_scale scale;
   bool whole;       // values are whole numbers: integer, or the setting counts something
   double low, high; // ends of the range, both in it
@@ -50,7 +66,7 @@ typedef struct mm_tune_parameter {
 typedef struct mm_tune_space {
   mm_tune_method method;
   size_t n;
-  mm_tune_parameter parameter[MM_TUNE_PARAMETERS]; // in the order of the settings
+  mm_tune_parameter parameter[MM_TUNE_PARAMETERS]; // in the order of the settings; the map's last
 } mm_tune_space;
 
 // All mistakes are MM_ERR_INPUT and name the file and the field: ranges are checked against what

@@ -174,9 +174,9 @@ template <class W> struct Rules {
   bool softmax, bisect;
   MM_DEVICE Rules(W &S, const Crew &crew) : plan(S.knots, guide_of(S), crew) {
     const mm_cuda_agent &agent = S.agent;
-    eta = agent.eta;
+    eta = agent.step.act;
     anchor = agent.map.anchor;
-    factor = agent.iteration > 0 ? agent.code_factor : 1.0f;
+    factor = agent.step.factor;
     bisect = agent.bisect;
     softmax = agent.map.kind == MM_MAP_NEGENTROPY && !bisect;
 #pragma unroll

@@ -170,6 +170,7 @@ __global__ void __launch_bounds__(4 * TILE, 1)
   for (int done = 0; done < S.agent.span && !S.broken; done++) {
     // an iteration is short and the host's memory far away: now and then is enough
     if (done % 8 == 0 && __syncthreads_or(threadIdx.x == 0 && mm_cuda_told_to_stop(S.agent))) break;
+    if (threadIdx.x == 0) S.agent.step = S.agent.steps[done]; // the rollout waits before it looks
     roll_out<Env, ACT, W>();
     if (S.broken) break;
     if (threadIdx.x == 0) report(S, S.agent.report + done);

@@ -129,7 +129,7 @@ template <int MT> MM_DEVICE float weight_of(Work<MT> &S, const Step &s, int r) {
   if (g.ppo)
     weight = mm_ppo_weight(ratio, advantage, g.clip, &gain);
   else
-    weight = ratio * (s.agent->eta * advantage - rise_of(S, S.density, r));
+    weight = ratio * (s.agent->step.eta * advantage - rise_of(S, S.density, r));
   if (!g.ppo && !(fabsf(log_p) < INFINITY && fabsf(log_q) < INFINITY)) weight = NAN;
   tally.ratios += (double)ratio;
   tally.squares += (double)ratio * (double)ratio;

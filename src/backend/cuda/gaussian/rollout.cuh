@@ -24,7 +24,10 @@ __global__ void begin(mm_cuda_agent *agents, int turn) {
   if (threadIdx.x == 0) {
     goes_on = turn < a.span && !a.broken && (turn == 0 || g.active) && !mm_cuda_told_to_stop(a);
     g.active = goes_on;
-    if (goes_on) g.report[turn] = mm_cuda_gauss_report{}; // to which epochs add, if there are any
+    if (goes_on) {
+      a.step = a.steps[turn];
+      g.report[turn] = mm_cuda_gauss_report{}; // to which epochs add, if there are any
+    }
   }
   __syncthreads();
   if (!goes_on) return;

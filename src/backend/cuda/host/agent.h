@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/hostdev.h"
+#include "laws/schedule.h"
 #include "laws/tally.h"
 #include "map/potential.h"
 
@@ -56,9 +57,8 @@ typedef struct mm_cuda_agent {
   int32_t relu;      // activation=relu
   int32_t bisect;    // projection=bisect10
   int32_t normalise; // advantages, per minibatch
-  float eta, gamma, gae_lambda;
-  float code_factor; // of the scores in z from the second iteration on: eta for target=code, else 1
-  float floor, center;
+  float gamma, gae_lambda;
+  float floor;
   float value_clip, value_coef, max_grad_norm; // INFINITY for none
   float beta1, rest1, beta2, rest2;            // Adam; rest = 1 - beta
   mm_potential_f map;                          // its arrays are in device memory
@@ -75,6 +75,8 @@ typedef struct mm_cuda_agent {
   const int32_t *stop;      // the host says so here, in its own memory
   const mm_cuda_rate *rate; // [span][epochs][minibatches]
   mm_tally *report;         // [span] what each iteration saw
+  const mm_eta_step *steps; // [span] its step sizes, of which
+  mm_eta_step step;         // these are the iteration's
 
   // room for the batch, rows are (step, environment); places for n_env more rows where said
   void *obs;        // [n_row + n_env]: float [D], or bits

@@ -198,12 +198,9 @@ static mm_cuda_agent describe(const mm_ampo *a) {
     .relu = c->relu,
     .bisect = a->method.bisect10,
     .normalise = l->normalise,
-    .eta = l->eta,
     .gamma = (float)c->gamma,
     .gae_lambda = (float)c->gae_lambda,
-    .code_factor = a->method.code_target ? l->eta : 1,
     .floor = l->floor,
-    .center = l->center,
     .value_clip = l->value_clip,
     .value_coef = l->value_coef,
     .max_grad_norm = l->max_grad_norm,
@@ -287,6 +284,11 @@ mm_gaussian_report mm_cuda_block_measure(const mm_cuda_gauss_report *seen) {
     .capped = seen->capped,
     .nonfinite = seen->nonfinite,
   };
+}
+
+void mm_cuda_block_steps(const mm_ampo *a, int64_t iteration, int64_t span, mm_eta_step *out) {
+  for (int64_t i = 0; i < span; i++)
+    out[i] = mm_ampo_eta(a, iteration + i);
 }
 
 // p -= step m / (sqrt(v c) + epsilon) with c = 1 / (1 - beta2^k) is

@@ -34,6 +34,9 @@ mm_status mm_cuda_block_follow(const void *host, int64_t iteration, mm_ampo *amp
 // lies at `measures` in device memory, MM_CUDA_GAUSS_SPAN_MOST of mm_cuda_gauss_report.
 mm_gaussian_report mm_cuda_block_measure(const mm_cuda_gauss_report *seen);
 
+// Step sizes of `span` iterations from `iteration` on.
+void mm_cuda_block_steps(const mm_ampo *ampo, int64_t iteration, int64_t span, mm_eta_step *out);
+
 // Adam's rates for `span` iterations from `iteration` on: [span][epochs][minibatches].
 void mm_cuda_block_rates(const mm_ampo *ampo, int64_t iteration, int64_t span, mm_cuda_rate *out);
 

@@ -75,7 +75,7 @@ typedef struct engine {
   int32_t *stop;           // the host's memory, seen by all agents
   place *place;
   int n_place;
-  twin agents, reports, rates;
+  twin agents, reports, rates, steps;
   double seconds_each[N_SPEEDS]; // of a unit of work, by environment
   int64_t *clocks;               // in device memory, for who asked where the time goes
   mm_cuda_queue *queue;
@@ -435,6 +435,24 @@ static mm_status make_rates(engine *e, place **at_work, int n) {
   return MM_OK;
 }
 
+// Step sizes of every agent's iterations; `spans` of them in all.
+static mm_status make_steps(engine *e, place **at_work, int n, size_t spans) {
+  MM_TRY(reserve(e, &e->steps, spans * sizeof(mm_eta_step), spans * sizeof(mm_eta_step)));
+  mm_eta_step *host = (void *)e->steps.host, *device = (void *)e->steps.device;
+  for (int i = 0; i < n; i++) {
+    mm_cuda_agent *a = &at_work[i]->agent;
+    mm_cuda_block_steps(mm_ampo_run_agent(at_work[i]->run), a->iteration, a->span, host);
+    a->steps = device;
+    host += a->span;
+    device += a->span;
+  }
+  MM_TRY_CUDA(e->device,
+              cudaMemcpyAsync(e->steps.device, e->steps.host, spans * sizeof *host,
+                              cudaMemcpyHostToDevice, e->stream),
+              "writing step sizes");
+  return MM_OK;
+}
+
 // The places at work in the order of their kernels; returns how many groups that makes.
 static int group_places(engine *e, place **at_work, group *groups, int *n) {
   int n_group = 0;
@@ -561,6 +579,7 @@ static mm_status slice(engine *e, place **at_work, group *groups) {
   MM_TRY(make_rates(e, at_work, n));
   for (int i = 0; i < n; i++)
     spans += (size_t)at_work[i]->agent.span;
+  MM_TRY(make_steps(e, at_work, n, spans));
   MM_TRY(reserve(e, &e->agents, agents, agents));
   MM_TRY(reserve(e, &e->reports, spans * sizeof(mm_tally), spans * sizeof(mm_tally)));
   mm_cuda_agent *host = (void *)e->agents.host;

@@ -36,7 +36,7 @@ template <class S> MM_DEVICE bool take_scores(const mm_cuda_agent &a, int e, flo
   }
 #pragma unroll
   for (int i = 0; i < S::ACTIONS; i++)
-    x[i] = finite == 0 ? x[i] * a.eta : 0;
+    x[i] = finite == 0 ? x[i] * a.step.act : 0;
   return finite == 0;
 }
 
@@ -51,7 +51,7 @@ MM_DEVICE void decide(const mm_cuda_agent &a, int e, int t, const float x[S::ACT
   for (int k = 1; k < S::ACTIONS; k++)
     score = chosen == k ? x[k] : score;
   a.action[i] = (uint8_t)chosen;
-  a.policy[i] = fmaf(a.iteration > 0 ? a.code_factor : 1.0f, score, lambda);
+  a.policy[i] = fmaf(a.step.factor, score, lambda);
 }
 
 // Any map, one thread an environment; false where a score is not finite.
@@ -170,7 +170,7 @@ template <class S> __device__ __noinline__ void estimate() {
   for (int e = threadIdx.x; e < a.n_env; e += THREADS)
     estimate_backwards(a, e, [&](size_t i, float advantage) {
       const float z = a.policy[i];
-      const float policy = (z < a.floor ? a.floor : z) / a.eta - a.center;
+      const float policy = (z < a.floor ? a.floor : z) / a.step.eta - a.step.center;
       a.policy[i] = policy;
       top_policy = fmaxf(top_policy, fabsf(policy));
       top_advantage = fmaxf(top_advantage, fabsf(advantage));

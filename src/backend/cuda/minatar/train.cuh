@@ -76,6 +76,7 @@ __global__ void __launch_bounds__(THREADS, 1) train(mm_cuda_agent *agents, int64
   open_block<S>(agent, clocks != nullptr);
 #pragma unroll 1
   for (int i = 0; i < s.agent.span; i++) {
+    if (threadIdx.x == 0) s.agent.step = s.agent.steps[i];
     if (__syncthreads_or(threadIdx.x == 0 && mm_cuda_told_to_stop(s.agent))) break;
     const bool fine = iterate<S, ACT>(s, i);
     __syncthreads();

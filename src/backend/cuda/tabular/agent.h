@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "env/grid/gridworld.h"
+#include "laws/schedule.h"
 #include "map/potential.h"
 
 // A block of so many threads trains a job. The number changes no result.
@@ -39,6 +40,7 @@ typedef struct mm_cuda_pmd {
   int32_t epochs;
   int32_t restart, normalise;
   double lr, critic_lr, eta, gamma, gae_lambda;
+  double eta_schedule[MM_SCHEDULE_FACTORS];
   int64_t iterations;
   mm_grid grid;       // without its walls
   mm_potential_d map; // what its kind needs for phi^-1

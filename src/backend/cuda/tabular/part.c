@@ -192,6 +192,7 @@ static mm_cuda_pmd device_agent(const part *p, const member *m, size_t i) {
     .visited = (void *)(rest + at.visited),
     .batch = at.batch == MM_CUDA_NOWHERE ? NULL : rest + at.batch,
   };
+  memcpy(agent.eta_schedule, c->eta_schedule, sizeof c->eta_schedule);
   return agent;
 }
 

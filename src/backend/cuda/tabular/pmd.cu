@@ -271,7 +271,7 @@ __device__ double visits_of(const mm_cuda_pmd_sums *sums) {
 
 // All epochs of a state; the new logits and policy stay beside the old ones. False when a logit is
 // no longer finite.
-__device__ bool improve(const mm_cuda_pmd *p, int32_t s) {
+__device__ bool improve(const mm_cuda_pmd *p, double eta, int32_t s) {
   mm_cuda_pmd_sums *sums = p->sums + s;
   const double n = visits_of(sums);
   row b;
@@ -279,7 +279,7 @@ __device__ bool improve(const mm_cuda_pmd *p, int32_t s) {
 #pragma unroll
   for (int a = 0; a < A; a++) {
     b.theta[a] = p->theta[s * A + a];
-    b.gain[a] = sums->visits[a] > 0 ? p->eta * sums->gain[a] / (n * p->pi[s * A + a]) : 0;
+    b.gain[a] = sums->visits[a] > 0 ? eta * sums->gain[a] / (n * p->pi[s * A + a]) : 0;
   }
   epochs(&p->map, p->epochs, &b);
   bool finite = true;
@@ -340,11 +340,11 @@ __device__ void sum_up(room *r) {
 }
 
 // False when the new policy is not finite: everything is then as it was before.
-__device__ bool update(room *r) {
+__device__ bool update(room *r, double eta) {
   const mm_cuda_pmd *p = &r->agent;
   int finite = 1;
   for (int32_t i = threadIdx.x; i < r->n_visited; i += THREADS)
-    finite &= improve(p, p->visited[i]);
+    finite &= improve(p, eta, p->visited[i]);
   finite = __syncthreads_and(finite);
   for (int32_t i = threadIdx.x; i < r->n_visited; i += THREADS) {
     if (finite) commit(p, p->visited[i]);
@@ -372,7 +372,9 @@ __global__ void __launch_bounds__(THREADS, 4) train(const mm_cuda_pmd *agents, i
     roll_out_all(r);
     int64_t rolled = clock64();
     sum_up(r);
-    state.broken = !update(r);
+    const double factor =
+        mm_factor_at(r->agent.eta_schedule, state.iteration, r->agent.iterations);
+    state.broken = !update(r, r->agent.eta * factor);
     state.iteration++;
     state.rollout_cycles += rolled - start;
     state.update_cycles += clock64() - rolled;
