@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Fills the tables of README.md, docs/findings.md and maps/README.md from the files beside this one; draws the
-heat maps of docs/images/landscape.svg.
+"""Fills the tables of README.md, docs/findings.md and maps/README.md from the files beside this
+one; draws docs/images/landscape.svg (heat maps) and docs/images/gridworld-eta.svg.
 
 usage: results/findings.py
 
 A table stands between `<!-- NAME -->` and `<!-- end -->` and is replaced as a whole. Python's
-standard library does for the tables; the heat maps need gnuplot.
+standard library does for the tables; the figures need gnuplot.
 """
 
 import csv
@@ -162,14 +162,18 @@ def control_runs(env, key):
     return cells(path, key) if (HERE / path).exists() else {}
 
 
+def ppo_runs(env):
+    return next(iter(cells(f"search/fresh/ppo-{env}.csv", lambda r: "ppo").values()))
+
+
 def searches():
     body, tests = [], []
     for e in ENVS:
         learned = cells(f"search/fresh/{e}.csv", lambda r: r["map"])
-        tuned = control_runs(e, lambda r: r["control"])
+        tuned = {"ppo": ppo_runs(e), **control_runs(e, lambda r: r["control"])}
         for name, x in learned.items():
             line = [name, shown(list(x.values())), f"{worst_quarter(x.values()):.4g}"]
-            for control in ("tsallis:tuned-q-eta", "l2:tuned-eta", "negentropy:tuned-eta"):
+            for control in ("tsallis:tuned-q-eta", "l2:tuned-eta", "negentropy:tuned-eta", "ppo"):
                 line.append(paired(x, tuned[control]) if control in tuned else None)
                 if line[-1]:
                     tests.append(sign_flip_p(line[-1]))
@@ -184,7 +188,7 @@ def searches():
             mark = " *" if next(p) < 0.05 else ""
             line[i] = f"{statistics.fmean(line[i]):+.3g} [{low:.3g}, {high:.3g}]{mark}"
     return table(["search", "return", "worst quarter", "minus Tsallis, q and eta tuned",
-                  "minus l2, eta tuned", "minus negentropy, eta tuned"], body)
+                  "minus l2, eta tuned", "minus negentropy, eta tuned", "minus PPO"], body)
 
 
 def controls():
@@ -195,7 +199,28 @@ def controls():
             label = name if m in name else f"{name} (q = {m.split(':')[1]})"
             body.append([SHORT[e], label, eta, shown(list(x.values())),
                          f"{worst_quarter(x.values()):.4g}"])
+        x = ppo_runs(e).values()
+        body.append([SHORT[e], "PPO, 32 seeds", "", shown(list(x)), f"{worst_quarter(x):.4g}"])
     return table(["environment", "control", "eta", "return", "worst quarter"], body)
+
+
+def grid_world():
+    return cells("gridworld/runs.csv", lambda r: (r["map"], float(r["eta"])))
+
+
+def grid_world_table():
+    """Maps of the searches and the best eta of l2 and negentropy, against l2 at the preset's eta."""
+    data = grid_world()
+    preset = data["l2", 0.1]
+    best = {m: max((k for k in data if k[0] == m), key=lambda k: statistics.fmean(data[k].values()))
+            for m in ("l2", "negentropy")}
+    chosen = [k for k in data if k[1] == 0.1] + [k for k in best.values() if k[1] != 0.1]
+    body = []
+    for k in sorted(chosen, key=lambda k: (k[0] in best, k)):
+        d = paired(data[k], preset)
+        text = f"{statistics.fmean(d):+.4f} [%.4f, %.4f]" % interval(d) if any(d) else ""
+        body.append([k[0], f"{k[1]:g}", shown(list(data[k].values())), text])
+    return table(["map", "eta", "return", "minus l2 at eta 0.1"], body)
 
 
 def shipped():
@@ -221,11 +246,12 @@ def overview():
         best = cells(f"landscape/best/{e}-paper.csv", lambda r: (r["map"], r["eta"]))
         (name, eta), x = next(iter(best.items()))
         found = cells(f"search/fresh/{e}.csv", lambda r: r["map"])
-        body.append([e, shown(list(forms[e, "negentropy"].values())),
+        body.append([e, shown(list(ppo_runs(e).values())),
+                     shown(list(forms[e, "negentropy"].values())),
                      shown(list(forms[e, "l2"].values())),
                      f"{shown(list(x.values()))} ({name.split(':')[1]}, {eta})",
                      ", ".join(shown(list(y.values())) for y in found.values())])
-    return table(["environment", "negentropy", "l2", "Tsallis, best (q, eta)",
+    return table(["environment", "PPO, 32 seeds", "negentropy", "l2", "Tsallis, best (q, eta)",
                   "maps found by search from l2"], body)
 
 
@@ -269,11 +295,37 @@ def heat_maps(out):
     subprocess.run(["gnuplot"], input="\n".join(script), text=True, check=True)
 
 
+def grid_world_figure(out):
+    data = grid_world()
+    script = [f"set terminal svg size 720,430 font 'DejaVu Sans,13'; set output '{out}'",
+              "set logscale x; set xrange [0.02:1]; set xtics (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)",
+              "set xlabel 'step size eta'; set ylabel 'final return, mean of 256 tasks'",
+              "set key bottom center; set grid lc rgb '#dddddd'"]
+    for name in ("negentropy", "l2"):
+        script.append(f"${name} << EOD")
+        for (m, eta), x in sorted(data.items()):
+            if m == name:
+                x = list(x.values())
+                script.append(f"{eta} {statistics.fmean(x)}")
+        script.append("EOD")
+    script.append("$learned << EOD")
+    # side by side, or nine points would be one
+    learned = sorted(k for k in data if k[0] not in ("l2", "negentropy"))
+    for i, k in enumerate(learned):
+        script.append(f"{k[1] * 1.03 ** (i - 4)} {statistics.fmean(data[k].values())}")
+    script += ["EOD",
+               "plot $negentropy with linespoints lw 2 pt 7 lc rgb '#1f77b4' title 'negentropy', "
+               "$l2 with linespoints lw 2 pt 5 dt 2 lc rgb '#ff7f0e' title 'l2', "
+               "$learned with points pt 9 ps 0.9 lc rgb '#222222' "
+               "title 'nine learned maps, all at eta = 0.1'"]
+    subprocess.run(["gnuplot"], input="\n".join(script), text=True, check=True)
+
+
 MADE = {"closed forms, paper": lambda: closed_forms("paper"),
         "closed forms, code": lambda: closed_forms("code"), "best cells": best_cells,
         "leave one out": leave_one_out, "searches": searches, "controls": controls,
         "other environments": others, "overview": overview,
-        "shipped": shipped}
+        "shipped": shipped, "grid-world": grid_world_table}
 
 
 def fill(page):
@@ -292,6 +344,7 @@ def main():
     fill(root / "docs" / "findings.md")
     fill(root / "maps" / "README.md")
     heat_maps(root / "docs" / "images" / "landscape.svg")
+    grid_world_figure(root / "docs" / "images" / "gridworld-eta.svg")
 
 
 if __name__ == "__main__":
