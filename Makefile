@@ -8,6 +8,14 @@ FUZZ_SECONDS ?= 600
 PROGRAM = build/mirrormap
 RUN ?= runs/quick
 
+# CUDA=1 compiles the kernels, CUDA=0 does not; without it, they are compiled where a device is. A
+# build folder remembers.
+CUDA ?=
+KERNELS = $(if $(CUDA),-DMIRRORMAP_CUDA=$(if $(filter 0,$(CUDA)),OFF,ON))
+# of devices that the kernels are compiled for, as 90 or 80;90; empty: as the build is configured
+CUDA_ARCHITECTURES ?=
+KINDS = $(if $(CUDA_ARCHITECTURES),"-DCMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES)")
+
 # the builds below have their own -j; this make runs one command after the other
 .NOTPARALLEL:
 .PHONY: help build run test check-long bench lint format install clean
@@ -16,20 +24,17 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|' 2>/dev/null || \
 	  sed -n 's/^\([a-z-]*\):.*## /  make \1   /p' Makefile
 
-build: ## build the program (build/mirrormap) and the libraries
+build: ## build the program (build/mirrormap) and the libraries; CUDA=1: with kernels for GPUs
 	@scripts/setup --check build || scripts/setup build
-	@scripts/build release $(JOBS) programs
+	@scripts/build release $(JOBS) programs $(KERNELS) $(KINDS)
 
 run: build ## learn a Grid-World map (two minutes), compare it, draw it; RUN=folder for another one
 	@scripts/setup --check run || scripts/setup run
 	@scripts/main-job $(PROGRAM) $(RUN)
 
-# of devices that the kernels are compiled for, as 90 or 80;90; empty: as the build is configured
-CUDA_ARCHITECTURES ?=
-KINDS = $(if $(CUDA_ARCHITECTURES),"-DCMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTURES)")
 test: ## build and test: optimised, then with the sanitizers
 	@scripts/setup --check build run test || scripts/setup build run test
-	@scripts/test-build release $(JOBS) $(KINDS)
+	@scripts/test-build release $(JOBS) $(KERNELS) $(KINDS)
 	@scripts/test-build sanitize $(JOBS)
 	@echo "make test: all tests passed (release and sanitize builds)"
 
@@ -52,7 +57,7 @@ format: ## format all C sources in place
 INSTALLED = $(if $(and $(BUNDLE),$(wildcard build/mirrormap_tests)),all,programs)
 install: ## install below PREFIX=/usr/local (DESTDIR is honoured); BUNDLE=1: to be copied, with its libraries
 	@scripts/setup --check build || scripts/setup build
-	@scripts/build release $(JOBS) $(INSTALLED) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@scripts/build release $(JOBS) $(INSTALLED) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(KERNELS) $(KINDS)
 	@cmake --install build >build/install.log || { cat build/install.log; exit 1; }
 	@echo "installed below $(DESTDIR)$(PREFIX): `wc -l <build/install_manifest.txt` files"
 	@[ -z "$(BUNDLE)" ] || cmake --install build --component bundle >build/install.log || \

@@ -87,9 +87,27 @@ if(NOT MIRRORMAP_TESTS STREQUAL "OFF")
   endif()
 endif()
 
-# CUDA: a compiler is enough to build; devices are looked for at run time
+# CUDA: a compiler is enough to build; devices are looked for at run time. The kernels take most of
+# the time of a build, so AUTO compiles them only where a device can run them, and for its kind alone
 set(MM_CUDA FALSE)
-if(NOT MIRRORMAP_CUDA STREQUAL "OFF")
+set(mm_device_kinds 80 89 90)
+set(MM_CUDA_WANTED "${MIRRORMAP_CUDA}")
+if(MIRRORMAP_CUDA STREQUAL "AUTO" AND NOT EXISTS /dev/nvidiactl)
+  set(MM_CUDA_WANTED OFF)
+elseif(MIRRORMAP_CUDA STREQUAL "AUTO")
+  execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                  OUTPUT_VARIABLE mm_found ERROR_QUIET)
+  string(REGEX MATCHALL "[0-9]+\\.[0-9]" mm_found "${mm_found}")
+  list(REMOVE_DUPLICATES mm_found)
+  string(REPLACE "." "" mm_found "${mm_found}")
+  # a device between these kinds runs the code of the one below it, a newer one translates 90's
+  set(mm_others ${mm_found})
+  list(REMOVE_ITEM mm_others ${mm_device_kinds})
+  if(mm_found AND NOT mm_others)
+    set(mm_device_kinds ${mm_found})
+  endif()
+endif()
+if(MM_CUDA_WANTED)
   find_program(MIRRORMAP_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
                PATH_SUFFIXES bin DOC "The CUDA compiler")
   mark_as_advanced(MIRRORMAP_NVCC)

@@ -1,6 +1,6 @@
 # Options, the default build type and the compiler flags of every source.
 
-set(MIRRORMAP_CUDA AUTO CACHE STRING "Use CUDA: AUTO (when nvcc is found), ON or OFF")
+set(MIRRORMAP_CUDA AUTO CACHE STRING "Use CUDA: AUTO (with nvcc and a device here), ON or OFF")
 set_property(CACHE MIRRORMAP_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(MIRRORMAP_WATCH AUTO CACHE STRING "Build report --watch: AUTO (when libmicrohttpd is found), ON or OFF")
 set_property(CACHE MIRRORMAP_WATCH PROPERTY STRINGS AUTO ON OFF)
