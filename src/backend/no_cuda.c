@@ -7,8 +7,9 @@
 #include "backend/cuda/measure/tile.h"
 
 static mm_status absent(void) {
-  return MM_FAIL(MM_ERR_UNSUPPORTED, "backend 'cuda' is not part of this build: build with the CUDA "
-                                     "toolkit and 'make build CUDA=1'");
+  return MM_FAIL(MM_ERR_UNSUPPORTED,
+                 "backend 'cuda' is not part of this build: build with the CUDA "
+                 "toolkit and 'make build CUDA=1'");
 }
 
 mm_status mm_cuda_find(int *count) {
