@@ -277,8 +277,8 @@ static void test_read_only_medium(void **state) {
   fixture_sql("place/odd # %41?name", "PRAGMA journal_mode=WAL");
 
   snprintf(place, sizeof place, "%s", fixture_path("place"));
-  assert_int_equal(mount(place, place, NULL, MS_BIND, NULL), 0);
-  assert_int_equal(mount(NULL, place, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
+  assert_int_equal(mount(place, place, "none", MS_BIND, NULL), 0);
+  assert_int_equal(mount("none", place, "none", MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
   fixture_expect("place/closed", 5);
   fixture_expect("place/copied", 5);
   fixture_expect("place/odd # %41?name", 5);
@@ -296,8 +296,8 @@ static void test_read_only_medium(void **state) {
   assert_int_equal(umount(place), 0);
 
   unlink(fixture_path("place/killed/run.db-shm"));
-  assert_int_equal(mount(place, place, NULL, MS_BIND, NULL), 0);
-  assert_int_equal(mount(NULL, place, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
+  assert_int_equal(mount(place, place, "none", MS_BIND, NULL), 0);
+  assert_int_equal(mount("none", place, "none", MS_BIND | MS_REMOUNT | MS_RDONLY, NULL), 0);
   assert_fails(mm_run_open(fixture_path("place/killed"), MM_RUN_READ, &run), MM_ERR_IO,
                "copy the whole folder");
   assert_int_equal(umount(place), 0);
