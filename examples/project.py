@@ -1,4 +1,5 @@
-"""Policies of a mirror map, read from its file, in NumPy alone: python3 project.py MAP.json 0.3 -0.5 1.2"""
+"""Policies of a mirror map, read from its file, in NumPy alone: python3 project.py MAP.json 0.3 -0.5 1.2
+Files of format mirrormap/1 and /2; the step size that a file may have is left to the caller."""
 import json, sys
 import numpy as np
 

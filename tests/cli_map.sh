@@ -48,6 +48,23 @@ cp "$out" "$work/one"
 run map new random:6
 expect_not "seeds make a difference" cmp -s "$work/one" "$out"
 
+# a map's step size: shown, kept by a copy and by a conversion, replaced by --eta
+run map new piecewise --from l2 --n 4 --eta 0.45 --out "$work/eta.json"
+expect_code 0
+expect "format 2" grep -q '"mirrormap/2"' "$work/eta.json"
+run map show "$work/eta.json"
+expect_out '  eta                   0.45'
+run map show "$work/eta.json" --json
+expect_out '"eta":0.45'
+run map new piecewise --from "$work/eta.json" --n 8
+expect_out '"eta": 0.45'
+run map new piecewise --from "$work/eta.json" --eta 2
+expect_out '"eta": 2'
+run map show l2 --json
+expect_not "no eta where none is known" grep -q '"eta"' "$out"
+run map new l2 --eta 0
+expect_code 2
+
 # --psi: as typed
 run map new piecewise --psi 0.1,1e-8,1e6,0.30000000000000004
 expect_out '[0.1, 1e-08, 1000000, 0.30000000000000004]'

@@ -281,4 +281,35 @@ expect_err '4 of 4 runs finished no episode in 1024 steps: they have no return'
 run train --env Acrobot-v1 --map negentropy --seeds 4 --set steps=1024
 expect_out 'final return - (4 of 4 runs finished no episode)'
 
+# ---------------------------------------------------------------------------------------------
+# A map's own step size is used and named; --set eta overrides it
+
+run map new piecewise --from l2 --n 5 --eta 0.45 --out "$work/eta.json" --quiet
+run map new piecewise --from l2 --n 5 --out "$work/plain.json" --quiet
+short=(--env GridWorld-small --set steps=4096 --json)
+run train "${short[@]}" --map "$work/eta.json" --preset gridworld
+expect_code 0
+expect_err "eta 0.45 from $work/eta.json"
+expect_out '"eta":0.45'
+own=$(grep -o '"finals":[^]]*' "$out")
+run train "${short[@]}" --map "$work/plain.json" --set eta=0.45
+expect_no_err
+expect "the same run" test "$own" = "$(grep -o '"finals":[^]]*' "$out")"
+run train "${short[@]}" --map "$work/eta.json" --set eta=0.1
+expect_no_err
+expect_out '"eta":0.1,'
+expect_not "another run" test "$own" = "$(grep -o '"finals":[^]]*' "$out")"
+run train --env CartPole-v1 --algo ppo --map negentropy --set steps=1024 --out "$work/no-eta" --json
+expect_code 0
+
+# a run keeps it when it is resumed, and its policy shows it
+run train --env CartPole-v1 --map "$work/eta.json" --set steps=4096 --out "$work/eta-run" --json
+expect_out '"eta":0.45'
+run train --resume "$work/eta-run" --json
+expect_out '"eta":0.45'
+run eval --policy "$work/eta-run" --episodes 2 --json
+expect_out '"eta":0.45'
+run eval --policy "$work/eta-run" --episodes 2
+expect_out 'eta          0.45 from the map'
+
 finish

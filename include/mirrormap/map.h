@@ -51,6 +51,9 @@ enum {
   MM_POWERS_MAX = 8
 };
 
+// The most that a map's step size can be.
+#define MM_ETA_MAX 1e6
+
 // The range of every psi_j.
 #define MM_PSI_MIN 1e-8
 #define MM_PSI_MAX 1e6
@@ -84,7 +87,8 @@ MM_API mm_status mm_map_create_powers(const double *w, const double *a, size_t n
 
 MM_API void mm_map_destroy(mm_map *map);
 
-// Reads and writes map files (JSON, format "mirrormap/1"); the round trip is exact to the bit.
+// Reads and writes map files (JSON, format "mirrormap/1", or "mirrormap/2" where the map has a step
+// size); the round trip is exact to the bit.
 // Reading is strict: anything unexpected fails with MM_ERR_INPUT and a sentence that names the
 // file, the place and what was expected. `mm_map_parse` reads from memory; `source` names it in
 // errors.
@@ -115,6 +119,11 @@ MM_API size_t mm_map_powers_terms(const mm_map *map, const double **w, const dou
 
 // The meta object of the file the map was read from, as JSON text, or NULL.
 MM_API const char *mm_map_meta(const mm_map *map);
+
+// The step size that the map was learned with; 0 where none is known. What is set last counts;
+// MM_ERR_INPUT for what is not from 0 to MM_ETA_MAX. Only before others see the map.
+MM_API double mm_map_eta(const mm_map *map);
+MM_API mm_status mm_map_set_eta(mm_map *map, double eta);
 
 // Is phi (its continuation beyond the knots, for a piecewise map) an omega-potential on what a
 // policy uses, (0, 1]? A failure makes the map invalid; a warning is worth knowing.

@@ -72,6 +72,9 @@ bool mm_parse_whole(const char *text, uint64_t *out);
 // Puts the file's name before the sentence of a constructor.
 mm_status mm_map_in_file(mm_status status, const char *source);
 
+// What a map file may have beside the parameters of its kind.
+#define MM_MAP_FILE_KEYS "format", "kind", "eta", "meta"
+
 // A field of a map file; false: no memory.
 bool mm_json_put(cJSON *root, const char *key, cJSON *item);
 

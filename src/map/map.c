@@ -89,6 +89,18 @@ mm_map_kind mm_map_get_kind(const mm_map *map) {
   return map->exact.kind;
 }
 
+double mm_map_eta(const mm_map *map) {
+  return map->eta;
+}
+
+mm_status mm_map_set_eta(mm_map *map, double eta) {
+  if (!(eta >= 0 && eta <= MM_ETA_MAX))
+    return MM_FAIL(MM_ERR_INPUT, "eta = %.17g: expected a number > 0 and at most %g", eta,
+                   MM_ETA_MAX);
+  map->eta = eta;
+  return MM_OK;
+}
+
 const char *mm_map_meta(const mm_map *map) {
   return map->meta;
 }

@@ -1,5 +1,6 @@
 // Map files: {"format": "mirrormap/1", "kind": ..., parameters of the kind, "meta": {...}}, read
-// strictly and written so that every number reads back to the same bits.
+// strictly and written so that every number reads back to the same bits. Those with "eta" have
+// format 2, which programs that do not know the field refuse.
 
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "map/family.h"
 
 #define FORMAT "mirrormap/1"
+#define FORMAT_2 "mirrormap/2"
 
 enum { FILE_MOST_BYTES = 64 << 20 };
 
@@ -39,18 +41,29 @@ static mm_status read_kind(const cJSON *root, const char *source, mm_map **out) 
     return MM_FAIL(MM_ERR_INPUT, "%s: expected an object, found %s", source,
                    mm_json_describe(root));
   MM_TRY(mm_json_get_string(root, source, "format", &format));
-  if (strcmp(format, FORMAT) != 0)
-    return MM_FAIL(MM_ERR_INPUT, "%s: field 'format': '%.40s': expected '%s'", source, format,
-                   FORMAT);
+  if (strcmp(format, FORMAT) != 0 && strcmp(format, FORMAT_2) != 0)
+    return MM_FAIL(MM_ERR_INPUT, "%s: field 'format': '%.40s': expected '%s' or '%s'", source,
+                   format, FORMAT, FORMAT_2);
   MM_TRY(mm_json_get_string(root, source, "kind", &kind));
   for (int i = 0; i < MM_MAP_KINDS; i++) {
     const mm_map_family *family = mm_map_family_of((mm_map_kind)i);
     if (strcmp(kind, mm_map_kind_name((mm_map_kind)i)) != 0) continue;
     if (family->read) return family->read(root, source, out);
-    MM_TRY(MM_JSON_KEYS(root, source, "format", "kind", "meta"));
+    MM_TRY(MM_JSON_KEYS(root, source, MM_MAP_FILE_KEYS));
     return family->create(out);
   }
   return unknown_kind(kind, source);
+}
+
+static mm_status read_eta(const cJSON *root, const char *source, mm_map *map) {
+  double eta;
+  if (!mm_json_find(root, "eta")) return MM_OK;
+  if (strcmp(mm_json_find(root, "format")->valuestring, FORMAT_2) != 0)
+    return MM_FAIL(MM_ERR_INPUT, "%s: field 'eta': expected in files of format '%s' only", source,
+                   FORMAT_2);
+  MM_TRY(mm_json_get_number(root, source, "eta", &eta));
+  if (eta > 0) return mm_map_in_file(mm_map_set_eta(map, eta), source);
+  return MM_FAIL(MM_ERR_INPUT, "%s: field 'eta': %.17g: expected a number > 0", source, eta);
 }
 
 static mm_status read_meta(const cJSON *root, const char *source, mm_map *map) {
@@ -72,6 +85,7 @@ mm_status mm_map_parse(const char *text, size_t length, const char *source, mm_m
   MM_TRY(mm_json_parse(text, length, source, &root));
   mm_map *map = NULL;
   mm_status status = read_kind(root, source, &map);
+  if (status == MM_OK) status = read_eta(root, source, map);
   if (status == MM_OK) status = read_meta(root, source, map);
   cJSON_Delete(root);
   if (status != MM_OK) {
@@ -107,6 +121,10 @@ static bool add_parameters(cJSON *root, const mm_potential_d *f) {
   return !family->write || family->write(root, f);
 }
 
+static bool add_eta(cJSON *root, double eta) {
+  return eta == 0 || mm_json_put(root, "eta", mm_json_number(eta));
+}
+
 static mm_status add_meta(cJSON *root, const char *meta) {
   cJSON *item;
   MM_TRY(mm_json_parse(meta, strlen(meta), "meta", &item));
@@ -124,9 +142,10 @@ mm_status mm_map_format(const mm_map *map, const char *meta, char **out) {
   *out = NULL;
   if (!meta) meta = map->meta;
   cJSON *root = cJSON_CreateObject();
-  bool complete = root && cJSON_AddStringToObject(root, "format", FORMAT) &&
+  const char *format = map->eta > 0 ? FORMAT_2 : FORMAT;
+  bool complete = root && cJSON_AddStringToObject(root, "format", format) &&
                   cJSON_AddStringToObject(root, "kind", mm_map_kind_name(map->exact.kind)) &&
-                  add_parameters(root, &map->exact);
+                  add_eta(root, map->eta) && add_parameters(root, &map->exact);
   mm_status status = MM_OK;
   if (complete && meta) status = add_meta(root, meta);
   if (status == MM_OK) {

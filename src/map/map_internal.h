@@ -19,6 +19,7 @@ struct mm_map {
   size_t n_cell;
   bool finite; // phi^-1 is finite on (0, 1]
   char *meta;  // JSON text or NULL
+  double eta;  // the step size it was learned with; 0: none is known
   mm_arena arena;
 };
 

@@ -47,6 +47,8 @@ static void require_same(const mm_map *x, const mm_map *y) {
   require_same_numbers(u[0], u[1], MM_NEURAL_UNITS);
   require_same_numbers(&a[0], &a[1], 1);
   require_same_numbers(&b[0], &b[1], 1);
+  const double eta[2] = { mm_map_eta(x), mm_map_eta(y) };
+  require_same_numbers(&eta[0], &eta[1], 1);
   const char *meta[2] = { mm_map_meta(x), mm_map_meta(y) };
   require((meta[0] == NULL) == (meta[1] == NULL), "the same meta object");
   if (meta[0]) require(strcmp(meta[0], meta[1]) == 0, "the same meta text");

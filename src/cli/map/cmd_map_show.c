@@ -83,6 +83,7 @@ static int show(const char *name, const mm_map *map) {
   mm_map_check(map, &report);
   puts(output_styled(STYLE_BOLD, output_plain(name)));
   put_field("kind", map_describe_kind(map));
+  if (mm_map_eta(map) > 0) put_number("eta", mm_map_eta(map));
   put_parameters(map);
   put_number("phi^-1(0)", report.phi_inverse_at_0);
   put_number("phi^-1(1)", report.phi_inverse_at_1);
@@ -126,6 +127,7 @@ static cJSON *describe(const char *name, const mm_map *map) {
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "map", name);
   cJSON_AddStringToObject(object, "kind", mm_map_kind_name(mm_map_get_kind(map)));
+  if (mm_map_eta(map) > 0) output_add_number(object, "eta", mm_map_eta(map));
   add_parameters(object, map);
   output_add_number(object, "phi_inverse_at_0", report.phi_inverse_at_0);
   output_add_number(object, "phi_inverse_at_1", report.phi_inverse_at_1);

@@ -381,6 +381,13 @@ static void add_tuned(plan *p) {
   }
 }
 
+// The step size that row i brings along, which --set eta overrides; 0 for none.
+static double own_eta(const transfer_args *args, const plan *p, size_t i) {
+  const double eta = settings_given(&args->settings, "eta") == NULL ? mm_map_eta(p->map[i]) : 0;
+  if (eta > 0) note("eta %s from %s", output_number(eta), p->maps.name[i]);
+  return eta;
+}
+
 static int plan_maps(const transfer_args *args, plan *p) {
   TRY(name_list_read("maps", args->maps, &p->maps));
   p->n_asked = p->maps.n;
@@ -395,7 +402,8 @@ static int plan_maps(const transfer_args *args, plan *p) {
     p->row[p->n_row] = (mm_transfer_map){ .map = p->map[p->n_row],
                                           .name = p->maps.name[p->n_row],
                                           .label = p->map_label[p->n_row],
-                                          .control = p->n_row >= p->n_asked };
+                                          .control = p->n_row >= p->n_asked,
+                                          .eta = own_eta(args, p, p->n_row) };
   if (strcmp(args->controls, "full") == 0) add_tuned(p);
   return code;
 }

@@ -188,6 +188,13 @@ double mm_settings_last_eta(const mm_settings *settings) {
                                                            : eta;
 }
 
+bool mm_settings_take_eta(mm_settings *settings, const mm_map *map) {
+  double *eta = mm_settings_number(settings, "eta");
+  const bool both = eta && mm_map_eta(map) > 0;
+  if (both) *eta = mm_map_eta(map);
+  return both;
+}
+
 // ---------------------------------------------------------------------------------------------
 // What a search's settings mean
 

@@ -106,6 +106,10 @@ double mm_settings_value(const mm_settings *settings, const char *key, double ot
 // for learners without eta.
 double mm_settings_last_eta(const mm_settings *settings);
 
+// The step size that the map was learned with becomes the learner's, where both have one. Returns
+// whether they do.
+bool mm_settings_take_eta(mm_settings *settings, const mm_map *map);
+
 // Room for the keys of all learners and of the search; a test sees to it that it is enough.
 enum { MM_SETTINGS_MAX = 96 };
 
