@@ -25,9 +25,8 @@ int study_env(const settings_args *settings, const char *asked, const char *name
 
 void study_map_eta(const settings_args *args, const char *name, const mm_map *map,
                    mm_settings *settings) {
-  char text[MM_SETTING_TEXT_SIZE];
   if (settings_given(args, "eta") == NULL && mm_settings_take_eta(settings, map))
-    note("eta %s from %s", mm_settings_text(settings, "eta", text), name);
+    note("eta %s from %s", output_number(mm_map_eta(map)), name);
 }
 
 mm_status study_folder_for(const char *verb, const char *env, const char *out, run_folder *where) {
