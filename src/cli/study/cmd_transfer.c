@@ -249,13 +249,13 @@ static void put_unfinished(const mm_transfer *t) {
   }
 }
 
-// The step sizes that tuning chose, one line a row.
-static void put_tuned(const mm_transfer *t) {
+// The step sizes that tuning chose and those that maps bring along, one line a row.
+static void put_etas(const mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
   for (size_t m = 0; m < c->n_map; m++) {
-    if (!c->map[m].tuned) continue;
+    if (!c->map[m].tuned && !(c->map[m].eta > 0)) continue;
     put_name("", c->map[m].label);
-    putchar(':');
+    fputs(c->map[m].tuned ? ":" : ": eta of the map,", stdout);
     for (size_t e = 0; e < c->n_env; e++) {
       put_name(e > 0 ? ", " : " ", c->env[e].label);
       printf(" %g", mm_transfer_at(t, m, e)->eta);
@@ -294,7 +294,7 @@ static void transfer_report(const mm_transfer *t) {
   put_unfinished(t);
   for (int b = 0; b < MM_BASELINES; b++)
     put_differences(t, (mm_baseline)b);
-  put_tuned(t);
+  put_etas(t);
   put_conclusions(t);
   size_t n = c->n_map * c->n_env * c->n_seed;
   if (t->all_found) {
