@@ -1,4 +1,5 @@
-"""Policies of a mirror map, read from its file, in NumPy alone: python3 project.py MAP.json 0.3 -0.5 1.2"""
+"""Policies of a mirror map, read from its file, in NumPy alone: python3 project.py MAP.json 0.3 -0.5 1.2
+Files of format mirrormap/1 and /2: a step size is left to the caller, and a map that moves is its last anchor."""
 import json, sys
 import numpy as np
 
@@ -11,6 +12,7 @@ def solve(f, target, low, high):
 
 def potential(m):
     """phi and phi^-1 of a map file's contents."""
+    if "stages" in m: return potential(m["stages"][-1])
     if m["kind"] == "negentropy": return np.exp, np.log
     if m["kind"] == "l2": return lambda x: x, lambda p: p
     if m["kind"] == "tsallis":

@@ -26,6 +26,8 @@ for kind in negentropy l2 tsallis:0.5 tsallis:1.5 tsallis:1.3 tsallis:3 piecewis
   "$program" map new "$kind" --quiet --out "$folder/$kind.json"
 done
 "$program" map new piecewise --psi 0.2,0.3,0.01,2 --quiet --out "$folder/short.json"
+"$program" map new piecewise --psi 0.2,0.3,0.01,2 --eta 0.5 --quiet --out "$folder/eta.json"
+echo '{"format": "mirrormap/2", "stages": [{"kind": "l2"}, {"kind": "l2"}]}' >"$folder/moving.json"
 echo '{"format": "mirrormap/1", "kind": "powers", "w": [1, 0.2, 0.5], "a": [0, 2, 0.5]}' >"$folder/powers.json"
 echo '{"format": "mirrormap/1", "kind": "powers", "w": [2, 0.1], "a": [1, 1.5]}' >"$folder/sparse-powers.json"
 
@@ -72,7 +74,7 @@ for path in sorted(pathlib.Path(folder).glob("*.json")):
         if not (np.abs(lambda_ - their_lambda) <= 1e-9 * np.maximum(1, np.abs(their_lambda)))[unique].all():
             sys.exit(f"{path.name}, scores {scores}: lambda {lambda_} here, {their_lambda} from map project")
 print(f"{compared} arrays compared, largest difference {worst:.1e}")
-if compared != 9 * len(arrays + batches) + 4 * len(arrays[::6] + small_batches):
+if compared != 11 * len(arrays + batches) + 4 * len(arrays[::6] + small_batches):
     sys.exit("some maps were not compared")
 
 # as a script it prints the policy and lambda

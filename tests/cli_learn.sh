@@ -180,7 +180,9 @@ if [ "${MM_TEST_LONG:-0}" = 1 ]; then
     --set 'schedule=12x131072,8x262144')
 fi
 for es in openes sep-cma-es; do
-  run learn "${slow[@]}" --es "$es" --out "calm-$es" --quiet --json
+  more=()
+  [ "$es" = openes ] || more=(--kind piecewise --set n=10 --set stages=2 --set search=shape --set search_eta=on --set seeds_per_member=3)
+  run learn "${slow[@]}" "${more[@]}" --es "$es" --out "calm-$es" --quiet --json
   expect_code 0
   seconds=$(sed 's/.*"wall_seconds":\([0-9.]*\).*/\1/' "$out")
   last="mirrormap learn --es $es, killed"
@@ -190,7 +192,7 @@ for es in openes sep-cma-es; do
     if [ -e "killed-$es/run.db" ]; then
       set -- --resume "killed-$es"
     else
-      set -- "${slow[@]}" --es "$es" --out "killed-$es"
+      set -- "${slow[@]}" "${more[@]}" --es "$es" --out "killed-$es"
     fi
     "$program" learn "$@" --quiet >"$out" 2>"$err" </dev/null &
     pid=$!
@@ -203,6 +205,23 @@ for es in openes sep-cma-es; do
   expect_code 0
   expect "$es: ten kills change nothing" same "calm-$es" "killed-$es"
 done
+
+# what a search of everything leaves behind: a map with its step size and two anchors, which is used as it is
+expect "both in the file" grep -q '"eta"' calm-sep-cma-es/best.json
+expect "two anchors" test "$(grep -c '"psi"' calm-sep-cma-es/best.json)" -eq 2
+expect "the card says how" grep -q '"search": "shape"' calm-sep-cma-es/best.json
+run train --env GridWorld-small --map calm-sep-cma-es/best.json --set steps=4096 --json
+expect_code 0
+expect_err 'from calm-sep-cma-es/best.json'
+run learn "${tiny[@]}" --generations 1 --kind tsallis --set search=scale --out refused
+expect_code 2
+expect_err "setting 'search': maps of kind tsallis have no scale of their own: expected both or shape"
+expect_not "nothing is left behind" test -e refused
+run learn "${tiny[@]}" --generations 1 --kind piecewise --set n=10 --init calm-sep-cma-es/best.json --out refused
+expect_code 2
+expect_err 'a map with stages'
+run learn "${tiny[@]}" --generations 1 --set stages=5 --out refused
+expect_code 2
 
 # a database of version 1, begun by the program of that time, is listed, exported and goes on
 mkdir old && cp "$source/tests/golden/run_version_1.db" old/run.db

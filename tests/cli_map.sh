@@ -48,6 +48,23 @@ cp "$out" "$work/one"
 run map new random:6
 expect_not "seeds make a difference" cmp -s "$work/one" "$out"
 
+# a map's step size: shown, kept by a copy and by a conversion, replaced by --eta
+run map new piecewise --from l2 --n 4 --eta 0.45 --out "$work/eta.json"
+expect_code 0
+expect "format 2" grep -q '"mirrormap/2"' "$work/eta.json"
+run map show "$work/eta.json"
+expect_out '  eta                   0.45'
+run map show "$work/eta.json" --json
+expect_out '"eta":0.45'
+run map new piecewise --from "$work/eta.json" --n 8
+expect_out '"eta": 0.45'
+run map new piecewise --from "$work/eta.json" --eta 2
+expect_out '"eta": 2'
+run map show l2 --json
+expect_not "no eta where none is known" grep -q '"eta"' "$out"
+run map new l2 --eta 0
+expect_code 2
+
 # --psi: as typed
 run map new piecewise --psi 0.1,1e-8,1e6,0.30000000000000004
 expect_out '[0.1, 1e-08, 1000000, 0.30000000000000004]'
@@ -198,6 +215,39 @@ else
   expect "a PNG file" test "$(head -c 4 "$work/plot.png" | tail -c 3)" = "PNG"
   expect "no other files" test "$(find "$work" -name '*plot*' | wc -l)" -eq 3
 fi
+
+# a map that moves shows and draws its anchors
+cat >"$work/moving.json" <<'JSON'
+{"format": "mirrormap/2", "stages": [{"kind": "piecewise", "psi": [1, 2]}, {"kind": "piecewise", "psi": [0.5, 0.25]}]}
+JSON
+run map show "$work/moving.json"
+expect_code 0
+expect_out 'piecewise, n = 2, 2 stages'
+expect_out 'anchor                1 of 2: piecewise, n = 2'
+expect_out 'anchor                2 of 2: piecewise, n = 2'
+run map show "$work/moving.json" --json
+expect_json
+expect_out '"stages":[{"n":2,"psi":[1,2]},{"n":2,"psi":[0.5,0.25]}]'
+run map check "$work/moving.json" --json
+expect_code 0
+expect_out '"valid":true'
+run map eval --map "$work/moving.json" --p 0.5,1 --json
+expect_out '"phi_inv":[0.5,0.75]'
+if command -v gnuplot >/dev/null; then
+  run map plot "$work/moving.json" --what phi --out "$work/moving.svg" --quiet
+  expect_code 0
+  expect "both anchors" grep -q 'moving 2 of 2' "$work/moving.svg"
+fi
+run map new piecewise --from "$work/moving.json"
+expect_code 2
+expect_err 'a map with stages cannot be turned into one of another kind'
+for bad in '[]' '[{"kind": "l2"}]' '[{"kind": "l2"}, {"kind": "negentropy"}]' '[{"kind": "l2"}, 3]'; do
+  echo "{\"format\": \"mirrormap/2\", \"stages\": $bad}" >"$work/bad-stages.json"
+  run map show "$work/bad-stages.json"
+  expect_code 2
+  expect "one line" test "$(wc -l <"$err")" -eq 1
+  expect_err "$work/bad-stages.json: "
+done
 
 # names and cards that somebody else made do not act on the terminal
 odd=$work/$(printf 'a\033[31mb').json

@@ -281,4 +281,74 @@ expect_err '4 of 4 runs finished no episode in 1024 steps: they have no return'
 run train --env Acrobot-v1 --map negentropy --seeds 4 --set steps=1024
 expect_out 'final return - (4 of 4 runs finished no episode)'
 
+# ---------------------------------------------------------------------------------------------
+# A map's own step size is used and named; --set eta overrides it
+
+run map new piecewise --from l2 --n 5 --eta 0.45 --out "$work/eta.json" --quiet
+run map new piecewise --from l2 --n 5 --out "$work/plain.json" --quiet
+short=(--env GridWorld-small --set steps=4096 --json)
+run train "${short[@]}" --map "$work/eta.json" --preset gridworld
+expect_code 0
+expect_err "eta 0.45 from $work/eta.json"
+expect_out '"eta":0.45'
+own=$(grep -o '"finals":[^]]*' "$out")
+run train "${short[@]}" --map "$work/plain.json" --set eta=0.45
+expect_no_err
+expect "the same run" test "$own" = "$(grep -o '"finals":[^]]*' "$out")"
+run train "${short[@]}" --map "$work/eta.json" --set eta=0.1
+expect_no_err
+expect_out '"eta":0.1,'
+expect_not "another run" test "$own" = "$(grep -o '"finals":[^]]*' "$out")"
+run train --env CartPole-v1 --algo ppo --map negentropy --set steps=1024 --out "$work/no-eta" --json
+expect_code 0
+
+# a run keeps it when it is resumed, and its policy shows it
+run train --env CartPole-v1 --map "$work/eta.json" --set steps=4096 --out "$work/eta-run" --json
+expect_out '"eta":0.45'
+run train --resume "$work/eta-run" --json
+expect_out '"eta":0.45'
+run eval --policy "$work/eta-run" --episodes 2 --json
+expect_out '"eta":0.45'
+run eval --policy "$work/eta-run" --episodes 2
+expect_out 'eta          0.45 from the map'
+
+# ---------------------------------------------------------------------------------------------
+# Maps that move: with equal anchors the same bits as the plain map, with others not; killed runs resume to
+# the same bits; theory is about maps that do not move
+
+plain='"kind": "piecewise", "psi": [0.2, 0.4, 0.1, 0.3]'
+echo "{\"format\": \"mirrormap/1\", $plain}" >"$work/still.json"
+echo "{\"format\": \"mirrormap/2\", \"stages\": [{$plain}, {$plain}, {$plain}]}" >"$work/equal.json"
+echo "{\"format\": \"mirrormap/2\", \"stages\": [{$plain}, {\"kind\": \"piecewise\", \"psi\": [3, 0.1, 0.1, 0.1]}]}" \
+  >"$work/moving.json"
+sums() { grep -o '"curve":[^]]*' "$out" | cksum; }
+n=0
+for env in 'GridWorld-small --set curve=exact --set steps=8192' 'CartPole-v1 --set steps=8192' 'CartPole-v1 --set steps=8192 --set center=on --set target=code' \
+  'Pendulum-v1 --set steps=4096 --set envs=8 --set unroll=64 --set minibatches=4 --set hidden=16'; do
+  n=$((n + 1))
+  for map in still equal moving; do
+    # shellcheck disable=SC2086 # words
+    run train --env $env --map "$work/$map.json" --seeds 2 --json --quiet --out "$work/$map-$n"
+    expect_code 0
+    sums >"$work/$map.sum"
+  done
+  expect "$env: equal anchors change nothing" cmp -s "$work/still.sum" "$work/equal.sum"
+  expect_not "$env: others do" cmp -s "$work/still.sum" "$work/moving.sum"
+done
+run eval --policy "$work/moving-2" --episodes 2
+expect_out 'map piecewise, n = 4, 2 stages'
+run theory --env GridWorld-small --map "$work/moving.json"
+expect_code 2
+expect_err 'Theorem 1 is about maps that do not move'
+
+long=(--env CartPole-v1 --map "$work/moving.json" --set steps=65536 --json --quiet)
+run train "${long[@]}" --out "$work/calm"
+sums >"$work/calm.sum"
+run train "${long[@]}" --out "$work/cut" --max-seconds 0.05
+run train --resume "$work/cut" --max-seconds 0.1 --quiet --json
+run train --resume "$work/cut" --quiet --json
+expect_out '"state":"done"'
+sums >"$work/cut.sum"
+expect "stopped and resumed: the same bits" cmp -s "$work/calm.sum" "$work/cut.sum"
+
 finish

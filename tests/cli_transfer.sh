@@ -19,6 +19,22 @@ timeless() {
 has_gnuplot() { command -v gnuplot >/dev/null; }
 
 # ---------------------------------------------------------------------------------------------
+# A row trains with the step size that its map brings, the others with the settings'
+
+run map new piecewise --from l2 --n 5 --eta 0.45 --out eta.json --quiet
+transfer --maps eta.json,tsallis:1.5 --controls none --seeds 2 --json --out own
+expect_code 0
+expect_err 'eta 0.45 from eta.json'
+expect_out '"eta":[[0.45,0.45],[0.1,0.1]]'
+own=$(grep -o '"mean":\[\[[^]]*' "$out")
+run transfer --resume own --json
+expect_out '"eta":[[0.45,0.45],[0.1,0.1]]'
+transfer --maps eta.json,tsallis:1.5 --controls none --seeds 2 --json --set eta=0.45
+expect_no_err
+expect_out '"eta":[[0.45,0.45],[0.45,0.45]]'
+expect "the same runs as with that eta" test "$own" = "$(grep -o '"mean":\[\[[^]]*' "$out")"
+
+# ---------------------------------------------------------------------------------------------
 # JSON
 
 transfer --maps tsallis:0.5,random:1 --seeds 3 --seed 5 --threads 2 --json

@@ -220,6 +220,118 @@ static void test_resume_anywhere(void **state) {
   free(plan);
 }
 
+// Every way to search resumes to the same bits; maps on the way are what the setting promises.
+static void check_way(const char *name, const char *const (*set)[2], size_t n_set) {
+  mm_learn_plan *plan = tiny_plan();
+  char other[64];
+  for (size_t i = 0; i < n_set; i++)
+    assert_ok(mm_settings_set(&plan->settings, set[i][0], set[i][1]));
+  mm_learn *whole = run_plan(name, plan), *l;
+  snprintf(other, sizeof other, "%s-again", name);
+  assert_ok(mm_learn_create(path_of(other), plan, &l));
+  mm_backend_config backend = { .threads = 1 };
+  while (!mm_learn_done(l)) {
+    mm_learn_close(l);
+    assert_ok(mm_learn_resume(path_of(other), 0, &l));
+    assert_ok(mm_learn_advance(l, &backend));
+  }
+  const size_t d = mm_es_get_config(l->es)->dimension;
+  assert_memory_equal(whole->stored_mean, l->stored_mean, d * sizeof(double));
+  assert_memory_equal(whole->best, l->best, d * sizeof(double));
+  assert_memory_not_equal(whole->stored_mean, whole->first, d * sizeof(double));
+
+  mm_map *map, *best;
+  assert_ok(mm_learn_point_map(whole, whole->best, &map));
+  snprintf(other, sizeof other, "%s/best.json", name);
+  assert_ok(mm_map_load(path_of(other), &best));
+  const mm_search *search = &plan->settings.search;
+  assert_int_equal(mm_map_stages(best), search->stages);
+  assert_true((mm_map_eta(best) > 0) == (search->search_eta != 0));
+  assert_true(mm_map_eta(best) == mm_map_eta(map));
+  const double p[3] = { 0, 0.5, 1 };
+  double x[3], start[3];
+  assert_ok(mm_map_phi_inverse(whole->control_map[MM_CONTROL_INITIAL], p, 3, start));
+  for (size_t s = 0; s < mm_map_stages(best); s++) {
+    assert_ok(mm_map_phi_inverse(mm_map_stage(best, s), p, 3, x));
+    if (search->search == MM_SEARCH_SHAPE)
+      assert_true(fabs((x[2] - x[1]) - (start[2] - start[1])) < 1e-11);
+    if (search->search == MM_SEARCH_SIMPLEX) assert_true(fabs(x[2] - x[0] - 1) < 1e-11);
+    if (search->search == MM_SEARCH_SCALE && search->kind == 1)
+      assert_true(fabs((x[2] - x[0]) / (x[2] - x[1]) -
+                       (start[2] - start[0]) / (start[2] - start[1])) < 1e-10);
+  }
+  mm_map_destroy(best);
+  mm_map_destroy(map);
+  mm_learn_close(whole);
+  mm_learn_close(l);
+  free(plan);
+}
+
+static void test_ways_to_search(void **state) {
+  (void)state;
+#define WAY(name, ...)                                                                             \
+  do {                                                                                             \
+    static const char *const set[][2] = { __VA_ARGS__ };                                           \
+    check_way(name, set, sizeof set / sizeof *set);                                                \
+  } while (0)
+  WAY("eta", { "search_eta", "on" });
+  WAY("eta-cma", { "search_eta", "on" }, { "es", "sep-cma-es" }, { "kind", "piecewise" });
+  WAY("eta-tsallis", { "search_eta", "on" }, { "es", "cma-es" }, { "kind", "tsallis" });
+  WAY("shape", { "search", "shape" });
+  WAY("shape-pieces", { "search", "shape" }, { "kind", "piecewise" }, { "n", "9" });
+  WAY("shape-powers", { "search", "shape" }, { "kind", "powers" }, { "n", "3" });
+  WAY("scale", { "search", "scale" }, { "es", "sep-cma-es" });
+  WAY("scale-pieces", { "search", "scale" }, { "kind", "piecewise" }, { "n", "9" });
+  WAY("simplex", { "search", "simplex" }, { "kind", "piecewise" }, { "n", "9" });
+  WAY("stages", { "stages", "2" }, { "kind", "piecewise" }, { "n", "9" });
+  WAY("all", { "stages", "4" }, { "search", "shape" }, { "search_eta", "on" }, { "kind", "powers" },
+      { "n", "4" });
+#undef WAY
+
+  mm_learn_plan *plan = tiny_plan();
+  mm_learn *l;
+  static const char *const bad[][4] = { { "tsallis", "search", "scale", "no scale of their own" },
+                                        { "neural", "search", "simplex", "for maps of kind piece" },
+                                        { "powers", "stages", "2", "expected at most 4" } };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    mm_settings usual = plan->settings;
+    assert_ok(mm_settings_set(&plan->settings, "kind", bad[i][0]));
+    assert_ok(mm_settings_set(&plan->settings, "n", "5"));
+    assert_ok(mm_settings_set(&plan->settings, bad[i][1], bad[i][2]));
+    assert_fails(mm_learn_create(path_of("bad"), plan, &l), MM_ERR_INPUT, bad[i][3]);
+    plan->settings = usual;
+  }
+  free(plan);
+}
+
+// Candidates train with their own step size: one far too large does worse than its twin.
+static void test_candidates_have_their_eta(void **state) {
+  (void)state;
+  mm_env *env;
+  assert_ok(mm_env_open("GridWorld-small", &env));
+  double z[MM_NEURAL_SEARCH];
+  assert_ok(mm_map_search_initial(MM_MAP_NEURAL, 0, z));
+  mm_pmd_config config = mm_pmd_config_default(), with = config;
+  config.steps = with.steps = 4096;
+  with.eta = 0.7;
+  mm_job job = { .env = env, .config = &config, .seed = 3 }, twin = job;
+  job.point.kind = twin.point.kind = MM_MAP_NEURAL;
+  job.point.z = twin.point.z = z;
+  job.point.eta = 0.7;
+  twin.config = &with;
+  mm_result a, b, c;
+  assert_ok(mm_job_run(&job, NULL, &a));
+  assert_ok(mm_job_run(&twin, NULL, &b));
+  assert_true(a.final_value == b.final_value);
+  job.point.eta = 0;
+  assert_ok(mm_job_run(&job, NULL, &c));
+  assert_true(c.final_value != a.final_value);
+  mm_result_release(&a);
+  mm_result_release(&b);
+  mm_result_release(&c);
+  mm_env_destroy(env);
+}
+
 static volatile int stop_now;
 
 // The end of the population is the last moment before the validation.
@@ -558,6 +670,8 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_several_environments, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_phases, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_resume_anywhere, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_ways_to_search, open_folder, close_folder),
+    cmocka_unit_test(test_candidates_have_their_eta),
     cmocka_unit_test_setup_teardown(test_interrupted_step_is_undone, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_stopped_while_asking, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_memory_is_predicted, open_folder, close_folder),

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "map/map_internal.h"
 #include "oracle.h"
 #include "random_map.h"
 #include "scarce_memory.h"
@@ -339,6 +340,107 @@ static void test_tsallis_coordinate(void **state) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------
+// Maps that move
+
+// Those that are exact have phi^-1 between those of their neighbours, the others their parameters;
+// at anchors, and between equal ones, the map is the anchor to the bit.
+static void check_moving(const char *first, const char *second, bool exact) {
+  enum { N = 9, ITERATIONS = 5 };
+  mm_map *anchor[3], *map;
+  mm_map_now now = { 0 };
+  const double p[N] = { 1e-3, 0.01, 0.1, 0.25, 0.3, 0.5, 0.75, 0.9, 1 };
+  double x[3][N], y[N];
+  assert_ok(mm_map_open(first, &anchor[0]));
+  assert_ok(mm_map_open(second, &anchor[1]));
+  assert_ok(mm_map_open(second, &anchor[2]));
+  for (int k = 0; k < 3; k++)
+    assert_ok(mm_map_phi_inverse(anchor[k], p, N, x[k]));
+  assert_ok(mm_map_create_stages((const mm_map *const *)anchor, 3, &map));
+  for (int t = 0; t < ITERATIONS; t++) {
+    assert_ok(mm_map_now_at(map, t, ITERATIONS, &now));
+    assert_ok(mm_map_phi_inverse(now.map, p, N, y));
+    const double share = t < 2 ? t / 2.0 : 1; // of the second, which the third is the same as
+    for (int i = 0; i < N; i++) {
+      const double expected = x[0][i] + share * (x[1][i] - x[0][i]);
+      const double least = fmin(x[0][i], x[1][i]), most = fmax(x[0][i], x[1][i]);
+      if (t == 0 || t >= 2) assert_true(y[i] == x[t > 0][i]);
+      if (exact) assert_true(fabs(y[i] - expected) <= 1e-12 * (1 + fabs(expected)));
+      if (!exact && first[0] != 'r') assert_true(y[i] >= least && y[i] <= most);
+    }
+  }
+  assert_ok(mm_map_now_at(anchor[0], 3, ITERATIONS, &now));
+  assert_ptr_equal(now.map, anchor[0]);
+  mm_map_now_release(&now);
+  mm_map_destroy(map);
+  for (int k = 0; k < 3; k++)
+    mm_map_destroy(anchor[k]);
+}
+
+static void test_moving(void **state) {
+  (void)state;
+  check_moving("random:1", "random:2", true);
+  check_moving("piecewise:7", "piecewise:7", true);
+  check_moving("powers", "random-powers:4", true);
+  check_moving("tsallis:1.5", "tsallis:3", false);
+  check_moving("neural", "random-neural:3", false);
+  check_moving("l2", "l2", true);
+
+  mm_map *one, *many, *out;
+  const double w[5] = { 1, 1, 1, 1, 1 }, a[5] = { 0.1, 0.2, 0.3, 0.4, 0.5 };
+  const double b[5] = { 1.1, 1.2, 1.3, 1.4, 0.5 };
+  assert_ok(mm_map_create_powers(w, a, 5, &one));
+  assert_ok(mm_map_create_powers(w, b, 5, &many));
+  const mm_map *both[5] = { one, many, one, many, one };
+  assert_fails(mm_map_create_stages(both, 2, &out), MM_ERR_INPUT, "9 exponents together");
+  assert_fails(mm_map_create_stages(both, 1, &out), MM_ERR_INPUT, "1 anchors: expected 2 to 4");
+  assert_fails(mm_map_create_stages(both, 5, &out), MM_ERR_INPUT, "5 anchors: expected 2 to 4");
+  both[1] = one;
+  mm_map *moving;
+  assert_ok(mm_map_create_stages(both, 2, &moving));
+  both[1] = moving;
+  assert_fails(mm_map_create_stages(both, 2, &out), MM_ERR_INPUT, "that does not move");
+  assert_fails(mm_map_convert(moving, MM_MAP_POWERS, 0, &out), MM_ERR_INPUT, "with stages");
+  mm_map_destroy(moving);
+  mm_map_destroy(one);
+  mm_map_destroy(many);
+}
+
+// The scale of search coordinates is that of the map they make.
+static void test_search_scale(void **state) {
+  (void)state;
+  static const struct {
+    mm_map_kind kind;
+    size_t n;
+  } cases[] = { { MM_MAP_PIECEWISE, 7 },
+                { MM_MAP_PIECEWISE, 1 },
+                { MM_MAP_PIECEWISE, 10 },
+                { MM_MAP_POWERS, 3 },
+                { MM_MAP_NEURAL, 0 } };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const mm_map_kind kind = cases[i].kind;
+    const size_t n = cases[i].n, size = mm_map_search_size(kind, n);
+    double z[MM_NEURAL_SEARCH], x[2][3];
+    const double p[3] = { 0.1, 0.5, 1 };
+    mm_map *map;
+    assert_true(mm_map_search_has_scale(kind));
+    assert_ok(mm_map_search_initial(kind, n, z));
+    for (size_t k = 0; k < size; k++)
+      z[k] += 0.3 * sin((double)k);
+    for (int turn = 0; turn < 2; turn++) {
+      assert_ok(mm_map_from_search(kind, n, z, &map));
+      assert_ok(mm_map_phi_inverse(map, p, 3, x[turn]));
+      mm_map_destroy(map);
+      const double span = exp(mm_map_search_log_span(kind, n, z, 0.5));
+      assert_true(fabs(span - (x[turn][2] - x[turn][1])) < 1e-12 * (1 + fabs(x[turn][2])));
+      mm_map_search_rescale(kind, n, log(3), z);
+    }
+    for (int k = 0; k < 2; k++)
+      assert_true(fabs((x[1][2] - x[1][k]) / (x[0][2] - x[0][k]) - 3) < 1e-11);
+  }
+  assert_false(mm_map_search_has_scale(MM_MAP_TSALLIS));
+}
+
 int suite_map(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names),
@@ -351,6 +453,8 @@ int suite_map(void) {
     cmocka_unit_test(test_out_of_memory),
     cmocka_unit_test(test_convert),
     cmocka_unit_test(test_tsallis_coordinate),
+    cmocka_unit_test(test_moving),
+    cmocka_unit_test(test_search_scale),
   };
   return cmocka_run_group_tests_name("map", tests, NULL, NULL);
 }

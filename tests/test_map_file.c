@@ -68,15 +68,104 @@ static void test_file(void **state) {
   mm_map_destroy(map);
 }
 
+// The step size of a map travels with it, and makes its file one that older programs refuse.
+static void test_eta(void **state) {
+  (void)state;
+  static const char *const names[] = { "l2",          "negentropy", "tsallis:1.5",
+                                       "piecewise:7", "neural",     "powers" };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    mm_map *map, *back;
+    char *text, *again;
+    assert_ok(mm_map_open(names[i], &map));
+    assert_true(mm_map_eta(map) == 0);
+    assert_ok(mm_map_format(map, NULL, &text));
+    assert_non_null(strstr(text, "\"mirrormap/1\""));
+    mm_map_text_free(text);
+    assert_ok(mm_map_set_eta(map, 0.1 + 0.2));
+    assert_ok(mm_map_format(map, "{\"a\":1}", &text));
+    assert_non_null(strstr(text, "\"mirrormap/2\""));
+    assert_ok(mm_map_parse(text, strlen(text), "memory", &back));
+    assert_true(same_bits(map, back));
+    assert_true(mm_map_eta(back) == 0.1 + 0.2);
+    assert_ok(mm_map_format(back, NULL, &again));
+    assert_string_equal(text, again);
+    assert_fails(mm_map_set_eta(map, NAN), MM_ERR_INPUT, "eta = nan");
+    assert_fails(mm_map_set_eta(map, -1), MM_ERR_INPUT, "eta = -1");
+    mm_map_text_free(text);
+    mm_map_text_free(again);
+    mm_map_destroy(map);
+    mm_map_destroy(back);
+  }
+}
+
+// Maps that move: anchors keep their bits, the map's step size and meta stay with the map.
+static void test_stages(void **state) {
+  (void)state;
+  static const char *const names[][3] = { { "l2", "l2", "l2" },
+                                          { "tsallis:1.5", "tsallis:2", "tsallis:3" },
+                                          { "random:1", "random:2", "piecewise" },
+                                          { "neural", "random-neural:3", "neural" },
+                                          { "powers", "random-powers:1", "powers" } };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    mm_map *anchor[3], *map, *back;
+    char *text, *again;
+    for (int k = 0; k < 3; k++)
+      assert_ok(mm_map_open(names[i][k], &anchor[k]));
+    assert_int_equal(mm_map_stages(anchor[0]), 1);
+    assert_ptr_equal(mm_map_stage(anchor[0], 0), anchor[0]);
+    assert_ok(mm_map_create_stages((const mm_map *const *)anchor, 3, &map));
+    assert_ok(mm_map_set_eta(map, 0.7));
+    assert_ok(mm_map_format(map, "{\"a\":1}", &text));
+    assert_non_null(strstr(text, "\"mirrormap/2\""));
+    assert_ok(mm_map_parse(text, strlen(text), "memory", &back));
+    assert_int_equal(mm_map_stages(back), 3);
+    assert_null(mm_map_stage(back, 3));
+    for (size_t k = 0; k < 3; k++)
+      assert_true(same_bits(mm_map_stage(back, k), anchor[k]));
+    assert_true(same_bits(back, anchor[2]) && mm_map_eta(back) == 0.7);
+    assert_ok(mm_map_format(back, NULL, &again));
+    assert_string_equal(text, again);
+    mm_map_text_free(text);
+    mm_map_text_free(again);
+    mm_map_destroy(map);
+    mm_map_destroy(back);
+    for (int k = 0; k < 3; k++)
+      mm_map_destroy(anchor[k]);
+  }
+}
+
 // A file and what its error must say.
 static void test_bad_files(void **state) {
   (void)state;
 #define HEAD "{\"format\": \"mirrormap/1\", "
+#define HEAD_2 "{\"format\": \"mirrormap/2\", "
   static const char *const cases[][2] = {
     { "", "f.json:1:1" },
     { "[]", "expected an object" },
     { "{}", "'format'" },
-    { "{\"format\": \"mirrormap/2\", \"kind\": \"l2\"}", "'mirrormap/2': expected 'mirrormap/1'" },
+    { "{\"format\": \"mirrormap/3\", \"kind\": \"l2\"}", "'mirrormap/3': expected 'mirrormap/1'" },
+    { HEAD "\"kind\": \"l2\", \"eta\": 1}", "'eta': expected in files of format 'mirrormap/2'" },
+    { HEAD_2 "\"kind\": \"l2\", \"eta\": 0}", "'eta': 0: expected a number > 0" },
+    { HEAD_2 "\"kind\": \"l2\", \"eta\": -1}", "'eta': -1: expected a number > 0" },
+    { HEAD_2 "\"kind\": \"l2\", \"eta\": 2e6}", "at most 1e+06" },
+    { HEAD_2 "\"kind\": \"l2\", \"eta\": \"1\"}", "'eta'" },
+    { HEAD "\"stages\": [{\"kind\": \"l2\"}, {\"kind\": \"l2\"}]}", "'stages': expected in files" },
+    { HEAD_2 "\"stages\": []}", "'stages'" },
+    { HEAD_2 "\"stages\": [{\"kind\": \"l2\"}]}", "'stages'" },
+    { HEAD_2 "\"stages\": 2}", "'stages'" },
+    { HEAD_2 "\"stages\": [{\"kind\": \"l2\"}, 1]}", "stages[1]: expected an object" },
+    { HEAD_2 "\"stages\": [{\"kind\": \"l2\"}, {}]}", "stages[1]" },
+    { HEAD_2 "\"stages\": [{\"kind\": \"l2\"}, {\"kind\": \"negentropy\"}]}",
+      "stages[1] is of kind negentropy: expected l2" },
+    { HEAD_2 "\"kind\": \"l2\", \"stages\": [{\"kind\": \"l2\"}, {\"kind\": \"l2\"}]}", "'kind'" },
+    { HEAD_2 "\"stages\": [{\"kind\": \"l2\", \"eta\": 1}, {\"kind\": \"l2\"}]}",
+      "stages[0]: field 'eta': belongs to the map" },
+    { HEAD_2
+      "\"stages\": [{\"kind\": \"tsallis\", \"q\": 0.5}, {\"kind\": \"tsallis\", \"q\": 2}]}",
+      "both above 1 or both below" },
+    { HEAD_2 "\"stages\": [{\"kind\": \"piecewise\", \"psi\": [1]}, {\"kind\": \"piecewise\", "
+             "\"psi\": [1, 1]}]}",
+      "2 steps psi: expected 1" },
     { "{\"format\": 1, \"kind\": \"l2\"}", "'format'" },
     { HEAD "\"kind\": \"l3\"}", "did you mean 'l2'" },
     { HEAD "\"kind\": \"l2\", \"q\": 1}", "'q'" },
@@ -132,10 +221,9 @@ static void test_bad_neural(void **state) {
 
 int suite_map_file(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_round_trip),
-    cmocka_unit_test(test_file),
-    cmocka_unit_test(test_bad_files),
-    cmocka_unit_test(test_bad_neural),
+    cmocka_unit_test(test_round_trip), cmocka_unit_test(test_file),
+    cmocka_unit_test(test_eta),        cmocka_unit_test(test_stages),
+    cmocka_unit_test(test_bad_files),  cmocka_unit_test(test_bad_neural),
   };
   return cmocka_run_group_tests_name("map_file", tests, NULL, NULL);
 }

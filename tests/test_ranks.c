@@ -117,7 +117,8 @@ static mm_env *open_task(void) {
   return env;
 }
 
-// Fixed maps, search points of both families, one that makes no map; tables and networks.
+// Fixed maps, search points of both families, also with stages and a step size of their own, one
+// that makes no map; tables and networks.
 static mm_job job_at(const fixture *f, int i) {
   mm_job job = { .env = f->env[i % 2],
                  .seed = (uint64_t)i * 0x9e3779b97f4a7c15,
@@ -127,6 +128,8 @@ static mm_job job_at(const fixture *f, int i) {
   if (i % 3 == 0) job.map = f->map[i / 3 % MAPS];
   if (i % 3 == 1) job.point.kind = MM_MAP_PIECEWISE, job.point.n = 100, job.point.z = f->z[i % 2];
   if (i % 3 == 2) job.point.kind = MM_MAP_NEURAL, job.point.z = f->z[2 + i % 2];
+  if (i % 9 == 1) job.point.n = 50, job.point.stages = 2;
+  if (i % 9 == 4) job.point.eta = 0.7;
   if (i % 6 == 4) {
     job.env = f->env[2];
     job.algo = MM_ALGO_AMPO;

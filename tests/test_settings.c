@@ -135,6 +135,25 @@ static void test_lengths(void **state) {
   assert_true(mm_settings_iterations(&g) == 128 && mm_settings_steps(&g) == 262144);
 }
 
+// Coordinates of a search, by what it searches.
+static void test_dimensions(void **state) {
+  (void)state;
+  mm_settings s = mm_settings_default(MM_ALGO_AMPO);
+  assert_true(s.search.stages == 1 && s.search.search == MM_SEARCH_BOTH && !s.search.search_eta);
+  assert_int_equal(mm_search_es(&s.search, 0).dimension, 100);
+  assert_ok(mm_settings_set(&s, "search_eta", "on"));
+  assert_int_equal(mm_search_es(&s.search, 0).dimension, 101);
+  assert_ok(mm_settings_set(&s, "stages", "3"));
+  assert_int_equal(mm_search_es(&s.search, 0).dimension, 301);
+  assert_ok(mm_settings_set(&s, "search", "shape"));
+  assert_int_equal(mm_search_es(&s.search, 0).dimension, 301);
+  assert_ok(mm_settings_set(&s, "search", "scale"));
+  assert_int_equal(mm_search_es(&s.search, 0).dimension, 4);
+  assert_true(mm_search_es(&s.search, 0).sigma == 0.5);
+  assert_fails(mm_settings_set(&s, "stages", "5"), MM_ERR_INPUT, "at most 4");
+  assert_fails(mm_settings_set(&s, "search", "size"), MM_ERR_INPUT, "both|shape|scale|simplex");
+}
+
 // Words that are indices of the library's own lists.
 static void test_words(void **state) {
   (void)state;
@@ -157,6 +176,7 @@ int suite_settings(void) {
     cmocka_unit_test(test_defaults),     cmocka_unit_test(test_learners),
     cmocka_unit_test(test_presets),      cmocka_unit_test(test_words),
     cmocka_unit_test(test_fast_presets), cmocka_unit_test(test_lengths),
+    cmocka_unit_test(test_dimensions),
   };
   return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
 }

@@ -214,6 +214,41 @@ static void test_tune(void **state) {
   mm_study_close(study);
 }
 
+// A map's own step size counts unless the caller sets another.
+static void check_eta(mm_study_kind kind, const char *folder, const char *map, double expected) {
+  static const char *const quick[] = { "steps=64", "envs=8", "unroll=8" };
+  static const char *const with[] = { "steps=64", "envs=8", "unroll=8", "eta=0.2" };
+  const char *const one[] = { map };
+  mm_study_config config = mm_study_config_default(kind);
+  mm_study_cell cell;
+  mm_study *study;
+  LIST(env, grid);
+  LIST(map, one);
+  LIST(set, quick);
+  if (expected == 0.2) LIST(set, with);
+  config.seeds = 1;
+  assert_ok(mm_study_create(folder, &config, &study));
+  finish(study, 1);
+  assert_ok(mm_study_cell_at(study, 0, &cell));
+  assert_true(cell.eta == expected);
+  mm_study_close(study);
+}
+
+static void test_eta(void **state) {
+  (void)state;
+  mm_map *map;
+  assert_ok(mm_map_open("l2", &map));
+  assert_ok(mm_map_set_eta(map, 0.45));
+  char path[300];
+  snprintf(path, sizeof path, "%s", fixture_path("eta.json"));
+  assert_ok(mm_map_save(map, NULL, path));
+  mm_map_destroy(map);
+  check_eta(MM_STUDY_TRAIN, fixture_path("train"), path, 0.45);
+  check_eta(MM_STUDY_TRAIN, fixture_path("train-set"), path, 0.2);
+  check_eta(MM_STUDY_TRANSFER, fixture_path("table"), path, 0.45);
+  check_eta(MM_STUDY_TRANSFER, fixture_path("table-set"), path, 0.2);
+}
+
 // What is wrong shows before there is a folder.
 static void test_refused(void **state) {
   (void)state;
@@ -259,6 +294,7 @@ int suite_study(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_train, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_transfer, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_eta, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_learn, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_tune, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_refused, fixture_open, fixture_close),

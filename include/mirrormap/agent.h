@@ -202,7 +202,9 @@ typedef struct mm_job {
   struct {
     mm_map_kind kind;
     size_t n;
-    const double *z;
+    const double *z; // of the anchors one after the other, where there are several
+    size_t stages;   // anchors (mm_map_create_stages); 0 as 1
+    double eta;      // its step size; 0: that of the settings
   } point;
 } mm_job;
 

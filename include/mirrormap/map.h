@@ -48,8 +48,12 @@ enum {
   MM_PIECEWISE_N = 100,   // steps of a piecewise map unless another number is asked for
   MM_PIECEWISE_MAX = 1000000,
   MM_POWERS_N = 3, // terms of a powers map unless another number is asked for
-  MM_POWERS_MAX = 8
+  MM_POWERS_MAX = 8,
+  MM_STAGES_MAX = 4 // anchors of a map that moves
 };
+
+// The most that a map's step size can be.
+#define MM_ETA_MAX 1e6
 
 // The range of every psi_j.
 #define MM_PSI_MIN 1e-8
@@ -82,9 +86,17 @@ MM_API mm_status mm_map_create_neural(const double *w, const double *c, const do
 // w, a: [n], 1 <= n <= MM_POWERS_MAX; 0 <= w <= 1e6, at least 1e-8 together; -1 <= a <= 8.
 MM_API mm_status mm_map_create_powers(const double *w, const double *a, size_t n, mm_map **out);
 
+// A map that moves in the course of a training run: 2 to MM_STAGES_MAX anchors of one kind, which
+// are copied, at equal fractions of the run, the first at its first iteration. Between two of them
+// phi^-1 is interpolated linearly for piecewise maps, all with the same n, and powers, two
+// neighbours of at most 8 terms together; the parameters of neural maps, and q of Tsallis', all on
+// the same side of 1, are. To all other calls such a map is its last anchor.
+MM_API mm_status mm_map_create_stages(const mm_map *const *anchor, size_t n, mm_map **out);
+
 MM_API void mm_map_destroy(mm_map *map);
 
-// Reads and writes map files (JSON, format "mirrormap/1"); the round trip is exact to the bit.
+// Reads and writes map files (JSON, format "mirrormap/1", or "mirrormap/2" where the map has a step
+// size or stages); the round trip is exact to the bit.
 // Reading is strict: anything unexpected fails with MM_ERR_INPUT and a sentence that names the
 // file, the place and what was expected. `mm_map_parse` reads from memory; `source` names it in
 // errors.
@@ -113,8 +125,18 @@ MM_API void mm_map_neural_parameters(const mm_map *map, const double **w, const 
 // Powers: how many terms, and their w and a; 0 for other kinds.
 MM_API size_t mm_map_powers_terms(const mm_map *map, const double **w, const double **a);
 
+// How many anchors a map has, and each of them: a map that does not move is its own, the only one.
+// NULL past the end.
+MM_API size_t mm_map_stages(const mm_map *map);
+MM_API const mm_map *mm_map_stage(const mm_map *map, size_t i);
+
 // The meta object of the file the map was read from, as JSON text, or NULL.
 MM_API const char *mm_map_meta(const mm_map *map);
+
+// The step size that the map was learned with; 0 where none is known. What is set last counts;
+// MM_ERR_INPUT for what is not from 0 to MM_ETA_MAX. Only before others see the map.
+MM_API double mm_map_eta(const mm_map *map);
+MM_API mm_status mm_map_set_eta(mm_map *map, double eta);
 
 // Is phi (its continuation beyond the knots, for a piecewise map) an omega-potential on what a
 // policy uses, (0, 1]? A failure makes the map invalid; a warning is worth knowing.

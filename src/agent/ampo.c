@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "agent/gae.h"
+#include "agent/job_internal.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "map/batch.h"
-#include "map/map_internal.h"
 
 enum { ROLLOUT, VALUE, UPDATE };
 
@@ -41,6 +41,17 @@ static mm_status floor_of(const mm_map *map, bool code_target, float *out) {
   return MM_OK;
 }
 
+// What depends on the map of an iteration.
+static mm_status use_map(mm_ampo *a, int64_t iteration) {
+  MM_TRY(mm_map_now_at(a->map, iteration, mm_ampo_iterations(&a->config), &a->at));
+  const mm_map *map = a->at.map;
+  if (a->real) mm_density_make(map, a->method.density_scale, &a->objective->density);
+  if (a->real || a->method.ppo) return MM_OK;
+  MM_TRY(floor_of(map, a->method.code_target, &a->learn.floor));
+  double share = 1.0 / a->info.n_action;
+  return a->method.center ? mm_map_phi_inverse(map, &share, 1, &a->middle) : MM_OK;
+}
+
 static mm_status make_learn(mm_ampo *a) {
   const mm_actor_critic_config *c = &a->config;
   const mm_ampo_method *m = &a->method;
@@ -55,11 +66,8 @@ static mm_status make_learn(mm_ampo *a) {
   if (!mm_algo_has_map(a->algo) && mm_map_get_kind(a->map) != MM_MAP_NEGENTROPY)
     return MM_FAIL(MM_ERR_INPUT, "%s has no use for a map: expected negentropy",
                    mm_algo_name(a->algo));
-  if (a->real) return mm_ampo_real_open(a);
-  if (m->ppo) return MM_OK;
-  MM_TRY(floor_of(a->map, m->code_target, &l->floor));
-  double share = 1.0 / a->info.n_action;
-  return m->center ? mm_map_phi_inverse(a->map, &share, 1, &a->middle) : MM_OK;
+  if (a->real) MM_TRY(mm_ampo_real_open(a));
+  return use_map(a, 0);
 }
 
 static size_t largest_tensor(const mm_net *net) {
@@ -192,6 +200,7 @@ mm_status mm_ampo_create(const mm_job *job, const mm_map *map, const mm_ampo *li
     .algo = job->algo, .config = *config, .map = map, .seed = job->seed, .repeat = job->repeat
   };
   learner->method(job->config, &a->method);
+  a->method.eta = mm_job_eta(job, a->method.eta);
   a->n_env = (size_t)config->envs;
   a->n_step = (size_t)config->unroll;
   a->n_row = a->n_env * a->n_step;
@@ -205,6 +214,7 @@ mm_status mm_ampo_create(const mm_job *job, const mm_map *map, const mm_ampo *li
 
 void mm_ampo_destroy(mm_ampo *a) {
   if (!a) return;
+  mm_map_now_release(&a->at);
   mm_wrap_destroy(a->wrap);
   mm_free(a->objective);
   mm_vec_destroy(a->vec);
@@ -224,7 +234,7 @@ static mm_status project(mm_ampo *a) {
   for (size_t i = 0; i < n; i++)
     a->scores[i] *= a->step.act;
   const mm_projection how = a->method.bisect10 ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT;
-  mm_map_kernels_current()->project_f(&a->map->engine_f, how, a->scores, a->n_env,
+  mm_map_kernels_current()->project_f(&a->at.map->engine_f, how, a->scores, a->n_env,
                                       (size_t)a->info.n_action, a->probs, a->lambda);
   return MM_OK;
 }
@@ -367,11 +377,14 @@ mm_eta_step mm_ampo_eta(const mm_ampo *a, int64_t iteration) {
                         .center = (float)(a->middle / eta) };
 }
 
-static void begin_iteration(mm_ampo *a) {
+// A map that moves: the scores stay, and the policy is their projection with the map of now.
+static mm_status begin_iteration(mm_ampo *a) {
+  if (mm_map_stages(a->map) > 1) MM_TRY(use_map(a, a->iteration));
   a->step = mm_ampo_eta(a, a->iteration);
   a->learn.eta = a->step.eta;
   a->learn.center = a->step.center;
   if (a->real) a->objective->eta = a->step.eta;
+  return MM_OK;
 }
 
 mm_status mm_ampo_iterate(mm_ampo *a) {
@@ -380,7 +393,7 @@ mm_status mm_ampo_iterate(mm_ampo *a) {
     lay_out_batch(a, &a->batch_arena);
   }
   double start = mm_clock_seconds();
-  begin_iteration(a);
+  MM_TRY(begin_iteration(a));
   MM_TRY(rollout(a));
   double rolled = mm_clock_seconds();
   estimate(a);

@@ -9,12 +9,14 @@
 #include "base/rng.h"
 #include "env/wrap.h"
 #include "laws/schedule.h"
+#include "map/map_internal.h"
 
 struct mm_ampo {
   mm_algo algo;
   mm_actor_critic_config config; // what all learners with networks have
   mm_ampo_method method;         // and what is this one's
   const mm_map *map;
+  mm_map_now at; // the map of the iteration
   uint64_t seed;
   uint32_t repeat;
   mm_net_learn_config learn; // its eta and center are the iteration's

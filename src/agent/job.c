@@ -22,12 +22,17 @@ void mm_result_release(mm_result *result) {
 }
 
 mm_status mm_job_candidate(const mm_job *job, mm_map **out) {
-  mm_status status = mm_map_from_search(job->point.kind, job->point.n, job->point.z, out);
+  mm_status status = mm_map_from_search_stages(job->point.kind, job->point.n, job->point.stages,
+                                               job->point.z, out);
   if (status == MM_ERR_INPUT) return MM_FAIL(MM_ERR_NUMERIC, "%s", mm_last_error());
   if (status != MM_OK || (*out)->finite) return status;
   mm_map_destroy(*out);
   *out = NULL;
   return MM_FAIL(MM_ERR_NUMERIC, "candidate: phi^-1 is not finite on (0, 1]");
+}
+
+bool mm_job_moves(const mm_job *job) {
+  return (job->map ? mm_map_stages(job->map) : job->point.stages) > 1;
 }
 
 static mm_status run(const mm_job *job, const volatile int *stop, mm_result *result) {

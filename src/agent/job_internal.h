@@ -13,6 +13,14 @@ void mm_job_begin(mm_result *result);
 mm_status mm_job_candidate(const mm_job *job, mm_map **out);
 mm_status mm_job_end(const mm_job *job, mm_status status, mm_result *result);
 
+// The step size of a job whose settings have `own`: a candidate may bring another.
+static inline double mm_job_eta(const mm_job *job, double own) {
+  return !job->map && job->point.eta > 0 ? job->point.eta : own;
+}
+
+// Does its map move in the course of the run?
+bool mm_job_moves(const mm_job *job);
+
 // Has the caller had enough?
 static inline bool mm_job_stopped(const volatile int *stop) {
   return stop && __atomic_load_n(stop, __ATOMIC_RELAXED) != 0;

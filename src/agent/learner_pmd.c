@@ -27,7 +27,9 @@ static mm_status run_open(const mm_job *job, const mm_map *map, run *r, mm_resul
   memset(r, 0, sizeof *r);
   MM_TRY(mm_grid_draw(job->env, job->seed, 0, &r->grid));
   const mm_pmd_config *c = job->config;
-  MM_TRY(mm_pmd_create(r->grid, map, c, job->seed, job->repeat, &r->pmd));
+  mm_pmd_config own = *c;
+  own.eta = mm_job_eta(job, c->eta);
+  MM_TRY(mm_pmd_create(r->grid, map, &own, job->seed, job->repeat, &r->pmd));
   r->per_iteration = (int64_t)(c->envs * c->unroll);
   return mm_pmd_values_open(r->grid, c, &r->values, result);
 }

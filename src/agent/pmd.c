@@ -4,7 +4,7 @@
 // move the logits of the visited states. Only sums per (state, action) enter, so nothing is kept
 // per sample beyond the advantages; the value table's epochs have a closed form.
 //
-// Everything is double. No call allocates after creation.
+// Everything is double. No call allocates after creation, but for maps that move.
 
 #include "agent/pmd.h"
 
@@ -26,7 +26,8 @@ enum { A = MM_GRID_ACTIONS };
 
 struct mm_pmd {
   const mm_grid *grid;
-  const mm_potential_d *potential;
+  const mm_map *map;
+  mm_map_now now; // the map of the iteration
   mm_pmd_config config;
   uint64_t seed;
   uint32_t repeat;
@@ -132,7 +133,7 @@ mm_status mm_pmd_create(const mm_grid *grid, const mm_map *map, const mm_pmd_con
   if (!p) return MM_FAIL(MM_ERR_MEMORY, "no memory for an agent");
   memset(p, 0, sizeof *p);
   p->grid = grid;
-  p->potential = &map->engine;
+  p->map = map;
   p->config = *config;
   p->seed = seed;
   p->repeat = repeat;
@@ -160,6 +161,7 @@ mm_status mm_pmd_create(const mm_grid *grid, const mm_map *map, const mm_pmd_con
 
 void mm_pmd_destroy(mm_pmd *pmd) {
   if (!pmd) return;
+  mm_map_now_release(&pmd->now);
   mm_arena_destroy(&pmd->arena);
   mm_free(pmd);
 }
@@ -279,7 +281,7 @@ static bool improve(mm_pmd *p) {
   for (int32_t first = 0; first < p->n_visited; first += MM_PMD_LANES) {
     mm_pmd_block *b = p->block + first / MM_PMD_LANES;
     fill_block(p, first, b);
-    kernels->epochs(p->potential, (int)p->config.epochs, b);
+    kernels->epochs(&p->now.map->engine, (int)p->config.epochs, b);
     for (int k = 0; k < MM_PMD_ENTRIES; k++)
       finite &= isfinite(b->theta[k]) != 0;
   }
@@ -314,8 +316,9 @@ mm_status mm_pmd_iterate(mm_pmd *p) {
   for (int32_t i = 0; i < p->n_visited; i++)
     p->slot[p->visited[i]] = -1;
   p->n_visited = 0;
-  p->eta = p->config.eta *
-           mm_factor_at(p->config.eta_schedule, p->step / p->unroll, mm_pmd_iterations(&p->config));
+  const int64_t t = p->step / p->unroll, n = mm_pmd_iterations(&p->config);
+  MM_TRY(mm_map_now_at(p->map, t, n, &p->now));
+  p->eta = p->config.eta * mm_factor_at(p->config.eta_schedule, t, n);
   rollout(p);
   double rolled = mm_clock_seconds();
   estimate(p);

@@ -24,13 +24,13 @@ typedef struct mm_pmd mm_pmd;
 // Can these settings be run with this map? MM_ERR_INPUT if not.
 mm_status mm_pmd_check(const mm_map *map, const mm_pmd_config *config);
 
-// The task, map and config must outlive the agent. (seed, repeat) names all random numbers.
+// The task and the map must outlive the agent. (seed, repeat) names all random numbers.
 mm_status mm_pmd_create(const mm_grid *grid, const mm_map *map, const mm_pmd_config *config,
                         uint64_t seed, uint32_t repeat, mm_pmd **out);
 void mm_pmd_destroy(mm_pmd *pmd);
 
-// Rolls out, estimates, updates. MM_ERR_NUMERIC: a logit was not finite; the policy is then the one
-// from before the call, and further iterations are of no use.
+// Rolls out, estimates, updates. MM_ERR_NUMERIC: a logit, or the map of the moment, was not finite;
+// the policy is then the one from before the call, and further iterations are of no use.
 mm_status mm_pmd_iterate(mm_pmd *pmd);
 
 // Iterations of a whole run: floor(steps / (envs * unroll)).

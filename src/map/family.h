@@ -4,6 +4,8 @@
 #ifndef MM_MAP_FAMILY_H
 #define MM_MAP_FAMILY_H
 
+#include <math.h>
+
 #include "base/json.h"
 #include "base/status.h"
 #include "map/density.h"
@@ -42,6 +44,16 @@ typedef struct mm_map_family {
   void (*search_initial)(size_t n, double *z);
   mm_status (*from_search)(const double *z, size_t n, mm_map **out);
   void (*to_search)(const mm_potential_d *f, double *z);
+  // Their scale: mm_map_search_log_span and _rescale; NULL: there is none.
+  double (*search_log_span)(const double *z, size_t n, double from);
+  void (*search_rescale)(double *z, size_t n, double log_factor);
+
+  // Anchors of a map that moves: can these two follow each other (NULL: any can), and the map
+  // `share` of the way from the one to the other, with the parameters of the first for share = 0
+  // and of equals for any (NULL: there are no parameters).
+  mm_status (*neighbours)(const mm_potential_d *a, const mm_potential_d *b);
+  mm_status (*mix)(const mm_potential_d *a, const mm_potential_d *b, double share, mm_map **out);
+
   const char *random_name; // of random controls: NAME:SEED, so far from the initial point
   double random_spread;
 } mm_map_family;
@@ -66,11 +78,19 @@ mm_status mm_map_random(mm_map_kind kind, size_t n, double spread, uint64_t seed
 // MM_ERR_INPUT: that kind has no map like this one.
 mm_status mm_map_no_such(const mm_map *source, mm_map_kind kind);
 
+// a for share = 0, and where both are equal.
+static inline double mm_map_between(double a, double b, double share) {
+  return share == 0 || a == b ? a : fma(share, b - a, a); // keeps the sign of 0
+}
+
 // A whole number that fills `text`.
 bool mm_parse_whole(const char *text, uint64_t *out);
 
 // Puts the file's name before the sentence of a constructor.
 mm_status mm_map_in_file(mm_status status, const char *source);
+
+// What a map file may have beside the parameters of its kind.
+#define MM_MAP_FILE_KEYS "format", "kind", "eta", "meta"
 
 // A field of a map file; false: no memory.
 bool mm_json_put(cJSON *root, const char *key, cJSON *item);

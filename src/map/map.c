@@ -35,6 +35,8 @@ mm_status mm_map_begin(mm_map_kind kind, size_t bytes, mm_map **out) {
 
 void mm_map_destroy(mm_map *map) {
   if (!map) return;
+  for (size_t i = 0; i < map->n_stage; i++)
+    mm_map_destroy(map->stage[i]);
   mm_arena_destroy(&map->arena);
   mm_free(map->meta);
   mm_free(map);
@@ -89,6 +91,18 @@ mm_map_kind mm_map_get_kind(const mm_map *map) {
   return map->exact.kind;
 }
 
+double mm_map_eta(const mm_map *map) {
+  return map->eta;
+}
+
+mm_status mm_map_set_eta(mm_map *map, double eta) {
+  if (!(eta >= 0 && eta <= MM_ETA_MAX))
+    return MM_FAIL(MM_ERR_INPUT, "eta = %.17g: expected a number > 0 and at most %g", eta,
+                   MM_ETA_MAX);
+  map->eta = eta;
+  return MM_OK;
+}
+
 const char *mm_map_meta(const mm_map *map) {
   return map->meta;
 }
@@ -102,10 +116,35 @@ void mm_map_note(char (*lines)[200], int *n, const char *format, ...) {
   ++*n;
 }
 
+static void judge_map(const mm_map *map, mm_map_report *report);
+
+// A map that moves is valid when all its anchors are; the numbers are those of the last.
+static void judge_stages(const mm_map *map, mm_map_report *report) {
+  mm_map_report own;
+  judge_map(map->stage[map->n_stage - 1], report);
+  report->n_failure = report->n_warning = 0;
+  for (size_t i = 0; i < map->n_stage; i++) {
+    judge_map(map->stage[i], &own);
+    report->strictly_increasing &= own.strictly_increasing;
+    for (int k = 0; k < own.n_failure; k++)
+      MM_MAP_FAILURE("stages[%zu]: %.180s", i, own.failure[k]);
+    for (int k = 0; k < own.n_warning; k++)
+      MM_MAP_WARNING("stages[%zu]: %.180s", i, own.warning[k]);
+  }
+  report->valid = report->n_failure == 0;
+}
+
+void mm_map_check(const mm_map *map, mm_map_report *report) {
+  if (map->n_stage > 0)
+    judge_stages(map, report);
+  else
+    judge_map(map, report);
+}
+
 // Is it an omega-potential? The definition wants phi increasing, onto, and phi^-1 integrable; a
 // policy uses phi^-1 on (0, 1] only, so that is where it is judged. Piecewise maps are continued
 // with slope 1 beyond W, as the paper's appendix does.
-void mm_map_check(const mm_map *map, mm_map_report *report) {
+static void judge_map(const mm_map *map, mm_map_report *report) {
   const mm_potential_d *f = &map->exact;
   memset(report, 0, sizeof *report);
   report->strictly_increasing = true;
@@ -265,6 +304,8 @@ mm_status mm_map_no_such(const mm_map *source, mm_map_kind kind) {
 mm_status mm_map_convert(const mm_map *source, mm_map_kind kind, size_t n, mm_map **out) {
   *out = NULL;
   const mm_map_family *family = mm_map_family_of(kind);
+  if (source->n_stage > 0)
+    return MM_FAIL(MM_ERR_INPUT, "a map with stages cannot be turned into one of another kind");
   return family->convert ? family->convert(source, n, out) : mm_map_no_such(source, kind);
 }
 
@@ -281,6 +322,18 @@ static mm_status no_coordinates(mm_map_kind kind) {
   char all[MM_MAP_NAMES_SIZE];
   return MM_FAIL(MM_ERR_INPUT, "%s maps have no search coordinates: expected %s",
                  mm_map_kind_name(kind), mm_map_kind_names(is_searched, all));
+}
+
+bool mm_map_search_has_scale(mm_map_kind kind) {
+  return mm_map_family_of(kind)->search_rescale != NULL;
+}
+
+double mm_map_search_log_span(mm_map_kind kind, size_t n, const double *z, double from) {
+  return mm_map_family_of(kind)->search_log_span(z, n, from);
+}
+
+void mm_map_search_rescale(mm_map_kind kind, size_t n, double log_factor, double *z) {
+  if (log_factor != 0) mm_map_family_of(kind)->search_rescale(z, n, log_factor);
 }
 
 mm_status mm_map_search_initial(mm_map_kind kind, size_t n, double *z) {

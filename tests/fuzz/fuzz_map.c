@@ -31,7 +31,7 @@ static void require_same_numbers(const double *a, const double *b, size_t n) {
   if (a) require(memcmp(a, b, n * sizeof *a) == 0, "numbers keep their bits");
 }
 
-static void require_same(const mm_map *x, const mm_map *y) {
+static void require_same_anchor(const mm_map *x, const mm_map *y) {
   const double *w[2], *c[2], *u[2];
   double a[2], b[2], q[2] = { mm_map_tsallis_q(x), mm_map_tsallis_q(y) };
   size_t n[2] = { 0, 0 };
@@ -47,6 +47,14 @@ static void require_same(const mm_map *x, const mm_map *y) {
   require_same_numbers(u[0], u[1], MM_NEURAL_UNITS);
   require_same_numbers(&a[0], &a[1], 1);
   require_same_numbers(&b[0], &b[1], 1);
+}
+
+static void require_same(const mm_map *x, const mm_map *y) {
+  require(mm_map_stages(x) == mm_map_stages(y), "as many stages");
+  for (size_t i = 0; i < mm_map_stages(x); i++)
+    require_same_anchor(mm_map_stage(x, i), mm_map_stage(y, i));
+  const double eta[2] = { mm_map_eta(x), mm_map_eta(y) };
+  require_same_numbers(&eta[0], &eta[1], 1);
   const char *meta[2] = { mm_map_meta(x), mm_map_meta(y) };
   require((meta[0] == NULL) == (meta[1] == NULL), "the same meta object");
   if (meta[0]) require(strcmp(meta[0], meta[1]) == 0, "the same meta text");

@@ -125,6 +125,20 @@ run train --env Hopper --map l2 --set hidden=257 --backend cuda
 expect_refusal 2 "backend 'cuda': networks of continuous actions have at most 256 hidden units there"
 
 # what devices cannot do is refused in one line before anything begins
+echo '{"format": "mirrormap/2", "stages": [{"kind": "l2"}, {"kind": "l2"}]}' >moving.json
+moving="backend 'cuda': maps with stages run on the processor only (use --backend cpu)"
+for env in GridWorld-small CartPole-v1 Pendulum-v1; do
+  run train --env $env --map moving.json --backend cuda
+  expect_refusal 2 "$moving"
+  run transfer --envs $env --maps l2,moving.json --backend cuda
+  expect_refusal 2 "$moving"
+  run learn --env $env --set stages=2 --backend cuda
+  expect_refusal 2 "$moving"
+done
+# candidates with their own step size, and maps of a fixed scale, are not
+run learn --env CartPole-v1 --population 4 --generations 1 --set steps=64 --set envs=4 --set unroll=8 --set n=5 \
+  --set validation_tasks=2 --set search_eta=on --set search=shape --backend cuda --json --out own-eta
+expect_code 0
 printf 'method: grid\nparameters:\n  hidden: {choice: [16, 128]}\n' >wide.yaml
 printf 'method: grid\nparameters:\n  hidden: {integer: [32, 64], points: 2}\n' >narrow.yaml
 printf 'method: cma-es\nparameters:\n  lr: {log: [1e-4, 1e-2]}\n  hidden: {integer: [16, 65]}\n' >range.yaml

@@ -305,14 +305,21 @@ typedef struct job_head {
   uint32_t env, map, config; // places in the tables, NOTHING for none
   uint32_t repeat, wants;
   double save_seconds;
-  uint32_t point_kind;
+  uint32_t point_kind, point_stages;
   uint64_t point_n;
+  double point_eta;
 } job_head;
 
 static const uint32_t nothing = UINT32_MAX;
 
 static uint32_t short_place(size_t place) {
   return place == SIZE_MAX ? nothing : (uint32_t)place;
+}
+
+// Coordinates of a search point.
+static size_t numbers_of(const job_head *h) {
+  return (h->point_stages > 1 ? h->point_stages : 1) *
+         mm_map_search_size((mm_map_kind)h->point_kind, (size_t)h->point_n);
 }
 
 void mm_rank_put_job(mm_bytes *b, const mm_rank_tables *t, const mm_job *job, uint64_t place) {
@@ -326,10 +333,12 @@ void mm_rank_put_job(mm_bytes *b, const mm_rank_tables *t, const mm_job *job, ui
                  .repeat = job->repeat,
                  .save_seconds = hooks ? hooks->save_seconds : 0,
                  .point_kind = (uint32_t)job->point.kind,
-                 .point_n = job->point.n };
+                 .point_stages = (uint32_t)job->point.stages,
+                 .point_n = job->point.n,
+                 .point_eta = job->point.eta };
   if (hooks && hooks->save) h.wants |= MM_RANK_WANTS_STATE;
   if (hooks && hooks->trained) h.wants |= MM_RANK_WANTS_NET;
-  size_t n_z = job->map ? 0 : mm_map_search_size(job->point.kind, job->point.n);
+  size_t n_z = job->map ? 0 : numbers_of(&h);
   mm_bytes_put_kind(b, MM_RECORD_JOB);
   MM_BYTES_PUT(b, h);
   mm_bytes_put_block(b, job->point.z, n_z * sizeof(double));
@@ -345,11 +354,8 @@ mm_status mm_rank_fail_size(const mm_job *job, const char *what, size_t size, si
 
 // Do the places name something? A job without an algorithm is sent as it is, and fails as such.
 static bool fits(const job_head *h, const mm_rank_tables *t, size_t z_size) {
-  bool map =
-      h->map == nothing
-          ? z_size > 0 && z_size == sizeof(double) * mm_map_search_size((mm_map_kind)h->point_kind,
-                                                                        (size_t)h->point_n)
-          : h->map < t->n_map;
+  bool map = h->map == nothing ? z_size > 0 && z_size == sizeof(double) * numbers_of(h)
+                               : h->map < t->n_map;
   return map && (h->config == nothing || h->config < t->n_config) && h->env < t->n_env;
 }
 
@@ -370,17 +376,20 @@ mm_status mm_rank_get_job(mm_bytes_reader *r, const mm_rank_tables *t, mm_rank_t
   memcpy(more + offset, state, state_size);
   *task = (mm_rank_task){ .place = h.place };
   task->hooks.save_seconds = h.save_seconds;
-  task->job =
-      (mm_job){ .env = t->env[h.env],
-                .map = h.map == nothing ? NULL : t->map[h.map],
-                .algo = h.config == nothing ? MM_ALGO_COUNT : t->algo[h.config],
-                .config = h.config == nothing ? NULL : t->config[h.config],
-                .seed = h.seed,
-                .repeat = h.repeat,
-                .hooks = &task->hooks,
-                .state = state_size > 0 ? more + offset : NULL,
-                .state_size = state_size,
-                .point = { (mm_map_kind)h.point_kind, (size_t)h.point_n, (double *)(void *)more } };
+  task->job = (mm_job){ .env = t->env[h.env],
+                        .map = h.map == nothing ? NULL : t->map[h.map],
+                        .algo = h.config == nothing ? MM_ALGO_COUNT : t->algo[h.config],
+                        .config = h.config == nothing ? NULL : t->config[h.config],
+                        .seed = h.seed,
+                        .repeat = h.repeat,
+                        .hooks = &task->hooks,
+                        .state = state_size > 0 ? more + offset : NULL,
+                        .state_size = state_size,
+                        .point = { .kind = (mm_map_kind)h.point_kind,
+                                   .n = (size_t)h.point_n,
+                                   .z = (double *)(void *)more,
+                                   .stages = h.point_stages,
+                                   .eta = h.point_eta } };
   task->wants = h.wants;
   *out = task;
   return MM_OK;

@@ -69,13 +69,19 @@ const char *map_label(const char *name, char out[MAP_LABEL_SIZE]) {
   return out;
 }
 
-const char *map_describe_kind(const mm_map *map) {
+static const char *describe_parameters(const mm_map *map) {
   const char *name = mm_map_kind_name(mm_map_get_kind(map));
   size_t n = 0;
   if (mm_map_get_kind(map) == MM_MAP_TSALLIS) {
     return output_format("%s, q = %s", name, output_number(mm_map_tsallis_q(map)));
   }
   return mm_map_piecewise_psi(map, &n) != NULL ? output_format("%s, n = %zu", name, n) : name;
+}
+
+const char *map_describe_kind(const mm_map *map) {
+  const size_t stages = mm_map_stages(map);
+  const char *kind = describe_parameters(map);
+  return stages > 1 ? output_format("%s, %zu stages", kind, stages) : kind;
 }
 
 const char *const map_projection_names[] = { "exact", "bisect10", NULL };

@@ -111,6 +111,7 @@ static int put_json(const outcome *o) {
   output_add_text(
       root, "map",
       mm_algo_has_map(info->settings.algo) ? mm_map_kind_name(mm_map_get_kind(info->map)) : NULL);
+  mm_json_add_defined(root, "eta", mm_settings_value(&info->settings, "eta", NAN));
   cJSON_AddStringToObject(root, "actions", o->args->greedy ? "greedy" : "sample");
   cJSON_AddStringToObject(root, "rules", rules_name(o) != NULL ? rules_name(o) : "id");
   add_body(root, e);
@@ -180,6 +181,14 @@ static void put_body(const mm_evaluation *e) {
            e->unstable == 1 ? "" : "s");
 }
 
+// A policy was trained with its map's step size where the map has one and nobody said otherwise.
+static void put_eta(const mm_policy_info *info) {
+  const double eta = mm_settings_value(&info->settings, "eta", NAN);
+  if (isnan(eta)) return;
+  printf("eta          %s%s\n", output_number(eta),
+         eta == mm_map_eta(info->map) ? " from the map" : "");
+}
+
 static void put_text(const outcome *o) {
   const mm_evaluation *e = &o->evaluation;
   const mm_returns *r = &e->all;
@@ -192,6 +201,7 @@ static void put_text(const outcome *o) {
          e->n_episode, e->n_episode == 1 ? "" : "s", e->n_agent == 1 ? "" : " each",
          o->args->greedy ? "greedy" : "sampled");
   put_body(e);
+  put_eta(&o->of.info);
   printf("mean return  %s", output_styled(STYLE_BOLD, output_number(r->value.mean)));
   if (!isnan(r->value.sem))
     printf(" %s %s (standard error over %s)", output_plus_minus(), output_number(r->value.sem),

@@ -17,7 +17,7 @@ typedef struct new_args {
   command_args common;
   uint64_t n, seed;
   option_numbers psi;
-  double q;
+  double q, eta;
   const char *from, *out;
   option_texts meta;
   bool force;
@@ -31,6 +31,8 @@ static const option options[] = {
   OPTION(NUMBERS, "psi", psi, "A,B,...", "the step widths of a piecewise map", .low = MM_PSI_MIN,
          .high = MM_PSI_MAX),
   OPTION(NUMBER, "q", q, "Q", "the order of a tsallis map, positive and not 1"),
+  OPTION(NUMBER, "eta", eta, "E", "step size that training takes from the map, unless --set eta",
+         .low = 0, .low_open = true, .high = MM_ETA_MAX),
   OPTION(COUNT, "seed", seed, "N", "of a random map", .fallback = "0"),
   OPTION(TEXT, "from", from, "MAP",
          "turn another map into KIND: piecewise takes any (phi at n equal steps of probability), "
@@ -80,6 +82,7 @@ static int make_from(const new_args *args, mm_map_kind kind, mm_map **out, char 
   const char *text = mm_map_meta(source);
   if (status == MM_OK && text != NULL && mm_map_get_kind(source) == mm_map_get_kind(*out))
     *meta = memory_text(text, strlen(text));
+  if (status == MM_OK) status = mm_map_set_eta(*out, mm_map_eta(source));
   mm_map_destroy(source);
   if (status != MM_OK)
     status = MM_FAIL(status, "option '--from': %s: %s", args->from, mm_last_error());
@@ -208,6 +211,7 @@ static int run(void *raw) {
   char *meta = NULL;
   if (code == EXIT_DONE) code = make(args, &map, &meta);
   if (code == EXIT_DONE) code = extend_meta(&args->meta, &meta);
+  if (code == EXIT_DONE && args->eta > 0) code = status_code(mm_map_set_eta(map, args->eta));
   if (code == EXIT_DONE) code = write_map(args, map, meta);
   mm_map_destroy(map);
   free(meta);

@@ -1,8 +1,10 @@
 // `map plot`: pictures of maps, drawn by gnuplot.
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/argument/map_argument.h"
+#include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "show/figure/map_figure.h"
@@ -46,6 +48,39 @@ static unsigned panels(unsigned what) {
   return result;
 }
 
+// Maps that move are drawn by their anchors: "map.json 1/3" and so on.
+typedef struct anchors {
+  size_t n;
+  const mm_map **map;
+  const char **name;
+} anchors;
+
+static anchors list_anchors(const map_list *maps) {
+  anchors a = { 0 };
+  for (size_t i = 0; i < maps->n; i++)
+    a.n += mm_map_stages(maps->map[i]);
+  a.map = memory_alloc(a.n, sizeof *a.map);
+  a.name = memory_alloc(a.n, sizeof *a.name);
+  for (size_t i = 0, to = 0; i < maps->n; i++) {
+    const size_t n = mm_map_stages(maps->map[i]);
+    char label[MAP_LABEL_SIZE];
+    for (size_t s = 0; s < n; s++, to++) {
+      a.map[to] = mm_map_stage(maps->map[i], s);
+      a.name[to] = n == 1
+                       ? memory_print("%s", maps->name[i])
+                       : memory_print("%s %zu of %zu", map_label(maps->name[i], label), s + 1, n);
+    }
+  }
+  return a;
+}
+
+static void release_anchors(anchors *a) {
+  for (size_t i = 0; i < a->n; i++)
+    free((char *)a->name[i]);
+  free(a->name);
+  free(a->map);
+}
+
 static int run(void *raw) {
   const plot_args *args = raw;
   if (!map_is_picture(args->out))
@@ -60,8 +95,9 @@ static int run(void *raw) {
     config.n_action = (size_t)args->actions;
     config.eta = args->eta;
     config.scale_max = args->c_max;
-    mm_status status =
-        mm_map_figure_write(&config, (const mm_map *const *)maps.map, maps.name, maps.n, args->out);
+    anchors drawn = list_anchors(&maps);
+    mm_status status = mm_map_figure_write(&config, drawn.map, drawn.name, drawn.n, args->out);
+    release_anchors(&drawn);
     if (status != MM_OK)
       code = fail_status(status);
     else
@@ -80,7 +116,8 @@ const command command_map_plot = {
   .name = "plot",
   .summary = "draw maps to SVG, PDF or PNG",
   .positional = "MAP...",
-  .about = "Several maps share one picture. phi and phi^-1 are aligned where phi = 1, because a "
+  .about = "Several maps share one picture, as do the anchors of a map that moves. phi and phi^-1 "
+           "are aligned where phi = 1, because a "
            "shift of "
            "x does not change a map.",
   .examples = "mirrormap map plot negentropy l2 tsallis:1.5 --out maps.svg\n"

@@ -35,10 +35,19 @@ static void put_array(const char *name, const double *value, size_t n) {
   put_field(name, text);
 }
 
-static void put_parameters(const mm_map *map) {
+static void put_powers(const mm_map *map) {
+  const double *w, *a;
+  const size_t n = mm_map_powers_terms(map, &w, &a);
+  if (n == 0) return;
+  put_array("w", w, n);
+  put_array("a", a, n);
+}
+
+static void put_anchor(const mm_map *map) {
   size_t n = 0;
   const double *psi = mm_map_piecewise_psi(map, &n);
   if (psi != NULL) put_array("psi", psi, n);
+  put_powers(map);
   if (mm_map_get_kind(map) != MM_MAP_NEURAL) return;
   const double *w, *c, *u;
   double a, b, range;
@@ -54,6 +63,17 @@ static void put_parameters(const mm_map *map) {
   snprintf(text, sizeof text, "error at most %s on a range of %s, %zu cells", output_number(error),
            output_number(range), cells);
   put_field("table", text);
+}
+
+// Of a map that moves, anchor by anchor.
+static void put_parameters(const mm_map *map) {
+  const size_t n = mm_map_stages(map);
+  for (size_t i = 0; i < n; i++) {
+    if (n > 1)
+      put_field("anchor",
+                output_format("%zu of %zu: %s", i + 1, n, map_describe_kind(mm_map_stage(map, i))));
+    put_anchor(mm_map_stage(map, i));
+  }
 }
 
 static mm_status draw(const mm_map *map, const mm_map_report *report) {
@@ -83,6 +103,7 @@ static int show(const char *name, const mm_map *map) {
   mm_map_check(map, &report);
   puts(output_styled(STYLE_BOLD, output_plain(name)));
   put_field("kind", map_describe_kind(map));
+  if (mm_map_eta(map) > 0) put_number("eta", mm_map_eta(map));
   put_parameters(map);
   put_number("phi^-1(0)", report.phi_inverse_at_0);
   put_number("phi^-1(1)", report.phi_inverse_at_1);
@@ -99,7 +120,15 @@ static int show(const char *name, const mm_map *map) {
 // ---------------------------------------------------------------------------------------------
 // JSON
 
-static void add_parameters(cJSON *object, const mm_map *map) {
+static void add_powers(cJSON *object, const mm_map *map) {
+  const double *w, *a;
+  const size_t n = mm_map_powers_terms(map, &w, &a);
+  if (n == 0) return;
+  output_add_numbers(object, "w", w, n);
+  output_add_numbers(object, "a", a, n);
+}
+
+static void add_anchor(cJSON *object, const mm_map *map) {
   size_t n = 0, cells;
   const double *psi = mm_map_piecewise_psi(map, &n), *w, *c, *u;
   double a, b, range;
@@ -108,6 +137,7 @@ static void add_parameters(cJSON *object, const mm_map *map) {
     output_add_numbers(object, "psi", psi, n);
   }
   if (mm_map_get_kind(map) == MM_MAP_TSALLIS) output_add_number(object, "q", mm_map_tsallis_q(map));
+  add_powers(object, map);
   if (mm_map_get_kind(map) != MM_MAP_NEURAL) return;
   mm_map_neural_parameters(map, &w, &c, &u, &a, &b);
   output_add_numbers(object, "w", w, MM_NEURAL_UNITS);
@@ -120,12 +150,28 @@ static void add_parameters(cJSON *object, const mm_map *map) {
   output_add_number(object, "table_cells", (double)cells);
 }
 
+// Of a map that moves, an array of its anchors.
+static void add_parameters(cJSON *object, const mm_map *map) {
+  const size_t n = mm_map_stages(map);
+  if (n == 1) {
+    add_anchor(object, map);
+    return;
+  }
+  cJSON *array = cJSON_AddArrayToObject(object, "stages");
+  for (size_t i = 0; i < n; i++) {
+    cJSON *anchor = cJSON_CreateObject();
+    add_anchor(anchor, mm_map_stage(map, i));
+    cJSON_AddItemToArray(array, anchor);
+  }
+}
+
 static cJSON *describe(const char *name, const mm_map *map) {
   mm_map_report report;
   mm_map_check(map, &report);
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "map", name);
   cJSON_AddStringToObject(object, "kind", mm_map_kind_name(mm_map_get_kind(map)));
+  if (mm_map_eta(map) > 0) output_add_number(object, "eta", mm_map_eta(map));
   add_parameters(object, map);
   output_add_number(object, "phi_inverse_at_0", report.phi_inverse_at_0);
   output_add_number(object, "phi_inverse_at_1", report.phi_inverse_at_1);

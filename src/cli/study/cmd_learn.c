@@ -225,6 +225,7 @@ static void put_hint(const mm_learn_view *v) {
   for (size_t i = 0; i < mm_settings_own(last.algo); i++) {
     const char *key = mm_settings_key(last.algo, i);
     char text[MM_SETTING_TEXT_SIZE];
+    if (last.search.search_eta && strcmp(key, "eta") == 0) continue; // the map has its own
     if (is_changed(v, key, mm_settings_text(&last, key, text))) printf(" --set %s=%s", key, text);
   }
   fputc('\n', stdout);
@@ -345,7 +346,8 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
 static int check_backend(const learn_args *args, const mm_learn_plan *plan, mm_env *const *env) {
   int code = EXIT_DONE;
   for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++) {
-    code = backend_check(&args->on.place, env[i], &plan->settings);
+    code = backend_check_stages(&args->on.place, env[i], &plan->settings,
+                                (size_t)plan->settings.search.stages);
     if (code == EXIT_DONE && settings_given(&args->settings, "steps") != NULL)
       env_argument_warn(env[i], &plan->settings); // phases have steps of their own
   }
@@ -402,7 +404,8 @@ static int resume(const learn_args *args, mm_learn **out) {
   mm_learn_view view;
   mm_learn_look(*out, &view);
   for (size_t i = 0; i < view.plan->n_env && code == EXIT_DONE; i++)
-    code = backend_check(&args->on.place, view.env[i], &view.plan->settings);
+    code = backend_check_stages(&args->on.place, view.env[i], &view.plan->settings,
+                                (size_t)view.plan->settings.search.stages);
   return code;
 }
 

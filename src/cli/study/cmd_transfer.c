@@ -249,13 +249,13 @@ static void put_unfinished(const mm_transfer *t) {
   }
 }
 
-// The step sizes that tuning chose, one line a row.
-static void put_tuned(const mm_transfer *t) {
+// The step sizes that tuning chose and those that maps bring along, one line a row.
+static void put_etas(const mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
   for (size_t m = 0; m < c->n_map; m++) {
-    if (!c->map[m].tuned) continue;
+    if (!c->map[m].tuned && !(c->map[m].eta > 0)) continue;
     put_name("", c->map[m].label);
-    putchar(':');
+    fputs(c->map[m].tuned ? ":" : ": eta of the map,", stdout);
     for (size_t e = 0; e < c->n_env; e++) {
       put_name(e > 0 ? ", " : " ", c->env[e].label);
       printf(" %g", mm_transfer_at(t, m, e)->eta);
@@ -294,7 +294,7 @@ static void transfer_report(const mm_transfer *t) {
   put_unfinished(t);
   for (int b = 0; b < MM_BASELINES; b++)
     put_differences(t, (mm_baseline)b);
-  put_tuned(t);
+  put_etas(t);
   put_conclusions(t);
   size_t n = c->n_map * c->n_env * c->n_seed;
   if (t->all_found) {
@@ -381,6 +381,13 @@ static void add_tuned(plan *p) {
   }
 }
 
+// The step size that row i brings along, which --set eta overrides; 0 for none.
+static double own_eta(const transfer_args *args, const plan *p, size_t i) {
+  const double eta = settings_given(&args->settings, "eta") == NULL ? mm_map_eta(p->map[i]) : 0;
+  if (eta > 0) note("eta %s from %s", output_number(eta), p->maps.name[i]);
+  return eta;
+}
+
 static int plan_maps(const transfer_args *args, plan *p) {
   TRY(name_list_read("maps", args->maps, &p->maps));
   p->n_asked = p->maps.n;
@@ -395,7 +402,8 @@ static int plan_maps(const transfer_args *args, plan *p) {
     p->row[p->n_row] = (mm_transfer_map){ .map = p->map[p->n_row],
                                           .name = p->maps.name[p->n_row],
                                           .label = p->map_label[p->n_row],
-                                          .control = p->n_row >= p->n_asked };
+                                          .control = p->n_row >= p->n_asked,
+                                          .eta = own_eta(args, p, p->n_row) };
   if (strcmp(args->controls, "full") == 0) add_tuned(p);
   return code;
 }
@@ -588,6 +596,9 @@ static int begin(const transfer_args *args) {
   int code = check_usage(args);
   if (code == EXIT_DONE) code = plan_envs(args, &p);
   if (code == EXIT_DONE) code = plan_maps(args, &p);
+  for (size_t i = 0; i < p.n_row && code == EXIT_DONE; i++)
+    code = backend_check_stages(&args->on.place, p.env[0], &p.column[0].settings,
+                                mm_map_stages(p.row[i].map));
   mm_transfer_config config = { .map = p.row,
                                 .env = p.column,
                                 .n_map = p.n_row,

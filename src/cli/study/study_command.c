@@ -23,6 +23,12 @@ int study_env(const settings_args *settings, const char *asked, const char *name
                            : code;
 }
 
+void study_map_eta(const settings_args *args, const char *name, const mm_map *map,
+                   mm_settings *settings) {
+  if (settings_given(args, "eta") == NULL && mm_settings_take_eta(settings, map))
+    note("eta %s from %s", output_number(mm_map_eta(map)), name);
+}
+
 mm_status study_folder_for(const char *verb, const char *env, const char *out, run_folder *where) {
   char stem[MM_PLAN_NAME_SIZE + 16];
   env_argument_stem(verb, env, stem, sizeof stem);

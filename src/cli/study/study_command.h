@@ -23,6 +23,10 @@ int study_begin(backend_args *on);
 int study_env(const settings_args *settings, const char *algo, const char *name, mm_env **env,
               mm_settings *out);
 
+// Takes the step size that a map brings along, unless --set eta is given, and says so.
+void study_map_eta(const settings_args *args, const char *name, const mm_map *map,
+                   mm_settings *settings);
+
 // The folder of --out, else runs/<verb>-<env>-<n>.
 mm_status study_folder_for(const char *verb, const char *env, const char *out, run_folder *where);
 

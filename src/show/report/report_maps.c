@@ -34,11 +34,10 @@ static bool is_there(const mm_report_maps *maps, const char *label, const cJSON 
   return false;
 }
 
-// Takes the map over; one that could not be made is none of the report.
-static mm_status add(mm_report_maps *maps, mm_map *map, const char *label, const char *role,
-                     int run) {
+// Takes the map over.
+static mm_status add_plain(mm_report_maps *maps, mm_map *map, const char *label, const char *role,
+                           int run) {
   mm_report_map entry = { .map = map, .role = role, .run = run };
-  if (!map) return MM_OK;
   snprintf(entry.label, sizeof entry.label, "%s", label);
   mm_status status = read_contents(map, &entry.file);
   if (status == MM_OK && !is_there(maps, entry.label, entry.file)) {
@@ -49,6 +48,40 @@ static mm_status add(mm_report_maps *maps, mm_map *map, const char *label, const
     status = MM_FAIL(MM_ERR_MEMORY, "no memory for the maps of a report");
   }
   cJSON_Delete(entry.file);
+  mm_map_destroy(map);
+  return status;
+}
+
+static mm_status copy_map(const mm_map *map, mm_map **out) {
+  char *text;
+  MM_TRY(mm_map_format(map, NULL, &text));
+  mm_status status = mm_map_parse(text, strlen(text), "map", out);
+  mm_map_text_free(text);
+  return status;
+}
+
+// A map that moves is shown by its anchors; where a search starts they are all the same. The last
+// one, which trained policies have, goes by the map's name.
+static mm_status add_anchors(mm_report_maps *maps, const mm_map *map, const char *label,
+                             const char *role, int run) {
+  const size_t n = mm_map_stages(map);
+  for (size_t i = strcmp(role, "initial") == 0 ? n - 1 : 0; i < n; i++) {
+    mm_map *anchor;
+    char name[sizeof maps->map->label];
+    snprintf(name, sizeof name, "%s%s%.0zu", label, i + 1 < n ? ", anchor " : "",
+             i + 1 < n ? i + 1 : 0);
+    MM_TRY(copy_map(mm_map_stage(map, i), &anchor));
+    MM_TRY(add_plain(maps, anchor, name, role, run));
+  }
+  return MM_OK;
+}
+
+// Takes the map over; one that could not be made is none of the report.
+static mm_status add(mm_report_maps *maps, mm_map *map, const char *label, const char *role,
+                     int run) {
+  if (!map) return MM_OK;
+  if (mm_map_stages(map) == 1) return add_plain(maps, map, label, role, run);
+  mm_status status = add_anchors(maps, map, label, role, run);
   mm_map_destroy(map);
   return status;
 }

@@ -58,6 +58,7 @@ static uint64_t seed_of(const mm_learn *l, mm_rng_purpose purpose, int64_t gener
 // and its own seeds; otherwise all members have the same environments and seeds.
 static mm_job member_job(const mm_learn *l, const mm_settings *settings, size_t i, size_t j) {
   int64_t g = l->view.generation;
+  const double *x = l->member + i * dimension(l);
   size_t k = (size_t)l->plan.settings.search.seeds_per_member, e = j / k, pair = 0;
   bool paired = mm_es_is_paired(mm_es_get_config(l->es)->kind);
   if (paired) {
@@ -69,7 +70,11 @@ static mm_job member_job(const mm_learn *l, const mm_settings *settings, size_t 
     .env = l->envs.env[e],
     .seed = seed_of(l, MM_RNG_EVOLVE_SEED, g, pair, j),
     .repeat = independent ? (uint32_t)(i % 2) : 0,
-    .point = { l->kind, (size_t)l->plan.settings.search.n, l->member + i * dimension(l) },
+    .point = { .kind = l->kind,
+               .n = (size_t)l->plan.settings.search.n,
+               .z = mm_learn_point_is_made(l) ? l->point + i * mm_learn_point_size(l) : x,
+               .stages = (size_t)l->plan.settings.search.stages,
+               .eta = mm_learn_point_eta(l, x) },
   };
   mm_settings_bind(settings, &job);
   return job;
@@ -213,10 +218,6 @@ static void take_validation(mm_learn *l, const char *name, int64_t generation,
   }
 }
 
-static mm_status mean_map(const mm_learn *l, const double *mean, mm_map **out) {
-  return mm_map_from_search(l->kind, (size_t)l->plan.settings.search.n, mean, out);
-}
-
 void mm_learn_note_best(mm_learn *l, const mm_learn_score *score, const double *value,
                         const double *mean) {
   double merit = mm_learn_merit(&l->controls, value);
@@ -231,7 +232,8 @@ void mm_learn_note_best(mm_learn *l, const mm_learn_score *score, const double *
 static mm_status validate(mm_learn *l, const mm_backend_config *backend) {
   mm_settings settings = mm_learn_phase_settings(l, l->view.phase);
   mm_map *map;
-  MM_TRY(mean_map(l, mm_es_mean(l->es), &map));
+  MM_TRY(mm_learn_point_map(l, mm_es_mean(l->es), &map));
+  (void)mm_settings_take_eta(&settings, map);
   add_validation_jobs(l, &settings, false, map, 0);
   mm_status status = run_jobs(l, backend, validation_tasks(l), MM_STAGE_VALIDATION);
   mm_map_destroy(map);
@@ -277,30 +279,33 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
   return MM_OK;
 }
 
-// Jobs of the controls, and behind them of the mean. `settings`: [1 + tuned controls * n_env].
+// Jobs of the controls, and behind them of the mean. `settings`: of the mean, which may have its
+// own step size, of the controls, and [tuned controls][n_env].
 static mm_status add_phase_jobs(mm_learn *l, const mm_backend_config *backend,
                                 mm_settings *settings, const mm_map *mean) {
   size_t tasks = validation_tasks(l), n = (size_t)l->n_control;
-  settings[0] = mm_learn_phase_settings(l, l->view.phase);
+  mm_settings *of_mean = settings++;
+  *of_mean = settings[0] = mm_learn_phase_settings(l, l->view.phase);
+  (void)mm_settings_take_eta(of_mean, mean);
   for (size_t c = 0; c < n; c++) {
     const bool tuned = c >= MM_CONTROL_TUNED;
     mm_settings *own = tuned ? &settings[1 + (c - MM_CONTROL_TUNED) * l->plan.n_env] : settings;
     if (tuned) MM_TRY(tune_control(l, backend, (int)c, own));
     add_validation_jobs(l, own, tuned, l->control_map[c], c * tasks);
   }
-  add_validation_jobs(l, settings, false, mean, n * tasks);
+  add_validation_jobs(l, of_mean, false, mean, n * tasks);
   return MM_OK;
 }
 
 // Trains all of them; results lie in the order of the controls, then the mean, which before the
 // first generation is the initial map.
 static mm_status train_phase(mm_learn *l, const mm_backend_config *backend) {
-  size_t n_settings = 1 + (size_t)(l->n_control - MM_CONTROL_TUNED) * l->plan.n_env;
+  size_t n_settings = 2 + (size_t)(l->n_control - MM_CONTROL_TUNED) * l->plan.n_env;
   mm_settings *settings = mm_alloc_array(n_settings, sizeof *settings);
   mm_map *map = NULL;
   mm_status status = MM_OK;
   if (!settings) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the controls");
-  if (status == MM_OK) status = mean_map(l, mm_es_mean(l->es), &map);
+  if (status == MM_OK) status = mm_learn_point_map(l, mm_es_mean(l->es), &map);
   if (status == MM_OK) status = add_phase_jobs(l, backend, settings, map);
   size_t trained = (size_t)l->n_control + (l->view.generation > 0);
   if (status == MM_OK)
@@ -421,6 +426,8 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   asking a = { backend, l->n_job };
   l->view.stage = MM_STAGE_POPULATION;
   MM_TRY(mm_es_ask_watched(l->es, l->member, goes_on, &a));
+  for (size_t i = 0; i < l->n_member && mm_learn_point_is_made(l); i++)
+    (void)mm_learn_point(l, l->member + i * dimension(l), l->point + i * mm_learn_point_size(l));
   for (size_t j = 0; j < l->n_job; j++)
     l->job[j] = member_job(l, &settings, j / l->n_task, j % l->n_task);
   MM_TRY(run_jobs(l, backend, l->n_job, MM_STAGE_POPULATION));
@@ -497,7 +504,7 @@ static mm_status write_map(const mm_learn *l, const double *mean, int64_t genera
     return MM_FAIL(MM_ERR_INPUT, "%.200s: the path is too long", mm_study_folder(&l->study));
   mm_map *map;
   char *card;
-  MM_TRY(mean_map(l, mean, &map));
+  MM_TRY(mm_learn_point_map(l, mean, &map));
   mm_status status = mm_learn_card(&l->plan, generation, (uint64_t)generation * l->n_job, score,
                                    l->view.control, &card);
   if (status == MM_OK) {

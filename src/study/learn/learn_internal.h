@@ -59,6 +59,9 @@ struct mm_learn {
   // fixed by the plan
   mm_learn_plan plan;
   mm_learn_start start;
+  double *origin;  // coordinates of the map where the search starts (mm_free), and behind them ...
+  double *first;   // ... [dimension] where the strategy does
+  double log_span; // of search=shape and simplex (mm_map_search_log_span)
   mm_plan_envs envs;
   mm_map *control_map[MM_LEARN_CONTROLS];
   int n_control;
@@ -71,6 +74,7 @@ struct mm_learn {
   // work space: slices of one block
   mm_arena arena;
   double *member;         // [n_member][dimension]
+  double *point;          // [n_member][mm_learn_point_size] where they are made; else none
   double *fitness;        // [n_member] as told to the strategy
   double *raw;            // [n_member] mean value of its trainings
   double *part;           // [n_member] values on one environment
@@ -90,6 +94,29 @@ struct mm_learn {
   uint64_t tuning_steps; // environment steps of this process for tuning eta
   mm_learn_view view;    // as far as it does not follow from the rest (mm_learn_look)
 };
+
+// ---------------------------------------------------------------------------------------------
+// What coordinates x[dimension] stand for (learn_point.c)
+
+// MM_ERR_INPUT for settings that do not go together.
+mm_status mm_learn_point_check(const mm_search *search);
+
+// Origin and first, from the start and the family.
+mm_status mm_learn_point_open(mm_learn *l);
+
+// Are the maps' coordinates made, or do they stand in x as they are? How many a map has, all
+// anchors together, and which: room[size], or x itself.
+bool mm_learn_point_is_made(const mm_learn *l);
+size_t mm_learn_point_size(const mm_learn *l);
+const double *mm_learn_point(const mm_learn *l, const double *x, double *room);
+
+// The step size; 0: that of the settings.
+double mm_learn_point_eta(const mm_learn *l, const double *x);
+
+// The map, with its step size.
+mm_status mm_learn_point_map(const mm_learn *l, const double *x, mm_map **out);
+
+// ---------------------------------------------------------------------------------------------
 
 // The phase of the generation that follows `done` complete ones; the last phase at the end.
 int32_t mm_learn_phase_after(const mm_learn *l, int64_t done);

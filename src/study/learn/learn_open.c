@@ -21,26 +21,15 @@ static mm_status check_plan(const mm_learn_plan *plan) {
   if (search->validation_tasks * (double)plan->n_env > 1e6)
     return MM_FAIL(MM_ERR_INPUT, "validation_tasks %g: expected at most 1e6 in all",
                    search->validation_tasks);
-  return MM_OK;
+  return mm_learn_point_check(search);
 }
 
 // The strategy at its start, and the map there.
 static mm_status open_start(mm_learn *l) {
-  size_t n = (size_t)l->plan.settings.search.n;
   mm_es_config config = mm_search_es(&l->plan.settings.search, l->plan.seed);
-  double *own = NULL;
-  mm_status status = MM_OK;
-  if (!l->start.z) {
-    own = mm_alloc_array(mm_map_search_size(l->kind, n), sizeof *own);
-    if (!own) return MM_FAIL(MM_ERR_MEMORY, "no memory for a search");
-    status = mm_map_search_initial(l->kind, n, own);
-  }
-  const double *z = own ? own : l->start.z;
-  if (status == MM_OK) status = mm_es_create(&config, z, &l->es);
-  if (status == MM_OK)
-    status = mm_map_from_search(l->kind, n, z, &l->control_map[MM_CONTROL_INITIAL]);
-  mm_free(own);
-  return status;
+  MM_TRY(mm_learn_point_open(l));
+  MM_TRY(mm_es_create(&config, l->first, &l->es));
+  return mm_learn_point_map(l, l->first, &l->control_map[MM_CONTROL_INITIAL]);
 }
 
 static mm_status open_controls(mm_learn *l) {
@@ -65,6 +54,7 @@ static size_t lay_out(mm_learn *l, size_t d, size_t state, mm_arena *arena) {
     if (arena) l->field = mm_arena_take(arena, (count) * sizeof *l->field);                        \
   } while (0)
   SLICE(member, l->n_member * d);
+  SLICE(point, mm_learn_point_is_made(l) ? l->n_member * mm_learn_point_size(l) : 0);
   SLICE(fitness, l->n_member);
   SLICE(raw, l->n_member);
   SLICE(part, l->n_member);
@@ -165,6 +155,7 @@ void mm_learn_close(mm_learn *l) {
   for (int c = 0; c < MM_LEARN_CONTROLS; c++)
     mm_map_destroy(l->control_map[c]);
   mm_free(l->start.z);
+  mm_free(l->origin);
   mm_arena_destroy(&l->arena);
   mm_free(l);
 }
@@ -410,8 +401,7 @@ static mm_status read_map(mm_learn *l, int64_t generation, mm_map **out) {
   char *card;
   MM_TRY(mm_learn_card(&l->plan, generation, (uint64_t)generation * l->n_job, &l->view.last,
                        l->view.control, &card));
-  mm_status status =
-      mm_map_from_search(l->kind, (size_t)l->plan.settings.search.n, mm_es_mean(es), out);
+  mm_status status = mm_learn_point_map(l, mm_es_mean(es), out);
   if (status == MM_OK) status = mm_map_set_meta(*out, card);
   mm_free(card);
   return status;

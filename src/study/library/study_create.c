@@ -67,6 +67,13 @@ static mm_status resolve(const mm_study_config *c, const mm_env *env, mm_setting
   return MM_OK;
 }
 
+// Does the caller say what eta is? Then a map's own does not count.
+static bool sets_eta(const mm_study_config *c) {
+  for (size_t i = 0; i < c->n_set; i++)
+    if (strncmp(c->set[i], "eta=", 4) == 0) return true;
+  return false;
+}
+
 static mm_status resolve_name(const mm_study_config *c, const char *name, mm_settings *out) {
   mm_env *env;
   MM_TRY(mm_env_open(name, &env));
@@ -108,6 +115,7 @@ static mm_status create_train(const char *folder, const mm_study_config *c, cons
   MM_TRY(copy_envs(c, &plan.env));
   MM_TRY(mm_plan_copy_name(c->map[0], "a map", plan.map));
   MM_TRY(resolve_name(c, c->env[0], &plan.settings));
+  if (!sets_eta(c)) (void)mm_settings_take_eta(&plan.settings, map);
   MM_TRY(mm_train_create(folder, &plan, map, &train));
   mm_train_close(train);
   return MM_OK;
@@ -169,6 +177,7 @@ static mm_status open_table(const mm_study_config *c, table_lists *t) {
     t->row[i] = (mm_transfer_map){
       .map = t->map[i], .name = c->map[i], .label = c->map[i], .tuned = tuned
     };
+    if (!sets_eta(c)) t->row[i].eta = mm_map_eta(t->map[i]);
   }
   for (size_t i = 0; i < c->n_env; i++) {
     MM_TRY(mm_env_open(c->env[i], &t->env[i]));

@@ -188,6 +188,13 @@ double mm_settings_last_eta(const mm_settings *settings) {
                                                            : eta;
 }
 
+bool mm_settings_take_eta(mm_settings *settings, const mm_map *map) {
+  double *eta = mm_settings_number(settings, "eta");
+  const bool both = eta && mm_map_eta(map) > 0;
+  if (both) *eta = mm_map_eta(map);
+  return both;
+}
+
 // ---------------------------------------------------------------------------------------------
 // What a search's settings mean
 
@@ -206,9 +213,11 @@ const char *mm_search_init(const mm_search *search) {
 mm_es_config mm_search_es(const mm_search *search, uint64_t seed) {
   mm_es_config es = mm_es_config_default((mm_es_kind)search->es);
   mm_map_kind kind = mm_search_map_kind(search);
-  es.dimension = mm_map_search_size(kind, (size_t)search->n);
+  const bool scale = search->search == MM_SEARCH_SCALE;
+  const size_t size = scale ? 1 : mm_map_search_size(kind, (size_t)search->n);
+  es.dimension = (size_t)search->stages * size + (search->search_eta != 0);
   es.population = (size_t)search->population;
-  es.sigma = search->sigma > 0 ? search->sigma : kind == MM_MAP_PIECEWISE ? 2 : 0.5;
+  es.sigma = search->sigma > 0 ? search->sigma : kind == MM_MAP_PIECEWISE && !scale ? 2 : 0.5;
   es.seed = seed;
   es.lr = search->es_lr;
   es.sigma_decay = search->sigma_decay;
@@ -467,10 +476,11 @@ cJSON *mm_search_json(const mm_settings *settings) {
 // Keys that the first runs did not have: their defaults are what was done then. The same goes for
 // every setting of a learner that is new since.
 static bool is_young(const char *name) {
-  static const char *const young[] = { "controls",        "normalise_observation",
-                                       "scale_reward",    "fresh_reset",
-                                       "flavour",         "physics",
-                                       "gymnasium_walls", "init" };
+  static const char *const young[] = {
+    "controls", "normalise_observation", "scale_reward", "fresh_reset", "flavour",
+    "physics",  "gymnasium_walls",       "init",         "search",      "search_eta",
+    "stages"
+  };
   for (size_t i = 0; i < sizeof young / sizeof *young; i++)
     if (strcmp(young[i], name) == 0) return true;
   return !is_usual(name) && find_any(name, MM_ALGO_COUNT);

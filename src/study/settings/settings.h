@@ -27,6 +27,8 @@
   X(es_lr, 0.01, 1e-9, 1e3, false, "openes: learning rate of Adam")                                \
   X(seeds_per_member, 1, 1, 65536, true, "trainings per candidate and environment")                \
   X(n, 100, 1, 100000, true, "steps of a piecewise map; terms of kind powers, at most 8")          \
+  X(stages, 1, 1, 4, true,                                                                         \
+    "anchors of maps that move, at equal fractions of a training run; 1: maps that do not")        \
   X(validation_every, 16, 1, 1e9, true,                                                            \
     "generations between two validations of the mean; ampo 10")                                    \
   X(validation_tasks, 64, 2, 1e6, true,                                                            \
@@ -41,6 +43,10 @@
   X(es, MM_ES_WORDS, "evolution strategy, as --es; ampo sep-cma-es")                               \
   X(shaping, "auto|pair|rank|raw",                                                                 \
     "openes: what is made of fitness (auto: pair; for evosax-0.3 rank)")                           \
+  X(search, "both|shape|scale|simplex",                                                            \
+    "what moves: both; shape at the start's phi^-1(1) - phi^-1(1/2); a factor of the start's "     \
+    "phi^-1; shape with psi on the simplex")                                                       \
+  X(search_eta, "off|on", "the step size is searched as well: log eta is one more coordinate")     \
   X(controls, "cheap|full",                                                                        \
     "validation beside negentropy, l2, a random and the initial map, or also with eta tuned")      \
   X(common_numbers, "on|off",                                                                      \
@@ -55,6 +61,9 @@ enum { MM_PHASES_MAX = 16, MM_SCHEDULE_SIZE = 256, MM_INIT_SIZE = 512 };
   X(schedule, MM_SCHEDULE_SIZE, "-",                                                               \
     "phases of G generations with that many steps a training run, instead of generations and "     \
     "steps (- for one phase; MinAtar 500x1000000,100x10000000)")
+
+// The words of `search`.
+enum { MM_SEARCH_BOTH, MM_SEARCH_SHAPE, MM_SEARCH_SCALE, MM_SEARCH_SIMPLEX };
 
 typedef struct mm_phase {
   int64_t generations;
@@ -105,6 +114,10 @@ double mm_settings_value(const mm_settings *settings, const char *key, double ot
 // The step size of a run's last iteration, which a trained policy's scores are multiplied with; 1
 // for learners without eta.
 double mm_settings_last_eta(const mm_settings *settings);
+
+// The step size that the map was learned with becomes the learner's, where both have one. Returns
+// whether they do.
+bool mm_settings_take_eta(mm_settings *settings, const mm_map *map);
 
 // Room for the keys of all learners and of the search; a test sees to it that it is enough.
 enum { MM_SETTINGS_MAX = 96 };

@@ -39,6 +39,8 @@ static mm_status open_workspace(const mm_job *job, workspace *w) {
   memset(w, 0, sizeof *w);
   MM_TRY(mm_grid_draw(job->env, job->seed, 0, &w->grid));
   MM_TRY(mm_grid_model_create(w->grid, config->gamma, config->restart, &w->model));
+  if (mm_map_stages(job->map) > 1)
+    return MM_FAIL(MM_ERR_INPUT, "a map with stages: Theorem 1 is about maps that do not move");
   MM_TRY(mm_pmd_create(w->grid, job->map, config, job->seed, job->repeat, &w->pmd));
   size_t n = w->states = (size_t)w->grid->n_state, row = n * sizeof(double);
   MM_TRY(mm_arena_create(4 * mm_arena_size_of(A * row) + 2 * mm_arena_size_of(row) +

@@ -184,6 +184,8 @@ static mm_status tune_etas(mm_transfer *t, mm_job_store *store) {
       MM_TRY(mm_eta_tune(&task, store, &backend, &tuning));
       *eta = tuning.eta[tuning.best];
       t->tune_steps += tuning.env_steps;
+    } else if (eta && c->map[m].eta > 0) {
+      *eta = c->map[m].eta;
     }
     t->cell[i].eta = eta ? *eta : NAN;
   }

@@ -15,6 +15,7 @@ typedef struct mm_transfer_map {
   const char *label; // short; no two rows have the same
   bool control;      // not asked for but added
   bool tuned;        // trains with an eta of its own in each environment, tuned before
+  double eta;        // trains with this one in all that have eta; 0: with that of the settings
 } mm_transfer_map;
 
 typedef struct mm_transfer_env {

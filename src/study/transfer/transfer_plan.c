@@ -1,7 +1,7 @@
 // The plan of a table as JSON: {"command": "transfer", "seed", "seeds", "tune_seeds", "maps":
-// [{"name", "label", "control", "tuned", "map_file"}], "envs": [{"name", "label", "file", "algo",
-// "settings"}]}, and "exact": true where it is. Maps are in it as the texts of their files, tasks
-// too.
+// [{"name", "label", "control", "tuned", "eta", "map_file"}], "envs": [{"name", "label", "file",
+// "algo", "settings"}]}, and "exact": true where it is. Maps are in it as the texts of their files,
+// tasks too.
 
 #include "study/transfer/transfer_plan.h"
 
@@ -39,6 +39,7 @@ static mm_status map_json(const mm_transfer_map *row, cJSON *list) {
   cJSON_AddStringToObject(object, "label", row->label);
   cJSON_AddBoolToObject(object, "control", row->control);
   cJSON_AddBoolToObject(object, "tuned", row->tuned);
+  if (row->eta > 0) cJSON_AddItemToObject(object, "eta", mm_json_number(row->eta));
   return mm_plan_add_map(object, row->map);
 }
 
@@ -82,10 +83,18 @@ static mm_status copy_tasks(const mm_transfer_config *c, const char *folder) {
   return MM_OK;
 }
 
-// What is wrong with an environment's settings shows before there is a folder.
+// What is wrong with an environment's settings, or with a map's eta there, shows before there is a
+// folder.
 static mm_status rehearse(const mm_transfer_config *c) {
-  for (size_t e = 0; e < c->n_env; e++)
-    MM_TRY(mm_study_rehearse(c->env[e].env, c->map[0].map, &c->env[e].settings, c->seed));
+  for (size_t i = 0; i < c->n_map * c->n_env; i++) {
+    const mm_transfer_map *row = &c->map[i / c->n_env];
+    const mm_transfer_env *column = &c->env[i % c->n_env];
+    mm_settings settings = column->settings;
+    double *eta = mm_settings_number(&settings, "eta");
+    if (i >= c->n_env && !(row->eta > 0)) continue; // as the first
+    if (eta && row->eta > 0) *eta = row->eta;
+    MM_TRY(mm_study_rehearse(column->env, row->map, &settings, c->seed));
+  }
   return MM_OK;
 }
 
@@ -119,10 +128,11 @@ static mm_status read_names(const cJSON *object, const char *source,
 
 static mm_status read_map(const cJSON *object, const char *source, mm_transfer_plan *p, size_t i) {
   mm_transfer_map *row = &p->row[i];
-  MM_TRY(MM_JSON_KEYS(object, source, "name", "label", "control", "tuned", "map_file"));
+  MM_TRY(MM_JSON_KEYS(object, source, "name", "label", "control", "tuned", "eta", "map_file"));
   MM_TRY(read_names(object, source, p->name[i]));
   MM_TRY(mm_json_get_bool(object, source, "control", &row->control));
   MM_TRY(mm_json_get_bool(object, source, "tuned", &row->tuned));
+  if (mm_json_find(object, "eta")) MM_TRY(mm_json_get_number(object, source, "eta", &row->eta));
   MM_TRY(mm_plan_read_map(object, source, &p->map[i]));
   row->map = p->map[i];
   row->name = p->name[i][0];

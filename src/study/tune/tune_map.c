@@ -118,6 +118,9 @@ static mm_status check_values(const mm_tune_space *space, size_t j, const mm_map
 mm_status mm_tune_map_check(const mm_tune_space *space, const mm_map *map, const char *name) {
   for (size_t j = 0; j < space->n; j++) {
     const mm_tune_parameter *p = &space->parameter[j];
+    if (p->of_map && mm_map_stages(map) > 1)
+      return MM_FAIL(MM_ERR_INPUT, "map '%s' has stages: %s is for maps that do not move", name,
+                     p->name);
     if (p->of_map == MM_TUNE_MAP_Q && mm_map_get_kind(map) != MM_MAP_TSALLIS)
       return MM_FAIL(MM_ERR_INPUT, "map '%s' has no parameter q: %s is for maps of kind tsallis",
                      name, p->name);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "agent/job_internal.h"
 #include "agent/learner.h"
 #include "backend/cuda/host/error.h"
 #include "backend/cuda/host/kernel.h"
@@ -84,6 +85,8 @@ bool mm_cuda_takes(const mm_job *job) {
   if (learner->on_device == 0)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "%s runs on the processor only", mm_algo_name(job->algo)) ==
            MM_OK;
+  if (mm_job_moves(job))
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "maps with stages run on the processor only") == MM_OK;
   return is_table(job) || mm_cuda_kernel_check(job) == MM_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/job_internal.h"
 #include "agent/pmd.h"
 #include "backend/cuda/host/error.h"
 #include "backend/cuda/tabular/internal.h"
@@ -177,7 +178,7 @@ static mm_cuda_pmd device_agent(const part *p, const member *m, size_t i) {
     .normalise = c->normalise_advantage,
     .lr = c->lr,
     .critic_lr = c->critic_lr,
-    .eta = c->eta,
+    .eta = mm_job_eta(m->job, c->eta),
     .gamma = c->gamma,
     .gae_lambda = c->gae_lambda,
     .iterations = mm_pmd_iterations(c),
