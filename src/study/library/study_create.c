@@ -122,7 +122,7 @@ static mm_status fill_tune(const mm_study_config *c, mm_tune_plan *plan) {
     MM_TRY(resolve_name(c, c->env[i], &plan->settings[i]));
   MM_TRY(mm_tune_space_load(c->space, plan->settings[0].algo, &plan->space));
   plan->n_env = c->n_env;
-  plan->trials = c->trials > 0 ? c->trials : mm_tune_usual_trials(plan->space.method);
+  plan->trials = c->trials > 0 ? c->trials : mm_tune_usual_trials(&plan->space);
   plan->population = c->population;
   plan->seeds = c->seeds;
   plan->validate = c->validate;
