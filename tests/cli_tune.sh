@@ -56,6 +56,8 @@ for name in "${files[@]}"; do
   expect "file $name" test -s "one/$name"
 done
 expect "no other files" test "$(find one -type f | wc -l)" -eq "${#files[@]}"
+! command -v gnuplot >/dev/null ||
+  expect "the figure of two parameters is a heat map" grep -q 'not shown to be worse' one/tune.svg
 expect "a line for each trial" test "$(grep -c '^[0-9]' one/trials.csv)" -eq 9
 run tune "${small[@]}" --validate 4 --threads 1 --isa portable --out two
 expect_code 0
@@ -108,6 +110,8 @@ run tune "${cart[@]}" --quiet
 expect_code 0
 expect "a folder of its own" test -s runs/tune-CartPole-v1-1/preset.yaml
 expect_out '(cma-es)'
+! command -v gnuplot >/dev/null ||
+  expect "other figures have slices" grep -q 'with all seeds' runs/tune-CartPole-v1-1/tune.svg
 run tune --env CartPole-v1,Acrobot-v1 --algo ppo --space cart.yaml --set steps=4096 --seeds 1 --validate 0 --trials 6 \
   --population 4 --json
 expect_code 0

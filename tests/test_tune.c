@@ -372,6 +372,20 @@ static void test_rounds(void **state) {
   assert_int_equal(mm_tune_population(7), 9);
 }
 
+// Which trials are not shown to be worse than the best, by the seeds that both have.
+static void test_near(void **state) {
+  (void)state;
+  double best[] = { 1, 3, 2, 4, 1, 3, 2, 4 }, below[] = { 0.5, 2, 1, 3.5, 0, 2.5, 1, 3 },
+         noisy[] = { 3, 0, 4, 2, 3, 0, 4, 2 };
+  mm_tune_trial trial[] = { { .score = best, .n = 8 },  { .score = below, .n = 8 },
+                            { .score = noisy, .n = 8 }, { .score = noisy, .n = 4 },
+                            { .score = best, .n = 1 },  { .score = best, .n = 8, .failed = true } };
+  const mm_tune_search s = { .trial = trial, .n = 6 };
+  const bool near[] = { true, false, true, true, false, false };
+  for (size_t i = 0; i < 6; i++)
+    assert_int_equal(mm_tune_is_near(&s, 0, i), near[i]);
+}
+
 // Eight points beside trial 0, scores 0 .. 8 in a known order: which are stopped, and when.
 static void test_pruning(void **state) {
   (void)state;
@@ -607,6 +621,7 @@ int suite_tune(void) {
     cmocka_unit_test(test_rounds),
     cmocka_unit_test(test_halving_rounds),
     cmocka_unit_test(test_halving),
+    cmocka_unit_test(test_near),
     cmocka_unit_test(test_pruning),
     cmocka_unit_test(test_cma),
     cmocka_unit_test(test_repeats),

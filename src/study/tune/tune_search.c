@@ -10,6 +10,7 @@
 #include "base/elementary.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "study/stats/comparison.h"
 #include "study/stats/halving.h"
 
 // Where cma-es begins: in the middle of all ranges, with a spread that reaches their ends.
@@ -48,6 +49,15 @@ int mm_tune_compare(const mm_tune_trial *a, const mm_tune_trial *b) {
   if (a->n != b->n) return a->n > b->n ? 1 : -1;
   double x = mean_of(a, a->n), y = mean_of(b, b->n);
   return (x > y) - (x < y);
+}
+
+bool mm_tune_is_near(const mm_tune_search *s, size_t best, size_t trial) {
+  const mm_tune_trial *a = &s->trial[best], *b = &s->trial[trial];
+  if (trial == best) return true;
+  if (a->failed || b->failed) return false;
+  const size_t n = a->n < b->n ? a->n : b->n;
+  const mm_comparison c = mm_comparison_of(a->score, b->score, n, s->config.seed);
+  return c.interval.low <= 0 && c.interval.high >= 0;
 }
 
 size_t mm_tune_best(const mm_tune_search *s) {

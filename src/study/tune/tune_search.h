@@ -80,6 +80,10 @@ mm_estimate mm_tune_score(const mm_tune_trial *trial);
 // greater mean.
 int mm_tune_compare(const mm_tune_trial *a, const mm_tune_trial *b);
 
+// Whether a trial is not shown to be worse than the best one: the 95 % interval of their paired
+// difference, over the seeds that both have, includes 0.
+bool mm_tune_is_near(const mm_tune_search *search, size_t best, size_t trial);
+
 // The best of those with all seeds; 0 if none is better than the settings' own values.
 size_t mm_tune_best(const mm_tune_search *search);
 
