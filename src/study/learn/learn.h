@@ -54,6 +54,9 @@ mm_status mm_learn_advance(mm_learn *learn, const mm_backend_config *backend);
 // mean.json and best.json of the run folder. Advancing does so too, after each validation.
 mm_status mm_learn_write_maps(mm_learn *learn);
 
+// Environment steps of the whole search that a map's card (mm_map_meta) tells of; 0 without one.
+double mm_learn_card_steps(const char *card);
+
 // The map of a stored generation's mean, with its card.
 mm_status mm_learn_map_at(mm_run *run, int64_t generation, mm_map **out);
 

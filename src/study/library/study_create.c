@@ -166,9 +166,11 @@ static mm_status open_table(const mm_study_config *c, table_lists *t) {
     char name[MM_CONTROL_MAP_SIZE];
     if (tuned) mm_control_map(c->map[i], MM_MAP_KINDS, 0, name);
     MM_TRY(mm_map_open(tuned ? name : c->map[i], &t->map[i]));
-    t->row[i] = (mm_transfer_map){
-      .map = t->map[i], .name = c->map[i], .label = c->map[i], .tuned = tuned
-    };
+    t->row[i] = (mm_transfer_map){ .map = t->map[i],
+                                   .name = c->map[i],
+                                   .label = c->map[i],
+                                   .tuned = tuned,
+                                   .tuned_q = mm_control_tunes_q(c->map[i]) };
   }
   for (size_t i = 0; i < c->n_env; i++) {
     MM_TRY(mm_env_open(c->env[i], &t->env[i]));
