@@ -20,7 +20,7 @@
 enum {
   MM_LEARN_ENVS = MM_PLAN_ENVS,
   MM_LEARN_NAME_SIZE = MM_PLAN_NAME_SIZE,
-  MM_LEARN_CONTROLS = 6
+  MM_LEARN_CONTROLS = 7
 };
 
 // What decides the result.
@@ -29,6 +29,7 @@ typedef struct mm_learn_plan {
   char env[MM_LEARN_ENVS][MM_LEARN_NAME_SIZE]; // IDs or task files
   mm_settings settings;
   uint64_t seed;
+  bool early; // begun before Tsallis with q and eta tuned was among the full controls
 } mm_learn_plan;
 
 typedef struct mm_learn mm_learn;
@@ -94,7 +95,7 @@ typedef struct mm_learn_view {
   // of the current phase
   mm_learn_score last, best; // the mean last validated; the best one
   int n_control; // negentropy, l2, random, initial; with controls=full also the first two with
-                 // eta tuned
+                 // eta tuned, and Tsallis with q and eta
   const char *control_name[MM_LEARN_CONTROLS];
   mm_learn_score control[MM_LEARN_CONTROLS];
   // of this process

@@ -30,7 +30,10 @@
   X(validation_every, 16, 1, 1e9, true,                                                            \
     "generations between two validations of the mean; ampo 10")                                    \
   X(validation_tasks, 64, 2, 1e6, true,                                                            \
-    "fixed tasks of a validation, for each environment; ampo 16, pmd-gaussian 8")
+    "fixed tasks of a validation, for each environment; ampo 16, pmd-gaussian 8")                  \
+  X(tune_budget, 0, 0, 1e18, true,                                                                 \
+    "controls=full: steps of tuning for each control and environment, by successive halving (0: "  \
+    "as many as nine values of eta with eight runs each)")
 
 // "openes|.." in the order of mm_es_kind.
 #define MM_ES_WORD(name, text, file) "|" text
@@ -42,7 +45,9 @@
   X(shaping, "auto|pair|rank|raw",                                                                 \
     "openes: what is made of fitness (auto: pair; for evosax-0.3 rank)")                           \
   X(controls, "cheap|full",                                                                        \
-    "validation beside negentropy, l2, a random and the initial map, or also with eta tuned")      \
+    "validation beside negentropy, l2, a random and the initial map, or also beside the first "    \
+    "two "                                                                                         \
+    "with eta and Tsallis with q and eta tuned")                                                   \
   X(common_numbers, "on|off",                                                                      \
     "both members of a pair see the same random numbers, or only the same task")
 
