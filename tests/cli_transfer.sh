@@ -131,9 +131,9 @@ expect_maps "--maps random:0" random:0,negentropy,l2
 expect_maps "--maps neural,piecewise" neural,piecewise,negentropy,l2,random-neural:0
 expect_maps "--maps neural --controls none" neural
 expect_maps "--maps neural,tsallis:1.5 --controls full" \
-  neural,tsallis:1.5,negentropy,l2,random-neural:0,tsallis:0.5,negentropy:tuned-eta,l2:tuned-eta
+  neural,tsallis:1.5,negentropy,l2,random-neural:0,tsallis:0.5,negentropy:tuned-eta,l2:tuned-eta,tsallis:tuned-q-eta
 expect_maps "--maps random:4 --controls full" \
-  random:4,negentropy,l2,random:0,tsallis:0.5,tsallis:1.5,piecewise,negentropy:tuned-eta,l2:tuned-eta
+  random:4,negentropy,l2,random:0,tsallis:0.5,tsallis:1.5,piecewise,negentropy:tuned-eta,l2:tuned-eta,tsallis:tuned-q-eta
 run transfer --maps "negentropy, l2" --envs "GridWorld-small, GridWorld-small" --seeds 1 --json "${short[@]}"
 expect_out '"maps":["negentropy","l2"]'
 expect_out '"envs":["GridWorld-small"]'
@@ -232,8 +232,8 @@ for file in table.csv runs.csv curves.csv; do
   done
 done
 expect "the table's header" grep -qx \
-  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,failures,eta,iqm,iqm_low,iqm_high,unfinished,cvar,ci_low,ci_high,diff_iqm,diff_iqm_low,diff_iqm_high,win_rate,win_rate_low,win_rate_high,p,p_holm,ci_low_l2,ci_high_l2,p_holm_l2' "$work/a/b/table.csv"
-expect "a row for each cell" test "$(grep -Ec '^[^#].*,0,0.1(,-?[0-9.e-]+){3},0(,-?[0-9.e-]*){14}$' "$work/a/b/table.csv")" -eq 6
+  'map,env,n,mean,sem,optimal_mean,diff_negentropy,diff_negentropy_sem,wins_negentropy,diff_l2,diff_l2_sem,wins_l2,failures,eta,iqm,iqm_low,iqm_high,unfinished,cvar,ci_low,ci_high,diff_iqm,diff_iqm_low,diff_iqm_high,win_rate,win_rate_low,win_rate_high,p,p_holm,ci_low_l2,ci_high_l2,p_holm_l2,q' "$work/a/b/table.csv"
+expect "a row for each cell" test "$(grep -Ec '^[^#].*,0,0.1(,-?[0-9.e-]+){3},0(,-?[0-9.e-]*){15}$' "$work/a/b/table.csv")" -eq 6
 expect "a row for each run" test "$(grep -c '^[a-z0-9:.]*,GridWorld-[a-z]*,[0-9]*,' "$work/a/b/runs.csv")" -eq 18
 expect "a row for each point" test "$(grep -c ',GridWorld-sparse,' "$work/a/b/curves.csv")" -eq 27
 if [ -n "$json_parser" ]; then
@@ -287,6 +287,41 @@ expect "the table" test -s bare/table.csv
 expect "no picture" test ! -e bare/transfer.svg
 
 # ---------------------------------------------------------------------------------------------
+# q and eta tuned, budgets of tuning
+
+tuned=(--maps tsallis:tuned-q-eta,l2:tuned-eta --envs GridWorld-small --seeds 2 --controls none "${short[@]}")
+run transfer "${tuned[@]}" --tune-seeds 2 --json
+expect_code 0
+expect "q of one row" grep -qE '"eta":\[\[[0-9.]+\],\[[0-9.]+\]\],"q":\[\[[0-9.]+\],\[null\]\]' "$out"
+run transfer "${tuned[@]}" --tune-budget 73728 --out budget # 72 runs
+expect_code 0
+expect "what was chosen" grep -qE '^tsallis:tuned-q-eta: GridWorld-small q [0-9.]+, eta [0-9.]+$' "$out"
+expect_out "successive halving, at most 0.0737 million for each map and environment"
+expect "in the table too" grep -qE '^tsallis:tuned-q-eta,.*,[0-9.]+$' budget/table.csv
+run transfer "${tuned[@]}" --tune-budget 73728 --out budget-cut --max-seconds 0.02 --quiet
+run transfer --resume budget-cut --quiet
+expect_code 0
+expect "a budget resumes to the same numbers" cmp -s <(grep -v '^#' budget/table.csv) <(grep -v '^#' budget-cut/table.csv)
+run transfer --resume budget --tune-budget 1e6
+expect_refusal 2 "--tune-budget" "fixed"
+run transfer "${tuned[@]}" --tune-budget 35839
+expect_refusal 2 "--tune-budget" "expected at least 35840 steps"
+run transfer --maps l2:tuned-q-eta --envs GridWorld-small
+expect_refusal 2 "l2:tuned-q-eta"
+# a learned map brings the steps of its search: here 3 generations of 40 runs
+cat >card.json <<'END'
+{"format": "mirrormap/1", "kind": "piecewise", "psi": [1, 1, 1], "meta": {"generation": 2, "evaluations": 80,
+  "settings": {"steps": 1024}, "search": {"population": 40, "generations": 3, "seeds_per_member": 1, "schedule": "-"}}}
+END
+card=(--maps card.json,l2:tuned-eta --envs GridWorld-small --seeds 2 --controls none "${short[@]}")
+run transfer "${card[@]}"
+expect_code 0
+expect_err "each tuned control has 0.123 million steps in each environment, as many as the search of card"
+run transfer "${card[@]}" --tune-seeds 1
+expect_code 0
+expect_out "tuning took 0.00922 million steps (1 runs for each of 9 values"
+
+# ---------------------------------------------------------------------------------------------
 # stopped, killed, gone on with
 
 numbers() { grep -v '^# time' "$1/table.csv" && grep -v '^# time' "$1/runs.csv"; }
@@ -299,7 +334,7 @@ expect_code 0
 run transfer "${slow[@]}" --threads 1 --out late --max-seconds 0.5 --json # still tuning eta
 expect_code 0
 expect_err "resume with 'transfer --resume late'"
-expect_out '{"run":"late","state":"stopped","runs":54,"runs_done":0}'
+expect_out '{"run":"late","state":"stopped","runs":60,"runs_done":0}'
 expect_not "no table yet" test -e late/table.csv
 run runs late
 expect_code 0
@@ -325,7 +360,7 @@ expect_not "steps" grep -q '"env_steps":0,' "$out"
 expect "no speed in the tables" grep -q '^# time: nothing was trained in the last session$' calm/table.csv
 run export calm --jsonl
 expect_code 0
-expect "a batch for each eta and each cell" test "$(grep -c '"table":"batch"' "$out")" -eq $((4 * 9 + 2 * 9))
+expect "a batch for each eta, for each q and eta, and each cell" test "$(grep -c '"table":"batch"' "$out")" -eq $((4 * 9 + 2 * 35 + 2 * 10))
 run transfer --maps l2 --envs CartPole-v1 --seeds 1 --controls none --set steps=512 --quiet
 expect_code 0
 expect "networks are kept" test -s runs/transfer-CartPole-v1-1/run.db

@@ -56,6 +56,8 @@ for name in "${files[@]}"; do
   expect "file $name" test -s "one/$name"
 done
 expect "no other files" test "$(find one -type f | wc -l)" -eq "${#files[@]}"
+! command -v gnuplot >/dev/null ||
+  expect "the figure of two parameters is a heat map" grep -q 'not shown to be worse' one/tune.svg
 expect "a line for each trial" test "$(grep -c '^[0-9]' one/trials.csv)" -eq 9
 run tune "${small[@]}" --validate 4 --threads 1 --isa portable --out two
 expect_code 0
@@ -108,6 +110,8 @@ run tune "${cart[@]}" --quiet
 expect_code 0
 expect "a folder of its own" test -s runs/tune-CartPole-v1-1/preset.yaml
 expect_out '(cma-es)'
+! command -v gnuplot >/dev/null ||
+  expect "other figures have slices" grep -q 'with all seeds' runs/tune-CartPole-v1-1/tune.svg
 run tune --env CartPole-v1,Acrobot-v1 --algo ppo --space cart.yaml --set steps=4096 --seeds 1 --validate 0 --trials 6 \
   --population 4 --json
 expect_code 0
@@ -213,6 +217,40 @@ run tune "${maps[@]}" --map tsallis:2,l2 --space q.yaml --out never
 expect_code 2
 expect_err "map 'l2' has no parameter q"
 expect "nothing was written" test ! -e never
+
+# ---------------------------------------------------------------------------------------------
+# Successive halving: of a grid, and of trials that are drawn
+
+sed 's/method: grid/method: halving/' grid.yaml >halving.yaml
+half=(--env GridWorld-small --map l2 --set steps=1024 --set envs=8 --set unroll=16 --seeds 4 --validate 2)
+run tune "${half[@]}" --space halving.yaml --out half
+expect_code 0
+expect_err 'half: halving, a grid of 9 trials, up to 4 seeds each on 1 environment'
+for text in '9 trials (halving), 6 dropped, 0 failed; 22 training runs' 'dropped after 1 seed ' 'dropped after 2 seeds'; do
+  expect_out "$text"
+done
+expect "the file says who was dropped" test "$(grep -c ',dropped,' half/trials.csv)" -eq 6
+expect "so does JSON" grep -q '"n": *1,.*"state": *"dropped"' <(tr -d '\n' <half/tune.json)
+run tune "${half[@]}" --space grid.yaml --method halving --out half-option --quiet
+expect_code 0
+expect "the option does what the file does" same half half-option
+run tune --env CartPole-v1 --map negentropy --space cart.yaml --set hidden=16 --seeds 4 --validate 0 --set steps=1280 \
+  --method halving --trials 12 --out drawn --json
+expect_code 0
+expect_err 'drawn: halving, a sample of 12 trials'
+expect_out '"method":"halving"'
+expect_out '"candidates":12'
+set -- --env CartPole-v1 --map negentropy --space cart.yaml --set hidden=16 --seeds 4 --validate 0 --set steps=1280 \
+  --method halving --trials 12 --out drawn-cut
+for seconds in 0.02 0.05 0.1; do
+  run tune "$@" --max-seconds $seconds --save-seconds 0.01 --quiet
+  expect_code 0
+  set -- --resume drawn-cut
+done
+run tune --resume drawn-cut --quiet
+expect_code 0
+expect "halving resumes to the same results" same drawn drawn-cut
+refuse 2 '9 points, more than the 8 trials' tune "${half[@]}" --space halving.yaml --trials 8 --out never
 
 # ---------------------------------------------------------------------------------------------
 # Refusals

@@ -487,6 +487,46 @@ static char *plan_text(const mm_learn_plan *plan, const mm_learn_start *start,
   return text;
 }
 
+// The tuned controls: with a budget or without; a search that began before has one less. The card
+// tells of the steps of the whole search.
+static void test_full_controls(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  const mm_backend_config backend = { .threads = 2 };
+  double value[3];
+  for (int i = 0; i < 3; i++) {
+    char name[8];
+    mm_learn *learn;
+    mm_learn_view view;
+    snprintf(name, sizeof name, "full%d", i);
+    plan->early = i == 2;
+    assert_ok(mm_settings_set(&plan->settings, "controls", "full"));
+    assert_ok(mm_settings_set(&plan->settings, "tune_budget", i == 1 ? "20000" : "0"));
+    assert_ok(mm_learn_create(path_of(name), plan, &learn));
+    assert_ok(mm_learn_advance(learn, &backend));
+    mm_learn_look(learn, &view);
+    assert_int_equal(view.n_control, i == 2 ? 6 : 7);
+    value[i] = view.control[5].value.mean; // l2 with eta tuned
+    assert_true(view.control[view.n_control - 1].known && isfinite(value[i]));
+    if (i < 2) assert_string_equal(view.control_name[6], "tsallis:tuned-q-eta");
+    // eta twice: 72 runs of 64 steps; with q: 71
+    const uint64_t tuning = i == 1 ? 3 * 20000 : (2 * 72 + (i == 0 ? 71 : 0)) * 64;
+    assert_true(i == 1 ? learn->tuning_steps <= tuning : learn->tuning_steps == tuning);
+    mm_learn_close(learn);
+    mm_map *map;
+    char path[480];
+    snprintf(path, sizeof path, "%s/best.json", path_of(name));
+    assert_ok(mm_map_load(path, &map));
+    assert_true(mm_learn_card_steps(mm_map_meta(map)) == 6 * 4 * 64);
+    mm_map_destroy(map);
+  }
+  assert_true(value[0] == value[2]);
+  assert_true(mm_learn_card_steps(NULL) == 0 && mm_learn_card_steps("[]") == 0);
+  assert_true(mm_learn_card_steps("{\"generation\":2,\"evaluations\":8,\"settings\":{\"steps\":5},"
+                                  "\"search\":{\"schedule\":\"3x10,2x100\"}}") == 4 * 230);
+  free(plan);
+}
+
 static void test_plan_round_trip(void **state) {
   (void)state;
   mm_learn_plan *plan = tiny_plan(), *back = calloc(1, sizeof *back);
@@ -505,16 +545,19 @@ static void test_plan_round_trip(void **state) {
   assert_string_equal(text, second);
   assert_true(back->seed == UINT64_MAX);
   assert_true(back->settings.search.sigma == 1.0 / 3);
+  assert_false(back->early);
   mm_free(again.z);
 
-  // runs of before have the start beside "start"
+  // runs of before have the start beside "start", and fewer controls
   cJSON *old = cJSON_Parse(text);
   cJSON_DeleteItemFromObject(cJSON_GetObjectItem(old, "learn"), "init");
+  cJSON_DeleteItemFromObject(cJSON_GetObjectItem(old, "learn"), "tune_budget");
   cJSON_AddStringToObject(old, "init", "random-neural:5");
   char *older = cJSON_PrintUnformatted(old);
   memset(back, 0, sizeof *back);
   assert_ok(read_plan(older, back, &again, &read));
   assert_string_equal(mm_search_init(&back->settings.search), "random-neural:5");
+  assert_true(back->early && back->settings.search.tune_budget == 0);
   mm_free(again.z);
   cJSON_free(older);
   cJSON_Delete(old);
@@ -676,6 +719,7 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_stopped_while_asking, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_memory_is_predicted, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_results_are_kept, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_full_controls, open_folder, close_folder),
     cmocka_unit_test(test_plan_round_trip),
     cmocka_unit_test(test_hostile_plans),
     cmocka_unit_test(test_merit),

@@ -686,6 +686,70 @@ static void test_tuned(void **state) {
   close_fixture(&f);
 }
 
+// A budget of steps: how many candidates and seeds it makes, what is chosen, and a row of q and
+// eta.
+static void test_budget(void **state) {
+  (void)state;
+  fixture f = open_fixture();
+  const mm_settings *plain = &f.env[0].settings;
+  const double run = 512;
+  mm_backend_config backend = { .threads = 2 };
+  mm_eta_task task = { .env = f.envs[0],
+                       .map = f.maps[0],
+                       .env_label = "here",
+                       .map_label = "this",
+                       .settings = plain,
+                       .seed = FIRST,
+                       .n_seed = 3,
+                       .budget = 72 * run };
+  mm_eta_choice eta, both, again;
+  assert_ok(mm_eta_choose(&task, NULL, &backend, &eta));
+  assert_true(eta.n == 9 && eta.seeds == 32 && isnan(eta.q)); // nine values of eta, as without
+  assert_true(eta.env_steps <= task.budget && eta.env_steps > task.budget / 2);
+  assert_true(log2(eta.eta / plain->pmd.eta) == rint(log2(eta.eta / plain->pmd.eta)));
+  task.budget = 600 * run; // a finer grid
+  assert_ok(mm_eta_choose(&task, NULL, &backend, &eta));
+  assert_true(eta.n > 9 && eta.seeds >= 32 && eta.env_steps <= task.budget);
+
+  // with q: the same budget, and the same steps as nine values of eta without one
+  task.tunes_q = true;
+  assert_int_equal(mm_eta_candidates(true), 35);
+  assert_ok(mm_eta_choose(&task, NULL, &backend, &both));
+  assert_true(both.n == 117 && both.q >= 0.5 && both.q <= 4 && both.env_steps <= task.budget);
+  task.budget = 0;
+  task.n_seed = 8;
+  assert_ok(mm_eta_choose(&task, NULL, &backend, &both));
+  assert_true(both.n == 35 && both.seeds == 4 && both.env_steps == 71 * (uint64_t)run);
+  assert_ok(mm_eta_choose(&task, NULL, &backend, &again));
+  assert_true(again.eta == both.eta && again.q == both.q);
+  task.n_seed = 1; // at least one run each
+  assert_ok(mm_eta_choose(&task, NULL, &backend, &again));
+  assert_true(again.seeds == 1 && again.env_steps == 35 * (uint64_t)run);
+
+  // in a table: the row trains with the map of that q, in each environment its own
+  mm_transfer t;
+  mm_map *map;
+  f.map[0].tuned = f.map[0].tuned_q = true;
+  config_of(&f)->n_tune = 8;
+  assert_ok(mm_transfer_run(&f.config, &t));
+  const mm_transfer_cell *cell = mm_transfer_at(&t, 0, 0);
+  assert_true(cell->eta == both.eta && cell->q == both.q);
+  assert_true(isnan(mm_transfer_at(&t, 1, 0)->q));
+  mm_settings with = *plain;
+  with.pmd.eta = both.eta;
+  mm_result r;
+  assert_ok(mm_eta_map(both.q, &map));
+  mm_job job = {
+    .env = f.envs[0], .map = map, .algo = MM_ALGO_PMD, .config = &with.pmd, .seed = FIRST
+  };
+  assert_ok(mm_job_run(&job, NULL, &r));
+  assert_true(r.final_value == t.worth[0]);
+  mm_result_release(&r);
+  mm_map_destroy(map);
+  mm_transfer_release(&t);
+  close_fixture(&f);
+}
+
 int suite_transfer(void) {
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(test_##name, make_folder, remove_folder)
   const struct CMUnitTest tests[] = {
@@ -697,6 +761,7 @@ int suite_transfer(void) {
     cmocka_unit_test(test_curve),
     cmocka_unit_test(test_numbers),
     cmocka_unit_test(test_tuned),
+    cmocka_unit_test(test_budget),
     cmocka_unit_test(test_baselines),
     cmocka_unit_test(test_failing_cells),
     cmocka_unit_test(test_bad_calls),

@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "run_fixture.h"
+#include "study/stats/halving.h"
 #include "study/tune/tune_importance.h"
 #include "study/tune/tune_search.h"
 #include "study/tune/tune_space.h"
@@ -51,6 +52,11 @@ static void test_file(void **state) {
   assert_string_equal(s.parameter[3].choice[1], "64");
   assert_string_equal(s.parameter[4].choice[0], "relu");
   assert_true(mm_tune_grid_size(&s) == 5 * 5 * 4 * 2 * 2);
+  assert_true(s.sampled && mm_tune_is_grid(&s)); // lr has no points; a grid takes the usual
+  assert_ok(load("method: halving\nparameters: {lr: {log: [1, 2], points: 3}}\n", MM_ALGO_PMD, &s));
+  assert_true(s.method == MM_TUNE_HALVING && !s.sampled && mm_tune_is_grid(&s));
+  assert_ok(load("method: halving\nparameters: {lr: {log: [1, 2]}}\n", MM_ALGO_PMD, &s));
+  assert_true(s.sampled && !mm_tune_is_grid(&s));
   assert_ok(load("parameters: {lr: {log: [1, 2]}}\n", MM_ALGO_PMD, &s));
   assert_int_equal(s.method, MM_TUNE_CMA);
 }
@@ -208,6 +214,38 @@ static void test_apply(void **state) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Successive halving
+
+static void test_halving_rounds(void **state) {
+  (void)state;
+  static const struct {
+    size_t n, seeds, rounds, end[6], reach[6];
+    double runs;
+  } of[] = {
+    { 9, 8, 4, { 1, 2, 4, 8 }, { 9, 5, 3, 2 }, 9 + 5 + 3 * 2 + 2 * 4 },
+    { 9, 64, 5, { 4, 8, 16, 32, 64 }, { 9, 5, 3, 2, 1 }, 36 + 20 + 24 + 32 + 32 },
+    { 64, 5, 3, { 2, 3, 5 }, { 64, 32, 16 }, 128 + 32 + 32 },
+    { 1, 7, 1, { 7 }, { 1 }, 7 },
+    { 5, 1, 1, { 1 }, { 5 }, 5 },
+  };
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    assert_int_equal(mm_halving_rounds(of[i].n, of[i].seeds), of[i].rounds);
+    for (size_t r = 0; r < of[i].rounds; r++) {
+      assert_int_equal(mm_halving_end(r, of[i].n, of[i].seeds), of[i].end[r]);
+      assert_int_equal(mm_halving_reach(r, of[i].n), of[i].reach[r]);
+    }
+    assert_true(mm_halving_runs(of[i].n, of[i].seeds) == of[i].runs);
+  }
+  for (size_t n = 1; n < 80; n += 13)
+    for (size_t runs = 0; runs < 400; runs += 7) {
+      size_t seeds = mm_halving_seeds(n, (double)runs, 1000);
+      assert_int_equal(seeds > 0, runs >= n);
+      if (seeds > 0) assert_true(mm_halving_runs(n, seeds) <= (double)runs);
+    }
+  assert_int_equal(mm_halving_seeds(1, 1e9, 50), 50);
+}
+
+// ---------------------------------------------------------------------------------------------
 // Searches on made-up scores
 
 enum { DIMENSION = 4 };
@@ -221,12 +259,9 @@ static mm_tune_space cube(size_t n, mm_tune_method method, size_t points) {
 
 static mm_tune_search_config config_of(const mm_tune_space *space, size_t trials, size_t seeds,
                                        bool prune) {
-  mm_tune_search_config c = { .space = space,
-                              .method = space->method,
-                              .trials = trials,
-                              .seeds = seeds,
-                              .seed = 5,
-                              .prune = prune };
+  mm_tune_search_config c = {
+    .space = space, .trials = trials, .seeds = seeds, .seed = 5, .prune = prune
+  };
   for (size_t j = 0; j < space->n; j++)
     c.own[j] = 0.5;
   return c;
@@ -284,6 +319,48 @@ static void test_grid(void **state) {
   mm_tune_search_release(&s);
 }
 
+// Eight points beside trial 0, with known scores: who is dropped when.
+static void test_halving(void **state) {
+  (void)state;
+  mm_tune_space space = cube(1, MM_TUNE_HALVING, 8);
+  mm_tune_search_config c = config_of(&space, 8, 8, true);
+  const double table[] = { 3.5, 0, 7, 1, 6, NAN, 5, 3, 7 };
+  const size_t seeds[] = { 8, 1, 8, 1, 2, 1, 2, 1, 4 }; // of 2 and 8, equals, the earlier goes on
+  mm_tune_search s;
+  oracle o = { .table = table };
+  assert_ok(mm_tune_search_run(&c, answer, &o, &s));
+  assert_int_equal(s.n, 9);
+  for (size_t i = 0; i < 9; i++) {
+    assert_int_equal(s.trial[i].n, seeds[i]);
+    assert_int_equal(s.trial[i].failed, i == 5);
+    assert_int_equal(s.trial[i].pruned, s.trial[i].n < 8 && i != 5);
+  }
+  assert_int_equal(o.calls, 5);
+  assert_int_equal(mm_tune_best(&s), 2);
+  mm_tune_search_release(&s);
+
+  // the trials of a space without points are drawn, by the seed, and a run that fails in the middle
+  // of a round leaves what is known
+  space.sampled = true;
+  c = config_of(&space, 40, 4, true);
+  o = (oracle){ .noise = 0.01 };
+  assert_ok(mm_tune_search_run(&c, answer, &o, &s));
+  assert_int_equal(s.n_candidates, 40);
+  assert_true(fabs(s.trial[mm_tune_best(&s)].value[0] - optimum[0]) < 0.1);
+  assert_true(o.evaluations <= 4 + 40 + 20 + 10 * 2);
+  double drawn = s.trial[2].value[0];
+  mm_tune_search_release(&s);
+  o = (oracle){ .noise = 0.01, .fail_at = 3 };
+  assert_int_equal(mm_tune_search_run(&c, answer, &o, &s), MM_ERR_INTERRUPTED);
+  assert_true(!s.complete && s.trial[2].value[0] == drawn && s.trial[2].n == 1);
+  mm_tune_search_release(&s);
+  c.seed = 6;
+  o = (oracle){ .noise = 0.01 };
+  assert_ok(mm_tune_search_run(&c, answer, &o, &s));
+  assert_true(s.trial[2].value[0] != drawn);
+  mm_tune_search_release(&s);
+}
+
 static void test_rounds(void **state) {
   (void)state;
   const size_t ends[] = { 1, 2, 4, 8, 10, 10 };
@@ -293,6 +370,20 @@ static void test_rounds(void **state) {
   assert_int_equal(mm_tune_round_end(MM_TUNE_ROUNDS, MM_TUNE_SEEDS_MAX), MM_TUNE_SEEDS_MAX);
   assert_int_equal(mm_tune_population(1), 4);
   assert_int_equal(mm_tune_population(7), 9);
+}
+
+// Which trials are not shown to be worse than the best, by the seeds that both have.
+static void test_near(void **state) {
+  (void)state;
+  double best[] = { 1, 3, 2, 4, 1, 3, 2, 4 }, below[] = { 0.5, 2, 1, 3.5, 0, 2.5, 1, 3 },
+         noisy[] = { 3, 0, 4, 2, 3, 0, 4, 2 };
+  mm_tune_trial trial[] = { { .score = best, .n = 8 },  { .score = below, .n = 8 },
+                            { .score = noisy, .n = 8 }, { .score = noisy, .n = 4 },
+                            { .score = best, .n = 1 },  { .score = best, .n = 8, .failed = true } };
+  const mm_tune_search s = { .trial = trial, .n = 6 };
+  const bool near[] = { true, false, true, true, false, false };
+  for (size_t i = 0; i < 6; i++)
+    assert_int_equal(mm_tune_is_near(&s, 0, i), near[i]);
 }
 
 // Eight points beside trial 0, scores 0 .. 8 in a known order: which are stopped, and when.
@@ -528,6 +619,9 @@ int suite_tune(void) {
     cmocka_unit_test_setup_teardown(test_apply, fixture_open, fixture_close),
     cmocka_unit_test(test_grid),
     cmocka_unit_test(test_rounds),
+    cmocka_unit_test(test_halving_rounds),
+    cmocka_unit_test(test_halving),
+    cmocka_unit_test(test_near),
     cmocka_unit_test(test_pruning),
     cmocka_unit_test(test_cma),
     cmocka_unit_test(test_repeats),

@@ -395,6 +395,7 @@ static void test_plans(void **state) {
   assert_null(read.task[0]);
   assert_string_equal(read.task[1], "grid: 4\n");
   assert_true(back->seed == plan->seed && back->population == 12);
+  plan->space.sampled = false; // what only halving asks for is not stored
   assert_memory_equal(&plan->space, &back->space, sizeof plan->space);
   char *again = plan_text(back, same, &read);
   assert_string_equal(text, again);

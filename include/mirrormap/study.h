@@ -66,7 +66,8 @@ typedef struct mm_study_config {
   const char *const *env;
   size_t n_env;
   // Maps as mm_map_open takes them: one for TRAIN, up to 8 for TUNE; the rows of TRANSFER, where
-  // "<map>:tuned-eta" is one with a step size of its own; for LEARN the map to start from, or none.
+  // "<map>:tuned-eta" is one with a step size of its own, and "tsallis:tuned-q-eta" one with the q
+  // of its potential besides; for LEARN the map to start from, or none.
   const char *const *map;
   size_t n_map;
   // Settings. The algorithm ("pmd", "ampo", "pmd-gaussian", "ppo"; NULL: the one of each

@@ -17,6 +17,7 @@
 #include "cli/study/study_command.h"
 #include "show/figure/transfer_figure.h"
 #include "study/jobs/eta_tuning.h"
+#include "study/learn/learn.h"
 #include "study/stats/controls.h"
 #include "study/transfer/transfer.h"
 #include "study/transfer/transfer_files.h"
@@ -29,7 +30,7 @@ typedef struct transfer_args {
   const char *maps, *envs, *resume, *algo, *controls, *out;
   backend_args on;
   uint64_t seeds, seed, tune_seeds;
-  double max_seconds, save_seconds;
+  double tune_budget, max_seconds, save_seconds;
 } transfer_args;
 
 static const char *const control_names[] = { "none", "cheap", "full", NULL };
@@ -46,11 +47,17 @@ static const option options[] = {
   OPTION(CHOICE, "controls", controls, NULL,
          "rows to add: none; negentropy, l2 and a random map of the first learned map's family; or "
          "with these tsallis:0.5, tsallis:1.5, that family's initial map, and negentropy and l2 "
-         "with eta tuned for each environment",
+         "with eta and Tsallis with q and eta tuned for each environment",
          .choices = control_names, .fallback = "cheap"),
   OPTION(COUNT, "tune-seeds", tune_seeds, "N",
-         "training runs for each of nine values of eta, on other seeds", .low = 1,
-         .high = SEEDS_MAX, .fallback = "8"),
+         "training runs for each of nine values of eta, on other seeds; q and eta together have as "
+         "many",
+         .low = 1, .high = SEEDS_MAX, .fallback = "8"),
+  OPTION(NUMBER, "tune-budget", tune_budget, "STEPS",
+         "environment steps of tuning, for each tuned control and environment, by successive "
+         "halving; overrides --tune-seeds (default for a learned map: the steps of its search, "
+         "unless --tune-seeds is given)",
+         .low = 1, .high = 1e18),
   RUN_MAX_SECONDS_OPTION(transfer_args),
   RUN_SAVE_SECONDS_OPTION(transfer_args),
   BACKEND_OPTIONS(transfer_args),
@@ -252,19 +259,29 @@ static void put_unfinished(const mm_transfer *t) {
 // The step sizes that tuning chose and those that maps bring along, one line a row.
 static void put_etas(const mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
+  bool q = false;
   for (size_t m = 0; m < c->n_map; m++) {
     if (!c->map[m].tuned && !(c->map[m].eta > 0)) continue;
+    q = q || c->map[m].tuned_q;
     put_name("", c->map[m].label);
     fputs(c->map[m].tuned ? ":" : ": eta of the map,", stdout);
     for (size_t e = 0; e < c->n_env; e++) {
       put_name(e > 0 ? ", " : " ", c->env[e].label);
-      printf(" %g", mm_transfer_at(t, m, e)->eta);
+      const mm_transfer_cell *cell = mm_transfer_at(t, m, e);
+      if (!isnan(cell->q)) printf(" q %.3g, eta", cell->q);
+      printf(" %g", cell->eta);
     }
     putchar('\n');
   }
-  if (t->tune_steps > 0)
-    printf("tuning took %.3g million steps (%zu runs for each of %d values, seeds of their own)\n",
-           1e-6 * (double)t->tune_steps, c->n_tune, MM_ETAS);
+  if (t->tune_steps > 0 && c->tune_budget > 0)
+    printf("tuning took %.3g million steps (successive halving, at most %.3g million for each map "
+           "and environment, seeds of their own)\n",
+           1e-6 * (double)t->tune_steps, 1e-6 * c->tune_budget);
+  else if (t->tune_steps > 0)
+    printf(
+        "tuning took %.3g million steps (%zu runs for each of %d values%s, seeds of their own)\n",
+        1e-6 * (double)t->tune_steps, c->n_tune, MM_ETAS,
+        q ? ", q and eta by successive halving with as many" : "");
 }
 
 static bool has_failures(const mm_transfer *t) {
@@ -312,7 +329,7 @@ static void transfer_report(const mm_transfer *t) {
 
 // Rows that may be added to those asked for; the last ones, since the scale of a potential acts
 // like eta, are trained with the best of it besides.
-enum { CONTROLS_MAX = 7, TUNED = MM_CONTROLS - MM_CONTROL_TUNED };
+enum { CONTROLS_MAX = 6 + MM_CONTROLS - MM_CONTROL_TUNED };
 
 typedef struct plan {
   name_list maps, envs;
@@ -320,8 +337,7 @@ typedef struct plan {
   char (*map_label)[NAME_LABEL_SIZE], (*env_label)[NAME_LABEL_SIZE];
   mm_map **map;         // [maps.n]
   mm_env **env;         // [envs.n]
-  mm_transfer_map *row; // [n_row] the maps, then those with eta tuned
-  size_t n_row;
+  mm_transfer_map *row; // [maps.n]
   mm_transfer_env *column;
 } plan;
 
@@ -342,8 +358,12 @@ static void plan_release(plan *p) {
 
 static int open_maps(plan *p, size_t first) {
   int code = EXIT_DONE;
-  for (size_t i = first; i < p->maps.n && code == EXIT_DONE; i++)
-    code = map_argument_open(p->maps.name[i], &p->map[i]);
+  for (size_t i = first; i < p->maps.n && code == EXIT_DONE; i++) {
+    char base[MM_CONTROL_MAP_SIZE];
+    const char *name = p->maps.name[i];
+    code = map_argument_open(
+        mm_control_is_tuned(name) ? mm_control_map(name, MM_MAP_KINDS, 0, base) : name, &p->map[i]);
+  }
   return code;
 }
 
@@ -365,20 +385,8 @@ static void add_controls(plan *p, const char *which) {
   name_list_add(&p->maps, "tsallis:0.5");
   name_list_add(&p->maps, "tsallis:1.5");
   if (family != MM_MAP_KINDS) name_list_add(&p->maps, mm_map_kind_name(family));
-}
-
-// The maps that are tuned are among the rows already.
-static void add_tuned(plan *p) {
-  for (size_t i = 0; i < TUNED; i++) {
-    const char *label = mm_control_names[MM_CONTROL_TUNED + i];
-    char name[MM_CONTROL_MAP_SIZE];
-    mm_control_map(label, MM_MAP_KINDS, 0, name);
-    for (size_t k = 0; k < p->maps.n; k++)
-      if (strcmp(p->maps.name[k], name) == 0)
-        p->row[p->n_row++] = (mm_transfer_map){
-          .map = p->map[k], .name = label, .label = label, .control = true, .tuned = true
-        };
-  }
+  for (int i = MM_CONTROL_TUNED; i < MM_CONTROLS; i++)
+    name_list_add(&p->maps, mm_control_names[i]);
 }
 
 // The step size that row i brings along, which --set eta overrides; 0 for none.
@@ -396,15 +404,16 @@ static int plan_maps(const transfer_args *args, plan *p) {
   add_controls(p, args->controls);
   int code = open_maps(p, p->n_asked);
   p->map_label = memory_alloc(p->maps.n, sizeof *p->map_label);
-  p->row = memory_alloc(p->maps.n + TUNED, sizeof *p->row);
+  p->row = memory_alloc(p->maps.n, sizeof *p->row);
   name_list_label(&p->maps, p->map_label);
-  for (; p->n_row < p->maps.n; p->n_row++)
-    p->row[p->n_row] = (mm_transfer_map){ .map = p->map[p->n_row],
-                                          .name = p->maps.name[p->n_row],
-                                          .label = p->map_label[p->n_row],
-                                          .control = p->n_row >= p->n_asked,
-                                          .eta = own_eta(args, p, p->n_row) };
-  if (strcmp(args->controls, "full") == 0) add_tuned(p);
+  for (size_t i = 0; i < p->maps.n; i++)
+    p->row[i] = (mm_transfer_map){ .map = p->map[i],
+                                   .name = p->maps.name[i],
+                                   .label = p->map_label[i],
+                                   .control = i >= p->n_asked,
+                                   .tuned = mm_control_is_tuned(p->maps.name[i]),
+                                   .tuned_q = mm_control_tunes_q(p->maps.name[i]),
+                                   .eta = own_eta(args, p, i) };
   return code;
 }
 
@@ -590,22 +599,69 @@ static int check_usage(const transfer_args *args) {
   return env_argument_refuse_mapless(args->algo, "to compare");
 }
 
+// The steps of the longest search behind the learned maps that were asked for.
+static double search_steps(const mm_transfer_config *c, const char **of) {
+  double most = 0;
+  for (size_t i = 0; i < c->n_map; i++) {
+    double steps = c->map[i].control ? 0 : mm_learn_card_steps(mm_map_meta(c->map[i].map));
+    if (!(steps > most)) continue;
+    most = steps;
+    *of = c->map[i].label;
+  }
+  return most;
+}
+
+// What each tuned row takes at least: a run for each of its candidates.
+static double least_budget(const mm_transfer_config *c) {
+  double least = 0;
+  for (size_t i = 0; i < c->n_map * c->n_env; i++) {
+    const mm_transfer_map *row = &c->map[i / c->n_env];
+    const double runs = row->tuned ? (double)mm_eta_candidates(row->tuned_q) : 0;
+    least = fmax(least, runs * mm_settings_steps(&c->env[i % c->n_env].settings));
+  }
+  return least;
+}
+
+// A table without tuned rows has no budget.
+static int plan_budget(const transfer_args *args, mm_transfer_config *c) {
+  const char *of = NULL;
+  const double least = least_budget(c);
+  if (least == 0) return EXIT_DONE;
+  if (options_given(&command_transfer, &args->settings.common, "tune-budget")) {
+    c->tune_budget = args->tune_budget;
+    if (c->tune_budget >= least) return EXIT_DONE;
+    return fail_usage("option '--tune-budget': expected at least %.0f steps, a run for each "
+                      "candidate, found %.0f",
+                      least, c->tune_budget);
+  }
+  if (options_given(&command_transfer, &args->settings.common, "tune-seeds")) return EXIT_DONE;
+  c->tune_budget = search_steps(c, &of);
+  if (c->tune_budget == 0) return EXIT_DONE;
+  note("each tuned control has %.3g million steps in each environment, %s the search of %s "
+       "(--tune-budget or --tune-seeds change it)",
+       1e-6 * fmax(c->tune_budget, least), c->tune_budget < least ? "more than" : "as many as",
+       output_plain(of));
+  c->tune_budget = fmax(c->tune_budget, least);
+  return EXIT_DONE;
+}
+
 static int begin(const transfer_args *args) {
   plan p = { 0 };
   mm_run *run = NULL;
   int code = check_usage(args);
   if (code == EXIT_DONE) code = plan_envs(args, &p);
   if (code == EXIT_DONE) code = plan_maps(args, &p);
-  for (size_t i = 0; i < p.n_row && code == EXIT_DONE; i++)
+  for (size_t i = 0; i < p.maps.n && code == EXIT_DONE; i++)
     code = backend_check_stages(&args->on.place, p.env[0], &p.column[0].settings,
                                 mm_map_stages(p.row[i].map));
   mm_transfer_config config = { .map = p.row,
                                 .env = p.column,
-                                .n_map = p.n_row,
+                                .n_map = p.maps.n,
                                 .n_env = p.envs.n,
                                 .n_seed = (size_t)args->seeds,
                                 .seed = args->seed,
                                 .n_tune = (size_t)args->tune_seeds };
+  if (code == EXIT_DONE) code = plan_budget(args, &config);
   if (code == EXIT_DONE) code = create(args, &config, &run);
   config.run = run;
   if (code == EXIT_DONE) code = run_and_show(args, &config);
@@ -617,8 +673,9 @@ static int begin(const transfer_args *args) {
 static int resume(const transfer_args *args) {
   mm_run *run;
   mm_transfer_plan *p;
-  static const char *const fixed[] = { "maps",     "envs",       "algo", "seeds",  "seed",
-                                       "controls", "tune-seeds", "out",  "preset", NULL };
+  static const char *const fixed[] = { "maps", "envs",     "algo",       "seeds",
+                                       "seed", "controls", "tune-seeds", "tune-budget",
+                                       "out",  "preset",   NULL };
   int code = run_argument_refuse(&command_transfer, &args->settings, "run", fixed);
   if (code != EXIT_DONE) return code;
   TRY(status_code(mm_transfer_resume(args->resume, &run, &p)));

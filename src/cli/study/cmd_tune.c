@@ -24,7 +24,7 @@ typedef struct tune_args {
   double max_seconds, save_seconds;
 } tune_args;
 
-static const char *const method_names[] = { "grid", "cma-es", NULL };
+static const char *const method_names[] = { "grid", "cma-es", "halving", NULL };
 static const char *const prune_names[] = { "on", "off", NULL };
 
 #define ARGS tune_args
@@ -37,10 +37,11 @@ static const option tune_options[] = {
   ENV_ALGO_OPTION(tune_args, NULL, "the environments'"),
   OPTION(CHOICE, "method", method, NULL, "how to search, instead of the file's method",
          .choices = method_names),
-  OPTION(COUNT, "trials", trials, "N",
-         "cma-es: try this many, in whole generations (default 64); grid: refuse a larger one "
-         "(default 1000)",
-         .low = 1, .high = MM_TUNE_TRIALS_MAX),
+  OPTION(
+      COUNT, "trials", trials, "N",
+      "cma-es: try this many, in whole generations (default 64); halving: draw this many where a "
+      "range has no points (default 64); grid: refuse a larger one (default 1000)",
+      .low = 1, .high = MM_TUNE_TRIALS_MAX),
   OPTION(COUNT, "population", population, "N",
          "trials of a generation of cma-es (default: 4 + 3 ln of the number of parameters)",
          .low = 4, .high = MM_TUNE_TRIALS_MAX),
@@ -48,8 +49,8 @@ static const option tune_options[] = {
          "train this many agents for each trial and environment, fewer for one that is stopped",
          .low = 1, .high = MM_TUNE_SEEDS_MAX, .fallback = "8"),
   OPTION(CHOICE, "prune", prune, NULL,
-         "stop trials that lie below the median after 1, 2, 4, .. seeds", .choices = prune_names,
-         .fallback = "on"),
+         "stop trials that lie below the median after 1, 2, 4, .. seeds; halving has its own rule",
+         .choices = prune_names, .fallback = "on"),
   OPTION(COUNT, "validate", validate, "N",
          "train the winner and the baseline settings on this many fresh seeds; 0 for none",
          .low = 0, .high = MM_TUNE_VALIDATE_MAX, .fallback = "32"),
@@ -74,12 +75,15 @@ static void put_start(const mm_tune *tune, bool trials_given) {
   const mm_tune_plan *p = v.plan;
   size_t population = p->population > 0 ? p->population : mm_tune_population(p->space.n);
   const char *plural = p->n_env == 1 ? "" : "s";
-  if (p->space.method == MM_TUNE_GRID)
-    note("%s: a grid of %.0f trials, up to %zu seeds each on %zu environment%s", v.folder,
-         mm_tune_grid_size(&p->space), p->seeds, p->n_env, plural);
-  else
+  if (p->space.method == MM_TUNE_CMA)
     note("%s: cma-es, %zu generations of %zu trials, up to %zu seeds each on %zu environment%s",
          v.folder, p->trials / population, population, p->seeds, p->n_env, plural);
+  else
+    note("%s: %s%s of %.0f trials, up to %zu seeds each on %zu environment%s", v.folder,
+         p->space.method == MM_TUNE_HALVING ? "halving, " : "",
+         mm_tune_is_grid(&p->space) ? "a grid" : "a sample",
+         mm_tune_is_grid(&p->space) ? mm_tune_grid_size(&p->space) : (double)p->trials, p->seeds,
+         p->n_env, plural);
   size_t whole = p->trials / population * population;
   if (trials_given && p->space.method == MM_TUNE_CMA && whole != p->trials)
     note("--trials %zu: cma-es tries whole generations of %zu, so %zu trials", p->trials,
@@ -118,6 +122,13 @@ static int best_first(const void *left, const void *right) {
   return a->trial < b->trial ? -1 : 1;
 }
 
+static const char *state_text(const mm_tune_view *v, size_t i) {
+  const mm_tune_trial *trial = &v->search->trial[i];
+  const char *state = mm_tune_state(v->search, i);
+  if (!trial->pruned || v->plan->space.method != MM_TUNE_HALVING) return state;
+  return output_format("%s after %zu seed%s", state, trial->n, trial->n == 1 ? "" : "s");
+}
+
 static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size_t i) {
   const mm_tune_space *space = &v->plan->space;
   const mm_tune_trial *trial = &v->search->trial[i];
@@ -128,7 +139,7 @@ static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size
     table_text(t, mm_tune_text(&space->parameter[j], trial->value[j], text));
   table_text(t, study_estimate(mm_tune_score(trial), DECIMALS, true));
   table_number(t, (double)trial->n);
-  table_text(t, mm_tune_state(v->search, i));
+  table_text(t, state_text(v, i));
   for (size_t c = 0; c < mm_tune_cells(v->plan); c++)
     table_defined(t, mm_tune_mean(tune, i, c));
 }
@@ -172,16 +183,17 @@ static void put_counts(const mm_tune_view *v) {
     stopped += v->search->trial[i].pruned;
     failed += v->search->trial[i].failed;
   }
-  printf("%zu trials (%s), %zu stopped early, %zu failed; %zu training runs, %.3g steps\n", n,
-         mm_tune_method_name(v->plan->space.method), stopped, failed, v->trainings,
-         (double)v->env_steps);
+  printf("%zu trials (%s), %zu %s, %zu failed; %zu training runs, %.3g steps\n", n,
+         mm_tune_method_name(v->plan->space.method), stopped,
+         v->plan->space.method == MM_TUNE_HALVING ? "dropped" : "stopped early", failed,
+         v->trainings, (double)v->env_steps);
   printf("score: difference from the baseline settings in final return, paired by seed, in units "
          "of\n");
   for (size_t e = 0; e < v->plan->n_env; e++)
     printf("%s%.4g (%s)", e > 0 ? ", " : "  ", v->scale[e], output_plain(v->plan->env[e]));
   printf("; mean over %senvironments\n", v->plan->n_map > 1 ? "maps and " : "");
   size_t same = v->search->n_candidates + 1 - n;
-  if (same > 0 && v->search->complete && v->plan->space.method == MM_TUNE_CMA)
+  if (same > 0 && v->search->complete && !mm_tune_is_grid(&v->plan->space))
     printf("%zu candidates had the values of an earlier trial\n", same);
 }
 
@@ -284,7 +296,7 @@ static int plan_search(const tune_args *args, mm_tune_plan *plan) {
   TRY(status_code(mm_tune_space_load(args->space, plan->settings[0].algo, &plan->space)));
   if (args->method != NULL) mm_tune_method_find(args->method, &plan->space.method);
   plan->trials = (size_t)args->trials;
-  if (args->trials == 0) plan->trials = mm_tune_usual_trials(plan->space.method);
+  if (args->trials == 0) plan->trials = mm_tune_usual_trials(&plan->space);
   plan->population = (size_t)args->population;
   plan->seeds = (size_t)args->seeds;
   plan->validate = (size_t)args->validate;
@@ -472,15 +484,19 @@ const command command_tune = {
   .name = "tune",
   .summary = "search for good hyper-parameters",
   .about =
-      "Trials change settings within the ranges of a file, by a grid or by CMA-ES; each trains "
-      "agents on all environments with the same seeds. Its score is the difference from the "
+      "Trials change settings within the ranges of a file, by a grid, by CMA-ES or by successive "
+      "halving; each trains agents on all environments with the same seeds. Its score is the "
+      "difference from the "
       "baseline settings (those of --preset and --set) in final return, paired by seed, in units "
       "of an environment's own spread. Trials below the median are stopped after a few "
-      "seeds.\n\nThe file says `method: grid` or `method: cma-es` and has a line for each "
+      "seeds; halving gives all of them few, and twice as many to the better half, until the rest "
+      "has all seeds.\n\nThe file says `method: grid`, `cma-es` or `halving` and has a line for "
+      "each "
       "parameter below `parameters:`, such as `lr: {log: [1e-4, 1e-2], points: 5}`, `eta: {linear: "
       "[0.5, 2]}`, `epochs: {integer: [1, 16]}` or `activation: {choice: [tanh, relu]}`. Names are "
       "those of --set, and of maps `map.q` (tsallis) and `map.scale` (a factor on phi^-1); points "
-      "are those of a grid.\n\nAt the end the winner and the baseline "
+      "are those of a grid. Halving tries a grid where all ranges have points or choices, else "
+      "trials drawn at random.\n\nAt the end the winner and the baseline "
       "settings are trained on fresh seeds, and its settings become preset.yaml in the run's "
       "folder, beside run.db, trials.csv, tune.json and tune.svg. A run can be stopped at any "
       "moment, also by a crash, and resumes bit-identically with --resume.",

@@ -1,5 +1,6 @@
 // Bars of importance above panels of slices, which share the axis of the score. A slice is a plain
-// view of the search: other parameters vary within it.
+// view of the search: other parameters vary within it. A grid of two parameters has a heat map
+// instead.
 
 #include "show/figure/tune_figure.h"
 
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "show/figure/tune_heat.h"
 #include "show/plot/plot.h"
 
 enum {
@@ -184,21 +186,30 @@ static void put_legend(picture *p, double y) {
   }
 }
 
-mm_status mm_tune_figure(const mm_tune *tune, const char *path) {
+// From y on; returns where they end.
+static double add_slices(picture *p, double y) {
   const double width = (WIDTH - 2 * MARGIN - AXIS_LEFT - (COLUMNS - 1) * BETWEEN) / (double)COLUMNS;
   const double pitch = MM_LINE_HEIGHT + PANEL + AXIS_BOTTOM;
+  put_legend(p, y + MM_LINE_HEIGHT / 2.0);
+  y += MM_LINE_HEIGHT;
+  const mm_box first = { MARGIN + AXIS_LEFT, y + MM_LINE_HEIGHT, width, PANEL };
+  const size_t n = p->v.plan->space.n;
+  for (size_t j = 0; j < n; j++)
+    add_slice(p, j, mm_plot_cell(first, j, COLUMNS, width + BETWEEN, pitch));
+  return y + (double)((n + COLUMNS - 1) / COLUMNS) * pitch;
+}
+
+mm_status mm_tune_figure(const mm_tune *tune, const char *path) {
   picture p = { .plot.width = WIDTH };
   mm_tune_look(tune, &p.v);
   MM_TRY(mm_tune_weigh(p.v.search, &p.importance));
   MM_TRY(set_range(&p));
   put_title(&p, MARGIN + MM_LINE_HEIGHT / 2.0);
   double y = put_bars(&p, MARGIN + 2 * MM_LINE_HEIGHT + 6);
-  put_legend(&p, y + MM_LINE_HEIGHT / 2.0);
-  y += MM_LINE_HEIGHT;
-  const mm_box first = { MARGIN + AXIS_LEFT, y + MM_LINE_HEIGHT, width, PANEL };
-  const size_t n = p.v.plan->space.n;
-  for (size_t j = 0; j < n; j++)
-    add_slice(&p, j, mm_plot_cell(first, j, COLUMNS, width + BETWEEN, pitch));
-  p.plot.height = ceil(y + (double)((n + COLUMNS - 1) / COLUMNS) * pitch);
+  if (mm_tune_has_heat(&p.v))
+    y += mm_tune_heat(&p.plot, &p.v, p.score, MARGIN, y, WIDTH - 2 * MARGIN);
+  else
+    y = add_slices(&p, y);
+  p.plot.height = ceil(y);
   return mm_plot_write(&p.plot, MM_OK, path);
 }

@@ -189,7 +189,8 @@ static void note_tuned(cJSON *array, const mm_report_run *r) {
   for (const cJSON *map = maps ? maps->child : NULL; map; map = map->next) {
     const char *label = mm_report_config_text(map, "label");
     if (!label || !cJSON_IsTrue(mm_json_find(map, "tuned"))) continue;
-    note(array, "%.200s: its eta was tuned for each environment, on seeds of their own.", label);
+    note(array, "%.200s: its %s tuned for each environment, on seeds of their own.", label,
+         cJSON_IsTrue(mm_json_find(map, "tuned_q")) ? "q and eta were" : "eta was");
   }
 }
 

@@ -186,13 +186,14 @@ static void describe_fitness(const mm_learn *l, mm_run_generation *row) {
 // Validation
 
 // Trains with `map` on all validation tasks: jobs first .. first + tasks.
-// `settings` are those of all environments, or [n_env] where each has its own.
+// `settings` are those of all environments, or [n_env] where each has its own; likewise the map,
+// NULL for l->tuned_map.
 static void add_validation_jobs(mm_learn *l, const mm_settings *settings, bool own,
                                 const mm_map *map, size_t first) {
   size_t tasks = validation_tasks(l), per_env = tasks / l->plan.n_env;
   for (size_t t = 0; t < tasks; t++) {
     l->job[first + t] = (mm_job){ .env = l->envs.env[t / per_env],
-                                  .map = map,
+                                  .map = map ? map : l->tuned_map[t / per_env],
                                   .seed = seed_of(l, MM_RNG_VALIDATION, 0, 0, t) };
     mm_settings_bind(own ? &settings[t / per_env] : settings, &l->job[first + t]);
   }
@@ -251,6 +252,22 @@ void mm_learn_set_controls(mm_learn *l, int64_t generation) {
   l->controls.known = true;
 }
 
+// What an environment chose for a control.
+static mm_status take_choice(mm_learn *l, int c, size_t e, const mm_eta_choice *chosen,
+                             mm_settings *settings) {
+  char q[32] = "";
+  *mm_settings_eta(settings) = chosen->eta;
+  if (!isnan(chosen->q)) snprintf(q, sizeof q, "q %.4g, ", chosen->q);
+  mm_log("%s on %s: %seta %g, the best of %zu on up to %zu seeds (%.3g million steps)",
+         mm_control_names[c], mm_env_id(l->envs.env[e]), q, chosen->eta, chosen->n, chosen->seeds,
+         1e-6 * (double)chosen->env_steps);
+  l->tuning_steps += chosen->env_steps;
+  if (isnan(chosen->q)) return MM_OK;
+  mm_map_destroy(l->tuned_map[e]);
+  l->tuned_map[e] = NULL;
+  return mm_eta_map(chosen->q, &l->tuned_map[e]);
+}
+
 // The settings of a control with an eta of its own in every environment.
 static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int c,
                               mm_settings *settings) {
@@ -258,22 +275,20 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
   l->view.stage = MM_STAGE_CONTROLS;
   double start = mm_clock_seconds();
   for (size_t e = 0; e < l->plan.n_env; e++) {
-    mm_eta_tuning tuning;
+    mm_eta_choice chosen;
     mm_eta_task task = { .env = l->envs.env[e],
                          .map = l->control_map[c],
                          .env_label = mm_env_id(l->envs.env[e]),
                          .map_label = mm_control_names[c],
                          .settings = &plain,
                          .seed = l->plan.seed,
-                         .n_seed = TUNE_SEEDS };
-    MM_TRY(mm_eta_tune(&task, NULL, backend, &tuning));
+                         .n_seed = TUNE_SEEDS,
+                         .budget = l->plan.settings.search.tune_budget,
+                         .tunes_q = c == MM_CONTROL_TUNED_Q };
+    MM_TRY(mm_eta_choose(&task, NULL, backend, &chosen));
     settings[e] = plain;
-    *mm_settings_eta(&settings[e]) = tuning.eta[tuning.best];
-    mm_log("%s on %s: eta %g, the best of %d on %d seeds (%.3g million steps)", mm_control_names[c],
-           mm_env_id(l->envs.env[e]), tuning.eta[tuning.best], MM_ETAS, TUNE_SEEDS,
-           1e-6 * (double)tuning.env_steps);
-    l->tuning_steps += tuning.env_steps;
-    mm_study_ran(&l->study, &backend->place, tuning.ran);
+    MM_TRY(take_choice(l, c, e, &chosen, &settings[e]));
+    mm_study_ran(&l->study, &backend->place, chosen.ran);
   }
   l->view.session_job_seconds += mm_clock_seconds() - start;
   return MM_OK;
@@ -291,7 +306,8 @@ static mm_status add_phase_jobs(mm_learn *l, const mm_backend_config *backend,
     const bool tuned = c >= MM_CONTROL_TUNED;
     mm_settings *own = tuned ? &settings[1 + (c - MM_CONTROL_TUNED) * l->plan.n_env] : settings;
     if (tuned) MM_TRY(tune_control(l, backend, (int)c, own));
-    add_validation_jobs(l, own, tuned, l->control_map[c], c * tasks);
+    add_validation_jobs(l, own, tuned, c == MM_CONTROL_TUNED_Q ? NULL : l->control_map[c],
+                        c * tasks);
   }
   add_validation_jobs(l, of_mean, false, mean, n * tasks);
   return MM_OK;

@@ -20,7 +20,7 @@
 enum {
   MM_LEARN_ENVS = MM_PLAN_ENVS,
   MM_LEARN_NAME_SIZE = MM_PLAN_NAME_SIZE,
-  MM_LEARN_CONTROLS = 6
+  MM_LEARN_CONTROLS = 7
 };
 
 // What decides the result.
@@ -29,6 +29,7 @@ typedef struct mm_learn_plan {
   char env[MM_LEARN_ENVS][MM_LEARN_NAME_SIZE]; // IDs or task files
   mm_settings settings;
   uint64_t seed;
+  bool early; // begun before Tsallis with q and eta tuned was among the full controls
 } mm_learn_plan;
 
 typedef struct mm_learn mm_learn;
@@ -53,6 +54,9 @@ mm_status mm_learn_advance(mm_learn *learn, const mm_backend_config *backend);
 // Writes the mean of the last stored generation and the best validated mean, with their cards, to
 // mean.json and best.json of the run folder. Advancing does so too, after each validation.
 mm_status mm_learn_write_maps(mm_learn *learn);
+
+// Environment steps of the whole search that a map's card (mm_map_meta) tells of; 0 without one.
+double mm_learn_card_steps(const char *card);
 
 // The map of a stored generation's mean, with its card.
 mm_status mm_learn_map_at(mm_run *run, int64_t generation, mm_map **out);
@@ -91,7 +95,7 @@ typedef struct mm_learn_view {
   // of the current phase
   mm_learn_score last, best; // the mean last validated; the best one
   int n_control; // negentropy, l2, random, initial; with controls=full also the first two with
-                 // eta tuned
+                 // eta tuned, and Tsallis with q and eta
   const char *control_name[MM_LEARN_CONTROLS];
   mm_learn_score control[MM_LEARN_CONTROLS];
   // of this process

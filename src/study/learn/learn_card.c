@@ -2,6 +2,7 @@
 // differs between two runs of the same plan.
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,4 +53,46 @@ mm_status mm_learn_card(const mm_learn_plan *plan, int64_t generation, uint64_t 
   *out = mm_json_print(root, false);
   cJSON_Delete(root);
   return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for a map's card");
+}
+
+// ---------------------------------------------------------------------------------------------
+// What a card tells of its search
+
+static double number_in(const cJSON *object, const char *key) {
+  const cJSON *item = object ? mm_json_find(object, key) : NULL;
+  return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+// Training runs of a generation: what was counted, or what the search asked for.
+static double runs_of(const cJSON *card, const cJSON *search) {
+  const double generation = number_in(card, "generation");
+  if (generation > 0) return number_in(card, "evaluations") / generation;
+  return number_in(search, "population") * number_in(search, "seeds_per_member");
+}
+
+// All generations that were planned, of which the map may be from an early one.
+static double steps_of(const cJSON *card) {
+  const cJSON *search = mm_json_find(card, "search"), *schedule;
+  mm_settings settings = mm_settings_default(MM_ALGO_PMD);
+  mm_phase phase[MM_PHASES_MAX];
+  double steps = 0;
+  settings.search.generations = number_in(search, "generations");
+  schedule = search ? mm_json_find(search, "schedule") : NULL;
+  if (cJSON_IsString(schedule) &&
+      mm_settings_set(&settings, "schedule", schedule->valuestring) != MM_OK)
+    return 0;
+  const size_t n = mm_search_phases(&settings.search, phase);
+  for (size_t p = 0; p < n; p++)
+    steps +=
+        (double)phase[p].generations *
+        (phase[p].steps > 0 ? phase[p].steps : number_in(mm_json_find(card, "settings"), "steps"));
+  return steps * runs_of(card, search);
+}
+
+double mm_learn_card_steps(const char *card) {
+  cJSON *root = NULL;
+  if (!card || mm_json_parse(card, strlen(card), "a card", &root) != MM_OK) return 0;
+  const double steps = cJSON_IsObject(root) ? steps_of(root) : 0;
+  cJSON_Delete(root);
+  return isfinite(steps) && steps > 0 ? steps : 0;
 }

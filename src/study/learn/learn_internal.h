@@ -64,6 +64,7 @@ struct mm_learn {
   double log_span; // of search=shape and simplex (mm_map_search_log_span)
   mm_plan_envs envs;
   mm_map *control_map[MM_LEARN_CONTROLS];
+  mm_map *tuned_map[MM_LEARN_ENVS]; // Tsallis with the q of each environment, once it is tuned
   int n_control;
   mm_map_kind kind;
   mm_phase phase[MM_PHASES_MAX];

@@ -33,7 +33,8 @@ static mm_status open_start(mm_learn *l) {
 }
 
 static mm_status open_controls(mm_learn *l) {
-  l->n_control = l->plan.settings.search.controls ? MM_LEARN_CONTROLS : MM_CONTROL_TUNED;
+  const int full = l->plan.early ? MM_CONTROL_TUNED_Q : MM_LEARN_CONTROLS;
+  l->n_control = l->plan.settings.search.controls ? full : MM_CONTROL_TUNED;
   for (int c = 0; c < l->n_control; c++) {
     char name[MM_CONTROL_MAP_SIZE];
     if (c == MM_CONTROL_INITIAL) continue; // where the search begins, see open_start
@@ -154,6 +155,8 @@ void mm_learn_close(mm_learn *l) {
   mm_plan_release_envs(&l->envs);
   for (int c = 0; c < MM_LEARN_CONTROLS; c++)
     mm_map_destroy(l->control_map[c]);
+  for (size_t e = 0; e < MM_LEARN_ENVS; e++)
+    mm_map_destroy(l->tuned_map[e]);
   mm_free(l->start.z);
   mm_free(l->origin);
   mm_arena_destroy(&l->arena);

@@ -87,6 +87,7 @@ mm_status mm_learn_plan_read(const cJSON *root, const char *source, mm_learn_pla
   plan->n_env = envs->n;
   MM_TRY(mm_plan_read_settings(mm_json_find(root, "settings"), source, algo, &plan->settings));
   MM_TRY(mm_json_get_object(root, source, "learn", &search));
+  plan->early = !mm_json_find(search, "tune_budget");
   size_t own = mm_settings_own(algo);
   MM_TRY(mm_settings_read(search, source, own, own + MM_SEARCH_KEYS, &plan->settings));
   MM_TRY(read_old_init(root, source, &plan->settings));

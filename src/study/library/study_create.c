@@ -130,7 +130,7 @@ static mm_status fill_tune(const mm_study_config *c, mm_tune_plan *plan) {
     MM_TRY(resolve_name(c, c->env[i], &plan->settings[i]));
   MM_TRY(mm_tune_space_load(c->space, plan->settings[0].algo, &plan->space));
   plan->n_env = c->n_env;
-  plan->trials = c->trials > 0 ? c->trials : mm_tune_usual_trials(plan->space.method);
+  plan->trials = c->trials > 0 ? c->trials : mm_tune_usual_trials(&plan->space);
   plan->population = c->population;
   plan->seeds = c->seeds;
   plan->validate = c->validate;
@@ -174,9 +174,11 @@ static mm_status open_table(const mm_study_config *c, table_lists *t) {
     char name[MM_CONTROL_MAP_SIZE];
     if (tuned) mm_control_map(c->map[i], MM_MAP_KINDS, 0, name);
     MM_TRY(mm_map_open(tuned ? name : c->map[i], &t->map[i]));
-    t->row[i] = (mm_transfer_map){
-      .map = t->map[i], .name = c->map[i], .label = c->map[i], .tuned = tuned
-    };
+    t->row[i] = (mm_transfer_map){ .map = t->map[i],
+                                   .name = c->map[i],
+                                   .label = c->map[i],
+                                   .tuned = tuned,
+                                   .tuned_q = mm_control_tunes_q(c->map[i]) };
     if (!sets_eta(c)) t->row[i].eta = mm_map_eta(t->map[i]);
   }
   for (size_t i = 0; i < c->n_env; i++) {

@@ -476,11 +476,12 @@ cJSON *mm_search_json(const mm_settings *settings) {
 // Keys that the first runs did not have: their defaults are what was done then. The same goes for
 // every setting of a learner that is new since.
 static bool is_young(const char *name) {
-  static const char *const young[] = {
-    "controls", "normalise_observation", "scale_reward", "fresh_reset", "flavour",
-    "physics",  "gymnasium_walls",       "init",         "search",      "search_eta",
-    "stages"
-  };
+  static const char *const young[] = { "controls",        "normalise_observation",
+                                       "scale_reward",    "fresh_reset",
+                                       "flavour",         "physics",
+                                       "gymnasium_walls", "init",
+                                       "search",          "search_eta",
+                                       "stages",          "tune_budget" };
   for (size_t i = 0; i < sizeof young / sizeof *young; i++)
     if (strcmp(young[i], name) == 0) return true;
   return !is_usual(name) && find_any(name, MM_ALGO_COUNT);

@@ -32,7 +32,10 @@
   X(validation_every, 16, 1, 1e9, true,                                                            \
     "generations between two validations of the mean; ampo 10")                                    \
   X(validation_tasks, 64, 2, 1e6, true,                                                            \
-    "fixed tasks of a validation, for each environment; ampo 16, pmd-gaussian 8")
+    "fixed tasks of a validation, for each environment; ampo 16, pmd-gaussian 8")                  \
+  X(tune_budget, 0, 0, 1e18, true,                                                                 \
+    "controls=full: steps of tuning for each control and environment, by successive halving (0: "  \
+    "as many as nine values of eta with eight runs each)")
 
 // "openes|.." in the order of mm_es_kind.
 #define MM_ES_WORD(name, text, file) "|" text
@@ -48,7 +51,9 @@
     "phi^-1; shape with psi on the simplex")                                                       \
   X(search_eta, "off|on", "the step size is searched as well: log eta is one more coordinate")     \
   X(controls, "cheap|full",                                                                        \
-    "validation beside negentropy, l2, a random and the initial map, or also with eta tuned")      \
+    "validation beside negentropy, l2, a random and the initial map, or also beside the first "    \
+    "two "                                                                                         \
+    "with eta and Tsallis with q and eta tuned")                                                   \
   X(common_numbers, "on|off",                                                                      \
     "both members of a pair see the same random numbers, or only the same task")
 

@@ -160,7 +160,7 @@ static void follow_tuning(size_t done, size_t total, uint64_t env_steps, void *u
   follow(0, c->n_map * c->n_env * c->n_seed, env_steps, user);
 }
 
-// Settings of every cell; where a row wants its own eta it is found first.
+// Settings of every cell; where a row wants its own eta, or q, it is found first.
 static mm_status tune_etas(mm_transfer *t, mm_job_store *store) {
   const mm_transfer_config *c = &t->config;
   follower f = { c, store };
@@ -172,18 +172,23 @@ static mm_status tune_etas(mm_transfer *t, mm_job_store *store) {
     mm_settings *own = &t->settings[i];
     *own = c->env[e].settings;
     double *eta = mm_settings_eta(own);
+    t->cell[i].q = NAN;
     if (eta && c->map[m].tuned) {
-      mm_eta_tuning tuning;
+      mm_eta_choice chosen;
       mm_eta_task task = { .env = c->env[e].env,
                            .map = c->map[m].map,
                            .env_label = c->env[e].label,
                            .map_label = c->map[m].label,
                            .settings = own,
                            .seed = c->seed,
-                           .n_seed = c->n_tune };
-      MM_TRY(mm_eta_tune(&task, store, &backend, &tuning));
-      *eta = tuning.eta[tuning.best];
-      t->tune_steps += tuning.env_steps;
+                           .n_seed = c->n_tune,
+                           .budget = c->tune_budget,
+                           .tunes_q = c->map[m].tuned_q };
+      MM_TRY(mm_eta_choose(&task, store, &backend, &chosen));
+      *eta = chosen.eta;
+      t->cell[i].q = chosen.q;
+      t->tune_steps += chosen.env_steps;
+      if (c->map[m].tuned_q) MM_TRY(mm_eta_map(chosen.q, &t->cell[i].map));
     } else if (eta && c->map[m].eta > 0) {
       *eta = c->map[m].eta;
     }
@@ -202,7 +207,8 @@ static mm_status list_jobs(const mm_transfer *t, mm_job_store *store, mm_job *jo
                                  .env = c->env[e].label,
                                  .map = c->map[m].label,
                                  .settings = &t->settings[m * c->n_env + e] };
-    MM_TRY(mm_job_store_seeds(store, batch, c->env[e].env, c->map[m].map, c->seed, job,
+    const mm_map *own = t->cell[m * c->n_env + e].map;
+    MM_TRY(mm_job_store_seeds(store, batch, c->env[e].env, own ? own : c->map[m].map, c->seed, job,
                               i == 0 ? first : NULL));
   }
   return mm_job_store_check_end(store);
@@ -265,8 +271,10 @@ mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
 }
 
 void mm_transfer_release(mm_transfer *t) {
-  for (size_t i = 0; i < t->config.n_map * t->config.n_env && t->cell; i++)
+  for (size_t i = 0; i < t->config.n_map * t->config.n_env && t->cell; i++) {
     mm_free(t->cell[i].curve);
+    mm_map_destroy(t->cell[i].map);
+  }
   mm_arena_destroy(&t->arena);
   t->cell = NULL;
 }

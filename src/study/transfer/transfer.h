@@ -15,6 +15,7 @@ typedef struct mm_transfer_map {
   const char *label; // short; no two rows have the same
   bool control;      // not asked for but added
   bool tuned;        // trains with an eta of its own in each environment, tuned before
+  bool tuned_q;      // and with Tsallis' q, whatever `map` has
   double eta;        // trains with this one in all that have eta; 0: with that of the settings
 } mm_transfer_map;
 
@@ -28,8 +29,9 @@ typedef struct mm_transfer_config {
   const mm_transfer_map *map; // [n_map]
   const mm_transfer_env *env; // [n_env]
   size_t n_map, n_env, n_seed;
-  uint64_t seed; // of the first run; the others follow it
-  size_t n_tune; // seeds for tuning eta, apart from those; 0 without tuned rows
+  uint64_t seed;      // of the first run; the others follow it
+  size_t n_tune;      // seeds for tuning eta, apart from those; 0 without tuned rows
+  double tune_budget; // steps for a tuned row in an environment, instead; 0: none (mm_eta_task)
   // Grid-World alone: exact values at every iteration as curves, and in the run's database what
   // `theory` measures of it (mm_theory_train). Done on the processor.
   bool exact;
@@ -46,6 +48,8 @@ typedef enum mm_baseline { MM_BASELINE_NEGENTROPY, MM_BASELINE_L2, MM_BASELINES 
 
 typedef struct mm_transfer_cell {
   double eta;       // NaN where the algorithm has none
+  double q;         // of a row that tuned it; NaN for others
+  mm_map *map;      // with that q; NULL: the row's
   size_t n_numeric; // runs that broke down and count with their last finite policy
   size_t n_failed;  // runs that say nothing
   size_t n_failure; // these, and those that diverged or finished no episode

@@ -45,7 +45,8 @@
   X(P_HOLM, "p_holm", "p_holm", OVER(c, NEGENTROPY).p_holm)                                        \
   X(CI_LOW_L2, "ci_low_l2", "ci_low_l2", OVER(c, L2).interval.low)                                 \
   X(CI_HIGH_L2, "ci_high_l2", "ci_high_l2", OVER(c, L2).interval.high)                             \
-  X(P_HOLM_L2, "p_holm_l2", "p_holm_l2", OVER(c, L2).p_holm)
+  X(P_HOLM_L2, "p_holm_l2", "p_holm_l2", OVER(c, L2).p_holm)                                       \
+  X(TSALLIS_Q, "q", "q", c->q)
 
 typedef enum column {
 #define NAME(id, csv, json, value) id,
@@ -179,7 +180,8 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
   static const column means[] = { MEAN, SEM, IQM, IQM_LOW, IQM_HIGH },
                       differences[] = { DIFFERENCE,        DIFFERENCE_SEM, DIFFERENCE_L2,
                                         DIFFERENCE_L2_SEM, WINS,           WINS_L2 },
-                      eta[] = { ETA }, counts[] = { COUNT, UNFINISHED, FAILURES, NUMERIC },
+                      tuned[] = { ETA, TSALLIS_Q },
+                      counts[] = { COUNT, UNFINISHED, FAILURES, NUMERIC },
                       inference[] = { CVAR,       CI_LOW,       CI_HIGH,
                                       DIFF_IQM,   DIFF_IQM_LOW, DIFF_IQM_HIGH,
                                       WIN_RATE,   WIN_RATE_LOW, WIN_RATE_HIGH,
@@ -194,7 +196,7 @@ cJSON *mm_transfer_json(const mm_transfer *t) {
   add_baseline(root, t);
   add_columns(root, t, differences, 6);
   cJSON_AddItemToObject(root, "optimal_mean", numbers_or_null(t->optimal_mean, t->config.n_env));
-  add_columns(root, t, eta, 1);
+  add_columns(root, t, tuned, 2);
   mm_json_add_whole(root, "tune_env_steps", t->tune_steps);
   add_columns(root, t, counts, 4);
   add_columns(root, t, inference, sizeof inference / sizeof *inference);

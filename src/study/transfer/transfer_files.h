@@ -20,7 +20,7 @@ cJSON *mm_transfer_json(const mm_transfer *transfer);
 //               unfinished (runs without a finished episode: they have no return),
 //               cvar (mean of the worst quarter); of the differences from negentropy ci_low,
 //               ci_high, diff_iqm with its interval, win_rate with its interval, p, p_holm;
-//               ci_low_l2, ci_high_l2, p_holm_l2
+//               ci_low_l2, ci_high_l2, p_holm_l2, q (where it was tuned)
 //   runs.csv    map, env, seed, final
 //   curves.csv  map, env, step, mean, sem (only where there are curves)
 //   table.json  mm_transfer_json

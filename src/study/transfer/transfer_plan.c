@@ -1,7 +1,8 @@
 // The plan of a table as JSON: {"command": "transfer", "seed", "seeds", "tune_seeds", "maps":
-// [{"name", "label", "control", "tuned", "eta", "map_file"}], "envs": [{"name", "label", "file",
-// "algo", "settings"}]}, and "exact": true where it is. Maps are in it as the texts of their files,
-// tasks too.
+// [{"name", "label", "control", "tuned", "map_file"}], "envs": [{"name", "label", "file", "algo",
+// "settings"}]}. Where they are so, "exact": true, "tune_budget", and "tuned_q": true and "eta" of
+// a map; a table without them was made before there were these, or needs none. Maps are in it as
+// the texts of their files, tasks too.
 
 #include "study/transfer/transfer_plan.h"
 
@@ -39,6 +40,7 @@ static mm_status map_json(const mm_transfer_map *row, cJSON *list) {
   cJSON_AddStringToObject(object, "label", row->label);
   cJSON_AddBoolToObject(object, "control", row->control);
   cJSON_AddBoolToObject(object, "tuned", row->tuned);
+  if (row->tuned_q) cJSON_AddTrueToObject(object, "tuned_q");
   if (row->eta > 0) cJSON_AddItemToObject(object, "eta", mm_json_number(row->eta));
   return mm_plan_add_map(object, row->map);
 }
@@ -63,6 +65,8 @@ static mm_status fill(const mm_transfer_config *c, cJSON *root) {
   mm_plan_add_seed(root, c->seed);
   mm_plan_add_count(root, "seeds", c->n_seed);
   mm_plan_add_count(root, "tune_seeds", c->n_tune);
+  if (c->tune_budget > 0)
+    cJSON_AddItemToObject(root, "tune_budget", mm_json_number(c->tune_budget));
   if (c->exact) cJSON_AddTrueToObject(root, "exact");
   cJSON *maps = cJSON_AddArrayToObject(root, "maps"), *envs = cJSON_AddArrayToObject(root, "envs");
   for (size_t i = 0; i < c->n_map; i++)
@@ -128,10 +132,13 @@ static mm_status read_names(const cJSON *object, const char *source,
 
 static mm_status read_map(const cJSON *object, const char *source, mm_transfer_plan *p, size_t i) {
   mm_transfer_map *row = &p->row[i];
-  MM_TRY(MM_JSON_KEYS(object, source, "name", "label", "control", "tuned", "eta", "map_file"));
+  MM_TRY(MM_JSON_KEYS(object, source, "name", "label", "control", "tuned", "tuned_q", "eta",
+                      "map_file"));
   MM_TRY(read_names(object, source, p->name[i]));
   MM_TRY(mm_json_get_bool(object, source, "control", &row->control));
   MM_TRY(mm_json_get_bool(object, source, "tuned", &row->tuned));
+  if (mm_json_find(object, "tuned_q"))
+    MM_TRY(mm_json_get_bool(object, source, "tuned_q", &row->tuned_q));
   if (mm_json_find(object, "eta")) MM_TRY(mm_json_get_number(object, source, "eta", &row->eta));
   MM_TRY(mm_plan_read_map(object, source, &p->map[i]));
   row->map = p->map[i];
@@ -199,11 +206,13 @@ static mm_status read_plan(const cJSON *root, const char *source, const char *fo
   const cJSON *maps, *envs;
   mm_transfer_config c = { 0 };
   MM_TRY(mm_plan_read_command(root, source, "transfer"));
-  MM_TRY(MM_JSON_KEYS(root, source, "command", "seed", "seeds", "tune_seeds", "exact", "maps",
-                      "envs"));
+  MM_TRY(MM_JSON_KEYS(root, source, "command", "seed", "seeds", "tune_seeds", "tune_budget",
+                      "exact", "maps", "envs"));
   MM_TRY(mm_plan_read_seed(root, source, &c.seed));
   MM_TRY(mm_plan_read_count(root, source, "seeds", 1, SEEDS_MAX, &c.n_seed));
   MM_TRY(mm_plan_read_count(root, source, "tune_seeds", 0, SEEDS_MAX, &c.n_tune));
+  if (mm_json_find(root, "tune_budget"))
+    MM_TRY(mm_json_get_number(root, source, "tune_budget", &c.tune_budget));
   if (mm_json_find(root, "exact")) MM_TRY(mm_json_get_bool(root, source, "exact", &c.exact));
   MM_TRY(mm_json_get_array(root, source, "maps", 1, LIST_MAX, &maps, &c.n_map));
   MM_TRY(mm_json_get_array(root, source, "envs", 1, LIST_MAX, &envs, &c.n_env));

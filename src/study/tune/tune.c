@@ -303,7 +303,6 @@ static double own_value(const mm_tune *t, const mm_tune_parameter *p) {
 mm_tune_search_config mm_tune_config_of(const mm_tune *t) {
   const mm_tune_plan *p = &t->plan;
   mm_tune_search_config config = { .space = &p->space,
-                                   .method = p->space.method,
                                    .trials = p->trials,
                                    .population = p->population,
                                    .seeds = p->seeds,
@@ -316,8 +315,7 @@ mm_tune_search_config mm_tune_config_of(const mm_tune *t) {
 
 mm_status mm_tune_search_all(mm_tune *t) {
   mm_tune_search_config config = mm_tune_config_of(t);
-  size_t room =
-      1 + (config.method == MM_TUNE_GRID ? (size_t)mm_tune_grid_size(config.space) : config.trials);
+  const size_t room = mm_tune_search_room(&config);
   mm_tune_search_release(&t->search);
   mm_free(t->value);
   t->trainings = 0;
@@ -349,8 +347,8 @@ mm_status mm_tune_run(mm_tune *t, const mm_backend_config *backend, double save_
   return status;
 }
 
-size_t mm_tune_usual_trials(mm_tune_method method) {
-  return method == MM_TUNE_GRID ? 1000 : 64;
+size_t mm_tune_usual_trials(const mm_tune_space *space) {
+  return mm_tune_is_grid(space) ? 1000 : 64;
 }
 
 mm_study *mm_tune_study(mm_tune *t) {

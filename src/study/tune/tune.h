@@ -73,8 +73,8 @@ void mm_tune_close(mm_tune *tune);
 // the trainings of the round in hand; mm_tune_look may be called from there.
 mm_status mm_tune_run(mm_tune *tune, const mm_backend_config *backend, double save_seconds);
 
-// How many trials a method makes unless it is told.
-size_t mm_tune_usual_trials(mm_tune_method method);
+// How many trials the space's method makes unless it is told; of a grid the most.
+size_t mm_tune_usual_trials(const mm_tune_space *space);
 
 // The same as a study (mirrormap/study.h).
 extern const mm_study_class mm_tune_class;

@@ -17,7 +17,7 @@
 const char *mm_tune_state(const mm_tune_search *s, size_t trial) {
   const mm_tune_trial *t = &s->trial[trial];
   if (t->failed) return "failed";
-  if (t->pruned) return "stopped";
+  if (t->pruned) return s->config.space->method == MM_TUNE_HALVING ? "dropped" : "stopped";
   return t->n == s->config.seeds ? "done" : "open";
 }
 

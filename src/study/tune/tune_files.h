@@ -6,7 +6,8 @@
 #include "base/json.h"
 #include "study/tune/tune.h"
 
-// "done", "stopped" (behind a round), "failed", or "open" while it is at work.
+// "done", "stopped" (behind a round; "dropped" by halving), "failed", or "open" while it is at
+// work.
 const char *mm_tune_state(const mm_tune_search *search, size_t trial);
 
 // {"parameters": [{"name", "scale", "low", "high" | "choice"}], "trials": [{"trial", "values",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "study/jobs/eta_tuning.h"
 
 // As a number, also of a choice.
 static double number_of(const mm_tune_parameter *p, double value) {
@@ -84,8 +85,7 @@ mm_status mm_tune_map_make(const mm_tune_space *space, const double *value, cons
       wanted[space->parameter[j].of_map] = number_of(&space->parameter[j], value[j]);
   const double q = wanted[MM_TUNE_MAP_Q], factor = wanted[MM_TUNE_MAP_SCALE];
   mm_map *shaped = NULL;
-  if (!isnan(q) && q != mm_map_tsallis_q(base))
-    MM_TRY(q == 1 ? mm_map_create_negentropy(&shaped) : mm_map_create_tsallis(q, &shaped));
+  if (!isnan(q) && q != mm_map_tsallis_q(base)) MM_TRY(mm_eta_map(q, &shaped));
   *out = shaped;
   if (factor == 1) return MM_OK;
   mm_status status = scale(shaped ? shaped : base, factor, out);

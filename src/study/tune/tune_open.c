@@ -166,14 +166,14 @@ static bool study_done(const mm_study *study) {
 
 static void study_look(const mm_study *study, mm_study_progress *out) {
   const mm_tune *t = of(study);
+  const mm_tune_search_config config = mm_tune_config_of(t);
   mm_tune_view v;
   mm_tune_look(t, &v);
   *out = (mm_study_progress){ .done = (double)t->search.n,
-                              .total = 1 + (double)t->plan.trials,
+                              .total = (double)mm_tune_search_room(&config),
                               .unit = "trials",
                               .env_steps = v.session_env_steps,
                               .seconds = v.seconds };
-  if (t->plan.space.method == MM_TUNE_GRID) out->total = 1 + mm_tune_grid_size(&t->plan.space);
   for (size_t c = 0; c < mm_tune_cells(&t->plan) && t->validated; c++)
     out->n_failed += t->check[c].n_failed;
 }

@@ -1,7 +1,8 @@
 // The plan of a tuning as JSON: {"command": "tune", "env": [..], "files": [..], "algo", "map",
 // "map_file" (of several maps instead "maps": [{"map", "map_file"}], and "map" has all names),
 // "seed", "seeds_per_trial", "validate", "method", "trials", "population", "prune", "parameters":
-// [..], "settings": [..]}. The map is in it as the text of its file, tasks too.
+// [..], "settings": [..]}, and with the method halving "sampled". The map is in it as the text of
+// its file, tasks too.
 
 #include <stdio.h>
 #include <string.h>
@@ -72,6 +73,8 @@ mm_status mm_tune_plan_json(const mm_tune_plan *plan, const mm_map *const *map,
   mm_plan_add_count(root, "seeds_per_trial", plan->seeds);
   mm_plan_add_count(root, "validate", plan->validate);
   cJSON_AddStringToObject(root, "method", mm_tune_method_name(plan->space.method));
+  if (plan->space.method == MM_TUNE_HALVING)
+    cJSON_AddBoolToObject(root, "sampled", plan->space.sampled);
   mm_plan_add_count(root, "trials", plan->trials);
   mm_plan_add_count(root, "population", plan->population);
   cJSON_AddStringToObject(root, "prune", plan->prune ? "on" : "off");
@@ -157,8 +160,10 @@ static mm_status read_search(const cJSON *root, const char *source, mm_tune_plan
   MM_TRY(mm_json_get_string(root, source, "method", &method));
   MM_TRY(mm_json_get_string(root, source, "prune", &prune));
   plan->prune = strcmp(prune, "off") != 0;
-  if (mm_tune_method_find(method, &plan->space.method)) return MM_OK;
-  return MM_FAIL(MM_ERR_INPUT, "%s: field 'method': unknown '%.40s'", source, method);
+  if (!mm_tune_method_find(method, &plan->space.method))
+    return MM_FAIL(MM_ERR_INPUT, "%s: field 'method': unknown '%.40s'", source, method);
+  if (plan->space.method != MM_TUNE_HALVING) return MM_OK;
+  return mm_json_get_bool(root, source, "sampled", &plan->space.sampled);
 }
 
 static mm_status read_map(const cJSON *item, const char *source, char name[MM_PLAN_NAME_SIZE],
@@ -192,7 +197,7 @@ mm_status mm_tune_plan_read(const cJSON *root, const char *source, mm_tune_plan 
   MM_TRY(mm_plan_read_command(root, source, "tune"));
   MM_TRY(MM_JSON_KEYS(root, source, "command", "env", "files", "algo", "map", "maps", "map_file",
                       "seed", "seeds_per_trial", "validate", "method", "trials", "population",
-                      "prune", "parameters", "settings"));
+                      "prune", "parameters", "settings", "sampled"));
   MM_TRY(mm_plan_read_algo(root, source, &algo));
   MM_TRY(mm_plan_read_envs(root, source, MM_TUNE_ENVS, plan->env, envs));
   plan->n_env = envs->n;

@@ -1,4 +1,4 @@
-// Grid search and CMA-ES with median pruning.
+// Grid search and CMA-ES with median pruning, and successive halving.
 
 #include "study/tune/tune_search.h"
 
@@ -8,10 +8,15 @@
 #include <string.h>
 
 #include "base/elementary.h"
+#include "base/rng.h"
 #include "base/status.h"
+#include "study/stats/comparison.h"
+#include "study/stats/halving.h"
 
 // Where cma-es begins: in the middle of all ranges, with a spread that reaches their ends.
 static const double START = 0.5, SPREAD = 0.3;
+
+enum { LANE_DRAWN = 3 }; // of MM_RNG_TUNE; tune.c has the others
 
 size_t mm_tune_population(size_t n) {
   return 4 + (size_t)floor(3 * mm_log_d((double)n));
@@ -44,6 +49,15 @@ int mm_tune_compare(const mm_tune_trial *a, const mm_tune_trial *b) {
   if (a->n != b->n) return a->n > b->n ? 1 : -1;
   double x = mean_of(a, a->n), y = mean_of(b, b->n);
   return (x > y) - (x < y);
+}
+
+bool mm_tune_is_near(const mm_tune_search *s, size_t best, size_t trial) {
+  const mm_tune_trial *a = &s->trial[best], *b = &s->trial[trial];
+  if (trial == best) return true;
+  if (a->failed || b->failed) return false;
+  const size_t n = a->n < b->n ? a->n : b->n;
+  const mm_comparison c = mm_comparison_of(a->score, b->score, n, s->config.seed);
+  return c.interval.low <= 0 && c.interval.high >= 0;
 }
 
 size_t mm_tune_best(const mm_tune_search *s) {
@@ -143,11 +157,10 @@ static mm_status evaluate_rounds(mm_tune_search *s, size_t *which, size_t n,
 // ---------------------------------------------------------------------------------------------
 // Methods. `which` has room for all trials.
 
-// All points, the last parameter running fastest.
-static mm_status search_grid(mm_tune_search *s, size_t *which, mm_tune_evaluate *evaluate,
-                             void *user) {
+// Enters all points, the last parameter running fastest; which[*n] are those beside trial 0.
+static mm_status enter_grid(mm_tune_search *s, size_t *which, size_t *n) {
   const mm_tune_space *space = s->config.space;
-  size_t place[MM_TUNE_PARAMETERS] = { 0 }, count[MM_TUNE_PARAMETERS], n = 0;
+  size_t place[MM_TUNE_PARAMETERS] = { 0 }, count[MM_TUNE_PARAMETERS];
   double(*level)[MM_TUNE_POINTS] = mm_alloc_array(space->n, sizeof *level);
   if (!level) return MM_FAIL(MM_ERR_MEMORY, "no memory for a grid");
   for (size_t j = 0; j < space->n; j++)
@@ -157,7 +170,7 @@ static mm_status search_grid(mm_tune_search *s, size_t *which, mm_tune_evaluate 
     for (size_t j = 0; j < space->n; j++)
       value[j] = level[j][place[j]];
     size_t i = enter(s, value, 0);
-    if (i > 0) which[n++] = i;
+    if (i > 0) which[(*n)++] = i;
     s->n_candidates++;
     more = false;
     for (size_t j = space->n; j-- > 0 && !more;) {
@@ -166,6 +179,13 @@ static mm_status search_grid(mm_tune_search *s, size_t *which, mm_tune_evaluate 
     }
   }
   mm_free(level);
+  return MM_OK;
+}
+
+static mm_status search_grid(mm_tune_search *s, size_t *which, mm_tune_evaluate *evaluate,
+                             void *user) {
+  size_t n = 0;
+  MM_TRY(enter_grid(s, which, &n));
   return evaluate_rounds(s, which, n, evaluate, user);
 }
 
@@ -230,30 +250,93 @@ static mm_status search_cma(mm_tune_search *s, size_t *which, mm_tune_evaluate *
 }
 
 // ---------------------------------------------------------------------------------------------
+// Successive halving
+
+typedef struct halving {
+  mm_tune_search *search;
+  mm_tune_evaluate *evaluate;
+  void *user;
+} halving;
+
+static mm_status halving_extend(const size_t *which, size_t n, size_t end, void *user) {
+  const halving *h = user;
+  return extend(h->search, which, n, end, h->evaluate, h->user);
+}
+
+static double halving_score(size_t trial, void *user) {
+  const mm_tune_trial *t = &((halving *)user)->search->trial[trial];
+  return t->failed ? NAN : mean_of(t, t->n);
+}
+
+static void halving_drop(size_t trial, void *user) {
+  ((halving *)user)->search->trial[trial].pruned = true;
+}
+
+// Enters trials drawn evenly from the ranges.
+static void enter_drawn(mm_tune_search *s, size_t *which, size_t *n) {
+  const mm_tune_space *space = s->config.space;
+  const mm_stream stream = mm_stream_make(s->config.seed, 0, MM_RNG_TUNE, LANE_DRAWN);
+  for (size_t i = 0; i < s->config.trials; i++) {
+    double value[MM_TUNE_PARAMETERS];
+    for (size_t j = 0; j < space->n; j++)
+      value[j] = mm_tune_value(&space->parameter[j],
+                               mm_uniform_d(mm_stream_pair(stream, i * MM_TUNE_PARAMETERS + j)));
+    size_t before = s->n, trial = enter(s, value, 0);
+    if (s->n > before) which[(*n)++] = trial;
+    s->n_candidates++;
+  }
+}
+
+static mm_status search_halving(mm_tune_search *s, size_t *which, mm_tune_evaluate *evaluate,
+                                void *user) {
+  halving own = { s, evaluate, user };
+  const mm_halving h = { .seeds = s->config.seeds,
+                         .extend = halving_extend,
+                         .score = halving_score,
+                         .drop = halving_drop,
+                         .user = &own };
+  size_t n = 0;
+  if (mm_tune_is_grid(s->config.space))
+    MM_TRY(enter_grid(s, which, &n));
+  else
+    enter_drawn(s, which, &n);
+  return mm_halve(&h, which, &n);
+}
+
+// ---------------------------------------------------------------------------------------------
 
 mm_status mm_tune_search_check(const mm_tune_search_config *c) {
   size_t population = c->population > 0 ? c->population : mm_tune_population(c->space->n);
-  double size = c->method == MM_TUNE_GRID ? mm_tune_grid_size(c->space) : 0;
+  double size = mm_tune_is_grid(c->space) ? mm_tune_grid_size(c->space) : 0;
   if (size > (double)c->trials)
     return MM_FAIL(MM_ERR_INPUT,
                    "the grid has %.0f points, more than the %zu trials asked for: fewer points or "
                    "parameters, or the method cma-es, would do",
                    size, c->trials);
-  if (c->method == MM_TUNE_CMA && c->trials < population)
+  if (c->space->method == MM_TUNE_CMA && c->trials < population)
     return MM_FAIL(MM_ERR_INPUT, "%zu trials are fewer than one generation of %zu candidates",
                    c->trials, population);
   return MM_OK;
 }
 
+size_t mm_tune_search_room(const mm_tune_search_config *c) {
+  return 1 + (mm_tune_is_grid(c->space) ? (size_t)mm_tune_grid_size(c->space) : c->trials);
+}
+
 static mm_status take(mm_tune_search *s) {
-  s->room = 1 + (s->config.method == MM_TUNE_GRID ? (size_t)mm_tune_grid_size(s->config.space)
-                                                  : s->config.trials);
+  s->room = mm_tune_search_room(&s->config);
   s->trial = mm_alloc_array(s->room, sizeof *s->trial);
   s->scores = mm_alloc_array(s->room, s->config.seeds * sizeof *s->scores);
   s->scratch = mm_alloc_array(s->room, sizeof *s->scratch);
   if (s->trial && s->scores && s->scratch) return MM_OK;
   return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trials", s->room);
 }
+
+typedef mm_status search_method(mm_tune_search *s, size_t *which, mm_tune_evaluate *evaluate,
+                                void *user);
+static search_method *const methods[MM_TUNE_METHODS] = {
+  [MM_TUNE_GRID] = search_grid, [MM_TUNE_CMA] = search_cma, [MM_TUNE_HALVING] = search_halving
+};
 
 static mm_status search(mm_tune_search *s, mm_tune_evaluate *evaluate, void *user) {
   const size_t own = enter(s, s->config.own, 0);
@@ -265,9 +348,7 @@ static mm_status search(mm_tune_search *s, mm_tune_evaluate *evaluate, void *use
         MM_FAIL(MM_ERR_NUMERIC,
                 "a run with the settings' own values has no return (it broke down, or finished "
                 "no episode): there is nothing to compare trials with");
-  if (status == MM_OK)
-    status = s->config.method == MM_TUNE_GRID ? search_grid(s, which, evaluate, user)
-                                              : search_cma(s, which, evaluate, user);
+  if (status == MM_OK) status = methods[s->config.space->method](s, which, evaluate, user);
   s->complete = status == MM_OK;
   mm_free(which);
   return status;

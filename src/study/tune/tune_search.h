@@ -4,7 +4,8 @@
 //
 // Trial 0 has the settings' own values and is what scores are relative to: it gets all seeds first
 // and is never stopped. Others get their seeds in rounds of 1, 1, 2, 4, ..; behind each round those
-// below the median of all trials that came so far are stopped.
+// below the median of all trials that came so far are stopped. Successive halving (halving.h) has
+// rounds of its own, behind which all but the better half are stopped.
 
 #ifndef MM_EXPERIMENT_TUNE_SEARCH_H
 #define MM_EXPERIMENT_TUNE_SEARCH_H
@@ -21,7 +22,7 @@ enum {
 
 typedef struct mm_tune_trial {
   double value[MM_TUNE_PARAMETERS]; // NaN, of trial 0: of each environment its own, or no choice
-  size_t generation;                // of cma-es, from 1; 0 for trial 0 and grids
+  size_t generation;                // of cma-es, from 1; 0 for trial 0 and the other methods
   double *score;                    // [n] of the first seeds
   size_t n;
   bool pruned; // stopped behind a round
@@ -30,12 +31,12 @@ typedef struct mm_tune_trial {
 
 typedef struct mm_tune_search_config {
   const mm_tune_space *space;
-  mm_tune_method method;
-  size_t trials;     // cma-es: candidates, cut to whole generations; grid: no more points than this
+  size_t trials;     // cma-es: candidates, cut to whole generations; halving: drawn, if the space
+                     // is sampled; grid: no more points than this
   size_t population; // of cma-es; 0: mm_tune_population
   size_t seeds;
-  uint64_t seed; // of cma-es
-  bool prune;
+  uint64_t seed;                  // of cma-es and of drawn trials
+  bool prune;                     // not for halving
   double own[MM_TUNE_PARAMETERS]; // values of trial 0
 } mm_tune_search_config;
 
@@ -53,6 +54,9 @@ typedef struct mm_tune_search {
 // score[n][count] of trials which[n] for the seeds first .. first + count - 1. NaN: no value.
 typedef mm_status mm_tune_evaluate(const mm_tune_search *search, const size_t *which, size_t n,
                                    size_t first, size_t count, double *score, void *user);
+
+// Trials that there can be at most, with trial 0.
+size_t mm_tune_search_room(const mm_tune_search_config *config);
 
 // What is wrong with the numbers: a grid that is too large, fewer trials than a generation.
 mm_status mm_tune_search_check(const mm_tune_search_config *config);
@@ -75,6 +79,10 @@ mm_estimate mm_tune_score(const mm_tune_trial *trial);
 // Whether a is better than b: what failed is worst; more seeds, since others were stopped, before a
 // greater mean.
 int mm_tune_compare(const mm_tune_trial *a, const mm_tune_trial *b);
+
+// Whether a trial is not shown to be worse than the best one: the 95 % interval of their paired
+// difference, over the seeds that both have, includes 0.
+bool mm_tune_is_near(const mm_tune_search *search, size_t best, size_t trial);
 
 // The best of those with all seeds; 0 if none is better than the settings' own values.
 size_t mm_tune_best(const mm_tune_search *search);

@@ -31,7 +31,7 @@ static mm_tune_map_parameter find_map_parameter(const char *name) {
   return (mm_tune_map_parameter)i;
 }
 
-static const char *const method_names[MM_TUNE_METHODS] = { "grid", "cma-es" };
+static const char *const method_names[MM_TUNE_METHODS] = { "grid", "cma-es", "halving" };
 static const char *const scale_names[MM_TUNE_SCALES] = { "log", "linear", "integer", "choice" };
 
 const char *mm_tune_method_name(mm_tune_method method) {
@@ -317,9 +317,9 @@ static mm_status read_file(const char *path, mm_algo algo, const space_file *fil
   out->method = MM_TUNE_CMA;
   if (file->method && !mm_tune_method_find(file->method, &out->method)) {
     const char *near = mm_nearest(file->method, method_names, MM_TUNE_METHODS);
-    return MM_FAIL(MM_ERR_INPUT, "%s: field 'method': expected grid or cma-es, found '%.40s'%s%s%s",
-                   path, file->method, near ? " (did you mean '" : "", near ? near : "",
-                   near ? "'?)" : "");
+    return MM_FAIL(
+        MM_ERR_INPUT, "%s: field 'method': expected grid, cma-es or halving, found '%.40s'%s%s%s",
+        path, file->method, near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
   }
   for (size_t i = 0; i < own; i++) {
     const range_texts *f = file->parameters->key[i];
@@ -328,6 +328,7 @@ static mm_status read_file(const char *path, mm_algo algo, const space_file *fil
       return MM_FAIL(MM_ERR_INPUT, "%s: field 'parameters': expected at most %d", path,
                      MM_TUNE_PARAMETERS);
     MM_TRY(read_parameter(path, algo, key_name(i), f, &out->parameter[out->n]));
+    out->sampled = out->sampled || !(f->points || f->list[MM_TUNE_CHOICE]);
     out->n++;
   }
   if (out->n > 0) return MM_OK;
@@ -423,6 +424,10 @@ size_t mm_tune_levels(const mm_tune_parameter *p, double *out) {
     if (n == 0 || value > out[n - 1]) out[n++] = value;
   }
   return n;
+}
+
+bool mm_tune_is_grid(const mm_tune_space *space) {
+  return space->method == MM_TUNE_GRID || (space->method == MM_TUNE_HALVING && !space->sampled);
 }
 
 double mm_tune_grid_size(const mm_tune_space *space) {

@@ -1,8 +1,8 @@
 // What a hyper-parameter search may change: settings with their ranges, read from a YAML file.
 //
-//   method: cma-es                       # or grid
+//   method: cma-es                       # or grid, halving
 //   parameters:
-//     lr: {log: [1e-4, 1e-2], points: 5} # points: of a grid
+//     lr: {log: [1e-4, 1e-2], points: 5} # points: of a grid, also for halving
 //     eta: {linear: [0.5, 2]}
 //     epochs: {integer: [1, 16]}
 //     activation: {choice: [tanh, relu]}
@@ -23,7 +23,12 @@ enum {
   MM_TUNE_POINTS = 1000 // of one parameter in a grid
 };
 
-typedef enum mm_tune_method { MM_TUNE_GRID, MM_TUNE_CMA, MM_TUNE_METHODS } mm_tune_method;
+typedef enum mm_tune_method {
+  MM_TUNE_GRID,
+  MM_TUNE_CMA,
+  MM_TUNE_HALVING,
+  MM_TUNE_METHODS
+} mm_tune_method;
 
 const char *mm_tune_method_name(mm_tune_method method);
 bool mm_tune_method_find(const char *name, mm_tune_method *out);
@@ -65,6 +70,7 @@ typedef struct mm_tune_parameter {
 
 typedef struct mm_tune_space {
   mm_tune_method method;
+  bool sampled; // a range has no points: halving draws its trials, else they are the grid's
   size_t n;
   mm_tune_parameter parameter[MM_TUNE_PARAMETERS]; // in the order of the settings; the map's last
 } mm_tune_space;
@@ -95,6 +101,9 @@ double mm_tune_place(const mm_tune_parameter *p, double value);
 
 // The values of a grid, ascending, into out[MM_TUNE_POINTS]; returns how many.
 size_t mm_tune_levels(const mm_tune_parameter *p, double *out);
+
+// Whether the trials are the points of a grid.
+bool mm_tune_is_grid(const mm_tune_space *space);
 
 // Points of the whole grid; a double, since there may be very many.
 double mm_tune_grid_size(const mm_tune_space *space);
