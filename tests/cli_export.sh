@@ -81,16 +81,49 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 # ---------------------------------------------------------------------------------------------
+# rliable: for each map its final returns, runs x environments
+
+run transfer --maps tsallis:0.5,l2 --controls none --envs GridWorld-small,GridWorld-sparse --seeds 3 --seed 5 \
+  --set steps=1024 --set envs=8 --set unroll=16 --out table --quiet
+run export table --rliable
+expect_code 0
+expect_no_err
+expect_json
+returns() { # MAP: [[..],..] as runs.csv has them
+  awk -F, -v map="$1" '
+    $1 == map { row[$3] = row[$3] (row[$3] == "" ? "" : ",") $4; if (!seen[$3]++) order[++n] = $3 }
+    END { for (i = 1; i <= n; i++) printf("%s[%s]", (i > 1 ? "," : ""), row[order[i]]) }' table/runs.csv
+}
+expect "layout" test "$(cat "$out")" = \
+  "{\"envs\":[\"GridWorld-small\",\"GridWorld-sparse\"],\"seeds\":[5,6,7],\"scores\":{\"tsallis:0.5\":[$(returns tsallis:0.5)],\"l2\":[$(returns l2)]}}"
+run export table/run.db --rliable --out scores.json --quiet
+expect_code 0
+expect_no_out
+expect "the same in a file" parse_json scores.json
+run export table --rliable --out scores.json
+expect_refusal 2 "scores.json" "exists already"
+run export table --rliable --out scores.json --force
+expect_code 0
+run export search --rliable
+expect_refusal 2 "'search' is a run of learn: --rliable is for transfer studies"
+run export table --rliable --table curve
+expect_refusal 2 "'--table' is for --csv and --jsonl"
+# a run that ended before its first episode has none
+run transfer --maps l2 --controls none --envs Acrobot-v1 --seeds 1 --set steps=128 --set envs=4 --set unroll=32 --out none --quiet
+run export none --rliable
+expect_out '"scores":{"l2":[[null]]}'
+
+# ---------------------------------------------------------------------------------------------
 # usage
 
 run export agents --tensorboard --csv
-expect_refusal 2 "expected one of --csv, --jsonl, --tensorboard and --map FILE"
+expect_refusal 2 "expected one of --csv, --jsonl, --tensorboard, --rliable and --map FILE"
 run export agents --tensorboard --table curve
 expect_refusal 2 "'--table' is for --csv and --jsonl"
 run export agents --tensorboard --generation 1
 expect_refusal 2 "'--generation' is for --map"
 run export agents --map x.json --out y
-expect_refusal 2 "'--out' is for --csv, --jsonl and --tensorboard"
+expect_refusal 2 "'--out' is for --csv, --jsonl, --tensorboard and --rliable"
 
 # ---------------------------------------------------------------------------------------------
 # going on, damaged

@@ -186,7 +186,7 @@ expect_not "nothing written" test -e new.json
 # usage
 
 run export $one
-expect_refusal 2 "expected one of --csv, --jsonl, --tensorboard and --map"
+expect_refusal 2 "expected one of --csv, --jsonl, --tensorboard, --rliable and --map"
 run export $one --csv --jsonl
 expect_refusal 2 "expected one of"
 run export $one --csv --generation 3

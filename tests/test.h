@@ -78,6 +78,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(evolve_sep_cma)                                                                            \
   SUITE(evolve_cma)                                                                                \
   SUITE(inference)                                                                                 \
+  SUITE(scores)                                                                                    \
   SUITE(evolve_golden)                                                                             \
   SUITE(evolve_state)                                                                              \
   SUITE(evolve_search)                                                                             \

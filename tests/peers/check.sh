@@ -1,24 +1,77 @@
 #!/usr/bin/env bash
-# Our cma-es against pycma (compare_cma.py), which is installed by pip into a virtual environment of
-# its own. Exit code 77, and why, where that cannot be had.
+# Ours against others' work, which is installed by pip into virtual environments of its own:
 #
-# usage: tests/peers/check.sh BUILD_FOLDER VENV_FOLDER
+#   cma      evaluations of our cma-es and of pycma's
+#   rliable  interquartile means, performance profiles and their intervals
+#   entmax   projections of Tsallis' maps. It needs PyTorch, whose wheels for x86-64 on PyPI bring
+#            2.5 GB of CUDA libraries: Debian's python3-torch does, or one that is in VENV/entmax
+#
+# Exit code 77, and why, where a peer cannot be had.
+#
+# usage: tests/peers/check.sh BUILD_FOLDER VENV_FOLDER [cma|rliable|entmax]; without the last: all
 set -euo pipefail
-build=$1 venv=$2
 here=$(cd "$(dirname "$0")" && pwd)
+if [ $# -eq 2 ]; then
+  end=0
+  for peer in cma rliable entmax; do
+    code=0
+    "$0" "$1" "$2" "$peer" || code=$?
+    [ "$code" -eq 0 ] || [ "$end" -eq 1 ] || end=$((code == 77 ? 77 : 1))
+  done
+  exit "$end"
+fi
+build=$1 venv=$2/$3
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 skip() {
   echo "skipped: peers: $1"
   exit 77
 }
 
-mkdir -p "$(dirname "$venv")"
-if ! "$venv/bin/python" -c 'import cma' 2>/dev/null; then
+# An environment in which `python -c TEST` works, with these packages.
+prepare() { # TEST PACKAGE...
+  local test=$1
+  shift
+  mkdir -p "$(dirname "$venv")"
+  ! "$venv/bin/python" -c "$test" 2>/dev/null || return 0
   rm -rf "$venv"
   python3 -m venv "$venv" >"$venv.log" 2>&1 || skip "python3 -m venv does not work here, see $venv.log"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check 'cma>=4.4' numpy >"$venv.log" 2>&1 ||
-    skip "pip cannot install cma and numpy, see $venv.log"
-fi
-cc -std=gnu17 -O2 -I"$here/../../include" "$here/es_race.c" -o "$build/es_race" -L"$build" -lmirrormap -lm
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-LD_LIBRARY_PATH=$build exec "$venv/bin/python" -W ignore "$here/compare_cma.py" "$build/es_race"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >"$venv.log" 2>&1 ||
+    skip "pip cannot install $*, see $venv.log"
+}
+
+# A Python with PyTorch and entmax: the environment's, or the system's with entmax beside it.
+find_torch() {
+  local python
+  for python in "$venv/bin/python" /usr/bin/python3 python3; do
+    "$python" -c 'import numpy, torch' 2>/dev/null || continue
+    echo "$python"
+    return
+  done
+}
+
+case $3 in
+  cma)
+    prepare 'import cma' 'cma>=4.4' numpy
+    cc -std=gnu17 -O2 -I"$here/../../include" "$here/es_race.c" -o "$build/es_race" -L"$build" -lmirrormap -lm
+    LD_LIBRARY_PATH=$build exec "$venv/bin/python" -W ignore "$here/compare_cma.py" "$build/es_race"
+    ;;
+  rliable)
+    prepare 'import rliable.library' rliable 'pandas<3' # arch, which it builds on, does not know pandas 3
+    exec "$venv/bin/python" -W ignore "$here/compare_rliable.py" "$build/mirrormap"
+    ;;
+  entmax)
+    python=$(find_torch)
+    [ -n "$python" ] || skip "entmax needs PyTorch, and no Python here has it (Debian: python3-torch)"
+    if ! PYTHONPATH=$venv/packages "$python" -c 'import entmax' 2>/dev/null; then
+      [ -x "$venv/bin/python" ] || prepare 'import pip' pip
+      "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --target "$venv/packages" entmax \
+        >"$venv.log" 2>&1 || skip "pip cannot install entmax, see $venv.log"
+    fi
+    PYTHONPATH=$venv/packages exec "$python" -W ignore "$here/compare_entmax.py" "$build/mirrormap"
+    ;;
+  *)
+    echo "unknown peer '$3': expected cma, rliable or entmax" >&2
+    exit 2
+    ;;
+esac

@@ -18,6 +18,7 @@
   X(eval)                                                                                          \
   X(learn)                                                                                         \
   X(transfer)                                                                                      \
+  X(compare)                                                                                       \
   X(tune)                                                                                          \
   X(reproduce)                                                                                     \
   X(theory)                                                                                        \

@@ -1,4 +1,5 @@
-// `export`: what is in a run database, as CSV, as lines of JSON, for TensorBoard, or as a map file.
+// `export`: what is in a run database, as CSV, as lines of JSON, for TensorBoard or rliable, or as
+// a map file.
 
 #define _XOPEN_SOURCE 700
 
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/argument/map_argument.h"
 #include "cli/core/command.h"
@@ -23,10 +25,11 @@
 #include "study/learn/learn.h"
 #include "study/run/run_table.h"
 #include "study/stats/csv.h"
+#include "study/transfer/transfer_rliable.h"
 
 typedef struct export_args {
   command_args common;
-  bool csv, jsonl, tensorboard, force;
+  bool csv, jsonl, tensorboard, rliable, force;
   const char *out, *table, *map;
   uint64_t generation;
 } export_args;
@@ -44,6 +47,9 @@ static const option export_options[] = {
   OPTION(FLAG, "jsonl", jsonl, NULL, "one JSON object per row and line"),
   OPTION(FLAG, "tensorboard", tensorboard, NULL,
          "event files for TensorBoard, a folder for each curve"),
+  OPTION(FLAG, "rliable", rliable, NULL,
+         "final returns of a transfer study as rliable takes them: a matrix of runs and "
+         "environments for each map, in JSON"),
   OPTION(TEXT, "map", map, "FILE", "write the mean of a generation as a map file"),
   OPTION(COUNT, "generation", generation, "G", "which generation --map takes (default: the last)",
          .high = 9e15),
@@ -329,16 +335,39 @@ static int export_events(mm_run *run, const char *out, bool force) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// rliable
+
+static int write_json(cJSON *root, const char *path) {
+  char *text = mm_json_print(root, true);
+  cJSON_Delete(root);
+  if (text == NULL) return fail(EXIT_FAILED, "%s", mm_status_text(MM_ERR_MEMORY));
+  mm_status status = mm_file_write_atomic(path, text, strlen(text));
+  mm_free(text);
+  TRY(status_code(status));
+  note("wrote %s", path);
+  return EXIT_DONE;
+}
+
+static int put_rliable(mm_run *run, const export_args *args) {
+  cJSON *root;
+  if (strcmp(mm_run_command(run), "transfer") != 0)
+    return fail(EXIT_USAGE, "'%s' is a run of %s: --rliable is for transfer studies",
+                mm_run_folder_of(run), mm_run_command(run));
+  if (args->out != NULL) TRY(map_check_out(args->out, args->force));
+  TRY(status_code(mm_transfer_rliable(run, &root)));
+  return args->out != NULL ? write_json(root, args->out) : output_json(root, EXIT_DONE);
+}
+
+// ---------------------------------------------------------------------------------------------
 
 static int check_usage(const export_args *args) {
   const command_args *common = &args->common;
-  if (args->csv + args->jsonl + args->tensorboard + (args->map != NULL) != 1)
-    return fail_usage("expected one of --csv, --jsonl, --tensorboard and --map FILE");
-  if (args->tensorboard && args->table != NULL)
+  if (args->csv + args->jsonl + args->tensorboard + args->rliable + (args->map != NULL) != 1)
+    return fail_usage("expected one of --csv, --jsonl, --tensorboard, --rliable and --map FILE");
+  if (args->table != NULL && !args->csv && !args->jsonl)
     return fail_usage("option '--table' is for --csv and --jsonl");
-  if (args->map != NULL && (args->out != NULL || args->table != NULL))
-    return fail_usage(args->out != NULL ? "option '--out' is for --csv, --jsonl and --tensorboard"
-                                        : "option '--table' is for --csv and --jsonl");
+  if (args->map != NULL && args->out != NULL)
+    return fail_usage("option '--out' is for --csv, --jsonl, --tensorboard and --rliable");
   if (args->map == NULL && options_given(&command_export, common, "generation"))
     return fail_usage("option '--generation' is for --map");
   return EXIT_DONE;
@@ -355,6 +384,8 @@ static int run(void *raw) {
     code = fail_status(status);
   else if (args->map != NULL)
     code = put_map(run, args);
+  else if (args->rliable)
+    code = put_rliable(run, args);
   else if (args->tensorboard)
     code = export_events(run, args->out, args->force);
   else
@@ -380,12 +411,15 @@ const command command_export = {
       "table. --jsonl gives all tables, or one. Numbers are the shortest text that reads back to "
       "the same bits; values that are not defined are empty or null. --tensorboard writes event "
       "files into a folder for each curve, in single precision, with undefined values left out. "
-      "--map takes the mean of a generation out as a map. A run can be exported while it is "
+      "--rliable gives the final returns of a transfer study in rliable's layout, null where there "
+      "is none. --map takes the mean of a generation out as a map. A run can be exported while it "
+      "is "
       "running. Of a damaged one everything intact is written; the exit code is 1 then.",
   .examples = "mirrormap export runs/learn-GridWorld-all-1 --csv > generations.csv\n"
               "mirrormap export runs/learn-GridWorld-all-1 --csv --out tables\n"
               "mirrormap export runs/learn-GridWorld-all-1 --jsonl --table score\n"
               "mirrormap export runs/learn-GridWorld-all-1 --tensorboard --out logs/all-1\n"
+              "mirrormap export runs/transfer-CartPole-v1-1 --rliable --out scores.json\n"
               "mirrormap export runs/learn-GridWorld-all-1 --map half.json --generation 256",
   .options = export_options,
   .min_positional = 1,

@@ -238,10 +238,10 @@ mm_iqm mm_stratified_iqm(const double *x, const size_t *n, size_t n_env, uint64_
 // The share of scores above each tau, `pitch` numbers apart.
 static void shares_above(const pool *p, const double *tau, size_t n_tau, double *share,
                          size_t pitch) {
-  for (size_t k = 0; k < n_tau; k++) {
-    size_t above = 0;
-    for (size_t i = p->n; i-- > 0 && p->sorted[i] > tau[k];)
-      above += p->count[i];
+  size_t above = 0, i = p->n;
+  for (size_t k = n_tau; k-- > 0;) {
+    for (; i > 0 && p->sorted[i - 1] > tau[k]; i--)
+      above += p->count[i - 1];
     share[k * pitch] = (double)above / (double)p->n;
   }
 }

@@ -33,8 +33,8 @@ mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed); // x[n] in any
 
 // Scores of one map in several environments, those of an environment after each other: x holds n[e]
 // of each of n_env, none NaN. Resamples are drawn within environments (stratified bootstrap). The
-// IQM is that of all scores together; a performance profile is the share of scores above tau, with
-// its band. As rliable has them. NaN without scores or memory.
+// IQM is that of all scores together; a performance profile is the share of scores above each tau
+// (ascending), with its band. As rliable has them. NaN without scores or memory.
 mm_iqm mm_stratified_iqm(const double *x, const size_t *n, size_t n_env, uint64_t seed);
 void mm_performance_profile(const double *x, const size_t *n, size_t n_env, const double *tau,
                             size_t n_tau, uint64_t seed, double *share, mm_interval *band);
