@@ -269,6 +269,15 @@ for setting in common_numbers=off shaping=rank shaping=raw sigma=0.1 es_lr=0.1; 
   expect_not "$setting makes a difference" cmp -s one/mean.json "with-$setting/mean.json"
 done
 
+for fitness in median cvar:0.5; do
+  run learn "${tiny[@]}" --set "fitness=$fitness" --set shaping=raw --set seeds_per_member=3 --generations 2 --out "by-$fitness" --quiet
+  expect_code 0
+done
+run learn "${tiny[@]}" --set shaping=raw --set seeds_per_member=3 --generations 2 --out by-mean --quiet
+for fitness in median cvar:0.5; do
+  expect_not "fitness=$fitness makes a difference" cmp -s <(grep '"w":' by-mean/mean.json) <(grep '"w":' "by-$fitness/mean.json")
+done
+
 # a task file travels with the run
 printf 'grid: 4\nstart: [0, 0]\nobjects:\n  - {cell: [3, 3], reward: 1, terminate: 1, respawn: 0}\n' >task.yaml
 run learn "${tiny[@]:2}" --env task.yaml --generations 4 --out maze --quiet
@@ -296,6 +305,9 @@ refuse 2 'has fixed its settings' learn --resume one --set sigma=1
 refuse 2 'generations already' learn --resume one --generations 2
 refuse 2 'of memory needed' learn --env GridWorld-small --population 1000000 --kind piecewise --set n=100000 --out huge
 expect_not "and nothing is left" test -e huge
+for fitness in best cvar cvar: cvar:0 cvar:1.5 cvar:nan; do
+  refuse 2 "setting 'fitness': expected mean, median or cvar:A" learn --env GridWorld-small --set "fitness=$fitness"
+done
 refuse 2 'even number' learn --env GridWorld-small --population 7
 refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x
 refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x512 --generations 3

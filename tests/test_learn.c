@@ -171,6 +171,61 @@ static void test_several_environments(void **state) {
   free(plan);
 }
 
+// The same with median and CVaR: returns of both environments in units of the controls' spread, in
+// one pool. Written down once more, from the rows.
+static void test_pooled_fitness(void **state) {
+  (void)state;
+  static const char *const word[] = { "median", "cvar:0.3", "cvar:1" };
+  for (int w = 0; w < 3; w++) {
+    mm_learn_plan *plan = tiny_plan();
+    plan->n_env = 2;
+    snprintf(plan->env[1], sizeof plan->env[1], "GridWorld-sparse");
+    assert_ok(mm_settings_set(&plan->settings, "es", "sep-cma-es"));
+    assert_ok(mm_settings_set(&plan->settings, "kind", "tsallis"));
+    assert_ok(mm_settings_set(&plan->settings, "fitness", word[w]));
+    plan->settings.search.generations = 1;
+    plan->settings.search.seeds_per_member = 2;
+    mm_learn *l = run_plan(word[w], plan);
+    double mean[2] = { 0 }, deviation[2] = { 0 };
+    for (int e = 0; e < 2; e++) {
+      for (int i = 0; i < 12; i++)
+        mean[e] += l->controls.value[i / 3][3 * e + i % 3] / 12;
+      for (int i = 0; i < 12; i++)
+        deviation[e] += pow(l->controls.value[i / 3][3 * e + i % 3] - mean[e], 2) / 12;
+      assert_true(deviation[e] > 0);
+    }
+    for (int i = 0; i < 6; i++) {
+      double x[4];
+      for (int j = 0; j < 4; j++)
+        x[j] = (l->job_row[4 * i + j].value - mean[j / 2]) / sqrt(deviation[j / 2]);
+      for (int a = 0; a < 4; a++)
+        for (int b = a + 1; b < 4; b++)
+          if (x[b] < x[a]) {
+            double kept = x[a];
+            x[a] = x[b];
+            x[b] = kept;
+          }
+      double expected[] = { (x[1] + x[2]) / 2, (x[0] + x[1]) / 2, (x[0] + x[1] + x[2] + x[3]) / 4 };
+      assert_true(fabs(l->fitness[i] - expected[w]) < 1e-9);
+    }
+    mm_learn_close(l);
+    free(plan);
+  }
+}
+
+// A run that failed is the worst of its candidate: CVaR has no value then, the median may.
+static void test_fitness_with_failures(void **state) {
+  (void)state;
+  mm_fitness median = { .share = 0 }, worst = { .share = 0.25 }, all = { .share = 1 };
+  double x[] = { 3, -INFINITY, 1, 2 };
+  assert_true(mm_learn_fitness(worst, x, 4) == -INFINITY);
+  assert_true(mm_learn_fitness(all, x, 4) == -INFINITY);
+  assert_true(mm_learn_fitness(median, x, 4) == 1.5);
+  double half[] = { 5, -INFINITY }, one[] = { 7 };
+  assert_true(mm_learn_fitness(median, half, 2) == -INFINITY);
+  assert_true(mm_learn_fitness(median, one, 1) == 7 && mm_learn_fitness(worst, one, 1) == 7);
+}
+
 // Phases change the length of trainings, and each has its own controls.
 static void test_phases(void **state) {
   (void)state;
@@ -556,6 +611,8 @@ int suite_learn(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_against_plain_loop, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_several_environments, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_pooled_fitness, open_folder, close_folder),
+    cmocka_unit_test(test_fitness_with_failures),
     cmocka_unit_test_setup_teardown(test_phases, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_resume_anywhere, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_interrupted_step_is_undone, open_folder, close_folder),

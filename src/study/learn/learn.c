@@ -140,14 +140,36 @@ static double mean_value(const mm_learn *l, size_t i, size_t first, size_t count
   return sum / (double)count;
 }
 
-// One environment: the value itself. Several that all members share: the mean of the ranks on each,
-// because their scales differ. Pairs with an environment of their own are compared with each other
-// only.
+// Median and CVaR: of a member's returns, on the scales of their environments where it meets
+// several.
+static void judge_pooled(mm_learn *l, mm_fitness fitness, size_t n_env) {
+  mm_learn_scale scale[MM_LEARN_ENVS] = { { 0, 1 } };
+  for (size_t e = 0; e < n_env && n_env > 1; e++)
+    scale[e] = mm_learn_scale_of(&l->controls, e);
+  for (size_t i = 0; i < l->n_member; i++) {
+    for (size_t j = 0; j < l->n_task; j++) {
+      const mm_result *r = &l->result[i * l->n_task + j];
+      const mm_learn_scale *s = &scale[j * n_env / l->n_task];
+      l->pool[j] = mm_result_is_failure(r) ? -INFINITY : (r->final_value - s->mean) / s->deviation;
+    }
+    l->fitness[i] = l->raw[i] = mm_learn_fitness(fitness, l->pool, l->n_task);
+  }
+}
+
+// The mean. One environment: the value itself. Several that all members share: the mean of the
+// ranks on each, because their scales differ. Pairs with an environment of their own are compared
+// with each other only.
 static void judge(mm_learn *l) {
-  size_t n = l->n_member, n_env = l->plan.n_env, k = l->n_task / n_env;
+  const mm_fitness fitness = mm_search_fitness(&l->plan.settings.search);
+  const bool paired = mm_es_is_paired(mm_es_get_config(l->es)->kind);
+  size_t n = l->n_member, n_env = paired ? 1 : l->plan.n_env, k = l->n_task / n_env;
+  if (!fitness.mean) {
+    judge_pooled(l, fitness, n_env);
+    return;
+  }
   for (size_t i = 0; i < n; i++)
     l->fitness[i] = l->raw[i] = mean_value(l, i, 0, l->n_task);
-  if (n_env == 1 || mm_es_is_paired(mm_es_get_config(l->es)->kind)) return;
+  if (n_env == 1) return;
   memset(l->fitness, 0, n * sizeof *l->fitness);
   for (size_t e = 0; e < n_env; e++) {
     for (size_t i = 0; i < n; i++)

@@ -44,6 +44,17 @@ mm_learn_score mm_learn_score_of(const mm_learn_controls *controls, const double
 // the mean over them of the gain over the negative entropy in units of its spread over the tasks.
 double mm_learn_merit(const mm_learn_controls *controls, const double *value);
 
+// What is made of a candidate's n returns, which are put in order: see mm_fitness. Runs that
+// diverge or finish no episode are -INFINITY, and so is what contains one.
+double mm_learn_fitness(mm_fitness fitness, double *x, size_t n);
+
+// The scale on which the returns of an environment are pooled with those of others: mean and
+// deviation of the first four controls on its validation tasks. Without a spread, 1.
+typedef struct mm_learn_scale {
+  double mean, deviation;
+} mm_learn_scale;
+mm_learn_scale mm_learn_scale_of(const mm_learn_controls *controls, size_t env);
+
 // ---------------------------------------------------------------------------------------------
 // A search at work: opened by learn_open.c, driven by learn.c
 
@@ -72,8 +83,9 @@ struct mm_learn {
   mm_arena arena;
   double *member;         // [n_member][dimension]
   double *fitness;        // [n_member] as told to the strategy
-  double *raw;            // [n_member] mean value of its trainings
+  double *raw;            // [n_member] what its returns come to
   double *part;           // [n_member] values on one environment
+  double *pool;           // [n_task] values of one member
   mm_learn_placed *order; // [n_member] the same, sorted
   double *best;           // [dimension] the best validated mean
   double *stored_mean;    // [dimension] that of the last stored generation

@@ -68,6 +68,7 @@ static size_t lay_out(mm_learn *l, size_t d, size_t state, mm_arena *arena) {
   SLICE(fitness, l->n_member);
   SLICE(raw, l->n_member);
   SLICE(part, l->n_member);
+  SLICE(pool, l->n_task);
   SLICE(order, l->n_member);
   SLICE(best, d);
   SLICE(stored_mean, d);

@@ -47,14 +47,16 @@
     "both members of a pair see the same random numbers, or only the same task")
 
 // Texts: field, room with its 0, default and help. Which texts are values, mm_settings_set knows.
-enum { MM_PHASES_MAX = 16, MM_SCHEDULE_SIZE = 256, MM_INIT_SIZE = 512 };
+enum { MM_PHASES_MAX = 16, MM_SCHEDULE_SIZE = 256, MM_INIT_SIZE = 512, MM_FITNESS_SIZE = 32 };
 
 #define MM_SEARCH_TEXTS(X)                                                                         \
   X(init, MM_INIT_SIZE, "-",                                                                       \
     "map to start from, as --init: a name or a file (- for the family's own start)")               \
   X(schedule, MM_SCHEDULE_SIZE, "-",                                                               \
     "phases of G generations with that many steps a training run, instead of generations and "     \
-    "steps (- for one phase; MinAtar 500x1000000,100x10000000)")
+    "steps (- for one phase; MinAtar 500x1000000,100x10000000)")                                   \
+  X(fitness, MM_FITNESS_SIZE, "mean",                                                              \
+    "of a candidate's runs: their mean, their median, or the mean of the worst share A (CVaR)")
 
 typedef struct mm_phase {
   int64_t generations;
@@ -74,6 +76,14 @@ const char *mm_search_init(const mm_search *search);
 
 mm_map_kind mm_search_map_kind(const mm_search *search);
 mm_es_config mm_search_es(const mm_search *search, uint64_t seed);
+
+// What is made of a candidate's returns: `share` 0 is the median, else the mean of that share of
+// the worst. The mean of all, the default, is told apart from cvar:1 (see learn_score.c).
+typedef struct mm_fitness {
+  bool mean;
+  double share;
+} mm_fitness;
+mm_fitness mm_search_fitness(const mm_search *search);
 
 // The phases of the search; returns how many.
 size_t mm_search_phases(const mm_search *search, mm_phase out[MM_PHASES_MAX]);
