@@ -80,6 +80,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(inference)                                                                                 \
   SUITE(evolve_golden)                                                                             \
   SUITE(evolve_state)                                                                              \
+  SUITE(evolve_restart)                                                                            \
   SUITE(evolve_search)                                                                             \
   SUITE(machine)                                                                                   \
   SUITE(run)                                                                                       \

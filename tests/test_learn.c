@@ -244,6 +244,68 @@ static void test_phases(void **state) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Restarts
+
+// Agents that do not learn: all candidates are equal, so the strategy restarts after 10 + 30 n /
+// lambda generations.
+static mm_learn_plan *flat_plan(void) {
+  mm_learn_plan *plan = tiny_plan();
+  snprintf(plan->env[0], sizeof plan->env[0], "%s", path_of("task.yaml")); // the same for all seeds
+  FILE *file = fopen(plan->env[0], "w");
+  assert_non_null(file);
+  fputs("grid: 4\nstart: [0, 0]\n"
+        "objects:\n  - {cell: [3, 3], reward: 1, terminate: 1, respawn: 0}\n",
+        file);
+  fclose(file);
+  plan->settings.pmd.lr = 0;
+  assert_ok(mm_settings_set(&plan->settings, "es", "cma-es"));
+  assert_ok(mm_settings_set(&plan->settings, "kind", "tsallis"));
+  plan->settings.search.restarts = 2;
+  plan->settings.search.generations = 34; // 6 members for 15, 12 for 13, 24 for 6
+  plan->settings.search.validation_every = 100;
+  return plan;
+}
+
+static void test_restarts(void **state) {
+  (void)state;
+  mm_learn_plan *plan = flat_plan();
+  mm_learn *l = run_plan("restarts", plan), *pieces;
+  mm_learn_view view, parted;
+  mm_learn_look(l, &view);
+  assert_int_equal(mm_es_restarts(l->es), 2);
+  assert_int_equal(view.jobs_per_generation, 24);
+  assert_int_equal(view.evaluations, 6 * 15 + 12 * 13 + 24 * 6);
+  // the mean is validated before it is left behind
+  assert_true(view.best.generation == 0 && view.last.generation == 34);
+  // stopped after every step, it comes to the same
+  mm_backend_config backend = { .threads = 1 };
+  assert_ok(mm_learn_create(path_of("parted"), plan, &pieces));
+  while (!mm_learn_done(pieces)) {
+    mm_learn_close(pieces);
+    assert_ok(mm_learn_resume(path_of("parted"), 0, &pieces));
+    if (!mm_learn_done(pieces)) assert_ok(mm_learn_advance(pieces, &backend));
+  }
+  mm_learn_look(pieces, &parted);
+  assert_int_equal(parted.evaluations, view.evaluations);
+  assert_int_equal(parted.env_steps, view.env_steps);
+  assert_int_equal(pieces->best_evaluations, l->best_evaluations);
+  assert_memory_equal(pieces->state, l->state, mm_es_state_size(l->es));
+  mm_learn_close(pieces);
+  mm_learn_close(l);
+  // what the largest generation takes is known before the first one
+  assert_ok(mm_settings_set(&plan->settings, "es", "sep-cma-es"));
+  assert_ok(mm_settings_set(&plan->settings, "kind", "piecewise"));
+  plan->settings.search.n = 100000;
+  plan->settings.search.restarts = 20;
+  assert_fails(mm_learn_create(path_of("huge"), plan, &l), MM_ERR_INPUT, "of memory needed");
+  plan->settings.search.restarts = 1;
+  plan->n_env = 2;
+  snprintf(plan->env[1], sizeof plan->env[1], "GridWorld-sparse");
+  assert_fails(mm_learn_create(path_of("ranks"), plan, &l), MM_ERR_INPUT, "several environments");
+  free(plan);
+}
+
+// ---------------------------------------------------------------------------------------------
 // Interruption and resumption inside the process
 
 static void test_resume_anywhere(void **state) {
@@ -613,6 +675,7 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_several_environments, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_pooled_fitness, open_folder, close_folder),
     cmocka_unit_test(test_fitness_with_failures),
+    cmocka_unit_test_setup_teardown(test_restarts, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_phases, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_resume_anywhere, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_interrupted_step_is_undone, open_folder, close_folder),

@@ -76,8 +76,11 @@ struct mm_learn {
   mm_map_kind kind;
   mm_phase phase[MM_PHASES_MAX];
   size_t n_phase;
-  int64_t generations;            // of all phases
-  size_t n_member, n_task, n_job; // trainings per member; all of a generation
+  int64_t generations; // of all phases
+  size_t n_task;       // trainings per member
+
+  size_t n_member, n_job; // of the generation in hand, and all its trainings; the largest
+                          // generation's while memory is taken
 
   // work space: slices of one block
   mm_arena arena;
@@ -99,8 +102,9 @@ struct mm_learn {
   const mm_result *result;    // of the list run last
   mm_learn_controls controls; // of the current phase
   double best_merit;
-  uint64_t tuning_steps; // environment steps of this process for tuning eta
-  mm_learn_view view;    // as far as it does not follow from the rest (mm_learn_look)
+  uint64_t stored_evaluations, best_evaluations; // trainings up to stored_mean, up to best
+  uint64_t tuning_steps;                         // environment steps of this process for tuning eta
+  mm_learn_view view; // as far as it does not follow from the rest (mm_learn_look)
 };
 
 // The phase of the generation that follows `done` complete ones; the last phase at the end.
@@ -108,6 +112,9 @@ int32_t mm_learn_phase_after(const mm_learn *l, int64_t done);
 
 // The settings of a phase's trainings.
 mm_settings mm_learn_phase_settings(const mm_learn *l, int32_t phase);
+
+// Takes over the number of candidates of the strategy's next generation.
+void mm_learn_set_population(mm_learn *l);
 
 // After l->controls has its values: their scores, for the view.
 void mm_learn_set_controls(mm_learn *l, int64_t generation);

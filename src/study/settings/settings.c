@@ -210,6 +210,7 @@ mm_es_config mm_search_es(const mm_search *search, uint64_t seed) {
   es.population = (size_t)search->population;
   es.sigma = search->sigma > 0 ? search->sigma : kind == MM_MAP_PIECEWISE ? 2 : 0.5;
   es.seed = seed;
+  es.restarts = (size_t)search->restarts;
   es.lr = search->es_lr;
   es.sigma_decay = search->sigma_decay;
   es.sigma_min = search->sigma_min;
@@ -492,7 +493,7 @@ cJSON *mm_search_json(const mm_settings *settings) {
 static bool is_young(const char *name) {
   static const char *const young[] = {
     "controls", "normalise_observation", "scale_reward", "fresh_reset", "flavour",
-    "physics",  "gymnasium_walls",       "init",         "fitness"
+    "physics",  "gymnasium_walls",       "init",         "fitness",     "restarts"
   };
   for (size_t i = 0; i < sizeof young / sizeof *young; i++)
     if (strcmp(young[i], name) == 0) return true;

@@ -25,6 +25,8 @@
   X(sigma_decay, 0.995, 1e-3, 1, false, "openes: factor of sigma after every generation")          \
   X(sigma_min, 0.01, 0, 1e3, false, "openes: sigma does not fall below")                           \
   X(es_lr, 0.01, 1e-9, 1e3, false, "openes: learning rate of Adam")                                \
+  X(restarts, 0, 0, 20, true,                                                                      \
+    "cma-es, sep-cma-es: new starts with twice the candidates after convergence, at most")         \
   X(seeds_per_member, 1, 1, 65536, true, "trainings per candidate and environment")                \
   X(n, 100, 1, 100000, true, "steps of a piecewise map; terms of kind powers, at most 8")          \
   X(validation_every, 16, 1, 1e9, true,                                                            \
