@@ -288,8 +288,34 @@ for setting in common_numbers=off shaping=rank shaping=raw sigma=0.1 es_lr=0.1; 
   expect_not "$setting makes a difference" cmp -s one/mean.json "with-$setting/mean.json"
 done
 
+for fitness in median cvar:0.5; do
+  run learn "${tiny[@]}" --set "fitness=$fitness" --set shaping=raw --set seeds_per_member=3 --generations 2 --out "by-$fitness" --quiet
+  expect_code 0
+done
+run learn "${tiny[@]}" --set shaping=raw --set seeds_per_member=3 --generations 2 --out by-mean --quiet
+for fitness in median cvar:0.5; do
+  expect_not "fitness=$fitness makes a difference" cmp -s <(grep '"w":' by-mean/mean.json) <(grep '"w":' "by-$fitness/mean.json")
+done
+
 # a task file travels with the run
 printf 'grid: 4\nstart: [0, 0]\nobjects:\n  - {cell: [3, 3], reward: 1, terminate: 1, respawn: 0}\n' >task.yaml
+
+# agents that do not learn: the search does not get anywhere and restarts with twice the candidates; the database, the maps
+# and the list of runs know how many there were, and a run that was stopped comes to the same
+flat=("${tiny[@]:2}" --env task.yaml --set lr=0 --kind tsallis --es cma-es --set restarts=1)
+run learn "${flat[@]}" --generations 18 --out again
+expect_code 0
+expect_err 'restart 1 of 1 with 16 candidates'
+for ((i = 0; i < 20; i++)); do
+  if ((i == 0)); then run learn "${flat[@]}" --generations 18 --max-seconds 0.02 --out apart; else run learn --resume apart --max-seconds 0.02; fi
+done
+run learn --resume apart
+expect "the same map after stops around a restart" cmp -s again/mean.json apart/mean.json
+run runs again --json
+expect_code 0
+expect_out '"evaluations":176'
+run map show again/mean.json --json
+expect_out '"evaluations":176' # 14 generations of 8 and 4 of 16
 run learn "${tiny[@]:2}" --env task.yaml --generations 4 --out maze --quiet
 expect_code 0
 run learn "${tiny[@]:2}" --env task.yaml --generations 2 --out moved --quiet
@@ -315,6 +341,12 @@ refuse 2 'has fixed its settings' learn --resume one --set sigma=1
 refuse 2 'generations already' learn --resume one --generations 2
 refuse 2 'of memory needed' learn --env GridWorld-small --population 1000000 --kind piecewise --set n=100000 --out huge
 expect_not "and nothing is left" test -e huge
+for fitness in best cvar cvar: cvar:0 cvar:1.5 cvar:nan; do
+  refuse 2 "setting 'fitness': expected mean, median or cvar:A" learn --env GridWorld-small --set "fitness=$fitness"
+done
+refuse 2 'restarts = 1: expected 0' learn --env GridWorld-small --set restarts=1
+refuse 2 'restarts 1: ranks on several environments' learn --env GridWorld-small,GridWorld-dense --es cma-es --kind tsallis --set restarts=1
+refuse 2 "setting 'restarts'" learn --env GridWorld-small --set restarts=-1
 refuse 2 'even number' learn --env GridWorld-small --population 7
 refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x
 refuse 2 'schedule' learn --env GridWorld-small --set schedule=5x512 --generations 3

@@ -81,6 +81,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(scores)                                                                                    \
   SUITE(evolve_golden)                                                                             \
   SUITE(evolve_state)                                                                              \
+  SUITE(evolve_restart)                                                                            \
   SUITE(evolve_search)                                                                             \
   SUITE(machine)                                                                                   \
   SUITE(run)                                                                                       \

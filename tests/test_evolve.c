@@ -130,7 +130,7 @@ static void test_members(void **state) {
       assert_memory_equal(member, again, sizeof member);
       // the draws given from outside may be the same ones
       double z[N * D];
-      memcpy(z, es->z, mm_es_draws(&es->config) * D * sizeof *z);
+      memcpy(z, es->z, mm_es_draws(es) * D * sizeof *z);
       assert_ok(mm_es_ask_with(es, z, again));
       assert_memory_equal(member, again, sizeof member);
       const double *mean = mm_es_mean(es);
@@ -168,7 +168,7 @@ static void test_watched(void **state) {
     assert_int_equal(mm_es_ask_watched(es, again, have_patience, &some), MM_ERR_INTERRUPTED);
     assert_int_equal(some.calls, 2);
     assert_fails(mm_es_tell(es, fitness), MM_ERR_INPUT, "before members were asked for");
-    memcpy(z, es->z, mm_es_draws(&es->config) * D * sizeof *z);
+    memcpy(z, es->z, mm_es_draws(es) * D * sizeof *z);
     assert_ok(mm_es_ask_with(es, z, again));
     assert_memory_equal(member, again, size);
     assert_true(mm_es_bytes(&es->config) > 0.9 * (double)es->arena.size);

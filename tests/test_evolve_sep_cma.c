@@ -59,7 +59,7 @@ static void oracle_step(oracle *o, const mm_es *es, const double *member, int g)
   for (size_t j = 0; j < n; j++) {
     C[j] = o->C[j] + (evosax ? 1e-8L : 0);
     y_w[j] = y_2[j] = 0;
-    for (size_t i = 0; i < es->config.population; i++) {
+    for (size_t i = 0; i < es->population; i++) {
       long double y = (member[i * n + j] - o->mean[j]) / o->sigma;
       y_w[j] += es->weight[i] * y;
       y_2[j] += es->weight[i] * y * y;

@@ -171,6 +171,61 @@ static void test_several_environments(void **state) {
   free(plan);
 }
 
+// The same with median and CVaR: returns of both environments in units of the controls' spread, in
+// one pool. Written down once more, from the rows.
+static void test_pooled_fitness(void **state) {
+  (void)state;
+  static const char *const word[] = { "median", "cvar:0.3", "cvar:1" };
+  for (int w = 0; w < 3; w++) {
+    mm_learn_plan *plan = tiny_plan();
+    plan->n_env = 2;
+    snprintf(plan->env[1], sizeof plan->env[1], "GridWorld-sparse");
+    assert_ok(mm_settings_set(&plan->settings, "es", "sep-cma-es"));
+    assert_ok(mm_settings_set(&plan->settings, "kind", "tsallis"));
+    assert_ok(mm_settings_set(&plan->settings, "fitness", word[w]));
+    plan->settings.search.generations = 1;
+    plan->settings.search.seeds_per_member = 2;
+    mm_learn *l = run_plan(word[w], plan);
+    double mean[2] = { 0 }, deviation[2] = { 0 };
+    for (int e = 0; e < 2; e++) {
+      for (int i = 0; i < 12; i++)
+        mean[e] += l->controls.value[i / 3][3 * e + i % 3] / 12;
+      for (int i = 0; i < 12; i++)
+        deviation[e] += pow(l->controls.value[i / 3][3 * e + i % 3] - mean[e], 2) / 12;
+      assert_true(deviation[e] > 0);
+    }
+    for (int i = 0; i < 6; i++) {
+      double x[4];
+      for (int j = 0; j < 4; j++)
+        x[j] = (l->job_row[4 * i + j].value - mean[j / 2]) / sqrt(deviation[j / 2]);
+      for (int a = 0; a < 4; a++)
+        for (int b = a + 1; b < 4; b++)
+          if (x[b] < x[a]) {
+            double kept = x[a];
+            x[a] = x[b];
+            x[b] = kept;
+          }
+      double expected[] = { (x[1] + x[2]) / 2, (x[0] + x[1]) / 2, (x[0] + x[1] + x[2] + x[3]) / 4 };
+      assert_true(fabs(l->fitness[i] - expected[w]) < 1e-9);
+    }
+    mm_learn_close(l);
+    free(plan);
+  }
+}
+
+// A run that failed is the worst of its candidate: CVaR has no value then, the median may.
+static void test_fitness_with_failures(void **state) {
+  (void)state;
+  mm_fitness median = { .share = 0 }, worst = { .share = 0.25 }, all = { .share = 1 };
+  double x[] = { 3, -INFINITY, 1, 2 };
+  assert_true(mm_learn_fitness(worst, x, 4) == -INFINITY);
+  assert_true(mm_learn_fitness(all, x, 4) == -INFINITY);
+  assert_true(mm_learn_fitness(median, x, 4) == 1.5);
+  double half[] = { 5, -INFINITY }, one[] = { 7 };
+  assert_true(mm_learn_fitness(median, half, 2) == -INFINITY);
+  assert_true(mm_learn_fitness(median, one, 1) == 7 && mm_learn_fitness(worst, one, 1) == 7);
+}
+
 // Phases change the length of trainings, and each has its own controls.
 static void test_phases(void **state) {
   (void)state;
@@ -185,6 +240,68 @@ static void test_phases(void **state) {
   assert_int_equal(view.control[0].generation, 2);
   assert_true(view.best.generation >= 2);
   mm_learn_close(l);
+  free(plan);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Restarts
+
+// Agents that do not learn: all candidates are equal, so the strategy restarts after 10 + 30 n /
+// lambda generations.
+static mm_learn_plan *flat_plan(void) {
+  mm_learn_plan *plan = tiny_plan();
+  snprintf(plan->env[0], sizeof plan->env[0], "%s", path_of("task.yaml")); // the same for all seeds
+  FILE *file = fopen(plan->env[0], "w");
+  assert_non_null(file);
+  fputs("grid: 4\nstart: [0, 0]\n"
+        "objects:\n  - {cell: [3, 3], reward: 1, terminate: 1, respawn: 0}\n",
+        file);
+  fclose(file);
+  plan->settings.pmd.lr = 0;
+  assert_ok(mm_settings_set(&plan->settings, "es", "cma-es"));
+  assert_ok(mm_settings_set(&plan->settings, "kind", "tsallis"));
+  plan->settings.search.restarts = 2;
+  plan->settings.search.generations = 34; // 6 members for 15, 12 for 13, 24 for 6
+  plan->settings.search.validation_every = 100;
+  return plan;
+}
+
+static void test_restarts(void **state) {
+  (void)state;
+  mm_learn_plan *plan = flat_plan();
+  mm_learn *l = run_plan("restarts", plan), *pieces;
+  mm_learn_view view, parted;
+  mm_learn_look(l, &view);
+  assert_int_equal(mm_es_restarts(l->es), 2);
+  assert_int_equal(view.jobs_per_generation, 24);
+  assert_int_equal(view.evaluations, 6 * 15 + 12 * 13 + 24 * 6);
+  // the mean is validated before it is left behind
+  assert_true(view.best.generation == 0 && view.last.generation == 34);
+  // stopped after every step, it comes to the same
+  mm_backend_config backend = { .threads = 1 };
+  assert_ok(mm_learn_create(path_of("parted"), plan, &pieces));
+  while (!mm_learn_done(pieces)) {
+    mm_learn_close(pieces);
+    assert_ok(mm_learn_resume(path_of("parted"), 0, &pieces));
+    if (!mm_learn_done(pieces)) assert_ok(mm_learn_advance(pieces, &backend));
+  }
+  mm_learn_look(pieces, &parted);
+  assert_int_equal(parted.evaluations, view.evaluations);
+  assert_int_equal(parted.env_steps, view.env_steps);
+  assert_int_equal(pieces->best_evaluations, l->best_evaluations);
+  assert_memory_equal(pieces->state, l->state, mm_es_state_size(l->es));
+  mm_learn_close(pieces);
+  mm_learn_close(l);
+  // what the largest generation takes is known before the first one
+  assert_ok(mm_settings_set(&plan->settings, "es", "sep-cma-es"));
+  assert_ok(mm_settings_set(&plan->settings, "kind", "piecewise"));
+  plan->settings.search.n = 100000;
+  plan->settings.search.restarts = 20;
+  assert_fails(mm_learn_create(path_of("huge"), plan, &l), MM_ERR_INPUT, "of memory needed");
+  plan->settings.search.restarts = 1;
+  plan->n_env = 2;
+  snprintf(plan->env[1], sizeof plan->env[1], "GridWorld-sparse");
+  assert_fails(mm_learn_create(path_of("ranks"), plan, &l), MM_ERR_INPUT, "several environments");
   free(plan);
 }
 
@@ -711,6 +828,9 @@ int suite_learn(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test_setup_teardown(test_against_plain_loop, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_several_environments, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_pooled_fitness, open_folder, close_folder),
+    cmocka_unit_test(test_fitness_with_failures),
+    cmocka_unit_test_setup_teardown(test_restarts, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_phases, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_resume_anywhere, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_ways_to_search, open_folder, close_folder),

@@ -3,7 +3,7 @@
 //   mm_es *es;
 //   mm_es_create(&config, start, &es);
 //   for (int g = 0; g < generations; g++) {
-//     mm_es_ask(es, member);                 // [population][dimension]
+//     mm_es_ask(es, member);                 // [mm_es_population(es)][dimension]
 //     ... fitness[i] of every member, greater is better ...
 //     mm_es_tell(es, fitness);
 //   }
@@ -71,6 +71,9 @@ typedef struct mm_es_config {
   size_t population; // at least 4; even for openes
   double sigma;      // at the start, > 0
   uint64_t seed;
+  // cma-es, sep-cma-es: how often the search begins again at its start, with twice the members,
+  // when it has converged or stagnates (IPOP; src/evolve/es_restart.c has the criteria); at most 20
+  size_t restarts;
   // openes only
   mm_shaping shaping;
   double lr;          // of Adam
@@ -85,9 +88,9 @@ MM_API mm_es_config mm_es_config_default(mm_es_kind kind);
 MM_API mm_status mm_es_create(const mm_es_config *config, const double *mean, mm_es **out);
 MM_API void mm_es_destroy(mm_es *es);
 
-// The candidates of the next generation into member [population][dimension]. Asking again before
-// telling gives the same ones. MM_ERR_NUMERIC when one would not be finite; MM_ERR_UNSUPPORTED
-// after 2^32 generations.
+// The candidates of the next generation into member [mm_es_population][dimension]. Asking again
+// before telling gives the same ones. MM_ERR_NUMERIC when one would not be finite;
+// MM_ERR_UNSUPPORTED after 2^32 generations.
 MM_API mm_status mm_es_ask(mm_es *es, double *member);
 
 // The same with standard normal draws z from elsewhere: [population][dimension], for openes
@@ -104,6 +107,15 @@ MM_API const double *mm_es_mean(const mm_es *es); // [dimension]
 MM_API double mm_es_sigma(const mm_es *es);
 MM_API uint64_t mm_es_generation(const mm_es *es); // number of tells so far
 MM_API uint64_t mm_es_nonfinite(const mm_es *es);  // fitnesses that were not finite, ever
+
+// Members of the next generation: the config's population, doubled at every restart.
+MM_API size_t mm_es_population(const mm_es *es);
+
+// Whether the next `ask` begins again at the start; until then mean and sigma are those that the
+// search came to. How often it did so far, and how many members were told of.
+MM_API bool mm_es_restarts_next(const mm_es *es);
+MM_API uint64_t mm_es_restarts(const mm_es *es);
+MM_API uint64_t mm_es_evaluations(const mm_es *es);
 
 // Greatest over smallest standard deviation: of the coordinates (sep-cma-es), of the axes of the
 // covariance (cma-es); 1 for the others.

@@ -73,7 +73,7 @@ static void scale_to(double *weight, size_t first, size_t end, double total) {
 
 static void prepare(mm_es *es) {
   mm_cma *c = es->constants;
-  const size_t population = es->config.population, dimension = es->config.dimension;
+  const size_t population = es->population, dimension = es->config.dimension;
   const double n = (double)dimension;
   double *w = es->by_rank;
   for (size_t r = 0; r < population; r++)
@@ -186,7 +186,7 @@ static void place(mm_es *es, size_t first, size_t end, double *member) {
 static void sum_draws(const mm_es *es, double *out) {
   size_t n = es->config.dimension;
   memset(out, 0, n * sizeof *out);
-  for (size_t i = 0; i < es->config.population; i++)
+  for (size_t i = 0; i < es->population; i++)
     for (size_t j = 0; j < n && es->weight[i] > 0; j++)
       out[j] += es->weight[i] * es->z[i * n + j];
 }
@@ -234,7 +234,7 @@ static void step_covariance(mm_es *es, double h) {
   for (size_t i = 0; i < n * n; i++)
     next[i] = keep * es->now[COVARIANCE][i];
   add_outer(next, n, c->c_1, es->next[PATH_C]);
-  for (size_t i = 0; i < es->config.population; i++) {
+  for (size_t i = 0; i < es->population; i++) {
     turn(es, es->deviation, es->z + i * n, es->sum_squares);
     add_outer(next, n, c->c_mu * weight_of(es, i), es->sum_squares);
   }
@@ -247,7 +247,8 @@ static double step(mm_es *es) {
   const mm_cma *c = es->constants;
   double length = step_mean(es), n = (double)es->config.dimension;
   // a path that has only just begun is shorter by nature
-  double grown = sqrt(1 - mm_pow_d(1 - c->c_sigma, 2 * ((double)es->generation + 1)));
+  double grown =
+      sqrt(1 - mm_pow_d(1 - c->c_sigma, 2 * ((double)(es->generation - es->restart.began) + 1)));
   step_covariance(es, length / grown < (1.4 + 2 / (n + 1)) * c->chi ? 1 : 0);
   return es->sigma * mm_exp_d(fmin(1, c->c_sigma / c->d_sigma * (length / c->chi - 1)));
 }
@@ -266,6 +267,7 @@ static double axis_ratio(const mm_es *es) {
 extern const mm_es_method mm_cma_method;
 
 const mm_es_method mm_cma_method = {
+  .covariant = true,
   .defaults = defaults,
   .check = check,
   .constants_size = sizeof(mm_cma),

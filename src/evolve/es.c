@@ -83,13 +83,26 @@ static mm_status check_config(const mm_es_config *c) {
   if (c->population > SIZE_MAX / 64 / sizeof(double) / c->dimension)
     return MM_FAIL(MM_ERR_INPUT, "%s: population = %zu times dimension = %zu: too large", name,
                    c->population, c->dimension);
+  if (c->restarts > (methods[c->kind]->covariant ? MM_ES_RESTARTS_MAX : 0))
+    return MM_FAIL(MM_ERR_INPUT, "%s: restarts = %zu: expected %s", name, c->restarts,
+                   methods[c->kind]->covariant ? "at most 20"
+                                               : "0 (cma-es and sep-cma-es restart)");
+  if (c->population > (size_t)POPULATION_MAX >> c->restarts)
+    return MM_FAIL(MM_ERR_INPUT,
+                   "%s: population = %zu, doubled by %zu restarts: expected at most %d", name,
+                   c->population, c->restarts, POPULATION_MAX);
   if (!mm_es_is_positive(c->sigma))
     return MM_FAIL(MM_ERR_INPUT, "%s: sigma = %.17g: expected a finite number > 0", name, c->sigma);
   return methods[c->kind]->check ? methods[c->kind]->check(c, name) : MM_OK;
 }
 
-size_t mm_es_draws(const mm_es_config *config) {
-  return mm_es_is_paired(config->kind) ? config->population / 2 : config->population;
+// Of the largest generation.
+static size_t draws_max(const mm_es_config *c) {
+  return mm_es_is_paired(c->kind) ? c->population / 2 : mm_es_population_max(c);
+}
+
+size_t mm_es_draws(const mm_es *es) {
+  return es->method->paired ? es->population / 2 : es->population;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -104,20 +117,24 @@ size_t mm_es_vector_length(const mm_es *es, size_t v) {
 }
 
 static size_t block_size(const mm_es_config *c, const mm_es_method *method) {
-  size_t vectors = 3 * mm_arena_size_of(c->dimension * sizeof(double));
+  const size_t population = mm_es_population_max(c), history = mm_es_history(c);
+  size_t vectors = (c->restarts > 0 ? 4 : 3) * mm_arena_size_of(c->dimension * sizeof(double));
   for (size_t v = 0; v < method->n_vectors; v++)
     vectors += 2 * mm_arena_size_of(length(method, v, c->dimension) * sizeof(double));
   return mm_arena_size_of(sizeof(mm_es)) + mm_arena_size_of(method->constants_size) + vectors +
          method->n_squares * mm_arena_size_of(c->dimension * c->dimension * sizeof(double)) +
-         mm_arena_size_of(mm_es_draws(c) * c->dimension * sizeof(double)) +
-         2 * mm_arena_size_of(c->population * sizeof(double)) +
-         mm_arena_size_of(c->population * sizeof(mm_ranked));
+         mm_arena_size_of(draws_max(c) * c->dimension * sizeof(double)) +
+         2 * mm_arena_size_of(population * sizeof(double)) +
+         mm_arena_size_of(population * sizeof(mm_ranked)) +
+         2 * mm_arena_size_of(history * sizeof(double)) +
+         mm_arena_size_of(history * sizeof(mm_ranked));
 }
 
 double mm_es_bytes(const mm_es_config *c) {
-  double rows = (double)mm_es_draws(c) + 2 * MM_ES_VECTORS + 3;
+  double most = ldexp((double)c->population, (int)c->restarts);
+  double rows = (mm_es_is_paired(c->kind) ? most / 2 : most) + 2 * MM_ES_VECTORS + 4;
   return 8 * rows * (double)c->dimension +
-         (double)(2 * sizeof(double) + sizeof(mm_ranked)) * (double)c->population;
+         (double)(2 * sizeof(double) + sizeof(mm_ranked)) * (most + MM_ES_HISTORY_MAX);
 }
 
 mm_status mm_es_allocate(const mm_es_config *config, mm_es **out) {
@@ -134,16 +151,24 @@ mm_status mm_es_allocate(const mm_es_config *config, mm_es **out) {
   }
   for (size_t i = 0; i < method->n_squares; i++)
     es->square[i] = mm_arena_take(&arena, config->dimension * vector);
-  es->z = mm_arena_take(&arena, mm_es_draws(config) * vector);
+  const size_t population = mm_es_population_max(config), history = mm_es_history(config);
+  es->z = mm_arena_take(&arena, draws_max(config) * vector);
   es->deviation = mm_arena_take(&arena, vector);
   es->sum = mm_arena_take(&arena, vector);
   es->sum_squares = mm_arena_take(&arena, vector);
-  es->by_rank = mm_arena_take(&arena, config->population * sizeof(double));
-  es->weight = mm_arena_take(&arena, config->population * sizeof(double));
-  es->ranked = mm_arena_take(&arena, config->population * sizeof *es->ranked);
+  es->by_rank = mm_arena_take(&arena, population * sizeof(double));
+  es->weight = mm_arena_take(&arena, population * sizeof(double));
+  es->ranked = mm_arena_take(&arena, population * sizeof *es->ranked);
+  if (config->restarts > 0) {
+    es->restart.start = mm_arena_take(&arena, vector);
+    es->restart.best = mm_arena_take(&arena, history * sizeof(double));
+    es->restart.median = mm_arena_take(&arena, history * sizeof(double));
+    es->restart.sorted = mm_arena_take(&arena, history * sizeof *es->restart.sorted);
+  }
   es->constants = mm_arena_take(&arena, method->constants_size);
   es->arena = arena;
   es->config = *config;
+  es->population = config->population;
   es->method = method;
   es->sigma = config->sigma;
   method->prepare(es);
@@ -153,6 +178,7 @@ mm_status mm_es_allocate(const mm_es_config *config, mm_es **out) {
 
 mm_status mm_es_create(const mm_es_config *config, const double *mean, mm_es **out) {
   MM_TRY(mm_es_allocate(config, out));
+  if (config->restarts > 0) memcpy((*out)->restart.start, mean, config->dimension * sizeof *mean);
   for (size_t j = 0; j < config->dimension; j++) {
     (*out)->now[MM_ES_MEAN][j] = mean[j];
     if (isfinite(mean[j])) continue;
@@ -190,7 +216,7 @@ static void draw(mm_es *es, size_t first, size_t end) {
 
 // The members of draws first .. end - 1.
 static mm_status place(mm_es *es, size_t first, size_t end, double *member) {
-  size_t n = es->config.dimension, row = es->config.population / mm_es_draws(&es->config) * n;
+  size_t n = es->config.dimension, row = es->population / mm_es_draws(es) * n;
   es->method->place(es, first, end, member);
   for (size_t i = first * row; i < end * row; i++)
     if (!isfinite(member[i]))
@@ -200,7 +226,8 @@ static mm_status place(mm_es *es, size_t first, size_t end, double *member) {
 }
 
 mm_status mm_es_ask_watched(mm_es *es, double *member, bool (*goes_on)(void *user), void *user) {
-  const size_t draws = mm_es_draws(&es->config), step = 1 + CHUNK / es->config.dimension;
+  mm_es_begin(es);
+  const size_t draws = mm_es_draws(es), step = 1 + CHUNK / es->config.dimension;
   es->asked = false;
   if (es->generation > UINT32_MAX)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "%s: no random numbers are left after 2^32 generations",
@@ -220,14 +247,15 @@ mm_status mm_es_ask(mm_es *es, double *member) {
 }
 
 mm_status mm_es_ask_with(mm_es *es, const double *z, double *member) {
+  mm_es_begin(es);
   es->asked = false;
-  size_t n = mm_es_draws(&es->config) * es->config.dimension;
+  size_t n = mm_es_draws(es) * es->config.dimension;
   for (size_t i = 0; i < n; i++)
     if (!isfinite(z[i]))
       return MM_FAIL(MM_ERR_INPUT, "%s: draw %zu is %g: expected a finite number",
                      names[es->config.kind], i, z[i]);
   memcpy(es->z, z, n * sizeof *z);
-  MM_TRY(place(es, 0, mm_es_draws(&es->config), member));
+  MM_TRY(place(es, 0, mm_es_draws(es), member));
   es->asked = true;
   return MM_OK;
 }
@@ -255,7 +283,7 @@ mm_status mm_es_tell(mm_es *es, const double *fitness) {
                    names[es->config.kind], (unsigned long long)es->generation);
   bool by_order = !es->method->weigh;
   size_t nonfinite = by_order ? mm_es_weigh_by_order(es, fitness) : es->method->weigh(es, fitness);
-  if (!by_order || es->ranked[0].fitness != es->ranked[es->config.population - 1].fitness) {
+  if (!by_order || es->ranked[0].fitness != es->ranked[es->population - 1].fitness) {
     double sigma = es->method->step(es);
     MM_TRY(check_next(es, sigma));
     // copied, not swapped: what mm_es_mean returned stays valid
@@ -266,6 +294,7 @@ mm_status mm_es_tell(mm_es *es, const double *fitness) {
   es->nonfinite += nonfinite;
   es->generation++;
   es->asked = false;
+  if (es->config.restarts > 0) mm_es_watch(es);
   return MM_OK;
 }
 

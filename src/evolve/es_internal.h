@@ -14,6 +14,7 @@
 // The vectors of a state, [dimension] or [dimension][dimension]: the mean first, then what its
 // strategy remembers.
 enum { MM_ES_MEAN = 0, MM_ES_VECTORS = 4, MM_ES_SQUARES = 2 };
+enum { MM_ES_RESTARTS_MAX = 20, MM_ES_HISTORY_MAX = 1000 };
 
 // A member in the order of fitness.
 typedef struct mm_ranked {
@@ -23,11 +24,24 @@ typedef struct mm_ranked {
 
 typedef struct mm_es_method mm_es_method;
 
+// What restarts need (es_restart.c); without any all of it stays 0.
+typedef struct mm_es_restart {
+  uint64_t done, began;  // restarts so far; the generation of the last one
+  uint64_t evaluations;  // members told of
+  bool due;              // the next `ask` begins again
+  double *start;         // [dimension]
+  size_t n_history;      // generations since then, at most mm_es_history
+  double *best, *median; // [history] fitness of each, the oldest first
+  mm_ranked *sorted;     // [history]: work space
+} mm_es_restart;
+
 struct mm_es {
   mm_arena arena; // holds this very struct too
   mm_es_config config;
   const mm_es_method *method;
   uint64_t generation, nonfinite;
+  size_t population; // of this generation: the config's, doubled at every restart
+  mm_es_restart restart;
   double sigma;
   bool asked;
   double *now[MM_ES_VECTORS];    // the state
@@ -49,7 +63,8 @@ typedef struct mm_es_vector {
 } mm_es_vector;
 
 struct mm_es_method {
-  bool paired; // members 2k and 2k + 1 are mirror images: one draw for both
+  bool paired;    // members 2k and 2k + 1 are mirror images: one draw for both
+  bool covariant; // vector 2 is the path of C and vector 3 is C: it can be restarted
   // The paper's settings, for one of its kinds; what is wrong with a config beyond what is checked
   // for all (may be NULL).
   mm_es_config (*defaults)(mm_es_kind kind);
@@ -80,10 +95,26 @@ bool mm_es_is_positive(double x);
 size_t mm_es_vector_length(const mm_es *es, size_t v);
 
 // How many vectors of normal numbers a generation takes.
-size_t mm_es_draws(const mm_es_config *config);
+size_t mm_es_draws(const mm_es *es);
 
 // A strategy at generation 0 with its mean at zero; MM_ERR_INPUT for a config out of range.
 mm_status mm_es_allocate(const mm_es_config *config, mm_es **out);
+
+// ---------------------------------------------------------------------------------------------
+// Restarts (es_restart.c)
+
+// Generations that are remembered, 0 without restarts; members of the largest generation.
+size_t mm_es_history(const mm_es_config *config);
+size_t mm_es_population_max(const mm_es_config *config);
+
+// After a generation, whose ranks are in es->ranked: counts it, and decides whether to go on.
+void mm_es_watch(mm_es *es);
+
+// Before a generation: begins again if that is due.
+void mm_es_begin(mm_es *es);
+
+// The constants and the first vectors, but for the mean, of a search after so many restarts.
+void mm_es_repopulate(mm_es *es, uint64_t restarts);
 
 // ---------------------------------------------------------------------------------------------
 // Ranking

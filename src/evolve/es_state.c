@@ -5,6 +5,9 @@
 //   32  name of the strategy, filled up with zeros
 //   40  dimension, population, generation, number of fitnesses that were not finite, sigma
 //       vectors of the state, dimension numbers each, or dimension^2 for a matrix
+//       with restarts: those done, generation of the last one, members told of, whether one is due,
+//       length n of the history (8 each), start, best and median fitness of n generations, filled
+//       up with zeros to the longest history
 //    8  checksum (FNV-1a) of all that comes before
 //
 // FNV-1a goes through one bijection per byte, so damage of any single byte is certain to show.
@@ -57,11 +60,39 @@ static uint64_t checksum(const unsigned char *byte, size_t n) {
 // ---------------------------------------------------------------------------------------------
 // Saving
 
-size_t mm_es_state_size(const mm_es *es) {
+static size_t vectors_size(const mm_es *es) {
   size_t numbers = 0;
   for (size_t v = 0; v < es->method->n_vectors; v++)
     numbers += mm_es_vector_length(es, v);
-  return HEAD_SIZE + numbers * 8 + CHECKSUM_SIZE;
+  return numbers * 8;
+}
+
+static size_t restart_size(const mm_es *es) {
+  const mm_es_config *c = &es->config;
+  return c->restarts > 0 ? (5 + c->dimension + 2 * mm_es_history(c)) * 8 : 0;
+}
+
+size_t mm_es_state_size(const mm_es *es) {
+  return HEAD_SIZE + vectors_size(es) + restart_size(es) + CHECKSUM_SIZE;
+}
+
+static unsigned char *put_doubles(unsigned char *to, const double *x, size_t n, size_t room) {
+  for (size_t i = 0; i < room; i++)
+    to = put_double(to, i < n ? x[i] : 0);
+  return to;
+}
+
+static unsigned char *put_restart(unsigned char *to, const mm_es *es) {
+  const mm_es_restart *r = &es->restart;
+  const size_t room = mm_es_history(&es->config);
+  to = put_u64(to, r->done);
+  to = put_u64(to, r->began);
+  to = put_u64(to, r->evaluations);
+  to = put_u64(to, r->due);
+  to = put_u64(to, r->n_history);
+  to = put_doubles(to, r->start, es->config.dimension, es->config.dimension);
+  to = put_doubles(to, r->best, r->n_history, room);
+  return put_doubles(to, r->median, r->n_history, room);
 }
 
 void mm_es_save(const mm_es *es, void *state) {
@@ -79,6 +110,7 @@ void mm_es_save(const mm_es *es, void *state) {
   for (size_t v = 0; v < es->method->n_vectors; v++)
     for (size_t j = 0; j < mm_es_vector_length(es, v); j++)
       to = put_double(to, es->now[v][j]);
+  if (es->config.restarts > 0) to = put_restart(to, es);
   put_u64(to, checksum(start, (size_t)(to - start)));
 }
 
@@ -146,12 +178,51 @@ static mm_status check_numbers(const mm_es *es) {
   return MM_OK;
 }
 
+static mm_status wrong_restarts(const mm_es *es, const char *what) {
+  return MM_FAIL(MM_ERR_INPUT, "state of %s: %s of its restarts is none that it can come to",
+                 mm_es_name(es->config.kind), what);
+}
+
+// n numbers, none NaN, and zeros up to `room`.
+static bool get_doubles(const unsigned char **from, double *x, size_t n, size_t room) {
+  bool fits = true;
+  for (size_t i = 0; i < room; i++) {
+    uint64_t bits = get_u64(from);
+    if (i < n) x[i] = mm_from_bits_d(bits);
+    fits = fits && (i < n ? x[i] == x[i] : bits == 0);
+  }
+  return fits;
+}
+
+static mm_status read_restart(mm_es *es, const unsigned char *from) {
+  mm_es_restart *r = &es->restart;
+  const size_t n = es->config.dimension, room = mm_es_history(&es->config);
+  uint64_t done = get_u64(&from);
+  r->began = get_u64(&from);
+  r->evaluations = get_u64(&from);
+  uint64_t due = get_u64(&from), n_history = get_u64(&from);
+  if (done > es->config.restarts || due > (done < es->config.restarts))
+    return wrong_restarts(es, "the number");
+  if (r->began > es->generation || n_history > room) return wrong_restarts(es, "the time");
+  r->due = due == 1;
+  r->n_history = (size_t)n_history;
+  if (!get_doubles(&from, r->start, n, n) || !get_doubles(&from, r->best, r->n_history, room) ||
+      !get_doubles(&from, r->median, r->n_history, room))
+    return wrong_restarts(es, "a number");
+  for (size_t j = 0; j < n; j++)
+    if (!(r->start[j] >= -DBL_MAX && r->start[j] <= DBL_MAX))
+      return wrong_restarts(es, "the start");
+  mm_es_repopulate(es, done);
+  return MM_OK;
+}
+
 static mm_status read_state(mm_es *es, const unsigned char *state, size_t size) {
   const unsigned char *from = state + MARK_SIZE + 8;
   MM_TRY(check_fit(es, &from, size));
   es->generation = get_u64(&from);
   es->nonfinite = get_u64(&from);
   es->sigma = get_double(&from);
+  if (es->config.restarts > 0) MM_TRY(read_restart(es, from + vectors_size(es)));
   for (size_t v = 0; v < es->method->n_vectors; v++)
     for (size_t j = 0; j < mm_es_vector_length(es, v); j++)
       es->now[v][j] = get_double(&from);

@@ -51,7 +51,7 @@ static void prepare(mm_es *es) {
   *(mm_openes *)es->constants = (mm_openes){
     .beta1 = later_version ? 0.9 : 0.99, .beta2 = 0.999, .epsilon = 1e-8, .late = later_version
   };
-  size_t n = es->config.population;
+  size_t n = es->population;
   for (size_t r = 0; r < n; r++)
     es->by_rank[r] = 0.5 - (double)r / (double)(n - 1);
 }
@@ -77,7 +77,7 @@ static double worst_if_not_finite(double fitness, double worst) {
 }
 
 static void weigh_pairs(mm_es *es, const double *fitness) {
-  for (size_t i = 0; i < es->config.population; i += 2) {
+  for (size_t i = 0; i < es->population; i += 2) {
     double plus = worst_if_not_finite(fitness[i], -(double)INFINITY);
     double minus = worst_if_not_finite(fitness[i + 1], -(double)INFINITY);
     es->weight[i] = plus > minus ? 1 : plus < minus ? 0 : 0.5;
@@ -88,7 +88,7 @@ static void weigh_pairs(mm_es *es, const double *fitness) {
 // What is not finite loses against the worst finite fitness, by the mean distance between two
 // neighbours in the ranking (by 1 where all are equal). Without a finite one, all are equals.
 static void weigh_raw(mm_es *es, const double *fitness, size_t nonfinite) {
-  size_t n = es->config.population, finite = n - nonfinite;
+  size_t n = es->population, finite = n - nonfinite;
   double worst = 0;
   if (finite > 0) {
     double least = es->ranked[finite - 1].fitness, span = es->ranked[0].fitness - least;
@@ -99,7 +99,7 @@ static void weigh_raw(mm_es *es, const double *fitness, size_t nonfinite) {
 }
 
 static size_t weigh(mm_es *es, const double *fitness) {
-  size_t n = es->config.population, nonfinite = mm_es_rank(fitness, n, es->ranked);
+  size_t n = es->population, nonfinite = mm_es_rank(fitness, n, es->ranked);
   switch (es->config.shaping) {
   case MM_SHAPING_RANK:
     mm_es_share(es->ranked, n, es->by_rank, es->weight);
@@ -118,7 +118,7 @@ static size_t weigh(mm_es *es, const double *fitness) {
 
 // ghat into es->sum, pair after pair.
 static void estimate_gradient(mm_es *es) {
-  size_t n = es->config.dimension, population = es->config.population;
+  size_t n = es->config.dimension, population = es->population;
   memset(es->sum, 0, n * sizeof *es->sum);
   for (size_t k = 0; k < population / 2; k++) {
     double difference = es->weight[2 * k] - es->weight[2 * k + 1];

@@ -45,7 +45,7 @@ static bool is_later_version(const mm_es *es) {
 // w_r for r < mu, summing to 1, and zero beyond; mueff.
 static void prepare_weights(mm_es *es) {
   mm_sep_cma *c = es->constants;
-  size_t population = es->config.population;
+  size_t population = es->population;
   c->mu = population / 2;
   double first = is_later_version(es) ? (double)(population + 1) / 2 : (double)(c->mu + 1);
   double sum = 0, squares = 0;
@@ -113,7 +113,7 @@ static void sum_members(mm_es *es) {
   size_t n = es->config.dimension;
   memset(es->sum, 0, n * sizeof *es->sum);
   memset(es->sum_squares, 0, n * sizeof *es->sum_squares);
-  for (size_t i = 0; i < es->config.population; i++) {
+  for (size_t i = 0; i < es->population; i++) {
     double w = es->weight[i];
     if (w == 0) continue;
     for (size_t j = 0; j < n; j++) {
@@ -161,7 +161,8 @@ static double step(mm_es *es) {
   sum_members(es);
   double length = step_mean(es), n = (double)es->config.dimension;
   // a path that has only just begun is shorter by nature
-  double grown = sqrt(1 - mm_pow_d(1 - c->c_sigma, 2 * ((double)es->generation + c->lag)));
+  double grown = sqrt(
+      1 - mm_pow_d(1 - c->c_sigma, 2 * ((double)(es->generation - es->restart.began) + c->lag)));
   step_variance(es, length / grown < (1.4 + 2 / (n + 1)) * c->chi ? 1 : 0);
   double sigma = es->sigma * mm_exp_d(c->c_sigma / c->d_sigma * (length / c->chi - 1));
   return is_later_version(es) && sigma > SIGMA_MAX ? SIGMA_MAX : sigma;
@@ -180,6 +181,7 @@ static double axis_ratio(const mm_es *es) {
 extern const mm_es_method mm_sep_cma_method;
 
 const mm_es_method mm_sep_cma_method = {
+  .covariant = true,
   .defaults = defaults,
   .constants_size = sizeof(mm_sep_cma),
   .n_vectors = 4,

@@ -59,9 +59,9 @@ void mm_es_share(const mm_ranked *ranked, size_t n, const double *by_rank, doubl
 static void draw_lots(const mm_es *es, mm_ranked *ranked) {
   mm_stream stream =
       mm_stream_make(es->config.seed, (uint32_t)es->generation, MM_RNG_EVOLVE_TIE, 0);
-  for (size_t first = 0, end; first < es->config.population; first = end) {
+  for (size_t first = 0, end; first < es->population; first = end) {
     end = first + 1;
-    while (end < es->config.population && ranked[end].fitness == ranked[first].fitness)
+    while (end < es->population && ranked[end].fitness == ranked[first].fitness)
       end++;
     for (size_t k = end - 1; k > first; k--) {
       size_t other = first + mm_uniform_int(mm_stream_pair(stream, k), (uint32_t)(k - first + 1));
@@ -73,7 +73,7 @@ static void draw_lots(const mm_es *es, mm_ranked *ranked) {
 }
 
 size_t mm_es_weigh_by_order(mm_es *es, const double *fitness) {
-  size_t n = es->config.population, nonfinite = mm_es_rank(fitness, n, es->ranked);
+  size_t n = es->population, nonfinite = mm_es_rank(fitness, n, es->ranked);
   draw_lots(es, es->ranked);
   for (size_t r = 0; r < n; r++)
     es->weight[es->ranked[r].member] = es->by_rank[r];

@@ -32,6 +32,7 @@ static const char *search_default(const char *key, char out[OPTION_DEFAULTS_SIZE
 static const char *shown_as(const mm_setting *s) {
   if (strcmp(s->key, "es") == 0) return "ES"; // many long words, which --es lists
   if (strcmp(s->key, "init") == 0) return "MAP";
+  if (strcmp(s->key, "fitness") == 0) return "mean|median|cvar:A";
   if (s->type == MM_SETTING_TEXT) return "GxSTEPS,..";
   if (s->type == MM_SETTING_FACTORS) return "A,B,..";
   return s->words != NULL ? s->words : "NUMBER";

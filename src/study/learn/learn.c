@@ -45,6 +45,11 @@ mm_settings mm_learn_phase_settings(const mm_learn *l, int32_t phase) {
   return settings;
 }
 
+void mm_learn_set_population(mm_learn *l) {
+  l->n_member = mm_es_population(l->es);
+  l->n_job = l->n_member * l->n_task;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Trainings
 
@@ -145,14 +150,36 @@ static double mean_value(const mm_learn *l, size_t i, size_t first, size_t count
   return sum / (double)count;
 }
 
-// One environment: the value itself. Several that all members share: the mean of the ranks on each,
-// because their scales differ. Pairs with an environment of their own are compared with each other
-// only.
+// Median and CVaR: of a member's returns, on the scales of their environments where it meets
+// several.
+static void judge_pooled(mm_learn *l, mm_fitness fitness, size_t n_env) {
+  mm_learn_scale scale[MM_LEARN_ENVS] = { { 0, 1 } };
+  for (size_t e = 0; e < n_env && n_env > 1; e++)
+    scale[e] = mm_learn_scale_of(&l->controls, e);
+  for (size_t i = 0; i < l->n_member; i++) {
+    for (size_t j = 0; j < l->n_task; j++) {
+      const mm_result *r = &l->result[i * l->n_task + j];
+      const mm_learn_scale *s = &scale[j * n_env / l->n_task];
+      l->pool[j] = mm_result_is_failure(r) ? -INFINITY : (r->final_value - s->mean) / s->deviation;
+    }
+    l->fitness[i] = l->raw[i] = mm_learn_fitness(fitness, l->pool, l->n_task);
+  }
+}
+
+// The mean. One environment: the value itself. Several that all members share: the mean of the
+// ranks on each, because their scales differ. Pairs with an environment of their own are compared
+// with each other only.
 static void judge(mm_learn *l) {
-  size_t n = l->n_member, n_env = l->plan.n_env, k = l->n_task / n_env;
+  const mm_fitness fitness = mm_search_fitness(&l->plan.settings.search);
+  const bool paired = mm_es_is_paired(mm_es_get_config(l->es)->kind);
+  size_t n = l->n_member, n_env = paired ? 1 : l->plan.n_env, k = l->n_task / n_env;
+  if (!fitness.mean) {
+    judge_pooled(l, fitness, n_env);
+    return;
+  }
   for (size_t i = 0; i < n; i++)
     l->fitness[i] = l->raw[i] = mean_value(l, i, 0, l->n_task);
-  if (n_env == 1 || mm_es_is_paired(mm_es_get_config(l->es)->kind)) return;
+  if (n_env == 1) return;
   memset(l->fitness, 0, n * sizeof *l->fitness);
   for (size_t e = 0; e < n_env; e++) {
     for (size_t i = 0; i < n; i++)
@@ -226,6 +253,7 @@ void mm_learn_note_best(mm_learn *l, const mm_learn_score *score, const double *
   if (l->view.best.known && !(merit > l->best_merit) && isfinite(l->best_merit)) return;
   l->best_merit = merit;
   l->view.best = *score;
+  l->best_evaluations = mm_es_evaluations(l->es) * l->n_task;
   memcpy(l->best, mean, dimension(l) * sizeof *l->best);
 }
 
@@ -416,6 +444,7 @@ static void adopt(mm_learn *l, const mm_run_generation *row, double seconds) {
   v->generation_seconds = seconds;
   mm_job_store_clear_lists(l->study.store);
   memcpy(l->stored_mean, mm_es_mean(l->es), dimension(l) * sizeof *l->stored_mean);
+  l->stored_evaluations = mm_es_evaluations(l->es) * l->n_task;
   unsigned char *state = l->next;
   l->next = l->state;
   l->state = state;
@@ -439,6 +468,7 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   double start = mm_clock_seconds(), jobs_before = l->view.session_job_seconds;
   int64_t g = l->view.generation + 1;
   mm_settings settings = mm_learn_phase_settings(l, l->view.phase);
+  mm_learn_set_population(l);
   asking a = { backend, l->n_job };
   l->view.stage = MM_STAGE_POPULATION;
   MM_TRY(mm_es_ask_watched(l->es, l->member, goes_on, &a));
@@ -454,7 +484,9 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   row.sigma = mm_es_sigma(l->es);
 
   double validation = mm_clock_seconds();
-  bool due = ends_phase(l, g) || g % (int64_t)l->plan.settings.search.validation_every == 0;
+  // a restart leaves the mean behind: it may be the best
+  bool due = ends_phase(l, g) || mm_es_restarts_next(l->es) ||
+             g % (int64_t)l->plan.settings.search.validation_every == 0;
   if (due) {
     MM_TRY(validate(l, backend));
     take_validation(l, "learned", g, l->result, 0, l->value);
@@ -469,6 +501,10 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   row.state_size = mm_es_state_size(l->es);
   MM_TRY(store(l, &row, &timing, due));
   adopt(l, &row, mm_clock_seconds() - start);
+  if (mm_es_restarts_next(l->es))
+    mm_log("generation %lld: no progress; restart %llu of %g with %zu candidates", (long long)g,
+           (unsigned long long)mm_es_restarts(l->es) + 1, l->plan.settings.search.restarts,
+           mm_es_population(l->es));
   return due ? enter_score(l) : MM_OK;
 }
 
@@ -513,7 +549,7 @@ bool mm_learn_done(const mm_learn *l) {
 // Maps and cards
 
 static mm_status write_map(const mm_learn *l, const double *mean, int64_t generation,
-                           const mm_learn_score *score, const char *name) {
+                           uint64_t evaluations, const mm_learn_score *score, const char *name) {
   char path[MM_RUN_PATH_SIZE];
   int length = snprintf(path, sizeof path, "%s/%s", mm_study_folder(&l->study), name);
   if (length < 0 || (size_t)length >= sizeof path)
@@ -521,8 +557,8 @@ static mm_status write_map(const mm_learn *l, const double *mean, int64_t genera
   mm_map *map;
   char *card;
   MM_TRY(mm_learn_point_map(l, mean, &map));
-  mm_status status = mm_learn_card(&l->plan, generation, (uint64_t)generation * l->n_job, score,
-                                   l->view.control, &card);
+  mm_status status =
+      mm_learn_card(&l->plan, generation, evaluations, score, l->view.control, &card);
   if (status == MM_OK) {
     status = mm_map_save(map, card, path);
     mm_free(card);
@@ -535,7 +571,8 @@ mm_status mm_learn_write_maps(mm_learn *l) {
   mm_learn_score none = { .known = false };
   const mm_learn_view *v = &l->view;
   bool validated = v->last.known && v->last.generation == v->generation;
-  MM_TRY(write_map(l, l->stored_mean, v->generation, validated ? &v->last : &none, "mean.json"));
+  MM_TRY(write_map(l, l->stored_mean, v->generation, l->stored_evaluations,
+                   validated ? &v->last : &none, "mean.json"));
   if (!v->best.known) return MM_OK;
-  return write_map(l, l->best, v->best.generation, &v->best, "best.json");
+  return write_map(l, l->best, v->best.generation, l->best_evaluations, &v->best, "best.json");
 }

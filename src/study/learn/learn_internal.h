@@ -44,6 +44,17 @@ mm_learn_score mm_learn_score_of(const mm_learn_controls *controls, const double
 // the mean over them of the gain over the negative entropy in units of its spread over the tasks.
 double mm_learn_merit(const mm_learn_controls *controls, const double *value);
 
+// What is made of a candidate's n returns, which are put in order: see mm_fitness. Runs that
+// diverge or finish no episode are -INFINITY, and so is what contains one.
+double mm_learn_fitness(mm_fitness fitness, double *x, size_t n);
+
+// The scale on which the returns of an environment are pooled with those of others: mean and
+// deviation of the first four controls on its validation tasks. Without a spread, 1.
+typedef struct mm_learn_scale {
+  double mean, deviation;
+} mm_learn_scale;
+mm_learn_scale mm_learn_scale_of(const mm_learn_controls *controls, size_t env);
+
 // ---------------------------------------------------------------------------------------------
 // A search at work: opened by learn_open.c, driven by learn.c
 
@@ -69,16 +80,20 @@ struct mm_learn {
   mm_map_kind kind;
   mm_phase phase[MM_PHASES_MAX];
   size_t n_phase;
-  int64_t generations;            // of all phases
-  size_t n_member, n_task, n_job; // trainings per member; all of a generation
+  int64_t generations; // of all phases
+  size_t n_task;       // trainings per member
+
+  size_t n_member, n_job; // of the generation in hand, and all its trainings; the largest
+                          // generation's while memory is taken
 
   // work space: slices of one block
   mm_arena arena;
   double *member;         // [n_member][dimension]
   double *point;          // [n_member][mm_learn_point_size] where they are made; else none
   double *fitness;        // [n_member] as told to the strategy
-  double *raw;            // [n_member] mean value of its trainings
+  double *raw;            // [n_member] what its returns come to
   double *part;           // [n_member] values on one environment
+  double *pool;           // [n_task] values of one member
   mm_learn_placed *order; // [n_member] the same, sorted
   double *best;           // [dimension] the best validated mean
   double *stored_mean;    // [dimension] that of the last stored generation
@@ -92,8 +107,9 @@ struct mm_learn {
   const mm_result *result;    // of the list run last
   mm_learn_controls controls; // of the current phase
   double best_merit;
-  uint64_t tuning_steps; // environment steps of this process for tuning eta
-  mm_learn_view view;    // as far as it does not follow from the rest (mm_learn_look)
+  uint64_t stored_evaluations, best_evaluations; // trainings up to stored_mean, up to best
+  uint64_t tuning_steps;                         // environment steps of this process for tuning eta
+  mm_learn_view view; // as far as it does not follow from the rest (mm_learn_look)
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -124,6 +140,9 @@ int32_t mm_learn_phase_after(const mm_learn *l, int64_t done);
 
 // The settings of a phase's trainings.
 mm_settings mm_learn_phase_settings(const mm_learn *l, int32_t phase);
+
+// Takes over the number of candidates of the strategy's next generation.
+void mm_learn_set_population(mm_learn *l);
 
 // After l->controls has its values: their scores, for the view.
 void mm_learn_set_controls(mm_learn *l, int64_t generation);

@@ -15,9 +15,15 @@
 
 static mm_status check_plan(const mm_learn_plan *plan) {
   const mm_search *search = &plan->settings.search;
-  if (search->population * search->seeds_per_member * (double)plan->n_env > 1e8)
+  const double most = ldexp(search->population, (int)search->restarts);
+  if (most * search->seeds_per_member * (double)plan->n_env > 1e8)
     return MM_FAIL(MM_ERR_INPUT, "population %g: expected at most 1e8 trainings a generation",
-                   search->population);
+                   most);
+  if (search->restarts > 0 && plan->n_env > 1 && mm_search_fitness(search).mean)
+    return MM_FAIL(MM_ERR_INPUT,
+                   "restarts %g: ranks on several environments do not show whether the search "
+                   "still gets better; expected fitness=median or cvar:A",
+                   search->restarts);
   if (search->validation_tasks * (double)plan->n_env > 1e6)
     return MM_FAIL(MM_ERR_INPUT, "validation_tasks %g: expected at most 1e6 in all",
                    search->validation_tasks);
@@ -59,6 +65,7 @@ static size_t lay_out(mm_learn *l, size_t d, size_t state, mm_arena *arena) {
   SLICE(fitness, l->n_member);
   SLICE(raw, l->n_member);
   SLICE(part, l->n_member);
+  SLICE(pool, l->n_task);
   SLICE(order, l->n_member);
   SLICE(best, d);
   SLICE(stored_mean, d);
@@ -124,7 +131,7 @@ static mm_status prepare(mm_learn *l) {
   for (size_t p = 0; p < l->n_phase; p++)
     l->generations += l->phase[p].generations;
   bool paired = mm_es_is_paired((mm_es_kind)search->es);
-  l->n_member = (size_t)search->population;
+  l->n_member = (size_t)ldexp(search->population, (int)search->restarts);
   l->n_task = (size_t)search->seeds_per_member * (paired ? 1 : l->plan.n_env);
   l->n_job = l->n_member * l->n_task;
   l->controls.n_env = l->plan.n_env;
@@ -132,6 +139,7 @@ static mm_status prepare(mm_learn *l) {
   MM_TRY(check_memory(l));
   MM_TRY(open_controls(l));
   MM_TRY(take_memory(l));
+  mm_learn_set_population(l);
   l->view.fitness_mean = l->view.fitness_best = NAN;
   l->view.sigma = mm_es_sigma(l->es);
   memcpy(l->stored_mean, mm_es_mean(l->es),
@@ -289,6 +297,7 @@ static mm_status load_best(mm_learn *l) {
   if (!l->view.best.known) return MM_OK;
   MM_TRY(load_generation(l, l->view.best.generation, &row, &es));
   memcpy(l->best, mm_es_mean(es), mm_es_get_config(es)->dimension * sizeof *l->best);
+  l->best_evaluations = mm_es_evaluations(es) * l->n_task;
   mm_es_destroy(es);
   return MM_OK;
 }
@@ -316,7 +325,6 @@ static int on_generation(const mm_run_row *any, void *user) {
   const mm_run_generation *row = &any->generation;
   mm_learn *l = user;
   if (row->generation == 0) return 0;
-  l->view.evaluations += l->n_job;
   l->view.env_steps += row->env_steps;
   l->view.nonfinite += (uint64_t)row->nonfinite;
   return 0;
@@ -333,6 +341,8 @@ static mm_status replay_generations(mm_learn *l) {
   l->es = es;
   mm_es_save(es, l->state);
   memcpy(l->stored_mean, mm_es_mean(es), mm_es_get_config(es)->dimension * sizeof *l->stored_mean);
+  mm_learn_set_population(l);
+  l->stored_evaluations = l->view.evaluations = mm_es_evaluations(es) * l->n_task;
   l->view.generation = row.generation;
   l->view.sigma = row.sigma;
   l->view.fitness_mean = row.fitness_mean;
@@ -402,7 +412,7 @@ static mm_status read_map(mm_learn *l, int64_t generation, mm_map **out) {
   l->es = es;
   MM_TRY(replay_phase(l, row.phase, generation));
   char *card;
-  MM_TRY(mm_learn_card(&l->plan, generation, (uint64_t)generation * l->n_job, &l->view.last,
+  MM_TRY(mm_learn_card(&l->plan, generation, mm_es_evaluations(es) * l->n_task, &l->view.last,
                        l->view.control, &card));
   mm_status status = mm_learn_point_map(l, mm_es_mean(es), out);
   if (status == MM_OK) status = mm_map_set_meta(*out, card);

@@ -1,6 +1,7 @@
 // Means, differences and merit of a map's values on the validation tasks.
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "study/learn/learn_internal.h"
 
@@ -31,4 +32,31 @@ double mm_learn_merit(const mm_learn_controls *controls, const double *value) {
     merit += gain / fmax(spread, 1e-9) / (double)controls->n_env;
   }
   return merit;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Fitness
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double mm_learn_fitness(mm_fitness fitness, double *x, size_t n) {
+  qsort(x, n, sizeof *x, ascending);
+  return fitness.share > 0 ? mm_worst_of_sorted(x, n, fitness.share)
+                           : (x[(n - 1) / 2] + x[n / 2]) / 2;
+}
+
+mm_learn_scale mm_learn_scale_of(const mm_learn_controls *controls, size_t env) {
+  size_t tasks = controls->n_task / controls->n_env, n = 0;
+  double mean = 0, square = 0;
+  for (size_t i = 0; i < MM_CONTROL_TUNED * tasks; i++) {
+    double x = controls->value[i / tasks][env * tasks + i % tasks];
+    if (!isfinite(x)) continue;
+    double difference = x - mean;
+    mean += difference / (double)++n;
+    square += difference * (x - mean);
+  }
+  return (mm_learn_scale){ mean, square > 0 ? sqrt(square / (double)n) : 1 };
 }

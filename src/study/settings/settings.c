@@ -219,6 +219,7 @@ mm_es_config mm_search_es(const mm_search *search, uint64_t seed) {
   es.population = (size_t)search->population;
   es.sigma = search->sigma > 0 ? search->sigma : kind == MM_MAP_PIECEWISE && !scale ? 2 : 0.5;
   es.seed = seed;
+  es.restarts = (size_t)search->restarts;
   es.lr = search->es_lr;
   es.sigma_decay = search->sigma_decay;
   es.sigma_min = search->sigma_min;
@@ -259,6 +260,22 @@ size_t mm_search_phases(const mm_search *search, mm_phase out[MM_PHASES_MAX]) {
   if (strcmp(search->schedule, "-") != 0) return read_schedule(search->schedule, out);
   out[0] = (mm_phase){ (int64_t)search->generations, 0 };
   return 1;
+}
+
+// mean|median|cvar:A with A in (0, 1]; false if it is none.
+static bool read_fitness(const char *text, mm_fitness *out) {
+  double share = 0;
+  bool cvar = strncmp(text, "cvar:", 5) == 0;
+  *out = (mm_fitness){ .mean = strcmp(text, "mean") == 0 };
+  if (cvar && !(mm_json_parse_number(text + 5, &share) && share > 0 && share <= 1)) return false;
+  out->share = share;
+  return cvar || out->mean || strcmp(text, "median") == 0;
+}
+
+mm_fitness mm_search_fitness(const mm_search *search) {
+  mm_fitness fitness;
+  (void)read_fitness(search->fitness, &fitness); // as it was checked when it was set
+  return fitness;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -346,6 +363,11 @@ static bool is_map_name(const char *text) {
   return text[0] != '\0';
 }
 
+static bool is_fitness(const char *text) {
+  mm_fitness fitness;
+  return read_fitness(text, &fitness);
+}
+
 static mm_status set_text(const mm_setting *s, const char *text, char *out) {
   static const struct {
     const char *key;
@@ -356,6 +378,8 @@ static mm_status set_text(const mm_setting *s, const char *text, char *out) {
     { "init", MM_INIT_SIZE, is_map_name, "the name or the file of a map, not too long" },
     { "schedule", MM_SCHEDULE_SIZE, is_schedule,
       "up to 16 phases GENERATIONSxSTEPS, e.g. 500x1000000,100x10000000" },
+    { "fitness", MM_FITNESS_SIZE, is_fitness,
+      "mean, median or cvar:A with A above 0 and at most 1, e.g. cvar:0.25" },
   };
   static_assert(MM_PHASES_MAX == 16, "as the text says");
   size_t i = 0;
@@ -476,12 +500,11 @@ cJSON *mm_search_json(const mm_settings *settings) {
 // Keys that the first runs did not have: their defaults are what was done then. The same goes for
 // every setting of a learner that is new since.
 static bool is_young(const char *name) {
-  static const char *const young[] = { "controls",        "normalise_observation",
-                                       "scale_reward",    "fresh_reset",
-                                       "flavour",         "physics",
-                                       "gymnasium_walls", "init",
-                                       "search",          "search_eta",
-                                       "stages",          "tune_budget" };
+  static const char *const young[] = {
+    "controls", "normalise_observation", "scale_reward", "fresh_reset", "flavour",
+    "physics",  "gymnasium_walls",       "init",         "search",      "search_eta",
+    "stages",   "tune_budget",           "fitness",      "restarts"
+  };
   for (size_t i = 0; i < sizeof young / sizeof *young; i++)
     if (strcmp(young[i], name) == 0) return true;
   return !is_usual(name) && find_any(name, MM_ALGO_COUNT);

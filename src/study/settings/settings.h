@@ -25,6 +25,8 @@
   X(sigma_decay, 0.995, 1e-3, 1, false, "openes: factor of sigma after every generation")          \
   X(sigma_min, 0.01, 0, 1e3, false, "openes: sigma does not fall below")                           \
   X(es_lr, 0.01, 1e-9, 1e3, false, "openes: learning rate of Adam")                                \
+  X(restarts, 0, 0, 20, true,                                                                      \
+    "cma-es, sep-cma-es: new starts with twice the candidates after convergence, at most")         \
   X(seeds_per_member, 1, 1, 65536, true, "trainings per candidate and environment")                \
   X(n, 100, 1, 100000, true, "steps of a piecewise map; terms of kind powers, at most 8")          \
   X(stages, 1, 1, 4, true,                                                                         \
@@ -58,14 +60,16 @@
     "both members of a pair see the same random numbers, or only the same task")
 
 // Texts: field, room with its 0, default and help. Which texts are values, mm_settings_set knows.
-enum { MM_PHASES_MAX = 16, MM_SCHEDULE_SIZE = 256, MM_INIT_SIZE = 512 };
+enum { MM_PHASES_MAX = 16, MM_SCHEDULE_SIZE = 256, MM_INIT_SIZE = 512, MM_FITNESS_SIZE = 32 };
 
 #define MM_SEARCH_TEXTS(X)                                                                         \
   X(init, MM_INIT_SIZE, "-",                                                                       \
     "map to start from, as --init: a name or a file (- for the family's own start)")               \
   X(schedule, MM_SCHEDULE_SIZE, "-",                                                               \
     "phases of G generations with that many steps a training run, instead of generations and "     \
-    "steps (- for one phase; MinAtar 500x1000000,100x10000000)")
+    "steps (- for one phase; MinAtar 500x1000000,100x10000000)")                                   \
+  X(fitness, MM_FITNESS_SIZE, "mean",                                                              \
+    "of a candidate's runs: their mean, their median, or the mean of the worst share A (CVaR)")
 
 // The words of `search`.
 enum { MM_SEARCH_BOTH, MM_SEARCH_SHAPE, MM_SEARCH_SCALE, MM_SEARCH_SIMPLEX };
@@ -88,6 +92,14 @@ const char *mm_search_init(const mm_search *search);
 
 mm_map_kind mm_search_map_kind(const mm_search *search);
 mm_es_config mm_search_es(const mm_search *search, uint64_t seed);
+
+// What is made of a candidate's returns: `share` 0 is the median, else the mean of that share of
+// the worst. The mean of all, the default, is told apart from cvar:1 (see learn_score.c).
+typedef struct mm_fitness {
+  bool mean;
+  double share;
+} mm_fitness;
+mm_fitness mm_search_fitness(const mm_search *search);
 
 // The phases of the search; returns how many.
 size_t mm_search_phases(const mm_search *search, mm_phase out[MM_PHASES_MAX]);

@@ -82,18 +82,24 @@ mm_interval mm_interval_of_share(double share, size_t n) {
   return (mm_interval){ middle - half, middle + half };
 }
 
+double mm_worst_of_sorted(const double *sorted, size_t n, double share) {
+  size_t worst = (size_t)ceil(share * (double)n);
+  double sum = 0;
+  for (size_t i = 0; i < worst; i++)
+    sum += sorted[i];
+  return sum / (double)worst;
+}
+
 double mm_worst_mean(const double *x, size_t n, double share) {
-  double *sorted = mm_alloc_array(n, sizeof *sorted), sum = 0;
+  double *sorted = mm_alloc_array(n, sizeof *sorted);
   size_t known = 0;
   if (!sorted) return NAN;
   for (size_t i = 0; i < n; i++)
     if (!isnan(x[i])) sorted[known++] = x[i];
   if (known > 0) qsort(sorted, known, sizeof *sorted, ascending);
-  size_t worst = (size_t)ceil(share * (double)known);
-  for (size_t i = 0; i < worst; i++)
-    sum += sorted[i];
+  double worst = mm_worst_of_sorted(sorted, known, share);
   mm_free(sorted);
-  return sum / (double)worst;
+  return worst;
 }
 
 // ---------------------------------------------------------------------------------------------

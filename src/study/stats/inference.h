@@ -41,6 +41,7 @@ void mm_performance_profile(const double *x, const size_t *n, size_t n_env, cons
 
 // CVaR: the mean of the worst ceil(share n) numbers that are not NaN. NaN without any, or memory.
 double mm_worst_mean(const double *x, size_t n, double share);
+double mm_worst_of_sorted(const double *x, size_t n, double share); // n numbers, the worst first
 
 // The two-sided p-value of paired differences d[n]: how often a mean of the same differences with
 // signs drawn at random lies as far from 0 (MM_SIGN_FLIPS draws, and the sample itself). NaN where
