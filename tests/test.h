@@ -48,6 +48,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(minatar_draws)                                                                             \
   SUITE(vec)                                                                                       \
   SUITE(vec_state)                                                                                 \
+  SUITE(vec_autoreset)                                                                             \
   SUITE(wrap)                                                                                      \
   SUITE(bodies)                                                                                    \
   SUITE(body_models)                                                                               \
