@@ -49,6 +49,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(vec)                                                                                       \
   SUITE(vec_state)                                                                                 \
   SUITE(vec_autoreset)                                                                             \
+  SUITE(env_check)                                                                                 \
   SUITE(wrap)                                                                                      \
   SUITE(bodies)                                                                                    \
   SUITE(body_models)                                                                               \

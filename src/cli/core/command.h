@@ -42,7 +42,8 @@
   X(env_show)                                                                                      \
   X(env_play)                                                                                      \
   X(env_replay)                                                                                    \
-  X(env_record)
+  X(env_record)                                                                                    \
+  X(env_check)
 
 // ---------------------------------------------------------------------------------------------
 // Options
