@@ -50,6 +50,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(vec_state)                                                                                 \
   SUITE(vec_autoreset)                                                                             \
   SUITE(env_check)                                                                                 \
+  SUITE(render)                                                                                    \
   SUITE(wrap)                                                                                      \
   SUITE(bodies)                                                                                    \
   SUITE(body_models)                                                                               \

@@ -58,7 +58,7 @@ static mm_status prepare(const mm_env *env, const mm_vec_config *from, mm_vec *v
   MM_TRY(check_config(env, config));
   vec->law = kind ? kind->law : &mm_vec_grid;
   vec->which = kind ? kind->which : 0;
-  vec->about = kind ? kind->about : NULL;
+  vec->kind = kind;
   if (config->rules == MM_RULES_BY_ID) config->rules = kind ? kind->rules : 0;
   if (config->flavour == MM_ENV_FLAVOUR_BY_ID) config->flavour = kind ? kind->flavour : 0;
   MM_TRY(vec->law->prepare(vec, env));
@@ -123,7 +123,8 @@ void mm_vec_describe(const mm_vec *vec, mm_vec_info *out) {
 // Inputs that are on or off have no numbers in their description, locomotion tasks no bounds.
 void mm_vec_obs_bounds(const mm_vec *vec, float *low, float *high) {
   const bool numbers = vec->law == &mm_vec_classic || vec->law == &mm_vec_body;
-  const float(*bounds)[2] = vec->about ? vec->about->bounds : NULL;
+  const mm_env_about *about = vec->kind ? vec->kind->about : NULL;
+  const float(*bounds)[2] = about ? about->bounds : NULL;
   for (int32_t k = 0; k < vec->info.n_input; k++) {
     low[k] = bounds ? bounds[k][0] : numbers ? -INFINITY : 0;
     high[k] = bounds ? bounds[k][1] : numbers ? INFINITY : 1;

@@ -24,8 +24,8 @@ struct mm_vec {
   mm_vec_config config; // rules and flavour resolved: never by ID
   mm_vec_info info;
   const mm_vec_law *law;
-  int32_t which;             // environment within its law
-  const mm_env_about *about; // or NULL
+  int32_t which;           // environment within its law
+  const mm_env_kind *kind; // or NULL: Grid-World
   bool started;
   mm_grid *task;       // Grid-World: the instance
   mm_physics *physics; // of locomotion tasks: their states
