@@ -32,7 +32,9 @@ int main(void) {
   mm_env *env;
   mm_vec *vec;
   if (mm_env_open("CartPole-v1", &env) != MM_OK) return give_up();
-  mm_vec_config config = { .n = N, .seed = 1, .obs = MM_OBS_FLOATS };
+  mm_vec_config config = mm_vec_config_default();
+  config.n = N;
+  config.seed = 1;
   if (mm_vec_create(env, &config, &vec) != MM_OK) return give_up();
 
   mm_vec_info info;

@@ -37,7 +37,8 @@ static inline bool body_runs(const char *id, mm_env_physics physics) {
   mm_env *env;
   mm_vec *vec;
   assert_ok(mm_env_open(id, &env));
-  mm_status status = mm_vec_create(env, &(mm_vec_config){ .n = 1, .physics = physics }, &vec);
+  mm_status status = mm_vec_create(
+      env, &(mm_vec_config){ .size = sizeof(mm_vec_config), .n = 1, .physics = physics }, &vec);
   mm_vec_destroy(vec);
   mm_env_destroy(env);
   if (status == MM_OK) return true;

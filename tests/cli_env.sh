@@ -39,6 +39,30 @@ expect "as many in JSON" test "$(grep -o '"id":"[^"]*"' "$out" | wc -l)" -eq "$(
 expect_out '{"id":"GridWorld-dense","algo":"pmd","preset":"gridworld","summary":"'
 
 # ---------------------------------------------------------------------------------------------
+# check
+
+run env check CartPole-v1 GridWorld-dense --steps 100
+expect_code 0
+expect_no_err
+expect "a line for each rule" test "$(grep -c '^  pass  ' "$out")" -eq 16
+expect_out "GridWorld-dense"
+run env check --all --steps 60 --json
+expect_code 0
+expect_json
+expect_out '"passed":true}'
+for id in $ids; do
+  expect "$id is checked" grep -q "\"id\":\"$id\"" "$out"
+done
+run env check
+expect_refusal 2 "--all"
+run env check CartPole-v1 --all
+expect_refusal 2 "--all"
+run env check CartPole-v2
+expect_refusal 2 "CartPole-v1"
+run env check CartPole-v1 --steps 7
+expect_refusal 2 "steps"
+
+# ---------------------------------------------------------------------------------------------
 # show: every environment
 
 # shellcheck disable=SC2013 # IDs are single words

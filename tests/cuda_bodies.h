@@ -21,7 +21,7 @@ typedef struct cuda_bodies {
   uint32_t repeat;
   bool fresh_reset, columns;
   int n;
-  void *state;         // as mm_vec_save leaves it: before and, in its place, after
+  void *state;         // as mm_vec_keep leaves it: before and, in its place, after
   const float *action; // [steps][n][nu]
   float *obs;          // [steps][n][n_obs], or with columns [steps][n_obs][n]
   float *final_obs;    // the same; what is not written stays what it was; or NULL

@@ -48,6 +48,9 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(minatar_draws)                                                                             \
   SUITE(vec)                                                                                       \
   SUITE(vec_state)                                                                                 \
+  SUITE(vec_autoreset)                                                                             \
+  SUITE(env_check)                                                                                 \
+  SUITE(render)                                                                                    \
   SUITE(wrap)                                                                                      \
   SUITE(bodies)                                                                                    \
   SUITE(body_models)                                                                               \

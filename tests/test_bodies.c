@@ -319,12 +319,12 @@ static void test_fresh(void **state) {
 static void check_limit(const body_id *id, mm_env_physics physics) {
   enum { N = 2 };
   rig r = rig_open(id->id, (mm_vec_config){ .n = N, .seed = 5, .physics = physics });
-  const size_t size = mm_vec_state_size(r.vec);
+  const size_t size = mm_vec_kept_size(r.vec);
   int32_t *bytes = zeroed(size, 1);
   assert_ok(mm_vec_reset(r.vec, &r.out));
-  mm_vec_save(r.vec, bytes);
+  mm_vec_keep(r.vec, bytes);
   bytes[0] = 998; // steps of environment 0
-  assert_ok(mm_vec_load(r.vec, bytes, size));
+  assert_ok(mm_vec_take_up(r.vec, bytes, size));
   assert_ok(mm_vec_step(r.vec, r.action, &r.out));
   assert_int_equal(r.out.end[0], 0);
   if (id->body != MM_BODY_HALF_CHEETAH) r.vec->physics->q[2 * r.vec->physics->stride] = 50; // falls
@@ -332,7 +332,7 @@ static void check_limit(const body_id *id, mm_env_physics physics) {
   const int both = MM_END_TRUNCATED | MM_END_TERMINATED;
   assert_int_equal(r.out.end[0], id->body == MM_BODY_HALF_CHEETAH ? MM_END_TRUNCATED : both);
   assert_int_equal(r.out.end[1], 0);
-  mm_vec_save(r.vec, bytes);
+  mm_vec_keep(r.vec, bytes);
   assert_int_equal(bytes[0], 0);
   free(bytes);
   rig_close(&r);
@@ -437,7 +437,7 @@ static void check_state(const body_id *id, mm_env_physics physics) {
   mm_vec_config config = { .n = N, .seed = 6, .physics = physics, .fresh_reset = true };
   rig a = rig_open(id->id, config), b = rig_open(id->id, config);
   const mm_body_info *body = mm_body_describe(id->body);
-  const size_t size = mm_vec_state_size(a.vec), numbers = size / 4 - LANE * N;
+  const size_t size = mm_vec_kept_size(a.vec), numbers = size / 4 - LANE * N;
   float *bytes = zeroed(size, 1), *again = zeroed(size, 1), *column = again + LANE * N;
   const bool offset = a.vec->physics->xpos_offset != NULL;
   assert_int_equal(offset, id->body == MM_BODY_ANT && id->flavour == MM_FLAVOUR_GYMNASIUM);
@@ -447,13 +447,13 @@ static void check_state(const body_id *id, mm_env_physics physics) {
     draw_actions(&a, t);
     assert_ok(mm_vec_step(a.vec, a.action, &a.out));
   }
-  mm_vec_save(a.vec, bytes);
+  mm_vec_keep(a.vec, bytes);
   if (offset) {
     assert_true(bytes[size / 4 - 1] != 0); // something to lose
-    assert_fails(mm_vec_load(b.vec, bytes, size - N * 4), MM_ERR_INPUT, "bytes: expected");
+    assert_fails(mm_vec_take_up(b.vec, bytes, size - N * 4), MM_ERR_INPUT, "bytes: expected");
   }
-  assert_ok(mm_vec_load(b.vec, bytes, size));
-  mm_vec_save(b.vec, again);
+  assert_ok(mm_vec_take_up(b.vec, bytes, size));
+  mm_vec_keep(b.vec, again);
   assert_memory_equal(bytes, again, size);
   mm_vec_observe(b.vec, b.out.obs);
   assert_memory_equal(a.out.obs, b.out.obs, a.info.obs_size);
@@ -465,24 +465,24 @@ static void check_state(const body_id *id, mm_env_physics physics) {
     assert_memory_equal(a.out.obs, b.out.obs, a.info.obs_size);
     assert_memory_equal(a.out.reward, b.out.reward, N * sizeof(float));
   }
-  assert_fails(mm_vec_load(b.vec, bytes, size - 4), MM_ERR_INPUT, "bytes: expected");
+  assert_fails(mm_vec_take_up(b.vec, bytes, size - 4), MM_ERR_INPUT, "bytes: expected");
   for (size_t i = 0; i < numbers; i += 3) {
     const float wrong[] = { NAN, INFINITY, -1.1e10f };
     memcpy(again, bytes, size);
     column[i] = wrong[i / 3 % 3];
-    assert_fails(mm_vec_load(b.vec, again, size), MM_ERR_INPUT, "can come to");
+    assert_fails(mm_vec_take_up(b.vec, again, size), MM_ERR_INPUT, "can come to");
     assert_fails(mm_vec_step(b.vec, b.action, &b.out), MM_ERR_INPUT, "never reset");
   }
   const int32_t times[] = { -1, 1000 };
   for (int i = 0; i < 2; i++) {
     memcpy(again, bytes, size);
     memcpy(again, &times[i], sizeof times[i]);
-    assert_fails(mm_vec_load(b.vec, again, size), MM_ERR_INPUT, "can come to");
+    assert_fails(mm_vec_take_up(b.vec, again, size), MM_ERR_INPUT, "can come to");
   }
   if (id->body == MM_BODY_ANT) { // no direction
     memcpy(again, bytes, size);
     memset(column + 3 * N, 0, 4 * N * sizeof(float));
-    assert_fails(mm_vec_load(b.vec, again, size), MM_ERR_INPUT, "can come to");
+    assert_fails(mm_vec_take_up(b.vec, again, size), MM_ERR_INPUT, "can come to");
   }
   free(bytes);
   free(again);
@@ -609,17 +609,17 @@ static void test_refused(void **state) {
   mm_env *env;
   mm_vec *vec;
   assert_ok(mm_env_open("Hopper", &env));
-  mm_vec_config config = { .n = 1, .obs = MM_OBS_BITS };
+  mm_vec_config config = { .size = sizeof config, .n = 1, .obs = MM_OBS_BITS };
   assert_fails(mm_vec_create(env, &config, &vec), MM_ERR_INPUT, "expected FLOATS or COLUMNS");
-  config = (mm_vec_config){ .n = 1, .flavour = (mm_env_flavour)3 };
+  config = (mm_vec_config){ .size = sizeof config, .n = 1, .flavour = (mm_env_flavour)3 };
   assert_fails(mm_vec_create(env, &config, &vec), MM_ERR_INPUT, "flavour");
-  config = (mm_vec_config){ .n = 1, .physics = (mm_env_physics)-1 };
+  config = (mm_vec_config){ .size = sizeof config, .n = 1, .physics = (mm_env_physics)-1 };
   assert_fails(mm_vec_create(env, &config, &vec), MM_ERR_INPUT, "physics");
   mm_env_destroy(env);
   for (int i = 0; i < BODY_IDS; i++) {
     if (body_runs(body_ids[i].id, MM_ENV_PHYSICS_MUJOCO)) continue;
     assert_ok(mm_env_open(body_ids[i].id, &env));
-    config = (mm_vec_config){ .n = 1, .physics = MM_ENV_PHYSICS_MUJOCO };
+    config = (mm_vec_config){ .size = sizeof config, .n = 1, .physics = MM_ENV_PHYSICS_MUJOCO };
     assert_fails(mm_vec_create(env, &config, &vec), MM_ERR_UNSUPPORTED, "libmujoco-dev");
     mm_env_destroy(env);
   }
@@ -635,7 +635,8 @@ static void check_memory(const body_id *id, mm_env_physics physics) {
   for (; status != MM_OK; needed++) {
     make_memory_scarce();
     allocations_left = needed;
-    status = mm_vec_create(env, &(mm_vec_config){ .n = 20, .physics = physics }, &vec);
+    status = mm_vec_create(
+        env, &(mm_vec_config){ .size = sizeof(mm_vec_config), .n = 20, .physics = physics }, &vec);
     make_memory_usual();
     assert_true(status == MM_OK || (status == MM_ERR_MEMORY && !vec));
   }

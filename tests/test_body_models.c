@@ -377,7 +377,9 @@ static void test_strangers(void **state) {
   };
   mm_env *env;
   mm_vec *vec;
-  mm_vec_config config = { .n = 2, .physics = MM_ENV_PHYSICS_MUJOCO };
+  mm_vec_config config = { .size = sizeof(mm_vec_config),
+                           .n = 2,
+                           .physics = MM_ENV_PHYSICS_MUJOCO };
   strangers s = open_strangers();
   assert_ok(mm_env_open("Hopper", &env));
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -45,11 +45,12 @@ static size_t obs_of(const pair *p) {
 }
 
 static pair pair_open(const body_id *id, mm_vec_config config, int steps) {
+  config.size = sizeof config;
   pair p = { .id = id, .info = mm_body_describe(id->body), .config = config, .steps = steps };
   p.config.physics = MM_ENV_PHYSICS_OWN;
   p.r = rig_open(id->id, p.config);
   p.n = config.n;
-  p.state_size = mm_vec_state_size(p.r.vec);
+  p.state_size = mm_vec_kept_size(p.r.vec);
   const size_t s = (size_t)steps;
   p.action = zeroed(s * p.n * (size_t)p.info->nu, sizeof(float));
   for (int i = 0; i < 2; i++) {
@@ -88,7 +89,7 @@ static void run_processor(pair *p) {
                              p->reward[0] + k * p->n, p->end[0] + k * p->n };
     assert_ok(mm_vec_step(p->r.vec, p->action + k * p->n * (size_t)p->info->nu, &out));
   }
-  mm_vec_save(p->r.vec, p->state[0]);
+  mm_vec_keep(p->r.vec, p->state[0]);
 }
 
 static cuda_bodies device_side(const pair *p) {
@@ -197,7 +198,7 @@ static void throw_about(const pair *p, void *state) {
 }
 
 static void load_both(pair *p) {
-  assert_ok(mm_vec_load(p->r.vec, p->state[0], p->state_size));
+  assert_ok(mm_vec_take_up(p->r.vec, p->state[0], p->state_size));
   memcpy(p->state[1], p->state[0], p->state_size);
 }
 
@@ -228,7 +229,7 @@ static void test_moves(void **state) {
     run_device(&p, false);
     mm_vec *other;
     assert_ok(mm_vec_create(p.r.env, &p.config, &other));
-    assert_ok(mm_vec_load(other, p.state[1], p.state_size));
+    assert_ok(mm_vec_take_up(other, p.state[1], p.state_size));
     mm_vec *first = p.r.vec;
     memset(p.final[0], 0, (size_t)p.steps * obs_of(&p) * sizeof(float));
     run_processor(&p);
@@ -254,7 +255,7 @@ static void test_unstable(void **state) {
     const size_t nu = (size_t)p.info->nu;
     choose_actions(&p, 1.0f, 40 + (uint32_t)b);
     assert_ok(mm_vec_reset(p.r.vec, &p.r.out));
-    mm_vec_save(p.r.vec, p.state[0]);
+    mm_vec_keep(p.r.vec, p.state[0]);
     for (int k = 0; k < p.info->nv; k++)
       column_of(&p, p.state[0], p.info->nq + k)[BAD] = k % 2 ? 9e9f : -9e9f;
     load_both(&p);

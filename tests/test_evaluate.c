@@ -139,7 +139,9 @@ static double replay(const mm_policy *policy, const mm_env *env, size_t agent, u
   mm_block base = mm_stream_block(mm_stream_make(seed, 0, MM_RNG_EVALUATION, 0), 0);
   const uint32_t repeat = 0x80000000u | ((base.word[0] + (uint32_t)(k / 64)) & 0x7fffffffu);
   const size_t lane = k % 64;
-  mm_vec_config config = { .n = lane + 1, .seed = agent_seed, .repeat = repeat };
+  mm_vec_config config = {
+    .size = sizeof(mm_vec_config), .n = lane + 1, .seed = agent_seed, .repeat = repeat
+  };
   mm_vec_info info;
   mm_vec *vec;
   mm_player *player;

@@ -223,7 +223,7 @@ static void check_play(const char *id, const mm_scene *scene) {
   float obs[32], final_obs[32], reward;
   uint8_t end;
   assert_int_equal(mm_env_open(id, &env), MM_OK);
-  mm_vec_config config = { .n = 1, .seed = 3 };
+  mm_vec_config config = { .size = sizeof(mm_vec_config), .n = 1, .seed = 3 };
   mm_status status = mm_vec_create(env, &config, &vec);
   if (status == MM_ERR_UNSUPPORTED) { // a body for a library that is not here
     print_message("%s\n", mm_last_error());

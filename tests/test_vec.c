@@ -223,8 +223,12 @@ static void test_forms(void **state) {
         mm_env *env;
         mm_vec *vec;
         assert_ok(mm_env_open(rig_ids[i], &env));
-        assert_fails(mm_vec_create(env, &(mm_vec_config){ .n = 1, .obs = (mm_obs_form)form }, &vec),
-                     MM_ERR_INPUT, rig_ids[i]);
+        assert_fails(
+            mm_vec_create(
+                env,
+                &(mm_vec_config){ .size = sizeof(mm_vec_config), .n = 1, .obs = (mm_obs_form)form },
+                &vec),
+            MM_ERR_INPUT, rig_ids[i]);
         assert_null(vec);
         mm_env_destroy(env);
       }
@@ -326,14 +330,23 @@ static void test_refused(void **state) {
   assert_fails(mm_vec_step_part(r.vec, 1, 4, r.action, &r.out), MM_ERR_INPUT, "1 .. 4");
   assert_fails(mm_vec_step_part(r.vec, 2, 1, r.action, &r.out), MM_ERR_INPUT, "2 .. 1");
   assert_ok(mm_vec_step_part(r.vec, 3, 3, NULL, &none));
-  assert_fails(mm_vec_create(r.env, &(mm_vec_config){ .n = SIZE_MAX }, &vec), MM_ERR_INPUT, "most");
+  assert_fails(
+      mm_vec_create(r.env, &(mm_vec_config){ .size = sizeof(mm_vec_config), .n = SIZE_MAX }, &vec),
+      MM_ERR_INPUT, "most");
   // as many as there are lanes for random numbers: the next one would repeat the first
-  assert_fails(mm_vec_create(r.env, &(mm_vec_config){ .n = ((size_t)1 << 24) + 1 }, &vec),
-               MM_ERR_INPUT, "at most 16777216");
-  assert_fails(mm_vec_create(r.env, &(mm_vec_config){ .obs = (mm_obs_form)7 }, &vec), MM_ERR_INPUT,
-               "form");
-  assert_fails(mm_vec_create(r.env, &(mm_vec_config){ .rules = (mm_env_rules)7 }, &vec),
-               MM_ERR_INPUT, "rules");
+  assert_fails(
+      mm_vec_create(r.env,
+                    &(mm_vec_config){ .size = sizeof(mm_vec_config), .n = ((size_t)1 << 24) + 1 },
+                    &vec),
+      MM_ERR_INPUT, "at most 16777216");
+  assert_fails(
+      mm_vec_create(r.env, &(mm_vec_config){ .size = sizeof(mm_vec_config), .obs = (mm_obs_form)7 },
+                    &vec),
+      MM_ERR_INPUT, "form");
+  assert_fails(
+      mm_vec_create(
+          r.env, &(mm_vec_config){ .size = sizeof(mm_vec_config), .rules = (mm_env_rules)7 }, &vec),
+      MM_ERR_INPUT, "rules");
   rig_close(&r);
   mm_vec_destroy(NULL);
 }

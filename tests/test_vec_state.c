@@ -28,17 +28,17 @@ static void test_goes_on(void **state) {
     mm_vec_config config = { .n = N, .seed = 4, .repeat = 1 };
     if (id >= RIG_CLASSIC) config.obs = MM_OBS_LIST;
     rig a = rig_open(rig_ids[id], config), b = rig_open(rig_ids[id], config);
-    size_t size = mm_vec_state_size(a.vec);
+    size_t size = mm_vec_kept_size(a.vec);
     void *bytes = zeroed(size, 1), *again = zeroed(size, 1);
     assert_ok(mm_vec_reset(a.vec, &a.out));
     assert_ok(mm_vec_reset(b.vec, &b.out));
     for (uint64_t t = 0; t < T; t++) {
       if (t % 225 == 0) {
-        mm_vec_save(a.vec, bytes);
+        mm_vec_keep(a.vec, bytes);
         for (uint64_t k = 0; k < 40; k++)
           step(&b, k + 7);
-        assert_ok(mm_vec_load(b.vec, bytes, size));
-        mm_vec_save(b.vec, again);
+        assert_ok(mm_vec_take_up(b.vec, bytes, size));
+        mm_vec_keep(b.vec, again);
         assert_memory_equal(bytes, again, size);
       }
       step(&a, t);
@@ -48,8 +48,8 @@ static void test_goes_on(void **state) {
     // a fresh vec needs no reset, and another form of observations is no obstacle
     config.obs = id < RIG_CLASSIC ? MM_OBS_COLUMNS : MM_OBS_BITS;
     rig c = rig_open(rig_ids[id], config);
-    mm_vec_save(a.vec, bytes);
-    assert_ok(mm_vec_load(c.vec, bytes, size));
+    mm_vec_keep(a.vec, bytes);
+    assert_ok(mm_vec_take_up(c.vec, bytes, size));
     for (uint64_t t = T; t < T + 50; t++) {
       step(&a, t);
       step(&c, t);
@@ -71,13 +71,13 @@ static void test_rules(void **state) {
   mm_vec_config config = { .n = N, .seed = 4, .rules = MM_RULES_MINATAR };
   for (size_t id = RIG_CLASSIC; id < RIG_CLASSIC + 5; id++) {
     rig a = rig_open(rig_ids[id], config), b = rig_open(rig_ids[id], config);
-    size_t size = mm_vec_state_size(a.vec);
+    size_t size = mm_vec_kept_size(a.vec);
     void *bytes = zeroed(size, 1);
     assert_ok(mm_vec_reset(a.vec, &a.out));
     for (uint64_t t = 0; t < 1500; t++) // beyond gymnax's limit, where nobody has lost yet
       step(&a, t);
-    mm_vec_save(a.vec, bytes);
-    assert_ok(mm_vec_load(b.vec, bytes, size));
+    mm_vec_keep(a.vec, bytes);
+    assert_ok(mm_vec_take_up(b.vec, bytes, size));
     for (uint64_t t = 0; t < T; t++) {
       step(&a, t);
       step(&b, t);
@@ -92,21 +92,21 @@ static void test_rules(void **state) {
 static void test_sizes(void **state) {
   (void)state;
   rig r = rig_open("Seaquest-MinAtar", (mm_vec_config){ .n = 2 });
-  size_t size = mm_vec_state_size(r.vec);
+  size_t size = mm_vec_kept_size(r.vec);
   char *bytes = zeroed(size + 1, 1);
   assert_ok(mm_vec_reset(r.vec, &r.out));
-  mm_vec_save(r.vec, bytes);
-  assert_fails(mm_vec_load(r.vec, bytes, size - 1), MM_ERR_INPUT, "expected");
+  mm_vec_keep(r.vec, bytes);
+  assert_fails(mm_vec_take_up(r.vec, bytes, size - 1), MM_ERR_INPUT, "expected");
   assert_fails(mm_vec_step(r.vec, r.action, &r.out), MM_ERR_INPUT, "never reset");
-  assert_fails(mm_vec_load(r.vec, bytes, size + 1), MM_ERR_INPUT, "expected");
-  assert_fails(mm_vec_load(r.vec, bytes, 0), MM_ERR_INPUT, "expected");
-  assert_ok(mm_vec_load(r.vec, bytes, size));
+  assert_fails(mm_vec_take_up(r.vec, bytes, size + 1), MM_ERR_INPUT, "expected");
+  assert_fails(mm_vec_take_up(r.vec, bytes, 0), MM_ERR_INPUT, "expected");
+  assert_ok(mm_vec_take_up(r.vec, bytes, size));
   step(&r, 0);
   free(bytes);
   rig_close(&r);
   rig none = rig_open("CartPole-v1", (mm_vec_config){ .n = 0 });
-  assert_int_equal(mm_vec_state_size(none.vec), 0);
-  assert_ok(mm_vec_load(none.vec, "", 0));
+  assert_int_equal(mm_vec_kept_size(none.vec), 0);
+  assert_ok(mm_vec_take_up(none.vec, "", 0));
   rig_close(&none);
 }
 
@@ -125,7 +125,7 @@ static void test_hostile(void **state) {
     mm_vec_config config = { .n = N, .seed = 9 };
     if (id >= RIG_CLASSIC) config.obs = MM_OBS_LIST;
     rig r = rig_open(rig_ids[id], config);
-    size_t size = mm_vec_state_size(r.vec);
+    size_t size = mm_vec_kept_size(r.vec);
     unsigned char *bytes = zeroed(size, 1), *bad = zeroed(size, 1);
     int taken = 0, refused = 0;
     mm_stream stream = mm_stream_make(id, 0, MM_RNG_SHUFFLE, 0);
@@ -135,7 +135,7 @@ static void test_hostile(void **state) {
         assert_ok(mm_vec_reset(r.vec, &r.out));
         for (uint64_t t = 0; t < 13 * k + 5; t++)
           step(&r, t);
-        mm_vec_save(r.vec, bytes);
+        mm_vec_keep(r.vec, bytes);
       }
       memcpy(bad, bytes, size);
       uint32_t flips = 1 + mm_uniform_int(mm_stream_pair(stream, 16 * k), 4);
@@ -144,7 +144,7 @@ static void test_hostile(void **state) {
         bad[mm_uniform_int(word, (uint32_t)size)] ^=
             (unsigned char)(k % 2 ? 1u << (word & 7) : 1 + (word & 254));
       }
-      if (mm_vec_load(r.vec, bad, size) != MM_OK) {
+      if (mm_vec_take_up(r.vec, bad, size) != MM_OK) {
         refused++;
         continue;
       }
@@ -166,14 +166,14 @@ static void test_noise(void **state) {
   (void)state;
   for (size_t id = 0; id < RIG_IDS; id++) {
     rig r = rig_open(rig_ids[id], (mm_vec_config){ .n = 1, .seed = 9 });
-    size_t size = mm_vec_state_size(r.vec);
+    size_t size = mm_vec_kept_size(r.vec);
     unsigned char *bytes = zeroed(size, 1);
     mm_stream stream = mm_stream_make(id, 1, MM_RNG_SHUFFLE, 0);
     for (uint64_t k = 0; k < 300; k++) {
       for (size_t i = 0; i < size; i++)
         bytes[i] = (unsigned char)mm_stream_pair(stream, k * size + i);
       if (k % 3 == 0) memset(bytes, k % 2 ? 255 : 0, size);
-      if (mm_vec_load(r.vec, bytes, size) != MM_OK) continue;
+      if (mm_vec_take_up(r.vec, bytes, size) != MM_OK) continue;
       for (uint64_t t = 0; t < 300; t++)
         step(&r, t);
     }

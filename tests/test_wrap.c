@@ -237,7 +237,7 @@ static void test_state(void **state) {
   rig a = open_rig("Pendulum-v1"), b = open_rig("Pendulum-v1");
   mm_wrap *first = open_wrap(&a, (mm_wrap_config){ .gamma = 0.99 });
   mm_wrap *second = open_wrap(&b, (mm_wrap_config){ .gamma = 0.99 });
-  size_t size = mm_wrap_state_size(first), vec_size = mm_vec_state_size(a.vec);
+  size_t size = mm_wrap_state_size(first), vec_size = mm_vec_kept_size(a.vec);
   double *bytes = zeroed(size, 1), *again = zeroed(size, 1);
   void *vec_bytes = zeroed(vec_size, 1);
   mm_wrap_log log[2];
@@ -245,9 +245,9 @@ static void test_state(void **state) {
   for (uint64_t t = 0; t < 230; t++)
     wrapped_step(&a, first, t);
   mm_wrap_save(first, bytes);
-  mm_vec_save(a.vec, vec_bytes);
+  mm_vec_keep(a.vec, vec_bytes);
   assert_ok(mm_wrap_load(second, bytes, size));
-  assert_ok(mm_vec_load(b.vec, vec_bytes, vec_size));
+  assert_ok(mm_vec_take_up(b.vec, vec_bytes, vec_size));
   mm_wrap_save(second, again);
   assert_memory_equal(bytes, again, size);
   mm_wrap_observe(second, b.out.obs);

@@ -38,8 +38,10 @@ static inline void *zeroed(size_t n, size_t size) {
   return block;
 }
 
+// Its size is set here.
 static inline rig rig_open(const char *id, mm_vec_config config) {
   rig r = { 0 };
+  config.size = sizeof config;
   assert_ok(mm_env_open(id, &r.env));
   assert_ok(mm_vec_create(r.env, &config, &r.vec));
   mm_vec_describe(r.vec, &r.info);

@@ -119,7 +119,8 @@ static size_t lay_out_batch(mm_ampo *a, mm_arena *arena) {
 #undef SLICE
 
 static mm_status open_environments(mm_ampo *a, const mm_env *env) {
-  mm_vec_config config = { .n = a->n_env,
+  mm_vec_config config = { .size = sizeof(mm_vec_config),
+                           .n = a->n_env,
                            .seed = a->seed,
                            .repeat = a->repeat,
                            .rules = (mm_env_rules)a->config.rules,

@@ -91,7 +91,7 @@ void mm_ampo_save(const mm_ampo *ampo, void *state);
 mm_status mm_ampo_load(mm_ampo *ampo, const void *state, size_t size);
 
 // The agent has done `iteration` iterations elsewhere, and its environments are as these bytes say
-// (mm_vec_save), their returns [envs] as the next two, their scales as `wrap` (mm_wrap_save; for
+// (mm_vec_keep), their returns [envs] as the next two, their scales as `wrap` (mm_wrap_save; for
 // continuous actions, else NULL). Its networks are the caller's to import.
 mm_status mm_ampo_follow(mm_ampo *ampo, int64_t iteration, const void *env, const float *running,
                          const float *finished, const void *wrap);

@@ -4,7 +4,7 @@
 //    8  each: version of this format, then the numbers below
 //       running and last finished return of every environment, floats [N] each; NaN: none yet
 //       (programs before that wrote 0, which stays what it was)
-//       current observations [N], environments (mm_vec_save), for continuous actions their scales
+//       current observations [N], environments (mm_vec_keep), for continuous actions their scales
 //       (mm_wrap_save)
 //       parameters, first and second moments: the tensors of net.h, floats
 //    8  checksum of all that comes before
@@ -92,7 +92,7 @@ static size_t wrap_size(const mm_ampo *a) {
 
 size_t mm_ampo_state_size(const mm_ampo *a) {
   return HEAD_SIZE + 2 * a->n_env * sizeof(float) + a->n_env * a->row_size +
-         mm_vec_state_size(a->vec) + wrap_size(a) + PARTS * net_size(a->net) + MM_STATE_CHECKSUM;
+         mm_vec_kept_size(a->vec) + wrap_size(a) + PARTS * net_size(a->net) + MM_STATE_CHECKSUM;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -109,8 +109,8 @@ void mm_ampo_save(const mm_ampo *a, void *state) {
   to = mm_state_put(to, a->running, a->n_env * sizeof *a->running);
   to = mm_state_put(to, a->finished, a->n_env * sizeof *a->finished);
   to = mm_state_put(to, a->now, a->n_env * a->row_size);
-  mm_vec_save(a->vec, to);
-  to += mm_vec_state_size(a->vec);
+  mm_vec_keep(a->vec, to);
+  to += mm_vec_kept_size(a->vec);
   if (a->real) mm_wrap_save(a->wrap, to);
   to += wrap_size(a);
   for (int p = 0; p < PARTS; p++)
@@ -176,8 +176,8 @@ mm_status mm_ampo_load(mm_ampo *a, const void *state, size_t size) {
   from = mm_state_get(from, a->finished, a->n_env * sizeof *a->finished);
   from = mm_state_get(from, a->now, a->n_env * a->row_size);
   MM_TRY(check_obs(a));
-  MM_TRY(mm_vec_load(a->vec, from, mm_vec_state_size(a->vec)));
-  from += mm_vec_state_size(a->vec);
+  MM_TRY(mm_vec_take_up(a->vec, from, mm_vec_kept_size(a->vec)));
+  from += mm_vec_kept_size(a->vec);
   if (a->real) MM_TRY(mm_wrap_load(a->wrap, from, wrap_size(a)));
   from += wrap_size(a);
   for (int p = 0; p < PARTS; p++)
@@ -195,7 +195,7 @@ mm_status mm_ampo_follow(mm_ampo *a, int64_t iteration, const void *env, const f
                                (uint64_t)a->config.minibatches);
   memcpy(a->running, running, a->n_env * sizeof *running);
   memcpy(a->finished, finished, a->n_env * sizeof *finished);
-  MM_TRY(mm_vec_load(a->vec, env, mm_vec_state_size(a->vec)));
+  MM_TRY(mm_vec_take_up(a->vec, env, mm_vec_kept_size(a->vec)));
   if (!a->real) {
     mm_vec_observe(a->vec, a->now);
     return MM_OK;

@@ -104,7 +104,7 @@ static void work_close(work *w) {
 
 static mm_status work_open(const mm_env *env, size_t n, mm_obs_form form, work *w) {
   *w = (work){ 0 };
-  mm_vec_config config = { .n = n, .obs = form };
+  mm_vec_config config = { .size = sizeof(mm_vec_config), .n = n, .obs = form };
   MM_TRY(mm_vec_create(env, &config, &w->vec));
   mm_vec_describe(w->vec, &w->info);
   w->state_bytes = n * w->vec->law->state_size(w->vec);

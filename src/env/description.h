@@ -78,6 +78,7 @@ typedef struct mm_env_facts {
 typedef struct mm_env_about {
   const char *summary;            // in `env list`
   const char *const *action_name; // of discrete actions
+  const float (*bounds)[2];       // [n_input] least and greatest; NULL: on or off, or no bounds
   mm_env_facts facts;
   mm_scene scene;
 } mm_env_about;

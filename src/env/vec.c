@@ -1,5 +1,6 @@
 // Many environments at once: what is common to all laws. Arguments are checked here, once per call,
-// and never in the loops over environments.
+// and never in the loops over environments. (Ends that are held back, counting: vec_autoreset.c.
+// States: vec_state.c.)
 
 #include "env/vec_internal.h"
 
@@ -18,10 +19,23 @@ bool mm_env_has_switches(const mm_env *env) {
   return !env->kind || env->kind->law == &mm_vec_minatar;
 }
 
-static mm_status prepare(const mm_env *env, const mm_vec_config *config, mm_vec *vec) {
-  vec->config = *config;
-  vec->law = env->kind ? env->kind->law : &mm_vec_grid;
-  vec->which = env->kind ? env->kind->which : 0;
+mm_vec_config mm_vec_config_default(void) {
+  return (mm_vec_config){ .size = sizeof(mm_vec_config) };
+}
+
+// A config of a program that knows less of it has the defaults behind its end.
+static mm_status take_config(const mm_vec_config *from, mm_vec_config *to) {
+  const size_t least = offsetof(mm_vec_config, repeat), most = sizeof *to;
+  if (from->size < least || from->size > most)
+    return MM_FAIL(MM_ERR_INPUT,
+                   "mm_vec_config: size = %zu: expected %zu, as mm_vec_config_default() sets it",
+                   from->size, most);
+  *to = mm_vec_config_default();
+  memcpy(to, from, from->size);
+  return MM_OK;
+}
+
+static mm_status check_config(const mm_env *env, const mm_vec_config *config) {
   if (config->n > N_MOST)
     return MM_FAIL(MM_ERR_INPUT, "%zu environments: expected at most %d", config->n, N_MOST);
   if (config->obs < MM_OBS_FLOATS || config->obs > MM_OBS_LIST)
@@ -32,9 +46,21 @@ static mm_status prepare(const mm_env *env, const mm_vec_config *config, mm_vec 
     return MM_FAIL(MM_ERR_INPUT, "flavour: expected one of mm_env_flavour");
   if (config->physics < MM_ENV_PHYSICS_AUTO || config->physics > MM_ENV_PHYSICS_MUJOCO)
     return MM_FAIL(MM_ERR_INPUT, "physics: expected one of mm_env_physics");
-  if (config->rules == MM_RULES_BY_ID) vec->config.rules = env->kind ? env->kind->rules : 0;
-  if (config->flavour == MM_ENV_FLAVOUR_BY_ID)
-    vec->config.flavour = env->kind ? env->kind->flavour : 0;
+  if (config->autoreset < MM_AUTORESET_SAME_STEP || config->autoreset > MM_AUTORESET_DISABLED)
+    return MM_FAIL(MM_ERR_INPUT, "autoreset: expected one of mm_autoreset");
+  return MM_OK;
+}
+
+static mm_status prepare(const mm_env *env, const mm_vec_config *from, mm_vec *vec) {
+  mm_vec_config *config = &vec->config;
+  const mm_env_kind *kind = env->kind;
+  MM_TRY(take_config(from, config));
+  MM_TRY(check_config(env, config));
+  vec->law = kind ? kind->law : &mm_vec_grid;
+  vec->which = kind ? kind->which : 0;
+  vec->kind = kind;
+  if (config->rules == MM_RULES_BY_ID) config->rules = kind ? kind->rules : 0;
+  if (config->flavour == MM_ENV_FLAVOUR_BY_ID) config->flavour = kind ? kind->flavour : 0;
   MM_TRY(vec->law->prepare(vec, env));
   size_t entry = config->obs == MM_OBS_LIST ? sizeof(uint16_t) : sizeof(float);
   vec->info.n = config->n;
@@ -42,17 +68,31 @@ static mm_status prepare(const mm_env *env, const mm_vec_config *config, mm_vec 
   return MM_OK;
 }
 
-// State and vec in one block, the state on a cache line of its own.
+// State and vec in one block, the state on a cache line of its own; then what the config asks for.
 enum { LINE = 64 };
 
+static size_t lines(size_t bytes) {
+  return (bytes + LINE - 1) / LINE * LINE;
+}
+
 static mm_vec *place(const mm_vec *plan) {
-  size_t head = (sizeof *plan + LINE - 1) / LINE * LINE, each = plan->law->state_size(plan);
-  if (each > 0 && plan->config.n > (SIZE_MAX - head - LINE) / each) return NULL;
-  mm_vec *vec = mm_alloc(head + LINE + plan->config.n * each);
+  const size_t n = plan->config.n, head = lines(sizeof *plan);
+  const bool holds = plan->config.autoreset != MM_AUTORESET_SAME_STEP;
+  const bool counts = plan->config.episodes;
+  const size_t state = lines(n * plan->law->state_size(plan));
+  const size_t ended = holds ? lines(n) : 0, last = holds ? lines(plan->info.obs_size) : 0;
+  const size_t tally = counts ? lines(n * sizeof(mm_vec_tally)) : 0;
+  const size_t episodes = counts ? lines(n * sizeof(mm_episode)) : 0;
+  mm_vec *vec = mm_alloc(head + LINE + state + ended + last + tally + episodes);
   if (!vec) return NULL;
   *vec = *plan;
-  uintptr_t after = (uintptr_t)vec + head;
-  vec->state = (char *)vec + head + (LINE - after % LINE) % LINE;
+  char *at = (char *)vec + head;
+  at += (LINE - (uintptr_t)at % LINE) % LINE;
+  vec->state = at;
+  if (holds) vec->ended = (uint8_t *)(at += state);
+  if (holds) vec->last_obs = at += ended;
+  if (counts) vec->tally = (void *)(at += holds ? last : state);
+  if (counts) vec->episodes = (void *)(at + tally);
   return vec;
 }
 
@@ -72,11 +112,34 @@ void mm_vec_destroy(mm_vec *vec) {
   if (!vec) return;
   mm_grid_destroy(vec->task);
   mm_physics_destroy(vec->physics);
+  mm_free(vec->own);
   mm_free(vec);
 }
 
 void mm_vec_describe(const mm_vec *vec, mm_vec_info *out) {
   *out = vec->info;
+}
+
+// Inputs that are on or off have no numbers in their description, locomotion tasks no bounds.
+void mm_vec_obs_bounds(const mm_vec *vec, float *low, float *high) {
+  const bool numbers = vec->law == &mm_vec_classic || vec->law == &mm_vec_body;
+  const mm_env_about *about = vec->kind ? vec->kind->about : NULL;
+  const float(*bounds)[2] = about ? about->bounds : NULL;
+  for (int32_t k = 0; k < vec->info.n_input; k++) {
+    low[k] = bounds ? bounds[k][0] : numbers ? -INFINITY : 0;
+    high[k] = bounds ? bounds[k][1] : numbers ? INFINITY : 1;
+  }
+}
+
+void mm_vec_action_bounds(const mm_vec *vec, float *low, float *high) {
+  for (int32_t k = 0; k < vec->info.n_real; k++) {
+    low[k] = vec->info.low;
+    high[k] = vec->info.high;
+  }
+}
+
+const mm_episode *mm_vec_episodes(const mm_vec *vec) {
+  return vec->episodes;
 }
 
 uint64_t mm_vec_unstable(const mm_vec *vec) {
@@ -93,50 +156,19 @@ const char *mm_vec_flavour(const mm_vec *vec) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// State
-
-size_t mm_vec_state_size(const mm_vec *vec) {
-  return vec->info.n * vec->law->kept_size(vec);
-}
-
-void mm_vec_save(const mm_vec *vec, void *state) {
-  if (vec->law->save)
-    vec->law->save(vec, state);
-  else
-    memcpy(state, vec->state, mm_vec_state_size(vec));
-}
-
-mm_status mm_vec_load(mm_vec *vec, const void *state, size_t size) {
-  size_t expected = mm_vec_state_size(vec), all = vec->info.n * vec->law->state_size(vec);
-  vec->started = false;
-  if (size != expected)
-    return MM_FAIL(MM_ERR_INPUT, "state of %zu environments: %zu bytes: expected %zu", vec->info.n,
-                   size, expected);
-  memset(vec->state, 0, all);
-  if (vec->law->load)
-    vec->law->load(vec, state);
-  else
-    memcpy(vec->state, state, size);
-  if (!vec->law->validate_state(vec))
-    return MM_FAIL(MM_ERR_INPUT, "state of %zu environments: expected one that they can come to",
-                   vec->info.n);
-  vec->started = true;
-  return MM_OK;
-}
-
-void mm_vec_observe(const mm_vec *vec, void *obs) {
-  vec->law->observe(vec, obs);
-}
-
-// ---------------------------------------------------------------------------------------------
 // Reset and step
 
 mm_status mm_vec_reset(mm_vec *vec, const mm_vec_out *out) {
   size_t n = vec->info.n;
   if (n > 0 && !out->obs) return MM_FAIL(MM_ERR_INPUT, "reset: obs: expected a buffer");
+  mm_free(vec->own);
+  vec->own = NULL;
   vec->started = true;
   if (n == 0) return MM_OK;
   memset(vec->state, 0, n * vec->law->state_size(vec));
+  if (vec->ended) memset(vec->ended, 0, n);
+  if (vec->tally) memset(vec->tally, 0, n * sizeof *vec->tally);
+  if (vec->tally) memset(vec->episodes, 0, n * sizeof *vec->episodes);
   vec->law->reset(vec, out);
   return MM_OK;
 }
@@ -189,6 +221,7 @@ mm_status mm_vec_step_part(mm_vec *vec, size_t from, size_t to, const void *acti
                    : out->end  ? "reward"
                                : "end");
   MM_TRY(check_actions(vec, from, to, action));
+  if (vec->ended || vec->tally) return mm_vec_step_held(vec, from, to, action, out);
   vec->law->step(vec, from, to, action, out);
   return MM_OK;
 }

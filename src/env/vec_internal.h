@@ -8,16 +8,36 @@
 #include "env/env_internal.h"
 #include "physics/physics.h"
 
+// Which random numbers an environment draws.
+typedef struct mm_vec_stream {
+  uint64_t seed;
+  uint32_t lane, unused;
+} mm_vec_stream;
+
+// Of the running episode of an environment.
+typedef struct mm_vec_tally {
+  double ret;
+  uint32_t length, unused;
+} mm_vec_tally;
+
 struct mm_vec {
   mm_vec_config config; // rules and flavour resolved: never by ID
   mm_vec_info info;
   const mm_vec_law *law;
-  int32_t which; // environment within its law
+  int32_t which;           // environment within its law
+  const mm_env_kind *kind; // or NULL: Grid-World
   bool started;
   mm_grid *task;       // Grid-World: the instance
   mm_physics *physics; // of locomotion tasks: their states
   const void *stuff;   // the law's own: kernels
   void *state;         // [n] or columns, the law's own
+  mm_vec_stream *own;  // [n] streams once an environment has a seed of its own, else NULL
+  // Unless autoreset is in the same step: environments whose episode has ended [n], and room for
+  // their last observations. Their next episode has begun in the state, and is not shown yet.
+  uint8_t *ended;
+  void *last_obs;
+  mm_vec_tally *tally; // [n], and of the last one `episodes` [n]; or NULL: they are not counted
+  mm_episode *episodes;
 };
 
 // A law writes into buffers that vec.c has checked: `out` has every member but final_obs, actions
@@ -34,8 +54,10 @@ struct mm_vec_law {
                const mm_vec_out *out);
   // Bytes per environment of what must be kept to go on; they lie before the rest of the state.
   size_t (*kept_size)(const mm_vec *vec);
-  // What the agent sees of the state, as reset and step write it.
-  void (*observe)(const mm_vec *vec, void *obs);
+  // What the agent sees of the environments from <= i < to, as reset and step write it.
+  void (*observe)(const mm_vec *vec, size_t from, size_t to, void *obs);
+  // Begins the next episode of environment i, or its first one, and writes what is seen of it.
+  void (*begin)(const mm_vec *vec, size_t i, bool first, void *obs);
   // Is every environment in a state that it can be in between two steps? The bytes may be
   // anybody's; whatever passes can be stepped on.
   bool (*validate_state)(const mm_vec *vec);
@@ -47,6 +69,12 @@ struct mm_vec_law {
 
 extern const mm_vec_law mm_vec_classic, mm_vec_minatar, mm_vec_grid, mm_vec_body;
 
+static inline mm_stream mm_vec_stream_of(const mm_vec *vec, mm_rng_purpose purpose, size_t i) {
+  const mm_vec_stream *own = vec->own;
+  return mm_stream_make(own ? own[i].seed : vec->config.seed, vec->config.repeat, purpose,
+                        own ? own[i].lane : (uint32_t)i);
+}
+
 // The words of a set of bits.
 static inline int32_t mm_obs_words(int32_t n_input) {
   return (n_input + 31) / 32;
@@ -55,19 +83,27 @@ static inline int32_t mm_obs_words(int32_t n_input) {
 mm_status mm_vec_form_refused(const mm_env *env, const char *expected);
 
 // ---------------------------------------------------------------------------------------------
-// The state as bytes of this kind of machine, without any mark: whoever keeps them knows of which
-// environments, rules and how many they are. A vec of the same configuration (the form of its
-// observations aside) that loads them goes on to the same bits.
+// What checkpoints and devices keep of environments with same-step autoreset: their state as bytes
+// of this kind of machine, without any mark. Whoever keeps them knows of which environments, rules
+// and how many they are. A vec of the same configuration (the form of its observations aside) that
+// takes them up goes on to the same bits. (mm_vec_save: the same with marks, and all the rest.)
 
-size_t mm_vec_state_size(const mm_vec *vec);
+size_t mm_vec_kept_size(const mm_vec *vec);
 
 // After a reset.
-void mm_vec_save(const mm_vec *vec, void *state);
+void mm_vec_keep(const mm_vec *vec, void *state);
 
 // Bytes that are no such state are MM_ERR_INPUT, and the environments must be reset then.
-mm_status mm_vec_load(mm_vec *vec, const void *state, size_t size);
+mm_status mm_vec_take_up(mm_vec *vec, const void *state, size_t size);
 
-// The observations that the last reset or step, or a load, left the agent with.
-void mm_vec_observe(const mm_vec *vec, void *obs);
+// ---------------------------------------------------------------------------------------------
+// Other autoresets, and counting (vec_autoreset.c)
+
+// The step of a vec that counts episodes or holds back their starts; arguments are checked.
+mm_status mm_vec_step_held(mm_vec *vec, size_t from, size_t to, const void *action,
+                           const mm_vec_out *out);
+
+// Gives every environment a stream of its own, those of the config.
+mm_status mm_vec_own_streams(mm_vec *vec);
 
 #endif

@@ -61,6 +61,8 @@ mm_status mm_wrap_create(mm_vec *vec, const mm_wrap_config *config, mm_wrap **ou
   *out = NULL;
   if (vec->config.obs != MM_OBS_FLOATS)
     return MM_FAIL(MM_ERR_INPUT, "wrapped environments: form of observations: expected FLOATS");
+  if (vec->ended)
+    return MM_FAIL(MM_ERR_INPUT, "wrapped environments: autoreset: expected SAME_STEP");
   if (!(config->gamma >= 0 && config->gamma <= 1))
     return MM_FAIL(MM_ERR_INPUT, "wrapped environments: gamma = %g: expected 0 .. 1",
                    config->gamma);

@@ -64,7 +64,7 @@ void mm_wrap_read_log(const mm_wrap *wrap, mm_wrap_log *out);
 // The statistics of the observations: what a trained policy needs to be played elsewhere.
 const mm_running_stats *mm_wrap_observations(const mm_wrap *wrap);
 
-// The state as bytes, without that of the environments (mm_vec_save): a wrap of the same
+// The state as bytes, without that of the environments (mm_vec_keep): a wrap of the same
 // configuration that loads it goes on to the same bits. Bytes that are no such state are
 // MM_ERR_INPUT, and the wrap must be reset then.
 size_t mm_wrap_state_size(const mm_wrap *wrap);

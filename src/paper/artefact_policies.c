@@ -20,7 +20,8 @@ static mm_status count_actions(const char *env, size_t *out) {
   mm_vec *vec;
   mm_vec_info info;
   MM_TRY(mm_env_open(env, &opened));
-  mm_status status = mm_vec_create(opened, &(mm_vec_config){ .n = 0 }, &vec);
+  mm_status status =
+      mm_vec_create(opened, &(mm_vec_config){ .size = sizeof(mm_vec_config), .n = 0 }, &vec);
   if (status == MM_OK) {
     mm_vec_describe(vec, &info);
     *out = (size_t)info.n_action;

@@ -53,7 +53,7 @@ void env_argument_warn(const mm_env *env, const mm_settings *settings) {
   mm_vec_info info;
   mm_vec *vec;
   if (!env_facts_endless(mm_env_id(env)) || net == NULL) return;
-  const mm_vec_config config = { .rules = (mm_env_rules)net->rules };
+  const mm_vec_config config = { .size = sizeof(mm_vec_config), .rules = (mm_env_rules)net->rules };
   if (mm_vec_create(env, &config, &vec) != MM_OK) return; // for others to report
   mm_vec_describe(vec, &info);
   mm_vec_destroy(vec);

@@ -43,7 +43,8 @@
   X(env_show)                                                                                      \
   X(env_play)                                                                                      \
   X(env_replay)                                                                                    \
-  X(env_record)
+  X(env_record)                                                                                    \
+  X(env_check)
 
 // ---------------------------------------------------------------------------------------------
 // Options

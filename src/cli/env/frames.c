@@ -16,6 +16,7 @@
 #include "cli/env/vec_game.h"
 #include "env/grid/grid_task.h"
 #include "show/picture/frame_sheet.h"
+#include "show/picture/grid_picture.h"
 
 enum { FRAMES_STEPS = 1000, FRAMES_USUAL = 24, FRAMES_MOST = 400 };
 
@@ -68,16 +69,14 @@ static void vec_draw(const void *self, mm_frame *frame) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Grid-World. Marks: the agent, the objects, one that is away, walls.
+// Grid-World
 
 typedef struct grid_source {
   const mm_grid *grid;
   uint64_t seed;
   mm_stream policy;
   grid_game game;
-  mm_mark mark[MM_GRID_OBJECTS + 3];
-  char name[MM_GRID_OBJECTS][80];
-  mm_scene scene;
+  mm_grid_marks marks;
 } grid_source;
 
 static mm_status grid_begin(void *self) {
@@ -99,35 +98,9 @@ static const char *grid_end(const void *self) {
 
 static void grid_draw_frame(const void *self, mm_frame *frame) {
   const grid_source *s = self;
-  const mm_grid *g = s->grid;
-  uint8_t *cell = memory_alloc((size_t)g->cells, 1);
-  const int away = 1 + g->n_object, wall = 2 + g->n_object;
-  for (int32_t c = 0; c < g->cells; c++) {
-    int object = g->object_at[c];
-    if (g->wall[c]) cell[c] = (uint8_t)(1 + wall);
-    if (object >= 0)
-      cell[c] = (uint8_t)(1 + (s->game.state.mask >> object & 1 ? 1 + object : away));
-  }
-  cell[s->game.state.cell] = 1;
+  uint8_t *cell = memory_alloc((size_t)s->grid->cells, 1);
+  mm_grid_picture_cells(s->grid, s->game.state, cell);
   frame->cell = cell;
-}
-
-static void name_marks(grid_source *s) {
-  const mm_grid *g = s->grid;
-  s->mark[0] = (mm_mark){ "agent", 0xffffff, '@', 0 };
-  for (int i = 0; i < g->n_object; i++) {
-    unsigned colour = g->reward[i] > 0 ? 0x00af87 : g->reward[i] < 0 ? 0xd75f00 : 0xffaf00;
-    snprintf(s->name[i], sizeof s->name[i], "reward %.3g, terminate %.3g, respawn %.3g",
-             g->reward[i], g->terminate[i], g->respawn[i]);
-    s->mark[1 + i] = (mm_mark){ s->name[i], colour, (char)('A' + i), 0 };
-  }
-  s->mark[1 + g->n_object] = (mm_mark){ "object that is away", 0x4e4e4e, ' ', 0 };
-  s->mark[2 + g->n_object] = (mm_mark){ "wall", 0x8a8a8a, ' ', 0 };
-  s->scene = (mm_scene){ .mark = s->mark,
-                         .n_mark = g->n_object + 3,
-                         .rows = g->side,
-                         .columns = g->side,
-                         .lettered = true };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -249,11 +222,11 @@ static int draw_grid(const mm_grid *grid, const char *id, const env_args *args) 
   grid_source s = { .grid = grid, .seed = args->seed };
   char title[400];
   s.policy = mm_stream_make(args->seed, 0, MM_RNG_ACTION, 0);
-  name_marks(&s);
+  mm_grid_picture_marks(grid, &s.marks);
   snprintf(title, sizeof title, "%s%s, random policy", id,
            grid_instance(id, args->seed, args->index));
   episode e = { &s, grid_begin, grid_step, grid_end, grid_draw_frame };
-  return write_frames(&e, &s.scene, id, title, args);
+  return write_frames(&e, &s.marks.scene, id, title, args);
 }
 
 int grid_frames(const char *id, const env_args *args) {

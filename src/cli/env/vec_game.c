@@ -30,7 +30,8 @@ static mm_status reset(vec_game *g) {
 
 mm_status vec_game_open(const mm_env *env, const env_args *args, mm_player *player, vec_game *out) {
   *out = (vec_game){ .env = env, .episode = 1, .player = player, .greedy = args->greedy };
-  out->config = (mm_vec_config){ .n = 1,
+  out->config = (mm_vec_config){ .size = sizeof(mm_vec_config),
+                                 .n = 1,
                                  .seed = args->seed,
                                  .obs = MM_OBS_FLOATS,
                                  .rules = (mm_env_rules)args->rules,

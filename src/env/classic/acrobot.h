@@ -182,6 +182,15 @@ static const mm_trace_param acrobot_params[] = {
 };
 
 static const char *const acrobot_actions[] = { "left", "none", "right" };
+static const float acrobot_bounds[MM_ACROBOT_OBS][2] = {
+  { -1, 1 },
+  { -1, 1 },
+  { -1, 1 },
+  { -1, 1 },
+  { -MM_ACROBOT_W1_MAX, MM_ACROBOT_W1_MAX },
+  { -MM_ACROBOT_W2_MAX, MM_ACROBOT_W2_MAX },
+};
+
 static const char *const acrobot_inputs[] = { "cos t1", "sin t1", "cos t2", "sin t2",
                                               "t1'",    "t2'",    NULL };
 
@@ -209,6 +218,7 @@ static int acrobot_shapes(const float *obs, mm_shape *out) {
 const mm_classic_spec mm_acrobot_spec = {
   .about = { .summary = "swing a two-link arm above a line",
              .action_name = acrobot_actions,
+             .bounds = acrobot_bounds,
              .facts = { acrobot_inputs,
                         "cosine and sine of both angles (t1 from hanging down, t2 from the first "
                         "link), and their velocities",

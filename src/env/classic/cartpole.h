@@ -107,6 +107,14 @@ static const mm_trace_param cartpole_params[] = {
 };
 
 static const char *const cartpole_actions[] = { "left", "right" };
+// Twice the limits, as Gymnasium has it: the last observation of an episode is beyond them.
+static const float cartpole_bounds[MM_CARTPOLE_OBS][2] = {
+  { -2 * MM_CARTPOLE_X_MAX, 2 * MM_CARTPOLE_X_MAX },
+  { -INFINITY, INFINITY },
+  { -2 * MM_CARTPOLE_THETA_MAX, 2 * MM_CARTPOLE_THETA_MAX },
+  { -INFINITY, INFINITY },
+};
+
 static const char *const cartpole_inputs[] = { "x", "x'", "angle", "angle'", NULL };
 
 static const mm_mark cartpole_marks[] = { { "track and limits", MM_CLASSIC_GREY, '-', 0 },
@@ -136,6 +144,7 @@ static int cartpole_shapes(const float *obs, mm_shape *out) {
 const mm_classic_spec mm_cartpole_spec = {
   .about = { .summary = "balance a pole on a cart by pushing it",
              .action_name = cartpole_actions,
+             .bounds = cartpole_bounds,
              .facts = { cartpole_inputs,
                         "position and velocity of the cart, angle of the pole (0 upright) and its "
                         "velocity",

@@ -104,6 +104,11 @@ static const mm_trace_param mountain_car_params[] = {
 };
 
 static const char *const mountain_car_actions[] = { "left", "none", "right" };
+static const float mountain_car_bounds[MM_MOUNTAIN_CAR_OBS][2] = {
+  { MM_MOUNTAIN_CAR_LEFT, MM_MOUNTAIN_CAR_RIGHT },
+  { -MM_MOUNTAIN_CAR_SPEED_MAX, MM_MOUNTAIN_CAR_SPEED_MAX },
+};
+
 static const char *const mountain_car_inputs[] = { "position", "velocity", NULL };
 
 static const mm_mark mountain_car_marks[] = { { "valley", MM_CLASSIC_GREY, '-', 0 },
@@ -139,6 +144,7 @@ static int mountain_car_shapes(const float *obs, mm_shape *out) {
 const mm_classic_spec mm_mountain_car_spec = {
   .about = { .summary = "rock a weak car out of a valley",
              .action_name = mountain_car_actions,
+             .bounds = mountain_car_bounds,
              .facts = { mountain_car_inputs, "position and velocity of the car",
                         "-1 for every step, the last one included: at least -200",
                         "position >= 0.5, not rolling back",

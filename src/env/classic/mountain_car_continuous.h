@@ -85,6 +85,7 @@ static int mountain_car_continuous_shapes(const float *obs, mm_shape *out) {
 
 const mm_classic_spec mm_mountain_car_continuous_spec = {
   .about = { .summary = "rock the car out with an engine of variable strength",
+             .bounds = mountain_car_bounds,
              .facts = { mountain_car_inputs, "position and velocity of the car",
                         "-0.1 a^2 for every step, with the action before it is clipped; +100 at "
                         "the goal",

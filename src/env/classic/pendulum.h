@@ -85,6 +85,12 @@ static const mm_trace_param pendulum_params[] = {
   { NULL, 0, { 0 } },
 };
 
+static const float pendulum_bounds[MM_PENDULUM_OBS][2] = {
+  { -1, 1 },
+  { -1, 1 },
+  { -MM_PENDULUM_SPEED_MAX, MM_PENDULUM_SPEED_MAX },
+};
+
 static const char *const pendulum_inputs[] = { "cos", "sin", "angle'", NULL };
 
 static const mm_mark pendulum_marks[] = { { "upright", MM_CLASSIC_GREY, '|', 0 },
@@ -101,6 +107,7 @@ static int pendulum_shapes(const float *obs, mm_shape *out) {
 
 const mm_classic_spec mm_pendulum_spec = {
   .about = { .summary = "swing a pendulum up and hold it",
+             .bounds = pendulum_bounds,
              .facts = { pendulum_inputs,
                         "cosine and sine of the angle (0 upright), and its velocity",
                         "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2) of the state before the step",

@@ -101,12 +101,39 @@ static void turn_ended(const mm_vec *vec, const float *columns, const uint8_t *e
 
 // ---------------------------------------------------------------------------------------------
 
+// The running episode of environment i, from its own stream.
+static void start_one(const mm_vec *vec, size_t i, const mm_classic_out *columns) {
+  const mm_classic_kernels *kernels = vec->stuff;
+  mm_classic_batch batch = batch_of(vec);
+  if (vec->own) {
+    batch.seed = vec->own[i].seed;
+    batch.lane = vec->own[i].lane - (uint32_t)i; // the kernel adds i, and 24 bits count
+  }
+  kernels->reset(&batch, i, i + 1, columns);
+}
+
+static void begin(const mm_vec *vec, size_t i, bool first, void *obs) {
+  mm_classic_batch batch = batch_of(vec);
+  mm_classic_out columns = columns_of(vec, &(mm_vec_out){ .obs = obs });
+  batch.episode[i] = first ? 0 : batch.episode[i] + 1;
+  start_one(vec, i, &columns);
+  if (vec->config.obs == MM_OBS_FLOATS) turn(vec, columns.obs, i, i + 1, obs);
+}
+
 static void reset(const mm_vec *vec, const mm_vec_out *out) {
   const mm_classic_kernels *kernels = vec->stuff;
   mm_classic_batch batch = batch_of(vec);
   mm_classic_out columns = columns_of(vec, out);
   kernels->reset(&batch, 0, vec->info.n, &columns);
   if (vec->config.obs == MM_OBS_FLOATS) turn(vec, columns.obs, 0, vec->info.n, out->obs);
+}
+
+// Starts are a function of stream and episode alone, so that of the vec's stream can be followed by
+// that of an environment's own.
+static void start_again(const mm_vec *vec, const uint8_t *end, size_t from, size_t to,
+                        const mm_classic_out *columns) {
+  for (size_t i = from; i < to; i++)
+    if (end[i]) start_one(vec, i, columns);
 }
 
 static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
@@ -116,11 +143,13 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   mm_classic_out columns = columns_of(vec, out);
   if (vec->config.obs == MM_OBS_COLUMNS) {
     kernels->step(&batch, from, to, action, &columns);
+    if (vec->own) start_again(vec, out->end, from, to, &columns);
     return;
   }
   for (size_t end; from < to; from = end) {
     end = to - from < CHUNK ? to : from + CHUNK;
     kernels->step(&batch, from, end, action, &columns);
+    if (vec->own) start_again(vec, out->end, from, end, &columns);
     turn(vec, columns.obs, from, end, out->obs);
     if (out->final_obs) turn_ended(vec, columns.final_obs, out->end, from, end, out->final_obs);
   }
@@ -133,12 +162,12 @@ static size_t kept_size(const mm_vec *vec) {
   return (size_t)(env_of(vec)->n_state + 2) * sizeof(float);
 }
 
-static void observe(const mm_vec *vec, void *obs) {
+static void observe(const mm_vec *vec, size_t from, size_t to, void *obs) {
   const mm_classic_kernels *kernels = vec->stuff;
   mm_classic_batch batch = batch_of(vec);
   mm_classic_out columns = columns_of(vec, &(mm_vec_out){ .obs = obs });
-  kernels->observe(&batch, 0, vec->info.n, &columns);
-  if (vec->config.obs == MM_OBS_FLOATS) turn(vec, columns.obs, 0, vec->info.n, obs);
+  kernels->observe(&batch, from, to, &columns);
+  if (vec->config.obs == MM_OBS_FLOATS) turn(vec, columns.obs, from, to, obs);
 }
 
 // The dynamics take any float; an episode ends before its time does.
@@ -149,5 +178,11 @@ static bool validate_state(const mm_vec *vec) {
   return true;
 }
 
-const mm_vec_law mm_vec_classic = { prepare, state_size,     reset, step, kept_size,
-                                    observe, validate_state, NULL,  NULL, NULL };
+const mm_vec_law mm_vec_classic = { .prepare = prepare,
+                                    .state_size = state_size,
+                                    .reset = reset,
+                                    .step = step,
+                                    .kept_size = kept_size,
+                                    .observe = observe,
+                                    .begin = begin,
+                                    .validate_state = validate_state };

@@ -94,8 +94,7 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   mm_grid_sampler sampler = mm_grid_sampler_make(g);
   one *all = vec->state;
   for (size_t i = from; i < to; i++) {
-    mm_stream stream =
-        mm_stream_make(vec->config.seed, vec->config.repeat, MM_RNG_ENV_STEP, (uint32_t)i);
+    mm_stream stream = mm_vec_stream_of(vec, MM_RNG_ENV_STEP, i);
     mm_grid_event event = mm_grid_step(g, &sampler, stream, all[i].time++, a[i], &all[i].s);
     out->reward[i] = (float)event.reward;
     out->end[i] = event.done ? MM_END_TERMINATED : 0;
@@ -107,9 +106,16 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   }
 }
 
-static void observe_all(const mm_vec *vec, void *obs) {
+static void begin(const mm_vec *vec, size_t i, bool first, void *obs) {
+  one *o = (one *)vec->state + i;
+  o->s = mm_grid_start(vec->task);
+  if (first) o->time = 0;
+  observe(vec, o->s, i, obs);
+}
+
+static void observe_part(const mm_vec *vec, size_t from, size_t to, void *obs) {
   const one *all = vec->state;
-  for (size_t i = 0; i < vec->info.n; i++)
+  for (size_t i = from; i < to; i++)
     observe(vec, all[i].s, i, obs);
 }
 
@@ -123,5 +129,11 @@ static bool validate_state(const mm_vec *vec) {
   return true;
 }
 
-const mm_vec_law mm_vec_grid = { prepare,     state_size,     reset, step, state_size,
-                                 observe_all, validate_state, NULL,  NULL, NULL };
+const mm_vec_law mm_vec_grid = { .prepare = prepare,
+                                 .state_size = state_size,
+                                 .reset = reset,
+                                 .step = step,
+                                 .kept_size = state_size,
+                                 .observe = observe_part,
+                                 .begin = begin,
+                                 .validate_state = validate_state };

@@ -67,8 +67,7 @@ static inline void observe_one(const mm_vec *vec, mm_body body, size_t i, void *
 // An episode starts where the environment's first one did, unless each is to have its own start.
 static void start_one(const mm_vec *vec, size_t i) {
   lane *l = (lane *)vec->state + i;
-  mm_stream stream =
-      mm_stream_make(vec->config.seed, vec->config.repeat, MM_RNG_ENV_RESET, (uint32_t)i);
+  mm_stream stream = mm_vec_stream_of(vec, MM_RNG_ENV_RESET, i);
   mm_bodies_draws draws = mm_bodies_draw(stream, vec->config.fresh_reset ? l->episode : 0);
   mm_body_start(vec->physics, i, &draws);
   l->time = 0;
@@ -127,15 +126,21 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   }
 }
 
-static void observe(const mm_vec *vec, void *obs) {
-  for (size_t i = 0; i < vec->info.n; i++)
+static void observe(const mm_vec *vec, size_t from, size_t to, void *obs) {
+  for (size_t i = from; i < to; i++)
     observe_one(vec, (mm_body)vec->which, i, obs);
+}
+
+static void begin(const mm_vec *vec, size_t i, bool first, void *obs) {
+  if (first) ((lane *)vec->state)[i] = (lane){ 0 };
+  start_one(vec, i);
+  observe(vec, i, i + 1, obs);
 }
 
 static void reset(const mm_vec *vec, const mm_vec_out *out) {
   for (size_t i = 0; i < vec->info.n; i++)
     start_one(vec, i);
-  observe(vec, out->obs);
+  observe(vec, 0, vec->info.n, out->obs);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -220,8 +225,17 @@ static uint64_t unstable(const mm_vec *vec) {
   return sum;
 }
 
-const mm_vec_law mm_vec_body = { prepare, state_size,     reset, step, kept_size,
-                                 observe, validate_state, save,  load, unstable };
+const mm_vec_law mm_vec_body = { .prepare = prepare,
+                                 .state_size = state_size,
+                                 .reset = reset,
+                                 .step = step,
+                                 .kept_size = kept_size,
+                                 .observe = observe,
+                                 .begin = begin,
+                                 .validate_state = validate_state,
+                                 .save = save,
+                                 .load = load,
+                                 .unstable = unstable };
 
 // ---------------------------------------------------------------------------------------------
 // Words

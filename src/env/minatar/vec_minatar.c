@@ -1,6 +1,8 @@
 // MinAtar side by side: each environment is its game's struct with the counters that name its
 // random numbers. What runs once per environment and step is compiled for every game.
 
+#include <string.h>
+
 #include "env/minatar/games.h"
 #include "env/vec_internal.h"
 
@@ -17,10 +19,6 @@ typedef struct kernel {
 
 static inline mm_minatar_rules rules_of(const mm_vec *vec) {
   return vec->config.rules == MM_RULES_MINATAR ? MM_MINATAR_ORIGINAL : MM_MINATAR_GYMNAX;
-}
-
-static inline mm_stream stream_of(const mm_vec *vec, mm_rng_purpose purpose, size_t i) {
-  return mm_stream_make(vec->config.seed, vec->config.repeat, purpose, (uint32_t)i);
 }
 
 // `episode` is the number of the running one, the index of its reset draws; `time` counts steps
@@ -49,7 +47,7 @@ static inline mm_stream stream_of(const mm_vec *vec, mm_rng_purpose purpose, siz
                                                                                                    \
   static inline void name##_start(const mm_vec *vec, void *environment, size_t i) {                \
     name##_one *one = environment;                                                                 \
-    mm_stream stream = stream_of(vec, MM_RNG_ENV_RESET, i);                                        \
+    mm_stream stream = mm_vec_stream_of(vec, MM_RNG_ENV_RESET, i);                                 \
     mm_##name##_reset(&one->s, rules_of(vec), mm_##name##_draw_reset(stream, one->episode++));     \
   }                                                                                                \
                                                                                                    \
@@ -61,7 +59,7 @@ static inline mm_stream stream_of(const mm_vec *vec, mm_rng_purpose purpose, siz
     name##_one *all = vec->state;                                                                  \
     for (size_t i = from; i < to; i++) {                                                           \
       name##_one *one = &all[i];                                                                   \
-      mm_stream stream = stream_of(vec, MM_RNG_ENV_STEP, i);                                       \
+      mm_stream stream = mm_vec_stream_of(vec, MM_RNG_ENV_STEP, i);                                \
       int code = mm_minatar_action_at(MM_##NAME##_ACTION_SET, MM_##NAME##_ACTIONS, index[i]);      \
       mm_##name##_draws d = mm_##name##_draw_step(&one->s, code, rules, stream, one->time++);      \
       unsigned end = mm_##name##_step(&one->s, code, rules, d, &out->reward[i]);                   \
@@ -108,15 +106,21 @@ static size_t state_size(const mm_vec *vec) {
   return kernel_of(vec)->size;
 }
 
-static void observe(const mm_vec *vec, void *obs) {
-  for (size_t i = 0; i < vec->info.n; i++)
+static void observe(const mm_vec *vec, size_t from, size_t to, void *obs) {
+  for (size_t i = from; i < to; i++)
     kernel_of(vec)->observe(environment(vec, i), vec->config.obs, i, obs);
+}
+
+static void begin(const mm_vec *vec, size_t i, bool first, void *obs) {
+  if (first) memset(environment(vec, i), 0, kernel_of(vec)->size);
+  kernel_of(vec)->start(vec, environment(vec, i), i);
+  observe(vec, i, i + 1, obs);
 }
 
 static void reset(const mm_vec *vec, const mm_vec_out *out) {
   for (size_t i = 0; i < vec->info.n; i++)
     kernel_of(vec)->start(vec, environment(vec, i), i);
-  observe(vec, out->obs);
+  observe(vec, 0, vec->info.n, out->obs);
 }
 
 static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
@@ -131,5 +135,11 @@ static bool validate_state(const mm_vec *vec) {
   return true;
 }
 
-const mm_vec_law mm_vec_minatar = { prepare, state_size,     reset, step, state_size,
-                                    observe, validate_state, NULL,  NULL, NULL };
+const mm_vec_law mm_vec_minatar = { .prepare = prepare,
+                                    .state_size = state_size,
+                                    .reset = reset,
+                                    .step = step,
+                                    .kept_size = state_size,
+                                    .observe = observe,
+                                    .begin = begin,
+                                    .validate_state = validate_state };

@@ -25,9 +25,9 @@ enum { ROWS = MM_PLAYER_ROWS };
 
 mm_status mm_evaluate_check(const mm_policy *policy, const mm_env *env, mm_env_rules rules) {
   const mm_policy_info info = mm_policy_describe(policy);
-  mm_vec_config config = { .n = 0,
-                           .seed = info.seed,
-                           .rules = rules }; // what moves a body does not change its shape
+  mm_vec_config config = {
+    .size = sizeof(mm_vec_config), .n = 0, .seed = info.seed, .rules = rules
+  }; // what moves a body does not change its shape
   mm_vec_info found;
   mm_vec *vec;
   MM_TRY(mm_vec_create(env, &config, &vec));
@@ -204,7 +204,8 @@ static mm_status play(pool *p, desk *d, mm_vec *vec, const mm_vec_config *config
 static mm_status play_unit(pool *p, desk *d, size_t unit) {
   const size_t agent = unit / p->per_agent, chunk = unit % p->per_agent;
   const size_t first = chunk * ROWS, left = p->config->episodes - first;
-  mm_vec_config config = { .n = left < ROWS ? left : ROWS,
+  mm_vec_config config = { .size = sizeof(mm_vec_config),
+                           .n = left < ROWS ? left : ROWS,
                            .seed = p->agent_seed + p->out->first + agent,
                            .repeat =
                                0x80000000u | ((p->first_repeat + (uint32_t)chunk) & INT32_MAX),
@@ -363,9 +364,11 @@ static mm_status choose_body(pool *p, const mm_policy_info *info) {
   p->flavour = c->flavour ? c->flavour : same ? (mm_env_flavour)trained->flavour : 0;
   p->physics = c->physics ? c->physics : (mm_env_physics)trained->physics;
   p->gymnasium_walls = trained->gymnasium_walls;
-  const mm_vec_config config = {
-    .seed = info->seed, .rules = c->rules, .flavour = p->flavour, .physics = p->physics
-  };
+  const mm_vec_config config = { .size = sizeof(mm_vec_config),
+                                 .seed = info->seed,
+                                 .rules = c->rules,
+                                 .flavour = p->flavour,
+                                 .physics = p->physics };
   MM_TRY(mm_vec_create(c->env, &config, &vec));
   p->out->flavour = mm_vec_flavour(vec);
   p->out->physics = mm_vec_physics(vec);

@@ -67,7 +67,7 @@ typedef struct mm_cuda_agent {
   int64_t iteration;
   int32_t broken;                   // 0, or why not
   float *param, *m, *v;             // mm_cuda_layout
-  void *env;                        // as mm_vec_save leaves it
+  void *env;                        // as mm_vec_keep leaves it
   float *episode_return, *finished; // [n_env] returns
 
   // this launch

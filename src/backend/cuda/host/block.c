@@ -41,7 +41,7 @@ static void lay_moved(const mm_ampo *a, uintptr_t *at, view *v) {
   v->agent.param = take(at, params);
   v->agent.m = take(at, params);
   v->agent.v = take(at, params);
-  v->agent.env = take(at, mm_vec_state_size(a->vec));
+  v->agent.env = take(at, mm_vec_kept_size(a->vec));
   v->agent.episode_return = take(at, returns);
   v->agent.finished = take(at, returns);
   v->map = take(at, a->map->arena.size);
@@ -254,7 +254,7 @@ void mm_cuda_block_fill(const mm_cuda_block *b, const mm_ampo *a, void *host, un
   spread(a, MM_NET_PARAM, here.agent.param);
   spread(a, MM_NET_MOMENT1, here.agent.m);
   spread(a, MM_NET_MOMENT2, here.agent.v);
-  mm_vec_save(a->vec, here.agent.env);
+  mm_vec_keep(a->vec, here.agent.env);
   memcpy(here.agent.episode_return, a->running, returns);
   memcpy(here.agent.finished, a->finished, returns);
   if (a->map->arena.size > 0) memcpy(here.map, a->map->arena.base, a->map->arena.size);

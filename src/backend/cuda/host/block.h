@@ -1,7 +1,7 @@
 // An agent as a block of device memory: what travels first, then the batch.
 //
 //   param, m, v      floats (mm_cuda_layout)
-//   environments     as mm_vec_save leaves them
+//   environments     as mm_vec_keep leaves them
 //   returns of episodes: running, finished
 //   the map's block
 //   for continuous actions mm_cuda_gauss, scaled observations, scales (mm_wrap_save), words

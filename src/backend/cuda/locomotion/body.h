@@ -39,7 +39,7 @@ typedef struct mm_cuda_bodies {
   uint32_t repeat;
   int32_t fresh_reset; // each episode has its own start
   int32_t n;
-  void *state;         // as mm_vec_save leaves it: [n] mm_bodies_lane, then columns
+  void *state;         // as mm_vec_keep leaves it: [n] mm_bodies_lane, then columns
   const float *action; // [n][nu]; those of NaN count as 0
   // what a step leaves behind, as mm_vec_out
   int32_t columns; // obs, final_obs: [n_obs][n], else [n][n_obs]

@@ -4,7 +4,7 @@
 // Of an mm_cuda_agent's arrays these are the kernel's own in form:
 //
 //   obs      [n_row + n_env] bit sets of mm_cuda_minatar_obs_size bytes; written by the kernel
-//   alone env      [n_env] as mm_vec_save leaves them scratch  mm_cuda_minatar_scratch bytes, of no
+//   alone env      [n_env] as mm_vec_keep leaves them scratch  mm_cuda_minatar_scratch bytes, of no
 //   meaning between launches
 //
 // Arrays start at multiples of 16 bytes. `bootstrap_on_timeout` is not known here.
