@@ -14,7 +14,7 @@ names() {
   "$program" "$@" --help | awk '/^commands$/ { on = 1; next } /^$/ { on = 0 } on && /^  [a-z]/ { print $1 }'
 }
 
-expect "all commands are listed" test "$(names | tr '\n' ' ')" = "map env train eval learn transfer tune reproduce theory runs report export bench devices help "
+expect "all commands are listed" test "$(names | tr '\n' ' ')" = "map env train eval learn transfer compare tune reproduce theory runs report export bench devices help "
 n_help=0
 for command in $(names | grep -v '^help$'); do
   paths=$command
