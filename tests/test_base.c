@@ -164,6 +164,7 @@ static void version_and_build_are_told(void **state) {
   (void)state;
   int major = -1, minor = -1, patch = -1, end = 0;
   sscanf(mm_version(), "%d.%d.%d%n", &major, &minor, &patch, &end);
+  assert_int_equal(MM_VERSION_OF(major, minor, patch), MM_VERSION); // header and CMake agree
   assert_true(end > 0 && major >= 0 && minor >= 0 && patch >= 0);
   assert_true(strlen(mm_build_info()) > 0);
 }

@@ -2,6 +2,9 @@
 //
 // A job is (environment, algorithm with its hyper-parameters, mirror map, seed); its result depends
 // on nothing else: not on the machine's width, the order of jobs or the number of threads.
+//
+// Threads: every function here may be called from any thread at any time, each with a result of its
+// own; jobs may share environments, maps and settings.
 
 #ifndef MIRRORMAP_AGENT_H
 #define MIRRORMAP_AGENT_H

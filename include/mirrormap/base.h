@@ -7,6 +7,10 @@
 //
 // Functions that destroy, release or free do nothing when they are given NULL. Other pointers must
 // not be NULL unless their function says what that means.
+//
+// Threads: every function here may be called from any thread at any time, but for those that set
+// something for the whole process (mm_set_log, mm_set_allocator, mm_isa_select): call them before
+// other threads use the library. Nothing else is set for the process as a whole.
 
 #ifndef MIRRORMAP_BASE_H
 #define MIRRORMAP_BASE_H
@@ -52,7 +56,17 @@ MM_API const char *mm_status_text(mm_status status);
 MM_API const char *mm_last_error(void);
 MM_API const char *mm_last_error_where(void);
 
-// The library's version, e.g. "0.1.0", and what it was built with (compiler, instruction sets).
+// The version of these headers; docs/library.md says what a change of each number promises.
+#define MM_VERSION_MAJOR 0
+#define MM_VERSION_MINOR 1
+#define MM_VERSION_PATCH 0
+
+// One number to compare: #if MM_VERSION >= MM_VERSION_OF(0, 2, 0)
+#define MM_VERSION_OF(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
+#define MM_VERSION MM_VERSION_OF(MM_VERSION_MAJOR, MM_VERSION_MINOR, MM_VERSION_PATCH)
+
+// The version of the library that is running, e.g. "0.1.0", and what it was built with (compiler,
+// instruction sets).
 MM_API const char *mm_version(void);
 MM_API const char *mm_build_info(void);
 
@@ -68,6 +82,14 @@ typedef void *mm_allocate_function(size_t size, void *user);
 typedef void mm_release_function(void *block, void *user);
 MM_API void mm_set_allocator(mm_allocate_function *allocate, mm_release_function *release,
                              void *user);
+
+// Chooses the instruction set of the hot kernels by name: "auto" (the best this CPU has, the
+// default), "avx512", "avx2", "portable". All give the same bits. An unknown name is MM_ERR_INPUT,
+// one that the CPU or the build lacks MM_ERR_UNSUPPORTED. Call it before creating objects.
+MM_API mm_status mm_isa_select(const char *name);
+
+// The one in use.
+MM_API const char *mm_isa_name(void);
 
 #ifdef __cplusplus
 }

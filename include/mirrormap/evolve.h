@@ -11,6 +11,9 @@
 //
 // Nothing here knows what the numbers mean. All randomness comes from (seed, generation, member),
 // so a state saved after any `tell` goes on to the same bits.
+//
+// Threads: an mm_es may be used by one thread at a time, different ones by different threads at the
+// same time. Functions that take none may be called from any thread.
 
 #ifndef MIRRORMAP_EVOLVE_H
 #define MIRRORMAP_EVOLVE_H

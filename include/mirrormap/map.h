@@ -9,7 +9,8 @@
 //   p_a     = max(phi(x_a + lambda), 0), sum_a p_a = 1      the projection of scores x to a policy
 //
 // phi = exp gives the negative entropy and softmax policies, phi(x) = x the Euclidean norm and
-// sparse ones. An mm_map is immutable once created: any number of threads may share one.
+// sparse ones. An mm_map is immutable once created: any number of threads may share one,
+// and every function here may be called from any thread at any time.
 
 #ifndef MIRRORMAP_MAP_H
 #define MIRRORMAP_MAP_H

@@ -13,13 +13,8 @@ typedef enum mm_isa {
   MM_ISA_COUNT
 } mm_isa;
 
-// Chooses by name: "auto" (the best this CPU has, the default), "avx512", "avx2", "portable". An
-// unknown name is MM_ERR_INPUT, one that the CPU or the build lacks MM_ERR_UNSUPPORTED. Affects the
-// whole process; call it before starting threads.
-mm_status mm_isa_select(const char *name);
-
+// What mm_isa_select chose.
 mm_isa mm_isa_current(void);
-const char *mm_isa_name(void);
 
 // ---------------------------------------------------------------------------------------------
 // Sources that are compiled once per instruction set (cmake/IsaVariants.cmake), with MM_ISA set to

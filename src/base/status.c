@@ -189,7 +189,7 @@ void mm_free(void *block) {
 // Version
 
 const char *mm_version(void) {
-  return MM_VERSION;
+  return MM_BUILD_VERSION;
 }
 
 const char *mm_build_info(void) {

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# The binary interface: exported symbols, and offsets and sizes of everything in the public structs
+# and values of the enums, compared with the list in tests/abi/interface.txt. Every function that a
+# public header declares must be exported. CONTRIBUTING.md says when and how the list changes.
+# usage: check_abi.sh SOURCE_DIR LIBRARY.so CC [--update]
+set -euo pipefail
+cd "$1"
+library=$2 cc=$3 mode=${4:-compare}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+list=tests/abi/interface.txt
+
+# what the public headers say themselves, on one line, macros expanded
+"$cc" -E -Iinclude include/mirrormap/mirrormap.h | awk '
+  /^# [0-9]+ "/ { ours = $3 ~ /include\/mirrormap\// ; next }
+  ours' | tr '\n' ' ' | sed 's/  */ /g' >"$work/headers"
+
+# a program that prints every member of a struct and every value of an enum
+{
+  printf '#include <mirrormap/mirrormap.h>\n#include <stdio.h>\n#include <stddef.h>\n\n'
+  printf 'int main(void) {\n'
+  grep -oE 'typedef (struct|enum) [a-z0-9_]+ \{([^{}]|\{[^{}]*\})*\} [a-z0-9_]+;' "$work/headers" |
+    awk '
+      function member(type, name) {
+        printf "  printf(\"struct %s.%s at %%zu size %%zu\\n\", offsetof(%s, %s), sizeof(((%s *)0)->%s));\n",
+          type, name, type, name, type, name
+      }
+      {
+        type = $NF; sub(/;$/, "", type)
+        body = $0; sub(/^[^{]*\{/, "", body); sub(/\}[^}]*$/, "", body)
+        gsub(/\[[^]]*\]/, "", body)
+        if ($2 == "enum") {
+          n = split(body, part, ",")
+          for (i = 1; i <= n; i++) {
+            sub(/=.*/, "", part[i]); gsub(/ /, "", part[i])
+            if (part[i] != "") printf "  printf(\"enum %s.%s = %%d\\n\", (int)%s);\n", type, part[i], part[i]
+          }
+          next
+        }
+        printf "  printf(\"struct %s size %%zu\\n\", sizeof(%s));\n", type, type
+        gsub(/\{[^{}]*\}/, "", body) # a nested struct counts as a whole
+        n = split(body, part, ";")
+        for (i = 1; i <= n; i++) {
+          if (part[i] ~ /^ *$/) continue
+          if (match(part[i], /\( *\* *[a-z0-9_]+\)/)) { # a pointer to a function
+            name = substr(part[i], RSTART, RLENGTH); gsub(/[^a-z0-9_]/, "", name)
+            member(type, name)
+            continue
+          }
+          m = split(part[i], piece, ",")
+          for (j = 1; j <= m; j++) {
+            name = piece[j]; sub(/ *$/, "", name); sub(/.*[^a-z0-9_]/, "", name)
+            member(type, name)
+          }
+        }
+      }'
+  printf '  return 0;\n}\n'
+} >"$work/layout.c"
+"$cc" -std=c17 -Wall -Werror -Iinclude "$work/layout.c" -o "$work/layout"
+
+nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $NF); print "symbol " $NF }' | LC_ALL=C sort >"$work/symbols"
+{
+  cat "$work/symbols"
+  "$work/layout"
+} >"$work/interface"
+
+if [ "$mode" = --update ]; then
+  cp "$work/interface" "$list"
+  echo "abi: $list has $(wc -l <"$list") lines"
+  exit
+fi
+
+failed=0
+grep -oE '\bmm_[a-z0-9_]+\(' <(grep -oE '__attribute__ ?\(\(visibility\("default"\)\)\)[^;]*;' "$work/headers") |
+  tr -d '(' | sort -u | while read -r name; do
+    grep -qx "symbol $name" "$work/symbols" || echo "$name"
+  done >"$work/missing"
+if [ -s "$work/missing" ]; then
+  echo "declared in a public header, but not exported:"
+  sed 's/^/  /' "$work/missing"
+  failed=1
+fi
+if ! diff "$list" "$work/interface" >"$work/diff"; then
+  echo "the binary interface differs from $list (<: the list, >: this build):"
+  cat "$work/diff"
+  echo "see 'The binary interface' in CONTRIBUTING.md"
+  failed=1
+fi
+echo "abi: $(wc -l <"$work/interface") lines, $failed failures"
+exit "$failed"
