@@ -493,7 +493,8 @@ cJSON *mm_search_json(const mm_settings *settings) {
 static bool is_young(const char *name) {
   static const char *const young[] = {
     "controls", "normalise_observation", "scale_reward", "fresh_reset", "flavour",
-    "physics",  "gymnasium_walls",       "init",         "fitness",     "restarts"
+    "physics",  "gymnasium_walls",       "init",         "fitness",     "restarts",
+    "racing"
   };
   for (size_t i = 0; i < sizeof young / sizeof *young; i++)
     if (strcmp(young[i], name) == 0) return true;

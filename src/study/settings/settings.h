@@ -45,6 +45,7 @@
     "openes: what is made of fitness (auto: pair; for evosax-0.3 rank)")                           \
   X(controls, "cheap|full",                                                                        \
     "validation beside negentropy, l2, a random and the initial map, or also with eta tuned")      \
+  X(racing, "off|on", "drop the worse half of the candidates at fractions of their training runs") \
   X(common_numbers, "on|off",                                                                      \
     "both members of a pair see the same random numbers, or only the same task")
 
