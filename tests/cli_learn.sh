@@ -344,6 +344,9 @@ expect_not "and nothing is left" test -e huge
 for fitness in best cvar cvar: cvar:0 cvar:1.5 cvar:nan; do
   refuse 2 "setting 'fitness': expected mean, median or cvar:A" learn --env GridWorld-small --set "fitness=$fitness"
 done
+refuse 2 'racing: runs of pmd have no checkpoints' learn --env GridWorld-small --set racing=on
+refuse 2 'racing: openes compares the members of pairs' learn --env CartPole-v1 --es openes --set racing=on
+refuse 2 'racing: restarts' learn --env CartPole-v1 --set racing=on --set restarts=1
 refuse 2 'restarts = 1: expected 0' learn --env GridWorld-small --set restarts=1
 refuse 2 'restarts 1: ranks on several environments' learn --env GridWorld-small,GridWorld-dense --es cma-es --kind tsallis --set restarts=1
 refuse 2 "setting 'restarts'" learn --env GridWorld-small --set restarts=-1
@@ -367,6 +370,25 @@ refuse 2 'torn' learn --resume torn --generations 9
 expect "it was not touched" test "$before" = "$(cksum <torn/run.db)"
 mkdir text && echo 'no database' >text/run.db
 refuse 2 'text' learn --resume text
+
+# racing: any number of threads, and kills at any moment, leave the bits as they are
+race=(--env CartPole-v1 --population 6 --kind tsallis --set steps=20480 --set hidden=16 --set epochs=2 --set validation_tasks=2
+  --set validation_every=2 --set racing=on --generations 3)
+run learn "${race[@]}" --out race --threads 1 --quiet
+expect_code 0
+run learn "${race[@]}" --out race-2 --threads 2 --quiet
+expect "racing on two threads" cmp -s race/mean.json race-2/mean.json
+{
+  timeout -s KILL 0.3 "$program" learn "${race[@]}" --out race-killed --quiet
+  for ((i = 0; i < 4; i++)); do
+    timeout -s KILL 0.4 "$program" learn --resume race-killed --quiet
+  done
+} >/dev/null 2>&1
+if [ -e race-killed/run.db ]; then run learn --resume race-killed --quiet; else run learn "${race[@]}" --out race-killed --quiet; fi
+expect_code 0
+expect "racing after kills" cmp -s race/mean.json race-killed/mean.json
+run export race --csv --table job
+expect "dropped candidates ended early" test "$(cut -d, -f8 "$out" | sort -u | wc -l)" -eq 4 # three lengths and the header
 
 # candidates whose runs finish no episode have no fitness, and validation no mean: never 0
 run learn --env Acrobot-v1 --population 4 --generations 1 --set steps=1024 --set schedule=- --out unfinished --json

@@ -529,6 +529,158 @@ static void test_memory_is_predicted(void **state) {
   free(plan);
 }
 
+// ---------------------------------------------------------------------------------------------
+// Racing
+
+enum { RACERS = 7, RACE_SEEDS = 2, RACE_ITERATIONS = 40, RACE_BATCH = 64 };
+
+static mm_learn_plan *race_plan(void) {
+  mm_learn_plan *plan = calloc(1, sizeof *plan);
+  plan->n_env = 1;
+  snprintf(plan->env[0], sizeof plan->env[0], "CartPole-v1");
+  plan->settings = mm_settings_default(MM_ALGO_AMPO);
+  static const char *const words[][2] = {
+    { "steps", "2560" },         { "envs", "4" },
+    { "unroll", "16" },          { "minibatches", "2" },
+    { "epochs", "2" },           { "hidden", "8" },
+    { "population", "7" },       { "generations", "1" },
+    { "sigma", "1.5" },          { "kind", "tsallis" },
+    { "seeds_per_member", "2" }, { "racing", "on" },
+    { "schedule", "-" },         { "es", "sep-cma-es" },
+    { "validation_tasks", "2" },
+  };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    assert_ok(mm_settings_set(&plan->settings, words[i][0], words[i][1]));
+  plan->seed = 3;
+  return plan;
+}
+
+// The returns of undisturbed runs of one candidate, iteration by iteration.
+static void train_racer(const mm_learn *l, size_t i, double curve[RACE_SEEDS][RACE_ITERATIONS]) {
+  mm_settings settings = mm_learn_phase_settings(l, 0);
+  for (size_t j = 0; j < RACE_SEEDS; j++) {
+    mm_job job = { .env = l->envs.env[0],
+                   .seed = l->job_row[i * RACE_SEEDS + j].seed,
+                   .point = { MM_MAP_TSALLIS, 0, l->member + i } };
+    mm_settings_bind(&settings, &job);
+    mm_result result;
+    assert_ok(mm_job_run(&job, NULL, &result));
+    assert_int_equal(result.n_curve, RACE_ITERATIONS);
+    memcpy(curve[j], result.curve, sizeof curve[j]);
+    mm_result_release(&result);
+  }
+}
+
+// The race once more, from whole runs: at 20 and 50 % the worse half is dropped, rounded down.
+static void test_racing(void **state) {
+  (void)state;
+  static const int at[] = { 8, 20, 40 }, goes_on[] = { 4, 2, 0 }; // iterations done, members after
+  mm_learn_plan *plan = race_plan();
+  mm_learn *l = run_plan("race", plan);
+  double curve[RACERS][RACE_SEEDS][RACE_ITERATIONS], value[RACERS];
+  bool alive[RACERS];
+  for (size_t i = 0; i < RACERS; i++) {
+    train_racer(l, i, curve[i]);
+    alive[i] = true;
+  }
+  uint64_t steps = 0;
+  int behind = 0;
+  for (int round = 0; round < 3; round++) {
+    bool drops[RACERS] = { false };
+    int n_dropped = RACERS - behind - goes_on[round];
+    for (int i = 0; i < RACERS; i++)
+      value[i] = (curve[i][0][at[round] - 1] + curve[i][1][at[round] - 1]) / 2;
+    for (int i = 0; i < RACERS; i++) {
+      int worse = 0;
+      for (int k = 0; k < RACERS && alive[i]; k++)
+        worse += alive[k] && value[k] < value[i];
+      drops[i] = alive[i] && worse < n_dropped;
+      if (!drops[i]) continue;
+      assert_true(l->fitness[i] == behind + worse);
+      for (int j = 0; j < RACE_SEEDS; j++) {
+        const mm_run_job *row = &l->job_row[i * RACE_SEEDS + j];
+        assert_true(row->value == curve[i][j][at[round] - 1]);
+        assert_int_equal(row->env_steps, at[round] * RACE_BATCH);
+        steps += row->env_steps;
+      }
+      assert_true(round == 2 ? l->raw[i] == value[i] : isnan(l->raw[i]));
+    }
+    for (int i = 0; i < RACERS; i++)
+      alive[i] = alive[i] && !drops[i];
+    behind += n_dropped;
+  }
+  mm_learn_view view;
+  mm_learn_look(l, &view);
+  assert_int_equal(view.env_steps, steps);
+  assert_int_equal(steps, RACE_SEEDS * RACE_BATCH * (3 * 8 + 2 * 20 + 2 * 40));
+  assert_int_equal(view.nonfinite, 0);
+  // what is trained is trained once: the states of the rounds are used (8 validation runs besides)
+  assert_int_equal(view.session_env_steps, steps + (4 + 1) * 2 * RACE_BATCH * RACE_ITERATIONS);
+  mm_learn_close(l);
+  free(plan);
+}
+
+static int rounds_to_go;
+
+// At the end of a round, when there are none to go.
+static void stop_after_rounds(size_t done, size_t total, uint64_t env_steps, void *user) {
+  mm_learn_view view;
+  (void)env_steps;
+  mm_learn_look(user, &view);
+  if (view.stage == MM_STAGE_POPULATION && done == total && total > 0 && rounds_to_go-- == 0)
+    stop_now = 1;
+}
+
+// Stopped in every round, and gone on by another process or by this one: the same bits.
+static void test_racing_resumes(void **state) {
+  (void)state;
+  mm_learn_plan *plan = race_plan();
+  plan->settings.search.generations = 2;
+  mm_learn *whole = run_plan("whole", plan), *l;
+  for (int again = 0; again < 2; again++) {
+    const char *name = again ? "reopened" : "continued";
+    assert_ok(mm_learn_create(path_of(name), plan, &l));
+    for (int stops = 0; !mm_learn_done(l); stops++) {
+      stop_now = 0;
+      rounds_to_go = stops % 4;
+      mm_backend_config backend = {
+        .threads = 2, .stop = &stop_now, .progress = stop_after_rounds, .user = l
+      };
+      mm_status status = mm_learn_advance(l, &backend);
+      assert_true(status == MM_OK || status == MM_ERR_INTERRUPTED);
+      if (!again) continue;
+      mm_learn_close(l);
+      assert_ok(mm_learn_resume(path_of(name), 0, &l));
+    }
+    assert_memory_equal(whole->state, l->state, mm_es_state_size(l->es));
+    mm_learn_view a, b;
+    mm_learn_look(whole, &a);
+    mm_learn_look(l, &b);
+    assert_int_equal(a.env_steps, b.env_steps);
+    assert_true(a.fitness_mean == b.fitness_mean);
+    mm_learn_close(l);
+  }
+  mm_learn_close(whole);
+  free(plan);
+}
+
+static void test_racing_refusals(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  mm_learn *l;
+  assert_ok(mm_settings_set(&plan->settings, "racing", "on"));
+  assert_fails(mm_learn_create(path_of("pmd"), plan, &l), MM_ERR_INPUT, "no checkpoints");
+  free(plan);
+  plan = race_plan();
+  plan->settings.search.restarts = 1;
+  assert_fails(mm_learn_create(path_of("restarts"), plan, &l), MM_ERR_INPUT, "restarts=0");
+  plan->settings.search.restarts = 0;
+  plan->settings.search.population = 8;
+  assert_ok(mm_settings_set(&plan->settings, "es", "openes"));
+  assert_fails(mm_learn_create(path_of("openes"), plan, &l), MM_ERR_INPUT, "members of pairs");
+  free(plan);
+}
+
 static int count_row(const mm_run_row *row, void *user) {
   (void)row;
   ++*(int *)user;
@@ -830,6 +982,9 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_several_environments, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_pooled_fitness, open_folder, close_folder),
     cmocka_unit_test(test_fitness_with_failures),
+    cmocka_unit_test_setup_teardown(test_racing, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_racing_resumes, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_racing_refusals, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_restarts, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_phases, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_resume_anywhere, open_folder, close_folder),

@@ -201,6 +201,8 @@ typedef struct mm_job {
   const struct mm_job_hooks *hooks;
   const void *state;
   size_t state_size;
+  double until; // > 0: a run of learners with networks pauses after this fraction of its length,
+                // with what it came to as its result and its state saved by the hooks; 0: never
   // A candidate of a search (mm_map_from_search). One that makes no usable map is MM_ERR_NUMERIC.
   struct {
     mm_map_kind kind;

@@ -25,9 +25,9 @@ struct mm_ampo_run {
   const mm_job *job;
   mm_ampo *ampo;
   mm_result *result;
-  int64_t iterations;
-  uint64_t batch;    // environment steps of an iteration
-  double sum, count; // of the returns that recent_value is the mean of
+  int64_t iterations, end; // of the whole run; where it ends this time
+  uint64_t batch;          // environment steps of an iteration
+  double sum, count;       // of the returns that recent_value is the mean of
   // for whoever follows the job
   unsigned char *state; // room for the longest, or NULL
   int64_t saved;        // iterations done when it was saved last
@@ -67,9 +67,10 @@ void mm_ampo_run_save(mm_ampo_run *r) {
 }
 
 bool mm_ampo_run_is_due(const mm_ampo_run *r, bool stopped) {
-  if (!r->state || r->saved == (int64_t)r->result->n_curve) return false;
+  const int64_t done = (int64_t)r->result->n_curve;
+  if (!r->state || r->saved == done || done == r->iterations) return false;
   const double every = r->job->hooks->save_seconds;
-  return stopped || (every > 0 && mm_clock_seconds() - r->saved_at >= every);
+  return stopped || done == r->end || (every > 0 && mm_clock_seconds() - r->saved_at >= every);
 }
 
 uint64_t mm_job_state_done(const void *state, size_t size) {
@@ -145,7 +146,8 @@ void mm_ampo_run_note(mm_ampo_run *r, const mm_ampo_report *report) {
 }
 
 int64_t mm_ampo_run_left(const mm_ampo_run *r) {
-  return r->iterations - (int64_t)r->result->n_curve;
+  const int64_t left = r->end - (int64_t)r->result->n_curve;
+  return left > 0 ? left : 0;
 }
 
 static mm_status train(mm_ampo_run *r, const volatile int *stop) {
@@ -157,6 +159,7 @@ static mm_status train(mm_ampo_run *r, const volatile int *stop) {
     mm_ampo_report report = mm_ampo_last(r->ampo);
     mm_ampo_run_note(r, &report);
   }
+  if (mm_ampo_run_is_due(r, false)) mm_ampo_run_save(r);
   return MM_OK;
 }
 
@@ -186,7 +189,9 @@ static mm_status begin(mm_ampo_run *r, const mm_map *map, const mm_ampo *like) {
   MM_TRY(mm_ampo_create(job, map, like, &r->ampo));
   const mm_actor_critic_config *c = mm_ampo_get_config(r->ampo);
   r->batch = (uint64_t)(c->envs * c->unroll);
-  r->iterations = mm_ampo_iterations(c);
+  r->iterations = r->end = mm_ampo_iterations(c);
+  if (job->until > 0 && job->until < 1)
+    r->end = 1 + (int64_t)(job->until * (double)(r->iterations - 1));
   MM_TRY(take_memory(r));
   r->saved_at = mm_clock_seconds();
   return job->state ? load(r) : MM_OK;
@@ -229,6 +234,19 @@ mm_status mm_ampo_run_close(mm_ampo_run *r, mm_status status) {
   mm_ampo_seconds(r->ampo, &result->seconds_rollout, &result->seconds_value,
                   &result->seconds_update);
   release(r);
+  return status;
+}
+
+mm_status mm_job_state_size(const mm_job *job, size_t *out) {
+  mm_result result;
+  mm_ampo_run *r;
+  mm_job_begin(&result);
+  mm_status status = mm_ampo_run_open(job, job->map, NULL, &result, &r);
+  if (status == MM_OK) {
+    *out = state_size(r, (size_t)r->iterations);
+    release(r);
+  }
+  mm_result_release(&result);
   return status;
 }
 

@@ -18,7 +18,7 @@ mm_status mm_ampo_run_open(const mm_job *job, const mm_map *map, const mm_ampo *
 
 mm_ampo *mm_ampo_run_agent(mm_ampo_run *run);
 
-// Iterations that are still to be done.
+// Iterations that are still to be done, to the end or to where the job pauses.
 int64_t mm_ampo_run_left(const mm_ampo_run *run);
 
 // One more iteration was done, and saw this.

@@ -13,9 +13,10 @@ extern "C" {
 
 // Functions are called by the thread that runs the job, for different jobs at the same time.
 typedef struct mm_job_hooks {
-  // Where the job stands, between two iterations: every `save_seconds` (0: never) and when it is
-  // interrupted. The bytes are the callee's to copy. A job that begins with them as its `state`
-  // goes on to the same bits as one that was never stopped. May be NULL.
+  // Where the job stands, between two iterations: every `save_seconds` (0: never), when it is
+  // interrupted and where it pauses (mm_job.until). The bytes are the callee's to copy. A job that
+  // begins with them as its `state` goes on to the same bits as one that was never stopped. May be
+  // NULL.
   void (*save)(const mm_job *job, const void *state, size_t size, void *user);
   double save_seconds;
   // The networks of a job that came to its end, or the last ones of one that broke down
@@ -30,6 +31,9 @@ typedef struct mm_job_hooks {
   mm_status (*run)(const mm_job *job, const volatile int *stop, mm_result *result, void *user);
   void *user;
 } mm_job_hooks;
+
+// Bytes of the longest state of a job with a map, of a learner with networks.
+mm_status mm_job_state_size(const mm_job *job, size_t *out);
 
 // Iterations done in a state; 0 for bytes that are none.
 uint64_t mm_job_state_done(const void *state, size_t size);

@@ -304,7 +304,7 @@ typedef struct job_head {
   uint64_t place, seed;
   uint32_t env, map, config; // places in the tables, NOTHING for none
   uint32_t repeat, wants;
-  double save_seconds;
+  double save_seconds, until;
   uint32_t point_kind, point_stages;
   uint64_t point_n;
   double point_eta;
@@ -332,6 +332,7 @@ void mm_rank_put_job(mm_bytes *b, const mm_rank_tables *t, const mm_job *job, ui
                  .config = short_place(PLACE(found, config, job->config, false)),
                  .repeat = job->repeat,
                  .save_seconds = hooks ? hooks->save_seconds : 0,
+                 .until = job->until,
                  .point_kind = (uint32_t)job->point.kind,
                  .point_stages = (uint32_t)job->point.stages,
                  .point_n = job->point.n,
@@ -385,6 +386,7 @@ mm_status mm_rank_get_job(mm_bytes_reader *r, const mm_rank_tables *t, mm_rank_t
                         .hooks = &task->hooks,
                         .state = state_size > 0 ? more + offset : NULL,
                         .state_size = state_size,
+                        .until = h.until,
                         .point = { .kind = (mm_map_kind)h.point_kind,
                                    .n = (size_t)h.point_n,
                                    .z = (double *)(void *)more,

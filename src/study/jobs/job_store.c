@@ -152,6 +152,25 @@ static void save_state(const mm_job *job, const void *state, size_t size, void *
   restore_sentence(&before);
 }
 
+// Of a job that pauses: the next list goes on from there. Without memory it begins again, to the
+// same bits.
+static void hold_state(const mm_job *job, const void *state, size_t size, void *user) {
+  mm_job_store *s = user;
+  void *bytes = mm_alloc(size);
+  if (bytes) memcpy(bytes, state, size);
+  pthread_mutex_lock(&s->lock);
+  mm_job_entry *e = &s->entry[place_of(s, job)];
+  mm_free(e->bytes);
+  e->bytes = bytes;
+  e->size = bytes ? size : 0;
+  pthread_mutex_unlock(&s->lock);
+}
+
+const void *mm_job_store_state(const mm_job_store *s, size_t place, size_t *size) {
+  *size = s->entry[place].size;
+  return s->entry[place].bytes;
+}
+
 static void take_net(const mm_job *job, mm_net *net, void *user) {
   mm_job_store *s = user;
   sentence before = keep_sentence();
@@ -207,8 +226,8 @@ static bool is_open(const mm_job_store *s, size_t place) {
   return !e->ended || (s->see_net && !s->complete && !e->has_net);
 }
 
-static uint64_t steps_of_state(const mm_job *job, const mm_job_entry *e) {
-  const uint64_t done = mm_job_state_done(e->bytes, e->size);
+static uint64_t steps_of_state(const mm_job *job) {
+  const uint64_t done = mm_job_state_done(job->state, job->state_size);
   if (done == 0) return 0; // none, or not of a job at all
   return done * (uint64_t)(mm_job_number(job, "envs", 0) * mm_job_number(job, "unroll", 0));
 }
@@ -224,9 +243,11 @@ static mm_status take_jobs(mm_job_store *s, size_t first, const mm_job *jobs, si
   s->fresh = mm_alloc_array(open, sizeof *s->fresh);
   if (!s->job || !s->place || !s->fresh)
     return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", open);
-  const bool saves = s->run && !s->has_lists;
+  const bool saves = s->run && !s->has_lists, pauses = s->has_lists && n > 0 && jobs[0].until > 0;
   s->hooks = (mm_job_hooks){ .ended = take_result,
-                             .save = saves ? save_state : NULL,
+                             .save = pauses  ? hold_state
+                                     : saves ? save_state
+                                             : NULL,
                              .save_seconds = saves ? s->save_seconds : 0,
                              .trained = s->see_net ? take_net : NULL,
                              .run = s->train,
@@ -237,9 +258,11 @@ static mm_status take_jobs(mm_job_store *s, size_t first, const mm_job *jobs, si
     mm_job *job = &s->job[s->n_job];
     *job = jobs[i];
     job->hooks = &s->hooks;
-    if (!e->ended) job->state = e->bytes;
-    job->state_size = job->state ? e->size : 0;
-    e->begun_at = job->state ? steps_of_state(job, e) : 0;
+    if (e->bytes && !e->ended) {
+      job->state = e->bytes;
+      job->state_size = e->size;
+    }
+    e->begun_at = job->state ? steps_of_state(job) : 0;
     s->place[s->n_job++] = first + i;
   }
   return MM_OK;

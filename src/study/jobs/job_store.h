@@ -99,9 +99,13 @@ mm_job_store_work mm_job_store_work_of(const mm_job_store *store);
 // finds them.
 
 // Gives the next places to a list, from *first on; a list that is there keeps those it has. It is
-// known by its generation and stage; of one generation there are at most four.
+// known by its generation and stage; of one generation there are at most four. A job may pause
+// (mm_job.until), and one of a later list go on with the state that it left.
 mm_status mm_job_store_list(mm_job_store *store, int64_t generation, int stage, const mm_job *job,
                             size_t n, size_t *first);
+
+// The state of a job that paused, until the lists end; NULL if there is none.
+const void *mm_job_store_state(const mm_job_store *store, size_t place, size_t *size);
 
 // The generation is stored: within its transaction, and after its commit. All lists end.
 mm_status mm_job_store_forget_lists(mm_job_store *store);

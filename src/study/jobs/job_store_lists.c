@@ -171,6 +171,8 @@ mm_status mm_job_store_forget_lists(mm_job_store *s) {
 
 void mm_job_store_clear_lists(mm_job_store *s) {
   mm_job_store_release_found(s);
+  for (size_t i = 0; i < s->n; i++)
+    mm_free(s->entry[i].bytes);
   s->n = s->n_list = s->n_waiting = 0;
   s->has_rows = false;
 }

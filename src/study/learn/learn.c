@@ -61,7 +61,7 @@ static uint64_t seed_of(const mm_learn *l, mm_rng_purpose purpose, int64_t gener
 
 // The j-th training of member i. In a paired strategy a pair has one environment (they take turns)
 // and its own seeds; otherwise all members have the same environments and seeds.
-static mm_job member_job(const mm_learn *l, const mm_settings *settings, size_t i, size_t j) {
+mm_job mm_learn_member_job(const mm_learn *l, const mm_settings *settings, size_t i, size_t j) {
   int64_t g = l->view.generation;
   const double *x = l->member + i * dimension(l);
   size_t k = (size_t)l->plan.settings.search.seeds_per_member, e = j / k, pair = 0;
@@ -92,19 +92,20 @@ static int32_t env_place(const mm_learn *l, const mm_env *env) {
   return i;
 }
 
-// Runs l->job[n] into l->result. A training that broke down is a result; anything else that fails
-// depends on the machine and ends the step.
-static mm_status run_jobs(mm_learn *l, const mm_backend_config *backend, size_t n,
-                          mm_learn_stage stage) {
+enum { STAGES = MM_STAGE_VALIDATION + 1 };
+
+mm_status mm_learn_run_jobs(mm_learn *l, const mm_backend_config *backend, size_t n,
+                            mm_learn_stage stage, int round) {
   mm_backend_report report;
   size_t first;
   l->view.stage = stage;
-  MM_TRY(mm_job_store_list(l->study.store, (int64_t)mm_es_generation(l->es), (int)stage, l->job, n,
-                           &first));
+  MM_TRY(mm_job_store_list(l->study.store, (int64_t)mm_es_generation(l->es),
+                           (int)stage + round * STAGES, l->job, n, &first));
   double start = mm_clock_seconds();
   mm_status status = mm_study_run_jobs(&l->study, backend, first, l->job, n, &report);
   l->view.session_job_seconds += mm_clock_seconds() - start;
   l->result = mm_job_store_results(l->study.store, first);
+  l->place = first;
   for (size_t i = 0; i < n && status == MM_OK; i++) {
     mm_status own = l->result[i].status;
     if (own != MM_OK && own != MM_ERR_NUMERIC)
@@ -116,7 +117,7 @@ static mm_status run_jobs(mm_learn *l, const mm_backend_config *backend, size_t 
 // ---------------------------------------------------------------------------------------------
 // Fitness
 
-static int compare_placed(const void *a, const void *b) {
+int mm_learn_compare_placed(const void *a, const void *b) {
   const mm_learn_placed *x = a, *y = b;
   if (x->value != y->value) return x->value < y->value ? -1 : 1;
   return x->member < y->member ? -1 : x->member > y->member;
@@ -128,7 +129,7 @@ static void add_centred_ranks(const double *x, size_t n, double weight, mm_learn
                               double *out) {
   for (size_t i = 0; i < n; i++)
     order[i] = (mm_learn_placed){ isfinite(x[i]) ? x[i] : -INFINITY, i };
-  qsort(order, n, sizeof *order, compare_placed);
+  qsort(order, n, sizeof *order, mm_learn_compare_placed);
   for (size_t first = 0, end; first < n; first = end) {
     end = first + 1;
     while (end < n && order[end].value == order[first].value)
@@ -152,11 +153,11 @@ static double mean_value(const mm_learn *l, size_t i, size_t first, size_t count
 
 // Median and CVaR: of a member's returns, on the scales of their environments where it meets
 // several.
-static void judge_pooled(mm_learn *l, mm_fitness fitness, size_t n_env) {
+static void judge_pooled(mm_learn *l, mm_fitness fitness, size_t n_env, size_t n) {
   mm_learn_scale scale[MM_LEARN_ENVS] = { { 0, 1 } };
   for (size_t e = 0; e < n_env && n_env > 1; e++)
     scale[e] = mm_learn_scale_of(&l->controls, e);
-  for (size_t i = 0; i < l->n_member; i++) {
+  for (size_t i = 0; i < n; i++) {
     for (size_t j = 0; j < l->n_task; j++) {
       const mm_result *r = &l->result[i * l->n_task + j];
       const mm_learn_scale *s = &scale[j * n_env / l->n_task];
@@ -169,12 +170,12 @@ static void judge_pooled(mm_learn *l, mm_fitness fitness, size_t n_env) {
 // The mean. One environment: the value itself. Several that all members share: the mean of the
 // ranks on each, because their scales differ. Pairs with an environment of their own are compared
 // with each other only.
-static void judge(mm_learn *l) {
+void mm_learn_judge(mm_learn *l, size_t n) {
   const mm_fitness fitness = mm_search_fitness(&l->plan.settings.search);
   const bool paired = mm_es_is_paired(mm_es_get_config(l->es)->kind);
-  size_t n = l->n_member, n_env = paired ? 1 : l->plan.n_env, k = l->n_task / n_env;
+  size_t n_env = paired ? 1 : l->plan.n_env, k = l->n_task / n_env;
   if (!fitness.mean) {
-    judge_pooled(l, fitness, n_env);
+    judge_pooled(l, fitness, n_env, n);
     return;
   }
   for (size_t i = 0; i < n; i++)
@@ -188,7 +189,7 @@ static void judge(mm_learn *l) {
   }
 }
 
-// Mean, deviation and greatest of the finite ones.
+// Mean, deviation and greatest of the finite ones. Those of a race that were dropped have none.
 static void describe_fitness(const mm_learn *l, mm_run_generation *row) {
   size_t n = 0;
   double sum = 0, square = 0, best = -INFINITY;
@@ -206,7 +207,8 @@ static void describe_fitness(const mm_learn *l, mm_run_generation *row) {
   row->fitness_mean = n > 0 ? mean : NAN;
   row->fitness_sd = n > 1 ? sqrt(square / (double)(n - 1)) : NAN;
   row->fitness_best = n > 0 && !ranked_in_pairs ? best : NAN;
-  row->nonfinite = (int64_t)(l->n_member - n);
+  for (size_t i = 0; i < l->n_member; i++)
+    row->nonfinite += !isfinite(l->fitness[i]);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -264,7 +266,7 @@ static mm_status validate(mm_learn *l, const mm_backend_config *backend) {
   MM_TRY(mm_learn_point_map(l, mm_es_mean(l->es), &map));
   (void)mm_settings_take_eta(&settings, map);
   add_validation_jobs(l, &settings, false, map, 0);
-  mm_status status = run_jobs(l, backend, validation_tasks(l), MM_STAGE_VALIDATION);
+  mm_status status = mm_learn_run_jobs(l, backend, validation_tasks(l), MM_STAGE_VALIDATION, 0);
   mm_map_destroy(map);
   return status;
 }
@@ -353,7 +355,7 @@ static mm_status train_phase(mm_learn *l, const mm_backend_config *backend) {
   if (status == MM_OK) status = add_phase_jobs(l, backend, settings, map);
   size_t trained = (size_t)l->n_control + (l->view.generation > 0);
   if (status == MM_OK)
-    status = run_jobs(l, backend, trained * validation_tasks(l), MM_STAGE_CONTROLS);
+    status = mm_learn_run_jobs(l, backend, trained * validation_tasks(l), MM_STAGE_CONTROLS, 0);
   mm_map_destroy(map);
   mm_free(settings);
   return status;
@@ -464,6 +466,15 @@ static bool goes_on(void *user) {
   return !b->stop || __atomic_load_n(b->stop, __ATOMIC_RELAXED) == 0;
 }
 
+static mm_status train_members(mm_learn *l, const mm_backend_config *backend,
+                               const mm_settings *settings) {
+  for (size_t j = 0; j < l->n_job; j++)
+    l->job[j] = mm_learn_member_job(l, settings, j / l->n_task, j % l->n_task);
+  MM_TRY(mm_learn_run_jobs(l, backend, l->n_job, MM_STAGE_POPULATION, 0));
+  mm_learn_judge(l, l->n_member);
+  return MM_OK;
+}
+
 static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   double start = mm_clock_seconds(), jobs_before = l->view.session_job_seconds;
   int64_t g = l->view.generation + 1;
@@ -474,10 +485,8 @@ static mm_status run_generation(mm_learn *l, const mm_backend_config *backend) {
   MM_TRY(mm_es_ask_watched(l->es, l->member, goes_on, &a));
   for (size_t i = 0; i < l->n_member && mm_learn_point_is_made(l); i++)
     (void)mm_learn_point(l, l->member + i * dimension(l), l->point + i * mm_learn_point_size(l));
-  for (size_t j = 0; j < l->n_job; j++)
-    l->job[j] = member_job(l, &settings, j / l->n_task, j % l->n_task);
-  MM_TRY(run_jobs(l, backend, l->n_job, MM_STAGE_POPULATION));
-  judge(l);
+  MM_TRY(l->plan.settings.search.racing ? mm_learn_race(l, backend, &settings)
+                                        : train_members(l, backend, &settings));
   mm_run_generation row;
   describe(l, g, &row);
   MM_TRY(mm_es_tell(l->es, l->fitness));

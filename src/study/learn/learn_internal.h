@@ -104,13 +104,30 @@ struct mm_learn {
   mm_run_job *job_row;
   mm_run_score *score_row;
 
-  const mm_result *result;    // of the list run last
-  mm_learn_controls controls; // of the current phase
+  const mm_result *result;        // of the list run last
+  size_t place;                   // the first one's in the store
+  mm_result *last;                // [n_job] racing: what each training came to, without curves
+  double *told;                   // [n_member] racing: places
+  struct mm_learn_runner *runner; // [n_member] racing: those that are trained on
+  mm_learn_controls controls;     // of the current phase
   double best_merit;
   uint64_t stored_evaluations, best_evaluations; // trainings up to stored_mean, up to best
   uint64_t tuning_steps;                         // environment steps of this process for tuning eta
   mm_learn_view view; // as far as it does not follow from the rest (mm_learn_look)
 };
+
+// Runs l->job[n] into l->result. A training that broke down is a result; anything else that fails
+// depends on the machine and ends the step. Candidates may be trained in several rounds.
+mm_status mm_learn_run_jobs(mm_learn *l, const mm_backend_config *backend, size_t n,
+                            mm_learn_stage stage, int round);
+
+// The j-th training of member i.
+mm_job mm_learn_member_job(const mm_learn *l, const mm_settings *settings, size_t i, size_t j);
+
+// l->fitness and l->raw of the n members whose trainings are in l->result.
+void mm_learn_judge(mm_learn *l, size_t n);
+
+int mm_learn_compare_placed(const void *a, const void *b); // the least value first
 
 // ---------------------------------------------------------------------------------------------
 // What coordinates x[dimension] stand for (learn_point.c)
@@ -150,6 +167,19 @@ void mm_learn_set_controls(mm_learn *l, int64_t generation);
 // Enters a validated mean in the view; keeps it if it is the best so far.
 void mm_learn_note_best(mm_learn *l, const mm_learn_score *score, const double *value,
                         const double *mean);
+
+// ---------------------------------------------------------------------------------------------
+// Racing (learn_race.c)
+
+typedef struct mm_learn_runner {
+  size_t member, slot; // slot: its place in the list of the round before
+} mm_learn_runner;
+
+// Trains the members in rounds and fills in l->fitness, l->raw, l->job and l->result.
+mm_status mm_learn_race(mm_learn *l, const mm_backend_config *backend, const mm_settings *settings);
+
+// The steps of a race, as a share of those of all training runs at full length.
+double mm_learn_race_share(void);
 
 // ---------------------------------------------------------------------------------------------
 // The card of a map (learn_card.c): JSON text for its meta object, to be released with mm_free.

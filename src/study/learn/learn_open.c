@@ -13,6 +13,22 @@
 // ---------------------------------------------------------------------------------------------
 // From a plan to a search that could begin
 
+// Who is dropped is decided over all candidates, by returns in the course of runs that go on later.
+static mm_status check_racing(const mm_learn_plan *plan) {
+  const mm_search *search = &plan->settings.search;
+  if (!mm_settings_learner(&plan->settings)->networks)
+    return MM_FAIL(MM_ERR_INPUT, "racing: runs of %s have no checkpoints: expected racing=off",
+                   mm_algo_name(plan->settings.algo));
+  if (mm_es_is_paired((mm_es_kind)search->es))
+    return MM_FAIL(MM_ERR_INPUT,
+                   "racing: %s compares the members of pairs: expected sep-cma-es or cma-es",
+                   mm_es_name((mm_es_kind)search->es));
+  if (search->restarts > 0)
+    return MM_FAIL(MM_ERR_INPUT, "racing: restarts need the returns of all candidates: expected "
+                                 "restarts=0");
+  return MM_OK;
+}
+
 static mm_status check_plan(const mm_learn_plan *plan) {
   const mm_search *search = &plan->settings.search;
   const double most = ldexp(search->population, (int)search->restarts);
@@ -24,6 +40,7 @@ static mm_status check_plan(const mm_learn_plan *plan) {
                    "restarts %g: ranks on several environments do not show whether the search "
                    "still gets better; expected fitness=median or cvar:A",
                    search->restarts);
+  if (search->racing) MM_TRY(check_racing(plan));
   if (search->validation_tasks * (double)plan->n_env > 1e6)
     return MM_FAIL(MM_ERR_INPUT, "validation_tasks %g: expected at most 1e6 in all",
                    search->validation_tasks);
@@ -74,6 +91,9 @@ static size_t lay_out(mm_learn *l, size_t d, size_t state, mm_arena *arena) {
   SLICE(next, state);
   SLICE(job, jobs);
   SLICE(job_row, l->n_job);
+  SLICE(last, l->plan.settings.search.racing ? l->n_job : 0);
+  SLICE(told, l->plan.settings.search.racing ? l->n_member : 0);
+  SLICE(runner, l->plan.settings.search.racing ? l->n_member : 0);
   SLICE(score_row, scores);
   for (int c = 0; c < MM_LEARN_CONTROLS; c++)
     SLICE(controls.value[c], tasks);
@@ -113,6 +133,21 @@ static mm_status check_memory(mm_learn *l) {
   return mm_memory_check(bytes + 2 * mm_es_bytes(&es) + curve_bytes(l), what);
 }
 
+// Racing keeps the states of the runs that may go on, those of two rounds at a time.
+static mm_status check_states(const mm_learn *l) {
+  double most = 0;
+  for (size_t i = 0; i < l->n_phase * l->plan.n_env; i++) {
+    mm_settings settings = mm_learn_phase_settings(l, (int32_t)(i / l->plan.n_env));
+    mm_job job = { .env = l->envs.env[i % l->plan.n_env],
+                   .map = l->control_map[MM_CONTROL_INITIAL] };
+    size_t size;
+    mm_settings_bind(&settings, &job);
+    MM_TRY(mm_job_state_size(&job, &size));
+    most = fmax(most, (double)size);
+  }
+  return mm_memory_check(1.5 * most * (double)l->n_job, "racing: the states of a generation");
+}
+
 // What is wrong with the settings of any phase shows now, and not in the middle of the run.
 static mm_status rehearse(const mm_learn *l) {
   for (size_t i = 0; i < l->n_phase * l->plan.n_env; i++) {
@@ -120,7 +155,7 @@ static mm_status rehearse(const mm_learn *l) {
     MM_TRY(mm_study_rehearse(l->envs.env[i % l->plan.n_env], l->control_map[MM_CONTROL_INITIAL],
                              &settings, 0));
   }
-  return MM_OK;
+  return l->plan.settings.search.racing ? check_states(l) : MM_OK;
 }
 
 static mm_status prepare(mm_learn *l) {
@@ -452,6 +487,7 @@ void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
   for (size_t p = 0; p < l->n_phase; p++) {
     mm_settings settings = mm_learn_phase_settings(l, (int32_t)p);
     double steps = (double)l->n_job * mm_settings_steps(&settings);
+    if (l->plan.settings.search.racing) steps *= mm_learn_race_share();
     int64_t left = l->phase[p].generations, begun = done - end;
     if (begun > 0) left -= begun < left ? begun : left;
     out->steps_left += (double)left * steps;

@@ -503,7 +503,7 @@ static bool is_young(const char *name) {
   static const char *const young[] = {
     "controls", "normalise_observation", "scale_reward", "fresh_reset", "flavour",
     "physics",  "gymnasium_walls",       "init",         "search",      "search_eta",
-    "stages",   "tune_budget",           "fitness",      "restarts"
+    "stages",   "tune_budget",           "fitness",      "restarts",    "racing"
   };
   for (size_t i = 0; i < sizeof young / sizeof *young; i++)
     if (strcmp(young[i], name) == 0) return true;

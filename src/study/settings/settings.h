@@ -54,8 +54,8 @@
   X(search_eta, "off|on", "the step size is searched as well: log eta is one more coordinate")     \
   X(controls, "cheap|full",                                                                        \
     "validation beside negentropy, l2, a random and the initial map, or also beside the first "    \
-    "two "                                                                                         \
-    "with eta and Tsallis with q and eta tuned")                                                   \
+    "two with eta and Tsallis with q and eta tuned")                                               \
+  X(racing, "off|on", "drop the worse half of the candidates at fractions of their training runs") \
   X(common_numbers, "on|off",                                                                      \
     "both members of a pair see the same random numbers, or only the same task")
 

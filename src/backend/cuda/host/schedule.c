@@ -620,7 +620,7 @@ static mm_status settle_places(engine *e, bool stopped) {
     place *p = &e->place[i];
     if (!p->taken) continue;
     const bool over = p->status != MM_OK || mm_ampo_run_left(p->run) == 0;
-    if (!over && mm_ampo_run_is_due(p->run, stopped)) {
+    if (p->status == MM_OK && mm_ampo_run_is_due(p->run, stopped)) {
       MM_TRY_CUDA(
           e->device,
           cudaMemcpy(p->memory.host, p->memory.device, p->block.moved, cudaMemcpyDeviceToHost),
