@@ -56,7 +56,7 @@ else
   run train --env CartPole-v1 --map l2 --backend cuda --devices 63
   expect_refusal 2 "--devices '63'"
   run train --env CartPole-v1 --algo ppo --backend cuda
-  expect_refusal 2 "ppo runs on the processor only" "use --backend cpu"
+  expect_refusal 2 "ppo runs on the CPU only" "use --backend cpu"
   expect "nothing was begun" test ! -e runs
   run train --env CartPole-v1 --map l2 --backend cuda --seeds 2 --set steps=5120 --json
   expect_code 0

@@ -33,7 +33,7 @@ expect_code 0
 expect_no_err
 expect_json
 expect_out '{"env":"CartPole-v1","policy":"'
-expect_out '"trained_on":"CartPole-v1","algo":"ampo","map":"l2","actions":"sample","rules":"id","seed":0,"episodes":100,'
+expect_out '"trained_on":"CartPole-v1","algo":"ampo","map":"l2","eta":0.9,"actions":"sample","rules":"id","seed":0,"episodes":100,'
 expect_out '"agents":[{"agent":0,"seed":5,"final":'
 expect_out '{"agent":1,"seed":6,'
 expect "better than chance" awk '{ exit !($1 > 40) }' <<<"$(field mean_return)"

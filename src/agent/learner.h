@@ -87,7 +87,7 @@ typedef struct mm_learner {
   size_t n_setting;
   size_t config_size;
   unsigned suits;     // MM_SUITS_* or-ed
-  unsigned on_device; // for which of these devices have kernels; 0: it runs on the processor only
+  unsigned on_device; // for which of these devices have kernels; 0: it runs on the CPU only
   bool exact;         // its values are exact, not means of returns that were seen
   bool networks;      // it leaves networks behind: job_hooks.h
 

@@ -53,7 +53,7 @@ for env in CartPole-v1 Asterix-MinAtar; do
   sizes="--set envs=4 --set unroll=16 --set steps=128"
   # shellcheck disable=SC2086 # words
   MOCK_LACKS=0 run train --env "$env" --map l2 --seeds 2 $sizes --backend cuda
-  expect_refusal 2 "this environment runs on the processor only"
+  expect_refusal 2 "this environment runs on the CPU only"
   # shellcheck disable=SC2086 # words
   MOCK_LACKS=0 run train --env "$env" --map l2 --seeds 2 $sizes --json --out "lacking-$env"
   expect_code 0
@@ -116,17 +116,17 @@ for env in Pendulum-v1 MountainCarContinuous-v0 Hopper HalfCheetah Ant Walker2d 
   done
 done
 run train --env Hopper --map l2 --set physics=mujoco --backend cuda
-expect_refusal 2 "backend 'cuda': physics=mujoco runs on the processor only (use --backend cpu)"
+expect_refusal 2 "backend 'cuda': physics=mujoco runs on the CPU only (use --backend cpu)"
 run reproduce mujoco --scale smoke --physics mujoco --backend cuda
-expect_refusal 2 "backend 'cuda': Hopper: physics=mujoco runs on the processor only (use --backend cpu)"
+expect_refusal 2 "backend 'cuda': Hopper: physics=mujoco runs on the CPU only (use --backend cpu)"
 run train --env Ant-v4 --map l2 --backend cuda
-expect_refusal 2 "backend 'cuda': this body in this flavour runs on the processor only (use --backend cpu)"
+expect_refusal 2 "backend 'cuda': this body in this flavour runs on the CPU only (use --backend cpu)"
 run train --env Hopper --map l2 --set hidden=257 --backend cuda
 expect_refusal 2 "backend 'cuda': networks of continuous actions have at most 256 hidden units there"
 
 # what devices cannot do is refused in one line before anything begins
 echo '{"format": "mirrormap/2", "stages": [{"kind": "l2"}, {"kind": "l2"}]}' >moving.json
-moving="backend 'cuda': maps with stages run on the processor only (use --backend cpu)"
+moving="backend 'cuda': maps with stages run on the CPU only (use --backend cpu)"
 for env in GridWorld-small CartPole-v1 Pendulum-v1; do
   run train --env $env --map moving.json --backend cuda
   expect_refusal 2 "$moving"

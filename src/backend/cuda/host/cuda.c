@@ -83,10 +83,9 @@ bool mm_cuda_takes(const mm_job *job) {
   const mm_learner *learner = mm_learner_of_job(job);
   if (!learner) return false;
   if (learner->on_device == 0)
-    return MM_FAIL(MM_ERR_UNSUPPORTED, "%s runs on the processor only", mm_algo_name(job->algo)) ==
-           MM_OK;
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "%s runs on the CPU only", mm_algo_name(job->algo)) == MM_OK;
   if (mm_job_moves(job))
-    return MM_FAIL(MM_ERR_UNSUPPORTED, "maps with stages run on the processor only") == MM_OK;
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "maps with stages run on the CPU only") == MM_OK;
   return is_table(job) || mm_cuda_kernel_check(job) == MM_OK;
 }
 

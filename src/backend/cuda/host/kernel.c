@@ -53,11 +53,11 @@ static mm_status check_real(const mm_job *job) {
   if (!(learner->suits & MM_SUITS_REAL))
     return REFUSE("%s takes discrete actions: continuous ones take pmd-gaussian", name);
   if (!(learner->on_device & MM_SUITS_REAL))
-    return REFUSE("%s runs on the processor only where actions are real", name);
+    return REFUSE("%s runs on the CPU only where actions are continuous", name);
   if (kind->law == &mm_vec_body && c->physics == MM_ENV_PHYSICS_MUJOCO)
-    return REFUSE("physics=mujoco runs on the processor only");
+    return REFUSE("physics=mujoco runs on the CPU only");
   if (kind->law == &mm_vec_body && !has_body(kind, (mm_env_flavour)c->flavour))
-    return REFUSE("this body in this flavour runs on the processor only");
+    return REFUSE("this body in this flavour runs on the CPU only");
   if (c->hidden > MM_CUDA_GAUSS_HIDDEN)
     return REFUSE("networks of continuous actions have at most 256 hidden units there");
   return MM_OK;
@@ -68,16 +68,16 @@ mm_status mm_cuda_kernel_check(const mm_job *job) {
   const mm_env_kind *kind = job->env->kind;
   const mm_learner *learner = mm_learner_of(job->algo);
   const char *name = mm_algo_name(job->algo);
-  if (!learner->method) return REFUSE("%s runs on the processor only", name);
-  if (!kind) return REFUSE("%s on Grid-World runs on the processor only", name);
-  if (c->bootstrap_on_timeout) return REFUSE("bootstrap_on_timeout=on runs on the processor only");
+  if (!learner->method) return REFUSE("%s runs on the CPU only", name);
+  if (!kind) return REFUSE("%s on Grid-World runs on the CPU only", name);
+  if (c->bootstrap_on_timeout) return REFUSE("bootstrap_on_timeout=on runs on the CPU only");
   const mm_cuda_family family = mm_cuda_kernel_family(kind);
-  if (family == MM_CUDA_FAMILY_NONE) return REFUSE("this environment runs on the processor only");
+  if (family == MM_CUDA_FAMILY_NONE) return REFUSE("this environment runs on the CPU only");
   if (family == MM_CUDA_FAMILY_GAUSS) return check_real(job);
   if (!(learner->suits & MM_SUITS_DISCRETE))
     return REFUSE("%s takes continuous actions, which this environment does not have", name);
   if (!(learner->on_device & MM_SUITS_DISCRETE))
-    return REFUSE("%s runs on the processor only where actions are chosen among some", name);
+    return REFUSE("%s runs on the CPU only where actions are chosen among some", name);
   if (c->hidden > MM_CUDA_HIDDEN) return REFUSE("networks have at most 64 hidden units there");
   return MM_OK;
 }
@@ -90,7 +90,7 @@ static int largest_minibatch(const mm_ampo *a) {
 static mm_status open_body(const mm_ampo *a, mm_cuda_gauss_plan *out) {
   const mm_physics_config *c = &a->vec->physics->config;
   if (c->engine != MM_ENGINE_OWN)
-    return MM_FAIL(MM_ERR_UNSUPPORTED, "physics=mujoco runs on the processor only");
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "physics=mujoco runs on the CPU only");
   return mm_cuda_body_open(c->body, c->flavour, 0, &out->body);
 }
 

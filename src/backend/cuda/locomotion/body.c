@@ -24,7 +24,7 @@ mm_status mm_cuda_body_open(mm_body body, mm_flavour flavour, int32_t iterations
                          .substeps = info->substeps,
                          .base = (float)info->height[flavour] };
   if (!entries[body][flavour])
-    return MM_FAIL(MM_ERR_UNSUPPORTED, "%s in this flavour runs on the processor only", info->name);
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "%s in this flavour runs on the CPU only", info->name);
   if (kernel->model_size > sizeof out->model)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "the model of %s has %zu bytes, too many for a device",
                    info->name, kernel->model_size);
