@@ -455,7 +455,7 @@ static void check_state(const body_id *id, mm_env_physics physics) {
   assert_ok(mm_vec_take_up(b.vec, bytes, size));
   mm_vec_keep(b.vec, again);
   assert_memory_equal(bytes, again, size);
-  mm_vec_observe(b.vec, b.out.obs);
+  assert_ok(mm_vec_observe(b.vec, b.out.obs));
   assert_memory_equal(a.out.obs, b.out.obs, a.info.obs_size);
   for (uint64_t t = 60; t < 130; t++) {
     draw_actions(&a, t);

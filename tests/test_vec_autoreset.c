@@ -207,6 +207,36 @@ static void test_ways(void **state) {
   for_all(check_ways);
 }
 
+// Where the next step begins an episode, whatever stands there as action is fine, elsewhere not.
+static void test_action_of_none(void **state) {
+  (void)state;
+  static const char *const id[] = { "CartPole-v1", "MountainCarContinuous-v0" };
+  for (int k = 0; k < 2; k++) {
+    mm_vec_config config = { .n = 2, .seed = 5, .autoreset = MM_AUTORESET_NEXT_STEP };
+    rig r = rig_open(id[k], config);
+    const int32_t bad = -1;
+    const float nan = NAN;
+    uint64_t t = 0;
+    assert_ok(mm_vec_reset(r.vec, &r.out));
+    do {
+      put_action(&r, 0, 0, 0), put_action(&r, 1, 0, t++);
+      assert_ok(mm_vec_step(r.vec, r.action, &r.out));
+    } while (!r.out.end[0] && !r.out.end[1]);
+    const size_t ended = r.out.end[0] ? 0 : 1, other = 1 - ended;
+    const bool both = r.out.end[other] != 0;
+    const void *const wrong = k == 0 ? (const void *)&bad : &nan;
+    memcpy((char *)r.action + 4 * ended, wrong, 4);
+    put_action(&r, other, 0, 1);
+    assert_ok(mm_vec_step(r.vec, r.action, &r.out));
+    assert_int_equal(r.out.end[ended], 0);
+    assert_true(r.out.reward[ended] == 0);
+    assert_true(both || r.out.reward[other] != 0 || k == 1);
+    memcpy((char *)r.action + 4 * ended, wrong, 4);
+    assert_fails(mm_vec_step(r.vec, r.action, &r.out), MM_ERR_INPUT, "action[");
+    rig_close(&r);
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 // Seeds of their own
 
@@ -414,9 +444,11 @@ static void test_damaged_states(void **state) {
   rig r = rig_open("Breakout-MinAtar", state_config(MM_OBS_FLOATS, MM_AUTORESET_NEXT_STEP));
   size_t size = mm_vec_state_size(r.vec);
   unsigned char *bytes = zeroed(size, 1);
+  assert_fails(mm_vec_observe(r.vec, r.out.obs), MM_ERR_INPUT, "never reset");
   assert_ok(mm_vec_reset(r.vec, &r.out));
   mm_vec_save(r.vec, bytes);
   assert_fails(mm_vec_load(r.vec, bytes, 7), MM_ERR_INPUT, "7 bytes: expected");
+  assert_fails(mm_vec_observe(r.vec, r.out.obs), MM_ERR_INPUT, "never reset");
   assert_fails(mm_vec_load(r.vec, bytes, size - 1), MM_ERR_INPUT, "bytes: expected");
   bytes[0] ^= 3; // the version
   assert_fails(mm_vec_load(r.vec, bytes, size), MM_ERR_INPUT, "format");
@@ -575,9 +607,10 @@ int suite_vec_autoreset(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_ways),           cmocka_unit_test(test_seeds),
     cmocka_unit_test(test_reset_running),  cmocka_unit_test(test_states),
-    cmocka_unit_test(test_refused_states), cmocka_unit_test(test_damaged_states),
-    cmocka_unit_test(test_config),         cmocka_unit_test(test_bounds),
-    cmocka_unit_test(test_memory),         cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_action_of_none), cmocka_unit_test(test_refused_states),
+    cmocka_unit_test(test_damaged_states), cmocka_unit_test(test_config),
+    cmocka_unit_test(test_bounds),         cmocka_unit_test(test_memory),
+    cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests_name("vec_autoreset", tests, NULL, NULL);
 }

@@ -196,10 +196,7 @@ mm_status mm_ampo_follow(mm_ampo *a, int64_t iteration, const void *env, const f
   memcpy(a->running, running, a->n_env * sizeof *running);
   memcpy(a->finished, finished, a->n_env * sizeof *finished);
   MM_TRY(mm_vec_take_up(a->vec, env, mm_vec_kept_size(a->vec)));
-  if (!a->real) {
-    mm_vec_observe(a->vec, a->now);
-    return MM_OK;
-  }
+  if (!a->real) return mm_vec_observe(a->vec, a->now);
   MM_TRY(mm_wrap_load(a->wrap, wrap, wrap_size(a)));
   mm_wrap_observe(a->wrap, (float *)(void *)a->now);
   mm_ampo_real_keep_scale(a);

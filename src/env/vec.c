@@ -188,22 +188,29 @@ static bool all_finite(const float *action, size_t n) {
   return !wrong;
 }
 
+// The next episode of an environment begins whatever the action.
+static bool needs_none(const mm_vec *vec, size_t i) {
+  return vec->ended && vec->ended[i] && vec->config.autoreset == MM_AUTORESET_NEXT_STEP;
+}
+
 static mm_status check_actions(const mm_vec *vec, size_t from, size_t to, const void *action) {
   const mm_vec_info *info = &vec->info;
   if (info->n_action > 0) {
     const int32_t *a = action;
     if (all_below(a + from, to - from, info->n_action)) return MM_OK;
     size_t i = from;
-    while ((uint32_t)a[i] < (uint32_t)info->n_action)
+    while (i < to && ((uint32_t)a[i] < (uint32_t)info->n_action || needs_none(vec, i)))
       i++;
+    if (i == to) return MM_OK;
     return MM_FAIL(MM_ERR_INPUT, "action[%zu] = %d: expected 0 .. %d", i, a[i], info->n_action - 1);
   }
   const float *a = action;
   size_t k = (size_t)info->n_real;
   if (all_finite(a + from * k, (to - from) * k)) return MM_OK;
   size_t i = from * k;
-  while (fabsf(a[i]) < INFINITY)
+  while (i < to * k && (fabsf(a[i]) < INFINITY || needs_none(vec, i / k)))
     i++;
+  if (i == to * k) return MM_OK;
   return MM_FAIL(MM_ERR_INPUT, "action[%zu] is not finite: expected a number, clipped to %g .. %g",
                  i, (double)info->low, (double)info->high);
 }

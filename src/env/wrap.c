@@ -184,7 +184,7 @@ mm_status mm_wrap_reset(mm_wrap *wrap, const mm_vec_out *out) {
 }
 
 void mm_wrap_observe(const mm_wrap *wrap, float *obs) {
-  mm_vec_observe(wrap->vec, obs);
+  (void)mm_vec_observe(wrap->vec, obs); // cannot fail: it has been reset or loaded
   scale_obs(wrap, 0, wrap->n, obs);
 }
 

@@ -34,17 +34,19 @@ static double (*const distance[])(const mm_shape *, double, double) = {
 
 // ---------------------------------------------------------------------------------------------
 
+static uint8_t channel(uint32_t colour, int k) {
+  return (uint8_t)(colour >> (16 - 8 * k));
+}
+
 static void blend(uint8_t *rgb, uint32_t colour, double cover) {
-  for (int k = 0; k < 3; k++) {
-    const double to = (double)(colour >> (16 - 8 * k) & 255);
-    rgb[k] = (uint8_t)(rgb[k] + (to - rgb[k]) * cover + 0.5);
-  }
+  for (int k = 0; k < 3; k++)
+    rgb[k] = (uint8_t)(rgb[k] + (channel(colour, k) - rgb[k]) * cover + 0.5);
 }
 
 void mm_raster_fill(const mm_raster *raster, uint32_t colour) {
-  const size_t n = (size_t)raster->width * (size_t)raster->height;
+  const size_t n = 3 * (size_t)raster->width * (size_t)raster->height;
   for (size_t i = 0; i < n; i++)
-    blend(raster->rgb + 3 * i, colour, 1);
+    raster->rgb[i] = channel(colour, (int)(i % 3));
 }
 
 // The pixels between two numbers that may be anything.
