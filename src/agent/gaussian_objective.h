@@ -1,4 +1,4 @@
-// What a Gaussian policy is moved by (spec: continuous-control.md 8): for a sample of the policy q
+// What a Gaussian policy is moved by (docs/gaussian.md): for a sample of the policy q
 // that acted, with r = p/q and advantage A,
 //
 //   PMD   eta r A - d(p, q)/q    with derivative  r (eta A - (phi^-1(p) - phi^-1(q)))  by log p

@@ -1,5 +1,5 @@
-// Tabular PMD (paper, eq:singleup; spec: pmd.md). Per iteration: N environments take T steps with
-// the current policy, GAE estimates advantages, and gradient steps on
+// Tabular PMD (paper, eq:singleup; docs/gridworld.md). Per iteration: N environments take T steps
+// with the current policy, GAE estimates advantages, and gradient steps on
 //   J = mean_k [ eta Ahat_k pi(a_k|s_k) / pi^t(a_k|s_k) - D_h(pi(.|s_k), pi^t(.|s_k)) ]
 // move the logits of the visited states. Only sums per (state, action) enter, so nothing is kept
 // per sample beyond the advantages; the value table's epochs have a closed form.

@@ -1,4 +1,4 @@
-// Mirror maps on densities of continuous actions (spec: continuous-control.md 8). [host/device]
+// Mirror maps on densities of continuous actions (docs/gaussian.md). [host/device]
 //
 // A density has no upper end: phi^-1 is taken beyond 1 (a piecewise map goes on as W + (p - 1)),
 // and what training needs are differences phi^-1(p) - phi^-1(q) of densities that are nearly the

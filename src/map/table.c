@@ -1,4 +1,4 @@
-// Tabulates the units of a neural map (spec: phi^-1 is fixed during a run, and 126 units a call
+// Tabulates the units of a neural map (phi^-1 is fixed during a run, and 126 units a call
 // would cost more than the whole training loop).
 //
 // Roots and logarithms have kinks at -c_j / w_j, where equidistant nodes would err by per cents. So

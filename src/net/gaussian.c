@@ -1,5 +1,5 @@
 // Wide networks with a Gaussian actor: from observations to means and values, and a gradient step
-// (spec: continuous-control.md 7, 8). A span of rows goes through one network after the other, all
+// (docs/gaussian.md). A span of rows goes through one network after the other, all
 // of it through a layer at once; the gradients of the first span are written, those of further ones
 // added.
 

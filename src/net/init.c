@@ -1,4 +1,4 @@
-// Orthogonal initialisation (spec: ampo.md 2).
+// Orthogonal initialisation (docs/ampo.md).
 //
 // A kernel with in >= out has orthonormal columns, one with in < out orthonormal rows, times the
 // gain: the Q of a Gaussian matrix of shape (larger, smaller) = Q R with a positive diagonal of R.

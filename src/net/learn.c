@@ -1,4 +1,4 @@
-// One gradient step (spec: ampo.md 4-6): blocks of rows forward and back through both networks,
+// One gradient step (docs/ampo.md): blocks of rows forward and back through both networks,
 // gradients added up block by block, then the optimiser.
 
 #include <math.h>

@@ -1,4 +1,4 @@
-// Losses of a block of rows and their derivatives by the networks' outputs (spec: ampo.md 4, 6; PPO
+// Losses of a block of rows and their derivatives by the networks' outputs (docs/ampo.md; PPO
 // as usual). Losses are reported, errors are what learning is made of.
 
 #include <math.h>

@@ -1,5 +1,5 @@
-// Theorem 1 beside the facts (spec: pmd.md section 4). Everything is exact given the sampled data:
-// Q^t by a solve per iteration, V* and its visitation once per task.
+// The bounds of the paper's Theorem 1 beside measurements. Everything is exact given the sampled
+// data: Q^t by a solve per iteration, V* and its visitation once per task.
 
 #include "study/theory/theory.h"
 
