@@ -60,3 +60,14 @@ install(DIRECTORY presets maps models DESTINATION "${CMAKE_INSTALL_DATADIR}/mirr
 install(FILES README.md LICENSE CITATION.cff CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
         OPTIONAL)
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+
+if(TARGET mirrormap_manual)
+  install(DIRECTORY "${MM_GENERATED}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+endif()
+# where the shells look, below every prefix that is theirs too
+install(FILES packaging/completions/mirrormap.bash RENAME mirrormap
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES packaging/completions/_mirrormap
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+install(FILES packaging/completions/mirrormap.fish
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
