@@ -18,7 +18,7 @@ KINDS = $(if $(CUDA_ARCHITECTURES),"-DCMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTU
 
 # the builds below have their own -j; this make runs one command after the other
 .NOTPARALLEL:
-.PHONY: help build run test check-long bench lint format install clean
+.PHONY: help build run test check-long bench lint format install dist deb clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|' 2>/dev/null || \
@@ -45,7 +45,7 @@ check-long: ## test, then engines, Gymnasium, Slurm, every float, valgrind, clan
 bench: build ## measure speed against this machine's own limits
 	@$(PROGRAM) bench
 
-lint: build ## formatting, static analysis, shell scripts
+lint: build ## formatting, static analysis, shell scripts, licences
 	@scripts/setup --check lint || scripts/setup lint
 	@scripts/lint $(JOBS)
 
@@ -64,5 +64,13 @@ install: ## install below PREFIX=/usr/local (DESTDIR is honoured); BUNDLE=1: to 
 	  { cat build/install.log; exit 1; }
 	@[ -z "$(BUNDLE)" ] || echo "and what it needs: `wc -l <build/install_manifest_bundle.txt` files"
 
+dist: ## dist/: source tarball, program with its libraries, bill of materials (SPDX), checksums
+	@scripts/setup --check build || scripts/setup build
+	@scripts/dist $(JOBS) $(KERNELS) $(KINDS)
+
+deb: ## Debian packages of the last commit, in dist/
+	@scripts/setup --check build deb || scripts/setup build deb
+	@scripts/deb $(JOBS)
+
 clean: ## remove everything that was built
-	@rm -rf build
+	@rm -rf build dist

@@ -56,7 +56,24 @@ file(RELATIVE_PATH MM_PC_PREFIX "/prefix/${mm_pc_dir}" "/prefix")
 configure_file(cmake/mirrormap.pc.in "${PROJECT_BINARY_DIR}/mirrormap.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/mirrormap.pc" DESTINATION "${mm_pc_dir}")
 
-install(DIRECTORY presets maps models DESTINATION "${CMAKE_INSTALL_DATADIR}/mirrormap" OPTIONAL)
-install(FILES README.md LICENSE CITATION.cff CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
-        OPTIONAL)
-install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(DIRECTORY presets maps models DESTINATION "${CMAKE_INSTALL_DATADIR}/mirrormap" OPTIONAL
+        PATTERN README.md EXCLUDE) # with the documents
+
+# README, documents and examples, with links that lead somewhere
+set(mm_docs "${PROJECT_BINARY_DIR}/documents")
+file(RELATIVE_PATH mm_headers "${CMAKE_INSTALL_FULL_DOCDIR}"
+     "${CMAKE_INSTALL_FULL_INCLUDEDIR}/mirrormap")
+install(CODE "execute_process(COMMAND bash \"${PROJECT_SOURCE_DIR}/scripts/install-docs\"
+                \"${mm_docs}\" \"${mm_headers}\" COMMAND_ERROR_IS_FATAL ANY)")
+install(DIRECTORY "${mm_docs}/" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+if(TARGET mirrormap_manual)
+  install(DIRECTORY "${MM_GENERATED}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+endif()
+# where the shells look, below every prefix that is theirs too
+install(FILES packaging/completions/mirrormap.bash RENAME mirrormap
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES packaging/completions/_mirrormap
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+install(FILES packaging/completions/mirrormap.fish
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")

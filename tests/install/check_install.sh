@@ -36,6 +36,10 @@ check() { # PREFIX
 quietly "$cmake" --install "$build" --prefix "$work/first"
 [ -f "$work/first/include/mirrormap/mirrormap.h" ] || fail "no headers"
 check "$work/first"
+[ -f "$work/first/share/man/man1/mirrormap-learn.1" ] || fail "no manual pages"
+[ -f "$work/first/share/bash-completion/completions/mirrormap" ] || fail "no completions"
+[ -f "$work/first/share/doc/mirrormap/examples/01_project.c" ] || fail "no examples"
+bash "$here/../check_links.sh" "$work/first/share/doc/mirrormap" >"$work/log" || { cat "$work/log" >&2; fail "links of installed documents"; }
 mv "$work/first" "$work/moved"
 check "$work/moved"
 # shared users must see the public interface and nothing else

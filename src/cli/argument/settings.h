@@ -23,7 +23,7 @@ const char *settings_given(const settings_args *args, const char *key);
 
 // clang-format off
 #define SETTINGS_PRESET_OPTION                                                                     \
-  OPTION_OF(settings_args, TEXT, "preset", preset, "NAME|FILE",                                    \
+  OPTION_OF(settings_args, TEXT, "preset", preset, "PRESET|FILE",                                  \
             "start from the settings of a preset")
 // clang-format on
 

@@ -139,6 +139,9 @@ MAP_COMMAND_LIST(COMMAND_DECLARE)
 ENV_COMMAND_LIST(COMMAND_DECLARE)
 #undef COMMAND_DECLARE
 
+// The command of that name; NULL for none, and for no name.
+const command *command_find(const command *const *list, const char *name);
+
 // For tables: X(name) becomes a pointer to the command.
 #define COMMAND_POINTER(name) &command_##name,
 
@@ -176,8 +179,27 @@ const char *options_suggestion(const char *word, const char *const *names, size_
 void help_program(const command *const *commands);
 void help_command(const command *c, const char *path);
 
+// What is said of an option: how its value is called ("" for a flag), and its sentence with what
+// holds when it is not given.
+enum { HELP_VALUE_SIZE = 96, HELP_TEXT_SIZE = 512 + OPTION_DEFAULTS_SIZE, HELP_USAGE_SIZE = 400 };
+void help_option_value(const option *o, char out[HELP_VALUE_SIZE]);
+void help_option_text(const option *o, char out[HELP_TEXT_SIZE]);
+
+// "mirrormap map show MAP... [options]"
+void help_usage(const command *c, const char *path, char out[HELP_USAGE_SIZE]);
+
+// Of the program.
+#define HELP_SUMMARY "mirror maps for policy mirror descent"
+extern const char help_streams[];
+
 // Wraps `text` into lines of at most `width` columns that begin at `indent`; the cursor stands at
 // `column` already. A line break in the text stays one.
 void help_wrapped(const char *text, int indent, int column, int width);
+
+// Manual pages, a file in `folder` for the program and for each command (manual.c).
+int manual_write(const command *const *commands, const char *folder);
+
+// What the last of these words of a command line, ended by NULL, can become (complete.c).
+void complete(const command *const *commands, char *const *words);
 
 #endif

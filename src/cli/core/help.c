@@ -36,6 +36,10 @@ void help_wrapped(const char *text, int indent, int column, int width) {
   fputc('\n', stdout);
 }
 
+const char help_streams[] =
+    "Results go to stdout, messages to stderr. Exit codes: 0 done, 1 failed while running or a "
+    "check that did not hold, 2 bad usage or input, 130 interrupted.";
+
 static void put_wrapped(const char *text, int indent, int column) {
   help_wrapped(text, indent, column, page_width());
 }
@@ -54,22 +58,30 @@ static void put_entry(const char *name, const char *text) {
   put_wrapped(text, COLUMN, used);
 }
 
+void help_option_value(const option *o, char out[HELP_VALUE_SIZE]) {
+  snprintf(out, HELP_VALUE_SIZE, "%s", o->metavar != NULL ? o->metavar : "");
+  for (size_t i = 0, used = 0;
+       o->metavar == NULL && o->choices != NULL && o->choices[i] != NULL && used < HELP_VALUE_SIZE;
+       i++)
+    used += (size_t)snprintf(out + used, HELP_VALUE_SIZE - used, "%s%s",
+                             i > 0 ? (o->type == OPTION_CHOICES ? "," : "|") : "", o->choices[i]);
+}
+
+void help_option_text(const option *o, char out[HELP_TEXT_SIZE]) {
+  char defaults[OPTION_DEFAULTS_SIZE];
+  size_t used = (size_t)snprintf(out, HELP_TEXT_SIZE, "%s%s%s%s%s", o->help,
+                                 o->fallback != NULL ? " (default " : "",
+                                 o->fallback != NULL ? o->fallback : "",
+                                 o->fallback != NULL ? ")" : "", o->required ? " (required)" : "");
+  if (o->defaults != NULL && used < HELP_TEXT_SIZE)
+    snprintf(out + used, HELP_TEXT_SIZE - used, " (%s)", o->defaults(o->name, defaults));
+}
+
 static void put_option(const option *o, const char *dashes, const char *joint) {
-  char name[128], value[96] = "", text[512 + OPTION_DEFAULTS_SIZE], defaults[OPTION_DEFAULTS_SIZE];
-  if (o->metavar != NULL)
-    snprintf(value, sizeof value, "%s", o->metavar);
-  else if (o->choices != NULL)
-    for (size_t i = 0, used = 0; o->choices[i] != NULL && used < sizeof value; i++)
-      used += (size_t)snprintf(value + used, sizeof value - used, "%s%s",
-                               i > 0 ? (o->type == OPTION_CHOICES ? "," : "|") : "", o->choices[i]);
+  char name[128], value[HELP_VALUE_SIZE], text[HELP_TEXT_SIZE];
+  help_option_value(o, value);
+  help_option_text(o, text);
   snprintf(name, sizeof name, "%s%s%s%s", dashes, o->name, value[0] != '\0' ? joint : "", value);
-  snprintf(text, sizeof text, "%s%s%s%s%s", o->help, o->fallback != NULL ? " (default " : "",
-           o->fallback != NULL ? o->fallback : "", o->fallback != NULL ? ")" : "",
-           o->required ? " (required)" : "");
-  if (o->defaults != NULL) {
-    size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, " (%s)", o->defaults(o->name, defaults));
-  }
   put_entry(name, text);
 }
 
@@ -89,7 +101,7 @@ static void put_commands(const command *const *commands) {
 }
 
 void help_program(const command *const *commands) {
-  puts("mirrormap: mirror maps for policy mirror descent");
+  puts("mirrormap: " HELP_SUMMARY);
   put_heading("usage");
   puts("  mirrormap COMMAND [options]");
   put_heading("commands");
@@ -98,34 +110,34 @@ void help_program(const command *const *commands) {
   put_heading("options");
   put_entry("-h, --help", "this text; after a command, its own");
   put_entry("--version", "version and build");
+  put_entry("help --man DIR", "write the manual pages into a folder");
   fputc('\n', stdout);
-  put_wrapped(
-      "Results go to stdout, messages to stderr. Exit codes: 0 done, 1 failed while running or a "
-      "check that did not hold, 2 bad usage or input, 130 interrupted.",
-      0, 0);
+  put_wrapped(help_streams, 0, 0);
 }
 
-static void put_usage(const command *c, const char *path, const option *const *list, size_t n) {
-  char usage[400];
-  size_t used = (size_t)snprintf(usage, sizeof usage, "mirrormap %s", path);
-  if (c->positional != NULL && used < sizeof usage)
-    used += (size_t)snprintf(usage + used, sizeof usage - used, " %s", c->positional);
-  for (size_t i = 0; i < n && used < sizeof usage; i++)
+void help_usage(const command *c, const char *path, char out[HELP_USAGE_SIZE]) {
+  const option *list[OPTIONS_MAX];
+  const size_t n = c->subcommands == NULL ? options_list(c, list) : 0;
+  size_t used = (size_t)snprintf(out, HELP_USAGE_SIZE, "mirrormap %s", path);
+  if (c->positional != NULL && used < HELP_USAGE_SIZE)
+    used += (size_t)snprintf(out + used, HELP_USAGE_SIZE - used, " %s", c->positional);
+  for (size_t i = 0; i < n && used < HELP_USAGE_SIZE; i++)
     if (list[i]->required)
-      used += (size_t)snprintf(usage + used, sizeof usage - used, " --%s %s", list[i]->name,
+      used += (size_t)snprintf(out + used, HELP_USAGE_SIZE - used, " --%s %s", list[i]->name,
                                list[i]->metavar);
-  if (used < sizeof usage)
-    snprintf(usage + used, sizeof usage - used, "%s",
+  if (used < HELP_USAGE_SIZE)
+    snprintf(out + used, HELP_USAGE_SIZE - used, "%s",
              c->subcommands != NULL ? " COMMAND [options]" : " [options]");
-  put_heading("usage");
-  put_wrapped(usage, INDENT, 0);
 }
 
 void help_command(const command *c, const char *path) {
+  char usage[HELP_USAGE_SIZE];
   const option *list[OPTIONS_MAX];
   size_t n = c->subcommands == NULL ? options_list(c, list) : 0;
   printf("mirrormap %s: %s\n", path, c->summary);
-  put_usage(c, path, list, n);
+  help_usage(c, path, usage);
+  put_heading("usage");
+  put_wrapped(usage, INDENT, 0);
   if (c->about != NULL) {
     fputc('\n', stdout);
     put_wrapped(c->about, 0, 0);

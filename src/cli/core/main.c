@@ -44,7 +44,7 @@ static void occupy_streams(void) {
 // ---------------------------------------------------------------------------------------------
 // Commands
 
-static const command *find(const command *const *list, const char *name) {
+const command *command_find(const command *const *list, const char *name) {
   for (; name != NULL && *list != NULL; list++)
     if (strcmp((*list)->name, name) == 0) return *list;
   return NULL;
@@ -67,7 +67,7 @@ static int unknown_command(const command *const *list, const char *word, const c
   const char *near = options_suggestion(word, names, n, "");
   // a subcommand without its command
   for (size_t i = 0; list[i] != NULL && near[0] == '\0'; i++)
-    if (list[i]->subcommands != NULL && find(list[i]->subcommands, word) != NULL)
+    if (list[i]->subcommands != NULL && command_find(list[i]->subcommands, word) != NULL)
       near = output_format(" (did you mean '%s %s'?)", list[i]->name, word);
   return fail_usage("unknown %s '%s'%s", word[0] == '-' ? "option" : kind, word, near);
 }
@@ -96,7 +96,7 @@ static int dispatch(char *const *argv, bool help_only) {
   char path[64] = "";
   const command *const *list = commands;
   for (;; argv++) {
-    const command *c = find(list, *argv);
+    const command *c = command_find(list, *argv);
     const char *kind = path[0] == '\0' ? "command" : "subcommand";
     if (*argv == NULL) return missing_command(list, kind);
     if (c == NULL) return unknown_command(list, *argv, kind);
@@ -119,6 +119,14 @@ static int start(char *const *argv) {
   if (is_help(word) || (help && (argv[2] == NULL || is_help(argv[2])))) {
     help_program(commands);
     return EXIT_DONE;
+  }
+  if (help && strcmp(argv[2], "--complete") == 0) {
+    complete(commands, argv + 3);
+    return EXIT_DONE;
+  }
+  if (help && strcmp(argv[2], "--man") == 0) {
+    if (argv[3] == NULL || argv[4] != NULL) return fail_usage("help --man: expected one folder");
+    return manual_write(commands, argv[3]);
   }
   if (word != NULL && strcmp(word, "--version") == 0) {
     printf("mirrormap %s (%s)\n", mm_version(), mm_build_info());

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Every link of a Markdown file below DIR leads to a file that is there, and to a heading of it.
+# usage: check_links.sh DIR
+set -euo pipefail
+cd "$1"
+# the headings of a file as GitHub names them
+headings() {
+  awk '/^```/ { code = !code } !code && /^#+ / {
+    sub(/^#+ +/, ""); gsub(/\]\([^)]*\)/, ""); $0 = tolower($0); gsub(/[^a-z0-9_ -]/, ""); gsub(/ /, "-"); print
+  }' "$1"
+}
+n=0 broken=0
+while IFS=: read -r file link; do
+  n=$((n + 1))
+  path=${link%%#*} anchor=
+  [[ $link == *#* ]] && anchor=${link#*#}
+  target=$(dirname "$file")/$path
+  [ -n "$path" ] || target=$file
+  if [ ! -e "$target" ]; then
+    echo "$file: $link leads nowhere"
+  elif [ -n "$anchor" ] && [[ $target == *.md ]] && ! headings "$target" | grep -x -e "$anchor" >/dev/null; then
+    echo "$file: $link: no such heading"
+  else
+    continue
+  fi
+  broken=$((broken + 1))
+done < <(find . \( -name build -o -name runs -o -name .git -o -name node_modules \) -prune -o -name '*.md' -print0 | sort -z |
+  xargs -0 grep -oE '\]\([^() ]+\)' | sed 's/](\(.*\))$/\1/' | grep -vE ':(https?|mailto):')
+echo "links: $n, broken: $broken"
+[ "$n" -ge 50 ] && [ "$broken" -eq 0 ]
