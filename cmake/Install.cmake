@@ -60,3 +60,13 @@ install(DIRECTORY presets maps models DESTINATION "${CMAKE_INSTALL_DATADIR}/mirr
 install(FILES README.md LICENSE CITATION.cff CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}"
         OPTIONAL)
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+
+# ---------------------------------------------------------------------------------------------
+# The Python package (pyproject.toml), a component of its own: a tree of library, program and data
+# in its folder. A wheel has no links, so the library has one name (CMakeLists.txt).
+
+if(DEFINED SKBUILD)
+  install(TARGETS mirrormap LIBRARY DESTINATION lib COMPONENT python)
+  install(TARGETS mirrormap_program RUNTIME DESTINATION bin COMPONENT python)
+  install(DIRECTORY presets maps models DESTINATION share/mirrormap COMPONENT python)
+endif()
