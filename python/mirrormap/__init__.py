@@ -9,6 +9,8 @@ docs/python.md of the source tree is the guide.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ._library import (
     DeviceError,
     Error,
@@ -23,6 +25,18 @@ from ._library import (
 )
 from ._map import Map, Report
 
+try:  # this also registers the ids mirrormap/<ID>
+    from .envs import VectorEnv, env_ids, make_vec
+except ModuleNotFoundError as missing:
+    if missing.name != "gymnasium":
+        raise
+    if not TYPE_CHECKING:
+
+        def make_vec(*arguments: Any, **options: Any) -> None:
+            """Needs Gymnasium."""
+            raise UnsupportedError("make_vec needs Gymnasium: pip install 'mirrormap[gymnasium]'")
+
+
 __all__ = [
     "DeviceError",
     "Error",
@@ -35,5 +49,8 @@ __all__ = [
     "Report",
     "TimedOut",
     "UnsupportedError",
+    "VectorEnv",
     "__version__",
+    "env_ids",
+    "make_vec",
 ]
