@@ -77,3 +77,13 @@ install(FILES packaging/completions/_mirrormap
         DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 install(FILES packaging/completions/mirrormap.fish
         DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+
+# ---------------------------------------------------------------------------------------------
+# The Python package (pyproject.toml), a component of its own: a tree of library, program and data
+# in its folder. A wheel has no links, so the library has one name (CMakeLists.txt).
+
+if(DEFINED SKBUILD)
+  install(TARGETS mirrormap LIBRARY DESTINATION lib COMPONENT python)
+  install(TARGETS mirrormap_program RUNTIME DESTINATION bin COMPONENT python)
+  install(DIRECTORY presets maps models DESTINATION share/mirrormap COMPONENT python)
+endif()

@@ -1,8 +1,9 @@
 // Files that come with the program, found by name.
 
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE // dladdr
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +12,31 @@
 #include "base/data_folder.h"
 #include "mm_build.h"
 
-enum { PLACES = 4 };
+enum { PLACES = 6 };
 
-// The folder of the running program with `tail` behind it.
-static bool beside_program(const char *tail, char out[MM_DATA_PATH_SIZE]) {
-  ssize_t length = readlink("/proc/self/exe", out, MM_DATA_PATH_SIZE - 1);
-  if (length <= 0) return false;
-  out[length] = 0;
+// The folder of the file `out` with `tail` behind it.
+static bool beside(const char *tail, char out[MM_DATA_PATH_SIZE]) {
   char *slash = strrchr(out, '/');
   if (!slash || (size_t)(slash - out) + strlen(tail) + 1 > MM_DATA_PATH_SIZE) return false;
   strcpy(slash, tail);
   return true;
+}
+
+static bool beside_program(const char *tail, char out[MM_DATA_PATH_SIZE]) {
+  ssize_t length = readlink("/proc/self/exe", out, MM_DATA_PATH_SIZE - 1);
+  if (length <= 0) return false;
+  out[length] = 0;
+  return beside(tail, out);
+}
+
+// The file that holds this code is the shared library where a program of others has loaded it.
+static bool beside_library(const char *tail, char out[MM_DATA_PATH_SIZE]) {
+  static const char here;
+  Dl_info info;
+  if (!dladdr(&here, &info) || !info.dli_fname) return false;
+  if (strlen(info.dli_fname) >= MM_DATA_PATH_SIZE) return false;
+  strcpy(out, info.dli_fname);
+  return beside(tail, out);
 }
 
 static bool place(int i, char out[MM_DATA_PATH_SIZE]) {
@@ -33,6 +48,10 @@ static bool place(int i, char out[MM_DATA_PATH_SIZE]) {
     return beside_program("/../share/mirrormap", out);
   case 2:
     return beside_program("/..", out);
+  case 3:
+    return beside_library("/../share/mirrormap", out);
+  case 4:
+    return beside_library("/..", out);
   default:
     return snprintf(out, MM_DATA_PATH_SIZE, "%s", MM_DATADIR) < MM_DATA_PATH_SIZE;
   }

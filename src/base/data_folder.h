@@ -2,7 +2,8 @@
 // name.
 //
 // Places to look, best first: $MIRRORMAP_DATA, beside an installed or moved program, the source
-// tree of a program in build/, the prefix that this library was installed to.
+// tree of a program in build/, both for the shared library instead of the program, the prefix that
+// this library was installed to.
 
 #ifndef MM_BASE_DATA_FOLDER_H
 #define MM_BASE_DATA_FOLDER_H
