@@ -207,7 +207,7 @@ static mm_transfer_config *config_of(fixture *f) {
                                     .n_env = ENVS,
                                     .n_seed = SEEDS,
                                     .seed = FIRST,
-                                    .backend = { .threads = 2 } };
+                                    .backend = { .size = sizeof(mm_backend_config), .threads = 2 } };
   return &f->config;
 }
 
@@ -635,7 +635,7 @@ static void test_tuned(void **state) {
   fixture f = open_fixture();
   mm_eta_tuning tuning;
   const mm_settings *plain = &f.env[0].settings;
-  mm_backend_config backend = { .threads = 2 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 2 };
   mm_eta_task task = { .env = f.envs[0],
                        .map = f.maps[0],
                        .env_label = "here",
@@ -693,7 +693,7 @@ static void test_budget(void **state) {
   fixture f = open_fixture();
   const mm_settings *plain = &f.env[0].settings;
   const double run = 512;
-  mm_backend_config backend = { .threads = 2 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 2 };
   mm_eta_task task = { .env = f.envs[0],
                        .map = f.maps[0],
                        .env_label = "here",

@@ -96,7 +96,7 @@ typedef struct mm_policy_info {
   bool relu; // hidden units are relu instead of tanh
 } mm_policy_info;
 
-// From any thread.
+// What is known now: sizes and final values come with the networks. From any thread.
 MM_API void mm_policy_describe(const mm_policy *policy, mm_policy_info *out);
 
 // The parameters, tensor by tensor: actor before critic, from input to output, weight before bias.
