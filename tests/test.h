@@ -107,7 +107,8 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(tune_run)                                                                                  \
   SUITE(study)                                                                                     \
   SUITE(reproduce)                                                                                 \
-  SUITE(bench)
+  SUITE(bench)                                                                                     \
+  SUITE(plugin)
 
 #define MM_SUITE_DECLARE(name) int suite_##name(void);
 MM_SUITE_LIST(MM_SUITE_DECLARE)

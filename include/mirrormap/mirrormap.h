@@ -1,5 +1,5 @@
 // The whole public interface. To read it, begin with base.h, then map.h, env.h, render.h, agent.h,
-// evolve.h, study.h.
+// evolve.h, study.h; for environments and maps of your own plugin.h.
 
 #ifndef MIRRORMAP_MIRRORMAP_H
 #define MIRRORMAP_MIRRORMAP_H
@@ -9,6 +9,7 @@
 #include "mirrormap/env.h"
 #include "mirrormap/evolve.h"
 #include "mirrormap/map.h"
+#include "mirrormap/plugin.h"
 #include "mirrormap/render.h"
 #include "mirrormap/study.h"
 

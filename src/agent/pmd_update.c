@@ -4,10 +4,12 @@
 #include "agent/pmd_update.h"
 
 #include "base/isa.h"
+#include "map/foreign.h"
 
 #define L MM_PMD_LANES
 #define LAW static void
 #define BLOCK mm_pmd_block
+#define FOREIGN mm_foreign_gradients
 
 static void table_units(const mm_potential_d *f, const double *restrict pi, double *restrict x);
 

@@ -58,3 +58,9 @@ const char *mm_nearest(const char *word, const char *const *candidates, size_t n
   }
   return nearest;
 }
+
+bool mm_is_plain_name(const char *text) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  const size_t n = strspn(text, letters);
+  return n > 0 && n <= LONGEST && text[n] == '\0';
+}

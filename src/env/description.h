@@ -9,33 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mirrormap/plugin.h"
+
 // ---------------------------------------------------------------------------------------------
-// Pictures (show/picture/picture.h)
-
-// One kind of thing, as the legend has it.
-typedef struct mm_mark {
-  const char *name;
-  uint32_t colour; // 0xrrggbb, one of xterm's 256: six levels a channel, or a grey
-  char letter;     // where there are no colours
-  int8_t channel;  // MinAtar: of the observation
-} mm_mark;
-
-// Shapes of a picture, in the units of its scene's box, y upwards.
-typedef enum mm_shape_kind { MM_SHAPE_LINE, MM_SHAPE_BOX, MM_SHAPE_DISC } mm_shape_kind;
-
-typedef struct mm_shape {
-  mm_shape_kind kind;
-  int mark;
-  double x, y, x2, y2; // ends of a line, opposite corners of a box, centre of a disc (x, y)
-  double size;         // width of a line, radius of a disc
-} mm_shape;
-
-enum { MM_SHAPES_MOST = 64, MM_MARKS_MOST = 12 };
-
-// What of the plane a scene of shapes shows.
-typedef struct mm_view {
-  double left, right, bottom, top;
-} mm_view;
+// Pictures of marks and shapes (mirrormap/plugin.h, show/picture/picture.h)
 
 typedef struct mm_scene {
   const mm_mark *mark; // [n_mark], of a board the one in front first
@@ -45,20 +22,8 @@ typedef struct mm_scene {
   bool lettered;     // letters on the cells as well: colours do not say everything
   mm_view box;       // of the shapes
   int (*shapes)(const float *obs, mm_shape *out);
+  int bars; // no picture of its own: so many inputs as bars
 } mm_scene;
-
-static inline mm_shape mm_shape_line(int mark, double x, double y, double x2, double y2,
-                                     double width) {
-  return (mm_shape){ MM_SHAPE_LINE, mark, x, y, x2, y2, width };
-}
-
-static inline mm_shape mm_shape_box(int mark, double x, double y, double x2, double y2) {
-  return (mm_shape){ MM_SHAPE_BOX, mark, x, y, x2, y2, 0 };
-}
-
-static inline mm_shape mm_shape_disc(int mark, double x, double y, double radius) {
-  return (mm_shape){ MM_SHAPE_DISC, mark, x, y, x, y, radius };
-}
 
 // ---------------------------------------------------------------------------------------------
 // Texts

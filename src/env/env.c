@@ -12,7 +12,7 @@
 
 #define GRID_PREFIX "GridWorld-"
 
-enum { IDS_MOST = 64, BEGINNING_LEAST = 4 };
+enum { IDS_MOST = 128, BEGINNING_LEAST = 4 };
 
 bool mm_env_list(size_t i, mm_env_info *out) {
   size_t n_grid = 0;

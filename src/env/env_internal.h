@@ -25,14 +25,17 @@ typedef struct mm_env_kind {
   const char *summary; // NULL: that of `about`
   const char *algo, *preset;
   const mm_vec_law *law;
-  int32_t which;             // mm_classic_env, mm_minatar_game or mm_body
+  int32_t which;             // mm_classic_env, mm_minatar_game, mm_body, or number of a plug-in's
   mm_env_rules rules;        // of MinAtar
   mm_env_flavour flavour;    // of a body
   const mm_env_about *about; // NULL: of a body
 } mm_env_kind;
 
-// In listing order: NULL past the end.
+// In listing order, those of plug-ins last: NULL past the end.
 const mm_env_kind *mm_env_kind_at(size_t i);
+
+// The i-th of plug-ins (plugin_env.h), likewise.
+const mm_env_kind *mm_plugin_env_kind(size_t i);
 
 // By its ID, or NULL.
 const mm_env_kind *mm_env_kind_find(const char *id);

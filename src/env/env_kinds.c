@@ -42,13 +42,15 @@ static const mm_env_kind kinds[] = {
 };
 // clang-format on
 
+enum { BUILT_IN = sizeof kinds / sizeof *kinds };
+
 const mm_env_kind *mm_env_kind_at(size_t i) {
-  return i < sizeof kinds / sizeof *kinds ? &kinds[i] : NULL;
+  return i < BUILT_IN ? &kinds[i] : mm_plugin_env_kind(i - BUILT_IN);
 }
 
 const mm_env_kind *mm_env_kind_find(const char *id) {
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-    if (strcmp(id, kinds[i].id) == 0) return &kinds[i];
-  }
-  return NULL;
+  const mm_env_kind *kind;
+  for (size_t i = 0; (kind = mm_env_kind_at(i)) != NULL && strcmp(id, kind->id) != 0; i++)
+    ;
+  return kind;
 }

@@ -29,8 +29,8 @@ const char *mm_trace_id(size_t i) {
 static const mm_trace_kind *find(const char *id, int *which) {
   const mm_env_kind *env = mm_env_kind_find(id);
   *which = 0;
-  for (const mm_env_kind *before = mm_env_kind_at(0); env && before < env; before++)
-    *which += before->law == env->law;
+  for (size_t i = 0; env && mm_env_kind_at(i) != env; i++)
+    *which += mm_env_kind_at(i)->law == env->law;
   for (int k = 0; env && k < N_KIND; k++)
     if (kinds[k]->law == env->law) return kinds[k];
   return NULL;

@@ -67,7 +67,7 @@ struct mm_vec_law {
   uint64_t (*unstable)(const mm_vec *vec); // or NULL
 };
 
-extern const mm_vec_law mm_vec_classic, mm_vec_minatar, mm_vec_grid, mm_vec_body;
+extern const mm_vec_law mm_vec_classic, mm_vec_minatar, mm_vec_grid, mm_vec_body, mm_vec_plugin;
 
 static inline mm_stream mm_vec_stream_of(const mm_vec *vec, mm_rng_purpose purpose, size_t i) {
   const mm_vec_stream *own = vec->own;

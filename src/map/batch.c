@@ -5,6 +5,7 @@
 #include "map/batch.h"
 
 #include "base/isa.h"
+#include "map/foreign.h"
 #include "map/piecewise_rows.h"
 #include "map/simplex.h"
 

@@ -61,6 +61,14 @@ static double exp_gap(double v) {
   return sum;
 }
 
+double mm_slope_gap(double (*slope)(const void *f, double p), const void *f, double p, double q) {
+  const double d = p - q;
+  double sum = 0;
+  for (int i = 0; i < POINTS; i++)
+    sum += weight[i] * (1 - node[i]) * slope(f, fma(d, node[i], q));
+  return d * d * sum;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Units of a neural map: int_q^p (s(w x + c) - s(w q + c)) dx
 

@@ -5,6 +5,7 @@
 
 #include "base/isa.h"
 #include "map/density.h"
+#include "map/foreign.h"
 
 enum { ROWS = 64, GROUP = 16 }; // at a time, in whole groups
 
@@ -84,7 +85,9 @@ void MM_ISA_NAME(mm_density_rows)(const mm_density *f, size_t n, const float *lo
                                   const float *log_q, float *out, uint8_t *acted) {
   for (size_t i = 0, m; i < n; i += m) {
     m = n - i < ROWS ? n - i : ROWS;
-    if (f->d.kind == MM_MAP_NEURAL)
+    if (f->exact.foreign)
+      mm_foreign_rises(f, m, log_p + i, log_q + i, out + i, acted + i);
+    else if (f->d.kind == MM_MAP_NEURAL)
       neural(&f->d, m, log_p + i, log_q + i, out + i, acted + i);
     else
       others(&f->f, m, log_p + i, log_q + i, out + i, acted + i);

@@ -56,12 +56,23 @@ typedef struct mm_map_family {
 
   const char *random_name; // of random controls: NAME:SEED, so far from the initial point
   double random_spread;
+  uint32_t random_lane; // 0: the number of the kind
 } mm_map_family;
 
 const mm_map_family *mm_map_family_of(mm_map_kind kind);
 
+// Kinds that there are, those of plug-ins included; their numbers are below it.
+size_t mm_map_kind_count(void);
+enum { MM_MAP_KINDS_MOST = MM_MAP_KINDS + 16 };
+
+// Those that learn searches in: as words "a|b|c", as names ended by NULL, and the kind of each.
+extern char mm_map_search_words[];
+extern const char *mm_map_search_names[];
+mm_map_kind mm_map_search_kind(size_t i);
+void mm_map_search_add(mm_map_kind kind);
+
 // "negentropy, l2 or tsallis": the kinds that `belongs` says (NULL: all), in the order of the list.
-enum { MM_MAP_NAMES_SIZE = 32 * MM_MAP_KINDS };
+enum { MM_MAP_NAMES_SIZE = 32 * MM_MAP_KINDS + 64 * 16 };
 const char *mm_map_kind_names(bool (*belongs)(mm_map_kind kind), char out[MM_MAP_NAMES_SIZE]);
 
 // ---------------------------------------------------------------------------------------------
@@ -105,5 +116,11 @@ void mm_map_note(char (*lines)[200], int *n, const char *format, ...) MM_CHECK_F
 double mm_log_gap(double p, double q);
 double mm_power_gap(double p, double q, double k);
 double mm_log_divergence(double t);
+
+// int_q^p (p - x) slope(x) dx, the same as a divergence, where p and q are close.
+double mm_slope_gap(double (*slope)(const void *f, double p), const void *f, double p, double q);
+
+// The i-th family of plug-ins (foreign.h).
+const mm_map_family *mm_foreign_family(size_t i);
 
 #endif

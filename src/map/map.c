@@ -148,7 +148,8 @@ static void judge_map(const mm_map *map, mm_map_report *report) {
   const mm_potential_d *f = &map->exact;
   memset(report, 0, sizeof *report);
   report->strictly_increasing = true;
-  report->phi_inverse_at_0 = mm_phi_inverse_d(f, 0);
+  const double zero = 0;
+  mm_map_kernels_current()->phi_inverse_d(f, &zero, 1, &report->phi_inverse_at_0);
   report->phi_inverse_at_1 = f->anchor;
   report->essentially_smooth = report->phi_inverse_at_0 == -INFINITY;
   // int_0^1 phi^-1 = -(int_1^0 phi^-1)
@@ -168,7 +169,8 @@ static void judge_map(const mm_map *map, mm_map_report *report) {
 
 static mm_status check_finite(const mm_map *map) {
   if (map->finite) return MM_OK;
-  return MM_FAIL(MM_ERR_NUMERIC, "neural map: phi^-1 is not finite on (0, 1]");
+  return MM_FAIL(MM_ERR_NUMERIC, "%s map: phi^-1 is not finite on (0, 1]",
+                 mm_map_kind_name(map->exact.kind));
 }
 
 static mm_status check_probabilities(const double *p, size_t n, const char *name) {

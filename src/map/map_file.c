@@ -26,11 +26,12 @@ mm_status mm_map_in_file(mm_status status, const char *source) {
 }
 
 static mm_status unknown_kind(const char *kind, const char *source) {
-  const char *names[MM_MAP_KINDS];
+  const char *names[MM_MAP_KINDS_MOST];
   char all[MM_MAP_NAMES_SIZE];
-  for (int i = 0; i < MM_MAP_KINDS; i++)
+  const size_t n = mm_map_kind_count();
+  for (size_t i = 0; i < n; i++)
     names[i] = mm_map_kind_name((mm_map_kind)i);
-  const char *near = mm_nearest(kind, names, MM_MAP_KINDS);
+  const char *near = mm_nearest(kind, names, n);
   return MM_FAIL(MM_ERR_INPUT, "%s: field 'kind': '%.40s': expected %s%s%s%s", source, kind,
                  mm_map_kind_names(NULL, all), near ? " (did you mean '" : "", near ? near : "",
                  near ? "'?)" : "");
@@ -39,7 +40,7 @@ static mm_status unknown_kind(const char *kind, const char *source) {
 static mm_status read_kind(const cJSON *root, const char *source, mm_map **out) {
   const char *kind;
   MM_TRY(mm_json_get_string(root, source, "kind", &kind));
-  for (int i = 0; i < MM_MAP_KINDS; i++) {
+  for (size_t i = 0; i < mm_map_kind_count(); i++) {
     const mm_map_family *family = mm_map_family_of((mm_map_kind)i);
     if (strcmp(kind, mm_map_kind_name((mm_map_kind)i)) != 0) continue;
     if (family->read) return family->read(root, source, out);

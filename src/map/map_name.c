@@ -24,7 +24,8 @@ mm_status mm_map_random(mm_map_kind kind, size_t n, double spread, uint64_t seed
   double *z = mm_alloc_array(size, sizeof *z);
   if (!z) return MM_FAIL(MM_ERR_MEMORY, "no memory for a map");
   mm_status status = mm_map_search_initial(kind, n, z);
-  mm_stream stream = mm_stream_make(seed, 0, MM_RNG_MAP_CONTROL, (uint32_t)kind);
+  const uint32_t lane = mm_map_family_of(kind)->random_lane;
+  mm_stream stream = mm_stream_make(seed, 0, MM_RNG_MAP_CONTROL, lane > 0 ? lane : (uint32_t)kind);
   for (size_t i = 0; i < size && spread > 0; i++)
     z[i] += spread * mm_normal_d(mm_stream_pair(stream, i));
   if (status == MM_OK) status = mm_map_from_search(kind, n, z, out);
@@ -57,10 +58,10 @@ static mm_status open_random(const char *text, const char *argument, mm_map_kind
 // NAME:ARGUMENT only the name can be one.
 enum { SHIPPED_MAX = 64, NEAR_SIZE = MM_DATA_NAME_SIZE + 64 };
 static const char *near_name(const char *text, char out[NEAR_SIZE]) {
-  const char *valid[2 * MM_MAP_KINDS + SHIPPED_MAX], *argument = strchr(text, ':');
+  const char *valid[2 * MM_MAP_KINDS_MOST + SHIPPED_MAX], *argument = strchr(text, ':');
   char shipped[SHIPPED_MAX][MM_DATA_NAME_SIZE], head[64];
   size_t n = 0, n_shipped = argument ? 0 : mm_data_names("maps", ".json", shipped, SHIPPED_MAX);
-  for (int i = 0; i < MM_MAP_KINDS; i++) {
+  for (size_t i = 0; i < mm_map_kind_count(); i++) {
     const char *control = mm_map_family_of((mm_map_kind)i)->random_name;
     valid[n++] = mm_map_kind_name((mm_map_kind)i);
     if (control) valid[n++] = control;
@@ -80,8 +81,9 @@ static const char *near_name(const char *text, char out[NEAR_SIZE]) {
 
 // The nearest spelling, or everything that could have been meant.
 static mm_status unknown_name(const char *text) {
-  char near[NEAR_SIZE], list[80 * MM_MAP_KINDS] = "", more[80 * MM_MAP_KINDS] = "";
-  for (int i = 0; i < MM_MAP_KINDS; i++) {
+  char near[NEAR_SIZE], list[80 * MM_MAP_KINDS_MOST] = "";
+  char more[80 * MM_MAP_KINDS_MOST] = "";
+  for (size_t i = 0; i < mm_map_kind_count(); i++) {
     const mm_map_family *family = mm_map_family_of((mm_map_kind)i);
     const char *name = mm_map_kind_name((mm_map_kind)i);
     snprintf(list + strlen(list), 60, "%s, ", family->usage ? family->usage : name);
@@ -106,7 +108,7 @@ mm_status mm_map_open(const char *text, mm_map **out) {
 
   const char *colon = strchr(text, ':'), *argument = colon ? colon + 1 : NULL;
   size_t head = colon ? (size_t)(colon - text) : length;
-  for (int i = 0; i < MM_MAP_KINDS; i++) {
+  for (size_t i = 0; i < mm_map_kind_count(); i++) {
     const mm_map_family *family = mm_map_family_of((mm_map_kind)i);
     if (is_word(text, head, mm_map_kind_name((mm_map_kind)i)) && (family->open || !argument))
       return family->open ? family->open(text, argument, out) : family->create(out);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs into an empty prefix, runs the program from there, and builds and runs a small user of
-# the library through pkg-config and through find_package, shared and static. Then the prefix is
-# moved and everything must work again from its new place.
+# the library through pkg-config and through find_package, shared and static. The examples that are
+# plug-ins are built with the installed headers alone, and checked and trained with in the installed
+# program. Then the prefix is moved and everything must work again from its new place.
 # usage: check_install.sh BUILD_DIR CMAKE CC LIBDIR
 set -euo pipefail
 build=$1 cmake=$2 cc=$3 libdir=$4
@@ -10,6 +11,24 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "install: $*" >&2; exit 1; }
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "failed: $*"; }; }
+
+plug_in() { # PREFIX
+  local program=$1/bin/mirrormap name
+  for name in 05_own_environment 06_own_potential; do
+    # shellcheck disable=SC2046
+    quietly "$cc" -std=c17 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC "$here/../../examples/$name.c" \
+      $(pc --cflags) -lm -o "$work/$name.so"
+  done
+  export MIRRORMAP_PLUGINS=$work/05_own_environment.so:$work/06_own_potential.so
+  quietly "$program" env check WindyPole
+  quietly "$program" map check softline softline:0.2,1
+  rm -rf "$work/windy" "$work/softline"
+  quietly "$program" train --env WindyPole --map softline --seeds 2 --set steps=8192 --set epochs=2 --out "$work/windy"
+  quietly "$program" learn --env GridWorld-small --kind softline --population 4 --generations 2 --set envs=8 \
+    --set unroll=8 --set steps=256 --set validation_tasks=2 --out "$work/softline"
+  grep -q '"kind": "softline"' "$work/softline/best.json" || fail "no map of the plug-in's family"
+  unset MIRRORMAP_PLUGINS
+}
 
 check() { # PREFIX
   local prefix=$1 version lib=$1/$libdir
@@ -20,7 +39,8 @@ check() { # PREFIX
   [[ $version == *"$(pc --modversion)"* ]] || fail "pkg-config and the program disagree on the version"
   # shellcheck disable=SC2046 # the flags are meant to be split
   quietly "$cc" -std=c17 -Wall -Werror "$here/consumer.c" $(pc --cflags --libs) -o "$work/shared"
-  LD_LIBRARY_PATH=$lib "$work/shared" "pkg-config, shared"
+  plug_in "$prefix"
+  LD_LIBRARY_PATH=$lib "$work/shared" "pkg-config, shared" "$work/05_own_environment.so" WindyPole
   # shellcheck disable=SC2046
   quietly "$cc" -std=c17 -Wall -Werror "$here/consumer.c" $(pc --cflags) "$lib/libmirrormap.a" \
     $(pc --static --libs | sed 's/-lmirrormap//') -o "$work/static"

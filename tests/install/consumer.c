@@ -1,5 +1,5 @@
 // A user of the installed library: projects two scores and checks the answer it knows, steps an
-// environment and draws it.
+// environment and draws it, and one of a plug-in where it is given its file and the ID.
 
 #include <mirrormap/mirrormap.h>
 
@@ -42,6 +42,28 @@ static mm_status step_environments(uint32_t *steps) {
   return status;
 }
 
+// An environment of a plug-in, pushed to the left until its first episode ends.
+static mm_status use_plugin(const char *path, const char *id, uint32_t *steps) {
+  enum { INPUTS = 5 };
+  mm_env *env = NULL;
+  mm_vec *vec = NULL;
+  float obs[INPUTS], reward;
+  uint8_t end = 0;
+  const int32_t action = 0;
+  const mm_vec_out out = { .obs = obs, .reward = &reward, .end = &end };
+  mm_vec_config config = mm_vec_config_default();
+  config.n = 1;
+  mm_status status = mm_plugin_load(path);
+  if (status == MM_OK) status = mm_env_open(id, &env);
+  if (status == MM_OK) status = mm_vec_create(env, &config, &vec);
+  if (status == MM_OK) status = mm_vec_reset(vec, &out);
+  for (*steps = 0; status == MM_OK && !end; ++*steps)
+    status = mm_vec_step(vec, &action, &out);
+  mm_vec_destroy(vec);
+  mm_env_destroy(env);
+  return status;
+}
+
 int main(int argc, char **argv) {
   const double scores[2] = { 0.0, 1.0 };
   const double expected = 0.26894142136999512; // 1 / (1 + e)
@@ -53,6 +75,8 @@ int main(int argc, char **argv) {
   uint32_t steps = 0;
   if (status == MM_OK) status = mm_isa_select("portable");
   if (status == MM_OK) status = step_environments(&steps);
+  uint32_t more = 10;
+  if (status == MM_OK && argc > 3) status = use_plugin(argv[2], argv[3], &more);
   if (status != MM_OK) {
     fprintf(stderr, "%s\n", mm_last_error());
     return 1;
@@ -60,5 +84,5 @@ int main(int argc, char **argv) {
   const double error = probs[0] - expected;
   printf("%s: mirrormap %s, probs %.17g %.17g, %u steps\n", argc > 1 ? argv[1] : "consumer",
          mm_version(), probs[0], probs[1], steps);
-  return error > 1e-15 || error < -1e-15 || steps < 10 || steps > 40;
+  return error > 1e-15 || error < -1e-15 || steps < 10 || steps > 40 || more < 5 || more > 40;
 }

@@ -134,7 +134,7 @@ static mm_status check_hello(mm_rank_team *t, int rank) {
   char name[160];
   name_of(t, rank, name);
   if (strcmp(h->build, own->build) != 0)
-    return MM_FAIL(MM_ERR_INPUT, "%s runs another program: mirrormap %.200s, expected %.200s", name,
+    return MM_FAIL(MM_ERR_INPUT, "%s runs another program: mirrormap %.380s, expected %.380s", name,
                    h->build, own->build);
   if (h->refusal[0] != '\0') return MM_FAIL(MM_ERR_UNSUPPORTED, "%s: %.700s", name, h->refusal);
   return MM_OK;

@@ -67,7 +67,7 @@ mm_status mm_bytes_check_reader(const mm_bytes_reader *r);
 // ---------------------------------------------------------------------------------------------
 // Who a rank is
 
-enum { MM_RANK_HOST = 64, MM_RANK_BUILD = 256 };
+enum { MM_RANK_HOST = 64, MM_RANK_BUILD = 384 };
 
 typedef struct mm_rank_hello {
   char host[MM_RANK_HOST], build[MM_RANK_BUILD];

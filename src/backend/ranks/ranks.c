@@ -16,6 +16,7 @@
 #include "backend/pool.h"
 #include "backend/ranks/rank_message.h"
 #include "base/data_folder.h"
+#include "plugin/plugin.h"
 
 static mm_transport transport;
 static mm_rank_team *team; // on rank 0, when there are several
@@ -164,7 +165,9 @@ mm_rank_hello mm_rank_describe(size_t devices) {
                           .space = process_space(),
                           .threads = mm_backend_cores(),
                           .devices = (int)devices };
-  snprintf(hello.build, sizeof hello.build, "%s %s", mm_version(), mm_build_info());
+  char plugins[MM_PLUGINS_TEXT];
+  snprintf(hello.build, sizeof hello.build, "%s %s%s%s", mm_version(), mm_build_info(),
+           mm_plugin_count() > 0 ? ", plug-ins " : "", mm_plugin_text(plugins));
   if (gethostname(hello.host, sizeof hello.host - 1) != 0) hello.host[0] = '\0';
   return hello;
 }

@@ -78,7 +78,7 @@ void env_argument_stem(const char *verb, const char *env, char *out, size_t size
 // docs/environments.md has the laws.
 
 const char *const env_group_names[] = { "Grid-World", "Classic control", "Continuous control",
-                                        "MinAtar" };
+                                        "MinAtar", "Plug-ins" };
 
 // The facts of a locomotion task are the words of its body.
 static const mm_env_facts *find_body(const char *id) {
@@ -105,6 +105,7 @@ env_group env_group_of(const char *id) {
   const mm_env_kind *kind = mm_env_kind_find(id);
   if (kind == NULL) return GROUP_GRID;
   if (kind->law == &mm_vec_minatar) return GROUP_MINATAR;
+  if (kind->law == &mm_vec_plugin) return GROUP_PLUGIN;
   return kind->law == &mm_vec_body ? GROUP_BODY : GROUP_CLASSIC;
 }
 

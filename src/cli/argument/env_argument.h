@@ -42,7 +42,13 @@ void env_argument_stem(const char *verb, const char *env, char *out, size_t size
 // What a user wants to know about an environment, and what a player of it needs, beside what the
 // library itself tells (mm_env_info, mm_vec_info)
 
-typedef enum env_group { GROUP_GRID, GROUP_CLASSIC, GROUP_BODY, GROUP_MINATAR } env_group;
+typedef enum env_group {
+  GROUP_GRID,
+  GROUP_CLASSIC,
+  GROUP_BODY,
+  GROUP_MINATAR,
+  GROUP_PLUGIN
+} env_group;
 env_group env_group_of(const char *id);
 extern const char *const env_group_names[];
 

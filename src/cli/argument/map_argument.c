@@ -75,6 +75,11 @@ static const char *describe_parameters(const mm_map *map) {
   if (mm_map_get_kind(map) == MM_MAP_TSALLIS) {
     return output_format("%s, q = %s", name, output_number(mm_map_tsallis_q(map)));
   }
+  const mm_plugin_parameter *parameter;
+  const double *value;
+  const size_t n_parameter = mm_map_plugin_parameters(map, &parameter, &value);
+  for (size_t i = 0; i < n_parameter; i++)
+    name = output_format("%s, %s = %s", name, parameter[i].name, output_number(value[i]));
   return mm_map_piecewise_psi(map, &n) != NULL ? output_format("%s, n = %zu", name, n) : name;
 }
 

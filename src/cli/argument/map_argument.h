@@ -5,6 +5,7 @@
 
 #include "cli/core/command.h"
 #include "mirrormap/map.h"
+#include "mirrormap/plugin.h"
 
 // Opens MAP (mm_map_open's names, or "-" for a file on stdin). Reports a failure, naming the map,
 // and returns its exit code: what cannot be read is EXIT_USAGE.

@@ -106,7 +106,7 @@ typedef struct option {
 typedef struct command_args {
   bool help, json, quiet;
   const char *isa;
-  option_texts positional;
+  option_texts positional, plugins;
   uint64_t given; // bit i: option i of options_list was on the command line
   uint64_t set;   // bit i: --set named settings[i]
 } command_args;
@@ -114,7 +114,7 @@ typedef struct command_args {
 // ---------------------------------------------------------------------------------------------
 // Commands
 
-// The common options a command takes, beside --quiet and --help.
+// The common options a command takes, beside --plugin, --quiet and --help.
 enum { COMMON_JSON = 1, COMMON_ISA = 2 };
 
 typedef struct command {

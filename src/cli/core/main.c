@@ -14,6 +14,7 @@
 #include "cli/core/cpu.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
+#include "cli/core/plugins.h"
 #include "cli/core/rank_command.h"
 #include "cli/core/terminal.h"
 #include "study/run/run.h"
@@ -74,7 +75,8 @@ static int unknown_command(const command *const *list, const char *word, const c
 
 static int run(const command *c, char *const *argv, const char *path) {
   command_args *args = memory_alloc(1, c->args_size);
-  int code = options_parse(c, argv, args);
+  int code = plugins_load(argv);
+  if (code == EXIT_DONE) code = options_parse(c, argv, args);
   if (code == EXIT_DONE && args->help) {
     help_command(c, path);
   } else if (code == EXIT_DONE) {

@@ -22,6 +22,10 @@ static const char *const isa_names[] = { "auto", "avx512", "avx2", "portable", N
 static const option help_option = OPTION(FLAG, "help", help, NULL, "show this text");
 static const option quiet_option =
     OPTION(FLAG, "quiet", quiet, NULL, "no messages on stderr, only errors");
+static const option plugin_option =
+    OPTION(TEXTS, "plugin", plugins, "FILE.so",
+           "environments and maps of a plug-in, for all that takes their names; may be repeated, as "
+           "in MIRRORMAP_PLUGINS=A.so:B.so");
 static const option json_option =
     OPTION(FLAG, "json", json, NULL, "one JSON object on stdout, nothing else there");
 static const option isa_option =
@@ -39,12 +43,13 @@ const option *options_settings(const command *c) {
 size_t options_list(const command *c, const option *out[OPTIONS_MAX]) {
   size_t n = 0;
   for (const option *o = c->options; o != NULL && o->name != NULL; o++) {
-    assert(n < OPTIONS_MAX - 5); // those below
+    assert(n < OPTIONS_MAX - 6); // those below
     out[n++] = o;
   }
   if (c->settings != NULL) out[n++] = &set_option;
   if (c->common & COMMON_JSON) out[n++] = &json_option;
   if (c->common & COMMON_ISA) out[n++] = &isa_option;
+  out[n++] = &plugin_option;
   out[n++] = &quiet_option;
   out[n++] = &help_option;
   return n;
@@ -380,6 +385,7 @@ void options_release(const command *c, command_args *args) {
   for (const option *o = options_settings(c); o != NULL && o->name != NULL; o++)
     release_value(o, args);
   free(args->positional.value);
+  free(args->plugins.value);
 }
 
 bool options_given(const command *c, const command_args *args, const char *name) {

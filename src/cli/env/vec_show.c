@@ -95,7 +95,7 @@ static void print_facts(const shown *s) {
   if (env_group_of(s->info.id) == GROUP_BODY) {
     put_fact("flavour", flavour_of(s));
     put_fact("physics", physics_of(s));
-  } else {
+  } else if (env_group_of(s->info.id) != GROUP_PLUGIN) {
     put_fact("rules", rules_of(s));
   }
   snprintf(text, sizeof text, "%s, preset %s", s->info.algo, s->info.preset);

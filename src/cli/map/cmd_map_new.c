@@ -12,6 +12,7 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
+#include "plugin/plugin.h"
 
 typedef struct new_args {
   command_args common;
@@ -50,8 +51,9 @@ enum { KIND_COUNT = 7 };
 static const char *const kind_names[KIND_COUNT] = { "negentropy",   "l2",     "tsallis",
                                                     "piecewise",    "neural", "random",
                                                     "random-neural" };
-static const char *const kind_options[KIND_COUNT] = { "",     "",     "q",   "n psi from",
-                                                      "from", "seed", "seed" };
+// behind them, a plug-in's
+static const char *const kind_options[KIND_COUNT + 1] = { "",     "",     "q",    "n psi from",
+                                                          "from", "seed", "seed", "" };
 
 static int check_applies(const new_args *args, size_t kind, bool has_suffix) {
   static const char *const names[] = { "n", "psi", "q", "seed", "from" };
@@ -64,7 +66,8 @@ static int check_applies(const new_args *args, size_t kind, bool has_suffix) {
     snprintf(padded, sizeof padded, " %s ", kind_options[kind]);
     snprintf(word, sizeof word, " %s ", names[i]);
     if (strstr(padded, word) == NULL)
-      return fail_usage("option '--%s' does not apply to kind '%s'", names[i], kind_names[kind]);
+      return fail_usage("option '--%s' does not apply to kind '%s'", names[i],
+                        kind < KIND_COUNT ? kind_names[kind] : args->common.positional.value[0]);
   }
   if (args->psi.value != NULL && (args->n != 0 || args->from != NULL))
     return fail_usage("option '--psi' cannot be combined with '--%s'", args->n != 0 ? "n" : "from");
@@ -95,6 +98,10 @@ static int make(const new_args *args, mm_map **out, char **meta) {
   while (kind < KIND_COUNT &&
          (strlen(kind_names[kind]) != length || strncmp(kind_names[kind], text, length) != 0))
     kind++;
+  if (kind == KIND_COUNT && mm_plugin_of(text) < MM_PLUGINS_MOST) {
+    TRY(check_applies(args, kind, text[length] == ':'));
+    return map_argument_open(text, out);
+  }
   if (kind == KIND_COUNT)
     return fail_usage("unknown kind '%s'%s", text,
                       options_suggestion(text, kind_names, KIND_COUNT, ""));

@@ -128,6 +128,14 @@ static void add_powers(cJSON *object, const mm_map *map) {
   output_add_numbers(object, "a", a, n);
 }
 
+static void add_plugin(cJSON *object, const mm_map *map) {
+  const mm_plugin_parameter *parameter;
+  const double *value;
+  const size_t n = mm_map_plugin_parameters(map, &parameter, &value);
+  for (size_t i = 0; i < n; i++)
+    output_add_number(object, parameter[i].name, value[i]);
+}
+
 static void add_anchor(cJSON *object, const mm_map *map) {
   size_t n = 0, cells;
   const double *psi = mm_map_piecewise_psi(map, &n), *w, *c, *u;
@@ -138,6 +146,7 @@ static void add_anchor(cJSON *object, const mm_map *map) {
   }
   if (mm_map_get_kind(map) == MM_MAP_TSALLIS) output_add_number(object, "q", mm_map_tsallis_q(map));
   add_powers(object, map);
+  add_plugin(object, map);
   if (mm_map_get_kind(map) != MM_MAP_NEURAL) return;
   mm_map_neural_parameters(map, &w, &c, &u, &a, &b);
   output_add_numbers(object, "w", w, MM_NEURAL_UNITS);

@@ -22,14 +22,12 @@ typedef struct learn_args {
   double max_seconds;
 } learn_args;
 
-static const char *const kind_names[] = { "neural", "piecewise", "tsallis", "powers", NULL };
-
 #define ARGS learn_args
 static const option learn_options[] = {
   OPTION(TEXT, "env", env, "ID[,ID..]", "the environments to learn on; task files too"),
   RUN_RESUME_OPTION(learn_args, "run"),
   ENV_ALGO_OPTION(learn_args, ENV_MIRROR_ALGOS, "the environment's"),
-  OPTION(CHOICE, "kind", kind, NULL, "family of maps to search in", .choices = kind_names),
+  OPTION(CHOICE, "kind", kind, NULL, "family of maps to search in", .choices = mm_map_search_names),
   OPTION(TEXT, "es", es, "ES",
          "evolution strategy: openes, openes:evosax-0.3, sep-cma-es, sep-cma-es:isotropic or "
          "sep-cma-es:evosax-0.3"),

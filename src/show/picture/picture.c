@@ -128,6 +128,27 @@ void mm_scene_cells(const mm_scene *scene, const float *obs, uint8_t *cell) {
   }
 }
 
+// x -> x / (1 + |x|), so that all numbers have room.
+static int draw_bars(int n, const float *obs, mm_shape *out) {
+  for (int i = 0; i < n; i++) {
+    const double x = isfinite(obs[i]) ? (double)obs[i] : 0;
+    out[i] = mm_shape_box(0, i - 0.3, 0, i + 0.3, x / (1 + fabs(x)));
+  }
+  return n;
+}
+
+// What a plug-in draws may be anything.
+static bool can_be_drawn(const mm_scene *scene, const mm_shape *s) {
+  return s->mark >= 0 && s->mark < scene->n_mark && (unsigned)s->kind <= MM_SHAPE_DISC &&
+         isfinite(s->x) && isfinite(s->y) && isfinite(s->x2) && isfinite(s->y2) &&
+         isfinite(s->size);
+}
+
 int mm_scene_shapes(const mm_scene *scene, const float *obs, mm_shape *out) {
-  return scene->shapes(obs, out);
+  if (scene->bars > 0) return draw_bars(scene->bars, obs, out);
+  const int n = scene->shapes(obs, out);
+  int kept = 0;
+  for (int i = 0; i < n && i < MM_SHAPES_MOST; i++)
+    if (can_be_drawn(scene, &out[i])) out[kept++] = out[i];
+  return kept;
 }

@@ -146,6 +146,10 @@ static bool begins(const char *text, const char *start) {
 // Only maps of the families that are searched can have been learned.
 static const char *role_of(const mm_map *map, const char *name, bool control) {
   mm_map_kind kind = mm_map_get_kind(map);
+  if (kind >= MM_MAP_KINDS) // a plug-in's
+    return begins(name, mm_map_kind_name(kind)) ? "initial"
+           : control || begins(name, "random-") ? "control"
+                                                : "learned";
   if (kind != MM_MAP_PIECEWISE && kind != MM_MAP_NEURAL && kind != MM_MAP_POWERS) return "control";
   static const char *const random[] = { "random:", "random-neural:", "random-powers:" };
   for (size_t i = 0; i < sizeof random / sizeof *random; i++)

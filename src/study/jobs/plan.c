@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "env/env_internal.h"
+#include "plugin/plugin.h"
 #include "study/run/run.h"
 
 enum { TASK_FILE_MAX = 1 << 20 };
@@ -106,7 +107,8 @@ mm_status mm_plan_copy_name(const char *text, const char *source, char out[MM_PL
 }
 
 mm_status mm_plan_print(cJSON *root, const char *whose, char **out) {
-  *out = mm_json_print(root, false);
+  const bool whole = mm_plan_add_plugins(root) == MM_OK;
+  *out = whole ? mm_json_print(root, false) : NULL;
   cJSON_Delete(root);
   return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of %s", whose);
 }
@@ -115,6 +117,53 @@ mm_status mm_plan_end(cJSON *root, mm_status status, cJSON **out) {
   if (status != MM_OK) cJSON_Delete(root);
   *out = status == MM_OK ? root : NULL;
   return status;
+}
+
+// Names anywhere in a plan, and in the map files that are its texts.
+static void find_plugins(const cJSON *item, bool *used) {
+  if (cJSON_IsString(item) && item->valuestring[0] == '{') {
+    cJSON *file = cJSON_Parse(item->valuestring);
+    if (file) find_plugins(file, used);
+    cJSON_Delete(file);
+  } else if (cJSON_IsString(item)) {
+    const size_t i = mm_plugin_of(item->valuestring);
+    if (i < MM_PLUGINS_MOST) used[i] = true;
+  }
+  for (const cJSON *child = item->child; child; child = child->next)
+    find_plugins(child, used);
+}
+
+mm_status mm_plan_add_plugins(cJSON *root) {
+  bool used[MM_PLUGINS_MOST] = { false };
+  mm_plugin_info info;
+  cJSON *array = NULL;
+  find_plugins(root, used);
+  for (size_t i = 0; mm_plugin_list(i, &info); i++) {
+    if (!used[i]) continue;
+    if (!array) array = cJSON_AddArrayToObject(root, "plugins");
+    cJSON *object = cJSON_CreateObject();
+    bool complete = array && cJSON_AddItemToArray(array, object);
+    if (!complete) cJSON_Delete(object);
+    complete = complete && cJSON_AddStringToObject(object, "name", info.name) &&
+               cJSON_AddStringToObject(object, "version", info.version);
+    if (!complete) return MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a study");
+  }
+  return MM_OK;
+}
+
+mm_status mm_plan_take_plugins(cJSON *root, const char *source) {
+  const cJSON *array;
+  size_t n;
+  if (!mm_json_find(root, "plugins")) return MM_OK;
+  MM_TRY(mm_json_get_array(root, source, "plugins", 1, MM_PLUGINS_MOST, &array, &n));
+  for (const cJSON *item = array->child; item; item = item->next) {
+    const char *name, *version;
+    MM_TRY(mm_json_get_string(item, source, "name", &name));
+    MM_TRY(mm_json_get_string(item, source, "version", &version));
+    MM_TRY(mm_plugin_need(source, name, version));
+  }
+  cJSON_DeleteItemFromObjectCaseSensitive(root, "plugins");
+  return MM_OK;
 }
 
 mm_status mm_plan_read_command(const cJSON *root, const char *source, const char *expected) {

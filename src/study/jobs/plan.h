@@ -21,6 +21,11 @@ mm_status mm_plan_print(cJSON *root, const char *whose, char **out);
 // Hands over a plan that could be made, and deletes another one.
 mm_status mm_plan_end(cJSON *root, mm_status status, cJSON **out);
 
+// Field "plugins": those that names of the plan belong to, where there are any; added, and looked
+// for among the loaded ones and taken out.
+mm_status mm_plan_add_plugins(cJSON *root);
+mm_status mm_plan_take_plugins(cJSON *root, const char *source);
+
 // Field "command": a plan of another one is refused.
 mm_status mm_plan_read_command(const cJSON *root, const char *source, const char *expected);
 

@@ -110,9 +110,10 @@ mm_status mm_study_setting(const mm_study *s, const char *key, char out[MM_STUDY
 mm_status mm_study_make_run(mm_study *s, const char *folder, cJSON *plan,
                             const mm_plan_envs *envs) {
   const char *command = cJSON_GetStringValue(cJSON_GetObjectItem(plan, "command"));
+  mm_status status = mm_plan_add_plugins(plan);
   char *text = mm_json_print(plan, false);
-  mm_status status = MM_OK;
-  if (!text || !command) status = MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a study");
+  if (status == MM_OK && (!text || !command))
+    status = MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a study");
   if (status == MM_OK) status = mm_run_create(folder, command, text, &s->run);
   mm_free(text);
   cJSON_Delete(plan);
@@ -139,7 +140,12 @@ mm_status mm_study_rehearse(const mm_env *env, const mm_map *map, const mm_setti
 
 mm_status mm_study_plan(const mm_run *run, cJSON **plan, char source[MM_STUDY_SOURCE_SIZE]) {
   snprintf(source, MM_STUDY_SOURCE_SIZE, "%.4000s/run.db: config", mm_run_folder_of(run));
-  return mm_json_parse(mm_run_config(run), strlen(mm_run_config(run)), source, plan);
+  MM_TRY(mm_json_parse(mm_run_config(run), strlen(mm_run_config(run)), source, plan));
+  mm_status status = mm_plan_take_plugins(*plan, source);
+  if (status == MM_OK) return MM_OK;
+  cJSON_Delete(*plan);
+  *plan = NULL;
+  return status;
 }
 
 const char *mm_study_folder(const mm_study *s) {

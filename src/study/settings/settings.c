@@ -198,11 +198,8 @@ bool mm_settings_take_eta(mm_settings *settings, const mm_map *map) {
 // ---------------------------------------------------------------------------------------------
 // What a search's settings mean
 
-// In the order of the words of `kind`.
 mm_map_kind mm_search_map_kind(const mm_search *search) {
-  static const mm_map_kind kinds[] = { MM_MAP_NEURAL, MM_MAP_PIECEWISE, MM_MAP_TSALLIS,
-                                       MM_MAP_POWERS };
-  return kinds[search->kind];
+  return mm_map_search_kind((size_t)search->kind);
 }
 
 const char *mm_search_init(const mm_search *search) {

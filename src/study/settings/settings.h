@@ -10,6 +10,7 @@
 
 #include "agent/learner.h"
 #include "base/json.h"
+#include "map/family.h"
 #include "mirrormap/agent.h"
 #include "mirrormap/evolve.h"
 
@@ -44,7 +45,7 @@
 #define MM_ES_WORDS (&(MM_ES_LIST(MM_ES_WORD))[1])
 
 #define MM_SEARCH_WORDS(X)                                                                         \
-  X(kind, "neural|piecewise|tsallis|powers", "family of maps to search in; ampo piecewise")        \
+  X(kind, mm_map_search_words, "family of maps to search in; ampo piecewise")        \
   X(es, MM_ES_WORDS, "evolution strategy, as --es; ampo sep-cma-es")                               \
   X(shaping, "auto|pair|rank|raw",                                                                 \
     "openes: what is made of fitness (auto: pair; for evosax-0.3 rank)")                           \

@@ -79,9 +79,15 @@ static bool is_table(const mm_job *job) {
   return learner && (learner->on_device & MM_SUITS_TABLES);
 }
 
+static mm_map_kind kind_of(const mm_job *job) {
+  return job->map ? mm_map_get_kind(job->map) : job->point.kind;
+}
+
 bool mm_cuda_takes(const mm_job *job) {
   const mm_learner *learner = mm_learner_of_job(job);
   if (!learner) return false;
+  if (kind_of(job) >= MM_MAP_KINDS)
+    return MM_FAIL(MM_ERR_UNSUPPORTED, "maps of plug-ins run on the CPU only") == MM_OK;
   if (learner->on_device == 0)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "%s runs on the CPU only", mm_algo_name(job->algo)) == MM_OK;
   if (mm_job_moves(job))
