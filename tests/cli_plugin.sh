@@ -8,6 +8,7 @@
 . "$(dirname "$0")/cli.bash"
 export MIRRORMAP_DATA=$2
 unset MIRRORMAP_PLUGINS
+here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$(dirname "$program")" && pwd)
 windy=$build/examples/05_own_environment.so
 softline=$build/examples/06_own_potential.so
@@ -236,5 +237,22 @@ run env list --plugin
 expect_refusal 2 "option '--plugin' needs a value"
 MIRRORMAP_PLUGINS=absent.so run env list
 expect_refusal 2 'MIRRORMAP_PLUGINS' 'absent.so'
+
+# ---------------------------------------------------------------------------------------------
+# Ranks: each loads them, and one without them is another program
+
+if "$program" --version | grep -q ', mpi' && command -v mpirun >/dev/null; then
+  . "$here/mpi.bash"
+  ranks 2 train "${brief[@]}" --set steps=5120 --seeds 3 --out ranked --quiet
+  expect_code 0
+  expect "the same policies on two ranks" cmp -s whole/policy.safetensors ranked/policy.safetensors
+  last="mpirun, one rank without the plug-in"
+  timeout 120 mpirun -n 1 "$program" train "${brief[@]}" --set steps=5120 --quiet : \
+    -n 1 "$program" train --env WindyPole --map l2 --quiet >"$out" 2>"$err" </dev/null
+  code=$?
+  expect_code 2
+  expect_err 'runs another program'
+  expect_err 'plug-ins windy 1.0'
+fi
 
 finish

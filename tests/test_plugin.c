@@ -13,6 +13,7 @@
 #include "mirrormap/agent.h"
 #include "mirrormap/render.h"
 #include "plugin/plugin.h"
+#include "scarce_memory.h"
 #include "show/picture/picture.h"
 #include "study/settings/settings.h"
 #include "test.h"
@@ -691,6 +692,48 @@ static void test_learner_refused(void **state) {
   assert_fails(mm_plugin_learner_check(&law), MM_ERR_INPUT, "0 settings: expected 1 to 16");
 }
 
+// Each allocation fails once: of maps, of vecs, of a run of a learner.
+static mm_status use_all(mm_settings *settings) {
+  mm_map *map = NULL;
+  mm_vec *vec = NULL;
+  mm_env *env = NULL;
+  mm_result result = { 0 };
+  mm_vec_config config = mm_vec_config_default();
+  config.n = 2;
+  mm_status status = mm_map_open("random-q-clone:2", &map);
+  if (status == MM_OK) status = mm_env_open("Drift", &env);
+  if (status == MM_OK) status = mm_vec_create(env, &config, &vec);
+  mm_vec_destroy(vec);
+  mm_env_destroy(env);
+  env = NULL;
+  if (status == MM_OK) status = mm_env_open("CartPole-v1", &env);
+  mm_job job = { .env = env, .map = map };
+  mm_settings_bind(settings, &job);
+  if (status == MM_OK) status = mm_job_run(&job, NULL, &result);
+  mm_result_release(&result);
+  mm_env_destroy(env);
+  mm_map_destroy(map);
+  return status;
+}
+
+static void test_memory(void **state) {
+  (void)state;
+  mm_settings settings = mm_settings_default(counter_number());
+  mm_status status = MM_ERR_MEMORY;
+  size_t needed = 0;
+  mm_env_destroy(open_drift());
+  add_clones();
+  outcome = MM_OK;
+  for (; status != MM_OK; needed++) {
+    make_memory_scarce();
+    allocations_left = needed;
+    status = use_all(&settings);
+    make_memory_usual();
+    if (status != MM_OK) assert_int_equal(status, MM_ERR_MEMORY);
+  }
+  assert_true(needed > 8);
+}
+
 static void test_load(void **state) {
   (void)state;
   mm_plugin_info info;
@@ -713,7 +756,7 @@ int suite_plugin(void) {
     cmocka_unit_test(test_density),   cmocka_unit_test(test_pmd),
     cmocka_unit_test(test_map_parts), cmocka_unit_test(test_map_refused),
     cmocka_unit_test(test_learner),   cmocka_unit_test(test_learner_refused),
-    cmocka_unit_test(test_load),
+    cmocka_unit_test(test_memory),    cmocka_unit_test(test_load),
   };
   return cmocka_run_group_tests_name("plugin", tests, NULL, NULL);
 }
