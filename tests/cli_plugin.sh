@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plug-ins: the names of examples/05 and 06 wherever names count, runs that know which plug-in they
+# Plug-ins: the names of examples/05 to 07 wherever names count, runs that know which plug-in they
 # need, devices and ranks; a faulty plug-in for each rule of `env check` and of `map check`, and what
 # cannot be loaded.
 # usage: cli_plugin.sh PROGRAM SOURCE_DIR
@@ -8,9 +8,11 @@
 . "$(dirname "$0")/cli.bash"
 export MIRRORMAP_DATA=$2
 unset MIRRORMAP_PLUGINS
+here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$(dirname "$program")" && pwd)
 windy=$build/examples/05_own_environment.so
 softline=$build/examples/06_own_potential.so
+reinforce=$build/examples/07_own_learner.so
 faults=$build/tests/plugins
 [ -e "$windy" ] || { echo "skipped: no plug-ins beside the program"; exit 77; }
 cd "$work" || exit 1
@@ -153,6 +155,44 @@ run train --env CartPole-v1 --map softline --set steps=2048 --set hidden=8 --set
 expect_code 1
 
 # ---------------------------------------------------------------------------------------------
+# A learner
+
+cp "$reinforce" reinforce.so
+run train --help --plugin reinforce.so
+expect_out '|ppo|reinforce'
+run train --env CartPole-v1 --algo reinforce --seeds 4 --set steps=100000 --threads 2 --plugin reinforce.so --out rein \
+  --json --quiet
+expect_code 0
+finals=$(field finals)
+expect "it learns: random play has 22" awk -v finals="$finals" \
+  'BEGIN { n = split(finals, f, " "); for (i in f) sum += f[i]; exit !(n == 4 && sum / n > 60) }'
+expect "no networks" test ! -e rein/policy.safetensors
+run train --env CartPole-v1 --algo reinforce --seeds 4 --set steps=100000 --threads 1 --plugin reinforce.so --json --quiet
+expect "any number of threads" test "$(field finals)" = "$finals"
+run train --env WindyPole --algo reinforce --set steps=2000 --set lr=0.001 --plugin windy.so --plugin reinforce.so --quiet
+expect_code 0
+run train --env CartPole-v1 --algo reinforce --set hidden=8 --plugin reinforce.so
+expect_refusal 2 "reinforce has no setting 'hidden'"
+run train --env CartPole-v1 --algo reinforce
+expect_refusal 2 "unknown value 'reinforce'"
+run train --env Pendulum-v1 --algo reinforce --plugin reinforce.so
+expect_refusal 2 'reinforce takes discrete ones'
+run learn --env CartPole-v1 --algo reinforce --plugin reinforce.so
+expect_refusal 2 'reinforce takes no map'
+run train --resume rein --quiet
+expect_refusal 2 "begun with plug-in 'reinforce' 1.0"
+run train --resume rein --plugin reinforce.so --quiet
+expect_code 0
+printf 'method: grid\nparameters:\n  lr: {choice: [0.001, 0.01]}\n' >lr.yaml
+run tune --env CartPole-v1 --algo reinforce --space lr.yaml --seeds 2 --plugin reinforce.so --out rates --quiet \
+  --set steps=2000
+expect_code 0
+run transfer --maps l2 --envs CartPole-v1 --seeds 2 --plugin reinforce.so --algo reinforce --out none --quiet
+expect_code 2
+run report rein --out learner --plugin reinforce.so --quiet
+expect_code 0
+
+# ---------------------------------------------------------------------------------------------
 # Faults
 
 for rule in determinism finite bounds ends autoreset state independence seeds; do
@@ -197,5 +237,22 @@ run env list --plugin
 expect_refusal 2 "option '--plugin' needs a value"
 MIRRORMAP_PLUGINS=absent.so run env list
 expect_refusal 2 'MIRRORMAP_PLUGINS' 'absent.so'
+
+# ---------------------------------------------------------------------------------------------
+# Ranks: each loads them, and one without them is another program
+
+if "$program" --version | grep -q ', mpi' && command -v mpirun >/dev/null; then
+  . "$here/mpi.bash"
+  ranks 2 train "${brief[@]}" --set steps=5120 --seeds 3 --out ranked --quiet
+  expect_code 0
+  expect "the same policies on two ranks" cmp -s whole/policy.safetensors ranked/policy.safetensors
+  last="mpirun, one rank without the plug-in"
+  timeout 120 mpirun -n 1 "$program" train "${brief[@]}" --set steps=5120 --quiet : \
+    -n 1 "$program" train --env WindyPole --map l2 --quiet >"$out" 2>"$err" </dev/null
+  code=$?
+  expect_code 2
+  expect_err 'runs another program'
+  expect_err 'plug-ins windy 1.0'
+fi
 
 finish

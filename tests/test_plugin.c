@@ -1,9 +1,10 @@
-// Environments and potentials of plug-ins, entered into the tables directly: what the library does
-// around an environment, potentials that are clones of built-in ones, and what is refused. (Shared
-// objects: cli_plugin.sh.) They stay for the rest of the process, so they keep all rules.
+// Environments, potentials and learners of plug-ins, entered into the tables directly: what the
+// library does around them, potentials that are clones of built-in ones, and what is refused.
+// (Shared objects: cli_plugin.sh.) They stay for the rest of the process, so they keep all rules.
 
 #include <math.h>
 
+#include "agent/learner.h"
 #include "env/env_check.h"
 #include "env/plugin_env.h"
 #include "map/density.h"
@@ -12,7 +13,9 @@
 #include "mirrormap/agent.h"
 #include "mirrormap/render.h"
 #include "plugin/plugin.h"
+#include "scarce_memory.h"
 #include "show/picture/picture.h"
+#include "study/settings/settings.h"
 #include "test.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -567,6 +570,170 @@ static void test_map_refused(void **state) {
   assert_fails(mm_foreign_check(&law), MM_ERR_INPUT, "17 parameters");
 }
 
+// ---------------------------------------------------------------------------------------------
+// A learner that learns nothing, and says what it was told
+
+static double told[3];
+static mm_status outcome;
+
+static mm_status count_steps(mm_training *t) {
+  memcpy(told, t->setting, sizeof told);
+  assert_true(mm_random_uniform(t->random) != mm_random_uniform(t->random));
+  for (uint64_t i = 1; i <= 200; i++) {
+    const double value = i % 10 == 0 ? NAN : (double)i;
+    if (!mm_training_point(t, 10 * i, value)) return MM_OK;
+    assert_true(mm_training_point(t, 10 * i, 0)); // no step further: dropped
+  }
+  return outcome;
+}
+
+static const mm_plugin_setting count_settings[] = {
+  { "steps", 2000, 1, 1e9, true, "environment steps of a run" },
+  { "envs", 10, 1, 100, true, "environments side by side" },
+  { "patience", 0.5, 0, 1, false, "of the counter" },
+};
+static const mm_plugin_learner counter = { .size = sizeof counter,
+                                           .name = "counter",
+                                           .summary = "counts steps",
+                                           .discrete = true,
+                                           .n_setting = 3,
+                                           .setting = count_settings,
+                                           .train = count_steps };
+
+static mm_algo counter_number(void) {
+  mm_algo algo;
+  if (mm_algo_find("counter", &algo)) return algo;
+  assert_ok(mm_plugin_learner_check(&counter));
+  mm_plugin_learner_add(&counter);
+  assert_true(mm_algo_find("counter", &algo));
+  return algo;
+}
+
+static mm_status count(const char *id, mm_settings *settings, const volatile int *stop,
+                       mm_result *result) {
+  mm_env *env;
+  mm_map *map;
+  assert_ok(mm_env_open(id, &env));
+  assert_ok(mm_map_create_negentropy(&map));
+  mm_job job = { .env = env, .map = map, .seed = 3 };
+  mm_settings_bind(settings, &job);
+  const mm_status status = mm_job_run(&job, stop, result);
+  mm_env_destroy(env);
+  mm_map_destroy(map);
+  return status;
+}
+
+static void test_learner(void **state) {
+  (void)state;
+  const mm_algo algo = counter_number();
+  mm_settings settings = mm_settings_default(algo);
+  mm_result result;
+  const int stop = 1;
+  char text[MM_SETTING_TEXT_SIZE];
+  assert_string_equal(mm_algo_name(algo), "counter");
+  assert_false(mm_algo_has_map(algo));
+  assert_string_equal(mm_settings_text(&settings, "patience", text), "0.5");
+  assert_ok(mm_settings_set(&settings, "patience", "0.75"));
+  assert_fails(mm_settings_set(&settings, "patience", "2"), MM_ERR_INPUT, "at most 1");
+  assert_fails(mm_settings_set(&settings, "lr", "1"), MM_ERR_INPUT, "counter has no setting 'lr'");
+  assert_true(mm_settings_iterations(&settings) == 200);
+
+  outcome = MM_OK;
+  assert_ok(count("CartPole-v1", &settings, NULL, &result));
+  assert_true(told[0] == 2000 && told[1] == 10 && told[2] == 0.75);
+  assert_int_equal(result.n_curve, 200);
+  assert_int_equal(result.env_steps, 2000);
+  assert_true(result.curve_step[0] == 10 && result.curve[0] == 1 && isnan(result.curve[9]));
+  assert_true(isnan(result.final_value) && near(result.recent_value, 190, 1e-12));
+  mm_result_release(&result);
+
+  // room for fewer points
+  assert_ok(mm_settings_set(&settings, "steps", "55"));
+  assert_ok(count("CartPole-v1", &settings, NULL, &result));
+  assert_true(result.n_curve == 5 && result.final_value == 5);
+  mm_result_release(&result);
+
+  assert_fails(count("CartPole-v1", &settings, &stop, &result), MM_ERR_INTERRUPTED, "interrupted");
+  mm_result_release(&result);
+  outcome = MM_ERR_NUMERIC;
+  assert_fails(count("CartPole-v1", &settings, NULL, &result), MM_ERR_NUMERIC,
+               "counter: its numbers came to nothing");
+  assert_int_equal(result.n_curve, 5);
+  mm_result_release(&result);
+  assert_fails(count("Pendulum-v1", &settings, NULL, &result), MM_ERR_INPUT,
+               "'Pendulum-v1' has continuous actions: counter takes discrete ones");
+}
+
+static void test_learner_refused(void **state) {
+  (void)state;
+  mm_plugin_setting setting[3] = { count_settings[0], count_settings[1], count_settings[2] };
+  mm_plugin_learner law = counter;
+  (void)counter_number();
+  assert_fails(mm_plugin_learner_check(&law), MM_ERR_INPUT, "'counter': there is one of that name");
+  law.name = "ppo";
+  assert_fails(mm_plugin_learner_check(&law), MM_ERR_INPUT, "'ppo': there is one of that name");
+  law.name = NULL;
+  assert_fails(mm_plugin_learner_check(&law), MM_ERR_INPUT, "without a name");
+  law.name = "other";
+  law.setting = setting;
+  assert_ok(mm_plugin_learner_check(&law));
+  law.discrete = false;
+  assert_fails(mm_plugin_learner_check(&law), MM_ERR_INPUT, "actions that it takes");
+  law.discrete = true;
+  setting[2].name = "envs";
+  assert_fails(mm_plugin_learner_check(&law), MM_ERR_INPUT, "'envs' comes twice");
+  setting[2] = (mm_plugin_setting){ "late", 3, 0, 2, false, "" };
+  assert_fails(mm_plugin_learner_check(&law), MM_ERR_INPUT, "least <= value <= most");
+  setting[2] = count_settings[2];
+  setting[0].name = "envs";
+  setting[1].name = "steps";
+  assert_fails(mm_plugin_learner_check(&law), MM_ERR_INPUT, "'steps', at least 1, as its first");
+  law.n_setting = 0;
+  assert_fails(mm_plugin_learner_check(&law), MM_ERR_INPUT, "0 settings: expected 1 to 16");
+}
+
+// Each allocation fails once: of maps, of vecs, of a run of a learner.
+static mm_status use_all(mm_settings *settings) {
+  mm_map *map = NULL;
+  mm_vec *vec = NULL;
+  mm_env *env = NULL;
+  mm_result result = { 0 };
+  mm_vec_config config = mm_vec_config_default();
+  config.n = 2;
+  mm_status status = mm_map_open("random-q-clone:2", &map);
+  if (status == MM_OK) status = mm_env_open("Drift", &env);
+  if (status == MM_OK) status = mm_vec_create(env, &config, &vec);
+  mm_vec_destroy(vec);
+  mm_env_destroy(env);
+  env = NULL;
+  if (status == MM_OK) status = mm_env_open("CartPole-v1", &env);
+  mm_job job = { .env = env, .map = map };
+  mm_settings_bind(settings, &job);
+  if (status == MM_OK) status = mm_job_run(&job, NULL, &result);
+  mm_result_release(&result);
+  mm_env_destroy(env);
+  mm_map_destroy(map);
+  return status;
+}
+
+static void test_memory(void **state) {
+  (void)state;
+  mm_settings settings = mm_settings_default(counter_number());
+  mm_status status = MM_ERR_MEMORY;
+  size_t needed = 0;
+  mm_env_destroy(open_drift());
+  add_clones();
+  outcome = MM_OK;
+  for (; status != MM_OK; needed++) {
+    make_memory_scarce();
+    allocations_left = needed;
+    status = use_all(&settings);
+    make_memory_usual();
+    if (status != MM_OK) assert_int_equal(status, MM_ERR_MEMORY);
+  }
+  assert_true(needed > 8);
+}
+
 static void test_load(void **state) {
   (void)state;
   mm_plugin_info info;
@@ -588,7 +755,8 @@ int suite_plugin(void) {
     cmocka_unit_test(test_map),       cmocka_unit_test(test_map_single),
     cmocka_unit_test(test_density),   cmocka_unit_test(test_pmd),
     cmocka_unit_test(test_map_parts), cmocka_unit_test(test_map_refused),
-    cmocka_unit_test(test_load),
+    cmocka_unit_test(test_learner),   cmocka_unit_test(test_learner_refused),
+    cmocka_unit_test(test_memory),    cmocka_unit_test(test_load),
   };
   return cmocka_run_group_tests_name("plugin", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// Plug-ins: environments and potentials of one's own in a shared object, by name wherever the
-// built-in ones are.
+// Plug-ins: environments, potentials and learners of one's own in a shared object, by name wherever
+// the built-in ones are.
 //
 //   static const mm_plugin_env pole = { .size = sizeof pole, .id = "WindyPole", .. };
 //   static const mm_plugin_env *const envs[] = { &pole, NULL };
@@ -13,7 +13,7 @@
 //   mirrormap env check WindyPole --plugin windy.so
 //
 // The object needs no library of ours: what it calls is found in the program that loads it.
-// (examples/05_own_environment.c, examples/06_own_potential.c)
+// (examples/05_own_environment.c, 06_own_potential.c, 07_own_learner.c)
 //
 // The structs of a plug-in are never changed and stay while the process runs. Its functions are
 // called by several threads at the same time, for different states: what they write belongs to
@@ -40,7 +40,7 @@ extern "C" {
 
 // A stream, given for one call: the numbers are a function of the seed, the environment and the
 // place of the step in its history, so that whatever is drawn is drawn again when a run is
-// repeated or resumed. Up to 2^20 numbers a call.
+// repeated or resumed. Up to 2^20 numbers a call of an environment.
 typedef struct mm_random mm_random;
 
 MM_API float mm_random_uniform(mm_random *random);            // [0, 1)
@@ -167,6 +167,49 @@ MM_API size_t mm_map_plugin_parameters(const mm_map *map, const mm_plugin_parame
                                        const double **value);
 
 // ---------------------------------------------------------------------------------------------
+// Learners
+
+enum { MM_PLUGIN_SETTINGS = 16 }; // at most, of a learner
+
+// A number that --set changes.
+typedef struct mm_plugin_setting {
+  const char *name;          // that of other learners where it means the same
+  double value, least, most; // default and range
+  bool whole;
+  const char *help;
+} mm_plugin_setting;
+
+// One training run: what it is about.
+typedef struct mm_training {
+  const mm_env *env;
+  const mm_map *map;     // negentropy where the learner has no use for maps
+  uint64_t seed;         // name the environments' random numbers (mm_vec_config),
+  uint32_t repeat;       // and those of
+  mm_random *random;     // a stream for the whole run, without an end
+  const double *setting; // [n_setting]
+  void *own;             // the library's
+} mm_training;
+
+// A point of the learning curve: so many environment steps were done in all, more than at the last
+// one, and this is the mean return of late (NaN where no episode has ended). At most one for envs *
+// unroll steps (1 each where there are no such settings); more are dropped. False: the run is to
+// end, and `train` returns.
+MM_API bool mm_training_point(mm_training *training, uint64_t env_steps, double value);
+
+typedef struct mm_plugin_learner {
+  size_t size;      // sizeof(mm_plugin_learner)
+  const char *name; // letters, digits and . _ -
+  const char *summary;
+  bool discrete, real; // which actions it takes
+  bool has_map;        // do mirror maps make its policies?
+  int32_t n_setting;
+  const mm_plugin_setting *setting; // `steps`, the environment steps of a run, is the first
+  // Trains. Where a call of the library failed it returns that status; where its own numbers came
+  // to nothing, MM_ERR_NUMERIC. The last point of the curve is the result.
+  mm_status (*train)(mm_training *training);
+} mm_plugin_learner;
+
+// ---------------------------------------------------------------------------------------------
 // The plug-in
 
 // Which layout of these structs a plug-in was compiled with. Another one is refused; fields that
@@ -181,6 +224,7 @@ typedef struct mm_plugin {
   // Lists ended by NULL, or NULL.
   const mm_plugin_env *const *env;
   const mm_plugin_potential *const *potential;
+  const mm_plugin_learner *const *learner;
 } mm_plugin;
 
 // What every plug-in defines.

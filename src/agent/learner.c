@@ -19,7 +19,7 @@ static const mm_learner *const learners[MM_ALGO_COUNT] = {
 #undef LEARNER
 };
 
-static const char *const names[MM_ALGO_COUNT] = {
+const char *mm_algo_names[MM_ALGO_COUNT + MM_PLUGIN_LEARNERS_MOST + 1] = {
 #define NAME(id, config, name) [MM_ALGO_##id] = name,
   MM_ALGO_LIST(NAME)
 #undef NAME
@@ -34,8 +34,18 @@ static const char *const names[MM_ALGO_COUNT] = {
 MM_ALGO_LIST(DEFAULT)
 #undef DEFAULT
 
+static size_t n_algo = MM_ALGO_COUNT;
+
+size_t mm_algo_count(void) {
+  return n_algo;
+}
+
+void mm_algo_enter(const char *name) {
+  mm_algo_names[n_algo++] = name;
+}
+
 const char *mm_algo_name(mm_algo algo) {
-  return names[algo];
+  return mm_algo_names[algo];
 }
 
 bool mm_algo_has_map(mm_algo algo) {
@@ -44,12 +54,13 @@ bool mm_algo_has_map(mm_algo algo) {
     MM_MIRROR_ALGO_LIST(HAS)
 #undef HAS
   };
-  return has[algo];
+  return algo < MM_ALGO_COUNT ? has[algo]
+                              : mm_plugin_learner_law((size_t)algo - MM_ALGO_COUNT)->has_map;
 }
 
 bool mm_algo_find(const char *name, mm_algo *out) {
-  for (int i = 0; i < MM_ALGO_COUNT; i++) {
-    if (strcmp(names[i], name) != 0) continue;
+  for (size_t i = 0; i < n_algo; i++) {
+    if (strcmp(mm_algo_names[i], name) != 0) continue;
     *out = (mm_algo)i;
     return true;
   }
@@ -57,11 +68,11 @@ bool mm_algo_find(const char *name, mm_algo *out) {
 }
 
 const mm_learner *mm_learner_of(mm_algo algo) {
-  return learners[algo];
+  return algo < MM_ALGO_COUNT ? learners[algo] : mm_plugin_learner_at((size_t)algo - MM_ALGO_COUNT);
 }
 
 const mm_learner *mm_learner_of_job(const mm_job *job) {
-  if (job->config && (unsigned)job->algo < MM_ALGO_COUNT) return learners[job->algo];
+  if (job->config && (size_t)job->algo < n_algo) return mm_learner_of(job->algo);
   (void)MM_FAIL(MM_ERR_INPUT, "a job without an algorithm: expected one of them and its settings");
   return NULL;
 }

@@ -5,6 +5,7 @@
 #define MM_AGENT_LEARNER_H
 
 #include "mirrormap/agent.h"
+#include "mirrormap/plugin.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -106,6 +107,12 @@ typedef struct mm_learner {
 
 const mm_learner *mm_learner_of(mm_algo algo);
 
+// Learners that there are, those of plug-ins included; their numbers are below it. Their names,
+// ended by NULL, to which plugin_learner.c adds one.
+size_t mm_algo_count(void);
+extern const char *mm_algo_names[];
+void mm_algo_enter(const char *name);
+
 // A job's; NULL and MM_ERR_INPUT's sentence for one without an algorithm.
 const mm_learner *mm_learner_of_job(const mm_job *job);
 
@@ -123,6 +130,21 @@ void mm_learner_default(const mm_learner *learner, void *config);
 
 // All numbers are within their ranges, and whole where they must be.
 mm_status mm_learner_check(const mm_learner *learner, const void *config);
+
+// ---------------------------------------------------------------------------------------------
+// Learners of plug-ins (plugin_learner.c): their numbers of mm_algo lie behind the built-in ones
+
+enum { MM_PLUGIN_LEARNERS_MOST = 16, MM_PLUGIN_KEYS_MOST = 32 };
+
+// Can there be such a learner? One whose name is taken, or too many, is MM_ERR_INPUT.
+mm_status mm_plugin_learner_check(const mm_plugin_learner *law);
+
+// Adds one that was checked. Before threads are started.
+void mm_plugin_learner_add(const mm_plugin_learner *law);
+
+// The i-th; NULL past the end.
+const mm_plugin_learner *mm_plugin_learner_law(size_t i);
+const mm_learner *mm_plugin_learner_at(size_t i);
 
 #ifdef __cplusplus
 }

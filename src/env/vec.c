@@ -115,7 +115,8 @@ void mm_vec_describe(const mm_vec *vec, mm_vec_info *out) {
 
 // Inputs that are on or off have no bounds in their description; other tasks may have none.
 void mm_vec_obs_bounds(const mm_vec *vec, float *low, float *high) {
-  const bool numbers = vec->law != &mm_vec_minatar && vec->law != &mm_vec_grid;
+  const mm_vec_law *law = vec->law;
+  const bool numbers = law == &mm_vec_classic || law == &mm_vec_body || law == &mm_vec_plugin;
   const mm_env_about *about = vec->kind ? vec->kind->about : NULL;
   const float(*bounds)[2] = about ? about->bounds : NULL;
   for (int32_t k = 0; k < vec->info.n_input; k++) {

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/learner.h"
 #include "base/spelling.h"
 #include "env/plugin_env.h"
 #include "map/foreign.h"
@@ -63,7 +64,18 @@ static mm_status take_parts(const mm_plugin *p) {
     MM_TRY(mm_foreign_check(&law));
     mm_foreign_add(&law);
   }
+  for (size_t i = 0; p->learner && p->learner[i]; i++) {
+    mm_plugin_learner law;
+    MM_TRY(TAKE(p->learner[i], &law, train, "mm_plugin_learner"));
+    MM_TRY(mm_plugin_learner_check(&law));
+    mm_plugin_learner_add(&law);
+  }
   return MM_OK;
+}
+
+static bool brings_something(const mm_plugin *p) {
+  return (p->env && p->env[0]) || (p->potential && p->potential[0]) ||
+         (p->learner && p->learner[0]);
 }
 
 static mm_status take(const mm_plugin *found, const char *path) {
@@ -73,14 +85,13 @@ static mm_status take(const mm_plugin *found, const char *path) {
   if (found->interface != MM_PLUGIN_INTERFACE)
     return REFUSE("interface %u: expected %d, compile it with this version's mirrormap/plugin.h",
                   (unsigned)found->interface, MM_PLUGIN_INTERFACE);
-  MM_TRY(TAKE(found, p, potential, "mm_plugin"));
+  MM_TRY(TAKE(found, p, learner, "mm_plugin"));
   if (!p->name || !p->version || !mm_is_plain_name(p->name) || !mm_is_plain_name(p->version))
     return REFUSE("expected a name and a version of letters, digits and . _ -");
   for (size_t i = 0; i < n_loaded; i++)
     if (strcmp(loaded[i].plugin.name, p->name) == 0)
       return REFUSE("'%s' is there already: %.1000s", p->name, loaded[i].path);
-  if (!(p->env && p->env[0]) && !(p->potential && p->potential[0]))
-    return REFUSE("expected an environment or a potential");
+  if (!brings_something(p)) return REFUSE("expected an environment, a potential or a learner");
   MM_TRY(take_parts(p));
   snprintf(loaded[n_loaded++].path, PATH_MAX, "%s", path);
   return MM_OK;
@@ -194,6 +205,8 @@ static bool has(const mm_plugin *p, const char *text) {
     if (strcmp(p->env[i]->id, text) == 0) return true;
   for (size_t i = 0; p->potential && p->potential[i]; i++)
     if (is_map_of(text, p->potential[i]->name)) return true;
+  for (size_t i = 0; p->learner && p->learner[i]; i++)
+    if (strcmp(p->learner[i]->name, text) == 0) return true;
   return false;
 }
 

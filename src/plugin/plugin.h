@@ -1,5 +1,5 @@
-// Shared objects that bring environments and families of potentials (mirrormap/plugin.h) into the
-// tables of env and map.
+// Shared objects that bring environments, families of potentials and learners
+// (mirrormap/plugin.h) into the tables of env, map and agent.
 
 #ifndef MM_PLUGIN_PLUGIN_H
 #define MM_PLUGIN_PLUGIN_H
@@ -12,7 +12,7 @@ enum { MM_PLUGINS_MOST = 32 };
 size_t mm_plugin_count(void);
 
 // Which plug-in a text of a plan stands for a part of: the ID of an environment, the name of a map
-// (NAME, NAME:X, random-NAME:SEED) or of a family. MM_PLUGINS_MOST: none.
+// (NAME, NAME:X, random-NAME:SEED), of a family or of a learner. MM_PLUGINS_MOST: none.
 size_t mm_plugin_of(const char *text);
 
 // MM_ERR_INPUT unless that plug-in is loaded, in that version; `source` begins the sentence.

@@ -14,15 +14,16 @@ quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "failed: $*"; 
 
 plug_in() { # PREFIX
   local program=$1/bin/mirrormap name
-  for name in 05_own_environment 06_own_potential; do
+  for name in 05_own_environment 06_own_potential 07_own_learner; do
     # shellcheck disable=SC2046
     quietly "$cc" -std=c17 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC "$here/../../examples/$name.c" \
       $(pc --cflags) -lm -o "$work/$name.so"
   done
-  export MIRRORMAP_PLUGINS=$work/05_own_environment.so:$work/06_own_potential.so
+  export MIRRORMAP_PLUGINS=$work/05_own_environment.so:$work/06_own_potential.so:$work/07_own_learner.so
   quietly "$program" env check WindyPole
   quietly "$program" map check softline softline:0.2,1
-  rm -rf "$work/windy" "$work/softline"
+  rm -rf "$work/windy" "$work/softline" "$work/reinforce"
+  quietly "$program" train --env WindyPole --algo reinforce --set steps=5000 --out "$work/reinforce"
   quietly "$program" train --env WindyPole --map softline --seeds 2 --set steps=8192 --set epochs=2 --out "$work/windy"
   quietly "$program" learn --env GridWorld-small --kind softline --population 4 --generations 2 --set envs=8 \
     --set unroll=8 --set steps=256 --set validation_tasks=2 --out "$work/softline"

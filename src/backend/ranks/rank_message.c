@@ -245,7 +245,7 @@ static mm_status get_config(mm_bytes_reader *r, mm_algo *algo, void **out) {
   *out = NULL;
   MM_BYTES_GET(r, *algo);
   MM_TRY(mm_bytes_check_reader(r));
-  if ((unsigned)*algo >= MM_ALGO_COUNT)
+  if ((size_t)*algo >= mm_algo_count())
     return MM_FAIL(MM_ERR_IO, "settings from rank 0 are of no algorithm");
   const size_t size = mm_learner_of(*algo)->config_size;
   *out = mm_alloc(size);
@@ -379,7 +379,7 @@ mm_status mm_rank_get_job(mm_bytes_reader *r, const mm_rank_tables *t, mm_rank_t
   task->hooks.save_seconds = h.save_seconds;
   task->job = (mm_job){ .env = t->env[h.env],
                         .map = h.map == nothing ? NULL : t->map[h.map],
-                        .algo = h.config == nothing ? MM_ALGO_COUNT : t->algo[h.config],
+                        .algo = h.config == nothing ? (mm_algo)mm_algo_count() : t->algo[h.config],
                         .config = h.config == nothing ? NULL : t->config[h.config],
                         .seed = h.seed,
                         .repeat = h.repeat,

@@ -10,10 +10,6 @@
 #include "env/locomotion/body_words.h"
 #include "env/vec_internal.h"
 
-#define NAME(id, config, name) name,
-const char *const env_argument_algos[] = { MM_ALGO_LIST(NAME) NULL };
-#undef NAME
-
 int env_argument_refuse_mapless(const char *asked, const char *to_do) {
   mm_algo algo;
   if (asked == NULL || !mm_algo_find(asked, &algo) || mm_algo_has_map(algo)) return EXIT_DONE;

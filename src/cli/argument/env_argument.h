@@ -8,8 +8,6 @@
 #include "mirrormap/env.h"
 #include "study/settings/settings.h"
 
-extern const char *const env_argument_algos[];
-
 // --algo for arguments of `args_type` with the field `const char *algo`. Help shows the names in
 // `shown`: NULL for all; commands that are about maps show ENV_MIRROR_ALGOS, and refuse the others
 // by their own words.
@@ -18,7 +16,7 @@ extern const char *const env_argument_algos[];
 // clang-format off
 #define ENV_ALGO_OPTION(args_type, shown, whose)                                                   \
   OPTION_OF(args_type, CHOICE, "algo", algo, shown, "the algorithm, instead of " whose " own",     \
-            .choices = env_argument_algos)
+            .choices = mm_algo_names)
 // clang-format on
 
 // Refuses (EXIT_USAGE) a learner that takes no map, as ppo: there is nothing `to_do` ("to learn")

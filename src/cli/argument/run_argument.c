@@ -20,7 +20,7 @@ int run_argument_refuse(const command *c, const settings_args *args, const char 
   for (; *fixed != NULL; fixed++)
     if (options_given(c, &args->common, *fixed))
       return fail_usage("option '--%s': the %s to be resumed has fixed it", *fixed, what);
-  if (args->common.set != 0)
+  if (memchr(args->common.set, true, sizeof args->common.set) != NULL)
     return fail_usage("option '--set': the %s to be resumed has fixed its settings", what);
   return EXIT_DONE;
 }

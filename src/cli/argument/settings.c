@@ -60,19 +60,19 @@ static option *add_keys(option *to, size_t first, size_t end) {
 }
 
 // The tables are filled when they are first asked for, by the one thread that parses. A command has
-// a bit of command_args.set for each of its keys.
+// a place of command_args.set for each of its keys.
 const option *settings_options(void) {
-  static option keys[OPTIONS_MAX + 1];
+  static option keys[SETTINGS_MOST + 1];
   const size_t own = mm_settings_any_own();
-  assert(own <= OPTIONS_MAX);
+  assert(own <= SETTINGS_MOST);
   if (keys[0].name == NULL) add_keys(keys, 0, own);
   return keys;
 }
 
 const option *search_options(void) {
-  static option keys[OPTIONS_MAX + 1];
+  static option keys[SETTINGS_MOST + 1];
   const size_t own = mm_settings_any_own(), all = own + MM_SEARCH_KEYS;
-  assert(all <= OPTIONS_MAX);
+  assert(all <= SETTINGS_MOST);
   if (keys[0].name == NULL) add_keys(add_keys(keys, own, all), 0, own);
   return keys;
 }

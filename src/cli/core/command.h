@@ -102,13 +102,16 @@ typedef struct option {
     .metavar = metavar_, .help = __VA_ARGS__                                                       \
   }
 
+// Settings of a command, those of plug-ins included.
+enum { SETTINGS_MOST = 96 };
+
 // Every command's arguments begin with these.
 typedef struct command_args {
   bool help, json, quiet;
   const char *isa;
   option_texts positional, plugins;
-  uint64_t given; // bit i: option i of options_list was on the command line
-  uint64_t set;   // bit i: --set named settings[i]
+  uint64_t given;          // bit i: option i of options_list was on the command line
+  bool set[SETTINGS_MOST]; // --set named settings[i]
 } command_args;
 
 // ---------------------------------------------------------------------------------------------
@@ -148,7 +151,7 @@ const command *command_find(const command *const *list, const char *name);
 // ---------------------------------------------------------------------------------------------
 // Parsing (options.c)
 
-// Options of a command, and settings: as many as command_args has bits for.
+// Options of a command: as many as command_args has bits for.
 enum { OPTIONS_MAX = 64 };
 
 // What --set can set; NULL for a command without settings.

@@ -24,8 +24,8 @@ static const option quiet_option =
     OPTION(FLAG, "quiet", quiet, NULL, "no messages on stderr, only errors");
 static const option plugin_option =
     OPTION(TEXTS, "plugin", plugins, "FILE.so",
-           "environments and maps of a plug-in, for all that takes their names; may be repeated, as "
-           "in MIRRORMAP_PLUGINS=A.so:B.so");
+           "environments, maps and learners of a plug-in, for all that takes their names; may be "
+           "repeated, as in MIRRORMAP_PLUGINS=A.so:B.so");
 static const option json_option =
     OPTION(FLAG, "json", json, NULL, "one JSON object on stdout, nothing else there");
 static const option isa_option =
@@ -228,9 +228,9 @@ static int read_setting(const command *c, const char *text, command_args *args) 
   const option *o = find_setting(c, text, (size_t)(equals - text));
   if (o == NULL) return unknown_setting(c, key);
   snprintf(what, sizeof what, "setting '%s'", key);
-  uint64_t bit = (uint64_t)1 << (o - options_settings(c));
-  if ((args->set & bit) != 0) return fail_usage("%s is given twice", what);
-  args->set |= bit;
+  bool *set = &args->set[o - options_settings(c)];
+  if (*set) return fail_usage("%s is given twice", what);
+  *set = true;
   return read_value(c, o, what, equals + 1, args);
 }
 
@@ -297,11 +297,13 @@ static bool repeatable(const option *o) {
 // marks it as given; the same setting by --set and as an option of its own is twice too
 static int mark_given(const command *c, const option *o, size_t i, const char *what,
                       command_args *args) {
-  const bool direct = o->direct;
-  uint64_t *seen = direct ? &args->set : &args->given;
-  if (direct) i = (size_t)(o - options_settings(c));
-  if ((*seen >> i & 1) != 0 && !repeatable(o)) return fail_usage("%s is given twice", what);
-  *seen |= (uint64_t)1 << i;
+  bool *set = o->direct ? &args->set[o - options_settings(c)] : NULL;
+  const bool seen = set != NULL ? *set : (args->given >> i & 1) != 0;
+  if (seen && !repeatable(o)) return fail_usage("%s is given twice", what);
+  if (set != NULL)
+    *set = true;
+  else
+    args->given |= (uint64_t)1 << i;
   return EXIT_DONE;
 }
 
@@ -347,7 +349,7 @@ static int finish(const command *c, const option *const *list, size_t n, command
     code = apply_fallback(c, list[i], args->given >> i & 1, args);
   const option *o = options_settings(c);
   for (size_t i = 0; o != NULL && o[i].name != NULL && code == EXIT_DONE; i++)
-    code = apply_fallback(c, &o[i], args->set >> i & 1, args);
+    code = apply_fallback(c, &o[i], args->set[i], args);
   return code;
 }
 

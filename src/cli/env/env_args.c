@@ -63,7 +63,7 @@ static int check(const command *c, const env_args *args, const env_options *opti
   const option *o = env_settings();
   for (size_t i = 0; o[i].name != NULL; i++) {
     const char *whose = env_setting_owner(o[i].name, grid ? GROUP_GRID : env_group_of(id), id);
-    if ((args->common.set >> i & 1) != 0 && whose != NULL)
+    if (args->common.set[i] && whose != NULL)
       return fail_usage("setting '%s' is for %s, not for '%s'", o[i].name, whose, id);
   }
   return EXIT_DONE;

@@ -45,9 +45,9 @@ double *mm_settings_number(mm_settings *settings, const char *key) {
 }
 
 // The first learner's setting of that key, of those before `end`.
-static const mm_setting *find_any(const char *key, int end) {
+static const mm_setting *find_any(const char *key, size_t end) {
   const mm_setting *found = NULL;
-  for (int i = 0; i < end && !found; i++)
+  for (size_t i = 0; i < end && !found; i++)
     found = mm_learner_setting(mm_learner_of((mm_algo)i), key);
   return found;
 }
@@ -59,9 +59,9 @@ static bool is_usual(const char *key) {
 }
 
 const mm_setting *mm_settings_any(size_t i) {
-  if (i < USUAL) return find_any(usual_order[i], MM_ALGO_COUNT);
+  if (i < USUAL) return find_any(usual_order[i], mm_algo_count());
   i -= USUAL;
-  for (int a = 0; a < MM_ALGO_COUNT; a++) {
+  for (size_t a = 0; a < mm_algo_count(); a++) {
     const mm_learner *l = mm_learner_of((mm_algo)a);
     for (const mm_setting *s = l->setting; s < l->setting + l->n_setting; s++)
       if (!is_usual(s->key) && !find_any(s->key, a) && i-- == 0) return s;
@@ -393,7 +393,7 @@ static mm_status set_text(const mm_setting *s, const char *text, char *out) {
 static const char *owners(const char *name, char out[64]) {
   int used = 0;
   out[0] = '\0';
-  for (int i = 0; i < MM_ALGO_COUNT; i++)
+  for (size_t i = 0; i < mm_algo_count(); i++)
     if (mm_learner_setting(mm_learner_of((mm_algo)i), name) && used < 64)
       used += snprintf(out + used, 64 - (size_t)used, "%s%s", used > 0 ? ", " : "",
                        mm_algo_name((mm_algo)i));
@@ -459,7 +459,7 @@ const char *mm_settings_text(const mm_settings *settings, const char *name,
 const char *mm_settings_defaults(const char *name, char out[MM_SETTING_DEFAULTS_SIZE]) {
   size_t used = 0;
   out[0] = '\0';
-  for (int i = 0; i < MM_ALGO_COUNT; i++) {
+  for (size_t i = 0; i < mm_algo_count() && used < MM_SETTING_DEFAULTS_SIZE; i++) {
     mm_settings settings = mm_settings_default((mm_algo)i);
     char text[MM_SETTING_TEXT_SIZE];
     if (mm_settings_text(&settings, name, text)[0] == '\0') continue;
@@ -504,7 +504,7 @@ static bool is_young(const char *name) {
   };
   for (size_t i = 0; i < sizeof young / sizeof *young; i++)
     if (strcmp(young[i], name) == 0) return true;
-  return !is_usual(name) && find_any(name, MM_ALGO_COUNT);
+  return !is_usual(name) && find_any(name, mm_algo_count());
 }
 
 static mm_status read_value(const cJSON *object, const char *source, const char *name,

@@ -13,6 +13,7 @@
 #include "map/family.h"
 #include "mirrormap/agent.h"
 #include "mirrormap/evolve.h"
+#include "mirrormap/plugin.h"
 
 // ---------------------------------------------------------------------------------------------
 // The keys of a search, in lines as those of learners; the defaults are tabular PMD's (the
@@ -45,7 +46,7 @@
 #define MM_ES_WORDS (&(MM_ES_LIST(MM_ES_WORD))[1])
 
 #define MM_SEARCH_WORDS(X)                                                                         \
-  X(kind, mm_map_search_words, "family of maps to search in; ampo piecewise")        \
+  X(kind, mm_map_search_words, "family of maps to search in; ampo piecewise")                      \
   X(es, MM_ES_WORDS, "evolution strategy, as --es; ampo sep-cma-es")                               \
   X(shaping, "auto|pair|rank|raw",                                                                 \
     "openes: what is made of fitness (auto: pair; for evosax-0.3 rank)")                           \
@@ -113,6 +114,7 @@ typedef struct mm_settings {
 #define MM_SETTINGS_FIELD(id, config, name) mm_##config##_config config;
     MM_ALGO_LIST(MM_SETTINGS_FIELD)
 #undef MM_SETTINGS_FIELD
+    double plugin[MM_PLUGIN_SETTINGS]; // of a plug-in's learner
   };
   mm_search search;
 } mm_settings;
