@@ -73,6 +73,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(ampo)                                                                                      \
   SUITE(policy)                                                                                    \
   SUITE(evaluate)                                                                                  \
+  SUITE(player)                                                                                    \
   SUITE(body_transfer)                                                                             \
   SUITE(ampo_state)                                                                                \
   SUITE(gaussian)                                                                                  \

@@ -12,6 +12,7 @@
 #include "statistics.h"
 #include "study/policy/evaluate.h"
 #include "study/settings/preset.h"
+#include "study/stats/estimate.h"
 
 #define ID(NAME, name, id, kernels) id,
 static const char *const names[] = { MM_BODY_LIST(ID) };
@@ -140,7 +141,7 @@ static mm_policy *train(const char *id, const mm_settings *settings) {
   assert_ok(make_agent_of(env, map, settings, 0, 0, &agent));
   for (int64_t k = mm_ampo_iterations(&settings->net); k > 0; k--)
     assert_ok(mm_ampo_iterate(agent));
-  assert_ok(mm_policy_create(id, map, settings, 0, 1, &policy));
+  assert_ok(mm_policy_make(id, map, settings, 0, 1, &policy));
   assert_ok(mm_policy_set(policy, 0, mm_ampo_net(agent)));
   mm_ampo_destroy(agent);
   mm_map_destroy(map);
@@ -172,11 +173,11 @@ static void check_transfer(const char *id, int home) {
   mm_policy *policy = train(id, &settings);
   mm_returns a = play(policy, id, home), b = play(policy, id, !home);
   mm_policy_destroy(policy);
-  double apart = fabs(a.value.mean - b.value.mean), error = hypot(a.value.sem, b.value.sem);
+  double apart = fabs(a.mean - b.mean), error = hypot(a.sem, b.sem);
   print_message("%s, trained with %s: %.1f (%.1f) there, %.1f (%.1f) with %s; lengths %.0f, %.0f\n",
-                id, called[home], a.value.mean, a.value.sem, b.value.mean, b.value.sem,
-                called[!home], a.mean_length, b.mean_length);
-  if (!(apart <= 0.03 * fabs(a.value.mean) || apart <= 2 * error))
+                id, called[home], a.mean, a.sem, b.mean, b.sem, called[!home], a.mean_length,
+                b.mean_length);
+  if (!(apart <= 0.03 * fabs(a.mean) || apart <= 2 * error))
     fail_msg("%s: returns in the two engines differ by %g", id, apart);
 }
 

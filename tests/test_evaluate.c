@@ -23,7 +23,7 @@ static mm_policy *make_policy(const mm_env *env, const char *map_name, const mm_
   mm_map *map;
   mm_policy *policy;
   assert_ok(mm_map_open(map_name, &map));
-  assert_ok(mm_policy_create(mm_env_id(env), map, settings, seed, n, &policy));
+  assert_ok(mm_policy_make(mm_env_id(env), map, settings, seed, n, &policy));
   for (size_t i = 0; i < n; i++) {
     mm_ampo *ampo;
     assert_ok(make_agent_of(env, map, settings, seed + i, 0, &ampo));
@@ -53,9 +53,17 @@ static mm_settings small(mm_algo algo) {
 }
 
 static mm_evaluate_config config_of(const mm_policy *policy, const mm_env *env) {
-  return (mm_evaluate_config){
-    .policy = policy, .env = env, .agent = MM_EVALUATE_ALL, .episodes = 100, .threads = 1
-  };
+  mm_evaluate_config config = mm_evaluate_config_default();
+  config.policy = policy;
+  config.env = env;
+  config.threads = 1;
+  return config;
+}
+
+static mm_policy_info describe(const mm_policy *policy) {
+  mm_policy_info info;
+  mm_policy_describe(policy, &info);
+  return info;
 }
 
 static void assert_same(const mm_evaluation *a, const mm_evaluation *b) {
@@ -89,9 +97,8 @@ static void test_probabilities(void **state) {
     mm_net_scores(net, &(mm_net_obs){ .floats = obs }, 1, scores);
     for (int a = 0; a < 2; a++)
       x[a] = (k < 3 ? 0.7 : 1) * (double)scores[a];
-    assert_ok(mm_map_project(mm_policy_describe(policy).map, MM_PROJECTION_EXACT, x, 2, expected,
-                             &lambda));
-    const float *probs = mm_player_probs(player, 0);
+    assert_ok(mm_map_project(describe(policy).map, MM_PROJECTION_EXACT, x, 2, expected, &lambda));
+    const float *probs = mm_player_row(player, 0);
     assert_true(fabs(expected[0] - 0.5) > 0.01); // not trivial
     for (int a = 0; a < 2; a++)
       assert_true(fabs((double)probs[a] - expected[a]) < 1e-5);
@@ -119,7 +126,7 @@ static void test_indifferent(void **state) {
   config.greedy = true;
   assert_ok(mm_evaluate_run(&config, &greedy));
   // a uniform policy's return has mean 22.36 and standard deviation 11.9: within 4 standard errors
-  assert_true(fabs(sampled.all.value.mean - 22.36) < 4 * 11.9 / sqrt(1000));
+  assert_true(fabs(sampled.all.mean - 22.36) < 4 * 11.9 / sqrt(1000));
   // always to the left: 8 to 10 steps until the pole is down
   assert_true(greedy.all.min >= 8 && greedy.all.max <= 11 && greedy.all.terminated == 1000);
   mm_evaluation_release(&sampled);
@@ -135,7 +142,7 @@ static void test_indifferent(void **state) {
 // promises.
 static double replay(const mm_policy *policy, const mm_env *env, size_t agent, uint64_t seed,
                      size_t k, bool greedy, uint32_t *length) {
-  const uint64_t agent_seed = mm_policy_describe(policy).seed + agent;
+  const uint64_t agent_seed = describe(policy).seed + agent;
   mm_block base = mm_stream_block(mm_stream_make(seed, 0, MM_RNG_EVALUATION, 0), 0);
   const uint32_t repeat = 0x80000000u | ((base.word[0] + (uint32_t)(k / 64)) & 0x7fffffffu);
   const size_t lane = k % 64;
@@ -232,8 +239,8 @@ static void test_summary(void **state) {
       lengths += (double)e.length[4 * i + k] / 12;
     }
     const mm_returns *r = &e.agent[i];
-    assert_true(fabs(r->value.mean - means[i]) < 1e-9);
-    assert_true(fabs(r->value.sem - sqrt(square / 3 / 4)) < 1e-9);
+    assert_true(fabs(r->mean - means[i]) < 1e-9);
+    assert_true(fabs(r->sem - sqrt(square / 3 / 4)) < 1e-9);
     assert_true(r->min == low && r->max == high);
     // of four numbers the mean of the two in the middle
     assert_true(fabs(r->median - (sum_of(x, 4) - low - high) / 2) < 1e-9);
@@ -245,8 +252,8 @@ static void test_summary(void **state) {
   double square = 0;
   for (size_t i = 0; i < 3; i++)
     square += (means[i] - all) * (means[i] - all);
-  assert_true(fabs(e.all.value.mean - all) < 1e-9);
-  assert_true(fabs(e.all.value.sem - sqrt(square / 2 / 3)) < 1e-9); // of the agents' means
+  assert_true(fabs(e.all.mean - all) < 1e-9);
+  assert_true(fabs(e.all.sem - sqrt(square / 2 / 3)) < 1e-9); // of the agents' means
   assert_true(e.all.min == least && e.all.max == most);
   assert_true(fabs(e.all.mean_length - lengths) < 1e-9);
   assert_true(e.env_steps == (uint64_t)llround(lengths * 12));
@@ -347,7 +354,7 @@ static void test_trained(void **state) {
   mm_ampo *ampo;
   mm_policy *policy;
   assert_ok(mm_map_open("l2", &map));
-  assert_ok(mm_policy_create("CartPole-v1", map, &settings, 1, 1, &policy));
+  assert_ok(mm_policy_make("CartPole-v1", map, &settings, 1, 1, &policy));
   assert_ok(make_agent_of(env, map, &settings, 1, 0, &ampo));
   for (int64_t t = mm_ampo_iterations(&settings.net); t > 0; t--)
     assert_ok(mm_ampo_iterate(ampo));
@@ -355,7 +362,7 @@ static void test_trained(void **state) {
   mm_evaluate_config config = config_of(policy, env);
   mm_evaluation e;
   assert_ok(mm_evaluate_run(&config, &e));
-  assert_true(e.all.value.mean > 100); // chance: 22
+  assert_true(e.all.mean > 100); // chance: 22
   assert_true(!e.physics && !e.flavour);
   mm_evaluation_release(&e);
   mm_ampo_destroy(ampo);
@@ -387,7 +394,7 @@ static void test_body(void **state) {
   assert_ok(mm_map_open("l2", &map));
   assert_ok(mm_net_create(&shape, &net));
   assert_ok(mm_net_init(net, 1, 0));
-  assert_ok(mm_policy_create("Hopper", map, &settings, 0, 1, &policy));
+  assert_ok(mm_policy_make("Hopper", map, &settings, 0, 1, &policy));
   assert_ok(mm_policy_set(policy, 0, net));
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     mm_env *env = open_env(cases[i].id);
@@ -453,7 +460,7 @@ static void test_overflow(void **state) {
   mm_map *map;
   mm_policy *policy;
   assert_ok(mm_map_open("l2", &map));
-  assert_ok(mm_policy_create("CartPole-v1", map, &settings, 0, 4, &policy));
+  assert_ok(mm_policy_make("CartPole-v1", map, &settings, 0, 4, &policy));
   mm_net_config shape = mm_net_config_default(4, 2);
   shape.hidden[0] = shape.hidden[1] = 16;
   for (size_t i = 0; i < 4; i++) {

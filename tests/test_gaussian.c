@@ -273,7 +273,7 @@ static mm_policy *make_policy(void) {
   assert_ok(mm_net_init(net, 1, 0));
   mm_net_import(net, MM_NET_PARAM, MM_NET_INPUT_MEAN, mean);
   mm_net_import(net, MM_NET_PARAM, MM_NET_INPUT_VARIANCE, variance);
-  assert_ok(mm_policy_create("Pendulum-v1", map, &settings, 0, 1, &policy));
+  assert_ok(mm_policy_make("Pendulum-v1", map, &settings, 0, 1, &policy));
   mm_net_config other = shape;
   other.gaussian = false;
   assert_ok(mm_net_create(&other, &plain));
@@ -297,7 +297,7 @@ static void test_policy_file(void **state) {
   assert_memory_equal(back->data, policy->data, size * sizeof *policy->data);
   mm_policy_destroy(back);
   // a variance below 0 is none
-  mm_policy_tensor t = mm_policy_tensor_at(&policy->net, MM_NET_INPUT_VARIANCE);
+  mm_policy_slot t = mm_policy_slot_at(&policy->net, MM_NET_INPUT_VARIANCE);
   mm_policy_place(policy, &t, 0)[2] = -1;
   assert_ok(mm_policy_save(policy, path));
   assert_fails(mm_policy_load(path, &back), MM_ERR_INPUT, "'input.variance': entry 2: expected");

@@ -48,7 +48,7 @@ static mm_policy *make_policy(const char *map_name, mm_algo algo) {
   mm_settings settings = small(algo);
   mm_map *map = open_map(map_name);
   mm_policy *policy;
-  assert_ok(mm_policy_create("CartPole-v1", map, &settings, UINT64_MAX - 5, AGENTS, &policy));
+  assert_ok(mm_policy_make("CartPole-v1", map, &settings, UINT64_MAX - 5, AGENTS, &policy));
   for (size_t i = 0; i < AGENTS; i++) {
     mm_net *net = make_net(i, INPUTS, HIDDEN);
     assert_ok(mm_policy_set(policy, i, net));
@@ -200,15 +200,18 @@ static void test_round_trip(void **state) {
     mm_policy *back;
     assert_ok(mm_policy_save(policy, path));
     assert_ok(mm_policy_load(path, &back));
-    mm_policy_info a = mm_policy_describe(policy), b = mm_policy_describe(back);
+    mm_policy_info a, b;
+    mm_policy_describe(policy, &a);
+    mm_policy_describe(back, &b);
     assert_string_equal(b.env_id, "CartPole-v1");
     assert_true(b.seed == UINT64_MAX - 5 && b.n == AGENTS);
     assert_true(b.final_value[0] == 1.0 / 3 && isnan(b.final_value[1]) &&
                 b.final_value[2] == -INFINITY);
-    assert_true(b.net.n_input == INPUTS && b.net.n_action == ACTIONS && b.net.hidden[0] == HIDDEN &&
-                b.net.hidden[1] == HIDDEN);
-    assert_int_equal(b.settings.algo, a.settings.algo);
-    assert_same_settings(&a.settings, &b.settings);
+    assert_true(b.n_input == INPUTS && b.n_action == ACTIONS && b.n_real == 0 &&
+                b.hidden[0] == HIDDEN && b.hidden[1] == HIDDEN && !b.relu);
+    assert_int_equal(b.algo, a.algo);
+    assert_same_settings(mm_policy_settings(policy), mm_policy_settings(back));
+    assert_true(a.eta == b.eta);
     assert_same_map(a.map, b.map);
     assert_same_nets(policy, back);
     // the same bytes again
@@ -355,7 +358,7 @@ static void test_names(void **state) {
   size_t first = 0;
   for (int i = 0; i < MM_NET_TENSORS; i++) {
     mm_net_tensor a = mm_net_describe(net, i);
-    mm_policy_tensor b = mm_policy_tensor_at(mm_net_shape(net), i);
+    mm_policy_slot b = mm_policy_slot_at(mm_net_shape(net), i);
     assert_string_equal(a.name, b.name);
     assert_true((size_t)a.rows == b.rows && (size_t)a.cols == b.cols && b.first == first);
     first += b.size;
@@ -611,12 +614,12 @@ static void test_create(void **state) {
               ppo = small(MM_ALGO_PPO);
   mm_map *l2 = open_map("l2");
   mm_policy *p;
-  assert_fails(mm_policy_create("a", l2, &pmd, 0, 1, &p), MM_ERR_INPUT, "tables");
-  assert_fails(mm_policy_create("a", l2, &ppo, 0, 1, &p), MM_ERR_INPUT, "negentropy, found l2");
-  assert_fails(mm_policy_create("a", l2, &settings, 0, 0, &p), MM_ERR_INPUT, "agents");
-  assert_fails(mm_policy_create("a", l2, &settings, UINT64_MAX, 2, &p), MM_ERR_INPUT, "seed");
-  assert_fails(mm_policy_create("", l2, &settings, 0, 2, &p), MM_ERR_INPUT, "environment");
-  assert_ok(mm_policy_create("a", l2, &settings, 0, 2, &p));
+  assert_fails(mm_policy_make("a", l2, &pmd, 0, 1, &p), MM_ERR_INPUT, "tables");
+  assert_fails(mm_policy_make("a", l2, &ppo, 0, 1, &p), MM_ERR_INPUT, "negentropy, found l2");
+  assert_fails(mm_policy_make("a", l2, &settings, 0, 0, &p), MM_ERR_INPUT, "agents");
+  assert_fails(mm_policy_make("a", l2, &settings, UINT64_MAX, 2, &p), MM_ERR_INPUT, "seed");
+  assert_fails(mm_policy_make("", l2, &settings, 0, 2, &p), MM_ERR_INPUT, "environment");
+  assert_ok(mm_policy_make("a", l2, &settings, 0, 2, &p));
   mm_map_destroy(l2); // the policy has its own
 
   mm_net *net = make_net(1, INPUTS, HIDDEN), *wide = make_net(1, INPUTS + 1, HIDDEN);
@@ -665,7 +668,7 @@ static void test_threads(void **state) {
   mm_map *map = open_map("l2");
   mm_policy *policy;
   writer w[WRITERS];
-  assert_ok(mm_policy_create("a", map, &settings, 0, WRITERS * EACH, &policy));
+  assert_ok(mm_policy_make("a", map, &settings, 0, WRITERS * EACH, &policy));
   for (size_t i = 0; i < WRITERS; i++) {
     w[i] = (writer){ .policy = policy, .first = i * EACH };
     assert_int_equal(pthread_create(&w[i].thread, NULL, write_agents, &w[i]), 0);

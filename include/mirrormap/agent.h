@@ -197,9 +197,8 @@ typedef struct mm_job {
   const void *config; // the learner's settings, an mm_<..>_config; NULL is MM_ERR_INPUT
   uint64_t seed;      // names the instance of the environment and all random numbers of the run
   uint32_t repeat;    // runs on the same instance with other random numbers; usually 0
-  // For whoever follows a training (src/agent/job_hooks.h); NULL and 0 otherwise.
-  const struct mm_job_hooks *hooks;
-  const void *state;
+  const struct mm_job_hooks *hooks; // for whoever follows the training, see below; or NULL
+  const void *state; // where to go on from, as hooks->save was given it; or NULL and 0
   size_t state_size;
   double until; // > 0: a run of learners with networks pauses after this fraction of its length,
                 // with what it came to as its result and its state saved by the hooks; 0: never
@@ -212,6 +211,34 @@ typedef struct mm_job {
     double eta;      // its step size; 0: that of the settings
   } point;
 } mm_job;
+
+// Actor and critic of one agent, with their optimiser; policy.h makes something of them.
+typedef struct mm_net mm_net;
+
+struct mm_result;
+
+// How a training is followed from outside: kept to go on later, its networks and its result taken
+// at the end. Only learners with networks have states and networks; runs of tabular PMD take
+// milliseconds. Functions are called by the thread that runs the job, for different jobs at the
+// same time; any of them may be NULL. `job` is the caller's own, so job - list is its place.
+typedef struct mm_job_hooks {
+  // Where the job stands, between two iterations: every `save_seconds` (0: never), when it is
+  // interrupted and where it pauses (mm_job.until). The bytes are the callee's to copy. A job that
+  // begins with them as its `state` goes on to the same bits as one that was never stopped.
+  void (*save)(const mm_job *job, const void *state, size_t size, void *user);
+  double save_seconds;
+  // The networks of a job that came to its end, or the last ones of one that broke down
+  // numerically. They are the library's, for the time of the call.
+  void (*trained)(const mm_job *job, mm_net *net, void *user);
+  // The result of a job as mm_job_run is about to return it, interrupted ones included.
+  void (*ended)(const mm_job *job, const struct mm_result *result, void *user);
+  // Trains in the place of the job's own algorithm, for those who measure more of a run; the
+  // columns of the result's `measure` are theirs to name. Such a job is done by this process's
+  // threads, wherever the others go.
+  mm_status (*run)(const mm_job *job, const volatile int *stop, struct mm_result *result,
+                   void *user);
+  void *user;
+} mm_job_hooks;
 
 // What the samples of a Gaussian policy's updates met, an update each: effective sample size (its
 // share, 1 where the policy has not moved), largest |log p/q|, divergence from the policy that

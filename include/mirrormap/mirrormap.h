@@ -1,5 +1,5 @@
 // The whole public interface. To read it, begin with base.h, then map.h, env.h, render.h, agent.h,
-// evolve.h, study.h.
+// policy.h, evolve.h, study.h.
 
 #ifndef MIRRORMAP_MIRRORMAP_H
 #define MIRRORMAP_MIRRORMAP_H
@@ -9,6 +9,7 @@
 #include "mirrormap/env.h"
 #include "mirrormap/evolve.h"
 #include "mirrormap/map.h"
+#include "mirrormap/policy.h"
 #include "mirrormap/render.h"
 #include "mirrormap/study.h"
 

@@ -23,16 +23,9 @@ mm_vec_config mm_vec_config_default(void) {
   return (mm_vec_config){ .size = sizeof(mm_vec_config) };
 }
 
-// A config of a program that knows less of it has the defaults behind its end.
 static mm_status take_config(const mm_vec_config *from, mm_vec_config *to) {
-  const size_t least = offsetof(mm_vec_config, repeat), most = sizeof *to;
-  if (from->size < least || from->size > most)
-    return MM_FAIL(MM_ERR_INPUT,
-                   "mm_vec_config: size = %zu: expected %zu, as mm_vec_config_default() sets it",
-                   from->size, most);
   *to = mm_vec_config_default();
-  memcpy(to, from, from->size);
-  return MM_OK;
+  return mm_take_config("mm_vec_config", from, offsetof(mm_vec_config, repeat), to, sizeof *to);
 }
 
 static mm_status check_config(const mm_env *env, const mm_vec_config *config) {

@@ -178,8 +178,12 @@ static const char *const tensor_names[MM_NET_TENSORS_MAX] = {
   "critic.2.weight", "critic.2.bias",   "actor.log_std",  "input.mean",      "input.variance",
 };
 
+int mm_net_tensors_of(const mm_net_config *config) {
+  return config->gaussian ? MM_NET_TENSORS_MAX : MM_NET_TENSORS;
+}
+
 int mm_net_tensors(const mm_net *net) {
-  return net->config.gaussian ? MM_NET_TENSORS_MAX : MM_NET_TENSORS;
+  return mm_net_tensors_of(&net->config);
 }
 
 static tensor_place tensor_at(const mm_net *net, int i) {
@@ -202,13 +206,16 @@ static tensor_place tensor_at(const mm_net *net, int i) {
   }
 }
 
-mm_net_tensor mm_net_describe(const mm_net *net, int i) {
-  const mm_net_config *c = &net->config;
+mm_net_tensor mm_net_tensor_of(const mm_net_config *c, int i) {
   if (i >= MM_NET_TENSORS)
     return (mm_net_tensor){ tensor_names[i], 1, i == MM_NET_LOG_STD ? c->n_action : c->n_input };
   const int32_t sizes[4] = { c->n_input, c->hidden[0], c->hidden[1], i < 6 ? c->n_action : 1 };
   const int layer = i % 6 / 2, bias = i % 2;
   return (mm_net_tensor){ tensor_names[i], bias ? 1 : sizes[layer], sizes[layer + 1] };
+}
+
+mm_net_tensor mm_net_describe(const mm_net *net, int i) {
+  return mm_net_tensor_of(&net->config, i);
 }
 
 // What the net only keeps, or NULL.

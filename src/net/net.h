@@ -189,6 +189,10 @@ typedef enum mm_net_part {
 // Tensor i, 0 <= i < mm_net_tensors: actor before critic, from input to output, weight before bias.
 mm_net_tensor mm_net_describe(const mm_net *net, int i);
 
+// The same of nets that are still to be made.
+int mm_net_tensors_of(const mm_net_config *config);
+mm_net_tensor mm_net_tensor_of(const mm_net_config *config, int i);
+
 // out, in: [rows][cols], the caller's. A weight is W[in][out] with y = x W + b.
 void mm_net_export(const mm_net *net, mm_net_part part, int tensor, float *out);
 // What the net only keeps has no moments and no gradient: 0 there.

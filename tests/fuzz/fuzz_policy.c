@@ -62,10 +62,12 @@ static void require_round_trip(const mm_policy *policy) {
   if (path[0] == '\0') make_path();
   require(mm_policy_save(policy, path) == MM_OK, "a policy can be written");
   require(mm_policy_load(path, &back) == MM_OK, "what was written is read");
-  const mm_policy_info a = mm_policy_describe(policy), b = mm_policy_describe(back);
+  mm_policy_info a, b;
+  mm_policy_describe(policy, &a);
+  mm_policy_describe(back, &b);
   require(a.n == b.n && a.seed == b.seed && strcmp(a.env_id, b.env_id) == 0, "the same agents");
-  require_same_settings(&a.settings, &b.settings);
-  require(memcmp(policy->data, back->data, a.n * mm_policy_size(&a.net) * sizeof(float)) == 0,
+  require_same_settings(mm_policy_settings(policy), mm_policy_settings(back));
+  require(memcmp(policy->data, back->data, a.n * mm_policy_size(&policy->net) * sizeof(float)) == 0,
           "the same weights");
   for (size_t i = 0; i < a.n; i++)
     require(a.final_value[i] == b.final_value[i] ||
@@ -76,26 +78,28 @@ static void require_round_trip(const mm_policy *policy) {
 
 // The first and the last agent look at a state of zeros.
 static void require_use(const mm_policy *policy) {
-  const mm_policy_info info = mm_policy_describe(policy);
-  float *obs = calloc((size_t)info.net.n_input, sizeof *obs);
+  const mm_settings *settings = mm_policy_settings(policy);
+  mm_policy_info info;
+  mm_policy_describe(policy, &info);
+  float *obs = calloc((size_t)info.n_input, sizeof *obs);
   require(obs != NULL, "memory");
   for (size_t k = 0; k < 2; k++) {
     mm_player *player;
     double sum = 0;
-    require(mm_player_create(policy, k ? info.n - 1 : 0, &player) == MM_OK, "a player");
+    require(mm_player_open(policy, k ? info.n - 1 : 0, &player) == MM_OK, "a player");
     mm_status status = mm_player_look(player, &(mm_net_obs){ .floats = obs }, 1);
     require(status == MM_OK || status == MM_ERR_NUMERIC || status == MM_ERR_INPUT,
             "the status of a look");
-    for (int32_t i = 0; status == MM_OK && i < info.net.n_action; i++) {
-      const float p = mm_player_probs(player, 0)[i];
+    for (int32_t i = 0; status == MM_OK && i < info.n_action; i++) {
+      const float p = mm_player_row(player, 0)[i];
       require(p >= 0 && p <= 1.001f, "a probability");
       sum += (double)p;
     }
-    if (status == MM_OK) {
+    if (status == MM_OK && info.n_action > 0) {
       const int32_t greedy = mm_player_greedy(player, 0), drawn = mm_player_sample(player, 0, 0.5);
-      require(greedy >= 0 && greedy < info.net.n_action, "an action");
-      require(drawn >= 0 && drawn < info.net.n_action, "an action");
-      if (info.settings.algo != MM_ALGO_AMPO || !info.settings.ampo.bisect10)
+      require(greedy >= 0 && greedy < info.n_action, "an action");
+      require(drawn >= 0 && drawn < info.n_action, "an action");
+      if (info.algo != MM_ALGO_AMPO || !settings->ampo.bisect10)
         require(fabs(sum - 1) < 1e-2, "probabilities sum to 1");
     }
     mm_player_destroy(player);

@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     set(&settings, argv[i]);
   require(mm_env_open(argv[1], &env));
   require(mm_map_open(argv[2], &map));
-  require(mm_policy_create(argv[1], map, &settings, seed, agents, &policy));
+  require(mm_policy_make(argv[1], map, &settings, seed, agents, &policy));
   for (size_t i = 0; i < agents; i++)
     train(env, map, &settings, seed, i, policy);
   require(mm_policy_save(policy, argv[6]));

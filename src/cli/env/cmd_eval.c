@@ -77,8 +77,8 @@ typedef struct outcome {
 // JSON
 
 static void add_returns(cJSON *object, const mm_returns *r) {
-  output_add_number(object, "mean_return", r->value.mean);
-  mm_json_add_defined(object, "sem_return", r->value.sem);
+  output_add_number(object, "mean_return", r->mean);
+  mm_json_add_defined(object, "sem_return", r->sem);
   output_add_number(object, "median_return", r->median);
   output_add_number(object, "min_return", r->min);
   output_add_number(object, "max_return", r->max);
@@ -107,11 +107,11 @@ static int put_json(const outcome *o) {
   cJSON_AddStringToObject(root, "env", mm_env_id(o->of.env));
   cJSON_AddStringToObject(root, "policy", o->args->policy);
   cJSON_AddStringToObject(root, "trained_on", info->env_id);
-  cJSON_AddStringToObject(root, "algo", mm_algo_name(info->settings.algo));
-  output_add_text(
-      root, "map",
-      mm_algo_has_map(info->settings.algo) ? mm_map_kind_name(mm_map_get_kind(info->map)) : NULL);
-  mm_json_add_defined(root, "eta", mm_settings_value(&info->settings, "eta", NAN));
+  cJSON_AddStringToObject(root, "algo", mm_algo_name(info->algo));
+  output_add_text(root, "map",
+                  mm_algo_has_map(info->algo) ? mm_map_kind_name(mm_map_get_kind(info->map))
+                                              : NULL);
+  mm_json_add_defined(root, "eta", mm_settings_value(mm_policy_settings(o->of.policy), "eta", NAN));
   cJSON_AddStringToObject(root, "actions", o->args->greedy ? "greedy" : "sample");
   cJSON_AddStringToObject(root, "rules", rules_name(o) != NULL ? rules_name(o) : "id");
   add_body(root, e);
@@ -147,8 +147,8 @@ static void put_agents(const outcome *o) {
   for (size_t i = 0; i < n; i++) {
     const mm_returns *r = &e->agent[i];
     const double row[] = { o->of.info.final_value[e->first + i],
-                           r->value.mean,
-                           r->value.sem,
+                           r->mean,
+                           r->sem,
                            r->median,
                            r->min,
                            r->max,
@@ -182,11 +182,11 @@ static void put_body(const mm_evaluation *e) {
 }
 
 // A policy was trained with its map's step size where the map has one and nobody said otherwise.
-static void put_eta(const mm_policy_info *info) {
-  const double eta = mm_settings_value(&info->settings, "eta", NAN);
+static void put_eta(const outcome *o) {
+  const double eta = mm_settings_value(mm_policy_settings(o->of.policy), "eta", NAN);
   if (isnan(eta)) return;
   printf("eta          %s%s\n", output_number(eta),
-         eta == mm_map_eta(info->map) ? " from the map" : "");
+         eta == mm_map_eta(o->of.info.map) ? " from the map" : "");
 }
 
 static void put_text(const outcome *o) {
@@ -194,17 +194,16 @@ static void put_text(const outcome *o) {
   const mm_returns *r = &e->all;
   const char *rules = rules_name(o);
   printf("%s%s%s, %s", output_plain(mm_env_id(o->of.env)), rules != NULL ? ", rules=" : "",
-         rules != NULL ? rules : "", mm_algo_name(o->of.info.settings.algo));
-  if (mm_algo_has_map(o->of.info.settings.algo))
-    printf(", map %s", map_describe_kind(o->of.info.map));
+         rules != NULL ? rules : "", mm_algo_name(o->of.info.algo));
+  if (mm_algo_has_map(o->of.info.algo)) printf(", map %s", map_describe_kind(o->of.info.map));
   printf(": %zu agent%s, %zu episode%s%s, %s actions\n", e->n_agent, e->n_agent == 1 ? "" : "s",
          e->n_episode, e->n_episode == 1 ? "" : "s", e->n_agent == 1 ? "" : " each",
          o->args->greedy ? "greedy" : "sampled");
   put_body(e);
-  put_eta(&o->of.info);
-  printf("mean return  %s", output_styled(STYLE_BOLD, output_number(r->value.mean)));
-  if (!isnan(r->value.sem))
-    printf(" %s %s (standard error over %s)", output_plus_minus(), output_number(r->value.sem),
+  put_eta(o);
+  printf("mean return  %s", output_styled(STYLE_BOLD, output_number(r->mean)));
+  if (!isnan(r->sem))
+    printf(" %s %s (standard error over %s)", output_plus_minus(), output_number(r->sem),
            e->n_agent > 1 ? "agents" : "episodes");
   printf("\nreturns      median %s, from %s to %s\n", output_number(r->median),
          output_number(r->min), output_number(r->max));
@@ -226,19 +225,20 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
 static mm_status evaluate(outcome *o) {
   const eval_args *args = o->args;
   const bool one = options_given(&command_eval, &args->common, "agent");
-  mm_evaluate_config config = { .policy = o->of.policy,
-                                .env = o->of.env,
-                                .rules = o->of.rules,
-                                .flavour = (mm_env_flavour)args->flavour,
-                                .physics = (mm_env_physics)args->physics,
-                                .agent = one ? (int64_t)args->agent : MM_EVALUATE_ALL,
-                                .episodes = (size_t)args->episodes,
-                                .seed = args->seed,
-                                .greedy = args->greedy,
-                                .max_steps = args->max_steps,
-                                .threads = (int)args->threads,
-                                .stop = interrupt_watch(),
-                                .progress = show_progress };
+  mm_evaluate_config config = mm_evaluate_config_default();
+  config.policy = o->of.policy;
+  config.env = o->of.env;
+  config.rules = o->of.rules;
+  config.flavour = (mm_env_flavour)args->flavour;
+  config.physics = (mm_env_physics)args->physics;
+  if (one) config.agent = (int64_t)args->agent;
+  config.episodes = (size_t)args->episodes;
+  config.seed = args->seed;
+  config.greedy = args->greedy;
+  config.max_steps = args->max_steps;
+  config.threads = (int)args->threads;
+  config.stop = interrupt_watch();
+  config.progress = show_progress;
   progress_begin("eval", (double)args->episodes * (one ? 1 : (double)o->of.info.n), "episodes");
   const double start = mm_clock_seconds();
   mm_status status = mm_evaluate_run(&config, &o->evaluation);

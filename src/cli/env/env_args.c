@@ -120,7 +120,7 @@ int policy_argument_open(const char *text, const char *id, mm_env_rules rules,
   *out = (policy_argument){ 0 };
   mm_status status = mm_policy_load(text, &out->policy);
   if (status != MM_OK) return refuse_folder(text, status);
-  out->info = mm_policy_describe(out->policy);
+  mm_policy_describe(out->policy, &out->info);
   const char *name = id != NULL ? id : out->info.env_id;
   status = mm_env_open(name, &out->env);
   if (status != MM_OK && id == NULL) return fail_reading(status, text); // the name is the file's
@@ -131,7 +131,7 @@ int policy_argument_open(const char *text, const char *id, mm_env_rules rules,
   const bool other = id != NULL && strcmp(id, out->info.env_id) != 0;
   out->rules = rules;
   if (rules == MM_RULES_BY_ID && !other)
-    out->rules = (mm_env_rules)mm_settings_net(&out->info.settings)->rules;
+    out->rules = (mm_env_rules)((const mm_actor_critic_config *)out->info.config)->rules;
   status = mm_evaluate_check(out->policy, out->env, out->rules);
   return status == MM_OK ? EXIT_DONE : refuse(status);
 }
@@ -157,7 +157,7 @@ int env_policy_check(const command *c, const env_args *args) {
 
 // flavour, physics and walls that the policy was trained with, unless others were asked for
 static void adopt_world(const mm_policy_info *info, const char *id, env_args *args) {
-  const mm_actor_critic_config *trained = mm_settings_net(&info->settings);
+  const mm_actor_critic_config *trained = info->config;
   const bool same = id == NULL || strcmp(id, info->env_id) == 0;
   if (args->flavour == 0 && same) args->flavour = (int)trained->flavour;
   if (args->physics == 0) args->physics = (int)trained->physics;
@@ -170,5 +170,5 @@ int env_policy_open(env_args *args, const char *id, policy_argument *out) {
     return fail_usage("option '--agent': %s has agents 0 to %zu", args->policy, out->info.n - 1);
   args->rules = (int)out->rules;
   adopt_world(&out->info, id, args);
-  return status_code(mm_player_create(out->policy, (size_t)args->agent, &out->player));
+  return status_code(mm_player_open(out->policy, (size_t)args->agent, &out->player));
 }

@@ -126,7 +126,7 @@ vec_action vec_game_choose(vec_game *g) {
 }
 
 const float *vec_game_probs(const vec_game *g) {
-  return g->player != NULL ? mm_player_probs(g->player, 0) : NULL;
+  return g->player != NULL ? mm_player_row(g->player, 0) : NULL;
 }
 
 static bool find_action(const vec_game *g, const char *name, vec_action *out) {

@@ -17,6 +17,7 @@
 #include "backend/pool.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "study/stats/estimate.h"
 
 enum { ROWS = MM_PLAYER_ROWS };
 
@@ -24,7 +25,8 @@ enum { ROWS = MM_PLAYER_ROWS };
 // Does the policy fit?
 
 mm_status mm_evaluate_check(const mm_policy *policy, const mm_env *env, mm_env_rules rules) {
-  const mm_policy_info info = mm_policy_describe(policy);
+  mm_policy_info info;
+  mm_policy_describe(policy, &info);
   mm_vec_config config = {
     .size = sizeof(mm_vec_config), .n = 0, .seed = info.seed, .rules = rules
   }; // what moves a body does not change its shape
@@ -36,19 +38,19 @@ mm_status mm_evaluate_check(const mm_policy *policy, const mm_env *env, mm_env_r
   const char *id = mm_env_id(env);
   const bool real = found.n_action == 0;
   const int32_t actions = real ? found.n_real : found.n_action;
-  if (real != info.net.gaussian)
+  const int32_t own = info.n_action + info.n_real;
+  if (real != (info.n_real > 0))
     return MM_FAIL(
         MM_ERR_INPUT,
         real
             ? "environment '%.80s' has continuous actions; the policy, of '%.80s', has %d discrete"
             : "environment '%.80s' has discrete actions; the policy, of '%.80s', has %d continuous",
-        id, info.env_id, (int)info.net.n_action);
-  if (actions != info.net.n_action || found.n_input != info.net.n_input)
+        id, info.env_id, (int)own);
+  if (actions != own || found.n_input != info.n_input)
     return MM_FAIL(MM_ERR_INPUT,
                    "environment '%.80s' has %d inputs and %d actions; the policy, of '%.80s', has "
                    "%d and %d",
-                   id, (int)found.n_input, (int)actions, info.env_id, (int)info.net.n_input,
-                   (int)info.net.n_action);
+                   id, (int)found.n_input, (int)actions, info.env_id, (int)info.n_input, (int)own);
   return MM_OK;
 }
 
@@ -98,7 +100,7 @@ static mm_status take_agent(const pool *p, desk *d, size_t agent) {
   if (d->player && d->agent == agent) return MM_OK;
   mm_player_destroy(d->player);
   d->agent = agent;
-  MM_TRY(mm_player_create(p->config->policy, agent, &d->player));
+  MM_TRY(mm_player_open(p->config->policy, agent, &d->player));
   const size_t reals = mm_player_reals(d->player);
   if (reals == 0 || d->real) return MM_OK;
   d->real = mm_alloc_array(ROWS * reals, sizeof *d->real);
@@ -259,7 +261,8 @@ static int by_value(const void *a, const void *b) {
 
 // sorted: room for n numbers.
 static mm_returns summarise(const mm_evaluation *e, size_t first, size_t n, double *sorted) {
-  mm_returns r = { .value = mm_estimate_of(e->value + first, n) };
+  const mm_estimate value = mm_estimate_of(e->value + first, n);
+  mm_returns r = { .mean = value.mean, .sem = value.sem };
   memcpy(sorted, e->value + first, n * sizeof *sorted);
   qsort(sorted, n, sizeof *sorted, by_value);
   r.min = sorted[0];
@@ -284,8 +287,8 @@ static mm_status summarise_all(mm_evaluation *e) {
   e->all = summarise(e, 0, n, room);
   if (e->n_agent > 1) {
     for (size_t i = 0; i < e->n_agent; i++)
-      room[i] = e->agent[i].value.mean;
-    e->all.value.sem = mm_estimate_of(room, e->n_agent).sem;
+      room[i] = e->agent[i].mean;
+    e->all.sem = mm_estimate_of(room, e->n_agent).sem;
   }
   mm_free(room);
   return MM_OK;
@@ -358,7 +361,7 @@ static mm_status run_all(pool *p) {
 // What moves a body, and how: as asked for, else as the policy knows it.
 static mm_status choose_body(pool *p, const mm_policy_info *info) {
   const mm_evaluate_config *c = p->config;
-  const mm_actor_critic_config *trained = mm_settings_net(&info->settings);
+  const mm_actor_critic_config *trained = info->config;
   const bool same = strcmp(mm_env_id(c->env), info->env_id) == 0;
   mm_vec *vec;
   p->flavour = c->flavour ? c->flavour : same ? (mm_env_flavour)trained->flavour : 0;
@@ -397,16 +400,38 @@ static mm_status play_all(const mm_evaluate_config *c, const mm_policy_info *inf
   return summarise_all(out);
 }
 
-mm_status mm_evaluate_run(const mm_evaluate_config *c, mm_evaluation *out) {
-  const mm_policy_info info = mm_policy_describe(c->policy);
+mm_evaluate_config mm_evaluate_config_default(void) {
+  return (mm_evaluate_config){ .size = sizeof(mm_evaluate_config),
+                               .agent = MM_EVALUATE_ALL,
+                               .episodes = 100 };
+}
+
+static mm_status evaluate(const mm_evaluate_config *c, const mm_policy_info *info,
+                          mm_evaluation *out) {
   const bool all = c->agent == MM_EVALUATE_ALL;
-  *out = (mm_evaluation){ 0 };
-  MM_TRY(check(c, &info));
+  MM_TRY(check(c, info));
   *out = (mm_evaluation){ .first = all ? 0 : (size_t)c->agent,
-                          .n_agent = all ? info.n : 1,
+                          .n_agent = all ? info->n : 1,
                           .n_episode = c->episodes };
   mm_status status = make_room(out);
-  if (status == MM_OK) status = play_all(c, &info, out);
+  if (status == MM_OK) status = play_all(c, info, out);
   if (status != MM_OK) mm_evaluation_release(out);
+  return status;
+}
+
+mm_status mm_evaluate_run(const mm_evaluate_config *config, mm_evaluation *out) {
+  mm_evaluate_config c = mm_evaluate_config_default();
+  mm_policy_info info;
+  mm_env *own = NULL;
+  *out = (mm_evaluation){ 0 };
+  MM_TRY(mm_take_config("mm_evaluate_config", config, sizeof c, &c, sizeof c));
+  if (!c.policy) return MM_FAIL(MM_ERR_INPUT, "mm_evaluate_config: policy: expected one");
+  mm_policy_describe(c.policy, &info);
+  if (!c.env) MM_TRY(mm_env_open(info.env_id, &own));
+  if (own) c.env = own;
+  if (c.rules == MM_RULES_BY_ID && strcmp(mm_env_id(c.env), info.env_id) == 0)
+    c.rules = (mm_env_rules)((const mm_actor_critic_config *)info.config)->rules;
+  mm_status status = evaluate(&c, &info, out);
+  mm_env_destroy(own);
   return status;
 }

@@ -2,7 +2,9 @@
 // networks alone a Gaussian one, of observations scaled as in its training.
 
 #include <math.h>
+#include <string.h>
 
+#include "agent/ampo.h"
 #include "base/rng.h"
 #include "base/status.h"
 #include "env/running_stats.h"
@@ -20,6 +22,7 @@ struct mm_player {
   float *x;            // [MM_PLAYER_ROWS][n_input] scaled
   float *mean, *scale; // [n_input] of the observations: (o - mean) scale
   float *std;          // [n_action]
+  mm_vec_info range;   // of the environment that it was trained in
   float lambda[MM_PLAYER_ROWS];
 };
 
@@ -43,12 +46,14 @@ static mm_status open_real(mm_player *p) {
   return MM_OK;
 }
 
-mm_status mm_player_create(const mm_policy *policy, size_t agent, mm_player **out) {
+mm_status mm_player_open(const mm_policy *policy, size_t agent, mm_player **out) {
   *out = NULL;
-  const mm_policy_info info = mm_policy_describe(policy);
+  const mm_settings *settings = mm_policy_settings(policy);
+  mm_policy_info info;
   mm_net *net;
+  mm_policy_describe(policy, &info);
   MM_TRY(mm_policy_net(policy, agent, &net));
-  const size_t n_action = (size_t)info.net.n_action, size = MM_PLAYER_ROWS * n_action;
+  const size_t n_action = (size_t)(info.n_action + info.n_real), size = MM_PLAYER_ROWS * n_action;
   mm_player *p = mm_alloc(sizeof *p);
   float *scores = mm_alloc_array(size, sizeof *scores),
         *probs = mm_alloc_array(size, sizeof *probs);
@@ -60,17 +65,17 @@ mm_status mm_player_create(const mm_policy *policy, size_t agent, mm_player **ou
     return MM_FAIL(MM_ERR_MEMORY, "no memory for a player");
   }
   char text[MM_SETTING_TEXT_SIZE];
-  const bool bisect = strcmp(mm_settings_text(&info.settings, "projection", text), "bisect10") == 0;
+  const bool bisect = strcmp(mm_settings_text(settings, "projection", text), "bisect10") == 0;
   *p = (mm_player){ .net = net,
                     .map = info.map,
                     .projection = bisect ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT,
-                    .eta = (float)mm_settings_last_eta(&info.settings), // 1: softmax f
+                    .eta = (float)info.eta, // 1: softmax f
                     .n_action = n_action,
-                    .n_input = (size_t)info.net.n_input,
+                    .n_input = (size_t)info.n_input,
                     .agent = agent,
                     .scores = scores,
                     .probs = probs };
-  mm_status status = info.net.gaussian ? open_real(p) : MM_OK;
+  mm_status status = info.n_real > 0 ? open_real(p) : MM_OK;
   if (status == MM_OK)
     *out = p;
   else
@@ -90,11 +95,44 @@ void mm_player_destroy(mm_player *p) {
   mm_free(p);
 }
 
-static mm_status look_real(mm_player *p, const float *obs, size_t rows) {
+// The range of the environment's actions, as whatever engine is there has it.
+static mm_status find_range(const mm_policy *policy, mm_vec_info *out) {
+  mm_vec_config config = mm_vec_config_default();
+  config.flavour = (mm_env_flavour)mm_settings_net(mm_policy_settings(policy))->flavour;
+  mm_policy_info info;
+  mm_env *env;
+  mm_vec *vec = NULL;
+  mm_policy_describe(policy, &info);
+  MM_TRY(mm_env_open(info.env_id, &env));
+  mm_status status = mm_vec_create(env, &config, &vec);
+  if (status == MM_OK) mm_vec_describe(vec, out);
+  if (status == MM_OK && out->n_real != info.n_real)
+    status =
+        MM_FAIL(MM_ERR_INPUT, "environment '%.80s' has %d numbers in an action; the policy has %d",
+                info.env_id, (int)out->n_real, (int)info.n_real);
+  mm_vec_destroy(vec);
+  mm_env_destroy(env);
+  return status;
+}
+
+mm_status mm_player_create(const mm_policy *policy, size_t agent, mm_player **out) {
+  MM_TRY(mm_player_open(policy, agent, out));
+  mm_status status = (*out)->n_real > 0 ? find_range(policy, &(*out)->range) : MM_OK;
+  if (status == MM_OK) return MM_OK;
+  mm_player_destroy(*out);
+  *out = NULL;
+  return status;
+}
+
+static const float *scale(mm_player *p, const float *obs, size_t rows) {
   const size_t d = p->n_input;
   for (size_t i = 0; i < rows * d; i++)
     p->x[i] = (obs[i] - p->mean[i % d]) * p->scale[i % d];
-  mm_net_scores(p->net, &(mm_net_obs){ .floats = p->x }, rows, p->scores);
+  return p->x;
+}
+
+static mm_status look_real(mm_player *p, const float *obs, size_t rows) {
+  mm_net_scores(p->net, &(mm_net_obs){ .floats = scale(p, obs, rows) }, rows, p->scores);
   for (size_t i = 0; i < rows * p->n_real; i++)
     if (!isfinite(p->scores[i]))
       return MM_FAIL(MM_ERR_NUMERIC, "agent %zu: a mean is not finite", p->agent);
@@ -114,7 +152,7 @@ mm_status mm_player_look(mm_player *p, const mm_net_obs *obs, size_t rows) {
                                 p->lambda);
 }
 
-const float *mm_player_probs(const mm_player *p, size_t row) {
+const float *mm_player_row(const mm_player *p, size_t row) {
   return p->n_real > 0 ? NULL : p->probs + row * p->n_action;
 }
 
@@ -130,13 +168,101 @@ void mm_player_real(const mm_player *p, size_t row, const float *noise, float *a
 }
 
 int32_t mm_player_sample(const mm_player *p, size_t row, double u) {
-  return mm_categorical_f(u, mm_player_probs(p, row), (int)p->n_action);
+  return mm_categorical_f(u, mm_player_row(p, row), (int)p->n_action);
 }
 
 int32_t mm_player_greedy(const mm_player *p, size_t row) {
-  const float *probs = mm_player_probs(p, row), *scores = p->scores + row * p->n_action;
+  const float *probs = mm_player_row(p, row), *scores = p->scores + row * p->n_action;
   size_t best = 0;
   for (size_t a = 1; a < p->n_action; a++)
     if (probs[a] > probs[best] || (probs[a] == probs[best] && scores[a] > scores[best])) best = a;
   return (int32_t)best;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Any number of states
+
+// What is done with the rows `first` .. first + rows - 1 of n when they have been looked at.
+typedef void take_rows(mm_player *p, size_t first, size_t rows, const void *in, void *out);
+
+static mm_status each_part(mm_player *p, const float *obs, size_t n, take_rows *take,
+                           const void *in, void *out) {
+  for (size_t first = 0; first < n; first += MM_PLAYER_ROWS) {
+    const size_t rows = n - first < MM_PLAYER_ROWS ? n - first : MM_PLAYER_ROWS;
+    MM_TRY(mm_player_look(p, &(mm_net_obs){ .floats = obs + first * p->n_input }, rows));
+    take(p, first, rows, in, out);
+  }
+  return MM_OK;
+}
+
+static void take_probs(mm_player *p, size_t first, size_t rows, const void *in, void *out) {
+  (void)in;
+  memcpy((float *)out + first * p->n_action, p->probs, rows * p->n_action * sizeof *p->probs);
+}
+
+mm_status mm_player_probs(mm_player *p, const float *obs, size_t n, float *probs) {
+  if (p->n_real > 0)
+    return MM_FAIL(MM_ERR_INPUT, "probabilities: expected discrete actions, the policy's are real");
+  return each_part(p, obs, n, take_probs, NULL, probs);
+}
+
+static void take_means(mm_player *p, size_t first, size_t rows, const void *in, void *out) {
+  (void)in;
+  memcpy((float *)out + first * p->n_real, p->scores, rows * p->n_real * sizeof *p->scores);
+}
+
+mm_status mm_player_normal(mm_player *p, const float *obs, size_t n, float *mean, float *std) {
+  if (p->n_real == 0)
+    return MM_FAIL(MM_ERR_INPUT, "means: expected real actions, the policy's are discrete");
+  memcpy(std, p->std, p->n_real * sizeof *std);
+  return each_part(p, obs, n, take_means, NULL, mean);
+}
+
+mm_status mm_player_values(mm_player *p, const float *obs, size_t n, float *value) {
+  for (size_t first = 0; first < n; first += MM_PLAYER_ROWS) {
+    const size_t rows = n - first < MM_PLAYER_ROWS ? n - first : MM_PLAYER_ROWS;
+    const float *seen = obs + first * p->n_input;
+    if (p->n_real > 0) seen = scale(p, seen, rows);
+    mm_net_values(p->net, &(mm_net_obs){ .floats = seen }, rows, value + first);
+    for (size_t i = first; i < first + rows; i++)
+      if (!isfinite(value[i]))
+        return MM_FAIL(MM_ERR_NUMERIC, "agent %zu: a value is not finite", p->agent);
+  }
+  return MM_OK;
+}
+
+static mm_stream stream_of(const mm_draw *draw, size_t row) {
+  return mm_stream_make(draw->seed, draw->repeat, MM_RNG_ACTION, draw->first + (uint32_t)row);
+}
+
+static void take_indices(mm_player *p, size_t first, size_t rows, const void *in, void *out) {
+  const mm_draw *draw = in;
+  int32_t *action = (int32_t *)out + first;
+  for (size_t i = 0; i < rows; i++) {
+    if (!draw) {
+      action[i] = mm_player_greedy(p, i);
+      continue;
+    }
+    const mm_block block = mm_stream_block(stream_of(draw, first + i), draw->step / 4);
+    action[i] = mm_player_sample(p, i, block.word[draw->step % 4] * 0x1p-32);
+  }
+}
+
+static void take_reals(mm_player *p, size_t first, size_t rows, const void *in, void *out) {
+  const mm_draw *draw = in;
+  float *action = (float *)out + first * p->n_real, noise[MM_NET_ACTION_MAX];
+  for (size_t i = 0; i < rows; i++, action += p->n_real) {
+    if (draw) mm_ampo_real_noise(stream_of(draw, first + i), draw->step, p->n_real, noise);
+    mm_player_real(p, i, draw ? noise : NULL, action);
+    mm_ampo_real_send(&p->range, action, p->n_real, action);
+  }
+}
+
+mm_status mm_player_act(mm_player *p, const float *obs, size_t n, const mm_draw *draw,
+                        void *action) {
+  enum { LANES = 1 << 24 };
+  if (draw && (draw->first > LANES || n > LANES - draw->first))
+    return MM_FAIL(MM_ERR_INPUT, "rows %zu from number %lu on: expected numbers below %d", n,
+                   (unsigned long)draw->first, LANES);
+  return each_part(p, obs, n, p->n_real > 0 ? take_reals : take_indices, draw, action);
 }

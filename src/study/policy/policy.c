@@ -5,55 +5,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/job_internal.h"
+#include "base/spelling.h"
 #include "base/status.h"
 #include "study/policy/policy_internal.h"
 
 // ---------------------------------------------------------------------------------------------
 // Tensors
 
-int mm_policy_tensors(const mm_net_config *config) {
-  return config->gaussian ? MM_NET_TENSORS_MAX : MM_NET_TENSORS;
-}
-
-// Name and shape of a layer's tensor.
-static void layer_tensor(const mm_net_config *c, int i, mm_policy_tensor *t) {
-  const bool actor = i < MM_NET_TENSORS / 2;
-  const int layer = i % (MM_NET_TENSORS / 2) / 2;
-  const int32_t sizes[4] = { c->n_input, c->hidden[0], c->hidden[1], actor ? c->n_action : 1 };
-  t->bias = i % 2 != 0;
-  t->rows = t->bias ? 1 : (size_t)sizes[layer];
-  t->cols = (size_t)sizes[layer + 1];
-  snprintf(t->name, sizeof t->name, "%s.%d.%s", actor ? "actor" : "critic", layer,
-           t->bias ? "bias" : "weight");
-}
-
-// Of those that Gaussian nets have beside their layers.
-static void row_tensor(const mm_net_config *c, int i, mm_policy_tensor *t) {
-  static const char *const names[] = { "actor.log_std", "input.mean", "input.variance" };
-  t->bias = true;
-  t->rows = 1;
-  t->cols = (size_t)(i == MM_NET_LOG_STD ? c->n_action : c->n_input);
-  snprintf(t->name, sizeof t->name, "%s", names[i - MM_NET_LOG_STD]);
-}
-
-mm_policy_tensor mm_policy_tensor_at(const mm_net_config *c, int i) {
-  mm_policy_tensor t = { .first = 0 };
-  size_t first = 0;
+mm_policy_slot mm_policy_slot_at(const mm_net_config *c, int i) {
+  mm_policy_slot t = { .first = 0 };
   for (int k = 0; k <= i; k++) {
-    (k < MM_NET_TENSORS ? layer_tensor : row_tensor)(c, k, &t);
-    t.size = t.rows * t.cols;
-    t.first = first;
-    first += t.size;
+    const mm_net_tensor of = mm_net_tensor_of(c, k);
+    t = (mm_policy_slot){ .name = of.name,
+                          .bias = k >= MM_NET_TENSORS || k % 2 != 0,
+                          .rows = (size_t)of.rows,
+                          .cols = (size_t)of.cols,
+                          .size = (size_t)of.rows * (size_t)of.cols,
+                          .first = t.first + t.size };
   }
   return t;
 }
 
 size_t mm_policy_size(const mm_net_config *config) {
-  mm_policy_tensor last = mm_policy_tensor_at(config, mm_policy_tensors(config) - 1);
+  mm_policy_slot last = mm_policy_slot_at(config, mm_net_tensors_of(config) - 1);
   return last.first + last.size;
 }
 
-float *mm_policy_place(const mm_policy *p, const mm_policy_tensor *t, size_t k) {
+float *mm_policy_place(const mm_policy *p, const mm_policy_slot *t, size_t k) {
   return p->data + p->n * t->first + k * t->size;
 }
 
@@ -112,13 +91,27 @@ static mm_status fill(mm_policy *p, const char *env_id, const mm_map *map) {
   return copy_map(map, &p->map);
 }
 
-mm_status mm_policy_create(const char *env_id, const mm_map *map, const mm_settings *settings,
-                           uint64_t seed, size_t n, mm_policy **out) {
+static void take_net(const mm_job *job, mm_net *net, void *user) {
+  mm_policy *p = user;
+  if (job->seed - p->seed < p->n) (void)mm_policy_set(p, (size_t)(job->seed - p->seed), net);
+}
+
+static void take_result(const mm_job *job, const mm_result *result, void *user) {
+  mm_policy *p = user;
+  if (job->seed - p->seed < p->n)
+    mm_policy_set_final(p, (size_t)(job->seed - p->seed), result->final_value);
+}
+
+mm_status mm_policy_make(const char *env_id, const mm_map *map, const mm_settings *settings,
+                         uint64_t seed, size_t n, mm_policy **out) {
   *out = NULL;
   MM_TRY(check(env_id, map, settings, seed, n));
   mm_policy *p = mm_alloc(sizeof *p);
   if (!p) return MM_FAIL(MM_ERR_MEMORY, "no memory for a policy");
-  *p = (mm_policy){ .settings = *settings, .seed = seed, .n = n };
+  *p = (mm_policy){ .settings = *settings,
+                    .seed = seed,
+                    .n = n,
+                    .hooks = { .trained = take_net, .ended = take_result, .user = p } };
   if (pthread_mutex_init(&p->lock, NULL) != 0) {
     mm_free(p);
     return MM_FAIL(MM_ERR_MEMORY, "no memory for a policy");
@@ -128,6 +121,23 @@ mm_status mm_policy_create(const char *env_id, const mm_map *map, const mm_setti
     *out = p;
   else
     mm_policy_destroy(p);
+  return status;
+}
+
+mm_status mm_policy_create(const mm_job *job, size_t n, mm_policy **out) {
+  *out = NULL;
+  const mm_learner *learner = mm_learner_of_job(job);
+  if (!learner) return MM_ERR_INPUT;
+  MM_TRY(mm_learner_check(learner, job->config));
+  mm_settings settings = mm_settings_default(job->algo);
+  memcpy(&settings.net, job->config, learner->config_size);
+  double *eta = mm_settings_number(&settings, "eta");
+  if (eta) *eta = mm_job_eta(job, *eta);
+  mm_map *own = NULL;
+  if (!job->map) MM_TRY(mm_job_candidate(job, &own));
+  const mm_map *map = job->map ? job->map : own;
+  mm_status status = mm_policy_make(mm_env_id(job->env), map, &settings, job->seed, n, out);
+  mm_map_destroy(own);
   return status;
 }
 
@@ -195,8 +205,8 @@ mm_status mm_policy_set(mm_policy *p, size_t i, const mm_net *net) {
     return MM_FAIL(
         MM_ERR_INPUT, "agent %zu: expected networks with %d inputs and %d actions, found %d and %d",
         i, (int)p->net.n_input, (int)p->net.n_action, (int)shape->n_input, (int)shape->n_action);
-  for (int t = 0; t < mm_policy_tensors(&p->net); t++) {
-    mm_policy_tensor tensor = mm_policy_tensor_at(&p->net, t);
+  for (int t = 0; t < mm_net_tensors_of(&p->net); t++) {
+    mm_policy_slot tensor = mm_policy_slot_at(&p->net, t);
     float *to = mm_policy_place(p, &tensor, i);
     size_t at;
     mm_net_export(net, MM_NET_PARAM, t, to);
@@ -211,14 +221,59 @@ void mm_policy_set_final(mm_policy *p, size_t i, double final_value) {
   if (i < p->n) p->final_value[i] = final_value;
 }
 
-mm_policy_info mm_policy_describe(const mm_policy *p) {
-  return (mm_policy_info){ .env_id = p->env_id,
+void mm_policy_describe(const mm_policy *p, mm_policy_info *out) {
+  *out = (mm_policy_info){ .env_id = p->env_id,
+                           .algo = p->settings.algo,
+                           .config = &p->settings.net,
                            .map = p->map,
-                           .settings = p->settings,
+                           .eta = mm_settings_last_eta(&p->settings),
                            .seed = p->seed,
                            .n = p->n,
                            .final_value = p->final_value,
-                           .net = p->net };
+                           .n_input = p->net.n_input,
+                           .n_action = p->net.gaussian ? 0 : p->net.n_action,
+                           .n_real = p->net.gaussian ? p->net.n_action : 0,
+                           .hidden = { p->net.hidden[0], p->net.hidden[1] },
+                           .relu = p->net.activation == MM_ACTIVATION_RELU };
+}
+
+const mm_settings *mm_policy_settings(const mm_policy *p) {
+  return &p->settings;
+}
+
+size_t mm_policy_tensors(const mm_policy *p) {
+  return p->data ? (size_t)mm_net_tensors_of(&p->net) : 0;
+}
+
+mm_status mm_policy_tensor_at(const mm_policy *p, size_t i, mm_policy_tensor *out) {
+  const size_t n = mm_policy_tensors(p);
+  *out = (mm_policy_tensor){ 0 };
+  if (i >= n) return MM_FAIL(MM_ERR_INPUT, "tensor %zu of a policy: expected one below %zu", i, n);
+  const mm_policy_slot slot = mm_policy_slot_at(&p->net, (int)i);
+  *out = (mm_policy_tensor){ .name = slot.name,
+                             .dims = slot.bias ? 2 : 3,
+                             .shape = { p->n, slot.bias ? slot.cols : slot.rows,
+                                        slot.bias ? 1 : slot.cols },
+                             .data = mm_policy_place(p, &slot, 0) };
+  return MM_OK;
+}
+
+mm_status mm_policy_tensor_find(const mm_policy *p, const char *name, mm_policy_tensor *out) {
+  const char *names[MM_NET_TENSORS_MAX];
+  const size_t n = mm_policy_tensors(p);
+  *out = (mm_policy_tensor){ 0 };
+  for (size_t i = 0; i < n; i++) {
+    names[i] = mm_net_tensor_of(&p->net, (int)i).name;
+    if (strcmp(names[i], name) == 0) return mm_policy_tensor_at(p, i, out);
+  }
+  const char *near = n > 0 ? mm_nearest(name, names, n) : NULL;
+  if (near)
+    return MM_FAIL(MM_ERR_INPUT, "tensor '%.40s': no such name (did you mean '%s'?)", name, near);
+  return MM_FAIL(MM_ERR_INPUT, "tensor '%.40s': the policy has no such", name);
+}
+
+const mm_job_hooks *mm_policy_hooks(mm_policy *p) {
+  return &p->hooks;
 }
 
 mm_status mm_policy_net(const mm_policy *p, size_t i, mm_net **out) {
@@ -226,8 +281,8 @@ mm_status mm_policy_net(const mm_policy *p, size_t i, mm_net **out) {
   if (i >= p->n) return MM_FAIL(MM_ERR_INPUT, "agent %zu: expected one below %zu", i, p->n);
   if (!p->is_set[i]) return MM_FAIL(MM_ERR_INPUT, "agent %zu has no networks", i);
   MM_TRY(mm_net_create(&p->net, out));
-  for (int t = 0; t < mm_policy_tensors(&p->net); t++) {
-    mm_policy_tensor tensor = mm_policy_tensor_at(&p->net, t);
+  for (int t = 0; t < mm_net_tensors_of(&p->net); t++) {
+    mm_policy_slot tensor = mm_policy_slot_at(&p->net, t);
     mm_net_import(*out, MM_NET_PARAM, t, mm_policy_place(p, &tensor, i));
   }
   return MM_OK;

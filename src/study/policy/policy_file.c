@@ -86,7 +86,7 @@ static mm_status add_metadata(cJSON *root, const mm_policy *p) {
 }
 
 static bool add_tensor(cJSON *root, const mm_policy *p, int i) {
-  mm_policy_tensor t = mm_policy_tensor_at(&p->net, i);
+  mm_policy_slot t = mm_policy_slot_at(&p->net, i);
   const double begin = (double)(p->n * t.first * sizeof(float));
   const double end = begin + (double)(p->n * t.size * sizeof(float));
   const double shape[3] = { (double)p->n, (double)(t.bias ? t.cols : t.rows), (double)t.cols };
@@ -101,7 +101,7 @@ static bool add_tensor(cJSON *root, const mm_policy *p, int i) {
 static mm_status fill_header(cJSON *root, const mm_policy *p, char **out) {
   MM_TRY(add_metadata(root, p));
   bool complete = true;
-  for (int i = 0; i < mm_policy_tensors(&p->net) && complete; i++)
+  for (int i = 0; i < mm_net_tensors_of(&p->net) && complete; i++)
     complete = add_tensor(root, p, i);
   if (complete) *out = mm_json_print(root, false);
   return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory to write a policy");
@@ -258,7 +258,7 @@ static mm_status read_metadata(const cJSON *root, const char *source, size_t n, 
   MM_TRY(mm_plan_read_seed(object, inner, &seed));
   snprintf(map_source, sizeof map_source, "%.900s: map", inner);
   MM_TRY(mm_map_parse(text[3], strlen(text[3]), map_source, &map));
-  mm_status status = in_source(mm_policy_create(text[1], map, &settings, seed, n, out), inner);
+  mm_status status = in_source(mm_policy_make(text[1], map, &settings, seed, n, out), inner);
   mm_map_destroy(map);
   return status == MM_OK ? read_finals(text[6], inner, *out) : status;
 }
@@ -315,7 +315,7 @@ static mm_status read_sizes(const cJSON *root, const char *source, mm_net_config
   return MM_OK;
 }
 
-static mm_status read_tensor(const cJSON *root, const char *source, const mm_policy_tensor *t,
+static mm_status read_tensor(const cJSON *root, const char *source, const mm_policy_slot *t,
                              size_t n, size_t data_size, span *out) {
   const cJSON *tensor;
   const char *dtype;
@@ -372,8 +372,8 @@ static mm_status check_cover(const span *spans, size_t n, const char *source, si
 
 static mm_status read_data(const unsigned char *data, const char *source, const span *spans,
                            mm_policy *p) {
-  for (int i = 0; i < mm_policy_tensors(&p->net); i++) {
-    mm_policy_tensor t = mm_policy_tensor_at(&p->net, i);
+  for (int i = 0; i < mm_net_tensors_of(&p->net); i++) {
+    mm_policy_slot t = mm_policy_slot_at(&p->net, i);
     float *to = mm_policy_place(p, &t, 0);
     size_t at;
     get_floats(data + spans[i].begin, p->n * t.size, to);
@@ -393,29 +393,25 @@ static mm_status read_data(const unsigned char *data, const char *source, const 
 // Reading: the file
 
 static mm_status check_names(const cJSON *root, const char *source) {
-  char name[MM_NET_TENSORS_MAX][MM_POLICY_NAME_SIZE];
   const char *keys[MM_NET_TENSORS_MAX + 2] = { METADATA };
   mm_net_config any = mm_net_config_default(1, 1);
   any.gaussian = mm_json_find(root, "actor.log_std") != NULL;
-  for (int i = 0; i < mm_policy_tensors(&any); i++) {
-    mm_policy_tensor t = mm_policy_tensor_at(&any, i);
-    memcpy(name[i], t.name, sizeof t.name);
-    keys[i + 1] = name[i];
-  }
+  for (int i = 0; i < mm_net_tensors_of(&any); i++)
+    keys[i + 1] = mm_net_tensor_of(&any, i).name;
   return mm_json_check_keys(root, source, keys);
 }
 
 static mm_status read_root(const cJSON *root, const unsigned char *data, size_t data_size,
                            const char *source, mm_policy **out) {
   mm_net_config config;
-  mm_policy_tensor tensor[MM_NET_TENSORS_MAX];
+  mm_policy_slot tensor[MM_NET_TENSORS_MAX];
   span spans[MM_NET_TENSORS_MAX] = { 0 };
   size_t n;
   MM_TRY(check_names(root, source));
   MM_TRY(read_sizes(root, source, &config, &n));
-  const int tensors = mm_policy_tensors(&config);
+  const int tensors = mm_net_tensors_of(&config);
   for (int i = 0; i < tensors; i++) {
-    tensor[i] = mm_policy_tensor_at(&config, i);
+    tensor[i] = mm_policy_slot_at(&config, i);
     MM_TRY(read_tensor(root, source, &tensor[i], n, data_size, &spans[i]));
   }
   MM_TRY(check_cover(spans, (size_t)tensors, source, data_size));

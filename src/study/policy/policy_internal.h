@@ -9,8 +9,7 @@
 
 enum {
   MM_POLICY_AGENTS_MAX = 1000000,
-  MM_POLICY_ENV_MAX = 4095, // bytes of the environment's name
-  MM_POLICY_NAME_SIZE = 24  // of a tensor
+  MM_POLICY_ENV_MAX = 4095 // bytes of the environment's name
 };
 #define MM_POLICY_BYTES_MAX ((size_t)4 << 30) // of all networks together
 
@@ -24,23 +23,23 @@ struct mm_policy {
   uint8_t *is_set;     // [n]
   mm_net_config net;
   float *data; // [tensor][n][rows][cols], as in a file; NULL until the sizes are known
+  mm_job_hooks hooks;
   pthread_mutex_t lock;
 };
 
-// Tensor i of networks of these sizes, as mm_net_describe orders and names them.
-typedef struct mm_policy_tensor {
-  char name[MM_POLICY_NAME_SIZE];
+// Tensor i of networks of these sizes, and where it lies.
+typedef struct mm_policy_slot {
+  const char *name;
   bool bias;
   size_t rows, cols;
   size_t size;  // rows * cols
   size_t first; // sum of the sizes before
-} mm_policy_tensor;
-mm_policy_tensor mm_policy_tensor_at(const mm_net_config *config, int i);
-int mm_policy_tensors(const mm_net_config *config);
+} mm_policy_slot;
+mm_policy_slot mm_policy_slot_at(const mm_net_config *config, int i);
 
 // Numbers of one agent, and where tensor i of agent k lies.
 size_t mm_policy_size(const mm_net_config *config);
-float *mm_policy_place(const mm_policy *policy, const mm_policy_tensor *tensor, size_t k);
+float *mm_policy_place(const mm_policy *policy, const mm_policy_slot *tensor, size_t k);
 
 // Gives it the sizes and the memory for all agents. MM_ERR_INPUT for sizes out of range, others
 // than its settings say, or too much.

@@ -117,7 +117,7 @@ static mm_status open_store(mm_train *t) {
 static mm_status open_policy(mm_train *t) {
   const mm_train_plan *p = &t->plan;
   if (!mm_settings_learner(&p->settings)->networks) return MM_OK;
-  return mm_policy_create(p->env, t->map, &p->settings, p->seed, p->seeds, &t->policy);
+  return mm_policy_make(p->env, t->map, &p->settings, p->seed, p->seeds, &t->policy);
 }
 
 static mm_status create_run(mm_train *t, const char *folder) {
