@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._evolve import ES
 from ._library import (
     DeviceError,
     Error,
@@ -24,6 +25,8 @@ from ._library import (
     __version__,
 )
 from ._map import Map, Report
+from ._study import Cell, Progress, Study, learn, resume, train, transfer, tune
+from ._table import Run, Table, read_run
 
 try:  # this also registers the ids mirrormap/<ID>
     from .envs import VectorEnv, env_ids, make_vec
@@ -38,7 +41,9 @@ except ModuleNotFoundError as missing:
 
 
 __all__ = [
+    "Cell",
     "DeviceError",
+    "ES",
     "Error",
     "FileError",
     "InputError",
@@ -46,11 +51,21 @@ __all__ = [
     "Map",
     "NumericError",
     "OutOfMemoryError",
+    "Progress",
     "Report",
+    "Run",
+    "Study",
+    "Table",
     "TimedOut",
     "UnsupportedError",
     "VectorEnv",
     "__version__",
     "env_ids",
+    "learn",
     "make_vec",
+    "read_run",
+    "resume",
+    "train",
+    "transfer",
+    "tune",
 ]
