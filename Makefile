@@ -18,7 +18,7 @@ KINDS = $(if $(CUDA_ARCHITECTURES),"-DCMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTU
 
 # the builds below have their own -j; this make runs one command after the other
 .NOTPARALLEL:
-.PHONY: help build run test check-long bench lint format install clean
+.PHONY: help build run test check-long check-python wheel bench lint format install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|' 2>/dev/null || \
@@ -42,6 +42,9 @@ check-long: ## test, then engines, Gymnasium, Slurm, every float, valgrind, clan
 	@scripts/setup build run test check
 	@scripts/check-long $(JOBS) $(FUZZ_SECONDS)
 
+check-python: build ## the Python package with PyTorch, JAX, mypy and all else that it is checked by
+	@tests/python/check.sh build/libmirrormap.so build/python-check all
+
 bench: build ## measure speed against this machine's own limits
 	@$(PROGRAM) bench
 
@@ -63,6 +66,10 @@ install: ## install below PREFIX=/usr/local (DESTDIR is honoured); BUNDLE=1: to 
 	@[ -z "$(BUNDLE)" ] || cmake --install build --component bundle >build/install.log || \
 	  { cat build/install.log; exit 1; }
 	@[ -z "$(BUNDLE)" ] || echo "and what it needs: `wc -l <build/install_manifest_bundle.txt` files"
+
+wheel: ## a wheel of the Python package with everything it needs, below build/wheel (docs/python.md)
+	@scripts/setup --check build || scripts/setup build
+	@CUDA="$(CUDA)" scripts/wheel build/wheel
 
 clean: ## remove everything that was built
 	@rm -rf build

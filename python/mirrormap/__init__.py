@@ -24,7 +24,8 @@ from ._library import (
     UnsupportedError,
     __version__,
 )
-from ._map import Map, Report
+from ._map import Map, Report, maps
+from ._policy import Policy, load_policy
 from ._study import Cell, Progress, Study, learn, resume, train, transfer, tune
 from ._table import Run, Table, read_run
 
@@ -51,6 +52,7 @@ __all__ = [
     "Map",
     "NumericError",
     "OutOfMemoryError",
+    "Policy",
     "Progress",
     "Report",
     "Run",
@@ -62,7 +64,9 @@ __all__ = [
     "__version__",
     "env_ids",
     "learn",
+    "load_policy",
     "make_vec",
+    "maps",
     "read_run",
     "resume",
     "train",
