@@ -18,7 +18,7 @@ KINDS = $(if $(CUDA_ARCHITECTURES),"-DCMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTU
 
 # the builds below have their own -j; this make runs one command after the other
 .NOTPARALLEL:
-.PHONY: help build run test check-long bench lint format docs-api install dist deb clean
+.PHONY: help build run test check-long check-python bench lint format docs-api install wheel dist deb clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|' 2>/dev/null || \
@@ -41,6 +41,9 @@ test: ## build and test: optimised, then with the sanitizers
 check-long: ## test, then engines, Gymnasium, Slurm, every float, valgrind, clang, fuzzing (FUZZ_SECONDS=600 each)
 	@scripts/setup build run test check
 	@scripts/check-long $(JOBS) $(FUZZ_SECONDS)
+
+check-python: build ## the Python package with PyTorch, JAX, mypy and all else that it is checked by
+	@tests/python/check.sh build/libmirrormap.so build/python-check all
 
 bench: build ## measure speed against this machine's own limits
 	@$(PROGRAM) bench
@@ -74,6 +77,10 @@ dist: ## dist/: source tarball, program with its libraries, bill of materials (S
 deb: ## Debian packages of the last commit, in dist/
 	@scripts/setup --check build deb || scripts/setup build deb
 	@scripts/deb $(JOBS)
+
+wheel: ## a wheel of the Python package with everything it needs, below build/wheel (docs/python.md)
+	@scripts/setup --check build || scripts/setup build
+	@CUDA="$(CUDA)" scripts/wheel build/wheel
 
 clean: ## remove everything that was built
 	@rm -rf build dist

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._evolve import ES
 from ._library import (
     DeviceError,
     Error,
@@ -23,7 +24,10 @@ from ._library import (
     UnsupportedError,
     __version__,
 )
-from ._map import Map, Report
+from ._map import Map, Report, maps
+from ._policy import Policy, load_policy
+from ._study import Cell, Progress, Study, learn, resume, train, transfer, tune
+from ._table import Run, Table, read_run
 
 try:  # this also registers the ids mirrormap/<ID>
     from .envs import VectorEnv, env_ids, make_vec
@@ -38,7 +42,9 @@ except ModuleNotFoundError as missing:
 
 
 __all__ = [
+    "Cell",
     "DeviceError",
+    "ES",
     "Error",
     "FileError",
     "InputError",
@@ -46,11 +52,24 @@ __all__ = [
     "Map",
     "NumericError",
     "OutOfMemoryError",
+    "Policy",
+    "Progress",
     "Report",
+    "Run",
+    "Study",
+    "Table",
     "TimedOut",
     "UnsupportedError",
     "VectorEnv",
     "__version__",
     "env_ids",
+    "learn",
+    "load_policy",
     "make_vec",
+    "maps",
+    "read_run",
+    "resume",
+    "train",
+    "transfer",
+    "tune",
 ]

@@ -240,6 +240,32 @@ class StudyValue(c.Structure):
     ]
 
 
+class PolicyInfo(c.Structure):
+    _fields_ = [
+        ("env_id", _text),
+        ("algo", _int),
+        ("config", _pointer),
+        ("map", _pointer),
+        ("eta", _double),
+        ("seed", _u64),
+        ("n", _size),
+        ("final_value", c.POINTER(_double)),
+        ("n_input", _i32),
+        ("n_action", _i32),
+        ("n_real", _i32),
+        ("hidden", _i32 * 2),
+        ("relu", _bool),
+    ]
+
+
+class PolicyTensor(c.Structure):
+    _fields_ = [("name", _text), ("dims", _size), ("shape", _size * 3), ("data", c.POINTER(_float))]
+
+
+class Draw(c.Structure):
+    _fields_ = [("seed", _u64), ("repeat", _u32), ("first", _u32), ("step", _u64)]
+
+
 SeeRow = c.CFUNCTYPE(_int, c.POINTER(StudyValue), _size, _pointer)
 
 # the structs by their names in C
@@ -255,6 +281,9 @@ STRUCTS: dict[str, type[c.Structure]] = {
     "mm_study_progress": StudyProgress,
     "mm_study_cell": StudyCell,
     "mm_study_value": StudyValue,
+    "mm_policy_info": PolicyInfo,
+    "mm_policy_tensor": PolicyTensor,
+    "mm_draw": Draw,
 }
 
 # ---------------------------------------------------------------------------------------------
@@ -362,6 +391,20 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "mm_study_map": (STATUS, [_pointer, _out]),
     "mm_study_setting": (STATUS, [_pointer, _text, _text]),
     "mm_study_rows": (STATUS, [_text, _text, SeeRow, _pointer]),
+    # policies
+    "mm_algo_name": (_text, [_int]),
+    "mm_algo_has_map": (_bool, [_int]),
+    "mm_policy_load": (STATUS, [_text, _out]),
+    "mm_policy_destroy": (None, [_pointer]),
+    "mm_policy_describe": (None, [_pointer, c.POINTER(PolicyInfo)]),
+    "mm_policy_tensors": (_size, [_pointer]),
+    "mm_policy_tensor_at": (STATUS, [_pointer, _size, c.POINTER(PolicyTensor)]),
+    "mm_player_create": (STATUS, [_pointer, _size, _out]),
+    "mm_player_destroy": (None, [_pointer]),
+    "mm_player_probs": (STATUS, [_pointer, _pointer, _size, _pointer]),
+    "mm_player_normal": (STATUS, [_pointer, _pointer, _size, _pointer, _pointer]),
+    "mm_player_values": (STATUS, [_pointer, _pointer, _size, _pointer]),
+    "mm_player_act": (STATUS, [_pointer, _pointer, _size, c.POINTER(Draw), _pointer]),
 }
 
 # ---------------------------------------------------------------------------------------------
@@ -431,11 +474,29 @@ def _load() -> c.CDLL:
 lib: Any = _load()
 
 
+def path() -> pathlib.Path:
+    """Where the library is that was loaded, also where the system found it."""
+    name: str = lib._name
+    if "/" not in name:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as file:
+            name = next((line.split(maxsplit=5)[-1].strip() for line in file if f"/{name}" in line), name)
+    return pathlib.Path(name).absolute()
+
+
 def program() -> str | None:
     """The path of the program `mirrormap` that belongs to the library, if there is one."""
-    library = pathlib.Path(lib._name)
+    library = path()
     places = _places("bin/mirrormap") + [library.parent / "mirrormap", library.parent.parent / "bin/mirrormap"]
     return next((str(place) for place in places if os.access(place, os.X_OK) and place.is_file()), None)
+
+
+def data_files(folder: str, ending: str) -> list[str]:
+    """Names of the files that come with the library (src/base/data_folder.h has the rule)."""
+    beside = path().parent.parent
+    chosen = os.environ.get("MIRRORMAP_DATA")
+    places = [pathlib.Path(chosen)] if chosen else []
+    places += [beside / "share/mirrormap", beside.parent / "share/mirrormap", beside]
+    return sorted({file.stem for place in places for file in (place / folder).glob("[!.]*" + ending)})
 
 
 # ---------------------------------------------------------------------------------------------

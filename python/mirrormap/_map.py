@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._library import InputError, MapReport, doubles, encode, lib
+from ._library import InputError, MapReport, data_files, doubles, encode, lib
 
 Array = npt.NDArray[Any]
 
@@ -322,6 +322,15 @@ class Map:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Map.parse, (self.to_json(),)
+
+
+def maps() -> list[str]:
+    """The names of the learned maps that come with the package.
+
+    >>> "acrobot" in maps()
+    True
+    """
+    return data_files("maps", ".json")
 
 
 def _format(pointer: int, meta: dict[str, Any] | None) -> str:
