@@ -153,9 +153,11 @@ static mm_returns play(const mm_policy *policy, const char *id, int engine) {
   mm_env *env;
   mm_evaluation result;
   assert_ok(mm_env_open(id, &env));
-  const mm_evaluate_config config = {
-    .policy = policy, .env = env, .physics = body_engines[engine], .episodes = PLAYED
-  };
+  mm_evaluate_config config = mm_evaluate_config_default();
+  config.policy = policy;
+  config.env = env;
+  config.physics = body_engines[engine];
+  config.episodes = PLAYED;
   assert_ok(mm_evaluate_run(&config, &result));
   mm_returns all = result.all;
   mm_evaluation_release(&result);
