@@ -149,10 +149,8 @@ static void put_maps(const mm_scores *s) {
   for (size_t m = 0; m < t->n_map; m++) {
     const mm_score_map *map = &s->map[m];
     table_text(out, name_of(s, m));
-    if (isnan(map->iqm.iqm))
-      table_text(out, "-");
-    else
-      table_format(out, "%.3f [%.3f, %.3f]", map->iqm.iqm, map->iqm.low, map->iqm.high);
+    const mm_interval interval = { map->iqm.low, map->iqm.high };
+    table_text(out, study_interval(map->iqm.iqm, interval, 3, false));
     table_text(out, percent(&s->match[m * t->n_map + from]));
     table_format(out, "%zu", map->n);
     table_format(out, "%zu", map->failures);
@@ -178,7 +176,7 @@ static void put_env(const mm_scores *s, size_t env, bool power) {
     const mm_comparison *c = mm_scores_over(s, m, env);
     if (m == s->baselines.row[0] || c->gain.n == 0) continue;
     table_text(out, name_of(s, m));
-    table_format(out, "%s%s", study_interval(c->gain.mean, c->interval, decimals(s, env)),
+    table_format(out, "%s%s", study_interval(c->gain.mean, c->interval, decimals(s, env), true),
                  mm_comparison_sign(c) ? " *" : "  ");
     if (mm_comparison_sign(c)) table_mark(out, mm_comparison_sign(c) > 0);
     table_format(out, "%.0f %%", 100 * c->wins);

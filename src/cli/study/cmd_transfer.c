@@ -126,7 +126,7 @@ static const char *cell_text(const view *v, size_t map, size_t env) {
   if (fabs(e.mean) < 0.5 * pow(10, -digits)) e.mean = 0; // no "-0.00"
   if (!v->differences) return final_text(v, cell, e, digits);
   // a mark of its own width, so that the numbers stay below each other
-  return output_format("%s%s %3.0f %%", study_interval(e.mean, over->interval, digits),
+  return output_format("%s%s %3.0f %%", study_interval(e.mean, over->interval, digits, true),
                        mm_comparison_sign(over) ? " *" : "  ", 100 * over->wins);
 }
 
