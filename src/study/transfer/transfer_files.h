@@ -1,6 +1,7 @@
 // A table of maps and environments as files: JSON with everything, CSV for whoever goes on from
 // there. Each carries its settings, seeds, version and speed: CSV files in lines that begin with
-// '#', where names and settings are JSON texts.
+// '#', where names and settings are JSON texts, and checksums of the maps' files tell maps of one
+// name apart.
 
 #ifndef MM_EXPERIMENT_TRANSFER_FILES_H
 #define MM_EXPERIMENT_TRANSFER_FILES_H
