@@ -270,9 +270,11 @@ static void put_runs(FILE *f, const mm_transfer *t) {
   for (size_t m = 0; m < c->n_map; m++)
     for (size_t e = 0; e < c->n_env; e++)
       for (size_t i = 0; i < c->n_seed; i++) {
+        const double worth = t->worth[(m * c->n_env + e) * c->n_seed + i];
+        if (isnan(worth)) continue;
         put_names(f, t, m, e);
         fprintf(f, ",%" PRIu64, c->seed + i);
-        mm_csv_number(f, mm_worth_shown(t->worth[(m * c->n_env + e) * c->n_seed + i]));
+        mm_csv_number(f, mm_worth_shown(worth));
         fputc('\n', f);
       }
 }
