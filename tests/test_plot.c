@@ -204,8 +204,7 @@ static void test_marks(void **state) {
 // An arm without an end runs to the panel's edge.
 static char *draw_arms(double low, double high) {
   mm_plot plot = { .width = 400, .height = 300 };
-  mm_plot_panel(&plot,
-                (mm_panel){ .box = box, .x = { { 1, 5 }, .tics = 4 }, .y = { { 0, 3 } } });
+  mm_plot_panel(&plot, (mm_panel){ .box = box, .x = { { 1, 5 }, .tics = 4 }, .y = { { 0, 3 } } });
   mm_plot_series(&plot, (mm_series){ .style = MM_X_INTERVALS });
   mm_plot_put(&plot, 3, 1, low, high);
   return draw(&plot);
@@ -235,9 +234,10 @@ static void test_given_up(void **state) {
 
 int suite_plot(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_open, fixture_close)
-  const struct CMUnitTest tests[] = { TEST(ranges), TEST(cells), TEST(map_lines), TEST(empty),
-                                      TEST(styles), TEST(marks), TEST(endless_arms),
-                                      TEST(given_up) };
+  const struct CMUnitTest tests[] = {
+    TEST(ranges), TEST(cells), TEST(map_lines),    TEST(empty),
+    TEST(styles), TEST(marks), TEST(endless_arms), TEST(given_up)
+  };
 #undef TEST
   return cmocka_run_group_tests_name("plot", tests, NULL, NULL);
 }
