@@ -80,7 +80,46 @@ run compare holes.csv
 expect_code 0
 expect "lost every comparison" grep -qE '^tsallis:0.5 +- +0 %' "$out"
 expect "so many failed" grep -qE '^tsallis:0.5 .* 24 +12$' "$out"
-expect_out '1 map without a run in one of the environments: no IQM'
+expect_out '1 map without a run in one of the environments: no IQM, no win rate'
+
+# in each environment only seeds count that all maps have
+grep -vE '^(l2,GridWorld-sparse,(5|6|7)|tsallis:0.5,GridWorld-sparse,5),' both/runs.csv >short.csv
+run compare short.csv
+expect_out 'GridWorld-sparse: 9 of 12 seeds count, those that all maps have; l2 has the'
+expect_out '105 runs'
+run compare short.csv --json
+expect_out '"seeds":{"GridWorld-small":{"common":12,"left_out":0},"GridWorld-sparse":{"common":9,"left_out":3}}'
+grep -E '^(#|map|.*,(5|6|7|8|9|10|11),)' both/runs.csv >first.csv
+grep -vE ',(5|6|7|8|9|10|11),' both/runs.csv | grep -v '^[^#m]*,GridWorld-sparse' | sed 's/^l2,/l3,/' | grep -E '^(map|l3,)' >second.csv
+refuse "for all maps on 'GridWorld-small', found no seed that all have ('l3' has the fewest)" compare first.csv second.csv
+
+# few failures leave a mean whose interval has no lower end, and the arm of it in the figure
+{
+  echo map,env,seed,final
+  for ((i = 1; i <= 8; i++)); do printf 'random:1,E,%d,0\nl2,E,%d,1\nmine,E,%d,%s\n' $i $i $i "$([ $i -gt 2 ] && echo 1.$i)"; done
+} >failures.csv
+run compare failures.csv --out arms
+expect "a lower end" grep -qE '^mine +1\.[0-9]+ \[-inf, 1\.[0-9]+\]' "$out"
+expect "in JSON" grep -q '"iqm_low": "-inf"' arms/compare.json
+expect_not "nan" grep -q nan "$out"
+
+# one run says nothing about its spread
+printf 'map,env,seed,final\nrandom:1,E,1,0\nl2,E,1,4\nrandom:1,F,1,0\nl2,F,1,5\n' >single.csv
+run compare single.csv --out single
+expect_code 0
+expect "no interval" grep -qE '^l2 +1\.000  ' "$out"
+expect "none in JSON" grep -q '"iqm_low": null' single/compare.json
+
+# scores that are all the same, returns of any size
+printf 'map,env,seed,final\nnegentropy,E,1,500\nl2,E,1,500\nnegentropy,E,2,500\nl2,E,2,500\n' >saturated.csv
+echo '{"E": 20}' >policy.json
+run compare saturated.csv --random policy.json --out saturated
+expect_code 0
+expect "a figure" parse_json saturated/compare.json
+printf 'map,env,seed,final\na,E,1,9e99\na,E,2,-9e99\nb,E,1,0\nb,E,2,-1\n' >huge.csv
+run compare huge.csv --baseline b
+expect_code 0
+expect "no wider" awk 'length > 100 { exit 1 }' "$out"
 
 # names from a file cannot act on the terminal
 printf 'map,env,seed,final\n\033[31ma,E,1,1\nb,E,1,2\n' >colour.csv
@@ -106,6 +145,53 @@ if has_gnuplot; then
   expect "win rates in cells" grep -qE '>(50|[0-9]{1,3})<' drawn/wins.svg
 fi
 refuse "drawn has a compare.json already" compare both --out drawn
+
+# what cannot be drawn is said all the same, and can be tried again
+mkdir bin
+printf '#!/bin/sh\nexit 1\n' >bin/gnuplot
+chmod +x bin/gnuplot
+for _ in 1 2; do
+  PATH=$PWD/bin:$PATH run compare both --out undrawn
+  expect_code 1
+  expect_out 'over all environments'
+  expect "nothing half done" test -z "$(ls undrawn)"
+done
+
+# ---------------------------------------------------------------------------------------------
+# Tables that do not fit together
+
+for map in tsallis:3 random:4; do
+  mkdir "of-$map"
+  run map new "$map" --out "of-$map/best.json"
+  expect_code 0
+done
+run transfer --maps of-tsallis:3/best.json --controls none --envs GridWorld-small --out three "${short[@]}"
+run transfer --maps of-random:4/best.json --controls none --envs GridWorld-sparse --out four "${short[@]}"
+refuse "three and four: map 'best' is not the same: of-tsallis:3/best.json and of-random:4/best.json" compare three four
+cp of-tsallis:3/best.json elsewhere.json
+mkdir moved
+mv elsewhere.json moved/best.json
+run transfer --maps moved/best.json --controls none --envs GridWorld-sparse --out moved-run "${short[@]}"
+run compare three moved-run
+expect_code 0
+expect_out '1 map on 2 environments, 24 runs'
+# tables of earlier programs say files alone
+for table in three moved-run; do grep -v '^# fingerprints' "$table/runs.csv" >"$table.csv"; done
+refuse "map 'best' is not the same" compare three.csv moved-run.csv
+# a file that was written over
+cp of-random:4/best.json moved/best.json
+run transfer --maps moved/best.json --controls none --envs GridWorld-small --out over "${short[@]}"
+refuse "map 'best' is not the same" compare moved-run over
+
+run transfer --maps tsallis:1.5 --controls none --envs GridWorld-small --seeds 12 --seed 5 --quiet --out longer \
+  --set steps=2048 --set envs=8 --set unroll=16
+refuse "both and longer: GridWorld-small: setting 'steps' is 1024 and 2048" compare both longer
+run transfer --maps tsallis:1.5 --controls none --envs GridWorld-small --set eta=0.2 --out slower "${short[@]}"
+run compare both slower
+expect_code 0
+expect_out '6 maps on 2 environments'
+run transfer --maps tsallis:0.5 --controls none --envs GridWorld-small --set eta=0.2 --out slower-still "${short[@]}"
+refuse "map 'tsallis:0.5' on GridWorld-small: setting 'eta' is 0.1 and 0.2" compare both slower-still
 
 # ---------------------------------------------------------------------------------------------
 # Bad input

@@ -112,6 +112,14 @@ expect_refusal 2 "'--table' is for --csv and --jsonl"
 run transfer --maps l2 --controls none --envs Acrobot-v1 --seeds 1 --set steps=128 --set envs=4 --set unroll=32 --out none --quiet
 run export none --rliable
 expect_out '"scores":{"l2":[[null]]}'
+# a study that has not ended has no such table, neither here nor for compare
+"$program" transfer --maps l2,tsallis:3 --controls none --envs GridWorld-small --seeds 100000 --out open --quiet \
+  >"$out" 2>"$err" </dev/null &
+interrupt $! INT
+run export open --rliable
+expect_refusal 2 "open: expected the folder of a transfer study that ended, found " " of 200000 runs"
+run compare open
+expect_refusal 2 "open: expected the folder of a transfer study that ended, found no runs.csv"
 
 # ---------------------------------------------------------------------------------------------
 # usage

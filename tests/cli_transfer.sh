@@ -436,7 +436,7 @@ expect_out '"wins":[[0.5],[0.5]]'
 expect "empty fields in runs.csv" grep -qE '^l2,Acrobot-v1,0,$' unfinished/runs.csv
 expect "empty fields in table.csv" grep -qE '^l2,Acrobot-v1,0,,,,' unfinished/table.csv
 run transfer --maps l2 --envs Acrobot-v1 --seeds 3 --set steps=1024
-expect_out 'l2 on Acrobot-v1: 3 of 3 runs finished no episode, so there is no mean'
+expect_out 'l2 on Acrobot-v1: 3 of 3 runs have no return, so there is no mean'
 expect_not "nan in the table" grep -q nan "$out"
 
 finish

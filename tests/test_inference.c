@@ -167,12 +167,54 @@ static void test_holm(void **state) {
   mm_holm(NULL, 0);
 }
 
+// Failures are the lowest numbers there are: an interval that they reach has no lower end.
+static void test_failures(void **state) {
+  (void)state;
+  const double x[] = { -INFINITY, 1, 2, 3, 4, 5, 6, 7, -INFINITY, 8 };
+  const size_t n[] = { 5, 5 }, all = 10;
+  mm_iqm e = mm_estimate_iqm(x, all, 1);
+  assert_true(e.iqm == 3.5 && e.low == -INFINITY && e.high > 3.5 && e.high <= 8);
+  e = mm_stratified_iqm(x, n, 2, 1);
+  assert_true(e.iqm == 3.5 && e.low == -INFINITY && e.high > 3.5 && e.high <= 8);
+  // one failure is never reached by 97.5 % of the resamples of so many
+  double many[64] = { -INFINITY };
+  for (int i = 1; i < 64; i++)
+    many[i] = i;
+  e = mm_estimate_iqm(many, 64, 1);
+  assert_true(isfinite(e.low) && e.low < e.iqm);
+  // more than a quarter: neither mean nor interval
+  const double lost[] = { -INFINITY, -INFINITY, 3, 4, 5, 6 };
+  const size_t six = 6;
+  e = mm_stratified_iqm(lost, &six, 1, 1);
+  assert_true(isnan(e.iqm) && isnan(e.low) && isnan(e.high));
+}
+
+// A single run of an environment says nothing about the spread there.
+static void test_single_runs(void **state) {
+  (void)state;
+  const double x[] = { 1, 2, 3, 4 }, tau = 2.5;
+  const size_t one_each[] = { 1, 1, 1, 1 }, one_of_two[] = { 3, 1 }, two_each[] = { 2, 2 };
+  double share;
+  mm_interval band;
+  mm_iqm e = mm_stratified_iqm(x, one_each, 4, 1);
+  assert_true(e.iqm == 2.5 && isnan(e.low) && isnan(e.high));
+  e = mm_stratified_iqm(x, one_of_two, 2, 1);
+  assert_true(e.iqm == 2.5 && isnan(e.low) && isnan(e.high));
+  e = mm_stratified_iqm(x, two_each, 2, 1);
+  assert_true(e.iqm == 2.5 && e.low < 2.5 && e.high > 2.5);
+  mm_performance_profile(x, one_of_two, 2, &tau, 1, 1, &share, &band);
+  assert_true(share == 0.5 && isnan(band.low) && isnan(band.high));
+  mm_performance_profile(x, two_each, 2, &tau, 1, 1, &share, &band);
+  assert_true(share == 0.5 && band.low <= 0.5 && band.high >= 0.5);
+}
+
 int suite_inference(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_coverage),   cmocka_unit_test(test_intervals),
-    cmocka_unit_test(test_share),      cmocka_unit_test(test_worst),
-    cmocka_unit_test(test_sign_flips), cmocka_unit_test(test_level),
-    cmocka_unit_test(test_holm),
+    cmocka_unit_test(test_coverage),    cmocka_unit_test(test_intervals),
+    cmocka_unit_test(test_share),       cmocka_unit_test(test_worst),
+    cmocka_unit_test(test_sign_flips),  cmocka_unit_test(test_level),
+    cmocka_unit_test(test_holm),        cmocka_unit_test(test_failures),
+    cmocka_unit_test(test_single_runs),
   };
   return cmocka_run_group_tests_name("inference", tests, NULL, NULL);
 }

@@ -201,6 +201,27 @@ static void test_marks(void **state) {
   mm_free(text);
 }
 
+// An arm without an end runs to the panel's edge.
+static char *draw_arms(double low, double high) {
+  mm_plot plot = { .width = 400, .height = 300 };
+  mm_plot_panel(&plot, (mm_panel){ .box = box, .x = { { 1, 5 }, .tics = 4 }, .y = { { 0, 3 } } });
+  mm_plot_series(&plot, (mm_series){ .style = MM_X_INTERVALS });
+  mm_plot_put(&plot, 3, 1, low, high);
+  return draw(&plot);
+}
+
+static void test_endless_arms(void **state) {
+  (void)state;
+  need_gnuplot();
+  char *endless = draw_arms(-INFINITY, INFINITY), *whole = draw_arms(1, 5);
+  assert_string_equal(endless, whole);
+  char *none = draw_arms(3, 3);
+  assert_string_not_equal(endless, none);
+  mm_free(endless);
+  mm_free(whole);
+  mm_free(none);
+}
+
 // A figure that could not be filled is not drawn, and its description is released.
 static void test_given_up(void **state) {
   (void)state;
@@ -213,8 +234,10 @@ static void test_given_up(void **state) {
 
 int suite_plot(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, fixture_open, fixture_close)
-  const struct CMUnitTest tests[] = { TEST(ranges), TEST(cells), TEST(map_lines), TEST(empty),
-                                      TEST(styles), TEST(marks), TEST(given_up) };
+  const struct CMUnitTest tests[] = {
+    TEST(ranges), TEST(cells), TEST(map_lines),    TEST(empty),
+    TEST(styles), TEST(marks), TEST(endless_arms), TEST(given_up)
+  };
 #undef TEST
   return cmocka_run_group_tests_name("plot", tests, NULL, NULL);
 }

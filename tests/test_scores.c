@@ -57,8 +57,8 @@ static void test_read(void **state) {
   (void)state;
   mm_score_table t;
   read_texts("# a remark, \"not a field\nextra,map,seed,env,final\n"
-             "x,a,7,E,1.5\r\n\n# in between\nx,\"b, \"\"c\"\"\",18446744073709551615,E,\n"
-             "x,a,3,\"F\",-2e1\n",
+             "x,a,7,E,1.5\r\n\n# in between\nx,\"b, \"\"c\"\"\",18446744073709551615,\"F\",\n"
+             "x,a,3,E,-2e1\n",
              NULL, &t);
   assert_int_equal(t.n_map, 2);
   assert_int_equal(t.n_env, 2);
@@ -67,9 +67,9 @@ static void test_read(void **state) {
   assert_string_equal(t.env[1], "F");
   assert_true(t.seed[0] == 3 && t.seed[1] == 7 && t.seed[2] == UINT64_MAX);
   assert_true(mm_score_runs(&t, 0, 0)[1] == 1.5);
-  assert_true(isnan(mm_score_runs(&t, 0, 0)[0]));
-  assert_true(mm_score_runs(&t, 1, 0)[2] == -INFINITY);
-  assert_true(mm_score_runs(&t, 0, 1)[0] == -20);
+  assert_true(mm_score_runs(&t, 0, 0)[0] == -20);
+  assert_true(isnan(mm_score_runs(&t, 0, 0)[2]));
+  assert_true(mm_score_runs(&t, 1, 1)[2] == -INFINITY);
   assert_int_equal(mm_score_find(&t, "a"), 0);
   assert_int_equal(mm_score_find(&t, "c"), 2);
   mm_score_table_release(&t);
@@ -83,8 +83,8 @@ static void test_read(void **state) {
 static void test_merge(void **state) {
   (void)state;
   mm_score_table t;
-  const char *first = "map,env,seed,final\na,E,1,10\na,E,2,20\nb,E,1,11\n";
-  read_texts(first, "seed,final,env,map\n1,10,E,a\n2,21,E,c\n1,5,F,a\n", &t);
+  const char *first = "map,env,seed,final\na,E,1,10\na,E,2,20\nb,E,1,11\nb,E,2,12\n";
+  read_texts(first, "seed,final,env,map\n1,10,E,a\n2,21,E,c\n1,20,E,c\n1,5,F,a\n", &t);
   assert_int_equal(t.n_map, 3);
   assert_int_equal(t.n_env, 2);
   assert_true(mm_score_runs(&t, 2, 0)[1] == 21);
@@ -100,6 +100,95 @@ static void test_merge(void **state) {
   write_text(0, "map,env,seed,final\na,E,1,10\na,E,1,\n");
   assert_fails(read_files(1, &t), MM_ERR_INPUT, "different returns");
   mm_score_table_release(&t);
+}
+
+// In each environment only seeds count that all of its maps have.
+static void test_common_seeds(void **state) {
+  (void)state;
+  mm_score_table t;
+  read_texts("map,env,seed,final\na,E,1,1\na,E,2,2\na,E,3,3\nb,F,9,7\n",
+             "map,env,seed,final\nb,E,2,12\nb,E,3,13\nb,E,4,14\nb,E,5,15\nb,E,3,13\n", &t);
+  assert_int_equal(t.n_seed, 3);
+  assert_true(t.seed[0] == 2 && t.seed[1] == 3 && t.seed[2] == 9);
+  assert_int_equal(t.left_out[0], 3);
+  assert_int_equal(t.fewest[0], 0);
+  assert_int_equal(t.left_out[1], 0);
+  assert_int_equal(t.fewest[1], 1);
+  assert_true(mm_score_runs(&t, 0, 0)[0] == 2 && mm_score_runs(&t, 1, 0)[1] == 13);
+  assert_true(mm_score_runs(&t, 1, 1)[2] == 7 && isnan(mm_score_runs(&t, 0, 1)[2]));
+  mm_score_table_release(&t);
+  write_text(0, "map,env,seed,final\na,E,1,1\na,E,2,2\nb,F,1,1\n");
+  write_text(1, "map,env,seed,final\nb,E,3,1\n");
+  assert_fails(read_files(2, &t), MM_ERR_INPUT,
+               "for all maps on 'E', found no seed that all have ('b' has the fewest)");
+  mm_score_table_release(&t);
+}
+
+// Names of several tables must mean the same. Each case has remarks of two tables, between which
+// there is one that says nothing; map a is in both, b and c in one.
+static void test_origins(void **state) {
+  (void)state;
+  static const struct {
+    const char *one, *two, *refusal; // NULL: they fit
+  } cases[] = {
+    { "# maps: {\"a\":\"x/a.json\"}", "# maps: {\"a\":\"x/a.json\"}", NULL },
+    { "# maps: {\"a\":\"x/a.json\"}", "# maps: {\"a\":\"y/a.json\"}",
+      "map 'a' is not the same: x/a.json and y/a.json; expected maps with names of their own" },
+    { "# maps: {\"b\":\"x/b.json\"}", "# maps: {\"b\":\"y/b.json\"}", NULL }, // not in the second
+    { "# maps: {\"a\":\"x/a.json\"}\n# fingerprints: {\"a\":\"01\"}",
+      "# maps: {\"a\":\"y/a.json\"}\n# fingerprints: {\"a\":\"01\"}", NULL },
+    { "# maps: {\"a\":\"a.json\"}\n# fingerprints: {\"a\":\"01\"}",
+      "# maps: {\"a\":\"a.json\"}\n# fingerprints: {\"a\":\"02\"}",
+      "map 'a' is not the same: 01 and 02" },
+    { "# maps: {\"a\":\"a.json\"}", "# maps: {\"a\":\"a.json\"}\n# fingerprints: {\"a\":\"02\"}",
+      NULL },
+    { "# maps: text", "# maps: other", NULL },
+    { "# envs: {\"E\":\"x/E.yaml\"}", "# envs: {\"E\":\"y/E.yaml\"}",
+      "environment 'E' is not the same: x/E.yaml and y/E.yaml" },
+    { "# settings: {\"E\":{\"steps\":1024}}", "# settings: {\"E\":{\"steps\":4096}}",
+      "E: setting 'steps' is 1024 and 4096; expected the same settings but for eta" },
+    { "# settings: {\"E\":{\"steps\":1024}}", "# settings: {\"F\":{\"steps\":4096}}", NULL },
+    { "# settings: {\"E\":{\"lr\":1,\"algo\":\"pmd\"}}",
+      "# settings: {\"E\":{\"gae_lambda\":1,\"algo\":\"ampo\"}}",
+      "setting 'algo' is \"pmd\" and \"ampo\"" },
+    // a key that one of them lacks had its default
+    { "# settings: {\"E\":{\"termination\":\"absorb\",\"gamma\":0.99,\"algo\":\"pmd\"}}",
+      "# settings: {\"E\":{\"algo\":\"pmd\"}}", NULL },
+    { "# settings: {\"E\":{\"algo\":\"pmd\"}}",
+      "# settings: {\"E\":{\"termination\":\"restart\",\"algo\":\"pmd\"}}",
+      "setting 'termination' is not said and \"restart\"" },
+    { "# settings: {\"E\":{\"algo\":\"pmd\"}}",
+      "# settings: {\"E\":{\"gamma\":0.5,\"algo\":\"pmd\"}}", "'gamma' is not said and 0.5" },
+    // maps have step sizes of their own, but each one
+    { "# settings: {\"E\":{\"eta\":0.1}}", "# settings: {\"E\":{\"eta\":0.2}}",
+      "map 'a' on E: setting 'eta' is 0.1 and 0.2; expected one step size for a map" },
+    { "# settings: {\"E\":{\"eta_schedule\":\"none\",\"algo\":\"pmd\"}}",
+      "# settings: {\"E\":{\"eta_schedule\":\"0.5,1\",\"algo\":\"pmd\"}}",
+      "map 'a' on E: setting 'eta_schedule'" },
+    { "# settings: {\"F\":{\"eta\":0.1}}", "# settings: {\"F\":{\"eta\":0.2}}", NULL },
+    { "# settings: [1]\n# settings: {\"E\":[1]}", "# settings: {\"E\":{\"steps\":1}}", NULL },
+    { "# maps: {\"a\":1}", "# maps: {\"a\":\"x\"}\n# fingerprints: {}", NULL },
+    { "# maps: {\"a\"}", "", "runs.csv:1: remark:1:5: expected" },
+  };
+  mm_score_table t;
+  char text[700];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    snprintf(text, sizeof text, "%s\nmap,env,seed,final\na,E,1,1\nb,E,1,2\nb,F,1,1\n",
+             cases[i].one);
+    write_text(0, text);
+    write_text(1, "map,env,seed,final\na,E,1,1\n");
+    snprintf(text, sizeof text, "%s\nmap,env,seed,final\na,E,1,1\nc,E,1,2\nc,F,1,1\n",
+             cases[i].two);
+    write_text(2, text);
+    mm_status status = read_files(3, &t);
+    if (!cases[i].refusal != (status == MM_OK)) fail_msg("case %zu: %s", i, mm_last_error());
+    if (cases[i].refusal) {
+      assert_fails(status, MM_ERR_INPUT, cases[i].refusal);
+      assert_non_null(strstr(mm_last_error(), path[0]));
+      if (*cases[i].two) assert_non_null(strstr(mm_last_error(), path[2]));
+    }
+    mm_score_table_release(&t);
+  }
 }
 
 static void test_refusals(void **state) {
@@ -232,7 +321,10 @@ static void test_comparisons(void **state) {
   (void)state;
   mm_score_table t;
   mm_scores s;
-  read_texts(two_envs, "map,env,seed,final\nlearned,E,3,\nnegentropy,E,3,1\nother,E,1,20\n", &t);
+  read_texts(two_envs,
+             "map,env,seed,final\nlearned,E,3,\nnegentropy,E,3,1\nl2,E,3,5\nrandom:0,E,3,0\n"
+             "other,E,1,20\nother,E,2,30\nother,E,3,4\n",
+             &t);
   judge(&t, NULL, &s);
   const size_t n = t.n_map, negentropy = 2, other = 4;
   // a run without a return is a loss, and leaves no mean
@@ -247,9 +339,10 @@ static void test_comparisons(void **state) {
   assert_true(c->gain.n == 5 && c->wins == 0.8);
   assert_true(s.match[negentropy * n + 0].wins == 0.2);
   assert_true(isnan(s.match[0].wins));
-  // a map that lacks an environment has no IQM; pairs are those of common seeds
+  // a map that lacks an environment has no IQM and wins nothing over all of them
   assert_true(isnan(s.map[other].iqm.iqm) && s.map[other].n_env == 1);
-  assert_int_equal(mm_scores_over(&s, other, 0)->gain.n, 1);
+  assert_true(isnan(s.match[other * n].wins) && isnan(s.match[other].wins));
+  assert_int_equal(mm_scores_over(&s, other, 0)->gain.n, 3);
   assert_int_equal(mm_scores_over(&s, other, 1)->gain.n, 0);
   assert_true(isnan(mm_scores_over(&s, negentropy, 0)->p)); // not against itself
   mm_scores_release(&s);
@@ -275,9 +368,59 @@ static void test_profile(void **state) {
   mm_score_table_release(&t);
 }
 
+// A map that lacks runs of a hard environment is no better for it: with the same returns as another
+// it has the same numbers.
+static void test_unequal_runs(void **state) {
+  (void)state;
+  enum { N = 20, KEPT = 4 };
+  mm_score_table t;
+  mm_scores s;
+  double share[2][MM_PROFILE_POINTS];
+  mm_interval band[MM_PROFILE_POINTS];
+  FILE *f = fopen(path[0], "wb");
+  assert_non_null(f);
+  fputs("map,env,seed,final\n", f);
+  for (int i = 0; i < N; i++) {
+    fprintf(f, "l2,easy,%d,10\nl2,hard,%d,10\nrandom:0,easy,%d,0\nrandom:0,hard,%d,0\n", i, i, i,
+            i);
+    fprintf(f, "A,easy,%d,%d\nB,easy,%d,%d\nA,hard,%d,%d\n", i, 11 + i % 3, i, 11 + i % 3, i,
+            i % 3);
+    if (i < KEPT) fprintf(f, "B,hard,%d,%d\n", i, i % 3);
+  }
+  assert_int_equal(fclose(f), 0);
+  assert_ok(read_files(1, &t));
+  judge(&t, NULL, &s);
+  const size_t a = mm_score_find(&t, "A"), b = mm_score_find(&t, "B"), n = t.n_map;
+  assert_true(t.left_out[0] == 0 && t.left_out[1] == N - KEPT && t.fewest[1] == b);
+  assert_true(s.map[a].n == N + KEPT && s.map[b].n == N + KEPT);
+  assert_memory_equal(&s.map[a].iqm, &s.map[b].iqm, sizeof s.map[a].iqm);
+  assert_true(s.match[a * n].wins == s.match[b * n].wins && s.match[a * n + b].wins == 0.5);
+  assert_ok(mm_scores_profile(&s, a, s.tau, MM_PROFILE_POINTS, share[0], band));
+  assert_ok(mm_scores_profile(&s, b, s.tau, MM_PROFILE_POINTS, share[1], band));
+  assert_memory_equal(share[0], share[1], sizeof share[0]);
+  mm_scores_release(&s);
+  mm_score_table_release(&t);
+}
+
+// Scores that are all the same have a range to be drawn over.
+static void test_saturated(void **state) {
+  (void)state;
+  const double random_policy[] = { 20 };
+  mm_score_table t;
+  mm_scores s;
+  read_texts("map,env,seed,final\na,E,1,500\nb,E,1,500\na,E,2,500\nb,E,2,500\n", NULL, &t);
+  judge(&t, random_policy, &s);
+  assert_true(s.map[0].iqm.iqm == 1 && s.map[0].iqm.low == 1 && s.map[0].iqm.high == 1);
+  assert_true(s.tau[0] < 0.6 && s.tau[MM_PROFILE_POINTS - 1] > 1.4);
+  mm_scores_release(&s);
+  mm_score_table_release(&t);
+}
+
 static void test_scarce_memory(void **state) {
   (void)state;
-  write_text(0, two_envs);
+  char text[2000];
+  snprintf(text, sizeof text, "# settings: {\"E\":{\"eta\":1}}\n%s", two_envs);
+  write_text(0, text);
   bool done = false;
   for (size_t blocks = 0; !done; blocks++) {
     mm_score_table t;
@@ -301,9 +444,11 @@ static void test_scarce_memory(void **state) {
 int suite_scores(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_read),          cmocka_unit_test(test_merge),
+    cmocka_unit_test(test_common_seeds),  cmocka_unit_test(test_origins),
     cmocka_unit_test(test_refusals),      cmocka_unit_test(test_bounds),
     cmocka_unit_test(test_scale),         cmocka_unit_test(test_defaults),
     cmocka_unit_test(test_comparisons),   cmocka_unit_test(test_profile),
+    cmocka_unit_test(test_unequal_runs),  cmocka_unit_test(test_saturated),
     cmocka_unit_test(test_scarce_memory),
   };
   return cmocka_run_group_tests_name("scores", tests, make_folder, remove_folder);

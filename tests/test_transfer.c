@@ -18,6 +18,7 @@
 #include "show/figure/transfer_figure.h"
 #include "show/plot/gnuplot.h"
 #include "study/jobs/eta_tuning.h"
+#include "study/stats/scores.h"
 #include "study/transfer/transfer.h"
 #include "study/transfer/transfer_files.h"
 
@@ -107,13 +108,15 @@ static void test_middle_interval(void **state) {
   assert_true(fabs(e.high + e.low) < 0.1 * width);
 }
 
-// A run without a finished episode loses against every finite one and leaves no mean; one that says
-// nothing is left out.
+// A run without a finished episode, or that broke down before, loses against every finite one and
+// leaves no mean; one that failed for the machine's reasons is left out.
 static void test_worths(void **state) {
   (void)state;
   const mm_result fine = { .final_value = -80 }, unfinished = { .final_value = NAN },
+                  broken = { .status = MM_ERR_NUMERIC, .final_value = NAN },
                   failed = { .status = MM_ERR_TIMEOUT, .final_value = NAN };
   assert_true(mm_result_worth(&fine) == -80 && mm_result_worth(&unfinished) == -INFINITY);
+  assert_true(mm_result_worth(&broken) == -INFINITY);
   assert_true(isnan(mm_result_worth(&failed)) && isnan(mm_worth_shown(-INFINITY)));
   assert_true(mm_result_is_unfinished(&unfinished) && !mm_result_is_unfinished(&failed));
   const double none = -INFINITY, a[] = { 1, none, 3, NAN, none }, b[] = { 2, -1e9, none, 4, none };
@@ -465,6 +468,7 @@ static void check_csv(const mm_transfer *t) {
   const char *all[] = { table, runs, curves };
   for (int i = 0; i < 3; i++) {
     assert_int_equal(count(all[i], "# mirrormap "), 1);
+    assert_int_equal(count(all[i], "# fingerprints: {\"random:3\":\""), 1);
     assert_int_equal(count(all[i], "# seeds: 7 to 11\n"), 1);
     assert_int_equal(count(all[i], "# settings: {\"GridWorld-small\":{\"steps\":512,"), 1);
     assert_int_equal(count(all[i], "# time: "), 1);
@@ -750,6 +754,99 @@ static void test_budget(void **state) {
   close_fixture(&f);
 }
 
+// ---------------------------------------------------------------------------------------------
+// `transfer` and `compare`
+
+// The table as if its runs had ended so.
+static void judge_again(mm_transfer *t) {
+  for (size_t i = 0; i < MAPS * ENVS; i++)
+    t->cell[i].of = mm_estimate_worths(t->worth + i * SEEDS, SEEDS, t->config.seed);
+  mm_transfer_compare(t);
+}
+
+static void assert_same_interval(mm_interval a, mm_interval b) {
+  assert_same(a.low, b.low);
+  assert_same(a.high, b.high);
+}
+
+// Of the table's file, against a baseline.
+static void compare_written(const mm_transfer *t, mm_baseline b, mm_score_table *table,
+                            mm_scores *s) {
+  const char *const folders[] = { folder };
+  assert_ok(mm_transfer_write(t, folder));
+  assert_ok(mm_score_table_read(folders, 1, table));
+  const size_t from = mm_score_find(table, t->config.map[t->baseline[b]].label);
+  const mm_score_baselines baselines = { .row = { from }, .n = 1 };
+  assert_ok(mm_scores_of(table, &baselines, NULL, table->n_map, s));
+}
+
+// Both commands say the same of a table with failures: means, differences, win rates, p-values.
+static void test_failures_compared(void **state) {
+  (void)state;
+  fixture f = open_fixture();
+  mm_transfer t;
+  assert_ok(mm_transfer_run(config_of(&f), &t));
+  t.worth[(0 * ENVS + 1) * SEEDS + 2] = -INFINITY; // of a map, of both baselines, of all at once
+  t.worth[(1 * ENVS + 1) * SEEDS + 0] = -INFINITY;
+  t.worth[(3 * ENVS + 2) * SEEDS + 1] = -INFINITY;
+  for (size_t m = 0; m < MAPS; m++)
+    t.worth[(m * ENVS + 0) * SEEDS + 4] = -INFINITY;
+  judge_again(&t);
+  for (int b = 0; b < MM_BASELINES; b++) {
+    mm_score_table table;
+    mm_scores s;
+    compare_written(&t, (mm_baseline)b, &table, &s);
+    for (size_t m = 0; m < MAPS; m++)
+      for (size_t e = 0; e < ENVS; e++) {
+        const mm_transfer_cell *cell = mm_transfer_at(&t, m, e);
+        const mm_worths *of = &s.cell[m * ENVS + e];
+        assert_same(of->mean.mean, cell->of.mean.mean);
+        assert_same(of->iqm.iqm, cell->of.iqm.iqm);
+        assert_same(of->iqm.low, cell->of.iqm.low);
+        assert_int_equal(of->unfinished, cell->of.unfinished);
+        if (m == t.baseline[b]) continue;
+        const mm_comparison *own = &cell->over[b], *other = mm_scores_over(&s, m, e);
+        assert_true(own->gain.n == SEEDS && other->gain.n == SEEDS);
+        assert_same(other->gain.mean, own->gain.mean);
+        assert_same_interval(other->interval, own->interval);
+        assert_same(other->wins, own->wins);
+        assert_same_interval(other->win_interval, own->win_interval);
+        assert_same(other->p_holm, own->p_holm);
+      }
+    assert_true(isnan(s.cell[0 * ENVS + 1].mean.mean) && isfinite(s.cell[2 * ENVS + 1].mean.mean));
+    assert_int_equal(s.n_test, t.n_test[b]);
+    mm_scores_release(&s);
+    mm_score_table_release(&table);
+  }
+  mm_transfer_release(&t);
+  close_fixture(&f);
+}
+
+// A run that the machine lost is no row. Its seed does not count in `compare`, for any map.
+static void test_holes_compared(void **state) {
+  (void)state;
+  fixture f = open_fixture();
+  mm_transfer t;
+  mm_score_table table;
+  mm_scores s;
+  assert_ok(mm_transfer_run(config_of(&f), &t));
+  t.worth[(0 * ENVS + 1) * SEEDS + 2] = NAN;
+  judge_again(&t);
+  compare_written(&t, MM_BASELINE_NEGENTROPY, &table, &s);
+  assert_true(table.left_out[0] == 0 && table.left_out[1] == 1 && table.fewest[1] == 0);
+  const mm_comparison *own = &mm_transfer_at(&t, 0, 1)->over[0], *other = mm_scores_over(&s, 0, 1);
+  assert_true(own->gain.n == SEEDS - 1 && other->gain.n == SEEDS - 1);
+  assert_same(other->gain.mean, own->gain.mean);
+  assert_same(other->wins, own->wins);
+  assert_same(s.cell[1].mean.mean, mm_transfer_at(&t, 0, 1)->of.mean.mean);
+  assert_int_equal(mm_scores_over(&s, 2, 1)->gain.n, SEEDS - 1);
+  assert_int_equal(mm_transfer_at(&t, 2, 1)->over[0].gain.n, SEEDS);
+  mm_scores_release(&s);
+  mm_score_table_release(&table);
+  mm_transfer_release(&t);
+  close_fixture(&f);
+}
+
 int suite_transfer(void) {
 #define IN_FOLDER(name) cmocka_unit_test_setup_teardown(test_##name, make_folder, remove_folder)
   const struct CMUnitTest tests[] = {
@@ -766,6 +863,8 @@ int suite_transfer(void) {
     cmocka_unit_test(test_failing_cells),
     cmocka_unit_test(test_bad_calls),
     IN_FOLDER(files),
+    IN_FOLDER(failures_compared),
+    IN_FOLDER(holes_compared),
     IN_FOLDER(figures),
     IN_FOLDER(many_maps),
   };

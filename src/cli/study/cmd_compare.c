@@ -149,10 +149,8 @@ static void put_maps(const mm_scores *s) {
   for (size_t m = 0; m < t->n_map; m++) {
     const mm_score_map *map = &s->map[m];
     table_text(out, name_of(s, m));
-    if (isnan(map->iqm.iqm))
-      table_text(out, "-");
-    else
-      table_format(out, "%.3f [%.3f, %.3f]", map->iqm.iqm, map->iqm.low, map->iqm.high);
+    const mm_interval interval = { map->iqm.low, map->iqm.high };
+    table_text(out, study_interval(map->iqm.iqm, interval, 3, false));
     table_text(out, percent(&s->match[m * t->n_map + from]));
     table_format(out, "%zu", map->n);
     table_format(out, "%zu", map->failures);
@@ -161,7 +159,7 @@ static void put_maps(const mm_scores *s) {
   printf("\nover all environments (win rate: against %s, paired by seed):\n", name_of(s, from));
   table_print(out);
   if (lacking > 0)
-    printf("%zu map%s without a run in one of the environments: no IQM\n", lacking,
+    printf("%zu map%s without a run in one of the environments: no IQM, no win rate\n", lacking,
            lacking == 1 ? "" : "s");
 }
 
@@ -178,7 +176,7 @@ static void put_env(const mm_scores *s, size_t env, bool power) {
     const mm_comparison *c = mm_scores_over(s, m, env);
     if (m == s->baselines.row[0] || c->gain.n == 0) continue;
     table_text(out, name_of(s, m));
-    table_format(out, "%s%s", study_interval(c->gain.mean, c->interval, decimals(s, env)),
+    table_format(out, "%s%s", study_interval(c->gain.mean, c->interval, decimals(s, env), true),
                  mm_comparison_sign(c) ? " *" : "  ");
     if (mm_comparison_sign(c)) table_mark(out, mm_comparison_sign(c) > 0);
     table_format(out, "%.0f %%", 100 * c->wins);
@@ -206,6 +204,16 @@ static void put_conclusion(const mm_scores *s, size_t env) {
   free(text);
 }
 
+static void put_left_out(const mm_score_table *t) {
+  for (size_t e = 0; e < t->n_env; e++)
+    if (t->left_out[e] > 0)
+      study_sentence(output_format("%s: %zu of %zu seeds count, those that all maps have; %s has "
+                                   "the fewest",
+                                   output_plain(t->env[e]), t->common[e],
+                                   t->common[e] + t->left_out[e],
+                                   output_plain(t->map[t->fewest[e]])));
+}
+
 static void put_text(const mm_scores *s, bool power) {
   const mm_score_table *t = s->table;
   size_t n = 0;
@@ -213,6 +221,7 @@ static void put_text(const mm_scores *s, bool power) {
     n += s->map[m].n;
   printf("%zu map%s on %zu environment%s, %zu runs\n", t->n_map, t->n_map == 1 ? "" : "s", t->n_env,
          t->n_env == 1 ? "" : "s", n);
+  put_left_out(t);
   put_scales(s);
   put_maps(s);
   if (t->n_map < 2) return;
@@ -323,6 +332,12 @@ static cJSON *scores_json(const mm_scores *s) {
   cJSON *scale = cJSON_AddObjectToObject(root, "scale");
   for (size_t e = 0; e < t->n_env; e++)
     cJSON_AddItemToObject(scale, t->env[e], scale_json(s, e));
+  cJSON *seeds = cJSON_AddObjectToObject(root, "seeds");
+  for (size_t e = 0; e < t->n_env; e++) {
+    cJSON *env = cJSON_AddObjectToObject(seeds, t->env[e]);
+    mm_json_add_whole(env, "common", t->common[e]);
+    mm_json_add_whole(env, "left_out", t->left_out[e]);
+  }
   cJSON_AddItemToObject(root, "tau", numbers_json(s->tau, MM_PROFILE_POINTS, 1));
   for (size_t m = 0; m < t->n_map; m++)
     cJSON_AddItemToArray(maps, map_json(s, m));
@@ -346,23 +361,40 @@ static mm_status draw_wins(const void *s, const char *path) {
   return mm_scores_figure_wins(s, path);
 }
 
+static const char *const out_files[] = { "compare.json",  "intervals.svg",
+                                         "intervals.png", "profiles.svg",
+                                         "profiles.png",  "wins.svg",
+                                         "wins.png",      NULL };
+
+// What could not be written whole is taken back, so that the same command can be tried again.
 static int write_out(const mm_scores *s, const char *folder) {
   static const study_figure figures[] = {
     { "intervals.svg", draw_intervals }, { "intervals.png", draw_intervals },
     { "profiles.svg", draw_profiles },   { "profiles.png", draw_profiles },
     { "wins.svg", draw_wins },           { "wins.png", draw_wins },
   };
-  static const char *const names[] = { "compare.json",  "intervals.svg",
-                                       "intervals.png", "profiles.svg",
-                                       "profiles.png",  "wins.svg",
-                                       "wins.png",      NULL };
   bool made;
-  TRY(run_argument_check_out(folder, names));
   TRY(status_code(mm_run_make_folder(folder, &made)));
-  TRY(status_code(mm_json_write(folder, "compare.json", scores_json(s))));
-  TRY(study_figures(folder, figures, sizeof figures / sizeof *figures, s, "figures"));
-  note("wrote compare.json and figures to %s", folder);
-  return EXIT_DONE;
+  int code = status_code(mm_json_write(folder, "compare.json", scores_json(s)));
+  if (code == EXIT_DONE)
+    code = study_figures(folder, figures, sizeof figures / sizeof *figures, s, "figures");
+  if (code == EXIT_DONE) note("wrote compare.json and figures to %s", folder);
+  for (const char *const *name = out_files; *name != NULL && code != EXIT_DONE; name++) {
+    char *path = memory_print("%s/%s", folder, *name);
+    remove(path);
+    free(path);
+  }
+  return code;
+}
+
+// What was found is said before it is drawn, which may fail.
+static int show(const compare_args *args, const mm_scores *s) {
+  if (args->out != NULL) TRY(run_argument_check_out(args->out, out_files));
+  if (args->common.json)
+    TRY(output_json(scores_json(s), EXIT_DONE));
+  else
+    put_text(s, args->power);
+  return args->out != NULL ? write_out(s, args->out) : EXIT_DONE;
 }
 
 static int judge(const compare_args *args, const mm_score_table *t) {
@@ -374,11 +406,7 @@ static int judge(const compare_args *args, const mm_score_table *t) {
   TRY(read_baselines(args, t, &baselines));
   TRY(read_random(args, t, &row, returns, &known));
   int code = status_code(mm_scores_of(t, &baselines, known ? returns : NULL, row, &s));
-  if (code == EXIT_DONE && args->out != NULL) code = write_out(&s, args->out);
-  if (code == EXIT_DONE && args->common.json)
-    code = output_json(scores_json(&s), EXIT_DONE);
-  else if (code == EXIT_DONE)
-    put_text(&s, args->power);
+  if (code == EXIT_DONE) code = show(args, &s);
   mm_scores_release(&s);
   return code;
 }
@@ -399,8 +427,10 @@ const command command_compare = {
   .positional = "TABLE...",
   .about =
       "TABLE is the folder of a transfer study, or a CSV file like its runs.csv: columns map, "
-      "env, seed, final. Several tables are put together; runs are paired by seed. A run "
-      "without a return counts as the worst.\n\nReturns become scores, (x - zero) / (one - "
+      "env, seed, final. Several tables of the same settings are put together; runs are paired by "
+      "seed, and in each environment the seeds count that all its maps have. A run without a "
+      "return "
+      "counts as the worst.\n\nReturns become scores, (x - zero) / (one - "
       "zero) in each environment: zero is a random policy or row, one the best baseline, or "
       "else the lowest and highest mean of the maps. Shown are the interquartile mean (IQM) of "
       "all scores of a map with its stratified bootstrap interval, its win rate, and in each "

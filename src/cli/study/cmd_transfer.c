@@ -126,7 +126,7 @@ static const char *cell_text(const view *v, size_t map, size_t env) {
   if (fabs(e.mean) < 0.5 * pow(10, -digits)) e.mean = 0; // no "-0.00"
   if (!v->differences) return final_text(v, cell, e, digits);
   // a mark of its own width, so that the numbers stay below each other
-  return output_format("%s%s %3.0f %%", study_interval(e.mean, over->interval, digits),
+  return output_format("%s%s %3.0f %%", study_interval(e.mean, over->interval, digits, true),
                        mm_comparison_sign(over) ? " *" : "  ", 100 * over->wins);
 }
 
@@ -244,14 +244,14 @@ static void put_conclusions(const mm_transfer *t) {
   }
 }
 
-// A line for each cell that has no mean because runs finished no episode.
+// A line for each cell that has no mean because runs have no return.
 static void put_unfinished(const mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
   for (size_t i = 0; i < c->n_map * c->n_env; i++) {
     if (t->cell[i].of.unfinished == 0) continue;
     put_name("", c->map[i / c->n_env].label);
     put_name(" on ", c->env[i % c->n_env].label);
-    printf(": %zu of %zu runs finished no episode, so there is no mean\n", t->cell[i].of.unfinished,
+    printf(": %zu of %zu runs have no return, so there is no mean\n", t->cell[i].of.unfinished,
            c->n_seed);
   }
 }
@@ -306,8 +306,7 @@ static void transfer_report(const mm_transfer *t) {
            terminal_style(stdout, STYLE_GOOD), terminal_style(stdout, STYLE_PLAIN),
            terminal_style(stdout, STYLE_BAD), terminal_style(stdout, STYLE_PLAIN));
   put_table(&finals);
-  if (has_failures(t))
-    puts("!: so many runs failed, diverged or finished no episode; those that failed do not count");
+  if (has_failures(t)) puts("!: so many runs failed, diverged or finished no episode");
   put_unfinished(t);
   for (int b = 0; b < MM_BASELINES; b++)
     put_differences(t, (mm_baseline)b);
@@ -506,7 +505,7 @@ static int judge(const mm_transfer *t, bool *shown) {
     return fail(exit_code_of(t->trouble), "%s%s", describe_trouble(t, text, sizeof text), hint);
   }
   if (r->n_failed > 0)
-    return fail(EXIT_FAILED, "%zu of %zu runs failed and are left out; %s%s", r->n_failed, n,
+    return fail(EXIT_FAILED, "%zu of %zu runs failed; %s%s", r->n_failed, n,
                 describe_trouble(t, text, sizeof text), hint);
   if (r->n_numeric > 0)
     warn("%zu of %zu runs diverged and count with their last finite policy; %s", r->n_numeric, n,

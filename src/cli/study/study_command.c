@@ -91,10 +91,10 @@ int study_figures(const char *folder, const study_figure *figure, size_t n, cons
   return EXIT_DONE;
 }
 
-// Without decimals where the number alone fills a cell.
+// In few digits where the number alone would fill a cell.
 static const char *number_text(double value, int decimals, bool sign) {
-  return output_format(fabs(value) < 1e9 ? (sign ? "%+.*f" : "%.*f") : (sign ? "%+.*g" : "%.*g"),
-                       decimals, value);
+  if (!(fabs(value) < 1e6)) return output_format(sign ? "%+g" : "%g", value);
+  return output_format(sign ? "%+.*f" : "%.*f", decimals, value);
 }
 
 const char *study_estimate(mm_estimate e, int decimals, bool difference) {
@@ -104,17 +104,17 @@ const char *study_estimate(mm_estimate e, int decimals, bool difference) {
   return output_format("%s %s %s", mean, output_plus_minus(), number_text(e.sem, decimals, false));
 }
 
-// A bound that rounds to nothing has no sign of its own.
-static const char *bound_text(double value, int decimals) {
-  return number_text(fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value, decimals, true);
+// A number that rounds to nothing has no sign of its own.
+static const char *bound_text(double value, int decimals, bool sign) {
+  return number_text(fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value, decimals, sign);
 }
 
-const char *study_interval(double mean, mm_interval interval, int decimals) {
-  if (!isfinite(mean)) return study_estimate((mm_estimate){ mean, NAN, 0 }, decimals, true);
-  const char *text = bound_text(mean, decimals);
+const char *study_interval(double value, mm_interval interval, int decimals, bool difference) {
+  if (!isfinite(value)) return study_estimate((mm_estimate){ value, NAN, 0 }, decimals, difference);
+  const char *text = bound_text(value, decimals, difference);
   if (isnan(interval.low)) return text;
-  return output_format("%s [%s, %s]", text, bound_text(interval.low, decimals),
-                       bound_text(interval.high, decimals));
+  return output_format("%s [%s, %s]", text, bound_text(interval.low, decimals, difference),
+                       bound_text(interval.high, decimals, difference));
 }
 
 void study_sentence(const char *text) {

@@ -71,8 +71,9 @@ int study_figures(const char *folder, const study_figure *figure, size_t n, cons
 // "failed" for infinity. Valid for the next few calls of output_format.
 const char *study_estimate(mm_estimate e, int decimals, bool difference);
 
-// "+12.3 [+3.1, +21.5]": a mean difference with its interval, likewise.
-const char *study_interval(double mean, mm_interval interval, int decimals);
+// "+12.3 [+3.1, +21.5]": a number with its interval, where there is one, likewise. A bound may be
+// "-inf".
+const char *study_interval(double value, mm_interval interval, int decimals, bool difference);
 
 // A sentence of the library on stdout, with names made fit to be printed, wrapped.
 void study_sentence(const char *text);

@@ -411,8 +411,9 @@ const command command_export = {
       "table. --jsonl gives all tables, or one. Numbers are the shortest text that reads back to "
       "the same bits; values that are not defined are empty or null. --tensorboard writes event "
       "files into a folder for each curve, in single precision, with undefined values left out. "
-      "--rliable gives the final returns of a transfer study in rliable's layout, null where there "
-      "is none. --map takes the mean of a generation out as a map. A run can be exported while it "
+      "--rliable gives the final returns of a transfer study that ended in rliable's layout, null "
+      "where there is none. --map takes the mean of a generation out as a map. A run can be "
+      "exported while it "
       "is "
       "running. Of a damaged one everything intact is written; the exit code is 1 then.",
   .examples = "mirrormap export runs/learn-GridWorld-all-1 --csv > generations.csv\n"

@@ -447,10 +447,13 @@ static size_t thin_band(double *row, size_t n, double width) {
 }
 
 // Writes the numbers of intervals that lie left of the panel to its edge; returns how many remain.
+// Arms without an end run to the edge.
 static size_t put_beyond(const renderer *r, double *row, size_t n, uint32_t colour) {
   size_t kept = 0;
   for (size_t k = 0; k < n; k++) {
-    const double *at = row + 4 * k;
+    double *at = row + 4 * k;
+    if (at[2] == -INFINITY) at[2] = fmin(at[0], r->x.low);
+    if (at[3] == INFINITY) at[3] = fmax(at[0], r->x.high);
     if (at[0] < r->x.low)
       mm_figure_script(r->figure,
                        "set label '← %s%.3g' at graph 0.01,first %.9g left front tc rgb '#%06x'\n",

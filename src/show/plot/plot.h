@@ -72,7 +72,7 @@ typedef enum mm_style {
   MM_MARKED_LINE, // x, y, with points
   MM_POINTS,      // x, y
   MM_BAND,        // x, low, high
-  MM_X_INTERVALS, // x, y, low, high; left of the panel a number at its edge
+  MM_X_INTERVALS, // x, y, low, high; left of the panel a number at its edge; an infinite arm to it
   MM_Y_INTERVALS, // x, y, low, high
   MM_FILL,        // x, y, down to 0; thinned
   MM_POLYGON,     // x, y

@@ -12,11 +12,16 @@ double *mm_settings_eta(mm_settings *settings) {
   return mm_settings_number(settings, "eta");
 }
 
-// What is measured of one eta. A run without a value spoils it: eta must be safe. One that finished
-// no episode makes it worse than any other that is.
+// A run without a value spoils an eta, which must be safe; one that finished no episode makes it
+// worse than any other that is.
+static double worth_of(const mm_result *run) {
+  return mm_result_has_value(run) ? mm_result_worth(run) : NAN;
+}
+
+// What is measured of one eta.
 static void summarise(const mm_result *runs, size_t n, double *x, mm_eta_tuning *out, size_t k) {
   for (size_t i = 0; i < n; i++) {
-    x[i] = mm_result_worth(&runs[i]);
+    x[i] = worth_of(&runs[i]);
     out->env_steps += runs[i].env_steps;
   }
   out->value[k] = mm_estimate_of(x, n);
@@ -186,10 +191,10 @@ static mm_status fill(contest *c, size_t grid) {
   return MM_OK;
 }
 
-// One run without a value spoils a candidate for good, as in `summarise`.
+// One run without a value spoils a candidate for good.
 static void take_worths(contest *c, candidate *a, const mm_result *result, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    a->sum += mm_result_worth(&result[i]);
+    a->sum += worth_of(&result[i]);
     c->env_steps += result[i].env_steps;
   }
   a->n += n;

@@ -73,7 +73,8 @@ bool mm_result_is_failure(const mm_result *r) {
 }
 
 double mm_result_worth(const mm_result *r) {
-  return mm_result_is_unfinished(r) ? -INFINITY : mm_result_has_value(r) ? r->final_value : NAN;
+  if (mm_result_has_value(r) && !isnan(r->final_value)) return r->final_value;
+  return r->status == MM_OK || r->status == MM_ERR_NUMERIC ? -INFINITY : NAN;
 }
 
 double mm_worth_shown(double worth) {

@@ -43,8 +43,9 @@ bool mm_result_has_value(const mm_result *result);
 // Whether such a run ended before any of its episodes did: it has no return.
 bool mm_result_is_unfinished(const mm_result *result);
 
-// What a run is worth in comparisons: its final return; -INFINITY, less than any, if it finished
-// no episode; NaN if it says nothing. Shown, the latter two are NaN.
+// What a run is worth in comparisons: its final return; -INFINITY, less than any, if it has none:
+// it finished no episode, or broke down before; NaN if it failed for reasons that are not its map's
+// (out of memory or time), and another attempt may not. Shown, the latter two are NaN.
 double mm_result_worth(const mm_result *result);
 double mm_worth_shown(double worth);
 
@@ -58,7 +59,7 @@ mm_estimate mm_estimate_known(const double *x, size_t n);
 // flatter the map; it is the worst for the interquartile mean.
 typedef struct mm_worths {
   size_t n;          // runs with a return
-  size_t unfinished; // runs without a finished episode
+  size_t unfinished; // runs without a return
   mm_estimate mean;
   mm_iqm iqm;
   double worst; // CVaR 0.25: the mean of the worst quarter; NaN with an unfinished run

@@ -16,11 +16,18 @@ static int ascending(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-// Of sorted numbers, between two of them along a straight line.
+// Of sorted numbers, between two of them along a straight line; -INFINITY stays what it is.
 static double percentile(const double *x, size_t n, double share) {
   double place = share * (double)(n - 1);
   size_t i = (size_t)place;
-  return i + 1 < n ? x[i] + (place - (double)i) * (x[i + 1] - x[i]) : x[n - 1];
+  if (i + 1 >= n || isinf(x[i])) return x[i];
+  return x[i] + (place - (double)i) * (x[i + 1] - x[i]);
+}
+
+// Between percentiles of statistics of resamples, which are sorted.
+static mm_interval middle_part(double *x) {
+  qsort(x, MM_RESAMPLES, sizeof *x, ascending);
+  return (mm_interval){ percentile(x, MM_RESAMPLES, 0.025), percentile(x, MM_RESAMPLES, 0.975) };
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -145,9 +152,9 @@ mm_iqm mm_estimate_iqm(const double *x, size_t n_all, uint64_t seed) {
       resample(count, n, seed, k);
       means[k] = middle_mean(sorted, count, n);
     }
-    qsort(means, MM_RESAMPLES, sizeof *means, ascending);
-    result.low = mm_worth_shown(percentile(means, MM_RESAMPLES, 0.025));
-    result.high = mm_worth_shown(percentile(means, MM_RESAMPLES, 0.975));
+    mm_interval interval = middle_part(means);
+    result.low = interval.low;
+    result.high = interval.high;
   }
   mm_free(sorted);
   mm_free(count);
@@ -158,12 +165,12 @@ mm_iqm mm_estimate_iqm(const double *x, size_t n_all, uint64_t seed) {
 // Several environments
 
 typedef struct pool {
-  size_t n, n_env;
-  const size_t *of;  // [n_env] scores of each
-  double *sorted;    // [n]
-  size_t *rank;      // [n] place of a score among the sorted
-  uint32_t *count;   // [n] how often a resample has it
-  double *statistic; // [n_statistic][MM_RESAMPLES]
+  size_t n, n_env, least; // scores in all, environments, and the fewest scores of one
+  const size_t *of;       // [n_env] scores of each
+  double *sorted;         // [n]
+  size_t *rank;           // [n] place of a score among the sorted
+  uint32_t *count;        // [n] how often a resample has it
+  double *statistic;      // [n_statistic][MM_RESAMPLES]
 } pool;
 
 typedef struct ranked {
@@ -186,9 +193,11 @@ static void close_pool(pool *p) {
 
 // False without scores or memory; close in either case.
 static bool open_pool(pool *p, const double *x, const size_t *n, size_t n_env, size_t statistics) {
-  *p = (pool){ .of = n, .n_env = n_env };
-  for (size_t e = 0; e < n_env; e++)
+  *p = (pool){ .of = n, .n_env = n_env, .least = SIZE_MAX };
+  for (size_t e = 0; e < n_env; e++) {
     p->n += n[e];
+    if (n[e] < p->least) p->least = n[e];
+  }
   if (p->n == 0 || p->n > UINT32_MAX) return false;
   p->sorted = mm_alloc_array(p->n, sizeof *p->sorted);
   p->rank = mm_alloc_array(p->n, sizeof *p->rank);
@@ -218,12 +227,6 @@ static void resample_strata(pool *p, uint64_t seed, uint32_t lane) {
   }
 }
 
-static mm_interval middle_part(double *x) {
-  qsort(x, MM_RESAMPLES, sizeof *x, ascending);
-  return (mm_interval){ mm_worth_shown(percentile(x, MM_RESAMPLES, 0.025)),
-                        mm_worth_shown(percentile(x, MM_RESAMPLES, 0.975)) };
-}
-
 mm_iqm mm_stratified_iqm(const double *x, const size_t *n, size_t n_env, uint64_t seed) {
   mm_iqm result = { NAN, NAN, NAN };
   pool p;
@@ -233,7 +236,8 @@ mm_iqm mm_stratified_iqm(const double *x, const size_t *n, size_t n_env, uint64_
       resample_strata(&p, seed, k);
       p.statistic[k] = middle_mean(p.sorted, p.count, p.n);
     }
-    mm_interval interval = p.n > 1 ? middle_part(p.statistic) : no_interval;
+    const bool known = p.least > 1 && !isnan(result.iqm);
+    mm_interval interval = known ? middle_part(p.statistic) : no_interval;
     result.low = interval.low;
     result.high = interval.high;
   }
@@ -266,7 +270,7 @@ void mm_performance_profile(const double *x, const size_t *n, size_t n_env, cons
     shares_above(&p, tau, n_tau, p.statistic + r, MM_RESAMPLES);
   }
   for (size_t k = 0; k < n_tau && able; k++)
-    band[k] = middle_part(p.statistic + k * MM_RESAMPLES);
+    band[k] = p.least > 1 ? middle_part(p.statistic + k * MM_RESAMPLES) : no_interval;
   close_pool(&p);
 }
 

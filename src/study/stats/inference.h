@@ -26,6 +26,9 @@ mm_interval mm_interval_of_share(double share, size_t n);
 
 // The interquartile mean (IQM): of n numbers in order, floor(n / 4) are left out at either end. Its
 // interval lies between percentiles of the IQMs of resamples. NaN are left out.
+//
+// -INFINITY is a number like others, the lowest: an IQM that it reaches is NaN, an interval that it
+// reaches has it as its lower bound.
 typedef struct mm_iqm {
   double iqm, low, high; // NaN: all three without a number, or memory; the bounds of a single one
 } mm_iqm;
@@ -34,7 +37,8 @@ mm_iqm mm_estimate_iqm(const double *x, size_t n, uint64_t seed); // x[n] in any
 // Scores of one map in several environments, those of an environment after each other: x holds n[e]
 // of each of n_env, none NaN. Resamples are drawn within environments (stratified bootstrap). The
 // IQM is that of all scores together; a performance profile is the share of scores above each tau
-// (ascending), with its band. As rliable has them. NaN without scores or memory.
+// (ascending), with its band. As rliable has them. NaN without scores or memory; no interval and no
+// band where an environment has a single score, whose spread nobody knows.
 mm_iqm mm_stratified_iqm(const double *x, const size_t *n, size_t n_env, uint64_t seed);
 void mm_performance_profile(const double *x, const size_t *n, size_t n_env, const double *tau,
                             size_t n_tau, uint64_t seed, double *share, mm_interval *band);

@@ -1,5 +1,5 @@
 // A file is split in place: fields are zero-terminated texts within it. Rows of all files are
-// collected, sorted by map, environment and seed, and then laid out.
+// collected, sorted by environment, seed and map, sifted, and then laid out.
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "study/stats/score_origin.h"
 
 enum { FILE_MAX = 1 << 28, ROWS_MAX = MM_SCORE_RUNS_MAX, COLUMNS_MAX = 64 };
 
@@ -29,9 +30,18 @@ typedef struct score_row {
 enum { MAP, ENV, SEED, FINAL, N_FIELD };
 static const char *const field_names[N_FIELD] = { "map", "env", "seed", "final" };
 
+// The runs of a map in an environment.
+typedef struct score_cell {
+  size_t n, said; // runs that are no repeats; 1 + the last file that says how some were trained
+} score_cell;
+
 typedef struct score_reader {
-  const char *source; // the file's path
-  char *next, *end;   // what is left of its text
+  mm_score_origin *origin; // [file]
+  // [name] of maps and environments: 1 + the last file that says what it means
+  size_t map_said[MM_SCORE_NAMES], env_said[MM_SCORE_NAMES];
+  score_cell (*cell)[MM_SCORE_NAMES]; // [map][env]
+  const char *source;                 // the file's path
+  char *next, *end;                   // what is left of its text
   size_t file, line;
   size_t column[N_FIELD]; // of the header
   char *field[COLUMNS_MAX];
@@ -76,10 +86,17 @@ static mm_status take_field(score_reader *r, char *end, char **out) {
   return MM_OK;
 }
 
+static mm_status take_remark(score_reader *r) {
+  char source[MM_ERROR_SIZE];
+  snprintf(source, sizeof source, "%s:%zu: remark", r->source, r->line);
+  return mm_score_origin_take(&r->origin[r->file], r->next, strcspn(r->next, "\r\n"), source);
+}
+
 // The next line that is no remark into r->field; none at the end.
 static mm_status take_line(score_reader *r) {
   r->n_field = 0;
   while (*r->next == '#' || *r->next == '\n' || *r->next == '\r') {
+    if (*r->next == '#') MM_TRY(take_remark(r));
     r->next += strcspn(r->next, "\n");
     if (*r->next == '\n') r->next++;
     r->line++;
@@ -147,6 +164,27 @@ static mm_status read_seed(const score_reader *r, uint64_t *out) {
   return length > 0 ? MM_OK : bad_field(r, SEED, "a whole number below 2^64");
 }
 
+// What earlier tables say of a row's map, environment and settings must be what this one says.
+static mm_status meet_names(score_reader *r, const mm_score_table *t, const score_row *row) {
+  const mm_score_origin *own = &r->origin[r->file];
+  const size_t now = r->file + 1;
+  const char *map = t->map[row->map], *env = t->env[row->env];
+  size_t *map_said = &r->map_said[row->map], *env_said = &r->env_said[row->env];
+  size_t *said = &r->cell[row->map][row->env].said;
+  if (*map_said != now && mm_score_origin_has_map(own, map)) {
+    if (*map_said > 0) MM_TRY(mm_score_origin_same_map(&r->origin[*map_said - 1], own, map));
+    *map_said = now;
+  }
+  if (*said == now || !mm_score_origin_has_env(own, env)) return MM_OK;
+  if (*env_said > 0 && *env_said != now) {
+    MM_TRY(mm_score_origin_same_env(&r->origin[*env_said - 1], own, env));
+    MM_TRY(mm_score_origin_same_settings(&r->origin[*env_said - 1], own, env, NULL));
+  }
+  if (*said > 0) MM_TRY(mm_score_origin_same_settings(&r->origin[*said - 1], own, env, map));
+  *said = *env_said = now;
+  return MM_OK;
+}
+
 static mm_status read_row(score_reader *r, mm_score_table *t) {
   score_row row = { .file = r->file, .line = r->line, .final = -INFINITY };
   for (int k = 0; k < N_FIELD; k++)
@@ -159,6 +197,7 @@ static mm_status read_row(score_reader *r, mm_score_table *t) {
   MM_TRY(read_seed(r, &row.seed));
   if (*text && (!mm_json_parse_number(text, &row.final) || !(fabs(row.final) <= RETURN_MAX)))
     return bad_field(r, FINAL, "a number, or nothing for a run without a return");
+  MM_TRY(meet_names(r, t, &row));
   if (r->n_row == ROWS_MAX)
     return MM_FAIL(MM_ERR_INPUT, "%s: expected at most %d runs in all", r->source, ROWS_MAX);
   if (!MM_GROW(r->row, r->n_row)) return MM_FAIL(MM_ERR_MEMORY, "%s: out of memory", r->source);
@@ -201,9 +240,7 @@ static mm_status read_file(score_reader *r, const char *table, mm_score_table *t
   r->source = path;
   mm_status status = MM_OK;
   if (strcmp(path, table) != 0 && stat(path, &about) != 0)
-    status =
-        MM_FAIL(MM_ERR_INPUT,
-                "%s: expected the folder of a transfer study that ended, found no runs.csv", table);
+    status = MM_FAIL(MM_ERR_INPUT, "%s: " MM_SCORE_EXPECTED "no runs.csv", table);
   if (status == MM_OK) status = mm_file_read(path, FILE_MAX, &text, &length);
   if (status == MM_OK) {
     r->next = text;
@@ -221,9 +258,9 @@ static mm_status read_file(score_reader *r, const char *table, mm_score_table *t
 
 static int by_place(const void *left, const void *right) {
   const score_row *a = left, *b = right;
-  if (a->map != b->map) return a->map < b->map ? -1 : 1;
   if (a->env != b->env) return a->env < b->env ? -1 : 1;
   if (a->seed != b->seed) return a->seed < b->seed ? -1 : 1;
+  if (a->map != b->map) return a->map < b->map ? -1 : 1;
   return (a->file > b->file) - (a->file < b->file);
 }
 
@@ -232,19 +269,64 @@ static int by_seed(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-static mm_status check_repeats(const score_reader *r, const mm_score_table *t,
-                               const char *const *tables) {
-  for (size_t i = 1; i < r->n_row; i++) {
-    const score_row *a = &r->row[i - 1], *b = &r->row[i];
-    if (a->map != b->map || a->env != b->env || a->seed != b->seed || a->final == b->final)
-      continue;
-    return MM_FAIL(MM_ERR_INPUT,
-                   "%s:%zu and %s:%zu: map '%s' on %s, seed %" PRIu64 ", has different returns; "
-                   "expected tables of the same runs, or maps with names of their own",
-                   tables[a->file], a->line, tables[b->file], b->line, t->map[a->map],
-                   t->env[a->env], a->seed);
+// Whether b is the run a once more; refused when it has another return.
+static mm_status check_repeat(const score_reader *r, const mm_score_table *t, const score_row *a,
+                              const score_row *b, bool *same) {
+  *same = a->map == b->map && a->env == b->env && a->seed == b->seed;
+  if (!*same || a->final == b->final) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT,
+                 "%s:%zu and %s:%zu: map '%s' on %s, seed %" PRIu64 ", has different returns; "
+                 "expected tables of the same runs, or maps with names of their own",
+                 r->origin[a->file].table, a->line, r->origin[b->file].table, b->line,
+                 t->map[a->map], t->env[a->env], a->seed);
+}
+
+// Counts the runs of cells. Rows are sorted; of those that say the same one stays.
+static mm_status count_runs(score_reader *r, const mm_score_table *t) {
+  size_t n = 0;
+  for (size_t i = 0; i < r->n_row; i++) {
+    const score_row row = r->row[i];
+    bool same = false;
+    if (n > 0) MM_TRY(check_repeat(r, t, &r->row[n - 1], &row, &same));
+    if (same) continue;
+    r->cell[row.map][row.env].n++;
+    r->row[n++] = row;
   }
+  r->n_row = n;
   return MM_OK;
+}
+
+// Leaves out the runs of seeds that not all maps of an environment have.
+static mm_status keep_common(score_reader *r, mm_score_table *t) {
+  size_t n_map[MM_SCORE_NAMES] = { 0 }, n = 0;
+  for (size_t e = 0; e < t->n_env; e++)
+    for (size_t m = 0; m < t->n_map; m++) {
+      if (r->cell[m][e].n == 0) continue;
+      if (n_map[e]++ == 0 || r->cell[m][e].n < r->cell[t->fewest[e]][e].n) t->fewest[e] = m;
+    }
+  for (size_t i = 0, end; i < r->n_row; i = end) {
+    const size_t e = r->row[i].env;
+    for (end = i; end < r->n_row && r->row[end].env == e && r->row[end].seed == r->row[i].seed;)
+      end++;
+    const bool all = end - i == n_map[e];
+    ++*(all ? &t->common[e] : &t->left_out[e]);
+    for (size_t k = i; k < end && all; k++)
+      r->row[n++] = r->row[k];
+  }
+  r->n_row = n;
+  for (size_t e = 0; e < t->n_env; e++)
+    if (t->common[e] == 0)
+      return MM_FAIL(MM_ERR_INPUT,
+                     "%s: expected runs of the same seeds for all maps on '%s', found no seed that "
+                     "all have ('%s' has the fewest)",
+                     r->source, t->env[e], t->map[t->fewest[e]]);
+  return MM_OK;
+}
+
+static mm_status sift(score_reader *r, mm_score_table *t) {
+  qsort(r->row, r->n_row, sizeof *r->row, by_place);
+  MM_TRY(count_runs(r, t));
+  return keep_common(r, t);
 }
 
 static mm_status lay_out(const score_reader *r, mm_score_table *t) {
@@ -271,18 +353,32 @@ static mm_status lay_out(const score_reader *r, mm_score_table *t) {
   return MM_OK;
 }
 
+static mm_status read_tables(score_reader *r, const char *const *tables, size_t n,
+                             mm_score_table *t) {
+  for (size_t i = 0; i < n; i++)
+    r->origin[i] = (mm_score_origin){ .table = tables[i] };
+  memset(r->cell, 0, MM_SCORE_NAMES * sizeof *r->cell);
+  for (; r->file < n; r->file++)
+    MM_TRY(read_file(r, tables[r->file], t));
+  r->source = n > 0 ? tables[0] : "";
+  if (r->n_row > 0) MM_TRY(sift(r, t));
+  return lay_out(r, t);
+}
+
 mm_status mm_score_table_read(const char *const *tables, size_t n, mm_score_table *out) {
-  score_reader r = { .row = NULL };
-  mm_status status = MM_OK;
+  score_reader r = { .origin = mm_alloc_array(n, sizeof *r.origin),
+                     .cell = mm_alloc_array(MM_SCORE_NAMES, sizeof *r.cell) };
   *out = (mm_score_table){ .n_map = 0 };
-  for (; r.file < n && status == MM_OK; r.file++)
-    status = read_file(&r, tables[r.file], out);
-  r.source = n > 0 ? tables[0] : "";
-  if (status == MM_OK && r.n_row > 0) {
-    qsort(r.row, r.n_row, sizeof *r.row, by_place);
-    status = check_repeats(&r, out, tables);
-  }
-  if (status == MM_OK) status = lay_out(&r, out);
+  const bool able = r.origin && r.cell;
+  mm_status status = MM_OK;
+  if (able)
+    status = read_tables(&r, tables, n, out);
+  else
+    status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu tables", n);
+  for (size_t i = 0; i < n && able; i++)
+    mm_score_origin_release(&r.origin[i]);
+  mm_free(r.origin);
+  mm_free(r.cell);
   mm_free(r.row);
   return status;
 }

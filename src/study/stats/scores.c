@@ -158,6 +158,12 @@ static mm_status choose_taus(mm_scores *s) {
     qsort(x, all, sizeof *x, ascending);
     low = x[all / 100];
     high = x[all - 1 - all / 100];
+    // scores that are all the same, but for rounding, get room around them
+    const double most = fmax(fabs(low), fabs(high)), room = fmax(most, 1) / 2;
+    if (!(high - low > 1e-6 * most)) {
+      low -= room;
+      high += room;
+    }
   }
   const bool able = x && n;
   mm_free(x);
@@ -180,11 +186,14 @@ static mm_comparison compare(const mm_scores *s, size_t map, size_t env) {
                           t->seed[0]);
 }
 
-static mm_comparison match(const mm_score_table *t, size_t a, size_t b) {
+// A map that lacks an environment is not judged over all of them.
+static mm_comparison match(const mm_scores *s, size_t a, size_t b) {
+  const mm_score_table *t = s->table;
   const size_t n = t->n_env * t->n_seed;
   const double *x = mm_score_runs(t, a, 0), *y = mm_score_runs(t, b, 0);
   mm_comparison m = MM_COMPARISON_NONE;
   double wins = 0;
+  if (s->map[a].n_env < t->n_env || s->map[b].n_env < t->n_env) return m;
   for (size_t i = 0; i < n; i++) {
     if (isnan(x[i]) || isnan(y[i])) continue;
     wins += x[i] > y[i] ? 1 : x[i] == y[i] ? 0.5 : 0;
@@ -228,7 +237,7 @@ mm_status mm_scores_of(const mm_score_table *t, const mm_score_baselines *baseli
     out->over[i] = compare(out, i / t->n_env, i % t->n_env);
   out->n_test = mm_comparisons_correct(out->over, cells, sizeof *out->over);
   for (size_t i = 0; i < t->n_map * t->n_map; i++)
-    out->match[i] = match(t, i / t->n_map, i % t->n_map);
+    out->match[i] = match(out, i / t->n_map, i % t->n_map);
   return MM_OK;
 }
 

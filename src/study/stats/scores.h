@@ -45,7 +45,8 @@ typedef struct mm_scores {
   mm_worths *cell;                      // [n_map][n_env]
   mm_comparison *over; // [n_map][n_env] against the first baseline, corrected over all of them
   size_t n_test;
-  mm_comparison *match; // [n_map][n_map] win rates over all environments, and nothing else
+  mm_comparison *match; // [n_map][n_map] win rates over all environments, and nothing else; of
+                        // maps that lack one none
   // where profiles are looked at, ascending: among all scores but the outermost hundredths
   double tau[MM_PROFILE_POINTS];
 } mm_scores;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/state_bytes.h"
 #include "study/stats/csv.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -216,12 +217,24 @@ static void put_names(FILE *f, const mm_transfer *t, size_t map, size_t env) {
   mm_csv_text(f, t->config.env[env].label);
 }
 
+// Tells maps apart that have one name: of the text of its file.
+static void add_fingerprint(cJSON *object, const mm_transfer_map *row) {
+  char *text, mark[24];
+  if (mm_map_format(row->map, NULL, &text) != MM_OK) return;
+  snprintf(mark, sizeof mark, "%016" PRIx64,
+           mm_state_checksum((const unsigned char *)text, strlen(text)));
+  cJSON_AddStringToObject(object, row->label, mark);
+  mm_map_text_free(text);
+}
+
 static void put_origin(FILE *f, const mm_transfer *t) {
   const mm_transfer_config *c = &t->config;
   cJSON *maps = cJSON_CreateObject(), *envs = cJSON_CreateObject();
-  cJSON *settings = cJSON_CreateObject();
-  for (size_t m = 0; m < c->n_map; m++)
+  cJSON *fingerprints = cJSON_CreateObject(), *settings = cJSON_CreateObject();
+  for (size_t m = 0; m < c->n_map; m++) {
     cJSON_AddStringToObject(maps, c->map[m].label, c->map[m].name);
+    add_fingerprint(fingerprints, &c->map[m]);
+  }
   for (size_t e = 0; e < c->n_env; e++) {
     cJSON *object = mm_settings_json(&c->env[e].settings);
     cJSON_AddStringToObject(object, "algo", mm_algo_name(c->env[e].settings.algo));
@@ -230,6 +243,7 @@ static void put_origin(FILE *f, const mm_transfer *t) {
   }
   fprintf(f, "# mirrormap %s (%s): transfer\n", mm_version(), mm_build_info());
   mm_csv_remark(f, "maps", maps);
+  mm_csv_remark(f, "fingerprints", fingerprints);
   mm_csv_remark(f, "envs", envs);
   mm_csv_remark(f, "settings", settings);
   fprintf(f, "# seeds: %" PRIu64 " to %" PRIu64 "\n", c->seed, c->seed + (c->n_seed - 1));
@@ -256,9 +270,11 @@ static void put_runs(FILE *f, const mm_transfer *t) {
   for (size_t m = 0; m < c->n_map; m++)
     for (size_t e = 0; e < c->n_env; e++)
       for (size_t i = 0; i < c->n_seed; i++) {
+        const double worth = t->worth[(m * c->n_env + e) * c->n_seed + i];
+        if (isnan(worth)) continue;
         put_names(f, t, m, e);
         fprintf(f, ",%" PRIu64, c->seed + i);
-        mm_csv_number(f, mm_worth_shown(t->worth[(m * c->n_env + e) * c->n_seed + i]));
+        mm_csv_number(f, mm_worth_shown(worth));
         fputc('\n', f);
       }
 }

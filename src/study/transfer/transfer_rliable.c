@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "study/run/run_table.h"
+#include "study/stats/score_table.h"
 
 // One map on one environment; its runs have the places from `first` on.
 typedef struct rliable_cell {
@@ -17,8 +18,9 @@ typedef struct rliable_cell {
 typedef struct rliable_table {
   rliable_cell *cell; // [n_cell]
   size_t n_cell, n_seed;
-  double *final;  // [n_cell][n_seed]
-  uint64_t *seed; // [n_seed]
+  double *final; // [n_cell][n_seed]
+  uint64_t seed; // of the first run of each cell; the others follow it
+  size_t n_run;
   bool no_memory;
 } rliable_table;
 
@@ -43,7 +45,8 @@ static int see_training(const mm_run_row *row, void *user) {
     int64_t place = run->job - t->cell[i].first;
     if (place < 0 || place >= t->cell[i].jobs) continue;
     t->final[i * t->n_seed + (size_t)place] = run->final;
-    t->seed[place] = run->seed;
+    t->seed = run->seed - (uint64_t)place;
+    t->n_run++;
   }
   return 0;
 }
@@ -61,14 +64,15 @@ static mm_status read_table(mm_run *run, rliable_table *t) {
     return MM_FAIL(MM_ERR_INPUT, "'%s': expected a table of a transfer study, found none",
                    mm_run_folder_of(run));
   size_t cells = t->n_cell;
-  t->seed = mm_alloc_array(t->n_seed, sizeof *t->seed);
   t->final = mm_alloc_array(cells, t->n_seed * sizeof *t->final);
-  if (!t->seed || !t->final)
-    return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", mm_run_folder_of(run));
-  memset(t->seed, 0, t->n_seed * sizeof *t->seed);
+  if (!t->final) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", mm_run_folder_of(run));
   for (size_t i = 0; i < cells * t->n_seed; i++)
     t->final[i] = NAN;
-  return walk(run, MM_RUN_TRAINING, see_training, t);
+  MM_TRY(walk(run, MM_RUN_TRAINING, see_training, t));
+  const size_t expected = cells * t->n_seed;
+  if (t->n_run == expected || (t->n_run > 0 && mm_run_damage(run))) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "%s: " MM_SCORE_EXPECTED "%zu of %zu runs", mm_run_folder_of(run),
+                 t->n_run, expected);
 }
 
 static const rliable_cell *find_cell(const rliable_table *t, const char *map, const char *env) {
@@ -109,7 +113,7 @@ static cJSON *make_tree(const rliable_table *t) {
     if (find_cell(t, t->cell[0].map, t->cell[i].env) == &t->cell[i])
       cJSON_AddItemToArray(envs, cJSON_CreateString(t->cell[i].env));
   for (size_t i = 0; i < t->n_seed; i++)
-    cJSON_AddItemToArray(seeds, number_of(t->seed[i]));
+    cJSON_AddItemToArray(seeds, number_of(t->seed + i));
   for (size_t i = 0; i < t->n_cell; i++)
     if (strcmp(t->cell[i].env, t->cell[0].env) == 0)
       cJSON_AddItemToObject(scores, t->cell[i].map, matrix_of(t, t->cell[i].map, envs));
@@ -125,6 +129,5 @@ mm_status mm_transfer_rliable(mm_run *run, cJSON **out) {
     status = MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", mm_run_folder_of(run));
   mm_free(t.cell);
   mm_free(t.final);
-  mm_free(t.seed);
   return status;
 }

@@ -8,8 +8,8 @@
 #include "study/run/run.h"
 
 // {envs: [..], seeds: [..], scores: {map: [run][env]}} of final returns, from the run's database.
-// What has no return, or is not trained yet, is null. MM_ERR_INPUT where there is no table; damaged
-// rows are left out, as mm_run_damage says.
+// What has no return is null. MM_ERR_INPUT where there is no table or runs are still to be trained;
+// rows that are damaged are null too, as mm_run_damage says.
 mm_status mm_transfer_rliable(mm_run *run, cJSON **out);
 
 #endif
