@@ -91,32 +91,6 @@ int study_figures(const char *folder, const study_figure *figure, size_t n, cons
   return EXIT_DONE;
 }
 
-// Without decimals where the number alone fills a cell.
-static const char *number_text(double value, int decimals, bool sign) {
-  return output_format(fabs(value) < 1e9 ? (sign ? "%+.*f" : "%.*f") : (sign ? "%+.*g" : "%.*g"),
-                       decimals, value);
-}
-
-const char *study_estimate(mm_estimate e, int decimals, bool difference) {
-  if (isnan(e.mean) || isinf(e.mean)) return isnan(e.mean) ? "-" : "failed";
-  const char *mean = number_text(e.mean, decimals, difference);
-  if (isnan(e.sem)) return mean;
-  return output_format("%s %s %s", mean, output_plus_minus(), number_text(e.sem, decimals, false));
-}
-
-// A bound that rounds to nothing has no sign of its own.
-static const char *bound_text(double value, int decimals) {
-  return number_text(fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value, decimals, true);
-}
-
-const char *study_interval(double mean, mm_interval interval, int decimals) {
-  if (!isfinite(mean)) return study_estimate((mm_estimate){ mean, NAN, 0 }, decimals, true);
-  const char *text = bound_text(mean, decimals);
-  if (isnan(interval.low)) return text;
-  return output_format("%s [%s, %s]", text, bound_text(interval.low, decimals),
-                       bound_text(interval.high, decimals));
-}
-
 void study_sentence(const char *text) {
   help_wrapped(output_plain(text), 2, 0, terminal_width(stdout));
 }
