@@ -136,8 +136,10 @@ static void put_quantities(const mm_artefact *r) {
   if (r->n_cell == 0 || !r->cell[0].run[MM_QUANTITY_DISTANCE]) return;
   static const mm_quantity shown[] = { MM_QUANTITY_LATE, MM_QUANTITY_DROPS, MM_QUANTITY_DISTANCE,
                                        MM_QUANTITY_ERROR };
-  puts("\nmean value of the last 10 iterations; iterations that lose over 1 % of V* - V0; policy "
-       "distance within the\nfirst 50,000 steps (-: runs are not longer); estimation error of all");
+  putchar('\n');
+  study_paragraph("mean value of the last 10 iterations; iterations that lose over 1 % of V* - V0; "
+                  "policy distance within the first 50,000 steps (-: runs are not longer); "
+                  "estimation error of all");
   table *out =
       table_create("<environment|<map|last 10 values|drops|early distance|estimation error");
   for (size_t i = 0; i < r->n_cell; i++) {
@@ -191,9 +193,11 @@ static void put_claims_of(const mm_artefact *r, const char *target) {
   size_t *column = memory_alloc(r->n_claim, sizeof *column), n = 0;
   for (size_t i = 0; i < r->n_claim; i++)
     if (strcmp(r->claim[i].target, target) == 0 && is_first(r, i, true)) column[n++] = i;
-  printf("\nclaims%s%s: holds, no (the opposite), inconclusive (the 95 %% interval of the paired "
-         "difference includes 0,\nor fewer than %d runs); a tie holds where it includes 0\n",
-         target[0] ? ", target=" : "", target, MM_CLAIM_RUNS);
+  putchar('\n');
+  study_paragraph(output_format("claims%s%s: holds, no (the opposite), inconclusive (the 95 %% "
+                                "interval of the paired difference includes 0, or fewer than %d "
+                                "runs); a tie holds where it includes 0",
+                                target[0] ? ", target=" : "", target, MM_CLAIM_RUNS));
   table *out = table_of_columns(n + 1);
   table_text(out, "<claim of the paper");
   for (size_t k = 0; k < n; k++)
@@ -228,9 +232,9 @@ static void reproduce_report(const mm_artefact *r) {
          terminal_style(stdout, STYLE_PLAIN), r->label);
   if (r->more[0]) puts(r->more);
   if (r->n_cell > 0)
-    puts("final return: mean and standard error of the runs (IQM: interquartile mean with "
-         "bootstrap interval);\npaired differences (*: the 95 % bootstrap interval excludes "
-         "0) and the win\nrate; runs of all maps have the same seeds");
+    study_paragraph("final return: mean and standard error of the runs (IQM: interquartile mean "
+                    "with bootstrap interval); paired differences (*: the 95 % bootstrap interval "
+                    "excludes 0) and the win rate; runs of all maps have the same seeds");
   put_cells(r);
   put_quantities(r);
   put_claims(r);

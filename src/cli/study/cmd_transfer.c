@@ -204,14 +204,16 @@ static void put_etas(const mm_transfer *t) {
     putchar('\n');
   }
   if (t->tune_steps > 0 && c->tune_budget > 0)
-    printf(
-        "tuning took %s steps (successive halving, at most %s for each map and environment, seeds "
-        "of their own)\n",
-        output_si((double)t->tune_steps), output_si(c->tune_budget));
+    study_paragraph(
+        output_format("tuning took %s steps (successive halving on seeds of its own, at "
+                      "most %s for each map and environment)",
+                      output_si((double)t->tune_steps), output_si(c->tune_budget)));
   else if (t->tune_steps > 0)
-    printf("tuning took %s steps (%zu runs for each of %d values%s, seeds of their own)\n",
-           output_si((double)t->tune_steps), c->n_tune, MM_ETAS,
-           q ? ", q and eta by successive halving with as many" : "");
+    study_paragraph(
+        output_format("tuning took %s steps (%zu runs for each of %d values%s, on seeds "
+                      "of their own)",
+                      output_si((double)t->tune_steps), c->n_tune, MM_ETAS,
+                      q ? ", q and eta by successive halving with as many" : ""));
 }
 
 static bool has_failures(const mm_transfer *t) {

@@ -91,6 +91,10 @@ int study_figures(const char *folder, const study_figure *figure, size_t n, cons
   return EXIT_DONE;
 }
 
+void study_paragraph(const char *text) {
+  help_wrapped(text, 0, 0, terminal_width(stdout));
+}
+
 void study_sentence(const char *text) {
   help_wrapped(output_plain(text), 2, 0, terminal_width(stdout));
 }

@@ -67,6 +67,9 @@ typedef struct study_figure {
 int study_figures(const char *folder, const study_figure *figure, size_t n, const void *study,
                   const char *what);
 
+// Text on stdout, wrapped to the terminal.
+void study_paragraph(const char *text);
+
 // A sentence of the library on stdout, with names made fit to be printed, wrapped.
 void study_sentence(const char *text);
 
