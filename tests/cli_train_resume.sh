@@ -168,22 +168,22 @@ expect "with space again, the same bits" same calm-ampo full
 # ---------------------------------------------------------------------------------------------
 # Progress of a single long run: a line now and then without a terminal, and in the list of runs
 
-long=(train --env CartPole-v1 --map l2 --set steps=1e8 --threads 1)
+long=(train --env CartPole-v1 --map l2 --set steps=1e8 --set unroll=16 --threads 1)
 run "${long[@]}" --max-seconds 11 --out watched
 expect_code 0
 expect "a line after ten seconds" grep -Eq \
-  '^mirrormap: train: 0 %, [0-9.]+( k)? steps/s, [0-9]+:[0-9:]+ left, iteration [1-9][0-9]*/195312$' "$err"
+  '^mirrormap: train: 0 %, [0-9.]+( k)? steps/s, [0-9]+:[0-9:]+ left, iteration [1-9][0-9]*/1562500$' "$err"
 expect "one line only" test "$(grep -c 'steps/s' "$err")" -eq 1
 run runs watched
 expect "no run is done, but some of it" grep -Eq '^watched +stopped +0/1, [0-9]+ % +[1-9][0-9.]* [kM] ' "$out"
 run runs watched --json
 expect "steps of the checkpoint" grep -Eq '"checkpointed_env_steps":[1-9]' "$out"
-expect "as many as the plan says" test "$(grep -o '"planned_env_steps":[0-9.e+]*' "$out")" = '"planned_env_steps":99999744'
+expect "as many as the plan says" test "$(grep -o '"planned_env_steps":[0-9.e+]*' "$out")" = '"planned_env_steps":100000000'
 if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
   last="train --resume watched (on a terminal)"
   script -qec "$(printf '%q ' "$program" train --resume watched --threads 1 --max-seconds 3)" /dev/null >"$out" 2>"$err" </dev/null
-  expect "the bar moves within a run" test "$(grep -o 'iteration [0-9]*/195312' "$out" | sort -u | wc -l)" -ge 2
-  expect_not "from where it was" grep -q 'iteration [0-9]/195312' "$out"
+  expect "the bar moves within a run" test "$(grep -o 'iteration [0-9]*/1562500' "$out" | sort -u | wc -l)" -ge 2
+  expect_not "from where it was" grep -q 'iteration [0-9]/1562500' "$out"
 fi
 
 # ---------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ static int run_list(void *raw) {
   }
   if (args->json) return output_json(root, EXIT_DONE);
   cJSON_Delete(root);
+  if (n == 0) note("no presets found: $MIRRORMAP_DATA can name the folder they are in");
   for (size_t i = 0; i < n; i++) {
     output_text(output_format("%-*s", NAME_WIDTH, preset[i].name));
     help_wrapped(output_format("%s: %s", preset[i].algo, preset[i].about), NAME_WIDTH, NAME_WIDTH,
