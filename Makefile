@@ -7,6 +7,7 @@ FUZZ_SECONDS ?= 600
 
 PROGRAM = build/mirrormap
 RUN ?= runs/quick
+SEED ?= 0
 
 # CUDA=1 compiles the kernels, CUDA=0 does not; without it, they are compiled where a device is. A
 # build folder remembers.
@@ -28,9 +29,9 @@ build: ## build the program (build/mirrormap) and the libraries; CUDA=1: with ke
 	@scripts/setup --check build || scripts/setup build
 	@scripts/build release $(JOBS) programs $(KERNELS) $(KINDS)
 
-run: build ## learn a Grid-World map (two minutes), compare it, draw it; RUN=folder for another one
+run: build ## learn a map on CartPole, compare it on fresh seeds, draw it (two minutes); RUN=folder SEED=N for another
 	@scripts/setup --check run || scripts/setup run
-	@scripts/main-job $(PROGRAM) $(RUN)
+	@scripts/main-job $(PROGRAM) $(RUN) $(SEED)
 
 test: ## build and test: optimised, then with the sanitizers
 	@scripts/setup --check build run test || scripts/setup build run test

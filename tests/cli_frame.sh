@@ -14,7 +14,7 @@ names() {
   "$program" "$@" --help | awk '/^commands$/ { on = 1; next } /^$/ { on = 0 } on && /^  [a-z]/ { print $1 }'
 }
 
-expect "all commands are listed" test "$(names | tr '\n' ' ')" = "map env train eval learn transfer compare tune reproduce theory runs report export bench devices help "
+expect "all commands are listed" test "$(names | tr '\n' ' ')" = "map env preset train eval learn transfer compare tune reproduce theory runs report export bench devices help "
 n_help=0
 for command in $(names | grep -v '^help$'); do
   paths=$command
@@ -31,6 +31,7 @@ for command in $(names | grep -v '^help$'); do
     expect_out "mirrormap $path: "
     expect_out "usage"
     expect "lines of at most 80 columns" test "$(grep -v '^  mirrormap' "$out" | awk '{ if (length > n) n = length } END { print n }')" -le 80
+    expect "one screen" test "$(wc -l <"$out")" -le 52
     cp "$out" "$work/help"
     run help "${words[@]}"
     expect "the same text by 'help $path'" cmp -s "$out" "$work/help"
@@ -53,9 +54,26 @@ run map project --map l2 --nonsense --help
 expect_code 2
 run map project --help --nonsense
 expect_code 0
-for word in --map --scores --scores-file --precision --set --json --isa --quiet projection=exact; do
+for word in --map --scores --scores-file --precision --set --json --isa --quiet; do
   expect_out "$word"
 done
+run map project --help settings
+expect_code 0
+expect_out "projection=exact"
+cp "$out" "$work/help"
+run help map project settings
+expect "the same text" cmp -s "$out" "$work/help"
+run transfer --help
+expect_out "more: --tune-seeds --tune-budget"
+expect_not "rare options are left out" grep -q '^  --devices' "$out"
+expect_not "settings too" grep -q 'gae_lambda=' "$out"
+run transfer --help all
+expect "all of it" grep -q '^  --devices' "$out"
+expect_out "--physics VALUE"
+expect_not "but settings" grep -q 'gae_lambda=' "$out"
+run transfer --help settings
+expect_out "gae_lambda="
+expect "lines of at most 80 columns" awk 'length > 80 { exit 1 }' "$out"
 
 run --version
 expect_code 0
@@ -92,7 +110,7 @@ refuse "did you mean '--threads'?" train --thr 3
 refuse "did you mean 'lr'?" train --set lerning_rate=1 # what other libraries call it
 refuse "did you mean 'policy_clip'?" train --set clip_range=0.2
 refuse "did you mean 'minatar'?" train --env CartPole-v1 --map l2 --preset minatr
-refuse "expected bcs, bcs-fast, gridworld, gridworld-quick, minatar, minatar-fast, " train --env CartPole-v1 --map l2 --preset foo
+refuse "expected bcs, bcs-fast, cartpole-quick, gridworld, gridworld-quick, minatar, " train --env CartPole-v1 --map l2 --preset foo
 refuse "did you mean 'policy'?" map plot l2 --what phi,polic --out "$work/x.svg"
 refuse "did you mean 'map'?" bench mpa
 refuse "unknown option '--zzzzz'" map project --zzzzz
@@ -123,7 +141,8 @@ refuse "either '--x' or '--p'" map eval --map l2 --x 1 --p 1
 refuse "either '--scores' or" map project --map l2
 refuse "differ in length: 2 and 3" map bregman --map l2 --p 0,1 --q 0,0,1
 refuse "unexpected argument 'extra'" map project --map l2 --scores 1,2 extra
-refuse "unexpected argument 'extra'" help map new extra
+refuse "no help on 'extra'" help map new extra
+refuse "no help on 'setings' (did you mean 'settings'?)" train --help setings
 refuse "expected KIND" map new
 refuse "expected MAP..." map show
 refuse "'--n': '-3' is not a whole number" map new piecewise --n -3

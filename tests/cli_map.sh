@@ -267,4 +267,48 @@ if command -v gnuplot >/dev/null && command -v xmllint >/dev/null; then
   expect "well-formed, whatever a map is called" xmllint --noout "$work/cdata.svg"
 fi
 
+# ---------------------------------------------------------------------------------------------
+# lists
+
+export MIRRORMAP_DATA=$2
+run map list
+expect_code 0
+expect_no_err
+expect "80 columns" awk 'length > 80 { exit 1 }' "$out"
+for name in negentropy tsallis:Q random:SEED; do
+  expect_out "$name"
+done
+for file in "$MIRRORMAP_DATA"/maps/*.json; do
+  name=$(basename "$file" .json)
+  expect "$name is listed" grep -q "^$name " "$out"
+done
+expect "what its search has found" grep -Eq '^freeway +Freeway-MinAtar +\+7\.89 \+- 0\.76 +\+5\.42 \+- 0\.57$' "$out"
+run map list --json
+expect_code 0
+expect_json
+expect_out '{"families":[{"name":"negentropy","usage":null,"random":null,"about":"phi(x) = exp x'
+expect_out '{"name":"freeway","kind":"piecewise","eta":null,"learned_on":["Freeway-MinAtar"],"validation":{"tasks":16,'
+run preset list
+expect_code 0
+expect "80 columns" awk 'length > 80 { exit 1 }' "$out"
+for file in "$MIRRORMAP_DATA"/presets/*.yaml; do
+  expect "$(basename "$file") is listed" grep -q "^$(basename "$file" .yaml) " "$out"
+done
+run preset list --json
+expect_json
+expect_out '{"name":"gridworld","algo":"pmd","about":"Tabular policy mirror descent on Grid-World, and the search for its mirror map, with the settings of the paper."}'
+run preset show gridworld-quick
+expect "the file" cmp -s "$out" "$MIRRORMAP_DATA/presets/gridworld-quick.yaml"
+run preset show gridworld-quick --json
+expect_json
+expect_out '"algo":"pmd","settings":{"steps":262144,'
+expect_out '"generations":64,'
+run preset show gridwrld-quick
+expect_refusal 2 "did you mean 'gridworld-quick'?"
+run preset lst
+expect_refusal 2 "did you mean 'list'?"
+echo 'steps: 5' >"$work/none.yaml"
+run preset show "$work/none.yaml" --json
+expect_refusal 2 "expected algo: NAME"
+
 finish

@@ -129,10 +129,10 @@ expect "distances" test "$(grep -c ',update_distance,' grid/aggregate.csv)" -eq 
 run train --env GridWorld-sparse --map l2 --seeds 3 --set steps=$((2048 * iterations)) --json
 rounded=$(awk -F, '$1 == "GridWorld-sparse" && $3 == "l2" { printf "%.9f ", $5 }' grid/raw.csv)
 expect_field finals "$rounded"
-run runs grid grid/learn-GridWorld-all grid/table-GridWorld-longer
+run runs grid grid/learn-GridWorld-all grid/table-GridWorld-longer --json
 expect_code 0
 for command in reproduce learn transfer; do
-  expect "a run of $command" grep -Eq " done +$command " "$out"
+  expect "a run of $command" grep -q "\"state\":\"done\",\"error\":null,\"command\":\"$command\"" "$out"
 done
 
 # killed again and again

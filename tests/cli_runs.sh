@@ -61,7 +61,8 @@ expect "in order, numbers by their value" test "$(awk 'NR > 1 { printf "%s ", $1
   "runs/deeper/other runs/learn-GridWorld-small-1 runs/learn-GridWorld-small-2 runs/learn-GridWorld-small-11 "
 expect_out "4/4"
 expect_out "GridWorld-small"
-expect "the backend of all" test "$(grep -Ec ' cpu +20[0-9-]+ [0-9:]+$' "$out")" -eq 4
+expect "when they were at work" test "$(grep -Ec ' 20[0-9-]+ [0-9:]+$' "$out")" -eq 4
+expect "80 columns" awk 'length > 80 { exit 1 }' "$out"
 expect "only the database is left" test "$(find runs -name 'run.*' | sort | uniq | grep -vc 'run.db$')" -eq 0
 run runs --json
 expect_code 0

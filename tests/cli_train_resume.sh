@@ -30,7 +30,7 @@ same() {
 run train "${brief[@]}" --set steps=2560 --seeds 3 --seed 4 --threads 2 --out one --json
 expect_code 0
 expect_json
-expect_err 'one: 3 runs of 2560 steps'
+expect_err 'one: 3 runs of 2.56 k steps'
 for text in '"run":"one"' '"state":"done"' '"env":"CartPole-v1","algo":"ampo","map":"l2"' '"seeds_done":3' \
   '"policy":"one/policy.safetensors"' '"optimal_mean":null' '"step":2560,'; do
   expect_out "$text"
@@ -57,7 +57,7 @@ run runs . --json
 expect_code 0
 expect_out '"run":"./one","state":"done","error":null,"command":"train","env":["CartPole-v1"],"generations":0,"planned":null,"evaluations":0,"env_steps":7680,"best_validation":null,"best_generation":null,"trainings":3,"seeds":3,'
 run runs one
-expect "a line of the list" grep -Eq '^one +done +train +CartPole-v1 +- +3/3 +7680 +- ' "$out"
+expect "a line of the list" grep -Eq '^one +done +3/3 +7\.68 k +- +20' "$out"
 run export one --csv
 expect_code 0
 expect "a row for each seed" test "$(wc -l <"$out")" -eq 4
@@ -164,6 +164,27 @@ expect_err "resume with 'train --resume full'"
 run train --resume full --quiet
 expect_code 0
 expect "with space again, the same bits" same calm-ampo full
+
+# ---------------------------------------------------------------------------------------------
+# Progress of a single long run: a line now and then without a terminal, and in the list of runs
+
+long=(train --env CartPole-v1 --map l2 --set steps=1e8 --set unroll=16 --threads 1)
+run "${long[@]}" --max-seconds 11 --out watched
+expect_code 0
+expect "a line after ten seconds" grep -Eq \
+  '^mirrormap: train: 0 %, [0-9.]+( k)? steps/s, [0-9]+:[0-9:]+ left, iteration [1-9][0-9]*/1562500$' "$err"
+expect "one line only" test "$(grep -c 'steps/s' "$err")" -eq 1
+run runs watched
+expect "no run is done, but some of it" grep -Eq '^watched +stopped +0/1, [0-9]+ % +[1-9][0-9.]* [kM] ' "$out"
+run runs watched --json
+expect "steps of the checkpoint" grep -Eq '"checkpointed_env_steps":[1-9]' "$out"
+expect "as many as the plan says" test "$(grep -o '"planned_env_steps":[0-9.e+]*' "$out")" = '"planned_env_steps":100000000'
+if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+  last="train --resume watched (on a terminal)"
+  script -qec "$(printf '%q ' "$program" train --resume watched --threads 1 --max-seconds 3)" /dev/null >"$out" 2>"$err" </dev/null
+  expect "the bar moves within a run" test "$(grep -o 'iteration [0-9]*/1562500' "$out" | sort -u | wc -l)" -ge 2
+  expect_not "from where it was" grep -q 'iteration [0-9]/1562500' "$out"
+fi
 
 # ---------------------------------------------------------------------------------------------
 # Refusals

@@ -226,7 +226,7 @@ half=(--env GridWorld-small --map l2 --set steps=1024 --set envs=8 --set unroll=
 run tune "${half[@]}" --space halving.yaml --out half
 expect_code 0
 expect_err 'half: halving, a grid of 9 trials, up to 4 seeds each on 1 environment'
-for text in '9 trials (halving), 6 dropped, 0 failed; 22 training runs' 'dropped after 1 seed ' 'dropped after 2 seeds'; do
+for text in '9 trials (halving), 6 dropped, 0 failed; 22 training runs' 'dropped after 1 seed' 'dropped after 2 seeds'; do
   expect_out "$text"
 done
 expect "the file says who was dropped" test "$(grep -c ',dropped,' half/trials.csv)" -eq 6

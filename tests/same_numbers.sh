@@ -71,7 +71,7 @@ EOF
 plain() {
   sed -E 's/"([a-z_]*(seconds|per_second|seconds_jobs|seconds_validation|started|finished|ended|updated|heard|time|date|rollout|update|value)|pid|process|host|version|build|commit)": ?("[^"]*"|[-0-9.e+]+|null)/"\1":0/g
     s/^# (mirrormap|time).*//; s/^speed.*//; s/20[0-9]{2}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?( UTC)?/DATE/g
-    s/mirrormap [0-9.]+ \([^)]*\)/BUILD/g; s/[0-9.]+ (ms|s|million steps\/s)\b/CLOCK/g'
+    s/mirrormap [0-9.]+ \([^)]*\)/BUILD/g; s/[0-9.]+ (ms|s|([kMG] )?steps\/s)\b/CLOCK/g'
 }
 
 perform() { # PROGRAM FOLDER

@@ -218,6 +218,30 @@ static void test_progress(void **state) {
   }
 }
 
+// Ends a run that nobody could wait for, when its steps have been seen to grow twice.
+static void watch_one(size_t done, size_t total, uint64_t env_steps, void *user) {
+  watcher *w = user;
+  const uint64_t before = w->env_steps;
+  watch(done, total, env_steps, user);
+  w->stop_from -= done == 0 && env_steps > before;
+  if (w->stop_from == 0) __atomic_store_n(&w->stop, 1, __ATOMIC_RELAXED);
+}
+
+static void test_progress_within_a_job(void **state) {
+  const fixture *f = *state;
+  mm_pmd_config endless = f->config[0];
+  endless.steps = 1e12;
+  mm_job job = f->job[0];
+  job.config = &endless;
+  mm_result result;
+  watcher w = watcher_make(2);
+  mm_backend_config config = { .threads = 1, .stop = &w.stop, .progress = watch_one, .user = &w };
+  assert_fails(mm_backend_run(&config, &job, 1, &result), MM_ERR_INTERRUPTED, "after 0 of");
+  assert_true(w.ordered);
+  assert_true(w.env_steps > 0 && w.env_steps <= result.env_steps);
+  mm_result_release(&result);
+}
+
 // Far more jobs than can be done before the first progress call, which stops them.
 static void test_cancel(void **state) {
   const fixture *f = *state;
@@ -337,11 +361,12 @@ static void test_names(void **state) {
 
 int suite_backend(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_same_bits),      cmocka_unit_test(test_report),
-    cmocka_unit_test(test_failures_stay),  cmocka_unit_test(test_bad_config),
-    cmocka_unit_test(test_progress),       cmocka_unit_test(test_cancel),
-    cmocka_unit_test(test_stopped_before), cmocka_unit_test(test_no_threads),
-    cmocka_unit_test(test_cores),          cmocka_unit_test(test_names),
+    cmocka_unit_test(test_same_bits),     cmocka_unit_test(test_report),
+    cmocka_unit_test(test_failures_stay), cmocka_unit_test(test_bad_config),
+    cmocka_unit_test(test_progress),      cmocka_unit_test(test_progress_within_a_job),
+    cmocka_unit_test(test_cancel),        cmocka_unit_test(test_stopped_before),
+    cmocka_unit_test(test_no_threads),    cmocka_unit_test(test_cores),
+    cmocka_unit_test(test_names),
   };
   return cmocka_run_group_tests_name("backend", tests, open_fixture, close_fixture);
 }

@@ -165,11 +165,11 @@ static void test_too_few(void **state) {
 // Progress and report are about all jobs of a call.
 typedef struct heard {
   size_t done, total;
+  uint64_t env_steps;
 } heard;
 
 static void hear(size_t done, size_t total, uint64_t env_steps, void *user) {
-  (void)env_steps;
-  *(heard *)user = (heard){ done, total };
+  *(heard *)user = (heard){ done, total, env_steps };
 }
 
 static void test_report(void **state) {
@@ -199,6 +199,10 @@ static void test_report(void **state) {
   assert_int_equal(report.trouble, SEEDS);
   assert_int_equal(h.total, SEEDS);
   assert_int_equal(h.done, SEEDS);
+  uint64_t steps = 0; // of the run that was there before, too
+  for (size_t i = 0; i < SEEDS; i++)
+    steps += mm_job_store_results(store, 0)[i].env_steps;
+  assert_true(h.env_steps == steps);
   mm_job_store_close(store);
   mm_run_close(run);
   rig_close(&r);

@@ -108,7 +108,7 @@ static mm_status load(mm_ampo_run *r) {
   result->n_curve = (size_t)points;
   for (size_t i = 0; i < result->n_curve; i++)
     result->curve_step[i] = (i + 1) * r->batch;
-  result->env_steps = points * r->batch;
+  mm_job_advance(result, points * r->batch);
   if (points > 0) result->final_value = result->curve[points - 1];
   r->saved = (int64_t)points;
   return MM_OK;
@@ -137,7 +137,7 @@ void mm_ampo_run_note(mm_ampo_run *r, const mm_ampo_report *report) {
   mm_result *result = r->result;
   if (result->measure) note_measures(result->measure + MM_MEASURES * result->n_curve, report);
   const int64_t t = (int64_t)result->n_curve;
-  result->env_steps += r->batch;
+  mm_job_advance(result, r->batch);
   result->final_value = result->curve[result->n_curve] = report->metric;
   result->curve_step[result->n_curve++] = result->env_steps;
   if (t < recent_from(r->iterations)) return;

@@ -60,7 +60,11 @@ mm_status mm_job_end(const mm_job *job, mm_status status, mm_result *result) {
   return status;
 }
 
+mm_status mm_job_continue(const mm_job *job, const volatile int *stop, mm_result *result) {
+  return mm_job_end(job, run(job, stop, result), result);
+}
+
 mm_status mm_job_run(const mm_job *job, const volatile int *stop, mm_result *result) {
   mm_job_begin(result);
-  return mm_job_end(job, run(job, stop, result), result);
+  return mm_job_continue(job, stop, result);
 }

@@ -13,6 +13,15 @@ void mm_job_begin(mm_result *result);
 mm_status mm_job_candidate(const mm_job *job, mm_map **out);
 mm_status mm_job_end(const mm_job *job, mm_status status, mm_result *result);
 
+// mm_job_run of a result that mm_job_begin has filled.
+mm_status mm_job_continue(const mm_job *job, const volatile int *stop, mm_result *result);
+
+// More environment steps are done. Another thread may read their number meanwhile, by an atomic
+// load, to show how far the run has come.
+static inline void mm_job_advance(mm_result *result, uint64_t steps) {
+  __atomic_store_n(&result->env_steps, result->env_steps + steps, __ATOMIC_RELAXED);
+}
+
 // The step size of a job whose settings have `own`: a candidate may bring another.
 static inline double mm_job_eta(const mm_job *job, double own) {
   return !job->map && job->point.eta > 0 ? job->point.eta : own;

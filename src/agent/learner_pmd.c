@@ -48,7 +48,7 @@ static mm_status train(const mm_job *job, const volatile int *stop, run *r, mm_r
     if (mm_job_stopped(stop)) return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
     trouble = mm_pmd_iterate(r->pmd);
     if (trouble != MM_OK && trouble != MM_ERR_NUMERIC) return trouble;
-    result->env_steps += (uint64_t)r->per_iteration;
+    mm_job_advance(result, (uint64_t)r->per_iteration);
     if (c->exact_curve) MM_TRY(measure(r, result));
   }
   if (!c->exact_curve) MM_TRY(measure(r, result));

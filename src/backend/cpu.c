@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "agent/job_internal.h"
 #include "agent/learner.h"
 #include "backend/job_clock.h"
 #include "backend/pool.h"
@@ -24,7 +25,9 @@ static bool run_job(size_t i, size_t worker, void *user) {
   mm_job_list *l = w->list;
   bool late = false;
   const volatile int *stop = w->clock ? mm_job_clock_begin(w->clock, worker) : l->config->stop;
-  mm_status status = mm_job_run(&l->jobs[i], stop, &l->results[i]);
+  mm_job_begin(&l->results[i]);
+  mm_job_list_follow(l, worker, i);
+  mm_status status = mm_job_continue(&l->jobs[i], stop, &l->results[i]);
   if (w->clock) {
     (void)mm_job_clock_end(w->clock, worker, &late);
     status = mm_job_clock_judge(w->clock, late, status);
@@ -60,6 +63,7 @@ mm_status mm_cpu_run(mm_job_list *l) {
   work w = { .list = l };
   int threads = c->threads > 0 ? c->threads : mm_backend_cores();
   MM_TRY(check_memory(l, threads));
+  MM_TRY(mm_job_list_take_places(l, (size_t)threads));
   if (c->job_timeout > 0) {
     MM_TRY(mm_job_clock_open(&clock, (size_t)threads, c->job_timeout, c->stop));
     w.clock = &clock;

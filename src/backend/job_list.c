@@ -2,6 +2,9 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
 
 static_assert(MM_BACKEND_ERROR_SIZE == (int)MM_ERROR_SIZE, "a report holds any sentence");
 
@@ -31,10 +34,26 @@ static void keep_trouble(mm_job_list *l, size_t i, mm_status status) {
   snprintf(r->error, sizeof r->error, "%s", mm_last_error());
 }
 
+mm_status mm_job_list_take_places(mm_job_list *l, size_t n) {
+  l->at_work = mm_alloc_array(n, sizeof *l->at_work);
+  if (!l->at_work) return MM_FAIL(MM_ERR_MEMORY, "no memory for threads");
+  memset(l->at_work, 0, n * sizeof *l->at_work);
+  l->n_at_work = n;
+  return MM_OK;
+}
+
+void mm_job_list_follow(mm_job_list *l, size_t place, size_t i) {
+  pthread_mutex_lock(&l->lock);
+  l->at_work[place] = &l->results[i];
+  pthread_mutex_unlock(&l->lock);
+}
+
 void mm_job_list_settle(mm_job_list *l, size_t i, uint64_t said) {
   mm_status status = l->results[i].status;
   mm_backend_report *r = &l->report;
   pthread_mutex_lock(&l->lock);
+  for (size_t k = 0; k < l->n_at_work; k++)
+    if (l->at_work[k] == &l->results[i]) l->at_work[k] = NULL;
   l->env_steps += l->results[i].env_steps - said;
   r->n_done += status != MM_ERR_INTERRUPTED;
   if (status != MM_OK && status != MM_ERR_INTERRUPTED) {
@@ -59,6 +78,8 @@ void mm_job_list_show(void *list) {
   pthread_mutex_lock(&l->lock);
   size_t done = l->report.n_done;
   uint64_t env_steps = l->env_steps;
+  for (size_t k = 0; k < l->n_at_work; k++)
+    if (l->at_work[k]) env_steps += __atomic_load_n(&l->at_work[k]->env_steps, __ATOMIC_RELAXED);
   pthread_mutex_unlock(&l->lock);
   l->config->progress(done, l->n, env_steps, l->config->user);
 }
@@ -66,6 +87,7 @@ void mm_job_list_show(void *list) {
 mm_status mm_job_list_close(mm_job_list *l, mm_status status) {
   if (status == MM_OK) mm_job_list_show(l);
   pthread_mutex_destroy(&l->lock);
+  mm_free(l->at_work);
   if (l->config->report) *l->config->report = l->report;
   if (status != MM_OK) return status;
   if (l->report.n_done == l->n) return MM_OK;

@@ -15,12 +15,22 @@ typedef struct mm_job_list {
 
   pthread_mutex_t lock; // for the rest
   uint64_t env_steps;   // of jobs that were settled, and what others have said to have done
+  const mm_result *
+      *at_work; // [n_at_work] results whose steps are counted as they are made, or NULL
+  size_t n_at_work;
   mm_backend_report report;
 } mm_job_list;
 
 // Marks every result as not yet begun.
 mm_status mm_job_list_open(mm_job_list *list, const mm_backend_config *config, const mm_job *jobs,
                            size_t n, mm_result *results);
+
+// Places for so many results at work at a time; without them steps count when a job is settled.
+mm_status mm_job_list_take_places(mm_job_list *list, size_t n);
+
+// The job of result i begins in a place: its environment steps count from now on as they are made
+// (mm_job_advance), until it is settled.
+void mm_job_list_follow(mm_job_list *list, size_t place, size_t i);
 
 // Result i has its status; mm_last_error() of this thread is its sentence. `said`: environment
 // steps of it that were told before.

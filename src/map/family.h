@@ -17,6 +17,7 @@ typedef struct mm_map_family {
   mm_status (*create)(mm_map **out);
   mm_status (*open)(const char *text, const char *argument, mm_map **out);
   const char *usage, *example; // of a text with the argument it must have; else NULL
+  const char *about;           // what it is, for lists
 
   // Its parameters in a map file; NULL: there are none.
   mm_status (*read)(const cJSON *root, const char *source, mm_map **out);

@@ -29,10 +29,11 @@ extern const char *const backend_names[];
             "where to train; auto: cuda if this machine has a device that can, else cpu",          \
             .choices = backend_names, .fallback = "auto"),                                         \
   OPTION_OF(args_type, TEXT, "devices", on.devices, "N,..",                                        \
-            "CUDA devices to use, as 'mirrormap devices' counts them (default: all)"),             \
+            "CUDA devices to use, as 'mirrormap devices' counts them (default: all)",             \
+            .rare = true),                                                                         \
   OPTION_OF(args_type, NUMBER, "job-timeout", on.job_timeout, "S",                                 \
             "an agent not trained after this time has failed (on CPU; default: never)",            \
-            .low = 0, .low_open = true, .high = 1e9)
+            .low = 0, .low_open = true, .high = 1e9, .rare = true)
 // clang-format on
 
 // Where to train, from the options; keeps the list of devices until the next call. What this build

@@ -25,7 +25,7 @@
 #define RUN_SAVE_SECONDS_OPTION(args_type)                                                         \
   OPTION_OF(args_type, NUMBER, "save-seconds", save_seconds, "S",                                  \
             "checkpoint unfinished agents this often", .fallback = "60", .low = 0,                 \
-            .low_open = true, .high = 1e9)
+            .low_open = true, .high = 1e9, .rare = true)
 // clang-format on
 
 // Refuses (EXIT_USAGE) whatever a study that is resumed (`what`: "run") has fixed once and for all:

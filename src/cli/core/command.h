@@ -14,6 +14,7 @@
 #define COMMAND_LIST(X)                                                                            \
   X(map)                                                                                           \
   X(env)                                                                                           \
+  X(preset)                                                                                        \
   X(train)                                                                                         \
   X(eval)                                                                                          \
   X(learn)                                                                                         \
@@ -29,6 +30,7 @@
   X(devices)
 
 #define MAP_COMMAND_LIST(X)                                                                        \
+  X(map_list)                                                                                      \
   X(map_new)                                                                                       \
   X(map_show)                                                                                      \
   X(map_check)                                                                                     \
@@ -89,6 +91,7 @@ typedef struct option {
   bool low_open;              // low itself is excluded
   bool required;
   bool direct; // of a setting: --name VALUE does as well as --set name=VALUE
+  bool rare;   // left to --help all
 } option;
 
 // A row of a table: the field of the arguments, how help calls the value (NULL for flags and
@@ -108,6 +111,7 @@ enum { SETTINGS_MOST = 96 };
 // Every command's arguments begin with these.
 typedef struct command_args {
   bool help, json, quiet;
+  int topic; // help_topic
   const char *isa;
   option_texts positional, plugins;
   uint64_t given;          // bit i: option i of options_list was on the command line
@@ -124,7 +128,7 @@ typedef struct command {
   const char *name;
   const char *summary;    // for lists of commands
   const char *positional; // what follows the name in the usage line, e.g. "MAP..."
-  const char *about;      // paragraphs for --help
+  const char *about;      // paragraphs; where options are rare, those after the first are too
   const char *examples;   // command lines, one per line
   const option *options;
   const option *(*settings)(void); // what --set can set, or NULL
@@ -160,7 +164,8 @@ const option *options_settings(const command *c);
 // All options of a command, its own first; returns their number.
 size_t options_list(const command *c, const option *out[OPTIONS_MAX]);
 
-// Reads argv, ended by NULL, into zeroed `args`. Stops early with args->help set at -h or --help.
+// Reads argv, ended by NULL, into zeroed `args`. Stops early with args->help set at -h or --help,
+// and args->topic said by the word that follows.
 // Returns EXIT_DONE, or EXIT_USAGE after reporting the mistake. Release in either case.
 int options_parse(const command *c, char *const *argv, command_args *args);
 void options_release(const command *c, command_args *args);
@@ -180,7 +185,11 @@ const char *options_suggestion(const char *word, const char *const *names, size_
 // Help (help.c), on stdout
 
 void help_program(const command *const *commands);
-void help_command(const command *c, const char *path);
+// One screen; everything but the settings; the settings that --set knows.
+typedef enum help_topic { HELP_SCREEN, HELP_ALL, HELP_SETTINGS } help_topic;
+void help_command(const command *c, const char *path, help_topic topic);
+// The topic of a word after --help (NULL: none); EXIT_USAGE for others.
+int help_find(const command *c, const char *word, help_topic *out);
 
 // What is said of an option: how its value is called ("" for a flag), and its sentence with what
 // holds when it is not given.

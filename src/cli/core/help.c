@@ -130,40 +130,86 @@ void help_usage(const command *c, const char *path, char out[HELP_USAGE_SIZE]) {
              c->subcommands != NULL ? " COMMAND [options]" : " [options]");
 }
 
-void help_command(const command *c, const char *path) {
+static void put_about(const char *text, bool all) {
+  const char *end = all ? NULL : strstr(text, "\n\n");
+  const size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
+  fputc('\n', stdout);
+  put_wrapped(output_format("%.*s", (int)length, text), 0, 0);
+}
+
+static void put_options(const command *c, const option *const *list, size_t n, bool all) {
+  put_heading("options");
+  for (size_t i = 0; i < n; i++) {
+    if (list[i]->rare && !all) continue;
+    put_option(list[i], strcmp(list[i]->name, "help") == 0 ? "-h, --" : "--", " ");
+    if (list[i]->type == OPTION_SETTING && all) put_direct(options_settings(c));
+  }
+}
+
+static void put_examples(const char *line) {
+  put_heading("examples");
+  // command lines are not wrapped: they are there to be copied
+  while (*line != '\0') {
+    int length = (int)strcspn(line, "\n");
+    printf("%*s%.*s\n", INDENT, "", length, line);
+    line += length + (line[length] == '\n');
+  }
+}
+
+static bool has_more(const option *const *list, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (list[i]->rare) return true;
+  return false;
+}
+
+// "--help all for --devices, --isa and more of the text; --help settings for what --set changes"
+static void put_more(const option *const *list, size_t n, bool settings) {
+  const char *text = "more:";
+  for (size_t i = 0; i < n; i++)
+    if (list[i]->rare) text = output_format("%s --%s", text, list[i]->name);
+  fputc('\n', stdout);
+  put_wrapped(output_format("%s (--help all)%s", text,
+                            settings ? "; settings for --set (--help settings)" : ""),
+              INDENT, 0);
+}
+
+static void put_settings(const command *c, const char *path) {
+  printf("mirrormap %s: settings for --set KEY=VALUE and for presets\n\n", path);
+  for (const option *o = options_settings(c); o->name != NULL; o++)
+    put_option(o, "", "=");
+}
+
+int help_find(const command *c, const char *word, help_topic *out) {
+  static const char *const names[] = { "all", "settings" };
+  const size_t n = c->settings != NULL ? 2 : 1;
+  *out = HELP_SCREEN;
+  if (word == NULL || word[0] == '-') return EXIT_DONE;
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(word, names[i]) == 0) *out = i == 0 ? HELP_ALL : HELP_SETTINGS;
+  if (*out != HELP_SCREEN) return EXIT_DONE;
+  return fail_usage("no help on '%s'%s", word, options_suggestion(word, names, n, ""));
+}
+
+void help_command(const command *c, const char *path, help_topic topic) {
   char usage[HELP_USAGE_SIZE];
   const option *list[OPTIONS_MAX];
   size_t n = c->subcommands == NULL ? options_list(c, list) : 0;
+  const bool all = topic == HELP_ALL || !has_more(list, n);
+  if (topic == HELP_SETTINGS) {
+    put_settings(c, path);
+    return;
+  }
   printf("mirrormap %s: %s\n", path, c->summary);
   help_usage(c, path, usage);
   put_heading("usage");
   put_wrapped(usage, INDENT, 0);
-  if (c->about != NULL) {
-    fputc('\n', stdout);
-    put_wrapped(c->about, 0, 0);
-  }
+  if (c->about != NULL) put_about(c->about, all);
   if (c->subcommands != NULL) {
     put_heading("commands");
     put_commands(c->subcommands);
   } else {
-    put_heading("options");
+    put_options(c, list, n, all);
   }
-  for (size_t i = 0; i < n; i++) {
-    put_option(list[i], strcmp(list[i]->name, "help") == 0 ? "-h, --" : "--", " ");
-    if (list[i]->type == OPTION_SETTING) put_direct(options_settings(c));
-  }
-  if (c->settings != NULL) {
-    put_heading("settings (--set KEY=VALUE)");
-    for (const option *o = options_settings(c); o->name != NULL; o++)
-      put_option(o, "", "=");
-  }
-  if (c->examples != NULL) {
-    put_heading("examples");
-    // command lines are not wrapped: they are there to be copied
-    for (const char *line = c->examples; *line != '\0';) {
-      int length = (int)strcspn(line, "\n");
-      printf("%*s%.*s\n", INDENT, "", length, line);
-      line += length + (line[length] == '\n');
-    }
-  }
+  if (!all) put_more(list, n, c->settings != NULL);
+  if (c->examples != NULL) put_examples(c->examples);
 }

@@ -78,7 +78,7 @@ static int run(const command *c, char *const *argv, const char *path) {
   int code = plugins_load(argv);
   if (code == EXIT_DONE) code = options_parse(c, argv, args);
   if (code == EXIT_DONE && args->help) {
-    help_command(c, path);
+    help_command(c, path, (help_topic)args->topic);
   } else if (code == EXIT_DONE) {
     terminal_set_quiet(args->quiet);
     code = rank_command_run(c, args);
@@ -106,11 +106,14 @@ static int dispatch(char *const *argv, bool help_only) {
     snprintf(path + used, sizeof path - used, "%s%s", used > 0 ? " " : "", c->name);
     terminal_set_command(path);
     if (c->subcommands == NULL && !help_only) return run(c, argv + 1, path);
-    if (help_only ? argv[1] == NULL : is_help(argv[1])) {
-      help_command(c, path);
+    // "COMMAND --help TOPIC", or after help "COMMAND TOPIC"
+    char *const *topic_word = is_help(argv[1]) && !help_only ? argv + 2 : argv + 1;
+    if (help_only ? c->subcommands == NULL || argv[1] == NULL : topic_word != argv + 1) {
+      help_topic topic;
+      TRY(help_find(c, *topic_word, &topic));
+      help_command(c, path, topic);
       return EXIT_DONE;
     }
-    if (c->subcommands == NULL) return fail_usage("unexpected argument '%s'", argv[1]);
     list = c->subcommands;
   }
 }

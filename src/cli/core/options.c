@@ -30,11 +30,11 @@ static const option json_option =
     OPTION(FLAG, "json", json, NULL, "one JSON object on stdout, nothing else there");
 static const option isa_option =
     OPTION(CHOICE, "isa", isa, NULL, "instruction set of the kernels; results are the same",
-           .choices = isa_names, .fallback = "auto");
+           .choices = isa_names, .fallback = "auto", .rare = true);
 static const option set_option = { .name = "set",
                                    .type = OPTION_SETTING,
                                    .metavar = "KEY=VALUE",
-                                   .help = "change a setting, see below" };
+                                   .help = "change a setting (--help settings lists them)" };
 
 const option *options_settings(const command *c) {
   return c->settings != NULL ? c->settings() : NULL;
@@ -353,6 +353,13 @@ static int finish(const command *c, const option *const *list, size_t n, command
   return code;
 }
 
+static int read_topic(const command *c, const char *word, command_args *args) {
+  help_topic topic;
+  TRY(help_find(c, word, &topic));
+  args->topic = (int)topic;
+  return EXIT_DONE;
+}
+
 int options_parse(const command *c, char *const *argv, command_args *args) {
   const option *list[OPTIONS_MAX];
   size_t n = options_list(c, list);
@@ -367,7 +374,7 @@ int options_parse(const command *c, char *const *argv, command_args *args) {
         args->help = true;
       else if (read_option(c, list, n, &argv, args) != EXIT_DONE)
         return EXIT_USAGE;
-      if (args->help) return EXIT_DONE;
+      if (args->help) return read_topic(c, argv[1], args);
     } else {
       positional->value = memory_grow(positional->value, positional->n, sizeof *positional->value);
       positional->value[positional->n++] = word;

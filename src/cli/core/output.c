@@ -120,8 +120,55 @@ const char *output_number(double value) {
   return output_format("%.6g", value == 0 ? 0.0 : value); // no "-0"
 }
 
+const char *output_si(double value) {
+  static const char *const prefix[] = { "", " k", " M", " G", " T", " P", " E" };
+  size_t i = 0;
+  for (; fabs(value) >= 999.5 && i + 1 < sizeof prefix / sizeof *prefix; i++)
+    value /= 1000;
+  return output_format("%.3g%s", value == 0 ? 0.0 : value, prefix[i]);
+}
+
 const char *output_plus_minus(void) {
   return terminal_unicode() ? "\u00b1" : "+-";
+}
+
+int output_decimals(double error) {
+  if (!(error > 0) || isinf(error)) return 2;
+  int decimals = 1 - (int)floor(log10(error));
+  if (round(error * pow(10, decimals)) >= 100) decimals--; // 0.0996 is 0.10
+  return decimals;
+}
+
+// As a power of ten where the number alone would fill a cell.
+const char *output_rounded(double value, int decimals, bool sign) {
+  const double unit = pow(10, -decimals);
+  if (fabs(value) >= 1e9) return output_format(sign ? "%+.4g" : "%.4g", value);
+  if (decimals > 6) return output_format(sign ? "%+.2g" : "%.2g", value + 0.0);
+  if (decimals < 0) value = round(value / unit) * unit;
+  if (fabs(value) < 0.5 * unit) value = 0; // no "-0.00"
+  return output_format(sign ? "%+.*f" : "%.*f", decimals < 0 ? 0 : decimals, value);
+}
+
+const char *output_estimate(mm_estimate e, bool difference) {
+  if (isnan(e.mean) || isinf(e.mean)) return isnan(e.mean) ? "-" : "failed";
+  if (!(e.sem > 0)) {
+    const char *mean = output_format(difference ? "%+.4g" : "%.4g", e.mean + 0.0);
+    return isnan(e.sem) ? mean : output_format("%s %s 0", mean, output_plus_minus());
+  }
+  const int decimals = output_decimals(e.sem);
+  return output_format("%s %s %s", output_rounded(e.mean, decimals, difference),
+                       output_plus_minus(), output_rounded(e.sem, decimals, false));
+}
+
+const char *output_interval(double mean, mm_interval interval, bool difference) {
+  if (!isfinite(mean) || isnan(interval.low))
+    return output_estimate((mm_estimate){ mean, NAN, 0 }, difference);
+  double half = (interval.high - interval.low) / 2;
+  if (isinf(half)) half = fmin(interval.high - mean, mean - interval.low); // a bound may be -inf
+  const int decimals = output_decimals(half);
+  return output_format("%s [%s, %s]", output_rounded(mean, decimals, difference),
+                       output_rounded(interval.low, decimals, difference),
+                       output_rounded(interval.high, decimals, difference));
 }
 
 // characters that are seen: neither continuation bytes nor escape sequences
@@ -140,6 +187,8 @@ int output_width(const char *text) {
 // ---------------------------------------------------------------------------------------------
 // Tables
 
+enum { BETWEEN = 2 }; // blanks between two columns
+
 typedef struct cell {
   char *text;
   style look;
@@ -147,9 +196,10 @@ typedef struct cell {
 
 struct table {
   size_t columns;
-  size_t n;    // cells, the header's among them
-  cell *cells; // [rows][columns]
-  bool *left;  // [columns]
+  size_t n;       // cells, the header's among them
+  cell *cells;    // [rows][columns]
+  bool *left;     // [columns]
+  bool *optional; // [columns]
 };
 
 static void release(table *t) {
@@ -157,6 +207,7 @@ static void release(table *t) {
     free(t->cells[i].text);
   free(t->cells);
   free(t->left);
+  free(t->optional);
   free(t);
 }
 
@@ -174,6 +225,7 @@ table *table_of_columns(size_t columns) {
   table *t = memory_alloc(1, sizeof *t);
   t->columns = columns;
   t->left = memory_alloc(columns, sizeof *t->left);
+  t->optional = memory_alloc(columns, sizeof *t->optional);
   return t;
 }
 
@@ -190,10 +242,8 @@ table *table_create(const char *header) {
 }
 
 void table_text(table *t, const char *text) {
-  if (t->n < t->columns && text[0] == '<') {
-    t->left[t->n] = true;
-    text++;
-  }
+  for (; t->n < t->columns && (text[0] == '<' || text[0] == '~'); text++)
+    (text[0] == '<' ? t->left : t->optional)[t->n] = true;
   t->cells = memory_grow(t->cells, t->n, sizeof *t->cells);
   t->cells[t->n++] = (cell){ make_visible(memory_text(text, strlen(text))), STYLE_PLAIN };
 }
@@ -231,13 +281,12 @@ static int column_width(const table *t, size_t column) {
   return width;
 }
 
-static void print_cell(const table *t, size_t index, int width) {
+static void print_cell(const table *t, size_t index, int width, bool first, bool last) {
   const cell *c = &t->cells[index];
   size_t column = index % t->columns;
   int pad = width - output_width(c->text);
-  bool last = column + 1 == t->columns;
   style look = index < t->columns ? STYLE_BOLD : c->look;
-  if (column > 0) fputs("  ", stdout);
+  if (!first) fputs("  ", stdout);
   if (!t->left[column]) printf("%*s", pad, "");
   if (look != STYLE_PLAIN) fputs(terminal_style(stdout, look), stdout);
   fputs(c->text, stdout);
@@ -246,13 +295,55 @@ static void print_cell(const table *t, size_t index, int width) {
   if (last) fputc('\n', stdout);
 }
 
+// Leaves out, by the width 0, columns that may be missing until the others fit.
+static void drop_columns(const table *t, int *width, int room) {
+  int total = -BETWEEN;
+  for (size_t i = 0; i < t->columns; i++)
+    total += BETWEEN + width[i];
+  for (size_t i = t->columns; i-- > 0 && total > room;) {
+    if (!t->optional[i]) continue;
+    total -= BETWEEN + width[i];
+    width[i] = 0;
+  }
+}
+
+// The first column, then those from `begin` up to `end`.
+static void print_block(const table *t, const int *width, size_t begin, size_t end) {
+  for (size_t row = 0; row < t->n; row += t->columns) {
+    print_cell(t, row, width[0], true, begin == end);
+    for (size_t i = begin; i < end; i++)
+      if (width[i] > 0) print_cell(t, row + i, width[i], false, i + 1 == end);
+  }
+}
+
+// The end of the block that begins there: as many columns as fit beside the first, at least one.
+static size_t block_end(const table *t, const int *width, size_t begin, int room) {
+  size_t end = begin, shown = begin;
+  for (int used = width[0]; end < t->columns; end++) {
+    if (width[end] == 0) continue;
+    used += BETWEEN + width[end];
+    if (used > room && shown > begin) break;
+    shown = end + 1;
+  }
+  return shown;
+}
+
 void table_print(table *t) {
   assert(t->columns > 0);
+  const int room = terminal_width(stdout);
   int *width = memory_alloc(t->columns, sizeof *width);
   for (size_t i = 0; i < t->columns; i++)
     width[i] = column_width(t, i);
-  for (size_t i = 0; i < t->n && t->n > t->columns; i++)
-    print_cell(t, i, width[i % t->columns]);
+  drop_columns(t, width, room);
+  if (t->n > t->columns) {
+    size_t begin = 1, end;
+    do {
+      end = block_end(t, width, begin, room);
+      if (begin > 1) fputc('\n', stdout);
+      print_block(t, width, begin, end);
+      begin = end;
+    } while (block_end(t, width, begin, room) > begin);
+  }
   remember_error();
   free(width);
   release(t);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "cli/core/terminal.h"
+#include "study/stats/estimate.h"
 
 // Makes lack of memory while building JSON the end of the program, so no field can go missing. Call
 // once, before anything else here.
@@ -51,8 +52,24 @@ int output_width(const char *text);
 // like the texts above.
 const char *output_number(double value);
 
+// Three significant digits with a prefix: "512", "51.3 k", "1.07 G". A unit may follow, after a
+// blank.
+const char *output_si(double value);
+
 // The sign of an error, or "+-" where the locale has no such character.
 const char *output_plus_minus(void);
+
+// Numbers with an error are rounded to its first two digits. Valid as long.
+
+// Decimals that show these digits; below 0 for tens and more.
+int output_decimals(double error);
+const char *output_rounded(double value, int decimals, bool sign);
+
+// "0.512 ± 0.031", with a sign where it is a difference; "-" for NaN, "failed" for infinity.
+const char *output_estimate(mm_estimate e, bool difference);
+
+// "+12.3 [+3.1, +21.5]": a mean, or a mean difference, with its interval, likewise.
+const char *output_interval(double mean, mm_interval interval, bool difference);
 
 // ---------------------------------------------------------------------------------------------
 // A table with one header row. Cells are copied; numbers align right, text left. Rows are filled
@@ -60,9 +77,10 @@ const char *output_plus_minus(void);
 
 typedef struct table table;
 
-// The header's cells, separated by '|'; a leading '<' makes the column text (left aligned).
+// The header's cells, separated by '|'; a leading '<' makes the column text (left aligned), a '~'
+// one that is left out where there is no room.
 table *table_create(const char *header);
-// The first cells that are added are the header's, with '<' as above.
+// The first cells that are added are the header's, with '<' and '~' as above.
 table *table_of_columns(size_t columns);
 void table_text(table *t, const char *text);
 void table_format(table *t, const char *format, ...) MM_CHECK_FORMAT(2, 3);
@@ -72,7 +90,8 @@ void table_defined(table *t, double value); // "-" for NaN
 // A style for the last cell added.
 void table_mark(table *t, bool good);
 
-// Prints with two spaces between columns and releases; prints nothing for no rows.
+// Prints with two spaces between columns and releases; prints nothing for no rows. A table wider
+// than the terminal (than 80 columns, where there is none) continues below, its first column again.
 void table_print(table *t);
 
 #endif

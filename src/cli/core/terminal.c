@@ -29,8 +29,10 @@ static struct {
 static struct {
   bool active, drawn;
   const char *label, *unit;
-  double total;
-  double start, last; // seconds
+  double total, done;
+  double start, last;     // seconds: when it began, when it was drawn last
+  double first, first_at; // what was done before this process did any, and until when
+  double line;            // seconds from the start to the next line, where there is no bar
 } bar;
 
 void terminal_start(void) {
@@ -226,6 +228,10 @@ const char *format_duration(double seconds) {
   return output_format("%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
 }
 
+const char *format_elapsed(double seconds) {
+  return seconds < 60 ? output_format("%.3g s", seconds) : format_duration(seconds);
+}
+
 const char *format_bar(int eighths, int width, char blank, char *out) {
   char *to = out;
   for (int i = 0; i < width; i++) {
@@ -239,49 +245,88 @@ const char *format_bar(int eighths, int width, char blank, char *out) {
   return out;
 }
 
-// " 42 %  1.3e+06 steps/s  0:12 left", or " 17 steps" where the end is unknown
-static void format_state(double done, double elapsed, char *out, size_t size) {
+// Of what this process did since it did anything: what was there before, and the time that went by
+// before the first step, say nothing about the rest.
+static double rate_now(double now) {
+  return bar.done > bar.first && now > bar.first_at ? (bar.done - bar.first) / (now - bar.first_at)
+                                                    : NAN;
+}
+
+double progress_left(void) {
+  return bar.total > 0 ? (bar.total - bar.done) / rate_now(mm_clock_seconds()) : NAN;
+}
+
+// "42 %, 1.3 M steps/s, 0:12 left", or "17 steps" where the end is unknown.
+static void format_state(const char *joint, double now, char *out, size_t size) {
   if (!(bar.total > 0)) {
-    snprintf(out, size, " %.6g %s", done, bar.unit);
+    snprintf(out, size, "%s %s", output_si(bar.done), bar.unit);
     return;
   }
-  double rate = elapsed > 0 ? done / elapsed : 0;
-  snprintf(out, size, " %3.0f %%  %.3g %s/s  %s left", 100 * done / bar.total, rate, bar.unit,
-           rate > 0 ? format_duration((bar.total - done) / rate) : "?");
+  const double rate = rate_now(now);
+  size_t used = (size_t)snprintf(out, size, "%.0f %%", floor(100 * bar.done / bar.total));
+  if (used < size && rate > 0)
+    used +=
+        (size_t)snprintf(out + used, size - used, "%s%s %s/s", joint, output_si(rate), bar.unit);
+  if (used < size)
+    snprintf(out + used, size - used, "%s%s left", joint, format_duration(progress_left()));
 }
 
 void progress_begin(const char *label, double total, const char *unit) {
-  bar.active = terminal_live();
+  bar.active = true;
   bar.label = label;
   bar.unit = unit;
   bar.total = total;
-  bar.start = mm_clock_seconds();
-  bar.last = -INFINITY;
+  bar.done = 0;
+  bar.first = bar.last = -INFINITY;
+  bar.start = bar.first_at = mm_clock_seconds();
+  bar.line = 10;
+}
+
+// label, bar, state, detail, as far as they fit in one line; the bar is as wide whatever they say
+enum { TEXT_ROOM = 64 };
+static void draw_bar(double now, const char *detail) {
+  char state[128];
+  format_state("  ", now, state, sizeof state);
+  int room = terminal_width(stderr) - 1;
+  room -= fprintf(stderr, "\r\033[K%.*s", room, bar.label) - 4;
+  int cells = room - TEXT_ROOM < 8 ? 8 : room - TEXT_ROOM;
+  if (bar.total > 0 && room > 40) {
+    char text[BAR_SIZE(30)];
+    cells = cells < 30 ? cells : 30;
+    int eighths = (int)lround(fmin(fmax(bar.done / bar.total, 0), 1) * 8 * cells);
+    fprintf(stderr, " %s", format_bar(eighths, cells, '.', text));
+    room -= cells + 1;
+  }
+  if (room > 1) room -= fprintf(stderr, " %.*s", room - 1, state);
+  if (detail != NULL && room > 8) fprintf(stderr, "  %.*s", room - 2, detail);
+  fflush(stderr);
+  bar.drawn = true;
+}
+
+// After 10, 20, 40 seconds, then every minute.
+static void print_progress(double now, const char *detail) {
+  char state[128];
+  if (now - bar.start < bar.line) return;
+  while (now - bar.start >= bar.line)
+    bar.line += fmin(bar.line, 60);
+  format_state(", ", now, state, sizeof state);
+  note("%s: %s%s%s", bar.label, state, detail != NULL ? ", " : "", detail != NULL ? detail : "");
 }
 
 void progress_update(double done, const char *detail) {
   if (!bar.active) return;
-  double time = mm_clock_seconds();
-  if (time - bar.last < 0.1) return;
-  bar.last = time;
-
-  // label, bar, state, detail, as far as they fit in one line
-  char state[128];
-  format_state(done, time - bar.start, state, sizeof state);
-  int room = terminal_width(stderr) - 1;
-  room -= fprintf(stderr, "\r\033[K%.*s", room, bar.label) - 4;
-  int cells = room - (int)strlen(state) - 1;
-  if (bar.total > 0 && cells >= 8) {
-    char text[BAR_SIZE(30)];
-    cells = cells < 30 ? cells : 30;
-    int eighths = (int)lround(fmin(fmax(done / bar.total, 0), 1) * 8 * cells);
-    fprintf(stderr, " %s", format_bar(eighths, cells, '.', text));
-    room -= cells + 1;
+  const double now = mm_clock_seconds();
+  bar.done = fmax(bar.done, done);
+  if (!(bar.done > bar.first) || isinf(bar.first)) {
+    bar.first = bar.done;
+    bar.first_at = now;
   }
-  if (room > 0) room -= fprintf(stderr, "%.*s", room, state);
-  if (detail != NULL && room > 8) fprintf(stderr, "  %.*s", room - 2, detail);
-  fflush(stderr);
-  bar.drawn = true;
+  if (now - bar.last < 0.1) return;
+  bar.last = now;
+  if (terminal_live())
+    draw_bar(now, detail);
+  else
+    print_progress(now, detail);
 }
 
 void progress_end(void) {

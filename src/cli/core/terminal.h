@@ -91,11 +91,15 @@ void warn(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 void log_line(const char *format, ...) MM_CHECK_FORMAT(1, 2);
 
 // ---------------------------------------------------------------------------------------------
-// One progress bar at a time, redrawn at most ten times a second. A total of 0 means unknown: only
-// the count and the detail are shown then. `unit` names what is counted.
+// One progress bar at a time, redrawn at most ten times a second; without a terminal it is a line
+// now and then. A total of 0 means unknown: only the count and the detail are shown then. `unit`
+// names what is counted.
 
 // 59 s, 12:05, 3:07:21, or ? where it is not known. Valid for the next few calls.
 const char *format_duration(double seconds);
+
+// The same with three digits below a minute, for times that were measured.
+const char *format_elapsed(double seconds);
 
 // A bar of `width` cells that is filled by so many eighths of one, which are seen where the locale
 // can show them; elsewhere `blank` is what is not filled.
@@ -103,7 +107,10 @@ const char *format_duration(double seconds);
 const char *format_bar(int eighths, int width, char blank, char *out);
 
 void progress_begin(const char *label, double total, const char *unit);
+// `done` counts what was done before this process as well, and never goes back.
 void progress_update(double done, const char *detail);
+// Seconds to the end at the speed so far; NaN where that is not known.
+double progress_left(void);
 void progress_end(void);
 
 #endif

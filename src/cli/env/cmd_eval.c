@@ -201,17 +201,16 @@ static void put_text(const outcome *o) {
          o->args->greedy ? "greedy" : "sampled");
   put_body(e);
   put_eta(o);
-  printf("mean return  %s", output_styled(STYLE_BOLD, output_number(r->mean)));
-  if (!isnan(r->sem))
-    printf(" %s %s (standard error over %s)", output_plus_minus(), output_number(r->sem),
-           e->n_agent > 1 ? "agents" : "episodes");
+  printf("mean return  %s",
+         output_styled(STYLE_BOLD, output_estimate((mm_estimate){ r->mean, r->sem, 0 }, false)));
+  if (!isnan(r->sem)) printf(" (standard error over %s)", e->n_agent > 1 ? "agents" : "episodes");
   printf("\nreturns      median %s, from %s to %s\n", output_number(r->median),
          output_number(r->min), output_number(r->max));
   put_ends(r);
   printf("length       %s steps on average\n", output_number(r->mean_length));
-  printf("speed        %.3g million steps/s: %.3g s on %d thread%s, %s\n",
-         1e-6 * (double)e->env_steps / o->wall_seconds, o->wall_seconds, e->threads,
-         e->threads == 1 ? "" : "s", mm_isa_name());
+  printf("speed        %s steps/s: %s on %d thread%s, %s\n",
+         output_si((double)e->env_steps / o->wall_seconds), format_elapsed(o->wall_seconds),
+         e->threads, e->threads == 1 ? "" : "s", mm_isa_name());
   put_agents(o);
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "cli/argument/map_argument.h"
@@ -9,8 +10,10 @@
 #include "cli/core/terminal.h"
 #include "cli/draw/drawing.h"
 
+enum { INDENT = 24 };
+
 static void put_field(const char *name, const char *value) {
-  printf("  %-22s%s\n", name, value);
+  printf("  %-*s%s\n", INDENT - 2, name, value);
 }
 
 static void put_number(const char *name, double value) {
@@ -98,6 +101,39 @@ static mm_status draw(const mm_map *map, const mm_map_report *report) {
   return MM_OK;
 }
 
+// "Hopper, Ant" of a list, "learned 30.3 ± 2.6, l2 22.7 ± 1.7" of returns; "" of anything else that
+// is not one value.
+static const char *card_text(const cJSON *item) {
+  const char *text = "";
+  if (cJSON_IsString(item)) return item->valuestring;
+  if (cJSON_IsNumber(item)) return output_number(item->valuedouble);
+  for (const cJSON *i = item->child; i != NULL; i = i->next) {
+    const cJSON *mean = mm_json_find(i, "mean"), *sem = mm_json_find(i, "sem");
+    const char *joint = text[0] != '\0' ? ", " : "";
+    if (cJSON_IsArray(item) && cJSON_IsString(i))
+      text = output_format("%s%s%s", text, joint, i->valuestring);
+    else if (cJSON_IsNumber(mean) && cJSON_IsNumber(sem))
+      text = output_format("%s%s%s %s", text, joint, i->string,
+                           output_estimate((mm_estimate){ mean->valuedouble, sem->valuedouble, 0 },
+                                           strstr(i->string, "_minus_") != NULL));
+  }
+  return text;
+}
+
+// Where the map comes from. Settings of a search are left to --json.
+static void put_card(const mm_map *map) {
+  cJSON *card = NULL;
+  const char *text = mm_map_meta(map);
+  if (text == NULL || mm_json_parse(text, strlen(text), "meta", &card) != MM_OK) return;
+  for (const cJSON *item = card->child; item != NULL; item = item->next) {
+    const char *value = output_plain(card_text(item));
+    if (value[0] == '\0') continue;
+    const char *name = output_plain(item->string);
+    help_wrapped(value, INDENT, printf("  %-*s", INDENT - 2, name), terminal_width(stdout));
+  }
+  cJSON_Delete(card);
+}
+
 static int show(const char *name, const mm_map *map) {
   mm_map_report report;
   mm_map_check(map, &report);
@@ -113,7 +149,7 @@ static int show(const char *name, const mm_map *map) {
                                       ? "yes: every action keeps a positive probability"
                                       : "no: actions can reach probability 0");
   put_field("valid", report.valid ? "yes" : "no: see map check");
-  if (mm_map_meta(map) != NULL) put_field("meta", output_plain(mm_map_meta(map)));
+  put_card(map);
   return status_code(draw(map, &report));
 }
 

@@ -91,17 +91,6 @@ static int read_random(const compare_args *args, const mm_score_table *t, size_t
 // ---------------------------------------------------------------------------------------------
 // Text
 
-// Digits behind the point that give the widest standard error of an environment two.
-static int decimals(const mm_scores *s, size_t env) {
-  double widest = 0;
-  for (size_t m = 0; m < s->table->n_map; m++) {
-    double sem = mm_scores_over(s, m, env)->gain.sem;
-    if (sem > widest) widest = sem;
-  }
-  double exact = widest > 0 ? 1 - floor(log10(widest)) : 2;
-  return exact < 0 ? 0 : exact > 6 ? 6 : (int)exact;
-}
-
 static const char *percent(const mm_comparison *c) {
   if (isnan(c->wins)) return "-";
   return output_format("%.0f %% [%.0f, %.0f]", 100 * c->wins, 100 * c->win_interval.low,
@@ -150,7 +139,7 @@ static void put_maps(const mm_scores *s) {
     const mm_score_map *map = &s->map[m];
     table_text(out, name_of(s, m));
     const mm_interval interval = { map->iqm.low, map->iqm.high };
-    table_text(out, study_interval(map->iqm.iqm, interval, 3, false));
+    table_text(out, output_interval(map->iqm.iqm, interval, false));
     table_text(out, percent(&s->match[m * t->n_map + from]));
     table_format(out, "%zu", map->n);
     table_format(out, "%zu", map->failures);
@@ -176,7 +165,7 @@ static void put_env(const mm_scores *s, size_t env, bool power) {
     const mm_comparison *c = mm_scores_over(s, m, env);
     if (m == s->baselines.row[0] || c->gain.n == 0) continue;
     table_text(out, name_of(s, m));
-    table_format(out, "%s%s", study_interval(c->gain.mean, c->interval, decimals(s, env), true),
+    table_format(out, "%s%s", output_interval(c->gain.mean, c->interval, true),
                  mm_comparison_sign(c) ? " *" : "  ");
     if (mm_comparison_sign(c)) table_mark(out, mm_comparison_sign(c) > 0);
     table_format(out, "%.0f %%", 100 * c->wins);

@@ -63,36 +63,37 @@ static void learn_report_start(const mm_learn *learn) {
          mm_map_kind_name(mm_search_map_kind(&plan->settings.search)));
 }
 
-enum { DECIMALS = 4 };
-
-// Width in bytes that fills `columns` columns: the sign takes two bytes and one column, or two.
-static int width(int columns) {
-  return terminal_unicode() ? columns + 1 : columns;
+// Width in bytes that fills `columns` columns with `text`: a sign may take more of them.
+static int width(int columns, const char *text) {
+  return columns + (int)strlen(text) - output_width(text);
 }
 
+static const char *controls_text(const mm_learn_view *v) {
+  const char *text = "controls:";
+  for (int c = 0; c < v->n_control; c++)
+    text = output_format("%s%s %s %s", text, c > 0 ? "," : "", v->control_name[c],
+                         output_estimate(v->control[c].value, false));
+  return text;
+}
+
+// 80 columns, or 89 with the speed.
 static void learn_report_row(const mm_learn_view *v, bool first) {
+  const bool wide = terminal_width(stderr) >= 89;
   if (first) {
-    char line[512];
-    size_t used = (size_t)snprintf(line, sizeof line, "controls:");
-    for (int c = 0; c < v->n_control && used < sizeof line; c++)
-      used += (size_t)snprintf(line + used, sizeof line - used, "%s %s %s", c > 0 ? "," : "",
-                               v->control_name[c],
-                               study_estimate(v->control[c].value, DECIMALS, false));
-    log_line("%s", line);
-    log_line("%11s %8s %7s %17s %18s %18s %8s %8s", "generation", "fitness", "sigma", "validation",
-             "- negentropy", "- l2", "steps/s", "left");
+    log_line("%s", controls_text(v));
+    log_line("%10s %7s %5s %13s %16s %16s %7s%s", "generation", "fitness", "sigma", "validation",
+             "- negentropy", "- l2", "left", wide ? "  steps/s" : "");
   }
-  char rate[16] = "";
-  if (v->session_seconds > 0)
-    snprintf(rate, sizeof rate, "%.3g M", 1e-6 * (double)v->session_env_steps / v->session_seconds);
-  char fitness[16] = "-";
-  if (!isnan(v->fitness_mean)) snprintf(fitness, sizeof fitness, "%.4f", v->fitness_mean);
-  log_line("%5" PRId64 "/%-5" PRId64 " %8s %7.4f %*s %*s %*s %8s %8s", v->generation,
-           v->generations, fitness, v->sigma, width(17),
-           study_estimate(v->last.value, DECIMALS, false), width(18),
-           study_estimate(v->last.over_negentropy, DECIMALS, true), width(18),
-           study_estimate(v->last.over_l2, DECIMALS, true), rate,
-           format_duration(v->steps_left * v->session_seconds / (double)v->session_env_steps));
+  const char *value = output_estimate(v->last.value, false);
+  const char *over_negentropy = output_estimate(v->last.over_negentropy, true);
+  const char *over_l2 = output_estimate(v->last.over_l2, true);
+  const char *fitness = isnan(v->fitness_mean) ? "-" : output_format("%.4g", v->fitness_mean);
+  const double rate = (double)v->session_env_steps / v->session_seconds;
+  log_line("%10s %7s %5.3g %*s %*s %*s %7s%s",
+           output_format("%" PRId64 "/%" PRId64, v->generation, v->generations), fitness, v->sigma,
+           width(13, value), value, width(16, over_negentropy), over_negentropy, width(16, over_l2),
+           over_l2, format_duration(progress_left()),
+           wide && rate > 0 ? output_format("  %7s", output_si(rate)) : "");
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -152,10 +153,10 @@ static void mark_difference(table *t, bool wanted, mm_estimate e) {
 
 static void put_score(table *t, const char *name, const mm_learn_score *s, bool mark) {
   table_text(t, name);
-  table_text(t, study_estimate(s->value, DECIMALS, false));
-  table_text(t, study_estimate(s->over_negentropy, DECIMALS, true));
+  table_text(t, output_estimate(s->value, false));
+  table_text(t, output_estimate(s->over_negentropy, true));
   mark_difference(t, mark, s->over_negentropy);
-  table_text(t, study_estimate(s->over_l2, DECIMALS, true));
+  table_text(t, output_estimate(s->over_l2, true));
   mark_difference(t, mark, s->over_l2);
 }
 
@@ -232,15 +233,15 @@ static void put_hint(const mm_learn_view *v) {
 static void put_text(const mm_learn_view *v) {
   const mm_learn_plan *plan = v->plan;
   char machine[MM_MACHINE_TEXT];
-  printf("%s%s: %" PRId64 " generations, %" PRIu64 " training runs, %.3g steps\n",
+  printf("%s%s: %" PRId64 " generations, %" PRIu64 " training runs, %s steps\n",
          output_plain(plan->env[0]), plan->n_env > 1 ? " and others" : "", v->generation,
-         v->evaluations, (double)v->env_steps);
+         v->evaluations, output_si((double)v->env_steps));
   if (v->best.known) put_scores(v);
   if (v->nonfinite > 0) printf("%" PRIu64 " training runs diverged and rank last\n", v->nonfinite);
   if (v->session_seconds > 0)
-    printf("speed: %.3g million steps/s, %s on %s, %.2f %% of the time outside training\n",
-           1e-6 * (double)v->session_env_steps / v->session_seconds,
-           format_duration(v->session_seconds), mm_machine_text(&v->machine, machine),
+    printf("speed: %s steps/s, %s on %s, %.2f %% of the time outside training\n",
+           output_si((double)v->session_env_steps / v->session_seconds),
+           format_elapsed(v->session_seconds), mm_machine_text(&v->machine, machine),
            100 * (1 - v->session_job_seconds / v->session_seconds));
   const char *folder = output_plain(v->folder);
   if (v->best.known)
@@ -412,7 +413,6 @@ static int resume(const learn_args *args, mm_learn **out) {
 
 typedef struct progress {
   mm_learn *learn;
-  double total;  // steps of the generations to come, when this process began
   char text[96]; // beside the bar
 } progress;
 
@@ -421,7 +421,7 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
   mm_learn_view view;
   interrupt_check_time();
   mm_learn_look(p->learn, &view);
-  double trained = p->total - view.steps_left;
+  double trained = view.steps - view.steps_left;
   switch (view.stage) {
   case MM_STAGE_CONTROLS:
     snprintf(p->text, sizeof p->text, "controls %zu/%zu", done, total);
@@ -448,19 +448,19 @@ static mm_status search(const learn_args *args, mm_learn *learn) {
   progress p = { .learn = learn };
   mm_learn_view view;
   mm_learn_look(learn, &view);
-  p.total = view.steps_left;
   mm_backend_config backend = backend_config(&args->on, show_progress, &p);
   // a resumed run has nothing new to say before its next validation
   int64_t shown = view.last.known ? view.last.generation : -1;
   int32_t phase = view.last.known ? view.phase : -1;
   bool header = true;
   mm_status status = MM_OK;
-  progress_begin("learn", p.total, "steps");
+  progress_begin("learn", view.steps, "steps");
   interrupt_check_time();
   while (status == MM_OK && !mm_learn_done(learn) && *backend.stop == 0 && fits(&view)) {
     status = mm_learn_advance(learn, &backend);
     mm_learn_look(learn, &view);
     interrupt_check_time();
+    progress_update(view.steps - view.steps_left, p.text);
     if (status == MM_OK && view.last.known &&
         (view.last.generation != shown || view.phase != phase)) {
       learn_report_row(&view, header || view.phase != phase);

@@ -54,33 +54,26 @@ static const option reproduce_options[] = {
 // ---------------------------------------------------------------------------------------------
 // What it shows
 
-// Four digits or so, as its standard error deserves.
-static const char *estimate_text(mm_estimate e, bool sign) {
-  double scale = e.sem > 0 ? e.sem : fabs(e.mean) / 100;
-  int digits = scale > 0 ? (int)fmin(fmax(1 - floor(log10(scale)), 0), 6) : 2;
-  return study_estimate(e, digits, sign);
-}
-
 static const char *iqm_text(const mm_artefact_cell *c) {
   if (isnan(c->of.iqm.iqm)) return "-";
-  return output_format("%.4g [%.4g, %.4g]", c->of.iqm.iqm, c->of.iqm.low, c->of.iqm.high);
+  return output_interval(c->of.iqm.iqm, (mm_interval){ c->of.iqm.low, c->of.iqm.high }, false);
 }
 
 static const char *difference_text(const mm_artefact_cell *c, int from) {
   static const char *const name[2] = { "negentropy", "l2" };
   mm_estimate e = c->over[from].gain;
   if (strcmp(c->map, name[from]) == 0 || isnan(e.mean)) return "";
-  return output_format("%s%s %3.0f %%", estimate_text(e, true),
+  return output_format("%s%s %3.0f %%", output_estimate(e, true),
                        mm_comparison_sign(&c->over[from]) != 0 ? " *" : "  ",
                        fmin(100 * c->over[from].wins, 100));
 }
 
-// "476.41 (-1.3)": the paper's value and how many of our standard errors ours is above it.
+// "476.41 (-1.3 s.e.)": the paper's value and how many of our standard errors ours is above it.
 static const char *paper_text(const mm_artefact_cell *c) {
   mm_estimate e = c->value[MM_QUANTITY_FINAL];
   if (isnan(c->paper)) return "";
   if (!(e.sem > 0)) return output_format("%.2f", c->paper);
-  return output_format("%.2f (%+.1f)", c->paper, (e.mean - c->paper) / e.sem);
+  return output_format("%.2f (%+.1f s.e.)", c->paper, (e.mean - c->paper) / e.sem);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -101,7 +94,7 @@ static void put_row(table *out, const mm_artefact_cell *c, bool paper) {
   table_text(out, c->map);
   table_format(out, "%zu", c->of.n);
   table_text(out, isnan(c->eta) ? "" : output_number(c->eta));
-  table_text(out, estimate_text(c->value[MM_QUANTITY_FINAL], false));
+  table_text(out, output_estimate(c->value[MM_QUANTITY_FINAL], false));
   if (sign != 0 && strcmp(c->map, "negentropy") != 0) table_mark(out, sign > 0);
   table_text(out, iqm_text(c));
   table_text(out, difference_text(c, 0));
@@ -118,7 +111,7 @@ static void put_block(const mm_artefact *r, size_t first, size_t end) {
   table *out = table_create(
       paper
           ? "<map|runs|eta|final return|IQM [95 %]|minus negentropy, win rate|minus l2, win "
-            "rate|paper (s.e.)"
+            "rate|paper (ours above it)"
           : "<map|runs|eta|final return|IQM [95 %]|minus negentropy, win rate|minus l2, win rate");
   for (size_t i = first; i < end; i++)
     put_row(out, &r->cell[i], paper);
@@ -143,8 +136,10 @@ static void put_quantities(const mm_artefact *r) {
   if (r->n_cell == 0 || !r->cell[0].run[MM_QUANTITY_DISTANCE]) return;
   static const mm_quantity shown[] = { MM_QUANTITY_LATE, MM_QUANTITY_DROPS, MM_QUANTITY_DISTANCE,
                                        MM_QUANTITY_ERROR };
-  puts("\nmean value of the last 10 iterations; iterations that lose over 1 % of V* - V0; policy "
-       "distance within the\nfirst 50,000 steps (-: runs are not longer); estimation error of all");
+  putchar('\n');
+  study_paragraph("mean value of the last 10 iterations; iterations that lose over 1 % of V* - V0; "
+                  "policy distance within the first 50,000 steps (-: runs are not longer); "
+                  "estimation error of all");
   table *out =
       table_create("<environment|<map|last 10 values|drops|early distance|estimation error");
   for (size_t i = 0; i < r->n_cell; i++) {
@@ -152,7 +147,7 @@ static void put_quantities(const mm_artefact *r) {
     table_text(out, r->cell[i].env);
     table_text(out, r->cell[i].map);
     for (int q = 0; q < 4; q++)
-      table_text(out, estimate_text(r->cell[i].value[shown[q]], false));
+      table_text(out, output_estimate(r->cell[i].value[shown[q]], false));
   }
   table_print(out);
 }
@@ -198,9 +193,11 @@ static void put_claims_of(const mm_artefact *r, const char *target) {
   size_t *column = memory_alloc(r->n_claim, sizeof *column), n = 0;
   for (size_t i = 0; i < r->n_claim; i++)
     if (strcmp(r->claim[i].target, target) == 0 && is_first(r, i, true)) column[n++] = i;
-  printf("\nclaims%s%s: holds, no (the opposite), inconclusive (the 95 %% interval of the paired "
-         "difference includes 0,\nor fewer than %d runs); a tie holds where it includes 0\n",
-         target[0] ? ", target=" : "", target, MM_CLAIM_RUNS);
+  putchar('\n');
+  study_paragraph(output_format("claims%s%s: holds, no (the opposite), inconclusive (the 95 %% "
+                                "interval of the paired difference includes 0, or fewer than %d "
+                                "runs); a tie holds where it includes 0",
+                                target[0] ? ", target=" : "", target, MM_CLAIM_RUNS));
   table *out = table_of_columns(n + 1);
   table_text(out, "<claim of the paper");
   for (size_t k = 0; k < n; k++)
@@ -235,9 +232,9 @@ static void reproduce_report(const mm_artefact *r) {
          terminal_style(stdout, STYLE_PLAIN), r->label);
   if (r->more[0]) puts(r->more);
   if (r->n_cell > 0)
-    puts("final return: mean and standard error of the runs (IQM: interquartile mean with "
-         "bootstrap interval);\npaired differences (*: the 95 % bootstrap interval excludes "
-         "0) and the win\nrate; runs of all maps have the same seeds");
+    study_paragraph("final return: mean and standard error of the runs (IQM: interquartile mean "
+                    "with bootstrap interval); paired differences (*: the 95 % bootstrap interval "
+                    "excludes 0) and the win rate; runs of all maps have the same seeds");
   put_cells(r);
   put_quantities(r);
   put_claims(r);
@@ -246,9 +243,9 @@ static void reproduce_report(const mm_artefact *r) {
     printf("- %s\n", output_plain(r->note[i]));
   printf("files   %s\n", output_plain(r->folder));
   if (r->env_steps > 0)
-    printf("speed   %.3g million steps/s: %.3g steps in %.3g s on %s\n",
-           1e-6 * (double)r->env_steps / r->seconds, (double)r->env_steps, r->seconds,
-           mm_machine_text(&r->machine, machine));
+    printf("speed   %s steps/s: %s steps in %s on %s\n",
+           output_si((double)r->env_steps / r->seconds), output_si((double)r->env_steps),
+           format_elapsed(r->seconds), mm_machine_text(&r->machine, machine));
   putchar('\n');
 }
 

@@ -228,29 +228,26 @@ static void put_curve(const outcome *o) {
   if (begin + 2 > o->n_curve) return;
   fputs("curve        ", stdout);
   put_sparkline(o);
-  printf("  from %s to %s\n", output_number(o->curve[begin].value.mean),
-         output_number(o->curve[o->n_curve - 1].value.mean));
+  printf("  from %.4g to %.4g\n", o->curve[begin].value.mean, o->curve[o->n_curve - 1].value.mean);
 }
 
 static void put_values(const outcome *o) {
   const mm_settings *settings = &o->view->plan->settings;
   char text[MM_SETTING_TEXT_SIZE];
   const char *target = mm_settings_text(settings, "target", text);
-  printf("final return %s%s%s", terminal_style(stdout, STYLE_BOLD),
-         isnan(o->final_value.mean) ? "-" : output_number(o->final_value.mean),
-         terminal_style(stdout, STYLE_PLAIN));
-  if (!isnan(o->final_value.sem))
-    printf(" %s %s (standard error)", output_plus_minus(), output_number(o->final_value.sem));
+  printf("final return %s%s%s%s", terminal_style(stdout, STYLE_BOLD),
+         output_estimate(o->final_value, false), terminal_style(stdout, STYLE_PLAIN),
+         isnan(o->final_value.sem) ? "" : " (standard error)");
   if (o->unfinished > 0) printf(" (%zu of %zu runs finished no episode)", o->unfinished, o->n_done);
   fputc('\n', stdout);
   if (!isnan(o->recent_value.mean))
     printf("recent       %s over the episodes of the last tenth%s%s%s\n",
-           output_number(o->recent_value.mean), target[0] != '\0' ? " (target=" : "", target,
-           target[0] != '\0' ? ")" : "");
+           output_rounded(o->recent_value.mean, output_decimals(o->recent_value.sem), false),
+           target[0] != '\0' ? " (target=" : "", target, target[0] != '\0' ? ")" : "");
   else if (!mm_settings_learner(settings)->exact)
     puts("recent       unknown: an agent ended no episode in the last tenth");
   if (o->optimal_mean > 0) // a share of nothing says nothing
-    printf("optimum      %s on average: %.1f %% of it reached\n", output_number(o->optimal_mean),
+    printf("optimum      %.4g on average: %.1f %% of it reached\n", o->optimal_mean,
            100 * o->final_value.mean / o->optimal_mean);
   put_curve(o);
 }
@@ -273,9 +270,8 @@ static void put_speed(const outcome *o) {
   double all = o->rollout + o->update + o->value;
   char machine[MM_MACHINE_TEXT];
   if (view->env_steps == 0) return; // nothing was left to be done
-  printf("speed        %.3g million steps/s: %.3g s on %s\n",
-         1e-6 * (double)view->env_steps / view->seconds, view->seconds,
-         mm_machine_text(&view->machine, machine));
+  printf("speed        %s steps/s: %s on %s\n", output_si((double)view->env_steps / view->seconds),
+         format_elapsed(view->seconds), mm_machine_text(&view->machine, machine));
   if (all > 0 && (view->machine.ran & MM_BACKEND_ON_CUDA) == 0)
     printf("time         %.0f %% rollouts, %.0f %% updates, %.0f %% %s values\n",
            100 * o->rollout / all, 100 * o->update / all, 100 * o->value / all,
@@ -289,7 +285,8 @@ static void put_text(const outcome *o) {
   printf("%s, %s", output_plain(plan->env), mm_algo_name(plan->settings.algo));
   if (mm_algo_has_map(plan->settings.algo))
     printf(", map %s", output_plain(map_label(plan->map, map)));
-  printf(": %s%zu run%s of %" PRIu64 " steps\n", done, o->n, o->n == 1 ? "" : "s", o->steps);
+  printf(": %s%zu run%s of %s steps\n", done, o->n, o->n == 1 ? "" : "s",
+         output_si(mm_settings_steps(&plan->settings)));
   if (o->n_done > 0) put_values(o);
   put_samples(o);
   put_speed(o);
@@ -388,18 +385,28 @@ static void note_start(const mm_train *train) {
   if (view.n_done > 0)
     note("%s: resumed, %zu of %zu runs are done", view.folder, view.n_done, n);
   else
-    note("%s: %zu run%s of %.0f steps, checkpointed", view.folder, n, n == 1 ? "" : "s",
-         mm_settings_steps(&view.plan->settings));
+    note("%s: %zu run%s of %s steps, checkpointed", view.folder, n, n == 1 ? "" : "s",
+         output_si(mm_settings_steps(&view.plan->settings)));
 }
 
 // ---------------------------------------------------------------------------------------------
 // Training
 
+// Of one run its iterations, of several how many are done.
 static void show_progress(size_t done, size_t total, uint64_t env_steps, void *user) {
-  (void)done, (void)total;
+  char detail[96];
+  mm_train_view view;
   interrupt_check_time();
   study_warn(mm_train_study(user));
-  progress_update((double)env_steps, NULL);
+  mm_train_look(user, &view);
+  const mm_settings *settings = &view.plan->settings;
+  const double iterations = mm_settings_iterations(settings), steps = mm_settings_steps(settings);
+  if (total == 1)
+    snprintf(detail, sizeof detail, "iteration %.0f/%.0f",
+             floor((double)env_steps / steps * iterations), iterations);
+  else
+    snprintf(detail, sizeof detail, "run %zu/%zu", done, total);
+  progress_update((double)env_steps, detail);
 }
 
 static mm_status train(const train_args *args, mm_train *t) {
@@ -407,8 +414,7 @@ static mm_status train(const train_args *args, mm_train *t) {
   mm_train_look(t, &view);
   mm_backend_config backend = backend_config(&args->on, show_progress, t);
   interrupt_after(args->max_seconds);
-  progress_begin("train",
-                 (double)(view.plan->seeds - view.n_done) * mm_settings_steps(&view.plan->settings),
+  progress_begin("train", (double)view.plan->seeds * mm_settings_steps(&view.plan->settings),
                  "steps");
   mm_status status = mm_train_run(t, &backend, args->save_seconds);
   progress_end();

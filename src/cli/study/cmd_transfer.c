@@ -45,19 +45,19 @@ static const option options[] = {
          .low = 1, .high = SEEDS_MAX, .fallback = "32"),
   RUN_FIRST_SEED_OPTION(transfer_args),
   OPTION(CHOICE, "controls", controls, NULL,
-         "rows to add: none; negentropy, l2 and a random map of the first learned map's family; or "
-         "with these tsallis:0.5, tsallis:1.5, that family's initial map, and negentropy and l2 "
-         "with eta and Tsallis with q and eta tuned for each environment",
+         "rows to add: cheap: negentropy, l2 and a random map of the first learned map's family; "
+         "full: also tsallis:0.5, tsallis:1.5, that family's initial map, and with tuned eta "
+         "negentropy, l2 and Tsallis (its q too)",
          .choices = control_names, .fallback = "cheap"),
   OPTION(COUNT, "tune-seeds", tune_seeds, "N",
          "training runs for each of nine values of eta, on other seeds; q and eta together have as "
          "many",
-         .low = 1, .high = SEEDS_MAX, .fallback = "8"),
+         .low = 1, .high = SEEDS_MAX, .fallback = "8", .rare = true),
   OPTION(NUMBER, "tune-budget", tune_budget, "STEPS",
          "environment steps of tuning, for each tuned control and environment, by successive "
          "halving; overrides --tune-seeds (default for a learned map: the steps of its search, "
          "unless --tune-seeds is given)",
-         .low = 1, .high = 1e18),
+         .low = 1, .high = 1e18, .rare = true),
   RUN_MAX_SECONDS_OPTION(transfer_args),
   RUN_SAVE_SECONDS_OPTION(transfer_args),
   BACKEND_OPTIONS(transfer_args),
@@ -72,7 +72,7 @@ static const option options[] = {
 // ---------------------------------------------------------------------------------------------
 // What it shows
 
-enum { BETWEEN = 2, WORST_RUNS = 4 }; // a quarter of fewer runs is none
+enum { WORST_RUNS = 4 }; // a quarter of fewer runs is none
 
 // What a table shows: final values, or differences from a baseline.
 typedef struct view {
@@ -84,129 +84,59 @@ typedef struct view {
 // ---------------------------------------------------------------------------------------------
 // Cells
 
-static mm_estimate number_of(const view *v, size_t map, size_t env) {
-  const mm_transfer_cell *cell = mm_transfer_at(v->t, map, env);
-  return v->differences ? cell->over[v->baseline].gain : cell->of.mean;
-}
-
-// Digits behind the point that give the column's standard errors two or a few more, or its largest
-// number four in all where there are none.
-static int decimals(const view *v, size_t env) {
-  double smallest = INFINITY, widest = 0, largest = 0;
-  for (size_t m = 0; m < v->t->config.n_map; m++) {
-    mm_estimate e = number_of(v, m, env);
-    if (e.sem > 0) smallest = fmin(smallest, e.sem);
-    if (e.sem > 0) widest = fmax(widest, e.sem);
-    if (isfinite(e.mean)) largest = fmax(largest, fabs(e.mean));
-  }
-  if (!(largest > 0)) return 2;
-  double step = fmax(smallest, widest / 20); // one outlier must not make all numbers long
-  double exact = widest > 0 ? 1 - floor(log10(step)) : 3 - floor(log10(largest));
-  // not more than seven digits in all
-  exact = fmin(exact, 6 - floor(log10(largest)));
-  return exact < 0 ? 0 : exact > 8 ? 8 : (int)exact;
-}
-
 // "304 ± 23 (211) !2": with the worst quarter, where there is one, and failures.
-static const char *final_text(const view *v, const mm_transfer_cell *cell, mm_estimate e,
-                              int digits) {
-  const char *text = study_estimate(e, digits, false);
+static const char *final_text(const view *v, const mm_transfer_cell *cell) {
+  const mm_estimate e = cell->of.mean;
+  const char *text = output_estimate(e, false);
   if (v->t->config.n_seed >= WORST_RUNS && isfinite(cell->of.worst))
-    text = output_format("%s (%.*f)", text, digits, cell->of.worst);
+    text = output_format("%s (%s)", text,
+                         output_rounded(cell->of.worst, output_decimals(e.sem), false));
   return cell->n_failure > 0 ? output_format("%s !%zu", text, cell->n_failure) : text;
 }
 
 static const char *cell_text(const view *v, size_t map, size_t env) {
-  mm_estimate e = number_of(v, map, env);
   const mm_transfer_cell *cell = mm_transfer_at(v->t, map, env);
   const mm_comparison *over = &cell->over[v->baseline];
-  int digits = decimals(v, env);
+  const double mean = v->differences ? over->gain.mean : cell->of.mean.mean;
   if (v->differences && v->t->baseline[v->baseline] == map) return "";
-  if (isnan(e.mean) && isnan(over->wins) && cell->of.unfinished == 0) return "failed";
-  if (fabs(e.mean) < 0.5 * pow(10, -digits)) e.mean = 0; // no "-0.00"
-  if (!v->differences) return final_text(v, cell, e, digits);
+  if (isnan(mean) && isnan(over->wins) && cell->of.unfinished == 0) return "failed";
+  if (!v->differences) return final_text(v, cell);
   // a mark of its own width, so that the numbers stay below each other
-  return output_format("%s%s %3.0f %%", study_interval(e.mean, over->interval, digits, true),
+  return output_format("%s%s %3.0f %%", output_interval(mean, over->interval, true),
                        mm_comparison_sign(over) ? " *" : "  ", 100 * over->wins);
 }
 
 // ---------------------------------------------------------------------------------------------
-// Blocks of columns
-
-static int widest(int width, const char *text) {
-  int needed = output_width(text);
-  return needed > width ? needed : width;
-}
-
-static int label_width(const mm_transfer *t) {
-  int width = 0;
-  for (size_t m = 0; m < t->config.n_map; m++)
-    width = widest(width, t->config.map[m].label);
-  return width;
-}
-
-static int column_width(const view *v, size_t env) {
-  int width = output_width(v->t->config.env[env].label);
-  for (size_t m = 0; m < v->t->config.n_map; m++)
-    width = widest(width, cell_text(v, m, env));
-  return width;
-}
-
-// The first column that does not fit beside those from `first` on; at least one does.
-static size_t block_end(const view *v, size_t first) {
-  int limit = terminal_width(stdout), used = label_width(v->t);
-  size_t env = first;
-  while (env < v->t->config.n_env) {
-    used += BETWEEN + column_width(v, env);
-    if (used > limit && env > first) break;
-    env++;
-  }
-  return env;
-}
+// Tables
 
 // The mean of V* over the instances, where it is known.
-static void put_optimum(const view *v, size_t first, size_t end, table *out) {
+static void put_optimum(const mm_transfer *t, table *out) {
   bool known = false;
-  for (size_t e = first; e < end; e++)
-    known = known || isfinite(v->t->optimal_mean[e]);
+  for (size_t e = 0; e < t->config.n_env; e++)
+    known = known || isfinite(t->optimal_mean[e]);
   if (!known) return;
   table_text(out, "(optimum)");
-  for (size_t e = first; e < end; e++) {
-    double optimum = v->t->optimal_mean[e];
-    if (isfinite(optimum))
-      table_format(out, "%.*f", decimals(v, e), optimum);
-    else
-      table_text(out, "-");
-  }
+  for (size_t e = 0; e < t->config.n_env; e++)
+    table_text(out, isfinite(t->optimal_mean[e]) ? output_format("%.4g", t->optimal_mean[e]) : "-");
 }
 
-static void put_block(const view *v, size_t first, size_t end) {
+static void put_table(const view *v) {
   const mm_transfer_config *c = &v->t->config;
-  table *out = table_of_columns(end - first + 1);
+  table *out = table_of_columns(c->n_env + 1);
   table_text(out, "<map");
-  for (size_t e = first; e < end; e++)
+  for (size_t e = 0; e < c->n_env; e++)
     table_text(out, c->env[e].label);
   for (size_t m = 0; m < c->n_map; m++) {
     if (v->differences && m == v->t->baseline[v->baseline]) continue;
     table_text(out, c->map[m].label);
-    for (size_t e = first; e < end; e++) {
+    for (size_t e = 0; e < c->n_env; e++) {
       table_text(out, cell_text(v, m, e));
       int verdict = mm_comparison_sign(&mm_transfer_at(v->t, m, e)->over[v->baseline]);
       if (verdict != 0) table_mark(out, verdict > 0);
     }
   }
-  if (!v->differences) put_optimum(v, first, end, out);
+  if (!v->differences) put_optimum(v->t, out);
   table_print(out);
-}
-
-static void put_table(const view *v) {
-  size_t first = 0;
-  while (first < v->t->config.n_env) {
-    size_t end = block_end(v, first);
-    if (first > 0) fputc('\n', stdout);
-    put_block(v, first, end);
-    first = end;
-  }
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -274,14 +204,16 @@ static void put_etas(const mm_transfer *t) {
     putchar('\n');
   }
   if (t->tune_steps > 0 && c->tune_budget > 0)
-    printf("tuning took %.3g million steps (successive halving, at most %.3g million for each map "
-           "and environment, seeds of their own)\n",
-           1e-6 * (double)t->tune_steps, 1e-6 * c->tune_budget);
+    study_paragraph(
+        output_format("tuning took %s steps (successive halving on seeds of its own, at "
+                      "most %s for each map and environment)",
+                      output_si((double)t->tune_steps), output_si(c->tune_budget)));
   else if (t->tune_steps > 0)
-    printf(
-        "tuning took %.3g million steps (%zu runs for each of %d values%s, seeds of their own)\n",
-        1e-6 * (double)t->tune_steps, c->n_tune, MM_ETAS,
-        q ? ", q and eta by successive halving with as many" : "");
+    study_paragraph(
+        output_format("tuning took %s steps (%zu runs for each of %d values%s, on seeds "
+                      "of their own)",
+                      output_si((double)t->tune_steps), c->n_tune, MM_ETAS,
+                      q ? ", q and eta by successive halving with as many" : ""));
 }
 
 static bool has_failures(const mm_transfer *t) {
@@ -318,9 +250,9 @@ static void transfer_report(const mm_transfer *t) {
     return;
   }
   char machine[MM_MACHINE_TEXT];
-  printf("\nspeed  %.3g million steps/s: %s%zu runs in %.3g s on %s\n", 1e-6 * mm_transfer_speed(t),
-         t->own_steps < t->env_steps + t->tune_steps ? "the rest of " : "", n, t->wall_seconds,
-         mm_machine_text(&t->machine, machine));
+  printf("\nspeed  %s steps/s: %s%zu runs in %s on %s\n", output_si(mm_transfer_speed(t)),
+         t->own_steps < t->env_steps + t->tune_steps ? "the rest of " : "", n,
+         format_elapsed(t->wall_seconds), mm_machine_text(&t->machine, machine));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -468,9 +400,11 @@ static int create(const transfer_args *args, const mm_transfer_config *config, m
 // Running
 
 static void show_progress(size_t done, size_t total, uint64_t env_steps, void *user) {
-  (void)total, (void)env_steps, (void)user;
+  char detail[64];
+  (void)user;
   interrupt_check_time();
-  progress_update((double)done, NULL);
+  snprintf(detail, sizeof detail, "run %zu/%zu", done, total);
+  progress_update((double)env_steps, detail);
 }
 
 static void show_trouble(const char *sentence, void *user) {
@@ -580,7 +514,7 @@ static int run_and_show(const transfer_args *args, const mm_transfer_config *wha
   double total = (double)config.n_map * (double)config.n_env * (double)config.n_seed;
   mm_transfer t;
   interrupt_after(args->max_seconds);
-  progress_begin("transfer", total, "runs");
+  progress_begin("transfer", mm_transfer_planned_steps(&config), "steps");
   mm_status status = mm_transfer_run(&config, &t);
   progress_end();
   int code = finish(args, &t, status, total);
@@ -636,9 +570,9 @@ static int plan_budget(const transfer_args *args, mm_transfer_config *c) {
   if (options_given(&command_transfer, &args->settings.common, "tune-seeds")) return EXIT_DONE;
   c->tune_budget = search_steps(c, &of);
   if (c->tune_budget == 0) return EXIT_DONE;
-  note("each tuned control has %.3g million steps in each environment, %s the search of %s "
+  note("each tuned control has %s steps in each environment, %s the search of %s "
        "(--tune-budget or --tune-seeds change it)",
-       1e-6 * fmax(c->tune_budget, least), c->tune_budget < least ? "more than" : "as many as",
+       output_si(fmax(c->tune_budget, least)), c->tune_budget < least ? "more than" : "as many as",
        output_plain(of));
   c->tune_budget = fmax(c->tune_budget, least);
   return EXIT_DONE;

@@ -39,21 +39,21 @@ static const option tune_options[] = {
          .choices = method_names),
   OPTION(
       COUNT, "trials", trials, "N",
-      "cma-es: try this many, in whole generations (default 64); halving: draw this many where a "
-      "range has no points (default 64); grid: refuse a larger one (default 1000)",
+      "cma-es: try this many, in whole generations (64); halving: draw this many where a range has "
+      "no points (64); grid: refuse a larger one (1000)",
       .low = 1, .high = MM_TUNE_TRIALS_MAX),
   OPTION(COUNT, "population", population, "N",
          "trials of a generation of cma-es (default: 4 + 3 ln of the number of parameters)",
-         .low = 4, .high = MM_TUNE_TRIALS_MAX),
+         .low = 4, .high = MM_TUNE_TRIALS_MAX, .rare = true),
   OPTION(COUNT, "seeds", seeds, "N",
          "train this many agents for each trial and environment, fewer for one that is stopped",
          .low = 1, .high = MM_TUNE_SEEDS_MAX, .fallback = "8"),
   OPTION(CHOICE, "prune", prune, NULL,
          "stop trials that lie below the median after 1, 2, 4, .. seeds; halving has its own rule",
-         .choices = prune_names, .fallback = "on"),
+         .choices = prune_names, .fallback = "on", .rare = true),
   OPTION(COUNT, "validate", validate, "N",
          "train the winner and the baseline settings on this many fresh seeds; 0 for none",
-         .low = 0, .high = MM_TUNE_VALIDATE_MAX, .fallback = "32"),
+         .low = 0, .high = MM_TUNE_VALIDATE_MAX, .fallback = "32", .rare = true),
   OPTION(COUNT, "seed", seed, "S", "random seed of the search", .fallback = "0"),
   RUN_MAX_SECONDS_OPTION(tune_args),
   RUN_SAVE_SECONDS_OPTION(tune_args),
@@ -67,7 +67,7 @@ static const option tune_options[] = {
 // ---------------------------------------------------------------------------------------------
 // What it shows
 
-enum { SHOWN = 10, DECIMALS = 3 };
+enum { SHOWN = 10 };
 
 static void put_start(const mm_tune *tune, bool trials_given) {
   mm_tune_view v;
@@ -137,7 +137,7 @@ static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size
   table_text(t, text);
   for (size_t j = 0; j < space->n; j++)
     table_text(t, mm_tune_text(&space->parameter[j], trial->value[j], text));
-  table_text(t, study_estimate(mm_tune_score(trial), DECIMALS, true));
+  table_text(t, output_estimate(mm_tune_score(trial), true));
   table_number(t, (double)trial->n);
   table_text(t, state_text(v, i));
   for (size_t c = 0; c < mm_tune_cells(v->plan); c++)
@@ -183,10 +183,10 @@ static void put_counts(const mm_tune_view *v) {
     stopped += v->search->trial[i].pruned;
     failed += v->search->trial[i].failed;
   }
-  printf("%zu trials (%s), %zu %s, %zu failed; %zu training runs, %.3g steps\n", n,
+  printf("%zu trials (%s), %zu %s, %zu failed; %zu training runs, %s steps\n", n,
          mm_tune_method_name(v->plan->space.method), stopped,
          v->plan->space.method == MM_TUNE_HALVING ? "dropped" : "stopped early", failed,
-         v->trainings, (double)v->env_steps);
+         v->trainings, output_si((double)v->env_steps));
   printf("score: difference from the baseline settings in final return, paired by seed, in units "
          "of\n");
   for (size_t e = 0; e < v->plan->n_env; e++)
@@ -206,9 +206,9 @@ static void put_checks(const mm_tune_view *v) {
   for (size_t i = 0; i < mm_tune_cells(v->plan); i++) {
     const mm_tune_check *c = &v->check[i];
     table_text(t, mm_tune_cell_name(v->plan, i, name));
-    table_text(t, study_estimate(c->own, DECIMALS, false));
-    table_text(t, v->best > 0 ? study_estimate(c->best, DECIMALS, false) : "-");
-    table_text(t, study_estimate(c->difference.gain, DECIMALS, true));
+    table_text(t, output_estimate(c->own, false));
+    table_text(t, v->best > 0 ? output_estimate(c->best, false) : "-");
+    table_text(t, output_estimate(c->difference.gain, true));
     int sign = mm_comparison_sign(&c->difference);
     if (sign != 0) table_mark(t, sign > 0);
   }
@@ -226,7 +226,7 @@ static void put_verdict(const mm_tune_view *v) {
     return;
   }
   if (!v->validated) return;
-  printf("score of trial %zu on these: %s", v->best, study_estimate(v->gain.gain, DECIMALS, true));
+  printf("score of trial %zu on these: %s", v->best, output_estimate(v->gain.gain, true));
   int sign = mm_comparison_sign(&v->gain);
   puts(sign == 0  ? " (its 95 % interval includes 0: not shown to be better)"
        : sign > 0 ? ""
@@ -254,7 +254,7 @@ static void put_text(const mm_tune *tune, const mm_tune_view *v, const char *pre
   put_importance(v);
   char machine[MM_MACHINE_TEXT];
   if (v->session_env_steps > 0)
-    printf("speed: %.3g million steps/s on %s\n", 1e-6 * (double)v->session_env_steps / v->seconds,
+    printf("speed: %s steps/s on %s\n", output_si((double)v->session_env_steps / v->seconds),
            mm_machine_text(&v->machine, machine));
   if (preset != NULL)
     printf("preset: %s (for --preset of train, learn and transfer)\n", output_plain(preset));
@@ -414,11 +414,10 @@ static void show_progress(size_t done, size_t total, uint64_t env_steps, void *u
   (void)total, (void)env_steps;
   interrupt_check_time();
   study_warn(mm_tune_study(user));
-  if (!terminal_live()) return;
   mm_tune_look(user, &v);
   if (v.search->n > 1)
-    snprintf(detail, sizeof detail, "trial %zu, best %zu: %+.3f", v.search->n - 1, v.best,
-             mm_tune_score(&v.search->trial[v.best]).mean);
+    snprintf(detail, sizeof detail, "trial %zu/%zu, best %zu: %+.3f", v.search->n - 1,
+             v.plan->trials, v.best, mm_tune_score(&v.search->trial[v.best]).mean);
   progress_update((double)(v.trainings + done), detail);
 }
 

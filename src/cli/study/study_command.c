@@ -91,30 +91,8 @@ int study_figures(const char *folder, const study_figure *figure, size_t n, cons
   return EXIT_DONE;
 }
 
-// In few digits where the number alone would fill a cell.
-static const char *number_text(double value, int decimals, bool sign) {
-  if (!(fabs(value) < 1e6)) return output_format(sign ? "%+g" : "%g", value);
-  return output_format(sign ? "%+.*f" : "%.*f", decimals, value);
-}
-
-const char *study_estimate(mm_estimate e, int decimals, bool difference) {
-  if (isnan(e.mean) || isinf(e.mean)) return isnan(e.mean) ? "-" : "failed";
-  const char *mean = number_text(e.mean, decimals, difference);
-  if (isnan(e.sem)) return mean;
-  return output_format("%s %s %s", mean, output_plus_minus(), number_text(e.sem, decimals, false));
-}
-
-// A number that rounds to nothing has no sign of its own.
-static const char *bound_text(double value, int decimals, bool sign) {
-  return number_text(fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value, decimals, sign);
-}
-
-const char *study_interval(double value, mm_interval interval, int decimals, bool difference) {
-  if (!isfinite(value)) return study_estimate((mm_estimate){ value, NAN, 0 }, decimals, difference);
-  const char *text = bound_text(value, decimals, difference);
-  if (isnan(interval.low)) return text;
-  return output_format("%s [%s, %s]", text, bound_text(interval.low, decimals, difference),
-                       bound_text(interval.high, decimals, difference));
+void study_paragraph(const char *text) {
+  help_wrapped(text, 0, 0, terminal_width(stdout));
 }
 
 void study_sentence(const char *text) {

@@ -67,13 +67,8 @@ typedef struct study_figure {
 int study_figures(const char *folder, const study_figure *figure, size_t n, const void *study,
                   const char *what);
 
-// "0.512 ± 0.031" with so many decimals, with a sign where it is a difference; "-" for NaN,
-// "failed" for infinity. Valid for the next few calls of output_format.
-const char *study_estimate(mm_estimate e, int decimals, bool difference);
-
-// "+12.3 [+3.1, +21.5]": a number with its interval, where there is one, likewise. A bound may be
-// "-inf".
-const char *study_interval(double value, mm_interval interval, int decimals, bool difference);
+// Text on stdout, wrapped to the terminal.
+void study_paragraph(const char *text);
 
 // A sentence of the library on stdout, with names made fit to be printed, wrapped.
 void study_sentence(const char *text);

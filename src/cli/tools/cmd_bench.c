@@ -66,11 +66,12 @@ static int put_json(const mm_bench *results, bool cuda) {
   return output_json(root, EXIT_DONE);
 }
 
-static void put_digits(table *t, double value, int digits) {
+// Large numbers are those of steps; small ones have units with prefixes of their own.
+static void put_measured(table *t, double value) {
   if (isnan(value))
     table_text(t, "");
   else
-    table_format(t, "%.*g", digits, value);
+    table_text(t, fabs(value) < 1e4 ? output_format("%.4g", value) : output_si(value));
 }
 
 static int put_table(const mm_bench *results, bool cuda) {
@@ -79,11 +80,11 @@ static int put_table(const mm_bench *results, bool cuda) {
   for (size_t i = 0; i < results->n; i++) {
     const mm_bench_result *entry = &results->entry[i];
     table_text(t, entry->name);
-    put_digits(t, entry->value, 4);
+    put_measured(t, entry->value);
     table_text(t, entry->unit);
-    put_digits(t, entry->limit, 4);
-    put_digits(t, fraction(entry), 3);
-    put_digits(t, entry->reference, 4);
+    put_measured(t, entry->limit);
+    table_text(t, isnan(fraction(entry)) ? "" : output_format("%.3g", fraction(entry)));
+    put_measured(t, entry->reference);
   }
   table_print(t);
   printf("instruction set: %s\n", mm_isa_name());

@@ -248,7 +248,7 @@ static const char *state_of(const entry *e) {
 // ---------------------------------------------------------------------------------------------
 // Showing it
 
-enum { COLUMNS = 10 };
+enum { COLUMNS = 9 };
 
 static cJSON *entry_json(entry *e) {
   const mm_run_summary *s = &e->summary;
@@ -271,6 +271,8 @@ static cJSON *entry_json(entry *e) {
   output_add_number(object, "trainings", (double)s->trainings);
   mm_json_add_defined(object, "seeds", e->plan.trainings > 0 ? (double)e->plan.trainings : NAN);
   output_add_number(object, "seconds", s->seconds);
+  output_add_number(object, "checkpointed_env_steps", (double)s->kept_steps);
+  mm_json_add_defined(object, "planned_env_steps", e->plan.env_steps > 0 ? e->plan.env_steps : NAN);
   output_add_text(object, "started", s->started);
   output_add_text(object, "last", s->last);
   cJSON_AddItemToObject(object, "sessions", e->sessions);
@@ -305,20 +307,19 @@ static void put_backends(table *t, const entry *e) {
   put_or_dash(t, text);
 }
 
-// "3/8", or "3" where it is not known of how many.
-static void put_share(table *t, int64_t done, int64_t planned) {
-  table_format(t, planned > 0 ? "%lld/%lld" : "%lld", (long long)done, (long long)planned);
-}
-
-// A training run has no generations; its evaluations are its seeds.
-static void put_counts(table *t, const entry *e) {
-  if (e->plan.trainings > 0) {
-    table_text(t, "-");
-    put_share(t, e->summary.trainings, e->plan.trainings);
-  } else {
-    put_share(t, e->summary.generations, e->plan.generations);
-    table_number(t, (double)e->summary.evaluations);
-  }
+// "3/8" generations of a search; of training runs "3/8, 41 %", those that are not complete counted
+// as far as they are checkpointed.
+static const char *progress_text(const entry *e) {
+  const mm_run_summary *s = &e->summary;
+  const mm_run_plan *plan = &e->plan;
+  const bool search = plan->trainings == 0;
+  const int64_t done = search ? s->generations : s->trainings;
+  const int64_t planned = search ? plan->generations : plan->trainings;
+  if (planned == 0) return output_format("%lld", (long long)done);
+  const char *share = output_format("%lld/%lld", (long long)done, (long long)planned);
+  if (search || done >= planned || !(plan->env_steps > 0)) return share;
+  const double steps = (double)s->env_steps + (double)s->kept_steps;
+  return output_format("%s, %.0f %%", share, floor(fmin(100 * steps / plan->env_steps, 100)));
 }
 
 // 2026-01-31T12:34:56.789Z without what is too fine
@@ -337,26 +338,29 @@ static void put_row(table *t, const entry *e) {
   if (strcmp(state, "done") == 0 || strcmp(state, "running") == 0) table_mark(t, true);
   bool bad = !e->readable || e->damaged;
   if (bad || strcmp(state, "killed") == 0 || strcmp(state, "failed") == 0) table_mark(t, false);
-  int column = 2;
+  // what is intact of a damaged run is not what the run came to
+  if (bad) {
+    for (int column = 2; column < COLUMNS - 2; column++)
+      table_text(t, "-");
+  } else {
+    table_text(t, progress_text(e));
+    table_text(t, output_si((double)e->summary.env_steps + (double)e->summary.kept_steps));
+    table_text(t, e->validated ? output_format("%.4g", e->best) : "-");
+    put_time(t, e->summary.last);
+    put_backends(t, e);
+  }
   if (e->readable) {
     put_or_dash(t, e->command);
     put_envs(t, e);
-    column = 4;
-  }
-  // what is intact of a damaged run is not what the run came to
-  for (; column < COLUMNS && (!e->readable || e->damaged); column++)
+  } else {
     table_text(t, "-");
-  if (column == COLUMNS) return;
-  put_counts(t, e);
-  table_number(t, (double)e->summary.env_steps);
-  table_defined(t, e->validated ? e->best : NAN);
-  put_backends(t, e);
-  put_time(t, e->summary.last);
+    table_text(t, "-");
+  }
 }
 
 static int put_table(const entry *entries, size_t n) {
-  table *t = table_create("<run|<state|<command|<env|generations|evaluations|env steps|validation|"
-                          "<backend|<last update (UTC)");
+  table *t = table_create("<run|<state|progress|steps|~validation|<last update (UTC)|~<backend|"
+                          "~<command|~<env");
   for (size_t i = 0; i < n; i++)
     put_row(t, &entries[i]);
   table_print(t);
@@ -400,14 +404,17 @@ const command command_runs = {
   .name = "runs",
   .summary = "list runs",
   .positional = "[FOLDER...]",
-  .about = "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
-           "stopped (by --max-seconds), interrupted, failed, killed (its process ended without a "
-           "trace), new (nothing done yet), damaged, unreadable. All but done, running and the "
-           "last two resume with 'COMMAND --resume FOLDER', COMMAND being learn, train, transfer, "
-           "tune or reproduce. The evaluations of a training are its seeds. The validation is the "
-           "best mean return of the learned map on its validation tasks. Runs that are damaged or "
-           "cannot be read are named on stderr, without numbers here, and the exit code is 1 then; "
-           "'mirrormap export' takes out what is intact.",
+  .about =
+      "Lists the run folders at and below each FOLDER (default: runs). States: running, done, "
+      "stopped (by --max-seconds), interrupted, failed, killed (its process ended without a "
+      "trace), new (nothing done yet), damaged, unreadable. All but done, running and the "
+      "last two resume with 'COMMAND --resume FOLDER', COMMAND being learn, train, transfer, "
+      "tune or reproduce. The progress of a search is in generations, that of others in training "
+      "runs, with the share of their steps that is done or checkpointed. The validation is the "
+      "best mean return of the learned map on its validation tasks. A narrow terminal shows fewer "
+      "columns. Runs that are damaged or cannot be read are named on stderr, without numbers here, "
+      "and the exit code is 1 then; "
+      "'mirrormap export' takes out what is intact.",
   .examples = "mirrormap runs\nmirrormap runs experiments --json",
   .common = COMMON_JSON,
   .max_positional = SIZE_MAX,

@@ -238,6 +238,9 @@ static mm_status take_jobs(mm_job_store *s, size_t first, const mm_job *jobs, si
     open += is_open(s, first + i);
   s->first = first;
   s->n_known = n - open;
+  s->known_steps = 0;
+  for (size_t i = 0; i < n; i++)
+    if (!is_open(s, first + i)) s->known_steps += s->result[first + i].env_steps;
   s->job = mm_alloc_array(open, sizeof *s->job);
   s->place = mm_alloc_array(open, sizeof *s->place);
   s->fresh = mm_alloc_array(open, sizeof *s->fresh);
@@ -306,7 +309,8 @@ static void merge(mm_job_store *s) {
 
 static void tell_progress(size_t done, size_t total, uint64_t env_steps, void *user) {
   const mm_job_store *s = user;
-  s->backend->progress(done + s->n_known, total + s->n_known, env_steps, s->backend->user);
+  s->backend->progress(done + s->n_known, total + s->n_known, s->known_steps + env_steps,
+                       s->backend->user);
 }
 
 void mm_job_store_count(const mm_job_store *s, size_t first, size_t n, mm_backend_report *out) {

@@ -69,6 +69,7 @@ struct mm_job_store {
   size_t *place;    // [n_job]
   mm_result *fresh; // [n_job] their results
   size_t n_job, n_known;
+  uint64_t known_steps; // of the results that were there
   size_t n_pending;     // ended and could not be stored yet
   pthread_mutex_t lock; // of the database, the entries and the trouble
   char trouble[MM_ERROR_SIZE];

@@ -91,7 +91,7 @@ typedef struct mm_learn_view {
   uint64_t nonfinite;                // fitnesses, of the whole run
   uint64_t evaluations, env_steps;   // of the population, whole run
   uint64_t jobs_per_generation;
-  double steps_left; // environment steps of the generations to come
+  double steps, steps_left; // environment steps of all generations, and of those to come
   // of the current phase
   mm_learn_score last, best; // the mean last validated; the best one
   int n_control; // negentropy, l2, random, initial; with controls=full also the first two with

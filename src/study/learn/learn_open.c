@@ -490,6 +490,7 @@ void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
     if (l->plan.settings.search.racing) steps *= mm_learn_race_share();
     int64_t left = l->phase[p].generations, begun = done - end;
     if (begun > 0) left -= begun < left ? begun : left;
+    out->steps += (double)l->phase[p].generations * steps;
     out->steps_left += (double)left * steps;
     end += l->phase[p].generations;
   }

@@ -295,6 +295,7 @@ typedef struct mm_run_summary {
   uint64_t evaluations;       // jobs
   int64_t trainings, kept;    // rows of these tables
   uint64_t env_steps;         // of the jobs and the trainings
+  uint64_t kept_steps;        // of trainings that are not complete, where they were checkpointed
   double seconds;             // of all sessions, in generations
   char started[32], last[32]; // UTC, ISO 8601
   char outcome[16];           // of the last session

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/job_hooks.h"
 #include "study/run/run_internal.h"
 #include "study/settings/settings.h"
 
@@ -58,9 +59,52 @@ static int add_training(const mm_run_row *row, void *user) {
   return 0;
 }
 
-static int add_kept(const mm_run_row *row, void *user) {
-  (void)row;
-  ((mm_run_summary *)user)->kept++;
+// Environment steps of an iteration and of a run with these settings, JSON text; 0 where they do
+// not say.
+typedef struct size {
+  double iteration, run;
+} size;
+
+static size read_size(const char *settings) {
+  cJSON *root = NULL;
+  size s = { 0, 0 };
+  if (mm_json_parse(settings, strlen(settings), "settings", &root) != MM_OK) return s;
+  const cJSON *steps = mm_json_find(root, "steps"), *envs = mm_json_find(root, "envs"),
+              *unroll = mm_json_find(root, "unroll");
+  if (cJSON_IsNumber(steps) && cJSON_IsNumber(envs) && cJSON_IsNumber(unroll))
+    s.iteration = envs->valuedouble * unroll->valuedouble;
+  if (s.iteration >= 1 && s.iteration <= 1e12 && steps->valuedouble <= 1e12)
+    s.run = floor(steps->valuedouble / s.iteration) * s.iteration;
+  cJSON_Delete(root);
+  return s.run > 0 ? s : (size){ 0, 0 };
+}
+
+typedef struct summing {
+  mm_run *run;
+  mm_run_summary *to;
+  int64_t job; // whose batch is looked for
+  double iteration;
+} summing;
+
+static int find_batch(const mm_run_row *any, void *user) {
+  const mm_run_batch *row = &any->batch;
+  summing *s = user;
+  if (s->job < row->first || s->job - row->first >= row->jobs) return 0;
+  s->iteration = read_size(row->settings).iteration;
+  return 1;
+}
+
+// Networks of complete trainings are kept too; they have no iterations to add.
+static int add_kept(const mm_run_row *any, void *user) {
+  const mm_run_kept *row = &any->kept;
+  summing *s = user;
+  const uint64_t done = mm_job_state_done(row->state.data, row->state.size);
+  s->to->kept++;
+  if (done == 0 || done > 1000000000) return 0;
+  s->job = row->job;
+  s->iteration = 0;
+  (void)mm_run_each(s->run, MM_RUN_BATCH, find_batch, s); // damage is noted where batches are read
+  s->to->kept_steps = add(s->to->kept_steps, (uint64_t)((double)done * s->iteration));
   return 0;
 }
 
@@ -78,7 +122,6 @@ mm_status mm_run_summarise(mm_run *run, mm_run_summary *out) {
     { MM_RUN_TIMING, add_timing },
     { MM_RUN_SESSION, add_session },
     { MM_RUN_TRAINING, add_training },
-    { MM_RUN_KEPT, add_kept },
   };
   *out = (mm_run_summary){ .owned = mm_run_is_locked(run->real) };
   bool own;
@@ -86,6 +129,9 @@ mm_status mm_run_summarise(mm_run *run, mm_run_summary *out) {
   const size_t n = sizeof parts / sizeof *parts;
   for (size_t i = 0; i < n && (status == MM_OK || status == MM_ERR_INPUT); i++)
     status = worse(status, mm_run_each(run, parts[i].id, parts[i].see, out));
+  summing s = { .run = run, .to = out };
+  if (status == MM_OK || status == MM_ERR_INPUT)
+    status = worse(status, mm_run_each(run, MM_RUN_KEPT, add_kept, &s));
   mm_run_end_reading(run, own);
   return status;
 }
@@ -117,8 +163,10 @@ static int64_t generations_of(const cJSON *config) {
 
 static int add_batch(const mm_run_row *any, void *user) {
   const mm_run_batch *row = &any->batch;
-  int64_t *sum = user;
-  *sum = row->jobs > INT64_MAX - *sum ? INT64_MAX : *sum + row->jobs;
+  mm_run_plan *announced = user;
+  const int64_t sum = announced->trainings;
+  announced->trainings = row->jobs > INT64_MAX - sum ? INT64_MAX : sum + row->jobs;
+  announced->env_steps += (double)row->jobs * read_size(row->settings).run;
   return 0;
 }
 
@@ -132,9 +180,10 @@ mm_status mm_run_planned(mm_run *run, mm_run_plan *out) {
     out->trainings = count_of(mm_json_find(config, "seeds"));
     cJSON_Delete(config);
   }
-  int64_t announced = 0;
+  mm_run_plan announced = { 0 };
   mm_status status = mm_run_each(run, MM_RUN_BATCH, add_batch, &announced);
-  if (announced > 0) out->trainings = announced;
+  if (announced.trainings > 0) out->trainings = announced.trainings;
+  out->env_steps = announced.env_steps;
   out->open_ended = strcmp(mm_run_command(run), "train") != 0;
   return status;
 }

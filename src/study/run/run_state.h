@@ -9,6 +9,7 @@
 typedef struct mm_run_plan {
   int64_t generations; // of a search
   int64_t trainings;   // of lists of trainings
+  double env_steps;    // of these
   bool open_ended;     // more of these may come: what comes depends on results
 } mm_run_plan;
 

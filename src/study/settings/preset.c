@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/data_folder.h"
+#include "base/file.h"
 #include "base/spelling.h"
 #include "base/status.h"
 #include "base/yaml.h"
@@ -101,11 +101,56 @@ static bool ends_in(const char *text, const char *ending) {
   return length > tail && strcmp(text + length - tail, ending) == 0;
 }
 
+// The file that `text` names.
+static mm_status find_file(const char *text, char path[MM_DATA_PATH_SIZE]) {
+  const bool is_path = strchr(text, '/') || ends_in(text, ".yaml") || ends_in(text, ".yml");
+  if (!is_path && mm_data_find("presets", text, ".yaml", path)) return MM_OK;
+  if (!is_path && access(text, F_OK) != 0) return unknown_name(text);
+  if (snprintf(path, MM_DATA_PATH_SIZE, "%s", text) < MM_DATA_PATH_SIZE) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "preset '%.40s..': a path of at most %d bytes is expected", text,
+                 MM_DATA_PATH_SIZE - 1);
+}
+
 mm_status mm_preset_apply(const char *text, mm_settings *settings) {
   char path[MM_DATA_PATH_SIZE];
-  if (strchr(text, '/') || ends_in(text, ".yaml") || ends_in(text, ".yml"))
-    return apply_file(text, settings);
-  if (mm_data_find("presets", text, ".yaml", path)) return apply_file(path, settings);
-  if (access(text, F_OK) == 0) return apply_file(text, settings);
-  return unknown_name(text);
+  MM_TRY(find_file(text, path));
+  return apply_file(path, settings);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Lists
+
+// The words of the comment that a file begins with, up to the end of a sentence.
+static void first_sentence(const char *text, char *out, size_t size) {
+  size_t used = 0;
+  for (; *text == '#'; text += strcspn(text, "\n"), text += *text != '\0') {
+    size_t length = strcspn(++text, "\n"), blank = strspn(text, " ");
+    blank = blank < length ? blank : length;
+    used += (size_t)snprintf(out + used, size - used, "%s%.*s", used > 0 ? " " : "",
+                             (int)(length - blank), text + blank);
+    if (used >= size) used = size - 1;
+  }
+  char *end = strstr(out, ". ");
+  if (end) end[1] = '\0';
+}
+
+mm_status mm_preset_read(const char *text, mm_preset_info *info, char **out) {
+  size_t length;
+  *info = (mm_preset_info){ 0 };
+  snprintf(info->name, sizeof info->name, "%s", text);
+  MM_TRY(find_file(text, info->path));
+  MM_TRY(mm_file_read(info->path, FILE_MAX, out, &length));
+  first_sentence(*out, info->about, sizeof info->about);
+  const char *algo = strncmp(*out, "algo:", 5) == 0 ? *out : strstr(*out, "\nalgo:");
+  if (algo) sscanf(algo + (*algo == '\n'), "algo: %15[a-z-]", info->algo);
+  return MM_OK;
+}
+
+size_t mm_preset_list(mm_preset_info *out, size_t most) {
+  char names[NAMES_MAX][MM_DATA_NAME_SIZE], *text;
+  size_t n = mm_data_names("presets", ".yaml", names, most < NAMES_MAX ? most : NAMES_MAX);
+  qsort(names, n, sizeof *names, by_name);
+  for (size_t i = 0; i < n; i++)
+    if (mm_preset_read(names[i], &out[i], &text) == MM_OK) mm_free(text);
+  return n;
 }

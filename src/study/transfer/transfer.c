@@ -137,6 +137,7 @@ static mm_status alloc_table(mm_transfer *t) {
 typedef struct follower {
   const mm_transfer_config *config;
   mm_job_store *store;
+  const uint64_t *tune_steps; // done by now
 } follower;
 
 static void tell_trouble(const follower *f) {
@@ -149,7 +150,7 @@ static void follow(size_t done, size_t total, uint64_t env_steps, void *user) {
   const follower *f = user;
   tell_trouble(f);
   if (f->config->backend.progress)
-    f->config->backend.progress(done, total, env_steps, f->config->backend.user);
+    f->config->backend.progress(done, total, *f->tune_steps + env_steps, f->config->backend.user);
 }
 
 // Progress counts the runs of the table, of which there are none yet.
@@ -160,10 +161,23 @@ static void follow_tuning(size_t done, size_t total, uint64_t env_steps, void *u
   follow(0, c->n_map * c->n_env * c->n_seed, env_steps, user);
 }
 
+double mm_transfer_planned_steps(const mm_transfer_config *c) {
+  double steps = 0;
+  for (size_t i = 0; i < c->n_map * c->n_env; i++) {
+    mm_settings settings = c->env[i % c->n_env].settings;
+    const mm_transfer_map *map = &c->map[i / c->n_env];
+    const double run = mm_settings_steps(&settings);
+    steps += (double)c->n_seed * run;
+    if (map->tuned && mm_settings_eta(&settings))
+      steps += c->tune_budget > 0 ? c->tune_budget : (double)MM_ETAS * (double)c->n_tune * run;
+  }
+  return steps;
+}
+
 // Settings of every cell; where a row wants its own eta, or q, it is found first.
 static mm_status tune_etas(mm_transfer *t, mm_job_store *store) {
   const mm_transfer_config *c = &t->config;
-  follower f = { c, store };
+  follower f = { c, store, &t->tune_steps };
   mm_backend_config backend = c->backend;
   backend.progress = follow_tuning;
   backend.user = &f;
@@ -216,7 +230,7 @@ static mm_status list_jobs(const mm_transfer *t, mm_job_store *store, mm_job *jo
 
 static mm_status run_jobs(mm_transfer *t, mm_study *study, mm_job *jobs) {
   size_t n = t->config.n_map * t->config.n_env * t->config.n_seed;
-  follower f = { &t->config, study->store };
+  follower f = { &t->config, study->store, &t->tune_steps };
   mm_backend_config backend = t->config.backend;
   backend.progress = follow;
   backend.user = &f;

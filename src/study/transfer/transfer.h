@@ -35,7 +35,8 @@ typedef struct mm_transfer_config {
   // Grid-World alone: exact values at every iteration as curves, and in the run's database what
   // `theory` measures of it (mm_theory_train). Done on the processor.
   bool exact;
-  mm_backend_config backend; // its report is not used
+  mm_backend_config backend; // its report is not used; progress counts the runs of the table, and
+                             // the steps of tuning too
   // Opened for writing, with the same plan since it was made: what it has is not done again, all
   // else is kept there. The call starts a session, which the caller ends. NULL: nothing is kept.
   mm_run *run;
@@ -90,6 +91,9 @@ void mm_transfer_release(mm_transfer *transfer);
 // The same for a study that has the run, and whose session goes on (transfer_study.c).
 mm_status mm_transfer_run_in(mm_study *study, const mm_transfer_config *config, mm_transfer *out);
 extern const mm_study_class mm_transfer_class;
+
+// Environment steps of all its runs and, about, of the tuning before them.
+double mm_transfer_planned_steps(const mm_transfer_config *config);
 
 // Fills `over` of all cells from the worths and the rows of the baselines.
 void mm_transfer_compare(mm_transfer *transfer);
