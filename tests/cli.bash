@@ -9,7 +9,7 @@ program=$1
 case $program in /*) ;; *) program=$PWD/$program ;; esac
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-unset NO_COLOR MIRRORMAP_DATA
+unset NO_COLOR MIRRORMAP_DATA MIRRORMAP_PLUGINS
 export LC_ALL=C TERM=xterm
 # what is compared are the processor's numbers; a test that looks at devices says so
 visible=${CUDA_VISIBLE_DEVICES-all}

@@ -7,7 +7,6 @@
 # shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
 . "$(dirname "$0")/cli.bash"
 export MIRRORMAP_DATA=$2
-unset MIRRORMAP_PLUGINS
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$(dirname "$program")" && pwd)
 windy=$build/examples/05_own_environment.so
@@ -183,6 +182,18 @@ run train --resume rein --quiet
 expect_refusal 2 "begun with plug-in 'reinforce' 1.0"
 run train --resume rein --plugin reinforce.so --quiet
 expect_code 0
+# one with maps is searched for: the policy of its map is all that it learns
+run learn --env CartPole-v1 --algo chooser --kind tsallis --population 8 --generations 3 --seed 1 --out chosen --quiet \
+  --set validation_tasks=2 --set steps=100 --plugin "$faults/none.so"
+expect_code 0
+expect "a map" grep -q '"kind": "tsallis"' chosen/best.json
+run transfer --maps negentropy,l2 --envs CartPole-v1 --algo chooser --seeds 2 --set steps=100 --out choices --json --quiet \
+  --plugin "$faults/none.so"
+expect_code 0
+expect "softmax of 0 and 0.5, and of l2" grep -q '0.622459.*0.75' "$out"
+run train --env CartPole-v1 --algo chooser --map l2 --set steps=100 --set fail=1 --plugin "$faults/none.so"
+expect_code 1
+expect_err 'chooser: its numbers came to nothing'
 printf 'method: grid\nparameters:\n  lr: {choice: [0.001, 0.01]}\n' >lr.yaml
 run tune --env CartPole-v1 --algo reinforce --space lr.yaml --seeds 2 --plugin reinforce.so --out rates --quiet \
   --set steps=2000

@@ -128,6 +128,30 @@ static const mm_plugin_potential potential = {
 };
 static const mm_plugin_potential *const potentials[] = { &potential, NULL };
 
+// The probability of the second action, by the map; or nothing.
+static mm_status choose(mm_training *t) {
+  const double scores[2] = { 0, 0.5 };
+  double probs[2], lambda;
+  if (t->setting[1] > 0) return MM_ERR_NUMERIC;
+  const mm_status status = mm_map_project(t->map, MM_PROJECTION_EXACT, scores, 2, probs, &lambda);
+  if (status == MM_OK) mm_training_point(t, (uint64_t)t->setting[0], probs[1]);
+  return status;
+}
+
+static const mm_plugin_setting settings[] = { { "steps", 100, 1, 1e9, true, "of a run" },
+                                              { "fail", 0, 0, 1, true, "comes to nothing" } };
+static const mm_plugin_learner chooser = {
+  .size = sizeof chooser,
+  .name = "chooser",
+  .summary = "chooses once",
+  .discrete = true,
+  .has_map = true,
+  .n_setting = 2,
+  .setting = settings,
+  .train = choose,
+};
+static const mm_plugin_learner *const learners[] = { &chooser, NULL };
+
 // ---------------------------------------------------------------------------------------------
 
 #if defined FAULT_CRASH || defined FAULT_EXIT || defined FAULT_HANG
@@ -178,4 +202,5 @@ const mm_plugin mirrormap_plugin = {
 #endif
   .env = envs,
   .potential = potentials,
+  .learner = learners,
 };
