@@ -158,11 +158,12 @@ static void add_command(FILE *f, const command *c, const char *path, const comma
     add_options(f, c);
   add_examples(f, c->examples);
   const char *blank = strrchr(path, ' ');
-  const char *parent = output_format("%.*s", blank != NULL ? (int)(blank - path) : 0, path);
+  char *parent = memory_text(path, blank != NULL ? (size_t)(blank - path) : 0);
   if (c->subcommands != NULL)
     add_see_also(f, parent, c->subcommands, path, NULL);
   else
     add_see_also(f, parent, beside, parent, c);
+  free(parent);
 }
 
 // ---------------------------------------------------------------------------------------------
