@@ -4,6 +4,7 @@
 //
 //   cc 08_search_and_compare.c $(pkg-config --cflags --libs mirrormap) -o search_and_compare
 //   ./search_and_compare my-search my-table
+//   mpirun -n 16 ./search_and_compare my-search my-table      the same bits
 //
 // Stop it at any time: started again it goes on. `mirrormap report my-search my-table` shows both
 // folders. Numbers behind them make all of it smaller: generations, steps of a training run, seeds.
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <mirrormap/backend.h>
 #include <mirrormap/study.h>
 
 enum { POPULATION = 16, SEEDS_PER_MEMBER = 2 };
@@ -46,7 +48,7 @@ static mm_status show(const mm_study *study) {
   return MM_OK;
 }
 
-int main(int argc, char **argv) {
+static int search_and_compare(int argc, char **argv) {
   if (argc != 3 && argc != 6) return fprintf(stderr, "usage: FOLDER FOLDER [N STEPS SEEDS]\n"), 2;
   const int generations = argc > 3 ? atoi(argv[3]) : 20, steps = argc > 3 ? atoi(argv[4]) : 10240;
   char length[2][32], best[512];
@@ -86,4 +88,13 @@ int main(int argc, char **argv) {
   if (status == MM_OK) status = show(study);
   mm_study_close(study);
   return status == MM_OK ? 0 : fail();
+}
+
+int main(int argc, char **argv) {
+  bool first;
+  int code = 0;
+  if (mm_ranks_join(NULL, &first, &code) != MM_OK) _Exit(fail());
+  if (first) code = search_and_compare(argc, argv); // the other processes have trained for it
+  mm_ranks_end(code);
+  return code;
 }

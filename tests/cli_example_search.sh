@@ -6,6 +6,7 @@
 # shellcheck disable=SC1091,SC2034,SC2154 # cli.bash sets program, work, out, err and reads last, code
 . "$(dirname "$0")/cli.bash"
 export MIRRORMAP_DATA=$2
+here=$(cd "$(dirname "$0")" && pwd)
 example=$(dirname "$program")/examples/08_search_and_compare
 cd "$work" || exit 1
 generations=2 steps=1024 seeds=3
@@ -44,6 +45,25 @@ plain() { grep -v '^#' "$1" | sed 's|my-search/best.json|best|'; }
 expect "the search found the same map" same_map search my-search
 expect "every run has the same return" test "$(plain table/runs.csv)" = "$(plain my-table/runs.csv)"
 expect "the tables are the same" test "$(plain table/table.csv)" = "$(plain my-table/table.csv)"
+
+# dealt out among processes: the same map (mpi.bash knows how to start them, if there is MPI)
+if "$program" --version | grep -q ', mpi' && command -v mpirun >/dev/null; then
+  . "$here/mpi.bash"
+  mkdir bin
+  cp "$example" bin/search
+  ln -s "$(dirname "$program")/mirrormap_mpi.so" bin/
+  last='mpirun -n 2 search'
+  timeout 240 mpirun -n 2 bin/search two-search two-table "$generations" "$steps" "$seeds" >"$out" 2>"$err" </dev/null
+  code=$?
+  expect_code 0
+  expect "two processes find the same map" same_map search two-search
+  run transfer --resume two-table --quiet
+  expect_code 0
+  plain two-table/runs.csv | sed 's|two-search/best.json|best|' >two.csv
+  expect "and come to the same returns" test "$(plain table/runs.csv)" = "$(cat two.csv)"
+  mpirun -n 2 bin/search >"$out" 2>"$err" </dev/null
+  expect "the code of the first is that of all" test $? -eq 2
+fi
 
 # mistakes end in a sentence
 "$example" my-search >"$out" 2>"$err"

@@ -204,13 +204,14 @@ static fixture open_fixture(void) {
 
 // (the arrays lie in the fixture, which must not move any more)
 static mm_transfer_config *config_of(fixture *f) {
-  f->config = (mm_transfer_config){ .map = f->map,
-                                    .env = f->env,
-                                    .n_map = MAPS,
-                                    .n_env = ENVS,
-                                    .n_seed = SEEDS,
-                                    .seed = FIRST,
-                                    .backend = { .size = sizeof(mm_backend_config), .threads = 2 } };
+  f->config =
+      (mm_transfer_config){ .map = f->map,
+                            .env = f->env,
+                            .n_map = MAPS,
+                            .n_env = ENVS,
+                            .n_seed = SEEDS,
+                            .seed = FIRST,
+                            .backend = { .size = sizeof(mm_backend_config), .threads = 2 } };
   return &f->config;
 }
 

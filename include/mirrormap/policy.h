@@ -125,6 +125,10 @@ MM_API mm_status mm_policy_tensor_at(const mm_policy *policy, size_t i, mm_polic
 MM_API mm_status mm_policy_tensor_find(const mm_policy *policy, const char *name,
                                        mm_policy_tensor *out);
 
+// MM_ERR_INPUT unless the networks fit the inputs and actions of this environment, which may be
+// another than that of the training. From any thread.
+MM_API mm_status mm_policy_fits(const mm_policy *policy, const mm_env *env, mm_env_rules rules);
+
 // ---------------------------------------------------------------------------------------------
 // One agent at play. Nothing but create allocates. A score that is not finite is MM_ERR_NUMERIC.
 
