@@ -15,8 +15,12 @@ import mirrormap as mm
 
 GRID = {"steps": 2048, "envs": 8, "unroll": 16}
 SEARCH = {**GRID, "generations": 3, "population": 4, "validation_tasks": 2}
-# long enough to be stopped on the way
+# eight of them are at work for a second, and the callback comes five times in it
 LONG = {"steps": 131072, "epochs": 1}
+
+
+def long_run(folder, **options) -> mm.Study:
+    return mm.train("CartPole-v1", "l2", seeds=8, settings=LONG, folder=folder, backend="cpu", threads=1, **options)
 
 
 class Folder(unittest.TestCase):
@@ -26,8 +30,7 @@ class Folder(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
 
     def long_run(self, name: str, **options) -> mm.Study:
-        folder = self.folder / name
-        return mm.train("CartPole-v1", "l2", seeds=4, settings=LONG, folder=folder, backend="cpu", threads=1, **options)
+        return long_run(self.folder / name, **options)
 
 
 class Results(Folder):
@@ -83,11 +86,15 @@ class Results(Folder):
 
 
 class Stopping(Folder):
+    @classmethod
+    def setUpClass(cls) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            cls.whole = long_run(folder + "/run").finals
+
     def resumed_is_the_same(self, name: str) -> None:
-        whole = self.long_run("whole")
         resumed = mm.resume(self.folder / name)
         self.assertTrue(resumed.done)
-        np.testing.assert_array_equal(resumed.finals, whole.finals)
+        np.testing.assert_array_equal(resumed.finals, self.whole)
 
     def test_ctrl_c(self) -> None:
         before = signal.getsignal(signal.SIGINT)
