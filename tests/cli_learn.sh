@@ -219,7 +219,7 @@ expect_err "setting 'search': maps of kind tsallis have no scale of their own: e
 expect_not "nothing is left behind" test -e refused
 run learn "${tiny[@]}" --generations 1 --kind piecewise --set n=10 --init calm-sep-cma-es/best.json --out refused
 expect_code 2
-expect_err 'a map with stages'
+expect_err 'a map with stages moves: expected one that does not'
 run learn "${tiny[@]}" --generations 1 --set stages=5 --out refused
 expect_code 2
 
