@@ -620,6 +620,29 @@ static void test_racing(void **state) {
   free(plan);
 }
 
+// With several environments the fitness of those that are left is a mean of ranks; one that is left
+// alone has won.
+static void test_racing_several_environments(void **state) {
+  (void)state;
+  mm_learn_plan *plan = race_plan();
+  plan->n_env = 2;
+  snprintf(plan->env[1], sizeof plan->env[1], "MountainCar-v0");
+  plan->settings.search.population = 4;
+  assert_ok(mm_settings_set(&plan->settings, "envs", "2")); // episodes end in the first round
+  assert_ok(mm_settings_set(&plan->settings, "unroll", "64"));
+  assert_ok(mm_settings_set(&plan->settings, "steps", "4096"));
+  mm_learn *l = run_plan("race", plan);
+  mm_learn_view view;
+  mm_learn_look(l, &view);
+  assert_int_equal(view.nonfinite, 0);
+  double most = 0;
+  for (int i = 0; i < 4; i++)
+    most = fmax(most, l->fitness[i]);
+  assert_true(most == 3);
+  mm_learn_close(l);
+  free(plan);
+}
+
 static int rounds_to_go;
 
 // At the end of a round, when there are none to go.
@@ -982,6 +1005,7 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_pooled_fitness, open_folder, close_folder),
     cmocka_unit_test(test_fitness_with_failures),
     cmocka_unit_test_setup_teardown(test_racing, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_racing_several_environments, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_racing_resumes, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_racing_refusals, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_restarts, open_folder, close_folder),

@@ -124,7 +124,8 @@ int mm_learn_compare_placed(const void *a, const void *b) {
 }
 
 // Centred ranks of x[n] in [-1/2, 1/2], equals sharing, as the terms they add to out[n]; what is
-// not finite ranks below all others and makes its member's sum NaN. `order` is room for n.
+// not finite ranks below all others and makes its member's sum NaN. One alone has rank 0. `order`
+// is room for n.
 static void add_centred_ranks(const double *x, size_t n, double weight, mm_learn_placed *order,
                               double *out) {
   for (size_t i = 0; i < n; i++)
@@ -134,7 +135,7 @@ static void add_centred_ranks(const double *x, size_t n, double weight, mm_learn
     end = first + 1;
     while (end < n && order[end].value == order[first].value)
       end++;
-    double rank = 0.5 * (double)(first + end - 1) / (double)(n - 1) - 0.5;
+    double rank = n > 1 ? 0.5 * (double)(first + end - 1) / (double)(n - 1) - 0.5 : 0;
     for (size_t k = first; k < end; k++)
       out[order[k].member] += isfinite(order[k].value) ? weight * rank : NAN;
   }
