@@ -818,6 +818,35 @@ static void test_full_controls(void **state) {
   free(plan);
 }
 
+static int score_rows(mm_learn *l) {
+  int n = 0;
+  assert_ok(mm_run_each(mm_learn_study(l)->run, MM_RUN_SCORE, count_row, &n));
+  return n;
+}
+
+// A search that began with one control less stays one, also when it is made longer.
+static void test_early_is_lengthened(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  mm_learn_view view;
+  plan->early = true;
+  assert_ok(mm_settings_set(&plan->settings, "controls", "full"));
+  mm_learn *l = run_plan("early", plan);
+  mm_learn_close(l);
+  assert_ok(mm_learn_resume(path_of("early"), 5, &l));
+  advance_to(l, 5);
+  assert_true(mm_learn_done(l));
+  const int rows = score_rows(l);
+  mm_learn_close(l);
+  assert_ok(mm_learn_resume(path_of("early"), 0, &l));
+  mm_learn_look(l, &view);
+  assert_int_equal(view.n_control, 6);
+  assert_true(mm_learn_done(l) && view.control[5].known);
+  assert_int_equal(score_rows(l), rows);
+  mm_learn_close(l);
+  free(plan);
+}
+
 static void test_plan_round_trip(void **state) {
   (void)state;
   mm_learn_plan *plan = tiny_plan(), *back = calloc(1, sizeof *back);
@@ -1018,6 +1047,7 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_memory_is_predicted, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_results_are_kept, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_full_controls, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_early_is_lengthened, open_folder, close_folder),
     cmocka_unit_test(test_plan_round_trip),
     cmocka_unit_test(test_hostile_plans),
     cmocka_unit_test(test_merit),
