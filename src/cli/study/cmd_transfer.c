@@ -616,8 +616,8 @@ static double least_budget(const mm_transfer_config *c) {
   double least = 0;
   for (size_t i = 0; i < c->n_map * c->n_env; i++) {
     const mm_transfer_map *row = &c->map[i / c->n_env];
-    const double runs = row->tuned ? (double)mm_eta_candidates(row->tuned_q) : 0;
-    least = fmax(least, runs * mm_settings_steps(&c->env[i % c->n_env].settings));
+    const mm_settings *settings = &c->env[i % c->n_env].settings;
+    if (row->tuned) least = fmax(least, mm_eta_least(settings, row->tuned_q));
   }
   return least;
 }

@@ -112,7 +112,6 @@ struct mm_learn {
   mm_learn_controls controls;     // of the current phase
   double best_merit;
   uint64_t stored_evaluations, best_evaluations; // trainings up to stored_mean, up to best
-  uint64_t tuning_steps;                         // environment steps of this process for tuning eta
   mm_learn_view view; // as far as it does not follow from the rest (mm_learn_look)
 };
 

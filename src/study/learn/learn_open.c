@@ -493,7 +493,7 @@ void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
     out->steps_left += (double)left * steps;
     end += l->phase[p].generations;
   }
-  out->session_env_steps = mm_job_store_work_of(l->study.store).env_steps + l->tuning_steps;
+  out->session_env_steps = mm_job_store_work_of(l->study.store).env_steps;
   out->n_control = l->n_control;
   for (int c = 0; c < l->n_control; c++)
     out->control_name[c] = mm_control_names[c];

@@ -171,7 +171,7 @@ static mm_status tune_etas(mm_transfer *t, mm_job_store *store) {
     size_t m = i / c->n_env, e = i % c->n_env;
     mm_settings *own = &t->settings[i];
     *own = c->env[e].settings;
-    double *eta = mm_settings_eta(own);
+    double *eta = mm_settings_number(own, "eta");
     t->cell[i].q = NAN;
     if (eta && c->map[m].tuned) {
       mm_eta_choice chosen;
