@@ -308,6 +308,8 @@ run transfer "${tuned[@]}" --tune-budget 35839
 expect_refusal 2 "--tune-budget" "expected at least 35840 steps"
 run transfer --maps l2:tuned-q-eta --envs GridWorld-small
 expect_refusal 2 "l2:tuned-q-eta"
+run transfer --maps l2 --envs GridWorld-small --controls cheap --tune-budget 1e6
+expect_refusal 2 "--tune-budget" "no row is tuned"
 # a learned map brings the steps of its search: here 3 generations of 40 runs
 cat >card.json <<'END'
 {"format": "mirrormap/1", "kind": "piecewise", "psi": [1, 1, 1], "meta": {"generation": 2, "evaluations": 80,

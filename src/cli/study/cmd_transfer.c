@@ -626,8 +626,12 @@ static double least_budget(const mm_transfer_config *c) {
 static int plan_budget(const transfer_args *args, mm_transfer_config *c) {
   const char *of = NULL;
   const double least = least_budget(c);
-  if (least == 0) return EXIT_DONE;
-  if (options_given(&command_transfer, &args->settings.common, "tune-budget")) {
+  const bool given = options_given(&command_transfer, &args->settings.common, "tune-budget");
+  if (least == 0 && !given) return EXIT_DONE;
+  if (least == 0)
+    return fail_usage("option '--tune-budget': no row is tuned: expected --controls full, or a map "
+                      "as l2:tuned-eta");
+  if (given) {
     c->tune_budget = args->tune_budget;
     if (c->tune_budget >= least) return EXIT_DONE;
     return fail_usage("option '--tune-budget': expected at least %.0f steps, a run for each "
