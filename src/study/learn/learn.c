@@ -571,8 +571,7 @@ static mm_status write_map(const mm_learn *l, const double *mean, int64_t genera
   mm_map *map;
   char *card;
   MM_TRY(mm_learn_point_map(l, mean, &map));
-  mm_status status =
-      mm_learn_card(&l->plan, generation, evaluations, score, l->view.control, &card);
+  mm_status status = mm_learn_card(l, generation, evaluations, score, &card);
   if (status == MM_OK) {
     status = mm_map_save(map, card, path);
     mm_free(card);

@@ -465,9 +465,9 @@ static mm_status read_map(mm_learn *l, int64_t generation, mm_map **out) {
   mm_es_destroy(l->es);
   l->es = es;
   MM_TRY(replay_phase(l, row.phase, generation));
+  (void)mm_run_each(l->study.run, MM_RUN_GENERATION, on_generation, l); // what is intact counts
   char *card;
-  MM_TRY(mm_learn_card(&l->plan, generation, mm_es_evaluations(es) * l->n_task, &l->view.last,
-                       l->view.control, &card));
+  MM_TRY(mm_learn_card(l, generation, mm_es_evaluations(es) * l->n_task, &l->view.last, &card));
   mm_status status = mm_learn_point_map(l, mm_es_mean(es), out);
   if (status == MM_OK) status = mm_map_set_meta(*out, card);
   mm_free(card);
