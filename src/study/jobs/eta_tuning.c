@@ -85,14 +85,18 @@ static mm_status fill(contest *c, size_t grid) {
   return MM_OK;
 }
 
-// One run without a value spoils a candidate: eta must be safe. One that finished no episode makes
-// it worse than any other that is. A store of lists keeps no curves, by which the worth of a run
-// that diverged is known: it has its last finite value, or none.
+// A run that diverged without a value spoils a candidate: eta must be safe. One that finished no
+// episode makes it worse than any other that is. (A store of lists keeps no curves, so that
+// mm_result_worth would not know the last value of one that diverged.)
+static double worth_of(const mm_result *run) {
+  if (isfinite(run->final_value)) return run->final_value;
+  return run->status == MM_OK ? -INFINITY : NAN;
+}
+
 static void take_worths(contest *c, candidate *a, const mm_result *result, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    const mm_result *r = &result[i];
-    a->sum += isfinite(r->final_value) ? r->final_value : mm_result_worth(r);
-    c->env_steps += r->env_steps;
+    a->sum += worth_of(&result[i]);
+    c->env_steps += result[i].env_steps;
   }
   a->n += n;
 }

@@ -12,7 +12,6 @@
 #define MM_EXPERIMENT_ETA_TUNING_H
 
 #include "study/jobs/job_store.h"
-#include "study/stats/estimate.h"
 
 enum { MM_ETAS = 9 };
 
