@@ -219,7 +219,7 @@ expect_err "setting 'search': maps of kind tsallis have no scale of their own: e
 expect_not "nothing is left behind" test -e refused
 run learn "${tiny[@]}" --generations 1 --kind piecewise --set n=10 --init calm-sep-cma-es/best.json --out refused
 expect_code 2
-expect_err 'a map with stages'
+expect_err 'a map with stages moves: expected one that does not'
 run learn "${tiny[@]}" --generations 1 --set stages=5 --out refused
 expect_code 2
 
@@ -337,6 +337,9 @@ refuse 2 'did you mean' learn "${tiny[@]}" --populaton 8
 refuse 2 'did you mean' learn --env GridWorld-smal
 refuse 2 'expected --env' learn
 refuse 2 'has fixed it' learn --resume one --env GridWorld-small
+refuse 2 'tune_budget 17919: expected at least 17920 steps' learn "${tiny[@]}" --set controls=full --set tune_budget=17919
+refuse 2 'expected at least 35840 steps' learn "${tiny[@]}" --set controls=full --set tune_budget=17920 --set schedule=1x512,1x1024
+refuse 2 'no control is tuned' learn "${tiny[@]}" --set tune_budget=1e6
 refuse 2 'has fixed its settings' learn --resume one --set sigma=1
 refuse 2 'generations already' learn --resume one --generations 2
 refuse 2 'of memory needed' learn --env GridWorld-small --population 1000000 --kind piecewise --set n=100000 --out huge

@@ -240,7 +240,7 @@ if command -v gnuplot >/dev/null; then
 fi
 run map new piecewise --from "$work/moving.json"
 expect_code 2
-expect_err 'a map with stages cannot be turned into one of another kind'
+expect_err 'a map with stages moves: expected one that does not'
 for bad in '[]' '[{"kind": "l2"}]' '[{"kind": "l2"}, {"kind": "negentropy"}]' '[{"kind": "l2"}, 3]'; do
   echo "{\"format\": \"mirrormap/2\", \"stages\": $bad}" >"$work/bad-stages.json"
   run map show "$work/bad-stages.json"

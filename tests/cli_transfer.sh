@@ -308,6 +308,16 @@ run transfer "${tuned[@]}" --tune-budget 35839
 expect_refusal 2 "--tune-budget" "expected at least 35840 steps"
 run transfer --maps l2:tuned-q-eta --envs GridWorld-small
 expect_refusal 2 "l2:tuned-q-eta"
+run transfer --maps l2 --envs GridWorld-small --controls cheap --tune-budget 1e6
+expect_refusal 2 "--tune-budget" "no row is tuned"
+# a file in a folder with a long name; its own eta is not what a tuned row trains with
+long=$(printf 'x%.0s' {1..60})
+mkdir "$long" && cp eta.json "$long"
+run transfer --maps "$long/eta.json:tuned-eta" --envs GridWorld-small --seeds 2 --controls none --tune-seeds 1 "${short[@]}" --json
+expect_code 0
+expect_no_err
+run transfer --maps "$(printf 'y%.0s' {1..512}):tuned-eta" --envs GridWorld-small
+expect_refusal 2 "expected fewer than 512"
 # a learned map brings the steps of its search: here 3 generations of 40 runs
 cat >card.json <<'END'
 {"format": "mirrormap/1", "kind": "piecewise", "psi": [1, 1, 1], "meta": {"generation": 2, "evaluations": 80,

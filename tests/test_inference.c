@@ -108,6 +108,10 @@ static void test_worst(void **state) {
   const double x[6] = { 7, -3, NAN, 2, 9, 1 };
   assert_true(mm_worst_mean(x, 6, 0.25) == -1); // two of five
   assert_true(mm_worst_mean(x, 6, 1) == 16.0 / 5);
+  double many[25]; // 0.28 of 25 are seven, though the product of the two numbers is more
+  for (int i = 0; i < 25; i++)
+    many[i] = i;
+  assert_true(mm_worst_mean(many, 25, 0.28) == 3);
   assert_true(mm_worst_mean((const double[2]){ 1, -INFINITY }, 2, 0.25) == -INFINITY);
   assert_true(isnan(mm_worst_mean(x + 2, 1, 0.25)));
 }

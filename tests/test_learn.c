@@ -277,6 +277,13 @@ static void test_restarts(void **state) {
   assert_int_equal(view.evaluations, 6 * 15 + 12 * 13 + 24 * 6);
   // the mean is validated before it is left behind
   assert_true(view.best.generation == 0 && view.last.generation == 34);
+  // and its card knows what all generations took
+  mm_map *best;
+  char path[480];
+  snprintf(path, sizeof path, "%s/best.json", path_of("restarts"));
+  assert_ok(mm_map_load(path, &best));
+  assert_true(mm_learn_card_steps(mm_map_meta(best)) == (double)view.env_steps);
+  mm_map_destroy(best);
   // stopped after every step, it comes to the same
   mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
   assert_ok(mm_learn_create(path_of("parted"), plan, &pieces));
@@ -624,6 +631,29 @@ static void test_racing(void **state) {
   free(plan);
 }
 
+// With several environments the fitness of those that are left is a mean of ranks; one that is left
+// alone has won.
+static void test_racing_several_environments(void **state) {
+  (void)state;
+  mm_learn_plan *plan = race_plan();
+  plan->n_env = 2;
+  snprintf(plan->env[1], sizeof plan->env[1], "MountainCar-v0");
+  plan->settings.search.population = 4;
+  assert_ok(mm_settings_set(&plan->settings, "envs", "2")); // episodes end in the first round
+  assert_ok(mm_settings_set(&plan->settings, "unroll", "64"));
+  assert_ok(mm_settings_set(&plan->settings, "steps", "4096"));
+  mm_learn *l = run_plan("race", plan);
+  mm_learn_view view;
+  mm_learn_look(l, &view);
+  assert_int_equal(view.nonfinite, 0);
+  double most = 0;
+  for (int i = 0; i < 4; i++)
+    most = fmax(most, l->fitness[i]);
+  assert_true(most == 3);
+  mm_learn_close(l);
+  free(plan);
+}
+
 static int rounds_to_go;
 
 // At the end of a round, when there are none to go.
@@ -787,7 +817,8 @@ static void test_full_controls(void **state) {
     if (i < 2) assert_string_equal(view.control_name[6], "tsallis:tuned-q-eta");
     // eta twice: 72 runs of 64 steps; with q: 71
     const uint64_t tuning = i == 1 ? 3 * 20000 : (2 * 72 + (i == 0 ? 71 : 0)) * 64;
-    assert_true(i == 1 ? learn->tuning_steps <= tuning : learn->tuning_steps == tuning);
+    const uint64_t made = view.session_env_steps - (uint64_t)view.n_control * 3 * 64;
+    assert_true(i == 1 ? made <= tuning : made == tuning);
     mm_learn_close(learn);
     mm_map *map;
     char path[480];
@@ -798,8 +829,90 @@ static void test_full_controls(void **state) {
   }
   assert_true(value[0] == value[2]);
   assert_true(mm_learn_card_steps(NULL) == 0 && mm_learn_card_steps("[]") == 0);
+  assert_true(mm_learn_card_steps("{\"env_steps\":123,\"generation\":2,\"evaluations\":8}") == 123);
+  // of a start only the plan is known: pairs have one environment, other members all of them
+#define START(es, more)                                                                            \
+  mm_learn_card_steps("{\"learned_on\":[\"a\",\"b\"],\"generation\":0,\"evaluations\":0,"          \
+                      "\"settings\":{\"steps\":5},\"search\":{\"population\":8,\"generations\":3," \
+                      "\"seeds_per_member\":2,\"es\":\"" es "\"" more "}}")
+  assert_true(START("openes", "") == 3 * 5 * 16);
+  assert_true(START("sep-cma-es", "") == 3 * 5 * 32);
+  assert_true(fabs(START("sep-cma-es", ",\"racing\":\"on\"") - 0.475 * 3 * 5 * 32) < 1e-9);
+  assert_true(START("none", "") == 0);
+#undef START
   assert_true(mm_learn_card_steps("{\"generation\":2,\"evaluations\":8,\"settings\":{\"steps\":5},"
                                   "\"search\":{\"schedule\":\"3x10,2x100\"}}") == 4 * 230);
+  free(plan);
+}
+
+// At the end of the first list of which something was trained.
+static void stop_after_list(size_t done, size_t total, uint64_t env_steps, void *user) {
+  (void)user;
+  if (env_steps > 0 && done == total) stop_now = 1;
+}
+
+// Tuned one list a process, six of them: nothing is trained twice, and the same bits come out.
+static void test_tuning_is_kept(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  const mm_backend_config quiet = { .threads = 1 };
+  mm_learn *whole, *l;
+  mm_learn_view a, b;
+  assert_ok(mm_settings_set(&plan->settings, "controls", "full"));
+  assert_ok(mm_learn_create(path_of("whole"), plan, &whole));
+  assert_ok(mm_learn_advance(whole, &quiet));
+  mm_learn_look(whole, &a);
+  assert_ok(mm_learn_create(path_of("parts"), plan, &l));
+  uint64_t steps = 0;
+  // eta of two controls; q and eta of the third with 1, 2 and 4 seeds; all controls
+  static const int trained[] = { 72, 72, 35, 18, 18, 21 };
+  for (int i = 0; i < 6; i++) {
+    mm_backend_config backend = { .threads = 1, .stop = &stop_now, .progress = stop_after_list };
+    stop_now = 0;
+    assert_int_equal(mm_learn_advance(l, &backend), i < 5 ? MM_ERR_INTERRUPTED : MM_OK);
+    mm_learn_look(l, &b);
+    assert_int_equal(b.session_env_steps, 64 * trained[i]);
+    steps += b.session_env_steps;
+    if (i == 5) break;
+    assert_int_equal(kept_rows(l) * 64, steps);
+    mm_learn_close(l);
+    assert_ok(mm_learn_resume(path_of("parts"), 0, &l));
+  }
+  assert_int_equal(steps, a.session_env_steps);
+  assert_int_equal(kept_rows(l), 0);
+  for (int c = 0; c < MM_LEARN_CONTROLS; c++)
+    assert_memory_equal(whole->controls.value[c], l->controls.value[c], 3 * sizeof(double));
+  mm_learn_close(whole);
+  mm_learn_close(l);
+  free(plan);
+}
+
+static int score_rows(mm_learn *l) {
+  int n = 0;
+  assert_ok(mm_run_each(mm_learn_study(l)->run, MM_RUN_SCORE, count_row, &n));
+  return n;
+}
+
+// A search that began with one control less stays one, also when it is made longer.
+static void test_early_is_lengthened(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  mm_learn_view view;
+  plan->early = true;
+  assert_ok(mm_settings_set(&plan->settings, "controls", "full"));
+  mm_learn *l = run_plan("early", plan);
+  mm_learn_close(l);
+  assert_ok(mm_learn_resume(path_of("early"), 5, &l));
+  advance_to(l, 5);
+  assert_true(mm_learn_done(l));
+  const int rows = score_rows(l);
+  mm_learn_close(l);
+  assert_ok(mm_learn_resume(path_of("early"), 0, &l));
+  mm_learn_look(l, &view);
+  assert_int_equal(view.n_control, 6);
+  assert_true(mm_learn_done(l) && view.control[5].known);
+  assert_int_equal(score_rows(l), rows);
+  mm_learn_close(l);
   free(plan);
 }
 
@@ -990,6 +1103,7 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_pooled_fitness, open_folder, close_folder),
     cmocka_unit_test(test_fitness_with_failures),
     cmocka_unit_test_setup_teardown(test_racing, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_racing_several_environments, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_racing_resumes, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_racing_refusals, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_restarts, open_folder, close_folder),
@@ -1002,6 +1116,8 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_memory_is_predicted, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_results_are_kept, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_full_controls, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_tuning_is_kept, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_early_is_lengthened, open_folder, close_folder),
     cmocka_unit_test(test_plan_round_trip),
     cmocka_unit_test(test_hostile_plans),
     cmocka_unit_test(test_merit),

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "mirrormap/mirrormap.h"
 #include "run_fixture.h"
@@ -264,6 +265,40 @@ static void test_older(void **state) {
   mm_study_close(study);
 }
 
+// A tuned row of a file: its path may be long, and the eta in the file is not tuned.
+static void test_tuned_file(void **state) {
+  (void)state;
+  static const char *const quick[] = { "steps=64", "envs=8", "unroll=8" };
+  char path[400], name[600];
+  const char *const one[] = { name };
+  mm_study_config config = mm_study_config_default(MM_STUDY_TRANSFER);
+  mm_study_cell cell;
+  mm_study *study;
+  mm_map *map;
+  snprintf(path, sizeof path, "%s",
+           fixture_path("a-folder-with-a-name-of-sixty-letters-which-are-not-so-many"));
+  assert_int_equal(mkdir(path, 0777), 0);
+  strcat(path, "/eta.json");
+  assert_ok(mm_map_open("l2", &map));
+  assert_ok(mm_map_set_eta(map, 0.45));
+  assert_ok(mm_map_save(map, NULL, path));
+  mm_map_destroy(map);
+  snprintf(name, sizeof name, "%s:tuned-eta", path);
+  LIST(env, grid);
+  LIST(map, one);
+  LIST(set, quick);
+  config.seeds = config.tune_seeds = 1;
+  assert_ok(mm_study_create(fixture_path("tuned"), &config, &study));
+  finish(study, 1);
+  assert_ok(mm_study_cell_at(study, 0, &cell));
+  const double power = log2(cell.eta / 0.1);
+  assert_true(fabs(power) <= 4 && power == rint(power));
+  mm_study_close(study);
+  memset(name, 'x', sizeof name);
+  snprintf(name + 512, sizeof name - 512, ":tuned-eta");
+  assert_fails(mm_study_create(fixture_path("long"), &config, &study), MM_ERR_INPUT, "fewer than");
+}
+
 // What is wrong shows before there is a folder.
 static void test_refused(void **state) {
   (void)state;
@@ -315,6 +350,7 @@ int suite_study(void) {
     cmocka_unit_test_setup_teardown(test_train, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_transfer, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_eta, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_tuned_file, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_learn, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_tune, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_older, fixture_open, fixture_close),

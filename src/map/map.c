@@ -307,7 +307,7 @@ mm_status mm_map_convert(const mm_map *source, mm_map_kind kind, size_t n, mm_ma
   *out = NULL;
   const mm_map_family *family = mm_map_family_of(kind);
   if (source->n_stage > 0)
-    return MM_FAIL(MM_ERR_INPUT, "a map with stages cannot be turned into one of another kind");
+    return MM_FAIL(MM_ERR_INPUT, "a map with stages moves: expected one that does not");
   return family->convert ? family->convert(source, n, out) : mm_map_no_such(source, kind);
 }
 

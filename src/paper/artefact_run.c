@@ -157,7 +157,7 @@ static mm_status note_physics(mm_artefact *r, const mm_settings *settings) {
 // What tuning eta of a control costs, beside the last search.
 static mm_status note_tuning(mm_paper *r, mm_settings *settings) {
   size_t seeds = r->tune_seeds;
-  mm_tuning_cost cost = { .eta = *mm_settings_eta(settings),
+  mm_tuning_cost cost = { .eta = *mm_settings_number(settings, "eta"),
                           .seeds = seeds,
                           .steps = MM_ETAS * (double)seeds * mm_settings_steps(settings),
                           .map_steps = r->search_steps };

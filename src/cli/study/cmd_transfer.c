@@ -290,10 +290,9 @@ static void plan_release(plan *p) {
 static int open_maps(plan *p, size_t first) {
   int code = EXIT_DONE;
   for (size_t i = first; i < p->maps.n && code == EXIT_DONE; i++) {
-    char base[MM_CONTROL_MAP_SIZE];
-    const char *name = p->maps.name[i];
-    code = map_argument_open(
-        mm_control_is_tuned(name) ? mm_control_map(name, MM_MAP_KINDS, 0, base) : name, &p->map[i]);
+    char base[MM_PLAN_NAME_SIZE];
+    code = status_code(mm_transfer_base(p->maps.name[i], base));
+    if (code == EXIT_DONE) code = map_argument_open(base, &p->map[i]);
   }
   return code;
 }
@@ -320,11 +319,14 @@ static void add_controls(plan *p, const char *which) {
     name_list_add(&p->maps, mm_control_names[i]);
 }
 
-// The step size that row i brings along, which --set eta overrides; 0 for none.
-static double own_eta(const transfer_args *args, const plan *p, size_t i) {
-  const double eta = settings_given(&args->settings, "eta") == NULL ? mm_map_eta(p->map[i]) : 0;
-  if (eta > 0) note("eta %s from %s", output_number(eta), p->maps.name[i]);
-  return eta;
+// Its map may bring a step size along, which --set eta overrides.
+static void plan_map(const transfer_args *args, plan *p, size_t i) {
+  mm_transfer_map *row = &p->row[i];
+  const bool own_eta = settings_given(&args->settings, "eta") == NULL;
+  *row = mm_transfer_row(p->maps.name[i], p->map[i], own_eta);
+  row->label = p->map_label[i];
+  row->control = i >= p->n_asked;
+  if (row->eta > 0) note("eta %s from %s", output_number(row->eta), row->name);
 }
 
 static int plan_maps(const transfer_args *args, plan *p) {
@@ -337,14 +339,8 @@ static int plan_maps(const transfer_args *args, plan *p) {
   p->map_label = memory_alloc(p->maps.n, sizeof *p->map_label);
   p->row = memory_alloc(p->maps.n, sizeof *p->row);
   name_list_label(&p->maps, p->map_label);
-  for (size_t i = 0; i < p->maps.n; i++)
-    p->row[i] = (mm_transfer_map){ .map = p->map[i],
-                                   .name = p->maps.name[i],
-                                   .label = p->map_label[i],
-                                   .control = i >= p->n_asked,
-                                   .tuned = mm_control_is_tuned(p->maps.name[i]),
-                                   .tuned_q = mm_control_tunes_q(p->maps.name[i]),
-                                   .eta = own_eta(args, p, i) };
+  for (size_t i = 0; i < p->maps.n && code == EXIT_DONE; i++)
+    plan_map(args, p, i);
   return code;
 }
 
@@ -549,8 +545,8 @@ static double least_budget(const mm_transfer_config *c) {
   double least = 0;
   for (size_t i = 0; i < c->n_map * c->n_env; i++) {
     const mm_transfer_map *row = &c->map[i / c->n_env];
-    const double runs = row->tuned ? (double)mm_eta_candidates(row->tuned_q) : 0;
-    least = fmax(least, runs * mm_settings_steps(&c->env[i % c->n_env].settings));
+    const mm_settings *settings = &c->env[i % c->n_env].settings;
+    if (row->tuned) least = fmax(least, mm_eta_least(settings, row->tuned_q));
   }
   return least;
 }
@@ -559,8 +555,12 @@ static double least_budget(const mm_transfer_config *c) {
 static int plan_budget(const transfer_args *args, mm_transfer_config *c) {
   const char *of = NULL;
   const double least = least_budget(c);
-  if (least == 0) return EXIT_DONE;
-  if (options_given(&command_transfer, &args->settings.common, "tune-budget")) {
+  const bool given = options_given(&command_transfer, &args->settings.common, "tune-budget");
+  if (least == 0 && !given) return EXIT_DONE;
+  if (least == 0)
+    return fail_usage("option '--tune-budget': no row is tuned: expected --controls full, or a map "
+                      "as l2:tuned-eta");
+  if (given) {
     c->tune_budget = args->tune_budget;
     if (c->tune_budget >= least) return EXIT_DONE;
     return fail_usage("option '--tune-budget': expected at least %.0f steps, a run for each "

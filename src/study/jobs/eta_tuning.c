@@ -2,134 +2,16 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/elementary.h"
 #include "base/rng.h"
 #include "study/stats/halving.h"
 
-double *mm_settings_eta(mm_settings *settings) {
-  return mm_settings_number(settings, "eta");
-}
-
-// A run without a value spoils an eta, which must be safe; one that finished no episode makes it
-// worse than any other that is.
-static double worth_of(const mm_result *run) {
-  return mm_result_has_value(run) ? mm_result_worth(run) : NAN;
-}
-
-// What is measured of one eta.
-static void summarise(const mm_result *runs, size_t n, double *x, mm_eta_tuning *out, size_t k) {
-  for (size_t i = 0; i < n; i++) {
-    x[i] = worth_of(&runs[i]);
-    out->env_steps += runs[i].env_steps;
-  }
-  out->value[k] = mm_estimate_of(x, n);
-}
-
-// From the middle outwards: of equals the one nearest to the settings' stays. n is odd.
-static size_t outwards(size_t i, size_t n) {
-  return n / 2 + (i % 2 ? (i + 1) / 2 : 0) - (i % 2 ? 0 : i / 2);
-}
-
-static mm_status nothing_trains(const mm_env *env) {
-  return MM_FAIL(MM_ERR_NUMERIC, "no step size eta trains on '%s' without breaking down",
-                 mm_env_id(env));
-}
-
-static mm_status choose(mm_eta_tuning *out, const mm_env *env) {
-  size_t best = MM_ETAS;
-  for (size_t i = 0; i < MM_ETAS; i++) {
-    size_t k = outwards(i, MM_ETAS);
-    if (isnan(out->value[k].mean)) continue;
-    if (best == MM_ETAS || out->value[k].mean > out->value[best].mean) best = k;
-  }
-  out->best = best;
-  return best < MM_ETAS ? MM_OK : nothing_trains(env);
-}
-
-// Runs `first` .. `first + n` of a map with settings: a batch of its own.
-typedef struct slice {
-  const mm_map *map;
-  const char *label;
-  const mm_settings *with;
-  size_t first, n;
-} slice;
-
-static mm_status announce(const mm_eta_task *task, mm_job_store *store, const slice *r, mm_job *job,
-                          size_t *place) {
-  mm_stream seeds = mm_stream_make(task->seed, 0, MM_RNG_TUNE, 0);
-  for (size_t i = 0; i < r->n; i++) {
-    job[i] =
-        (mm_job){ .env = task->env, .map = r->map, .seed = mm_stream_pair(seeds, r->first + i) };
-    mm_settings_bind(r->with, &job[i]);
-  }
-  mm_job_batch batch = { .jobs = r->n,
-                         .role = "tuning",
-                         .env = task->env_label,
-                         .map = r->label,
-                         .settings = r->with,
-                         .job = job };
-  return mm_job_store_batch(store, &batch, place);
-}
-
-static mm_status run(mm_job_store *store, const mm_backend_config *backend, size_t first,
-                     const mm_job *job, size_t n) {
-  mm_backend_report report = { 0 };
-  mm_backend_config config = *backend;
-  config.report = &report;
-  MM_TRY(mm_job_store_run(store, &config, first, job, n));
-  const mm_result *result = mm_job_store_results(store, first);
-  for (size_t i = 0; i < n; i++) {
-    mm_status status = result[i].status;
-    if (status != MM_OK && status != MM_ERR_NUMERIC) return MM_FAIL(status, "%s", report.error);
-  }
-  return MM_OK;
-}
-
-static mm_status tune(const mm_eta_task *task, mm_job_store *store,
-                      const mm_backend_config *backend, mm_job *job, double *x,
-                      mm_eta_tuning *out) {
-  mm_settings with[MM_ETAS];
-  size_t n = task->n_seed, first = 0, place;
-  for (size_t k = 0; k < MM_ETAS; k++) {
-    with[k] = *task->settings;
-    out->eta[k] = *mm_settings_eta(&with[k]) *= ldexp(1, (int)k - MM_ETAS / 2);
-    const slice of = { task->map, task->map_label, &with[k], 0, n };
-    MM_TRY(announce(task, store, &of, job + k * n, &place));
-    if (k == 0) first = place;
-  }
-  MM_TRY(run(store, backend, first, job, MM_ETAS * n));
-  out->ran = mm_job_store_work_of(store).ran;
-  for (size_t k = 0; k < MM_ETAS; k++)
-    summarise(mm_job_store_results(store, first + k * n), n, x, out, k);
-  return choose(out, task->env);
-}
-
-mm_status mm_eta_tune(const mm_eta_task *task, mm_job_store *store,
-                      const mm_backend_config *backend, mm_eta_tuning *out) {
-  memset(out, 0, sizeof *out);
-  mm_job_store *own = NULL;
-  mm_job *job = mm_alloc_array(MM_ETAS * task->n_seed, sizeof *job);
-  double *x = mm_alloc_array(task->n_seed, sizeof *x);
-  mm_status status = MM_OK;
-  if (!job || !x)
-    status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", MM_ETAS * task->n_seed);
-  if (status == MM_OK && !store) status = mm_job_store_open(NULL, &own);
-  if (status == MM_OK) status = tune(task, store ? store : own, backend, job, x, out);
-  mm_job_store_close(own);
-  mm_free(x);
-  mm_free(job);
-  return status;
-}
-
-// ---------------------------------------------------------------------------------------------
-// Successive halving
-
 // Grids, each with twice the density of the one before, and seeds for the last round: those that
 // a finer grid must leave, and those beyond which more would not help.
 enum { GRIDS = 5, LEAST_SEEDS = 32, MOST_SEEDS = 10000, LABEL = 160 };
 enum { ETAS = 4, QS = 6 }; // parts of the coarsest: eta by factors of 4, q by sqrt(2)
+enum { NINE = 1 };         // the grid with MM_ETAS values of eta
 
 mm_status mm_eta_map(double q, mm_map **out) {
   return q == 1 ? mm_map_create_negentropy(out) : mm_map_create_tsallis(q, out);
@@ -143,8 +25,13 @@ static size_t candidates(bool tunes_q, size_t grid) {
   return values(ETAS, grid) * (tunes_q ? values(QS, grid) : 1);
 }
 
-size_t mm_eta_candidates(bool tunes_q) {
-  return candidates(tunes_q, 0);
+double mm_eta_least(const mm_settings *settings, bool tunes_q) {
+  return (double)candidates(tunes_q, 0) * mm_settings_steps(settings);
+}
+
+// From the middle outwards: of equals the one nearest to the settings' stays. n is odd.
+static size_t outwards(size_t i, size_t n) {
+  return n / 2 + (i % 2 ? (i + 1) / 2 : 0) - (i % 2 ? 0 : i / 2);
 }
 
 // 2^x, exact for whole numbers.
@@ -156,6 +43,13 @@ static double power_of_two(double x) {
 static double value_at(size_t i, size_t n, double low, double high) {
   return power_of_two(low + (high - low) * (double)i / (double)(n - 1));
 }
+
+static double *eta_of(mm_settings *settings) {
+  return mm_settings_number(settings, "eta");
+}
+
+// ---------------------------------------------------------------------------------------------
+// Candidates
 
 typedef struct candidate {
   double q; // NaN: the task's map
@@ -172,6 +66,7 @@ typedef struct contest {
   const mm_backend_config *backend;
   candidate *all; // [n]
   size_t n;
+  int round;
   uint64_t env_steps;
 } contest;
 
@@ -181,8 +76,7 @@ static mm_status fill(contest *c, size_t grid) {
   for (; c->n < etas * qs; c->n++) {
     candidate *a = &c->all[c->n];
     *a = (candidate){ .q = NAN, .with = *c->task->settings };
-    *mm_settings_eta(&a->with) *= value_at(outwards(c->n / qs, etas), etas, -4, 4);
-    snprintf(a->label, LABEL, "%s", c->task->map_label);
+    *eta_of(&a->with) *= value_at(outwards(c->n / qs, etas), etas, -4, 4);
     if (!c->task->tunes_q) continue;
     a->q = value_at(outwards(c->n % qs, qs), qs, -1, 2);
     snprintf(a->label, LABEL, "%.120s q=%.6g", c->task->map_label, a->q);
@@ -191,7 +85,14 @@ static mm_status fill(contest *c, size_t grid) {
   return MM_OK;
 }
 
-// One run without a value spoils a candidate for good.
+// A run that diverged without a value spoils a candidate: eta must be safe. One that finished no
+// episode makes it worse than any other that is. (A store of lists keeps no curves, so that
+// mm_result_worth would not know the last value of one that diverged.)
+static double worth_of(const mm_result *run) {
+  if (isfinite(run->final_value)) return run->final_value;
+  return run->status == MM_OK ? -INFINITY : NAN;
+}
+
 static void take_worths(contest *c, candidate *a, const mm_result *result, size_t n) {
   for (size_t i = 0; i < n; i++) {
     a->sum += worth_of(&result[i]);
@@ -200,15 +101,58 @@ static void take_worths(contest *c, candidate *a, const mm_result *result, size_
   a->n += n;
 }
 
-static mm_status run_round(contest *c, const size_t *which, size_t n, size_t count, mm_job *job) {
-  size_t first = 0, place;
+static double score(size_t which, void *user) {
+  const candidate *a = &((contest *)user)->all[which];
+  return a->sum / (double)a->n;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Rounds
+
+// The next `count` seeds of a candidate, in a store of batches as one of these.
+static mm_status announce(const contest *c, const candidate *a, size_t count, mm_job *job,
+                          size_t *first) {
+  const mm_eta_task *task = c->task;
+  mm_stream seeds = mm_stream_make(task->seed, 0, MM_RNG_TUNE, 0);
+  for (size_t i = 0; i < count; i++) {
+    job[i] = (mm_job){ .env = task->env,
+                       .map = a->map ? a->map : task->map,
+                       .seed = mm_stream_pair(seeds, a->n + i) };
+    mm_settings_bind(&a->with, &job[i]);
+  }
+  const mm_job_batch batch = { .jobs = count,
+                               .role = "tuning",
+                               .env = task->env_label,
+                               .map = a->map ? a->label : task->map_label,
+                               .settings = &a->with,
+                               .job = job };
+  return task->list > 0 ? MM_OK : mm_job_store_batch(c->store, &batch, first);
+}
+
+static mm_status run(const contest *c, size_t first, const mm_job *job, size_t n) {
+  mm_backend_report report = { 0 };
+  mm_backend_config config = *c->backend;
+  config.report = &report;
+  MM_TRY(mm_job_store_run(c->store, &config, first, job, n));
+  const mm_result *result = mm_job_store_results(c->store, first);
   for (size_t i = 0; i < n; i++) {
-    const candidate *a = &c->all[which[i]];
-    const slice of = { a->map ? a->map : c->task->map, a->label, &a->with, a->n, count };
-    MM_TRY(announce(c->task, c->store, &of, job + i * count, &place));
+    mm_status status = result[i].status;
+    if (status != MM_OK && status != MM_ERR_NUMERIC) return MM_FAIL(status, "%s", report.error);
+  }
+  return MM_OK;
+}
+
+static mm_status run_round(contest *c, const size_t *which, size_t n, size_t count, mm_job *job) {
+  const mm_eta_task *task = c->task;
+  size_t first = 0, place = 0;
+  for (size_t i = 0; i < n; i++) {
+    MM_TRY(announce(c, &c->all[which[i]], count, job + i * count, &place));
     if (i == 0) first = place;
   }
-  MM_TRY(run(c->store, c->backend, first, job, n * count));
+  if (task->list > 0)
+    MM_TRY(mm_job_store_list(c->store, task->generation, task->list + c->round++, job, n * count,
+                             &first));
+  MM_TRY(run(c, first, job, n * count));
   for (size_t i = 0; i < n; i++)
     take_worths(c, &c->all[which[i]], mm_job_store_results(c->store, first + i * count), count);
   return MM_OK;
@@ -224,24 +168,40 @@ static mm_status extend(const size_t *which, size_t n, size_t end, void *user) {
   return status;
 }
 
-static double score(size_t which, void *user) {
-  const candidate *a = &((contest *)user)->all[which];
-  return a->sum / (double)a->n;
+// Without a budget and q there is no halving.
+static bool is_nine(const mm_eta_task *task) {
+  return !(task->budget > 0) && !task->tunes_q;
+}
+
+// Nine values of eta get all seeds at once. They are announced from the least on, as ever.
+static mm_status try_nine(contest *c, size_t seeds, size_t *which) {
+  for (size_t i = 0; i < c->n; i++)
+    which[outwards(i, c->n)] = i;
+  return extend(which, c->n, seeds, c);
 }
 
 static mm_status contend(contest *c, size_t grid, size_t seeds, size_t *which, mm_eta_choice *out) {
   const mm_halving h = { .seeds = seeds, .extend = extend, .score = score, .user = c };
+  const bool nine = is_nine(c->task);
   MM_TRY(fill(c, grid));
-  size_t n = c->n, best = 0;
+  if (nine) MM_TRY(try_nine(c, seeds, which));
+  size_t n = c->n;
   for (size_t i = 0; i < n; i++)
     which[i] = i;
-  MM_TRY(mm_halve(&h, which, &n));
-  if (n == 0) return nothing_trains(c->task->env);
-  for (size_t i = 1; i < n; i++)
-    if (score(which[i], c) > score(which[best], c)) best = i;
-  candidate *a = &c->all[which[best]];
-  *out = (mm_eta_choice){ .eta = *mm_settings_eta(&a->with),
-                          .q = a->q,
+  if (!nine) MM_TRY(mm_halve(&h, which, &n));
+  candidate *best = NULL;
+  double most = NAN;
+  for (size_t i = 0; i < n; i++) {
+    const double x = score(which[i], c);
+    if (isnan(x) || (best && x <= most)) continue;
+    best = &c->all[which[i]];
+    most = x;
+  }
+  if (!best)
+    return MM_FAIL(MM_ERR_NUMERIC, "no step size eta trains on '%s' without breaking down",
+                   mm_env_id(c->task->env));
+  *out = (mm_eta_choice){ .eta = *eta_of(&best->with),
+                          .q = best->q,
                           .n = c->n,
                           .seeds = seeds,
                           .env_steps = c->env_steps,
@@ -250,12 +210,16 @@ static mm_status contend(contest *c, size_t grid, size_t seeds, size_t *which, m
 }
 
 // The finest grid that the runs are enough for, and the seeds of its last round.
-static size_t choose_grid(bool tunes_q, double runs, size_t *seeds) {
+static size_t choose_grid(const mm_eta_task *task, size_t *seeds) {
+  const double nine = (double)MM_ETAS * (double)task->n_seed;
+  const double runs = task->budget > 0 ? task->budget / mm_settings_steps(task->settings) : nine;
   size_t grid = 0;
-  *seeds = mm_halving_seeds(candidates(tunes_q, 0), runs, MOST_SEEDS);
+  *seeds = task->n_seed;
+  if (is_nine(task)) return NINE;
+  *seeds = mm_halving_seeds(candidates(task->tunes_q, 0), runs, MOST_SEEDS);
   if (*seeds == 0) *seeds = 1;
   for (size_t next = 1; next < GRIDS; next++) {
-    size_t finer = mm_halving_seeds(candidates(tunes_q, next), runs, MOST_SEEDS);
+    size_t finer = mm_halving_seeds(candidates(task->tunes_q, next), runs, MOST_SEEDS);
     if (finer < LEAST_SEEDS) break;
     grid = next;
     *seeds = finer;
@@ -263,18 +227,16 @@ static size_t choose_grid(bool tunes_q, double runs, size_t *seeds) {
   return grid;
 }
 
-static mm_status halve(const mm_eta_task *task, mm_job_store *store,
-                       const mm_backend_config *backend, mm_eta_choice *out) {
+mm_status mm_eta_choose(const mm_eta_task *task, mm_job_store *store,
+                        const mm_backend_config *backend, mm_eta_choice *out) {
   size_t seeds;
-  const double nine = (double)MM_ETAS * (double)task->n_seed;
-  const double runs = task->budget > 0 ? task->budget / mm_settings_steps(task->settings) : nine;
-  const size_t grid = choose_grid(task->tunes_q, runs, &seeds);
-  const size_t n = candidates(task->tunes_q, grid);
+  const size_t grid = choose_grid(task, &seeds), n = candidates(task->tunes_q, grid);
   contest c = {
     .task = task, .store = store, .backend = backend, .all = mm_alloc_array(n, sizeof *c.all)
   };
   size_t *which = mm_alloc_array(n, sizeof *which);
   mm_status status = MM_OK;
+  *out = (mm_eta_choice){ .eta = NAN, .q = NAN };
   if (!c.all || !which) status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu candidates", n);
   if (status == MM_OK && !store) status = mm_job_store_open(NULL, &c.store);
   if (status == MM_OK) status = contend(&c, grid, seeds, which, out);
@@ -284,19 +246,4 @@ static mm_status halve(const mm_eta_task *task, mm_job_store *store,
   mm_free(which);
   mm_free(c.all);
   return status;
-}
-
-mm_status mm_eta_choose(const mm_eta_task *task, mm_job_store *store,
-                        const mm_backend_config *backend, mm_eta_choice *out) {
-  mm_eta_tuning nine;
-  *out = (mm_eta_choice){ .eta = NAN, .q = NAN };
-  if (task->budget > 0 || task->tunes_q) return halve(task, store, backend, out);
-  MM_TRY(mm_eta_tune(task, store, backend, &nine));
-  *out = (mm_eta_choice){ .eta = nine.eta[nine.best],
-                          .q = NAN,
-                          .n = MM_ETAS,
-                          .seeds = task->n_seed,
-                          .env_steps = nine.env_steps,
-                          .ran = nine.ran };
-  return MM_OK;
 }

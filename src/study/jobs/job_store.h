@@ -99,8 +99,8 @@ mm_job_store_work mm_job_store_work_of(const mm_job_store *store);
 // finds them.
 
 // Gives the next places to a list, from *first on; a list that is there keeps those it has. It is
-// known by its generation and stage; of one generation there are at most four. A job may pause
-// (mm_job.until), and one of a later list go on with the state that it left.
+// known by its generation and stage. A job may pause (mm_job.until), and one of a later list go on
+// with the state that it left.
 mm_status mm_job_store_list(mm_job_store *store, int64_t generation, int stage, const mm_job *job,
                             size_t n, size_t *first);
 

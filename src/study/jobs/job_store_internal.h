@@ -41,8 +41,6 @@ typedef struct mm_job_list_key {
   size_t first, n;
 } mm_job_list_key;
 
-enum { MM_JOB_LISTS = 4 };
-
 struct mm_job_store {
   mm_run *run; // NULL: nothing is kept
   double save_seconds;
@@ -80,7 +78,7 @@ struct mm_job_store {
 
   // instead of batches
   bool has_lists;
-  mm_job_list_key list[MM_JOB_LISTS]; // [n_list]
+  mm_job_list_key *list; // [n_list]
   size_t n_list;
   size_t n_waiting; // results that have yet to be checkpointed
   bool has_rows;    // there may be rows of results in the database

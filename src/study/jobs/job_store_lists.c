@@ -55,6 +55,7 @@ static bool read_partial(const void *bytes, size_t size, partial *out) {
 static void claim(mm_job_store *s, const mm_job_list_key *list) {
   for (size_t i = 0; i < s->n_found; i++) {
     partial p;
+    if (s->found[i].job >> STAGE_SHIFT != list->stage) continue;
     if (!read_partial(s->found[i].entry.bytes, s->found[i].entry.size, &p)) continue;
     if (p.generation != list->generation || p.stage != list->stage) continue;
     if (p.index < 0 || (size_t)p.index >= list->n) continue;
@@ -78,7 +79,7 @@ mm_status mm_job_store_list(mm_job_store *s, int64_t generation, int stage, cons
       *first = s->list[i].first;
       return MM_OK;
     }
-  assert(s->n_list < MM_JOB_LISTS && "more lists than a generation has");
+  if (!MM_GROW(s->list, s->n_list)) return MM_FAIL(MM_ERR_MEMORY, "no memory for a list");
   *first = s->n;
   MM_TRY(mm_job_store_reserve(s, n));
   for (size_t i = 0; i < n; i++)
@@ -173,6 +174,8 @@ void mm_job_store_clear_lists(mm_job_store *s) {
   mm_job_store_release_found(s);
   for (size_t i = 0; i < s->n; i++)
     mm_free(s->entry[i].bytes);
+  mm_free(s->list);
+  s->list = NULL;
   s->n = s->n_list = s->n_waiting = 0;
   s->has_rows = false;
 }

@@ -47,6 +47,7 @@ void mm_job_store_close(mm_job_store *s) {
   }
   mm_free(s->entry);
   mm_free(s->result);
+  mm_free(s->list);
   pthread_mutex_destroy(&s->lock);
   mm_free(s);
 }

@@ -92,7 +92,9 @@ static int32_t env_place(const mm_learn *l, const mm_env *env) {
   return i;
 }
 
-enum { STAGES = MM_STAGE_VALIDATION + 1 };
+// Stages of a generation's lists: those of the search, again in each round, and from TUNING on the
+// rounds of tuned controls.
+enum { STAGES = MM_STAGE_VALIDATION + 1, TUNING = 64 };
 
 mm_status mm_learn_run_jobs(mm_learn *l, const mm_backend_config *backend, size_t n,
                             mm_learn_stage stage, int round) {
@@ -124,7 +126,8 @@ int mm_learn_compare_placed(const void *a, const void *b) {
 }
 
 // Centred ranks of x[n] in [-1/2, 1/2], equals sharing, as the terms they add to out[n]; what is
-// not finite ranks below all others and makes its member's sum NaN. `order` is room for n.
+// not finite ranks below all others and makes its member's sum NaN. One alone has rank 0. `order`
+// is room for n.
 static void add_centred_ranks(const double *x, size_t n, double weight, mm_learn_placed *order,
                               double *out) {
   for (size_t i = 0; i < n; i++)
@@ -134,7 +137,7 @@ static void add_centred_ranks(const double *x, size_t n, double weight, mm_learn
     end = first + 1;
     while (end < n && order[end].value == order[first].value)
       end++;
-    double rank = 0.5 * (double)(first + end - 1) / (double)(n - 1) - 0.5;
+    double rank = n > 1 ? 0.5 * (double)(first + end - 1) / (double)(n - 1) - 0.5 : 0;
     for (size_t k = first; k < end; k++)
       out[order[k].member] += isfinite(order[k].value) ? weight * rank : NAN;
   }
@@ -286,19 +289,19 @@ void mm_learn_set_controls(mm_learn *l, int64_t generation) {
 static mm_status take_choice(mm_learn *l, int c, size_t e, const mm_eta_choice *chosen,
                              mm_settings *settings) {
   char q[32] = "";
-  *mm_settings_eta(settings) = chosen->eta;
+  *mm_settings_number(settings, "eta") = chosen->eta;
   if (!isnan(chosen->q)) snprintf(q, sizeof q, "q %.4g, ", chosen->q);
   mm_log("%s on %s: %seta %g, the best of %zu on up to %zu seeds (%.3g million steps)",
          mm_control_names[c], mm_env_id(l->envs.env[e]), q, chosen->eta, chosen->n, chosen->seeds,
          1e-6 * (double)chosen->env_steps);
-  l->tuning_steps += chosen->env_steps;
   if (isnan(chosen->q)) return MM_OK;
   mm_map_destroy(l->tuned_map[e]);
   l->tuned_map[e] = NULL;
   return mm_eta_map(chosen->q, &l->tuned_map[e]);
 }
 
-// The settings of a control with an eta of its own in every environment.
+// The settings of a control with an eta of its own in every environment. Its runs are checkpointed
+// like those of a generation.
 static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int c,
                               mm_settings *settings) {
   mm_settings plain = mm_learn_phase_settings(l, l->view.phase);
@@ -314,8 +317,10 @@ static mm_status tune_control(mm_learn *l, const mm_backend_config *backend, int
                          .seed = l->plan.seed,
                          .n_seed = TUNE_SEEDS,
                          .budget = l->plan.settings.search.tune_budget,
-                         .tunes_q = c == MM_CONTROL_TUNED_Q };
-    MM_TRY(mm_eta_choose(&task, NULL, backend, &chosen));
+                         .tunes_q = c == MM_CONTROL_TUNED_Q,
+                         .generation = l->view.generation,
+                         .list = TUNING + (c * MM_LEARN_ENVS + (int)e) * MM_ETA_ROUNDS };
+    MM_TRY(mm_eta_choose(&task, l->study.store, backend, &chosen));
     settings[e] = plain;
     MM_TRY(take_choice(l, c, e, &chosen, &settings[e]));
     mm_study_ran(&l->study, &backend->place, chosen.ran);
@@ -566,8 +571,7 @@ static mm_status write_map(const mm_learn *l, const double *mean, int64_t genera
   mm_map *map;
   char *card;
   MM_TRY(mm_learn_point_map(l, mean, &map));
-  mm_status status =
-      mm_learn_card(&l->plan, generation, evaluations, score, l->view.control, &card);
+  mm_status status = mm_learn_card(l, generation, evaluations, score, &card);
   if (status == MM_OK) {
     status = mm_map_save(map, card, path);
     mm_free(card);

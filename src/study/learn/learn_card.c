@@ -30,8 +30,9 @@ static const char *file_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-mm_status mm_learn_card(const mm_learn_plan *plan, int64_t generation, uint64_t evaluations,
-                        const mm_learn_score *score, const mm_learn_score *control, char **out) {
+mm_status mm_learn_card(const mm_learn *l, int64_t generation, uint64_t evaluations,
+                        const mm_learn_score *score, char **out) {
+  const mm_learn_plan *plan = &l->plan;
   char text[64];
   cJSON *root = cJSON_CreateObject();
   cJSON *envs = cJSON_AddArrayToObject(root, "learned_on");
@@ -42,9 +43,10 @@ mm_status mm_learn_card(const mm_learn_plan *plan, int64_t generation, uint64_t 
            file_name(plan->settings.search.init));
   cJSON_AddItemToObject(root, "generation", mm_json_number((double)generation));
   cJSON_AddItemToObject(root, "evaluations", mm_json_number((double)evaluations));
+  cJSON_AddItemToObject(root, "env_steps", mm_json_number((double)l->view.env_steps));
   snprintf(text, sizeof text, "%" PRIu64, plan->seed);
   cJSON_AddStringToObject(root, "seed", text);
-  add_validation(root, plan, score, control);
+  add_validation(root, plan, score, l->view.control);
   cJSON_AddStringToObject(root, "algo", mm_algo_name(plan->settings.algo));
   cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
   cJSON_AddItemToObject(root, "search", mm_search_json(&settings));
@@ -63,30 +65,44 @@ static double number_in(const cJSON *object, const char *key) {
   return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-// Training runs of a generation: what was counted, or what the search asked for.
-static double runs_of(const cJSON *card, const cJSON *search) {
-  const double generation = number_in(card, "generation");
-  if (generation > 0) return number_in(card, "evaluations") / generation;
-  return number_in(search, "population") * number_in(search, "seeds_per_member");
+static mm_status read_search(const cJSON *card, mm_settings *out) {
+  static const char *const keys[] = { "population", "generations", "seeds_per_member",
+                                      "schedule",   "es",          "racing" };
+  const cJSON *search = mm_json_find(card, "search");
+  char number[MM_JSON_NUMBER_SIZE];
+  for (size_t i = 0; search && i < sizeof keys / sizeof *keys; i++) {
+    const cJSON *value = mm_json_find(search, keys[i]);
+    const char *text = cJSON_GetStringValue(value);
+    if (cJSON_IsNumber(value)) text = mm_json_format_number(value->valuedouble, number);
+    if (text) MM_TRY(mm_settings_set(out, keys[i], text));
+  }
+  return MM_OK;
 }
 
-// All generations that were planned, of which the map may be from an early one.
+// Training runs of a generation: what was counted, or what the search asked for. A pair has one
+// environment, all others have all.
+static double runs_of(const cJSON *card, const mm_search *search) {
+  const double generation = number_in(card, "generation");
+  if (generation > 0) return number_in(card, "evaluations") / generation;
+  const int envs = cJSON_GetArraySize(mm_json_find(card, "learned_on"));
+  const double met = envs > 1 && !mm_es_is_paired((mm_es_kind)search->es) ? envs : 1;
+  return search->population * search->seeds_per_member * met;
+}
+
+// What the search has done; where it is not counted, all generations that were planned.
 static double steps_of(const cJSON *card) {
-  const cJSON *search = mm_json_find(card, "search"), *schedule;
   mm_settings settings = mm_settings_default(MM_ALGO_PMD);
   mm_phase phase[MM_PHASES_MAX];
-  double steps = 0;
-  settings.search.generations = number_in(search, "generations");
-  schedule = search ? mm_json_find(search, "schedule") : NULL;
-  if (cJSON_IsString(schedule) &&
-      mm_settings_set(&settings, "schedule", schedule->valuestring) != MM_OK)
-    return 0;
-  const size_t n = mm_search_phases(&settings.search, phase);
+  double steps = number_in(card, "env_steps");
+  if (steps > 0) return steps;
+  if (read_search(card, &settings) != MM_OK) return 0;
+  const mm_search *search = &settings.search;
+  const size_t n = mm_search_phases(search, phase);
   for (size_t p = 0; p < n; p++)
     steps +=
         (double)phase[p].generations *
         (phase[p].steps > 0 ? phase[p].steps : number_in(mm_json_find(card, "settings"), "steps"));
-  return steps * runs_of(card, search);
+  return steps * runs_of(card, search) * (search->racing ? mm_learn_race_share() : 1);
 }
 
 double mm_learn_card_steps(const char *card) {

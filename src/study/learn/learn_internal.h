@@ -112,7 +112,6 @@ struct mm_learn {
   mm_learn_controls controls;     // of the current phase
   double best_merit;
   uint64_t stored_evaluations, best_evaluations; // trainings up to stored_mean, up to best
-  uint64_t tuning_steps;                         // environment steps of this process for tuning eta
   mm_learn_view view; // as far as it does not follow from the rest (mm_learn_look)
 };
 
@@ -182,9 +181,10 @@ mm_status mm_learn_race(mm_learn *l, const mm_backend_config *backend, const mm_
 double mm_learn_race_share(void);
 
 // ---------------------------------------------------------------------------------------------
-// The card of a map (learn_card.c): JSON text for its meta object, to be released with mm_free.
+// The card of a map (learn_card.c): JSON text for its meta object, to be released with mm_free. The
+// environment steps in it are those of all generations so far, not only up to the map's.
 
-mm_status mm_learn_card(const mm_learn_plan *plan, int64_t generation, uint64_t evaluations,
-                        const mm_learn_score *score, const mm_learn_score *control, char **out);
+mm_status mm_learn_card(const mm_learn *l, int64_t generation, uint64_t evaluations,
+                        const mm_learn_score *score, char **out);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "evolve/es_large.h"
 #include "map/map_internal.h"
+#include "study/jobs/eta_tuning.h"
 #include "study/learn/learn_internal.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -158,6 +159,23 @@ static mm_status rehearse(const mm_learn *l) {
   return l->plan.settings.search.racing ? check_states(l) : MM_OK;
 }
 
+// A search that began with less goes on as it began.
+static mm_status check_budget(const mm_learn *l) {
+  const mm_search *search = &l->plan.settings.search;
+  if (search->tune_budget > 0 && !search->controls)
+    return MM_FAIL(MM_ERR_INPUT, "tune_budget %g: no control is tuned: expected controls=full",
+                   search->tune_budget);
+  for (size_t p = 0; p < l->n_phase && search->tune_budget > 0; p++) {
+    const mm_settings settings = mm_learn_phase_settings(l, (int32_t)p);
+    const double least = mm_eta_least(&settings, true);
+    if (search->tune_budget < least)
+      return MM_FAIL(MM_ERR_INPUT,
+                     "tune_budget %.0f: expected at least %.0f steps, a run for each candidate",
+                     search->tune_budget, least);
+  }
+  return MM_OK;
+}
+
 static mm_status prepare(mm_learn *l) {
   const mm_search *search = &l->plan.settings.search;
   MM_TRY(check_plan(&l->plan));
@@ -236,6 +254,7 @@ static mm_status create(mm_learn *l, const char *folder) {
   const mm_learn_plan *plan = &l->plan;
   MM_TRY(mm_learn_start_read(plan, &l->start));
   MM_TRY(prepare(l));
+  MM_TRY(check_budget(l));
   MM_TRY(mm_plan_new_envs(plan->env, plan->n_env, &l->envs));
   MM_TRY(rehearse(l));
   cJSON *root = mm_learn_plan_json(plan, &l->start, &l->envs);
@@ -446,9 +465,9 @@ static mm_status read_map(mm_learn *l, int64_t generation, mm_map **out) {
   mm_es_destroy(l->es);
   l->es = es;
   MM_TRY(replay_phase(l, row.phase, generation));
+  (void)mm_run_each(l->study.run, MM_RUN_GENERATION, on_generation, l); // what is intact counts
   char *card;
-  MM_TRY(mm_learn_card(&l->plan, generation, mm_es_evaluations(es) * l->n_task, &l->view.last,
-                       l->view.control, &card));
+  MM_TRY(mm_learn_card(l, generation, mm_es_evaluations(es) * l->n_task, &l->view.last, &card));
   mm_status status = mm_learn_point_map(l, mm_es_mean(es), out);
   if (status == MM_OK) status = mm_map_set_meta(*out, card);
   mm_free(card);
@@ -494,7 +513,7 @@ void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
     out->steps_left += (double)left * steps;
     end += l->phase[p].generations;
   }
-  out->session_env_steps = mm_job_store_work_of(l->study.store).env_steps + l->tuning_steps;
+  out->session_env_steps = mm_job_store_work_of(l->study.store).env_steps;
   out->n_control = l->n_control;
   for (int c = 0; c < l->n_control; c++)
     out->control_name[c] = mm_control_names[c];

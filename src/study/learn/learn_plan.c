@@ -46,7 +46,9 @@ cJSON *mm_learn_plan_json(const mm_learn_plan *plan, const mm_learn_start *start
   mm_plan_add_seed(root, plan->seed);
   cJSON_AddItemToObject(root, "start", mm_json_numbers(start->z, start->n));
   cJSON_AddItemToObject(root, "settings", mm_settings_json(&plan->settings));
-  cJSON_AddItemToObject(root, "learn", mm_search_json(&plan->settings));
+  cJSON *search = mm_search_json(&plan->settings);
+  if (plan->early) cJSON_DeleteItemFromObject(search, "tune_budget"); // by that it is known
+  cJSON_AddItemToObject(root, "learn", search);
   return root;
 }
 

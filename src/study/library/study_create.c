@@ -12,7 +12,6 @@
 #include "study/learn/learn.h"
 #include "study/run/run_table.h"
 #include "study/settings/preset.h"
-#include "study/stats/controls.h"
 #include "study/train/train.h"
 #include "study/transfer/transfer_plan.h"
 #include "study/tune/tune.h"
@@ -172,16 +171,10 @@ static mm_status open_table(const mm_study_config *c, table_lists *t) {
   memset(t->map, 0, c->n_map * sizeof *t->map);
   memset(t->env, 0, c->n_env * sizeof *t->env);
   for (size_t i = 0; i < c->n_map; i++) {
-    const bool tuned = mm_control_is_tuned(c->map[i]);
-    char name[MM_CONTROL_MAP_SIZE];
-    if (tuned) mm_control_map(c->map[i], MM_MAP_KINDS, 0, name);
-    MM_TRY(mm_map_open(tuned ? name : c->map[i], &t->map[i]));
-    t->row[i] = (mm_transfer_map){ .map = t->map[i],
-                                   .name = c->map[i],
-                                   .label = c->map[i],
-                                   .tuned = tuned,
-                                   .tuned_q = mm_control_tunes_q(c->map[i]) };
-    if (!sets_eta(c)) t->row[i].eta = mm_map_eta(t->map[i]);
+    char base[MM_PLAN_NAME_SIZE];
+    MM_TRY(mm_transfer_base(c->map[i], base));
+    MM_TRY(mm_map_open(base, &t->map[i]));
+    t->row[i] = mm_transfer_row(c->map[i], t->map[i], !sets_eta(c));
   }
   for (size_t i = 0; i < c->n_env; i++) {
     MM_TRY(mm_env_open(c->env[i], &t->env[i]));
@@ -196,8 +189,8 @@ static double budget_of(const mm_study_config *c, const table_lists *t) {
   double most = 0;
   for (size_t i = 0; t->row && t->column && c->tune_budget > 0 && i < c->n_map * c->n_env; i++) {
     const mm_transfer_map *row = &t->row[i / c->n_env];
-    const double runs = row->tuned ? (double)mm_eta_candidates(row->tuned_q) : 0;
-    most = fmax(most, runs * mm_settings_steps(&t->column[i % c->n_env].settings));
+    if (row->tuned)
+      most = fmax(most, mm_eta_least(&t->column[i % c->n_env].settings, row->tuned_q));
   }
   return most > 0 ? fmax(most, c->tune_budget) : 0;
 }

@@ -17,7 +17,7 @@ enum {
   MM_CONTROL_TUNED, // from here on: the first ones with an eta of their own
   MM_CONTROL_TUNED_Q = MM_CONTROL_TUNED + 2, // and Tsallis with q and eta
   MM_CONTROLS,
-  MM_CONTROL_MAP_SIZE = 40
+  MM_CONTROL_MAP_SIZE = 512 // as long as a plan has names
 };
 extern const char *const mm_control_names[MM_CONTROLS];
 

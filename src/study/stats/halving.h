@@ -1,6 +1,7 @@
 // Successive halving: all candidates are tried with few seeds, and the better half of them goes on
-// to twice as many, until a round has all seeds. Every round takes about as many training runs as
-// the others. `tune` searches by it, and the controls of `learn` and `transfer` are tuned by it.
+// to twice as many, until a round has all seeds. The first round takes about twice as many training
+// runs as each of the others, where a candidate has half of its seeds already. `tune` searches by
+// it, and the controls of `learn` and `transfer` are tuned by it.
 
 #ifndef MM_STUDY_HALVING_H
 #define MM_STUDY_HALVING_H

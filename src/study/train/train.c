@@ -297,7 +297,7 @@ static size_t study_cells(const mm_study *study) {
 static void study_cell(const mm_study *study, size_t i, mm_study_cell *out) {
   mm_train *t = of(study);
   mm_settings settings = t->plan.settings;
-  const double *eta = mm_settings_eta(&settings);
+  const double *eta = mm_settings_number(&settings, "eta");
   mm_train_view v;
   (void)i;
   mm_train_look(t, &v);

@@ -168,7 +168,7 @@ double mm_transfer_planned_steps(const mm_transfer_config *c) {
     const mm_transfer_map *map = &c->map[i / c->n_env];
     const double run = mm_settings_steps(&settings);
     steps += (double)c->n_seed * run;
-    if (map->tuned && mm_settings_eta(&settings))
+    if (map->tuned && mm_settings_number(&settings, "eta"))
       steps += c->tune_budget > 0 ? c->tune_budget : (double)MM_ETAS * (double)c->n_tune * run;
   }
   return steps;
@@ -185,7 +185,7 @@ static mm_status tune_etas(mm_transfer *t, mm_job_store *store) {
     size_t m = i / c->n_env, e = i % c->n_env;
     mm_settings *own = &t->settings[i];
     *own = c->env[e].settings;
-    double *eta = mm_settings_eta(own);
+    double *eta = mm_settings_number(own, "eta");
     t->cell[i].q = NAN;
     if (eta && c->map[m].tuned) {
       mm_eta_choice chosen;

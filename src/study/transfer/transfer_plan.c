@@ -6,9 +6,12 @@
 
 #include "study/transfer/transfer_plan.h"
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "study/jobs/plan.h"
 #include "study/jobs/study.h"
+#include "study/stats/controls.h"
 
 enum { LIST_MAX = 10000, SEEDS_MAX = 1000000 };
 
@@ -21,6 +24,26 @@ struct mm_transfer_plan {
   mm_env **env;
   char (*name)[2][MM_PLAN_NAME_SIZE]; // [n_map + n_env] name and label
 };
+
+// ---------------------------------------------------------------------------------------------
+// Rows by their names
+
+mm_status mm_transfer_base(const char *name, char out[MM_PLAN_NAME_SIZE]) {
+  static_assert((int)MM_CONTROL_MAP_SIZE == (int)MM_PLAN_NAME_SIZE, "room for any name");
+  MM_TRY(mm_plan_copy_name(name, "a table", out));
+  if (mm_control_is_tuned(name)) mm_control_map(name, MM_MAP_KINDS, 0, out);
+  return MM_OK;
+}
+
+mm_transfer_map mm_transfer_row(const char *name, const mm_map *map, bool own_eta) {
+  const bool tuned = mm_control_is_tuned(name);
+  return (mm_transfer_map){ .map = map,
+                            .name = name,
+                            .label = name,
+                            .tuned = tuned,
+                            .tuned_q = mm_control_tunes_q(name),
+                            .eta = own_eta && !tuned ? mm_map_eta(map) : 0 };
+}
 
 // ---------------------------------------------------------------------------------------------
 // Writing

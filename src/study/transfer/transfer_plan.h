@@ -6,6 +6,14 @@
 
 #include "study/transfer/transfer.h"
 
+// The map that a row of that name trains with, or is tuned for, as mm_map_open takes it.
+// MM_ERR_INPUT for a name that a plan has no room for.
+mm_status mm_transfer_base(const char *name, char out[MM_PLAN_NAME_SIZE]);
+
+// The row of that name, with its name as the label. The eta that the map brings counts if
+// `own_eta`, and never in a row that is tuned.
+mm_transfer_map mm_transfer_row(const char *name, const mm_map *map, bool own_eta);
+
 // A new run in `folder`, of which the plan is that of the configuration. Hand it over as the
 // configuration's `run` and close it with mm_run_close.
 mm_status mm_transfer_create(const char *folder, const mm_transfer_config *config, mm_run **out);

@@ -195,7 +195,7 @@ static void study_cell(const mm_study *study, size_t i, mm_study_cell *out) {
   mm_settings settings = t->plan.settings[e];
   (void)mm_tune_apply(&t->plan.space,
                       t->search.trial[arm == 0 ? 0 : mm_tune_best(&t->search)].value, &settings);
-  const double *eta = mm_settings_eta(&settings);
+  const double *eta = mm_settings_number(&settings, "eta");
   mm_tune_view v;
   mm_tune_look(t, &v);
   *out = (mm_study_cell){ .env = t->plan.env[e],

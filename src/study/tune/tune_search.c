@@ -10,8 +10,8 @@
 #include "base/elementary.h"
 #include "base/rng.h"
 #include "base/status.h"
-#include "study/stats/comparison.h"
 #include "study/stats/halving.h"
+#include "study/stats/inference.h"
 
 // Where cma-es begins: in the middle of all ranges, with a spread that reaches their ends.
 static const double START = 0.5, SPREAD = 0.3;
@@ -56,8 +56,13 @@ bool mm_tune_is_near(const mm_tune_search *s, size_t best, size_t trial) {
   if (trial == best) return true;
   if (a->failed || b->failed) return false;
   const size_t n = a->n < b->n ? a->n : b->n;
-  const mm_comparison c = mm_comparison_of(a->score, b->score, n, s->config.seed);
-  return c.interval.low <= 0 && c.interval.high >= 0;
+  double *gain = mm_alloc_array(n, sizeof *gain);
+  if (!gain) return false;
+  for (size_t i = 0; i < n; i++)
+    gain[i] = a->score[i] - b->score[i];
+  const mm_interval of_mean = mm_interval_of_mean(gain, n, s->config.seed);
+  mm_free(gain);
+  return of_mean.low <= 0 && of_mean.high >= 0;
 }
 
 size_t mm_tune_best(const mm_tune_search *s) {
