@@ -57,7 +57,7 @@ expect_out '"observation":{"n":27,'
 expect_out '"n":8,"low":-1'
 run env show Hopper --physics own --json
 expect_out '"physics":"own"}'
-run env show Hopper --physics=own --help
+run env show Hopper --physics=own --help all
 expect_out '--physics VALUE'
 run env show HalfCheetah --set flavour=gymnasium --json
 expect_out '"flavour":"gymnasium"'

@@ -235,7 +235,9 @@ static void test_progress_within_a_job(void **state) {
   job.config = &endless;
   mm_result result;
   watcher w = watcher_make(2);
-  mm_backend_config config = { .threads = 1, .stop = &w.stop, .progress = watch_one, .user = &w };
+  mm_backend_config config = {
+    .size = sizeof config, .threads = 1, .stop = &w.stop, .progress = watch_one, .user = &w
+  };
   assert_fails(mm_backend_run(&config, &job, 1, &result), MM_ERR_INTERRUPTED, "after 0 of");
   assert_true(w.ordered);
   assert_true(w.env_steps > 0 && w.env_steps <= result.env_steps);

@@ -13,6 +13,7 @@
 
 #include "base/rng.h"
 #include "base/status.h"
+#include "study/jobs/job_store_internal.h"
 #include "study/learn/learn_internal.h"
 #include "test.h"
 
@@ -847,15 +848,16 @@ static void test_full_controls(void **state) {
 
 // At the end of the first list of which something was trained.
 static void stop_after_list(size_t done, size_t total, uint64_t env_steps, void *user) {
-  (void)user;
-  if (env_steps > 0 && done == total) stop_now = 1;
+  mm_learn *l = user;
+  (void)env_steps;
+  if (mm_learn_study(l)->store->n_job > 0 && done == total) stop_now = 1;
 }
 
 // Tuned one list a process, six of them: nothing is trained twice, and the same bits come out.
 static void test_tuning_is_kept(void **state) {
   (void)state;
   mm_learn_plan *plan = tiny_plan();
-  const mm_backend_config quiet = { .threads = 1 };
+  const mm_backend_config quiet = { .size = sizeof quiet, .threads = 1 };
   mm_learn *whole, *l;
   mm_learn_view a, b;
   assert_ok(mm_settings_set(&plan->settings, "controls", "full"));
@@ -867,7 +869,11 @@ static void test_tuning_is_kept(void **state) {
   // eta of two controls; q and eta of the third with 1, 2 and 4 seeds; all controls
   static const int trained[] = { 72, 72, 35, 18, 18, 21 };
   for (int i = 0; i < 6; i++) {
-    mm_backend_config backend = { .threads = 1, .stop = &stop_now, .progress = stop_after_list };
+    mm_backend_config backend = { .size = sizeof backend,
+                                  .threads = 1,
+                                  .stop = &stop_now,
+                                  .progress = stop_after_list,
+                                  .user = l };
     stop_now = 0;
     assert_int_equal(mm_learn_advance(l, &backend), i < 5 ? MM_ERR_INTERRUPTED : MM_OK);
     mm_learn_look(l, &b);

@@ -25,7 +25,8 @@ static const option quiet_option =
 static const option plugin_option =
     OPTION(TEXTS, "plugin", plugins, "FILE.so",
            "environments, maps and learners of a plug-in, for all that takes their names; may be "
-           "repeated, as in MIRRORMAP_PLUGINS=A.so:B.so");
+           "repeated, as in MIRRORMAP_PLUGINS=A.so:B.so",
+           .rare = true);
 static const option json_option =
     OPTION(FLAG, "json", json, NULL, "one JSON object on stdout, nothing else there");
 static const option isa_option =
