@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The commands of the project; `make help` lists them. The work is done by CMake (CMakeLists.txt,
 # CMakePresets.json) and by scripts/.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes mm_build.h (run by every build with cmake -P). The file is touched only when its content
 # changes, so an unchanged tree compiles nothing.
 

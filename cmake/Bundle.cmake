@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Run at installation: copies the shared libraries that the programs in MM_BUNDLE_OF need (those that
 # are there) to MM_BUNDLE_DIR below the prefix. What belongs to the system stays out: the C library
 # with its parts, and the driver's own.

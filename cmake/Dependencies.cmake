@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What the build stands on. Each missing piece is named together with the Debian package.
 
 function(mm_missing what package)

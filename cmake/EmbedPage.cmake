@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Turns the page of a report into C: the files of MM_PAGE by their endings, html, css and js, each
 # kind joined in the order of the names, to byte arrays in MM_OUTPUT.
 

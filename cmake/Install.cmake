@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # make install: program, libraries, headers, pkg-config and CMake package files, data, documents.
 # Nothing installed holds an absolute path except the library's default data folder.
 

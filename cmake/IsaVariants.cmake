@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One source, several instruction sets. Each variant is compiled with -DMM_ISA=<name>, from which
 # the source forms its function names; the library picks one at run time. The variants give the
 # same bits: only the speed differs.

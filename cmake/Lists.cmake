@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What follows from the lists of the source: CUDA kernels and includes.
 
 # One source of CUDA kernels for each environment of a list: compiling one takes long, so that they

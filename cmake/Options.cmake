@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Options, the default build type and the compiler flags of every source.
 
 set(MIRRORMAP_CUDA AUTO CACHE STRING "Use CUDA: AUTO (with nvcc and a device here), ON or OFF")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What was found and what is off, in a few lines.
 
 if(MIRRORMAP_SANITIZE)

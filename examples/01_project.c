@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From scores to a policy: reads a mirror map and projects the scores given after it.
 //
 //   cc 01_project.c $(pkg-config --cflags --libs mirrormap) -o project

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A search by evolution: asks for candidates, tells how fit they are, and lets the strategy move.
 //
 //   cc 02_evolve.c $(pkg-config --cflags --libs mirrormap) -lm -o evolve

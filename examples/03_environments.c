@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps 4096 CartPoles with random actions, one thread, and reports the mean return and the speed.
 // The library allocates nothing per step: observations, rewards and ends go into our buffers.
 //

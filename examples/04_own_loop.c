@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mirror map in a training loop of one's own: policy mirror descent on a corridor with a small
 // reward at its near end and a large one at its far end.
 //

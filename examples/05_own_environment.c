@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An environment of one's own as a plug-in: a pole on a cart, and a wind that comes and goes.
 //
 //   cc -shared -fPIC examples/05_own_environment.c $(pkg-config --cflags mirrormap) -o windy.so

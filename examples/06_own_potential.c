@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A family of potentials of one's own as a plug-in, to train with and to search in: phi^-1 is a
 // logarithm as far as `knee` and goes on as a straight line, so that a policy moves as with the
 // negative entropy among unlikely actions and as with the Euclidean norm among likely ones.

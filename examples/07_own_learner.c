@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A learner of one's own as a plug-in: REINFORCE with a linear softmax policy. After an episode it
 // follows the gradient of log pi(a|s) times what was earned from there on, less its mean.
 //

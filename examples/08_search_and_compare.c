@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search and the table of docs/tutorial.md: learns a map on CartPole, then compares it with
 // controls on fresh seeds and on another environment, to the bits of `mirrormap learn` and
 // `mirrormap transfer`.

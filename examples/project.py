@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Policies of a mirror map, read from its file, in NumPy alone: python3 project.py MAP.json 0.3 -0.5 1.2
 Files of format mirrormap/1 and /2: a step size is left to the caller, and a map that moves is its last anchor."""
 import json, sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Environment steps per second of make_vec beside the loop that calls the library alone, Gymnasium's
 vector environments, and gymnax (on CPU) and EnvPool where they are installed: the table of
 docs/python.md.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fills the tables of README.md, docs/findings.md and maps/README.md from the files beside this
 one; draws docs/images/landscape.svg (heat maps) and docs/images/gridworld-eta.svg.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs and agents of any learner from settings, for tests that train several kinds.
 
 #ifndef AGENT_FIXTURE_H

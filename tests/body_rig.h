@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the suites on bodies share: their IDs, the engines that can run here, and the model files.
 
 #ifndef MM_TEST_BODY_RIG_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The binary interface: exported symbols, and offsets and sizes of everything in the public structs
 # and values of the enums, compared with the list in tests/abi/interface.txt. Every function that a
 # public header declares must be exported. CONTRIBUTING.md says when and how the list changes.

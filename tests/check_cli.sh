@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The command line stands on the public interface: src/cli includes private headers of the study layer
 # only where tests/cli_includes.txt still allows it. That list can only get shorter: a line that is not
 # needed any more is a failure too.

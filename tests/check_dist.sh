@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The source tarball: the same bits twice, knows its commit, has what a build needs. The bill of
 # materials is JSON that names every library of the program.
 # usage: check_dist.sh SOURCE_DIR BUILD_DIR

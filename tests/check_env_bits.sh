@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The environments give the same bits however they are compiled: 10^5 random transitions of each,
 # built as C17 and as C++17 with each compiler present, at two optimisation levels and, on x86-64,
 # with and without fused multiply-add instructions.

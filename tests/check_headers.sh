@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Headers stand alone. `host`: every public header, and every header of src/ marked [host/device]
 # in its first lines, compiles by itself (included twice, so the guards are tested too) with the first
 # compiler present: the public ones as C17 and as C++17, the marked ones as C17. With every compiler

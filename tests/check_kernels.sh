@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The kernels compile for every kind of device that the usual build serves. A build for some of them
 # only, or down to PTX (CMAKE_CUDA_ARCHITECTURES=90, 90-virtual), has one environment of each family of
 # kernels compiled here for the others, whose tiles differ. So has, in any build, what newer devices

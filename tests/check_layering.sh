@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Layering: the folders of src/ include each other in the order of src/rooms.txt only, and no folder
 # has more than 30 files. Prints every offending line.
 # usage: check_layering.sh SOURCE_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every link of a Markdown file below DIR leads to a file that is there, and to a heading of it.
 # usage: check_links.sh DIR
 set -euo pipefail

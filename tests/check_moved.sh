@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A build folder that was moved or copied is refused with one line that says what to do.
 # usage: check_moved.sh SOURCE_DIR
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by the command-line tests, which are called as: cli_X.sh PROGRAM SOURCE_DIR
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Broken and hostile map files through every command that reads one: exit 2, one line on stderr that
 # names the file, nothing on stdout, nothing written.
 # usage: cli_bad_input.sh PROGRAM SOURCE_DIR

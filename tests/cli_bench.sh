@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The form of `bench`; its figures are for `make bench`. The suite of measurements takes some seconds.
 # usage: cli_bench.sh PROGRAM SOURCE_DIR
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Bodies on the command line: env list, show, play, sheets of frames, what is
 # refused, and what is said where the MuJoCo library or its models are missing.
 # usage: cli_bodies.sh PROGRAM SOURCE_DIR

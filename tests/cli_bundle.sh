@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # An installation with its libraries: copied elsewhere it uses these and finds its data there.
 # usage: cli_bundle.sh PROGRAM SOURCE_DIR
 

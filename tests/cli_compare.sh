@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `compare`: tables of transfer studies put together, its numbers against those of `transfer`, its
 # files and figures, bad input.
 # usage: cli_compare.sh PROGRAM SOURCE_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `devices`, and what the commands say about devices: with and without one.
 # usage: cli_devices.sh PROGRAM SOURCE_DIR
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The env commands: lists, boards, games, traces.
 # usage: cli_env.sh PROGRAM SOURCE_DIR
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Classic control and MinAtar on the command line: env show, env play, sheets of frames.
 # usage: cli_env_games.sh PROGRAM SOURCE_DIR
 

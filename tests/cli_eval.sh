@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Trained policies on the command line: eval, env play --policy, env show --frames --policy.
 # usage: cli_eval.sh PROGRAM SOURCE_DIR
 

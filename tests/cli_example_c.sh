@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The examples as the build made them: 01_project.c says what `mirrormap map project` says,
 # 02_evolve.c finds the minimum, 03_environments.c plays as random policies do, 04_own_loop.c improves.
 # usage: cli_example_c.sh PROGRAM SOURCE_DIR

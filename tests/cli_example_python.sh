@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # examples/project.py gives the same policies as `mirrormap map project`, for every kind of map.
 # usage: cli_example_python.sh PROGRAM SOURCE_DIR
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # examples/08_search_and_compare.c against `mirrormap learn` and `mirrormap transfer`: the same map, and the
 # same return in every run of the table, also when the program is stopped and started again.
 # usage: cli_example_search.sh PROGRAM SOURCE_DIR

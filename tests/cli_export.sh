@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `export --tensorboard`: which folders there are, that nothing is overwritten, runs that are damaged
 # or going on; and, where Python has it, what TensorBoard itself reads.
 # usage: cli_export.sh PROGRAM SOURCE_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The frame of the program: help, version, spelling, options, exit codes, streams, terminals.
 # usage: cli_frame.sh PROGRAM SOURCE_DIR
 

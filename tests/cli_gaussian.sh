@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Environments with continuous actions from end to end: train with pmd-gaussian and ppo, the same bits on
 # any number of threads, after an interruption and in every build; policies played; refusals.
 # usage: cli_gaussian.sh PROGRAM SOURCE_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `learn`: the same bits from any number of threads and after any number of kills; stops and resumes;
 # refuses what it should.
 # usage: cli_learn.sh PROGRAM SOURCE_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # scripts/main-job, what `make run` does, with a search of two generations: its files, its verdict, and
 # that a second call shows the same and trains nothing.
 # usage: cli_main_job.sh PROGRAM SOURCE_DIR

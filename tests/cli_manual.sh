@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Manual pages and completions: every command, option and setting is there; pages without findings
 # of mandoc and groff; words completed in a real bash, zsh and fish.
 # usage: cli_manual.sh PROGRAM SOURCE_DIR

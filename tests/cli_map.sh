@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What the map commands do with good input.
 # usage: cli_map.sh PROGRAM SOURCE_DIR
 

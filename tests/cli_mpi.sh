@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Under mpirun: the same bits for any number of ranks, with every command that trains; ranks that are
 # killed, stopped, misspelt; no MPI where there is one process.
 # usage: cli_mpi.sh PROGRAM SOURCE_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Several hosts on one machine: ranks in network namespaces of their own, with their own addresses and
 # host names, complete a search over TCP to the same bits.
 # usage: cli_mpi_hosts.sh PROGRAM SOURCE_DIR

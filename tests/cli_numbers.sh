@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The numbers of golden/cli_numbers.txt through the command line, and policies on common scores
 # through `map compare`.
 # usage: cli_numbers.sh PROGRAM SOURCE_DIR

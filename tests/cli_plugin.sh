@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Plug-ins: the names of examples/05 to 07 wherever names count, runs that know which plug-in they
 # need, devices and ranks; a faulty plug-in for each rule of `env check` and of `map check`, and what
 # cannot be loaded.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `report`: the page and its figures, refreshed; runs that go on, are damaged or are none; files that
 # are never overwritten; the page watched over HTTP, from this machine only.
 # usage: cli_report.sh PROGRAM SOURCE_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The page of `report` in a real browser: curves are drawn, values can be read, the explorer gives the
 # numbers of `map project` and `map bregman`, colours mean what the data say, hostile texts stay texts,
 # dark mode, the width of a phone, watching. With PICTURES=FOLDER it leaves pictures to look at there.

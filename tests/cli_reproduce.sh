@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `reproduce`: every artefact at the smallest scale, its files and labels; killed and interrupted in
 # the middle and taken up again it ends with the same numbers; refuses what it should.
 # usage: cli_reproduce.sh PROGRAM SOURCE_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `runs` and `export`: what they show of runs that are done, running, killed, damaged or of another
 # version; the forms of their output; files that are never overwritten.
 # usage: cli_runs.sh PROGRAM SOURCE_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The batch script of examples/slurm, with stand-ins for Slurm's commands: it begins, stops in time,
 # asks to be queued again, resumes, and ends when the search is done.
 # usage: cli_slurm.sh PROGRAM SOURCE_DIR

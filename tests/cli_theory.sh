@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `theory`: golden values of task files, the form of its output, refusals, pictures.
 # usage: cli_theory.sh PROGRAM SOURCE_DIR
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Traces: env replay and env record. (Grid-World's replay: cli_env.sh.)
 # usage: cli_trace.sh PROGRAM SOURCE_DIR
 

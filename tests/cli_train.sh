@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `train`: the form of its JSON, the same bits on any number of threads, settings and presets, bad
 # input, interruption. Runs are kept short by --set.
 # usage: cli_train.sh PROGRAM SOURCE_DIR

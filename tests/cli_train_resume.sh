@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `train` with a run folder: killed, interrupted, out of time, out of space, taken up again on other
 # numbers of threads, it ends with the same numbers and the same policies; refuses what it should.
 # usage: cli_train_resume.sh PROGRAM SOURCE_DIR

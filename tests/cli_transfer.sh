@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `transfer`: its tables, JSON and files, controls and labels, the same bits on any number of
 # threads, bad input, interruption. Runs are kept short by --set.
 # usage: cli_transfer.sh PROGRAM SOURCE_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `tune`: a grid and CMA-ES on real trainings; killed, interrupted and out of time it ends with the same
 # table; its preset can be used and is never written over; refuses what it should.
 # usage: cli_tune.sh PROGRAM SOURCE_DIR

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments of bodies on a device, for test_cuda_physics.c.
 
 #include "cuda_bodies.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments of bodies on a device, taken through steps and brought back.
 
 #ifndef MM_TEST_CUDA_BODIES_H

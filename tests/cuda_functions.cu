@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of the kernels by themselves, for test_cuda_functions.c.
 
 #include "cuda_functions.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of the kernels on a device, called one by one.
 
 #ifndef MM_TEST_CUDA_FUNCTIONS_H

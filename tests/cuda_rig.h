@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training runs on a CUDA device beside the same on the CPU, for the suites of both kinds of
 // kernels. The including file says first how many TENSORS a network has.
 

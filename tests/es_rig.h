@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A strategy as the tests of single calls begin with it: mean j / 4 - 1 in coordinate j, seed 11.
 
 #ifndef MM_TEST_ES_RIG_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event files by the description of the format alone: checksums bit by bit, protocol buffers field
 // by field. Anything that is not as expected fails the test.
 

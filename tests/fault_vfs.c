@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The wrapper around SQLite's own VFS. For every file it keeps the bytes that are safely on the
 // disk and, in order, the changes since then; a synchronisation applies these. So nothing need ever
 // be synchronised for real.

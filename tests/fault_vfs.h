@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A disk that fails, between SQLite and the real one: calls that change something can be made to
 // fail, and the power can go, after which only what was synchronised is certain to be there.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grid-World written straight from its laws, slowly: the step by row and column, its outcomes
 // listed one by one, matrices spelt out, dense elimination.
 

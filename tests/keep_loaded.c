@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Put before the C library's by LD_PRELOAD: what was loaded stays. Where the leak checker runs,
 // Open MPI's components would else be gone by the time it looks, and what they leave behind has no
 // name by which tests/openmpi.supp could know it.

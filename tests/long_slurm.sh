@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The batch script of examples/slurm under a Slurm of its own: munged, slurmctld and slurmd of this machine, on
 # loopback, with all their files in the test's folder, are started here and ended at the end. A search on two tasks
 # loses one of them, is told that its time is up, is queued again each time, and comes to the bits of a search that

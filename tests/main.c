@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the suites: all of them, or those named.
 //
 //   mirrormap_tests              everything

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's table of MinAtar games under short names; and their observations, checked.
 
 #ifndef MM_TEST_MINATAR_GAMES_H

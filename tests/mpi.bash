@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced, after cli.bash, by the tests that start the program with mpirun.
 

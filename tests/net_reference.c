@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference of actor and critic.
 
 #include "net_reference.h"

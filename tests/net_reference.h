@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Actor, critic and their gradient step written down once more: plain loops in double precision,
 // row by row, from the equations (spec: ampo.md 2, 4-6; continuous-control.md 7, 8.3 for Gaussian
 // nets: the objective AMPO stands for PMD with the negative entropy there). Slow, and independent

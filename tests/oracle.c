@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See oracle.h.
 
 #include "oracle.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slow and obvious versions of what src/map does, in long double on the C library's functions: the
 // definitions written down once more, to compare the fast ones with.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random maps and scores for the property tests, each a function of its number alone.
 
 #ifndef MM_TEST_RANDOM_MAP_H

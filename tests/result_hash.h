@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One number for everything of a result but its times: FNV-1a.
 
 #ifndef MM_TEST_RESULT_HASH_H

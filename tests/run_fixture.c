@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small runs in a temporary folder, for the suites of the run database.
 
 #define _GNU_SOURCE // umount2

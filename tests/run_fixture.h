@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small runs in a temporary folder, for the suites of the run database. What generation g holds
 // follows from g alone, so any reader can say whether it is right.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Two builds of the program give the same numbers: small runs of all commands with both, then every
 # JSON, table, export, map file and figure compared byte by byte, without what a clock, a path or a
 # build's name says. For changes that must not change results: build the tree before and after.

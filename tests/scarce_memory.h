@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An allocator that gives only so many blocks, with which tests let every single allocation of a
 // call fail once.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // p-values for tests of random numbers. Seeds are fixed, so a test passes or fails for good; the
 // bounds only say how unlikely its numbers may look.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every suite needs: cmocka with its own prerequisites, the list of suites, and assertions on
 // statuses.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The AMPO loop: what a rollout keeps, the metric, the same bits in every build and on every number
 // of threads, that it learns, and what is refused.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // States of AMPO and PPO: a training that was put down and taken up again, in any build of the
 // kernels, ends with the same bits; bytes that are no such state are refused.
 

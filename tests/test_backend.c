@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pool of threads: the same bits for every number of threads, results in the order of the jobs,
 // cancellation, failures that stay where they are, progress.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Status and errors, messages, memory, arena, spelling, the clock, files.
 
 #define _XOPEN_SOURCE 700

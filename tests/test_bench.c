@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `bench`: the clockwork of the benchmarks. Their figures are nobody's to assert.
 
 #include "test.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All bodies: observation, reward, end and start by hand, the vector layer on
 // every engine that is here, and each step against the MuJoCo library where it is.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model files as the MuJoCo library understands them, against the numbers that the bodies are
 // specified by: sizes, joints, motors, contacts, and what follows from them, to the digits given.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `body_transfer`: our engine and the MuJoCo library as environments. Episodes of a random
 // policy have the same distribution in both, and a policy that was trained in one does as well in
 // the other. MM_TEST_LONG=1: on all bodies, with 2000 random episodes and trainings of 10^6 steps.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // h and its divergence: the specification's numbers, the oracle's quadrature, and what must hold
 // for any mirror map.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Classic control: recorded trajectories, the known transitions of each environment, starts, ends,
 // actions out of range, and the returns of the uniform random policy.
 

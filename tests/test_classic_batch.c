@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batched classic control: the bits of single environments, for every instruction set, number of
 // environments and division of the batch.
 

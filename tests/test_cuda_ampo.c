@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AMPO on a CUDA device: first gradients as on the processor, to the rounding of halves; the same
 // bits however a list is put together and cut; states that move between processor and device;
 // learning as the reference's own runs.

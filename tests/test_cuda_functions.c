@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of the kernels against the processor's: projections onto piecewise maps.
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scales of AMPO's losses in half precision: halves neither overflow nor lose small errors, and
 // the gradient is the same without them.
 

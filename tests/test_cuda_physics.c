@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies on a device against those of mm_vec: the same bits in states, observations, rewards and
 // ends, from starts, from states in the midst of trouble, and through starts of new episodes.
 

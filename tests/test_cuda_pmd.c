@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tabular PMD on a CUDA device: the results of mm_job_run to the bit, whatever the sizes, the map,
 // the switches and the company; failures, numerical trouble and interruption as on the CPU.
 

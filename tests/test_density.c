@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps on densities: the divergences and gradients of the sheet (continuous-control.md 8.5) by
 // quadrature and by samples, differences without cancellation, bounds, and the bits of all builds.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `disk_faults`: a search on a disk that fails. Whatever write or synchronisation fails, and
 // whatever of the unsynchronised bytes a power failure takes, the search says so or goes on, keeps
 // what it said was stored, and when resumed ends with the same numbers. MM_TEST_LONG=1: at every

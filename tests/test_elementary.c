@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementary functions against long double, over the whole range and at the special values.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every built-in environment keeps the rules, and an environment that breaks one is found out: a
 // walk at random that ends by chance or after LIMIT steps, with a fault for each rule.
 

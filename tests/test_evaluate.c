@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trained policies at play: their probabilities, returns against a replay by hand, the same numbers
 // however the work is cut, and what is refused.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event files: bytes as TensorBoard's own writer makes them, and what an independent reader finds
 // in them; runs as folders of such files.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The strategies call by call: names and settings, draws, shaping, one step against the formulas
 // written down once more, fitnesses that are not finite, and failures that change nothing.
 

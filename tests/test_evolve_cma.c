@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cma-es call by call: steps against the formulas written down once more, in long double and with
 // another way to the root of C; whole searches where the covariance matters; its state as bytes.
 

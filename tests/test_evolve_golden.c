@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The strategies against recorded runs of the library that the paper used (evosax 0.1.5, of the
 // paper's time, and 0.3.1): five generations on a quadratic with the recorded draws and fitnesses,
 // and after each the whole state. The recordings minimise, so they are told with the sign turned.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Restarts: when they come, what they change, that they help where there are many optima, and that
 // a search with them resumes bit-identically.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole searches, against what the specification measured. Seeds are fixed, so a test passes or
 // fails for good; allowances are several times the spread between seeds (5 % or less).
 

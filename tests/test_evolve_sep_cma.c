@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sep-cma-es call by call: its constants, and steps against the formulas written down once more.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // States as bytes: a search that is saved and loaded after every generation goes on to the same
 // bits, and nothing but an intact state of the right strategy is taken.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `figure`: pictures appear whole or not at all, show what they should, and no name can do
 // harm. Everything happens in a private folder that also serves as TMPDIR; each test must leave
 // nothing there but its pictures.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generalised advantage estimation: golden data, the sheet's numbers, and the sum it stands for.
 
 #include "agent/gae.h"

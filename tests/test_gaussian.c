@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Agents with continuous actions: what they refuse, what their first minibatch is, that they learn,
 // and that all builds of the kernels train to the same bits.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What moves a Gaussian policy, through the whole network and for every kind of map: the first
 // minibatch is the plain policy gradient, gradients are those of the objective by differences, and
 // the divergence that is reported is the one of Kullback and Leibler where the map says so.

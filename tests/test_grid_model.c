@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exact model: golden values, dense and explicit oracles, Monte-Carlo.
 
 #include <math.h>

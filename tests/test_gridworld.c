@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grid-World: environments by name, the laws of instances, task files, the step and its sampler.
 
 #define _POSIX_C_SOURCE 200809L

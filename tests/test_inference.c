@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intervals cover what they say, tests hold their level, and closed cases come out exactly.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `job_store`: results that a run has are not computed again, come out to the bit, and fit
 // only the batches that they belong to.
 

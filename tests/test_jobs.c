@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `jobs`: lists of jobs as other programs run them, through the public headers: the same
 // bits as one by one, cancelled and taken up again from what the hooks kept, with the networks of
 // each, from several threads at once.

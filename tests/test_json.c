@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON: what is accepted, what is refused and how it is said, numbers to the bit, printing, fields.
 
 #define _XOPEN_SOURCE 700

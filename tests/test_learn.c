@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `learn`: the loop of a search against a slow and obvious one, plans and their text, phases,
 // several environments, failures in the middle, memory and database over many generations.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What results say about who made them.
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps as objects: names, search coordinates, parameters, checks, and running out of memory at
 // every single allocation.
 

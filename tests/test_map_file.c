@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Map files: bit-exact round trips, and one clear sentence for everything else.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The MinAtar games: known scores of scripts, the two rule sets, and what the recordings do not
 // reach. Recordings: test_minatar_golden.c; random draws: test_minatar_draws.c.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The random part of the MinAtar games: each draw against its law on 10^6 of them, jointly where
 // several come from one block; and what a random policy earns, against measurements of the
 // reference implementations.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The MinAtar games against recordings of the reference implementation (gymnax 1.0): every state,
 // observation, reward and end of 12413 transitions, with the recorded draws put in.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seaquest against a plain version of its rules: lists of everything, one entity at a time, newest
 // first, an observation set cell by cell. It shares no code with the game beyond its constants.
 

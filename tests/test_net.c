@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nets: sizes, first weights, tensors, and the reference implementation's own gradient steps.
 
 #include "net/net.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradient steps: the fast kernels against the plain reference, the reference against differences
 // of its loss, and the bits of all instruction sets against each other.
 

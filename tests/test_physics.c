@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Our own physics without the MuJoCo library: constants of the bodies, the same bits in every build
 // and division of the work, states that go bad, and laws that hold by themselves.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Our own physics against the MuJoCo library on our model files: constants, mass matrix and bias,
 // single steps, short horizons, and what is conserved. Without the library the suite is skipped.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `picture`: what is on an observation is on its picture, in colours that can be told apart,
 // and within the frame.
 

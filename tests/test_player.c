@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `player`: policies as other programs use them, through the public headers: trained in
 // memory, taken apart tensor by tensor, asked for actions, played. Expected numbers are computed
 // here from the tensors, in double.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `plot`: the description of a figure and what its renderer makes of it.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments, potentials and learners of plug-ins, entered into the tables directly: what the
 // library does around them, potentials that are clones of built-in ones, and what is refused.
 // (Shared objects: cli_plugin.sh.) They stay for the rest of the process, so they keep all rules.

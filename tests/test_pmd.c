@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tabular PMD: its gradient against central differences, its policies against a version written
 // straight from the equations, and what must hold for every run.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policy files: what is written another reader finds, what is read is what was written, and one
 // clear sentence for everything else.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pool of threads: every unit once, by workers that are numbered, until somebody wants to stop.
 
 #include "test.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // phi and phi^-1: inverse to each other, right against the oracle, and the neural map's table
 // within its own bound.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model of many ranks, where the answer is known.
 
 #include <math.h>

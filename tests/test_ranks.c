@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks without MPI: who gets which job, messages there and back, and whole lists dealt out to
 // ranks that are threads here, over mailboxes: the same bits, hooks, failures, stops, silence.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pixels: what a raster covers, and pictures of every environment in every form of observations.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `report`: the document of runs of every command against what the runs have in them, while
 // they go on, damaged and of every version; names that try to break out; the page and its file.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `reproduce`: the paper's numbers, plans and their sizes, statistics of cells, policies
 // against the score scale, and a small Grid-World figure held against runs of `theory`, also when
 // it was interrupted in the middle.

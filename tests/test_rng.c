@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random numbers: known answers, uniformity, independence of streams, accuracy of the normal
 // quantile, and shuffles.
 

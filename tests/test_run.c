@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The run database: what is put in comes out to the bit, in one piece or not at all; one owner,
 // many readers; folders; lack of memory.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One bit of a run database is another one: every reader gives the right numbers, or says what is
 // damaged. All bits of a small file with MM_TEST_LONG=1; otherwise those of the headers of the file
 // and of all pages, which say how many rows there are and where, and a sample of the others.

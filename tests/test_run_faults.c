@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The run database against the world: processes killed at any moment, full disks, read-only media,
 // locks, files of other versions, damaged and hostile files. Whatever happens, what was committed
 // is there or the call says what is wrong; no number is ever different from what was put in.

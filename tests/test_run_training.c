@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trainings in the run database: what is put in comes out to the bit, states come and go, missing
 // points are noticed; batches and measures; and databases of versions 1 and 2.
 

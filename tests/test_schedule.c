@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings that change in the course of a training run: the law at anchors and between them, what
 // learners make of it, and that a constant schedule changes no bit.
 

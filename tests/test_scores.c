@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of several studies become one, with what is wrong in them refused by file and line; scores
 // and comparisons of closed cases come out exactly.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `search_figure`: curves of a search against its rows, and pictures at every stage of a run.
 
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings: what help says of their defaults is true, presets that come with the program say what
 // is built in, and every algorithm knows its keys and no others.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The projection: golden data, the tables of the specification, and its properties over thousands
 // of random maps and scores.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `study`: the four kinds of study through the public header alone. Each is stopped in the
 // middle, closed, opened again, and ends with the same bits as one that nobody disturbed.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `theory`: golden values through task files, and every quantity of Theorem 1 against a
 // version spelt out with dense matrices.
 

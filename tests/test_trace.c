@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replay of traces: every number of a file is looked at, and nothing in it does harm.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recording of traces: they replay to the bit and have the form of the golden files.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trainings with a run database: stopped at any moment, on any number of threads, they end with the
 // same rows and the same policies; what does not belong there is refused; a disk that is full for a
 // while costs nothing.

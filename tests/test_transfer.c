@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `transfer`: every number of the table against jobs run one by one, cells with runs that
 // fail, files and figures.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `tune`: ranges and their places, the search on made-up scores, and what it says about the
 // parameters.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Suite `tune_run`: scores against trainings run one by one, runs that are stopped and taken up
 // again, read by others, their plans, files and figures.
 

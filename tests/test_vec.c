@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vector layer: the same transitions as the headers one by one, every form of observation, ends
 // and what follows them, parts, streams, and what is refused.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three ways of autoreset, resets of single environments, states of the public interface,
 // bounds and counted episodes, on every built-in environment.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of environments as bytes: another vec goes on from them to the same bits, and bytes of
 // anybody are refused or harmless.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scaled observations and rewards against a plain reference that keeps everything it saw, the log
 // of episodes, parts, and states as bytes.
 

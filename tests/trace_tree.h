@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces as trees that tests look at and change, and random words to do so.
 
 #ifndef MM_TEST_TRACE_TREE_H

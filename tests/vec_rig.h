@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments side by side with room for everything a step wants and gives, and actions for them.
 
 #ifndef MM_TEST_VEC_RIG_H

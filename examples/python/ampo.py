@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """AMPO, policy mirror descent with networks, in JAX (docs/ampo.md of the source tree says what it is).
 
     python3 ampo.py --env CartPole-v1 --map l2 --steps 200000

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Learning the q of Tsallis' mirror map by gradient (PyTorch).
 
     python3 learn_q.py --steps 400

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PPO with a mirror map in place of softmax, in one file (PyTorch, after CleanRL's ppo.py).
 
     python3 ppo_mirror.py --env CartPole-v1 --map tsallis:1.5 --steps 200000

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Agents: train one job from start to end.
 //
 // A job is (environment, algorithm with its hyper-parameters, mirror map, seed); its result depends

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of jobs on threads, CUDA devices or ranks; the caller cannot tell which by the results.
 //
 //   mm_backend_config config = mm_backend_config_default();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Foundations shared by every stage: status codes, the text of the last error, and hooks for
 // messages and memory.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments by name, and many of them side by side.
 //
 // An mm_env is one environment, or a family from which instances are drawn; it is immutable once
@@ -235,8 +236,8 @@ MM_API void mm_vec_save(const mm_vec *vec, void *state);
 MM_API mm_status mm_vec_load(mm_vec *vec, const void *state, size_t size);
 
 // What the agent sees next, as the last reset, step or load left it; where an episode has ended and
-// the next is still to be shown, the first observation of the next. MM_ERR_INPUT before a reset, and
-// after a load that was refused.
+// the next is still to be shown, the first observation of the next. MM_ERR_INPUT before a reset,
+// and after a load that was refused.
 MM_API mm_status mm_vec_observe(const mm_vec *vec, void *obs);
 
 #ifdef __cplusplus

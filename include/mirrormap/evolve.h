@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Evolution strategies: ask for candidates, tell how fit they are.
 //
 //   mm_es *es;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mirror maps: how a policy moves.
 //
 // A mirror map is given by one increasing scalar function, the potential phi. Everything else

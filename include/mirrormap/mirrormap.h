@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole public interface. To read it, begin with base.h, then map.h, env.h, render.h, agent.h,
 // backend.h, policy.h, evolve.h, study.h; for environments and maps of your own plugin.h.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plug-ins: environments, potentials and learners of one's own in a shared object, by name wherever
 // the built-in ones are.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trained policies: the networks of one or several agents with everything needed to use them again.
 //
 //   mm_policy *policy;

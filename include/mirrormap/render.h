@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of environments as pixels.
 //
 //   int32_t width, height;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Studies: learn a map, train agents, compare maps over environments, tune settings.
 //
 //   mm_study_config config = mm_study_config_default(MM_STUDY_TRAIN);

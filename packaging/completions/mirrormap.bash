@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Completion of mirrormap for bash. The program itself says what can follow.
 

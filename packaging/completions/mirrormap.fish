@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Completion of mirrormap for fish. The program itself says what can follow.
 
 function __mirrormap_complete

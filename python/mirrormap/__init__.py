@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mirrormap: learning the mirror map of policy mirror descent.
 
 >>> import mirrormap as mm

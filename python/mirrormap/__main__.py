@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`python -m mirrormap` and the script `mirrormap`: the program that comes with the package."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evolution strategies: ask for candidates, tell how fit they are."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The C library: where it is, its structs and functions, its errors as exceptions.
 
 Declared here is what include/mirrormap/*.h declares; python/tests/test_library.py holds the structs

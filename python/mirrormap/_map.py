@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mirror maps: phi, projections of scores to policies, divergences, files."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of mirror maps, by matplotlib."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trained policies."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Potentials and projections on arrays: one text for NumPy, torch and jax.numpy.
 
 Everything is anchored, as in src/map/potential.h: F(p) = phi^-1(p) - phi^-1(1), so phi is 1 at 0. A

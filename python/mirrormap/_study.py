@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Studies: learn a map, train agents, compare maps over environments, tune settings."""
 
 from __future__ import annotations

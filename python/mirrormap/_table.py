@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables: of results, and of the databases of runs."""
 
 from __future__ import annotations

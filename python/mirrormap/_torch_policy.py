@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trained policy as a module of PyTorch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The environments for Gymnasium: many side by side (`make_vec`), and one at a time by the ids
 `mirrormap/<ID>`, which `import mirrormap` registers. Two kinds of IDs are not what Gymnasium takes:
 a slash is a hyphen there (`mirrormap/MinAtar-Asterix-v1`), and beside a `Hopper-v4` there can be no

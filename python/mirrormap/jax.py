@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Projections, losses and divergences of mirror maps in JAX, with exact derivatives.
 
 >>> import jax, jax.numpy as jnp, mirrormap.jax as mj

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Projections, losses and divergences of mirror maps in PyTorch, with exact derivatives.
 
 >>> import torch, mirrormap.torch as mt

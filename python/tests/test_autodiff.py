@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Differentiable projections: against the C library, entmax, finite differences, and each other.
 
 Needs torch, jax, entmax and hypothesis: make check-python.

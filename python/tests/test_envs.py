@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The environments as Gymnasium's: its own checks, its classic control step by step, its vector
 environments in the three autoreset modes, its wrappers."""
 

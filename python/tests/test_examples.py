@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples, at a small size. Needs torch and jax: make check-python."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Anything a caller may pass gives a result or an exception: values, shapes, types, layouts."""
 
 import unittest

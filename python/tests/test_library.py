@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the package declares of the C library, against the list of the binary interface."""
 
 import ctypes

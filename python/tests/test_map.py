@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Maps and evolution strategies: values, shapes, types, files, bad input."""
 
 import copy

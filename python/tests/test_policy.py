@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trained policies: what they do, against their own weights, and as a module of PyTorch."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Studies: results, Ctrl-C and resuming, callbacks, databases."""
 
 import os

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Closed forms of the potential on the paper's five environments: 100 seeds a cell.
 # usage: run.sh PROGRAM FOLDER TARGET   (TARGET: paper or code; a table in FOLDER/TARGET)
 # Stopped by Ctrl-C, it goes on when it is called again.

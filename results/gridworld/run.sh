@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Which shaping of fitness finds the Grid-World map with the better mean: pair ranks (the paper's),
 # ranks, or raw returns. Three searches each, four times as long as gridworld-quick; every map on 256
 # tasks that no search has seen, beside l2 and negentropy at six step sizes.

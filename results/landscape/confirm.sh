@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The best cell of each landscape in FOLDER on 100 seeds that no landscape has used; they are those
 # of ../closed-forms, so that both can be compared seed by seed.
 # usage: confirm.sh PROGRAM FOLDER   (runs go to FOLDER/best/ENV-TARGET.csv)

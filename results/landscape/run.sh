@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The landscape of Tsallis' q and the step size eta on one environment: 8 x 7 cells, 32 seeds each.
 # usage: run.sh PROGRAM FOLDER ENV TARGET
 # A study for each eta goes to FOLDER/ENV-TARGET/eta-ETA; all runs end up in FOLDER/ENV-TARGET.csv.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Closed forms at the preset eta on three environments on which nothing was chosen, 48 seeds.
 # usage: run.sh PROGRAM FOLDER
 set -eu

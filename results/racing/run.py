@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How well do returns in the course of training runs predict the order of candidates at the end?
 
 usage: run.py PROGRAM FOLDER ENV SEEDS [option of transfer]...

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What the maps of the searches are held against, on their 100 fresh seeds: Tsallis with q and eta
 # tuned (the best cell of ../landscape), l2 and negentropy with eta tuned, and both at the preset's
 # eta. l2 takes the best eta of the landscape's row q = 2; negentropy is tuned here as the landscapes

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # The maps that searches ended in, ENV-SEED.json in FOLDER, on 100 seeds that no search has used.
 # usage: judge.sh PROGRAM FOLDER ENV   (runs go to FOLDER/fresh/ENV.csv)
 set -eu

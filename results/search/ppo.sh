@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # PPO at its preset on the first 32 of the fresh seeds, on CPU.
 # usage: ppo.sh PROGRAM FOLDER ENV [OPTION..]   (runs go to FOLDER/fresh/ppo-ENV.csv)
 # Options are of `train`. Stopped, it resumes when it is called again.

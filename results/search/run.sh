@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # One search for a map that wins: a piecewise map of 20 steps that starts at l2, every candidate
 # trained to the end, target=paper.
 # usage: run.sh PROGRAM FOLDER ENV SEED

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Final returns on the rows of docs/calibration.md, 7 seeds (classic control) and 2 (MinAtar) each.
 # usage: run.sh PROGRAM FOLDER >FILE   (runs go to FOLDER)
 set -eu

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The training loop. Rows of a batch are (step t, environment e) at t * N + e; observations
 // are written by the environments straight into the batch, one step further, so that nothing is
 // copied but the last row to the first between two iterations.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The training loop of learners with actor and critic networks, one iteration at a time. What a
 // learner makes of it (mm_ampo_method) turns it into approximate mirror policy optimisation, into
 // PPO, and, on environments with continuous actions, into policy mirror descent and PPO with

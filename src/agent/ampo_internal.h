@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an mm_ampo is made of.
 
 #ifndef MM_AGENT_AMPO_INTERNAL_H

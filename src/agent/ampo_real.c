@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Agents with continuous actions (docs/gaussian.md): Gaussian policies on
 // environments whose observations and rewards are scaled by running numbers. What the agent draws
 // is kept as it is; the environment sees it clipped to [-1, 1] and stretched to its own range.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job of a learner with networks keeps every iteration's metric as the curve, NaN until an
 // episode has ended. Between two iterations all of it can be put down as bytes and taken up again:
 //

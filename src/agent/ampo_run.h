@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job of a learner with networks on its way: the agent, the curve so far, and when all of it is
 // put down for later. Who takes the agent from one iteration to the next, and where, is the
 // caller's business.

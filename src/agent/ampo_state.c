@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An agent's state as bytes:
 //
 //   16  mark "mirrormap/ampo", filled up with zeros

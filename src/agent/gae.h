@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generalised advantage estimation over a batch.
 
 #ifndef MM_AGENT_GAE_H

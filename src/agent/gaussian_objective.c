@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "agent/gaussian_objective.h"
 
 #include <math.h>

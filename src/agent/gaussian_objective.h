@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Gaussian policy is moved by (docs/gaussian.md): for a sample of the policy q
 // that acted, with r = p/q and advantage A,
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One job from start to end: makes the map of a search point, runs the algorithm, and settles what
 // of the result can be used.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // States and networks of trainings as bytes, for whoever follows them (mm_job_hooks).
 
 #ifndef MM_AGENT_JOB_HOOKS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What runs of jobs have in common.
 
 #ifndef MM_AGENT_JOB_INTERNAL_H

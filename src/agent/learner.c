@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of learners, and what can be said of all of them by their lists of settings.
 
 #include "agent/learner.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A learner as an object: its settings, what it is for and how it runs a job. One file each
 // (learner_<config>.c), one line each in MM_ALGO_LIST; the rest of the program asks the table.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The learner ampo: regresses the scores of the actor on the target of a mirror descent step, and
 // projects them onto the simplex.
 

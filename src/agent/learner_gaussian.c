@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The learner pmd-gaussian: policy mirror descent with Gaussian policies, on densities.
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The learner pmd. A job draws the instance that the seed names, trains, evaluates exactly.
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The learner ppo: the clipped objective, on softmax or Gaussian policies.
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks as bytes:
 //
 //   16  mark "mirrormap/net", filled up with zeros

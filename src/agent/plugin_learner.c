@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learners of plug-ins as entries of the table. A config is an array of their numbers.
 
 #include "agent/learner.h"

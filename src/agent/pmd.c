@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tabular PMD (paper, eq:singleup; docs/gridworld.md). Per iteration: N environments take T steps
 // with the current policy, GAE estimates advantages, and gradient steps on
 //   J = mean_k [ eta Ahat_k pi(a_k|s_k) / pi^t(a_k|s_k) - D_h(pi(.|s_k), pi^t(.|s_k)) ]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tabular policy mirror descent on one Grid-World task, one iteration at a time.
 
 #ifndef MM_AGENT_PMD_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradient steps of tabular PMD on blocks of states, compiled once per instruction set. Loops run
 // over states, which lie side by side.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policy's gradient steps of tabular PMD for blocks of states, in builds for each instruction
 // set that give the same bits.
 

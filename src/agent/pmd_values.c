@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of policies by the exact model of the task, into the result of a job.
 
 #include "agent/pmd_values.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The exact values of a run of tabular PMD: the points of its curve, and the optimum of its task.
 
 #ifndef MM_AGENT_PMD_VALUES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // States as bytes: numbers in the order of memory (the machines are little-endian), each at any
 // address, and a checksum behind all of them. FNV-1a goes through one bijection per byte, so damage
 // of any single byte is certain to show.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which backend runs a list.
 
 #include "backend/backend.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the rest of the program asks the backend (mirrormap/backend.h) besides.
 
 #ifndef MM_BACKEND_BACKEND_H

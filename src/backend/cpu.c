@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs on a pool of threads. Nothing is shared between jobs but what they only read, and every
 // result has its own place, so neither the number of threads nor their timing can change a bit of
 // it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backend `cpu`.
 
 #ifndef MM_BACKEND_CPU_H

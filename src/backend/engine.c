@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A line of jobs and threads that take them from its front. For devices one thread takes all that
 // wait and has them run as one list; the copies that the list is made of pass on what happens to
 // them in the name of the jobs that were given.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trains jobs as they come, on threads of this process or on its devices; what a rank works with.
 
 #ifndef MM_BACKEND_ENGINE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long jobs have been at work, and a flag for each of them that tells it to stop: because all
 // are to stop, or because it has had its time.
 

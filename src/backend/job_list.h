@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list of jobs at work, whoever works on it: results, what became of them, progress.
 
 #ifndef MM_BACKEND_JOB_LIST_H

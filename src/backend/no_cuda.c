@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backend `cuda` of a build without CUDA.
 
 #include "backend/cuda/host/cuda.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each worker takes the next unit of the list until none is left or the caller wants to stop. The
 // calling thread sleeps and wakes up to show progress; where no thread can be had it works itself.
 

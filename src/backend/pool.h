@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work on a pool of threads: a list of units, each done by one worker from start to end. Nothing is
 // shared between units but what the caller's functions share, so the results of independent units
 // cannot depend on the number of threads or their timing.

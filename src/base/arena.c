@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arena's only arithmetic is rounding up to whole cache lines.
 
 #include <assert.h>

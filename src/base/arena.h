@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One block per object; every array of the object is a slice of it.
 //
 // Sum mm_arena_size_of over the slices, create the arena with that size, then take the slices in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time that passes: for measuring it, never for results.
 
 #ifndef MM_BASE_CLOCK_H

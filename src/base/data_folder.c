@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that come with the program, found by name.
 
 #define _GNU_SOURCE // dladdr

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that come with the program (learned maps, presets, models of locomotion tasks), found by
 // name.
 //

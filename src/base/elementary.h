@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elementary functions with bits of our own. [host/device]
 //
 // The C library's exp and log change from version to version; results here must not. Each function

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole files in and out, over POSIX calls because the C library cannot tell a FIFO from a file,
 // nor synchronise one.
 

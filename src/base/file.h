@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole files in and out, with errors that name the file.
 
 #ifndef MM_BASE_FILE_H

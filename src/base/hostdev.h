@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The few macros that let one header compile as C17, as C++17 and as CUDA C++.
 
 #ifndef MM_BASE_HOSTDEV_H

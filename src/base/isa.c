@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instruction sets: what the CPU has, what was asked for.
 
 #include "base/isa.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which build of the hot kernels runs: the same source compiled for several instruction sets, all
 // giving the same bits.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON in and out, on cJSON's tree.
 //
 // Reading is strict: RFC 8259 to the letter, UTF-8, one document, no repeated keys, no number

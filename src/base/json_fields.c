@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fields of JSON objects, with errors that say which field, what was expected and what was found.
 
 #include <math.h>

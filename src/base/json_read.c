@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading JSON: a recursive descent over the grammar of RFC 8259 that builds cJSON's tree as it
 // goes. cJSON's own reader takes text that is not JSON, cuts strings at \u0000 and numbers at 63
 // characters, and cannot say where a mistake is.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing JSON: numbers that keep their bits, and a tree as text.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A register of floats, one number per lane: 16 with AVX-512, 8 with AVX2. For sources that are
 // compiled once per instruction set; where there are no registers they have plain numbers of their
 // own, with the same words for the same operations.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory there is: what is asked for is looked at before it is taken, because Linux gives
 // more than it has and ends the process later.
 

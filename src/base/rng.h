@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random numbers as a function of their name. [host/device]
 //
 // Nothing here has a state. A stream is named by (seed, job, purpose, lane); its block number

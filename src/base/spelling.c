@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damerau-Levenshtein distance (the restricted form: a swapped pair is not edited again), three
 // rows at a time.
 

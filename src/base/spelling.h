@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // "Did you mean ...?": the valid word nearest to a mistyped one.
 
 #ifndef MM_BASE_SPELLING_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Status names, the text of the last error, the log and allocator hooks, the version.
 
 #include <stdarg.h>

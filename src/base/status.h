@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a failure travels inside the library, and the one door to memory.
 //
 //   if (n == 0) return MM_FAIL(MM_ERR_INPUT, "%s: expected at least one number", source);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // YAML through libcyaml. The library tells what is wrong only through its log: the first message is
 // the reason, the lines after it say where.
 

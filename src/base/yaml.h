@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // YAML files against a schema of libcyaml, with errors that name the file.
 
 #ifndef MM_BASE_YAML_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The list of cases, the list of what was found, and timing: how long a piece of work takes.
 
 #define _GNU_SOURCE // sched_setaffinity

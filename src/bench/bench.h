@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of the parts against what the machine allows, measured in one run.
 
 #ifndef MM_BENCH_BENCH_H

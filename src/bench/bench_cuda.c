@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of a CUDA device: whole training runs through the backend, as a generation of a search has
 // them, beside what the device does when it does nothing but arithmetic.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps per second of the environments on one core, with random actions and resets included: one at
 // a time and 1024 side by side, in the two fastest forms of observation.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of tabular PMD on Grid-Worlds: whole runs with the paper's settings, on one thread, split
 // into rollouts, updates and the exact value at the end; medians over instances.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of training runs for the benchmarks of devices and ranks.
 
 #include "base/clock.h"

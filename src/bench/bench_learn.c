@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a generation of the paper's Grid-World search costs, and how much of it is not training:
 // drawing candidates, the strategy's step, the database. The limit is the time in the backend.
 

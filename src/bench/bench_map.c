@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of mirror maps. Inputs are random but the same in every run: probabilities spread over
 // (0, 1), the x that belong to them, and normal scores of the size that a trained policy has.
 //

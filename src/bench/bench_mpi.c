@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks: what dealing jobs out costs beside the jobs, on as many ranks as this program was started
 // with; and, from two on, what that would come to on many more (rank_model.h).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environment steps per second of the physics on one core: our own engine in each of its builds
 // beside the MuJoCo library, which is their reference, with random actions and resets included;
 // then how many times the library's rate the best is. Without the library its lines are missing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environment steps per second of the physics on a CUDA device, beside those of the processor and
 // of the MuJoCo library in the same run.
 

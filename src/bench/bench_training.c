@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of whole training runs with AMPO and Gaussian policies: rollouts, values and gradient steps
 // together, on one core, with the shares of these stages; and how far several cores go with a job
 // each.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of gradient steps on one core: minibatches of the paper's sizes, of made-up rows, through
 // the networks and the optimiser, whole and stage by stage; for the rollout, scores of a few rows
 // at a time and values of many; and what maps cost on densities.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 is a server with one line: results arrive, each takes half a service, then the next jobs
 // for that rank, half a service each. Threads of a rank take jobs in the order of their arrival.
 

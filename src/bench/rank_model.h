@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a generation would take on more ranks than there are: a simulation, event by event, of rank
 // 0 dealing jobs out with the queue it really uses (backend/rank_queue.h). Everything else is a
 // number that can be measured on two ranks (bench_mpi.c).

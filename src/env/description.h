@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the header of an environment says of it beside its dynamics: texts for listings, marks and
 // shapes for pictures, parameters for traces. Each header ends with such a description, which is
 // compiled in one file alone (MM_DESCRIBE is defined there).

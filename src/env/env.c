@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments by name: the table of IDs, and files by their path.
 
 #define _POSIX_C_SOURCE 200809L

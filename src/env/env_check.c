@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rules of environments, checked by random play. A first play with same-step autoreset is the
 // reference: every other play must come to the same rewards, ends and observations, of which hashes
 // are kept.

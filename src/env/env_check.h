@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does an environment keep the promises of mirrormap/env.h? Random play in every way in which it
 // can be stepped, compared with itself.
 

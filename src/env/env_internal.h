@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an opened environment holds, and the table of those that are no Grid-World.
 
 #ifndef MM_ENV_ENV_INTERNAL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of environments beside the Grid-Worlds.
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "env/plugin_env.h"
 
 #include <math.h>

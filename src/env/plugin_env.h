@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The environments of plug-ins: what the table of environments (env_internal.h) has beyond the
 // built-in ones.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running mean and variance.
 
 #include "env/running_stats.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running statistics: mean and variance of k numbers, over everything that was ever seen.
 //
 // They start as a guess of weight 1e-4: mean 0, variance 1. A batch is merged by its own mean and

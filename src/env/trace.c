@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces by the ID of their environment.
 
 #include <string.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorded traces: repeated transition by transition, and written.
 //
 // A trace is a JSON file with trajectories: states, observations, actions, rewards, ends and every

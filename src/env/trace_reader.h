@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all replays share: fields of a trace, read with errors that say where, and the comparison.
 
 #ifndef MM_ENV_TRACE_READER_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a trace while it grows: compact JSON, written from front to back.
 //
 // After a failed allocation everything is lost quietly; look at `failed` once, at the end.

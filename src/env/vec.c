@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many environments at once: what is common to all laws. Arguments are checked here, once per call,
 // and never in the loops over environments. (Ends that are held back, counting: vec_autoreset.c.
 // States: vec_state.c.)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Episodes whose start is held back, single environments reset, episodes counted.
 //
 // Laws know same-step autoreset alone. In the other two ways an episode that ends is followed at

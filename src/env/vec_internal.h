@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an mm_vec is made of, and the laws by which kinds of environments are stepped side by side.
 
 #ifndef MM_ENV_VEC_INTERNAL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments of plug-ins (mirrormap/plugin.h) side by side, one call each. What must not go wrong
 // is done here: time and its limit, streams, clipping, the next episode.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // States as bytes: what a law keeps, and around it, for the public interface, marks of format and
 // configuration, and what vec_autoreset.c knows of the environments.
 

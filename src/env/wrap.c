@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scaled observations and rewards, and the log of episodes.
 
 #include "env/wrap.h"

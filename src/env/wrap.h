@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an agent with continuous actions sees of its environments: observations in units of their
 // running deviation, rewards in units of the running deviation of the discounted return. What it
 // does not see is kept as well: raw return and length of the episodes.

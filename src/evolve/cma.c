@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CMA-ES: a normal distribution whose covariance is sigma^2 C, for at most 64 coordinates. With
 // C = B diag(D^2) B' and y_i = B D z_i, weights w_i by rank (the lower half negative, "active") and
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constants of the strategies that tests look at.
 
 #ifndef MM_EVOLVE_CONSTANTS_H

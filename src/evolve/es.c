@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all strategies have in common: names, the check of a config, one block of memory, draws, and
 // a `tell` that changes everything or nothing.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of this folder share: the object, the table of functions that each family of
 // strategies fills in, and the ranking of fitness.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For large populations: what they take, and asking that can be stopped.
 
 #ifndef MM_EVOLVE_ES_LARGE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Restarts with a doubled population (IPOP, Auger and Hansen 2005). After each generation the
 // strategy asks whether it still gets anywhere, by the criteria of Hansen's tutorial (2016, B.3):
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A strategy's state as bytes, all numbers little-endian:
 //
 //   16  mark "mirrormap/es", filled up with zeros

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenAI-ES with antithetic pairs: members 2k and 2k + 1 are mean + sigma eps_k and mean - sigma
 // eps_k. The ascent gradient over N members with shaped fitness f,
 //

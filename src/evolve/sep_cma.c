@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sep-CMA-ES: a normal distribution whose covariance is sigma^2 diag(C). With y_i = sqrt(C) z_i,
 // weights w_i by rank and the sums over members
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Members in the order of fitness. Heap sort, in place: no memory is asked for in a generation, and
 // with a total order every sort gives the same result anyway.
 

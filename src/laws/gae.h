@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Generalised advantage estimation, one step backwards through time, in both precisions:
 //
 //   delta_t = r_t + gamma V_{t+1} - V_t     A_t = delta_t + gamma lambda A_{t+1}

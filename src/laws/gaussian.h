@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gaussian policies with a deviation for each action. [host/device]
 
 #ifndef MM_LAWS_GAUSSIAN_H

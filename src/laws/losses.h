@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses of one sample and their derivatives, for learners with networks. [host/device]
 
 #ifndef MM_LAWS_LOSSES_H

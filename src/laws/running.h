@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running mean and variance. [host/device]
 
 #ifndef MM_LAWS_RUNNING_H

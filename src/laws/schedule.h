@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers that change in the course of a training run: anchors at equal fractions of it, the first
 // at the first iteration, the last at the last. [host/device]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Returns of episodes, counted step by step: the same for every learner with networks, on CPU and
 // CUDA. [host/device]
 

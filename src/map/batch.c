@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Array loops over the potential's functions. Compiled once per instruction set with MM_ISA set to
 // its name; the loops are plain C for the compiler to vectorise, which never changes a result
 // because nothing is summed across lanes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole arrays through a map, in builds for each instruction set that give the same bits.
 
 #ifndef MM_MAP_BATCH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bregman divergences without cancellation.
 //
 // One coordinate of D_h(p, q) is int_q^p (phi^-1(x) - phi^-1(q)) dx = int_q^p (p - x) phi^-1'(x)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making a map's form for densities, and divergences of densities for reports.
 
 #include "map/density.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mirror maps on densities of continuous actions (docs/gaussian.md). [host/device]
 //
 // A density has no upper end: phi^-1 is taken beyond 1 (a piecewise map goes on as W + (p - 1)),

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // phi^-1(p) - phi^-1(q) of many rows. Compiled once per instruction set with MM_ISA set to its
 // name. Each row goes through the steps of mm_density_rise: units of neural maps in double
 // precision (their roots and logarithms are made of that), units outside, rows inside, which the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A family of potentials as the host knows it, beyond the numbers of potential.h. Each is the last
 // part of a file in src/map/kinds.
 

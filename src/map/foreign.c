@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Families of plug-ins. phi^-1, its slope and its integral are calls, phi is solved for: nothing is
 // tabulated, so that everything is as exact as the plug-in is.
 

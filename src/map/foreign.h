@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Potentials of plug-ins (mirrormap/plugin.h): families that are added to the table while the
 // program runs. Built-in kinds are switched between inline; a foreign one has its numbers of
 // mm_map_kind behind them, and all that is done with it goes through the calls here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registers of floats, one row of scores per lane. What is computed in a lane depends on that lane
 // alone, so the width changes no bits.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mirror maps as objects: one block of memory with the potential in both precisions, and the public
 // calls that check their arguments and hand arrays to the kernels.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Map files: {"format": "mirrormap/1", "kind": ..., parameters of the kind, "meta": {...}}, read
 // strictly and written so that every number reads back to the same bits. Those with "eta" have
 // format 2, which programs that do not know the field refuse, and so have maps that move, with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of this folder share about an mm_map, and how engines get at its potential.
 
 #ifndef MM_MAP_MAP_INTERNAL_H

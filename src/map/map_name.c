@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps by name: the built-in ones, the random controls, files, and the learned maps that are
 // shipped in maps/.
 

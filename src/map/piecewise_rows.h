@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The projection of simplex.h for piecewise maps, rows of scores side by side: one row per vector
 // lane, and no branch depends on a single row. A row's bits do not depend on its neighbours.
 //

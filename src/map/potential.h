@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The potential phi of each kind of map and its inverse, for one number at a time. [host/device]
 //
 // phi and phi(x - c) are the same mirror map, so everything here is *anchored*: y = x - phi^-1(1),

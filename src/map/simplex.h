@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From scores to a policy: the projection onto the simplex. [host/device]
 //
 // Finds lambda with sum_a max(phi(x_a + lambda), 0) = 1 (the paper's eq:pi_t) for one row of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps that move: two to four anchors of one family at equal fractions of a training run, and what
 // lies between two of them.
 

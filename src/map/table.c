@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tabulates the units of a neural map (phi^-1 is fixed during a run, and 126 units a call
 // would cost more than the whole training loop).
 //

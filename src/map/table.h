@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of a neural map: its 126 units on [0, 1] as straight lines on cells that are fine where
 // the units bend, with a bound on the error.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From observations to scores and values.
 
 #include <string.h>

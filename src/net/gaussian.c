@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wide networks with a Gaussian actor: from observations to means and values, and a gradient step
 // (docs/gaussian.md). A span of rows goes through one network after the other, all
 // of it through a layer at once; the gradients of the first span are written, those of further ones

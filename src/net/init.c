@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Orthogonal initialisation (docs/ampo.md).
 //
 // A kernel with in >= out has orthonormal columns, one with in < out orthonormal rows, times the

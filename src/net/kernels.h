@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the networks' arithmetic is made of, in builds for each instruction set that give the same
 // bits.
 //

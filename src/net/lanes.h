@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors of floats for the kernels: registers (base/lanes.h), elsewhere 4 plain numbers.
 //
 // Every operation means the same at any width. The only sum across lanes is sums_of_8, whose tree

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One gradient step (docs/ampo.md): blocks of rows forward and back through both networks,
 // gradients added up block by block, then the optimiser.
 

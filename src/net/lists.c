@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of inputs that are on, at work in gradient steps: those of a span side by side, and the
 // same the other way round, for each input the rows that use it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Losses of a block of rows and their derivatives by the networks' outputs (docs/ampo.md; PPO
 // as usual). Losses are reported, errors are what learning is made of.
 

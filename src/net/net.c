@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes, memory and tensors of a net.
 
 #include "net/net.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Actor and critic: two small networks over one flat parameter vector, and how they learn.
 //
 // Both are n_input - hidden[0] - hidden[1] multilayer perceptrons on the same input and share

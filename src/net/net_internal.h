@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inside a net: where everything lies.
 //
 // Parameters, moments and gradients are flat vectors of the same layout. Hidden widths are rounded

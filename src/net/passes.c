@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels of actor and critic. Compiled once per instruction set with MM_ISA set to its name;
 // net/kernels.h says what each computes and why the bits do not depend on the build.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The register tile under every dense product: a few rows times a few vectors of columns, each
 // element one chain of fused multiply-adds over the inner index.
 //

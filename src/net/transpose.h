@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transposing a matrix of weights. Nothing is computed, so every way of doing it is the same.
 
 #ifndef MM_NET_TRANSPOSE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense products of wide networks. Compiled once per instruction set with MM_ISA set to its name;
 // net/wide.h says what each computes and in which order.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dense products for networks of a few hundred units, whose weights do not fit into the first-level
 // cache, in builds for each instruction set that give the same bits.
 //

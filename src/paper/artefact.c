@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collecting the cells of a reproduction, and their statistics.
 
 #include "paper/artefact.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an artefact of the paper came out as: numbers of every map on every environment, the paper's
 // claims held against them, and the files they are written to.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Grid-World figure: exact values, estimation errors and policy distances of every iteration of
 // tabular PMD. Its tables are exact (mm_transfer_config): what `theory` measured of their runs is
 // in their databases, and comes from there to the cells.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reproduction as files. Numbers keep every bit; lines that begin with '#' say what they come
 // from, and are the only ones that differ between two runs of the same plan.
 

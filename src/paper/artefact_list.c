@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The paper's figures and table as data: environments, rows, claims, notes, figures. What is not
 // data, notes that need numbers and the two figures that are no grids of curves, follows below.
 

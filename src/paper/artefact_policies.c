@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows 2 and 3 of the AMPO figure as numbers: the knots of learned potentials, and policies of
 // scores eta c (1, .., |A|) against their scale c.
 

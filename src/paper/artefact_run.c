@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes any artefact of the list: learns the maps of its rows, runs its tables, then holds the
 // paper's claims against the cells, notes what should be known, writes and draws.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Beginning, resuming and running a reproduction: one artefact, or all of them as reproductions in
 // folders of their own.
 

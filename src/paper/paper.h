@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reproductions of the paper's figures and table: searches, training runs and figures in one
 // folder, at one of three scales.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learned maps of other reproductions, for the table: whose they are and how they were learned is
 // looked at before they are taken, and said of each.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of `reproduce` share.
 
 #ifndef MM_PAPER_INTERNAL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan of a reproduction, and the sizes of its scales.
 
 #include <math.h>

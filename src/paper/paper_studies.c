@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The studies that a reproduction is made of, each a run in a folder of its own like one of `learn`
 // or `transfer`: searches for maps, and tables of maps on one environment.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transfer table of the paper; its figures give no numbers.
 
 #include "paper/published.h"

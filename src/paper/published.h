@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The numbers that the paper prints, in one place, for tables that put ours beside them.
 
 #ifndef MM_PAPER_PUBLISHED_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A grid of panels: curves of all maps against environment steps, and for AMPO below them the
 // potentials and, map by map, the policy against the score scale.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transfer table as a picture: ours above the paper's in each cell, green as in the paper where
 // a map is above the negative entropy, darker where the 95 % interval of the difference excludes 0.
 

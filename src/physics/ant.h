@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One physics step of the Ant, for as many environments as there are lanes: constraints, Newton's
 // method, integration. ant_pose.h says how it is seen. [host/device]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Ant as Gymnasium's -v4 has it: the torso's ball and both ends of every capsule touch the
 // floor, and a step is Runge and Kutta's of the fourth order. [host/device]
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Ant as it is at one moment: its axes, legs, mass matrix and bias forces, for as many
 // environments as there are lanes. [host/device]
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bodies of MM_BODY_LIST, each with its table and its steps. [host/device]
 
 #ifndef MM_PHYSICS_BODIES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bodies as they are described: parts, joints, capsules and what touches the floor. All numbers
 // that follow from these are worked out in body_derive.c.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bodies: how they are built, with every number that follows from their sizes.
 //
 // A body is a tree of rigid parts. Masses, centres, inertias and inverse weights are worked out in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A body while it is put together, and how a planar one is described: physics/bodies/<name>.h.
 
 #ifndef MM_PHYSICS_BODY_BUILD_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What follows from a body's description: masses, centres and inertias of its parts, the spheres
 // that touch the floor, inverse weights from the mass matrix in the zero pose, and where the
 // capsules are in any pose.

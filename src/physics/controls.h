@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What comes in and what goes out around the steps of all bodies. [host/device]
 
 #ifndef MM_PHYSICS_CONTROLS_H

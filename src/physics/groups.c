@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments of each body in groups. Compiled once per instruction set with MM_ISA set to its
 // name; physics/kernels.h says what it computes and why the bits do not depend on the build.
 

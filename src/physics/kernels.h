@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine's inner loops, in builds for each instruction set that give the same bits, and once
 // more in double precision for checks.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One number for each environment that is stepped at a time: the lanes of a register
 // (base/lanes.h), otherwise one, a float or, with MM_PHYSICS_DOUBLE, a double. [host/device]
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The MuJoCo library as an engine: states go in and out of its data between two environment steps.
 //
 // MuJoCo's data are large (a stack of megabytes), a state is not. So there are as many data as

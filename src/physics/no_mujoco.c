@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands in for mujoco.c where the library was not found at configure time.
 
 #include "base/status.h"

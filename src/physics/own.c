@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Our own engine: the kernel of a body, and groups that are not whole.
 
 #include <string.h>

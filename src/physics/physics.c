@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments side by side: memory, states in and out. Stepping is the engine's.
 
 #include "physics/physics.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many environments of one body, stepped side by side by an engine: our own, or the MuJoCo library.
 //
 // State is in columns: coordinate k of environment i is q[k * stride + i]. Environments do not know

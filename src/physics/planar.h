@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What planar.inc builds upon. [host/device]
 
 #ifndef MM_PHYSICS_PLANAR_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine's source once more, in double precision and for one environment at a time: what the
 // tests hold against the MuJoCo library to the last digits.
 

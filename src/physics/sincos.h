@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sine and cosine in double precision, with bits of our own: for tables and for the engine's
 // double build. [host/device]
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MuJoCo's soft constraints, as far as all bodies share them. [host/device]
 //
 // A row with Jacobian J at the distance rho < 0 has an impedance imp(rho), a reference acceleration

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors in space, one for each lane. [host/device]
 
 #ifndef MM_PHYSICS_SPACE_H

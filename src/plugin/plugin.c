@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loading. A child process tries first, so that an object that crashes takes nobody with it; what
 // went well there goes well again here.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared objects that bring environments, families of potentials and learners
 // (mirrormap/plugin.h) into the tables of env, map and agent.
 

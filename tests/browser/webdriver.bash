@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154
 # A headless Chromium for tests, driven over the plain HTTP of the WebDriver protocol by curl and jq.
 # Sourced; needs $work, a folder of the test's own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random play through every environment, and a hash of all it gave: observations, rewards, ends.
 // Written in what C17 and C++17 share; check_env_bits.sh compiles it as both and compares.
 

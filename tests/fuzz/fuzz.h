@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fuzz targets share: conditions that must hold, and the input as a file.
 
 #ifndef MM_TEST_FUZZ_H

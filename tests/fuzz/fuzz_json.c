@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: any text as JSON. Refused with one line, or a tree that prints to text which reads
 // back to the same.
 

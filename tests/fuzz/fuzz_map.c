@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: any text as a map file. Refused with one line, or a map that survives its own
 // writing to the bit and can be checked and used.
 

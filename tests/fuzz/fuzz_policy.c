@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: any bytes as a policy file. Refused with one line that names it, or a policy that
 // survives its own writing to the bit and can be used.
 

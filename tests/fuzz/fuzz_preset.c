@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: any text as a preset, for every algorithm. Refused with one line that names it and
 // leaves the settings alone, or settings that survive their own writing.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: any bytes as the run.db of a run. Refused with one line that names the file, or read
 // as far as it is intact; a writer takes only what is whole, and leaves it whole.
 

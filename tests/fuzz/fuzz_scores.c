@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: any text as a table of runs. Refused with one line that names it, or a table whose
 // maps can be compared.
 

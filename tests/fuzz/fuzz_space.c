@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: any text as the space of a tuning, for every algorithm. Refused with one line that
 // names it, or a space all of whose values the algorithm takes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: states of trainings and of evolution strategies, and networks, that were changed and
 // given a checksum that fits. Refused with one line, or taken, and then of use: a training goes on,
 // a strategy asks and is told, and what is saved again is taken again.

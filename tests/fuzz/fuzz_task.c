@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: any text as a Grid-World task file. Refused with one line that names it, or a task
 // in which every action leads from a free cell to a free cell.
 

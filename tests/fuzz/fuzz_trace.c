@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: any text as a recorded trace of the environment that it names. Refused with one line
 // that names the file, or replayed: every transition matches or is counted as one that does not.
 

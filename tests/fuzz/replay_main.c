@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target over every file of the given folders, for builds without libFuzzer.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Classic control and the -v4 tasks against Gymnasium itself (compare.py), which is installed by pip
 # into a virtual environment of its own. Exit code 77, and why, where that cannot be had.
 #

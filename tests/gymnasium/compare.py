@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Holds our environments against Gymnasium's, transition by transition.
 
     compare.py check PROGRAM                              tables; exit code 1 beyond the tolerances

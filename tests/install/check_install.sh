@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs into an empty prefix, runs the program from there, and builds and runs a small user of
 # the library through pkg-config and through find_package, shared and static. The examples that are
 # plug-ins are built with the installed headers alone, and checked and trained with in the installed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A user of the installed library: projects two scores and checks the answer it knows, steps an
 // environment and draws it, and one of a plug-in where it is given its file and the ID.
 

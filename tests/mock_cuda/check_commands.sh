@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What commands do with devices, on the mock of mock_cuda.c: nothing is learned there, but all
 # that the host does for a device is done.
 # usage: check_commands.sh PROGRAM SOURCE_DIR

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A mock of the CUDA runtime and for the kernels, so that the host's side of the backend and
 // what commands say of devices can be tested without one. Linked before the library, whose own
 // kernels then stay out. Devices have the host's memory; a training does nothing but count, and its

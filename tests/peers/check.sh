@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Ours against others' work, which is installed by pip into virtual environments of its own:
 #
 #   cma      evaluations of our cma-es and of pycma's

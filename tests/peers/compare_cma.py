@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cma-es against pycma: evaluations until the mean is below a target, medians of 31 runs.
 
 usage: compare_cma.py ES_RACE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Projections of Tsallis' maps against entmax's.
 
 phi(x) = max((q - 1) x / q, 0)^(1 / (q - 1)) on the simplex is alpha-entmax with alpha = q of x / q:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scores of `mirrormap compare` and `export --rliable` against rliable's: interquartile means and
 performance profiles to 1e-12, intervals within the noise of resampling.
 

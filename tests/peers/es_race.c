@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many evaluations cma-es needs, for compare.py, which lets pycma do the same.
 // usage: es_race FUNCTION DIMENSION POPULATION SIGMA NOISE TARGET RUNS
 // Prints the evaluations of each run until the mean is below TARGET, or -1 after 200,000 of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plug-in with a fault, chosen by -DFAULT_<NAME>: an environment that breaks one rule of
 // `env check`, a potential that is none, or an object that cannot be loaded. Without one it is a
 // walk at random that keeps all rules.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For the command-line tests: trains agents of AMPO or PPO and keeps their policies.
 //
 //   mirrormap_make_policy ENV MAP ALGO AGENTS SEED FILE [KEY=VALUE...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The tests of the Python package (python/tests) with a library that was built, in a virtual
 # environment that pip fills: with NumPy and Gymnasium alone, or with all that the package knows and
 # is checked by, each of which may be missing. Exit code 77, and why, where they cannot be had.

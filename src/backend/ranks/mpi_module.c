@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks over MPI. This file is a library by itself, linked against MPI and nothing else, which
 // ranks.c opens when it is needed (transport.h).
 //

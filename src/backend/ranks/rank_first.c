@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rank 0 at work on a list: deals jobs out, to itself too, and takes what comes back. Its own jobs
 // run on the threads of its engine; this thread has the messages.
 

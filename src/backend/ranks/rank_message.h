@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ranks say to each other. A message is a row of records, each with a kind; records are plain
 // bytes in the order of memory, since all ranks run the same program (they compare versions first).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who gets which job: a list of jobs and the ranks that work on it. Ranks hold as many jobs as they
 // run at a time; where jobs are so short that the way there and back would count, some more, but
 // not near the end of the list, where one rank would sit on jobs that others could begin.

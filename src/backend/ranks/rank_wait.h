@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Waiting for messages and for threads of one's own at once: MPI has to be asked, so who waits
 // sleeps a little longer each time, but wakes up when a thread has something.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A rank that only trains: takes jobs, has its engine run them, and sends back what comes of them.
 // The engine's threads write records into an outbox; the thread that has the transport sends it.
 

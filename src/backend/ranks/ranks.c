@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // This process among others: found out by the environment that launchers leave, so that a program
 // that runs alone neither loads nor starts MPI.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several processes as one: under mpirun or srun the jobs of a list are dealt out among ranks, each
 // with its own threads or devices. Rank 0 is the program as ever, the others only train. A result
 // depends on its job alone, so nobody can tell by the results how many there were.

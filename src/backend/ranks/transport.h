@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How ranks talk to each other: blocks of bytes, in order between any two. The rest of the program
 // knows nothing else of MPI; tests bring transports of their own.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --threads, --backend, --devices and --job-timeout, for the commands that train, and what they say
 // when it is the devices that cannot.
 

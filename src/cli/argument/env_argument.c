@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments as they appear on the command line.
 
 #include "cli/argument/env_argument.h"

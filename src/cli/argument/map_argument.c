@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps as they appear on the command line.
 
 #define _POSIX_C_SOURCE 200809L

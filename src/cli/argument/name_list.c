@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of names on the command line.
 
 #include "cli/argument/name_list.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of names on the command line, `a,b,c`, and the short labels under which tables show them.
 
 #ifndef MM_CLI_NAME_LIST_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs as they appear on the command line: --out and --resume.
 
 #ifndef MM_CLI_RUN_ARGUMENT_H

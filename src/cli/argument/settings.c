@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --preset and --set. The parser keeps the texts of --set; only when the algorithm is known and its
 // preset read do they get a meaning.
 

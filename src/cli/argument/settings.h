@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // --preset and --set for the commands that train.
 //
 // Such a command's arguments begin with settings_args, its options have SETTINGS_PRESET_OPTION, and

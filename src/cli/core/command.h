@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a command is: its names and texts, its options, and the function that runs it. Parser
 // (options.c) and help (help.c) work from these tables alone.
 //

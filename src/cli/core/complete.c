@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `help --complete WORD..`: what the last word of a command line can become, for the shells
 // (packaging/completions). The words come from the tables of the commands; a value is known by how
 // help calls it, as MAP or FILE.

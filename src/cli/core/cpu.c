@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiled with the build's own -march, unlike main.c, so the compiler's macros tell what it asks
 // for. Data only: no function of this file can run where it must not.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the build asks of the CPU.
 
 #ifndef MM_CLI_CPU_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Help texts, laid out from the tables of the commands and wrapped to the terminal.
 
 #include <stdio.h>

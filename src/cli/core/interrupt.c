@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The handler does no more than a handler may: an atomic flag, and _exit.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ctrl-C or SIGTERM: the first asks the work in hand to stop, a second one ends the program at
 // once. SIGHUP, unless it is ignored, asks too.
 

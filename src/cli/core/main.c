@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program `mirrormap`: looks at the machine, finds the command, runs it, and makes sure that
 // what was printed has arrived.
 

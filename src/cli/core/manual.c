@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `help --man DIR`: manual pages in the language of man(7), one for the program and one for each
 // command, from the same tables as the help texts.
 

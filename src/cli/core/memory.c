@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory or the end.
 
 #include "cli/core/memory.h"

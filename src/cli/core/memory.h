@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory for the command line's own small things. There is nothing sensible to do without it, so
 // these end the program with a message instead of returning NULL. Release with free.
 

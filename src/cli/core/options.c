@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The option parser: `--name value`, `--name=value`, flags, positional arguments, `--`. The value
 // of an option is whatever comes next, so negative numbers need no care; only another long option
 // there means that the value was forgotten.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results on stdout. Widths count characters, not bytes, so names in UTF-8 keep columns straight.
 
 #include "cli/core/output.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results on stdout: JSON objects, aligned tables, numbers in a form for people.
 
 #ifndef MM_CLI_OUTPUT_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plug-ins of a command line.
 
 #ifndef MM_CLI_PLUGINS_H

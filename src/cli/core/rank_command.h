@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A command under mpirun or srun: the first process does what the command line says, with the
 // others as its hands. Commands that train nothing run in the first process alone. Only the first
 // has a terminal: the others print nothing, unless they themselves fail.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors, messages and the progress bar. The bar occupies the last line of stderr; whatever else is
 // written there clears it first, and the next update draws it again.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the user sees on stderr: errors, messages, a progress bar; and what the terminals can show.
 //
 // stdout belongs to results (output.h). Errors always appear, as one line "mirrormap: ...".

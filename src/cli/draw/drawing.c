@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A curve as text. A character holds 2 x 4 braille dots; in ASCII it holds one of three heights.
 
 #include "cli/draw/drawing.h"

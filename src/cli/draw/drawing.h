@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small pictures in text.
 
 #ifndef MM_CLI_DRAWING_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys: letters, and the arrows, which come as ESC [ A or ESC O A, with modifiers as ESC [ 1 ; 5 A.
 
 #include "cli/draw/keys.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys as a game reads them: from a terminal byte by byte, or from the text of --keys.
 
 #ifndef MM_CLI_KEYS_H

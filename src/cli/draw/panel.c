@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of text beside a picture.
 
 #include "cli/draw/panel.h"

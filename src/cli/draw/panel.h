@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines of text that stand beside a picture, or below it where there is no room.
 
 #ifndef MM_CLI_PANEL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of environments as text.
 
 #include "cli/draw/picture_drawing.h"

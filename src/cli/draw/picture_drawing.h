@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of environments (show/picture/picture.h) as text. Boards are blocks of colour, two
 // columns a cell, or letters where there are no colours; shapes are braille dots where the locale
 // has them, plain ASCII elsewhere.

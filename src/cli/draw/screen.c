@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole terminal for one command. Signals that ask for something are blocked except while
 // waiting for a key, so their handler only notes them; crashes restore the terminal in the handler
 // (tcsetattr and write are allowed there) and then run their usual course.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole terminal for one command: keys come one by one and unseen, the screen can be drawn
 // over, and the terminal is given back as it was however the program ends: by itself, by exit, by a
 // signal, by a crash.

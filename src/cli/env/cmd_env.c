@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `env`: look at environments, play them, check them against recorded traces. Here: `env list`.
 
 #include <stdio.h>

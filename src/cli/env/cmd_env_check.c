@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `env check`: does an environment keep the promises of the library?
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `env play`: any environment by keys, or by a policy.
 
 #include <stddef.h>

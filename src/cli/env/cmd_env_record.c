@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `env record`: plays random actions and writes the trace that `env replay` reads.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `env replay`: repeats a recorded trace transition by transition, with the recorded random draws,
 // and compares everything.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `env show`: what an environment is like; and frames of it as a picture.
 
 #include <stddef.h>

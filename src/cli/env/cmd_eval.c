@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `eval`: episodes of trained policies, and the returns they bring.
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arguments of `env show` and `env play`, and trained policies.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `env show` and `env play` have in common: their arguments, which of these belong to which
 // environment, and trained policies, which `eval` opens too.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Frames of an episode. It is played twice: once to learn its length, once to take the frames.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grid-World boards as text: box characters, blocks and arrows where the locale has them, ASCII
 // elsewhere; colours on a terminal only.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grid-World boards as text.
 //
 // A cell is two characters wide, which looks square: first a mark (S start, @ player, A.. objects,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One game of a Grid-World.
 
 #include "cli/env/grid_game.h"

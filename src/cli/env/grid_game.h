@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One game of a Grid-World.
 //
 // The player is environment 0 of a training run with the same seed: step t draws the same random

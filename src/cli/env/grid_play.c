@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `env play` of a Grid-World: walk through it by keys, on a terminal or from `--keys`.
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `env show` of a Grid-World: an instance with its board, its objects, its exact values, and the
 // arrows of an optimal or of a trained policy.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A game as `env play` drives it, by the keys of a terminal or of --keys; the screen, the clock and
 // the results are the same for all. Kinds of games have this as the first field of theirs.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One game of an environment.
 
 #include "cli/env/vec_game.h"

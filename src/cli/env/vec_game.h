@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One game of an environment: an mm_vec with a single environment, and what a player sees of it.
 // After its end an episode stays in sight until the next one is asked for.
 

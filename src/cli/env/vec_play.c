@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `env play` of classic control, locomotion tasks and MinAtar.
 //
 // A terminal tells when a key goes down but not when it comes up. In MinAtar, where a step is a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `env show` of all but Grid-World: sizes, laws in a few words, and the first picture.
 
 #include "cli/env/env_args.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `map`: make, inspect and use mirror maps.
 
 #include "cli/core/command.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `map check`: is a map a valid potential, and if not, what fails?
 
 #include <stdio.h>

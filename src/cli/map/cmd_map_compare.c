@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `map compare`: how the policies of maps differ on common scores. Scores are eta c s with
 // s = (1, .., |A|) unless given, as in the third row of the paper's AMPO figure.
 

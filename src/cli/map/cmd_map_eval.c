@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `map eval`: phi, phi^-1 and h at points. `map bregman`: the divergence of two policies.
 
 #include <stdlib.h>

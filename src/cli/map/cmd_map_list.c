@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `map list`: names that --map takes, and the learned maps with what their cards say.
 
 #include <math.h>

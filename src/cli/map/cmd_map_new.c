@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `map new`: a map file from a kind's name, from numbers, or from another map.
 
 #include <math.h>

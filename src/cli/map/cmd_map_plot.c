@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `map plot`: pictures of maps, drawn by gnuplot.
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `map project`: the policy of one score vector, or of every row of a file.
 
 #define _POSIX_C_SOURCE 200809L

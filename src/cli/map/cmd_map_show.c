@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `map show`: what a map is, in numbers and in a small drawing of phi.
 
 #include <math.h>

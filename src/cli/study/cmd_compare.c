@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `compare`: tables of transfer studies put together and judged over all environments.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `learn`: evolve a mirror map, resumable at every generation.
 
 #include <inttypes.h>

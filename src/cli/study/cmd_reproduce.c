@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `reproduce`: the paper's figures and tables, at three scales, resumable.
 
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `theory`: Theorem 1's bounds against measurements of tabular PMD.
 
 #include <inttypes.h>

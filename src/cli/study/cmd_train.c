@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `train`: the same job for many seeds, and what came out of them; resumable at any moment.
 
 #include <inttypes.h>

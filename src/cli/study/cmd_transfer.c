@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `transfer`: maps x environments x seeds, with controls, as a table, files and figures; resumable
 // at any moment.
 

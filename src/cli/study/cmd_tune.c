@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `tune`: search for good settings on some environments, resumable at any moment.
 
 #include <inttypes.h>

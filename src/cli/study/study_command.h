@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the commands learn, train, transfer and tune have in common: their option tables, where a
 // new study goes, how a session ends and how to resume it, and figures beside results.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `bench`: speed of the parts against the limits of the machine.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `devices`: what this machine has to train with.
 
 #include <math.h>

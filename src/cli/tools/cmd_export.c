@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `export`: what is in a run database, as CSV, as lines of JSON, for TensorBoard or rliable, or as
 // a map file.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `preset`: the presets that come with the program.
 
 #include <string.h>

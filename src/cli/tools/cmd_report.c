@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `report`: runs as one page and figures, or watched while they run.
 
 #define _XOPEN_SOURCE 700

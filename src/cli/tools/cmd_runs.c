@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `runs`: the run folders below some folders, one line each.
 
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GET / is the page, GET /data.json its document, read anew at most once a second. Nothing else is
 // served: no files, no other methods, and only to requests that name this machine as their host, so
 // that a foreign page cannot reach it through a name of its own (DNS rebinding).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A report that follows its runs, served to browsers of this machine.
 
 #ifndef MM_CLI_REPORT_WATCH_H

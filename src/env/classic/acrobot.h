@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Acrobot-v1: a double pendulum with a motor at the second joint. [host/device]
 //
 // Both links have mass 1, length 1, inertia 1 and their centre of mass in the middle; t1 is the

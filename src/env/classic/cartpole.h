@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CartPole-v1: a pole hinged to a cart that is pushed left or right. [host/device]
 //
 // Reward 1 on every step, the last one included, so the largest return is 500. An episode ends when

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the classic-control environments share: start values, limits, angles. [host/device]
 //
 // An environment NAME is a plain struct mm_NAME of floats and then the time, and

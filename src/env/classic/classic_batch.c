@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batched steps of the classic-control environments: the functions of their headers in loops over
 // the environments, which the compiler turns into vector instructions.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Classic-control environments side by side, with automatic reset, in builds for each instruction
 // set that give the same bits as stepping each environment alone with its header.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces of classic control: only the start is random, so a state, an action and the time decide a
 // transition. Numbers agree within 1e-5 max(1, |recorded|), angles up to whole turns.
 

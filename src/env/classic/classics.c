@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of classic-control environments.
 
 #define MM_DESCRIBE // the headers' descriptions are compiled here

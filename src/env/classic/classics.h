@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The classic-control environments one at a time behind one table, with what their headers say of
 // them beside the dynamics, for code that treats them alike and has time: traces, listings,
 // pictures, tests. (Batches: classic_batch.h.)

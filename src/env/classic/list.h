@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The classic-control environments: a line and an include for each. Numbers, tables, kernels of CPU
 // and CUDA, IDs, traces and pictures follow from the lists (CMake reads them too) and from the
 // headers.

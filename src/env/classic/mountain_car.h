@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MountainCar-v0: an underpowered car in a valley. [host/device]
 //
 // Reward -1 on every step, also on the one that reaches the goal.

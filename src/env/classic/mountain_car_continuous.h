@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MountainCarContinuous-v0: the car of mountain_car.h with continuous actions.
 // [host/device]
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pendulum-v1: swing a pendulum up and keep it there. [host/device]
 //
 // theta is 0 upright and is not wrapped; it moves by at most 0.4 a step, so it stays below 84

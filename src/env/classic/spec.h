@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the header of a classic-control environment says of it beside the dynamics.
 
 #ifndef MM_ENV_CLASSIC_SPEC_H

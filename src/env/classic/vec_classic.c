@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Classic control side by side: the kernels of classic_batch.c, which write columns. Observations
 // in rows are columns of the vec's own first, turned chunk by chunk while they are in the cache.
 

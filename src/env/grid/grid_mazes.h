@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The walls of the named configurations as text: rows from the top, '#' a wall.
 
 #ifndef MM_ENV_GRID_MAZES_H

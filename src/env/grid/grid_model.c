@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exact values by solving (I - gamma P) V = r, and visitation by its transpose.
 //
 // The solver is BiCGSTAB on the operator of grid_operator.h, from a warm start. Its own residual is

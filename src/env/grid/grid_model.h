@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exact quantities of a Grid-World task without any stored matrix.
 //
 // Policies are action-major: policy[a * n_state + s]. Values are indexed by state; wall cells and

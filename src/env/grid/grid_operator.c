@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All loops run over the cells of one mask or over all states at once, contiguously and without
 // branches, so that the compiler vectorises them; each entry is a fixed sequence of operations.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Bellman operator of a policy on a Grid-World task, and its transpose, without a matrix.
 //
 // A step factors into a move and what follows from the new cell and the old mask (the afterstate):

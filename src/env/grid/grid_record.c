@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing Grid-World traces: one level and its transitions under random actions.
 
 #include <inttypes.h>

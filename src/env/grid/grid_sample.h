@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The random part of a Grid-World step. [host/device]
 //
 // Step t of an environment uses the blocks 3 t, 3 t + 1 and 3 t + 2 of its stream (seed, job,

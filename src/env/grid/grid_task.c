@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making Grid-World tasks: from checked parts, and from the laws of the named configurations.
 //
 // Every field of an instance has a lane of its own in the stream (seed, index, MM_RNG_TASK), so

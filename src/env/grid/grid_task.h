@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grid-World tasks: named configurations, random families and task files.
 
 #ifndef MM_ENV_GRID_TASK_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recorded Grid-World traces, checked transition by transition, and written.
 //
 // A trace is a JSON file with `levels`: each holds one task and its transitions with the random

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grid-World: one task, and one step of it. [host/device]
 //
 // A state is a cell and a mask of the objects that are present; its index is cell + cells * mask.

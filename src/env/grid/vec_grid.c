@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies of one Grid-World task side by side. An observation has one input per cell, on where the
 // agent is, and after those one per object, on while it is present.
 

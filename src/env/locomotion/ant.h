@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ant: a ball on four legs, in space. [host/device]
 //
 // Coordinates: x, y, height, quaternion w x y z, then hip and ankle of legs 1 to 4. Velocities:

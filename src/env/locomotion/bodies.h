@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all bodies share: where a state lies, how an episode starts. [host/device]
 //
 // The state is in columns of coordinates and velocities, as the physics has it: number k of an

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The laws of all bodies on the columns of their physics: what is seen, what it pays, whether it
 // goes on, how it starts. Where `body` is a constant the others are left out.
 

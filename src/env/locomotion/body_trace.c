@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces of locomotion tasks: only the start is random, so a state, an action and the time decide a
 // transition, up to what the solver leaves over: it begins at the accelerations of the step before,
 // which a trace may have as `warm`. Numbers agree within 1e-4 max(1, largest recorded velocity).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies for people: what each is and sees, how its traces name things, how it is drawn. A body's
 // header has one of these, and as constants MM_<NAME>_SUMMARY and _SUMMARY_V4 (of its two
 // flavours), _NEAR and _FAR (what is drawn in front and behind).

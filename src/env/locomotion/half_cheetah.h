@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HalfCheetah: a runner with two legs of three joints each, in a plane. [host/device]
 //
 // Coordinates: x, z (0 at the start), pitch, back thigh, shin, foot, front thigh, shin, foot. Only

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hopper: a torso on one leg that hops forward, in a plane. [host/device]
 //
 // Coordinates: x, z, pitch, thigh, leg, foot. z is the height of the torso less `base`, which

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Locomotion tasks side by side. Their states are columns of the physics, which steps them; here
 // are the laws of body_laws.h around it, in loops that are compiled once for each body.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walker2d: a torso on two legs that walks forward, in a plane. [host/device]
 //
 // Coordinates: x, z, pitch, thigh, leg, foot, then those of the left leg. z is the height of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asterix of MinAtar: treasure and enemies run across eight rows. [host/device]
 //
 // Row i + 1 belongs to slot i, which is empty or holds one entity that runs to the left or right.

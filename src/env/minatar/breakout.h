@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Breakout of MinAtar: a ball, a paddle, three rows of bricks. [host/device]
 //
 // The ball moves one cell diagonally per step. A brick in its way is worth 1, vanishes and throws

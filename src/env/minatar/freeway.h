@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Freeway of MinAtar: a chicken crosses eight lanes of cars. [host/device]
 //
 // The chicken keeps to column 4 and moves at most every third step. A car of speed v moves every

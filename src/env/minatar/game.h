@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A MinAtar game behind a table of functions, and what its header says of it beside the rules, for
 // code that treats games alike and has time: traces, checks of states, listings, pictures, tests.
 // (The vector layer has a kernel for each.)

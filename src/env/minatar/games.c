@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of games, and states of any game by the fields that its header lists.
 
 #define MM_DESCRIBE // the headers' descriptions are compiled here

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The games of list.h as one table.
 
 #ifndef MM_ENV_MINATAR_GAMES_H

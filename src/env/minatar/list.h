@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The MinAtar games: a line and an include for each. Numbers, tables, kernels of CPU and CUDA, IDs,
 // traces and pictures follow from the list (CMake reads it too) and from the headers.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the MinAtar games share: rules, actions, draws, maps, observations. [host/device]
 //
 // A game NAME is a plain struct mm_NAME, which is all zeros before its first reset, and

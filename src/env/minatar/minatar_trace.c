@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces of the MinAtar games: everything agrees exactly.
 //
 // By the original rules a file also has "rules": "minatar", the number last_action behind the other

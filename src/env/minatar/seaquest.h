@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seaquest of MinAtar: a submarine shoots fish and submarines and rescues divers. [host/device]
 //
 // A hit is worth 1. Enemies and their bullets end the episode on touch, and so does running out of

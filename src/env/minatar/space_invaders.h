@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpaceInvaders of MinAtar: a cannon below, a block of aliens above. [host/device]
 //
 // The block walks sideways, turns and comes down one row at the edge, faster the fewer are left.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MinAtar side by side: each environment is its game's struct with the counters that name its
 // random numbers. What runs once per environment and step is compiled for every game.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ant: a ball on four legs, in space. [host/device]
 
 #ifndef MM_PHYSICS_BODIES_ANT_H

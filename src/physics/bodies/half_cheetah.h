@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HalfCheetah: a runner with two legs of three joints each, in a plane. [host/device]
 
 #ifndef MM_PHYSICS_BODIES_HALF_CHEETAH_H

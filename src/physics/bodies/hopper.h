@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hopper: a torso on one leg that hops forward, in a plane. [host/device]
 
 #ifndef MM_PHYSICS_BODIES_HOPPER_H

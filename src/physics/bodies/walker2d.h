@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walker2d: Hopper's torso on two legs with shorter feet, in a plane. [host/device]
 
 #ifndef MM_PHYSICS_BODIES_WALKER2D_H

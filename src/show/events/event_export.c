@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders, names and times of event files.
 
 #define _POSIX_C_SOURCE 200809L

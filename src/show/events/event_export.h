@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run as a folder of event files, for TensorBoard: one sub-folder with one file for each curve.
 //
 //   search            of `learn`: search/fitness_mean, _best, _sd and search/sigma by generation

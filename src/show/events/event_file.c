@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A record is
 //
 //   8  length n, little-endian

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Event files of TensorBoard, made in memory: numbers over steps under a tag. A file is a row of
 // records; docs/run-database.md has the bytes. They hold single precision, as TensorBoard does.
 

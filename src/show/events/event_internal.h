@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the exports of searches and of training runs to event files share.
 
 #ifndef MM_EXPERIMENT_EVENT_INTERNAL_H

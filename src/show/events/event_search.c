@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A search as event files: how its generations went, and each map on the validation tasks.
 
 #include <math.h>

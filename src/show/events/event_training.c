@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training runs as event files: one for every seed of a batch, and one for the mean over its seeds.
 
 #include <inttypes.h>

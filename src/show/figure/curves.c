@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learning curves in a panel; see curves.h.
 
 #include "show/figure/curves.h"

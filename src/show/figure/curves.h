@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learning curves in a panel: a line and a band of one standard error for each.
 
 #ifndef MM_SHOW_CURVES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of mirror maps in three bands: curves of phi, phi^-1 and h, which share one legend; the
 // policy against the score scale, a small panel per map; the divergence from the uniform policy
 // over the simplex, a triangle per map. Each band adds itself to the page from the box's top left

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of mirror maps, drawn by gnuplot.
 
 #ifndef MM_SHOW_MAP_FIGURE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of maps compared over several environments, after rliable's. The path's ending (.svg,
 // .pdf, .png) chooses the format; MM_ERR_UNSUPPORTED where gnuplot is missing. A map has the same
 // line type in all of them.

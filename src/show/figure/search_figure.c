@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Four panels above each other with one axis of generations. The mean of the search and the
 // controls are drawn in the line types of their maps and named at the right end of their lines.
 

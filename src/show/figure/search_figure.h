@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A picture of a search, from its run database.
 
 #ifndef MM_EXPERIMENT_SEARCH_FIGURE_H

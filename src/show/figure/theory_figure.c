@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Three panels above each other with one axis of environment steps; each run in the line type of
 // its map. The first shows V^t, t = 0 .. T, under the value of an optimal policy; the others E_t
 // and U_t, t < T.

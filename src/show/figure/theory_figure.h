@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A picture of runs beside Theorem 1, in the form of the paper's: exact value, estimation error and
 // update distance against environment steps.
 

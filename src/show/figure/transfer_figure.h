@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of a table of maps and environments. The path's ending (.svg, .pdf, .png) chooses the
 // format; MM_ERR_UNSUPPORTED where gnuplot is missing.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learning curves: a panel per environment, each map in its line type.
 
 #include <math.h>

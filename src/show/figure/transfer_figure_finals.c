@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Final returns as dots with intervals, each map in its colour. Returns and differences have panels
 // of their own: tasks differ so much that standard errors of means overlap where those of paired
 // differences do not. Differences whose 95 % interval excludes 0 have filled dots.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bars of importance above panels of slices, which share the axis of the score. A slice is a plain
 // view of the search: other parameters vary within it. A grid of two parameters has a heat map
 // instead.

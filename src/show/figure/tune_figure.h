@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A picture of a tuning: how much each parameter mattered, and the score of every trial against
 // each of them. The path's ending (.svg, .pdf, .png) chooses the format; MM_ERR_UNSUPPORTED where
 // gnuplot is missing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cell for every pair of values. The axes count the values of the grid, which are even by ratios
 // where a range is logarithmic and by differences where it is linear, and name them.
 

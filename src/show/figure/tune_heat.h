@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of a tuning's figure for a grid of two parameters: the score as a heat map, with its
 // error in each cell, the best cell, and those that are not shown to be worse.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page: takes the data out of the document (or, watched, from the server every two seconds),
 // builds the sections whose data changed and leaves all others, and what was set on them, alone.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Charts in SVG: axes, lines with error bands, dots with whiskers, a legend of toggles, and a
 // cursor for pointer and keyboard that reads the values. A chart draws itself anew when its width
 // changes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making elements and writing numbers. Every text of the data becomes a text node or an attribute
 // that holds text; nothing is ever parsed as HTML.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The map explorer: scores that can be dragged, and the policies that the chosen maps make of them,
 // side by side. What is set here outlives a refresh of the page.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A piecewise phi whose knots can be dragged. Maps of many steps show fewer handles: those between
 // two of them are stretched along. The edited map makes its policy from the explorer's scores at
 // once.

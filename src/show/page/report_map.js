@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mirror maps in double precision, as the program has them: phi, phi^-1, a term of the Bregman
 // divergence and the projection of scores onto the simplex (src/map/potential.inc, bregman.c,
 // simplex.inc; the reasons for the forms are there).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one run has to show: summary, search, learning curves, tuning; and how it was made.
 
 const opened = new Map();  // key of a fold -> open?

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The maps of the page: which there are, and pictures of phi, phi^-1 and of policies against the
 // score scale, all aligned where phi = 1.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of maps and environments: final returns coloured by whether they are above or below the
 // baseline, strongly where the 95 % interval of the paired difference excludes 0.
 
@@ -183,14 +184,13 @@ function transferTable(run, key) {
           button("values", "final returns"), button("differences", `minus ${base}, seed by seed`))
       : null,
     holder, detail,
-    !base
-      ? null
-      : el("p", {class: "key muted"}, el("span", {class: "better strong"}, "\u25b2 better"), " ",
-          el("span", {class: "worse strong"}, "\u25bc worse"),
-          ` than ${base}: the 95 % interval of the paired difference (bootstrap) excludes 0; `,
-          el("span", {class: "better faint"}, "\u25b5"), " ",
-          el("span", {class: "worse faint"}, "\u25bf"),
-          " it includes 0. Mean \u00b1 standard error."));
+    !base ? null
+          : el("p", {class: "key muted"}, el("span", {class: "better strong"}, "\u25b2 better"),
+              " ", el("span", {class: "worse strong"}, "\u25bc worse"),
+              ` than ${base}: the 95 % interval of the paired difference (bootstrap) excludes 0; `,
+              el("span", {class: "better faint"}, "\u25b5"), " ",
+              el("span", {class: "worse faint"}, "\u25bf"),
+              " it includes 0. Mean \u00b1 standard error."));
 }
 
 // "mine is better than l2 on A and worse on B (95 % intervals exclude 0), and inconclusive against

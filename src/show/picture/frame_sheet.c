@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Contact sheets: a title, frames in rows, the legend.
 
 #include "show/picture/frame_sheet.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A contact sheet: frames of an episode side by side, each with its label, and the legend of their
 // marks, in one picture. SVG is written as it is; gnuplot draws PNG and PDF.
 

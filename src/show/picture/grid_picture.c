@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Marks of a Grid-World, and which of them each cell has.
 
 #include "show/picture/grid_picture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Grid-World looks like: a board with the agent, the objects, those that are away, walls.
 
 #ifndef MM_SHOW_GRID_PICTURE_H

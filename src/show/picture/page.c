@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pages as SVG, directly, and as PNG or PDF through gnuplot.
 
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A page of plain marks, in units of 1/96 inch, x to the right and y downwards: boxes, lines, discs
 // and texts in the order in which they are drawn. And its writers.
 

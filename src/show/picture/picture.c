@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scenes by ID, and what they show of an observation. Most environments bring their scene along;
 // those of bodies are made here: their capsules from the side, x to the right. The observation does
 // not say how far a body has come, so it stays in the middle.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an environment looks like. A picture is a function of the environment's ID and of one
 // observation as floats (MM_OBS_FLOATS) alone, so everything that has observations can be drawn:
 // games, recorded traces, what a policy saw.

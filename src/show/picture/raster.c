@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signed distances to lines, boxes and discs.
 
 #include "show/picture/raster.h"

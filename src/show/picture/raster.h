@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes as pixels. A pixel is covered by a shape as far as the signed distance of its centre to
 // the shape's edge says, between -1/2 and 1/2 pixels: edges are smooth.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Observations of an mm_vec as pixels.
 
 #include "mirrormap/render.h"

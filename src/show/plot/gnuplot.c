@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs gnuplot on a script that is collected in a nameless temporary file. gnuplot reads the script
 // from its standard input and writes the picture to its standard output, so that no name ever has
 // to be quoted for it; both ends are files, not pipes, so neither side can wait for the other.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Figures drawn by gnuplot.
 //
 //   mm_figure *figure;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The description of a figure and its renderer; see plot.h.
 
 #include "show/plot/plot.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One description of a figure and one renderer, which is gnuplot's only speaker.
 //
 // A page has marks (texts, strokes, rectangles) and panels; a panel has a box, two axes and series

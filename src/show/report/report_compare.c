@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs of `train` beside each other: environments across, and down what tells the runs apart. That
 // is the algorithm, the map and the settings that differ between runs which are alike in all else
 // that counts; runs that nothing tells apart go by the names of their folders, or by their paths.

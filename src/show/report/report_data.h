@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a report shows: runs read once, as they stand at that moment, and the document that the page
 // gets (docs/report.md).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "show/report/report_figure.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The figures of a report, drawn by gnuplot: those that its runs have something for.
 
 #ifndef MM_EXPERIMENT_REPORT_FIGURE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of a report share: the runs in memory, as far as page and figures need them.
 
 #ifndef MM_EXPERIMENT_REPORT_INTERNAL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The maps of a report: learned ones, where a search began, controls, and the two named ones that
 // everything is compared with.
 

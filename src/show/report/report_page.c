@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines <!--STYLE-->, <!--DATA--> and <!--SCRIPT--> of the page are the places of its parts. Parts
 // are put in while the page is copied, so that nothing in them is taken for such a place.
 

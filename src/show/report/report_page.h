@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page of a report: one HTML file with everything in it.
 
 #ifndef MM_EXPERIMENT_REPORT_PAGE_H

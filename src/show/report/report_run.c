@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run as the page takes it: how it stands, when and where it was made, its numbers.
 
 #define _XOPEN_SOURCE 700

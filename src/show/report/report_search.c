@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search of a run as the page takes it: generations in columns, validations map by map.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batches as a table of maps and environments, in the shape that the figures of `transfer` take.
 // While a run goes on cells have the training runs that are done; pairs are made of those.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training runs of a run, and their curves. Everything of a file may be damaged or odd: places
 // without a batch, batches without training runs, curves of training runs that are not there.
 

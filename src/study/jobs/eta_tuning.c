@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/jobs/eta_tuning.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step size eta of a map, tuned: the scale of a potential acts like eta, so a learned map has
 // shown something only beside a fixed one whose eta was chosen as well as the search chose scales.
 // Tsallis' q may be tuned with it.

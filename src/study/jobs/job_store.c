@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running the jobs of a store: those that are open go to the backend, and the database hears of
 // them as they go on. Hooks are called by the threads that train; one lock keeps the database to
 // one of them at a time.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A backend with a memory. Jobs that a run has already come from there; the others are done now and
 // stored as they end, unfinished ones every so often. Whoever announces the same batches and runs
 // the same jobs again after a crash goes on where it was:

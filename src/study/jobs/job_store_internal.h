@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of the job store share.
 
 #ifndef MM_EXPERIMENT_JOB_STORE_INTERNAL_H

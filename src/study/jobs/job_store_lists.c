@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of jobs whose results are checkpointed until what they lead to is stored. A generation of
 // a search gets into the database in one piece, but what it is made of may take hours: results go
 // to the table `kept` as they come, every so often, and leave it with the generation's commit.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opening and closing a job store, and its batches: what the run has already takes its places.
 
 #include <inttypes.h>

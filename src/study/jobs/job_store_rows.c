@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run has of its jobs: batches, results with their curves, states and networks.
 
 #include <inttypes.h>

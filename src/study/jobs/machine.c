@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/jobs/machine.h"
 
 #include "backend/cuda/host/cuda.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who did the work, as results and their files say it.
 
 #ifndef MM_EXPERIMENT_MACHINE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the plans of searches and of trainings have in common: names, seeds, settings and task
 // files, as the database keeps them. A plan must say everything that decides the result, since the
 // files it came from may change or stay behind. `source` begins errors.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A study: learn, train, transfer, tune and reproduce each work off a plan. The plan is the
 // configuration of a run, whose database holds what the jobs of the plan came to; a session is a
 // process that works on it. mirrormap/study.h has the life of a study as its users see it; here is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop of a search. One step: ask the strategy, train with every candidate, tell it what came
 // out, validate the mean when it is due, commit.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learning a map: an evolution strategy asks for candidates, the backend trains with each of them,
 // the run database keeps every generation.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The card of a learned map: where and how it was learned and what it scored, without anything that
 // differs between two runs of the same plan.
 

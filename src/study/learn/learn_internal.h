@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of the search share.
 
 #ifndef MM_EXPERIMENT_LEARN_INTERNAL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making, resuming and closing a search.
 
 #include <inttypes.h>

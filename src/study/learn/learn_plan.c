@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan of a search as JSON: {"command": "learn", "env": [..], "files": [..], "algo", "seed",
 // "start": [..], "settings": {..}, "learn": {..}}. The seed is text, since JSON numbers cannot hold
 // 64 bits. Older runs have "init" here and not in "learn", "" for the family's own start.

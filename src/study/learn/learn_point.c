@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the coordinates of a search to the map and the step size that they stand for: the anchors of
 // the map one after the other, or a factor of phi^-1 for each, and behind them log (eta / that of
 // the settings).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Racing: candidates are trained to a fraction of their length, the worse half is dropped, the
 // others go on from where they are. A run that goes on has the bits of one that was never stopped,
 // so after a crash its state need not be there: then it begins again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Means, differences and merit of a map's values on the validation tasks.
 
 #include <math.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From rows to curves. Scores are kept as they come, by phase, generation, map and task; a group of
 // the same phase, generation and map is one validation.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a search went, from the rows of its run: scores of the mean on the validation tasks beside
 // those of the controls, and the generations.
 

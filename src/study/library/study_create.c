@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The public interface of studies (mirrormap/study.h), as far as it is not the same for all of them
 // (study/jobs/study.c): a config becomes the plan of its kind, a folder is opened by whose it is,
 // and databases are read.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Episodes of trained policies on a pool of threads. A unit of work is up to MM_PLAYER_ROWS
 // episodes of one agent, stepped side by side until the last has ended; every episode has its own
 // place in the results and its own random numbers, so it does not matter who plays it.

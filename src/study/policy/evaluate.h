@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trained policies at play (mirrormap/policy.h), row by row for those who keep observations in
 // other forms.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One agent of a policy, ready to act: networks, map and step size give its policy in a state, or
 // networks alone a Gaussian one, of observations scaled as in its training.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks of several agents in one block, tensor by tensor as a file has them.
 
 #include <inttypes.h>

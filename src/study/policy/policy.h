@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trained policies (mirrormap/policy.h) as the rest of the program makes them.
 //
 // A file has the tensors of src/net/net.h ("actor.0.weight", ...) with one more dimension in front,

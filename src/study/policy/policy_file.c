@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Policies as safetensors files:
 //
 //   8 bytes   length of the header, little-endian

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What policy.c and policy_file.c share.
 
 #ifndef MM_EXPERIMENT_POLICY_INTERNAL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run: transactions, rows of the caller's structs, summaries.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run: a folder with one SQLite file, run.db, that holds everything a search or a training has
 // produced so far, and from which it can go on. docs/run-database.md describes the tables.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line that made a run, as a text for a shell: what is read back is what was typed.
 
 #define _POSIX_C_SOURCE 200809L

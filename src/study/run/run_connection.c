@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The connection to a run database: opened so that the file cannot act on its reader, checked to be
 // a run of this version, closed so that the file alone holds everything.
 //

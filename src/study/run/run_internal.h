@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of the run database share: the connection, its lock, and rows in and out.
 
 #ifndef MM_EXPERIMENT_RUN_INTERNAL_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who owns a run. SQLite's own locks protect single transactions; a run needs one writer from its
 // first to its last. flock belongs to the open file and ends with the process, however that ends.
 // The database itself must not be opened beside SQLite: closing it would drop SQLite's POSIX locks.

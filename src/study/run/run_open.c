@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders of runs: finding, making, opening and closing them.
 //
 // A new database is built under another name and gets its own by a link once it is complete and on

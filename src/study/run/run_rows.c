@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows in and out. Every row that is read was checked: the types and ranges of its values, its
 // place in the order, its checksum. What does not hold is left out and noted; reading goes on
 // behind it.

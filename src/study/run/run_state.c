@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run amounts to, and how it stands.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a run stands, in a word.
 
 #ifndef MM_EXPERIMENT_RUN_STATE_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of a run database as data.
 
 #include "study/run/run_table.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of a run database as data. Everything that creates, fills, reads, checks or exports
 // them works from these descriptions; docs/run-database.md says what the columns mean.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a run is whole. Checksums show that a row is what was written, not that all rows are
 // there: a page whose count of cells lost a bit hides some of them. So pages are checked as SQLite
 // can, rows are set against each other (generations have no gap, each has its state and as many

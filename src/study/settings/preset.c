@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Presets. Values are read as text, so that mistakes get the same words here as after --set.
 
 #define _POSIX_C_SOURCE 200809L

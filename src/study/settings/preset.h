@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Presets: settings in a YAML file, `key: value` lines and `algo: NAME`.
 
 #ifndef MM_EXPERIMENT_PRESET_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Settings by name: everything walks through the learners' lists of settings and the search's.
 
 #include "study/settings/settings.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hyper-parameters and switches of a learner, and how `learn` searches, by name: what is behind
 // presets, --set and the settings that every result repeats. The learners' own keys are the lists
 // of mirrormap/agent.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps against each other: runs paired by seed, a table's p-values corrected together, and what can
 // be concluded. `transfer`, `compare`, `report`, `reproduce` and `tune` all judge by these.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The maps that a learned one is compared with: `learn` validates beside them, `transfer` adds them
 // to its table (--controls), `reproduce` trains with them. A name is the label of a row.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collected in memory, so that files appear complete.
 
 #define _POSIX_C_SOURCE 200809L

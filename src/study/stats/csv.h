@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of results: CSV in the manner of RFC 4180, with remarks in lines that begin with '#', and
 // JSON. Numbers keep every bit; what is undefined is an empty field.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Means with their standard errors, and runs against each other.
 
 #ifndef MM_EXPERIMENT_ESTIMATE_H

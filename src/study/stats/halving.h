@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Successive halving: all candidates are tried with few seeds, and the better half of them goes on
 // to twice as many, until a round has all seeds. The first round takes about twice as many training
 // runs as each of the others, where a candidate has half of its seeds already. `tune` searches by

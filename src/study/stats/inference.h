@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a sample of runs says about the map behind it: intervals, interquartile means, win rates,
 // the worst quarter, and tests of paired differences. Everything is a function of the numbers and a
 // seed, which names the draws: the same numbers have the same interval.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a table of runs says about itself in remarks: which maps and environments its names stand
 // for, and with which settings they were trained. Names are short and unique within one table only,
 // so tables that become one are held against each other.

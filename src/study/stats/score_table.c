@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file is split in place: fields are zero-terminated texts within it. Rows of all files are
 // collected, sorted by environment, seed and map, sifted, and then laid out.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Final returns of maps x environments x seeds, read from the runs of transfer studies. Several
 // tables become one: run i of a map meets run i of another by its seed. What they say of themselves
 // must fit together (score_origin.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps over several environments: returns become scores that can be put together, and every map is
 // held against a baseline, run by run.
 //

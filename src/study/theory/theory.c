@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bounds of the paper's Theorem 1 beside measurements. Everything is exact given the sampled
 // data: Q^t by a solve per iteration, V* and its visitation once per task.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Theorem 1 of the paper promises beside what happens: exact values, estimation errors, update
 // distances and both bounds of a tabular PMD run.
 

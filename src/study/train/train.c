@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A training is the smallest study: one batch of jobs, one per seed, and the networks at the end.
 
 #include <inttypes.h>

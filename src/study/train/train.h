@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training agents: the same job for many seeds. A training with a folder keeps itself in a run
 // database as it goes, and can be taken up again after whatever stopped it:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests of a training may look at.
 
 #ifndef MM_EXPERIMENT_TRAIN_INTERNAL_H

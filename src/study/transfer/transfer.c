@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps x environments x seeds. Jobs lie in the order [env][map][seed]: all jobs of an environment
 // follow each other, and a cell's results are a slice of the list.
 

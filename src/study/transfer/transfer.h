@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps against each other: every map trains on every environment with the same seeds, so that run i
 // of each meets the same instance and the same random numbers.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON and CSV of a table of maps and environments. Numbers keep every bit.
 
 #include "study/transfer/transfer_files.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table of maps and environments as files: JSON with everything, CSV for whoever goes on from
 // there. Each carries its settings, seeds, version and speed: CSV files in lines that begin with
 // '#', where names and settings are JSON texts, and checksums of the maps' files tell maps of one

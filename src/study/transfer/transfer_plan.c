@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan of a table as JSON: {"command": "transfer", "seed", "seeds", "tune_seeds", "maps":
 // [{"name", "label", "control", "tuned", "map_file"}], "envs": [{"name", "label", "file", "algo",
 // "settings"}]}. Where they are so, "exact": true, "tune_budget", and "tuned_q": true and "eta" of

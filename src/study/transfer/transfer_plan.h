@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table of maps and environments as a run: its plan, with the maps and task files in it, is the
 // configuration, so that the table can be gone on with anywhere.
 

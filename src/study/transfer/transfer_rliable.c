@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/transfer/transfer_rliable.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table of maps and environments in the layout of rliable (Agarwal et al., 2021): for each map a
 // matrix of runs and environments.
 

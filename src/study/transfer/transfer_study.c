@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A table of maps and environments as a study (mirrormap/study.h).
 
 #include <string.h>

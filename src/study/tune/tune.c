@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The trials of a search as trainings, and the winner on fresh seeds.
 
 #include <math.h>

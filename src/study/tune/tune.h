@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tuning hyper-parameters: a search over settings and parameters of maps (tune_search.h) whose
 // trials are trainings of some maps on some environments, kept in a run database.
 //

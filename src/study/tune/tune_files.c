@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON, CSV and YAML of a tuning.
 
 #define _POSIX_C_SOURCE 200809L

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tuning as files: JSON with everything, CSV of the trials, and the new preset.
 
 #ifndef MM_EXPERIMENT_TUNE_FILES_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Least squares on a few centred columns per parameter. The normal equations are solved with a
 // trace of ridge, which settles columns that say the same.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much each parameter mattered, by a regression over the trials of a search.
 //
 // The ranks of the trials' scores (so that one disaster is not everything) are fitted by a sum of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of tuning share.
 
 #ifndef MM_EXPERIMENT_TUNE_INTERNAL_H

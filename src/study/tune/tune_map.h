@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The map of a trial, where the space has parameters of maps.
 
 #ifndef MM_EXPERIMENT_TUNE_MAP_H

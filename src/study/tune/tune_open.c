@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Making, resuming, reading and closing a tuning.
 
 #include <inttypes.h>

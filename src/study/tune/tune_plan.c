@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan of a tuning as JSON: {"command": "tune", "env": [..], "files": [..], "algo", "map",
 // "map_file" (of several maps instead "maps": [{"map", "map_file"}], and "map" has all names),
 // "seed", "seeds_per_trial", "validate", "method", "trials", "population", "prune", "parameters":

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Grid search and CMA-ES with median pruning, and successive halving.
 
 #include "study/tune/tune_search.h"

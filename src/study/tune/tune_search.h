@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A search for good values of parameters: which trials there are, how many seeds each gets, and
 // which is the best. Nothing here knows what a trial trains; it is told a score for every seed,
 // greater is better. The same scores make the same search.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranges of settings: from YAML, to places in [0, 1] and back.
 
 #include "study/tune/tune_space.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a hyper-parameter search may change: settings with their ranges, read from a YAML file.
 //
 //   method: cma-es                       # or grid, halving

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The optimiser: norm of the gradient, clip, Adam's step, working copies of the weights.
 
 #ifndef MM_BACKEND_CUDA_CLASSIC_ADAM_CUH

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kernel suits an agent and a device.
 
 #include "backend/cuda/classic/classic.h"

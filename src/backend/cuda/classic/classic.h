@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that train AMPO on classic control: see network.cuh.
 
 #ifndef MM_BACKEND_CUDA_CLASSIC_CLASSIC_H

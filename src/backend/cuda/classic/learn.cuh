@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learning: values and advantages, then minibatches, one after the other.
 
 #ifndef MM_BACKEND_CUDA_CLASSIC_LEARN_CUH
@@ -68,7 +69,8 @@ template <class W> __device__ __noinline__ void estimate_advantages() {
     const float alive = batch.end[i] ? 0.0f : 1.0f;
     batch.advantage[i] =
         mm_gae_delta_f(agent.gamma, alive, batch.reward[i], batch.value[i], batch.value[i + n]);
-    batch.policy[i] = __fdividef(fmaxf(batch.policy[i], agent.floor), agent.step.eta) - agent.step.center;
+    batch.policy[i] =
+        __fdividef(fmaxf(batch.policy[i], agent.floor), agent.step.eta) - agent.step.center;
   }
   __syncthreads();
   for (int e = threadIdx.x; e < n; e += W::THREADS)

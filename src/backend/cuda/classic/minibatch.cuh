@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Minibatches: which rows they have, and means and deviations of these rows' advantages.
 //
 // A shuffle goes through rounds of hashes, each of one half of a row's number (base/rng.h). A half

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AMPO on environments with a few real inputs: one block of threads trains one agent, start to end.
 //
 // The first half of the warps is the actor's, the second the critic's. In a gradient step a warp

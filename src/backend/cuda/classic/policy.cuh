@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The policy in rollouts: from what is seen to an action.
 //
 // Players share the actor's hidden units. Products have units for rows and environments for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rollouts: speculatively if environments are few and warps many enough, by teams otherwise.
 
 #ifndef MM_BACKEND_CUDA_CLASSIC_ROLLOUT_CUH

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rollout of a few environments by all warps of a block, in which nobody waits for an action that
 // is about to be chosen. What follows from it is computed for every action, a step ahead of the
 // choice, so that a step takes as long as the longest of its parts, not as their sum. In turn j

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rollout of any number of environments. A team of warps takes up to eight through all steps. Its
 // players have the policy: each computes some of the hidden units, and projects and chooses for
 // some environments. The last warp is the world, which steps every environment with every action at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One tile forward and back, and what it adds to the gradient of the weights.
 
 #ifndef MM_BACKEND_CUDA_CLASSIC_TILE_CUH

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels for one environment. Each environment has a file of its own, since compiling takes
 // long.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // States of environments: where they rest between rollouts, and how lanes hand them on.
 
 #ifndef MM_BACKEND_CUDA_CLASSIC_WORLD_CUH

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adam: parameters with their moments, four at a time; and squares of the second layer, whose
 // gradients stay in registers until it comes to them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the errors of the outputs back to those of the first layer, and all gradients but the second
 // layer's.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments with continuous actions, one of them a step further: from its columns as mm_vec_keep
 // leaves them, with an action of its own range, to reward, end and what is seen then. An
 // environment that ended starts again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What learning reads, made ready for it: parameters as operands, and an epoch's batch in the order
 // of its minibatches, so that a block finds the rows of its next step side by side.
 

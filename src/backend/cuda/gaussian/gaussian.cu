@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches: what an iteration of many agents is made of.
 
 #include "backend/cuda/gaussian/gaussian.h"

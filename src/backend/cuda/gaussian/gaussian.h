@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that train Gaussian policies on environments with continuous actions: networks of 256,
 // scaled observations and rewards, PMD and PPO. An agent's rollout goes through small launches, one
 // after the other, that all agents share; then one launch for each epoch learns, with two thread

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learning. The gradient of the second layer, which is nearly all of it, never leaves the
 // registers: its norm must be known, the other network's too, before any parameter moves. Whoever
 // holds a number's gradient moves it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What rows want of the outputs. Errors are scaled by a power of two that makes the largest of them
 // about 64, so that halves have digits for all that count.
 

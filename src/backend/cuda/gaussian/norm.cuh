@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The norm of both networks' gradients. Squares are added in an order that does not depend on how
 // many blocks share a network: by parts of 64 units, of sums that warps make of what their lanes
 // hold of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rollouts of Gaussian policies in small launches: means from the actor, a step of all environments
 // with actions drawn around them, running statistics, scales. Sums run in the order of
 // env/running_stats.c.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A gradient step of one network by one thread block: what is at work, and its rows.
 
 #ifndef MM_BACKEND_CUDA_GAUSSIAN_STEP_CUH

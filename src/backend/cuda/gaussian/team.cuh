@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network that P blocks share, where an agent has more than two processors to itself. A block
 // takes its rows of a tile forward to their losses; then all tell each other of their rows, and a
 // block goes back, finds gradients and moves parameters for its units alone. Every number comes out

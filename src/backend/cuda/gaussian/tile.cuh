@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Networks of 256 on tiles of rows: forward. All rows of a tile go through a layer at once; a warp
 // has half of them and 32 units. Weights are read from global memory as operands, rounded to halves
 // when they last moved: each is used once in a layer, by one warp or two.

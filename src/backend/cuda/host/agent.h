@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a training on the device is made of: one mm_cuda_agent per job, in device memory, which a
 // kernel takes from one iteration to a later one. Hosts make them (block.c), the
 // kernels of classic, minatar and gaussian run them. [host/device]

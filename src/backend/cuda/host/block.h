@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An agent as a block of device memory: what travels first, then the batch.
 //
 //   param, m, v      floats (mm_cuda_layout)

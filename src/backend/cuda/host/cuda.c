@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices, and lists of jobs on them.
 
 #include "backend/cuda/host/cuda.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The backend `cuda`: devices, and lists of jobs on them. Without CUDA in the build the same
 // functions say so (no_cuda.c).
 

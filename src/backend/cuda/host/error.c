@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sentence that a failure of the CUDA runtime leaves.
 
 #include "backend/cuda/host/error.h"

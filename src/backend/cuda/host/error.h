@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a failure of the CUDA runtime becomes one of the library's.
 //
 //   MM_TRY_CUDA(device, cudaMalloc(&block, size), "taking %zu bytes", size);

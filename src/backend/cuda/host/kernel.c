@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "backend/cuda/host/kernel.h"
 
 #include "agent/ampo_internal.h"

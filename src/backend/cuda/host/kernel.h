@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel that trains a job on a device, and what it needs.
 
 #ifndef MM_BACKEND_CUDA_HOST_KERNEL_H

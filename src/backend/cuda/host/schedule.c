@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device has as many places as it has multiprocessors; each is a training on its way. All places
 // go through a slice of time together: some iterations in one launch, then the host looks at what
 // came of it and fills places that have become free. Who wants to stop need not wait for that: the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs of AMPO on one device.
 
 #ifndef MM_BACKEND_CUDA_HOST_SCHEDULE_H

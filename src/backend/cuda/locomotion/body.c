@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "backend/cuda/locomotion/body.h"
 
 #include "backend/cuda/locomotion/entry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One thread takes one environment through a step: physics, reward, end, start of the next episode,
 // observation. What vec_body.c does on processors, from the same headers.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies on a device: our own engine and the laws of src/env/locomotion, a thread for each
 // environment. States, actions and observations are those of an mm_vec, and so are the bits that
 // come out of a step: a training may go on here or there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One body's kernels as the host sees them.
 
 #ifndef MM_BACKEND_CUDA_LOCOMOTION_ENTRY_H

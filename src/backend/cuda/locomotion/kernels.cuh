@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A body's kernels and how they are launched: included once for each body and flavour.
 
 #include "backend/cuda/locomotion/body.cuh"

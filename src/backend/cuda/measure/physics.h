@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Environments of a body on a device with random actions: how fast its physics is there.
 
 #ifndef MM_BACKEND_CUDA_MEASURE_PHYSICS_H

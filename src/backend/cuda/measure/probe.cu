@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chains of arithmetic, enough of them to hide what each one waits for. What they compute is
 // written down, so that none of it can be left out, and stays finite.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast a device is at nothing but arithmetic: what training on it is held against.
 
 #ifndef MM_BACKEND_CUDA_MEASURE_PROBE_H

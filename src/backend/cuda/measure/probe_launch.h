@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The door between the probe's host side (probe.c) and its kernels (probe.cu).
 
 #ifndef MM_BACKEND_CUDA_MEASURE_PROBE_LAUNCH_H

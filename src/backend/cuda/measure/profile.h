@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a training costs a device, seen from inside: where its block's time goes, and what it keeps.
 
 #ifndef MM_BACKEND_CUDA_MEASURE_PROFILE_H

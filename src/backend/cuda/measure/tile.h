@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the kernels are cut to a device: the more shared memory its blocks have, the more rows go
 // through the networks at a time.
 

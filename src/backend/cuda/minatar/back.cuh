@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tile's way back: losses, errors of the hidden layers, and the gradients of all but the first
 // layers, which stay in registers over a minibatch. Errors are without the factor 1 / rows, which
 // halves might not bear; gradients get it at the end.

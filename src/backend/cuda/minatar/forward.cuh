@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tile of rows on its way forward through both networks. Pieces of the first layers' weights come
 // from global memory while earlier ones are at work.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The MinAtar games as types. game<G>::one is an environment as vec_minatar.c keeps it, and
 // `begin`, `step` and `observe` do what it does.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A gradient step on a minibatch: spans of rows forward and back, the gradient of the first layers
 // span by span, then the optimiser.
 

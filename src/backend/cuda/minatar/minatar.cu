@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes and launches by game and tile.
 
 #include "backend/cuda/minatar/minatar.h"

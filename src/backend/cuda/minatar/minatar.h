@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AMPO on environments whose observations are bits (MinAtar), on the device: one block of threads
 // trains one job for many iterations in one launch.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sampling: all environments go n_step steps with fixed weights, then advantages. Both networks see
 // each observation once, so that the critic's values come along.
 

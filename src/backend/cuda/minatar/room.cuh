@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes of a training on bits, and where everything lies: in a block's shared memory and in its
 // agent's scratch.
 

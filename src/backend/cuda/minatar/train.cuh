@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel: a block takes its agent through `span` iterations.
 
 #ifndef MM_BACKEND_CUDA_MINATAR_TRAIN_CUH

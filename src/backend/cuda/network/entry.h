@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One environment's kernels as the host sees them: those of classic control and of MinAtar. Each
 // environment has a source of its own, which CMake makes, since compiling one takes long.
 

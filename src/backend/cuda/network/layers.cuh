@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the kernels of classic control and of MinAtar have in common. Both train an actor and a
 // critic with two hidden layers of 64 units, and differ in what comes in and in how matrices lie in
 // shared memory: who calls says where the lane's part of an operand is.

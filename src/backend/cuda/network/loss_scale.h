@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loss scaling for the half-precision backward pass of AMPO. [host/device]
 //
 // Errors of the outputs and what is propagated back from them are operands of tensor cores: halves,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A training of tabular PMD on the device: one mm_cuda_pmd per job, in device memory. The host
 // makes them (jobs.c), the kernel of pmd.cu takes them from one iteration to a later
 // one. [host/device]

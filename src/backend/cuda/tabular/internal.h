@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the two files of the host's side of tabular PMD share: the jobs of a list that are prepared
 // together, and the part of them that is on the device together.
 

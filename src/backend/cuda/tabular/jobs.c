@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A list of tabular PMD jobs on a device. The host's threads make the maps and draw the tasks, the
 // device trains in slices of iterations, the host's threads value the policies. What two jobs have
 // in common is made and sent once.

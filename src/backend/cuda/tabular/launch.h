@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The door between the host's side of tabular PMD (jobs.c) and its kernel (pmd.cu).
 
 #ifndef MM_BACKEND_CUDA_TABULAR_LAUNCH_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs of tabular PMD that are on the device together: how its memory is laid out, and what goes
 // there and comes back. One block of memory, one copy each way.
 

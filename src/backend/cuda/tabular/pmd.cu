@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tabular PMD on the device: a block trains a job, with the numbers of src/agent/pmd.c to the bit.
 // The random streams are the same, the operations are the same, and every sum has its terms in the
 // same order:
@@ -372,8 +373,7 @@ __global__ void __launch_bounds__(THREADS, 4) train(const mm_cuda_pmd *agents, i
     roll_out_all(r);
     int64_t rolled = clock64();
     sum_up(r);
-    const double factor =
-        mm_factor_at(r->agent.eta_schedule, state.iteration, r->agent.iterations);
+    const double factor = mm_factor_at(r->agent.eta_schedule, state.iteration, r->agent.iterations);
     state.broken = !update(r, r->agent.eta * factor);
     state.iteration++;
     state.rollout_cycles += rolled - start;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs of tabular PMD on a CUDA device. Results are those of mm_job_run to the bit, but for the
 // times they took.
 

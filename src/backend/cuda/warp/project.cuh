@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Projections onto piecewise maps, for rollouts: exact, in a bounded number of rounds, by the lanes
 // of a warp that stand for the same environment.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrices of halves in shared memory without padding, in the two orders that products by four
 // warps know (warpgroup.cuh). Rows have 64 halves, or 32, and their pieces of eight change
 // places by the row's number, so that eight rows lie in different banks.

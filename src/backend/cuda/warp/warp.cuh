@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What warps do in one instruction: tensor-core products, transposing loads, approximations, sums.
 //
 // Fragments of m16n8k16 products, for lane = 4 g + t:

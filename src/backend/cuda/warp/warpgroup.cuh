@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products by four warps at once (Hopper): rows 16 w .. of the result are warp w's, held as C of
 // warp.cuh. One operand at least is read from shared memory by the tensor cores themselves,
 // once for all four. There is machine code for this only where compiled for sm_90a.
