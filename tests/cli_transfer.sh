@@ -290,7 +290,7 @@ expect "no picture" test ! -e bare/transfer.svg
 # ---------------------------------------------------------------------------------------------
 # q and eta tuned, budgets of tuning
 
-tuned=(--maps tsallis:tuned-q-eta,l2:tuned-eta --envs GridWorld-small --seeds 2 --controls none "${short[@]}")
+tuned=(--maps "tsallis:tuned-q-eta,l2:tuned-eta" --envs GridWorld-small --seeds 2 --controls none "${short[@]}")
 run transfer "${tuned[@]}" --tune-seeds 2 --json
 expect_code 0
 expect "q of one row" grep -qE '"eta":\[\[[0-9.]+\],\[[0-9.]+\]\],"q":\[\[[0-9.]+\],\[null\]\]' "$out"
@@ -324,7 +324,7 @@ cat >card.json <<'END'
 {"format": "mirrormap/1", "kind": "piecewise", "psi": [1, 1, 1], "meta": {"generation": 2, "evaluations": 80,
   "settings": {"steps": 1024}, "search": {"population": 40, "generations": 3, "seeds_per_member": 1, "schedule": "-"}}}
 END
-card=(--maps card.json,l2:tuned-eta --envs GridWorld-small --seeds 2 --controls none "${short[@]}")
+card=(--maps "card.json,l2:tuned-eta" --envs GridWorld-small --seeds 2 --controls none "${short[@]}")
 run transfer "${card[@]}"
 expect_code 0
 expect_err "each tuned control has 123 k steps in each environment, as many as the search of card"
@@ -352,7 +352,11 @@ expect_code 0
 expect_out "stopped"
 "$program" transfer "${slow[@]}" --out killed --quiet >"$out" 2>"$err" </dev/null &
 pid=$!
-sleep 0.7
+for ((i = 0; i < 100; i++)); do
+  if [ -e killed/run.db ]; then break; fi
+  sleep 0.1
+done
+sleep 0.5
 kill -9 "$pid"
 wait "$pid" 2>"$err"
 for name in late killed; do
