@@ -18,7 +18,7 @@ KINDS = $(if $(CUDA_ARCHITECTURES),"-DCMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTU
 
 # the builds below have their own -j; this make runs one command after the other
 .NOTPARALLEL:
-.PHONY: help build run test check-long check-python wheel bench lint format install clean
+.PHONY: help build run test check-long check-python wheel bench lint format docs-api install clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|' 2>/dev/null || \
@@ -55,6 +55,9 @@ lint: build ## formatting, static analysis, shell scripts
 format: ## format all C sources in place
 	@scripts/setup --check lint || scripts/setup lint
 	@scripts/lint --format
+
+docs-api: ## a page for each public header (build/docs-api), by Doxygen where it is installed
+	@scripts/docs-api || [ $$? -eq 77 ]
 
 # unit tests that were built go along with a bundle
 INSTALLED = $(if $(and $(BUNDLE),$(wildcard build/mirrormap_tests)),all,programs)

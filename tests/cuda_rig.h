@@ -70,7 +70,8 @@ static double distance(const nets *a, const nets *b, int i) {
 
 static mm_status run_on(mm_backend_kind kind, int tile, const mm_job *jobs, size_t n,
                         mm_result *results) {
-  mm_backend_config config = { .place = { .kind = kind, .tile = tile } };
+  mm_backend_config config = { .size = sizeof(mm_backend_config),
+                               .place = { .kind = kind, .tile = tile } };
   return mm_backend_run(&config, jobs, n, results);
 }
 
@@ -226,9 +227,11 @@ static uint64_t interrupt_and_move(mm_job job, mm_result *whole, mm_result *move
   job.hooks = &hooks;
   train(MM_BACKEND_CUDA, 0, job, whole, &expected);
 
-  mm_backend_config backend = {
-    .place.kind = MM_BACKEND_CUDA, .stop = &s.stop, .progress = stop_soon, .user = &s
-  };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config),
+                                .place.kind = MM_BACKEND_CUDA,
+                                .stop = &s.stop,
+                                .progress = stop_soon,
+                                .user = &s };
   assert_int_equal(mm_backend_run(&backend, &job, 1, &result), MM_ERR_INTERRUPTED);
   assert_int_equal(result.status, MM_ERR_INTERRUPTED);
   assert_non_null(s.state);
@@ -263,7 +266,9 @@ static void check_numeric(const char *id, const mm_settings *wild, const mm_sett
   const mm_job job[2] = { job_of(env, map, wild, 0), job_of(env, map, tame, 0) };
   mm_result result[2], alone;
   mm_backend_report report;
-  const mm_backend_config config = { .place.kind = MM_BACKEND_CUDA, .report = &report };
+  const mm_backend_config config = { .size = sizeof(mm_backend_config),
+                                     .place.kind = MM_BACKEND_CUDA,
+                                     .report = &report };
   assert_ok(mm_backend_run(&config, job, 2, result));
   assert_int_equal(result[0].status, MM_ERR_NUMERIC);
   assert_int_equal(report.trouble, 0);

@@ -74,6 +74,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(policy)                                                                                    \
   SUITE(evaluate)                                                                                  \
   SUITE(player)                                                                                    \
+  SUITE(jobs)                                                                                      \
   SUITE(body_transfer)                                                                             \
   SUITE(ampo_state)                                                                                \
   SUITE(gaussian)                                                                                  \

@@ -406,7 +406,7 @@ static void test_learns(void **state) {
     for (int i = 0; i < 4; i++)
       job[4 * k + i] = job_of(env, map[k], &c[k], (uint64_t)(10 + i));
   }
-  mm_backend_config backend = { 0 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config) };
   assert_ok(mm_backend_run(&backend, job, 16, result));
   for (int k = 0; k < 4; k++) {
     double mean = 0;

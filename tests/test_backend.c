@@ -86,7 +86,7 @@ static void test_same_bits(void **state) {
   static const int threads[] = { 1, 2, 3, 8, 0 };
   for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
     mm_result results[JOBS];
-    mm_backend_config config = { .threads = threads[k] };
+    mm_backend_config config = { .size = sizeof(mm_backend_config), .threads = threads[k] };
     assert_ok(mm_backend_run(&config, f->job, JOBS, results));
     for (int i = 0; i < JOBS; i++) {
       assert_int_equal(results[i].status, MM_OK);
@@ -102,7 +102,7 @@ static void test_report(void **state) {
   const fixture *f = *state;
   mm_result results[JOBS];
   mm_backend_report report;
-  mm_backend_config config = { .threads = 3, .report = &report };
+  mm_backend_config config = { .size = sizeof(mm_backend_config), .threads = 3, .report = &report };
   assert_ok(mm_backend_run(&config, f->job, JOBS, results));
   release_all(results, JOBS);
   assert_int_equal(report.threads, 3);
@@ -132,7 +132,9 @@ static void test_failures_stay(void **state) {
   for (size_t k = 0; k < 3; k++) {
     mm_result results[JOBS];
     mm_backend_report report;
-    mm_backend_config config = { .threads = threads[k], .report = &report };
+    mm_backend_config config = { .size = sizeof(mm_backend_config),
+                                 .threads = threads[k],
+                                 .report = &report };
     assert_ok(mm_backend_run(&config, job, JOBS, results));
     size_t failed = 0;
     for (int i = 0; i < JOBS; i++) {
@@ -154,12 +156,15 @@ static void test_bad_config(void **state) {
   const fixture *f = *state;
   mm_result result;
   mm_backend_report report;
-  mm_backend_config config = { .threads = -1, .report = &report };
+  mm_backend_config config = { .size = sizeof(mm_backend_config),
+                               .threads = -1,
+                               .report = &report };
   assert_fails(mm_backend_run(&config, f->job, 1, &result), MM_ERR_INPUT, "threads = -1");
   assert_int_equal(report.trouble, 1);
   assert_false(report.cuda);
   mm_result_release(&result);
-  config = (mm_backend_config){ .threads = 2, .report = &report };
+  config =
+      (mm_backend_config){ .size = sizeof(mm_backend_config), .threads = 2, .report = &report };
   assert_ok(mm_backend_run(&config, NULL, 0, NULL));
   assert_int_equal(report.n_done, 0);
 }
@@ -197,7 +202,9 @@ static void test_progress(void **state) {
   for (int threads = 1; threads <= 3; threads++) {
     mm_result results[JOBS];
     watcher w = watcher_make(SIZE_MAX);
-    mm_backend_config config = { .threads = threads, .progress = watch, .user = &w };
+    mm_backend_config config = {
+      .size = sizeof(mm_backend_config), .threads = threads, .progress = watch, .user = &w
+    };
     assert_ok(mm_backend_run(&config, f->job, JOBS, results));
     uint64_t steps = 0;
     for (int i = 0; i < JOBS; i++)
@@ -224,9 +231,12 @@ static void test_cancel(void **state) {
   for (int threads = 1; threads <= 3; threads++) {
     mm_backend_report report;
     watcher w = watcher_make(1);
-    mm_backend_config config = {
-      .threads = threads, .stop = &w.stop, .progress = watch, .user = &w, .report = &report
-    };
+    mm_backend_config config = { .size = sizeof(mm_backend_config),
+                                 .threads = threads,
+                                 .stop = &w.stop,
+                                 .progress = watch,
+                                 .user = &w,
+                                 .report = &report };
     assert_fails(mm_backend_run(&config, job, MANY, results), MM_ERR_INTERRUPTED, "interrupted");
     size_t complete = 0, last = 0;
     for (size_t i = 0; i < MANY; i++) {
@@ -253,7 +263,9 @@ static void test_stopped_before(void **state) {
   mm_result results[JOBS];
   watcher w = watcher_make(SIZE_MAX);
   w.stop = 1;
-  mm_backend_config config = { .threads = 2, .stop = &w.stop, .progress = watch, .user = &w };
+  mm_backend_config config = {
+    .size = sizeof(mm_backend_config), .threads = 2, .stop = &w.stop, .progress = watch, .user = &w
+  };
   assert_fails(mm_backend_run(&config, f->job, JOBS, results), MM_ERR_INTERRUPTED, "after 0 of");
   for (int i = 0; i < JOBS; i++)
     assert_int_equal(results[i].status, MM_ERR_INTERRUPTED);
@@ -276,7 +288,11 @@ static void test_no_threads(void **state) {
   mm_result results[JOBS];
   mm_backend_report report;
   watcher w = watcher_make(SIZE_MAX);
-  mm_backend_config config = { .threads = 4, .progress = watch, .user = &w, .report = &report };
+  mm_backend_config config = { .size = sizeof(mm_backend_config),
+                               .threads = 4,
+                               .progress = watch,
+                               .user = &w,
+                               .report = &report };
   mm_status status = mm_backend_run(&config, f->job, JOBS, results);
   assert_int_equal(pthread_setattr_default_np(&usual), 0);
   pthread_attr_destroy(&usual);

@@ -86,6 +86,7 @@ static void test_bad_settings(void **state) {
   good.kind = MM_ES_SEP_CMA;
   REFUSED(population, 3, "sep-cma-es: population = 3");
   REFUSED(sigma, 0, "sep-cma-es: sigma = 0");
+  REFUSED(size, 0, "mm_es_config: size = 0: expected");
 #undef REFUSED
 
   mm_es *es;

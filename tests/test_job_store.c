@@ -56,7 +56,7 @@ static size_t run_twice(rig *r, const char *name, bool fresh, double final[2 * S
   else
     assert_ok(mm_run_open(fixture_path(name), MM_RUN_WRITE, &run));
   assert_ok(mm_job_store_open(run, &store));
-  mm_backend_config backend = { .threads = 2 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 2 };
   for (size_t b = 0; b < 2; b++) {
     assert_ok(mm_job_store_batch(store, &r->batch, &first));
     assert_int_equal(first, b * SEEDS);
@@ -185,7 +185,9 @@ static void test_report(void **state) {
   assert_ok(mm_run_create(fixture_path("run"), "transfer", "{}", &run));
   assert_ok(mm_job_store_open(run, &store));
   assert_ok(mm_job_store_batch(store, &r.batch, &first));
-  mm_backend_config backend = { .threads = 1, .report = &report, .progress = hear, .user = &h };
+  mm_backend_config backend = {
+    .size = sizeof(mm_backend_config), .threads = 1, .report = &report, .progress = hear, .user = &h
+  };
   assert_ok(mm_job_store_run(store, &backend, 1, r.job + 1, 1)); // one of three
   assert_int_equal(mm_job_store_results(store, 0)[0].status, MM_ERR_INTERRUPTED);
   backend.stop = &stop;
@@ -210,7 +212,7 @@ static void test_lists(void **state) {
   mm_run *run;
   mm_job_store *store;
   size_t first, again;
-  mm_backend_config backend = { .threads = 1 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
   rig_open(&r);
   mm_job bad[SEEDS];
   memcpy(bad, r.job, sizeof bad);

@@ -63,7 +63,7 @@ static mm_learn_plan *tiny_plan(void) {
 }
 
 static void advance_to(mm_learn *l, int64_t generation) {
-  mm_backend_config backend = { .threads = 1 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
   mm_learn_view view;
   do {
     assert_ok(mm_learn_advance(l, &backend));
@@ -278,7 +278,7 @@ static void test_restarts(void **state) {
   // the mean is validated before it is left behind
   assert_true(view.best.generation == 0 && view.last.generation == 34);
   // stopped after every step, it comes to the same
-  mm_backend_config backend = { .threads = 1 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
   assert_ok(mm_learn_create(path_of("parted"), plan, &pieces));
   while (!mm_learn_done(pieces)) {
     mm_learn_close(pieces);
@@ -314,7 +314,7 @@ static void test_resume_anywhere(void **state) {
   mm_learn *whole = run_plan("whole", plan);
   mm_learn *l;
   assert_ok(mm_learn_create(path_of("pieces"), plan, &l));
-  mm_backend_config backend = { .threads = 1 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
   int steps = 0;
   while (!mm_learn_done(l)) {
     mm_learn_close(l);
@@ -346,7 +346,7 @@ static void check_way(const char *name, const char *const (*set)[2], size_t n_se
   mm_learn *whole = run_plan(name, plan), *l;
   snprintf(other, sizeof other, "%s-again", name);
   assert_ok(mm_learn_create(path_of(other), plan, &l));
-  mm_backend_config backend = { .threads = 1 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
   while (!mm_learn_done(l)) {
     mm_learn_close(l);
     assert_ok(mm_learn_resume(path_of(other), 0, &l));
@@ -469,9 +469,11 @@ static void test_interrupted_step_is_undone(void **state) {
   double before[MM_NEURAL_SEARCH];
   memcpy(before, mm_es_mean(l->es), sizeof before);
   stop_now = 0;
-  mm_backend_config backend = {
-    .threads = 1, .stop = &stop_now, .progress = stop_before_validation, .user = l
-  };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config),
+                                .threads = 1,
+                                .stop = &stop_now,
+                                .progress = stop_before_validation,
+                                .user = l };
   assert_int_equal(mm_learn_advance(l, &backend), MM_ERR_INTERRUPTED);
   mm_learn_view view;
   mm_learn_look(l, &view);
@@ -504,9 +506,11 @@ static void test_stopped_while_asking(void **state) {
   advance_to(l, 1);
   mm_learn_look(l, &before);
   stop_now = 0;
-  mm_backend_config backend = {
-    .threads = 1, .stop = &stop_now, .progress = stop_while_asking, .user = l
-  };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config),
+                                .threads = 1,
+                                .stop = &stop_now,
+                                .progress = stop_while_asking,
+                                .user = l };
   assert_int_equal(mm_learn_advance(l, &backend), MM_ERR_INTERRUPTED);
   mm_learn_look(l, &after);
   assert_int_equal(after.generation, 1);
@@ -643,9 +647,11 @@ static void test_racing_resumes(void **state) {
     for (int stops = 0; !mm_learn_done(l); stops++) {
       stop_now = 0;
       rounds_to_go = stops % 4;
-      mm_backend_config backend = {
-        .threads = 2, .stop = &stop_now, .progress = stop_after_rounds, .user = l
-      };
+      mm_backend_config backend = { .size = sizeof(mm_backend_config),
+                                    .threads = 2,
+                                    .stop = &stop_now,
+                                    .progress = stop_after_rounds,
+                                    .user = l };
       mm_status status = mm_learn_advance(l, &backend);
       assert_true(status == MM_OK || status == MM_ERR_INTERRUPTED);
       if (!again) continue;
@@ -703,9 +709,11 @@ static void test_results_are_kept(void **state) {
   advance_to(l, 1);
   assert_int_equal(kept_rows(l), 0);
   stop_now = 0;
-  mm_backend_config backend = {
-    .threads = 1, .stop = &stop_now, .progress = stop_before_validation, .user = l
-  };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config),
+                                .threads = 1,
+                                .stop = &stop_now,
+                                .progress = stop_before_validation,
+                                .user = l };
   assert_int_equal(mm_learn_advance(l, &backend), MM_ERR_INTERRUPTED);
   assert_int_equal(kept_rows(l), 6);
   assert_ok(mm_run_keep(mm_learn_study(l)->run, 1000000, "stray", 5));
@@ -761,7 +769,7 @@ static char *plan_text(const mm_learn_plan *plan, const mm_learn_start *start,
 static void test_full_controls(void **state) {
   (void)state;
   mm_learn_plan *plan = tiny_plan();
-  const mm_backend_config backend = { .threads = 2 };
+  const mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 2 };
   double value[3];
   for (int i = 0; i < 3; i++) {
     char name[8];

@@ -426,6 +426,9 @@ static void test_refused(void **state) {
   real.obs[0] = INFINITY;
   assert_fails(mm_player_act(player, real.obs, 1, NULL, out), MM_ERR_NUMERIC, "not finite");
   mm_player_destroy(player);
+  assert_ok(mm_policy_fits(a, discrete.env, MM_RULES_BY_ID));
+  assert_fails(mm_policy_fits(a, real.env, MM_RULES_BY_ID), MM_ERR_INPUT, "continuous actions");
+  assert_fails(mm_policy_fits(b, discrete.env, MM_RULES_BY_ID), MM_ERR_INPUT, "discrete actions");
   // jobs
   const mm_pmd_config pmd = mm_pmd_config_default();
   mm_job job = discrete.job[0];

@@ -434,7 +434,9 @@ static void release_all(mm_result *results, size_t n) {
 static void test_same_bits(void **state) {
   const fixture *f = *state;
   mm_backend_report expected;
-  mm_backend_config alone = { .threads = 1, .report = &expected };
+  mm_backend_config alone = { .size = sizeof(mm_backend_config),
+                              .threads = 1,
+                              .report = &expected };
   mm_result reference[JOBS];
   assert_ok(mm_backend_run(&alone, f->job, JOBS, reference));
   release_all(reference, JOBS);
@@ -444,7 +446,9 @@ static void test_same_bits(void **state) {
     post_office o;
     mm_rank_team *team = open_office(&o, size, 0);
     mm_backend_report report;
-    mm_backend_config config = { .threads = threads, .report = &report };
+    mm_backend_config config = { .size = sizeof(mm_backend_config),
+                                 .threads = threads,
+                                 .report = &report };
     for (int again = 0; again < 2; again++) { // a second list, and a short one
       size_t n = again ? 3 : JOBS;
       mm_result results[JOBS];
@@ -521,7 +525,7 @@ static void test_hooks(void **state) {
   mm_job_hooks hooks = {
     .save = see_state, .save_seconds = 1e-9, .trained = see_net, .ended = see_end
   };
-  mm_backend_config config = { .threads = 1 };
+  mm_backend_config config = { .size = sizeof(mm_backend_config), .threads = 1 };
   for (int i = 0; i < 6; i++) {
     job[i] = f->job[6 * (i % 3) + 4];
     job[i].seed = (uint64_t)i;
@@ -626,7 +630,8 @@ static void test_limited_messages(void **state) {
   post_office o;
   mm_rank_team *team = open_office(&o, 2, 0);
   limit_messages(&o, most);
-  mm_backend_config config = { .threads = 5 }; // at a time, hence at once
+  mm_backend_config config = { .size = sizeof(mm_backend_config),
+                               .threads = 5 }; // at a time, hence at once
   assert_ok(run_team(team, &config, h.job, RESUMED, results));
   for (size_t i = 0; i < RESUMED; i++) {
     assert_true(hash_of(&results[i]) == h.whole[i]);
@@ -650,7 +655,9 @@ static void test_too_long(void **state) {
     mm_job job[4] = { f->job[0], f->job[3], h.job[0], f->job[6] }; // rank 0 has the first two
     mm_result results[4];
     mm_backend_report report;
-    mm_backend_config config = { .threads = 2, .report = &report };
+    mm_backend_config config = { .size = sizeof(mm_backend_config),
+                                 .threads = 2,
+                                 .report = &report };
     if (back) job[2].state = NULL, job[2].state_size = 0;
     seen there = { .job = job };
     hooks = (mm_job_hooks){ .save = see_state, .save_seconds = 1e-9, .user = &there };
@@ -698,14 +705,17 @@ static void test_stop(void **state) {
   mm_result results[8];
   make_long(f, &slow, job, 8);
   stop_flag = 0;
-  mm_backend_config config = { .threads = 1, .stop = &stop_flag, .progress = stop_at_once };
+  mm_backend_config config = {
+    .size = sizeof(mm_backend_config), .threads = 1, .stop = &stop_flag, .progress = stop_at_once
+  };
   post_office o;
   mm_rank_team *team = open_office(&o, 3, 0);
   assert_int_equal(run_team(team, &config, job, 8, results), MM_ERR_INTERRUPTED);
   for (int i = 0; i < 8; i++)
     assert_int_equal(results[i].status, MM_ERR_INTERRUPTED);
   release_all(results, 8);
-  mm_backend_config next = { .threads = 2 }; // and they can go on
+  mm_backend_config next = { .size = sizeof(mm_backend_config),
+                             .threads = 2 }; // and they can go on
   mm_result small[4];
   assert_ok(run_team(team, &next, f->job, 4, small));
   for (int i = 0; i < 4; i++)
@@ -724,7 +734,9 @@ static void test_job_timeout(void **state) {
   for (int i = 1; i < 6; i += 2)
     job[i] = f->job[i];
   mm_backend_report report;
-  mm_backend_config config = { .threads = 2, .job_timeout = 0.3, .report = &report };
+  mm_backend_config config = {
+    .size = sizeof(mm_backend_config), .threads = 2, .job_timeout = 0.3, .report = &report
+  };
   for (int ranks = 1; ranks <= 3; ranks += 2) {
     post_office o;
     mm_rank_team *team = ranks > 1 ? open_office(&o, ranks, 0) : NULL;
@@ -762,7 +774,7 @@ static void test_silent_rank(void **state) {
   post_office o;
   mm_rank_team *team = open_office(&o, 3, 2);
   mm_backend_report report;
-  mm_backend_config config = { .threads = 1, .report = &report };
+  mm_backend_config config = { .size = sizeof(mm_backend_config), .threads = 1, .report = &report };
   for (int i = 0; i < QUICK; i++)
     job[i] = f->job[3 * i];
   mm_rank_team_set_silence(team, 4);

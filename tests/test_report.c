@@ -161,7 +161,7 @@ static void test_training(void **state) {
   mm_train *t;
   mm_map *map;
   mm_train_view view;
-  mm_backend_config backend = { .threads = 1 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
   assert_ok(mm_map_open(plan.map, &map));
   assert_ok(mm_train_create(fixture_path("train"), &plan, map, &t));
   cJSON *document = document_of(fixture_path("train"));
@@ -203,7 +203,7 @@ static void test_training(void **state) {
 
 static mm_learn *search(const char *name, int steps) {
   mm_learn_plan *plan = calloc(1, sizeof *plan);
-  mm_backend_config backend = { .threads = 1 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
   mm_learn *l;
   plan->n_env = 1;
   snprintf(plan->env[0], sizeof plan->env[0], "GridWorld-small");
@@ -671,7 +671,7 @@ static mm_status run_train_at(const char *folder) {
   mm_train_plan plan = train_plan();
   mm_train *t;
   mm_map *map;
-  mm_backend_config backend = { .threads = 1 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
   plan.seeds = 2;
   MM_TRY(mm_map_open(plan.map, &map));
   mm_status status = mm_train_create(folder, &plan, map, &t);

@@ -249,6 +249,21 @@ static void test_eta(void **state) {
   check_eta(MM_STUDY_TRANSFER, fixture_path("table-set"), path, 0.2);
 }
 
+// A program that was built when the config had no tune_budget: what lies behind its end is not
+// read.
+static void test_older(void **state) {
+  (void)state;
+  mm_study_config config = config_of(MM_STUDY_TRANSFER, NULL);
+  mm_study *study;
+  config.size = offsetof(mm_study_config, tune_budget);
+  config.tune_budget = -1;
+  assert_ok(mm_study_create(fixture_path("older"), &config, &study));
+  mm_study_machine machine = mm_study_machine_default();
+  machine.size--;
+  assert_fails(mm_study_advance(study, &machine), MM_ERR_INPUT, "mm_study_machine: size");
+  mm_study_close(study);
+}
+
 // What is wrong shows before there is a folder.
 static void test_refused(void **state) {
   (void)state;
@@ -259,6 +274,11 @@ static void test_refused(void **state) {
   const char *folder = fixture_path("none");
   config.size = 0;
   assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "mm_study_config_default");
+  config.size = sizeof config + 8;
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "mm_study_config: size");
+  config = config_of(MM_STUDY_TRANSFER, NULL);
+  config.tune_budget = -1;
+  assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "tune_budget = -1");
   config = config_of(MM_STUDY_TRAIN, NULL);
   LIST(set, bad);
   assert_fails(mm_study_create(folder, &config, &study), MM_ERR_INPUT, "stepps");
@@ -297,6 +317,7 @@ int suite_study(void) {
     cmocka_unit_test_setup_teardown(test_eta, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_learn, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_tune, fixture_open, fixture_close),
+    cmocka_unit_test_setup_teardown(test_older, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_refused, fixture_open, fixture_close),
   };
   return cmocka_run_group_tests_name("study", tests, NULL, NULL);

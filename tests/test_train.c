@@ -52,7 +52,7 @@ static void run_calmly(const char *name, const mm_train_plan *plan, int threads)
   mm_map *map;
   mm_train *t = begin(name, plan, &map);
   mm_train_view view;
-  mm_backend_config backend = { .threads = threads };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = threads };
   assert_ok(mm_train_run(t, &backend, 0));
   mm_train_look(t, &view);
   assert_true(view.complete && view.n_done == plan->seeds && view.n_failed == 0);
@@ -131,7 +131,9 @@ static int run_in_pieces(const char *name, const mm_train_plan *plan) {
     mm_map *map = NULL;
     mm_train *t;
     mm_train_view view;
-    mm_backend_config backend = { .threads = 1 + pieces % 3, .stop = &stop };
+    mm_backend_config backend = { .size = sizeof(mm_backend_config),
+                                  .threads = 1 + pieces % 3,
+                                  .stop = &stop };
     if (pieces == 0)
       t = begin(name, plan, &map);
     else
@@ -200,7 +202,7 @@ static void test_results(void **state) {
   mm_train_plan plan = small_plan("CartPole-v1", "negentropy", MM_ALGO_AMPO, 2);
   mm_map *map;
   mm_train *fresh = begin(NULL, &plan, &map), *stored;
-  mm_backend_config backend = { 0 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config) };
   mm_train_view a, b;
   assert_ok(mm_train_run(fresh, &backend, 60));
   run_calmly("run", &plan, 0);
@@ -233,7 +235,7 @@ static void test_killed_before_the_end(void **state) {
   if (child == 0) {
     mm_map *map;
     mm_train *t;
-    mm_backend_config backend = { .threads = 2 };
+    mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 2 };
     char path[1100];
     if (mm_map_open("l2", &map) != MM_OK) _exit(1);
     if (mm_train_create(fixture_path("killed"), &plan, map, &t) != MM_OK) _exit(2);
@@ -249,7 +251,7 @@ static void test_killed_before_the_end(void **state) {
   assert_int_equal(unlink(fixture_path("killed/policy.safetensors")), 0);
   mm_train *t;
   mm_train_view view;
-  mm_backend_config backend = { 0 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config) };
   assert_ok(mm_train_resume(fixture_path("killed"), &t));
   mm_train_look(t, &view);
   assert_true(view.n_done == 3 && !view.complete);
@@ -273,7 +275,7 @@ static void test_full_for_a_while(void **state) {
     mm_map *map;
     mm_train *t;
     mm_train_view view;
-    mm_backend_config backend = { .threads = 1 };
+    mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
     char text[MM_ERROR_SIZE];
     signal(SIGXFSZ, SIG_IGN);
     if (mm_map_open("l2", &map) != MM_OK) _exit(1);
@@ -292,7 +294,7 @@ static void test_full_for_a_while(void **state) {
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : 1000, 0);
   mm_train *t;
-  mm_backend_config backend = { 0 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config) };
   assert_ok(mm_train_resume(fixture_path("full"), &t));
   assert_ok(mm_train_run(t, &backend, 60));
   mm_train_close(t);
@@ -384,7 +386,7 @@ static void test_strange_state(void **state) {
   mm_run *run;
   mm_train *t;
   mm_train_view view;
-  mm_backend_config backend = { 0 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config) };
   mm_train_close(begin("run", &plan, &map));
   mm_map_destroy(map);
   assert_ok(mm_run_open(fixture_path("run"), MM_RUN_WRITE, &run));

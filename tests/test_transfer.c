@@ -201,13 +201,14 @@ static fixture open_fixture(void) {
 
 // (the arrays lie in the fixture, which must not move any more)
 static mm_transfer_config *config_of(fixture *f) {
-  f->config = (mm_transfer_config){ .map = f->map,
-                                    .env = f->env,
-                                    .n_map = MAPS,
-                                    .n_env = ENVS,
-                                    .n_seed = SEEDS,
-                                    .seed = FIRST,
-                                    .backend = { .threads = 2 } };
+  f->config =
+      (mm_transfer_config){ .map = f->map,
+                            .env = f->env,
+                            .n_map = MAPS,
+                            .n_env = ENVS,
+                            .n_seed = SEEDS,
+                            .seed = FIRST,
+                            .backend = { .size = sizeof(mm_backend_config), .threads = 2 } };
   return &f->config;
 }
 
@@ -635,7 +636,7 @@ static void test_tuned(void **state) {
   fixture f = open_fixture();
   mm_eta_tuning tuning;
   const mm_settings *plain = &f.env[0].settings;
-  mm_backend_config backend = { .threads = 2 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 2 };
   mm_eta_task task = { .env = f.envs[0],
                        .map = f.maps[0],
                        .env_label = "here",
@@ -693,7 +694,7 @@ static void test_budget(void **state) {
   fixture f = open_fixture();
   const mm_settings *plain = &f.env[0].settings;
   const double run = 512;
-  mm_backend_config backend = { .threads = 2 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 2 };
   mm_eta_task task = { .env = f.envs[0],
                        .map = f.maps[0],
                        .env_label = "here",

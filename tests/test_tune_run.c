@@ -79,7 +79,7 @@ static char *text_of(const mm_tune *t) {
 static char *run_calmly(const char *name, const mm_tune_plan *plan, int threads) {
   mm_map *map;
   mm_tune *t = begin(name, plan, &map);
-  mm_backend_config backend = { .threads = threads };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = threads };
   mm_tune_view v;
   assert_ok(mm_tune_run(t, &backend, 60));
   mm_tune_look(t, &v);
@@ -115,7 +115,7 @@ static void test_scores(void **state) {
   mm_tune_plan *plan = grid_plan();
   mm_map *map;
   mm_tune *t = begin(NULL, plan, &map);
-  mm_backend_config backend = { .threads = 2 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 2 };
   mm_tune_view v;
   assert_ok(mm_tune_run(t, &backend, 60));
   mm_tune_look(t, &v);
@@ -206,7 +206,8 @@ static void expect_in_pieces(const mm_tune_plan *plan) {
   for (; !done && pieces < 100; pieces++) {
     mm_map *map = NULL;
     mm_tune *t;
-    mm_backend_config backend = { .threads = 1 + pieces % 2,
+    mm_backend_config backend = { .size = sizeof(mm_backend_config),
+                                  .threads = 1 + pieces % 2,
                                   .stop = &stop,
                                   .progress = count_down };
     if (pieces == 0)
@@ -306,7 +307,7 @@ static void test_impossible(void **state) {
                                "  lr: {choice: [0.004, 1000]}\n");
   mm_map *map;
   mm_tune *t = begin("run", plan, &map);
-  mm_backend_config backend = { .threads = 2 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 2 };
   mm_tune_view v;
   assert_ok(mm_tune_run(t, &backend, 60));
   mm_tune_look(t, &v);
@@ -445,7 +446,7 @@ static void test_files(void **state) {
   snprintf(plan->env[0], sizeof plan->env[0], "GridWorld-small");
   mm_map *map;
   mm_tune *t = begin(NULL, plan, &map); // a database has no control characters
-  mm_backend_config backend = { .threads = 2 };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 2 };
   mm_tune_view v;
   bool written;
   size_t size;

@@ -47,7 +47,7 @@ typedef enum mm_es_kind {
       MM_ES_KINDS
 } mm_es_kind;
 
-MM_API const char *mm_es_name(mm_es_kind kind);
+MM_API const char *mm_es_name(mm_es_kind kind); // in commands and files
 
 // Unknown names fail with the nearest valid spelling.
 MM_API mm_status mm_es_find(const char *name, mm_es_kind *out);
@@ -69,6 +69,7 @@ typedef enum mm_shaping {
 } mm_shaping;
 
 typedef struct mm_es_config {
+  size_t size; // of this struct, set by mm_es_config_default
   mm_es_kind kind;
   size_t dimension;  // at least 1
   size_t population; // at least 4; even for openes
@@ -105,11 +106,11 @@ MM_API mm_status mm_es_ask_with(mm_es *es, const double *z, double *member);
 // the state as it was before the call, when the state would not stay finite.
 MM_API mm_status mm_es_tell(mm_es *es, const double *fitness);
 
-MM_API const mm_es_config *mm_es_get_config(const mm_es *es);
-MM_API const double *mm_es_mean(const mm_es *es); // [dimension]
-MM_API double mm_es_sigma(const mm_es *es);
-MM_API uint64_t mm_es_generation(const mm_es *es); // number of tells so far
-MM_API uint64_t mm_es_nonfinite(const mm_es *es);  // fitnesses that were not finite, ever
+MM_API const mm_es_config *mm_es_get_config(const mm_es *es); // as it was created with
+MM_API const double *mm_es_mean(const mm_es *es);             // [dimension]
+MM_API double mm_es_sigma(const mm_es *es);                   // the step size as it is now
+MM_API uint64_t mm_es_generation(const mm_es *es);            // number of tells so far
+MM_API uint64_t mm_es_nonfinite(const mm_es *es); // fitnesses that were not finite, ever
 
 // Members of the next generation: the config's population, doubled at every restart.
 MM_API size_t mm_es_population(const mm_es *es);

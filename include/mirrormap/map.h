@@ -72,8 +72,8 @@ MM_API const char *mm_map_kind_name(mm_map_kind kind);
 // ends in ".json". Unknown names fail with the nearest valid spelling.
 MM_API mm_status mm_map_open(const char *text, mm_map **out);
 
-MM_API mm_status mm_map_create_negentropy(mm_map **out);
-MM_API mm_status mm_map_create_l2(mm_map **out);
+MM_API mm_status mm_map_create_negentropy(mm_map **out);        // phi(x) = exp x
+MM_API mm_status mm_map_create_l2(mm_map **out);                // phi(x) = x
 MM_API mm_status mm_map_create_tsallis(double q, mm_map **out); // 0 < q <= 1e6, q != 1
 
 // psi[n], each in [MM_PSI_MIN, MM_PSI_MAX], 1 <= n <= MM_PIECEWISE_MAX.
@@ -94,7 +94,7 @@ MM_API mm_status mm_map_create_powers(const double *w, const double *a, size_t n
 // the same side of 1, are. To all other calls such a map is its last anchor.
 MM_API mm_status mm_map_create_stages(const mm_map *const *anchor, size_t n, mm_map **out);
 
-MM_API void mm_map_destroy(mm_map *map);
+MM_API void mm_map_destroy(mm_map *map); // once nobody uses it
 
 // Reads and writes map files (JSON, format "mirrormap/1", or "mirrormap/2" where the map has a step
 // size or stages); the round trip is exact to the bit.
@@ -114,7 +114,7 @@ MM_API void mm_map_text_free(char *text);
 // ---------------------------------------------------------------------------------------------
 // Looking at a map
 
-MM_API mm_map_kind mm_map_get_kind(const mm_map *map);
+MM_API mm_map_kind mm_map_get_kind(const mm_map *map); // the family it is of
 
 // Tsallis: q. Piecewise: n and psi[n]. Neural: w, c, u [126], a, b. Zero or NULL for other kinds.
 // The arrays belong to the map.
@@ -153,7 +153,7 @@ typedef struct mm_map_report {
   char warning[8][200];
 } mm_map_report;
 
-MM_API void mm_map_check(const mm_map *map, mm_map_report *report);
+MM_API void mm_map_check(const mm_map *map, mm_map_report *report); // looks for all of these
 
 // ---------------------------------------------------------------------------------------------
 // Using a map. Double precision, exact to rounding. Probabilities must lie in [0, 1], scores must
@@ -185,9 +185,9 @@ MM_API mm_status mm_map_project(const mm_map *map, mm_projection method, const d
 MM_API mm_status mm_map_project_batch(const mm_map *map, mm_projection method, const double *scores,
                                       size_t rows, size_t n_action, double *probs, double *lambda);
 
-// ---------------------------------------------------------------------------------------------
-// The engines' form: single precision, neural maps through their table. Same checks, same meaning.
-
+// The engines' form, in single precision: what mm_map_phi, mm_map_phi_inverse and the projection
+// of rows of scores do, with the same checks and the same meaning. Neural maps go through their
+// table.
 MM_API mm_status mm_map_phi_f(const mm_map *map, const float *x, size_t n, float *out);
 MM_API mm_status mm_map_phi_inverse_f(const mm_map *map, const float *p, size_t n, float *out);
 MM_API mm_status mm_map_project_batch_f(const mm_map *map, mm_projection method,

@@ -96,7 +96,7 @@ typedef struct mm_policy_info {
   bool relu; // hidden units are relu instead of tanh
 } mm_policy_info;
 
-// From any thread.
+// What is known now: sizes and final values come with the networks. From any thread.
 MM_API void mm_policy_describe(const mm_policy *policy, mm_policy_info *out);
 
 // The parameters, tensor by tensor: actor before critic, from input to output, weight before bias.
@@ -124,6 +124,10 @@ MM_API size_t mm_policy_tensors(const mm_policy *policy);
 MM_API mm_status mm_policy_tensor_at(const mm_policy *policy, size_t i, mm_policy_tensor *out);
 MM_API mm_status mm_policy_tensor_find(const mm_policy *policy, const char *name,
                                        mm_policy_tensor *out);
+
+// MM_ERR_INPUT unless the networks fit the inputs and actions of this environment, which may be
+// another than that of the training. From any thread.
+MM_API mm_status mm_policy_fits(const mm_policy *policy, const mm_env *env, mm_env_rules rules);
 
 // ---------------------------------------------------------------------------------------------
 // One agent at play. Nothing but create allocates. A score that is not finite is MM_ERR_NUMERIC.

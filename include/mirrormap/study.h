@@ -86,6 +86,9 @@ typedef struct mm_study_config {
   const char *space;
   size_t trials, population, validate;
   bool prune;
+  // TRANSFER: environment steps of tuning, for each tuned row in each environment, by successive
+  // halving, instead of tune_seeds; 0: those. At least a run for each candidate is taken.
+  double tune_budget;
 } mm_study_config;
 
 // The defaults of the commands of that name. From any thread.
@@ -103,8 +106,8 @@ MM_API mm_status mm_study_open(const char *folder, mm_study **out);
 // Ends the session, if mm_study_end has not, and releases the study; the folder stays.
 MM_API void mm_study_close(mm_study *study);
 
-MM_API mm_study_kind mm_study_get_kind(const mm_study *study);
-MM_API const char *mm_study_folder(const mm_study *study); // until the study is closed
+MM_API mm_study_kind mm_study_get_kind(const mm_study *study); // as it was created
+MM_API const char *mm_study_folder(const mm_study *study);     // until the study is closed
 
 // ---------------------------------------------------------------------------------------------
 // Advancing
@@ -146,7 +149,7 @@ typedef struct mm_study_progress {
   uint64_t env_steps;         // of this process, in
   double seconds;             // so many seconds of training
 } mm_study_progress;
-MM_API void mm_study_look(const mm_study *study, mm_study_progress *out);
+MM_API void mm_study_look(const mm_study *study, mm_study_progress *out); // fills in all of it
 
 // A sentence about what could not be stored, once per trouble; false when there is nothing new. A
 // full disk does not stop a study: it tries again. May be called from `progress`.

@@ -149,6 +149,7 @@ class VecOut(c.Structure):
 
 class EsConfig(c.Structure):
     _fields_ = [
+        ("size", _size),
         ("kind", _int),
         ("dimension", _size),
         ("population", _size),
@@ -182,6 +183,7 @@ class StudyConfig(c.Structure):
         ("population", _size),
         ("validate", _size),
         ("prune", _bool),
+        ("tune_budget", _double),
     ]
 
 

@@ -65,15 +65,21 @@ static mm_status run_here(mm_job_list *list, bool cuda) {
   return cuda ? mm_cuda_run(list) : mm_cpu_run(list);
 }
 
+mm_backend_config mm_backend_config_default(void) {
+  return (mm_backend_config){ .size = sizeof(mm_backend_config), .place.kind = MM_BACKEND_AUTO };
+}
+
 mm_status mm_backend_run(const mm_backend_config *config, const mm_job *jobs, size_t n,
                          mm_result *results) {
+  mm_backend_config c = mm_backend_config_default();
   mm_job_list list;
   bool cuda = false, here = stays_here(jobs, n);
-  MM_TRY(mm_job_list_open(&list, config, jobs, n, results));
-  mm_status status = here ? MM_OK : choose(config, jobs, n, &cuda);
-  if (status == MM_OK && config->threads < 0)
+  MM_TRY(mm_take_config("mm_backend_config", config, sizeof c, &c, sizeof c));
+  MM_TRY(mm_job_list_open(&list, &c, jobs, n, results));
+  mm_status status = here ? MM_OK : choose(&c, jobs, n, &cuda);
+  if (status == MM_OK && c.threads < 0)
     status = MM_FAIL(MM_ERR_INPUT, "threads = %d: expected at least 1, or 0 for one per core",
-                     config->threads);
+                     c.threads);
   if (status == MM_OK)
     status = mm_ranks_count() > 1 && !here ? mm_ranks_run(&list, cuda) : run_here(&list, cuda);
   list.report.cuda = cuda;

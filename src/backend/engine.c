@@ -139,7 +139,8 @@ static void copy_job(sublist *s, size_t i, const mm_job *given) {
 }
 
 static mm_status run_list(mm_engine *e, sublist *s) {
-  mm_backend_config config = { .place = e->config.place,
+  mm_backend_config config = { .size = sizeof(mm_backend_config),
+                               .place = e->config.place,
                                .threads = e->config.threads,
                                .stop = &e->stop };
   mm_job_list list;

@@ -1,6 +1,9 @@
 #include "backend/job_list.h"
 
+#include <assert.h>
 #include <stdio.h>
+
+static_assert(MM_BACKEND_ERROR_SIZE == (int)MM_ERROR_SIZE, "a report holds any sentence");
 
 mm_status mm_job_list_open(mm_job_list *l, const mm_backend_config *config, const mm_job *jobs,
                            size_t n, mm_result *results) {

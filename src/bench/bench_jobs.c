@@ -36,7 +36,9 @@ mm_status mm_bench_jobs_open(mm_bench_jobs *j, const char *env, bool spread) {
 mm_status mm_bench_jobs_run(mm_bench_jobs *j, size_t n, const mm_backend_place *place,
                             mm_bench_jobs_time *out) {
   *out = (mm_bench_jobs_time){ 0 };
-  const mm_backend_config backend = { .place = *place, .report = &out->report };
+  const mm_backend_config backend = { .size = sizeof(mm_backend_config),
+                                      .place = *place,
+                                      .report = &out->report };
   const double start = mm_clock_seconds(), thread = mm_bench_thread_time();
   mm_status status = mm_backend_run(&backend, j->job, n, j->result);
   out->seconds = mm_clock_seconds() - start;

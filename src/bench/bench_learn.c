@@ -78,7 +78,9 @@ static void plan_paper(mm_learn_plan *plan, int64_t generations) {
 static mm_status measure(const char *folder, const mm_learn_plan *plan, mm_backend_kind kind,
                          mm_learn_view *view) {
   mm_learn *learn;
-  mm_backend_config backend = { .place.kind = kind, .progress = look_on };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config),
+                                .place.kind = kind,
+                                .progress = look_on };
   MM_TRY(mm_learn_create(folder, plan, &learn));
   mm_learn_view start;
   mm_status status = mm_learn_advance(learn, &backend); // the controls

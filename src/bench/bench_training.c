@@ -171,7 +171,7 @@ static mm_status time_threads(const mm_env *env, const mm_map *map, const mm_amp
   if (!job || !result) status = MM_FAIL(MM_ERR_MEMORY, "benchmark: out of memory");
   for (size_t i = 0; i < n && status == MM_OK; i++)
     job[i] = (mm_job){ .env = env, .map = map, .algo = MM_ALGO_AMPO, .config = c, .seed = i };
-  mm_backend_config backend = { .threads = threads };
+  mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = threads };
   double start = mm_clock_seconds();
   if (status == MM_OK) status = mm_backend_run(&backend, job, n, result);
   *seconds = mm_clock_seconds() - start;

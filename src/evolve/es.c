@@ -62,7 +62,9 @@ bool mm_es_is_paired(mm_es_kind kind) {
 enum { DIMENSION_MAX = 10000000, POPULATION_MIN = 4, POPULATION_MAX = 1 << 24 };
 
 mm_es_config mm_es_config_default(mm_es_kind kind) {
-  return methods[kind]->defaults(kind);
+  mm_es_config config = methods[kind]->defaults(kind);
+  config.size = sizeof config;
+  return config;
 }
 
 bool mm_es_is_positive(double x) {
@@ -137,8 +139,11 @@ double mm_es_bytes(const mm_es_config *c) {
          (double)(2 * sizeof(double) + sizeof(mm_ranked)) * (most + MM_ES_HISTORY_MAX);
 }
 
-mm_status mm_es_allocate(const mm_es_config *config, mm_es **out) {
+mm_status mm_es_allocate(const mm_es_config *given, mm_es **out) {
+  mm_es_config own = { .size = sizeof own };
+  const mm_es_config *config = &own;
   *out = NULL;
+  MM_TRY(mm_take_config("mm_es_config", given, sizeof own, &own, sizeof own));
   MM_TRY(check_config(config));
   const mm_es_method *method = methods[config->kind];
   mm_arena arena;

@@ -165,7 +165,8 @@ void mm_paper_ran(mm_paper *r, unsigned ran) {
 
 mm_backend_config mm_paper_backend(mm_paper *r,
                                    void (*progress)(size_t, size_t, uint64_t, void *)) {
-  return (mm_backend_config){ .place = r->job->place,
+  return (mm_backend_config){ .size = sizeof(mm_backend_config),
+                              .place = r->job->place,
                               .threads = r->job->threads,
                               .job_timeout = r->job->job_timeout,
                               .stop = r->job->stop,

@@ -109,6 +109,17 @@ mm_status mm_ranks_serve(const char *refusal, const volatile int *terminated, in
   return mm_rank_worker_run(&transport, refusal, terminated, code);
 }
 
+mm_status mm_ranks_join(const volatile int *stop, bool *first, int *code) {
+  static const volatile int never;
+  int rank, size;
+  *first = true;
+  if (!mm_ranks_launched(&rank, &size)) return MM_OK;
+  *first = rank == 0;
+  MM_TRY(mm_ranks_start());
+  *first = transport.rank == 0;
+  return *first ? mm_ranks_gather() : mm_ranks_serve(NULL, stop ? stop : &never, code);
+}
+
 void mm_ranks_end(int code) {
   if (!started) return;
   bool whole = !team || mm_rank_team_dismiss(team, code);

@@ -9,6 +9,9 @@
 //   else
 //     mm_ranks_gather(), the program         mm_backend_run deals out
 //   mm_ranks_end(code);
+//
+// mm_ranks_join (mirrormap/backend.h) is these steps in one, for programs that need not look
+// between them.
 
 #ifndef MM_BACKEND_RANKS_H
 #define MM_BACKEND_RANKS_H
@@ -23,10 +26,6 @@ bool mm_ranks_launched(int *rank, int *size);
 // Starts MPI. MM_ERR_UNSUPPORTED where this build has none.
 mm_status mm_ranks_start(void);
 
-// 0 and 1 while MPI is not started.
-int mm_ranks_rank(void);
-int mm_ranks_count(void);
-
 // Rank 0 hears who the others are. Fails when one of them is another program or cannot work.
 mm_status mm_ranks_gather(void);
 
@@ -34,10 +33,6 @@ mm_status mm_ranks_gather(void);
 // asked this process to end: it gives rank 0 a few seconds to agree. *code is what rank 0 ended
 // with.
 mm_status mm_ranks_serve(const char *refusal, const volatile int *terminated, int *code);
-
-// Rank 0 lets the others go; all of them end MPI here. Where a rank is lost they are ended by
-// force, and the call does not return. *code is the program's exit code.
-void mm_ranks_end(int code);
 
 // ---------------------------------------------------------------------------------------------
 // For the backend

@@ -86,7 +86,8 @@ int backend_choose(backend_args *on) {
 }
 
 mm_backend_config backend_config(const backend_args *on, backend_progress *progress, void *user) {
-  return (mm_backend_config){ .place = on->place,
+  return (mm_backend_config){ .size = sizeof(mm_backend_config),
+                              .place = on->place,
                               .threads = (int)on->threads,
                               .job_timeout = on->job_timeout,
                               .stop = interrupt_watch(),

@@ -14,7 +14,6 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/env/env_args.h"
-#include "study/policy/evaluate.h"
 
 typedef struct eval_args {
   command_args common;
@@ -88,6 +87,11 @@ static void add_returns(cJSON *object, const mm_returns *r) {
   output_add_number(object, "cut", (double)r->cut);
 }
 
+// The step size of a policy; NaN where its learner has none.
+static double eta_of(const mm_policy_info *info) {
+  return mm_algo_has_map(info->algo) ? info->eta : NAN;
+}
+
 // NULL: as the ID says
 static const char *rules_name(const outcome *o) {
   return o->of.rules == MM_RULES_BY_ID ? NULL : env_rules_names[o->of.rules - 1];
@@ -111,7 +115,7 @@ static int put_json(const outcome *o) {
   output_add_text(root, "map",
                   mm_algo_has_map(info->algo) ? mm_map_kind_name(mm_map_get_kind(info->map))
                                               : NULL);
-  mm_json_add_defined(root, "eta", mm_settings_value(mm_policy_settings(o->of.policy), "eta", NAN));
+  mm_json_add_defined(root, "eta", eta_of(&o->of.info));
   cJSON_AddStringToObject(root, "actions", o->args->greedy ? "greedy" : "sample");
   cJSON_AddStringToObject(root, "rules", rules_name(o) != NULL ? rules_name(o) : "id");
   add_body(root, e);
@@ -183,7 +187,7 @@ static void put_body(const mm_evaluation *e) {
 
 // A policy was trained with its map's step size where the map has one and nobody said otherwise.
 static void put_eta(const outcome *o) {
-  const double eta = mm_settings_value(mm_policy_settings(o->of.policy), "eta", NAN);
+  const double eta = eta_of(&o->of.info);
   if (isnan(eta)) return;
   printf("eta          %s%s\n", output_number(eta),
          eta == mm_map_eta(o->of.info.map) ? " from the map" : "");

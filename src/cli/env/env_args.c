@@ -132,7 +132,7 @@ int policy_argument_open(const char *text, const char *id, mm_env_rules rules,
   out->rules = rules;
   if (rules == MM_RULES_BY_ID && !other)
     out->rules = (mm_env_rules)((const mm_actor_critic_config *)out->info.config)->rules;
-  status = mm_evaluate_check(out->policy, out->env, out->rules);
+  status = mm_policy_fits(out->policy, out->env, out->rules);
   return status == MM_OK ? EXIT_DONE : refuse(status);
 }
 
@@ -170,5 +170,5 @@ int env_policy_open(env_args *args, const char *id, policy_argument *out) {
     return fail_usage("option '--agent': %s has agents 0 to %zu", args->policy, out->info.n - 1);
   args->rules = (int)out->rules;
   adopt_world(&out->info, id, args);
-  return status_code(mm_player_open(out->policy, (size_t)args->agent, &out->player));
+  return status_code(mm_player_create(out->policy, (size_t)args->agent, &out->player));
 }

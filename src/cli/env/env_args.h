@@ -6,8 +6,7 @@
 
 #include "cli/core/command.h"
 #include "mirrormap/env.h"
-#include "study/policy/evaluate.h"
-#include "study/policy/policy.h"
+#include "mirrormap/policy.h"
 
 // The arguments of both commands; each has options for its own. The settings are places among their
 // names, counted from 1, so that they are the values of the library's types; 0: not given.

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/ampo.h"
 #include "base/status.h"
 #include "cli/core/memory.h"
 #include "env/classic/classic.h"
 
 static mm_status look(const vec_game *g) {
+  float mean[VEC_REALS_MOST], std[VEC_REALS_MOST];
   if (g->player == NULL) return MM_OK;
-  return mm_player_look(g->player, &(mm_net_obs){ .floats = g->obs }, 1);
+  if (g->info.n_action > 0) return mm_player_probs(g->player, g->obs, 1, g->probs);
+  return mm_player_normal(g->player, g->obs, 1, mean, std); // shows whether it has an action
 }
 
 static mm_status start(vec_game *g) {
@@ -45,6 +46,7 @@ mm_status vec_game_open(const mm_env *env, const env_args *args, mm_player *play
   mm_vec_describe(out->vec, &out->info);
   out->obs = memory_alloc((size_t)out->info.n_input, sizeof *out->obs);
   out->next = memory_alloc((size_t)out->info.n_input, sizeof *out->next);
+  out->probs = memory_alloc((size_t)out->info.n_action + 1, sizeof *out->probs);
   status = reset(out);
   if (status != MM_OK) vec_game_release(out);
   return status;
@@ -54,6 +56,7 @@ void vec_game_release(vec_game *g) {
   mm_vec_destroy(g->vec);
   free(g->obs);
   free(g->next);
+  free(g->probs);
   *g = (vec_game){ 0 };
 }
 
@@ -96,27 +99,22 @@ static vec_action all_motors(const vec_game *g, float push) {
   return action;
 }
 
-static vec_action choose_real(vec_game *g) {
-  const size_t n = mm_player_reals(g->player);
+// What was looked at has an action.
+static vec_action choose_trained(vec_game *g) {
+  const mm_draw draw = { .seed = g->config.seed, .step = g->drawn++ };
   vec_action action = { 0 };
-  float noise[VEC_REALS_MOST];
-  mm_ampo_real_noise(g->policy, g->drawn++, n, noise);
-  mm_player_real(g->player, 0, g->greedy ? NULL : noise, action.real);
-  mm_ampo_real_send(&g->info, action.real, n, action.real);
+  void *out = g->info.n_action > 0 ? (void *)&action.index : action.real;
+  (void)mm_player_act(g->player, g->obs, 1, g->greedy ? NULL : &draw, out);
   return action;
 }
 
 // random ones as `env record` draws them, so that both play the same episodes; each motor has a
 // draw of its own
 vec_action vec_game_choose(vec_game *g) {
-  if (g->player != NULL && mm_player_reals(g->player) > 0) return choose_real(g);
+  if (g->player != NULL) return choose_trained(g);
   uint64_t pair = mm_stream_pair(g->policy, g->drawn++);
   vec_action action = { 0 };
-  if (g->player != NULL && g->greedy)
-    action.index = mm_player_greedy(g->player, 0);
-  else if (g->player != NULL)
-    action.index = mm_player_sample(g->player, 0, mm_uniform_d(pair));
-  else if (g->info.n_action > 0)
+  if (g->info.n_action > 0)
     action.index = (int32_t)mm_uniform_int(pair, (uint32_t)g->info.n_action);
   for (int32_t i = 0; i < g->info.n_real; i++) {
     if (i > 0) pair = mm_stream_pair(g->policy, g->drawn++);
@@ -126,7 +124,7 @@ vec_action vec_game_choose(vec_game *g) {
 }
 
 const float *vec_game_probs(const vec_game *g) {
-  return g->player != NULL ? mm_player_row(g->player, 0) : NULL;
+  return g->player != NULL && g->info.n_action > 0 ? g->probs : NULL;
 }
 
 static bool find_action(const vec_game *g, const char *name, vec_action *out) {

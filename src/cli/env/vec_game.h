@@ -24,6 +24,7 @@ typedef struct vec_game {
   mm_vec_info info;
   float *obs;              // [n_input] what is seen
   float *next;             // [n_input] of the next episode, after an end
+  float *probs;            // [n_action] of the player, of what is seen
   uint64_t episode, steps; // of this game, from 1; of this episode
   unsigned end;            // MM_END_ bits, 0 while the episode goes on
   float reward;            // of the last step

@@ -26,13 +26,16 @@ mm_study_machine mm_study_machine_default(void) {
       mm_study_machine){ .size = sizeof(mm_study_machine), .backend = "auto", .save_seconds = 60 };
 }
 
-static mm_status read_machine(const mm_study_machine *m, mm_backend_config *out) {
+static mm_status read_machine(const mm_study_machine *machine, mm_study_machine *m,
+                              mm_backend_config *out) {
   static const char *const names[] = {
     [MM_BACKEND_CPU] = "cpu", [MM_BACKEND_CUDA] = "cuda", [MM_BACKEND_AUTO] = "auto"
   };
-  if (m->size != sizeof *m || !m->backend)
-    return MM_FAIL(MM_ERR_INPUT, "a study's machine must come from mm_study_machine_default");
-  *out = (mm_backend_config){ .threads = m->threads,
+  *m = mm_study_machine_default();
+  MM_TRY(mm_take_config("mm_study_machine", machine, sizeof *m, m, sizeof *m));
+  if (!m->backend) return MM_FAIL(MM_ERR_INPUT, "mm_study_machine: expected a backend");
+  *out = (mm_backend_config){ .size = sizeof(mm_backend_config),
+                              .threads = m->threads,
                               .job_timeout = m->job_timeout,
                               .stop = m->stop,
                               .progress = m->progress,
@@ -45,9 +48,10 @@ static mm_status read_machine(const mm_study_machine *m, mm_backend_config *out)
 }
 
 mm_status mm_study_advance(mm_study *s, const mm_study_machine *machine) {
+  mm_study_machine m;
   mm_backend_config backend;
-  MM_TRY(read_machine(machine, &backend));
-  return s->class->done(s) ? MM_OK : s->class->advance(s, &backend, machine->save_seconds);
+  MM_TRY(read_machine(machine, &m, &backend));
+  return s->class->done(s) ? MM_OK : s->class->advance(s, &backend, m.save_seconds);
 }
 
 bool mm_study_done(const mm_study *s) {

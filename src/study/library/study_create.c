@@ -3,10 +3,12 @@
 // and databases are read.
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "env/grid/grid_task.h"
+#include "study/jobs/eta_tuning.h"
 #include "study/learn/learn.h"
 #include "study/run/run_table.h"
 #include "study/settings/preset.h"
@@ -189,6 +191,17 @@ static mm_status open_table(const mm_study_config *c, table_lists *t) {
   return MM_OK;
 }
 
+// As many steps as were asked for, or as the candidates take, if that is more.
+static double budget_of(const mm_study_config *c, const table_lists *t) {
+  double most = 0;
+  for (size_t i = 0; t->row && t->column && c->tune_budget > 0 && i < c->n_map * c->n_env; i++) {
+    const mm_transfer_map *row = &t->row[i / c->n_env];
+    const double runs = row->tuned ? (double)mm_eta_candidates(row->tuned_q) : 0;
+    most = fmax(most, runs * mm_settings_steps(&t->column[i % c->n_env].settings));
+  }
+  return most > 0 ? fmax(most, c->tune_budget) : 0;
+}
+
 static mm_status create_transfer(const char *folder, const mm_study_config *c) {
   table_lists t = { .row = mm_alloc_array(c->n_map, sizeof *t.row),
                     .column = mm_alloc_array(c->n_env, sizeof *t.column),
@@ -202,7 +215,8 @@ static mm_status create_transfer(const char *folder, const mm_study_config *c) {
                                       .n_env = c->n_env,
                                       .n_seed = c->seeds,
                                       .seed = c->seed,
-                                      .n_tune = c->tune_seeds };
+                                      .n_tune = c->tune_seeds,
+                                      .tune_budget = budget_of(c, &t) };
   if (status == MM_OK) status = mm_transfer_create(folder, &config, &run);
   mm_run_close(run);
   for (size_t i = 0; t.map && t.env && i < c->n_map; i++)
@@ -232,8 +246,8 @@ static mm_status check_names(const char *const *name, size_t n) {
 static mm_status check_counts(const mm_study_config *c) {
   static const size_t envs[] = { MM_LEARN_ENVS, 1, LIST_MAX, MM_TUNE_ENVS };
   static const size_t maps[][2] = { { 0, 1 }, { 1, 1 }, { 1, LIST_MAX }, { 1, MM_TUNE_MAPS } };
-  if (c->size != sizeof *c || (unsigned)c->kind >= MM_STUDY_KINDS)
-    return MM_FAIL(MM_ERR_INPUT, "a study's config must come from mm_study_config_default");
+  if ((unsigned)c->kind >= MM_STUDY_KINDS)
+    return MM_FAIL(MM_ERR_INPUT, "mm_study_config: kind = %d: no such kind", (int)c->kind);
   const char *kind = mm_study_kind_name(c->kind);
   if (c->n_env == 0 || c->n_env > envs[c->kind])
     return MM_FAIL(MM_ERR_INPUT, "%s: %zu environments", kind, c->n_env);
@@ -245,14 +259,20 @@ static mm_status check_counts(const mm_study_config *c) {
                    kind, MM_TRAIN_SEEDS_MAX);
   MM_TRY(check_names(c->env, c->n_env));
   MM_TRY(check_names(c->map, c->n_map));
+  if (!(c->tune_budget >= 0 && c->tune_budget <= 1e18))
+    return MM_FAIL(MM_ERR_INPUT, "%s: tune_budget = %g: expected 0 to 1e18", kind, c->tune_budget);
   if (c->kind == MM_STUDY_TUNE && !c->space)
     return MM_FAIL(MM_ERR_INPUT, "%s: expected the file of a space", kind);
   return MM_OK;
 }
 
-mm_status mm_study_create(const char *folder, const mm_study_config *c, mm_study **out) {
+mm_status mm_study_create(const char *folder, const mm_study_config *config, mm_study **out) {
+  mm_study_config own = { .size = sizeof own }; // what an older program does not know is 0
+  const mm_study_config *c = &own;
   mm_map *map = NULL;
   *out = NULL;
+  MM_TRY(mm_take_config("mm_study_config", config, offsetof(mm_study_config, tune_budget), &own,
+                        sizeof own));
   MM_TRY(check_counts(c));
   if (c->kind == MM_STUDY_LEARN) return create_learn(folder, c, out);
   if (c->kind == MM_STUDY_TRANSFER) {

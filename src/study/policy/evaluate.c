@@ -24,7 +24,7 @@ enum { ROWS = MM_PLAYER_ROWS };
 // ---------------------------------------------------------------------------------------------
 // Does the policy fit?
 
-mm_status mm_evaluate_check(const mm_policy *policy, const mm_env *env, mm_env_rules rules) {
+mm_status mm_policy_fits(const mm_policy *policy, const mm_env *env, mm_env_rules rules) {
   mm_policy_info info;
   mm_policy_describe(policy, &info);
   mm_vec_config config = {
@@ -316,7 +316,7 @@ static mm_status check(const mm_evaluate_config *c, const mm_policy_info *info) 
   if (c->agent != MM_EVALUATE_ALL && (c->agent < 0 || (uint64_t)c->agent >= info->n))
     return MM_FAIL(MM_ERR_INPUT, "agent %lld: the policy has agents 0 to %zu", (long long)c->agent,
                    info->n - 1);
-  return mm_evaluate_check(c->policy, c->env, c->rules);
+  return mm_policy_fits(c->policy, c->env, c->rules);
 }
 
 static mm_status make_room(mm_evaluation *e) {

@@ -6,9 +6,6 @@
 
 #include "study/policy/policy.h"
 
-// MM_ERR_INPUT unless the policy's networks fit the environment's inputs and actions.
-mm_status mm_evaluate_check(const mm_policy *policy, const mm_env *env, mm_env_rules rules);
-
 // ---------------------------------------------------------------------------------------------
 // One agent
 
