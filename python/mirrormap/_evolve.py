@@ -45,7 +45,7 @@ class ES:
         self._es = out.value or 0
 
     def _set(self, name: str, value: Any) -> None:
-        types: dict[str, Any] = {field[0]: field[1] for field in EsConfig._fields_ if field[0] != "kind"}
+        types: dict[str, Any] = {field[0]: field[1] for field in EsConfig._fields_ if field[0] not in ("size", "kind")}
         if name not in types:
             raise InputError(f"unknown option {name!r}, expected {', '.join(types)}")
         if name == "shaping":

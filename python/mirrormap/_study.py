@@ -361,7 +361,7 @@ def _study(
             value = encode(value)
         elif name == "seed":
             value = _whole(name, value, 2**64 - 1)
-        elif name != "prune":
+        elif name not in ("prune", "tune_budget"):
             value = _whole(name, value, 2**48)
         setattr(config, name, value)
     return _started(lambda out: lib.mm_study_create(encode(where), c.byref(config), out), run)
@@ -442,6 +442,7 @@ def transfer(
     *,
     seeds: int | None = None,
     tune_seeds: int | None = None,
+    tune_budget: float | None = None,
     seed: int = 0,
     algo: str | None = None,
     preset: str | os.PathLike[str] | None = None,
@@ -450,7 +451,7 @@ def transfer(
     **run: Any,
 ) -> Study:
     """Maps by environments, `seeds` runs of each; `run` as of Study.run. The results are `cells`."""
-    numbers = {"seed": seed, "seeds": seeds, "tune_seeds": tune_seeds}
+    numbers = {"seed": seed, "seeds": seeds, "tune_seeds": tune_seeds, "tune_budget": tune_budget}
     return _study("transfer", envs, maps, folder, algo, preset, settings, numbers, run)
 
 
