@@ -19,7 +19,7 @@
 
 enum { HIDDEN = 8, AGENTS = 2, ROWS = 130 };
 
-// A training of a few iterations, on discrete or on real actions.
+// A training of a few iterations, on discrete or on continuous actions.
 typedef struct rig {
   mm_env *env;
   mm_map *map;

@@ -107,7 +107,7 @@ MM_API void mm_policy_describe(const mm_policy *policy, mm_policy_info *out);
 //   actor.1.weight [n][H][H]     actor.1.bias [n][H]     tanh or relu
 //   actor.2.weight [n][H][A]     actor.2.bias [n][A]     scores f(s, .), or means
 //   critic.0.weight, ..          the same with one output: V(s)
-//   actor.log_std [n][A], input.mean [n][D], input.variance [n][D]    of real actions
+//   actor.log_std [n][A], input.mean [n][D], input.variance [n][D]    of continuous actions
 //
 // A layer is y = x W + b. Discrete: the policy is the projection of eta f through the map (softmax
 // f for PPO). Real: actor and critic see (o - mean) / sqrt(variance + 1e-8).
@@ -135,8 +135,8 @@ MM_API mm_status mm_policy_fits(const mm_policy *policy, const mm_env *env, mm_e
 
 typedef struct mm_player mm_player;
 
-// The policy must outlive its players. For real actions the environment of the training is opened,
-// for the range of its actions. From any thread.
+// The policy must outlive its players. For continuous actions the environment of the training is
+// opened, for the range of its actions. From any thread.
 MM_API mm_status mm_player_create(const mm_policy *policy, size_t agent, mm_player **out);
 MM_API void mm_player_destroy(mm_player *player);
 
@@ -149,8 +149,8 @@ MM_API mm_status mm_player_probs(mm_player *player, const float *obs, size_t n, 
 MM_API mm_status mm_player_normal(mm_player *player, const float *obs, size_t n, float *mean,
                                   float *std);
 
-// What its critic expects there, [n]: the discounted return, for real actions in the units that
-// rewards were scaled to.
+// What its critic expects there, [n]: the discounted return, for continuous actions in the units
+// that rewards were scaled to.
 MM_API mm_status mm_player_values(mm_player *player, const float *obs, size_t n, float *value);
 
 // Where random numbers come from: row i draws number `step` of the stream of environment first + i

@@ -104,7 +104,7 @@ class Policy:
         return out.reshape(*lead, self.n_action)
 
     def normal(self, obs: npt.ArrayLike) -> tuple[Array, Array]:
-        """Means [.., n_real] and standard deviations [n_real] of real actions, in the agent's units:
+        """Means [.., n_real] and standard deviations [n_real] of continuous actions, in the agent's units:
         environments take them clipped to [-1, 1] and stretched to their range."""
         rows, lead = self._states(obs)
         mean, deviation = np.empty((len(rows), self.n_real), np.float32), np.empty(self.n_real, np.float32)

@@ -39,7 +39,7 @@ class PolicyModule(torch.nn.Module):
         return (inputs - self.mean) * self.scale if self.n_real else inputs
 
     def forward(self, obs: torch.Tensor) -> Any:
-        """Probabilities [.., n_action]; of real actions means [.., n_real] and deviations [n_real]."""
+        """Probabilities [.., n_action]; of continuous actions means [.., n_real] and deviations [n_real]."""
         scores = self.actor(self._inputs(obs))
         if self.n_real:
             return scores, self.log_std.exp()

@@ -116,7 +116,7 @@ def _solved(scores: ArrayLike, map: Map | str | Potential) -> tuple[Array, Array
 def project(scores: ArrayLike, map: Map | str | Potential) -> Array:
     """The policy p = max(phi(x + lambda), 0) of scores x over the last axis, with sum 1.
 
-    Derivatives of any order, forward and reverse, are exact where phi has them, also with respect to the parameters
+    Derivatives, forward and reverse, are exact where phi has them, also with respect to the parameters
     of a `Potential`; where phi has a kink they are those of one side, and 0 for probabilities that are 0. A score of
     -inf excludes its action. NaN or inf make their row NaN.
     """

@@ -181,7 +181,7 @@ def _solved(scores: Tensor, map: Map | str | Potential) -> tuple[Tensor, Tensor]
 def project(scores: Tensor, map: Map | str | Potential) -> Tensor:
     """The policy p = max(phi(x + lambda), 0) of scores x over the last axis, with sum 1.
 
-    On the tensor's own device, of its shape and type. Derivatives of any order are exact where phi has them, also
+    On the tensor's own device, of its shape and type. Derivatives are exact where phi has them, also
     with respect to the parameters of a `Potential`; where phi has a kink they are those of one side, and 0 for
     probabilities that are 0. A score of -inf excludes its action. NaN or inf make their row NaN.
     """

@@ -10,7 +10,7 @@
 // ---------------------------------------------------------------------------------------------
 // One agent
 
-// Like mm_player_create, without the range of real actions: mm_player_act is not for these.
+// Like mm_player_create, without the range of continuous actions: mm_player_act is not for these.
 mm_status mm_player_open(const mm_policy *policy, size_t agent, mm_player **out);
 
 // Computes the policies of up to MM_PLAYER_ROWS states: the projection of eta f through the map.

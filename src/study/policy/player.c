@@ -214,7 +214,7 @@ static void take_means(mm_player *p, size_t first, size_t rows, const void *in, 
 
 mm_status mm_player_normal(mm_player *p, const float *obs, size_t n, float *mean, float *std) {
   if (p->n_real == 0)
-    return MM_FAIL(MM_ERR_INPUT, "means: expected real actions, the policy's are discrete");
+    return MM_FAIL(MM_ERR_INPUT, "means: expected continuous actions, the policy's are discrete");
   memcpy(std, p->std, p->n_real * sizeof *std);
   return each_part(p, obs, n, take_means, NULL, mean);
 }
