@@ -21,7 +21,7 @@ mkdir -p "$out"
 cat >"$out/etas.yaml" <<END
 method: grid
 parameters:
-  eta: {choice: [0.1, 0.2, 0.45, 0.9, 1.8, 3.6, 8]}
+  eta: {choice: [0.1, 0.2, 0.45, 0.9, 1.8, 3.6, 8, 16, 32, 64]}
 END
 # one grid, so that all its runs share the device
 [ -e "$out/tune/trials.csv" ] || "$program" tune --env "$env" --map negentropy --space "$out/etas.yaml" \
