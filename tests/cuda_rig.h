@@ -13,6 +13,7 @@
 #include "agent_fixture.h"
 #include "backend/backend.h"
 #include "backend/cuda/host/cuda.h"
+#include "backend/cuda/measure/profile.h"
 #include "base/status.h"
 #include "test.h"
 
@@ -279,6 +280,29 @@ static void check_numeric(const char *id, const mm_settings *wild, const mm_sett
   mm_result_release(&alone);
   mm_result_release(&result[0]);
   mm_result_release(&result[1]);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Where a block's time goes
+
+// `bench cuda` shows it for every kernel: all of the time is in its stages.
+static void check_profile(const char *id, const mm_settings *config) {
+  mm_env *env;
+  mm_map *map;
+  mm_cuda_profile profile;
+  assert_ok(mm_env_open(id, &env));
+  assert_ok(mm_map_open("piecewise", &map));
+  const mm_job job = job_of(env, map, config, 0);
+  assert_ok(mm_cuda_profile_job(0, &job, 3, 2, &profile));
+  double sum = 0;
+  assert_in_range(profile.n_stage, 2, MM_CUDA_PROFILE_STAGES);
+  for (int i = 0; i < profile.n_stage; i++) {
+    assert_true(profile.stage[i].share >= 0);
+    sum += profile.stage[i].share;
+  }
+  assert_true(fabs(sum - 1) < 1e-9);
   mm_map_destroy(map);
   mm_env_destroy(env);
 }

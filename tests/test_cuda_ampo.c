@@ -471,6 +471,17 @@ static void test_learning(void **state) {
   }
 }
 
+static void test_profile(void **state) {
+  static const char *const envs[][2] = { { "CartPole-v1", "bcs" },
+                                         { "Asterix-MinAtar", "minatar" } };
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    mm_settings config = mm_settings_default(MM_ALGO_AMPO);
+    mm_settings_fit(&config, envs[i][1]);
+    check_profile(envs[i][0], &config);
+  }
+}
+
 int suite_cuda_ampo(void) {
   int count;
   if (mm_cuda_find(&count) != MM_OK) {
@@ -485,6 +496,7 @@ int suite_cuda_ampo(void) {
     cmocka_unit_test(test_refusals),    cmocka_unit_test(test_narrow),
     cmocka_unit_test(test_no_epochs),   cmocka_unit_test(test_learning),
     cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_eta_schedule),
+    cmocka_unit_test(test_profile),
   };
   return cmocka_run_group_tests_name("cuda_ampo", tests, NULL, NULL);
 }

@@ -339,6 +339,12 @@ static void test_learning(void **state) {
   check_learning("negentropy", true);
 }
 
+static void test_profile(void **state) {
+  const mm_settings config = learner_of(false);
+  (void)state;
+  check_profile("Hopper", &config);
+}
+
 int suite_cuda_gaussian(void) {
   int count;
   if (mm_cuda_find(&count) != MM_OK) {
@@ -351,7 +357,7 @@ int suite_cuda_gaussian(void) {
     cmocka_unit_test(test_states),       cmocka_unit_test(test_numeric),
     cmocka_unit_test(test_refusals),     cmocka_unit_test(test_no_epochs),
     cmocka_unit_test(test_learning),     cmocka_unit_test(test_unfinished),
-    cmocka_unit_test(test_eta_schedule),
+    cmocka_unit_test(test_eta_schedule), cmocka_unit_test(test_profile),
   };
   return cmocka_run_group_tests_name("cuda_gaussian", tests, NULL, NULL);
 }

@@ -59,7 +59,8 @@ typedef struct party {
   mm_cuda_agent *agents;
   mm_tally *reports;
   mm_cuda_rate *rates;
-  int64_t *clocks; // [n][stages]
+  mm_eta_step *steps; // [span]
+  int64_t *clocks;    // [n][stages]
 } party;
 
 static mm_status take(const party *p, size_t bytes, void *out) {
@@ -77,15 +78,25 @@ static mm_status send(const party *p, void *to, const void *from, size_t bytes) 
 
 // ---------------------------------------------------------------------------------------------
 
+// What all of them share: the rates of Adam and the step sizes of each iteration.
 static mm_status send_rates(party *p, const mm_ampo *ampo) {
   const mm_actor_critic_config *c = mm_ampo_get_config(ampo);
   const size_t n = (size_t)p->span * (size_t)c->epochs * (size_t)c->minibatches;
+  const size_t span = (size_t)p->span;
   mm_cuda_rate *rates = mm_alloc_array(n + 1, sizeof *rates);
-  if (!rates) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu rates", n);
-  mm_cuda_block_rates(ampo, 0, p->span, rates);
-  mm_status status = take(p, (n + 1) * sizeof *rates, &p->rates);
-  if (status == MM_OK) status = send(p, p->rates, rates, n * sizeof *rates);
+  mm_eta_step *steps = mm_alloc_array(span, sizeof *steps);
+  mm_status status = MM_OK;
+  if (!rates || !steps) status = MM_FAIL(MM_ERR_MEMORY, "no memory for %zu rates", n);
+  if (status == MM_OK) status = take(p, (n + 1) * sizeof *rates, &p->rates);
+  if (status == MM_OK) status = take(p, span * sizeof *steps, &p->steps);
+  if (status == MM_OK) {
+    mm_cuda_block_rates(ampo, 0, p->span, rates);
+    mm_cuda_block_steps(ampo, 0, p->span, steps);
+    status = send(p, p->rates, rates, n * sizeof *rates);
+  }
+  if (status == MM_OK) status = send(p, p->steps, steps, span * sizeof *steps);
   mm_free(rates);
+  mm_free(steps);
   return status;
 }
 
@@ -113,6 +124,7 @@ static mm_status enter(party *p, int i, const mm_ampo *ampo) {
   mm_cuda_block_fill(&p->block, ampo, p->host, block, agent);
   agent->span = p->span;
   agent->rate = p->rates;
+  agent->steps = p->steps;
   agent->report = p->reports + (size_t)i * (size_t)p->span;
   return send(p, block, p->host, p->block.moved);
 }
@@ -183,6 +195,7 @@ mm_status mm_cuda_profile_job(int device, const mm_job *job, int n, int span,
   cudaFree(p.agents);
   cudaFree(p.reports);
   cudaFree(p.rates);
+  cudaFree(p.steps);
   cudaFree(p.clocks);
   mm_free(p.host);
   mm_free(p.agent);
