@@ -261,7 +261,7 @@ static mm_tune_space cube(size_t n, mm_tune_method method, size_t points) {
 static mm_tune_search_config config_of(const mm_tune_space *space, size_t trials, size_t seeds,
                                        bool prune) {
   mm_tune_search_config c = {
-    .space = space, .trials = trials, .seeds = seeds, .seed = 5, .prune = prune
+    .space = space, .trials = trials, .seeds = seeds, .seed = 5, .prune = prune, .rounds = true
   };
   for (size_t j = 0; j < space->n; j++)
     c.own[j] = 0.5;
@@ -420,7 +420,22 @@ static void test_pruning(void **state) {
   assert_ok(mm_tune_search_run(&c, answer, &o, &s));
   for (size_t i = 0; i < 9; i++)
     assert_int_equal(s.trial[i].n, i == 5 ? 1 : 8);
+  assert_int_equal(o.calls, 1 + 4);
   mm_tune_search_release(&s);
+
+  // nor are rounds needed then: everything is asked for at once, trial 0 first
+  c.rounds = false;
+  o = (oracle){ .table = table };
+  assert_ok(mm_tune_search_run(&c, answer, &o, &s));
+  assert_int_equal(o.calls, 1);
+  assert_int_equal(o.evaluations, 9 * 8);
+  for (size_t i = 0; i < 9; i++) {
+    assert_int_equal(s.trial[i].n, 8);
+    assert_int_equal(s.trial[i].failed, i == 5);
+  }
+  assert_int_equal(mm_tune_best(&s), 2);
+  mm_tune_search_release(&s);
+  c.rounds = true;
 
   // equals are not stopped, and no trial below the own values becomes the best
   const double same[] = { 3, 2, 2, 2, 2, 2, 2, 2, 2 };
@@ -444,6 +459,9 @@ static void test_pruning(void **state) {
   // nothing to compare with
   const double broken[] = { NAN, 1, 2 };
   o = (oracle){ .table = broken };
+  assert_fails(mm_tune_search_run(&c, answer, &o, &s), MM_ERR_NUMERIC, "own values");
+  mm_tune_search_release(&s);
+  c.rounds = c.prune = false;
   assert_fails(mm_tune_search_run(&c, answer, &o, &s), MM_ERR_NUMERIC, "own values");
   mm_tune_search_release(&s);
 }

@@ -232,13 +232,21 @@ static void expect_in_pieces(const mm_tune_plan *plan) {
     assert_true(now >= seen);
     seen = now;
   }
-  assert_true(done && pieces > 3);
+  assert_true(done && pieces > (plan->prune ? 3 : 1));
   mm_free(calm);
 }
 
 static void test_pieces_grid(void **state) {
   (void)state;
   mm_tune_plan *plan = grid_plan();
+  expect_in_pieces(plan);
+  free(plan);
+}
+
+static void test_pieces_one_list(void **state) {
+  (void)state;
+  mm_tune_plan *plan = grid_plan();
+  plan->prune = false;
   expect_in_pieces(plan);
   free(plan);
 }
@@ -390,6 +398,7 @@ static void test_plans(void **state) {
   mm_plan_envs envs = { .n = 2, .task = { NULL, (char *)"grid: 4\n" } }, read;
   mm_map *map, *same;
   plan->seed = UINT64_MAX;
+  plan->rounds = true;
   plan->population = 12;
   assert_ok(mm_map_open("random:3", &map));
   char *text = plan_text(plan, map, &envs);
@@ -402,6 +411,7 @@ static void test_plans(void **state) {
   char *again = plan_text(back, same, &read);
   assert_string_equal(text, again);
   mm_free(again);
+  assert_true(back->prune && back->rounds);
   mm_plan_release_envs(&read);
   mm_map_destroy(same);
 
@@ -415,6 +425,18 @@ static void test_plans(void **state) {
     (void)read_plan(bad, back, &same, &read);
     mm_plan_release_envs(&read);
     mm_map_destroy(same);
+  }
+  // runs of before `rounds` had them without pruning too
+  for (int i = 0; i < 2; i++) {
+    plan->prune = false;
+    plan->rounds = i;
+    char *other = plan_text(plan, map, &envs);
+    assert_int_equal(strstr(other, "rounds") == NULL, i);
+    assert_ok(read_plan(other, back, &same, &read));
+    assert_true(!back->prune && back->rounds == i);
+    mm_plan_release_envs(&read);
+    mm_map_destroy(same);
+    mm_free(other);
   }
   assert_fails(read_plan("{\"command\":\"learn\"}", back, &same, &read), MM_ERR_INPUT,
                "a run of 'learn', not of 'tune'");
@@ -591,10 +613,19 @@ static void test_map_parameters(void **state) {
 int suite_tune_run(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_open, fixture_close)
   const struct CMUnitTest tests[] = {
-    TEST(test_scores),     TEST(test_threads),   TEST(test_pieces_grid),
-    TEST(test_pieces_cma), TEST(test_reading),   TEST(test_reading_writes_nothing),
-    TEST(test_impossible), TEST(test_refused),   TEST(test_plans),
-    TEST(test_files),      TEST(test_no_memory), TEST(test_map_parameters),
+    TEST(test_scores),
+    TEST(test_threads),
+    TEST(test_pieces_grid),
+    TEST(test_pieces_one_list),
+    TEST(test_pieces_cma),
+    TEST(test_reading),
+    TEST(test_reading_writes_nothing),
+    TEST(test_impossible),
+    TEST(test_refused),
+    TEST(test_plans),
+    TEST(test_files),
+    TEST(test_no_memory),
+    TEST(test_map_parameters),
   };
 #undef TEST
   return cmocka_run_group_tests_name("tune_run", tests, NULL, NULL);

@@ -308,7 +308,8 @@ mm_tune_search_config mm_tune_config_of(const mm_tune *t) {
                                    .population = p->population,
                                    .seeds = p->seeds,
                                    .seed = p->seed,
-                                   .prune = p->prune };
+                                   .prune = p->prune,
+                                   .rounds = p->rounds };
   for (size_t j = 0; j < p->space.n; j++)
     config.own[j] = own_value(t, &p->space.parameter[j]);
   return config;

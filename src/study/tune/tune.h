@@ -43,6 +43,7 @@ typedef struct mm_tune_plan {
   size_t trials, population, seeds;          // as in mm_tune_search_config
   size_t validate;                           // fresh seeds at the end; 0: none
   bool prune;
+  bool rounds; // of seeds; a new run has them for pruning alone, older ones always
   uint64_t seed;
 } mm_tune_plan;
 

@@ -87,6 +87,7 @@ mm_status mm_tune_create(const char *folder, const mm_tune_plan *plan, const mm_
   *out = NULL;
   MM_TRY(alloc_tune(&t));
   t->plan = *plan;
+  t->plan.rounds = plan->prune;
   memcpy(t->map, map, plan->n_map * sizeof *map);
   return hand_over(t, create(t, folder), out);
 }

@@ -2,8 +2,8 @@
 // The plan of a tuning as JSON: {"command": "tune", "env": [..], "files": [..], "algo", "map",
 // "map_file" (of several maps instead "maps": [{"map", "map_file"}], and "map" has all names),
 // "seed", "seeds_per_trial", "validate", "method", "trials", "population", "prune", "parameters":
-// [..], "settings": [..]}, and with the method halving "sampled". The map is in it as the text of
-// its file, tasks too.
+// [..], "settings": [..]}, with the method halving "sampled", and "rounds": false where all seeds
+// of a trial are asked for at once. The map is in it as the text of its file, tasks too.
 
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +79,7 @@ mm_status mm_tune_plan_json(const mm_tune_plan *plan, const mm_map *const *map,
   mm_plan_add_count(root, "trials", plan->trials);
   mm_plan_add_count(root, "population", plan->population);
   cJSON_AddStringToObject(root, "prune", plan->prune ? "on" : "off");
+  if (!plan->rounds) cJSON_AddBoolToObject(root, "rounds", false);
   cJSON *parameters = cJSON_AddArrayToObject(root, "parameters");
   for (size_t j = 0; j < plan->space.n; j++)
     cJSON_AddItemToArray(parameters, parameter_json(&plan->space.parameter[j]));
@@ -161,6 +162,8 @@ static mm_status read_search(const cJSON *root, const char *source, mm_tune_plan
   MM_TRY(mm_json_get_string(root, source, "method", &method));
   MM_TRY(mm_json_get_string(root, source, "prune", &prune));
   plan->prune = strcmp(prune, "off") != 0;
+  plan->rounds = true;
+  if (mm_json_find(root, "rounds")) MM_TRY(mm_json_get_bool(root, source, "rounds", &plan->rounds));
   if (!mm_tune_method_find(method, &plan->space.method))
     return MM_FAIL(MM_ERR_INPUT, "%s: field 'method': unknown '%.40s'", source, method);
   if (plan->space.method != MM_TUNE_HALVING) return MM_OK;
@@ -198,7 +201,7 @@ mm_status mm_tune_plan_read(const cJSON *root, const char *source, mm_tune_plan 
   MM_TRY(mm_plan_read_command(root, source, "tune"));
   MM_TRY(MM_JSON_KEYS(root, source, "command", "env", "files", "algo", "map", "maps", "map_file",
                       "seed", "seeds_per_trial", "validate", "method", "trials", "population",
-                      "prune", "parameters", "settings", "sampled"));
+                      "prune", "parameters", "settings", "sampled", "rounds"));
   MM_TRY(mm_plan_read_algo(root, source, &algo));
   MM_TRY(mm_plan_read_envs(root, source, MM_TUNE_ENVS, plan->env, envs));
   plan->n_env = envs->n;

@@ -148,11 +148,23 @@ static size_t prune(mm_tune_search *s, size_t *which, size_t n, size_t end) {
   return kept;
 }
 
+static mm_status check_own(const mm_tune_search *s) {
+  if (!s->trial[0].failed) return MM_OK;
+  return MM_FAIL(MM_ERR_NUMERIC,
+                 "a run with the settings' own values has no return (it broke down, or finished "
+                 "no episode): there is nothing to compare trials with");
+}
+
+static mm_status evaluate_own(mm_tune_search *s, mm_tune_evaluate *evaluate, void *user) {
+  MM_TRY(extend(s, &(size_t){ 0 }, 1, s->config.seeds, evaluate, user));
+  return check_own(s);
+}
+
 // New trials which[n], round by round.
 static mm_status evaluate_rounds(mm_tune_search *s, size_t *which, size_t n,
                                  mm_tune_evaluate *evaluate, void *user) {
   for (size_t round = 0; n > 0; round++) {
-    size_t end = mm_tune_round_end(round, s->config.seeds);
+    size_t end = s->config.rounds ? mm_tune_round_end(round, s->config.seeds) : s->config.seeds;
     MM_TRY(extend(s, which, n, end, evaluate, user));
     if (end == s->config.seeds) break;
     n = prune(s, which, n, end);
@@ -191,8 +203,13 @@ static mm_status enter_grid(mm_tune_search *s, size_t *which, size_t *n) {
 static mm_status search_grid(mm_tune_search *s, size_t *which, mm_tune_evaluate *evaluate,
                              void *user) {
   size_t n = 0;
+  if (s->config.rounds)
+    MM_TRY(evaluate_own(s, evaluate, user));
+  else
+    which[n++] = 0;
   MM_TRY(enter_grid(s, which, &n));
-  return evaluate_rounds(s, which, n, evaluate, user);
+  MM_TRY(evaluate_rounds(s, which, n, evaluate, user));
+  return check_own(s);
 }
 
 // The strategy looks at the order alone: the fitness of a member is the number of members that it
@@ -228,6 +245,7 @@ static mm_status generation(mm_tune_search *s, mm_es *es, double *member, double
 
 static mm_status search_cma(mm_tune_search *s, size_t *which, mm_tune_evaluate *evaluate,
                             void *user) {
+  MM_TRY(evaluate_own(s, evaluate, user));
   size_t n = s->config.space->n, population = s->config.population;
   mm_es_config config = mm_es_config_default(MM_ES_SEP_CMA);
   config.dimension = n;
@@ -295,6 +313,7 @@ static void enter_drawn(mm_tune_search *s, size_t *which, size_t *n) {
 
 static mm_status search_halving(mm_tune_search *s, size_t *which, mm_tune_evaluate *evaluate,
                                 void *user) {
+  MM_TRY(evaluate_own(s, evaluate, user));
   halving own = { s, evaluate, user };
   const mm_halving h = { .seeds = s->config.seeds,
                          .extend = halving_extend,
@@ -345,16 +364,10 @@ static search_method *const methods[MM_TUNE_METHODS] = {
 };
 
 static mm_status search(mm_tune_search *s, mm_tune_evaluate *evaluate, void *user) {
-  const size_t own = enter(s, s->config.own, 0);
+  enter(s, s->config.own, 0);
   size_t *which = mm_alloc_array(s->room, sizeof *which);
   if (!which) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trials", s->room);
-  mm_status status = extend(s, &own, 1, s->config.seeds, evaluate, user);
-  if (status == MM_OK && s->trial[own].failed)
-    status =
-        MM_FAIL(MM_ERR_NUMERIC,
-                "a run with the settings' own values has no return (it broke down, or finished "
-                "no episode): there is nothing to compare trials with");
-  if (status == MM_OK) status = methods[s->config.space->method](s, which, evaluate, user);
+  mm_status status = methods[s->config.space->method](s, which, evaluate, user);
   s->complete = status == MM_OK;
   mm_free(which);
   return status;

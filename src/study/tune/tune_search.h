@@ -6,7 +6,8 @@
 // Trial 0 has the settings' own values and is what scores are relative to: it gets all seeds first
 // and is never stopped. Others get their seeds in rounds of 1, 1, 2, 4, ..; behind each round those
 // below the median of all trials that came so far are stopped. Successive halving (halving.h) has
-// rounds of its own, behind which all but the better half are stopped.
+// rounds of its own, behind which all but the better half are stopped. Without rounds all trials
+// get all seeds at once, those of a grid together with trial 0, so that a device is kept busy.
 
 #ifndef MM_EXPERIMENT_TUNE_SEARCH_H
 #define MM_EXPERIMENT_TUNE_SEARCH_H
@@ -37,7 +38,7 @@ typedef struct mm_tune_search_config {
   size_t population; // of cma-es; 0: mm_tune_population
   size_t seeds;
   uint64_t seed;                  // of cma-es and of drawn trials
-  bool prune;                     // not for halving
+  bool prune, rounds;             // not for halving
   double own[MM_TUNE_PARAMETERS]; // values of trial 0
 } mm_tune_search_config;
 
