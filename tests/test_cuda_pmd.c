@@ -25,13 +25,18 @@ static const char *const map_names[] = {
   "negentropy", "l2",       "tsallis:0.5", "tsallis:1.5",
   "piecewise",  "random:4", "neural",      "random-neural:2"
 };
-enum { ENVS = 4, MAPS = 8, CONFIGS = 7, JOBS = 64 };
+// Between these maps move.
+static const char *const anchor_names[][3] = { { "tsallis:3", "tsallis:2", "tsallis:1.5" },
+                                               { "piecewise", "random:4", "random:5" },
+                                               { "random-powers:1", "powers", "random-powers:2" },
+                                               { "neural", "random-neural:2", "neural" } };
+enum { ENVS = 4, PLAIN = 8, MOVING = 4, MAPS = PLAIN + MOVING, CONFIGS = 7, JOBS = 96 };
 
 typedef struct fixture {
   mm_env *env[ENVS];
   mm_map *map[MAPS];
   mm_pmd_config config[CONFIGS];
-  double z[MM_NEURAL_SEARCH];
+  double z[2 * MM_NEURAL_SEARCH]; // two anchors
   mm_job job[JOBS];
   size_t which[JOBS];
 } fixture;
@@ -57,15 +62,29 @@ static void set_configs(fixture *f) {
   }
 }
 
+static mm_map *open_stages(const char *const names[], size_t n) {
+  mm_map *anchor[MM_STAGES_MAX], *map;
+  for (size_t i = 0; i < n; i++)
+    assert_ok(mm_map_open(names[i], &anchor[i]));
+  assert_ok(mm_map_create_stages((const mm_map *const *)anchor, n, &map));
+  for (size_t i = 0; i < n; i++)
+    mm_map_destroy(anchor[i]);
+  return map;
+}
+
 static int open_fixture(void **state) {
   fixture *f = calloc(1, sizeof *f);
   for (int i = 0; i < ENVS; i++)
     assert_ok(mm_env_open(env_ids[i], &f->env[i]));
-  for (int i = 0; i < MAPS; i++)
+  for (int i = 0; i < PLAIN; i++)
     assert_ok(mm_map_open(map_names[i], &f->map[i]));
+  for (int i = 0; i < MOVING; i++)
+    f->map[PLAIN + i] = open_stages(anchor_names[i], 3);
   set_configs(f);
-  assert_ok(mm_map_search_initial(MM_MAP_NEURAL, 0, f->z));
+  for (int i = 0; i < 2; i++)
+    assert_ok(mm_map_search_initial(MM_MAP_NEURAL, 0, f->z + i * MM_NEURAL_SEARCH));
   f->z[3] += 0.5;
+  f->z[MM_NEURAL_SEARCH + 300] += 2;
   for (int i = 0; i < JOBS; i++) {
     f->which[i] = (size_t)i;
     f->job[i] = (mm_job){ .env = f->env[i % ENVS],
@@ -78,6 +97,7 @@ static int open_fixture(void **state) {
     f->job[i].map = NULL;
     f->job[i].point.kind = MM_MAP_NEURAL;
     f->job[i].point.z = f->z;
+    f->job[i].point.stages = i % 2 ? 2 : 1;
   }
   *state = f;
   return 0;
@@ -159,6 +179,72 @@ static void test_company(void **state) {
     mm_result_release(&all[i]);
   for (size_t i = 0; i < 3; i++)
     mm_result_release(&few[some[i]]);
+}
+
+// Maps that move, for more iterations than a launch has: those of the CPU; of equal anchors as the
+// plain map; of others not.
+static void test_moving(void **state) {
+  static const char *const equal_names[MOVING] = { "tsallis:1.5", "random:4", "powers", "neural" };
+  const fixture *f = *state;
+  mm_pmd_config config = f->config[4];
+  config.steps = config.envs * config.unroll * 300;
+  for (int i = 0; i < MOVING; i++) {
+    const char *const names[3] = { equal_names[i], equal_names[i], equal_names[i] };
+    mm_map *plain, *equal = open_stages(names, 3);
+    assert_ok(mm_map_open(equal_names[i], &plain));
+    const mm_map *maps[3] = { f->map[PLAIN + i], equal, plain };
+    mm_job job[3];
+    mm_result results[3], expected;
+    for (size_t k = 0; k < 3; k++)
+      job[k] = (mm_job){
+        .env = f->env[0], .map = maps[k], .algo = MM_ALGO_PMD, .config = &config, .seed = 4
+      };
+    assert_ok(run(job, f->which, 3, results));
+    mm_job_run(&job[0], NULL, &expected);
+    assert_same(&results[0], &expected, 0);
+    assert_same(&results[1], &results[2], 1);
+    assert_true(results[0].final_value < results[1].final_value ||
+                results[0].final_value > results[1].final_value);
+    mm_result_release(&expected);
+    for (size_t k = 0; k < 3; k++)
+      mm_result_release(&results[k]);
+    mm_map_destroy(equal);
+    mm_map_destroy(plain);
+  }
+}
+
+// phi^-1 is finite at both anchors and not between them: as on the CPU.
+static void test_gap(void **state) {
+  const fixture *f = *state;
+  double none[MM_NEURAL_UNITS] = { 0 }, c[MM_NEURAL_UNITS] = { 0 }, u[MM_NEURAL_UNITS] = { 0 };
+  mm_map *anchor[2], *map;
+  for (int i = 0; i < 2; i++) {
+    c[MM_NEURAL_UNITS - 1] = i ? 700 : -620;
+    u[MM_NEURAL_UNITS - 1] = i ? 1e-274 : 1e300;
+    assert_ok(mm_map_create_neural(none, c, u, 0, 1, &anchor[i]));
+  }
+  assert_ok(mm_map_create_stages((const mm_map *const *)anchor, 2, &map));
+  mm_job job[3];
+  mm_result results[3];
+  for (size_t i = 0; i < 3; i++)
+    job[i] = (mm_job){ .env = f->env[0],
+                       .map = i == 1 ? f->map[0] : map,
+                       .algo = MM_ALGO_PMD,
+                       .config = &f->config[i],
+                       .seed = i };
+  assert_ok(run(job, f->which, 3, results));
+  for (size_t i = 0; i < 3; i++) {
+    mm_result expected;
+    mm_job_run(&job[i], NULL, &expected);
+    assert_same(&results[i], &expected, i);
+    assert_int_equal(results[i].status, i == 1 ? MM_OK : MM_ERR_NUMERIC);
+    assert_true(results[i].n_curve > 0);
+    mm_result_release(&expected);
+    mm_result_release(&results[i]);
+  }
+  mm_map_destroy(map);
+  for (int i = 0; i < 2; i++)
+    mm_map_destroy(anchor[i]);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -324,6 +410,7 @@ int suite_cuda_pmd(void) {
     cmocka_unit_test(test_same_as_cpu),   cmocka_unit_test(test_company),
     cmocka_unit_test(test_failures_stay), cmocka_unit_test(test_numeric_trouble),
     cmocka_unit_test(test_stop),          cmocka_unit_test(test_no_such_device),
+    cmocka_unit_test(test_moving),        cmocka_unit_test(test_gap),
   };
   return cmocka_run_group_tests_name("cuda_pmd", tests, open_fixture, close_fixture);
 }

@@ -26,11 +26,14 @@ typedef struct mm_cuda_pmd_sums {
   int32_t mark; // visited in this iteration
 } mm_cuda_pmd_sums;
 
+// A logit was not finite; or the iteration had no map, and was not begun.
+enum { MM_CUDA_PMD_NOT_FINITE = 1, MM_CUDA_PMD_NO_MAP = 2 };
+
 // Where a job stands.
 typedef struct mm_cuda_pmd_state {
   int64_t iteration;                     // iterations done
   int64_t rollout_cycles, update_cycles; // of the device's clock
-  int32_t broken; // a logit was not finite after the last iteration: its policy did not take effect
+  int32_t broken; // 0, or why the last iteration's policy did not take effect
 } mm_cuda_pmd_state;
 
 typedef struct mm_cuda_pmd {
@@ -45,6 +48,9 @@ typedef struct mm_cuda_pmd {
   int64_t iterations;
   mm_grid grid;       // without its walls
   mm_potential_d map; // what its kind needs for phi^-1
+  // [span] of the next launch's iterations, of the kind MM_MAP_KINDS where there is none; NULL: the
+  // map does not move
+  const mm_potential_d *maps;
 
   // where it stands; made by the first launch
   mm_cuda_pmd_state *state;

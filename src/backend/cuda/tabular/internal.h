@@ -17,6 +17,9 @@ static inline const mm_pmd_config *mm_cuda_pmd_settings(const mm_job *job) {
 
 #define MM_CUDA_NOWHERE ((size_t)-1)
 
+// Iterations of a launch at most, where a map moves.
+enum { MM_CUDA_PMD_MAPS = 64 };
+
 // A map, or a task, of one job or of several; it failed where its status says so.
 typedef struct mm_cuda_pmd_source {
   const mm_job *job; // the first that wants it
@@ -27,6 +30,9 @@ typedef struct mm_cuda_pmd_source {
   mm_status status;
   char *error; // its sentence, unless there was no memory for it
   size_t at;   // of its arrays in the part's image, or MM_CUDA_NOWHERE
+  // of a map that moves, what lies there now: those of the next launch's iterations
+  int64_t n_map; // how many, or more where nobody goes that far
+  size_t map_bytes;
 } mm_cuda_pmd_source;
 
 typedef struct mm_cuda_pmd_member {
@@ -72,8 +78,18 @@ size_t mm_cuda_pmd_part_bytes(const mm_cuda_pmd_part *part);
 // Takes the memory, and puts the agents into the image.
 mm_status mm_cuda_pmd_part_fill(mm_cuda_pmd_part *part);
 
-// Copies the arrays of a source into the image; for several sources at a time.
+// Copies the arrays of a source into the image; for several sources at a time. Those of a map that
+// moves come with each launch.
 void mm_cuda_pmd_part_copy(mm_cuda_pmd_part *part, const mm_cuda_pmd_source *source);
+
+// Is the source a map that moves, of which members of the part make use?
+bool mm_cuda_pmd_part_moves(const mm_cuda_pmd_source *source);
+
+// Puts its maps of `span` iterations from `first` on into the image, at most MM_CUDA_PMD_MAPS, or
+// as many as there is room for. For several sources at a time.
+mm_status mm_cuda_pmd_part_maps(mm_cuda_pmd_part *part, mm_cuda_pmd_source *source, int64_t first,
+                                int64_t span);
+mm_status mm_cuda_pmd_part_send_maps(mm_cuda_pmd_part *part, const mm_cuda_pmd_source *source);
 
 // The image goes to the device.
 mm_status mm_cuda_pmd_part_send(mm_cuda_pmd_part *part);

@@ -37,6 +37,7 @@ typedef struct list {
   source *source; // [2 * TOGETHER]
   size_t n_source;
   part part;
+  int64_t first, span; // iterations of the launch
 } list;
 
 // Units of work by the host's threads.
@@ -61,9 +62,17 @@ static void settle(list *l, member *m, mm_status status) {
 // ---------------------------------------------------------------------------------------------
 // Maps and tasks
 
+// Where the map moves, those of an iteration depend on how many there are.
+static bool same_length(const mm_job *a, const mm_job *b) {
+  const mm_pmd_config *x = a->config, *y = b->config;
+  return x->steps == y->steps && x->envs == y->envs && x->unroll == y->unroll;
+}
+
 static bool same_map(const mm_job *a, const mm_job *b) {
+  if (mm_job_moves(a) && !same_length(a, b)) return false;
   if (a->map || b->map) return a->map == b->map;
-  return a->point.kind == b->point.kind && a->point.n == b->point.n && a->point.z == b->point.z;
+  return a->point.kind == b->point.kind && a->point.n == b->point.n && a->point.z == b->point.z &&
+         a->point.stages == b->point.stages;
 }
 
 static bool same_task(const mm_job *a, const mm_job *b) {
@@ -197,6 +206,8 @@ static mm_status value_end(const list *l, size_t i) {
   m->result->seconds_rollout = (double)state->rollout_cycles / l->clock;
   m->result->seconds_update = (double)state->update_cycles / l->clock;
   if (!state->broken) return MM_OK;
+  if (state->broken == MM_CUDA_PMD_NO_MAP)
+    return MM_FAIL(MM_ERR_NUMERIC, "phi^-1 is not finite on (0, 1] between two anchors");
   return MM_FAIL(MM_ERR_NUMERIC, "a logit is not finite after step %llu",
                  (unsigned long long)m->result->env_steps);
 }
@@ -217,6 +228,36 @@ static bool copy_source(size_t unit, size_t worker, void *user) {
   (void)worker;
   if (l->source[unit].at != MM_CUDA_NOWHERE) mm_cuda_pmd_part_copy(&l->part, &l->source[unit]);
   return true;
+}
+
+static bool make_maps(size_t unit, size_t worker, void *user) {
+  list *l = user;
+  source *s = &l->source[unit];
+  (void)worker;
+  if (!mm_cuda_pmd_part_moves(s)) return true;
+  s->status = mm_cuda_pmd_part_maps(&l->part, s, l->first, l->span);
+  if (s->status != MM_OK) s->error = last_sentence();
+  return true;
+}
+
+// What the next launch needs of maps that move: those of its iterations, which may become fewer.
+static mm_status move_maps(list *l) {
+  bool any = false;
+  for (size_t i = 0; i < l->n_source; i++)
+    any |= mm_cuda_pmd_part_moves(&l->source[i]);
+  if (!any) return MM_OK;
+  if (l->span > MM_CUDA_PMD_MAPS) l->span = MM_CUDA_PMD_MAPS;
+  MM_TRY(share_work(l, l->n_source, make_maps));
+  if (mm_job_stopped(l->stop)) return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
+  for (size_t i = 0; i < l->n_source; i++) {
+    const source *s = &l->source[i];
+    if (!mm_cuda_pmd_part_moves(s)) continue;
+    if (s->status != MM_OK)
+      return MM_FAIL(s->status, "%s", s->error ? s->error : mm_status_text(s->status));
+    MM_TRY(mm_cuda_pmd_part_send_maps(&l->part, s));
+    if (s->n_map < l->span) l->span = s->n_map;
+  }
+  return MM_OK;
 }
 
 // Brings results up to what the device has done. True when nothing is left to do.
@@ -245,12 +286,16 @@ static bool wants_curve(const part *p) {
 
 static mm_status train(list *l) {
   int64_t span = 1;
+  l->first = 0;
   MM_TRY(share_work(l, l->part.n, value_start));
   for (bool ended = false; !ended;) {
     if (mm_job_stopped(l->stop)) return MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
     double start = mm_clock_seconds();
     bool curve = wants_curve(&l->part);
-    MM_TRY(mm_cuda_pmd_part_train(&l->part, curve ? 1 : span));
+    l->span = curve ? 1 : span;
+    MM_TRY(move_maps(l));
+    MM_TRY(mm_cuda_pmd_part_train(&l->part, l->span));
+    l->first += l->span;
     ended = look(l);
     if (l->config->progress) l->config->progress(l->env_steps, l->config->user);
     if (curve) {

@@ -32,26 +32,53 @@ typedef struct arrays {
   size_t bytes[2], at[2], total;
 } arrays;
 
-static arrays arrays_of(const source *s) {
-  arrays a = { .total = 0 };
-  if (s->grid) {
-    size_t cells = (size_t)s->grid->cells;
-    a.from[0] = s->grid->next;
-    a.bytes[0] = cells * MM_GRID_ACTIONS * sizeof *s->grid->next;
-    a.from[1] = s->grid->object_at;
-    a.bytes[1] = cells * sizeof *s->grid->object_at;
-  } else if (s->map->engine.kind == MM_MAP_PIECEWISE) {
-    size_t n = (size_t)s->map->engine.n;
-    a.from[0] = s->map->engine.psi;
-    a.from[1] = s->map->engine.depth;
-    a.bytes[0] = a.bytes[1] = n * sizeof(double);
-  } else if (s->map->engine.kind == MM_MAP_NEURAL) {
-    a.from[0] = s->map->engine.cell;
-    a.bytes[0] = s->map->n_cell * sizeof *s->map->engine.cell;
-  }
+static arrays with_places(arrays a) {
   for (int i = 0; i < 2; i++)
     a.at[i] = take(&a.total, a.bytes[i]);
   return a;
+}
+
+static arrays arrays_of_grid(const mm_grid *grid) {
+  const size_t cells = (size_t)grid->cells;
+  return with_places((arrays){
+      .from = { grid->next, grid->object_at },
+      .bytes = { cells * MM_GRID_ACTIONS * sizeof *grid->next, cells * sizeof *grid->object_at } });
+}
+
+static arrays arrays_of_map(const mm_map *map) {
+  const mm_potential_d *f = &map->engine;
+  arrays a = { .total = 0 };
+  if (f->kind == MM_MAP_PIECEWISE) {
+    a.from[0] = f->psi;
+    a.from[1] = f->depth;
+    a.bytes[0] = a.bytes[1] = (size_t)f->n * sizeof(double);
+  } else if (f->kind == MM_MAP_NEURAL) {
+    a.from[0] = f->cell;
+    a.bytes[0] = map->n_cell * sizeof *f->cell;
+  }
+  return with_places(a);
+}
+
+// Room for the arrays of a map that moves, those of some iterations.
+enum { MAPS_SIZE = 256 << 10 };
+
+bool mm_cuda_pmd_part_moves(const source *s) {
+  return s->map && mm_map_stages(s->map) > 1 && s->at != MM_CUDA_NOWHERE;
+}
+
+// Between two anchors a table may be larger than those of both.
+static size_t bytes_of_maps(const mm_map *map) {
+  size_t most = 0;
+  for (size_t i = 0; i < mm_map_stages(map); i++) {
+    const size_t own = arrays_of_map(mm_map_stage(map, i)).total;
+    most = own > most ? own : most;
+  }
+  return MM_CUDA_PMD_MAPS * sizeof(mm_potential_d) + MAPS_SIZE + 4 * most;
+}
+
+static size_t bytes_of(const source *s) {
+  if (s->grid) return arrays_of_grid(s->grid).total;
+  return mm_map_stages(s->map) > 1 ? bytes_of_maps(s->map) : arrays_of_map(s->map).total;
 }
 
 // The arrays of a member in the region `rest`, which grows by them.
@@ -95,7 +122,7 @@ bool mm_cuda_pmd_part_add(part *p, member *m, size_t most) {
   source *sources[2] = { m->map, m->task };
   size_t at[2] = { m->map->at, m->task->at };
   for (int i = 0; i < 2; i++)
-    if (at[i] == MM_CUDA_NOWHERE) at[i] = take(&image, arrays_of(sources[i]).total);
+    if (at[i] == MM_CUDA_NOWHERE) at[i] = take(&image, bytes_of(sources[i]));
   size_t policy_at = take(&policy, policy_size(m)), rest_at = rest;
   places_of(m, &rest);
   if (image + policy + rest > most) return false;
@@ -140,22 +167,22 @@ static size_t states_at(const part *p) {
   return bytes;
 }
 
-static mm_potential_d device_map(const part *p, const source *s) {
-  const mm_potential_d *f = &s->map->engine;
-  arrays a = arrays_of(s);
-  const void *array[2] = { p->base + s->at + a.at[0], p->base + s->at + a.at[1] };
-  mm_potential_d map = *f;
-  if (f->kind == MM_MAP_PIECEWISE) {
-    map.psi = array[0];
-    map.depth = array[1];
-  } else if (f->kind == MM_MAP_NEURAL) {
-    map.cell = array[0];
+// A map whose arrays are at this place of the image.
+static mm_potential_d device_map(const part *p, const mm_map *map, size_t at) {
+  const arrays a = arrays_of_map(map);
+  const void *array[2] = { p->base + at + a.at[0], p->base + at + a.at[1] };
+  mm_potential_d f = map->engine;
+  if (f.kind == MM_MAP_PIECEWISE) {
+    f.psi = array[0];
+    f.depth = array[1];
+  } else if (f.kind == MM_MAP_NEURAL) {
+    f.cell = array[0];
   }
-  return map;
+  return f;
 }
 
 static mm_grid device_grid(const part *p, const source *s) {
-  arrays a = arrays_of(s);
+  arrays a = arrays_of_grid(s->grid);
   mm_grid grid = *s->grid;
   grid.wall = NULL;
   grid.next = (const void *)(p->base + s->at + a.at[0]);
@@ -184,7 +211,8 @@ static mm_cuda_pmd device_agent(const part *p, const member *m, size_t i) {
     .gae_lambda = c->gae_lambda,
     .iterations = mm_pmd_iterations(c),
     .grid = device_grid(p, m->task),
-    .map = device_map(p, m->map),
+    .map = device_map(p, m->map->map, m->map->at),
+    .maps = mm_cuda_pmd_part_moves(m->map) ? (const void *)(p->base + m->map->at) : NULL,
     .state = (mm_cuda_pmd_state *)(void *)(p->base + states_at(p)) + i,
     .theta = (void *)(rest + at.theta),
     .pi = (void *)(p->base + p->image_bytes + m->policy),
@@ -214,10 +242,48 @@ mm_status mm_cuda_pmd_part_fill(part *p) {
   return MM_OK;
 }
 
-void mm_cuda_pmd_part_copy(part *p, const source *s) {
-  arrays a = arrays_of(s);
+static void copy_arrays(part *p, arrays a, size_t at) {
   for (int i = 0; i < 2; i++)
-    if (a.bytes[i] > 0) memcpy(p->image + s->at + a.at[i], a.from[i], a.bytes[i]);
+    if (a.bytes[i] > 0) memcpy(p->image + at + a.at[i], a.from[i], a.bytes[i]);
+}
+
+void mm_cuda_pmd_part_copy(part *p, const source *s) {
+  if (mm_cuda_pmd_part_moves(s)) return;
+  copy_arrays(p, s->grid ? arrays_of_grid(s->grid) : arrays_of_map(s->map), s->at);
+}
+
+// Maps side by side, then their arrays.
+static mm_status put_maps(part *p, source *s, int64_t first, int64_t span, mm_map_now *now) {
+  const int64_t iterations = mm_pmd_iterations(s->job->config);
+  const size_t end = s->at + bytes_of_maps(s->map);
+  mm_potential_d *record = (void *)(p->image + s->at);
+  size_t used = s->at;
+  take(&used, MM_CUDA_PMD_MAPS * sizeof *record);
+  s->n_map = span;
+  s->map_bytes = used - s->at;
+  for (int64_t i = 0; i < span && first + i < iterations; i++) {
+    const mm_status status = mm_map_now_at(s->map, first + i, iterations, now);
+    if (status != MM_OK && status != MM_ERR_NUMERIC) return status;
+    record[i] = (mm_potential_d){ .kind = MM_MAP_KINDS };
+    if (status != MM_OK) return MM_OK;
+    const arrays a = arrays_of_map(now->map);
+    const size_t at = take(&used, a.total);
+    if (used > end) {
+      s->n_map = i;
+      return i > 0 ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no room for a map of %zu bytes", a.total);
+    }
+    copy_arrays(p, a, at);
+    record[i] = device_map(p, now->map, at);
+    s->map_bytes = used - s->at;
+  }
+  return MM_OK;
+}
+
+mm_status mm_cuda_pmd_part_maps(part *p, source *s, int64_t first, int64_t span) {
+  mm_map_now now = { 0 };
+  const mm_status status = put_maps(p, s, first, span, &now);
+  mm_map_now_release(&now);
+  return status;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -228,6 +294,14 @@ mm_status mm_cuda_pmd_part_send(part *p) {
               cudaMemcpyAsync(p->base, p->image, p->image_bytes, cudaMemcpyHostToDevice, p->stream),
               "sending %zu jobs", p->n);
   MM_TRY_CUDA(p->device, cudaStreamSynchronize(p->stream), "sending %zu jobs", p->n);
+  return MM_OK;
+}
+
+mm_status mm_cuda_pmd_part_send_maps(part *p, const source *s) {
+  MM_TRY_CUDA(p->device,
+              cudaMemcpyAsync(p->base + s->at, p->image + s->at, s->map_bytes,
+                              cudaMemcpyHostToDevice, p->stream),
+              "sending maps");
   return MM_OK;
 }
 

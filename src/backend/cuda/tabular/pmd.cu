@@ -340,6 +340,15 @@ __device__ void sum_up(room *r) {
   __syncthreads();
 }
 
+// Of a map that moves the iteration's; false if there is none. It is looked at after the rollout,
+// and the next one comes next.
+__device__ bool move_map(room *r) {
+  const mm_potential_d *map = r->agent.maps;
+  if (!map) return true;
+  if (threadIdx.x == 0) r->agent.map = *map;
+  return map->kind != MM_MAP_KINDS;
+}
+
 // False when the new policy is not finite: everything is then as it was before.
 __device__ bool update(room *r, double eta) {
   const mm_cuda_pmd *p = &r->agent;
@@ -355,6 +364,7 @@ __device__ bool update(room *r, double eta) {
   if (threadIdx.x == 0) {
     r->n_visited = 0;
     r->step += p->unroll;
+    if (p->maps) r->agent.maps++;
   }
   __syncthreads();
   return finite;
@@ -370,11 +380,16 @@ __global__ void __launch_bounds__(THREADS, 4) train(const mm_cuda_pmd *agents, i
   if (end > r->agent.iterations) end = r->agent.iterations;
   while (state.iteration < end && !state.broken) {
     int64_t start = clock64();
+    if (!move_map(r)) {
+      state.broken = MM_CUDA_PMD_NO_MAP;
+      state.iteration++;
+      break;
+    }
     roll_out_all(r);
     int64_t rolled = clock64();
     sum_up(r);
     const double factor = mm_factor_at(r->agent.eta_schedule, state.iteration, r->agent.iterations);
-    state.broken = !update(r, r->agent.eta * factor);
+    if (!update(r, r->agent.eta * factor)) state.broken = MM_CUDA_PMD_NOT_FINITE;
     state.iteration++;
     state.rollout_cycles += rolled - start;
     state.update_cycles += clock64() - rolled;
