@@ -257,6 +257,155 @@ static uint64_t interrupt_and_move(mm_job job, mm_result *whole, mm_result *move
 }
 
 // ---------------------------------------------------------------------------------------------
+// Maps that move
+
+// Its first anchor, what lies in the middle, the last anchor; the map that moves from one to the
+// other, and one that is as if it did not.
+typedef struct moving {
+  mm_map *at[3], *map, *equal;
+} moving;
+
+static const mm_map_kind moving_kinds[] = { MM_MAP_TSALLIS, MM_MAP_PIECEWISE, MM_MAP_POWERS,
+                                            MM_MAP_NEURAL };
+enum { MOVING_KINDS = sizeof moving_kinds / sizeof *moving_kinds };
+
+// Number i of a family, 0 to 2; all numbers are sums of a few powers of two, so that those in the
+// middle are exact.
+static void make_anchor(mm_map_kind kind, int i, mm_map **out) {
+  double psi[MM_PIECEWISE_N], w[MM_NEURAL_UNITS], c[MM_NEURAL_UNITS], u[MM_NEURAL_UNITS];
+  const double power[2] = { 2 - i, i }, exponent[2] = { 0, 2 };
+  for (int j = 0; j < MM_PIECEWISE_N; j++)
+    psi[j] = (2 + i * (j % 4)) / 128.0;
+  for (int j = 0; j < MM_NEURAL_UNITS; j++) {
+    w[j] = 1 + i;
+    c[j] = -(1 + i) * (j % 21) / 32.0;
+    u[j] = (1 + i) / 256.0;
+  }
+  switch (kind) {
+  case MM_MAP_TSALLIS:
+    assert_ok(mm_map_create_tsallis(3 - 0.75 * i, out));
+    break;
+  case MM_MAP_PIECEWISE:
+    assert_ok(mm_map_create_piecewise(psi, MM_PIECEWISE_N, out));
+    break;
+  case MM_MAP_POWERS: // two terms, where one has no weight none
+    assert_ok(mm_map_create_powers(power, exponent, 2, out));
+    break;
+  default:
+    assert_ok(mm_map_create_neural(w, c, u, 0.25 * (1 + i), 1 - 0.25 * i, out));
+  }
+}
+
+static void open_moving(mm_map_kind kind, moving *out) {
+  for (int i = 0; i < 3; i++)
+    make_anchor(kind, i, &out->at[i]);
+  const mm_map *ends[2] = { out->at[0], out->at[2] }, *same[3];
+  for (int i = 0; i < 3; i++)
+    same[i] = out->at[1];
+  assert_ok(mm_map_create_stages(ends, 2, &out->map));
+  assert_ok(mm_map_create_stages(same, 3, &out->equal));
+}
+
+static void close_moving(moving *m) {
+  for (int i = 0; i < 3; i++)
+    mm_map_destroy(m->at[i]);
+  mm_map_destroy(m->map);
+  mm_map_destroy(m->equal);
+}
+
+// Three iterations, each a job of its own, with the map that lies there, from where the one before
+// has ended.
+static void train_by_hand(mm_backend_kind kind, mm_job job, const moving *m, mm_result *result,
+                          nets *out) {
+  saved s = { 0 };
+  const mm_job_hooks hooks = { .save = keep_state, .trained = keep_trained, .user = &s };
+  static const double until[3] = { 0.25, 0.75, 0 };
+  job.hooks = &hooks;
+  for (int i = 0; i < 3; i++) {
+    job.map = m->at[i];
+    job.until = until[i];
+    job.state = s.state;
+    job.state_size = s.size;
+    assert_ok(run_on(kind, 0, &job, 1, result));
+    assert_int_equal(result->n_curve, i + 1);
+    if (i == 2) break;
+    mm_result_release(result);
+    free_nets(&s.nets);
+  }
+  *out = s.nets;
+  free(s.state);
+}
+
+// A map that moves: in three iterations what its three maps do one after the other, and with equal
+// anchors what the plain map does, to the bit.
+static void check_moving(mm_backend_kind kind, const mm_job *three) {
+  for (int i = 0; i < MOVING_KINDS; i++) {
+    moving m;
+    mm_result result[4];
+    nets trained[4] = { 0 };
+    mm_job job = *three;
+    open_moving(moving_kinds[i], &m);
+    const mm_map *maps[3] = { m.map, m.equal, m.at[1] };
+    for (int k = 0; k < 3; k++) {
+      job.map = maps[k];
+      train(kind, 0, job, &result[k], &trained[k]);
+    }
+    train_by_hand(kind, job, &m, &result[3], &trained[3]);
+    assert_same_curves(&result[0], &result[3]);
+    assert_same_nets(&trained[0], &trained[3]);
+    assert_same_curves(&result[1], &result[2]);
+    assert_same_nets(&trained[1], &trained[2]);
+    // and it is felt
+    bool same = true;
+    for (int t = 0; t < TENSORS; t++)
+      same &=
+          memcmp(trained[0].param[t], trained[1].param[t], trained[0].n[t] * sizeof(float)) == 0;
+    assert_false(same);
+    for (int k = 0; k < 4; k++) {
+      mm_result_release(&result[k]);
+      free_nets(&trained[k]);
+    }
+    close_moving(&m);
+  }
+}
+
+// phi^-1 is finite at both anchors and not between them: a run of three iterations ends after the
+// first. Without units that move the map is the negative entropy.
+static void open_gap(mm_map **out) {
+  double none[MM_NEURAL_UNITS] = { 0 }, c[MM_NEURAL_UNITS] = { 0 }, u[MM_NEURAL_UNITS] = { 0 };
+  mm_map *anchor[2];
+  for (int i = 0; i < 2; i++) {
+    c[MM_NEURAL_UNITS - 1] = i ? 700 : -620;
+    u[MM_NEURAL_UNITS - 1] = i ? 1e-274 : 1e300;
+    assert_ok(mm_map_create_neural(none, c, u, 0, 1, &anchor[i]));
+  }
+  assert_ok(mm_map_create_stages((const mm_map *const *)anchor, 2, out));
+  for (int i = 0; i < 2; i++)
+    mm_map_destroy(anchor[i]);
+}
+
+static void check_gap(mm_backend_kind kind, const mm_job *three) {
+  mm_map *map;
+  mm_result result[2];
+  mm_backend_report report;
+  const mm_backend_config config = { .size = sizeof(mm_backend_config),
+                                     .place.kind = kind,
+                                     .report = &report };
+  open_gap(&map);
+  mm_job job[2] = { *three, *three }; // the other is as it is alone
+  job[0].map = map;
+  assert_ok(mm_backend_run(&config, job, 2, result));
+  assert_int_equal(result[0].status, MM_ERR_NUMERIC);
+  assert_int_equal(result[0].n_curve, 1);
+  assert_non_null(strstr(report.error, "between two anchors"));
+  assert_int_equal(result[1].status, MM_OK);
+  assert_int_equal(result[1].n_curve, 3);
+  mm_result_release(&result[0]);
+  mm_result_release(&result[1]);
+  mm_map_destroy(map);
+}
+
+// ---------------------------------------------------------------------------------------------
 // Trouble
 
 // A run that diverges says so and leaves its neighbour alone.

@@ -266,6 +266,71 @@ static void test_eta_schedule(void **state) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Maps that move
+
+// The same with the maps of each, beside the CPU.
+static void test_moving_gradients(void **state) {
+  static const char *const envs[] = { "CartPole-v1", "Acrobot-v1", "Asterix-MinAtar" };
+  (void)state;
+  for (int i = 0; i < 3 * MOVING_KINDS; i++) {
+    const bool bits = i % 3 == 2;
+    shape s = { .env = envs[i % 3], .center = i % 2, .code = i % 4 == 3 };
+    s.envs = bits ? 64 : 4;
+    s.unroll = bits ? 16 : 128;
+    s.minibatches = 1;
+    mm_settings config = config_of(&s);
+    config.net.lr = 0;
+    config.net.steps *= 3;
+    moving m;
+    twins t = { 0 };
+    char label[100];
+    snprintf(label, sizeof label, "%s, %s", s.env, mm_map_kind_name(moving_kinds[i / 3]));
+    open_moving(moving_kinds[i / 3], &m);
+    assert_ok(mm_env_open(s.env, &t.env));
+    t.map = m.map;
+    train_twins(&t, &config, 0, 7);
+    compare_epoch(&t, label, 1e-9, tolerance_of(&s));
+    t.map = NULL;
+    close_twins(&t);
+    close_moving(&m);
+  }
+}
+
+static void test_moving(void **state) {
+  static const char *const envs[] = { "CartPole-v1", "Acrobot-v1", "Asterix-MinAtar",
+                                      "Freeway-MinAtar" };
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    mm_env *env;
+    assert_ok(mm_env_open(envs[i], &env));
+    mm_settings config = i < 2 ? short_run(3) : short_minatar(3);
+    config.ampo.center = i % 2;
+    const mm_job job = job_of(env, NULL, &config, 5);
+    check_moving(MM_BACKEND_CUDA, &job);
+    mm_env_destroy(env);
+  }
+}
+
+// Targets are beyond all floats there: nothing is learned.
+static void test_gap(void **state) {
+  (void)state;
+  for (int i = 0; i < 2; i++) {
+    mm_env *env;
+    mm_map *map;
+    assert_ok(mm_env_open(i ? "Asterix-MinAtar" : "CartPole-v1", &env));
+    assert_ok(mm_map_open("l2", &map));
+    mm_settings config = i ? short_minatar(3) : short_run(3);
+    config.net.epochs = 0;
+    config.net.steps *= i ? 4 : 1; // until episodes end
+    config.net.unroll *= i ? 4 : 1;
+    const mm_job job = job_of(env, map, &config, 5);
+    check_gap(MM_BACKEND_CUDA, &job);
+    mm_map_destroy(map);
+    mm_env_destroy(env);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
 // Bits
 
 // Alone, and among many jobs of different lengths and environments, more than there are places.
@@ -275,6 +340,8 @@ static void test_company(void **state) {
   (void)state;
   mm_env *env[3];
   mm_map *map;
+  moving m;
+  open_moving(MM_MAP_PIECEWISE, &m);
   for (int i = 0; i < 3; i++)
     assert_ok(mm_env_open(ids[i], &env[i]));
   assert_ok(mm_map_open("piecewise", &map));
@@ -283,11 +350,13 @@ static void test_company(void **state) {
   mm_job *job = calloc(N, sizeof *job);
   for (size_t i = 0; i < N; i++) {
     const size_t e = i % 5 == 4 ? 2 : i % 2;
-    job[i] = job_of(env[e], map, &config[(e == 2 ? 2 : 0) + i / 7 % 2], i % 11);
+    job[i] =
+        job_of(env[e], i % 4 == 3 ? m.map : map, &config[(e == 2 ? 2 : 0) + i / 7 % 2], i % 11);
   }
   check_company(job, N);
   free(job);
   mm_map_destroy(map);
+  close_moving(&m);
   for (int i = 0; i < 3; i++)
     mm_env_destroy(env[i]);
 }
@@ -295,17 +364,14 @@ static void test_company(void **state) {
 // ---------------------------------------------------------------------------------------------
 // States
 
-static void check_states(const char *id, const mm_settings *config) {
+static void check_states(const char *id, const mm_map *map, const mm_settings *config) {
   mm_env *env;
-  mm_map *map;
   mm_result whole, result;
   assert_ok(mm_env_open(id, &env));
-  assert_ok(mm_map_open("piecewise", &map));
   const mm_job job = job_of(env, map, config, 3);
   interrupt_and_move(job, &whole, &result);
   mm_result_release(&result);
   mm_result_release(&whole);
-  mm_map_destroy(map);
   mm_env_destroy(env);
 }
 
@@ -314,9 +380,16 @@ static void test_states(void **state) {
   mm_settings classic = short_run(900), minatar = short_minatar(400);
   assert_ok(mm_settings_set(&classic, "eta_schedule", "1,2,0.5"));
   assert_ok(mm_settings_set(&minatar, "eta_schedule", "1,2,0.5"));
-  check_states("CartPole-v1", &classic);
-  check_states("Acrobot-v1", &classic);
-  check_states("Seaquest-MinAtar", &minatar);
+  mm_map *map;
+  moving m;
+  assert_ok(mm_map_open("piecewise", &map));
+  open_moving(MM_MAP_POWERS, &m);
+  check_states("CartPole-v1", map, &classic);
+  check_states("Acrobot-v1", map, &classic);
+  check_states("Acrobot-v1", m.map, &classic);
+  check_states("Seaquest-MinAtar", map, &minatar);
+  mm_map_destroy(map);
+  close_moving(&m);
 }
 
 // Environments that have not finished an episode do not count, and a run without any has no value;
@@ -496,7 +569,8 @@ int suite_cuda_ampo(void) {
     cmocka_unit_test(test_refusals),    cmocka_unit_test(test_narrow),
     cmocka_unit_test(test_no_epochs),   cmocka_unit_test(test_learning),
     cmocka_unit_test(test_unfinished),  cmocka_unit_test(test_eta_schedule),
-    cmocka_unit_test(test_profile),
+    cmocka_unit_test(test_profile),     cmocka_unit_test(test_moving_gradients),
+    cmocka_unit_test(test_moving),      cmocka_unit_test(test_gap),
   };
   return cmocka_run_group_tests_name("cuda_ampo", tests, NULL, NULL);
 }

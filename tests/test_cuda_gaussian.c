@@ -139,6 +139,32 @@ static mm_settings short_run(double iterations) {
   return c;
 }
 
+static void test_moving(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    mm_env *env;
+    assert_ok(mm_env_open(i ? "Hopper" : "Pendulum-v1", &env));
+    const mm_settings config = short_run(3);
+    const mm_job job = job_of(env, NULL, &config, 5);
+    check_moving(MM_BACKEND_CUDA, &job);
+    mm_env_destroy(env);
+  }
+}
+
+static void test_gap(void **state) {
+  mm_env *env;
+  mm_map *map;
+  (void)state;
+  assert_ok(mm_env_open("Pendulum-v1", &env));
+  assert_ok(mm_map_open("negentropy", &map));
+  mm_settings config = short_run(60);
+  config.net.unroll = 200; // until episodes end
+  const mm_job job = job_of(env, map, &config, 5);
+  check_gap(MM_BACKEND_CUDA, &job);
+  mm_map_destroy(map);
+  mm_env_destroy(env);
+}
+
 // Alone, where several blocks share a network, and among many jobs of different lengths and
 // environments, more than there are places.
 static void test_company(void **state) {
@@ -146,6 +172,8 @@ static void test_company(void **state) {
   (void)state;
   mm_env *env[ENVS];
   mm_map *map[2];
+  moving m;
+  open_moving(MM_MAP_NEURAL, &m);
   for (size_t i = 0; i < ENVS; i++)
     assert_ok(mm_env_open(envs[i], &env[i]));
   assert_ok(mm_map_open("negentropy", &map[0]));
@@ -153,13 +181,15 @@ static void test_company(void **state) {
   const mm_settings config[2] = { short_run(30), short_run(47) };
   mm_job *job = calloc(N, sizeof *job);
   for (size_t i = 0; i < N; i++)
-    job[i] = job_of(env[i % ENVS], map[i % 3 == 2], &config[i / 7 % 2], i % 11);
+    job[i] =
+        job_of(env[i % ENVS], i % 8 == 7 ? m.map : map[i % 3 == 2], &config[i / 7 % 2], i % 11);
   check_company(job, N);
   free(job);
   for (size_t i = 0; i < ENVS; i++)
     mm_env_destroy(env[i]);
   mm_map_destroy(map[0]);
   mm_map_destroy(map[1]);
+  close_moving(&m);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -358,6 +388,7 @@ int suite_cuda_gaussian(void) {
     cmocka_unit_test(test_refusals),     cmocka_unit_test(test_no_epochs),
     cmocka_unit_test(test_learning),     cmocka_unit_test(test_unfinished),
     cmocka_unit_test(test_eta_schedule), cmocka_unit_test(test_profile),
+    cmocka_unit_test(test_moving),       cmocka_unit_test(test_gap),
   };
   return cmocka_run_group_tests_name("cuda_gaussian", tests, NULL, NULL);
 }

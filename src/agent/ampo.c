@@ -42,8 +42,7 @@ static mm_status floor_of(const mm_map *map, bool code_target, float *out) {
   return MM_OK;
 }
 
-// What depends on the map of an iteration.
-static mm_status use_map(mm_ampo *a, int64_t iteration) {
+mm_status mm_ampo_use_map(mm_ampo *a, int64_t iteration) {
   MM_TRY(mm_map_now_at(a->map, iteration, mm_ampo_iterations(&a->config), &a->at));
   const mm_map *map = a->at.map;
   if (a->real) mm_density_make(map, a->method.density_scale, &a->objective->density);
@@ -68,7 +67,7 @@ static mm_status make_learn(mm_ampo *a) {
     return MM_FAIL(MM_ERR_INPUT, "%s has no use for a map: expected negentropy",
                    mm_algo_name(a->algo));
   if (a->real) MM_TRY(mm_ampo_real_open(a));
-  return use_map(a, 0);
+  return mm_ampo_use_map(a, 0);
 }
 
 static size_t largest_tensor(const mm_net *net) {
@@ -376,12 +375,13 @@ mm_eta_step mm_ampo_eta(const mm_ampo *a, int64_t iteration) {
   return (mm_eta_step){ .act = act,
                         .factor = m->code_target && iteration > 0 ? act : 1,
                         .eta = (float)eta,
-                        .center = (float)(a->middle / eta) };
+                        .center = (float)(a->middle / eta),
+                        .floor = a->learn.floor };
 }
 
 // A map that moves: the scores stay, and the policy is their projection with the map of now.
 static mm_status begin_iteration(mm_ampo *a) {
-  if (mm_map_stages(a->map) > 1) MM_TRY(use_map(a, a->iteration));
+  if (mm_map_stages(a->map) > 1) MM_TRY(mm_ampo_use_map(a, a->iteration));
   a->step = mm_ampo_eta(a, a->iteration);
   a->learn.eta = a->step.eta;
   a->learn.center = a->step.center;

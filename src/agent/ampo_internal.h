@@ -72,7 +72,10 @@ static inline bool mm_ampo_all_finite(const float *x, size_t n) {
   return sum == 0;
 }
 
-// Step sizes of any iteration of the run.
+// Takes the map of any iteration of the run, and what depends on it. MM_ERR_NUMERIC: there is none.
+mm_status mm_ampo_use_map(mm_ampo *a, int64_t iteration);
+
+// Of any iteration of the run, whose map is taken.
 mm_eta_step mm_ampo_eta(const mm_ampo *a, int64_t iteration);
 
 // ---------------------------------------------------------------------------------------------

@@ -47,13 +47,15 @@ MM_INLINE MM_HD double mm_factor_at(const double *factor, int64_t t, int64_t ite
   return m.share > 0 ? from * mm_exp_d(m.share * mm_log_d(factor[m.anchor + 1] / from)) : from;
 }
 
-// Step sizes of AMPO's iteration t. Scores were regressed with the step size of the iteration
-// before, so policies are projections of them times that one; the target takes the next step.
+// AMPO's iteration t: step sizes, and what the target has of the iteration's map. Scores were
+// regressed with the step size of the iteration before, so policies are projections of them times
+// that one; the target takes the next step.
 typedef struct mm_eta_step {
   float act;    // of the scores, for the policy
   float factor; // of these in z: `act` once more for target=code from the second iteration on
   float eta;    // of the target
   float center; // taken off the target
+  float floor;  // of z in the target: phi^-1 of what stands for 0
 } mm_eta_step;
 
 #endif

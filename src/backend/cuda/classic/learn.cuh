@@ -70,7 +70,7 @@ template <class W> __device__ __noinline__ void estimate_advantages() {
     batch.advantage[i] =
         mm_gae_delta_f(agent.gamma, alive, batch.reward[i], batch.value[i], batch.value[i + n]);
     batch.policy[i] =
-        __fdividef(fmaxf(batch.policy[i], agent.floor), agent.step.eta) - agent.step.center;
+        __fdividef(fmaxf(batch.policy[i], agent.step.floor), agent.step.eta) - agent.step.center;
   }
   __syncthreads();
   for (int e = threadIdx.x; e < n; e += W::THREADS)

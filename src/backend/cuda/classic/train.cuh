@@ -59,6 +59,28 @@ MM_DEVICE void place_batch(Batch *to, const mm_cuda_agent &agent, void *inside) 
   to->end = to->action + rows;
 }
 
+// The agent's map, and what projections look up of it. Nobody is at work with the one before.
+template <class W> __device__ __noinline__ void take_map(const mm_potential_f *from) {
+  W &S = here<W>();
+  copy_words<W::THREADS>(&S.agent.map, from);
+  fill_knots<W::THREADS>(&S.knots, from);
+  __syncthreads();
+  if (threadIdx.x == 0 && S.knots.n > 0) choose_bins(&S.knots);
+  __syncthreads();
+}
+
+// Of a map that moves the one of the done-th iteration; false if there is none.
+template <class W> MM_DEVICE bool move_map(W &S, int done) {
+  const mm_potential_f *maps = static_cast<const mm_potential_f *>(S.agent.maps);
+  if (!maps) return true;
+  if (maps[done].kind != MM_MAP_KINDS) {
+    take_map<W>(maps + done);
+    return true;
+  }
+  if (threadIdx.x == 0) S.broken = MM_CUDA_NO_MAP;
+  return false;
+}
+
 template <class W> MM_DEVICE void open_agent(W &S, const mm_cuda_agent *from, void *inside) {
   copy_words<W::THREADS>(&S.agent, from);
   for (int i = threadIdx.x; i < NETS * H * W::W1_ROW; i += W::THREADS)
@@ -69,9 +91,7 @@ template <class W> MM_DEVICE void open_agent(W &S, const mm_cuda_agent *from, vo
     place_batch(&S.batch, S.agent, inside);
     plan_minibatches(S);
   }
-  fill_knots<W::THREADS>(&S.knots, &S.agent.map);
-  __syncthreads();
-  if (threadIdx.x == 0 && S.knots.n > 0) choose_bins(&S.knots);
+  take_map<W>(&from->map);
   for (int i = threadIdx.x; i < W::SMALL; i += W::THREADS) {
     refresh_small(S, i, S.agent.param[i]);
     S.moments[i] = make_float2(S.agent.m[i], S.agent.v[i]);
@@ -171,6 +191,7 @@ __global__ void __launch_bounds__(4 * TILE, 1)
   for (int done = 0; done < S.agent.span && !S.broken; done++) {
     // an iteration is short and the host's memory far away: now and then is enough
     if (done % 8 == 0 && __syncthreads_or(threadIdx.x == 0 && mm_cuda_told_to_stop(S.agent))) break;
+    if (!move_map(S, done)) break;
     if (threadIdx.x == 0) S.agent.step = S.agent.steps[done]; // the rollout waits before it looks
     roll_out<Env, ACT, W>();
     if (S.broken) break;
@@ -203,7 +224,7 @@ __global__ void __launch_bounds__(4 * TILE, 1)
     }
     put_moments(S, own);
     if (!finite) {
-      if (threadIdx.x == 0) S.broken = 1;
+      if (threadIdx.x == 0) S.broken = MM_CUDA_NOT_FINITE;
       break;
     }
     if (threadIdx.x == 0) S.agent.iteration++;

@@ -138,7 +138,9 @@ typedef struct mm_cuda_gauss {
   mm_cuda_gauss_shared_net *team; // [2]
   mm_cuda_gauss_report *report;   // [MM_CUDA_GAUSS_SPAN_MOST]
 
-  int32_t active; // in this iteration of the launch
+  // in this iteration of the launch
+  int32_t active;
+  const mm_density_f *map; // `density`, or of a map that moves the iteration's
 } mm_cuda_gauss;
 
 // How a launch is cut to the device. Agents of one launch have the same.

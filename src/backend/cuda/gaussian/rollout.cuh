@@ -24,6 +24,11 @@ __global__ void begin(mm_cuda_agent *agents, int turn) {
   __shared__ int goes_on;
   if (threadIdx.x == 0) {
     goes_on = turn < a.span && !a.broken && (turn == 0 || g.active) && !mm_cuda_told_to_stop(a);
+    g.map = goes_on && a.maps ? static_cast<const mm_density_f *>(a.maps) + turn : &g.density;
+    if (g.map->kind == MM_MAP_KINDS) {
+      a.broken = MM_CUDA_NO_MAP;
+      goes_on = 0;
+    }
     g.active = goes_on;
     if (goes_on) {
       a.step = a.steps[turn];

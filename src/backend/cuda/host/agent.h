@@ -18,8 +18,9 @@
 enum { MM_CUDA_HIDDEN = 64 };
 
 // What has happened to an agent that does not go on: a number was not finite, and the iteration did
-// not end; or the program has no code of this tile for this device, and none was begun.
-enum { MM_CUDA_NOT_FINITE = 1, MM_CUDA_NOT_COMPILED = 2 };
+// not end; the program has no code of this tile for this device, and none was begun; or the
+// iteration has no map, and was not begun.
+enum { MM_CUDA_NOT_FINITE = 1, MM_CUDA_NOT_COMPILED = 2, MM_CUDA_NO_MAP = 3 };
 
 // Parameters, and Adam's two moments, are flat vectors of one layout:
 //
@@ -59,10 +60,9 @@ typedef struct mm_cuda_agent {
   int32_t bisect;    // projection=bisect10
   int32_t normalise; // advantages, per minibatch
   float gamma, gae_lambda;
-  float floor;
   float value_clip, value_coef, max_grad_norm; // INFINITY for none
   float beta1, rest1, beta2, rest2;            // Adam; rest = 1 - beta
-  mm_potential_f map;                          // its arrays are in device memory
+  mm_potential_f map; // its arrays are in device memory; where it moves, that of the iteration
 
   // where it stands
   int64_t iteration;
@@ -78,6 +78,9 @@ typedef struct mm_cuda_agent {
   mm_tally *report;         // [span] what each iteration saw
   const mm_eta_step *steps; // [span] its step sizes, of which
   mm_eta_step step;         // these are the iteration's
+  // [span] of its iterations: mm_potential_f, or mm_density_f of continuous actions, of the kind
+  // MM_MAP_KINDS where there is none; NULL: the map does not move
+  const void *maps;
 
   // room for the batch, rows are (step, environment); places for n_env more rows where said
   void *obs;        // [n_row + n_env]: float [D], or bits

@@ -36,6 +36,11 @@ static size_t flat_size(const mm_ampo *a) {
   return (size_t)layout_of(a).size;
 }
 
+// The map that travels with the agent: its own, or of one that moves the first anchor.
+static const mm_map *map_of(const mm_ampo *a) {
+  return mm_map_stage(a->map, 0);
+}
+
 // What travels.
 static void lay_moved(const mm_ampo *a, uintptr_t *at, view *v) {
   const size_t params = flat_size(a) * sizeof(float), returns = a->n_env * sizeof(float);
@@ -45,7 +50,7 @@ static void lay_moved(const mm_ampo *a, uintptr_t *at, view *v) {
   v->agent.env = take(at, mm_vec_kept_size(a->vec));
   v->agent.episode_return = take(at, returns);
   v->agent.finished = take(at, returns);
-  v->map = take(at, a->map->arena.size);
+  v->map = take(at, map_of(a)->arena.size);
   if (!a->real) return;
   v->gauss_at = take(at, sizeof v->gauss);
   v->gauss.now = take(at, a->n_env * a->row_size);
@@ -201,7 +206,6 @@ static mm_cuda_agent describe(const mm_ampo *a) {
     .normalise = l->normalise,
     .gamma = (float)c->gamma,
     .gae_lambda = (float)c->gae_lambda,
-    .floor = l->floor,
     .value_clip = l->value_clip,
     .value_coef = l->value_coef,
     .max_grad_norm = l->max_grad_norm,
@@ -233,7 +237,7 @@ static mm_cuda_gauss describe_gauss(const mm_ampo *a) {
 
 static void fill_gauss(const mm_ampo *a, const view *here, view *there) {
   mm_cuda_gauss *g = &there->gauss;
-  g->density = mm_density_moved_f(&a->objective->density, a->map, there->map);
+  g->density = mm_density_moved_f(&a->objective->density, map_of(a), there->map);
   g->kept = (void *)there->wrap;
   g->lanes = (void *)(there->wrap + mm_wrap_state_size(a->wrap) - a->n_env * sizeof *g->lanes);
   memcpy(here->gauss_at, g, sizeof *g);
@@ -245,20 +249,21 @@ static void fill_gauss(const mm_ampo *a, const view *here, view *there) {
 void mm_cuda_block_fill(const mm_cuda_block *b, const mm_ampo *a, void *host, unsigned char *device,
                         mm_cuda_agent *out) {
   const size_t returns = a->n_env * sizeof(float);
+  const mm_map *map = map_of(a);
   view here = { 0 }, there = { .agent = describe(a) };
   uintptr_t from = (uintptr_t)host, to = (uintptr_t)device;
   if (a->real) there.gauss = describe_gauss(a);
   lay_moved(a, &from, &here);
   lay_moved(a, &to, &there);
   lay_batch(a, b->kernel, &to, &there);
-  there.agent.map = mm_map_moved_f(a->map, there.map);
+  there.agent.map = mm_map_moved_f(map, there.map);
   spread(a, MM_NET_PARAM, here.agent.param);
   spread(a, MM_NET_MOMENT1, here.agent.m);
   spread(a, MM_NET_MOMENT2, here.agent.v);
   mm_vec_keep(a->vec, here.agent.env);
   memcpy(here.agent.episode_return, a->running, returns);
   memcpy(here.agent.finished, a->finished, returns);
-  if (a->map->arena.size > 0) memcpy(here.map, a->map->arena.base, a->map->arena.size);
+  if (map->arena.size > 0) memcpy(here.map, map->arena.base, map->arena.size);
   if (a->real) fill_gauss(a, &here, &there);
   *out = there.agent;
 }
@@ -290,6 +295,41 @@ mm_gaussian_report mm_cuda_block_measure(const mm_cuda_gauss_report *seen) {
 void mm_cuda_block_steps(const mm_ampo *a, int64_t iteration, int64_t span, mm_eta_step *out) {
   for (int64_t i = 0; i < span; i++)
     out[i] = mm_ampo_eta(a, iteration + i);
+}
+
+// Record number i of `maps`: the iteration's map, whose block lies at `at`; NULL: none.
+static void put_map(const mm_ampo *a, const mm_cuda_twin *maps, int32_t i, const void *at) {
+  const mm_map *map = at ? a->at.map : NULL;
+  if (a->real)
+    ((mm_density_f *)(void *)maps->host)[i] =
+        map ? mm_density_moved_f(&a->objective->density, map, at)
+            : (mm_density_f){ .kind = MM_MAP_KINDS };
+  else
+    ((mm_potential_f *)(void *)maps->host)[i] =
+        map ? mm_map_moved_f(map, at) : (mm_potential_f){ .kind = MM_MAP_KINDS };
+}
+
+mm_status mm_cuda_block_maps(mm_ampo *a, int64_t iteration, const mm_cuda_twin *maps, int32_t *span,
+                             mm_eta_step *out, size_t *used) {
+  const size_t each = a->real ? sizeof(mm_density_f) : sizeof(mm_potential_f);
+  const int32_t wanted = *span;
+  uintptr_t end = 0;
+  take(&end, (size_t)wanted * each);
+  *span = 0;
+  for (int32_t i = 0; i < wanted; i++) {
+    const mm_status status = mm_ampo_use_map(a, iteration + i);
+    if (status != MM_OK && status != MM_ERR_NUMERIC) return status;
+    const mm_arena none = { 0 }, *arena = status == MM_OK ? &a->at.map->arena : &none;
+    const uintptr_t at = (uintptr_t)take(&end, arena->size);
+    if (end > maps->size) break;
+    if (arena->size > 0) memcpy(maps->host + at, arena->base, arena->size);
+    put_map(a, maps, i, status == MM_OK ? maps->device + at : NULL);
+    out[i] = mm_ampo_eta(a, iteration + i);
+    *used = end;
+    *span = i + 1;
+    if (status != MM_OK) break;
+  }
+  return MM_OK;
 }
 
 // p -= step m / (sqrt(v c) + epsilon) with c = 1 / (1 - beta2^k) is

@@ -34,11 +34,12 @@ enum { LANES = 2 * N_SPEEDS };
 // Short while others wait for a place.
 static const double slice_seconds = 1.0, slice_seconds_queued = 0.2;
 
-// Memory on both sides, kept from call to call and made larger when it must be.
-typedef struct twin {
-  unsigned char *host, *device;
-  size_t size;
-} twin;
+// Of maps that move, those of a slice: at most so many of an agent, and room for them, which is
+// made larger where one needs it.
+enum { MAPS_MOST = 256, MAPS_SIZE = 4 << 20 };
+
+// Kept from call to call and made larger when it must be.
+typedef mm_cuda_twin twin;
 
 typedef struct place {
   bool taken;
@@ -54,8 +55,11 @@ typedef struct place {
   mm_cuda_agent agent;
   twin memory; // the host's part is as large as what travels
   size_t device_size;
-  uint64_t said; // environment steps told to the list
-  size_t order;  // among the agents of a slice
+  twin maps; // of a slice, where the map moves
+  size_t maps_used;
+  mm_eta_step *steps; // of a slice, on the host
+  uint64_t said;      // environment steps told to the list
+  size_t order;       // among the agents of a slice
 } place;
 
 // One kernel after the other; lanes do not wait for each other.
@@ -160,6 +164,16 @@ static mm_status open_engine(engine *e, int device) {
   return MM_OK;
 }
 
+// A place's memory for another that needs it.
+static void give_memory_back(place *p) {
+  cudaFreeHost(p->memory.host);
+  cudaFree(p->memory.device);
+  cudaFreeHost(p->maps.host);
+  cudaFree(p->maps.device);
+  p->memory = p->maps = (twin){ 0 };
+  p->device_size = 0;
+}
+
 // ---------------------------------------------------------------------------------------------
 // Beginning and ending a training
 
@@ -186,6 +200,7 @@ static mm_status prepare(engine *e, place *p) {
   MM_TRY(mm_cuda_kernel_choose(ampo, e->queue->list->config->place.tile, &e->facts, &p->kernel));
   p->block = mm_cuda_block_of(ampo, &p->kernel);
   MM_TRY(reserve_place(e, p));
+  if (mm_job_moves(job)) MM_TRY(reserve(e, &p->maps, MAPS_SIZE, MAPS_SIZE));
   mm_cuda_block_fill(&p->block, ampo, p->memory.host, p->memory.device, &p->agent);
   p->said = result_of(e, p)->env_steps;
   mm_job_list_say(e->queue->list, p->said);
@@ -257,14 +272,8 @@ static void drop_run(engine *e, place *p) {
 // Once more, with the memory of the places that nobody uses.
 static void prepare_again(engine *e, place *p) {
   drop_run(e, p);
-  for (int i = 0; i < e->n_place; i++) {
-    place *idle = &e->place[i];
-    if (idle->taken) continue;
-    cudaFreeHost(idle->memory.host);
-    cudaFree(idle->memory.device);
-    idle->memory = (twin){ 0 };
-    idle->device_size = 0;
-  }
+  for (int i = 0; i < e->n_place; i++)
+    if (!e->place[i].taken) give_memory_back(&e->place[i]);
   p->status = prepare(e, p);
   if (p->status != MM_OK) snprintf(p->error, sizeof p->error, "%s", mm_last_error());
 }
@@ -319,13 +328,18 @@ static void order_fresh(engine *e) {
   memcpy(e->fresh + e->n_first, e->later, others * sizeof *e->later);
 }
 
-static mm_status prepare_some(engine *e, size_t first, size_t n) {
+// Units of work by several cores.
+static mm_status share_work(engine *e, size_t n, bool (*work)(size_t, size_t, void *)) {
   int worked = 0;
-  mm_pool_config pool = { .n = n, .threads = e->queue->threads, .work = prepare_unit, .user = e };
-  e->n_begun = first;
+  mm_pool_config pool = { .n = n, .threads = e->queue->threads, .work = work, .user = e };
   mm_status status = n > 0 ? mm_pool_run(&pool, &worked) : MM_OK;
   if (worked > e->worked) e->worked = worked;
   return status;
+}
+
+static mm_status prepare_some(engine *e, size_t first, size_t n) {
+  e->n_begun = first;
+  return share_work(e, n, prepare_unit);
 }
 
 // Jobs for the free places, made ready by several cores.
@@ -371,8 +385,8 @@ static mm_status fill_places(engine *e) {
 typedef struct group {
   const mm_cuda_kernel *kernel;
   int first, n;
-  int32_t span; // what fits into a slice
-  double work;  // of the agent that has most to do
+  int32_t span; // of the agent that goes furthest
+  double work;  // of the one that has most to do
 } group;
 
 // Where the speed of a kernel is remembered: by environment.
@@ -436,16 +450,66 @@ static mm_status make_rates(engine *e, place **at_work, int n) {
   return MM_OK;
 }
 
-// Step sizes of every agent's iterations; `spans` of them in all.
+// Those whose map moves, with the maps of their iterations: as many as there is room for.
+static mm_status make_maps(const engine *e, place *p) {
+  mm_cuda_agent *a = &p->agent;
+  const int32_t wanted = a->span < MAPS_MOST ? a->span : MAPS_MOST;
+  for (;;) {
+    a->span = wanted;
+    MM_TRY(mm_cuda_block_maps(mm_ampo_run_agent(p->run), a->iteration, &p->maps, &a->span, p->steps,
+                              &p->maps_used));
+    if (a->span > 0) break;
+    MM_TRY(reserve(e, &p->maps, 2 * p->maps.size, 2 * p->maps.size));
+  }
+  a->maps = p->maps.device;
+  return MM_OK;
+}
+
+static bool make_maps_unit(size_t unit, size_t worker, void *user) {
+  engine *e = user;
+  place *p = &e->place[unit];
+  (void)worker;
+  if (!p->taken || !mm_job_moves(job_of(e, p))) return true;
+  cudaSetDevice(e->device);
+  p->status = make_maps(e, p);
+  if (p->status != MM_OK) snprintf(p->error, sizeof p->error, "%s", mm_last_error());
+  return true;
+}
+
+static mm_status send_maps(engine *e, place **at_work, int n) {
+  for (int i = 0; i < n; i++) {
+    const place *p = at_work[i];
+    if (p->status != MM_OK) return MM_FAIL(p->status, "%s", p->error);
+    if (mm_job_moves(job_of(e, p)))
+      MM_TRY_CUDA(e->device,
+                  cudaMemcpyAsync(p->maps.device, p->maps.host, p->maps_used,
+                                  cudaMemcpyHostToDevice, e->stream),
+                  "writing maps");
+  }
+  return MM_OK;
+}
+
+// Step sizes of every agent's iterations, `spans` of them in all; maps that move may make them
+// fewer.
 static mm_status make_steps(engine *e, place **at_work, int n, size_t spans) {
+  bool any_moves = false;
   MM_TRY(reserve(e, &e->steps, spans * sizeof(mm_eta_step), spans * sizeof(mm_eta_step)));
   mm_eta_step *host = (void *)e->steps.host, *device = (void *)e->steps.device;
   for (int i = 0; i < n; i++) {
-    mm_cuda_agent *a = &at_work[i]->agent;
-    mm_cuda_block_steps(mm_ampo_run_agent(at_work[i]->run), a->iteration, a->span, host);
+    place *p = at_work[i];
+    mm_cuda_agent *a = &p->agent;
+    p->steps = host;
     a->steps = device;
     host += a->span;
     device += a->span;
+    if (mm_job_moves(job_of(e, p)))
+      any_moves = true;
+    else
+      mm_cuda_block_steps(mm_ampo_run_agent(p->run), a->iteration, a->span, p->steps);
+  }
+  if (any_moves) {
+    MM_TRY(share_work(e, (size_t)e->n_place, make_maps_unit));
+    MM_TRY(send_maps(e, at_work, n));
   }
   MM_TRY_CUDA(e->device,
               cudaMemcpyAsync(e->steps.device, e->steps.host, spans * sizeof *host,
@@ -464,22 +528,32 @@ static int group_places(engine *e, place **at_work, group *groups, int *n) {
     place *p = &e->place[i];
     if (!p->taken || p->order != SIZE_MAX) continue;
     group *g = &groups[n_group++];
-    *g = (group){
-      .kernel = &p->kernel, .first = *n, .span = span_of(e, p), .work = work_of(&p->agent)
-    };
+    *g = (group){ .kernel = &p->kernel, .first = *n };
+    const int32_t span = span_of(e, p);
     for (int k = i; k < e->n_place; k++) {
       place *q = &e->place[k];
       if (!q->taken || q->order != SIZE_MAX || !mm_cuda_kernel_same(&q->kernel, g->kernel))
         continue;
       const int64_t left = mm_ampo_run_left(q->run);
       q->order = (size_t)*n;
-      q->agent.span = left < g->span ? (int32_t)left : g->span;
-      g->work = fmax(g->work, q->agent.span * work_of(&q->agent));
+      q->agent.span = left < span ? (int32_t)left : span;
       at_work[(*n)++] = q;
       g->n++;
     }
   }
   return n_group;
+}
+
+// What each group has to do, when the spans of its agents are settled.
+static void weigh(place *const *at_work, group *groups, int n_group) {
+  for (int i = 0; i < n_group; i++) {
+    group *g = &groups[i];
+    for (int k = g->first; k < g->first + g->n; k++) {
+      const mm_cuda_agent *a = &at_work[k]->agent;
+      if (a->span > g->span) g->span = a->span;
+      g->work = fmax(g->work, a->span * work_of(a));
+    }
+  }
 }
 
 // All groups side by side; e->stream goes on when the last of them has ended. Those of continuous
@@ -566,6 +640,8 @@ static mm_status take_in(engine *e, place *p, const mm_cuda_agent *seen, const m
   p->said = steps;
   if (seen->broken == MM_CUDA_NOT_FINITE)
     give_up(p, MM_ERR_NUMERIC, "a score or a gradient is not finite");
+  if (seen->broken == MM_CUDA_NO_MAP)
+    give_up(p, MM_ERR_NUMERIC, "phi^-1 is not finite on (0, 1] between two anchors");
   if (seen->broken == MM_CUDA_NOT_COMPILED)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "CUDA device %d: this program has no code for it",
                    e->device);
@@ -577,10 +653,11 @@ static mm_status slice(engine *e, place **at_work, group *groups) {
   size_t spans = 0;
   if (n == 0) return MM_OK;
   const size_t agents = (size_t)n * sizeof(mm_cuda_agent);
-  MM_TRY(make_rates(e, at_work, n));
   for (int i = 0; i < n; i++)
     spans += (size_t)at_work[i]->agent.span;
   MM_TRY(make_steps(e, at_work, n, spans));
+  MM_TRY(make_rates(e, at_work, n));
+  weigh(at_work, groups, n_group);
   MM_TRY(reserve(e, &e->agents, agents, agents));
   MM_TRY(reserve(e, &e->reports, spans * sizeof(mm_tally), spans * sizeof(mm_tally)));
   mm_cuda_agent *host = (void *)e->agents.host;

@@ -171,7 +171,7 @@ template <class S> __device__ __noinline__ void estimate() {
   for (int e = threadIdx.x; e < a.n_env; e += THREADS)
     estimate_backwards(a, e, [&](size_t i, float advantage) {
       const float z = a.policy[i];
-      const float policy = (z < a.floor ? a.floor : z) / a.step.eta - a.step.center;
+      const float policy = (z < a.step.floor ? a.step.floor : z) / a.step.eta - a.step.center;
       a.policy[i] = policy;
       top_policy = fmaxf(top_policy, fabsf(policy));
       top_advantage = fmaxf(top_advantage, fabsf(advantage));

@@ -11,6 +11,25 @@
 namespace mm {
 namespace minatar {
 
+// The agent's map, and what projections look up of it. Nobody is at work with the one before.
+template <class S> __device__ __noinline__ void take_map(const mm_potential_f *from) {
+  room<S> &s = here<S>();
+  copy_words<THREADS>(&s.agent.map, from);
+  fill_knots<THREADS>(&s.knots, from);
+  __syncthreads();
+  if (threadIdx.x == 0 && s.knots.n > 0) choose_bins(&s.knots);
+  __syncthreads();
+}
+
+// Of a map that moves the one of the i-th iteration; false if there is none.
+template <class S> MM_DEVICE bool move_map(const room<S> &s, int i) {
+  const mm_potential_f *maps = static_cast<const mm_potential_f *>(s.agent.maps);
+  if (!maps) return true;
+  if (maps[i].kind == MM_MAP_KINDS) return false;
+  take_map<S>(maps + i);
+  return true;
+}
+
 // Working copies of the parameters, and zeros where nothing else ever is.
 template <class S> __device__ __noinline__ void open_block(const mm_cuda_agent *agent, bool timed) {
   room<S> &s = here<S>();
@@ -25,16 +44,13 @@ template <class S> __device__ __noinline__ void open_block(const mm_cuda_agent *
   __half *w1 = w1_of(s);
   for (int i = 4 * i0; i < l.size; i += 4 * THREADS)
     keep(s, w1, i, *reinterpret_cast<const float4 *>(s.agent.param + i));
-  fill_knots<THREADS>(&s.knots, &s.agent.map);
   for (int i = i0; i < 16; i += THREADS)
     gradient_of(s)[l.b3 + i] = 0;
   for (int i = S::in::REAL * BOTH + i0; i < S::in::ALL * BOTH; i += THREADS) {
     const int input = i / BOTH, place = (input & ~31) + place_of_bit(input & 31);
     w1[place * BOTH + i % BOTH] = __float2half_rn(0);
   }
-  __syncthreads();
-  if (i0 == 0 && s.knots.n > 0) choose_bins(&s.knots);
-  __syncthreads();
+  take_map<S>(&agent->map);
 }
 
 // All epochs of an iteration; false where a norm is not finite. Minibatches are as equal as they
@@ -79,13 +95,13 @@ __global__ void __launch_bounds__(THREADS, 1) train(mm_cuda_agent *agents, int64
   for (int i = 0; i < s.agent.span; i++) {
     if (threadIdx.x == 0) s.agent.step = s.agent.steps[i];
     if (__syncthreads_or(threadIdx.x == 0 && mm_cuda_told_to_stop(s.agent))) break;
-    const bool fine = iterate<S, ACT>(s, i);
+    const bool map = move_map(s, i), fine = map && iterate<S, ACT>(s, i);
     __syncthreads();
     if (threadIdx.x == 0) {
       if (fine)
         agent->iteration = ++s.agent.iteration;
       else
-        agent->broken = 1;
+        agent->broken = map ? MM_CUDA_NOT_FINITE : MM_CUDA_NO_MAP;
     }
     __syncthreads();
     if (!fine) break;
