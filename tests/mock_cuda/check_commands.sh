@@ -125,17 +125,70 @@ expect_refusal 2 "backend 'cuda': this body in this flavour runs on the CPU only
 run train --env Hopper --map l2 --set hidden=257 --backend cuda
 expect_refusal 2 "backend 'cuda': networks of continuous actions have at most 256 hidden units there"
 
-# what devices cannot do is refused in one line before anything begins
-echo '{"format": "mirrormap/2", "stages": [{"kind": "l2"}, {"kind": "l2"}]}' >moving.json
-moving="backend 'cuda': maps with stages run on the CPU only (use --backend cpu)"
-for env in GridWorld-small CartPole-v1 Pendulum-v1; do
-  run train --env $env --map moving.json --backend cuda
-  expect_refusal 2 "$moving"
-  run transfer --envs $env --maps l2,moving.json --backend cuda
-  expect_refusal 2 "$moving"
-  run learn --env $env --set stages=2 --backend cuda
-  expect_refusal 2 "$moving"
+# maps that move: each iteration has the map that it has on the CPU, its own between the anchors, and all
+# that depends on it
+map_file() { echo "{\"format\": \"mirrormap/1\", $2}" >"$1.json"; }
+two_anchors() { echo "{\"format\": \"mirrormap/2\", \"stages\": [{$2}, {$3}]}" >"$1.json"; }
+means() { grep -o '"curve":[^]]*' "$out" | grep -o '"mean":[^,]*' >"$1"; }
+# one of the last three, to ten digits: where a table's values are solved for depends on those before
+mean() { tail -"$1" "$2.means" | head -1 | cut -c1-17; }
+check_moving() {
+  local env=$1 kind=$2 map k=3
+  map_file first "$3"
+  map_file middle "$4"
+  map_file last "$5"
+  two_anchors moving "$3" "$5"
+  two_anchors equal "$4" "$4"
+  for map in first middle last moving equal; do
+    # shellcheck disable=SC2086 # words
+    MOCK_DEVICES=1 run train --env $env --map $map.json --seeds 2 --backend cuda --json --out "moving-$n_checked"
+    expect_code 0
+    expect "$env on devices" grep -q '"backend":"cuda"' "$out"
+    means "$map.means"
+  done
+  expect "$env, $kind: equal anchors are the plain map" cmp -s middle.means equal.means
+  for map in first middle last; do
+    expect "$env, $kind: $map" test "$(mean $k $map)" = "$(mean $k moving)"
+    k=$((k - 1))
+  done
+  expect_not "$env, $kind: it moves" cmp -s middle.means moving.means
+}
+for env in 'GridWorld-small --set steps=6144 --set curve=exact' \
+  'CartPole-v1 --set envs=4 --set unroll=32 --set steps=384' \
+  'Asterix-MinAtar --set envs=4 --set unroll=32 --set steps=384 --set minibatches=4 --set center=on' \
+  'Pendulum-v1 --set envs=32 --set unroll=4 --set minibatches=4 --set hidden=16 --set steps=384'; do
+  check_moving "$env" tsallis '"kind": "tsallis", "q": 3' '"kind": "tsallis", "q": 2.25' '"kind": "tsallis", "q": 1.5'
+  check_moving "$env" powers '"kind": "powers", "w": [1], "a": [0]' '"kind": "powers", "w": [0.5, 1], "a": [0, 2]' \
+    '"kind": "powers", "w": [2], "a": [2]'
+  check_moving "$env" piecewise '"kind": "piecewise", "psi": [1, 2, 1, 4]' '"kind": "piecewise", "psi": [2, 1.5, 1, 3]' \
+    '"kind": "piecewise", "psi": [3, 1, 1, 2]'
 done
+# a neural map's table is another in each iteration, and a long run has its maps in many launches
+for seed in 1 2; do
+  run map new random-neural:$seed --out neural-$seed.json
+  expect_code 0
+  sed -n '/"kind"/,$p' neural-$seed.json | sed '$d' >anchor-$seed
+done
+two_anchors moving "$(<anchor-1)" "$(<anchor-2)"
+for env in 'GridWorld-small --set steps=204800' \
+  'CartPole-v1 --set envs=4 --set unroll=8 --set minibatches=2 --set steps=9600' \
+  'Pendulum-v1 --set envs=32 --set unroll=1 --set minibatches=4 --set hidden=16 --set steps=3200'; do
+  for map in moving neural-2; do
+    # shellcheck disable=SC2086 # words
+    MOCK_DEVICES=1 run train --env $env --map $map.json --seeds 1 --backend cuda --json --out "neural-$n_checked"
+    expect_code 0
+    field finals >$map.final
+  done
+  expect "$env: the last map is the last anchor" cmp -s moving.final neural-2.final
+done
+for env in GridWorld-small CartPole-v1 Pendulum-v1; do
+  run learn --env $env --population 4 --generations 1 --set stages=2 --set steps=40960 --set validation_tasks=2 \
+    --backend cuda --json --out "moving-learn-$env"
+  expect_code 0
+  expect "$env on devices" grep -q '"backend":"cuda"' "$out"
+done
+
+# what devices cannot do is refused in one line before anything begins
 # candidates with their own step size, and maps of a fixed scale, are not
 run learn --env CartPole-v1 --population 4 --generations 1 --set steps=64 --set envs=4 --set unroll=8 --set n=5 \
   --set validation_tasks=2 --set search_eta=on --set search=shape --backend cuda --json --out own-eta

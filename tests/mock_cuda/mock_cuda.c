@@ -2,7 +2,8 @@
 // A mock of the CUDA runtime and for the kernels, so that the host's side of the backend and
 // what commands say of devices can be tested without one. Linked before the library, whose own
 // kernels then stay out. Devices have the host's memory; a training does nothing but count, and its
-// metric is a fingerprint of the networks and environments that were sent.
+// metric is a fingerprint of the networks and environments that were sent, and of the iteration's
+// map.
 //
 //   MOCK_DEVICES=N   how many there are (2)
 //   MOCK_DUMB=I      device I does not say what it is
@@ -220,7 +221,21 @@ static double fingerprint(const mm_cuda_agent *a) {
   return (double)(sum >> 32) / 4096;
 }
 
-static cudaError_t train(mm_cuda_agent *agents, int n, int64_t *clocks, int stages) {
+// Of iteration number k of the launch; false: it has no map.
+static bool look_at_map(const mm_cuda_agent *a, int k, bool real, double *out) {
+  int32_t acted = 0;
+  if (real) {
+    const mm_cuda_gauss *gauss = a->scratch;
+    const mm_density_f *f = a->maps ? (const mm_density_f *)a->maps + k : &gauss->density;
+    *out = (double)mm_density_rise_f(f, -0.5f, -1.5f, &acted);
+    return f->kind < MM_MAP_KINDS;
+  }
+  const mm_potential_f *f = a->maps ? (const mm_potential_f *)a->maps + k : &a->map;
+  *out = (double)(mm_phi_inverse_at_f(f, 0.25f) + a->steps[k].floor - a->steps[k].center);
+  return f->kind < MM_MAP_KINDS;
+}
+
+static cudaError_t train(mm_cuda_agent *agents, int n, int64_t *clocks, int stages, bool real) {
   const int broken = number("MOCK_BROKEN", 0);
   for (int i = 0; i < n; i++) {
     mm_cuda_agent *a = &agents[i];
@@ -229,9 +244,15 @@ static cudaError_t train(mm_cuda_agent *agents, int n, int64_t *clocks, int stag
     a->broken = broken > 0 && i % broken == broken - 1 ? MM_CUDA_NOT_FINITE : 0;
     if (a->broken) continue;
     const double metric = fingerprint(a);
-    for (int k = 0; k < a->span; k++)
-      a->report[k] = (mm_tally){ metric, 20, 1, 2 };
-    a->iteration += a->span;
+    for (int k = 0; k < a->span && !a->broken; k++) {
+      double of_map;
+      if (look_at_map(a, k, real, &of_map)) {
+        a->report[k] = (mm_tally){ metric + of_map, 20, 1, 2 };
+        a->iteration++;
+      } else {
+        a->broken = MM_CUDA_NO_MAP;
+      }
+    }
   }
   return cudaSuccess;
 }
@@ -249,7 +270,7 @@ bool mm_cuda_classic_choose(mm_classic_env env, bool relu, int n_row, int n_env,
 cudaError_t mm_cuda_classic_launch(const mm_cuda_classic_plan *plan, mm_cuda_agent *agents, int n,
                                    int64_t *clocks, cudaStream_t stream) {
   (void)plan, (void)stream;
-  return train(agents, n, clocks, MM_CUDA_CLASSIC_STAGES);
+  return train(agents, n, clocks, MM_CUDA_CLASSIC_STAGES, false);
 }
 
 size_t mm_cuda_minatar_obs_size(mm_minatar_game game) {
@@ -269,7 +290,7 @@ size_t mm_cuda_minatar_shared(mm_minatar_game game, int rows) {
 cudaError_t mm_cuda_minatar_launch(mm_minatar_game game, bool relu, int rows, mm_cuda_agent *agents,
                                    int n, int64_t *clocks, cudaStream_t stream) {
   (void)game, (void)relu, (void)rows, (void)stream;
-  return train(agents, n, clocks, MM_CUDA_MINATAR_STAGES);
+  return train(agents, n, clocks, MM_CUDA_MINATAR_STAGES, false);
 }
 
 size_t mm_cuda_gauss_shared(int rows) {
@@ -287,7 +308,7 @@ cudaError_t mm_cuda_gauss_launch(const mm_cuda_gauss_plan *plan, mm_cuda_agent *
         .ratios = 8, .squares = 16, .max_delta = 0.5, .samples = 8, .clamped = 1
       };
   }
-  return train(agents, n, clocks, 2 * MM_CUDA_GAUSS_STAGES);
+  return train(agents, n, clocks, 2 * MM_CUDA_GAUSS_STAGES, true);
 }
 
 size_t mm_cuda_pmd_block_bytes(int32_t n_batch) {
@@ -295,16 +316,27 @@ size_t mm_cuda_pmd_block_bytes(int32_t n_batch) {
   return 1000;
 }
 
-// Tables learn nothing: their policies stay uniform.
+// Tables learn nothing: their policies show the map of the last iteration.
+static void show_map(const mm_cuda_pmd *a, const mm_potential_d *map) {
+  const double x = -mm_phi_inverse_at_d(map, 0.25), more = 0.1 * x / (1 + x);
+  for (size_t k = 0; k < (size_t)a->grid.n_state * MM_GRID_ACTIONS; k++)
+    a->pi[k] = k % MM_GRID_ACTIONS == 0 ? 0.2 + more : 0.2 - more / 4;
+}
+
 cudaError_t mm_cuda_pmd_launch(const mm_cuda_pmd *agents, size_t n, int64_t span, size_t bytes,
                                cudaStream_t stream) {
   (void)bytes, (void)stream;
   for (size_t i = 0; i < n; i++) {
     const mm_cuda_pmd *a = &agents[i];
     const int64_t left = a->iterations - a->state->iteration;
-    for (size_t k = 0; k < (size_t)a->grid.n_state * MM_GRID_ACTIONS; k++)
-      a->pi[k] = 1.0 / MM_GRID_ACTIONS;
-    a->state->iteration += span < left ? span : left;
+    for (int64_t k = 0; k < span && k < left && !a->state->broken; k++) {
+      const mm_potential_d *map = a->maps ? &a->maps[k] : &a->map;
+      a->state->iteration++;
+      if (map->kind < MM_MAP_KINDS)
+        show_map(a, map);
+      else
+        a->state->broken = MM_CUDA_PMD_NO_MAP;
+    }
   }
   return cudaSuccess;
 }

@@ -45,15 +45,9 @@ int backend_refuse(void) {
   return fail(EXIT_USAGE, "backend 'cuda': %s (use --backend cpu)", mm_last_error());
 }
 
-int backend_check_stages(const mm_backend_place *place, const mm_env *env,
-                         const mm_settings *settings, size_t stages) {
-  mm_job job = { .env = env, .point = { .stages = stages } };
-  mm_settings_bind(settings, &job);
-  return place->kind != MM_BACKEND_CUDA || mm_cuda_takes(&job) ? EXIT_DONE : backend_refuse();
-}
-
 int backend_check(const mm_backend_place *place, const mm_env *env, const mm_settings *settings) {
-  return backend_check_stages(place, env, settings, 1);
+  return place->kind != MM_BACKEND_CUDA || backend_takes(env, settings) ? EXIT_DONE
+                                                                        : backend_refuse();
 }
 
 const char *backend_hint(const mm_backend_place *place, mm_status status) {

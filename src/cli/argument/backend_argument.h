@@ -53,8 +53,6 @@ int backend_refuse(void);
 
 // With --backend cuda: whether devices can train with these settings; if not, reported. To be asked
 // before anything is made or gone on with.
-int backend_check_stages(const mm_backend_place *place, const mm_env *env,
-                         const mm_settings *settings, size_t stages);
 int backend_check(const mm_backend_place *place, const mm_env *env, const mm_settings *settings);
 
 // For the hint how to resume after a failure: " --backend cpu" where a device failed or was too

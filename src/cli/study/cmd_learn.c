@@ -346,8 +346,7 @@ static int apply_options(const learn_args *args, mm_settings *settings) {
 static int check_backend(const learn_args *args, const mm_learn_plan *plan, mm_env *const *env) {
   int code = EXIT_DONE;
   for (size_t i = 0; i < plan->n_env && code == EXIT_DONE; i++) {
-    code = backend_check_stages(&args->on.place, env[i], &plan->settings,
-                                (size_t)plan->settings.search.stages);
+    code = backend_check(&args->on.place, env[i], &plan->settings);
     if (code == EXIT_DONE && settings_given(&args->settings, "steps") != NULL)
       env_argument_warn(env[i], &plan->settings); // phases have steps of their own
   }
@@ -404,8 +403,7 @@ static int resume(const learn_args *args, mm_learn **out) {
   mm_learn_view view;
   mm_learn_look(*out, &view);
   for (size_t i = 0; i < view.plan->n_env && code == EXIT_DONE; i++)
-    code = backend_check_stages(&args->on.place, view.env[i], &view.plan->settings,
-                                (size_t)view.plan->settings.search.stages);
+    code = backend_check(&args->on.place, view.env[i], &view.plan->settings);
   return code;
 }
 

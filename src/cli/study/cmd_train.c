@@ -355,8 +355,6 @@ static int begin(const train_args *args, mm_map **map, mm_train **out) {
   mm_train_plan *plan = memory_alloc(1, sizeof *plan);
   int code = make_plan(args, &env, plan);
   if (code == EXIT_DONE) code = map_argument_open(run_argument_map(args->map, args->algo), map);
-  if (code == EXIT_DONE)
-    code = backend_check_stages(&args->on.place, env, &plan->settings, mm_map_stages(*map));
   if (code == EXIT_DONE) study_map_eta(&args->settings, plan->map, *map, &plan->settings);
   if (code == EXIT_DONE) code = create(args, plan, *map, out);
   free(plan);

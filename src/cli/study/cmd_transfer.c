@@ -585,9 +585,6 @@ static int begin(const transfer_args *args) {
   int code = check_usage(args);
   if (code == EXIT_DONE) code = plan_envs(args, &p);
   if (code == EXIT_DONE) code = plan_maps(args, &p);
-  for (size_t i = 0; i < p.maps.n && code == EXIT_DONE; i++)
-    code = backend_check_stages(&args->on.place, p.env[0], &p.column[0].settings,
-                                mm_map_stages(p.row[i].map));
   mm_transfer_config config = { .map = p.row,
                                 .env = p.column,
                                 .n_map = p.maps.n,

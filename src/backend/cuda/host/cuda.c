@@ -91,8 +91,6 @@ bool mm_cuda_takes(const mm_job *job) {
     return MM_FAIL(MM_ERR_UNSUPPORTED, "maps of plug-ins run on the CPU only") == MM_OK;
   if (learner->on_device == 0)
     return MM_FAIL(MM_ERR_UNSUPPORTED, "%s runs on the CPU only", mm_algo_name(job->algo)) == MM_OK;
-  if (mm_job_moves(job))
-    return MM_FAIL(MM_ERR_UNSUPPORTED, "maps with stages run on the CPU only") == MM_OK;
   return is_table(job) || mm_cuda_kernel_check(job) == MM_OK;
 }
 
