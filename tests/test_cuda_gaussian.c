@@ -159,6 +159,7 @@ static void test_gap(void **state) {
   assert_ok(mm_map_open("negentropy", &map));
   mm_settings config = short_run(60);
   config.net.unroll = 200; // until episodes end
+  config.net.hidden = 16;
   const mm_job job = job_of(env, map, &config, 5);
   check_gap(MM_BACKEND_CUDA, &job);
   mm_map_destroy(map);

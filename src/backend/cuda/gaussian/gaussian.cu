@@ -54,7 +54,7 @@ static void roll_out(const mm_cuda_gauss_plan *p, mm_cuda_agent *agents, int n, 
   const int tile = Work<MT>::R, rows = p->n_env * p->n_step;
   const size_t shared = sizeof(Work<MT>);
   const entry *of = entry_of(p->env);
-  begin<<<n, 256, 0, stream>>>(agents, turn);
+  begin<<<n, BEGIN_THREADS, 0, stream>>>(agents, turn);
   for (int t = 0; t < p->n_step; t++) {
     infer<MT><<<grid(p->n_env, tile, n), THREADS, shared, stream>>>(agents, mm::ACTOR, t * p->n_env,
                                                                     p->n_env);

@@ -113,9 +113,9 @@ typedef struct mm_cuda_gauss {
   int32_t used; // squares of 16 hidden units, by fours, that are not all padding
   int32_t ppo, gymnasium_walls, fresh_reset, raw_obs, raw_reward;
   float clip, entropy_coef;
-  float middle, half; // of the environment's range of actions
-  double gamma;       // of the return that rewards are scaled by
-  mm_density_f density;
+  float middle, half;   // of the environment's range of actions
+  double gamma;         // of the return that rewards are scaled by
+  mm_density_f density; // of a map that moves that of the iteration
 
   // where it stands
   float *now;          // [n_env][n_input] scaled observations that the next iteration begins with
@@ -138,9 +138,7 @@ typedef struct mm_cuda_gauss {
   mm_cuda_gauss_shared_net *team; // [2]
   mm_cuda_gauss_report *report;   // [MM_CUDA_GAUSS_SPAN_MOST]
 
-  // in this iteration of the launch
-  int32_t active;
-  const mm_density_f *map; // `density`, or of a map that moves the iteration's
+  int32_t active; // in this iteration of the launch
 } mm_cuda_gauss;
 
 // How a launch is cut to the device. Agents of one launch have the same.

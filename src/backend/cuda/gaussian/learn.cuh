@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   s.gradient = gauss->gradient + s.which * s.l.size;
   s.operand = gauss->operand + s.which * s.l.b2;
   if (threadIdx.x < Work<MT>::R) S.tally[threadIdx.x] = Tally{};
-  copy_words<THREADS>(&S.density, gauss->map);
+  copy_words<THREADS>(&S.density, &gauss->density);
   for (int i = threadIdx.x; i < PARTS * PART_SUMS; i += THREADS)
     S.part_sums[0][i] = 0;
   if (threadIdx.x == 0) {

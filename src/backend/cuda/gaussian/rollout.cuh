@@ -17,15 +17,17 @@ MM_DEVICE mm_cuda_gauss &gauss_of(const mm_cuda_agent &a) {
   return *static_cast<mm_cuda_gauss *>(a.scratch);
 }
 
-// Who goes on, decided once for a whole iteration.
+enum { BEGIN_THREADS = 256 };
+
+// Who goes on, decided once for a whole iteration, and with which map.
 __global__ void begin(mm_cuda_agent *agents, int turn) {
   mm_cuda_agent &a = agents[blockIdx.x];
   mm_cuda_gauss &g = gauss_of(a);
+  const mm_density_f *map = a.maps ? static_cast<const mm_density_f *>(a.maps) + turn : nullptr;
   __shared__ int goes_on;
   if (threadIdx.x == 0) {
     goes_on = turn < a.span && !a.broken && (turn == 0 || g.active) && !mm_cuda_told_to_stop(a);
-    g.map = goes_on && a.maps ? static_cast<const mm_density_f *>(a.maps) + turn : &g.density;
-    if (g.map->kind == MM_MAP_KINDS) {
+    if (goes_on && map && map->kind == MM_MAP_KINDS) {
       a.broken = MM_CUDA_NO_MAP;
       goes_on = 0;
     }
@@ -37,6 +39,7 @@ __global__ void begin(mm_cuda_agent *agents, int turn) {
   }
   __syncthreads();
   if (!goes_on) return;
+  if (map) copy_words<BEGIN_THREADS>(&g.density, map);
   float *obs = static_cast<float *>(a.obs);
   for (int i = threadIdx.x; i < a.n_env * g.n_input; i += blockDim.x)
     obs[i] = g.now[i];

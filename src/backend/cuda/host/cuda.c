@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "agent/job_internal.h"
 #include "agent/learner.h"
 #include "backend/cuda/host/error.h"
 #include "backend/cuda/host/kernel.h"
