@@ -301,8 +301,8 @@ static mm_status train(list *l) {
     if (curve) {
       MM_TRY(mm_cuda_pmd_part_fetch(&l->part));
       MM_TRY(share_work(l, l->part.n, value_next));
-    } else if (mm_clock_seconds() - start < SLICE / 4) {
-      span *= 4;
+    } else if (l->span == span && mm_clock_seconds() - start < SLICE / 4) {
+      span *= 4; // as long as launches are as long as they may be
     }
   }
   return MM_OK;
