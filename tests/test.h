@@ -130,14 +130,18 @@ MM_SUITE_LIST(MM_SUITE_DECLARE)
 #endif
 #endif
 
-// Whether every instruction is many times slower: by the sanitizers, or by valgrind, whose script
-// sets the variable. What then only repeats itself is cut short: values are for the optimised build
+// By the script that runs valgrind.
+static inline bool test_under_valgrind(void) {
+  return getenv("MM_TEST_VALGRIND") != NULL;
+}
+
+// Whether every instruction is many times slower: by the sanitizers, or by valgrind. What then only repeats itself is cut short: values are for the optimised build
 // to show.
 static inline bool test_is_slowed(void) {
 #ifdef MM_TEST_SANITIZED
   return true;
 #else
-  return getenv("MM_TEST_VALGRIND") != NULL;
+  return test_under_valgrind();
 #endif
 }
 

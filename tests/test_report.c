@@ -878,7 +878,7 @@ static void test_memory(void **state) {
   mm_learn_close(search("learn", 100));
   const char *path[] = { fixture_path("run"), fixture_path("learn") };
   bool complete = false;
-  for (long n = 0; !complete; n++) {
+  for (long n = 0; !complete; n += test_under_valgrind() ? 7 : 1) {
     mm_report *report;
     allocations_left = (size_t)n;
     make_memory_scarce();

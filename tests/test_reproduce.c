@@ -685,6 +685,7 @@ static int count_tuning(const mm_run_row *row, void *user) {
 // A tuning that was interrupted goes on behind what was trained for it before.
 static void test_gridworld_tuning(void **state) {
   (void)state;
+  if (test_under_valgrind()) skip(); // minutes there, and test_gridworld executes most of it
   const mm_paper_plan plan = small_figure();
   char whole[300], parts[300];
   snprintf(whole, sizeof whole, "%s", fixture_path("whole"));
