@@ -135,8 +135,8 @@ static inline bool test_under_valgrind(void) {
   return getenv("MM_TEST_VALGRIND") != NULL;
 }
 
-// Whether every instruction is many times slower: by the sanitizers, or by valgrind. What then only repeats itself is cut short: values are for the optimised build
-// to show.
+// Whether every instruction is many times slower: by the sanitizers, or by valgrind. What then only
+// repeats itself is cut short: values are for the optimised build to show.
 static inline bool test_is_slowed(void) {
 #ifdef MM_TEST_SANITIZED
   return true;
