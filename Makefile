@@ -20,7 +20,7 @@ KINDS = $(if $(CUDA_ARCHITECTURES),"-DCMAKE_CUDA_ARCHITECTURES=$(CUDA_ARCHITECTU
 
 # the builds below have their own -j; this make runs one command after the other
 .NOTPARALLEL:
-.PHONY: help build run test check-long check-python bench lint format docs-api install wheel dist deb clean
+.PHONY: help build run test check-long check-python bench lint format docs docs-api install wheel dist deb clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1|/p' Makefile | column -t -s '|' 2>/dev/null || \
@@ -57,6 +57,9 @@ lint: build ## formatting, static analysis, shell scripts, licences
 format: ## format all C sources in place
 	@scripts/setup --check lint || scripts/setup lint
 	@scripts/lint --format
+
+docs: ## the documents as a site with search and the C API (build/docs/html), by Sphinx from pip
+	@scripts/docs || [ $$? -eq 77 ]
 
 docs-api: ## a page for each public header (build/docs-api), by Doxygen where it is installed
 	@scripts/docs-api || [ $$? -eq 77 ]

@@ -111,6 +111,7 @@ for id in $brax; do
   expect "a picture of $id" grep -q '</svg>' "$work/$id.svg"
   expect "its title" grep -q "$id, seed 0, random policy" "$work/$id.svg"
   expect "its floor" grep -q '>floor<' "$work/$id.svg"
+  expect "a tick at every metre of it" test "$(grep -c '<line .*stroke="#808080"' "$work/$id.svg")" -ge 15
 done
 run env show HalfCheetah --frames "$work/h.svg" --steps 4 --set flavour=gymnasium --set physics=own
 expect "settings in the title" grep -q 'random policy, flavour=gymnasium, physics=own' "$work/h.svg"

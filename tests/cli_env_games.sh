@@ -325,7 +325,41 @@ if command -v gnuplot >/dev/null; then
   expect_code 0
 fi
 
-refuse "does not end in .svg, .png or .pdf" env show CartPole-v1 --frames "$work/a.gif"
+# films by ffmpeg: of every environment, as long as the episode, twice alike
+mkdir -p "$work/empty"
+for ending in gif mp4; do
+  PATH=$work/empty run env show CartPole-v1 --frames "$work/b.$ending"
+  expect_code 1
+  expect_err "ffmpeg"
+  expect "nothing was written" test ! -e "$work/b.$ending"
+done
+if command -v ffmpeg >/dev/null; then
+  # frames of a film, or why it cannot be read
+  length() { ffmpeg -nostdin -i "$1" -f null - 2>&1 | tr '\r' '\n' | sed -n 's/^frame= *\([0-9]*\).*/\1/p' | tail -n 1; }
+  for id in $classic $minatar GridWorld-dense Hopper; do
+    frames "$work/a.gif" "$id" --steps 6
+    expect "a GIF" test "$(head -c 6 "$work/a.gif")" = GIF89a
+  done
+  frames "$work/a.mp4" CartPole-v1
+  expect "an MP4" grep -q ftyp <(head -c 32 "$work/a.mp4")
+  n=$(sed -n 's/.*: \([0-9]*\) frames of .*/\1/p' "$err")
+  expect "all frames, and the last for a second" test "$(length "$work/a.mp4")" -eq $((n + 30))
+  cp "$work/a.mp4" "$work/b.mp4"
+  frames "$work/a.mp4" CartPole-v1
+  expect "the same film again" cmp -s "$work/a.mp4" "$work/b.mp4"
+  # ffmpeg goes away in the middle: the old film stays
+  mkdir "$work/broken"
+  printf '#!/bin/sh\nhead -c 1000 >/dev/null; echo "no more" >&2; exit 3\n' >"$work/broken/ffmpeg"
+  chmod +x "$work/broken/ffmpeg"
+  PATH=$work/broken:$PATH run env show CartPole-v1 --frames "$work/a.mp4"
+  expect_code 1
+  expect_err "ffmpeg failed: no more"
+  expect "what was there" cmp -s "$work/a.mp4" "$work/b.mp4"
+else
+  echo "no films without ffmpeg"
+fi
+
+refuse "does not end in .gif, .mp4, .svg, .png or .pdf" env show CartPole-v1 --frames "$work/a.webm"
 refuse "does not end in" env show CartPole-v1 --frames .svg
 mkdir "$work/folder.svg"
 refuse "is a folder" env show CartPole-v1 --frames "$work/folder.svg"

@@ -355,6 +355,45 @@ picture phone
 quiet_page "dark, phone"
 
 # ---------------------------------------------------------------------------------------------
+# A reproduction: claims first, its parts folded; training runs over each other; paired differences
+
+jq --arg bad "$hostile" '.runs[0] as $part | .runs[1] as $table |
+  .runs = [$table + {name: "reproduced", command: "reproduce", claims: [
+      {claim: "undecided first in the file", env: "CartPole-v1", verdict: "undecided", gain: 0.1, gain_sem: 0.2, runs: 8},
+      {claim: $bad, env: "Acrobot-v1", target: "paper", verdict: "does not hold", gain: -1, gain_sem: 0.2, runs: 8},
+      {claim: "this holds", env: $bad, verdict: "holds", gain: 3, gain_sem: 0.2, runs: 8}]}] + [range(12) as $i | $part + {name: "part \($i)"}] |
+  .runs[0].table.cells |= map(map(if .difference then . + {ci_low: (.difference - 2), ci_high: (.difference + 2)} else . end)) |
+  .comparison = [range(5) as $i | $table.curves[0] + {map: "map \($i)", role: "train", mean: [range(21) | . * ($i + 1)]}]' \
+  document.json >reproduced.json
+assemble reproduced.json reproduced.html
+for width in 1200 400; do
+  browser_size "$width" 900
+  browser_open "file://$work/reproduced.html"
+  quiet_page "reproduction, $width px"
+  holds "less than 10,000 px at $width" 'return document.documentElement.scrollHeight < (innerWidth > 800 ? 10000 : 20000)'
+  holds "nothing is wider than $width px" 'return document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll("body *")].every((n) => n.closest(".wide, svg, .only-heard, .skip") || n.getBoundingClientRect().right <= innerWidth + 0.5)'
+  picture "reproduction-$width"
+done
+browser_size 1200 900
+browser_open "file://$work/reproduced.html"
+holds "claims with the colours of their verdicts" 'const cells = [...document.querySelectorAll("#run0 .claims td[data-verdict]")]; return cells.map((c) => c.dataset.verdict + ":" + c.className).join() === "undecided:,does not hold:worse strong,holds:better strong" && document.querySelectorAll("#run0 .claims td").length === 9 && document.querySelector("#run0-claims .what").textContent === "Of 3 claims of the paper, 1 hold, 1 do not hold and 1 are undecided."'
+holds "and above all else of the run" 'return document.querySelector("#run0-claims").getBoundingClientRect().top < document.querySelector("#run0 .summary").getBoundingClientRect().top'
+holds "parts are folded" 'const parts = document.querySelectorAll("details[id^=run]"); return parts.length === 12 && [...parts].every((p) => !p.open)'
+browser_keys '#run3 > summary' 'Enter'
+holds "and unfolded by a key" 'return document.getElementById("run3").open && document.querySelector("#run3 [data-chart=validation] path.line").getBBox().width > 200'
+browser_click '#contents a[href="#run5"]'
+holds "or by the list of contents" 'return document.getElementById("run5").open'
+holds "five training runs over each other, no bands" 'const c = document.querySelector("#comparison [data-chart=curves]"); return c.querySelectorAll("path.line").length === 5 && c.querySelectorAll("path.band").length === 0'
+browser_keys '#comparison .switch[data-key$=bands]' 'Space'
+holds "bands on request" 'return document.querySelectorAll("#comparison path.band").length === 5'
+browser_click '#comparison .legend button[data-series="map 4"]'
+browser_keys '#comparison .plot svg' 'End'
+holds "the legend switches curves, and what is read" 'const r = document.querySelector("#comparison .readout").textContent; return document.querySelectorAll("#comparison path.line").length === 4 && r.includes("map 3") && !r.includes("map 4")'
+holds "paired differences with their intervals" 'const c = document.querySelectorAll("#run0 [data-chart=differences]"), dots = c[0].querySelectorAll("circle.dot"), whiskers = c[0].querySelectorAll(".whisker");
+  return c.length === 3 && dots.length === 2 && whiskers.length === 2 && c[0].querySelectorAll(".grid .axis").length === 1 && Number(whiskers[0].getAttribute("x1")) < Number(dots[0].getAttribute("cx")) && c[0].textContent.includes("63 %")'
+quiet_page "reproduction"
+
+# ---------------------------------------------------------------------------------------------
 # Refreshed data: what did not change stays, and so do focus, cursor and what was drawn
 
 browser_size 1200 900
@@ -436,8 +475,15 @@ run report runs/learn runs/table "runs/$name" --out all --no-figures --quiet
 expect_code 0
 browser_open "file://$work/all/report.html"
 quiet_page "several runs"
+holds "one training run has nothing beside it" 'return !document.getElementById("comparison")'
 holds "a part for each run" 'return document.querySelectorAll("section.run").length === 3 && document.querySelectorAll("nav a").length === 6'
 picture several
+run train --env GridWorld-small --map l2 --seeds 3 --set curve=exact --set steps=4096 --out runs/other --quiet
+run report runs/other "runs/$name" --out both --no-figures --quiet
+expect_code 0
+browser_open "file://$work/both/report.html"
+quiet_page "two training runs"
+holds "two training runs in one chart" 'return document.querySelectorAll("#comparison [data-chart=curves] path.line").length === 2 && document.querySelectorAll("details[id^=run]").length === 2'
 
 # ---------------------------------------------------------------------------------------------
 # Watching a run that goes on

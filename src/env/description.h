@@ -24,6 +24,12 @@ typedef struct mm_scene {
   mm_view box;       // of the shapes
   int (*shapes)(const float *obs, mm_shape *out);
   int bars; // no picture of its own: so many inputs as bars
+  // of a locomotion task: its forward velocity among the inputs, and the seconds of a step; see
+  // mm_scene_move
+  int speed;
+  double seconds;
+  bool ticks;
+  double x;
 } mm_scene;
 
 // ---------------------------------------------------------------------------------------------

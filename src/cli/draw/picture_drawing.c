@@ -198,8 +198,8 @@ static void draw_shapes(const mm_scene *scene, const float *obs, int columns, in
   if (columns > COLUMNS_MOST) columns = COLUMNS_MOST;
   if (lines > LINES_MOST) lines = LINES_MOST;
   canvas c = { .unit = fmin(2 * columns / width, 4 * lines / height) };
-  c.columns = (int)ceil(width * c.unit / 2);
-  c.lines = (int)ceil(height * c.unit / 4);
+  c.columns = (int)ceil(width * c.unit / 2 - 1e-9);
+  c.lines = (int)ceil(height * c.unit / 4 - 1e-9);
   c.dots = memory_alloc((size_t)c.columns * (size_t)c.lines, 1);
   c.mark = memory_alloc((size_t)c.columns * (size_t)c.lines, 1);
   mm_shape shape[MM_SHAPES_MOST];

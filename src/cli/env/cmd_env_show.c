@@ -66,13 +66,13 @@ static const option options[] = {
       TEXT, "map", map, "MAP",
       "arrows of a policy that PMD trains with this map, with the paper's settings (Grid-World)"),
   OPTION(TEXT, "frames", frames, "FILE",
-         "draw an episode instead, as a sheet of frames; .svg, .png or .pdf chooses the format, an "
-         "old picture is replaced"),
+         "draw an episode instead: a film if FILE ends in .gif or .mp4 (by ffmpeg), a sheet of "
+         "frames if in .svg, .png or .pdf"),
   OPTION(COUNT, "steps", steps, "N",
          "of --frames, at most (default 1000); the end of the episode comes first", .low = 1,
          .high = 1e6),
   OPTION(COUNT, "every", every, "K",
-         "steps from frame to frame (default: as many as make about 24 frames)", .low = 1,
+         "steps from frame to frame (default: 1 in a film, about 24 frames on a sheet)", .low = 1,
          .high = 1e6),
   OPTION(TEXT, "policy", policy, "random|RUN|FILE",
          "who plays in --frames: chance, or a trained policy (the folder of a run, a file)",
@@ -93,7 +93,7 @@ const command command_env_show = {
       "with index 0 those of --map belong to the run of `train` with the same seed.",
   .examples =
       "mirrormap env show Asterix-MinAtar\nmirrormap env show CartPole-v1 --frames cartpole.svg "
-      "--every 2\nmirrormap env show Asterix-MinAtar --frames asterix.svg --policy "
+      "--every 2\nmirrormap env show Asterix-MinAtar --frames asterix.gif --policy "
       "runs/train-Asterix-MinAtar-1\nmirrormap env show GridWorld-labyrinth --optimal\nmirrormap "
       "env show GridWorld-all --seed 7 --map l2\nmirrormap env show task.yaml --json",
   .options = options,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of an episode. It is played twice: once to learn its length, once to take the frames.
+// Frames of an episode: a film, or a sheet. For a sheet the episode is played twice: once to learn
+// its length, once to take the frames.
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/argument/env_argument.h"
 #include "cli/argument/map_argument.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
@@ -16,10 +18,11 @@
 #include "cli/env/grid_game.h"
 #include "cli/env/vec_game.h"
 #include "env/grid/grid_task.h"
+#include "show/picture/film.h"
 #include "show/picture/frame_sheet.h"
 #include "show/picture/grid_picture.h"
 
-enum { FRAMES_STEPS = 1000, FRAMES_USUAL = 24, FRAMES_MOST = 400 };
+enum { FRAMES_STEPS = 1000, FRAMES_USUAL = 24, FRAMES_MOST = 400, GRID_FPS = 8 };
 
 // An episode that can be begun again and stepped, and whose states can be drawn.
 typedef struct episode {
@@ -44,12 +47,15 @@ typedef struct vec_source {
 static mm_status vec_begin(void *self) {
   vec_source *s = self;
   vec_game_release(&s->game);
+  mm_scene_begin(&s->scene);
   return vec_game_open(s->env, s->args, s->player, &s->game);
 }
 
 static mm_status vec_step(void *self) {
   vec_source *s = self;
-  return vec_game_step(&s->game, vec_game_choose(&s->game));
+  mm_status status = vec_game_step(&s->game, vec_game_choose(&s->game));
+  mm_scene_move(&s->scene, s->game.obs);
+  return status;
 }
 
 static const char *vec_end(const void *self) {
@@ -106,20 +112,43 @@ static void grid_draw_frame(const void *self, mm_frame *frame) {
 
 // ---------------------------------------------------------------------------------------------
 
-// plays to the end or the limit; takes a frame every `every` steps, and of the last state
-static mm_status run_episode(const episode *e, uint64_t limit, uint64_t every, mm_frame *frame,
-                             size_t *n, uint64_t *length) {
+// Where frames go: `take` gets one every `every` steps, and of the last state. It owns its lists.
+typedef struct taker {
+  uint64_t every;
+  void (*take)(struct taker *t, mm_frame frame); // or NULL
+  mm_frame *frame;                               // a sheet's
+  mm_film *film;
+  size_t n;
+} taker;
+
+static void release_frame(mm_frame *frame) {
+  free((void *)frame->cell);
+  free((void *)frame->shape);
+}
+
+static void keep_frame(taker *t, mm_frame frame) {
+  t->frame[t->n++] = frame;
+}
+
+static void film_frame(taker *t, mm_frame frame) {
+  mm_film_add(t->film, &frame);
+  release_frame(&frame);
+  t->n++;
+}
+
+// plays to the end or the limit
+static mm_status run_episode(const episode *e, uint64_t limit, taker *to, uint64_t *length) {
   uint64_t t = 0;
-  *n = 0;
   mm_status status = e->begin(e->self);
   while (status == MM_OK) {
     const char *end = e->end(e->self);
     bool last = end != NULL || t >= limit;
-    if (frame != NULL && (last || t % every == 0)) {
-      e->draw(e->self, &frame[*n]);
-      snprintf(frame[*n].label, sizeof frame[*n].label, "step %" PRIu64 "%s%s", t,
-               end != NULL ? ": " : "", end != NULL ? end : "");
-      ++*n;
+    if (to->take != NULL && (last || t % to->every == 0)) {
+      mm_frame frame = { 0 };
+      e->draw(e->self, &frame);
+      snprintf(frame.label, sizeof frame.label, "step %" PRIu64 "%s%s", t, end != NULL ? ": " : "",
+               end != NULL ? end : "");
+      to->take(to, frame);
     }
     if (last) break;
     status = e->step(e->self);
@@ -131,8 +160,9 @@ static mm_status run_episode(const episode *e, uint64_t limit, uint64_t every, m
 
 static int check_path(const char *path) {
   struct stat found;
-  if (!map_is_picture(path))
-    return fail_usage("option '--frames': '%s' does not end in .svg, .png or .pdf", path);
+  if (!map_is_picture(path) && !mm_film_is(path))
+    return fail_usage("option '--frames': '%s' does not end in .gif, .mp4, .svg, .png or .pdf",
+                      path);
   if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
     return fail_usage("option '--frames': %s is a folder", path);
   return EXIT_DONE;
@@ -151,31 +181,44 @@ static int report(const char *id, const env_args *args, size_t n, uint64_t lengt
   return output_json(root, EXIT_DONE);
 }
 
-static void release_frames(mm_frame *frame, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    free((void *)frame[i].cell);
-    free((void *)frame[i].shape);
-  }
-  free(frame);
-}
-
-static int write_frames(const episode *e, const mm_scene *scene, const char *id, const char *title,
-                        const env_args *args) {
-  uint64_t limit = args->steps > 0 ? args->steps : FRAMES_STEPS, length, every = args->every;
-  size_t n;
-  TRY(status_code(run_episode(e, limit, 1, NULL, &n, &length)));
-  if (every == 0)
-    every = length < FRAMES_USUAL ? 1 : (length + FRAMES_USUAL - 2) / (FRAMES_USUAL - 1);
-  if (length / every + 2 > FRAMES_MOST)
+static int write_sheet(const episode *e, const mm_scene *scene, const char *id, const char *title,
+                       const env_args *args) {
+  uint64_t limit = args->steps > 0 ? args->steps : FRAMES_STEPS, length;
+  taker t = { .every = args->every };
+  TRY(status_code(run_episode(e, limit, &t, &length)));
+  if (t.every == 0)
+    t.every = length < FRAMES_USUAL ? 1 : (length + FRAMES_USUAL - 2) / (FRAMES_USUAL - 1);
+  if (length / t.every + 2 > FRAMES_MOST)
     return fail_usage("%" PRIu64 " steps, one frame every %" PRIu64
                       ": expected at most %d frames (larger --every or fewer --steps)",
-                      length, every, FRAMES_MOST);
-  mm_frame *frame = memory_alloc((size_t)(length / every) + 2, sizeof *frame);
-  mm_status status = run_episode(e, limit, every, frame, &n, &length);
-  if (status == MM_OK) status = mm_frame_sheet_write(scene, title, frame, n, args->frames);
-  int code = status == MM_OK ? report(id, args, n, length, e->end(e->self)) : fail_status(status);
-  release_frames(frame, n);
+                      length, t.every, FRAMES_MOST);
+  t.frame = memory_alloc((size_t)(length / t.every) + 2, sizeof *t.frame);
+  t.take = keep_frame;
+  mm_status status = run_episode(e, limit, &t, &length);
+  if (status == MM_OK) status = mm_frame_sheet_write(scene, title, t.frame, t.n, args->frames);
+  int code = status == MM_OK ? report(id, args, t.n, length, e->end(e->self)) : fail_status(status);
+  for (size_t i = 0; i < t.n; i++)
+    release_frame(&t.frame[i]);
+  free(t.frame);
   return code;
+}
+
+// As fast as on the screen; the last frame stays for a second.
+static int write_film(const episode *e, const mm_scene *scene, int fps, const char *id,
+                      const env_args *args) {
+  uint64_t limit = args->steps > 0 ? args->steps : FRAMES_STEPS, length;
+  taker t = { .every = args->every > 0 ? args->every : 1, .take = film_frame };
+  const double rate = fps / (double)t.every;
+  TRY(status_code(mm_film_open(scene, rate, args->frames, &t.film)));
+  mm_status status = run_episode(e, limit, &t, &length);
+  const size_t n = t.n;
+  while (status == MM_OK && (double)(t.n - n) < rate) {
+    mm_frame last = { 0 };
+    e->draw(e->self, &last);
+    film_frame(&t, last);
+  }
+  status = mm_film_close(t.film, status);
+  return status == MM_OK ? report(id, args, n, length, e->end(e->self)) : fail_status(status);
 }
 
 // who plays, and what --set said of the environment, behind the rest of the title
@@ -209,7 +252,8 @@ int vec_frames(const mm_env *env, const env_args *args, mm_player *player) {
   snprintf(title, sizeof title, "%s, seed %" PRIu64 ", ", id, args->seed);
   add_settings(args, player, title, sizeof title);
   episode e = { &s, vec_begin, vec_step, vec_end, vec_draw };
-  int code = write_frames(&e, &s.scene, id, title, args);
+  int code = mm_film_is(args->frames) ? write_film(&e, &s.scene, env_facts_find(id)->fps, id, args)
+                                      : write_sheet(&e, &s.scene, id, title, args);
   vec_game_release(&s.game);
   return code;
 }
@@ -227,7 +271,8 @@ static int draw_grid(const mm_grid *grid, const char *id, const env_args *args) 
   snprintf(title, sizeof title, "%s%s, random policy", id,
            grid_instance(id, args->seed, args->index));
   episode e = { &s, grid_begin, grid_step, grid_end, grid_draw_frame };
-  return write_frames(&e, &s.marks.scene, id, title, args);
+  return mm_film_is(args->frames) ? write_film(&e, &s.marks.scene, GRID_FPS, id, args)
+                                  : write_sheet(&e, &s.marks.scene, id, title, args);
 }
 
 int grid_frames(const char *id, const env_args *args) {

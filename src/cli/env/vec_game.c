@@ -69,6 +69,7 @@ mm_status vec_game_step(vec_game *g, vec_action action) {
   mm_status status = mm_vec_step(g->vec, act, &out);
   if (status != MM_OK) return status;
   g->end = end;
+  g->action = action;
   g->steps++;
   g->total += (double)g->reward;
   if (end != 0) return MM_OK;

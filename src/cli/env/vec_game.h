@@ -29,6 +29,7 @@ typedef struct vec_game {
   uint64_t episode, steps; // of this game, from 1; of this episode
   unsigned end;            // MM_END_ bits, 0 while the episode goes on
   float reward;            // of the last step
+  vec_action action;       // which was this
   double total;            // of the episode
   mm_player *player;       // looks at every state that is seen, or NULL
   bool greedy;

@@ -58,6 +58,7 @@ static mm_status step(player *p) {
   if (p->pressed) p->held = action;
   p->pressed = false;
   mm_status status = vec_game_step(&p->game, action);
+  mm_scene_move(&p->scene, p->game.obs);
   if (status != MM_OK || p->game.end == 0) return status;
   p->now = ENDED;
   p->done = memory_grow(p->done, p->n_done, sizeof *p->done);
@@ -66,6 +67,7 @@ static mm_status step(player *p) {
 }
 
 static mm_status next_episode(player *p) {
+  mm_scene_begin(&p->scene);
   p->pressed = false;
   p->held = vec_game_idle(&p->game);
   p->now = p->base.args->policy != NULL ? RUNNING : WAITING;
@@ -120,6 +122,22 @@ static void add_probs(const player *p, text_panel *panel) {
   panel_add(panel, "%s", "");
 }
 
+// The last step's, those of many motors four to a line.
+static void add_action(const player *p, text_panel *panel) {
+  const vec_game *g = &p->game;
+  if (g->steps == 0)
+    panel_add(panel, "%-12s %8s", "action", "-");
+  else if (g->info.n_action > 0)
+    panel_add(panel, "%-12s %8s", "action", g->info.action_name[g->action.index]);
+  const float *real = g->action.real;
+  for (int32_t i = 0; g->steps > 0 && i < g->info.n_real; i += 4) {
+    char text[40] = "";
+    for (int32_t k = i; k < g->info.n_real && k < i + 4; k++)
+      snprintf(text + strlen(text), sizeof text - strlen(text), " %+.1f", (double)real[k]);
+    panel_add(panel, "%-6s %s", i == 0 ? "action" : "", text);
+  }
+}
+
 static void fill_panel(const player *p, text_panel *panel) {
   const vec_game *g = &p->game;
   char limit[32] = "";
@@ -129,26 +147,39 @@ static void fill_panel(const player *p, text_panel *panel) {
   panel_add(panel, "%-12s %8s", "last reward", output_number((double)g->reward));
   panel_add(panel, "%-12s %s", "return",
             output_styled(STYLE_BOLD, output_format("%8s", output_number(g->total))));
+  add_action(p, panel);
   panel_add(panel, "%s", "");
   add_probs(p, panel);
   for (int i = 0; p->facts->input != NULL && p->facts->input[i] != NULL; i++)
     if (p->facts->input[i][0] != '\0')
       panel_add(panel, "%-12s %8.3f", p->facts->input[i], (double)g->obs[i]);
-  if (p->facts->input != NULL) panel_add(panel, "%s", "");
-  picture_legend(&p->scene, panel);
 }
 
 // picture and panel in so many columns and lines; 0 lines for any number
 static void put_picture(const player *p, int columns, int lines, const char *line_end) {
-  enum { GAP = 3, LINES_USUAL = 16, WIDTH_LEAST = 30 };
-  text_panel picture = { 0 }, panel = { 0 };
+  enum { GAP = 3, LINES_USUAL = 16, WIDTH_LEAST = 30, PANEL_LEAST = 5 };
+  text_panel picture = { 0 }, panel = { 0 }, legend = { 0 };
   fill_panel(p, &panel);
-  int room = columns - panel.width - GAP;
-  if (room < WIDTH_LEAST) room = columns; // then the panel goes below
-  picture_draw(&p->scene, p->game.obs, room, lines > 0 ? lines : LINES_USUAL, &picture);
+  picture_legend(&p->scene, &legend);
+  // the legend comes last, where there is room
+  const int wide = legend.width > panel.width ? legend.width : panel.width;
+  const bool whole = columns - wide - GAP >= WIDTH_LEAST &&
+                     (lines == 0 || panel.n + 1 + legend.n <= lines || p->scene.rows > 0);
+  if (whole && legend.n > 0) {
+    panel_add(&panel, "%s", "");
+    for (int i = 0; i < legend.n; i++)
+      panel_add(&panel, "%s", legend.line[i]);
+  }
+  int room = columns - panel.width - GAP, high = lines > 0 ? lines : LINES_USUAL;
+  if (room < WIDTH_LEAST) { // then the panel goes below
+    room = columns;
+    if (lines > 2 * PANEL_LEAST) high = lines - PANEL_LEAST - 1;
+  }
+  picture_draw(&p->scene, p->game.obs, room, high, &picture);
   panel_print_beside(&picture, &panel, columns, lines, line_end);
   panel_release(&picture);
   panel_release(&panel);
+  panel_release(&legend);
 }
 
 static bool has_key(const player *p, game_key k) {
@@ -380,6 +411,7 @@ int vec_play(const mm_env *env, const env_args *args, mm_player *trained) {
   if (p.facts == NULL || !mm_scene_find(p.base.id, &p.scene))
     return fail(EXIT_FAILED, "environment '%s' has no picture to play with", p.base.id);
   TRY(status_code(vec_game_open(env, args, trained, &p.game)));
+  mm_scene_begin(&p.scene);
   p.held = vec_game_idle(&p.game);
   p.now = args->policy != NULL ? RUNNING : WAITING;
   set_clock(&p);

@@ -66,14 +66,33 @@ function section(name, source, make) {
   return element;
 }
 
+// Runs of `train` over each other.
+function comparisonSection(data) {
+  const curves = list(data.comparison);
+  return curves.length
+    ? el("section", {id: "comparison", class: "run"}, el("h2", {}, "Training runs side by side"),
+        curveGroup(curves, "comparison"))
+    : null;
+}
+
 // Times and counts change with every refresh: what does not show them stays.
-function runSection(run, i, several) {
-  const key = "run" + i, {sessions, again, ...shown} = run,
-        element =
-          section(key, "always the same element", () => el("section", {id: key, class: "run"}));
+// A part of a reproduction, and a training run that stands in the comparison, is folded.
+function runSection(run, i, data) {
+  const key = "run" + i, {sessions, again, ...shown} = run, runs = list(data.runs),
+        several = runs.length > 1,
+        isPart = i > 0 && runs[0].command === "reproduce" && !list(run.claims).length,
+        isCompared = run.command === "train" && list(data.comparison).length > 0;
+  const element = section(key, [isPart || isCompared],
+    () => (isPart || isCompared ? fold(key + "/part", text(run.name), false)
+                                : el("section", {class: "run"})));
+  element.id = key;
   place(element, [
+    ...[...element.children].filter((child) => child.tagName === "SUMMARY"),
     section(key + "/heading", [run.name, several],
-      () => (several ? el("h2", {}, text(run.name)) : el("h2", {class: "only-heard"}, "Summary"))),
+      () => (isPart || isCompared ? null
+          : several               ? el("h2", {}, text(run.name))
+                                  : el("h2", {class: "only-heard"}, "Summary"))),
+    section(key + "/claims", run.claims, () => claimsPart(run, key)),
     section(key + "/summary", shown, () => summaryPart(run)),
     section(key + "/search", run.search, () => searchPart(run, key)),
     section(key + "/table", run.table, () => tablePart(run, key)),
@@ -85,6 +104,7 @@ function runSection(run, i, several) {
 
 function contents(data, maps) {
   const runs = list(data.runs), links = [];
+  if (list(data.comparison).length) links.push(["comparison", "Training runs side by side"]);
   runs.forEach((run, i) => {
     if (runs.length > 1) {
       links.push(["run" + i, text(run.name)]);
@@ -96,7 +116,11 @@ function contents(data, maps) {
     if (run.tuning) links.push(["run0-tuning", "Hyper-parameters"]);
   });
   links.push(["maps", "Maps"], ["explorer", "Map explorer"], ["making", "How it was made"]);
-  return links.map(([id, name]) => el("a", {href: "#" + id}, name));
+  const unfold = (id) => {
+    const target = document.getElementById(id);
+    if (target && target.tagName === "DETAILS") target.open = true;
+  };
+  return links.map(([id, name]) => el("a", {href: "#" + id, on: {click: () => unfold(id)}}, name));
 }
 
 function show(data) {
@@ -122,7 +146,10 @@ function show(data) {
   document.getElementById("footer").textContent =
     `mirrormap ${text(program.version)}, build ${text(program.build)}. This page needs no network.`;
 
-  const wanted = runs.map((run, i) => runSection(run, i, several));
+  const wanted = [
+    section("comparison", data.comparison, () => comparisonSection(data)),
+    ...runs.map((run, i) => runSection(run, i, data))
+  ];
   const source = maps.map((m) => [m.label, m.role, m.file]);
   wanted.push(section("maps", source, () => shapesSection(maps)));
   wanted.push(section("explorer", "always the same element", () => makeExplorer(maps)));
@@ -135,7 +162,9 @@ function show(data) {
       refused.length
         ? el("p", {class: "warning"}, `Maps that could not be read: ${enumerate(refused)}.`)
         : null,
-      runs.map((run, i) => makingPart(run, "run" + i, several)))));
+      runs.map((run, i) => (runs.length > 2 ? fold(`run${i}/making`, text(run.name), i === 0,
+                                                makingPart(run, "run" + i, false))
+                                            : makingPart(run, "run" + i, several))))));
   place(document.getElementById("content"), wanted);
   if (focus && document.activeElement === document.body) {
     const again =

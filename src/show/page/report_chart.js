@@ -340,7 +340,7 @@ function lineChart(spec) {
     const y = repeat(s.y), sem = repeat(s.sem);
     const low = repeat(s.low) || (sem && y.map((v, i) => v - sem[i])),
           high = repeat(s.high) || (sem && y.map((v, i) => v + sem[i]));
-    if (low && x.length > 1)
+    if (low && x.length > 1 && !spec.noBands)
       bands.append(svg("path", {
         class: "band",
         "data-series": s.name,
@@ -476,10 +476,13 @@ function dotChart(spec) {
           height = 12 + pitch * rows.length + 40;
     const names = Math.min(Math.max(60, ...rows.map((r) => 8 * r.name.length)), 0.32 * width),
           left = names + 12, right = width - 110, bottom = height - 40;
-    const domain = extent(
-      rows.flatMap(
-        (r) => (Number.isFinite(r.sem) ? [r.mean - 2 * r.sem, r.mean + 2 * r.sem] : [r.mean])),
-      0.04);
+    const domain =
+      extent(rows
+               .flatMap((r) => (Number.isFinite(r.low) ? [r.low, r.high]
+                            : Number.isFinite(r.sem)   ? [r.mean - 2 * r.sem, r.mean + 2 * r.sem]
+                                                       : [r.mean]))
+               .concat(spec.zero ? [0] : []),
+        0.04);
     const sx = makeScale(domain, [left, right]);
     // digits for the largest standard error, so that the numbers can be compared
     const sems = rows.map((r) => r.sem).filter((v) => v > 0),
@@ -494,19 +497,28 @@ function dotChart(spec) {
       texts.append(words(sx(v), bottom + 16, "middle", null, brief(v, 6)));
     }
     texts.append(words((left + right) / 2, height - 5, "middle", "label", spec.xLabel || ""));
+    if (spec.zero) grid.append(stroke(sx(0), 6, sx(0), bottom, {class: "axis"}));
     rows.forEach((r, i) => {
       const y = 12 + pitch * (i + 0.5), style = styleOf(r.name),
             name = shortened(r.name, Math.floor(names / 8));
       texts.append(words(names, y + 4, "end", "row", name, svg("title", {}, r.name)),
-        words(width - 2, y + 4, "end", null, plusMinus(r.mean, r.sem, digits)));
+        words(width - 2, y + 4, "end", null,
+          Number.isFinite(r.wins) ? `${fixed(100 * r.wins, 0)} %`
+                                  : plusMinus(r.mean, r.sem, digits)));
       if (!Number.isFinite(r.mean)) return;
       const whisker = (part, kind) => stroke(sx(r.mean - part * r.sem), y,
         sx(r.mean + part * r.sem), y, {class: kind, stroke: style.colour});
+      if (Number.isFinite(r.low))
+        marks.append(
+          stroke(sx(r.low), y, sx(r.high), y, {class: "whisker faint", stroke: style.colour}));
       if (Number.isFinite(r.sem)) marks.append(whisker(2, "whisker faint"), whisker(1, "whisker"));
-      marks.append(disc(sx(r.mean), y, 4.2,
-        {class: "dot", "data-series": r.name, fill: style.colour},
-        svg("title", {},
-          `${r.name}: ${plusMinus(r.mean, r.sem)}${Number.isFinite(r.n) ? `, n = ${r.n}` : ""}`)));
+      marks.append(
+        disc(sx(r.mean), y, 4.2, {class: "dot", "data-series": r.name, fill: style.colour},
+          svg("title", {},
+            `${r.name}: ${
+              Number.isFinite(r.low)
+                ? `${brief(r.mean, 5)} [${brief(r.low, 5)}, ${brief(r.high, 5)}]`
+                : plusMinus(r.mean, r.sem)}${Number.isFinite(r.n) ? `, n = ${r.n}` : ""}`)));
     });
     root.append(grid, marks, texts);
     plot.replaceChildren(setSize(root, width, height));

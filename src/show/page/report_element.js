@@ -102,7 +102,7 @@ function brief(v, digits = 4) {
 function count(v) {
   if (!Number.isFinite(v)) return special(v);
   for (const [unit, name] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
-    if (Math.abs(v) >= unit && (name !== "k" || Math.abs(v) >= 1e4))
+    if (Math.abs(v) >= unit && (name !== "k" || Math.abs(v) >= 1e4 || !Number.isInteger(v)))
       return signed(String(Number((v / unit).toPrecision(3)))) + "\u00a0" + name;
   return brief(v, 6);
 }

@@ -164,9 +164,59 @@ function tuningSentence(tuning) {
                                  : ""}. Picked as the best, it flatters itself a little.`];
 }
 
+// The paper's claims, down, on each environment, across: the difference that should be positive (or
+// 0 for a tie), coloured by the verdict.
+function claimsPart(run, key) {
+  const claims = list(run.claims);
+  if (!claims.length) return null;
+  const look = {holds: ["better strong", "\u25b2"], "does not hold": ["worse strong", "\u25bc"]};
+  const said =
+    [["holds", "hold"], ["does not hold", "do not hold"], ["undecided", "are undecided"]]
+      .map(([verdict, words]) => [claims.filter((c) => c.verdict === verdict).length, words])
+      .filter(([n]) => n > 0);
+  const place =
+    (c) => [text(c.env), c.target && `target=${text(c.target)}`].filter(Boolean).join(", ");
+  const places = [...new Set(claims.map(place))],
+        texts = [...new Set(claims.map((c) => text(c.claim)))];
+  const cell = (claim, at) => {
+    const c = claims.find((other) => text(other.claim) === claim && place(other) === at);
+    if (!c) return el("td", {});
+    const [kind, mark] = look[c.verdict] || ["", ""];
+    return el("td", {
+      class: kind || null,
+      "data-verdict": text(c.verdict),
+      title: `${text(c.verdict)}, ${plural(num(c.runs) || 0, "run")}`
+    },
+      Number.isFinite(num(c.gain)) ? difference(num(c.gain), num(c.gain_sem)) : "\u2013",
+      mark ? el("span", {class: "sign", "aria-label": text(c.verdict)}, mark) : null);
+  };
+  const table = el("table", {class: "transfer claims"},
+    el("thead", {},
+      el("tr", {}, el("th", {scope: "col"}, "claim of the paper"),
+        places.map((at) => el("th", {scope: "col"}, at)))),
+    el("tbody", {},
+      texts.map((claim) => el("tr", {}, el("th", {scope: "row"}, claim),
+                  places.map((at) => cell(claim, at))))));
+  return el("section", {id: key + "-claims"},
+    el("p", {class: "what"},
+      `Of ${plural(claims.length, "claim")} of the paper, ${enumerate(said.map(([n,
+        words]) => `${n} ${words}`))}.`),
+    el("div", {
+      class: "wide",
+      tabindex: 0,
+      role: "region",
+      "aria-label": "Claims",
+      "data-key": key + "/claims-table"
+    },
+      table),
+    el("p", {class: "key muted"}, el("span", {class: "better strong"}, "\u25b2 holds"), " ",
+      el("span", {class: "worse strong"}, "\u25bc does not hold"),
+      "; without colour: undecided. What should be positive, or 0 for a tie, \u00b1 standard error."));
+}
+
 function noResult(run) {
   if (run.command === "reproduce")
-    return " Its searches and tables follow; its figures, numbers beside the paper's and claims are the files in its folder.";
+    return " Its searches and tables follow; its figures and numbers beside the paper's are the files in its folder.";
   return isRunning(run) ? " No result yet." : " No result.";
 }
 
@@ -314,7 +364,7 @@ function estimateOf(curve) {
 }
 
 // One picture per environment: curves where there are some, else final values.
-function environmentChart(env, curves, isHidden, xLog, key) {
+function environmentChart(env, curves, isHidden, xLog, noBands, key) {
   const series = curves.map((c) => ({
     name: text(c.map),
     x: list(c.step).map(num),
@@ -344,21 +394,28 @@ function environmentChart(env, curves, isHidden, xLog, key) {
     series,
     isHidden,
     xLog,
+    noBands,
     height: 250
   });
 }
 
+const BANDS_MOST = 3;  // bands over each other hide the curves
+
 function curveGroup(curves, key) {
   const envs = [...new Set(curves.map((c) => text(c.env)))],
         names = [...new Set(curves.map((c) => text(c.map)))];
-  const charts = [], legend = makeLegend(key, names, () => charts.forEach((c) => c.redraw()));
+  const charts = [], legend = makeLegend(key, names, () => charts.forEach((c) => c.redraw())),
+        crowded = names.length > BANDS_MOST;
   for (const env of envs)
     charts.push(environmentChart(env, curves.filter((c) => text(c.env) === env), legend.isHidden,
-      switched.has(key + "/log"), key));
+      switched.has(key + "/log"), crowded && !switched.has(key + "/bands"), key));
   const lines = charts.filter((c) => c.set),
         log = makeSwitch(
           key + "/log", "logarithmic steps", (on) => lines.forEach((c) => c.set({xLog: on})));
   if (lines.length) legend.element.append(log);
+  if (lines.length && crowded)
+    legend.element.append(makeSwitch(
+      key + "/bands", "standard errors", (on) => lines.forEach((c) => c.set({noBands: !on}))));
   return [
     legend.element,
     el("div", {class: envs.length > 1 ? "charts two" : "charts"}, charts.map((c) => c.element)),
@@ -402,7 +459,7 @@ function curvesPart(run, key) {
 function tablePart(run, key) {
   return run.table && list(run.table.envs).length
     ? el("section", {id: key + "-table"}, el("h3", {}, "Maps against environments"),
-        transferTable(run, key + "/table"))
+        differenceCharts(run.table), transferTable(run, key + "/table"))
     : null;
 }
 

@@ -110,6 +110,40 @@ function makeGrid(table) {
   });
 }
 
+// A picture for each environment: paired differences from the baseline with their intervals.
+function differenceCharts(table) {
+  const base = text(table.baseline);
+  const charts =
+    list(table.envs)
+      .map((env, e) => {
+        const rows = list(table.maps).flatMap((m, i) => {
+          const cell = (list(table.cells)[i] || [])[e];
+          return cell && text(m.label) !== base && Number.isFinite(num(cell.ci_low)) ? [{
+            name: text(m.label),
+            mean: num(cell.difference),
+            low: num(cell.ci_low),
+            high: num(cell.ci_high),
+            sem: NaN,
+            n: num(cell.n),
+            wins: num(cell.wins)
+          }]
+                                                                                     : [];
+        });
+        if (!rows.length) return null;
+        return dotChart({
+          id: "differences",
+          title: text(env),
+          about: `final return minus ${base}, seed by seed, 95 % intervals; right: win rate`,
+          xLabel: "difference of final returns",
+          rows,
+          zero: true
+        }).element;
+      })
+      .filter(Boolean);
+  return charts.length ? el("div", {class: charts.length > 1 ? "charts two" : "charts"}, charts)
+                       : null;
+}
+
 function transferTable(run, key) {
   const table = run.table, envs = list(table.envs).map(text), maps = list(table.maps),
         base = text(table.baseline);

@@ -106,8 +106,14 @@ static bool find_body(const char *id, mm_scene *out) {
   mm_body body;
   mm_flavour flavour;
   if (!mm_body_find(id, &body, &flavour)) return false;
-  *out =
-      (mm_scene){ marks[body], 3, .box = box_of(mm_body_words_of(body)), .shapes = shapes[body] };
+  const mm_body_info *info = mm_body_describe(body);
+  const mm_body_words *words = mm_body_words_of(body);
+  *out = (mm_scene){ marks[body],
+                     3,
+                     .box = box_of(words),
+                     .shapes = shapes[body],
+                     .speed = info->nq - words->first,
+                     .seconds = info->h * info->substeps };
   return true;
 }
 
@@ -145,11 +151,29 @@ static bool can_be_drawn(const mm_scene *scene, const mm_shape *s) {
          isfinite(s->size);
 }
 
+void mm_scene_begin(mm_scene *scene) {
+  scene->ticks = scene->seconds > 0;
+  scene->x = 0;
+}
+
+void mm_scene_move(mm_scene *scene, const float *obs) {
+  if (scene->ticks) scene->x += scene->seconds * (double)obs[scene->speed];
+}
+
+// Below the floor, so that the body's motion can be seen although it stays in the middle.
+static int add_ticks(const mm_scene *scene, mm_shape *out, int n) {
+  const mm_view *box = &scene->box;
+  for (double at = ceil(scene->x + box->left) - scene->x; at <= box->right && n < MM_SHAPES_MOST;
+       at++)
+    out[n++] = mm_shape_line(FLOOR, at, 0, at, box->bottom, 0.02);
+  return n;
+}
+
 int mm_scene_shapes(const mm_scene *scene, const float *obs, mm_shape *out) {
   if (scene->bars > 0) return draw_bars(scene->bars, obs, out);
   const int n = scene->shapes(obs, out);
   int kept = 0;
   for (int i = 0; i < n && i < MM_SHAPES_MOST; i++)
     if (can_be_drawn(scene, &out[i])) out[kept++] = out[i];
-  return kept;
+  return scene->ticks && isfinite(scene->x) ? add_ticks(scene, out, kept) : kept;
 }

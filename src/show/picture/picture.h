@@ -25,4 +25,9 @@ void mm_scene_cells(const mm_scene *scene, const float *obs, uint8_t *cell);
 // The shapes of an observation, those behind first, into out[MM_SHAPES_MOST]; returns how many.
 int mm_scene_shapes(const mm_scene *scene, const float *obs, mm_shape *out);
 
+// Of a locomotion task: begins to follow an episode, whose floor then has a tick at every metre,
+// and follows the step that led to `obs`. Elsewhere nothing happens.
+void mm_scene_begin(mm_scene *scene);
+void mm_scene_move(mm_scene *scene, const float *obs);
+
 #endif

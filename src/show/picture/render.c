@@ -9,8 +9,7 @@
 #include "base/status.h"
 #include "env/vec_internal.h"
 #include "show/picture/grid_picture.h"
-#include "show/picture/picture.h"
-#include "show/picture/raster.h"
+#include "show/picture/render.h"
 
 enum { USUAL_WIDTH = 400, SIDE_MOST = 8192 };
 
@@ -36,14 +35,18 @@ static void extent(const mm_scene *scene, double *width, double *height) {
   *height = board ? scene->rows : scene->box.top - scene->box.bottom;
 }
 
-void mm_vec_picture_size(const mm_vec *vec, int32_t *width, int32_t *height) {
-  subject s;
+void mm_scene_size(const mm_scene *scene, int32_t *width, int32_t *height) {
   double w, h;
-  find_subject(vec, &s);
-  extent(&s.scene, &w, &h);
-  const double unit = s.scene.rows > 0 ? fmax(floor(USUAL_WIDTH / w), 1) : USUAL_WIDTH / w;
+  extent(scene, &w, &h);
+  const double unit = scene->rows > 0 ? fmax(floor(USUAL_WIDTH / w), 1) : USUAL_WIDTH / w;
   *width = (int32_t)fmin(ceil(w * unit - 1e-9), SIDE_MOST);
   *height = (int32_t)fmin(ceil(h * unit - 1e-9), SIDE_MOST);
+}
+
+void mm_vec_picture_size(const mm_vec *vec, int32_t *width, int32_t *height) {
+  subject s;
+  find_subject(vec, &s);
+  mm_scene_size(&s.scene, width, height);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -78,7 +81,7 @@ static frame fit(const mm_scene *scene, const mm_raster *raster) {
   return (frame){ (raster->width - w * unit) / 2, (raster->height - h * unit) / 2, unit };
 }
 
-static void draw_board(const mm_scene *scene, const uint8_t *cell, const mm_raster *raster) {
+void mm_scene_draw_cells(const mm_scene *scene, const uint8_t *cell, const mm_raster *raster) {
   const frame f = fit(scene, raster);
   const double edge = f.unit >= 8 && !scene->lettered ? f.unit / 24 : 0; // where one cell ends
   mm_raster_fill(raster, MM_BOARD_COLOUR);
@@ -90,10 +93,9 @@ static void draw_board(const mm_scene *scene, const uint8_t *cell, const mm_rast
   }
 }
 
-static void draw_shapes(const mm_scene *scene, const float *obs, const mm_raster *raster) {
+void mm_scene_draw_shapes(const mm_scene *scene, const mm_shape *shape, int n,
+                          const mm_raster *raster) {
   const frame f = fit(scene, raster);
-  mm_shape shape[MM_SHAPES_MOST];
-  const int n = mm_scene_shapes(scene, obs, shape);
   mm_raster_fill(raster, MM_PAPER_COLOUR);
   for (int i = 0; i < n; i++) {
     mm_shape h = shape[i];
@@ -112,10 +114,11 @@ static void draw(const mm_vec *vec, const subject *s, const float *obs, uint8_t 
     mm_grid_picture_cells(vec->task, mm_grid_picture_state(vec->task, obs), cell);
   else if (s->scene.rows > 0)
     mm_scene_cells(&s->scene, obs, cell);
+  mm_shape shape[MM_SHAPES_MOST];
   if (s->scene.rows > 0)
-    draw_board(&s->scene, cell, raster);
+    mm_scene_draw_cells(&s->scene, cell, raster);
   else
-    draw_shapes(&s->scene, obs, raster);
+    mm_scene_draw_shapes(&s->scene, shape, mm_scene_shapes(&s->scene, obs, shape), raster);
 }
 
 mm_status mm_vec_render(const mm_vec *vec, const void *obs, size_t i, int32_t width, int32_t height,

@@ -27,6 +27,7 @@
 #include "base/status.h"
 #include "base/utf8.h"
 #include "show/plot/gnuplot.h"
+#include "show/plot/program.h"
 
 extern char **environ;
 
@@ -51,20 +52,8 @@ struct mm_figure {
 // ---------------------------------------------------------------------------------------------
 // What is needed before drawing
 
-static bool is_program(const char *path) {
-  struct stat about;
-  return stat(path, &about) == 0 && S_ISREG(about.st_mode) && access(path, X_OK) == 0;
-}
-
 mm_status mm_gnuplot_find(char *path, size_t size) {
-  // an empty entry means the current folder; a program is not looked for there
-  const char *entry = getenv("PATH");
-  while (entry && *entry) {
-    size_t length = strcspn(entry, ":");
-    int written = snprintf(path, size, "%.*s/gnuplot", (int)length, entry);
-    if (length > 0 && written > 0 && (size_t)written < size && is_program(path)) return MM_OK;
-    entry += length + (entry[length] == ':');
-  }
+  if (mm_program_find("gnuplot", path, size)) return MM_OK;
   return MM_FAIL(MM_ERR_UNSUPPORTED, "figures need the program gnuplot, which is not on the PATH "
                                      "(Debian's package is gnuplot-nox)");
 }
@@ -76,34 +65,6 @@ static const picture_format *format_of(const char *path) {
     if (length > tail && strcmp(path + length - tail, formats[i].ending) == 0) return &formats[i];
   }
   return NULL;
-}
-
-// A file without a name, above the three standard descriptors even if those are closed, and not
-// inherited by other children. Returns -1 with errno on failure.
-static int open_nameless(void) {
-  const char *folder = getenv("TMPDIR");
-  char name[1024];
-  int length =
-      snprintf(name, sizeof name, "%s/mirrormap-XXXXXX", folder && *folder ? folder : P_tmpdir);
-  if (length < 0 || (size_t)length >= sizeof name) {
-    errno = ENAMETOOLONG;
-    return -1;
-  }
-  int low = mkstemp(name);
-  if (low < 0) return -1;
-  unlink(name);
-  int fd = fcntl(low, F_DUPFD_CLOEXEC, 3);
-  int error = errno;
-  close(low);
-  errno = error;
-  return fd;
-}
-
-static mm_status fail_on_temporary(void) {
-  char text[256];
-  int error = errno;
-  if (strerror_r(error, text, sizeof text) != 0) snprintf(text, sizeof text, "error %d", error);
-  return MM_FAIL(MM_ERR_IO, "cannot use a temporary file (folder TMPDIR): %s", text);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -175,9 +136,9 @@ mm_status mm_figure_create(const char *path, double width, double height, mm_fig
   if (status == MM_OK && (!figure->path || !figure->c_locale))
     status = MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", path);
   if (status == MM_OK) {
-    int fd = open_nameless();
+    int fd = mm_temporary_open();
     figure->script = fd < 0 ? NULL : fdopen(fd, "w+");
-    if (!figure->script) status = fail_on_temporary();
+    if (!figure->script) status = mm_temporary_failed();
     if (!figure->script && fd >= 0) close(fd);
   }
   if (status != MM_OK) {
@@ -418,53 +379,6 @@ size_t mm_figure_thin(double *points, size_t n, double dx, double dy) {
 // ---------------------------------------------------------------------------------------------
 // Running gnuplot
 
-// The child starts with the usual signals, whatever this program ignores or blocks. -d: the user's
-// own gnuplot settings stay out. Returns 0 or an errno.
-static int spawn(const char *program, int script, int picture, int messages, pid_t *child) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  sigset_t none, usual;
-  sigemptyset(&none);
-  sigemptyset(&usual);
-  sigaddset(&usual, SIGPIPE);
-  sigaddset(&usual, SIGCHLD);
-  int error = posix_spawn_file_actions_init(&actions);
-  if (error) return error;
-  error = posix_spawnattr_init(&attributes);
-  if (error) {
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
-  }
-  // left to its standard input gnuplot reads byte by byte; by name, in one go
-  struct stat about;
-  char name[] = "gnuplot", quiet[] = "-d", input[] = "/dev/stdin";
-  char *arguments[] = { name, quiet, lstat(input, &about) == 0 ? input : NULL, NULL };
-  error = posix_spawn_file_actions_adddup2(&actions, script, 0);
-  if (!error) error = posix_spawn_file_actions_adddup2(&actions, picture, 1);
-  if (!error) error = posix_spawn_file_actions_adddup2(&actions, messages, 2);
-  if (!error) error = posix_spawnattr_setsigmask(&attributes, &none);
-  if (!error) error = posix_spawnattr_setsigdefault(&attributes, &usual);
-  if (!error)
-    error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  if (!error) error = posix_spawn(child, program, &actions, &attributes, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  return error;
-}
-
-// Up to size - 1 bytes of the file from `offset`, as a string; returns how many.
-static size_t read_part(int fd, off_t offset, char *text, size_t size) {
-  size_t used = 0;
-  while (used + 1 < size) {
-    ssize_t got = pread(fd, text + used, size - 1 - used, offset + (off_t)used);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    used += (size_t)got;
-  }
-  text[used] = '\0';
-  return used;
-}
-
 // gnuplot repeats the line that it did not like, points into it, and only then says why.
 static const char *complaint(char *messages) {
   char *first = NULL, *rest = messages, *line;
@@ -487,7 +401,7 @@ static mm_status judge(const mm_figure *figure, int exit_status, int messages) {
                    WTERMSIG(exit_status));
   if (WEXITSTATUS(exit_status) == 0) return MM_OK;
   char text[4096];
-  read_part(messages, 0, text, sizeof text);
+  mm_temporary_read(messages, 0, text, sizeof text);
   const char *why = complaint(text);
   bool lacking = strstr(why, "terminal type") != NULL; // built without this format
   return MM_FAIL(lacking ? MM_ERR_UNSUPPORTED : MM_ERR_IO, "'%s': gnuplot failed: %s", figure->path,
@@ -500,22 +414,14 @@ static mm_status take_picture(const mm_figure *figure, int fd) {
   char last[64];
   size_t size = fstat(fd, &about) == 0 && about.st_size > 0 ? (size_t)about.st_size : 0;
   off_t tail = size > 32 ? (off_t)(size - 32) : 0;
-  size_t n = read_part(fd, tail, last, sizeof last);
+  size_t n = mm_temporary_read(fd, tail, last, sizeof last);
   bool whole = false;
   for (size_t i = 0; i + strlen(figure->format->last) <= n; i++)
     whole |= memcmp(last + i, figure->format->last, strlen(figure->format->last)) == 0;
   if (!whole)
     return MM_FAIL(MM_ERR_IO, "'%s': gnuplot's picture is cut short (is the disk of TMPDIR full?)",
                    figure->path);
-  char *picture = mm_alloc(size + 1);
-  if (!picture) return MM_FAIL(MM_ERR_MEMORY, "'%s': out of memory", figure->path);
-  mm_status status = MM_OK;
-  if (read_part(fd, 0, picture, size + 1) != size)
-    status = fail_on_temporary();
-  else
-    status = mm_file_write_atomic(figure->path, picture, size);
-  mm_free(picture);
-  return status;
+  return mm_temporary_keep(fd, figure->path);
 }
 
 static double time_limit = 60;
@@ -524,35 +430,21 @@ void mm_gnuplot_limit(double seconds) {
   time_limit = seconds;
 }
 
-// Waits for the child, up to the limit; false: it was not done then, and is gone. It is one
-// process, in our own group so that Ctrl-C reaches it.
-static bool wait_for(pid_t child, int *exit_status) {
-  const double end = mm_clock_seconds() + time_limit;
-  long pause_ns = 1000000;
-  pid_t got;
-  while ((got = waitpid(child, exit_status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
-    if (mm_clock_seconds() > end) {
-      kill(child, SIGKILL);
-      while (waitpid(child, exit_status, 0) < 0 && errno == EINTR) {
-      }
-      return false;
-    }
-    nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
-    if (pause_ns < 20000000) pause_ns *= 2;
-  }
-  // a program that ignores its children learns nothing here; the picture then speaks for itself
-  return true;
-}
-
 static mm_status run(const mm_figure *figure, int script, int picture, int messages) {
+  // -d: the user's own settings stay out. Left to its standard input gnuplot reads byte by byte; by
+  // name, in one go.
   pid_t child;
-  int error = spawn(figure->program, script, picture, messages, &child);
+  struct stat about;
+  const char *const input = "/dev/stdin";
+  const char *const arguments[] = { "gnuplot", "-d", lstat(input, &about) == 0 ? input : NULL,
+                                    NULL };
+  int error = mm_program_start(figure->program, arguments, script, picture, messages, &child);
   if (error) {
     errno = error;
     return MM_FAIL(MM_ERR_IO, "cannot start %s (error %d)", figure->program, error);
   }
   int exit_status = 0;
-  if (!wait_for(child, &exit_status))
+  if (!mm_program_wait(child, time_limit, &exit_status))
     return MM_FAIL(MM_ERR_IO, "'%s': gnuplot was not done after %g s and was ended", figure->path,
                    time_limit);
   MM_TRY(judge(figure, exit_status, messages));
@@ -563,10 +455,10 @@ mm_status mm_figure_write(mm_figure *figure) {
   mm_figure_script(figure, "\nunset output\n");
   int script = fileno(figure->script);
   if (fflush(figure->script) != 0 || ferror(figure->script) || lseek(script, 0, SEEK_SET) != 0)
-    return fail_on_temporary();
-  int picture = open_nameless();
-  int messages = picture < 0 ? -1 : open_nameless();
-  mm_status status = messages < 0 ? fail_on_temporary() : run(figure, script, picture, messages);
+    return mm_temporary_failed();
+  int picture = mm_temporary_open();
+  int messages = picture < 0 ? -1 : mm_temporary_open();
+  mm_status status = messages < 0 ? mm_temporary_failed() : run(figure, script, picture, messages);
   if (picture >= 0) close(picture);
   if (messages >= 0) close(messages);
   return status;

@@ -134,6 +134,16 @@ static void add_heading(cJSON *root, const mm_report *report) {
   cJSON_AddStringToObject(program, "build", mm_build_info());
 }
 
+// Curves of all runs of `train` side by side; null where there are not two of them.
+static cJSON *comparison_json(const mm_report *report) {
+  mm_report_comparison comparison;
+  if (mm_report_contestants(report) < 2) return cJSON_CreateNull();
+  const mm_status status = mm_report_compare(report, &comparison);
+  cJSON *curves = status == MM_OK ? mm_report_curves(&comparison.all) : cJSON_CreateNull();
+  mm_report_release_comparison(&comparison);
+  return curves;
+}
+
 cJSON *mm_report_json(const mm_report *report, bool watch) {
   cJSON *root = cJSON_CreateObject();
   if (!root) return NULL;
@@ -142,6 +152,7 @@ cJSON *mm_report_json(const mm_report *report, bool watch) {
   cJSON *runs = cJSON_AddArrayToObject(root, "runs");
   for (size_t i = 0; i < report->n; i++)
     cJSON_AddItemToArray(runs, mm_report_run_json(&report->run[i]));
+  cJSON_AddItemToObject(root, "comparison", comparison_json(report));
   cJSON_AddItemToObject(root, "maps", mm_report_maps_json(&report->maps));
   return root;
 }

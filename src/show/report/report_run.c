@@ -11,8 +11,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "show/report/report_internal.h"
 #include "study/tune/tune_files.h"
+
+enum { SUMMARY_MOST = 1 << 24 }; // bytes of a reproduction's summary
 
 // Damage does not stop the reading: mm_run_damage tells.
 static bool goes_on(mm_status status) {
@@ -258,6 +261,20 @@ static cJSON *again_json(const mm_report_run *r) {
   return array;
 }
 
+// What a reproduction found of the paper's claims; null where it is none or has not ended.
+static cJSON *claims_json(const mm_report_run *r) {
+  char path[MM_RUN_PATH_SIZE + 16], *text = NULL;
+  size_t length;
+  if (strcmp(mm_run_command(r->run), "reproduce") != 0) return cJSON_CreateNull();
+  snprintf(path, sizeof path, "%s/summary.json", mm_run_folder_of(r->run));
+  if (mm_file_read(path, SUMMARY_MOST, &text, &length) != MM_OK) return cJSON_CreateNull();
+  cJSON *summary = cJSON_ParseWithLength(text, length);
+  cJSON *claims = cJSON_DetachItemFromObjectCaseSensitive(summary, "claims");
+  cJSON_Delete(summary);
+  mm_free(text);
+  return claims ? claims : cJSON_CreateNull();
+}
+
 cJSON *mm_report_run_json(const mm_report_run *r) {
   const mm_run_summary *s = &r->summary;
   double rate = r->seconds_training > 0 ? (double)r->env_steps / r->seconds_training : NAN;
@@ -280,5 +297,6 @@ cJSON *mm_report_run_json(const mm_report_run *r) {
   cJSON_AddItemToObject(object, "table", mm_report_table_json(&r->table));
   cJSON_AddItemToObject(object, "tuning", tuning_json(r));
   cJSON_AddItemToObject(object, "notes", notes_json(r));
+  cJSON_AddItemToObject(object, "claims", claims_json(r));
   return object;
 }
