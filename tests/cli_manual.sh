@@ -135,7 +135,7 @@ completes train --map tsa -- tsallis: :files
 completes map show l2 negent -- negentropy :files
 completes transfer --maps l2,free -- l2,freeway :files
 completes map new piece -- piecewise
-completes train --preset gridworld -- gridworld gridworld-quick :files
+completes train --preset gridworld -- gridworld gridworld-fast gridworld-quick :files
 completes train --algo pmd -- pmd pmd-gaussian
 completes learn --algo pp -- # a search has no ppo
 completes learn --es cma-es: -- cma-es:lr-adapt
