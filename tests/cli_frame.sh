@@ -111,7 +111,7 @@ refuse "did you mean '--threads'?" train --thr 3
 refuse "did you mean 'lr'?" train --set lerning_rate=1 # what other libraries call it
 refuse "did you mean 'policy_clip'?" train --set clip_range=0.2
 refuse "did you mean 'minatar'?" train --env CartPole-v1 --map l2 --preset minatr
-refuse "expected bcs, bcs-fast, cartpole-quick, gridworld, gridworld-quick, minatar, " train --env CartPole-v1 --map l2 --preset foo
+refuse "expected bcs, bcs-fast, cartpole-quick, gridworld, gridworld-fast, " train --env CartPole-v1 --map l2 --preset foo
 refuse "did you mean 'policy'?" map plot l2 --what phi,polic --out "$work/x.svg"
 refuse "did you mean 'map'?" bench mpa
 refuse "unknown option '--zzzzz'" map project --zzzzz

@@ -280,8 +280,8 @@ for key in $keys; do
   run learn --env GridWorld-small --set "$key="
   expect_err "setting '$key': expected a value"
 done
-for es in openes:evosax-0.3 sep-cma-es:isotropic sep-cma-es:evosax-0.3; do
-  run learn "${tiny[@]}" --es "$es" --generations 2 --out "es-$es" --quiet
+for es in openes:evosax-0.3 sep-cma-es:isotropic sep-cma-es:evosax-0.3 cma-es:lr-adapt; do
+  run learn "${tiny[@]}" --kind piecewise --set n=10 --es "$es" --generations 2 --out "es-$es" --quiet
   expect_code 0
 done
 for setting in common_numbers=off shaping=rank shaping=raw sigma=0.1 es_lr=0.1; do

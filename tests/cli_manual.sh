@@ -135,9 +135,10 @@ completes train --map tsa -- tsallis: :files
 completes map show l2 negent -- negentropy :files
 completes transfer --maps l2,free -- l2,freeway :files
 completes map new piece -- piecewise
-completes train --preset gridworld -- gridworld gridworld-quick :files
+completes train --preset gridworld -- gridworld gridworld-fast gridworld-quick :files
 completes train --algo pmd -- pmd pmd-gaussian
 completes learn --algo pp -- # a search has no ppo
+completes learn --es cma-es: -- cma-es:lr-adapt
 completes learn --es sep-cma-es: -- sep-cma-es:evosax-0.3 sep-cma-es:isotropic
 completes train --set proj -- projection=
 completes train --set projection= -- projection=exact projection=bisect10

@@ -60,6 +60,12 @@ expect "no other files" test "$(find one -type f | wc -l)" -eq "${#files[@]}"
 ! command -v gnuplot >/dev/null ||
   expect "the figure of two parameters is a heat map" grep -q 'not shown to be worse' one/tune.svg
 expect "a line for each trial" test "$(grep -c '^[0-9]' one/trials.csv)" -eq 9
+if command -v gnuplot >/dev/null; then
+  printf 'method: grid\nparameters: {lr: {log: [4, 400], points: 16}, eta: {log: [0.01, 1], points: 2}}\n' >wide.yaml
+  run tune --env GridWorld-small --map l2 --space wide.yaml --set steps=256 --set envs=8 --seeds 2 --validate 2 --prune off \
+    --out wide --quiet
+  expect "narrow cells have their errors too" grep -q '± 0\.' wide/tune.svg
+fi
 run tune "${small[@]}" --validate 4 --threads 1 --isa portable --out two
 expect_code 0
 for text in '9 trials (grid)' 'baseline' 'on 4 fresh seeds' 'importance: lr' 'preset: two/preset.yaml'; do

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// cma-es call by call: steps against the formulas written down once more, in long double and with
-// another way to the root of C; whole searches where the covariance matters; its state as bytes.
+// cma-es and cma-es:lr-adapt call by call: steps against the formulas written down once more, in
+// long double and with another way to the root of C; whole searches where the covariance and the
+// learning rates matter; the state as bytes.
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/elementary.h"
+#include "base/rng.h"
 #include "es_rig.h"
 #include "evolve/es_internal.h"
 #include "test.h"
@@ -63,6 +65,9 @@ typedef struct oracle {
   long double mean[D], p_s[D], p_c[D], sigma;
   matrix C;
   int stalled;
+  // of the learning rates: of the mean, and of sigma^2 C
+  long double eta[2], V[2], E_mean[D];
+  matrix E_S;
 } oracle;
 
 // The constants of the tutorial for 6 coordinates and 64 members, from its formulas, and pycma's
@@ -143,8 +148,78 @@ static void oracle_step(oracle *o, const mm_es *es, const double *member, int ge
   o->sigma *= expl(fminl(1, c.c_s / c.d_s * (length / c.chi - 1)));
 }
 
-// A tilted valley, which turns the axes, then a slope, on which the path grows too long.
+static long double next_eta(oracle *o, int which, long double beta, long double step,
+                            long double followed) {
+  o->V[which] = (1 - beta) * o->V[which] + beta * step;
+  long double snr = (followed - beta / (2 - beta) * o->V[which]) / (o->V[which] - followed);
+  long double relative = fminl(1, fmaxl(-1, snr / 1.4L / o->eta[which] - 1));
+  o->eta[which] *= expl(fminl(0.1L * o->eta[which], beta) * relative);
+  return o->eta[which] = fminl(1, o->eta[which]);
+}
+
+// sqrt of the determinant, by Gauss without pivoting.
+static long double root_of_determinant(matrix a) {
+  matrix m;
+  memcpy(m, a, sizeof m);
+  long double product = 1;
+  for (int p = 0; p < D; p++) {
+    product *= m[p][p];
+    for (int i = p + 1; i < D; i++)
+      for (int j = D; j-- > p;)
+        m[i][j] -= m[i][p] / m[p][p] * m[p][j];
+  }
+  return sqrtl(product);
+}
+
+// The step that is proposed is that of oracle_step, from `was` to `o`.
+static void oracle_adapt(oracle *o, oracle *was) {
+  matrix root, change, half, u;
+  inverse_root(was->C, root);
+  long double step = 0, followed = 0, old_eta = o->eta[0];
+  for (int i = 0; i < D; i++) {
+    long double local = 0;
+    for (int j = 0; j < D; j++) {
+      local += root[i][j] / was->sigma * (o->mean[j] - was->mean[j]);
+      change[i][j] = o->sigma * o->sigma * o->C[i][j] - was->sigma * was->sigma * was->C[i][j];
+    }
+    o->E_mean[i] = 0.9L * o->E_mean[i] + 0.1L * local;
+    step += local * local;
+    followed += o->E_mean[i] * o->E_mean[i];
+  }
+  long double eta = next_eta(o, 0, 0.1L, step, followed);
+  step = followed = 0;
+  for (int i = 0; i < D; i++)
+    for (int j = 0; j < D; j++) {
+      half[i][j] = 0;
+      for (int k = 0; k < D; k++)
+        half[i][j] += root[i][k] * change[k][j];
+    }
+  for (int i = 0; i < D; i++)
+    for (int j = 0; j < D; j++) {
+      u[i][j] = 0;
+      for (int k = 0; k < D; k++)
+        u[i][j] += half[i][k] * root[k][j] / (sqrtl(2) * was->sigma * was->sigma);
+      o->E_S[i][j] = 0.97L * o->E_S[i][j] + 0.03L * u[i][j];
+      step += u[i][j] * u[i][j];
+      followed += o->E_S[i][j] * o->E_S[i][j];
+    }
+  long double eta_S = next_eta(o, 1, 0.03L, step, followed);
+  for (int i = 0; i < D; i++) {
+    o->mean[i] = was->mean[i] + eta * (o->mean[i] - was->mean[i]);
+    for (int j = 0; j < D; j++)
+      o->C[i][j] = was->sigma * was->sigma * was->C[i][j] + eta_S * change[i][j];
+  }
+  o->sigma = powl(root_of_determinant(o->C), 1.0L / D);
+  for (int i = 0; i < D; i++)
+    for (int j = 0; j < D; j++)
+      o->C[i][j] /= o->sigma * o->sigma;
+  o->sigma *= old_eta / eta;
+}
+
+// A tilted valley, which turns the axes, then a slope, on which the path grows too long, then noise
+// alone, in which learning rates fall.
 static double fitness_of(const double *x, int generation) {
+  if (generation >= 24) return sin(1e4 * x[0]);
   if (generation >= 12) return x[0] + 0.1 * x[1];
   double sum = 0;
   for (int j = 0; j + 1 < D; j++)
@@ -152,10 +227,9 @@ static double fitness_of(const double *x, int generation) {
   return sum - 0.01 * x[0] * x[0];
 }
 
-static void test_steps(void **state) {
-  (void)state;
-  mm_es *es = create(MM_ES_CMA, D, N);
-  oracle o = { .sigma = 0.5L };
+static void check_steps(mm_es_kind kind) {
+  mm_es *es = create(kind, D, N);
+  oracle o = { .sigma = 0.5L, .eta = { 1, 1 } }, was;
   for (int j = 0; j < D; j++) {
     o.mean[j] = mm_es_mean(es)[j];
     o.C[j][j] = 1;
@@ -166,7 +240,9 @@ static void test_steps(void **state) {
     for (int i = 0; i < N; i++)
       fitness[i] = fitness_of(member + i * D, g);
     assert_ok(mm_es_tell(es, fitness));
+    was = o;
     oracle_step(&o, es, member, g);
+    if (kind == MM_ES_CMA_LR) oracle_adapt(&o, &was);
     assert_true(fabsl(es->sigma / o.sigma - 1) < 1e-9L);
     for (int i = 0; i < D; i++) {
       assert_true(fabsl(es->now[0][i] - o.mean[i]) <= 1e-9L * (1 + fabsl(o.mean[i])));
@@ -180,7 +256,21 @@ static void test_steps(void **state) {
   }
   assert_true(o.stalled > 0 && o.stalled < 40);
   assert_true(mm_es_axis_ratio(es) > 2);
+  if (kind == MM_ES_CMA_LR) {
+    for (int i = 0; i < 2; i++)
+      assert_true(o.eta[i] < 0.9L && fabsl(es->now[6][2 * i] / o.eta[i] - 1) <= 1e-9L);
+  }
   mm_es_destroy(es);
+}
+
+static void test_steps(void **state) {
+  (void)state;
+  check_steps(MM_ES_CMA);
+}
+
+static void test_steps_of_learning_rates(void **state) {
+  (void)state;
+  check_steps(MM_ES_CMA_LR);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -229,6 +319,42 @@ static void test_tilted_ellipsoid(void **state) {
     fail_msg("generations to 1e-8: cma-es %d, sep-cma-es %d", full, diagonal);
 }
 
+// f = |x|^2 at the mean over its start, when members see as much noise as f varies at the start.
+static double left_under_noise(mm_es_kind kind, uint64_t seed) {
+  enum { n = 20, population = 64, generations = 150 };
+  mm_es_config config = mm_es_config_default(kind);
+  config.dimension = n, config.population = population, config.sigma = 0.5, config.seed = seed;
+  double start[n], member[n * population], fitness[population], left = 0;
+  for (size_t j = 0; j < n; j++)
+    start[j] = 1;
+  mm_es *es;
+  assert_ok(mm_es_create(&config, start, &es));
+  for (uint32_t g = 0; g < generations; g++) {
+    assert_ok(mm_es_ask(es, member));
+    for (size_t i = 0; i < population; i++) {
+      mm_stream stream = mm_stream_make(seed, g, MM_RNG_TEST, (uint32_t)i);
+      fitness[i] = -10 * mm_normal_d(mm_block_pair(mm_stream_block(stream, 0), 0));
+      for (size_t j = 0; j < n; j++)
+        fitness[i] -= member[i * n + j] * member[i * n + j];
+    }
+    assert_ok(mm_es_tell(es, fitness));
+  }
+  for (size_t j = 0; j < n; j++)
+    left += mm_es_mean(es)[j] * mm_es_mean(es)[j] / n;
+  mm_es_destroy(es);
+  return left;
+}
+
+// Each search comes nearer with learning rates that adapt.
+static void test_noise(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < 5; seed++) {
+    double fixed = left_under_noise(MM_ES_CMA, seed),
+           adapted = left_under_noise(MM_ES_CMA_LR, seed);
+    if (!(adapted < fixed / 2)) fail_msg("left: %g, with learning rates %g", fixed, adapted);
+  }
+}
+
 // ---------------------------------------------------------------------------------------------
 // Bounds and bytes
 
@@ -264,9 +390,8 @@ static void advance(mm_es *es, int generations) {
   }
 }
 
-static void test_state(void **state) {
-  (void)state;
-  mm_es *es = create(MM_ES_CMA, D, N), *other;
+static void check_state(mm_es_kind kind) {
+  mm_es *es = create(kind, D, N), *other;
   advance(es, 7);
   size_t size = mm_es_state_size(es);
   unsigned char *bytes = malloc(size), *expected = malloc(size);
@@ -281,6 +406,12 @@ static void test_state(void **state) {
   free(expected);
   mm_es_destroy(es);
   mm_es_destroy(other);
+}
+
+static void test_state(void **state) {
+  (void)state;
+  check_state(MM_ES_CMA);
+  check_state(MM_ES_CMA_LR);
 }
 
 // When all are equal, nothing moves.
@@ -299,8 +430,12 @@ static void test_flat(void **state) {
 
 int suite_evolve_cma(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_steps),      cmocka_unit_test(test_tilted_ellipsoid),
-    cmocka_unit_test(test_dimensions), cmocka_unit_test(test_state),
+    cmocka_unit_test(test_steps),
+    cmocka_unit_test(test_steps_of_learning_rates),
+    cmocka_unit_test(test_tilted_ellipsoid),
+    cmocka_unit_test(test_noise),
+    cmocka_unit_test(test_dimensions),
+    cmocka_unit_test(test_state),
     cmocka_unit_test(test_flat),
   };
   return cmocka_run_group_tests_name("evolve_cma", tests, NULL, NULL);

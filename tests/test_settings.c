@@ -106,7 +106,7 @@ static void test_presets(void **state) {
   compare("mujoco", MM_TEST_DATA "/../presets/ppo-mujoco.yaml", MM_ALGO_PPO);
 }
 
-// The short searches are those of results/search/run.sh.
+// The short searches with AMPO are those of results/search/run.sh.
 static void test_fast_presets(void **state) {
   (void)state;
   mm_settings game = mm_settings_default(MM_ALGO_AMPO), bcs = game;
@@ -122,6 +122,25 @@ static void test_fast_presets(void **state) {
   mm_es_config es = mm_search_es(&bcs.search, 1);
   assert_true(es.dimension == 20 && es.sigma == 0.5 && es.population == 128);
   assert_true(es.kind == MM_ES_SEP_CMA && bcs.search.seeds_per_member == 4);
+}
+
+static void test_other_fast_presets(void **state) {
+  (void)state;
+  mm_settings grid = mm_settings_default(MM_ALGO_PMD);
+  mm_settings body = mm_settings_default(MM_ALGO_GAUSSIAN);
+  assert_ok(mm_preset_apply(MM_TEST_DATA "/../presets/gridworld-fast.yaml", &grid));
+  assert_ok(mm_preset_apply(MM_TEST_DATA "/../presets/mujoco-fast.yaml", &body));
+  assert_string_equal(mm_search_init(&grid.search), "l2");
+  assert_null(mm_search_init(&body.search)); // the start of powers, near negentropy
+  mm_phase phase[MM_PHASES_MAX];
+  assert_true(mm_search_phases(&grid.search, phase) == 1 && phase[0].generations == 64);
+  assert_true(mm_search_phases(&body.search, phase) == 1 && phase[0].generations == 8);
+  // whole training runs
+  assert_true(mm_settings_steps(&grid) == 262144 && mm_settings_steps(&body) == 9994240);
+  mm_es_config es = mm_search_es(&grid.search, 1);
+  assert_true(es.kind == MM_ES_OPENES && es.shaping == MM_SHAPING_RAW && es.dimension == 20);
+  es = mm_search_es(&body.search, 1);
+  assert_true(es.kind == MM_ES_CMA && es.dimension == 4 && es.population == 32);
 }
 
 static void test_lengths(void **state) {
@@ -176,8 +195,8 @@ int suite_settings(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_defaults),     cmocka_unit_test(test_learners),
     cmocka_unit_test(test_presets),      cmocka_unit_test(test_words),
-    cmocka_unit_test(test_fast_presets), cmocka_unit_test(test_lengths),
-    cmocka_unit_test(test_dimensions),
+    cmocka_unit_test(test_fast_presets), cmocka_unit_test(test_other_fast_presets),
+    cmocka_unit_test(test_lengths),      cmocka_unit_test(test_dimensions),
   };
   return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
 }

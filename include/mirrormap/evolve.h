@@ -39,7 +39,8 @@ typedef struct mm_es mm_es;
   X(SEP_CMA, "sep-cma-es", sep_cma)             /* diagonal covariance, by Ros and Hansen */       \
   X(SEP_CMA_ISOTROPIC, "sep-cma-es:isotropic", sep_cma) /* variances stay 1, sigma adapts */       \
   X(SEP_CMA_EVOSAX, "sep-cma-es:evosax-0.3", sep_cma)   /* that library's later constants */       \
-  X(CMA, "cma-es", cma) /* full covariance, at most 64 coordinates */
+  X(CMA, "cma-es", cma)                /* full covariance, at most 64 coordinates */               \
+  X(CMA_LR, "cma-es:lr-adapt", cma_lr) /* its learning rates follow the noise of fitness */
 
 typedef enum mm_es_kind {
 #define MM_ES_ENUM(name, text, file) MM_ES_##name,

@@ -24,26 +24,20 @@
 
 #include "base/elementary.h"
 #include "base/status.h"
-#include "evolve/es_internal.h"
+#include "evolve/cma.h"
 
 enum { DIMENSION_MAX = 64, SWEEPS_MAX = 60 };
-enum { PATH_SIGMA = 1, PATH_C = 2, COVARIANCE = 3 }; // vectors of the state
-enum { BASIS = 0, WORK = 1 };                        // work space, [dimension][dimension] each
+enum { PATH_SIGMA = 1, PATH_C = 2, COVARIANCE = MM_CMA_COVARIANCE }; // vectors of the state
+enum { BASIS = MM_CMA_BASIS, WORK = MM_CMA_WORK };
 
 // The longest axis is at most so many times the shortest one: beyond that C has no digits left.
 #define AXIS_RATIO_MAX 1e7
 
-typedef struct mm_cma {
-  size_t mu; // members of positive weight
-  double mueff, c_sigma, d_sigma, c_c, c_1, c_mu, chi;
-  double weight_sum; // of all members
-} mm_cma;
-
-static mm_es_config defaults(mm_es_kind kind) {
+mm_es_config mm_cma_defaults(mm_es_kind kind) {
   return (mm_es_config){ .kind = kind, .population = 128, .sigma = 0.5 };
 }
 
-static mm_status check(const mm_es_config *c, const char *name) {
+mm_status mm_cma_check(const mm_es_config *c, const char *name) {
   if (c->dimension > DIMENSION_MAX)
     return MM_FAIL(MM_ERR_INPUT, "%s: dimension = %zu: expected 1 to %d (sep-cma-es takes more)",
                    name, c->dimension, DIMENSION_MAX);
@@ -72,7 +66,7 @@ static void scale_to(double *weight, size_t first, size_t end, double total) {
     weight[r] *= total / sum;
 }
 
-static void prepare(mm_es *es) {
+void mm_cma_prepare(mm_es *es) {
   mm_cma *c = es->constants;
   const size_t population = es->population, dimension = es->config.dimension;
   const double n = (double)dimension;
@@ -142,11 +136,10 @@ static bool sweep(double *a, double *basis, size_t n) {
   return turned;
 }
 
-// B into the work space and D into es->deviation.
-static void find_axes(const mm_es *es) {
+void mm_cma_find_axes(const mm_es *es, const double *covariance) {
   size_t n = es->config.dimension;
   double *basis = es->square[BASIS], *a = es->square[WORK], longest = 0;
-  memcpy(a, es->now[COVARIANCE], n * n * sizeof *a);
+  memcpy(a, covariance, n * n * sizeof *a);
   memset(basis, 0, n * n * sizeof *basis);
   for (size_t j = 0; j < n; j++)
     basis[j * n + j] = 1;
@@ -170,9 +163,9 @@ static void turn(const mm_es *es, const double *d, const double *z, double *y) {
   }
 }
 
-static void place(mm_es *es, size_t first, size_t end, double *member) {
+void mm_cma_place(mm_es *es, size_t first, size_t end, double *member) {
   size_t n = es->config.dimension;
-  if (first == 0) find_axes(es);
+  if (first == 0) mm_cma_find_axes(es, es->now[COVARIANCE]);
   for (size_t i = first; i < end; i++) {
     turn(es, es->deviation, es->z + i * n, es->sum);
     for (size_t j = 0; j < n; j++)
@@ -244,7 +237,7 @@ static void step_covariance(mm_es *es, double h) {
       next[j * n + i] = next[i * n + j];
 }
 
-static double step(mm_es *es) {
+double mm_cma_step(mm_es *es) {
   const mm_cma *c = es->constants;
   double length = step_mean(es), n = (double)es->config.dimension;
   // a path that has only just begun is shorter by nature
@@ -255,8 +248,8 @@ static double step(mm_es *es) {
 }
 
 // Of the axes of C, not of the coordinates.
-static double axis_ratio(const mm_es *es) {
-  find_axes(es);
+double mm_cma_axis_ratio(const mm_es *es) {
+  mm_cma_find_axes(es, es->now[COVARIANCE]);
   double least = es->deviation[0], greatest = least;
   for (size_t j = 1; j < es->config.dimension; j++) {
     least = fmin(least, es->deviation[j]);
@@ -269,17 +262,14 @@ extern const mm_es_method mm_cma_method;
 
 const mm_es_method mm_cma_method = {
   .covariant = true,
-  .defaults = defaults,
-  .check = check,
+  .defaults = mm_cma_defaults,
+  .check = mm_cma_check,
   .constants_size = sizeof(mm_cma),
   .n_vectors = 4,
   .n_squares = 2,
-  .vector = { { "mean", -DBL_MAX, false },
-              { "path of sigma", -DBL_MAX, false },
-              { "path of C", -DBL_MAX, false },
-              { "C", -DBL_MAX, true } },
-  .prepare = prepare,
-  .place = place,
-  .step = step,
-  .axis_ratio = axis_ratio,
+  .vector = { MM_CMA_VECTORS },
+  .prepare = mm_cma_prepare,
+  .place = mm_cma_place,
+  .step = mm_cma_step,
+  .axis_ratio = mm_cma_axis_ratio,
 };

@@ -112,7 +112,14 @@ size_t mm_es_draws(const mm_es *es) {
 // Creation
 
 static size_t length(const mm_es_method *method, size_t v, size_t dimension) {
-  return method->vector[v].is_square ? dimension * dimension : dimension;
+  switch (method->vector[v].shape) {
+  case MM_ES_MATRIX:
+    return dimension * dimension;
+  case MM_ES_FOUR:
+    return 4;
+  default:
+    return dimension;
+  }
 }
 
 size_t mm_es_vector_length(const mm_es *es, size_t v) {
@@ -135,7 +142,8 @@ static size_t block_size(const mm_es_config *c, const mm_es_method *method) {
 
 double mm_es_bytes(const mm_es_config *c) {
   double most = ldexp((double)c->population, (int)c->restarts);
-  double rows = (mm_es_is_paired(c->kind) ? most / 2 : most) + 2 * MM_ES_VECTORS + 4;
+  double rows =
+      (mm_es_is_paired(c->kind) ? most / 2 : most) + 2 * (double)methods[c->kind]->n_vectors + 4;
   return 8 * rows * (double)c->dimension +
          (double)(2 * sizeof(double) + sizeof(mm_ranked)) * (most + MM_ES_HISTORY_MAX);
 }

@@ -12,9 +12,8 @@
 #include "base/arena.h"
 #include "mirrormap/evolve.h"
 
-// The vectors of a state, [dimension] or [dimension][dimension]: the mean first, then what its
-// strategy remembers.
-enum { MM_ES_MEAN = 0, MM_ES_VECTORS = 4, MM_ES_SQUARES = 2 };
+// The vectors of a state: the mean first, then what its strategy remembers.
+enum { MM_ES_MEAN = 0, MM_ES_VECTORS = 7, MM_ES_SQUARES = 3 };
 enum { MM_ES_RESTARTS_MAX = 20, MM_ES_HISTORY_MAX = 1000 };
 
 // A member in the order of fitness.
@@ -57,10 +56,16 @@ struct mm_es {
   void *constants;               // [method->constants_size]
 };
 
+typedef enum mm_es_shape {
+  MM_ES_PER_COORDINATE, // [dimension]
+  MM_ES_MATRIX,         // [dimension][dimension]
+  MM_ES_FOUR,           // [4], whatever the dimension
+} mm_es_shape;
+
 typedef struct mm_es_vector {
   const char *name; // in messages
   double min;       // no state has less; -DBL_MAX: any finite number
-  bool is_square;   // [dimension][dimension]
+  mm_es_shape shape;
 } mm_es_vector;
 
 struct mm_es_method {

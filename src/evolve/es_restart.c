@@ -17,7 +17,7 @@
 
 #include "evolve/es_internal.h"
 
-enum { PATH_C = 2, COVARIANCE = 3 }; // vectors of both strategies with a covariance
+enum { PATH_C = 2, COVARIANCE = 3 }; // vectors of all strategies with a covariance
 
 static const double tol_x = 1e-12, tol_fun = 1e-12, axis_ratio_max = 0.999e7;
 
@@ -40,7 +40,7 @@ size_t mm_es_population_max(const mm_es_config *c) {
 
 static bool is_tiny(const mm_es *es) {
   const size_t n = es->config.dimension;
-  const size_t row = es->method->vector[COVARIANCE].is_square ? n + 1 : 1;
+  const size_t row = es->method->vector[COVARIANCE].shape == MM_ES_MATRIX ? n + 1 : 1;
   const double least = tol_x * es->config.sigma;
   for (size_t j = 0; j < n; j++)
     if (es->sigma * sqrt(es->now[COVARIANCE][j * row]) >= least ||

@@ -3,18 +3,19 @@
 # Ours against others' work, which is installed by pip into virtual environments of its own:
 #
 #   cma      evaluations of our cma-es and of pycma's
+#   cmaes    those of our cma-es:lr-adapt and of the package cmaes
 #   rliable  interquartile means, performance profiles and their intervals
 #   entmax   projections of Tsallis' maps. It needs PyTorch, whose wheels for x86-64 on PyPI bring
 #            2.5 GB of CUDA libraries: Debian's python3-torch does, or one that is in VENV/entmax
 #
 # Exit code 77, and why, where a peer cannot be had.
 #
-# usage: tests/peers/check.sh BUILD_FOLDER VENV_FOLDER [cma|rliable|entmax]; without the last: all
+# usage: tests/peers/check.sh BUILD_FOLDER VENV_FOLDER [cma|cmaes|rliable|entmax]; without the last: all
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 if [ $# -eq 2 ]; then
   end=0
-  for peer in cma rliable entmax; do
+  for peer in cma cmaes rliable entmax; do
     code=0
     "$0" "$1" "$2" "$peer" || code=$?
     [ "$code" -eq 0 ] || [ "$end" -eq 1 ] || end=$((code == 77 ? 77 : 1))
@@ -41,6 +42,12 @@ prepare() { # TEST PACKAGE...
     skip "pip cannot install $*, see $venv.log"
 }
 
+race() { # TEST NAME PACKAGE
+  prepare "$1" "$3" numpy
+  cc -std=gnu17 -O2 -I"$here/../../include" "$here/es_race.c" -o "$build/es_race" -L"$build" -lmirrormap -lm
+  LD_LIBRARY_PATH=$build exec "$venv/bin/python" -W ignore "$here/compare_cma.py" "$build/es_race" "$2"
+}
+
 # A Python with PyTorch and entmax: the environment's, or the system's with entmax beside it.
 find_torch() {
   local python
@@ -52,11 +59,8 @@ find_torch() {
 }
 
 case $3 in
-  cma)
-    prepare 'import cma' 'cma>=4.4' numpy
-    cc -std=gnu17 -O2 -I"$here/../../include" "$here/es_race.c" -o "$build/es_race" -L"$build" -lmirrormap -lm
-    LD_LIBRARY_PATH=$build exec "$venv/bin/python" -W ignore "$here/compare_cma.py" "$build/es_race"
-    ;;
+  cma) race 'import cma' pycma 'cma>=4.4' ;;
+  cmaes) race 'import cmaes' cmaes 'cmaes>=0.13' ;;
   rliable)
     prepare 'import rliable.library' rliable 'pandas<3' # arch, which it builds on, does not know pandas 3
     exec "$venv/bin/python" -W ignore "$here/compare_rliable.py" "$build/mirrormap"
@@ -72,7 +76,7 @@ case $3 in
     PYTHONPATH=$venv/packages exec "$python" -W ignore "$here/compare_entmax.py" "$build/mirrormap"
     ;;
   *)
-    echo "unknown peer '$3': expected cma, rliable or entmax" >&2
+    echo "unknown peer '$3': expected cma, cmaes, rliable or entmax" >&2
     exit 2
     ;;
 esac

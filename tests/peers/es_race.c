@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many evaluations cma-es needs, for compare.py, which lets pycma do the same.
-// usage: es_race FUNCTION DIMENSION POPULATION SIGMA NOISE TARGET RUNS
+// How many evaluations a strategy needs, for compare_cma.py, which lets others' do the same.
+// usage: es_race STRATEGY FUNCTION DIMENSION POPULATION SIGMA NOISE TARGET RUNS
 // Prints the evaluations of each run until the mean is below TARGET, or -1 after 200,000 of them.
 
 #include <math.h>
@@ -54,15 +54,16 @@ static long run(const char *function, const mm_es_config *config, double noise, 
 }
 
 int main(int argc, char **argv) {
-  if (argc != 8) return 2;
-  mm_es_config config = mm_es_config_default(MM_ES_CMA);
-  config.dimension = (size_t)atoi(argv[2]);
-  config.population = (size_t)atoi(argv[3]);
-  config.sigma = atof(argv[4]);
+  mm_es_kind kind;
+  if (argc != 9 || mm_es_find(argv[1], &kind) != MM_OK) return 2;
+  mm_es_config config = mm_es_config_default(kind);
+  config.dimension = (size_t)atoi(argv[3]);
+  config.population = (size_t)atoi(argv[4]);
+  config.sigma = atof(argv[5]);
   if (config.dimension > DIMENSION_MAX || config.population > POPULATION_MAX) return 2;
-  for (int i = 1; i <= atoi(argv[7]); i++) {
+  for (int i = 1; i <= atoi(argv[8]); i++) {
     config.seed = (uint64_t)i;
-    printf("%ld\n", run(argv[1], &config, atof(argv[5]), atof(argv[6])));
+    printf("%ld\n", run(argv[2], &config, atof(argv[6]), atof(argv[7])));
   }
   return 0;
 }

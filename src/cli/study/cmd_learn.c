@@ -24,14 +24,13 @@ typedef struct learn_args {
 } learn_args;
 
 #define ARGS learn_args
+#define LISTED(name, text, file) " " text
 static const option learn_options[] = {
   OPTION(TEXT, "env", env, "ID[,ID..]", "the environments to learn on; task files too"),
   RUN_RESUME_OPTION(learn_args, "run"),
   ENV_ALGO_OPTION(learn_args, ENV_MIRROR_ALGOS, "the environment's"),
   OPTION(CHOICE, "kind", kind, NULL, "family of maps to search in", .choices = mm_map_search_names),
-  OPTION(TEXT, "es", es, "ES",
-         "evolution strategy: openes, openes:evosax-0.3, sep-cma-es, sep-cma-es:isotropic or "
-         "sep-cma-es:evosax-0.3"),
+  OPTION(TEXT, "es", es, "ES", "evolution strategy, one of" MM_ES_LIST(LISTED)),
   OPTION(COUNT, "generations", generations, "G",
          "length of the search; with --resume its new length", .low = 1, .high = 1e9),
   OPTION(COUNT, "population", population, "P", "candidates of a generation", .low = 4, .high = 1e6),
@@ -45,6 +44,7 @@ static const option learn_options[] = {
   SETTINGS_PRESET_OPTION,
   { 0 },
 };
+#undef LISTED
 #undef ARGS
 
 // ---------------------------------------------------------------------------------------------

@@ -16,9 +16,10 @@ enum {
   NAMES = 14,     // at most so many on an axis
   BAR = 12,       // colours
   BAR_STEPS = 96, //
-  TWO_WIDE = 46,
+  TWO_WIDE = 50,
   TWO_HIGH = 34 // room for two lines
 };
+#define SIZE_LEAST 0.6 // of numbers
 #define FRAME 0xD55E00u
 #define FAILED 0xE0E0E0u
 
@@ -84,21 +85,27 @@ static uint32_t colour_of(const heat *h, const mm_tune_trial *t) {
   return mm_ramp_colour((mm_tune_score(t).mean - h->score.low) / (h->score.high - h->score.low));
 }
 
-// Mean and error, as far as there is room for them.
-static void put_numbers(const heat *h, size_t i, size_t k, const mm_tune_trial *t) {
+// Size of the numbers in the cells: 1 where there is room, 0 where they could not be read.
+static double size_of_numbers(const heat *h) {
+  const double w = h->box.w / (double)h->x.n, high = h->box.h / (double)h->y.n;
+  const double size = fmin(1, fmin(w / TWO_WIDE, high / TWO_HIGH));
+  return size < SIZE_LEAST ? 0 : size;
+}
+
+// Mean and error.
+static void put_numbers(const heat *h, size_t i, size_t k, const mm_tune_trial *t, double size) {
   const double w = h->box.w / (double)h->x.n, high = h->box.h / (double)h->y.n;
   const double x = h->box.x + ((double)i + 0.5) * w;
   const double y = h->box.y + h->box.h - ((double)k + 0.5) * high;
   const uint32_t ink = mm_is_dark(colour_of(h, t)) ? 0xFFFFFFu : MM_INK;
   const mm_estimate e = mm_tune_score(t);
-  const bool two = w >= TWO_WIDE && high >= TWO_HIGH && !isnan(e.sem) && !t->failed;
-  if (w < TWO_WIDE || high < MM_LINE_HEIGHT) return;
+  const double up = isnan(e.sem) ? 0 : 8 * size;
   if (t->failed) {
-    mm_plot_text(h->plot, x, y, MM_CENTRE, MM_QUIET_INK, "failed");
+    mm_plot_text(h->plot, x, y, MM_CENTRE, MM_QUIET_INK, "{/*%.2f failed}", size);
     return;
   }
-  mm_plot_text(h->plot, x, two ? y - 8 : y, MM_CENTRE, ink, "%+.2f", e.mean);
-  if (two) mm_plot_text(h->plot, x, y + 8, MM_CENTRE, ink, "± %.2f", e.sem);
+  mm_plot_text(h->plot, x, y - up, MM_CENTRE, ink, "{/*%.2f %+.2f}", size, e.mean);
+  if (up > 0) mm_plot_text(h->plot, x, y + up, MM_CENTRE, ink, "{/*%.2f ± %.2f}", size, e.sem);
 }
 
 static void add_cells(const heat *h) {
@@ -183,7 +190,8 @@ static void add_legend(const heat *h, double x, double y, double width) {
   const mm_box bar = { x + width - 190, y + 4, 180, BAR };
   const double step = (h->score.high - h->score.low) / BAR_STEPS;
   mm_plot_text(h->plot, x, y + 10, MM_LEFT, MM_INK,
-               "{/*1.08 Score} with its standard error; 0 is that of the baseline settings");
+               "{/*1.08 Score}%s; 0 is that of the baseline settings",
+               size_of_numbers(h) > 0 ? " with its standard error" : "");
   mm_plot_text(h->plot, x, y + 30, MM_LEFT, 0x555555,
                "orange frame: best; black outline: not shown to be worse (the 95 %% interval");
   mm_plot_text(h->plot, x, y + 47, MM_LEFT, 0x555555,
@@ -216,9 +224,10 @@ static heat *make(mm_plot *plot, const mm_tune_view *v, mm_range score) {
 }
 
 static void add_panel(const heat *h) {
-  for (size_t c = 0; c < h->x.n * h->y.n; c++)
+  const double size = size_of_numbers(h);
+  for (size_t c = 0; c < h->x.n * h->y.n && size > 0; c++)
     if (h->cell[c].trial != NONE)
-      put_numbers(h, c % h->x.n, c / h->x.n, &h->v->search->trial[h->cell[c].trial]);
+      put_numbers(h, c % h->x.n, c / h->x.n, &h->v->search->trial[h->cell[c].trial], size);
   put_axes(h);
   mm_plot_panel(h->plot,
                 (mm_panel){ .box = h->box,
