@@ -6,9 +6,9 @@
 //   config.map = (const char *const[]){ "l2" }, config.n_map = 1;
 //   config.seeds = 8;
 //   mm_study *study;
-//   mm_study_create("runs/cartpole", &config, &study);      or  mm_study_open("runs/cartpole",
-//   &study); mm_study_machine machine = mm_study_machine_default(); while (!mm_study_done(study))
-//     mm_study_advance(study, &machine);
+//   mm_study_create("runs/cartpole", &config, &study);      mm_study_open to go on with one
+//   mm_study_machine machine = mm_study_machine_default();
+//   while (!mm_study_done(study)) mm_study_advance(study, &machine);
 //   mm_study_cell cell;
 //   mm_study_cell_at(study, 0, &cell);                       cell.mean, cell.sem, cell.final[i]
 //   mm_study_close(study);
@@ -93,7 +93,12 @@ typedef struct mm_study_config {
 } mm_study_config;
 
 // The defaults of the commands of that name. From any thread.
-MM_API mm_study_config mm_study_config_default(mm_study_kind kind);
+MM_API void mm_study_config_init(mm_study_config *out, size_t size, mm_study_kind kind);
+static inline mm_study_config mm_study_config_default(mm_study_kind kind) {
+  mm_study_config config;
+  mm_study_config_init(&config, sizeof config, kind);
+  return config;
+}
 
 // A new study in `folder`, which is made (with its parents) unless it exists; one that is there
 // already is MM_ERR_INPUT. What is wrong with the config shows before the folder is made. From any
@@ -130,7 +135,12 @@ typedef struct mm_study_machine {
 } mm_study_machine;
 
 // One thread per core, checkpoints every 60 seconds. From any thread.
-MM_API mm_study_machine mm_study_machine_default(void);
+MM_API void mm_study_machine_init(mm_study_machine *out, size_t size);
+static inline mm_study_machine mm_study_machine_default(void) {
+  mm_study_machine machine;
+  mm_study_machine_init(&machine, sizeof machine);
+  return machine;
+}
 
 // The next step: of LEARN a generation, or the first validation of a phase; of the others all that
 // is left. MM_ERR_INTERRUPTED, and any other failure, leaves the study where the database is; it

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "agent/job_copies.h"
 #include "agent/job_hooks.h"
 #include "agent/job_internal.h"
 #include "agent/learner.h"
@@ -66,6 +67,11 @@ mm_status mm_job_continue(const mm_job *job, const volatile int *stop, mm_result
 }
 
 mm_status mm_job_run(const mm_job *job, const volatile int *stop, mm_result *result) {
+  mm_job_copies complete;
   mm_job_begin(result);
-  return mm_job_continue(job, stop, result);
+  mm_status status = mm_job_copies_complete(job, 1, &complete);
+  if (status != MM_OK) return mm_job_end(job, status, result);
+  status = mm_job_continue(complete.n > 0 ? complete.job : job, stop, result);
+  mm_job_copies_release(&complete);
+  return status;
 }

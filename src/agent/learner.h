@@ -88,10 +88,11 @@ typedef struct mm_learner {
   const mm_setting *setting; // [n_setting] in the order in which they are listed
   size_t n_setting;
   size_t config_size;
-  unsigned suits;     // MM_SUITS_* or-ed
-  unsigned on_device; // for which of these devices have kernels; 0: it runs on the CPU only
-  bool exact;         // its values are exact, not means of returns that were seen
-  bool networks;      // it leaves networks behind: job_hooks.h
+  const char *config_name; // of the struct, which begins with its size; NULL: a plug-in's numbers
+  unsigned suits;          // MM_SUITS_* or-ed
+  unsigned on_device;      // for which of these devices have kernels; 0: it runs on the CPU only
+  bool exact;              // its values are exact, not means of returns that were seen
+  bool networks;           // it leaves networks behind: job_hooks.h
 
   // Changes the defaults of the lists to its own; NULL: none.
   void (*adjust)(void *config);
@@ -128,6 +129,9 @@ double mm_job_number(const mm_job *job, const char *key, double otherwise);
 
 // Its defaults.
 void mm_learner_default(const mm_learner *learner, void *config);
+
+// Those of a program that may have been compiled with fewer; `config` has room for all.
+mm_status mm_learner_take(const mm_learner *learner, const void *from, void *config);
 
 // All numbers are within their ranges, and whole where they must be.
 mm_status mm_learner_check(const mm_learner *learner, const void *config);

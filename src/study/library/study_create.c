@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "env/grid/grid_task.h"
 #include "study/jobs/eta_tuning.h"
 #include "study/learn/learn.h"
@@ -19,15 +20,23 @@
 
 enum { LIST_MAX = 1000 };
 
-mm_study_config mm_study_config_default(mm_study_kind kind) {
-  return (mm_study_config){ .size = sizeof(mm_study_config),
-                            .kind = kind,
-                            .seeds = kind == MM_STUDY_TRAIN  ? 1
-                                     : kind == MM_STUDY_TUNE ? 8
-                                                             : 32,
-                            .tune_seeds = 8,
-                            .validate = 32,
-                            .prune = true };
+void mm_study_config_init(mm_study_config *out, size_t size, mm_study_kind kind) {
+  const mm_study_config ours = { .kind = kind,
+                                 .seeds = kind == MM_STUDY_TRAIN  ? 1
+                                          : kind == MM_STUDY_TUNE ? 8
+                                                                  : 32,
+                                 .tune_seeds = 8,
+                                 .validate = 32,
+                                 .prune = true };
+  mm_config_give(&ours, sizeof ours, out, size);
+}
+
+// Which defaults a program's struct has behind its end depends on its kind.
+static mm_status take_config(const mm_study_config *from, mm_study_config *to) {
+  *to = (mm_study_config){ .kind = MM_STUDY_LEARN };
+  MM_TRY(mm_config_take("mm_study_config", from, to, sizeof *to));
+  *to = mm_study_config_default(to->kind);
+  return mm_config_take("mm_study_config", from, to, sizeof *to);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -261,12 +270,11 @@ static mm_status check_counts(const mm_study_config *c) {
 }
 
 mm_status mm_study_create(const char *folder, const mm_study_config *config, mm_study **out) {
-  mm_study_config own = { .size = sizeof own }; // what an older program does not know is 0
+  mm_study_config own;
   const mm_study_config *c = &own;
   mm_map *map = NULL;
   *out = NULL;
-  MM_TRY(mm_take_config("mm_study_config", config, offsetof(mm_study_config, tune_budget), &own,
-                        sizeof own));
+  MM_TRY(take_config(config, &own));
   MM_TRY(check_counts(c));
   if (c->kind == MM_STUDY_LEARN) return create_learn(folder, c, out);
   if (c->kind == MM_STUDY_TRANSFER) {
