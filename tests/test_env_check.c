@@ -52,11 +52,9 @@ static void show(const mm_vec *vec, size_t i, void *obs) {
   if (is(vec, MM_ENV_RULE_BOUNDS) && w->time == 7) to[0] = 1.5f;
 }
 
-static void observe(const mm_vec *vec, size_t from, size_t to, void *obs) {
-  for (size_t i = from; i < to; i++) {
-    show(vec, i, obs);
-    if (is(vec, MM_ENV_RULE_AUTORESET)) ((float *)obs)[INPUTS * i] /= 2;
-  }
+static void observe(const mm_vec *vec, size_t i, void *obs) {
+  show(vec, i, obs);
+  if (is(vec, MM_ENV_RULE_AUTORESET)) ((float *)obs)[INPUTS * i] /= 2;
 }
 
 static void start(const mm_vec *vec, size_t i) {
@@ -71,11 +69,6 @@ static void begin(const mm_vec *vec, size_t i, bool first, void *obs) {
   if (first) ((walk *)vec->state)[i] = (walk){ 0 };
   start(vec, i);
   show(vec, i, obs);
-}
-
-static void reset(const mm_vec *vec, const mm_vec_out *out) {
-  for (size_t i = 0; i < vec->info.n; i++)
-    begin(vec, i, true, out->obs);
 }
 
 static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
@@ -111,7 +104,6 @@ static void load(const mm_vec *vec, const void *state) {
 
 static const mm_vec_law law = { .prepare = prepare,
                                 .state_size = state_size,
-                                .reset = reset,
                                 .step = step,
                                 .kept_size = state_size,
                                 .observe = observe,

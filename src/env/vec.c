@@ -162,7 +162,12 @@ mm_status mm_vec_reset(mm_vec *vec, const mm_vec_out *out) {
   if (vec->ended) memset(vec->ended, 0, n);
   if (vec->tally) memset(vec->tally, 0, n * sizeof *vec->tally);
   if (vec->tally) memset(vec->episodes, 0, n * sizeof *vec->episodes);
-  vec->law->reset(vec, out);
+  if (vec->law->reset) {
+    vec->law->reset(vec, out);
+    return MM_OK;
+  }
+  for (size_t i = 0; i < n; i++)
+    vec->law->begin(vec, i, true, out->obs);
   return MM_OK;
 }
 

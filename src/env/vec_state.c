@@ -41,7 +41,7 @@ mm_status mm_vec_take_up(mm_vec *vec, const void *state, size_t size) {
 mm_status mm_vec_observe(const mm_vec *vec, void *obs) {
   if (!vec->started)
     return MM_FAIL(MM_ERR_INPUT, "observations: the environments were never reset");
-  vec->law->observe(vec, 0, vec->info.n, obs);
+  mm_vec_show(vec, 0, vec->info.n, obs);
   return MM_OK;
 }
 
