@@ -211,8 +211,25 @@ for rule in determinism finite bounds ends autoreset state independence seeds; d
   name=${rule/state/save-load}
   run env check Walk --plugin "$faults/$rule.so"
   expect_code 1
-  expect "$rule is found out" grep -q "^  FAIL  $name" "$out"
+  expect "$rule is found out" grep -q "^  FAIL  *$name" "$out"
 done
+# what happens late, or is not as it is said to be
+for fault in late:bounds chance:chance nothing:chance; do
+  run env check Walk --plugin "$faults/${fault%:*}.so"
+  expect_code 1
+  expect "$fault is found out" grep -q "^  FAIL  *${fault#*:} " "$out"
+  expect "$fault breaks one rule" [ "$(grep -c '^  FAIL' "$out")" -eq 1 ]
+done
+run env check Walk --plugin "$faults/late.so" --most-steps 2000
+expect_code 0
+expect "an end that was not waited for" grep -q '^  not met  ends  *no episode came to the limit of 3000 within 2000 steps' "$out"
+run env check Walk --plugin "$faults/endless.so" --json
+expect_code 0
+expect_out '"rule":"autoreset","passed":true,"met":false,"why":"no episode ended within 11000 steps"'
+expect "all else is met" [ "$(grep -o '"met":false' "$out" | wc -l)" -eq 1 ]
+run env check Walk --plugin "$faults/still.so"
+expect_code 0
+expect "no chance, and it says so" grep -q '^  pass  *chance' "$out"
 run env check Walk --plugin "$faults/none.so"
 expect_code 0
 for fault in falling slope integral; do

@@ -95,6 +95,9 @@ static inline mm_shape mm_shape_disc(int mark, double x, double y, double radius
 // ---------------------------------------------------------------------------------------------
 // Environments
 
+// What an environment without chance says is random.
+#define MM_NOTHING_RANDOM "nothing"
+
 enum {
   MM_PLUGIN_INPUTS = 4096, // at most, of an observation
   MM_PLUGIN_REALS = 64,    // at most, of a continuous action
@@ -123,7 +126,8 @@ typedef struct mm_plugin_env {
   const float (*bounds)[2];       // [n_input] least and greatest; NULL: none
   const char *const *action_name; // [n_action], NULL where actions are real
   // For people, NULL where there is nothing to be said: names of the inputs, ended by NULL; in a
-  // sentence what they are, when there is which reward, what ends an episode, what is random.
+  // sentence what they are, when there is which reward, what ends an episode, what is random
+  // (MM_NOTHING_RANDOM: the same actions give the same episodes).
   const char *const *input_name;
   const char *observation, *reward, *end, *random;
   // The picture of an observation, those behind first, into out[MM_SHAPES_MOST]; returns how many.
