@@ -193,6 +193,9 @@ typedef struct mm_training {
   mm_random *random;     // a stream for the whole run, without an end
   const double *setting; // [n_setting]
   void *own;             // the library's
+  void *user;            // the learner's: what its state_size and save work on
+  const void *state;     // what `save` wrote, to go on from; NULL and 0 at the beginning of a run.
+  size_t state_size;     // Aligned for anything, until `train` returns
 } mm_training;
 
 // A point of the learning curve: so many environment steps were done in all, more than at the last
@@ -212,6 +215,12 @@ typedef struct mm_plugin_learner {
   // Trains. Where a call of the library failed it returns that status; where its own numbers came
   // to nothing, MM_ERR_NUMERIC. The last point of the curve is the result.
   mm_status (*train)(mm_training *training);
+  // For runs that can be stopped and resumed, both or neither: the bytes of a state as it is now,
+  // and the state, numbers of this kind of machine. mm_training_point calls them when a checkpoint
+  // is due. A run that begins with it as training->state goes on behind that point, to the same
+  // bits as one that was never stopped: the curve and training->random are as they were then.
+  size_t (*state_size)(const mm_training *training);
+  void (*save)(const mm_training *training, void *state);
 } mm_plugin_learner;
 
 // ---------------------------------------------------------------------------------------------

@@ -147,6 +147,9 @@ mm_status mm_plugin_learner_check(const mm_plugin_learner *law);
 // Adds one that was checked. Before threads are started.
 void mm_plugin_learner_add(const mm_plugin_learner *law);
 
+// What states of their runs begin with (MM_STATE_MARK bytes).
+extern const unsigned char mm_plugin_state_mark[];
+
 // The i-th; NULL past the end.
 const mm_plugin_learner *mm_plugin_learner_law(size_t i);
 const mm_learner *mm_plugin_learner_at(size_t i);
