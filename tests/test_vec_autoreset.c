@@ -514,8 +514,8 @@ static void test_config(void **state) {
   config = mm_vec_config_default();
   config.autoreset = (mm_autoreset)3;
   assert_fails(mm_vec_create(env, &config, &vec), MM_ERR_INPUT, "autoreset");
-  // a program that knows no autoreset: what lies behind its config does not count
-  config.size = offsetof(mm_vec_config, autoreset);
+  // a program that knows no more than seeds: what lies behind its config does not count
+  config.size = offsetof(mm_vec_config, repeat);
   config.n = 2;
   assert_ok(mm_vec_create(env, &config, &vec));
   mm_vec_describe(vec, &info);

@@ -42,9 +42,11 @@ typedef enum mm_algo {
       MM_ALGO_COUNT
 } mm_algo;
 
-MM_API const char *mm_algo_name(mm_algo algo);            // in commands and files
+// In commands and files. Algorithms of plug-ins have the numbers behind these; NULL past their end.
+MM_API const char *mm_algo_name(mm_algo algo);
 MM_API bool mm_algo_find(const char *name, mm_algo *out); // false: there is no such name
 MM_API bool mm_algo_has_map(mm_algo algo);                // do its policies come from one?
+MM_API bool mm_algo_is_tabular(mm_algo algo);             // a table of states: Grid-World alone
 
 // ---------------------------------------------------------------------------------------------
 // Settings. Each is one line of one of the lists below; its field, its default, its range and

@@ -58,6 +58,9 @@ MM_API const char *mm_study_kind_name(mm_study_kind kind);
 // ---------------------------------------------------------------------------------------------
 // Creating and resuming
 
+// Names of environments and of maps are shorter than this.
+enum { MM_STUDY_NAME_SIZE = 512 };
+
 // What decides the result. Texts and lists belong to the caller and are copied.
 typedef struct mm_study_config {
   size_t size; // of this struct, set by mm_study_config_default
@@ -104,6 +107,10 @@ static inline mm_study_config mm_study_config_default(mm_study_kind kind) {
 // already is MM_ERR_INPUT. What is wrong with the config shows before the folder is made. From any
 // thread, also several at a time for different folders.
 MM_API mm_status mm_study_create(const char *folder, const mm_study_config *config, mm_study **out);
+
+// The command line of this process, as main has it: every study created from now on stores it, as
+// those of the command line do. Before other threads use the library.
+MM_API void mm_study_set_argv(char *const *argv);
 
 // The study in `folder`, of whatever kind, to go on with it. MM_ERR_IO when another process owns
 // it, MM_ERR_INPUT when it is none or is damaged. From any thread.
@@ -212,7 +219,8 @@ typedef enum mm_value_type {
   MM_VALUE_INTEGER, // seeds and counts of steps are the same 64 bits without a sign
   MM_VALUE_REAL,
   MM_VALUE_TEXT, // `data` ends in a zero that `bytes` does not count
-  MM_VALUE_BYTES
+  MM_VALUE_BYTES,
+  MM_VALUE_UNSIGNED // of columns alone (mm_run_columns)
 } mm_value_type;
 
 // One column of a row. Texts and bytes belong to the callback's call.

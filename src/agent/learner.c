@@ -47,7 +47,7 @@ void mm_algo_enter(const char *name) {
 }
 
 const char *mm_algo_name(mm_algo algo) {
-  return mm_algo_names[algo];
+  return (size_t)algo < n_algo ? mm_algo_names[algo] : NULL;
 }
 
 bool mm_algo_has_map(mm_algo algo) {
@@ -58,6 +58,10 @@ bool mm_algo_has_map(mm_algo algo) {
   };
   return algo < MM_ALGO_COUNT ? has[algo]
                               : mm_plugin_learner_law((size_t)algo - MM_ALGO_COUNT)->has_map;
+}
+
+bool mm_algo_is_tabular(mm_algo algo) {
+  return mm_learner_of(algo)->suits == MM_SUITS_TABLES;
 }
 
 bool mm_algo_find(const char *name, mm_algo *out) {

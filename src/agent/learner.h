@@ -7,6 +7,7 @@
 
 #include "mirrormap/agent.h"
 #include "mirrormap/plugin.h"
+#include "mirrormap/settings.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,14 +15,6 @@ extern "C" {
 
 // ---------------------------------------------------------------------------------------------
 // Settings
-
-typedef enum mm_setting_type {
-  MM_SETTING_NUMBER,  // double
-  MM_SETTING_SWITCH,  // bool: one of two words
-  MM_SETTING_CHOICE,  // int: the place of one of several words
-  MM_SETTING_FACTORS, // double[MM_FACTORS_MAX]: positive, 0 behind the last
-  MM_SETTING_TEXT     // char array; only settings around learners have these
-} mm_setting_type;
 
 // A line of one of the lists of settings.
 typedef struct mm_setting {

@@ -9,8 +9,9 @@
 
 #include "agent/learner.h"
 #include "base/clock.h"
+#include "base/status.h"
+#include "mirrormap/stats.h"
 #include "study/jobs/job_store_internal.h"
-#include "study/stats/estimate.h"
 
 // ---------------------------------------------------------------------------------------------
 // Trouble with the database; the lock is held

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public interface of studies (mirrormap/study.h), as far as it is not the same for all of them
-// (study/jobs/study.c): a config becomes the plan of its kind, a folder is opened by whose it is,
-// and databases are read.
+// (study/jobs/study.c): a config becomes the plan of its kind, a folder is opened by whose it is.
 
 #include <math.h>
 #include <stddef.h>
@@ -10,10 +9,10 @@
 
 #include "base/config.h"
 #include "env/grid/grid_task.h"
+#include "mirrormap/settings.h"
 #include "study/jobs/eta_tuning.h"
 #include "study/learn/learn.h"
-#include "study/run/run_table.h"
-#include "study/settings/preset.h"
+#include "study/run/run.h"
 #include "study/train/train.h"
 #include "study/transfer/transfer_plan.h"
 #include "study/tune/tune.h"
@@ -310,48 +309,4 @@ mm_status mm_study_open(const char *folder, mm_study **out) {
                      folder, mm_run_command(run));
   mm_run_close(run);
   return status == MM_OK ? classes[kind]->resume(folder, out) : status;
-}
-
-// ---------------------------------------------------------------------------------------------
-// Databases
-
-typedef struct walk {
-  const mm_run_table *table;
-  mm_study_see_row *see;
-  void *user;
-} walk;
-
-static int on_row(const mm_run_row *row, void *user) {
-  const walk *w = user;
-  mm_run_cell cell[MM_RUN_COLUMNS_MAX];
-  mm_study_value value[MM_RUN_COLUMNS_MAX];
-  mm_run_cells_of(w->table, row, cell);
-  for (int i = 0; i < w->table->n; i++) {
-    const mm_run_kind kind = w->table->column[i].kind;
-    value[i] = (mm_study_value){ .name = w->table->column[i].name,
-                                 .type = MM_VALUE_INTEGER,
-                                 .integer = cell[i].integer,
-                                 .real = cell[i].real,
-                                 .data = cell[i].data,
-                                 .bytes = cell[i].size };
-    if (kind == MM_RUN_REAL) value[i].type = MM_VALUE_REAL;
-    if (kind == MM_RUN_WORD || kind == MM_RUN_TEXT) value[i].type = MM_VALUE_TEXT;
-    if (kind == MM_RUN_BLOB) value[i].type = MM_VALUE_BYTES;
-    if (cell[i].null) value[i].type = MM_VALUE_NULL;
-  }
-  return w->see(value, (size_t)w->table->n, w->user);
-}
-
-mm_status mm_study_rows(const char *folder, const char *table, mm_study_see_row *see, void *user) {
-  int id = 0;
-  mm_run *run;
-  while (id < MM_RUN_TABLES && strcmp(mm_run_tables[id].name, table) != 0)
-    id++;
-  if (id == MM_RUN_TABLES)
-    return MM_FAIL(MM_ERR_INPUT, "a run database has no table '%.40s'", table);
-  MM_TRY(mm_run_open(folder, MM_RUN_READ, &run));
-  walk w = { &mm_run_tables[id], see, user };
-  mm_status status = mm_run_each(run, (mm_run_table_id)id, on_row, &w);
-  mm_run_close(run);
-  return status;
 }

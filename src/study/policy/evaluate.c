@@ -19,7 +19,7 @@
 #include "base/config.h"
 #include "base/rng.h"
 #include "base/status.h"
-#include "study/stats/estimate.h"
+#include "mirrormap/stats.h"
 
 enum { ROWS = MM_PLAYER_ROWS };
 

@@ -3,7 +3,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include "study/run/run_state.h"
+#include "study/run/run.h"
 
 #include <math.h>
 #include <stdio.h>

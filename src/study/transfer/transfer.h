@@ -6,8 +6,8 @@
 #define MM_EXPERIMENT_TRANSFER_H
 
 #include "base/arena.h"
+#include "mirrormap/stats.h"
 #include "study/jobs/study.h"
-#include "study/stats/comparison.h"
 
 // A row and a column of the table. Everything belongs to the caller and must outlive its use.
 typedef struct mm_transfer_map {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "agent/state_bytes.h"
-#include "study/stats/csv.h"
+#include "base/csv.h"
 
 // ---------------------------------------------------------------------------------------------
 // What a cell has: its name in CSV and in JSON, and the number. Both have them in this order, but
