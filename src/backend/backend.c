@@ -3,8 +3,8 @@
 
 #include "backend/backend.h"
 
-#include "agent/job_copies.h"
 #include "agent/job_hooks.h"
+#include "agent/job_internal.h"
 #include "backend/cpu.h"
 #include "backend/cuda/host/cuda.h"
 #include "backend/job_list.h"

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/job_copies.h"
+#include "agent/job_internal.h"
 #include "backend/cuda/host/cuda.h"
 #include "backend/job_clock.h"
 #include "base/clock.h"

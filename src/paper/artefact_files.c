@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/csv.h"
+#include "files/csv.h"
 #include "paper/artefact.h"
 
 // ---------------------------------------------------------------------------------------------

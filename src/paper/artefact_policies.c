@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/csv.h"
+#include "files/csv.h"
 #include "paper/paper_internal.h"
 
 enum { N_SCALE = 401, ACTIONS = 32, SHOWN = 3 };

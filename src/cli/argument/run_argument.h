@@ -5,8 +5,8 @@
 #define MM_CLI_RUN_ARGUMENT_H
 
 #include "backend/backend.h"
-#include "base/folder.h"
 #include "cli/argument/settings.h"
+#include "files/folder.h"
 #include "mirrormap/study.h"
 
 // Options for arguments of `args_type` with fields of their names.

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/csv.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/status.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/study/study_command.h"
+#include "files/csv.h"
+#include "files/folder.h"
 #include "mirrormap/stats.h"
 #include "show/figure/scores_figure.h"
 

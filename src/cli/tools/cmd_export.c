@@ -16,15 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/csv.h"
 #include "base/file.h"
-#include "base/folder.h"
 #include "base/json.h"
 #include "cli/argument/map_argument.h"
 #include "cli/core/command.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
+#include "files/csv.h"
+#include "files/folder.h"
 #include "mirrormap/run.h"
 #include "show/events/event_export.h"
 

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/folder.h"
 #include "cli/core/command.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/tools/report_watch.h"
+#include "files/folder.h"
 #include "show/plot/gnuplot.h"
 #include "show/report/report_data.h"
 #include "show/report/report_figure.h"

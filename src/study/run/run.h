@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/folder.h"
 #include "base/status.h"
+#include "files/folder.h"
 #include "mirrormap/run.h"
 
 enum {

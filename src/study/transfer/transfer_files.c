@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "agent/state_bytes.h"
-#include "base/csv.h"
+#include "files/csv.h"
 
 // ---------------------------------------------------------------------------------------------
 // What a cell has: its name in CSV and in JSON, and the number. Both have them in this order, but

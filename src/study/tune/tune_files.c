@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/csv.h"
 #include "base/status.h"
+#include "files/csv.h"
 #include "study/tune/tune_map.h"
 
 const char *mm_tune_state(const mm_tune_search *s, size_t trial) {

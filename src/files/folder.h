@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folders for results, which are on the disk when they were made.
 
-#ifndef MM_BASE_FOLDER_H
-#define MM_BASE_FOLDER_H
+#ifndef MM_FILES_FOLDER_H
+#define MM_FILES_FOLDER_H
 
 #include <stdbool.h>
 

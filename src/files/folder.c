@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _XOPEN_SOURCE 700
 
-#include "base/folder.h"
+#include "files/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
