@@ -267,6 +267,25 @@ static void test_older(void **state) {
   mm_study_close(study);
 }
 
+// The rows beside a table of maps: a learned one brings controls of its own family.
+static void test_controls(void **state) {
+  (void)state;
+  char name[MM_STUDY_CONTROLS_MAX][MM_STUDY_NAME_SIZE];
+  mm_map *map[2];
+  assert_ok(mm_map_open("tsallis:3", &map[0]));
+  assert_ok(mm_map_open("piecewise:5", &map[1]));
+  const mm_map *const maps_of[] = { map[0], map[1] };
+  assert_int_equal(mm_study_controls(maps_of, 1, false, name), 2);
+  assert_int_equal(mm_study_controls(maps_of, 1, true, name), 7);
+  assert_int_equal(mm_study_controls(maps_of, 2, false, name), 3);
+  assert_string_equal(name[2], "random:0");
+  assert_int_equal(mm_study_controls(maps_of, 2, true, name), MM_STUDY_CONTROLS_MAX);
+  assert_string_equal(name[5], "piecewise");
+  assert_string_equal(name[8], "tsallis:tuned-q-eta");
+  mm_map_destroy(map[0]);
+  mm_map_destroy(map[1]);
+}
+
 // ---------------------------------------------------------------------------------------------
 // Databases
 
@@ -433,6 +452,7 @@ int suite_study(void) {
     cmocka_unit_test_setup_teardown(test_tuned_file, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_learn, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_tune, fixture_open, fixture_close),
+    cmocka_unit_test(test_controls),
     cmocka_unit_test_setup_teardown(test_database, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_older, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_refused, fixture_open, fixture_close),

@@ -108,6 +108,22 @@ static inline mm_study_config mm_study_config_default(mm_study_kind kind) {
 // thread, also several at a time for different folders.
 MM_API mm_status mm_study_create(const char *folder, const mm_study_config *config, mm_study **out);
 
+// Names of the maps that a table of these [n] should have beside them, as `transfer --controls`
+// adds them: negentropy, l2 and a random map of the first learned one's family; if `full` also two
+// of Tsallis', that family's initial map, and the tuned rows. Returns how many there are. From any
+// thread.
+enum { MM_STUDY_CONTROLS_MAX = 9 };
+MM_API size_t mm_study_controls(const mm_map *const *map, size_t n, bool full,
+                                char name[MM_STUDY_CONTROLS_MAX][MM_STUDY_NAME_SIZE]);
+
+// Environment steps of the whole search that a map's card (mm_map_meta) tells of: those that it has
+// counted, or in cards of before those that were planned; 0 without one. What a fair tune_budget
+// is. From any thread.
+MM_API double mm_study_card_steps(const char *card);
+
+// How many step sizes are tried where `tune_seeds` says with how many runs each.
+enum { MM_STUDY_ETAS = 9 };
+
 // The command line of this process, as main has it: every study created from now on stores it, as
 // those of the command line do. Before other threads use the library.
 MM_API void mm_study_set_argv(char *const *argv);

@@ -56,10 +56,6 @@ mm_status mm_learn_advance(mm_learn *learn, const mm_backend_config *backend);
 // mean.json and best.json of the run folder. Advancing does so too, after each validation.
 mm_status mm_learn_write_maps(mm_learn *learn);
 
-// Environment steps of the whole search that a map's card (mm_map_meta) tells of: those that it has
-// counted, or in cards of before those that were planned; 0 without one.
-double mm_learn_card_steps(const char *card);
-
 // ---------------------------------------------------------------------------------------------
 // How it stands
 

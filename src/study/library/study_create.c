@@ -10,7 +10,6 @@
 #include "base/config.h"
 #include "env/grid/grid_task.h"
 #include "mirrormap/settings.h"
-#include "study/jobs/eta_tuning.h"
 #include "study/learn/learn.h"
 #include "study/run/run.h"
 #include "study/train/train.h"
@@ -193,17 +192,6 @@ static mm_status open_table(const mm_study_config *c, table_lists *t) {
   return MM_OK;
 }
 
-// As many steps as were asked for, or as the candidates take, if that is more.
-static double budget_of(const mm_study_config *c, const table_lists *t) {
-  double most = 0;
-  for (size_t i = 0; t->row && t->column && c->tune_budget > 0 && i < c->n_map * c->n_env; i++) {
-    const mm_transfer_map *row = &t->row[i / c->n_env];
-    if (row->tuned)
-      most = fmax(most, mm_eta_least(&t->column[i % c->n_env].settings, row->tuned_q));
-  }
-  return most > 0 ? fmax(most, c->tune_budget) : 0;
-}
-
 static mm_status create_transfer(const char *folder, const mm_study_config *c) {
   table_lists t = { .row = mm_alloc_array(c->n_map, sizeof *t.row),
                     .column = mm_alloc_array(c->n_env, sizeof *t.column),
@@ -211,14 +199,16 @@ static mm_status create_transfer(const char *folder, const mm_study_config *c) {
                     .env = mm_alloc_array(c->n_env, sizeof *t.env) };
   mm_run *run = NULL;
   mm_status status = open_table(c, &t);
-  const mm_transfer_config config = { .map = t.row,
-                                      .env = t.column,
-                                      .n_map = c->n_map,
-                                      .n_env = c->n_env,
-                                      .n_seed = c->seeds,
-                                      .seed = c->seed,
-                                      .n_tune = c->tune_seeds,
-                                      .tune_budget = budget_of(c, &t) };
+  mm_transfer_config config = { .map = t.row,
+                                .env = t.column,
+                                .n_map = c->n_map,
+                                .n_env = c->n_env,
+                                .n_seed = c->seeds,
+                                .seed = c->seed,
+                                .n_tune = c->tune_seeds };
+  // as many steps as were asked for, or as the candidates take, if that is more
+  const double least = status == MM_OK ? mm_transfer_least_budget(&config) : 0;
+  if (least > 0 && c->tune_budget > 0) config.tune_budget = fmax(least, c->tune_budget);
   if (status == MM_OK) status = mm_transfer_create(folder, &config, &run);
   mm_run_close(run);
   for (size_t i = 0; t.map && t.env && i < c->n_map; i++)
