@@ -49,7 +49,7 @@ list=tests/abi/interface.txt
             member(type, name)
             text = part[i]
             sub(/^ */, "", text)
-            printf "  puts(\"member %s.%s\");\n", type, text
+            printf "  puts(\"member %s.%s: %s\");\n", type, name, text
             continue
           }
           m = split(part[i], piece, ",")
