@@ -64,7 +64,8 @@ bool mm_es_is_paired(mm_es_kind kind) {
 enum { DIMENSION_MAX = 10000000, POPULATION_MIN = 4, POPULATION_MAX = 1 << 24 };
 
 void mm_es_config_init(mm_es_config *out, size_t size, mm_es_kind kind) {
-  const mm_es_config ours = methods[kind]->defaults(kind);
+  const bool known = (unsigned)kind < MM_ES_KINDS; // others are refused when they are created
+  const mm_es_config ours = known ? methods[kind]->defaults(kind) : (mm_es_config){ .kind = kind };
   mm_config_give(&ours, sizeof ours, out, size);
 }
 
