@@ -474,9 +474,9 @@ static void test_damaged_states(void **state) {
   assert_fails(mm_vec_load(r.vec, bytes, 7), MM_ERR_INPUT, "7 bytes: expected");
   assert_fails(mm_vec_observe(r.vec, r.out.obs), MM_ERR_INPUT, "never reset");
   assert_fails(mm_vec_load(r.vec, bytes, size - 1), MM_ERR_INPUT, "bytes: expected");
-  bytes[0] ^= 3; // the version
+  bytes[0] ^= 7; // the version
   assert_fails(mm_vec_load(r.vec, bytes, size), MM_ERR_INPUT, "format");
-  bytes[0] ^= 3;
+  bytes[0] ^= 7;
   bytes[size - 1] = 2; // neither ended nor not
   assert_fails(mm_vec_load(r.vec, bytes, size), MM_ERR_INPUT, "can come to");
   assert_fails(mm_vec_step(r.vec, r.action, &r.out), MM_ERR_INPUT, "never reset");

@@ -191,16 +191,18 @@ mm_status mm_es_allocate(const mm_es_config *given, mm_es **out) {
   return MM_OK;
 }
 
-mm_status mm_es_create(const mm_es_config *config, const double *mean, mm_es **out) {
-  MM_TRY(mm_es_allocate(config, out));
+mm_status mm_es_create(const mm_es_config *given, const double *mean, mm_es **out) {
+  MM_TRY(mm_es_allocate(given, out));
+  const mm_es_config *config = &(*out)->config; // all of it, whatever the program knows
   if (config->restarts > 0) memcpy((*out)->restart.start, mean, config->dimension * sizeof *mean);
   for (size_t j = 0; j < config->dimension; j++) {
     (*out)->now[MM_ES_MEAN][j] = mean[j];
     if (isfinite(mean[j])) continue;
+    const char *name = names[config->kind];
     mm_es_destroy(*out);
     *out = NULL;
-    return MM_FAIL(MM_ERR_INPUT, "%s: entry %zu of the mean is %g: expected a finite number",
-                   names[config->kind], j, mean[j]);
+    return MM_FAIL(MM_ERR_INPUT, "%s: entry %zu of the mean is %g: expected a finite number", name,
+                   j, mean[j]);
   }
   return MM_OK;
 }

@@ -17,6 +17,10 @@ static const mm_run_table *find_table(const char *name) {
   return NULL;
 }
 
+static mm_status refuse_table(const char *name) {
+  return MM_FAIL(MM_ERR_INPUT, "a run database has no table '%.40s'", name);
+}
+
 size_t mm_run_columns(const char *table, mm_run_column_info *out, size_t most) {
   static const mm_value_type types[] = {
     [MM_RUN_INTEGER] = MM_VALUE_INTEGER, [MM_RUN_UNSIGNED] = MM_VALUE_UNSIGNED,
@@ -61,13 +65,14 @@ static int on_row(const mm_run_row *row, void *user) {
 
 mm_status mm_run_rows(mm_run *run, const char *table, mm_study_see_row *see, void *user) {
   walk w = { .table = find_table(table), .see = see, .user = user };
-  if (!w.table) return MM_FAIL(MM_ERR_INPUT, "a run database has no table '%.40s'", table);
+  if (!w.table) return refuse_table(table);
   mm_run_columns(table, w.column, MM_RUN_COLUMNS_MAX);
   return mm_run_each(run, (mm_run_table_id)(w.table - mm_run_tables), on_row, &w);
 }
 
 mm_status mm_study_rows(const char *folder, const char *table, mm_study_see_row *see, void *user) {
   mm_run *run;
+  if (!find_table(table)) return refuse_table(table);
   MM_TRY(mm_run_open(folder, MM_RUN_READ, &run));
   mm_status status = mm_run_rows(run, table, see, user);
   mm_run_close(run);
