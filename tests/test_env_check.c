@@ -152,7 +152,9 @@ static void test_faults(void **state) {
 
 static void test_built_in(void **state) {
   (void)state;
-  const mm_env_check_config config = { .seed = 11, .steps = test_is_slowed() ? 60 : 1100 };
+  const mm_env_check_config config = { .seed = 11,
+                                       .steps = test_is_slowed() ? 60 : 1100,
+                                       .most = 1100 };
   mm_env_info info;
   for (size_t i = 0; mm_env_list(i, &info); i++) {
     mm_env_finding found[MM_ENV_RULES];
