@@ -111,7 +111,7 @@ static const mm_plugin_setting settings[SETTINGS] = {
 };
 static const char summary[] = "REINFORCE with a linear softmax policy";
 static const mm_plugin_learner reinforce = {
-  sizeof reinforce, "reinforce", summary, true, false, false, SETTINGS, settings, train
+  sizeof reinforce, "reinforce", summary, true, false, false, SETTINGS, settings, train, NULL, NULL
 };
 static const mm_plugin_learner *const learners[] = { &reinforce, NULL };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The binary interface: exported symbols, and offsets and sizes of everything in the public structs
-# and values of the enums, compared with the list in tests/abi/interface.txt. Every function that a
+# The binary interface: exported symbols, types of functions, offsets and sizes of everything in the
+# public structs and values of all enums, compared with the list in tests/abi/interface.txt. Every function that a
 # public header declares must be exported. CONTRIBUTING.md says when and how the list changes.
 # usage: check_abi.sh SOURCE_DIR LIBRARY.so CC [--update]
 set -euo pipefail
@@ -20,7 +20,7 @@ list=tests/abi/interface.txt
 {
   printf '#include <mirrormap/mirrormap.h>\n#include <stdio.h>\n#include <stddef.h>\n\n'
   printf 'int main(void) {\n'
-  grep -oE 'typedef (struct|enum) [a-z0-9_]+ \{([^{}]|\{[^{}]*\})*\} [a-z0-9_]+;' "$work/headers" |
+  grep -oE '(typedef (struct|enum) [a-z0-9_]+|enum) \{([^{}]|\{[^{}]*\})*\}( [a-z0-9_]+)?;' "$work/headers" |
     awk '
       function member(type, name) {
         printf "  printf(\"struct %s.%s at %%zu size %%zu\\n\", offsetof(%s, %s), sizeof(((%s *)0)->%s));\n",
@@ -30,11 +30,12 @@ list=tests/abi/interface.txt
         type = $NF; sub(/;$/, "", type)
         body = $0; sub(/^[^{]*\{/, "", body); sub(/\}[^}]*$/, "", body)
         gsub(/\[[^]]*\]/, "", body)
-        if ($2 == "enum") {
+        if ($2 == "enum" || $1 == "enum") {
+          which = $1 == "enum" ? "" : type "."
           n = split(body, part, ",")
           for (i = 1; i <= n; i++) {
             sub(/=.*/, "", part[i]); gsub(/ /, "", part[i])
-            if (part[i] != "") printf "  printf(\"enum %s.%s = %%d\\n\", (int)%s);\n", type, part[i], part[i]
+            if (part[i] != "") printf "  printf(\"enum %s%s = %%d\\n\", (int)%s);\n", which, part[i], part[i]
           }
           next
         }
@@ -46,6 +47,9 @@ list=tests/abi/interface.txt
           if (match(part[i], /\( *\* *[a-z0-9_]+\)/)) { # a pointer to a function
             name = substr(part[i], RSTART, RLENGTH); gsub(/[^a-z0-9_]/, "", name)
             member(type, name)
+            text = part[i]
+            sub(/^ */, "", text)
+            printf "  puts(\"member %s.%s: %s\");\n", type, name, text
             continue
           }
           m = split(part[i], piece, ",")
@@ -60,9 +64,18 @@ list=tests/abi/interface.txt
 "$cc" -std=c17 -Wall -Werror -Iinclude "$work/layout.c" -o "$work/layout"
 
 nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $NF); print "symbol " $NF }' | LC_ALL=C sort >"$work/symbols"
+# names of parameters may change: they are left out
+types() {
+  sed -E 's/([ *])[a-z0-9_]+((\[[^]]*\])*[,)])/\1\2/g; s/ +([,)[])/\1/g'
+}
+exported=$(grep -oE '__attribute__ ?\(\(visibility\("default"\)\)\)[^;]*;' "$work/headers")
 {
   cat "$work/symbols"
-  "$work/layout"
+  {
+    sed -E 's/^[^)]*\)\)\) //' <<<"$exported" | grep '(' || true
+    grep -oE 'typedef [a-z_ ]+ \**[a-z0-9_]+\([^()]*\);' "$work/headers" || true
+  } | types | sed 's/^/function /' | LC_ALL=C sort
+  "$work/layout" | types
 } >"$work/interface"
 
 if [ "$mode" = --update ]; then
@@ -72,7 +85,7 @@ if [ "$mode" = --update ]; then
 fi
 
 failed=0
-grep -oE '\bmm_[a-z0-9_]+\(' <(grep -oE '__attribute__ ?\(\(visibility\("default"\)\)\)[^;]*;' "$work/headers") |
+grep -oE '\bmm_[a-z0-9_]+\(' <(echo "$exported") |
   tr -d '(' | sort -u | while read -r name; do
     grep -qx "symbol $name" "$work/symbols" || echo "$name"
   done >"$work/missing"

@@ -45,7 +45,8 @@ expect_out '{"id":"GridWorld-dense","algo":"pmd","preset":"gridworld","summary":
 run env check CartPole-v1 GridWorld-dense --steps 100
 expect_code 0
 expect_no_err
-expect "a line for each rule" test "$(grep -c '^  pass  ' "$out")" -eq 16
+expect "a line for each rule" test "$(grep -cE '^  (pass   |not met)  ' "$out")" -eq 18
+expect "CartPole is not balanced by chance" grep -q '^  not met  ends  *no episode came to the limit of 500 within 1000 steps' "$out"
 expect_out "GridWorld-dense"
 run env check --all --steps 60 --json
 expect_code 0

@@ -32,7 +32,7 @@ expect_code 0
 expect_not "only with the option" grep -q Windy "$out"
 MIRRORMAP_PLUGINS=:$work/softline.so:$work/windy.so run env check WindyPole --steps 1200
 expect_code 0
-expect "all rules hold" test "$(grep -c '^  pass' "$out")" -eq 8
+expect "all rules hold" test "$(grep -cE '^  (pass   |not met)  ' "$out")" -eq 9
 run env show WindyPole --plugin=windy.so
 expect_code 0
 expect_out '5 inputs: cart, pole and the force of the wind'
@@ -183,6 +183,26 @@ run train --resume rein --quiet
 expect_refusal 2 "begun with plug-in 'reinforce' 1.0"
 run train --resume rein --plugin reinforce.so --quiet
 expect_code 0
+# one that says what its state is: stopped, killed and resumed to the same bits
+climb=(--env CartPole-v1 --algo climber --seeds 2 --threads 2 --quiet)
+run train "${climb[@]}" --set steps=3000000 --plugin "$faults/climber.so" --out climbed --json
+expect_code 0
+finals=$(field finals)
+run train "${climb[@]}" --set steps=3000000 --plugin "$faults/climber.so" --out stopped --max-seconds 0.2 --save-seconds 0.05
+run runs stopped --json
+expect "it is checkpointed" grep -q '"checkpointed_env_steps":[1-9]' "$out"
+"$program" train --resume stopped --plugin "$faults/climber.so" --save-seconds 0.05 --quiet >killed.out 2>&1 &
+sleep 0.3
+kill -KILL $! 2>/dev/null
+wait $! 2>/dev/null
+run train --resume stopped --plugin "$faults/climber.so" --json --quiet
+expect_code 0
+expect "the same bits" test -n "$finals" -a "$(field finals)" = "$finals"
+run train "${climb[@]}" --set steps=3000 --plugin "$faults/climber.so" --json
+finals=$(field finals)
+run train "${climb[@]}" --set steps=3000 --plugin "$faults/older_climber.so" --json
+expect_code 0
+expect "a plug-in from before there were states" test -n "$finals" -a "$(field finals)" = "$finals"
 # one with maps is searched for: the policy of its map is all that it learns
 run learn --env CartPole-v1 --algo chooser --kind tsallis --population 8 --generations 3 --seed 1 --out chosen --quiet \
   --set validation_tasks=2 --set steps=100 --plugin "$faults/none.so"
@@ -211,8 +231,25 @@ for rule in determinism finite bounds ends autoreset state independence seeds; d
   name=${rule/state/save-load}
   run env check Walk --plugin "$faults/$rule.so"
   expect_code 1
-  expect "$rule is found out" grep -q "^  FAIL  $name" "$out"
+  expect "$rule is found out" grep -q "^  FAIL  *$name" "$out"
 done
+# what happens late, or is not as it is said to be
+for fault in late:bounds chance:chance nothing:chance; do
+  run env check Walk --plugin "$faults/${fault%:*}.so"
+  expect_code 1
+  expect "$fault is found out" grep -q "^  FAIL  *${fault#*:} " "$out"
+  expect "$fault breaks one rule" [ "$(grep -c '^  FAIL' "$out")" -eq 1 ]
+done
+run env check Walk --plugin "$faults/late.so" --most-steps 2000
+expect_code 0
+expect "an end that was not waited for" grep -q '^  not met  ends  *no episode came to the limit of 3000 within 2000 steps' "$out"
+run env check Walk --plugin "$faults/endless.so" --json
+expect_code 0
+expect_out '"rule":"autoreset","passed":true,"met":false,"why":"no episode ended within 11000 steps"'
+expect "all else is met" [ "$(grep -o '"met":false' "$out" | wc -l)" -eq 1 ]
+run env check Walk --plugin "$faults/still.so"
+expect_code 0
+expect "no chance, and it says so" grep -q '^  pass  *chance' "$out"
 run env check Walk --plugin "$faults/none.so"
 expect_code 0
 for fault in falling slope integral; do

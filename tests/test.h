@@ -89,6 +89,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(evolve_state)                                                                              \
   SUITE(evolve_restart)                                                                            \
   SUITE(evolve_search)                                                                             \
+  SUITE(config)                                                                                    \
   SUITE(machine)                                                                                   \
   SUITE(run)                                                                                       \
   SUITE(run_training)                                                                              \

@@ -10,10 +10,10 @@
 
 #include "agent_fixture.h"
 #include "body_rig.h"
+#include "mirrormap/settings.h"
+#include "mirrormap/stats.h"
 #include "statistics.h"
 #include "study/policy/evaluate.h"
-#include "study/settings/preset.h"
-#include "study/stats/estimate.h"
 
 #define ID(NAME, name, id, kernels) id,
 static const char *const names[] = { MM_BODY_LIST(ID) };

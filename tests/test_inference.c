@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "study/stats/estimate.h"
+#include "mirrormap/stats.h"
 #include "test.h"
 
 // ---------------------------------------------------------------------------------------------

@@ -284,7 +284,7 @@ static void test_restarts(void **state) {
   char path[480];
   snprintf(path, sizeof path, "%s/best.json", path_of("restarts"));
   assert_ok(mm_map_load(path, &best));
-  assert_true(mm_learn_card_steps(mm_map_meta(best)) == (double)view.env_steps);
+  assert_true(mm_study_card_steps(mm_map_meta(best)) == (double)view.env_steps);
   mm_map_destroy(best);
   // stopped after every step, it comes to the same
   mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
@@ -827,15 +827,15 @@ static void test_full_controls(void **state) {
     char path[480];
     snprintf(path, sizeof path, "%s/best.json", path_of(name));
     assert_ok(mm_map_load(path, &map));
-    assert_true(mm_learn_card_steps(mm_map_meta(map)) == 6 * 4 * 64);
+    assert_true(mm_study_card_steps(mm_map_meta(map)) == 6 * 4 * 64);
     mm_map_destroy(map);
   }
   assert_true(value[0] == value[2]);
-  assert_true(mm_learn_card_steps(NULL) == 0 && mm_learn_card_steps("[]") == 0);
-  assert_true(mm_learn_card_steps("{\"env_steps\":123,\"generation\":2,\"evaluations\":8}") == 123);
+  assert_true(mm_study_card_steps(NULL) == 0 && mm_study_card_steps("[]") == 0);
+  assert_true(mm_study_card_steps("{\"env_steps\":123,\"generation\":2,\"evaluations\":8}") == 123);
   // of a start only the plan is known: pairs have one environment, other members all of them
 #define START(es, more)                                                                            \
-  mm_learn_card_steps("{\"learned_on\":[\"a\",\"b\"],\"generation\":0,\"evaluations\":0,"          \
+  mm_study_card_steps("{\"learned_on\":[\"a\",\"b\"],\"generation\":0,\"evaluations\":0,"          \
                       "\"settings\":{\"steps\":5},\"search\":{\"population\":8,\"generations\":3," \
                       "\"seeds_per_member\":2,\"es\":\"" es "\"" more "}}")
   assert_true(START("openes", "") == 3 * 5 * 16);
@@ -843,7 +843,7 @@ static void test_full_controls(void **state) {
   assert_true(fabs(START("sep-cma-es", ",\"racing\":\"on\"") - 0.475 * 3 * 5 * 32) < 1e-9);
   assert_true(START("none", "") == 0);
 #undef START
-  assert_true(mm_learn_card_steps("{\"generation\":2,\"evaluations\":8,\"settings\":{\"steps\":5},"
+  assert_true(mm_study_card_steps("{\"generation\":2,\"evaluations\":8,\"settings\":{\"steps\":5},"
                                   "\"search\":{\"schedule\":\"3x10,2x100\"}}") == 4 * 230);
   free(plan);
 }

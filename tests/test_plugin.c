@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "agent/job_hooks.h"
 #include "agent/learner.h"
 #include "env/env_check.h"
 #include "env/plugin_env.h"
@@ -693,6 +694,116 @@ static void test_learner_refused(void **state) {
   assert_fails(mm_plugin_learner_check(&law), MM_ERR_INPUT, "0 settings: expected 1 to 16");
 }
 
+// A learner that can be stopped: it adds random numbers, one a point, and has their sum as its
+// state.
+static double total;
+
+static mm_status add_up(mm_training *t) {
+  if (t->state) {
+    assert_int_equal(t->state_size, sizeof total);
+    memcpy(&total, t->state, sizeof total);
+  } else {
+    total = 0;
+  }
+  for (uint64_t i = t->state ? (uint64_t)t->setting[1] : 0; (double)(10 * i) < t->setting[0];) {
+    total += (double)mm_random_uniform(t->random);
+    if (!mm_training_point(t, 10 * ++i, total)) break;
+  }
+  return MM_OK;
+}
+
+static size_t sum_size(const mm_training *t) {
+  (void)t;
+  return sizeof total;
+}
+
+static void save_sum(const mm_training *t, void *state) {
+  (void)t;
+  memcpy(state, &total, sizeof total);
+}
+
+static const mm_plugin_setting adder_settings[] = {
+  { "steps", 100, 1, 1e9, true, "environment steps of a run" },
+  { "from", 0, 0, 1e9, true, "points that a state has" },
+};
+static const mm_plugin_learner adder = { .size = sizeof adder,
+                                         .name = "adder",
+                                         .summary = "adds random numbers",
+                                         .discrete = true,
+                                         .n_setting = 2,
+                                         .setting = adder_settings,
+                                         .train = add_up,
+                                         .state_size = sum_size,
+                                         .save = save_sum };
+
+typedef struct kept {
+  unsigned char bytes[512];
+  size_t size;
+} kept;
+
+static void keep_state(const mm_job *job, const void *state, size_t size, void *user) {
+  kept *k = user;
+  (void)job;
+  assert_true(size <= sizeof k->bytes);
+  memcpy(k->bytes, state, size);
+  k->size = size;
+}
+
+static void test_learner_states(void **state) {
+  (void)state;
+  mm_plugin_learner half = adder;
+  half.save = NULL;
+  assert_fails(mm_plugin_learner_check(&half), MM_ERR_INPUT, "both state_size and save");
+  assert_ok(mm_plugin_learner_check(&adder));
+  mm_plugin_learner_add(&adder);
+  mm_algo algo, counts = counter_number();
+  assert_true(mm_algo_find("adder", &algo));
+  double setting[2] = { 100, 0 };
+  kept k = { .size = 0 };
+  const mm_job_hooks hooks = { .save = keep_state, .user = &k };
+  const int stop = 1;
+  mm_result whole, part;
+  mm_env *env;
+  mm_map *map;
+  assert_ok(mm_env_open("CartPole-v1", &env));
+  assert_ok(mm_map_create_negentropy(&map));
+  mm_job job = {
+    .env = env, .map = map, .algo = algo, .config = setting, .seed = 3, .hooks = &hooks
+  };
+  assert_ok(mm_job_run(&job, NULL, &whole));
+  assert_int_equal(k.size, 0); // no checkpoint was due
+  assert_int_equal(whole.n_curve, 10);
+  // stopped behind the first point, and gone on
+  assert_fails(mm_job_run(&job, &stop, &part), MM_ERR_INTERRUPTED, "interrupted");
+  mm_result_release(&part);
+  assert_true(k.size > 0);
+  assert_int_equal(mm_job_state_done(k.bytes, k.size), 10);
+  setting[1] = 1;
+  job.state = k.bytes;
+  job.state_size = k.size;
+  assert_ok(mm_job_run(&job, NULL, &part));
+  assert_int_equal(part.n_curve, 10);
+  assert_memory_equal(part.curve, whole.curve, 10 * sizeof *part.curve);
+  assert_memory_equal(part.curve_step, whole.curve_step, 10 * sizeof *part.curve_step);
+  assert_true(part.final_value == whole.final_value && part.env_steps == whole.env_steps);
+  mm_result_release(&part);
+  mm_result_release(&whole);
+  // damaged, cut off, of a longer run, of a learner without states
+  for (size_t i = 0; i < k.size; i++) {
+    k.bytes[i] ^= 4;
+    assert_fails(mm_job_run(&job, NULL, &part), MM_ERR_INPUT, "state of a training");
+    k.bytes[i] ^= 4;
+  }
+  job.state_size--;
+  assert_fails(mm_job_run(&job, NULL, &part), MM_ERR_INPUT, "state of a training");
+  job.state_size++;
+  mm_settings settings = mm_settings_default(counts);
+  mm_settings_bind(&settings, &job);
+  assert_fails(mm_job_run(&job, NULL, &part), MM_ERR_INPUT, "counter does not go on from one");
+  mm_env_destroy(env);
+  mm_map_destroy(map);
+}
+
 // Each allocation fails once: of maps, of vecs, of a run of a learner.
 static mm_status use_all(mm_settings *settings) {
   mm_map *map = NULL;
@@ -750,14 +861,23 @@ static void test_load(void **state) {
 
 int suite_plugin(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_env),       cmocka_unit_test(test_env_keeps_rules),
-    cmocka_unit_test(test_env_state), cmocka_unit_test(test_env_refused),
-    cmocka_unit_test(test_picture),   cmocka_unit_test(test_training),
-    cmocka_unit_test(test_map),       cmocka_unit_test(test_map_single),
-    cmocka_unit_test(test_density),   cmocka_unit_test(test_pmd),
-    cmocka_unit_test(test_map_parts), cmocka_unit_test(test_map_refused),
-    cmocka_unit_test(test_learner),   cmocka_unit_test(test_learner_refused),
-    cmocka_unit_test(test_memory),    cmocka_unit_test(test_load),
+    cmocka_unit_test(test_env),
+    cmocka_unit_test(test_env_keeps_rules),
+    cmocka_unit_test(test_env_state),
+    cmocka_unit_test(test_env_refused),
+    cmocka_unit_test(test_picture),
+    cmocka_unit_test(test_training),
+    cmocka_unit_test(test_map),
+    cmocka_unit_test(test_map_single),
+    cmocka_unit_test(test_density),
+    cmocka_unit_test(test_pmd),
+    cmocka_unit_test(test_map_parts),
+    cmocka_unit_test(test_map_refused),
+    cmocka_unit_test(test_learner),
+    cmocka_unit_test(test_learner_refused),
+    cmocka_unit_test(test_learner_states),
+    cmocka_unit_test(test_memory),
+    cmocka_unit_test(test_load),
   };
   return cmocka_run_group_tests_name("plugin", tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "mirrormap/stats.h"
 #include "run_fixture.h"
 #include "show/plot/gnuplot.h"
 #include "show/report/report_data.h"
@@ -24,7 +25,6 @@
 #include "show/report/report_page.h"
 #include "study/learn/learn.h"
 #include "study/run/run.h"
-#include "study/stats/estimate.h"
 #include "study/train/train.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -834,9 +834,9 @@ static void test_again(void **state) {
   static char bad[] = "\xff'\\\033";
   char *argv[] = { name, command, empty, odd, bad, NULL };
   make_maps(fixture_path("unknown"), 0, 1, "mine");
-  mm_run_set_argv(argv);
+  mm_study_set_argv(argv);
   make_maps(fixture_path("known"), 0, 1, "mine");
-  mm_run_set_argv(NULL);
+  mm_study_set_argv(NULL);
   cJSON *document = document_of(fixture_path("unknown"));
   assert_int_equal(cJSON_GetArraySize(get(run_of(document, 0), "again")), 0);
   cJSON_Delete(document);

@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 
 #include "base/status.h"
+#include "mirrormap/settings.h"
 #include "paper/paper_internal.h"
 #include "paper/published.h"
 #include "paper/reproduction_figure.h"
 #include "run_fixture.h"
-#include "study/settings/preset.h"
 #include "study/stats/controls.h"
 #include "study/theory/theory.h"
 

@@ -359,24 +359,24 @@ static void test_folders(void **state) {
   (void)state;
   char path[MM_RUN_PATH_SIZE], expected[1200];
   for (int n = 1; n <= 12; n++) {
-    assert_ok(mm_run_folder(fixture_path("x/y"), "learn-GridWorld-all", path));
+    assert_ok(mm_folder_number(fixture_path("x/y"), "learn-GridWorld-all", path));
     snprintf(expected, sizeof expected, "%s-%d", fixture_path("x/y/learn-GridWorld-all"), n);
     assert_string_equal(path, expected);
     assert_true(fixture_exists(path));
   }
-  assert_ok(mm_run_folder(fixture_path("x"), "learn-../a b/c.yaml", path));
+  assert_ok(mm_folder_number(fixture_path("x"), "learn-../a b/c.yaml", path));
   assert_string_equal(path, fixture_path("x/learn-..-a-b-c.yaml-1"));
-  assert_ok(mm_run_folder(fixture_path("x"), "", path));
+  assert_ok(mm_folder_number(fixture_path("x"), "", path));
   assert_string_equal(path, fixture_path("x/run-1"));
-  assert_ok(mm_run_folder(fixture_path("x"), "..", path));
+  assert_ok(mm_folder_number(fixture_path("x"), "..", path));
   assert_string_equal(path, fixture_path("x/-.-1"));
   char longest[5000];
   memset(longest, 'a', sizeof longest - 1);
   longest[sizeof longest - 1] = '\0';
-  assert_fails(mm_run_folder(longest, "x", path), MM_ERR_INPUT, "too long");
+  assert_fails(mm_folder_number(longest, "x", path), MM_ERR_INPUT, "too long");
   fixture_store(fixture_path("file"), "", 0);
-  assert_fails(mm_run_folder(fixture_path("file"), "x", path), MM_ERR_INPUT, "Not a directory");
-  assert_fails(mm_run_folder("", "x", path), MM_ERR_INPUT, "found nothing");
+  assert_fails(mm_folder_number(fixture_path("file"), "x", path), MM_ERR_INPUT, "Not a directory");
+  assert_fails(mm_folder_number("", "x", path), MM_ERR_INPUT, "found nothing");
 }
 
 static void test_relative_and_links(void **state) {

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "mirrormap/stats.h"
 #include "scarce_memory.h"
-#include "study/stats/scores.h"
 #include "test.h"
 
 static char folder[600], path[3][700];

@@ -2,10 +2,12 @@
 // Settings: what help says of their defaults is true, presets that come with the program say what
 // is built in, and every algorithm knows its keys and no others.
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "study/settings/preset.h"
+#include "mirrormap/settings.h"
+#include "scarce_memory.h"
 #include "study/settings/settings.h"
 #include "test.h"
 
@@ -191,12 +193,105 @@ static void test_words(void **state) {
   assert_fails(mm_settings_set(&s, "normalise_advantage", "o"), MM_ERR_INPUT, "(one of on, off)");
 }
 
+// ---------------------------------------------------------------------------------------------
+// As other programs use them
+
+static void test_objects(void **state) {
+  (void)state;
+  char text[MM_SETTING_TEXT_SIZE], *own, *search;
+  mm_settings *s;
+  mm_job job = { .seed = 1 };
+  for (int a = 0; a < MM_ALGO_COUNT; a++) {
+    assert_ok(mm_settings_create((mm_algo)a, &s));
+    assert_int_equal(mm_settings_algo(s), a);
+    assert_ok(mm_settings_set(s, "lr", "0.25"));
+    assert_string_equal(mm_settings_text(s, "lr", text), "0.25");
+    assert_true(mm_settings_value(s, "lr", 7) == 0.25 && mm_settings_value(s, "none", 7) == 7);
+    assert_ok(mm_settings_format(s, &own, &search));
+    assert_non_null(strstr(own, "\"lr\":0.25"));
+    assert_non_null(strstr(search, "\"generations\":"));
+    mm_settings_text_free(own);
+    mm_settings_text_free(search);
+    mm_settings_bind(s, &job);
+    assert_true(job.algo == (mm_algo)a && job.config == mm_settings_config(s));
+    mm_settings_reset(s, MM_ALGO_PMD);
+    assert_string_equal(mm_settings_text(s, "lr", text), "40");
+    mm_settings_destroy(s);
+  }
+  assert_fails(mm_settings_create((mm_algo)1000, &s), MM_ERR_INPUT, "no such algorithm");
+  assert_null(mm_algo_name((mm_algo)1000));
+  assert_true(mm_algo_is_tabular(MM_ALGO_PMD) && !mm_algo_is_tabular(MM_ALGO_PPO));
+}
+
+// Every key can be set to its default, and has a range around it.
+static void test_keys(void **state) {
+  (void)state;
+  mm_setting_info info, other;
+  size_t n = 0, n_search = 0;
+  for (; mm_setting_at(n, &info); n++) {
+    assert_true(info.key[0] != '\0' && info.help[0] != '\0');
+    assert_true(n_search == 0 || info.search); // those of a search come last
+    n_search += info.search;
+    if (info.type == MM_SETTING_NUMBER)
+      assert_true(info.least <= info.value && info.value <= info.most);
+    for (size_t i = 0; i < n; i++) {
+      assert_true(mm_setting_at(i, &other));
+      assert_string_not_equal(other.key, info.key);
+    }
+  }
+  assert_true(n <= MM_SETTINGS_MAX && n_search == MM_SEARCH_KEYS);
+}
+
+static mm_status use_settings(void) {
+  mm_settings *s;
+  char *own = NULL, *search = NULL;
+  mm_status status = mm_settings_create(MM_ALGO_AMPO, &s);
+  if (status == MM_OK) status = mm_settings_format(s, &own, &search);
+  mm_settings_text_free(own);
+  mm_settings_text_free(search);
+  mm_settings_destroy(s);
+  return status;
+}
+
+static void test_memory(void **state) {
+  (void)state;
+  mm_status status = MM_ERR_MEMORY;
+  for (size_t needed = 0; status != MM_OK; needed++) {
+    make_memory_scarce();
+    allocations_left = needed;
+    status = use_settings();
+    make_memory_usual();
+    assert_true(status == MM_OK || status == MM_ERR_MEMORY);
+  }
+}
+
+static void *use_often(void *failures) {
+  for (int i = 0; i < 200; i++)
+    *(int *)failures += use_settings() != MM_OK;
+  return NULL;
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  enum { THREADS = 4 };
+  pthread_t thread[THREADS];
+  int failures[THREADS] = { 0 };
+  for (int i = 0; i < THREADS; i++)
+    assert_int_equal(pthread_create(&thread[i], NULL, use_often, &failures[i]), 0);
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(thread[i], NULL);
+    assert_int_equal(failures[i], 0);
+  }
+}
+
 int suite_settings(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_defaults),     cmocka_unit_test(test_learners),
     cmocka_unit_test(test_presets),      cmocka_unit_test(test_words),
     cmocka_unit_test(test_fast_presets), cmocka_unit_test(test_other_fast_presets),
     cmocka_unit_test(test_lengths),      cmocka_unit_test(test_dimensions),
+    cmocka_unit_test(test_objects),      cmocka_unit_test(test_keys),
+    cmocka_unit_test(test_memory),       cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests_name("settings", tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "mirrormap/mirrormap.h"
 #include "run_fixture.h"
+#include "scarce_memory.h"
 
 static const char *const grid_set[] = { "steps=2048", "envs=8", "unroll=16" };
 static const char *const search_set[] = { "steps=2048",    "envs=8",       "unroll=16",
@@ -266,6 +267,103 @@ static void test_older(void **state) {
   mm_study_close(study);
 }
 
+// The rows beside a table of maps: a learned one brings controls of its own family.
+static void test_controls(void **state) {
+  (void)state;
+  char name[MM_STUDY_CONTROLS_MAX][MM_STUDY_NAME_SIZE];
+  mm_map *map[2];
+  assert_ok(mm_map_open("tsallis:3", &map[0]));
+  assert_ok(mm_map_open("piecewise:5", &map[1]));
+  const mm_map *const maps_of[] = { map[0], map[1] };
+  assert_int_equal(mm_study_controls(maps_of, 1, false, name), 2);
+  assert_int_equal(mm_study_controls(maps_of, 1, true, name), 7);
+  assert_int_equal(mm_study_controls(maps_of, 2, false, name), 3);
+  assert_string_equal(name[2], "random:0");
+  assert_int_equal(mm_study_controls(maps_of, 2, true, name), MM_STUDY_CONTROLS_MAX);
+  assert_string_equal(name[5], "piecewise");
+  assert_string_equal(name[8], "tsallis:tuned-q-eta");
+  mm_map_destroy(map[0]);
+  mm_map_destroy(map[1]);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Databases
+
+typedef struct seen_rows {
+  const mm_run_column_info *column;
+  size_t n_column, rows;
+} seen_rows;
+
+static int see_typed(const mm_study_value *value, size_t n, void *user) {
+  seen_rows *s = user;
+  assert_int_equal(n, s->n_column);
+  for (size_t i = 0; i < n; i++) {
+    const mm_value_type type = s->column[i].type;
+    assert_string_equal(value[i].name, s->column[i].name);
+    assert_true(value[i].type == MM_VALUE_NULL || value[i].type == type ||
+                (type == MM_VALUE_UNSIGNED && value[i].type == MM_VALUE_INTEGER));
+  }
+  s->rows++;
+  return 0;
+}
+
+static mm_status read_returns(mm_run *run) {
+  char *text;
+  const mm_status status = mm_run_rliable(run, false, &text);
+  if (status == MM_OK) assert_non_null(strstr(text, "\"tsallis:3\":[["));
+  mm_run_text_free(text);
+  return status;
+}
+
+// Of a table: what is in the database, to a reader that does not own it.
+static void test_database(void **state) {
+  (void)state;
+  static const char *const tables[] = { "meta",    "generation", "job",   "score", "timing",
+                                        "session", "training",   "curve", "batch", "measure" };
+  mm_study_config config = config_of(MM_STUDY_TRANSFER, NULL);
+  mm_run_column_info column[16];
+  mm_run_summary summary;
+  mm_run_plan plan;
+  mm_study *study;
+  mm_run *run;
+  mm_map *map;
+  int64_t last;
+  bool found = true;
+  assert_ok(mm_study_create(fixture_path("read"), &config, &study));
+  finish(study, 2);
+  assert_ok(mm_run_open(fixture_path("read"), MM_RUN_READ, &run)); // while the study is open
+  assert_ok(mm_run_begin(run));
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    seen_rows s = { .column = column, .n_column = mm_run_columns(tables[i], column, 16) };
+    assert_true(s.n_column > 0 && s.n_column <= 16);
+    assert_ok(mm_run_rows(run, tables[i], see_typed, &s));
+    if (strcmp(tables[i], "training") == 0) assert_true(s.rows >= 9);
+  }
+  assert_int_equal(mm_run_columns("tables", column, 16), 0);
+  assert_fails(mm_run_rows(run, "tables", see_typed, NULL), MM_ERR_INPUT, "no table 'tables'");
+  assert_string_equal(mm_run_command(run), "transfer");
+  assert_non_null(strstr(mm_run_config(run), "GridWorld-small"));
+  assert_ok(mm_run_summarise(run, &summary));
+  assert_ok(mm_run_planned(run, &plan));
+  assert_true(summary.trainings >= 9 && summary.env_steps > 0 && plan.trainings >= 9);
+  assert_ok(mm_run_last(run, &last, &found));
+  assert_false(found);
+  assert_fails(mm_run_map_at(run, 0, &map), MM_ERR_INPUT, "");
+  assert_ok(mm_run_verify(run));
+  assert_null(mm_run_damage(run));
+  mm_status status = MM_ERR_MEMORY;
+  for (size_t needed = 0; status != MM_OK; needed++) {
+    make_memory_scarce();
+    allocations_left = needed;
+    status = read_returns(run);
+    make_memory_usual();
+    assert_true(status == MM_OK || status == MM_ERR_MEMORY);
+  }
+  mm_run_drop(run);
+  mm_run_close(run);
+  mm_study_close(study);
+}
+
 // A tuned row of a file: its path may be long, and the eta in the file is not tuned.
 static void test_tuned_file(void **state) {
   (void)state;
@@ -354,6 +452,8 @@ int suite_study(void) {
     cmocka_unit_test_setup_teardown(test_tuned_file, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_learn, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_tune, fixture_open, fixture_close),
+    cmocka_unit_test(test_controls),
+    cmocka_unit_test_setup_teardown(test_database, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_older, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_refused, fixture_open, fixture_close),
   };

@@ -16,10 +16,10 @@
 #include "base/json.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "mirrormap/stats.h"
 #include "show/figure/transfer_figure.h"
 #include "show/plot/gnuplot.h"
 #include "study/jobs/eta_tuning.h"
-#include "study/stats/scores.h"
 #include "study/transfer/transfer.h"
 #include "study/transfer/transfer_files.h"
 

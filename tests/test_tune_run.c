@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 
 #include "base/rng.h"
+#include "mirrormap/settings.h"
 #include "run_fixture.h"
 #include "show/figure/tune_figure.h"
 #include "show/plot/gnuplot.h"
-#include "study/settings/preset.h"
 #include "study/tune/tune_files.h"
 #include "study/tune/tune_internal.h"
 

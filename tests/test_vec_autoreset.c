@@ -440,6 +440,29 @@ static void test_refused_states(void **state) {
   refuse_state(other, "Breakout-MinAtar", "episodes");
 }
 
+// States of version 1 named the environment by its place in a list: MinAtar's second game.
+static void test_older_states(void **state) {
+  (void)state;
+  const uint64_t older[2] = { 0x6d6d766563000001u, 256 * 2 + 1 };
+  const mm_vec_config config = { .n = N, .seed = 6 };
+  rig a = rig_open("Breakout-MinAtar", config), b = rig_open("Breakout-MinAtar", config);
+  rig other = rig_open("Asterix-MinAtar", config);
+  size_t size = mm_vec_state_size(a.vec);
+  char *bytes = zeroed(size, 1);
+  assert_ok(mm_vec_reset(a.vec, &a.out));
+  mm_vec_save(a.vec, bytes);
+  memcpy(bytes, older, sizeof older);
+  assert_ok(mm_vec_load(b.vec, bytes, size));
+  assert_ok(mm_vec_observe(b.vec, b.out.obs));
+  assert_memory_equal(a.out.obs, b.out.obs, a.info.obs_size);
+  assert_fails(mm_vec_load(other.vec, bytes, size), MM_ERR_INPUT,
+               "environment: 0x201: expected 0x200");
+  free(bytes);
+  rig_close(&a);
+  rig_close(&b);
+  rig_close(&other);
+}
+
 static void test_damaged_states(void **state) {
   (void)state;
   rig r = rig_open("Breakout-MinAtar", state_config(MM_OBS_FLOATS, MM_AUTORESET_NEXT_STEP));
@@ -451,9 +474,9 @@ static void test_damaged_states(void **state) {
   assert_fails(mm_vec_load(r.vec, bytes, 7), MM_ERR_INPUT, "7 bytes: expected");
   assert_fails(mm_vec_observe(r.vec, r.out.obs), MM_ERR_INPUT, "never reset");
   assert_fails(mm_vec_load(r.vec, bytes, size - 1), MM_ERR_INPUT, "bytes: expected");
-  bytes[0] ^= 3; // the version
+  bytes[0] ^= 7; // the version
   assert_fails(mm_vec_load(r.vec, bytes, size), MM_ERR_INPUT, "format");
-  bytes[0] ^= 3;
+  bytes[0] ^= 7;
   bytes[size - 1] = 2; // neither ended nor not
   assert_fails(mm_vec_load(r.vec, bytes, size), MM_ERR_INPUT, "can come to");
   assert_fails(mm_vec_step(r.vec, r.action, &r.out), MM_ERR_INPUT, "never reset");
@@ -491,8 +514,8 @@ static void test_config(void **state) {
   config = mm_vec_config_default();
   config.autoreset = (mm_autoreset)3;
   assert_fails(mm_vec_create(env, &config, &vec), MM_ERR_INPUT, "autoreset");
-  // a program that knows no autoreset: what lies behind its config does not count
-  config.size = offsetof(mm_vec_config, autoreset);
+  // a program that knows no more than seeds: what lies behind its config does not count
+  config.size = offsetof(mm_vec_config, repeat);
   config.n = 2;
   assert_ok(mm_vec_create(env, &config, &vec));
   mm_vec_describe(vec, &info);
@@ -609,9 +632,9 @@ int suite_vec_autoreset(void) {
     cmocka_unit_test(test_ways),           cmocka_unit_test(test_seeds),
     cmocka_unit_test(test_reset_running),  cmocka_unit_test(test_states),
     cmocka_unit_test(test_action_of_none), cmocka_unit_test(test_refused_states),
-    cmocka_unit_test(test_damaged_states), cmocka_unit_test(test_config),
-    cmocka_unit_test(test_bounds),         cmocka_unit_test(test_memory),
-    cmocka_unit_test(test_threads),
+    cmocka_unit_test(test_older_states),   cmocka_unit_test(test_damaged_states),
+    cmocka_unit_test(test_config),         cmocka_unit_test(test_bounds),
+    cmocka_unit_test(test_memory),         cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests_name("vec_autoreset", tests, NULL, NULL);
 }

@@ -42,9 +42,11 @@ typedef enum mm_algo {
       MM_ALGO_COUNT
 } mm_algo;
 
-MM_API const char *mm_algo_name(mm_algo algo);            // in commands and files
+// In commands and files. Algorithms of plug-ins have the numbers behind these; NULL past their end.
+MM_API const char *mm_algo_name(mm_algo algo);
 MM_API bool mm_algo_find(const char *name, mm_algo *out); // false: there is no such name
 MM_API bool mm_algo_has_map(mm_algo algo);                // do its policies come from one?
+MM_API bool mm_algo_is_tabular(mm_algo algo);             // a table of states: Grid-World alone
 
 // ---------------------------------------------------------------------------------------------
 // Settings. Each is one line of one of the lists below; its field, its default, its range and
@@ -89,6 +91,7 @@ enum { MM_FACTORS_MAX = 8 };
          "exact value of the final policy only, or of every iteration's")
 
 typedef struct mm_pmd_config {
+  size_t size; // of this struct, set by mm_pmd_config_default
   MM_PMD_SETTINGS(MM_NUMBER_FIELD, MM_SWITCH_FIELD)
   MM_ETA_SETTINGS(MM_FACTORS_FIELD)
 } mm_pmd_config;
@@ -135,7 +138,10 @@ typedef struct mm_pmd_config {
 #define MM_MINATAR_SETTINGS(CHOICE)                                                                \
   CHOICE(rules, "id|gymnax|minatar", "rule set of MinAtar; id: as the environment's ID says")
 
+// Every struct of settings that has these begins with them. This one does not grow: what is added
+// for all comes at the end of each.
 typedef struct mm_actor_critic_config {
+  size_t size; // of the whole struct that begins with it, set by its mm_.._config_default
   MM_ACTOR_CRITIC_NUMBERS(MM_NUMBER_FIELD)
   MM_ACTOR_CRITIC_SWITCHES(MM_SWITCH_FIELD)
   MM_REAL_SETTINGS(MM_SWITCH_FIELD, MM_CHOICE_FIELD)
@@ -182,8 +188,13 @@ typedef struct mm_gaussian_config {
 // Each learner with its own numbers: AMPO with the paper's for CartPole and Acrobot, PMD with
 // Gaussian policies with those for Hopper, HalfCheetah and Ant, PPO with the numbers its users are
 // used to: four epochs, rate 0.00025, gradient norm 0.5.
-#define MM_CONFIG_DEFAULT(id, config, name)                                                        \
-  MM_API mm_##config##_config mm_##config##_config_default(void);
+#define MM_CONFIG_DEFAULT(id, which, name)                                                         \
+  MM_API void mm_##which##_config_init(mm_##which##_config *out, size_t size);                     \
+  static inline mm_##which##_config mm_##which##_config_default(void) {                            \
+    mm_##which##_config config;                                                                    \
+    mm_##which##_config_init(&config, sizeof config);                                              \
+    return config;                                                                                 \
+  }
 MM_ALGO_LIST(MM_CONFIG_DEFAULT)
 #undef MM_CONFIG_DEFAULT
 
@@ -195,7 +206,8 @@ typedef struct mm_job {
   const mm_env *env;
   const mm_map *map; // NULL: the map of the search point below, made when the job begins
   mm_algo algo;
-  const void *config; // the learner's settings, an mm_<..>_config; NULL is MM_ERR_INPUT
+  const void *config; // the learner's settings: an mm_<..>_config, or a plug-in's numbers, double
+                      // [n_setting]; NULL is MM_ERR_INPUT
   uint64_t seed;      // names the instance of the environment and all random numbers of the run
   uint32_t repeat;    // runs on the same instance with other random numbers; usually 0
   const struct mm_job_hooks *hooks; // for whoever follows the training, see below; or NULL

@@ -73,7 +73,12 @@ typedef struct mm_backend_config {
 } mm_backend_config;
 
 // Devices where they can do a list, else one thread per core. From any thread.
-MM_API mm_backend_config mm_backend_config_default(void);
+MM_API void mm_backend_config_init(mm_backend_config *out, size_t size);
+static inline mm_backend_config mm_backend_config_default(void) {
+  mm_backend_config config;
+  mm_backend_config_init(&config, sizeof config);
+  return config;
+}
 
 // results[n]: each is filled, with its own status; release each with mm_result_release. The call
 // fails only when the list as a whole could not be run: MM_ERR_INTERRUPTED leaves every result

@@ -9,6 +9,12 @@
 // Functions that destroy, release or free do nothing when they are given NULL. Other pointers must
 // not be NULL unless their function says what that means.
 //
+// Structs of settings begin with their `size`, so that fields can be added at their ends. They come
+// from `mm_x_config_default()`, which is compiled into the program: the library, by
+// `mm_x_config_init(&config, sizeof config)`, fills in as much as the program knows, and gives what
+// the program does not know its defaults when the struct comes back. A struct that is larger than
+// the library knows is refused there.
+//
 // Threads: every function here may be called from any thread at any time, but for those that set
 // something for the whole process (mm_set_log, mm_set_allocator, mm_isa_select): call them before
 // other threads use the library. Nothing else is set for the process as a whole.

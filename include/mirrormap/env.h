@@ -128,7 +128,12 @@ typedef struct mm_vec_config {
 } mm_vec_config;
 
 // No environments; everything by ID, observations as floats, same-step autoreset. From any thread.
-MM_API mm_vec_config mm_vec_config_default(void);
+MM_API void mm_vec_config_init(mm_vec_config *out, size_t size);
+static inline mm_vec_config mm_vec_config_default(void) {
+  mm_vec_config config;
+  mm_vec_config_init(&config, sizeof config);
+  return config;
+}
 
 // Sizes of everything that is exchanged with an mm_vec.
 typedef struct mm_vec_info {

@@ -88,7 +88,12 @@ typedef struct mm_es_config {
 } mm_es_config;
 
 // The paper's settings for this strategy; dimension and seed are left at 0.
-MM_API mm_es_config mm_es_config_default(mm_es_kind kind);
+MM_API void mm_es_config_init(mm_es_config *out, size_t size, mm_es_kind kind);
+static inline mm_es_config mm_es_config_default(mm_es_kind kind) {
+  mm_es_config config;
+  mm_es_config_init(&config, sizeof config, kind);
+  return config;
+}
 
 // `mean` [dimension] is where the search starts.
 MM_API mm_status mm_es_create(const mm_es_config *config, const double *mean, mm_es **out);

@@ -95,6 +95,9 @@ static inline mm_shape mm_shape_disc(int mark, double x, double y, double radius
 // ---------------------------------------------------------------------------------------------
 // Environments
 
+// What an environment without chance says is random.
+#define MM_NOTHING_RANDOM "nothing"
+
 enum {
   MM_PLUGIN_INPUTS = 4096, // at most, of an observation
   MM_PLUGIN_REALS = 64,    // at most, of a continuous action
@@ -123,7 +126,8 @@ typedef struct mm_plugin_env {
   const float (*bounds)[2];       // [n_input] least and greatest; NULL: none
   const char *const *action_name; // [n_action], NULL where actions are real
   // For people, NULL where there is nothing to be said: names of the inputs, ended by NULL; in a
-  // sentence what they are, when there is which reward, what ends an episode, what is random.
+  // sentence what they are, when there is which reward, what ends an episode, what is random
+  // (MM_NOTHING_RANDOM: the same actions give the same episodes).
   const char *const *input_name;
   const char *observation, *reward, *end, *random;
   // The picture of an observation, those behind first, into out[MM_SHAPES_MOST]; returns how many.
@@ -189,6 +193,9 @@ typedef struct mm_training {
   mm_random *random;     // a stream for the whole run, without an end
   const double *setting; // [n_setting]
   void *own;             // the library's
+  void *user;            // the learner's: what its state_size and save work on
+  const void *state;     // what `save` wrote, to go on from; NULL and 0 at the beginning of a run.
+  size_t state_size;     // Aligned for anything, until `train` returns
 } mm_training;
 
 // A point of the learning curve: so many environment steps were done in all, more than at the last
@@ -208,6 +215,12 @@ typedef struct mm_plugin_learner {
   // Trains. Where a call of the library failed it returns that status; where its own numbers came
   // to nothing, MM_ERR_NUMERIC. The last point of the curve is the result.
   mm_status (*train)(mm_training *training);
+  // For runs that can be stopped and resumed, both or neither: the bytes of a state as it is now,
+  // and the state, numbers of this kind of machine. mm_training_point calls them when a checkpoint
+  // is due. A run that begins with it as training->state goes on behind that point, to the same
+  // bits as one that was never stopped: the curve and training->random are as they were then.
+  size_t (*state_size)(const mm_training *training);
+  void (*save)(const mm_training *training, void *state);
 } mm_plugin_learner;
 
 // ---------------------------------------------------------------------------------------------

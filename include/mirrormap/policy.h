@@ -200,7 +200,12 @@ typedef struct mm_evaluate_config {
 
 // 100 episodes of each agent, sampled, one thread per core; `policy` is left at NULL. From any
 // thread.
-MM_API mm_evaluate_config mm_evaluate_config_default(void);
+MM_API void mm_evaluate_config_init(mm_evaluate_config *out, size_t size);
+static inline mm_evaluate_config mm_evaluate_config_default(void) {
+  mm_evaluate_config config;
+  mm_evaluate_config_init(&config, sizeof config);
+  return config;
+}
 
 // Returns of some episodes, undiscounted.
 typedef struct mm_returns {

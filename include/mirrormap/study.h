@@ -6,9 +6,9 @@
 //   config.map = (const char *const[]){ "l2" }, config.n_map = 1;
 //   config.seeds = 8;
 //   mm_study *study;
-//   mm_study_create("runs/cartpole", &config, &study);      or  mm_study_open("runs/cartpole",
-//   &study); mm_study_machine machine = mm_study_machine_default(); while (!mm_study_done(study))
-//     mm_study_advance(study, &machine);
+//   mm_study_create("runs/cartpole", &config, &study);      mm_study_open to go on with one
+//   mm_study_machine machine = mm_study_machine_default();
+//   while (!mm_study_done(study)) mm_study_advance(study, &machine);
 //   mm_study_cell cell;
 //   mm_study_cell_at(study, 0, &cell);                       cell.mean, cell.sem, cell.final[i]
 //   mm_study_close(study);
@@ -58,6 +58,9 @@ MM_API const char *mm_study_kind_name(mm_study_kind kind);
 // ---------------------------------------------------------------------------------------------
 // Creating and resuming
 
+// Names of environments and of maps are shorter than this.
+enum { MM_STUDY_NAME_SIZE = 512 };
+
 // What decides the result. Texts and lists belong to the caller and are copied.
 typedef struct mm_study_config {
   size_t size; // of this struct, set by mm_study_config_default
@@ -93,12 +96,37 @@ typedef struct mm_study_config {
 } mm_study_config;
 
 // The defaults of the commands of that name. From any thread.
-MM_API mm_study_config mm_study_config_default(mm_study_kind kind);
+MM_API void mm_study_config_init(mm_study_config *out, size_t size, mm_study_kind kind);
+static inline mm_study_config mm_study_config_default(mm_study_kind kind) {
+  mm_study_config config;
+  mm_study_config_init(&config, sizeof config, kind);
+  return config;
+}
 
 // A new study in `folder`, which is made (with its parents) unless it exists; one that is there
 // already is MM_ERR_INPUT. What is wrong with the config shows before the folder is made. From any
 // thread, also several at a time for different folders.
 MM_API mm_status mm_study_create(const char *folder, const mm_study_config *config, mm_study **out);
+
+// Names of the maps that a table of these [n] should have beside them, as `transfer --controls`
+// adds them: negentropy, l2 and a random map of the first learned one's family; if `full` also two
+// of Tsallis', that family's initial map, and the tuned rows. Returns how many there are. From any
+// thread.
+enum { MM_STUDY_CONTROLS_MAX = 9 };
+MM_API size_t mm_study_controls(const mm_map *const *map, size_t n, bool full,
+                                char name[MM_STUDY_CONTROLS_MAX][MM_STUDY_NAME_SIZE]);
+
+// Environment steps of the whole search that a map's card (mm_map_meta) tells of: those that it has
+// counted, or in cards of before those that were planned; 0 without one. What a fair tune_budget
+// is. From any thread.
+MM_API double mm_study_card_steps(const char *card);
+
+// How many step sizes are tried where `tune_seeds` says with how many runs each.
+enum { MM_STUDY_ETAS = 9 };
+
+// The command line of this process, as main has it: every study created from now on stores it, as
+// those of the command line do. Before other threads use the library.
+MM_API void mm_study_set_argv(char *const *argv);
 
 // The study in `folder`, of whatever kind, to go on with it. MM_ERR_IO when another process owns
 // it, MM_ERR_INPUT when it is none or is damaged. From any thread.
@@ -130,7 +158,12 @@ typedef struct mm_study_machine {
 } mm_study_machine;
 
 // One thread per core, checkpoints every 60 seconds. From any thread.
-MM_API mm_study_machine mm_study_machine_default(void);
+MM_API void mm_study_machine_init(mm_study_machine *out, size_t size);
+static inline mm_study_machine mm_study_machine_default(void) {
+  mm_study_machine machine;
+  mm_study_machine_init(&machine, sizeof machine);
+  return machine;
+}
 
 // The next step: of LEARN a generation, or the first validation of a phase; of the others all that
 // is left. MM_ERR_INTERRUPTED, and any other failure, leaves the study where the database is; it
@@ -202,7 +235,8 @@ typedef enum mm_value_type {
   MM_VALUE_INTEGER, // seeds and counts of steps are the same 64 bits without a sign
   MM_VALUE_REAL,
   MM_VALUE_TEXT, // `data` ends in a zero that `bytes` does not count
-  MM_VALUE_BYTES
+  MM_VALUE_BYTES,
+  MM_VALUE_UNSIGNED // of columns alone (mm_run_columns)
 } mm_value_type;
 
 // One column of a row. Texts and bytes belong to the callback's call.

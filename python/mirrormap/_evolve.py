@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._library import EsConfig, InputError, doubles, encode, lib
+from ._library import EsConfig, InputError, default, doubles, encode, lib
 
 Doubles = npt.NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class ES:
     def __init__(self, kind: str, dimension: int, *, mean: npt.ArrayLike | None = None, **options: Any) -> None:
         number = c.c_int()
         lib.mm_es_find(encode(kind), c.byref(number))
-        self._config: EsConfig = lib.mm_es_config_default(number)
+        self._config: EsConfig = default(EsConfig, number.value)
         for name, value in {"dimension": dimension, **options}.items():
             self._set(name, value)
         start = np.zeros(self._config.dimension) if mean is None else doubles(mean, "mean")

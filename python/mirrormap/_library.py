@@ -343,7 +343,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "mm_env_destroy": (None, [_pointer]),
     "mm_env_list": (_bool, [_size, c.POINTER(EnvInfo)]),
     "mm_env_has_switches": (_bool, [_pointer]),
-    "mm_vec_config_default": (VecConfig, []),
+    "mm_vec_config_init": (None, [c.POINTER(VecConfig), _size]),
     "mm_vec_create": (STATUS, [_pointer, c.POINTER(VecConfig), _out]),
     "mm_vec_destroy": (None, [_pointer]),
     "mm_vec_describe": (None, [_pointer, c.POINTER(VecInfo)]),
@@ -361,7 +361,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     # evolution strategies
     "mm_es_find": (STATUS, [_text, c.POINTER(_int)]),
     "mm_es_name": (_text, [_int]),
-    "mm_es_config_default": (EsConfig, [_int]),
+    "mm_es_config_init": (None, [c.POINTER(EsConfig), _size, _int]),
     "mm_es_create": (STATUS, [c.POINTER(EsConfig), _pointer, _out]),
     "mm_es_destroy": (None, [_pointer]),
     "mm_es_ask": (STATUS, [_pointer, _pointer]),
@@ -376,13 +376,13 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "mm_es_save": (None, [_pointer, _pointer]),
     "mm_es_load": (STATUS, [c.POINTER(EsConfig), _pointer, _size, _out]),
     # studies
-    "mm_study_config_default": (StudyConfig, [_int]),
+    "mm_study_config_init": (None, [c.POINTER(StudyConfig), _size, _int]),
     "mm_study_create": (STATUS, [_text, c.POINTER(StudyConfig), _out]),
     "mm_study_open": (STATUS, [_text, _out]),
     "mm_study_close": (None, [_pointer]),
     "mm_study_get_kind": (_int, [_pointer]),
     "mm_study_folder": (_text, [_pointer]),
-    "mm_study_machine_default": (StudyMachine, []),
+    "mm_study_machine_init": (None, [c.POINTER(StudyMachine), _size]),
     # its result is looked at where it is called
     "mm_study_advance": (_int, [_pointer, c.POINTER(StudyMachine)]),
     "mm_study_done": (_bool, [_pointer]),
@@ -475,6 +475,14 @@ def _load() -> c.CDLL:
 
 
 lib: Any = _load()
+
+
+def default(struct: type[c.Structure], *of: int) -> Any:
+    """A struct of settings as the library fills it in, e.g. default(EsConfig, kind)."""
+    config = struct()
+    name = next(name for name, each in STRUCTS.items() if each is struct)
+    getattr(lib, f"{name}_init")(c.byref(config), c.sizeof(config), *of)
+    return config
 
 
 def path() -> pathlib.Path:

@@ -24,6 +24,7 @@ from ._library import (
     StudyMachine,
     StudyProgress,
     StudyReport,
+    default,
     encode,
     error,
     lib,
@@ -217,7 +218,7 @@ class Study:
         threads: int = 0,
         save_seconds: float = 60,
     ) -> None:
-        machine: StudyMachine = lib.mm_study_machine_default()
+        machine: StudyMachine = default(StudyMachine)
         machine.backend = encode(backend)
         machine.threads = _whole("threads", threads, 2**16)
         machine.save_seconds = save_seconds
@@ -345,7 +346,7 @@ def _study(
     numbers: Mapping[str, Any],
     run: Mapping[str, Any],
 ) -> Study:
-    config: StudyConfig = lib.mm_study_config_default(_KINDS.index(kind))
+    config: StudyConfig = default(StudyConfig, _KINDS.index(kind))
     env_names = [os.fspath(env) for env in _names(envs)]
     where = os.fspath(folder) if folder is not None else _default_folder(kind, env_names)
     map_names = [_map_name(each) for each in _names(maps)]

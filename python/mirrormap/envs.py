@@ -24,7 +24,7 @@ from gymnasium.spaces import Box, Discrete, Space
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from ._library import EnvInfo, InputError, VecConfig, VecInfo, VecOut, encode, error, lib
+from ._library import EnvInfo, InputError, VecConfig, VecInfo, VecOut, default, encode, error, lib
 
 Array = npt.NDArray[Any]
 
@@ -90,7 +90,7 @@ class _Vec:
         gymnasium_walls: bool,
         fresh_reset: bool,
     ) -> None:
-        config: VecConfig = lib.mm_vec_config_default()
+        config: VecConfig = default(VecConfig)
         config.n = _whole(n, "num_envs", 2**24)
         config.seed = _whole(instance, "instance", 2**64 - 1)
         config.obs = _word(list(_FORMS), obs, "obs")

@@ -14,6 +14,7 @@
 #include "agent/ampo_run.h"
 #include "agent/job_hooks.h"
 #include "agent/job_internal.h"
+#include "agent/learner.h"
 #include "agent/state_bytes.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -76,7 +77,10 @@ bool mm_ampo_run_is_due(const mm_ampo_run *r, bool stopped) {
 
 uint64_t mm_job_state_done(const void *state, size_t size) {
   uint64_t points = 0;
-  if (size < HEAD_SIZE || memcmp(state, mark, sizeof mark) != 0) return 0;
+  if (size < HEAD_SIZE) return 0;
+  if (memcmp(state, mark, sizeof mark) != 0 &&
+      memcmp(state, mm_plugin_state_mark, sizeof mark) != 0)
+    return 0;
   mm_state_get((const unsigned char *)state + sizeof mark + sizeof(uint64_t), &points,
                sizeof points);
   return points;

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/status.h"
 #include "laws/schedule.h"
 
@@ -26,11 +27,11 @@ const char *mm_algo_names[MM_ALGO_COUNT + MM_PLUGIN_LEARNERS_MOST + 1] = {
 #undef NAME
 };
 
-#define DEFAULT(id, config, name)                                                                  \
-  mm_##config##_config mm_##config##_config_default(void) {                                        \
-    mm_##config##_config c;                                                                        \
-    mm_learner_default(&mm_learner_##config, &c);                                                  \
-    return c;                                                                                      \
+#define DEFAULT(id, which, name)                                                                   \
+  void mm_##which##_config_init(mm_##which##_config *out, size_t size) {                           \
+    mm_##which##_config ours;                                                                      \
+    mm_learner_default(&mm_learner_##which, &ours);                                                \
+    mm_config_give(&ours, sizeof ours, out, size);                                                 \
   }
 MM_ALGO_LIST(DEFAULT)
 #undef DEFAULT
@@ -46,7 +47,7 @@ void mm_algo_enter(const char *name) {
 }
 
 const char *mm_algo_name(mm_algo algo) {
-  return mm_algo_names[algo];
+  return (size_t)algo < n_algo ? mm_algo_names[algo] : NULL;
 }
 
 bool mm_algo_has_map(mm_algo algo) {
@@ -57,6 +58,10 @@ bool mm_algo_has_map(mm_algo algo) {
   };
   return algo < MM_ALGO_COUNT ? has[algo]
                               : mm_plugin_learner_law((size_t)algo - MM_ALGO_COUNT)->has_map;
+}
+
+bool mm_algo_is_tabular(mm_algo algo) {
+  return mm_learner_of(algo)->suits == MM_SUITS_TABLES;
 }
 
 bool mm_algo_find(const char *name, mm_algo *out) {
@@ -98,12 +103,20 @@ double mm_job_number(const mm_job *job, const char *key, double otherwise) {
 
 void mm_learner_default(const mm_learner *l, void *config) {
   memset(config, 0, l->config_size);
+  if (l->config_name) memcpy(config, &l->config_size, sizeof l->config_size);
   for (const mm_setting *s = l->setting; s < l->setting + l->n_setting; s++) {
     void *at = (char *)config + s->offset;
     if (s->type == MM_SETTING_NUMBER) memcpy(at, &s->value, sizeof s->value);
     if (s->type == MM_SETTING_SWITCH) memcpy(at, &s->first, sizeof s->first);
   }
   if (l->adjust) l->adjust(config);
+}
+
+mm_status mm_learner_take(const mm_learner *l, const void *from, void *config) {
+  mm_learner_default(l, config);
+  if (l->config_name) return mm_config_take(l->config_name, from, config, l->config_size);
+  memcpy(config, from, l->config_size);
+  return MM_OK;
 }
 
 static_assert((int)MM_FACTORS_MAX == (int)MM_SCHEDULE_FACTORS, "of agent.h and of the law");

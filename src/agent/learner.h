@@ -7,6 +7,7 @@
 
 #include "mirrormap/agent.h"
 #include "mirrormap/plugin.h"
+#include "mirrormap/settings.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,14 +15,6 @@ extern "C" {
 
 // ---------------------------------------------------------------------------------------------
 // Settings
-
-typedef enum mm_setting_type {
-  MM_SETTING_NUMBER,  // double
-  MM_SETTING_SWITCH,  // bool: one of two words
-  MM_SETTING_CHOICE,  // int: the place of one of several words
-  MM_SETTING_FACTORS, // double[MM_FACTORS_MAX]: positive, 0 behind the last
-  MM_SETTING_TEXT     // char array; only settings around learners have these
-} mm_setting_type;
 
 // A line of one of the lists of settings.
 typedef struct mm_setting {
@@ -88,10 +81,11 @@ typedef struct mm_learner {
   const mm_setting *setting; // [n_setting] in the order in which they are listed
   size_t n_setting;
   size_t config_size;
-  unsigned suits;     // MM_SUITS_* or-ed
-  unsigned on_device; // for which of these devices have kernels; 0: it runs on the CPU only
-  bool exact;         // its values are exact, not means of returns that were seen
-  bool networks;      // it leaves networks behind: job_hooks.h
+  const char *config_name; // of the struct, which begins with its size; NULL: a plug-in's numbers
+  unsigned suits;          // MM_SUITS_* or-ed
+  unsigned on_device;      // for which of these devices have kernels; 0: it runs on the CPU only
+  bool exact;              // its values are exact, not means of returns that were seen
+  bool networks;           // it leaves networks behind: job_hooks.h
 
   // Changes the defaults of the lists to its own; NULL: none.
   void (*adjust)(void *config);
@@ -129,6 +123,9 @@ double mm_job_number(const mm_job *job, const char *key, double otherwise);
 // Its defaults.
 void mm_learner_default(const mm_learner *learner, void *config);
 
+// Those of a program that may have been compiled with fewer; `config` has room for all.
+mm_status mm_learner_take(const mm_learner *learner, const void *from, void *config);
+
 // All numbers are within their ranges, and whole where they must be.
 mm_status mm_learner_check(const mm_learner *learner, const void *config);
 
@@ -142,6 +139,9 @@ mm_status mm_plugin_learner_check(const mm_plugin_learner *law);
 
 // Adds one that was checked. Before threads are started.
 void mm_plugin_learner_add(const mm_plugin_learner *law);
+
+// What states of their runs begin with (MM_STATE_MARK bytes).
+extern const unsigned char mm_plugin_state_mark[];
 
 // The i-th; NULL past the end.
 const mm_plugin_learner *mm_plugin_learner_law(size_t i);

@@ -42,6 +42,7 @@ extern const mm_learner mm_learner_ampo;
 const mm_learner mm_learner_ampo = { .setting = settings,
                                      .n_setting = sizeof settings / sizeof *settings,
                                      .config_size = sizeof(mm_ampo_config),
+                                     .config_name = "mm_ampo_config",
                                      .suits = MM_SUITS_DISCRETE,
                                      .on_device = MM_SUITS_DISCRETE,
                                      .networks = true,

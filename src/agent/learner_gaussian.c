@@ -41,6 +41,7 @@ extern const mm_learner mm_learner_gaussian;
 const mm_learner mm_learner_gaussian = { .setting = settings,
                                          .n_setting = sizeof settings / sizeof *settings,
                                          .config_size = sizeof(mm_gaussian_config),
+                                         .config_name = "mm_gaussian_config",
                                          .suits = MM_SUITS_REAL,
                                          .on_device = MM_SUITS_REAL,
                                          .networks = true,

@@ -81,6 +81,7 @@ extern const mm_learner mm_learner_pmd;
 const mm_learner mm_learner_pmd = { .setting = settings,
                                     .n_setting = sizeof settings / sizeof *settings,
                                     .config_size = sizeof(mm_pmd_config),
+                                    .config_name = "mm_pmd_config",
                                     .suits = MM_SUITS_TABLES,
                                     .on_device = MM_SUITS_TABLES,
                                     .exact = true,

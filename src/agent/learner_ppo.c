@@ -60,6 +60,7 @@ extern const mm_learner mm_learner_ppo;
 const mm_learner mm_learner_ppo = { .setting = settings,
                                     .n_setting = sizeof settings / sizeof *settings,
                                     .config_size = sizeof(mm_ppo_config),
+                                    .config_name = "mm_ppo_config",
                                     .suits = MM_SUITS_DISCRETE | MM_SUITS_REAL,
                                     .on_device = MM_SUITS_REAL,
                                     .networks = true,

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learners of plug-ins as entries of the table. A config is an array of their numbers.
+// Learners of plug-ins as entries of the table. A config is an array of their numbers. Runs of
+// those that say how are kept as bytes:
+//
+//   16  mark "mirrormap/own", filled up with zeros
+//    8  each: version of this format, iterations done, environment steps, points of the curve, the
+//       next number of the random stream, bytes of the learner's own state
+//       the curve's steps, then its values
+//       the learner's own state
+//    8  checksum of all that comes before
 
 #include "agent/learner.h"
 
@@ -7,6 +15,8 @@
 #include <string.h>
 
 #include "agent/job_internal.h"
+#include "agent/state_bytes.h"
+#include "base/clock.h"
 #include "base/spelling.h"
 #include "base/status.h"
 #include "env/plugin_env.h"
@@ -29,17 +39,25 @@ const mm_learner *mm_plugin_learner_at(size_t i) {
 // ---------------------------------------------------------------------------------------------
 // A run
 
+enum { VERSION = 1, HEAD_SIZE = MM_STATE_MARK + 6 * 8 };
+
+const unsigned char mm_plugin_state_mark[MM_STATE_MARK] = "mirrormap/own";
+
 typedef struct run {
   const mm_plugin_learner *law;
+  const mm_job *job;
   const volatile int *stop;
   mm_result *result;
+  double batch;      // environment steps of an iteration
   size_t most, room; // points of the curve: there can be, there is room for
   mm_status trouble; // of the library's own, for the learner to return
+  double saved_at;   // seconds
+  void *state;       // the learner's own, to go on from
 } run;
 
 static bool grow(run *r) {
   mm_result *result = r->result;
-  const size_t n = result->n_curve, room = n < 64 ? 64 : 2 * n;
+  const size_t n = result->n_curve, room = r->room < 64 ? 64 : 2 * r->room;
   double *curve = mm_alloc_array(room, sizeof *curve);
   uint64_t *step = mm_alloc_array(room, sizeof *step);
   if (!curve || !step) {
@@ -58,18 +76,91 @@ static bool grow(run *r) {
   return true;
 }
 
-bool mm_training_point(mm_training *t, uint64_t env_steps, double value) {
-  run *r = t->own;
+static size_t curve_size(uint64_t points) {
+  return (size_t)points * (sizeof(uint64_t) + sizeof(double));
+}
+
+static void save(run *r, const mm_training *t) {
+  const mm_result *result = r->result;
+  const size_t own = r->law->state_size(t), points = result->n_curve;
+  const size_t size = HEAD_SIZE + curve_size(points) + own + MM_STATE_CHECKSUM;
+  const uint64_t head[6] = { VERSION,           (uint64_t)((double)result->env_steps / r->batch),
+                             result->env_steps, points,
+                             t->random->next,   own };
+  unsigned char *bytes = mm_alloc(size), *to = bytes;
+  void *aligned = mm_alloc(own);
+  if (bytes && aligned) {
+    r->law->save(t, aligned);
+    to = mm_state_put(to, mm_plugin_state_mark, MM_STATE_MARK);
+    to = mm_state_put(to, head, sizeof head);
+    to = mm_state_put(to, result->curve_step, points * sizeof *result->curve_step);
+    to = mm_state_put(to, result->curve, points * sizeof *result->curve);
+    to = mm_state_put(to, aligned, own);
+    mm_state_seal(bytes, to);
+    r->job->hooks->save(r->job, bytes, size, r->job->hooks->user);
+    r->saved_at = mm_clock_seconds();
+  } else {
+    r->trouble = MM_FAIL(MM_ERR_MEMORY, "no memory for the state of a training");
+  }
+  mm_free(bytes);
+  mm_free(aligned);
+}
+
+static bool is_due(const run *r, bool stopped) {
+  const mm_job_hooks *hooks = r->job->hooks;
+  if (!r->law->save || !hooks || !hooks->save || r->result->n_curve == 0) return false;
+  return stopped ||
+         (hooks->save_seconds > 0 && mm_clock_seconds() - r->saved_at >= hooks->save_seconds);
+}
+
+static bool add_point(run *r, uint64_t env_steps, double value) {
   mm_result *result = r->result;
-  if (r->trouble == MM_OK && mm_job_stopped(r->stop))
-    r->trouble = MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
-  if (r->trouble != MM_OK) return false;
   if (result->n_curve >= r->most || env_steps <= result->env_steps) return true;
   if (result->n_curve == r->room && !grow(r)) return false;
   result->curve[result->n_curve] = value;
   result->curve_step[result->n_curve++] = result->env_steps = env_steps;
   result->final_value = value;
   return true;
+}
+
+// What is saved has the point already.
+bool mm_training_point(mm_training *t, uint64_t env_steps, double value) {
+  run *r = t->own;
+  if (r->trouble != MM_OK || !add_point(r, env_steps, value)) return false;
+  const bool stopped = mm_job_stopped(r->stop);
+  if (is_due(r, stopped)) save(r, t);
+  if (stopped && r->trouble == MM_OK) r->trouble = MM_FAIL(MM_ERR_INTERRUPTED, "interrupted");
+  return r->trouble == MM_OK;
+}
+
+static mm_status load(run *r, mm_training *t) {
+  static const char what[] = "state of a training";
+  const mm_job *job = r->job;
+  const unsigned char *from = job->state;
+  mm_result *result = r->result;
+  uint64_t head[6];
+  if (!r->law->save)
+    return MM_FAIL(MM_ERR_INPUT, "%s: %s does not go on from one", what, r->law->name);
+  MM_TRY(mm_state_check(from, job->state_size, what, mm_plugin_state_mark, VERSION, HEAD_SIZE));
+  from = mm_state_get(from + MM_STATE_MARK, head, sizeof head);
+  const uint64_t steps = head[2], points = head[3], own = head[5];
+  if (points < 1 || points > r->most || own > job->state_size ||
+      job->state_size != HEAD_SIZE + curve_size(points) + own + MM_STATE_CHECKSUM)
+    return MM_FAIL(MM_ERR_INPUT, "%s: not of one with these settings", what);
+  while (r->room < points)
+    if (!grow(r)) return r->trouble;
+  r->state = mm_alloc((size_t)own);
+  if (!r->state) return MM_FAIL(MM_ERR_MEMORY, "no memory for the %s", what);
+  from = mm_state_get(from, result->curve_step, (size_t)points * sizeof *result->curve_step);
+  from = mm_state_get(from, result->curve, (size_t)points * sizeof *result->curve);
+  mm_state_get(from, r->state, (size_t)own);
+  result->n_curve = (size_t)points;
+  result->final_value = result->curve[points - 1];
+  mm_job_advance(result, steps);
+  t->random->next = head[4];
+  t->state = r->state;
+  t->state_size = (size_t)own;
+  return MM_OK;
 }
 
 // Of the last tenth of the steps.
@@ -125,7 +216,13 @@ static mm_status run_job(const mm_job *job, const mm_map *map, const volatile in
   memcpy(setting, job->config, added[i].learner.config_size);
   double *eta = mm_learner_number(&added[i].learner, setting, "eta");
   if (eta) *eta = mm_job_eta(job, *eta); // a candidate's
-  run r = { .law = law, .stop = stop, .result = result, .most = (size_t)(setting[0] / batch) };
+  run r = { .law = law,
+            .job = job,
+            .stop = stop,
+            .result = result,
+            .batch = batch,
+            .most = (size_t)(setting[0] / batch),
+            .saved_at = mm_clock_seconds() };
   mm_random random = mm_random_make(mm_stream_make(job->seed, job->repeat, MM_RNG_ACTION, 0), 0);
   mm_training t = { .env = job->env,
                     .map = map,
@@ -134,7 +231,9 @@ static mm_status run_job(const mm_job *job, const mm_map *map, const volatile in
                     .random = &random,
                     .setting = setting,
                     .own = &r };
-  const mm_status status = end(&r, law->train(&t));
+  mm_status status = job->state ? load(&r, &t) : MM_OK;
+  if (status == MM_OK) status = end(&r, law->train(&t));
+  mm_free(r.state);
   result->recent_value = recent_of(result);
   return status;
 }
@@ -194,6 +293,8 @@ mm_status mm_plugin_learner_check(const mm_plugin_learner *law) {
                   MM_PLUGIN_LEARNERS_MOST);
   if (!law->summary || !law->train || !(law->discrete || law->real))
     return REFUSE("learner '%s': expected a summary, train and actions that it takes", law->name);
+  if (!law->state_size != !law->save)
+    return REFUSE("learner '%s': expected both state_size and save, or neither", law->name);
   return check_settings(law);
 }
 

@@ -4,11 +4,13 @@
 #include "backend/backend.h"
 
 #include "agent/job_hooks.h"
+#include "agent/job_internal.h"
 #include "backend/cpu.h"
 #include "backend/cuda/host/cuda.h"
 #include "backend/job_list.h"
 #include "backend/pool.h"
 #include "backend/ranks/ranks.h"
+#include "base/config.h"
 
 int mm_backend_cores(void) {
   return mm_ranks_cores(mm_pool_cores());
@@ -66,23 +68,35 @@ static mm_status run_here(mm_job_list *list, bool cuda) {
   return cuda ? mm_cuda_run(list) : mm_cpu_run(list);
 }
 
-mm_backend_config mm_backend_config_default(void) {
-  return (mm_backend_config){ .size = sizeof(mm_backend_config), .place.kind = MM_BACKEND_AUTO };
+void mm_backend_config_init(mm_backend_config *out, size_t size) {
+  const mm_backend_config ours = { .place.kind = MM_BACKEND_AUTO };
+  mm_config_give(&ours, sizeof ours, out, size);
+}
+
+static mm_status run_list(const mm_backend_config *c, const mm_job *jobs, size_t n,
+                          mm_result *results) {
+  mm_job_list list;
+  bool cuda = false, here = stays_here(jobs, n);
+  MM_TRY(mm_job_list_open(&list, c, jobs, n, results));
+  mm_status status = here ? MM_OK : choose(c, jobs, n, &cuda);
+  if (status == MM_OK && c->threads < 0)
+    status = MM_FAIL(MM_ERR_INPUT, "threads = %d: expected at least 1, or 0 for one per core",
+                     c->threads);
+  if (status == MM_OK)
+    status = mm_ranks_count() > 1 && !here ? mm_ranks_run(&list, cuda) : run_here(&list, cuda);
+  list.report.cuda = cuda;
+  return mm_job_list_close(&list, status);
 }
 
 mm_status mm_backend_run(const mm_backend_config *config, const mm_job *jobs, size_t n,
                          mm_result *results) {
   mm_backend_config c = mm_backend_config_default();
-  mm_job_list list;
-  bool cuda = false, here = stays_here(jobs, n);
-  MM_TRY(mm_take_config("mm_backend_config", config, sizeof c, &c, sizeof c));
-  MM_TRY(mm_job_list_open(&list, &c, jobs, n, results));
-  mm_status status = here ? MM_OK : choose(&c, jobs, n, &cuda);
-  if (status == MM_OK && c.threads < 0)
-    status = MM_FAIL(MM_ERR_INPUT, "threads = %d: expected at least 1, or 0 for one per core",
-                     c.threads);
-  if (status == MM_OK)
-    status = mm_ranks_count() > 1 && !here ? mm_ranks_run(&list, cuda) : run_here(&list, cuda);
-  list.report.cuda = cuda;
-  return mm_job_list_close(&list, status);
+  mm_job_copies complete;
+  MM_TRY(mm_config_take("mm_backend_config", config, &c, sizeof c));
+  for (size_t i = 0; i < n; i++)
+    results[i] = (mm_result){ .status = MM_ERR_INTERRUPTED };
+  MM_TRY(mm_job_copies_complete(jobs, n, &complete));
+  const mm_status status = run_list(&c, complete.n > 0 ? complete.job : jobs, n, results);
+  mm_job_copies_release(&complete);
+  return status;
 }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/job_hooks.h"
+#include "agent/job_internal.h"
 #include "backend/cuda/host/cuda.h"
 #include "backend/job_clock.h"
 #include "base/clock.h"
@@ -100,44 +100,9 @@ static void *work(void *raw) {
 
 typedef struct sublist {
   mm_engine *engine;
-  size_t n;
-  const mm_job **given; // [n]
-  mm_job *job;          // [n] their copies
-  mm_result *result;    // [n]
-  mm_job_hooks *hooks;  // [n] of the copies
+  mm_job_copies copies;
+  mm_result *result; // [copies.n]
 } sublist;
-
-static const mm_job *given_of(const sublist *s, const mm_job *job) {
-  return s->given[job - s->job];
-}
-
-static void pass_state(const mm_job *job, const void *state, size_t size, void *user) {
-  const mm_job *given = given_of(user, job);
-  given->hooks->save(given, state, size, given->hooks->user);
-}
-
-static void pass_net(const mm_job *job, mm_net *net, void *user) {
-  const mm_job *given = given_of(user, job);
-  given->hooks->trained(given, net, given->hooks->user);
-}
-
-static void pass_result(const mm_job *job, const mm_result *result, void *user) {
-  const mm_job *given = given_of(user, job);
-  given->hooks->ended(given, result, given->hooks->user);
-}
-
-static void copy_job(sublist *s, size_t i, const mm_job *given) {
-  s->given[i] = given;
-  s->job[i] = *given;
-  const mm_job_hooks *hooks = given->hooks;
-  if (!hooks) return;
-  s->hooks[i] = (mm_job_hooks){ .save = hooks->save ? pass_state : NULL,
-                                .save_seconds = hooks->save_seconds,
-                                .trained = hooks->trained ? pass_net : NULL,
-                                .ended = hooks->ended ? pass_result : NULL,
-                                .user = s };
-  s->job[i].hooks = &s->hooks[i];
-}
 
 static mm_status run_list(mm_engine *e, sublist *s) {
   mm_backend_config config = { .size = sizeof(mm_backend_config),
@@ -145,7 +110,7 @@ static mm_status run_list(mm_engine *e, sublist *s) {
                                .threads = e->config.threads,
                                .stop = &e->stop };
   mm_job_list list;
-  MM_TRY(mm_job_list_open(&list, &config, s->job, s->n, s->result));
+  MM_TRY(mm_job_list_open(&list, &config, s->copies.job, s->copies.n, s->result));
   return mm_job_list_close(&list, mm_cuda_run(&list));
 }
 
@@ -153,11 +118,12 @@ static mm_status run_list(mm_engine *e, sublist *s) {
 static void end_list(sublist *s, mm_status status, double seconds) {
   char error[MM_ERROR_SIZE];
   snprintf(error, sizeof error, "%s", mm_last_error());
-  for (size_t i = 0; i < s->n; i++) {
+  const size_t n = s->copies.n;
+  for (size_t i = 0; i < n; i++) {
     bool own = s->result[i].status != MM_ERR_INTERRUPTED;
     if (!own && status != MM_OK) s->result[i].status = status;
     if (status != MM_OK) (void)MM_FAIL(status, "%s", error);
-    s->engine->config.ended(s->given[i], &s->result[i], seconds / (double)s->n,
+    s->engine->config.ended(s->copies.given[i], &s->result[i], seconds / (double)n,
                             s->engine->config.user);
   }
 }
@@ -168,15 +134,8 @@ static void fail_job(mm_engine *e, const mm_job *job) {
 }
 
 static void run_all(mm_engine *e, const mm_job **given, size_t n) {
-  sublist s = { .engine = e,
-                .n = n,
-                .given = given,
-                .job = mm_alloc_array(n, sizeof *s.job),
-                .result = mm_alloc_array(n, sizeof *s.result),
-                .hooks = mm_alloc_array(n, sizeof *s.hooks) };
-  if (s.job && s.result && s.hooks) {
-    for (size_t i = 0; i < n; i++)
-      copy_job(&s, i, given[i]);
+  sublist s = { .engine = e, .result = mm_alloc_array(n, sizeof *s.result) };
+  if (s.result && mm_job_copies_make(given, n, &s.copies) == MM_OK) {
     double start = mm_clock_seconds();
     mm_status status = run_list(e, &s);
     end_list(&s, status, mm_clock_seconds() - start);
@@ -184,9 +143,8 @@ static void run_all(mm_engine *e, const mm_job **given, size_t n) {
     for (size_t i = 0; i < n; i++)
       fail_job(e, given[i]);
   }
-  mm_free(s.job);
+  mm_job_copies_release(&s.copies);
   mm_free(s.result);
-  mm_free(s.hooks);
 }
 
 static void *work_on_devices(void *raw) {

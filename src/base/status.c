@@ -187,20 +187,6 @@ void mm_free(void *block) {
 }
 
 // ---------------------------------------------------------------------------------------------
-// Settings
-
-mm_status mm_take_config(const char *name, const void *from, size_t least, void *to, size_t most) {
-  size_t size;
-  memcpy(&size, from, sizeof size);
-  if (size < least || size > most)
-    return MM_FAIL(MM_ERR_INPUT, "%s: size = %zu: expected %zu, as %s_default() sets it", name,
-                   size, most, name);
-  memcpy(to, from, size);
-  memcpy(to, &most, sizeof most);
-  return MM_OK;
-}
-
-// ---------------------------------------------------------------------------------------------
 // Version
 
 const char *mm_version(void) {

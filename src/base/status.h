@@ -59,12 +59,6 @@ bool mm_grow_at(void *array, size_t n, size_t size); // array: where the pointer
 // A block goes back to the allocator it came from, also when the hooks have changed since.
 void mm_free(void *block);
 
-// Takes a public struct of settings, whose first field is its size, from a program that may know
-// fewer fields than we do: what it has replaces the beginning of `to`, which has the defaults.
-// MM_ERR_INPUT, with the name of the struct, for a size that none of its versions has: below
-// `least`, or above `most`, the size of `to`.
-mm_status mm_take_config(const char *name, const void *from, size_t least, void *to, size_t most);
-
 #ifdef __cplusplus
 }
 #endif

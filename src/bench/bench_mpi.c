@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "backend/ranks/ranks.h"
+#include "base/status.h"
 #include "bench/bench.h"
 #include "bench/rank_model.h"
+#include "mirrormap/stats.h"
 #include "show/plot/gnuplot.h"
-#include "study/stats/estimate.h"
 
 enum {
   TRAININGS = 32, // of a generation

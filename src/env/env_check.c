@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "env/env_internal.h"
 
 const mm_env_rule_info mm_env_rules_info[MM_ENV_RULES] = {
 #define INFO(RULE, name, text) { name, text },
@@ -31,8 +32,10 @@ typedef struct check {
   const mm_env *env;
   mm_env_check_config config;
   mm_env_finding *out;
-  uint64_t *first; // [N] hashes of first observations
-  seen *reference; // [steps][N]
+  uint64_t *first;           // [N] hashes of first observations
+  seen *reference;           // [steps][N]
+  uint64_t room;             // of these steps
+  uint64_t ended, truncated; // episodes of the reference
 } check;
 
 typedef struct play {
@@ -53,6 +56,13 @@ typedef struct play {
   do {                                                                                             \
     char *why_ = (c)->out[rule].why;                                                               \
     if (why_[0] == '\0') snprintf(why_, MM_ENV_WHY, __VA_ARGS__);                                  \
+  } while (0)
+
+// Of a rule that was not found broken.
+#define NOTE_UNMET(c, rule, ...)                                                                   \
+  do {                                                                                             \
+    if ((c)->out[rule].why[0] == '\0') (c)->out[rule].unmet = true;                                \
+    NOTE(c, rule, __VA_ARGS__);                                                                    \
   } while (0)
 
 // ---------------------------------------------------------------------------------------------
@@ -91,10 +101,11 @@ static mm_status take_buffers(play *p) {
   return MM_OK;
 }
 
-static mm_status play_open(const check *c, size_t n, mm_autoreset autoreset, play *out) {
+static mm_status play_open(const check *c, size_t n, uint64_t seed, mm_autoreset autoreset,
+                           play *out) {
   mm_vec_config config = mm_vec_config_default();
   config.n = n;
-  config.seed = c->config.seed;
+  config.seed = seed;
   config.autoreset = autoreset;
   *out = (play){ 0 };
   MM_TRY(mm_vec_create(c->env, &config, &out->vec));
@@ -161,7 +172,7 @@ static void look_at_row(const check *c, const play *p, const float *row, size_t 
   }
 }
 
-static void look_at_end(const check *c, play *p, size_t i) {
+static void look_at_end(check *c, play *p, size_t i) {
   const unsigned end = p->out.end[i];
   const int32_t length = ++p->length[i], limit = p->info.limit;
   const bool truncated = (end & MM_END_TRUNCATED) != 0;
@@ -170,10 +181,12 @@ static void look_at_end(const check *c, play *p, size_t i) {
   if (truncated != (limit > 0 && length == limit) || (limit > 0 && length > limit))
     NOTE(c, MM_ENV_RULE_ENDS, "environment %zu, step %d of an episode: %s, with a limit of %d", i,
          length, truncated ? "truncated" : "not truncated", limit);
+  c->ended += end != 0;
+  c->truncated += truncated;
   if (end) p->length[i] = 0;
 }
 
-static void look(const check *c, play *p, size_t i, uint64_t t) {
+static void look(check *c, play *p, size_t i, uint64_t t) {
   look_at_row(c, p, row_of(p, p->out.obs, i), i, t);
   if (p->out.end[i]) look_at_row(c, p, row_of(p, p->out.final_obs, i), i, t);
   if (!isfinite(p->out.reward[i]))
@@ -182,20 +195,50 @@ static void look(const check *c, play *p, size_t i, uint64_t t) {
   look_at_end(c, p, i);
 }
 
+static mm_status make_room(check *c, uint64_t t) {
+  if (t < c->room) return MM_OK;
+  const uint64_t room = t < c->config.steps ? c->config.steps : 2 * t;
+  seen *larger = mm_alloc_array((size_t)room, N * sizeof *larger);
+  if (!larger) return MM_FAIL(MM_ERR_MEMORY, "no memory for %llu steps", (unsigned long long)room);
+  if (t > 0) memcpy(larger, c->reference, (size_t)t * N * sizeof *larger);
+  mm_free(c->reference);
+  c->reference = larger;
+  c->room = room;
+  return MM_OK;
+}
+
+static mm_status step_and_look(check *c, play *p, uint64_t t) {
+  MM_TRY(play_step(c, p));
+  for (size_t i = 0; i < N; i++) {
+    p->k[i]++;
+    look(c, p, i, t + 1);
+  }
+  return MM_OK;
+}
+
 static mm_status play_reference(check *c, play *p) {
   MM_TRY(mm_vec_reset(p->vec, &p->out));
   for (size_t i = 0; i < N; i++) {
     c->first[i] = hash_of(p, p->out.obs, i);
     look_at_row(c, p, row_of(p, p->out.obs, i), i, 0);
   }
-  for (uint64_t t = 0; t < c->config.steps; t++) {
-    MM_TRY(play_step(c, p));
-    for (size_t i = 0; i < N; i++) {
-      p->k[i]++;
-      look(c, p, i, t + 1);
+  // until an episode has ended, all is kept: the other plays go as far
+  uint64_t t = 0;
+  for (; t < c->config.steps || (t < c->config.most && c->ended == 0); t++) {
+    MM_TRY(make_room(c, t));
+    MM_TRY(step_and_look(c, p, t));
+    for (size_t i = 0; i < N; i++)
       c->reference[t * N + i] = see(p, i);
-    }
   }
+  c->config.steps = t;
+  for (; t < c->config.most && p->info.limit > 0 && c->truncated == 0; t++)
+    MM_TRY(step_and_look(c, p, t));
+  if (c->ended == 0)
+    NOTE_UNMET(c, MM_ENV_RULE_AUTORESET, "no episode ended within %llu steps",
+               (unsigned long long)t);
+  if (p->info.limit > 0 && c->truncated == 0)
+    NOTE_UNMET(c, MM_ENV_RULE_ENDS, "no episode came to the limit of %d within %llu steps",
+               (int)p->info.limit, (unsigned long long)t);
   return MM_OK;
 }
 
@@ -273,7 +316,7 @@ static mm_status hand_over(const check *c, play *from, play *to, void *bytes, si
 static mm_status check_state(const check *c, play *p) {
   const size_t size = mm_vec_state_size(p->vec);
   play other;
-  MM_TRY(play_open(c, N, MM_AUTORESET_SAME_STEP, &other));
+  MM_TRY(play_open(c, N, c->config.seed, MM_AUTORESET_SAME_STEP, &other));
   void *bytes = mm_alloc(size);
   mm_status status = MM_OK;
   if (bytes)
@@ -348,7 +391,7 @@ static mm_status check_seeds(const check *c, play *p) {
   play alone;
   mask[N - 1] = 1;
   p->one_lane = true;
-  MM_TRY(play_open(c, 1, MM_AUTORESET_SAME_STEP, &alone));
+  MM_TRY(play_open(c, 1, c->config.seed, MM_AUTORESET_SAME_STEP, &alone));
   mm_status status = mm_vec_reset(p->vec, &p->out);
   for (uint64_t t = 0; t < c->config.steps && status == MM_OK; t++) {
     if (t == c->config.steps / 8) {
@@ -368,10 +411,60 @@ static mm_status check_seeds(const check *c, play *p) {
   return status;
 }
 
+static bool same_sight(const play *a, const play *b) {
+  const size_t n = a->info.n;
+  return memcmp(a->out.obs, b->out.obs, a->info.obs_size) == 0 &&
+         memcmp(a->out.reward, b->out.reward, n * sizeof *a->out.reward) == 0 &&
+         memcmp(a->out.end, b->out.end, n) == 0;
+}
+
+// Whether a play with the next seed and the same actions ever shows something else.
+static mm_status play_apart(const check *c, play *p, play *other, bool *apart) {
+  MM_TRY(mm_vec_reset(p->vec, &p->out));
+  MM_TRY(mm_vec_reset(other->vec, &other->out));
+  *apart = memcmp(p->out.obs, other->out.obs, p->info.obs_size) != 0;
+  for (uint64_t t = 0; t < c->config.most && !*apart; t++) {
+    MM_TRY(play_step(c, p));
+    MM_TRY(play_step(c, other));
+    for (size_t i = 0; i < N; i++)
+      p->k[i] = other->k[i] = t + 1;
+    *apart = !same_sight(p, other);
+  }
+  return MM_OK;
+}
+
+// An environment without chance says so: the sentence about it is, or begins with, "nothing".
+static mm_status check_chance(const check *c, play *p) {
+  const mm_env_kind *kind = c->env->kind;
+  const char *said = kind && kind->about ? kind->about->facts.random : NULL;
+  const size_t size = strlen(MM_NOTHING_RANDOM);
+  const unsigned long long seed = c->config.seed;
+  play other;
+  bool apart = false;
+  MM_TRY(play_open(c, N, c->config.seed + 1, MM_AUTORESET_SAME_STEP, &other));
+  const mm_status status = play_apart(c, p, &other, &apart);
+  play_close(&other);
+  MM_TRY(status);
+  if (apart && said && strcmp(said, MM_NOTHING_RANDOM) == 0)
+    NOTE(c, MM_ENV_RULE_CHANCE,
+         "seeds %llu and %llu give different episodes: nothing was said to "
+         "be random",
+         seed, seed + 1);
+  if (apart || (said && strncmp(said, MM_NOTHING_RANDOM, size) == 0)) return MM_OK;
+  if (kind)
+    NOTE(c, MM_ENV_RULE_CHANCE,
+         "seeds %llu and %llu give the same episodes: expected that it says "
+         "'" MM_NOTHING_RANDOM "' is random",
+         seed, seed + 1);
+  else
+    NOTE_UNMET(c, MM_ENV_RULE_CHANCE, "seeds %llu and %llu give the same episodes", seed, seed + 1);
+  return MM_OK;
+}
+
 static mm_status with_play(const check *c, size_t n, mm_autoreset autoreset,
                            mm_status (*function)(const check *c, play *p)) {
   play p;
-  MM_TRY(play_open(c, n, autoreset, &p));
+  MM_TRY(play_open(c, n, c->config.seed, autoreset, &p));
   mm_status status = function(c, &p);
   play_close(&p);
   return status;
@@ -379,7 +472,7 @@ static mm_status with_play(const check *c, size_t n, mm_autoreset autoreset,
 
 static mm_status check_all(check *c) {
   play p;
-  MM_TRY(play_open(c, N, MM_AUTORESET_SAME_STEP, &p));
+  MM_TRY(play_open(c, N, c->config.seed, MM_AUTORESET_SAME_STEP, &p));
   mm_status status = play_reference(c, &p);
   play_close(&p);
   MM_TRY(status);
@@ -389,7 +482,8 @@ static mm_status check_all(check *c) {
   MM_TRY(with_play(c, N, MM_AUTORESET_SAME_STEP, check_state));
   MM_TRY(with_play(c, 1, MM_AUTORESET_SAME_STEP, check_independence));
   MM_TRY(with_play(c, N + MORE, MM_AUTORESET_SAME_STEP, check_independence));
-  return with_play(c, N, MM_AUTORESET_SAME_STEP, check_seeds);
+  MM_TRY(with_play(c, N, MM_AUTORESET_SAME_STEP, check_seeds));
+  return with_play(c, N, MM_AUTORESET_SAME_STEP, check_chance);
 }
 
 mm_status mm_env_check(const mm_env *env, const mm_env_check_config *config, mm_env_finding *out) {
@@ -398,14 +492,15 @@ mm_status mm_env_check(const mm_env *env, const mm_env_check_config *config, mm_
   if (config->steps < 8 || config->steps > STEPS_MOST)
     return MM_FAIL(MM_ERR_INPUT, "%llu steps: expected 8 .. %d", (unsigned long long)config->steps,
                    STEPS_MOST);
+  if (config->most > STEPS_MOST)
+    return MM_FAIL(MM_ERR_INPUT, "at most %llu steps: expected no more than %d",
+                   (unsigned long long)config->most, STEPS_MOST);
+  if (c.config.most == 0)
+    c.config.most = config->steps < STEPS_MOST / 10 ? 10 * config->steps : STEPS_MOST;
   memset(out, 0, MM_ENV_RULES * sizeof *out);
   c.first = mm_alloc(N * sizeof *c.first);
-  c.reference = mm_alloc((size_t)config->steps * N * sizeof *c.reference);
-  mm_status status = MM_OK;
-  if (c.first && c.reference)
-    status = check_all(&c);
-  else
-    status = MM_FAIL(MM_ERR_MEMORY, "no memory for %llu steps", (unsigned long long)config->steps);
+  if (!c.first) return MM_FAIL(MM_ERR_MEMORY, "no memory for a check");
+  const mm_status status = check_all(&c);
   mm_free(c.first);
   mm_free(c.reference);
   return status;

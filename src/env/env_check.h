@@ -16,7 +16,8 @@
   X(AUTORESET, "autoreset", "same step, next step and disabled give the same episodes")            \
   X(STATE, "save-load", "a saved state goes on to the same bits")                                  \
   X(INDEPENDENCE, "independence", "an environment is the same alone and among others")             \
-  X(SEEDS, "seeds", "a seed of its own makes an environment as if it were alone")
+  X(SEEDS, "seeds", "a seed of its own makes an environment as if it were alone")                  \
+  X(CHANCE, "chance", "other seeds give other episodes, where anything is random")
 
 typedef enum mm_env_rule {
 #define MM_ENV_RULE_ENUM(RULE, name, text) MM_ENV_RULE_##RULE,
@@ -34,12 +35,17 @@ extern const mm_env_rule_info mm_env_rules_info[MM_ENV_RULES];
 typedef struct mm_env_check_config {
   uint64_t seed;
   uint64_t steps; // of random play, at least 8
+  // Rules about ends and seeds are met only where an episode ends, or something random happens: the
+  // play goes on for that up to so many steps; 0: ten times `steps`.
+  uint64_t most;
 } mm_env_check_config;
 
 enum { MM_ENV_WHY = 160 };
 
-// What was found of a rule: "" where it holds, else the first place where it does not.
+// What was found of a rule: "" where it holds, else the first place where it does not; or what
+// would have had to happen to tell, and did not.
 typedef struct mm_env_finding {
+  bool unmet;
   char why[MM_ENV_WHY];
 } mm_env_finding;
 

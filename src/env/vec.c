@@ -3,6 +3,7 @@
 // and never in the loops over environments. (Ends that are held back, counting: vec_autoreset.c.
 // States: vec_state.c.)
 
+#include "base/config.h"
 #include "env/vec_internal.h"
 
 #include <math.h>
@@ -20,13 +21,9 @@ bool mm_env_has_switches(const mm_env *env) {
   return !env->kind || env->kind->law == &mm_vec_minatar;
 }
 
-mm_vec_config mm_vec_config_default(void) {
-  return (mm_vec_config){ .size = sizeof(mm_vec_config) };
-}
-
-static mm_status take_config(const mm_vec_config *from, mm_vec_config *to) {
-  *to = mm_vec_config_default();
-  return mm_take_config("mm_vec_config", from, offsetof(mm_vec_config, repeat), to, sizeof *to);
+void mm_vec_config_init(mm_vec_config *out, size_t size) {
+  const mm_vec_config ours = { .n = 0 };
+  mm_config_give(&ours, sizeof ours, out, size);
 }
 
 static mm_status check_config(const mm_env *env, const mm_vec_config *config) {
@@ -48,7 +45,8 @@ static mm_status check_config(const mm_env *env, const mm_vec_config *config) {
 static mm_status prepare(const mm_env *env, const mm_vec_config *from, mm_vec *vec) {
   mm_vec_config *config = &vec->config;
   const mm_env_kind *kind = env->kind;
-  MM_TRY(take_config(from, config));
+  *config = mm_vec_config_default();
+  MM_TRY(mm_config_take("mm_vec_config", from, config, sizeof *config));
   MM_TRY(check_config(env, config));
   vec->law = kind ? kind->law : &mm_vec_grid;
   vec->which = kind ? kind->which : 0;
@@ -164,7 +162,12 @@ mm_status mm_vec_reset(mm_vec *vec, const mm_vec_out *out) {
   if (vec->ended) memset(vec->ended, 0, n);
   if (vec->tally) memset(vec->tally, 0, n * sizeof *vec->tally);
   if (vec->tally) memset(vec->episodes, 0, n * sizeof *vec->episodes);
-  vec->law->reset(vec, out);
+  if (vec->law->reset) {
+    vec->law->reset(vec, out);
+    return MM_OK;
+  }
+  for (size_t i = 0; i < n; i++)
+    vec->law->begin(vec, i, true, out->obs);
   return MM_OK;
 }
 

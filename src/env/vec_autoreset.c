@@ -43,7 +43,7 @@ static void finish(mm_vec *vec, size_t from, size_t to, const mm_vec_out *out) {
 }
 
 static void show_next(mm_vec *vec, size_t i, const mm_vec_out *out) {
-  vec->law->observe(vec, i, i + 1, out->obs);
+  mm_vec_show(vec, i, i + 1, out->obs);
   out->reward[i] = 0;
   out->end[i] = 0;
   vec->ended[i] = 0;
@@ -91,7 +91,7 @@ mm_status mm_vec_own_streams(mm_vec *vec) {
 static void reset_one(mm_vec *vec, size_t i, const uint64_t *seed, void *obs) {
   if (seed) vec->own[i] = (mm_vec_stream){ .seed = seed[i] };
   if (vec->ended && vec->ended[i] && !seed)
-    vec->law->observe(vec, i, i + 1, obs); // its next episode has begun
+    mm_vec_show(vec, i, i + 1, obs); // its next episode has begun
   else
     vec->law->begin(vec, i, seed != NULL, obs);
   if (vec->ended) vec->ended[i] = 0;

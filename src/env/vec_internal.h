@@ -49,15 +49,18 @@ struct mm_vec_law {
   mm_status (*prepare)(mm_vec *vec, const mm_env *env);
   // Bytes of the state of n environments per environment, after `prepare`.
   size_t (*state_size)(const mm_vec *vec);
-  // The state is zero.
+  // Begins all of them for the first time; NULL: one after the other.
   void (*reset)(const mm_vec *vec, const mm_vec_out *out);
   void (*step)(const mm_vec *vec, size_t from, size_t to, const void *action,
                const mm_vec_out *out);
   // Bytes per environment of what must be kept to go on; they lie before the rest of the state.
   size_t (*kept_size)(const mm_vec *vec);
-  // What the agent sees of the environments from <= i < to, as reset and step write it.
-  void (*observe)(const mm_vec *vec, size_t from, size_t to, void *obs);
-  // Begins the next episode of environment i, or its first one, and writes what is seen of it.
+  // What the agent sees of environment i, as reset and step write it; or of from <= i < to, where
+  // that is done for many at a time.
+  void (*observe)(const mm_vec *vec, size_t i, void *obs);
+  void (*observe_part)(const mm_vec *vec, size_t from, size_t to, void *obs);
+  // Begins the next episode of environment i, or its first one (the state may then be anything),
+  // and writes what is seen of it.
   void (*begin)(const mm_vec *vec, size_t i, bool first, void *obs);
   // Is every environment in a state that it can be in between two steps? The bytes may be
   // anybody's; whatever passes can be stepped on.
@@ -74,6 +77,17 @@ static inline mm_stream mm_vec_stream_of(const mm_vec *vec, mm_rng_purpose purpo
   const mm_vec_stream *own = vec->own;
   return mm_stream_make(own ? own[i].seed : vec->config.seed, vec->config.repeat, purpose,
                         own ? own[i].lane : (uint32_t)i);
+}
+
+// What the agent sees of the environments from <= i < to.
+static inline void mm_vec_show(const mm_vec *vec, size_t from, size_t to, void *obs) {
+  const mm_vec_law *law = vec->law;
+  if (law->observe_part) {
+    law->observe_part(vec, from, to, obs);
+    return;
+  }
+  for (size_t i = from; i < to; i++)
+    law->observe(vec, i, obs);
 }
 
 // The words of a set of bits.

@@ -52,7 +52,7 @@ static size_t state_size(const mm_vec *vec) {
 
 // ---------------------------------------------------------------------------------------------
 
-static void observe_one(const mm_vec *vec, size_t i, void *obs) {
+static void observe(const mm_vec *vec, size_t i, void *obs) {
   const mm_plugin_env *law = law_of(vec);
   const size_t n = vec->info.n, k = (size_t)law->n_input;
   float row[MM_PLUGIN_INPUTS], *to = obs;
@@ -63,11 +63,6 @@ static void observe_one(const mm_vec *vec, size_t i, void *obs) {
   law->observe(state_of(vec, i), row);
   for (size_t j = 0; j < k; j++)
     to[j * n + i] = row[j];
-}
-
-static void observe(const mm_vec *vec, size_t from, size_t to, void *obs) {
-  for (size_t i = from; i < to; i++)
-    observe_one(vec, i, obs);
 }
 
 // The episode that the head names, from a state of zeros.
@@ -86,12 +81,7 @@ static void begin(const mm_vec *vec, size_t i, bool first, void *obs) {
   else
     h->episode++;
   start(vec, i);
-  observe_one(vec, i, obs);
-}
-
-static void reset(const mm_vec *vec, const mm_vec_out *out) {
-  for (size_t i = 0; i < vec->info.n; i++)
-    begin(vec, i, true, out->obs);
+  observe(vec, i, obs);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -122,11 +112,11 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   for (size_t i = from; i < to; i++) {
     out->end[i] = (uint8_t)step_one(vec, i, action, &out->reward[i]);
     if (out->end[i]) {
-      if (out->final_obs) observe_one(vec, i, out->final_obs);
+      if (out->final_obs) observe(vec, i, out->final_obs);
       head_of(vec, i)->episode++;
       start(vec, i);
     }
-    observe_one(vec, i, out->obs);
+    observe(vec, i, out->obs);
   }
 }
 
@@ -142,7 +132,6 @@ static bool validate_state(const mm_vec *vec) {
 
 const mm_vec_law mm_vec_plugin = { .prepare = prepare,
                                    .state_size = state_size,
-                                   .reset = reset,
                                    .step = step,
                                    .kept_size = state_size,
                                    .observe = observe,

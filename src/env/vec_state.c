@@ -41,7 +41,7 @@ mm_status mm_vec_take_up(mm_vec *vec, const void *state, size_t size) {
 mm_status mm_vec_observe(const mm_vec *vec, void *obs) {
   if (!vec->started)
     return MM_FAIL(MM_ERR_INPUT, "observations: the environments were never reset");
-  vec->law->observe(vec, 0, vec->info.n, obs);
+  mm_vec_show(vec, 0, vec->info.n, obs);
   return MM_OK;
 }
 
@@ -62,8 +62,9 @@ mm_status mm_vec_observe(const mm_vec *vec, void *obs) {
   X(seed, c->seed)                                                                                 \
   X(repeat, c->repeat)
 
-// "mmvec" and the version.
-#define FORMAT 0x6d6d766563000001u
+// "mmvec" and the version. Version 1 named environments by their places in a list.
+#define FORMAT_PLACES 0x6d6d766563000001u
+#define FORMAT 0x6d6d766563000002u
 
 enum {
 #define MARK_NUMBER(name, value) MARK_##name,
@@ -78,16 +79,19 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t size) {
   return h;
 }
 
-// A Grid-World is its task, a plug-in's is its ID, others are a place in a table.
+// The first ID of the environment: others may differ in rules or flavour, which have marks of their
+// own.
+static const char *name_of(const mm_vec *vec) {
+  const mm_env_kind *kind;
+  for (size_t i = 0; (kind = mm_env_kind_at(i)) != NULL; i++)
+    if (kind->law == vec->law && kind->which == vec->which) return kind->id;
+  return vec->kind->id;
+}
+
+// A Grid-World is its task, others are their names.
 static uint64_t environment_of(const mm_vec *vec) {
-  const mm_vec_law *const laws[] = { &mm_vec_classic, &mm_vec_minatar, &mm_vec_body };
   const mm_grid *g = vec->task;
-  size_t k = 0;
-  while (k < sizeof laws / sizeof *laws && vec->law != laws[k])
-    k++;
-  if (vec->law == &mm_vec_plugin)
-    return hash(0xcbf29ce484222325u, vec->kind->id, strlen(vec->kind->id));
-  if (!g) return 256 * (k + 1) + (uint64_t)vec->which;
+  if (!g) return hash(0xcbf29ce484222325u, name_of(vec), strlen(name_of(vec)));
   const size_t numbers = (size_t)g->n_object * sizeof(double);
   const int32_t sizes[] = { g->side, g->n_object, g->start };
   uint64_t h = hash(0xcbf29ce484222325u, sizes, sizeof sizes);
@@ -96,6 +100,14 @@ static uint64_t environment_of(const mm_vec *vec) {
   h = hash(h, g->terminate, numbers);
   h = hash(h, g->respawn, numbers);
   return hash(h, g->wall, (size_t)g->cells);
+}
+
+// As version 1 had it; lists grew at their ends since.
+static uint64_t place_of(const mm_vec *vec) {
+  const mm_vec_law *const laws[] = { &mm_vec_classic, &mm_vec_minatar, &mm_vec_body };
+  for (size_t k = 0; k < sizeof laws / sizeof *laws; k++)
+    if (vec->law == laws[k]) return 256 * (k + 1) + (uint64_t)vec->which;
+  return environment_of(vec);
 }
 
 static void fill_marks(const mm_vec *vec, uint64_t *word) {
@@ -168,6 +180,10 @@ static mm_status check_bytes(const mm_vec *vec, const void *state, size_t size, 
                    sizeof word);
   memcpy(word, state, sizeof word);
   fill_marks(vec, expected);
+  if (word[MARK_format] == FORMAT_PLACES) {
+    expected[MARK_format] = FORMAT_PLACES;
+    expected[MARK_environment] = place_of(vec);
+  }
   MM_TRY(compare_marks(word, expected));
   *own = word[OWN] != 0;
   if (size == size_of(vec, *own)) return MM_OK;

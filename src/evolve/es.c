@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/rng.h"
 #include "base/spelling.h"
 #include "base/status.h"
@@ -62,10 +63,20 @@ bool mm_es_is_paired(mm_es_kind kind) {
 // A member is a lane of a random stream.
 enum { DIMENSION_MAX = 10000000, POPULATION_MIN = 4, POPULATION_MAX = 1 << 24 };
 
-mm_es_config mm_es_config_default(mm_es_kind kind) {
-  mm_es_config config = methods[kind]->defaults(kind);
-  config.size = sizeof config;
-  return config;
+void mm_es_config_init(mm_es_config *out, size_t size, mm_es_kind kind) {
+  const bool known = (unsigned)kind < MM_ES_KINDS; // others are refused when they are created
+  const mm_es_config ours = known ? methods[kind]->defaults(kind) : (mm_es_config){ .kind = kind };
+  mm_config_give(&ours, sizeof ours, out, size);
+}
+
+// Which defaults a program's struct has behind its end depends on its kind.
+static mm_status take_config(const mm_es_config *from, mm_es_config *to) {
+  *to = (mm_es_config){ .kind = MM_ES_KINDS };
+  MM_TRY(mm_config_take("mm_es_config", from, to, sizeof *to));
+  if ((unsigned)to->kind >= MM_ES_KINDS)
+    return MM_FAIL(MM_ERR_INPUT, "evolution strategy: kind = %d: no such kind", (int)to->kind);
+  *to = mm_es_config_default(to->kind);
+  return mm_config_take("mm_es_config", from, to, sizeof *to);
 }
 
 bool mm_es_is_positive(double x) {
@@ -73,8 +84,6 @@ bool mm_es_is_positive(double x) {
 }
 
 static mm_status check_config(const mm_es_config *c) {
-  if ((unsigned)c->kind >= MM_ES_KINDS)
-    return MM_FAIL(MM_ERR_INPUT, "evolution strategy: kind = %d: no such kind", (int)c->kind);
   const char *name = names[c->kind];
   if (c->dimension < 1 || c->dimension > DIMENSION_MAX)
     return MM_FAIL(MM_ERR_INPUT, "%s: dimension = %zu: expected 1 to %d", name, c->dimension,
@@ -149,10 +158,10 @@ double mm_es_bytes(const mm_es_config *c) {
 }
 
 mm_status mm_es_allocate(const mm_es_config *given, mm_es **out) {
-  mm_es_config own = { .size = sizeof own };
+  mm_es_config own;
   const mm_es_config *config = &own;
   *out = NULL;
-  MM_TRY(mm_take_config("mm_es_config", given, sizeof own, &own, sizeof own));
+  MM_TRY(take_config(given, &own));
   MM_TRY(check_config(config));
   const mm_es_method *method = methods[config->kind];
   mm_arena arena;
@@ -190,16 +199,18 @@ mm_status mm_es_allocate(const mm_es_config *given, mm_es **out) {
   return MM_OK;
 }
 
-mm_status mm_es_create(const mm_es_config *config, const double *mean, mm_es **out) {
-  MM_TRY(mm_es_allocate(config, out));
+mm_status mm_es_create(const mm_es_config *given, const double *mean, mm_es **out) {
+  MM_TRY(mm_es_allocate(given, out));
+  const mm_es_config *config = &(*out)->config; // all of it, whatever the program knows
   if (config->restarts > 0) memcpy((*out)->restart.start, mean, config->dimension * sizeof *mean);
   for (size_t j = 0; j < config->dimension; j++) {
     (*out)->now[MM_ES_MEAN][j] = mean[j];
     if (isfinite(mean[j])) continue;
+    const char *name = names[config->kind];
     mm_es_destroy(*out);
     *out = NULL;
-    return MM_FAIL(MM_ERR_INPUT, "%s: entry %zu of the mean is %g: expected a finite number",
-                   names[config->kind], j, mean[j]);
+    return MM_FAIL(MM_ERR_INPUT, "%s: entry %zu of the mean is %g: expected a finite number", name,
+                   j, mean[j]);
   }
   return MM_OK;
 }

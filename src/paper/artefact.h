@@ -8,8 +8,9 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/status.h"
+#include "mirrormap/stats.h"
 #include "study/jobs/machine.h"
-#include "study/stats/comparison.h"
 #include "study/transfer/transfer.h"
 
 enum { MM_ARTEFACT_TEXT = 320, MM_ARTEFACT_CURVES = 4 };

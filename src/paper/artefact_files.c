@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "files/csv.h"
 #include "paper/artefact.h"
-#include "study/stats/csv.h"
 
 // ---------------------------------------------------------------------------------------------
 // JSON

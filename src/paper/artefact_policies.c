@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "files/csv.h"
 #include "paper/paper_internal.h"
-#include "study/stats/csv.h"
 
 enum { N_SCALE = 401, ACTIONS = 32, SHOWN = 3 };
 

@@ -5,7 +5,7 @@
 #define _XOPEN_SOURCE 700 // mkstemp
 
 #include "fuzz.h"
-#include "study/settings/preset.h"
+#include "study/settings/settings.h"
 
 static char *text_of(const mm_settings *settings) {
   cJSON *own = mm_settings_json(settings), *search = mm_search_json(settings);

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "fuzz.h"
-#include "study/stats/scores.h"
+#include "mirrormap/stats.h"
 
 // Resampling takes its time, and is nothing new after a few runs.
 enum { COMPARED_MAX = 64 };

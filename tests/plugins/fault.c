@@ -9,7 +9,33 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef FAULT_LATE
+enum { LIMIT = 3000 };
+#elif defined FAULT_ENDLESS
+enum { LIMIT = 0 };
+#else
 enum { LIMIT = 20 };
+#endif
+
+// Without chance: one that does not say so, and one that does.
+static float uniform(mm_random *random) {
+#if defined FAULT_CHANCE || defined FAULT_STILL
+  (void)random;
+  return 0.5f;
+#else
+  return mm_random_uniform(random);
+#endif
+}
+
+// What ends an episode before the limit.
+static bool is_over(mm_random *random) {
+#if defined FAULT_LATE || defined FAULT_ENDLESS
+  (void)random;
+  return false;
+#else
+  return (int)(30 * uniform(random)) == 0;
+#endif
+}
 
 typedef struct walk {
   float at; // in [0, 1]
@@ -22,7 +48,7 @@ static float disturbance; // what no seed names
 
 static void reset(void *state, mm_random *random) {
   walk *w = state;
-  w->at = 0.5f * mm_random_uniform(random) + 0.5f * disturbance;
+  w->at = 0.5f * uniform(random) + 0.5f * disturbance;
   w->self = state;
 #ifdef FAULT_DETERMINISM
   disturbance = 1 - disturbance + 0.001f;
@@ -40,7 +66,7 @@ static int step(void *state, const void *action, mm_random *random, float *rewar
   pull += 0.1f * disturbance;
   disturbance = w->at;
 #endif
-  w->at = 0.5f * w->at + 0.25f * mm_random_uniform(random) + pull;
+  w->at = 0.5f * w->at + 0.25f * uniform(random) + pull;
   w->time++;
   *reward = w->at;
 #ifdef FAULT_FINITE
@@ -49,10 +75,13 @@ static int step(void *state, const void *action, mm_random *random, float *rewar
 #ifdef FAULT_BOUNDS
   if (w->time == 7) w->at = 1.5f;
 #endif
+#ifdef FAULT_LATE // met by nobody who does not wait for it
+  if (w->time == LIMIT) w->at = 1.5f;
+#endif
 #ifdef FAULT_ENDS
   if (w->time == LIMIT / 2) return MM_END_TRUNCATED;
 #endif
-  return mm_random_below(random, 30) == 0 ? MM_END_TERMINATED : 0;
+  return is_over(random) ? MM_END_TERMINATED : 0;
 }
 
 static void observe(const void *state, float *obs) {
@@ -87,6 +116,11 @@ static const mm_plugin_env env = {
   .observe = observe,
   .bounds = bounds,
   .action_name = actions,
+#if defined FAULT_STILL || defined FAULT_NOTHING
+  .random = MM_NOTHING_RANDOM,
+#else
+  .random = "the start, the pull and the end",
+#endif
 };
 static const mm_plugin_env *const envs[] = { &env, NULL };
 

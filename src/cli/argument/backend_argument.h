@@ -7,7 +7,7 @@
 
 #include "backend/backend.h"
 #include "cli/core/command.h"
-#include "study/settings/settings.h"
+#include "mirrormap/settings.h"
 
 enum { BACKEND_THREADS_MAX = 4096, BACKEND_DEVICES_MAX = 64 };
 

@@ -34,7 +34,7 @@ int env_argument_algo(const char *asked, const mm_env *env, const char *name, mm
   const char *algo = asked != NULL ? asked : info.algo;
   if (!mm_algo_find(algo, out))
     return fail_usage("environment '%s': its algorithm '%s' is not in this version", name, algo);
-  if (mm_learner_of(*out)->suits == MM_SUITS_TABLES && !mm_env_is_grid(env))
+  if (mm_algo_is_tabular(*out) && !mm_env_is_grid(env))
     return fail_usage("environment '%s' is not a Grid-World: %s has a table of states", name,
                       mm_algo_name(*out));
   return EXIT_DONE;
@@ -46,15 +46,20 @@ const char *env_argument_preset(const mm_env *env) {
 }
 
 void env_argument_warn(const mm_env *env, const mm_settings *settings) {
-  const mm_actor_critic_config *net = mm_settings_net(settings);
+  mm_vec_config config = mm_vec_config_default();
   mm_vec_info info;
   mm_vec *vec;
-  if (!env_facts_endless(mm_env_id(env)) || net == NULL) return;
-  const mm_vec_config config = { .size = sizeof(mm_vec_config), .rules = (mm_env_rules)net->rules };
+  char rules[MM_SETTING_TEXT_SIZE];
+  const mm_algo algo = mm_settings_algo(settings);
+  if (!env_facts_endless(mm_env_id(env)) || algo >= MM_ALGO_COUNT || mm_algo_is_tabular(algo))
+    return;
+  mm_settings_text(settings, "rules", rules);
+  if (strcmp(rules, "gymnax") == 0) config.rules = MM_RULES_GYMNAX;
+  if (strcmp(rules, "minatar") == 0) config.rules = MM_RULES_MINATAR;
   if (mm_vec_create(env, &config, &vec) != MM_OK) return; // for others to report
   mm_vec_describe(vec, &info);
   mm_vec_destroy(vec);
-  const double steps = mm_settings_steps(settings), envs = net->envs;
+  const double steps = mm_settings_steps(settings), envs = mm_settings_value(settings, "envs", 1);
   if (steps < envs * info.limit)
     warn("%s: %.0f steps of %.0f environments are %.0f of each, and an episode has %d: none will "
          "end, and returns stay 0",

@@ -5,9 +5,10 @@
 #define MM_CLI_ENV_ARGUMENT_H
 
 #include "cli/core/command.h"
+#include "cli/core/plugins.h"
 #include "env/description.h"
 #include "mirrormap/env.h"
-#include "study/settings/settings.h"
+#include "mirrormap/settings.h"
 
 // --algo for arguments of `args_type` with the field `const char *algo`. Help shows the names in
 // `shown`: NULL for all; commands that are about maps show ENV_MIRROR_ALGOS, and refuse the others
@@ -17,7 +18,7 @@
 // clang-format off
 #define ENV_ALGO_OPTION(args_type, shown, whose)                                                   \
   OPTION_OF(args_type, CHOICE, "algo", algo, shown, "the algorithm, instead of " whose " own",     \
-            .choices = mm_algo_names)
+            .choices = algo_names)
 // clang-format on
 
 // Refuses (EXIT_USAGE) a learner that takes no map, as ppo: there is nothing `to_do` ("to learn")

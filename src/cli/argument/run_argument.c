@@ -35,7 +35,7 @@ int run_argument_check_seeds(uint64_t seed, uint64_t seeds) {
 mm_status run_argument_folder(const char *out, const char *stem, run_folder *where) {
   where->made[0] = '\0';
   where->path = out != NULL ? out : where->made;
-  return out != NULL ? MM_OK : mm_run_folder("runs", stem, where->made);
+  return out != NULL ? MM_OK : mm_folder_number("runs", stem, where->made);
 }
 
 int run_argument_fail(const run_folder *where, mm_status status) {
@@ -76,10 +76,10 @@ int run_argument_check_out(const char *folder, const char *const *names) {
   return EXIT_DONE;
 }
 
-int run_argument_name(const char *option_name, const char *text, char out[MM_PLAN_NAME_SIZE]) {
-  if (strlen(text) >= MM_PLAN_NAME_SIZE)
+int run_argument_name(const char *option_name, const char *text, char out[MM_STUDY_NAME_SIZE]) {
+  if (strlen(text) >= MM_STUDY_NAME_SIZE)
     return fail_usage("option '--%s': the name is too long", option_name);
-  snprintf(out, MM_PLAN_NAME_SIZE, "%s", text);
+  snprintf(out, MM_STUDY_NAME_SIZE, "%s", text);
   return EXIT_DONE;
 }
 

@@ -6,8 +6,8 @@
 
 #include "backend/backend.h"
 #include "cli/argument/settings.h"
-#include "study/jobs/plan.h"
-#include "study/run/run.h"
+#include "files/folder.h"
+#include "mirrormap/study.h"
 
 // Options for arguments of `args_type` with fields of their names.
 // clang-format off
@@ -40,7 +40,7 @@ int run_argument_check_seeds(uint64_t seed, uint64_t seeds);
 // Where a new run goes: the folder of --out, else one of its own, runs/<stem>-<n>, which is made.
 typedef struct run_folder {
   const char *path;
-  char made[MM_RUN_PATH_SIZE]; // "" with --out
+  char made[MM_PATH_SIZE]; // "" with --out
 } run_folder;
 mm_status run_argument_folder(const char *out, const char *stem, run_folder *where);
 
@@ -52,7 +52,7 @@ bool run_argument_is_there(const char *folder);
 
 // "; resume with 'NAME --resume FOLDER'", on another backend if it was this one that failed;
 // without a folder, or a run in it any more, only that, or "".
-enum { RUN_HINT_SIZE = MM_RUN_PATH_SIZE + 64 };
+enum { RUN_HINT_SIZE = MM_PATH_SIZE + 64 };
 const char *run_argument_hint(const char *name, const char *folder, const mm_backend_place *place,
                               mm_status status, char out[RUN_HINT_SIZE]);
 
@@ -61,7 +61,7 @@ const char *run_argument_hint(const char *name, const char *folder, const mm_bac
 int run_argument_check_out(const char *folder, const char *const *names);
 
 // A name for a plan; one that is too long is refused.
-int run_argument_name(const char *option_name, const char *text, char out[MM_PLAN_NAME_SIZE]);
+int run_argument_name(const char *option_name, const char *text, char out[MM_STUDY_NAME_SIZE]);
 
 // --map where it was given; learners without a map, as ppo, have no choice. NULL: it is missing.
 const char *run_argument_map(const char *map, const char *algo);

@@ -7,8 +7,9 @@
 #ifndef MM_CLI_SETTINGS_H
 #define MM_CLI_SETTINGS_H
 
+#include "base/json.h"
 #include "cli/core/command.h"
-#include "study/settings/settings.h"
+#include "mirrormap/settings.h"
 
 typedef struct settings_args {
   command_args common;
@@ -31,6 +32,10 @@ const char *settings_given(const settings_args *args, const char *key);
 // The algorithm's own values for environments of that preset, changed by --preset, changed by
 // --set. Returns EXIT_DONE, or reports what is wrong and returns its exit code.
 int settings_resolve(const settings_args *args, mm_algo algo, const char *preset, mm_settings *out);
+
+// The algorithm's settings, and those of a search, as they stand in JSON.
+cJSON *settings_json(const mm_settings *settings);
+cJSON *settings_search_json(const mm_settings *settings);
 
 // Refuses what --set says of locomotion tasks, of MinAtar or of one environment where this is
 // another, and returns the exit code. For one environment: of several, some may heed what others do

@@ -127,10 +127,12 @@ enum { COMMON_JSON = 1, COMMON_ISA = 2 };
 
 typedef struct command {
   const char *name;
-  const char *summary;    // for lists of commands
-  const char *positional; // what follows the name in the usage line, e.g. "MAP..."
-  const char *about;      // paragraphs; where options are rare, those after the first are too
-  const char *examples;   // command lines, one per line
+  const char *summary;           // for lists of commands
+  const char *positional;        // what follows the name in the usage line, e.g. "MAP..."
+  const char *(*word)(size_t i); // the i-th that a positional may be, NULL past the end; NULL where
+                                 // `positional` says all
+  const char *about;    // paragraphs; where options are rare, those after the first are too
+  const char *examples; // command lines, one per line
   const option *options;
   const option *(*settings)(void); // what --set can set, or NULL
   unsigned common;                 // COMMON_* or-ed

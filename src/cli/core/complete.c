@@ -23,7 +23,6 @@
 #include "map/family.h"
 #include "mirrormap/env.h"
 #include "mirrormap/evolve.h"
-#include "paper/paper.h"
 
 // The word to be completed: its first `at` characters stay.
 typedef struct target {
@@ -79,11 +78,6 @@ static void offer_strategies(target t) {
     offer(t, mm_es_name((mm_es_kind)es), "", "");
 }
 
-static void offer_artefacts(target t) {
-  for (int a = 0; a < MM_ARTEFACTS; a++)
-    offer(t, mm_artefact_name((mm_artefact_id)a), "", "");
-}
-
 static void offer_benchmarks(target t) {
   for (const mm_bench_case *c = mm_bench_cases; c->name != NULL; c++) {
     const mm_bench_case *first = mm_bench_cases;
@@ -111,13 +105,12 @@ static const struct {
   void (*offer)(target t);
   const char *shell; // what the shell is to add
 } values[] = {
-  { "ID", offer_envs, NULL },          { "MAP", offer_maps, ":files" },
-  { "KIND", offer_kinds, NULL },       { "PRESET", offer_presets, NULL },
-  { "ES", offer_strategies, NULL },    { "ARTEFACT", offer_artefacts, NULL },
-  { "NAME", offer_benchmarks, NULL },  { "RUN", offer_runs, ":folders" },
-  { "TABLE", offer_runs, ":folders" }, { "FOLDER", NULL, ":folders" },
-  { "DIR", NULL, ":folders" },         { "FILE", NULL, ":files" },
-  { "TRACE.json", NULL, ":files" },
+  { "ID", offer_envs, NULL },        { "MAP", offer_maps, ":files" },
+  { "KIND", offer_kinds, NULL },     { "PRESET", offer_presets, NULL },
+  { "ES", offer_strategies, NULL },  { "NAME", offer_benchmarks, NULL },
+  { "RUN", offer_runs, ":folders" }, { "TABLE", offer_runs, ":folders" },
+  { "FOLDER", NULL, ":folders" },    { "DIR", NULL, ":folders" },
+  { "FILE", NULL, ":files" },        { "TRACE.json", NULL, ":files" },
 };
 
 // One of the words that a metavar like "random|RUN|FILE" or "[ID]" is made of.
@@ -211,12 +204,14 @@ static void offer_options(const option *const *list, size_t n, const bool *given
 }
 
 // What stands at place `k` of "ID TRACE.json" or "MAP..."; returns whether anything does.
-static bool offer_positional(const char *positional, size_t k, target t) {
-  for (const char *word = positional; word != NULL && *word != '\0'; k--) {
+static bool offer_positional(const command *c, size_t k, target t) {
+  for (const char *word = c->positional; word != NULL && *word != '\0'; k--) {
     const size_t length = strcspn(word, " ");
     const bool last = word[length] == '\0', more = strstr(word, "...") != NULL;
     if (k == 0 || (last && more)) {
       offer_metavar(t, word, length);
+      for (size_t i = 0; c->word != NULL && c->word(i) != NULL; i++)
+        offer(t, c->word(i), "", "");
       return true;
     }
     word += length + !last;
@@ -255,7 +250,7 @@ static void complete_arguments(const command *c, char *const *words, size_t n) {
     if (o != NULL) offer_option_value(c, o, (target){ word, (size_t)(equals + 1 - word) });
   } else if (!ended && word[0] == '-') {
     offer_options(list, n_list, given, whole);
-  } else if (!offer_positional(c->positional, positional, whole) && word[0] == '\0' && !ended) {
+  } else if (!offer_positional(c, positional, whole) && word[0] == '\0' && !ended) {
     offer_options(list, n_list, given, whole);
   }
 }

@@ -18,7 +18,7 @@
 #include "cli/core/plugins.h"
 #include "cli/core/rank_command.h"
 #include "cli/core/terminal.h"
-#include "study/run/run.h"
+#include "mirrormap/study.h"
 
 static const command *const commands[] = { COMMAND_LIST(COMMAND_POINTER) NULL };
 
@@ -165,6 +165,6 @@ int main(int argc, char **argv) {
   mm_set_log(show_message, NULL);
   rank_command_hush();
   output_start();
-  mm_run_set_argv(argv);
+  mm_study_set_argv(argv);
   return rank_command_end(output_end(start(argv)));
 }

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/status.h"
 #include "cli/core/terminal.h"
-#include "study/stats/estimate.h"
+#include "mirrormap/stats.h"
 
 // Makes lack of memory while building JSON the end of the program, so no field can go missing. Call
 // once, before anything else here.

@@ -6,7 +6,16 @@
 
 #include "cli/core/memory.h"
 #include "cli/core/terminal.h"
+#include "mirrormap/agent.h"
 #include "mirrormap/plugin.h"
+
+enum { PLUGIN_ALGOS_MAX = 64 };
+
+const char *algo_names[MM_ALGO_COUNT + PLUGIN_ALGOS_MAX + 1] = {
+#define NAME(id, config, name) [MM_ALGO_##id] = name,
+  MM_ALGO_LIST(NAME)
+#undef NAME
+};
 
 static int load(const char *path, const char *whence) {
   const mm_status status = mm_plugin_load(path);
@@ -36,5 +45,7 @@ int plugins_load(char *const *argv) {
     const bool given = (*argv)[length] == '=' || (*argv)[length] == '\0';
     if (given && path != NULL && path[0] != '\0' && path[0] != '-') code = load(path, option);
   }
+  for (size_t i = MM_ALGO_COUNT; i < MM_ALGO_COUNT + PLUGIN_ALGOS_MAX; i++)
+    algo_names[i] = mm_algo_name((mm_algo)i);
   return code;
 }

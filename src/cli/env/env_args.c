@@ -14,6 +14,7 @@
 #include "cli/core/memory.h"
 #include "cli/core/terminal.h"
 #include "env/grid/grid_task.h"
+#include "mirrormap/run.h"
 
 const char *const env_termination_names[] = { "absorb", "restart", NULL };
 const char *const env_rules_names[] = { "gymnax", "minatar", NULL };

@@ -19,7 +19,7 @@
 #include "cli/draw/screen.h"
 #include "cli/env/play.h"
 #include "cli/env/vec_game.h"
-#include "study/stats/estimate.h"
+#include "mirrormap/stats.h"
 
 typedef struct episode {
   uint64_t steps;

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/status.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/study/study_command.h"
+#include "files/csv.h"
+#include "files/folder.h"
+#include "mirrormap/stats.h"
 #include "show/figure/scores_figure.h"
-#include "study/stats/csv.h"
-#include "study/stats/scores.h"
 
 enum { RANDOM_FILE_MAX = 1 << 20 };
 
@@ -364,7 +366,7 @@ static int write_out(const mm_scores *s, const char *folder) {
     { "wins.svg", draw_wins },           { "wins.png", draw_wins },
   };
   bool made;
-  TRY(status_code(mm_run_make_folder(folder, &made)));
+  TRY(status_code(mm_folder_make(folder, &made)));
   int code = status_code(mm_json_write(folder, "compare.json", scores_json(s)));
   if (code == EXIT_DONE)
     code = study_figures(folder, figures, sizeof figures / sizeof *figures, s, "figures");

@@ -253,6 +253,10 @@ static void reproduce_report(const mm_artefact *r) {
 // ---------------------------------------------------------------------------------------------
 // Beginning or resuming
 
+static const char *artefact_word(size_t i) {
+  return i < MM_ARTEFACTS ? mm_artefact_name((mm_artefact_id)i) : NULL;
+}
+
 static int find_artefact(const reproduce_args *args, mm_artefact_id *out) {
   const char *names[MM_ARTEFACTS];
   for (int i = 0; i < MM_ARTEFACTS; i++)
@@ -479,6 +483,7 @@ const command command_reproduce = {
   .name = "reproduce",
   .summary = "reproduce a figure or table of the paper",
   .positional = "ARTEFACT",
+  .word = artefact_word,
   .about =
       "ARTEFACT is phi (the parametrisation), gridworld (tabular PMD), control (AMPO on Acrobot "
       "and CartPole), minatar (Asterix, Freeway, SpaceInvaders), transfer (the table), mujoco "

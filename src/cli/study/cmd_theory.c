@@ -21,7 +21,6 @@
 #include "env/grid/grid_task.h"
 #include "show/figure/theory_figure.h"
 #include "show/plot/gnuplot.h"
-#include "study/theory/theory.h"
 
 typedef struct theory_args {
   settings_args settings;
@@ -417,7 +416,7 @@ static int put_json(const theory_args *args, const mm_settings *settings, const 
     add_run(object, args->maps.value[i], &runs->run[i], steps);
     cJSON_AddItemToArray(maps, object);
   }
-  cJSON_AddItemToObject(root, "settings", mm_settings_json(settings));
+  cJSON_AddItemToObject(root, "settings", settings_json(settings));
   return output_json(root, EXIT_DONE);
 }
 
@@ -520,7 +519,7 @@ static int show(const theory_args *args, const mm_settings *settings, const theo
 
 static int run_and_show(const theory_args *args, const mm_env *env, const map_list *maps,
                         const mm_settings *settings) {
-  theory_runs runs = { .n = maps->n, .pmd = &settings->pmd };
+  theory_runs runs = { .n = maps->n, .pmd = mm_settings_config(settings) };
   char(*label)[MAP_LABEL_SIZE] = memory_alloc(maps->n, sizeof *label);
   char *task = task_name(args->env, args->seed);
   runs.run = memory_alloc(maps->n, sizeof *runs.run);
@@ -544,19 +543,20 @@ static int run_and_show(const theory_args *args, const mm_env *env, const map_li
 static int run(void *raw) {
   const theory_args *args = raw;
   mm_env *env = NULL;
-  mm_settings settings;
+  mm_settings *settings;
   map_list maps = { 0 };
+  TRY(status_code(mm_settings_create(MM_ALGO_PMD, &settings)));
   int code = check_picture(args);
   if (code == EXIT_DONE)
-    code = settings_resolve(&args->settings, MM_ALGO_PMD, "gridworld", &settings);
-  if (code != EXIT_DONE) return code;
-  TRY(status_code(mm_env_open(args->env, &env)));
-  if (!mm_env_is_grid(env))
+    code = settings_resolve(&args->settings, MM_ALGO_PMD, "gridworld", settings);
+  if (code == EXIT_DONE) code = status_code(mm_env_open(args->env, &env));
+  if (code == EXIT_DONE && !mm_env_is_grid(env))
     code = fail_usage("'%s' is not a Grid-World: only these have exact values", args->env);
   if (code == EXIT_DONE) code = map_list_open(&args->maps, &maps);
-  if (code == EXIT_DONE) code = run_and_show(args, env, &maps, &settings);
+  if (code == EXIT_DONE) code = run_and_show(args, env, &maps, settings);
   map_list_release(&maps);
   mm_env_destroy(env);
+  mm_settings_destroy(settings);
   return code;
 }
 

@@ -307,7 +307,7 @@ static int train_report(const mm_train_view *view, const char *state, bool json)
     code = put_json(&o, state);
   else
     put_text(&o);
-  mm_free(o.curve);
+  mm_curve_release(o.curve);
   return code;
 }
 

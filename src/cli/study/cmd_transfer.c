@@ -17,9 +17,6 @@
 #include "cli/core/terminal.h"
 #include "cli/study/study_command.h"
 #include "show/figure/transfer_figure.h"
-#include "study/jobs/eta_tuning.h"
-#include "study/learn/learn.h"
-#include "study/stats/controls.h"
 #include "study/transfer/transfer.h"
 #include "study/transfer/transfer_files.h"
 #include "study/transfer/transfer_plan.h"
@@ -213,7 +210,7 @@ static void put_etas(const mm_transfer *t) {
     study_paragraph(
         output_format("tuning took %s steps (%zu runs for each of %d values%s, on seeds "
                       "of their own)",
-                      output_si((double)t->tune_steps), c->n_tune, MM_ETAS,
+                      output_si((double)t->tune_steps), c->n_tune, MM_STUDY_ETAS,
                       q ? ", q and eta by successive halving with as many" : ""));
 }
 
@@ -259,10 +256,6 @@ static void transfer_report(const mm_transfer *t) {
 // ---------------------------------------------------------------------------------------------
 // Rows and columns
 
-// Rows that may be added to those asked for; the last ones, since the scale of a potential acts
-// like eta, are trained with the best of it besides.
-enum { CONTROLS_MAX = 6 + MM_CONTROLS - MM_CONTROL_TUNED };
-
 typedef struct plan {
   name_list maps, envs;
   size_t n_asked; // of the maps
@@ -298,26 +291,13 @@ static int open_maps(plan *p, size_t first) {
   return code;
 }
 
-// A control must come from the family of what it is a control for: that of the first map with
-// parameters. Without one there is nothing to compare a random map with.
 static void add_controls(plan *p, const char *which) {
-  mm_map_kind family = MM_MAP_KINDS;
-  for (size_t i = p->n_asked; i-- > 0;) {
-    mm_map_kind kind = mm_map_get_kind(p->map[i]);
-    if (kind == MM_MAP_PIECEWISE || kind == MM_MAP_NEURAL) family = kind;
-  }
+  char name[MM_STUDY_CONTROLS_MAX][MM_STUDY_NAME_SIZE];
   if (strcmp(which, "none") == 0) return;
-  name_list_add(&p->maps, "negentropy");
-  name_list_add(&p->maps, "l2");
-  char name[MM_CONTROL_MAP_SIZE];
-  if (family != MM_MAP_KINDS)
-    name_list_add(&p->maps, mm_control_map(mm_control_names[MM_CONTROL_RANDOM], family, 0, name));
-  if (strcmp(which, "full") != 0) return;
-  name_list_add(&p->maps, "tsallis:0.5");
-  name_list_add(&p->maps, "tsallis:1.5");
-  if (family != MM_MAP_KINDS) name_list_add(&p->maps, mm_map_kind_name(family));
-  for (int i = MM_CONTROL_TUNED; i < MM_CONTROLS; i++)
-    name_list_add(&p->maps, mm_control_names[i]);
+  const size_t n = mm_study_controls((const mm_map *const *)p->map, p->n_asked,
+                                     strcmp(which, "full") == 0, name);
+  for (size_t i = 0; i < n; i++)
+    name_list_add(&p->maps, name[i]);
 }
 
 // Its map may bring a step size along, which --set eta overrides.
@@ -333,7 +313,7 @@ static void plan_map(const transfer_args *args, plan *p, size_t i) {
 static int plan_maps(const transfer_args *args, plan *p) {
   TRY(name_list_read("maps", args->maps, &p->maps));
   p->n_asked = p->maps.n;
-  p->map = memory_alloc(p->n_asked + CONTROLS_MAX, sizeof *p->map);
+  p->map = memory_alloc(p->n_asked + MM_STUDY_CONTROLS_MAX, sizeof *p->map);
   TRY(open_maps(p, 0));
   add_controls(p, args->controls);
   int code = open_maps(p, p->n_asked);
@@ -533,7 +513,7 @@ static int check_usage(const transfer_args *args) {
 static double search_steps(const mm_transfer_config *c, const char **of) {
   double most = 0;
   for (size_t i = 0; i < c->n_map; i++) {
-    double steps = c->map[i].control ? 0 : mm_learn_card_steps(mm_map_meta(c->map[i].map));
+    double steps = c->map[i].control ? 0 : mm_study_card_steps(mm_map_meta(c->map[i].map));
     if (!(steps > most)) continue;
     most = steps;
     *of = c->map[i].label;
@@ -541,21 +521,10 @@ static double search_steps(const mm_transfer_config *c, const char **of) {
   return most;
 }
 
-// What each tuned row takes at least: a run for each of its candidates.
-static double least_budget(const mm_transfer_config *c) {
-  double least = 0;
-  for (size_t i = 0; i < c->n_map * c->n_env; i++) {
-    const mm_transfer_map *row = &c->map[i / c->n_env];
-    const mm_settings *settings = &c->env[i % c->n_env].settings;
-    if (row->tuned) least = fmax(least, mm_eta_least(settings, row->tuned_q));
-  }
-  return least;
-}
-
 // A table without tuned rows has no budget.
 static int plan_budget(const transfer_args *args, mm_transfer_config *c) {
   const char *of = NULL;
-  const double least = least_budget(c);
+  const double least = mm_transfer_least_budget(c);
   const bool given = options_given(&command_transfer, &args->settings.common, "tune-budget");
   if (least == 0 && !given) return EXIT_DONE;
   if (least == 0)

@@ -31,7 +31,7 @@ void study_map_eta(const settings_args *args, const char *name, const mm_map *ma
 }
 
 mm_status study_folder_for(const char *verb, const char *env, const char *out, run_folder *where) {
-  char stem[MM_PLAN_NAME_SIZE + 16];
+  char stem[MM_STUDY_NAME_SIZE + 16];
   env_argument_stem(verb, env, stem, sizeof stem);
   return run_argument_folder(out, stem, where);
 }
@@ -77,7 +77,7 @@ int study_failed(const study_end *end) {
 
 int study_figures(const char *folder, const study_figure *figure, size_t n, const void *study,
                   const char *what) {
-  char path[MM_RUN_PATH_SIZE + 64];
+  char path[MM_PATH_SIZE + 64];
   if (mm_gnuplot_find(path, sizeof path) != MM_OK) {
     warn("no %s: %s", what, mm_last_error());
     return EXIT_DONE;

@@ -5,13 +5,14 @@
 #ifndef MM_CLI_STUDY_COMMAND_H
 #define MM_CLI_STUDY_COMMAND_H
 
+#include "base/status.h"
 #include "cli/argument/backend_argument.h"
 #include "cli/argument/env_argument.h"
 #include "cli/argument/run_argument.h"
 #include "cli/argument/settings.h"
 #include "cli/core/interrupt.h"
-#include "study/jobs/study.h"
-#include "study/stats/estimate.h"
+#include "mirrormap/stats.h"
+#include "mirrormap/study.h"
 
 // ---------------------------------------------------------------------------------------------
 // Beginning

@@ -4,6 +4,7 @@
 
 #define _XOPEN_SOURCE 700
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +23,10 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
+#include "files/csv.h"
+#include "files/folder.h"
+#include "mirrormap/run.h"
 #include "show/events/event_export.h"
-#include "study/learn/learn.h"
-#include "study/run/run_table.h"
-#include "study/stats/csv.h"
-#include "study/transfer/transfer_rliable.h"
 
 typedef struct export_args {
   command_args common;
@@ -65,30 +65,35 @@ static const option export_options[] = {
 // ---------------------------------------------------------------------------------------------
 // Rows as text
 
-static const char *format_number(const mm_run_column *column, const mm_run_cell *cell,
+enum { COLUMNS_MAX = 16 };
+
+static const char *format_number(const mm_run_column_info *column, const mm_study_value *value,
                                  char out[MM_JSON_NUMBER_SIZE]) {
-  if (column->kind == MM_RUN_REAL) return mm_json_format_number(cell->real, out);
-  snprintf(out, MM_JSON_NUMBER_SIZE, column->kind == MM_RUN_UNSIGNED ? "%" PRIu64 : "%" PRId64,
-           cell->integer);
+  if (column->type == MM_VALUE_REAL) return mm_json_format_number(value->real, out);
+  snprintf(out, MM_JSON_NUMBER_SIZE, column->type == MM_VALUE_UNSIGNED ? "%" PRIu64 : "%" PRId64,
+           value->integer);
   return out;
 }
 
-static bool is_text(const mm_run_column *column) {
-  return column->kind == MM_RUN_WORD || column->kind == MM_RUN_TEXT;
-}
+// A table whose rows are coming.
+typedef struct sheet {
+  const char *name;
+  mm_run_column_info column[COLUMNS_MAX];
+  size_t n;
+} sheet;
 
 // What is undefined is an empty field, an empty text a quoted one.
-static void put_csv(FILE *f, const mm_run_table *of, const mm_run_cell *cell) {
+static void put_csv(FILE *f, const sheet *of, const mm_study_value *value) {
   char number[MM_JSON_NUMBER_SIZE];
-  for (int i = 0; i < of->n; i++) {
+  for (size_t i = 0; i < of->n; i++) {
     if (i > 0) fputc(',', f);
-    if (cell[i].null) continue;
-    if (!is_text(&of->column[i]))
-      fputs(format_number(&of->column[i], &cell[i], number), f);
-    else if (((const char *)cell[i].data)[0] == '\0')
+    if (value[i].type == MM_VALUE_NULL) continue;
+    if (of->column[i].type != MM_VALUE_TEXT)
+      fputs(format_number(&of->column[i], &value[i], number), f);
+    else if (((const char *)value[i].data)[0] == '\0')
       fputs("\"\"", f);
     else
-      mm_csv_text(f, cell[i].data);
+      mm_csv_text(f, value[i].data);
   }
   fputc('\n', f);
 }
@@ -103,19 +108,19 @@ static void put_json_text(FILE *f, const char *text) {
 }
 
 // Written piece by piece: there may be millions of rows.
-static void put_jsonl(FILE *f, const mm_run_table *of, const mm_run_cell *cell) {
+static void put_jsonl(FILE *f, const sheet *of, const mm_study_value *value) {
   char number[MM_JSON_NUMBER_SIZE];
   fprintf(f, "{\"table\":\"%s\"", of->name);
-  for (int i = 0; i < of->n; i++) {
-    const mm_run_column *column = &of->column[i];
-    const bool finite = column->kind != MM_RUN_REAL || isfinite(cell[i].real);
+  for (size_t i = 0; i < of->n; i++) {
+    const mm_run_column_info *column = &of->column[i];
+    const bool finite = column->type != MM_VALUE_REAL || isfinite(value[i].real);
     fprintf(f, ",\"%s\":", column->name);
-    if (cell[i].null)
+    if (value[i].type == MM_VALUE_NULL)
       fputs("null", f);
-    else if (is_text(column))
-      put_json_text(f, cell[i].data);
+    else if (column->type == MM_VALUE_TEXT)
+      put_json_text(f, value[i].data);
     else
-      fprintf(f, finite ? "%s" : "\"%s\"", format_number(column, &cell[i], number));
+      fprintf(f, finite ? "%s" : "\"%s\"", format_number(column, &value[i], number));
   }
   fputs("}\n", f);
 }
@@ -128,7 +133,7 @@ typedef struct target {
   char *temporary;
   FILE *file;
   bool csv;
-  const mm_run_table *of; // whose rows are coming
+  sheet of;
   uint64_t rows;
   int error; // the first that writing met
 } target;
@@ -177,20 +182,23 @@ static int end_line(target *t) {
   return ferror(t->file);
 }
 
-static int put_row(const mm_run_row *row, void *user) {
+// How the run was made is no result, and differs between equal runs.
+static bool is_command_line(const target *t, const mm_study_value *value) {
+  return strcmp(t->of.name, "meta") == 0 && strcmp(value[0].data, "command_line") == 0;
+}
+
+static int put_row(const mm_study_value *value, size_t n, void *user) {
   target *t = user;
-  mm_run_cell cell[MM_RUN_COLUMNS_MAX];
-  if (t->of == &mm_run_tables[MM_RUN_META] && strcmp(row->meta.key, MM_RUN_COMMAND_LINE) == 0)
-    return 0;
+  (void)n;
+  if (is_command_line(t, value)) return 0;
   t->rows++;
-  mm_run_cells_of(t->of, row, cell);
-  (t->csv ? put_csv : put_jsonl)(t->file, t->of, cell);
+  (t->csv ? put_csv : put_jsonl)(t->file, &t->of, value);
   return end_line(t);
 }
 
 static void put_header(target *t) {
-  for (int i = 0; i < t->of->n; i++)
-    fprintf(t->file, "%s%s", i > 0 ? "," : "", t->of->column[i].name);
+  for (size_t i = 0; i < t->of.n; i++)
+    fprintf(t->file, "%s%s", i > 0 ? "," : "", t->of.column[i].name);
   fputc('\n', t->file);
   end_line(t);
 }
@@ -198,19 +206,13 @@ static void put_header(target *t) {
 // ---------------------------------------------------------------------------------------------
 // Tables
 
-static mm_run_table_id table_id(const char *name) {
-  int i = 0;
-  while (strcmp(mm_run_tables[i].name, name) != 0)
-    i++;
-  return (mm_run_table_id)i;
-}
-
 // Damage is reported once, at the end; what is intact gets out all the same.
 static int put_table(mm_run *run, const char *name, target *t) {
-  mm_run_table_id id = table_id(name);
-  t->of = &mm_run_tables[id];
+  t->of.name = name;
+  t->of.n = mm_run_columns(name, t->of.column, COLUMNS_MAX);
+  assert(t->of.n > 0 && t->of.n <= COLUMNS_MAX);
   if (t->csv) put_header(t);
-  mm_status status = mm_run_each(run, id, put_row, t);
+  mm_status status = mm_run_rows(run, name, put_row, t);
   return status == MM_OK || status == MM_ERR_INPUT ? EXIT_DONE : fail_status(status);
 }
 
@@ -236,7 +238,7 @@ static int put_folder(mm_run *run, const export_args *args) {
   int code = EXIT_DONE;
   struct stat about;
   bool made;
-  TRY(status_code(mm_run_make_folder(args->out, &made)));
+  TRY(status_code(mm_folder_make(args->out, &made)));
   for (int writing = args->force; writing < 2; writing++)
     for (size_t i = 0; table_names[i] != NULL && code == EXIT_DONE; i++) {
       if (args->table != NULL && strcmp(args->table, table_names[i]) != 0) continue;
@@ -271,9 +273,8 @@ static int put_tables(mm_run *run, const export_args *args) {
 
 // Without --generation. Of a damaged run nobody knows which one it is.
 static int find_last(mm_run *run, int64_t *out) {
-  mm_run_generation row;
   bool found;
-  mm_status status = mm_run_last_generation(run, &row, &found);
+  mm_status status = mm_run_last(run, out, &found);
   if (mm_run_damage(run) != NULL)
     return fail(EXIT_FAILED,
                 "'%s' is damaged (%s): its last generation may be missing, say which one you want "
@@ -281,7 +282,6 @@ static int find_last(mm_run *run, int64_t *out) {
                 mm_run_folder_of(run), mm_run_damage(run));
   TRY(status_code(status));
   if (!found) return fail(EXIT_USAGE, "'%s' has no generation yet", mm_run_folder_of(run));
-  *out = row.generation;
   return EXIT_DONE;
 }
 
@@ -292,7 +292,7 @@ static int put_map(mm_run *run, const export_args *args) {
   if (code == EXIT_DONE && !options_given(&command_export, &args->common, "generation"))
     code = find_last(run, &generation);
   if (code != EXIT_DONE) return code;
-  TRY(status_code(mm_learn_map_at(run, generation, &map)));
+  TRY(status_code(mm_run_map_at(run, generation, &map)));
   mm_status status = mm_map_save(map, mm_map_meta(map), args->map);
   mm_map_destroy(map);
   TRY(status_code(status));
@@ -318,7 +318,7 @@ static int check_event_folder(const char *path, bool force) {
 static int write_events(mm_run *run, const char *path, bool force) {
   mm_event_count count;
   bool made;
-  TRY(status_code(mm_run_make_folder(path, &made)));
+  TRY(status_code(mm_folder_make(path, &made)));
   TRY(check_event_folder(path, force));
   TRY(status_code(mm_event_export(run, path, &count)));
   note("wrote %s (%zu event files, %" PRIu64 " scalars)", path, count.files, count.scalars);
@@ -338,25 +338,24 @@ static int export_events(mm_run *run, const char *out, bool force) {
 // ---------------------------------------------------------------------------------------------
 // rliable
 
-static int write_json(cJSON *root, const char *path) {
-  char *text = mm_json_print(root, true);
-  cJSON_Delete(root);
-  if (text == NULL) return fail(EXIT_FAILED, "%s", mm_status_text(MM_ERR_MEMORY));
-  mm_status status = mm_file_write_atomic(path, text, strlen(text));
-  mm_free(text);
-  TRY(status_code(status));
-  note("wrote %s", path);
-  return EXIT_DONE;
-}
-
 static int put_rliable(mm_run *run, const export_args *args) {
-  cJSON *root;
+  char *text;
   if (strcmp(mm_run_command(run), "transfer") != 0)
     return fail(EXIT_USAGE, "'%s' is a run of %s: --rliable is for transfer studies",
                 mm_run_folder_of(run), mm_run_command(run));
   if (args->out != NULL) TRY(map_check_out(args->out, args->force));
-  TRY(status_code(mm_transfer_rliable(run, &root)));
-  return args->out != NULL ? write_json(root, args->out) : output_json(root, EXIT_DONE);
+  TRY(status_code(mm_run_rliable(run, args->out != NULL, &text)));
+  mm_status status = MM_OK;
+  if (args->out != NULL) {
+    status = mm_file_write_atomic(args->out, text, strlen(text));
+  } else {
+    output_text(text);
+    output_text("\n");
+  }
+  mm_run_text_free(text);
+  TRY(status_code(status));
+  if (args->out != NULL) note("wrote %s", args->out);
+  return EXIT_DONE;
 }
 
 // ---------------------------------------------------------------------------------------------

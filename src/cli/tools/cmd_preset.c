@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-#include "base/status.h"
+#include "cli/argument/settings.h"
 #include "cli/core/command.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "study/settings/preset.h"
 
 enum { PRESETS_MAX = 64, NAME_WIDTH = 16 };
 
@@ -39,13 +38,19 @@ static int put_json(const mm_preset_info *preset) {
   mm_algo algo;
   if (!mm_algo_find(preset->algo, &algo))
     return fail(EXIT_USAGE, "%s: expected algo: NAME", preset->path);
-  mm_settings settings = mm_settings_default(algo);
-  TRY(status_code(mm_preset_apply(preset->path, &settings)));
+  mm_settings *settings;
+  TRY(status_code(mm_settings_create(algo, &settings)));
+  const int code = status_code(mm_preset_apply(preset->path, settings));
+  if (code != EXIT_DONE) {
+    mm_settings_destroy(settings);
+    return code;
+  }
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "file", preset->path);
   cJSON_AddStringToObject(root, "algo", preset->algo);
-  cJSON_AddItemToObject(root, "settings", mm_settings_json(&settings));
-  cJSON_AddItemToObject(root, "learn", mm_search_json(&settings));
+  cJSON_AddItemToObject(root, "settings", settings_json(settings));
+  cJSON_AddItemToObject(root, "learn", settings_search_json(settings));
+  mm_settings_destroy(settings);
   return output_json(root, EXIT_DONE);
 }
 
@@ -60,7 +65,7 @@ static int run_show(void *raw) {
     code = put_json(&preset);
   else
     output_text(text);
-  mm_free(text);
+  mm_settings_text_free(text);
   return code;
 }
 

@@ -11,11 +11,11 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/tools/report_watch.h"
+#include "files/folder.h"
 #include "show/plot/gnuplot.h"
 #include "show/report/report_data.h"
 #include "show/report/report_figure.h"
 #include "show/report/report_page.h"
-#include "study/run/run.h"
 
 typedef struct report_args {
   command_args common;
@@ -51,7 +51,7 @@ typedef struct folder {
 
 static int make_folder(const char *path) {
   bool made;
-  return status_code(mm_run_make_folder(path, &made));
+  return status_code(mm_folder_make(path, &made));
 }
 
 static void choose_folder(const report_args *args, const mm_report *report, folder *f) {

@@ -16,8 +16,7 @@
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "study/run/run_state.h"
-#include "study/run/run_table.h"
+#include "mirrormap/run.h"
 
 enum { DEPTH_MAX = 8 };
 
@@ -154,15 +153,24 @@ static void close_group(validation *v) {
   v->best_phase = v->phase;
 }
 
+static const mm_study_value *column_of(const mm_study_value *value, size_t n, const char *name) {
+  size_t i = 0;
+  while (i + 1 < n && strcmp(value[i].name, name) != 0)
+    i++;
+  return &value[i];
+}
+
 // A training run without a return leaves the mean of its generation without one.
-static int add_score(const mm_run_row *any, void *user) {
-  const mm_run_score *row = &any->score;
+static int add_score(const mm_study_value *row, size_t n, void *user) {
   validation *v = user;
-  if (strcmp(row->map, "learned") != 0) return 0;
-  if (v->n > 0 && (row->generation != v->generation || row->phase != v->phase)) close_group(v);
-  v->generation = row->generation;
-  v->phase = row->phase;
-  v->sum += row->value;
+  const int64_t generation = column_of(row, n, "generation")->integer;
+  const int32_t phase = (int32_t)column_of(row, n, "phase")->integer;
+  const mm_study_value *value = column_of(row, n, "value");
+  if (strcmp(column_of(row, n, "map")->data, "learned") != 0) return 0;
+  if (v->n > 0 && (generation != v->generation || phase != v->phase)) close_group(v);
+  v->generation = generation;
+  v->phase = phase;
+  v->sum += value->type == MM_VALUE_NULL ? NAN : value->real;
   v->n++;
   return 0;
 }
@@ -188,14 +196,16 @@ static void read_config(const mm_run *run, entry *e) {
   cJSON_Delete(root);
 }
 
-static int add_session(const mm_run_row *any, void *user) {
-  const mm_run_session *row = &any->session;
+static int add_session(const mm_study_value *row, size_t n, void *user) {
+  static const char *const shown[] = { "started", "ended", "outcome", "host", "backend" };
   cJSON *object = cJSON_CreateObject();
-  cJSON_AddStringToObject(object, "started", row->started);
-  output_add_text(object, "ended", row->ended);
-  cJSON_AddStringToObject(object, "outcome", row->outcome);
-  cJSON_AddStringToObject(object, "host", row->host);
-  cJSON_AddStringToObject(object, "backend", row->backend);
+  for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+    const mm_study_value *value = column_of(row, n, shown[i]);
+    if (value->type == MM_VALUE_NULL)
+      cJSON_AddNullToObject(object, shown[i]);
+    else
+      cJSON_AddStringToObject(object, shown[i], value->data);
+  }
   cJSON_AddItemToArray(user, object);
   return 0;
 }
@@ -222,10 +232,10 @@ static void read_run(entry *e) {
   }
   if (status != MM_OK) note_error(e);
   if (e->readable && mm_run_planned(run, &e->plan) != MM_OK) note_error(e);
-  if (e->readable && mm_run_each(run, MM_RUN_SCORE, add_score, &v) != MM_OK) note_error(e);
+  if (e->readable && mm_run_rows(run, "score", add_score, &v) != MM_OK) note_error(e);
   e->sessions = cJSON_CreateArray();
   if (e->readable) // damage is noted
-    (void)mm_run_each(run, MM_RUN_SESSION, add_session, e->sessions);
+    (void)mm_run_rows(run, "session", add_session, e->sessions);
   close_group(&v);
   e->damaged = mm_run_damage(run) != NULL;
   if (e->error == NULL && e->damaged)

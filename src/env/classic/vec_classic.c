@@ -163,7 +163,7 @@ static size_t kept_size(const mm_vec *vec) {
   return (size_t)(env_of(vec)->n_state + 2) * sizeof(float);
 }
 
-static void observe(const mm_vec *vec, size_t from, size_t to, void *obs) {
+static void observe_part(const mm_vec *vec, size_t from, size_t to, void *obs) {
   const mm_classic_kernels *kernels = vec->stuff;
   mm_classic_batch batch = batch_of(vec);
   mm_classic_out columns = columns_of(vec, &(mm_vec_out){ .obs = obs });
@@ -184,6 +184,6 @@ const mm_vec_law mm_vec_classic = { .prepare = prepare,
                                     .reset = reset,
                                     .step = step,
                                     .kept_size = kept_size,
-                                    .observe = observe,
+                                    .observe_part = observe_part,
                                     .begin = begin,
                                     .validate_state = validate_state };

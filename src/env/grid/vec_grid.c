@@ -80,14 +80,6 @@ static void observe(const mm_vec *vec, mm_grid_state s, size_t i, void *to) {
 
 // ---------------------------------------------------------------------------------------------
 
-static void reset(const mm_vec *vec, const mm_vec_out *out) {
-  one *all = vec->state;
-  for (size_t i = 0; i < vec->info.n; i++) {
-    all[i].s = mm_grid_start(vec->task);
-    observe(vec, all[i].s, i, out->obs);
-  }
-}
-
 static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
                  const mm_vec_out *out) {
   const int32_t *a = action;
@@ -114,10 +106,8 @@ static void begin(const mm_vec *vec, size_t i, bool first, void *obs) {
   observe(vec, o->s, i, obs);
 }
 
-static void observe_part(const mm_vec *vec, size_t from, size_t to, void *obs) {
-  const one *all = vec->state;
-  for (size_t i = from; i < to; i++)
-    observe(vec, all[i].s, i, obs);
+static void observe_one(const mm_vec *vec, size_t i, void *obs) {
+  observe(vec, ((const one *)vec->state)[i].s, i, obs);
 }
 
 static bool validate_state(const mm_vec *vec) {
@@ -132,9 +122,8 @@ static bool validate_state(const mm_vec *vec) {
 
 const mm_vec_law mm_vec_grid = { .prepare = prepare,
                                  .state_size = state_size,
-                                 .reset = reset,
                                  .step = step,
                                  .kept_size = state_size,
-                                 .observe = observe_part,
+                                 .observe = observe_one,
                                  .begin = begin,
                                  .validate_state = validate_state };

@@ -127,21 +127,14 @@ static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
   }
 }
 
-static void observe(const mm_vec *vec, size_t from, size_t to, void *obs) {
-  for (size_t i = from; i < to; i++)
-    observe_one(vec, (mm_body)vec->which, i, obs);
+static void observe(const mm_vec *vec, size_t i, void *obs) {
+  observe_one(vec, (mm_body)vec->which, i, obs);
 }
 
 static void begin(const mm_vec *vec, size_t i, bool first, void *obs) {
   if (first) ((lane *)vec->state)[i] = (lane){ 0 };
   start_one(vec, i);
-  observe(vec, i, i + 1, obs);
-}
-
-static void reset(const mm_vec *vec, const mm_vec_out *out) {
-  for (size_t i = 0; i < vec->info.n; i++)
-    start_one(vec, i);
-  observe(vec, 0, vec->info.n, out->obs);
+  observe(vec, i, obs);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -228,7 +221,6 @@ static uint64_t unstable(const mm_vec *vec) {
 
 const mm_vec_law mm_vec_body = { .prepare = prepare,
                                  .state_size = state_size,
-                                 .reset = reset,
                                  .step = step,
                                  .kept_size = kept_size,
                                  .observe = observe,

@@ -107,21 +107,14 @@ static size_t state_size(const mm_vec *vec) {
   return kernel_of(vec)->size;
 }
 
-static void observe(const mm_vec *vec, size_t from, size_t to, void *obs) {
-  for (size_t i = from; i < to; i++)
-    kernel_of(vec)->observe(environment(vec, i), vec->config.obs, i, obs);
+static void observe(const mm_vec *vec, size_t i, void *obs) {
+  kernel_of(vec)->observe(environment(vec, i), vec->config.obs, i, obs);
 }
 
 static void begin(const mm_vec *vec, size_t i, bool first, void *obs) {
   if (first) memset(environment(vec, i), 0, kernel_of(vec)->size);
   kernel_of(vec)->start(vec, environment(vec, i), i);
-  observe(vec, i, i + 1, obs);
-}
-
-static void reset(const mm_vec *vec, const mm_vec_out *out) {
-  for (size_t i = 0; i < vec->info.n; i++)
-    kernel_of(vec)->start(vec, environment(vec, i), i);
-  observe(vec, 0, vec->info.n, out->obs);
+  observe(vec, i, obs);
 }
 
 static void step(const mm_vec *vec, size_t from, size_t to, const void *action,
@@ -138,7 +131,6 @@ static bool validate_state(const mm_vec *vec) {
 
 const mm_vec_law mm_vec_minatar = { .prepare = prepare,
                                     .state_size = state_size,
-                                    .reset = reset,
                                     .step = step,
                                     .kept_size = state_size,
                                     .observe = observe,

@@ -69,7 +69,7 @@ mm_status mm_event_save(mm_event_folder *folder, const char *sub, const mm_event
   char *slash = strrchr(path, '/');
   bool made;
   *slash = '\0';
-  MM_TRY(mm_run_make_folder(path, &made));
+  MM_TRY(mm_folder_make(path, &made));
   *slash = '/';
   MM_TRY(mm_file_write_atomic(path, (const char *)file->bytes, file->size));
   folder->count.files++;

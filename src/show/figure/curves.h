@@ -4,8 +4,8 @@
 #ifndef MM_SHOW_CURVES_H
 #define MM_SHOW_CURVES_H
 
+#include "mirrormap/stats.h"
 #include "show/plot/plot.h"
-#include "study/stats/estimate.h"
 
 typedef struct mm_curve {
   const mm_curve_point *point; // [n]

@@ -6,7 +6,7 @@
 #ifndef MM_SHOW_SCORES_FIGURE_H
 #define MM_SHOW_SCORES_FIGURE_H
 
-#include "study/stats/scores.h"
+#include "mirrormap/stats.h"
 
 // The interquartile mean of each map's scores with its 95 % interval.
 mm_status mm_scores_figure_intervals(const mm_scores *scores, const char *path);

@@ -5,7 +5,7 @@
 #ifndef MM_EXPERIMENT_THEORY_FIGURE_H
 #define MM_EXPERIMENT_THEORY_FIGURE_H
 
-#include "study/theory/theory.h"
+#include "mirrormap/theory.h"
 
 // Draws runs[n_run], 1 to 8 of them on the same task, labelled names[n_run], under `title`, to
 // `path`; its ending (.svg, .pdf, .png) chooses the format. An iteration is `steps` environment

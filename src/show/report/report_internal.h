@@ -7,7 +7,7 @@
 #include "mirrormap/map.h"
 #include "show/report/report_data.h"
 #include "study/learn/search_curve.h"
-#include "study/run/run_state.h"
+#include "study/run/run.h"
 #include "study/run/run_table.h"
 #include "study/transfer/transfer.h"
 

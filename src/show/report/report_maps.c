@@ -99,7 +99,7 @@ static mm_map *load(const mm_report_run *r, const char *name) {
 
 static mm_map *mean_at(const mm_report_run *r, int64_t generation) {
   mm_map *map;
-  return mm_learn_map_at(r->run, generation, &map) == MM_OK ? map : NULL;
+  return mm_run_map_at(r->run, generation, &map) == MM_OK ? map : NULL;
 }
 
 // The best validated map, or the mean of the last generation.

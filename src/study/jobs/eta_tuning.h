@@ -12,9 +12,10 @@
 #ifndef MM_EXPERIMENT_ETA_TUNING_H
 #define MM_EXPERIMENT_ETA_TUNING_H
 
+#include "mirrormap/study.h"
 #include "study/jobs/job_store.h"
 
-enum { MM_ETAS = 9 };
+enum { MM_ETAS = MM_STUDY_ETAS };
 
 typedef struct mm_eta_task {
   const mm_env *env;

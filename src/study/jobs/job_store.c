@@ -9,8 +9,9 @@
 
 #include "agent/learner.h"
 #include "base/clock.h"
+#include "base/status.h"
+#include "mirrormap/stats.h"
 #include "study/jobs/job_store_internal.h"
-#include "study/stats/estimate.h"
 
 // ---------------------------------------------------------------------------------------------
 // Trouble with the database; the lock is held
@@ -230,7 +231,7 @@ static bool is_open(const mm_job_store *s, size_t place) {
 static uint64_t steps_of_state(const mm_job *job) {
   const uint64_t done = mm_job_state_done(job->state, job->state_size);
   if (done == 0) return 0; // none, or not of a job at all
-  return done * (uint64_t)(mm_job_number(job, "envs", 0) * mm_job_number(job, "unroll", 0));
+  return done * (uint64_t)(mm_job_number(job, "envs", 1) * mm_job_number(job, "unroll", 1));
 }
 
 static mm_status take_jobs(mm_job_store *s, size_t first, const mm_job *jobs, size_t n) {

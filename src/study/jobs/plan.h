@@ -7,9 +7,10 @@
 #define MM_EXPERIMENT_PLAN_H
 
 #include "mirrormap/env.h"
+#include "mirrormap/study.h"
 #include "study/settings/settings.h"
 
-enum { MM_PLAN_NAME_SIZE = 512 };
+enum { MM_PLAN_NAME_SIZE = MM_STUDY_NAME_SIZE };
 
 mm_status mm_plan_copy_name(const char *text, const char *source, char out[MM_PLAN_NAME_SIZE]);
 

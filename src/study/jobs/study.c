@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/config.h"
+
 // ---------------------------------------------------------------------------------------------
 // Life as users see it: the same for all kinds, with what the class has to say
 
@@ -22,9 +24,9 @@ mm_study_kind mm_study_get_kind(const mm_study *s) {
   return s->class->kind;
 }
 
-mm_study_machine mm_study_machine_default(void) {
-  return (
-      mm_study_machine){ .size = sizeof(mm_study_machine), .backend = "auto", .save_seconds = 60 };
+void mm_study_machine_init(mm_study_machine *out, size_t size) {
+  const mm_study_machine ours = { .backend = "auto", .save_seconds = 60 };
+  mm_config_give(&ours, sizeof ours, out, size);
 }
 
 static mm_status read_machine(const mm_study_machine *machine, mm_study_machine *m,
@@ -33,7 +35,7 @@ static mm_status read_machine(const mm_study_machine *machine, mm_study_machine 
     [MM_BACKEND_CPU] = "cpu", [MM_BACKEND_CUDA] = "cuda", [MM_BACKEND_AUTO] = "auto"
   };
   *m = mm_study_machine_default();
-  MM_TRY(mm_take_config("mm_study_machine", machine, sizeof *m, m, sizeof *m));
+  MM_TRY(mm_config_take("mm_study_machine", machine, m, sizeof *m));
   if (!m->backend) return MM_FAIL(MM_ERR_INPUT, "mm_study_machine: expected a backend");
   *out = (mm_backend_config){ .size = sizeof(mm_backend_config),
                               .threads = m->threads,

@@ -17,11 +17,11 @@
 #define MM_STUDY_STUDY_H
 
 #include "base/json.h"
+#include "mirrormap/stats.h"
 #include "mirrormap/study.h"
 #include "study/jobs/job_store.h"
 #include "study/jobs/machine.h"
 #include "study/jobs/plan.h"
-#include "study/stats/estimate.h"
 
 // What a kind of study does in the life that all of them share. All functions but `setting` are
 // there.

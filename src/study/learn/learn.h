@@ -15,8 +15,8 @@
 #ifndef MM_EXPERIMENT_LEARN_H
 #define MM_EXPERIMENT_LEARN_H
 
+#include "mirrormap/stats.h"
 #include "study/jobs/study.h"
-#include "study/stats/estimate.h"
 
 enum {
   MM_LEARN_ENVS = MM_PLAN_ENVS,
@@ -55,13 +55,6 @@ mm_status mm_learn_advance(mm_learn *learn, const mm_backend_config *backend);
 // Writes the mean of the last stored generation and the best validated mean, with their cards, to
 // mean.json and best.json of the run folder. Advancing does so too, after each validation.
 mm_status mm_learn_write_maps(mm_learn *learn);
-
-// Environment steps of the whole search that a map's card (mm_map_meta) tells of: those that it has
-// counted, or in cards of before those that were planned; 0 without one.
-double mm_learn_card_steps(const char *card);
-
-// The map of a stored generation's mean, with its card.
-mm_status mm_learn_map_at(mm_run *run, int64_t generation, mm_map **out);
 
 // ---------------------------------------------------------------------------------------------
 // How it stands

@@ -106,7 +106,7 @@ static double steps_of(const cJSON *card) {
   return steps * runs_of(card, search) * (search->racing ? mm_learn_race_share() : 1);
 }
 
-double mm_learn_card_steps(const char *card) {
+double mm_study_card_steps(const char *card) {
   cJSON *root = NULL;
   if (!card || mm_json_parse(card, strlen(card), "a card", &root) != MM_OK) return 0;
   const double steps = cJSON_IsObject(root) ? steps_of(root) : 0;

@@ -475,7 +475,7 @@ static mm_status read_map(mm_learn *l, int64_t generation, mm_map **out) {
   return status;
 }
 
-mm_status mm_learn_map_at(mm_run *run, int64_t generation, mm_map **out) {
+mm_status mm_run_map_at(mm_run *run, int64_t generation, mm_map **out) {
   mm_learn *l;
   *out = NULL;
   MM_TRY(alloc_learn(&l));

@@ -5,8 +5,8 @@
 #ifndef MM_EXPERIMENT_SEARCH_CURVE_H
 #define MM_EXPERIMENT_SEARCH_CURVE_H
 
+#include "mirrormap/stats.h"
 #include "study/run/run.h"
-#include "study/stats/estimate.h"
 
 enum { MM_SEARCH_CONTROLS = 7, MM_SEARCH_PHASES = 64, MM_SEARCH_NAME_SIZE = 64 }; // at most
 

@@ -1,33 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public interface of studies (mirrormap/study.h), as far as it is not the same for all of them
-// (study/jobs/study.c): a config becomes the plan of its kind, a folder is opened by whose it is,
-// and databases are read.
+// (study/jobs/study.c): a config becomes the plan of its kind, a folder is opened by whose it is.
 
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "env/grid/grid_task.h"
-#include "study/jobs/eta_tuning.h"
+#include "mirrormap/settings.h"
 #include "study/learn/learn.h"
-#include "study/run/run_table.h"
-#include "study/settings/preset.h"
+#include "study/run/run.h"
 #include "study/train/train.h"
 #include "study/transfer/transfer_plan.h"
 #include "study/tune/tune.h"
 
 enum { LIST_MAX = 1000 };
 
-mm_study_config mm_study_config_default(mm_study_kind kind) {
-  return (mm_study_config){ .size = sizeof(mm_study_config),
-                            .kind = kind,
-                            .seeds = kind == MM_STUDY_TRAIN  ? 1
-                                     : kind == MM_STUDY_TUNE ? 8
-                                                             : 32,
-                            .tune_seeds = 8,
-                            .validate = 32,
-                            .prune = true };
+void mm_study_config_init(mm_study_config *out, size_t size, mm_study_kind kind) {
+  const mm_study_config ours = { .kind = kind,
+                                 .seeds = kind == MM_STUDY_TRAIN  ? 1
+                                          : kind == MM_STUDY_TUNE ? 8
+                                                                  : 32,
+                                 .tune_seeds = 8,
+                                 .validate = 32,
+                                 .prune = true };
+  mm_config_give(&ours, sizeof ours, out, size);
+}
+
+// Which defaults a program's struct has behind its end depends on its kind.
+static mm_status take_config(const mm_study_config *from, mm_study_config *to) {
+  *to = (mm_study_config){ .kind = MM_STUDY_LEARN };
+  MM_TRY(mm_config_take("mm_study_config", from, to, sizeof *to));
+  *to = mm_study_config_default(to->kind);
+  return mm_config_take("mm_study_config", from, to, sizeof *to);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -185,17 +192,6 @@ static mm_status open_table(const mm_study_config *c, table_lists *t) {
   return MM_OK;
 }
 
-// As many steps as were asked for, or as the candidates take, if that is more.
-static double budget_of(const mm_study_config *c, const table_lists *t) {
-  double most = 0;
-  for (size_t i = 0; t->row && t->column && c->tune_budget > 0 && i < c->n_map * c->n_env; i++) {
-    const mm_transfer_map *row = &t->row[i / c->n_env];
-    if (row->tuned)
-      most = fmax(most, mm_eta_least(&t->column[i % c->n_env].settings, row->tuned_q));
-  }
-  return most > 0 ? fmax(most, c->tune_budget) : 0;
-}
-
 static mm_status create_transfer(const char *folder, const mm_study_config *c) {
   table_lists t = { .row = mm_alloc_array(c->n_map, sizeof *t.row),
                     .column = mm_alloc_array(c->n_env, sizeof *t.column),
@@ -203,14 +199,16 @@ static mm_status create_transfer(const char *folder, const mm_study_config *c) {
                     .env = mm_alloc_array(c->n_env, sizeof *t.env) };
   mm_run *run = NULL;
   mm_status status = open_table(c, &t);
-  const mm_transfer_config config = { .map = t.row,
-                                      .env = t.column,
-                                      .n_map = c->n_map,
-                                      .n_env = c->n_env,
-                                      .n_seed = c->seeds,
-                                      .seed = c->seed,
-                                      .n_tune = c->tune_seeds,
-                                      .tune_budget = budget_of(c, &t) };
+  mm_transfer_config config = { .map = t.row,
+                                .env = t.column,
+                                .n_map = c->n_map,
+                                .n_env = c->n_env,
+                                .n_seed = c->seeds,
+                                .seed = c->seed,
+                                .n_tune = c->tune_seeds };
+  // as many steps as were asked for, or as the candidates take, if that is more
+  const double least = status == MM_OK ? mm_transfer_least_budget(&config) : 0;
+  if (least > 0 && c->tune_budget > 0) config.tune_budget = fmax(least, c->tune_budget);
   if (status == MM_OK) status = mm_transfer_create(folder, &config, &run);
   mm_run_close(run);
   for (size_t i = 0; t.map && t.env && i < c->n_map; i++)
@@ -261,12 +259,11 @@ static mm_status check_counts(const mm_study_config *c) {
 }
 
 mm_status mm_study_create(const char *folder, const mm_study_config *config, mm_study **out) {
-  mm_study_config own = { .size = sizeof own }; // what an older program does not know is 0
+  mm_study_config own;
   const mm_study_config *c = &own;
   mm_map *map = NULL;
   *out = NULL;
-  MM_TRY(mm_take_config("mm_study_config", config, offsetof(mm_study_config, tune_budget), &own,
-                        sizeof own));
+  MM_TRY(take_config(config, &own));
   MM_TRY(check_counts(c));
   if (c->kind == MM_STUDY_LEARN) return create_learn(folder, c, out);
   if (c->kind == MM_STUDY_TRANSFER) {
@@ -302,48 +299,4 @@ mm_status mm_study_open(const char *folder, mm_study **out) {
                      folder, mm_run_command(run));
   mm_run_close(run);
   return status == MM_OK ? classes[kind]->resume(folder, out) : status;
-}
-
-// ---------------------------------------------------------------------------------------------
-// Databases
-
-typedef struct walk {
-  const mm_run_table *table;
-  mm_study_see_row *see;
-  void *user;
-} walk;
-
-static int on_row(const mm_run_row *row, void *user) {
-  const walk *w = user;
-  mm_run_cell cell[MM_RUN_COLUMNS_MAX];
-  mm_study_value value[MM_RUN_COLUMNS_MAX];
-  mm_run_cells_of(w->table, row, cell);
-  for (int i = 0; i < w->table->n; i++) {
-    const mm_run_kind kind = w->table->column[i].kind;
-    value[i] = (mm_study_value){ .name = w->table->column[i].name,
-                                 .type = MM_VALUE_INTEGER,
-                                 .integer = cell[i].integer,
-                                 .real = cell[i].real,
-                                 .data = cell[i].data,
-                                 .bytes = cell[i].size };
-    if (kind == MM_RUN_REAL) value[i].type = MM_VALUE_REAL;
-    if (kind == MM_RUN_WORD || kind == MM_RUN_TEXT) value[i].type = MM_VALUE_TEXT;
-    if (kind == MM_RUN_BLOB) value[i].type = MM_VALUE_BYTES;
-    if (cell[i].null) value[i].type = MM_VALUE_NULL;
-  }
-  return w->see(value, (size_t)w->table->n, w->user);
-}
-
-mm_status mm_study_rows(const char *folder, const char *table, mm_study_see_row *see, void *user) {
-  int id = 0;
-  mm_run *run;
-  while (id < MM_RUN_TABLES && strcmp(mm_run_tables[id].name, table) != 0)
-    id++;
-  if (id == MM_RUN_TABLES)
-    return MM_FAIL(MM_ERR_INPUT, "a run database has no table '%.40s'", table);
-  MM_TRY(mm_run_open(folder, MM_RUN_READ, &run));
-  walk w = { &mm_run_tables[id], see, user };
-  mm_status status = mm_run_each(run, (mm_run_table_id)id, on_row, &w);
-  mm_run_close(run);
-  return status;
 }

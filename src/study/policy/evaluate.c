@@ -16,9 +16,10 @@
 
 #include "agent/ampo.h"
 #include "backend/pool.h"
+#include "base/config.h"
 #include "base/rng.h"
 #include "base/status.h"
-#include "study/stats/estimate.h"
+#include "mirrormap/stats.h"
 
 enum { ROWS = MM_PLAYER_ROWS };
 
@@ -401,10 +402,9 @@ static mm_status play_all(const mm_evaluate_config *c, const mm_policy_info *inf
   return summarise_all(out);
 }
 
-mm_evaluate_config mm_evaluate_config_default(void) {
-  return (mm_evaluate_config){ .size = sizeof(mm_evaluate_config),
-                               .agent = MM_EVALUATE_ALL,
-                               .episodes = 100 };
+void mm_evaluate_config_init(mm_evaluate_config *out, size_t size) {
+  const mm_evaluate_config ours = { .agent = MM_EVALUATE_ALL, .episodes = 100 };
+  mm_config_give(&ours, sizeof ours, out, size);
 }
 
 static mm_status evaluate(const mm_evaluate_config *c, const mm_policy_info *info,
@@ -425,7 +425,7 @@ mm_status mm_evaluate_run(const mm_evaluate_config *config, mm_evaluation *out) 
   mm_policy_info info;
   mm_env *own = NULL;
   *out = (mm_evaluation){ 0 };
-  MM_TRY(mm_take_config("mm_evaluate_config", config, sizeof c, &c, sizeof c));
+  MM_TRY(mm_config_take("mm_evaluate_config", config, &c, sizeof c));
   if (!c.policy) return MM_FAIL(MM_ERR_INPUT, "mm_evaluate_config: policy: expected one");
   mm_policy_describe(c.policy, &info);
   if (!c.env) MM_TRY(mm_env_open(info.env_id, &own));

@@ -129,9 +129,9 @@ mm_status mm_policy_create(const mm_job *job, size_t n, mm_policy **out) {
   *out = NULL;
   const mm_learner *learner = mm_learner_of_job(job);
   if (!learner) return MM_ERR_INPUT;
-  MM_TRY(mm_learner_check(learner, job->config));
   mm_settings settings = mm_settings_default(job->algo);
-  memcpy(&settings.net, job->config, learner->config_size);
+  MM_TRY(mm_learner_take(learner, job->config, &settings.net));
+  MM_TRY(mm_learner_check(learner, &settings.net));
   double *eta = mm_settings_number(&settings, "eta");
   if (eta) *eta = mm_job_eta(job, *eta);
   mm_map *own = NULL;

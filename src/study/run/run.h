@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 #include "base/status.h"
-
-typedef struct mm_run mm_run;
+#include "files/folder.h"
+#include "mirrormap/run.h"
 
 enum {
   MM_RUN_SCHEMA = 3,
-  MM_RUN_PATH_SIZE = 4096,
+  MM_RUN_PATH_SIZE = MM_PATH_SIZE,
   MM_RUN_WORD_SIZE = 256, // room for a short text of a row, with its final zero
   MM_RUN_KEPT_MAX = 64 * 1024 * 1024
 };
@@ -185,53 +185,10 @@ typedef union mm_run_row {
 // resumed or none. The calling process owns the run until it is closed.
 mm_status mm_run_create(const char *folder, const char *command, const char *config, mm_run **out);
 
-// The command line of this process, as main has it: every run created from now on stores it.
-// Without it, as in other programs than mirrormap's own, runs have none.
-void mm_run_set_argv(char *const *argv);
-
-// The first free folder "<parent>/<stem>-<n>", n = 1, 2, ..; it is made, so that nobody else gets
-// it.
-mm_status mm_run_folder(const char *parent, const char *stem, char path[MM_RUN_PATH_SIZE]);
-
-// Makes a folder and those above it; *made says whether the last one is new.
-mm_status mm_run_make_folder(const char *path, bool *made);
-
-typedef enum mm_run_access {
-  MM_RUN_READ,    // also while somebody else writes
-  MM_RUN_SALVAGE, // the same, whatever is damaged: for those who say what mm_run_damage says
-  MM_RUN_WRITE    // the owner; one at a time
-} mm_run_access;
-
-// `path` is the folder or its run.db. One of an earlier version of the format is read as it is, and
-// brought up to this one when it is opened for writing. What is no run, belongs to a later version
-// or is damaged is MM_ERR_INPUT; one that another process owns or keeps locked, and one that may
-// not be written, is MM_ERR_IO. All sentences name the file and what to do.
-//
-// One that is not intact as a whole is refused: rows that are damaged, and rows that are missing.
-// To salvage, damage is no obstacle as long as the tables can be found: calls give what is intact.
-// mm_run_damage says from the start whether anything is missing; damaged rows of `job` and `state`
-// are found when they are read, or by mm_run_verify (run_table.h).
-mm_status mm_run_open(const char *path, mm_run_access access, mm_run **out);
-void mm_run_close(mm_run *run);
-
-// What was found damaged since the run was opened, in words; NULL for nothing so far.
-const char *mm_run_damage(const mm_run *run);
-
-const char *mm_run_folder_of(const mm_run *run);
-const char *mm_run_command(const mm_run *run);
-const char *mm_run_config(const mm_run *run); // JSON text
-
-// The command line that made it, for a shell; NULL where it is not known.
-const char *mm_run_command_line(const mm_run *run);
-
 // ---------------------------------------------------------------------------------------------
 // Writing. A failed call leaves the transaction to be dropped; the run stays at the last commit.
-// Of a run opened for reading, what lies between mm_run_begin and mm_run_drop sees one and the same
-// state of it, whatever a writer does meanwhile.
 
-mm_status mm_run_begin(mm_run *run);
 mm_status mm_run_commit(mm_run *run);
-void mm_run_drop(mm_run *run);
 
 mm_status mm_run_set_config(mm_run *run, const char *config);
 
@@ -289,21 +246,5 @@ mm_status mm_run_each_from(mm_run *run, mm_run_table_id id, int64_t from, int64_
 // Seconds since 1970 of a time as rows have it, "2026-01-31T12:34:56.789Z"; NaN for NULL and for
 // anything else.
 double mm_run_seconds(const char *time);
-
-// What a list of runs shows.
-typedef struct mm_run_summary {
-  int64_t generations;        // complete
-  uint64_t evaluations;       // jobs
-  int64_t trainings, kept;    // rows of these tables
-  uint64_t env_steps;         // of the jobs and the trainings
-  uint64_t kept_steps;        // of trainings that are not complete, where they were checkpointed
-  double seconds;             // of all sessions, in generations
-  char started[32], last[32]; // UTC, ISO 8601
-  char outcome[16];           // of the last session
-  bool owned;                 // a process is working on it now
-} mm_run_summary;
-
-// MM_ERR_INPUT for damage: then *out is what the intact rows say.
-mm_status mm_run_summarise(mm_run *run, mm_run_summary *out);
 
 #endif

@@ -11,7 +11,7 @@
 
 static char *const *process_argv; // of main, for the life of the process; NULL: not known
 
-void mm_run_set_argv(char *const *argv) {
+void mm_study_set_argv(char *const *argv) {
   process_argv = argv;
 }
 

@@ -18,86 +18,6 @@
 #include "base/json.h"
 #include "study/run/run_internal.h"
 
-static mm_status fail_on(const char *what, const char *path, int error) {
-  char text[128];
-  if (strerror_r(error, text, sizeof text) != 0) snprintf(text, sizeof text, "error %d", error);
-  bool machine = error == ENOSPC || error == EDQUOT || error == EIO || error == ENOMEM ||
-                 error == EMFILE || error == ENFILE;
-  bool refused = error == EACCES || error == EPERM || error == EROFS;
-  return MM_FAIL(machine || refused ? MM_ERR_IO : MM_ERR_INPUT, "cannot %s '%s': %s%s", what, path,
-                 text, refused ? " (choose a folder that can be written)" : "");
-}
-
-static mm_status fail_long(const char *path) {
-  return MM_FAIL(MM_ERR_INPUT, "the path is too long: '%.200s...'", path);
-}
-
-// ---------------------------------------------------------------------------------------------
-// Folders
-
-// What was made in a folder lasts once the folder itself is on the disk. Some file systems cannot
-// do that and say so; there is nothing better to be had from them.
-static void synchronise_folder(const char *path) {
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd);
-  close(fd);
-}
-
-static void synchronise_parent(const char *path) {
-  char parent[MM_RUN_PATH_SIZE];
-  snprintf(parent, sizeof parent, "%s", path);
-  char *slash = strrchr(parent, '/');
-  if (slash && slash != parent) *slash = '\0';
-  synchronise_folder(!slash ? "." : slash == parent ? "/" : parent);
-}
-
-mm_status mm_run_make_folder(const char *path, bool *made) {
-  char part[MM_RUN_PATH_SIZE];
-  int length = snprintf(part, sizeof part, "%s", path);
-  *made = false;
-  if (path[0] == '\0') return MM_FAIL(MM_ERR_INPUT, "expected the name of a folder, found nothing");
-  if (length < 0 || length >= MM_RUN_PATH_SIZE) return fail_long(path);
-  for (char *c = part + 1;; c++) {
-    bool end = *c == '\0';
-    if (!end && *c != '/') continue;
-    *c = '\0';
-    *made = mkdir(part, 0777) == 0;
-    int error = errno;
-    struct stat about;
-    if (*made)
-      synchronise_parent(part);
-    else if (stat(part, &about) != 0) // also EEXIST for a link to nowhere
-      return fail_on("make the folder", part, error);
-    else if (!S_ISDIR(about.st_mode))
-      return fail_on("make the folder", part, ENOTDIR);
-    if (end) return MM_OK;
-    *c = '/';
-  }
-}
-
-mm_status mm_run_folder(const char *parent, const char *stem, char path[MM_RUN_PATH_SIZE]) {
-  char name[128];
-  bool made;
-  snprintf(name, sizeof name, "%s", stem[0] != '\0' ? stem : "run");
-  for (char *c = name; *c; c++) {
-    bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                 *c == '-' || *c == '_' || (*c == '.' && c != name);
-    if (!plain) *c = '-';
-  }
-  MM_TRY(mm_run_make_folder(parent, &made));
-  for (long n = 1; n < 10000000; n++) {
-    int length = snprintf(path, MM_RUN_PATH_SIZE, "%s/%s-%ld", parent, name, n);
-    if (length < 0 || length >= MM_RUN_PATH_SIZE) return fail_long(parent);
-    if (mkdir(path, 0777) == 0) {
-      synchronise_parent(path);
-      return MM_OK;
-    }
-    if (errno != EEXIST) return fail_on("make the folder", path, errno);
-  }
-  return MM_FAIL(MM_ERR_INPUT, "'%s': no free name for a run '%s-...'", parent, name);
-}
-
 // ---------------------------------------------------------------------------------------------
 // The object
 
@@ -150,11 +70,11 @@ static bool make_real(const char *path, char out[MM_RUN_PATH_SIZE]) {
 // Folder and file from what the user gave, which may be either.
 static mm_status name_files(mm_run *run, const char *path) {
   struct stat about;
-  if (!copy_path(path, run->file)) return fail_long(path);
+  if (!copy_path(path, run->file)) return mm_folder_fail_long(path);
   if (stat(run->file, &about) != 0) {
     if (errno == ENOENT)
       return MM_FAIL(MM_ERR_INPUT, "no run '%s': expected a run folder or its run.db", path);
-    return fail_on("open the run", path, errno);
+    return mm_folder_fail("open the run", path, errno);
   }
   memcpy(run->folder, run->file, sizeof run->folder);
   if (S_ISDIR(about.st_mode)) {
@@ -169,7 +89,7 @@ static mm_status name_files(mm_run *run, const char *path) {
   if (make_real(run->file, run->real)) return MM_OK;
   if (errno == ENOENT)
     return MM_FAIL(MM_ERR_INPUT, "'%s' is not a run folder: there is no run.db in it", path);
-  return fail_on("open the run", run->file, errno);
+  return mm_folder_fail("open the run", run->file, errno);
 }
 
 static void remove_beside(const mm_run *run, const char *const *endings) {
@@ -303,11 +223,11 @@ static mm_status publish(const mm_run *run, const char *path) {
   struct stat about;
   if (link(path, run->real) != 0) {
     if (errno == EEXIST || errno == ENOSPC || errno == EROFS || lstat(run->real, &about) == 0)
-      return fail_on("make", run->file, errno);
-    if (rename(path, run->real) != 0) return fail_on("make", run->file, errno);
+      return mm_folder_fail("make", run->file, errno);
+    if (rename(path, run->real) != 0) return mm_folder_fail("make", run->file, errno);
   }
   unlink(path);
-  synchronise_parent(run->real);
+  mm_folder_synchronise_parent(run->real);
   return MM_OK;
 }
 
@@ -321,7 +241,7 @@ static mm_status create_named(mm_run *run, const char *command, const char *conf
     return MM_FAIL(MM_ERR_INPUT,
                    "there is a run in '%s' already: resume it, or choose another folder",
                    run->folder);
-  if (strlen(run->real) > MM_RUN_SQLITE_PATH) return fail_long(run->file);
+  if (strlen(run->real) > MM_RUN_SQLITE_PATH) return mm_folder_fail_long(run->file);
   mm_run_beside(run, ".new", path);
   remove_building(run);
   remove_beside(run, log); // of a database that is gone: SQLite would take them for the new one's
@@ -339,10 +259,10 @@ static mm_status create_named(mm_run *run, const char *command, const char *conf
 }
 
 static mm_status name_new(mm_run *run, const char *folder) {
-  if (!copy_path(folder, run->folder)) return fail_long(folder);
+  if (!copy_path(folder, run->folder)) return mm_folder_fail_long(folder);
   memcpy(run->file, run->folder, sizeof run->file);
   append(run->file, "run.db");
-  if (!make_real(run->folder, run->real)) return fail_on("open the folder", folder, errno);
+  if (!make_real(run->folder, run->real)) return mm_folder_fail("open the folder", folder, errno);
   append(run->real, "run.db");
   return MM_OK;
 }
@@ -354,7 +274,7 @@ mm_status mm_run_create(const char *folder, const char *command, const char *con
   *out = NULL;
   MM_TRY(mm_json_parse(config, strlen(config), "configuration", &root));
   cJSON_Delete(root);
-  MM_TRY(mm_run_make_folder(folder, &made));
+  MM_TRY(mm_folder_make(folder, &made));
   mm_status status = take_object(folder, MM_RUN_WRITE, &run);
   if (status == MM_OK) {
     status = name_new(run, folder);

@@ -3,7 +3,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include "study/run/run_state.h"
+#include "study/run/run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,14 +66,18 @@ typedef struct size {
   double iteration, run;
 } size;
 
+// Learners of plug-ins need not have the other two settings.
+static double number_or_1(const cJSON *number) {
+  return cJSON_IsNumber(number) ? number->valuedouble : 1;
+}
+
 static size read_size(const char *settings) {
   cJSON *root = NULL;
   size s = { 0, 0 };
   if (mm_json_parse(settings, strlen(settings), "settings", &root) != MM_OK) return s;
   const cJSON *steps = mm_json_find(root, "steps"), *envs = mm_json_find(root, "envs"),
               *unroll = mm_json_find(root, "unroll");
-  if (cJSON_IsNumber(steps) && cJSON_IsNumber(envs) && cJSON_IsNumber(unroll))
-    s.iteration = envs->valuedouble * unroll->valuedouble;
+  if (cJSON_IsNumber(steps)) s.iteration = number_or_1(envs) * number_or_1(unroll);
   if (s.iteration >= 1 && s.iteration <= 1e12 && steps->valuedouble <= 1e12)
     s.run = floor(steps->valuedouble / s.iteration) * s.iteration;
   cJSON_Delete(root);

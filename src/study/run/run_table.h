@@ -95,11 +95,4 @@ void mm_run_sql_insert(const mm_run_table *table, bool replace, char out[MM_RUN_
 // All rows whose first column lies in [?1, ?2], in order; without these for table meta.
 void mm_run_sql_select(const mm_run_table *table, char out[MM_RUN_SQL_SIZE]);
 
-// ---------------------------------------------------------------------------------------------
-// Whole tables
-
-// Looks at the whole database: pages, every row, and that nothing is missing. MM_ERR_INPUT says
-// what is wrong.
-mm_status mm_run_verify(mm_run *run);
-
 #endif

@@ -3,19 +3,24 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include "study/settings/preset.h"
-
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/data_folder.h"
 #include "base/file.h"
 #include "base/spelling.h"
 #include "base/status.h"
 #include "base/yaml.h"
+#include "study/settings/settings.h"
 
 enum { FILE_MAX = 1 << 20, NAMES_MAX = 64 };
+
+static_assert((int)MM_PRESET_NAME_SIZE == (int)MM_DATA_NAME_SIZE &&
+                  (int)MM_PRESET_PATH_SIZE == (int)MM_DATA_PATH_SIZE,
+              "of settings.h and of what it is made from");
 
 typedef struct preset {
   char *algo;

@@ -70,6 +70,22 @@ const mm_setting *mm_settings_any(size_t i) {
   return i < MM_SEARCH_KEYS ? &search_settings[i] : NULL;
 }
 
+bool mm_setting_at(size_t i, mm_setting_info *out) {
+  const mm_setting *s = mm_settings_any(i);
+  if (!s) return false;
+  *out =
+      (mm_setting_info){ .key = s->key,
+                         .help = s->help,
+                         .type = s->type,
+                         .value = s->value,
+                         .least = s->least,
+                         .most = s->most,
+                         .whole = s->whole,
+                         .words = s->words,
+                         .search = s >= search_settings && s < search_settings + MM_SEARCH_KEYS };
+  return true;
+}
+
 const char *mm_settings_any_key(size_t i) {
   const mm_setting *s = mm_settings_any(i);
   return s ? s->key : NULL;
@@ -142,6 +158,32 @@ mm_settings mm_settings_default(mm_algo algo) {
   settings.search.validation_every = 10;
   settings.search.validation_tasks = 16;
   return settings;
+}
+
+mm_status mm_settings_create(mm_algo algo, mm_settings **out) {
+  *out = NULL;
+  if ((size_t)algo >= mm_algo_count())
+    return MM_FAIL(MM_ERR_INPUT, "settings: algo = %d: no such algorithm", (int)algo);
+  *out = mm_alloc(sizeof **out);
+  if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for settings");
+  mm_settings_reset(*out, algo);
+  return MM_OK;
+}
+
+void mm_settings_destroy(mm_settings *settings) {
+  mm_free(settings);
+}
+
+void mm_settings_reset(mm_settings *settings, mm_algo algo) {
+  *settings = mm_settings_default(algo);
+}
+
+mm_algo mm_settings_algo(const mm_settings *settings) {
+  return settings->algo;
+}
+
+const void *mm_settings_config(const mm_settings *settings) {
+  return &settings->net;
 }
 
 void mm_settings_fit(mm_settings *settings, const char *preset) {
@@ -429,7 +471,8 @@ mm_status mm_settings_set(mm_settings *settings, const char *name, const char *t
 // ---------------------------------------------------------------------------------------------
 // To text
 
-static_assert((int)MM_JSON_NUMBER_SIZE <= (int)MM_SETTING_TEXT_SIZE, "room for a number");
+static_assert((int)MM_SETTING_TEXT_SIZE >= (int)MM_FACTORS_MAX * (int)MM_JSON_NUMBER_SIZE,
+              "room for factors");
 
 static const char *factors_text(const double *factor, char out[MM_SETTING_TEXT_SIZE]) {
   char number[MM_JSON_NUMBER_SIZE];
@@ -490,6 +533,28 @@ cJSON *mm_settings_json(const mm_settings *settings) {
 
 cJSON *mm_search_json(const mm_settings *settings) {
   return json_of(search_settings, MM_SEARCH_KEYS, &settings->search);
+}
+
+static mm_status format_json(cJSON *object, char **out) {
+  *out = mm_json_print(object, false);
+  cJSON_Delete(object);
+  return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the text of settings");
+}
+
+mm_status mm_settings_format(const mm_settings *settings, char **own, char **search) {
+  if (own) *own = NULL;
+  if (search) *search = NULL;
+  mm_status status = own ? format_json(mm_settings_json(settings), own) : MM_OK;
+  if (status == MM_OK && search) status = format_json(mm_search_json(settings), search);
+  if (status != MM_OK && own) {
+    mm_free(*own);
+    *own = NULL;
+  }
+  return status;
+}
+
+void mm_settings_text_free(char *text) {
+  mm_free(text);
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include "mirrormap/agent.h"
 #include "mirrormap/evolve.h"
 #include "mirrormap/plugin.h"
+#include "mirrormap/settings.h"
 
 // ---------------------------------------------------------------------------------------------
 // The keys of a search, in lines as those of learners; the defaults are tabular PMD's (the
@@ -108,7 +109,7 @@ mm_fitness mm_search_fitness(const mm_search *search);
 size_t mm_search_phases(const mm_search *search, mm_phase out[MM_PHASES_MAX]);
 
 // What a learner is told, and the search around it.
-typedef struct mm_settings {
+struct mm_settings {
   mm_algo algo;
   union {                       // of `algo`
     mm_actor_critic_config net; // what all learners with networks begin with
@@ -118,7 +119,7 @@ typedef struct mm_settings {
     double plugin[MM_PLUGIN_SETTINGS]; // of a plug-in's learner
   };
   mm_search search;
-} mm_settings;
+};
 
 // The learner of `algo`.
 const mm_learner *mm_settings_learner(const mm_settings *settings);
@@ -129,19 +130,9 @@ const mm_actor_critic_config *mm_settings_net(const mm_settings *settings);
 // The learner's number of that key; NULL if it has none.
 double *mm_settings_number(mm_settings *settings, const char *key);
 
-// The same, as a value: `otherwise` if it has none.
-double mm_settings_value(const mm_settings *settings, const char *key, double otherwise);
-
 // The step size of a run's last iteration, which a trained policy's scores are multiplied with; 1
 // for learners without eta.
 double mm_settings_last_eta(const mm_settings *settings);
-
-// The step size that the map was learned with becomes the learner's, where both have one. Returns
-// whether they do.
-bool mm_settings_take_eta(mm_settings *settings, const mm_map *map);
-
-// Room for the keys of all learners and of the search; a test sees to it that it is enough.
-enum { MM_SETTINGS_MAX = 96 };
 
 // The search's keys.
 enum {
@@ -156,17 +147,7 @@ enum {
 // policies those of Hopper, HalfCheetah and Ant.
 mm_settings mm_settings_default(mm_algo algo);
 
-// Changes them to what an environment's preset (mm_env_info) says; the files of that name in
-// presets/ say the same. Names without own values change nothing.
-void mm_settings_fit(mm_settings *settings, const char *preset);
-
-// Gives a job the algorithm; the settings must outlive it.
-void mm_settings_bind(const mm_settings *settings, mm_job *job);
-
-// Environment steps of a run, in whole iterations, and how many of those there are; set_steps asks
-// for others.
-double mm_settings_steps(const mm_settings *settings);
-double mm_settings_iterations(const mm_settings *settings);
+// Asks for another number of environment steps.
 void mm_settings_set_steps(mm_settings *settings, double steps);
 
 // The i-th key of all learners together, then those of the search; NULL past the end. A key that
@@ -182,19 +163,6 @@ const char *mm_settings_key(mm_algo algo, size_t i);
 
 // How many of these are the algorithm's own.
 size_t mm_settings_own(mm_algo algo);
-
-// Sets what `key` names to what `text` says. Unknown keys (with the nearest valid spelling), texts
-// that are no value of that key and numbers out of range are MM_ERR_INPUT and change nothing.
-mm_status mm_settings_set(mm_settings *settings, const char *key, const char *text);
-
-// The value of the algorithm's own key as the text that mm_settings_set takes; "" for another key.
-enum { MM_SETTING_TEXT_SIZE = MM_FACTORS_MAX * MM_JSON_NUMBER_SIZE };
-const char *mm_settings_text(const mm_settings *settings, const char *key,
-                             char out[MM_SETTING_TEXT_SIZE]);
-
-// "pmd 40, ampo 0.004, ..": the defaults of those algorithms that have the key.
-enum { MM_SETTING_DEFAULTS_SIZE = 256 };
-const char *mm_settings_defaults(const char *key, char out[MM_SETTING_DEFAULTS_SIZE]);
 
 // The algorithm's keys with their values, as an object, and those of the search; texts and numbers
 // that mm_settings_set takes back.

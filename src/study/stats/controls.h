@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "mirrormap/map.h"
+#include "mirrormap/study.h"
 
 enum {
   MM_CONTROL_NEGENTROPY,
@@ -18,7 +19,7 @@ enum {
   MM_CONTROL_TUNED, // from here on: the first ones with an eta of their own
   MM_CONTROL_TUNED_Q = MM_CONTROL_TUNED + 2, // and Tsallis with q and eta
   MM_CONTROLS,
-  MM_CONTROL_MAP_SIZE = 512 // as long as a plan has names
+  MM_CONTROL_MAP_SIZE = MM_STUDY_NAME_SIZE
 };
 extern const char *const mm_control_names[MM_CONTROLS];
 

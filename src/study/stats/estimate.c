@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/stats/estimate.h"
+#include "base/status.h"
+#include "mirrormap/stats.h"
 
 #include <string.h>
 
@@ -140,4 +141,8 @@ mm_status mm_estimate_curve(const mm_result *runs, size_t n, mm_curve_point **ou
   *out = point;
   *n_point = longest->n_curve;
   return MM_OK;
+}
+
+void mm_curve_release(mm_curve_point *curve) {
+  mm_free(curve);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/stats/inference.h"
+#include "mirrormap/stats.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -8,7 +8,6 @@
 
 #include "base/rng.h"
 #include "base/status.h"
-#include "study/stats/estimate.h"
 
 static const mm_interval no_interval = { NAN, NAN };
 

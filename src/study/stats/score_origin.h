@@ -41,4 +41,7 @@ mm_status mm_score_origin_same_env(const mm_score_origin *a, const mm_score_orig
 mm_status mm_score_origin_same_settings(const mm_score_origin *a, const mm_score_origin *b,
                                         const char *env, const char *map);
 
+// How a sentence begins that refuses a study which has no such table yet.
+#define MM_SCORE_EXPECTED "expected the folder of a transfer study that ended, found "
+
 #endif

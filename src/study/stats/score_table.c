@@ -4,7 +4,8 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include "study/stats/score_table.h"
+#include "base/status.h"
+#include "mirrormap/stats.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "study/stats/scores.h"
+#include "base/status.h"
+#include "mirrormap/stats.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -175,6 +175,16 @@ double mm_transfer_planned_steps(const mm_transfer_config *c) {
   return steps;
 }
 
+double mm_transfer_least_budget(const mm_transfer_config *c) {
+  double least = 0;
+  for (size_t i = 0; i < c->n_map * c->n_env; i++) {
+    const mm_transfer_map *row = &c->map[i / c->n_env];
+    const mm_settings *settings = &c->env[i % c->n_env].settings;
+    if (row->tuned) least = fmax(least, mm_eta_least(settings, row->tuned_q));
+  }
+  return least;
+}
+
 // Settings of every cell; where a row wants its own eta, or q, it is found first.
 static mm_status tune_etas(mm_transfer *t, mm_job_store *store) {
   const mm_transfer_config *c = &t->config;

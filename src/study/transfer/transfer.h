@@ -6,8 +6,8 @@
 #define MM_EXPERIMENT_TRANSFER_H
 
 #include "base/arena.h"
+#include "mirrormap/stats.h"
 #include "study/jobs/study.h"
-#include "study/stats/comparison.h"
 
 // A row and a column of the table. Everything belongs to the caller and must outlive its use.
 typedef struct mm_transfer_map {
@@ -95,6 +95,9 @@ extern const mm_study_class mm_transfer_class;
 
 // Environment steps of all its runs and, about, of the tuning before them.
 double mm_transfer_planned_steps(const mm_transfer_config *config);
+
+// What each tuned row takes at least: a run for each of its candidates; 0 without such rows.
+double mm_transfer_least_budget(const mm_transfer_config *config);
 
 // Fills `over` of all cells from the worths and the rows of the baselines.
 void mm_transfer_compare(mm_transfer *transfer);

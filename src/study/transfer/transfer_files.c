@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "agent/state_bytes.h"
-#include "study/stats/csv.h"
+#include "files/csv.h"
 
 // ---------------------------------------------------------------------------------------------
-// What a cell has: its name in CSV and in JSON, and the number. CSV has these columns in this
-// order, but for those without a name there.
+// What a cell has: its name in CSV and in JSON, and the number. Both have them in this order, but
+// for those without a name there.
 
 #define OVER(c, baseline) ((c)->over[MM_BASELINE_##baseline])
 #define COLUMNS(X)                                                                                 \
@@ -99,9 +99,9 @@ static cJSON *make_number(const mm_transfer *t, size_t m, size_t e, column which
   return mm_json_defined(number_at(t, m, e, which));
 }
 
-static void add_columns(cJSON *root, const mm_transfer *t, const column *which, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    add_cells(root, column_names[which[i]].json, t, make_number, which[i]);
+static void add_columns(cJSON *root, const mm_transfer *t) {
+  for (int k = 0; k < N_COLUMN; k++)
+    if (column_names[k].json) add_cells(root, column_names[k].json, t, make_number, (column)k);
 }
 
 static cJSON *numbers_or_null(const double *x, size_t n) {
@@ -179,29 +179,15 @@ static void add_origin(cJSON *root, const mm_transfer *t) {
 }
 
 cJSON *mm_transfer_json(const mm_transfer *t) {
-  static const column means[] = { MEAN, SEM, IQM, IQM_LOW, IQM_HIGH },
-                      differences[] = { DIFFERENCE,        DIFFERENCE_SEM, DIFFERENCE_L2,
-                                        DIFFERENCE_L2_SEM, WINS,           WINS_L2 },
-                      tuned[] = { ETA, TSALLIS_Q },
-                      counts[] = { COUNT, UNFINISHED, FAILURES, NUMERIC },
-                      inference[] = { CVAR,       CI_LOW,       CI_HIGH,
-                                      DIFF_IQM,   DIFF_IQM_LOW, DIFF_IQM_HIGH,
-                                      WIN_RATE,   WIN_RATE_LOW, WIN_RATE_HIGH,
-                                      P,          P_HOLM,       CI_LOW_L2,
-                                      CI_HIGH_L2, P_HOLM_L2 };
   cJSON *root = cJSON_CreateObject();
   add_maps(root, t);
   add_envs(root, t);
   mm_json_add_whole(root, "seed", t->config.seed);
   mm_json_add_whole(root, "seeds", t->config.n_seed);
-  add_columns(root, t, means, 5);
   add_baseline(root, t);
-  add_columns(root, t, differences, 6);
+  add_columns(root, t);
   cJSON_AddItemToObject(root, "optimal_mean", numbers_or_null(t->optimal_mean, t->config.n_env));
-  add_columns(root, t, tuned, 2);
   mm_json_add_whole(root, "tune_env_steps", t->tune_steps);
-  add_columns(root, t, counts, 4);
-  add_columns(root, t, inference, sizeof inference / sizeof *inference);
   mm_json_add_whole(root, "comparisons", t->n_test[MM_BASELINE_NEGENTROPY]);
   add_cells(root, "finals", t, make_finals, N_COLUMN);
   if (mm_transfer_has_curves(t)) add_cells(root, "curves", t, make_curve, N_COLUMN);

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "study/run/run_table.h"
-#include "study/stats/score_table.h"
+#include "study/stats/score_origin.h"
 
 // One map on one environment; its runs have the places from `first` on.
 typedef struct rliable_cell {

@@ -18,9 +18,9 @@
 #ifndef MM_EXPERIMENT_TUNE_H
 #define MM_EXPERIMENT_TUNE_H
 
+#include "mirrormap/stats.h"
 #include "study/jobs/plan.h"
 #include "study/jobs/study.h"
-#include "study/stats/comparison.h"
 #include "study/tune/tune_importance.h"
 #include "study/tune/tune_search.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/status.h"
-#include "study/stats/csv.h"
+#include "files/csv.h"
 #include "study/tune/tune_map.h"
 
 const char *mm_tune_state(const mm_tune_search *s, size_t trial) {

@@ -11,8 +11,8 @@
 #include "base/elementary.h"
 #include "base/rng.h"
 #include "base/status.h"
+#include "mirrormap/stats.h"
 #include "study/stats/halving.h"
-#include "study/stats/inference.h"
 
 // Where cma-es begins: in the middle of all ranges, with a spread that reaches their ends.
 static const double START = 0.5, SPREAD = 0.3;

@@ -12,7 +12,7 @@
 #ifndef MM_EXPERIMENT_TUNE_SEARCH_H
 #define MM_EXPERIMENT_TUNE_SEARCH_H
 
-#include "study/stats/estimate.h"
+#include "mirrormap/stats.h"
 #include "study/tune/tune_space.h"
 
 enum {

@@ -3,7 +3,7 @@
 
 #define _POSIX_C_SOURCE 200809L
 
-#include "study/stats/csv.h"
+#include "files/csv.h"
 
 #include <math.h>
 #include <stdlib.h>

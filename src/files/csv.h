@@ -2,8 +2,8 @@
 // Files of results: CSV in the manner of RFC 4180, with remarks in lines that begin with '#', and
 // JSON. Numbers keep every bit; what is undefined is an empty field.
 
-#ifndef MM_EXPERIMENT_CSV_H
-#define MM_EXPERIMENT_CSV_H
+#ifndef MM_FILES_CSV_H
+#define MM_FILES_CSV_H
 
 #include <stdio.h>
 
