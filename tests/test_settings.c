@@ -140,7 +140,7 @@ static void test_other_fast_presets(void **state) {
   // whole training runs
   assert_true(mm_settings_steps(&grid) == 262144 && mm_settings_steps(&body) == 9994240);
   mm_es_config es = mm_search_es(&grid.search, 1);
-  assert_true(es.kind == MM_ES_OPENES && es.shaping == MM_SHAPING_RAW && es.dimension == 20);
+  assert_true(es.kind == MM_ES_SEP_CMA && es.dimension == 20 && es.population == 64);
   es = mm_search_es(&body.search, 1);
   assert_true(es.kind == MM_ES_CMA && es.dimension == 4 && es.population == 32);
 }
