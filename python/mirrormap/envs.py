@@ -40,6 +40,9 @@ _FLAVOURS = ["id", "brax", "gymnasium"]
 _PHYSICS = ["auto", "own", "mujoco"]
 _AUTORESET = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED]
 
+_Memory = c.c_char * 0  # from_buffer: where an array lies, in a fraction of the time of its attribute `ctypes`
+_ONE = np.array(1, np.uint8)  # an array, which spares NumPy the conversion at every step
+
 
 class ClosedError(InputError, gymnasium.error.ClosedEnvironmentError):
     """The environment is closed."""
@@ -115,10 +118,10 @@ class _Vec:
         self.n, self.n_real, self.columns = n, int(info.n_real), obs == "columns"
         self.action_names = [info.action_name[i].decode() for i in range(info.n_action)] if info.action_name else []
         self.obs_type: np.dtype[Any] = np.dtype(_FORMS[obs])
-        # as the library writes them, and as an agent sees them
-        self.buffer_shape = (info.entries, n) if self.columns else (n, info.entries)
         board = "MinAtar" in env_id and obs == "floats"
         self.shape = (10, 10, info.entries // 100) if board else (int(info.entries),)
+        # as the library writes them; an agent sees columns transposed
+        self.buffer_shape = (info.entries, n) if self.columns else (n, *self.shape)
         self.observation_space = self._observations(info, obs)
         self.action_space: Space[Any]
         self.action_type: np.dtype[Any]
@@ -172,16 +175,16 @@ class _Vec:
             raise ClosedError("the environments are closed")
 
     def seen(self, buffer: Array) -> Array:
-        """A buffer of observations as an agent sees it: a view."""
-        return buffer.T if self.columns else buffer.reshape(self.n, *self.shape)
+        """A buffer of observations as an agent sees it."""
+        return buffer.T if self.columns else buffer
 
     def fresh(self) -> None:
         """The next observations go to memory of their own."""
-        self.obs = np.empty(self.buffer_shape, self.obs_type)
-        self.out.obs = self.obs.ctypes.data
+        obs: Any = np.empty(self.buffer_shape, self.obs_type)  # to mypy a buffer from Python 3.12 on only
+        self.obs, self.out.obs = obs, c.addressof(_Memory.from_buffer(obs))
 
     def actions(self, actions: Any) -> Array:
-        """Actions as the library reads them, without a copy where they are so already."""
+        """Actions of the library's type, without a copy where they are so already."""
         array = np.asarray(actions)
         if array.shape != self.action_shape:
             raise InputError(f"actions: expected shape {self.action_shape}, not {array.shape}")
@@ -194,10 +197,20 @@ class _Vec:
             # a number that 31 bits do not hold has others of its bits set
             if not 0 <= int(np.bitwise_or.reduce(array)) < 2**31:
                 raise InputError("actions: expected numbers of actions, from 0 to their number less one")
-        return np.ascontiguousarray(array, self.action_type)
+        return array.astype(self.action_type, copy=False)
 
-    def step(self, actions: Array) -> None:
-        status = lib.mm_vec_step(self.pointer, actions.ctypes.data, self.out_address)
+    def step(self, actions: Any) -> None:
+        if (
+            type(actions) is not np.ndarray
+            or actions.dtype is not self.action_type
+            or actions.shape != self.action_shape
+        ):
+            actions = self.actions(actions)
+        try:
+            memory = _Memory.from_buffer(actions)
+        except TypeError:  # not to be written, or with gaps
+            memory = _Memory.from_buffer(actions.copy("C"))
+        status = lib.mm_vec_step(self.pointer, memory, self.out_address)
         if status:
             raise error(status)
 
@@ -309,6 +322,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             vec.busy.release()
 
     def _mask(self, options: dict[str, Any] | None) -> Array | None:
+        if options is not None and not isinstance(options, dict):
+            raise InputError(f"options: expected a dictionary, not {type(options).__name__}")
         mask = (options or {}).get("reset_mask")
         if mask is None:
             return None
@@ -324,7 +339,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             if self._was_reset:
                 return None
             return self.np_random.integers(most, size=self.num_envs, dtype=np.uint64, endpoint=True)
-        if isinstance(seed, (list, tuple, np.ndarray)):
+        if isinstance(seed, (list, tuple)) or (isinstance(seed, np.ndarray) and seed.ndim == 1):
             if len(seed) != self.num_envs:
                 raise InputError(f"seed: expected a list of {self.num_envs}, not of {len(seed)}")
             return np.array(
@@ -345,23 +360,22 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         vec = self._vec
         vec.enter()
         try:
-            chosen = vec.actions(actions)
             if self.copy:
                 before = vec.obs
                 vec.fresh()
                 try:
-                    vec.step(chosen)
+                    vec.step(actions)
                 except Exception:  # nothing has moved
                     vec.obs, vec.out.obs = before, before.ctypes.data
                     raise
             else:
-                vec.step(chosen)
+                vec.step(actions)
             end = vec.end
             return (
-                vec.seen(vec.obs),
+                vec.obs.T if vec.columns else vec.obs,
                 vec.reward.copy(),
-                (end & 1).view(np.bool_),
-                (end >> 1).view(np.bool_),
+                (end & _ONE).view(np.bool_),
+                (end >> _ONE).view(np.bool_),
                 self._last() if self._same_step else {},
             )
         finally:
@@ -495,7 +509,7 @@ class Env(gymnasium.Env[Any, Any]):
         vec = self._vec
         vec.enter()
         try:
-            vec.step(vec.actions(np.asarray(action)[None]))
+            vec.step(np.asarray(action)[None])
             end = int(vec.end[0])
             return vec.seen(vec.obs)[0].copy(), float(vec.reward[0]), bool(end & 1), bool(end & 2), {}
         finally:

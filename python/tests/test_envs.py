@@ -172,7 +172,7 @@ class Autoreset(unittest.TestCase):
         seen = np.stack([envs.step(envs.action_space.sample())[0] for _ in range(300)])[100:]
         np.testing.assert_allclose(seen.std(axis=(0, 1)), 1, atol=0.2)
         for mode in (AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):  # Gymnasium refuses them itself
-            with self.assertRaises(ValueError):
+            with self.assertRaises((ValueError, AssertionError)):
                 NormalizeObservation(mm.make_vec("CartPole-v1", 4, autoreset_mode=mode))
 
 
@@ -212,7 +212,10 @@ class Vector(unittest.TestCase):
         want.reset(seed=3)
         expected = want.step(np.array([0, 1, 1, 0], np.int32))[0]
         wide = np.array([0, 9, 1, 9, 1, 9, 0, 9])
-        for actions in ([0, 1, 1, 0], wide[::2], np.array([0, 1, 1, 0], np.uint8), wide[::2].astype(">i8")):
+        fixed = wide[::2].astype(np.int32)
+        fixed.flags.writeable = False
+        others = [wide[::2].astype(t) for t in (np.uint8, ">i8", ">i4")]
+        for actions in ([0, 1, 1, 0], wide[::2], wide.astype(np.int32)[::2], fixed, *others):
             envs = mm.make_vec("CartPole-v1", 4)
             envs.reset(seed=3)
             np.testing.assert_array_equal(envs.step(actions)[0], expected)
