@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes as c
 import operator
+import sys
 import threading
 import weakref
 from collections.abc import Sequence
@@ -42,6 +43,13 @@ _AUTORESET = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.DI
 
 _Memory = c.c_char * 0  # from_buffer: where an array lies, in a fraction of the time of its attribute `ctypes`
 _ONE = np.array(1, np.uint8)  # an array, which spares NumPy the conversion at every step
+
+
+def _holders(arrays: list[Array], i: int) -> int:
+    return sys.getrefcount(arrays[i])
+
+
+_NOBODY = _holders([np.empty(1)], 0)  # but the list itself
 
 
 class ClosedError(InputError, gymnasium.error.ClosedEnvironmentError):
@@ -135,13 +143,16 @@ class _Vec:
             self.action_space = Discrete(info.n_action)
             self.action_type, self.action_shape = np.dtype(np.int32), (n,)
 
-        self.obs = np.zeros(self.buffer_shape, self.obs_type)
+        # two buffers of observations, of which `turn` is the last one written (see fresh)
+        self.buffers = [np.zeros(self.buffer_shape, self.obs_type) for _ in range(2)]
+        self.addresses = [buffer.ctypes.data for buffer in self.buffers]
+        self.turn = 0
         self.reward, self.end = np.zeros(n, np.float32), np.zeros(n, np.uint8)
         self.final: Array | None = None
         if autoreset == AutoresetMode.SAME_STEP:
             self.final = np.zeros(self.buffer_shape, self.obs_type)
         self.out = VecOut(
-            self.obs.ctypes.data,
+            self.addresses[0],
             None if self.final is None else self.final.ctypes.data,
             self.reward.ctypes.data,
             self.end.ctypes.data,
@@ -175,13 +186,27 @@ class _Vec:
             raise ClosedError("the environments are closed")
 
     def seen(self, buffer: Array) -> Array:
-        """A buffer of observations as an agent sees it."""
-        return buffer.T if self.columns else buffer
+        """A buffer of observations as an agent sees it: a view."""
+        return buffer.T if self.columns else buffer.view()
 
     def fresh(self) -> None:
-        """The next observations go to memory of their own."""
-        obs: Any = np.empty(self.buffer_shape, self.obs_type)  # to mypy a buffer from Python 3.12 on only
-        self.obs, self.out.obs = obs, c.addressof(_Memory.from_buffer(obs))
+        """The next observations go to a buffer that nobody holds a view of, the last one if possible: it is in the
+        caches. Where both are held, to new memory."""
+        turn = self.turn
+        if _holders(self.buffers, turn) != _NOBODY:
+            turn = 1 - turn
+            if _holders(self.buffers, turn) != _NOBODY:
+                obs: Any = np.empty(self.buffer_shape, self.obs_type)  # to mypy a buffer from Python 3.12 on only
+                self.buffers[turn], self.addresses[turn] = obs, c.addressof(_Memory.from_buffer(obs))
+        self.use(turn)
+
+    def use(self, turn: int) -> None:
+        self.turn, self.out.obs = turn, self.addresses[turn]
+
+    @property
+    def obs(self) -> Array:
+        """The last observations."""
+        return self.buffers[self.turn]
 
     def actions(self, actions: Any) -> Array:
         """Actions of the library's type, without a copy where they are so already."""
@@ -226,7 +251,7 @@ class _Vec:
         width, height = c.c_int32(), c.c_int32()
         lib.mm_vec_picture_size(self.pointer, c.byref(width), c.byref(height))
         rgb = np.empty((height.value, width.value, 3), np.uint8)
-        lib.mm_vec_render(self.pointer, self.obs.ctypes.data, i, width, height, rgb.ctypes.data)
+        lib.mm_vec_render(self.pointer, self.out.obs, i, width, height, rgb.ctypes.data)
         return rgb
 
     def save(self) -> bytes:
@@ -242,7 +267,7 @@ class _Vec:
         self.enter()
         try:
             lib.mm_vec_load(self.pointer, bytes(state), len(state))
-            lib.mm_vec_observe(self.pointer, self.obs.ctypes.data)
+            lib.mm_vec_observe(self.pointer, self.out.obs)
         finally:
             self.busy.release()
 
@@ -361,18 +386,18 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         vec.enter()
         try:
             if self.copy:
-                before = vec.obs
+                before = vec.turn
                 vec.fresh()
                 try:
                     vec.step(actions)
                 except Exception:  # nothing has moved
-                    vec.obs, vec.out.obs = before, before.ctypes.data
+                    vec.use(before)
                     raise
             else:
                 vec.step(actions)
             end = vec.end
             return (
-                vec.obs.T if vec.columns else vec.obs,
+                vec.seen(vec.obs),
                 vec.reward.copy(),
                 (end & _ONE).view(np.bool_),
                 (end >> _ONE).view(np.bool_),

@@ -194,6 +194,18 @@ class Vector(unittest.TestCase):
         self.assertFalse(np.shares_memory(kept, other))
         np.testing.assert_array_equal(kept, was)
         np.testing.assert_array_equal(second, other)
+        # whatever is still held keeps its numbers, also through views and after a refused step
+        held, want = [], []
+        for step in range(12):
+            obs = copied.step([0, 1])[0]
+            if step % 3:
+                held.append(obs[1:, :2] if step % 2 else memoryview(obs))
+                want.append(np.array(held[-1]))
+            if step == 5:
+                with self.assertRaises(mm.InputError):
+                    copied.step([0, 2])
+        for array, numbers in zip(held, want, strict=True):
+            np.testing.assert_array_equal(array, numbers)
 
     def test_forms(self) -> None:
         envs = {form: mm.make_vec("Seaquest-MinAtar", 3, obs=form) for form in ("floats", "bits", "list")}
