@@ -23,9 +23,9 @@ SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
 
 def seconds(call: Callable[[int], Any]) -> float:
     """Of one call: the least over many short spells of CPU time, whatever else the machine does."""
-    best, t, end = float("inf"), 0, time.process_time() + SECONDS
     for _ in range(3):
         call(0)
+    best, t, end = float("inf"), 0, time.process_time() + SECONDS
     while time.process_time() < end:
         begin = time.process_time()
         for _ in range(17):
