@@ -12,10 +12,10 @@ import time
 from functools import partial
 from typing import Any
 
-import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import mirrormap as mm
 import mirrormap.jax as mj
@@ -107,7 +107,7 @@ def update(params: Params, state: Params, batch: Params, eta: float, lr: jax.Arr
 def main() -> float:
     """The mean return of the last hundred episodes."""
     args = arguments()
-    envs = mm.make_vec(args.env, args.envs, autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP)
+    envs = RecordEpisodeStatistics(mm.make_vec(args.env, args.envs, autoreset_mode="SameStep"))
     inputs, actions = int(np.prod(envs.single_observation_space.shape)), int(envs.single_action_space.n)
     draw, (key, *keys) = np.random.default_rng(args.seed), jax.random.split(jax.random.key(args.seed), 3)
     params = {"actor": network(keys[0], inputs, actions, 0.01), "critic": network(keys[1], inputs, 1, 1.0)}
@@ -115,7 +115,7 @@ def main() -> float:
     state, potential = (0, zeros, zeros), mj.potential(args.map)
     batch = args.envs * args.unroll
     obs = envs.reset(seed=args.seed)[0].reshape(args.envs, -1)
-    running, returns, start = np.zeros(args.envs), [0.0], time.time()
+    start = time.time()
 
     iterations = max(args.steps // batch, 1)
     for iteration in range(iterations):
@@ -127,9 +127,6 @@ def main() -> float:
             ended = terminated | truncated  # a truncated episode counts as terminated
             steps.append((obs, action, z, value, reward, ended.astype(np.float32)))
             obs = following.reshape(args.envs, -1)
-            running += reward
-            returns.extend(running[ended])
-            running[ended] = 0
         o, a, z, value, reward, done = (jnp.stack(x) for x in zip(*steps))
         last = forward(params["critic"], obs)[:, 0]
         advantage = advantages(reward, done, value, last, args.gamma, args.gae_lambda)
@@ -138,7 +135,7 @@ def main() -> float:
         for rows in np.concatenate([draw.permutation(batch).reshape(args.minibatches, -1) for _ in range(args.epochs)]):
             params, state = update(params, state, [x[rows] for x in data], args.eta, lr, args.max_grad_norm)
         speed = batch * (iteration + 1) / (time.time() - start)
-        recent = float(np.mean(returns[-100:]))
+        recent = float(np.mean(envs.return_queue or [0]))
         print(f"{batch * (iteration + 1):9} steps  return {recent:8.2f}  {speed:8.0f} steps/s", flush=True)
     envs.close()
     return recent

@@ -10,9 +10,9 @@ are exactly 0; log_project stays finite there, and an action with probability 0 
 import argparse
 import time
 
-import gymnasium
 import numpy as np
 import torch
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from torch import nn
 
 import mirrormap as mm
@@ -56,7 +56,7 @@ def main() -> float:
     """The mean return of the last hundred episodes."""
     args = arguments()
     torch.manual_seed(args.seed)
-    envs = mm.make_vec(args.env, args.envs, autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP)
+    envs = RecordEpisodeStatistics(mm.make_vec(args.env, args.envs, autoreset_mode="SameStep"))
     inputs, actions = int(np.prod(envs.single_observation_space.shape)), int(envs.single_action_space.n)
     actor, critic = network(inputs, actions, 0.01), network(inputs, 1, 1.0)
     parameters = [*actor.parameters(), *critic.parameters()]
@@ -69,7 +69,7 @@ def main() -> float:
     action = torch.zeros(args.unroll, args.envs, dtype=torch.long)
     log_p, reward, done = torch.zeros(3, args.unroll, args.envs)
     obs[0] = torch.from_numpy(envs.reset(seed=args.seed)[0])
-    running, returns, start = np.zeros(args.envs), [0.0], time.time()
+    start = time.time()
 
     iterations = max(args.steps // batch, 1)
     for iteration in range(iterations):
@@ -82,9 +82,6 @@ def main() -> float:
             following, r, terminated, truncated, _ = envs.step(action[t].numpy())
             ended = terminated | truncated  # a truncated episode counts as terminated
             obs[t + 1], reward[t], done[t] = map(torch.as_tensor, (following, r, ended))
-            running += r
-            returns.extend(running[ended])
-            running[ended] = 0
 
         # generalised advantage estimation
         with torch.no_grad():
@@ -114,7 +111,7 @@ def main() -> float:
                 optimizer.step()
 
         speed = batch * (iteration + 1) / (time.time() - start)
-        recent = float(np.mean(returns[-100:]))
+        recent = float(np.mean(envs.return_queue or [0]))
         print(f"{batch * (iteration + 1):9} steps  return {recent:8.2f}  {speed:8.0f} steps/s", flush=True)
     envs.close()
     return recent

@@ -67,7 +67,10 @@ class Policy:
     def _states(self, obs: npt.ArrayLike) -> tuple[Array, tuple[int, ...]]:
         """Rows of inputs, and the shape of what they are for: the last axes of obs are a state."""
         try:
-            array = np.ascontiguousarray(obs, np.float32)
+            array = np.asarray(obs)
+            if array.dtype.kind not in "fiub":
+                raise TypeError
+            array = np.ascontiguousarray(array, np.float32)
         except (TypeError, ValueError):
             raise InputError(f"obs: expected an array of real numbers, not {type(obs).__name__}") from None
         size, axis = 1, array.ndim

@@ -33,7 +33,9 @@ from ._map import Map
 
 Array = Any  # of the framework at hand
 
-UNITS, BLOCK = 126, 21  # units of a neural map, and how many there are of each of the six kinds
+UNITS = 126  # of a neural map: 21 each of four powers, of which z^3 alone is not 0 for z < 0, the logarithm and exp
+BLOCKS = (0, 84, 105, UNITS)  # where powers, logarithms and exponentials begin
+EXPONENTS, BELOW = np.repeat([3, 2, 1 / 2, 1 / 3], 21), np.repeat([1, 0, 0, 0], 21)
 LOG_UNIT_OFFSET = 1e-3
 MOST_STEPS = 200
 INFINITY = float("inf")
@@ -70,6 +72,8 @@ NUMPY = Framework(
 )
 
 
+Inverse = Callable[[Array], tuple[Array, Array]]
+
 # p = e^v at which F is tabulated where phi is known by inversion only
 _V = np.concatenate([np.linspace(-745, -np.log(1536), 512, endpoint=False), np.log(np.arange(1, 1537) / 1536)])
 
@@ -96,37 +100,57 @@ class Family:
         """F and H at 0; F may be -inf, H inf."""
         raise NotImplementedError
 
+    def bottomless(self, theta: Array) -> Array:
+        """Whether F(0) = -inf."""
+        return self.at_zero(theta)[0] == -INFINITY
+
     def scale(self, theta: Array) -> Array:
         """Size of the numbers that F is the difference of; F itself aside."""
         return 0.0
 
-    def phi(self, theta: Array, like: Array) -> tuple[Callable[[Array], Array], ...]:
-        """log phi at y <= 0, -inf where phi is 0; where that is costly, something close to it first."""
-        xp, eps = self.xp, _eps(self.xp, like)
-        grid = self.framework.constant(_V[_V > np.log(_tiny(xp, like))], like)
-        table = self.rise(theta, xp.exp(grid), grid)
-        bottom, scale = self.at_zero(theta)[0], self.scale(theta)
-        end = self.slopes(theta, xp.exp(grid[0]), grid[0])[1]
+    def curve(self, theta: Array) -> Callable[[Array, Array], Array]:
+        """F of (p, v), with what does not depend on them computed once."""
+        return partial(self.rise, theta)
 
-        def cell(y: Array) -> tuple[Array, Array, Array]:
+    def closed(self, theta: Array) -> Callable[[Array], Array] | None:
+        """log phi at y <= 0, -inf where phi is 0; None where phi is known by inversion only."""
+        return None
+
+    def inverted(self, theta: Array, like: Array, actions: int, scale: Array) -> tuple[Array, tuple[Inverse, ...]]:
+        """F(1/actions) or a little less, and log phi at y <= 0, -inf where phi is 0, with its derivative: first
+        something close to it, then itself. A framework that compiles has a copy of F for each call of it in this
+        text, which is the most of what a neural map takes to compile: there are two, in the table and in the loop."""
+        xp, eps, rise = self.xp, _eps(self.xp, like), self.curve(theta)
+        points = _V[_V > np.log(_tiny(xp, like))]
+        grid = self.framework.constant(points, like)
+        table, slopes = rise(xp.exp(grid), grid), self.slopes(theta, xp.exp(grid), grid)[1]
+        bottomless = self.bottomless(theta)
+
+        def cell(y: Array) -> tuple[Array, Array, Array, Array]:
             j = xp.clip(xp.searchsorted(table, y, side="right") - 1, 0, len(grid) - 2)
-            share = (y - table[j]) / (table[j + 1] - table[j])
-            low, high = grid[j], grid[j + 1]
-            return low, high, low + (high - low) * xp.where((share >= 0) & (share <= 1), share, 0.5)
+            low, high, width = grid[j], grid[j + 1], table[j + 1] - table[j]
+            share = (y - table[j]) / width
+            inside = (share >= 0) & (share <= 1)
+            return low, high, low + (high - low) * xp.where(inside, share, 0.5), (high - low) / width
 
-        def bounded(y: Array, v: Array) -> Array:
-            below = xp.where(bottom == -INFINITY, grid[0] + (y - table[0]) * end, -INFINITY)  # straight on
-            return xp.where(y >= 0, 0.0, xp.where(y < table[0], below, xp.where(y == y, v, y)))
+        def bounded(y: Array, v: Array, slope: Array) -> tuple[Array, Array]:
+            above, under = y >= 0, y < table[0]
+            below = xp.where(bottomless, grid[0] + (y - table[0]) * slopes[0], -INFINITY)  # straight on
+            end = xp.where(above, slopes[-1], xp.where(bottomless, slopes[0], 0.0))
+            v = xp.where(above, 0.0, xp.where(under, below, xp.where(y == y, v, y)))
+            return v, xp.where(above | under, end, slope)
 
-        def exact(y: Array) -> Array:
+        def close(y: Array) -> tuple[Array, Array]:
+            return bounded(y, *cell(y)[2:])
+
+        def exact(y: Array) -> tuple[Array, Array]:
             """Bracketed Newton in log p, within a cell of the table."""
             noise = eps * (xp.abs(y) + scale)
 
             def body(state: Any) -> Any:
-                v, low, high, last, active, k = state
+                v, before, low, high, last, active, k = state
                 p = xp.exp(v)
-                slope = self.slopes(theta, p, v)[1]
-                excess = self.rise(theta, p, v) - y
+                slope, excess = self.slopes(theta, p, v)[1], rise(p, v) - y
                 size, step = xp.abs(excess), excess * slope
                 low, high = xp.where(excess < 0, v, low), xp.where(excess > 0, v, high)
                 done = xp.abs(step) <= 2 * eps * (1 + xp.abs(v)) + noise * slope
@@ -134,13 +158,15 @@ class Family:
                 halve = ~done & (~((following >= low) & (following <= high)) | (size > 0.5 * last))
                 following = xp.where(halve, low + 0.5 * (high - low), xp.clip(following, low, high))
                 active = active & (size == size)  # NaN ends it
-                return xp.where(active, following, v), low, high, size, active & ~done & (following != v), k + 1
+                more = active & ~done & (following != v)
+                v, slope = xp.where(active, following, v), xp.where(active, slope, before)
+                return v, slope, low, high, size, more, k + 1
 
-            low, high, v = cell(y)
-            start = (v, low, high, xp.full_like(v, INFINITY), (y >= table[0]) & (y < 0), 0)
-            return bounded(y, self.framework.loop(_unfinished(xp, 4), body, start)[0])
+            low, high, v, slope = cell(y)
+            start = (v, slope, low, high, xp.full_like(v, INFINITY), (y >= table[0]) & (y < 0), 0)
+            return bounded(y, *self.framework.loop(_unfinished(xp, 5), body, start)[:2])
 
-        return lambda y: bounded(y, cell(y)[2]), exact
+        return table[int(np.searchsorted(points, -np.log(actions), side="right")) - 1], (close, exact)
 
 
 class Powers(Family):
@@ -180,13 +206,13 @@ class Powers(Family):
         h = xp.where(converges, w / xp.where(converges, a + 1, 1.0), xp.where(w > 0, INFINITY, 0.0)).sum(-1)
         return f, h
 
-    def phi(self, theta: Array, like: Array) -> tuple[Callable[[Array], Array], ...]:
+    def closed(self, theta: Array) -> Callable[[Array], Array] | None:
         if theta.shape[1] > 1:
-            return super().phi(theta, like)
+            return None
         xp, w, a = self.xp, theta[0, 0], theta[1, 0]
         flat = a == 0
         share = xp.where(flat, 1.0, a)
-        return (lambda y: xp.where(flat, y / w, xp.log1p(xp.clip(a * (y / w), -1, None)) / share),)
+        return lambda y: xp.where(flat, y / w, xp.log1p(xp.clip(a * (y / w), -1, None)) / share)
 
 
 class Negentropy(Family):
@@ -235,15 +261,15 @@ class Piecewise(Family):
         zero = 0 * theta[0]
         return self.rise(theta, zero, zero), self.integral(theta, zero, zero)
 
-    def phi(self, theta: Array, like: Array) -> tuple[Callable[[Array], Array], ...]:
+    def closed(self, theta: Array) -> Callable[[Array], Array]:
         xp, n, depth = self.xp, theta.shape[0], -self._above(theta)
 
-        def exact(y: Array) -> Array:
+        def log_phi(y: Array) -> Array:
             j = xp.clip(xp.searchsorted(depth, y, side="right") - 1, 0, n - 1)
             share = xp.clip((y - depth[j]) / theta[j], 0.0, 1.0)  # phi never decreases
             return xp.log((j + share) / n)
 
-        return (exact,)
+        return log_phi
 
 
 class Neural(Family):
@@ -252,32 +278,44 @@ class Neural(Family):
         return w, c, u, theta[3 * UNITS], theta[3 * UNITS + 1]
 
     def _unit(self, block: int, z: Array, order: int = 0) -> Array:
-        """The unit; of order 1 its derivative (at a kink the one from the left), of order -1 its integral."""
+        """The units; of order 1 their derivative (at a kink the one from the left), of order -1 their integral."""
         xp = self.xp
-        if block == 0:
-            return z**3 if order == 0 else 3 * z**2 if order == 1 else z**4 / 4
-        if block == 5:
+        if block == 2:
             return xp.exp(xp.clip(z, None, _log_most(xp, z)))
         right = z > 0
-        t, least = xp.where(right, z, 1.0), float(np.log(LOG_UNIT_OFFSET)) if block == 4 else 0.0
-        if block == 4:
-            e = t + LOG_UNIT_OFFSET
-            value = xp.log(e) if order == 0 else 1 / e if order == 1 else e * xp.log(e) - t - LOG_UNIT_OFFSET * least
-        else:
-            power = {1: 2.0, 2: 0.5, 3: 1 / 3}[block]
-            value = (1 if order == 0 else power if order == 1 else 1 / (power + 1)) * t ** (power - order)
-        return xp.where(right, value, least if order == 0 else 0.0 if order == 1 else z * least)
+        if block == 1:
+            t, least = xp.where(right, z, 1.0) + LOG_UNIT_OFFSET, float(np.log(LOG_UNIT_OFFSET))
+            if order == -1:
+                value = t * xp.log(t) - t + LOG_UNIT_OFFSET * (1 - least)
+                return xp.where(right, value, z * least)
+            return xp.where(right, xp.log(t), least) if order == 0 else xp.where(right, 1 / t, 0.0)
+        power, below = (self.framework.constant(x, z) for x in (EXPONENTS, BELOW))
+        t = xp.where(z == 0, 1.0, xp.abs(z))
+        value = t**power
+        if order == 1:
+            value = power * value / t
+        elif order == -1:
+            value = value * t / (power + 1)
+        odd = -below if order == 0 else below
+        return xp.where(right, value, xp.where(z == 0, 0.0, odd * value))
 
     def _blocks(self, theta: Array) -> list[tuple[int, Array, Array, Array]]:
-        w, c, u = self._parameters(theta)[:3]
-        return [(i, *(x[i * BLOCK : (i + 1) * BLOCK] for x in (w, c, u))) for i in range(UNITS // BLOCK)]
+        parts = self._parameters(theta)[:3]
+        return [(i, *(x[low:high] for x in parts)) for i, (low, high) in enumerate(zip(BLOCKS, BLOCKS[1:]))]
+
+    def curve(self, theta: Array) -> Callable[[Array, Array], Array]:
+        blocks = [(i, w, c, u, self._unit(i, w + c)) for i, w, c, u in self._blocks(theta)]
+
+        def rise(p: Array, v: Array) -> Array:
+            total = theta[-2] * (p - 1) + theta[-1] * v
+            for i, w, c, u, top in blocks:
+                total = total + ((self._unit(i, w * p[..., None] + c) - top) * u).sum(-1)
+            return total
+
+        return rise
 
     def rise(self, theta: Array, p: Array, v: Array) -> Array:
-        a, b = theta[-2], theta[-1]
-        total = a * (p - 1) + b * v
-        for i, w, c, u in self._blocks(theta):
-            total = total + ((self._unit(i, w * p[..., None] + c) - self._unit(i, w + c)) * u).sum(-1)
-        return total
+        return self.curve(theta)(p, v)
 
     def slopes(self, theta: Array, p: Array, v: Array) -> tuple[Array, Array]:
         total = theta[-2]
@@ -305,6 +343,9 @@ class Neural(Family):
         zero, b = 0 * theta[0], theta[-1]
         f = self.xp.where(b > 0, -INFINITY, self.rise(theta, zero, zero))
         return f, self.integral(theta, zero, zero)
+
+    def bottomless(self, theta: Array) -> Array:
+        return theta[-1] > 0
 
     def scale(self, theta: Array) -> Array:
         total = theta[-2]
@@ -348,17 +389,22 @@ class Calculus:
         if kind == "negentropy":
             v = below - xp.log(xp.exp(below).sum(-1, keepdims=True))
             return xp.exp(v), v
-        actions, eps = x.shape[-1], _eps(xp, x)
+        actions, eps, scale = x.shape[-1], _eps(xp, x), family.scale(theta)
         tolerance = eps * max(2.0, actions / 4)
-        even = self.framework.constant(1 / actions, x)
-        least = family.rise(theta, even, xp.log(even))  # where all scores are equal
-        noise = 2 * eps * (family.scale(theta) - least)
+        even, closed = self.framework.constant(1 / actions, x), family.closed(theta)
+        phi: tuple[Inverse, ...]
+        # least: the u where all scores are equal
+        if closed is None:
+            least, phi = family.inverted(theta, x, actions, scale)
+        else:
+            least, phi = family.rise(theta, even, xp.log(even)), (partial(self._closed, family, theta, closed),)
+        noise = 2 * eps * (scale - least)
 
-        def body(log_phi: Callable[[Array], Array], state: Any) -> Any:
-            u, low, high, last, _, _, active, k = state
-            v = log_phi(u + below)
-            d, _ = self.slopes(family, theta, xp.exp(v), v)
-            total, steep = xp.exp(v).sum(-1, keepdims=True), d.sum(-1, keepdims=True)
+        def body(log_phi: Inverse, state: Any) -> Any:
+            u, low, high, last, _, _, _, active, k = state
+            v, per = log_phi(u + below)
+            p = xp.exp(v)
+            total, steep = p.sum(-1, keepdims=True), (p * per).sum(-1, keepdims=True)
             size, step = xp.abs(1 - total), (1 - total) / steep
             root = (size <= tolerance) | ((xp.abs(step) <= noise) & (size <= 16 * tolerance))
             low, high = xp.where(root | (total < 1), u, low), xp.where(root | (total > 1), u, high)
@@ -367,22 +413,23 @@ class Calculus:
             halve = ~((following > low) & (following < high)) | (size > 0.5 * last)
             following = xp.where(root, u, xp.where(halve, low + 0.5 * (high - low), following))
             more = ~root & (following > low) & (following < high) & (size == size)
-            after = following, low, high, size, v, step
+            after = following, low, high, size, v, per, step
             return *(xp.where(active, new, old) for new, old in zip(after, state)), active & more, k + 1
 
         u = zero = xp.zeros_like(below[..., :1])
-        for log_phi in (phi := family.phi(theta, x)):
-            start = (u, zero + (1.01 * least - eps), zero, zero + INFINITY, xp.zeros_like(below), zero, zero == 0, 0)
-            u, low, high, _, v, step, _, _ = self.framework.loop(_unfinished(xp, 6), partial(body, log_phi), start)
+        zeros = xp.zeros_like(below)
+        for log_phi in phi:
+            start = (u, zero + (1.01 * least - eps), zero, zero + INFINITY, zeros, zeros, zero, zero == 0, 0)
+            u, low, high, _, v, per, step, _, _ = self.framework.loop(_unfinished(xp, 7), partial(body, log_phi), start)
         # what is left of the sum goes where phi is straight
-        factor = xp.clip(1 + self.slopes(family, theta, xp.exp(v), v)[1] * step, 0.5, 2.0)
+        factor = xp.clip(1 + per * step, 0.5, 2.0)
         p, v = xp.exp(v) * factor, v + xp.log(factor)
         split = ~(low == high)
 
         def mix(state: Any) -> Any:
             p, v, _, k = state
-            ends = [xp.exp(phi[-1](u + below)) for u in (low, high)]
-            sums = [end.sum(-1, keepdims=True) for end in ends]
+            ends = xp.exp(phi[-1](xp.stack([low, high]) + below)[0])
+            sums = ends.sum(-1, keepdims=True)
             share = xp.clip((1 - sums[0]) / (sums[1] - sums[0]), 0.0, 1.0)
             mixture = ends[0] + share * (ends[1] - ends[0])
             mixture = mixture / mixture.sum(-1, keepdims=True)
@@ -390,6 +437,10 @@ class Calculus:
 
         p, v, _, _ = self.framework.loop(_unfinished(xp, 2), mix, (p, v, split, 0))
         return p, v
+
+    def _closed(self, family: Family, theta: Array, closed: Callable[[Array], Array], y: Array) -> tuple[Array, Array]:
+        v = closed(y)
+        return v, self.slopes(family, theta, self.xp.exp(v), v)[1]
 
     def slopes(self, family: Family, theta: Array, p: Array, v: Array) -> tuple[Array, Array]:
         """d and d / p, 0 where p is."""

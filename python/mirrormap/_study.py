@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -34,8 +34,13 @@ from ._library import (
 from ._map import Map
 from ._table import Table
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 _KINDS = ["learn", "train", "transfer", "tune"]
 _INTERRUPTED = 6
+
+Path = str | os.PathLike[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +73,27 @@ class Cell:
 
 
 Callback = Callable[[Progress], object]
+
+
+class RunOptions(TypedDict, total=False):
+    """Who does the work of a study, and who watches."""
+
+    callback: Callback | None  # is given a Progress a few times a second; a true value stops the study, and so does
+    #                            an exception, which is raised
+    progress: bool | None  # a bar on stderr; None: if that is a terminal
+    backend: str  # `cpu`, `cuda` or `auto`
+    threads: int  # 0 for one per core
+    save_seconds: float  # how often unfinished runs are checkpointed
+
+
+class Options(RunOptions, total=False):
+    """What `learn`, `train`, `transfer` and `tune` take beside their own arguments."""
+
+    seed: int  # the random seed, of the first run
+    algo: str | None
+    preset: Path | None
+    settings: Mapping[str, object] | None
+    folder: Path | None  # None: runs/<command>-<env>-<n>
 
 
 class _CtrlC:
@@ -187,26 +213,18 @@ class Study:
             now.done, now.total, unit.decode(), now.n_failed, now.n_numeric, now.env_steps, now.seconds
         )
 
-    def run(
-        self,
-        *,
-        callback: Callback | None = None,
-        progress: bool | None = None,
-        backend: str = "auto",
-        threads: int = 0,
-        save_seconds: float = 60,
-    ) -> Study:
+    def run(self, **options: Unpack[RunOptions]) -> Study:
         """Does what is left.
 
         callback: is given a Progress a few times a second; a true value stops the study, an
         exception too, and is raised. progress: a bar on stderr (None: if that is a terminal).
         backend: `cpu`, `cuda` or `auto`. threads: 0 for one per core. save_seconds: how often
-        unfinished runs are checkpointed.
+        unfinished runs are checkpointed (60).
 
         Ctrl-C raises KeyboardInterrupt when the state is stored.
         """
         with _CtrlC() as ctrl_c:
-            self._run(ctrl_c, callback, progress, backend, threads, save_seconds)
+            self._run(ctrl_c, **options)
         return self
 
     def _run(
@@ -321,7 +339,7 @@ class Study:
 # Making one
 
 
-def _names(values: str | Map | os.PathLike[str] | Iterable[str | Map | os.PathLike[str]] | None) -> list[Any]:
+def _names(values: Path | Map | Iterable[Path | Map] | None) -> list[Any]:
     if values is None:
         return []
     return [values] if isinstance(values, (str, Map, os.PathLike)) else list(values)
@@ -335,36 +353,30 @@ def _default_folder(kind: str, envs: Sequence[str]) -> str:
     return next(folder for folder in names if not os.path.exists(folder))
 
 
-def _study(
-    kind: str,
-    envs: Any,
-    maps: Any,
-    folder: str | os.PathLike[str] | None,
-    algo: str | None,
-    preset: str | os.PathLike[str] | None,
-    settings: Mapping[str, object] | None,
-    numbers: Mapping[str, Any],
-    run: Mapping[str, Any],
-) -> Study:
+def _study(kind: str, envs: Any, maps: Any, options: Options, **numbers: Any) -> Study:
+    unknown = set(options) - set(Options.__annotations__)
+    if unknown:
+        raise TypeError(f"{kind}() got an unexpected keyword argument {min(unknown)!r}")
     config: StudyConfig = default(StudyConfig, _KINDS.index(kind))
     env_names = [os.fspath(env) for env in _names(envs)]
+    folder, algo, preset = options.get("folder"), options.get("algo"), options.get("preset")
     where = os.fspath(folder) if folder is not None else _default_folder(kind, env_names)
     map_names = [_map_name(each) for each in _names(maps)]
     config.env, config.n_env = texts(env_names)
     config.map, config.n_map = texts(map_names)
-    config.set, config.n_set = texts(setting_texts(settings or {}))
+    config.set, config.n_set = texts(setting_texts(options.get("settings") or {}))
     config.algo = None if algo is None else encode(algo)
     config.preset = None if preset is None else encode(preset)
+    config.seed = _whole("seed", options.get("seed", 0), 2**64 - 1)
     for name, value in numbers.items():
         if value is None:
             continue
         if name == "space":
             value = encode(value)
-        elif name == "seed":
-            value = _whole(name, value, 2**64 - 1)
         elif name not in ("prune", "tune_budget"):
             value = _whole(name, value, 2**48)
         setattr(config, name, value)
+    run = {name: value for name, value in options.items() if name in RunOptions.__annotations__}
     return _started(lambda out: lib.mm_study_create(encode(where), c.byref(config), out), run)
 
 
@@ -393,25 +405,18 @@ def _whole(name: str, value: Any, most: int) -> int:
     return int(value)
 
 
-def _map_name(value: str | Map | os.PathLike[str]) -> str:
+def _map_name(value: Path | Map) -> str:
     if isinstance(value, Map):
         raise InputError("a study names its maps, so that it can be resumed: save the map and give its file")
     return os.fspath(value)
 
 
 def train(
-    env: str,
-    map: str | os.PathLike[str] = "negentropy",
-    *,
-    seeds: int | None = None,
-    seed: int = 0,
-    algo: str | None = None,
-    preset: str | os.PathLike[str] | None = None,
-    settings: Mapping[str, object] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    **run: Any,
+    env: str, map: Path = "negentropy", *, seeds: int | None = None, **options: Unpack[Options]
 ) -> Study:
-    """Trains agents with one map on one environment, `seeds` of them; `run` as of Study.run.
+    """Trains agents with one map on one environment, `seeds` of them.
+
+    Options of all studies: seed (of the first run), algo, preset, settings, folder, and those of Study.run.
 
     >>> import mirrormap as mm, tempfile
     >>> folder = tempfile.mkdtemp() + "/run"
@@ -419,73 +424,44 @@ def train(
     >>> result.finals.shape, result.done
     ((2,), True)
     """
-    return _study("train", env, map, folder, algo, preset, settings, {"seed": seed, "seeds": seeds}, run)
+    return _study("train", env, map, options, seeds=seeds)
 
 
-def learn(
-    env: str | Sequence[str],
-    *,
-    init: str | os.PathLike[str] | None = None,
-    seed: int = 0,
-    algo: str | None = None,
-    preset: str | os.PathLike[str] | None = None,
-    settings: Mapping[str, object] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    **run: Any,
-) -> Study:
-    """Searches for a map by evolution; `run` as of Study.run. The result is `best`."""
-    return _study("learn", env, init, folder, algo, preset, settings, {"seed": seed}, run)
+def learn(env: str | Sequence[str], *, init: Path | None = None, **options: Unpack[Options]) -> Study:
+    """Searches for a map by evolution; the result is `best`. Options as of `train`."""
+    return _study("learn", env, init, options)
 
 
 def transfer(
-    maps: Sequence[str | os.PathLike[str]],
+    maps: Sequence[Path],
     envs: Sequence[str],
     *,
     seeds: int | None = None,
     tune_seeds: int | None = None,
     tune_budget: float | None = None,
-    seed: int = 0,
-    algo: str | None = None,
-    preset: str | os.PathLike[str] | None = None,
-    settings: Mapping[str, object] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    **run: Any,
+    **options: Unpack[Options],
 ) -> Study:
-    """Maps by environments, `seeds` runs of each; `run` as of Study.run. The results are `cells`."""
-    numbers = {"seed": seed, "seeds": seeds, "tune_seeds": tune_seeds, "tune_budget": tune_budget}
-    return _study("transfer", envs, maps, folder, algo, preset, settings, numbers, run)
+    """Maps by environments, `seeds` runs of each; the results are `cells`. Options as of `train`."""
+    return _study("transfer", envs, maps, options, seeds=seeds, tune_seeds=tune_seeds, tune_budget=tune_budget)
 
 
 def tune(
     env: str | Sequence[str],
-    maps: str | Sequence[str | os.PathLike[str]],
-    space: str | os.PathLike[str],
+    maps: str | Sequence[Path],
+    space: Path,
     *,
     trials: int | None = None,
     population: int | None = None,
     validate: int | None = None,
     prune: bool | None = None,
     seeds: int | None = None,
-    seed: int = 0,
-    algo: str | None = None,
-    preset: str | os.PathLike[str] | None = None,
-    settings: Mapping[str, object] | None = None,
-    folder: str | os.PathLike[str] | None = None,
-    **run: Any,
+    **options: Unpack[Options],
 ) -> Study:
-    """Tries the settings of the file `space`; `run` as of Study.run. `setting(key)` is the winner's."""
-    numbers = {
-        "seed": seed,
-        "seeds": seeds,
-        "space": space,
-        "trials": trials,
-        "population": population,
-        "validate": validate,
-        "prune": prune,
-    }
-    return _study("tune", env, maps, folder, algo, preset, settings, numbers, run)
+    """Tries the settings of the file `space`; `setting(key)` is the winner's. Options as of `train`."""
+    own = {"space": space, "trials": trials, "population": population, "validate": validate, "prune": prune}
+    return _study("tune", env, maps, options, seeds=seeds, **own)
 
 
-def resume(folder: str | os.PathLike[str], **run: Any) -> Study:
-    """The study in `folder`, with what was left of it done; `run` as of Study.run."""
-    return _started(lambda out: lib.mm_study_open(encode(folder), out), run)
+def resume(folder: Path, **options: Unpack[RunOptions]) -> Study:
+    """The study in `folder`, with what was left of it done; options as of Study.run."""
+    return _started(lambda out: lib.mm_study_open(encode(folder), out), options)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 class PolicyModule(torch.nn.Module):
     """Actor and critic; `Policy.to_torch` makes one. The map is fixed, the networks are parameters."""
 
+    mean: torch.Tensor  # of the inputs, and 1 / deviation
+    scale: torch.Tensor
+
     def __init__(self, policy: Policy) -> None:
         super().__init__()
         self.map, self.eta, self.n_input, self.n_real = policy.map, policy.eta, policy.n_input, policy.n_real
@@ -31,7 +34,7 @@ class PolicyModule(torch.nn.Module):
             self.register_buffer("scale", (weights["input.variance"] + 1e-8).rsqrt())
 
     def _inputs(self, obs: torch.Tensor) -> torch.Tensor:
-        inputs = obs.to(self.actor[0].weight.dtype)
+        inputs = obs.to(next(self.actor.parameters()).dtype)
         lead = inputs.dim()
         while lead > 0 and inputs.shape[lead:].numel() < self.n_input:
             lead -= 1

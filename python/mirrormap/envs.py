@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes as c
 import operator
+import sys
 import threading
 import weakref
 from collections.abc import Sequence
@@ -39,6 +40,16 @@ _RULES = ["id", "gymnax", "minatar"]
 _FLAVOURS = ["id", "brax", "gymnasium"]
 _PHYSICS = ["auto", "own", "mujoco"]
 _AUTORESET = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED]
+
+_Memory = c.c_char * 0  # from_buffer: where an array lies, in a fraction of the time of its attribute `ctypes`
+_ONE = np.array(1, np.uint8)  # an array, which spares NumPy the conversion at every step
+
+
+def _holders(arrays: list[Array], i: int) -> int:
+    return sys.getrefcount(arrays[i])
+
+
+_NOBODY = _holders([np.empty(1)], 0)  # but the list itself
 
 
 class ClosedError(InputError, gymnasium.error.ClosedEnvironmentError):
@@ -115,10 +126,10 @@ class _Vec:
         self.n, self.n_real, self.columns = n, int(info.n_real), obs == "columns"
         self.action_names = [info.action_name[i].decode() for i in range(info.n_action)] if info.action_name else []
         self.obs_type: np.dtype[Any] = np.dtype(_FORMS[obs])
-        # as the library writes them, and as an agent sees them
-        self.buffer_shape = (info.entries, n) if self.columns else (n, info.entries)
         board = "MinAtar" in env_id and obs == "floats"
         self.shape = (10, 10, info.entries // 100) if board else (int(info.entries),)
+        # as the library writes them; an agent sees columns transposed
+        self.buffer_shape = (info.entries, n) if self.columns else (n, *self.shape)
         self.observation_space = self._observations(info, obs)
         self.action_space: Space[Any]
         self.action_type: np.dtype[Any]
@@ -132,13 +143,16 @@ class _Vec:
             self.action_space = Discrete(info.n_action)
             self.action_type, self.action_shape = np.dtype(np.int32), (n,)
 
-        self.obs = np.zeros(self.buffer_shape, self.obs_type)
+        # two buffers of observations, of which `turn` is the last one written (see fresh)
+        self.buffers = [np.zeros(self.buffer_shape, self.obs_type) for _ in range(2)]
+        self.addresses = [buffer.ctypes.data for buffer in self.buffers]
+        self.turn = 0
         self.reward, self.end = np.zeros(n, np.float32), np.zeros(n, np.uint8)
         self.final: Array | None = None
         if autoreset == AutoresetMode.SAME_STEP:
             self.final = np.zeros(self.buffer_shape, self.obs_type)
         self.out = VecOut(
-            self.obs.ctypes.data,
+            self.addresses[0],
             None if self.final is None else self.final.ctypes.data,
             self.reward.ctypes.data,
             self.end.ctypes.data,
@@ -173,15 +187,29 @@ class _Vec:
 
     def seen(self, buffer: Array) -> Array:
         """A buffer of observations as an agent sees it: a view."""
-        return buffer.T if self.columns else buffer.reshape(self.n, *self.shape)
+        return buffer.T if self.columns else buffer.view()
 
     def fresh(self) -> None:
-        """The next observations go to memory of their own."""
-        self.obs = np.empty(self.buffer_shape, self.obs_type)
-        self.out.obs = self.obs.ctypes.data
+        """The next observations go to a buffer that nobody holds a view of, the last one if possible: it is in the
+        caches. Where both are held, to new memory."""
+        turn = self.turn
+        if _holders(self.buffers, turn) != _NOBODY:
+            turn = 1 - turn
+            if _holders(self.buffers, turn) != _NOBODY:
+                obs: Any = np.empty(self.buffer_shape, self.obs_type)  # to mypy a buffer from Python 3.12 on only
+                self.buffers[turn], self.addresses[turn] = obs, c.addressof(_Memory.from_buffer(obs))
+        self.use(turn)
+
+    def use(self, turn: int) -> None:
+        self.turn, self.out.obs = turn, self.addresses[turn]
+
+    @property
+    def obs(self) -> Array:
+        """The last observations."""
+        return self.buffers[self.turn]
 
     def actions(self, actions: Any) -> Array:
-        """Actions as the library reads them, without a copy where they are so already."""
+        """Actions of the library's type, without a copy where they are so already."""
         array = np.asarray(actions)
         if array.shape != self.action_shape:
             raise InputError(f"actions: expected shape {self.action_shape}, not {array.shape}")
@@ -194,10 +222,20 @@ class _Vec:
             # a number that 31 bits do not hold has others of its bits set
             if not 0 <= int(np.bitwise_or.reduce(array)) < 2**31:
                 raise InputError("actions: expected numbers of actions, from 0 to their number less one")
-        return np.ascontiguousarray(array, self.action_type)
+        return array.astype(self.action_type, copy=False)
 
-    def step(self, actions: Array) -> None:
-        status = lib.mm_vec_step(self.pointer, actions.ctypes.data, self.out_address)
+    def step(self, actions: Any) -> None:
+        if (
+            type(actions) is not np.ndarray
+            or actions.dtype is not self.action_type
+            or actions.shape != self.action_shape
+        ):
+            actions = self.actions(actions)
+        try:
+            memory = _Memory.from_buffer(actions)
+        except TypeError:  # not to be written, or with gaps
+            memory = _Memory.from_buffer(actions.copy("C"))
+        status = lib.mm_vec_step(self.pointer, memory, self.out_address)
         if status:
             raise error(status)
 
@@ -213,7 +251,7 @@ class _Vec:
         width, height = c.c_int32(), c.c_int32()
         lib.mm_vec_picture_size(self.pointer, c.byref(width), c.byref(height))
         rgb = np.empty((height.value, width.value, 3), np.uint8)
-        lib.mm_vec_render(self.pointer, self.obs.ctypes.data, i, width, height, rgb.ctypes.data)
+        lib.mm_vec_render(self.pointer, self.out.obs, i, width, height, rgb.ctypes.data)
         return rgb
 
     def save(self) -> bytes:
@@ -229,7 +267,7 @@ class _Vec:
         self.enter()
         try:
             lib.mm_vec_load(self.pointer, bytes(state), len(state))
-            lib.mm_vec_observe(self.pointer, self.obs.ctypes.data)
+            lib.mm_vec_observe(self.pointer, self.out.obs)
         finally:
             self.busy.release()
 
@@ -309,6 +347,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             vec.busy.release()
 
     def _mask(self, options: dict[str, Any] | None) -> Array | None:
+        if options is not None and not isinstance(options, dict):
+            raise InputError(f"options: expected a dictionary, not {type(options).__name__}")
         mask = (options or {}).get("reset_mask")
         if mask is None:
             return None
@@ -324,7 +364,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             if self._was_reset:
                 return None
             return self.np_random.integers(most, size=self.num_envs, dtype=np.uint64, endpoint=True)
-        if isinstance(seed, (list, tuple, np.ndarray)):
+        if isinstance(seed, (list, tuple)) or (isinstance(seed, np.ndarray) and seed.ndim == 1):
             if len(seed) != self.num_envs:
                 raise InputError(f"seed: expected a list of {self.num_envs}, not of {len(seed)}")
             return np.array(
@@ -345,23 +385,22 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         vec = self._vec
         vec.enter()
         try:
-            chosen = vec.actions(actions)
             if self.copy:
-                before = vec.obs
+                before = vec.turn
                 vec.fresh()
                 try:
-                    vec.step(chosen)
+                    vec.step(actions)
                 except Exception:  # nothing has moved
-                    vec.obs, vec.out.obs = before, before.ctypes.data
+                    vec.use(before)
                     raise
             else:
-                vec.step(chosen)
+                vec.step(actions)
             end = vec.end
             return (
                 vec.seen(vec.obs),
                 vec.reward.copy(),
-                (end & 1).view(np.bool_),
-                (end >> 1).view(np.bool_),
+                (end & _ONE).view(np.bool_),
+                (end >> _ONE).view(np.bool_),
                 self._last() if self._same_step else {},
             )
         finally:
@@ -495,7 +534,7 @@ class Env(gymnasium.Env[Any, Any]):
         vec = self._vec
         vec.enter()
         try:
-            vec.step(vec.actions(np.asarray(action)[None]))
+            vec.step(np.asarray(action)[None])
             end = int(vec.end[0])
             return vec.seen(vec.obs)[0].copy(), float(vec.reward[0]), bool(end & 1), bool(end & 2), {}
         finally:

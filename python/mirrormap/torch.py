@@ -85,7 +85,7 @@ def _solve_here(scores: Tensor, theta: Tensor, kind: str) -> tuple[Tensor, Tenso
         return None
     p = torch.from_numpy(map.project(scores.numpy()))
     v = p.log()
-    underflow = (p < torch.finfo(p.dtype).tiny).any(-1) & (_calculus.families[kind].at_zero(theta)[0] == -torch.inf)
+    underflow = (p < torch.finfo(p.dtype).tiny).any(-1) & _calculus.families[kind].bottomless(theta)
     if underflow.any():
         v[underflow] = _calculus.solve(kind, theta.to(p.dtype), scores[underflow])[1]
     return p, v

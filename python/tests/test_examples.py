@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples, at a small size. Needs torch and jax: make check-python."""
+"""The examples, at a small size. Needs torch, jax, nbclient and matplotlib: make check-python."""
 
 import contextlib
 import importlib.util
@@ -11,6 +11,8 @@ import tempfile
 import unittest
 from typing import Any
 from unittest import mock
+
+import numpy as np
 
 import mirrormap as mm
 
@@ -53,6 +55,28 @@ class Jax(unittest.TestCase):
         self.assertEqual(len(text.splitlines()), 6)
         self.assertTrue(math.isfinite(recent))
         self.assertGreater(recent, 28)
+
+
+@unittest.skipUnless(
+    all(importlib.util.find_spec(name) for name in ("nbclient", "ipykernel", "matplotlib")),
+    "needs nbclient, ipykernel and matplotlib",
+)
+class Notebook(unittest.TestCase):
+    def test_maps(self) -> None:
+        import nbclient
+        import nbformat
+
+        notebook = nbformat.read(EXAMPLES / "maps.ipynb", 4)
+        cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        self.assertFalse(any(cell.outputs or cell.execution_count for cell in cells), "is kept without outputs")
+        nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+        outputs = [output for cell in cells for output in cell.outputs]
+        self.assertEqual(sum("image/png" in output.get("data", {}) for output in outputs), 4)
+        # negentropy's divergence from the uniform policy
+        p = np.exp([2.0, 1.0, 0.0, -1.0])
+        p /= p.sum()
+        text = "".join(output.get("text", "") for output in outputs)
+        self.assertIn(f"{np.log(4) + np.sum(p * np.log(p)):14.5f}", text)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Anything a caller may pass gives a result or an exception: values, shapes, types, layouts."""
 
+import tempfile
 import unittest
 
 import numpy as np
@@ -25,12 +26,21 @@ def layout(array, how):
     """The same numbers in another order of memory."""
     if not isinstance(array, np.ndarray) or array.ndim == 0:
         return array
-    return [array, np.asfortranarray(array), array[::-1], np.repeat(array, 2, axis=-1)[..., ::2]][how]
+    fixed = array.copy()
+    fixed.flags.writeable = False
+    return [array, np.asfortranarray(array), array[::-1], np.repeat(array, 2, axis=-1)[..., ::2], fixed][how]
 
 
 class Fuzz(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        small = {"steps": 2048, "hidden": 16, "envs": 8, "unroll": 64}
+        cls.policy = mm.load_policy(mm.train("CartPole-v1", "l2", settings=small, folder=folder.name + "/run").folder)
+
     @settings(deadline=None, max_examples=400)
-    @given(st.sampled_from(MAPS), THINGS, st.integers(0, 3))
+    @given(st.sampled_from(MAPS), THINGS, st.integers(0, 4))
     def test_project(self, m, scores, how) -> None:
         try:
             p, normaliser = m.project(layout(scores, how), return_lambda=True)
@@ -42,7 +52,7 @@ class Fuzz(unittest.TestCase):
         np.testing.assert_allclose(p.sum(-1), 1, atol=1e-4)
 
     @settings(deadline=None, max_examples=400)
-    @given(st.sampled_from(MAPS), THINGS, THINGS, st.integers(0, 3))
+    @given(st.sampled_from(MAPS), THINGS, THINGS, st.integers(0, 4))
     def test_elementwise_and_divergence(self, m, x, y, how) -> None:
         for call in (m.phi, m.inverse, m.h, lambda a: m.bregman(a, y)):
             try:
@@ -66,7 +76,7 @@ class Fuzz(unittest.TestCase):
                 pass
 
     @settings(deadline=None, max_examples=400)
-    @given(st.sampled_from(["CartPole-v1", "Pendulum-v1", "Breakout-MinAtar"]), THINGS, st.integers(0, 3))
+    @given(st.sampled_from(["CartPole-v1", "Pendulum-v1", "Breakout-MinAtar"]), THINGS, st.integers(0, 4))
     def test_step(self, env_id, actions, how) -> None:
         envs = mm.make_vec(env_id, 3)
         envs.reset(seed=1)
@@ -75,6 +85,28 @@ class Fuzz(unittest.TestCase):
             self.assertTrue(envs.observation_space.contains(obs))
         except mm.InputError:
             envs.step(envs.action_space.sample())
+
+    @settings(deadline=None, max_examples=200)
+    @given(THINGS | st.integers(), THINGS | st.dictionaries(st.just("reset_mask"), THINGS))
+    def test_reset(self, seed, options) -> None:
+        envs = mm.make_vec("CartPole-v1", 3)
+        try:
+            envs.reset(seed=seed)
+            envs.reset(options=options)
+        except mm.InputError:
+            envs.reset(seed=1)
+        envs.step([0, 1, 0])
+
+    @settings(deadline=None, max_examples=200)
+    @given(THINGS, st.integers(0, 4))
+    def test_policy(self, obs, how) -> None:
+        policy = self.policy
+        for call in (policy, policy.probs, policy.values):
+            try:
+                call(layout(obs, how))
+            except mm.Error:
+                pass
+        self.assertEqual(policy(np.zeros((2, 4))).shape, (2,))
 
     @settings(deadline=None, max_examples=200)
     @given(st.binary(max_size=300), st.integers(0, 299), st.integers(0, 255))
