@@ -44,7 +44,9 @@ browser_start() {
     [ -n "$driver" ] && break
     sleep 0.1
   done
-  arguments='["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run"]'
+  # a page that still scrolls when it is clicked at would be hit somewhere else
+  arguments='["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
+    "--force-prefers-reduced-motion"]'
   # Chromium's own sandbox cannot be built by root
   [ "$(id -u)" -eq 0 ] && arguments=${arguments%]}', "--no-sandbox"]'
   session=$(driver_ask POST session "$(jq -n --argjson a "$arguments" --arg folder "$work/downloads" \
