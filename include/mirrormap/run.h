@@ -56,6 +56,7 @@ MM_API const char *mm_run_damage(const mm_run *run);
 // what is wrong.
 MM_API mm_status mm_run_verify(mm_run *run);
 
+// Its folder, and what was begun there.
 MM_API const char *mm_run_folder_of(const mm_run *run);
 MM_API const char *mm_run_command(const mm_run *run); // "learn" and the like
 MM_API const char *mm_run_config(const mm_run *run);  // the plan, JSON text

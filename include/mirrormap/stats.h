@@ -303,6 +303,7 @@ MM_API size_t mm_scores_list(const mm_scores *scores, size_t map, double *x, siz
 MM_API mm_status mm_scores_profile(const mm_scores *scores, size_t map, const double *tau,
                                    size_t n_tau, double *share, mm_interval *band);
 
+// What the map has over the baseline it is compared with there.
 MM_API const mm_comparison *mm_scores_over(const mm_scores *scores, size_t map, size_t env);
 
 #ifdef __cplusplus

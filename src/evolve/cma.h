@@ -20,7 +20,8 @@ typedef struct mm_cma {
 
 // The first vectors of the state.
 #define MM_CMA_VECTORS                                                                             \
-  { "mean", -DBL_MAX }, { "path of sigma", -DBL_MAX }, { "path of C", -DBL_MAX }, {                \
+  { "mean", -DBL_MAX, MM_ES_PER_COORDINATE }, { "path of sigma", -DBL_MAX, MM_ES_PER_COORDINATE }, \
+      { "path of C", -DBL_MAX, MM_ES_PER_COORDINATE }, {                                           \
     "C", -DBL_MAX, MM_ES_MATRIX                                                                    \
   }
 

@@ -133,7 +133,7 @@ const mm_es_method mm_cma_lr_method = {
   .n_vectors = 7,
   .n_squares = 3,
   .vector = { MM_CMA_VECTORS,
-              { "average step of the mean", -DBL_MAX },
+              { "average step of the mean", -DBL_MAX, MM_ES_PER_COORDINATE },
               { "average step of C", -DBL_MAX, MM_ES_MATRIX },
               { "learning rates", 0, MM_ES_FOUR } },
   .prepare = prepare,
