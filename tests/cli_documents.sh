@@ -102,6 +102,16 @@ run_shortly() {
   run "${words[@]}" --max-seconds 0.05
 }
 
+# what these words need and this machine lacks
+lacking() {
+  case $1 in
+    *.gif\ * | *.mp4\ *) command -v ffmpeg >/dev/null || echo ffmpeg ;;
+    *' --frames '*.png\ * | *' --frames '*.pdf\ * | ' map plot '*' --out '* | ' theory '*' --out '*)
+      command -v gnuplot >/dev/null || echo gnuplot ;;
+    *'physics mujoco '* | *'physics=mujoco '*) "$program" --version | grep -q 'mujoco [0-9]' || echo MuJoCo ;;
+  esac
+}
+
 n=0 n_run=0
 while IFS=$'\t' read -r place command; do
   n=$((n + 1))
@@ -123,6 +133,11 @@ while IFS=$'\t' read -r place command; do
   esac
   eval "words=($(filled "${command#mirrormap }"))"
   place_text="$place: $command"
+  lacks=$(lacking " ${words[*]} ")
+  if [ -n "$lacks" ]; then
+    echo "only parsed, without $lacks: $place"
+    words+=(--help)
+  fi
   case " ${words[*]} " in
     ' bench '* | *' --watch '* | *' --figure '*) run "${words[@]}" --help ;;
     ' env play '*' --keys '* | ' env play '*' --json '*) run "${words[@]}" ;;

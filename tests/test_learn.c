@@ -575,7 +575,7 @@ static void train_racer(const mm_learn *l, size_t i, double curve[RACE_SEEDS][RA
   for (size_t j = 0; j < RACE_SEEDS; j++) {
     mm_job job = { .env = l->envs.env[0],
                    .seed = l->job_row[i * RACE_SEEDS + j].seed,
-                   .point = { MM_MAP_TSALLIS, 0, l->member + i } };
+                   .point = { .kind = MM_MAP_TSALLIS, .z = l->member + i } };
     mm_settings_bind(&settings, &job);
     mm_result result;
     assert_ok(mm_job_run(&job, NULL, &result));

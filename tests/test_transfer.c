@@ -713,17 +713,18 @@ static void test_budget(void **state) {
   mm_eta_choice eta, both, again;
   assert_ok(mm_eta_choose(&task, NULL, &backend, &eta));
   assert_true(eta.n == 9 && eta.seeds == 32 && isnan(eta.q)); // nine values of eta, as without
-  assert_true(eta.env_steps <= task.budget && eta.env_steps > task.budget / 2);
+  assert_true((double)eta.env_steps <= task.budget && (double)eta.env_steps > task.budget / 2);
   assert_true(log2(eta.eta / plain->pmd.eta) == rint(log2(eta.eta / plain->pmd.eta)));
   task.budget = 600 * run; // a finer grid
   assert_ok(mm_eta_choose(&task, NULL, &backend, &eta));
-  assert_true(eta.n > 9 && eta.seeds >= 32 && eta.env_steps <= task.budget);
+  assert_true(eta.n > 9 && eta.seeds >= 32 && (double)eta.env_steps <= task.budget);
 
   // with q: the same budget, and the same steps as nine values of eta without one
   task.tunes_q = true;
   assert_true(mm_eta_least(plain, true) == 35 * run);
   assert_ok(mm_eta_choose(&task, NULL, &backend, &both));
-  assert_true(both.n == 117 && both.q >= 0.5 && both.q <= 4 && both.env_steps <= task.budget);
+  assert_true(both.n == 117 && both.q >= 0.5 && both.q <= 4 &&
+              (double)both.env_steps <= task.budget);
   task.budget = 0;
   task.n_seed = 8;
   assert_ok(mm_eta_choose(&task, NULL, &backend, &both));

@@ -89,7 +89,7 @@ class RunOptions(TypedDict, total=False):
 class Options(RunOptions, total=False):
     """What `learn`, `train`, `transfer` and `tune` take beside their own arguments."""
 
-    seed: int  # the random seed, of the first run
+    seed: int | None  # the random seed, of the first run
     algo: str | None
     preset: Path | None
     settings: Mapping[str, object] | None
@@ -367,7 +367,8 @@ def _study(kind: str, envs: Any, maps: Any, options: Options, **numbers: Any) ->
     config.set, config.n_set = texts(setting_texts(options.get("settings") or {}))
     config.algo = None if algo is None else encode(algo)
     config.preset = None if preset is None else encode(preset)
-    config.seed = _whole("seed", options.get("seed", 0), 2**64 - 1)
+    seed = options.get("seed")
+    config.seed = _whole("seed", 0 if seed is None else seed, 2**64 - 1)
     for name, value in numbers.items():
         if value is None:
             continue

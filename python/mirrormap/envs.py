@@ -263,10 +263,17 @@ class _Vec:
         finally:
             self.busy.release()
 
-    def load(self, state: bytes) -> None:
+    def load(self, state: bytes, fresh: bool) -> None:
         self.enter()
         try:
-            lib.mm_vec_load(self.pointer, bytes(state), len(state))
+            before = self.turn
+            if fresh:
+                self.fresh()
+            try:
+                lib.mm_vec_load(self.pointer, bytes(state), len(state))
+            except Exception:  # nothing has moved
+                self.use(before)
+                raise
             lib.mm_vec_observe(self.pointer, self.out.obs)
         finally:
             self.busy.release()
@@ -444,9 +451,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         >>> bool((a.step([0, 1])[0] == b.step([0, 1])[0]).all())
         True
         """
-        if self.copy:
-            self._vec.fresh()
-        self._vec.load(state)
+        self._vec.load(state, self.copy)
         self._was_reset = True
         return self._vec.seen(self._vec.obs)
 

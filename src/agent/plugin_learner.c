@@ -90,6 +90,7 @@ static void save(run *r, const mm_training *t) {
   unsigned char *bytes = mm_alloc(size), *to = bytes;
   void *aligned = mm_alloc(own);
   if (bytes && aligned) {
+    memset(aligned, 0, own); // what it does not write is stored too
     r->law->save(t, aligned);
     to = mm_state_put(to, mm_plugin_state_mark, MM_STATE_MARK);
     to = mm_state_put(to, head, sizeof head);
@@ -144,7 +145,8 @@ static mm_status load(run *r, mm_training *t) {
   MM_TRY(mm_state_check(from, job->state_size, what, mm_plugin_state_mark, VERSION, HEAD_SIZE));
   from = mm_state_get(from + MM_STATE_MARK, head, sizeof head);
   const uint64_t steps = head[2], points = head[3], own = head[5];
-  if (points < 1 || points > r->most || own > job->state_size ||
+  if (points < 1 || points > r->most || points > job->state_size / curve_size(1) ||
+      own > job->state_size ||
       job->state_size != HEAD_SIZE + curve_size(points) + own + MM_STATE_CHECKSUM)
     return MM_FAIL(MM_ERR_INPUT, "%s: not of one with these settings", what);
   while (r->room < points)

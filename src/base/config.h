@@ -15,7 +15,7 @@
 static inline void mm_config_give(const void *ours, size_t most, void *out, size_t size) {
   memset(out, 0, size);
   memcpy(out, ours, size < most ? size : most);
-  memcpy(out, &size, sizeof size);
+  memcpy(out, &size, size < sizeof size ? size : sizeof size);
 }
 
 // Takes a program's struct: what it has replaces the beginning of `to`, which has the defaults and

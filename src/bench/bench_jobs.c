@@ -28,7 +28,9 @@ mm_status mm_bench_jobs_open(mm_bench_jobs *j, const char *env, bool spread) {
     MM_TRY(mm_map_search_initial(kind, n, z));
     for (size_t k = 0; k < size && spread; k++)
       z[k] += sigma * (double)mm_normal_f(mm_stream_block(stream, i * size + k).word[0]);
-    j->job[i] = (mm_job){ .env = j->env, .seed = spread ? i / 2 : i, .point = { kind, n, z } };
+    j->job[i] = (mm_job){ .env = j->env,
+                          .seed = spread ? i / 2 : i,
+                          .point = { .kind = kind, .n = n, .z = z } };
     mm_settings_bind(&j->settings, &j->job[i]);
   }
   return MM_OK;

@@ -54,15 +54,18 @@ typedef struct play {
 // Keeps the first place alone.
 #define NOTE(c, rule, ...)                                                                         \
   do {                                                                                             \
-    char *why_ = (c)->out[rule].why;                                                               \
-    if (why_[0] == '\0') snprintf(why_, MM_ENV_WHY, __VA_ARGS__);                                  \
+    mm_env_finding *finding_ = &(c)->out[rule];                                                    \
+    if (finding_->unmet) finding_->why[0] = '\0';                                                  \
+    finding_->unmet = false;                                                                       \
+    if (finding_->why[0] == '\0') snprintf(finding_->why, MM_ENV_WHY, __VA_ARGS__);                \
   } while (0)
 
-// Of a rule that was not found broken.
+// Of a rule that was not found broken; one that is found broken later is broken.
 #define NOTE_UNMET(c, rule, ...)                                                                   \
   do {                                                                                             \
-    if ((c)->out[rule].why[0] == '\0') (c)->out[rule].unmet = true;                                \
+    if ((c)->out[rule].why[0] != '\0') break;                                                      \
     NOTE(c, rule, __VA_ARGS__);                                                                    \
+    (c)->out[rule].unmet = true;                                                                   \
   } while (0)
 
 // ---------------------------------------------------------------------------------------------

@@ -163,6 +163,7 @@ mm_status mm_es_allocate(const mm_es_config *given, mm_es **out) {
   *out = NULL;
   MM_TRY(take_config(given, &own));
   MM_TRY(check_config(config));
+  own.size = given->size; // a program that copies what mm_es_get_config shows knows no more
   const mm_es_method *method = methods[config->kind];
   mm_arena arena;
   MM_TRY(mm_arena_create(block_size(config, method), &arena));

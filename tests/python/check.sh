@@ -79,10 +79,10 @@ tests "$venv"
 echo "== tests/python/snippet.py"
 rm -rf "$venv-runs" && mkdir "$venv-runs"
 (cd "$venv-runs" && "$venv/bin/python" "$root/tests/python/snippet.py")
-while read -r version python; do
+while read -r version python <&3; do
   why=$(prepare "$python" "$venv-$version") || { echo "not checked: Python $version: $why"; continue; }
   tests "$venv-$version"
-done < <(other_pythons)
+done 3< <(other_pythons)
 if "$venv/bin/python" -c 'import rliable.library' 2>/dev/null; then
   echo "== tests/peers/compare_rliable.py"
   "$venv/bin/python" -W ignore "$root/tests/peers/compare_rliable.py" "$(dirname "$library")/mirrormap"

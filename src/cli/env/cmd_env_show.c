@@ -72,8 +72,9 @@ static const option options[] = {
          "of --frames, at most (default 1000); the end of the episode comes first", .low = 1,
          .high = 1e6),
   OPTION(COUNT, "every", every, "K",
-         "steps from frame to frame (default: 1 in a film, about 24 frames on a sheet)", .low = 1,
-         .high = 1e6),
+         "steps from frame to frame (default: about 24 frames on a sheet; in a film every step, in "
+         "a GIF at most 50 a second)",
+         .low = 1, .high = 1e6),
   OPTION(TEXT, "policy", policy, "random|RUN|FILE",
          "who plays in --frames: chance, or a trained policy (the folder of a run, a file)",
          .fallback = "random"),

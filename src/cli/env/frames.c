@@ -203,11 +203,19 @@ static int write_sheet(const episode *e, const mm_scene *scene, const char *id, 
   return code;
 }
 
+// A GIF counts hundredths of a second, and browsers slow down frames that are shorter than two.
+static uint64_t steps_of_frame(int fps, const char *path) {
+  const size_t length = strlen(path);
+  const bool gif = length > 4 && strcmp(path + length - 4, ".gif") == 0;
+  return gif && fps > 50 ? (uint64_t)((fps + 49) / 50) : 1;
+}
+
 // As fast as on the screen; the last frame stays for a second.
 static int write_film(const episode *e, const mm_scene *scene, int fps, const char *id,
                       const env_args *args) {
   uint64_t limit = args->steps > 0 ? args->steps : FRAMES_STEPS, length;
-  taker t = { .every = args->every > 0 ? args->every : 1, .take = film_frame };
+  taker t = { .every = args->every > 0 ? args->every : steps_of_frame(fps, args->frames),
+              .take = film_frame };
   const double rate = fps / (double)t.every;
   TRY(status_code(mm_film_open(scene, rate, args->frames, &t.film)));
   mm_status status = run_episode(e, limit, &t, &length);

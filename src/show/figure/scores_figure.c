@@ -65,7 +65,7 @@ mm_status mm_scores_figure_intervals(const mm_scores *s, const char *path) {
   if (isfinite(from)) mm_plot_upright(&plot, from, "(6,4)");
   mm_plot_panel(&plot, (mm_panel){ .box = b,
                                    .x = { .pad = 0.08, .tics = (int)(b.w / 60) },
-                                   .y = { { 0.5, (double)t->n_map + 0.5 } } });
+                                   .y = { .range = { 0.5, (double)t->n_map + 0.5 } } });
   for (size_t m = 0; m < t->n_map; m++) {
     const mm_iqm *q = &s->map[m].iqm;
     if (isnan(q->iqm)) continue;

@@ -260,7 +260,7 @@ static void add_generations(picture *p, measure what, mm_series look) {
 static void add_fitness(picture *p, mm_box b) {
   size_t n = 0;
   for (size_t i = 0; i < p->curve.n_generation; i++)
-    n += isfinite(p->curve.generation[i].fitness_mean);
+    n += isfinite(p->curve.generation[i].fitness_mean) ? 1 : 0;
   bool smoothed = n >= N_SMOOTH;
   mm_plot_heading(&p->plot, b, "fitness of the population",
                   smoothed ? "mean (bold: running mean), standard deviation"

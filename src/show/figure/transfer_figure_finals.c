@@ -105,9 +105,10 @@ static void add_row(picture *p, size_t map, size_t env, measure what) {
 static void add_panel(picture *p, size_t env, mm_box b, measure what, double line) {
   mm_range x = range_of(p, env, what, line);
   if (isfinite(line)) mm_plot_upright(&p->plot, line, "(6,4)");
-  mm_plot_panel(&p->plot, (mm_panel){ .box = b,
-                                      .x = { x, .tics = (int)(b.w / 52) },
-                                      .y = { { 0.5, (double)p->t->config.n_map + 0.5 } } });
+  mm_plot_panel(&p->plot,
+                (mm_panel){ .box = b,
+                            .x = { x, .tics = (int)(b.w / 52) },
+                            .y = { .range = { 0.5, (double)p->t->config.n_map + 0.5 } } });
   for (size_t m = 0; m < p->t->config.n_map; m++)
     add_row(p, m, env, what);
 }

@@ -60,7 +60,7 @@ static mm_status set_range(picture *p) {
   if (!mean) return MM_FAIL(MM_ERR_MEMORY, "no memory for the scores of a figure");
   for (size_t i = 0; i < p->v.search->n; i++) {
     mean[n] = mm_tune_score(&p->v.search->trial[i]).mean;
-    n += isfinite(mean[n]);
+    n += isfinite(mean[n]) ? 1 : 0;
   }
   qsort(mean, n, sizeof *mean, ascending);
   mm_range r = { 0, 0 };

@@ -44,7 +44,7 @@ static const char gif_palette[] = // one for each frame, so that none has to wai
 static int start(mm_film *film, const char *program, double rate) {
   char size[40], fps[40];
   snprintf(size, sizeof size, "%dx%d", film->raster.width, film->raster.height);
-  snprintf(fps, sizeof fps, "%ld/1000", (long)(1000 * rate + 0.5));
+  snprintf(fps, sizeof fps, "%ld/1000000", (long)(1e6 * rate + 0.5));
   const char *const gif[] = { "ffmpeg",      "-nostdin", "-loglevel",        "error",
                               "-f",          "rawvideo", "-pixel_format",    "rgb24",
                               "-video_size", size,       "-framerate",       fps,

@@ -22,10 +22,12 @@ struct mm_plot_series {
   int data;                  // the table's number, or -1 where nothing is to be drawn
 };
 
+typedef enum mark_kind { PLACED, LEVEL, UPRIGHT, TIC } mark_kind;
+
 // A command of gnuplot with a hole for its place on the page, if it has one; the place is known
 // once the page's height is.
 struct mm_plot_mark {
-  enum { PLACED, LEVEL, UPRIGHT, TIC } kind;
+  mark_kind kind;
   mm_box at; // on the page, or in the panel's numbers
   char text[MM_FIGURE_TEXT + 100];
 };
@@ -45,8 +47,8 @@ static const struct {
   const char *setting;            // for all of the panel
 } styles[] = {
   [MM_LINE] = { "lines", "xy", .thinned = true },
-  [MM_MARKED_LINE] = { "linespoints", "xy" },
-  [MM_POINTS] = { "points", "xy" },
+  [MM_MARKED_LINE] = { "linespoints", "xy", .thinned = false },
+  [MM_POINTS] = { "points", "xy", .thinned = false },
   [MM_BAND] = { "filledcurves", "xyy", .filled = true },
   [MM_X_INTERVALS] = { "xerrorbars", "xyxx", .setting = "set bars 0.5\n" },
   [MM_Y_INTERVALS] = { "yerrorbars", "xyyy", .setting = "set bars 1\n" },
@@ -55,7 +57,7 @@ static const struct {
   [MM_BOXES] = { "boxxyerror", "xyxxyyc", .filled = true, .coloured = true },
   [MM_SEGMENTS] = { "vectors nohead", "xyddc", .coloured = true },
   [MM_DISCS] = { "circles", "xyrc", .filled = true, .coloured = true },
-  [MM_IMAGE] = { "image", "" },
+  [MM_IMAGE] = { "image", "", .thinned = false },
 };
 
 enum { LOOK = 160 };
@@ -131,9 +133,9 @@ void mm_plot_mean(mm_plot *plot, double x, double mean, double half) {
     mm_plot_put(plot, x, mean);
 }
 
-static void add_mark(mm_plot *plot, int kind, mm_box at, const char *format, ...)
+static void add_mark(mm_plot *plot, mark_kind kind, mm_box at, const char *format, ...)
     MM_CHECK_FORMAT(4, 5);
-static void add_mark(mm_plot *plot, int kind, mm_box at, const char *format, ...) {
+static void add_mark(mm_plot *plot, mark_kind kind, mm_box at, const char *format, ...) {
   if (!more(plot, &plot->mark, plot->n_mark, sizeof *plot->mark)) return;
   mark_entry *m = &plot->mark[plot->n_mark++];
   *m = (mark_entry){ .kind = kind, .at = at };

@@ -93,7 +93,7 @@ static mm_estimate estimate(const score *s, size_t n, double *x, size_t *known) 
   *known = 0;
   for (size_t i = 0; i < n; i++) {
     x[i] = s[i].value;
-    *known += isfinite(x[i]);
+    *known += isfinite(x[i]) ? 1 : 0;
   }
   return mm_estimate_of(x, n);
 }

@@ -386,6 +386,7 @@ mm_status mm_score_table_read(const char *const *tables, size_t n, mm_score_tabl
 }
 
 void mm_score_table_release(mm_score_table *t) {
+  if (!t) return;
   for (size_t i = 0; i < t->n_map; i++)
     mm_free(t->map[i]);
   for (size_t i = 0; i < t->n_env; i++)

@@ -244,6 +244,7 @@ mm_status mm_scores_of(const mm_score_table *t, const mm_score_baselines *baseli
 }
 
 void mm_scores_release(mm_scores *s) {
+  if (!s) return;
   mm_free(s->map);
   mm_free(s->cell);
   mm_free(s->over);

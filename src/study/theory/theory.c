@@ -197,25 +197,32 @@ static mm_status run(const mm_job *job, const volatile int *stop,
   return MM_OK;
 }
 
-mm_status mm_theory_run(const mm_job *job, const volatile int *stop,
+mm_status mm_theory_run(const mm_job *given, const volatile int *stop,
                         void (*progress)(size_t, size_t, void *), void *user, mm_theory *out) {
   memset(out, 0, sizeof *out);
-  if (!mm_learner_of_job(job)) return MM_ERR_INPUT;
-  if (job->algo != MM_ALGO_PMD)
-    return MM_FAIL(MM_ERR_INPUT, "the theory is about pmd, not about %s", mm_algo_name(job->algo));
-  const mm_pmd_config *config = job->config;
-  if (config->eta_schedule[0] > 0)
+  const mm_learner *learner = mm_learner_of_job(given);
+  if (!learner) return MM_ERR_INPUT;
+  if (given->algo != MM_ALGO_PMD)
+    return MM_FAIL(MM_ERR_INPUT, "the theory is about pmd, not about %s",
+                   mm_algo_name(given->algo));
+  if (!given->map) return MM_FAIL(MM_ERR_INPUT, "the theory of a job: expected a map");
+  mm_pmd_config config;
+  MM_TRY(mm_learner_take(learner, given->config, &config));
+  mm_job job = *given;
+  job.config = &config;
+  if (config.eta_schedule[0] > 0)
     return MM_FAIL(MM_ERR_INPUT, "setting 'eta_schedule': Theorem 1 is about one eta: expected "
                                  "none");
   workspace w;
-  mm_status status = open_workspace(job, &w);
-  if (status == MM_OK) status = run(job, stop, progress, user, &w, out);
+  mm_status status = open_workspace(&job, &w);
+  if (status == MM_OK) status = run(&job, stop, progress, user, &w, out);
   close_workspace(&w);
   if (status != MM_OK) mm_theory_release(out);
   return status;
 }
 
 void mm_theory_release(mm_theory *theory) {
+  if (!theory) return;
   mm_free(theory->step);
   theory->step = NULL;
   theory->n_step = 0;

@@ -454,6 +454,8 @@ static mm_status make_rates(engine *e, place **at_work, int n) {
 static mm_status make_maps(const engine *e, place *p) {
   mm_cuda_agent *a = &p->agent;
   const int32_t wanted = a->span < MAPS_MOST ? a->span : MAPS_MOST;
+  p->maps_used = 0;
+  if (wanted == 0) return MM_OK; // it went on from a state that is at its end
   for (;;) {
     a->span = wanted;
     MM_TRY(mm_cuda_block_maps(mm_ampo_run_agent(p->run), a->iteration, &p->maps, &a->span, p->steps,
@@ -551,7 +553,7 @@ static void weigh(place *const *at_work, group *groups, int n_group) {
     for (int k = g->first; k < g->first + g->n; k++) {
       const mm_cuda_agent *a = &at_work[k]->agent;
       if (a->span > g->span) g->span = a->span;
-      g->work = fmax(g->work, a->span * work_of(a));
+      g->work = fmax(g->work, (a->span > 0 ? a->span : 1) * work_of(a)); // a speed is made of it
     }
   }
 }
