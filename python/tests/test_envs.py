@@ -6,6 +6,7 @@ import pickle
 import threading
 import unittest
 import warnings
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -104,7 +105,7 @@ class ClassicControl(unittest.TestCase):
 class Autoreset(unittest.TestCase):
     """A vector is what Gymnasium's SyncVectorEnv makes of single environments of ours."""
 
-    def same(self, mode: AutoresetMode, env_id: str) -> None:
+    def same(self, mode: AutoresetMode, env_id: str, steps: int = 300) -> None:
         ours = mm.make_vec(env_id, 4, autoreset_mode=mode)
         theirs = SyncVectorEnv([lambda: gymnasium.make(gymnasium_id(env_id))] * 4, autoreset_mode=mode)
         self.assertEqual(ours.metadata["autoreset_mode"], mode)
@@ -113,9 +114,13 @@ class Autoreset(unittest.TestCase):
         np.testing.assert_array_equal(ours.reset(seed=5)[0], theirs.reset(seed=5)[0])
         ours.action_space.seed(2)
         ended = 0
-        for _ in range(300):
+        kept: list[tuple[Any, Any]] = []
+        for _ in range(steps):
             actions = ours.action_space.sample()
             left, right = ours.step(actions), theirs.step(actions)
+            for a, b in kept:  # of the step before
+                np.testing.assert_array_equal(a, b)
+            kept = [(a, b.copy()) for a, b in zip(left[:4], right[:4], strict=True)]
             for a, b in zip(left[:4], right[:4], strict=True):
                 np.testing.assert_array_equal(a, b)
             self.assertEqual(left[2].dtype, right[2].dtype)
@@ -141,13 +146,16 @@ class Autoreset(unittest.TestCase):
     def test_next_step(self) -> None:
         self.same(AutoresetMode.NEXT_STEP, "CartPole-v1")
         self.same(AutoresetMode.NEXT_STEP, "Breakout-MinAtar")
+        self.same(AutoresetMode.NEXT_STEP, "Pendulum-v1", 700)  # all episodes are truncated
 
     def test_same_step(self) -> None:
         self.same(AutoresetMode.SAME_STEP, "CartPole-v1")
         self.same(AutoresetMode.SAME_STEP, "Breakout-MinAtar")
+        self.same(AutoresetMode.SAME_STEP, "Pendulum-v1", 700)
 
     def test_disabled(self) -> None:
         self.same(AutoresetMode.DISABLED, "CartPole-v1")
+        self.same(AutoresetMode.DISABLED, "Pendulum-v1", 700)
 
     def test_record_episode_statistics(self) -> None:
         for mode in AutoresetMode:
