@@ -22,7 +22,9 @@ enum { TENSORS = MM_NET_LOG_STD + 1 };
 static mm_settings learner_of(bool ppo) {
   const mm_settings gaussian = mm_settings_default(MM_ALGO_GAUSSIAN);
   mm_settings c = mm_settings_default(ppo ? MM_ALGO_PPO : MM_ALGO_GAUSSIAN);
+  const size_t size = c.net.size; // of the learner's own struct
   c.net = gaussian.net;
+  c.net.size = size;
   return c;
 }
 
