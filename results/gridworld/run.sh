@@ -32,7 +32,7 @@ for eta in 0.025 0.05 0.2 0.4 0.8; do
   table "eta-$eta" l2,negentropy --set eta=$eta "$@"
 done
 {
-  grep '^#' "$folder/learned/runs.csv" | grep -v '^# time'
+  sed -n '/^# time/d; s|"/[^"]*/|"|g; /^#/p' "$folder/learned/runs.csv"
   echo eta,map,env,seed,final
   for name in learned eta-0.025 eta-0.05 eta-0.2 eta-0.4 eta-0.8; do
     case $name in learned) eta=0.1 ;; *) eta=${name#eta-} ;; esac

@@ -16,7 +16,7 @@ for landscape in "$folder"/*.csv; do
   "$program" transfer --maps "$2" --envs "$env" --controls none --seeds 100 --seed 20000 --set center=on \
     --set "target=$target" --set "eta=$1" --backend cuda --out "$out"
   {
-    grep '^#' "$out/runs.csv" | grep -v '^# time'
+    sed -n '/^# time/d; s|"/[^"]*/|"|g; /^#/p' "$out/runs.csv"
     echo eta,map,env,seed,final
     grep '^tsallis' "$out/runs.csv" | sed "s/^/$1,/"
   } >"$out.csv"

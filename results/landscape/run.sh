@@ -21,7 +21,7 @@ for eta in 0.1 0.2 0.45 0.9 1.8 3.6 8; do
 done
 # the settings of the first study stand for all: they differ in eta alone
 {
-  grep '^#' "$all/eta-0.1/runs.csv" | grep -v '^# time'
+  sed -n '/^# time/d; s|"/[^"]*/|"|g; /^#/p' "$all/eta-0.1/runs.csv"
   echo eta,map,env,seed,final
   for eta in 0.1 0.2 0.45 0.9 1.8 3.6 8; do
     grep '^tsallis' "$all/eta-$eta/runs.csv" | sed "s/^/$eta,/"

@@ -23,4 +23,4 @@ for seed in 1 2 3; do
 done
 "$program" transfer --maps "${maps#,},negentropy,l2" --envs GridWorld-all --controls none --set eta=0.05 --seeds 256 \
   --seed 1000000 --backend cpu --quiet --out "$folder/table" "$@"
-grep -v '^# time' "$folder/table/runs.csv" | sed "s|$folder/||g" >"$folder/gridworld.csv"
+sed '/^# time/d; s|"/[^"]*/|"|g' "$folder/table/runs.csv" | sed "s|$folder/||g" >"$folder/gridworld.csv"

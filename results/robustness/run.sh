@@ -38,7 +38,7 @@ for setting in $settings; do
 done
 {
   for table in "$out"/*/runs.csv; do
-    grep '^#' "$table" | grep -v '^# time'
+    sed -n '/^# time/d; s|"/[^"]*/|"|g; /^#/p' "$table"
   done | awk '!seen[$0]++'
   echo setting,map,env,seed,final
   for table in "$out"/*/runs.csv; do

@@ -22,7 +22,7 @@ END
 # one grid and one table, so that all their runs share the device
 [ -e "$out/tune/trials.csv" ] || "$program" tune --env "$env" --map negentropy --space "$out/etas.yaml" \
   --seeds 32 --prune off --validate 0 --seed 30000 --set center=on --backend cuda --quiet --out "$out/tune"
-grep -v '^# time' "$out/tune/trials.csv" >"$folder/fresh/tune-$env.csv"
+sed '/^# time/d; s|"/[^"]*/|"|g' "$out/tune/trials.csv" >"$folder/fresh/tune-$env.csv"
 # columns: trial, state, generation, eta, score, sem, seeds, mean
 tuned=$(grep '^[0-9]' "$out/tune/trials.csv" | sort -t, -k8,8g | tail -n 1 | cut -d, -f4)
 {
@@ -39,7 +39,7 @@ done <"$out/rows"
 [ -e "$out/table/runs.csv" ] || "$program" transfer --maps "$maps" --envs "$env" --controls none \
   --seeds 100 --seed 40000 --set center=on --backend cuda --quiet --out "$out/table"
 {
-  grep '^#' "$out/table/runs.csv" | grep -v '^# time'
+  sed -n '/^# time/d; s|"/[^"]*/|"|g; /^#/p' "$out/table/runs.csv"
   echo control,eta,map,env,seed,final
   while read -r name eta map; do
     # columns: map, env, seed, final

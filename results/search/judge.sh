@@ -7,4 +7,4 @@ program=$1 folder=$2 env=$3
 maps=$(printf '%s\n' "$folder/$env"-[0-9]*.json | paste -sd,)
 "$program" transfer --maps "$maps" --envs "$env" --controls none --seeds 100 --seed 40000 --set center=on \
   --backend cuda --out "$folder/fresh/$env"
-grep -v '^# time' "$folder/fresh/$env/runs.csv" >"$folder/fresh/$env.csv"
+sed '/^# time/d; s|"/[^"]*/|"|g' "$folder/fresh/$env/runs.csv" >"$folder/fresh/$env.csv"

@@ -32,12 +32,12 @@ for file in "$search/$env"-[0-9]*.json; do
   grep "^$name," "$out/table/runs.csv" | sed "s/^/$eta,/" >>"$folder/$env/rows"
 done
 {
-  grep '^#' "$out/table/runs.csv" | grep -v '^# time'
+  sed -n '/^# time/d; s|"/[^"]*/|"|g; /^#/p' "$out/table/runs.csv"
   echo eta,map,env,seed,final
   cat "$folder/$env/rows"
 } >"$folder/$env.csv"
 {
-  grep '^#' "$out/tune/trials.csv" | grep -v '^# time'
+  sed -n '/^# time/d; s|"/[^"]*/|"|g; /^#/p' "$out/tune/trials.csv"
   echo map,trial,state,generation,eta,score,sem,seeds,mean
   cat "$folder/$env/trials"
 } >"$folder/tune-$env.csv"
