@@ -834,9 +834,9 @@ static void test_again(void **state) {
   static char bad[] = "\xff'\\\033";
   char *argv[] = { name, command, empty, odd, bad, NULL };
   make_maps(fixture_path("unknown"), 0, 1, "mine");
-  mm_study_set_argv(argv);
+  char *const *before = mm_run_made_by(argv);
   make_maps(fixture_path("known"), 0, 1, "mine");
-  mm_study_set_argv(NULL);
+  mm_run_made_by(before);
   cJSON *document = document_of(fixture_path("unknown"));
   assert_int_equal(cJSON_GetArraySize(get(run_of(document, 0), "again")), 0);
   cJSON_Delete(document);

@@ -159,6 +159,27 @@ static void test_sizes(void **state) {
 // ---------------------------------------------------------------------------------------------
 // Training
 
+// The study says what it was made by, if that is known; nothing else of the process is.
+static void test_argv(void **state) {
+  (void)state;
+  static char name[] = "./program", word[] = "two words";
+  char *const argv[] = { name, word, NULL };
+  static const char *const folders[] = { "known", "unknown" };
+  for (int i = 0; i < 2; i++) {
+    mm_study_config config = config_of(MM_STUDY_TRAIN);
+    mm_study *study;
+    mm_run *database;
+    config.argv = i == 0 ? argv : NULL;
+    assert_ok(mm_study_create(fixture_path(folders[i]), &config, &study));
+    mm_study_close(study);
+    assert_ok(mm_run_open(fixture_path(folders[i]), MM_RUN_READ, &database));
+    const char *line = mm_run_command_line(database);
+    assert_int_equal(line != NULL, i == 0);
+    if (line) assert_string_equal(line, "mirrormap 'two words'");
+    mm_run_close(database);
+  }
+}
+
 static void test_train(void **state) {
   (void)state;
   mm_study_config config = config_of(MM_STUDY_TRAIN);
@@ -613,6 +634,7 @@ static void test_reproduce(void **state) {
 int suite_result(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_sizes),
+    cmocka_unit_test_setup_teardown(test_argv, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_train, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_policy, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_transfer, fixture_open, fixture_close),

@@ -60,6 +60,7 @@ typedef struct mm_paper_config {
   // Folders of other reproductions whose learned maps are taken instead of learning them here.
   const char *const *from;
   size_t n_from;
+  char *const *argv; // as in mm_study_config
 } mm_paper_config;
 
 // "laptop", with seed 0; `artefact` is left at NULL. From any thread.
@@ -107,6 +108,7 @@ typedef struct mm_paper_job {
   // An artefact is complete; `all` has several. It stays for the time of the call.
   void (*finished)(const mm_artefact *result, void *user);
   void *user;
+  char *const *argv; // for the searches and tables that it makes, as in mm_study_config
 } mm_paper_job;
 
 // Devices where they can do it all, else one thread per core. From any thread.

@@ -112,6 +112,8 @@ typedef struct mm_study_config {
   const char *const *map_label, *const *env_label;
   size_t n_control;
   const char *method; // TUNE: "grid", "cma-es" or "halving"; NULL: what the space's file says
+  char *const *argv;  // the command line that the study is to say it was made by, as main has it;
+                      // NULL: none
 } mm_study_config;
 
 // The defaults of the commands of that name. From any thread.
@@ -151,10 +153,6 @@ MM_API mm_status mm_study_least_budget(const mm_study_config *config, double *ou
 
 // How many step sizes are tried where `tune_seeds` says with how many runs each.
 enum { MM_STUDY_ETAS = 9 };
-
-// The command line of this process, as main has it: every study created from now on stores it, as
-// those of the command line do. Before other threads use the library.
-MM_API void mm_study_set_argv(char *const *argv);
 
 // The study in `folder`, of whatever kind, to go on with it. MM_ERR_IO when another process owns
 // it, MM_ERR_INPUT when it is none or is damaged. From any thread.

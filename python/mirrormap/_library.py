@@ -190,6 +190,7 @@ class StudyConfig(c.Structure):
         ("env_label", c.POINTER(_text)),
         ("n_control", _size),
         ("method", _text),
+        ("argv", c.POINTER(_text)),
     ]
 
 

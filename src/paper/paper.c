@@ -119,7 +119,13 @@ mm_status mm_paper_create(const char *folder, const mm_paper_config *config, mm_
   *out = NULL;
   if (!plan) return MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a reproduction");
   mm_status status = mm_paper_plan_take(config, plan);
-  if (status == MM_OK) status = mm_paper_begin(folder, plan, out);
+  if (status == MM_OK) {
+    mm_paper_config c = mm_paper_config_default();
+    (void)mm_config_take("mm_paper_config", config, &c, sizeof c); // as it was taken before
+    char *const *before = mm_run_made_by(c.argv);
+    status = mm_paper_begin(folder, plan, out);
+    mm_run_made_by(before);
+  }
   mm_free(plan);
   return status;
 }
@@ -305,8 +311,10 @@ void mm_paper_job_init(mm_paper_job *out, size_t size) {
 mm_status mm_paper_run(mm_paper *r, const mm_paper_job *asked) {
   mm_paper_job job = mm_paper_job_default();
   MM_TRY(mm_config_take("mm_paper_job", asked, &job, sizeof job));
+  char *const *before = mm_run_made_by(job.argv);
   r->job = &job;
   mm_status status = run_paper(r);
   r->job = NULL;
+  mm_run_made_by(before);
   return status;
 }

@@ -336,6 +336,7 @@ static int create(const learn_args *args, const learn_plan *p, mm_study **out) {
   config.env = (const char *const *)p->envs.name, config.n_env = p->envs.n;
   config.set = (const char *const *)p->set.name, config.n_set = p->set.n;
   config.algo = args->algo;
+  config.argv = command_argv;
   config.preset = args->settings.preset;
   config.seed = args->seed;
   stem_of(&p->envs, stem, sizeof stem);

@@ -298,6 +298,7 @@ static int begin_with(const reproduce_args *args, name_list *set, name_list *fro
   if (args->from != NULL) TRY(name_list_read("maps-from", args->from, from));
   settings_texts(&args->settings, set);
   config.scale = args->scale;
+  config.argv = command_argv;
   config.seed = args->seed;
   config.seeds = (size_t)args->seeds;
   config.set = (const char *const *)set->name, config.n_set = set->n;
@@ -447,7 +448,8 @@ static int run(void *raw) {
                        .progress = show_progress,
                        .warn = show_warning,
                        .finished = show_result,
-                       .user = &d };
+                       .user = &d,
+                       .argv = command_argv };
   note("%s: %s at %s scale, checkpointed", mm_paper_folder(r), mm_paper_artefact(r),
        mm_paper_scale(r));
   interrupt_after(args->max_seconds);

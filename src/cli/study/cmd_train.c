@@ -198,6 +198,7 @@ static int begin_with(const train_args *args, mm_settings *settings, mm_env **en
   config.map = &name, config.n_map = 1;
   config.open_map = (const mm_map *const *)map;
   config.algo = args->algo;
+  config.argv = command_argv;
   config.preset = args->settings.preset;
   config.set = (const char *const *)set.name, config.n_set = set.n;
   config.seed = args->seed;

@@ -392,6 +392,7 @@ static mm_study_config make_config(const transfer_args *args, plan *p) {
   config.env_label = p->label + p->maps.n;
   config.n_control = p->maps.n - p->n_asked;
   config.algo = args->algo;
+  config.argv = command_argv;
   config.preset = args->settings.preset;
   config.seed = args->seed;
   config.seeds = (size_t)args->seeds;

@@ -359,6 +359,7 @@ static int begin_with(tune_args *args, tune_plan *p, mm_study **out) {
   config.set = (const char *const *)p->set.name, config.n_set = p->set.n;
   config.open_map = (const mm_map *const *)p->map;
   config.algo = args->algo;
+  config.argv = command_argv;
   config.preset = args->settings.preset;
   config.space = args->space;
   config.method = args->method;

@@ -313,11 +313,7 @@ static mm_status take_config(const mm_study_config *from, mm_study_config *to) {
   return check_counts(to);
 }
 
-mm_status mm_study_create(const char *folder, const mm_study_config *config, mm_study **out) {
-  mm_study_config own;
-  const mm_study_config *c = &own;
-  *out = NULL;
-  MM_TRY(take_config(config, &own));
+static mm_status create(const char *folder, const mm_study_config *c, mm_study **out) {
   if (!folder && (c->kind == MM_STUDY_LEARN || c->kind == MM_STUDY_TUNE))
     return MM_FAIL(MM_ERR_INPUT, "%s: expected a folder", mm_study_kind_name(c->kind));
   if (c->kind == MM_STUDY_LEARN) return create_learn(folder, c, out);
@@ -327,6 +323,16 @@ mm_status mm_study_create(const char *folder, const mm_study_config *config, mm_
   else
     MM_TRY(create_tune(folder, c));
   return folder ? mm_study_open(folder, out) : MM_OK;
+}
+
+mm_status mm_study_create(const char *folder, const mm_study_config *config, mm_study **out) {
+  mm_study_config c;
+  *out = NULL;
+  MM_TRY(take_config(config, &c));
+  char *const *before = mm_run_made_by(c.argv);
+  mm_status status = create(folder, &c, out);
+  mm_run_made_by(before);
+  return status;
 }
 
 mm_status mm_study_least_budget(const mm_study_config *config, double *out) {
