@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #include "mirrormap/mirrormap.h"
@@ -261,6 +262,10 @@ static void test_policy(void **state) {
   assert_non_null(strstr(failures.error, "1e-09"));
   assert_true(mm_study_done(study) && !info_of(study).complete);
   mm_study_close(study);
+  assert_ok(mm_study_create(NULL, &config, &study)); // and so without a folder
+  assert_ok(mm_study_advance(study, &machine));
+  assert_true(mm_study_done(study) && !info_of(study).complete);
+  mm_study_close(study);
   assert_ok(mm_study_open(fixture_path("nets"), &study));
   assert_ok(advance(study));
   const mm_study_info info = info_of(study);
@@ -510,6 +515,50 @@ static void test_devices(void **state) {
   assert_fails(mm_study_check_devices(&config, NULL), MM_ERR_INPUT, "0 environments");
 }
 
+// Different studies at the same time in different threads, with threads of their own, come to what
+// each comes to alone.
+typedef struct worker {
+  pthread_t thread;
+  mm_study_kind kind;
+  double mean[3];
+  mm_status status;
+} worker;
+
+static void *work(void *raw) {
+  worker *w = raw;
+  const mm_study_config config = config_of(w->kind);
+  mm_study *study = NULL;
+  w->status = mm_study_create(NULL, &config, &study);
+  if (w->status == MM_OK) w->status = advance(study);
+  for (size_t i = 0; w->status == MM_OK && i < mm_study_cells(study); i++) {
+    mm_study_cell cell;
+    w->status = mm_study_cell_at(study, i, &cell);
+    w->mean[i] = cell.mean;
+  }
+  mm_study_close(study);
+  return NULL;
+}
+
+static void test_threads(void **state) {
+  (void)state;
+  worker worker[4], alone[2];
+  for (int i = 0; i < 4; i++) {
+    worker[i].kind = i % 2 == 0 ? MM_STUDY_TRAIN : MM_STUDY_TRANSFER;
+    assert_int_equal(pthread_create(&worker[i].thread, NULL, work, &worker[i]), 0);
+  }
+  for (int i = 0; i < 4; i++)
+    assert_int_equal(pthread_join(worker[i].thread, NULL), 0);
+  for (int i = 0; i < 4; i++) {
+    if (i < 2) {
+      alone[i].kind = worker[i].kind;
+      work(&alone[i]);
+    }
+    assert_true(worker[i].status == MM_OK && alone[i % 2].status == MM_OK);
+    for (int k = 0; k < (i % 2 == 0 ? 1 : 3); k++)
+      assert_true(same(worker[i].mean[k], alone[i % 2].mean[k]));
+  }
+}
+
 // Every allocation fails once: of studies that store nothing, from their making to their JSON.
 static mm_status live(mm_study_kind kind) {
   static const char *const quick[] = { "steps=128", "envs=8", "unroll=16" };
@@ -642,6 +691,7 @@ int suite_result(void) {
     cmocka_unit_test_setup_teardown(test_learn, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_tune, fixture_open, fixture_close),
     cmocka_unit_test_setup_teardown(test_devices, fixture_open, fixture_close),
+    cmocka_unit_test(test_threads),
     cmocka_unit_test(test_memory),
     cmocka_unit_test_setup_teardown(test_reproduce, fixture_open, fixture_close),
   };

@@ -29,9 +29,10 @@ static mm_status study_advance(mm_study *study, const mm_backend_config *backend
 
 // Runs that failed for the machine's sake are open to whoever resumes, not to this process.
 static bool study_done(const mm_study *study) {
+  const bool ours = study->in_session || !study->run;
   mm_backend_report now;
   mm_job_store_count(study->store, 0, of(study)->plan.seeds, &now);
-  return of(study)->complete || (study->in_session && now.n_done == of(study)->plan.seeds);
+  return of(study)->complete || (ours && now.n_done == of(study)->plan.seeds);
 }
 
 static void study_look(const mm_study *study, mm_study_progress *out) {
@@ -137,9 +138,10 @@ static void sum_samples(const mm_train_view *v, mm_study_training *out) {
 
 static mm_status estimate(mm_train *t, const mm_train_view *v, mm_study_training *out) {
   const size_t n = t->plan.seeds;
-  double *value = mm_alloc_array(n, 2 * sizeof *value), *recent = value + n;
   size_t done = 0;
+  double *value = mm_alloc_array(n, 2 * sizeof *value);
   if (!value) return MM_FAIL(MM_ERR_MEMORY, "no memory for %zu trainings", n);
+  double *recent = value + n;
   for (size_t i = 0; i < n; i++) {
     if (!is_done(&v->result[i])) continue;
     recent[done] = v->result[i].recent_value;
