@@ -517,15 +517,15 @@ static void test_devices(void **state) {
 
 // Different studies at the same time in different threads, with threads of their own, come to what
 // each comes to alone.
-typedef struct worker {
+typedef struct study_thread {
   pthread_t thread;
   mm_study_kind kind;
   double mean[3];
   mm_status status;
-} worker;
+} study_thread;
 
 static void *work(void *raw) {
-  worker *w = raw;
+  study_thread *w = raw;
   const mm_study_config config = config_of(w->kind);
   mm_study *study = NULL;
   w->status = mm_study_create(NULL, &config, &study);
@@ -541,7 +541,7 @@ static void *work(void *raw) {
 
 static void test_threads(void **state) {
   (void)state;
-  worker worker[4], alone[2];
+  study_thread worker[4], alone[2];
   for (int i = 0; i < 4; i++) {
     worker[i].kind = i % 2 == 0 ? MM_STUDY_TRAIN : MM_STUDY_TRANSFER;
     assert_int_equal(pthread_create(&worker[i].thread, NULL, work, &worker[i]), 0);
