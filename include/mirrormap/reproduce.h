@@ -79,6 +79,7 @@ MM_API mm_status mm_paper_create(const char *folder, const mm_paper_config *conf
 MM_API mm_status mm_paper_open(const char *folder, mm_paper **out);
 MM_API void mm_paper_close(mm_paper *paper);
 
+// Where it lives, what is reproduced, and at which scale.
 MM_API const char *mm_paper_folder(const mm_paper *paper);
 MM_API const char *mm_paper_artefact(const mm_paper *paper);
 MM_API const char *mm_paper_scale(const mm_paper *paper);
@@ -140,6 +141,8 @@ typedef struct mm_artefact_info {
   double seconds;     // of this process,
   uint64_t env_steps; // searches included
 } mm_artefact_info;
+
+// The artefact as a whole.
 MM_API mm_status mm_artefact_describe(const mm_artefact *artefact, mm_artefact_info *out);
 
 // What is measured of a single run, beside its curve.

@@ -54,6 +54,8 @@ typedef struct mm_study_info {
   const char *policy;  // TRAIN: the file of the networks, or why there is none though there should
   const char *no_policy; // be; "" where neither is so
 } mm_study_info;
+
+// The study as a whole.
 MM_API mm_status mm_study_describe(const mm_study *study, mm_study_info *out);
 
 // An environment, and what is trained on it.
@@ -65,6 +67,8 @@ typedef struct mm_study_env_info {
   double optimal;              // TRANSFER: the mean of V* over the instances; NaN where not known
   double unit;                 // TUNE: of a score in returns; NaN as long as it is not known
 } mm_study_env_info;
+
+// The i-th environment; MM_ERR_INPUT past the end, as for maps, cells and trials.
 MM_API mm_status mm_study_env_at(const mm_study *study, size_t i, mm_study_env_info *out);
 
 typedef struct mm_study_map_info {
@@ -75,6 +79,8 @@ typedef struct mm_study_map_info {
   bool tuned, tuned_q; // TRANSFER: has a step size of its own in each environment; and a q
   double eta;          // TRANSFER: the step size that the map brought along; 0 for none
 } mm_study_map_info;
+
+// The i-th map: of TRANSFER a row, tuned ones included.
 MM_API mm_status mm_study_map_at(const mm_study *study, size_t i, mm_study_map_info *out);
 
 // Who did the work of this process: "2 threads, avx512", "NVIDIA H200", "2 devices (NVIDIA H200,
@@ -96,6 +102,8 @@ typedef struct mm_study_failures {
   const char *map, *env, *error;
   uint64_t seed;
 } mm_study_failures;
+
+// MM_ERR_INPUT for LEARN and TUNE.
 MM_API mm_status mm_study_count_failures(const mm_study *study, mm_study_failures *out);
 
 // Every result of a TRAIN study, in the order of the seeds, with its curve; those that are not done
@@ -117,6 +125,8 @@ typedef struct mm_study_training {
   // size of an update, and sums of the others from `clamped` on. NaN, and zeros, without any.
   double least_ess, measure[MM_MEASURES];
 } mm_study_training;
+
+// MM_ERR_INPUT for other kinds.
 MM_API mm_status mm_study_look_training(mm_study *study, mm_study_training *out);
 
 // ---------------------------------------------------------------------------------------------
@@ -138,6 +148,8 @@ typedef struct mm_study_detail {
   const mm_curve_point *curve;      // [n_curve] TRANSFER: the mean curve
   size_t n_curve;
 } mm_study_detail;
+
+// Of the i-th cell.
 MM_API mm_status mm_study_detail_at(const mm_study *study, size_t i, mm_study_detail *out);
 
 // The table of a TRANSFER study as a whole.
@@ -151,6 +163,8 @@ typedef struct mm_study_table {
   size_t tune_seeds;             // or, where that is 0, by so many runs for each step size
   bool all_found;                // nothing was left to be done in this process
 } mm_study_table;
+
+// MM_ERR_INPUT for other kinds. Before the table is complete it has its rows and settings alone.
 MM_API mm_status mm_study_look_table(const mm_study *study, mm_study_table *out);
 
 // One sentence on an environment (mm_conclude): which maps are better or worse than a baseline that
@@ -205,6 +219,8 @@ typedef struct mm_study_search {
   double session_job_seconds; // of these, in training
   double generation_seconds;  // of the last one
 } mm_study_search;
+
+// How a search stands; MM_ERR_INPUT for other kinds.
 MM_API mm_status mm_study_look_search(const mm_study *study, mm_study_search *out);
 
 // ---------------------------------------------------------------------------------------------
@@ -229,6 +245,8 @@ typedef struct mm_study_tuning {
   size_t trainings;   // done, those of earlier sessions included,
   uint64_t env_steps; // and their steps
 } mm_study_tuning;
+
+// How a tuning stands; MM_ERR_INPUT for other kinds.
 MM_API mm_status mm_study_look_tuning(const mm_study *study, mm_study_tuning *out);
 
 typedef struct mm_study_trial {
@@ -239,6 +257,8 @@ typedef struct mm_study_trial {
   bool failed;       // a run without a value, or settings that do not go together
   const char *state; // "done", "stopped" ("dropped" by halving), "failed", "open"
 } mm_study_trial;
+
+// How a trial stands.
 MM_API mm_status mm_study_trial_at(const mm_study *study, size_t trial, mm_study_trial *out);
 
 // The trials [n_trial], the best first. Nothing for other kinds.
