@@ -58,6 +58,7 @@ mm_status mm_study_advance(mm_study *s, const mm_study_machine *machine) {
   mm_study_machine m;
   mm_backend_config backend;
   MM_TRY(read_machine(machine, &m, &backend));
+  if (s->machine.ran == 0) s->machine.place = backend.place;
   if (s->class->done(s)) return MM_OK;
   s->outcome[0] = '\0';
   return s->class->advance(s, &backend, m.save_seconds);
