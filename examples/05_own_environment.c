@@ -9,8 +9,6 @@
 #include <mirrormap/plugin.h>
 #include <string.h>
 
-enum { INPUTS = 5, LIMIT = 500 };
-
 // Copied as it is when a run is kept: numbers, no pointers.
 typedef struct pole {
   float x, x_dot, angle, angle_dot; // of the cart; of the pole, 0 upright
@@ -62,7 +60,7 @@ static int shapes(const float *obs, mm_shape *out) {
 // The last observation of an episode is just beyond the limits.
 #define ANY                                                                                        \
   { -INFINITY, INFINITY }
-static const float bounds[INPUTS][2] = { { -4.8f, 4.8f }, ANY, { -0.42f, 0.42f }, ANY, ANY };
+static const float bounds[5][2] = { { -4.8f, 4.8f }, ANY, { -0.42f, 0.42f }, ANY, ANY };
 static const char *const actions[] = { "left", "right" };
 static const char *const inputs[] = { "x", "x'", "angle", "angle'", "wind", NULL };
 
@@ -70,9 +68,9 @@ static const mm_plugin_env windy_pole = {
   .size = sizeof windy_pole,
   .id = "WindyPole",
   .summary = "balance a pole on a cart in the wind",
-  .n_input = INPUTS,
+  .n_input = 5,
   .n_action = 2,
-  .limit = LIMIT,
+  .limit = 500,
   .state_size = sizeof(pole),
   .reset = reset,
   .step = step,

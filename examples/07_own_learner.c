@@ -88,9 +88,7 @@ static mm_status train(mm_training *t) {
   mm_vec_config config = mm_vec_config_default();
   mm_vec_info info;
   mm_vec *vec;
-  config.n = 1;
-  config.seed = t->seed;
-  config.repeat = t->repeat;
+  config.n = 1, config.seed = t->seed, config.repeat = t->repeat;
   mm_status status = mm_vec_create(t->env, &config, &vec);
   if (status != MM_OK) return status;
   mm_vec_describe(vec, &info);

@@ -8,12 +8,14 @@
 //   mpirun -n 16 ./search_and_compare my-search my-table      the same bits
 //
 // Stop it at any time: started again it goes on. `mirrormap report my-search my-table` shows both
-// folders. Numbers behind them make all of it smaller: generations, steps of a training run, seeds.
+// folders, whose files are those of the commands. Numbers behind them make all of it smaller:
+// generations, steps of a training run, seeds.
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <mirrormap/backend.h>
+#include <mirrormap/result.h>
 #include <mirrormap/study.h>
 
 enum { POPULATION = 16, SEEDS_PER_MEMBER = 2 };
@@ -23,7 +25,8 @@ static int fail(void) {
   return 1;
 }
 
-// Does what is left of the study in `folder`, which is made unless it is there.
+// Does what is left of the study in `folder`, which is made unless it is there, and writes its
+// files.
 static mm_status run(const char *folder, const mm_study_config *config, mm_study **study) {
   const mm_study_machine machine = mm_study_machine_default();
   mm_status status = mm_study_open(folder, study);
@@ -35,6 +38,7 @@ static mm_status run(const char *folder, const mm_study_config *config, mm_study
     printf("%s: %.0f of %.0f %s\n", folder, now.done, now.total, now.unit);
     fflush(stdout);
   }
+  if (status == MM_OK) status = mm_study_write(*study);
   if (*study) mm_study_end(*study, status == MM_OK ? "done" : "failed");
   return status;
 }
@@ -42,9 +46,12 @@ static mm_status run(const char *folder, const mm_study_config *config, mm_study
 static mm_status show(const mm_study *study) {
   for (size_t i = 0; i < mm_study_cells(study); i++) {
     mm_study_cell cell;
+    mm_study_detail more = { .size = sizeof more };
     mm_status status = mm_study_cell_at(study, i, &cell);
+    if (status == MM_OK) status = mm_study_detail_at(study, i, &more);
     if (status != MM_OK) return status;
-    printf("%-24s %-12s %8.2f +- %.2f\n", cell.map, cell.env, cell.mean, cell.sem);
+    printf("%-24s %-12s %8.2f +- %.2f, %+.2f over negentropy\n", cell.map, cell.env, cell.mean,
+           cell.sem, more.over[MM_BASELINE_NEGENTROPY].gain.mean);
   }
   return MM_OK;
 }

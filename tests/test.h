@@ -110,6 +110,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(tune)                                                                                      \
   SUITE(tune_run)                                                                                  \
   SUITE(study)                                                                                     \
+  SUITE(result)                                                                                    \
   SUITE(reproduce)                                                                                 \
   SUITE(bench)                                                                                     \
   SUITE(plugin)

@@ -50,7 +50,7 @@ static void make_plan(void) {
 // Goes on until it is done or something fails; *stored: the generations that it said it has.
 static mm_status go_on(mm_learn *l, int64_t *stored) {
   mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
-  mm_learn_view view;
+  mm_study_search view;
   mm_status status = MM_OK;
   while (status == MM_OK && !mm_learn_done(l)) {
     status = mm_learn_advance(l, &backend);

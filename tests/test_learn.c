@@ -66,7 +66,7 @@ static mm_learn_plan *tiny_plan(void) {
 
 static void advance_to(mm_learn *l, int64_t generation) {
   mm_backend_config backend = { .size = sizeof(mm_backend_config), .threads = 1 };
-  mm_learn_view view;
+  mm_study_search view;
   do {
     assert_ok(mm_learn_advance(l, &backend));
     mm_learn_look(l, &view);
@@ -76,7 +76,7 @@ static void advance_to(mm_learn *l, int64_t generation) {
 static mm_learn *run_plan(const char *name, const mm_learn_plan *plan) {
   mm_learn *l;
   assert_ok(mm_learn_create(path_of(name), plan, &l));
-  mm_learn_view view;
+  mm_study_search view;
   mm_learn_look(l, &view);
   advance_to(l, view.generations);
   assert_true(mm_learn_done(l));
@@ -129,7 +129,7 @@ static void test_against_plain_loop(void **state) {
   for (uint64_t t = 0; t < 3; t++)
     value[t] = train(env, map, &plan->settings.pmd,
                      mm_stream_pair(mm_stream_make(7, 0, MM_RNG_VALIDATION, 0), t));
-  mm_learn_view view;
+  mm_study_search view;
   mm_learn_look(l, &view);
   assert_int_equal(view.last.generation, 4);
   assert_true(view.last.value.mean == mm_estimate_of(value, 3).mean);
@@ -234,7 +234,7 @@ static void test_phases(void **state) {
   mm_learn_plan *plan = tiny_plan();
   assert_ok(mm_settings_set(&plan->settings, "schedule", "2x64,3x128"));
   mm_learn *l = run_plan("phases", plan);
-  mm_learn_view view;
+  mm_study_search view;
   mm_learn_look(l, &view);
   assert_int_equal(view.generations, 5);
   assert_int_equal(view.phase, 1);
@@ -272,7 +272,7 @@ static void test_restarts(void **state) {
   (void)state;
   mm_learn_plan *plan = flat_plan();
   mm_learn *l = run_plan("restarts", plan), *pieces;
-  mm_learn_view view, parted;
+  mm_study_search view, parted;
   mm_learn_look(l, &view);
   assert_int_equal(mm_es_restarts(l->es), 2);
   assert_int_equal(view.jobs_per_generation, 24);
@@ -332,7 +332,7 @@ static void test_resume_anywhere(void **state) {
     steps++;
   }
   assert_int_equal(steps, 5); // the controls and four generations
-  mm_learn_view a, b;
+  mm_study_search a, b;
   mm_learn_look(whole, &a);
   mm_learn_look(l, &b);
   assert_memory_equal(whole->stored_mean, l->stored_mean, MM_NEURAL_SEARCH * sizeof(double));
@@ -463,7 +463,7 @@ static volatile int stop_now;
 
 // The end of the population is the last moment before the validation.
 static void stop_before_validation(size_t done, size_t total, uint64_t env_steps, void *user) {
-  mm_learn_view view;
+  mm_study_search view;
   (void)env_steps;
   mm_learn_look(user, &view);
   if (view.stage == MM_STAGE_POPULATION && done == total) stop_now = 1;
@@ -485,7 +485,7 @@ static void test_interrupted_step_is_undone(void **state) {
                                 .progress = stop_before_validation,
                                 .user = l };
   assert_int_equal(mm_learn_advance(l, &backend), MM_ERR_INTERRUPTED);
-  mm_learn_view view;
+  mm_study_search view;
   mm_learn_look(l, &view);
   assert_int_equal(view.generation, 1);
   assert_memory_equal(mm_es_mean(l->es), before, sizeof before);
@@ -500,7 +500,7 @@ static void test_interrupted_step_is_undone(void **state) {
 }
 
 static void stop_while_asking(size_t done, size_t total, uint64_t env_steps, void *user) {
-  mm_learn_view view;
+  mm_study_search view;
   (void)done, (void)total, (void)env_steps;
   mm_learn_look(user, &view);
   if (view.stage == MM_STAGE_POPULATION) stop_now = 1;
@@ -511,7 +511,7 @@ static void test_stopped_while_asking(void **state) {
   (void)state;
   mm_learn_plan *plan = tiny_plan();
   mm_learn *l;
-  mm_learn_view before, after;
+  mm_study_search before, after;
   assert_ok(mm_learn_create(path_of("asking"), plan, &l));
   advance_to(l, 1);
   mm_learn_look(l, &before);
@@ -623,7 +623,7 @@ static void test_racing(void **state) {
       alive[i] = alive[i] && !drops[i];
     behind += n_dropped;
   }
-  mm_learn_view view;
+  mm_study_search view;
   mm_learn_look(l, &view);
   assert_int_equal(view.env_steps, steps);
   assert_int_equal(steps, RACE_SEEDS * RACE_BATCH * (3 * 8 + 2 * 20 + 2 * 40));
@@ -646,7 +646,7 @@ static void test_racing_several_environments(void **state) {
   assert_ok(mm_settings_set(&plan->settings, "unroll", "64"));
   assert_ok(mm_settings_set(&plan->settings, "steps", "4096"));
   mm_learn *l = run_plan("race", plan);
-  mm_learn_view view;
+  mm_study_search view;
   mm_learn_look(l, &view);
   assert_int_equal(view.nonfinite, 0);
   double most = 0;
@@ -661,7 +661,7 @@ static int rounds_to_go;
 
 // At the end of a round, when there are none to go.
 static void stop_after_rounds(size_t done, size_t total, uint64_t env_steps, void *user) {
-  mm_learn_view view;
+  mm_study_search view;
   (void)env_steps;
   mm_learn_look(user, &view);
   if (view.stage == MM_STAGE_POPULATION && done == total && total > 0 && rounds_to_go-- == 0)
@@ -692,7 +692,7 @@ static void test_racing_resumes(void **state) {
       assert_ok(mm_learn_resume(path_of(name), 0, &l));
     }
     assert_memory_equal(whole->state, l->state, mm_es_state_size(l->es));
-    mm_learn_view a, b;
+    mm_study_search a, b;
     mm_learn_look(whole, &a);
     mm_learn_look(l, &b);
     assert_int_equal(a.env_steps, b.env_steps);
@@ -752,7 +752,7 @@ static void test_results_are_kept(void **state) {
   assert_ok(mm_run_keep(mm_learn_study(l)->run, 1000000, "stray", 5));
   mm_learn_close(l);
   assert_ok(mm_learn_resume(path_of("kept"), 0, &l));
-  mm_learn_view view;
+  mm_study_search view;
   stop_now = 0;
   backend.progress = NULL;
   assert_ok(mm_learn_advance(l, &backend));
@@ -765,7 +765,7 @@ static void test_results_are_kept(void **state) {
   assert_int_equal(view.session_env_steps, (3 + 6) * 64);
   assert_ok(mm_learn_advance(l, &backend));
   assert_memory_equal(whole->stored_mean, l->stored_mean, MM_NEURAL_SEARCH * sizeof(double));
-  mm_learn_view a;
+  mm_study_search a;
   mm_learn_look(whole, &a);
   mm_learn_look(l, &view);
   assert_int_equal(a.env_steps, view.env_steps);
@@ -806,7 +806,7 @@ static void test_full_controls(void **state) {
   double value[3];
   for (int i = 0; i < 3; i++) {
     mm_learn *learn;
-    mm_learn_view view;
+    mm_study_search view;
     const char *const name = (const char *const[]){ "full0", "full1", "full2" }[i];
     plan->early = i == 2;
     assert_ok(mm_settings_set(&plan->settings, "controls", "full"));
@@ -861,7 +861,7 @@ static void test_tuning_is_kept(void **state) {
   mm_learn_plan *plan = tiny_plan();
   const mm_backend_config quiet = { .size = sizeof quiet, .threads = 1 };
   mm_learn *whole, *l;
-  mm_learn_view a, b;
+  mm_study_search a, b;
   assert_ok(mm_settings_set(&plan->settings, "controls", "full"));
   assert_ok(mm_learn_create(path_of("whole"), plan, &whole));
   assert_ok(mm_learn_advance(whole, &quiet));
@@ -905,7 +905,7 @@ static int score_rows(mm_learn *l) {
 static void test_early_is_lengthened(void **state) {
   (void)state;
   mm_learn_plan *plan = tiny_plan();
-  mm_learn_view view;
+  mm_study_search view;
   plan->early = true;
   assert_ok(mm_settings_set(&plan->settings, "controls", "full"));
   mm_learn *l = run_plan("early", plan);

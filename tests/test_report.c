@@ -224,7 +224,7 @@ static mm_learn *search(const char *name, int steps) {
 }
 
 static void expect_validation(const cJSON *search_of_run, const char *map, bool control, size_t n,
-                              mm_learn_score last) {
+                              mm_study_score last) {
   const cJSON *maps = get(search_of_run, "validation");
   for (const cJSON *item = maps->child; item; item = item->next) {
     if (strcmp(get(item, "map")->valuestring, map) != 0) continue;
@@ -243,7 +243,7 @@ static void expect_validation(const cJSON *search_of_run, const char *map, bool 
 }
 
 // Differences from both, task by task, are those that `learn` tells.
-static void expect_minus(const cJSON *search_of_run, mm_learn_score last) {
+static void expect_minus(const cJSON *search_of_run, mm_study_score last) {
   const cJSON *points = get(entry(get(search_of_run, "validation"), 0), "points");
   const cJSON *minus = get(entry(points, cJSON_GetArraySize(points) - 1), "minus");
   int found = 0;
@@ -262,7 +262,7 @@ static void expect_minus(const cJSON *search_of_run, mm_learn_score last) {
 
 static void test_search(void **state) {
   (void)state;
-  mm_learn_view view;
+  mm_study_search view;
   mm_learn *l = search("learn", 100);
   char path[1100];
   mm_learn_look(l, &view);
@@ -834,9 +834,9 @@ static void test_again(void **state) {
   static char bad[] = "\xff'\\\033";
   char *argv[] = { name, command, empty, odd, bad, NULL };
   make_maps(fixture_path("unknown"), 0, 1, "mine");
-  mm_study_set_argv(argv);
+  char *const *before = mm_run_made_by(argv);
   make_maps(fixture_path("known"), 0, 1, "mine");
-  mm_study_set_argv(NULL);
+  mm_run_made_by(before);
   cJSON *document = document_of(fixture_path("unknown"));
   assert_int_equal(cJSON_GetArraySize(get(run_of(document, 0), "again")), 0);
   cJSON_Delete(document);

@@ -538,13 +538,14 @@ static void see_result(const mm_artefact *r, void *user) {
 }
 
 static mm_status run_figure(mm_paper *r, witness *w, int threads) {
-  mm_paper_job job = { .threads = threads,
+  mm_paper_job job = { .size = sizeof job,
+                       .threads = threads,
                        .stop = &w->stop,
                        .progress = see_progress,
                        .finished = see_result,
                        .user = w };
   mm_status status = mm_paper_run(r, &job);
-  mm_paper_note_end(r, status == MM_OK ? "done" : "interrupted");
+  mm_paper_end(r, status == MM_OK ? "done" : "interrupted");
   return status;
 }
 
@@ -617,31 +618,31 @@ static void test_gridworld(void **state) {
   snprintf(parts, sizeof parts, "%s", fixture_path("parts"));
   mm_paper *r;
   witness w = { 0 };
-  assert_ok(mm_paper_create(whole, &plan, &r));
+  assert_ok(mm_paper_begin(whole, &plan, &r));
   assert_ok(run_figure(r, &w, 2));
   assert_int_equal(w.finished, 1);
   assert_int_equal(w.early, 0); // 1280 steps have no beginning of 50,000
   check_against_theory(&plan, &w);
   mm_paper_close(r);
-  assert_fails(mm_paper_create(whole, &plan, &r), MM_ERR_INPUT, "whole");
+  assert_fails(mm_paper_begin(whole, &plan, &r), MM_ERR_INPUT, "whole");
 
   // stopped in the middle of the figure, gone on with on another number of threads
   witness stopped = { .runs_until_stop = 5 };
-  assert_ok(mm_paper_create(parts, &plan, &r));
+  assert_ok(mm_paper_begin(parts, &plan, &r));
   mm_status status = run_figure(r, &stopped, 1);
   mm_paper_close(r);
   // a machine that is fast enough is done before it is looked at
   if (status != MM_OK) assert_int_equal(status, MM_ERR_INTERRUPTED);
   witness again = { 0 };
-  assert_ok(mm_paper_resume(parts, &r));
-  assert_memory_equal(mm_paper_get_plan(r), &plan, sizeof plan);
+  assert_ok(mm_paper_open(parts, &r));
+  assert_memory_equal(&r->plan, &plan, sizeof plan);
   assert_ok(run_figure(r, &again, 3));
   mm_paper_close(r);
   if (status != MM_OK) assert_true(again.env_steps < w.env_steps);
   assert_same_numbers(whole, parts);
 
   // once more: nothing is left to do, the files are written again
-  assert_ok(mm_paper_resume(parts, &r));
+  assert_ok(mm_paper_open(parts, &r));
   witness done = { 0 };
   assert_ok(run_figure(r, &done, 1));
   assert_true(done.env_steps == 0 && done.finished == 1);
@@ -667,13 +668,13 @@ static void test_gridworld_earlier(void **state) {
   (void)state;
   const mm_paper_plan plan = small_figure();
   mm_paper *r;
-  assert_ok(mm_paper_create(fixture_path("earlier"), &plan, &r));
+  assert_ok(mm_paper_begin(fixture_path("earlier"), &plan, &r));
   const mm_run_training row = { .seed = plan.seed };
   assert_ok(mm_run_begin(r->study.run));
   assert_ok(mm_run_put_training(r->study.run, &row, NULL, NULL));
   assert_ok(mm_run_commit(r->study.run));
   mm_paper_close(r);
-  assert_fails(mm_paper_resume(fixture_path("earlier"), &r), MM_ERR_INPUT,
+  assert_fails(mm_paper_open(fixture_path("earlier"), &r), MM_ERR_INPUT,
                "begun by an earlier version");
 }
 
@@ -694,10 +695,10 @@ static void test_gridworld_tuning(void **state) {
   mm_run *run;
   witness w = { 0 }, stopped = { .tunings_until_stop = 1 }, again = { 0 };
   int batches = 0;
-  assert_ok(mm_paper_create(whole, &plan, &r));
+  assert_ok(mm_paper_begin(whole, &plan, &r));
   assert_ok(run_figure(r, &w, 2));
   mm_paper_close(r);
-  assert_ok(mm_paper_create(parts, &plan, &r));
+  assert_ok(mm_paper_begin(parts, &plan, &r));
   assert_int_equal(run_figure(r, &stopped, 1), MM_ERR_INTERRUPTED);
   mm_paper_close(r);
   // nine step sizes for each of two maps; the table has yet to be announced
@@ -705,7 +706,7 @@ static void test_gridworld_tuning(void **state) {
   assert_ok(mm_run_each(run, MM_RUN_BATCH, count_tuning, &batches));
   mm_run_close(run);
   assert_true(batches == 9 || batches == 18);
-  assert_ok(mm_paper_resume(parts, &r));
+  assert_ok(mm_paper_open(parts, &r));
   assert_ok(run_figure(r, &again, 2));
   mm_paper_close(r);
   assert_same_numbers(whole, parts);
@@ -722,7 +723,7 @@ static void test_foreign_children(void **state) {
   char folder[300], child[400];
   for (int other = 0; other < 2; other++) {
     snprintf(folder, sizeof folder, "%s", fixture_path(other ? "lr" : "seed"));
-    assert_ok(mm_paper_create(folder, &plan, &r));
+    assert_ok(mm_paper_begin(folder, &plan, &r));
     search->n_env = 1;
     snprintf(search->env[0], sizeof search->env[0], "GridWorld-all");
     assert_ok(mm_paper_settings(&plan, "GridWorld-all", "", &search->settings));
@@ -744,7 +745,7 @@ static void test_foreign_table(void **state) {
   mm_paper *r;
   mm_map *map[2], *other;
   mm_settings settings, changed;
-  mm_paper_job job = { .threads = 1 };
+  mm_paper_job job = { .size = sizeof job, .threads = 1 };
   mm_transfer_map row[2];
   assert_ok(mm_map_open("l2", &map[0]));
   assert_ok(mm_map_open("negentropy", &map[1]));
@@ -753,7 +754,7 @@ static void test_foreign_table(void **state) {
     row[i] = (mm_transfer_map){ .map = map[i],
                                 .name = i ? "negentropy" : "learned",
                                 .label = i ? "negentropy" : "learned" };
-  assert_ok(mm_paper_create(fixture_path("tables"), &plan, &r));
+  assert_ok(mm_paper_begin(fixture_path("tables"), &plan, &r));
   r->job = &job;
   assert_ok(mm_paper_settings(&plan, "GridWorld-long", "", &settings));
   assert_ok(mm_paper_table(r, "GridWorld-long", "", false, &settings, row, 2));
@@ -820,10 +821,10 @@ static void test_failed_runs(void **state) {
   mm_paper *r;
   mm_map *map;
   mm_settings settings;
-  mm_paper_job job = { .threads = 1, .job_timeout = 0.01 };
+  mm_paper_job job = { .size = sizeof job, .threads = 1, .job_timeout = 0.01 };
   assert_ok(mm_map_open("l2", &map));
   const mm_transfer_map row = { .map = map, .name = "l2", .label = "l2" };
-  assert_ok(mm_paper_create(fixture_path("holes"), &plan, &r));
+  assert_ok(mm_paper_begin(fixture_path("holes"), &plan, &r));
   r->job = &job;
   assert_ok(mm_paper_settings(&plan, "GridWorld-long", "", &settings));
   settings.pmd.steps = 1e12; // nobody sees the end of it
@@ -847,13 +848,13 @@ static void test_borrow(void **state) {
   mm_map *map;
   char lender[300], path[400], meta[1024];
   snprintf(lender, sizeof lender, "%s", fixture_path("lender"));
-  assert_ok(mm_paper_create(lender, &plan, &r));
+  assert_ok(mm_paper_begin(lender, &plan, &r));
   mm_paper_close(r);
 
   plan = plan_of(MM_ARTEFACT_TRANSFER, MM_SCALE_SMOKE);
   plan.n_from = 1;
   snprintf(plan.from[0], sizeof plan.from[0], "%s", lender);
-  assert_fails(mm_paper_create(fixture_path("t"), &plan, &r), MM_ERR_INPUT, "no learned map");
+  assert_fails(mm_paper_begin(fixture_path("t"), &plan, &r), MM_ERR_INPUT, "no learned map");
   assert_ok(mm_paper_settings(&plan, "CartPole-v1", "code", &settings));
   cJSON *card = cJSON_CreateObject();
   cJSON_AddNumberToObject(card, "generation", 0);
@@ -871,10 +872,10 @@ static void test_borrow(void **state) {
   assert_ok(mm_map_save(map, meta, path));
   mm_map_destroy(map);
   plan.scale = MM_SCALE_LAPTOP;
-  assert_fails(mm_paper_create(fixture_path("t"), &plan, &r), MM_ERR_INPUT, "of smoke scale");
+  assert_fails(mm_paper_begin(fixture_path("t"), &plan, &r), MM_ERR_INPUT, "of smoke scale");
   plan.scale = MM_SCALE_SMOKE;
 
-  assert_ok(mm_paper_create(fixture_path("t"), &plan, &r));
+  assert_ok(mm_paper_begin(fixture_path("t"), &plan, &r));
   assert_ok(mm_paper_borrow(r, "learn-CartPole-v1-paper", &settings, &map));
   assert_null(map);
   assert_ok(mm_paper_borrow(r, name, &settings, &map));

@@ -47,6 +47,7 @@ MM_API const char *mm_algo_name(mm_algo algo);
 MM_API bool mm_algo_find(const char *name, mm_algo *out); // false: there is no such name
 MM_API bool mm_algo_has_map(mm_algo algo);                // do its policies come from one?
 MM_API bool mm_algo_is_tabular(mm_algo algo);             // a table of states: Grid-World alone
+MM_API bool mm_algo_has_networks(mm_algo algo);           // does a run leave networks behind?
 
 // ---------------------------------------------------------------------------------------------
 // Settings. Each is one line of one of the lists below; its field, its default, its range and

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole public interface. To read it, begin with base.h, then map.h, env.h, render.h, agent.h,
-// backend.h, policy.h, evolve.h, run.h, settings.h, stats.h, study.h,
+// backend.h, policy.h, evolve.h, run.h, settings.h, stats.h, study.h, result.h, reproduce.h,
 // theory.h; for environments and maps of your own plugin.h.
 
 #ifndef MIRRORMAP_MIRRORMAP_H
@@ -15,6 +15,8 @@
 #include "mirrormap/plugin.h"
 #include "mirrormap/policy.h"
 #include "mirrormap/render.h"
+#include "mirrormap/reproduce.h"
+#include "mirrormap/result.h"
 #include "mirrormap/run.h"
 #include "mirrormap/settings.h"
 #include "mirrormap/stats.h"

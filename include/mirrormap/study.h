@@ -61,12 +61,23 @@ MM_API const char *mm_study_kind_name(mm_study_kind kind);
 // Names of environments and of maps are shorter than this.
 enum { MM_STUDY_NAME_SIZE = 512 };
 
+// The most that a config may ask for.
+enum {
+  MM_STUDY_SEEDS_MAX = 1000000,    // of a map on an environment
+  MM_STUDY_LIST_MAX = 1000,        // TRANSFER: maps, and environments
+  MM_STUDY_LEARN_ENVS = 64,        // LEARN: environments
+  MM_STUDY_TUNE_ENVS = 16,         // TUNE: environments,
+  MM_STUDY_TUNE_MAPS = 8,          // maps,
+  MM_STUDY_TRIALS_MAX = 10000,     // trials,
+  MM_STUDY_TRIAL_SEEDS_MAX = 1000, // seeds of each,
+  MM_STUDY_VALIDATE_MAX = 100000   // and fresh seeds
+};
+
 // What decides the result. Texts and lists belong to the caller and are copied.
 typedef struct mm_study_config {
   size_t size; // of this struct, set by mm_study_config_default
   mm_study_kind kind;
-  // IDs or task files, none twice: one for TRAIN, at most 64 for LEARN, 16 for TUNE, 1000 for
-  // TRANSFER.
+  // IDs or task files, none twice: one for TRAIN, several for the others.
   const char *const *env;
   size_t n_env;
   // Maps as mm_map_open takes them: one for TRAIN, up to 8 for TUNE; the rows of TRANSFER, where
@@ -93,6 +104,16 @@ typedef struct mm_study_config {
   // TRANSFER: environment steps of tuning, for each tuned row in each environment, by successive
   // halving, instead of tune_seeds; 0: those. At least a run for each candidate is taken.
   double tune_budget;
+  // Maps [n_map] to take instead of opening their names, of tuned rows those to be tuned; copied.
+  // NULL, or NULL for one of them: it is opened.
+  const mm_map *const *open_map;
+  // TRANSFER: what rows and columns are called in tables and files ([n_map], [n_env]; NULL: by
+  // their names), and how many of the last rows are controls.
+  const char *const *map_label, *const *env_label;
+  size_t n_control;
+  const char *method; // TUNE: "grid", "cma-es" or "halving"; NULL: what the space's file says
+  char *const *argv;  // the command line that the study is to say it was made by, as main has it;
+                      // NULL: none
 } mm_study_config;
 
 // The defaults of the commands of that name. From any thread.
@@ -104,8 +125,9 @@ static inline mm_study_config mm_study_config_default(mm_study_kind kind) {
 }
 
 // A new study in `folder`, which is made (with its parents) unless it exists; one that is there
-// already is MM_ERR_INPUT. What is wrong with the config shows before the folder is made. From any
-// thread, also several at a time for different folders.
+// already is MM_ERR_INPUT. What is wrong with the config shows before the folder is made. TRAIN and
+// TRANSFER do without a folder (NULL), and then store nothing. From any thread, also several at a
+// time for different folders.
 MM_API mm_status mm_study_create(const char *folder, const mm_study_config *config, mm_study **out);
 
 // Names of the maps that a table of these [n] should have beside them, as `transfer --controls`
@@ -116,17 +138,21 @@ enum { MM_STUDY_CONTROLS_MAX = 9 };
 MM_API size_t mm_study_controls(const mm_map *const *map, size_t n, bool full,
                                 char name[MM_STUDY_CONTROLS_MAX][MM_STUDY_NAME_SIZE]);
 
+// What a row of TRANSFER is made of: "l2" of "l2:tuned-eta", any other name itself. From any
+// thread.
+MM_API mm_status mm_study_base_map(const char *name, char out[MM_STUDY_NAME_SIZE]);
+
 // Environment steps of the whole search that a map's card (mm_map_meta) tells of: those that it has
 // counted, or in cards of before those that were planned; 0 without one. What a fair tune_budget
 // is. From any thread.
 MM_API double mm_study_card_steps(const char *card);
 
+// TRANSFER: steps that the most expensive tuned row takes at least in an environment, a run for
+// each of its candidates; 0 without such rows. From any thread.
+MM_API mm_status mm_study_least_budget(const mm_study_config *config, double *out);
+
 // How many step sizes are tried where `tune_seeds` says with how many runs each.
 enum { MM_STUDY_ETAS = 9 };
-
-// The command line of this process, as main has it: every study created from now on stores it, as
-// those of the command line do. Before other threads use the library.
-MM_API void mm_study_set_argv(char *const *argv);
 
 // The study in `folder`, of whatever kind, to go on with it. MM_ERR_IO when another process owns
 // it, MM_ERR_INPUT when it is none or is damaged. From any thread.
@@ -136,7 +162,17 @@ MM_API mm_status mm_study_open(const char *folder, mm_study **out);
 MM_API void mm_study_close(mm_study *study);
 
 MM_API mm_study_kind mm_study_get_kind(const mm_study *study); // as it was created
-MM_API const char *mm_study_folder(const mm_study *study);     // until the study is closed
+MM_API const char *mm_study_folder(const mm_study *study);     // until the study is closed; NULL
+                                                               // for one that stores nothing
+
+// Another number of generations for a LEARN study, not below those it has. MM_ERR_INPUT for other
+// kinds, and where a schedule fixes it.
+MM_API mm_status mm_study_lengthen(mm_study *study, int64_t generations);
+
+// MM_ERR_UNSUPPORTED, with the reason, unless devices can do all training runs that a study of this
+// config may ask for (TUNE: with whatever its space allows); or those of a study that is there: one
+// of the two is NULL. From any thread.
+MM_API mm_status mm_study_check_devices(const mm_study_config *config, const mm_study *study);
 
 // ---------------------------------------------------------------------------------------------
 // Advancing
@@ -155,6 +191,9 @@ typedef struct mm_study_machine {
   // environment steps so far. May be NULL.
   void (*progress)(size_t done, size_t total, uint64_t env_steps, void *user);
   void *user;
+  const int *devices; // [n_device] numbers of the CUDA devices to use, which must outlive the study;
+                      // NULL: all
+  size_t n_device;
 } mm_study_machine;
 
 // One thread per core, checkpoints every 60 seconds. From any thread.
@@ -190,12 +229,12 @@ MM_API void mm_study_look(const mm_study *study, mm_study_progress *out); // fil
 enum { MM_STUDY_TROUBLE_SIZE = 1024 };
 MM_API bool mm_study_trouble(mm_study *study, char out[MM_STUDY_TROUBLE_SIZE]);
 
-// Enters in the database how this process's work ended: "done", "stopped", "interrupted", "failed".
-// Best effort: a disk that is full has no room for it.
+// Enters in the database how this process's work ended: "done", "stopped", "interrupted", "failed",
+// which is also what mm_study_format says. Best effort: a disk that is full has no room for it.
 MM_API void mm_study_end(mm_study *study, const char *outcome);
 
 // ---------------------------------------------------------------------------------------------
-// Results
+// Results; result.h has the rest of what is known of them
 
 // Seeds of one map on one environment. LEARN has one for the best validated mean ("learned") and
 // one for each control, over all validation tasks; TUNE the baseline settings and the winner
@@ -226,6 +265,22 @@ MM_API mm_status mm_study_map(const mm_study *study, mm_map **out);
 enum { MM_STUDY_SETTING_SIZE = 128 };
 MM_API mm_status mm_study_setting(const mm_study *study, const char *key,
                                   char out[MM_STUDY_SETTING_SIZE]);
+
+// Writes what the study has come to into its folder, as the command of its name does: LEARN
+// mean.json and best.json, TRANSFER table.csv, runs.csv, curves.csv (where there are any) and
+// table.json, TUNE trials.csv, tune.json, the winner's maps where these were tuned, and preset.yaml
+// unless that is there already. TRAIN has written policy.safetensors when it is done. MM_ERR_INPUT
+// without a folder, and where there is nothing to be written yet.
+MM_API mm_status mm_study_write(mm_study *study);
+
+// Draws its pictures there: LEARN search.svg, TRANSFER transfer.svg and curves.svg, TUNE tune.svg;
+// the latter two also as PNG. TRAIN has none. MM_ERR_UNSUPPORTED where gnuplot is missing.
+MM_API mm_status mm_study_draw(mm_study *study);
+
+// Everything as the text of one JSON object, that of the commands' --json, to be released with
+// mm_study_text_free. One that is not complete may have little to say.
+MM_API mm_status mm_study_format(mm_study *study, char **out);
+MM_API void mm_study_text_free(char *text);
 
 // ---------------------------------------------------------------------------------------------
 // Databases

@@ -185,6 +185,12 @@ class StudyConfig(c.Structure):
         ("validate", _size),
         ("prune", _bool),
         ("tune_budget", _double),
+        ("open_map", c.POINTER(_pointer)),
+        ("map_label", c.POINTER(_text)),
+        ("env_label", c.POINTER(_text)),
+        ("n_control", _size),
+        ("method", _text),
+        ("argv", c.POINTER(_text)),
     ]
 
 
@@ -201,6 +207,8 @@ class StudyMachine(c.Structure):
         ("stop", c.POINTER(_int)),
         ("progress", StudyReport),
         ("user", _pointer),
+        ("devices", c.POINTER(_int)),
+        ("n_device", _size),
     ]
 
 

@@ -64,6 +64,10 @@ bool mm_algo_is_tabular(mm_algo algo) {
   return mm_learner_of(algo)->suits == MM_SUITS_TABLES;
 }
 
+bool mm_algo_has_networks(mm_algo algo) {
+  return mm_learner_of(algo)->networks;
+}
+
 bool mm_algo_find(const char *name, mm_algo *out) {
   for (size_t i = 0; i < n_algo; i++) {
     if (strcmp(mm_algo_names[i], name) != 0) continue;

@@ -77,13 +77,13 @@ static void plan_paper(mm_learn_plan *plan, int64_t generations) {
 
 // Runs the plan and tells what a generation took, in all and outside the training runs.
 static mm_status measure(const char *folder, const mm_learn_plan *plan, mm_backend_kind kind,
-                         mm_learn_view *view) {
+                         mm_study_search *view) {
   mm_learn *learn;
   mm_backend_config backend = { .size = sizeof(mm_backend_config),
                                 .place.kind = kind,
                                 .progress = look_on };
   MM_TRY(mm_learn_create(folder, plan, &learn));
-  mm_learn_view start;
+  mm_study_search start;
   mm_status status = mm_learn_advance(learn, &backend); // the controls
   mm_learn_look(learn, &start);
   while (status == MM_OK && !mm_learn_done(learn))
@@ -98,7 +98,7 @@ static mm_status measure(const char *folder, const mm_learn_plan *plan, mm_backe
 }
 
 static mm_status measure_in_folder(const mm_learn_plan *plan, mm_backend_kind kind,
-                                   mm_learn_view *view, double *bytes) {
+                                   mm_study_search *view, double *bytes) {
   char folder[MM_RUN_PATH_SIZE];
   MM_TRY(make_folder(folder, sizeof folder));
   mm_status status = measure(folder, plan, kind, view);
@@ -111,7 +111,7 @@ static mm_status measure_in_folder(const mm_learn_plan *plan, mm_backend_kind ki
 static mm_status bench_generation(mm_bench *b, mm_learn_plan *plan, mm_backend_kind kind) {
   const bool cuda = kind == MM_BACKEND_CUDA;
   const char *name = cuda ? "cuda/learn" : "learn";
-  mm_learn_view v;
+  mm_study_search v;
   double bytes;
   mm_bench_begin(b, "%s/generation", name);
   plan_paper(plan, b->quick ? 1 : cuda ? CUDA_GENERATIONS : GENERATIONS);
@@ -132,7 +132,7 @@ static mm_status bench_generation(mm_bench *b, mm_learn_plan *plan, mm_backend_k
 // The same population with next to no training, for a sharper look at the rest and at the size of
 // the database.
 static mm_status bench_rest(mm_bench *b, mm_learn_plan *plan) {
-  mm_learn_view v;
+  mm_study_search v;
   double few, many;
   const int stored = b->quick ? QUICK_STORED : STORED;
   mm_bench_begin(b, "learn/evolution-and-database");

@@ -9,65 +9,13 @@
 
 #include "base/json.h"
 #include "base/status.h"
-#include "mirrormap/stats.h"
+#include "mirrormap/reproduce.h"
 #include "study/jobs/machine.h"
 #include "study/transfer/transfer.h"
 
-enum { MM_ARTEFACT_TEXT = 320, MM_ARTEFACT_CURVES = 4 };
-
-// What is measured of a single run, beside its curve.
-typedef enum mm_quantity {
-  MM_QUANTITY_FINAL,    // value at the end
-  MM_QUANTITY_LATE,     // Grid-World: mean value over the last 10 iterations
-  MM_QUANTITY_DROPS,    // iterations that lose more than 1 % of the task's range, V* - V0
-  MM_QUANTITY_DISTANCE, // mean policy distance of the iterations within 50,000 steps, the paper's
-                        // 24
-  MM_QUANTITY_ERROR,    // mean estimation error
-  MM_QUANTITY_EARLY,    // gain in value within these, minus half of that of the whole run; both are
-                        // undefined for a run that is not longer
-  MM_QUANTITIES
-} mm_quantity;
+enum { MM_ARTEFACT_TEXT = 320 };
 
 const char *mm_quantity_name(mm_quantity quantity);
-
-typedef struct mm_artefact_curve {
-  const char *name; // "value", "estimation_error", ..
-  mm_curve_point *point;
-  size_t n;
-} mm_artefact_curve;
-
-// Seeds of one map on one environment.
-typedef struct mm_artefact_cell {
-  char env[64], map[64];
-  char target[8];                      // of AMPO; "" where there is none
-  bool control;                        // not in the paper's figure or table
-  double eta;                          // NaN where the algorithm has none
-  double paper;                        // final value that the paper gives; NaN for none
-  bool has_paper_colour, paper_better; // the table's green
-  size_t n_failed, n_numeric;          // runs that say nothing, runs that broke down
-  size_t n_run;                        // seeds
-  double *run[MM_QUANTITIES]; // [n_run] in the order of the seeds, NaN where undefined; NULL: not
-                              // measured here. Final returns are worths (mm_result_worth)
-  mm_estimate value[MM_QUANTITIES];
-  mm_worths of;                     // of the final returns
-  mm_comparison over[MM_BASELINES]; // of these with negentropy's and with l2's
-  mm_artefact_curve curve[MM_ARTEFACT_CURVES];
-  size_t n_curve;
-  double optimal; // mean V* of the instances; NaN where not known
-} mm_artefact_cell;
-
-// Fewer runs say too little of what others would be like to decide anything.
-enum { MM_CLAIM_RUNS = 8 };
-
-typedef struct mm_claim {
-  const char *env, *target; // where
-  const char *text;         // the paper's
-  mm_estimate gain;         // what should be positive, or 0 for a tie, as we find it
-  bool tie;
-  // 1 holds, -1 does not hold, 0 undecided. What should be positive: its 95 % interval is above or
-  // below 0, else undecided. A tie holds where the interval includes 0.
-  int verdict;
-} mm_claim;
 
 // What tuning eta cost for each control on each environment, beside the search of a map.
 typedef struct mm_tuning_cost {
@@ -77,7 +25,7 @@ typedef struct mm_tuning_cost {
   double map_steps; // of a search
 } mm_tuning_cost;
 
-typedef struct mm_artefact {
+struct mm_artefact {
   const char *folder, *artefact, *scale;
   char label[MM_ARTEFACT_TEXT];     // "reduced: laptop scale, .." or "the paper's sizes"
   char more[MM_ARTEFACT_TEXT + 96]; // a second line of it, or ""
@@ -96,7 +44,7 @@ typedef struct mm_artefact {
   uint64_t env_steps;    // of this process, searches included
   uint64_t result_steps; // that went into the numbers: trainings of the cells
   mm_machine machine;    // of this process
-} mm_artefact;
+};
 
 void mm_artefact_release(mm_artefact *r);
 

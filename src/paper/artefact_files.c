@@ -277,3 +277,43 @@ mm_status mm_artefact_write(const mm_artefact *r) {
   }
   return mm_json_write(r->folder, "summary.json", mm_artefact_json(r));
 }
+
+// ---------------------------------------------------------------------------------------------
+// For programs
+
+mm_status mm_artefact_describe(const mm_artefact *r, mm_artefact_info *out) {
+  const mm_artefact_info ours = { .folder = r->folder,
+                                  .artefact = r->artefact,
+                                  .scale = r->scale,
+                                  .label = r->label,
+                                  .more = r->more,
+                                  .n_cell = r->n_cell,
+                                  .n_claim = r->n_claim,
+                                  .n_note = r->n_note,
+                                  .seconds = r->seconds,
+                                  .env_steps = r->env_steps };
+  return mm_study_give(&ours, sizeof ours, out);
+}
+
+const mm_artefact_cell *mm_artefact_cell_at(const mm_artefact *r, size_t i) {
+  return i < r->n_cell ? &r->cell[i] : NULL;
+}
+
+const mm_claim *mm_artefact_claim_at(const mm_artefact *r, size_t i) {
+  return i < r->n_claim ? &r->claim[i] : NULL;
+}
+
+const char *mm_artefact_note_at(const mm_artefact *r, size_t i) {
+  return i < r->n_note ? r->note[i] : NULL;
+}
+
+const char *mm_artefact_machine_text(const mm_artefact *r, char out[MM_STUDY_MACHINE_TEXT]) {
+  return mm_machine_text(&r->machine, out);
+}
+
+mm_status mm_artefact_format(const mm_artefact *r, char **out) {
+  cJSON *root = mm_artefact_json(r);
+  *out = mm_json_print(root, false);
+  cJSON_Delete(root);
+  return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the results of a reproduction");
+}

@@ -180,6 +180,10 @@ const mm_artefact_spec mm_artefact_specs[MM_ARTEFACTS] = {
   [MM_ARTEFACT_ALL] = { .name = "all", .suites = (1u << MM_SUITES) - 1 },
 };
 
+const char *mm_paper_artefact_name(size_t i) {
+  return i < MM_ARTEFACTS ? mm_artefact_name((mm_artefact_id)i) : NULL;
+}
+
 const char *mm_artefact_name(mm_artefact_id artefact) {
   return mm_artefact_specs[artefact].name;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/config.h"
 #include "paper/paper_internal.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -108,16 +109,47 @@ static mm_status open_paper(const char *folder, const mm_paper_plan *plan, mm_pa
   return status;
 }
 
-mm_status mm_paper_create(const char *folder, const mm_paper_plan *plan, mm_paper **out) {
+mm_status mm_paper_begin(const char *folder, const mm_paper_plan *plan, mm_paper **out) {
   return open_paper(folder, plan, out);
 }
 
-mm_status mm_paper_resume(const char *folder, mm_paper **out) {
+// A plan is too large for a stack that threads have.
+mm_status mm_paper_create(const char *folder, const mm_paper_config *config, mm_paper **out) {
+  mm_paper_plan *plan = mm_alloc(sizeof *plan);
+  *out = NULL;
+  if (!plan) return MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a reproduction");
+  mm_status status = mm_paper_plan_take(config, plan);
+  if (status == MM_OK) {
+    mm_paper_config c = mm_paper_config_default();
+    (void)mm_config_take("mm_paper_config", config, &c, sizeof c); // as it was taken before
+    char *const *before = mm_run_made_by(c.argv);
+    status = mm_paper_begin(folder, plan, out);
+    mm_run_made_by(before);
+  }
+  mm_free(plan);
+  return status;
+}
+
+mm_status mm_paper_open(const char *folder, mm_paper **out) {
   return open_paper(folder, NULL, out);
 }
 
-const mm_paper_plan *mm_paper_get_plan(const mm_paper *r) {
-  return &r->plan;
+mm_status mm_paper_check_devices(const mm_paper_config *config, const mm_paper *r) {
+  if (!config) return mm_paper_plan_devices(&r->plan);
+  mm_paper_plan *plan = mm_alloc(sizeof *plan);
+  if (!plan) return MM_FAIL(MM_ERR_MEMORY, "no memory for the plan of a reproduction");
+  mm_status status = mm_paper_plan_take(config, plan);
+  if (status == MM_OK) status = mm_paper_plan_devices(plan);
+  mm_free(plan);
+  return status;
+}
+
+const char *mm_paper_artefact(const mm_paper *r) {
+  return mm_artefact_name(r->plan.artefact);
+}
+
+const char *mm_paper_scale(const mm_paper *r) {
+  return mm_scale_name(r->plan.scale);
 }
 
 const char *mm_paper_folder(const mm_paper *r) {
@@ -140,7 +172,7 @@ const char *mm_paper_outcome(mm_status status, size_t n_failed) {
   return status == MM_OK && n_failed == 0 ? "done" : "failed";
 }
 
-void mm_paper_note_end(mm_paper *r, const char *outcome) {
+void mm_paper_end(mm_paper *r, const char *outcome) {
   mm_study_end(&r->study, outcome);
 }
 
@@ -239,8 +271,8 @@ static mm_status open_child(const mm_paper *r, mm_artefact_id artefact, mm_paper
   mm_paper_plan plan;
   mm_paper_path(r, mm_artefact_name(artefact), folder);
   mm_paper_plan_part(&r->plan, artefact, &plan);
-  if (!mm_paper_has_run(folder)) return mm_paper_create(folder, &plan, out);
-  MM_TRY(mm_paper_resume(folder, out));
+  if (!mm_paper_has_run(folder)) return mm_paper_begin(folder, &plan, out);
+  MM_TRY(mm_paper_open(folder, out));
   if (same_plan(&(*out)->plan, &plan)) return MM_OK;
   return MM_FAIL(MM_ERR_INPUT, "%s/run.db: another plan than that of the reproduction it is in",
                  folder);
@@ -255,14 +287,13 @@ static mm_status run_child(mm_paper *r, mm_artefact_id artefact) {
   if (child) {
     mm_paper_ran(r, child->study.machine.ran);
     mm_paper_count_failures(r, child->n_failed, "", child->failure);
-    mm_paper_note_end(child, mm_paper_outcome(status, child->n_failed));
+    mm_paper_end(child, mm_paper_outcome(status, child->n_failed));
   }
   mm_paper_close(child);
   return status;
 }
 
-mm_status mm_paper_run(mm_paper *r, const mm_paper_job *job) {
-  r->job = job;
+static mm_status run_paper(mm_paper *r) {
   r->start = mm_clock_seconds();
   r->n_failed = 0;
   if (r->plan.artefact != MM_ARTEFACT_ALL) return run_artefact(r);
@@ -270,4 +301,20 @@ mm_status mm_paper_run(mm_paper *r, const mm_paper_job *job) {
   for (int i = 0; i < MM_ARTEFACT_ALL; i++)
     MM_TRY(run_child(r, (mm_artefact_id)i));
   return MM_OK;
+}
+
+void mm_paper_job_init(mm_paper_job *out, size_t size) {
+  const mm_paper_job ours = { .place = { .kind = MM_BACKEND_AUTO } };
+  mm_config_give(&ours, sizeof ours, out, size);
+}
+
+mm_status mm_paper_run(mm_paper *r, const mm_paper_job *asked) {
+  mm_paper_job job = mm_paper_job_default();
+  MM_TRY(mm_config_take("mm_paper_job", asked, &job, sizeof job));
+  char *const *before = mm_run_made_by(job.argv);
+  r->job = &job;
+  mm_status status = run_paper(r);
+  r->job = NULL;
+  mm_run_made_by(before);
+  return status;
 }

@@ -13,7 +13,7 @@ struct mm_paper {
   mm_paper_plan plan;
   mm_study study; // without jobs of its own: those are its searches' and tables'
   // while it runs
-  const mm_paper_job *job;
+  const mm_paper_job *job; // NULL between
   double start;
   char stage[160];                  // the search or table whose progress is told
   mm_learn *search;                 // the one in hand,
@@ -33,6 +33,12 @@ mm_status mm_paper_plan_read(const cJSON *root, const char *source, mm_paper_pla
 
 // Every setting must be one of some training of the artefact.
 mm_status mm_paper_plan_check(const mm_paper_plan *plan);
+
+// From a program's config.
+mm_status mm_paper_plan_take(const mm_paper_config *config, mm_paper_plan *out);
+
+// MM_ERR_UNSUPPORTED unless devices can do all that the plan trains.
+mm_status mm_paper_plan_devices(const mm_paper_plan *plan);
 
 // What no training takes, or needs and does not find (the MuJoCo library), shows here.
 mm_status mm_paper_rehearse(const mm_paper_plan *plan);

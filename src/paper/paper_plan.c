@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan of a reproduction, and the sizes of its scales.
 
+#define _XOPEN_SOURCE 700
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backend/cuda/host/cuda.h"
+#include "base/config.h"
 #include "paper/paper_internal.h"
 #include "study/jobs/job_store.h"
 
@@ -342,8 +347,65 @@ static mm_status ask_devices(const mm_job *job, const char *env) {
   return mm_cuda_takes(job) ? MM_OK : MM_FAIL(MM_ERR_UNSUPPORTED, "%s: %s", env, mm_last_error());
 }
 
-mm_status mm_paper_check_devices(const mm_paper_plan *plan) {
+mm_status mm_paper_plan_devices(const mm_paper_plan *plan) {
   return ask_suites(plan, ask_devices);
+}
+
+// ---------------------------------------------------------------------------------------------
+// From a config
+
+void mm_paper_config_init(mm_paper_config *out, size_t size) {
+  const mm_paper_config ours = { .scale = scale_text[MM_SCALE_LAPTOP] };
+  mm_config_give(&ours, sizeof ours, out, size);
+}
+
+const char *mm_paper_scale_name(size_t i) {
+  return i < MM_SCALES ? scale_text[i] : NULL;
+}
+
+static mm_status take_set(const char *text, mm_paper_plan *plan) {
+  mm_paper_set *set = &plan->set[plan->n_set];
+  const size_t n = strcspn(text, "=");
+  if (plan->n_set == MM_PAPER_SETS)
+    return MM_FAIL(MM_ERR_INPUT, "setting '%.80s': expected at most %d of them", text,
+                   MM_PAPER_SETS);
+  if (text[n] != '=' || n >= sizeof set->key || strlen(text + n + 1) >= sizeof set->value)
+    return MM_FAIL(MM_ERR_INPUT, "setting '%.80s': expected a short key=value", text);
+  snprintf(set->key, sizeof set->key, "%.*s", (int)n, text);
+  snprintf(set->value, sizeof set->value, "%s", text + n + 1);
+  plan->n_set++;
+  return MM_OK;
+}
+
+// By its whole path: the reproduction may be gone on with from another directory.
+static mm_status take_folder(const char *name, mm_paper_plan *plan) {
+  if (plan->n_from == MM_PAPER_FROM)
+    return MM_FAIL(MM_ERR_INPUT, "maps from '%.80s': expected at most %d folders", name,
+                   MM_PAPER_FROM);
+  char *real = access(name, R_OK | X_OK) == 0 ? realpath(name, NULL) : NULL;
+  if (!real) return MM_FAIL(MM_ERR_INPUT, "maps from: cannot read folder '%s'", name);
+  mm_status status = mm_plan_copy_name(real, "maps from", plan->from[plan->n_from++]);
+  free(real);
+  return status;
+}
+
+mm_status mm_paper_plan_take(const mm_paper_config *config, mm_paper_plan *out) {
+  mm_paper_config c = mm_paper_config_default();
+  memset(out, 0, sizeof *out);
+  MM_TRY(mm_config_take("mm_paper_config", config, &c, sizeof c));
+  if (!c.artefact || !mm_artefact_find(c.artefact, &out->artefact))
+    return MM_FAIL(MM_ERR_INPUT, "unknown artefact '%.40s'", c.artefact ? c.artefact : "");
+  if (!c.scale || !mm_scale_find(c.scale, &out->scale))
+    return MM_FAIL(MM_ERR_INPUT, "unknown scale '%.40s'", c.scale ? c.scale : "");
+  if (c.seeds > MM_PAPER_SEEDS_MAX)
+    return MM_FAIL(MM_ERR_INPUT, "%zu seeds: expected at most %d", c.seeds, MM_PAPER_SEEDS_MAX);
+  out->seed = c.seed;
+  out->seeds = c.seeds;
+  for (size_t i = 0; i < c.n_set; i++)
+    MM_TRY(take_set(c.set[i], out));
+  for (size_t i = 0; i < c.n_from; i++)
+    MM_TRY(take_folder(c.from[i], out));
+  return MM_OK;
 }
 
 // ---------------------------------------------------------------------------------------------

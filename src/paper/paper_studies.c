@@ -27,7 +27,7 @@ static void enter_stage(mm_paper *r, const char *kind, const char *env, const ch
 
 static void show_search(size_t done, size_t total, uint64_t env_steps, void *user) {
   const mm_paper *r = user;
-  mm_learn_view view;
+  mm_study_search view;
   (void)done, (void)total;
   mm_learn_look(r->search, &view);
   bool population = view.stage == MM_STAGE_POPULATION;
@@ -39,9 +39,7 @@ static void show_search(size_t done, size_t total, uint64_t env_steps, void *use
 static mm_status resume_search(mm_paper *r, const char *folder, const char *env,
                                const mm_settings *settings) {
   MM_TRY(mm_learn_resume(folder, 0, &r->search));
-  mm_learn_view view;
-  mm_learn_look(r->search, &view);
-  const mm_learn_plan *plan = view.plan;
+  const mm_learn_plan *plan = mm_learn_get_plan(r->search);
   if (plan->n_env == 1 && strcmp(plan->env[0], env) == 0 && plan->seed == r->plan.seed &&
       mm_paper_same_settings(&plan->settings, settings, true, NULL))
     return MM_OK;
@@ -68,7 +66,7 @@ static mm_status open_search(mm_paper *r, const char *folder, const char *env,
 
 static mm_status advance(mm_paper *r) {
   mm_backend_config backend = mm_paper_backend(r, show_search);
-  mm_learn_view view;
+  mm_study_search view;
   mm_learn_look(r->search, &view);
   r->search_total = view.steps_left;
   mm_status status = MM_OK;
@@ -76,14 +74,14 @@ static mm_status advance(mm_paper *r) {
     status = mm_learn_advance(r->search, &backend);
   mm_learn_look(r->search, &view);
   r->result.env_steps += view.session_env_steps;
-  mm_paper_ran(r, view.machine.ran);
+  mm_paper_ran(r, mm_learn_study(r->search)->machine.ran);
   mm_study_end(mm_learn_study(r->search), mm_paper_outcome(status, 0));
   return status;
 }
 
 // What the search says of itself: on validation tasks, by which its map was chosen.
 static mm_status note_search(mm_paper *r) {
-  mm_learn_view view;
+  mm_study_search view;
   mm_learn_look(r->search, &view);
   r->search_steps = (double)view.env_steps;
   if (!view.best.known) return MM_OK;

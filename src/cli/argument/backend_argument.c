@@ -35,7 +35,7 @@ static int find_devices(int *count) {
   return fail(EXIT_FAILED, "%s (use --backend cpu)", mm_last_error());
 }
 
-bool backend_takes(const mm_env *env, const mm_settings *settings) {
+static bool takes(const mm_env *env, const mm_settings *settings) {
   mm_job job = { .env = env };
   mm_settings_bind(settings, &job);
   return mm_cuda_takes(&job);
@@ -46,8 +46,7 @@ int backend_refuse(void) {
 }
 
 int backend_check(const mm_backend_place *place, const mm_env *env, const mm_settings *settings) {
-  return place->kind != MM_BACKEND_CUDA || backend_takes(env, settings) ? EXIT_DONE
-                                                                        : backend_refuse();
+  return place->kind != MM_BACKEND_CUDA || takes(env, settings) ? EXIT_DONE : backend_refuse();
 }
 
 const char *backend_hint(const mm_backend_place *place, mm_status status) {
@@ -80,12 +79,17 @@ int backend_choose(backend_args *on) {
   return EXIT_DONE;
 }
 
-mm_backend_config backend_config(const backend_args *on, backend_progress *progress, void *user) {
-  return (mm_backend_config){ .size = sizeof(mm_backend_config),
-                              .place = on->place,
-                              .threads = (int)on->threads,
-                              .job_timeout = on->job_timeout,
-                              .stop = interrupt_watch(),
-                              .progress = progress,
-                              .user = user };
+mm_study_machine backend_machine(const backend_args *on, backend_progress *progress, void *user) {
+  mm_study_machine machine = mm_study_machine_default();
+  machine.backend = backend_names[on->place.kind == MM_BACKEND_AUTO  ? 0
+                                  : on->place.kind == MM_BACKEND_CPU ? 1
+                                                                     : 2];
+  machine.devices = on->place.devices;
+  machine.n_device = on->place.n_device;
+  machine.threads = (int)on->threads;
+  machine.job_timeout = on->job_timeout;
+  machine.stop = interrupt_watch();
+  machine.progress = progress;
+  machine.user = user;
+  return machine;
 }

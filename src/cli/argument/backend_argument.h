@@ -8,6 +8,7 @@
 #include "backend/backend.h"
 #include "cli/core/command.h"
 #include "mirrormap/settings.h"
+#include "mirrormap/study.h"
 
 enum { BACKEND_THREADS_MAX = 4096, BACKEND_DEVICES_MAX = 64 };
 
@@ -41,12 +42,10 @@ extern const char *const backend_names[];
 // or machine does not have, or what is no list of devices, is reported.
 int backend_choose(backend_args *on);
 
-// For whoever runs jobs: place, threads and times of the options, until interrupt_watch's flag.
+// For whoever advances a study: place, threads and times of the options, until interrupt_watch's
+// flag.
 typedef void backend_progress(size_t done, size_t total, uint64_t env_steps, void *user);
-mm_backend_config backend_config(const backend_args *on, backend_progress *progress, void *user);
-
-// Whether devices can train with these settings at all; if not, mm_last_error() says why.
-bool backend_takes(const mm_env *env, const mm_settings *settings);
+mm_study_machine backend_machine(const backend_args *on, backend_progress *progress, void *user);
 
 // What devices cannot do, with mm_last_error() as the reason: one line, EXIT_USAGE.
 int backend_refuse(void);

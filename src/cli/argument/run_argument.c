@@ -76,11 +76,9 @@ int run_argument_check_out(const char *folder, const char *const *names) {
   return EXIT_DONE;
 }
 
-int run_argument_name(const char *option_name, const char *text, char out[MM_STUDY_NAME_SIZE]) {
-  if (strlen(text) >= MM_STUDY_NAME_SIZE)
-    return fail_usage("option '--%s': the name is too long", option_name);
-  snprintf(out, MM_STUDY_NAME_SIZE, "%s", text);
-  return EXIT_DONE;
+int run_argument_check_name(const char *option_name, const char *text) {
+  if (strlen(text) < MM_STUDY_NAME_SIZE) return EXIT_DONE;
+  return fail_usage("option '--%s': the name is too long", option_name);
 }
 
 const char *run_argument_map(const char *map, const char *algo) {

@@ -57,11 +57,11 @@ const char *run_argument_hint(const char *name, const char *folder, const mm_bac
                               mm_status status, char out[RUN_HINT_SIZE]);
 
 // Refuses a folder that has one of these files, before the work is done. A run in it is
-// mm_run_create's to refuse.
+// mm_study_create's to refuse.
 int run_argument_check_out(const char *folder, const char *const *names);
 
-// A name for a plan; one that is too long is refused.
-int run_argument_name(const char *option_name, const char *text, char out[MM_STUDY_NAME_SIZE]);
+// Refuses a name that is too long for a study.
+int run_argument_check_name(const char *option_name, const char *text);
 
 // --map where it was given; learners without a map, as ppo, have no choice. NULL: it is missing.
 const char *run_argument_map(const char *map, const char *algo);

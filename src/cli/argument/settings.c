@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/argument/env_argument.h"
+#include "cli/core/output.h"
 #include "cli/core/terminal.h"
 
 static const char *defaults_of(const char *key, char out[OPTION_DEFAULTS_SIZE]) {
@@ -111,6 +112,23 @@ cJSON *settings_json(const mm_settings *settings) {
 
 cJSON *settings_search_json(const mm_settings *settings) {
   return json_of(settings, true);
+}
+
+const char *settings_search_text(const mm_settings *settings, const char *key) {
+  char *text;
+  if (mm_settings_format(settings, NULL, &text) != MM_OK) return "";
+  cJSON *root = cJSON_Parse(text);
+  const char *value = cJSON_GetStringValue(cJSON_GetObjectItem(root, key));
+  const char *kept = output_plain(value != NULL ? value : "");
+  cJSON_Delete(root);
+  mm_settings_text_free(text);
+  return kept;
+}
+
+void settings_texts(const settings_args *args, name_list *out) {
+  mm_setting_info s;
+  for (size_t i = 0; mm_setting_at(i, &s); i++)
+    if (args->value[i] != NULL) name_list_add(out, output_format("%s=%s", s.key, args->value[i]));
 }
 
 int settings_check_env(const settings_args *args, const char *id) {

@@ -8,6 +8,7 @@
 #define MM_CLI_SETTINGS_H
 
 #include "base/json.h"
+#include "cli/argument/name_list.h"
 #include "cli/core/command.h"
 #include "mirrormap/settings.h"
 
@@ -33,9 +34,15 @@ const char *settings_given(const settings_args *args, const char *key);
 // --set. Returns EXIT_DONE, or reports what is wrong and returns its exit code.
 int settings_resolve(const settings_args *args, mm_algo algo, const char *preset, mm_settings *out);
 
+// All of --set as "key=value", added to `out` in the order in which settings_resolve sets them.
+void settings_texts(const settings_args *args, name_list *out);
+
 // The algorithm's settings, and those of a search, as they stand in JSON.
 cJSON *settings_json(const mm_settings *settings);
 cJSON *settings_search_json(const mm_settings *settings);
+
+// What the settings of a search say of a key that is no number, fit to be printed; "" for others.
+const char *settings_search_text(const mm_settings *settings, const char *key);
 
 // Refuses what --set says of locomotion tasks, of MinAtar or of one environment where this is
 // another, and returns the exit code. For one environment: of several, some may heed what others do

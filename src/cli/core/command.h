@@ -155,6 +155,9 @@ const command *command_find(const command *const *list, const char *name);
 // For tables: X(name) becomes a pointer to the command.
 #define COMMAND_POINTER(name) &command_##name,
 
+// The words of the process, as main has them: studies say what they were made by.
+extern char *const *command_argv;
+
 // ---------------------------------------------------------------------------------------------
 // Parsing (options.c)
 

@@ -18,7 +18,8 @@
 #include "cli/core/plugins.h"
 #include "cli/core/rank_command.h"
 #include "cli/core/terminal.h"
-#include "mirrormap/study.h"
+
+char *const *command_argv;
 
 static const command *const commands[] = { COMMAND_LIST(COMMAND_POINTER) NULL };
 
@@ -165,6 +166,6 @@ int main(int argc, char **argv) {
   mm_set_log(show_message, NULL);
   rank_command_hush();
   output_start();
-  mm_study_set_argv(argv);
+  command_argv = argv;
   return rank_command_end(output_end(start(argv)));
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/pmd.h"
 #include "cli/argument/map_argument.h"
 #include "cli/core/memory.h"
 #include "cli/core/output.h"
@@ -17,6 +16,7 @@
 #include "cli/env/grid_game.h"
 #include "env/grid/grid_model.h"
 #include "env/grid/grid_task.h"
+#include "show/picture/grid_policy.h"
 
 // Beyond, exact values take more than a moment: they must be asked for.
 enum { STATES_QUICK = 300000 };
@@ -118,44 +118,40 @@ static uint8_t *greedy_actions(const mm_grid *grid, const double *policy) {
   return action;
 }
 
-static mm_status iterate(mm_pmd *pmd, const mm_pmd_config *config) {
-  int64_t n = mm_pmd_iterations(config);
-  mm_status status = MM_OK;
-  progress_begin("training", (double)n, "iterations");
-  for (int64_t t = 0; t < n && status == MM_OK; t++) {
-    status = mm_pmd_iterate(pmd);
-    progress_update((double)t + 1, NULL);
-  }
-  progress_end();
-  if (status != MM_ERR_NUMERIC) return status;
-  warn("a logit was not finite: the policy from before that is shown");
-  return MM_OK;
+static void show_progress(int64_t done, int64_t total) {
+  if (done == 1) progress_begin("training", (double)total, "iterations");
+  progress_update((double)done, NULL);
 }
 
-static mm_status evaluate(const mm_pmd *pmd, const mm_grid *grid, const env_args *args,
+static mm_status learn(const mm_grid *grid, const mm_map *map, const env_args *args,
+                       double *policy) {
+  mm_pmd_config config = mm_pmd_config_default();
+  bool finite = true;
+  config.gamma = args->gamma;
+  config.restart = restarts(args);
+  mm_status status = mm_grid_policy(grid, map, &config, args->seed, show_progress, policy, &finite);
+  progress_end();
+  if (!finite) warn("a logit was not finite: the policy from before that is shown");
+  return status;
+}
+
+static mm_status evaluate(const double *policy, const mm_grid *grid, const env_args *args,
                           findings *f) {
   mm_grid_model *model = NULL;
-  double *policy = memory_alloc((size_t)grid->n_state * MM_GRID_ACTIONS, sizeof *policy);
-  mm_pmd_policy(pmd, policy);
   f->action = greedy_actions(grid, policy);
   mm_status status = mm_grid_model_create(grid, args->gamma, restarts(args), &model);
   if (status == MM_OK) status = solve_start(model, grid, policy, &f->trained, NULL);
   mm_grid_model_destroy(model);
-  free(policy);
   return status;
 }
 
 static int train(const mm_grid *grid, const env_args *args, findings *f) {
   mm_map *map = NULL;
-  mm_pmd *pmd = NULL;
   TRY(map_argument_open(args->map, &map));
-  mm_pmd_config config = mm_pmd_config_default();
-  config.gamma = args->gamma;
-  config.restart = restarts(args);
-  mm_status status = mm_pmd_create(grid, map, &config, args->seed, 0, &pmd);
-  if (status == MM_OK) status = iterate(pmd, &config);
-  if (status == MM_OK) status = evaluate(pmd, grid, args, f);
-  mm_pmd_destroy(pmd);
+  double *policy = memory_alloc((size_t)grid->n_state * MM_GRID_ACTIONS, sizeof *policy);
+  mm_status status = learn(grid, map, args, policy);
+  if (status == MM_OK) status = evaluate(policy, grid, args, f);
+  free(policy);
   mm_map_destroy(map);
   return status_code(status);
 }

@@ -18,6 +18,7 @@
 #include "files/folder.h"
 #include "mirrormap/stats.h"
 #include "show/figure/scores_figure.h"
+#include "show/plot/gnuplot.h"
 
 enum { RANDOM_FILE_MAX = 1 << 20 };
 
@@ -341,35 +342,38 @@ static cJSON *scores_json(const mm_scores *s) {
 
 // ---------------------------------------------------------------------------------------------
 
-static mm_status draw_intervals(const void *s, const char *path) {
-  return mm_scores_figure_intervals(s, path);
-}
-
-static mm_status draw_profiles(const void *s, const char *path) {
-  return mm_scores_figure_profiles(s, path);
-}
-
-static mm_status draw_wins(const void *s, const char *path) {
-  return mm_scores_figure_wins(s, path);
-}
-
 static const char *const out_files[] = { "compare.json",  "intervals.svg",
                                          "intervals.png", "profiles.svg",
                                          "profiles.png",  "wins.svg",
                                          "wins.png",      NULL };
 
+static mm_status draw(const mm_scores *s, const char *folder) {
+  static const struct {
+    const char *name;
+    mm_status (*draw)(const mm_scores *s, const char *path);
+  } figures[] = {
+    { "intervals.svg", mm_scores_figure_intervals },
+    { "intervals.png", mm_scores_figure_intervals },
+    { "profiles.svg", mm_scores_figure_profiles },
+    { "profiles.png", mm_scores_figure_profiles },
+    { "wins.svg", mm_scores_figure_wins },
+    { "wins.png", mm_scores_figure_wins },
+  };
+  char path[MM_PATH_SIZE + 64];
+  MM_TRY(mm_gnuplot_find(path, sizeof path));
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, figures[i].name);
+    MM_TRY(figures[i].draw(s, path));
+  }
+  return MM_OK;
+}
+
 // What could not be written whole is taken back, so that the same command can be tried again.
 static int write_out(const mm_scores *s, const char *folder) {
-  static const study_figure figures[] = {
-    { "intervals.svg", draw_intervals }, { "intervals.png", draw_intervals },
-    { "profiles.svg", draw_profiles },   { "profiles.png", draw_profiles },
-    { "wins.svg", draw_wins },           { "wins.png", draw_wins },
-  };
   bool made;
   TRY(status_code(mm_folder_make(folder, &made)));
   int code = status_code(mm_json_write(folder, "compare.json", scores_json(s)));
-  if (code == EXIT_DONE)
-    code = study_figures(folder, figures, sizeof figures / sizeof *figures, s, "figures");
+  if (code == EXIT_DONE) code = study_figures(draw(s, folder), "figures");
   if (code == EXIT_DONE) note("wrote compare.json and figures to %s", folder);
   for (const char *const *name = out_files; *name != NULL && code != EXIT_DONE; name++) {
     char *path = memory_print("%s/%s", folder, *name);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `reproduce`: the paper's figures and tables, at three scales, resumable.
 
-#define _XOPEN_SOURCE 700
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/argument/backend_argument.h"
 #include "cli/argument/name_list.h"
@@ -19,8 +16,7 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/study/study_command.h"
-#include "paper/artefact.h"
-#include "paper/paper.h"
+#include "mirrormap/reproduce.h"
 
 typedef struct reproduce_args {
   settings_args settings;
@@ -84,9 +80,16 @@ static bool same_block(const mm_artefact_cell *a, const mm_artefact_cell *b) {
   return strcmp(a->env, b->env) == 0 && strcmp(a->target, b->target) == 0;
 }
 
+static mm_artefact_info info_of(const mm_artefact *r) {
+  mm_artefact_info info = { .size = sizeof info };
+  (void)mm_artefact_describe(r, &info);
+  return info;
+}
+
 static bool has_paper(const mm_artefact *r) {
-  for (size_t i = 0; i < r->n_cell; i++)
-    if (!isnan(r->cell[i].paper)) return true;
+  const mm_artefact_cell *c;
+  for (size_t i = 0; (c = mm_artefact_cell_at(r, i)) != NULL; i++)
+    if (!isnan(c->paper)) return true;
   return false;
 }
 
@@ -104,7 +107,7 @@ static void put_row(table *out, const mm_artefact_cell *c, bool paper) {
 }
 
 static void put_block(const mm_artefact *r, size_t first, size_t end) {
-  const mm_artefact_cell *c = &r->cell[first];
+  const mm_artefact_cell *c = mm_artefact_cell_at(r, first);
   bool paper = has_paper(r);
   printf("\n%s%s%s", c->env, c->target[0] ? ", target=" : "", c->target);
   if (!isnan(c->optimal)) printf(" (mean optimum %.4g)", c->optimal);
@@ -115,18 +118,21 @@ static void put_block(const mm_artefact *r, size_t first, size_t end) {
             "rate|paper (ours above it)"
           : "<map|runs|eta|final return|IQM [95 %]|minus negentropy, win rate|minus l2, win rate");
   for (size_t i = first; i < end; i++)
-    put_row(out, &r->cell[i], paper);
+    put_row(out, mm_artefact_cell_at(r, i), paper);
   table_print(out);
-  for (size_t i = first; i < end; i++)
-    if (r->cell[i].of.unfinished > 0)
-      printf("%s: %zu of %zu runs finished no episode, so there is no mean\n", r->cell[i].map,
-             r->cell[i].of.unfinished, r->cell[i].n_run);
+  for (size_t i = first; i < end; i++) {
+    c = mm_artefact_cell_at(r, i);
+    if (c->of.unfinished > 0)
+      printf("%s: %zu of %zu runs finished no episode, so there is no mean\n", c->map,
+             c->of.unfinished, c->n_run);
+  }
 }
 
 static void put_cells(const mm_artefact *r) {
-  for (size_t first = 0, end; first < r->n_cell; first = end) {
+  const size_t n = info_of(r).n_cell;
+  for (size_t first = 0, end; first < n; first = end) {
     end = first + 1;
-    while (end < r->n_cell && same_block(&r->cell[first], &r->cell[end]))
+    while (end < n && same_block(mm_artefact_cell_at(r, first), mm_artefact_cell_at(r, end)))
       end++;
     put_block(r, first, end);
   }
@@ -134,7 +140,8 @@ static void put_cells(const mm_artefact *r) {
 
 // Grid-World has more to say of each run than its end.
 static void put_quantities(const mm_artefact *r) {
-  if (r->n_cell == 0 || !r->cell[0].run[MM_QUANTITY_DISTANCE]) return;
+  const mm_artefact_cell *c = mm_artefact_cell_at(r, 0);
+  if (c == NULL || c->run[MM_QUANTITY_DISTANCE] == NULL) return;
   static const mm_quantity shown[] = { MM_QUANTITY_LATE, MM_QUANTITY_DROPS, MM_QUANTITY_DISTANCE,
                                        MM_QUANTITY_ERROR };
   putchar('\n');
@@ -143,12 +150,12 @@ static void put_quantities(const mm_artefact *r) {
                   "estimation error of all");
   table *out =
       table_create("<environment|<map|last 10 values|drops|early distance|estimation error");
-  for (size_t i = 0; i < r->n_cell; i++) {
-    if (!r->cell[i].run[MM_QUANTITY_DISTANCE]) continue;
-    table_text(out, r->cell[i].env);
-    table_text(out, r->cell[i].map);
+  for (size_t i = 0; (c = mm_artefact_cell_at(r, i)) != NULL; i++) {
+    if (c->run[MM_QUANTITY_DISTANCE] == NULL) continue;
+    table_text(out, c->env);
+    table_text(out, c->map);
     for (int q = 0; q < 4; q++)
-      table_text(out, output_estimate(r->cell[i].value[shown[q]], false));
+      table_text(out, output_estimate(c->value[shown[q]], false));
   }
   table_print(out);
 }
@@ -157,8 +164,8 @@ static void put_quantities(const mm_artefact *r) {
 // Claims
 
 static const char *verdict_of(const mm_artefact *r, const char *text, const mm_claim *at) {
-  for (size_t i = 0; i < r->n_claim; i++) {
-    const mm_claim *c = &r->claim[i];
+  const mm_claim *c;
+  for (size_t i = 0; (c = mm_artefact_claim_at(r, i)) != NULL; i++) {
     if (strcmp(c->text, text) == 0 && strcmp(c->env, at->env) == 0 &&
         strcmp(c->target, at->target) == 0)
       return c->verdict > 0 ? "holds" : c->verdict < 0 ? "no" : "inconclusive";
@@ -167,9 +174,9 @@ static const char *verdict_of(const mm_artefact *r, const char *text, const mm_c
 }
 
 static bool is_first(const mm_artefact *r, size_t i, bool column) {
-  const mm_claim *c = &r->claim[i];
+  const mm_claim *c = mm_artefact_claim_at(r, i);
   for (size_t k = 0; k < i; k++) {
-    const mm_claim *other = &r->claim[k];
+    const mm_claim *other = mm_artefact_claim_at(r, k);
     if (column ? strcmp(c->env, other->env) == 0 && strcmp(c->target, other->target) == 0
                : strcmp(c->text, other->text) == 0)
       return false;
@@ -191,9 +198,11 @@ static const char *short_name(const char *env) {
 
 // A table per target: the claims against the environments.
 static void put_claims_of(const mm_artefact *r, const char *target) {
-  size_t *column = memory_alloc(r->n_claim, sizeof *column), n = 0;
-  for (size_t i = 0; i < r->n_claim; i++)
-    if (strcmp(r->claim[i].target, target) == 0 && is_first(r, i, true)) column[n++] = i;
+  const size_t n_claim = info_of(r).n_claim;
+  size_t *column = memory_alloc(n_claim, sizeof *column), n = 0;
+  for (size_t i = 0; i < n_claim; i++)
+    if (strcmp(mm_artefact_claim_at(r, i)->target, target) == 0 && is_first(r, i, true))
+      column[n++] = i;
   putchar('\n');
   study_paragraph(output_format("claims%s%s: holds, no (the opposite), inconclusive (the 95 %% "
                                 "interval of the paired difference includes 0, or fewer than %d "
@@ -202,12 +211,13 @@ static void put_claims_of(const mm_artefact *r, const char *target) {
   table *out = table_of_columns(n + 1);
   table_text(out, "<claim of the paper");
   for (size_t k = 0; k < n; k++)
-    table_text(out, short_name(r->claim[column[k]].env));
-  for (size_t i = 0; i < r->n_claim; i++) {
+    table_text(out, short_name(mm_artefact_claim_at(r, column[k])->env));
+  for (size_t i = 0; i < n_claim; i++) {
+    const char *text = mm_artefact_claim_at(r, i)->text;
     if (!is_first(r, i, false)) continue;
-    table_text(out, r->claim[i].text);
+    table_text(out, text);
     for (size_t k = 0; k < n; k++) {
-      const char *verdict = verdict_of(r, r->claim[i].text, &r->claim[column[k]]);
+      const char *verdict = verdict_of(r, text, mm_artefact_claim_at(r, column[k]));
       table_text(out, verdict);
       if (verdict[0] == 'h' || verdict[0] == 'n') table_mark(out, verdict[0] == 'h');
     }
@@ -218,9 +228,10 @@ static void put_claims_of(const mm_artefact *r, const char *target) {
 
 static void put_claims(const mm_artefact *r) {
   const char *last = NULL;
-  for (size_t i = 0; i < r->n_claim; i++) {
-    if (last != NULL && strcmp(last, r->claim[i].target) == 0) continue;
-    last = r->claim[i].target;
+  const mm_claim *c;
+  for (size_t i = 0; (c = mm_artefact_claim_at(r, i)) != NULL; i++) {
+    if (last != NULL && strcmp(last, c->target) == 0) continue;
+    last = c->target;
     put_claims_of(r, last);
   }
 }
@@ -228,11 +239,12 @@ static void put_claims(const mm_artefact *r) {
 // ---------------------------------------------------------------------------------------------
 
 static void reproduce_report(const mm_artefact *r) {
-  char machine[MM_MACHINE_TEXT];
-  printf("%sreproduction of '%s'%s\n%s\n", terminal_style(stdout, STYLE_BOLD), r->artefact,
-         terminal_style(stdout, STYLE_PLAIN), r->label);
-  if (r->more[0]) puts(r->more);
-  if (r->n_cell > 0)
+  const mm_artefact_info info = info_of(r);
+  char machine[MM_STUDY_MACHINE_TEXT];
+  printf("%sreproduction of '%s'%s\n%s\n", terminal_style(stdout, STYLE_BOLD), info.artefact,
+         terminal_style(stdout, STYLE_PLAIN), info.label);
+  if (info.more[0] != '\0') puts(info.more);
+  if (info.n_cell > 0)
     study_paragraph("final return: mean and standard error of the runs (IQM: interquartile mean "
                     "with bootstrap interval); paired differences (*: the 95 % bootstrap interval "
                     "excludes 0) and the win rate; runs of all maps have the same seeds");
@@ -240,108 +252,69 @@ static void reproduce_report(const mm_artefact *r) {
   put_quantities(r);
   put_claims(r);
   putchar('\n');
-  for (size_t i = 0; i < r->n_note; i++)
-    printf("- %s\n", output_plain(r->note[i]));
-  printf("files   %s\n", output_plain(r->folder));
-  if (r->env_steps > 0)
+  for (size_t i = 0; i < info.n_note; i++)
+    printf("- %s\n", output_plain(mm_artefact_note_at(r, i)));
+  printf("files   %s\n", output_plain(info.folder));
+  if (info.env_steps > 0)
     printf("speed   %s steps/s: %s steps in %s on %s\n",
-           output_si((double)r->env_steps / r->seconds), output_si((double)r->env_steps),
-           format_elapsed(r->seconds), mm_machine_text(&r->machine, machine));
+           output_si((double)info.env_steps / info.seconds), output_si((double)info.env_steps),
+           format_elapsed(info.seconds), mm_artefact_machine_text(r, machine));
   putchar('\n');
 }
 
 // ---------------------------------------------------------------------------------------------
 // Beginning or resuming
 
-static const char *artefact_word(size_t i) {
-  return i < MM_ARTEFACTS ? mm_artefact_name((mm_artefact_id)i) : NULL;
+enum { NAMES_MOST = 16 };
+
+// With --backend cuda. What is wrong with the plan itself is said when it is checked.
+static int check_devices(const reproduce_args *args, const mm_paper_config *config,
+                         const mm_paper *r) {
+  const bool asked = args->on.place.kind == MM_BACKEND_CUDA;
+  return asked && mm_paper_check_devices(config, r) == MM_ERR_UNSUPPORTED ? backend_refuse()
+                                                                          : EXIT_DONE;
 }
 
-static int find_artefact(const reproduce_args *args, mm_artefact_id *out) {
-  const char *names[MM_ARTEFACTS];
-  for (int i = 0; i < MM_ARTEFACTS; i++)
-    names[i] = mm_artefact_name((mm_artefact_id)i);
+static int find_artefact(const reproduce_args *args, const char **out) {
+  const char *names[NAMES_MOST], *name;
+  size_t n = 0;
+  while (n < NAMES_MOST && (name = mm_paper_artefact_name(n)) != NULL)
+    names[n++] = name;
   if (args->settings.common.positional.n == 0)
     return fail_usage("expected what to reproduce: phi, gridworld, control, minatar, transfer, "
                       "mujoco or all (or --resume DIR)");
-  const char *word = args->settings.common.positional.value[0];
-  if (mm_artefact_find(word, out)) return EXIT_DONE;
-  return fail_usage("unknown artefact '%s'%s", word,
-                    options_suggestion(word, names, MM_ARTEFACTS, ""));
+  *out = args->settings.common.positional.value[0];
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(*out, names[i]) == 0) return EXIT_DONE;
+  return fail_usage("unknown artefact '%s'%s", *out, options_suggestion(*out, names, n, ""));
 }
 
 // --set as texts: what they mean depends on the algorithms of the artefact.
-static int copy_settings(const reproduce_args *args, mm_paper_plan *plan) {
-  const char *key;
-  for (size_t i = 0; (key = mm_settings_any_key(i)) != NULL; i++) {
-    const char *value = args->settings.value[i];
-    mm_paper_set *set = &plan->set[plan->n_set];
-    if (value == NULL) continue;
-    if (plan->n_set == MM_PAPER_SETS || strlen(value) >= sizeof set->value)
-      return fail_usage("option '--set': '%s' is too long, or there are more than %d", key,
-                        MM_PAPER_SETS);
-    snprintf(set->key, sizeof set->key, "%s", key);
-    snprintf(set->value, sizeof set->value, "%s", value);
-    plan->n_set++;
-  }
-  return EXIT_DONE;
-}
-
-// By their whole paths: the reproduction may be gone on with from another directory.
-static int copy_folder(const char *name, mm_paper_plan *plan) {
-  char *real = access(name, R_OK | X_OK) == 0 ? realpath(name, NULL) : NULL;
-  int code = EXIT_DONE;
-  if (real == NULL)
-    code = fail_usage("option '--maps-from': cannot read folder '%s'", name);
-  else if (strlen(real) >= MM_PLAN_NAME_SIZE)
-    code = fail_usage("option '--maps-from': a name is too long");
-  else
-    snprintf(plan->from[plan->n_from++], MM_PLAN_NAME_SIZE, "%s", real);
-  free(real);
-  return code;
-}
-
-static int copy_from(const reproduce_args *args, mm_paper_plan *plan) {
-  name_list list;
-  if (args->from == NULL) return EXIT_DONE;
-  int code = name_list_read("maps-from", args->from, &list);
-  if (code == EXIT_DONE && list.n > MM_PAPER_FROM)
-    code = fail_usage("option '--maps-from': expected at most %d folders", MM_PAPER_FROM);
-  for (size_t i = 0; i < list.n && code == EXIT_DONE; i++)
-    code = copy_folder(list.name[i], plan);
-  name_list_release(&list);
-  return code;
-}
-
-static int make_plan(const reproduce_args *args, mm_paper_plan *plan) {
-  TRY(find_artefact(args, &plan->artefact));
-  mm_scale_find(args->scale, &plan->scale);
-  plan->seed = args->seed;
-  plan->seeds = (size_t)args->seeds;
-  int code = copy_settings(args, plan);
-  if (code == EXIT_DONE) code = copy_from(args, plan);
-  return code;
-}
-
-// With --backend cuda. What is wrong with the plan itself is said when it is checked.
-static int check_devices(const reproduce_args *args, const mm_paper_plan *plan) {
-  const bool asked = args->on.place.kind == MM_BACKEND_CUDA;
-  return asked && mm_paper_check_devices(plan) == MM_ERR_UNSUPPORTED ? backend_refuse() : EXIT_DONE;
+static int begin_with(const reproduce_args *args, name_list *set, name_list *from, mm_paper **out) {
+  char stem[64];
+  run_folder where;
+  mm_paper_config config = mm_paper_config_default();
+  TRY(find_artefact(args, &config.artefact));
+  if (args->from != NULL) TRY(name_list_read("maps-from", args->from, from));
+  settings_texts(&args->settings, set);
+  config.scale = args->scale;
+  config.argv = command_argv;
+  config.seed = args->seed;
+  config.seeds = (size_t)args->seeds;
+  config.set = (const char *const *)set->name, config.n_set = set->n;
+  config.from = (const char *const *)from->name, config.n_from = from->n;
+  TRY(check_devices(args, &config, NULL));
+  snprintf(stem, sizeof stem, "reproduce-%s", config.artefact);
+  mm_status status = run_argument_folder(args->out, stem, &where);
+  if (status == MM_OK) status = mm_paper_create(where.path, &config, out);
+  return status == MM_OK ? EXIT_DONE : run_argument_fail(&where, status);
 }
 
 static int begin(const reproduce_args *args, mm_paper **out) {
-  mm_paper_plan *plan = memory_alloc(1, sizeof *plan);
-  char stem[64];
-  run_folder where;
-  int code = make_plan(args, plan);
-  if (code == EXIT_DONE) code = check_devices(args, plan);
-  if (code == EXIT_DONE) {
-    snprintf(stem, sizeof stem, "reproduce-%s", mm_artefact_name(plan->artefact));
-    mm_status status = run_argument_folder(args->out, stem, &where);
-    if (status == MM_OK) status = mm_paper_create(where.path, plan, out);
-    if (status != MM_OK) code = run_argument_fail(&where, status);
-  }
-  free(plan);
+  name_list set = { 0 }, from = { 0 };
+  const int code = begin_with(args, &set, &from, out);
+  name_list_release(&set);
+  name_list_release(&from);
   return code;
 }
 
@@ -351,8 +324,8 @@ static int resume(const reproduce_args *args, mm_paper **out) {
   if (args->settings.common.positional.n > 0)
     return fail_usage("unexpected argument '%s': the folder says what is reproduced",
                       args->settings.common.positional.value[0]);
-  mm_status status = mm_paper_resume(args->resume, out);
-  return status == MM_OK ? check_devices(args, mm_paper_get_plan(*out)) : fail_status(status);
+  TRY(status_code(mm_paper_open(args->resume, out)));
+  return check_devices(args, NULL, *out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -388,17 +361,24 @@ static void show_warning(const char *sentence, void *user) {
   warn("%s", sentence);
 }
 
+static void add_part(cJSON *parts, const mm_artefact *result) {
+  char *text;
+  if (mm_artefact_format(result, &text) != MM_OK) return;
+  cJSON_AddItemToArray(parts, cJSON_CreateRaw(text));
+  mm_study_text_free(text);
+}
+
 static void show_result(const mm_artefact *result, void *user) {
   display *d = user;
   end_bar(d);
   if (d->parts != NULL)
-    cJSON_AddItemToArray(d->parts, mm_artefact_json(result));
+    add_part(d->parts, result);
   else
     reproduce_report(result);
 }
 
 static int show_json(const mm_paper *r, cJSON *parts) {
-  if (mm_paper_get_plan(r)->artefact != MM_ARTEFACT_ALL) {
+  if (strcmp(mm_paper_artefact(r), "all") != 0) {
     cJSON *only = cJSON_DetachItemFromArray(parts, 0);
     cJSON_Delete(parts);
     return output_json(only, EXIT_DONE);
@@ -415,8 +395,8 @@ static int show_stopped(const mm_paper *r, cJSON *parts) {
   cJSON *root = cJSON_CreateObject();
   cJSON_AddStringToObject(root, "run", mm_paper_folder(r));
   cJSON_AddStringToObject(root, "state", "stopped");
-  cJSON_AddStringToObject(root, "artefact", mm_artefact_name(mm_paper_get_plan(r)->artefact));
-  cJSON_AddStringToObject(root, "scale", mm_scale_name(mm_paper_get_plan(r)->scale));
+  cJSON_AddStringToObject(root, "artefact", mm_paper_artefact(r));
+  cJSON_AddStringToObject(root, "scale", mm_paper_scale(r));
   cJSON_AddItemToObject(root, "parts", parts);
   return output_json(root, EXIT_DONE);
 }
@@ -428,7 +408,7 @@ static int finish(const reproduce_args *args, mm_paper *r, mm_status status, dis
   snprintf(error, sizeof error, "%s", mm_last_error());
   const char *why;
   size_t failed = mm_paper_failures(r, &why);
-  mm_paper_note_end(r, status == MM_OK && failed > 0 ? "failed" : interrupt_outcome(status));
+  mm_paper_end(r, status == MM_OK && failed > 0 ? "failed" : interrupt_outcome(status));
   if (status == MM_OK) {
     int code = d->parts != NULL ? show_json(r, d->parts) : EXIT_DONE;
     if (failed == 0) return code;
@@ -460,17 +440,18 @@ static int run(void *raw) {
     return code;
   }
   display d = { .parts = args->settings.common.json ? cJSON_CreateArray() : NULL };
-  mm_paper_job job = { .place = args->on.place,
+  mm_paper_job job = { .size = sizeof job,
+                       .place = args->on.place,
                        .threads = (int)args->on.threads,
                        .job_timeout = args->on.job_timeout,
                        .stop = interrupt_watch(),
                        .progress = show_progress,
                        .warn = show_warning,
                        .finished = show_result,
-                       .user = &d };
-  note("%s: %s at %s scale, checkpointed", mm_paper_folder(r),
-       mm_artefact_name(mm_paper_get_plan(r)->artefact),
-       mm_scale_name(mm_paper_get_plan(r)->scale));
+                       .user = &d,
+                       .argv = command_argv };
+  note("%s: %s at %s scale, checkpointed", mm_paper_folder(r), mm_paper_artefact(r),
+       mm_paper_scale(r));
   interrupt_after(args->max_seconds);
   mm_status status = mm_paper_run(r, &job);
   end_bar(&d);
@@ -483,7 +464,7 @@ const command command_reproduce = {
   .name = "reproduce",
   .summary = "reproduce a figure or table of the paper",
   .positional = "ARTEFACT",
-  .word = artefact_word,
+  .word = mm_paper_artefact_name,
   .about =
       "ARTEFACT is phi (the parametrisation), gridworld (tabular PMD), control (AMPO on Acrobot "
       "and CartPole), minatar (Asterix, Freeway, SpaceInvaders), transfer (the table), mujoco "

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/argument/map_argument.h"
 #include "cli/argument/name_list.h"
@@ -13,9 +14,6 @@
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
 #include "cli/study/study_command.h"
-#include "show/figure/tune_figure.h"
-#include "study/tune/tune.h"
-#include "study/tune/tune_files.h"
 
 typedef struct tune_args {
   settings_args settings;
@@ -42,19 +40,19 @@ static const option tune_options[] = {
       COUNT, "trials", trials, "N",
       "cma-es: try this many, in whole generations (64); halving: draw this many where a range has "
       "no points (64); grid: refuse a larger one (1000)",
-      .low = 1, .high = MM_TUNE_TRIALS_MAX),
+      .low = 1, .high = MM_STUDY_TRIALS_MAX),
   OPTION(COUNT, "population", population, "N",
          "trials of a generation of cma-es (default: 4 + 3 ln of the number of parameters)",
-         .low = 4, .high = MM_TUNE_TRIALS_MAX, .rare = true),
+         .low = 4, .high = MM_STUDY_TRIALS_MAX, .rare = true),
   OPTION(COUNT, "seeds", seeds, "N",
          "train this many agents for each trial and environment, fewer for one that is stopped",
-         .low = 1, .high = MM_TUNE_SEEDS_MAX, .fallback = "8"),
+         .low = 1, .high = MM_STUDY_TRIAL_SEEDS_MAX, .fallback = "8"),
   OPTION(CHOICE, "prune", prune, NULL,
          "stop trials that lie below the median after 1, 2, 4, .. seeds; halving has its own rule",
          .choices = prune_names, .fallback = "on", .rare = true),
   OPTION(COUNT, "validate", validate, "N",
          "train the winner and the baseline settings on this many fresh seeds; 0 for none",
-         .low = 0, .high = MM_TUNE_VALIDATE_MAX, .fallback = "32", .rare = true),
+         .low = 0, .high = MM_STUDY_VALIDATE_MAX, .fallback = "32", .rare = true),
   OPTION(COUNT, "seed", seed, "S", "random seed of the search", .fallback = "0"),
   RUN_MAX_SECONDS_OPTION(tune_args),
   RUN_SAVE_SECONDS_OPTION(tune_args),
@@ -70,288 +68,264 @@ static const option tune_options[] = {
 
 enum { SHOWN = 10 };
 
-static void put_start(const mm_tune *tune, bool trials_given) {
-  mm_tune_view v;
-  mm_tune_look(tune, &v);
-  const mm_tune_plan *p = v.plan;
-  size_t population = p->population > 0 ? p->population : mm_tune_population(p->space.n);
-  const char *plural = p->n_env == 1 ? "" : "s";
-  if (p->space.method == MM_TUNE_CMA)
+static mm_study_tuning tuning_of(const mm_study *study) {
+  mm_study_tuning tuning = { .size = sizeof tuning };
+  (void)mm_study_look_tuning(study, &tuning);
+  return tuning;
+}
+
+static mm_study_trial trial_of(const mm_study *study, size_t i) {
+  mm_study_trial trial = { .size = sizeof trial };
+  (void)mm_study_trial_at(study, i, &trial);
+  return trial;
+}
+
+static bool is_method(const mm_study_tuning *t, const char *name) {
+  return strcmp(t->method, name) == 0;
+}
+
+static void put_start(const mm_study *study, bool trials_given) {
+  const mm_study_info info = study_info(study);
+  const mm_study_tuning t = tuning_of(study);
+  const char *plural = info.n_env == 1 ? "" : "s", *folder = mm_study_folder(study);
+  const bool cma = is_method(&t, "cma-es");
+  if (cma)
     note("%s: cma-es, %zu generations of %zu trials, up to %zu seeds each on %zu environment%s",
-         v.folder, p->trials / population, population, p->seeds, p->n_env, plural);
+         folder, t.asked / t.population, t.population, info.seeds, info.n_env, plural);
   else
-    note("%s: %s%s of %.0f trials, up to %zu seeds each on %zu environment%s", v.folder,
-         p->space.method == MM_TUNE_HALVING ? "halving, " : "",
-         mm_tune_is_grid(&p->space) ? "a grid" : "a sample",
-         mm_tune_is_grid(&p->space) ? mm_tune_grid_size(&p->space) : (double)p->trials, p->seeds,
-         p->n_env, plural);
-  size_t whole = p->trials / population * population;
-  if (trials_given && p->space.method == MM_TUNE_CMA && whole != p->trials)
-    note("--trials %zu: cma-es tries whole generations of %zu, so %zu trials", p->trials,
-         population, whole);
+    note("%s: %s%s of %.0f trials, up to %zu seeds each on %zu environment%s", folder,
+         is_method(&t, "halving") ? "halving, " : "", t.grid ? "a grid" : "a sample", t.candidates,
+         info.seeds, info.n_env, plural);
+  size_t whole = t.asked / t.population * t.population;
+  if (trials_given && cma && whole != t.asked)
+    note("--trials %zu: cma-es tries whole generations of %zu, so %zu trials", t.asked,
+         t.population, whole);
 }
 
 // ---------------------------------------------------------------------------------------------
-// JSON
+// Trials. A map on an environment is a cell: those of the first environment, then the next.
 
-static int put_json(const mm_tune *tune, const mm_tune_view *v, const char *state,
-                    const char *preset) {
-  cJSON *root = mm_tune_json(tune);
-  if (root == NULL) return fail(EXIT_FAILED, "out of memory");
-  cJSON_AddStringToObject(root, "run", v->folder);
-  cJSON_AddStringToObject(root, "state", state);
-  output_add_text(root, "preset", preset);
-  output_add_number(root, "wall_seconds", v->seconds);
-  double rate = v->seconds > 0 ? (double)v->session_env_steps / v->seconds : NAN;
-  mm_json_add_defined(root, "env_steps_per_second", rate);
-  mm_machine_add(root, &v->machine);
-  return output_json(root, EXIT_DONE);
+static const char *cell_name(const mm_study *study, size_t cell) {
+  const size_t n_map = study_info(study).n_map;
+  const char *env = study_env_info(study, cell / n_map).label;
+  return n_map == 1 ? env : output_format("%s %s", env, study_map_info(study, cell % n_map).label);
 }
 
-// ---------------------------------------------------------------------------------------------
-// Trials
-
-typedef struct ranked {
-  const mm_tune_search *search;
-  size_t trial;
-} ranked;
-
-static int best_first(const void *left, const void *right) {
-  const ranked *a = left, *b = right;
-  int order = mm_tune_compare(&b->search->trial[b->trial], &a->search->trial[a->trial]);
-  if (order != 0) return order;
-  return a->trial < b->trial ? -1 : 1;
+static size_t count_cells(const mm_study *study) {
+  const mm_study_info info = study_info(study);
+  return info.n_env * info.n_map;
 }
 
-static const char *state_text(const mm_tune_view *v, size_t i) {
-  const mm_tune_trial *trial = &v->search->trial[i];
-  const char *state = mm_tune_state(v->search, i);
-  if (!trial->pruned || v->plan->space.method != MM_TUNE_HALVING) return state;
-  return output_format("%s after %zu seed%s", state, trial->n, trial->n == 1 ? "" : "s");
+static void put_trial(table *t, const mm_study *study, const mm_study_tuning *tuning, size_t i) {
+  const mm_study_trial trial = trial_of(study, i);
+  const size_t n_map = study_info(study).n_map;
+  char text[MM_STUDY_SETTING_SIZE];
+  if (i == 0)
+    table_text(t, "baseline");
+  else
+    table_format(t, "%zu", i);
+  for (size_t j = 0; j < tuning->n_parameter; j++)
+    table_text(t, mm_study_trial_value(study, i, j, text));
+  table_text(t, output_estimate(trial.score, true));
+  table_number(t, (double)trial.n);
+  if (trial.stopped && is_method(tuning, "halving"))
+    table_format(t, "%s after %zu seed%s", trial.state, trial.n, trial.n == 1 ? "" : "s");
+  else
+    table_text(t, trial.state);
+  for (size_t c = 0; c < count_cells(study); c++)
+    table_defined(t, mm_study_trial_mean(study, i, c / n_map, c % n_map));
 }
 
-static void put_trial(table *t, const mm_tune *tune, const mm_tune_view *v, size_t i) {
-  const mm_tune_space *space = &v->plan->space;
-  const mm_tune_trial *trial = &v->search->trial[i];
-  char text[MM_SETTING_TEXT_SIZE];
-  snprintf(text, sizeof text, i == 0 ? "baseline" : "%zu", i);
-  table_text(t, text);
-  for (size_t j = 0; j < space->n; j++)
-    table_text(t, mm_tune_text(&space->parameter[j], trial->value[j], text));
-  table_text(t, output_estimate(mm_tune_score(trial), true));
-  table_number(t, (double)trial->n);
-  table_text(t, state_text(v, i));
-  for (size_t c = 0; c < mm_tune_cells(v->plan); c++)
-    table_defined(t, mm_tune_mean(tune, i, c));
-}
-
-static table *make_table(const mm_tune_view *v) {
-  const mm_tune_plan *p = v->plan;
-  table *t = table_of_columns(4 + p->space.n + mm_tune_cells(p));
-  char name[MM_TUNE_CELL_NAME];
+static table *make_table(const mm_study *study, const mm_study_tuning *tuning) {
+  table *t = table_of_columns(4 + tuning->n_parameter + count_cells(study));
   table_text(t, "trial");
-  for (size_t j = 0; j < p->space.n; j++)
-    table_text(t, p->space.parameter[j].name);
+  for (size_t j = 0; j < tuning->n_parameter; j++)
+    table_text(t, mm_study_parameter(study, j));
   table_text(t, "score");
   table_text(t, "seeds");
   table_text(t, "<state");
-  for (size_t c = 0; c < mm_tune_cells(p); c++)
-    table_text(t, mm_tune_cell_name(p, c, name));
+  for (size_t c = 0; c < count_cells(study); c++)
+    table_text(t, cell_name(study, c));
   return t;
 }
 
 // The best of them and the settings' own values, wherever these stand.
-static void put_trials(const mm_tune *tune, const mm_tune_view *v) {
-  size_t n = v->search->n;
-  ranked *order = memory_alloc(n, sizeof *order);
-  for (size_t i = 0; i < n; i++)
-    order[i] = (ranked){ v->search, i };
-  qsort(order, n, sizeof *order, best_first);
-  table *t = make_table(v);
+static int put_trials(const mm_study *study, const mm_study_tuning *tuning) {
+  size_t *order = memory_alloc(tuning->n_trial, sizeof *order);
+  const mm_status status = mm_study_rank_trials(study, order);
   bool baseline_shown = false;
-  for (size_t k = 0; k < n && k < SHOWN; k++) {
-    put_trial(t, tune, v, order[k].trial);
-    baseline_shown = baseline_shown || order[k].trial == 0;
+  if (status == MM_OK) {
+    table *t = make_table(study, tuning);
+    for (size_t k = 0; k < tuning->n_trial && k < SHOWN; k++) {
+      put_trial(t, study, tuning, order[k]);
+      baseline_shown = baseline_shown || order[k] == 0;
+    }
+    if (!baseline_shown) put_trial(t, study, tuning, 0);
+    table_print(t);
   }
-  if (!baseline_shown) put_trial(t, tune, v, 0);
-  table_print(t);
   free(order);
+  return status_code(status);
 }
 
-static void put_counts(const mm_tune_view *v) {
-  size_t stopped = 0, failed = 0, n = v->search->n;
-  for (size_t i = 0; i < n; i++) {
-    stopped += v->search->trial[i].pruned;
-    failed += v->search->trial[i].failed;
+static void put_counts(const mm_study *study, const mm_study_tuning *t) {
+  const mm_study_info info = study_info(study);
+  size_t stopped = 0, failed = 0;
+  for (size_t i = 0; i < t->n_trial; i++) {
+    const mm_study_trial trial = trial_of(study, i);
+    stopped += trial.stopped;
+    failed += trial.failed;
   }
-  printf("%zu trials (%s), %zu %s, %zu failed; %zu training runs, %s steps\n", n,
-         mm_tune_method_name(v->plan->space.method), stopped,
-         v->plan->space.method == MM_TUNE_HALVING ? "dropped" : "stopped early", failed,
-         v->trainings, output_si((double)v->env_steps));
+  printf("%zu trials (%s), %zu %s, %zu failed; %zu training runs, %s steps\n", t->n_trial,
+         t->method, stopped, is_method(t, "halving") ? "dropped" : "stopped early", failed,
+         t->trainings, output_si((double)t->env_steps));
   printf("score: difference from the baseline settings in final return, paired by seed, in units "
          "of\n");
-  for (size_t e = 0; e < v->plan->n_env; e++)
-    printf("%s%.4g (%s)", e > 0 ? ", " : "  ", v->scale[e], output_plain(v->plan->env[e]));
-  printf("; mean over %senvironments\n", v->plan->n_map > 1 ? "maps and " : "");
-  size_t same = v->search->n_candidates + 1 - n;
-  if (same > 0 && v->search->complete && !mm_tune_is_grid(&v->plan->space))
-    printf("%zu candidates had the values of an earlier trial\n", same);
+  for (size_t e = 0; e < info.n_env; e++) {
+    const mm_study_env_info env = study_env_info(study, e);
+    printf("%s%.4g (%s)", e > 0 ? ", " : "  ", env.unit, output_plain(env.name));
+  }
+  printf("; mean over %senvironments\n", info.n_map > 1 ? "maps and " : "");
+  if (t->n_same > 0 && t->complete && !t->grid)
+    printf("%zu candidates had the values of an earlier trial\n", t->n_same);
 }
 
 // ---------------------------------------------------------------------------------------------
 // The winner
 
-static void put_checks(const mm_tune_view *v) {
+// Of each cell the baseline settings, and behind them the winner unless it is these.
+static void put_checks(const mm_study *study, const mm_study_tuning *tuning) {
+  const size_t arms = tuning->best > 0 ? 2 : 1, n = mm_study_cells(study);
   table *t = table_create("<environment|baseline|tuned|difference");
-  char name[MM_TUNE_CELL_NAME];
-  for (size_t i = 0; i < mm_tune_cells(v->plan); i++) {
-    const mm_tune_check *c = &v->check[i];
-    table_text(t, mm_tune_cell_name(v->plan, i, name));
-    table_text(t, output_estimate(c->own, false));
-    table_text(t, v->best > 0 ? output_estimate(c->best, false) : "-");
-    table_text(t, output_estimate(c->difference.gain, true));
-    int sign = mm_comparison_sign(&c->difference);
+  for (size_t i = 0; i < n; i += arms) {
+    mm_study_detail own = { .size = sizeof own }, best = { .size = sizeof best };
+    (void)mm_study_detail_at(study, i, &own);
+    (void)mm_study_detail_at(study, i + arms - 1, &best);
+    table_text(t, cell_name(study, i / arms));
+    table_text(t, output_estimate(own.of.mean, false));
+    table_text(t, arms > 1 ? output_estimate(best.of.mean, false) : "-");
+    table_text(t, output_estimate(best.over_own.gain, true));
+    int sign = mm_comparison_sign(&best.over_own);
     if (sign != 0) table_mark(t, sign > 0);
   }
-  printf("\non %zu fresh seeds, %s standard error:\n", v->plan->validate, output_plus_minus());
+  printf("\non %zu fresh seeds, %s standard error:\n", tuning->validate, output_plus_minus());
   table_print(t);
-  for (size_t c = 0; c < mm_tune_cells(v->plan); c++)
-    if (v->check[c].n_failed > 0)
+  for (size_t i = 0; i < n; i += arms) {
+    mm_study_cell cell;
+    (void)mm_study_cell_at(study, i, &cell);
+    if (cell.n_failed > 0)
       printf("%s: runs of %zu seeds have no value, so there are no means\n",
-             output_plain(mm_tune_cell_name(v->plan, c, name)), v->check[c].n_failed);
+             output_plain(cell_name(study, i / arms)), cell.n_failed);
+  }
 }
 
-static void put_verdict(const mm_tune_view *v) {
-  if (v->best == 0) {
+static void put_verdict(const mm_study_tuning *t) {
+  if (t->best == 0) {
     puts("No trial was better than the baseline settings.");
     return;
   }
-  if (!v->validated) return;
-  printf("score of trial %zu on these: %s", v->best, output_estimate(v->gain.gain, true));
-  int sign = mm_comparison_sign(&v->gain);
+  if (!t->validated) return;
+  printf("score of trial %zu on these: %s", t->best, output_estimate(t->gain.gain, true));
+  int sign = mm_comparison_sign(&t->gain);
   puts(sign == 0  ? " (its 95 % interval includes 0: not shown to be better)"
        : sign > 0 ? ""
                   : " (worse: its score in the search was luck)");
 }
 
-static void put_importance(const mm_tune_view *v) {
-  mm_tune_importance importance;
-  if (mm_tune_weigh(v->search, &importance) != MM_OK || !importance.known) {
+static void put_importance(const mm_study *study, const mm_study_tuning *t) {
+  double *share = memory_alloc(t->n_parameter, sizeof *share);
+  bool known;
+  if (mm_study_importance(study, share, &known) != MM_OK || !known) {
     puts("importance: too few trials to tell");
-    return;
+  } else {
+    printf("importance:");
+    for (size_t j = 0; j < t->n_parameter; j++)
+      printf("%s %s %.0f %%", j > 0 ? "," : "", mm_study_parameter(study, j), 100 * share[j]);
+    puts(" of the variation of ranks; the rest is interactions and noise");
   }
-  printf("importance:");
-  for (size_t j = 0; j < v->plan->space.n; j++)
-    printf("%s %s %.0f %%", j > 0 ? "," : "", v->plan->space.parameter[j].name,
-           100 * importance.share[j]);
-  puts(" of the variation of ranks; the rest is interactions and noise");
+  free(share);
 }
 
-static void put_text(const mm_tune *tune, const mm_tune_view *v, const char *preset) {
-  put_counts(v);
-  put_trials(tune, v);
-  if (v->validated) put_checks(v);
-  if (v->search->complete) put_verdict(v);
-  put_importance(v);
-  char machine[MM_MACHINE_TEXT];
-  if (v->session_env_steps > 0)
-    printf("speed: %s steps/s on %s\n", output_si((double)v->session_env_steps / v->seconds),
-           mm_machine_text(&v->machine, machine));
+static int put_text(const mm_study *study, const mm_study_tuning *t, const char *preset) {
+  mm_study_progress now;
+  mm_study_look(study, &now);
+  put_counts(study, t);
+  TRY(put_trials(study, t));
+  if (t->validated) put_checks(study, t);
+  if (t->complete) put_verdict(t);
+  put_importance(study, t);
+  char machine[MM_STUDY_MACHINE_TEXT];
+  if (now.env_steps > 0)
+    printf("speed: %s steps/s on %s\n", output_si((double)now.env_steps / now.seconds),
+           mm_study_machine_text(study, machine));
   if (preset != NULL)
     printf("preset: %s (for --preset of train, learn and transfer)\n", output_plain(preset));
+  return EXIT_DONE;
 }
 
-static int tune_report(const mm_tune *tune, const char *state, const char *preset, bool json) {
-  mm_tune_view v;
-  mm_tune_look(tune, &v);
-  if (json) return put_json(tune, &v, state, preset);
-  if (v.search->n > 0) put_text(tune, &v, preset);
-  return EXIT_DONE;
+static int tune_report(mm_study *study, const char *preset, bool json) {
+  if (json) return study_json(study);
+  const mm_study_tuning t = tuning_of(study);
+  return t.n_trial > 0 ? put_text(study, &t, preset) : EXIT_DONE;
 }
 
 // ---------------------------------------------------------------------------------------------
 // Beginning
 
-static int plan_env(const tune_args *args, const char *name, mm_env **env, mm_settings *settings,
-                    char out[MM_PLAN_NAME_SIZE]) {
-  int code = study_env(&args->settings, args->algo, name, env, settings);
-  if (code == EXIT_DONE) code = run_argument_name("env", name, out);
-  if (code == EXIT_DONE) env_argument_warn(*env, settings);
+typedef struct tune_plan {
+  name_list envs, maps, set;
+  mm_map *map[MM_STUDY_TUNE_MAPS];
+} tune_plan;
+
+static void plan_release(tune_plan *p) {
+  for (size_t i = 0; i < MM_STUDY_TUNE_MAPS; i++)
+    mm_map_destroy(p->map[i]);
+  name_list_release(&p->envs);
+  name_list_release(&p->maps);
+  name_list_release(&p->set);
+}
+
+static int plan_env(const tune_args *args, const char *name, mm_settings *settings) {
+  mm_env *env = NULL;
+  int code = study_env(&args->settings, args->algo, name, &env, settings);
+  if (code == EXIT_DONE) code = run_argument_check_name("env", name);
+  if (code == EXIT_DONE) env_argument_warn(env, settings);
+  mm_env_destroy(env);
   return code;
 }
 
-static int plan_envs(const tune_args *args, mm_env *env[MM_TUNE_ENVS], mm_tune_plan *plan) {
-  name_list envs;
-  int code = name_list_read("env", args->env, &envs);
-  if (code == EXIT_DONE && envs.n > MM_TUNE_ENVS)
-    code =
-        fail_usage("option '--env': %zu environments, expected at most %d", envs.n, MM_TUNE_ENVS);
-  plan->n_env = envs.n;
-  for (size_t i = 0; i < envs.n && code == EXIT_DONE; i++)
-    code = plan_env(args, envs.name[i], &env[i], &plan->settings[i], plan->env[i]);
-  name_list_release(&envs);
+static int plan_envs(const tune_args *args, name_list *envs) {
+  mm_settings *settings;
+  TRY(name_list_read("env", args->env, envs));
+  if (envs->n > MM_STUDY_TUNE_ENVS)
+    return fail_usage("option '--env': %zu environments, expected at most %d", envs->n,
+                      MM_STUDY_TUNE_ENVS);
+  int code = status_code(mm_settings_create(MM_ALGO_PMD, &settings));
+  for (size_t i = 0; i < envs->n && code == EXIT_DONE; i++)
+    code = plan_env(args, envs->name[i], settings);
+  mm_settings_destroy(settings);
   return code;
 }
 
-static int plan_search(const tune_args *args, mm_tune_plan *plan) {
-  TRY(status_code(mm_tune_space_load(args->space, plan->settings[0].algo, &plan->space)));
-  if (args->method != NULL) mm_tune_method_find(args->method, &plan->space.method);
-  plan->trials = (size_t)args->trials;
-  if (args->trials == 0) plan->trials = mm_tune_usual_trials(&plan->space);
-  plan->population = (size_t)args->population;
-  plan->seeds = (size_t)args->seeds;
-  plan->validate = (size_t)args->validate;
-  plan->prune = strcmp(args->prune, "on") == 0;
-  plan->seed = args->seed;
+static int plan_maps(const tune_args *args, tune_plan *p) {
+  TRY(name_list_read("map", run_argument_map(args->map, args->algo), &p->maps));
+  if (p->maps.n > MM_STUDY_TUNE_MAPS)
+    return fail_usage("option '--map': %zu maps, expected at most %d", p->maps.n,
+                      MM_STUDY_TUNE_MAPS);
+  for (size_t i = 0; i < p->maps.n; i++) {
+    TRY(run_argument_check_name("map", p->maps.name[i]));
+    TRY(map_argument_open(p->maps.name[i], &p->map[i]));
+  }
   return EXIT_DONE;
-}
-
-static int plan_maps(const tune_args *args, mm_map *map[MM_TUNE_MAPS], mm_tune_plan *plan) {
-  name_list maps;
-  int code = name_list_read("map", run_argument_map(args->map, args->algo), &maps);
-  if (code == EXIT_DONE && maps.n > MM_TUNE_MAPS)
-    code = fail_usage("option '--map': %zu maps, expected at most %d", maps.n, MM_TUNE_MAPS);
-  plan->n_map = maps.n;
-  for (size_t i = 0; i < maps.n && code == EXIT_DONE; i++) {
-    code = run_argument_name("map", maps.name[i], plan->map[i]);
-    if (code == EXIT_DONE) code = map_argument_open(maps.name[i], &map[i]);
-  }
-  name_list_release(&maps);
-  return code;
-}
-
-// Whether devices can do whatever a trial may ask for: the settings' own values, then the ends of
-// every range and all choices, each alone. (A device refuses a training run for one setting, not
-// for two together.)
-static bool takes_space(const mm_env *env, const mm_settings *baseline,
-                        const mm_tune_space *space) {
-  double value[MM_TUNE_PARAMETERS];
-  for (size_t j = 0; j < space->n; j++)
-    value[j] = NAN;
-  bool takes = backend_takes(env, baseline);
-  for (size_t j = 0; j < space->n; value[j++] = NAN) {
-    const mm_tune_parameter *p = &space->parameter[j];
-    const bool choice = p->scale == MM_TUNE_CHOICE;
-    for (size_t k = 0; k < (choice ? p->n_choice : 2) && takes; k++) {
-      mm_settings settings = *baseline;
-      value[j] = choice ? (double)k : k == 0 ? p->low : p->high;
-      // what no training run accepts is no trial either
-      if (mm_tune_apply(space, value, &settings) == MM_OK) takes = backend_takes(env, &settings);
-    }
-  }
-  return takes;
 }
 
 // A search that devices could do in parts only is refused with --backend cuda, and for the
 // CPU on `auto`: trials are compared with each other.
-static int check_devices(tune_args *args, const mm_tune_plan *plan, mm_env *const *env) {
-  for (size_t i = 0; i < plan->n_env; i++) {
-    if (args->on.place.kind == MM_BACKEND_CPU ||
-        takes_space(env[i], &plan->settings[i], &plan->space))
-      continue;
-    if (args->on.place.kind == MM_BACKEND_CUDA) return backend_refuse();
-    args->on.place = (mm_backend_place){ .kind = MM_BACKEND_CPU };
-  }
+static int check_devices(tune_args *args, const mm_study_config *config, const mm_study *study) {
+  if (args->on.place.kind == MM_BACKEND_CPU) return EXIT_DONE;
+  const mm_status status = mm_study_check_devices(config, study);
+  if (status != MM_ERR_UNSUPPORTED) return status_code(status);
+  if (args->on.place.kind == MM_BACKEND_CUDA) return backend_refuse();
+  args->on.place = (mm_backend_place){ .kind = MM_BACKEND_CPU };
   return EXIT_DONE;
 }
 
@@ -359,12 +333,11 @@ static int check_devices(tune_args *args, const mm_tune_plan *plan, mm_env *cons
 static const char *const out_files[] = { "preset.yaml", "trials.csv", "tune.json", "tune.svg",
                                          "tune.png",    "map.json",   NULL };
 
-static int create(const tune_args *args, const mm_tune_plan *plan, const mm_map *const *map,
-                  mm_tune **out) {
+static int create(const tune_args *args, const mm_study_config *config, mm_study **out) {
   run_folder where;
   TRY(args->out != NULL ? run_argument_check_out(args->out, out_files) : EXIT_DONE);
-  mm_status status = study_folder_for("tune", plan->env[0], args->out, &where);
-  if (status == MM_OK) status = mm_tune_create(where.path, plan, map, out);
+  mm_status status = study_folder_for("tune", config->env[0], args->out, &where);
+  if (status == MM_OK) status = mm_study_create(where.path, config, out);
   return status == MM_OK ? EXIT_DONE : run_argument_fail(&where, status);
 }
 
@@ -376,34 +349,48 @@ static int check_usage(const tune_args *args) {
   return EXIT_DONE;
 }
 
-// The maps belong to the caller and must outlive the tuning.
-static int begin(tune_args *args, mm_map *map[MM_TUNE_MAPS], mm_tune **out) {
+static int begin_with(tune_args *args, tune_plan *p, mm_study **out) {
+  TRY(plan_envs(args, &p->envs));
+  TRY(plan_maps(args, p));
+  settings_texts(&args->settings, &p->set);
+  mm_study_config config = mm_study_config_default(MM_STUDY_TUNE);
+  config.env = (const char *const *)p->envs.name, config.n_env = p->envs.n;
+  config.map = (const char *const *)p->maps.name, config.n_map = p->maps.n;
+  config.set = (const char *const *)p->set.name, config.n_set = p->set.n;
+  config.open_map = (const mm_map *const *)p->map;
+  config.algo = args->algo;
+  config.argv = command_argv;
+  config.preset = args->settings.preset;
+  config.space = args->space;
+  config.method = args->method;
+  config.trials = (size_t)args->trials;
+  config.population = (size_t)args->population;
+  config.seeds = (size_t)args->seeds;
+  config.validate = (size_t)args->validate;
+  config.prune = strcmp(args->prune, "on") == 0;
+  config.seed = args->seed;
+  TRY(check_devices(args, &config, NULL));
+  return create(args, &config, out);
+}
+
+static int begin(tune_args *args, mm_study **out) {
+  tune_plan plan = { 0 };
   TRY(check_usage(args));
-  mm_tune_plan *plan = memory_alloc(1, sizeof *plan);
-  mm_env *env[MM_TUNE_ENVS] = { 0 };
-  int code = plan_envs(args, env, plan);
-  if (code == EXIT_DONE) code = plan_search(args, plan);
-  if (code == EXIT_DONE) code = check_devices(args, plan, env);
-  if (code == EXIT_DONE) code = plan_maps(args, map, plan);
-  if (code == EXIT_DONE) code = create(args, plan, (const mm_map *const *)map, out);
-  for (size_t i = 0; i < MM_TUNE_ENVS; i++)
-    mm_env_destroy(env[i]);
-  free(plan);
+  const int code = begin_with(args, &plan, out);
+  plan_release(&plan);
   return code;
 }
 
 // ---------------------------------------------------------------------------------------------
 // Resuming
 
-static int resume(tune_args *args, mm_tune **out) {
+static int resume(tune_args *args, mm_study **out) {
   static const char *const fixed[] = { "env",    "map",        "space",  "algo",     "method",
                                        "trials", "population", "seeds",  "validate", "seed",
                                        "prune",  "out",        "preset", NULL };
   TRY(run_argument_refuse(&command_tune, &args->settings, "run", fixed));
-  TRY(status_code(mm_tune_resume(args->resume, out)));
-  mm_tune_view view;
-  mm_tune_look(*out, &view);
-  return check_devices(args, view.plan, view.env);
+  TRY(study_resume(args->resume, MM_STUDY_TUNE, out));
+  return check_devices(args, NULL, *out);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -411,22 +398,22 @@ static int resume(tune_args *args, mm_tune **out) {
 
 static void show_progress(size_t done, size_t total, uint64_t env_steps, void *user) {
   char detail[96] = "";
-  mm_tune_view v;
   (void)total, (void)env_steps;
   interrupt_check_time();
-  study_warn(mm_tune_study(user));
-  mm_tune_look(user, &v);
-  if (v.search->n > 1)
-    snprintf(detail, sizeof detail, "trial %zu/%zu, best %zu: %+.3f", v.search->n - 1,
-             v.plan->trials, v.best, mm_tune_score(&v.search->trial[v.best]).mean);
-  progress_update((double)(v.trainings + done), detail);
+  study_warn(user);
+  const mm_study_tuning t = tuning_of(user);
+  if (t.n_trial > 1)
+    snprintf(detail, sizeof detail, "trial %zu/%zu, best %zu: %+.3f", t.n_trial - 1, t.asked,
+             t.best, trial_of(user, t.best).score.mean);
+  progress_update((double)(t.trainings + done), detail);
 }
 
-static mm_status search(const tune_args *args, mm_tune *t) {
-  mm_backend_config backend = backend_config(&args->on, show_progress, t);
+static mm_status search(const tune_args *args, mm_study *study) {
+  mm_study_machine machine = backend_machine(&args->on, show_progress, study);
+  machine.save_seconds = args->save_seconds;
   interrupt_after(args->max_seconds);
   progress_begin("tune", 0, "training runs");
-  mm_status status = mm_tune_run(t, &backend, args->save_seconds);
+  mm_status status = mm_study_advance(study, &machine);
   progress_end();
   return status;
 }
@@ -434,49 +421,39 @@ static mm_status search(const tune_args *args, mm_tune *t) {
 // ---------------------------------------------------------------------------------------------
 // What it leaves behind
 
-static mm_status draw(const void *tune, const char *path) {
-  return mm_tune_figure(tune, path);
-}
-
 // The results appear even where a file fails. A preset that is there may have been changed by hand.
-static int show(const tune_args *args, const mm_tune *t, const char *folder) {
-  char preset[MM_RUN_PATH_SIZE + 16];
-  bool written;
-  snprintf(preset, sizeof preset, "%s/preset.yaml", folder);
-  mm_status status = mm_tune_write(t, folder);
-  if (status == MM_OK) status = mm_tune_write_preset(t, folder, &written);
-  static const study_figure figures[] = { { "tune.svg", draw }, { "tune.png", draw } };
-  int kept = status == MM_OK ? study_figures(folder, figures, 2, t, "figure")
+static int show(const tune_args *args, mm_study *study) {
+  char *preset = memory_print("%s/preset.yaml", mm_study_folder(study));
+  const bool was_there = access(preset, F_OK) == 0;
+  mm_status status = mm_study_write(study);
+  int kept = status == MM_OK ? study_figures(mm_study_draw(study), "figure")
                              : fail(EXIT_FAILED, "%s", mm_last_error());
-  if (status == MM_OK && !written) note("%s was there already and stays as it is", preset);
-  int code = tune_report(t, "done", status == MM_OK ? preset : NULL, args->settings.common.json);
+  if (status == MM_OK && was_there) note("%s was there already and stays as it is", preset);
+  int code = tune_report(study, status == MM_OK ? preset : NULL, args->settings.common.json);
+  free(preset);
   return kept != EXIT_DONE ? kept : code;
 }
 
-static int finish(const tune_args *args, mm_tune *t, mm_status status) {
+static int finish(const tune_args *args, mm_study *study, mm_status status) {
   study_end end;
-  mm_tune_view v;
-  mm_tune_look(t, &v);
-  study_finish(&command_tune, mm_tune_study(t), &args->on.place, status, NULL, &end);
-  if (status == MM_OK) return show(args, t, v.folder);
+  study_finish(&command_tune, study, &args->on.place, status, NULL, &end);
+  if (status == MM_OK) return show(args, study);
   if (status != MM_ERR_INTERRUPTED) return study_failed(&end);
-  TRY(study_stopped(&end, "in trial %zu", v.search->n > 0 ? v.search->n - 1 : 0));
-  return tune_report(t, end.outcome, NULL, args->settings.common.json);
+  const size_t n = tuning_of(study).n_trial;
+  TRY(study_stopped(&end, "in trial %zu", n > 0 ? n - 1 : 0));
+  return tune_report(study, NULL, args->settings.common.json);
 }
 
 static int run(void *raw) {
   tune_args *args = raw;
-  mm_map *map[MM_TUNE_MAPS] = { 0 };
-  mm_tune *t = NULL;
+  mm_study *study = NULL;
   int code = study_begin(&args->on);
-  if (code == EXIT_DONE) code = args->resume != NULL ? resume(args, &t) : begin(args, map, &t);
+  if (code == EXIT_DONE) code = args->resume != NULL ? resume(args, &study) : begin(args, &study);
   if (code == EXIT_DONE) {
-    put_start(t, options_given(&command_tune, &args->settings.common, "trials"));
-    code = finish(args, t, search(args, t));
+    put_start(study, options_given(&command_tune, &args->settings.common, "trials"));
+    code = finish(args, study, search(args, study));
   }
-  mm_tune_close(t);
-  for (size_t i = 0; i < MM_TUNE_MAPS; i++)
-    mm_map_destroy(map[i]);
+  mm_study_close(study);
   return code;
 }
 

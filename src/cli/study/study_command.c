@@ -8,7 +8,6 @@
 
 #include "cli/core/output.h"
 #include "cli/core/terminal.h"
-#include "show/plot/gnuplot.h"
 
 int study_begin(backend_args *on) {
   interrupt_watch();
@@ -28,6 +27,14 @@ void study_map_eta(const settings_args *args, const char *name, const mm_map *ma
                    mm_settings *settings) {
   if (settings_given(args, "eta") == NULL && mm_settings_take_eta(settings, map))
     note("eta %s from %s", output_number(mm_map_eta(map)), name);
+}
+
+int study_resume(const char *folder, mm_study_kind kind, mm_study **out) {
+  TRY(status_code(mm_study_open(folder, out)));
+  const mm_study_kind found = mm_study_get_kind(*out);
+  if (found == kind) return EXIT_DONE;
+  return fail(EXIT_USAGE, "%s/run.db: a run of '%s', not of '%s'", mm_study_folder(*out),
+              mm_study_kind_name(found), mm_study_kind_name(kind));
 }
 
 mm_status study_folder_for(const char *verb, const char *env, const char *out, run_folder *where) {
@@ -75,20 +82,37 @@ int study_failed(const study_end *end) {
 // ---------------------------------------------------------------------------------------------
 // Results
 
-int study_figures(const char *folder, const study_figure *figure, size_t n, const void *study,
-                  const char *what) {
-  char path[MM_PATH_SIZE + 64];
-  if (mm_gnuplot_find(path, sizeof path) != MM_OK) {
-    warn("no %s: %s", what, mm_last_error());
-    return EXIT_DONE;
-  }
-  for (size_t i = 0; i < n; i++) {
-    snprintf(path, sizeof path, "%s/%s", folder, figure[i].name);
-    mm_status status = figure[i].draw(study, path);
-    if (status != MM_OK)
-      return fail(status == MM_ERR_INTERRUPTED ? INTERRUPT_EXIT : EXIT_FAILED, "%s",
-                  mm_last_error());
-  }
+int study_figures(mm_status status, const char *what) {
+  if (status == MM_ERR_UNSUPPORTED) warn("no %s: %s", what, mm_last_error());
+  if (status == MM_OK || status == MM_ERR_UNSUPPORTED) return EXIT_DONE;
+  return fail(status == MM_ERR_INTERRUPTED ? INTERRUPT_EXIT : EXIT_FAILED, "%s", mm_last_error());
+}
+
+// These cannot fail where the place is one that there is.
+mm_study_info study_info(const mm_study *study) {
+  mm_study_info info = { .size = sizeof info };
+  (void)mm_study_describe(study, &info);
+  return info;
+}
+
+mm_study_env_info study_env_info(const mm_study *study, size_t i) {
+  mm_study_env_info info = { .size = sizeof info };
+  (void)mm_study_env_at(study, i, &info);
+  return info;
+}
+
+mm_study_map_info study_map_info(const mm_study *study, size_t i) {
+  mm_study_map_info info = { .size = sizeof info };
+  (void)mm_study_map_at(study, i, &info);
+  return info;
+}
+
+int study_json(mm_study *study) {
+  char *text;
+  TRY(status_code(mm_study_format(study, &text)));
+  output_text(text);
+  output_text("\n");
+  mm_study_text_free(text);
   return EXIT_DONE;
 }
 

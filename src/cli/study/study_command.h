@@ -11,7 +11,7 @@
 #include "cli/argument/run_argument.h"
 #include "cli/argument/settings.h"
 #include "cli/core/interrupt.h"
-#include "mirrormap/stats.h"
+#include "mirrormap/result.h"
 #include "mirrormap/study.h"
 
 // ---------------------------------------------------------------------------------------------
@@ -20,14 +20,18 @@
 // Where to train; from here on a signal leaves the run in order.
 int study_begin(backend_args *on);
 
-// Opens an environment, and its settings: those of --preset and --set for the algorithm that was
-// asked for (NULL: the environment's own). *env is to be destroyed in either case.
+// Opens an environment, and resets settings to its own: those of --preset and --set for the
+// algorithm that was asked for (NULL: the environment's own). *env is to be destroyed in either
+// case.
 int study_env(const settings_args *settings, const char *algo, const char *name, mm_env **env,
               mm_settings *out);
 
 // Takes the step size that a map brings along, unless --set eta is given, and says so.
 void study_map_eta(const settings_args *args, const char *name, const mm_map *map,
                    mm_settings *settings);
+
+// Opens the study of --resume, which must be of this kind. To be closed in either case.
+int study_resume(const char *folder, mm_study_kind kind, mm_study **out);
 
 // The folder of --out, else runs/<verb>-<env>-<n>.
 mm_status study_folder_for(const char *verb, const char *env, const char *out, run_folder *where);
@@ -61,13 +65,16 @@ int study_failed(const study_end *end);
 // ---------------------------------------------------------------------------------------------
 // Results
 
-// Draws figure[n] into files of the folder; without gnuplot that is a warning, "no `what`: ..".
-typedef struct study_figure {
-  const char *name;
-  mm_status (*draw)(const void *study, const char *path);
-} study_figure;
-int study_figures(const char *folder, const study_figure *figure, size_t n, const void *study,
-                  const char *what);
+// What came of drawing figures (mm_study_draw): without gnuplot a warning, "no `what`: ..".
+int study_figures(mm_status drawn, const char *what);
+
+// What is known of the study, of one of its environments, and of one of its maps.
+mm_study_info study_info(const mm_study *study);
+mm_study_env_info study_env_info(const mm_study *study, size_t i);
+mm_study_map_info study_map_info(const mm_study *study, size_t i);
+
+// The study as --json has it.
+int study_json(mm_study *study);
 
 // Text on stdout, wrapped to the terminal.
 void study_paragraph(const char *text);

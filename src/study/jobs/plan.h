@@ -73,7 +73,7 @@ mm_status mm_plan_copy_task(const char *text, size_t i, const char *folder);
 mm_status mm_plan_open_env(const char *env, const char *text, size_t i, const char *folder,
                            mm_env **out);
 
-enum { MM_PLAN_ENVS = 64 };
+enum { MM_PLAN_ENVS = MM_STUDY_LEARN_ENVS };
 
 typedef struct mm_plan_envs {
   size_t n;

@@ -8,6 +8,8 @@
 
 #include "base/config.h"
 
+enum { GIVEN_MOST = 1 << 16 }; // no struct is larger
+
 // ---------------------------------------------------------------------------------------------
 // Life as users see it: the same for all kinds, with what the class has to say
 
@@ -43,6 +45,8 @@ static mm_status read_machine(const mm_study_machine *machine, mm_study_machine 
                               .stop = m->stop,
                               .progress = m->progress,
                               .user = m->user };
+  out->place.devices = m->devices;
+  out->place.n_device = m->n_device;
   for (int i = 0; i <= MM_BACKEND_AUTO; i++) {
     out->place.kind = (mm_backend_kind)i;
     if (strcmp(m->backend, names[i]) == 0) return MM_OK;
@@ -54,12 +58,91 @@ mm_status mm_study_advance(mm_study *s, const mm_study_machine *machine) {
   mm_study_machine m;
   mm_backend_config backend;
   MM_TRY(read_machine(machine, &m, &backend));
-  return s->class->done(s) ? MM_OK : s->class->advance(s, &backend, m.save_seconds);
+  if (s->machine.ran == 0) s->machine.place = backend.place;
+  if (s->class->done(s)) return MM_OK;
+  s->outcome[0] = '\0';
+  return s->class->advance(s, &backend, m.save_seconds);
+}
+
+mm_status mm_study_lengthen(mm_study *s, int64_t generations) {
+  MM_TRY(mm_study_expect(s, MM_STUDY_LEARN));
+  return s->class->lengthen(s, generations);
 }
 
 bool mm_study_done(const mm_study *s) {
   return s->class->done(s);
 }
+
+// ---------------------------------------------------------------------------------------------
+// What it is about
+
+mm_status mm_study_expect(const mm_study *s, mm_study_kind kind) {
+  if (s->class->kind == kind) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "a study of kind %s, expected %s",
+                 mm_study_kind_name(s->class->kind), mm_study_kind_name(kind));
+}
+
+mm_status mm_study_give(const void *ours, size_t most, void *out) {
+  size_t size;
+  memcpy(&size, out, sizeof size);
+  if (size <= sizeof size || size > GIVEN_MOST || size % sizeof size != 0)
+    return MM_FAIL(MM_ERR_INPUT, "a struct of size %zu: expected its sizeof in its first field",
+                   size);
+  mm_config_give(ours, most, out, size);
+  return MM_OK;
+}
+
+static mm_status check_place(const char *what, size_t i, size_t n) {
+  if (i < n) return MM_OK;
+  return MM_FAIL(MM_ERR_INPUT, "%s %zu: there are %zu so far", what, i, n);
+}
+
+// With what the class does not know of itself.
+static mm_study_info describe(const mm_study *s) {
+  mm_study_info ours = { .kind = s->class->kind,
+                         .complete = s->class->done(s),
+                         .on_devices = (s->machine.ran & MM_BACKEND_ON_CUDA) != 0,
+                         .policy = "",
+                         .no_policy = "" };
+  s->class->describe(s, &ours);
+  return ours;
+}
+
+mm_status mm_study_describe(const mm_study *s, mm_study_info *out) {
+  const mm_study_info ours = describe(s);
+  return mm_study_give(&ours, sizeof ours, out);
+}
+
+mm_status mm_study_env_at(const mm_study *s, size_t i, mm_study_env_info *out) {
+  mm_study_env_info ours = { .optimal = NAN, .unit = NAN };
+  MM_TRY(check_place("environment", i, describe(s).n_env));
+  s->class->env(s, i, &ours);
+  return mm_study_give(&ours, sizeof ours, out);
+}
+
+mm_status mm_study_map_at(const mm_study *s, size_t i, mm_study_map_info *out) {
+  mm_study_map_info ours = { 0 };
+  MM_TRY(check_place("map", i, describe(s).n_map));
+  s->class->map(s, i, &ours);
+  return mm_study_give(&ours, sizeof ours, out);
+}
+
+mm_status mm_study_count_failures(const mm_study *s, mm_study_failures *out) {
+  mm_study_failures ours = { .map = "", .env = "", .error = "" };
+  if (!s->class->failures)
+    return MM_FAIL(MM_ERR_INPUT, "a study of kind %s, expected train or transfer",
+                   mm_study_kind_name(s->class->kind));
+  s->class->failures(s, &ours);
+  return mm_study_give(&ours, sizeof ours, out);
+}
+
+const char *mm_study_machine_text(const mm_study *s, char out[MM_STUDY_MACHINE_TEXT]) {
+  static_assert((int)MM_STUDY_MACHINE_TEXT == (int)MM_MACHINE_TEXT, "room for a machine");
+  return mm_machine_text(&s->machine, out);
+}
+
+// ---------------------------------------------------------------------------------------------
+// What it came to
 
 void mm_study_look(const mm_study *s, mm_study_progress *out) {
   *out = (mm_study_progress){ 0 };
@@ -77,11 +160,22 @@ size_t mm_study_cells(const mm_study *s) {
 }
 
 mm_status mm_study_cell_at(const mm_study *s, size_t i, mm_study_cell *out) {
-  size_t n = s->class->cells(s);
   *out = (mm_study_cell){ .eta = NAN, .mean = NAN, .sem = NAN };
-  if (i >= n) return MM_FAIL(MM_ERR_INPUT, "cell %zu: there are %zu so far", i, n);
+  MM_TRY(check_place("cell", i, s->class->cells(s)));
   s->class->cell(s, i, out);
   return MM_OK;
+}
+
+mm_status mm_study_detail_at(const mm_study *s, size_t i, mm_study_detail *out) {
+  const mm_comparison none = MM_COMPARISON_NONE;
+  const mm_iqm no_iqm = { NAN, NAN, NAN };
+  mm_study_detail ours = { .of = { .mean = MM_ESTIMATE_NONE, .iqm = no_iqm, .worst = NAN },
+                           .over = { none, none },
+                           .over_own = none,
+                           .q = NAN };
+  MM_TRY(check_place("cell", i, s->class->cells(s)));
+  s->class->detail(s, i, &ours);
+  return mm_study_give(&ours, sizeof ours, out);
 }
 
 void mm_study_fill_cell(mm_study_cell *cell, const double *worth, size_t n) {
@@ -98,17 +192,30 @@ void mm_study_fill_cell(mm_study_cell *cell, const double *worth, size_t n) {
 mm_status mm_study_map(const mm_study *s, mm_map **out) {
   char path[MM_RUN_PATH_SIZE + 16];
   *out = NULL;
-  if (s->class->kind != MM_STUDY_LEARN)
-    return MM_FAIL(MM_ERR_INPUT, "a study of kind %s has no map of its own",
-                   mm_study_kind_name(s->class->kind));
+  MM_TRY(mm_study_expect(s, MM_STUDY_LEARN));
   snprintf(path, sizeof path, "%s/best.json", mm_study_folder(s));
   return mm_map_load(path, out);
 }
 
 mm_status mm_study_setting(const mm_study *s, const char *key, char out[MM_STUDY_SETTING_SIZE]) {
-  if (s->class->setting) return s->class->setting(s, key, out);
-  return MM_FAIL(MM_ERR_INPUT, "a study of kind %s tunes no settings",
-                 mm_study_kind_name(s->class->kind));
+  MM_TRY(mm_study_expect(s, MM_STUDY_TUNE));
+  return s->class->setting(s, key, out);
+}
+
+mm_status mm_study_write(mm_study *s) {
+  if (!s->run) return MM_FAIL(MM_ERR_INPUT, "the study has no folder to write to");
+  return s->class->write ? s->class->write(s) : MM_OK;
+}
+
+mm_status mm_study_format(mm_study *s, char **out) {
+  cJSON *root = s->class->json(s);
+  *out = root ? mm_json_print(root, false) : NULL;
+  cJSON_Delete(root);
+  return *out ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the results of a study");
+}
+
+void mm_study_text_free(char *text) {
+  mm_free(text);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -194,7 +301,21 @@ bool mm_study_trouble(mm_study *s, char out[MM_STUDY_TROUBLE_SIZE]) {
 }
 
 void mm_study_end(mm_study *s, const char *outcome) {
+  if (s->outcome[0] == '\0') snprintf(s->outcome, sizeof s->outcome, "%s", outcome);
   if (s->in_session && mm_run_session_end(s->run, outcome) == MM_OK) s->in_session = false;
+}
+
+void mm_study_add_run(cJSON *object, const mm_study *s) {
+  const char *folder = mm_study_folder(s);
+  cJSON_AddItemToObject(object, "run", folder ? cJSON_CreateString(folder) : cJSON_CreateNull());
+  cJSON_AddStringToObject(object, "state", s->outcome[0] ? s->outcome : "running");
+}
+
+void mm_study_add_speed(cJSON *object, const mm_study *s, double seconds, uint64_t env_steps) {
+  mm_json_add_defined(object, "env_steps_per_second",
+                      seconds > 0 ? (double)env_steps / seconds : NAN);
+  cJSON_AddItemToObject(object, "wall_seconds", mm_json_number(seconds));
+  mm_machine_add(object, &s->machine);
 }
 
 void mm_study_add_estimate(cJSON *object, const char *key, mm_estimate e) {

@@ -17,23 +17,31 @@
 #define MM_STUDY_STUDY_H
 
 #include "base/json.h"
-#include "mirrormap/stats.h"
-#include "mirrormap/study.h"
+#include "mirrormap/result.h"
 #include "study/jobs/job_store.h"
 #include "study/jobs/machine.h"
 #include "study/jobs/plan.h"
 
-// What a kind of study does in the life that all of them share. All functions but `setting` are
-// there.
+// What a kind of study does in the life that all of them share. All functions are there but
+// `failures`, `lengthen`, `setting` and `write`. What is filled in comes with its undefined numbers
+// NaN and all else 0; places are looked at before.
 typedef struct mm_study_class {
   mm_study_kind kind;
   mm_status (*resume)(const char *folder, mm_study **out);
   mm_status (*advance)(mm_study *study, const mm_backend_config *backend, double save_seconds);
   bool (*done)(const mm_study *study);
-  void (*look)(const mm_study *study, mm_study_progress *out); // into a struct of zeros
+  void (*look)(const mm_study *study, mm_study_progress *out);
+  void (*describe)(const mm_study *study, mm_study_info *out);
+  void (*env)(const mm_study *study, size_t i, mm_study_env_info *out);
+  void (*map)(const mm_study *study, size_t i, mm_study_map_info *out);
+  void (*failures)(const mm_study *study, mm_study_failures *out);
+  mm_status (*lengthen)(mm_study *study, int64_t generations);
   size_t (*cells)(const mm_study *study);
-  void (*cell)(const mm_study *study, size_t i, mm_study_cell *out); // likewise, eta NaN
+  void (*cell)(const mm_study *study, size_t i, mm_study_cell *out);
+  void (*detail)(const mm_study *study, size_t i, mm_study_detail *out);
   mm_status (*setting)(const mm_study *study, const char *key, char out[MM_STUDY_SETTING_SIZE]);
+  mm_status (*write)(mm_study *study);
+  cJSON *(*json)(mm_study *study); // NULL when out of memory
   void (*close)(mm_study *study);
 } mm_study_class;
 
@@ -43,7 +51,14 @@ struct mm_study {
   mm_job_store *store;         // what its jobs came to
   mm_machine machine;          // that did them in this process
   bool in_session;
+  char outcome[16]; // how the work of this process ended; "" while it goes on
 };
+
+// What does not belong to a study of this kind is MM_ERR_INPUT.
+mm_status mm_study_expect(const mm_study *study, mm_study_kind kind);
+
+// Hands out a struct of result.h, ours [most], as one of the size that the program's has.
+mm_status mm_study_give(const void *ours, size_t most, void *out);
 
 // Numbers of a cell from its runs' worths (mm_result_worth), which are to stay.
 void mm_study_fill_cell(mm_study_cell *cell, const double *worth, size_t n);
@@ -81,5 +96,11 @@ void mm_study_ran(mm_study *study, const mm_backend_place *place, unsigned ran);
 
 // Adds {"mean", "sem"}, null where they are not defined.
 void mm_study_add_estimate(cJSON *object, const char *key, mm_estimate e);
+
+// Adds the folder, NULL for none, and how it stands, for the objects of mm_study_format.
+void mm_study_add_run(cJSON *object, const mm_study *study);
+
+// Adds what this process did: `wall_seconds`, `env_steps_per_second` and mm_machine_add.
+void mm_study_add_speed(cJSON *object, const mm_study *study, double seconds, uint64_t env_steps);
 
 #endif

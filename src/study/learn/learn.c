@@ -98,7 +98,7 @@ static int32_t env_place(const mm_learn *l, const mm_env *env) {
 enum { STAGES = MM_STAGE_VALIDATION + 1, TUNING = 64 };
 
 mm_status mm_learn_run_jobs(mm_learn *l, const mm_backend_config *backend, size_t n,
-                            mm_learn_stage stage, int round) {
+                            mm_study_stage stage, int round) {
   mm_backend_report report;
   size_t first;
   l->view.stage = stage;
@@ -252,7 +252,7 @@ static void take_validation(mm_learn *l, const char *name, int64_t generation,
   }
 }
 
-void mm_learn_note_best(mm_learn *l, const mm_learn_score *score, const double *value,
+void mm_learn_note_best(mm_learn *l, const mm_study_score *score, const double *value,
                         const double *mean) {
   double merit = mm_learn_merit(&l->controls, value);
   l->view.last = *score;
@@ -378,7 +378,7 @@ static mm_status store_scores(mm_learn *l, size_t n) {
 }
 
 static mm_status enter_score(mm_learn *l) {
-  mm_learn_score score = mm_learn_score_of(&l->controls, l->value, l->view.generation);
+  mm_study_score score = mm_learn_score_of(&l->controls, l->value, l->view.generation);
   mm_learn_note_best(l, &score, l->value, mm_es_mean(l->es));
   return mm_learn_write_maps(l);
 }
@@ -440,7 +440,7 @@ static void describe(mm_learn *l, int64_t g, mm_run_generation *row) {
 
 // After the commit nothing can fail any more: now the view may change.
 static void adopt(mm_learn *l, const mm_run_generation *row, double seconds) {
-  mm_learn_view *v = &l->view;
+  mm_study_search *v = &l->view;
   v->generation = row->generation;
   v->sigma = row->sigma;
   v->fitness_mean = row->fitness_mean;
@@ -556,7 +556,7 @@ mm_status mm_learn_advance(mm_learn *l, const mm_backend_config *backend) {
 }
 
 bool mm_learn_done(const mm_learn *l) {
-  const mm_learn_view *v = &l->view;
+  const mm_study_search *v = &l->view;
   return v->generation >= l->generations && v->last.known && v->last.generation == v->generation;
 }
 
@@ -564,7 +564,7 @@ bool mm_learn_done(const mm_learn *l) {
 // Maps and cards
 
 static mm_status write_map(const mm_learn *l, const double *mean, int64_t generation,
-                           uint64_t evaluations, const mm_learn_score *score, const char *name) {
+                           uint64_t evaluations, const mm_study_score *score, const char *name) {
   char path[MM_RUN_PATH_SIZE];
   int length = snprintf(path, sizeof path, "%s/%s", mm_study_folder(&l->study), name);
   if (length < 0 || (size_t)length >= sizeof path)
@@ -582,8 +582,8 @@ static mm_status write_map(const mm_learn *l, const double *mean, int64_t genera
 }
 
 mm_status mm_learn_write_maps(mm_learn *l) {
-  mm_learn_score none = { .known = false };
-  const mm_learn_view *v = &l->view;
+  mm_study_score none = { .known = false };
+  const mm_study_search *v = &l->view;
   bool validated = v->last.known && v->last.generation == v->generation;
   MM_TRY(write_map(l, l->stored_mean, v->generation, l->stored_evaluations,
                    validated ? &v->last : &none, "mean.json"));

@@ -15,13 +15,13 @@
 #ifndef MM_EXPERIMENT_LEARN_H
 #define MM_EXPERIMENT_LEARN_H
 
-#include "mirrormap/stats.h"
+#include "mirrormap/result.h"
 #include "study/jobs/study.h"
 
 enum {
-  MM_LEARN_ENVS = MM_PLAN_ENVS,
+  MM_LEARN_ENVS = MM_STUDY_LEARN_ENVS,
   MM_LEARN_NAME_SIZE = MM_PLAN_NAME_SIZE,
-  MM_LEARN_CONTROLS = 7
+  MM_LEARN_CONTROLS = MM_STUDY_SEARCH_CONTROLS
 };
 
 // What decides the result.
@@ -59,50 +59,8 @@ mm_status mm_learn_write_maps(mm_learn *learn);
 // ---------------------------------------------------------------------------------------------
 // How it stands
 
-// What the backend is busy with.
-typedef enum mm_learn_stage {
-  MM_STAGE_CONTROLS,   // controls and the start of a phase on the validation tasks
-  MM_STAGE_POPULATION, // the candidates
-  MM_STAGE_VALIDATION  // the mean on the validation tasks
-} mm_learn_stage;
-
-typedef struct mm_learn_score {
-  bool known;
-  int64_t generation;
-  mm_estimate value;           // over all validation tasks
-  mm_estimate over_negentropy; // paired differences
-  mm_estimate over_l2;
-} mm_learn_score;
-
-typedef struct mm_learn_view {
-  const mm_learn_plan *plan;
-  mm_env *const *env; // [n_env]
-  const char *folder;
-  mm_learn_stage stage;            // of the step in hand
-  int64_t generation, generations; // done, planned
-  int32_t phase, phases;
-  double sigma;
-  double fitness_mean, fitness_best; // of the last generation; NaN where not defined
-  uint64_t nonfinite;                // fitnesses, of the whole run
-  uint64_t evaluations, env_steps;   // of the population, whole run
-  uint64_t jobs_per_generation;
-  double steps, steps_left; // environment steps of all generations, and of those to come
-  // of the current phase
-  mm_learn_score last, best; // the mean last validated; the best one
-  int n_control; // negentropy, l2, random, initial; with controls=full also the first two with
-                 // eta tuned, and Tsallis with q and eta
-  const char *control_name[MM_LEARN_CONTROLS];
-  mm_learn_score control[MM_LEARN_CONTROLS];
-  // of this process
-  mm_machine machine;
-  uint64_t session_env_steps; // validation included
-  int64_t session_generations;
-  double session_seconds;     // in mm_learn_advance
-  double session_job_seconds; // of these, in the backend
-  double generation_seconds;  // of the last one
-} mm_learn_view;
-
-void mm_learn_look(const mm_learn *learn, mm_learn_view *out);
+const mm_learn_plan *mm_learn_get_plan(const mm_learn *learn);
+void mm_learn_look(const mm_learn *learn, mm_study_search *out);
 
 // The same as a study (mirrormap/study.h).
 extern const mm_study_class mm_learn_class;

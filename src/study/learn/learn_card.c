@@ -9,8 +9,8 @@
 
 #include "study/learn/learn_internal.h"
 
-static void add_validation(cJSON *root, const mm_learn_plan *plan, const mm_learn_score *score,
-                           const mm_learn_score *control) {
+static void add_validation(cJSON *root, const mm_learn_plan *plan, const mm_study_score *score,
+                           const mm_study_score *control) {
   if (!score->known) {
     cJSON_AddNullToObject(root, "validation");
     return;
@@ -32,7 +32,7 @@ static const char *file_name(const char *path) {
 }
 
 mm_status mm_learn_card(const mm_learn *l, int64_t generation, uint64_t evaluations,
-                        const mm_learn_score *score, char **out) {
+                        const mm_study_score *score, char **out) {
   const mm_learn_plan *plan = &l->plan;
   char text[64];
   cJSON *root = cJSON_CreateObject();

@@ -38,7 +38,7 @@ typedef struct mm_learn_controls {
   bool known;
 } mm_learn_controls;
 
-mm_learn_score mm_learn_score_of(const mm_learn_controls *controls, const double *value,
+mm_study_score mm_learn_score_of(const mm_learn_controls *controls, const double *value,
                                  int64_t generation);
 
 // What the best mean is chosen by: the mean value; with several environments, whose scales differ,
@@ -113,13 +113,13 @@ struct mm_learn {
   mm_learn_controls controls;     // of the current phase
   double best_merit;
   uint64_t stored_evaluations, best_evaluations; // trainings up to stored_mean, up to best
-  mm_learn_view view; // as far as it does not follow from the rest (mm_learn_look)
+  mm_study_search view; // as far as it does not follow from the rest (mm_learn_look)
 };
 
 // Runs l->job[n] into l->result. A training that broke down is a result; anything else that fails
 // depends on the machine and ends the step. Candidates may be trained in several rounds.
 mm_status mm_learn_run_jobs(mm_learn *l, const mm_backend_config *backend, size_t n,
-                            mm_learn_stage stage, int round);
+                            mm_study_stage stage, int round);
 
 // The j-th training of member i.
 mm_job mm_learn_member_job(const mm_learn *l, const mm_settings *settings, size_t i, size_t j);
@@ -161,11 +161,14 @@ mm_settings mm_learn_phase_settings(const mm_learn *l, int32_t phase);
 // Takes over the number of candidates of the strategy's next generation.
 void mm_learn_set_population(mm_learn *l);
 
+// Another number of generations, not below those that are done.
+mm_status mm_learn_lengthen(mm_learn *l, int64_t generations);
+
 // After l->controls has its values: their scores, for the view.
 void mm_learn_set_controls(mm_learn *l, int64_t generation);
 
 // Enters a validated mean in the view; keeps it if it is the best so far.
-void mm_learn_note_best(mm_learn *l, const mm_learn_score *score, const double *value,
+void mm_learn_note_best(mm_learn *l, const mm_study_score *score, const double *value,
                         const double *mean);
 
 // ---------------------------------------------------------------------------------------------
@@ -186,6 +189,6 @@ double mm_learn_race_share(void);
 // environment steps in it are those of all generations so far, not only up to the map's.
 
 mm_status mm_learn_card(const mm_learn *l, int64_t generation, uint64_t evaluations,
-                        const mm_learn_score *score, char **out);
+                        const mm_study_score *score, char **out);
 
 #endif

@@ -304,7 +304,7 @@ static int on_control(const mm_run_row *any, void *user) {
 static void finish_mean(replay *r) {
   mm_learn *l = r->l;
   if (r->n_value == l->controls.n_task) {
-    mm_learn_score score = mm_learn_score_of(&l->controls, l->value, r->generation);
+    mm_study_score score = mm_learn_score_of(&l->controls, l->value, r->generation);
     mm_learn_note_best(l, &score, l->value, l->stored_mean);
   }
   r->n_value = 0;
@@ -406,7 +406,7 @@ static mm_status replay_generations(mm_learn *l) {
 }
 
 // The number of generations is the one thing of a plan that can be changed.
-static mm_status change_length(mm_learn *l, int64_t generations) {
+mm_status mm_learn_lengthen(mm_learn *l, int64_t generations) {
   mm_search *search = &l->plan.settings.search;
   if (strcmp(search->schedule, "-") != 0)
     return MM_FAIL(MM_ERR_INPUT, "%s: its schedule %s fixes the number of generations",
@@ -444,7 +444,7 @@ static mm_status resume(mm_learn *l, const char *folder, int64_t generations) {
   MM_TRY(mm_plan_open_envs(plan->env, mm_study_folder(&l->study), &l->envs));
   MM_TRY(rehearse(l));
   MM_TRY(replay_generations(l));
-  if (generations > 0 && generations != l->generations) MM_TRY(change_length(l, generations));
+  if (generations > 0 && generations != l->generations) MM_TRY(mm_learn_lengthen(l, generations));
   MM_TRY(replay_scores(l));
   return mm_job_store_open(l->study.run, &l->study.store);
 }
@@ -494,12 +494,9 @@ mm_status mm_run_map_at(mm_run *run, int64_t generation, mm_map **out) {
 // ---------------------------------------------------------------------------------------------
 // Looking at it
 
-void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
+void mm_learn_look(const mm_learn *l, mm_study_search *out) {
   *out = l->view;
-  out->plan = &l->plan;
-  out->env = l->envs.env;
-  out->folder = mm_study_folder(&l->study);
-  out->machine = l->study.machine;
+  out->size = sizeof *out;
   out->generations = l->generations;
   out->phases = (int32_t)l->n_phase;
   out->jobs_per_generation = l->n_job;
@@ -507,6 +504,7 @@ void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
   for (size_t p = 0; p < l->n_phase; p++) {
     mm_settings settings = mm_learn_phase_settings(l, (int32_t)p);
     double steps = (double)l->n_job * mm_settings_steps(&settings);
+    out->last_steps = mm_settings_value(&settings, "steps", 0);
     if (l->plan.settings.search.racing) steps *= mm_learn_race_share();
     int64_t left = l->phase[p].generations, begun = done - end;
     if (begun > 0) left -= begun < left ? begun : left;
@@ -515,78 +513,12 @@ void mm_learn_look(const mm_learn *l, mm_learn_view *out) {
     end += l->phase[p].generations;
   }
   out->session_env_steps = mm_job_store_work_of(l->study.store).env_steps;
+  out->validation_tasks = l->plan.settings.search.validation_tasks;
   out->n_control = l->n_control;
   for (int c = 0; c < l->n_control; c++)
     out->control_name[c] = mm_control_names[c];
 }
 
-mm_study *mm_learn_study(mm_learn *l) {
-  return &l->study;
+const mm_learn_plan *mm_learn_get_plan(const mm_learn *l) {
+  return &l->plan;
 }
-
-// ---------------------------------------------------------------------------------------------
-// As a study
-
-static mm_learn *of(const mm_study *study) {
-  return (mm_learn *)study;
-}
-
-static mm_status study_resume(const char *folder, mm_study **out) {
-  mm_learn *l;
-  MM_TRY(mm_learn_resume(folder, 0, &l));
-  *out = &l->study;
-  return MM_OK;
-}
-
-// What is in hand is checkpointed as it ends, however often that is.
-static mm_status study_advance(mm_study *study, const mm_backend_config *backend,
-                               double save_seconds) {
-  (void)save_seconds;
-  MM_TRY(mm_learn_advance(of(study), backend));
-  return mm_learn_done(of(study)) ? mm_learn_write_maps(of(study)) : MM_OK;
-}
-
-static bool study_done(const mm_study *study) {
-  return mm_learn_done(of(study));
-}
-
-static void study_look(const mm_study *study, mm_study_progress *out) {
-  mm_learn_view v;
-  mm_learn_look(of(study), &v);
-  *out = (mm_study_progress){ .done = (double)v.generation,
-                              .total = (double)v.generations,
-                              .unit = "generations",
-                              .n_numeric = v.nonfinite,
-                              .env_steps = v.session_env_steps,
-                              .seconds = v.session_job_seconds };
-}
-
-// The best mean, then the controls, when there has been a validation.
-static size_t study_cells(const mm_study *study) {
-  const mm_learn *l = of(study);
-  return l->view.best.known ? 1 + (size_t)l->n_control : 0;
-}
-
-static void study_cell(const mm_study *study, size_t i, mm_study_cell *out) {
-  const mm_learn *l = of(study);
-  const mm_learn_score *score = i == 0 ? &l->view.best : &l->view.control[i - 1];
-  *out = (mm_study_cell){ .env = "",
-                          .map = i == 0 ? "learned" : mm_control_names[i - 1],
-                          .mean = score->value.mean,
-                          .sem = score->value.sem,
-                          .n = score->value.n,
-                          .eta = NAN };
-}
-
-static void study_close(mm_study *study) {
-  mm_learn_close(of(study));
-}
-
-const mm_study_class mm_learn_class = { .kind = MM_STUDY_LEARN,
-                                        .resume = study_resume,
-                                        .advance = study_advance,
-                                        .done = study_done,
-                                        .look = study_look,
-                                        .cells = study_cells,
-                                        .cell = study_cell,
-                                        .close = study_close };

@@ -6,10 +6,10 @@
 
 #include "study/learn/learn_internal.h"
 
-mm_learn_score mm_learn_score_of(const mm_learn_controls *controls, const double *value,
+mm_study_score mm_learn_score_of(const mm_learn_controls *controls, const double *value,
                                  int64_t generation) {
   const mm_learn_controls *c = controls;
-  return (mm_learn_score){
+  return (mm_study_score){
     .known = true,
     .generation = generation,
     .value = mm_estimate_of(value, c->n_task),

@@ -179,6 +179,10 @@ typedef union mm_run_row {
 // ---------------------------------------------------------------------------------------------
 // Opening
 
+// The command line that runs store which this thread makes from now on, as main has it; NULL: none.
+// Returns what it was before, to be restored.
+char *const *mm_run_made_by(char *const *argv);
+
 // A new run in `folder`, which is made (with its parents) unless it exists; a run that is already
 // there is MM_ERR_INPUT. `command` is "learn" and the like, `config` JSON text. The database
 // appears under its name only when complete: after a crash there is either a run that can be

@@ -9,10 +9,12 @@
 #include "base/utf8.h"
 #include "study/run/run_internal.h"
 
-static char *const *process_argv; // of main, for the life of the process; NULL: not known
+static _Thread_local char *const *made_by; // the call in hand; NULL: not known
 
-void mm_study_set_argv(char *const *argv) {
-  process_argv = argv;
+char *const *mm_run_made_by(char *const *argv) {
+  char *const *before = made_by;
+  made_by = argv;
+  return before;
 }
 
 // Plain where nothing in it means anything to a shell.
@@ -52,15 +54,15 @@ static char *put_word(char *out, const char *word) {
 mm_status mm_run_format_argv(char **out) {
   size_t room = sizeof "mirrormap";
   *out = NULL;
-  if (!process_argv || !process_argv[0]) return MM_OK;
-  for (size_t i = 1; process_argv[i]; i++)
-    room += 4 * strlen(process_argv[i]) + 5;
+  if (!made_by || !made_by[0]) return MM_OK;
+  for (size_t i = 1; made_by[i]; i++)
+    room += 4 * strlen(made_by[i]) + 5;
   *out = mm_alloc(room);
   if (!*out) return MM_FAIL(MM_ERR_MEMORY, "no memory for the command line");
   char *end = *out + sprintf(*out, "mirrormap");
-  for (size_t i = 1; process_argv[i]; i++) {
+  for (size_t i = 1; made_by[i]; i++) {
     *end++ = ' ';
-    end = put_word(end, process_argv[i]);
+    end = put_word(end, made_by[i]);
   }
   return MM_OK;
 }

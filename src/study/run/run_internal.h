@@ -109,7 +109,7 @@ mm_status mm_run_lock(const char *real, const char *file, int *out);
 void mm_run_unlock(const char *real, int lock);
 bool mm_run_is_locked(const char *real);
 
-// The command line of this process as text (mm_free, run_argv.c); NULL where it is not known.
+// The command line that the call in hand knows of, as text (mm_free, run_argv.c); NULL for none.
 mm_status mm_run_format_argv(char **out);
 
 // ---------------------------------------------------------------------------------------------

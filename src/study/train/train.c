@@ -76,6 +76,7 @@ void mm_train_close(mm_train *t) {
   mm_plan_release_envs(&t->envs);
   mm_free(t->job);
   mm_free(t->worth);
+  mm_curve_release(t->curve);
   pthread_mutex_destroy(&t->lock);
   mm_free(t);
 }
@@ -144,6 +145,10 @@ mm_status mm_train_create(const char *folder, const mm_train_plan *plan, const m
   t->plan = *plan;
   t->map = map;
   return hand_over(t, create(t, folder), out);
+}
+
+void mm_train_take_map(mm_train *t, mm_map *map) {
+  t->own_map = map;
 }
 
 static const char *policy_path(const mm_train *t, char out[MM_RUN_PATH_SIZE + 24]) {
@@ -226,10 +231,6 @@ mm_status mm_train_run(mm_train *t, const mm_backend_config *backend, double sav
   return all_ended(t) ? finish(t) : MM_OK;
 }
 
-mm_study *mm_train_study(mm_train *t) {
-  return &t->study;
-}
-
 void mm_train_look(const mm_train *t, mm_train_view *out) {
   const mm_job_store_work work = mm_job_store_work_of(t->study.store);
   mm_backend_report now;
@@ -251,77 +252,3 @@ void mm_train_look(const mm_train *t, mm_train_view *out) {
                           .env_steps = work.env_steps };
   if (t->study.run && t->has_file) policy_path(t, out->policy);
 }
-
-// ---------------------------------------------------------------------------------------------
-// As a study
-
-static mm_train *of(const mm_study *study) {
-  return (mm_train *)study;
-}
-
-static mm_status study_resume(const char *folder, mm_study **out) {
-  mm_train *t;
-  MM_TRY(mm_train_resume(folder, &t));
-  *out = &t->study;
-  return MM_OK;
-}
-
-static mm_status study_advance(mm_study *study, const mm_backend_config *backend,
-                               double save_seconds) {
-  return mm_train_run(of(study), backend, save_seconds);
-}
-
-// Runs that failed for the machine's sake are open to whoever resumes, not to this process.
-static bool study_done(const mm_study *study) {
-  mm_backend_report now;
-  mm_job_store_count(study->store, 0, of(study)->plan.seeds, &now);
-  return of(study)->complete || (study->in_session && now.n_done == of(study)->plan.seeds);
-}
-
-static void study_look(const mm_study *study, mm_study_progress *out) {
-  mm_train_view v;
-  mm_train_look(of(study), &v);
-  *out = (mm_study_progress){ .done = (double)v.n_done,
-                              .total = (double)v.plan->seeds,
-                              .unit = "runs",
-                              .n_failed = v.n_failed,
-                              .n_numeric = v.n_numeric,
-                              .env_steps = v.env_steps,
-                              .seconds = v.seconds };
-}
-
-static size_t study_cells(const mm_study *study) {
-  (void)study;
-  return 1;
-}
-
-static void study_cell(const mm_study *study, size_t i, mm_study_cell *out) {
-  mm_train *t = of(study);
-  mm_settings settings = t->plan.settings;
-  const double *eta = mm_settings_number(&settings, "eta");
-  mm_train_view v;
-  (void)i;
-  mm_train_look(t, &v);
-  for (size_t k = 0; k < t->plan.seeds; k++)
-    t->worth[k] = mm_result_worth(&v.result[k]);
-  *out = (mm_study_cell){ .env = t->plan.env,
-                          .map = t->plan.map,
-                          .n_failed = v.n_failed,
-                          .n_numeric = v.n_numeric,
-                          .seed = t->plan.seed,
-                          .eta = eta ? *eta : NAN };
-  mm_study_fill_cell(out, t->worth, t->plan.seeds);
-}
-
-static void study_close(mm_study *study) {
-  mm_train_close(of(study));
-}
-
-const mm_study_class mm_train_class = { .kind = MM_STUDY_TRAIN,
-                                        .resume = study_resume,
-                                        .advance = study_advance,
-                                        .done = study_done,
-                                        .look = study_look,
-                                        .cells = study_cells,
-                                        .cell = study_cell,
-                                        .close = study_close };

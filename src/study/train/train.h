@@ -17,7 +17,7 @@
 #include "study/jobs/plan.h"
 #include "study/jobs/study.h"
 
-enum { MM_TRAIN_SEEDS_MAX = 1000000 };
+enum { MM_TRAIN_SEEDS_MAX = MM_STUDY_SEEDS_MAX };
 
 // What decides the result, but for the map itself.
 typedef struct mm_train_plan {
@@ -34,6 +34,9 @@ typedef struct mm_train mm_train;
 // shows before the folder is made.
 mm_status mm_train_create(const char *folder, const mm_train_plan *plan, const mm_map *map,
                           mm_train **out);
+
+// The training's map becomes its own, to be destroyed with it.
+void mm_train_take_map(mm_train *train, mm_map *map);
 
 // Goes on where the run in `folder` stopped.
 mm_status mm_train_resume(const char *folder, mm_train **out);

@@ -21,12 +21,14 @@ struct mm_train {
   mm_train_plan plan;
   mm_plan_envs envs; // one
   const mm_map *map;
-  mm_map *own_map;   // of a run that goes on
-  mm_job *job;       // [seeds]
-  double *worth;     // [seeds] of the results, when they were last asked for
-  mm_policy *policy; // NULL: no networks, or nowhere to put them
-  bool complete;     // all is done, nothing is checkpointed any more
-  bool has_file;     // policy.safetensors is there
+  mm_map *own_map;                         // of a run that goes on
+  mm_job *job;                             // [seeds]
+  double *worth;                           // [seeds] of the results, when they were last asked for
+  mm_policy *policy;                       // NULL: no networks, or nowhere to put them
+  bool complete;                           // all is done, nothing is checkpointed any more
+  bool has_file;                           // policy.safetensors is there
+  mm_curve_point *curve;                   // the mean curve, likewise
+  char policy_path[MM_RUN_PATH_SIZE + 24]; // where it is, when it was last asked for
 
   pthread_mutex_t lock; // of the next
   char no_policy[MM_ERROR_SIZE];

@@ -31,6 +31,10 @@ static size_t find_kind(const mm_transfer_config *c, mm_map_kind kind) {
   return found;
 }
 
+size_t mm_transfer_baseline(const mm_transfer_config *c, mm_baseline baseline) {
+  return find_kind(c, baseline == MM_BASELINE_L2 ? MM_MAP_L2 : MM_MAP_NEGENTROPY);
+}
+
 double mm_transfer_speed(const mm_transfer *t) {
   return t->own_steps > 0 ? (double)t->own_steps / t->wall_seconds : 0;
 }
@@ -80,17 +84,6 @@ void mm_transfer_compare(mm_transfer *t) {
           compare_cell(t, i / t->config.n_env, i % t->config.n_env, t->baseline[b]);
     t->n_test[b] = mm_comparisons_correct(&t->cell[0].over[b], n, sizeof t->cell[0]);
   }
-}
-
-void mm_transfer_conclude(const mm_transfer *t, mm_baseline baseline, size_t env, FILE *f) {
-  const mm_transfer_config *c = &t->config;
-  mm_judged *row = mm_alloc_array(c->n_map, sizeof *row);
-  size_t n = 0;
-  for (size_t m = 0; m < c->n_map && row; m++)
-    if (m != t->baseline[baseline])
-      row[n++] = (mm_judged){ c->map[m].label, &mm_transfer_at(t, m, env)->over[baseline] };
-  if (n > 0) mm_conclude(f, c->env[env].label, c->map[t->baseline[baseline]].label, row, n);
-  mm_free(row);
 }
 
 static mm_status summarise(mm_transfer *t, const mm_result *results) {
@@ -256,9 +249,12 @@ static mm_status run_jobs(mm_transfer *t, mm_study *study, mm_job *jobs) {
   return status == MM_OK ? summarise(t, results) : status;
 }
 
-// The run is the caller's, and so is the end of the session.
+// The run is the caller's, and so is the end of the session; the store stays for those who ask what
+// it could not keep.
 static mm_status run_stored(mm_transfer *t, mm_study *study, mm_job *jobs) {
   MM_TRY(mm_study_start(study, &t->config.backend));
+  mm_job_store_close(study->store);
+  study->store = NULL;
   MM_TRY(mm_job_store_open(study->run, &study->store));
   mm_job_store_save_every(study->store, t->config.save_seconds);
   mm_status status = run_jobs(t, study, jobs);
@@ -268,8 +264,6 @@ static mm_status run_stored(mm_transfer *t, mm_study *study, mm_job *jobs) {
   t->wall_seconds = work.seconds;
   t->machine = study->machine;
   t->all_found = study->run && work.trained == 0;
-  mm_job_store_close(study->store);
-  study->store = NULL;
   return status;
 }
 
@@ -279,8 +273,8 @@ mm_status mm_transfer_run_in(mm_study *study, const mm_transfer_config *config, 
     return MM_FAIL(MM_ERR_INPUT, "a table needs a map, an environment and a seed");
   if (config->seed > UINT64_MAX - (config->n_seed - 1))
     return MM_FAIL(MM_ERR_INPUT, "no %zu seeds follow that one", config->n_seed);
-  out->baseline[MM_BASELINE_NEGENTROPY] = find_kind(config, MM_MAP_NEGENTROPY);
-  out->baseline[MM_BASELINE_L2] = find_kind(config, MM_MAP_L2);
+  for (int b = 0; b < MM_BASELINES; b++)
+    out->baseline[b] = mm_transfer_baseline(config, (mm_baseline)b);
   MM_TRY(alloc_table(out));
   size_t n = config->n_map * config->n_env * config->n_seed;
   mm_job *jobs = mm_alloc_array(n, sizeof *jobs);
@@ -292,7 +286,9 @@ mm_status mm_transfer_run_in(mm_study *study, const mm_transfer_config *config, 
 
 mm_status mm_transfer_run(const mm_transfer_config *config, mm_transfer *out) {
   mm_study study = { .run = config->run };
-  return mm_transfer_run_in(&study, config, out);
+  mm_status status = mm_transfer_run_in(&study, config, out);
+  mm_job_store_close(study.store);
+  return status;
 }
 
 void mm_transfer_release(mm_transfer *t) {

@@ -6,7 +6,7 @@
 #define MM_EXPERIMENT_TRANSFER_H
 
 #include "base/arena.h"
-#include "mirrormap/stats.h"
+#include "mirrormap/result.h"
 #include "study/jobs/study.h"
 
 // A row and a column of the table. Everything belongs to the caller and must outlive its use.
@@ -44,9 +44,6 @@ typedef struct mm_transfer_config {
   double save_seconds; // how often unfinished runs are kept (0: only when they are interrupted)
   void (*trouble)(const char *sentence, void *user); // what could not be stored; may be NULL
 } mm_transfer_config;
-
-// Maps that differences are taken from.
-typedef enum mm_baseline { MM_BASELINE_NEGENTROPY, MM_BASELINE_L2, MM_BASELINES } mm_baseline;
 
 typedef struct mm_transfer_cell {
   double eta;       // NaN where the algorithm has none
@@ -93,6 +90,16 @@ void mm_transfer_release(mm_transfer *transfer);
 mm_status mm_transfer_run_in(mm_study *study, const mm_transfer_config *config, mm_transfer *out);
 extern const mm_study_class mm_transfer_class;
 
+// A table that nothing is stored of: the plan is made of the configuration, which is not needed any
+// more.
+mm_status mm_transfer_open(const mm_transfer_config *config, mm_study **out);
+
+// The study's table, as far as it was run in this process.
+const mm_transfer *mm_transfer_table(const mm_study *study);
+
+// The row of a baseline; n_map where there is none.
+size_t mm_transfer_baseline(const mm_transfer_config *config, mm_baseline baseline);
+
 // Environment steps of all its runs and, about, of the tuning before them.
 double mm_transfer_planned_steps(const mm_transfer_config *config);
 
@@ -103,9 +110,6 @@ double mm_transfer_least_budget(const mm_transfer_config *config);
 void mm_transfer_compare(mm_transfer *transfer);
 
 const mm_transfer_cell *mm_transfer_at(const mm_transfer *transfer, size_t map, size_t env);
-
-// The sentence of an environment, against a baseline that the table has (mm_conclude).
-void mm_transfer_conclude(const mm_transfer *transfer, mm_baseline baseline, size_t env, FILE *f);
 
 // Environment steps per second of this process; 0 when there was nothing left to be done.
 double mm_transfer_speed(const mm_transfer *transfer);

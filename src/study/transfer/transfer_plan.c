@@ -14,7 +14,7 @@
 #include "study/jobs/study.h"
 #include "study/stats/controls.h"
 
-enum { LIST_MAX = 10000, SEEDS_MAX = 1000000 };
+enum { LIST_MAX = 10000 };
 
 struct mm_transfer_plan {
   mm_arena arena;
@@ -29,7 +29,7 @@ struct mm_transfer_plan {
 // ---------------------------------------------------------------------------------------------
 // Rows by their names
 
-mm_status mm_transfer_base(const char *name, char out[MM_PLAN_NAME_SIZE]) {
+mm_status mm_study_base_map(const char *name, char out[MM_STUDY_NAME_SIZE]) {
   static_assert((int)MM_CONTROL_MAP_SIZE == (int)MM_PLAN_NAME_SIZE, "room for any name");
   MM_TRY(mm_plan_copy_name(name, "a table", out));
   if (mm_control_is_tuned(name)) mm_control_map(name, MM_MAP_KINDS, 0, out);
@@ -126,14 +126,19 @@ static mm_status rehearse(const mm_transfer_config *c) {
   return MM_OK;
 }
 
-mm_status mm_transfer_create(const char *folder, const mm_transfer_config *config, mm_run **out) {
-  mm_study study = { 0 };
+static mm_status make_plan(const mm_transfer_config *config, cJSON **out) {
   cJSON *plan = cJSON_CreateObject();
-  *out = NULL;
   mm_status status = rehearse(config);
   if (status == MM_OK) status = fill(config, plan);
-  MM_TRY(mm_plan_end(plan, status, &plan));
-  status = mm_study_make_run(&study, folder, plan, NULL);
+  return mm_plan_end(plan, status, out);
+}
+
+mm_status mm_transfer_create(const char *folder, const mm_transfer_config *config, mm_run **out) {
+  mm_study study = { 0 };
+  cJSON *plan;
+  *out = NULL;
+  MM_TRY(make_plan(config, &plan));
+  mm_status status = mm_study_make_run(&study, folder, plan, NULL);
   if (status == MM_OK) status = copy_tasks(config, folder);
   if (status == MM_OK)
     *out = study.run;
@@ -171,6 +176,7 @@ static mm_status read_map(const cJSON *object, const char *source, mm_transfer_p
   return MM_OK;
 }
 
+// Without a folder the task file is still where it was.
 static mm_status read_env(const cJSON *object, const char *source, const char *folder,
                           mm_transfer_plan *p, size_t i) {
   mm_algo algo;
@@ -182,8 +188,10 @@ static mm_status read_env(const cJSON *object, const char *source, const char *f
   MM_TRY(mm_plan_read_algo(object, source, &algo));
   MM_TRY(mm_plan_read_settings(mm_json_find(object, "settings"), source, algo, &column->settings));
   MM_TRY(mm_plan_read_file(object, source, &task));
-  mm_status status = mm_plan_copy_task(task, i, folder);
-  if (status == MM_OK) status = mm_plan_open_env(name[0], task, i, folder, &p->env[i]);
+  mm_status status = folder ? mm_plan_copy_task(task, i, folder) : MM_OK;
+  if (status == MM_OK)
+    status = folder ? mm_plan_open_env(name[0], task, i, folder, &p->env[i])
+                    : mm_env_open(name[0], &p->env[i]);
   mm_free(task);
   MM_TRY(status);
   column->env = p->env[i];
@@ -233,8 +241,8 @@ static mm_status read_plan(const cJSON *root, const char *source, const char *fo
   MM_TRY(MM_JSON_KEYS(root, source, "command", "seed", "seeds", "tune_seeds", "tune_budget",
                       "exact", "maps", "envs"));
   MM_TRY(mm_plan_read_seed(root, source, &c.seed));
-  MM_TRY(mm_plan_read_count(root, source, "seeds", 1, SEEDS_MAX, &c.n_seed));
-  MM_TRY(mm_plan_read_count(root, source, "tune_seeds", 0, SEEDS_MAX, &c.n_tune));
+  MM_TRY(mm_plan_read_count(root, source, "seeds", 1, MM_STUDY_SEEDS_MAX, &c.n_seed));
+  MM_TRY(mm_plan_read_count(root, source, "tune_seeds", 0, MM_STUDY_SEEDS_MAX, &c.n_tune));
   if (mm_json_find(root, "tune_budget"))
     MM_TRY(mm_json_get_number(root, source, "tune_budget", &c.tune_budget));
   if (mm_json_find(root, "exact")) MM_TRY(mm_json_get_bool(root, source, "exact", &c.exact));
@@ -261,6 +269,18 @@ mm_status mm_transfer_resume(const char *folder, mm_run **run, mm_transfer_plan 
   mm_transfer_plan_release(*out);
   *out = NULL;
   mm_study_release(&study);
+  return status;
+}
+
+mm_status mm_transfer_plan_of(const mm_transfer_config *config, mm_transfer_plan **out) {
+  cJSON *plan;
+  *out = NULL;
+  MM_TRY(make_plan(config, &plan));
+  mm_status status = read_plan(plan, "the plan of a table", NULL, out);
+  cJSON_Delete(plan);
+  if (status == MM_OK) return MM_OK;
+  mm_transfer_plan_release(*out);
+  *out = NULL;
   return status;
 }
 

@@ -7,10 +7,6 @@
 
 #include "study/transfer/transfer.h"
 
-// The map that a row of that name trains with, or is tuned for, as mm_map_open takes it.
-// MM_ERR_INPUT for a name that a plan has no room for.
-mm_status mm_transfer_base(const char *name, char out[MM_PLAN_NAME_SIZE]);
-
 // The row of that name, with its name as the label. The eta that the map brings counts if
 // `own_eta`, and never in a row that is tuned.
 mm_transfer_map mm_transfer_row(const char *name, const mm_map *map, bool own_eta);
@@ -23,6 +19,9 @@ mm_status mm_transfer_create(const char *folder, const mm_transfer_config *confi
 // settings, seeds. The caller adds a backend.
 typedef struct mm_transfer_plan mm_transfer_plan;
 mm_status mm_transfer_resume(const char *folder, mm_run **run, mm_transfer_plan **out);
+
+// The same of a configuration, without a run.
+mm_status mm_transfer_plan_of(const mm_transfer_config *config, mm_transfer_plan **out);
 
 void mm_transfer_plan_release(mm_transfer_plan *plan);
 

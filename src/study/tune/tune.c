@@ -353,10 +353,6 @@ size_t mm_tune_usual_trials(const mm_tune_space *space) {
   return mm_tune_is_grid(space) ? 1000 : 64;
 }
 
-mm_study *mm_tune_study(mm_tune *t) {
-  return &t->study;
-}
-
 void mm_tune_look(const mm_tune *t, mm_tune_view *out) {
   mm_job_store_work work = { 0 };
   if (t->study.store) work = mm_job_store_work_of(t->study.store);

@@ -25,10 +25,10 @@
 #include "study/tune/tune_search.h"
 
 enum {
-  MM_TUNE_ENVS = 16,
-  MM_TUNE_MAPS = 8,
+  MM_TUNE_ENVS = MM_STUDY_TUNE_ENVS,
+  MM_TUNE_MAPS = MM_STUDY_TUNE_MAPS,
   MM_TUNE_CELLS = MM_TUNE_ENVS * MM_TUNE_MAPS,
-  MM_TUNE_VALIDATE_MAX = 100000
+  MM_TUNE_VALIDATE_MAX = MM_STUDY_VALIDATE_MAX
 };
 
 // What decides the result, but for the maps themselves. A map on an environment is a cell: those of

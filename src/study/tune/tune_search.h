@@ -13,11 +13,12 @@
 #define MM_EXPERIMENT_TUNE_SEARCH_H
 
 #include "mirrormap/stats.h"
+#include "mirrormap/study.h"
 #include "study/tune/tune_space.h"
 
 enum {
-  MM_TUNE_TRIALS_MAX = 10000,
-  MM_TUNE_SEEDS_MAX = 1000,
+  MM_TUNE_TRIALS_MAX = MM_STUDY_TRIALS_MAX,
+  MM_TUNE_SEEDS_MAX = MM_STUDY_TRIAL_SEEDS_MAX,
   MM_TUNE_ROUNDS = 12,    // more than enough for these
   MM_TUNE_PRUNE_LEAST = 4 // trials that a median needs to stop others
 };
