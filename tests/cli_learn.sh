@@ -363,7 +363,6 @@ refuse 2 'schedule=-' learn --env Breakout-MinAtar --generations 3
 refuse 2 'steps' learn "${small[@]}" --set schedule=2x512,2x10
 refuse 2 'final returns' learn --env GridWorld-small --set curve=exact
 refuse 2 'steps' learn --env GridWorld-small --set steps=4
-refuse 2 'cannot start there' learn --env GridWorld-small --init tsallis:3
 refuse 2 'ppo takes no map' learn --env CartPole-v1 --algo ppo
 refuse 2 'nowhere' learn --resume nowhere
 expect "nothing was made for what was refused" test ! -e runs/learn-GridWorld-small-3
@@ -407,7 +406,8 @@ expect_not "nan in the table" grep -q nan "$out" "$err"
 # Families: Tsallis' q, sums of powers, and starts that are converted into the family
 
 for words in 'tsallis --kind tsallis' 'tsallis --kind tsallis --init l2 --es cma-es' \
-  'powers --kind powers --set n=3 --init tsallis:3' 'piecewise --kind piecewise --init l2 --set n=20'; do
+  'powers --kind powers --set n=3 --init tsallis:3' 'piecewise --kind piecewise --init l2 --set n=20' \
+  'neural --kind neural --init tsallis:3'; do
   read -ra word <<<"$words"
   run learn "${tiny[@]}" "${word[@]:1}" --generations 3 --out family --json
   expect_code 0
@@ -432,7 +432,10 @@ run learn "${tiny[@]}" --preset start.yaml --set init=- --generations 1 --out ow
 expect_code 0
 expect_not "init=- is the family's own start" cmp -s start/mean.json own/mean.json
 refuse 2 "map 'l3': no such name" learn "${tiny[@]}" --set init=l3
-refuse 2 'cannot start there' learn "${tiny[@]}" --kind neural --set init=tsallis:3
+# what the family does not have begins at the nearest that it has, and says how near
+run learn "${tiny[@]}" --kind powers --set n=2 --init random:1 --generations 1 --out near
+expect_code 0
+expect_err 'the nearest map of kind powers to one of kind piecewise'
 refuse 2 'powers: n = 100: expected 1 to 8 terms' learn "${tiny[@]}" --kind powers
 refuse 2 "'tsallis'" learn "${tiny[@]}" --kind tsalis
 
