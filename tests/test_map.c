@@ -326,7 +326,7 @@ static void test_nearest(void **state) {
   (void)state;
   check_alike("tsallis:4", MM_MAP_NEURAL, 0, 1, 0.01); // p^3 is a unit
   check_alike("tsallis:1.5", MM_MAP_NEURAL, 0, 1, 0.02);
-  check_alike("random:1", MM_MAP_NEURAL, 0, 1, 3);
+  check_alike("random-powers:3", MM_MAP_NEURAL, 0, 1, 0.05);
   check_alike("random-neural:2", MM_MAP_POWERS, 3, 1, 0.1);
   mm_map *map, *powers;
   const double w[2] = { 0.5, 2 }, a[2] = { -0.5, 2 };
