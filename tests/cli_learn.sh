@@ -182,7 +182,8 @@ if [ "${MM_TEST_LONG:-0}" = 1 ]; then
 fi
 for es in openes sep-cma-es; do
   more=()
-  [ "$es" = openes ] || more=(--kind piecewise --set n=10 --set stages=2 --set search=shape --set search_eta=on --set seeds_per_member=3)
+  [ "$es" = openes ] || more=(--kind piecewise --set n=10 --set stages=2 --set search=shape --set search_eta=on --set seeds_per_member=3
+    --set controls=full)
   run learn "${slow[@]}" "${more[@]}" --es "$es" --out "calm-$es" --quiet --json
   expect_code 0
   seconds=$(sed 's/.*"wall_seconds":\([0-9.]*\).*/\1/' "$out")
@@ -313,6 +314,15 @@ for ((i = 0; i < 20; i++)); do
 done
 run learn --resume apart
 expect "the same map after stops around a restart" cmp -s again/mean.json apart/mean.json
+{
+  timeout -s KILL 0.1 "$program" learn "${flat[@]}" --generations 18 --out slain --quiet
+  for ((i = 0; i < 9; i++)); do
+    timeout -s KILL 0.04 "$program" learn --resume slain --quiet
+  done
+} >/dev/null 2>&1
+if [ -e slain/run.db ]; then run learn --resume slain --quiet; else run learn "${flat[@]}" --generations 18 --out slain --quiet; fi
+expect_code 0
+expect "and after kills" cmp -s again/mean.json slain/mean.json
 run runs again --json
 expect_code 0
 expect_out '"evaluations":176'
@@ -363,7 +373,6 @@ refuse 2 'schedule=-' learn --env Breakout-MinAtar --generations 3
 refuse 2 'steps' learn "${small[@]}" --set schedule=2x512,2x10
 refuse 2 'final returns' learn --env GridWorld-small --set curve=exact
 refuse 2 'steps' learn --env GridWorld-small --set steps=4
-refuse 2 'cannot start there' learn --env GridWorld-small --init tsallis:3
 refuse 2 'ppo takes no map' learn --env CartPole-v1 --algo ppo
 refuse 2 'nowhere' learn --resume nowhere
 expect "nothing was made for what was refused" test ! -e runs/learn-GridWorld-small-3
@@ -378,7 +387,7 @@ refuse 2 'text' learn --resume text
 
 # racing: any number of threads, and kills at any moment, leave the bits as they are
 race=(--env CartPole-v1 --population 6 --kind tsallis --set steps=20480 --set hidden=16 --set epochs=2 --set validation_tasks=2
-  --set validation_every=2 --set racing=on --generations 3)
+  --set validation_every=2 --set racing=on --set stages=2 --set search_eta=on --generations 3)
 run learn "${race[@]}" --out race --threads 1 --quiet
 expect_code 0
 run learn "${race[@]}" --out race-2 --threads 2 --quiet
@@ -403,11 +412,20 @@ expect_out '"validation":{"learned":{"mean":null,"sem":null}'
 run learn --resume unfinished
 expect_not "nan in the table" grep -q nan "$out" "$err"
 
+# tuned controls, with their names whole in the figure
+run learn "${tiny[@]}" --set controls=full --set tune_budget=17920 --generations 1 --out tuned
+expect_code 0
+for control in negentropy:tuned-eta l2:tuned-eta tsallis:tuned-q-eta; do
+  expect_err "$control on GridWorld-small: "
+  ! command -v gnuplot >/dev/null || expect "the figure has $control" grep -q ">$control<" tuned/search.svg
+done
+
 # ---------------------------------------------------------------------------------------------
 # Families: Tsallis' q, sums of powers, and starts that are converted into the family
 
 for words in 'tsallis --kind tsallis' 'tsallis --kind tsallis --init l2 --es cma-es' \
-  'powers --kind powers --set n=3 --init tsallis:3' 'piecewise --kind piecewise --init l2 --set n=20'; do
+  'powers --kind powers --set n=3 --init tsallis:3' 'piecewise --kind piecewise --init l2 --set n=20' \
+  'neural --kind neural --init tsallis:3'; do
   read -ra word <<<"$words"
   run learn "${tiny[@]}" "${word[@]:1}" --generations 3 --out family --json
   expect_code 0
@@ -432,7 +450,10 @@ run learn "${tiny[@]}" --preset start.yaml --set init=- --generations 1 --out ow
 expect_code 0
 expect_not "init=- is the family's own start" cmp -s start/mean.json own/mean.json
 refuse 2 "map 'l3': no such name" learn "${tiny[@]}" --set init=l3
-refuse 2 'cannot start there' learn "${tiny[@]}" --kind neural --set init=tsallis:3
+# what the family does not have begins at the nearest that it has, and says how near
+run learn "${tiny[@]}" --kind powers --set n=2 --init random:1 --generations 1 --out near
+expect_code 0
+expect_err 'the nearest map of kind powers to one of kind piecewise'
 refuse 2 'powers: n = 100: expected 1 to 8 terms' learn "${tiny[@]}" --kind powers
 refuse 2 "'tsallis'" learn "${tiny[@]}" --kind tsalis
 

@@ -171,6 +171,10 @@ if command -v gnuplot >/dev/null; then
   expect "maps have one colour in figures and on the page" test ! -s "$out"
 fi
 holds "and keep it, whatever else is there" 'return styleOf("negentropy").colour === "var(--s1)" && styleOf("l2").colour === "var(--s2)" && styleOf("tsallis:1.5").colour === "var(--s3)" && styleOf("initial").colour === "var(--s4)"'
+holds "the tuned controls have theirs" 'const before = new Map(styleNumbers); styleNumbers.clear();
+  giveStyles(["best", "negentropy:tuned-eta", "l2:tuned-eta", "tsallis:tuned-q-eta"]); const given = [...styleNumbers].join();
+  styleNumbers.clear(); before.forEach((v, k) => styleNumbers.set(k, v));
+  return given === "negentropy:tuned-eta,6,l2:tuned-eta,7,tsallis:tuned-q-eta,8,best,9"'
 
 # pointer: the value under it; the middle of the plot is step 50000
 read -r x y <<<"$(browser_middle '[data-chart=curves] .plot svg')"

@@ -213,6 +213,42 @@ static void test_moving(void **state) {
   }
 }
 
+// All kinks lie outside [0, 1] at both anchors and inside between them, where those of the
+// logarithms are sharp and the table is larger than the room that was made for those of the
+// anchors: as on the CPU.
+static void test_growing(void **state) {
+  const fixture *f = *state;
+  double w[MM_NEURAL_UNITS], c[MM_NEURAL_UNITS], u[MM_NEURAL_UNITS];
+  mm_map *anchor[2], *map;
+  for (int i = 0; i < 2; i++) {
+    for (int j = 0; j < MM_NEURAL_UNITS; j++) {
+      u[j] = 1;
+      w[j] = j * 6 / MM_NEURAL_UNITS == 4 ? 1e6 : 1;
+      c[j] = w[j] * ((i ? 1.2 : -1.2) - 0.007 * j);
+    }
+    assert_ok(mm_map_create_neural(w, c, u, 1, 0, &anchor[i]));
+  }
+  assert_ok(mm_map_create_stages((const mm_map *const *)anchor, 2, &map));
+  mm_job job[3];
+  mm_result results[3], expected;
+  for (size_t i = 0; i < 3; i++)
+    job[i] = (mm_job){ .env = f->env[0],
+                       .map = i == 1 ? f->map[0] : map,
+                       .algo = MM_ALGO_PMD,
+                       .config = &f->config[i],
+                       .seed = i };
+  assert_ok(run(job, f->which, 3, results));
+  for (size_t i = 0; i < 3; i++) {
+    mm_job_run(&job[i], NULL, &expected);
+    assert_same(&results[i], &expected, i);
+    mm_result_release(&expected);
+    mm_result_release(&results[i]);
+  }
+  mm_map_destroy(map);
+  for (int i = 0; i < 2; i++)
+    mm_map_destroy(anchor[i]);
+}
+
 // phi^-1 is finite at both anchors and not between them: as on the CPU.
 static void test_gap(void **state) {
   const fixture *f = *state;
@@ -411,6 +447,7 @@ int suite_cuda_pmd(void) {
     cmocka_unit_test(test_failures_stay), cmocka_unit_test(test_numeric_trouble),
     cmocka_unit_test(test_stop),          cmocka_unit_test(test_no_such_device),
     cmocka_unit_test(test_moving),        cmocka_unit_test(test_gap),
+    cmocka_unit_test(test_growing),
   };
   return cmocka_run_group_tests_name("cuda_pmd", tests, open_fixture, close_fixture);
 }

@@ -173,6 +173,17 @@ static void test_several_environments(void **state) {
   free(plan);
 }
 
+// A return on the scale of its environment, of two: by the four controls on three tasks.
+static double scaled(const mm_learn *l, const mm_run_job *row) {
+  double mean = 0, variance = 0;
+  for (int i = 0; i < 12; i++)
+    mean += l->controls.value[i / 3][3 * row->env + i % 3] / 12;
+  for (int i = 0; i < 12; i++)
+    variance += pow(l->controls.value[i / 3][3 * row->env + i % 3] - mean, 2) / 12;
+  assert_true(variance > 0);
+  return (row->value - mean) / sqrt(variance);
+}
+
 // The same with median and CVaR: returns of both environments in units of the controls' spread, in
 // one pool. Written down once more, from the rows.
 static void test_pooled_fitness(void **state) {
@@ -188,18 +199,10 @@ static void test_pooled_fitness(void **state) {
     plan->settings.search.generations = 1;
     plan->settings.search.seeds_per_member = 2;
     mm_learn *l = run_plan(word[w], plan);
-    double mean[2] = { 0 }, deviation[2] = { 0 };
-    for (int e = 0; e < 2; e++) {
-      for (int i = 0; i < 12; i++)
-        mean[e] += l->controls.value[i / 3][3 * e + i % 3] / 12;
-      for (int i = 0; i < 12; i++)
-        deviation[e] += pow(l->controls.value[i / 3][3 * e + i % 3] - mean[e], 2) / 12;
-      assert_true(deviation[e] > 0);
-    }
     for (int i = 0; i < 6; i++) {
       double x[4];
       for (int j = 0; j < 4; j++)
-        x[j] = (l->job_row[4 * i + j].value - mean[j / 2]) / sqrt(deviation[j / 2]);
+        x[j] = scaled(l, &l->job_row[4 * i + j]);
       for (int a = 0; a < 4; a++)
         for (int b = a + 1; b < 4; b++)
           if (x[b] < x[a]) {
@@ -213,6 +216,27 @@ static void test_pooled_fitness(void **state) {
     mm_learn_close(l);
     free(plan);
   }
+}
+
+// Pairs meet one environment each, and are compared across environments where fitness is not ranked
+// in pairs.
+static void test_pairs_on_one_scale(void **state) {
+  (void)state;
+  mm_learn_plan *plan = tiny_plan();
+  plan->n_env = 2;
+  snprintf(plan->env[1], sizeof plan->env[1], "GridWorld-sparse");
+  assert_ok(mm_settings_set(&plan->settings, "shaping", "raw"));
+  assert_ok(mm_settings_set(&plan->settings, "kind", "tsallis"));
+  assert_ok(mm_settings_set(&plan->settings, "fitness", "cvar:1"));
+  plan->settings.search.generations = 1;
+  mm_learn *l = run_plan("pairs", plan);
+  assert_int_equal(l->n_task, 1);
+  for (int i = 0; i < 6; i++) {
+    assert_int_equal(l->job_row[i].env, i / 2 % 2);
+    assert_true(fabs(l->fitness[i] - scaled(l, &l->job_row[i])) < 1e-9);
+  }
+  mm_learn_close(l);
+  free(plan);
 }
 
 // A run that failed is the worst of its candidate: CVaR has no value then, the median may.
@@ -1109,6 +1133,7 @@ int suite_learn(void) {
     cmocka_unit_test_setup_teardown(test_against_plain_loop, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_several_environments, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_pooled_fitness, open_folder, close_folder),
+    cmocka_unit_test_setup_teardown(test_pairs_on_one_scale, open_folder, close_folder),
     cmocka_unit_test(test_fitness_with_failures),
     cmocka_unit_test_setup_teardown(test_racing, open_folder, close_folder),
     cmocka_unit_test_setup_teardown(test_racing_several_environments, open_folder, close_folder),

@@ -314,13 +314,61 @@ static void test_convert(void **state) {
 
   mm_map *map, *out;
   assert_ok(mm_map_open("random:1", &map));
-  assert_fails(mm_map_convert(map, MM_MAP_POWERS, 3, &out), MM_ERR_INPUT,
-               "a map of kind piecewise cannot be turned into one of kind powers");
+  assert_fails(mm_map_convert(map, MM_MAP_L2, 0, &out), MM_ERR_INPUT,
+               "a map of kind piecewise cannot be turned into one of kind l2");
   assert_null(out);
-  assert_fails(mm_map_convert(map, MM_MAP_NEURAL, 0, &out), MM_ERR_INPUT, "kind neural");
-  assert_fails(mm_map_convert(map, MM_MAP_TSALLIS, 0, &out), MM_ERR_INPUT, "kind tsallis");
-  assert_fails(mm_map_convert(map, MM_MAP_L2, 0, &out), MM_ERR_INPUT, "kind l2");
   mm_map_destroy(map);
+}
+
+// Of a map that the family does not have the nearest one, which is that map where it has it after
+// all.
+static void test_nearest(void **state) {
+  (void)state;
+  check_alike("tsallis:4", MM_MAP_NEURAL, 0, 1, 0.01); // p^3 is a unit
+  check_alike("tsallis:1.5", MM_MAP_NEURAL, 0, 1, 0.02);
+  check_alike("random-powers:3", MM_MAP_NEURAL, 0, 1, 0.05);
+  check_alike("random-neural:2", MM_MAP_POWERS, 3, 1, 0.1);
+  mm_map *map, *powers;
+  const double w[2] = { 0.5, 2 }, a[2] = { -0.5, 2 };
+  assert_ok(mm_map_create_powers(w, a + 1, 1, &powers)); // at any scale
+  assert_ok(mm_map_convert(powers, MM_MAP_TSALLIS, 0, &map));
+  assert_true(fabs(mm_map_tsallis_q(map) - 3) < 1e-9);
+  mm_map_destroy(map);
+  mm_map_destroy(powers);
+  // of the sum of two powers both are found
+  const double *weight, *exponent;
+  mm_map *pieces;
+  assert_ok(mm_map_create_powers(w, a, 2, &powers));
+  assert_ok(mm_map_convert(powers, MM_MAP_PIECEWISE, 4096, &pieces));
+  assert_ok(mm_map_convert(pieces, MM_MAP_POWERS, 2, &map));
+  assert_int_equal(mm_map_powers_terms(map, &weight, &exponent), 2);
+  for (int k = 0; k < 2; k++) {
+    const int i = exponent[k] > 0;
+    assert_true(exponent[k] == a[i] && fabs(weight[k] - w[i]) < 0.01);
+  }
+  mm_map_destroy(map);
+  mm_map_destroy(pieces);
+  mm_map_destroy(powers);
+}
+
+static void test_nearest_out_of_memory(void **state) {
+  (void)state;
+  static const mm_map_kind kinds[] = { MM_MAP_TSALLIS, MM_MAP_POWERS, MM_MAP_NEURAL };
+  make_memory_scarce();
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    for (size_t needed = 0;; needed++) {
+      mm_map *source, *map = NULL;
+      allocations_left = needed;
+      mm_status status = mm_map_open("random:1", &source);
+      if (status == MM_OK) status = mm_map_convert(source, kinds[k], 2, &map);
+      mm_map_destroy(source);
+      mm_map_destroy(map);
+      if (status == MM_OK) break;
+      assert_int_equal(status, MM_ERR_MEMORY);
+      assert_true(needed < 1000);
+    }
+  }
+  make_memory_usual();
 }
 
 // q = 1 + exp z, within 1.01 and 8.
@@ -453,6 +501,8 @@ int suite_map(void) {
     cmocka_unit_test(test_bad_parameters),
     cmocka_unit_test(test_out_of_memory),
     cmocka_unit_test(test_convert),
+    cmocka_unit_test(test_nearest),
+    cmocka_unit_test(test_nearest_out_of_memory),
     cmocka_unit_test(test_tsallis_coordinate),
     cmocka_unit_test(test_moving),
     cmocka_unit_test(test_search_scale),

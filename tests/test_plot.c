@@ -53,7 +53,8 @@ static void test_map_lines(void **state) {
     { { "negentropy", "l2", "tsallis:3", "random:1" }, { 2, 3, 4, 6 } },
     { { "random:1", "learned", "l2", "initial" }, { 6, 1, 3, 5 } },
     { { "tsallis:0.5", "tsallis:3", "l2x", "" }, { 4, 7, 8, 9 } },
-    { { "l2:tuned-eta", "l2", "learned (a)", "learned (b)" }, { 7, 3, 1, 8 } },
+    { { "l2:tuned-eta", "l2", "learned (a)", "learned (b)" }, { 8, 3, 1, 7 } },
+    { { "best", "negentropy:tuned-eta", "l2:tuned-eta", "tsallis:tuned-q-eta" }, { 10, 7, 8, 9 } },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     int line[4];

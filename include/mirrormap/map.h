@@ -204,9 +204,10 @@ MM_API double mm_map_table_error(const mm_map *map, double *range, size_t *cells
 
 // `source` as a map of another kind, which belongs to the caller. Piecewise: through its values at
 // n equal steps of p (n = 0: as many as it has, or MM_PIECEWISE_N); steps beyond the bounds of psi
-// are moved there and logged. Powers: n terms, of which the first ones are exact (negentropy, l2,
-// tsallis) and the others next to nothing. Neural: negentropy and l2. Tsallis: l2, as q = 2.
-// MM_ERR_INPUT where that kind has no such map.
+// are moved there and logged. Exact are negentropy and l2 as neural, l2 as tsallis (q = 2), and
+// negentropy, l2 and tsallis as powers, whose further terms, up to n, are next to nothing. Of other
+// maps the nearest one of that kind is made, by least squares of phi^-1, and how near it comes is
+// logged; tsallis takes the shape alone. MM_ERR_INPUT where that kind has nothing to search.
 MM_API mm_status mm_map_convert(const mm_map *source, mm_map_kind kind, size_t n, mm_map **out);
 
 // ---------------------------------------------------------------------------------------------

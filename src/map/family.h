@@ -35,7 +35,7 @@ typedef struct mm_map_family {
   double (*gap)(const mm_potential_d *f, double p, double q);
   double (*divergence)(const mm_density *f, double t, mm_density_pair_d x);
 
-  // mm_map_convert from another kind; NULL: no other kind has such maps.
+  // mm_map_convert; NULL: nothing can be turned into this kind.
   mm_status (*convert)(const mm_map *source, size_t n, mm_map **out);
 
   // Search coordinates: a fixed number, or some for each of n steps; neither: there are none.
@@ -88,9 +88,6 @@ void mm_map_end(mm_map *map);
 // The initial point of a search plus `spread` times a standard normal number in every coordinate.
 mm_status mm_map_random(mm_map_kind kind, size_t n, double spread, uint64_t seed, mm_map **out);
 
-// MM_ERR_INPUT: that kind has no map like this one.
-mm_status mm_map_no_such(const mm_map *source, mm_map_kind kind);
-
 // a for share = 0, and where both are equal.
 static inline double mm_map_between(double a, double b, double share) {
   return share == 0 || a == b ? a : fma(share, b - a, a); // keeps the sign of 0
@@ -121,6 +118,23 @@ double mm_log_divergence(double t);
 
 // int_q^p (p - x) slope(x) dx, the same as a divergence, where p and q are close.
 double mm_slope_gap(double (*slope)(const void *f, double p), const void *f, double p, double q);
+
+// The nearest map of a family that has none like this one (nearest.c): functions f(of, p) are put
+// one after the other, then phi^-1 is solved for as their sum with weights x[m] of at least 0. What
+// solving returns is the misfit, root mean square, as a share of phi^-1's spread.
+enum { MM_NEAREST_MOST = MM_NEURAL_UNITS + 2 };
+typedef struct mm_nearest mm_nearest;
+mm_status mm_nearest_open(const mm_map *source, mm_nearest **out);
+void mm_nearest_put(mm_nearest *q, size_t j, double (*f)(const void *of, double p), const void *of);
+double mm_nearest_solve(const mm_nearest *q, double *x);
+void mm_nearest_close(mm_nearest *q);
+
+// That of n terms w (p^a - 1) / a, with exponents first, first + step, .. end.
+mm_status mm_nearest_powers(const mm_map *source, size_t n, double first, double step, double end,
+                            double *w, double *a, double *misfit);
+
+// Says what was made of a map.
+void mm_nearest_note(const mm_map *source, mm_map_kind kind, double misfit);
 
 // The i-th family of plug-ins (foreign.h).
 const mm_map_family *mm_foreign_family(size_t i);

@@ -299,17 +299,14 @@ mm_status mm_map_project(const mm_map *map, mm_projection method, const double *
 // Search coordinates: the unconstrained numbers that evolution works on, for the families that have
 // them
 
-mm_status mm_map_no_such(const mm_map *source, mm_map_kind kind) {
-  return MM_FAIL(MM_ERR_INPUT, "a map of kind %s cannot be turned into one of kind %s",
-                 mm_map_kind_name(source->exact.kind), mm_map_kind_name(kind));
-}
-
 mm_status mm_map_convert(const mm_map *source, mm_map_kind kind, size_t n, mm_map **out) {
   *out = NULL;
   const mm_map_family *family = mm_map_family_of(kind);
   if (source->n_stage > 0)
     return MM_FAIL(MM_ERR_INPUT, "a map with stages moves: expected one that does not");
-  return family->convert ? family->convert(source, n, out) : mm_map_no_such(source, kind);
+  if (family->convert) return family->convert(source, n, out);
+  return MM_FAIL(MM_ERR_INPUT, "a map of kind %s cannot be turned into one of kind %s",
+                 mm_map_kind_name(source->exact.kind), mm_map_kind_name(kind));
 }
 
 size_t mm_map_search_size(mm_map_kind kind, size_t n) {

@@ -181,6 +181,18 @@ for env in 'GridWorld-small --set steps=204800' \
   done
   expect "$env: the last map is the last anchor" cmp -s moving.final neural-2.final
 done
+# the units' kinks lie outside [0, 1] at both anchors and inside between them, where those of the logarithms
+# are sharp: there the table is larger than the room that was made for those of the anchors
+row() { awk 'BEGIN { for (i = 0; i < 126; i++) { w = i >= 84 && i < 105 ? 1e6 : 1; printf "%s%.10g", i ? ", " : "", '"$1"' } }'; }
+smooth() { echo "\"kind\": \"neural\", \"w\": [$(row w)], \"c\": [$(row "w * ($1 - 0.007 * i)")], \"u\": [$(row 1)], \"a\": 1, \"b\": 0"; }
+map_file last "$(smooth 1.2)"
+two_anchors moving "$(smooth -1.2)" "$(smooth 1.2)"
+for map in moving last; do
+  MOCK_DEVICES=1 run train --env GridWorld-small --map $map.json --set steps=40960 --backend cuda --json --out "grown-$n_checked"
+  expect_code 0
+  field finals >$map.final
+done
+expect "the room grows" cmp -s moving.final last.final
 for env in GridWorld-small CartPole-v1 Pendulum-v1; do
   run learn --env $env --population 4 --generations 1 --set stages=2 --set steps=40960 --set validation_tasks=2 \
     --backend cuda --json --out "moving-learn-$env"

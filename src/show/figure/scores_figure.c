@@ -84,12 +84,14 @@ mm_status mm_scores_figure_intervals(const mm_scores *s, const char *path) {
 // ---------------------------------------------------------------------------------------------
 // Profiles
 
-static mm_status add_profile(mm_plot *plot, const mm_scores *s, size_t map, int line) {
+// Bands of many maps are fainter, so that their curves can still be seen.
+static mm_status add_profile(mm_plot *plot, const mm_scores *s, size_t map, int line, size_t n) {
   double share[MM_PROFILE_POINTS];
   mm_interval band[MM_PROFILE_POINTS];
   MM_TRY(mm_scores_profile(s, map, s->tau, MM_PROFILE_POINTS, share, band));
-  mm_plot_series(plot,
-                 (mm_series){ .style = MM_BAND, .colour = mm_line_colour(line), .opacity = 0.15 });
+  mm_plot_series(plot, (mm_series){ .style = MM_BAND,
+                                    .colour = mm_line_colour(line),
+                                    .opacity = fmin(0.15, 0.6 / (double)n) });
   for (size_t k = 0; k < MM_PROFILE_POINTS; k++)
     mm_plot_put(plot, s->tau[k], band[k].low, band[k].high);
   mm_plot_series(plot, (mm_series){ .style = MM_LINE, .line = line, .name = s->table->map[map] });
@@ -118,7 +120,7 @@ mm_status mm_scores_figure_profiles(const mm_scores *s, const char *path) {
                                    .y = { { 0, 1 }, .tics = 5 } });
   mm_status status = MM_OK;
   for (size_t m = 0; m < n && status == MM_OK; m++)
-    status = add_profile(&plot, s, m, line[m]);
+    status = add_profile(&plot, s, m, line[m], n);
   return mm_plot_write(&plot, status, path);
 }
 

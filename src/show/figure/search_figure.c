@@ -16,7 +16,7 @@ enum {
   WIDTH = 700,
   MARGIN = 12,
   AXIS_LEFT = 46,   // room for the numbers of an axis
-  AXIS_RIGHT = 142, // for the names of lines
+  AXIS_RIGHT = 168, // for the names of lines, "negentropy:tuned-eta" among them
   AXIS_BOTTOM = 42, // for numbers and a label
   NAME_PITCH = 14,  // least distance of names
   N_MARKED = 41,    // a curve of fewer points shows them

@@ -11,7 +11,10 @@ const DASHES = [
   "6 2.5 2 2.5", "11 2.5 4 2.5", "2 2 6 2"
 ];
 const N_STYLE = DASHES.length;
-const OWN_STYLE = ["learned", "negentropy", "l2", "tsallis", "initial", "random"];
+const OWN_STYLE = [
+  "learned", "negentropy", "l2", "tsallis", "initial", "random", "negentropy:tuned-eta", "l2:tuned-eta",
+  "tsallis:tuned-q-eta"
+];
 
 const styleNumbers = new Map();  // label -> number
 
@@ -32,8 +35,8 @@ function giveStyles(labels) {
     }
   for (const label of labels) {
     if (styleNumbers.has(label)) continue;
-    // those after the maps' own ones, then what is left of these; the page goes on beyond them
-    const order = Array.from({length: N_STYLE}, (_, k) => (OWN_STYLE.length + k) % N_STYLE);
+    // those after the first six maps' own ones, then what is left of these; the page goes on beyond them
+    const order = Array.from({length: N_STYLE}, (_, k) => (6 + k) % N_STYLE);
     const free = order.find((k) => !taken.has(k));
     give(label, free === undefined ? Math.max(N_STYLE - 1, ...taken) + 1 : free);
   }

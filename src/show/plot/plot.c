@@ -568,10 +568,16 @@ static bool is_called(const char *name, const char *word, bool exactly) {
 }
 
 void mm_map_lines(const char *const *names, size_t n, int *line) {
-  static const char *const own[] = {
-    "learned", "negentropy", "l2", "tsallis", "initial", "random"
-  };
-  enum { OWN = sizeof own / sizeof *own };
+  static const char *const own[] = { "learned",
+                                     "negentropy",
+                                     "l2",
+                                     "tsallis",
+                                     "initial",
+                                     "random",
+                                     "negentropy:tuned-eta",
+                                     "l2:tuned-eta",
+                                     "tsallis:tuned-q-eta" };
+  enum { OWN = sizeof own / sizeof *own, OTHERS = 6 }; // from the tuned ones on, if they are absent
   bool taken[MM_FIGURE_STYLES] = { false };
   for (size_t i = 0; i < n; i++)
     line[i] = 0;
@@ -583,7 +589,7 @@ void mm_map_lines(const char *const *names, size_t n, int *line) {
         line[i] = k + 1;
         taken[k] = true;
       }
-  for (size_t i = 0, next = OWN; i < n; i++) {
+  for (size_t i = 0, next = OTHERS; i < n; i++) {
     if (line[i] > 0) continue;
     // what is left, or from the beginning where nothing is
     for (int tried = 0; tried < MM_FIGURE_STYLES && taken[next % MM_FIGURE_STYLES]; tried++)

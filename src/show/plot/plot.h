@@ -178,8 +178,8 @@ mm_box mm_plot_cell(mm_box first, size_t i, size_t columns, double pitch_x, doub
 // The line types of n maps by their names: a map has the same colour and dashes in all figures and
 // on the report's page, whose scripts have the same law (styleOf in report_chart.js). learned,
 // negentropy, l2, tsallis, initial and random, whatever follows the word ("tsallis:1.5", "learned
-// (a search)"), have line types of their own; a second map of that word and all others take those
-// that are left, in order.
+// (a search)"), and the tuned controls have line types of their own; a second map of that word and
+// all others take those that are left, in order.
 void mm_map_lines(const char *const *names, size_t n, int *line);
 
 // The label of an axis that runs to so many environment steps. They are counted in thousands or

@@ -155,16 +155,16 @@ static double mean_value(const mm_learn *l, size_t i, size_t first, size_t count
   return sum / (double)count;
 }
 
-// Median and CVaR: of a member's returns, on the scales of their environments where it meets
+// Median and CVaR: of a member's returns, on the scales of their environments where the search has
 // several.
-static void judge_pooled(mm_learn *l, mm_fitness fitness, size_t n_env, size_t n) {
+static void judge_pooled(mm_learn *l, mm_fitness fitness, size_t n) {
   mm_learn_scale scale[MM_LEARN_ENVS] = { { 0, 1 } };
-  for (size_t e = 0; e < n_env && n_env > 1; e++)
+  for (size_t e = 0; e < l->plan.n_env && l->plan.n_env > 1; e++)
     scale[e] = mm_learn_scale_of(&l->controls, e);
   for (size_t i = 0; i < n; i++) {
     for (size_t j = 0; j < l->n_task; j++) {
       const mm_result *r = &l->result[i * l->n_task + j];
-      const mm_learn_scale *s = &scale[j * n_env / l->n_task];
+      const mm_learn_scale *s = &scale[env_place(l, l->job[i * l->n_task + j].env)];
       l->pool[j] = mm_result_is_failure(r) ? -INFINITY : (r->final_value - s->mean) / s->deviation;
     }
     l->fitness[i] = l->raw[i] = mm_learn_fitness(fitness, l->pool, l->n_task);
@@ -179,7 +179,7 @@ void mm_learn_judge(mm_learn *l, size_t n) {
   const bool paired = mm_es_is_paired(mm_es_get_config(l->es)->kind);
   size_t n_env = paired ? 1 : l->plan.n_env, k = l->n_task / n_env;
   if (!fitness.mean) {
-    judge_pooled(l, fitness, n_env, n);
+    judge_pooled(l, fitness, n);
     return;
   }
   for (size_t i = 0; i < n; i++)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "agent/pmd_values.h"
+#include "backend/cuda/host/block.h"
 #include "backend/cuda/tabular/launch.h"
 #include "base/status.h"
 
@@ -31,8 +32,9 @@ typedef struct mm_cuda_pmd_source {
   char *error; // its sentence, unless there was no memory for it
   size_t at;   // of its arrays in the part's image, or MM_CUDA_NOWHERE
   // of a map that moves, what lies there now: those of the next launch's iterations
-  int64_t n_map; // how many, or more where nobody goes that far
-  size_t map_bytes;
+  int64_t n_map;      // how many, or more where nobody goes that far
+  size_t map_bytes;   // of their arrays
+  mm_cuda_twin large; // memory for these where one alone did not fit behind the records
 } mm_cuda_pmd_source;
 
 typedef struct mm_cuda_pmd_member {
@@ -85,8 +87,12 @@ void mm_cuda_pmd_part_copy(mm_cuda_pmd_part *part, const mm_cuda_pmd_source *sou
 // Is the source a map that moves, of which members of the part make use?
 bool mm_cuda_pmd_part_moves(const mm_cuda_pmd_source *source);
 
+// Gives back what a map that moves has beside the part's memory.
+void mm_cuda_pmd_source_shrink(mm_cuda_pmd_source *source);
+
 // Puts its maps of `span` iterations from `first` on into the image, at most MM_CUDA_PMD_MAPS, or
-// as many as there is room for. For several sources at a time.
+// as many as there is room for, which grows where it is too small for one. For several sources at a
+// time.
 mm_status mm_cuda_pmd_part_maps(mm_cuda_pmd_part *part, mm_cuda_pmd_source *source, int64_t first,
                                 int64_t span);
 mm_status mm_cuda_pmd_part_send_maps(mm_cuda_pmd_part *part, const mm_cuda_pmd_source *source);

@@ -120,6 +120,7 @@ static void release_sources(list *l) {
     mm_map_destroy(l->source[i].own);
     mm_grid_destroy(l->source[i].grid);
     mm_free(l->source[i].error);
+    mm_cuda_pmd_source_shrink(&l->source[i]);
   }
   l->n_source = 0;
 }

@@ -60,20 +60,26 @@ static arrays arrays_of_map(const mm_map *map) {
 }
 
 // Room for the arrays of a map that moves, those of some iterations.
-enum { MAPS_SIZE = 256 << 10 };
+enum { MAPS_SIZE = 256 << 10, MAPS_MORE = 4 };
 
 bool mm_cuda_pmd_part_moves(const source *s) {
   return s->map && mm_map_stages(s->map) > 1 && s->at != MM_CUDA_NOWHERE;
 }
 
-// Between two anchors a table may be larger than those of both.
+static size_t bytes_of_records(void) {
+  size_t bytes = 0;
+  take(&bytes, MM_CUDA_PMD_MAPS * sizeof(mm_potential_d));
+  return bytes;
+}
+
+// Between two anchors a table may be larger than those of both: then the room grows.
 static size_t bytes_of_maps(const mm_map *map) {
   size_t most = 0;
   for (size_t i = 0; i < mm_map_stages(map); i++) {
     const size_t own = arrays_of_map(mm_map_stage(map, i)).total;
     most = own > most ? own : most;
   }
-  return MM_CUDA_PMD_MAPS * sizeof(mm_potential_d) + MAPS_SIZE + 4 * most;
+  return bytes_of_records() + MAPS_SIZE + MAPS_MORE * most;
 }
 
 static size_t bytes_of(const source *s) {
@@ -167,10 +173,10 @@ static size_t states_at(const part *p) {
   return bytes;
 }
 
-// A map whose arrays are at this place of the image.
-static mm_potential_d device_map(const part *p, const mm_map *map, size_t at) {
+// A map whose arrays are at this place of the device.
+static mm_potential_d device_map(const mm_map *map, const unsigned char *at) {
   const arrays a = arrays_of_map(map);
-  const void *array[2] = { p->base + at + a.at[0], p->base + at + a.at[1] };
+  const void *array[2] = { at + a.at[0], at + a.at[1] };
   mm_potential_d f = map->engine;
   if (f.kind == MM_MAP_PIECEWISE) {
     f.psi = array[0];
@@ -211,7 +217,7 @@ static mm_cuda_pmd device_agent(const part *p, const member *m, size_t i) {
     .gae_lambda = c->gae_lambda,
     .iterations = mm_pmd_iterations(c),
     .grid = device_grid(p, m->task),
-    .map = device_map(p, m->map->map, m->map->at),
+    .map = device_map(m->map->map, p->base + m->map->at),
     .maps = mm_cuda_pmd_part_moves(m->map) ? (const void *)(p->base + m->map->at) : NULL,
     .state = (mm_cuda_pmd_state *)(void *)(p->base + states_at(p)) + i,
     .theta = (void *)(rest + at.theta),
@@ -242,39 +248,67 @@ mm_status mm_cuda_pmd_part_fill(part *p) {
   return MM_OK;
 }
 
-static void copy_arrays(part *p, arrays a, size_t at) {
+static void copy_arrays(arrays a, unsigned char *to) {
   for (int i = 0; i < 2; i++)
-    if (a.bytes[i] > 0) memcpy(p->image + at + a.at[i], a.from[i], a.bytes[i]);
+    if (a.bytes[i] > 0) memcpy(to + a.at[i], a.from[i], a.bytes[i]);
 }
 
 void mm_cuda_pmd_part_copy(part *p, const source *s) {
   if (mm_cuda_pmd_part_moves(s)) return;
-  copy_arrays(p, s->grid ? arrays_of_grid(s->grid) : arrays_of_map(s->map), s->at);
+  copy_arrays(s->grid ? arrays_of_grid(s->grid) : arrays_of_map(s->map), p->image + s->at);
 }
 
-// Maps side by side, then their arrays.
+// Where the arrays of a map that moves are: behind its records, or in memory of their own.
+static mm_cuda_twin room_of(const part *p, const source *s) {
+  if (s->large.size > 0) return s->large;
+  const size_t records = bytes_of_records();
+  return (mm_cuda_twin){ .host = p->image + s->at + records,
+                         .device = p->base + s->at + records,
+                         .size = bytes_of_maps(s->map) - records };
+}
+
+void mm_cuda_pmd_source_shrink(source *s) {
+  mm_free(s->large.host);
+  cudaFree(s->large.device);
+  s->large = (mm_cuda_twin){ 0 };
+}
+
+// Room for a map of so many bytes, and for some more of them.
+static mm_status grow(const part *p, source *s, size_t bytes) {
+  const size_t size = MAPS_MORE * bytes;
+  mm_cuda_pmd_source_shrink(s);
+  s->large.host = mm_alloc(size);
+  if (!s->large.host) return MM_FAIL(MM_ERR_MEMORY, "no memory for a map of %zu bytes", bytes);
+  MM_TRY_CUDA(p->device, cudaSetDevice(p->device), "choosing it");
+  MM_TRY_CUDA(p->device, cudaMalloc((void **)&s->large.device, size), "a map of %zu bytes", bytes);
+  s->large.size = size;
+  return MM_OK;
+}
+
 static mm_status put_maps(part *p, source *s, int64_t first, int64_t span, mm_map_now *now) {
   const int64_t iterations = mm_pmd_iterations(s->job->config);
-  const size_t end = s->at + bytes_of_maps(s->map);
   mm_potential_d *record = (void *)(p->image + s->at);
-  size_t used = s->at;
-  take(&used, MM_CUDA_PMD_MAPS * sizeof *record);
   s->n_map = span;
-  s->map_bytes = used - s->at;
+  s->map_bytes = 0;
   for (int64_t i = 0; i < span && first + i < iterations; i++) {
     const mm_status status = mm_map_now_at(s->map, first + i, iterations, now);
     if (status != MM_OK && status != MM_ERR_NUMERIC) return status;
     record[i] = (mm_potential_d){ .kind = MM_MAP_KINDS };
     if (status != MM_OK) return MM_OK;
     const arrays a = arrays_of_map(now->map);
+    size_t used = s->map_bytes;
     const size_t at = take(&used, a.total);
-    if (used > end) {
-      s->n_map = i;
-      return i > 0 ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no room for a map of %zu bytes", a.total);
+    if (used > room_of(p, s).size) {
+      if (i > 0) {
+        s->n_map = i;
+        return MM_OK;
+      }
+      MM_TRY(grow(p, s, used));
     }
-    copy_arrays(p, a, at);
-    record[i] = device_map(p, now->map, at);
-    s->map_bytes = used - s->at;
+    const mm_cuda_twin room = room_of(p, s);
+    copy_arrays(a, room.host + at);
+    record[i] = device_map(now->map, room.device + at);
+    s->map_bytes = used;
   }
   return MM_OK;
 }
@@ -298,10 +332,15 @@ mm_status mm_cuda_pmd_part_send(part *p) {
 }
 
 mm_status mm_cuda_pmd_part_send_maps(part *p, const source *s) {
+  const mm_cuda_twin room = room_of(p, s);
   MM_TRY_CUDA(p->device,
-              cudaMemcpyAsync(p->base + s->at, p->image + s->at, s->map_bytes,
+              cudaMemcpyAsync(p->base + s->at, p->image + s->at, bytes_of_records(),
                               cudaMemcpyHostToDevice, p->stream),
               "sending maps");
+  MM_TRY_CUDA(
+      p->device,
+      cudaMemcpyAsync(room.device, room.host, s->map_bytes, cudaMemcpyHostToDevice, p->stream),
+      "sending maps");
   return MM_OK;
 }
 
