@@ -137,6 +137,7 @@ static samples count_samples(const outcome *o) {
     const mm_result *r = &o->view->result[i];
     for (size_t k = 0; k < r->n_curve && r->measure != NULL; k++) {
       const double *at = r->measure + k * MM_MEASURES;
+      if (isnan(at[MM_MEASURE_CLAMPED])) continue; // of discrete actions
       s.any = true;
       s.least = fmin(s.least, at[MM_MEASURE_ESS]);
       for (int m = MM_MEASURE_CLAMPED; m <= MM_MEASURE_NONFINITE; m++)

@@ -34,6 +34,12 @@ bool mm_job_store_trouble(mm_job_store *s, char out[MM_ERROR_SIZE]) {
 // ---------------------------------------------------------------------------------------------
 // Storing a job that ended; the lock is held
 
+static bool is_measured(const mm_result *r, size_t m) {
+  for (size_t k = 0; k < r->n_curve; k++)
+    if (!isnan(r->measure[k * MM_MEASURES + m])) return true;
+  return false;
+}
+
 // Each measure as a curve of its own; one that the algorithm does not have is left out. Of those
 // that the store's owner has there may be less than a point for each of the curve: what is NaN of
 // them is left out.
@@ -44,12 +50,14 @@ static mm_status put_measures(mm_job_store *s, size_t place, const mm_result *r)
 #undef NAME
   };
   const char *const *name = s->train ? s->measure_name : own;
-  for (size_t m = 0; m < MM_MEASURES; m++)
-    for (size_t k = 0; k < r->n_curve && name[m] && !isnan(r->measure[m]); k++) {
+  for (size_t m = 0; m < MM_MEASURES; m++) {
+    if (!name[m] || !is_measured(r, m)) continue;
+    for (size_t k = 0; k < r->n_curve; k++) {
       double value = r->measure[k * MM_MEASURES + m];
       if (s->train && isnan(value)) continue;
       MM_TRY(mm_run_put_measure(s->run, (int64_t)place, name[m], &r->curve_step[k], &value, 1));
     }
+  }
   return MM_OK;
 }
 
