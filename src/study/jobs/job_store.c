@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/ampo.h"
 #include "agent/learner.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -353,9 +354,18 @@ static void complete_report(const mm_job_store *s, size_t n, const mm_backend_re
              report->trouble < n ? "it broke down when it was trained before" : "");
 }
 
-mm_status mm_job_rehearse(const mm_job *job) {
+static bool logs(const mm_job *job) {
+  mm_ampo_method method = { 0 };
+  const mm_learner *learner = mm_learner_of_job(job);
+  if (learner && learner->method) learner->method(job->config, &method);
+  return method.log;
+}
+
+mm_status mm_job_rehearse(const mm_job *job, bool keeps_log) {
   const volatile int stop = 1;
   mm_result result;
+  if (!keeps_log && logs(job))
+    return MM_FAIL(MM_ERR_INPUT, "setting 'log': only train keeps what it records: expected off");
   mm_status status = mm_job_run(job, &stop, &result);
   mm_result_release(&result);
   return status == MM_ERR_INTERRUPTED ? MM_OK : status;

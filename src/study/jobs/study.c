@@ -141,11 +141,8 @@ void mm_study_release(mm_study *s) {
 mm_status mm_study_rehearse(const mm_env *env, const mm_map *map, const mm_settings *settings,
                             uint64_t seed) {
   mm_job job = { .env = env, .map = map, .seed = seed };
-  char log[MM_SETTING_TEXT_SIZE];
-  if (strcmp(mm_settings_text(settings, "log", log), "on") == 0)
-    return MM_FAIL(MM_ERR_INPUT, "setting 'log': expected off: only train keeps what it records");
   mm_settings_bind(settings, &job);
-  return mm_job_rehearse(&job);
+  return mm_job_rehearse(&job, false);
 }
 
 mm_status mm_study_plan(const mm_run *run, cJSON **plan, char source[MM_STUDY_SOURCE_SIZE]) {

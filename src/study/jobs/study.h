@@ -57,8 +57,7 @@ mm_status mm_study_make_run(mm_study *study, const char *folder, cJSON *plan,
 mm_status mm_study_take_run(mm_study *study, const char *folder);
 void mm_study_release(mm_study *study);
 
-// mm_job_rehearse of a training whose curve beside the return nobody keeps: what is wrong with the
-// settings shows before there is a run. log=on is refused.
+// mm_job_rehearse of a training: what is wrong with the settings shows before there is a run.
 mm_status mm_study_rehearse(const mm_env *env, const mm_map *map, const mm_settings *settings,
                             uint64_t seed);
 
