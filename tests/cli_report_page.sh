@@ -73,7 +73,8 @@ jq -n --arg bad "$hostile" --slurpfile learned maps/random:3.json --slurpfile in
           {map: "l2", control: true, points: [{generation: 20, phase: 1, mean: 1.95, sem: 0.05, n: 16}]},
           {map: "undefined", control: true, points: [{generation: 20, phase: 1, mean: null, sem: null, n: 0}]}]}},
     run + {name: "table", command: "transfer", damage: null,
-      curves: [curve($bad; "CartPole-v1"; "table"; 480), curve("negentropy"; "CartPole-v1"; "table"; 400), curve("l2"; "CartPole-v1"; "tuning"; 300)],
+      curves: [curve($bad; "CartPole-v1"; "table"; 480) + {measures: [$bad, "approx_kl", "explained_variance"] |
+          map({name: ., step: [range(21) * 5000], mean: [range(21) | if . == 3 then null else . / 20 end], sem: [range(21) | 0.01]})}, curve("negentropy"; "CartPole-v1"; "table"; 400), curve("l2"; "CartPole-v1"; "tuning"; 300)],
       table: {baseline: "negentropy", envs: ["CartPole-v1", $bad, "Acrobot-v1"], maps: [{label: $bad, control: false}, {label: "negentropy", control: true}, {label: "l2", control: true}],
         cells: [[cell(480; 3; 80; 5; 495.5), cell(1.5; 0.1; 0.1; 0.08; null), cell(-90; 1; -9; 2; null)],
                 [cell(400; 4; 0; 0; 401), cell(1.4; 0.1; 0; 0; null), cell(-81; 1; 0; 0; null)],
@@ -193,6 +194,13 @@ browser_click '#run1-curves .legend button[data-series=negentropy]'
 holds "a pressed name hides its curve" 'return document.querySelectorAll("[data-chart=curves] path.line").length === 1 && document.querySelector("#run1-curves button[data-series=negentropy]").getAttribute("aria-pressed") === "false"'
 browser_keys '#run1-curves .legend button[data-series=negentropy]' 'Space'
 holds "and shows it again" 'return document.querySelectorAll("[data-chart=curves] path.line").length === 2'
+
+holds "a small chart of each measure, with a gap where it is undefined" 'const c = [...document.querySelectorAll("#run1-curves [data-chart=measure]")]; return c.length === 3 && c.every((m) => m.querySelectorAll("path.line").length === 1 && m.querySelector("path.line").getBBox().width > 100 && m.querySelector("path.line").getAttribute("d").split("M").length === 3) && c[1].querySelector("strong").textContent === "approx kl" && c[0].querySelector("strong").textContent.startsWith("</script")'
+browser_keys '#run1-curves [data-chart=measure]:nth-child(2) .plot svg' 'End'
+holds "its values are read" 'const t = document.querySelectorAll("#run1-curves [data-chart=measure] .readout")[1].textContent; return /step 100\D*k/.test(t) && t.includes("1.000 \u00b1 0.010")'
+browser_click '[data-key="run1/curves/measures"]'
+holds "and they fold" 'return document.querySelector("[data-key=\"run1/curves/measures\"]").parentNode.open === false'
+browser_click '[data-key="run1/curves/measures"]'
 
 # ---------------------------------------------------------------------------------------------
 # Summary and table

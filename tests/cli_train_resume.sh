@@ -87,7 +87,7 @@ printf 'grid: 4\nstart: [0, 0]\nobjects:\n  - {cell: [3, 3], reward: 1, terminat
 run map new random:3 --out map.json --quiet
 steps=409600 # some seconds, so that what follows stops in the middle
 [ $sanitized = no ] || steps=25600
-task=(--env task.yaml --algo ampo --map map.json --set envs=4 --set unroll=32 --set hidden=24 --set "steps=$steps")
+task=(--env task.yaml --algo ampo --map map.json --set envs=4 --set unroll=32 --set hidden=24 --set "steps=$steps" --set log=on)
 run train "${task[@]}" --out maze --quiet
 expect_code 0
 run train "${task[@]}" --max-seconds 0.3 --save-seconds 0.05 --out moved --json --quiet
@@ -120,7 +120,7 @@ expect_interrupts train 'after 0 of 1 runs' "${long[@]}"
 # kill -9 at ten moments, then to the end: the same as a run that was left alone
 wanted=10 steps=51200
 [ $sanitized = no ] || wanted=3 steps=12800
-slow=("${short[@]}" --set "steps=$steps" --seeds 4)
+slow=("${short[@]}" --set "steps=$steps" --set log=on --seeds 4)
 for algo in ampo ppo; do
   wild=("${slow[@]}" --algo "$algo")
   [ $algo = ampo ] || wild=(--env Breakout-MinAtar --map negentropy --algo ppo --set envs=8 --set "steps=$steps" --seeds 4)

@@ -77,6 +77,7 @@ enum { MM_SUITE_SKIPPED = -77 };
   SUITE(player)                                                                                    \
   SUITE(jobs)                                                                                      \
   SUITE(body_transfer)                                                                             \
+  SUITE(ampo_log)                                                                                  \
   SUITE(ampo_state)                                                                                \
   SUITE(gaussian)                                                                                  \
   SUITE(gaussian_gradient)                                                                         \

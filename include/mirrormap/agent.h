@@ -135,6 +135,11 @@ typedef struct mm_pmd_config {
   CHOICE(flavour, "id|brax|gymnasium", "locomotion: contacts and integrator; id: as the ID says")  \
   CHOICE(physics, "auto|own|mujoco", "locomotion: our own engine (auto), or the MuJoCo library")
 
+// What is recorded of each update beside the return; training does not change by a bit.
+#define MM_LOG_SETTINGS(SWITCH)                                                                    \
+  SWITCH(log, "log", "off|on", false,                                                              \
+         "train: record losses, entropy, KL and explained variance of every iteration")
+
 // Of MinAtar: mm_env_rules.
 #define MM_MINATAR_SETTINGS(CHOICE)                                                                \
   CHOICE(rules, "id|gymnax|minatar", "rule set of MinAtar; id: as the environment's ID says")
@@ -163,6 +168,7 @@ typedef struct mm_ampo_config {
   MM_AMPO_NUMBERS(MM_NUMBER_FIELD)
   MM_AMPO_SWITCHES(MM_SWITCH_FIELD)
   MM_ETA_SETTINGS(MM_FACTORS_FIELD)
+  MM_LOG_SETTINGS(MM_SWITCH_FIELD)
 } mm_ampo_config;
 
 // PPO, on softmax or Gaussian policies.
@@ -173,6 +179,7 @@ typedef struct mm_ampo_config {
 typedef struct mm_ppo_config {
   mm_actor_critic_config net;
   MM_PPO_NUMBERS(MM_NUMBER_FIELD)
+  MM_LOG_SETTINGS(MM_SWITCH_FIELD)
 } mm_ppo_config;
 
 // PMD with Gaussian policies.
@@ -184,6 +191,7 @@ typedef struct mm_gaussian_config {
   mm_actor_critic_config net;
   MM_GAUSSIAN_NUMBERS(MM_NUMBER_FIELD)
   MM_ETA_SETTINGS(MM_FACTORS_FIELD)
+  MM_LOG_SETTINGS(MM_SWITCH_FIELD)
 } mm_gaussian_config;
 
 // Each learner with its own numbers: AMPO with the paper's for CartPole and Acrobot, PMD with
@@ -259,7 +267,7 @@ typedef struct mm_job_hooks {
 // acted, and how many samples came to the ends of the densities' range, to a bound within the map,
 // or were not finite. Divergences are PMD's, NaN otherwise. Last, how often the physics of an
 // environment was not to be trusted (mm_vec_unstable), from the beginning on.
-#define MM_MEASURE_LIST(X)                                                                         \
+#define MM_GAUSSIAN_MEASURES(X)                                                                    \
   X(ESS, "ess")                                                                                    \
   X(LOG_RATIO, "log_ratio_max")                                                                    \
   X(DIVERGENCE, "divergence")                                                                      \
@@ -267,6 +275,22 @@ typedef struct mm_job_hooks {
   X(CAPPED, "capped")                                                                              \
   X(NONFINITE, "nonfinite")                                                                        \
   X(UNSTABLE, "unstable")
+
+// With log=on, of learners with networks (docs/ampo.md has the definitions): mean losses over the
+// samples of all epochs; entropy, divergence from the policy that acted, share of samples whose
+// ratio of probabilities is beyond PPO's clip range and number of actions with a probability above
+// 0, all of the policy after the update; and how much of the variance of returns the critic
+// explained before it. What is not defined for a learner is NaN.
+#define MM_LOG_MEASURES(X)                                                                         \
+  X(POLICY_LOSS, "policy_loss")                                                                    \
+  X(VALUE_LOSS, "value_loss")                                                                      \
+  X(ENTROPY, "entropy")                                                                            \
+  X(APPROX_KL, "approx_kl")                                                                        \
+  X(CLIP_FRACTION, "clip_fraction")                                                                \
+  X(SUPPORT, "support")                                                                            \
+  X(EXPLAINED_VARIANCE, "explained_variance")
+
+#define MM_MEASURE_LIST(X) MM_GAUSSIAN_MEASURES(X) MM_LOG_MEASURES(X)
 
 typedef enum mm_measure {
 #define MM_MEASURE_ENUM(id, name) MM_MEASURE_##id,
@@ -286,8 +310,8 @@ typedef struct mm_result {
                         // the steps before an episode has ended
   uint64_t *curve_step;
   size_t n_curve;
-  double *measure; // [n_curve][MM_MEASURES] of continuous actions; else, and for results that were
-                   // read back, NULL; belongs to the result
+  double *measure; // [n_curve][MM_MEASURES] of continuous actions and with log=on; else, and for
+                   // results that were read back, NULL; belongs to the result
   uint64_t env_steps;
   double seconds_rollout, seconds_update, seconds_value; // the split of the time it took; the last
                                                          // is PMD's exact values, AMPO's critic

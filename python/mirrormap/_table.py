@@ -109,6 +109,11 @@ class Run:
         """Of other commands: returns in the course of training."""
         return self.table("curve")
 
+    @property
+    def measures(self) -> Table:
+        """Of other commands: what each update was recorded by, e.g. losses with `log=on`."""
+        return self.table("measure")
+
     def __repr__(self) -> str:
         return f"Run({os.fspath(self.folder)!r}, {self.command})"
 

@@ -49,6 +49,19 @@ class Results(Folder):
         with self.assertRaises(TypeError):
             pickle.dumps(result)
 
+    def test_log(self) -> None:
+        settings = {"steps": 2048, "envs": 4, "unroll": 64, "log": True}
+        result = mm.train("CartPole-v1", algo="ppo", seeds=2, settings=settings, folder=self.folder / "run")
+        run = mm.read_run(result.folder)
+        names = "approx_kl clip_fraction entropy explained_variance policy_loss support value_loss".split()
+        self.assertEqual(sorted(set(run.measures["name"])), names)
+        self.assertEqual(len(run.measures), len(names) * len(run.curves))
+        mine = [row for row in run.measures if row["name"] == "entropy" and row["job"] == 1]
+        self.assertEqual([row["step"] for row in mine], [256 * (i + 1) for i in range(8)])
+        self.assertTrue(all(0 < row["value"] <= np.log(2) + 1e-6 for row in mine))
+        with self.assertRaisesRegex(mm.InputError, "only train keeps what it records"):
+            mm.transfer(["l2"], ["CartPole-v1"], settings=settings, folder=self.folder / "table")
+
     def test_learn(self) -> None:
         seen = []
         study = mm.learn(

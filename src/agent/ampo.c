@@ -16,6 +16,8 @@
 
 enum { ROLLOUT, VALUE, UPDATE };
 
+enum { LOG_ROWS = 256 }; // few environments are looked at again so many rows at a time
+
 int64_t mm_ampo_iterations(const mm_actor_critic_config *config) {
   double iterations = floor(floor(config->steps / config->unroll) / config->envs);
   return iterations >= 0 && iterations < 1e15 ? (int64_t)iterations : 0;
@@ -96,12 +98,13 @@ static size_t lay_out(mm_ampo *a, mm_arena *arena) {
 }
 
 static size_t lay_out_batch(mm_ampo *a, mm_arena *arena) {
-  size_t size = 0, rows = a->n_row, n = a->n_env, scores = n * a->n_out;
+  size_t size = 0, rows = a->n_row, n = a->n_env, scores = a->room * a->n_out;
   SLICE(obs, (rows + n) * a->row_size)
   SLICE(final_obs, n * a->row_size)
   SLICE(action, a->real ? 0 : rows)
   SLICE(real_action, a->real ? rows * a->n_out : 0)
   SLICE(policy, rows)
+  SLICE(chance, a->method.log && !a->real ? rows : 0)
   SLICE(reward, rows)
   SLICE(end, rows)
   SLICE(value, rows + n)
@@ -110,8 +113,8 @@ static size_t lay_out_batch(mm_ampo *a, mm_arena *arena) {
   SLICE(row, rows)
   SLICE(scores, scores)
   SLICE(probs, a->real ? 0 : scores)
-  SLICE(sent, a->real ? scores : 0)
-  SLICE(lambda, n)
+  SLICE(sent, a->real ? n * a->n_out : 0)
+  SLICE(lambda, a->room)
   SLICE(uniform, n)
   return size;
 }
@@ -152,6 +155,10 @@ static mm_net_obs obs_at(const mm_ampo *a, const unsigned char *at) {
   return (mm_net_obs){ .floats = a->lists ? NULL : (const void *)at,
                        .lists = a->lists ? (const void *)at : NULL,
                        .entries = (size_t)a->info.entries };
+}
+
+mm_net_obs mm_ampo_obs(const mm_ampo *a, size_t row) {
+  return obs_at(a, a->obs + row * a->row_size);
 }
 
 // First networks are a function of (seed, repeat) and the sizes.
@@ -205,6 +212,7 @@ mm_status mm_ampo_create(const mm_job *job, const mm_map *map, const mm_ampo *li
   a->n_env = (size_t)config->envs;
   a->n_step = (size_t)config->unroll;
   a->n_row = a->n_env * a->n_step;
+  a->room = a->method.log && a->n_env < LOG_ROWS ? LOG_ROWS : a->n_env;
   mm_status status = prepare(a, job->env, like);
   if (status == MM_OK)
     *out = a;
@@ -228,15 +236,18 @@ void mm_ampo_destroy(mm_ampo *a) {
 // ---------------------------------------------------------------------------------------------
 // Rollout
 
-// Policies of one step from its scores: of AMPO the projection of eta f, of PPO softmax.
-static mm_status project(mm_ampo *a) {
-  size_t n = a->n_env * (size_t)a->info.n_action;
-  if (!mm_ampo_all_finite(a->scores, n)) return MM_FAIL(MM_ERR_NUMERIC, "a score is not finite");
-  for (size_t i = 0; i < n; i++)
-    a->scores[i] *= a->step.act;
+void mm_ampo_project(mm_ampo *a, float eta, size_t n) {
+  for (size_t i = 0; i < n * a->n_out; i++)
+    a->scores[i] *= eta;
   const mm_projection how = a->method.bisect10 ? MM_PROJECTION_BISECT10 : MM_PROJECTION_EXACT;
-  mm_map_kernels_current()->project_f(&a->at.map->engine_f, how, a->scores, a->n_env,
-                                      (size_t)a->info.n_action, a->probs, a->lambda);
+  mm_map_kernels_current()->project_f(&a->at.map->engine_f, how, a->scores, n, a->n_out, a->probs,
+                                      a->lambda);
+}
+
+static mm_status project(mm_ampo *a) {
+  if (!mm_ampo_all_finite(a->scores, a->n_env * a->n_out))
+    return MM_FAIL(MM_ERR_NUMERIC, "a score is not finite");
+  mm_ampo_project(a, a->step.act, a->n_env);
   return MM_OK;
 }
 
@@ -253,6 +264,7 @@ static void choose(mm_ampo *a, size_t t) {
     a->action[t * a->n_env + e] = chosen;
     a->policy[t * a->n_env + e] =
         fmaf(a->step.factor, a->scores[e * n_action + (size_t)chosen], a->lambda[e]);
+    if (a->method.log) a->chance[t * a->n_env + e] = a->probs[e * n_action + (size_t)chosen];
   }
 }
 
@@ -279,7 +291,7 @@ static void count_episodes(mm_ampo *a, size_t t) {
 // as they are.
 static mm_status step(mm_ampo *a, size_t t) {
   const size_t n = a->n_env;
-  mm_net_obs obs = obs_at(a, a->obs + t * n * a->row_size);
+  mm_net_obs obs = mm_ampo_obs(a, t * n);
   mm_net_scores(a->net, &obs, n, a->scores);
   mm_vec_out out = { .obs = a->obs + (t + 1) * n * a->row_size,
                      .final_obs = a->config.bootstrap_on_timeout ? a->final_obs : NULL,
@@ -318,7 +330,7 @@ static mm_status rollout(mm_ampo *a) {
 // Learning
 
 static void estimate(mm_ampo *a) {
-  mm_net_obs all = obs_at(a, a->obs);
+  mm_net_obs all = mm_ampo_obs(a, 0);
   mm_net_values(a->net, &all, a->n_row + a->n_env, a->value);
   mm_gae gae = { .n_step = (int32_t)a->n_step,
                  .n_env = (int32_t)a->n_env,
@@ -334,7 +346,7 @@ static void estimate(mm_ampo *a) {
 
 // Minibatches of an epoch are as equal as they can be: the first ones take what is left over.
 static mm_status learn_epoch(mm_ampo *a, uint64_t epoch, bool last, double lr) {
-  mm_net_batch batch = { .obs = obs_at(a, a->obs),
+  mm_net_batch batch = { .obs = mm_ampo_obs(a, 0),
                          .action = a->action,
                          .real = a->real_action,
                          .policy = a->policy,
@@ -349,6 +361,8 @@ static mm_status learn_epoch(mm_ampo *a, uint64_t epoch, bool last, double lr) {
     size_t n = a->n_row / m + (i < a->n_row % m);
     if (a->real) a->objective->measure = i + 1 == m && last;
     MM_TRY(mm_net_learn(a->net, &a->learn, lr, &batch, a->row + from, n, &a->last.learned));
+    a->last.log.policy_loss += (double)n * a->last.learned.policy_loss;
+    a->last.log.value_loss += (double)n * a->last.learned.value_loss;
     from += n;
   }
   return MM_OK;
@@ -363,6 +377,7 @@ static mm_status learn(mm_ampo *a) {
   for (uint64_t e = 0; e < epochs && status == MM_OK; e++)
     status = learn_epoch(a, (uint64_t)a->iteration * epochs + e, e + 1 == epochs, lr);
   if (a->real && status == MM_OK) status = mm_ampo_real_judge(a);
+  if (a->method.log && status == MM_OK) mm_ampo_log_update(a);
   return status;
 }
 
@@ -437,6 +452,10 @@ const mm_actor_critic_config *mm_ampo_get_config(const mm_ampo *a) {
 
 bool mm_ampo_is_real(const mm_ampo *a) {
   return a->real;
+}
+
+bool mm_ampo_logs(const mm_ampo *a) {
+  return a->method.log;
 }
 
 mm_net *mm_ampo_net(mm_ampo *a) {

@@ -23,6 +23,7 @@ typedef struct mm_ampo_method {
   double policy_clip, entropy_coef;    // of PPO
   double density_scale;                // of PMD with Gaussian policies
   bool code_target, bisect10, center;  // of AMPO
+  bool log;                            // an update is looked at once more when it is done
 } mm_ampo_method;
 
 // The agent of a job at its beginning. `map` is the job's, or the one made of its search point; it
@@ -40,6 +41,13 @@ int64_t mm_ampo_iterations(const mm_actor_critic_config *config);
 // iterations are of no use.
 mm_status mm_ampo_iterate(mm_ampo *ampo);
 
+// What log=on records of an update (ampo_log.c), as MM_LOG_MEASURES says; NaN: not defined.
+typedef struct mm_ampo_log {
+  double policy_loss, value_loss;
+  double entropy, approx_kl, clip_fraction, support;
+  double explained_variance;
+} mm_ampo_log;
+
 // What the last iteration saw.
 typedef struct mm_ampo_report {
   mm_tally returns;
@@ -47,6 +55,7 @@ typedef struct mm_ampo_report {
   mm_net_report learned;     // of its last minibatch
   mm_gaussian_report policy; // of all its samples, for continuous actions
   uint64_t unstable;         // mm_vec_unstable, from the beginning on
+  mm_ampo_log log;           // with log=on
 } mm_ampo_report;
 
 mm_ampo_report mm_ampo_last(const mm_ampo *ampo);
@@ -64,8 +73,9 @@ mm_ampo_shape mm_ampo_get_shape(const mm_ampo *ampo);
 
 const mm_actor_critic_config *mm_ampo_get_config(const mm_ampo *ampo);
 
-// Are its actions real?
+// Are its actions real? Is log on?
 bool mm_ampo_is_real(const mm_ampo *ampo);
+bool mm_ampo_logs(const mm_ampo *ampo);
 
 // The networks; they belong to the agent.
 mm_net *mm_ampo_net(mm_ampo *ampo);

@@ -45,16 +45,18 @@ struct mm_ampo {
   int32_t *action;           // [T][N], or
   float *real_action;        // [T][N][n_out] as drawn
   float *policy;             // [T][N] z, or the logarithm of the probability or density
+  float *chance;             // [T][N] the probability, of discrete actions with log=on
   float *reward;             // [T][N]
   uint8_t *end;              // [T][N]
   float *value;              // [T + 1][N]
   float *advantage, *target; // [T][N]
   uint32_t *row;             // [T][N] a shuffle of all rows
 
-  // of one step
-  float *scores, *probs; // [N][n_out]
+  // of one step, or of some rows that are looked at again
+  size_t room;           // rows: at least N
+  float *scores, *probs; // [room][n_out]
   float *sent;           // [N][n_out] continuous actions as the environment takes them
-  float *lambda;         // [N]
+  float *lambda;         // [room]
   mm_block *uniform;     // [N] four steps share a block
 
   // of the episodes
@@ -77,6 +79,16 @@ mm_status mm_ampo_use_map(mm_ampo *a, int64_t iteration);
 
 // Of any iteration of the run, whose map is taken.
 mm_eta_step mm_ampo_eta(const mm_ampo *a, int64_t iteration);
+
+// Observations of the batch from row number `row` on.
+mm_net_obs mm_ampo_obs(const mm_ampo *a, size_t row);
+
+// Policies of n rows from their finite scores, discrete actions: of AMPO the projection of eta f,
+// of PPO softmax.
+void mm_ampo_project(mm_ampo *a, float eta, size_t n);
+
+// After the epochs of an update, whose losses are added up in the report: the rest of its log.
+void mm_ampo_log_update(mm_ampo *a);
 
 // ---------------------------------------------------------------------------------------------
 // Real actions (ampo_real.c)

@@ -4,7 +4,8 @@
 //
 //   16  mark "mirrormap/job", filled up with zeros
 //    8  each: version of this format, points of the curve, sum and number of recent returns
-//       curve so far, doubles; for continuous actions then MM_MEASURES of each of its points
+//       curve so far, doubles; then the measures of each of its points: with log=on MM_MEASURES,
+//       else for continuous actions those before MM_MEASURE_POLICY_LOSS
 //       the agent (mm_ampo_save)
 //    8  checksum of all that comes before
 
@@ -30,6 +31,7 @@ struct mm_ampo_run {
   int64_t iterations, end; // of the whole run; where it ends this time
   uint64_t batch;          // environment steps of an iteration
   double sum, count;       // of the returns that recent_value is the mean of
+  size_t measures;         // of a point that there are; those behind are NaN
   // for whoever follows the job
   unsigned char *state; // room for the longest, or NULL
   int64_t saved;        // iterations done when it was saved last
@@ -39,13 +41,9 @@ struct mm_ampo_run {
 // ---------------------------------------------------------------------------------------------
 // State
 
-static size_t measures_size(const mm_ampo_run *r, size_t points) {
-  return r->result->measure ? points * MM_MEASURES * sizeof(double) : 0;
-}
-
 static size_t state_size(const mm_ampo_run *r, size_t points) {
-  return HEAD_SIZE + points * sizeof(double) + measures_size(r, points) +
-         mm_ampo_state_size(r->ampo) + MM_STATE_CHECKSUM;
+  return HEAD_SIZE + points * (1 + r->measures) * sizeof(double) + mm_ampo_state_size(r->ampo) +
+         MM_STATE_CHECKSUM;
 }
 
 void mm_ampo_run_save(mm_ampo_run *r) {
@@ -59,7 +57,8 @@ void mm_ampo_run_save(mm_ampo_run *r) {
   to = mm_state_put(to, &r->sum, sizeof r->sum);
   to = mm_state_put(to, &r->count, sizeof r->count);
   to = mm_state_put(to, result->curve, result->n_curve * sizeof *result->curve);
-  if (result->measure) to = mm_state_put(to, result->measure, measures_size(r, result->n_curve));
+  for (size_t i = 0; i < result->n_curve && result->measure; i++)
+    to = mm_state_put(to, result->measure + i * MM_MEASURES, r->measures * sizeof(double));
   mm_ampo_save(r->ampo, to);
   to += mm_ampo_state_size(r->ampo);
   mm_state_seal(r->state, to);
@@ -86,6 +85,14 @@ uint64_t mm_job_state_done(const void *state, size_t size) {
   return points;
 }
 
+// Those of a point, none of which is known yet.
+static double *measures_at(mm_result *result, size_t point) {
+  double *at = result->measure + point * MM_MEASURES;
+  for (int m = 0; m < MM_MEASURES; m++)
+    at[m] = NAN;
+  return at;
+}
+
 static mm_status load(mm_ampo_run *r) {
   const mm_job *job = r->job;
   mm_result *result = r->result;
@@ -105,7 +112,8 @@ static mm_status load(mm_ampo_run *r) {
   from = mm_state_get(from, &r->sum, sizeof r->sum);
   from = mm_state_get(from, &r->count, sizeof r->count);
   from = mm_state_get(from, result->curve, (size_t)points * sizeof *result->curve);
-  if (result->measure) from = mm_state_get(from, result->measure, measures_size(r, (size_t)points));
+  for (size_t i = 0; i < points && result->measure; i++)
+    from = mm_state_get(from, measures_at(result, i), r->measures * sizeof(double));
   MM_TRY(mm_ampo_load(r->ampo, from, mm_ampo_state_size(r->ampo)));
   if (mm_ampo_done(r->ampo) != (int64_t)points)
     return MM_FAIL(MM_ERR_INPUT, "state of a training: %llu points of a curve: expected %lld",
@@ -127,7 +135,7 @@ static int64_t recent_from(int64_t iterations) {
   return iterations - (iterations + 9) / 10;
 }
 
-static void note_measures(double *to, const mm_ampo_report *report) {
+static void note_policy(double *to, const mm_ampo_report *report) {
   const mm_gaussian_report *p = &report->policy;
   to[MM_MEASURE_ESS] = p->ess;
   to[MM_MEASURE_LOG_RATIO] = p->max_delta;
@@ -138,9 +146,25 @@ static void note_measures(double *to, const mm_ampo_report *report) {
   to[MM_MEASURE_UNSTABLE] = (double)report->unstable;
 }
 
+static void note_log(double *to, const mm_ampo_log *log) {
+  to[MM_MEASURE_POLICY_LOSS] = log->policy_loss;
+  to[MM_MEASURE_VALUE_LOSS] = log->value_loss;
+  to[MM_MEASURE_ENTROPY] = log->entropy;
+  to[MM_MEASURE_APPROX_KL] = log->approx_kl;
+  to[MM_MEASURE_CLIP_FRACTION] = log->clip_fraction;
+  to[MM_MEASURE_SUPPORT] = log->support;
+  to[MM_MEASURE_EXPLAINED_VARIANCE] = log->explained_variance;
+}
+
+static void note_measures(const mm_ampo_run *r, const mm_ampo_report *report) {
+  double *to = measures_at(r->result, r->result->n_curve);
+  if (mm_ampo_is_real(r->ampo)) note_policy(to, report);
+  if (mm_ampo_logs(r->ampo)) note_log(to, &report->log);
+}
+
 void mm_ampo_run_note(mm_ampo_run *r, const mm_ampo_report *report) {
   mm_result *result = r->result;
-  if (result->measure) note_measures(result->measure + MM_MEASURES * result->n_curve, report);
+  if (result->measure) note_measures(r, report);
   const int64_t t = (int64_t)result->n_curve;
   mm_job_advance(result, r->batch);
   result->final_value = result->curve[result->n_curve] = report->metric;
@@ -179,10 +203,12 @@ static mm_status take_memory(mm_ampo_run *r) {
                    mm_ampo_get_config(r->ampo)->steps, (double)r->batch);
   r->result->curve = mm_alloc_array(points, sizeof *r->result->curve);
   r->result->curve_step = mm_alloc_array(points, sizeof *r->result->curve_step);
-  if (mm_ampo_is_real(r->ampo))
+  r->measures = mm_ampo_logs(r->ampo)      ? MM_MEASURES
+                : mm_ampo_is_real(r->ampo) ? MM_MEASURE_POLICY_LOSS
+                                           : 0;
+  if (r->measures > 0)
     r->result->measure = mm_alloc_array(points * MM_MEASURES, sizeof *r->result->measure);
-  if (!r->result->curve || !r->result->curve_step ||
-      (mm_ampo_is_real(r->ampo) && !r->result->measure))
+  if (!r->result->curve || !r->result->curve_step || (r->measures > 0 && !r->result->measure))
     return MM_FAIL(MM_ERR_MEMORY, "no memory for a curve of %zu points", points);
   if (!job->hooks || !job->hooks->save) return MM_OK;
   r->state = mm_alloc(state_size(r, points));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "laws/losses.h"
+#include "laws/update.h"
 
 enum { ROWS = 256 };
 
@@ -24,7 +25,7 @@ void mm_gaussian_objective_begin(mm_gaussian_objective *o) {
 
 // r = p/q, and what is to be known of it.
 static float ratio(mm_gaussian_objective *o, float delta, uint8_t *acted) {
-  const float most = MM_GAUSSIAN_RATIO, d = delta < -most ? -most : delta > most ? most : delta;
+  const float most = MM_LOG_RATIO_MOST, d = delta < -most ? -most : delta > most ? most : delta;
   const float r = mm_exp_f(d);
   if (d != delta) *acted |= MM_DENSITY_CLAMPED;
   o->ratios += (double)r;

@@ -14,8 +14,6 @@
 
 #include "map/density.h"
 
-#define MM_GAUSSIAN_RATIO 20 // bound on |log r|, against overflow alone
-
 // Of the samples seen since the beginning of an update, each counted as often as it was used.
 typedef struct mm_gaussian_report {
   uint64_t samples;

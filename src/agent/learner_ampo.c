@@ -14,7 +14,7 @@
 static const mm_setting settings[] = {
   MM_ACTOR_CRITIC_NUMBERS(MM_COMMON_NUMBER) MM_AMPO_NUMBERS(NUMBER)
   MM_ACTOR_CRITIC_SWITCHES(MM_COMMON_SWITCH) MM_AMPO_SWITCHES(SWITCH)
-  MM_MINATAR_SETTINGS(MM_COMMON_CHOICE) MM_ETA_SETTINGS(FACTORS)
+  MM_MINATAR_SETTINGS(MM_COMMON_CHOICE) MM_ETA_SETTINGS(FACTORS) MM_LOG_SETTINGS(SWITCH)
 };
 // clang-format on
 
@@ -31,9 +31,11 @@ static void fit(void *config, const char *preset) {
 
 static void method(const void *config, mm_ampo_method *out) {
   const mm_ampo_config *c = config;
-  *out = (mm_ampo_method){
-    .eta = c->eta, .code_target = c->code_target, .bisect10 = c->bisect10, .center = c->center
-  };
+  *out = (mm_ampo_method){ .eta = c->eta,
+                           .code_target = c->code_target,
+                           .bisect10 = c->bisect10,
+                           .center = c->center,
+                           .log = c->log };
   memcpy(out->eta_schedule, c->eta_schedule, sizeof c->eta_schedule);
 }
 

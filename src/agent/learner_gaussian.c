@@ -7,12 +7,13 @@
 #include "agent/learner.h"
 
 #define NUMBER(...) MM_NUMBER_OF(mm_gaussian_config, __VA_ARGS__)
+#define SWITCH(...) MM_SWITCH_OF(mm_gaussian_config, __VA_ARGS__)
 #define FACTORS(...) MM_FACTORS_OF(mm_gaussian_config, __VA_ARGS__)
 // clang-format off
 static const mm_setting settings[] = {
   MM_ACTOR_CRITIC_NUMBERS(MM_COMMON_NUMBER) MM_GAUSSIAN_NUMBERS(NUMBER)
   MM_ACTOR_CRITIC_SWITCHES(MM_COMMON_SWITCH) MM_REAL_SETTINGS(MM_COMMON_SWITCH, MM_COMMON_CHOICE)
-  MM_ETA_SETTINGS(FACTORS)
+  MM_ETA_SETTINGS(FACTORS) MM_LOG_SETTINGS(SWITCH)
 };
 // clang-format on
 
@@ -32,7 +33,7 @@ static void adjust(void *config) {
 
 static void method(const void *config, mm_ampo_method *out) {
   const mm_gaussian_config *c = config;
-  *out = (mm_ampo_method){ .eta = c->eta, .density_scale = c->density_scale };
+  *out = (mm_ampo_method){ .eta = c->eta, .density_scale = c->density_scale, .log = c->log };
   memcpy(out->eta_schedule, c->eta_schedule, sizeof c->eta_schedule);
 }
 

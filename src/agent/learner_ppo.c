@@ -7,11 +7,12 @@
 #include "agent/learner.h"
 
 #define NUMBER(...) MM_NUMBER_OF(mm_ppo_config, __VA_ARGS__)
+#define SWITCH(...) MM_SWITCH_OF(mm_ppo_config, __VA_ARGS__)
 // clang-format off
 static const mm_setting settings[] = {
   MM_ACTOR_CRITIC_NUMBERS(MM_COMMON_NUMBER) MM_PPO_NUMBERS(NUMBER)
   MM_ACTOR_CRITIC_SWITCHES(MM_COMMON_SWITCH) MM_REAL_SETTINGS(MM_COMMON_SWITCH, MM_COMMON_CHOICE)
-  MM_MINATAR_SETTINGS(MM_COMMON_CHOICE)
+  MM_MINATAR_SETTINGS(MM_COMMON_CHOICE) MM_LOG_SETTINGS(SWITCH)
 };
 // clang-format on
 
@@ -52,7 +53,8 @@ static void method(const void *config, mm_ampo_method *out) {
                            .eta = 1,
                            .policy_clip = c->policy_clip,
                            .entropy_coef = c->entropy_coef,
-                           .density_scale = 1 };
+                           .density_scale = 1,
+                           .log = c->log };
 }
 
 extern const mm_learner mm_learner_ppo;

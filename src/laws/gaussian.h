@@ -29,6 +29,11 @@ MM_HD MM_INLINE float mm_log_density_scale(int d, const float *log_std) {
   return (float)sum;
 }
 
+// The entropy, from that part.
+MM_HD MM_INLINE double mm_gaussian_entropy(int d, float scale) {
+  return (double)scale + 0.5 * (double)d;
+}
+
 // log p = - sum_k z_k^2 / 2 - scale, z = (a - mu) / sigma, where `inverse` is 1 / sigma.
 MM_HD MM_INLINE float mm_log_density(int d, const float *mean, const float *action,
                                      const float *inverse, float scale) {

@@ -139,7 +139,7 @@ static void loss_actor(step *s, size_t first) {
     g[k] = (s->add ? g[k] : 0) + mm_log_std_slope(net->param[net->log_std + k], own);
   }
   s->losses.policy -= total;
-  s->losses.entropy += (double)n * ((double)scale + 0.5 * (double)d);
+  s->losses.entropy += (double)n * mm_gaussian_entropy((int)d, scale);
 }
 
 // Errors of the outputs of `padded` rows, and through the last layer to those of h2, in its place.

@@ -336,7 +336,7 @@ static mm_status ask_suites(const mm_paper_plan *plan, ask_job *ask) {
 
 static mm_status rehearse(const mm_job *job, const char *env) {
   (void)env;
-  return mm_job_rehearse(job);
+  return mm_job_rehearse(job, false);
 }
 
 mm_status mm_paper_rehearse(const mm_paper_plan *plan) {

@@ -125,6 +125,18 @@ expect_refusal 2 "backend 'cuda': this body in this flavour runs on the CPU only
 run train --env Hopper --map l2 --set hidden=257 --backend cuda
 expect_refusal 2 "backend 'cuda': networks of continuous actions have at most 256 hidden units there"
 
+# log=on: refused, and for the processor by `auto`
+sizes="--set envs=8 --set unroll=16 --set hidden=16 --set steps=512 --set minibatches=4 --set log=on"
+for agent in "CartPole-v1 --map l2" "Asterix-MinAtar --map l2" "Pendulum-v1 --map l2" "Pendulum-v1 --algo ppo"; do
+  # shellcheck disable=SC2086 # words
+  run train --env $agent $sizes --backend cuda
+  expect_refusal 2 "backend 'cuda': log=on runs on the CPU only (use --backend cpu)"
+  # shellcheck disable=SC2086
+  run train --env $agent $sizes --json --out "log-$n_checked"
+  expect_code 0
+  expect "auto takes the processor" grep -q '"backend":"cpu"' "$out"
+done
+
 # maps that move: each iteration has the map that it has on the CPU, its own between the anchors, and all
 # that depends on it
 map_file() { echo "{\"format\": \"mirrormap/1\", $2}" >"$1.json"; }

@@ -12,22 +12,9 @@
 
 #define RETURN "return"
 
-// A quantity of one training beside its return.
-typedef struct measure {
-  size_t training; // place in the list of those read
-  char name[MM_RUN_WORD_SIZE];
-  size_t first, n; // points
-} measure;
-
 typedef struct reader {
   mm_report_trainings all;
-  measure *measure; // [n_measure] by training and name
-  size_t n_measure;
-  uint64_t *step; // [n_point] of all measures
-  double *value;
-  size_t n_point;
-  size_t at; // training whose rows come
-  bool no_memory;
+  mm_report_measures measures;
 } reader;
 
 // Numbers over steps under one tag, of all training runs of a group.
@@ -54,51 +41,16 @@ static mm_status fail_on_memory(void) {
 // ---------------------------------------------------------------------------------------------
 // Reading
 
-static bool add_measure(reader *r, const mm_run_measure *row) {
-  if (!MM_GROW(r->measure, r->n_measure)) return false;
-  measure *m = &r->measure[r->n_measure++];
-  *m = (measure){ .training = r->at, .first = r->n_point };
-  bool taken = strcmp(row->name, RETURN) == 0;
-  snprintf(m->name, sizeof m->name, "%s%s", taken ? "measure/" : "", row->name);
-  return true;
-}
-
-// The row goes on with the measure that the row before was of.
-static bool is_next(const reader *r, const mm_run_measure *row) {
-  if (r->n_measure == 0 || r->measure[r->n_measure - 1].training != r->at) return false;
-  const char *name = r->measure[r->n_measure - 1].name;
-  return strcmp(name, row->name) == 0 ||
-         (strcmp(row->name, RETURN) == 0 && strcmp(name, "measure/" RETURN) == 0);
-}
-
-// A point of a training whose own row is lost has nowhere to go.
-static int on_measure(const mm_run_row *any, void *user) {
-  const mm_run_measure *row = &any->measure;
-  reader *r = user;
-  while (r->at < r->all.n && r->all.place[r->at] < row->job)
-    r->at++;
-  if (r->at == r->all.n || r->all.place[r->at] != row->job) return 0;
-  r->no_memory = (!is_next(r, row) && !add_measure(r, row)) || !MM_GROW(r->step, r->n_point) ||
-                 !MM_GROW(r->value, r->n_point);
-  if (r->no_memory) return 1;
-  r->step[r->n_point] = row->step;
-  r->value[r->n_point++] = row->value;
-  r->measure[r->n_measure - 1].n++;
-  return 0;
-}
-
 static mm_status read_all(mm_run *run, const cJSON *config, reader *r) {
   mm_status status = mm_report_read_trainings(run, config, &r->all);
   if (status != MM_OK && status != MM_ERR_INPUT) return status;
-  MM_TRY(mm_event_each(run, MM_RUN_MEASURE, on_measure, r));
-  return r->no_memory ? fail_on_memory() : MM_OK;
+  status = mm_report_read_measures(run, &r->all, &r->measures);
+  return status == MM_ERR_INPUT ? MM_OK : status;
 }
 
 static void release(reader *r) {
   mm_report_release_trainings(&r->all);
-  mm_free(r->measure);
-  mm_free(r->step);
-  mm_free(r->value);
+  mm_report_release_measures(&r->measures);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -117,11 +69,13 @@ static mm_status find_curves(group *g, const char *tag, curves **out) {
   return MM_OK;
 }
 
-static mm_status add_curve(group *g, size_t k, const char *tag, uint64_t *step, double *value,
-                           size_t n) {
+static mm_status add_curve(group *g, size_t k, const char *tag, const mm_result *curve) {
   curves *c;
   MM_TRY(find_curves(g, tag, &c));
-  c->of[k] = (mm_result){ .curve_step = step, .curve = value, .n_curve = n };
+  c->of[k] = (mm_result){ .curve_step = curve->curve_step,
+                          .curve = curve->curve,
+                          .n_curve = curve->n_curve,
+                          .final_value = curve->final_value };
   return MM_OK;
 }
 
@@ -129,14 +83,14 @@ static mm_status add_curve(group *g, size_t k, const char *tag, uint64_t *step, 
 static mm_status gather(const reader *r, group *g) {
   for (size_t k = 0; k < g->n; k++) {
     const mm_result *own = &r->all.result[g->from + k];
-    if (own->n_curve > 0)
-      MM_TRY(add_curve(g, k, RETURN, own->curve_step, own->curve, own->n_curve));
+    if (own->n_curve > 0) MM_TRY(add_curve(g, k, RETURN, own));
   }
-  for (const measure *m = r->measure; m < r->measure + r->n_measure; m++) {
+  const mm_report_measures *all = &r->measures;
+  for (const mm_report_measure *m = all->measure; m < all->measure + all->n; m++) {
     if (m->training >= g->from + g->n) break;
+    const bool taken = strcmp(m->name, RETURN) == 0;
     if (m->training >= g->from)
-      MM_TRY(add_curve(g, m->training - g->from, m->name, r->step + m->first, r->value + m->first,
-                       m->n));
+      MM_TRY(add_curve(g, m->training - g->from, taken ? "measure/" RETURN : m->name, &m->curve));
   }
   return MM_OK;
 }
@@ -202,31 +156,11 @@ static mm_status put_seed(const group *g, size_t k, mm_event_folder *folder, con
   return mm_event_save(folder, sub, file);
 }
 
-// Whether the points of a training lie at the first steps of the longest curve, at all of them
-// unless it broke down: points that a damaged file lost would shift the others.
-static bool is_whole(const mm_result *r, const mm_result *longest, mm_status status) {
-  if (r->n_curve == 0 || (r->n_curve < longest->n_curve && status == MM_OK)) return false;
-  return memcmp(r->curve_step, longest->curve_step, r->n_curve * sizeof *r->curve_step) == 0;
-}
-
 static mm_status put_mean_of(const group *g, curves *c, const mm_event_folder *folder,
                              mm_event_file *file) {
   mm_curve_point *point;
   size_t n;
-  const bool returns = strcmp(c->tag, RETURN) == 0;
-  const mm_result *longest = &c->of[0];
-  for (size_t k = 1; k < g->n; k++)
-    if (c->of[k].n_curve > longest->n_curve) longest = &c->of[k];
-  for (size_t k = 0; k < g->n; k++) {
-    mm_result *r = &c->of[k];
-    const mm_result *own = &g->all->result[g->from + k];
-    r->status = own->status;
-    if (!is_whole(r, longest, r->status))
-      r->status = MM_ERR_INPUT;
-    else
-      r->final_value = returns ? own->final_value : r->curve[r->n_curve - 1];
-  }
-  MM_TRY(mm_estimate_curve(c->of, g->n, &point, &n));
+  MM_TRY(mm_report_mean_curve(g->all->result + g->from, c->of, g->n, &point, &n));
   mm_status status = MM_OK;
   for (size_t p = 0; p < n && status == MM_OK; p++)
     status = mm_event_file_put(file, time_at(g, folder, point[p].step), point[p].step, c->tag,

@@ -419,8 +419,34 @@ function curveGroup(curves, key) {
   return [
     legend.element,
     el("div", {class: envs.length > 1 ? "charts two" : "charts"}, charts.map((c) => c.element)),
-    finalsTable(curves, key)
+    measuresPart(curves, key), finalsTable(curves, key)
   ];
+}
+
+const MEASURES_MOST = 8;  // more are folded
+
+// What was recorded beside the return: a small picture of each quantity over the steps.
+function measuresPart(curves, key) {
+  const charts = curves.flatMap((c) => list(c.measures).map((m) => lineChart({
+    id: "measure",
+    key: `${key}/measure/${text(c.env)}/${text(m.name)}`,
+    title: text(m.name).replaceAll("_", " "),
+    xName: "step",
+    xFormat: count,
+    series: [{
+      name: text(c.map),
+      x: list(m.step).map(num),
+      y: list(m.mean).map(num),
+      sem: list(m.sem).map(num)
+    }],
+    height: 150
+  })));
+  if (!charts.length) return null;
+  return fold(`${key}/measures`, `Measures of the updates (${charts.length})`,
+    charts.length <= MEASURES_MOST,
+    el("p", {class: "lead"},
+      "Of every iteration, over the environment steps: mean \u00b1 standard error of the seeds."),
+    el("div", {class: "charts small"}, charts.map((c) => c.element)));
 }
 
 function finalsTable(curves, key) {

@@ -139,7 +139,7 @@ static cJSON *comparison_json(const mm_report *report) {
   mm_report_comparison comparison;
   if (mm_report_contestants(report) < 2) return cJSON_CreateNull();
   const mm_status status = mm_report_compare(report, &comparison);
-  cJSON *curves = status == MM_OK ? mm_report_curves(&comparison.all) : cJSON_CreateNull();
+  cJSON *curves = status == MM_OK ? mm_report_curves(&comparison.all, NULL) : cJSON_CreateNull();
   mm_report_release_comparison(&comparison);
   return curves;
 }

@@ -13,6 +13,7 @@
 
 enum {
   MM_REPORT_POINTS = 500,       // of a curve in the document, at most: more cannot be seen
+  MM_REPORT_MEASURE = 250,      // of a measure, whose charts are small
   MM_REPORT_GENERATIONS = 2000, // of a search, likewise
   MM_REPORT_LABEL = 300
 };
@@ -48,6 +49,48 @@ typedef struct mm_report_trainings {
 mm_status mm_report_read_trainings(mm_run *run, const cJSON *config, mm_report_trainings *out);
 void mm_report_release_trainings(mm_report_trainings *trainings);
 
+// A quantity of one training run beside its return, over steps.
+typedef struct mm_report_measure {
+  size_t training; // place in the list of those read
+  char name[MM_RUN_WORD_SIZE];
+  size_t first;    // of its points
+  mm_result curve; // curve, curve_step, n_curve and final_value alone; in the arrays below
+} mm_report_measure;
+
+// The mean of one over the training runs of a batch.
+typedef struct mm_report_measured {
+  size_t batch; // place in the list
+  const char *name;
+  mm_curve_point *point; // [n]
+  size_t n;
+} mm_report_measured;
+
+typedef struct mm_report_measures {
+  mm_report_measure *measure; // [n] by training run and name
+  size_t n;
+  uint64_t *step; // [n_point] of all
+  double *value;
+  size_t n_point;
+  mm_report_measured *mean; // [n_mean] batch by batch
+  size_t n_mean;
+} mm_report_measures;
+
+// Of the training runs that were read. MM_ERR_INPUT for damage: then *out is what is intact.
+// Release in either case.
+mm_status mm_report_read_measures(mm_run *run, const mm_report_trainings *trainings,
+                                  mm_report_measures *out);
+void mm_report_release_measures(mm_report_measures *measures);
+
+// Fills the means.
+mm_status mm_report_estimate_measures(const mm_report_trainings *trainings,
+                                      mm_report_measures *measures);
+
+// The mean of n curves (curve[n], whose status it sets), of training runs that ended as runs[n]
+// say. One that diverged counts on with its final value; a curve with gaps, of a damaged file, does
+// not count. Release with mm_free.
+mm_status mm_report_mean_curve(const mm_result *runs, mm_result *curve, size_t n,
+                               mm_curve_point **out, size_t *n_point);
+
 // Whether the batch has a place among curves and tables: tuning and trials have none.
 bool mm_report_is_shown(const mm_report_batch *batch);
 
@@ -57,8 +100,8 @@ mm_status mm_report_estimate(mm_report_trainings *trainings);
 // The mean, interquartile mean and counts of a cell, as fields.
 void mm_report_add_worths(cJSON *object, const mm_transfer_cell *cell, bool with_failed);
 
-// The "curves" of a run.
-cJSON *mm_report_curves(const mm_report_trainings *trainings);
+// The "curves" of a run; `measures` may be NULL.
+cJSON *mm_report_curves(const mm_report_trainings *trainings, const mm_report_measures *measures);
 
 // ---------------------------------------------------------------------------------------------
 // The batches as a table (report_table.c): what there is of it while a run goes on
@@ -93,6 +136,7 @@ typedef struct mm_report_run {
   mm_search_curve search;
   bool has_search;
   mm_report_trainings trainings;
+  mm_report_measures measures; // of `train` alone: others have too many
   mm_report_table table;
 } mm_report_run;
 

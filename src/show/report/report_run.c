@@ -91,7 +91,10 @@ mm_status mm_report_open_run(const char *path, mm_report_run *r) {
   if (goes_on(status)) status = mm_run_planned(r->run, &r->plan);
   if (goes_on(status) && r->has_search) status = mm_search_curve_read(r->run, &r->search);
   if (goes_on(status)) status = mm_report_read_trainings(r->run, r->config, &r->trainings);
+  if (goes_on(status) && strcmp(mm_run_command(r->run), "train") == 0)
+    status = mm_report_read_measures(r->run, &r->trainings, &r->measures);
   if (goes_on(status)) status = mm_report_estimate(&r->trainings);
+  if (goes_on(status)) status = mm_report_estimate_measures(&r->trainings, &r->measures);
   if (goes_on(status)) status = mm_report_make_table(&r->trainings, r->config, &r->table);
   if (goes_on(status)) status = read_times(r);
   return status == MM_ERR_INPUT ? MM_OK : status;
@@ -100,6 +103,7 @@ mm_status mm_report_open_run(const char *path, mm_report_run *r) {
 void mm_report_release_run(mm_report_run *r) {
   mm_report_release_table(&r->table);
   mm_report_release_trainings(&r->trainings);
+  mm_report_release_measures(&r->measures);
   mm_search_curve_release(&r->search);
   cJSON_Delete(r->config);
   if (r->run) mm_run_drop(r->run);
@@ -293,7 +297,7 @@ cJSON *mm_report_run_json(const mm_report_run *r) {
   cJSON_AddItemToObject(object, "again", again_json(r));
   mm_report_add_text(object, "damage", mm_run_damage(r->run));
   cJSON_AddItemToObject(object, "search", mm_report_search_json(r));
-  cJSON_AddItemToObject(object, "curves", mm_report_curves(&r->trainings));
+  cJSON_AddItemToObject(object, "curves", mm_report_curves(&r->trainings, &r->measures));
   cJSON_AddItemToObject(object, "table", mm_report_table_json(&r->table));
   cJSON_AddItemToObject(object, "tuning", tuning_json(r));
   cJSON_AddItemToObject(object, "notes", notes_json(r));

@@ -149,6 +149,136 @@ void mm_report_release_trainings(mm_report_trainings *all) {
 }
 
 // ---------------------------------------------------------------------------------------------
+// Measures
+
+typedef struct measure_reader {
+  const mm_report_trainings *all;
+  mm_report_measures *out;
+  size_t at; // training whose rows come
+  bool no_memory;
+} measure_reader;
+
+// The row goes on with the measure that the row before was of.
+static bool is_next(const measure_reader *r, const mm_run_measure *row) {
+  if (r->out->n == 0) return false;
+  const mm_report_measure *last = &r->out->measure[r->out->n - 1];
+  return last->training == r->at && strcmp(last->name, row->name) == 0;
+}
+
+static bool add_measure(const measure_reader *r, const mm_run_measure *row) {
+  if (!MM_GROW(r->out->measure, r->out->n)) return false;
+  mm_report_measure *m = &r->out->measure[r->out->n++];
+  *m = (mm_report_measure){ .training = r->at, .first = r->out->n_point };
+  snprintf(m->name, sizeof m->name, "%s", row->name);
+  return true;
+}
+
+// A point of a training whose own row is lost has nowhere to go.
+static int see_measure(const mm_run_row *any, void *user) {
+  const mm_run_measure *row = &any->measure;
+  measure_reader *r = user;
+  mm_report_measures *out = r->out;
+  while (r->at < r->all->n && r->all->place[r->at] < row->job)
+    r->at++;
+  if (r->at == r->all->n || r->all->place[r->at] != row->job) return 0;
+  r->no_memory = (!is_next(r, row) && !add_measure(r, row)) || !MM_GROW(out->step, out->n_point) ||
+                 !MM_GROW(out->value, out->n_point);
+  if (r->no_memory) return 1;
+  out->step[out->n_point] = row->step;
+  out->value[out->n_point++] = row->value;
+  out->measure[out->n - 1].curve.n_curve++;
+  return 0;
+}
+
+mm_status mm_report_read_measures(mm_run *run, const mm_report_trainings *trainings,
+                                  mm_report_measures *out) {
+  *out = (mm_report_measures){ 0 };
+  measure_reader r = { .all = trainings, .out = out };
+  const mm_status status = mm_run_each(run, MM_RUN_MEASURE, see_measure, &r);
+  for (mm_report_measure *m = out->measure; m < out->measure + out->n; m++) {
+    m->curve.curve_step = out->step + m->first;
+    m->curve.curve = out->value + m->first;
+    m->curve.final_value = m->curve.curve[m->curve.n_curve - 1];
+  }
+  if (r.no_memory) return MM_FAIL(MM_ERR_MEMORY, "no memory for the measures of training runs");
+  return status;
+}
+
+// Whether the points of a training lie at the first steps of the longest curve, at all of them
+// unless it broke down: points that a damaged file lost would shift the others.
+static bool is_whole(const mm_result *r, const mm_result *longest, mm_status status) {
+  if (r->n_curve == 0 || (r->n_curve < longest->n_curve && status == MM_OK)) return false;
+  return memcmp(r->curve_step, longest->curve_step, r->n_curve * sizeof *r->curve_step) == 0;
+}
+
+mm_status mm_report_mean_curve(const mm_result *runs, mm_result *curve, size_t n,
+                               mm_curve_point **out, size_t *n_point) {
+  const mm_result *longest = &curve[0];
+  for (size_t k = 1; k < n; k++)
+    if (curve[k].n_curve > longest->n_curve) longest = &curve[k];
+  for (size_t k = 0; k < n; k++)
+    curve[k].status = is_whole(&curve[k], longest, runs[k].status) ? runs[k].status : MM_ERR_INPUT;
+  return mm_estimate_curve(curve, n, out, n_point);
+}
+
+// Enters the mean of the measure called `name`; curve: room for the batch's training runs.
+static mm_status estimate_measure(const mm_report_trainings *all, size_t b, const char *name,
+                                  mm_result *curve, mm_report_measures *m) {
+  const mm_report_batch *batch = &all->batch[b];
+  memset(curve, 0, batch->n * sizeof *curve);
+  for (size_t i = 0; i < m->n; i++) {
+    const mm_report_measure *one = &m->measure[i];
+    if (one->training >= batch->from && one->training - batch->from < batch->n &&
+        strcmp(one->name, name) == 0)
+      curve[one->training - batch->from] = one->curve;
+  }
+  if (!MM_GROW(m->mean, m->n_mean))
+    return MM_FAIL(MM_ERR_MEMORY, "no memory for the measures of training runs");
+  mm_report_measured *mean = &m->mean[m->n_mean++];
+  *mean = (mm_report_measured){ .batch = b, .name = name };
+  return mm_report_mean_curve(all->result + batch->from, curve, batch->n, &mean->point, &mean->n);
+}
+
+// Names in the order in which they come up.
+static bool has_mean(const mm_report_measures *m, size_t batch, const char *name) {
+  for (size_t i = 0; i < m->n_mean; i++)
+    if (m->mean[i].batch == batch && strcmp(m->mean[i].name, name) == 0) return true;
+  return false;
+}
+
+static mm_status estimate_measures(const mm_report_trainings *all, size_t b, mm_report_measures *m,
+                                   mm_result *curve) {
+  const mm_report_batch *batch = &all->batch[b];
+  for (size_t i = 0; i < m->n; i++) {
+    const mm_report_measure *one = &m->measure[i];
+    if (one->training < batch->from || one->training - batch->from >= batch->n) continue;
+    if (!has_mean(m, b, one->name)) MM_TRY(estimate_measure(all, b, one->name, curve, m));
+  }
+  return MM_OK;
+}
+
+mm_status mm_report_estimate_measures(const mm_report_trainings *all, mm_report_measures *m) {
+  if (m->n == 0) return MM_OK;
+  mm_result *curve = mm_alloc_array(all->n, sizeof *curve);
+  mm_status status =
+      curve ? MM_OK : MM_FAIL(MM_ERR_MEMORY, "no memory for the measures of training runs");
+  for (size_t b = 0; b < all->n_batch && status == MM_OK; b++)
+    status = estimate_measures(all, b, m, curve);
+  mm_free(curve);
+  return status;
+}
+
+void mm_report_release_measures(mm_report_measures *measures) {
+  for (size_t i = 0; i < measures->n_mean; i++)
+    mm_free(measures->mean[i].point);
+  mm_free(measures->mean);
+  mm_free(measures->measure);
+  mm_free(measures->step);
+  mm_free(measures->value);
+  *measures = (mm_report_measures){ 0 };
+}
+
+// ---------------------------------------------------------------------------------------------
 // Curves
 
 bool mm_report_is_shown(const mm_report_batch *batch) {
@@ -193,11 +323,11 @@ void mm_report_add_worths(cJSON *object, const mm_transfer_cell *cell, bool with
 }
 
 // So many points at equal distances, the last one included.
-static void add_points(cJSON *object, const mm_curve_point *point, size_t n) {
+static void add_points(cJSON *object, const mm_curve_point *point, size_t n, size_t most) {
   cJSON *step = cJSON_AddArrayToObject(object, "step");
   cJSON *mean = cJSON_AddArrayToObject(object, "mean");
   cJSON *sem = cJSON_AddArrayToObject(object, "sem");
-  size_t stride = n / MM_REPORT_POINTS + 1;
+  size_t stride = n / most + 1;
   for (size_t k = 0; k < n; k = k + stride < n || k == n - 1 ? k + stride : n - 1) {
     cJSON_AddItemToArray(step, mm_json_defined((double)point[k].step));
     cJSON_AddItemToArray(mean, mm_json_defined(point[k].value.mean));
@@ -205,22 +335,33 @@ static void add_points(cJSON *object, const mm_curve_point *point, size_t n) {
   }
 }
 
-static cJSON *batch_json(const mm_report_batch *batch) {
+static cJSON *measure_json(const mm_report_measured *mean) {
+  cJSON *object = cJSON_CreateObject();
+  cJSON_AddStringToObject(object, "name", mean->name);
+  add_points(object, mean->point, mean->n, MM_REPORT_MEASURE);
+  return object;
+}
+
+static cJSON *batch_json(const mm_report_trainings *all, size_t b, const mm_report_measures *m) {
+  const mm_report_batch *batch = &all->batch[b];
   cJSON *object = cJSON_CreateObject();
   cJSON_AddStringToObject(object, "env", batch->env);
   cJSON_AddStringToObject(object, "map", batch->map);
   cJSON_AddStringToObject(object, "role", batch->role);
   mm_json_add_defined(object, "n", (double)batch->n);
   mm_json_add_defined(object, "planned", (double)batch->jobs);
-  add_points(object, batch->cell.curve, batch->cell.n_curve);
+  add_points(object, batch->cell.curve, batch->cell.n_curve, MM_REPORT_POINTS);
   mm_report_add_worths(cJSON_AddObjectToObject(object, "final"), &batch->cell, false);
+  cJSON *measures = cJSON_AddArrayToObject(object, "measures");
+  for (size_t i = 0; m && i < m->n_mean; i++)
+    if (m->mean[i].batch == b) cJSON_AddItemToArray(measures, measure_json(&m->mean[i]));
   return object;
 }
 
-cJSON *mm_report_curves(const mm_report_trainings *all) {
+cJSON *mm_report_curves(const mm_report_trainings *all, const mm_report_measures *measures) {
   cJSON *array = cJSON_CreateArray();
   for (size_t b = 0; b < all->n_batch; b++)
     if (mm_report_is_shown(&all->batch[b]) && all->batch[b].n > 0)
-      cJSON_AddItemToArray(array, batch_json(&all->batch[b]));
+      cJSON_AddItemToArray(array, batch_json(all, b, measures));
   return array;
 }

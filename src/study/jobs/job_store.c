@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/ampo.h"
 #include "agent/learner.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -34,6 +35,12 @@ bool mm_job_store_trouble(mm_job_store *s, char out[MM_ERROR_SIZE]) {
 // ---------------------------------------------------------------------------------------------
 // Storing a job that ended; the lock is held
 
+static bool is_measured(const mm_result *r, size_t m) {
+  for (size_t k = 0; k < r->n_curve; k++)
+    if (!isnan(r->measure[k * MM_MEASURES + m])) return true;
+  return false;
+}
+
 // Each measure as a curve of its own; one that the algorithm does not have is left out. Of those
 // that the store's owner has there may be less than a point for each of the curve: what is NaN of
 // them is left out.
@@ -44,12 +51,14 @@ static mm_status put_measures(mm_job_store *s, size_t place, const mm_result *r)
 #undef NAME
   };
   const char *const *name = s->train ? s->measure_name : own;
-  for (size_t m = 0; m < MM_MEASURES; m++)
-    for (size_t k = 0; k < r->n_curve && name[m] && !isnan(r->measure[m]); k++) {
+  for (size_t m = 0; m < MM_MEASURES; m++) {
+    if (!name[m] || !is_measured(r, m)) continue;
+    for (size_t k = 0; k < r->n_curve; k++) {
       double value = r->measure[k * MM_MEASURES + m];
       if (s->train && isnan(value)) continue;
       MM_TRY(mm_run_put_measure(s->run, (int64_t)place, name[m], &r->curve_step[k], &value, 1));
     }
+  }
   return MM_OK;
 }
 
@@ -345,9 +354,18 @@ static void complete_report(const mm_job_store *s, size_t n, const mm_backend_re
              report->trouble < n ? "it broke down when it was trained before" : "");
 }
 
-mm_status mm_job_rehearse(const mm_job *job) {
+static bool logs(const mm_job *job) {
+  mm_ampo_method method = { 0 };
+  const mm_learner *learner = mm_learner_of_job(job);
+  if (learner && learner->method) learner->method(job->config, &method);
+  return method.log;
+}
+
+mm_status mm_job_rehearse(const mm_job *job, bool keeps_log) {
   const volatile int stop = 1;
   mm_result result;
+  if (!keeps_log && logs(job))
+    return MM_FAIL(MM_ERR_INPUT, "setting 'log': only train keeps what it records: expected off");
   mm_status status = mm_job_run(job, &stop, &result);
   mm_result_release(&result);
   return status == MM_ERR_INTERRUPTED ? MM_OK : status;

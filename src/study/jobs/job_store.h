@@ -80,8 +80,8 @@ mm_status mm_job_store_check_end(const mm_job_store *store);
 mm_status mm_job_store_finish(mm_job_store *store);
 
 // Trains nothing, but makes everything that a training needs: what is wrong with a job shows before
-// there is a run.
-mm_status mm_job_rehearse(const mm_job *job);
+// there is a run. So does log=on where nobody will look at what it records.
+mm_status mm_job_rehearse(const mm_job *job, bool keeps_log);
 
 // What this process did.
 typedef struct mm_job_store_work {

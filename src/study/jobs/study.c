@@ -249,7 +249,7 @@ mm_status mm_study_rehearse(const mm_env *env, const mm_map *map, const mm_setti
                             uint64_t seed) {
   mm_job job = { .env = env, .map = map, .seed = seed };
   mm_settings_bind(settings, &job);
-  return mm_job_rehearse(&job);
+  return mm_job_rehearse(&job, false);
 }
 
 mm_status mm_study_plan(const mm_run *run, cJSON **plan, char source[MM_STUDY_SOURCE_SIZE]) {

@@ -123,7 +123,9 @@ static mm_status open_policy(mm_train *t) {
 }
 
 static mm_status create_run(mm_train *t, const char *folder) {
-  MM_TRY(mm_study_rehearse(t->envs.env[0], t->map, &t->plan.settings, t->plan.seed));
+  mm_job first = { .env = t->envs.env[0], .map = t->map, .seed = t->plan.seed };
+  mm_settings_bind(&t->plan.settings, &first);
+  MM_TRY(mm_job_rehearse(&first, true));
   MM_TRY(open_policy(t));
   cJSON *plan;
   MM_TRY(mm_train_plan_json(&t->plan, t->map, &t->envs, &plan));

@@ -126,6 +126,7 @@ static void sum_samples(const mm_train_view *v, mm_study_training *out) {
     const mm_result *r = &v->result[i];
     for (size_t k = 0; k < r->n_curve && r->measure; k++) {
       const double *at = r->measure + k * MM_MEASURES;
+      if (isnan(at[MM_MEASURE_CLAMPED])) continue; // of discrete actions
       any = true;
       least = fmin(least, at[MM_MEASURE_ESS]);
       for (int m = MM_MEASURE_CLAMPED; m <= MM_MEASURE_NONFINITE; m++)

@@ -70,7 +70,8 @@ bool mm_tune_scale_find(const char *name, mm_tune_scale *out) {
 static const char *fixed_reason(mm_algo algo, const char *name) {
   if (strcmp(name, "steps") == 0) return "trials are compared after the same number of steps";
   if (strcmp(name, "rules") == 0) return "it chooses the environment";
-  if (strcmp(name, "curve") == 0) return "it changes nothing in a training";
+  if (strcmp(name, "curve") == 0 || strcmp(name, "log") == 0)
+    return "it changes nothing in a training";
   if (mm_learner_of(algo)->exact && strcmp(name, "gamma") == 0)
     return "the value of a policy is discounted with it";
   if (strcmp(name, "termination") == 0) return "it chooses the task whose value is measured";

@@ -9,6 +9,7 @@
 #include "backend/cuda/gaussian/norm.cuh"
 #include "backend/cuda/network/loss_scale.h"
 #include "laws/losses.h"
+#include "laws/update.h"
 
 namespace mm {
 namespace gaussian {
@@ -122,7 +123,7 @@ __device__ __noinline__ double divergence(const mm_density_f *f, float log_p, fl
 // What row r pulls log p by.
 template <int MT> MM_DEVICE float weight_of(Work<MT> &S, const Step &s, int r) {
   const mm_cuda_gauss &g = *s.gauss;
-  const float most = MM_GAUSSIAN_RATIO, log_p = S.log_p[r], log_q = S.about[r].x;
+  const float most = MM_LOG_RATIO_MOST, log_p = S.log_p[r], log_q = S.about[r].x;
   const float delta = log_p - log_q, d = delta < -most ? -most : delta > most ? most : delta;
   const float ratio = mm_exp_f(d), advantage = S.about[r].y;
   Tally &tally = S.tally[r];

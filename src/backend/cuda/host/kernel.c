@@ -69,9 +69,12 @@ mm_status mm_cuda_kernel_check(const mm_job *job) {
   const mm_env_kind *kind = job->env->kind;
   const mm_learner *learner = mm_learner_of(job->algo);
   const char *name = mm_algo_name(job->algo);
+  mm_ampo_method method;
   if (!learner->method) return REFUSE("%s runs on the CPU only", name);
   if (!kind) return REFUSE("%s on Grid-World runs on the CPU only", name);
   if (c->bootstrap_on_timeout) return REFUSE("bootstrap_on_timeout=on runs on the CPU only");
+  learner->method(job->config, &method);
+  if (method.log) return REFUSE("log=on runs on the CPU only");
   const mm_cuda_family family = mm_cuda_kernel_family(kind);
   if (family == MM_CUDA_FAMILY_NONE) return REFUSE("this environment runs on the CPU only");
   if (family == MM_CUDA_FAMILY_GAUSS) return check_real(job);
