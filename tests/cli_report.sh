@@ -217,6 +217,14 @@ if [ "$json_parser" = jq ]; then
   expect "the numbers of table.json" test \
     "$(jq -c '.runs[0].table.cells | map(map([.mean, .sem, .difference, .difference_sem, .wins, .iqm, .low, .high]))' data.json)" = \
     "$(jq -c '[.mean, .sem, .difference, .difference_sem, .wins, .iqm, .iqm_low, .iqm_high] | transpose | map(transpose)' transfer/table.json)"
+  # scores, win rates and profiles are those of `compare`
+  run compare transfer --json
+  expect_code 0
+  # shellcheck disable=SC2016 # jq's variables
+  expect "the numbers of compare" jq -e --slurpfile report data.json 'def four: (. * 1e4 | round) / 1e4; def every_other: [.[range(0; length; 2)] | four];
+    .baseline as $base | $report[0].runs[0].scores as $s | $s.baseline == $base and $s.envs == 2 and ($s.tau | length) == 101 and $s.tau == (.tau | every_other) and ($s.maps | length) == 3 and
+    [.maps[] | [.map, .runs, .failures, .iqm, .iqm_low, .iqm_high, .against[$base].win_rate, (.profile.share, .profile.low, .profile.high | every_other)]] ==
+    [$s.maps[] | [.map, .runs, .failures, .iqm, .low, .high, .wins, .share, .share_low, .share_high]]' "$out"
 fi
 
 again transfer training

@@ -65,7 +65,7 @@ MM_API void mm_policy_destroy(mm_policy *policy);
 // learners without networks (tables of PMD). From any thread.
 MM_API mm_status mm_policy_create(const mm_job *job, size_t n, mm_policy **out);
 
-// Hooks for those jobs that enter each one's networks and final value when it ends, by its seed; a
+// Hooks for those jobs that enter each one's networks and final return when it ends, by its seed; a
 // job whose networks are not finite, and one of another seed, leaves nothing. They belong to the
 // policy, and may be used by different jobs at the same time.
 MM_API const mm_job_hooks *mm_policy_hooks(mm_policy *policy);
@@ -97,7 +97,7 @@ typedef struct mm_policy_info {
   bool relu; // hidden units are relu instead of tanh
 } mm_policy_info;
 
-// What is known now: sizes and final values come with the networks. From any thread.
+// What is known now: sizes and final returns come with the networks. From any thread.
 MM_API void mm_policy_describe(const mm_policy *policy, mm_policy_info *out);
 
 // The parameters, tensor by tensor: actor before critic, from input to output, weight before bias.

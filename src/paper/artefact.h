@@ -42,7 +42,7 @@ typedef struct mm_artefact_cell {
   char target[8];                      // of AMPO; "" where there is none
   bool control;                        // not in the paper's figure or table
   double eta;                          // NaN where the algorithm has none
-  double paper;                        // final value that the paper gives; NaN for none
+  double paper;                        // final return that the paper gives; NaN for none
   bool has_paper_colour, paper_better; // the table's green
   size_t n_failed, n_numeric;          // runs that say nothing, runs that broke down
   size_t n_run;                        // seeds
@@ -64,8 +64,8 @@ typedef struct mm_claim {
   const char *text;         // the paper's
   mm_estimate gain;         // what should be positive, or 0 for a tie, as we find it
   bool tie;
-  // 1 holds, -1 does not hold, 0 undecided. What should be positive: its 95 % interval is above or
-  // below 0, else undecided. A tie holds where the interval includes 0.
+  // 1 holds, -1 does not hold, 0 inconclusive. What should be positive: its 95 % interval is above or
+  // below 0, else inconclusive. A tie holds where the interval includes 0.
   int verdict;
 } mm_claim;
 
@@ -100,7 +100,7 @@ typedef struct mm_artefact {
 
 void mm_artefact_release(mm_artefact *r);
 
-// A new cell with its labels, all numbers undefined, and room for n_seed runs of the final value.
+// A new cell with its labels, all numbers undefined, and room for n_seed runs of the final return.
 // It stays where it is until the next one.
 mm_status mm_artefact_add(mm_artefact *r, const char *env, const char *map, const char *target,
                           size_t n_seed, mm_artefact_cell **out);

@@ -72,7 +72,7 @@ static const option options[] = {
 
 enum { WORST_RUNS = 4 }; // a quarter of fewer runs is none
 
-// What a table shows: final values, or differences from a baseline.
+// What a table shows: final returns, or differences from a baseline.
 typedef struct view {
   const mm_transfer *t;
   bool differences;

@@ -29,7 +29,7 @@ typedef struct request {
   mm_settings settings;
   uint64_t seed;
   size_t count;
-  double *value; // [count] out: final values, NaN where there is none
+  double *value; // [count] out: final returns, NaN where there is none
 } request;
 
 static size_t count_jobs(const request *r, size_t n) {
